@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: MIT
+#
+# Everything is built by the Makefile of its own folder, into build/. What a
+# target needs beyond gcc, make and libc6-dev is installed by tools/deps.
+
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+
+# All CPUs, unless the caller says how many.
+ifeq ($(filter -j%,$(MAKEFLAGS)),)
+MAKEFLAGS += -j$(shell nproc)
+endif
+
+O ?= $(CURDIR)/build
+override O := $(abspath $(O))
+PREFIX ?= /usr/local
+PYTHON := /usr/bin/python3
+
+include $(if $(wildcard .config),.config,defconfig)
+
+# Strings come out of Kconfig in quotes.
+unquote = $(subst ",,$(1))
+
+LINUX ?= $(call unquote,$(CONFIG_KERNEL_TREE))
+ACCEL ?= $(call unquote,$(CONFIG_VM_ACCEL))
+KERNEL_VARIANTS ?= $(if $(CONFIG_KERNEL_NONE),none) \
+		   $(if $(CONFIG_KERNEL_MAINLINE),mainline) \
+		   $(if $(CONFIG_KERNEL_DROVER),drover)
+
+# A sanitizer build lives beside the ordinary one.
+ifdef SAN
+override O := $(patsubst %/san-$(SAN),%,$(O))/san-$(SAN)
+export CFLAGS := -O1 -g -fno-omit-frame-pointer -fsanitize=$(SAN) \
+	-fno-sanitize-recover=undefined
+export LDFLAGS := -fsanitize=$(SAN)
+export SAN
+endif
+
+export O PREFIX DESTDIR LINUX ACCEL KERNEL_VARIANTS
+
+kernel_deps := kernel $(if $(LINUX),,kernel-source)
+kconfig := KCONFIG_CONFIG=.config $(PYTHON) -m
+
+##@ Build
+
+all: lib tools selftests ## libraries, programs and tests, into build/
+
+lib: ## the libraries
+	+$(MAKE) -C lib O=$(O)
+
+tools: lib ## the benchmark programs
+	+$(MAKE) -C tools O=$(O)
+
+selftests: lib ## the test programs
+	+$(MAKE) -C selftests O=$(O)
+
+install: lib tools ## libraries, headers and programs to DESTDIR= PREFIX=
+	+$(MAKE) -C lib O=$(O) install
+	+$(MAKE) -C tools O=$(O) install
+
+kernel: ## the kernel variants for the guests; LINUX=tree or tarball
+	@tools/deps $(kernel_deps)
+	+$(MAKE) -C kernel O=$(O)
+
+kselftest: kernel selftests ## the kernel's test machinery with all tests
+	+$(MAKE) -C kernel O=$(O) kselftest
+	+$(MAKE) -C selftests O=$(O) kselftest
+
+##@ Measure
+
+table: ## the table of the README; HOST=1: on this kernel only, no guests
+ifdef HOST
+	@tools/deps build table
+	@+$(MAKE) -s lib tools
+	@tools/report/table --host-only $(table_flags)
+else
+	@tools/deps build table $(kernel_deps) vm
+	@+$(MAKE) -s lib tools kernel KERNEL_VARIANTS="none mainline drover"
+	@tools/report/table $(table_flags) --accel=$(ACCEL) \
+		--cpus="$(call unquote,$(CONFIG_VM_CPUS))" \
+		--mem=$(CONFIG_VM_MEM_MB)
+endif
+
+table_flags = --build=$(O) --runs=$(CONFIG_TABLE_RUNS) \
+	      --limit=$(CONFIG_TABLE_LIMIT)
+
+counts: ## context switches per waiter and round, exact, in a guest
+	@tools/deps build table $(kernel_deps) vm
+	@+$(MAKE) -s lib tools kernel KERNEL_VARIANTS="none mainline drover"
+	@tools/report/counts --build=$(O)
+
+vm: ## a guest; VARIANT=none|mainline|drover CPUS=n CMD='...' or a shell
+	@tools/deps build $(kernel_deps) vm
+	@+$(MAKE) -s all kernel KERNEL_VARIANTS=$(VARIANT)
+	@tools/vm/vm --variant=$(VARIANT) --cpus=$(CPUS) --build=$(O) \
+		--mem=$(CONFIG_VM_MEM_MB) --accel=$(ACCEL) \
+		$(if $(CMD),-- "$$CMD")
+
+VARIANT ?= drover
+CPUS ?= 1
+export CMD
+
+##@ Test
+
+check: ## all tests, on the host and in guests; SAN=thread|address|undefined
+	@tools/deps build check $(if $(SAN),,$(kernel_deps) vm models)
+	@+$(MAKE) -s all $(if $(SAN),,kselftest)
+	@selftests/run-check
+
+check-fast: ## the tests that need no guest, in less than two minutes
+	@tools/deps build check
+	@+$(MAKE) -s all
+	@selftests/run-check --fast
+
+check-models: ## the protocol in Spin, proved, and its busted twins, which fail
+	@tools/deps models
+	@selftests/models/run
+
+check-planted: ## bugs put into the library on purpose: each must be caught
+	@tools/deps build
+	@selftests/planted/run
+
+check-programs: ## real programs with and without the drop-in, the same results
+	@tools/deps build programs
+	@+$(MAKE) -s lib
+	@selftests/programs/run --all
+
+format-check: ## whether all C is formatted as .clang-format says
+	@tools/deps check
+	@selftests/run-check --only=format
+
+series-check: ## whether the kernel series is fit to be sent
+	@tools/deps series $(kernel_deps)
+	+$(MAKE) -C kernel O=$(O) series-check
+
+##@ Configure
+
+menuconfig: ## choose build options
+	@tools/deps kconfig
+	@$(kconfig) menuconfig Kconfig
+
+olddefconfig: ## complete .config with the defaults of new options
+	@tools/deps kconfig
+	@$(kconfig) olddefconfig Kconfig
+
+defconfig-update: ## write defconfig anew from the defaults in Kconfig
+	@tools/deps kconfig
+	@KCONFIG_CONFIG=defconfig KCONFIG_CONFIG_HEADER="$$(sed '/^$$/q' \
+		defconfig)" $(PYTHON) -m alldefconfig Kconfig
+	@$(RM) defconfig.old
+
+##@ Other
+
+compile_commands.json: ## for editors and language servers
+	@tools/deps build tags
+	bear --output $@ -- $(MAKE) -s O=$(O)/compile-commands all
+
+deps: ## install the Debian packages that all targets need
+	tools/deps build check table vm models series tags $(kernel_deps)
+
+clean: ## remove build/, except the kernels
+	$(RM) -r $(filter-out $(O)/kernel,$(wildcard $(O)/*))
+
+distclean: clean ## remove all that was built or configured
+	$(RM) -r $(O) .config .config.old compile_commands.json
+
+help: ## this list
+	@awk -F ':.*## ' '/^##@/ { print "\n" substr($$0, 5) ":" } \
+		/^[a-z_.-]+:.*## / { printf "  %-22s %s\n", $$1, $$2 }' \
+		$(firstword $(MAKEFILE_LIST))
+
+.PHONY: all lib tools selftests install kernel kselftest table counts vm \
+	check check-fast check-models check-planted check-programs \
+	format-check series-check menuconfig olddefconfig \
+	defconfig-update compile_commands.json deps clean distclean help

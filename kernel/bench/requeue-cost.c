@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What a requeue costs for each waiter, and for each bystander in the bucket.
+ *
+ * usage: requeue-cost WAITERS
+ *
+ * Times FUTEX_REQUEUE with WAITERS and twice as many threads asleep, and
+ * prints the difference divided by WAITERS: what a call costs whoever is
+ * there drops out. In a guest whose clock counts instructions (qemu -icount
+ * shift=0) the unit is instructions, elsewhere nanoseconds.
+ *
+ * User space cannot compute a futex's bucket, but sees it in the cost: a call
+ * on a futex that has no waiters still passes all that are in its bucket.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NR_WORDS 1024 /* a page */
+#define NR_RUNS	 31
+#define NR_PRIOS 90
+#define STACK	 (32 * 1024)
+
+/* All 0. In one page, so that their keys differ in the offset alone. */
+static uint32_t words[NR_WORDS] __attribute__((aligned(4096)));
+
+static void die(const char *what, int error)
+{
+	fprintf(stderr, "requeue-cost: %s: %s\n", what, strerror(error));
+	exit(1);
+}
+
+static long futex(uint32_t *uaddr, int op, int nr, long nr2, uint32_t *uaddr2)
+{
+	return syscall(SYS_futex, uaddr, op | FUTEX_PRIVATE_FLAG, nr, nr2,
+		       uaddr2, 0);
+}
+
+static long long now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
+}
+
+static void *waiter(void *prio)
+{
+	struct sched_param sp = { .sched_priority = (intptr_t)prio };
+	int error;
+
+	if (sp.sched_priority) {
+		error = pthread_setschedparam(pthread_self(), SCHED_FIFO, &sp);
+		if (error)
+			die("SCHED_FIFO, which takes root", error);
+	}
+	futex(&words[0], FUTEX_WAIT, 0, 0, NULL);
+	return NULL;
+}
+
+/* The time of one call, which has to move @nr waiters. */
+static long long time_requeue(uint32_t *from, uint32_t *to, long nr)
+{
+	long long start = now();
+	long ret = futex(from, FUTEX_REQUEUE, 0, INT_MAX, to);
+	long long end = now();
+
+	if (ret != nr)
+		die("a requeue moved another number of waiters",
+		    ret < 0 ? errno : EPROTO);
+	return end - start;
+}
+
+static int compare(const void *a, const void *b)
+{
+	long long x = *(const long long *)a, y = *(const long long *)b;
+
+	return (x > y) - (x < y);
+}
+
+static long long median(long long *v, int nr)
+{
+	qsort(v, nr, sizeof(*v), compare);
+	return v[nr / 2];
+}
+
+/* Start @nr threads and gather them on words[1] once they sleep. */
+static pthread_t *start(long nr, int nr_prios)
+{
+	pthread_t *threads = calloc(nr, sizeof(*threads));
+	struct timespec pause = { .tv_nsec = 1000000 };
+	pthread_attr_t attr;
+	long asleep = 0;
+	intptr_t prio;
+	int error;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK);
+	for (long i = 0; i < nr; i++) {
+		prio = nr_prios ? 1 + i % nr_prios : 0;
+		error = pthread_create(&threads[i], &attr, waiter,
+				       (void *)prio);
+		if (error)
+			die("pthread_create", error);
+	}
+	while (asleep < nr) {
+		nanosleep(&pause, NULL);
+		asleep +=
+			futex(&words[0], FUTEX_REQUEUE, 0, INT_MAX, &words[1]);
+	}
+	return threads;
+}
+
+static void finish(pthread_t *threads, long nr, uint32_t *where)
+{
+	if (futex(where, FUTEX_WAKE, INT_MAX, 0, NULL) != nr)
+		die("a wake missed some waiters", EPROTO);
+	for (long i = 0; i < nr; i++)
+		pthread_join(threads[i], NULL);
+	free(threads);
+}
+
+struct cost {
+	long long other;   /* moving all to another bucket */
+	long long same;	   /* moving all within the bucket */
+	long long passing; /* moving none, passing all */
+};
+
+/*
+ * A futex in the bucket of all @nr waiters, found by the time that a call
+ * takes to pass them. None waits on words[64] or behind.
+ */
+static uint32_t *find_neighbour(long nr)
+{
+	long long t[NR_RUNS], limit;
+
+	for (int i = 0; i < NR_RUNS; i++)
+		t[i] = time_requeue(&words[64 + i], &words[2], 0);
+	limit = median(t, NR_RUNS) + 3 * nr;
+	for (uint32_t *w = &words[128]; w < words + NR_WORDS; w++) {
+		/* Twice, or it was an interrupt. */
+		if (time_requeue(w, &words[2], 0) > limit &&
+		    time_requeue(w, &words[2], 0) > limit)
+			return w;
+	}
+	return NULL;
+}
+
+/* Move all to other futexes in turn. Return where they are then. */
+static uint32_t *measure_other(struct cost *cost, uint32_t *from, long nr)
+{
+	long long t[NR_RUNS];
+	uint32_t *to;
+
+	for (int i = 0; i < NR_RUNS; i++) {
+		to = &words[2 + i];
+		t[i] = time_requeue(from, to, nr);
+		from = to;
+	}
+	cost->other = median(t, NR_RUNS);
+	return from;
+}
+
+/* Move all back and forth within the bucket, and pass them. */
+static uint32_t *measure_same(struct cost *cost, uint32_t *from, long nr)
+{
+	long long same[NR_RUNS], passing[NR_RUNS];
+	uint32_t *to = find_neighbour(nr), *old;
+
+	/* Nobody may share the bucket: try others. */
+	for (int i = 0; !to && i < NR_RUNS; i++) {
+		time_requeue(from, &words[2 + i], nr);
+		from = &words[2 + i];
+		to = find_neighbour(nr);
+	}
+	if (!to)
+		die("no two futexes share a bucket", ENOENT);
+
+	for (int i = 0; i < NR_RUNS; i++) {
+		same[i] = time_requeue(from, to, nr);
+		passing[i] = time_requeue(from, &words[1], 0);
+		old = from;
+		from = to;
+		to = old;
+	}
+	cost->same = median(same, NR_RUNS);
+	cost->passing = median(passing, NR_RUNS);
+	return from;
+}
+
+static struct cost measure(long nr, int nr_prios)
+{
+	pthread_t *threads = start(nr, nr_prios);
+	uint32_t *where = &words[1];
+	struct cost cost;
+
+	where = measure_other(&cost, where, nr);
+	where = measure_same(&cost, where, nr);
+	finish(threads, nr, where);
+	return cost;
+}
+
+int main(int argc, char **argv)
+{
+	long nr = argc == 2 ? strtol(argv[1], NULL, 0) : 0;
+	struct cost one, two, ten;
+
+	if (nr < 10 || nr > 100000) {
+		fprintf(stderr, "usage: requeue-cost WAITERS (10 to 100000)\n");
+		return 2;
+	}
+	ten = measure(10, 0);
+	one = measure(nr, 0);
+	two = measure(2 * nr, 0);
+#define SLOPE(what) ((double)(two.what - one.what) / nr)
+	printf("other_bucket\t%.1f\n", SLOPE(other));
+	printf("same_bucket\t%.1f\n", SLOPE(same));
+	printf("bystander\t%.1f\n", SLOPE(passing));
+	printf("whole_call_10\t%lld\n", ten.other);
+
+	if (geteuid())
+		return 0;
+	/* Above all waiters, or they run while they are counted. */
+	if (sched_setscheduler(0, SCHED_FIFO,
+			       &(struct sched_param){ .sched_priority =
+							      NR_PRIOS + 1 }))
+		die("SCHED_FIFO", errno);
+	one = measure(nr, NR_PRIOS);
+	two = measure(2 * nr, NR_PRIOS);
+	printf("%d_priorities\t%.1f\n", NR_PRIOS, SLOPE(other));
+	return 0;
+}

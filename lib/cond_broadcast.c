@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+/* Unblocking all waiters. */
+#include "cond_internal.h"
+
+/*
+ * Two groups at once. If one thread is to be woken, for it to wake the next,
+ * then one is enough for both: the younger group's sleepers are moved behind
+ * the older one's first.
+ */
+static void cond_release_both(struct group *closed, struct group *open,
+			      const struct mutex_ops *ops)
+{
+	struct wake_plan plan, behind;
+	uint32_t nr = group_blocked(closed) + group_blocked(open);
+
+	plan = cond_plan(closed, ops, nr);
+	behind = cond_plan(open, ops, nr);
+	if (closed->mutex == open->mutex && plan.move && plan.nr_wake == 1 &&
+	    behind.move) {
+		behind.nr_wake = 0;
+		behind.target = group_word(closed);
+		cond_release_by(open, behind);
+		cond_release_by(closed, plan);
+	} else {
+		cond_release_by(closed, plan);
+		cond_release_by(open, behind);
+	}
+}
+
+void cond_broadcast(struct cond *c, const struct mutex_ops *ops)
+{
+	struct group *closed, *open;
+
+	if (c->flags & COND_SHARED) {
+		cond_shared_broadcast(c);
+		return;
+	}
+	if (cond_nobody_waits(c))
+		return;
+
+	cond_lock(c);
+	closed = cond_claim(c, load_relaxed(&c->closed));
+	open = cond_claim(c, load_relaxed(&c->open));
+	store_relaxed(&c->closed, NULL);
+	store_relaxed(&c->open, NULL);
+	cond_unlock(c);
+
+	if (closed && open)
+		cond_release_both(closed, open, ops);
+	else if (closed || open)
+		cond_release(closed ? closed : open, ops);
+}

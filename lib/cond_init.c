@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+/* The beginning and the end of a condition variable, and its life after fork. */
+#include <sched.h>
+#include <string.h>
+
+#include "cond_internal.h"
+
+void cond_init(struct cond *c, uint32_t flags)
+{
+	memset(c, 0, sizeof(*c));
+	c->flags = flags;
+	if (!(flags & COND_SHARED))
+		store_relaxed(&c->life, process_life);
+}
+
+void cond_destroy(struct cond *c)
+{
+	if (c->flags & COND_SHARED) {
+		cond_shared_destroy(c);
+		return;
+	}
+	/*
+	 * Released waiters have no business here any more, but the signaller
+	 * that released them may not have dropped the lock yet.
+	 */
+	cond_lock(c);
+	store_relaxed(&c->open, NULL);
+	store_relaxed(&c->closed, NULL);
+	cond_unlock(c);
+}
+
+/*
+ * First use of a private condvar in the child of a fork (or of one that is
+ * all zero bytes): its waiters stayed in the parent, and so did the thread
+ * that may have held its lock. One thread starts it anew, others wait.
+ */
+void cond_drop_ghosts(struct cond *c)
+{
+	uint32_t changing = process_life | LIFE_CHANGING;
+	uint32_t life = load_acquire(&c->life);
+
+	while (life != process_life) {
+		if (life == changing) {
+			sched_yield();
+			life = load_acquire(&c->life);
+		} else if (cas_acquire(&c->life, &life, changing)) {
+			store_relaxed(&c->open, NULL);
+			store_relaxed(&c->closed, NULL);
+			store_relaxed(&c->lock, 0);
+			/* [CV-LIFE] With the acquire in cond_lock(). */
+			store_release(&c->life, process_life);
+			return;
+		}
+	}
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The condition variable inside. One implementation serves the native API
+ * (cond_native.c) and the drop-in (pthread/); they differ in the mutex only,
+ * which the core reaches through struct mutex_ops.
+ *
+ * A condvar of one process keeps its waiters in groups (group.h): arrivals
+ * join the open group; a signal goes to the closed, older one, and closes the
+ * open one when there is none. So nobody who comes after a signal can take it.
+ *
+ * Lock order: a condvar's lock, then the spare groups' lock or the registry of
+ * threads. No mutex of the user's is taken with any of them held.
+ *
+ * After a signaller has dropped the condvar's lock it touches the condvar no
+ * more: the threads it releases may free it.
+ */
+#ifndef DROVER_COND_INTERNAL_H
+#define DROVER_COND_INTERNAL_H
+
+#include <limits.h>
+
+#include "group.h"
+#include "lock.h"
+
+/*
+ * The states of a mutex's futex word to which waiters can be moved: glibc's and
+ * drover_mutex_t's are alike (U. Drepper, "Futexes Are Tricky", section "Mutex,
+ * Take 2"). Only in the last one does an unlock wake a sleeper.
+ */
+enum mutex_word {
+	WORD_FREE,
+	WORD_LOCKED,
+	WORD_CONTENDED,
+};
+
+/* How the caller finds a mutex. */
+enum mutex_holder {
+	MUTEX_FREE,
+	MUTEX_HELD_BY_CALLER,
+	MUTEX_HELD_BY_OTHER,
+};
+
+/**
+ * struct mutex_ops - what a condvar asks of the mutexes used with it
+ * @may_wait: 0, or EPERM if @unlock will refuse the caller. Asked first: once
+ *	      it has joined a group, a signal or broadcast can reach it.
+ * @unlock: release a held mutex; 0 or an errno value
+ * @lock: take the mutex, 0 or an errno value. @moved: the thread may have
+ *	  slept on the mutex without the mutex's knowledge, so others may
+ *	  still: it has to be left contended.
+ * @word: where the mutex's sleepers wait, or NULL if waiters cannot be moved
+ *	  there. @mutex is in use by a blocked waiter.
+ * @holder: who has the mutex; same condition
+ * @set_contended: the caller holds the mutex: make its unlock wake a sleeper
+ * @pass_wake: wake one thread that sleeps on the mutex
+ * @interruptible: a cancellation is pending and may act on the caller
+ * @pi_word: the lock word if the kernel can hand the mutex over (requeue-PI),
+ *	     or NULL
+ * @adopt: the kernel has handed the mutex over to the caller: make it look as
+ *	   if the caller had locked it. 0 or what @lock would have returned;
+ *	   ENOTRECOVERABLE: the mutex is not held.
+ */
+struct mutex_ops {
+	int (*may_wait)(void *mutex);
+	int (*unlock)(void *mutex);
+	int (*lock)(void *mutex, bool moved);
+	futex_word *(*word)(void *mutex);
+	enum mutex_holder (*holder)(void *mutex);
+	void (*set_contended)(void *mutex);
+	void (*pass_wake)(void *mutex);
+	bool (*interruptible)(void);
+	futex_word *(*pi_word)(void *mutex);
+	int (*adopt)(void *mutex);
+};
+
+/* struct cond::flags; set by init only. */
+#define COND_SHARED    1u /* used by several processes */
+#define COND_MONOTONIC 2u /* deadlines are on CLOCK_MONOTONIC */
+
+/**
+ * struct shared_group - the waiters of a process-shared condvar; cond_shared.c
+ * @word: what members sleep on; changes with every post and release
+ * @number: counts the releases: a member whose number is another one is free
+ * @blocked: members that no signal was posted for
+ * @tokens: signals posted and not yet taken
+ *
+ * All but the sleeping itself under the condvar's lock.
+ */
+struct shared_group {
+	futex_word word;
+	uint32_t number;
+	uint32_t blocked;
+	uint32_t tokens;
+};
+
+/**
+ * struct cond - a condition variable; all zero bytes are a valid one
+ * @lock: guards all the rest
+ * @flags: COND_*; constant
+ * @open: the group that arrivals join, or NULL. It may have been recycled:
+ *	  only group_pin() says. Read without the lock to see that nobody
+ *	  waits.
+ * @closed: the older group that signals go to, or NULL; same as @open
+ * @life: the process_life in which the members of a private condvar wait;
+ *	  with LIFE_CHANGING while the ghosts of an older one are dropped
+ * @group: the two groups of a shared condvar
+ * @refs: waiters and wakers that will still touch a shared condvar
+ * @state: which of @group is open, and more; see cond_shared.c
+ */
+struct cond {
+	futex_word lock;
+	uint32_t flags;
+	union {
+		struct {
+			_Atomic(struct group *) open;
+			_Atomic(struct group *) closed;
+			_Atomic uint32_t life;
+		};
+		struct {
+			struct shared_group group[2];
+			futex_word refs;
+			uint32_t state;
+		};
+	};
+};
+
+_Static_assert(sizeof(struct cond) == 48, "fits glibc's pthread_cond_t");
+
+#define LIFE_CHANGING (UINT32_C(1) << 31)
+
+void cond_drop_ghosts(struct cond *c);
+
+/* Take the lock of a private condvar, in the state this process left it. */
+static inline void cond_lock(struct cond *c)
+{
+	/* [CV-LIFE] Pairs with the release in cond_drop_ghosts(). */
+	if (__builtin_expect(load_acquire(&c->life) != process_life, 0))
+		cond_drop_ghosts(c);
+	lock_take(&c->lock, false);
+}
+
+static inline void cond_unlock(struct cond *c)
+{
+	lock_drop(&c->lock, false);
+}
+
+/*
+ * Does nobody wait on this private condvar? Asked without the lock.
+ *
+ * Who must be seen has released the user's mutex after joining, and a
+ * signaller that has to see it has held that mutex since. Without the mutex
+ * there is no order between them, and "not yet waiting" is a valid answer. So
+ * this is not a store-buffering pair, and needs no full barrier.
+ *
+ * [CV-EMPTY] A signaller makes the open group the closed one: it sets @closed
+ * and then clears @open, with release; here @open is read first, with acquire.
+ * Otherwise both could be seen empty while the group is on its way.
+ */
+static inline bool cond_nobody_waits(struct cond *c)
+{
+	return !load_acquire(&c->open) && !load_relaxed(&c->closed);
+}
+
+/* The condvar's verbs; @deadline NULL waits without end. */
+void cond_init(struct cond *c, uint32_t flags);
+void cond_destroy(struct cond *c);
+int cond_wait(struct cond *c, const struct mutex_ops *ops, void *mutex,
+	      const struct deadline *deadline);
+void cond_signal(struct cond *c, const struct mutex_ops *ops);
+void cond_broadcast(struct cond *c, const struct mutex_ops *ops);
+
+/* The same for shared condvars. */
+void cond_shared_destroy(struct cond *c);
+int cond_shared_wait(struct cond *c, const struct mutex_ops *ops, void *mutex,
+		     const struct deadline *deadline);
+void cond_shared_signal(struct cond *c);
+void cond_shared_broadcast(struct cond *c);
+/* @target: the word of @mutex, three states, shared. */
+void cond_shared_broadcast_on(struct cond *c, const struct mutex_ops *ops,
+			      void *mutex, futex_word *target);
+
+/**
+ * cond_claim() - pin a group of a locked condvar and claim it
+ * @c: the condvar, locked
+ * @g: its open or closed group, or NULL
+ *
+ * Return: @g, or NULL if nobody is blocked in it.
+ */
+struct group *cond_claim(struct cond *c, struct group *g);
+
+/**
+ * struct wake_plan - what a release or post does with the sleepers
+ * @nr_wake: how many to wake (INT_MAX: all)
+ * @move: move the rest to the mutex
+ * @target: the futex word to move to; set by the caller of policy_plan()
+ */
+struct wake_plan {
+	int nr_wake;
+	bool move;
+	futex_word *target;
+};
+
+/**
+ * policy_plan() - decide whether to wake or to move; cond_policy.c
+ * @holder: who has the mutex
+ * @movable: whether the waiters could be moved at all
+ * @nr_waiters: how many are to be unblocked
+ */
+struct wake_plan policy_plan(enum mutex_holder holder, bool movable,
+			     uint32_t nr_waiters);
+
+/* May priority-inheriting mutexes be requeued to? Tried once; cond_policy.c. */
+bool policy_requeue_pi(void);
+
+/* Requeue has answered ENOSYS or EPERM: it is not asked again. */
+void policy_requeue_refused(void);
+
+/**
+ * struct member - a thread that waits in a group
+ * @g: its group, pinned
+ * @w: the thread
+ * @ops: for its mutex
+ * @mutex: the mutex it released and will lock again
+ * @owns: it has the mutex already, by requeue-PI
+ * @lock_err: what locking that way answered
+ */
+struct member {
+	struct group *g;
+	struct waiter *w;
+	const struct mutex_ops *ops;
+	void *mutex;
+	bool owns;
+	int lock_err;
+};
+
+/**
+ * member_sleep() - wait as a member until unblocked; cond_sleep.c
+ * @m: the member
+ * @deadline: NULL to wait without end
+ *
+ * Return: 0 when unblocked; ETIMEDOUT or ECANCELED when not, and then no longer
+ * a member of the group. The reference stays.
+ */
+int member_sleep(struct member *m, const struct deadline *deadline);
+
+/**
+ * member_leave() - stop being a member before ever sleeping
+ * @m: the member
+ *
+ * Return: true if that worked; false if a signal was already posted for this
+ * member, which the caller now has to pass on.
+ */
+bool member_leave(struct member *m);
+
+/* The same steps for a mutex that inherits priorities; cond_pi.c. */
+long member_pi_wait(struct member *m, uint32_t word,
+		    const struct deadline *deadline);
+void cond_pi_wake(struct group *g, int nr);
+
+/**
+ * cond_plan() - what to do with @nr_waiters members of a claimed group
+ * @g: claimed, so the mutex of its members exists
+ * @ops: for that mutex
+ */
+struct wake_plan cond_plan(struct group *g, const struct mutex_ops *ops,
+			   uint32_t nr_waiters);
+
+/**
+ * cond_wake() - wake or move sleepers of a group, as planned
+ * @g: pinned
+ * @word: its futex word after the release or post; if it has changed again,
+ *	  sleepers are woken instead
+ * @plan: from cond_plan()
+ * @nr: how many at most: 1, or INT_MAX when all are free to go
+ *
+ * Only the address of the mutex is used here: if a sleeper is left it will
+ * lock that mutex, so it exists, and if none is, nothing moves.
+ */
+void cond_wake(struct group *g, uint32_t word, struct wake_plan plan, int nr);
+
+/**
+ * cond_release_by() - release a whole group by @plan
+ * @g: pinned and claimed, and no longer reachable from its condvar; unpinned
+ * @plan: from cond_plan()
+ */
+void cond_release_by(struct group *g, struct wake_plan plan);
+
+static inline void cond_release(struct group *g, const struct mutex_ops *ops)
+{
+	cond_release_by(g, cond_plan(g, ops, group_blocked(g)));
+}
+
+#endif /* DROVER_COND_INTERNAL_H */

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+/*
+ * When to wake and when to move: the only place that decides, and it never
+ * affects correctness.
+ *
+ * Moving pays when the mutex is held: a woken waiter would find it taken and
+ * go to sleep a second time. If the caller itself holds it, nobody needs to be
+ * woken at all: its unlock wakes the first. If the mutex is free and the
+ * critical sections are short, waking is cheaper: each moved waiter costs one
+ * more FUTEX_WAKE, by the unlock of the one before it. The measurements are
+ * in Documentation/benchmarks.rst.
+ */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cond_internal.h"
+
+enum policy {
+	POLICY_AUTO,
+	POLICY_REQUEUE,
+	POLICY_WAKE_ALL
+};
+
+static const char *const policy_names[] = {
+	[POLICY_AUTO] = "auto",
+	[POLICY_REQUEUE] = "requeue",
+	[POLICY_WAKE_ALL] = "wake-all",
+};
+
+/* Constant once the library is loaded. */
+static enum policy policy;
+
+/* The kernel or a sandbox has refused a requeue; never cleared. */
+static atomic_bool refused;
+
+__attribute__((constructor)) static void policy_from_environment(void)
+{
+	const char *name = secure_getenv("DROVER_POLICY");
+
+	if (!name || !*name)
+		return;
+	for (int i = POLICY_AUTO; i <= POLICY_WAKE_ALL; i++) {
+		if (strcmp(name, policy_names[i]) == 0) {
+			policy = i;
+			return;
+		}
+	}
+	fprintf(stderr,
+		"drover: DROVER_POLICY=%s is unknown, using auto; it may be auto, requeue or wake-all\n",
+		name);
+}
+
+void policy_requeue_refused(void)
+{
+	store_relaxed(&refused, true);
+}
+
+/* Do the two halves of requeue-PI exist? Each is asked for a wrong value. */
+static bool requeue_pi_works(void)
+{
+	static futex_word word, target;
+
+	return futex_wait_requeue_pi(&word, 1, NULL, &target) == -EAGAIN &&
+	       futex_cmp_requeue_pi(&word, 1, 0, &target) == -EAGAIN;
+}
+
+bool policy_requeue_pi(void)
+{
+	enum {
+		UNKNOWN,
+		WORKS,
+		REFUSED
+	};
+	static atomic_int known;
+	int now = load_relaxed(&known);
+
+	if (now == UNKNOWN) {
+		now = policy != POLICY_WAKE_ALL && requeue_pi_works() ? WORKS :
+									REFUSED;
+		store_relaxed(&known, now);
+	}
+	return now == WORKS;
+}
+
+struct wake_plan policy_plan(enum mutex_holder holder, bool movable,
+			     uint32_t nr_waiters)
+{
+	struct wake_plan wake_all = { .nr_wake = INT_MAX };
+	struct wake_plan move_all = { .nr_wake = 0, .move = true };
+	struct wake_plan wake_one = { .nr_wake = 1, .move = true };
+
+	if (!movable || policy == POLICY_WAKE_ALL || load_relaxed(&refused))
+		return wake_all;
+	if (holder == MUTEX_HELD_BY_CALLER)
+		return move_all;
+	/* One thread alone is no herd. (A plan for one never wakes one of it.) */
+	if (nr_waiters == 1)
+		return wake_all;
+	if (policy == POLICY_REQUEUE || holder == MUTEX_HELD_BY_OTHER)
+		return wake_one;
+	return wake_all;
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+/* How released threads get going: woken, or moved to the mutex. */
+#include <limits.h>
+
+#include "cond_internal.h"
+
+struct wake_plan cond_plan(struct group *g, const struct mutex_ops *ops,
+			   uint32_t nr_waiters)
+{
+	struct wake_plan plan = { 0 };
+	futex_word *word;
+
+	if (load_relaxed(&g->pi_target))
+		return plan; /* there is one way only: cond_pi_wake() */
+
+	word = g->mutex ? ops->word(g->mutex) : NULL;
+	plan = policy_plan(word ? ops->holder(g->mutex) : MUTEX_FREE,
+			   word != NULL, nr_waiters);
+	/* If nobody is woken, the caller's unlock has to begin the chain. */
+	if (plan.move && plan.nr_wake == 0)
+		ops->set_contended(g->mutex);
+	plan.target = plan.move ? word : NULL;
+	return plan;
+}
+
+void cond_wake(struct group *g, uint32_t word, struct wake_plan plan, int nr)
+{
+	if (load_relaxed(&g->pi_target)) {
+		cond_pi_wake(g, nr);
+		return;
+	}
+	if (plan.move) {
+		long ret = futex_cmp_requeue(group_word(g), word, plan.nr_wake,
+					     nr, plan.target, false);
+
+		if (ret >= 0)
+			return;
+		if (ret == -ENOSYS || ret == -EPERM)
+			policy_requeue_refused();
+	}
+	futex_wake(group_word(g), nr, false);
+}
+
+void cond_release_by(struct group *g, struct wake_plan plan)
+{
+	uint32_t word = group_release(g, plan.move ? GROUP_MOVED : 0);
+
+	/* Nobody sleeps on the word now who is not free to go. */
+	cond_wake(g, word, plan, INT_MAX);
+	group_unpin(g);
+}

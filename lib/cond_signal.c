@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+/* Unblocking one waiter. */
+#include "cond_internal.h"
+
+struct group *cond_claim(struct cond *c, struct group *g)
+{
+	if (!g || !group_pin(g, c))
+		return NULL;
+	if (group_claim(g))
+		return g;
+	group_unpin(g);
+	return NULL;
+}
+
+/*
+ * Choose the group that this signal goes to: the closed one, or when that is
+ * used up, the open one, which is closed by it. Return: claimed, or NULL.
+ */
+static struct group *cond_claim_oldest(struct cond *c)
+{
+	struct group *g = cond_claim(c, load_relaxed(&c->closed));
+
+	if (g)
+		return g;
+	g = cond_claim(c, load_relaxed(&c->open));
+	store_relaxed(&c->closed, g);
+	store_release(&c->open, NULL); /* [CV-EMPTY] */
+	return g;
+}
+
+/*
+ * Post to a group of several, with the condvar's lock held; drops it. Members
+ * are interchangeable: it does not matter which of them wakes or is moved, nor
+ * that it may find the token taken (member_sleep()).
+ */
+static void cond_post(struct cond *c, struct group *g,
+		      const struct mutex_ops *ops)
+{
+	struct wake_plan plan = cond_plan(g, ops, 1);
+	bool awaited;
+	uint32_t word = group_post(g, plan.move ? GROUP_MOVED : 0, &awaited);
+
+	cond_unlock(c);
+	cond_wake(g, word, plan, 1);
+	/* Who wanted to leave meanwhile may not be the one that is woken. */
+	if (awaited)
+		group_kick(g);
+	group_unpin(g);
+}
+
+void cond_signal(struct cond *c, const struct mutex_ops *ops)
+{
+	struct group *g;
+
+	if (c->flags & COND_SHARED) {
+		cond_shared_signal(c);
+		return;
+	}
+	if (cond_nobody_waits(c))
+		return;
+
+	cond_lock(c);
+	g = cond_claim_oldest(c);
+	if (g && group_blocked(g) > 1) {
+		cond_post(c, g, ops);
+		return;
+	}
+	store_relaxed(&c->closed, NULL);
+	cond_unlock(c);
+	if (g)
+		cond_release(g, ops);
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+/* The sleep of a waiter, from joining its group until it is out. */
+#include <sched.h>
+
+#include "cond_internal.h"
+
+static long member_futex_wait(struct member *m, uint32_t word,
+			      const struct deadline *deadline)
+{
+	if (load_relaxed(&m->g->pi_target))
+		return member_pi_wait(m, word, deadline);
+	return futex_wait(group_word(m->g), word, deadline, false);
+}
+
+/*
+ * A wake-up brought neither release nor token: another member, which was awake,
+ * has taken the token.
+ *
+ * If members may have been moved, we may have slept on the mutex, and the one
+ * wake-up of its unlock may have come to us. The next in its queue has nobody
+ * else to wake it.
+ */
+static void member_woken_for_nothing(struct member *m, uint64_t state)
+{
+	if (m->lock_err)
+		return; /* the caller has to hear of it */
+	if (m->owns) {
+		m->owns = false;
+		m->ops->unlock(m->mutex);
+	} else if (state & GROUP_MOVED) {
+		m->ops->pass_wake(m->mutex);
+	}
+}
+
+/* Is there a reason to leave that is not ours to overlook? */
+static int member_reason_to_leave(struct member *m, long ret)
+{
+	if (m->lock_err)
+		return m->lock_err;
+	if (ret == -ETIMEDOUT)
+		return ETIMEDOUT;
+	if (load_seq_cst(&m->w->kick) && /* [W-KICK] */
+	    m->ops->interruptible())
+		return ECANCELED;
+	return 0;
+}
+
+int member_sleep(struct member *m, const struct deadline *deadline)
+{
+	long ret = -EAGAIN;
+	int why = 0;
+
+	for (;;) {
+		uint64_t state = load_acquire(&m->g->state);
+
+		if (group_take(m->g, &state))
+			return 0;
+		if (ret == 0)
+			member_woken_for_nothing(m, state);
+		if (!why)
+			why = member_reason_to_leave(m, ret);
+		if (why) {
+			enum group_leave left = group_try_leave(m->g, &state);
+
+			if (left != LEAVE_CLAIMED)
+				return left == LEAVE_DONE ? why : 0;
+			deadline = NULL; /* it is over: the claimer wakes us */
+		}
+		ret = member_futex_wait(m, (uint32_t)state, deadline);
+	}
+}
+
+bool member_leave(struct member *m)
+{
+	enum group_leave left;
+	uint64_t state;
+
+	while ((left = group_try_leave(m->g, &state)) == LEAVE_CLAIMED)
+		sched_yield();
+	return left == LEAVE_DONE;
+}

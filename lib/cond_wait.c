@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+/* Waiting on a condition variable. */
+#include <sched.h>
+
+#include "cond_internal.h"
+
+/*
+ * The group to join, pinned, or NULL if there is none yet: the open one. For
+ * requeue-PI also the closed one, if no signal is on its way to a member: the
+ * kernel chooses by priority among those in one group.
+ */
+static struct group *cond_pin_group(struct cond *c, futex_word *pi_target)
+{
+	struct group *g = load_relaxed(&c->open);
+
+	if (g && group_pin(g, c))
+		return g;
+	g = load_relaxed(&c->closed);
+	if (!pi_target || !g || !group_pin(g, c))
+		return NULL;
+	if (!(load_relaxed(&g->state) & GROUP_TOKENS))
+		return g;
+	group_unpin(g);
+	return NULL;
+}
+
+/* Join a group, or start one. Return: 0, ENOMEM or EINVAL. */
+static int cond_join(struct cond *c, struct member *m)
+{
+	futex_word *pi_target = NULL;
+	int err = 0;
+
+	if (policy_requeue_pi())
+		pi_target = m->ops->pi_word(m->mutex);
+
+	cond_lock(c);
+	m->g = cond_pin_group(c, pi_target);
+	if (!m->g) {
+		m->g = group_new(c, m->mutex, pi_target);
+		/*
+		 * A closed group that timeouts have used up is still named in
+		 * @closed, and may be the very one we were given: it must not
+		 * be both, or arrivals would join those whom signals go to.
+		 */
+		if (m->g && load_relaxed(&c->closed) == m->g)
+			store_relaxed(&c->closed, NULL);
+		if (m->g)
+			store_relaxed(&c->open, m->g);
+		else
+			err = ENOMEM;
+	} else if (load_relaxed(&m->g->pi_target) == pi_target) {
+		group_join(m->g, m->mutex);
+	} else {
+		/* Sleepers for requeue-PI must all want the same mutex. */
+		group_unpin(m->g);
+		err = EINVAL;
+	}
+	cond_unlock(c);
+	return err;
+}
+
+/*
+ * No memory to wait in. A spurious return is allowed and loses nothing: the
+ * caller looks at its predicate again.
+ */
+static int cond_wait_spuriously(const struct mutex_ops *ops, void *mutex)
+{
+	int err = ops->unlock(mutex);
+
+	if (err)
+		return err;
+	sched_yield();
+	return ops->lock(mutex, false);
+}
+
+int cond_wait(struct cond *c, const struct mutex_ops *ops, void *mutex,
+	      const struct deadline *deadline)
+{
+	struct waiter *w = waiter_self();
+	struct member m = { .w = w, .ops = ops, .mutex = mutex };
+	int err = ops->may_wait(mutex);
+	bool moved;
+	int lock_err;
+
+	if (err)
+		return err;
+	if (c->flags & COND_SHARED)
+		return cond_shared_wait(c, ops, mutex, deadline);
+
+	err = cond_join(c, &m);
+	if (err == ENOMEM)
+		return cond_wait_spuriously(ops, mutex);
+	if (err)
+		return err;
+
+	err = ops->unlock(mutex);
+	if (err) {
+		/* Broken beyond may_wait(). What met us meanwhile goes on. */
+		if (!member_leave(&m))
+			cond_signal(c, ops);
+		group_unpin(m.g);
+		return err;
+	}
+
+	store_seq_cst(&w->group, m.g); /* [W-KICK] */
+	err = member_sleep(&m, deadline);
+	store_relaxed(&w->group, NULL);
+
+	moved = load_relaxed(&m.g->state) & GROUP_MOVED;
+	group_unpin(m.g);
+	/* From here on the condvar may no longer exist. */
+	lock_err = m.owns ? m.lock_err : ops->lock(mutex, moved);
+	return lock_err ? lock_err : err;
+}

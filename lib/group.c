@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT
+/* Groups of waiters: their life, and the transitions listed in group.h. */
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "cond_internal.h"
+
+/* How many groups one mapping holds: a page of them. */
+#define GROUPS_PER_CHUNK (4096 / sizeof(struct group))
+
+/* Groups in nobody's use; threads keep a few more of their own. */
+static struct {
+	futex_word lock;
+	struct group *first; /* [lock] */
+} spare;
+
+/* Get GROUPS_PER_CHUNK groups; all but the one returned go to the list. */
+static struct group *spare_grow(void)
+{
+	struct group *chunk;
+
+	chunk = mmap(NULL, GROUPS_PER_CHUNK * sizeof(*chunk),
+		     PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		     0);
+	if (chunk == MAP_FAILED)
+		return NULL;
+	for (size_t i = 1; i < GROUPS_PER_CHUNK; i++) {
+		chunk[i].next = spare.first;
+		spare.first = &chunk[i];
+	}
+	return chunk;
+}
+
+static struct group *spare_get(struct waiter *w)
+{
+	struct group *g;
+
+	if (w->nr_spares)
+		return w->spares[--w->nr_spares];
+
+	lock_take(&spare.lock, false);
+	g = spare.first;
+	if (g)
+		spare.first = g->next;
+	else
+		g = spare_grow();
+	lock_drop(&spare.lock, false);
+	return g;
+}
+
+static void spare_put(struct waiter *w, struct group *g)
+{
+	if (w->nr_spares < WAITER_SPARES) {
+		w->spares[w->nr_spares++] = g;
+		return;
+	}
+	lock_take(&spare.lock, false);
+	g->next = spare.first;
+	spare.first = g;
+	lock_drop(&spare.lock, false);
+}
+
+void group_drop_spares(struct waiter *w)
+{
+	lock_take(&spare.lock, false);
+	while (w->nr_spares) {
+		struct group *g = w->spares[--w->nr_spares];
+
+		g->next = spare.first;
+		spare.first = g;
+	}
+	lock_drop(&spare.lock, false);
+}
+
+void group_after_fork(void)
+{
+	store_relaxed(&spare.lock, 0);
+	spare.first = NULL;
+}
+
+struct group *group_new(struct cond *c, void *mutex, futex_word *pi_target)
+{
+	struct group *g = spare_get(waiter_self());
+
+	if (!g)
+		return NULL;
+	store_relaxed(&g->state, GROUP_BLOCKED);
+	store_relaxed(&g->owner, c);
+	g->mutex = mutex;
+	store_relaxed(&g->pi_target, pi_target);
+	/*
+	 * [G-REF] Pairs with the acquire in group_pin(). Without it a thread
+	 * with an old pointer could pin the group and see its former owner.
+	 */
+	store_release(&g->refs, 1);
+	return g;
+}
+
+bool group_pin(struct group *g, struct cond *c)
+{
+	uint32_t refs = load_relaxed(&g->refs);
+
+	do {
+		if (!refs)
+			return false;
+	} while (!cas_acquire(&g->refs, &refs, refs + 1)); /* [G-REF] */
+
+	/* While we hold a reference, the owner does not change. */
+	if (load_relaxed(&g->owner) == c)
+		return true;
+	group_unpin(g);
+	return false;
+}
+
+void group_unpin(struct group *g)
+{
+	/* What others did with the group comes before its next use. */
+	if (sub_acq_rel(&g->refs, 1) != 1)
+		return;
+	store_relaxed(&g->owner, NULL);
+	spare_put(waiter_self(), g);
+}
+
+void group_join(struct group *g, void *mutex)
+{
+	if (g->mutex != mutex)
+		g->mutex = NULL;
+	add_relaxed(&g->state, GROUP_BLOCKED);
+}
+
+bool group_claim(struct group *g)
+{
+	uint64_t state = load_relaxed(&g->state);
+
+	do {
+		if (!group_nr_blocked(state))
+			return false;
+	} while (!cas_acq_rel(&g->state, &state, state | GROUP_CLAIMED));
+	return true;
+}
+
+uint32_t group_post(struct group *g, uint64_t moved, bool *awaited)
+{
+	uint64_t state = load_relaxed(&g->state);
+	uint64_t to;
+
+	do {
+		to = state & ~(GROUP_CLAIMED | GROUP_AWAITED);
+		to = (to - GROUP_BLOCKED + GROUP_TOKEN) | moved;
+	} while (!cas_acq_rel(&g->state, &state, to));
+	*awaited = state & GROUP_AWAITED;
+	return (uint32_t)to;
+}
+
+uint32_t group_release(struct group *g, uint64_t moved)
+{
+	uint64_t state = load_relaxed(&g->state);
+	uint64_t to;
+
+	do {
+		to = (state & (GROUP_KICKS | GROUP_MOVED)) | moved;
+		to |= GROUP_RELEASED;
+	} while (!cas_acq_rel(&g->state, &state, to));
+	return (uint32_t)to;
+}
+
+void group_kick(struct group *g)
+{
+	uint64_t state = load_relaxed(&g->state);
+	uint64_t to;
+
+	do {
+		to = (state + GROUP_KICK) & GROUP_KICKS;
+		to |= state & ~GROUP_KICKS;
+	} while (!cas_acq_rel(&g->state, &state, to));
+	if (load_relaxed(&g->pi_target))
+		cond_pi_wake(g, INT_MAX);
+	else
+		futex_wake(group_word(g), INT_MAX, false);
+}
+
+bool group_take(struct group *g, uint64_t *state)
+{
+	for (;;) {
+		if (*state & GROUP_RELEASED)
+			return true;
+		if (!(*state & GROUP_TOKENS))
+			return false;
+		if (cas_acq_rel(&g->state, state, *state - GROUP_TOKEN))
+			return true;
+	}
+}
+
+/* Let the claimer know of us, if there is still one. */
+static bool group_await(struct group *g, uint64_t *state)
+{
+	uint64_t to = *state | GROUP_AWAITED;
+
+	if (*state != to && !cas_acq_rel(&g->state, state, to))
+		return false;
+	*state = to;
+	return true;
+}
+
+enum group_leave group_try_leave(struct group *g, uint64_t *state)
+{
+	*state = load_acquire(&g->state);
+	for (;;) {
+		if (group_take(g, state))
+			return LEAVE_OUT;
+		if (*state & GROUP_CLAIMED) {
+			if (group_await(g, state))
+				return LEAVE_CLAIMED;
+		} else if (cas_acq_rel(&g->state, state,
+				       *state - GROUP_BLOCKED)) {
+			return LEAVE_DONE;
+		}
+	}
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A group: threads that wait on one condition variable of this process and
+ * are interchangeable to a signal, because all came before it.
+ *
+ * Members sleep on the group's own futex word, not on one in the condvar. All
+ * groups lie in memory that is never given back, so whoever was released has
+ * no further business with the condvar: it may be destroyed and unmapped
+ * while members still sleep on the mutex they were moved to. And a group is
+ * not used again before everybody has left it, so one requeue on its word
+ * moves exactly its members, without any lock held.
+ *
+ * The state is one 64-bit word, and the low half is the futex word:
+ *
+ *   bit  0	GROUP_RELEASED	every member still here may return. Final.
+ *   bit  1	GROUP_MOVED	members may have been moved to the mutex: who
+ *				leaves must keep the mutex contended. Never
+ *				cleared.
+ *   bit  2	GROUP_CLAIMED	a signaller is choosing how to release: nobody
+ *				may time out meanwhile, which keeps the mutex
+ *				of the members alive. Set under the condvar's
+ *				lock, gone with the release or post.
+ *   bits 3-24	tokens		signals that were posted and not yet taken
+ *   bit  25	GROUP_AWAITED	a member that wants to leave sleeps until the
+ *				claim is over: a post, which wakes one, has to
+ *				make all look up. Only with CLAIMED.
+ *   bits 26-31	kicks		changed to make members look up; wraps
+ *   bits 32-63	blocked		members that no signal was posted for
+ *
+ * Legal transitions, each one atomic step:
+ *
+ *   join	blocked + 1		under the condvar's lock
+ *   claim	+ CLAIMED, if blocked > 0	under the condvar's lock
+ *   await	+ AWAITED, if CLAIMED	by a member
+ *   post	- CLAIMED, - AWAITED, blocked - 1, tokens + 1 (+ MOVED)
+ *							by the claimer
+ *   release	- CLAIMED, - AWAITED, blocked = 0, tokens = 0, + RELEASED
+ *		(+ MOVED)				by the claimer
+ *   take	tokens - 1		by a member
+ *   time out	blocked - 1, if not RELEASED, no CLAIMED, no tokens
+ *							by a member
+ *
+ * A member sleeps only while the word has neither RELEASED nor tokens; each
+ * post and release changes the word before it wakes or moves, so the kernel's
+ * value check closes the race with falling asleep.
+ *
+ * Bounds: 2^22 tokens (the kernel has no more threads); a kick is missed by a
+ * member that is delayed between its load of the word and its futex call while
+ * an exact multiple of 64 kicks hits its group: it is then noticed at the
+ * next event of the group.
+ */
+#ifndef DROVER_GROUP_H
+#define DROVER_GROUP_H
+
+#include "atomic.h"
+#include "futex.h"
+#include "waiter.h"
+
+struct cond;
+
+#define GROUP_RELEASED (UINT64_C(1) << 0)
+#define GROUP_MOVED    (UINT64_C(1) << 1)
+#define GROUP_CLAIMED  (UINT64_C(1) << 2)
+#define GROUP_TOKEN    (UINT64_C(1) << 3)
+#define GROUP_TOKENS   (((UINT64_C(1) << 22) - 1) * GROUP_TOKEN)
+#define GROUP_AWAITED  (UINT64_C(1) << 25)
+#define GROUP_KICK     (UINT64_C(1) << 26)
+#define GROUP_KICKS    (UINT64_C(63) * GROUP_KICK)
+#define GROUP_BLOCKED  (UINT64_C(1) << 32)
+
+#define group_nr_blocked(state) ((uint32_t)((state) >> 32))
+
+/**
+ * struct group - one group of waiters
+ * @state: see above
+ * @refs: members, and signallers that are at work on it; whoever drops the
+ *	  last one recycles the group
+ * @owner: the condvar it belongs to; NULL when recycled. Changes only while
+ *	   @refs is 0.
+ * @mutex: the mutex that all members use, or NULL if they use several;
+ *	   [condvar's lock]
+ * @pi_target: where members sleep for requeue-PI, the word of their mutex; or
+ *	       NULL, when they sleep as plain waiters. Constant while in use.
+ * @next: the next spare group; [spare list's lock]
+ */
+struct group {
+	_Atomic uint64_t state;
+	_Atomic uint32_t refs;
+	_Atomic(struct cond *) owner;
+	void *mutex;
+	_Atomic(futex_word *) pi_target;
+	struct group *next;
+} __attribute__((aligned(64)));
+
+/* How many members no signal was posted for; constant while claimed. */
+static inline uint32_t group_blocked(struct group *g)
+{
+	return group_nr_blocked(load_relaxed(&g->state));
+}
+
+/* The half of the state that members sleep on. */
+static inline futex_word *group_word(struct group *g)
+{
+	return (futex_word *)&g->state +
+	       (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+}
+
+/**
+ * group_new() - a group with one member, the caller, that owns a reference
+ * @c: the condvar, locked
+ * @mutex: the member's mutex
+ * @pi_target: NULL, or the mutex's word if members sleep for requeue-PI
+ *
+ * Return: the group, or NULL without memory.
+ */
+struct group *group_new(struct cond *c, void *mutex, futex_word *pi_target);
+
+/**
+ * group_pin() - take a reference, if the group still belongs to a condvar
+ * @g: a group that @c points to, perhaps only since before it was recycled
+ * @c: the condvar, locked, so that no recycled group comes to it meanwhile
+ */
+bool group_pin(struct group *g, struct cond *c);
+
+/* Drop a reference; the group may be someone else's at once. */
+void group_unpin(struct group *g);
+
+/* Become a member, with the reference that the caller has pinned. */
+void group_join(struct group *g, void *mutex);
+
+/**
+ * group_claim() - begin to release some of the members
+ * @g: a pinned group of a locked condvar
+ *
+ * Return: false if no member is blocked. Otherwise none can leave before
+ * group_post() or group_release(), which has to follow.
+ */
+bool group_claim(struct group *g);
+
+/**
+ * group_post() - post one token
+ * @g: the group
+ * @moved: 0 or GROUP_MOVED
+ * @awaited: set to whether members wait for the end of the claim; they need a
+ *	     group_kick()
+ *
+ * Return: the new futex word.
+ */
+uint32_t group_post(struct group *g, uint64_t moved, bool *awaited);
+
+/* Release all members. @moved: 0 or GROUP_MOVED. Return: the new futex word. */
+uint32_t group_release(struct group *g, uint64_t moved);
+
+/* Make every member look up. */
+void group_kick(struct group *g);
+
+/**
+ * group_take() - be out, if that was posted or released
+ * @g: the group
+ * @state: the state last seen; updated
+ *
+ * Return: false if nothing was there for this member.
+ */
+bool group_take(struct group *g, uint64_t *state);
+
+/* What came of trying to leave. */
+enum group_leave {
+	LEAVE_DONE,    /* no longer a member */
+	LEAVE_OUT,     /* released, or took a token */
+	LEAVE_CLAIMED, /* not now: sleep until the state changes */
+};
+
+/**
+ * group_try_leave() - stop being a member, unless unblocked
+ * @g: the group
+ * @state: the state last seen, on return
+ */
+enum group_leave group_try_leave(struct group *g, uint64_t *state);
+
+/* Give back the spare groups of a thread that ends. */
+void group_drop_spares(struct waiter *w);
+
+/* In the child of a fork: forget the spare list, it may be half changed. */
+void group_after_fork(void);
+
+#endif /* DROVER_GROUP_H */

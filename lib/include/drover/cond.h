@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * drover_cond_t: a condition variable whose broadcast moves the waiters to
+ * the mutex with one system call instead of waking them all.
+ *
+ *	static drover_mutex_t lock = DROVER_MUTEX_INITIALIZER;
+ *	static drover_cond_t filled = DROVER_COND_INITIALIZER;
+ *	static int items;
+ *
+ *	consumer:				producer:
+ *	drover_mutex_lock(&lock);		drover_mutex_lock(&lock);
+ *	while (items == 0)			items++;
+ *		drover_cond_wait(&filled, &lock);
+ *	items--;				drover_cond_signal(&filled);
+ *	drover_mutex_unlock(&lock);		drover_mutex_unlock(&lock);
+ *
+ * What holds (Documentation/cond-design.rst says how):
+ *  - A signal or broadcast chooses whom it unblocks in one atomic step; a
+ *    thread that starts to wait later never takes a signal from one that
+ *    waited before (POSIX.1-2024).
+ *  - In normal operation there is no spurious return. Only running out of
+ *    memory for the library's own bookkeeping can cause one.
+ *  - With nobody waiting, signal and broadcast make no system call.
+ *  - A condition variable may be destroyed, and its memory freed, as soon as
+ *    all waiters have been unblocked, also while the mutex is still held.
+ *
+ * All functions return 0 or an errno value and leave errno alone. None is a
+ * cancellation point.
+ */
+#ifndef DROVER_COND_H
+#define DROVER_COND_H
+
+#include <drover/mutex.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#pragma GCC visibility push(default)
+
+/**
+ * drover_cond_t - a condition variable; the content is private to the library
+ *
+ * All zero bytes are a valid condition variable with no waiters, deadlines on
+ * CLOCK_REALTIME, private to the process.
+ */
+typedef union {
+	char size[48];
+	uint64_t align;
+} drover_cond_t;
+
+/* drover_condattr_t.flags */
+#define DROVER_COND_SHARED 0x1u /* lies in memory several processes share */
+
+/**
+ * drover_condattr_t - condition variable attributes
+ * @flags: DROVER_COND_*
+ * @clock: of drover_cond_timedwait(): CLOCK_REALTIME (0) or CLOCK_MONOTONIC
+ * @reserved: zero
+ *
+ * All zero bytes are the defaults.
+ */
+typedef struct {
+	uint32_t flags;
+	clockid_t clock;
+	uint32_t reserved[2];
+} drover_condattr_t;
+
+/* clang-format off */
+#ifdef __cplusplus
+#define DROVER_COND_INITIALIZER {}
+#else
+#define DROVER_COND_INITIALIZER { { 0 } }
+#endif
+/* clang-format on */
+
+/**
+ * drover_cond_init() - make @cond a valid condition variable without waiters
+ * @cond: memory of the caller's
+ * @attr: attributes, or NULL for the defaults
+ *
+ * Never blocks. Return: 0, or EINVAL for an unknown flag or clock.
+ */
+int drover_cond_init(drover_cond_t *cond, const drover_condattr_t *attr);
+
+/**
+ * drover_cond_destroy() - end the life of @cond
+ * @cond: a condition variable on which no thread is blocked
+ *
+ * Legal as soon as every waiter has been unblocked, whether or not it has
+ * returned, and whether or not the caller holds the mutex. A signal or
+ * broadcast still under way in another thread is waited for, for the few
+ * instructions in which it touches @cond.
+ *
+ * A shared condvar waits for its released waiters to get away from it, and
+ * takes those that do not for dead after two seconds. After
+ * drover_cond_broadcast_on() use drover_cond_destroy_on().
+ *
+ * Return: 0.
+ */
+int drover_cond_destroy(drover_cond_t *cond);
+
+/**
+ * drover_cond_wait() - release @mutex and sleep until unblocked
+ * @cond: the condition variable
+ * @mutex: a mutex that the calling thread holds, once
+ *
+ * Blocks. Releasing @mutex and starting to wait are one step to any thread
+ * that takes @mutex afterwards. @mutex is held again when the call returns.
+ * Threads that wait on one @cond at the same time may use different mutexes,
+ * but are then woken all at once by a broadcast.
+ *
+ * A robust @mutex may come back with EOWNERDEAD or ENOTRECOVERABLE, as from
+ * drover_mutex_lock(), whether or not the caller was unblocked.
+ *
+ * Return: 0; EPERM when the caller does not hold @mutex; EINVAL when others
+ * wait with a mutex of another kind (PI or not).
+ */
+int drover_cond_wait(drover_cond_t *cond, drover_mutex_t *mutex);
+
+/**
+ * drover_cond_timedwait() - drover_cond_wait() with a deadline
+ * @cond: the condition variable
+ * @mutex: a mutex that the calling thread holds, once
+ * @deadline: absolute time on the condvar's clock, CLOCK_REALTIME by default
+ *
+ * A thread that was unblocked returns 0, even if its time has run out since.
+ *
+ * Return: 0; ETIMEDOUT, with @mutex held and no signal consumed; EPERM as for
+ * drover_cond_wait(); EINVAL when tv_nsec is not within 0 to 999,999,999, with
+ * @mutex not released in between.
+ */
+int drover_cond_timedwait(drover_cond_t *cond, drover_mutex_t *mutex,
+			  const struct timespec *deadline);
+
+/**
+ * drover_cond_clockwait() - drover_cond_timedwait() on a clock of choice
+ * @cond: the condition variable
+ * @mutex: a mutex that the calling thread holds, once
+ * @clock: CLOCK_REALTIME or CLOCK_MONOTONIC
+ * @deadline: absolute time on @clock
+ *
+ * Return: as drover_cond_timedwait(), and EINVAL for any other clock.
+ */
+int drover_cond_clockwait(drover_cond_t *cond, drover_mutex_t *mutex,
+			  clockid_t clock, const struct timespec *deadline);
+
+/**
+ * drover_cond_signal() - unblock one of the threads that wait on @cond
+ * @cond: the condition variable
+ *
+ * Never blocks, but for a short internal lock. Of the waiting threads one of
+ * those that started to wait first is chosen. If the caller holds the mutex,
+ * the thread may be moved to it, and wakes when it is unlocked.
+ *
+ * Return: 0.
+ */
+int drover_cond_signal(drover_cond_t *cond);
+
+/**
+ * drover_cond_broadcast() - unblock all threads that wait on @cond
+ * @cond: the condition variable
+ *
+ * Never blocks, but for a short internal lock. If the mutex is in use, at
+ * most one thread is woken and the rest are moved to the mutex, with one
+ * system call for each group of waiters (there are at most two). See
+ * DROVER_POLICY in drover(7).
+ *
+ * Return: 0.
+ */
+int drover_cond_broadcast(drover_cond_t *cond);
+
+/**
+ * drover_cond_broadcast_on() - drover_cond_broadcast(), naming the mutex
+ * @cond: the condition variable
+ * @mutex: the mutex that all waiters use, as this process sees it
+ *
+ * Makes a difference for a shared condvar only: a broadcaster in another
+ * process cannot know where the waiters' mutex is, and so wakes them all. If
+ * it is told, it moves them to @mutex, which has to be shared and not PI;
+ * otherwise they are woken.
+ *
+ * Return: 0.
+ */
+int drover_cond_broadcast_on(drover_cond_t *cond, drover_mutex_t *mutex);
+
+/**
+ * drover_cond_destroy_on() - drover_cond_destroy() after a broadcast_on
+ * @cond: a condition variable on which no thread is blocked
+ * @mutex: the mutex its waiters may have been moved to; may be held
+ *
+ * Moved waiters of a shared condvar are woken, to let them get away from it.
+ *
+ * Return: 0.
+ */
+int drover_cond_destroy_on(drover_cond_t *cond, drover_mutex_t *mutex);
+
+/**
+ * drover_version() - the version of the library that is loaded
+ *
+ * Return: a string such as "0.1.0", never NULL, never to be freed.
+ */
+const char *drover_version(void);
+
+#pragma GCC visibility pop
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* DROVER_COND_H */

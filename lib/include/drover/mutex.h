@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * drover_mutex_t: a sleeping mutual-exclusion lock for the threads of one
+ * process or of several, small enough to embed anywhere. It is the lock that
+ * drover_cond_t moves waiters to, so a broadcast costs no herd.
+ *
+ *	static drover_mutex_t lock = DROVER_MUTEX_INITIALIZER;
+ *
+ *	drover_mutex_lock(&lock);
+ *	... the data that the lock guards ...
+ *	drover_mutex_unlock(&lock);
+ *
+ * The algorithm is the three-state futex lock (free, locked, locked with
+ * sleepers) of U. Drepper, "Futexes Are Tricky", section "Mutex, Take 2"; with
+ * DROVER_MUTEX_PI or DROVER_MUTEX_ROBUST it is the kernel's PI futex.
+ *
+ * All functions return 0 or an errno value and leave errno alone. None is a
+ * cancellation point.
+ */
+#ifndef DROVER_MUTEX_H
+#define DROVER_MUTEX_H
+
+#include <stdint.h>
+#include <time.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#pragma GCC visibility push(default)
+
+/**
+ * drover_mutex_t - a mutex; the content is private to the library
+ *
+ * All zero bytes are a valid, unlocked mutex. It may lie in static storage,
+ * on a stack or on the heap; it must not be copied or moved while in use.
+ */
+typedef union {
+	char size[40];
+	uint64_t align;
+} drover_mutex_t;
+
+/* drover_mutexattr_t.flags: any combination, but not both of the first two. */
+#define DROVER_MUTEX_RECURSIVE	0x01u /* the holder may lock again */
+#define DROVER_MUTEX_ERRORCHECK 0x02u /* the holder gets EDEADLK instead */
+#define DROVER_MUTEX_PI		0x04u /* waiters lend the holder their priority */
+#define DROVER_MUTEX_ROBUST	0x08u /* a holder's death is reported; as PI */
+#define DROVER_MUTEX_SHARED	0x10u /* lies in memory several processes share */
+
+/**
+ * drover_mutexattr_t - mutex attributes
+ * @flags: DROVER_MUTEX_*
+ * @reserved: zero
+ *
+ * All zero bytes are the defaults: not recursive, no priority inheritance, not
+ * robust, private to the process.
+ */
+typedef struct {
+	uint32_t flags;
+	uint32_t reserved[3];
+} drover_mutexattr_t;
+
+/* clang-format off */
+#ifdef __cplusplus
+#define DROVER_MUTEX_INITIALIZER {}
+#else
+#define DROVER_MUTEX_INITIALIZER { { 0 } }
+#endif
+/* clang-format on */
+
+/**
+ * drover_mutex_init() - make @mutex a valid, unlocked mutex
+ * @mutex: memory of the caller's
+ * @attr: attributes, or NULL for the defaults
+ *
+ * Never blocks. Return: 0; EINVAL when @attr has flags that do not go together
+ * or are unknown; ENOTSUP when the kernel has no PI futexes and @attr wants
+ * one.
+ */
+int drover_mutex_init(drover_mutex_t *mutex, const drover_mutexattr_t *attr);
+
+/**
+ * drover_mutex_destroy() - end the life of an unlocked mutex
+ * @mutex: a mutex that no thread holds or waits for
+ *
+ * Never blocks. The memory may be freed as soon as the call has returned,
+ * also by the thread that was the last to unlock.
+ *
+ * Return: 0, or EBUSY when @mutex is locked (nothing is changed then).
+ */
+int drover_mutex_destroy(drover_mutex_t *mutex);
+
+/**
+ * drover_mutex_lock() - take @mutex, sleeping until it is free
+ * @mutex: the mutex
+ *
+ * Blocks. Unless @mutex is recursive or error-checking, a thread that locks
+ * twice waits for itself for ever, and so does one that locks a mutex whose
+ * holder has ended without unlocking it, unless @mutex is robust. With PI the
+ * waiting thread of highest priority comes first; otherwise no order is
+ * promised. A signal handler may run meanwhile; the call goes on afterwards.
+ *
+ * Return: 0; EDEADLK (error-checking) when the caller has it already; EAGAIN
+ * (recursive) when it has it too many times. Robust: EOWNERDEAD when the
+ * holder has died: the caller has @mutex now and shall make what it guards
+ * right and call drover_mutex_consistent(); ENOTRECOVERABLE when somebody
+ * unlocked it without that.
+ */
+int drover_mutex_lock(drover_mutex_t *mutex);
+
+/**
+ * drover_mutex_trylock() - take @mutex if that needs no waiting
+ * @mutex: the mutex
+ *
+ * Never blocks. Return: 0; EBUSY when another thread has it, or this one and it
+ * is not recursive; otherwise as drover_mutex_lock().
+ */
+int drover_mutex_trylock(drover_mutex_t *mutex);
+
+/**
+ * drover_mutex_timedlock() - take @mutex, but wait no longer than a deadline
+ * @mutex: the mutex
+ * @clock: CLOCK_REALTIME or CLOCK_MONOTONIC
+ * @deadline: absolute time on @clock
+ *
+ * Blocks, at most until @deadline. A mutex that is free is taken whatever the
+ * deadline says.
+ *
+ * Return: 0; ETIMEDOUT when the deadline passed; EINVAL for another clock, or
+ * for a tv_nsec outside 0 to 999,999,999, when the call would have to wait;
+ * otherwise as drover_mutex_lock().
+ */
+int drover_mutex_timedlock(drover_mutex_t *mutex, clockid_t clock,
+			   const struct timespec *deadline);
+
+/**
+ * drover_mutex_unlock() - release @mutex and wake one waiting thread, if any
+ * @mutex: a mutex that the calling thread holds
+ *
+ * Never blocks. Makes a system call only when threads may be asleep.
+ *
+ * Return: 0, or EPERM when the calling thread does not hold @mutex (nothing
+ * is changed then).
+ */
+int drover_mutex_unlock(drover_mutex_t *mutex);
+
+/**
+ * drover_mutex_consistent() - what a robust mutex guards is right again
+ * @mutex: a robust mutex that the caller holds since it got EOWNERDEAD
+ *
+ * Never blocks. Return: 0, or EINVAL when @mutex is not in that state.
+ */
+int drover_mutex_consistent(drover_mutex_t *mutex);
+
+#pragma GCC visibility pop
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* DROVER_MUTEX_H */

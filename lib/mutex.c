@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+/* drover_mutex_t: a three-state futex lock, its owner, and its attributes. */
+#include <drover/mutex.h>
+#include <string.h>
+
+#include "mutex_internal.h"
+
+_Static_assert(sizeof(struct mutex) <= sizeof(drover_mutex_t), "fits");
+_Static_assert(_Alignof(struct mutex) <= _Alignof(drover_mutex_t), "fits");
+
+#define MUTEX_TWICE (DROVER_MUTEX_RECURSIVE | DROVER_MUTEX_ERRORCHECK)
+#define MUTEX_FLAGS                                            \
+	(MUTEX_TWICE | DROVER_MUTEX_PI | DROVER_MUTEX_ROBUST | \
+	 DROVER_MUTEX_SHARED)
+
+/* Take it and leave it contended: other threads may be asleep on it. */
+static int take_contended(struct mutex *m, const struct deadline *deadline)
+{
+	while (swap_acquire(&m->word, WORD_CONTENDED) != WORD_FREE) {
+		if (futex_wait(&m->word, WORD_CONTENDED, deadline,
+			       mutex_is_shared(m)) == -ETIMEDOUT)
+			return ETIMEDOUT;
+	}
+	store_relaxed(&m->owner, (uint32_t)waiter_self()->tid);
+	return 0;
+}
+
+static int take(struct mutex *m, const struct deadline *deadline)
+{
+	return mutex_is_pi(m) ? mutex_pi_lock(m, deadline) :
+				take_contended(m, deadline);
+}
+
+static int try_take(struct mutex *m)
+{
+	uint32_t old = WORD_FREE;
+
+	if (mutex_is_pi(m))
+		return mutex_pi_try(m);
+	if (!cas_acquire(&m->word, &old, WORD_LOCKED))
+		return EBUSY;
+	store_relaxed(&m->owner, (uint32_t)waiter_self()->tid);
+	return 0;
+}
+
+/*
+ * The caller may have it already. Return: 0 if it has it once more now, EBUSY
+ * if that is for the mutex itself to find out, or an error.
+ */
+static int take_again(struct mutex *m)
+{
+	if (!(m->flags & MUTEX_TWICE) || !mutex_held_by_caller(m))
+		return EBUSY;
+	if (m->flags & DROVER_MUTEX_ERRORCHECK)
+		return EDEADLK;
+	if (m->count == UINT32_MAX)
+		return EAGAIN;
+	m->count++;
+	return 0;
+}
+
+int mutex_lock_moved(struct mutex *m)
+{
+	return take_contended(m, NULL);
+}
+
+int drover_mutex_init(drover_mutex_t *mutex, const drover_mutexattr_t *attr)
+{
+	uint32_t flags = attr ? attr->flags : 0;
+
+	if (flags & ~MUTEX_FLAGS || (flags & MUTEX_TWICE) == MUTEX_TWICE)
+		return EINVAL;
+	if ((flags & (DROVER_MUTEX_PI | DROVER_MUTEX_ROBUST)) &&
+	    !mutex_pi_supported())
+		return ENOTSUP;
+	memset(mutex, 0, sizeof(*mutex));
+	mutex_of(mutex)->flags = flags;
+	return 0;
+}
+
+int drover_mutex_destroy(drover_mutex_t *mutex)
+{
+	return load_relaxed(&mutex_of(mutex)->word) == WORD_FREE ? 0 : EBUSY;
+}
+
+int drover_mutex_trylock(drover_mutex_t *mutex)
+{
+	struct mutex *m = mutex_of(mutex);
+	int err = try_take(m);
+
+	if (err != EBUSY)
+		return err;
+	err = take_again(m);
+	return err == EDEADLK ? EBUSY : err;
+}
+
+int drover_mutex_lock(drover_mutex_t *mutex)
+{
+	struct mutex *m = mutex_of(mutex);
+	int err = try_take(m);
+
+	if (err == EBUSY)
+		err = take_again(m);
+	return err == EBUSY ? take(m, NULL) : err;
+}
+
+int drover_mutex_timedlock(drover_mutex_t *mutex, clockid_t clock,
+			   const struct timespec *deadline)
+{
+	struct deadline d = { .clock = clock, .at = *deadline };
+	struct mutex *m = mutex_of(mutex);
+	int err = try_take(m);
+
+	if (err == EBUSY)
+		err = take_again(m);
+	if (err != EBUSY)
+		return err;
+	return deadline_valid(&d) ? take(m, &d) : EINVAL;
+}
+
+int drover_mutex_unlock(drover_mutex_t *mutex)
+{
+	struct mutex *m = mutex_of(mutex);
+	bool shared = mutex_is_shared(m);
+
+	if (!mutex_held_by_caller(m))
+		return EPERM;
+	if (m->count) {
+		m->count--;
+		return 0;
+	}
+	if (mutex_is_pi(m)) {
+		mutex_pi_unlock(m);
+		return 0;
+	}
+	store_relaxed(&m->owner, 0);
+	/* The next holder may free it: the word is touched once, and no more. */
+	if (swap_release(&m->word, WORD_FREE) == WORD_CONTENDED)
+		futex_wake(&m->word, 1, shared);
+	return 0;
+}
+
+int drover_mutex_consistent(drover_mutex_t *mutex)
+{
+	struct mutex *m = mutex_of(mutex);
+
+	if (!mutex_held_by_caller(m) || m->health != MUTEX_INCONSISTENT)
+		return EINVAL;
+	m->health = MUTEX_SOUND;
+	return 0;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * drover_mutex_t inside. Ordinary mutexes have the three states of enum
+ * mutex_word (mutex.c). PI and robust ones are PI futexes: the holder's thread
+ * id, and the kernel's bits (mutex_pi.c).
+ */
+#ifndef DROVER_MUTEX_INTERNAL_H
+#define DROVER_MUTEX_INTERNAL_H
+
+#include <drover/mutex.h>
+
+#include "cond_internal.h"
+
+/* What a robust mutex has gone through. */
+enum mutex_health {
+	MUTEX_SOUND,
+	MUTEX_INCONSISTENT, /* a holder died, and the next was told */
+	MUTEX_LOST,	    /* and unlocked without repair */
+};
+
+/**
+ * struct mutex - the inside of drover_mutex_t; all zero bytes are valid
+ * @word: an enum mutex_word, or a PI futex
+ * @owner: thread id of the holder, 0 when free. Written by the holder only,
+ *	   so a thread that reads its own id does hold the mutex.
+ * @flags: DROVER_MUTEX_*; constant
+ * @count: how many times more a recursive one is locked; [holder]
+ * @health: an enum mutex_health; [holder]
+ */
+struct mutex {
+	futex_word word;
+	_Atomic uint32_t owner;
+	uint32_t flags;
+	uint32_t count;
+	uint32_t health;
+};
+
+static inline struct mutex *mutex_of(drover_mutex_t *mutex)
+{
+	return (struct mutex *)mutex;
+}
+
+static inline bool mutex_is_pi(const struct mutex *m)
+{
+	return m->flags & (DROVER_MUTEX_PI | DROVER_MUTEX_ROBUST);
+}
+
+static inline bool mutex_is_shared(const struct mutex *m)
+{
+	return m->flags & DROVER_MUTEX_SHARED;
+}
+
+static inline bool mutex_held_by_caller(struct mutex *m)
+{
+	return load_relaxed(&m->owner) == (uint32_t)waiter_self()->tid;
+}
+
+/*
+ * Lock as a thread that may have been moved to the mutex by a requeue, as
+ * others may have been: it has to be left contended.
+ */
+int mutex_lock_moved(struct mutex *m);
+
+/* The PI futex: try, lock (NULL: no deadline), unlock; 0 or an errno value. */
+int mutex_pi_try(struct mutex *m);
+int mutex_pi_lock(struct mutex *m, const struct deadline *deadline);
+void mutex_pi_unlock(struct mutex *m);
+
+/* The caller has got the word of a PI mutex. Return: 0 or what to tell it. */
+int mutex_pi_got(struct mutex *m);
+
+/* Does the kernel have PI futexes? */
+bool mutex_pi_supported(void);
+
+#endif /* DROVER_MUTEX_INTERNAL_H */

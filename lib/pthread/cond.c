@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+/*
+ * pthread_cond_*: glibc's condition variables, replaced. Everything that is
+ * not glibc's calling convention is in the core.
+ *
+ * Cancellation. glibc's pthread_cancel() only marks a thread whose type is
+ * deferred, so it is replaced too: it marks the thread, and then makes it look
+ * up if it sleeps here. Such a thread leaves its group, or finds that it has
+ * been released, in which case the cancellation stays pending; it acts with
+ * the mutex held, at the pthread_testcancel() below.
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "drop_in.h"
+
+_Static_assert(sizeof(struct cond) <= sizeof(pthread_cond_t), "fits");
+_Static_assert(_Alignof(struct cond) <= _Alignof(pthread_cond_t), "fits");
+
+static struct cond *cond_of(pthread_cond_t *cond)
+{
+	return (struct cond *)cond;
+}
+
+int drop_in_cond_init(pthread_cond_t *cond, const pthread_condattr_t *attr)
+{
+	clockid_t clock = CLOCK_REALTIME;
+	int pshared = PTHREAD_PROCESS_PRIVATE;
+	uint32_t flags = 0;
+
+	if (attr) {
+		pthread_condattr_getclock(attr, &clock);
+		pthread_condattr_getpshared(attr, &pshared);
+	}
+	if (clock == CLOCK_MONOTONIC)
+		flags |= COND_MONOTONIC;
+	if (pshared == PTHREAD_PROCESS_SHARED)
+		flags |= COND_SHARED;
+	cond_init(cond_of(cond), flags);
+	return 0;
+}
+
+int drop_in_cond_destroy(pthread_cond_t *cond)
+{
+	cond_destroy(cond_of(cond));
+	return 0;
+}
+
+/*
+ * The caller may have the asynchronous type: while it waits, a cancellation is
+ * deferred, for it could come between two steps of the protocol.
+ */
+static int wait_cancellable(pthread_cond_t *cond, pthread_mutex_t *mutex,
+			    const struct deadline *deadline)
+{
+	struct waiter *w = waiter_self();
+	int err, type, ignored;
+
+	store_seq_cst(&w->kick, 0);
+	pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
+	pthread_testcancel();
+	err = cond_wait(cond_of(cond), &glibc_mutex_ops, mutex, deadline);
+	if (err == ECANCELED) {
+		pthread_testcancel();
+		err = 0;
+	}
+	if (type != PTHREAD_CANCEL_DEFERRED)
+		pthread_setcanceltype(type, &ignored);
+	return err;
+}
+
+int drop_in_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
+{
+	return wait_cancellable(cond, mutex, NULL);
+}
+
+int drop_in_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
+			   clockid_t clock, const struct timespec *abstime)
+{
+	struct deadline deadline = { .clock = clock, .at = *abstime };
+
+	if (!deadline_valid(&deadline))
+		return EINVAL;
+	return wait_cancellable(cond, mutex, &deadline);
+}
+
+int drop_in_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
+			   const struct timespec *abstime)
+{
+	bool monotonic = cond_of(cond)->flags & COND_MONOTONIC;
+
+	return drop_in_cond_clockwait(
+		cond, mutex, monotonic ? CLOCK_MONOTONIC : CLOCK_REALTIME,
+		abstime);
+}
+
+int drop_in_cond_signal(pthread_cond_t *cond)
+{
+	cond_signal(cond_of(cond), &glibc_mutex_ops);
+	return 0;
+}
+
+int drop_in_cond_broadcast(pthread_cond_t *cond)
+{
+	cond_broadcast(cond_of(cond), &glibc_mutex_ops);
+	return 0;
+}
+
+static int (*glibc_cancel)(pthread_t thread);
+
+__attribute__((constructor)) static void find_glibc_cancel(void)
+{
+	glibc_cancel = (int (*)(pthread_t))dlsym(RTLD_NEXT, "pthread_cancel");
+	if (!glibc_cancel) {
+		fputs("drover: the C library has no pthread_cancel; load libdrover-pthread.so.1 before it (LD_PRELOAD)\n",
+		      stderr);
+		abort();
+	}
+}
+
+int drop_in_cancel(pthread_t thread)
+{
+	int err = glibc_cancel(thread);
+
+	if (!err)
+		waiter_kick(thread);
+	return err;
+}
+
+EXPORT(pthread_cond_init, 0, drop_in_cond_init, "@@GLIBC_2.3.2");
+EXPORT(pthread_cond_destroy, 0, drop_in_cond_destroy, "@@GLIBC_2.3.2");
+EXPORT(pthread_cond_wait, 0, drop_in_cond_wait, "@@GLIBC_2.3.2");
+EXPORT(pthread_cond_timedwait, 0, drop_in_cond_timedwait, "@@GLIBC_2.3.2");
+EXPORT(pthread_cond_signal, 0, drop_in_cond_signal, "@@GLIBC_2.3.2");
+EXPORT(pthread_cond_broadcast, 0, drop_in_cond_broadcast, "@@GLIBC_2.3.2");
+EXPORT(pthread_cond_clockwait, 0, drop_in_cond_clockwait, "@@GLIBC_2.34");
+EXPORT(pthread_cond_clockwait, 1, drop_in_cond_clockwait, "@GLIBC_2.30");
+EXPORT(pthread_cancel, 0, drop_in_cancel, "@@GLIBC_2.34");
+EXPORT(pthread_cancel, 1, drop_in_cancel, "@GLIBC_2.2.5");

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: MIT
+/*
+ * glibc's mutex: the only code that knows its layout.
+ *
+ * A mutex of type normal, recursive, errorcheck or adaptive that is private,
+ * not robust, has no priority protocol and is not elided keeps its state in
+ * __data.__lock: 0 free, 1 held, 2 held and there may be sleepers, who wait on
+ * that word with the private futex operations. __data.__owner is the holder's
+ * thread id. So waiters can be moved there, if whoever takes the mutex after a
+ * move leaves it at 2. Whether the loaded glibc works like that is tried when
+ * the library is loaded; if not, nothing is ever moved.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+
+#include "drop_in.h"
+
+/* ThreadSanitizer sees who locks a pthread mutex, but not the kernel. */
+#ifdef __SANITIZE_THREAD__
+#include <sanitizer/tsan_interface.h>
+#define tell_tsan_locked(m)                                          \
+	do {                                                         \
+		__tsan_mutex_pre_lock(m, __tsan_mutex_try_lock);     \
+		__tsan_mutex_post_lock(m, __tsan_mutex_try_lock, 0); \
+	} while (0)
+#else
+#define tell_tsan_locked(m) ((void)(m))
+#endif
+
+/*
+ * Bits of __data.__kind. The two lowest are the type; NO_ELISION only says
+ * that the mutex shall never be elided. Any other bit (robust 16, PI 32,
+ * protect 64, shared 128, elided 256) rules moving out.
+ */
+#define KIND_TYPE	0x003
+#define KIND_ROBUST	0x010
+#define KIND_PI		0x020
+#define KIND_NO_ELISION 0x200
+
+/* Constant once the library is loaded. */
+static bool layout_known, pi_layout_known;
+
+static pthread_mutex_t *mutex_of(void *mutex)
+{
+	return mutex;
+}
+
+static futex_word *lock_word(void *mutex)
+{
+	return (futex_word *)&mutex_of(mutex)->__data.__lock;
+}
+
+static uint32_t owner_of(void *mutex)
+{
+	return (uint32_t)__atomic_load_n(&mutex_of(mutex)->__data.__owner,
+					 __ATOMIC_RELAXED);
+}
+
+static bool movable(void *mutex)
+{
+	int kind = __atomic_load_n(&mutex_of(mutex)->__data.__kind,
+				   __ATOMIC_RELAXED);
+
+	return layout_known && !(kind & ~(KIND_TYPE | KIND_NO_ELISION));
+}
+
+static void glibc_set_contended(void *mutex)
+{
+	uint32_t held = WORD_LOCKED;
+
+	/* The holder is the only one who may take it from 1 to 2 and mean it. */
+	cas_relaxed(lock_word(mutex), &held, WORD_CONTENDED);
+}
+
+/* The mutexes that glibc does not let anybody unlock but their holder. */
+static int glibc_may_wait(void *mutex)
+{
+	int kind = __atomic_load_n(&mutex_of(mutex)->__data.__kind,
+				   __ATOMIC_RELAXED);
+	int type = kind & KIND_TYPE;
+
+	if (!layout_known)
+		return 0;
+	if (type != PTHREAD_MUTEX_RECURSIVE &&
+	    type != PTHREAD_MUTEX_ERRORCHECK &&
+	    !(kind & (KIND_ROBUST | KIND_PI)))
+		return 0;
+	return owner_of(mutex) == (uint32_t)waiter_self()->tid ? 0 : EPERM;
+}
+
+static int glibc_unlock(void *mutex)
+{
+	return pthread_mutex_unlock(mutex);
+}
+
+static int glibc_lock(void *mutex, bool moved)
+{
+	int err = pthread_mutex_lock(mutex);
+
+	/*
+	 * Every thread that may have been moved does what a sleeper of the
+	 * mutex does: that nobody of its group is left proves nothing about
+	 * those who queued behind it.
+	 */
+	if (moved && !err)
+		glibc_set_contended(mutex);
+	return err;
+}
+
+static futex_word *glibc_word(void *mutex)
+{
+	return movable(mutex) ? lock_word(mutex) : NULL;
+}
+
+static enum mutex_holder glibc_holder(void *mutex)
+{
+	if (load_relaxed(lock_word(mutex)) == WORD_FREE)
+		return MUTEX_FREE;
+	if (owner_of(mutex) == (uint32_t)waiter_self()->tid)
+		return MUTEX_HELD_BY_CALLER;
+	return MUTEX_HELD_BY_OTHER;
+}
+
+static void glibc_pass_wake(void *mutex)
+{
+	futex_wake(lock_word(mutex), 1, false);
+}
+
+/* Private, not robust, and the kernel's priority inheritance. */
+static futex_word *glibc_pi_word(void *mutex)
+{
+	int kind = __atomic_load_n(&mutex_of(mutex)->__data.__kind,
+				   __ATOMIC_RELAXED);
+
+	kind &= ~(KIND_TYPE | KIND_NO_ELISION);
+	return pi_layout_known && kind == KIND_PI ? lock_word(mutex) : NULL;
+}
+
+/* What pthread_mutex_lock() does after it has got a PI mutex's word. */
+static int glibc_adopt(void *mutex)
+{
+	pthread_mutex_t *m = mutex_of(mutex);
+
+	tell_tsan_locked(m);
+	__atomic_store_n(&m->__data.__owner, waiter_self()->tid,
+			 __ATOMIC_RELAXED);
+	m->__data.__nusers++;
+	if ((m->__data.__kind & KIND_TYPE) == PTHREAD_MUTEX_RECURSIVE)
+		m->__data.__count = 1;
+	return 0;
+}
+
+/* May a pending cancellation act on this thread? */
+static bool glibc_interruptible(void)
+{
+	int state, ignored;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	pthread_setcancelstate(state, &ignored);
+	return state == PTHREAD_CANCEL_ENABLE;
+}
+
+const struct mutex_ops glibc_mutex_ops = {
+	.may_wait = glibc_may_wait,
+	.unlock = glibc_unlock,
+	.lock = glibc_lock,
+	.word = glibc_word,
+	.holder = glibc_holder,
+	.set_contended = glibc_set_contended,
+	.pass_wake = glibc_pass_wake,
+	.interruptible = glibc_interruptible,
+	.pi_word = glibc_pi_word,
+	.adopt = glibc_adopt,
+};
+
+/*
+ * Walk a mutex through its three states. The second lock, by a thread that
+ * holds it and with a deadline long past, leaves it as a sleeper would.
+ */
+static bool three_states(void)
+{
+	pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+	uint32_t tid = (uint32_t)syscall(SYS_gettid);
+	struct timespec past = { 0, 0 };
+	bool ok = load_relaxed(lock_word(&m)) == WORD_FREE;
+
+	pthread_mutex_lock(&m);
+	ok = ok && load_relaxed(lock_word(&m)) == WORD_LOCKED;
+	ok = ok && owner_of(&m) == tid;
+	ok = ok && pthread_mutex_timedlock(&m, &past) == ETIMEDOUT;
+	ok = ok && load_relaxed(lock_word(&m)) == WORD_CONTENDED;
+	pthread_mutex_unlock(&m);
+	ok = ok && load_relaxed(lock_word(&m)) == WORD_FREE;
+	return ok && owner_of(&m) == 0;
+}
+
+/* The word, owner and counts of a recursive PI mutex that is locked once. */
+static bool pi_states(void)
+{
+	uint32_t tid = (uint32_t)syscall(SYS_gettid);
+	pthread_mutexattr_t attr;
+	pthread_mutex_t m;
+	bool ok;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
+	pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
+	ok = pthread_mutex_init(&m, &attr) == 0;
+	pthread_mutexattr_destroy(&attr);
+	if (!ok)
+		return false;
+	ok = m.__data.__kind == (PTHREAD_MUTEX_RECURSIVE | KIND_PI);
+	ok = ok && pthread_mutex_lock(&m) == 0;
+	ok = ok && load_relaxed(lock_word(&m)) == tid && owner_of(&m) == tid;
+	ok = ok && m.__data.__nusers == 1 && m.__data.__count == 1;
+	ok = ok && pthread_mutex_unlock(&m) == 0;
+	ok = ok && load_relaxed(lock_word(&m)) == 0 && owner_of(&m) == 0;
+	ok = ok && m.__data.__nusers == 0 && m.__data.__count == 0;
+	pthread_mutex_destroy(&m);
+	return ok;
+}
+
+/* Set the kind that @protocol and @pshared give; -1 if they are refused. */
+static int kind_with(int type, int robust, int protocol, int pshared)
+{
+	pthread_mutexattr_t attr;
+	pthread_mutex_t m;
+	int kind = -1;
+
+	pthread_mutexattr_init(&attr);
+	if (!pthread_mutexattr_settype(&attr, type) &&
+	    !pthread_mutexattr_setrobust(&attr, robust) &&
+	    !pthread_mutexattr_setprotocol(&attr, protocol) &&
+	    !pthread_mutexattr_setpshared(&attr, pshared) &&
+	    !pthread_mutex_init(&m, &attr)) {
+		kind = m.__data.__kind;
+		pthread_mutex_destroy(&m);
+	}
+	pthread_mutexattr_destroy(&attr);
+	return kind;
+}
+
+/* Every property that forbids moving shows in the kind, and no type does. */
+static bool kinds_tell(void)
+{
+	const int plain = KIND_TYPE | KIND_NO_ELISION;
+	const int stalled = PTHREAD_MUTEX_STALLED;
+	const int robust = PTHREAD_MUTEX_ROBUST;
+	const int none = PTHREAD_PRIO_NONE;
+	const int own = PTHREAD_PROCESS_PRIVATE;
+
+	for (int type = PTHREAD_MUTEX_NORMAL; type <= PTHREAD_MUTEX_ADAPTIVE_NP;
+	     type++)
+		if (kind_with(type, stalled, none, own) & ~plain)
+			return false;
+	return (kind_with(0, robust, none, own) & ~plain) &&
+	       (kind_with(0, stalled, PTHREAD_PRIO_INHERIT, own) & ~plain) &&
+	       (kind_with(0, stalled, PTHREAD_PRIO_PROTECT, own) & ~plain) &&
+	       (kind_with(0, stalled, none, PTHREAD_PROCESS_SHARED) & ~plain);
+}
+
+__attribute__((constructor)) static void layout_check(void)
+{
+	layout_known = three_states() && kinds_tell();
+	pi_layout_known = layout_known && pi_states();
+	if (!layout_known)
+		fputs("drover: this C library's mutex is not as expected: waiters are woken, never moved\n",
+		      stderr);
+}

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# One object's tests as a collection of the kernel's kselftest, by the
+# kernel's own lib.mk: targets install, emit_tests and run_tests.
+#
+#	make -f collection.mk OBJECT=futex OUTPUT=../build/selftests/futex \
+#		KSELFTEST=/usr/src/linux/tools/testing/selftests run_tests
+#
+# The programs in OUTPUT are those that the Makefile built.
+
+TEST_GEN_PROGS := $(notdir $(basename $(wildcard $(OBJECT)/*.c)))
+OVERRIDE_TARGETS := 1
+
+include $(KSELFTEST)/lib.mk

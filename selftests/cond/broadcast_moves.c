@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A broadcast while the mutex is in use makes at most one waiter runnable and
+ * moves the rest to the mutex; under wake-all, and where the kernel cannot
+ * move, it wakes all. Who was woken sleeps on the mutex afterwards, and who was
+ * moved is still in its first sleep: see crew.h.
+ */
+#include "crew.h"
+#include "policy.h"
+#include "watchdog.h"
+
+#define NR_WAITERS 50
+#define NR_YOUNGER 20
+
+static api_cond_t cond = API_COND_INITIALIZER;
+static api_mutex_t mutex = API_MUTEX_INITIALIZER;
+
+/* A thread that has the mutex until it is told to let go. */
+static struct {
+	pthread_t thread;
+	atomic_int has_it;
+	atomic_bool let_go;
+} holder;
+
+static void *hold(void *arg)
+{
+	(void)arg;
+	api_mutex_lock(&mutex);
+	atomic_store(&holder.has_it, 1);
+	while (!atomic_load(&holder.let_go))
+		sched_yield();
+	api_mutex_unlock(&mutex);
+	return NULL;
+}
+
+static void holder_start(void)
+{
+	atomic_store(&holder.has_it, 0);
+	atomic_store(&holder.let_go, false);
+	if (pthread_create(&holder.thread, NULL, hold, NULL) ||
+	    wait_at_least(&holder.has_it, 1))
+		tap_bail("no thread took the mutex");
+}
+
+static void holder_end(void)
+{
+	atomic_store(&holder.let_go, true);
+	pthread_join(holder.thread, NULL);
+}
+
+static void test_held_by_caller(const char *policy)
+{
+	struct crew crew = crew_of(&cond, &mutex, NR_WAITERS);
+	int nr_woken = policy_moves(policy) ? 0 : NR_WAITERS;
+
+	crew_add(&crew, NR_WAITERS);
+	api_mutex_lock(&mutex);
+	api_cond_broadcast(&cond);
+	tap_is(crew_count(&crew, AT_MUTEX), nr_woken,
+	       "%s: broadcast by the mutex's holder wakes %d", policy,
+	       nr_woken);
+	tap_is(crew_count(&crew, RETURNED), 0, "%s: nobody returns yet",
+	       policy);
+	api_mutex_unlock(&mutex);
+	crew_end(&crew);
+}
+
+static void test_held_by_other(const char *policy)
+{
+	struct crew crew = crew_of(&cond, &mutex, NR_WAITERS);
+	int nr_woken = policy_moves(policy) ? 1 : NR_WAITERS;
+
+	crew_add(&crew, NR_WAITERS);
+	holder_start();
+	api_cond_broadcast(&cond);
+	tap_is(crew_count(&crew, AT_MUTEX), nr_woken,
+	       "%s: broadcast while another thread holds it wakes %d", policy,
+	       nr_woken);
+	holder_end();
+	crew_end(&crew);
+}
+
+/*
+ * Some waited before a signal and were not chosen, the others came after it.
+ */
+static void fill_two_groups(struct crew *crew)
+{
+	crew_add(crew, NR_WAITERS - NR_YOUNGER);
+	api_cond_signal(&cond);
+	crew_gone(crew, 1);
+	crew_add(crew, NR_YOUNGER);
+}
+
+static void test_two_groups(const char *policy, bool by_holder)
+{
+	struct crew crew = crew_of(&cond, &mutex, NR_WAITERS);
+	int nr_woken = policy_moves(policy) ? !by_holder : NR_WAITERS - 1;
+
+	fill_two_groups(&crew);
+	if (by_holder)
+		api_mutex_lock(&mutex);
+	else
+		holder_start();
+	api_cond_broadcast(&cond);
+	tap_is(crew_count(&crew, AT_MUTEX), nr_woken,
+	       "%s: of older and younger waiters, %s, it wakes %d", policy,
+	       by_holder ? "by the holder" : "held by another", nr_woken);
+	if (by_holder)
+		api_mutex_unlock(&mutex);
+	else
+		holder_end();
+	crew_end(&crew);
+}
+
+/*
+ * Nobody holds the mutex. The first to return keeps it, so that the rest stay
+ * where the broadcast put them.
+ */
+static void test_free(const char *policy)
+{
+	struct crew crew = crew_of(&cond, &mutex, NR_WAITERS);
+	bool moves = policy_moves(policy) && strcmp(policy, "requeue") == 0;
+	int nr_woken = moves ? 1 : NR_WAITERS;
+
+	crew_add(&crew, NR_WAITERS);
+	atomic_store(&crew.keep, true);
+	api_cond_broadcast(&cond);
+	crew_returned(&crew, 1);
+	tap_is(crew_count(&crew, AT_MUTEX) + 1, nr_woken,
+	       "%s: with the mutex free it wakes %d", policy, nr_woken);
+	tap_is(crew_count(&crew, RETURNED), 1, "%s: one returns at a time",
+	       policy);
+	crew_end(&crew);
+}
+
+static void test_signal(const char *policy)
+{
+	struct crew crew = crew_of(&cond, &mutex, 3);
+	int nr_woken = policy_moves(policy) ? 0 : 1;
+
+	crew_add(&crew, 3);
+	api_mutex_lock(&mutex);
+	api_cond_signal(&cond);
+	tap_is(crew_count(&crew, AT_MUTEX), nr_woken,
+	       "%s: signal by the mutex's holder wakes %d", policy, nr_woken);
+	api_mutex_unlock(&mutex);
+	crew_gone(&crew, 1);
+	tap_ok(crew_count(&crew, RETURNED) == 1 &&
+		       crew_count(&crew, AT_COND) == 2,
+	       "%s: its unlock returns that one alone", policy);
+	api_cond_broadcast(&cond);
+	crew_end(&crew);
+}
+
+/* Every one of them has to be woken by the unlock of the one before. */
+static void test_chain(const char *policy)
+{
+	struct crew crew = crew_of(&cond, &mutex, NR_WAITERS);
+
+	crew_add(&crew, NR_WAITERS);
+	api_mutex_lock(&mutex);
+	api_cond_broadcast(&cond);
+	api_mutex_unlock(&mutex);
+	crew_gone(&crew, NR_WAITERS);
+	tap_is(crew_results(&crew, 0), NR_WAITERS, "%s: all return 0", policy);
+	crew_end(&crew);
+}
+
+static void test(const char *policy)
+{
+	watchdog("broadcast");
+	test_held_by_caller(policy);
+	test_held_by_other(policy);
+	test_two_groups(policy, true);
+	test_two_groups(policy, false);
+	test_free(policy);
+	test_signal(policy);
+	test_chain(policy);
+}
+
+int main(int argc, char **argv)
+{
+	(void)argc;
+	api_start(argv);
+	return policy_main(argv, 10, test);
+}

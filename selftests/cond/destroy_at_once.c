@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A condvar may be destroyed as soon as all its waiters are unblocked, while
+ * the mutex is still held too, and its memory be unmapped at once. Whoever
+ * touches it afterwards gets SIGSEGV.
+ */
+#include <sys/mman.h>
+
+#include "args.h"
+#include "crew.h"
+#include "policy.h"
+#include "watchdog.h"
+
+#define NR_WAITERS 10
+
+static api_mutex_t mutex = API_MUTEX_INITIALIZER;
+static int nr_rounds;
+
+static api_cond_t *cond_map(void)
+{
+	api_cond_t *cond = mmap(NULL, sizeof(*cond), PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (cond == MAP_FAILED)
+		tap_bail("mmap: %s", strerror(errno));
+	api_cond_init(cond);
+	return cond;
+}
+
+static void cond_unmap(api_cond_t *cond)
+{
+	api_cond_destroy(cond);
+	munmap(cond, sizeof(*cond));
+}
+
+static bool unblock_and_unmap(int nr_waiters, bool by_signal, bool keep)
+{
+	api_cond_t *cond = cond_map();
+	struct crew crew = crew_of(cond, &mutex, nr_waiters);
+	bool all;
+
+	crew_add(&crew, nr_waiters);
+	if (keep)
+		api_mutex_lock(&mutex);
+	for (int i = 0; by_signal && i < nr_waiters; i++)
+		api_cond_signal(cond);
+	if (!by_signal)
+		api_cond_broadcast(cond);
+	cond_unmap(cond);
+	if (keep)
+		api_mutex_unlock(&mutex);
+	crew_gone(&crew, nr_waiters);
+	all = crew_results(&crew, 0) == nr_waiters;
+	crew_end(&crew);
+	return all;
+}
+
+static void test_unblocked(const char *policy, bool by_signal, bool keep)
+{
+	bool all = true;
+
+	watchdog("destroy after broadcasts or signals");
+	for (int i = 0; i < nr_rounds / 10; i++)
+		all = unblock_and_unmap(1 + i % NR_WAITERS, by_signal, keep) &&
+		      all;
+	tap_ok(all, "%s: destroyed after %s, mutex %s: all return 0", policy,
+	       by_signal ? "signals" : "broadcast", keep ? "held" : "free");
+}
+
+/* The condvar of this round, under the mutex; NULL between rounds. */
+static api_cond_t *current;
+static bool signalled;
+static int nr_unmapped;
+
+/* Whom the signal wakes unmaps while the signaller may still be in its call. */
+static void *wait_and_unmap(void *arg)
+{
+	(void)arg;
+	api_mutex_lock(&mutex);
+	for (int i = 0; i < nr_rounds; i++) {
+		api_cond_t *cond = cond_map();
+
+		current = cond;
+		signalled = false;
+		while (!signalled)
+			api_cond_wait(cond, &mutex);
+		current = NULL;
+		cond_unmap(cond);
+		nr_unmapped++;
+	}
+	api_mutex_unlock(&mutex);
+	return NULL;
+}
+
+static bool signal_current(bool broadcast)
+{
+	api_cond_t *cond;
+	bool done;
+
+	api_mutex_lock(&mutex);
+	cond = signalled ? NULL : current;
+	signalled = true;
+	done = nr_unmapped == nr_rounds;
+	api_mutex_unlock(&mutex);
+	if (!cond)
+		sched_yield();
+	else if (broadcast)
+		api_cond_broadcast(cond);
+	else
+		api_cond_signal(cond);
+	return !done;
+}
+
+static void test_by_waiter(const char *policy, bool broadcast)
+{
+	pthread_t waiter;
+
+	watchdog("destroy by the waiter");
+	nr_unmapped = 0;
+	if (pthread_create(&waiter, NULL, wait_and_unmap, NULL))
+		tap_bail("pthread_create");
+	while (signal_current(broadcast))
+		;
+	pthread_join(waiter, NULL);
+	tap_is(nr_unmapped, nr_rounds, "%s: destroyed by whom the %s woke",
+	       policy, broadcast ? "broadcast" : "signal");
+}
+
+static void test(const char *policy)
+{
+	test_unblocked(policy, false, false);
+	test_unblocked(policy, false, true);
+	test_unblocked(policy, true, false);
+	test_unblocked(policy, true, true);
+	test_by_waiter(policy, false);
+	test_by_waiter(policy, true);
+}
+
+int main(int argc, char **argv)
+{
+	struct args args = args_parse(argc, argv, "rounds");
+
+	api_start(argv);
+	nr_rounds = args_get(&args, "rounds", 500);
+	return policy_main(argv, 6, test);
+}

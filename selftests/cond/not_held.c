@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A wait by a thread that does not hold the mutex: EPERM, and whatever the
+ * others do meanwhile is neither lost nor taken by somebody else.
+ */
+#include "args.h"
+#include "crew.h"
+#include "everywhere.h"
+#include "policy.h"
+
+static api_cond_t cond = API_COND_INITIALIZER;
+static api_mutex_t mutex = API_MUTEX_CHECKED_INITIALIZER;
+static uint64_t seed, ms;
+static struct crew crew;
+static int own_result;
+
+static void wait_not_held(void *arg)
+{
+	(void)arg;
+	own_result = api_cond_wait(&cond, &mutex);
+}
+
+static void nobody_waits(void)
+{
+	crew = crew_of(&cond, &mutex, 1);
+}
+
+static void one_waits(void)
+{
+	crew = crew_of(&cond, &mutex, 2);
+	crew_wait(&crew);
+}
+
+static void other_signals(void)
+{
+	api_cond_signal(&cond);
+}
+
+static void other_signals_held(void)
+{
+	api_mutex_lock(&mutex);
+	api_cond_signal(&cond);
+	api_mutex_unlock(&mutex);
+}
+
+static void other_broadcasts_held(void)
+{
+	api_mutex_lock(&mutex);
+	api_cond_broadcast(&cond);
+	api_mutex_unlock(&mutex);
+}
+
+/* And then somebody else begins to wait, for whom it was not. */
+static void broadcast_and_wait(void)
+{
+	struct member *newcomer;
+
+	api_cond_broadcast(&cond);
+	newcomer = crew_start(&crew, NULL);
+	member_has_joined(newcomer);
+	while (member_place(newcomer) == AWAKE)
+		sched_yield();
+}
+
+static bool the_waiter_returns(void)
+{
+	crew_gone(&crew, 1);
+	crew_end(&crew);
+	return own_result == EPERM;
+}
+
+static bool the_newcomer_waits(void)
+{
+	bool waits = crew_count(&crew, AT_COND) == 1 &&
+		     crew_count(&crew, RETURNED) == crew.nr - 1;
+
+	api_cond_broadcast(&cond);
+	crew_end(&crew);
+	return waits && own_result == EPERM;
+}
+
+static const struct scenario scenarios[] = {
+	{ "not held, and a signal: the waiter returns", one_waits,
+	  wait_not_held, other_signals, the_waiter_returns },
+	{ "not held, and a signal, mutex held: the waiter returns", one_waits,
+	  wait_not_held, other_signals_held, the_waiter_returns },
+	{ "not held, and a broadcast, mutex held: the waiter returns",
+	  one_waits, wait_not_held, other_broadcasts_held, the_waiter_returns },
+	{ "not held, and a broadcast: a newcomer waits", nobody_waits,
+	  wait_not_held, broadcast_and_wait, the_newcomer_waits },
+	{ "not held, and a broadcast to another: a newcomer waits", one_waits,
+	  wait_not_held, broadcast_and_wait, the_newcomer_waits },
+};
+
+#define NR_SCENARIOS ((int)(sizeof(scenarios) / sizeof(scenarios[0])))
+
+static void test(const char *policy)
+{
+	uint64_t budget = strcmp(policy, "auto") == 0 ? 4 * ms : ms;
+
+	tap_diag("seed=%" PRIu64, seed);
+	for (int i = 0; i < NR_SCENARIOS; i++) {
+		if (!PREEMPT_POSSIBLE)
+			tap_skip(scenarios[i].name, "no trap flag here");
+		else
+			tap_ok(everywhere(&scenarios[i], seed, budget),
+			       "%s: %s", policy, scenarios[i].name);
+	}
+}
+
+/*
+ * ms=N is for each scenario, four times that under the default policy; ms=0
+ * stops after each and every instruction.
+ */
+int main(int argc, char **argv)
+{
+	struct args args = args_parse(argc, argv, "seed ms");
+
+	api_start(argv);
+	seed = args_get(&args, "seed", args_fresh_seed());
+	ms = args_get(&args, "ms", 150);
+	return policy_main(argv, NR_SCENARIOS, test);
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * In a sandbox that answers EPERM or ENOSYS to requeues every waiter is woken
+ * all the same, also by the very call that finds out, and no other call asks
+ * again.
+ */
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "crew.h"
+#include "futex_filter.h"
+#include "policy.h"
+#include "sanitizer.h"
+#include "watchdog.h"
+
+#define NR_WAITERS 8
+
+static api_cond_t cond = API_COND_INITIALIZER;
+static api_mutex_t mutex = API_MUTEX_INITIALIZER;
+
+/* Fresh processes: each has to find out for itself. */
+struct scenario {
+	const char *name;
+	bool (*run)(void);
+};
+
+static bool broadcast_held(void)
+{
+	struct crew crew = crew_of(&cond, &mutex, NR_WAITERS);
+	bool all;
+
+	crew_add(&crew, NR_WAITERS);
+	api_mutex_lock(&mutex);
+	api_cond_broadcast(&cond);
+	api_mutex_unlock(&mutex);
+	crew_gone(&crew, NR_WAITERS);
+	all = crew_results(&crew, 0) == NR_WAITERS;
+	crew_end(&crew);
+	return all;
+}
+
+static bool broadcast_again(void)
+{
+	return broadcast_held() && broadcast_held();
+}
+
+static bool broadcast_two_groups(void)
+{
+	struct crew crew = crew_of(&cond, &mutex, NR_WAITERS);
+	bool all;
+
+	crew_add(&crew, NR_WAITERS / 2);
+	api_cond_signal(&cond);
+	crew_gone(&crew, 1);
+	crew_add(&crew, NR_WAITERS / 2);
+	api_mutex_lock(&mutex);
+	api_cond_broadcast(&cond);
+	api_mutex_unlock(&mutex);
+	crew_gone(&crew, NR_WAITERS);
+	all = crew_results(&crew, 0) == NR_WAITERS;
+	crew_end(&crew);
+	return all;
+}
+
+static bool signals_held(void)
+{
+	struct crew crew = crew_of(&cond, &mutex, NR_WAITERS);
+	bool exact = true;
+
+	crew_add(&crew, NR_WAITERS);
+	for (int i = 1; i <= NR_WAITERS; i++) {
+		api_mutex_lock(&mutex);
+		api_cond_signal(&cond);
+		api_mutex_unlock(&mutex);
+		crew_gone(&crew, i);
+		exact = exact && crew_count(&crew, RETURNED) == i;
+	}
+	crew_end(&crew);
+	return exact;
+}
+
+/* Under a second filter that counts: the first refusal is the last. */
+static bool asks_once(void)
+{
+	if (futex_filter_count())
+		return false;
+	broadcast_held();
+	futex_counts = (struct futex_counts){ 0 };
+	broadcast_two_groups();
+	signals_held();
+	return futex_counts.requeues == 0 && futex_counts.wakes > 0;
+}
+
+static const struct scenario scenarios[] = {
+	{ "broadcast, mutex held", broadcast_held },
+	{ "two broadcasts", broadcast_again },
+	{ "broadcast after a signal", broadcast_two_groups },
+	{ "signals, mutex held", signals_held },
+	{ "refused once, not asked again", asks_once },
+};
+
+#define NR_SCENARIOS ((int)(sizeof(scenarios) / sizeof(scenarios[0])))
+
+enum outcome {
+	FULFILLED,
+	VIOLATED,
+	NO_FILTERS,
+};
+
+static _Noreturn void run_child(const struct scenario *scenario, int error)
+{
+	watchdog(scenario->name);
+	if (error && futex_filter_refuse(error))
+		_exit(NO_FILTERS);
+	_exit(scenario->run() ? FULFILLED : VIOLATED);
+}
+
+static void test_scenario(const char *policy, const struct scenario *scenario,
+			  int error)
+{
+	int status;
+	pid_t pid;
+
+	if (scenario->run == asks_once && !HANDLERS_ARE_PROMPT) {
+		tap_skip(scenario->name, "ThreadSanitizer delays handlers");
+		return;
+	}
+	pid = fork();
+	if (pid < 0)
+		tap_bail("fork: %s", strerror(errno));
+	if (!pid)
+		run_child(scenario, error);
+	if (waitpid(pid, &status, 0) != pid)
+		tap_bail("waitpid: %s", strerror(errno));
+	if (WIFEXITED(status) && WEXITSTATUS(status) == NO_FILTERS)
+		tap_skip(scenario->name, "this kernel has no seccomp filters");
+	else
+		tap_ok(WIFEXITED(status) && WEXITSTATUS(status) == FULFILLED,
+		       "%s: %s: %s", policy, strerror(error), scenario->name);
+}
+
+static void test(const char *policy)
+{
+	for (int i = 0; i < NR_SCENARIOS; i++) {
+		test_scenario(policy, &scenarios[i], EPERM);
+		test_scenario(policy, &scenarios[i], ENOSYS);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	(void)argc;
+	api_start(argv);
+	return policy_main(argv, 2 * NR_SCENARIOS, test);
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * One condvar with two mutexes, one after the other, overlapping while waiters
+ * of the first are still on the way, and at the same time.
+ */
+#include "crew.h"
+#include "policy.h"
+#include "watchdog.h"
+
+#define NR_WAITERS 6
+
+static api_cond_t cond = API_COND_INITIALIZER;
+static api_mutex_t mutexes[2] = {
+	API_MUTEX_INITIALIZER,
+	API_MUTEX_INITIALIZER,
+};
+
+static bool all_return(api_mutex_t *mutex)
+{
+	struct crew crew = crew_of(&cond, mutex, NR_WAITERS);
+	bool all;
+
+	crew_add(&crew, NR_WAITERS);
+	api_mutex_lock(mutex);
+	api_cond_broadcast(&cond);
+	api_mutex_unlock(mutex);
+	crew_gone(&crew, NR_WAITERS);
+	all = crew_results(&crew, 0) == NR_WAITERS;
+	crew_end(&crew);
+	return all;
+}
+
+static void test_in_turn(const char *policy)
+{
+	bool all = true;
+
+	for (int i = 0; i < 6; i++)
+		all = all_return(&mutexes[i % 2]) && all;
+	tap_ok(all, "%s: one mutex after the other: all return", policy);
+}
+
+/* Waiters of the first are unblocked and queue for it; it stays held. */
+static void test_overlapping(const char *policy)
+{
+	struct crew first = crew_of(&cond, &mutexes[0], NR_WAITERS);
+	bool all;
+
+	crew_add(&first, NR_WAITERS);
+	api_mutex_lock(&mutexes[0]);
+	api_cond_broadcast(&cond);
+	all = all_return(&mutexes[1]);
+	tap_ok(all, "%s: the second works while the first is held", policy);
+	tap_is(crew_count(&first, RETURNED), 0, "%s: the first still waits",
+	       policy);
+	api_mutex_unlock(&mutexes[0]);
+	crew_gone(&first, NR_WAITERS);
+	tap_is(crew_results(&first, 0), NR_WAITERS,
+	       "%s: and returns when it is unlocked", policy);
+	crew_end(&first);
+}
+
+static void fill_both(struct crew *crew)
+{
+	for (int i = 0; i < NR_WAITERS; i++) {
+		const struct member how = { .mutex = &mutexes[i % 2] };
+
+		member_asleep(crew_start(crew, &how));
+	}
+}
+
+/* Nobody may be moved to a mutex that is not its own. */
+static void test_broadcast(const char *policy, int nr_held)
+{
+	struct crew crew = crew_of(&cond, &mutexes[0], NR_WAITERS);
+
+	fill_both(&crew);
+	for (int i = 0; i < nr_held; i++)
+		api_mutex_lock(&mutexes[i]);
+	api_cond_broadcast(&cond);
+	if (nr_held == 1)
+		crew_gone(&crew, NR_WAITERS / 2);
+	for (int i = 0; i < nr_held; i++)
+		api_mutex_unlock(&mutexes[i]);
+	crew_gone(&crew, NR_WAITERS);
+	tap_is(crew_results(&crew, 0), NR_WAITERS,
+	       "%s: at the same time, %d held: a broadcast returns all", policy,
+	       nr_held);
+	crew_end(&crew);
+}
+
+static void test_signals(const char *policy)
+{
+	struct crew crew = crew_of(&cond, &mutexes[0], NR_WAITERS);
+	bool exact = true;
+
+	fill_both(&crew);
+	for (int i = 1; i <= NR_WAITERS; i++) {
+		api_mutex_lock(&mutexes[i % 2]);
+		api_cond_signal(&cond);
+		api_mutex_unlock(&mutexes[i % 2]);
+		crew_gone(&crew, i);
+		exact = exact && crew_count(&crew, RETURNED) == i;
+	}
+	tap_ok(exact, "%s: at the same time: a signal returns one", policy);
+	crew_end(&crew);
+}
+
+static void test(const char *policy)
+{
+	watchdog("two mutexes");
+	test_in_turn(policy);
+	test_overlapping(policy);
+	for (int nr_held = 0; nr_held <= 2; nr_held++)
+		test_broadcast(policy, nr_held);
+	test_signals(policy);
+}
+
+int main(int argc, char **argv)
+{
+	(void)argc;
+	api_start(argv);
+	return policy_main(argv, 8, test);
+}

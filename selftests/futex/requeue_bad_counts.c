@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Negative counts are refused before anything is touched (CVE-2018-6927: the
+ * sum of the counts overflowed in the kernel).
+ */
+#include "variant.h"
+
+#define FLAGS FUTEX_PRIVATE_FLAG
+
+static const struct {
+	int nr_wake;
+	int nr_requeue;
+} bad[] = {
+	{ -1, 0 },	{ 0, -1 },	 { -1, -1 },	  { INT_MIN, 1 },
+	{ 1, INT_MIN }, { INT_MAX, -1 }, { -1, INT_MAX },
+};
+
+#define NR_BAD ((int)(sizeof(bad) / sizeof(bad[0])))
+
+static uint32_t from, to;
+
+static void test_op(const struct requeue_op *op)
+{
+	struct herd herd = herd_of(2);
+
+	herd_fill(&herd, 2, &from, FLAGS);
+	for (int i = 0; i < NR_BAD; i++)
+		tap_is(op->requeue(&from, &to, FLAGS, bad[i].nr_wake,
+				   bad[i].nr_requeue),
+		       -EINVAL, "%s: wake %d, requeue %d: EINVAL", op->name,
+		       bad[i].nr_wake, bad[i].nr_requeue);
+	tap_is(herd_wake_all(&herd, &from, FLAGS), 2,
+	       "%s: all still wait at the source", op->name);
+	herd_end(&herd);
+}
+
+int main(void)
+{
+	if (variant_is("none"))
+		return requeue_absent_main();
+	tap_plan(NR_REQUEUE_OPS * (NR_BAD + 1));
+	for_each_requeue_op(test_op, NR_BAD + 1);
+	return tap_exit();
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A process that is killed while its waiters are at the target of a requeue
+ * leaves nothing behind, and the waiters of others stay.
+ */
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "variant.h"
+
+#define NR_DOOMED 8
+
+struct shared {
+	uint32_t from, to;
+	atomic_int tids[NR_DOOMED];
+};
+
+static struct shared *shared;
+
+static void *wait_for_ever(void *tid)
+{
+	atomic_store((atomic_int *)tid, blocked_gettid());
+	sys_futex_wait(&shared->from, 0, 0, NULL);
+	return NULL;
+}
+
+static _Noreturn void doomed_process(void)
+{
+	for (int i = 1; i < NR_DOOMED; i++) {
+		pthread_t thread;
+
+		if (pthread_create(&thread, NULL, wait_for_ever,
+				   &shared->tids[i]))
+			_exit(1);
+	}
+	wait_for_ever(&shared->tids[0]);
+	_exit(0);
+}
+
+static pid_t start_doomed(void)
+{
+	pid_t pid;
+
+	for (int i = 0; i < NR_DOOMED; i++)
+		atomic_store(&shared->tids[i], 0);
+	pid = fork();
+	if (pid < 0)
+		tap_bail("fork: %s", strerror(errno));
+	if (!pid)
+		doomed_process();
+	for (int i = 0; i < NR_DOOMED; i++)
+		if (wait_at_least(&shared->tids[i], 1) ||
+		    wait_blocked(pid, atomic_load(&shared->tids[i]),
+				 &shared->from))
+			tap_bail("doomed waiter %d never slept", i);
+	return pid;
+}
+
+/* Own waiters before and behind those of the doomed process. */
+static void test_op(const struct requeue_op *op)
+{
+	struct herd herd = herd_of(2);
+	int status;
+	pid_t pid;
+
+	herd_wait_on(&herd, &shared->from, 0);
+	pid = start_doomed();
+	herd_wait_on(&herd, &shared->from, 0);
+	tap_is(op->requeue(&shared->from, &shared->to, 0, 0, INT_MAX),
+	       NR_DOOMED + 2, "%s: waiters of two processes", op->name);
+	kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
+	tap_is(atomic_load(&herd.nr_returned), 0, "%s: nobody else was woken",
+	       op->name);
+	tap_ok(herd_wake_one(&herd, &shared->to, 0) == 0 &&
+		       herd_wake_one(&herd, &shared->to, 0) == 1 &&
+		       herd_wake_one(&herd, &shared->to, 0) == -1,
+	       "%s: the others in line, nothing left", op->name);
+	tap_is(sys_futex_wake(&shared->from, 0, INT_MAX), 0,
+	       "%s: nothing at the source", op->name);
+	herd_end(&herd);
+}
+
+int main(void)
+{
+	if (variant_is("none"))
+		return requeue_absent_main();
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (shared == MAP_FAILED)
+		tap_bail("mmap: %s", strerror(errno));
+	tap_plan(NR_REQUEUE_OPS * 4);
+	for_each_requeue_op(test_op, 4);
+	return tap_exit();
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The queue keeps its order: the first in line is woken, the others are moved
+ * in line, behind those of their priority who wait at the target already;
+ * waiters of a higher real-time priority stay ahead of all.
+ */
+#include "variant.h"
+
+#define NR_WAITERS 6
+#define FLAGS	   FUTEX_PRIVATE_FLAG
+
+static uint32_t from, to;
+
+/* Wakes one at a time at @futex; whether waiters @expected come, in order. */
+static bool come_in_order(struct herd *herd, const uint32_t *futex,
+			  const int *expected, int nr)
+{
+	bool in_order = true;
+
+	for (int i = 0; i < nr; i++) {
+		int woken = herd_wake_one(herd, futex, FLAGS);
+
+		if (woken == expected[i])
+			continue;
+		tap_diag("place %d: waiter %d, expected %d", i, woken,
+			 expected[i]);
+		in_order = false;
+	}
+	return in_order;
+}
+
+static void test_one_call(const struct requeue_op *op)
+{
+	static const int rest[] = { 1, 2, 3, 4, 5 };
+	struct herd herd = herd_of(NR_WAITERS);
+
+	herd_fill(&herd, NR_WAITERS, &from, FLAGS);
+	op->requeue(&from, &to, FLAGS, 1, INT_MAX);
+	herd_returned(&herd, 1);
+	tap_ok(herd_of_turn(&herd, 0) == 0 &&
+		       come_in_order(&herd, &to, rest, NR_WAITERS - 1),
+	       "%s: first woken, others in line", op->name);
+	herd_end(&herd);
+}
+
+/* Two at a time: what is moved later stands behind what was moved before. */
+static void test_pieces(const struct requeue_op *op)
+{
+	static const int all[] = { 0, 1, 2, 3, 4, 5 };
+	struct herd herd = herd_of(NR_WAITERS);
+
+	herd_fill(&herd, NR_WAITERS, &from, FLAGS);
+	for (int i = 0; i < NR_WAITERS / 2; i++)
+		op->requeue(&from, &to, FLAGS, 0, 2);
+	tap_ok(come_in_order(&herd, &to, all, NR_WAITERS), "%s: in pieces",
+	       op->name);
+	herd_end(&herd);
+}
+
+static void test_behind(const struct requeue_op *op)
+{
+	static const int at_target_first[] = { 3, 4, 5, 0, 1, 2 };
+	struct herd herd = herd_of(NR_WAITERS);
+
+	herd_fill(&herd, NR_WAITERS / 2, &from, FLAGS);
+	herd_fill(&herd, NR_WAITERS / 2, &to, FLAGS);
+	op->requeue(&from, &to, FLAGS, 0, INT_MAX);
+	tap_ok(come_in_order(&herd, &to, at_target_first, NR_WAITERS),
+	       "%s: behind those at the target", op->name);
+	herd_end(&herd);
+}
+
+static void wait_with_priority(struct herd *herd, const uint32_t *futex,
+			       int rt_priority)
+{
+	const struct waiter wait = {
+		.futex = futex,
+		.flags = FLAGS,
+		.bitset = FUTEX_BITSET_MATCH_ANY,
+		.rt_priority = rt_priority,
+	};
+
+	herd_asleep(herd_start(herd, &wait));
+}
+
+static void test_priority(const struct requeue_op *op)
+{
+	/* The priority of each waiter; 2 and 3 wait at the target already. */
+	static const int priority[] = { 0, 10, 0, 20, 20, 0 };
+	static const bool at_target[NR_WAITERS] = { [2] = true, [3] = true };
+	static const int expected[] = { 3, 4, 1, 2, 0, 5 };
+	struct herd herd = herd_of(NR_WAITERS);
+
+	for (int i = 0; i < NR_WAITERS; i++)
+		wait_with_priority(&herd, at_target[i] ? &to : &from,
+				   priority[i]);
+	op->requeue(&from, &to, FLAGS, 0, INT_MAX);
+	tap_ok(come_in_order(&herd, &to, expected, NR_WAITERS),
+	       "%s: by real-time priority", op->name);
+	herd_end(&herd);
+}
+
+/* The woken one too is the one of the highest priority, not the oldest. */
+static void test_priority_woken(const struct requeue_op *op)
+{
+	static const int rest[] = { 0, 1 };
+	struct herd herd = herd_of(3);
+
+	wait_with_priority(&herd, &from, 0);
+	wait_with_priority(&herd, &from, 0);
+	wait_with_priority(&herd, &from, 10);
+	op->requeue(&from, &to, FLAGS, 1, INT_MAX);
+	herd_returned(&herd, 1);
+	tap_ok(herd_of_turn(&herd, 0) == 2 &&
+		       come_in_order(&herd, &to, rest, 2),
+	       "%s: wakes the highest priority", op->name);
+	herd_end(&herd);
+}
+
+static bool may_use_fifo(void)
+{
+	struct sched_param fifo = { .sched_priority = 1 };
+	struct sched_param other = { .sched_priority = 0 };
+
+	if (sched_setscheduler(0, SCHED_FIFO, &fifo))
+		return false;
+	return sched_setscheduler(0, SCHED_OTHER, &other) == 0;
+}
+
+static void test_op(const struct requeue_op *op)
+{
+	static const char why[] = "SCHED_FIFO is not permitted to this user";
+
+	test_one_call(op);
+	test_pieces(op);
+	test_behind(op);
+	if (may_use_fifo()) {
+		test_priority(op);
+		test_priority_woken(op);
+	} else {
+		tap_skip("by real-time priority", why);
+		tap_skip("wakes the highest priority", why);
+	}
+}
+
+int main(void)
+{
+	if (variant_is("none"))
+		return requeue_absent_main();
+	tap_plan(NR_REQUEUE_OPS * 5);
+	for_each_requeue_op(test_op, 5);
+	return tap_exit();
+}

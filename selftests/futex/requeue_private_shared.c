@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A private and a shared futex at one address are two futexes: who waits on
+ * the one is not met by a requeue of the other.
+ */
+#include "variant.h"
+
+static uint32_t from, to;
+
+static void test_mixed(const struct requeue_op *op, int wait_flags,
+		       int requeue_flags, const char *how)
+{
+	struct herd herd = herd_of(1);
+
+	herd_wait_on(&herd, &from, wait_flags);
+	tap_is(op->requeue(&from, &to, requeue_flags, 1, 1), 0, "%s: %s",
+	       op->name, how);
+	tap_is(herd_wake_all(&herd, &from, wait_flags), 1,
+	       "%s: %s: still waits", op->name, how);
+	herd_end(&herd);
+}
+
+/* What was moved keeps its kind. */
+static void test_kept(const struct requeue_op *op, int flags, int other,
+		      const char *kind)
+{
+	struct herd herd = herd_of(1);
+
+	herd_wait_on(&herd, &from, flags);
+	op->requeue(&from, &to, flags, 0, 1);
+	tap_ok(sys_futex_wake(&to, other, 1) == 0 &&
+		       herd_wake_all(&herd, &to, flags) == 1,
+	       "%s: %s stays %s", op->name, kind, kind);
+	herd_end(&herd);
+}
+
+static void test_op(const struct requeue_op *op)
+{
+	const int private = FUTEX_PRIVATE_FLAG, shared = 0;
+
+	test_mixed(op, private, shared, "waits private, requeued shared");
+	test_mixed(op, shared, private, "waits shared, requeued private");
+	test_kept(op, private, shared, "private");
+	test_kept(op, shared, private, "shared");
+}
+
+int main(void)
+{
+	if (variant_is("none"))
+		return requeue_absent_main();
+	tap_plan(NR_REQUEUE_OPS * 6);
+	for_each_requeue_op(test_op, 6);
+	return tap_exit();
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A signal takes a moved waiter out of the target's queue. Without SA_RESTART
+ * the call returns EINTR; with it the kernel makes the same call again, and
+ * the thread sleeps at the source, where its arguments still point.
+ */
+#include <signal.h>
+
+#include "variant.h"
+
+#define FLAGS FUTEX_PRIVATE_FLAG
+
+static uint32_t from, to;
+static atomic_int nr_handled;
+
+static void handle(int signal)
+{
+	(void)signal;
+	atomic_fetch_add(&nr_handled, 1);
+}
+
+static void interrupt(struct waiter *waiter, int sa_flags)
+{
+	struct sigaction action = {
+		.sa_handler = handle,
+		.sa_flags = sa_flags,
+	};
+
+	sigaction(SIGUSR1, &action, NULL);
+	atomic_store(&nr_handled, 0);
+	pthread_kill(waiter->thread, SIGUSR1);
+	if (wait_at_least(&nr_handled, 1))
+		tap_bail("the signal was never handled");
+}
+
+static void test_restart(const struct requeue_op *op)
+{
+	struct herd herd = herd_of(1);
+	struct waiter *waiter = herd_wait_on(&herd, &from, FLAGS);
+
+	op->requeue(&from, &to, FLAGS, 0, 1);
+	interrupt(waiter, SA_RESTART);
+	herd_asleep(waiter);
+	tap_is(sys_futex_wake(&to, FLAGS, 1), 0,
+	       "%s: SA_RESTART: no longer at the target", op->name);
+	tap_is(herd_wake_all(&herd, &from, FLAGS), 1,
+	       "%s: SA_RESTART: at the source again", op->name);
+	tap_is(waiter->result, 0, "%s: SA_RESTART: woken once", op->name);
+	herd_end(&herd);
+}
+
+static void test_restart_compares(const struct requeue_op *op)
+{
+	struct herd herd = herd_of(1);
+	struct waiter *waiter = herd_wait_on(&herd, &from, FLAGS);
+
+	op->requeue(&from, &to, FLAGS, 0, 1);
+	from = 1;
+	interrupt(waiter, SA_RESTART);
+	herd_returned(&herd, 1);
+	from = 0;
+	tap_is(waiter->result, -EAGAIN,
+	       "%s: SA_RESTART: EAGAIN if the word has changed", op->name);
+	herd_end(&herd);
+}
+
+/* One of three is interrupted; the others stay in line. */
+static void test_interrupted(const struct requeue_op *op)
+{
+	struct herd herd = herd_of(3);
+
+	herd_fill(&herd, 3, &from, FLAGS);
+	op->requeue(&from, &to, FLAGS, 0, INT_MAX);
+	interrupt(&herd.waiters[1], 0);
+	herd_returned(&herd, 1);
+	tap_is(herd.waiters[1].result, -EINTR, "%s: EINTR", op->name);
+	tap_ok(herd_wake_one(&herd, &to, FLAGS) == 0 &&
+		       herd_wake_one(&herd, &to, FLAGS) == 2 &&
+		       herd_wake_one(&herd, &to, FLAGS) == -1,
+	       "%s: the others in line, nothing left", op->name);
+	herd_end(&herd);
+}
+
+static void test_op(const struct requeue_op *op)
+{
+	test_interrupted(op);
+	test_restart(op);
+	test_restart_compares(op);
+}
+
+int main(void)
+{
+	if (variant_is("none"))
+		return requeue_absent_main();
+	tap_plan(NR_REQUEUE_OPS * 6);
+	for_each_requeue_op(test_op, 6);
+	return tap_exit();
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A thousand waiters: in one call, and in pieces of many sizes, with all
+ * counted and none lost.
+ */
+#include "args.h"
+#include "variant.h"
+
+#define FLAGS FUTEX_PRIVATE_FLAG
+
+static uint32_t from, to;
+static int nr_waiters;
+
+static void test_one_call(const struct requeue_op *op)
+{
+	struct herd herd = herd_of(nr_waiters);
+
+	herd_fill(&herd, nr_waiters, &from, FLAGS);
+	tap_is(op->requeue(&from, &to, FLAGS, 1, INT_MAX), nr_waiters,
+	       "%s: %d in one call", op->name, nr_waiters);
+	herd_returned(&herd, 1);
+	tap_is(herd_wake_all(&herd, &to, FLAGS), nr_waiters - 1,
+	       "%s: all but the woken one at the target", op->name);
+	herd_end(&herd);
+}
+
+/* Pieces of 1, 2, 3 ... there, then all back in one call. */
+static void test_pieces(const struct requeue_op *op)
+{
+	struct herd herd = herd_of(nr_waiters);
+	int there = 0, piece = 0, woken = 0;
+	long moved, back;
+
+	herd_fill(&herd, nr_waiters, &from, FLAGS);
+	while ((moved = op->requeue(&from, &to, FLAGS, 0, ++piece)) > 0)
+		there += moved;
+	back = op->requeue(&to, &from, FLAGS, 0, INT_MAX);
+	while (herd_wake_one(&herd, &from, FLAGS) == woken)
+		woken++;
+	tap_ok(there == nr_waiters && back == nr_waiters,
+	       "%s: %d pieces there, all back", op->name, piece - 1);
+	tap_is(woken, nr_waiters, "%s: in line as they came", op->name);
+	herd_end(&herd);
+}
+
+static void test_op(const struct requeue_op *op)
+{
+	test_one_call(op);
+	test_pieces(op);
+}
+
+int main(int argc, char **argv)
+{
+	struct args args = args_parse(argc, argv, "waiters");
+
+	if (variant_is("none"))
+		return requeue_absent_main();
+	nr_waiters = args_get(&args, "waiters", 1000);
+	tap_plan(NR_REQUEUE_OPS * 4);
+	for_each_requeue_op(test_op, 4);
+	return tap_exit();
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A waiter whose time runs out after it was moved returns ETIMEDOUT once and
+ * leaves nothing behind at either futex; the others are not disturbed.
+ */
+#include "variant.h"
+
+#define FLAGS FUTEX_PRIVATE_FLAG
+
+static uint32_t from, to;
+
+static struct timespec in_ns(int64_t ns)
+{
+	ns += blocked_now_ns();
+	return (struct timespec){
+		.tv_sec = ns / INT64_C(1000000000),
+		.tv_nsec = ns % INT64_C(1000000000),
+	};
+}
+
+/*
+ * Between two waiters without a deadline: one with. Returns whether it was
+ * moved before its time was up, which a slow machine may not manage.
+ */
+static bool times_out_at_target(const struct requeue_op *op, int64_t ns)
+{
+	const struct timespec deadline = in_ns(ns);
+	const struct waiter wait = {
+		.futex = &from,
+		.flags = FLAGS,
+		.bitset = FUTEX_BITSET_MATCH_ANY,
+		.deadline = &deadline,
+	};
+	struct herd herd = herd_of(3);
+	struct waiter *timed;
+	long moved;
+
+	herd_wait_on(&herd, &from, FLAGS);
+	timed = herd_start(&herd, &wait);
+	while (!blocked_in_futex(getpid(), atomic_load(&timed->tid), &from) &&
+	       atomic_load(&timed->turn) < 0)
+		sched_yield();
+	herd_wait_on(&herd, &from, FLAGS);
+	moved = op->requeue(&from, &to, FLAGS, 0, INT_MAX);
+	herd_returned(&herd, 1);
+	if (moved == 3) {
+		tap_is(timed->result, -ETIMEDOUT, "%s: ETIMEDOUT", op->name);
+		tap_is(herd_wake_all(&herd, &from, FLAGS), 0,
+		       "%s: nothing at the source", op->name);
+		tap_is(herd_wake_all(&herd, &to, FLAGS), 2,
+		       "%s: the other two at the target", op->name);
+	}
+	herd_wake_all(&herd, &to, FLAGS);
+	herd_wake_all(&herd, &from, FLAGS);
+	herd_end(&herd);
+	return moved == 3;
+}
+
+static void test_op(const struct requeue_op *op)
+{
+	int64_t ns = 20 * INT64_C(1000000);
+
+	while (!times_out_at_target(op, ns)) {
+		ns *= 2;
+		if (ns > INT64_C(20000000000))
+			tap_bail("%s: never moved in time", op->name);
+		tap_diag("%s: too slow, again with %lld ms", op->name,
+			 (long long)ns / 1000000);
+	}
+}
+
+int main(void)
+{
+	if (variant_is("none"))
+		return requeue_absent_main();
+	tap_plan(NR_REQUEUE_OPS * 3);
+	for_each_requeue_op(test_op, 3);
+	return tap_exit();
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * blocked.h - wait until the kernel shows a thread asleep in futex
+ *
+ * A test that wakes or moves a waiter must know that it sleeps. Waiting for
+ * some milliseconds is a guess that fails on a loaded machine and under
+ * emulation; the kernel knows:
+ *
+ *	pid_t tid = ...;		// published by the thread: gettid()
+ *
+ *	if (wait_blocked(getpid(), tid, &futex))
+ *		tap_bail("the waiter never went to sleep");
+ *
+ * /proc/<pid>/task/<tid>/syscall names the system call and its arguments
+ * once the thread is off its CPU, and "running" before that. A thread in a
+ * page fault inside futex looks the same, so its state must be S as well;
+ * it is read second, so that it belongs to this sleep or a later one.
+ *
+ * The address is the first argument of the call that put the thread to
+ * sleep: it stays when the waiter is requeued, and for futex_waitv it is the
+ * address of the array. After SIGSTOP and SIGCONT a wait with a relative
+ * timeout goes on as restart_syscall, which has no address: avoid those.
+ */
+#ifndef DROVER_SELFTESTS_BLOCKED_H
+#define DROVER_SELFTESTS_BLOCKED_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Under emulation with a thousand threads a second is nothing. */
+#define BLOCKED_DEADLINE_SECONDS 60
+
+#ifndef SYS_futex_waitv
+#define SYS_futex_waitv 449
+#endif
+#ifndef SYS_futex_wait
+#define SYS_futex_wait 455
+#endif
+
+static inline pid_t blocked_gettid(void)
+{
+	return syscall(SYS_gettid);
+}
+
+/* Reads one file of a thread into @text; its length, or negative errno. */
+static inline ssize_t blocked_read(pid_t pid, pid_t tid, const char *file,
+				   char *text, size_t size)
+{
+	char path[64];
+	ssize_t len;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", pid, tid, file);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	len = read(fd, text, size - 1);
+	if (len < 0)
+		len = -errno;
+	else
+		text[len] = '\0';
+	close(fd);
+	return len;
+}
+
+/* The state letter follows the name, which may contain anything but NUL. */
+static inline bool blocked_state_is_sleep(const char *stat)
+{
+	const char *end = strrchr(stat, ')');
+
+	return end && strncmp(end, ") S", 3) == 0;
+}
+
+static inline bool blocked_call_is_futex(const char *call, const void *uaddr)
+{
+	unsigned long long first_arg;
+	long nr;
+
+	if (sscanf(call, "%ld 0x%llx", &nr, &first_arg) != 2)
+		return false;
+	if (nr != SYS_futex && nr != SYS_futex_waitv && nr != SYS_futex_wait)
+		return false;
+	return !uaddr || first_arg == (uintptr_t)uaddr;
+}
+
+/*
+ * blocked_in_futex - does thread @tid of process @pid sleep in futex now?
+ * @uaddr: first argument of its system call, or NULL for any
+ *
+ * Returns 1 or 0, or negative errno: -ESRCH when the thread is gone. Where
+ * /proc has no syscall file, the name of the kernel function in wchan must
+ * do, which cannot tell one futex from another.
+ */
+static inline int blocked_in_futex(pid_t pid, pid_t tid, const void *uaddr)
+{
+	char text[512];
+	ssize_t len;
+
+	len = blocked_read(pid, tid, "syscall", text, sizeof(text));
+	if (len >= 0) {
+		if (!blocked_call_is_futex(text, uaddr))
+			return 0;
+	} else {
+		len = blocked_read(pid, tid, "wchan", text, sizeof(text));
+		if (len < 0)
+			return len == -ENOENT ? -ESRCH : len;
+		if (strncmp(text, "futex", 5) != 0)
+			return 0;
+	}
+
+	len = blocked_read(pid, tid, "stat", text, sizeof(text));
+	if (len < 0)
+		return len == -ENOENT ? -ESRCH : len;
+	return blocked_state_is_sleep(text);
+}
+
+static inline int64_t blocked_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
+/* blocked_deadline - the moment at which waiting becomes a failure */
+static inline int64_t blocked_deadline(void)
+{
+	return blocked_now_ns() +
+	       BLOCKED_DEADLINE_SECONDS * INT64_C(1000000000);
+}
+
+/*
+ * wait_blocked - wait until thread @tid of process @pid sleeps in futex
+ * @uaddr: first argument of its system call, or NULL for any
+ *
+ * Returns 0, -ETIMEDOUT, or -ESRCH when the thread is gone.
+ */
+static inline int wait_blocked(pid_t pid, pid_t tid, const void *uaddr)
+{
+	int64_t deadline = blocked_deadline();
+	int ret;
+
+	for (;;) {
+		ret = blocked_in_futex(pid, tid, uaddr);
+		if (ret)
+			return ret > 0 ? 0 : ret;
+		if (blocked_now_ns() > deadline)
+			return -ETIMEDOUT;
+		sched_yield();
+	}
+}
+
+/*
+ * wait_at_least - wait until other threads have counted @count up to @value
+ *
+ * Returns 0 or -ETIMEDOUT. What they wrote before counting is visible.
+ */
+static inline int wait_at_least(atomic_int *count, int value)
+{
+	int64_t deadline = blocked_deadline();
+
+	while (atomic_load_explicit(count, memory_order_acquire) < value) {
+		if (blocked_now_ns() > deadline)
+			return -ETIMEDOUT;
+		sched_yield();
+	}
+	return 0;
+}
+
+#endif /* DROVER_SELFTESTS_BLOCKED_H */

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * fake_futex.h - a layer between the library and the kernel's futex
+ *
+ *	fake_futex_start(fake_futex_of(seed));	// before there are threads
+ *	...
+ *	fake_futex_thread(nr);			// in thread nr, first thing
+ *
+ * For the programs of attack/, which are linked to a build of the library that
+ * calls raw_futex_call() where it would call the kernel. The layer does only
+ * what a kernel may do to its caller at any time:
+ *
+ *  - Calls are late: the thread yields, spins or sleeps before the call (a
+ *    wake is held back, a requeue comes after the mutex has changed hands)
+ *    and after it (the answer is old).
+ *  - A wait returns 0 though nobody woke it, EINTR, or EAGAIN; PI operations
+ *    answer EAGAIN.
+ *  - A wait whose deadline is near is over at the deadline exactly, without
+ *    ever having slept: a wake that comes meanwhile goes to somebody else.
+ *  - Requeue answers ENOSYS or EPERM, from its N-th call on.
+ *
+ * What it does is drawn from a stream of random numbers for each thread, which
+ * depends on the seed and the thread's number alone. So a seed that fails does
+ * the same to the same calls again, as far as the scheduler permits.
+ */
+#ifndef DROVER_SELFTESTS_FAKE_FUTEX_H
+#define DROVER_SELFTESTS_FAKE_FUTEX_H
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/prctl.h>
+
+#include "args.h"
+#include "blocked.h"
+#include "futex_call.h"
+
+/* How long a call may be late, and what counts as a near deadline. */
+#define FAKE_FUTEX_LATE_NS (60 * 1000)
+#define FAKE_FUTEX_NEAR_NS (400 * 1000)
+
+/**
+ * struct fake_futex - what to do; all zero: only what the kernel does
+ * @seed: of all threads' random numbers
+ * @late: how many of 1000 calls are late, before the kernel and behind it
+ * @spurious: how many of 1000 waits return 0, EINTR or EAGAIN at once
+ * @expire: how many of 1000 waits whose deadline is near just let it pass
+ * @refuse_with: ENOSYS or EPERM for requeues, or 0
+ * @refuse_from: the number of the first requeue that is refused
+ */
+struct fake_futex {
+	uint64_t seed;
+	uint32_t late;
+	uint32_t spurious;
+	uint32_t expire;
+	int refuse_with;
+	int refuse_from;
+};
+
+static struct fake_futex fake_futex;
+static atomic_int fake_futex_nr_requeues;
+static atomic_uint fake_futex_nr_threads;
+static _Thread_local bool fake_futex_started;
+static _Thread_local uint64_t fake_futex_random;
+
+/* fake_futex_of - a mild or a harsh layer, as @seed has it */
+static inline struct fake_futex fake_futex_of(uint64_t seed)
+{
+	uint64_t random = seed;
+	uint32_t harsh = random_below(&random, 4);
+
+	return (struct fake_futex){
+		.seed = random_next(&random),
+		.late = harsh * random_below(&random, 200),
+		.spurious = harsh * random_below(&random, 60),
+		.expire = harsh * random_below(&random, 300),
+	};
+}
+
+/* fake_futex_thread - this thread is number @nr: its random numbers start */
+static inline void fake_futex_thread(unsigned int nr)
+{
+	fake_futex_random = fake_futex.seed + nr * UINT64_C(0x632be59bd9b4e019);
+	random_next(&fake_futex_random);
+	fake_futex_started = true;
+}
+
+/* fake_futex_start - from now on do as @fake says; the caller is thread 0 */
+static inline void fake_futex_start(struct fake_futex fake)
+{
+	/* Or a short sleep would take 50 microseconds more. */
+	prctl(PR_SET_TIMERSLACK, 1);
+	fake_futex = fake;
+	atomic_store(&fake_futex_nr_requeues, 0);
+	fake_futex_thread(0);
+}
+
+static inline bool fake_futex_draws(uint32_t of_thousand)
+{
+	/* One that did not say its number gets the next one. */
+	if (!fake_futex_started)
+		fake_futex_thread(1 +
+				  atomic_fetch_add(&fake_futex_nr_threads, 1));
+	return of_thousand &&
+	       random_below(&fake_futex_random, 1000) < of_thousand;
+}
+
+static inline void fake_futex_late(void)
+{
+	uint32_t ns;
+
+	if (!fake_futex_draws(fake_futex.late))
+		return;
+	ns = random_below(&fake_futex_random, FAKE_FUTEX_LATE_NS);
+	switch (random_below(&fake_futex_random, 3)) {
+	case 0:
+		sched_yield();
+		break;
+	case 1:
+		for (volatile uint32_t i = 0; i < ns / 16; i++)
+			;
+		break;
+	default:
+		/* The library's nanosleep() would be a cancellation point. */
+		syscall(SYS_nanosleep, &(struct timespec){ .tv_nsec = ns },
+			NULL);
+	}
+}
+
+static inline int fake_futex_command(int op)
+{
+	return op & ~(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME);
+}
+
+/* How long until @deadline; far away if there is none. */
+static inline int64_t fake_futex_left(int op, const struct timespec *deadline)
+{
+	bool realtime = op & FUTEX_CLOCK_REALTIME;
+	struct timespec now;
+
+	if (!deadline)
+		return INT64_MAX;
+	clock_gettime(realtime ? CLOCK_REALTIME : CLOCK_MONOTONIC, &now);
+	return (deadline->tv_sec - now.tv_sec) * INT64_C(1000000000) +
+	       deadline->tv_nsec - now.tv_nsec;
+}
+
+static inline long fake_futex_error(int error)
+{
+	errno = error;
+	return -1;
+}
+
+/* Every answer that a plain wait may give at any time. */
+static inline long fake_futex_spurious(void)
+{
+	switch (random_below(&fake_futex_random, 3)) {
+	case 0:
+		return 0;
+	case 1:
+		return fake_futex_error(EINTR);
+	default:
+		return fake_futex_error(EAGAIN);
+	}
+}
+
+/* Returns whether @result is the answer, without the kernel. */
+static inline bool fake_futex_wait(int op, const struct timespec *deadline,
+				   long *result)
+{
+	int64_t left = fake_futex_left(op, deadline);
+
+	if (left < FAKE_FUTEX_NEAR_NS && fake_futex_draws(fake_futex.expire)) {
+		while (fake_futex_left(op, deadline) > 0)
+			sched_yield();
+		*result = fake_futex_error(ETIMEDOUT);
+		return true;
+	}
+	if (!fake_futex_draws(fake_futex.spurious))
+		return false;
+	/* A wait for requeue-PI that returns 0 has the lock: not to be faked. */
+	if (fake_futex_command(op) == FUTEX_WAIT_REQUEUE_PI)
+		*result = fake_futex_error(EAGAIN);
+	else
+		*result = fake_futex_spurious();
+	return true;
+}
+
+static inline bool fake_futex_refuses(void)
+{
+	int nr = atomic_fetch_add(&fake_futex_nr_requeues, 1);
+
+	return fake_futex.refuse_with && nr >= fake_futex.refuse_from;
+}
+
+/* Returns whether @result is the answer, without the kernel. */
+static inline bool fake_futex_answers(int op, const void *timeout, long *result)
+{
+	switch (fake_futex_command(op)) {
+	case FUTEX_WAIT_BITSET:
+	case FUTEX_WAIT_REQUEUE_PI:
+		return fake_futex_wait(op, timeout, result);
+	case FUTEX_CMP_REQUEUE:
+		if (!fake_futex_refuses())
+			return false;
+		*result = fake_futex_error(fake_futex.refuse_with);
+		return true;
+	case FUTEX_CMP_REQUEUE_PI:
+	case FUTEX_LOCK_PI:
+		/* As if somebody were just exiting or waking. */
+		*result = fake_futex_error(EAGAIN);
+		return fake_futex_draws(fake_futex.spurious);
+	default:
+		return false;
+	}
+}
+
+long raw_futex_call(_Atomic uint32_t *word, int op, uint32_t val,
+		    const void *timeout_or_val2, _Atomic uint32_t *word2,
+		    uint32_t val3);
+
+/* What the library calls. */
+long raw_futex_call(_Atomic uint32_t *word, int op, uint32_t val,
+		    const void *timeout_or_val2, _Atomic uint32_t *word2,
+		    uint32_t val3)
+{
+	long result;
+	int error;
+
+	fake_futex_late();
+	if (!fake_futex_answers(op, timeout_or_val2, &result))
+		result = syscall(SYS_futex, word, op, val, timeout_or_val2,
+				 word2, val3);
+	error = errno;
+	fake_futex_late();
+	errno = error;
+	return result;
+}
+
+#endif /* DROVER_SELFTESTS_FAKE_FUTEX_H */

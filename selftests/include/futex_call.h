@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * futex_call.h - the futex system calls, one small wrapper per operation
+ *
+ * Every wrapper returns what the kernel answered: the result, or a negative
+ * errno value. errno itself is not used. @flags is 0 for a futex shared
+ * between processes or FUTEX_PRIVATE_FLAG; FUTEX_CLOCK_REALTIME may be added
+ * where the operation takes it.
+ *
+ * Addresses are void * on purpose: tests pass bad ones.
+ */
+#ifndef DROVER_SELFTESTS_FUTEX_CALL_H
+#define DROVER_SELFTESTS_FUTEX_CALL_H
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Newer than the headers of Debian 12; the same number on every machine. */
+#ifndef SYS_futex_waitv
+#define SYS_futex_waitv 449
+#endif
+#ifndef SYS_futex_requeue
+#define SYS_futex_requeue 456
+#endif
+
+/* Flags of one entry of struct futex_waitv. */
+#ifndef FUTEX2_SIZE_U32
+#define FUTEX2_SIZE_U32 0x02
+#define FUTEX2_PRIVATE	FUTEX_PRIVATE_FLAG
+#endif
+
+static inline long sys_result(long ret)
+{
+	return ret == -1 ? -errno : ret;
+}
+
+/*
+ * sys_futex - any operation, the arguments in the kernel's order.
+ * The fourth is a timeout for waits and a count (nr_requeue) for requeues.
+ */
+static inline long sys_futex(const volatile void *uaddr, int op, uint32_t val,
+			     uintptr_t timeout_or_val2,
+			     const volatile void *uaddr2, uint32_t val3)
+{
+	return sys_result(syscall(SYS_futex, uaddr, op, val, timeout_or_val2,
+				  uaddr2, val3));
+}
+
+/* Waits: 0 when woken, -EAGAIN, -ETIMEDOUT, -EINTR ... */
+
+static inline long sys_futex_wait(const volatile void *uaddr, int flags,
+				  uint32_t val, const struct timespec *relative)
+{
+	return sys_futex(uaddr, FUTEX_WAIT | flags, val, (uintptr_t)relative,
+			 NULL, 0);
+}
+
+static inline long sys_futex_wait_bitset(const volatile void *uaddr, int flags,
+					 uint32_t val,
+					 const struct timespec *absolute,
+					 uint32_t bitset)
+{
+	return sys_futex(uaddr, FUTEX_WAIT_BITSET | flags, val,
+			 (uintptr_t)absolute, NULL, bitset);
+}
+
+static inline long sys_futex_waitv(struct futex_waitv *waiters,
+				   unsigned int nr_futexes,
+				   const struct timespec *absolute,
+				   clockid_t clock)
+{
+	return sys_result(syscall(SYS_futex_waitv, waiters, nr_futexes, 0,
+				  absolute, clock));
+}
+
+/* Wakes: how many were woken. */
+
+static inline long sys_futex_wake(const volatile void *uaddr, int flags,
+				  int nr_wake)
+{
+	return sys_futex(uaddr, FUTEX_WAKE | flags, nr_wake, 0, NULL, 0);
+}
+
+static inline long sys_futex_wake_bitset(const volatile void *uaddr, int flags,
+					 int nr_wake, uint32_t bitset)
+{
+	return sys_futex(uaddr, FUTEX_WAKE_BITSET | flags, nr_wake, 0, NULL,
+			 bitset);
+}
+
+/*
+ * Requeues: FUTEX_REQUEUE answers how many were woken plus requeued, like
+ * FUTEX_CMP_REQUEUE and futex_requeue(2), which also compare *uaddr to @val.
+ */
+
+static inline long sys_futex_requeue(const volatile void *uaddr,
+				     const volatile void *uaddr2, int flags,
+				     int nr_wake, int nr_requeue)
+{
+	return sys_futex(uaddr, FUTEX_REQUEUE | flags, nr_wake,
+			 (uintptr_t)nr_requeue, uaddr2, 0);
+}
+
+static inline long sys_futex_cmp_requeue(const volatile void *uaddr,
+					 const volatile void *uaddr2, int flags,
+					 int nr_wake, int nr_requeue,
+					 uint32_t val)
+{
+	return sys_futex(uaddr, FUTEX_CMP_REQUEUE | flags, nr_wake,
+			 (uintptr_t)nr_requeue, uaddr2, val);
+}
+
+/* futex_requeue(2): @waiters is the source and the target, in this order. */
+static inline long sys_futex_requeue2(struct futex_waitv *waiters,
+				      unsigned int flags, int nr_wake,
+				      int nr_requeue)
+{
+	return sys_result(syscall(SYS_futex_requeue, waiters, flags, nr_wake,
+				  nr_requeue));
+}
+
+/* Priority inheritance. */
+
+static inline long sys_futex_lock_pi(const volatile void *uaddr, int flags,
+				     const struct timespec *absolute)
+{
+	return sys_futex(uaddr, FUTEX_LOCK_PI | flags, 0, (uintptr_t)absolute,
+			 NULL, 0);
+}
+
+static inline long sys_futex_unlock_pi(const volatile void *uaddr, int flags)
+{
+	return sys_futex(uaddr, FUTEX_UNLOCK_PI | flags, 0, 0, NULL, 0);
+}
+
+static inline long sys_futex_wait_requeue_pi(const volatile void *uaddr,
+					     const volatile void *uaddr2,
+					     int flags, uint32_t val,
+					     const struct timespec *absolute)
+{
+	return sys_futex(uaddr, FUTEX_WAIT_REQUEUE_PI | flags, val,
+			 (uintptr_t)absolute, uaddr2, 0);
+}
+
+static inline long sys_futex_cmp_requeue_pi(const volatile void *uaddr,
+					    const volatile void *uaddr2,
+					    int flags, int nr_wake,
+					    int nr_requeue, uint32_t val)
+{
+	return sys_futex(uaddr, FUTEX_CMP_REQUEUE_PI | flags, nr_wake,
+			 (uintptr_t)nr_requeue, uaddr2, val);
+}
+
+#endif /* DROVER_SELFTESTS_FUTEX_CALL_H */

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * futex_filter.h - refuse requeues as a sandbox does, or count futex calls
+ *
+ *	err = futex_filter_refuse(EPERM);	// this thread and its children
+ *
+ *	err = futex_filter_count();
+ *	futex_counts = (struct futex_counts){ 0 };
+ *	api_cond_signal(&cond);
+ *	tap_is(futex_counts.all, 0, "no system call");
+ *
+ * Both install a seccomp filter for good, in the calling thread and in those
+ * it creates from then on, and return 0 or an errno value: EINVAL where the
+ * kernel has no filters. Counted calls are trapped and made again from the
+ * signal handler, by an instruction that the filter lets through.
+ */
+#ifndef DROVER_SELFTESTS_FUTEX_FILTER_H
+#define DROVER_SELFTESTS_FUTEX_FILTER_H
+
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/futex.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+
+#define FILTER_LOAD(field) \
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+#define FILTER_UNLESS(value, skip) \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(value), 0, skip)
+#define FILTER_IF(value, skip) \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(value), skip, 0)
+#define FILTER_RETURN(what) BPF_STMT(BPF_RET | BPF_K, what)
+
+static inline int filter_install(struct sock_filter *code, unsigned short len)
+{
+	struct sock_fprog program = { .len = len, .filter = code };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return errno;
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+		return errno;
+	return 0;
+}
+
+/* futex_filter_refuse - answer @error to every plain requeue */
+static inline int futex_filter_refuse(int error)
+{
+	struct sock_filter code[] = {
+		FILTER_LOAD(nr),
+		FILTER_UNLESS(SYS_futex, 5),
+		FILTER_LOAD(args[1]),
+		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, FUTEX_CMD_MASK),
+		FILTER_IF(FUTEX_REQUEUE, 1),
+		FILTER_UNLESS(FUTEX_CMP_REQUEUE, 1),
+		FILTER_RETURN(SECCOMP_RET_ERRNO | error),
+		FILTER_RETURN(SECCOMP_RET_ALLOW),
+	};
+
+	return filter_install(code, sizeof(code) / sizeof(code[0]));
+}
+
+/* What this thread has called since it last set them to 0. */
+struct futex_counts {
+	int all;
+	int waits;
+	int wakes;
+	int requeues;
+};
+
+static _Thread_local volatile struct futex_counts futex_counts;
+
+#if defined(__x86_64__)
+
+/* The one instruction that the filter lets through, and a call of it. */
+extern const char futex_allowed[];
+
+long futex_again(long nr, const long long *args);
+
+__asm__(".text\n"
+	".type futex_again, @function\n"
+	"futex_again:\n"
+	"	mov %rdi, %rax\n"
+	"	mov %rsi, %r11\n"
+	"	mov (%r11), %rdi\n"
+	"	mov 8(%r11), %rsi\n"
+	"	mov 16(%r11), %rdx\n"
+	"	mov 24(%r11), %r10\n"
+	"	mov 32(%r11), %r8\n"
+	"	mov 40(%r11), %r9\n"
+	"	syscall\n"
+	"futex_allowed:\n"
+	"	ret\n"
+	".size futex_again, . - futex_again\n");
+
+static inline void futex_count(int op)
+{
+	futex_counts.all++;
+	switch (op & FUTEX_CMD_MASK) {
+	case FUTEX_WAIT:
+	case FUTEX_WAIT_BITSET:
+		futex_counts.waits++;
+		break;
+	case FUTEX_WAKE:
+		futex_counts.wakes++;
+		break;
+	case FUTEX_REQUEUE:
+	case FUTEX_CMP_REQUEUE:
+		futex_counts.requeues++;
+		break;
+	}
+}
+
+static inline void futex_trapped(int signal, siginfo_t *info, void *context)
+{
+	greg_t *regs = ((ucontext_t *)context)->uc_mcontext.gregs;
+	const long long args[] = {
+		regs[REG_RDI], regs[REG_RSI], regs[REG_RDX],
+		regs[REG_R10], regs[REG_R8],  regs[REG_R9],
+	};
+
+	(void)signal;
+	futex_count((int)args[1]);
+	regs[REG_RAX] = futex_again(info->si_syscall, args);
+}
+
+static inline int futex_filter_count(void)
+{
+	const struct sigaction action = {
+		.sa_sigaction = futex_trapped,
+		.sa_flags = SA_SIGINFO | SA_NODEFER | SA_RESTART,
+	};
+	uintptr_t allowed = (uintptr_t)futex_allowed;
+	struct sock_filter code[] = {
+		FILTER_LOAD(nr),
+		FILTER_UNLESS(SYS_futex, 5),
+		FILTER_LOAD(instruction_pointer),
+		FILTER_UNLESS(allowed, 2),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, instruction_pointer) +
+				 4),
+		FILTER_IF(allowed >> 32, 1),
+		FILTER_RETURN(SECCOMP_RET_TRAP),
+		FILTER_RETURN(SECCOMP_RET_ALLOW),
+	};
+
+	if (sigaction(SIGSYS, &action, NULL))
+		return errno;
+	return filter_install(code, sizeof(code) / sizeof(code[0]));
+}
+
+#else /* not known how to make a trapped call again */
+
+static inline int futex_filter_count(void)
+{
+	return ENOTSUP;
+}
+
+#endif
+
+#endif /* DROVER_SELFTESTS_FUTEX_FILTER_H */

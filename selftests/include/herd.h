@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * herd.h - a number of threads asleep on futexes, each waiting once
+ *
+ *	struct herd herd = herd_of(8);
+ *
+ *	for (int i = 0; i < 8; i++)
+ *		herd_wait_on(&herd, &from, 0);	// asleep when this returns
+ *	moved = sys_futex_requeue(&from, &to, 0, 1, INT_MAX);
+ *	herd_wake_all(&herd, &to, 0);
+ *	herd_end(&herd);
+ *
+ * Waiters are numbered from 0 in the order in which they went to sleep,
+ * which is their order in the futex's queue. Each publishes its result, then
+ * counts itself in nr_returned. Everything is bounded: what never comes
+ * ends the program with "Bail out!".
+ */
+#ifndef DROVER_SELFTESTS_HERD_H
+#define DROVER_SELFTESTS_HERD_H
+
+#include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "blocked.h"
+#include "futex_call.h"
+#include "tap.h"
+
+#define HERD_STACK_SIZE (64 * 1024)
+
+struct herd;
+
+struct waiter {
+	struct herd *herd;
+	pthread_t thread;
+	atomic_int tid; /* 0 until the thread runs */
+
+	/* What to wait for; written before the thread starts. */
+	const void *futex;
+	int flags;
+	uint32_t bitset;
+	const struct timespec *deadline; /* absolute, NULL: none */
+	int rt_priority;		 /* 0: SCHED_OTHER */
+
+	/* Written by the thread before it counts itself in nr_returned. */
+	long result;
+	atomic_int turn; /* how many returned before; -1: still waiting */
+};
+
+struct herd {
+	struct waiter *waiters;
+	int nr;
+	int max;
+	atomic_int next_turn;
+	atomic_int nr_returned;
+};
+
+static inline struct herd herd_of(int max)
+{
+	struct herd herd = {
+		.waiters = calloc(max, sizeof(*herd.waiters)),
+		.max = max,
+	};
+
+	if (!herd.waiters)
+		tap_bail("no memory for %d waiters", max);
+	return herd;
+}
+
+static inline void *herd_thread(void *arg)
+{
+	struct waiter *waiter = arg;
+	struct herd *herd = waiter->herd;
+
+	if (waiter->rt_priority) {
+		struct sched_param param = {
+			.sched_priority = waiter->rt_priority,
+		};
+
+		sched_setscheduler(0, SCHED_FIFO, &param);
+	}
+	atomic_store(&waiter->tid, blocked_gettid());
+	waiter->result = sys_futex_wait_bitset(waiter->futex, waiter->flags, 0,
+					       waiter->deadline,
+					       waiter->bitset);
+	atomic_store(&waiter->turn, atomic_fetch_add(&herd->next_turn, 1));
+	atomic_fetch_add(&herd->nr_returned, 1);
+	return NULL;
+}
+
+/*
+ * herd_start - start @wait, of which futex, flags, bitset, deadline and
+ * rt_priority count, in a thread; it waits while the futex word is 0
+ */
+static inline struct waiter *herd_start(struct herd *herd,
+					const struct waiter *wait)
+{
+	struct waiter *waiter = &herd->waiters[herd->nr];
+	pthread_attr_t attr;
+	int err;
+
+	if (herd->nr == herd->max)
+		tap_bail("more than %d waiters in this herd", herd->max);
+	herd->nr++;
+	*waiter = *wait;
+	waiter->herd = herd;
+	atomic_init(&waiter->turn, -1);
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, HERD_STACK_SIZE);
+	err = pthread_create(&waiter->thread, &attr, herd_thread, waiter);
+	pthread_attr_destroy(&attr);
+	if (err)
+		tap_bail("waiter %d: pthread_create: %s", herd->nr - 1,
+			 strerror(err));
+	if (wait_at_least(&waiter->tid, 1))
+		tap_bail("waiter %d never ran", herd->nr - 1);
+	return waiter;
+}
+
+/* herd_asleep - wait until @waiter sleeps in its system call */
+static inline void herd_asleep(struct waiter *waiter)
+{
+	if (wait_blocked(getpid(), atomic_load(&waiter->tid), waiter->futex))
+		tap_bail("waiter %d never slept",
+			 (int)(waiter - waiter->herd->waiters));
+}
+
+/* herd_wait_on - one more waiter, asleep on @futex when this returns */
+static inline struct waiter *herd_wait_on(struct herd *herd, const void *futex,
+					  int flags)
+{
+	const struct waiter wait = {
+		.futex = futex,
+		.flags = flags,
+		.bitset = FUTEX_BITSET_MATCH_ANY,
+	};
+	struct waiter *waiter = herd_start(herd, &wait);
+
+	herd_asleep(waiter);
+	return waiter;
+}
+
+/* herd_fill - @nr more waiters on @futex, asleep in this order */
+static inline void herd_fill(struct herd *herd, int nr, const void *futex,
+			     int flags)
+{
+	while (nr--)
+		herd_wait_on(herd, futex, flags);
+}
+
+/* herd_returned - wait until @nr waiters have returned altogether */
+static inline void herd_returned(struct herd *herd, int nr)
+{
+	if (wait_at_least(&herd->nr_returned, nr))
+		tap_bail("%d of %d waiters returned, expected %d",
+			 atomic_load(&herd->nr_returned), herd->nr, nr);
+}
+
+/* herd_of_turn - the number of the waiter that returned as number @turn */
+static inline int herd_of_turn(struct herd *herd, int turn)
+{
+	for (int i = 0; i < herd->nr; i++)
+		if (atomic_load(&herd->waiters[i].turn) == turn)
+			return i;
+	return -1;
+}
+
+/*
+ * herd_wake_one - wake one waiter of @futex and let it return
+ *
+ * Returns its number, or -1 when the kernel says that nobody waits there.
+ */
+static inline int herd_wake_one(struct herd *herd, const void *futex, int flags)
+{
+	int turn = atomic_load(&herd->nr_returned);
+
+	if (sys_futex_wake(futex, flags, 1) != 1)
+		return -1;
+	herd_returned(herd, turn + 1);
+	return herd_of_turn(herd, turn);
+}
+
+/* herd_wake_all - wake all waiters of @futex; how many there were */
+static inline int herd_wake_all(struct herd *herd, const void *futex, int flags)
+{
+	int before = atomic_load(&herd->nr_returned);
+	int woken = sys_futex_wake(futex, flags, INT_MAX);
+
+	if (woken > 0)
+		herd_returned(herd, before + woken);
+	return woken;
+}
+
+/* herd_count - how many waiters returned with @result */
+static inline int herd_count(struct herd *herd, long result)
+{
+	int count = 0;
+
+	for (int i = 0; i < herd->nr; i++)
+		if (atomic_load(&herd->waiters[i].turn) >= 0 &&
+		    herd->waiters[i].result == result)
+			count++;
+	return count;
+}
+
+/* herd_end - join all waiters, which must be about to return */
+static inline void herd_end(struct herd *herd)
+{
+	herd_returned(herd, herd->nr);
+	for (int i = 0; i < herd->nr; i++)
+		pthread_join(herd->waiters[i].thread, NULL);
+	free(herd->waiters);
+	*herd = (struct herd){ 0 };
+}
+
+#endif /* DROVER_SELFTESTS_HERD_H */

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Many threads, one mutex: nobody is in it beside another, and no unlock
+ * leaves a sleeper behind.
+ */
+#include <errno.h>
+#include <pthread.h>
+
+#include "args.h"
+#include "blocked.h"
+#include "cond_api.h"
+#include "deadline.h"
+#include "tap.h"
+#include "watchdog.h"
+
+#define NR_THREADS 8
+
+static api_mutex_t mutex = API_MUTEX_INITIALIZER;
+static uint64_t seed;
+static long nr_rounds;
+
+/* Under the mutex. Two words: a second thread inside makes them differ. */
+static volatile long entries, exits;
+static long nr_collisions;
+
+struct racer {
+	pthread_t thread;
+	uint64_t random;
+	long nr_locked;
+	long nr_errors;
+};
+
+static int lock_somehow(uint64_t *random)
+{
+	struct timespec soon;
+
+	switch (random_below(random, 4)) {
+	case 0:
+		return api_mutex_trylock(&mutex);
+	case 1:
+		soon = deadline_in(CLOCK_MONOTONIC,
+				   random_below(random, 20000));
+		return api_mutex_timedlock(&mutex, CLOCK_MONOTONIC, &soon);
+	default:
+		return api_mutex_lock(&mutex);
+	}
+}
+
+static void inside(uint64_t *random)
+{
+	nr_collisions += entries != exits;
+	entries++;
+	/* Now and then long enough for others to fall asleep. */
+	if (random_below(random, 16) == 0)
+		sched_yield();
+	exits++;
+}
+
+static void *race(void *arg)
+{
+	struct racer *racer = arg;
+
+	for (long i = 0; i < nr_rounds; i++) {
+		int err = lock_somehow(&racer->random);
+
+		if (!err) {
+			inside(&racer->random);
+			racer->nr_locked++;
+			racer->nr_errors += api_mutex_unlock(&mutex) != 0;
+		} else if (err != EBUSY && err != ETIMEDOUT) {
+			racer->nr_errors++;
+		}
+	}
+	return NULL;
+}
+
+static void test_exclusion(void)
+{
+	struct racer racers[NR_THREADS] = { 0 };
+	long nr_locked = 0, nr_errors = 0;
+
+	watchdog("contended mutex");
+	for (int i = 0; i < NR_THREADS; i++) {
+		racers[i].random = random_next(&seed);
+		if (pthread_create(&racers[i].thread, NULL, race, &racers[i]))
+			tap_bail("pthread_create");
+	}
+	for (int i = 0; i < NR_THREADS; i++) {
+		pthread_join(racers[i].thread, NULL);
+		nr_locked += racers[i].nr_locked;
+		nr_errors += racers[i].nr_errors;
+	}
+	tap_is(nr_collisions, 0, "nobody was inside beside another");
+	tap_is(entries, nr_locked, "as many were inside as locked");
+	tap_is(nr_errors, 0, "no errors");
+	tap_is(api_mutex_trylock(&mutex), 0, "free in the end");
+	api_mutex_unlock(&mutex);
+}
+
+static struct {
+	atomic_int tid;
+	atomic_int nr_done;
+} sleeper;
+
+static void *lock_and_go(void *arg)
+{
+	(void)arg;
+	atomic_store(&sleeper.tid, blocked_gettid());
+	api_mutex_lock(&mutex);
+	api_mutex_unlock(&mutex);
+	atomic_fetch_add(&sleeper.nr_done, 1);
+	return NULL;
+}
+
+static void *lock_in_passing(void *arg)
+{
+	(void)arg;
+	for (int i = 0; i < 10; i++)
+		if (api_mutex_trylock(&mutex) == 0)
+			api_mutex_unlock(&mutex);
+	return NULL;
+}
+
+/*
+ * Three sleep, one after the other is woken, and passers-by take the mutex
+ * without knowing of the sleepers. All have to come through.
+ */
+static void sleepers_round(void)
+{
+	pthread_t sleepers[3], passer;
+
+	api_mutex_lock(&mutex);
+	for (int i = 0; i < 3; i++) {
+		atomic_store(&sleeper.tid, 0);
+		if (pthread_create(&sleepers[i], NULL, lock_and_go, NULL) ||
+		    wait_at_least(&sleeper.tid, 1) ||
+		    wait_blocked(getpid(), atomic_load(&sleeper.tid), &mutex))
+			tap_bail("no thread waits for the mutex");
+	}
+	if (pthread_create(&passer, NULL, lock_in_passing, NULL))
+		tap_bail("pthread_create");
+	api_mutex_unlock(&mutex);
+	lock_in_passing(NULL);
+	for (int i = 0; i < 3; i++)
+		pthread_join(sleepers[i], NULL);
+	pthread_join(passer, NULL);
+}
+
+static void test_wakes(void)
+{
+	int nr = nr_rounds / 100;
+
+	watchdog("sleepers of a mutex");
+	for (int i = 0; i < nr; i++)
+		sleepers_round();
+	tap_is(atomic_load(&sleeper.nr_done), 3 * nr,
+	       "%d times three sleepers: none is left behind", nr);
+}
+
+int main(int argc, char **argv)
+{
+	struct args args = args_parse(argc, argv, "seed rounds");
+
+	api_start(argv);
+	seed = args_get(&args, "seed", args_fresh_seed());
+	nr_rounds = args_get(&args, "rounds", 20000);
+	tap_plan(5);
+	tap_diag("seed=%" PRIu64, seed);
+	test_exclusion();
+	test_wakes();
+	return tap_exit();
+}

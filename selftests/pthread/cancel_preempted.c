@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A wait, or a signal to it, stopped after each of its instructions in turn
+ * while the waiting thread is cancelled: it is cancelled or takes the signal,
+ * never both, and never neither.
+ */
+#include "args.h"
+#define COND_API_PTHREAD
+#include "crew.h"
+#include "everywhere.h"
+#include "policy.h"
+
+static pthread_cond_t cond;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static uint64_t seed, ms;
+static struct crew crew;
+
+/* The one who is cancelled; under the mutex. */
+static struct {
+	bool waiting;	/* has the mutex and goes to wait */
+	bool returned;	/* from the wait */
+	bool unblocked; /* waited at the time of the broadcast */
+} victim;
+
+static void one_waits(void)
+{
+	memset(&victim, 0, sizeof(victim));
+	crew = crew_of(&cond, &mutex, 1);
+	crew_wait(&crew);
+}
+
+static void unlock(void *arg)
+{
+	(void)arg;
+	preempt_trap_end();
+	pthread_mutex_unlock(&mutex);
+}
+
+static void wait_cancellable(void *arg)
+{
+	int ignored;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &ignored);
+	pthread_mutex_lock(&mutex);
+	pthread_cleanup_push(unlock, arg);
+	victim.waiting = true;
+	pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &ignored);
+	pthread_cond_wait(&cond, &mutex);
+	victim.returned = true;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &ignored);
+	pthread_cleanup_pop(1);
+}
+
+/* Who waits now has to return 0: it is cancelled too late. */
+static void broadcast_and_cancel(void)
+{
+	pthread_mutex_lock(&mutex);
+	victim.unblocked = victim.waiting && !victim.returned;
+	pthread_cond_broadcast(&cond);
+	pthread_mutex_unlock(&mutex);
+	pthread_cancel(caller.thread);
+}
+
+static bool unblocked_returns(void)
+{
+	crew_gone(&crew, 1);
+	crew_end(&crew);
+	return victim.returned || !victim.unblocked;
+}
+
+static void cancel_and_signal(void)
+{
+	pthread_cancel(caller.thread);
+	pthread_cond_signal(&cond);
+}
+
+/* One of two returns for the signal. */
+static bool one_returns(void)
+{
+	bool ok;
+
+	if (!victim.returned)
+		crew_gone(&crew, 1);
+	ok = crew_count(&crew, RETURNED) == !victim.returned;
+	pthread_cond_broadcast(&cond);
+	crew_end(&crew);
+	return ok;
+}
+
+/* The other way round: the signal is stopped, and a waiter cancelled. */
+static pthread_t apart;
+static atomic_int apart_tid;
+
+static void *wait_apart(void *arg)
+{
+	atomic_store(&apart_tid, blocked_gettid());
+	wait_cancellable(arg);
+	return arg;
+}
+
+static void two_wait(void)
+{
+	one_waits();
+	atomic_store(&apart_tid, 0);
+	if (pthread_create(&apart, NULL, wait_apart, NULL) ||
+	    wait_at_least(&apart_tid, 1) ||
+	    place_settled(getpid(), atomic_load(&apart_tid), &mutex))
+		tap_bail("the victim never slept");
+}
+
+static void signal_it(void *arg)
+{
+	(void)arg;
+	pthread_cond_signal(&cond);
+}
+
+static void cancel_apart(void)
+{
+	pthread_cancel(apart);
+}
+
+static bool one_of_both_returns(void)
+{
+	pthread_join(apart, NULL);
+	return one_returns();
+}
+
+static const struct scenario scenarios[] = {
+	{ "wait, broadcast and then cancel: it returns", one_waits,
+	  wait_cancellable, broadcast_and_cancel, unblocked_returns },
+	{ "wait, cancel and then signal: one returns", one_waits,
+	  wait_cancellable, cancel_and_signal, one_returns },
+	{ "signal and cancel: one returns", two_wait, signal_it, cancel_apart,
+	  one_of_both_returns },
+};
+
+#define NR_SCENARIOS ((int)(sizeof(scenarios) / sizeof(scenarios[0])))
+
+static void test_cond(const char *policy, int pshared)
+{
+	uint64_t budget = strcmp(policy, "auto") == 0 ? 4 * ms : ms;
+	pthread_condattr_t attr;
+
+	pthread_condattr_init(&attr);
+	pthread_condattr_setpshared(&attr, pshared);
+	pthread_cond_init(&cond, &attr);
+	pthread_condattr_destroy(&attr);
+	for (int i = 0; i < NR_SCENARIOS; i++) {
+		if (!PREEMPT_POSSIBLE)
+			tap_skip(scenarios[i].name, "no trap flag here");
+		else
+			tap_ok(everywhere(&scenarios[i], seed, budget),
+			       "%s: %s: %s", policy,
+			       pshared ? "shared" : "private",
+			       scenarios[i].name);
+	}
+	pthread_cond_destroy(&cond);
+}
+
+static void test(const char *policy)
+{
+	tap_diag("seed=%" PRIu64, seed);
+	test_cond(policy, PTHREAD_PROCESS_PRIVATE);
+	test_cond(policy, PTHREAD_PROCESS_SHARED);
+}
+
+/*
+ * ms=N is for each scenario, four times that under the default policy; ms=0
+ * stops after each and every instruction.
+ */
+int main(int argc, char **argv)
+{
+	struct args args = args_parse(argc, argv, "seed ms");
+
+	drop_in_load(argv);
+	seed = args_get(&args, "seed", args_fresh_seed());
+	ms = args_get(&args, "ms", 150);
+	return policy_main(argv, 2 * NR_SCENARIOS, test);
+}

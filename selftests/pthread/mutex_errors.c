@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Errors of the mutex that come out of a wait: EPERM when the caller does not
+ * hold it, EOWNERDEAD and ENOTRECOVERABLE when its holder has died. None loses
+ * a waiter.
+ */
+#define COND_API_PTHREAD
+#include "crew.h"
+#include "deadline.h"
+#include "policy.h"
+#include "watchdog.h"
+
+#define NR_WAITERS 3
+
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+static pthread_mutex_t mutex;
+
+static void make_mutex(int type, int robust, int protocol)
+{
+	pthread_mutexattr_t attr;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_settype(&attr, type);
+	pthread_mutexattr_setrobust(&attr, robust);
+	pthread_mutexattr_setprotocol(&attr, protocol);
+	if (pthread_mutex_init(&mutex, &attr))
+		tap_bail("pthread_mutex_init");
+	pthread_mutexattr_destroy(&attr);
+}
+
+/* Waits without the mutex, among waiters who had it. */
+static void test_not_held(const char *policy, const char *kind)
+{
+	struct timespec past = deadline_in(CLOCK_REALTIME, -1);
+	struct crew crew = crew_of(&cond, &mutex, NR_WAITERS);
+	bool ok;
+
+	crew_add(&crew, NR_WAITERS);
+	ok = pthread_cond_wait(&cond, &mutex) == EPERM &&
+	     pthread_cond_timedwait(&cond, &mutex, &past) == EPERM;
+	tap_ok(ok, "%s: %s, not held: EPERM", policy, kind);
+	tap_is(crew_count(&crew, AT_COND), NR_WAITERS,
+	       "%s: %s, not held: others wait on", policy, kind);
+	pthread_cond_signal(&cond);
+	crew_gone(&crew, 1);
+	pthread_cond_wait(&cond, &mutex);
+	pthread_cond_broadcast(&cond);
+	crew_gone(&crew, NR_WAITERS);
+	tap_is(crew_results(&crew, 0), NR_WAITERS,
+	       "%s: %s, not held: no waiter is lost", policy, kind);
+	crew_end(&crew);
+}
+
+/* The holder signals or broadcasts, and ends without unlocking. */
+static void *die_after_signal(void *arg)
+{
+	pthread_mutex_lock(&mutex);
+	pthread_cond_signal(&cond);
+	return arg;
+}
+
+static void *die_after_broadcast(void *arg)
+{
+	pthread_mutex_lock(&mutex);
+	pthread_cond_broadcast(&cond);
+	return arg;
+}
+
+static void run_to_its_end(void *(*run)(void *))
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, run, NULL))
+		tap_bail("pthread_create");
+	pthread_join(thread, NULL);
+}
+
+/*
+ * The unlock without making it consistent spoils the mutex. Two waiters: of
+ * three, glibc's own lock of a spoilt mutex may leave the last one asleep.
+ */
+static void test_unrecoverable(const char *policy, const char *kind)
+{
+	struct crew crew = crew_of(&cond, &mutex, 2);
+
+	crew_add(&crew, 2);
+	run_to_its_end(die_after_broadcast);
+	crew_gone(&crew, 2);
+	tap_is(crew_results(&crew, EOWNERDEAD), 1,
+	       "%s: %s, holder died: one gets EOWNERDEAD", policy, kind);
+	tap_is(crew_results(&crew, ENOTRECOVERABLE), 1,
+	       "%s: %s, given up: the other ENOTRECOVERABLE", policy, kind);
+	crew_end(&crew);
+}
+
+static void repair(struct member *member)
+{
+	if (member->result == EOWNERDEAD)
+		pthread_mutex_consistent(&mutex);
+}
+
+static void test_repaired(const char *policy, const char *kind)
+{
+	const struct member how = { .then = repair };
+	struct crew crew = crew_of(&cond, &mutex, 2);
+
+	member_asleep(crew_start(&crew, &how));
+	run_to_its_end(die_after_signal);
+	crew_gone(&crew, 1);
+	tap_is(crew.members[0].result, EOWNERDEAD,
+	       "%s: %s, holder died after a signal: EOWNERDEAD", policy, kind);
+	crew_wait(&crew);
+	pthread_mutex_lock(&mutex);
+	pthread_cond_signal(&cond);
+	pthread_mutex_unlock(&mutex);
+	crew_gone(&crew, 2);
+	tap_is(crew.members[1].result, 0, "%s: %s, repaired: works as before",
+	       policy, kind);
+	crew_end(&crew);
+}
+
+static void test(const char *policy)
+{
+	const int none = PTHREAD_PRIO_NONE, inherit = PTHREAD_PRIO_INHERIT;
+	const int robust = PTHREAD_MUTEX_ROBUST;
+
+	watchdog("waits without the mutex");
+	make_mutex(PTHREAD_MUTEX_ERRORCHECK, 0, none);
+	test_not_held(policy, "errorcheck");
+	make_mutex(PTHREAD_MUTEX_RECURSIVE, 0, none);
+	test_not_held(policy, "recursive");
+	make_mutex(PTHREAD_MUTEX_NORMAL, robust, none);
+	test_not_held(policy, "robust");
+	make_mutex(PTHREAD_MUTEX_ERRORCHECK, 0, inherit);
+	test_not_held(policy, "PI, errorcheck");
+
+	watchdog("robust mutexes");
+	make_mutex(PTHREAD_MUTEX_NORMAL, robust, none);
+	test_repaired(policy, "robust");
+	test_unrecoverable(policy, "robust");
+	make_mutex(PTHREAD_MUTEX_NORMAL, robust, inherit);
+	test_repaired(policy, "robust PI");
+	test_unrecoverable(policy, "robust PI");
+}
+
+int main(int argc, char **argv)
+{
+	(void)argc;
+	drop_in_load(argv);
+	return policy_main(argv, 4 * 3 + 2 * 4, test);
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Every kind of mutex, with a private and with a process-shared condvar. */
+#define COND_API_PTHREAD
+#include "crew.h"
+#include "deadline.h"
+#include "policy.h"
+#include "watchdog.h"
+
+#define NR_WAITERS 4
+
+struct kind {
+	const char *name;
+	int type;
+	int robust;
+	int protocol;
+	int pshared;
+};
+
+static const struct kind kinds[] = {
+	{ .name = "normal" },
+	{ .name = "recursive", .type = PTHREAD_MUTEX_RECURSIVE },
+	{ .name = "errorcheck", .type = PTHREAD_MUTEX_ERRORCHECK },
+	{ .name = "adaptive", .type = PTHREAD_MUTEX_ADAPTIVE_NP },
+	{ .name = "robust", .robust = PTHREAD_MUTEX_ROBUST },
+	{ .name = "PI", .protocol = PTHREAD_PRIO_INHERIT },
+	{ .name = "PI, recursive",
+	  .type = PTHREAD_MUTEX_RECURSIVE,
+	  .protocol = PTHREAD_PRIO_INHERIT },
+	{ .name = "PI, robust",
+	  .robust = PTHREAD_MUTEX_ROBUST,
+	  .protocol = PTHREAD_PRIO_INHERIT },
+	{ .name = "protect", .protocol = PTHREAD_PRIO_PROTECT },
+	{ .name = "shared", .pshared = PTHREAD_PROCESS_SHARED },
+	{ .name = "shared, robust",
+	  .robust = PTHREAD_MUTEX_ROBUST,
+	  .pshared = PTHREAD_PROCESS_SHARED },
+	{ .name = "shared, PI",
+	  .protocol = PTHREAD_PRIO_INHERIT,
+	  .pshared = PTHREAD_PROCESS_SHARED },
+};
+
+#define NR_KINDS   ((int)(sizeof(kinds) / sizeof(kinds[0])))
+#define NR_RESULTS 5
+
+static pthread_mutex_t mutex;
+static pthread_cond_t cond;
+static char label[128];
+
+static void make_mutex(const struct kind *kind)
+{
+	pthread_mutexattr_t attr;
+	int err;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_settype(&attr, kind->type);
+	pthread_mutexattr_setrobust(&attr, kind->robust);
+	pthread_mutexattr_setprotocol(&attr, kind->protocol);
+	pthread_mutexattr_setpshared(&attr, kind->pshared);
+	err = pthread_mutex_init(&mutex, &attr);
+	if (err)
+		tap_bail("mutex, %s: %s", kind->name, strerror(err));
+	pthread_mutexattr_destroy(&attr);
+}
+
+static void make_cond(int pshared)
+{
+	pthread_condattr_t attr;
+
+	pthread_condattr_init(&attr);
+	pthread_condattr_setpshared(&attr, pshared);
+	pthread_cond_init(&cond, &attr);
+	pthread_condattr_destroy(&attr);
+}
+
+static void test_signals(bool keep)
+{
+	struct crew crew = crew_of(&cond, &mutex, NR_WAITERS);
+	bool exact = true;
+
+	crew_add(&crew, NR_WAITERS);
+	for (int i = 1; i <= NR_WAITERS; i++) {
+		if (keep)
+			pthread_mutex_lock(&mutex);
+		pthread_cond_signal(&cond);
+		if (keep)
+			pthread_mutex_unlock(&mutex);
+		crew_gone(&crew, i);
+		exact = exact && crew_count(&crew, RETURNED) == i;
+	}
+	tap_ok(exact && crew_results(&crew, 0) == NR_WAITERS,
+	       "%s: a signal, mutex %s, returns one", label,
+	       keep ? "held" : "free");
+	crew_end(&crew);
+}
+
+static void test_broadcast(bool keep)
+{
+	struct crew crew = crew_of(&cond, &mutex, NR_WAITERS);
+
+	crew_add(&crew, NR_WAITERS);
+	if (keep)
+		pthread_mutex_lock(&mutex);
+	pthread_cond_broadcast(&cond);
+	if (keep)
+		pthread_mutex_unlock(&mutex);
+	crew_gone(&crew, NR_WAITERS);
+	tap_is(crew_results(&crew, 0), NR_WAITERS,
+	       "%s: a broadcast, mutex %s, returns all", label,
+	       keep ? "held" : "free");
+	crew_end(&crew);
+}
+
+static void *trylock_is_busy(void *busy)
+{
+	*(int *)busy = pthread_mutex_trylock(&mutex) == EBUSY;
+	return NULL;
+}
+
+static void test_timeout(void)
+{
+	struct timespec past = deadline_in(CLOCK_MONOTONIC, -1);
+	pthread_t other;
+	int result, busy;
+
+	pthread_mutex_lock(&mutex);
+	result = pthread_cond_clockwait(&cond, &mutex, CLOCK_MONOTONIC, &past);
+	if (pthread_create(&other, NULL, trylock_is_busy, &busy))
+		tap_bail("pthread_create");
+	pthread_join(other, NULL);
+	tap_ok(result == ETIMEDOUT && busy && !pthread_mutex_unlock(&mutex),
+	       "%s: a timeout, with the mutex held", label);
+}
+
+static void *try_lock(void *may)
+{
+	*(bool *)may = pthread_mutex_lock(&mutex) == 0;
+	if (*(bool *)may)
+		pthread_mutex_unlock(&mutex);
+	return NULL;
+}
+
+/* A priority ceiling needs a right that not everybody has. */
+static bool may_lock(void)
+{
+	pthread_t thread;
+	bool may;
+
+	if (pthread_create(&thread, NULL, try_lock, &may))
+		tap_bail("pthread_create");
+	pthread_join(thread, NULL);
+	return may;
+}
+
+static void test_kind(const char *policy, const struct kind *kind, int pshared)
+{
+	snprintf(label, sizeof(label), "%s: %s mutex, %s condvar", policy,
+		 kind->name, pshared ? "shared" : "private");
+	watchdog(label);
+	make_mutex(kind);
+	make_cond(pshared);
+	if (may_lock()) {
+		test_signals(false);
+		test_signals(true);
+		test_broadcast(false);
+		test_broadcast(true);
+		test_timeout();
+	} else {
+		for (int i = 0; i < NR_RESULTS; i++)
+			tap_skip(label, "this user may not lock it");
+	}
+	pthread_cond_destroy(&cond);
+	pthread_mutex_destroy(&mutex);
+}
+
+static void test(const char *policy)
+{
+	for (int i = 0; i < NR_KINDS; i++) {
+		test_kind(policy, &kinds[i], PTHREAD_PROCESS_PRIVATE);
+		test_kind(policy, &kinds[i], PTHREAD_PROCESS_SHARED);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	(void)argc;
+	drop_in_load(argv);
+	return policy_main(argv, 2 * NR_KINDS * NR_RESULTS, test);
+}

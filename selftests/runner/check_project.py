@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Checks across files. Each yields a line for each thing that is wrong."""
+
+import fnmatch
+import os
+import re
+import subprocess
+import tempfile
+
+import source
+from suites import TOP
+
+#: Files of Linux that are called as if they were ours.
+LINUX = ("kernel/futex", "kernel/locking", "kernel/sys_ni.c", "lib/plist.c",
+         "tools/testing", "tools/perf")
+
+PYTHON = "/usr/bin/python3"      # the one that Debian's kconfiglib is for
+
+
+def check_maintainers():
+    """MAINTAINERS: every pattern matches, every file belongs to a part"""
+    patterns = [line.split(None, 1)[1].strip()
+                for line in source.read("MAINTAINERS").splitlines()
+                if re.match(r"F:\s", line)]
+    paths = source.files()
+    for pattern in patterns:
+        if not any(_belongs(path, pattern) for path in paths):
+            yield f"MAINTAINERS: nothing matches {pattern}"
+    for path in paths:
+        if not any(_belongs(path, pattern) for pattern in patterns):
+            yield f"{path}: in no part of MAINTAINERS"
+
+
+def _belongs(path, pattern):
+    """As in the kernel: a folder, with all below it, ends in a slash."""
+    if pattern.endswith("/"):
+        return path.startswith(pattern)
+    return (fnmatch.fnmatch(path, pattern)
+            and path.count("/") == pattern.count("/"))
+
+
+def check_defconfig():
+    """defconfig holds the defaults of Kconfig"""
+    with tempfile.TemporaryDirectory() as scratch:
+        path = os.path.join(scratch, "config")
+        done = subprocess.run(
+            [PYTHON, "-m", "alldefconfig", "Kconfig"], cwd=TOP,
+            env=dict(os.environ, KCONFIG_CONFIG=path), capture_output=True,
+            text=True, check=False)
+        if done.returncode or done.stderr:
+            yield f"Kconfig: {done.stderr.strip()}"
+            return
+        with open(path, encoding="utf-8") as file:
+            wanted = _settings(file.read())
+    if _settings(source.read("defconfig")) != wanted:
+        yield "run: make defconfig-update"
+
+
+def _settings(text):
+    return [line for line in text.splitlines()
+            if line and not re.match(r"#(?! CONFIG_\w+ is not set)", line)]
+
+
+def _documents():
+    return [path for path in source.files()
+            if path.endswith((".rst", ".md")) or path == "MAINTAINERS"]
+
+
+def check_targets():
+    """documents name only make targets that exist, help has them all"""
+    makefile = source.read("Makefile")
+    targets = set(re.findall(r"^([a-z_.-]+):", makefile, re.M))
+    helped = set(re.findall(r"^([a-z_.-]+):.*## ", makefile, re.M))
+    for name in sorted(targets - helped):
+        yield f"Makefile: {name}: not in `make help`"
+    for path in _documents():
+        for name in re.findall(r"`make ([a-z][a-z_-]+)", source.read(path)):
+            if name not in targets:
+                yield f"{path}: `make {name}`: no such target"
+
+
+def check_references():
+    """files that documents name exist"""
+    folders = "|".join(sorted({path.split("/")[0] for path in source.files()
+                               if "/" in path}))
+    named = re.compile(rf"(?<![\w/.-])((?:{folders})/[\w/.+-]*[\w/])"
+                       r"(?![\w*{<])")
+    for path in _documents():
+        for name in sorted(set(named.findall(source.read(path)))):
+            if name.startswith(LINUX) or "." not in name.split("/")[-1] \
+                    and not name.endswith("/"):
+                continue        # Linux's, or no name of a file at all
+            if not os.path.exists(os.path.join(TOP, name)):
+                yield f"{path}: {name}: no such file"

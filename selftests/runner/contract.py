@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Holds selftests/contract.txt, the rows of the contract, against the tests."""
+
+import os
+import sys
+
+from result import FAIL, PASS, Result
+from suites import TOP
+
+CONTRACT = "selftests/contract.txt"
+
+
+def read(text):
+    """Pairs of a row's name and the names of its tests."""
+    rows = []
+    for line in text.splitlines():
+        if line.startswith("\t") and rows:
+            rows[-1][1].extend(line.split())
+        elif line and not line.startswith("#"):
+            rows.append((line.partition(":")[0], []))
+    return rows
+
+
+def exists(test):
+    """Whether a test is there to be built."""
+    return os.path.exists(os.path.join(TOP, "selftests", test + ".c"))
+
+
+def check(rows, there=exists):
+    """One result for each row."""
+    return [_check_row(name, tests, there) for name, tests in rows]
+
+
+def _check_row(name, tests, there):
+    missing = tuple(test for test in tests if not there(test))
+    title = f"contract: {name}: {' '.join(tests)}"
+    if missing or not tests:
+        return Result(title, FAIL, "no such test" if missing else "no test",
+                      missing)
+    return Result(title, PASS)
+
+
+def run():
+    """The results for the contract as it is, and the rows for the reader."""
+    with open(os.path.join(TOP, CONTRACT), encoding="utf-8") as file:
+        results = check(read(file.read()))
+    print("\r\033[K" * sys.stdout.isatty()
+          + "\n".join(result.name for result in results), flush=True)
+    return results or [Result(CONTRACT, FAIL, "has no rows")]

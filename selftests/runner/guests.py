@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs the kernel's kselftest, with all our tests in it, in guests."""
+
+import dataclasses
+import os
+import sys
+
+import expected
+import tap
+from result import FAIL, PASS, SKIP, Result
+from suites import HOST_ONLY, TOP, suites
+
+sys.path.append(os.path.join(TOP, "tools", "vm"))
+
+# pylint: disable=wrong-import-position
+from guest import (Guest, GuestComplained, GuestError,  # noqa: E402
+                   GuestTimeout)
+
+KSELFTEST = "/drover/kselftest"
+
+#: Mainline's own collection, of which a result is one program.
+MAINLINE = "futex/functional"
+
+#: Mainline's programs wait for a sleeper by usleep(), which an emulator on a
+#: loaded machine can outlast: one that fails is run again, so many times.
+TRIES = 3
+
+#: Seconds that one collection may take, emulated on a loaded machine.
+LIMIT = 900
+
+
+@dataclasses.dataclass(frozen=True)
+class Machine:
+    """A guest to be: what to boot, and how."""
+    variant: str
+    cpus: int
+    mem: int
+    accel: str
+    build: str
+
+    @property
+    def label(self):
+        """How it is called in results and file names."""
+        return f"{self.variant}-{self.cpus}cpu"
+
+    def boot(self, log):
+        """The running guest, with the kselftest folder in it."""
+        kselftest = os.path.join(self.build, "kselftest")
+        return Guest(variant=self.variant, cpus=self.cpus, mem=self.mem,
+                     accel=self.accel, build=self.build, log=log,
+                     additions=[(kselftest, KSELFTEST)])
+
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    """One command for a guest, which prints what run_kselftest.sh does."""
+    name: str
+    command: str
+    limit: int = LIMIT
+    again: str = ""     # runs the one program whose name is put behind it
+
+
+def jobs(build, variant):
+    """All collections, mainline's first."""
+    yield Job(MAINLINE, _command(f"-c {MAINLINE}", variant, {}),
+              again=_command("-t ", variant, {}))
+    for suite in suites(build):
+        if suite.object in HOST_ONLY:
+            continue
+        yield Job(suite.label, _command(f"-c drover-{suite.object}", variant,
+                                        suite.environment()))
+
+
+def _command(selection, variant, environment):
+    settings = dict(environment, DROVER_VARIANT=variant)
+    words = " ".join(f"{key}='{value}'" for key, value in settings.items())
+    return (f"ln -sfn /proc/self/fd/1 /dev/stdout;"
+            f" {words} {KSELFTEST}/run_kselftest.sh {selection}")
+
+
+def run(machine, work, logs, progress=lambda name: None, known=()):
+    """Boot a machine and run the jobs in it; returns the results.
+
+    What breaks the guest is a failure, and ends it with the jobs undone.
+    known: names of tests that need not be tried again when they fail.
+    """
+    os.makedirs(logs, exist_ok=True)
+    path = os.path.join(logs, machine.label)
+    results = []
+    with open(path + ".output", "wb") as output:
+        try:
+            with machine.boot(path + ".kernel-log") as guest:
+                for job in work:
+                    progress(job.name)
+                    results += [_again(guest, job, result, output, known)
+                                for result in _run_job(guest, job, output)]
+        except GuestError as error:
+            results.append(broken(machine.label, error))
+            output.write(error.output)
+    return results
+
+
+def run_and_compare(machine, logs, progress):
+    """All tests in one guest, held against the known failures."""
+    work = list(jobs(machine.build, machine.variant))
+    known = expected.read(machine.variant)
+    results = run(machine, work, logs, progress, known)
+    return expected.compare(results, known)
+
+
+def _run_job(guest, job, output):
+    """The results of one job; raises if the guest is no more."""
+    trouble = []
+    try:
+        status, text = guest.run(job.command, timeout=job.limit)
+        if status:
+            trouble.append(Result(job.name, FAIL, f"exit status {status}",
+                                  _tail(text)))
+    except (GuestComplained, GuestTimeout) as error:
+        text = error.output
+        trouble.append(broken(job.name, error))
+    output.write(text)
+    output.flush()
+    results = kselftest_results(text.decode(errors="replace"), job.name)
+    if not results and not trouble:
+        trouble.append(Result(job.name, FAIL, "no test was run"))
+    return results + trouble
+
+
+def _again(guest, job, result, output, known):
+    """The result, or a pass where the same program passes when repeated."""
+    if not job.again or result.status != FAIL or result.name in known:
+        return result
+    for attempt in range(2, TRIES + 1):
+        once = Job(job.name, job.again + result.name)
+        for repeated in _run_job(guest, once, output):
+            if repeated.name == result.name and repeated.status == PASS:
+                return Result(result.name, PASS, f"at attempt {attempt}")
+    return result
+
+
+def broken(name, error):
+    """The result that stands for a guest's panic, hang or complaint."""
+    return Result(name, FAIL, str(error), _tail(error.log.encode()))
+
+
+def _tail(text):
+    return tuple(text.decode(errors="replace").splitlines()[-tap.TAIL:])
+
+
+def kselftest_results(text, job_name):
+    """The results of all programs in the output of run_kselftest.sh."""
+    results = []
+    for collection, program, status, inner in tap.split_kselftest(text):
+        if collection == MAINLINE:
+            results.append(_mainline_result(f"{collection}:{program}",
+                                            status, inner))
+            continue
+        name = f"{job_name}/{program}"
+        if status is None:
+            tail = tuple(inner.splitlines()[-tap.TAIL:])
+            results.append(Result(name, FAIL, "ran out of time", tail))
+        else:
+            results += tap.parse(name, inner, status)
+    return results
+
+
+def _mainline_result(name, status, inner):
+    """One program, which may report inside what its status does not say."""
+    lines = inner.splitlines()
+    if status == tap.EXIT_SKIP:
+        return Result(name, SKIP, tap.last_comment(lines))
+    failed = [line for line in lines if line.startswith("not ok")]
+    if status == 0 and not failed:
+        return Result(name, PASS)
+    why = "ran out of time" if status is None else f"exit status {status}"
+    return Result(name, FAIL, failed[0] if failed and status == 0 else why,
+                  tuple(lines[-tap.TAIL:]))

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs test programs on this machine, each alone and with a time limit."""
+
+import contextlib
+import ctypes
+import os
+import signal
+import subprocess
+import tempfile
+
+import tap
+from result import FAIL, Result
+
+PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
+_prctl = ctypes.CDLL(None, use_errno=True).prctl
+
+
+def adopt_orphans():
+    """Become the parent of whatever a test program leaves behind."""
+    _prctl(PR_SET_CHILD_SUBREAPER, 1)
+
+
+def _die_with_parent():
+    _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def children():
+    """Process ids of this process's children, name included."""
+    found = {}
+    for entry in os.listdir("/proc"):
+        if not entry.isdigit():
+            continue
+        with contextlib.suppress(OSError):
+            with open(f"/proc/{entry}/stat", encoding="utf-8",
+                      errors="replace") as file:
+                name, rest = file.read().rsplit(") ", 1)
+            if int(rest.split()[1]) == os.getpid() and rest[0] != "Z":
+                found[int(entry)] = name.split("(", 1)[1]
+    return found
+
+
+def end_children(spared=()):
+    """Kill children and what they leave, until none is left; their names."""
+    ended = []
+    while True:
+        left = {pid: name for pid, name in children().items()
+                if pid not in spared}
+        if not left:
+            return ended
+        for pid, name in left.items():
+            ended.append(name)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        for pid in left:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, 0)
+
+
+def run(command, limit, env=None, cwd=None):
+    """Run a command; returns (exit status, output, names left behind).
+
+    The exit status is None when its time was over. Everything it started is
+    gone when this returns, also by an exception such as Ctrl-C.
+    """
+    before = children()
+    with tempfile.TemporaryFile() as output:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=output,
+            stderr=subprocess.STDOUT, env=dict(os.environ, **(env or {})),
+            cwd=cwd, start_new_session=True, preexec_fn=_die_with_parent)
+        left = []
+        try:
+            status = process.wait(limit)
+        except subprocess.TimeoutExpired:
+            status = None
+        finally:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+            left = end_children(spared=before)
+        output.seek(0)
+        text = output.read().decode(errors="replace")
+    return status, text, left
+
+
+def run_test(name, command, limit, env=None):
+    """Run one test program; returns its results and its raw output."""
+    status, output, left = run(command, limit, env)
+    if status is None:
+        tail = tuple(output.splitlines()[-tap.TAIL:])
+        results = [Result(name, FAIL, f"ran longer than {limit} s", tail)]
+    else:
+        results = tap.parse(name, output, status)
+    if left and status is not None:
+        results.append(Result(name, FAIL,
+                              f"left processes behind: {', '.join(left)}"))
+    return results, output

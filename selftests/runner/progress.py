@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a run shows while it goes on."""
+
+import shutil
+import sys
+import time
+
+from result import FAIL, KNOWN, count, summary
+
+
+class Progress:
+    """Progress, on one line that is overwritten where that is possible."""
+
+    def __init__(self, seconds):
+        self._alive = sys.stdout.isatty()
+        self._seconds = seconds
+        self._left = sum(seconds.values())
+
+    def begin(self, number, total, stage):
+        """A stage starts."""
+        self._title = f"[{number}/{total}] {stage.name}"
+        self._until = time.monotonic() + self._left
+        self.note("")
+
+    def note(self, what):
+        """Something in the stage starts."""
+        if self._alive:
+            left = max(self._until - time.monotonic(), 0)
+            text = f"{self._title}: {what} (about {_minutes(left)} left)"
+            print("\r\033[K" + text[:shutil.get_terminal_size().columns - 1],
+                  end="", flush=True)
+
+    def end(self, stage, results, took):
+        """A stage has ended: what it came to, and each failure."""
+        self._left -= self._seconds[stage.name]
+        counts = count(results)
+        known = f", {counts[KNOWN]} {KNOWN}" if counts[KNOWN] else ""
+        print("\r\033[K" * self._alive + f"{self._title}: {summary(counts)}"
+              f"{known} ({took:.0f} s; about {_minutes(self._left)} left)",
+              flush=True)
+        for result in results:
+            if result.status == FAIL:
+                print(f"  FAILED {result.name}"
+                      + (f": {result.why}" if result.why else ""))
+                for line in result.details:
+                    print(f"    {line}")
+        sys.stdout.flush()
+
+
+def _minutes(seconds):
+    return (f"{seconds / 60:.0f} min" if seconds >= 90
+            else f"{max(seconds, 0):.0f} s")

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What `make check` consists of: an ordered list of stages.
+
+A stage has a name, a guess at how many seconds it takes, and a function that
+is given a way to report progress and returns results.
+"""
+
+import dataclasses
+import os
+import subprocess
+from typing import Callable
+
+import contract
+import guests
+import host
+import planted
+import static
+from result import FAIL, Result
+from suites import TOP, programs, suites
+
+#: Programs that test one folder: TAP on stdout, like any test.
+FOLDER_TESTS = ("selftests/runner/selftest", "tools/bench/selftest",
+                "tools/report/selftest", "selftests/programs/run",
+                "tools/vm/selftest")
+#: Those that boot guests or take minutes, and are not in check-fast.
+SLOW_FOLDER_TESTS = ("selftests/programs/run", "tools/vm/selftest")
+FOLDER_LIMIT = 900
+
+
+@dataclasses.dataclass(frozen=True)
+class Stage:
+    """One part of the check."""
+    name: str
+    seconds: int
+    run: Callable
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """Where and what to test; see run-check."""
+    build: str
+    results: str
+    variants: tuple
+    cpus: tuple
+    mem: int
+    accel: str
+    limit: int
+    sanitizer: str
+    fast: bool
+
+
+def all_stages(settings):
+    """The stages of one run, in order; the cheap ones come first."""
+    if not settings.sanitizer:
+        yield Stage("static", 5, lambda progress: static.run())
+        yield Stage("contract", 1, lambda progress: contract.run())
+    yield from _folder_stages(settings)
+    for suite in suites(settings.build):
+        yield Stage(f"host/{suite.label}", 20,
+                    lambda progress, suite=suite:
+                    run_suite(settings, suite, progress))
+    if not settings.fast and not settings.sanitizer:
+        yield from _guest_stages(settings)
+
+
+def _folder_stages(settings):
+    if settings.sanitizer:
+        return
+    for path in FOLDER_TESTS:
+        slow = path in SLOW_FOLDER_TESTS
+        if slow and settings.fast:
+            continue
+        if os.path.exists(os.path.join(TOP, path)):
+            yield Stage(os.path.dirname(path), 60 if slow else 5,
+                        lambda progress, path=path: run_tool(path))
+
+
+def _guest_stages(settings):
+    for variant in settings.variants:
+        for cpus in settings.cpus:
+            machine = guests.Machine(variant, cpus, settings.mem,
+                                     settings.accel, settings.build)
+            yield Stage(f"guest/{machine.label}", 90,
+                        lambda progress, machine=machine:
+                        guests.run_and_compare(machine, _logs(settings),
+                                               progress))
+    yield Stage("counts", 60, lambda progress: run_tool(
+        "tools/report/counts", "--tap", f"--build={settings.build}"))
+    machine = guests.Machine(settings.variants[-1], 1, settings.mem,
+                             settings.accel, settings.build)
+    yield Stage("planted", 30, lambda progress:
+                planted.check(machine, _logs(settings), progress))
+
+
+def _logs(settings):
+    return os.path.join(settings.results, "guests")
+
+
+def run_tool(path, *options):
+    """The results of the test that a folder brings itself."""
+    results, _ = host.run_test(os.path.dirname(path),
+                               [os.path.join(TOP, path), *options],
+                               FOLDER_LIMIT)
+    return results
+
+
+def run_suite(settings, suite, progress):
+    """The results of all programs of one suite, on this machine."""
+    logs = os.path.join(settings.results, "host", suite.label)
+    os.makedirs(logs, exist_ok=True)
+    environment = dict(
+        suite.environment(_first_library(settings.sanitizer)),
+        DROVER_VARIANT="host", UBSAN_OPTIONS="halt_on_error=1")
+    results = []
+    for path in programs(settings.build, suite.object):
+        name = f"{suite.label}/{os.path.basename(path)}"
+        progress(name)
+        found, output = host.run_test(name, [path], settings.limit,
+                                      environment)
+        results += found
+        with open(os.path.join(logs, os.path.basename(path) + ".output"),
+                  "w", encoding="utf-8") as file:
+            file.write(output)
+    if not results:
+        results = [Result(suite.label, FAIL, "no test was run")]
+    return results
+
+
+def _first_library(sanitizer):
+    """AddressSanitizer's library, which must be loaded before all others."""
+    if sanitizer != "address":
+        return None
+    found = subprocess.run([os.environ.get("CC", "gcc"),
+                            "-print-file-name=libasan.so"], check=True,
+                           capture_output=True, text=True)
+    return found.stdout.strip()

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Which test programs there are, and what they need around them."""
+
+import dataclasses
+import os
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(
+    os.path.abspath(__file__))))
+
+
+@dataclasses.dataclass(frozen=True)
+class Suite:
+    """The programs of one object."""
+    object: str
+
+    @property
+    def label(self):
+        """How it is called in results."""
+        return self.object
+
+    def environment(self, sanitizer=None):
+        """Variables for a program of this suite.
+
+        Plain pthread programs load the drop-in themselves, and
+        AddressSanitizer insists on being the first library.
+        """
+        if self.object == "pthread" and sanitizer:
+            return {"LD_PRELOAD": sanitizer}
+        return {}
+
+
+#: Their futex calls never reach the kernel: a guest could add nothing.
+HOST_ONLY = ("attack",)
+
+
+def programs(build, name):
+    """The built test programs of one object."""
+    folder = os.path.join(build, "selftests", name)
+    return sorted(path for path in
+                  (os.path.join(folder, file) for file in os.listdir(folder))
+                  if os.access(path, os.X_OK) and os.path.isfile(path))
+
+
+def suites(build):
+    """All suites, in the order of their names."""
+    folder = os.path.join(build, "selftests")
+    return [Suite(name) for name in sorted(os.listdir(folder))
+            if os.path.isdir(os.path.join(folder, name))
+            and programs(build, name)]

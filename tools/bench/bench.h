@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The harness every benchmark of this folder is built on.
+ *
+ * A suite is one file. It is compiled once for each implementation that it
+ * measures (see impl.h), so that the measured code calls its mutex and its
+ * condition variable directly, and registers itself with BENCH_SUITE(). The
+ * harness parses the options, runs the suite and prints what it found.
+ */
+#ifndef BENCH_H
+#define BENCH_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* Exit statuses of every benchmark program. */
+enum bench_exit {
+	BENCH_OK = 0,
+	BENCH_FAILED = 1, /* no threads, no memory, an unexpected error */
+	BENCH_USAGE = 2,  /* the command line is wrong */
+	BENCH_WRONG = 3,  /* a wakeup was lost or came from nowhere */
+};
+
+/* ---- options (options.c) ---- */
+
+enum bench_kind {
+	BENCH_FLAG,  /* bool: true when the option is given */
+	BENCH_COUNT, /* uint64_t in [min, max] */
+	BENCH_WORD,  /* const char * */
+};
+
+/*
+ * One option. Its value is stored @offset bytes into the structure that the
+ * table belongs to. A table ends with an entry whose letter is 0.
+ */
+struct bench_option {
+	char letter;
+	const char *name; /* the long form */
+	enum bench_kind kind;
+	bool required;
+	size_t offset;
+	uint64_t min, max;
+	const char *metavar;
+	const char *help;
+};
+
+/* Options that every program has. */
+struct bench_common {
+	const char *impl;
+	uint64_t stack;	   /* bytes, for each thread */
+	uint64_t watchdog; /* seconds, 0: off */
+	bool json, verbose, help;
+};
+
+extern const struct bench_option bench_common_options[];
+
+/**
+ * bench_parse() - Read the command line into @common and @args.
+ * @suite_options: The suite's own table, whose values go to @args.
+ *
+ * Return: true, or false after a line on stderr says what is wrong.
+ */
+bool bench_parse(int argc, char **argv,
+		 const struct bench_option *suite_options, void *args,
+		 struct bench_common *common);
+void bench_print_options(FILE *out, const struct bench_option *table);
+
+/* ---- what a run used (sample.c) ---- */
+
+struct bench_sample {
+	double wall, cpu;		 /* seconds */
+	uint64_t voluntary, involuntary; /* context switches */
+};
+
+/* Of the whole process, threads that have exited included. */
+struct bench_sample bench_sample_now(void);
+
+/* ---- one run ---- */
+
+struct bench_run {
+	const struct bench_common *common;
+	struct bench_sample begin, end; /* around the measured part */
+	uint64_t operations; /* in it: waiters times rounds, hand-offs ... */
+	uint64_t spurious;   /* returns from a wait that nobody asked for */
+};
+
+/*
+ * The clock is read last at the beginning and first at the end, so that
+ * counting context switches is not itself measured.
+ */
+void bench_begin(struct bench_run *run);
+void bench_end(struct bench_run *run);
+
+/* One line on stderr, behind the program's name. */
+void bench_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* End the process with a message and BENCH_WRONG: threads may be stuck. */
+_Noreturn void bench_wrong(const char *format, ...)
+	__attribute__((format(printf, 1, 2)));
+
+/* End the process unless @error, the return value of @call, is 0. */
+_Noreturn void bench_call_failed(const char *call, int error);
+
+static inline void bench_expect_0(const char *call, int error)
+{
+	if (__builtin_expect(error, 0))
+		bench_call_failed(call, error);
+}
+
+/* ---- threads (threads.c, limits.c) ---- */
+
+struct bench_threads {
+	pthread_t *ids;
+	size_t started;
+};
+
+/**
+ * bench_threads_start() - Start @wanted threads.
+ * @arg: The first thread's argument; the next lies @stride bytes behind it.
+ *
+ * When the system gives no more threads or memory, says on stderr which limit
+ * it was and returns false. The caller then tells @threads->started threads
+ * to leave. Either way bench_threads_join() must follow.
+ */
+bool bench_threads_start(struct bench_threads *threads, size_t wanted,
+			 uint64_t stack, void *(*main)(void *), void *arg,
+			 size_t stride);
+void bench_threads_join(struct bench_threads *threads);
+
+/* Zeroed and on cache lines of its own; NULL after a message on stderr. */
+void *bench_alloc(size_t count, size_t size);
+
+/* Say on stderr why the thread after @started others was refused. */
+void bench_explain_no_thread(size_t started, size_t wanted, uint64_t stack,
+			     int error);
+
+/* ---- watchdog (watchdog.c) ---- */
+
+struct bench_watch {
+	uint64_t (*progress)(void *arg); /* grows while the run lives */
+	void (*explain)(void *arg);	 /* bench_error() where it stands */
+	void *arg;
+};
+
+/*
+ * Start a thread that ends the process with BENCH_WRONG once @watch has made
+ * no progress for @seconds. Both functions are called beside the running
+ * threads: they may read atomics only. Returns false after a message.
+ */
+bool bench_watchdog_start(const struct bench_watch *watch, uint64_t seconds);
+void bench_watchdog_stop(void);
+
+/* ---- JSON (json.c) ---- */
+
+/* One object on one line, built member by member. */
+struct bench_json {
+	FILE *out;
+	bool empty;
+};
+
+void bench_json_open(struct bench_json *json, FILE *out);
+void bench_json_string(struct bench_json *json, const char *key,
+		       const char *value);
+void bench_json_count(struct bench_json *json, const char *key, uint64_t value);
+void bench_json_real(struct bench_json *json, const char *key, double value);
+void bench_json_bool(struct bench_json *json, const char *key, bool value);
+void bench_json_close(struct bench_json *json);
+
+/* ---- where it runs (system.c) ---- */
+
+/* The file that @function was loaded from. */
+const char *bench_file_of(void (*function)(void));
+const char *bench_libc_version(void);
+/* "Linux 6.12.0" */
+const char *bench_kernel(void);
+/* CPUs that this process may run on. */
+unsigned int bench_cpus(void);
+
+/* ---- suites ---- */
+
+/* A mutex and a condition variable to measure: impl_*.h defines one each. */
+struct bench_impl {
+	const char *name;
+	const char *help;
+	/* What was really loaded: its file and its version. */
+	const char *(*library)(void);
+	const char *(*version)(void);
+};
+
+struct bench_suite {
+	const char *name;
+	const char *summary;
+	const char *operation;	  /* one of bench_run.operations, in words */
+	const char *switches_key; /* JSON: switches for each of them */
+	const struct bench_impl *impl; /* what it was compiled for */
+	const struct bench_option *options;
+	size_t args_size;
+
+	/* Fills in @run. Returns BENCH_OK or BENCH_FAILED. */
+	enum bench_exit (*run)(struct bench_run *run, const void *args);
+	/* The one line that a person sees. */
+	void (*print)(FILE *out, const struct bench_run *run, const void *args);
+	/* The suite's own members of the JSON object. */
+	void (*json)(struct bench_json *json, const struct bench_run *run,
+		     const void *args);
+};
+
+/*
+ * Suites are collected by the linker: a program has those it is linked with.
+ * The section's name is a C identifier, so the linker makes the symbols
+ * __start_bench_suites and __stop_bench_suites.
+ */
+#define BENCH_SUITE(suite)                                               \
+	static const struct bench_suite *const bench_suite_entry         \
+		__attribute__((used, retain, section("bench_suites"))) = \
+			&(suite)
+
+#endif

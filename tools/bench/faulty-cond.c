@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Loaded before the C library by the selftest: condition variables that fail
+ * on purpose, so that the programs' own checks are seen to notice.
+ *
+ * FAULT=lost		the third broadcast wakes a single waiter
+ * FAULT=spurious	every seventh wait returns at once, the mutex held
+ * FAULT=count		nothing fails; at exit the broadcasts are told on stderr
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static atomic_uint waits, broadcasts;
+static int (*real_wait)(pthread_cond_t *cond, pthread_mutex_t *mutex);
+static int (*real_broadcast)(pthread_cond_t *cond);
+static const char *fault = "";
+
+/* On x86-64, plain dlsym() may find the condition variable of before 2.3.2. */
+static void *next(const char *name)
+{
+	void *symbol = dlvsym(RTLD_NEXT, name, "GLIBC_2.3.2");
+
+	return symbol ? symbol : dlsym(RTLD_NEXT, name);
+}
+
+__attribute__((constructor)) static void set_up(void)
+{
+	real_wait = (int (*)(pthread_cond_t *, pthread_mutex_t *))next(
+		"pthread_cond_wait");
+	real_broadcast =
+		(int (*)(pthread_cond_t *))next("pthread_cond_broadcast");
+	if (getenv("FAULT"))
+		fault = getenv("FAULT");
+}
+
+__attribute__((destructor)) static void tell(void)
+{
+	if (!strcmp(fault, "count"))
+		fprintf(stderr, "broadcasts: %u\n", atomic_load(&broadcasts));
+}
+
+int pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
+{
+	unsigned int n = atomic_fetch_add(&waits, 1) + 1;
+
+	if (!strcmp(fault, "spurious") && n % 7 == 0)
+		return 0;
+	return real_wait(cond, mutex);
+}
+
+int pthread_cond_broadcast(pthread_cond_t *cond)
+{
+	unsigned int n = atomic_fetch_add(&broadcasts, 1) + 1;
+
+	if (!strcmp(fault, "lost") && n == 3)
+		return pthread_cond_signal(cond);
+	return real_broadcast(cond);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The mutex and the condition variable that a suite is compiled for, under
+ * names of its own:
+ *
+ *	struct impl_mutex, struct impl_cond
+ *	impl_mutex_init() _destroy() _lock() _unlock()
+ *	impl_cond_init() _destroy() _wait() _signal() _broadcast()
+ *	impl, a struct bench_impl
+ *
+ * All are inline and end the process when the implementation answers an
+ * error, which no call of a suite may get. The Makefile compiles each suite
+ * once with IMPL_<name> defined for every name in its list.
+ */
+#ifndef BENCH_IMPL_H
+#define BENCH_IMPL_H
+
+#if defined(IMPL_pthread)
+#include "impl_pthread.h"
+#elif defined(IMPL_drover)
+#include "impl_drover.h"
+#else
+#error "compile a suite with -DIMPL_<name>, see tools/Makefile"
+#endif
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* Drover's own API. */
+#ifndef BENCH_IMPL_DROVER_H
+#define BENCH_IMPL_DROVER_H
+
+#include <drover/cond.h>
+#include <drover/mutex.h>
+
+#define IMPL(name) drover_##name
+#include "impl_calls.h"
+
+static const char *impl_version(void)
+{
+	static char text[64];
+
+	snprintf(text, sizeof(text), "drover %s", drover_version());
+	return text;
+}
+
+static const struct bench_impl impl = {
+	.name = "drover",
+	.help = "drover_cond_*; DROVER_POLICY=auto|requeue|wake-all applies",
+	.library = impl_library,
+	.version = impl_version,
+};
+
+#endif

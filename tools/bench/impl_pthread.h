@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* pthread_cond_*, from the C library or what LD_PRELOAD puts before it. */
+#ifndef BENCH_IMPL_PTHREAD_H
+#define BENCH_IMPL_PTHREAD_H
+
+#include <pthread.h>
+
+#define IMPL(name) pthread_##name
+#include "impl_calls.h"
+
+static const struct bench_impl impl = {
+	.name = "pthread",
+	.help = "pthread_cond_* as loaded: the C library's, or a drop-in's",
+	.library = impl_library,
+	.version = bench_libc_version,
+};
+
+#endif

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: MIT
+/*
+ * main() of every benchmark program: the suite it is linked with, compiled
+ * once for each implementation, and the options common to all.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench.h"
+
+#define DEFAULT_IMPL	 "pthread"
+#define DEFAULT_STACK	 32768
+#define DEFAULT_WATCHDOG 120
+
+extern const struct bench_suite *const __start_bench_suites[];
+extern const struct bench_suite *const __stop_bench_suites[];
+
+#define for_each_suite(suite)                                               \
+	for (const struct bench_suite *const *suite = __start_bench_suites; \
+	     suite < __stop_bench_suites; suite++)
+
+static void say(const char *format, va_list args)
+{
+	fprintf(stderr, "%s: ", program_invocation_short_name);
+	vfprintf(stderr, format, args);
+	putc('\n', stderr);
+}
+
+void bench_error(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	say(format, args);
+	va_end(args);
+}
+
+void bench_wrong(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	say(format, args);
+	va_end(args);
+	/* Not exit(): other threads may be stuck, or still running. */
+	_exit(BENCH_WRONG);
+}
+
+void bench_call_failed(const char *call, int error)
+{
+	bench_error("%s: %s", call, strerror(error));
+	_exit(BENCH_FAILED);
+}
+
+static const struct bench_suite *suite_for(const char *impl)
+{
+	for_each_suite(
+		suite) if (!strcmp((*suite)->impl->name, impl)) return *suite;
+	bench_error("--impl: '%s' is not known", impl);
+	return NULL;
+}
+
+static void print_usage(FILE *out, const struct bench_suite *suite)
+{
+	const struct bench_option *option = suite->options;
+
+	fprintf(out, "usage: %s", suite->name);
+	for (; option->letter; option++)
+		fprintf(out, option->required ? " -%c%s%s" : " [-%c%s%s]",
+			option->letter, option->metavar ? " " : "",
+			option->metavar ?: "");
+	fprintf(out, " [option]...\n%s\n\n", suite->summary);
+	bench_print_options(out, suite->options);
+	bench_print_options(out, bench_common_options);
+	fputs("\nIMPL:\n", out);
+	for_each_suite(other) fprintf(out, "  %-10s %s\n", (*other)->impl->name,
+				      (*other)->impl->help);
+	fprintf(out,
+		"\nExit status: %d done, %d not possible here (the message says why),\n%d wrong usage, %d a wakeup was lost or came from nowhere.\n",
+		BENCH_OK, BENCH_FAILED, BENCH_USAGE, BENCH_WRONG);
+}
+
+/* ---- what is printed after a run ---- */
+
+static double seconds(const struct bench_run *run)
+{
+	return run->end.wall - run->begin.wall;
+}
+
+static double cpu_seconds(const struct bench_run *run)
+{
+	return run->end.cpu - run->begin.cpu;
+}
+
+static uint64_t voluntary(const struct bench_run *run)
+{
+	return run->end.voluntary - run->begin.voluntary;
+}
+
+static uint64_t involuntary(const struct bench_run *run)
+{
+	return run->end.involuntary - run->begin.involuntary;
+}
+
+static double switches_per_operation(const struct bench_run *run)
+{
+	return (double)(voluntary(run) + involuntary(run)) / run->operations;
+}
+
+static void print_json(const struct bench_suite *suite,
+		       const struct bench_run *run, const void *args)
+{
+	struct bench_json json;
+
+	bench_json_open(&json, stdout);
+	bench_json_string(&json, "bench", suite->name);
+	bench_json_string(&json, "impl", suite->impl->name);
+	bench_json_string(&json, "library", suite->impl->library());
+	bench_json_string(&json, "version", suite->impl->version());
+	bench_json_string(&json, "kernel", bench_kernel());
+	bench_json_count(&json, "cpus", bench_cpus());
+	bench_json_count(&json, "stack", run->common->stack);
+	suite->json(&json, run, args);
+	bench_json_real(&json, "seconds", seconds(run));
+	bench_json_real(&json, "cpu_seconds", cpu_seconds(run));
+	bench_json_count(&json, "voluntary_switches", voluntary(run));
+	bench_json_count(&json, "involuntary_switches", involuntary(run));
+	bench_json_count(&json, "operations", run->operations);
+	bench_json_real(&json, suite->switches_key,
+			switches_per_operation(run));
+	bench_json_count(&json, "spurious", run->spurious);
+	bench_json_close(&json);
+}
+
+static void print_text(const struct bench_suite *suite,
+		       const struct bench_run *run, const void *args)
+{
+	suite->print(stdout, run, args);
+	printf(" in %.3f s\n", seconds(run));
+	if (!run->common->verbose)
+		return;
+	printf("  %s: %s (%s), %s, CPUs: %u\n", suite->impl->name,
+	       suite->impl->library(), suite->impl->version(), bench_kernel(),
+	       bench_cpus());
+	printf("  %.3f s of CPU time, %" PRIu64 " voluntary and %" PRIu64
+	       " involuntary switches, %.3f for each %s\n",
+	       cpu_seconds(run), voluntary(run), involuntary(run),
+	       switches_per_operation(run), suite->operation);
+}
+
+static enum bench_exit run_suite(const struct bench_suite *suite,
+				 const struct bench_common *common,
+				 const void *args)
+{
+	struct bench_run run = { .common = common };
+	enum bench_exit status = suite->run(&run, args);
+
+	if (status != BENCH_OK)
+		return status;
+	if (common->json)
+		print_json(suite, &run, args);
+	else
+		print_text(suite, &run, args);
+	if (fflush(stdout) || ferror(stdout)) {
+		bench_error("writing to stdout: %s", strerror(errno));
+		return BENCH_FAILED;
+	}
+	return BENCH_OK;
+}
+
+int main(int argc, char **argv)
+{
+	const struct bench_suite *suite = __start_bench_suites[0];
+	struct bench_common common = {
+		.impl = DEFAULT_IMPL,
+		.stack = DEFAULT_STACK,
+		.watchdog = DEFAULT_WATCHDOG,
+	};
+	enum bench_exit status = BENCH_USAGE;
+	void *args = bench_alloc(1, suite->args_size);
+
+	if (!args)
+		return BENCH_FAILED;
+	/* The suites differ in what they measure, not in their options. */
+	if (bench_parse(argc, argv, suite->options, args, &common))
+		suite = suite_for(common.impl);
+	else
+		suite = NULL;
+
+	if (!suite) {
+		print_usage(stderr, __start_bench_suites[0]);
+	} else if (common.help) {
+		print_usage(stdout, suite);
+		status = BENCH_OK;
+	} else {
+		status = run_suite(suite, &common, args);
+	}
+	free(args);
+	return status;
+}

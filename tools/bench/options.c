@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench.h"
+
+#define MAX_OPTIONS 32
+
+#define COMMON(field) offsetof(struct bench_common, field)
+
+const struct bench_option bench_common_options[] = {
+	{ .letter = 'I',
+	  .name = "impl",
+	  .kind = BENCH_WORD,
+	  .offset = COMMON(impl),
+	  .metavar = "IMPL",
+	  .help = "what is measured (see below; default pthread)" },
+	{ .letter = 'S',
+	  .name = "stack",
+	  .kind = BENCH_COUNT,
+	  .offset = COMMON(stack),
+	  .min = 1,
+	  .max = UINT64_C(1) << 30,
+	  .metavar = "STACKSIZE",
+	  .help = "bytes of stack for each thread (default 32768)" },
+	{ .letter = 'W',
+	  .name = "watchdog",
+	  .kind = BENCH_COUNT,
+	  .offset = COMMON(watchdog),
+	  .min = 0,
+	  .max = 1000000,
+	  .metavar = "SECONDS",
+	  .help = "give up after so long without progress (default 120, 0 never)" },
+	{ .letter = 'j',
+	  .name = "json",
+	  .kind = BENCH_FLAG,
+	  .offset = COMMON(json),
+	  .help = "print one JSON object" },
+	{ .letter = 'v',
+	  .name = "verbose",
+	  .kind = BENCH_FLAG,
+	  .offset = COMMON(verbose),
+	  .help = "print library, CPU time and context switches too" },
+	{ .letter = 'h',
+	  .name = "help",
+	  .kind = BENCH_FLAG,
+	  .offset = COMMON(help),
+	  .help = "print this and exit" },
+	{ 0 }
+};
+
+/* An option together with the structure its value goes to. */
+struct slot {
+	const struct bench_option *option;
+	char *base;
+	bool given;
+};
+
+static size_t add_slots(struct slot *slots, size_t used,
+			const struct bench_option *table, void *base)
+{
+	for (; table->letter && used < MAX_OPTIONS; table++)
+		slots[used++] = (struct slot){ table, base, false };
+	return used;
+}
+
+static bool parse_count(const struct bench_option *option, const char *text,
+			uint64_t *value)
+{
+	char *end;
+
+	errno = 0;
+	*value = strtoull(text, &end, 10);
+	/* strtoull() would take a sign and leading blanks, and wrap -1. */
+	if (!isdigit((unsigned char)text[0]) || *end) {
+		bench_error("--%s: '%s' is not a whole number", option->name,
+			    text);
+		return false;
+	}
+	if (errno || *value < option->min || *value > option->max) {
+		bench_error("--%s: %s is not between %" PRIu64 " and %" PRIu64,
+			    option->name, text, option->min, option->max);
+		return false;
+	}
+	return true;
+}
+
+static bool store(struct slot *slot, const char *text)
+{
+	void *where = slot->base + slot->option->offset;
+
+	slot->given = true;
+	switch (slot->option->kind) {
+	case BENCH_FLAG:
+		*(bool *)where = true;
+		return true;
+	case BENCH_WORD:
+		*(const char **)where = text;
+		return true;
+	case BENCH_COUNT:
+		return parse_count(slot->option, text, where);
+	}
+	return false;
+}
+
+static struct slot *slot_of(struct slot *slots, size_t n, int letter)
+{
+	for (size_t i = 0; i < n; i++)
+		if (slots[i].option->letter == letter)
+			return &slots[i];
+	return NULL;
+}
+
+static void describe(const struct slot *slots, size_t n, char *letters,
+		     struct option *names)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct bench_option *option = slots[i].option;
+		bool argument = option->kind != BENCH_FLAG;
+
+		*letters++ = option->letter;
+		if (argument)
+			*letters++ = ':';
+		names[i] = (struct option){
+			option->name,
+			argument ? required_argument : no_argument,
+			NULL,
+			option->letter,
+		};
+	}
+	*letters = '\0';
+	names[n] = (struct option){ 0 };
+}
+
+static bool is_complete(const struct slot *slots, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (slots[i].option->required && !slots[i].given) {
+			bench_error("missing: -%c %s", slots[i].option->letter,
+				    slots[i].option->metavar);
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool stack_is_enough(uint64_t stack)
+{
+	uint64_t min = sysconf(_SC_THREAD_STACK_MIN);
+
+	if (stack >= min)
+		return true;
+	bench_error("--stack: %" PRIu64
+		    " is less than a thread needs here, %" PRIu64 "",
+		    stack, min);
+	return false;
+}
+
+bool bench_parse(int argc, char **argv,
+		 const struct bench_option *suite_options, void *args,
+		 struct bench_common *common)
+{
+	struct slot slots[MAX_OPTIONS];
+	char letters[2 * MAX_OPTIONS + 1];
+	struct option names[MAX_OPTIONS + 1];
+	size_t n = add_slots(slots, 0, suite_options, args);
+	int letter;
+
+	n = add_slots(slots, n, bench_common_options, common);
+	describe(slots, n, letters, names);
+	while ((letter = getopt_long(argc, argv, letters, names, NULL)) != -1) {
+		struct slot *slot = slot_of(slots, n, letter);
+
+		/* getopt_long() has said what it did not know. */
+		if (!slot || !store(slot, optarg))
+			return false;
+		if (common->help)
+			return true;
+	}
+	if (optind < argc) {
+		bench_error("'%s' is no option", argv[optind]);
+		return false;
+	}
+	return is_complete(slots, n) && stack_is_enough(common->stack);
+}
+
+void bench_print_options(FILE *out, const struct bench_option *table)
+{
+	for (; table->letter; table++) {
+		char left[80];
+
+		snprintf(left, sizeof(left), "-%c%s%s, --%s%s%s", table->letter,
+			 table->metavar ? " " : "", table->metavar ?: "",
+			 table->name, table->metavar ? "=" : "",
+			 table->metavar ?: "");
+		fprintf(out, "  %-42s %s\n", left, table->help);
+	}
+}
