@@ -9,24 +9,30 @@ from result import FAIL, KNOWN, count, summary
 
 
 class Progress:
-    """Progress, on one line that is overwritten where that is possible."""
+    """Progress, on one line that is overwritten where that is possible.
+
+    Stages may run side by side, in processes of their own: then the line is
+    that of the last to speak, and the time left is what all of them need one
+    after the other. end() is called in the first process.
+    """
 
     def __init__(self, seconds):
         self._alive = sys.stdout.isatty()
         self._seconds = seconds
         self._left = sum(seconds.values())
+        self._until = 0
+        self._ended = 0
 
-    def begin(self, number, total, stage):
+    def begin(self, stage):
         """A stage starts."""
-        self._title = f"[{number}/{total}] {stage.name}"
         self._until = time.monotonic() + self._left
-        self.note("")
+        self.note(stage, "")
 
-    def note(self, what):
+    def note(self, stage, what):
         """Something in the stage starts."""
         if self._alive:
             left = max(self._until - time.monotonic(), 0)
-            text = f"{self._title}: {what} (about {_minutes(left)} left)"
+            text = f"{self._title(stage)}: {what} (about {_minutes(left)} left)"
             print("\r\033[K" + text[:shutil.get_terminal_size().columns - 1],
                   end="", flush=True)
 
@@ -35,9 +41,11 @@ class Progress:
         self._left -= self._seconds[stage.name]
         counts = count(results)
         known = f", {counts[KNOWN]} {KNOWN}" if counts[KNOWN] else ""
-        print("\r\033[K" * self._alive + f"{self._title}: {summary(counts)}"
-              f"{known} ({took:.0f} s; about {_minutes(self._left)} left)",
+        print("\r\033[K" * self._alive + f"{self._title(stage)}:"
+              f" {summary(counts)}{known}"
+              f" ({took:.0f} s; about {_minutes(self._left)} left)",
               flush=True)
+        self._ended += 1
         for result in results:
             if result.status == FAIL:
                 print(f"  FAILED {result.name}"
@@ -45,6 +53,9 @@ class Progress:
                 for line in result.details:
                     print(f"    {line}")
         sys.stdout.flush()
+
+    def _title(self, stage):
+        return f"[{self._ended + 1}/{len(self._seconds)}] {stage.name}"
 
 
 def _minutes(seconds):
