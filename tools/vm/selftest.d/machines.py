@@ -68,7 +68,7 @@ def _count(bench):
 
 def test_exact_counting_repeats_within_one_per_cent(bench):
     switches, nanoseconds = zip(_count(bench), _count(bench))
-    print(f"# context switches {switches}, ns {nanoseconds}")
-    assert min(switches) >= 4000
+    print(f"# context switches {switches}, ns of CPU time {nanoseconds}")
+    assert min(switches) >= 3900
     for first, second in (switches, nanoseconds):
         assert abs(first - second) <= 0.01 * first
