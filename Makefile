@@ -26,6 +26,8 @@ ACCEL ?= $(call unquote,$(CONFIG_VM_ACCEL))
 KERNEL_VARIANTS ?= $(if $(CONFIG_KERNEL_NONE),none) \
 		   $(if $(CONFIG_KERNEL_MAINLINE),mainline) \
 		   $(if $(CONFIG_KERNEL_DROVER),drover)
+LIB_PARTS ?= $(if $(CONFIG_LIB_DROP_IN),drop-in) \
+	     $(if $(CONFIG_LIB_STATIC),static)
 
 # A sanitizer build lives beside the ordinary one.
 ifdef SAN
@@ -36,7 +38,7 @@ export LDFLAGS := -fsanitize=$(SAN)
 export SAN
 endif
 
-export O PREFIX DESTDIR LINUX ACCEL KERNEL_VARIANTS
+export O PREFIX DESTDIR LINUX ACCEL KERNEL_VARIANTS LIB_PARTS
 
 kernel_deps := kernel $(if $(LINUX),,kernel-source)
 kconfig := KCONFIG_CONFIG=.config $(PYTHON) -m
@@ -145,7 +147,7 @@ olddefconfig: ## complete .config with the defaults of new options
 
 defconfig-update: ## write defconfig anew from the defaults in Kconfig
 	@tools/deps kconfig
-	@KCONFIG_CONFIG=defconfig KCONFIG_CONFIG_HEADER="$$(sed '/^$$/q' \
+	@KCONFIG_CONFIG=defconfig KCONFIG_CONFIG_HEADER="$$(sed '/\.config\.$$/q' \
 		defconfig)" $(PYTHON) -m alldefconfig Kconfig
 	@$(RM) defconfig.old
 
