@@ -11,7 +11,8 @@ BAIL = re.compile(r"Bail out!\s*(.*)")
 SKIP_DIRECTIVE = re.compile(r"#\s*SKIP\b\s*(.*)", re.I)
 
 #: kselftest's verdict on one program, e.g.
-#: "not ok 3 selftests: drover-futex: requeue_order # exit=1".
+#: "not ok 3 selftests: drover-futex: requeue_order # exit=1". It can be in the
+#: middle of a line, when a thread of the program prints as the program ends.
 VERDICT = re.compile(r"(not )?ok \d+ selftests: (\S+): (\S+)\s*(#.*)?$")
 
 EXIT_SKIP = 4       # KSFT_SKIP
@@ -95,7 +96,7 @@ def split_kselftest(output):
     """
     inner = []
     for line in output.splitlines():
-        verdict = VERDICT.match(line)
+        verdict = VERDICT.search(line)
         if verdict:
             yield (verdict.group(2), verdict.group(3),
                    _exit_status(verdict), "\n".join(inner))
