@@ -122,6 +122,11 @@ check-planted: ## bugs put into the library on purpose: each must be caught
 	@tools/deps build
 	@selftests/planted/run
 
+check-differential: ## the same futex calls to mainline and drover, a million
+	@tools/deps build $(kernel_deps) vm
+	@+$(MAKE) -s lib selftests kernel KERNEL_VARIANTS="mainline drover"
+	@selftests/differential/run --calls=1000000
+
 check-programs: ## real programs with and without the drop-in, the same results
 	@tools/deps build programs
 	@+$(MAKE) -s lib
@@ -172,6 +177,6 @@ help: ## this list
 		$(firstword $(MAKEFILE_LIST))
 
 .PHONY: all lib tools selftests install kernel kselftest table counts vm \
-	check check-fast check-models check-planted check-programs \
-	format-check series-check menuconfig olddefconfig \
+	check check-fast check-models check-planted check-differential \
+	check-programs format-check series-check menuconfig olddefconfig \
 	defconfig-update compile_commands.json deps clean distclean help

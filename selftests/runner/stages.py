@@ -88,6 +88,10 @@ def _guest_stages(settings):
     yield Stage("counts", 60, lambda progress: run_tool(
         "tools/report/counts", "--tap", f"--build={settings.build}"),
                 one_cpu=True)
+    if {"mainline", "drover"} <= set(settings.variants):
+        yield Stage("differential", 30, lambda progress: run_tool(
+            "selftests/differential/run", f"--build={settings.build}"),
+                    one_cpu=True)
     for cpus in settings.cpus:
         for variant in settings.variants:
             machine = guests.Machine(variant, cpus, settings.mem,

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the parts of the differential test share; see main.c.
+ */
+#ifndef DROVER_SELFTESTS_DIFFERENTIAL_CALLS_H
+#define DROVER_SELFTESTS_DIFFERENTIAL_CALLS_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "args.h"
+#include "futex_call.h"
+
+/* Anything that the test needs and does not get. */
+_Noreturn void die(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* note.c: what happened, as text, of which each sequence gives a digest. */
+void note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void note_show(bool show);
+uint64_t note_digest(void);
+
+/* What was reached, over all sequences: as much on one kernel as on another. */
+enum count {
+	NR_CALLS,	 /* futex calls that the sequences made */
+	NR_HERD_CALLS,	 /* wakes and requeues while two or more slept */
+	NR_REQUEUES,	 /* calls that requeue */
+	NR_MOVES,	 /* of these, with an answer above 0 */
+	NR_SAME_BUCKET,	 /* of these, between two futexes of one bucket */
+	NR_PI_MET,	 /* EINVAL for a PI waiter in line */
+	NR_PI_MET_LATER, /* of these, with others woken before */
+	NR_WOKEN,
+	NR_TIMED_OUT,
+	NR_INTERRUPTED,
+	NR_VECTORS, /* waits on several futexes that were woken */
+	NR_RING,    /* waits of io_uring that were woken */
+	NR_COUNTS,
+};
+
+extern uint64_t counts[NR_COUNTS];
+
+/* palette.c: the futexes of all sequences. */
+struct place {
+	const char *name;
+	uint32_t *addr;
+	int flags;  /* 0 or FUTEX_PRIVATE_FLAG */
+	bool pi;    /* may hold a thread id */
+	int bucket; /* the same number: in one bucket; flags are the same */
+};
+
+enum {
+	P0, /* private, in one bucket with P1 */
+	P1,
+	P2,
+	PR, /* private, in a page that cannot be written */
+	I0, /* private, for priority inheritance */
+	I1,
+	S0, /* shared, in a file, in one bucket with S1 */
+	S1,
+	S2,
+	T0, /* S0 at another address */
+	A0, /* shared, memory of this process alone */
+	M0, /* shared, anonymous shared memory */
+	PX, /* private, not mapped */
+	NR_PLACES,
+};
+
+extern struct place places[NR_PLACES];
+
+void palette_make(void);
+uint32_t *bad_address(uint64_t *random, int flags);
+
+/* sleepers.c: threads that wait, and what waits in io_uring. */
+#define NR_THREADS 8
+#define NR_SLOTS   4
+
+enum wait_kind {
+	WAIT_PLAIN,
+	WAIT_VECTOR,
+	WAIT_REQUEUE_PI,
+	WAIT_LOCK_PI,
+};
+
+struct wait {
+	enum wait_kind kind;
+	const struct place *at;
+	const struct place *other; /* of a vector, or the PI futex */
+	uint32_t val;
+	uint32_t bitset;
+	bool timed;
+};
+
+void sleepers_start(void);
+int thread_of(pid_t tid);
+/* A thread or a slot that is free, in turn from @from on; -1 if none is. */
+int thread_free(int from);
+int slot_free(int from);
+/* Begins to wait, and waits until that sleeps or is over. */
+void thread_wait(int thread, const struct wait *wait);
+void slot_wait(int slot, const struct wait *wait);
+/* Ends the wait from outside, if there is one that can be ended so. */
+void thread_signal(int thread, bool restart);
+void slot_cancel(int slot);
+void time_passes(void);
+/*
+ * Waits until all are asleep that still wait; notes and counts who does not
+ * any more.
+ */
+int settle(void);
+int nr_asleep(void);
+bool thread_is_asleep(int thread);
+
+/* sequence.c */
+void sequence_run(uint64_t seed);
+
+#endif /* DROVER_SELFTESTS_DIFFERENTIAL_CALLS_H */

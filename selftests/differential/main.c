@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Half of the differential test: makes generated futex calls and says what
+ * came of them, so that two kernels can be compared. `run` does that.
+ *
+ *	calls seed=N first=N sequences=N [show=1]
+ *
+ * Prints a line for each sequence, its number and a digest of all that
+ * happened in it (show=1: all that happened), then a line with each count.
+ * The same numbers give the same calls, and what cannot be told from them must
+ * not show in the answers: no times, no addresses, no thread ids.
+ *
+ * It puts the clock forward. It is for guests only, and runs on one CPU.
+ */
+#include "calls.h"
+
+static const char *const count_names[NR_COUNTS] = {
+	[NR_CALLS] = "calls",
+	[NR_HERD_CALLS] = "herd_calls",
+	[NR_REQUEUES] = "requeues",
+	[NR_MOVES] = "moves",
+	[NR_SAME_BUCKET] = "same_bucket",
+	[NR_PI_MET] = "pi_met",
+	[NR_PI_MET_LATER] = "pi_met_later",
+	[NR_WOKEN] = "woken",
+	[NR_TIMED_OUT] = "timed_out",
+	[NR_INTERRUPTED] = "interrupted",
+	[NR_VECTORS] = "vectors",
+	[NR_RING] = "ring",
+};
+
+/* Seeds of sequences that follow each other have nothing in common. */
+static uint64_t seed_of(uint64_t seed, uint64_t number)
+{
+	uint64_t state = seed;
+
+	state = random_next(&state) + number;
+	return random_next(&state);
+}
+
+int main(int argc, char **argv)
+{
+	struct args args = args_parse(argc, argv, "seed first sequences show");
+	uint64_t seed = args_get(&args, "seed", 1);
+	uint64_t first = args_get(&args, "first", 0);
+	uint64_t end = first + args_get(&args, "sequences", 100);
+
+	if (!getenv("DROVER_VARIANT"))
+		die("not in a guest: the clock would be put forward");
+	setvbuf(stdout, NULL, _IOFBF, 65536);
+	sleepers_start();
+	palette_make();
+	memset(counts, 0, sizeof(counts));
+	note_digest();
+	note_show(args_get(&args, "show", 0));
+	for (uint64_t i = first; i < end; i++) {
+		sequence_run(seed_of(seed, i));
+		printf("%" PRIu64 " %016" PRIx64 "\n", i, note_digest());
+	}
+	for (int i = 0; i < NR_COUNTS; i++)
+		printf("%s=%" PRIu64 "\n", count_names[i], counts[i]);
+	return 0;
+}

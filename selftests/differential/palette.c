@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Futexes of every kind, of which is known who shares a hash bucket.
+ *
+ * Within a bucket a moved waiter keeps its place in line, and elsewhere it
+ * goes to the end: so two kernels only answer alike if their futexes share
+ * buckets alike. The hash depends on addresses in the kernel and cannot be
+ * computed. But it shows: of two waiters, the older one is moved to the
+ * younger one's futex, and whoever is woken there first was first in line.
+ */
+#include <sys/mman.h>
+
+#include "calls.h"
+
+#define REGION_SIZE (64 * 1024)
+#define NR_WORDS    ((int)(REGION_SIZE / sizeof(uint32_t)))
+
+struct place places[NR_PLACES];
+
+static void *map(int prot, int flags, int fd)
+{
+	void *at = mmap(NULL, REGION_SIZE, prot, flags | MAP_POPULATE, fd, 0);
+
+	if (at == MAP_FAILED)
+		die("mmap: %s", strerror(errno));
+	return at;
+}
+
+static void wait_at(int thread, const struct place *place)
+{
+	const struct wait wait = {
+		.kind = WAIT_PLAIN,
+		.at = place,
+		.bitset = FUTEX_BITSET_MATCH_ANY,
+	};
+
+	thread_wait(thread, &wait);
+}
+
+static void wake_all(const struct place *place)
+{
+	sys_futex_wake(place->addr, place->flags, INT_MAX);
+	settle();
+}
+
+static bool in_one_bucket(const struct place *a, const struct place *b)
+{
+	bool first;
+
+	wait_at(0, a);
+	wait_at(1, b);
+	if (sys_futex_requeue(a->addr, b->addr, a->flags, 0, 1) != 1 ||
+	    sys_futex_wake(b->addr, b->flags, 1) != 1)
+		die("one waiter cannot be moved and woken");
+	settle();
+	first = !thread_is_asleep(0);
+	wake_all(b);
+	return first;
+}
+
+/* Whether it shares buckets as its bucket number says, with those before it. */
+static bool fits(const struct place *place)
+{
+	for (const struct place *p = places; p < place; p++)
+		if (p->flags == place->flags && p->addr != places[T0].addr &&
+		    in_one_bucket(p, place) != (p->bucket == place->bucket))
+			return false;
+	return true;
+}
+
+static void choose(int index, const char *name, uint32_t *region, int flags,
+		   int bucket)
+{
+	static int next = 1;
+	struct place *place = &places[index];
+
+	*place = (struct place){
+		.name = name,
+		.flags = flags,
+		.bucket = bucket,
+	};
+	for (int i = 0; i < NR_WORDS; i++) {
+		place->addr = &region[next++ % NR_WORDS];
+		if (fits(place))
+			return;
+	}
+	die("%s: no word of %d fits", name, NR_WORDS);
+}
+
+static void choose_private(void)
+{
+	uint32_t *own =
+		map(PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	uint32_t *read_only = map(PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+
+	choose(P0, "P0", own, FUTEX_PRIVATE_FLAG, 0);
+	choose(P1, "P1", own, FUTEX_PRIVATE_FLAG, 0);
+	choose(P2, "P2", own, FUTEX_PRIVATE_FLAG, 1);
+	choose(PR, "PR", read_only, FUTEX_PRIVATE_FLAG, 2);
+	choose(I0, "I0", own, FUTEX_PRIVATE_FLAG, 3);
+	choose(I1, "I1", own, FUTEX_PRIVATE_FLAG, 4);
+	places[I0].pi = places[I1].pi = true;
+}
+
+static void choose_shared(void)
+{
+	int fd = memfd_create("futexes", 0);
+	uint32_t *file, *again, *own, *anonymous;
+
+	if (fd < 0 || ftruncate(fd, REGION_SIZE))
+		die("memfd: %s", strerror(errno));
+	file = map(PROT_READ | PROT_WRITE, MAP_SHARED, fd);
+	again = map(PROT_READ | PROT_WRITE, MAP_SHARED, fd);
+	own = map(PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	anonymous = map(PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1);
+
+	choose(S0, "S0", file, 0, 5);
+	choose(S1, "S1", file, 0, 5);
+	choose(S2, "S2", file, 0, 6);
+	places[T0] = places[S0];
+	places[T0].name = "T0";
+	places[T0].addr = again + (places[S0].addr - file);
+	choose(A0, "A0", own, 0, 7);
+	choose(M0, "M0", anonymous, 0, 8);
+}
+
+/* To the kernel, a private futex that is not mapped is one all the same. */
+static void choose_unmapped(void)
+{
+	uint32_t *region = map(PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+
+	choose(PX, "PX", region, FUTEX_PRIVATE_FLAG, 9);
+	if (mprotect(region, REGION_SIZE, PROT_NONE))
+		die("mprotect: %s", strerror(errno));
+}
+
+void palette_make(void)
+{
+	choose_private();
+	choose_shared();
+	choose_unmapped();
+}
+
+/* An address that is no futex: unaligned, of the kernel, not mapped. */
+uint32_t *bad_address(uint64_t *random, int flags)
+{
+	switch (random_below(random, flags ? 3 : 4)) {
+	case 0:
+		return (uint32_t *)1;
+	case 1:
+		return (uint32_t *)((char *)places[P2].addr + 2);
+	case 2:
+		return (uint32_t *)(UINTPTR_MAX - 4095);
+	default:
+		return places[PX].addr;
+	}
+}

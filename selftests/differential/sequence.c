@@ -1,0 +1,438 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * One sequence of calls, drawn from its seed. It begins with nobody waiting,
+ * and ends by finding everybody: wakes at each futex, one by one.
+ */
+#include <sys/types.h>
+
+#include "calls.h"
+
+#define MAX_STEPS 96
+
+/* What a sequence remembers between its steps. */
+struct sequence {
+	uint64_t random;
+	bool shared;  /* where most of it happens */
+	bool pi;      /* whether priority inheritance has a part */
+	bool held[2]; /* whether this thread has I0, I1 */
+};
+
+static const int private_places[] = {
+	P0, P0, P0, P0, P1, P1, P1, P2, P2, PR, PX
+};
+static const int shared_places[] = { S0, S0, S0, S1, S1, S1,
+				     S2, S2, T0, T0, A0, M0 };
+
+#define LENGTH(array)	  ((int)(sizeof(array) / sizeof((array)[0])))
+#define ONE_OF(s, array)  ((array)[random_below(&(s)->random, LENGTH(array))])
+#define ONE_IN(s, number) (random_below(&(s)->random, number) == 0)
+
+static const struct place *pick(struct sequence *s, bool shared)
+{
+	if (shared)
+		return &places[ONE_OF(s, shared_places)];
+	if (s->pi && ONE_IN(s, 6))
+		return &places[I0 + random_below(&s->random, 2)];
+	return &places[ONE_OF(s, private_places)];
+}
+
+static bool pick_shared(struct sequence *s)
+{
+	return ONE_IN(s, 16) ? !s->shared : s->shared;
+}
+
+static int pick_count(struct sequence *s)
+{
+	static const int odd[] = { -1, INT_MIN, INT_MAX - 1, 7, 100 };
+
+	switch (random_below(&s->random, 16)) {
+	case 0:
+		return ONE_OF(s, odd);
+	case 1 ... 5:
+		return INT_MAX;
+	default:
+		return random_below(&s->random, 4);
+	}
+}
+
+static uint32_t value_at(const struct place *place)
+{
+	return place == &places[PX] ?
+		       0 :
+		       __atomic_load_n(place->addr, __ATOMIC_RELAXED);
+}
+
+static bool can_store(const struct place *place)
+{
+	return !place->pi && place != &places[PR] && place != &places[PX];
+}
+
+/* Begins a call that wakes or moves. */
+static void count_call(void)
+{
+	counts[NR_CALLS]++;
+	if (nr_asleep() >= 2)
+		counts[NR_HERD_CALLS]++;
+}
+
+/*
+ * Ends it. Who is woken though the answer says that nobody was is found later:
+ * too late to be a right answer.
+ */
+static int settle_after(long ret)
+{
+	return ret > 0 || ret == -EINVAL ? settle() : 0;
+}
+
+static void pick_pi_wait(struct sequence *s, struct wait *wait)
+{
+	const struct place *pi = &places[I0 + random_below(&s->random, 2)];
+
+	wait->timed = true;
+	if (ONE_IN(s, 3)) {
+		wait->kind = WAIT_LOCK_PI;
+		wait->at = pi;
+		return;
+	}
+	wait->kind = WAIT_REQUEUE_PI;
+	wait->at = pick(s, false);
+	wait->other = pi;
+}
+
+static struct wait pick_wait(struct sequence *s)
+{
+	struct wait wait = {
+		.kind = WAIT_PLAIN,
+		.at = pick(s, pick_shared(s)),
+		.bitset = FUTEX_BITSET_MATCH_ANY,
+		.timed = ONE_IN(s, 4),
+	};
+
+	if (ONE_IN(s, 6)) {
+		wait.kind = WAIT_VECTOR;
+		wait.other = pick(s, pick_shared(s));
+	} else if (s->pi && ONE_IN(s, 3)) {
+		pick_pi_wait(s, &wait);
+	} else if (ONE_IN(s, 4)) {
+		wait.bitset = random_below(&s->random, 16);
+	}
+	wait.val = value_at(wait.at) + ONE_IN(s, 32);
+	return wait;
+}
+
+static void step_wait(struct sequence *s)
+{
+	static const char *const kinds[] = { "plain", "vector", "requeue-pi",
+					     "lock-pi" };
+	const struct wait wait = pick_wait(s);
+	int from = random_below(&s->random, NR_THREADS);
+	int thread = thread_free(from), slot = slot_free(from);
+	bool in_ring = wait.kind <= WAIT_VECTOR && ONE_IN(s, 6);
+
+	if (in_ring ? slot < 0 : thread < 0)
+		return;
+	note("%s %d: wait, %s, %s %s, bits %x%s",
+	     in_ring ? "request" : "thread", in_ring ? slot : thread,
+	     kinds[wait.kind], wait.at->name,
+	     wait.other ? wait.other->name : "", wait.bitset,
+	     wait.timed ? ", timed" : "");
+	if (in_ring)
+		slot_wait(slot, &wait);
+	else
+		thread_wait(thread, &wait);
+}
+
+/* What a requeue is asked for. */
+struct requeue {
+	const struct place *from, *to;
+	uint32_t *from_addr, *to_addr; /* theirs, or bad ones */
+	int nr_wake, nr_requeue;
+	uint32_t cmpval;
+	bool good; /* only who waits can make it fail */
+};
+
+static struct requeue pick_requeue(struct sequence *s)
+{
+	bool shared = pick_shared(s);
+	struct requeue r = {
+		.from = pick(s, shared),
+		.to = pick(s, shared),
+		.nr_wake = pick_count(s),
+		.nr_requeue = pick_count(s),
+	};
+
+	r.from_addr = r.from->addr;
+	r.to_addr = r.to->addr;
+	r.cmpval = value_at(r.from) + ONE_IN(s, 16);
+	r.good = r.nr_wake >= 0 && r.nr_requeue >= 0;
+	if (ONE_IN(s, 32)) {
+		r.from_addr = bad_address(&s->random, r.from->flags);
+		r.good = false;
+	}
+	if (ONE_IN(s, 32)) {
+		r.to_addr = bad_address(&s->random, r.to->flags);
+		r.good = false;
+	}
+	return r;
+}
+
+static void count_requeue(const struct requeue *r, long ret, int nr_over)
+{
+	counts[NR_REQUEUES]++;
+	if (ret > 0) {
+		counts[NR_MOVES]++;
+		if (r->from->bucket == r->to->bucket)
+			counts[NR_SAME_BUCKET]++;
+	}
+	if (ret == -EINVAL && r->good) {
+		counts[NR_PI_MET]++;
+		if (nr_over)
+			counts[NR_PI_MET_LATER]++;
+	}
+}
+
+/* futex_requeue(2) also takes futexes of different flags, to refuse them. */
+static long requeue2(struct sequence *s, struct requeue *r)
+{
+	struct futex_waitv pair[2] = { { 0 } };
+
+	if (ONE_IN(s, 16)) {
+		r->to = pick(s, !(r->to->flags & FUTEX_PRIVATE_FLAG) ^
+					ONE_IN(s, 2));
+		r->to_addr = r->to->addr;
+		r->good = false;
+	}
+	pair[0].uaddr = (uintptr_t)r->from_addr;
+	pair[0].flags = FUTEX2_SIZE_U32 | r->from->flags;
+	pair[0].val = r->cmpval;
+	pair[1].uaddr = (uintptr_t)r->to_addr;
+	pair[1].flags = FUTEX2_SIZE_U32 | r->to->flags;
+	return sys_futex_requeue2(pair, ONE_IN(s, 64), r->nr_wake,
+				  r->nr_requeue);
+}
+
+static void step_requeue(struct sequence *s)
+{
+	static const char *const names[] = { "REQUEUE", "CMP_REQUEUE",
+					     "futex_requeue" };
+	struct requeue r = pick_requeue(s);
+	int op = random_below(&s->random, 3);
+	long ret;
+
+	count_call();
+	if (op == 0)
+		ret = sys_futex_requeue(r.from_addr, r.to_addr, r.from->flags,
+					r.nr_wake, r.nr_requeue);
+	else if (op == 1)
+		ret = sys_futex_cmp_requeue(r.from_addr, r.to_addr,
+					    r.from->flags, r.nr_wake,
+					    r.nr_requeue, r.cmpval);
+	else
+		ret = requeue2(s, &r);
+	note("%s %s%s to %s%s, %d %d: %ld", names[op], r.from->name,
+	     r.from_addr == r.from->addr ? "" : "(bad)", r.to->name,
+	     r.to_addr == r.to->addr ? "" : "(bad)", r.nr_wake, r.nr_requeue,
+	     ret);
+	count_requeue(&r, ret, settle_after(ret));
+}
+
+static long call_wake(const struct place *at, int nr, uint32_t bitset)
+{
+	long ret;
+
+	count_call();
+	ret = sys_futex_wake_bitset(at->addr, at->flags, nr, bitset);
+	note("WAKE %s, %d, bits %x: %ld", at->name, nr, bitset, ret);
+	settle_after(ret);
+	return ret;
+}
+
+static void step_wake(struct sequence *s)
+{
+	const struct place *at = pick(s, pick_shared(s));
+	uint32_t bitset = FUTEX_BITSET_MATCH_ANY;
+
+	if (ONE_IN(s, 3))
+		bitset = random_below(&s->random, 16);
+	call_wake(at, ONE_IN(s, 8) ? pick_count(s) : 1, bitset);
+}
+
+static void step_wake_op(struct sequence *s)
+{
+	bool shared = pick_shared(s);
+	const struct place *at = pick(s, shared), *other = pick(s, shared);
+	int op = FUTEX_OP(random_below(&s->random, 5),
+			  random_below(&s->random, 2),
+			  random_below(&s->random, 7),
+			  random_below(&s->random, 2));
+	int nr = random_below(&s->random, 3), nr2 = pick_count(s);
+	long ret;
+
+	if (other->pi)
+		return;
+	count_call();
+	ret = sys_futex(at->addr, FUTEX_WAKE_OP | at->flags, nr, nr2,
+			other->addr, op);
+	note("WAKE_OP %s and %s, %x, %d %d: %ld", at->name, other->name, op, nr,
+	     nr2, ret);
+	settle_after(ret);
+}
+
+static long call_requeue_pi(const struct place *from, const struct place *pi,
+			    int nr_wake, int nr_requeue, uint32_t cmpval)
+{
+	long ret;
+
+	count_call();
+	ret = sys_futex_cmp_requeue_pi(from->addr, pi->addr, from->flags,
+				       nr_wake, nr_requeue, cmpval);
+	note("CMP_REQUEUE_PI %s to %s, %d %d: %ld", from->name, pi->name,
+	     nr_wake, nr_requeue, ret);
+	settle();
+	return ret;
+}
+
+static void step_requeue_pi(struct sequence *s)
+{
+	const struct place *from = pick(s, false);
+	const struct place *pi = &places[I0 + random_below(&s->random, 2)];
+
+	call_requeue_pi(from, pi, ONE_IN(s, 8) ? pick_count(s) : 1,
+			pick_count(s), value_at(from) + ONE_IN(s, 16));
+}
+
+/* This thread takes a PI futex if it can be had at once, or gives it back. */
+static void toggle_lock(struct sequence *s, int index)
+{
+	const struct place *pi = &places[I0 + index];
+	int op = s->held[index] ? FUTEX_UNLOCK_PI : FUTEX_TRYLOCK_PI;
+	long ret;
+
+	counts[NR_CALLS]++;
+	ret = sys_futex(pi->addr, op | pi->flags, 0, 0, NULL, 0);
+	note("%s %s: %ld", s->held[index] ? "UNLOCK_PI" : "TRYLOCK_PI",
+	     pi->name, ret);
+	if (!ret)
+		s->held[index] = !s->held[index];
+	settle();
+}
+
+static void step_store(struct sequence *s)
+{
+	const struct place *at = pick(s, pick_shared(s));
+	uint32_t value = random_below(&s->random, 2);
+
+	if (!can_store(at))
+		return;
+	note("%s = %u", at->name, value);
+	__atomic_store_n(at->addr, value, __ATOMIC_RELAXED);
+}
+
+static void step(struct sequence *s)
+{
+	switch (random_below(&s->random, 40)) {
+	case 0 ... 13:
+		step_wait(s);
+		break;
+	case 14 ... 28:
+		step_requeue(s);
+		break;
+	case 29 ... 31:
+		step_wake(s);
+		break;
+	case 32:
+		step_wake_op(s);
+		break;
+	case 33 ... 35:
+		if (s->pi)
+			step_requeue_pi(s);
+		break;
+	case 36:
+		if (s->pi)
+			toggle_lock(s, random_below(&s->random, 2));
+		break;
+	case 37:
+		thread_signal(random_below(&s->random, NR_THREADS),
+			      ONE_IN(s, 3));
+		break;
+	case 38:
+		slot_cancel(random_below(&s->random, NR_SLOTS));
+		break;
+	default:
+		if (ONE_IN(s, 4))
+			time_passes();
+		else
+			step_store(s);
+	}
+}
+
+/* Who is where, and in what order. */
+static void find_all(void)
+{
+	for (int i = 0; i < NR_PLACES; i++)
+		while (call_wake(&places[i], 1, FUTEX_BITSET_MATCH_ANY) > 0)
+			;
+}
+
+/* Those who wait for PI futexes are not found by wakes. */
+static void find_pi(struct sequence *s)
+{
+	for (int i = 0; i < 2; i++)
+		if (s->held[i])
+			toggle_lock(s, i);
+	for (int from = P0; from <= PR; from++)
+		for (int i = I0; i <= I1; i++)
+			while (call_requeue_pi(&places[from], &places[i], 1, 0,
+					       value_at(&places[from])) > 0)
+				;
+}
+
+/* In words that mean the same on every kernel. */
+static void note_pi(const struct place *pi)
+{
+	uint32_t value = value_at(pi);
+
+	note("%s: owner %d%s%s", pi->name,
+	     value & FUTEX_TID_MASK ? thread_of(value & FUTEX_TID_MASK) : -2,
+	     value & FUTEX_WAITERS ? ", waiters" : "",
+	     value & FUTEX_OWNER_DIED ? ", died" : "");
+	__atomic_store_n(pi->addr, 0, __ATOMIC_RELAXED);
+}
+
+static void finish(struct sequence *s)
+{
+	find_all();
+	if (s->pi) {
+		find_pi(s);
+		find_all();
+	}
+	time_passes();
+	for (int i = 0; i < NR_SLOTS; i++)
+		slot_cancel(i);
+	if (nr_asleep() || slot_free(0) != 0)
+		find_all();
+	if (nr_asleep())
+		die("%d still wait after all was done to wake them",
+		    nr_asleep());
+	if (s->pi) {
+		note_pi(&places[I0]);
+		note_pi(&places[I1]);
+	}
+	for (int i = 0; i < NR_PLACES; i++)
+		if (can_store(&places[i]))
+			__atomic_store_n(places[i].addr, 0, __ATOMIC_RELAXED);
+}
+
+void sequence_run(uint64_t seed)
+{
+	struct sequence s = { .random = seed };
+	int nr_steps;
+
+	random_next(&s.random);
+	s.shared = ONE_IN(&s, 2);
+	s.pi = !s.shared && ONE_IN(&s, 2);
+	nr_steps = 8 + random_below(&s.random, MAX_STEPS);
+	for (int i = 0; i < nr_steps; i++)
+		step(&s);
+	finish(&s);
+}

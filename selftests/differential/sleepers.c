@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Those who wait: threads, and requests of io_uring.
+ *
+ * A thread that has nothing to do sleeps on a futex of its own, `go`, so that
+ * the kernel tells all there is to know: asleep on `go`, it has published how
+ * its last wait ended; asleep in another call, it waits; else it runs, and is
+ * waited for.
+ *
+ * The thread that makes the calls has the weakest scheduling class, and all
+ * share one CPU: whom it wakes runs at once. That makes the test fast, but its
+ * answers do not depend on it.
+ */
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+
+#include "blocked.h"
+#include "calls.h"
+#include "ring.h"
+
+/* Two threads, of which each has a priority of its own, stay ahead. */
+#define FIRST_REAL_TIME 6
+#define STEP_SECONDS	1000
+#define STACK_SIZE	(64 * 1024)
+
+struct thread {
+	pthread_t thread;
+	pid_t tid;
+	int fd; /* its syscall file */
+	bool busy;
+	struct wait wait;
+	struct futex_waitv vector[2];
+	uint32_t go;
+	long result;
+	int unlocked; /* what giving the PI futex back said */
+};
+
+struct slot {
+	bool busy;
+	struct wait wait;
+	struct futex_waitv vector[2];
+};
+
+#define CANCEL_ID 100
+
+static struct thread threads[NR_THREADS];
+static struct slot slots[NR_SLOTS];
+static struct ring ring;
+static atomic_int nr_ready;
+
+/* Waits that are timed end when the clock is put forward: time_passes(). */
+static struct timespec deadline;
+
+static void on_signal(int signal)
+{
+	(void)signal;
+}
+
+static void fill_vector(struct futex_waitv *vector, const struct wait *wait)
+{
+	const struct place *at[2] = { wait->at, wait->other };
+
+	for (int i = 0; i < 2; i++) {
+		bool private = at[i]->flags & FUTEX_PRIVATE_FLAG;
+
+		vector[i] = (struct futex_waitv){
+			.uaddr = (uintptr_t)at[i]->addr,
+			.val = wait->val,
+			.flags = FUTEX2_SIZE_U32 |
+				 (private ? FUTEX2_PRIVATE : 0),
+		};
+	}
+}
+
+static long do_wait(struct thread *t)
+{
+	const struct wait *wait = &t->wait;
+	const struct timespec *until = wait->timed ? &deadline : NULL;
+	int flags = wait->at->flags | FUTEX_CLOCK_REALTIME;
+
+	switch (wait->kind) {
+	case WAIT_PLAIN:
+		return sys_futex_wait_bitset(wait->at->addr, flags, wait->val,
+					     until, wait->bitset);
+	case WAIT_VECTOR:
+		fill_vector(t->vector, wait);
+		return sys_futex_waitv(t->vector, 2, until, CLOCK_REALTIME);
+	case WAIT_REQUEUE_PI:
+		return sys_futex_wait_requeue_pi(wait->at->addr,
+						 wait->other->addr, flags,
+						 wait->val, until);
+	case WAIT_LOCK_PI:
+		return sys_futex_lock_pi(wait->at->addr, wait->at->flags,
+					 until);
+	}
+	return -ENOSYS;
+}
+
+/* Who was given a PI futex gives it back. */
+static int give_back(const struct wait *wait)
+{
+	const struct place *pi = wait->kind == WAIT_LOCK_PI ? wait->at :
+							      wait->other;
+
+	return sys_futex_unlock_pi(pi->addr, pi->flags);
+}
+
+static void *thread_run(void *arg)
+{
+	struct thread *t = arg;
+	uint32_t seen = 0;
+
+	t->tid = blocked_gettid();
+	atomic_fetch_add(&nr_ready, 1);
+	for (;;) {
+		while (__atomic_load_n(&t->go, __ATOMIC_ACQUIRE) == seen)
+			sys_futex_wait(&t->go, FUTEX_PRIVATE_FLAG, seen, NULL);
+		seen++;
+		t->result = do_wait(t);
+		t->unlocked = 0;
+		if (!t->result && t->wait.kind >= WAIT_REQUEUE_PI)
+			t->unlocked = give_back(&t->wait);
+	}
+	return NULL;
+}
+
+static void thread_start(struct thread *t, int priority)
+{
+	const struct sched_param param = { .sched_priority = priority };
+	pthread_attr_t attr;
+	char path[64];
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK_SIZE);
+	pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED);
+	pthread_attr_setschedpolicy(&attr, priority ? SCHED_FIFO : SCHED_OTHER);
+	pthread_attr_setschedparam(&attr, &param);
+	if (pthread_create(&t->thread, &attr, thread_run, t))
+		die("no thread of priority %d: this takes root", priority);
+	if (wait_at_least(&nr_ready, t - threads + 1))
+		die("a thread does not start");
+	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", t->tid);
+	t->fd = open(path, O_RDONLY);
+	if (t->fd < 0)
+		die("%s: %s", path, strerror(errno));
+}
+
+static void set_deadline(void)
+{
+	clock_gettime(CLOCK_REALTIME, &deadline);
+	deadline.tv_sec += STEP_SECONDS / 2;
+}
+
+void sleepers_start(void)
+{
+	const struct sched_param none = { .sched_priority = 0 };
+	struct sigaction action = { .sa_handler = on_signal };
+	cpu_set_t cpu;
+	int err;
+
+	CPU_ZERO(&cpu);
+	CPU_SET(0, &cpu);
+	if (sched_setaffinity(0, sizeof(cpu), &cpu) ||
+	    sched_setscheduler(0, SCHED_IDLE, &none) ||
+	    mlockall(MCL_CURRENT | MCL_FUTURE))
+		die("cannot set up: %s", strerror(errno));
+	sigaction(SIGUSR1, &action, NULL);
+	action.sa_flags = SA_RESTART;
+	sigaction(SIGUSR2, &action, NULL);
+	for (int i = 0; i < NR_THREADS; i++)
+		thread_start(&threads[i],
+			     i < FIRST_REAL_TIME ? 0 : 1 + i - FIRST_REAL_TIME);
+	err = ring_open(&ring);
+	if (err)
+		die("io_uring: %s", strerror(-err));
+	set_deadline();
+}
+
+int thread_of(pid_t tid)
+{
+	for (int i = 0; i < NR_THREADS; i++)
+		if (threads[i].tid == tid)
+			return i;
+	return -1;
+}
+
+int thread_free(int from)
+{
+	for (int i = from; i < from + NR_THREADS; i++)
+		if (!threads[i % NR_THREADS].busy)
+			return i % NR_THREADS;
+	return -1;
+}
+
+int slot_free(int from)
+{
+	for (int i = from; i < from + NR_SLOTS; i++)
+		if (!slots[i % NR_SLOTS].busy)
+			return i % NR_SLOTS;
+	return -1;
+}
+
+bool thread_is_asleep(int thread)
+{
+	return threads[thread].busy;
+}
+
+int nr_asleep(void)
+{
+	int nr = 0;
+
+	for (int i = 0; i < NR_THREADS; i++)
+		nr += threads[i].busy;
+	return nr;
+}
+
+/*
+ * Lets the others run. To yield is not enough: who has a PI futex that a
+ * real-time thread waits for is one itself.
+ */
+static void stand_back(void)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = 1 }, NULL);
+}
+
+/*
+ * Waits until this thread sleeps. Return: whether its wait is over.
+ *
+ * The memory is locked, so that a thread cannot sleep in a page fault.
+ */
+static bool is_over(struct thread *t)
+{
+	int64_t end = 0;
+
+	for (;;) {
+		unsigned long long first;
+		char text[256];
+		ssize_t len = pread(t->fd, text, sizeof(text) - 1, 0);
+		long nr;
+
+		if (len <= 0)
+			die("its syscall file: %s", strerror(errno));
+		text[len] = '\0';
+		if (sscanf(text, "%ld 0x%llx", &nr, &first) == 2)
+			return first == (uintptr_t)&t->go;
+		if (!end)
+			end = blocked_deadline();
+		else if (blocked_now_ns() > end)
+			die("a thread runs for ever");
+		stand_back();
+	}
+}
+
+static void count_end(const struct wait *wait, long result)
+{
+	if (result == -ETIMEDOUT)
+		counts[NR_TIMED_OUT]++;
+	else if (result == -EINTR || result == -ECANCELED)
+		counts[NR_INTERRUPTED]++;
+	else if (result >= 0)
+		counts[wait->kind == WAIT_VECTOR ? NR_VECTORS : NR_WOKEN]++;
+}
+
+static int settle_ring(void)
+{
+	int nr_over = 0, result;
+	uint64_t id;
+
+	while (ring_next(&ring, &id, &result)) {
+		note("  request %d: %d", (int)id, result);
+		if (id >= CANCEL_ID)
+			continue;
+		count_end(&slots[id].wait, result);
+		if (result >= 0)
+			counts[NR_RING]++;
+		slots[id].busy = false;
+		nr_over++;
+	}
+	return nr_over;
+}
+
+static void note_over(struct thread *t)
+{
+	note("  thread %d: %ld %d", (int)(t - threads), t->result, t->unlocked);
+	count_end(&t->wait, t->result);
+	t->busy = false;
+}
+
+/* Who gives a PI futex back may end the wait of one that was asleep before. */
+static void find_over(bool over[NR_THREADS])
+{
+	bool more = true;
+
+	while (more) {
+		more = false;
+		for (int i = 0; i < NR_THREADS; i++)
+			if (threads[i].busy && !over[i] && is_over(&threads[i]))
+				over[i] = more = true;
+	}
+}
+
+int settle(void)
+{
+	bool over[NR_THREADS] = { false };
+	int nr_over = 0;
+
+	find_over(over);
+	for (int i = 0; i < NR_THREADS; i++) {
+		if (!over[i])
+			continue;
+		note_over(&threads[i]);
+		nr_over++;
+	}
+	return nr_over + settle_ring();
+}
+
+void thread_wait(int thread, const struct wait *wait)
+{
+	struct thread *t = &threads[thread];
+
+	counts[NR_CALLS]++;
+	t->wait = *wait;
+	t->busy = true;
+	__atomic_add_fetch(&t->go, 1, __ATOMIC_RELEASE);
+	sys_futex_wake(&t->go, FUTEX_PRIVATE_FLAG, 1);
+	if (wait->kind >= WAIT_REQUEUE_PI)
+		settle();
+	else if (is_over(t))
+		note_over(t);
+}
+
+void slot_wait(int slot, const struct wait *wait)
+{
+	struct slot *s = &slots[slot];
+	long ret;
+
+	counts[NR_CALLS]++;
+	s->wait = *wait;
+	s->busy = true;
+	if (wait->kind == WAIT_VECTOR) {
+		fill_vector(s->vector, wait);
+		ret = ring_waitv(&ring, slot, s->vector, 2);
+	} else {
+		ret = ring_wait(&ring, slot, wait->at->addr, wait->at->flags,
+				wait->val, wait->bitset);
+	}
+	if (ret != 1)
+		die("io_uring_enter: %s", strerror(-ret));
+	settle();
+}
+
+/* A wait for a PI futex only goes on after a signal. */
+void thread_signal(int thread, bool restart)
+{
+	struct thread *t = &threads[thread];
+
+	if (!t->busy || t->wait.kind >= WAIT_REQUEUE_PI)
+		return;
+	note("signal to thread %d%s", thread, restart ? ", restarts" : "");
+	pthread_kill(t->thread, restart ? SIGUSR2 : SIGUSR1);
+	settle();
+}
+
+void slot_cancel(int slot)
+{
+	if (!slots[slot].busy)
+		return;
+	note("cancel request %d", slot);
+	if (ring_cancel(&ring, CANCEL_ID + slot, slot) != 1)
+		die("io_uring_enter: %s", strerror(errno));
+	settle();
+}
+
+/* All who have a deadline are late. They only notice one by one. */
+void time_passes(void)
+{
+	struct timespec now;
+	int64_t end = blocked_deadline();
+
+	note("time passes");
+	clock_gettime(CLOCK_REALTIME, &now);
+	now.tv_sec += STEP_SECONDS;
+	if (clock_settime(CLOCK_REALTIME, &now))
+		die("clock_settime: %s", strerror(errno));
+	for (int i = 0; i < NR_THREADS; i++)
+		while (threads[i].busy && threads[i].wait.timed &&
+		       !is_over(&threads[i])) {
+			if (blocked_now_ns() > end)
+				die("a deadline passed and nothing came of it");
+			stand_back();
+		}
+	settle();
+	set_deadline();
+}
