@@ -7,7 +7,7 @@
 .DELETE_ON_ERROR:
 
 # All CPUs, unless the caller says how many.
-ifeq ($(filter -j%,$(MAKEFLAGS)),)
+ifeq ($(MAKELEVEL)$(filter -j%,$(MAKEFLAGS)),0)
 MAKEFLAGS += -j$(shell nproc)
 endif
 
