@@ -16,6 +16,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+struct bench_json;
+
 /* Exit statuses of every benchmark program. */
 enum bench_exit {
 	BENCH_OK = 0,
@@ -47,12 +49,12 @@ struct bench_option {
 	const char *help;
 };
 
-/* Options that every program has. */
+/* Options that every suite has. */
 struct bench_common {
-	const char *impl;
+	const char *impl;  /* NULL: the program's first choice */
 	uint64_t stack;	   /* bytes, for each thread */
 	uint64_t watchdog; /* seconds, 0: off */
-	bool json, verbose, help;
+	bool perf, json, verbose, help;
 };
 
 extern const struct bench_option bench_common_options[];
@@ -78,6 +80,64 @@ struct bench_sample {
 /* Of the whole process, threads that have exited included. */
 struct bench_sample bench_sample_now(void);
 
+/* CLOCK_MONOTONIC */
+uint64_t bench_now_ns(void);
+
+/* ---- latencies (latency.c) ---- */
+
+/*
+ * How long single operations took, in buckets of 1/16 of a power of two.
+ * Whoever adds holds the mutex that guards it.
+ */
+#define BENCH_LATENCY_SHIFT   4
+#define BENCH_LATENCY_BUCKETS (64 << BENCH_LATENCY_SHIFT)
+
+struct bench_latency {
+	uint64_t nr, total, max; /* total and max in ns */
+	uint64_t buckets[BENCH_LATENCY_BUCKETS];
+};
+
+void bench_latency_add(struct bench_latency *latency, uint64_t ns);
+void bench_latency_merge(struct bench_latency *to,
+			 const struct bench_latency *from);
+/* The upper end of the bucket below which @share (0 to 1) of all lie. */
+uint64_t bench_latency_quantile(const struct bench_latency *latency,
+				double share);
+
+/* Writes the member "latency_ns". */
+void bench_latency_json(struct bench_json *json,
+			const struct bench_latency *latency);
+
+/* For the option table of a suite that can measure them. */
+#define BENCH_LATENCY_OPTION(type, field)                                 \
+	{                                                                 \
+		.letter = 'L', .name = "latency", .kind = BENCH_FLAG,     \
+		.offset = offsetof(type, field),                          \
+		.help = "measure each operation too: two clock readings " \
+			"more for each"                                   \
+	}
+
+/* ---- busy time (work.c) ---- */
+
+/* Rounds of bench_work() that take @ns; measured when first asked. */
+uint64_t bench_work_rounds(uint64_t ns);
+
+/* Compute for that long, without touching memory. */
+void bench_work(uint64_t rounds);
+
+/* ---- counters of the kernel and the processor (perf.c) ---- */
+
+/*
+ * Begin to count, in threads made from now on as well. What cannot be
+ * counted here is remembered with the reason.
+ */
+void bench_perf_open(void);
+void bench_perf_begin(void);
+void bench_perf_end(void);
+
+void bench_perf_json(struct bench_json *json);
+void bench_perf_print(FILE *out, uint64_t operations);
+
 /* ---- one run ---- */
 
 struct bench_run {
@@ -85,6 +145,10 @@ struct bench_run {
 	struct bench_sample begin, end; /* around the measured part */
 	uint64_t operations; /* in it: waiters times rounds, hand-offs ... */
 	uint64_t spurious;   /* returns from a wait that nobody asked for */
+	uint64_t futile;     /* returns for something that another has taken */
+	/* Of an operation; 0: the time from begin to end over operations. */
+	double ns_per_operation;
+	struct bench_latency *latency; /* the suite's; NULL: not measured */
 };
 
 /*
@@ -155,7 +219,7 @@ void bench_watchdog_stop(void);
 
 /* ---- JSON (json.c) ---- */
 
-/* One object on one line, built member by member. */
+/* Objects on one line, built member by member. */
 struct bench_json {
 	FILE *out;
 	bool empty;
@@ -167,6 +231,12 @@ void bench_json_string(struct bench_json *json, const char *key,
 void bench_json_count(struct bench_json *json, const char *key, uint64_t value);
 void bench_json_real(struct bench_json *json, const char *key, double value);
 void bench_json_bool(struct bench_json *json, const char *key, bool value);
+/* A member that is itself an object, until the matching _end(). */
+void bench_json_begin(struct bench_json *json, const char *key);
+void bench_json_end(struct bench_json *json);
+/* A member that is an array of pairs of counts. */
+void bench_json_pairs(struct bench_json *json, const char *key,
+		      const uint64_t (*pairs)[2], size_t nr);
 void bench_json_close(struct bench_json *json);
 
 /* ---- where it runs (system.c) ---- */
@@ -209,7 +279,8 @@ struct bench_suite {
 };
 
 /*
- * Suites are collected by the linker: a program has those it is linked with.
+ * Suites are collected by the linker: a program has those it is linked with,
+ * each once for every implementation it was compiled for.
  * The section's name is a C identifier, so the linker makes the symbols
  * __start_bench_suites and __stop_bench_suites.
  */

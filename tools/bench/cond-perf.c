@@ -10,14 +10,14 @@
  * makes a thread's count of returns differ from the number of broadcasts.
  */
 #include <inttypes.h>
-#include <stdatomic.h>
 
 #include "bench.h"
 #include "impl.h"
+#include "peek.h"
 
 struct args {
 	uint64_t threads, rounds;
-	bool keep;
+	bool keep, latency;
 };
 
 struct herd {
@@ -26,9 +26,11 @@ struct herd {
 	struct impl_mutex lock;
 	struct impl_cond go; /* with lock: what all threads wait on */
 	/* Written under lock; the watchdog reads them without. */
-	_Atomic uint64_t round; /* broadcasts so far */
-	_Atomic uint64_t back;	/* threads in the wait since the last */
-	bool leave;		/* lock */
+	_Atomic uint64_t round;	       /* broadcasts so far */
+	_Atomic uint64_t back;	       /* threads in the wait since the last */
+	bool leave;		       /* lock */
+	uint64_t stamp;		       /* lock: when the last broadcast began */
+	struct bench_latency *latency; /* lock: of each return; or NULL */
 
 	/* How the last thread tells the main thread; nests inside lock. */
 	struct impl_mutex report_lock;
@@ -36,21 +38,10 @@ struct herd {
 	bool all_are_back; /* report_lock */
 };
 
-static uint64_t get(const _Atomic uint64_t *value)
-{
-	return atomic_load_explicit(value, memory_order_relaxed);
-}
-
-static void set(_Atomic uint64_t *value, uint64_t to)
-{
-	atomic_store_explicit(value, to, memory_order_relaxed);
-}
-
 /* Called with herd->lock held. */
 static void come_back(struct herd *herd)
 {
-	set(&herd->back, get(&herd->back) + 1);
-	if (herd->leave || get(&herd->back) != herd->args->threads)
+	if (count_up(&herd->back) != herd->args->threads || herd->leave)
 		return;
 	impl_mutex_lock(&herd->report_lock);
 	herd->all_are_back = true;
@@ -73,6 +64,9 @@ static void *waiter_main(void *arg)
 				    ". time: a wakeup from nowhere",
 				    get(&herd->round), herd->args->rounds,
 				    returns);
+		if (herd->latency && !herd->leave)
+			bench_latency_add(herd->latency,
+					  bench_now_ns() - herd->stamp);
 	}
 	come_back(herd);
 	impl_mutex_unlock(&herd->lock);
@@ -100,6 +94,8 @@ static void release(struct herd *herd, bool leave)
 	set(&herd->round, get(&herd->round) + 1);
 	set(&herd->back, 0);
 	herd->leave = leave;
+	if (herd->latency)
+		herd->stamp = bench_now_ns();
 	if (!keep)
 		impl_mutex_unlock(&herd->lock);
 	impl_cond_broadcast(&herd->go);
@@ -117,6 +113,7 @@ static void measure(struct bench_run *run, struct herd *herd)
 	}
 	bench_end(run);
 	run->operations = herd->args->threads * herd->args->rounds;
+	run->latency = herd->latency;
 }
 
 static uint64_t progress(void *arg)
@@ -149,6 +146,11 @@ static enum bench_exit run(struct bench_run *run, const void *args)
 	struct bench_threads threads;
 	bool started;
 
+	if (herd.args->latency) {
+		herd.latency = bench_alloc(1, sizeof(*herd.latency));
+		if (!herd.latency)
+			return BENCH_FAILED;
+	}
 	if (!bench_watchdog_start(&watch, run->common->watchdog))
 		return BENCH_FAILED;
 	impl_mutex_init(&herd.lock);
@@ -216,6 +218,7 @@ static const struct bench_option options[] = {
 	  .kind = BENCH_FLAG,
 	  .offset = offsetof(struct args, keep),
 	  .help = "keep the mutex locked during the broadcast" },
+	BENCH_LATENCY_OPTION(struct args, latency),
 	{ 0 }
 };
 

@@ -4,18 +4,24 @@
  * on purpose, so that the programs' own checks are seen to notice.
  *
  * FAULT=lost		the third broadcast wakes a single waiter
+ * FAULT=dropped	the ninth signal wakes nobody
+ * FAULT=early		a wait with a deadline is over at once
  * FAULT=spurious	every seventh wait returns at once, the mutex held
  * FAULT=count		nothing fails; at exit the broadcasts are told on stderr
  */
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static atomic_uint waits, broadcasts;
+static atomic_uint waits, broadcasts, signals;
 static int (*real_wait)(pthread_cond_t *cond, pthread_mutex_t *mutex);
+static int (*real_timedwait)(pthread_cond_t *cond, pthread_mutex_t *mutex,
+			     const struct timespec *deadline);
+static int (*real_signal)(pthread_cond_t *cond);
 static int (*real_broadcast)(pthread_cond_t *cond);
 static const char *fault = "";
 
@@ -31,6 +37,10 @@ __attribute__((constructor)) static void set_up(void)
 {
 	real_wait = (int (*)(pthread_cond_t *, pthread_mutex_t *))next(
 		"pthread_cond_wait");
+	real_timedwait = (int (*)(
+		pthread_cond_t *, pthread_mutex_t *,
+		const struct timespec *))next("pthread_cond_timedwait");
+	real_signal = (int (*)(pthread_cond_t *))next("pthread_cond_signal");
 	real_broadcast =
 		(int (*)(pthread_cond_t *))next("pthread_cond_broadcast");
 	if (getenv("FAULT"))
@@ -52,11 +62,28 @@ int pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
 	return real_wait(cond, mutex);
 }
 
+int pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
+			   const struct timespec *deadline)
+{
+	if (!strcmp(fault, "early"))
+		return ETIMEDOUT;
+	return real_timedwait(cond, mutex, deadline);
+}
+
+int pthread_cond_signal(pthread_cond_t *cond)
+{
+	unsigned int n = atomic_fetch_add(&signals, 1) + 1;
+
+	if (!strcmp(fault, "dropped") && n == 9)
+		return 0;
+	return real_signal(cond);
+}
+
 int pthread_cond_broadcast(pthread_cond_t *cond)
 {
 	unsigned int n = atomic_fetch_add(&broadcasts, 1) + 1;
 
 	if (!strcmp(fault, "lost") && n == 3)
-		return pthread_cond_signal(cond);
+		return real_signal(cond);
 	return real_broadcast(cond);
 }

@@ -6,6 +6,7 @@
  *	struct impl_mutex, struct impl_cond
  *	impl_mutex_init() _destroy() _lock() _unlock()
  *	impl_cond_init() _destroy() _wait() _signal() _broadcast()
+ *	impl_cond_timedwait(), true when the time is over; CLOCK_REALTIME
  *	impl, a struct bench_impl
  *
  * All are inline and end the process when the implementation answers an

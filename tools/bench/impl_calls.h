@@ -7,6 +7,8 @@
 #ifndef BENCH_IMPL_CALLS_H
 #define BENCH_IMPL_CALLS_H
 
+#include <errno.h>
+
 #include "bench.h"
 
 struct impl_mutex {
@@ -51,6 +53,18 @@ static inline void impl_cond_wait(struct impl_cond *cond,
 				  struct impl_mutex *mutex)
 {
 	bench_expect_0("cond_wait", IMPL(cond_wait)(&cond->c, &mutex->m));
+}
+
+static inline bool impl_cond_timedwait(struct impl_cond *cond,
+				       struct impl_mutex *mutex,
+				       const struct timespec *deadline)
+{
+	int error = IMPL(cond_timedwait)(&cond->c, &mutex->m, deadline);
+
+	if (error == ETIMEDOUT)
+		return true;
+	bench_expect_0("cond_timedwait", error);
+	return false;
 }
 
 static inline void impl_cond_signal(struct impl_cond *cond)

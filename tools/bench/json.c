@@ -59,6 +59,30 @@ void bench_json_bool(struct bench_json *json, const char *key, bool value)
 	fputs(value ? "true" : "false", json->out);
 }
 
+void bench_json_begin(struct bench_json *json, const char *key)
+{
+	put_key(json, key);
+	putc('{', json->out);
+	json->empty = true;
+}
+
+void bench_json_end(struct bench_json *json)
+{
+	putc('}', json->out);
+	json->empty = false;
+}
+
+void bench_json_pairs(struct bench_json *json, const char *key,
+		      const uint64_t (*pairs)[2], size_t nr)
+{
+	put_key(json, key);
+	putc('[', json->out);
+	for (size_t i = 0; i < nr; i++)
+		fprintf(json->out, "%s[%" PRIu64 ", %" PRIu64 "]",
+			i ? ", " : "", pairs[i][0], pairs[i][1]);
+	putc(']', json->out);
+}
+
 void bench_json_close(struct bench_json *json)
 {
 	fputs("}\n", json->out);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "bench.h"
 
@@ -62,6 +63,7 @@ static uint64_t tasks_now(void)
 static bool is_memory(char *why, uint64_t stack)
 {
 	uint64_t max_maps = number_in("/proc/sys/vm/max_map_count", UINT64_MAX);
+	size_t bytes = stack + sysconf(_SC_PAGESIZE); /* its guard page */
 	struct rlimit space;
 	void *probe;
 
@@ -73,10 +75,10 @@ static bool is_memory(char *why, uint64_t stack)
 			 max_maps);
 		return true;
 	}
-	probe = mmap(NULL, stack, PROT_READ | PROT_WRITE,
+	probe = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (probe != MAP_FAILED) {
-		munmap(probe, stack);
+		munmap(probe, bytes);
 		return false;
 	}
 	getrlimit(RLIMIT_AS, &space);

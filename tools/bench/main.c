@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * main() of every benchmark program: the suite it is linked with, compiled
- * once for each implementation, and the options common to all.
+ * main() of every benchmark program: the suites it is linked with, each
+ * compiled once for each implementation, and the options common to all. A
+ * program with several suites takes the name of one as its first argument.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -56,19 +57,57 @@ void bench_call_failed(const char *call, int error)
 	_exit(BENCH_FAILED);
 }
 
-static const struct bench_suite *suite_for(const char *impl)
+/* ---- which suite, for which implementation ---- */
+
+/* Whether the linker put several suites into this program. */
+static bool has_many(void)
 {
 	for_each_suite(
-		suite) if (!strcmp((*suite)->impl->name, impl)) return *suite;
-	bench_error("--impl: '%s' is not known", impl);
-	return NULL;
+		suite) if (strcmp((*suite)->name,
+				  __start_bench_suites[0]->name)) return true;
+	return false;
+}
+
+/* @impl NULL: the default, or what there is. */
+static const struct bench_suite *find(const char *name, const char *impl)
+{
+	const struct bench_suite *any = NULL;
+
+	for_each_suite(suite)
+	{
+		if (strcmp((*suite)->name, name))
+			continue;
+		if (!strcmp((*suite)->impl->name, impl ?: DEFAULT_IMPL))
+			return *suite;
+		any = *suite;
+	}
+	return impl ? NULL : any;
+}
+
+static const struct bench_suite *suite_for(const char *name, const char *impl)
+{
+	const struct bench_suite *suite = find(name, impl);
+
+	if (!suite)
+		bench_error("--impl: '%s' is not known", impl);
+	return suite;
+}
+
+static void print_exit_statuses(FILE *out)
+{
+	fprintf(out,
+		"\nExit status: %d done, %d not possible here (the message says why),\n%d wrong usage, %d a wakeup was lost or came from nowhere.\n",
+		BENCH_OK, BENCH_FAILED, BENCH_USAGE, BENCH_WRONG);
 }
 
 static void print_usage(FILE *out, const struct bench_suite *suite)
 {
 	const struct bench_option *option = suite->options;
 
-	fprintf(out, "usage: %s", suite->name);
+	fputs("usage: ", out);
+	if (has_many())
+		fprintf(out, "%s ", program_invocation_short_name);
+	fputs(suite->name, out);
 	for (; option->letter; option++)
 		fprintf(out, option->required ? " -%c%s%s" : " [-%c%s%s]",
 			option->letter, option->metavar ? " " : "",
@@ -77,11 +116,50 @@ static void print_usage(FILE *out, const struct bench_suite *suite)
 	bench_print_options(out, suite->options);
 	bench_print_options(out, bench_common_options);
 	fputs("\nIMPL:\n", out);
-	for_each_suite(other) fprintf(out, "  %-10s %s\n", (*other)->impl->name,
-				      (*other)->impl->help);
+	for_each_suite(other) if (!strcmp((*other)->name, suite->name))
+		fprintf(out, "  %-10s %s\n", (*other)->impl->name,
+			(*other)->impl->help);
+	print_exit_statuses(out);
+}
+
+static void print_suites(FILE *out)
+{
 	fprintf(out,
-		"\nExit status: %d done, %d not possible here (the message says why),\n%d wrong usage, %d a wakeup was lost or came from nowhere.\n",
-		BENCH_OK, BENCH_FAILED, BENCH_USAGE, BENCH_WRONG);
+		"usage: %s SUITE [option]...\n       %s SUITE --help\n\nSUITE:\n",
+		program_invocation_short_name, program_invocation_short_name);
+	for_each_suite(suite) if (*suite == find((*suite)->name, NULL))
+		fprintf(out, "  %-14s %s\n", (*suite)->name, (*suite)->summary);
+	print_exit_statuses(out);
+}
+
+/*
+ * The suite that the command line names, which is taken off it; in a program
+ * of one suite that one. Otherwise NULL, and @status is how to end.
+ */
+static const struct bench_suite *choose(int *argc, char ***argv,
+					enum bench_exit *status)
+{
+	const struct bench_suite *suite;
+	const char *name;
+
+	if (!has_many())
+		return find(__start_bench_suites[0]->name, NULL);
+	name = *argc > 1 ? (*argv)[1] : "";
+	if (!strcmp(name, "--help") || !strcmp(name, "-h")) {
+		print_suites(stdout);
+		*status = BENCH_OK;
+		return NULL;
+	}
+	suite = find(name, NULL);
+	if (!suite) {
+		bench_error("'%s' is no suite", name);
+		print_suites(stderr);
+		*status = BENCH_USAGE;
+		return NULL;
+	}
+	--*argc;
+	++*argv;
+	return suite;
 }
 
 /* ---- what is printed after a run ---- */
@@ -111,6 +189,11 @@ static double switches_per_operation(const struct bench_run *run)
 	return (double)(voluntary(run) + involuntary(run)) / run->operations;
 }
 
+static double ns_per_operation(const struct bench_run *run)
+{
+	return run->ns_per_operation ?: seconds(run) * 1e9 / run->operations;
+}
+
 static void print_json(const struct bench_suite *suite,
 		       const struct bench_run *run, const void *args)
 {
@@ -132,8 +215,25 @@ static void print_json(const struct bench_suite *suite,
 	bench_json_count(&json, "operations", run->operations);
 	bench_json_real(&json, suite->switches_key,
 			switches_per_operation(run));
+	bench_json_real(&json, "ns_per_operation", ns_per_operation(run));
 	bench_json_count(&json, "spurious", run->spurious);
+	bench_json_count(&json, "futile", run->futile);
+	if (run->latency)
+		bench_latency_json(&json, run->latency);
+	if (run->common->perf)
+		bench_perf_json(&json);
 	bench_json_close(&json);
+}
+
+static void print_latency(FILE *out, const struct bench_latency *latency)
+{
+	fprintf(out,
+		"  ns: 50%% within %" PRIu64 ", 90%% %" PRIu64 ", 99%% %" PRIu64
+		", 99.9%% %" PRIu64 ", all %" PRIu64 "\n",
+		bench_latency_quantile(latency, 0.5),
+		bench_latency_quantile(latency, 0.9),
+		bench_latency_quantile(latency, 0.99),
+		bench_latency_quantile(latency, 0.999), latency->max);
 }
 
 static void print_text(const struct bench_suite *suite,
@@ -141,6 +241,10 @@ static void print_text(const struct bench_suite *suite,
 {
 	suite->print(stdout, run, args);
 	printf(" in %.3f s\n", seconds(run));
+	if (run->latency)
+		print_latency(stdout, run->latency);
+	if (run->common->perf)
+		bench_perf_print(stdout, run->operations);
 	if (!run->common->verbose)
 		return;
 	printf("  %s: %s (%s), %s, CPUs: %u\n", suite->impl->name,
@@ -157,8 +261,11 @@ static enum bench_exit run_suite(const struct bench_suite *suite,
 				 const void *args)
 {
 	struct bench_run run = { .common = common };
-	enum bench_exit status = suite->run(&run, args);
+	enum bench_exit status;
 
+	if (common->perf)
+		bench_perf_open();
+	status = suite->run(&run, args);
 	if (status != BENCH_OK)
 		return status;
 	if (common->json)
@@ -172,33 +279,40 @@ static enum bench_exit run_suite(const struct bench_suite *suite,
 	return BENCH_OK;
 }
 
-int main(int argc, char **argv)
+/* The run that the command line asks for; @suite is of any implementation. */
+static enum bench_exit run_command(const struct bench_suite *suite, int argc,
+				   char **argv)
 {
-	const struct bench_suite *suite = __start_bench_suites[0];
 	struct bench_common common = {
-		.impl = DEFAULT_IMPL,
 		.stack = DEFAULT_STACK,
 		.watchdog = DEFAULT_WATCHDOG,
 	};
+	const struct bench_suite *chosen = NULL;
 	enum bench_exit status = BENCH_USAGE;
 	void *args = bench_alloc(1, suite->args_size);
 
 	if (!args)
 		return BENCH_FAILED;
-	/* The suites differ in what they measure, not in their options. */
+	/* They differ in what they measure, not in their options. */
 	if (bench_parse(argc, argv, suite->options, args, &common))
-		suite = suite_for(common.impl);
-	else
-		suite = NULL;
+		chosen = suite_for(suite->name, common.impl);
 
-	if (!suite) {
-		print_usage(stderr, __start_bench_suites[0]);
+	if (!chosen) {
+		print_usage(stderr, suite);
 	} else if (common.help) {
 		print_usage(stdout, suite);
 		status = BENCH_OK;
 	} else {
-		status = run_suite(suite, &common, args);
+		status = run_suite(chosen, &common, args);
 	}
 	free(args);
 	return status;
+}
+
+int main(int argc, char **argv)
+{
+	enum bench_exit status = BENCH_USAGE;
+	const struct bench_suite *suite = choose(&argc, &argv, &status);
+
+	return suite ? run_command(suite, argc, argv) : status;
 }

@@ -12,6 +12,14 @@ static double now(void)
 	return ts.tv_sec + ts.tv_nsec * 1e-9;
 }
 
+uint64_t bench_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * UINT64_C(1000000000) + ts.tv_nsec;
+}
+
 static double seconds_of(struct timeval tv)
 {
 	return tv.tv_sec + tv.tv_usec * 1e-6;
@@ -32,6 +40,7 @@ struct bench_sample bench_sample_now(void)
 
 void bench_begin(struct bench_run *run)
 {
+	bench_perf_begin();
 	run->begin = bench_sample_now();
 	run->begin.wall = now();
 }
@@ -42,4 +51,5 @@ void bench_end(struct bench_run *run)
 
 	run->end = bench_sample_now();
 	run->end.wall = wall;
+	bench_perf_end();
 }

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+/*
+ * mixed - a load whose character changes every few milliseconds.
+ *
+ * The phases take turns: broadcasts after unlocking, to threads that do
+ * nothing; broadcasts with the mutex held, to threads that work with it for
+ * 10 us each; single signals with the mutex held. A phase lasts as long by the
+ * clock, whoever is measured, and what counts is the time of an operation: the
+ * mean over the kinds, each with the same weight, so that no kind drowns the
+ * others.
+ */
+#include "herd.h"
+
+#define SECTION_NS 10000
+
+struct args {
+	uint64_t threads, phase, cycles;
+};
+
+struct kind {
+	const char *name;
+	enum herd_call call;
+	uint64_t section;
+	/* What became of it. */
+	uint64_t ns, operations;
+};
+
+static struct kind kinds[] = {
+	{ .name = "free", .call = HERD_FREE },
+	{ .name = "held", .call = HERD_HELD, .section = SECTION_NS },
+	{ .name = "each", .call = HERD_EACH },
+};
+#define NR_KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+static double ns_of(const struct kind *kind)
+{
+	return (double)kind->ns / kind->operations;
+}
+
+static void play_phase(struct herd *herd, struct kind *kind, uint64_t ns)
+{
+	uint64_t start = bench_now_ns(), took;
+
+	herd->work = bench_work_rounds(kind->section);
+	do {
+		herd_announce(herd, kind->call);
+		herd_await_all(herd);
+		kind->operations += get(&herd->threads);
+		took = bench_now_ns() - start;
+	} while (took < ns);
+	kind->ns += took;
+}
+
+static void measure(struct bench_run *run, struct herd *herd, const void *args)
+{
+	const struct args *a = args;
+
+	bench_begin(run);
+	for (uint64_t i = 0; i < a->cycles; i++)
+		for (size_t k = 0; k < NR_KINDS; k++)
+			play_phase(herd, &kinds[k], a->phase * 1000000);
+	bench_end(run);
+	for (size_t k = 0; k < NR_KINDS; k++) {
+		run->operations += kinds[k].operations;
+		run->ns_per_operation += ns_of(&kinds[k]) / NR_KINDS;
+	}
+}
+
+static enum bench_exit run(struct bench_run *run, const void *args)
+{
+	const struct args *a = args;
+	struct herd herd = { .threads = a->threads };
+
+	bench_work_rounds(SECTION_NS); /* measured before threads run */
+	return herd_run(run, &herd, measure, args);
+}
+
+static void print(FILE *out, const struct bench_run *run, const void *args)
+{
+	const struct args *a = args;
+
+	fprintf(out,
+		"%" PRIu64 " cycles of %zu phases, %" PRIu64
+		" threads, %.0f ns each",
+		a->cycles, NR_KINDS, a->threads, run->ns_per_operation);
+}
+
+static void json(struct bench_json *json, const struct bench_run *run,
+		 const void *args)
+{
+	const struct args *a = args;
+
+	(void)run;
+	bench_json_count(json, "threads", a->threads);
+	bench_json_count(json, "phase_ms", a->phase);
+	bench_json_count(json, "cycles", a->cycles);
+	bench_json_begin(json, "kinds");
+	for (size_t k = 0; k < NR_KINDS; k++) {
+		bench_json_begin(json, kinds[k].name);
+		bench_json_count(json, "operations", kinds[k].operations);
+		bench_json_real(json, "ns_per_operation", ns_of(&kinds[k]));
+		bench_json_end(json);
+	}
+	bench_json_end(json);
+}
+
+static const struct bench_option options[] = {
+	{ .letter = 'n',
+	  .name = "threads",
+	  .kind = BENCH_COUNT,
+	  .required = true,
+	  .offset = offsetof(struct args, threads),
+	  .min = 1,
+	  .max = 1000000,
+	  .metavar = "THREADS",
+	  .help = "threads that wait" },
+	{ .letter = 'p',
+	  .name = "phase",
+	  .kind = BENCH_COUNT,
+	  .required = true,
+	  .offset = offsetof(struct args, phase),
+	  .min = 1,
+	  .max = 1000000,
+	  .metavar = "MS",
+	  .help = "milliseconds of each phase" },
+	{ .letter = 'c',
+	  .name = "cycles",
+	  .kind = BENCH_COUNT,
+	  .required = true,
+	  .offset = offsetof(struct args, cycles),
+	  .min = 1,
+	  .max = 1000000,
+	  .metavar = "CYCLES",
+	  .help = "times that all phases are played" },
+	{ 0 }
+};
+
+static const struct bench_suite suite = {
+	.name = "mixed",
+	.summary = "A load that changes its character every MS milliseconds.",
+	.operation = "waiter and round",
+	.switches_key = "switches_per_waiter_round",
+	.impl = &impl,
+	.options = options,
+	.args_size = sizeof(struct args),
+	.run = run,
+	.print = print,
+	.json = json,
+};
+
+BENCH_SUITE(suite);

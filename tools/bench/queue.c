@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: MIT
+/*
+ * queue - a bounded buffer between producers and consumers: one mutex, one
+ * condition variable for each side, a signal with the mutex held for each item.
+ *
+ * The items are numbered, so that one that is lost or delivered twice shows.
+ */
+#include <stdlib.h>
+#include <inttypes.h>
+
+#include "gate.h"
+
+struct args {
+	uint64_t producers, consumers, items, capacity;
+	bool latency;
+};
+
+struct item {
+	uint64_t number, stamp;
+};
+
+struct queue {
+	const struct args *args;
+	struct gate gate;
+	struct impl_mutex lock;
+	struct impl_cond filled, emptied; /* with lock */
+	/* All under lock; the watchdog peeks at the counts. */
+	struct item *items;
+	_Atomic uint64_t put, got;
+	uint64_t sum;		       /* of the numbers of those got */
+	struct bench_latency *latency; /* from put to got; or NULL */
+};
+
+/* A thread of either side; numbered, producers first. */
+struct worker {
+	struct queue *queue;
+	uint64_t index;
+};
+
+static uint64_t total(const struct args *args)
+{
+	return args->producers * args->items;
+}
+
+static bool is_full(struct queue *queue)
+{
+	return get(&queue->put) - get(&queue->got) == queue->args->capacity;
+}
+
+static bool is_empty(struct queue *queue)
+{
+	return get(&queue->put) == get(&queue->got);
+}
+
+static struct item *slot(struct queue *queue, uint64_t position)
+{
+	return &queue->items[position % queue->args->capacity];
+}
+
+/* Returns how often a wait returned to a queue that was full again. */
+static uint64_t produce(struct queue *queue, uint64_t number)
+{
+	uint64_t again = 0;
+
+	impl_mutex_lock(&queue->lock);
+	while (is_full(queue)) {
+		impl_cond_wait(&queue->emptied, &queue->lock);
+		again += is_full(queue);
+	}
+	*slot(queue, get(&queue->put)) =
+		(struct item){ number, queue->latency ? bench_now_ns() : 0 };
+	count_up(&queue->put);
+	impl_cond_signal(&queue->filled);
+	impl_mutex_unlock(&queue->lock);
+	return again;
+}
+
+/* Called with the lock held. */
+static void take(struct queue *queue)
+{
+	struct item *item = slot(queue, get(&queue->got));
+
+	queue->sum += item->number;
+	if (queue->latency)
+		bench_latency_add(queue->latency, bench_now_ns() - item->stamp);
+	if (count_up(&queue->got) == total(queue->args))
+		impl_cond_broadcast(&queue->filled); /* there is no next one */
+	else
+		impl_cond_signal(&queue->emptied);
+}
+
+/* False: all items have been taken. */
+static bool consume(struct queue *queue, uint64_t *again)
+{
+	bool more;
+
+	impl_mutex_lock(&queue->lock);
+	while (is_empty(queue) && get(&queue->got) < total(queue->args)) {
+		impl_cond_wait(&queue->filled, &queue->lock);
+		*again += is_empty(queue) &&
+			  get(&queue->got) < total(queue->args);
+	}
+	more = !is_empty(queue);
+	if (more)
+		take(queue);
+	impl_mutex_unlock(&queue->lock);
+	return more;
+}
+
+static void *worker_main(void *arg)
+{
+	struct worker *me = arg;
+	struct queue *queue = me->queue;
+	const struct args *args = queue->args;
+	uint64_t again = 0;
+
+	if (gate_enter(&queue->gate)) {
+		if (me->index < args->producers)
+			for (uint64_t i = 0; i < args->items; i++)
+				again += produce(queue,
+						 me->index * args->items + i);
+		else
+			while (consume(queue, &again))
+				;
+	}
+	gate_leave(&queue->gate, again);
+	return NULL;
+}
+
+static uint64_t progress(void *arg)
+{
+	struct queue *queue = arg;
+
+	return get(&queue->gate.ready) + get(&queue->put) + get(&queue->got) +
+	       get(&queue->gate.done);
+}
+
+static void explain(void *arg)
+{
+	struct queue *queue = arg;
+
+	bench_error("%" PRIu64 " of %" PRIu64 " items put, %" PRIu64 " taken",
+		    get(&queue->put), total(queue->args), get(&queue->got));
+}
+
+static void check(const struct queue *queue)
+{
+	uint64_t n = total(queue->args);
+
+	/* Wraps as the sum does. */
+	if (queue->sum != (n % 2 ? (n - 1) / 2 * n : n / 2 * (n - 1)))
+		bench_wrong("the numbers of all items do not add up");
+}
+
+static enum bench_exit play(struct bench_run *run, struct queue *queue,
+			    struct worker *workers)
+{
+	struct bench_watch watch = { progress, explain, queue };
+	uint64_t players = queue->args->producers + queue->args->consumers;
+	enum bench_exit status;
+
+	for (uint64_t i = 0; i < players; i++)
+		workers[i] = (struct worker){ queue, i };
+	gate_init(&queue->gate, players);
+	impl_mutex_init(&queue->lock);
+	impl_cond_init(&queue->filled);
+	impl_cond_init(&queue->emptied);
+	status = gate_run(run, &queue->gate, &watch, worker_main, workers,
+			  sizeof(*workers));
+	if (status == BENCH_OK)
+		check(queue);
+	impl_cond_destroy(&queue->emptied);
+	impl_cond_destroy(&queue->filled);
+	impl_mutex_destroy(&queue->lock);
+	gate_destroy(&queue->gate);
+	run->operations = total(queue->args);
+	run->futile = run->spurious; /* another was faster: allowed here */
+	run->spurious = 0;
+	run->latency = queue->latency;
+	return status;
+}
+
+static enum bench_exit run(struct bench_run *run, const void *args)
+{
+	const struct args *a = args;
+	struct queue queue = { .args = a };
+	struct worker *workers =
+		bench_alloc(a->producers + a->consumers, sizeof(*workers));
+	enum bench_exit status = BENCH_FAILED;
+
+	queue.items = bench_alloc(a->capacity, sizeof(*queue.items));
+	if (a->latency)
+		queue.latency = bench_alloc(1, sizeof(*queue.latency));
+	if (workers && queue.items && (queue.latency || !a->latency))
+		status = play(run, &queue, workers);
+	free(queue.items);
+	free(workers);
+	return status;
+}
+
+static void print(FILE *out, const struct bench_run *run, const void *args)
+{
+	const struct args *a = args;
+
+	(void)run;
+	fprintf(out,
+		"%" PRIu64 " items from %" PRIu64 " to %" PRIu64 " threads",
+		total(a), a->producers, a->consumers);
+}
+
+static void json(struct bench_json *json, const struct bench_run *run,
+		 const void *args)
+{
+	const struct args *a = args;
+
+	(void)run;
+	bench_json_count(json, "producers", a->producers);
+	bench_json_count(json, "consumers", a->consumers);
+	bench_json_count(json, "items", a->items);
+	bench_json_count(json, "capacity", a->capacity);
+	bench_json_count(json, "threads", a->producers + a->consumers);
+}
+
+static const struct bench_option options[] = {
+	{ .letter = 'p',
+	  .name = "producers",
+	  .kind = BENCH_COUNT,
+	  .required = true,
+	  .offset = offsetof(struct args, producers),
+	  .min = 1,
+	  .max = 500000,
+	  .metavar = "PRODUCERS",
+	  .help = "threads that put items in" },
+	{ .letter = 'c',
+	  .name = "consumers",
+	  .kind = BENCH_COUNT,
+	  .required = true,
+	  .offset = offsetof(struct args, consumers),
+	  .min = 1,
+	  .max = 500000,
+	  .metavar = "CONSUMERS",
+	  .help = "threads that take them out" },
+	{ .letter = 'i',
+	  .name = "items",
+	  .kind = BENCH_COUNT,
+	  .required = true,
+	  .offset = offsetof(struct args, items),
+	  .min = 1,
+	  .max = 1000000000,
+	  .metavar = "ITEMS",
+	  .help = "items of each producer" },
+	{ .letter = 'q',
+	  .name = "capacity",
+	  .kind = BENCH_COUNT,
+	  .required = true,
+	  .offset = offsetof(struct args, capacity),
+	  .min = 1,
+	  .max = 1000000,
+	  .metavar = "CAPACITY",
+	  .help = "items that fit into the queue" },
+	BENCH_LATENCY_OPTION(struct args, latency),
+	{ 0 }
+};
+
+static const struct bench_suite suite = {
+	.name = "queue",
+	.summary = "Pass items from PRODUCERS to CONSUMERS by a bounded queue.",
+	.operation = "item",
+	.switches_key = "switches_per_item",
+	.impl = &impl,
+	.options = options,
+	.args_size = sizeof(struct args),
+	.run = run,
+	.print = print,
+	.json = json,
+};
+
+BENCH_SUITE(suite);

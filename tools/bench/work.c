@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+#include "bench.h"
+
+#define PROBE_ROUNDS UINT64_C(20000)
+#define PROBES	     50
+
+/* A chain of multiplications: each waits for the one before. */
+void bench_work(uint64_t rounds)
+{
+	uint64_t x = rounds;
+
+	for (uint64_t i = 0; i < rounds; i++) {
+		x = x * UINT64_C(6364136223846793005) + 1;
+		__asm__ volatile("" : "+r"(x));
+	}
+}
+
+/*
+ * The fastest of many probes: an interrupt or another program can make a
+ * probe slower only.
+ */
+static double ns_per_round(void)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (int i = 0; i < PROBES; i++) {
+		uint64_t start = bench_now_ns(), took;
+
+		bench_work(PROBE_ROUNDS);
+		took = bench_now_ns() - start;
+		if (took && took < least)
+			least = took;
+	}
+	return (double)least / PROBE_ROUNDS;
+}
+
+uint64_t bench_work_rounds(uint64_t ns)
+{
+	static double cost;
+
+	if (!ns)
+		return 0;
+	if (!cost)
+		cost = ns_per_round();
+	return ns / cost + 0.5;
+}
