@@ -53,6 +53,9 @@ lib: ## the libraries
 tools: lib ## the benchmark programs
 	+$(MAKE) -C tools O=$(O)
 
+peers: lib ## the suites over other projects' condition variables, if here
+	+$(MAKE) -C tools O=$(O) peers
+
 selftests: lib ## the test programs
 	+$(MAKE) -C selftests O=$(O)
 
@@ -176,7 +179,7 @@ help: ## this list
 		/^[a-z_.-]+:.*## / { printf "  %-22s %s\n", $$1, $$2 }' \
 		$(firstword $(MAKEFILE_LIST))
 
-.PHONY: all lib tools selftests install kernel kselftest table counts vm \
+.PHONY: all lib tools peers selftests install kernel kselftest table counts vm \
 	check check-fast check-models check-planted check-differential \
 	check-programs format-check series-check menuconfig olddefconfig \
 	defconfig-update compile_commands.json deps clean distclean help

@@ -20,6 +20,8 @@
 #include "impl_pthread.h"
 #elif defined(IMPL_drover)
 #include "impl_drover.h"
+#elif defined(IMPL_peer)
+#include "impl_peer.h"
 #else
 #error "compile a suite with -DIMPL_<name>, see tools/Makefile"
 #endif

@@ -25,6 +25,8 @@ const char *bench_libc_version(void)
 
 	snprintf(text, sizeof(text), "glibc %s", gnu_get_libc_version());
 	return text;
+#elif defined(BENCH_LIBC)
+	return BENCH_LIBC; /* musl has nothing to ask */
 #else
 	return "not glibc";
 #endif

@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: MIT
+module drover.example/bench
+
+go 1.19
