@@ -27,7 +27,8 @@ KERNEL_VARIANTS ?= $(if $(CONFIG_KERNEL_NONE),none) \
 		   $(if $(CONFIG_KERNEL_MAINLINE),mainline) \
 		   $(if $(CONFIG_KERNEL_DROVER),drover)
 LIB_PARTS ?= $(if $(CONFIG_LIB_DROP_IN),drop-in) \
-	     $(if $(CONFIG_LIB_STATIC),static)
+	     $(if $(CONFIG_LIB_STATIC),static) \
+	     $(if $(CONFIG_LIB_BARRIER),barrier)
 
 # A sanitizer build lives beside the ordinary one.
 ifdef SAN

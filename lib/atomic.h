@@ -20,10 +20,13 @@
 #define swap_acquire(p, v) atomic_exchange_explicit(p, v, memory_order_acquire)
 #define swap_release(p, v) atomic_exchange_explicit(p, v, memory_order_release)
 #define swap_relaxed(p, v) atomic_exchange_explicit(p, v, memory_order_relaxed)
+#define swap_acq_rel(p, v) atomic_exchange_explicit(p, v, memory_order_acq_rel)
 
 #define add_relaxed(p, v) atomic_fetch_add_explicit(p, v, memory_order_relaxed)
 #define add_seq_cst(p, v) atomic_fetch_add_explicit(p, v, memory_order_seq_cst)
+#define add_acq_rel(p, v) atomic_fetch_add_explicit(p, v, memory_order_acq_rel)
 #define sub_acq_rel(p, v) atomic_fetch_sub_explicit(p, v, memory_order_acq_rel)
+#define sub_release(p, v) atomic_fetch_sub_explicit(p, v, memory_order_release)
 
 /* Compare and swap: true on success; on failure *old holds what was there. */
 #define cas_relaxed(p, old, new)                 \

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* The threads that use the library: set-up, end, fork, and finding one. */
 #include <limits.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 
@@ -54,12 +55,15 @@ void waiter_setup(struct waiter *w)
 	w->tid = (pid_t)syscall(SYS_gettid);
 	w->thread = pthread_self();
 	w->ready = true;
+	w->listed = true;
 	lock_take(&registry.lock, false);
 	waiter_link(w);
 	lock_drop(&registry.lock, false);
 	/* Without word of its end, do without cancelling it while it waits. */
-	if (!thread_end_valid || pthread_setspecific(thread_end, w))
+	if (!thread_end_valid || pthread_setspecific(thread_end, w)) {
 		waiter_forget(w);
+		w->listed = false;
+	}
 }
 
 /*
@@ -95,6 +99,34 @@ __attribute__((constructor)) static void waiter_start(void)
 {
 	thread_end_valid = pthread_key_create(&thread_end, waiter_end) == 0;
 	pthread_atfork(NULL, NULL, waiter_after_fork);
+}
+
+static bool is_inside(const void *barrier)
+{
+	bool found = false;
+
+	lock_take(&registry.lock, false);
+	for (struct waiter *w = registry.first; w && !found; w = w->next)
+		found = load_acquire(&w->barrier) == barrier; /* [B-LEAVE] */
+	lock_drop(&registry.lock, false);
+	return found;
+}
+
+void waiter_give_way(unsigned int nr_before)
+{
+	const struct timespec ts = { .tv_nsec = 50000 };
+	int saved = errno;
+
+	/* nanosleep() would be a cancellation point. */
+	if (nr_before < 16 || syscall(SYS_nanosleep, &ts, NULL))
+		sched_yield();
+	errno = saved;
+}
+
+void waiter_await_barrier(const void *barrier)
+{
+	for (unsigned int i = 0; is_inside(barrier); i++)
+		waiter_give_way(i);
 }
 
 static void kick(struct waiter *w)

@@ -30,6 +30,8 @@ struct group;
  * @shared_word: the shared futex word on which it waits, or NULL
  * @kick: set when a cancellation wants the thread to look up
  * @kicking: a canceller may be using @shared_word
+ * @listed: the thread is in the list of all; only this thread touches it
+ * @barrier: the private barrier that the thread is inside of, or NULL
  *
  * @group or @shared_word is set before the thread first looks at @kick, and
  * @kick is set before the canceller looks at them: store buffering, so both
@@ -48,6 +50,8 @@ struct waiter {
 	_Atomic(futex_word *) shared_word;
 	_Atomic uint32_t kick;
 	_Atomic uint32_t kicking;
+	bool listed;
+	_Atomic(void *) barrier;
 };
 
 extern _Thread_local struct waiter waiter_this;
@@ -66,6 +70,15 @@ static inline struct waiter *waiter_self(void)
  * the child of a fork, while that has one thread.
  */
 extern uint32_t process_life;
+
+/*
+ * Let other threads run, also those of lower priority: one more time, after
+ * @nr_before times.
+ */
+void waiter_give_way(unsigned int nr_before);
+
+/* Wait until no other thread is inside of @barrier. */
+void waiter_await_barrier(const void *barrier);
 
 /* Make the thread @thread look at its @kick, if it waits on a condvar. */
 void waiter_kick(pthread_t thread);

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The affinity, and the cgroup's CPU bandwidth: cpu.max in the second version
+ * of cgroups, cpu.cfs_quota_us and cpu.cfs_period_us in the first. A limit of
+ * any folder above counts, too.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "atomic.h"
+#include "clock.h"
+#include "cpus.h"
+
+/* Room for 8192 CPUs. */
+#define MASK_WORDS (8192 / 64)
+
+#define NO_LIMIT UINT32_MAX
+
+/* The cgroup's limit in CPUs, and until when it is taken for true. */
+static _Atomic uint32_t limit_known = NO_LIMIT;
+static _Atomic int64_t limit_expires;
+
+static unsigned int affinity_of(pid_t tid)
+{
+	uint64_t mask[MASK_WORDS];
+	unsigned int nr = 0;
+	long bytes = syscall(SYS_sched_getaffinity, tid, sizeof(mask), mask);
+
+	for (long i = 0; i < bytes / (long)sizeof(mask[0]); i++)
+		nr += __builtin_popcountll(mask[i]);
+	return nr;
+}
+
+static bool read_text(const char *path, char *text, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t len;
+
+	if (fd < 0)
+		return false;
+	len = read(fd, text, size - 1);
+	close(fd);
+	if (len <= 0)
+		return false;
+	text[len] = '\0';
+	return true;
+}
+
+static uint32_t limit_of(long long quota, long long period)
+{
+	if (quota <= 0 || period <= 0)
+		return NO_LIMIT;
+	quota = (quota + period - 1) / period;
+	return quota < NO_LIMIT ? (uint32_t)quota : NO_LIMIT;
+}
+
+/* The limit that one folder sets. */
+static uint32_t folder_limit(const char *folder, bool second)
+{
+	char path[PATH_MAX + 32], text[64], more[64];
+	long long quota, period;
+
+	snprintf(path, sizeof(path), "%s/%s", folder,
+		 second ? "cpu.max" : "cpu.cfs_quota_us");
+	if (!read_text(path, text, sizeof(text)))
+		return NO_LIMIT;
+	if (second) {
+		if (sscanf(text, "%lld %lld", &quota, &period) != 2)
+			return NO_LIMIT; /* "max" */
+		return limit_of(quota, period);
+	}
+	snprintf(path, sizeof(path), "%s/cpu.cfs_period_us", folder);
+	if (!read_text(path, more, sizeof(more)))
+		return NO_LIMIT;
+	return limit_of(atoll(text), atoll(more));
+}
+
+/* The least limit of the folder @mount@name and of all above it. */
+static uint32_t path_limit(const char *mount, const char *name, bool second)
+{
+	uint32_t least = NO_LIMIT;
+	size_t root = strlen(mount);
+	char folder[PATH_MAX];
+	char *slash;
+
+	if (snprintf(folder, sizeof(folder), "%s%s", mount, name) >=
+	    (int)sizeof(folder))
+		return NO_LIMIT;
+	do {
+		uint32_t limit = folder_limit(folder, second);
+
+		if (limit < least)
+			least = limit;
+		slash = strrchr(folder + root, '/');
+		if (slash)
+			*slash = '\0';
+	} while (slash);
+	return least;
+}
+
+/* One line of /proc/self/cgroup, "id:controllers:/path". */
+static uint32_t line_limit(char *line)
+{
+	char *controllers = strchr(line, ':'), *name, *save, *each;
+
+	if (!controllers || !(name = strchr(++controllers, ':')))
+		return NO_LIMIT;
+	*name++ = '\0';
+	if (!*controllers)
+		return path_limit("/sys/fs/cgroup", name, true);
+	for (each = strtok_r(controllers, ",", &save); each;
+	     each = strtok_r(NULL, ",", &save))
+		if (strcmp(each, "cpu") == 0)
+			return path_limit("/sys/fs/cgroup/cpu", name, false);
+	return NO_LIMIT;
+}
+
+static uint32_t read_limit(void)
+{
+	uint32_t least = NO_LIMIT;
+	char text[4096], *line, *save;
+
+	if (!read_text("/proc/self/cgroup", text, sizeof(text)))
+		return NO_LIMIT;
+	for (line = strtok_r(text, "\n", &save); line;
+	     line = strtok_r(NULL, "\n", &save)) {
+		uint32_t limit = line_limit(line);
+
+		if (limit < least)
+			least = limit;
+	}
+	return least;
+}
+
+static uint32_t cgroup_limit(void)
+{
+	int64_t now = clock_now(), expires = load_relaxed(&limit_expires);
+
+	/* Who changes the time reads; the others take what is known. */
+	if (now >= expires &&
+	    cas_relaxed(&limit_expires, &expires, now + NS_PER_S))
+		store_relaxed(&limit_known, read_limit());
+	return load_relaxed(&limit_known);
+}
+
+void cpus_forget(void)
+{
+	store_relaxed(&limit_expires, 0);
+}
+
+unsigned int cpus_usable(void)
+{
+	int saved = errno;
+	unsigned int nr = affinity_of(0), first = affinity_of(getpid());
+	uint32_t limit = cgroup_limit();
+
+	if (first > nr)
+		nr = first;
+	if (limit < nr)
+		nr = limit;
+	errno = saved;
+	return nr ? nr : 1;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* How many CPUs there are for this process. */
+#ifndef DROVER_CPUS_H
+#define DROVER_CPUS_H
+
+/*
+ * CPUs that the calling thread may run on, or the process's first thread if
+ * those are more (a pinned thread is not alone), but no more than the limit of
+ * the process's cgroup, rounded up; at least 1. The limit is read anew once a
+ * second at most. Not to be called where a few microseconds matter.
+ */
+unsigned int cpus_usable(void);
+
+/* Forget the limit: the next call reads it anew. */
+void cpus_forget(void);
+
+#endif /* DROVER_CPUS_H */

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * drover_barrier_t: threads wait for each other. A waiting thread spins while
+ * that pays, and then sleeps, by itself: there is nothing to switch on.
+ *
+ *	static drover_barrier_t barrier;
+ *
+ *	drover_barrier_init(&barrier, nr_threads, NULL);
+ *
+ *	each thread, again and again:
+ *		work_on_my_part();
+ *		drover_barrier_wait(&barrier);
+ *
+ * or, with something to do that needs nobody else:
+ *		drover_phase_t phase;
+ *
+ *		work_on_my_part();
+ *		drover_barrier_arrive(&barrier, 1, &phase);
+ *		prepare_for_the_next();
+ *		drover_barrier_wait_for(&barrier, phase);
+ *
+ * What holds (Documentation/barrier-design.rst says how):
+ *  - A phase is complete when as many threads have arrived as the barrier
+ *    counts. What a thread did before it arrived is seen by every thread that
+ *    has waited for that phase.
+ *  - The barrier can be used again at once.
+ *  - It may be destroyed, and its memory freed, as soon as one thread has
+ *    returned from the last phase, also by that thread.
+ *  - A thread that arrives while the phase already has all its threads is not
+ *    lost: it belongs to the next phase.
+ *
+ * All functions return 0, DROVER_BARRIER_SERIAL or an errno value and leave
+ * errno alone. None is a cancellation point; signal handlers run while a thread
+ * waits, and it waits on afterwards. A barrier is not carried over to the child
+ * of a fork, unless it is shared.
+ */
+#ifndef DROVER_BARRIER_H
+#define DROVER_BARRIER_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#pragma GCC visibility push(default)
+
+/* What one thread of each phase gets: the one that completed it. */
+#define DROVER_BARRIER_SERIAL (-1)
+
+/* The most that a barrier can count. */
+#define DROVER_BARRIER_MAX 0x10000000u
+
+/**
+ * drover_barrier_t - a barrier; the content is private to the library
+ *
+ * Has to be made by drover_barrier_init(). It keeps what arriving threads write
+ * and what waiting threads read on cache lines apart, hence its size.
+ */
+typedef union {
+	char size[384];
+	uint64_t align;
+} drover_barrier_t;
+
+/* A phase in which the caller has arrived. */
+typedef uint64_t drover_phase_t;
+
+/* drover_barrierattr_t.flags */
+#define DROVER_BARRIER_SHARED 0x1u /* lies in memory several processes share */
+
+/* drover_barrierattr_t.spin_us: go to sleep after a few hundred nanoseconds */
+#define DROVER_BARRIER_NO_SPIN UINT32_MAX
+
+/**
+ * drover_barrierattr_t - barrier attributes
+ * @flags: DROVER_BARRIER_*
+ * @spin_us: the longest that one wait may spin, in microseconds;
+ *	     0: as the library thinks fit; DROVER_BARRIER_NO_SPIN
+ * @cpus: how many CPUs the threads have to themselves; 0: as the affinity of
+ *	  the calling thread and its cgroup's limit say
+ * @reserved: zero
+ * @completion: called once in each phase by the thread that completes it, when
+ *		all have arrived and none has gone on; or NULL. It must not use
+ *		the barrier.
+ * @arg: for @completion
+ *
+ * All zero bytes are the defaults.
+ */
+typedef struct {
+	uint32_t flags;
+	uint32_t spin_us;
+	uint32_t cpus;
+	uint32_t reserved;
+	void (*completion)(void *arg);
+	void *arg;
+} drover_barrierattr_t;
+
+/**
+ * drover_barrier_init() - make @barrier a valid barrier
+ * @barrier: memory of the caller's
+ * @count: how many threads complete a phase, 1 to DROVER_BARRIER_MAX
+ * @attr: attributes, or NULL for the defaults
+ *
+ * Never blocks. Return: 0; EINVAL for another @count or an unknown flag.
+ */
+int drover_barrier_init(drover_barrier_t *barrier, unsigned int count,
+			const drover_barrierattr_t *attr);
+
+/**
+ * drover_barrier_destroy() - end the life of @barrier
+ * @barrier: a barrier at which no thread will arrive any more
+ *
+ * May be called as soon as one thread has returned from the last phase: it
+ * waits for the others to get away from @barrier, which takes no longer than
+ * waking them. A phase got from drover_barrier_arrive() has to be waited for,
+ * or given back, before the call can return.
+ *
+ * A shared barrier takes threads of other processes that do not come for two
+ * seconds for dead.
+ *
+ * Return: 0; EBUSY when threads have arrived and wait for others, EINVAL when
+ * @barrier was not made or is destroyed already (nothing is changed then).
+ */
+int drover_barrier_destroy(drover_barrier_t *barrier);
+
+/**
+ * drover_barrier_wait() - arrive, and wait until all have
+ * @barrier: the barrier
+ *
+ * Blocks. With a count of one it returns at once, without any atomic
+ * read-modify-write.
+ *
+ * Return: DROVER_BARRIER_SERIAL to the thread that arrived last, 0 to all
+ * others; EINVAL when @barrier was not made, is destroyed, or counts no more
+ * threads (all have left by drover_barrier_arrive_and_drop()).
+ */
+int drover_barrier_wait(drover_barrier_t *barrier);
+
+/**
+ * drover_barrier_arrive() - arrive without waiting
+ * @barrier: the barrier
+ * @nr: for how many threads, usually 1
+ * @phase: what to wait for goes there; NULL: nobody will wait
+ *
+ * Never blocks, unless it arrives before the phase before is over for all,
+ * which takes more threads than @barrier counts. Each phase that is stored is
+ * to be given to drover_barrier_wait_for() or drover_barrier_forget() once, by
+ * any thread.
+ *
+ * Return: 0; DROVER_BARRIER_SERIAL when this completed the phase; EINVAL as
+ * drover_barrier_wait(), or for an @nr of 0; EOVERFLOW when the phase has fewer
+ * than @nr still to come (nothing is changed then, and nothing stored).
+ */
+int drover_barrier_arrive(drover_barrier_t *barrier, unsigned int nr,
+			  drover_phase_t *phase);
+
+/**
+ * drover_barrier_wait_for() - wait until a phase is complete
+ * @barrier: the barrier
+ * @phase: from drover_barrier_arrive()
+ *
+ * Blocks. Return: 0.
+ */
+int drover_barrier_wait_for(drover_barrier_t *barrier, drover_phase_t phase);
+
+/**
+ * drover_barrier_forget() - nobody is going to wait for a phase after all
+ * @barrier: the barrier
+ * @phase: from drover_barrier_arrive()
+ *
+ * Never blocks. Return: 0.
+ */
+int drover_barrier_forget(drover_barrier_t *barrier, drover_phase_t phase);
+
+/**
+ * drover_barrier_arrive_and_drop() - arrive, and be counted no more
+ * @barrier: the barrier
+ *
+ * Never blocks, but as drover_barrier_arrive(). The phases after this one are
+ * complete with one thread less.
+ *
+ * Return: as drover_barrier_arrive().
+ */
+int drover_barrier_arrive_and_drop(drover_barrier_t *barrier);
+
+/**
+ * drover_barrier_set_count() - count another number of threads from now on
+ * @barrier: a barrier at which nobody arrives meanwhile
+ * @count: 1 to DROVER_BARRIER_MAX
+ *
+ * Never blocks. May be called as soon as one thread has returned from a phase,
+ * provided that no thread arrives before the call has returned.
+ *
+ * Return: 0; EINVAL for another @count, or when @barrier was not made; EBUSY
+ * when threads have arrived and wait for others (nothing is changed then).
+ */
+int drover_barrier_set_count(drover_barrier_t *barrier, unsigned int count);
+
+#pragma GCC visibility pop
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* DROVER_BARRIER_H */

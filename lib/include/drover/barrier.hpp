@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+//
+// Drover's barrier for C++17, with the members of C++20's std::barrier.
+//
+//	drover::barrier meet(nr_threads, [] { swap_buffers(); });
+//
+//	each thread:
+//		for (;;) {
+//			work_on_my_part();
+//			meet.arrive_and_wait();
+//		}
+//
+// or auto token = meet.arrive(), something else, meet.wait(std::move(token)).
+//
+// It waits as <drover/barrier.h> says. What differs from std::barrier: it may
+// be destroyed as soon as one thread has returned from the last phase; tokens
+// have to be waited for or destroyed before that; errors that mean a broken
+// contract, such as a count of 0 or more arrivals than are to come, are
+// std::system_error.
+#ifndef DROVER_BARRIER_HPP
+#define DROVER_BARRIER_HPP
+
+#include <cstddef>
+#include <system_error>
+#include <utility>
+
+#include <drover/barrier.h>
+
+namespace drover
+{
+
+namespace detail
+{
+
+struct nothing {
+	void operator()() noexcept {}
+};
+
+inline void check_barrier(int err, const char *what)
+{
+	if (err && err != DROVER_BARRIER_SERIAL)
+		throw std::system_error(err, std::generic_category(), what);
+}
+
+} // namespace detail
+
+// Completion is called by the last thread of each phase before any goes on.
+template <class Completion = detail::nothing> class barrier
+{
+public:
+	class arrival_token
+	{
+	public:
+		arrival_token(arrival_token &&other) noexcept
+			: of_(std::exchange(other.of_, nullptr)),
+			  phase_(other.phase_)
+		{
+		}
+		arrival_token &operator=(arrival_token &&other) noexcept
+		{
+			std::swap(of_, other.of_);
+			std::swap(phase_, other.phase_);
+			return *this;
+		}
+		~arrival_token()
+		{
+			if (of_)
+				drover_barrier_forget(of_, phase_);
+		}
+
+	private:
+		friend class barrier;
+		arrival_token() = default;
+
+		drover_barrier_t *of_ = nullptr;
+		drover_phase_t phase_ = 0;
+	};
+
+	static constexpr std::ptrdiff_t max() noexcept
+	{
+		return DROVER_BARRIER_MAX;
+	}
+
+	explicit barrier(std::ptrdiff_t count,
+			 Completion completion = Completion())
+		: completion_(std::move(completion))
+	{
+		drover_barrierattr_t attr = {};
+
+		attr.completion = complete;
+		attr.arg = this;
+		detail::check_barrier(
+			drover_barrier_init(&b_, to_count(count), &attr),
+			"barrier");
+	}
+	~barrier() { drover_barrier_destroy(&b_); }
+	barrier(const barrier &) = delete;
+	barrier &operator=(const barrier &) = delete;
+
+	[[nodiscard]] arrival_token arrive(std::ptrdiff_t nr = 1)
+	{
+		arrival_token token;
+
+		detail::check_barrier(drover_barrier_arrive(&b_, to_count(nr),
+							    &token.phase_),
+				      "arrive");
+		token.of_ = &b_;
+		return token;
+	}
+
+	void wait(arrival_token &&token) const
+	{
+		if (token.of_)
+			drover_barrier_wait_for(
+				std::exchange(token.of_, nullptr),
+				token.phase_);
+	}
+
+	void arrive_and_wait()
+	{
+		detail::check_barrier(drover_barrier_wait(&b_),
+				      "arrive_and_wait");
+	}
+
+	void arrive_and_drop()
+	{
+		detail::check_barrier(drover_barrier_arrive_and_drop(&b_),
+				      "arrive_and_drop");
+	}
+
+	drover_barrier_t *native_handle() { return &b_; }
+
+private:
+	static unsigned int to_count(std::ptrdiff_t nr)
+	{
+		return nr < 0 || nr > max() ? 0 : static_cast<unsigned int>(nr);
+	}
+
+	static void complete(void *arg)
+	{
+		static_cast<barrier *>(arg)->completion_();
+	}
+
+	drover_barrier_t b_;
+	Completion completion_;
+};
+
+} // namespace drover
+
+#endif // DROVER_BARRIER_HPP

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A process of a shared barrier is stopped (SIGSTOP) for as long as it takes
+ * the others to fall asleep, which they do by themselves. Signal handlers run
+ * meanwhile. When it goes on, all go on, however often that happens.
+ */
+#include <drover/barrier.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "args.h"
+#include "blocked.h"
+#include "sanitizer.h"
+#include "tap.h"
+#include "watchdog.h"
+
+#define NR_MEMBERS 3
+
+struct shared {
+	drover_barrier_t barrier;
+	atomic_long turns[NR_MEMBERS];
+	atomic_int nr_handled;
+	atomic_int nr_early;
+	atomic_bool stop;
+};
+
+static struct shared *shared;
+
+static void handle(int signal)
+{
+	(void)signal;
+	atomic_fetch_add(&shared->nr_handled, 1);
+}
+
+static void member(int nr)
+{
+	struct sigaction action = { .sa_handler = handle };
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	sigaction(SIGUSR1, &action, NULL);
+	for (long i = 1; !atomic_load(&shared->stop); i++) {
+		atomic_store(&shared->turns[nr], i);
+		drover_barrier_wait(&shared->barrier);
+		for (int j = 0; j < NR_MEMBERS; j++)
+			if (atomic_load(&shared->turns[j]) < i)
+				atomic_fetch_add(&shared->nr_early, 1);
+		/* All see the same answer to whether to stop. */
+		drover_barrier_wait(&shared->barrier);
+	}
+	_exit(0);
+}
+
+static void wait_for_state(pid_t pid, char state)
+{
+	int64_t deadline = blocked_deadline();
+	char text[512], *end;
+
+	for (;;) {
+		if (blocked_read(pid, pid, "stat", text, sizeof(text)) > 0 &&
+		    (end = strrchr(text, ')')) && end[2] == state)
+			return;
+		if (blocked_now_ns() > deadline)
+			tap_bail("process %d is not in state %c", pid, state);
+		sched_yield();
+	}
+}
+
+/* Stop one; all others must fall asleep. Wake them for nothing. */
+static void stop_one(const pid_t *pids, int nr)
+{
+	kill(pids[nr], SIGSTOP);
+	wait_for_state(pids[nr], 'T');
+	for (int i = 0; i < NR_MEMBERS; i++) {
+		int handled = atomic_load(&shared->nr_handled);
+
+		if (i == nr)
+			continue;
+		if (wait_blocked(pids[i], pids[i], NULL))
+			tap_bail("member %d does not sleep", i);
+		kill(pids[i], SIGUSR1);
+		if (HANDLERS_ARE_PROMPT &&
+		    wait_at_least(&shared->nr_handled, handled + 1))
+			tap_bail("no handler ran");
+	}
+	for (int i = 0; i < NR_MEMBERS; i++)
+		if (i != nr && wait_blocked(pids[i], pids[i], NULL))
+			tap_bail("member %d does not sleep again", i);
+	kill(pids[nr], SIGCONT);
+}
+
+static void wait_for_turns(long more)
+{
+	int64_t deadline = blocked_deadline();
+	long turn = atomic_load(&shared->turns[0]);
+
+	while (atomic_load(&shared->turns[0]) < turn + more) {
+		if (blocked_now_ns() > deadline)
+			tap_bail("nobody goes on");
+		sched_yield();
+	}
+}
+
+int main(int argc, char **argv)
+{
+	struct args args = args_parse(argc, argv, "rounds");
+	int nr_rounds = args_get(&args, "rounds", 6);
+	drover_barrierattr_t attr = { .flags = DROVER_BARRIER_SHARED };
+	pid_t pids[NR_MEMBERS];
+	int ended = 0;
+
+	tap_plan(3);
+	watchdog("a stopped member");
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (shared == MAP_FAILED ||
+	    drover_barrier_init(&shared->barrier, NR_MEMBERS, &attr))
+		tap_bail("no barrier");
+	for (int i = 0; i < NR_MEMBERS; i++) {
+		pids[i] = fork();
+		if (!pids[i])
+			member(i);
+	}
+	for (int i = 0; i < nr_rounds; i++) {
+		wait_for_turns(2);
+		stop_one(pids, i % NR_MEMBERS);
+	}
+	tap_ok(true, "all sleep while one is stopped, and go on: %d times",
+	       nr_rounds);
+	atomic_store(&shared->stop, true);
+	for (int i = 0; i < NR_MEMBERS; i++) {
+		int status = -1;
+
+		waitpid(pids[i], &status, 0);
+		ended += status == 0;
+	}
+	tap_is(ended, NR_MEMBERS, "all end");
+	tap_is(shared->nr_early, 0, "nobody got through early");
+	return tap_exit();
+}
