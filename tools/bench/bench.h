@@ -47,6 +47,8 @@ struct bench_option {
 	uint64_t min, max;
 	const char *metavar;
 	const char *help;
+	bool operand; /* may be given without its letter, in the table's order */
+	uint64_t preset; /* a count that is not given */
 };
 
 /* Options that every suite has. */
@@ -251,7 +253,7 @@ unsigned int bench_cpus(void);
 
 /* ---- suites ---- */
 
-/* A mutex and a condition variable to measure: impl_*.h defines one each. */
+/* What is measured: impl_*.h and barrier_impl.h define one each. */
 struct bench_impl {
 	const char *name;
 	const char *help;

@@ -7,6 +7,7 @@
  * FAULT=dropped	the ninth signal wakes nobody
  * FAULT=early		a wait with a deadline is over at once
  * FAULT=spurious	every seventh wait returns at once, the mutex held
+ * FAULT=early		barriers let everybody through at once
  * FAULT=count		nothing fails; at exit the broadcasts are told on stderr
  */
 #include <dlfcn.h>
@@ -86,4 +87,12 @@ int pthread_cond_broadcast(pthread_cond_t *cond)
 	if (!strcmp(fault, "lost") && n == 3)
 		return real_signal(cond);
 	return real_broadcast(cond);
+}
+
+int pthread_barrier_wait(pthread_barrier_t *barrier)
+{
+	int (*real)(pthread_barrier_t *) = (int (*)(pthread_barrier_t *))dlsym(
+		RTLD_NEXT, "pthread_barrier_wait");
+
+	return strcmp(fault, "early") ? real(barrier) : 0;
 }

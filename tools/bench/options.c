@@ -69,8 +69,12 @@ struct slot {
 static size_t add_slots(struct slot *slots, size_t used,
 			const struct bench_option *table, void *base)
 {
-	for (; table->letter && used < MAX_OPTIONS; table++)
+	for (; table->letter && used < MAX_OPTIONS; table++) {
 		slots[used++] = (struct slot){ table, base, false };
+		if (table->preset)
+			*(uint64_t *)((char *)base + table->offset) =
+				table->preset;
+	}
 	return used;
 }
 
@@ -142,6 +146,15 @@ static void describe(const struct slot *slots, size_t n, char *letters,
 	names[n] = (struct option){ 0 };
 }
 
+static bool store_operand(struct slot *slots, size_t n, const char *text)
+{
+	for (size_t i = 0; i < n; i++)
+		if (slots[i].option->operand && !slots[i].given)
+			return store(&slots[i], text);
+	bench_error("'%s' is no option", text);
+	return false;
+}
+
 static bool is_complete(const struct slot *slots, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -187,10 +200,9 @@ bool bench_parse(int argc, char **argv,
 		if (common->help)
 			return true;
 	}
-	if (optind < argc) {
-		bench_error("'%s' is no option", argv[optind]);
-		return false;
-	}
+	for (; optind < argc; optind++)
+		if (!store_operand(slots, n, argv[optind]))
+			return false;
 	return is_complete(slots, n) && stack_is_enough(common->stack);
 }
 
