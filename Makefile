@@ -28,7 +28,9 @@ KERNEL_VARIANTS ?= $(if $(CONFIG_KERNEL_NONE),none) \
 		   $(if $(CONFIG_KERNEL_DROVER),drover)
 LIB_PARTS ?= $(if $(CONFIG_LIB_DROP_IN),drop-in) \
 	     $(if $(CONFIG_LIB_STATIC),static) \
-	     $(if $(CONFIG_LIB_BARRIER),barrier)
+	     $(if $(CONFIG_LIB_BARRIER),barrier) \
+	     $(if $(CONFIG_LIB_STREAM),stream) \
+	     $(if $(CONFIG_LIB_STREAM_DEBUG),stream-debug)
 
 # A sanitizer build lives beside the ordinary one.
 ifdef SAN

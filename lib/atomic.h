@@ -38,6 +38,9 @@
 #define cas_acquire(p, old, new)                 \
 	atomic_compare_exchange_strong_explicit( \
 		p, old, new, memory_order_acquire, memory_order_relaxed)
+#define cas_seq_cst(p, old, new)                 \
+	atomic_compare_exchange_strong_explicit( \
+		p, old, new, memory_order_seq_cst, memory_order_relaxed)
 #define cas_acq_rel(p, old, new)                 \
 	atomic_compare_exchange_strong_explicit( \
 		p, old, new, memory_order_acq_rel, memory_order_acquire)

@@ -1,0 +1,593 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * drover_stream_t: a queue of copies and kernels that a device works off while
+ * the host goes on, and that never waits where the order is given anyway.
+ *
+ *	drover_stream_t stream;
+ *	void *input, *output;
+ *
+ *	drover_stream_create(&stream, NULL);
+ *	drover_stream_alloc(&stream, bytes, &input);
+ *	drover_stream_alloc(&stream, bytes, &output);
+ *	for (each token) {
+ *		drover_stream_copy_staged(&stream, input, ids, bytes, NULL);
+ *		drover_stream_synchronize(&stream);	nothing waits here
+ *		drover_stream_run(&stream, &kernel, args, sizeof(args),
+ *				  (drover_access_t[]){
+ *					{ input, bytes, DROVER_READ },
+ *					{ output, bytes, DROVER_WRITE } }, 2,
+ *				  NULL);
+ *		drover_stream_copy(&stream, logits, output, bytes);
+ *	}
+ *	drover_stream_free(&stream, output);
+ *	drover_stream_free(&stream, input);
+ *	drover_stream_destroy(&stream);
+ *
+ * What holds (Documentation/stream.rst says how):
+ *  - Operations of all streams that touch the same memory, one of them writing,
+ *    take effect in the order in which they were submitted. The library orders
+ *    them, by what each backend declares that it keeps, unless the stream was
+ *    made with DROVER_ORDER_CALLER.
+ *  - drover_stream_synchronize() waits only for operations that the host could
+ *    tell from undone ones: those that touch host memory.
+ *  - A staged copy has read its source when the call returns. A borrowed one
+ *    reads it at any time until its ticket is done. Nothing else is borrowed.
+ *  - The first operation that fails ends its stream: it and all behind it are
+ *    done, with its error, and nothing hangs.
+ *
+ * Device memory is what drover_stream_alloc() gave and what
+ * drover_stream_adopt() was told of. All other memory is host memory. Device
+ * memory is touched by operations of streams and by nobody else; whoever has
+ * to do otherwise calls drover_stream_drain() first.
+ *
+ * All threads may use a stream; their calls take effect one after the other.
+ * All functions return 0 or an errno value and leave errno alone; after an
+ * error drover_stream_why() has a sentence about it. None is a cancellation
+ * point. Every function that takes a stream answers EBADF for one that was
+ * destroyed, or was made by a process of which this one is a fork.
+ *
+ * Compiled with DROVER_STREAM_DEBUG defined, calls note their place in the
+ * source, which a debug build of the library names in its reports.
+ */
+#ifndef DROVER_STREAM_H
+#define DROVER_STREAM_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#pragma GCC visibility push(default)
+
+/**
+ * drover_stream_t - a stream; the content is private to the library
+ *
+ * A name, not the thing: it may be copied. All zero bytes name no stream.
+ */
+typedef union {
+	uint32_t name[2];
+	uint64_t align;
+} drover_stream_t;
+
+/**
+ * drover_ticket_t - one submitted operation; the content is private
+ *
+ * May be copied and thrown away at any time. All zero bytes are done.
+ */
+typedef struct {
+	drover_stream_t stream;
+	uint64_t number;
+} drover_ticket_t;
+
+/**
+ * drover_event_t - a point in a stream; the content is private
+ *
+ * May be copied and thrown away at any time. All zero bytes are an event that
+ * was never recorded: waiting for it does nothing.
+ */
+typedef struct {
+	drover_ticket_t at;
+} drover_event_t;
+
+/* drover_graph_t - captured operations */
+typedef struct drover_graph drover_graph_t;
+
+/* drover_streamattr_t.backend: who carries the operations out */
+enum drover_backend {
+	DROVER_BACKEND_CPU, /* one thread, in order; device memory is memory */
+	DROVER_BACKEND_EAGER, /* for tests: a copy starts when it is submitted */
+	DROVER_BACKEND_CUDA,  /* a CUDA driver, found when it is asked for */
+};
+
+/* drover_streamattr_t.order: who sees to the order of conflicting operations */
+enum drover_order {
+	DROVER_ORDER_ENGINE, /* the library */
+	/*
+	 * The caller, by synchronizations, events and what the backend keeps
+	 * by itself. Every drover_stream_synchronize() waits.
+	 */
+	DROVER_ORDER_CALLER,
+};
+
+/**
+ * drover_streamattr_t - stream attributes
+ * @backend: enum drover_backend
+ * @order: enum drover_order
+ * @depth: operations under way at most, then a submit waits; 0: 256
+ * @device: number of the CUDA device
+ * @staging: bytes of memory for staged copies under way; 0: 1 MiB. A copy
+ *	larger than half of it gets memory of its own.
+ * @reserved: zero
+ *
+ * All zero bytes are the defaults: the CPU backend, ordered by the library.
+ */
+typedef struct {
+	uint32_t backend;
+	uint32_t order;
+	uint32_t depth;
+	uint32_t device;
+	size_t staging;
+	uint32_t reserved[4];
+} drover_streamattr_t;
+
+/* drover_access_t.kind, one or both */
+#define DROVER_READ  0x1u
+#define DROVER_WRITE 0x2u
+
+/**
+ * drover_access_t - memory that an operation touches
+ * @start: the first byte
+ * @bytes: how many
+ * @kind: DROVER_READ, DROVER_WRITE or both
+ *
+ * Where a function takes accesses, NULL says that anything may be touched; a
+ * pointer and a count of 0 that nothing is.
+ */
+typedef struct {
+	const void *start;
+	size_t bytes;
+	uint32_t kind;
+} drover_access_t;
+
+/**
+ * drover_kernel_t - something to run on a device
+ * @run: CPU and eager backend: called with the copied arguments; returns 0 or
+ *	an errno value, which fails the operation
+ * @function: CUDA backend: a CUfunction, see drover_stream_load()
+ * @grid, @block: CUDA backend: blocks, and threads of each; 0 counts as 1
+ * @shared: CUDA backend: bytes of dynamic shared memory
+ */
+typedef struct {
+	int (*run)(const void *args);
+	void *function;
+	uint32_t grid[3];
+	uint32_t block[3];
+	uint32_t shared;
+} drover_kernel_t;
+
+/**
+ * drover_stream_counts_t - what a stream has done since it was made
+ * @operations: submitted; a replayed graph is one
+ * @bytes: submitted to be copied, inside graphs too
+ * @asked: synchronizations asked for: drover_stream_synchronize(), _for(),
+ *	drover_stream_wait_event(), and drover_stream_drain() if it waits
+ * @elided: of those, the order was given already
+ * @deferred: of those, the device waits and the host does not
+ * @waited: of those, the host had to wait. elided + deferred + waited = asked
+ * @added_device: waits of the device that the library has put in
+ * @added_host: waits of the host that it has put in
+ * @read_backs: blocking copies, each of which waits
+ * @throttled: submits that waited for room
+ * @system_calls: futex calls made for the stream, by all threads
+ * @driver_calls: calls of the CUDA driver
+ */
+typedef struct {
+	uint64_t operations;
+	uint64_t bytes;
+	uint64_t asked;
+	uint64_t elided;
+	uint64_t deferred;
+	uint64_t waited;
+	uint64_t added_device;
+	uint64_t added_host;
+	uint64_t read_backs;
+	uint64_t throttled;
+	uint64_t system_calls;
+	uint64_t driver_calls;
+} drover_stream_counts_t;
+
+/**
+ * drover_stream_create() - make a stream
+ * @stream: where its name goes
+ * @attr: attributes, or NULL for the defaults
+ *
+ * Starts a thread (CPU, eager), or loads the CUDA driver, libcuda.so.1 or what
+ * the environment variable DROVER_CUDA_LIBRARY names. A stream with
+ * DROVER_ORDER_CALLER blocks until what other streams have under way is done.
+ *
+ * Return: 0; EINVAL for unknown attributes; EAGAIN when there are 32 streams,
+ * or no thread is to be had; ENOMEM; ENODEV when there is no CUDA driver or no
+ * such device; ENOSYS when the driver lacks a function; EIO when it fails.
+ */
+int drover_stream_create(drover_stream_t *stream,
+			 const drover_streamattr_t *attr);
+
+/**
+ * drover_stream_destroy() - wait for all operations and end the stream
+ * @stream: the stream
+ *
+ * Blocks. The name is worth nothing afterwards, to anybody who has a copy of
+ * it: calls with it, its tickets included, answer EBADF. Device memory stays
+ * until drover_stream_free() is called with any stream of the same backend.
+ *
+ * Return: 0; the error of the first operation that failed, with the stream
+ * ended all the same; EBUSY while it captures; EDEADLK when called by one of
+ * its own kernels or host calls.
+ */
+int drover_stream_destroy(drover_stream_t *stream);
+
+/**
+ * drover_stream_why() - what the last error of the calling thread was about
+ *
+ * Return: a sentence, valid until the thread's next call, never NULL. Names
+ * the library, the function or the device that is missing.
+ */
+const char *drover_stream_why(void);
+
+/**
+ * drover_stream_alloc() - get device memory
+ * @stream: a stream of the backend whose memory it is to be
+ * @bytes: how much, more than 0
+ * @memory: where its address goes; its content is not defined
+ *
+ * May block, in the driver. All streams of the backend may use the memory.
+ *
+ * Return: 0; EINVAL; ENOMEM; EIO.
+ */
+int drover_stream_alloc(drover_stream_t *stream, size_t bytes, void **memory);
+
+/**
+ * drover_stream_free() - give device memory back
+ * @stream: a stream of the same backend
+ * @memory: from drover_stream_alloc(), or NULL
+ *
+ * Blocks until no operation of any stream touches it.
+ *
+ * Return: 0; EINVAL when it is no such memory; EDEADLK from a kernel or host
+ * call that would wait for itself.
+ */
+int drover_stream_free(drover_stream_t *stream, void *memory);
+
+/**
+ * drover_stream_adopt() - memory of the caller's is device memory from now on
+ * @stream: a stream of the backend that can reach it
+ * @memory: where it begins
+ * @bytes: how much, more than 0
+ *
+ * Never blocks. Return: 0; EINVAL; EEXIST when a part of it is device memory
+ * already; ENOMEM.
+ */
+int drover_stream_adopt(drover_stream_t *stream, void *memory, size_t bytes);
+
+/**
+ * drover_stream_disown() - the end of drover_stream_adopt()
+ * @stream: a stream of the same backend
+ * @memory: what was adopted
+ *
+ * Blocks until no operation of any stream touches it. Return: 0; EINVAL;
+ * EDEADLK as drover_stream_free().
+ */
+int drover_stream_disown(drover_stream_t *stream, void *memory);
+
+/**
+ * drover_stream_copy() - copy and wait
+ * @stream: the stream
+ * @to: device or host memory
+ * @from: device or host memory
+ * @bytes: how much; must not overlap
+ *
+ * Blocks until the copy, and so everything it depends on, is done.
+ *
+ * Return: 0; EINVAL for NULL or an overlap; EXDEV for memory that the backend
+ * cannot reach; EBUSY while the stream captures; EDEADLK from its own kernels
+ * and host calls; ENOMEM; or the error that has ended the stream.
+ */
+int drover_stream_copy(drover_stream_t *stream, void *to, const void *from,
+		       size_t bytes);
+
+/**
+ * drover_stream_copy_staged() - copy; the source is free at once
+ * @stream: the stream
+ * @to: device or host memory. Host memory belongs to the copy until it is done.
+ * @from: host memory: read before the call returns, and the caller's again
+ *	then. Device memory: read in its turn, before anything that is submitted
+ *	later writes it.
+ * @bytes: how much; must not overlap
+ * @ticket: where the operation's ticket goes, or NULL
+ *
+ * Blocks only when there is no room for it, or while operations under way
+ * still write host memory @from.
+ *
+ * Return: as drover_stream_copy(), but not EBUSY.
+ */
+int drover_stream_copy_staged(drover_stream_t *stream, void *to,
+			      const void *from, size_t bytes,
+			      drover_ticket_t *ticket);
+
+/**
+ * drover_stream_copy_borrowed() - copy; the source stays as it is until then
+ * @stream: the stream
+ * @to: device or host memory
+ * @from: device or host memory
+ * @bytes: how much; must not overlap
+ * @ticket: where the operation's ticket goes, or NULL
+ *
+ * Host memory on either side belongs to the copy until @ticket is done, or a
+ * drover_stream_synchronize() behind it has returned: @from must exist and not
+ * change, @to must exist and not be looked at.
+ *
+ * Return: as drover_stream_copy_staged().
+ */
+int drover_stream_copy_borrowed(drover_stream_t *stream, void *to,
+				const void *from, size_t bytes,
+				drover_ticket_t *ticket);
+
+/**
+ * drover_stream_run() - run a kernel
+ * @stream: the stream
+ * @kernel: what to run; read during the call
+ * @args: its arguments, copied during the call, or NULL. For CUDA they are laid
+ *	out as the kernel's parameters are.
+ * @args_bytes: how many bytes they have
+ * @accesses: all memory that the kernel touches; NULL: anything
+ * @nr_accesses: how many there are
+ * @ticket: where the operation's ticket goes, or NULL
+ *
+ * Blocks only when there is no room. The order and the elision rest on
+ * @accesses: what is missing there is a race.
+ *
+ * Return: 0; EINVAL when the kernel is none for this backend; EXDEV; EDEADLK;
+ * ENOMEM; or the error that has ended the stream.
+ */
+int drover_stream_run(drover_stream_t *stream, const drover_kernel_t *kernel,
+		      const void *args, size_t args_bytes,
+		      const drover_access_t *accesses, size_t nr_accesses,
+		      drover_ticket_t *ticket);
+
+/**
+ * drover_stream_load() - find a kernel in a CUDA module
+ * @stream: a stream of the CUDA backend
+ * @image: PTX text or a cubin, as cuModuleLoadData() takes it
+ * @name: the kernel's name in it
+ * @kernel: its function is set, the rest is left alone
+ *
+ * May block, in the driver, which compiles PTX. The module stays loaded until
+ * the stream is destroyed.
+ *
+ * Return: 0; EINVAL for another backend; ENOENT when the module has no such
+ * kernel; ENOMEM; EIO.
+ */
+int drover_stream_load(drover_stream_t *stream, const void *image,
+		       const char *name, drover_kernel_t *kernel);
+
+/**
+ * drover_stream_host_call() - call a function when its turn comes
+ * @stream: the stream
+ * @call: called by a thread of the library's or the driver's; returns 0 or an
+ *	errno value, which fails the operation. On CUDA it may not call the
+ *	driver, so no functions of streams.
+ * @arg: its argument
+ * @accesses: all memory it touches; NULL: anything
+ * @nr_accesses: how many there are
+ * @ticket: where the operation's ticket goes, or NULL
+ *
+ * Blocks only when there is no room. Return: as drover_stream_run().
+ */
+int drover_stream_host_call(drover_stream_t *stream, int (*call)(void *arg),
+			    void *arg, const drover_access_t *accesses,
+			    size_t nr_accesses, drover_ticket_t *ticket);
+
+/**
+ * drover_stream_record() - make @event the point behind all submitted so far
+ * @stream: the stream
+ * @event: the event
+ *
+ * Never blocks. Return: 0; EIO; ENOMEM (capturing).
+ */
+int drover_stream_record(drover_stream_t *stream, drover_event_t *event);
+
+/**
+ * drover_stream_wait_event() - what is submitted later waits for @event
+ * @stream: the stream that waits
+ * @event: recorded in any stream, of any backend
+ *
+ * The point counts at which the event is recorded now. Blocks only between
+ * backends of which neither can wait for the other, and for the eager one.
+ *
+ * Return: 0, also for an event whose stream was destroyed, for then all of it
+ * is done; the error of the operations in front of the event, which this stream
+ * then ends with as well; EDEADLK; EIO.
+ */
+int drover_stream_wait_event(drover_stream_t *stream, drover_event_t *event);
+
+/**
+ * drover_stream_synchronize() - the host may touch its memory again
+ * @stream: the stream
+ *
+ * Blocks until all operations are done that touch host memory or may touch
+ * anything. Others stay under way: whatever is submitted later is ordered
+ * behind them as far as it has to be. An operation that fails later than that
+ * is reported by the next call. While a stream with DROVER_ORDER_CALLER exists,
+ * and for such a one, waits for all operations.
+ *
+ * Return: 0; the error that has ended the stream; EBUSY while it captures;
+ * EDEADLK from its own kernels and host calls.
+ */
+int drover_stream_synchronize(drover_stream_t *stream);
+
+/**
+ * drover_stream_synchronize_for() - the host may touch some of its memory again
+ * @stream: the stream on whose account it goes
+ * @accesses: what the host is going to do; NULL: anything
+ * @nr_accesses: how many there are
+ *
+ * Blocks until operations of all streams are done that conflict with that.
+ *
+ * Return: as drover_stream_synchronize(); of the streams waited for, the first
+ * error.
+ */
+int drover_stream_synchronize_for(drover_stream_t *stream,
+				  const drover_access_t *accesses,
+				  size_t nr_accesses);
+
+/**
+ * drover_stream_drain() - wait until all operations are done
+ * @stream: the stream
+ *
+ * Blocks, and is never elided. Return: as drover_stream_synchronize().
+ */
+int drover_stream_drain(drover_stream_t *stream);
+
+/**
+ * drover_ticket_done() - whether an operation is done
+ * @ticket: its ticket
+ *
+ * Never blocks, and for the CPU and the eager backend makes no system call.
+ *
+ * Return: 0: done; EINPROGRESS: not yet; EBADF: its stream was destroyed, which
+ * waited for it; the operation's error, which may be that of an earlier one.
+ */
+int drover_ticket_done(const drover_ticket_t *ticket);
+
+/**
+ * drover_ticket_wait() - wait until an operation is done
+ * @ticket: its ticket
+ * @clock: CLOCK_REALTIME or CLOCK_MONOTONIC
+ * @deadline: absolute time on @clock; NULL: without end
+ *
+ * Blocks, at most until @deadline.
+ *
+ * Return: as drover_ticket_done(), but ETIMEDOUT for not yet; EINVAL for
+ * another clock or a tv_nsec outside 0 to 999,999,999; EDEADLK from the
+ * stream's own kernels and host calls.
+ */
+int drover_ticket_wait(const drover_ticket_t *ticket, clockid_t clock,
+		       const struct timespec *deadline);
+
+/**
+ * drover_stream_capture() - keep operations instead of submitting them
+ * @stream: the stream
+ *
+ * Until drover_stream_capture_end() copies, kernels, host calls, records and
+ * waits for events go into a graph. Their tickets are done at once. The source
+ * of a staged copy is copied into the graph; every replay copies it as it was.
+ *
+ * An event named meanwhile has to exist as long as the graph does: each replay
+ * records it anew, or waits for the point at which it is recorded then.
+ *
+ * Never blocks. Return: 0; EBUSY when it captures already; ENOMEM.
+ */
+int drover_stream_capture(drover_stream_t *stream);
+
+/**
+ * drover_stream_capture_end() - stop capturing
+ * @stream: the stream
+ * @graph: where the graph goes; to be destroyed by the caller
+ *
+ * Never blocks. Return: 0; EINVAL when it does not capture; EIO when the driver
+ * cannot make a graph of it, and the operations are lost; ENOMEM.
+ */
+int drover_stream_capture_end(drover_stream_t *stream, drover_graph_t **graph);
+
+/**
+ * drover_graph_replay() - submit a captured graph as one operation
+ * @stream: a stream of the backend, and on CUDA the device, of the capture
+ * @graph: the graph
+ * @ticket: where the operation's ticket goes, or NULL
+ *
+ * The operations run in the order in which they were captured. Borrowed sources
+ * are borrowed anew until the ticket is done. Events recorded in the graph are
+ * at its end; events waited for in it are waited for at its beginning.
+ *
+ * Return: as drover_stream_run(); EINVAL for another backend.
+ */
+int drover_graph_replay(drover_stream_t *stream, drover_graph_t *graph,
+			drover_ticket_t *ticket);
+
+/**
+ * drover_graph_destroy() - let go of a graph
+ * @graph: the graph, or NULL; may be under way, and then stays until it is done
+ *
+ * Never blocks. Return: 0.
+ */
+int drover_graph_destroy(drover_graph_t *graph);
+
+/**
+ * drover_stream_counts() - what the stream has done so far
+ * @stream: the stream
+ * @counts: where it goes
+ *
+ * Never blocks. Return: 0.
+ */
+int drover_stream_counts(drover_stream_t *stream,
+			 drover_stream_counts_t *counts);
+
+/**
+ * drover_stream_note() - the host touches memory now, as it believes it may
+ * @accesses: what it touches
+ * @nr_accesses: how many there are
+ *
+ * For the debug build, which reports a race with operations that nobody has
+ * waited for. Any other build does nothing. Never blocks. Return: 0.
+ */
+int drover_stream_note(const drover_access_t *accesses, size_t nr_accesses);
+
+/**
+ * drover_stream_watch_races() - who is told of races
+ * @report: called with a text that names both accesses and where each was
+ *	submitted, and with @arg; NULL: the text goes to stderr. It must not
+ *	call functions of streams.
+ * @arg: the caller's
+ *
+ * A race is reported where its second access is submitted or noted; a borrowed
+ * source that has changed, where the copy is carried out, by a thread of the
+ * library's.
+ *
+ * Return: 0; ENOTSUP when the library is not a debug build.
+ */
+int drover_stream_watch_races(void (*report)(const char *text, void *arg),
+			      void *arg);
+
+/**
+ * drover_stream_place() - where the calling thread's next call stands
+ * @file: source file; must stay as it is
+ * @line: line in it
+ */
+void drover_stream_place(const char *file, unsigned int line);
+
+#pragma GCC visibility pop
+
+#ifdef __cplusplus
+}
+#endif
+
+#if defined(DROVER_STREAM_DEBUG) && !defined(DROVER_STREAM_INTERNAL)
+/* clang-format off */
+#define DROVER_AT(call) (drover_stream_place(__FILE__, __LINE__), call)
+#define drover_stream_copy(...) DROVER_AT(drover_stream_copy(__VA_ARGS__))
+#define drover_stream_copy_staged(...) \
+	DROVER_AT(drover_stream_copy_staged(__VA_ARGS__))
+#define drover_stream_copy_borrowed(...) \
+	DROVER_AT(drover_stream_copy_borrowed(__VA_ARGS__))
+#define drover_stream_run(...) DROVER_AT(drover_stream_run(__VA_ARGS__))
+#define drover_stream_host_call(...) \
+	DROVER_AT(drover_stream_host_call(__VA_ARGS__))
+#define drover_graph_replay(...) DROVER_AT(drover_graph_replay(__VA_ARGS__))
+#define drover_stream_note(...) DROVER_AT(drover_stream_note(__VA_ARGS__))
+/* clang-format on */
+#endif
+
+#endif /* DROVER_STREAM_H */

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * streams.h - what the tests of streams share
+ *
+ *	static void test(const char *name, uint32_t backend) { ... }
+ *
+ *	int main(void)
+ *	{
+ *		tap_plan(2 * NR_CPU_BACKENDS);
+ *		for_each_cpu_backend(test);
+ *		return tap_exit();
+ *	}
+ *
+ * A gate is a kernel that does not end before it is opened, so that what is
+ * behind it is surely under way:
+ *
+ *	struct gate gate = GATE_INIT;
+ *
+ *	gate_submit(&gate, &stream, memory, bytes);	// writes there, later
+ *	...
+ *	gate_open(&gate);
+ *
+ * gate_open_when_asleep() opens it once the calling thread sleeps, so a call
+ * that follows is seen to wait.
+ */
+#ifndef DROVER_SELFTESTS_STREAMS_H
+#define DROVER_SELFTESTS_STREAMS_H
+
+#include <drover/cond.h>
+#include <drover/stream.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "blocked.h"
+#include "tap.h"
+#include "watchdog.h"
+
+#define NR_CPU_BACKENDS 2
+
+static inline void for_each_cpu_backend(void (*test)(const char *name,
+						     uint32_t backend))
+{
+	test("cpu", DROVER_BACKEND_CPU);
+	test("eager", DROVER_BACKEND_EAGER);
+}
+
+/* must - a call whose failure leaves nothing to be tested */
+static inline void must(int err, const char *call)
+{
+	if (err)
+		tap_bail("%s: %s (%s)", call, strerror(err),
+			 drover_stream_why());
+}
+
+#define MUST(call) must(call, #call)
+
+static inline drover_stream_t stream_of(uint32_t backend, uint32_t order)
+{
+	drover_streamattr_t attr = { .backend = backend, .order = order };
+	drover_stream_t stream;
+
+	MUST(drover_stream_create(&stream, &attr));
+	return stream;
+}
+
+static inline void *device_memory(drover_stream_t *stream, size_t bytes)
+{
+	void *memory;
+
+	MUST(drover_stream_alloc(stream, bytes, &memory));
+	return memory;
+}
+
+static inline drover_stream_counts_t counts_of(drover_stream_t *stream)
+{
+	drover_stream_counts_t counts;
+
+	MUST(drover_stream_counts(stream, &counts));
+	return counts;
+}
+
+/* all_are - whether all bytes are the same */
+static inline bool all_are(const void *memory, int byte, size_t bytes)
+{
+	const unsigned char *at = memory;
+
+	for (size_t i = 0; i < bytes; i++)
+		if (at[i] != (unsigned char)byte)
+			return false;
+	return true;
+}
+
+/* ---- kernels ---- */
+
+struct fill {
+	void *to;
+	size_t bytes;
+	int byte;
+};
+
+static inline int fill_run(const void *args)
+{
+	const struct fill *fill = args;
+
+	memset(fill->to, fill->byte, fill->bytes);
+	return 0;
+}
+
+/* fill_submit - a kernel that sets all bytes */
+static inline int fill_submit(drover_stream_t *stream, void *to, int byte,
+			      size_t bytes, drover_ticket_t *ticket)
+{
+	const drover_kernel_t kernel = { .run = fill_run };
+	const struct fill fill = { to, bytes, byte };
+	const drover_access_t access = { to, bytes, DROVER_WRITE };
+
+	return drover_stream_run(stream, &kernel, &fill, sizeof(fill), &access,
+				 1, ticket);
+}
+
+struct add {
+	unsigned char *to;
+	const unsigned char *from;
+	size_t bytes;
+};
+
+static inline int add_run(const void *args)
+{
+	const struct add *add = args;
+
+	for (size_t i = 0; i < add->bytes; i++)
+		add->to[i] += add->from[i];
+	return 0;
+}
+
+/* add_submit - a kernel that adds bytes to others */
+static inline int add_submit(drover_stream_t *stream, void *to,
+			     const void *from, size_t bytes,
+			     drover_ticket_t *ticket)
+{
+	const drover_kernel_t kernel = { .run = add_run };
+	const struct add add = { to, from, bytes };
+	const drover_access_t accesses[] = {
+		{ to, bytes, DROVER_READ | DROVER_WRITE },
+		{ from, bytes, DROVER_READ },
+	};
+
+	return drover_stream_run(stream, &kernel, &add, sizeof(add), accesses,
+				 2, ticket);
+}
+
+static inline int fail_run(const void *args)
+{
+	return *(const int *)args;
+}
+
+/* fail_submit - a kernel that should write somewhere, and fails with @err */
+static inline int fail_submit(drover_stream_t *stream, int err, void *to,
+			      size_t bytes, drover_ticket_t *ticket)
+{
+	const drover_kernel_t kernel = { .run = fail_run };
+	const drover_access_t access = { to, bytes, DROVER_WRITE };
+
+	return drover_stream_run(stream, &kernel, &err, sizeof(err), &access, 1,
+				 ticket);
+}
+
+/* ---- gates ---- */
+
+struct gate {
+	drover_mutex_t lock;
+	drover_cond_t opened;
+	bool is_open;
+	void *to; /* what it fills when it is open, with @byte */
+	size_t bytes;
+	int byte;
+	pthread_t opener;
+	pid_t sleeper;
+};
+
+/* clang-format off */
+#define GATE_INIT { .lock = DROVER_MUTEX_INITIALIZER, .byte = 0x6a }
+/* clang-format on */
+
+static inline int gate_run(const void *args)
+{
+	struct gate *gate = *(struct gate *const *)args;
+
+	drover_mutex_lock(&gate->lock);
+	while (!gate->is_open)
+		drover_cond_wait(&gate->opened, &gate->lock);
+	drover_mutex_unlock(&gate->lock);
+	if (gate->to)
+		memset(gate->to, gate->byte, gate->bytes);
+	return 0;
+}
+
+static inline int gate_submit_access(struct gate *gate, drover_stream_t *stream,
+				     drover_access_t access,
+				     drover_ticket_t *ticket)
+{
+	const drover_kernel_t kernel = { .run = gate_run };
+	struct gate *arg = gate;
+
+	if (access.kind & DROVER_WRITE) {
+		gate->to = (void *)access.start;
+		gate->bytes = access.bytes;
+	}
+	return drover_stream_run(stream, &kernel, &arg, sizeof(arg), &access,
+				 access.bytes ? 1 : 0, ticket);
+}
+
+static inline void gate_submit(struct gate *gate, drover_stream_t *stream,
+			       void *memory, size_t bytes)
+{
+	drover_access_t access = { memory, bytes, DROVER_WRITE };
+
+	MUST(gate_submit_access(gate, stream, access, NULL));
+}
+
+/* gate_block - a gate that touches nothing at all */
+static inline void gate_block(struct gate *gate, drover_stream_t *stream)
+{
+	MUST(gate_submit_access(gate, stream, (drover_access_t){ 0 }, NULL));
+}
+
+static inline void gate_open(struct gate *gate)
+{
+	drover_mutex_lock(&gate->lock);
+	gate->is_open = true;
+	drover_cond_broadcast(&gate->opened);
+	drover_mutex_unlock(&gate->lock);
+}
+
+static inline void *gate_opener(void *arg)
+{
+	struct gate *gate = arg;
+
+	if (wait_blocked(getpid(), gate->sleeper, NULL))
+		tap_bail("what should wait does not");
+	gate_open(gate);
+	return NULL;
+}
+
+/* gate_open_when_asleep - the caller's next sleep in futex opens the gate */
+static inline void gate_open_when_asleep(struct gate *gate)
+{
+	gate->sleeper = blocked_gettid();
+	if (pthread_create(&gate->opener, NULL, gate_opener, gate))
+		tap_bail("pthread_create");
+}
+
+/* gate_was_waited_for - the end of gate_open_when_asleep() */
+static inline void gate_was_waited_for(struct gate *gate)
+{
+	pthread_join(gate->opener, NULL);
+}
+
+#endif /* DROVER_SELFTESTS_STREAMS_H */

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A stream that is gone is never mistaken for another, and one that a forked
+ * child has inherited has no threads there and says so.
+ */
+#include <sys/wait.h>
+
+#include "sanitizer.h"
+#include "streams.h"
+
+#define BYTES	   64
+#define NR_RESULTS 15
+
+static unsigned char host[BYTES];
+
+static void use(const char *name, drover_stream_t *s)
+{
+	const drover_access_t access = { host, BYTES, DROVER_READ };
+	drover_stream_counts_t counts;
+	drover_event_t event;
+	drover_graph_t *graph;
+	drover_ticket_t ticket;
+	void *memory;
+	int bad = 0;
+
+	bad += drover_stream_alloc(s, BYTES, &memory) == EBADF;
+	bad += drover_stream_adopt(s, host, BYTES) == EBADF;
+	bad += drover_stream_copy(s, host, host + 32, 32) == EBADF;
+	bad += drover_stream_copy_staged(s, host, host + 32, 32, &ticket) ==
+	       EBADF;
+	bad += fill_submit(s, host, 1, BYTES, &ticket) == EBADF;
+	bad += drover_stream_record(s, &event) == EBADF;
+	bad += drover_stream_synchronize(s) == EBADF;
+	bad += drover_stream_synchronize_for(s, &access, 1) == EBADF;
+	bad += drover_stream_drain(s) == EBADF;
+	bad += drover_stream_capture(s) == EBADF;
+	bad += drover_stream_capture_end(s, &graph) == EBADF;
+	bad += drover_stream_counts(s, &counts) == EBADF;
+	bad += drover_stream_destroy(s) == EBADF;
+	tap_is(bad, 13, "%s: EBADF from all functions", name);
+}
+
+static void test(const char *name, uint32_t backend)
+{
+	drover_stream_t old = stream_of(backend, DROVER_ORDER_ENGINE), new;
+	drover_ticket_t ticket;
+
+	watchdog(name);
+	MUST(fill_submit(&old, host, 4, BYTES, &ticket));
+	MUST(drover_stream_destroy(&old));
+	tap_ok(all_are(host, 4, BYTES), "%s: destroy waits for all", name);
+	use(name, &old);
+	tap_is(drover_ticket_done(&ticket), EBADF, "%s: its tickets", name);
+	new = stream_of(backend, DROVER_ORDER_ENGINE);
+	use("and when there is a new one", &old);
+	tap_is(drover_ticket_wait(&ticket, CLOCK_MONOTONIC, NULL), EBADF,
+	       "%s: its tickets then", name);
+	tap_is(drover_stream_drain(&new), 0, "%s: the new one is not touched",
+	       name);
+	MUST(drover_stream_destroy(&new));
+}
+
+static void test_child(void)
+{
+	drover_stream_t s = stream_of(DROVER_BACKEND_CPU, DROVER_ORDER_ENGINE);
+	drover_stream_t own;
+	struct gate gate = GATE_INIT;
+	int status;
+	pid_t pid;
+
+	watchdog("fork");
+	gate_block(&gate, &s);
+	pid = fork();
+	if (!pid) {
+		if (drover_stream_synchronize(&s) != EBADF)
+			_exit(1);
+		if (drover_stream_create(&own, NULL) ||
+		    fill_submit(&own, host, 9, BYTES, NULL) ||
+		    drover_stream_destroy(&own) || !all_are(host, 9, BYTES))
+			_exit(2);
+		_exit(0);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		tap_bail("fork");
+	tap_is(status, 0, "a child's inherited stream: EBADF; its own works");
+	gate_open(&gate);
+	tap_is(drover_stream_destroy(&s), 0, "the parent's goes on");
+}
+
+static void test_many(void)
+{
+	drover_stream_t streams[32], more;
+	int err;
+
+	watchdog("many streams");
+	for (int i = 0; i < 32; i++)
+		streams[i] = stream_of(DROVER_BACKEND_CPU, DROVER_ORDER_ENGINE);
+	err = drover_stream_create(&more, NULL);
+	tap_is(err, EAGAIN, "32 streams, and not one more");
+	for (int i = 0; i < 32; i++)
+		MUST(drover_stream_destroy(&streams[i]));
+}
+
+int main(void)
+{
+	drover_stream_t none = { 0 };
+
+	tap_plan(1 + 6 * NR_CPU_BACKENDS + 3);
+	use("zeroes", &none);
+	for_each_cpu_backend(test);
+	if (CHILDREN_MAY_HAVE_THREADS) {
+		test_child();
+	} else {
+		tap_skip("a child's stream", "ThreadSanitizer ends the child");
+		tap_skip("the parent's", "ThreadSanitizer ends the child");
+	}
+	test_many();
+	return tap_exit();
+}
