@@ -97,6 +97,27 @@ counts: ## context switches per waiter and round, exact, in a guest
 	@+$(MAKE) -s lib tools kernel KERNEL_VARIANTS="none mainline drover"
 	@tools/report/counts --build=$(O)
 
+bench: ## all suites against all peers, 10 minutes; HOST=1: no guests
+	@tools/deps $(bench_deps)
+	@+$(MAKE) -s $(bench_builds)
+	@$(bench_command)
+
+bench-full: ## the same with all rows, peers and CPU counts: hours
+	@tools/deps $(bench_deps)
+	@command -v cargo >/dev/null || tools/deps rust
+	@command -v go >/dev/null || tools/deps go
+	@+$(MAKE) -s $(bench_builds)
+	@$(bench_command) --full
+
+bench_deps = build table peers $(if $(HOST),,$(kernel_deps) vm)
+bench_builds = peers $(if $(HOST),,kernel KERNEL_VARIANTS=drover)
+bench_command = tools/report/bench --build=$(O) --mem=$(CONFIG_VM_MEM_MB) \
+	$(if $(HOST),--host-only,--accel=$(ACCEL)) $(BENCH)
+
+report: ## tables and plots of the last bench; KEEP=1: in Documentation/results
+	@tools/deps plots
+	@tools/report/report --build=$(O) $(if $(KEEP),--keep)
+
 vm: ## a guest; VARIANT=none|mainline|drover CPUS=n CMD='...' or a shell
 	@tools/deps build $(kernel_deps) vm
 	@+$(MAKE) -s all kernel KERNEL_VARIANTS=$(VARIANT)
@@ -182,7 +203,8 @@ help: ## this list
 		/^[a-z_.-]+:.*## / { printf "  %-22s %s\n", $$1, $$2 }' \
 		$(firstword $(MAKEFILE_LIST))
 
-.PHONY: all lib tools peers selftests install kernel kselftest table counts vm \
-	check check-fast check-models check-planted check-differential \
-	check-programs format-check series-check menuconfig olddefconfig \
-	defconfig-update compile_commands.json deps clean distclean help
+.PHONY: all lib tools peers selftests install kernel kselftest table counts \
+	bench bench-full report vm check check-fast check-models check-planted \
+	check-differential check-programs format-check series-check menuconfig \
+	olddefconfig defconfig-update compile_commands.json deps clean \
+	distclean help

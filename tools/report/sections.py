@@ -1,0 +1,342 @@
+# SPDX-License-Identifier: MIT
+"""The sections of a report, from what `make bench` has left."""
+
+import bench_plan
+import plan
+import stats
+from document import Commands, Figure, Heading, Table, Text, Value
+
+GLIBC = bench_plan.GLIBC.name
+DROP_IN, NATIVE = bench_plan.DROP_IN.name, bench_plan.NATIVE.name
+ROWS = {row.command: row for row in bench_plan.ROWS}
+#: Those of the source document's table.
+SOURCE_ROWS = ("cond-perf -r 100 -n 200", "cond-perf -r 1000 -n 100",
+               "pp -n 128 -i 1000 -S 32768", "pp -n 1024 -i 10 -S 32768")
+
+
+def digits(value):
+    """Three digits that say something."""
+    if value >= 100 or value == 0:
+        return f"{value:.0f}"
+    return f"{value:.{2 if value < 10 else 1}f}"
+
+
+def duration(ns):
+    """Nanoseconds in the unit that fits."""
+    for unit, size in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
+        if ns >= size:
+            return f"{digits(ns / size)} {unit}"
+    return f"{digits(ns)} ns"
+
+
+def where(cell):
+    """A place in words: "host, 2 CPUs" """
+    cpus = f"{cell['cpus']} CPU{'s' * (cell['cpus'] > 1)}"
+    return f"{cell['variant'] or 'host'}, {cpus}"
+
+
+def shell_command(cell, guest):
+    """As it can be repeated from the top folder."""
+    if cell["place"] == "host":
+        return cell["command"]
+    return (f"tools/vm/vm --variant={cell['variant']} --cpus={cell['cpus']}"
+            f" --mem={guest['mem_mb']} --accel={guest['accel']}"
+            f" -- '{cell['command']}'")
+
+
+class Cells:
+    """The measured cells of a result, and how they compare."""
+
+    def __init__(self, result):
+        self.all = [cell for cell in result["cells"] if cell["runs"]]
+        self.guest = result["guest"]
+        self._by_key = {self._key(cell): cell for cell in self.all}
+
+    @staticmethod
+    def _key(cell):
+        return (cell["row"], cell["place"], cell["cpus"], cell["variant"],
+                cell["contender"])
+
+    def find(self, like, contender):
+        """The cell of another contender in the same place."""
+        return self._by_key.get((*self._key(like)[:4], contender))
+
+    def places(self):
+        """One cell of each place, host first, fewer CPUs first."""
+        seen = {}
+        for cell in self.all:
+            seen.setdefault((cell["place"] != "host", cell["cpus"],
+                             cell["variant"]), cell)
+        return [seen[key] for key in sorted(seen, key=str)]
+
+    def in_place(self, like):
+        return [cell for cell in self.all if where(cell) == where(like)]
+
+    def to_glibc(self, cell):
+        glibc = self.find(cell, GLIBC)
+        return stats.compare(cell, glibc) if glibc else None
+
+    def to_best(self, cell):
+        """To the best kernel-thread peer in its place."""
+        best = stats.best_peer(stats.same_place(cell, self.all),
+                               bench_plan.OWN)
+        return stats.compare(cell, best) if best else None
+
+    def contenders(self, cells):
+        names = {cell["contender"] for cell in cells}
+        return [each.name for each in bench_plan.CONTENDERS
+                if each.name in names]
+
+    def commands(self, cells, contenders=(GLIBC, DROP_IN, NATIVE)):
+        """A block of the commands of some cells."""
+        return Commands([shell_command(cell, self.guest) for cell in cells
+                         if cell["contender"] in contenders])
+
+
+def mark_of(found):
+    """For a table: the mark of a comparison."""
+    return found["verdict"] if found else ""
+
+
+def ratio_value(found, name=False):
+    """A comparison with its interval."""
+    if not found:
+        return Value("-")
+    text = f"{found['ratio']:.2f}"
+    if found["interval"]:
+        text += " ({:.2f} to {:.2f})".format(*found["interval"])
+    if name:
+        text += f" {found['to']}"
+    return Value(text, mark_of(found))
+
+
+def machine(result):
+    """Host, guests and versions."""
+    host, guest = result["host"], result["guest"]
+    yield Text(f"{result['started']} to {result['finished']},"
+               f" {result['state']}. Host: {host['cpus']} CPUs,"
+               f" {host['cpu_model']}, {host['memory_mb']} MB,"
+               f" {host['system']}, {host['kernel']}, load"
+               f" {host['load']} before.")
+    kernels = result["versions"]["kernels"]
+    if guest:
+        yield Text("Guests: " + ", ".join(map(str, guest["cpus"]))
+                   + f" CPUs, {guest['mem_mb']} MB, QEMU {guest['qemu']},"
+                   f" accelerator {guest['accel']}; " + ", ".join(
+                       f"{name}: {kernel}" for name, kernel
+                       in sorted(kernels.items()) if name != "host") + ".")
+    yield Text("Versions: " + ", ".join(
+        f"{name} {version}" for name, version
+        in result["versions"]["libraries"].items()) + ".")
+    yield Text("Contenders of a row are run one after the other, in rounds."
+               " A ratio is the median over the rounds of one run over the"
+               " other of the same round; in brackets its 95 % interval. \"!\":"
+               " the whole interval is above 1, the cell is lost. \"=\": 1 lies"
+               " in the interval, a tie. \"?\": too few rounds to say. ±: half the span from the fastest to"
+               " the slowest run.")
+
+
+def verdicts(cells):
+    """Never behind: one line for each promised cell."""
+    rows, count = [], {}
+    for native in cells.all:
+        row = ROWS.get(native["row"])
+        if native["contender"] != NATIVE or not row or not row.promised:
+            continue
+        drop_in = cells.find(native, DROP_IN)
+        pair = (drop_in and cells.to_glibc(drop_in), cells.to_best(native))
+        for found, what in zip(pair, ("drop-in", "native")):
+            if found:
+                key = (what, found["verdict"])
+                count[key] = count.get(key, 0) + 1
+        rows.append([native["row"], where(native), ratio_value(pair[0]),
+                     ratio_value(pair[1], name=True)])
+    yield Heading(2, "Never behind")
+    yield Text("The drop-in against glibc: {}. Native against the best peer"
+               " whose threads are the kernel's: {}.".format(*(
+                   ", ".join(f"{number} {verdict}" for (name, verdict), number
+                             in sorted(count.items()) if name == what) or "-"
+                   for what in ("drop-in", "native"))))
+    yield Figure("overview", "Time over the other's: left of 1 is ahead")
+    yield Table(["row", "where", "drop-in / glibc",
+                 "native / best peer"], rows)
+
+
+def source_table(cells):
+    """The rows of the commit that brought FUTEX_REQUEUE."""
+    chosen = [cell for cell in cells.all if cell["row"] in SOURCE_ROWS]
+    if not chosen:
+        return
+    yield Heading(2, "The source document's table")
+    yield Text("Seconds, ± and the ratio to glibc in the same place.")
+    places = [place for place in cells.places()
+              if any(where(cell) == where(place) for cell in chosen)]
+    rows = []
+    for command in SOURCE_ROWS:
+        mine = [cell for cell in chosen if cell["row"] == command]
+        for name in cells.contenders(mine):
+            line = [f"{command}: {name}"]
+            for place in places:
+                found = [cell for cell in mine if cell["contender"] == name
+                         and where(cell) == where(place)]
+                line.append(_seconds(cells, found[0]) if found else "")
+            rows.append(line)
+    yield Table(["", *map(where, places)], rows)
+    yield cells.commands(chosen)
+
+
+def _seconds(cells, cell):
+    own, found = stats.figures(cell), cells.to_glibc(cell)
+    return Value(f"{own['seconds']:.3f} ±{own['spread'] * 100:.0f}%"
+                 + (f" {found['ratio']:.2f}" if found else ""),
+                 mark_of(found) if cell["contender"] != GLIBC else "")
+
+
+#: Groups of rows, their titles, and the figures that show them.
+GROUPS = (
+    ("cond-perf", "cond-perf", ("switches",)),
+    ("pp", "pp", ()),
+    ("broadcast", "broadcast", ("waiters", "section")),
+    ("turn-ring", "turn-ring", ("turns",)),
+    ("queue", "queue", ("queue",)),
+    ("latch", "latch", ()),
+    ("nobody", "Nobody waits", ()),
+    ("timedwait", "timedwait", ()),
+    ("mixed", "A load that changes", ()),
+)
+TITLES = {
+    "switches": "Context switches for each waiter and round",
+    "waiters": "Time for each waiter, against waiters: broadcast -c 0 -k",
+    "section": "Time for each waiter, against the critical section:"
+               " broadcast -n 100 -k",
+    "turns": "Time for each turn, against threads: turn-ring",
+    "queue": "Time for each item, against threads: queue",
+    "cpus": "Time of an operation, against CPUs",
+    "latency": "How long single operations take",
+}
+
+
+def group(cells, key, title, figures):
+    """All contenders in all rows of one group: times, then what they used."""
+    mine = [cell for cell in cells.all
+            if ROWS.get(cell["row"]) and ROWS[cell["row"]].group == key]
+    if not mine:
+        return
+    yield Heading(2, title)
+    yield from (Figure(name, TITLES[name]) for name in figures)
+    for place in cells.places():
+        here = [cell for cell in mine if where(cell) == where(place)]
+        if not here:
+            continue
+        names = cells.contenders(here)
+        yield Heading(3, f"{title}: {where(place)}")
+        yield Text("Time of one operation and ±; below, CPU time of one,"
+                   " context switches for each, CPU time over wall time.")
+        rows, used = [], []
+        for command in dict.fromkeys(cell["row"] for cell in here):
+            line, more = [command], [command]
+            for name in names:
+                found = [cell for cell in here if cell["row"] == command
+                         and cell["contender"] == name]
+                line.append(_time(cells, found[0]) if found else "")
+                more.append(_used(found[0]) if found else "")
+            rows.append(line)
+            used.append(more)
+        yield Table(["", *names], rows)
+        yield Table(["", *names], used)
+        yield cells.commands(here)
+
+
+def _time(cells, cell):
+    own, found = stats.figures(cell), cells.to_glibc(cell)
+    mine = cell["contender"] in bench_plan.OWN
+    return Value(f"{duration(own['ns'])} ±{own['spread'] * 100:.0f}%",
+                 mark_of(found) if mine else "")
+
+
+def _used(cell):
+    own = stats.figures(cell)
+    return (f"{duration(own['cpu_ns'])}, {own['switches']:.2f},"
+            f" {own['cpu_over_wall']:.2f}")
+
+
+def exact_counts(result):
+    """Instructions, switches and system calls of one operation."""
+    if not result["counts"]:
+        return
+    yield Heading(2, "Counted exactly")
+    yield Text("For each operation in the steady state, in a guest with one"
+               " CPU whose clock counts instructions, of program and kernel"
+               " together. \"!\": more than glibc.")
+    glibc = {(one["variant"], one["row"]): one for one in result["counts"]
+             if one["contender"] == GLIBC}
+    rows = []
+    for one in result["counts"]:
+        other = glibc.get((one["variant"], one["row"]), one)
+
+        def value(key, form, one=one, other=other):
+            mine, theirs = one[key], other[key]
+            if mine is None:
+                return Value("not counted")
+            more = theirs is not None and mine > theirs * 1.005
+            return Value(form.format(mine), "behind" if more else "")
+        rows.append([f"{one['row']}: {one['contender']}", one["variant"],
+                     value("instructions", "{:.0f}"),
+                     value("switches", "{:.3f}"),
+                     value("system_calls", "{:.3f}")])
+    yield Table(["", "kernel", "instructions", "switches", "system calls"],
+                rows)
+    yield Commands([f"tools/vm/vm --variant={one['variant']} --cpus=1"
+                    f" --accel=icount -- '{command}'"
+                    for one in result["counts"] for command
+                    in one["commands"]])
+
+
+def latencies(result):
+    """Distributions of single operations."""
+    if not result["latencies"]:
+        return
+    yield Heading(2, "Latencies")
+    yield Text("From the signal or broadcast until the thread that it is for"
+               " holds the mutex; in a queue, from putting an item in to taking"
+               " it out. One run each.")
+    yield Figure("latency", TITLES["latency"])
+    yield Table(
+        ["", "50 %", "90 %", "99 %", "99.9 %", "all"],
+        [[f"{one['row']}: {one['contender']}"]
+         + [duration(one["latency_ns"][key])
+            for key in ("p50", "p90", "p99", "p999", "max")]
+         for one in result["latencies"]])
+    yield Commands([one["command"] for one in result["latencies"]])
+
+
+def not_measured(result):
+    """What is missing, and why."""
+    lines = [[one["contender"], one["reason"]]
+             for one in result["not_measured"]]
+    for cell in result["cells"]:
+        if cell["state"] != plan.COMPLETE:
+            reason = cell["reason"] or "no time left"
+            lines.append([cell["contender"],
+                          f"{where(cell)}, {cell['row']}: {reason}"])
+    yield Heading(2, "Not measured")
+    if lines:
+        yield Table(["contender", "why"], lines)
+    else:
+        yield Text("Nothing was left out.")
+
+
+def report(result):
+    """All blocks of a report."""
+    cells = Cells(result)
+    yield Heading(1, "Drover against its peers")
+    yield from machine(result)
+    yield from verdicts(cells)
+    yield from source_table(cells)
+    yield Heading(2, "Against CPUs")
+    yield Figure("cpus", TITLES["cpus"])
+    for each in GROUPS:
+        yield from group(cells, *each)
+    yield from exact_counts(result)
+    yield from latencies(result)
+    yield from not_measured(result)
