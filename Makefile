@@ -29,6 +29,7 @@ KERNEL_VARIANTS ?= $(if $(CONFIG_KERNEL_NONE),none) \
 LIB_PARTS ?= $(if $(CONFIG_LIB_DROP_IN),drop-in) \
 	     $(if $(CONFIG_LIB_STATIC),static) \
 	     $(if $(CONFIG_LIB_BARRIER),barrier) \
+	     $(if $(CONFIG_LIB_POOL),pool) \
 	     $(if $(CONFIG_LIB_STREAM),stream) \
 	     $(if $(CONFIG_LIB_STREAM_DEBUG),stream-debug)
 

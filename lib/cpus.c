@@ -168,3 +168,61 @@ unsigned int cpus_usable(void)
 	errno = saved;
 	return nr ? nr : 1;
 }
+
+/* ---- hybrid processors ---- */
+
+static _Atomic uint64_t small[MASK_WORDS];
+
+static void note_small(long cpu)
+{
+	if (cpu >= 0 && cpu < MASK_WORDS * 64)
+		atomic_fetch_or_explicit(&small[cpu / 64],
+					 UINT64_C(1) << cpu % 64,
+					 memory_order_relaxed);
+}
+
+/* A list such as "4-7,12". */
+static void note_list(char *text)
+{
+	for (char *at = text; *at >= '0' && *at <= '9';) {
+		long first = strtol(at, &at, 10), last = first;
+
+		if (*at == '-')
+			last = strtol(at + 1, &at, 10);
+		for (; first <= last && first < MASK_WORDS * 64; first++)
+			note_small(first);
+		if (*at == ',')
+			at++;
+	}
+}
+
+static long capacity_of(int cpu)
+{
+	char path[64], text[32];
+
+	snprintf(path, sizeof(path),
+		 "/sys/devices/system/cpu/cpu%d/cpu_capacity", cpu);
+	return read_text(path, text, sizeof(text)) ? atol(text) : 0;
+}
+
+void cpus_look_at_sizes(void)
+{
+	int saved = errno, cpu;
+	char text[4096];
+	long most = 0;
+
+	if (read_text("/sys/devices/cpu_atom/cpus", text, sizeof(text)))
+		note_list(text);
+	for (cpu = 0; capacity_of(cpu); cpu++)
+		most = capacity_of(cpu) > most ? capacity_of(cpu) : most;
+	while (cpu--)
+		if (capacity_of(cpu) < most * 3 / 4)
+			note_small(cpu);
+	errno = saved;
+}
+
+bool cpu_is_small(int cpu)
+{
+	return cpu >= 0 && cpu < MASK_WORDS * 64 &&
+	       load_relaxed(&small[cpu / 64]) >> cpu % 64 & 1;
+}

@@ -14,4 +14,12 @@ unsigned int cpus_usable(void);
 /* Forget the limit: the next call reads it anew. */
 void cpus_forget(void);
 
+#include <stdbool.h>
+
+/* Find out which CPUs are the slow ones of a hybrid processor. */
+void cpus_look_at_sizes(void);
+
+/* Is @cpu one of them? Needs cpus_look_at_sizes(). */
+bool cpu_is_small(int cpu);
+
 #endif /* DROVER_CPUS_H */

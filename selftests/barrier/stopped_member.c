@@ -25,6 +25,7 @@ struct shared {
 	atomic_int nr_handled;
 	atomic_int nr_early;
 	atomic_bool stop;
+	bool over;
 };
 
 static struct shared *shared;
@@ -41,13 +42,15 @@ static void member(int nr)
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	sigaction(SIGUSR1, &action, NULL);
-	for (long i = 1; !atomic_load(&shared->stop); i++) {
+	for (long i = 1; !shared->over; i++) {
 		atomic_store(&shared->turns[nr], i);
 		drover_barrier_wait(&shared->barrier);
 		for (int j = 0; j < NR_MEMBERS; j++)
 			if (atomic_load(&shared->turns[j]) < i)
 				atomic_fetch_add(&shared->nr_early, 1);
-		/* All see the same answer to whether to stop. */
+		/* Between two barriers, so that all see the same. */
+		if (nr == 0)
+			shared->over = atomic_load(&shared->stop);
 		drover_barrier_wait(&shared->barrier);
 	}
 	_exit(0);
