@@ -56,7 +56,7 @@ static inline void conduct_broadcast(bool keep, bool destroy)
 	atomic_store(&storm->hold_back, !keep && !destroy);
 	if (!keep)
 		storm_unlock();
-	conduct_result("broadcast", target_broadcast(cond, &t->mutex));
+	conduct_result("broadcast", kind_broadcast(cond, &t->mutex));
 	if (destroy)
 		target_end_cond(t, cond);
 	atomic_store(&storm->hold_back, false);

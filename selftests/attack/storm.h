@@ -248,7 +248,7 @@ static inline void worker_use_mutex(struct worker *w)
 	case 1:
 		soon = deadline_in(CLOCK_REALTIME,
 				   random_below(&w->random, 100000));
-		err = target_timedlock(&t->mutex, &soon);
+		err = kind_timedlock(&t->mutex, &soon);
 		break;
 	default:
 		err = api_mutex_lock(&t->mutex);

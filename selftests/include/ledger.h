@@ -1,125 +1,202 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * ledger.h - who waits, and which signals somebody has to return for
+ * ledger.h - what each return from a wait must be accounted for by
  *
- *	ticket = ledger_wait(&ledger);		// with the mutex, before
- *	err = api_cond_clockwait(...);
- *	ledger_return(&ledger, ticket, err);	// with the mutex, after
+ * Kept under the mutex that the waits use, so it is also the test of that
+ * mutex. Waits are numbered in the order in which they begin. A wait STAYS
+ * until it is unblocked, or LEAVES when its time runs out or it is cancelled:
+ * of the latter nobody can know whether it still waits.
  *
- *	ledger_signal(&ledger);			// with the mutex, before
- *	api_cond_signal(&cond);
+ * Signals. One is only sent while more waits stay than there are signals not
+ * yet answered. So there is somebody for it, and it must make exactly one wait
+ * return, a staying or a leaving one. It is written down with the number of
+ * the newest wait that began before it, and who returns must find one that is
+ * new enough for its number: otherwise it has stolen it. If it finds none at
+ * all, its return was spurious. An "open" signal is still being sent, without
+ * the mutex: newcomers may have it.
  *
- * Waits and signals are numbered in the order of the mutex. A signal is a
- * credit for one of those who waited before it; a wait that returns 0 uses up
- * the oldest credit that it may use. If there is none, the return was spurious,
- * or the signal was another's. A wait that has timed out may be counted as
- * waiting still, so after a timeout a credit is dropped that nobody is left
- * for. Whatever credits stay are lost wakeups.
+ * Broadcasts make every wait return that has begun, staying ones for certain.
+ * Signals that are not answered yet are void then.
+ *
+ * So after the last signal everything that is owed must come, @owed is 0, and
+ * nothing else may.
  */
 #ifndef DROVER_SELFTESTS_LEDGER_H
 #define DROVER_SELFTESTS_LEDGER_H
 
-#include <errno.h>
-#include <stdint.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "tap.h"
+#define LEDGER_SIGNALS 64
+#define LEDGER_OPEN    (~0ul)
 
-#define LEDGER_MAX 256
-
-/* All under the mutex; both lists from old to new. */
-struct ledger {
-	uint64_t now;
-	int nr_waits;
-	uint64_t waits[LEDGER_MAX];
-	int nr_credits;
-	uint64_t credits[LEDGER_MAX];
-
-	long nr_returns;
-	long nr_timeouts;
-	long nr_wrong; /* returned 0 without a credit, or an error */
+enum wait_kind {
+	STAYS,
+	LEAVES
 };
 
-static inline void ledger_remove(uint64_t *list, int *nr, int at)
+/**
+ * struct ledger - all under the mutex, but for the atomic fields
+ * @inside: somebody has the mutex
+ * @begun: number of the newest wait
+ * @broadcast: the waits up to this number have been broadcast to
+ * @stay: waits that stay, newer than that
+ * @due: waits that stay, of those that have been broadcast to
+ * @signals: of each signal not yet answered, the newest wait that may have it
+ * @nr_returned: waits that were unblocked, by a signal or a broadcast
+ * @nr_signalled: of those by a signal
+ * @nr_left: waits that timed out or were cancelled
+ * @owed: returns that must come
+ * @sending: signals on their way without the mutex
+ * @wrong: what was found wrong first
+ */
+struct ledger {
+	bool inside;
+	unsigned long begun;
+	unsigned long broadcast;
+	int stay;
+	int due;
+	int nr_signals;
+	unsigned long signals[LEDGER_SIGNALS];
+	unsigned long nr_returned;
+	unsigned long nr_signalled;
+	unsigned long nr_left;
+	atomic_int owed;
+	atomic_int sending;
+	atomic_int nr_wrong;
+	char wrong[160];
+};
+
+static inline __attribute__((format(printf, 2, 3))) void
+ledger_wrong(struct ledger *l, const char *fmt, ...)
 {
-	(*nr)--;
-	memmove(&list[at], &list[at + 1], (*nr - at) * sizeof(*list));
+	char text[sizeof(l->wrong)];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	if (atomic_fetch_add(&l->nr_wrong, 1) == 0)
+		memcpy(l->wrong, text, sizeof(text));
 }
 
-static inline uint64_t ledger_wait(struct ledger *ledger)
+/* The caller says that it has the mutex, and before it lets go, that it had. */
+static inline void ledger_enter(struct ledger *l)
 {
-	if (ledger->nr_waits == LEDGER_MAX)
-		tap_bail("more than %d waiters", LEDGER_MAX);
-	ledger->waits[ledger->nr_waits++] = ++ledger->now;
-	return ledger->now;
+	if (l->inside)
+		ledger_wrong(l, "two threads have the mutex");
+	l->inside = true;
 }
 
-/* How many wait since before @credit? */
-static inline int ledger_nr_older(const struct ledger *ledger, uint64_t credit)
+static inline void ledger_exit(struct ledger *l)
 {
-	int nr = 0;
-
-	while (nr < ledger->nr_waits && ledger->waits[nr] < credit)
-		nr++;
-	return nr;
+	if (!l->inside)
+		ledger_wrong(l, "two threads had the mutex");
+	l->inside = false;
 }
 
-/* Drop the credits for which no waiter is left, each being for one. */
-static inline void ledger_drop(struct ledger *ledger)
+static inline void ledger_publish(struct ledger *l)
 {
-	for (int i = 0; i < ledger->nr_credits; i++)
-		if (ledger_nr_older(ledger, ledger->credits[i]) < i + 1)
-			ledger_remove(ledger->credits, &ledger->nr_credits,
-				      i--);
+	atomic_store(&l->owed, l->nr_signals + l->due);
 }
 
-/* Returns whether anybody may have been blocked. */
-static inline bool ledger_signal(struct ledger *ledger)
+/* A wait begins; its number. */
+static inline unsigned long ledger_begin(struct ledger *l, enum wait_kind kind)
 {
-	int before = ledger->nr_credits;
+	l->stay += kind == STAYS;
+	return ++l->begun;
+}
 
-	if (before == ledger->nr_waits)
+static inline void ledger_forget(struct ledger *l, unsigned long number,
+				 enum wait_kind kind)
+{
+	if (kind == STAYS && number <= l->broadcast)
+		l->due--;
+	else if (kind == STAYS)
+		l->stay--;
+	ledger_publish(l);
+}
+
+/*
+ * Of the signals that wait @number may have, the one that fewest others may
+ * have, so that what is left serves as many as possible; -1 if there is none.
+ */
+static inline int ledger_find(struct ledger *l, unsigned long number)
+{
+	int best = -1;
+
+	for (int i = 0; i < l->nr_signals; i++)
+		if (l->signals[i] >= number &&
+		    (best < 0 || l->signals[i] < l->signals[best]))
+			best = i;
+	return best;
+}
+
+/* Wait @number has returned as unblocked. */
+static inline void ledger_return(struct ledger *l, unsigned long number,
+				 enum wait_kind kind)
+{
+	l->nr_returned++;
+	if (number > l->broadcast) {
+		int i = ledger_find(l, number);
+
+		if (i < 0)
+			ledger_wrong(l,
+				     l->nr_signals ? "wait %lu stole a signal" :
+						     "wait %lu returned for "
+						     "nothing",
+				     number);
+		else
+			l->signals[i] = l->signals[--l->nr_signals];
+		l->nr_signalled++;
+	}
+	ledger_forget(l, number, kind);
+}
+
+/* Wait @number, which was free to, has returned without being unblocked. */
+static inline void ledger_leave(struct ledger *l, unsigned long number)
+{
+	l->nr_left++;
+	ledger_forget(l, number, LEAVES);
+}
+
+/*
+ * Wait @number, which stayed, may leave from now on. Returns false if it may
+ * not, for it has been broadcast to.
+ */
+static inline bool ledger_may_leave(struct ledger *l, unsigned long number)
+{
+	if (number <= l->broadcast)
 		return false;
-	ledger->credits[ledger->nr_credits++] = ++ledger->now;
-	ledger_drop(ledger);
-	return ledger->nr_credits > before;
+	l->stay--;
+	return true;
 }
 
-static inline void ledger_broadcast(struct ledger *ledger)
+/* May a signal be sent now? If so it is written down. */
+static inline bool ledger_signal(struct ledger *l, bool open)
 {
-	while (ledger_signal(ledger))
-		;
+	/* What is no longer on its way was for those who waited by now. */
+	if (!atomic_load(&l->sending))
+		for (int i = 0; i < l->nr_signals; i++)
+			if (l->signals[i] == LEDGER_OPEN)
+				l->signals[i] = l->begun;
+	if (l->stay <= l->nr_signals || l->nr_signals == LEDGER_SIGNALS)
+		return false;
+	l->signals[l->nr_signals++] = open ? LEDGER_OPEN : l->begun;
+	ledger_publish(l);
+	return true;
 }
 
-static inline void ledger_use(struct ledger *ledger, uint64_t ticket)
+static inline void ledger_broadcast(struct ledger *l)
 {
-	for (int i = 0; i < ledger->nr_credits; i++) {
-		if (ledger->credits[i] < ticket)
-			continue;
-		ledger_remove(ledger->credits, &ledger->nr_credits, i);
-		return;
-	}
-	ledger->nr_wrong++;
-}
-
-/* @err: what the wait of @ticket returned */
-static inline void ledger_return(struct ledger *ledger, uint64_t ticket,
-				 int err)
-{
-	int at = 0;
-
-	while (ledger->waits[at] != ticket)
-		at++;
-	ledger_remove(ledger->waits, &ledger->nr_waits, at);
-	if (err == 0) {
-		ledger->nr_returns++;
-		ledger_use(ledger, ticket);
-	} else if (err == ETIMEDOUT) {
-		ledger->nr_timeouts++;
-	} else {
-		ledger->nr_wrong++;
-	}
-	ledger_drop(ledger);
+	l->broadcast = l->begun;
+	l->due += l->stay;
+	l->stay = 0;
+	l->nr_signals = 0;
+	ledger_publish(l);
 }
 
 #endif /* DROVER_SELFTESTS_LEDGER_H */

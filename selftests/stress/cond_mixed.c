@@ -1,321 +1,420 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Everything at once: threads that wait without end and with deadlines of 0 to
- * some microseconds, signals and broadcasts, several condvars, two of them on
- * one mutex each. A ledger for each condvar says that no wakeup is lost, none
- * is spurious and none is taken by who came too late.
+ * Everything at once: waits without end and with deadlines of 0 to 200
+ * microseconds, signals, broadcasts, cancellations and signal handlers, on
+ * every kind of mutex, by few threads and by many. A ledger for each condvar
+ * accounts for every pair of a wait and the wakeup that ended it: see mixed.h.
  *
- *	seed=N seconds=N threads=N
- *
- * The seconds are shared out among the policies.
+ *	pairs=N			so many over all policies, or
+ *	seconds=N		for so long
+ *	threads=N most=N	from so many threads to so many; each round
+ *				draws anew, the first two have these
+ *	round=N			so many pairs, then all threads end
+ *	seed=N
+ *	progress=N		a line every N seconds
+ *	patience=N		seconds without any progress that are a hang
  */
-#include "args.h"
-#include "blocked.h"
-#include "cond_api.h"
-#include "deadline.h"
-#include "ledger.h"
+#include <sys/prctl.h>
+
+#include "mixed.h"
 #include "policy.h"
 #include "watchdog.h"
 
-#define NR_BOXES   4
-#define NR_QUEUES  2
-#define NR_SECONDS 60 /* for the last wakeups to arrive */
+static struct {
+	uint64_t seed;
+	long pairs;
+	long round;
+	int64_t seconds;
+	int threads, most;
+	int64_t progress, patience;
+} options;
 
-/* Signalled with the mutex held, so that a ledger can be kept. */
-static struct box {
-	api_cond_t cond;
-	struct ledger ledger;
-} boxes[NR_BOXES];
+/* What one policy came to. */
+static struct {
+	const char *policy;
+	int64_t begun, end, said;
+	long want, round, nr_pairs, nr_signalled, nr_left;
+	int nr_rounds;
+} run;
 
-static api_mutex_t box_mutexes[NR_BOXES / 2];
-
-/* Signalled after unlocking: items, of which none may stay. */
-static struct queue {
-	api_mutex_t mutex;
-	api_cond_t cond;
-	long nr_items;
-	long nr_taken;
-	bool closed;
-} queues[NR_QUEUES];
-
-static atomic_bool stop_signals, stop_waits;
-
-struct worker {
-	pthread_t thread;
-	int nr;
-	uint64_t random;
-};
-
-static api_mutex_t *box_mutex(struct box *box)
-{
-	return &box_mutexes[(box - boxes) / 2];
-}
-
-/* NULL, or a deadline that is past, near or very near. */
-static const struct timespec *some_deadline(uint64_t *random,
-					    struct timespec *deadline)
-{
-	switch (random_below(random, 4)) {
-	case 0:
-		return NULL;
-	case 1:
-		*deadline = deadline_in(CLOCK_MONOTONIC, 0);
-		return deadline;
-	case 2:
-		*deadline = deadline_in(CLOCK_MONOTONIC,
-					random_below(random, 5000));
-		return deadline;
-	default:
-		*deadline = deadline_in(CLOCK_MONOTONIC,
-					random_below(random, 200000));
-		return deadline;
-	}
-}
-
-static int wait_until(api_cond_t *cond, api_mutex_t *mutex,
-		      const struct timespec *deadline)
-{
-	if (!deadline)
-		return api_cond_wait(cond, mutex);
-	return api_cond_clockwait(cond, mutex, CLOCK_MONOTONIC, deadline);
-}
-
-static void wait_in_box(uint64_t *random)
-{
-	struct box *box = &boxes[random_below(random, NR_BOXES)];
-	struct timespec storage;
-	const struct timespec *deadline = some_deadline(random, &storage);
-	uint64_t ticket;
-	int err;
-
-	api_mutex_lock(box_mutex(box));
-	/* The last broadcast comes after this is set: do not miss it. */
-	if (!atomic_load(&stop_waits)) {
-		ticket = ledger_wait(&box->ledger);
-		err = wait_until(&box->cond, box_mutex(box), deadline);
-		ledger_return(&box->ledger, ticket, err);
-	}
-	api_mutex_unlock(box_mutex(box));
-}
-
-static void *wait_in_boxes(void *arg)
-{
-	struct worker *worker = arg;
-
-	while (!atomic_load(&stop_waits))
-		wait_in_box(&worker->random);
-	return NULL;
-}
-
-static void signal_box(uint64_t *random)
-{
-	struct box *box = &boxes[random_below(random, NR_BOXES)];
-
-	api_mutex_lock(box_mutex(box));
-	if (random_below(random, 8)) {
-		ledger_signal(&box->ledger);
-		api_cond_signal(&box->cond);
-	} else {
-		ledger_broadcast(&box->ledger);
-		api_cond_broadcast(&box->cond);
-	}
-	api_mutex_unlock(box_mutex(box));
-}
-
-static void put_in_queue(uint64_t *random)
-{
-	struct queue *queue = &queues[random_below(random, NR_QUEUES)];
-
-	api_mutex_lock(&queue->mutex);
-	queue->nr_items++;
-	api_mutex_unlock(&queue->mutex);
-	api_cond_signal(&queue->cond);
-}
-
-/* Also waits a little, but never without end: the others depend on it. */
-static void *signal_boxes(void *arg)
-{
-	struct worker *worker = arg;
-
-	while (!atomic_load(&stop_signals)) {
-		signal_box(&worker->random);
-		put_in_queue(&worker->random);
-		if (random_below(&worker->random, 4) == 0)
-			sched_yield();
-	}
-	return NULL;
-}
-
-static void *take_from_queue(void *arg)
-{
-	struct worker *worker = arg;
-	/* Each queue has somebody to take from it. */
-	struct queue *queue = &queues[worker->nr / 4 % NR_QUEUES];
-	struct timespec storage;
-
-	api_mutex_lock(&queue->mutex);
-	while (queue->nr_items || !queue->closed) {
-		if (queue->nr_items) {
-			queue->nr_items--;
-			queue->nr_taken++;
-		} else {
-			wait_until(&queue->cond, &queue->mutex,
-				   some_deadline(&worker->random, &storage));
-		}
-	}
-	api_mutex_unlock(&queue->mutex);
-	return NULL;
-}
-
-static void start(struct worker *worker, uint64_t *seed, void *(*run)(void *))
-{
-	worker->random = random_next(seed);
-	if (pthread_create(&worker->thread, NULL, run, worker))
-		tap_bail("pthread_create");
-}
-
-/* All that has happened so far. */
-static long progress(void)
+static long nr_pairs(void)
 {
 	long nr = 0;
 
-	for (int i = 0; i < NR_BOXES; i++) {
-		api_mutex_lock(box_mutex(&boxes[i]));
-		nr += boxes[i].ledger.nr_returns;
-		api_mutex_unlock(box_mutex(&boxes[i]));
-	}
-	for (int i = 0; i < NR_QUEUES; i++) {
-		api_mutex_lock(&queues[i].mutex);
-		nr += queues[i].nr_taken;
-		api_mutex_unlock(&queues[i].mutex);
-	}
+	for (int i = 0; i < mixed.nr_workers; i++)
+		nr += atomic_load(&mixed.workers[i].nr_pairs);
 	return nr;
 }
 
-/* As long as something happens, the watchdog is content. */
-static void run_for(int64_t seconds)
+static unsigned long nr_steps(void)
 {
-	int64_t end = blocked_now_ns() + seconds * NS_PER_S / NR_POLICIES;
-	const struct timespec moment = { .tv_nsec = 20 * NS_PER_MS };
-	long before = -1;
+	unsigned long nr = nr_pairs();
 
-	while (blocked_now_ns() < end) {
-		long now = progress();
+	for (int i = 0; i < mixed.nr_workers; i++)
+		nr += atomic_load(&mixed.workers[i].nr_steps);
+	return nr;
+}
 
-		if (now != before)
-			watchdog("mixed stress");
-		before = now;
+static int nr_wrong(void)
+{
+	int nr = 0;
+
+	for (int i = 0; i < mixed.nr_boxes; i++)
+		nr += atomic_load(&mixed.boxes[i].ledger.nr_wrong);
+	return nr;
+}
+
+static void box_report(const struct box *box)
+{
+	const struct ledger *l = &box->ledger;
+	const uint32_t *mutex = (const uint32_t *)box->mutex;
+
+	if (atomic_load(&l->nr_wrong))
+		tap_diag("wrong: %s (and %d more)", l->wrong,
+			 atomic_load(&l->nr_wrong) - 1);
+	tap_diag(
+		"box %d: waits=%lu broadcast=%lu stay=%d due=%d signals=%d sending=%d%s%s",
+		(int)(box - mixed.boxes), l->begun, l->broadcast, l->stay,
+		l->due, l->nr_signals, atomic_load(&l->sending),
+		atomic_load(&box->hold_back) ? " hold-back" : "",
+		atomic_load(&box->stopped) ? " stopped" : "");
+	tap_diag("  condvar %p, mutex %p: %#x, owner %u", (void *)&box->cond,
+		 (void *)box->mutex, mutex[0], mutex[API_IS_PTHREAD ? 2 : 1]);
+}
+
+/* With the system call that it sleeps in, as the kernel tells. */
+static void worker_report(const struct worker *w)
+{
+	static const char *const states[] = { "active", "waits", "ended" };
+	const struct box *box = atomic_load(&w->box);
+	char call[256];
+	ssize_t len = blocked_read(getpid(), atomic_load(&w->tid), "syscall",
+				   call, sizeof(call));
+
+	tap_diag("%s %d: %s, box %d%s, system call %.*s",
+		 w->act == stir ? "signaller" : "waiter", atomic_load(&w->tid),
+		 states[atomic_load(&w->state)],
+		 box ? (int)(box - mixed.boxes) : -1,
+		 atomic_load(&w->cancelled) ? ", cancelled" : "",
+		 len > 0 ? (int)strcspn(call, "\n") : 1, len > 0 ? call : "?");
+}
+
+static void report(void)
+{
+	tap_diag("%s, round %d: %d threads, %s mutex%s, %ld pairs", run.policy,
+		 run.nr_rounds, mixed.nr_workers, mixed.kind->name,
+		 mixed.shared ? ", shared" : "", nr_pairs());
+	for (int i = 0; i < mixed.nr_boxes; i++)
+		box_report(&mixed.boxes[i]);
+	for (int i = 0; i < mixed.nr_workers; i++)
+		worker_report(&mixed.workers[i]);
+	fflush(stdout);
+}
+
+static int nr_policies_left(void)
+{
+	int nr = 0;
+
+	while (strcmp(policies[NR_POLICIES - 1 - nr], run.policy) != 0)
+		nr++;
+	return nr;
+}
+
+static void say_progress(int64_t now)
+{
+	long done = run.nr_pairs + nr_pairs();
+	double took = (now - run.begun) / 1e9;
+	long todo = run.want > done ? run.want - done : 0;
+	double left = took * todo / (done ? done : 1);
+
+	if (!options.progress || now < run.said + options.progress * NS_PER_S)
+		return;
+	run.said = now;
+	left += nr_policies_left() * (took + left);
+	tap_diag("%s: %ld of %ld pairs in %.0f s, about %.0f s left",
+		 run.policy, done, run.want, took, left);
+	fflush(stdout);
+}
+
+/* How long has a box been stopped, waiting for what it is owed? */
+static int64_t longest_stop(int64_t now)
+{
+	int64_t longest = 0;
+
+	for (int i = 0; i < mixed.nr_boxes; i++) {
+		int64_t since = atomic_load(&mixed.boxes[i].since);
+
+		if (since && now - since > longest)
+			longest = now - since;
+	}
+	return longest;
+}
+
+/* For the times when this thread itself hangs. */
+static void feed_watchdog(int64_t now)
+{
+	static int64_t fed;
+
+	if (now < fed + NS_PER_S)
+		return;
+	watchdog("mixed stress");
+	fed = now;
+}
+
+/* Watch the others until @done; false, with a report, if it goes wrong. */
+static bool await(bool (*done)(void))
+{
+	const struct timespec moment = { .tv_nsec = NS_PER_MS };
+	int64_t now = blocked_now_ns(), since = now;
+	unsigned long before = 0;
+
+	while (!nr_wrong() && !done()) {
+		unsigned long steps = nr_steps();
+
+		now = blocked_now_ns();
+		if (steps != before) {
+			since = now;
+			feed_watchdog(now);
+		}
+		before = steps;
+		if (now - since > options.patience * NS_PER_S ||
+		    longest_stop(now) > options.patience * NS_PER_S) {
+			tap_diag("somebody was forgotten");
+			report();
+			return false;
+		}
+		say_progress(now);
 		nanosleep(&moment, NULL);
 	}
+	if (!nr_wrong())
+		return true;
+	report();
+	return false;
 }
 
-/* Does everybody who was signalled return, with nobody to help? */
-static bool box_settles(struct box *box)
+static bool enough(void)
 {
-	int64_t deadline = blocked_now_ns() + NR_SECONDS / 2 * NS_PER_S;
-	int left;
-
-	do {
-		sched_yield();
-		api_mutex_lock(box_mutex(box));
-		left = box->ledger.nr_credits;
-		api_mutex_unlock(box_mutex(box));
-	} while (left && blocked_now_ns() < deadline);
-	return left == 0;
+	if (run.end)
+		return nr_pairs() >= run.round || blocked_now_ns() >= run.end;
+	return nr_pairs() >= run.round || run.nr_pairs + nr_pairs() >= run.want;
 }
 
-static void drain(void)
+static bool signallers_ended(void)
 {
-	atomic_store(&stop_waits, true);
-	for (int i = 0; i < NR_BOXES; i++) {
-		api_mutex_lock(box_mutex(&boxes[i]));
-		ledger_broadcast(&boxes[i].ledger);
-		api_cond_broadcast(&boxes[i].cond);
-		api_mutex_unlock(box_mutex(&boxes[i]));
+	for (int i = 0; i < mixed.nr_signallers; i++)
+		if (atomic_load(&mixed.workers[i].state) != ENDED)
+			return false;
+	return true;
+}
+
+/* Only those wait who should: nobody is owed anything, nobody is on the way. */
+static bool settled(void)
+{
+	int nr_waiting = 0, nr_stay = 0;
+
+	for (int i = 0; i < mixed.nr_boxes; i++)
+		if (atomic_load(&mixed.boxes[i].ledger.owed))
+			return false;
+	for (int i = mixed.nr_signallers; i < mixed.nr_workers; i++) {
+		int state = atomic_load(&mixed.workers[i].state);
+
+		if (state == ACTIVE)
+			return false;
+		nr_waiting += state == WAITING;
 	}
-	for (int i = 0; i < NR_QUEUES; i++) {
-		api_mutex_lock(&queues[i].mutex);
-		queues[i].closed = true;
-		api_mutex_unlock(&queues[i].mutex);
-		api_cond_broadcast(&queues[i].cond);
+	for (int i = 0; i < mixed.nr_boxes; i++) {
+		box_lock(&mixed.boxes[i]);
+		nr_stay += mixed.boxes[i].ledger.stay;
+		box_unlock(&mixed.boxes[i]);
+	}
+	return nr_waiting == nr_stay;
+}
+
+static bool all_ended(void)
+{
+	for (int i = 0; i < mixed.nr_workers; i++)
+		if (atomic_load(&mixed.workers[i].state) != ENDED)
+			return false;
+	return true;
+}
+
+/* Everybody goes home; the condvar may be destroyed at once, as POSIX says. */
+static void box_end(struct box *box)
+{
+	box_lock(box);
+	ledger_broadcast(&box->ledger);
+	kind_broadcast(&box->cond, box->mutex);
+	kind_cond_destroy(&box->cond, box->mutex);
+	memset(&box->cond, 0xa5, sizeof(box->cond));
+	box_unlock(box);
+}
+
+static int draw_threads(uint64_t *random)
+{
+	int nr = options.threads, doublings = 0;
+
+	if (run.nr_rounds < 2)
+		return run.nr_rounds ? options.most : options.threads;
+	while (nr << (doublings + 1) < options.most)
+		doublings++;
+	nr <<= random_below(random, doublings + 1);
+	nr += random_below(random, nr);
+	return nr < options.most ? nr : options.most;
+}
+
+static void round_make(uint64_t *random)
+{
+	int nr_waiters;
+
+	memset(&mixed, 0, sizeof(mixed));
+	mixed.nr_workers = draw_threads(random);
+	mixed.nr_signallers = 1 + mixed.nr_workers / 32;
+	nr_waiters = mixed.nr_workers - mixed.nr_signallers;
+	/* Few threads sleep and wake for every single pair: that is slow. */
+	run.round = options.round;
+	if (nr_waiters < 8)
+		run.round = options.round * nr_waiters / 8;
+	mixed.nr_boxes = nr_waiters < 4 ? 1 : nr_waiters < 8 ? 2 : MAX_BOXES;
+	mixed.kind = &mutex_kinds[0];
+	if (random_below(random, 3) == 0)
+		mixed.kind = &mutex_kinds[random_below(random, NR_MUTEX_KINDS)];
+	mixed.shared = random_below(random, 8) == 0;
+	for (int i = 0; i < MAX_BOXES / 2; i++)
+		if (kind_mutex_init(&mixed.mutexes[i], mixed.kind,
+				    mixed.shared))
+			tap_bail("mutex_init");
+	for (int i = 0; i < mixed.nr_boxes; i++) {
+		mixed.boxes[i].mutex = &mixed.mutexes[i / 2];
+		if (kind_cond_init(&mixed.boxes[i].cond, mixed.shared))
+			tap_bail("cond_init");
 	}
 }
 
-static int nr_threads;
-static int64_t seconds;
-static uint64_t seed;
-
-static void make(void)
+static void round_start(uint64_t *random)
 {
-	for (int i = 0; i < NR_BOXES; i++)
-		api_cond_init(&boxes[i].cond);
-	for (int i = 0; i < NR_BOXES / 2; i++)
-		api_mutex_init(&box_mutexes[i]);
-	for (int i = 0; i < NR_QUEUES; i++) {
-		api_cond_init(&queues[i].cond);
-		api_mutex_init(&queues[i].mutex);
+	for (int i = 0; i < mixed.nr_workers; i++) {
+		struct worker *w = &mixed.workers[i];
+		bool signals = i < mixed.nr_signallers;
+
+		w->act = signals ? stir : wait_somewhere;
+		w->stop = signals ? &mixed.stop_signals : &mixed.stop_waits;
+		w->random = random_next(random);
+		worker_start(w);
+		feed_watchdog(blocked_now_ns());
 	}
 }
 
-static void report(const char *policy, bool settled)
+static void round_count(void)
 {
-	long nr_returns = 0, nr_timeouts = 0, nr_wrong = 0, nr_left = 0;
-
-	for (int i = 0; i < NR_BOXES; i++) {
-		nr_returns += boxes[i].ledger.nr_returns;
-		nr_timeouts += boxes[i].ledger.nr_timeouts;
-		nr_wrong += boxes[i].ledger.nr_wrong;
-		nr_left += boxes[i].ledger.nr_waits;
+	run.nr_rounds++;
+	run.nr_pairs += nr_pairs();
+	for (int i = 0; i < mixed.nr_boxes; i++) {
+		run.nr_signalled += mixed.boxes[i].ledger.nr_signalled;
+		run.nr_left += mixed.boxes[i].ledger.nr_left;
 	}
-	tap_ok(settled, "%s: no wakeup was lost", policy);
-	tap_is(nr_wrong, 0, "%s: none was spurious or another's", policy);
-	tap_is(nr_left, 0, "%s: all have returned", policy);
-	tap_is(queues[0].nr_items + queues[1].nr_items, 0,
-	       "%s: no item was left", policy);
-	tap_diag("%ld returns, %ld timeouts, %ld items", nr_returns,
-		 nr_timeouts, queues[0].nr_taken + queues[1].nr_taken);
+}
+
+/* Returns whether every pair is accounted for, and nobody is left. */
+static bool round_passes(uint64_t *random)
+{
+	feed_watchdog(blocked_now_ns());
+	round_make(random);
+	round_start(random);
+	if (!await(enough))
+		return false;
+	atomic_store(&mixed.stop_signals, true);
+	atomic_fetch_add(&mixed.arrivals, 1);
+	rouse(&mixed.arrivals, INT_MAX);
+	if (!await(signallers_ended))
+		return false;
+	atomic_store(&mixed.stop_waits, true);
+	if (!await(settled))
+		return false;
+	for (int i = 0; i < mixed.nr_boxes; i++)
+		box_end(&mixed.boxes[i]);
+	if (!await(all_ended))
+		return false;
+	for (int i = 0; i < mixed.nr_workers; i++) {
+		pthread_join(mixed.workers[i].thread, NULL);
+		feed_watchdog(blocked_now_ns());
+	}
+	round_count();
+	memset(&mixed.workers, 0, sizeof(mixed.workers));
+	return !nr_wrong();
+}
+
+static bool run_over(void)
+{
+	return run.end ? blocked_now_ns() >= run.end : run.nr_pairs >= run.want;
 }
 
 static void test(const char *policy)
 {
-	void *(*const roles[])(void *) = {
-		wait_in_boxes,
-		signal_boxes,
-		wait_in_boxes,
-		take_from_queue,
-	};
-	struct worker workers[LEDGER_MAX];
-	bool settled = true;
+	uint64_t random = options.seed;
+	bool passed;
 
-	tap_diag("seed=%" PRIu64 " threads=%d", seed, nr_threads);
-	make();
-	for (int i = 0; i < nr_threads; i++) {
-		workers[i].nr = i;
-		start(&workers[i], &seed, roles[i % 4]);
-	}
-	run_for(seconds);
-	atomic_store(&stop_signals, true);
-	for (int i = 1; i < nr_threads; i += 4)
-		pthread_join(workers[i].thread, NULL);
-	watchdog("the last wakeups");
-	for (int i = 0; i < NR_BOXES; i++)
-		settled = box_settles(&boxes[i]) && settled;
-	drain();
-	for (int i = 0; i < nr_threads; i++)
-		if (i % 4 != 1)
-			pthread_join(workers[i].thread, NULL);
-	report(policy, settled);
+	run.policy = policy;
+	run.begun = blocked_now_ns();
+	run.said = run.begun;
+	run.want = (options.pairs + NR_POLICIES - 1) / NR_POLICIES;
+	if (!options.pairs)
+		run.end = run.begun + options.seconds * NS_PER_S / NR_POLICIES;
+	tap_diag("seed=%" PRIu64 " threads=%d most=%d", options.seed,
+		 options.threads, options.most);
+	do {
+		passed = round_passes(&random);
+	} while (passed && (run.nr_rounds < 2 || !run_over()));
+	tap_ok(passed && run.nr_pairs, "%s: every pair is accounted for",
+	       policy);
+	tap_diag(
+		"%ld pairs, %ld of them by signals; %ld waits ended otherwise; %d rounds",
+		run.nr_pairs, run.nr_signalled, run.nr_left, run.nr_rounds);
+}
+
+static void handle_nothing(int signal)
+{
+	(void)signal;
+}
+
+static void add_handlers(void)
+{
+	struct sigaction action = { .sa_handler = handle_nothing };
+
+	sigaction(SIGUSR2, &action, NULL);
+	action.sa_flags = SA_RESTART;
+	sigaction(SIGUSR1, &action, NULL);
+}
+
+/* Many rounds, for each has its own number of threads and kind of mutex. */
+static long some_round(long pairs)
+{
+	long round = pairs / 300;
+
+	return round < 2000 ? 2000 : round > 100000 ? 100000 : round;
 }
 
 int main(int argc, char **argv)
 {
-	struct args args = args_parse(argc, argv, "seed seconds threads");
+	struct args args = args_parse(
+		argc, argv,
+		"seed pairs seconds threads most round progress patience");
 
 	api_start(argv);
-	seed = args_get(&args, "seed", args_fresh_seed());
-	seconds = args_get(&args, "seconds", 1);
-	nr_threads = args_get(&args, "threads", 16);
-	if (nr_threads < 4 * NR_QUEUES || nr_threads > LEDGER_MAX)
-		tap_bail("threads=%d to threads=%d", 4 * NR_QUEUES, LEDGER_MAX);
-	return policy_main(argv, 4, test);
+	options.seed = args_get(&args, "seed", args_fresh_seed());
+	options.pairs = args_get(&args, "pairs", 0);
+	options.seconds = args_get(&args, "seconds", 1);
+	options.threads = args_get(&args, "threads", 2);
+	options.most = args_get(&args, "most", options.pairs ? 200 : 40);
+	options.round = args_get(&args, "round", some_round(options.pairs));
+	options.progress = args_get(&args, "progress", 0);
+	options.patience = args_get(&args, "patience", 60);
+	if (options.threads < 2 || options.most < options.threads ||
+	    options.most > MAX_THREADS)
+		tap_bail("2 <= threads <= most <= %d", MAX_THREADS);
+	add_handlers();
+	/* Or a short sleep would take 50 microseconds more. */
+	prctl(PR_SET_TIMERSLACK, 1);
+	watchdog_report = report;
+	watchdog_seconds = options.patience;
+	return policy_main(argv, 1, test);
 }

@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * mixed.h - what the threads of cond_mixed do, and how each pair is accounted
+ * for
+ *
+ * A box is a condvar with a ledger of its own. Waiters choose a box anew for
+ * each wait; signallers send signals and broadcasts, with the mutex or after
+ * it, cancel, interrupt, and now and then stop one box until all that it owes
+ * has come: so what is lost is not made up for by the next signal. A broadcast
+ * would make up for it too, and so mostly comes after such a stop.
+ */
+#ifndef DROVER_SELFTESTS_MIXED_H
+#define DROVER_SELFTESTS_MIXED_H
+
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+
+#include "args.h"
+#include "blocked.h"
+#include "deadline.h"
+#include "futex_call.h"
+#include "kinds.h"
+#include "ledger.h"
+#include "tap.h"
+
+#define MAX_THREADS 200
+#define MAX_BOXES   4
+#define STACK_SIZE  (256 * 1024)
+
+/* AddressSanitizer takes the frames that a cancellation unwinds for alive. */
+#ifdef __SANITIZE_ADDRESS__
+#define CAN_CANCEL 0
+#else
+#define CAN_CANCEL API_IS_PTHREAD
+#endif
+
+/**
+ * struct box - a condvar; two of them use one mutex
+ * @hold_back: a broadcast is on its way without the mutex: nobody may begin to
+ *	       wait, signal or broadcast; changes under the mutex; a futex
+ * @stopped: nobody begins anything new here, until nothing is owed; a futex
+ * @since: since when it is stopped, or 0
+ */
+struct box {
+	api_cond_t cond;
+	api_mutex_t *mutex;
+	struct ledger ledger;
+	_Atomic uint32_t hold_back;
+	_Atomic uint32_t stopped;
+	_Atomic int64_t since;
+};
+
+enum worker_state {
+	ACTIVE,
+	WAITING, /* in a wait that stays */
+	ENDED,
+};
+
+struct wait;
+
+struct worker {
+	_Alignas(64) pthread_t thread;
+	void (*act)(struct worker *worker);
+	atomic_bool *stop;
+	uint64_t random;
+	atomic_int tid;
+	atomic_int state;
+	atomic_bool cancelled;
+	struct wait *wait; /* [mutex of its box] */
+	/* Where it waits: set and cleared under the mutex of that box. */
+	_Atomic(struct box *) box;
+	atomic_ulong nr_steps;
+	atomic_ulong nr_pairs;
+};
+
+/* One wait under way. */
+struct wait {
+	struct worker *worker;
+	struct box *box;
+	enum wait_kind kind;
+	bool timed;
+	bool released; /* before it was cancelled */
+	unsigned long number;
+	struct timespec deadline;
+	clockid_t clock;
+};
+
+/**
+ * struct mixed - one round
+ * @arrivals: futex: waits that stay and have begun, in all boxes
+ * @nr_idle: signallers that sleep until there is one more
+ */
+static struct mixed {
+	int nr_boxes, nr_workers, nr_signallers;
+	bool shared;
+	const struct mutex_kind *kind;
+	atomic_bool stop_signals, stop_waits;
+	_Atomic uint32_t arrivals;
+	atomic_int nr_idle;
+	api_mutex_t mutexes[MAX_BOXES / 2];
+	struct box boxes[MAX_BOXES];
+	/* The signallers first. */
+	struct worker workers[MAX_THREADS];
+} mixed;
+
+static inline void box_lock(struct box *box)
+{
+	int err = api_mutex_lock(box->mutex);
+
+	if (err)
+		ledger_wrong(&box->ledger, "lock: %s", strerror(err));
+	ledger_enter(&box->ledger);
+}
+
+static inline void box_unlock(struct box *box)
+{
+	int err;
+
+	ledger_exit(&box->ledger);
+	err = api_mutex_unlock(box->mutex);
+	if (err)
+		ledger_wrong(&box->ledger, "unlock: %s", strerror(err));
+}
+
+static inline struct box *some_box(struct worker *w)
+{
+	return &mixed.boxes[random_below(&w->random, mixed.nr_boxes)];
+}
+
+/* Sleep while a word has this value. */
+static inline void doze(void *word, uint32_t value)
+{
+	sys_futex_wait(word, FUTEX_PRIVATE_FLAG, value, NULL);
+}
+
+static inline void rouse(void *word, int nr)
+{
+	sys_futex_wake(word, FUTEX_PRIVATE_FLAG, nr);
+}
+
+/* Signallers with nobody to signal to look again, when there are some. */
+static inline void wait_has_begun(struct box *box)
+{
+	uint32_t nr = atomic_fetch_add(&mixed.arrivals, 1);
+	bool some = nr % (1 + mixed.nr_workers / 8) == 0;
+
+	if (!some && atomic_load(&box->ledger.owed))
+		return;
+	if (atomic_load(&mixed.nr_idle))
+		rouse(&mixed.arrivals, 1);
+}
+
+/* Who has stopped the box wants to know when nothing is owed any more. */
+static inline void wait_has_ended(struct box *box)
+{
+	if (atomic_load(&box->stopped) && !atomic_load(&box->ledger.owed))
+		rouse(&box->ledger.owed, 1);
+}
+
+static inline void wait_cancelled(void *arg)
+{
+	struct wait *wait = arg;
+	struct ledger *l = &wait->box->ledger;
+
+	atomic_store(&wait->worker->box, NULL);
+	ledger_enter(l);
+	if (wait->kind == STAYS || wait->released)
+		ledger_wrong(l, "wait %lu was cancelled, but unblocked before",
+			     wait->number);
+	ledger_leave(l, wait->number);
+	wait_has_ended(wait->box);
+	box_unlock(wait->box);
+	atomic_store(&wait->worker->state, ENDED);
+}
+
+static inline int wait_call(struct wait *wait)
+{
+	struct box *box = wait->box;
+
+	if (!wait->timed)
+		return api_cond_wait(&box->cond, box->mutex);
+	return api_cond_clockwait(&box->cond, box->mutex, wait->clock,
+				  &wait->deadline);
+}
+
+static inline void wait_account(struct wait *wait, int err)
+{
+	struct ledger *l = &wait->box->ledger;
+
+	if (err == 0) {
+		ledger_return(l, wait->number, wait->kind);
+		atomic_fetch_add(&wait->worker->nr_pairs, 1);
+		return;
+	}
+	if (err != ETIMEDOUT || !wait->timed)
+		ledger_wrong(l, "a wait returned %s", strerror(err));
+	else if (!deadline_passed(wait->clock, &wait->deadline))
+		ledger_wrong(l, "a wait timed out before its deadline");
+	ledger_leave(l, wait->number);
+}
+
+static inline void wait_once(struct wait *wait)
+{
+	struct worker *w = wait->worker;
+	int err, ignored;
+
+	wait->number = ledger_begin(&wait->box->ledger, wait->kind);
+	ledger_exit(&wait->box->ledger);
+	w->wait = wait;
+	atomic_store(&w->box, wait->box);
+	if (!wait->timed) {
+		atomic_store(&w->state, WAITING);
+		wait_has_begun(wait->box);
+	}
+	pthread_cleanup_push(wait_cancelled, wait);
+	pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &ignored);
+	err = wait_call(wait);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &ignored);
+	pthread_cleanup_pop(0);
+	atomic_store(&w->box, NULL);
+	atomic_store(&w->state, ACTIVE);
+	ledger_enter(&wait->box->ledger);
+	wait_account(wait, err);
+	wait_has_ended(wait->box);
+}
+
+/* What a waiter does; one in eight waits has a deadline. */
+static inline void wait_somewhere(struct worker *w)
+{
+	uint32_t how = random_below(&w->random, 32);
+	struct box *box = some_box(w);
+	struct wait wait = {
+		.worker = w,
+		.box = box,
+		.kind = how < 4 ? LEAVES : STAYS,
+		.timed = how < 4,
+		.clock = how ? CLOCK_MONOTONIC : CLOCK_REALTIME,
+	};
+	bool held_back;
+	uint32_t ns;
+
+	if (atomic_load(&box->stopped)) {
+		doze(&box->stopped, true);
+		return;
+	}
+	ns = random_below(&w->random, 3) ? 5000 : 200000;
+	ns = random_below(&w->random, ns);
+	box_lock(box);
+	held_back = atomic_load(&box->hold_back);
+	if (!atomic_load(&mixed.stop_waits) && !held_back) {
+		if (wait.timed)
+			wait.deadline = deadline_in(wait.clock, ns);
+		wait_once(&wait);
+	}
+	box_unlock(box);
+	if (held_back)
+		doze(&box->hold_back, true);
+}
+
+static inline void send_result(struct box *box, const char *what, int err)
+{
+	if (err)
+		ledger_wrong(&box->ledger, "%s: %s", what, strerror(err));
+}
+
+/* Returns false if there is nobody to signal to. */
+static inline bool send_signal(struct box *box, bool keep)
+{
+	struct ledger *l = &box->ledger;
+	bool allowed;
+
+	if (atomic_load(&box->stopped))
+		return false;
+	box_lock(box);
+	allowed = !atomic_load(&box->hold_back) && ledger_signal(l, !keep);
+	if (allowed && keep)
+		send_result(box, "signal", api_cond_signal(&box->cond));
+	else if (allowed)
+		atomic_fetch_add(&l->sending, 1);
+	box_unlock(box);
+	if (allowed && !keep) {
+		send_result(box, "signal", api_cond_signal(&box->cond));
+		atomic_fetch_sub(&l->sending, 1);
+	}
+	return allowed;
+}
+
+/* Nothing is on its way without the mutex. */
+static inline bool box_is_quiet(struct box *box)
+{
+	return !atomic_load(&box->hold_back) &&
+	       !atomic_load(&box->ledger.sending);
+}
+
+static inline void send_broadcast(struct box *box, bool keep)
+{
+	bool allowed;
+
+	box_lock(box);
+	allowed = box_is_quiet(box);
+	if (allowed) {
+		ledger_broadcast(&box->ledger);
+		wait_has_ended(box);
+		if (keep)
+			send_result(box, "broadcast",
+				    kind_broadcast(&box->cond, box->mutex));
+		else
+			atomic_store(&box->hold_back, true);
+	}
+	box_unlock(box);
+	if (!allowed || keep)
+		return;
+	send_result(box, "broadcast", kind_broadcast(&box->cond, box->mutex));
+	box_lock(box);
+	atomic_store(&box->hold_back, false);
+	box_unlock(box);
+	rouse(&box->hold_back, INT_MAX);
+}
+
+/* Until all that is owed has come; nobody begins anything new meanwhile. */
+static inline void box_stop(struct box *box)
+{
+	int owed;
+
+	if (atomic_exchange(&box->stopped, true))
+		return;
+	atomic_store(&box->since, blocked_now_ns());
+	while ((owed = atomic_load(&box->ledger.owed)))
+		doze(&box->ledger.owed, owed);
+	atomic_store(&box->since, 0);
+	atomic_store(&box->stopped, false);
+	rouse(&box->stopped, INT_MAX);
+}
+
+static inline void worker_start(struct worker *w);
+
+/*
+ * Whom a signal or broadcast has been sent to before must not notice. No signal
+ * is on its way, so it cannot have been meant for this one alone.
+ */
+static inline bool cancel_in(struct box *box, struct worker *victim)
+{
+	struct ledger *l = &box->ledger;
+	struct wait *wait;
+
+	if (atomic_load(&victim->box) != box || !box_is_quiet(box) ||
+	    atomic_exchange(&victim->cancelled, true))
+		return false;
+	wait = victim->wait;
+	wait->released = wait->number <= l->broadcast;
+	if (wait->kind == STAYS && ledger_may_leave(l, wait->number)) {
+		wait->kind = LEAVES;
+		atomic_store(&victim->state, ACTIVE);
+	}
+	pthread_cancel(victim->thread);
+	return true;
+}
+
+/* Who is in a wait of this box cannot end while we have the mutex. */
+static inline void disturb(struct worker *w, struct box *box)
+{
+	int nr_waiters = mixed.nr_workers - mixed.nr_signallers;
+	struct worker *victim = &mixed.workers[mixed.nr_signallers];
+	bool cancelled = false;
+
+	victim += random_below(&w->random, nr_waiters);
+	box_lock(box);
+	if (CAN_CANCEL && random_below(&w->random, 2))
+		cancelled = cancel_in(box, victim);
+	else if (atomic_load(&victim->box) == box)
+		pthread_kill(victim->thread,
+			     random_below(&w->random, 2) ? SIGUSR1 : SIGUSR2);
+	box_unlock(box);
+	if (cancelled) {
+		pthread_join(victim->thread, NULL);
+		worker_start(victim);
+	}
+}
+
+/*
+ * A signal to one box or another, or sleep until somebody begins to wait. Where
+ * a box is stopped or held back another signaller is at work, and goes on.
+ */
+static inline void signal_somebody(struct worker *w)
+{
+	uint32_t arrivals = atomic_load(&mixed.arrivals);
+	int first = random_below(&w->random, mixed.nr_boxes);
+
+	for (int i = 0; i < mixed.nr_boxes; i++) {
+		int nr = (first + i) % mixed.nr_boxes;
+
+		if (send_signal(&mixed.boxes[nr], random_below(&w->random, 2)))
+			return;
+	}
+	atomic_fetch_add(&mixed.nr_idle, 1);
+	if (arrivals == atomic_load(&mixed.arrivals))
+		doze(&mixed.arrivals, arrivals);
+	atomic_fetch_sub(&mixed.nr_idle, 1);
+}
+
+/* What a signaller does. */
+static inline void stir(struct worker *w)
+{
+	struct box *box = some_box(w);
+
+	switch (random_below(&w->random, 32)) {
+	case 0:
+		disturb(w, box);
+		break;
+	case 1:
+		box_stop(box);
+		break;
+	case 2 ... 6:
+		box_stop(box);
+		send_broadcast(box, random_below(&w->random, 2));
+		break;
+	case 7 ... 8:
+		send_broadcast(box, random_below(&w->random, 2));
+		break;
+	default:
+		signal_somebody(w);
+	}
+}
+
+static inline void *worker_main(void *arg)
+{
+	struct worker *w = arg;
+	int ignored;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &ignored);
+	atomic_store(&w->tid, blocked_gettid());
+	while (!atomic_load(w->stop) && !atomic_load(&w->cancelled)) {
+		w->act(w);
+		atomic_fetch_add(&w->nr_steps, 1);
+	}
+	atomic_store(&w->state, ENDED);
+	return NULL;
+}
+
+/* It comes to life, for the first time or again. */
+static inline void worker_start(struct worker *w)
+{
+	pthread_attr_t attr;
+	int err;
+
+	atomic_store(&w->state, ACTIVE);
+	atomic_store(&w->cancelled, false);
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK_SIZE);
+	err = pthread_create(&w->thread, &attr, worker_main, w);
+	pthread_attr_destroy(&attr);
+	if (err)
+		tap_bail("pthread_create: %s", strerror(err));
+}
+
+#endif /* DROVER_SELFTESTS_MIXED_H */
