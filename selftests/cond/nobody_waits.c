@@ -1,21 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Futex calls counted: none when nobody waits, one for a signal, at most two
- * for a broadcast whatever the number of waiters, at most two for a wait.
+ * No system call at all when nobody waits; and futex calls counted: one for a
+ * signal, at most two for a broadcast whatever the number of waiters, at most
+ * two for a wait, the mutex's own included.
  */
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "crew.h"
 #include "deadline.h"
 #include "futex_filter.h"
+#include "kinds.h"
 #include "policy.h"
 #include "sanitizer.h"
 #include "watchdog.h"
 
 #define NR_WAITERS 20
-#define NR_RESULTS 12
+#define NR_COUNTED 12
+#define NR_SILENT  2
 
-static api_cond_t cond = API_COND_INITIALIZER;
+static api_cond_t cond = API_COND_INITIALIZER, shared_cond;
 static api_mutex_t mutex = API_MUTEX_INITIALIZER;
 
 static int calls_of(int (*call)(api_cond_t *))
@@ -55,13 +60,13 @@ static int calls_for_many(int (*call)(api_cond_t *), bool keep)
 
 static void test_nobody(const char *policy)
 {
-	tap_is(calls_for_nobody(), 0, "%s: nobody ever waited: no call",
+	tap_is(calls_for_nobody(), 0, "%s: nobody ever waited: no futex call",
 	       policy);
 	/* The library may find out now that it cannot move anybody. */
 	calls_for_many(api_cond_broadcast, true);
 	calls_for_many(api_cond_signal, true);
-	tap_is(calls_for_nobody(), 0, "%s: nobody waits any more: no call",
-	       policy);
+	tap_is(calls_for_nobody(), 0,
+	       "%s: nobody waits any more: no futex call", policy);
 }
 
 static void test_signal(const char *policy, bool keep)
@@ -167,7 +172,7 @@ static void test_all(const char *policy)
 
 	watchdog("counting calls");
 	if (err) {
-		for (int i = 0; i < NR_RESULTS; i++)
+		for (int i = 0; i < NR_COUNTED; i++)
 			tap_skip(policy, "no seccomp filters here");
 		return;
 	}
@@ -181,12 +186,56 @@ static void test_all(const char *policy)
 	test_timeouts(policy);
 }
 
+/* The kernel kills a strict process for any call but read, write and exit. */
+static _Noreturn void call_strictly(void)
+{
+	bool strict;
+
+	kind_cond_init(&shared_cond, true);
+	/* The library asks once for the thread's number. */
+	calls_for_nobody();
+	api_cond_signal(&shared_cond);
+	strict = !prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
+	calls_for_nobody();
+	api_cond_signal(&shared_cond);
+	api_cond_broadcast(&shared_cond);
+	syscall(SYS_exit, strict ? TAP_PASS : TAP_SKIP);
+	__builtin_unreachable();
+}
+
+static void test_silence(const char *policy, bool waited)
+{
+	pid_t pid = fork();
+	char name[64];
+	int status;
+
+	if (pid < 0)
+		tap_bail("fork: %s", strerror(errno));
+	if (!pid) {
+		if (waited) {
+			calls_for_many(api_cond_broadcast, true);
+			calls_for_many(api_cond_signal, true);
+		}
+		call_strictly();
+	}
+	waitpid(pid, &status, 0);
+	snprintf(name, sizeof(name), "%s: nobody %s: no system call", policy,
+		 waited ? "waits any more" : "ever waited");
+	if (WIFEXITED(status) && WEXITSTATUS(status) == TAP_SKIP)
+		tap_skip(name, "no strict seccomp here");
+	else
+		tap_ok(status == 0, "%s", name);
+}
+
 /* A filter is for ever and survives exec: it is for a child, which reports. */
 static void test(const char *policy)
 {
 	int results[2], status;
 	pid_t pid;
 
+	watchdog("counting calls");
+	test_silence(policy, false);
+	test_silence(policy, true);
 	if (pipe(results) || (pid = fork()) < 0)
 		tap_bail("fork: %s", strerror(errno));
 	if (!pid) {
@@ -208,5 +257,5 @@ int main(int argc, char **argv)
 	api_start(argv);
 	if (!HANDLERS_ARE_PROMPT)
 		return handlers_are_late();
-	return policy_main(argv, NR_RESULTS, test);
+	return policy_main(argv, NR_SILENT + NR_COUNTED, test);
 }

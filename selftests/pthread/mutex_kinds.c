@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Every kind of mutex, with a private and with a process-shared condvar. */
+/*
+ * Every kind of mutex, with a private and with a process-shared condvar: it
+ * works, and is moved to or not as the table in cond-design.rst has it.
+ */
 #define COND_API_PTHREAD
 #include "crew.h"
 #include "deadline.h"
@@ -14,18 +17,26 @@ struct kind {
 	int robust;
 	int protocol;
 	int pshared;
+	bool moved_to; /* with a private condvar */
 };
 
 static const struct kind kinds[] = {
-	{ .name = "normal" },
-	{ .name = "recursive", .type = PTHREAD_MUTEX_RECURSIVE },
-	{ .name = "errorcheck", .type = PTHREAD_MUTEX_ERRORCHECK },
-	{ .name = "adaptive", .type = PTHREAD_MUTEX_ADAPTIVE_NP },
+	{ .name = "normal", .moved_to = true },
+	{ .name = "recursive",
+	  .type = PTHREAD_MUTEX_RECURSIVE,
+	  .moved_to = true },
+	{ .name = "errorcheck",
+	  .type = PTHREAD_MUTEX_ERRORCHECK,
+	  .moved_to = true },
+	{ .name = "adaptive",
+	  .type = PTHREAD_MUTEX_ADAPTIVE_NP,
+	  .moved_to = true },
 	{ .name = "robust", .robust = PTHREAD_MUTEX_ROBUST },
-	{ .name = "PI", .protocol = PTHREAD_PRIO_INHERIT },
+	{ .name = "PI", .protocol = PTHREAD_PRIO_INHERIT, .moved_to = true },
 	{ .name = "PI, recursive",
 	  .type = PTHREAD_MUTEX_RECURSIVE,
-	  .protocol = PTHREAD_PRIO_INHERIT },
+	  .protocol = PTHREAD_PRIO_INHERIT,
+	  .moved_to = true },
 	{ .name = "PI, robust",
 	  .robust = PTHREAD_MUTEX_ROBUST,
 	  .protocol = PTHREAD_PRIO_INHERIT },
@@ -40,7 +51,7 @@ static const struct kind kinds[] = {
 };
 
 #define NR_KINDS   ((int)(sizeof(kinds) / sizeof(kinds[0])))
-#define NR_RESULTS 5
+#define NR_RESULTS 6
 
 static pthread_mutex_t mutex;
 static pthread_cond_t cond;
@@ -90,6 +101,21 @@ static void test_signals(bool keep)
 	tap_ok(exact && crew_results(&crew, 0) == NR_WAITERS,
 	       "%s: a signal, mutex %s, returns one", label,
 	       keep ? "held" : "free");
+	crew_end(&crew);
+}
+
+/* Who was woken sleeps on the mutex; who was moved is in its first sleep. */
+static void test_moved(bool moved)
+{
+	struct crew crew = crew_of(&cond, &mutex, NR_WAITERS);
+
+	crew_add(&crew, NR_WAITERS);
+	pthread_mutex_lock(&mutex);
+	pthread_cond_broadcast(&cond);
+	tap_is(crew_count(&crew, AT_MUTEX), moved ? 0 : NR_WAITERS,
+	       "%s: a broadcast by the holder %s", label,
+	       moved ? "moves all" : "wakes all");
+	pthread_mutex_unlock(&mutex);
 	crew_end(&crew);
 }
 
@@ -163,6 +189,7 @@ static void test_kind(const char *policy, const struct kind *kind, int pshared)
 		test_signals(true);
 		test_broadcast(false);
 		test_broadcast(true);
+		test_moved(policy_moves(policy) && kind->moved_to && !pshared);
 		test_timeout();
 	} else {
 		for (int i = 0; i < NR_RESULTS; i++)
