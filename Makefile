@@ -142,6 +142,11 @@ check-fast: ## the tests that need no guest, in less than two minutes
 	@+$(MAKE) -s all
 	@selftests/run-check --fast
 
+check-long: ## hours: 10^8 wakeups under stress, large models, all sanitizers
+	@tools/deps build check $(kernel_deps) vm models programs
+	@+$(MAKE) -s all kernel
+	@selftests/run-check --long
+
 check-models: ## the protocol in Spin, proved, and its busted twins, which fail
 	@tools/deps models
 	@selftests/models/run
@@ -205,7 +210,7 @@ help: ## this list
 		$(firstword $(MAKEFILE_LIST))
 
 .PHONY: all lib tools peers selftests install kernel kselftest table counts \
-	bench bench-full report vm check check-fast check-models check-planted \
-	check-differential check-programs format-check series-check menuconfig \
-	olddefconfig defconfig-update compile_commands.json deps clean \
-	distclean help
+	bench bench-full report vm check check-fast check-long check-models \
+	check-planted check-differential check-programs format-check \
+	series-check menuconfig olddefconfig defconfig-update \
+	compile_commands.json deps clean distclean help

@@ -47,12 +47,12 @@ class Machine:
         """How it is called in results and file names."""
         return f"{self.variant}-{self.cpus}cpu"
 
-    def boot(self, log):
-        """The running guest, with the kselftest folder in it."""
-        kselftest = os.path.join(self.build, "kselftest")
+    def boot(self, log, kselftest=True):
+        """The running guest, with or without the kselftest folder in it."""
+        folder = os.path.join(self.build, "kselftest")
         return Guest(variant=self.variant, cpus=self.cpus, mem=self.mem,
                      accel=self.accel, build=self.build, log=log,
-                     additions=[(kselftest, KSELFTEST)])
+                     additions=[(folder, KSELFTEST)] if kselftest else [])
 
 
 @dataclasses.dataclass(frozen=True)

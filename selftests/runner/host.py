@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import tempfile
+import time
 
 import tap
 from result import FAIL, Result
@@ -57,11 +58,32 @@ def end_children(spared=()):
                 os.waitpid(pid, 0)
 
 
-def run(command, limit, env=None, cwd=None):
+def last_line(file):
+    """The last complete line that somebody has written to a file."""
+    size = os.fstat(file.fileno()).st_size
+    tail = os.pread(file.fileno(), 4096, max(size - 4096, 0))
+    lines = tail.decode(errors="replace").split("\n")
+    return lines[-2] if len(lines) > 1 else ""
+
+
+def _wait(process, limit, output, note):
+    """Its exit status, or None; note is called with what it prints."""
+    end = time.monotonic() + limit
+    while note and time.monotonic() < end:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return process.wait(min(1, limit))
+        note(last_line(output).lstrip("# "))
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        return process.wait(max(end - time.monotonic(), 0))
+    return None
+
+
+def run(command, limit, env=None, cwd=None, note=None):
     """Run a command; returns (exit status, output, names left behind).
 
     The exit status is None when its time was over. Everything it started is
-    gone when this returns, also by an exception such as Ctrl-C.
+    gone when this returns, also by an exception such as Ctrl-C. note, if
+    given, is called every second with the last line of the output.
     """
     before = children()
     with tempfile.TemporaryFile() as output:
@@ -71,9 +93,7 @@ def run(command, limit, env=None, cwd=None):
             cwd=cwd, start_new_session=True, preexec_fn=_die_with_parent)
         left = []
         try:
-            status = process.wait(limit)
-        except subprocess.TimeoutExpired:
-            status = None
+            status = _wait(process, limit, output, note)
         finally:
             if process.poll() is None:
                 process.kill()
@@ -84,9 +104,9 @@ def run(command, limit, env=None, cwd=None):
     return status, text, left
 
 
-def run_test(name, command, limit, env=None):
+def run_test(name, command, limit, env=None, note=None):
     """Run one test program; returns its results and its raw output."""
-    status, output, left = run(command, limit, env)
+    status, output, left = run(command, limit, env, note=note)
     if status is None:
         tail = tuple(output.splitlines()[-tap.TAIL:])
         results = [Result(name, FAIL, f"ran longer than {limit} s", tail)]

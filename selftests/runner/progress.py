@@ -16,8 +16,11 @@ class Progress:
     after the other. end() is called in the first process.
     """
 
-    def __init__(self, seconds):
+    def __init__(self, seconds, interval=None):
+        """interval: seconds between lines where none can be overwritten."""
         self._alive = sys.stdout.isatty()
+        self._interval = interval
+        self._said = time.monotonic()
         self._seconds = seconds
         self._left = sum(seconds.values())
         self._until = 0
@@ -30,9 +33,14 @@ class Progress:
 
     def note(self, stage, what):
         """Something in the stage starts."""
-        if self._alive:
-            left = max(self._until - time.monotonic(), 0)
-            text = f"{self._title(stage)}: {what} (about {_minutes(left)} left)"
+        now = time.monotonic()
+        left = max(self._until - now, 0)
+        text = f"{self._title(stage)}: {what} (about {minutes(left)} left)"
+        if not self._alive:
+            if self._interval and now > self._said + self._interval:
+                self._said = now
+                print(text, flush=True)
+        else:
             print("\r\033[K" + text[:shutil.get_terminal_size().columns - 1],
                   end="", flush=True)
 
@@ -43,7 +51,7 @@ class Progress:
         known = f", {counts[KNOWN]} {KNOWN}" if counts[KNOWN] else ""
         print("\r\033[K" * self._alive + f"{self._title(stage)}:"
               f" {summary(counts)}{known}"
-              f" ({took:.0f} s; about {_minutes(self._left)} left)",
+              f" ({took:.0f} s; about {minutes(self._left)} left)",
               flush=True)
         self._ended += 1
         for result in results:
@@ -58,6 +66,7 @@ class Progress:
         return f"[{self._ended + 1}/{len(self._seconds)}] {stage.name}"
 
 
-def _minutes(seconds):
+def minutes(seconds):
+    """A time for the reader."""
     return (f"{seconds / 60:.0f} min" if seconds >= 90
             else f"{max(seconds, 0):.0f} s")

@@ -51,6 +51,7 @@ class Settings:
     limit: int
     sanitizer: str
     fast: bool
+    long: bool
 
 
 def all_stages(settings):
