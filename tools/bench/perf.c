@@ -177,7 +177,7 @@ void bench_perf_open(void)
 	open_tracepoint("raw_syscalls:sys_enter", "raw_syscalls", "sys_enter");
 	open_tracepoint("syscalls:sys_enter_futex", "syscalls",
 			"sys_enter_futex");
-	open_tracepoint("sched:sched_wakeup", "sched", "sched_wakeup");
+	open_tracepoint("sched:sched_waking", "sched", "sched_waking");
 	open_futex_tracepoints();
 }
 

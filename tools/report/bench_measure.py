@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Running the cells of `make bench`: in rounds, until the time is over."""
 
+import functools
 import os
 import sys
 import time
@@ -100,20 +101,33 @@ def run_once(place, cell, number, limit, versions):
         cell.reason = f"{error} is not in the result"
 
 
-def measure(place, cells, rounds, limit, clock, versions, first=0):
+def in_focus(block, own, reference):
+    """Of a block: ours, glibc, and the peer that is the fastest so far."""
+    data = [{**cell.as_json(), "cell": cell} for cell in block
+            if cell.runs and cell.open]
+    best = stats.best_peer(data, own)
+    return [one["cell"] for one in data if one["contender"] in own
+            or one["contender"] == reference or one is best]
+
+
+def measure(place, cells, rounds, limit, clock, versions, first=0,
+            focus=lambda number, block: block):
     """Rounds over all blocks; the first one is finished in any case.
 
-    Who goes first in a block changes from round to round.
+    Who goes first in a block changes from round to round.  focus chooses who
+    of a block takes part in a round.
     """
     for number in range(first, first + rounds):
-        for block in blocks(cells):
+        for block in map(functools.partial(focus, number), blocks(cells)):
+            if not block:
+                continue
             if number > first and clock.is_over():
                 return
             shift = number % len(block)
             for cell in block[shift:] + block[:shift]:
                 if not cell.open:
                     continue
-                clock.note(f"{cell.place}, {cell.cpus} CPUs, round"
+                clock.note(f"{cell.place} with {cell.cpus}, round"
                            f" {number + 1}: {cell.row.command}")
                 run_once(place, cell, number, limit, versions)
 

@@ -106,7 +106,8 @@ LATENCY_ROWS = ("cond-perf -r 100 -n 200 -k", "pp -n 1 -i 20000",
 
 #: Rows of the exact counts: the difference between two runs leaves out how
 #: threads begin and end. {} is 1 and 2 times the second member.
-COUNT_ROWS = (("cond-perf -n 200 -r {}", 100), ("cond-perf -n 200 -r {} -k", 100),
+COUNT_ROWS = (("cond-perf -n 200 -r {}", 100),
+              ("cond-perf -n 200 -r {} -k", 100),
               ("pp -n 1 -i {}", 1000), ("pp -n 16 -i {}", 50))
 
 GO_SUITES = ("cond-perf", "pp", "broadcast", "queue", "turn-ring")

@@ -41,6 +41,16 @@ def cell(contender, times, row=ROW, **more):
             **more}
 
 
+def mixed(contender, *times):
+    """A cell of the load that changes, all rounds alike."""
+    kinds = {name: {"operations": 10, "ns_per_operation": ns}
+             for name, ns in zip(("free", "held", "each"), times)}
+    made = cell(contender, [sum(times) / 3] * 9, row="mixed -n 32 -p 100 -c 1")
+    for run in made["runs"]:
+        run["kinds"] = kinds
+    return made
+
+
 def recorded():
     """A result with every kind of cell."""
     guest = {"place": "guest", "cpus": 4, "variant": "drover"}
@@ -72,6 +82,9 @@ def recorded():
             cell("native", nine[:2], **guest),
             cell("go", [], state=plan.FAILED, reason="exit status 1"),
             cell("glibc", nine, row="cond-perf -r 100 -n 200 -k"),
+            mixed("native", 100, 300, 30),
+            mixed("native-wake-all", 95, 400, 40),
+            mixed("native-requeue", 200, 200, 20),
         ],
         "counts": [{**count, "contender": "glibc"},
                    {**count, "contender": "native", "instructions": 4100,
@@ -167,14 +180,14 @@ def some_cells(names=("glibc", "drop-in", "native")):
             if contender.name in names]
 
 
-def measured(seconds, rounds, budget, fails=()):
+def measured(seconds, rounds, budget, fails=(), names=(), **more):
     """Cells after a measurement in a time that only the place spends."""
     now = [0.0]
     place = FakePlace(now, seconds, dict(fails))
     clock = bench_measure.Clock(budget, io.StringIO(), lambda: now[0])
-    cells = some_cells()
+    cells = some_cells(names or ("glibc", "drop-in", "native"))
     bench_measure.measure(place, cells, rounds, 1, clock,
-                          bench_measure.Versions())
+                          bench_measure.Versions(), **more)
     return cells, place.order
 
 
@@ -198,6 +211,25 @@ def test_rounds(tap):
                                             places.Failed("broken"))])
     tap.equal(([len(each.runs) for each in cells], order.count("drop-in")),
               ([3, 0, 3] * 2, 2), "who fails is not run again")
+
+
+def test_focus(tap):
+    """Later rounds are of those that are compared."""
+    speeds = {"nsync": 3.0, "musl": 4.0, "go": 1.0}
+
+    def focus(number, block):
+        for one in block:
+            for run in one.runs:
+                run["ns_per_operation"] = speeds.get(one.contender.name, 9.0)
+        return block if number < 2 else bench_measure.in_focus(
+            block, bench_plan.OWN, "glibc")
+
+    cells, _ = measured(1.0, 5, 1000, focus=focus, names=(
+        "glibc", "drop-in", "native", *speeds))
+    rounds = {one.contender.name: len(one.runs) for one in cells}
+    tap.equal(rounds, {"glibc": 5, "drop-in": 5, "native": 5, "nsync": 5,
+                       "musl": 2, "go": 2},
+              "ours, glibc and the best peer go on")
 
 
 def test_undecided(tap):
@@ -290,6 +322,8 @@ WANTED = (
     "| go | not built: get it |", "    run native",
     "    tools/vm/vm --variant=drover --cpus=4 --mem=2048 --accel=tcg"
     " -- 'run native'",
+    "| native / the better fixed policy of each | 1.05 (1.05 to 1.05) |"
+    " **1.50 (1.50 to 1.50) !** | **1.50 (1.50 to 1.50) !** |",
     "A CPU, 4096 MB", "QEMU 7.2, accelerator tcg",
 )
 
@@ -395,5 +429,6 @@ def test_bench(tap):
                " there", err)
 
 
-TESTS = (test_stats, test_pairs, test_schema, test_rounds, test_undecided,
-         test_plan, test_counts, test_text, test_report, test_bench)
+TESTS = (test_stats, test_pairs, test_schema, test_rounds, test_focus,
+         test_undecided, test_plan, test_counts, test_text, test_report,
+         test_bench)

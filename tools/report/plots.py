@@ -94,6 +94,7 @@ def overview(_result, cells):
         axis.set_title(title, fontsize=10)
         axis.axvline(1, color="#000000", linewidth=0.8)
         axis.set_xscale("log")
+        axis.xaxis.set_major_formatter("{x:g}")
         axis.set_ylim(len(names) - 0.5, -0.5)
         axis.set_xlim(*_limits([found["ratio"] for where, _, found in lines
                                 if axes[where] is axis]))

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The sections of a report, from what `make bench` has left."""
 
+import statistics
+
 import bench_plan
 import plan
 import stats
@@ -132,8 +134,8 @@ def machine(result):
                " A ratio is the median over the rounds of one run over the"
                " other of the same round; in brackets its 95 % interval. \"!\":"
                " the whole interval is above 1, the cell is lost. \"=\": 1 lies"
-               " in the interval, a tie. \"?\": too few rounds to say. ±: half the span from the fastest to"
-               " the slowest run.")
+               " in the interval, a tie. \"?\": too few rounds to say. ±:"
+               " half the span from the fastest to the slowest run.")
 
 
 def verdicts(cells):
@@ -260,6 +262,47 @@ def _used(cell):
             f" {own['cpu_over_wall']:.2f}")
 
 
+#: How much slower than the better fixed policy a phase may be.
+ADAPTED = 1.10
+FIXED = tuple(each.name for each in bench_plan.FIXED)
+
+
+def kinds(cells):
+    """The phases of the load that changes, against fixed policies."""
+    for place in cells.places():
+        mine = {cell["contender"]: cell for cell in cells.in_place(place)
+                if cell["runs"][0].get("kinds")}
+        if NATIVE not in mine or not set(FIXED) <= set(mine):
+            continue
+        names = list(mine[NATIVE]["runs"][0]["kinds"])
+        yield Heading(3, f"Its phases: {where(place)}")
+        yield Text(f"Time of one operation. Up to {ADAPTED:.2f} of the better"
+                   " fixed policy in each phase is promised; \"!\": more.")
+        rows = [[name] + [duration(statistics.median(times))
+                          for times in (_kind(cell, kind) for kind in names)]
+                for name, cell in mine.items()]
+        rows.append(["native / the better fixed policy of each"]
+                    + [_adapted(mine, kind) for kind in names])
+        yield Table(["", *names], rows)
+
+
+def _kind(cell, kind):
+    return [run["kinds"][kind]["ns_per_operation"] for run in cell["runs"]]
+
+
+def _adapted(mine, kind):
+    """Against the fixed policy that is the better one in this phase."""
+    best = min(FIXED, key=lambda name: statistics.median(
+        _kind(mine[name], kind)))
+    values = [own / fixed for own, fixed in zip(_kind(mine[NATIVE], kind),
+                                                _kind(mine[best], kind))]
+    bounds = stats.interval(values)
+    found = {"ratio": statistics.median(values), "interval": bounds,
+             "verdict": stats.verdict(bounds and (bounds[0] / ADAPTED,
+                                                  bounds[1] / ADAPTED))}
+    return ratio_value(found)
+
+
 def exact_counts(result):
     """Instructions, switches and system calls of one operation."""
     if not result["counts"]:
@@ -298,8 +341,8 @@ def latencies(result):
         return
     yield Heading(2, "Latencies")
     yield Text("From the signal or broadcast until the thread that it is for"
-               " holds the mutex; in a queue, from putting an item in to taking"
-               " it out. One run each.")
+               " holds the mutex; in a queue, from putting an item in to"
+               " taking it out. One run each.")
     yield Figure("latency", TITLES["latency"])
     yield Table(
         ["", "50 %", "90 %", "99 %", "99.9 %", "all"],
@@ -337,6 +380,7 @@ def report(result):
     yield Figure("cpus", TITLES["cpus"])
     for each in GROUPS:
         yield from group(cells, *each)
+    yield from kinds(cells)
     yield from exact_counts(result)
     yield from latencies(result)
     yield from not_measured(result)
