@@ -93,10 +93,8 @@ static int arrive_later(struct barrier *b, uint64_t arrived, uint64_t more,
 		uint32_t target = gate_target(gate), begin;
 
 		*phase = gate_phase(gate);
+		/* Or that of a later phase: then ours is over, or not yet. */
 		begin = load_relaxed(begin_of(b, *phase));
-		/* Written for the phase after the next one otherwise. */
-		if (gate_phase(load_acquire(&b->gate)) != *phase)
-			continue;
 		if ((int32_t)(mine - begin) <= 0) {
 			*phase -= GATE_PHASE; /* over already */
 			return 0;
