@@ -16,6 +16,9 @@
 #define MISSES_OFF 4
 #define TRY_AGAIN  32
 
+/* What a wake-up takes, at most, where CPUs are to be had. */
+#define WAKING (60 * NS_PER_US)
+
 static _Thread_local struct worker *self;
 
 struct worker *pool_self(struct drover_pool *pool)
@@ -218,8 +221,8 @@ static void sleep_idle(struct worker *w)
 
 	count(&w->sleeps, 1);
 	await_claim(w);
-	/* To linger would have paid. */
-	if (clock_now() - begin < w->pool->linger)
+	/* To linger would have paid, but for the time that waking takes. */
+	if (clock_now() - begin < w->pool->linger + WAKING)
 		store_relaxed(&w->pool->linger_misses, 0);
 }
 
@@ -246,6 +249,9 @@ static struct task *await_task(struct worker *w)
 		task = worker_take(w);
 		if (!task && load_seq_cst(&pool->over))
 			break;
+		/* Too late for one task: the next may be close behind. */
+		if (!task && may_linger(pool))
+			task = linger(w);
 	}
 	add_seq_cst(&pool->nr_searching, (uint32_t)-1); /* [P-FOUND] */
 	wake_if_needed(pool, 1);
