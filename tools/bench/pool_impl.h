@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The pool that pool-perf is compiled for, under names of its own:
+ *
+ *	impl_pool_start(threads)	the caller is one of them
+ *	impl_pool_for(nr, part, arg)	part(i, arg) for each i below nr
+ *	impl_pool_end()
+ *	impl, a struct bench_impl
+ *
+ * "spin" and "sleep" are two pools of ours that differ in nothing but how their
+ * workers wait for the next loop, and the caller for its end.
+ */
+#ifndef BENCH_POOL_IMPL_H
+#define BENCH_POOL_IMPL_H
+
+#include "bench.h"
+
+typedef void (*part_fn)(size_t nr, void *arg);
+
+#if defined(IMPL_drover)
+
+#include <drover/cond.h> /* drover_version() */
+#include <drover/pool.h>
+
+static drover_pool_t *impl_pool;
+
+struct impl_parts {
+	part_fn part;
+	void *arg;
+};
+
+static inline void impl_pool_start(unsigned int threads)
+{
+	drover_poolattr_t attr = { .workers = threads - 1 };
+
+	/* One thread alone is the caller's. */
+	if (threads > 1)
+		bench_expect_0("drover_pool_create",
+			       drover_pool_create(&impl_pool, &attr));
+}
+
+static int impl_run_parts(size_t begin, size_t end, void *arg)
+{
+	const struct impl_parts *parts = arg;
+
+	for (; begin < end; begin++)
+		parts->part(begin, parts->arg);
+	return 0;
+}
+
+static inline void impl_pool_for(size_t nr, part_fn part, void *arg)
+{
+	struct impl_parts parts = { part, arg };
+
+	if (!impl_pool)
+		impl_run_parts(0, nr, &parts);
+	else
+		bench_expect_0("drover_pool_for",
+			       drover_pool_for(impl_pool, 0, nr, 1,
+					       impl_run_parts, &parts));
+}
+
+static inline void impl_pool_end(void)
+{
+	if (!impl_pool)
+		return;
+	bench_expect_0("drover_pool_shutdown",
+		       drover_pool_shutdown(impl_pool, DROVER_POOL_DRAIN));
+	bench_expect_0("drover_pool_free", drover_pool_free(impl_pool));
+}
+
+static const char *impl_library(void)
+{
+	return bench_file_of((void (*)(void))drover_pool_create);
+}
+
+#elif defined(IMPL_spin) || defined(IMPL_sleep)
+
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static struct {
+	unsigned int nr_workers;
+	pthread_t *threads;
+	part_fn part; /* of the loop, written before it begins */
+	void *arg;
+	size_t nr;
+	_Atomic uint32_t loop __attribute__((aligned(64))); /* number */
+	_Atomic size_t next __attribute__((aligned(64)));
+	_Atomic uint32_t nr_back __attribute__((aligned(64)));
+	atomic_bool over;
+} impl_pool;
+
+/* Wait while @word is @value. */
+static inline void impl_wait(_Atomic uint32_t *word, uint32_t value)
+{
+	while (atomic_load_explicit(word, memory_order_acquire) == value) {
+#if defined(IMPL_spin)
+#ifdef __x86_64__
+		__builtin_ia32_pause();
+#endif
+#else
+		syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL);
+#endif
+	}
+}
+
+static inline void impl_wake(_Atomic uint32_t *word)
+{
+#if defined(IMPL_sleep)
+	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX);
+#else
+	(void)word;
+#endif
+}
+
+static inline void impl_take_parts(void)
+{
+	size_t i;
+
+	while ((i = atomic_fetch_add(&impl_pool.next, 1)) < impl_pool.nr)
+		impl_pool.part(i, impl_pool.arg);
+}
+
+static void *impl_worker(void *arg)
+{
+	uint32_t loop = 0;
+
+	for (;;) {
+		impl_wait(&impl_pool.loop, loop);
+		loop++;
+		if (atomic_load(&impl_pool.over))
+			return arg;
+		impl_take_parts();
+		if (atomic_fetch_add(&impl_pool.nr_back, 1) + 1 ==
+		    impl_pool.nr_workers)
+			impl_wake(&impl_pool.nr_back);
+	}
+}
+
+static inline void impl_pool_start(unsigned int threads)
+{
+	impl_pool.nr_workers = threads - 1;
+	impl_pool.threads = bench_alloc(threads, sizeof(pthread_t));
+	for (unsigned int i = 0; i < impl_pool.nr_workers; i++)
+		bench_expect_0("pthread_create",
+			       pthread_create(&impl_pool.threads[i], NULL,
+					      impl_worker, NULL));
+}
+
+static inline void impl_begin_loop(void)
+{
+	atomic_store(&impl_pool.next, 0);
+	atomic_store(&impl_pool.nr_back, 0);
+	atomic_fetch_add(&impl_pool.loop, 1);
+	impl_wake(&impl_pool.loop);
+}
+
+static inline void impl_pool_for(size_t nr, part_fn part, void *arg)
+{
+	uint32_t back;
+
+	impl_pool.part = part;
+	impl_pool.arg = arg;
+	impl_pool.nr = nr;
+	impl_begin_loop();
+	impl_take_parts();
+	while ((back = atomic_load(&impl_pool.nr_back)) < impl_pool.nr_workers)
+		impl_wait(&impl_pool.nr_back, back);
+}
+
+static inline void impl_pool_end(void)
+{
+	atomic_store(&impl_pool.over, true);
+	impl_begin_loop();
+	for (unsigned int i = 0; i < impl_pool.nr_workers; i++)
+		pthread_join(impl_pool.threads[i], NULL);
+	free(impl_pool.threads);
+}
+
+static const char *impl_library(void)
+{
+	return "(this program)";
+}
+
+#elif defined(IMPL_gomp)
+
+static int impl_threads;
+
+static inline void impl_pool_start(unsigned int threads)
+{
+	impl_threads = (int)threads;
+}
+
+static inline void impl_pool_for(size_t nr, part_fn part, void *arg)
+{
+#pragma omp parallel num_threads(impl_threads)
+#pragma omp single
+#pragma omp taskloop grainsize(1)
+	for (size_t i = 0; i < nr; i++)
+		part(i, arg);
+}
+
+static inline void impl_pool_end(void)
+{
+}
+
+extern int omp_get_max_threads(void);
+
+static const char *impl_library(void)
+{
+	return bench_file_of((void (*)(void))omp_get_max_threads);
+}
+
+#elif defined(IMPL_tbb)
+
+/* tbb_pool.cc */
+void tbb_pool_start(unsigned int threads);
+void tbb_pool_for(size_t nr, part_fn part, void *arg);
+void tbb_pool_end(void);
+const char *tbb_pool_version(void);
+
+#define impl_pool_start tbb_pool_start
+#define impl_pool_for	tbb_pool_for
+#define impl_pool_end	tbb_pool_end
+
+static const char *impl_library(void)
+{
+	return "libtbb";
+}
+
+#else
+#error "compile pool-perf with -DIMPL_<name>, see tools/Makefile"
+#endif
+
+static const char *impl_version(void)
+{
+#if defined(IMPL_drover)
+	return drover_version();
+#elif defined(IMPL_tbb)
+	return tbb_pool_version();
+#else
+	return "gcc " __VERSION__;
+#endif
+}
+
+static const struct bench_impl impl = {
+#if defined(IMPL_drover)
+	.name = "drover",
+	.help = "drover_pool_t",
+#elif defined(IMPL_spin)
+	.name = "spin",
+	.help = "workers that spin without end",
+#elif defined(IMPL_sleep)
+	.name = "sleep",
+	.help = "workers that sleep at once",
+#elif defined(IMPL_gomp)
+	.name = "gomp",
+	.help = "OpenMP tasks of the compiler; OMP_* applies",
+#else
+	.name = "tbb",
+	.help = "oneTBB",
+#endif
+	.library = impl_library,
+	.version = impl_version,
+};
+
+#endif
