@@ -5,7 +5,6 @@ The difference between a run and one of twice the length leaves out how threads
 begin and end.  See counts, which holds the library to its promise.
 """
 
-import bench_plan
 import plan
 from places import Failed, Guest, read_result
 
@@ -65,14 +64,14 @@ class Counter:
         return round((counts[1] - counts[0]) / operations, 4)
 
 
-def count_all(contenders, variant, clock, build, mem):
+def count_all(contenders, rows, variant, clock, build, mem):
     """(counts, what could not be counted and why)."""
     found, missing = [], []
     clock.note(f"counts: booting {variant} (-icount)", always=True)
     with Guest(variant=variant, cpus=1, mem=mem, accel="icount",
                build=build) as guest:
         counter = Counter(guest, variant)
-        for row, step in bench_plan.COUNT_ROWS:
+        for row, step in rows:
             for contender in contenders:
                 name = row.format(f"{step} to {2 * step}")
                 if clock.is_over():

@@ -5,6 +5,7 @@ import importlib.util
 import io
 import json
 import os
+import signal
 import subprocess
 import tempfile
 
@@ -427,6 +428,50 @@ def test_bench(tap):
             one["spurious"] == 0 for each in result["cells"]
             for one in each["runs"]), "bench: the three that are always"
                " there", err)
+
+
+FAKE = """#!/bin/sh
+case $1 in queue) echo $$ >>"$0.pids"; exec sleep 98765 ;; esac
+echo '%s'
+"""
+
+
+def fake_build(folder):
+    """Programs that answer at once, but for a queue, which never ends."""
+    result = json.dumps({**run_of(0, 5.0), "kernel": "Linux 0",
+                         "version": "fake 1", "library": "none"})
+    for name, text in (("bin/drover-bench", FAKE % result),
+                       (os.path.join("lib", plan.DROP_IN), "")):
+        path = os.path.join(folder, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(path, 0o755)
+
+
+def test_interrupt(tap, wait_for, alive):
+    """Ctrl-C: no process stays, what was measured is saved."""
+    with tempfile.TemporaryDirectory() as folder:
+        fake_build(folder)
+        with subprocess.Popen([BENCH, "--host-only", "--build", folder,
+                               "--suite=turn-ring", "--suite=queue"],
+                              stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL) as bench:
+            pids = os.path.join(folder, "bin", "drover-bench.pids")
+            wait_for(pids)
+            bench.send_signal(signal.SIGINT)
+            bench.communicate(timeout=LIMIT)
+        tap.equal(bench.returncode, 130, "bench, SIGINT: exit status")
+        with open(pids, encoding="utf-8") as file:
+            tap.equal([pid for pid in map(int, file) if alive(pid)], [],
+                      "bench, SIGINT: no process stays behind")
+        with open(os.path.join(folder, "results", "bench.json"),
+                  encoding="utf-8") as file:
+            result = json.load(file)
+        tap.ok(result["state"] == "interrupted"
+               and sum(len(each["runs"]) for each in result["cells"]) > 2
+               and not list(schema.errors(result, schema.load())),
+               "bench, SIGINT: what was measured is saved", result["state"])
 
 
 TESTS = (test_stats, test_pairs, test_schema, test_rounds, test_focus,

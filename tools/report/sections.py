@@ -310,7 +310,8 @@ def exact_counts(result):
     yield Heading(2, "Counted exactly")
     yield Text("For each operation in the steady state, in a guest with one"
                " CPU whose clock counts instructions, of program and kernel"
-               " together. \"!\": more than glibc.")
+               " together. \"!\": more than glibc's, by half a percent or"
+               " more.")
     glibc = {(one["variant"], one["row"]): one for one in result["counts"]
              if one["contender"] == GLIBC}
     rows = []
