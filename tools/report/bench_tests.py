@@ -419,6 +419,12 @@ def test_bench(tap):
         with open(os.path.join(folder, "results", "bench.json"),
                   encoding="utf-8") as file:
             result = json.load(file)
+        with open(os.path.join(folder, "results", "bench.commands"),
+                  encoding="utf-8") as file:
+            commands = file.read().splitlines()
+        tap.equal(commands[1:], [each["command"] for each
+                                 in result["cells"]],
+                  "bench: a command for each cell")
         tap.equal((status, result["state"],
                    list(schema.errors(result, schema.load()))),
                   (0, "complete", []), "bench: one suite")
