@@ -93,6 +93,11 @@ endif
 table_flags = --build=$(O) --runs=$(CONFIG_TABLE_RUNS) \
 	      --limit=$(CONFIG_TABLE_LIMIT)
 
+waiting: ## barriers and thread pools against their peers, on this machine
+	@tools/deps build waiting
+	@+$(MAKE) -s lib tools
+	@tools/report/waiting --build=$(O)
+
 counts: ## context switches per waiter and round, exact, in a guest
 	@tools/deps build table $(kernel_deps) vm
 	@+$(MAKE) -s lib tools kernel KERNEL_VARIANTS="none mainline drover"
@@ -209,7 +214,7 @@ help: ## this list
 		/^[a-z_.-]+:.*## / { printf "  %-22s %s\n", $$1, $$2 }' \
 		$(firstword $(MAKEFILE_LIST))
 
-.PHONY: all lib tools peers selftests install kernel kselftest table counts \
+.PHONY: all lib tools peers selftests install kernel kselftest table counts waiting \
 	bench bench-full report vm check check-fast check-long check-models \
 	check-planted check-differential check-programs format-check \
 	series-check menuconfig olddefconfig defconfig-update \

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What an OpenMP program does with "parallel for", a reduction, tasks and
+ * taskwait, by drover_pool_t.
+ *
+ *	cc pool.c -ldrover -pthread
+ */
+#include <drover/pool.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define NR 100000
+
+static drover_pool_t *pool;
+static double numbers[NR];
+
+/* #pragma omp parallel for */
+static int fill(size_t begin, size_t end, void *arg)
+{
+	(void)arg;
+	for (size_t i = begin; i < end; i++)
+		numbers[i] = (double)i / 2;
+	return 0;
+}
+
+struct sum {
+	pthread_mutex_t lock;
+	double total;
+};
+
+/* #pragma omp parallel for reduction(+: total) */
+static int add_up(size_t begin, size_t end, void *arg)
+{
+	struct sum *sum = arg;
+	double part = 0;
+
+	for (size_t i = begin; i < end; i++)
+		part += numbers[i];
+	pthread_mutex_lock(&sum->lock);
+	sum->total += part;
+	pthread_mutex_unlock(&sum->lock);
+	return 0;
+}
+
+struct fibonacci {
+	int n;
+	long result;
+};
+
+/* #pragma omp task, #pragma omp taskwait */
+static int fibonacci(void *arg)
+{
+	struct fibonacci *f = arg;
+	struct fibonacci less = { .n = f->n - 1 }, least = { .n = f->n - 2 };
+	drover_task_t task = DROVER_TASK_INITIALIZER(fibonacci, &less);
+	int err;
+
+	if (f->n < 2) {
+		f->result = f->n;
+		return 0;
+	}
+	err = drover_pool_submit(pool, &task);
+	if (!err) {
+		fibonacci(&least);
+		err = drover_pool_wait(pool, &task, NULL);
+	}
+	f->result = less.result + least.result;
+	return err;
+}
+
+int main(void)
+{
+	struct sum sum = { .lock = PTHREAD_MUTEX_INITIALIZER };
+	struct fibonacci f = { .n = 18 };
+	drover_task_t task = DROVER_TASK_INITIALIZER(fibonacci, &f);
+	int result = 0;
+
+	if (drover_pool_create(&pool, NULL) ||
+	    drover_pool_for(pool, 0, NR, 0, fill, NULL) ||
+	    drover_pool_for(pool, 0, NR, 1000, add_up, &sum) ||
+	    drover_pool_submit(pool, &task) ||
+	    drover_pool_wait(pool, &task, &result) || result)
+		return EXIT_FAILURE;
+	drover_pool_shutdown(pool, DROVER_POOL_DRAIN);
+	drover_pool_free(pool);
+	printf("sum: %.1f, fibonacci(%d): %ld\n", sum.total, f.n, f.result);
+	return EXIT_SUCCESS;
+}
