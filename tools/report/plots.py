@@ -57,7 +57,7 @@ def _legend(figure, axes):
 def _small_multiples(titles, height=3.2):
     """A figure with one axis for each title, three in a row."""
     columns = min(3, max(1, len(titles)))
-    rows = -(-len(titles) // columns)
+    rows = max(1, -(-len(titles) // columns))
     figure, axes = pyplot.subplots(rows, columns, squeeze=False,
                                    figsize=(3.6 * columns + 0.4,
                                             height * rows + 0.6))
@@ -86,6 +86,8 @@ def overview(_result, cells):
         elif cell["contender"] == sections.NATIVE:
             lines.append((1, cell, cells.to_best(cell)))
     lines = [line for line in lines if line[2]]
+    if not lines:
+        return pyplot.figure()
     names = list(dict.fromkeys(
         f"{cell['row']}  ({sections.where(cell)})" for _, cell, _ in lines))
     figure, axes = pyplot.subplots(1, 2, sharey=True,

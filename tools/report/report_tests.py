@@ -138,6 +138,14 @@ def test_report(tap):
                                   *([] if plots else ["--no-plots"]))
         tap.equal((status, err), (0, ""), "report: written")
         check_files(tap, out, plots)
+        with open(source, "w", encoding="utf-8") as file:
+            json.dump({**recorded(), "cells": [], "counts": [],
+                       "latencies": []}, file)
+        status, _, err = run_tool(REPORT, source, "--out", out + "2",
+                                  *([] if plots else ["--no-plots"]))
+        tap.equal((status, err, sorted(os.listdir(out + "2"))),
+                  (0, "", ["index.html", "report.md"]),
+                  "report: of nothing, without plots")
 
 
 def check_files(tap, folder, plots):
