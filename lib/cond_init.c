@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* The beginning and the end of a condition variable, and its life after fork. */
-#include <sched.h>
 #include <string.h>
 
 #include "cond_internal.h"
@@ -29,27 +28,28 @@ void cond_destroy(struct cond *c)
 	cond_unlock(c);
 }
 
+/* Held by the one thread that starts a condvar anew. */
+static futex_word ghosts_lock;
+
+void cond_after_fork(void)
+{
+	store_relaxed(&ghosts_lock, 0);
+}
+
 /*
  * First use of a private condvar in the child of a fork (or of one that is
  * all zero bytes): its waiters stayed in the parent, and so did the thread
- * that may have held its lock. One thread starts it anew, others wait.
+ * that may have held its lock.
  */
 void cond_drop_ghosts(struct cond *c)
 {
-	uint32_t changing = process_life | LIFE_CHANGING;
-	uint32_t life = load_acquire(&c->life);
-
-	while (life != process_life) {
-		if (life == changing) {
-			sched_yield();
-			life = load_acquire(&c->life);
-		} else if (cas_acquire(&c->life, &life, changing)) {
-			store_relaxed(&c->open, NULL);
-			store_relaxed(&c->closed, NULL);
-			store_relaxed(&c->lock, 0);
-			/* [CV-LIFE] With the acquire in cond_lock(). */
-			store_release(&c->life, process_life);
-			return;
-		}
+	lock_take(&ghosts_lock, false);
+	if (load_relaxed(&c->life) != process_life) {
+		store_relaxed(&c->open, NULL);
+		store_relaxed(&c->closed, NULL);
+		store_relaxed(&c->lock, 0);
+		/* [CV-LIFE] With the acquire in cond_lock(). */
+		store_release(&c->life, process_life);
 	}
+	lock_drop(&ghosts_lock, false);
 }

@@ -8,8 +8,10 @@
  * join the open group; a signal goes to the closed, older one, and closes the
  * open one when there is none. So nobody who comes after a signal can take it.
  *
- * Lock order: a condvar's lock, then the spare groups' lock or the registry of
- * threads. No mutex of the user's is taken with any of them held.
+ * Lock order: a condvar's lock, then its groups' claims, the closed one's
+ * first; then one of the innermost: of the spare groups, of the waiters' pool or
+ * a bucket of them. The one under which ghosts are dropped comes alone. No mutex
+ * of the user's is taken with any of them held.
  *
  * After a signaller has dropped the condvar's lock it touches the condvar no
  * more: the threads it releases may free it.
@@ -101,8 +103,7 @@ struct shared_group {
  *	  only group_pin() says. Read without the lock to see that nobody
  *	  waits.
  * @closed: the older group that signals go to, or NULL; same as @open
- * @life: the process_life in which the members of a private condvar wait;
- *	  with LIFE_CHANGING while the ghosts of an older one are dropped
+ * @life: the process_life in which the members of a private condvar wait
  * @group: the two groups of a shared condvar
  * @refs: waiters and wakers that will still touch a shared condvar
  * @state: which of @group is open, and more; see cond_shared.c
@@ -126,9 +127,10 @@ struct cond {
 
 _Static_assert(sizeof(struct cond) == 48, "fits glibc's pthread_cond_t");
 
-#define LIFE_CHANGING (UINT32_C(1) << 31)
-
 void cond_drop_ghosts(struct cond *c);
+
+/* In the child of a fork: a thread of the parent's may have been at it. */
+void cond_after_fork(void);
 
 /* Take the lock of a private condvar, in the state this process left it. */
 static inline void cond_lock(struct cond *c)
@@ -242,15 +244,6 @@ struct member {
  * a member of the group. The reference stays.
  */
 int member_sleep(struct member *m, const struct deadline *deadline);
-
-/**
- * member_leave() - stop being a member before ever sleeping
- * @m: the member
- *
- * Return: true if that worked; false if a signal was already posted for this
- * member, which the caller now has to pass on.
- */
-bool member_leave(struct member *m);
 
 /* The same steps for a mutex that inherits priorities; cond_pi.c. */
 long member_pi_wait(struct member *m, uint32_t word,

@@ -143,11 +143,10 @@ static int shared_sleep(struct cond *c, struct shared_group *g, uint32_t number,
 	for (;;) {
 		int why = 0;
 
-		if (load_seq_cst(&w->kick) &&
-		    ops->interruptible()) /* [W-KICK] */
+		if (load_relaxed(&w->kick) != w->seen && ops->interruptible())
 			why = ECANCELED;
-		else if (futex_wait(&g->word, word, deadline, true) ==
-			 -ETIMEDOUT)
+		else if (futex_wait_bits(&g->word, word, deadline, true,
+					 w->bit) == -ETIMEDOUT)
 			why = ETIMEDOUT;
 
 		shared_lock(c);
@@ -162,18 +161,10 @@ static int shared_sleep(struct cond *c, struct shared_group *g, uint32_t number,
 	}
 }
 
-/* Where a cancellation finds the sleeping thread; NULL when it is awake. */
-static void shared_publish(struct waiter *w, futex_word *word)
-{
-	store_seq_cst(&w->shared_word, word); /* [W-KICK] */
-	/* A canceller that still uses the old word must not find it unmapped. */
-	while (!word && load_seq_cst(&w->kicking))
-		cpu_relax();
-}
-
 int cond_shared_wait(struct cond *c, const struct mutex_ops *ops, void *mutex,
 		     const struct deadline *deadline)
 {
+	struct waiter *w = waiter_self();
 	struct shared_group *g;
 	uint32_t number, word;
 	int err, lock_err;
@@ -201,9 +192,9 @@ int cond_shared_wait(struct cond *c, const struct mutex_ops *ops, void *mutex,
 		return err;
 	}
 
-	shared_publish(waiter_self(), &g->word);
+	waiter_publish(w, &g->word);
 	err = shared_sleep(c, g, number, word, ops, deadline);
-	shared_publish(waiter_self(), NULL);
+	waiter_publish(w, NULL);
 	moved = c->state & SHARED_MOVED(g - c->group);
 	shared_put_unlock(c);
 

@@ -37,14 +37,10 @@ static void cond_post(struct cond *c, struct group *g,
 		      const struct mutex_ops *ops)
 {
 	struct wake_plan plan = cond_plan(g, ops, 1);
-	bool awaited;
-	uint32_t word = group_post(g, plan.move ? GROUP_MOVED : 0, &awaited);
+	uint32_t word = group_post(g, plan.move ? GROUP_MOVED : 0);
 
 	cond_unlock(c);
 	cond_wake(g, word, plan, 1);
-	/* Who wanted to leave meanwhile may not be the one that is woken. */
-	if (awaited)
-		group_kick(g);
 	group_unpin(g);
 }
 

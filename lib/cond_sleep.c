@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* The sleep of a waiter, from joining its group until it is out. */
-#include <sched.h>
-
 #include "cond_internal.h"
 
 static long member_futex_wait(struct member *m, uint32_t word,
@@ -9,7 +7,8 @@ static long member_futex_wait(struct member *m, uint32_t word,
 {
 	if (load_relaxed(&m->g->pi_target))
 		return member_pi_wait(m, word, deadline);
-	return futex_wait(group_word(m->g), word, deadline, false);
+	return futex_wait_bits(group_word(m->g), word, deadline, false,
+			       m->w->bit);
 }
 
 /*
@@ -39,7 +38,7 @@ static int member_reason_to_leave(struct member *m, long ret)
 		return m->lock_err;
 	if (ret == -ETIMEDOUT)
 		return ETIMEDOUT;
-	if (load_seq_cst(&m->w->kick) && /* [W-KICK] */
+	if (load_seq_cst(&m->w->kick) != m->w->seen && /* [W-KICK] */
 	    m->ops->interruptible())
 		return ECANCELED;
 	return 0;
@@ -48,34 +47,18 @@ static int member_reason_to_leave(struct member *m, long ret)
 int member_sleep(struct member *m, const struct deadline *deadline)
 {
 	long ret = -EAGAIN;
-	int why = 0;
 
 	for (;;) {
 		uint64_t state = load_acquire(&m->g->state);
+		int why;
 
 		if (group_take(m->g, &state))
 			return 0;
 		if (ret == 0)
 			member_woken_for_nothing(m, state);
-		if (!why)
-			why = member_reason_to_leave(m, ret);
-		if (why) {
-			enum group_leave left = group_try_leave(m->g, &state);
-
-			if (left != LEAVE_CLAIMED)
-				return left == LEAVE_DONE ? why : 0;
-			deadline = NULL; /* it is over: the claimer wakes us */
-		}
+		why = member_reason_to_leave(m, ret);
+		if (why)
+			return group_leave(m->g) ? why : 0;
 		ret = member_futex_wait(m, (uint32_t)state, deadline);
 	}
-}
-
-bool member_leave(struct member *m)
-{
-	enum group_leave left;
-	uint64_t state;
-
-	while ((left = group_try_leave(m->g, &state)) == LEAVE_CLAIMED)
-		sched_yield();
-	return left == LEAVE_DONE;
 }

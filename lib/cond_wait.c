@@ -96,7 +96,7 @@ int cond_wait(struct cond *c, const struct mutex_ops *ops, void *mutex,
 	err = ops->unlock(mutex);
 	if (err) {
 		/* Broken beyond may_wait(). What met us meanwhile goes on. */
-		if (!member_leave(&m))
+		if (!group_leave(m.g))
 			cond_signal(c, ops);
 		group_unpin(m.g);
 		return err;

@@ -86,9 +86,13 @@ static inline long futex_call(futex_word *word, int op, bool shared,
 	return ret;
 }
 
-/* Sleep while @word is @val, until woken or @deadline (NULL: without end). */
-static inline long futex_wait(futex_word *word, uint32_t val,
-			      const struct deadline *deadline, bool shared)
+/*
+ * Sleep while @word is @val, until woken or @deadline (NULL: without end).
+ * @bits: futex_wake_bits() wakes those that have one of its bits.
+ */
+static inline long futex_wait_bits(futex_word *word, uint32_t val,
+				   const struct deadline *deadline, bool shared,
+				   uint32_t bits)
 {
 	int op = FUTEX_WAIT_BITSET;
 	const struct timespec *at = NULL;
@@ -101,8 +105,14 @@ static inline long futex_wait(futex_word *word, uint32_t val,
 		if (deadline->clock == CLOCK_REALTIME)
 			op |= FUTEX_CLOCK_REALTIME;
 	}
-	return futex_call(word, op, shared, val, at, NULL,
-			  FUTEX_BITSET_MATCH_ANY);
+	return futex_call(word, op, shared, val, at, NULL, bits);
+}
+
+static inline long futex_wait(futex_word *word, uint32_t val,
+			      const struct deadline *deadline, bool shared)
+{
+	return futex_wait_bits(word, val, deadline, shared,
+			       FUTEX_BITSET_MATCH_ANY);
 }
 
 /* Wake at most @nr_wake threads that sleep on @word. */
@@ -110,6 +120,14 @@ static inline long futex_wake(futex_word *word, int nr_wake, bool shared)
 {
 	return futex_call(word, FUTEX_WAKE, shared, (uint32_t)nr_wake, NULL,
 			  NULL, 0);
+}
+
+/* The same, of those threads alone that have one of @bits. */
+static inline long futex_wake_bits(futex_word *word, int nr_wake, bool shared,
+				   uint32_t bits)
+{
+	return futex_call(word, FUTEX_WAKE_BITSET, shared, (uint32_t)nr_wake,
+			  NULL, NULL, bits);
 }
 
 /*

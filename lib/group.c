@@ -6,6 +6,8 @@
 
 #include "cond_internal.h"
 
+_Static_assert(sizeof(struct group) == 64, "a cache line each");
+
 /* How many groups one mapping holds: a page of them. */
 #define GROUPS_PER_CHUNK (4096 / sizeof(struct group))
 
@@ -19,12 +21,15 @@ static struct {
 static struct group *spare_grow(void)
 {
 	struct group *chunk;
+	int saved = errno;
 
 	chunk = mmap(NULL, GROUPS_PER_CHUNK * sizeof(*chunk),
 		     PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
 		     0);
-	if (chunk == MAP_FAILED)
+	if (chunk == MAP_FAILED) {
+		errno = saved;
 		return NULL;
+	}
 	for (size_t i = 1; i < GROUPS_PER_CHUNK; i++) {
 		chunk[i].next = spare.first;
 		spare.first = &chunk[i];
@@ -131,25 +136,29 @@ void group_join(struct group *g, void *mutex)
 
 bool group_claim(struct group *g)
 {
-	uint64_t state = load_relaxed(&g->state);
+	uint64_t state;
 
+	lock_take(&g->claim, false);
+	state = load_relaxed(&g->state);
 	do {
-		if (!group_nr_blocked(state))
+		if (!group_nr_blocked(state)) {
+			lock_drop(&g->claim, false);
 			return false;
+		}
 	} while (!cas_acq_rel(&g->state, &state, state | GROUP_CLAIMED));
 	return true;
 }
 
-uint32_t group_post(struct group *g, uint64_t moved, bool *awaited)
+uint32_t group_post(struct group *g, uint64_t moved)
 {
 	uint64_t state = load_relaxed(&g->state);
 	uint64_t to;
 
 	do {
-		to = state & ~(GROUP_CLAIMED | GROUP_AWAITED);
+		to = state & ~GROUP_CLAIMED;
 		to = (to - GROUP_BLOCKED + GROUP_TOKEN) | moved;
 	} while (!cas_acq_rel(&g->state, &state, to));
-	*awaited = state & GROUP_AWAITED;
+	lock_drop(&g->claim, false);
 	return (uint32_t)to;
 }
 
@@ -162,10 +171,11 @@ uint32_t group_release(struct group *g, uint64_t moved)
 		to = (state & (GROUP_KICKS | GROUP_MOVED)) | moved;
 		to |= GROUP_RELEASED;
 	} while (!cas_acq_rel(&g->state, &state, to));
+	lock_drop(&g->claim, false);
 	return (uint32_t)to;
 }
 
-void group_kick(struct group *g)
+void group_kick(struct group *g, uint32_t bits)
 {
 	uint64_t state = load_relaxed(&g->state);
 	uint64_t to;
@@ -177,7 +187,7 @@ void group_kick(struct group *g)
 	if (load_relaxed(&g->pi_target))
 		cond_pi_wake(g, INT_MAX);
 	else
-		futex_wake(group_word(g), INT_MAX, false);
+		futex_wake_bits(group_word(g), INT_MAX, false, bits);
 }
 
 bool group_take(struct group *g, uint64_t *state)
@@ -192,29 +202,20 @@ bool group_take(struct group *g, uint64_t *state)
 	}
 }
 
-/* Let the claimer know of us, if there is still one. */
-static bool group_await(struct group *g, uint64_t *state)
+bool group_leave(struct group *g)
 {
-	uint64_t to = *state | GROUP_AWAITED;
+	uint64_t state = load_acquire(&g->state);
 
-	if (*state != to && !cas_acq_rel(&g->state, state, to))
-		return false;
-	*state = to;
-	return true;
-}
-
-enum group_leave group_try_leave(struct group *g, uint64_t *state)
-{
-	*state = load_acquire(&g->state);
 	for (;;) {
-		if (group_take(g, state))
-			return LEAVE_OUT;
-		if (*state & GROUP_CLAIMED) {
-			if (group_await(g, state))
-				return LEAVE_CLAIMED;
-		} else if (cas_acq_rel(&g->state, state,
-				       *state - GROUP_BLOCKED)) {
-			return LEAVE_DONE;
+		if (group_take(g, &state))
+			return false;
+		if (state & GROUP_CLAIMED) {
+			lock_take(&g->claim, false);
+			lock_drop(&g->claim, false);
+			state = load_acquire(&g->state);
+		} else if (cas_acq_rel(&g->state, &state,
+				       state - GROUP_BLOCKED)) {
+			return true;
 		}
 	}
 }

@@ -19,23 +19,22 @@
  *   bit  2	GROUP_CLAIMED	a signaller is choosing how to release: nobody
  *				may time out meanwhile, which keeps the mutex
  *				of the members alive. Set under the condvar's
- *				lock, gone with the release or post.
+ *				lock and the group's @claim, which the claimer
+ *				keeps until the release or post. Who wants to
+ *				leave waits for that lock, and so lends the
+ *				claimer its priority.
  *   bits 3-24	tokens		signals that were posted and not yet taken
- *   bit  25	GROUP_AWAITED	a member that wants to leave sleeps until the
- *				claim is over: a post, which wakes one, has to
- *				make all look up. Only with CLAIMED.
- *   bits 26-31	kicks		changed to make members look up; wraps
+ *   bits 25-31	kicks		changed to make members look up; wraps
  *   bits 32-63	blocked		members that no signal was posted for
  *
  * Legal transitions, each one atomic step:
  *
  *   join	blocked + 1		under the condvar's lock
  *   claim	+ CLAIMED, if blocked > 0	under the condvar's lock
- *   await	+ AWAITED, if CLAIMED	by a member
- *   post	- CLAIMED, - AWAITED, blocked - 1, tokens + 1 (+ MOVED)
+ *   post	- CLAIMED, blocked - 1, tokens + 1 (+ MOVED)
  *							by the claimer
- *   release	- CLAIMED, - AWAITED, blocked = 0, tokens = 0, + RELEASED
- *		(+ MOVED)				by the claimer
+ *   release	- CLAIMED, blocked = 0, tokens = 0, + RELEASED (+ MOVED)
+ *							by the claimer
  *   take	tokens - 1		by a member
  *   time out	blocked - 1, if not RELEASED, no CLAIMED, no tokens
  *							by a member
@@ -46,7 +45,7 @@
  *
  * Bounds: 2^22 tokens (the kernel has no more threads); a kick is missed by a
  * member that is delayed between its load of the word and its futex call while
- * an exact multiple of 64 kicks hits its group: it is then noticed at the
+ * an exact multiple of 128 kicks hits its group: it is then noticed at the
  * next event of the group.
  */
 #ifndef DROVER_GROUP_H
@@ -63,9 +62,8 @@ struct cond;
 #define GROUP_CLAIMED  (UINT64_C(1) << 2)
 #define GROUP_TOKEN    (UINT64_C(1) << 3)
 #define GROUP_TOKENS   (((UINT64_C(1) << 22) - 1) * GROUP_TOKEN)
-#define GROUP_AWAITED  (UINT64_C(1) << 25)
-#define GROUP_KICK     (UINT64_C(1) << 26)
-#define GROUP_KICKS    (UINT64_C(63) * GROUP_KICK)
+#define GROUP_KICK     (UINT64_C(1) << 25)
+#define GROUP_KICKS    (UINT64_C(127) * GROUP_KICK)
 #define GROUP_BLOCKED  (UINT64_C(1) << 32)
 
 #define group_nr_blocked(state) ((uint32_t)((state) >> 32))
@@ -73,6 +71,7 @@ struct cond;
 /**
  * struct group - one group of waiters
  * @state: see above
+ * @claim: a lock of lock.h, which the claimer has
  * @refs: members, and signallers that are at work on it; whoever drops the
  *	  last one recycles the group
  * @owner: the condvar it belongs to; NULL when recycled. Changes only while
@@ -85,6 +84,7 @@ struct cond;
  */
 struct group {
 	_Atomic uint64_t state;
+	futex_word claim;
 	_Atomic uint32_t refs;
 	_Atomic(struct cond *) owner;
 	void *mutex;
@@ -141,18 +141,16 @@ bool group_claim(struct group *g);
  * group_post() - post one token
  * @g: the group
  * @moved: 0 or GROUP_MOVED
- * @awaited: set to whether members wait for the end of the claim; they need a
- *	     group_kick()
  *
  * Return: the new futex word.
  */
-uint32_t group_post(struct group *g, uint64_t moved, bool *awaited);
+uint32_t group_post(struct group *g, uint64_t moved);
 
 /* Release all members. @moved: 0 or GROUP_MOVED. Return: the new futex word. */
 uint32_t group_release(struct group *g, uint64_t moved);
 
-/* Make every member look up. */
-void group_kick(struct group *g);
+/* Make every member look up that sleeps with one of @bits. */
+void group_kick(struct group *g, uint32_t bits);
 
 /**
  * group_take() - be out, if that was posted or released
@@ -163,19 +161,16 @@ void group_kick(struct group *g);
  */
 bool group_take(struct group *g, uint64_t *state);
 
-/* What came of trying to leave. */
-enum group_leave {
-	LEAVE_DONE,    /* no longer a member */
-	LEAVE_OUT,     /* released, or took a token */
-	LEAVE_CLAIMED, /* not now: sleep until the state changes */
-};
-
 /**
- * group_try_leave() - stop being a member, unless unblocked
+ * group_leave() - stop being a member, unless unblocked
  * @g: the group
- * @state: the state last seen, on return
+ *
+ * Blocks while it is claimed.
+ *
+ * Return: true if the caller has left; false if it is out, released or by a
+ * token, as after group_take().
  */
-enum group_leave group_try_leave(struct group *g, uint64_t *state);
+bool group_leave(struct group *g);
 
 /* Give back the spare groups of a thread that ends. */
 void group_drop_spares(struct waiter *w);

@@ -35,7 +35,7 @@ void lock_drop_contended(futex_word *lock, bool shared);
  */
 static inline bool lock_take(futex_word *lock, bool shared)
 {
-	uint32_t tid = (uint32_t)waiter_self()->tid;
+	uint32_t tid = thread_tid();
 	uint32_t old = 0;
 
 	if (cas_acquire(lock, &old, tid))
@@ -45,7 +45,7 @@ static inline bool lock_take(futex_word *lock, bool shared)
 
 static inline void lock_drop(futex_word *lock, bool shared)
 {
-	uint32_t tid = (uint32_t)waiter_self()->tid;
+	uint32_t tid = thread_tid();
 
 	if (!cas_release(lock, &tid, 0))
 		lock_drop_contended(lock, shared);

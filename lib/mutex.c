@@ -21,7 +21,7 @@ static int take_contended(struct mutex *m, const struct deadline *deadline)
 			       mutex_is_shared(m)) == -ETIMEDOUT)
 			return ETIMEDOUT;
 	}
-	store_relaxed(&m->owner, (uint32_t)waiter_self()->tid);
+	store_relaxed(&m->owner, mutex_caller(m));
 	return 0;
 }
 
@@ -39,7 +39,7 @@ static int try_take(struct mutex *m)
 		return mutex_pi_try(m);
 	if (!cas_acquire(&m->word, &old, WORD_LOCKED))
 		return EBUSY;
-	store_relaxed(&m->owner, (uint32_t)waiter_self()->tid);
+	store_relaxed(&m->owner, mutex_caller(m));
 	return 0;
 }
 

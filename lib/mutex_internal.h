@@ -21,8 +21,8 @@ enum mutex_health {
 /**
  * struct mutex - the inside of drover_mutex_t; all zero bytes are valid
  * @word: an enum mutex_word, or a PI futex
- * @owner: thread id of the holder, 0 when free. Written by the holder only,
- *	   so a thread that reads its own id does hold the mutex.
+ * @owner: id of the holder, 0 when free. Written by the holder only, so a
+ *	   thread that reads its own id does hold the mutex.
  * @flags: DROVER_MUTEX_*; constant
  * @count: how many times more a recursive one is locked; [holder]
  * @health: an enum mutex_health; [holder]
@@ -50,9 +50,22 @@ static inline bool mutex_is_shared(const struct mutex *m)
 	return m->flags & DROVER_MUTEX_SHARED;
 }
 
+/*
+ * The caller's id as an owner. In the child of a fork it has the private
+ * mutexes that it had in the parent, so they know it by what a fork does not
+ * change. Shared ones stay the parent's; and the word of a PI futex is the
+ * kernel's, where the parent's thread has it.
+ */
+static inline uint32_t mutex_caller(const struct mutex *m)
+{
+	if (mutex_is_pi(m) || mutex_is_shared(m))
+		return thread_tid();
+	return thread_self()->number;
+}
+
 static inline bool mutex_held_by_caller(struct mutex *m)
 {
-	return load_relaxed(&m->owner) == (uint32_t)waiter_self()->tid;
+	return load_relaxed(&m->owner) == mutex_caller(m);
 }
 
 /*

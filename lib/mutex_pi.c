@@ -23,7 +23,7 @@ int mutex_pi_got(struct mutex *m)
 		if (m->health == MUTEX_SOUND)
 			m->health = MUTEX_INCONSISTENT;
 	}
-	store_relaxed(&m->owner, (uint32_t)waiter_self()->tid);
+	store_relaxed(&m->owner, thread_tid());
 	m->count = 0;
 	if (m->health == MUTEX_LOST) {
 		mutex_pi_unlock(m);
@@ -36,7 +36,7 @@ int mutex_pi_try(struct mutex *m)
 {
 	uint32_t old = 0;
 
-	if (!cas_acquire(&m->word, &old, (uint32_t)waiter_self()->tid))
+	if (!cas_acquire(&m->word, &old, thread_tid()))
 		return EBUSY;
 	return mutex_pi_got(m);
 }
@@ -58,7 +58,7 @@ static int wait_in_vain(const struct deadline *deadline)
  */
 static int take_over(struct mutex *m, uint32_t seen)
 {
-	uint32_t mine = (uint32_t)waiter_self()->tid | FUTEX_OWNER_DIED;
+	uint32_t mine = thread_tid() | FUTEX_OWNER_DIED;
 
 	if (!cas_acquire(&m->word, &seen, mine | (seen & FUTEX_WAITERS)))
 		return EAGAIN;
@@ -103,7 +103,7 @@ int mutex_pi_lock(struct mutex *m, const struct deadline *deadline)
 
 void mutex_pi_unlock(struct mutex *m)
 {
-	uint32_t tid = (uint32_t)waiter_self()->tid;
+	uint32_t tid = thread_tid();
 
 	if (m->health == MUTEX_INCONSISTENT)
 		m->health = MUTEX_LOST;

@@ -316,7 +316,7 @@ static void host_main(void *arg)
 	struct stream *s = &streams[op->slot];
 	int err;
 
-	store_relaxed(&s->worker, (uint32_t)waiter_self()->tid);
+	store_relaxed(&s->worker, thread_tid());
 	err = op->call(op->arg);
 	store_relaxed(&s->worker, 0);
 	if (err)

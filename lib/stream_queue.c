@@ -132,7 +132,7 @@ static void *queue_main(void *arg)
 	struct stream *s = arg;
 	uint64_t next = s->first;
 
-	store_relaxed(&s->worker, (uint32_t)waiter_self()->tid);
+	store_relaxed(&s->worker, thread_tid());
 	for (;; next++) {
 		struct op *op = stream_op(s, next);
 		bool queued;

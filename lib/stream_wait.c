@@ -118,7 +118,7 @@ void stream_await_users(struct stream *s)
 
 bool stream_called_by_worker(const struct stream *s)
 {
-	return load_relaxed(&s->worker) == (uint32_t)waiter_self()->tid;
+	return load_relaxed(&s->worker) == thread_tid();
 }
 
 int stream_wait(struct stream *s, uint64_t number,

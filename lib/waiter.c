@@ -2,113 +2,238 @@
 /* The threads that use the library: set-up, end, fork, and finding one. */
 #include <limits.h>
 #include <sched.h>
-#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "group.h"
-#include "lock.h"
-#include "waiter.h"
+#include "cond_internal.h"
 
-_Thread_local struct waiter waiter_this;
+_Thread_local struct thread thread_this;
 
 uint32_t process_life;
 
-/* All threads that have been set up. */
+/* How many numbers of threads have been given out. */
+static _Atomic uint32_t nr_threads;
+
+/*
+ * All waiters, by a hash of their pthread_t: ten thousand of them make lists of
+ * forty. The lock is held across a wake-up (waiter_kick()).
+ */
+#define NR_BUCKETS 256
+
+static struct bucket {
+	futex_word lock;
+	struct waiter *first; /* [lock] */
+} buckets[NR_BUCKETS];
+
+/* Waiters in nobody's use; a page of them is added when they run out. */
+#define WAITERS_PER_CHUNK (4096 / sizeof(struct waiter))
+
 static struct {
 	futex_word lock;
 	struct waiter *first; /* [lock] */
-} registry;
+} pool;
 
 /* Its destructor tells that a thread ends. */
 static pthread_key_t thread_end;
 static bool thread_end_valid;
+static pthread_once_t started = PTHREAD_ONCE_INIT;
 
-static void waiter_link(struct waiter *w)
+void thread_setup(void)
 {
-	w->prev = NULL;
-	w->next = registry.first;
-	if (w->next)
-		w->next->prev = w;
-	registry.first = w;
+	uint32_t number;
+
+	do
+		number = add_relaxed(&nr_threads, 1) + 1;
+	while (!number);
+	thread_this.number = number;
+	thread_this.tid = (pid_t)syscall(SYS_gettid);
 }
 
-static void waiter_unlink(struct waiter *w)
+/* Addresses of threads are alike in their low bits, and often in the high. */
+static struct bucket *bucket_of(pthread_t thread)
+{
+	uint64_t mixed = (uint64_t)thread * UINT64_C(0x9e3779b97f4a7c15);
+
+	return &buckets[mixed >> 56];
+}
+
+static struct waiter *bucket_find(struct bucket *b, pthread_t thread)
+{
+	struct waiter *w = b->first;
+
+	while (w && !pthread_equal(w->thread, thread))
+		w = w->next;
+	return w;
+}
+
+static void bucket_link(struct bucket *b, struct waiter *w)
+{
+	w->prev = NULL;
+	w->next = b->first;
+	if (w->next)
+		w->next->prev = w;
+	b->first = w;
+}
+
+static void bucket_unlink(struct bucket *b, struct waiter *w)
 {
 	if (w->prev)
 		w->prev->next = w->next;
 	else
-		registry.first = w->next;
+		b->first = w->next;
 	if (w->next)
 		w->next->prev = w->prev;
 }
 
-/* The thread's memory may go: nobody may find it any more. */
-static void waiter_forget(struct waiter *w)
+static void pool_put(struct waiter *w)
 {
-	lock_take(&registry.lock, false);
-	waiter_unlink(w);
-	lock_drop(&registry.lock, false);
+	lock_take(&pool.lock, false);
+	w->next = pool.first;
+	pool.first = w;
+	lock_drop(&pool.lock, false);
 }
 
-void waiter_setup(struct waiter *w)
+/* Get WAITERS_PER_CHUNK waiters; all but the one returned go to the pool. */
+static struct waiter *pool_grow(void)
 {
-	w->tid = (pid_t)syscall(SYS_gettid);
-	w->thread = pthread_self();
-	w->ready = true;
+	struct waiter *chunk;
+
+	chunk = mmap(NULL, WAITERS_PER_CHUNK * sizeof(*chunk),
+		     PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		     0);
+	if (chunk == MAP_FAILED)
+		return NULL;
+	for (size_t i = 1; i < WAITERS_PER_CHUNK; i++)
+		pool_put(&chunk[i]);
+	return chunk;
+}
+
+static struct waiter *pool_get(void)
+{
+	struct waiter *w;
+
+	lock_take(&pool.lock, false);
+	w = pool.first;
+	if (w)
+		pool.first = w->next;
+	lock_drop(&pool.lock, false);
+	return w ? w : pool_grow();
+}
+
+/* Where a cancellation finds this thread. Return: NULL without memory. */
+static struct waiter *waiter_register(void)
+{
+	pthread_t self = pthread_self();
+	struct bucket *b = bucket_of(self);
+	struct waiter *w;
+
+	lock_take(&b->lock, false);
+	w = bucket_find(b, self);
+	lock_drop(&b->lock, false);
+	/* Left behind by a thread that has ended, perhaps by this one. */
+	if (w)
+		return w;
+	w = pool_get();
+	if (!w)
+		return NULL;
+	w->thread = self;
 	w->listed = true;
-	lock_take(&registry.lock, false);
-	waiter_link(w);
-	lock_drop(&registry.lock, false);
-	/* Without word of its end, do without cancelling it while it waits. */
-	if (!thread_end_valid || pthread_setspecific(thread_end, w)) {
-		waiter_forget(w);
-		w->listed = false;
-	}
+	lock_take(&b->lock, false);
+	bucket_link(b, w);
+	lock_drop(&b->lock, false);
+	return w;
 }
 
 /*
  * A destructor that runs after this one may wait on a condvar again: that sets
- * the thread up anew, and this runs once more.
+ * the thread up anew, and this runs once more; but for the last time that
+ * destructors run, after which the waiter stays where it is, unused.
  */
 static void waiter_end(void *arg)
 {
 	struct waiter *w = arg;
+	struct bucket *b = bucket_of(w->thread);
 
-	/* The locks need the thread's id: not ready only after the last one. */
 	group_drop_spares(w);
-	waiter_forget(w);
-	w->ready = false;
+	lock_take(&b->lock, false);
+	bucket_unlink(b, w);
+	lock_drop(&b->lock, false);
+	thread_this.waiter = NULL;
+	pool_put(w);
 }
 
 /* In the child of a fork only the calling thread exists. */
 static void waiter_after_fork(void)
 {
-	struct waiter *w = &waiter_this;
+	struct waiter *w = thread_this.waiter;
 
-	process_life = (process_life + 1) & INT32_MAX;
-	store_relaxed(&registry.lock, 0);
-	registry.first = NULL;
+	process_life++;
+	memset(buckets, 0, sizeof(buckets));
+	memset(&pool, 0, sizeof(pool));
 	group_after_fork();
-	if (w->ready) {
-		w->tid = (pid_t)syscall(SYS_gettid);
-		waiter_link(w);
-	}
+	cond_after_fork();
+	if (thread_this.tid)
+		thread_this.tid = (pid_t)syscall(SYS_gettid);
+	if (w && w->listed)
+		bucket_link(bucket_of(w->thread), w);
 }
 
-__attribute__((constructor)) static void waiter_start(void)
+static void waiter_start(void)
 {
 	thread_end_valid = pthread_key_create(&thread_end, waiter_end) == 0;
 	pthread_atfork(NULL, NULL, waiter_after_fork);
 }
 
+/* Also done by the first to wait: other constructors may come before this. */
+__attribute__((constructor)) static void waiter_start_once(void)
+{
+	pthread_once(&started, waiter_start);
+}
+
+struct waiter *waiter_setup(void)
+{
+	/* Without memory, do without being found. */
+	static _Thread_local struct waiter unfound;
+	int saved = errno;
+	struct waiter *w;
+
+	waiter_start_once();
+	w = waiter_register();
+	if (!w)
+		w = &unfound;
+	else if (thread_end_valid)
+		pthread_setspecific(thread_end, w);
+	w->bit = UINT32_C(1) << (thread_self()->number % 32);
+	thread_this.waiter = w;
+	errno = saved;
+	return w;
+}
+
+void waiter_publish(struct waiter *w, futex_word *word)
+{
+	struct bucket *b = bucket_of(w->thread);
+
+	/* A canceller keeps the lock as long as it uses the last word. */
+	lock_take(&b->lock, false);
+	w->shared_word = word;
+	lock_drop(&b->lock, false);
+}
+
+/* Who was inside at first is in its bucket until it has left. */
 static bool is_inside(const void *barrier)
 {
 	bool found = false;
 
-	lock_take(&registry.lock, false);
-	for (struct waiter *w = registry.first; w && !found; w = w->next)
-		found = load_acquire(&w->barrier) == barrier; /* [B-LEAVE] */
-	lock_drop(&registry.lock, false);
+	for (int i = 0; i < NR_BUCKETS && !found; i++) {
+		struct bucket *b = &buckets[i];
+
+		lock_take(&b->lock, false);
+		for (struct waiter *w = b->first; w && !found; w = w->next)
+			found = load_acquire(&w->barrier) ==
+				barrier; /* [B-LEAVE] */
+		lock_drop(&b->lock, false);
+	}
 	return found;
 }
 
@@ -129,29 +254,26 @@ void waiter_await_barrier(const void *barrier)
 		waiter_give_way(i);
 }
 
-static void kick(struct waiter *w)
-{
-	struct group *g;
-	futex_word *word;
-
-	store_seq_cst(&w->kicking, 1);
-	store_seq_cst(&w->kick, 1); /* [W-KICK] */
-	g = load_seq_cst(&w->group);
-	if (g)
-		group_kick(g);
-	word = load_seq_cst(&w->shared_word);
-	if (word) {
-		add_seq_cst(word, 1);
-		futex_wake(word, INT_MAX, true);
-	}
-	store_seq_cst(&w->kicking, 0);
-}
-
 void waiter_kick(pthread_t thread)
 {
-	lock_take(&registry.lock, false);
-	for (struct waiter *w = registry.first; w; w = w->next)
-		if (pthread_equal(w->thread, thread))
-			kick(w);
-	lock_drop(&registry.lock, false);
+	struct bucket *b = bucket_of(thread);
+	struct group *g = NULL;
+	struct waiter *w;
+	uint32_t bit = 0;
+
+	lock_take(&b->lock, false);
+	w = bucket_find(b, thread);
+	if (w) {
+		add_seq_cst(&w->kick, 1); /* [W-KICK] [W-SEEN] */
+		g = load_seq_cst(&w->group);
+		bit = w->bit;
+	}
+	if (w && w->shared_word) {
+		add_seq_cst(w->shared_word, 1);
+		futex_wake_bits(w->shared_word, INT_MAX, true, bit);
+	}
+	lock_drop(&b->lock, false);
+	/* It may be in other use by now, where a kick does no harm. */
+	if (g)
+		group_kick(g, bit);
 }

@@ -1,75 +1,112 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the library keeps for each thread: its thread id, a few spare groups,
- * and where a cancellation finds it while it waits.
+ * What the library keeps for each thread: its ids, and, once it has waited, a
+ * few spare groups and where a cancellation finds it.
  */
 #ifndef DROVER_WAITER_H
 #define DROVER_WAITER_H
 
 #include <pthread.h>
-#include <stdbool.h>
 #include <sys/types.h>
 
 #include "atomic.h"
 #include "futex.h"
 
 struct group;
+struct waiter;
+
+/**
+ * struct thread - a thread, in its own memory
+ * @tid: kernel thread id; another one in the child of a fork
+ * @number: unlike any other thread's of this process, never 0; the child of a
+ *	    fork keeps it
+ * @waiter: what others may see of it, or NULL if it has never waited
+ */
+struct thread {
+	pid_t tid;
+	uint32_t number;
+	struct waiter *waiter;
+};
+
+extern _Thread_local struct thread thread_this;
+
+void thread_setup(void);
+
+static inline struct thread *thread_self(void)
+{
+	if (__builtin_expect(!thread_this.tid, 0))
+		thread_setup();
+	return &thread_this;
+}
+
+/* In the format of the kernel's PI futexes. */
+static inline uint32_t thread_tid(void)
+{
+	return (uint32_t)thread_self()->tid;
+}
 
 /* Spare groups a thread keeps; more go to the list that all threads share. */
 #define WAITER_SPARES 4
 
 /**
- * struct waiter - a thread, as the library sees it
- * @ready: this thread has been set up (the others are valid)
- * @tid: kernel thread id
+ * struct waiter - a thread that waits now and then
+ * @thread: for finding the thread by its pthread_t; [bucket's lock]
+ * @prev, @next: the list of a bucket; [its lock]. The pool's uses @next.
+ * @group: the private group on which the thread waits, or NULL
+ * @shared_word: the shared futex word on which it waits, or NULL;
+ *		 [bucket's lock]
+ * @kick: counts the cancellations that want the thread to look up
+ * @seen: the value of @kick that it knows of; only this thread touches it
+ * @bit: which of 32 kinds of sleeper it is: others need not wake for its sake
+ * @listed: the thread is where others find it; only this thread touches it
  * @nr_spares: how many of @spares are there
  * @spares: groups in nobody's use; only this thread touches them
- * @thread: for finding the thread by its pthread_t; [registry lock]
- * @prev, @next: the list of all waiters; [registry lock]
- * @group: the private group on which the thread waits, or NULL
- * @shared_word: the shared futex word on which it waits, or NULL
- * @kick: set when a cancellation wants the thread to look up
- * @kicking: a canceller may be using @shared_word
- * @listed: the thread is in the list of all; only this thread touches it
  * @barrier: the private barrier that the thread is inside of, or NULL
  *
- * @group or @shared_word is set before the thread first looks at @kick, and
- * @kick is set before the canceller looks at them: store buffering, so both
- * sides are sequentially consistent [W-KICK]. Without it the thread could go
- * to sleep with its cancellation pending.
+ * Waiters lie in pages that are never unmapped: a thread whose last destructors
+ * wait leaves its own behind, where a canceller may still see it.
+ *
+ * @group is set before the thread looks at @kick, and @kick is raised before
+ * the canceller looks at @group: store buffering, so both sides are
+ * sequentially consistent [W-KICK]. Without it the thread could go to sleep
+ * with its cancellation pending.
  */
 struct waiter {
-	bool ready;
-	pid_t tid;
-	unsigned int nr_spares;
-	struct group *spares[WAITER_SPARES];
 	pthread_t thread;
 	struct waiter *prev;
 	struct waiter *next;
 	_Atomic(struct group *) group;
-	_Atomic(futex_word *) shared_word;
+	futex_word *shared_word;
 	_Atomic uint32_t kick;
-	_Atomic uint32_t kicking;
+	uint32_t seen;
+	uint32_t bit;
+	uint32_t nr_spares;
 	bool listed;
+	struct group *spares[WAITER_SPARES];
 	_Atomic(void *) barrier;
-};
+} __attribute__((aligned(64)));
 
-extern _Thread_local struct waiter waiter_this;
-
-void waiter_setup(struct waiter *w);
+struct waiter *waiter_setup(void);
 
 static inline struct waiter *waiter_self(void)
 {
-	if (__builtin_expect(!waiter_this.ready, 0))
-		waiter_setup(&waiter_this);
-	return &waiter_this;
+	struct waiter *w = thread_this.waiter;
+
+	return __builtin_expect(w != NULL, 1) ? w : waiter_setup();
 }
 
 /*
- * Counts the forks that led to this process, modulo 2^31. It changes only in
+ * Counts the forks that led to this process, modulo 2^32. It changes only in
  * the child of a fork, while that has one thread.
  */
 extern uint32_t process_life;
+
+/**
+ * waiter_publish() - where a cancellation finds this thread asleep
+ * @w: the caller
+ * @word: a word of a shared condvar, or NULL: nobody uses the last one any more
+ */
+void waiter_publish(struct waiter *w, futex_word *word);
 
 /*
  * Let other threads run, also those of lower priority: one more time, after

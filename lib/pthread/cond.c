@@ -51,15 +51,20 @@ int drop_in_cond_destroy(pthread_cond_t *cond)
 /*
  * The caller may have the asynchronous type: while it waits, a cancellation is
  * deferred, for it could come between two steps of the protocol.
+ *
+ * [W-SEEN] The canceller marks the thread, then raises its kick; here the kick
+ * is read first. Otherwise a mark could be missed whose kick is taken for one
+ * that has been seen, and the thread would sleep with it.
  */
 static int wait_cancellable(pthread_cond_t *cond, pthread_mutex_t *mutex,
 			    const struct deadline *deadline)
 {
-	struct waiter *w = waiter_self();
 	int err, type, ignored;
+	struct waiter *w;
 
-	store_seq_cst(&w->kick, 0);
 	pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
+	w = waiter_self();
+	w->seen = load_acquire(&w->kick); /* [W-SEEN] */
 	pthread_testcancel();
 	err = cond_wait(cond_of(cond), &glibc_mutex_ops, mutex, deadline);
 	if (err == ECANCELED) {
@@ -108,24 +113,46 @@ int drop_in_cond_broadcast(pthread_cond_t *cond)
 	return 0;
 }
 
-static int (*glibc_cancel)(pthread_t thread);
+typedef int (*cancel_function)(pthread_t thread);
 
-__attribute__((constructor)) static void find_glibc_cancel(void)
+/* Whatever finds it finds the same. */
+static _Atomic(cancel_function) glibc_cancel;
+
+static cancel_function find_glibc_cancel(void)
 {
-	glibc_cancel = (int (*)(pthread_t))dlsym(RTLD_NEXT, "pthread_cancel");
-	if (!glibc_cancel) {
+	cancel_function found = load_relaxed(&glibc_cancel);
+
+	if (found)
+		return found;
+	found = (cancel_function)dlsym(RTLD_NEXT, "pthread_cancel");
+	if (!found) {
 		fputs("drover: the C library has no pthread_cancel; load libdrover-pthread.so.1 before it (LD_PRELOAD)\n",
 		      stderr);
 		abort();
 	}
+	store_relaxed(&glibc_cancel, found);
+	return found;
 }
 
+/* Others' constructors may come first, and cancel. */
+__attribute__((constructor)) static void find_when_loaded(void)
+{
+	find_glibc_cancel();
+}
+
+/*
+ * The caller may be cancelled asynchronously, by itself too: not here, where it
+ * takes the library's locks.
+ */
 int drop_in_cancel(pthread_t thread)
 {
-	int err = glibc_cancel(thread);
+	int state, ignored, err;
 
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	err = find_glibc_cancel()(thread);
 	if (!err)
-		waiter_kick(thread);
+		waiter_kick(thread); /* a release, too: [W-SEEN] */
+	pthread_setcancelstate(state, &ignored);
 	return err;
 }
 

@@ -8,7 +8,8 @@
  * that word with the private futex operations. __data.__owner is the holder's
  * thread id. So waiters can be moved there, if whoever takes the mutex after a
  * move leaves it at 2. Whether the loaded glibc works like that is tried when
- * the library is loaded; if not, nothing is ever moved.
+ * the library is loaded, or by a constructor that comes before and waits; if
+ * not, nothing is ever moved.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -38,8 +39,24 @@
 #define KIND_PI		0x020
 #define KIND_NO_ELISION 0x200
 
-/* Constant once the library is loaded. */
-static bool layout_known, pi_layout_known;
+/* What came of the trial; the same for whoever makes it. */
+enum layout {
+	LAYOUT_UNTRIED,
+	LAYOUT_UNKNOWN,
+	LAYOUT_PLAIN, /* all but the PI mutex is as expected */
+	LAYOUT_ALL,
+};
+
+static _Atomic int layout;
+
+static int layout_try(void);
+
+static inline int layout_of_glibc(void)
+{
+	int found = load_relaxed(&layout);
+
+	return found != LAYOUT_UNTRIED ? found : layout_try();
+}
 
 static pthread_mutex_t *mutex_of(void *mutex)
 {
@@ -62,7 +79,8 @@ static bool movable(void *mutex)
 	int kind = __atomic_load_n(&mutex_of(mutex)->__data.__kind,
 				   __ATOMIC_RELAXED);
 
-	return layout_known && !(kind & ~(KIND_TYPE | KIND_NO_ELISION));
+	return layout_of_glibc() >= LAYOUT_PLAIN &&
+	       !(kind & ~(KIND_TYPE | KIND_NO_ELISION));
 }
 
 static void glibc_set_contended(void *mutex)
@@ -80,13 +98,13 @@ static int glibc_may_wait(void *mutex)
 				   __ATOMIC_RELAXED);
 	int type = kind & KIND_TYPE;
 
-	if (!layout_known)
+	if (layout_of_glibc() < LAYOUT_PLAIN)
 		return 0;
 	if (type != PTHREAD_MUTEX_RECURSIVE &&
 	    type != PTHREAD_MUTEX_ERRORCHECK &&
 	    !(kind & (KIND_ROBUST | KIND_PI)))
 		return 0;
-	return owner_of(mutex) == (uint32_t)waiter_self()->tid ? 0 : EPERM;
+	return owner_of(mutex) == thread_tid() ? 0 : EPERM;
 }
 
 static int glibc_unlock(void *mutex)
@@ -117,7 +135,7 @@ static enum mutex_holder glibc_holder(void *mutex)
 {
 	if (load_relaxed(lock_word(mutex)) == WORD_FREE)
 		return MUTEX_FREE;
-	if (owner_of(mutex) == (uint32_t)waiter_self()->tid)
+	if (owner_of(mutex) == thread_tid())
 		return MUTEX_HELD_BY_CALLER;
 	return MUTEX_HELD_BY_OTHER;
 }
@@ -134,7 +152,9 @@ static futex_word *glibc_pi_word(void *mutex)
 				   __ATOMIC_RELAXED);
 
 	kind &= ~(KIND_TYPE | KIND_NO_ELISION);
-	return pi_layout_known && kind == KIND_PI ? lock_word(mutex) : NULL;
+	return layout_of_glibc() == LAYOUT_ALL && kind == KIND_PI ?
+		       lock_word(mutex) :
+		       NULL;
 }
 
 /* What pthread_mutex_lock() does after it has got a PI mutex's word. */
@@ -143,7 +163,7 @@ static int glibc_adopt(void *mutex)
 	pthread_mutex_t *m = mutex_of(mutex);
 
 	tell_tsan_locked(m);
-	__atomic_store_n(&m->__data.__owner, waiter_self()->tid,
+	__atomic_store_n(&m->__data.__owner, thread_self()->tid,
 			 __ATOMIC_RELAXED);
 	m->__data.__nusers++;
 	if ((m->__data.__kind & KIND_TYPE) == PTHREAD_MUTEX_RECURSIVE)
@@ -260,11 +280,19 @@ static bool kinds_tell(void)
 	       (kind_with(0, stalled, none, PTHREAD_PROCESS_SHARED) & ~plain);
 }
 
-__attribute__((constructor)) static void layout_check(void)
+static int layout_try(void)
 {
-	layout_known = three_states() && kinds_tell();
-	pi_layout_known = layout_known && pi_states();
-	if (!layout_known)
+	int untried = LAYOUT_UNTRIED, found = LAYOUT_UNKNOWN;
+
+	if (three_states() && kinds_tell())
+		found = pi_states() ? LAYOUT_ALL : LAYOUT_PLAIN;
+	if (cas_relaxed(&layout, &untried, found) && found == LAYOUT_UNKNOWN)
 		fputs("drover: this C library's mutex is not as expected: waiters are woken, never moved\n",
 		      stderr);
+	return found;
+}
+
+__attribute__((constructor)) static void layout_try_when_loaded(void)
+{
+	layout_of_glibc();
 }

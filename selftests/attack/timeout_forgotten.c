@@ -2,7 +2,8 @@
 /*
  * A waiter's time runs out while a signaller has claimed its group, and the
  * signal is for another waiter: it must still time out. It once slept until the
- * claim was over, but the signal woke only the other one.
+ * claim was over, but the signal woke only the other one. While it waits for the
+ * end of the claim, the signaller has its priority.
  *
  * The claim is held open by mutex operations of the test's own: the signaller
  * asks them who has the mutex. So this calls the library's inside.
@@ -28,11 +29,14 @@ struct once {
 	atomic_int result; /* RUNNING: none yet */
 };
 
-#define RUNNING (-1)
+#define RUNNING	 (-1)
+#define PRIORITY 7
 
 static struct once patient, late;
 static struct group *group;
 static bool held_up; /* the late one's time was over during the claim */
+static bool rushed;  /* and the signaller had its priority then */
+static bool real_time;
 
 static int ops_may_wait(void *m)
 {
@@ -57,6 +61,25 @@ static futex_word *ops_word(void *m)
 	return &word;
 }
 
+/*
+ * The real-time priority that the kernel gives the caller now, or 0: that is
+ * the 18th field of stat, the 16th behind the name, as -1 - priority.
+ */
+static int priority_now(void)
+{
+	char text[512], *at;
+	long priority;
+
+	if (blocked_read(getpid(), blocked_gettid(), "stat", text,
+			 sizeof(text)) < 0)
+		tap_bail("no stat");
+	at = strrchr(text, ')');
+	for (int i = 0; i < 16; i++)
+		at = strchr(at + 1, ' ');
+	priority = strtol(at, NULL, 10);
+	return priority < 0 ? -1 - priority : 0;
+}
+
 /* In the claim: until the late one's time is over and it sleeps once more. */
 static enum mutex_holder ops_holder(void *m)
 {
@@ -66,10 +89,11 @@ static enum mutex_holder ops_holder(void *m)
 	while (!deadline_passed(CLOCK_MONOTONIC, at))
 		sched_yield();
 	while (late.result == RUNNING && !held_up) {
-		held_up = load_relaxed(&group->state) & GROUP_AWAITED &&
-			  blocked_in_futex(getpid(), late.tid, NULL) == 1;
+		held_up = blocked_in_futex(getpid(), late.tid, &group->claim) ==
+			  1;
 		sched_yield();
 	}
+	rushed = held_up && priority_now() == PRIORITY;
 	return MUTEX_FREE;
 }
 
@@ -96,9 +120,13 @@ static const struct mutex_ops ops = {
 
 static void *wait_once(void *arg)
 {
+	const struct sched_param param = { .sched_priority = PRIORITY };
 	struct once *once = arg;
 	int result;
 
+	if (once->timed && real_time &&
+	    pthread_setschedparam(pthread_self(), SCHED_FIFO, &param))
+		tap_bail("SCHED_FIFO was permitted, and is no longer");
 	pthread_mutex_lock(&mutex);
 	atomic_store(&once->tid, blocked_gettid());
 	result = cond_wait(&cond, &ops, &mutex,
@@ -144,12 +172,24 @@ static bool timeout_in_claim(int64_t ns)
 	return held_up && late.result != 0;
 }
 
+static bool real_time_permitted(void)
+{
+	struct sched_param param = { .sched_priority = PRIORITY };
+	struct sched_param normal = { 0 };
+	bool ok = !sched_setscheduler(0, SCHED_FIFO, &param);
+
+	if (ok)
+		sched_setscheduler(0, SCHED_OTHER, &normal);
+	return ok;
+}
+
 int main(int argc, char **argv)
 {
 	int64_t ns = 50 * NS_PER_MS;
 
 	args_parse(argc, argv, "");
-	tap_plan(2);
+	tap_plan(3);
+	real_time = real_time_permitted();
 	fake_futex_start((struct fake_futex){ 0 });
 	watchdog("a timeout during a claim");
 	while (!timeout_in_claim(ns))
@@ -157,5 +197,10 @@ int main(int argc, char **argv)
 			ns *= 2;
 	tap_is(patient.result, 0, "who waited first got the signal");
 	tap_is(late.result, ETIMEDOUT, "the other one timed out");
+	if (real_time)
+		tap_ok(rushed, "it lent the signaller its priority meanwhile");
+	else
+		tap_skip("it lends its priority",
+			 "SCHED_FIFO is not permitted");
 	return tap_exit();
 }

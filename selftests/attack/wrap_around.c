@@ -75,7 +75,7 @@ static void test_kicks(void)
 	crew_add(&crew, NR_WAITERS);
 	g = load_relaxed(&c->open);
 	for (int i = 0; i < NR_KICKS; i++) {
-		group_kick(g);
+		group_kick(g, UINT32_MAX);
 		exact = exact && group_blocked(g) == NR_WAITERS;
 	}
 	tap_ok(exact, "%d kicks of a group count nobody in or out", NR_KICKS);
@@ -92,7 +92,7 @@ static void test_forks(void)
 	pid_t pid;
 
 	watchdog("the generations of forks wrap");
-	process_life = INT32_MAX;
+	process_life = UINT32_MAX;
 	api_cond_init(&cond);
 	crew_add(&crew, NR_WAITERS);
 	pid = fork();

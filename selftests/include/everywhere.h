@@ -33,6 +33,11 @@
 /* More than any call has; a cancelled thread goes on with its unwinding. */
 #define EVERYWHERE_MAX 1200
 
+/* How long the other may neither end nor sleep before the stopped one goes on. */
+#ifndef EVERYWHERE_SPIN_MS
+#define EVERYWHERE_SPIN_MS 20
+#endif
+
 struct scenario {
 	const char *name;
 	void (*begin)(void);
@@ -73,7 +78,8 @@ static inline void *other_thread(void *arg)
  */
 static inline void thread_settled(atomic_int *tid, atomic_bool *done)
 {
-	int64_t deadline = blocked_now_ns() + 20 * INT64_C(1000000);
+	int64_t deadline =
+		blocked_now_ns() + EVERYWHERE_SPIN_MS * INT64_C(1000000);
 
 	while (!atomic_load(done) && blocked_now_ns() < deadline) {
 		if (atomic_load(tid) &&

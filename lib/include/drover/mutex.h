@@ -14,6 +14,11 @@
  * sleepers) of U. Drepper, "Futexes Are Tricky", section "Mutex, Take 2"; with
  * DROVER_MUTEX_PI or DROVER_MUTEX_ROBUST it is the kernel's PI futex.
  *
+ * In the child of a fork the one thread holds what the forking thread held, and
+ * can unlock it. Not so with DROVER_MUTEX_SHARED, where the parent's thread is
+ * still the holder, nor with DROVER_MUTEX_PI and DROVER_MUTEX_ROBUST, where the
+ * kernel says so: the child gets EPERM, and initialises a private one anew.
+ *
  * All functions return 0 or an errno value and leave errno alone. None is a
  * cancellation point.
  */

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Threads of the asynchronous cancellation type are cancelled at each
+ * instruction of a wait, and of a pthread_cancel() of their own. What the
+ * library locks inside was once left locked: their cleanup handlers wait, which
+ * needs it.
+ */
+#include "args.h"
+#define COND_API_PTHREAD
+#include "crew.h"
+#include "deadline.h"
+#include "everywhere.h"
+
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+static pthread_cond_t own = PTHREAD_COND_INITIALIZER;
+static pthread_mutex_t mutex = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+static bool had_mutex;
+
+static pthread_t immune;
+static atomic_bool stop;
+
+/*
+ * Waits, as a thread that has never waited before does, and times out; and
+ * cancels, as it may have done before.
+ */
+static void unlock_and_wait(void *arg)
+{
+	struct timespec past = deadline_in(CLOCK_MONOTONIC, 0);
+
+	(void)arg;
+	preempt_trap_end();
+	pthread_cond_clockwait(&own, &mutex, CLOCK_MONOTONIC, &past);
+	pthread_cancel(immune);
+	had_mutex = pthread_mutex_unlock(&mutex) == 0;
+}
+
+/* Call @act with the mutex and the asynchronous type. */
+static void asynchronously(void (*act)(void))
+{
+	int ignored;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &ignored);
+	pthread_mutex_lock(&mutex);
+	pthread_cleanup_push(unlock_and_wait, NULL);
+	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &ignored);
+	pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &ignored);
+	act();
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &ignored);
+	pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &ignored);
+	pthread_cleanup_pop(1);
+}
+
+static void nobody_waits(void)
+{
+	had_mutex = false;
+}
+
+static void wait_once(void)
+{
+	pthread_cond_wait(&cond, &mutex);
+}
+
+static void wait_asynchronous(void *arg)
+{
+	(void)arg;
+	asynchronously(wait_once);
+}
+
+/* It returns, or had its cancellation. */
+static void cancel_and_broadcast(void)
+{
+	pthread_cancel(caller.thread);
+	pthread_cond_broadcast(&cond);
+}
+
+static bool mutex_was_held(void)
+{
+	return had_mutex;
+}
+
+/* One that does not mind being cancelled, for others to try. */
+static void *be_immune(void *arg)
+{
+	int ignored;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &ignored);
+	pthread_mutex_lock(&mutex);
+	while (!stop)
+		pthread_cond_wait(&own, &mutex);
+	pthread_mutex_unlock(&mutex);
+	return arg;
+}
+
+static void cancel_immune(void)
+{
+	pthread_cancel(immune);
+}
+
+static void cancel_asynchronous(void *arg)
+{
+	(void)arg;
+	asynchronously(cancel_immune);
+}
+
+static void cancel_caller(void)
+{
+	pthread_cancel(caller.thread);
+}
+
+static const struct scenario scenarios[] = {
+	{ "a wait of asynchronous type, cancelled", nobody_waits,
+	  wait_asynchronous, cancel_and_broadcast, mutex_was_held },
+	{ "a cancellation by one of asynchronous type, cancelled", nobody_waits,
+	  cancel_asynchronous, cancel_caller, mutex_was_held },
+};
+
+#define NR_SCENARIOS ((int)(sizeof(scenarios) / sizeof(scenarios[0])))
+
+/* The dynamic linker, which finds functions when first called, is no target. */
+static void *find_functions(void *arg)
+{
+	int ignored;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &ignored);
+	pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &ignored);
+	pthread_mutex_lock(&mutex);
+	pthread_cancel(pthread_self());
+	unlock_and_wait(arg);
+	return arg;
+}
+
+/* ms=N is for each scenario; ms=0 stops after each and every instruction. */
+int main(int argc, char **argv)
+{
+	struct args args = args_parse(argc, argv, "seed ms");
+	uint64_t seed, ms;
+	pthread_t finder;
+
+	drop_in_load(argv);
+	seed = args_get(&args, "seed", args_fresh_seed());
+	ms = args_get(&args, "ms", 500);
+	tap_plan(NR_SCENARIOS);
+	tap_diag("seed=%" PRIu64, seed);
+	if (!PREEMPT_POSSIBLE) {
+		for (int i = 0; i < NR_SCENARIOS; i++)
+			tap_skip(scenarios[i].name, "no trap flag here");
+		return tap_exit();
+	}
+	watchdog("the first calls");
+	if (pthread_create(&immune, NULL, be_immune, NULL) ||
+	    pthread_create(&finder, NULL, find_functions, NULL) ||
+	    pthread_join(finder, NULL))
+		tap_bail("pthread_create");
+	for (int i = 0; i < NR_SCENARIOS; i++)
+		tap_ok(everywhere(&scenarios[i], seed, ms), "%s",
+		       scenarios[i].name);
+	pthread_mutex_lock(&mutex);
+	stop = true;
+	pthread_cond_broadcast(&own);
+	pthread_mutex_unlock(&mutex);
+	pthread_join(immune, NULL);
+	return tap_exit();
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A pthread_cancel() is stopped after each of its instructions, as a thread of
+ * low priority may be, while the waiter that it was about is signalled: that
+ * one returns, or sleeps until the canceller goes on. It once spun for it, and
+ * a spinning thread of high priority would keep a canceller from going on.
+ */
+#include "args.h"
+#define COND_API_PTHREAD
+/* Longer than whoever looks takes for ever. */
+#define EVERYWHERE_SPIN_MS 10000
+#include "crew.h"
+#include "everywhere.h"
+
+static pthread_cond_t cond;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_t waiter, signaller;
+static atomic_int waiter_tid;
+static atomic_bool returned;
+static bool settled;
+
+static void *wait_uncancelled(void *arg)
+{
+	int ignored;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &ignored);
+	pthread_mutex_lock(&mutex);
+	atomic_store(&waiter_tid, blocked_gettid());
+	pthread_cond_wait(&cond, &mutex);
+	pthread_mutex_unlock(&mutex);
+	atomic_store(&returned, true);
+	return arg;
+}
+
+static void one_waits(void)
+{
+	settled = false;
+	atomic_store(&returned, false);
+	atomic_store(&waiter_tid, 0);
+	if (pthread_create(&waiter, NULL, wait_uncancelled, NULL) ||
+	    wait_at_least(&waiter_tid, 1) ||
+	    place_settled(getpid(), atomic_load(&waiter_tid), &mutex))
+		tap_bail("the waiter never slept");
+}
+
+static void cancel_it(void *arg)
+{
+	(void)arg;
+	pthread_cancel(waiter);
+}
+
+static void *signal_once(void *arg)
+{
+	pthread_cond_signal(&cond);
+	return arg;
+}
+
+/* Asleep, and no longer on the condvar: for a lock of the library's. */
+static bool waits_for_lock(void)
+{
+	int tid = atomic_load(&waiter_tid);
+
+	return blocked_in_futex(getpid(), tid, NULL) == 1 &&
+	       place_of(getpid(), tid, &mutex) == AWAKE &&
+	       blocked_in_futex(getpid(), tid, NULL) == 1;
+}
+
+/*
+ * It may be on its way for a moment, but is seen to return or to sleep. The
+ * signaller is another thread, for the waiter may have what it needs.
+ */
+static void signal_it(void)
+{
+	int64_t deadline = blocked_now_ns() + 4 * INT64_C(1000000000);
+
+	if (pthread_create(&signaller, NULL, signal_once, NULL))
+		tap_bail("pthread_create");
+	while (!settled && blocked_now_ns() < deadline) {
+		settled = atomic_load(&returned) || waits_for_lock();
+		sched_yield();
+	}
+}
+
+static bool it_was_settled(void)
+{
+	pthread_join(signaller, NULL);
+	pthread_join(waiter, NULL);
+	return settled;
+}
+
+static const struct scenario scenario = {
+	"a cancellation, stopped, and a signal", one_waits, cancel_it,
+	signal_it, it_was_settled
+};
+
+static void test_cond(const char *kind, int pshared, uint64_t seed, uint64_t ms)
+{
+	pthread_condattr_t attr;
+
+	pthread_condattr_init(&attr);
+	pthread_condattr_setpshared(&attr, pshared);
+	pthread_cond_init(&cond, &attr);
+	pthread_condattr_destroy(&attr);
+	if (!PREEMPT_POSSIBLE)
+		tap_skip(scenario.name, "no trap flag here");
+	else
+		tap_ok(everywhere(&scenario, seed, ms), "%s: %s", kind,
+		       scenario.name);
+	pthread_cond_destroy(&cond);
+}
+
+/* ms=N is for each kind of condvar; ms=0 stops after every instruction. */
+int main(int argc, char **argv)
+{
+	struct args args = args_parse(argc, argv, "seed ms");
+	uint64_t seed, ms;
+
+	drop_in_load(argv);
+	seed = args_get(&args, "seed", args_fresh_seed());
+	ms = args_get(&args, "ms", 500);
+	tap_plan(2);
+	tap_diag("seed=%" PRIu64, seed);
+	test_cond("private", PTHREAD_PROCESS_PRIVATE, seed, ms);
+	test_cond("shared", PTHREAD_PROCESS_SHARED, seed, ms);
+	return tap_exit();
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Constructors that run before the library's own use all of it: a thread waits
+ * and is cancelled, others are signalled. pthread_cancel() once called NULL
+ * then.
+ */
+#include <pthread.h>
+
+#include "blocked.h"
+#include "drop_in.h"
+#include "watchdog.h"
+
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t pi_mutex;
+static atomic_int tid, nr_woken;
+static bool was_early, was_cancelled, was_signalled;
+static pthread_t patient;
+
+static void unlock(void *arg)
+{
+	pthread_mutex_unlock(arg);
+}
+
+static void *wait_for_ever(void *arg)
+{
+	pthread_mutex_lock(arg);
+	pthread_cleanup_push(unlock, arg);
+	atomic_store(&tid, blocked_gettid());
+	pthread_cond_wait(&cond, arg);
+	atomic_fetch_add(&nr_woken, 1);
+	pthread_cleanup_pop(1);
+	return NULL;
+}
+
+static bool starts(pthread_t *thread, pthread_mutex_t *with)
+{
+	atomic_store(&tid, 0);
+	return !pthread_create(thread, NULL, wait_for_ever, with) &&
+	       !wait_at_least(&tid, 1) &&
+	       !wait_blocked(getpid(), atomic_load(&tid), NULL);
+}
+
+static void init_pi_mutex(void)
+{
+	pthread_mutexattr_t attr;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
+	pthread_mutex_init(&pi_mutex, &attr);
+	pthread_mutexattr_destroy(&attr);
+}
+
+/* Before any library's constructor. One thread goes on waiting afterwards. */
+static void wait_early(void)
+{
+	pthread_t thread;
+	void *end = NULL;
+
+	was_early = true;
+	if (!starts(&thread, &mutex) || pthread_cancel(thread) ||
+	    pthread_join(thread, &end))
+		return;
+	was_cancelled = end == PTHREAD_CANCELED;
+	if (!starts(&thread, &mutex) || pthread_cond_signal(&cond) ||
+	    pthread_join(thread, &end))
+		return;
+	was_signalled = end == NULL && nr_woken == 1;
+	init_pi_mutex();
+	if (!starts(&patient, &pi_mutex))
+		was_early = false;
+}
+
+__attribute__((section(".preinit_array"),
+	       used)) static void (*const early)(void) = wait_early;
+
+int main(int argc, char **argv)
+{
+	pthread_t thread;
+
+	(void)argc;
+	drop_in_load(argv);
+	tap_plan(3);
+	watchdog("waits that began early");
+	if (!was_early)
+		tap_bail("nothing ran before the constructors");
+	tap_ok(was_cancelled, "a wait was cancelled before constructors ran");
+	tap_ok(was_signalled, "a wait was signalled before constructors ran");
+	/* With the same mutex, which both have to see alike. */
+	if (!starts(&thread, &pi_mutex))
+		tap_bail("no second waiter");
+	pthread_cond_broadcast(&cond);
+	pthread_join(thread, NULL);
+	pthread_join(patient, NULL);
+	tap_is(nr_woken, 3, "one from before and one from now are woken");
+	return tap_exit();
+}

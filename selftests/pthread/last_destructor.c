@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A thread waits in the last of its destructors, when the library hears no more
+ * of its end, and its memory is unmapped. The library once kept a pointer
+ * there, which the next pthread_cancel() followed.
+ */
+#include <limits.h>
+#include <pthread.h>
+#include <sys/mman.h>
+
+#include "blocked.h"
+#include "deadline.h"
+#include "drop_in.h"
+#include "watchdog.h"
+
+#define STACK_SIZE (64 * 1024)
+#define NR_THREADS 400 /* more than the library has lists of threads */
+#define NR_VICTIMS 10
+
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_key_t key;
+static _Thread_local int nr_passes;
+static atomic_int nr_last_waits;
+
+static void wait_a_moment(void)
+{
+	struct timespec past = deadline_in(CLOCK_MONOTONIC, 0);
+
+	pthread_mutex_lock(&mutex);
+	pthread_cond_clockwait(&cond, &mutex, CLOCK_MONOTONIC, &past);
+	pthread_mutex_unlock(&mutex);
+}
+
+/* Comes behind the library's, whose key is older. */
+static void wait_in_the_end(void *arg)
+{
+	nr_passes++;
+	if (nr_passes < PTHREAD_DESTRUCTOR_ITERATIONS) {
+		pthread_setspecific(key, arg);
+		return;
+	}
+	wait_a_moment();
+	atomic_fetch_add(&nr_last_waits, 1);
+}
+
+static void *end_waiting(void *arg)
+{
+	pthread_setspecific(key, arg);
+	return NULL;
+}
+
+/* Run a thread in memory of ours. */
+static void run_on(char *stack)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+
+	pthread_attr_init(&attr);
+	if (pthread_attr_setstack(&attr, stack, STACK_SIZE) ||
+	    pthread_create(&thread, &attr, end_waiting, &key) ||
+	    pthread_join(thread, NULL))
+		tap_bail("no thread on a stack of ours");
+	pthread_attr_destroy(&attr);
+}
+
+static char *map_stacks(void)
+{
+	char *stacks = mmap(NULL, NR_THREADS * STACK_SIZE,
+			    PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+
+	if (stacks == MAP_FAILED)
+		tap_bail("no memory");
+	return stacks;
+}
+
+static void unlock(void *arg)
+{
+	pthread_mutex_unlock(arg);
+}
+
+static void *wait_for_ever(void *arg)
+{
+	pthread_mutex_lock(&mutex);
+	pthread_cleanup_push(unlock, &mutex);
+	atomic_store((atomic_int *)arg, blocked_gettid());
+	for (;;)
+		pthread_cond_wait(&cond, &mutex);
+	pthread_cleanup_pop(0);
+	return NULL;
+}
+
+static bool waits_are_cancelled(void)
+{
+	pthread_t threads[NR_VICTIMS];
+	bool cancelled = true;
+	void *end;
+
+	for (int i = 0; i < NR_VICTIMS; i++) {
+		atomic_int tid = 0;
+
+		if (pthread_create(&threads[i], NULL, wait_for_ever, &tid) ||
+		    wait_at_least(&tid, 1) ||
+		    wait_blocked(getpid(), atomic_load(&tid), NULL))
+			tap_bail("nobody waits");
+	}
+	for (int i = 0; i < NR_VICTIMS; i++) {
+		pthread_cancel(threads[i]);
+		pthread_join(threads[i], &end);
+		cancelled = cancelled && end == PTHREAD_CANCELED;
+	}
+	return cancelled;
+}
+
+int main(int argc, char **argv)
+{
+	char *stacks;
+
+	(void)argc;
+	drop_in_load(argv);
+	tap_plan(3);
+	watchdog("waits in last destructors");
+	if (pthread_key_create(&key, wait_in_the_end))
+		tap_bail("no key");
+	stacks = map_stacks();
+	for (int i = 0; i < NR_THREADS; i++)
+		run_on(stacks + i * STACK_SIZE);
+	munmap(stacks, NR_THREADS * STACK_SIZE);
+	tap_ok(waits_are_cancelled(), "threads that are unmapped are not met");
+	stacks = map_stacks();
+	for (int i = 0; i < NR_THREADS; i++)
+		run_on(stacks);
+	tap_ok(waits_are_cancelled(), "nor those that had the same memory");
+	munmap(stacks, NR_THREADS * STACK_SIZE);
+	tap_is(nr_last_waits, 2 * NR_THREADS, "each waited in the last pass");
+	return tap_exit();
+}
