@@ -46,6 +46,8 @@ enum mutex_holder {
  * struct mutex_ops - what a condvar asks of the mutexes used with it
  * @may_wait: 0, or EPERM if @unlock will refuse the caller. Asked first: once
  *	      it has joined a group, a signal or broadcast can reach it.
+ * @stays_held: the caller has locked it more than once, so it sleeps as the
+ *		holder: nobody may be moved there, least of all the caller
  * @unlock: release a held mutex; 0 or an errno value
  * @lock: take the mutex, 0 or an errno value. @moved: the thread may have
  *	  slept on the mutex without the mutex's knowledge, so others may
@@ -64,6 +66,7 @@ enum mutex_holder {
  */
 struct mutex_ops {
 	int (*may_wait)(void *mutex);
+	bool (*stays_held)(void *mutex);
 	int (*unlock)(void *mutex);
 	int (*lock)(void *mutex, bool moved);
 	futex_word *(*word)(void *mutex);

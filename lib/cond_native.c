@@ -13,6 +13,11 @@ static int native_may_wait(void *mutex)
 	return mutex_held_by_caller(mutex_of(mutex)) ? 0 : EPERM;
 }
 
+static bool native_stays_held(void *mutex)
+{
+	return mutex_of(mutex)->count > 0;
+}
+
 static int native_unlock(void *mutex)
 {
 	return drover_mutex_unlock(mutex);
@@ -71,6 +76,7 @@ static int native_adopt(void *mutex)
 
 static const struct mutex_ops native_ops = {
 	.may_wait = native_may_wait,
+	.stays_held = native_stays_held,
 	.unlock = native_unlock,
 	.lock = native_lock,
 	.word = native_word,

@@ -27,16 +27,18 @@ static struct group *cond_pin_group(struct cond *c, futex_word *pi_target)
 /* Join a group, or start one. Return: 0, ENOMEM or EINVAL. */
 static int cond_join(struct cond *c, struct member *m)
 {
+	/* A mutex that stays held is nobody's to be moved to. */
+	void *mutex = m->ops->stays_held(m->mutex) ? NULL : m->mutex;
 	futex_word *pi_target = NULL;
 	int err = 0;
 
-	if (policy_requeue_pi())
+	if (mutex && policy_requeue_pi())
 		pi_target = m->ops->pi_word(m->mutex);
 
 	cond_lock(c);
 	m->g = cond_pin_group(c, pi_target);
 	if (!m->g) {
-		m->g = group_new(c, m->mutex, pi_target);
+		m->g = group_new(c, mutex, pi_target);
 		/*
 		 * A closed group that timeouts have used up is still named in
 		 * @closed, and may be the very one we were given: it must not
@@ -49,7 +51,7 @@ static int cond_join(struct cond *c, struct member *m)
 		else
 			err = ENOMEM;
 	} else if (load_relaxed(&m->g->pi_target) == pi_target) {
-		group_join(m->g, m->mutex);
+		group_join(m->g, mutex);
 	} else {
 		/* Sleepers for requeue-PI must all want the same mutex. */
 		group_unpin(m->g);

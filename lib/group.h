@@ -76,8 +76,8 @@ struct cond;
  *	  last one recycles the group
  * @owner: the condvar it belongs to; NULL when recycled. Changes only while
  *	   @refs is 0.
- * @mutex: the mutex that all members use, or NULL if they use several;
- *	   [condvar's lock]
+ * @mutex: the mutex that all members use, or NULL if they use several or one
+ *	   of them sleeps as its holder; [condvar's lock]
  * @pi_target: where members sleep for requeue-PI, the word of their mutex; or
  *	       NULL, when they sleep as plain waiters. Constant while in use.
  * @next: the next spare group; [spare list's lock]
@@ -108,7 +108,7 @@ static inline futex_word *group_word(struct group *g)
 /**
  * group_new() - a group with one member, the caller, that owns a reference
  * @c: the condvar, locked
- * @mutex: the member's mutex
+ * @mutex: the member's mutex, or NULL if nobody may be moved there
  * @pi_target: NULL, or the mutex's word if members sleep for requeue-PI
  *
  * Return: the group, or NULL without memory.

@@ -107,6 +107,15 @@ static int glibc_may_wait(void *mutex)
 	return owner_of(mutex) == thread_tid() ? 0 : EPERM;
 }
 
+static bool glibc_stays_held(void *mutex)
+{
+	int kind = __atomic_load_n(&mutex_of(mutex)->__data.__kind,
+				   __ATOMIC_RELAXED);
+
+	return (kind & KIND_TYPE) == PTHREAD_MUTEX_RECURSIVE &&
+	       mutex_of(mutex)->__data.__count > 1;
+}
+
 static int glibc_unlock(void *mutex)
 {
 	return pthread_mutex_unlock(mutex);
@@ -183,6 +192,7 @@ static bool glibc_interruptible(void)
 
 const struct mutex_ops glibc_mutex_ops = {
 	.may_wait = glibc_may_wait,
+	.stays_held = glibc_stays_held,
 	.unlock = glibc_unlock,
 	.lock = glibc_lock,
 	.word = glibc_word,

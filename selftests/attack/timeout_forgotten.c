@@ -44,6 +44,12 @@ static int ops_may_wait(void *m)
 	return 0;
 }
 
+static bool ops_stays_held(void *m)
+{
+	(void)m;
+	return false;
+}
+
 static int ops_unlock(void *m)
 {
 	return pthread_mutex_unlock(m);
@@ -110,6 +116,7 @@ static futex_word *ops_pi_word(void *m)
 
 static const struct mutex_ops ops = {
 	.may_wait = ops_may_wait,
+	.stays_held = ops_stays_held,
 	.unlock = ops_unlock,
 	.lock = ops_lock,
 	.word = ops_word,
