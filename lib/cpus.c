@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,13 +41,18 @@ static unsigned int affinity_of(pid_t tid)
 
 static bool read_text(const char *path, char *text, size_t size)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t len;
+	int fd, state, ignored, saved = errno;
+	ssize_t len = -1;
 
-	if (fd < 0)
-		return false;
-	len = read(fd, text, size - 1);
-	close(fd);
+	/* These are cancellation points, and whoever asks for CPUs is none. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		len = read(fd, text, size - 1);
+		close(fd);
+	}
+	pthread_setcancelstate(state, &ignored);
+	errno = saved;
 	if (len <= 0)
 		return false;
 	text[len] = '\0';
