@@ -23,7 +23,7 @@ PAIRS = 10 ** 8
 GUEST_SHARE = 100
 GUEST_CPUS = 4
 #: Seconds for each million pairs, on two CPUs and emulated on them.
-SECONDS = {"host": 30, "guest": 600}
+SECONDS = {"host": 30, "guest": 900}
 
 #: Seconds without progress that are a hang: a host with other things to do may
 #: let an emulated CPU stand still for a minute.

@@ -415,6 +415,6 @@ int main(int argc, char **argv)
 	/* Or a short sleep would take 50 microseconds more. */
 	prctl(PR_SET_TIMERSLACK, 1);
 	watchdog_report = report;
-	watchdog_seconds = options.patience;
+	watchdog_seconds = options.patience + WATCHDOG_SECONDS / 2;
 	return policy_main(argv, 1, test);
 }
