@@ -82,7 +82,7 @@ peers: all
 		then echo "  PEER    $$peer"; \
 		else rm -f $(O)/bin/drover-bench-$$peer; \
 			echo "  PEER    $$peer: not built:" \
-			"$$(grep -m 1 -iE 'error|not found' $$log)"; \
+			"$$(grep -m 1 -iE 'error|not found|no such|no rule' $$log)"; \
 		fi; \
 	done
 
