@@ -138,7 +138,7 @@ export CMD
 ##@ Test
 
 check: ## all tests, on the host and in guests; SAN=thread|address|undefined
-	@tools/deps build check $(if $(SAN),,$(kernel_deps) vm models)
+	@tools/deps build check $(if $(SAN),,$(kernel_deps) vm models perf)
 	@+$(MAKE) -s all $(if $(SAN),,kselftest)
 	@selftests/run-check
 
@@ -178,6 +178,10 @@ series-check: ## whether the kernel series is fit to be sent
 	@tools/deps series $(kernel_deps)
 	+$(MAKE) -C kernel O=$(O) series-check
 
+send-dry-run: ## who would get the kernel series; nothing is sent
+	@tools/deps series $(kernel_deps)
+	+$(MAKE) -C kernel O=$(O) send-dry-run
+
 ##@ Configure
 
 menuconfig: ## choose build options
@@ -215,7 +219,7 @@ help: ## this list
 		$(firstword $(MAKEFILE_LIST))
 
 .PHONY: all lib tools peers selftests install kernel kselftest table counts waiting \
-	bench bench-full report vm check check-fast check-long check-models \
-	check-planted check-differential check-programs format-check \
-	series-check menuconfig olddefconfig defconfig-update \
+	bench bench-full report vm check check-fast check-long \
+	check-models check-planted check-differential check-programs format-check \
+	series-check send-dry-run menuconfig olddefconfig defconfig-update \
 	compile_commands.json deps clean distclean help

@@ -11,8 +11,8 @@ import source
 from suites import TOP
 
 #: Files of Linux that are called as if they were ours.
-LINUX = ("kernel/futex", "kernel/locking", "kernel/sys_ni.c", "lib/plist.c",
-         "tools/testing", "tools/perf")
+LINUX = ("Documentation/locking/", "kernel/futex", "kernel/locking",
+         "kernel/sys_ni.c", "lib/plist.c", "tools/testing", "tools/perf")
 
 PYTHON = "/usr/bin/python3"      # the one that Debian's kconfiglib is for
 

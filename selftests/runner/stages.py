@@ -22,9 +22,10 @@ from suites import TOP, programs, suites
 FOLDER_TESTS = ("selftests/runner/selftest", "tools/bench/selftest",
                 "tools/examples/selftest", "tools/report/selftest",
                 "selftests/programs/run",
-                "tools/vm/selftest")
+                "tools/vm/selftest", "kernel/selftest")
 #: Those that boot guests or take minutes, and are not in check-fast.
-SLOW_FOLDER_TESTS = ("selftests/programs/run", "tools/vm/selftest")
+SLOW_FOLDER_TESTS = ("selftests/programs/run", "tools/vm/selftest",
+                     "kernel/selftest")
 FOLDER_LIMIT = 900
 
 

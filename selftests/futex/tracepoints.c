@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The tracepoints futex:futex_wait, futex_wake and futex_requeue show each
+ * call with what was asked for and what came of it, and nothing else.
+ */
+#include <sys/stat.h>
+
+#include "variant.h"
+
+#define TRACING	   "/sys/kernel/tracing"
+#define TRACE_SIZE (1 << 20)
+
+#define NR_WAITERS 5
+
+static uint32_t from, to;
+static char instance[64];
+static char trace[TRACE_SIZE];
+
+/* Read or write a file of our own trace buffer. */
+static ssize_t trace_file(const char *name, int mode, char *text, size_t size)
+{
+	char path[128];
+	ssize_t len = 0, got;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", instance, name);
+	fd = open(path, mode);
+	if (fd < 0)
+		tap_bail("%s: %s", path, strerror(errno));
+	do {
+		got = mode == O_RDONLY ? read(fd, text + len, size - len) :
+					 write(fd, text + len, size - len);
+		if (got < 0)
+			tap_bail("%s: %s", path, strerror(errno));
+		len += got;
+	} while (got > 0 && (size_t)len < size);
+	close(fd);
+	return len;
+}
+
+static void trace_start(void)
+{
+	snprintf(instance, sizeof(instance), TRACING "/instances/drover-%d",
+		 getpid());
+	if (mkdir(instance, 0700))
+		tap_bail("%s: %s", instance, strerror(errno));
+	trace_file("events/futex/enable", O_WRONLY, (char[]){ "1" }, 1);
+}
+
+static void trace_stop(void)
+{
+	trace_file("events/futex/enable", O_WRONLY, (char[]){ "0" }, 1);
+	trace[trace_file("trace", O_RDONLY, trace, TRACE_SIZE - 1)] = '\0';
+	if (rmdir(instance))
+		tap_bail("%s: %s", instance, strerror(errno));
+}
+
+/* How many events end like this; the end is all that the event says. */
+static int nr_events(const char *end)
+{
+	size_t len = strlen(end);
+	char *line, *next;
+	int nr = 0;
+
+	for (line = trace; *line; line = next) {
+		next = strchrnul(line, '\n');
+		if ((size_t)(next - line) >= len &&
+		    memcmp(next - len, end, len) == 0)
+			nr++;
+		next += *next == '\n';
+	}
+	return nr;
+}
+
+static void test_wait(const uint32_t *word, long result, int nr)
+{
+	char end[128];
+
+	snprintf(end, sizeof(end),
+		 ": futex_wait: uaddr=%p flags=0x2 val=0x0 bitset=0xffffffff"
+		 " ret=%ld",
+		 (const void *)word, result);
+	tap_is(nr_events(end), nr, "waits that end with %ld", result);
+}
+
+static void test_wake(const uint32_t *word, int nr_wake, long result)
+{
+	char end[128];
+
+	snprintf(end, sizeof(end),
+		 ": futex_wake: uaddr=%p flags=0x2 nr_wake=%d"
+		 " bitset=0xffffffff ret=%ld",
+		 (const void *)word, nr_wake, result);
+	tap_is(nr_events(end), 1, "a wake of %d that answers %ld", nr_wake,
+	       result);
+}
+
+/* The two futexes may or may not share a bucket. */
+static void test_requeue(const char *what, const char *rest, int nr)
+{
+	char end[256];
+	int found = 0;
+
+	for (int same = 0; same < 2; same++) {
+		snprintf(end, sizeof(end),
+			 ": futex_requeue: uaddr1=%p uaddr2=%p flags=0x2 pi=0"
+			 " same_bucket=%d %s",
+			 (void *)&from, (void *)&to, same, rest);
+		found += nr_events(end);
+	}
+	tap_is(found, nr, "%s", what);
+}
+
+static void call_all(void)
+{
+	static const uint32_t other;
+	struct herd herd = herd_of(NR_WAITERS);
+
+	herd_fill(&herd, NR_WAITERS, &from, FUTEX_PRIVATE_FLAG);
+	sys_futex_wait(&from, FUTEX_PRIVATE_FLAG, 0, &(struct timespec){ 0 });
+	sys_futex_cmp_requeue(&from, &to, FUTEX_PRIVATE_FLAG, 1, INT_MAX, 7);
+	sys_futex_cmp_requeue(&from, &to, FUTEX_PRIVATE_FLAG, 1, 3, 0);
+	sys_futex_wake(&other, FUTEX_PRIVATE_FLAG, 9);
+	while (atomic_load(&herd.nr_returned) < herd.nr) {
+		herd_wake_all(&herd, &to, FUTEX_PRIVATE_FLAG);
+		herd_wake_all(&herd, &from, FUTEX_PRIVATE_FLAG);
+	}
+	herd_end(&herd);
+	trace_stop();
+	test_wake(&other, 9, 0);
+}
+
+/* One is woken and three are moved; the fifth stays. */
+static void test_moves(void)
+{
+	test_wake(&to, INT_MAX, 3);
+	test_wake(&from, INT_MAX, 1);
+	test_requeue("a requeue that finds another value",
+		     "nr_wake=1 nr_requeue=2147483647 woken=0 requeued=0"
+		     " ret=-11",
+		     1);
+	test_requeue("a requeue that wakes one and moves three",
+		     "nr_wake=1 nr_requeue=3 woken=1 requeued=3 ret=4", 1);
+}
+
+/* A requeue that there is not has no event. */
+static void test_no_moves(void)
+{
+	test_wake(&to, INT_MAX, 0);
+	test_wake(&from, INT_MAX, NR_WAITERS);
+	test_requeue("no requeue", "nr_wake=1", 0);
+	tap_ok(!strstr(trace, "futex_requeue:"), "no event of a requeue");
+}
+
+int main(void)
+{
+	if (access(TRACING "/events/futex", F_OK)) {
+		tap_plan(1);
+		if (variant_is_host())
+			tap_skip("tracepoints", "not in this kernel");
+		else
+			tap_ok(false, "there are tracepoints: %s",
+			       strerror(errno));
+		return tap_exit();
+	}
+	tap_plan(7);
+	trace_start();
+	call_all();
+	test_wait(&from, 0, NR_WAITERS);
+	test_wait(&from, -ETIMEDOUT, 1);
+	if (variant_is("none"))
+		test_no_moves();
+	else
+		test_moves();
+	return tap_exit();
+}
