@@ -8,7 +8,7 @@
 #
 # The programs in OUTPUT are those that the Makefile built.
 
-TEST_GEN_PROGS := $(notdir $(basename $(wildcard $(OBJECT)/*.c)))
+TEST_GEN_PROGS := $(notdir $(basename $(wildcard $(OBJECT)/*.c $(OBJECT)/*.cc)))
 OVERRIDE_TARGETS := 1
 
 include $(KSELFTEST)/lib.mk

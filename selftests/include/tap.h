@@ -59,7 +59,8 @@ static TAP_PRINTF(1) void tap_diag(const char *fmt, ...)
 }
 
 /* tap_bail - the test cannot go on at all (out of memory, no /proc ...) */
-static TAP_PRINTF(1) _Noreturn void tap_bail(const char *fmt, ...)
+static TAP_PRINTF(1)
+	__attribute__((noreturn)) void tap_bail(const char *fmt, ...)
 {
 	va_list args;
 

@@ -23,7 +23,8 @@ def read(text):
 
 def exists(test):
     """Whether a test is there to be built."""
-    return os.path.exists(os.path.join(TOP, "selftests", test + ".c"))
+    path = os.path.join(TOP, "selftests", test)
+    return os.path.exists(path + ".c") or os.path.exists(path + ".cc")
 
 
 def check(rows, there=exists):

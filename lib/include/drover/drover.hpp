@@ -3,6 +3,7 @@
 // Drover for C++17: drover::mutex meets the requirements Lockable and
 // TimedLockable, and drover::condition_variable has the members of
 // std::condition_variable_any, for drover::mutex and for any lock over one.
+// drover::condition_variable_any takes any lock there is, at a price.
 //
 //	drover::mutex lock;
 //	drover::condition_variable filled;
@@ -25,8 +26,10 @@
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <system_error>
+#include <utility>
 
 #include <drover/cond.h>
 #include <drover/mutex.h>
@@ -43,47 +46,69 @@ inline void check(int err, const char *what)
 		throw std::system_error(err, std::generic_category(), what);
 }
 
-// steady_clock is CLOCK_MONOTONIC on Linux.
-inline struct timespec
-to_timespec(std::chrono::steady_clock::time_point deadline)
+using seconds_as_double = std::chrono::duration<double>;
+
+// steady_clock is CLOCK_MONOTONIC on Linux, and system_clock CLOCK_REALTIME.
+template <class Clock, class Duration>
+struct timespec
+to_timespec(const std::chrono::time_point<Clock, Duration> &deadline)
 {
 	using namespace std::chrono;
 	auto since = deadline.time_since_epoch();
-	auto whole = duration_cast<seconds>(since);
+	auto whole = floor<seconds>(since);
 
-	if (whole > since)
-		whole -= seconds(1);
 	return { static_cast<time_t>(whole.count()),
-		 static_cast<long>(nanoseconds(since - whole).count()) };
+		 static_cast<long>(
+			 duration_cast<nanoseconds>(since - whole).count()) };
 }
 
-// What is left until a deadline on any clock, as a deadline on steady_clock;
-// one that is too far away becomes the furthest there is.
+// @deadline in ticks of @Clock, as far as it has them.
 template <class Clock, class Duration>
-std::chrono::steady_clock::time_point
-steady(const std::chrono::time_point<Clock, Duration> &deadline)
+typename Clock::time_point
+clamped(const std::chrono::time_point<Clock, Duration> &deadline)
 {
 	using namespace std::chrono;
-	auto now = steady_clock::now();
-	duration<double> left = deadline - Clock::now();
-	duration<double> most = steady_clock::time_point::max() - now;
+	seconds_as_double at = deadline.time_since_epoch();
+	seconds_as_double most = Clock::duration::max();
 
-	if (left >= most)
-		return steady_clock::time_point::max();
-	return now + ceil<steady_clock::duration>(deadline - Clock::now());
+	if (at >= most - seconds_as_double(1))
+		return Clock::time_point::max();
+	if (at <= seconds_as_double::zero())
+		return typename Clock::time_point();
+	return ceil<typename Clock::duration>(deadline);
 }
 
-template <class Rep, class Period>
-std::chrono::steady_clock::time_point
+// Now and @timeout, which may be more than the clock can tell, or long past.
+template <class Clock, class Rep, class Period>
+typename Clock::time_point
 after(const std::chrono::duration<Rep, Period> &timeout)
 {
 	using namespace std::chrono;
-	auto now = steady_clock::now();
-	duration<double> most = steady_clock::time_point::max() - now;
+	auto now = Clock::now();
+	seconds_as_double left = timeout;
+	seconds_as_double most = Clock::time_point::max() - now;
 
-	if (duration<double>(timeout) >= most)
-		return steady_clock::time_point::max();
-	return now + ceil<steady_clock::duration>(timeout);
+	if (left <= seconds_as_double::zero())
+		return now;
+	// Not one that rounding could carry beyond the end.
+	if (left >= most - seconds_as_double(1))
+		return Clock::time_point::max();
+	return now + ceil<typename Clock::duration>(timeout);
+}
+
+// What is left until a deadline on any clock, as a deadline on @Clock.
+template <class Clock, class Other, class Duration>
+typename Clock::time_point
+translated(const std::chrono::time_point<Other, Duration> &deadline)
+{
+	seconds_as_double left =
+		seconds_as_double(deadline.time_since_epoch()) -
+		seconds_as_double(Other::now().time_since_epoch());
+
+	// Far away the subtraction of the clock's own ticks could overflow.
+	if (left.count() > 1e9 || left.count() <= 0)
+		return after<Clock>(left);
+	return after<Clock>(deadline - Other::now());
 }
 
 } // namespace detail
@@ -98,27 +123,43 @@ public:
 	mutex(const mutex &) = delete;
 	mutex &operator=(const mutex &) = delete;
 
-	void lock() { detail::check(drover_mutex_lock(&m_), "lock"); }
-	bool try_lock() { return drover_mutex_trylock(&m_) == 0; }
-	void unlock() { drover_mutex_unlock(&m_); }
+	void lock()
+	{
+		detail::check(drover_mutex_lock(&m_), "lock");
+	}
+	bool try_lock()
+	{
+		return drover_mutex_trylock(&m_) == 0;
+	}
+	void unlock()
+	{
+		drover_mutex_unlock(&m_);
+	}
 
 	template <class Rep, class Period>
 	bool try_lock_for(const std::chrono::duration<Rep, Period> &timeout)
 	{
-		return try_lock_steady(detail::after(timeout));
+		return try_lock_steady(
+			detail::after<std::chrono::steady_clock>(timeout));
 	}
 
 	template <class Clock, class Duration>
 	bool
 	try_lock_until(const std::chrono::time_point<Clock, Duration> &deadline)
 	{
-		while (!try_lock_steady(detail::steady(deadline)))
+		using std::chrono::steady_clock;
+
+		while (!try_lock_steady(
+			detail::translated<steady_clock>(deadline)))
 			if (Clock::now() >= deadline)
 				return false;
 		return true;
 	}
 
-	native_handle_type native_handle() { return &m_; }
+	native_handle_type native_handle()
+	{
+		return &m_;
+	}
 
 private:
 	bool try_lock_steady(std::chrono::steady_clock::time_point deadline)
@@ -137,12 +178,21 @@ public:
 	using native_handle_type = drover_cond_t *;
 
 	constexpr condition_variable() noexcept = default;
-	~condition_variable() { drover_cond_destroy(&c_); }
+	~condition_variable()
+	{
+		drover_cond_destroy(&c_);
+	}
 	condition_variable(const condition_variable &) = delete;
 	condition_variable &operator=(const condition_variable &) = delete;
 
-	void notify_one() noexcept { drover_cond_signal(&c_); }
-	void notify_all() noexcept { drover_cond_broadcast(&c_); }
+	void notify_one() noexcept
+	{
+		drover_cond_signal(&c_);
+	}
+	void notify_all() noexcept
+	{
+		drover_cond_broadcast(&c_);
+	}
 
 	template <class Lock> void wait(Lock &lock)
 	{
@@ -156,14 +206,46 @@ public:
 			wait(lock);
 	}
 
+	// A jump of the system's clock counts, as the standard wants it.
+	template <class Lock, class Duration>
+	std::cv_status
+	wait_until(Lock &lock,
+		   const std::chrono::time_point<std::chrono::system_clock,
+						 Duration> &deadline)
+	{
+		using clock = std::chrono::system_clock;
+
+		return wait_at(lock, CLOCK_REALTIME,
+			       detail::clamped<clock>(deadline));
+	}
+
+	template <class Lock, class Duration>
+	std::cv_status
+	wait_until(Lock &lock,
+		   const std::chrono::time_point<std::chrono::steady_clock,
+						 Duration> &deadline)
+	{
+		using clock = std::chrono::steady_clock;
+
+		return wait_at(lock, CLOCK_MONOTONIC,
+			       detail::clamped<clock>(deadline));
+	}
+
+	// On any other clock. A thread that was notified is not told that its
+	// time is over.
 	template <class Lock, class Clock, class Duration>
 	std::cv_status
 	wait_until(Lock &lock,
 		   const std::chrono::time_point<Clock, Duration> &deadline)
 	{
-		wait_steady(lock, detail::steady(deadline));
-		return Clock::now() < deadline ? std::cv_status::no_timeout
-					       : std::cv_status::timeout;
+		using clock = std::chrono::steady_clock;
+		auto status = wait_at(lock, CLOCK_MONOTONIC,
+				      detail::translated<clock>(deadline));
+
+		if (status == std::cv_status::timeout &&
+		    Clock::now() < deadline)
+			return std::cv_status::no_timeout;
+		return status;
 	}
 
 	template <class Lock, class Clock, class Duration, class Predicate>
@@ -183,7 +265,10 @@ public:
 	std::cv_status
 	wait_for(Lock &lock, const std::chrono::duration<Rep, Period> &timeout)
 	{
-		return wait_steady(lock, detail::after(timeout));
+		using std::chrono::steady_clock;
+
+		return wait_at(lock, CLOCK_MONOTONIC,
+			       detail::after<steady_clock>(timeout));
 	}
 
 	template <class Lock, class Rep, class Period, class Predicate>
@@ -191,10 +276,16 @@ public:
 		      const std::chrono::duration<Rep, Period> &timeout,
 		      Predicate ready)
 	{
-		return wait_until(lock, detail::after(timeout), ready);
+		using std::chrono::steady_clock;
+
+		return wait_until(lock, detail::after<steady_clock>(timeout),
+				  std::move(ready));
 	}
 
-	native_handle_type native_handle() { return &c_; }
+	native_handle_type native_handle()
+	{
+		return &c_;
+	}
 
 private:
 	static drover_mutex_t *handle(mutex &lock)
@@ -209,13 +300,11 @@ private:
 		return lock.mutex()->native_handle();
 	}
 
-	template <class Lock>
-	std::cv_status wait_steady(Lock &lock,
-				   std::chrono::steady_clock::time_point until)
+	template <class Lock, class TimePoint>
+	std::cv_status wait_at(Lock &lock, clockid_t clock, TimePoint until)
 	{
 		auto at = detail::to_timespec(until);
-		int err = drover_cond_clockwait(&c_, handle(lock),
-						CLOCK_MONOTONIC, &at);
+		int err = drover_cond_clockwait(&c_, handle(lock), clock, &at);
 
 		if (err == ETIMEDOUT)
 			return std::cv_status::timeout;
@@ -224,6 +313,123 @@ private:
 	}
 
 	drover_cond_t c_ = DROVER_COND_INITIALIZER;
+};
+
+// For any lock that has lock() and unlock(), of whatever mutex: the waiters
+// sleep with a drover::mutex of the condvar's own, so what they are moved to is
+// that one, not the caller's. Each lock() of the caller's may still meet others.
+class condition_variable_any
+{
+public:
+	condition_variable_any() : own_(std::make_shared<mutex>())
+	{
+	}
+	condition_variable_any(const condition_variable_any &) = delete;
+	condition_variable_any &
+	operator=(const condition_variable_any &) = delete;
+
+	void notify_one() noexcept
+	{
+		std::lock_guard<mutex> held(*own_);
+		c_.notify_one();
+	}
+
+	void notify_all() noexcept
+	{
+		std::lock_guard<mutex> held(*own_);
+		c_.notify_all();
+	}
+
+	template <class Lock> void wait(Lock &lock)
+	{
+		sleep(lock, [this](auto &held) { c_.wait(held); });
+	}
+
+	template <class Lock, class Predicate>
+	void wait(Lock &lock, Predicate ready)
+	{
+		while (!ready())
+			wait(lock);
+	}
+
+	template <class Lock, class Clock, class Duration>
+	std::cv_status
+	wait_until(Lock &lock,
+		   const std::chrono::time_point<Clock, Duration> &deadline)
+	{
+		auto status = std::cv_status::no_timeout;
+
+		sleep(lock, [&](auto &held) {
+			status = c_.wait_until(held, deadline);
+		});
+		return status;
+	}
+
+	template <class Lock, class Clock, class Duration, class Predicate>
+	bool
+	wait_until(Lock &lock,
+		   const std::chrono::time_point<Clock, Duration> &deadline,
+		   Predicate ready)
+	{
+		while (!ready())
+			if (wait_until(lock, deadline) ==
+			    std::cv_status::timeout)
+				return ready();
+		return true;
+	}
+
+	template <class Lock, class Rep, class Period>
+	std::cv_status
+	wait_for(Lock &lock, const std::chrono::duration<Rep, Period> &timeout)
+	{
+		using std::chrono::steady_clock;
+
+		return wait_until(lock, detail::after<steady_clock>(timeout));
+	}
+
+	template <class Lock, class Rep, class Period, class Predicate>
+	bool wait_for(Lock &lock,
+		      const std::chrono::duration<Rep, Period> &timeout,
+		      Predicate ready)
+	{
+		using std::chrono::steady_clock;
+
+		return wait_until(lock, detail::after<steady_clock>(timeout),
+				  std::move(ready));
+	}
+
+private:
+	// Locks the caller's lock again, whatever happens, and last.
+	template <class Lock> struct unlocked {
+		Lock &lock;
+
+		explicit unlocked(Lock &l) : lock(l)
+		{
+			lock.unlock();
+		}
+		~unlocked()
+		{
+			lock.lock();
+		}
+		unlocked(const unlocked &) = delete;
+		unlocked &operator=(const unlocked &) = delete;
+	};
+
+	// The condvar may be destroyed once this thread is notified: what it
+	// needs then is its own.
+	template <class Lock, class Wait> void sleep(Lock &lock, Wait wait)
+	{
+		std::shared_ptr<mutex> own = own_;
+		std::unique_lock<mutex> held(*own);
+		unlocked<Lock> release(lock);
+		// Given back before the caller's lock is taken.
+		std::unique_lock<mutex> inner(std::move(held));
+
+		wait(inner);
+	}
+
+	condition_variable c_;
+	std::shared_ptr<mutex> own_;
 };
 
 } // namespace drover

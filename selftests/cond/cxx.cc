@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// <drover/drover.hpp>: drover::mutex as the standard's Lockable and
+// TimedLockable, and both condition variables as std::condition_variable_any
+// is used, with deadlines on several clocks, and destroyed at once.
+#include <drover/drover.hpp>
+
+#include <atomic>
+#include <limits>
+#include <list>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+#include <unistd.h>
+
+#include "tap.h"
+
+using namespace std::chrono_literals;
+using std::chrono::steady_clock;
+using std::chrono::system_clock;
+
+// What must hold before anything runs.
+static_assert(std::is_nothrow_default_constructible_v<drover::mutex>);
+static_assert(
+	std::is_nothrow_default_constructible_v<drover::condition_variable>);
+static_assert(std::is_nothrow_destructible_v<drover::condition_variable>);
+static_assert(std::is_nothrow_destructible_v<drover::condition_variable_any>);
+static_assert(!std::is_copy_constructible_v<drover::mutex>);
+static_assert(!std::is_move_constructible_v<drover::condition_variable>);
+static_assert(
+	noexcept(std::declval<drover::condition_variable &>().notify_all()));
+static_assert(
+	noexcept(std::declval<drover::condition_variable &>().notify_one()));
+
+// As its own initialization is constant, it is ready before constructors run.
+static drover::mutex global_mutex;
+static drover::condition_variable global_cond;
+
+namespace
+{
+
+// A clock of ours, an hour and some ahead, in milliseconds.
+struct odd_clock {
+	using duration = std::chrono::milliseconds;
+	using rep = duration::rep;
+	using period = duration::period;
+	using time_point = std::chrono::time_point<odd_clock>;
+	static constexpr bool is_steady = true;
+
+	static time_point now()
+	{
+		return time_point(
+			std::chrono::duration_cast<duration>(
+				steady_clock::now().time_since_epoch()) +
+			4000s);
+	}
+};
+
+// The least that a lock may have.
+struct basic_lock {
+	std::mutex inside;
+	bool held = false;
+
+	void lock()
+	{
+		inside.lock();
+		held = true;
+	}
+	void unlock()
+	{
+		held = false;
+		inside.unlock();
+	}
+};
+
+template <class Function> bool elsewhere(Function function)
+{
+	bool result = false;
+
+	std::thread([&] { result = function(); }).join();
+	return result;
+}
+
+bool is_locked(drover::mutex &mutex)
+{
+	return elsewhere([&] {
+		std::unique_lock<drover::mutex> held(mutex, std::try_to_lock);
+
+		return !held.owns_lock();
+	});
+}
+
+void test_lockable()
+{
+	drover::mutex one, two;
+	bool both;
+
+	{
+		std::lock_guard<drover::mutex> held(one);
+
+		tap_ok(is_locked(one), "std::lock_guard");
+	}
+	{
+		std::scoped_lock<drover::mutex, drover::mutex> held(one, two);
+
+		both = is_locked(one) && is_locked(two);
+		tap_ok(both, "std::scoped_lock of two");
+	}
+	{
+		std::unique_lock<drover::mutex> held(one, std::defer_lock);
+
+		both = !is_locked(one);
+		held.lock();
+		both = both && is_locked(one);
+		held.unlock();
+		tap_ok(both && held.try_lock() && !is_locked(two),
+		       "std::unique_lock, deferred");
+	}
+	tap_ok(!is_locked(one) && !is_locked(two), "all are free afterwards");
+}
+
+void test_timed_lockable()
+{
+	drover::mutex mutex;
+	std::unique_lock<drover::mutex> held(mutex);
+	bool none;
+
+	none = elsewhere([&] {
+		using time_point = steady_clock::time_point;
+		using hours = std::chrono::duration<long, std::ratio<3600>>;
+		bool got = mutex.try_lock_for(1ms) ||
+			   mutex.try_lock_for(-1ns) ||
+			   mutex.try_lock_for(hours::min()) ||
+			   mutex.try_lock_until(time_point::min()) ||
+			   mutex.try_lock_until(steady_clock::now() + 1ms) ||
+			   mutex.try_lock_until(system_clock::now() + 1ms) ||
+			   mutex.try_lock_until(odd_clock::now() + 1ms);
+
+		return !got;
+	});
+	tap_ok(none, "try_lock_for and _until give up in time");
+	held.unlock();
+	tap_ok(elsewhere([&] {
+		       return std::unique_lock<drover::mutex>(mutex, 1h)
+			       .owns_lock();
+	       }),
+	       "a free one is had at once");
+}
+
+// Threads that wait for a flag, each in its own way.
+template <class Cond, class Mutex, class Lock = std::unique_lock<Mutex>>
+struct scene {
+	std::optional<Cond> cond{ std::in_place };
+	Mutex mutex;
+	bool ready = false;
+	int nr_waiting = 0, nr_true = 0;
+
+	template <class Wait> std::thread start(Wait wait)
+	{
+		std::thread thread([this, wait] {
+			Lock lock(mutex);
+
+			nr_waiting++;
+			nr_true += wait(*cond, lock, [this] { return ready; });
+		});
+		for (;;) {
+			Lock lock(mutex);
+
+			if (nr_waiting == nr_started + 1)
+				break;
+		}
+		nr_started++;
+		return thread;
+	}
+	int nr_started = 0;
+};
+
+// Every kind of wait is over by one notify_all(), and the condvar destroyed and
+// made anew under those who have not come back yet.
+template <class Scene> void test_notify_all(const char *name)
+{
+	Scene s;
+	std::list<std::thread> threads;
+	const auto steady = steady_clock::now() + 1h;
+	const auto system = system_clock::now() + 1h;
+	const auto odd = odd_clock::now() + 1h;
+	const auto end = steady_clock::time_point::max();
+
+	threads.push_back(s.start([](auto &cond, auto &lock, auto ready) {
+		cond.wait(lock, ready);
+		return true;
+	}));
+	threads.push_back(s.start([](auto &cond, auto &lock, auto ready) {
+		while (!ready())
+			cond.wait(lock);
+		return true;
+	}));
+	threads.push_back(s.start([](auto &cond, auto &lock, auto ready) {
+		return cond.wait_for(lock, std::chrono::hours::max(), ready);
+	}));
+	threads.push_back(s.start([=](auto &cond, auto &lock, auto ready) {
+		return cond.wait_until(lock, steady, ready);
+	}));
+	threads.push_back(s.start([=](auto &cond, auto &lock, auto ready) {
+		return cond.wait_until(lock, system, ready);
+	}));
+	threads.push_back(s.start([=](auto &cond, auto &lock, auto ready) {
+		return cond.wait_until(lock, odd, ready);
+	}));
+	threads.push_back(s.start([=](auto &cond, auto &lock, auto) {
+		return cond.wait_until(lock, end) == std::cv_status::no_timeout;
+	}));
+	{
+		std::unique_lock<decltype(s.mutex)> held(s.mutex);
+
+		s.ready = true;
+		s.cond->notify_all();
+		s.cond.emplace();
+	}
+	for (auto &thread : threads)
+		thread.join();
+	tap_is(s.nr_true, static_cast<long>(threads.size()),
+	       "%s: all kinds of wait return by notify_all, then destroyed",
+	       name);
+}
+
+template <class Scene> void test_notify_one(const char *name)
+{
+	Scene s;
+	std::list<std::thread> threads;
+
+	for (int i = 0; i < 3; i++)
+		threads.push_back(
+			s.start([](auto &cond, auto &lock, auto ready) {
+				cond.wait(lock, ready);
+				cond.notify_one();
+				return true;
+			}));
+	{
+		std::unique_lock<decltype(s.mutex)> held(s.mutex);
+
+		s.ready = true;
+	}
+	s.cond->notify_one();
+	for (auto &thread : threads)
+		thread.join();
+	tap_is(s.nr_true, 3, "%s: notify_one returns one, who does the next",
+	       name);
+}
+
+template <class Scene> void test_timeouts(const char *name)
+{
+	const auto timeout = std::cv_status::timeout;
+	const auto never = [] { return false; };
+	const auto past = steady_clock::time_point::min();
+	const auto long_past = std::chrono::hours::min();
+	Scene s;
+	std::unique_lock<decltype(s.mutex)> lock(s.mutex);
+	auto &cond = *s.cond;
+	const auto steady = steady_clock::now() + 1ms;
+	const auto system = system_clock::now() + 1ms;
+	const auto odd = odd_clock::now() + 1ms;
+
+	tap_ok(cond.wait_for(lock, 1ms) == timeout &&
+		       cond.wait_for(lock, long_past) == timeout &&
+		       !cond.wait_for(lock, 1ms, never),
+	       "%s: wait_for times out", name);
+	tap_ok(cond.wait_until(lock, past) == timeout &&
+		       cond.wait_until(lock, steady) == timeout &&
+		       steady_clock::now() >= steady &&
+		       !cond.wait_until(lock, steady, never),
+	       "%s: wait_until on steady_clock, not before its time", name);
+	tap_ok(cond.wait_until(lock, system_clock::time_point::min()) ==
+			       timeout &&
+		       cond.wait_until(lock, system) == timeout &&
+		       system_clock::now() >= system &&
+		       !cond.wait_until(lock, system, never),
+	       "%s: wait_until on system_clock", name);
+	tap_ok(cond.wait_until(lock, odd_clock::time_point::min()) == timeout &&
+		       cond.wait_until(lock, odd) == timeout &&
+		       odd_clock::now() >= odd &&
+		       !cond.wait_until(lock, odd, never),
+	       "%s: wait_until on a clock of one's own", name);
+	tap_ok(lock.owns_lock() && cond.wait_for(lock, 0s, [] { return true; }),
+	       "%s: and the lock is held", name);
+}
+
+template <class Call> int error_of(Call call)
+{
+	try {
+		call();
+	} catch (const std::system_error &error) {
+		return error.code().value();
+	}
+	return 0;
+}
+
+// Broken contracts are exceptions, not silence.
+void test_errors()
+{
+	std::unique_lock<drover::mutex> none(global_mutex, std::defer_lock);
+	std::unique_lock<drover::mutex> empty;
+
+	tap_is(error_of([&] { global_cond.wait(none); }), EPERM,
+	       "a wait without the mutex throws");
+	tap_is(error_of([&] { global_cond.wait(empty); }), EPERM,
+	       "and so does one with no mutex at all");
+	tap_is(error_of([&] { global_cond.wait_for(global_mutex, 1ms); }),
+	       EPERM, "and a drover::mutex that is not held");
+	global_mutex.lock();
+	tap_ok(global_cond.wait_for(global_mutex, 1ms) ==
+		       std::cv_status::timeout,
+	       "a drover::mutex is a lock by itself");
+	global_mutex.unlock();
+}
+
+// A predicate that throws leaves the lock held, and the condvar usable.
+void test_throwing_predicate()
+{
+	drover::condition_variable_any cond;
+	basic_lock lock;
+	bool thrown = false;
+
+	lock.lock();
+	try {
+		cond.wait_for(lock, 1ms, []() -> bool { throw 42; });
+	} catch (int) {
+		thrown = lock.held;
+	}
+	lock.unlock();
+	tap_ok(thrown, "a predicate that throws leaves the lock held");
+}
+
+void test_shared_lock()
+{
+	drover::condition_variable_any cond;
+	std::shared_mutex mutex;
+	std::shared_lock<std::shared_mutex> held(mutex);
+
+	tap_ok(cond.wait_for(held, 1ms) == std::cv_status::timeout &&
+		       held.owns_lock(),
+	       "condition_variable_any: a std::shared_lock");
+}
+
+template <class Scene> void test_scene(const char *name)
+{
+	test_notify_all<Scene>(name);
+	test_notify_one<Scene>(name);
+	test_timeouts<Scene>(name);
+}
+
+} // namespace
+
+int main()
+{
+	using any = drover::condition_variable_any;
+
+	tap_plan(4 + 2 + 3 * 7 + 4 + 1 + 1);
+	/* What hangs is killed, and has failed. */
+	alarm(60);
+	test_lockable();
+	test_timed_lockable();
+	test_scene<scene<drover::condition_variable, drover::mutex>>(
+		"condition_variable");
+	test_scene<scene<any, drover::mutex>>("condition_variable_any");
+	test_scene<scene<any, basic_lock>>("any lock");
+	test_errors();
+	test_throwing_predicate();
+	test_shared_lock();
+	return tap_exit();
+}
