@@ -59,12 +59,9 @@ int graph_add(struct stream *s, struct op *op)
 	err = add_accesses(graph, op);
 	if (err)
 		return err;
-	more = aligned_alloc(CACHE_LINE, (graph->nr_nodes + 1) * sizeof(*more));
+	more = realloc(graph->nodes, (graph->nr_nodes + 1) * sizeof(*more));
 	if (!more)
 		return stream_because(ENOMEM, "no memory");
-	if (graph->nr_nodes)
-		memcpy(more, graph->nodes, graph->nr_nodes * sizeof(*more));
-	free(graph->nodes);
 	graph->nodes = more;
 	graph->nodes[graph->nr_nodes++] = *op;
 	graph->anything |= op->anything;

@@ -92,3 +92,19 @@ def check_references():
                 continue        # Linux's, or no name of a file at all
             if not os.path.exists(os.path.join(TOP, name)):
                 yield f"{path}: {name}: no such file"
+
+
+def check_manual():
+    """drover_stream(7) has the functions of its header, as declared there"""
+    header = source.read("lib/include/drover/stream.h").split("#if defined")[0]
+    page = re.sub(r'[."]|\\f[BPI]|^BI?\b', "",
+                  source.read("Documentation/man/drover_stream.7"), flags=re.M)
+    for found in re.finditer(r"^(?:int|void|const char \*) ?(drover_\w+)\((.*?)\);",
+                             header, re.M | re.S):
+        name = found.group(1)
+        declared = re.search(rf"\b{name}\((.*?)\);", page, re.S)
+        if not declared:
+            yield f"Documentation/man/drover_stream.7: no {name}()"
+        elif found.group(2) != "void" and (
+                declared.group(1).count(",") < found.group(2).count(",")):
+            yield f"drover_stream.7: {name}(): arguments are missing"

@@ -7,7 +7,7 @@
 #include "streams.h"
 
 #define BYTES 1024
-#define STEPS 200
+#define STEPS 60
 
 static unsigned char input[BYTES], logits[STEPS][BYTES];
 

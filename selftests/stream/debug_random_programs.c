@@ -271,7 +271,7 @@ static bool run_program(const struct program *program)
 int main(int argc, char **argv)
 {
 	struct args args = args_parse(argc, argv, "programs seed forget");
-	uint64_t programs = args_get(&args, "programs", 400);
+	uint64_t programs = args_get(&args, "programs", 150);
 	uint64_t seed = args_get(&args, "seed", args_fresh_seed());
 	uint64_t random = seed, wrong = 0;
 

@@ -6,7 +6,7 @@
 #include "streams.h"
 
 #define BYTES  2048
-#define ROUNDS 100
+#define ROUNDS 40
 
 static unsigned char back[BYTES];
 

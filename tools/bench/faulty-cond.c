@@ -8,6 +8,7 @@
  * FAULT=early		a wait with a deadline is over at once
  * FAULT=spurious	every seventh wait returns at once, the mutex held
  * FAULT=early		barriers let everybody through at once
+ * FAULT=stale		the seventh staged copy of a stream copies nothing
  * FAULT=count		nothing fails; at exit the broadcasts are told on stderr
  */
 #include <dlfcn.h>
@@ -95,4 +96,19 @@ int pthread_barrier_wait(pthread_barrier_t *barrier)
 		RTLD_NEXT, "pthread_barrier_wait");
 
 	return strcmp(fault, "early") ? real(barrier) : 0;
+}
+
+/* Whatever a ticket is: it is passed on and not looked at. */
+int drover_stream_copy_staged(void *stream, void *to, const void *from,
+			      size_t bytes, void *ticket)
+{
+	static atomic_uint copies;
+	int (*real)(void *, void *, const void *, size_t, void *) =
+		(int (*)(void *, void *, const void *, size_t,
+			 void *))dlsym(RTLD_NEXT, "drover_stream_copy_staged");
+	unsigned int n = atomic_fetch_add(&copies, 1) + 1;
+
+	if (!strcmp(fault, "stale") && n == 7)
+		return 0;
+	return real(stream, to, from, bytes, ticket);
 }

@@ -50,6 +50,13 @@ FIELDS = {
                      "hogs": int, "us_per_iteration": (int, float),
                      "ns_per_node": (int, float),
                      "switches_per_node": (int, float)},
+    "stream-perf": {"backend": str, **{key: int for key in (
+        "inputs", "bytes", "kernel_us", "asked", "elided", "waited",
+        "added_host", "read_backs", "throttled", "futex_calls",
+        "driver_calls")},
+                    **{key: (int, float) for key in (
+                        "tokens_per_second", "host_us_between_tokens",
+                        "futex_calls_per_token", "switches_per_token")}},
 }
 
 

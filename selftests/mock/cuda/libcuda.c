@@ -3,7 +3,7 @@
  * A CUDA driver made of threads, for tests without a GPU: the functions of the
  * driver API that the library calls, with what their documentation promises. A
  * stream is a thread that works off a queue, memory is memory, and the kernels
- * of a module are three that are built in: "fill", "add" and "nothing".
+ * of a module are built in: "fill", "add", "token" and "nothing".
  *
  * Beside them, for tests: mock_cuda_fail() and mock_cuda_calls().
  *
@@ -544,6 +544,22 @@ static void kernel_add(const void *args)
 		add->to[i] += add->from[i];
 }
 
+/* tools/bench/stream-perf.c has it in PTX. */
+struct token {
+	const uint32_t *inputs;
+	uint32_t *state;
+	uint64_t nr, stride, work;
+};
+
+static void kernel_token(const void *args)
+{
+	const struct token *token = args;
+
+	for (uint64_t i = 0; i < token->nr; i++)
+		*token->state =
+			*token->state * 31 + token->inputs[i * token->stride];
+}
+
 static void kernel_nothing(const void *args)
 {
 	(void)args;
@@ -571,6 +587,8 @@ EXPORT int cuModuleGetFunction(void **function, void *module, const char *name)
 		*function = (void *)kernel_fill;
 	else if (!strcmp(name, "add"))
 		*function = (void *)kernel_add;
+	else if (!strcmp(name, "token"))
+		*function = (void *)kernel_token;
 	else if (!strcmp(name, "nothing"))
 		*function = (void *)kernel_nothing;
 	else
