@@ -65,6 +65,7 @@ static void open_gate(struct barrier *b, uint32_t phase, uint64_t arrived)
 
 	if (b->completion)
 		b->completion(b->arg);
+	barrier_tune(b);
 	phase += GATE_PHASE;
 	store_relaxed(begin_of(b, phase), last);
 	/*

@@ -56,6 +56,36 @@
 /* A phase for the user: bit 0 says that it is counted in tickets. */
 #define PHASE_COUNTED 1u
 
+/* Ways to wait, after some looks. */
+enum way {
+	WAY_SPIN,  /* up to the budget, then sleep */
+	WAY_YIELD, /* some times, then sleep */
+	WAY_SLEEP, /* at once */
+	NR_WAYS
+};
+
+/**
+ * struct tune - which way is the best one; touched by the openers of phases
+ * @begin: when the present period began, ns
+ * @nr_phases: since then
+ * @seen_bad: struct barrier's bad_us at the last look
+ * @period_bad: and when the period began
+ * @cost: ns for each phase, of each way; 0: not tried
+ * @gap: periods from one trial of the other way to the next
+ * @since: periods since the last one
+ * @trial: this period is one
+ */
+struct tune {
+	int64_t begin;
+	uint32_t nr_phases;
+	uint32_t seen_bad;
+	uint32_t period_bad;
+	uint32_t gap;
+	uint32_t since;
+	bool trial;
+	int64_t cost[NR_WAYS];
+};
+
 /**
  * struct barrier - the inside of drover_barrier_t
  *
@@ -64,6 +94,7 @@
  * @count: threads of a phase, before any dropped; 0: not a barrier
  * @flags: DROVER_BARRIER_*; constant
  * @crowded: more threads than CPUs; a guess, which only the waiting uses
+ * @way: how threads wait just now, an enum way
  *
  * What arriving threads write:
  * @arrived: ARRIVAL for each arrival, DROP for each that was the last of a
@@ -79,12 +110,15 @@
  * @most: and at most, ns; constant
  * @cpus: CPUs for the threads, 0: to be found out; constant
  * @completion, @arg: as the attributes have them; constant
+ * @bad_us: time in waits that were far too long; wraps
+ * @tune: what ways of waiting have cost; [the opener of a phase]
  */
 struct barrier {
 	_Atomic uint64_t gate;
 	_Atomic uint32_t count;
 	uint32_t flags;
 	_Atomic uint32_t crowded;
+	_Atomic uint32_t way;
 	char gap[BARRIER_LINE - 24];
 
 	_Atomic uint64_t arrived;
@@ -97,6 +131,8 @@ struct barrier {
 	uint32_t cpus;
 	void (*completion)(void *arg);
 	void *arg;
+	_Atomic uint32_t bad_us;
+	struct tune tune;
 };
 
 /*
@@ -122,6 +158,9 @@ static inline bool phase_is_over(struct barrier *b, uint32_t phase)
 /* Set how long waits of @b may spin, and whether its threads are crowded. */
 void barrier_wait_init(struct barrier *b, uint32_t spin_us);
 void barrier_look_at_cpus(struct barrier *b);
+
+/* A phase is complete: its opener finds out what waiting has cost. */
+void barrier_tune(struct barrier *b);
 
 /* Wait until @phase is over: see what was done before it. barrier_wait.c */
 void barrier_await(struct barrier *b, uint32_t phase);

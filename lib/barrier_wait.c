@@ -17,6 +17,13 @@
  * scheduler's, a few milliseconds; to sleep or to yield then gives away the
  * CPU for another slice, so the longest budget is above that.
  *
+ * Which of spin (or yield) and sleep is better depends on what else runs on the
+ * machine, and nothing that one thread sees tells: to give the CPU away to
+ * another program may cost a slice of it, or save one. So the openers of phases
+ * try the other way, for a period of some milliseconds, and keep what takes less
+ * time a phase: only while there are waits that are more than a few looks, and
+ * less and less often as trials fail.
+ *
  * The numbers are from the measurements in Documentation/benchmarks.rst.
  */
 #include <sched.h>
@@ -25,9 +32,9 @@
 #include "clock.h"
 #include "cpus.h"
 
-/* Looks of a thread that has a CPU to itself, and of one that has not. */
-#define LOOKS	      200
-#define LOOKS_CROWDED 4
+/* Looks of a thread that goes on to spin, and of one that does not. */
+#define LOOKS	  200
+#define LOOKS_FEW 4
 
 /* Looks at the gate for each at the clock. */
 #define LOOKS_PER_CLOCK 32
@@ -38,19 +45,44 @@
 
 /*
  * How often a crowded thread yields. One that takes longer than a turn of a
- * thread of ours went to somebody else: foreign load, and no more of that.
+ * thread of ours went to somebody else: no more of that in this wait.
  */
 #define YIELDS	   20
 #define YIELD_LONG (1000 * NS_PER_US)
+
+/*
+ * A period of the search for the best way. The first one and trials are longer,
+ * since the kernel takes some time to move threads that spin apart. Trials are so
+ * many periods apart.
+ */
+#define PERIOD	  (5000 * NS_PER_US)
+#define TRIAL	  (15000 * NS_PER_US)
+#define GAP_LEAST 16
+#define GAP_MOST  512
+
+/* Phases for each look at the clock, while no wait is bad. */
+#define PHASES_PER_CLOCK 256
+
+/* A wait that is not due to the threads themselves, probably. */
+#define BAD (500 * NS_PER_US)
+
+static enum way usual_way(struct barrier *b)
+{
+	if (!b->most)
+		return WAY_SLEEP;
+	return load_relaxed(&b->crowded) ? WAY_YIELD : WAY_SPIN;
+}
 
 void barrier_look_at_cpus(struct barrier *b)
 {
 	uint32_t cpus = b->cpus ? b->cpus : cpus_usable();
 	uint32_t crowded = load_relaxed(&b->count) > cpus;
 
-	/* Waiting threads read it: write only what is new. */
-	if (load_relaxed(&b->crowded) != crowded)
-		store_relaxed(&b->crowded, crowded);
+	/* Waiting threads read them: write only what is new. */
+	if (load_relaxed(&b->crowded) == crowded)
+		return;
+	store_relaxed(&b->crowded, crowded);
+	store_relaxed(&b->way, usual_way(b));
 }
 
 void barrier_wait_init(struct barrier *b, uint32_t spin_us)
@@ -65,7 +97,74 @@ void barrier_wait_init(struct barrier *b, uint32_t spin_us)
 	store_relaxed(&b->budget,
 		      b->most < BUDGET_FIRST ? b->most : BUDGET_FIRST);
 	barrier_look_at_cpus(b);
+	store_relaxed(&b->way, usual_way(b));
+	b->tune.gap = GAP_LEAST;
 }
+
+/* ---- which way ---- */
+
+static void change_way(struct barrier *b, struct tune *t)
+{
+	enum way way = load_relaxed(&b->way);
+
+	store_relaxed(&b->way, way == WAY_SLEEP ? usual_way(b) : WAY_SLEEP);
+	t->since = 0;
+}
+
+/*
+ * A period of @ns is over. The usual way is left for a trial only if most of the
+ * time went by in waits that were far too long: to sleep pulls threads together
+ * on one CPU. The other way round a trial is due from time to time.
+ */
+static void judge(struct barrier *b, struct tune *t, int64_t ns, int64_t bad_ns)
+{
+	enum way way = load_relaxed(&b->way), usual = usual_way(b);
+	enum way other = way == WAY_SLEEP ? usual : WAY_SLEEP;
+	int64_t cost = ns / t->nr_phases;
+
+	t->cost[way] = t->trial || !t->cost[way] ?
+			       cost :
+			       (3 * t->cost[way] + cost) / 4;
+	t->since++;
+	if (t->trial) {
+		t->trial = false;
+		if (t->cost[way] < t->cost[other]) {
+			t->gap = GAP_LEAST;
+			return;
+		}
+		t->gap = t->gap * 2 < GAP_MOST ? t->gap * 2 : GAP_MOST;
+		change_way(b, t);
+	} else if (way == usual ? bad_ns > ns / 2 : t->since >= t->gap) {
+		t->trial = true;
+		change_way(b, t);
+	}
+}
+
+void barrier_tune(struct barrier *b)
+{
+	struct tune *t = &b->tune;
+	uint32_t bad_us = load_relaxed(&b->bad_us);
+	int64_t now;
+
+	t->nr_phases++;
+	if (bad_us == t->seen_bad && t->nr_phases % PHASES_PER_CLOCK)
+		return;
+	t->seen_bad = bad_us;
+	if (!b->most)
+		return;
+	now = clock_now();
+	if (now - t->begin <
+	    (t->trial || !t->cost[load_relaxed(&b->way)] ? TRIAL : PERIOD))
+		return;
+	if (t->begin)
+		judge(b, t, now - t->begin,
+		      (bad_us - t->period_bad) * NS_PER_US);
+	t->begin = now;
+	t->nr_phases = 0;
+	t->period_bad = bad_us;
+}
+
+/* ---- waiting ---- */
 
 static bool look(struct barrier *b, uint32_t phase, int times)
 {
@@ -136,24 +235,41 @@ static void learn(struct barrier *b, int64_t ns)
 		store_relaxed(&b->budget, (uint32_t)budget);
 }
 
+/* Waits until the gate opens; returns whether without sleeping. */
+static bool wait_awake(struct barrier *b, uint32_t phase, int64_t begin)
+{
+	switch (load_relaxed(&b->way)) {
+	case WAY_SPIN:
+		return spin(b, phase, begin);
+	case WAY_YIELD:
+		return yield(b, phase, begin);
+	default:
+		return false;
+	}
+}
+
 static void await_long(struct barrier *b, uint32_t phase)
 {
-	int64_t begin = clock_now();
+	enum way way = load_relaxed(&b->way);
+	int64_t begin = clock_now(), ns;
+	bool awake = wait_awake(b, phase, begin);
 
-	if (load_relaxed(&b->crowded)) {
-		if (yield(b, phase, begin))
-			return;
-	} else if (spin(b, phase, begin)) {
+	if (!awake)
+		sleep_until_over(b, phase);
+	ns = clock_now() - begin;
+	if (!awake && way == WAY_SPIN)
+		learn(b, ns);
+	if (ns < BAD)
 		return;
-	}
-	sleep_until_over(b, phase);
-	learn(b, clock_now() - begin);
+	/* Counted without care; the sum wraps. */
+	store_relaxed(&b->bad_us,
+		      load_relaxed(&b->bad_us) + (uint32_t)(ns / NS_PER_US));
 	barrier_look_at_cpus(b);
 }
 
 void barrier_await(struct barrier *b, uint32_t phase)
 {
-	int looks = load_relaxed(&b->crowded) ? LOOKS_CROWDED : LOOKS;
+	int looks = load_relaxed(&b->way) == WAY_SPIN ? LOOKS : LOOKS_FEW;
 
 	if (!look(b, phase, looks))
 		await_long(b, phase);

@@ -58,7 +58,7 @@ extern "C" {
  * and what waiting threads read on cache lines apart, hence its size.
  */
 typedef union {
-	char size[384];
+	char size[448];
 	uint64_t align;
 } drover_barrier_t;
 
