@@ -28,6 +28,7 @@ KERNEL_VARIANTS ?= $(if $(CONFIG_KERNEL_NONE),none) \
 		   $(if $(CONFIG_KERNEL_DROVER),drover)
 LIB_PARTS ?= $(if $(CONFIG_LIB_DROP_IN),drop-in) \
 	     $(if $(CONFIG_LIB_STATIC),static) \
+	     $(if $(CONFIG_LIB_DEBUG),debug) \
 	     $(if $(CONFIG_LIB_BARRIER),barrier) \
 	     $(if $(CONFIG_LIB_POOL),pool) \
 	     $(if $(CONFIG_LIB_STREAM),stream) \

@@ -12,10 +12,39 @@ void cond_init(struct cond *c, uint32_t flags)
 		store_relaxed(&c->life, process_life);
 }
 
-void cond_destroy(struct cond *c)
+#ifdef DROVER_DEBUG
+static void debug_nobody_waits(struct cond *c, struct group *g,
+			       const char *call)
+{
+	if (!g || !group_pin(g, c))
+		return;
+	if (group_blocked(g))
+		debug_wrong(c, "condition variable",
+			    "has threads waiting: wake them first", call);
+	group_unpin(g);
+}
+#endif
+
+/* No longer a condvar; @call: the function that was called. */
+static void cond_end(struct cond *c, const char *call)
+{
+#ifdef DROVER_DEBUG
+	if (!(c->flags & COND_SHARED)) {
+		debug_nobody_waits(c, load_relaxed(&c->open), call);
+		debug_nobody_waits(c, load_relaxed(&c->closed), call);
+	}
+	c->flags = DEBUG_DESTROYED;
+#else
+	(void)c;
+	(void)call;
+#endif
+}
+
+void cond_destroy(struct cond *c, const char *call)
 {
 	if (c->flags & COND_SHARED) {
 		cond_shared_destroy(c);
+		cond_end(c, call);
 		return;
 	}
 	/*
@@ -23,6 +52,7 @@ void cond_destroy(struct cond *c)
 	 * that released them may not have dropped the lock yet.
 	 */
 	cond_lock(c);
+	cond_end(c, call);
 	store_relaxed(&c->open, NULL);
 	store_relaxed(&c->closed, NULL);
 	cond_unlock(c);

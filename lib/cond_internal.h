@@ -21,6 +21,7 @@
 
 #include <limits.h>
 
+#include "debug.h"
 #include "group.h"
 #include "lock.h"
 
@@ -130,6 +131,17 @@ struct cond {
 
 _Static_assert(sizeof(struct cond) == 48, "fits glibc's pthread_cond_t");
 
+/* The condvar that a caller has passed to the function @call. */
+static inline struct cond *cond_checked(void *cond, const char *call)
+{
+	struct cond *c = cond;
+
+	debug_pointer(c, _Alignof(struct cond), "condition variable", call);
+	debug_flags(c, c->flags, COND_SHARED | COND_MONOTONIC,
+		    "condition variable", call);
+	return c;
+}
+
 void cond_drop_ghosts(struct cond *c);
 
 /* In the child of a fork: a thread of the parent's may have been at it. */
@@ -168,7 +180,7 @@ static inline bool cond_nobody_waits(struct cond *c)
 
 /* The condvar's verbs; @deadline NULL waits without end. */
 void cond_init(struct cond *c, uint32_t flags);
-void cond_destroy(struct cond *c);
+void cond_destroy(struct cond *c, const char *call);
 int cond_wait(struct cond *c, const struct mutex_ops *ops, void *mutex,
 	      const struct deadline *deadline);
 void cond_signal(struct cond *c, const struct mutex_ops *ops);

@@ -88,10 +88,7 @@ static const struct mutex_ops native_ops = {
 	.adopt = native_adopt,
 };
 
-static struct cond *cond_of(drover_cond_t *cond)
-{
-	return (struct cond *)cond;
-}
+#define cond_of(cond) cond_checked(cond, __func__)
 
 int drover_cond_init(drover_cond_t *cond, const drover_condattr_t *attr)
 {
@@ -108,18 +105,21 @@ int drover_cond_init(drover_cond_t *cond, const drover_condattr_t *attr)
 		if (attr->clock == CLOCK_MONOTONIC)
 			flags |= COND_MONOTONIC;
 	}
-	cond_init(cond_of(cond), flags);
+	debug_pointer(cond, _Alignof(struct cond), "condition variable",
+		      __func__);
+	cond_init((struct cond *)cond, flags);
 	return 0;
 }
 
 int drover_cond_destroy(drover_cond_t *cond)
 {
-	cond_destroy(cond_of(cond));
+	cond_destroy(cond_of(cond), __func__);
 	return 0;
 }
 
 int drover_cond_wait(drover_cond_t *cond, drover_mutex_t *mutex)
 {
+	mutex_checked(mutex, __func__);
 	return cond_wait(cond_of(cond), &native_ops, mutex, NULL);
 }
 
@@ -136,10 +136,14 @@ int drover_cond_timedwait(drover_cond_t *cond, drover_mutex_t *mutex,
 int drover_cond_clockwait(drover_cond_t *cond, drover_mutex_t *mutex,
 			  clockid_t clock, const struct timespec *deadline)
 {
-	struct deadline d = { .clock = clock, .at = *deadline };
+	struct deadline d = { .clock = clock };
 
+	debug_pointer(deadline, _Alignof(struct timespec), "deadline",
+		      __func__);
+	d.at = *deadline;
 	if (!deadline_valid(&d))
 		return EINVAL;
+	mutex_checked(mutex, __func__);
 	return cond_wait(cond_of(cond), &native_ops, mutex, &d);
 }
 
@@ -183,7 +187,7 @@ int drover_cond_destroy_on(drover_cond_t *cond, drover_mutex_t *mutex)
 	/* Whoever was moved gets away from the condvar, and locks again. */
 	if (c->flags & COND_SHARED && target)
 		futex_wake(target, INT_MAX, true);
-	cond_destroy(c);
+	cond_destroy(c, __func__);
 	return 0;
 }
 

@@ -9,10 +9,6 @@ _Static_assert(sizeof(struct mutex) <= sizeof(drover_mutex_t), "fits");
 _Static_assert(_Alignof(struct mutex) <= _Alignof(drover_mutex_t), "fits");
 
 #define MUTEX_TWICE (DROVER_MUTEX_RECURSIVE | DROVER_MUTEX_ERRORCHECK)
-#define MUTEX_FLAGS                                            \
-	(MUTEX_TWICE | DROVER_MUTEX_PI | DROVER_MUTEX_ROBUST | \
-	 DROVER_MUTEX_SHARED)
-
 /* Take it and leave it contended: other threads may be asleep on it. */
 static int take_contended(struct mutex *m, const struct deadline *deadline)
 {
@@ -73,6 +69,7 @@ int drover_mutex_init(drover_mutex_t *mutex, const drover_mutexattr_t *attr)
 	if ((flags & (DROVER_MUTEX_PI | DROVER_MUTEX_ROBUST)) &&
 	    !mutex_pi_supported())
 		return ENOTSUP;
+	debug_pointer(mutex, _Alignof(struct mutex), "mutex", __func__);
 	memset(mutex, 0, sizeof(*mutex));
 	mutex_of(mutex)->flags = flags;
 	return 0;
@@ -80,12 +77,19 @@ int drover_mutex_init(drover_mutex_t *mutex, const drover_mutexattr_t *attr)
 
 int drover_mutex_destroy(drover_mutex_t *mutex)
 {
-	return load_relaxed(&mutex_of(mutex)->word) == WORD_FREE ? 0 : EBUSY;
+	struct mutex *m = mutex_checked(mutex, __func__);
+
+	if (load_relaxed(&m->word) != WORD_FREE)
+		return EBUSY;
+#ifdef DROVER_DEBUG
+	m->flags = DEBUG_DESTROYED;
+#endif
+	return 0;
 }
 
 int drover_mutex_trylock(drover_mutex_t *mutex)
 {
-	struct mutex *m = mutex_of(mutex);
+	struct mutex *m = mutex_checked(mutex, __func__);
 	int err = try_take(m);
 
 	if (err != EBUSY)
@@ -96,7 +100,7 @@ int drover_mutex_trylock(drover_mutex_t *mutex)
 
 int drover_mutex_lock(drover_mutex_t *mutex)
 {
-	struct mutex *m = mutex_of(mutex);
+	struct mutex *m = mutex_checked(mutex, __func__);
 	int err = try_take(m);
 
 	if (err == EBUSY)
@@ -108,7 +112,7 @@ int drover_mutex_timedlock(drover_mutex_t *mutex, clockid_t clock,
 			   const struct timespec *deadline)
 {
 	struct deadline d = { .clock = clock, .at = *deadline };
-	struct mutex *m = mutex_of(mutex);
+	struct mutex *m = mutex_checked(mutex, __func__);
 	int err = try_take(m);
 
 	if (err == EBUSY)
@@ -120,7 +124,7 @@ int drover_mutex_timedlock(drover_mutex_t *mutex, clockid_t clock,
 
 int drover_mutex_unlock(drover_mutex_t *mutex)
 {
-	struct mutex *m = mutex_of(mutex);
+	struct mutex *m = mutex_checked(mutex, __func__);
 	bool shared = mutex_is_shared(m);
 
 	if (!mutex_held_by_caller(m))
@@ -142,7 +146,7 @@ int drover_mutex_unlock(drover_mutex_t *mutex)
 
 int drover_mutex_consistent(drover_mutex_t *mutex)
 {
-	struct mutex *m = mutex_of(mutex);
+	struct mutex *m = mutex_checked(mutex, __func__);
 
 	if (!mutex_held_by_caller(m) || m->health != MUTEX_INCONSISTENT)
 		return EINVAL;

@@ -40,6 +40,19 @@ static inline struct mutex *mutex_of(drover_mutex_t *mutex)
 	return (struct mutex *)mutex;
 }
 
+#define MUTEX_FLAGS                                                           \
+	(DROVER_MUTEX_RECURSIVE | DROVER_MUTEX_ERRORCHECK | DROVER_MUTEX_PI | \
+	 DROVER_MUTEX_ROBUST | DROVER_MUTEX_SHARED)
+
+/* The mutex that a caller has passed to the function @call. */
+static inline struct mutex *mutex_checked(drover_mutex_t *mutex,
+					  const char *call)
+{
+	debug_pointer(mutex, _Alignof(struct mutex), "mutex", call);
+	debug_flags(mutex, mutex_of(mutex)->flags, MUTEX_FLAGS, "mutex", call);
+	return mutex_of(mutex);
+}
+
 static inline bool mutex_is_pi(const struct mutex *m)
 {
 	return m->flags & (DROVER_MUTEX_PI | DROVER_MUTEX_ROBUST);

@@ -19,10 +19,7 @@
 _Static_assert(sizeof(struct cond) <= sizeof(pthread_cond_t), "fits");
 _Static_assert(_Alignof(struct cond) <= _Alignof(pthread_cond_t), "fits");
 
-static struct cond *cond_of(pthread_cond_t *cond)
-{
-	return (struct cond *)cond;
-}
+#define cond_of(cond) cond_checked(cond, __func__)
 
 int drop_in_cond_init(pthread_cond_t *cond, const pthread_condattr_t *attr)
 {
@@ -38,13 +35,15 @@ int drop_in_cond_init(pthread_cond_t *cond, const pthread_condattr_t *attr)
 		flags |= COND_MONOTONIC;
 	if (pshared == PTHREAD_PROCESS_SHARED)
 		flags |= COND_SHARED;
-	cond_init(cond_of(cond), flags);
+	debug_pointer(cond, _Alignof(struct cond), "condition variable",
+		      __func__);
+	cond_init((struct cond *)cond, flags);
 	return 0;
 }
 
 int drop_in_cond_destroy(pthread_cond_t *cond)
 {
-	cond_destroy(cond_of(cond));
+	cond_destroy(cond_of(cond), __func__);
 	return 0;
 }
 
@@ -56,7 +55,7 @@ int drop_in_cond_destroy(pthread_cond_t *cond)
  * is read first. Otherwise a mark could be missed whose kick is taken for one
  * that has been seen, and the thread would sleep with it.
  */
-static int wait_cancellable(pthread_cond_t *cond, pthread_mutex_t *mutex,
+static int wait_cancellable(struct cond *c, pthread_mutex_t *mutex,
 			    const struct deadline *deadline)
 {
 	int err, type, ignored;
@@ -66,7 +65,7 @@ static int wait_cancellable(pthread_cond_t *cond, pthread_mutex_t *mutex,
 	w = waiter_self();
 	w->seen = load_acquire(&w->kick); /* [W-SEEN] */
 	pthread_testcancel();
-	err = cond_wait(cond_of(cond), &glibc_mutex_ops, mutex, deadline);
+	err = cond_wait(c, &glibc_mutex_ops, mutex, deadline);
 	if (err == ECANCELED) {
 		pthread_testcancel();
 		err = 0;
@@ -78,17 +77,21 @@ static int wait_cancellable(pthread_cond_t *cond, pthread_mutex_t *mutex,
 
 int drop_in_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
 {
-	return wait_cancellable(cond, mutex, NULL);
+	glibc_mutex_check(mutex, __func__);
+	return wait_cancellable(cond_of(cond), mutex, NULL);
 }
 
 int drop_in_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
 			   clockid_t clock, const struct timespec *abstime)
 {
-	struct deadline deadline = { .clock = clock, .at = *abstime };
+	struct deadline deadline = { .clock = clock };
 
+	debug_pointer(abstime, _Alignof(struct timespec), "deadline", __func__);
+	deadline.at = *abstime;
 	if (!deadline_valid(&deadline))
 		return EINVAL;
-	return wait_cancellable(cond, mutex, &deadline);
+	glibc_mutex_check(mutex, __func__);
+	return wait_cancellable(cond_of(cond), mutex, &deadline);
 }
 
 int drop_in_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,

@@ -12,6 +12,20 @@
 
 extern const struct mutex_ops glibc_mutex_ops;
 
+/*
+ * Debug build: a mutex of a type that glibc does not check is held by the
+ * caller, who has called @call.
+ */
+#ifdef DROVER_DEBUG
+void glibc_mutex_check(pthread_mutex_t *mutex, const char *call);
+#else
+static inline void glibc_mutex_check(pthread_mutex_t *mutex, const char *call)
+{
+	(void)mutex;
+	(void)call;
+}
+#endif
+
 int drop_in_cond_init(pthread_cond_t *cond, const pthread_condattr_t *attr);
 int drop_in_cond_destroy(pthread_cond_t *cond);
 int drop_in_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex);

@@ -107,6 +107,19 @@ static int glibc_may_wait(void *mutex)
 	return owner_of(mutex) == thread_tid() ? 0 : EPERM;
 }
 
+#ifdef DROVER_DEBUG
+void glibc_mutex_check(pthread_mutex_t *mutex, const char *call)
+{
+	debug_pointer(mutex, _Alignof(pthread_mutex_t), "mutex", call);
+	/* The others get EPERM; only these have their owner noted. */
+	if (movable(mutex) && !glibc_may_wait(mutex) &&
+	    owner_of(mutex) != thread_tid())
+		debug_wrong(mutex, "mutex",
+			    "is not held by the caller: lock it before a wait",
+			    call);
+}
+#endif
+
 static bool glibc_stays_held(void *mutex)
 {
 	int kind = __atomic_load_n(&mutex_of(mutex)->__data.__kind,
