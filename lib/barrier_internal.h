@@ -73,6 +73,7 @@ enum way {
  * @cost: ns for each phase, of each way; 0: not tried
  * @gap: periods from one trial of the other way to the next
  * @since: periods since the last one
+ * @nr_bad: periods in a row in which most of the time went by in bad waits
  * @trial: this period is one
  */
 struct tune {
@@ -82,6 +83,7 @@ struct tune {
 	uint32_t period_bad;
 	uint32_t gap;
 	uint32_t since;
+	uint32_t nr_bad;
 	bool trial;
 	int64_t cost[NR_WAYS];
 };

@@ -55,10 +55,11 @@
  * since the kernel takes some time to move threads that spin apart. Trials are so
  * many periods apart.
  */
-#define PERIOD	  (5000 * NS_PER_US)
-#define TRIAL	  (15000 * NS_PER_US)
-#define GAP_LEAST 16
-#define GAP_MOST  512
+#define PERIOD	    (5000 * NS_PER_US)
+#define TRIAL	    (15000 * NS_PER_US)
+#define BAD_PERIODS 4
+#define GAP_LEAST   16
+#define GAP_MOST    512
 
 /* Phases for each look at the clock, while no wait is bad. */
 #define PHASES_PER_CLOCK 256
@@ -113,8 +114,8 @@ static void change_way(struct barrier *b, struct tune *t)
 
 /*
  * A period of @ns is over. The usual way is left for a trial only if most of the
- * time went by in waits that were far too long: to sleep pulls threads together
- * on one CPU. The other way round a trial is due from time to time.
+ * time went by in waits that were far too long, several times in a row: to sleep
+ * pulls threads together on one CPU. The other way round a trial is due from time to time.
  */
 static void judge(struct barrier *b, struct tune *t, int64_t ns, int64_t bad_ns)
 {
@@ -126,6 +127,7 @@ static void judge(struct barrier *b, struct tune *t, int64_t ns, int64_t bad_ns)
 			       cost :
 			       (3 * t->cost[way] + cost) / 4;
 	t->since++;
+	t->nr_bad = bad_ns > ns / 2 ? t->nr_bad + 1 : 0;
 	if (t->trial) {
 		t->trial = false;
 		if (t->cost[way] < t->cost[other]) {
@@ -134,7 +136,8 @@ static void judge(struct barrier *b, struct tune *t, int64_t ns, int64_t bad_ns)
 		}
 		t->gap = t->gap * 2 < GAP_MOST ? t->gap * 2 : GAP_MOST;
 		change_way(b, t);
-	} else if (way == usual ? bad_ns > ns / 2 : t->since >= t->gap) {
+	} else if (way == usual ? t->nr_bad >= BAD_PERIODS :
+				  t->since >= t->gap) {
 		t->trial = true;
 		change_way(b, t);
 	}
