@@ -94,17 +94,29 @@ def check_references():
                 yield f"{path}: {name}: no such file"
 
 
+#: Headers that have a manual page of their own.
+MANUALS = ("barrier", "pool", "stream")
+
+
 def check_manual():
-    """drover_stream(7) has the functions of its header, as declared there"""
-    header = source.read("lib/include/drover/stream.h").split("#if defined")[0]
-    page = re.sub(r'[."]|\\f[BPI]|^BI?\b', "",
-                  source.read("Documentation/man/drover_stream.7"), flags=re.M)
-    for found in re.finditer(r"^(?:int|void|const char \*) ?(drover_\w+)\((.*?)\);",
-                             header, re.M | re.S):
+    """manual pages have the functions of their headers, as declared there"""
+    for name in MANUALS:
+        header = source.read(f"lib/include/drover/{name}.h")
+        path = f"Documentation/man/drover_{name}.7"
+        page = re.sub(r'[."]|\\f[BPI]|^BI?\b', "", source.read(path),
+                      flags=re.M)
+        yield from (f"{path}: {wrong}"
+                    for wrong in _missing_in_manual(header, page))
+
+
+def _missing_in_manual(header, page):
+    for found in re.finditer(
+            r"^(?:int|void|const char \*) ?(drover_\w+)\((.*?)\);",
+            header.split("#if defined")[0], re.M | re.S):
         name = found.group(1)
         declared = re.search(rf"\b{name}\((.*?)\);", page, re.S)
         if not declared:
-            yield f"Documentation/man/drover_stream.7: no {name}()"
+            yield f"no {name}()"
         elif found.group(2) != "void" and (
                 declared.group(1).count(",") < found.group(2).count(",")):
-            yield f"drover_stream.7: {name}(): arguments are missing"
+            yield f"{name}(): arguments are missing"
