@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "stream_internal.h"
+
 typedef int cu_result;
 typedef int cu_device;
 typedef uint64_t cu_address;
@@ -97,5 +99,70 @@ extern struct cuda_driver cuda;
 int cuda_load(void);
 /* An errno value for @result of the driver's function @called, and why. */
 int cuda_error(cu_result result, const char *called);
+
+/* An event behind operation @number. */
+struct cuda_mark {
+	cu_event event;
+	uint64_t number;
+};
+
+/**
+ * struct cuda_stream - the backend's part of a stream; [stream_lock]
+ * @marks: recorded and not known to be done, oldest first
+ * @spare: events for new marks
+ */
+struct cuda_stream {
+	cu_device device;
+	cu_context context;
+	cu_stream stream;
+	struct cuda_mark *marks;
+	size_t nr_marks, max_marks;
+	cu_event *spare;
+	size_t nr_spare, max_spare;
+	cu_module *modules;
+	size_t nr_modules;
+};
+
+static inline struct cuda_stream *cuda_private(const struct stream *s)
+{
+	return s->device_private;
+}
+
+static inline int cuda_checked(cu_result result, const char *called)
+{
+	return result ? cuda_error(result, called) : 0;
+}
+
+/* Call the driver for @s; an errno value. */
+#define CUDA_CALL(s, member, ...)            \
+	(add_relaxed(&(s)->driver_calls, 1), \
+	 cuda_checked(cuda.member(__VA_ARGS__), "the driver's " #member))
+
+/* Between these the stream's context is current; then the caller's is again. */
+static inline void cuda_enter(struct stream *s)
+{
+	CUDA_CALL(s, context_push, cuda_private(s)->context);
+}
+
+static inline void cuda_leave(struct stream *s)
+{
+	cu_context context;
+
+	CUDA_CALL(s, context_pop, &context);
+}
+
+/* ---- stream_cuda_wait.c ---- */
+
+/* The oldest mark that is not in front of @number, or NULL. */
+struct cuda_mark *cuda_mark_behind(struct cuda_stream *c, uint64_t number);
+/* Mark the last operation submitted; with the context current. */
+int cuda_make_mark(struct stream *s);
+/* Forget marks of what is done; with the context current. */
+void cuda_drop_marks(struct stream *s);
+/* See struct backend. */
+int cuda_mark(struct stream *s);
+void cuda_poll(struct stream *s);
+int cuda_wait(struct stream *s, uint64_t number,
+	      const struct deadline *deadline);
 
 #endif /* DROVER_STREAM_CUDA_H */

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "stream_cuda.h"
-#include "stream_internal.h"
 
 #define CUDA_LIBRARY "libcuda.so.1"
 
