@@ -161,6 +161,11 @@ check-planted: ## bugs put into the library on purpose: each must be caught
 	@tools/deps build
 	@selftests/planted/run
 
+check-planted-kernel: ## bugs put into the mover on purpose, the same
+	@tools/deps build $(kernel_deps) vm
+	@+$(MAKE) -s lib selftests kernel KERNEL_VARIANTS="mainline drover"
+	@selftests/planted/run-kernel
+
 check-differential: ## the same futex calls to mainline and drover, a million
 	@tools/deps build $(kernel_deps) vm
 	@+$(MAKE) -s lib selftests kernel KERNEL_VARIANTS="mainline drover"
@@ -219,8 +224,9 @@ help: ## this list
 		/^[a-z_.-]+:.*## / { printf "  %-22s %s\n", $$1, $$2 }' \
 		$(firstword $(MAKEFILE_LIST))
 
-.PHONY: all lib tools peers selftests install kernel kselftest table counts waiting \
-	bench bench-full report vm check check-fast check-long \
-	check-models check-planted check-differential check-programs format-check \
-	series-check send-dry-run menuconfig olddefconfig defconfig-update \
+.PHONY: all lib tools peers selftests install kernel kselftest table counts \
+	waiting bench bench-full report vm check check-fast check-long \
+	check-models check-planted check-planted-kernel check-differential \
+	check-programs format-check series-check send-dry-run menuconfig \
+	olddefconfig defconfig-update \
 	compile_commands.json deps clean distclean help

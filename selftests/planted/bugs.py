@@ -17,10 +17,13 @@ front stay as they are. The lines that were there must be found exactly once.
 import dataclasses
 import glob
 import os
+import re
+
+FILE = re.compile(r"(lib|kernel/futex)/[\w/]+\.[ch]$")
 
 
 class Unfit(Exception):
-    """A bug that cannot be planted, for the library has changed."""
+    """A bug that cannot be planted, for the source has changed."""
 
 
 @dataclasses.dataclass
@@ -34,9 +37,9 @@ class Change:
         return "".join(line[1:] + "\n" for line in self.lines
                        if line[0] in marks)
 
-    def make(self, lib):
-        """Change the copy of the library in the folder lib."""
-        path = os.path.join(lib, self.path.removeprefix("lib/"))
+    def make(self, top):
+        """Change the copy of the source in the folder top."""
+        path = os.path.join(top, self.path)
         with open(path, encoding="utf-8") as file:
             text = file.read()
         before = self.text("-", " ")
@@ -54,10 +57,10 @@ class Bug:
     tests: list = dataclasses.field(default_factory=list)
     changes: list = dataclasses.field(default_factory=list)
 
-    def plant(self, lib):
+    def plant(self, top):
         """Make all changes; returns whether a header is among them."""
         for change in self.changes:
-            change.make(lib)
+            change.make(top)
         return any(change.path.endswith(".h") for change in self.changes)
 
 
@@ -87,7 +90,7 @@ def parse(lines, where):
             found[-1].breaks = value
         elif key == "test":
             found[-1].tests.append(value)
-        elif line.startswith("lib/"):
+        elif FILE.match(line):
             found[-1].changes.append(Change(line, []))
         elif line[0] in "-+ ":
             found[-1].changes[-1].lines.append(line)
