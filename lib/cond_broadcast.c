@@ -13,8 +13,8 @@ static void cond_release_both(struct group *closed, struct group *open,
 	struct wake_plan plan, behind;
 	uint32_t nr = group_blocked(closed) + group_blocked(open);
 
-	plan = cond_plan(closed, ops, nr);
-	behind = cond_plan(open, ops, nr);
+	plan = cond_plan(closed, ops, nr, false);
+	behind = cond_plan(open, ops, nr, false);
 	if (closed->mutex == open->mutex && plan.move && plan.nr_wake == 1 &&
 	    behind.move) {
 		behind.nr_wake = 0;
@@ -30,6 +30,7 @@ static void cond_release_both(struct group *closed, struct group *open,
 void cond_broadcast(struct cond *c, const struct mutex_ops *ops)
 {
 	struct group *closed, *open;
+	bool early;
 
 	if (c->flags & COND_SHARED) {
 		cond_shared_broadcast(c);
@@ -43,10 +44,11 @@ void cond_broadcast(struct cond *c, const struct mutex_ops *ops)
 	open = cond_claim(c, load_relaxed(&c->open));
 	store_relaxed(&c->closed, NULL);
 	store_relaxed(&c->open, NULL);
+	early = policy_wake_early(&c->evidence);
 	cond_unlock(c);
 
 	if (closed && open)
 		cond_release_both(closed, open, ops);
 	else if (closed || open)
-		cond_release(closed ? closed : open, ops);
+		cond_release(closed ? closed : open, ops, early);
 }

@@ -100,6 +100,16 @@ struct shared_group {
 };
 
 /**
+ * struct evidence - what signals that wake lead to; cond_policy.c
+ * @held: above 0 if threads that were woken mostly found the mutex held
+ * @moves: signals that moved since the last one that woke
+ */
+struct evidence {
+	int8_t held;
+	uint8_t moves;
+};
+
+/**
  * struct cond - a condition variable; all zero bytes are a valid one
  * @lock: guards all the rest
  * @flags: COND_*; constant
@@ -108,6 +118,7 @@ struct shared_group {
  *	  waits.
  * @closed: the older group that signals go to, or NULL; same as @open
  * @life: the process_life in which the members of a private condvar wait
+ * @evidence: whether to wake or to move the next time
  * @group: the two groups of a shared condvar
  * @refs: waiters and wakers that will still touch a shared condvar
  * @state: which of @group is open, and more; see cond_shared.c
@@ -120,6 +131,7 @@ struct cond {
 			_Atomic(struct group *) open;
 			_Atomic(struct group *) closed;
 			_Atomic uint32_t life;
+			struct evidence evidence;
 		};
 		struct {
 			struct shared_group group[2];
@@ -222,9 +234,23 @@ struct wake_plan {
  * @holder: who has the mutex
  * @movable: whether the waiters could be moved at all
  * @nr_waiters: how many are to be unblocked
+ * @wake_early: what policy_wake_early() said, if one thread is to be unblocked
  */
 struct wake_plan policy_plan(enum mutex_holder holder, bool movable,
-			     uint32_t nr_waiters);
+			     uint32_t nr_waiters, bool wake_early);
+
+/**
+ * policy_wake_early() - wake a single thread though the caller has the mutex?
+ * @e: of a locked condvar
+ */
+bool policy_wake_early(struct evidence *e);
+
+/**
+ * policy_learn() - what came of waking a thread
+ * @e: of a locked condvar
+ * @found_held: the thread found the mutex held
+ */
+void policy_learn(struct evidence *e, bool found_held);
 
 /* May priority-inheriting mutexes be requeued to? Tried once; cond_policy.c. */
 bool policy_requeue_pi(void);
@@ -269,9 +295,10 @@ void cond_pi_wake(struct group *g, int nr);
  * cond_plan() - what to do with @nr_waiters members of a claimed group
  * @g: claimed, so the mutex of its members exists
  * @ops: for that mutex
+ * @wake_early: see policy_plan()
  */
 struct wake_plan cond_plan(struct group *g, const struct mutex_ops *ops,
-			   uint32_t nr_waiters);
+			   uint32_t nr_waiters, bool wake_early);
 
 /**
  * cond_wake() - wake or move sleepers of a group, as planned
@@ -293,9 +320,10 @@ void cond_wake(struct group *g, uint32_t word, struct wake_plan plan, int nr);
  */
 void cond_release_by(struct group *g, struct wake_plan plan);
 
-static inline void cond_release(struct group *g, const struct mutex_ops *ops)
+static inline void cond_release(struct group *g, const struct mutex_ops *ops,
+				bool wake_early)
 {
-	cond_release_by(g, cond_plan(g, ops, group_blocked(g)));
+	cond_release_by(g, cond_plan(g, ops, group_blocked(g), wake_early));
 }
 
 #endif /* DROVER_COND_INTERNAL_H */

@@ -9,6 +9,10 @@
  * critical sections are short, waking is cheaper: each moved waiter costs one
  * more FUTEX_WAKE, by the unlock of the one before it. The measurements are
  * in Documentation/benchmarks.rst.
+ *
+ * A single thread is no herd. Whether it had better be woken while the caller
+ * still has the mutex depends on who runs first, which every program and
+ * machine decides anew: each condvar learns it from those that were woken.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -31,6 +35,21 @@ static const char *const policy_names[] = {
 
 /* Constant once the library is loaded. */
 static enum policy policy;
+
+/*
+ * One that was woken and found the mutex held weighs as much as eight that found
+ * it free: it costs two switches, the others save a system call or two. Three
+ * in a row that found it held are enough to begin to move, and four that found
+ * it free are enough to stop: every 32nd signal that would move wakes instead,
+ * to see.
+ */
+enum {
+	FOUND_HELD = 8,
+	FOUND_FREE = -1,
+	MOST_HELD = 4,
+	LEAST_HELD = -16,
+	LOOK_EVERY = 32
+};
 
 /* The kernel or a sandbox has refused a requeue; never cleared. */
 static atomic_bool refused;
@@ -84,14 +103,33 @@ bool policy_requeue_pi(void)
 	return now == WORKS;
 }
 
+bool policy_wake_early(struct evidence *e)
+{
+	if (e->held > 0 && ++e->moves < LOOK_EVERY)
+		return false;
+	e->moves = 0;
+	return true;
+}
+
+void policy_learn(struct evidence *e, bool found_held)
+{
+	int held = e->held + (found_held ? FOUND_HELD : FOUND_FREE);
+
+	e->held = held > MOST_HELD  ? MOST_HELD :
+		  held < LEAST_HELD ? LEAST_HELD :
+				      held;
+}
+
 struct wake_plan policy_plan(enum mutex_holder holder, bool movable,
-			     uint32_t nr_waiters)
+			     uint32_t nr_waiters, bool wake_early)
 {
 	struct wake_plan wake_all = { .nr_wake = INT_MAX };
 	struct wake_plan move_all = { .nr_wake = 0, .move = true };
 	struct wake_plan wake_one = { .nr_wake = 1, .move = true };
 
 	if (!movable || policy == POLICY_WAKE_ALL || load_relaxed(&refused))
+		return wake_all;
+	if (nr_waiters == 1 && wake_early && policy == POLICY_AUTO)
 		return wake_all;
 	if (holder == MUTEX_HELD_BY_CALLER)
 		return move_all;

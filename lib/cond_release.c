@@ -5,7 +5,7 @@
 #include "cond_internal.h"
 
 struct wake_plan cond_plan(struct group *g, const struct mutex_ops *ops,
-			   uint32_t nr_waiters)
+			   uint32_t nr_waiters, bool wake_early)
 {
 	struct wake_plan plan = { 0 };
 	futex_word *word;
@@ -15,7 +15,7 @@ struct wake_plan cond_plan(struct group *g, const struct mutex_ops *ops,
 
 	word = g->mutex ? ops->word(g->mutex) : NULL;
 	plan = policy_plan(word ? ops->holder(g->mutex) : MUTEX_FREE,
-			   word != NULL, nr_waiters);
+			   word != NULL, nr_waiters, wake_early);
 	/* If nobody is woken, the caller's unlock has to begin the chain. */
 	if (plan.move && plan.nr_wake == 0)
 		ops->set_contended(g->mutex);

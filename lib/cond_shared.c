@@ -318,7 +318,7 @@ void cond_shared_broadcast_on(struct cond *c, const struct mutex_ops *ops,
 
 	shared_lock(c);
 	plan = policy_plan(ops->holder(mutex), true,
-			   c->group[0].blocked + c->group[1].blocked);
+			   c->group[0].blocked + c->group[1].blocked, false);
 	plan.target = target;
 	if (plan.move && plan.nr_wake == 0)
 		ops->set_contended(mutex);

@@ -34,9 +34,9 @@ static struct group *cond_claim_oldest(struct cond *c)
  * that it may find the token taken (member_sleep()).
  */
 static void cond_post(struct cond *c, struct group *g,
-		      const struct mutex_ops *ops)
+		      const struct mutex_ops *ops, bool wake_early)
 {
-	struct wake_plan plan = cond_plan(g, ops, 1);
+	struct wake_plan plan = cond_plan(g, ops, 1, wake_early);
 	uint32_t word = group_post(g, plan.move ? GROUP_MOVED : 0);
 
 	cond_unlock(c);
@@ -47,6 +47,7 @@ static void cond_post(struct cond *c, struct group *g,
 void cond_signal(struct cond *c, const struct mutex_ops *ops)
 {
 	struct group *g;
+	bool early;
 
 	if (c->flags & COND_SHARED) {
 		cond_shared_signal(c);
@@ -57,12 +58,13 @@ void cond_signal(struct cond *c, const struct mutex_ops *ops)
 
 	cond_lock(c);
 	g = cond_claim_oldest(c);
+	early = policy_wake_early(&c->evidence);
 	if (g && group_blocked(g) > 1) {
-		cond_post(c, g, ops);
+		cond_post(c, g, ops, early);
 		return;
 	}
 	store_relaxed(&c->closed, NULL);
 	cond_unlock(c);
 	if (g)
-		cond_release(g, ops);
+		cond_release(g, ops, early);
 }

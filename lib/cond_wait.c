@@ -36,6 +36,9 @@ static int cond_join(struct cond *c, struct member *m)
 		pi_target = m->ops->pi_word(m->mutex);
 
 	cond_lock(c);
+	if (m->w->woken_by == c)
+		policy_learn(&c->evidence, m->w->found_held);
+	m->w->woken_by = NULL;
 	m->g = cond_pin_group(c, pi_target);
 	if (!m->g) {
 		m->g = group_new(c, mutex, pi_target);
@@ -109,6 +112,11 @@ int cond_wait(struct cond *c, const struct mutex_ops *ops, void *mutex,
 	store_relaxed(&w->group, NULL);
 
 	moved = load_relaxed(&m.g->state) & GROUP_MOVED;
+	if (!err && !moved && !m.owns) {
+		w->woken_by = c;
+		w->found_held = ops->word(mutex) &&
+				ops->holder(mutex) == MUTEX_HELD_BY_OTHER;
+	}
 	group_unpin(m.g);
 	/* From here on the condvar may no longer exist. */
 	lock_err = m.owns ? m.lock_err : ops->lock(mutex, moved);

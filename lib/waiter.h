@@ -12,6 +12,7 @@
 #include "atomic.h"
 #include "futex.h"
 
+struct cond;
 struct group;
 struct waiter;
 
@@ -62,6 +63,10 @@ static inline uint32_t thread_tid(void)
  * @nr_spares: how many of @spares are there
  * @spares: groups in nobody's use; only this thread touches them
  * @barrier: the private barrier that the thread is inside of, or NULL
+ * @woken_by: the condvar whose signal woke this thread the last time, if the
+ *	      thread has not told it yet what came of that; an address only,
+ *	      the condvar may be gone
+ * @found_held: what came of it: the mutex was held, waking was too early
  *
  * Waiters lie in pages that are never unmapped: a thread whose last destructors
  * wait leaves its own behind, where a canceller may still see it.
@@ -84,6 +89,8 @@ struct waiter {
 	bool listed;
 	struct group *spares[WAITER_SPARES];
 	_Atomic(void *) barrier;
+	const struct cond *woken_by;
+	bool found_held;
 } __attribute__((aligned(64)));
 
 struct waiter *waiter_setup(void);

@@ -86,12 +86,17 @@ static int priority_now(void)
 	return priority < 0 ? -1 - priority : 0;
 }
 
-/* In the claim: until the late one's time is over and it sleeps once more. */
+/*
+ * In the claim: until the late one's time is over and it sleeps once more. Who
+ * was woken asks as well, afterwards.
+ */
 static enum mutex_holder ops_holder(void *m)
 {
 	struct timespec *at = &late.deadline.at;
 
 	(void)m;
+	if (held_up)
+		return MUTEX_FREE;
 	while (!deadline_passed(CLOCK_MONOTONIC, at))
 		sched_yield();
 	while (late.result == RUNNING && !held_up) {
