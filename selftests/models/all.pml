@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * All features at once: three waiters whose time may run out, one of which may
- * be cancelled; two signallers, of which at least one broadcasts; a signal
+ * All features at once: two waiters whose time may run out, one of which may be
+ * cancelled; a signaller with the mutex and a broadcaster without it; a signal
  * handler; a plain locker of the mutex; destroy as early as is legal.
  *
- * @run long -DNR_WAITERS=2
  * @run long
  */
-#ifndef NR_WAITERS
-#define NR_WAITERS	3
-#endif
+#define NR_WAITERS	2
 #define NR_SIGNALLERS	2
 #define NR_THREADS	(NR_WAITERS + NR_SIGNALLERS + 1)
 #define NR_GROUPS	3
 #define NR_INTERRUPTS	1
 #define CANCEL
+#define IS_VICTIM(t)	((t) == 0)
 
 #define LOCKER		(NR_THREADS - 1)
 
@@ -34,8 +32,12 @@ proctype Waiter(byte t)
 	WAITER_LOCALS;
 
 	begin_to_wait(0, t, 0);
-	waits_on[t] = 1 + g;
+	if
+	:: IS_VICTIM(t) -> waits_on = 1 + g
+	:: else
+	fi;
 	cond_wait(0, t, 0, true);
+	left = false;
 	mutex_unlock(0, t, 1)
 }
 
@@ -44,13 +46,13 @@ proctype Signaller(byte t)
 	SIGNALLER_LOCALS;
 	bool effective;
 
-	begin_to_signal(t, 0);
+	begin_held_and_not(t, 0);
 	if
 	:: t == NR_WAITERS -> cond_signal(0, t)
-	:: cond_broadcast(0, t)
+	:: t > NR_WAITERS -> cond_broadcast(0, t)
 	fi;
 	if
-	:: effective
+	:: effective -> effective = false
 	:: else -> calls--
 	fi;
 	end_signal(t, 0)
@@ -60,12 +62,12 @@ proctype Canceller()
 {
 	byte group;
 
-	atomic { cancelled[0] = true; kick[0] = true }
-	group = waits_on[0];
+	atomic { is_cancelled = true; kick = true }
+	group = waits_on;
 	if
 	:: group ->
 		atomic { group_kick(group - 1) }
-		atomic { futex_wake_all(ON_GROUP(group - 1)) }
+		atomic { wake_the_kicked(group - 1); group = 0 }
 	:: else
 	fi
 }

@@ -27,8 +27,7 @@
 #define ROUNDS 2
 #endif
 
-#define CHECK(property, expression) \
-	property = (expression); assert(property)
+#define CHECK(property, expression) assert((expression) || property)
 
 hidden byte nobody_is_left;
 hidden byte nobody_gets_through_early;

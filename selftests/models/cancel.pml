@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Cancellation of a waiting thread: wait_cancellable() and drop_in_cancel() of
- * lib/pthread/cond.c, kick() of lib/waiter.c. One thread is cancelled, at any
+ * lib/pthread/cond.c, waiter_kick() of lib/waiter.c. One thread is cancelled, at any
  * moment.
  *
  * @run
  * @twin KICK_READ_EARLY nobody_cancelled_is_left: before it reads the word
  * @twin KICK_READ_ONLY_WHEN_WOKEN nobody_cancelled_is_left: kicked before
  * @twin KICK_WITHOUT_CHANGE nobody_cancelled_is_left: the kick before the sleep
+ * @twin KICK_SEEN_LATE nobody_cancelled_is_left: it is taken for an old one
  * @twin LEAVE_WITH_TOKENS nobody_unblocked_is_left: its wake-up is lost
- * @twin NO_AWAITED_KICK nobody_to_leave_is_left: the wake-up went to another
  */
 #define NR_WAITERS	3
 #define NR_SIGNALLERS	2
 #define NR_THREADS	(NR_WAITERS + NR_SIGNALLERS)
 #define NR_GROUPS	3
 #define CANCEL
+
+byte victim;
+#define IS_VICTIM(t)	((t) == victim)
 
 #include "futex.inc"
 #include "spec.inc"
@@ -33,58 +36,63 @@ proctype Waiter(byte t)
 
 	/* wait_cancellable() is a cancellation point before it waits, too. */
 	if
+	:: IS_VICTIM(t) ->
+#ifndef BUSTED_KICK_SEEN_LATE
+		kick_seen = kick;
+#endif
+	:: else
+	fi;
+	if
 	:: atomic {
-		waiters_started == t && cancelled[t] ->
+		waiters_started == t && IS_VICTIM(t) && is_cancelled ->
 		waiters_started++;
 		mutex_users[0]--;
 		goto acts
 	   }
 	:: atomic {
-		waiters_started == t && !cancelled[t] &&
+		waiters_started == t && !(IS_VICTIM(t) && is_cancelled) &&
 		mutex_word[0] == FREE && !cond_lock[0] ->
 		waiters_started++;
-		kick[t] = false;
 		cond_join(0, t, 0)
 	   }
 	fi;
-	waits_on[t] = 1 + g;
-	cond_wait(0, t, 0, false);
-	CHECK(only_the_cancelled_leave, !left || cancelled[t]);
-	mutex_unlock(0, t, 1);
+	if
+	:: IS_VICTIM(t) ->
+#ifdef BUSTED_KICK_SEEN_LATE
+		kick_seen = kick;
+#endif
+		waits_on = 1 + g
+	:: else
+	fi;
+	cond_wait_and_unlock(0, t, 0, false, 1);
+	CHECK(only_the_cancelled_leave,
+	      !left || (IS_VICTIM(t) && is_cancelled));
+	left = false;
 acts:	skip
 }
 
-/* The first one holds the mutex, the second does not. */
 proctype Signaller(byte t)
 {
 	SIGNALLER_LOCALS;
 
-	if
-	:: atomic {
-		t == NR_WAITERS && mutex_word[0] == FREE ->
-		mutex_take(0, t, HELD)
-	   }
-		cond_signal(0, t);
-		mutex_unlock(0, t, 1)
-	:: atomic { t > NR_WAITERS -> mutex_users[0]-- }
-		cond_signal(0, t)
-	fi
+	begin_held_and_not(t, 0);
+	cond_signal(0, t);
+	end_signal(t, 0)
 }
 
 proctype Canceller()
 {
-	byte t, group;
+	byte group;
 
-	select(t : 0 .. NR_WAITERS - 1);
-	cancelled[t] = true;
-	kick[t] = true;
-	group = waits_on[t];
+	is_cancelled = true;
+	kick = true;
+	group = waits_on;
 	if
 	:: group ->
 #ifndef BUSTED_KICK_WITHOUT_CHANGE
 		atomic { group_kick(group - 1) }
 #endif
-		atomic { futex_wake_all(ON_GROUP(group - 1)) }
+		atomic { wake_the_kicked(group - 1); group = 0 }
 	:: else
 	fi
 }
@@ -92,6 +100,7 @@ proctype Canceller()
 init
 {
 	atomic {
+		select(victim : 0 .. NR_WAITERS - 1);
 		run_waiters_and_signallers();
 		run Canceller()
 	}

@@ -4,8 +4,7 @@
  * condvars, which come at any moment and queue among them.
  *
  * @run
- * @run long -DNR_LOCKERS=2
- * @twin NO_MARK nobody_sleeps_on_a_mutex: those behind it are forgotten
+ * @twin quick NO_MARK nobody_unblocked_is_left: those behind it are forgotten
  * @twin NO_PASS_WAKE nobody_sleeps_on_a_mutex: the mutex's wake-up is swallowed
  * @twin NO_SET_CONTENDED nobody_unblocked_is_left: the unlock wakes nobody
  * @twin SLEEPER_NO_MARK nobody_sleeps_on_a_mutex: the rest sleep on
@@ -17,6 +16,7 @@
 #endif
 #define NR_THREADS	(NR_WAITERS + NR_SIGNALLERS + NR_LOCKERS)
 #define NR_GROUPS	3
+#define FINE_MUTEX
 
 #include "futex.inc"
 #include "spec.inc"
@@ -37,17 +37,18 @@ proctype Waiter(byte t)
 	mutex_unlock(0, t, 1)
 }
 
-/* The first signals, the second broadcasts. */
+/* The first signals with the mutex held, the second broadcasts without it. */
 proctype Signaller(byte t)
 {
 	SIGNALLER_LOCALS;
 
-	mutex_lock(0, t, HELD);
 	if
-	:: t == NR_WAITERS -> cond_signal(0, t)
-	:: else -> cond_broadcast(0, t)
-	fi;
-	mutex_unlock(0, t, 1)
+	:: t == NR_WAITERS ->
+		mutex_lock(0, t, HELD);
+		cond_signal(0, t);
+		mutex_unlock(0, t, 1)
+	:: t > NR_WAITERS -> cond_broadcast(0, t)
+	fi
 }
 
 proctype Locker(byte t)

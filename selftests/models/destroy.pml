@@ -30,8 +30,7 @@ proctype Waiter(byte t)
 	WAITER_LOCALS;
 
 	begin_to_wait(0, t, 0);
-	cond_wait(0, t, 0, false);
-	mutex_unlock(0, t, 1)
+	cond_wait_and_unlock(0, t, 0, false, 1)
 }
 
 proctype Signaller(byte t)
@@ -39,7 +38,7 @@ proctype Signaller(byte t)
 	SIGNALLER_LOCALS;
 	bool effective;
 
-	begin_to_signal(t, 0);
+	begin_held_and_not(t, 0);
 	SIGNAL_OR_BROADCAST(0, t);
 	if
 	:: effective

@@ -8,7 +8,7 @@
  *	closed = g			is open NULL?		(acquire)
  *	open = NULL	(release)	is closed NULL?
  *
- * @run
+ * @run quick
  * @twin RELEASE somebody_is_seen: open is cleared in memory first
  * @twin ACQUIRE somebody_is_seen: closed is read before open
  * @twin OPEN_BEFORE_CLOSED somebody_is_seen: as the program says it

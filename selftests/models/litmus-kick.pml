@@ -7,7 +7,7 @@
  *	waiter.group = g	(S)	waiter.kick = 1		(S)
  *	is waiter.kick set?	(L)	is waiter.group set?	(L)
  *
- * @run
+ * @run quick
  * @twin THREAD_BARRIER one_sees_the_other: its store is still in the buffer
  * @twin CANCELLER_BARRIER one_sees_the_other: the same on the other side
  */

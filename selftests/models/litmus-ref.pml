@@ -7,7 +7,7 @@
  *	owner = new			refs > 0: refs + 1	(acquire)
  *	refs = 1	(release)	is the owner the old one?
  *
- * @run
+ * @run quick
  * @twin RELEASE no_foreign_group_is_used: refs are in memory first
  * @twin ACQUIRE no_foreign_group_is_used: the owner is read first
  */

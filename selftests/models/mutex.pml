@@ -3,13 +3,14 @@
  * lib/lock.h, and lib/mutex.c, which is the same lock: threads take it, change
  * what it guards, and drop it. The last one frees the memory that it is in.
  *
- * @run
+ * @run quick
  * @twin SLEEPER_NO_MARK nobody_sleeps: a sleeper leaves the rest asleep
  * @twin UNLOCK_IN_TWO_STEPS nobody_sleeps: one falls asleep between them
  * @twin UNLOCK_LOOKS_AGAIN mutex_exists: the next holder has freed it
  */
 #define NR_THREADS	4
 #define NR_GROUPS	1
+#define FINE_MUTEX
 
 #include "futex.inc"
 

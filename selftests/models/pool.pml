@@ -35,8 +35,7 @@
 
 #define NR_TASKS (NR_SUBMITS * EACH)
 
-#define CHECK(property, expression) \
-	property = (expression); assert(property)
+#define CHECK(property, expression) assert((expression) || property)
 
 hidden byte no_task_is_left;
 hidden byte all_sleep_in_the_end;

@@ -3,7 +3,7 @@
  * Progress: two waiters and a signaller that unblocks both. Under weak
  * fairness, a thread that can go on for ever does so some time, both return.
  *
- * @run
+ * @run quick
  * @twin SLEEPER_NO_MARK acceptance_cycle: asleep for ever
  * @twin WAKE_BEFORE_CHANGE acceptance_cycle: asleep for ever
  */

@@ -2,7 +2,8 @@
 /*
  * Two condvars with a mutex each, and threads that go from one to the other:
  * groups are used again for the other condvar, under signallers that are slow
- * to finish with their last use, and under pointers that were left behind.
+ * to finish with their last use, and under pointers that were left behind: the
+ * time of the first may run out.
  *
  * @run
  * @twin NO_PIN nobody_moves_to_a_foreign_mutex: a late requeue
@@ -12,7 +13,7 @@
 #define NR_WAITERS	3
 #define NR_SIGNALLERS	2
 #define NR_THREADS	(NR_WAITERS + NR_SIGNALLERS)
-#define NR_GROUPS	3
+#define NR_GROUPS	4
 #define NR_CONDS	2
 #define NR_MUTEXES	2
 
@@ -37,42 +38,45 @@ proctype Waiter(byte t)
 	:: begin_to_wait(1, t, 1);
 		on = 1
 	fi;
-	cond_wait(on, t, on, true);
-	mutex_unlock(on, t, 0);
+	cond_wait_and_unlock(on, t, on, t == 0, 0);
 	if
 	:: atomic { !on && waits_again -> waits_again--; on = 1 };
 		wait_again(1, t, 1);
-		cond_wait(1, t, 1, false);
-		mutex_unlock(1, t, 0)
+		cond_wait_and_unlock(1, t, 1, false, 0)
 	:: skip
 	fi
 }
 
-/* One for each condvar. */
+/* One for each condvar, without the mutex. */
 proctype Signaller(byte t)
 {
 	SIGNALLER_LOCALS;
-	byte on = t - NR_WAITERS;
 
-	if
-	:: atomic {
-		mutex_word[on] == FREE ->
-		mutex_take(on, t, HELD);
-		held = true
-	   }
-	:: skip
-	fi;
-	SIGNAL_OR_BROADCAST(on, t);
-	if
-	:: held -> mutex_unlock(on, t, 0)
-	:: else
-	fi
+	SIGNAL_OR_BROADCAST((t - NR_WAITERS), t)
+}
+
+/*
+ * A signaller or waiter under one condvar's lock: that a group belongs to the
+ * other by now it finds only when it has pinned it.
+ */
+proctype Pinner(byte c)
+{
+	byte g;
+
+end_pinner:
+	atomic {
+		IS_ALIVE(cond_closed[c]) && !IS_OWN(cond_closed[c], c) ->
+		g = cond_closed[c];
+		refs[g - 1]++
+	}
+	atomic { group_unpin(g - 1) }
 }
 
 init
 {
 	atomic {
 		run_waiters_and_signallers();
+		run Pinner(0);
 		mutex_users[1] = 1
 	}
 	quiescence()

@@ -9,7 +9,7 @@
  * @run -DNO_REQUEUE
  * @run long -DNR_INTERRUPTS=1
  * @twin SIGNAL_OPEN_FIRST return_was_owed: the younger group is served first
- * @twin NO_CLOSING return_was_owed: a signalled group goes on to be joined
+ * @twin quick NO_CLOSING return_was_owed: a signalled group goes on to be joined
  * @twin OPEN_BEFORE_CLOSED nobody_was_overlooked -DTWO_LOOKS: [CV-EMPTY]
  * @twin TWO_LOOKS no_signal_was_lost: the looks are of different times
  * @twin KEEP_OPEN return_was_owed: a released group is joined

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Threads that wait again on the condvar, in a group that may be the one that
- * they or others have just left. Signals only, all without the mutex.
+ * they or others have just left. Signals only, all without the mutex; the time
+ * of the first may run out.
  *
  * @run
  * @twin STALE_CLOSED return_was_owed: one group is both open and closed
@@ -26,14 +27,12 @@ proctype Waiter(byte t)
 	WAITER_LOCALS;
 
 	begin_to_wait(0, t, 0);
-	cond_wait(0, t, 0, true);
+	cond_wait_and_unlock(0, t, 0, t == 0, 0);
 	if
-	:: mutex_unlock(0, t, 1)
 	:: atomic { waits_again -> waits_again-- };
-		mutex_unlock(0, t, 0);
 		wait_again(0, t, 0);
-		cond_wait(0, t, 0, false);
-		mutex_unlock(0, t, 1)
+		cond_wait_and_unlock(0, t, 0, false, 0)
+	:: skip
 	fi
 }
 
@@ -51,6 +50,9 @@ proctype Signaller(byte t)
 
 init
 {
-	atomic { run_waiters_and_signallers() }
+	atomic {
+		run_waiters_and_signallers();
+		mutex_users[0] = NR_THREADS
+	}
 	quiescence()
 }

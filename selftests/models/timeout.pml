@@ -4,7 +4,6 @@
  *
  * @run
  * @twin NO_CLAIM no_signal_was_consumed_by_leaving: left after the choice
- * @twin NO_AWAITED_KICK nobody_to_leave_is_left: the wake-up went to another
  * @twin TIMEOUT_TAKES_SIGNAL no_signal_was_consumed_by_leaving: ETIMEDOUT
  * @twin LEAVE_WITH_TOKENS somebody_is_blocked: leaves although signalled
  */
@@ -26,15 +25,14 @@ proctype Waiter(byte t)
 	WAITER_LOCALS;
 
 	begin_to_wait(0, t, 0);
-	cond_wait(0, t, 0, true);
-	mutex_unlock(0, t, 1)
+	cond_wait_and_unlock(0, t, 0, true, 1)
 }
 
 proctype Signaller(byte t)
 {
 	SIGNALLER_LOCALS;
 
-	begin_to_signal(t, 0);
+	begin_held_and_not(t, 0);
 	SIGNAL_OR_BROADCAST(0, t);
 	end_signal(t, 0)
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Two groups at one broadcast: signals leave an older group with members, and
- * a broadcast meets it and the younger one. Members may be cancelled in spirit:
- * somebody changes the word of a group at any moment.
+ * a broadcast meets it and the younger one. Somebody changes the word of a group
+ * at any moment, as a cancellation does.
  *
  * @run
- * @run long -DNR_WAITERS=4
  * @twin SECOND_GROUP_WAKE_NONE nobody_unblocked_is_left: behind one that is gone
  */
 #ifndef NR_WAITERS
@@ -28,30 +27,43 @@ proctype Waiter(byte t)
 	WAITER_LOCALS;
 
 	begin_to_wait(0, t, 0);
-	cond_wait(0, t, 0, false);
-	mutex_unlock(0, t, 1)
+	cond_wait_and_unlock(0, t, 0, false, 1)
 }
 
-/* The first one signals when there are two waiters, the second broadcasts. */
+/* The first one signals, without the mutex; the second broadcasts. */
 proctype Signaller(byte t)
 {
 	SIGNALLER_LOCALS;
 
-	begin_to_signal(t, 0);
 	if
-	:: t == NR_WAITERS -> cond_signal(0, t)
-	:: else -> cond_broadcast(0, t)
-	fi;
-	end_signal(t, 0)
+	:: atomic { t == NR_WAITERS -> mutex_users[0]-- }
+		cond_signal(0, t)
+	:: t > NR_WAITERS ->
+		if
+		:: atomic {
+			mutex_word[0] == FREE ->
+			mutex_take(0, t, HELD);
+			held = true
+		   }
+		:: mutex_users[0]--
+		fi;
+		cond_broadcast(0, t);
+		end_signal(t, 0)
+	fi
 }
 
+/* In a spare group nobody would notice. */
 proctype Kicker()
 {
 	byte g;
 
-	select(g : 0 .. NR_GROUPS - 1);
-	atomic { group_kick(g) }
-	atomic { futex_wake_all(ON_GROUP(g)) }
+end_kicker:
+	if
+	:: atomic { refs[0] -> group_kick(0) }
+	:: atomic { refs[1] -> g = 1; group_kick(1) }
+	:: atomic { refs[2] -> g = 2; group_kick(2) }
+	fi;
+	atomic { futex_wake_all(ON_GROUP(g)); g = 0 }
 }
 
 init

@@ -83,6 +83,10 @@ def _folder_stages(settings):
 
 
 def _guest_stages(settings):
+    yield Stage("models", 60, lambda progress: [
+        *run_tool("selftests/models/selftest"),
+        *run_tool("selftests/models/run", "--quick", "--jobs=1")],
+                one_cpu=True)
     machine = guests.Machine(settings.variants[-1], 1, settings.mem,
                              settings.accel, settings.build)
     yield Stage("planted", 30, lambda progress:
