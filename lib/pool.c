@@ -129,7 +129,7 @@ static int create(struct drover_pool **to, const drover_poolattr_t *attr)
 	cpus_look_at_sizes();
 	pool->linger = linger_of(attr->linger_us, LINGER);
 	pool->linger_small = linger_of(attr->linger_small_us, pool->linger / 2);
-	pool->crowded = pool->nr_workers > cpus;
+	pool->one_cpu = cpus == 1;
 	while (!err && pool->nr_started < pool->nr_workers) {
 		err = start_worker(pool, pool->nr_started, attr);
 		pool->nr_started += !err;

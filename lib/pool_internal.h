@@ -119,7 +119,7 @@ enum {
 /**
  * struct drover_pool - a pool
  * @workers, @nr_workers, @linger, @linger_small, @life: constant
- * @crowded: more workers than CPUs
+ * @one_cpu: who looks out for something keeps it from happening
  *
  * @injected: tasks submitted by threads that are no workers
  *
@@ -146,7 +146,7 @@ struct drover_pool {
 	int64_t linger;
 	int64_t linger_small;
 	uint32_t life;
-	bool crowded;
+	bool one_cpu;
 
 	struct queue injected;
 

@@ -230,7 +230,7 @@ static void await(struct drover_pool *pool, struct task *task)
 	}
 	if (w)
 		help(w, task);
-	for (int i = 0; i < LOOKS && !pool->crowded; i++) {
+	for (int i = 0; i < LOOKS && !pool->one_cpu; i++) {
 		if (state_of(task) == TASK_DONE)
 			return;
 		cpu_relax();

@@ -132,7 +132,7 @@ static bool may_linger(struct drover_pool *pool)
 {
 	uint32_t misses = load_relaxed(&pool->linger_misses), free = 0;
 
-	if (!pool->linger || pool->crowded)
+	if (!pool->linger || pool->one_cpu)
 		return false;
 	if (misses >= MISSES_OFF) {
 		store_relaxed(&pool->linger_misses, misses + 1);
