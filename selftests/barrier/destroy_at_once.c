@@ -119,7 +119,7 @@ static void shared_life(void)
 int main(int argc, char **argv)
 {
 	struct args args = args_parse(argc, argv, "rounds");
-	int nr_rounds = args_get(&args, "rounds", 150);
+	int nr_rounds = args_get(&args, "rounds", 60);
 
 	tap_plan(4);
 	for (int form = 0; form < 2; form++) {

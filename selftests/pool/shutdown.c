@@ -167,7 +167,7 @@ static void test_refused(void)
 int main(int argc, char **argv)
 {
 	struct args args = args_parse(argc, argv, "rounds");
-	int nr_rounds = args_get(&args, "rounds", 20);
+	int nr_rounds = args_get(&args, "rounds", 6);
 
 	tap_plan(3 + 2 + 3);
 	test_shutdown(DROVER_POOL_DRAIN, nr_rounds);
