@@ -21,11 +21,13 @@ MACHINE = "q35,sata=off,smbus=off,i8042=off,usb=off,vmport=off"
 #: panic=-1 and -no-reboot: QEMU ends at once when the guest panics.
 #: tsc=reliable: a loaded host must not push the guest to a slower clock in
 #: the middle of a measurement.
+#: no_timer_check: the kernel panics at boot if a few ticks in a row are late,
+#: as they may well be on a loaded host.
 #: Stalls are reported after 120 s, not 20: on a host with more to do than
 #: CPUs, an emulated CPU may well not run for as long as that.
 #: panic_print=64: where each CPU was when the guest panicked.
 APPEND = ("console=ttyS0 ignore_loglevel printk.devkmsg=on printk.time=1"
-          " panic=-1 tsc=reliable"
+          " panic=-1 tsc=reliable no_timer_check"
           " rcupdate.rcu_cpu_stall_timeout=120 watchdog_thresh=60"
           " panic_print=64")
 
