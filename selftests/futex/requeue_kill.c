@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
+#include "sanitizer.h"
 #include "variant.h"
 
 #define NR_DOOMED 8
@@ -86,6 +87,8 @@ int main(void)
 {
 	if (variant_is("none"))
 		return requeue_absent_main();
+	if (!CHILDREN_MAY_HAVE_THREADS)
+		return children_have_no_threads();
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
 		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (shared == MAP_FAILED)

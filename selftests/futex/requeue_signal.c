@@ -6,6 +6,7 @@
  */
 #include <signal.h>
 
+#include "sanitizer.h"
 #include "variant.h"
 
 #define FLAGS FUTEX_PRIVATE_FLAG
@@ -92,6 +93,8 @@ int main(void)
 {
 	if (variant_is("none"))
 		return requeue_absent_main();
+	if (!HANDLERS_ARE_PROMPT)
+		return handlers_are_late();
 	tap_plan(NR_REQUEUE_OPS * 6);
 	for_each_requeue_op(test_op, 6);
 	return tap_exit();

@@ -97,7 +97,9 @@ static inline void *member_thread(void *arg)
 	atomic_store(&member->turn, atomic_fetch_add(&crew->nr_returned, 1));
 	while (atomic_load(&crew->keep))
 		sched_yield();
-	api_mutex_unlock(member->mutex);
+	/* Of a mutex that nobody can have it is not the holder. */
+	if (member->result != ENOTRECOVERABLE)
+		api_mutex_unlock(member->mutex);
 	atomic_fetch_add(&crew->nr_gone, 1);
 	return NULL;
 }

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * sanitizer.h - what cannot be tested in a build with ThreadSanitizer
+ * sanitizer.h - what cannot be tested in a build with a sanitizer
  *
  *	if (!HANDLERS_ARE_PROMPT)
  *		return handlers_are_late();
+ *	if (!CHILDREN_MAY_HAVE_THREADS)
+ *		return children_have_no_threads();
  *
- * It keeps signals back until a thread comes by at one of its own functions,
- * so a thread that sleeps in futex never runs its handler. And it ends the
- * child of a fork that starts a thread.
+ * ThreadSanitizer keeps signals back until a thread comes by at one of its own
+ * functions, so a thread that sleeps in futex never runs its handler. It ends
+ * the child of a fork that starts a thread. It crashes in a thread of
+ * thrd_create(), or whose memory was unmapped after its end, and takes a mutex
+ * that answers EINVAL for one that does not exist. AddressSanitizer takes the
+ * frames that a cancellation unwinds for alive.
  */
 #ifndef DROVER_SELFTESTS_SANITIZER_H
 #define DROVER_SELFTESTS_SANITIZER_H
@@ -17,16 +22,52 @@
 #ifdef __SANITIZE_THREAD__
 #define HANDLERS_ARE_PROMPT	  0
 #define CHILDREN_MAY_HAVE_THREADS 0
+#define C11_THREADS_ARE_KNOWN	  0
+#define ANY_LOCK_MAY_FAIL	  0
+#define STACKS_MAY_GO		  0
 #else
 #define HANDLERS_ARE_PROMPT	  1
 #define CHILDREN_MAY_HAVE_THREADS 1
+#define C11_THREADS_ARE_KNOWN	  1
+#define ANY_LOCK_MAY_FAIL	  1
+#define STACKS_MAY_GO		  1
 #endif
+
+#ifdef __SANITIZE_ADDRESS__
+#define FRAMES_MAY_UNWIND 0
+#else
+#define FRAMES_MAY_UNWIND 1
+#endif
+
+/* frames_stay - what main() returns where threads are cancelled */
+static inline int frames_stay(void)
+{
+	tap_plan(1);
+	tap_skip("cancellation",
+		 "AddressSanitizer takes unwound frames for alive");
+	return tap_exit();
+}
 
 /* handlers_are_late - what main() returns where all depends on handlers */
 static inline int handlers_are_late(void)
 {
 	tap_plan(1);
 	tap_skip("signal handlers", "ThreadSanitizer holds them back");
+	return tap_exit();
+}
+
+/* children_have_no_threads - the same where children start threads */
+static inline int children_have_no_threads(void)
+{
+	tap_plan(1);
+	tap_skip("threads of a child", "ThreadSanitizer ends the child");
+	return tap_exit();
+}
+
+static inline int c11_threads_are_unknown(void)
+{
+	tap_plan(1);
+	tap_skip("C11 threads", "ThreadSanitizer crashes in them");
 	return tap_exit();
 }
 

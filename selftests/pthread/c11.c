@@ -5,6 +5,7 @@
 #define COND_API_PTHREAD
 #include "crew.h"
 #include "deadline.h"
+#include "sanitizer.h"
 #include "watchdog.h"
 
 #define NR_WAITERS 4
@@ -106,6 +107,8 @@ int main(int argc, char **argv)
 {
 	(void)argc;
 	drop_in_load(argv);
+	if (!C11_THREADS_ARE_KNOWN)
+		return c11_threads_are_unknown();
 	watchdog("C11 condvars");
 	tap_plan(12);
 	mtx_init(&mutex, mtx_plain);

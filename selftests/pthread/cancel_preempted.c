@@ -9,6 +9,7 @@
 #include "crew.h"
 #include "everywhere.h"
 #include "policy.h"
+#include "sanitizer.h"
 
 static pthread_cond_t cond;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -173,6 +174,8 @@ int main(int argc, char **argv)
 	struct args args = args_parse(argc, argv, "seed ms");
 
 	drop_in_load(argv);
+	if (!FRAMES_MAY_UNWIND)
+		return frames_stay();
 	seed = args_get(&args, "seed", args_fresh_seed());
 	ms = args_get(&args, "ms", 150);
 	return policy_main(argv, 2 * NR_SCENARIOS, test);

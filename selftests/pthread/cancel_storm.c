@@ -7,6 +7,7 @@
 #define COND_API_PTHREAD
 #include "crew.h"
 #include "policy.h"
+#include "sanitizer.h"
 #include "watchdog.h"
 
 #define NR_WAITERS 5
@@ -190,6 +191,8 @@ int main(int argc, char **argv)
 	struct args args = args_parse(argc, argv, "seed rounds");
 
 	drop_in_load(argv);
+	if (!FRAMES_MAY_UNWIND)
+		return frames_stay();
 	seed = args_get(&args, "seed", args_fresh_seed());
 	nr_rounds = args_get(&args, "rounds", 60);
 	return policy_main(argv, 2, test);
