@@ -121,6 +121,11 @@ static struct waiter *pool_get(void)
 	return w ? w : pool_grow();
 }
 
+static uint32_t waiter_bit(void)
+{
+	return UINT32_C(1) << (thread_self()->number % 32);
+}
+
 /* Where a cancellation finds this thread. Return: NULL without memory. */
 static struct waiter *waiter_register(void)
 {
@@ -130,6 +135,8 @@ static struct waiter *waiter_register(void)
 
 	lock_take(&b->lock, false);
 	w = bucket_find(b, self);
+	if (w)
+		w->bit = waiter_bit();
 	lock_drop(&b->lock, false);
 	/* Left behind by a thread that has ended, perhaps by this one. */
 	if (w)
@@ -138,6 +145,7 @@ static struct waiter *waiter_register(void)
 	if (!w)
 		return NULL;
 	w->thread = self;
+	w->bit = waiter_bit();
 	w->listed = true;
 	lock_take(&b->lock, false);
 	bucket_link(b, w);
@@ -200,11 +208,12 @@ struct waiter *waiter_setup(void)
 
 	waiter_start_once();
 	w = waiter_register();
-	if (!w)
+	if (!w) {
 		w = &unfound;
-	else if (thread_end_valid)
+		w->bit = waiter_bit();
+	} else if (thread_end_valid) {
 		pthread_setspecific(thread_end, w);
-	w->bit = UINT32_C(1) << (thread_self()->number % 32);
+	}
 	thread_this.waiter = w;
 	errno = saved;
 	return w;

@@ -58,7 +58,8 @@ static inline uint32_t thread_tid(void)
  *		 [bucket's lock]
  * @kick: counts the cancellations that want the thread to look up
  * @seen: the value of @kick that it knows of; only this thread touches it
- * @bit: which of 32 kinds of sleeper it is: others need not wake for its sake
+ * @bit: which of 32 kinds of sleeper it is: others need not wake for its sake;
+ *	 written under the bucket's lock
  * @listed: the thread is where others find it; only this thread touches it
  * @nr_spares: how many of @spares are there
  * @spares: groups in nobody's use; only this thread touches them

@@ -6,6 +6,10 @@
 #ifndef DROVER_DROP_IN_H
 #define DROVER_DROP_IN_H
 
+#ifndef __x86_64__
+#error "symbol versions are x86-64's: build without CONFIG_LIB_DROP_IN"
+#endif
+
 #include <pthread.h>
 
 #include "../cond_internal.h"

@@ -109,7 +109,8 @@ int drover_mutex_destroy(drover_mutex_t *mutex);
  * (recursive) when it has it too many times. Robust: EOWNERDEAD when the
  * holder has died: the caller has @mutex now and shall make what it guards
  * right and call drover_mutex_consistent(); ENOTRECOVERABLE when somebody
- * unlocked it without that.
+ * unlocked it without that. The holder is known by its thread id: should another
+ * thread have got that before anybody wanted the mutex, its end is waited for.
  */
 int drover_mutex_lock(drover_mutex_t *mutex);
 
