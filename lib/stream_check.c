@@ -212,8 +212,12 @@ void check_host_knows(const struct stream *s, uint64_t number)
 	uint64_t *known = &checker.host[s->slot];
 
 	drover_mutex_lock(&checker.lock);
-	if (number > *known)
+	if (number > *known) {
 		*known = number;
+		/* And all that it was behind, while that is still on record. */
+		if (s->submitted - number < s->depth)
+			join(&checker.host, behind(s, number));
+	}
 	drover_mutex_unlock(&checker.lock);
 }
 

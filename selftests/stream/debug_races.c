@@ -7,9 +7,10 @@
 #include "races.h"
 
 #define BYTES	   64
-#define NR_RESULTS 13
+#define NR_RESULTS 14
 
 static unsigned char memory[BYTES], other[BYTES], host[BYTES];
+static atomic_bool may_end = true;
 
 enum how {
 	NOTHING,
@@ -17,6 +18,7 @@ enum how {
 	BY_TICKET,
 	BY_SYNCHRONIZE,
 	BY_THIRD,
+	BY_TICKET_OF_THIRD,
 	BY_TIME,
 };
 
@@ -24,6 +26,7 @@ enum how {
 static void order(enum how how, drover_stream_t *a, drover_stream_t *b,
 		  drover_stream_t *c, const drover_ticket_t *ticket)
 {
+	drover_ticket_t third;
 	drover_event_t event;
 
 	switch (how) {
@@ -46,6 +49,14 @@ static void order(enum how how, drover_stream_t *a, drover_stream_t *b,
 		MUST(drover_stream_record(c, &event));
 		MUST(drover_stream_wait_event(b, &event));
 		return;
+	case BY_TICKET_OF_THIRD:
+		/* The first stream is not done yet when the third waits. */
+		MUST(drover_stream_record(a, &event));
+		MUST(drover_stream_wait_event(c, &event));
+		MUST(fill_submit(c, other, 1, BYTES, &third));
+		atomic_store(&may_end, true);
+		MUST(drover_ticket_wait(&third, CLOCK_MONOTONIC, NULL));
+		return;
 	case BY_TIME:
 		/* Done, but nobody has asked: a look at the memory is none. */
 		while (!__atomic_load_n(&host[0], __ATOMIC_ACQUIRE))
@@ -57,6 +68,8 @@ static void order(enum how how, drover_stream_t *a, drover_stream_t *b,
 static int tell_run(const void *args)
 {
 	(void)args;
+	while (!atomic_load(&may_end))
+		sched_yield();
 	__atomic_store_n(&host[0], 1, __ATOMIC_RELEASE);
 	return 0;
 }
@@ -73,6 +86,7 @@ static void test_order(const char *name, enum how how, int races_wanted)
 
 	watchdog(name);
 	__atomic_store_n(&host[0], 0, __ATOMIC_RELAXED);
+	atomic_store(&may_end, how != BY_TICKET_OF_THIRD);
 	first = __LINE__ + 1;
 	MUST(drover_stream_run(&a, &tell, NULL, 0, &write, 1, &ticket));
 	order(how, &a, &b, &c, &ticket);
@@ -136,6 +150,7 @@ int main(void)
 	test_order("a ticket", BY_TICKET, 0);
 	test_order("a synchronization", BY_SYNCHRONIZE, 0);
 	test_order("an event of a third stream", BY_THIRD, 0);
+	test_order("a ticket of a third stream", BY_TICKET_OF_THIRD, 0);
 	test_order("time alone", BY_TIME, 1);
 	test_queue("cpu", DROVER_BACKEND_CPU, 0);
 	test_queue("eager", DROVER_BACKEND_EAGER, 1);
