@@ -27,10 +27,15 @@ static void cond_release_both(struct group *closed, struct group *open,
 	}
 }
 
+static uint32_t nr_claimed(struct group *g)
+{
+	return g ? group_blocked(g) : 0;
+}
+
 void cond_broadcast(struct cond *c, const struct mutex_ops *ops)
 {
 	struct group *closed, *open;
-	bool early;
+	bool early = false;
 
 	if (c->flags & COND_SHARED) {
 		cond_shared_broadcast(c);
@@ -44,7 +49,9 @@ void cond_broadcast(struct cond *c, const struct mutex_ops *ops)
 	open = cond_claim(c, load_relaxed(&c->open));
 	store_relaxed(&c->closed, NULL);
 	store_relaxed(&c->open, NULL);
-	early = policy_wake_early(&c->evidence);
+	/* To several it is all the same, and they use up no look. */
+	if (nr_claimed(closed) + nr_claimed(open) == 1)
+		early = policy_wake_early(&c->evidence);
 	cond_unlock(c);
 
 	if (closed && open)

@@ -13,18 +13,13 @@
 /* Signals that move before one wakes to look; four looks change its mind. */
 #define LOOK_EVERY 32
 
-static bool wakes(struct evidence *e)
-{
-	return policy_wake_early(e);
-}
-
 /* Of the next @nr signals, how many wake, if each that does has that result? */
 static int count_wakes(struct evidence *e, int nr, bool found_held)
 {
 	int nr_wakes = 0;
 
 	while (nr--) {
-		if (!wakes(e))
+		if (!policy_wake_early(e))
 			continue;
 		nr_wakes++;
 		policy_learn(e, found_held);
@@ -42,7 +37,7 @@ static void test_starts_by_waking(void)
 {
 	struct evidence e = { 0 };
 
-	tap_ok(wakes(&e), "a new condvar wakes");
+	tap_ok(policy_wake_early(&e), "a new condvar wakes");
 }
 
 static void test_learns_to_move(void)
@@ -70,7 +65,7 @@ static void test_mixed(void)
 	int nr_moves = 0;
 
 	for (int i = 0; i < 1000; i++) {
-		if (wakes(&e))
+		if (policy_wake_early(&e))
 			policy_learn(&e, i % 4 == 0);
 		else
 			nr_moves++;
@@ -79,7 +74,7 @@ static void test_mixed(void)
 	learn(&e, 1000, false);
 	nr_moves = 0;
 	for (int i = 0; i < 1000; i++) {
-		if (wakes(&e))
+		if (policy_wake_early(&e))
 			policy_learn(&e, i % 16 == 0);
 		else
 			nr_moves++;

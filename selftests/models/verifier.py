@@ -139,11 +139,7 @@ class Spin:
 
     def wait(self, process):
         """Wait for a command; its status and usage."""
-        pid = 0
-        while not pid:
-            pid, status, usage = os.wait4(process.pid, os.WNOHANG)
-            if not pid:
-                time.sleep(0.02)
+        _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         with self.lock:
             self.running.discard(process)
