@@ -153,7 +153,7 @@ static void set_up(struct stream *s, const drover_streamattr_t *attr)
 	store_relaxed(&s->passed, NUMBER_NONE);
 	s->capture = NULL;
 	s->device_private = NULL;
-	store_relaxed(&s->asleep, 0);
+	store_relaxed(&s->asleep, NUMBER_NONE);
 	store_relaxed(&s->worker, 0);
 	store_relaxed(&s->users, 0);
 	store_relaxed(&s->sleepers, SLEEPERS_NONE);

@@ -218,7 +218,7 @@ struct patience {
  *
  * Atomics, written by the threads that carry operations out:
  * @posted: the last number that the queue's thread may begin; futex word
- * @asleep: that thread sleeps, or is about to
+ * @asleep: the number that this thread sleeps for, or is about to; NUMBER_NONE
  * @passed: it has looked at all up to this one; NUMBER_NONE without a thread
  * @stop: it is to end
  * @done: see the top; futex word
@@ -259,7 +259,7 @@ struct stream {
 
 	cache_aligned _Atomic uint64_t posted;
 	_Atomic uint64_t passed;
-	_Atomic uint32_t asleep;
+	_Atomic uint64_t asleep;
 	struct patience worker_patience;
 	cache_aligned _Atomic uint64_t done;
 	_Atomic uint64_t sleepers;

@@ -96,9 +96,13 @@ void op_perform(struct stream *s, struct op *op)
 /* ---- the queue's thread ---- */
 
 /*
- * [S-POST] The thread says that it is about to sleep, then looks at posted; a
- * submitter posts, then looks whether it sleeps. Store buffering: sequentially
- * consistent on both sides, or an operation could be left lying.
+ * [S-POST] The thread says which number it is about to sleep for, then looks at
+ * posted; a submitter posts, then looks who sleeps. Store buffering:
+ * sequentially consistent on both sides, or an operation could be left lying.
+ *
+ * A submitter that is late must not take back what the thread has said on its
+ * way to the next sleep: that is for a number which it has not posted, and of
+ * which nobody would know. Model: post.pml
  */
 static void await_post(struct stream *s, uint64_t number)
 {
@@ -107,22 +111,24 @@ static void await_post(struct stream *s, uint64_t number)
 	for (;;) {
 		uint64_t seen;
 
-		store_seq_cst(&s->asleep, 1);
+		store_seq_cst(&s->asleep, number);
 		seen = load_seq_cst(&s->posted);
 		if (seen >= number)
 			break;
 		add_relaxed(&s->system_calls, 1);
 		futex_wait(low_half(&s->posted), (uint32_t)seen, NULL, false);
 	}
-	store_relaxed(&s->asleep, 0);
+	store_relaxed(&s->asleep, NUMBER_NONE);
 }
 
 static void post(struct stream *s, uint64_t number)
 {
+	uint64_t asleep;
+
 	store_seq_cst(&s->posted, number); /* [S-POST] */
-	if (!load_seq_cst(&s->asleep))
+	asleep = load_seq_cst(&s->asleep);
+	if (asleep > number || !cas_relaxed(&s->asleep, &asleep, NUMBER_NONE))
 		return;
-	store_relaxed(&s->asleep, 0);
 	add_relaxed(&s->system_calls, 1);
 	futex_wake(low_half(&s->posted), 1, false);
 }
