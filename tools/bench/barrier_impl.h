@@ -21,9 +21,17 @@
 #include <drover/cond.h> /* drover_version() */
 #define IMPL(name) drover_##name
 #define SERIAL	   DROVER_BARRIER_SERIAL
+
+#define IMPL_NAME    "drover"
+#define IMPL_HELP    "drover_barrier_t"
+#define IMPL_VERSION drover_version
 #else
 #define IMPL(name) pthread_##name
 #define SERIAL	   PTHREAD_BARRIER_SERIAL_THREAD
+
+#define IMPL_NAME    "pthread"
+#define IMPL_HELP    "pthread_barrier_t: never spins"
+#define IMPL_VERSION bench_libc_version
 #endif
 
 struct impl_barrier {
@@ -62,6 +70,10 @@ static const char *impl_library(void)
 #elif defined(IMPL_spin)
 
 #include <stdatomic.h>
+
+#define IMPL_NAME    "spin"
+#define IMPL_HELP    "spins without end, as ggml's threads do"
+#define IMPL_VERSION bench_compiler_version
 
 /*
  * As ggml's own threads wait for each other: one line counts who has come, one
@@ -114,6 +126,10 @@ static const char *impl_library(void)
 
 #define IMPL_HAS_TEAM
 
+#define IMPL_NAME    "gomp"
+#define IMPL_HELP    "OpenMP of the compiler; OMP_* applies"
+#define IMPL_VERSION bench_compiler_version
+
 struct impl_barrier {
 	char nothing;
 };
@@ -161,6 +177,10 @@ static const char *impl_library(void)
 
 #elif defined(IMPL_std)
 
+#define IMPL_NAME    "std"
+#define IMPL_HELP    "std::barrier of C++20"
+#define IMPL_VERSION bench_compiler_version
+
 /* std_barrier.cc */
 struct impl_barrier {
 	void *b;
@@ -194,36 +214,11 @@ static const char *impl_library(void)
 #error "compile barrier-perf with -DIMPL_<name>, see tools/Makefile"
 #endif
 
-static const char *impl_version(void)
-{
-#if defined(IMPL_drover)
-	return drover_version();
-#elif defined(IMPL_pthread)
-	return bench_libc_version();
-#else
-	return "gcc " __VERSION__;
-#endif
-}
-
 static const struct bench_impl impl = {
-#if defined(IMPL_drover)
-	.name = "drover",
-	.help = "drover_barrier_t",
-#elif defined(IMPL_pthread)
-	.name = "pthread",
-	.help = "pthread_barrier_t: never spins",
-#elif defined(IMPL_spin)
-	.name = "spin",
-	.help = "spins without end, as ggml's threads do",
-#elif defined(IMPL_gomp)
-	.name = "gomp",
-	.help = "OpenMP of the compiler; OMP_* applies",
-#else
-	.name = "std",
-	.help = "std::barrier of C++20",
-#endif
+	.name = IMPL_NAME,
+	.help = IMPL_HELP,
 	.library = impl_library,
-	.version = impl_version,
+	.version = IMPL_VERSION,
 };
 
 #endif

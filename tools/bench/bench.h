@@ -246,6 +246,7 @@ void bench_json_close(struct bench_json *json);
 /* The file that @function was loaded from. */
 const char *bench_file_of(void (*function)(void));
 const char *bench_libc_version(void);
+const char *bench_compiler_version(void);
 /* "Linux 6.12.0" */
 const char *bench_kernel(void);
 /* CPUs that this process may run on. */

@@ -22,6 +22,10 @@ typedef void (*part_fn)(size_t nr, void *arg);
 #include <drover/cond.h> /* drover_version() */
 #include <drover/pool.h>
 
+#define IMPL_NAME    "drover"
+#define IMPL_HELP    "drover_pool_t"
+#define IMPL_VERSION drover_version
+
 static drover_pool_t *impl_pool;
 
 struct impl_parts {
@@ -82,6 +86,15 @@ static const char *impl_library(void)
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#if defined(IMPL_spin)
+#define IMPL_NAME "spin"
+#define IMPL_HELP "workers that spin without end"
+#else
+#define IMPL_NAME "sleep"
+#define IMPL_HELP "workers that sleep at once"
+#endif
+#define IMPL_VERSION bench_compiler_version
 
 static struct {
 	unsigned int nr_workers;
@@ -189,6 +202,10 @@ static const char *impl_library(void)
 
 #elif defined(IMPL_gomp)
 
+#define IMPL_NAME    "gomp"
+#define IMPL_HELP    "OpenMP tasks of the compiler; OMP_* applies"
+#define IMPL_VERSION bench_compiler_version
+
 static int impl_threads;
 
 static inline void impl_pool_start(unsigned int threads)
@@ -218,6 +235,10 @@ static const char *impl_library(void)
 
 #elif defined(IMPL_tbb)
 
+#define IMPL_NAME    "tbb"
+#define IMPL_HELP    "oneTBB"
+#define IMPL_VERSION tbb_pool_version
+
 /* tbb_pool.cc */
 void tbb_pool_start(unsigned int threads);
 void tbb_pool_for(size_t nr, part_fn part, void *arg);
@@ -237,36 +258,11 @@ static const char *impl_library(void)
 #error "compile pool-perf with -DIMPL_<name>, see tools/Makefile"
 #endif
 
-static const char *impl_version(void)
-{
-#if defined(IMPL_drover)
-	return drover_version();
-#elif defined(IMPL_tbb)
-	return tbb_pool_version();
-#else
-	return "gcc " __VERSION__;
-#endif
-}
-
 static const struct bench_impl impl = {
-#if defined(IMPL_drover)
-	.name = "drover",
-	.help = "drover_pool_t",
-#elif defined(IMPL_spin)
-	.name = "spin",
-	.help = "workers that spin without end",
-#elif defined(IMPL_sleep)
-	.name = "sleep",
-	.help = "workers that sleep at once",
-#elif defined(IMPL_gomp)
-	.name = "gomp",
-	.help = "OpenMP tasks of the compiler; OMP_* applies",
-#else
-	.name = "tbb",
-	.help = "oneTBB",
-#endif
+	.name = IMPL_NAME,
+	.help = IMPL_HELP,
 	.library = impl_library,
-	.version = impl_version,
+	.version = IMPL_VERSION,
 };
 
 #endif

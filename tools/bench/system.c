@@ -32,6 +32,11 @@ const char *bench_libc_version(void)
 #endif
 }
 
+const char *bench_compiler_version(void)
+{
+	return "gcc " __VERSION__;
+}
+
 const char *bench_kernel(void)
 {
 	static char text[sizeof(struct utsname)];
