@@ -328,27 +328,24 @@ static void json(struct bench_json *json, const struct bench_run *run,
 	bench_json_real(json, "ns_per_node", us / nodes * 1e3);
 }
 
-#define COUNT(l, n, field, least, most, meta, text)                            \
-	.letter = (l), .name = (n), .kind = BENCH_COUNT,                       \
-	.offset = offsetof(struct args, field), .min = (least), .max = (most), \
-	.metavar = (meta), .help = (text)
-
 static const struct bench_option options[] = {
-	{ COUNT('n', "threads", threads, 1, 100000, "THREADS",
-		"threads that meet"),
-	  .required = true, .operand = true },
-	{ COUNT('r', "rounds", rounds, 1, 1000000000, "ROUNDS",
-		"times that all nodes are computed"),
-	  .required = true, .operand = true },
-	{ COUNT('N', "nodes", nodes, 1, 1000000000, "NODES",
-		"nodes, and so barriers, a round (default 2000)"),
-	  .preset = 2000 },
-	{ COUNT('w', "work", rows, 0, 1000000, "ROWS",
-		"a node has ROWS rows of 64 numbers (default 0: no work)") },
-	{ COUNT('H', "hogs", hogs, 0, MAX_HOGS, "HOGS",
-		"processes that do nothing but run (default 0)") },
-	{ COUNT('t', "time", milliseconds, 0, 1000000000, "MILLISECONDS",
-		"stop then, whatever is left (default 0: never)") },
+	BENCH_COUNT_OPTION('n', "threads", threads, 1, 100000, "THREADS",
+			   "threads that meet", .required = true,
+			   .operand = true),
+	BENCH_COUNT_OPTION('r', "rounds", rounds, 1, 1000000000, "ROUNDS",
+			   "times that all nodes are computed",
+			   .required = true, .operand = true),
+	BENCH_COUNT_OPTION('N', "nodes", nodes, 1, 1000000000, "NODES",
+			   "nodes, and so barriers, a round (default 2000)",
+			   .preset = 2000),
+	BENCH_COUNT_OPTION(
+		'w', "work", rows, 0, 1000000, "ROWS",
+		"a node has ROWS rows of 64 numbers (default 0: no work)"),
+	BENCH_COUNT_OPTION('H', "hogs", hogs, 0, MAX_HOGS, "HOGS",
+			   "processes that do nothing but run (default 0)"),
+	BENCH_COUNT_OPTION('t', "time", milliseconds, 0, 1000000000,
+			   "MILLISECONDS",
+			   "stop then, whatever is left (default 0: never)"),
 	{ 0 }
 };
 

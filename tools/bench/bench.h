@@ -49,7 +49,39 @@ struct bench_option {
 	const char *help;
 	bool operand; /* may be given without its letter, in the table's order */
 	uint64_t preset; /* a count that is not given */
+	const char *key; /* JSON: the member that the value is; NULL: none */
 };
+
+/* Entries of a suite's table, whose values are members of its struct args. */
+#define BENCH_COUNT_OPTION(l, n, field, least, most, meta, text, ...)         \
+	{                                                                     \
+		.letter = (l), .name = (n), .kind = BENCH_COUNT,              \
+		.offset = offsetof(struct args, field), .min = (least),       \
+		.max = (most), .metavar = (meta), .help = (text), __VA_ARGS__ \
+	}
+#define BENCH_FLAG_OPTION(l, n, field, text, ...)                       \
+	{                                                               \
+		.letter = (l), .name = (n), .kind = BENCH_FLAG,         \
+		.offset = offsetof(struct args, field), .help = (text), \
+		__VA_ARGS__                                             \
+	}
+
+/* What several suites have in common. */
+#define BENCH_THREADS_OPTION(least, text)                             \
+	BENCH_COUNT_OPTION('n', "threads", threads, (least), 1000000, \
+			   "THREADS", text, .required = true,         \
+			   .key = "threads")
+#define BENCH_ROUNDS_OPTION(text)                                          \
+	BENCH_COUNT_OPTION('r', "rounds", rounds, 1, 1000000000, "ROUNDS", \
+			   text, .required = true, .key = "rounds")
+#define BENCH_KEEP_OPTION                                               \
+	BENCH_FLAG_OPTION('k', "keep", keep,                            \
+			  "keep the mutex locked during the broadcast", \
+			  .key = "keep")
+#define BENCH_LATENCY_OPTION                                                \
+	BENCH_FLAG_OPTION('L', "latency", latency,                          \
+			  "measure each operation too: two clock readings " \
+			  "more for each")
 
 /* Options that every suite has. */
 struct bench_common {
@@ -71,6 +103,9 @@ bool bench_parse(int argc, char **argv,
 		 const struct bench_option *suite_options, void *args,
 		 struct bench_common *common);
 void bench_print_options(FILE *out, const struct bench_option *table);
+/* Writes the members that @table has keys for. */
+void bench_json_options(struct bench_json *json,
+			const struct bench_option *table, const void *args);
 
 /* ---- what a run used (sample.c) ---- */
 
@@ -99,6 +134,8 @@ struct bench_latency {
 	uint64_t buckets[BENCH_LATENCY_BUCKETS];
 };
 
+/* An empty one, or NULL unless @wanted. False: no memory, said on stderr. */
+bool bench_latency_new(struct bench_latency **latency, bool wanted);
 void bench_latency_add(struct bench_latency *latency, uint64_t ns);
 void bench_latency_merge(struct bench_latency *to,
 			 const struct bench_latency *from);
@@ -109,15 +146,6 @@ uint64_t bench_latency_quantile(const struct bench_latency *latency,
 /* Writes the member "latency_ns". */
 void bench_latency_json(struct bench_json *json,
 			const struct bench_latency *latency);
-
-/* For the option table of a suite that can measure them. */
-#define BENCH_LATENCY_OPTION(type, field)                                 \
-	{                                                                 \
-		.letter = 'L', .name = "latency", .kind = BENCH_FLAG,     \
-		.offset = offsetof(type, field),                          \
-		.help = "measure each operation too: two clock readings " \
-			"more for each"                                   \
-	}
 
 /* ---- busy time (work.c) ---- */
 
@@ -276,7 +304,7 @@ struct bench_suite {
 	enum bench_exit (*run)(struct bench_run *run, const void *args);
 	/* The one line that a person sees. */
 	void (*print)(FILE *out, const struct bench_run *run, const void *args);
-	/* The suite's own members of the JSON object. */
+	/* Members of the JSON object besides the options' keys; NULL: none. */
 	void (*json)(struct bench_json *json, const struct bench_run *run,
 		     const void *args);
 };

@@ -35,11 +35,8 @@ static enum bench_exit run(struct bench_run *run, const void *args)
 		.work = bench_work_rounds(a->section),
 	};
 
-	if (a->latency) {
-		herd.latency = bench_alloc(1, sizeof(*herd.latency));
-		if (!herd.latency)
-			return BENCH_FAILED;
-	}
+	if (!bench_latency_new(&herd.latency, a->latency))
+		return BENCH_FAILED;
 	run->latency = herd.latency;
 	return herd_run(run, &herd, measure, args);
 }
@@ -56,51 +53,14 @@ static void print(FILE *out, const struct bench_run *run, const void *args)
 		a->keep ? " (mutex kept)" : "");
 }
 
-static void json(struct bench_json *json, const struct bench_run *run,
-		 const void *args)
-{
-	const struct args *a = args;
-
-	(void)run;
-	bench_json_count(json, "threads", a->threads);
-	bench_json_count(json, "rounds", a->rounds);
-	bench_json_count(json, "section_ns", a->section);
-	bench_json_bool(json, "keep", a->keep);
-}
-
 static const struct bench_option options[] = {
-	{ .letter = 'n',
-	  .name = "threads",
-	  .kind = BENCH_COUNT,
-	  .required = true,
-	  .offset = offsetof(struct args, threads),
-	  .min = 1,
-	  .max = 1000000,
-	  .metavar = "THREADS",
-	  .help = "threads that wait" },
-	{ .letter = 'r',
-	  .name = "rounds",
-	  .kind = BENCH_COUNT,
-	  .required = true,
-	  .offset = offsetof(struct args, rounds),
-	  .min = 1,
-	  .max = 1000000000,
-	  .metavar = "ROUNDS",
-	  .help = "broadcasts" },
-	{ .letter = 'c',
-	  .name = "section",
-	  .kind = BENCH_COUNT,
-	  .offset = offsetof(struct args, section),
-	  .min = 0,
-	  .max = 1000000000,
-	  .metavar = "NS",
-	  .help = "work of each with the mutex held, in ns (default 0)" },
-	{ .letter = 'k',
-	  .name = "keep",
-	  .kind = BENCH_FLAG,
-	  .offset = offsetof(struct args, keep),
-	  .help = "keep the mutex locked during the broadcast" },
-	BENCH_LATENCY_OPTION(struct args, latency),
+	BENCH_THREADS_OPTION(1, "threads that wait"),
+	BENCH_ROUNDS_OPTION("broadcasts"),
+	BENCH_COUNT_OPTION('c', "section", section, 0, 1000000000, "NS",
+			   "work of each with the mutex held, in ns (default 0)",
+			   .key = "section_ns"),
+	BENCH_KEEP_OPTION,
+	BENCH_LATENCY_OPTION,
 	{ 0 }
 };
 
@@ -115,7 +75,6 @@ static const struct bench_suite suite = {
 	.args_size = sizeof(struct args),
 	.run = run,
 	.print = print,
-	.json = json,
 };
 
 BENCH_SUITE(suite);

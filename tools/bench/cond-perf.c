@@ -146,11 +146,8 @@ static enum bench_exit run(struct bench_run *run, const void *args)
 	struct bench_threads threads;
 	bool started;
 
-	if (herd.args->latency) {
-		herd.latency = bench_alloc(1, sizeof(*herd.latency));
-		if (!herd.latency)
-			return BENCH_FAILED;
-	}
+	if (!bench_latency_new(&herd.latency, herd.args->latency))
+		return BENCH_FAILED;
 	if (!bench_watchdog_start(&watch, run->common->watchdog))
 		return BENCH_FAILED;
 	impl_mutex_init(&herd.lock);
@@ -183,42 +180,11 @@ static void print(FILE *out, const struct bench_run *run, const void *args)
 		a->threads, a->keep ? " (mutex kept)" : "");
 }
 
-static void json(struct bench_json *json, const struct bench_run *run,
-		 const void *args)
-{
-	const struct args *a = args;
-
-	(void)run;
-	bench_json_count(json, "threads", a->threads);
-	bench_json_count(json, "rounds", a->rounds);
-	bench_json_bool(json, "keep", a->keep);
-}
-
 static const struct bench_option options[] = {
-	{ .letter = 'n',
-	  .name = "threads",
-	  .kind = BENCH_COUNT,
-	  .required = true,
-	  .offset = offsetof(struct args, threads),
-	  .min = 1,
-	  .max = 1000000,
-	  .metavar = "THREADS",
-	  .help = "threads that wait" },
-	{ .letter = 'r',
-	  .name = "rounds",
-	  .kind = BENCH_COUNT,
-	  .required = true,
-	  .offset = offsetof(struct args, rounds),
-	  .min = 1,
-	  .max = 1000000000,
-	  .metavar = "ROUNDS",
-	  .help = "broadcasts" },
-	{ .letter = 'k',
-	  .name = "keep",
-	  .kind = BENCH_FLAG,
-	  .offset = offsetof(struct args, keep),
-	  .help = "keep the mutex locked during the broadcast" },
-	BENCH_LATENCY_OPTION(struct args, latency),
+	BENCH_THREADS_OPTION(1, "threads that wait"),
+	BENCH_ROUNDS_OPTION("broadcasts"),
+	BENCH_KEEP_OPTION,
+	BENCH_LATENCY_OPTION,
 	{ 0 }
 };
 
@@ -232,7 +198,6 @@ static const struct bench_suite suite = {
 	.args_size = sizeof(struct args),
 	.run = run,
 	.print = print,
-	.json = json,
 };
 
 BENCH_SUITE(suite);

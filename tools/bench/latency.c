@@ -27,6 +27,12 @@ static uint64_t top_of(unsigned int bucket)
 	       1;
 }
 
+bool bench_latency_new(struct bench_latency **latency, bool wanted)
+{
+	*latency = wanted ? bench_alloc(1, sizeof(**latency)) : NULL;
+	return *latency || !wanted;
+}
+
 void bench_latency_add(struct bench_latency *latency, uint64_t ns)
 {
 	latency->nr++;

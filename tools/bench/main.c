@@ -207,7 +207,9 @@ static void print_json(const struct bench_suite *suite,
 	bench_json_string(&json, "kernel", bench_kernel());
 	bench_json_count(&json, "cpus", bench_cpus());
 	bench_json_count(&json, "stack", run->common->stack);
-	suite->json(&json, run, args);
+	bench_json_options(&json, suite->options, args);
+	if (suite->json)
+		suite->json(&json, run, args);
 	bench_json_real(&json, "seconds", seconds(run));
 	bench_json_real(&json, "cpu_seconds", cpu_seconds(run));
 	bench_json_count(&json, "voluntary_switches", voluntary(run));

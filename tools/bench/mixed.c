@@ -88,12 +88,8 @@ static void print(FILE *out, const struct bench_run *run, const void *args)
 static void json(struct bench_json *json, const struct bench_run *run,
 		 const void *args)
 {
-	const struct args *a = args;
-
 	(void)run;
-	bench_json_count(json, "threads", a->threads);
-	bench_json_count(json, "phase_ms", a->phase);
-	bench_json_count(json, "cycles", a->cycles);
+	(void)args;
 	bench_json_begin(json, "kinds");
 	for (size_t k = 0; k < NR_KINDS; k++) {
 		bench_json_begin(json, kinds[k].name);
@@ -105,33 +101,13 @@ static void json(struct bench_json *json, const struct bench_run *run,
 }
 
 static const struct bench_option options[] = {
-	{ .letter = 'n',
-	  .name = "threads",
-	  .kind = BENCH_COUNT,
-	  .required = true,
-	  .offset = offsetof(struct args, threads),
-	  .min = 1,
-	  .max = 1000000,
-	  .metavar = "THREADS",
-	  .help = "threads that wait" },
-	{ .letter = 'p',
-	  .name = "phase",
-	  .kind = BENCH_COUNT,
-	  .required = true,
-	  .offset = offsetof(struct args, phase),
-	  .min = 1,
-	  .max = 1000000,
-	  .metavar = "MS",
-	  .help = "milliseconds of each phase" },
-	{ .letter = 'c',
-	  .name = "cycles",
-	  .kind = BENCH_COUNT,
-	  .required = true,
-	  .offset = offsetof(struct args, cycles),
-	  .min = 1,
-	  .max = 1000000,
-	  .metavar = "CYCLES",
-	  .help = "times that all phases are played" },
+	BENCH_THREADS_OPTION(1, "threads that wait"),
+	BENCH_COUNT_OPTION('p', "phase", phase, 1, 1000000, "MS",
+			   "milliseconds of each phase", .required = true,
+			   .key = "phase_ms"),
+	BENCH_COUNT_OPTION('c', "cycles", cycles, 1, 1000000, "CYCLES",
+			   "times that all phases are played", .required = true,
+			   .key = "cycles"),
 	{ 0 }
 };
 

@@ -218,3 +218,27 @@ void bench_print_options(FILE *out, const struct bench_option *table)
 		fprintf(out, "  %-42s %s\n", left, table->help);
 	}
 }
+
+void bench_json_options(struct bench_json *json,
+			const struct bench_option *table, const void *args)
+{
+	for (; table->letter; table++) {
+		const void *value = (const char *)args + table->offset;
+
+		if (!table->key)
+			continue;
+		switch (table->kind) {
+		case BENCH_FLAG:
+			bench_json_bool(json, table->key, *(const bool *)value);
+			break;
+		case BENCH_COUNT:
+			bench_json_count(json, table->key,
+					 *(const uint64_t *)value);
+			break;
+		case BENCH_WORD:
+			bench_json_string(json, table->key,
+					  *(const char *const *)value);
+			break;
+		}
+	}
+}

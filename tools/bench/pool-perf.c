@@ -192,11 +192,6 @@ static void json(struct bench_json *json, const struct bench_run *run,
 {
 	const struct args *args = of;
 
-	bench_json_count(json, "threads", args->threads);
-	bench_json_count(json, "period_us", args->period_us);
-	bench_json_count(json, "loops", args->loops);
-	bench_json_count(json, "parts", args->parts);
-	bench_json_count(json, "part_ns", args->part_ns);
 	bench_json_real(json, "first_us", us(load.first));
 	bench_json_real(json, "total_us", us(load.total));
 	bench_json_real(json, "average_us", us(load.total) / args->requests);
@@ -215,31 +210,27 @@ static void json(struct bench_json *json, const struct bench_run *run,
 	bench_json_real(json, "p99_us", percentile(args, 99));
 }
 
-/* clang-format off */
-#define COUNT(l, n, field, least, most, meta, text)                        \
-	.letter = (l), .name = (n), .kind = BENCH_COUNT,                   \
-	.offset = offsetof(struct args, field), .min = (least),            \
-	.max = (most), .metavar = (meta), .help = (text)
-/* clang-format on */
-
 static const struct bench_option options[] = {
-	{ COUNT('n', "threads", threads, 1, 4096, "THREADS",
-		"threads, the one that asks included"),
-	  .required = true, .operand = true },
-	{ COUNT('r', "requests", requests, 1, 100000000, "REQUESTS",
-		"how many requests"),
-	  .required = true, .operand = true },
-	{ COUNT('p', "period", period_us, 0, 1000000000, "MICROSECONDS",
-		"one request each (default 0: back to back)") },
-	{ COUNT('l', "loops", loops, 1, 1000000, "LOOPS",
-		"parallel loops of a request, one after the other (default 20)"),
-	  .preset = 20 },
-	{ COUNT('k', "parts", parts, 1, 1000000, "PARTS",
-		"parts of a loop (default 8)"),
-	  .preset = 8 },
-	{ COUNT('w', "work", part_ns, 0, 1000000000, "NANOSECONDS",
-		"what a part takes (default 5000)"),
-	  .preset = 5000 },
+	BENCH_COUNT_OPTION('n', "threads", threads, 1, 4096, "THREADS",
+			   "threads, the one that asks included",
+			   .required = true, .operand = true, .key = "threads"),
+	BENCH_COUNT_OPTION('r', "requests", requests, 1, 100000000, "REQUESTS",
+			   "how many requests", .required = true,
+			   .operand = true),
+	BENCH_COUNT_OPTION('p', "period", period_us, 0, 1000000000,
+			   "MICROSECONDS",
+			   "one request each (default 0: back to back)",
+			   .key = "period_us"),
+	BENCH_COUNT_OPTION(
+		'l', "loops", loops, 1, 1000000, "LOOPS",
+		"parallel loops of a request, one after the other (default 20)",
+		.preset = 20, .key = "loops"),
+	BENCH_COUNT_OPTION('k', "parts", parts, 1, 1000000, "PARTS",
+			   "parts of a loop (default 8)", .preset = 8,
+			   .key = "parts"),
+	BENCH_COUNT_OPTION('w', "work", part_ns, 0, 1000000000, "NANOSECONDS",
+			   "what a part takes (default 5000)", .preset = 5000,
+			   .key = "part_ns"),
 	{ 0 }
 };
 

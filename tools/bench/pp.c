@@ -179,31 +179,18 @@ static void json(struct bench_json *json, const struct bench_run *run,
 	const struct args *a = args;
 
 	(void)run;
-	bench_json_count(json, "games", a->games);
-	bench_json_count(json, "iterations", a->iterations);
 	bench_json_count(json, "threads", 2 * a->games);
 }
 
 static const struct bench_option options[] = {
-	{ .letter = 'n',
-	  .name = "games",
-	  .kind = BENCH_COUNT,
-	  .required = true,
-	  .offset = offsetof(struct args, games),
-	  .min = 1,
-	  .max = 500000,
-	  .metavar = "GAMES",
-	  .help = "games of two threads each" },
-	{ .letter = 'i',
-	  .name = "iterations",
-	  .kind = BENCH_COUNT,
-	  .required = true,
-	  .offset = offsetof(struct args, iterations),
-	  .min = 1,
-	  .max = 1000000000,
-	  .metavar = "ITERATIONS",
-	  .help = "times each player hands the ball over" },
-	BENCH_LATENCY_OPTION(struct args, latency),
+	BENCH_COUNT_OPTION('n', "games", games, 1, 500000, "GAMES",
+			   "games of two threads each", .required = true,
+			   .key = "games"),
+	BENCH_COUNT_OPTION('i', "iterations", iterations, 1, 1000000000,
+			   "ITERATIONS",
+			   "times each player hands the ball over",
+			   .required = true, .key = "iterations"),
+	BENCH_LATENCY_OPTION,
 	{ 0 }
 };
 

@@ -189,9 +189,8 @@ static enum bench_exit run(struct bench_run *run, const void *args)
 	enum bench_exit status = BENCH_FAILED;
 
 	queue.items = bench_alloc(a->capacity, sizeof(*queue.items));
-	if (a->latency)
-		queue.latency = bench_alloc(1, sizeof(*queue.latency));
-	if (workers && queue.items && (queue.latency || !a->latency))
+	if (workers && queue.items &&
+	    bench_latency_new(&queue.latency, a->latency))
 		status = play(run, &queue, workers);
 	free(queue.items);
 	free(workers);
@@ -214,51 +213,23 @@ static void json(struct bench_json *json, const struct bench_run *run,
 	const struct args *a = args;
 
 	(void)run;
-	bench_json_count(json, "producers", a->producers);
-	bench_json_count(json, "consumers", a->consumers);
-	bench_json_count(json, "items", a->items);
-	bench_json_count(json, "capacity", a->capacity);
 	bench_json_count(json, "threads", a->producers + a->consumers);
 }
 
 static const struct bench_option options[] = {
-	{ .letter = 'p',
-	  .name = "producers",
-	  .kind = BENCH_COUNT,
-	  .required = true,
-	  .offset = offsetof(struct args, producers),
-	  .min = 1,
-	  .max = 500000,
-	  .metavar = "PRODUCERS",
-	  .help = "threads that put items in" },
-	{ .letter = 'c',
-	  .name = "consumers",
-	  .kind = BENCH_COUNT,
-	  .required = true,
-	  .offset = offsetof(struct args, consumers),
-	  .min = 1,
-	  .max = 500000,
-	  .metavar = "CONSUMERS",
-	  .help = "threads that take them out" },
-	{ .letter = 'i',
-	  .name = "items",
-	  .kind = BENCH_COUNT,
-	  .required = true,
-	  .offset = offsetof(struct args, items),
-	  .min = 1,
-	  .max = 1000000000,
-	  .metavar = "ITEMS",
-	  .help = "items of each producer" },
-	{ .letter = 'q',
-	  .name = "capacity",
-	  .kind = BENCH_COUNT,
-	  .required = true,
-	  .offset = offsetof(struct args, capacity),
-	  .min = 1,
-	  .max = 1000000,
-	  .metavar = "CAPACITY",
-	  .help = "items that fit into the queue" },
-	BENCH_LATENCY_OPTION(struct args, latency),
+	BENCH_COUNT_OPTION('p', "producers", producers, 1, 500000, "PRODUCERS",
+			   "threads that put items in", .required = true,
+			   .key = "producers"),
+	BENCH_COUNT_OPTION('c', "consumers", consumers, 1, 500000, "CONSUMERS",
+			   "threads that take them out", .required = true,
+			   .key = "consumers"),
+	BENCH_COUNT_OPTION('i', "items", items, 1, 1000000000, "ITEMS",
+			   "items of each producer", .required = true,
+			   .key = "items"),
+	BENCH_COUNT_OPTION('q', "capacity", capacity, 1, 1000000, "CAPACITY",
+			   "items that fit into the queue", .required = true,
+			   .key = "capacity"),
+	BENCH_LATENCY_OPTION,
 	{ 0 }
 };
 

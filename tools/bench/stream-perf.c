@@ -338,24 +338,19 @@ static void json(struct bench_json *json, const struct bench_run *run,
 	bench_json_count(json, "driver_calls", c->driver_calls);
 }
 
-#define COUNT(l, n, field, least, most, meta, text)                            \
-	.letter = (l), .name = (n), .kind = BENCH_COUNT,                       \
-	.offset = offsetof(struct args, field), .min = (least), .max = (most), \
-	.metavar = (meta), .help = (text)
-
 static const struct bench_option options[] = {
-	{ COUNT('n', "tokens", tokens, 1, 1000000000, "TOKENS",
-		"tokens to be generated"),
-	  .required = true, .operand = true },
-	{ COUNT('c', "inputs", inputs, 1, 1000, "INPUTS",
-		"inputs that are copied for each (default 4)"),
-	  .preset = 4 },
-	{ COUNT('b', "bytes", bytes, 4, 1 << 24, "BYTES",
-		"bytes of each input (default 4096)"),
-	  .preset = 4096 },
-	{ COUNT('k', "kernel", kernel_us, 0, 10000000, "MICROSECONDS",
-		"how long the kernel takes (default 500)"),
-	  .preset = 500 },
+	BENCH_COUNT_OPTION('n', "tokens", tokens, 1, 1000000000, "TOKENS",
+			   "tokens to be generated", .required = true,
+			   .operand = true),
+	BENCH_COUNT_OPTION('c', "inputs", inputs, 1, 1000, "INPUTS",
+			   "inputs that are copied for each (default 4)",
+			   .preset = 4),
+	BENCH_COUNT_OPTION('b', "bytes", bytes, 4, 1 << 24, "BYTES",
+			   "bytes of each input (default 4096)",
+			   .preset = 4096),
+	BENCH_COUNT_OPTION(
+		'k', "kernel", kernel_us, 0, 10000000, "MICROSECONDS",
+		"how long the kernel takes (default 500)", .preset = 500),
 	{ .letter = 'B',
 	  .name = "backend",
 	  .kind = BENCH_WORD,

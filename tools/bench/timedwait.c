@@ -101,41 +101,12 @@ static void print(FILE *out, const struct bench_run *run, const void *args)
 		a->threads, a->expired ? "too late" : "in time");
 }
 
-static void json(struct bench_json *json, const struct bench_run *run,
-		 const void *args)
-{
-	const struct args *a = args;
-
-	(void)run;
-	bench_json_count(json, "threads", a->threads);
-	bench_json_count(json, "waits", a->waits);
-	bench_json_bool(json, "expired", a->expired);
-}
-
 static const struct bench_option options[] = {
-	{ .letter = 'n',
-	  .name = "threads",
-	  .kind = BENCH_COUNT,
-	  .required = true,
-	  .offset = offsetof(struct args, threads),
-	  .min = 1,
-	  .max = 1000000,
-	  .metavar = "THREADS",
-	  .help = "threads that wait" },
-	{ .letter = 'i',
-	  .name = "waits",
-	  .kind = BENCH_COUNT,
-	  .required = true,
-	  .offset = offsetof(struct args, waits),
-	  .min = 1,
-	  .max = 1000000000,
-	  .metavar = "WAITS",
-	  .help = "waits of each" },
-	{ .letter = 'e',
-	  .name = "expired",
-	  .kind = BENCH_FLAG,
-	  .offset = offsetof(struct args, expired),
-	  .help = "with a deadline that has passed" },
+	BENCH_THREADS_OPTION(1, "threads that wait"),
+	BENCH_COUNT_OPTION('i', "waits", waits, 1, 1000000000, "WAITS",
+			   "waits of each", .required = true, .key = "waits"),
+	BENCH_FLAG_OPTION('e', "expired", expired,
+			  "with a deadline that has passed", .key = "expired"),
 	{ 0 }
 };
 
@@ -149,7 +120,6 @@ static const struct bench_suite suite = {
 	.args_size = sizeof(struct args),
 	.run = run,
 	.print = print,
-	.json = json,
 };
 
 BENCH_SUITE(suite);

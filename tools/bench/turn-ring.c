@@ -21,11 +21,8 @@ static enum bench_exit run(struct bench_run *run, const void *args)
 		.herd = a->broadcast,
 	};
 
-	if (a->latency) {
-		ring.latency = bench_alloc(1, sizeof(*ring.latency));
-		if (!ring.latency)
-			return BENCH_FAILED;
-	}
+	if (!bench_latency_new(&ring.latency, a->latency))
+		return BENCH_FAILED;
 	return ring_run(run, &ring);
 }
 
@@ -38,42 +35,14 @@ static void print(FILE *out, const struct bench_run *run, const void *args)
 		a->threads, a->broadcast ? " (by broadcast)" : "");
 }
 
-static void json(struct bench_json *json, const struct bench_run *run,
-		 const void *args)
-{
-	const struct args *a = args;
-
-	(void)run;
-	bench_json_count(json, "threads", a->threads);
-	bench_json_count(json, "turns", a->turns);
-	bench_json_bool(json, "broadcast", a->broadcast);
-}
-
 static const struct bench_option options[] = {
-	{ .letter = 'n',
-	  .name = "threads",
-	  .kind = BENCH_COUNT,
-	  .required = true,
-	  .offset = offsetof(struct args, threads),
-	  .min = 2,
-	  .max = 1000000,
-	  .metavar = "THREADS",
-	  .help = "threads in the ring" },
-	{ .letter = 'i',
-	  .name = "turns",
-	  .kind = BENCH_COUNT,
-	  .required = true,
-	  .offset = offsetof(struct args, turns),
-	  .min = 1,
-	  .max = 1000000000,
-	  .metavar = "TURNS",
-	  .help = "turns of each" },
-	{ .letter = 'b',
-	  .name = "broadcast",
-	  .kind = BENCH_FLAG,
-	  .offset = offsetof(struct args, broadcast),
-	  .help = "one condition variable for all, and broadcasts" },
-	BENCH_LATENCY_OPTION(struct args, latency),
+	BENCH_THREADS_OPTION(2, "threads in the ring"),
+	BENCH_COUNT_OPTION('i', "turns", turns, 1, 1000000000, "TURNS",
+			   "turns of each", .required = true, .key = "turns"),
+	BENCH_FLAG_OPTION('b', "broadcast", broadcast,
+			  "one condition variable for all, and broadcasts",
+			  .key = "broadcast"),
+	BENCH_LATENCY_OPTION,
 	{ 0 }
 };
 
@@ -87,7 +56,6 @@ static const struct bench_suite suite = {
 	.args_size = sizeof(struct args),
 	.run = run,
 	.print = print,
-	.json = json,
 };
 
 BENCH_SUITE(suite);
