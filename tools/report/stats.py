@@ -9,16 +9,12 @@ contenders is the median of those.
 import math
 import statistics
 
+from figures import spread
+
 AHEAD, BEHIND, TIE, UNKNOWN = "ahead", "behind", "tie", "unknown"
 
 #: Two-sided 95 % of Student's t, by degrees of freedom.
 T95 = {2: 4.303, 3: 3.182, 4: 2.776}
-
-
-def spread(values):
-    """Half the distance from the least to the greatest, over the median."""
-    middle = statistics.median(values)
-    return (max(values) - min(values)) / 2 / middle if middle else 0.0
 
 
 def sign_interval(values):
