@@ -66,8 +66,7 @@ static void unlink_task(struct drover_pool *pool, struct queue *queue,
 	store_relaxed(&queue->nr, load_relaxed(&queue->nr) - 1);
 	add_seq_cst(&pool->nr_queued, (uint32_t)-1);
 	/* A waiting thread may add AWAITED at the same time. */
-	atomic_fetch_add_explicit(&task->state, TASK_RUNNING - TASK_QUEUED,
-				  memory_order_relaxed);
+	add_relaxed(&task->state, TASK_RUNNING - TASK_QUEUED);
 }
 
 struct task *queue_take(struct drover_pool *pool, struct queue *queue,

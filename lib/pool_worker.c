@@ -92,7 +92,7 @@ static bool wake_one(struct drover_pool *pool)
 		return false;
 	store_release(&w->park, UNPARKED);
 	futex_wake(&w->park, 1, false);
-	atomic_fetch_add_explicit(&pool->wakes, 1, memory_order_relaxed);
+	add_relaxed(&pool->wakes, 1);
 	return true;
 }
 

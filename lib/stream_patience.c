@@ -6,6 +6,7 @@
  * each time it was in vain, and doubled when it was not; once it is gone, every
  * so often one look finds out whether times have changed.
  */
+#include "clock.h"
 #include "cpus.h"
 #include "stream_internal.h"
 
@@ -27,14 +28,6 @@ static bool several_cpus(void)
 	return cpus > 1;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 void patience_init(struct patience *p)
 {
 	store_relaxed(&p->ns, several_cpus() ? LOOK_MOST : 0);
@@ -43,7 +36,7 @@ void patience_init(struct patience *p)
 
 static bool look(const _Atomic uint64_t *number, uint64_t wanted, uint32_t ns)
 {
-	uint64_t end = now_ns() + ns;
+	int64_t end = clock_now() + ns;
 
 	do {
 		for (int i = 0; i < LOOK_BATCH; i++) {
@@ -51,7 +44,7 @@ static bool look(const _Atomic uint64_t *number, uint64_t wanted, uint32_t ns)
 				return true;
 			cpu_relax();
 		}
-	} while (now_ns() < end);
+	} while (clock_now() < end);
 	return false;
 }
 
