@@ -16,7 +16,6 @@
  */
 #ifdef DROVER_STREAM_DEBUG
 #include <dlfcn.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,8 +36,6 @@ struct shadow {
 
 typedef uint64_t vector[STREAM_MAX];
 
-struct stream_plants stream_plants;
-
 /* All of it is guarded by its lock. */
 static struct {
 	drover_mutex_t lock;
@@ -52,37 +49,6 @@ static struct {
 } checker = { .lock = DROVER_MUTEX_INITIALIZER };
 
 static _Thread_local struct place place_of_call;
-
-/* ---- things broken on purpose ---- */
-
-/* Counts down to 1: true every @plant-th time. */
-bool plant_forgets(void)
-{
-	static _Atomic uint32_t times;
-	uint32_t every = load_relaxed(&stream_plants.forget);
-
-	return every && (add_relaxed(&times, 1) + 1) % every == 0;
-}
-
-int plant_copy_fails(void)
-{
-	uint32_t left = load_relaxed(&stream_plants.fail_copy);
-
-	while (left && !cas_relaxed(&stream_plants.fail_copy, &left, left - 1))
-		;
-	return left == 1 ? EIO : 0;
-}
-
-void plant_dawdle(void)
-{
-	static _Atomic uint32_t turn;
-	uint32_t most = load_relaxed(&stream_plants.late);
-
-	if (!most)
-		return;
-	for (uint32_t n = add_relaxed(&turn, 7919) % most; n; n--)
-		sched_yield();
-}
 
 /* ---- places ---- */
 
@@ -322,6 +288,31 @@ static void clock_before(struct stream *s, const struct op *op, vector *clock)
 	}
 }
 
+/* ---- borrowed sources ---- */
+
+static uint64_t sum_of(const unsigned char *from, size_t bytes)
+{
+	uint64_t sum = 0xcbf29ce484222325;
+
+	for (size_t i = 0; i < bytes; i++)
+		sum = (sum ^ from[i]) * 0x100000001b3;
+	return sum;
+}
+
+void check_source_after(const struct op *op)
+{
+	char place[300], what[100];
+
+	if (!op->summed || sum_of(op->from, op->bytes) == op->sum)
+		return;
+	print_place(place, sizeof(place), &op->place);
+	snprintf(what, sizeof(what), "%zu bytes at %p", op->bytes, op->from);
+	drover_mutex_lock(&checker.lock);
+	report("race: a write by the host to %s, borrowed by the copy from %s, which is not done",
+	       what, place);
+	drover_mutex_unlock(&checker.lock);
+}
+
 static bool source_may_be_summed(const struct op *op)
 {
 	drover_access_t read = { op->from, op->bytes, DROVER_READ };
@@ -339,6 +330,8 @@ static bool source_may_be_summed(const struct op *op)
 	return op->kind == OP_COPY && !op->staged && op->bytes &&
 	       !memory_is_device(op->from, op->bytes);
 }
+
+/* ---- what the engine and the host do ---- */
 
 void check_submit(struct stream *s, struct op *op)
 {
@@ -359,7 +352,7 @@ void check_submit(struct stream *s, struct op *op)
 	op->summed = source_may_be_summed(op);
 	drover_mutex_unlock(&checker.lock);
 	if (op->summed)
-		check_source_before(op);
+		op->sum = sum_of(op->from, op->bytes);
 }
 
 void check_host_touches(const struct footprint *f, const struct place *place)
@@ -380,36 +373,6 @@ int drover_stream_note(const drover_access_t *accesses, size_t nr_accesses)
 
 	check_host_touches(&f, &place);
 	return 0;
-}
-
-/* ---- borrowed sources ---- */
-
-static uint64_t sum_of(const unsigned char *from, size_t bytes)
-{
-	uint64_t sum = 0xcbf29ce484222325;
-
-	for (size_t i = 0; i < bytes; i++)
-		sum = (sum ^ from[i]) * 0x100000001b3;
-	return sum;
-}
-
-void check_source_before(struct op *op)
-{
-	op->sum = sum_of(op->from, op->bytes);
-}
-
-void check_source_after(const struct op *op)
-{
-	char place[300], what[100];
-
-	if (!op->summed || sum_of(op->from, op->bytes) == op->sum)
-		return;
-	print_place(place, sizeof(place), &op->place);
-	snprintf(what, sizeof(what), "%zu bytes at %p", op->bytes, op->from);
-	drover_mutex_lock(&checker.lock);
-	report("race: a write by the host to %s, borrowed by the copy from %s, which is not done",
-	       what, place);
-	drover_mutex_unlock(&checker.lock);
 }
 
 #else

@@ -6,6 +6,8 @@
 #ifndef DROVER_STREAM_PLANTS_H
 #define DROVER_STREAM_PLANTS_H
 
+#include <stdbool.h>
+
 #include "atomic.h"
 
 /**
@@ -21,5 +23,25 @@ struct stream_plants {
 };
 
 extern struct stream_plants stream_plants;
+
+#ifdef DROVER_STREAM_DEBUG
+/* Whether this wait is to be forgotten. */
+bool plant_forgets(void);
+/* The error of this copy, or 0. */
+int plant_copy_fails(void);
+void plant_dawdle(void);
+#else
+static inline bool plant_forgets(void)
+{
+	return false;
+}
+static inline int plant_copy_fails(void)
+{
+	return 0;
+}
+static inline void plant_dawdle(void)
+{
+}
+#endif
 
 #endif /* DROVER_STREAM_PLANTS_H */

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/* Operations, and graphs, which are made of them. */
+#ifndef DROVER_STREAM_OP_H
+#define DROVER_STREAM_OP_H
+
+#define DROVER_STREAM_INTERNAL
+#include <drover/stream.h>
+#include <stdbool.h>
+
+#define OP_ACCESSES	4  /* more than these go to the heap */
+#define OP_ARGS		64 /* bytes; more than these go to the heap */
+#define OP_DEPENDENCIES 4  /* more than these the host waits for */
+
+struct backend;
+struct drover_graph;
+
+enum op_kind {
+	OP_COPY,
+	OP_RUN,
+	OP_HOST_CALL,
+	OP_GRAPH,
+	OP_RECORD, /* in graphs alone */
+	OP_WAIT,   /* in graphs alone */
+};
+
+/* Where an operation was submitted; for reports. */
+struct place {
+	const char *file;
+	unsigned int line;
+	const void *caller;
+};
+
+/**
+ * struct dependency - an operation begins when another stream has come so far
+ * @slot: the other stream
+ * @needed: what that stream made is read: its error is ours too
+ * @number: its operation
+ */
+struct dependency {
+	uint32_t slot;
+	bool needed;
+	uint64_t number;
+};
+
+/**
+ * struct op - an operation
+ * @kind: what it is
+ * @slot: its stream
+ * @queued: takes its turn in the queue; otherwise it starts when submitted
+ * @staged: a copy whose host source is to be read at once
+ * @ticketed: somebody is going to wait for just this one
+ * @host: touches host memory
+ * @anything: may touch any memory; there are no @accesses then
+ * @number: its number, from when it is submitted
+ * @to, @from, @bytes: of a copy; @from may lie in the staging memory
+ * @kernel: of OP_RUN
+ * @call, @arg: of OP_HOST_CALL
+ * @args_bytes: of OP_RUN; up to OP_ARGS in @args, else in @args_heap
+ * @nr_accesses: up to OP_ACCESSES in @accesses, else in @accesses_heap
+ * @graph: of OP_GRAPH, which holds a reference; owns @accesses_heap then
+ * @event: of OP_WAIT and OP_RECORD; the caller's
+ * @nr_dependencies, @dependencies: to be waited for by the device
+ * @nr_added: how many of them nobody has asked for
+ * @staging_end: the staging memory in use ends here, counted for ever; or 0
+ * @own: staging memory of its own, given back when it is retired
+ * @place: where it was submitted
+ * @sum, @summed: of a borrowed source; for the checker
+ *
+ * Nothing of it changes from when it is posted until it is done.
+ */
+struct op {
+	enum op_kind kind;
+	uint32_t slot;
+	bool queued;
+	bool staged;
+	bool ticketed;
+	bool host;
+	bool anything;
+	uint64_t number;
+	void *to;
+	const void *from;
+	size_t bytes;
+	drover_kernel_t kernel;
+	int (*call)(void *arg);
+	void *arg;
+	size_t args_bytes;
+	_Alignas(16) unsigned char args[OP_ARGS];
+	void *args_heap;
+	size_t nr_accesses;
+	drover_access_t accesses[OP_ACCESSES];
+	drover_access_t *accesses_heap;
+	struct drover_graph *graph;
+	drover_event_t *event;
+	uint32_t nr_dependencies;
+	uint32_t nr_added;
+	struct dependency dependencies[OP_DEPENDENCIES];
+	uint64_t staging_end;
+	void *own;
+	struct place place;
+	uint64_t sum;
+	bool summed;
+};
+
+/* A captured graph; nodes and accesses do not change once it is made. */
+struct drover_graph {
+	uint32_t refs; /* [stream_lock] */
+	const struct backend *backend;
+	uint32_t device;
+	struct op *nodes;
+	size_t nr_nodes;
+	drover_access_t *accesses;
+	size_t nr_accesses;
+	uint64_t bytes; /* copied by one replay */
+	bool anything;
+	bool host;
+	void *device_private;
+};
+
+#endif /* DROVER_STREAM_OP_H */
