@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Modules, and the kernels that are built in. */
+#include <string.h>
+
+#include "mock.h"
+
+struct fill {
+	unsigned char *to;
+	size_t bytes;
+	int byte;
+};
+
+static void kernel_fill(const void *args)
+{
+	const struct fill *fill = args;
+
+	memset(fill->to, fill->byte, fill->bytes);
+}
+
+struct add {
+	unsigned char *to;
+	const unsigned char *from;
+	size_t bytes;
+};
+
+static void kernel_add(const void *args)
+{
+	const struct add *add = args;
+
+	for (size_t i = 0; i < add->bytes; i++)
+		add->to[i] += add->from[i];
+}
+
+/* tools/bench/stream-perf.c has it in PTX. */
+struct token {
+	const uint32_t *inputs;
+	uint32_t *state;
+	uint64_t nr, stride, work;
+};
+
+static void kernel_token(const void *args)
+{
+	const struct token *token = args;
+
+	for (uint64_t i = 0; i < token->nr; i++)
+		*token->state =
+			*token->state * 31 + token->inputs[i * token->stride];
+}
+
+static void kernel_nothing(const void *args)
+{
+	(void)args;
+}
+
+EXPORT int cuModuleLoadData(void **module, const void *image)
+{
+	WANT_CONTEXT();
+	*module = (void *)image;
+	return image ? SUCCESS : INVALID_VALUE;
+}
+
+EXPORT int cuModuleUnload(void *module)
+{
+	WANT_CONTEXT();
+	(void)module;
+	return SUCCESS;
+}
+
+EXPORT int cuModuleGetFunction(void **function, void *module, const char *name)
+{
+	WANT_CONTEXT();
+	(void)module;
+	if (!strcmp(name, "fill"))
+		*function = (void *)kernel_fill;
+	else if (!strcmp(name, "add"))
+		*function = (void *)kernel_add;
+	else if (!strcmp(name, "token"))
+		*function = (void *)kernel_token;
+	else if (!strcmp(name, "nothing"))
+		*function = (void *)kernel_nothing;
+	else
+		return NOT_FOUND;
+	return SUCCESS;
+}
+
+EXPORT int cuLaunchKernel(void *function, unsigned int grid_x,
+			  unsigned int grid_y, unsigned int grid_z,
+			  unsigned int block_x, unsigned int block_y,
+			  unsigned int block_z, unsigned int shared,
+			  struct stream *s, void **params, void **extra)
+{
+	struct job job = { .kind = LAUNCH };
+
+	WANT_CONTEXT();
+	(void)shared;
+	if (!grid_x || !grid_y || !grid_z || !block_x || !block_y || !block_z ||
+	    params)
+		return INVALID_VALUE;
+	memcpy(&job.kernel, &function, sizeof(function));
+	if (extra) {
+		size_t bytes = *(size_t *)extra[3];
+
+		if (extra[0] != (void *)1 || extra[2] != (void *)2 ||
+		    extra[4] || bytes > sizeof(job.args))
+			return INVALID_VALUE;
+		memcpy(job.args, extra[1], bytes);
+	}
+	return add_job(s, job);
+}
+
+EXPORT int cuLaunchHostFunc(struct stream *s, void (*call)(void *arg),
+			    void *arg)
+{
+	WANT_CONTEXT();
+	return add_job(s,
+		       (struct job){ .kind = CALL, .call = call, .arg = arg });
+}

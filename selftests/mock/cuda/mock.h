@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A CUDA driver made of threads, for tests without a GPU: the functions of the
+ * driver API that the library calls, with what their documentation promises. A
+ * stream is a thread that works off a queue, memory is memory, and the kernels
+ * of a module are built in: "fill", "add", "token" and "nothing".
+ *
+ * Beside them, for tests: mock_cuda_fail() and mock_cuda_calls().
+ *
+ * DROVER_MOCK_CUDA=no-device in the environment: a driver without a device.
+ */
+#ifndef MOCK_H
+#define MOCK_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+	SUCCESS = 0,
+	INVALID_VALUE = 1,
+	OUT_OF_MEMORY = 2,
+	NO_DEVICE = 100,
+	INVALID_DEVICE = 101,
+	INVALID_CONTEXT = 201,
+	NOT_FOUND = 500,
+	NOT_READY = 600,
+	LAUNCH_FAILED = 719,
+};
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* Guards all that is not said to be a thread's own; changed: some job is done. */
+extern pthread_mutex_t lock;
+extern pthread_cond_t changed;
+
+/* ---- calls.c ---- */
+
+/* Counts the call; what it was told to answer, or 0. */
+int called(const char *function);
+
+#define CALLED()                                 \
+	do {                                     \
+		int planned_ = called(__func__); \
+		if (planned_)                    \
+			return planned_;         \
+	} while (0)
+
+/* ---- device.c ---- */
+
+extern _Thread_local int nr_pushed;
+
+/* All that works on memory or streams wants a current context. */
+#define WANT_CONTEXT()                          \
+	do {                                    \
+		CALLED();                       \
+		if (!nr_pushed)                 \
+			return INVALID_CONTEXT; \
+	} while (0)
+
+/* ---- stream.c: streams are a list of jobs and a thread ---- */
+
+enum kind {
+	COPY,
+	LAUNCH,
+	CALL,
+	RECORD,
+	WAIT,
+	GRAPH
+};
+
+struct graph;
+
+struct event {
+	uint64_t recorded, done; /* [lock] */
+};
+
+struct job {
+	struct job *next;
+	enum kind kind;
+	void *to;
+	const void *from;
+	size_t bytes;
+	void (*kernel)(const void *args);
+	unsigned char args[256];
+	void (*call)(void *arg);
+	void *arg;
+	struct event *event;
+	uint64_t number;
+	struct graph *graph;
+};
+
+struct graph {
+	struct job *first, **end;
+	int refs; /* [lock] */
+};
+
+struct stream {
+	struct job *first, **end; /* [lock] */
+	uint64_t nr_added, nr_done;
+	int failed;
+	bool stop;
+	struct graph *capture;
+	pthread_t thread;
+};
+
+int add_job(struct stream *s, struct job job);
+void graph_put(struct graph *graph);
+
+#endif /* MOCK_H */

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Streams and what they do, and events. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "mock.h"
+
+static void do_jobs(struct job *job, struct stream *s);
+
+void graph_put(struct graph *graph)
+{
+	bool last;
+
+	pthread_mutex_lock(&lock);
+	last = --graph->refs == 0;
+	pthread_mutex_unlock(&lock);
+	while (last && graph->first) {
+		struct job *job = graph->first;
+
+		graph->first = job->next;
+		free(job);
+	}
+	if (last)
+		free(graph);
+}
+
+static void do_job(struct job *job, struct stream *s)
+{
+	switch (job->kind) {
+	case COPY:
+		memcpy(job->to, job->from, job->bytes);
+		return;
+	case LAUNCH:
+		job->kernel(job->args);
+		return;
+	case CALL:
+		job->call(job->arg);
+		return;
+	case GRAPH:
+		do_jobs(job->graph->first, s);
+		graph_put(job->graph);
+		return;
+	case RECORD:
+		pthread_mutex_lock(&lock);
+		if (job->event->done < job->number)
+			job->event->done = job->number;
+		pthread_cond_broadcast(&changed);
+		pthread_mutex_unlock(&lock);
+		return;
+	case WAIT:
+		pthread_mutex_lock(&lock);
+		while (job->event->done < job->number)
+			pthread_cond_wait(&changed, &lock);
+		pthread_mutex_unlock(&lock);
+		return;
+	}
+}
+
+static void do_jobs(struct job *job, struct stream *s)
+{
+	for (; job; job = job->next)
+		do_job(job, s);
+}
+
+static void *stream_main(void *arg)
+{
+	struct stream *s = arg;
+
+	pthread_mutex_lock(&lock);
+	for (;;) {
+		struct job *job = s->first;
+
+		if (!job && s->stop)
+			break;
+		if (!job) {
+			pthread_cond_wait(&changed, &lock);
+			continue;
+		}
+		s->first = job->next;
+		if (!s->first)
+			s->end = &s->first;
+		pthread_mutex_unlock(&lock);
+		do_job(job, s);
+		free(job);
+		pthread_mutex_lock(&lock);
+		s->nr_done++;
+		pthread_cond_broadcast(&changed);
+	}
+	pthread_mutex_unlock(&lock);
+	return NULL;
+}
+
+int add_job(struct stream *s, struct job job)
+{
+	struct job *kept = malloc(sizeof(*kept));
+	int failed;
+
+	if (!kept)
+		return OUT_OF_MEMORY;
+	*kept = job;
+	kept->next = NULL;
+	pthread_mutex_lock(&lock);
+	failed = s->failed;
+	if (s->capture) {
+		*s->capture->end = kept;
+		s->capture->end = &kept->next;
+	} else if (!failed) {
+		if (kept->kind == GRAPH)
+			kept->graph->refs++;
+		*s->end = kept;
+		s->end = &kept->next;
+		s->nr_added++;
+		pthread_cond_broadcast(&changed);
+	}
+	pthread_mutex_unlock(&lock);
+	if (failed)
+		free(kept);
+	return failed;
+}
+
+EXPORT int cuStreamCreate(struct stream **stream, unsigned int flags)
+{
+	struct stream *s;
+
+	WANT_CONTEXT();
+	if (flags != 1)
+		return INVALID_VALUE;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return OUT_OF_MEMORY;
+	s->end = &s->first;
+	if (pthread_create(&s->thread, NULL, stream_main, s)) {
+		free(s);
+		return OUT_OF_MEMORY;
+	}
+	*stream = s;
+	return SUCCESS;
+}
+
+EXPORT int cuStreamDestroy_v2(struct stream *s)
+{
+	WANT_CONTEXT();
+	pthread_mutex_lock(&lock);
+	s->stop = true;
+	pthread_cond_broadcast(&changed);
+	pthread_mutex_unlock(&lock);
+	pthread_join(s->thread, NULL);
+	free(s);
+	return SUCCESS;
+}
+
+/* A planned failure of a wait is one of the device: it stays. */
+static int device_failed(struct stream *s, const char *function)
+{
+	int result = called(function);
+
+	pthread_mutex_lock(&lock);
+	if (result)
+		s->failed = result;
+	result = s->failed;
+	pthread_mutex_unlock(&lock);
+	return nr_pushed ? result : INVALID_CONTEXT;
+}
+
+EXPORT int cuStreamQuery(struct stream *s)
+{
+	int result = device_failed(s, __func__);
+
+	pthread_mutex_lock(&lock);
+	if (!result && s->nr_done < s->nr_added)
+		result = NOT_READY;
+	pthread_mutex_unlock(&lock);
+	return result;
+}
+
+EXPORT int cuStreamSynchronize(struct stream *s)
+{
+	int result = device_failed(s, __func__);
+	uint64_t last;
+
+	pthread_mutex_lock(&lock);
+	last = s->nr_added;
+	while (s->nr_done < last)
+		pthread_cond_wait(&changed, &lock);
+	pthread_mutex_unlock(&lock);
+	return result;
+}
+
+/* ---- events ---- */
+
+EXPORT int cuEventCreate(struct event **event, unsigned int flags)
+{
+	WANT_CONTEXT();
+	if (flags != 2)
+		return INVALID_VALUE;
+	*event = calloc(1, sizeof(**event));
+	return *event ? SUCCESS : OUT_OF_MEMORY;
+}
+
+EXPORT int cuEventDestroy_v2(struct event *event)
+{
+	WANT_CONTEXT();
+	free(event);
+	return SUCCESS;
+}
+
+EXPORT int cuEventRecord(struct event *event, struct stream *s)
+{
+	struct job job = { .kind = RECORD, .event = event };
+
+	WANT_CONTEXT();
+	pthread_mutex_lock(&lock);
+	job.number = ++event->recorded;
+	pthread_mutex_unlock(&lock);
+	return add_job(s, job);
+}
+
+EXPORT int cuStreamWaitEvent(struct stream *s, struct event *event,
+			     unsigned int flags)
+{
+	struct job job = { .kind = WAIT, .event = event };
+
+	WANT_CONTEXT();
+	(void)flags;
+	pthread_mutex_lock(&lock);
+	job.number = event->recorded;
+	pthread_mutex_unlock(&lock);
+	return add_job(s, job);
+}
+
+EXPORT int cuEventQuery(struct event *event)
+{
+	int result;
+
+	WANT_CONTEXT();
+	pthread_mutex_lock(&lock);
+	result = event->done < event->recorded ? NOT_READY : SUCCESS;
+	pthread_mutex_unlock(&lock);
+	return result;
+}
+
+EXPORT int cuEventSynchronize(struct event *event)
+{
+	uint64_t number;
+
+	WANT_CONTEXT();
+	pthread_mutex_lock(&lock);
+	number = event->recorded;
+	while (event->done < number)
+		pthread_cond_wait(&changed, &lock);
+	pthread_mutex_unlock(&lock);
+	return SUCCESS;
+}
