@@ -19,10 +19,10 @@
 
 #define swap_acquire(p, v) atomic_exchange_explicit(p, v, memory_order_acquire)
 #define swap_release(p, v) atomic_exchange_explicit(p, v, memory_order_release)
-#define swap_relaxed(p, v) atomic_exchange_explicit(p, v, memory_order_relaxed)
 #define swap_acq_rel(p, v) atomic_exchange_explicit(p, v, memory_order_acq_rel)
 
 #define add_relaxed(p, v) atomic_fetch_add_explicit(p, v, memory_order_relaxed)
+#define add_release(p, v) atomic_fetch_add_explicit(p, v, memory_order_release)
 #define add_seq_cst(p, v) atomic_fetch_add_explicit(p, v, memory_order_seq_cst)
 #define add_acq_rel(p, v) atomic_fetch_add_explicit(p, v, memory_order_acq_rel)
 #define sub_acq_rel(p, v) atomic_fetch_sub_explicit(p, v, memory_order_acq_rel)

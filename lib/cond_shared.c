@@ -156,7 +156,7 @@ static int shared_sleep(struct cond *c, struct shared_group *g, uint32_t number,
 			g->blocked--;
 			return why;
 		}
-		word = load_relaxed(&g->word);
+		word = load_acquire(&g->word); /* [W-LOOK] */
 		lock_drop(&c->lock, true);
 	}
 }

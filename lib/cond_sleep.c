@@ -49,6 +49,7 @@ int member_sleep(struct member *m, const struct deadline *deadline)
 	long ret = -EAGAIN;
 
 	for (;;) {
+		/* [G-STATE], and [W-LOOK] with group_kick() */
 		uint64_t state = load_acquire(&m->g->state);
 		int why;
 

@@ -183,7 +183,7 @@ void group_kick(struct group *g, uint32_t bits)
 	do {
 		to = (state + GROUP_KICK) & GROUP_KICKS;
 		to |= state & ~GROUP_KICKS;
-	} while (!cas_acq_rel(&g->state, &state, to));
+	} while (!cas_acq_rel(&g->state, &state, to)); /* [W-LOOK] */
 	if (load_relaxed(&g->pi_target))
 		cond_pi_wake(g, INT_MAX);
 	else

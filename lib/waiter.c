@@ -278,7 +278,7 @@ void waiter_kick(pthread_t thread)
 		bit = w->bit;
 	}
 	if (w && w->shared_word) {
-		add_seq_cst(w->shared_word, 1);
+		add_release(w->shared_word, 1); /* [W-LOOK] */
 		futex_wake_bits(w->shared_word, INT_MAX, true, bit);
 	}
 	lock_drop(&b->lock, false);
