@@ -36,7 +36,7 @@ static bool somebody_is_due(uint64_t state, int nr)
 void cond_pi_wake(struct group *g, int nr)
 {
 	futex_word *target = load_relaxed(&g->pi_target);
-	uint64_t state = load_acquire(&g->state);
+	uint64_t state = load_relaxed(&g->state);
 
 	while (somebody_is_due(state, nr)) {
 		long ret = futex_cmp_requeue_pi(group_word(g), (uint32_t)state,
@@ -55,6 +55,6 @@ void cond_pi_wake(struct group *g, int nr)
 		 * still ours to move.
 		 */
 		sched_yield();
-		state = load_acquire(&g->state);
+		state = load_relaxed(&g->state);
 	}
 }

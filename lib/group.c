@@ -134,6 +134,10 @@ void group_join(struct group *g, void *mutex)
 	add_relaxed(&g->state, GROUP_BLOCKED);
 }
 
+/*
+ * [G-STATE] From here to group_post() or group_release() the claimer uses the
+ * members' mutex; a member acquires the state, and may then free it.
+ */
 bool group_claim(struct group *g)
 {
 	uint64_t state;

@@ -22,7 +22,7 @@ static pthread_cond_t *real_cond(struct old_cond *old)
 	fresh = calloc(1, sizeof(*fresh));
 	if (!fresh)
 		return NULL;
-	/* Publishes the zeroes; pairs with the acquire load above. */
+	/* [O-COND] Publishes the zeroes; pairs with each load_acquire() here. */
 	if (cas_acq_rel(&old->cond, &cond, fresh))
 		return fresh;
 	free(fresh);
