@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* The library's lock when it is contended. */
-#include <sched.h>
-
 #include "lock.h"
 
 /*
@@ -37,7 +35,7 @@ bool lock_sleep(futex_word *lock, uint32_t tid, bool shared)
 		if (load_relaxed(lock) == 0 && cas_acquire(lock, &seen, tid))
 			return true;
 	}
-	for (;;) {
+	for (unsigned int i = 0;; i++) {
 		long ret;
 
 		seen = 0;
@@ -51,9 +49,10 @@ bool lock_sleep(futex_word *lock, uint32_t tid, bool shared)
 			return false;
 		/*
 		 * A holder that is just exiting; or a kernel without PI
-		 * futexes, or a sandbox: then nobody sleeps here at all.
+		 * futexes, or a sandbox: then nobody sleeps here at all, and
+		 * nobody lends the holder a priority to run with.
 		 */
-		sched_yield();
+		waiter_give_way(i);
 	}
 }
 

@@ -4,9 +4,10 @@
  * in the format of the kernel's PI futexes, so a waiting real-time thread lends
  * its priority to the holder, and a holder that has died is found out.
  *
- * All sections under it are a few dozen instructions, without a system call
- * but for the rare growth of the spare groups, so a short spin usually sees it
- * freed.
+ * Nearly all sections under it are a few dozen instructions without a system
+ * call, so a short spin usually sees it freed. The exceptions: the growth of the
+ * spare groups, a cancellation's wake-up, and a shared condvar that moves its
+ * waiters, or whose destroy is waiting.
  *
  * The unlocking thread touches the word once, in one atomic step; if threads
  * are asleep the kernel does it. So the thread that locks next may free the
