@@ -213,14 +213,14 @@ static long capacity_of(int cpu)
 
 void cpus_look_at_sizes(void)
 {
+	long capacity, most = 0;
 	int saved = errno, cpu;
 	char text[4096];
-	long most = 0;
 
 	if (read_text("/sys/devices/cpu_atom/cpus", text, sizeof(text)))
 		note_list(text);
-	for (cpu = 0; capacity_of(cpu); cpu++)
-		most = capacity_of(cpu) > most ? capacity_of(cpu) : most;
+	for (cpu = 0; (capacity = capacity_of(cpu)); cpu++)
+		most = capacity > most ? capacity : most;
 	while (cpu--)
 		if (capacity_of(cpu) < most * 3 / 4)
 			note_small(cpu);

@@ -3,6 +3,8 @@
 #ifndef DROVER_CPUS_H
 #define DROVER_CPUS_H
 
+#include <stdbool.h>
+
 /*
  * CPUs that the calling thread may run on, or the process's first thread if
  * those are more (a pinned thread is not alone), but no more than the limit of
@@ -13,8 +15,6 @@ unsigned int cpus_usable(void);
 
 /* Forget the limit: the next call reads it anew. */
 void cpus_forget(void);
-
-#include <stdbool.h>
 
 /* Find out which CPUs are the slow ones of a hybrid processor. */
 void cpus_look_at_sizes(void);
