@@ -55,7 +55,7 @@ enum mutex_holder {
  *	  still: it has to be left contended.
  * @word: where the mutex's sleepers wait, or NULL if waiters cannot be moved
  *	  there. @mutex is in use by a blocked waiter.
- * @holder: who has the mutex; same condition
+ * @holder: who has the mutex; same condition. A guess if @word is NULL.
  * @set_contended: the caller holds the mutex: make its unlock wake a sleeper
  * @pass_wake: wake one thread that sleeps on the mutex
  * @interruptible: a cancellation is pending and may act on the caller

@@ -114,8 +114,7 @@ int cond_wait(struct cond *c, const struct mutex_ops *ops, void *mutex,
 	moved = load_relaxed(&m.g->state) & GROUP_MOVED;
 	if (!err && !moved && !m.owns) {
 		w->woken_by = c;
-		w->found_held = ops->word(mutex) &&
-				ops->holder(mutex) == MUTEX_HELD_BY_OTHER;
+		w->found_held = ops->holder(mutex) == MUTEX_HELD_BY_OTHER;
 	}
 	group_unpin(m.g);
 	/* From here on the condvar may no longer exist. */
