@@ -4,11 +4,18 @@
 import fnmatch
 import os
 import re
+import shutil
 import subprocess
+import sys
 import tempfile
 
 import source
 from suites import TOP
+
+sys.path.append(os.path.join(TOP, "selftests", "planted"))
+
+# pylint: disable=wrong-import-position
+import bugs  # noqa: E402
 
 #: Files of Linux that are called as if they were ours.
 LINUX = ("Documentation/locking/", "kernel/futex", "kernel/locking",
@@ -120,3 +127,17 @@ def _missing_in_manual(header, page):
         elif found.group(2) != "void" and (
                 declared.group(1).count(",") < found.group(2).count(",")):
             yield f"{name}(): arguments are missing"
+
+
+def check_bugs():
+    """each bug that is planted in lib/ still finds the lines it changes"""
+    for bug in bugs.read_all(os.path.join(TOP, "selftests", "planted")):
+        with tempfile.TemporaryDirectory() as scratch:
+            for path in {change.path for change in bug.changes}:
+                copy = os.path.join(scratch, path)
+                os.makedirs(os.path.dirname(copy), exist_ok=True)
+                shutil.copy(os.path.join(TOP, path), copy)
+            try:
+                bug.plant(scratch)
+            except bugs.Unfit as error:
+                yield f"{bug.name}: {error}"
