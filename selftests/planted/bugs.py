@@ -19,6 +19,8 @@ import glob
 import os
 import re
 
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(
+    os.path.abspath(__file__))))
 FILE = re.compile(r"(lib|kernel/futex)/[\w/]+\.[ch]$")
 
 
