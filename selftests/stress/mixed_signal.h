@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * mixed_signal.h - what the signallers of cond_mixed do
+ *
+ * They send signals and broadcasts, with the mutex or after it, cancel,
+ * interrupt, and now and then stop one box until all that it owes has come: so
+ * what is lost is not made up for by the next signal. A broadcast would make up
+ * for it too, and so mostly comes after such a stop.
+ */
+#ifndef DROVER_SELFTESTS_MIXED_SIGNAL_H
+#define DROVER_SELFTESTS_MIXED_SIGNAL_H
+
+#include "mixed.h"
+
+static inline void send_result(struct box *box, const char *what, int err)
+{
+	if (err)
+		ledger_wrong(&box->ledger, "%s: %s", what, strerror(err));
+}
+
+/* Returns false if there is nobody to signal to. */
+static inline bool send_signal(struct box *box, bool keep)
+{
+	struct ledger *l = &box->ledger;
+	bool allowed;
+
+	if (atomic_load(&box->stopped))
+		return false;
+	box_lock(box);
+	allowed = !atomic_load(&box->hold_back) && ledger_signal(l, !keep);
+	if (allowed && keep)
+		send_result(box, "signal", api_cond_signal(&box->cond));
+	else if (allowed)
+		atomic_fetch_add(&l->sending, 1);
+	box_unlock(box);
+	if (allowed && !keep) {
+		send_result(box, "signal", api_cond_signal(&box->cond));
+		atomic_fetch_sub(&l->sending, 1);
+	}
+	return allowed;
+}
+
+/* Nothing is on its way without the mutex. */
+static inline bool box_is_quiet(struct box *box)
+{
+	return !atomic_load(&box->hold_back) &&
+	       !atomic_load(&box->ledger.sending);
+}
+
+static inline void send_broadcast(struct box *box, bool keep)
+{
+	bool allowed;
+
+	box_lock(box);
+	allowed = box_is_quiet(box);
+	if (allowed) {
+		ledger_broadcast(&box->ledger);
+		wait_has_ended(box);
+		if (keep)
+			send_result(box, "broadcast",
+				    kind_broadcast(&box->cond, box->mutex));
+		else
+			atomic_store(&box->hold_back, true);
+	}
+	box_unlock(box);
+	if (!allowed || keep)
+		return;
+	send_result(box, "broadcast", kind_broadcast(&box->cond, box->mutex));
+	box_lock(box);
+	atomic_store(&box->hold_back, false);
+	box_unlock(box);
+	rouse(&box->hold_back, INT_MAX);
+}
+
+/* Until all that is owed has come; nobody begins anything new meanwhile. */
+static inline void box_stop(struct box *box)
+{
+	int owed;
+
+	if (atomic_exchange(&box->stopped, true))
+		return;
+	atomic_store(&box->since, blocked_now_ns());
+	while ((owed = atomic_load(&box->ledger.owed)))
+		doze(&box->ledger.owed, owed);
+	atomic_store(&box->since, 0);
+	atomic_store(&box->stopped, false);
+	rouse(&box->stopped, INT_MAX);
+}
+
+/*
+ * Whom a signal or broadcast has been sent to before must not notice. No signal
+ * is on its way, so it cannot have been meant for this one alone.
+ */
+static inline bool cancel_in(struct box *box, struct worker *victim)
+{
+	struct ledger *l = &box->ledger;
+	struct wait *wait;
+
+	if (atomic_load(&victim->box) != box || !box_is_quiet(box) ||
+	    atomic_exchange(&victim->cancelled, true))
+		return false;
+	wait = victim->wait;
+	wait->released = wait->number <= l->broadcast;
+	if (wait->kind == STAYS && ledger_may_leave(l, wait->number)) {
+		wait->kind = LEAVES;
+		atomic_store(&victim->state, ACTIVE);
+	}
+	pthread_cancel(victim->thread);
+	return true;
+}
+
+/* Who is in a wait of this box cannot end while we have the mutex. */
+static inline void disturb(struct worker *w, struct box *box)
+{
+	int nr_waiters = mixed.nr_workers - mixed.nr_signallers;
+	struct worker *victim = &mixed.workers[mixed.nr_signallers];
+	bool cancelled = false;
+
+	victim += random_below(&w->random, nr_waiters);
+	box_lock(box);
+	if (CAN_CANCEL && random_below(&w->random, 2))
+		cancelled = cancel_in(box, victim);
+	else if (atomic_load(&victim->box) == box)
+		pthread_kill(victim->thread,
+			     random_below(&w->random, 2) ? SIGUSR1 : SIGUSR2);
+	box_unlock(box);
+	if (cancelled) {
+		pthread_join(victim->thread, NULL);
+		worker_start(victim);
+	}
+}
+
+/*
+ * A signal to one box or another, or sleep until somebody begins to wait. Where
+ * a box is stopped or held back another signaller is at work, and goes on.
+ */
+static inline void signal_somebody(struct worker *w)
+{
+	uint32_t arrivals = atomic_load(&mixed.arrivals);
+	int first = random_below(&w->random, mixed.nr_boxes);
+
+	for (int i = 0; i < mixed.nr_boxes; i++) {
+		int nr = (first + i) % mixed.nr_boxes;
+
+		if (send_signal(&mixed.boxes[nr], random_below(&w->random, 2)))
+			return;
+	}
+	atomic_fetch_add(&mixed.nr_idle, 1);
+	if (arrivals == atomic_load(&mixed.arrivals))
+		doze(&mixed.arrivals, arrivals);
+	atomic_fetch_sub(&mixed.nr_idle, 1);
+}
+
+/* What a signaller does. */
+static inline void stir(struct worker *w)
+{
+	struct box *box = some_box(w);
+
+	switch (random_below(&w->random, 32)) {
+	case 0:
+		disturb(w, box);
+		break;
+	case 1:
+		box_stop(box);
+		break;
+	case 2 ... 6:
+		box_stop(box);
+		send_broadcast(box, random_below(&w->random, 2));
+		break;
+	case 7 ... 8:
+		send_broadcast(box, random_below(&w->random, 2));
+		break;
+	default:
+		signal_somebody(w);
+	}
+}
+
+#endif /* DROVER_SELFTESTS_MIXED_SIGNAL_H */

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * mixed_watch.h - how cond_mixed goes on: its progress, whether somebody was
+ * forgotten, and a report of everybody then
+ */
+#ifndef DROVER_SELFTESTS_MIXED_WATCH_H
+#define DROVER_SELFTESTS_MIXED_WATCH_H
+
+#include "mixed_signal.h"
+#include "policy.h"
+#include "watchdog.h"
+
+static struct {
+	uint64_t seed;
+	long pairs;
+	long round;
+	int64_t seconds;
+	int threads, most;
+	int64_t progress, patience;
+} options;
+
+/* What one policy came to. */
+static struct {
+	const char *policy;
+	int64_t begun, end, said;
+	long want, round, nr_pairs, nr_signalled, nr_left;
+	int nr_rounds;
+} run;
+
+static inline long nr_pairs(void)
+{
+	long nr = 0;
+
+	for (int i = 0; i < mixed.nr_workers; i++)
+		nr += atomic_load(&mixed.workers[i].nr_pairs);
+	return nr;
+}
+
+static inline unsigned long nr_steps(void)
+{
+	unsigned long nr = nr_pairs();
+
+	for (int i = 0; i < mixed.nr_workers; i++)
+		nr += atomic_load(&mixed.workers[i].nr_steps);
+	return nr;
+}
+
+static inline int nr_wrong(void)
+{
+	int nr = 0;
+
+	for (int i = 0; i < mixed.nr_boxes; i++)
+		nr += atomic_load(&mixed.boxes[i].ledger.nr_wrong);
+	return nr;
+}
+
+static inline void box_report(const struct box *box)
+{
+	const struct ledger *l = &box->ledger;
+	const uint32_t *mutex = (const uint32_t *)box->mutex;
+
+	if (atomic_load(&l->nr_wrong))
+		tap_diag("wrong: %s (and %d more)", l->wrong,
+			 atomic_load(&l->nr_wrong) - 1);
+	tap_diag(
+		"box %d: waits=%lu broadcast=%lu stay=%d due=%d signals=%d sending=%d%s%s",
+		(int)(box - mixed.boxes), l->begun, l->broadcast, l->stay,
+		l->due, l->nr_signals, atomic_load(&l->sending),
+		atomic_load(&box->hold_back) ? " hold-back" : "",
+		atomic_load(&box->stopped) ? " stopped" : "");
+	tap_diag("  condvar %p, mutex %p: %#x, owner %u", (void *)&box->cond,
+		 (void *)box->mutex, mutex[0], mutex[API_IS_PTHREAD ? 2 : 1]);
+}
+
+/* With the system call that it sleeps in, as the kernel tells. */
+static inline void worker_report(const struct worker *w)
+{
+	static const char *const states[] = { "active", "waits", "ended" };
+	const struct box *box = atomic_load(&w->box);
+	char call[256];
+	ssize_t len = blocked_read(getpid(), atomic_load(&w->tid), "syscall",
+				   call, sizeof(call));
+
+	tap_diag("%s %d: %s, box %d%s, system call %.*s",
+		 w->act == stir ? "signaller" : "waiter", atomic_load(&w->tid),
+		 states[atomic_load(&w->state)],
+		 box ? (int)(box - mixed.boxes) : -1,
+		 atomic_load(&w->cancelled) ? ", cancelled" : "",
+		 len > 0 ? (int)strcspn(call, "\n") : 1, len > 0 ? call : "?");
+}
+
+static inline void report(void)
+{
+	tap_diag("%s, round %d: %d threads, %s mutex%s, %ld pairs", run.policy,
+		 run.nr_rounds, mixed.nr_workers, mixed.kind->name,
+		 mixed.shared ? ", shared" : "", nr_pairs());
+	for (int i = 0; i < mixed.nr_boxes; i++)
+		box_report(&mixed.boxes[i]);
+	for (int i = 0; i < mixed.nr_workers; i++)
+		worker_report(&mixed.workers[i]);
+	fflush(stdout);
+}
+
+static inline int nr_policies_left(void)
+{
+	int nr = 0;
+
+	while (strcmp(policies[NR_POLICIES - 1 - nr], run.policy) != 0)
+		nr++;
+	return nr;
+}
+
+static inline void say_progress(int64_t now)
+{
+	long done = run.nr_pairs + nr_pairs();
+	double took = (now - run.begun) / 1e9;
+	long todo = run.want > done ? run.want - done : 0;
+	double left = took * todo / (done ? done : 1);
+
+	if (!options.progress || now < run.said + options.progress * NS_PER_S)
+		return;
+	run.said = now;
+	left += nr_policies_left() * (took + left);
+	tap_diag("%s: %ld of %ld pairs in %.0f s, about %.0f s left",
+		 run.policy, done, run.want, took, left);
+	fflush(stdout);
+}
+
+/* How long has a box been stopped, waiting for what it is owed? */
+static inline int64_t longest_stop(int64_t now)
+{
+	int64_t longest = 0;
+
+	for (int i = 0; i < mixed.nr_boxes; i++) {
+		int64_t since = atomic_load(&mixed.boxes[i].since);
+
+		if (since && now - since > longest)
+			longest = now - since;
+	}
+	return longest;
+}
+
+/* For the times when this thread itself hangs. */
+static inline void feed_watchdog(int64_t now)
+{
+	static int64_t fed;
+
+	if (now < fed + NS_PER_S)
+		return;
+	watchdog("mixed stress");
+	fed = now;
+}
+
+/* Watch the others until @done; false, with a report, if it goes wrong. */
+static inline bool await(bool (*done)(void))
+{
+	const struct timespec moment = { .tv_nsec = NS_PER_MS };
+	int64_t now = blocked_now_ns(), since = now;
+	unsigned long before = 0;
+
+	while (!nr_wrong() && !done()) {
+		unsigned long steps = nr_steps();
+
+		now = blocked_now_ns();
+		if (steps != before) {
+			since = now;
+			feed_watchdog(now);
+		}
+		before = steps;
+		if (now - since > options.patience * NS_PER_S ||
+		    longest_stop(now) > options.patience * NS_PER_S) {
+			tap_diag("somebody was forgotten");
+			report();
+			return false;
+		}
+		say_progress(now);
+		nanosleep(&moment, NULL);
+	}
+	if (!nr_wrong())
+		return true;
+	report();
+	return false;
+}
+
+#endif /* DROVER_SELFTESTS_MIXED_WATCH_H */
