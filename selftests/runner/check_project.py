@@ -2,6 +2,7 @@
 """Checks across files. Each yields a line for each thing that is wrong."""
 
 import fnmatch
+import functools
 import os
 import re
 import shutil
@@ -81,9 +82,49 @@ def check_targets():
     for name in sorted(targets - helped):
         yield f"Makefile: {name}: not in `make help`"
     for path in _documents():
-        for name in re.findall(r"`make ([a-z][a-z_-]+)", source.read(path)):
+        for name in re.findall(r"(?:`| {3,})make ([a-z][a-z_-]+)",
+                               source.read(path)):
             if name not in targets:
                 yield f"{path}: `make {name}`: no such target"
+
+
+#: A program of ours in a literal block, and what it is given.
+COMMAND = re.compile(r" {3,}((?:build/)?(?:selftests|tools)/[\w./-]*\w)(.*)")
+
+
+def check_commands():
+    """programs that documents call exist and know the options"""
+    for path in _documents():
+        for number, line in source.lines(path):
+            command = COMMAND.fullmatch(line)
+            if command:
+                yield from (f"{path}:{number}: {wrong}"
+                            for wrong in wrong_command(*command.groups()))
+
+
+def wrong_command(program, arguments):
+    """What is wrong with a command; what comes behind -- is not looked at."""
+    if program.startswith("build/selftests/"):
+        test = program.removeprefix("build/")
+        if not any(os.path.exists(os.path.join(TOP, test + ending))
+                   for ending in (".c", ".cc")):
+            yield f"{program}: no such test"
+    elif not program.startswith("build/"):
+        if not os.access(os.path.join(TOP, program), os.X_OK):
+            yield f"{program}: no such program"
+            return
+        arguments = arguments.split(" -- ")[0].split(" #")[0]
+        for option in re.findall(r" (--[a-z-]+)", arguments):
+            if option not in _help(program):
+                yield f"{program}: knows no {option}"
+
+
+@functools.lru_cache(maxsize=None)
+def _help(program):
+    """The options that a program says it has."""
+    done = subprocess.run([os.path.join(TOP, program), "--help"], check=False,
+                          capture_output=True, text=True)
+    return re.findall(r"--[a-z-]+", done.stdout)
 
 
 def check_references():
