@@ -17,6 +17,7 @@
  */
 #include "conduct.h"
 #include "policy.h"
+#include "sanitizer.h"
 
 #ifndef STORM_SHARED
 #define STORM_SHARED false
@@ -24,12 +25,7 @@
 
 #define NR_ROUNDS 100
 
-/* AddressSanitizer takes the frames that a cancellation unwinds for alive. */
-#ifdef __SANITIZE_ADDRESS__
-#define CAN_CANCEL 0
-#else
-#define CAN_CANCEL API_IS_PTHREAD
-#endif
+#define CAN_CANCEL (API_IS_PTHREAD && FRAMES_MAY_UNWIND)
 
 static struct args args;
 

@@ -39,36 +39,39 @@
 #define FRAMES_MAY_UNWIND 1
 #endif
 
+static inline int sanitizer_skips(const char *name, const char *why)
+{
+	tap_plan(1);
+	tap_skip(name, why);
+	return tap_exit();
+}
+
 /* frames_stay - what main() returns where threads are cancelled */
 static inline int frames_stay(void)
 {
-	tap_plan(1);
-	tap_skip("cancellation",
-		 "AddressSanitizer takes unwound frames for alive");
-	return tap_exit();
+	return sanitizer_skips(
+		"cancellation",
+		"AddressSanitizer takes unwound frames for alive");
 }
 
 /* handlers_are_late - what main() returns where all depends on handlers */
 static inline int handlers_are_late(void)
 {
-	tap_plan(1);
-	tap_skip("signal handlers", "ThreadSanitizer holds them back");
-	return tap_exit();
+	return sanitizer_skips("signal handlers",
+			       "ThreadSanitizer holds them back");
 }
 
 /* children_have_no_threads - the same where children start threads */
 static inline int children_have_no_threads(void)
 {
-	tap_plan(1);
-	tap_skip("threads of a child", "ThreadSanitizer ends the child");
-	return tap_exit();
+	return sanitizer_skips("threads of a child",
+			       "ThreadSanitizer ends the child");
 }
 
 static inline int c11_threads_are_unknown(void)
 {
-	tap_plan(1);
-	tap_skip("C11 threads", "ThreadSanitizer crashes in them");
-	return tap_exit();
+	return sanitizer_skips("C11 threads",
+			       "ThreadSanitizer crashes in them");
 }
 
 #endif /* DROVER_SELFTESTS_SANITIZER_H */

@@ -120,18 +120,10 @@ int main(int argc, char **argv)
 
 	(void)argc;
 	drop_in_load(argv);
-	if (!FRAMES_MAY_UNWIND || !STACKS_MAY_GO) {
-		tap_plan(1);
-		tap_skip("unmapped threads", "the sanitizer looks at them");
-		return tap_exit();
-	}
+	if (!FRAMES_MAY_UNWIND || !STACKS_MAY_GO)
+		return sanitizer_skips("unmapped threads",
+				       "the sanitizer looks at them");
 	tap_plan(3);
-#ifdef __SANITIZE_THREAD__
-	for (int i = 0; i < 3; i++)
-		tap_skip("waits in last destructors",
-			 "ThreadSanitizer refuses stacks of ours");
-	return tap_exit();
-#endif
 	watchdog("waits in last destructors");
 	if (pthread_key_create(&key, wait_in_the_end))
 		tap_bail("no key");

@@ -19,18 +19,14 @@
 #include "futex_call.h"
 #include "kinds.h"
 #include "ledger.h"
+#include "sanitizer.h"
 #include "tap.h"
 
 #define MAX_THREADS 200
 #define MAX_BOXES   4
 #define STACK_SIZE  (256 * 1024)
 
-/* AddressSanitizer takes the frames that a cancellation unwinds for alive. */
-#ifdef __SANITIZE_ADDRESS__
-#define CAN_CANCEL 0
-#else
-#define CAN_CANCEL API_IS_PTHREAD
-#endif
+#define CAN_CANCEL (API_IS_PTHREAD && FRAMES_MAY_UNWIND)
 
 /**
  * struct box - a condvar; two of them use one mutex
