@@ -150,11 +150,13 @@ static int order_behind(struct stream *s, struct op *op, struct stream *other,
 {
 	uint64_t number;
 	struct footprint mine = op_footprint(op), theirs;
-	int err = inherited(op, other);
+	int err;
 
+	number = newest_conflict(s, op, other);
+	/* [S-FAIL] Behind the look at done: it may have failed meanwhile. */
+	err = inherited(op, other);
 	if (err)
 		return stream_because(err, "what it reads was not written");
-	number = newest_conflict(s, op, other);
 	/* A look at done that found an operation done is as good as a wait. */
 	check_host_knows(other, load_acquire(&other->done));
 	if (!number || plant_forgets())
@@ -181,6 +183,9 @@ static int order_behind_events(struct stream *s, struct op *op,
 			continue;
 		if (load_acquire(&other->done) >= number) {
 			check_host_knows(other, number);
+			err = event_error(s, other, number);
+			if (err)
+				return err;
 			continue;
 		}
 		err = put_behind(s, op, other, number, true, need);

@@ -45,21 +45,30 @@ static bool event_given(const struct stream *s, struct stream *other,
 	       stream_is_done(other, number);
 }
 
+int event_error(struct stream *s, const struct stream *other, uint64_t number)
+{
+	int err = stream_error_at(other, number);
+
+	if (err && s != other)
+		stream_fail(s, s->submitted + 1, err);
+	return err ? stream_because(err, "what the event is for has failed") :
+		     0;
+}
+
 int event_wait(struct stream *s, const drover_event_t *event, struct need *need)
 {
 	struct stream *other = stream_of_event(event);
 	uint64_t number = event->at.number;
+	bool given;
 	int err;
 
 	if (!other)
 		return 0;
-	err = stream_error_at(other, number);
-	if (err) {
-		if (s != other)
-			stream_fail(s, s->submitted + 1, err);
-		return stream_because(err, "what the event is for has failed");
-	}
-	if (event_given(s, other, number)) {
+	given = event_given(s, other, number);
+	err = event_error(s, other, number);
+	if (err)
+		return err;
+	if (given) {
 		if (load_acquire(&other->done) >= number)
 			check_host_knows(other, number);
 		return 0;

@@ -339,6 +339,11 @@ int graph_wait_events(struct stream *s, const struct drover_graph *graph,
 
 /* ---- stream_event.c ---- */
 
+/*
+ * The error of what an event of @other is behind, with which @s ends; to be
+ * asked behind the look whether it is done [S-FAIL].
+ */
+int event_error(struct stream *s, const struct stream *other, uint64_t number);
 /* Later operations of @s wait for @event; EAGAIN: the host does, for @need. */
 int event_wait(struct stream *s, const drover_event_t *event,
 	       struct need *need);

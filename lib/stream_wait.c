@@ -47,7 +47,7 @@ void stream_finish(struct stream *s, struct op *op)
 	store_seq_cst(&s->finished[next % s->depth], next);
 	for (;;) {
 		next = load_seq_cst(&s->done) + 1;
-		if (next > load_acquire(&s->posted) ||
+		if (next > load_seq_cst(&s->posted) ||
 		    load_seq_cst(&s->finished[next % s->depth]) != next)
 			return;
 		stream_set_done(s, next);
@@ -161,7 +161,13 @@ int need_wait(const struct need *need, const drover_stream_t *name)
 	return 0;
 }
 
-/* ---- errors: the first one is the stream's ---- */
+/*
+ * ---- errors: the first one is the stream's ----
+ *
+ * [S-FAIL] An operation fails, then it is done: stream_set_done() releases the
+ * failure with the number. Who wants to know whether a number that is done has
+ * failed looks at done first; the other way round it could miss the failure.
+ */
 
 void stream_fail(struct stream *s, uint64_t number, int error)
 {

@@ -63,14 +63,38 @@ static void test_no_event(void)
 	MUST(drover_stream_destroy(&a));
 }
 
+/* The wait is put off, and what it is for fails before anybody waits. */
+static void test_failed_meanwhile(void)
+{
+	drover_stream_t a = stream_of(DROVER_BACKEND_CPU, DROVER_ORDER_CALLER);
+	drover_stream_t b = stream_of(DROVER_BACKEND_CPU, DROVER_ORDER_CALLER);
+	struct gate gate = GATE_INIT;
+	drover_ticket_t failed;
+	drover_event_t event;
+
+	watchdog("failed meanwhile");
+	gate_block(&gate, &a);
+	MUST(fail_submit(&a, ENOSPC, memory, BYTES, &failed));
+	MUST(drover_stream_record(&a, &event));
+	MUST(drover_stream_wait_event(&b, &event));
+	gate_open(&gate);
+	tap_is(drover_ticket_wait(&failed, CLOCK_MONOTONIC, NULL), ENOSPC,
+	       "an event is behind what fails later");
+	tap_is(fill_submit(&b, memory, 1, BYTES, NULL), ENOSPC,
+	       "who was told to wait for it does not go on");
+	tap_is(drover_stream_destroy(&b), ENOSPC, "and ends with the error");
+	tap_is(drover_stream_destroy(&a), ENOSPC, "as the event's stream does");
+}
+
 int main(void)
 {
-	tap_plan(10);
+	tap_plan(14);
 	test_pair("cpu and cpu", DROVER_BACKEND_CPU, DROVER_BACKEND_CPU);
 	test_pair("cpu and eager", DROVER_BACKEND_CPU, DROVER_BACKEND_EAGER);
 	test_pair("eager and cpu", DROVER_BACKEND_EAGER, DROVER_BACKEND_CPU);
 	test_pair("eager and eager", DROVER_BACKEND_EAGER,
 		  DROVER_BACKEND_EAGER);
 	test_no_event();
+	test_failed_meanwhile();
 	return tap_exit();
 }
