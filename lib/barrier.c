@@ -145,7 +145,7 @@ static int arrive_many(struct barrier *b, uint32_t nr, uint32_t *phase)
 		    (int32_t)(gate_target(gate) - nr_arrived(arrived)) < 0)
 			return EOVERFLOW;
 		to = arrived + nr * ARRIVAL;
-	} while (!cas_acq_rel(&b->arrived, &arrived, to));
+	} while (!cas_acq_rel(&b->arrived, &arrived, to)); /* [B-ARRIVE] */
 	if (nr_arrived(to) != gate_target(gate))
 		return 0;
 	open_gate(b, *phase, to);
@@ -269,7 +269,7 @@ int drover_barrier_arrive(drover_barrier_t *barrier, unsigned int nr,
 	else
 		ret = arrive_one(b, ARRIVAL, &arrived_in);
 	if (phase && ret > 0)
-		sub_release(&b->tickets, 1);
+		sub_release(&b->tickets, 1); /* [B-LEAVE] */
 	else if (phase)
 		*phase = arrived_in | PHASE_COUNTED;
 	leave(b, counted);

@@ -36,6 +36,7 @@ void queue_push(struct drover_pool *pool, struct queue *queue,
 {
 	pool_lock(&queue->lock);
 	for (struct task *task = first; task; task = task->next)
+		/* [P-TASK] */
 		add_acq_rel(&task->state, TASK_QUEUED - TASK_RUNNING);
 	first->prev = queue->last;
 	last->next = NULL;

@@ -90,7 +90,7 @@ static bool wake_one(struct drover_pool *pool)
 	pool_unlock(&pool->idle_lock);
 	if (!w)
 		return false;
-	store_release(&w->park, UNPARKED);
+	store_release(&w->park, UNPARKED); /* [P-CLAIM] */
 	futex_wake(&w->park, 1, false);
 	add_relaxed(&pool->wakes, 1);
 	return true;
@@ -186,7 +186,7 @@ static void become_idle(struct worker *w)
 /* Until somebody who has claimed us says so. */
 static void await_claim(struct worker *w)
 {
-	while (load_acquire(&w->park) == PARKED)
+	while (load_acquire(&w->park) == PARKED) /* [P-CLAIM] */
 		futex_wait(&w->park, PARKED, NULL, false);
 }
 

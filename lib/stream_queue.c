@@ -147,7 +147,7 @@ static void *queue_main(void *arg)
 		if (load_relaxed(&s->stop))
 			return NULL;
 		queued = op->queued;
-		/* From here on a copy that is done may be retired. */
+		/* [S-PASS] From here on a copy that is done may be retired. */
 		store_release(&s->passed, next);
 		if (queued)
 			op_perform(s, op);

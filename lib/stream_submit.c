@@ -59,7 +59,7 @@ void stream_retire(struct stream *s)
 {
 	uint64_t done = load_acquire(&s->done);
 	uint64_t failed = stream_failed_number(s);
-	uint64_t passed = load_acquire(&s->passed);
+	uint64_t passed = load_acquire(&s->passed); /* [S-PASS] */
 
 	if (failed <= done)
 		done = failed - 1;
