@@ -67,14 +67,13 @@ def test_traced(tap):
             run("stream-perf", ["1"], prefix=trace)[0] != 0:
         tap.skip(name, "no strace, or it may not trace")
         return
-    words = ["-k", "0", "--impl=engine", "--json"]
-    few = run("stream-perf", ["100", *words], prefix=trace)
-    many = run("stream-perf", ["400", *words], prefix=trace)
-    traced = traced_calls(many[2]) - traced_calls(few[2])
-    said = (json.loads(many[1])["futex_calls"]
-            - json.loads(few[1])["futex_calls"])
-    tap.ok(abs(traced - said) <= 0.1 * said + 30, name,
-           f"300 tokens: {traced} traced, {said} said")
+    status, out, err = run("stream-perf", ["400", "-k", "0", "--impl=engine",
+                                           "--json"], prefix=trace)
+    traced = traced_calls(err)
+    said = json.loads(out)["futex_calls"] if status == 0 else 0
+    # What is said leaves out the start and the end of the program.
+    tap.ok(said > 0 and abs(traced - said) <= 0.1 * said + 60, name,
+           f"400 tokens: {traced} traced, {said} said")
 
 
 def traced_calls(text):
