@@ -20,7 +20,7 @@ from suites import TOP, programs, suites
 
 #: Programs that test one folder: TAP on stdout, like any test.
 FOLDER_TESTS = ("selftests/runner/selftest", "tools/bench/selftest",
-                "tools/examples/selftest", "tools/report/selftest",
+                "tools/drover/selftest", "tools/examples/selftest", "tools/report/selftest",
                 "selftests/programs/run",
                 "tools/vm/selftest", "kernel/selftest")
 #: Those that boot guests or take minutes, and are not in check-fast.

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+/*
+ * drover: run a program with the drop-in, or say what this machine can do.
+ * Documentation/man/drover.1 describes it.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "drover.h"
+
+enum {
+	EXIT_USAGE = 2,
+	EXIT_CANNOT_RUN = 126,
+	EXIT_NOT_FOUND = 127
+};
+
+static const char help[] =
+	"usage: drover run [-p POLICY] PROGRAM [ARGUMENT]...\n"
+	"       drover info\n"
+	"\n"
+	"run    start PROGRAM with Drover's condition variables in place of the\n"
+	"       C library's; its exit status is PROGRAM's\n"
+	"         -p, --policy=POLICY  what a broadcast does: auto (default),\n"
+	"                              requeue or wake-all\n"
+	"info   say what the C library, the drop-in and the kernel can do here\n";
+
+static int usage(const char *format, ...)
+{
+	va_list words;
+
+	fputs("drover: ", stderr);
+	va_start(words, format);
+	vfprintf(stderr, format, words);
+	va_end(words);
+	fprintf(stderr, "\n%s", help);
+	return EXIT_USAGE;
+}
+
+int drop_in_path(char *path, size_t size)
+{
+	char self[PATH_MAX] = "";
+	int length;
+
+	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
+		self[0] = '\0';
+	/* Its folder, and the folder that is in. */
+	for (int i = 0; i < 2; i++) {
+		char *slash = strrchr(self, '/');
+
+		if (slash)
+			*slash = '\0';
+	}
+	length = snprintf(path, size, "%s/" DROP_IN, self);
+	if (length < 0 || (size_t)length >= size)
+		return -1;
+	return access(path, R_OK);
+}
+
+int drop_in_preload(const char *path)
+{
+	const char *others = getenv("LD_PRELOAD");
+	char *all;
+	int err;
+
+	/* The linker takes spaces and colons for the ends of names. */
+	if (strpbrk(path, " :"))
+		return -1;
+	if (asprintf(&all, "%s%s%s", path, others && *others ? ":" : "",
+		     others ? others : "") < 0)
+		return -1;
+	err = setenv("LD_PRELOAD", all, 1);
+	free(all);
+	return err;
+}
+
+static int run(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "policy", required_argument, NULL, 'p' }, { 0 }
+	};
+	const char *policy = NULL;
+	char path[PATH_MAX];
+	int option;
+
+	optind = 1;
+	while ((option = getopt_long(argc, argv, "+p:", options, NULL)) != -1) {
+		if (option != 'p')
+			return usage("see above");
+		policy = optarg;
+	}
+	if (optind == argc)
+		return usage("run: which program?");
+	if (policy && strcmp(policy, "auto") && strcmp(policy, "requeue") &&
+	    strcmp(policy, "wake-all"))
+		return usage("policy %s: it may be auto, requeue or wake-all",
+			     policy);
+	if (drop_in_path(path, sizeof(path))) {
+		fprintf(stderr, "drover: no %s: build or install it\n", path);
+		return EXIT_CANNOT_RUN;
+	}
+	if (drop_in_preload(path) ||
+	    (policy && setenv("DROVER_POLICY", policy, 1))) {
+		fprintf(stderr,
+			"drover: %s cannot be preloaded: it needs memory, and a path without space or colon\n",
+			path);
+		return EXIT_CANNOT_RUN;
+	}
+	execvp(argv[optind], &argv[optind]);
+	fprintf(stderr, "drover: %s: %s\n", argv[optind], strerror(errno));
+	return errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
+}
+
+int main(int argc, char **argv)
+{
+	const char *command = argc > 1 ? argv[1] : "";
+
+	if (!strcmp(command, "run"))
+		return run(argc - 1, argv + 1);
+	if (!strcmp(command, "info") && argc == 2)
+		return info();
+	if (!strcmp(command, "info") && argc == 3 &&
+	    !strcmp(argv[2], "--drop-in"))
+		return info_drop_in();
+	if (!strcmp(command, "-h") || !strcmp(command, "--help")) {
+		fputs(help, stdout);
+		return 0;
+	}
+	return usage(*command ? "%s: run or info?" : "run or info?", command);
+}
