@@ -3,6 +3,7 @@
 
 import fnmatch
 import functools
+import glob
 import os
 import re
 import shutil
@@ -143,7 +144,7 @@ def check_references():
 
 
 #: Headers that have a manual page of their own.
-MANUALS = ("barrier", "pool", "stream")
+MANUALS = ("barrier", "cond", "mutex", "pool", "stream")
 
 
 def check_manual():
@@ -155,6 +156,11 @@ def check_manual():
                       flags=re.M)
         yield from (f"{path}: {wrong}"
                     for wrong in _missing_in_manual(header, page))
+    if shutil.which("groff"):
+        for path in glob.glob(os.path.join(TOP, "Documentation/man/*")):
+            done = subprocess.run(["groff", "-man", "-ww", "-z", path],
+                                  capture_output=True, text=True, check=False)
+            yield from done.stderr.splitlines()
 
 
 def _missing_in_manual(header, page):

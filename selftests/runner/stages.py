@@ -20,11 +20,10 @@ from suites import TOP, programs, suites
 
 #: Programs that test one folder: TAP on stdout, like any test.
 FOLDER_TESTS = ("selftests/runner/selftest", "tools/bench/selftest",
-                "tools/drover/selftest", "tools/examples/selftest", "tools/report/selftest",
-                "selftests/programs/run",
-                "tools/vm/selftest", "kernel/selftest")
+                "tools/drover/selftest", "tools/examples/selftest",
+                "tools/report/selftest")
 #: Those that boot guests or take minutes, and are not in check-fast.
-SLOW_FOLDER_TESTS = ("selftests/programs/run", "tools/vm/selftest",
+SLOW_FOLDER_TESTS = ("tools/vm/selftest", "selftests/programs/run",
                      "kernel/selftest")
 FOLDER_LIMIT = 900
 
@@ -61,7 +60,7 @@ def all_stages(settings):
     if not settings.sanitizer:
         yield Stage("static", 5, lambda progress: static.run())
         yield Stage("contract", 1, lambda progress: contract.run())
-    yield from _folder_stages(settings)
+    yield from _folder_stages(settings, FOLDER_TESTS)
     for suite in suites(settings.build):
         yield Stage(f"host/{suite.label}", 20,
                     lambda progress, suite=suite:
@@ -70,19 +69,19 @@ def all_stages(settings):
         yield from _guest_stages(settings)
 
 
-def _folder_stages(settings):
+def _folder_stages(settings, paths, seconds=5, one_cpu=False):
     if settings.sanitizer:
         return
-    for path in FOLDER_TESTS:
-        slow = path in SLOW_FOLDER_TESTS
-        if slow and settings.fast:
-            continue
+    for path in paths:
         if os.path.exists(os.path.join(TOP, path)):
-            yield Stage(os.path.dirname(path), 60 if slow else 5,
-                        lambda progress, path=path: run_tool(path))
+            yield Stage(os.path.dirname(path), seconds,
+                        lambda progress, path=path: run_tool(path),
+                        one_cpu=one_cpu)
 
 
 def _guest_stages(settings):
+    yield from _folder_stages(settings, SLOW_FOLDER_TESTS, seconds=60,
+                              one_cpu=True)
     yield Stage("models", 60, lambda progress: [
         *run_tool("selftests/models/selftest"),
         *run_tool("selftests/models/run", "--quick", "--jobs=1")],
