@@ -143,11 +143,12 @@ static void set_up(struct stream *s, const drover_streamattr_t *attr)
 	s->staging = NULL;
 	memset(s->clock, 0, sizeof(s->clock));
 	memset(s->events, 0, sizeof(s->events));
+	memset(s->needed, 0, sizeof(s->needed));
 	memset(&s->counts, 0, sizeof(s->counts));
 	/* After a fork some may never be done. */
 	store_relaxed(&s->done, s->submitted);
 	store_relaxed(&s->posted, s->submitted);
-	s->retired = s->host_number = s->submitted;
+	s->retired = s->host_number = s->call_number = s->submitted;
 	s->first = s->submitted + 1;
 	store_relaxed(&s->stop, 0);
 	store_relaxed(&s->passed, NUMBER_NONE);
@@ -243,6 +244,7 @@ int drover_stream_create(drover_stream_t *stream,
  */
 static void close_slot(struct stream *s)
 {
+	engine_pass_error_on(s);
 	stream_retire(s);
 	/* Those behind a failure are kept until now. */
 	while (s->retired < s->submitted)

@@ -38,6 +38,20 @@ static void host_main(void *arg)
 		fail_from_host(op, err);
 }
 
+/* In front of an operation: what it reads may not have been made. */
+static void inherit_main(void *arg)
+{
+	const struct op *op = arg;
+
+	for (uint32_t i = 0; i < op->nr_dependencies; i++) {
+		const struct dependency *d = &op->dependencies[i];
+		int err = stream_error_at(&streams[d->slot], d->needed);
+
+		if (err)
+			stream_fail(&streams[op->slot], op->number, err);
+	}
+}
+
 static unsigned int at_least_1(uint32_t n)
 {
 	return n ? n : 1;
@@ -80,22 +94,45 @@ static int issue(struct stream *s, struct op *op)
 	}
 }
 
-static int wait_for_others(struct stream *s, const struct op *op)
+static int wait_for_event(struct stream *s, const struct dependency *d)
 {
+	struct cuda_mark *mark =
+		d->number ? cuda_mark_behind(cuda_private(&streams[d->slot]),
+					     d->number) :
+			    NULL;
+
+	/* No mark: done since it was made. */
+	if (!mark)
+		return 0;
+	return CUDA_CALL(s, stream_wait_event, cuda_private(s)->stream,
+			 mark->event, 0);
+}
+
+/*
+ * A host call that fails does not stop the device, and what others make of its
+ * result is no result.
+ */
+static int wait_for_others(struct stream *s, struct op *op)
+{
+	bool may_fail = false;
 	int err = 0;
 
 	for (uint32_t i = 0; i < op->nr_dependencies && !err; i++) {
 		const struct dependency *d = &op->dependencies[i];
-		struct cuda_mark *mark = cuda_mark_behind(
-			cuda_private(&streams[d->slot]), d->number);
+		const struct stream *other = &streams[d->slot];
 
-		/* No mark: done since it was made. */
-		if (mark)
-			err = CUDA_CALL(s, stream_wait_event,
-					cuda_private(s)->stream, mark->event,
-					0);
+		err = wait_for_event(s, d);
+		if (d->needed && engine_may_fail(other))
+			may_fail = true;
+		else if (!err) /* [S-FAIL] */
+			err = stream_error_at(other, d->needed);
 	}
-	return err;
+	if (err)
+		return stream_because(err, "what it reads was not written");
+	if (!may_fail)
+		return 0;
+	return CUDA_CALL(s, host_call, cuda_private(s)->stream, inherit_main,
+			 op);
 }
 
 static int cuda_submit(struct stream *s, struct op *op)
@@ -289,6 +326,7 @@ const struct backend stream_cuda = {
 	.copies_queued = true,
 	.reads_at_submit = false,
 	.device_waits = true,
+	.only_calls_fail = true,
 	.open = cuda_open,
 	.close = cuda_close,
 	.submit = cuda_submit,

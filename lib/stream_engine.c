@@ -32,6 +32,11 @@ struct footprint op_footprint(const struct op *op)
 	};
 }
 
+static uint64_t max_of(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
 static bool overlap(const drover_access_t *a, const drover_access_t *b)
 {
 	uintptr_t start_a = (uintptr_t)a->start, start_b = (uintptr_t)b->start;
@@ -105,6 +110,40 @@ static uint64_t newest_conflict(const struct stream *s, const struct op *op,
 	return 0;
 }
 
+bool engine_may_fail(const struct stream *s)
+{
+	return !s->backend->only_calls_fail ||
+	       s->call_number > load_acquire(&s->done);
+}
+
+/*
+ * The newest operation of @other that makes what @op reads, is not done and may
+ * fail, without @s having the error then. Whether it is ordered says nothing of
+ * that: what is known to be waited for may have been waited for by one that did
+ * not read.
+ */
+static uint64_t newest_feeding(const struct stream *s, const struct op *op,
+			       const struct stream *other)
+{
+	uint64_t known = op->queued ? s->needed[other->slot] : 0;
+	struct footprint mine = op_footprint(op);
+
+	/* A stream's own error is the error of all that follow. */
+	if (s == other || !engine_may_fail(other))
+		return 0;
+	/* It waits for these first, and has their errors. */
+	if (op->queued)
+		known = max_of(known, s->events[other->slot]);
+	known = max_of(known, load_acquire(&other->done));
+	for (uint64_t n = other->submitted; n > known; n--) {
+		struct footprint theirs = op_footprint(stream_op(other, n));
+
+		if (feeds(&theirs, &mine))
+			return n;
+	}
+	return 0;
+}
+
 /* The error of a failed operation of @other whose result @op would read. */
 static int inherited(const struct op *op, const struct stream *other)
 {
@@ -130,43 +169,43 @@ static bool device_can_wait(const struct stream *s, const struct op *op,
 	       s->device == other->device;
 }
 
-/* Put @op behind operation @number of @other; EAGAIN: the host has to wait. */
+/* Put @op behind @other; EAGAIN: the host has to wait. */
 static int put_behind(struct stream *s, struct op *op, struct stream *other,
-		      uint64_t number, bool needed, struct need *need)
+		      struct dependency d, struct need *need)
 {
+	d.slot = other->slot;
 	if (device_can_wait(s, op, other) &&
 	    op->nr_dependencies < OP_DEPENDENCIES) {
-		op->dependencies[op->nr_dependencies++] = (struct dependency){
-			.slot = other->slot, .needed = needed, .number = number
-		};
+		op->dependencies[op->nr_dependencies++] = d;
 		return 0;
 	}
-	*need = (struct need){ .on = other, .number = number };
+	*need = (struct need){ .on = other,
+			       .number = max_of(d.number, d.needed) };
 	return EAGAIN;
 }
 
 static int order_behind(struct stream *s, struct op *op, struct stream *other,
 			struct need *need)
 {
-	uint64_t number;
-	struct footprint mine = op_footprint(op), theirs;
+	struct dependency d = {
+		.number = newest_conflict(s, op, other),
+		.needed = newest_feeding(s, op, other),
+	};
 	int err;
 
-	number = newest_conflict(s, op, other);
 	/* [S-FAIL] Behind the look at done: it may have failed meanwhile. */
 	err = inherited(op, other);
 	if (err)
 		return stream_because(err, "what it reads was not written");
 	/* A look at done that found an operation done is as good as a wait. */
 	check_host_knows(other, load_acquire(&other->done));
-	if (!number || plant_forgets())
+	if (!(d.number || d.needed) || plant_forgets())
 		return 0;
-	theirs = op_footprint(stream_op(other, number));
-	err = put_behind(s, op, other, number, feeds(&theirs, &mine), need);
+	err = put_behind(s, op, other, d, need);
 	if (err)
 		need->count = &s->counts.added_host;
 	else
-		op->nr_added++;
+		op->nr_added += d.number != 0;
 	return err;
 }
 
@@ -188,7 +227,10 @@ static int order_behind_events(struct stream *s, struct op *op,
 				return err;
 			continue;
 		}
-		err = put_behind(s, op, other, number, true, need);
+		err = put_behind(s, op, other,
+				 (struct dependency){ .number = number,
+						      .needed = number },
+				 need);
 		if (err)
 			return err;
 	}
@@ -207,7 +249,7 @@ static bool covered_by(const struct dependency *d, const struct dependency *by)
 /* By transitivity some of the waits that were found may not be needed. */
 static void drop_covered(struct op *op)
 {
-	uint32_t i = op->nr_dependencies - op->nr_added;
+	uint32_t i = 0;
 
 	while (i < op->nr_dependencies) {
 		bool covered = false;
@@ -229,9 +271,10 @@ static int mark_points(const struct op *op)
 {
 	for (uint32_t i = 0; i < op->nr_dependencies; i++) {
 		struct stream *other = &streams[op->dependencies[i].slot];
-		int err = other->backend->mark ? other->backend->mark(other) :
-						 0;
+		int err = 0;
 
+		if (op->dependencies[i].number && other->backend->mark)
+			err = other->backend->mark(other);
 		if (err)
 			return err;
 	}
@@ -277,9 +320,37 @@ void engine_submitted(struct stream *s, struct op *op)
 			raise_to(s->clock, stream_clock_of(other, d->number));
 		if (d->number > s->clock[d->slot])
 			s->clock[d->slot] = d->number;
+		s->needed[d->slot] = max_of(s->needed[d->slot], d->needed);
 	}
 	for (uint32_t i = 0; i < nr_slots; i++)
 		behind[i] = s->clock[i];
+}
+
+static void pass_error_on(const struct stream *from, struct stream *to,
+			  const struct op *op)
+{
+	for (uint32_t i = 0; i < op->nr_dependencies; i++) {
+		const struct dependency *d = &op->dependencies[i];
+		int err = d->slot == from->slot ?
+				  stream_error_at(from, d->needed) :
+				  0;
+
+		if (err)
+			stream_fail(to, op->number, err);
+	}
+}
+
+void engine_pass_error_on(const struct stream *s)
+{
+	if (stream_failed_number(s) == NUMBER_NONE)
+		return;
+	for_each_stream(other)
+	{
+		uint64_t n = load_acquire(&other->done);
+
+		while (n++ < other->submitted)
+			pass_error_on(s, other, stream_op(other, n));
+	}
 }
 
 bool engine_host_conflict(const struct footprint *f, struct need *need)

@@ -66,6 +66,7 @@ int graph_add(struct stream *s, struct op *op)
 	graph->nodes[graph->nr_nodes++] = *op;
 	graph->anything |= op->anything;
 	graph->host |= op->host;
+	graph->calls |= op->kind == OP_HOST_CALL;
 	if (op->kind == OP_COPY)
 		graph->bytes += op->bytes;
 	return 0;

@@ -47,6 +47,7 @@ struct stream;
  * @copies_queued: copies are queued; otherwise they start when submitted
  * @reads_at_submit: a copy's host source has been read when submit() returns
  * @device_waits: what is queued can wait for other streams of the family
+ * @only_calls_fail: what else fails takes all streams of its family with it
  *
  * The engine relies on these declarations and on nothing else.
  *
@@ -71,6 +72,7 @@ struct backend {
 	bool copies_queued;
 	bool reads_at_submit;
 	bool device_waits;
+	bool only_calls_fail;
 	int (*open)(struct stream *s, const drover_streamattr_t *attr);
 	void (*close)(struct stream *s);
 	int (*submit)(struct stream *s, struct op *op);
@@ -115,10 +117,12 @@ struct patience {
  *	up to that number of slot T are
  * @events: what drover_stream_wait_event() has asked for and no operation has
  *	waited for yet
+ * @needed: an error up to that number of slot T ends this stream, too
  * @first: the first number of this life
  * @submitted: the last number given
  * @retired: up to here operations are done and their memory is given back
  * @host_number: the last operation that touches host memory
+ * @call_number: the last one with a host call
  * @capture: the graph that is being made, or NULL
  * @staging, @staging_bytes: a ring of memory for staged copies
  * @staging_head, @staging_tail: in use is from tail to head, counted for ever
@@ -150,10 +154,12 @@ struct stream {
 	uint64_t (*clocks)[STREAM_MAX];
 	uint64_t clock[STREAM_MAX];
 	uint64_t events[STREAM_MAX];
+	uint64_t needed[STREAM_MAX];
 	uint64_t first;
 	uint64_t submitted;
 	uint64_t retired;
 	uint64_t host_number;
+	uint64_t call_number;
 	struct drover_graph *capture;
 	unsigned char *staging;
 	size_t staging_bytes;
@@ -290,6 +296,10 @@ struct footprint op_footprint(const struct op *op);
  * EAGAIN: the host has to wait for @need first; or an error that it inherits.
  */
 int engine_order(struct stream *s, struct op *op, struct need *need);
+/* Whether there is something under way that can fail by itself; [lock]. */
+bool engine_may_fail(const struct stream *s);
+/* Streams that wait for this one, which ends, are to have its error; [lock]. */
+void engine_pass_error_on(const struct stream *s);
 /* @op has got its number: what it waited for, the stream has now. */
 void engine_submitted(struct stream *s, struct op *op);
 /* Whether the host has to wait before it touches @f; then @need says why. */

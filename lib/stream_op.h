@@ -33,13 +33,13 @@ struct place {
 /**
  * struct dependency - an operation begins when another stream has come so far
  * @slot: the other stream
- * @needed: what that stream made is read: its error is ours too
- * @number: its operation
+ * @number: its operation; 0: that is given, and @needed is all
+ * @needed: up to here it makes what is read: an error up to here is ours too
  */
 struct dependency {
 	uint32_t slot;
-	bool needed;
 	uint64_t number;
+	uint64_t needed;
 };
 
 /**
@@ -113,6 +113,7 @@ struct drover_graph {
 	uint64_t bytes; /* copied by one replay */
 	bool anything;
 	bool host;
+	bool calls; /* the host */
 	void *device_private;
 };
 

@@ -72,8 +72,8 @@ static int await_dependencies(const struct op *op)
 		struct stream *other = &streams[d->slot];
 
 		stream_wait_done(other, d->number, NULL);
-		if (d->needed && !err)
-			err = stream_error_at(other, d->number);
+		if (!err)
+			err = stream_error_at(other, d->needed);
 	}
 	return err;
 }

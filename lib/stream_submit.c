@@ -151,6 +151,9 @@ static int publish(struct stream *s, struct op *op)
 	op->number = ++s->submitted;
 	if (op->host)
 		s->host_number = op->number;
+	if (op->kind == OP_HOST_CALL ||
+	    (op->kind == OP_GRAPH && op->graph->calls))
+		s->call_number = op->number;
 	s->counts.operations++;
 	s->counts.bytes += bytes_of(op);
 	s->counts.added_device += op->nr_added;
