@@ -151,7 +151,6 @@ static void set_up(struct stream *s, const drover_streamattr_t *attr)
 	s->retired = s->host_number = s->call_number = s->submitted;
 	s->first = s->submitted + 1;
 	store_relaxed(&s->stop, 0);
-	store_relaxed(&s->passed, NUMBER_NONE);
 	s->capture = NULL;
 	s->device_private = NULL;
 	store_relaxed(&s->asleep, NUMBER_NONE);

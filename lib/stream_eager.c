@@ -37,7 +37,7 @@ static int eager_submit(struct stream *s, struct op *op)
 	if (err) {
 		stream_unuse(s);
 		stream_fail(s, op->number, err);
-		stream_finish(s, op);
+		stream_finish_unqueued(s, op);
 	}
 	return err;
 }

@@ -111,7 +111,7 @@ struct patience {
  * @backend, @order, @depth, @device: as it was made
  * @ring: operations; number N is in ring[N % depth] until it is retired
  * @finished: [N % depth] is N once that operation is done, though others in
- *	front of it may not be
+ *	front of it may not be; see stream_finish_unqueued()
  * @clocks: for each of the ring, what was ordered before it: STREAM_MAX numbers
  * @clock: what is ordered before the next queued operation; [T] says that all
  *	up to that number of slot T are
@@ -132,7 +132,6 @@ struct patience {
  * Atomics, written by the threads that carry operations out:
  * @posted: the last number that the queue's thread may begin; futex word
  * @asleep: the number that this thread sleeps for, or is about to; NUMBER_NONE
- * @passed: it has looked at all up to this one; NUMBER_NONE without a thread
  * @stop: it is to end
  * @done: see the top; futex word
  * @sleepers: who sleeps on @done: their count << 48 | a number that is not
@@ -173,7 +172,6 @@ struct stream {
 	_Atomic uint32_t stop;
 
 	cache_aligned _Atomic uint64_t posted;
-	_Atomic uint64_t passed;
 	_Atomic uint64_t asleep;
 	struct patience worker_patience;
 	cache_aligned _Atomic uint64_t done;
@@ -249,6 +247,8 @@ void stream_fail(struct stream *s, uint64_t number, int error);
 void stream_set_done(struct stream *s, uint64_t number);
 /* @op is done; the others in front of it may not be. */
 void stream_finish(struct stream *s, struct op *op);
+/* One of two threads is through with @op: who carries it out, or the queue's. */
+void stream_finish_unqueued(struct stream *s, struct op *op);
 /* Whether @number is done, asking the device if need be; [lock]. */
 bool stream_is_done(struct stream *s, uint64_t number);
 bool stream_called_by_worker(const struct stream *s);

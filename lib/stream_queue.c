@@ -90,7 +90,10 @@ void op_perform(struct stream *s, struct op *op)
 		if (err)
 			stream_fail(s, op->number, err);
 	}
-	stream_finish(s, op);
+	if (op->queued)
+		stream_finish(s, op);
+	else
+		stream_finish_unqueued(s, op);
 }
 
 /* ---- the queue's thread ---- */
@@ -141,22 +144,19 @@ static void *queue_main(void *arg)
 	store_relaxed(&s->worker, thread_tid());
 	for (;; next++) {
 		struct op *op = stream_op(s, next);
-		bool queued;
 
 		await_post(s, next);
 		if (load_relaxed(&s->stop))
 			return NULL;
-		queued = op->queued;
-		/* [S-PASS] From here on a copy that is done may be retired. */
-		store_release(&s->passed, next);
-		if (queued)
+		if (op->queued)
 			op_perform(s, op);
+		else
+			stream_finish_unqueued(s, op);
 	}
 }
 
 int queue_open(struct stream *s)
 {
-	store_relaxed(&s->passed, s->submitted);
 	return stream_thread(&s->thread, queue_main, s, false);
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* Copies, kernels and host calls, from the call to the backend. */
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,18 +52,15 @@ void op_free(struct stream *s, struct op *op)
 
 /*
  * What has failed, and all behind it, stays: others may want to read what it
- * should have written. And what the queue's thread has yet to pass by.
+ * should have written.
  */
 void stream_retire(struct stream *s)
 {
 	uint64_t done = load_acquire(&s->done);
 	uint64_t failed = stream_failed_number(s);
-	uint64_t passed = load_acquire(&s->passed); /* [S-PASS] */
 
 	if (failed <= done)
 		done = failed - 1;
-	if (passed < done)
-		done = passed;
 	while (s->retired < done) {
 		struct op *op = stream_op(s, ++s->retired);
 
@@ -204,9 +200,6 @@ static int submit_or_wait(const drover_stream_t *name, struct op *op,
 		stream_leave();
 		if (err != EAGAIN || !need.on)
 			return err;
-		/* Done, but the queue's thread has not passed by it. */
-		if (load_relaxed(&need.on->done) >= need.number)
-			sched_yield();
 		err = need_wait(&need, name);
 		if (err)
 			return err;

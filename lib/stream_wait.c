@@ -5,8 +5,9 @@
 #include "stream_internal.h"
 #include "waiter.h"
 
-#define WANTED_MASK SLEEPERS_NONE
-#define SLEEPER	    (UINT64_C(1) << 48)
+#define WANTED_MASK   SLEEPERS_NONE
+#define SLEEPER	      (UINT64_C(1) << 48)
+#define HALF_FINISHED (UINT64_C(1) << 63)
 
 static void count_system_call(struct stream *s)
 {
@@ -52,6 +53,19 @@ void stream_finish(struct stream *s, struct op *op)
 			return;
 		stream_set_done(s, next);
 	}
+}
+
+/*
+ * [S-PASS] The queue's thread passes by what others carry out, and has to read
+ * for that whose turn it is. So the second of the two finishes it, and has
+ * acquired what the first one released: nobody reads the operation any more.
+ */
+void stream_finish_unqueued(struct stream *s, struct op *op)
+{
+	uint64_t half = op->number | HALF_FINISHED;
+
+	if (swap_acq_rel(&s->finished[op->number % s->depth], half) == half)
+		stream_finish(s, op);
 }
 
 /* Say on the way to sleep what for. Alone, correct what others have left. */

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A copy of an eager stream is over before the queue's thread has passed by it,
+ * and its place is wanted: who wants it sleeps. It would spin for ever if it had
+ * a CPU to itself by its priority, and the queue's thread none.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "futex_call.h"
+#include "streams.h"
+
+#define BYTES 64
+
+static atomic_int queue_tid;
+static atomic_bool hold, let_go;
+
+/* What the library calls. Those that wait are the first thread and the queue's. */
+long raw_futex_call(_Atomic uint32_t *word, int op, uint32_t val,
+		    const void *timeout_or_val2, _Atomic uint32_t *word2,
+		    uint32_t val3)
+{
+	bool waits = (op & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET;
+	pid_t tid = blocked_gettid();
+	bool is_queue = waits && tid != getpid();
+	long result;
+	int error;
+
+	if (is_queue)
+		atomic_store(&queue_tid, tid);
+	result =
+		syscall(SYS_futex, word, op, val, timeout_or_val2, word2, val3);
+	error = errno;
+	while (is_queue && atomic_load(&hold) && !atomic_load(&let_go))
+		sched_yield();
+	errno = error;
+	return result;
+}
+
+static void await_asleep(void)
+{
+	while (!atomic_load(&queue_tid))
+		sched_yield();
+	if (wait_blocked(getpid(), atomic_load(&queue_tid), NULL))
+		tap_bail("the queue's thread does not sleep");
+}
+
+/* The threads of this process, as the kernel counts them. */
+static int nr_threads(void)
+{
+	char status[4096];
+	const char *line;
+
+	if (blocked_read(getpid(), getpid(), "status", status, sizeof(status)) <
+	    0)
+		tap_bail("/proc/self/status");
+	line = strstr(status, "\nThreads:");
+	return line ? atoi(line + strlen("\nThreads:")) : 0;
+}
+
+static void *let_go_when_asleep(void *slept)
+{
+	*(bool *)slept = !wait_blocked(getpid(), getpid(), NULL);
+	atomic_store(&let_go, true);
+	return NULL;
+}
+
+int main(void)
+{
+	drover_streamattr_t attr = { .backend = DROVER_BACKEND_EAGER,
+				     .depth = 1 };
+	unsigned char *a, *b, back[BYTES];
+	drover_stream_t stream;
+	pthread_t opener;
+	bool slept;
+	int nr;
+
+	tap_plan(2);
+	watchdog("a place that is wanted");
+	MUST(drover_stream_create(&stream, &attr));
+	a = device_memory(&stream, BYTES);
+	b = device_memory(&stream, BYTES);
+	MUST(fill_submit(&stream, a, 7, BYTES, NULL));
+	MUST(drover_stream_drain(&stream));
+	await_asleep();
+	atomic_store(&hold, true);
+	nr = nr_threads();
+	MUST(drover_stream_copy_borrowed(&stream, b, a, BYTES, NULL));
+	while (nr_threads() != nr)
+		sched_yield();
+	if (pthread_create(&opener, NULL, let_go_when_asleep, &slept))
+		tap_bail("pthread_create");
+	MUST(drover_stream_copy_borrowed(&stream, back, b, BYTES, NULL));
+	pthread_join(opener, NULL);
+	tap_ok(slept, "it sleeps until the queue's thread has passed by");
+	MUST(drover_stream_drain(&stream));
+	tap_ok(all_are(back, 7, BYTES), "both copies were made");
+	MUST(drover_stream_free(&stream, a));
+	MUST(drover_stream_free(&stream, b));
+	MUST(drover_stream_destroy(&stream));
+	return tap_exit();
+}
