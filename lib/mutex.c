@@ -111,9 +111,14 @@ int drover_mutex_lock(drover_mutex_t *mutex)
 int drover_mutex_timedlock(drover_mutex_t *mutex, clockid_t clock,
 			   const struct timespec *deadline)
 {
-	struct deadline d = { .clock = clock, .at = *deadline };
+	struct deadline d = { .clock = clock };
 	struct mutex *m = mutex_checked(mutex, __func__);
-	int err = try_take(m);
+	int err;
+
+	debug_pointer(deadline, _Alignof(struct timespec), "deadline",
+		      __func__);
+	d.at = *deadline;
+	err = try_take(m);
 
 	if (err == EBUSY)
 		err = take_again(m);

@@ -124,6 +124,11 @@ static void lock_it(void)
 {
 	drover_mutex_lock(&mutex);
 }
+
+static void lock_without_deadline(void)
+{
+	drover_mutex_timedlock(&mutex, CLOCK_MONOTONIC, no_memory);
+}
 #endif
 
 static const struct misuse {
@@ -150,6 +155,7 @@ static const struct misuse {
 	{ as_it_is, wait_unlocked, "is not held by the caller" },
 #else
 	{ mutex_destroyed, lock_it, "was destroyed" },
+	{ as_it_is, lock_without_deadline, "mutex_timedlock(): deadline" },
 #endif
 };
 
