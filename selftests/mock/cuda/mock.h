@@ -71,8 +71,10 @@ enum kind {
 
 struct graph;
 
+/* It may be destroyed while jobs use it. */
 struct event {
 	uint64_t recorded, done; /* [lock] */
+	int refs;
 };
 
 struct job {

@@ -24,6 +24,17 @@ void graph_put(struct graph *graph)
 		free(graph);
 }
 
+static void event_put(struct event *event)
+{
+	bool last;
+
+	pthread_mutex_lock(&lock);
+	last = --event->refs == 0;
+	pthread_mutex_unlock(&lock);
+	if (last)
+		free(event);
+}
+
 static void do_job(struct job *job, struct stream *s)
 {
 	switch (job->kind) {
@@ -46,12 +57,14 @@ static void do_job(struct job *job, struct stream *s)
 			job->event->done = job->number;
 		pthread_cond_broadcast(&changed);
 		pthread_mutex_unlock(&lock);
+		event_put(job->event);
 		return;
 	case WAIT:
 		pthread_mutex_lock(&lock);
 		while (job->event->done < job->number)
 			pthread_cond_wait(&changed, &lock);
 		pthread_mutex_unlock(&lock);
+		event_put(job->event);
 		return;
 	}
 }
@@ -107,6 +120,8 @@ int add_job(struct stream *s, struct job job)
 	} else if (!failed) {
 		if (kept->kind == GRAPH)
 			kept->graph->refs++;
+		if (kept->event)
+			kept->event->refs++;
 		*s->end = kept;
 		s->end = &kept->next;
 		s->nr_added++;
@@ -194,13 +209,16 @@ EXPORT int cuEventCreate(struct event **event, unsigned int flags)
 	if (flags != 2)
 		return INVALID_VALUE;
 	*event = calloc(1, sizeof(**event));
-	return *event ? SUCCESS : OUT_OF_MEMORY;
+	if (!*event)
+		return OUT_OF_MEMORY;
+	(*event)->refs = 1;
+	return SUCCESS;
 }
 
 EXPORT int cuEventDestroy_v2(struct event *event)
 {
 	WANT_CONTEXT();
-	free(event);
+	event_put(event);
 	return SUCCESS;
 }
 
