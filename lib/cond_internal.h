@@ -254,6 +254,8 @@ void policy_learn(struct evidence *e, bool found_held);
 
 /* May priority-inheriting mutexes be requeued to? Tried once; cond_policy.c. */
 bool policy_requeue_pi(void);
+/* A sandbox has come that refuses it. */
+void policy_requeue_pi_refused(void);
 
 /* Requeue has answered ENOSYS or EPERM: it is not asked again. */
 void policy_requeue_refused(void);

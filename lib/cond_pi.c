@@ -5,7 +5,9 @@
  * requeue-PI operations: FUTEX_WAIT_REQUEUE_PI names the mutex when the wait
  * begins, and FUTEX_CMP_REQUEUE_PI hands it to the first sleeper of highest
  * priority, or queues him by priority if it is taken. A waiter that returns 0
- * has the mutex. Nothing else can wake such a sleeper.
+ * has the mutex. Nothing else can wake such a sleeper, but for a signal: should
+ * a sandbox refuse the operations from some time on, all members get one, see
+ * what has happened to their group, and lock the mutex as others do.
  *
  * The futex operations are Darren Hart's: "Requeue-PI: Making Glibc Condvars
  * PI-Aware", 2009.
@@ -13,6 +15,12 @@
 #include <sched.h>
 
 #include "cond_internal.h"
+
+/* By a sandbox that came after the operations were tried. */
+static bool is_refused(long ret)
+{
+	return ret == -EPERM || ret == -ENOSYS;
+}
 
 long member_pi_wait(struct member *m, uint32_t word,
 		    const struct deadline *deadline)
@@ -24,7 +32,10 @@ long member_pi_wait(struct member *m, uint32_t word,
 		m->owns = true;
 		m->lock_err = m->ops->adopt(m->mutex);
 	}
-	return ret;
+	if (!is_refused(ret))
+		return ret;
+	policy_requeue_pi_refused();
+	return futex_wait(group_word(m->g), word, deadline, false);
 }
 
 /* Does anybody still need what was posted or released? */
@@ -39,10 +50,20 @@ void cond_pi_wake(struct group *g, int nr)
 	uint64_t state = load_relaxed(&g->state);
 
 	while (somebody_is_due(state, nr)) {
-		long ret = futex_cmp_requeue_pi(group_word(g), (uint32_t)state,
-						nr == INT_MAX ? INT_MAX : 0,
-						target);
+		long ret = -EPERM;
 
+		if (policy_requeue_pi())
+			ret = futex_cmp_requeue_pi(group_word(g),
+						   (uint32_t)state,
+						   nr == INT_MAX ? INT_MAX : 0,
+						   target);
+		if (is_refused(ret))
+			policy_requeue_pi_refused();
+		/* EINVAL: one that was refused meanwhile waits plainly. */
+		if (is_refused(ret) || ret == -EINVAL) {
+			waiter_interrupt(g);
+			return;
+		}
 		/*
 		 * Other errors are about the mutex (its holder is dead, its
 		 * word is not a lock's): nobody will ever get it.

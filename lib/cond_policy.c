@@ -85,20 +85,29 @@ static bool requeue_pi_works(void)
 	       futex_cmp_requeue_pi(&word, 1, 0, &target) == -EAGAIN;
 }
 
+static atomic_int requeue_pi; /* once REFUSED, it stays so */
+
+enum {
+	UNKNOWN,
+	WORKS,
+	REFUSED
+};
+
+void policy_requeue_pi_refused(void)
+{
+	store_relaxed(&requeue_pi, REFUSED);
+}
+
 bool policy_requeue_pi(void)
 {
-	enum {
-		UNKNOWN,
-		WORKS,
-		REFUSED
-	};
-	static atomic_int known;
-	int now = load_relaxed(&known);
+	int now = load_relaxed(&requeue_pi), found;
 
 	if (now == UNKNOWN) {
-		now = policy != POLICY_WAKE_ALL && requeue_pi_works() ? WORKS :
-									REFUSED;
-		store_relaxed(&known, now);
+		found = policy != POLICY_WAKE_ALL && requeue_pi_works() ?
+				WORKS :
+				REFUSED;
+		if (cas_relaxed(&requeue_pi, &now, found))
+			now = found;
 	}
 	return now == WORKS;
 }

@@ -24,16 +24,26 @@ static struct group *cond_pin_group(struct cond *c, futex_word *pi_target)
 	return NULL;
 }
 
+/*
+ * Sleepers for requeue-PI must all want the same mutex. Once that is refused,
+ * arrivals for it have no target, whichever group they find.
+ */
+static bool can_join(const struct group *g, const futex_word *pi_word,
+		     const futex_word *pi_target)
+{
+	const futex_word *target = load_relaxed(&g->pi_target);
+
+	return target == pi_target || (!pi_target && target == pi_word);
+}
+
 /* Join a group, or start one. Return: 0, ENOMEM or EINVAL. */
 static int cond_join(struct cond *c, struct member *m)
 {
 	/* A mutex that stays held is nobody's to be moved to. */
 	void *mutex = m->ops->stays_held(m->mutex) ? NULL : m->mutex;
-	futex_word *pi_target = NULL;
+	futex_word *pi_word = mutex ? m->ops->pi_word(mutex) : NULL;
+	futex_word *pi_target = policy_requeue_pi() ? pi_word : NULL;
 	int err = 0;
-
-	if (mutex && policy_requeue_pi())
-		pi_target = m->ops->pi_word(m->mutex);
 
 	cond_lock(c);
 	if (m->w->woken_by == c)
@@ -53,10 +63,9 @@ static int cond_join(struct cond *c, struct member *m)
 			store_relaxed(&c->open, m->g);
 		else
 			err = ENOMEM;
-	} else if (load_relaxed(&m->g->pi_target) == pi_target) {
+	} else if (can_join(m->g, pi_word, pi_target)) {
 		group_join(m->g, mutex);
 	} else {
-		/* Sleepers for requeue-PI must all want the same mutex. */
 		group_unpin(m->g);
 		err = EINVAL;
 	}

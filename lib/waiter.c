@@ -2,6 +2,7 @@
 /* The threads that use the library: set-up, end, fork, and finding one. */
 #include <limits.h>
 #include <sched.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -121,9 +122,11 @@ static struct waiter *pool_get(void)
 	return w ? w : pool_grow();
 }
 
-static uint32_t waiter_bit(void)
+/* What others have to know of the caller. */
+static void waiter_name(struct waiter *w)
 {
-	return UINT32_C(1) << (thread_self()->number % 32);
+	w->bit = UINT32_C(1) << (thread_self()->number % 32);
+	w->tid = thread_self()->tid;
 }
 
 /* Where a cancellation finds this thread. Return: NULL without memory. */
@@ -136,7 +139,7 @@ static struct waiter *waiter_register(void)
 	lock_take(&b->lock, false);
 	w = bucket_find(b, self);
 	if (w)
-		w->bit = waiter_bit();
+		waiter_name(w);
 	lock_drop(&b->lock, false);
 	/* Left behind by a thread that has ended, perhaps by this one. */
 	if (w)
@@ -145,7 +148,7 @@ static struct waiter *waiter_register(void)
 	if (!w)
 		return NULL;
 	w->thread = self;
-	w->bit = waiter_bit();
+	waiter_name(w);
 	w->listed = true;
 	lock_take(&b->lock, false);
 	bucket_link(b, w);
@@ -183,6 +186,8 @@ static void waiter_after_fork(void)
 	cond_after_fork();
 	if (thread_this.tid)
 		thread_this.tid = (pid_t)syscall(SYS_gettid);
+	if (w)
+		w->tid = thread_this.tid;
 	if (w && w->listed)
 		bucket_link(bucket_of(w->thread), w);
 }
@@ -210,7 +215,7 @@ struct waiter *waiter_setup(void)
 	w = waiter_register();
 	if (!w) {
 		w = &unfound;
-		w->bit = waiter_bit();
+		waiter_name(w);
 	} else if (thread_end_valid) {
 		pthread_setspecific(thread_end, w);
 	}
@@ -261,6 +266,44 @@ void waiter_await_barrier(const void *barrier)
 {
 	for (unsigned int i = 0; is_inside(barrier); i++)
 		waiter_give_way(i);
+}
+
+/*
+ * The signal that glibc keeps for itself to change the user of all threads. It
+ * is never blocked, and has a handler as soon as there is a second thread, which
+ * ignores what it was not sent for: all but SI_TKILL.
+ */
+#define SIGNAL_SETXID 33
+
+static bool signal_is_handled(void)
+{
+	/* As the kernel has it: the handler comes first. */
+	uintptr_t action[8] = { 0 };
+
+	return !syscall(SYS_rt_sigaction, SIGNAL_SETXID, NULL, action, 8) &&
+	       action[0] != (uintptr_t)SIG_DFL &&
+	       action[0] != (uintptr_t)SIG_IGN;
+}
+
+void waiter_interrupt(struct group *g)
+{
+	siginfo_t info = { .si_code = SI_QUEUE, .si_pid = getpid() };
+	int saved = errno;
+
+	if (!signal_is_handled())
+		return;
+	add_seq_cst(&g->state, 0); /* [W-INTERRUPT] */
+	for (int i = 0; i < NR_BUCKETS; i++) {
+		struct bucket *b = &buckets[i];
+
+		lock_take(&b->lock, false);
+		for (struct waiter *w = b->first; w; w = w->next)
+			if (load_seq_cst(&w->group) == g)
+				syscall(SYS_rt_tgsigqueueinfo, info.si_pid,
+					w->tid, SIGNAL_SETXID, &info);
+		lock_drop(&b->lock, false);
+	}
+	errno = saved;
 }
 
 void waiter_kick(pthread_t thread)

@@ -56,6 +56,7 @@ static inline uint32_t thread_tid(void)
  * @group: the private group on which the thread waits, or NULL
  * @shared_word: the shared futex word on which it waits, or NULL;
  *		 [bucket's lock]
+ * @tid: its thread id; written under the bucket's lock
  * @kick: counts the cancellations that want the thread to look up
  * @seen: the value of @kick that it knows of; only this thread touches it
  * @bit: which of 32 kinds of sleeper it is: others need not wake for its sake;
@@ -83,6 +84,7 @@ struct waiter {
 	struct waiter *next;
 	_Atomic(struct group *) group;
 	futex_word *shared_word;
+	pid_t tid;
 	_Atomic uint32_t kick;
 	uint32_t seen;
 	uint32_t bit;
@@ -127,5 +129,8 @@ void waiter_await_barrier(const void *barrier);
 
 /* Make the thread @thread look at its @kick, if it waits on a condvar. */
 void waiter_kick(pthread_t thread);
+
+/* Take all who wait in @g out of their system call. */
+void waiter_interrupt(struct group *g);
 
 #endif /* DROVER_WAITER_H */

@@ -3,13 +3,14 @@
  * futex_filter.h - refuse requeues as a sandbox does, or count futex calls
  *
  *	err = futex_filter_refuse(EPERM);	// this thread and its children
+ *	err = futex_filter_refuse_pi(EPERM, false);
  *
  *	err = futex_filter_count();
  *	futex_counts = (struct futex_counts){ 0 };
  *	api_cond_signal(&cond);
  *	tap_is(futex_counts.all, 0, "no system call");
  *
- * Both install a seccomp filter for good, in the calling thread and in those
+ * All install a seccomp filter for good, in the calling thread and in those
  * it creates from then on, and return 0 or an errno value: EINVAL where the
  * kernel has no filters. Counted calls are trapped and made again from the
  * signal handler, by an instruction that the filter lets through.
@@ -22,6 +23,7 @@
 #include <linux/futex.h>
 #include <linux/seccomp.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/prctl.h>
@@ -57,6 +59,24 @@ static inline int futex_filter_refuse(int error)
 		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, FUTEX_CMD_MASK),
 		FILTER_IF(FUTEX_REQUEUE, 1),
 		FILTER_UNLESS(FUTEX_CMP_REQUEUE, 1),
+		FILTER_RETURN(SECCOMP_RET_ERRNO | error),
+		FILTER_RETURN(SECCOMP_RET_ALLOW),
+	};
+
+	return filter_install(code, sizeof(code) / sizeof(code[0]));
+}
+
+/* futex_filter_refuse_pi - answer @error to requeue-PI: wakers, or waiters too */
+static inline int futex_filter_refuse_pi(int error, bool waiters)
+{
+	uint32_t wait = waiters ? FUTEX_WAIT_REQUEUE_PI : FUTEX_CMP_REQUEUE_PI;
+	struct sock_filter code[] = {
+		FILTER_LOAD(nr),
+		FILTER_UNLESS(SYS_futex, 5),
+		FILTER_LOAD(args[1]),
+		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, FUTEX_CMD_MASK),
+		FILTER_IF(FUTEX_CMP_REQUEUE_PI, 1),
+		FILTER_UNLESS(wait, 1),
 		FILTER_RETURN(SECCOMP_RET_ERRNO | error),
 		FILTER_RETURN(SECCOMP_RET_ALLOW),
 	};
