@@ -6,7 +6,9 @@
  *
  * @run long
  */
+#ifndef NR_WAITERS
 #define NR_WAITERS	2
+#endif
 #define NR_SIGNALLERS	2
 #define NR_THREADS	(NR_WAITERS + NR_SIGNALLERS + 1)
 #define NR_GROUPS	3

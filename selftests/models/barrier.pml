@@ -14,8 +14,8 @@
  * @twin NO_INSIDE barrier_exists: destroy does not wait for those inside
  * @twin LEAVE_EARLY barrier_exists: a thread says that it has left and looks
  *	once more
- * @twin ALL_OF_THIS_PHASE nobody_gets_through_early -DCOUNT=2: an arrival beyond the target
- *	is taken for one of the present phase
+ * @twin ALL_OF_THIS_PHASE nobody_gets_through_early -DCOUNT=2: an arrival
+ *	beyond the target is taken for one of the present phase
  */
 #ifndef NR_THREADS
 #define NR_THREADS 3

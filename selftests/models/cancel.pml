@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Cancellation of a waiting thread: wait_cancellable() and drop_in_cancel() of
- * lib/pthread/cond.c, waiter_kick() of lib/waiter.c. One thread is cancelled, at any
- * moment.
+ * lib/pthread/cond.c, waiter_kick() of lib/waiter.c. One thread is cancelled,
+ * at any moment.
  *
  * @run
+ * @run long -DBROADCAST
  * @twin KICK_READ_EARLY nobody_cancelled_is_left: before it reads the word
  * @twin KICK_READ_ONLY_WHEN_WOKEN nobody_cancelled_is_left: kicked before
  * @twin KICK_WITHOUT_CHANGE nobody_cancelled_is_left: the kick before the sleep
  * @twin KICK_SEEN_LATE nobody_cancelled_is_left: it is taken for an old one
- * @twin LEAVE_WITH_TOKENS nobody_unblocked_is_left: its wake-up is lost
  */
 #define NR_WAITERS	3
 #define NR_SIGNALLERS	2
@@ -76,7 +76,14 @@ proctype Signaller(byte t)
 	SIGNALLER_LOCALS;
 
 	begin_held_and_not(t, 0);
+#ifdef BROADCAST
+	if
+	:: t == NR_WAITERS -> cond_signal(0, t)
+	:: t > NR_WAITERS -> cond_broadcast(0, t)
+	fi;
+#else
 	cond_signal(0, t);
+#endif
 	end_signal(t, 0)
 }
 

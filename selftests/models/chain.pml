@@ -5,6 +5,7 @@
  *
  * @run
  * @twin quick NO_MARK nobody_unblocked_is_left: those behind it are forgotten
+ * @twin MOVED_READ_LATE nobody_sleeps_on_a_mutex: the group is new by then
  * @twin NO_PASS_WAKE nobody_sleeps_on_a_mutex: the mutex's wake-up is swallowed
  * @twin NO_SET_CONTENDED nobody_unblocked_is_left: the unlock wakes nobody
  * @twin SLEEPER_NO_MARK nobody_sleeps_on_a_mutex: the rest sleep on

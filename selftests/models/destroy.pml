@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Destroy, and the memory given back, as soon as POSIX permits: when all
- * waiters have been unblocked, whether or not they have returned, and no call
- * is under way but those that have unblocked somebody.
+ * waiters have been unblocked, whether or not they have returned, or have left,
+ * and no call is under way but those that have unblocked somebody. The time of
+ * the first waiter may run out.
  *
  * @run
- * @twin DESTROY_NO_LOCK condvar_exists: the poster drops the lock later
+ * @twin DESTROY_NO_LOCK condvar_exists: the poster drops the lock when the last
+ *	has left
  * @twin TOUCH_AFTER_UNLOCK condvar_exists: the signaller comes back to it
  * @twin MEMBER_TOUCHES_CONDVAR condvar_exists: when it has been moved
  */
@@ -30,7 +32,7 @@ proctype Waiter(byte t)
 	WAITER_LOCALS;
 
 	begin_to_wait(0, t, 0);
-	cond_wait_and_unlock(0, t, 0, false, 1)
+	cond_wait_and_unlock(0, t, 0, t == 0, 1)
 }
 
 proctype Signaller(byte t)

@@ -11,45 +11,20 @@
  * @twin THREAD_BARRIER one_sees_the_other: its store is still in the buffer
  * @twin CANCELLER_BARRIER one_sees_the_other: the same on the other side
  */
-#define NR_CPUS 2
+#if defined(BUSTED_THREAD_BARRIER)
+#define WITHOUT_BARRIER 0
+#elif defined(BUSTED_CANCELLER_BARRIER)
+#define WITHOUT_BARRIER 1
+#else
+#define WITHOUT_BARRIER NO_CPU
+#endif
 
-#include "weak.inc"
-
-#define GROUP	0
-#define KICK	1
+#include "store-buffering.inc"
 
 hidden byte one_sees_the_other;
-byte ready;
-bool thread_sees, canceller_sees;
-
-proctype Thread()
-{
-#ifdef BUSTED_THREAD_BARRIER
-	store_release(0, GROUP, 1);
-#else
-	store_seq_cst(0, GROUP, 1);
-#endif
-	thread_sees = LOAD(0, KICK);
-	ready++
-}
-
-proctype Canceller()
-{
-#ifdef BUSTED_CANCELLER_BARRIER
-	store_release(1, KICK, 1);
-#else
-	store_seq_cst(1, KICK, 1);
-#endif
-	canceller_sees = LOAD(1, GROUP);
-	ready++
-}
 
 init
 {
-	atomic {
-		run Thread();
-		run Canceller()
-	}
-	ready == 2;
-	CHECK(one_sees_the_other, thread_sees || canceller_sees)
+	run_both_sides();
+	CHECK(one_sees_the_other, FOUND(0) || FOUND(1))
 }

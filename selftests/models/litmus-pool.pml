@@ -5,54 +5,30 @@
  * tasks. One must see the other: the submit wakes somebody if nobody searches.
  *
  *	queue_push(), wake_if_needed()		await_task()
- *	nr_queued = 1		(seq_cst)	nr_searching = 0	(seq_cst)
+ *	nr_queued = 1		(S)		nr_searching = 0	(S)
  *	is nr_searching 0?			is nr_queued 1?
  *
- * @run
+ * @run quick
  * @twin SUBMIT somebody_cares: nr_queued is on its way when it looks
  * @twin WORKER somebody_cares: nr_searching is on its way when it looks
  */
-#define NR_CPUS 2
+#if defined(BUSTED_SUBMIT)
+#define WITHOUT_BARRIER 0
+#elif defined(BUSTED_WORKER)
+#define WITHOUT_BARRIER 1
+#else
+#define WITHOUT_BARRIER NO_CPU
+#endif
 
-#include "weak.inc"
+/* nr_queued, nr_searching */
+#define BECOMES(cpu) (1 - (cpu))
 
-#define QUEUED	  0
-#define SEARCHING 1
+#include "store-buffering.inc"
 
 hidden byte somebody_cares;
 
-byte nr_through;
-bool wakes, finds;
-
-proctype Submit()
-{
-#ifdef BUSTED_SUBMIT
-	store_release(0, QUEUED, 1);
-#else
-	store_seq_cst(0, QUEUED, 1);
-#endif
-	wakes = (LOAD(0, SEARCHING) == 0);
-	nr_through++
-}
-
-proctype Worker()
-{
-#ifdef BUSTED_WORKER
-	store_release(1, SEARCHING, 0);
-#else
-	store_seq_cst(1, SEARCHING, 0);
-#endif
-	finds = (LOAD(1, QUEUED) == 1);
-	nr_through++
-}
-
 init
 {
-	atomic {
-		memory[SEARCHING] = 1;
-		run Submit();
-		run Worker()
-	}
-	nr_through == 2;
-	CHECK(somebody_cares, wakes || finds)
+	run_both_sides();
+	CHECK(somebody_cares, FOUND(0) || FOUND(1))
 }

@@ -2,7 +2,8 @@
 /*
  * The sleep of a member, and the kernel's part in it. Store buffering: who goes
  * to sleep is counted and then compares the word; who wakes changes the word
- * and then looks whether anybody is counted. The full barriers are the kernel's.
+ * and then looks whether anybody is counted. The full barriers are the
+ * kernel's.
  *
  *	FUTEX_WAIT			post, FUTEX_WAKE
  *	sleepers = 1	(S)		word = new	(S)
@@ -12,45 +13,20 @@
  * @twin SLEEPER_BARRIER nobody_sleeps_on: counted too late
  * @twin WAKER_BARRIER nobody_sleeps_on: changed too late
  */
-#define NR_CPUS 2
+#if defined(BUSTED_SLEEPER_BARRIER)
+#define WITHOUT_BARRIER 0
+#elif defined(BUSTED_WAKER_BARRIER)
+#define WITHOUT_BARRIER 1
+#else
+#define WITHOUT_BARRIER NO_CPU
+#endif
 
-#include "weak.inc"
-
-#define SLEEPERS	0
-#define WORD		1
+#include "store-buffering.inc"
 
 hidden byte nobody_sleeps_on;
-byte ready;
-bool asleep, woken;
-
-proctype Member()
-{
-#ifdef BUSTED_SLEEPER_BARRIER
-	store_release(0, SLEEPERS, 1);
-#else
-	store_seq_cst(0, SLEEPERS, 1);
-#endif
-	asleep = !LOAD(0, WORD);
-	ready++
-}
-
-proctype Signaller()
-{
-#ifdef BUSTED_WAKER_BARRIER
-	store_release(1, WORD, 1);
-#else
-	store_seq_cst(1, WORD, 1);
-#endif
-	woken = LOAD(1, SLEEPERS);
-	ready++
-}
 
 init
 {
-	atomic {
-		run Member();
-		run Signaller()
-	}
-	ready == 2;
-	CHECK(nobody_sleeps_on, !asleep || woken)
+	run_both_sides();
+	CHECK(nobody_sleeps_on, FOUND(0) || FOUND(1))
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * group_unpin(): two members leave, and the last one hands the group to its next
- * user, who starts it anew. What the other one wrote must not come after that.
+ * group_unpin(): two members leave, and the last one hands the group to its
+ * next user, who starts it anew. What the other one wrote must not come after
+ * that.
  *
  *	member, either one
  *	state = ...

@@ -18,8 +18,8 @@
  * @twin LOOK_FIRST no_task_is_left: it looks before it says that it is idle
  * @twin SEARCHING_TO_THE_END no_task_is_left: it stops to count as searching
  *	after its last look
- * @twin NO_CHAIN no_task_is_left -DTOGETHER: who found a task does not ask whether there
- *	are more
+ * @twin NO_CHAIN no_task_is_left -DTOGETHER: who found a task does not ask
+ *	whether there are more
  * @twin CLAIM_NOT_AWAITED idle_once: a worker that was claimed while it was
  *	about to sleep goes on before it is told
  */

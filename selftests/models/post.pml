@@ -6,8 +6,8 @@
  *
  * @run quick
  * @run quick -DNR_POSTS=5
- * @twin quick FLAG nothing_is_left_lying: a submitter takes back what the thread
- *	has said, whatever it sleeps for by then
+ * @twin quick FLAG nothing_is_left_lying: a submitter takes back what the
+ *	thread has said, whatever it sleeps for by then
  * @twin quick NO_COMPARE nothing_is_left_lying: a submitter takes back what it
  *	finds, also if it has not posted that number
  * @twin quick NO_VALUE_CHECK nothing_is_left_lying: the thread falls asleep

@@ -10,7 +10,8 @@
  * @twin MOVE_UNLOCKED nobody_sleeps_on_a_mutex: new members are moved, too
  * @twin NO_MARK nobody_sleeps_on_a_mutex: those behind it are forgotten
  * @twin NO_SET_CONTENDED nobody_unblocked_is_left: the unlock wakes nobody
- * @twin CHANGED_IS_DONE nobody_unblocked_is_left -DKICKS: EAGAIN taken for "all moved"
+ * @twin CHANGED_IS_DONE nobody_unblocked_is_left -DKICKS: EAGAIN taken for "all
+ *	moved"
  * @twin DESTROY_WAKES_NOBODY nobody_unblocked_is_left: all wait for its mutex
  * @twin COUNT_OUT_LATE nobody_sleeps_on_a_mutex: which destroy has
  */

@@ -5,11 +5,13 @@
  *
  * @run quick
  * @run -DTIMED=true
- * @twin quick NO_CLOSING return_was_owed: a signalled group goes on to be joined
+ * @twin quick NO_CLOSING return_was_owed: a signalled group goes on to be
+ *	joined
  * @twin NO_NUMBER nobody_unblocked_is_left: released, and no token for it
  * @twin quick WAITER_NOT_COUNTED condvar_exists: a released waiter looks at it
  * @twin WAKER_NOT_COUNTED condvar_exists: the signaller counts itself out
  * @twin LAST_DOES_NOT_WAKE invalid_end_state: destroy sleeps on
+ * @twin RELEASE_SAME_WORD nobody_unblocked_is_left: asleep after the wake-up
  * @twin POST_SAME_WORD nobody_unblocked_is_left: asleep after the wake-up
  * @twin LEAVE_WITH_TOKENS somebody_is_blocked -DTIMED=true: though signalled
  */

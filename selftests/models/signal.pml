@@ -4,12 +4,12 @@
  * with and without the mutex held.
  *
  * @run
- * @run -DTWO_LOOKS -DSIGNALS_ONLY
- * @run long -DTWO_LOOKS
+ * @run -DTWO_LOOKS
  * @run -DNO_REQUEUE
- * @run long -DNR_INTERRUPTS=1
+ * @run -DNR_INTERRUPTS=1
  * @twin SIGNAL_OPEN_FIRST return_was_owed: the younger group is served first
- * @twin quick NO_CLOSING return_was_owed: a signalled group goes on to be joined
+ * @twin quick NO_CLOSING return_was_owed: a signalled group goes on to be
+ *	joined
  * @twin OPEN_BEFORE_CLOSED nobody_was_overlooked -DTWO_LOOKS: [CV-EMPTY]
  * @twin TWO_LOOKS no_signal_was_lost: the looks are of different times
  * @twin KEEP_OPEN return_was_owed: a released group is joined

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Two groups at one broadcast: signals leave an older group with members, and
- * a broadcast meets it and the younger one. Somebody changes the word of a group
+ * Two groups at one broadcast: signals leave an older group with members, and a
+ * broadcast meets it and the younger one. Somebody changes the word of a group
  * at any moment, as a cancellation does.
  *
  * @run
- * @twin SECOND_GROUP_WAKE_NONE nobody_unblocked_is_left: behind one that is gone
+ * @twin SECOND_GROUP_WAKE_NONE nobody_unblocked_is_left: behind one that is
+ *	gone
  */
 #ifndef NR_WAITERS
 #define NR_WAITERS	3

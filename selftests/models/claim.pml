@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The lock of a claimed group, struct group's claim: group_claim(),
+ * group_post(), group_release() and group_leave(), which waits for it. The
+ * other models have no such lock: there nobody can leave a claimed group, and
+ * that is what this shows.
+ *
+ * Members of one group, whose time has run out, and signallers one after the
+ * other. The last member that is out frees the mutex.
+ *
+ * @run quick
+ * @twin LEAVE_CLAIMED somebody_is_blocked: left after the choice
+ * @twin NO_SECOND_LOOK somebody_is_blocked: who waited leaves blindly
+ * @twin CLAIM_IN_TWO_STEPS mutex_exists: the last one leaves after the look
+ * @twin USE_AFTER_POST mutex_exists: the members may be gone
+ */
+#define NR_MEMBERS	3
+#define NR_SIGNALLERS	3
+
+#define CHECK(property, expression) assert((expression) || property)
+
+hidden byte members_add_up;
+hidden byte somebody_is_blocked;
+hidden byte mutex_exists;
+hidden byte nobody_is_left;
+
+/* The group's state, which changes as one word; and its lock. */
+bool released, claimed;
+byte tokens, blocked = NR_MEMBERS;
+bool claim;
+
+bool cond_lock;
+bool is_closed = true;	/* the condvar has the group */
+byte members = NR_MEMBERS;
+
+/* Each member that is still here is blocked, or has a token, or is free. */
+inline step_of_state()
+{
+	CHECK(members_add_up, released || blocked + tokens == members)
+}
+
+inline take(lock)
+{
+	atomic { !lock -> lock = true }
+}
+
+inline use_mutex()
+{
+	CHECK(mutex_exists, members > 0)
+}
+
+/* group_post() or group_release(). */
+inline unblock()
+{
+	atomic {
+		CHECK(somebody_is_blocked, blocked > 0);
+		claimed = false;
+		if
+		:: blocked > 1 ->
+			blocked--;
+			tokens++
+		:: else ->
+			blocked = 0;
+			tokens = 0;
+			released = true
+		fi;
+		step_of_state()
+	}
+#ifdef BUSTED_USE_AFTER_POST
+	use_mutex();
+#endif
+	claim = false
+}
+
+proctype Signaller()
+{
+	bool found, last;
+
+	take(cond_lock);
+	if
+	:: is_closed ->
+		take(claim);
+#ifdef BUSTED_CLAIM_IN_TWO_STEPS
+		found = (blocked > 0);
+		claimed = found;
+#else
+		atomic { found = (blocked > 0); claimed = found }
+#endif
+		if
+		:: found ->
+			last = (blocked == 1);
+			use_mutex()
+		:: !found -> claim = false
+		fi
+	:: !is_closed
+	fi;
+	if
+	:: found && !last ->
+		unblock();
+		cond_lock = false
+	:: found && last ->
+		is_closed = false;
+		cond_lock = false;
+		unblock()
+	:: !found -> cond_lock = false
+	fi
+}
+
+#ifdef BUSTED_LEAVE_CLAIMED
+#define MAY_LEAVE	true
+#else
+#define MAY_LEAVE	!claimed
+#endif
+
+inline leave()
+{
+	members--;
+	blocked--;
+	step_of_state()
+}
+
+/* group_leave() */
+proctype Member()
+{
+	do
+	:: atomic { released -> members--; break }
+	:: atomic {
+		!released && tokens ->
+		members--;
+		tokens--;
+		step_of_state();
+		break
+	   }
+	:: atomic { !released && !tokens && MAY_LEAVE -> leave(); break }
+	:: !released && !tokens && !(MAY_LEAVE) ->
+		take(claim);
+		claim = false;
+#ifdef BUSTED_NO_SECOND_LOOK
+		atomic { leave(); break }
+#endif
+	od
+}
+
+init
+{
+	byte i;
+
+	atomic {
+		do
+		:: i < NR_MEMBERS -> run Member(); i++
+		:: else -> break
+		od;
+		i = 0;
+		do
+		:: i < NR_SIGNALLERS -> run Signaller(); i++
+		:: else -> break
+		od
+	}
+	atomic { timeout -> CHECK(nobody_is_left, !members && !claim) }
+}
