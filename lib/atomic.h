@@ -9,6 +9,8 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "compiler.h"
+
 #define load_relaxed(p) atomic_load_explicit(p, memory_order_relaxed)
 #define load_acquire(p) atomic_load_explicit(p, memory_order_acquire)
 #define load_seq_cst(p) atomic_load_explicit(p, memory_order_seq_cst)

@@ -7,8 +7,8 @@
  * then one is enough for both: the younger group's sleepers are moved behind
  * the older one's first.
  */
-static void cond_release_both(struct group *closed, struct group *open,
-			      const struct mutex_ops *ops)
+APART static void cond_release_both(struct group *closed, struct group *open,
+				    const struct mutex_ops *ops)
 {
 	struct wake_plan plan, behind;
 	uint32_t nr = group_blocked(closed) + group_blocked(open);
@@ -41,9 +41,6 @@ void cond_broadcast(struct cond *c, const struct mutex_ops *ops)
 		cond_shared_broadcast(c);
 		return;
 	}
-	if (cond_nobody_waits(c))
-		return;
-
 	cond_lock(c);
 	closed = cond_claim(c, load_relaxed(&c->closed));
 	open = cond_claim(c, load_relaxed(&c->open));

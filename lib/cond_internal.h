@@ -45,6 +45,8 @@ enum mutex_holder {
 
 /**
  * struct mutex_ops - what a condvar asks of the mutexes used with it
+ * @is_plain: nothing is special about it: @may_wait would say 0, @stays_held
+ *	      false, and @pi_word NULL. What it is asked before them.
  * @may_wait: 0, or EPERM if @unlock will refuse the caller. Asked first: once
  *	      it has joined a group, a signal or broadcast can reach it.
  * @stays_held: the caller has locked it more than once, so it sleeps as the
@@ -58,7 +60,8 @@ enum mutex_holder {
  * @holder: who has the mutex; same condition. A guess if @word is NULL.
  * @set_contended: the caller holds the mutex: make its unlock wake a sleeper
  * @pass_wake: wake one thread that sleeps on the mutex
- * @interruptible: a cancellation is pending and may act on the caller
+ * @interruptible: a cancellation is pending and may act on the caller; NULL if
+ *		   waits are no cancellation points
  * @pi_word: the lock word if the kernel can hand the mutex over (requeue-PI),
  *	     or NULL
  * @adopt: the kernel has handed the mutex over to the caller: make it look as
@@ -66,6 +69,7 @@ enum mutex_holder {
  *	   ENOTRECOVERABLE: the mutex is not held.
  */
 struct mutex_ops {
+	bool (*is_plain)(void *mutex);
 	int (*may_wait)(void *mutex);
 	bool (*stays_held)(void *mutex);
 	int (*unlock)(void *mutex);
@@ -154,7 +158,7 @@ static inline struct cond *cond_checked(void *cond, const char *call)
 	return c;
 }
 
-void cond_drop_ghosts(struct cond *c);
+COLD void cond_drop_ghosts(struct cond *c);
 
 /* In the child of a fork: a thread of the parent's may have been at it. */
 void cond_after_fork(void);
@@ -163,7 +167,7 @@ void cond_after_fork(void);
 static inline void cond_lock(struct cond *c)
 {
 	/* [CV-LIFE] Pairs with the release in cond_drop_ghosts(). */
-	if (__builtin_expect(load_acquire(&c->life) != process_life, 0))
+	if (unlikely(load_acquire(&c->life) != process_life))
 		cond_drop_ghosts(c);
 	lock_take(&c->lock, false);
 }
@@ -190,23 +194,29 @@ static inline bool cond_nobody_waits(struct cond *c)
 	return !load_acquire(&c->open) && !load_relaxed(&c->closed);
 }
 
+/* Is there nothing to do for a signal or broadcast? */
+static inline bool cond_is_idle(struct cond *c)
+{
+	return !(c->flags & COND_SHARED) && cond_nobody_waits(c);
+}
+
 /* The condvar's verbs; @deadline NULL waits without end. */
 void cond_init(struct cond *c, uint32_t flags);
 void cond_destroy(struct cond *c, const char *call);
-int cond_wait(struct cond *c, const struct mutex_ops *ops, void *mutex,
-	      const struct deadline *deadline);
+int cond_wait(struct cond *c, struct waiter *w, const struct mutex_ops *ops,
+	      void *mutex, const struct deadline *deadline);
 void cond_signal(struct cond *c, const struct mutex_ops *ops);
 void cond_broadcast(struct cond *c, const struct mutex_ops *ops);
 
 /* The same for shared condvars. */
-void cond_shared_destroy(struct cond *c);
-int cond_shared_wait(struct cond *c, const struct mutex_ops *ops, void *mutex,
-		     const struct deadline *deadline);
-void cond_shared_signal(struct cond *c);
-void cond_shared_broadcast(struct cond *c);
+APART void cond_shared_destroy(struct cond *c);
+APART int cond_shared_wait(struct cond *c, const struct mutex_ops *ops,
+			   void *mutex, const struct deadline *deadline);
+APART void cond_shared_signal(struct cond *c);
+APART void cond_shared_broadcast(struct cond *c);
 /* @target: the word of @mutex, three states, shared. */
-void cond_shared_broadcast_on(struct cond *c, const struct mutex_ops *ops,
-			      void *mutex, futex_word *target);
+APART void cond_shared_broadcast_on(struct cond *c, const struct mutex_ops *ops,
+				    void *mutex, futex_word *target);
 
 /**
  * cond_claim() - pin a group of a locked condvar and claim it
@@ -258,7 +268,7 @@ bool policy_requeue_pi(void);
 void policy_requeue_pi_refused(void);
 
 /* Requeue has answered ENOSYS or EPERM: it is not asked again. */
-void policy_requeue_refused(void);
+COLD void policy_requeue_refused(void);
 
 /**
  * struct member - a thread that waits in a group
@@ -266,6 +276,7 @@ void policy_requeue_refused(void);
  * @w: the thread
  * @ops: for its mutex
  * @mutex: the mutex it released and will lock again
+ * @movable: the same, or NULL if nobody may be moved there
  * @owns: it has the mutex already, by requeue-PI
  * @lock_err: what locking that way answered
  */
@@ -274,6 +285,7 @@ struct member {
 	struct waiter *w;
 	const struct mutex_ops *ops;
 	void *mutex;
+	void *movable;
 	bool owns;
 	int lock_err;
 };
@@ -282,16 +294,18 @@ struct member {
  * member_sleep() - wait as a member until unblocked; cond_sleep.c
  * @m: the member
  * @deadline: NULL to wait without end
+ * @pi_target: the group's
  *
  * Return: 0 when unblocked; ETIMEDOUT or ECANCELED when not, and then no longer
  * a member of the group. The reference stays.
  */
-int member_sleep(struct member *m, const struct deadline *deadline);
+int member_sleep(struct member *m, const struct deadline *deadline,
+		 futex_word *pi_target);
 
 /* The same steps for a mutex that inherits priorities; cond_pi.c. */
-long member_pi_wait(struct member *m, uint32_t word,
-		    const struct deadline *deadline);
-void cond_pi_wake(struct group *g, int nr);
+APART long member_pi_wait(struct member *m, uint32_t word,
+			  const struct deadline *deadline);
+APART void cond_pi_wake(struct group *g, int nr);
 
 /**
  * cond_plan() - what to do with @nr_waiters members of a claimed group

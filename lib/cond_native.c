@@ -8,6 +8,13 @@
 _Static_assert(sizeof(struct cond) == sizeof(drover_cond_t), "same size");
 _Static_assert(_Alignof(struct cond) <= _Alignof(drover_cond_t), "fits");
 
+static bool native_is_plain(void *mutex)
+{
+	struct mutex *m = mutex_of(mutex);
+
+	return !m->flags && !m->count && mutex_held_by_caller(m);
+}
+
 static int native_may_wait(void *mutex)
 {
 	return mutex_held_by_caller(mutex_of(mutex)) ? 0 : EPERM;
@@ -56,12 +63,6 @@ static void native_pass_wake(void *mutex)
 	futex_wake(&mutex_of(mutex)->word, 1, false);
 }
 
-/* Native waits are not cancellation points. */
-static bool native_interruptible(void)
-{
-	return false;
-}
-
 static futex_word *native_pi_word(void *mutex)
 {
 	struct mutex *m = mutex_of(mutex);
@@ -75,6 +76,7 @@ static int native_adopt(void *mutex)
 }
 
 static const struct mutex_ops native_ops = {
+	.is_plain = native_is_plain,
 	.may_wait = native_may_wait,
 	.stays_held = native_stays_held,
 	.unlock = native_unlock,
@@ -83,7 +85,7 @@ static const struct mutex_ops native_ops = {
 	.holder = native_holder,
 	.set_contended = native_set_contended,
 	.pass_wake = native_pass_wake,
-	.interruptible = native_interruptible,
+	.interruptible = NULL,
 	.pi_word = native_pi_word,
 	.adopt = native_adopt,
 };
@@ -117,10 +119,11 @@ int drover_cond_destroy(drover_cond_t *cond)
 	return 0;
 }
 
-int drover_cond_wait(drover_cond_t *cond, drover_mutex_t *mutex)
+HOT int drover_cond_wait(drover_cond_t *cond, drover_mutex_t *mutex)
 {
 	mutex_checked(mutex, __func__);
-	return cond_wait(cond_of(cond), &native_ops, mutex, NULL);
+	return cond_wait(cond_of(cond), waiter_self(), &native_ops, mutex,
+			 NULL);
 }
 
 int drover_cond_timedwait(drover_cond_t *cond, drover_mutex_t *mutex,
@@ -133,8 +136,8 @@ int drover_cond_timedwait(drover_cond_t *cond, drover_mutex_t *mutex,
 		deadline);
 }
 
-int drover_cond_clockwait(drover_cond_t *cond, drover_mutex_t *mutex,
-			  clockid_t clock, const struct timespec *deadline)
+HOT int drover_cond_clockwait(drover_cond_t *cond, drover_mutex_t *mutex,
+			      clockid_t clock, const struct timespec *deadline)
 {
 	struct deadline d = { .clock = clock };
 
@@ -144,19 +147,33 @@ int drover_cond_clockwait(drover_cond_t *cond, drover_mutex_t *mutex,
 	if (!deadline_valid(&d))
 		return EINVAL;
 	mutex_checked(mutex, __func__);
-	return cond_wait(cond_of(cond), &native_ops, mutex, &d);
+	return cond_wait(cond_of(cond), waiter_self(), &native_ops, mutex, &d);
+}
+
+HOT APART static int signal_somebody(struct cond *c)
+{
+	cond_signal(c, &native_ops);
+	return 0;
+}
+
+HOT APART static int broadcast_to_somebody(struct cond *c)
+{
+	cond_broadcast(c, &native_ops);
+	return 0;
 }
 
 int drover_cond_signal(drover_cond_t *cond)
 {
-	cond_signal(cond_of(cond), &native_ops);
-	return 0;
+	struct cond *c = cond_of(cond);
+
+	return cond_is_idle(c) ? 0 : signal_somebody(c);
 }
 
 int drover_cond_broadcast(drover_cond_t *cond)
 {
-	cond_broadcast(cond_of(cond), &native_ops);
-	return 0;
+	struct cond *c = cond_of(cond);
+
+	return cond_is_idle(c) ? 0 : broadcast_to_somebody(c);
 }
 
 /* The word to which waiters of a shared condvar can be moved, or NULL. */
@@ -175,7 +192,7 @@ int drover_cond_broadcast_on(drover_cond_t *cond, drover_mutex_t *mutex)
 	if (c->flags & COND_SHARED && target)
 		cond_shared_broadcast_on(c, &native_ops, mutex, target);
 	else
-		cond_broadcast(c, &native_ops);
+		drover_cond_broadcast(cond);
 	return 0;
 }
 

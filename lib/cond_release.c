@@ -8,12 +8,13 @@ struct wake_plan cond_plan(struct group *g, const struct mutex_ops *ops,
 			   uint32_t nr_waiters, bool wake_early)
 {
 	struct wake_plan plan = { 0 };
-	futex_word *word;
+	futex_word *word = NULL;
 
-	if (load_relaxed(&g->pi_target))
+	if (unlikely(load_relaxed(&g->pi_target)))
 		return plan; /* there is one way only: cond_pi_wake() */
 
-	word = g->mutex ? ops->word(g->mutex) : NULL;
+	if (g->mutex)
+		word = ops->word(g->mutex);
 	plan = policy_plan(word ? ops->holder(g->mutex) : MUTEX_FREE,
 			   word != NULL, nr_waiters, wake_early);
 	/* If nobody is woken, the caller's unlock has to begin the chain. */

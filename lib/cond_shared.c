@@ -143,7 +143,8 @@ static int shared_sleep(struct cond *c, struct shared_group *g, uint32_t number,
 	for (;;) {
 		int why = 0;
 
-		if (load_relaxed(&w->kick) != w->seen && ops->interruptible())
+		if (ops->interruptible && load_relaxed(&w->kick) != w->seen &&
+		    ops->interruptible())
 			why = ECANCELED;
 		else if (futex_wait_bits(&g->word, word, deadline, true,
 					 w->bit) == -ETIMEDOUT)

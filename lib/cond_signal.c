@@ -33,8 +33,8 @@ static struct group *cond_claim_oldest(struct cond *c)
  * are interchangeable: it does not matter which of them wakes or is moved, nor
  * that it may find the token taken (member_sleep()).
  */
-static void cond_post(struct cond *c, struct group *g,
-		      const struct mutex_ops *ops, bool wake_early)
+APART static void cond_post(struct cond *c, struct group *g,
+			    const struct mutex_ops *ops, bool wake_early)
 {
 	struct wake_plan plan = cond_plan(g, ops, 1, wake_early);
 	uint32_t word = group_post(g, plan.move ? GROUP_MOVED : 0);
@@ -53,9 +53,6 @@ void cond_signal(struct cond *c, const struct mutex_ops *ops)
 		cond_shared_signal(c);
 		return;
 	}
-	if (cond_nobody_waits(c))
-		return;
-
 	cond_lock(c);
 	g = cond_claim_oldest(c);
 	early = policy_wake_early(&c->evidence);

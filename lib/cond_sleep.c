@@ -2,10 +2,11 @@
 /* The sleep of a waiter, from joining its group until it is out. */
 #include "cond_internal.h"
 
-static long member_futex_wait(struct member *m, uint32_t word,
-			      const struct deadline *deadline)
+static inline long member_futex_wait(struct member *m, uint32_t word,
+				     const struct deadline *deadline,
+				     futex_word *pi_target)
 {
-	if (load_relaxed(&m->g->pi_target))
+	if (pi_target)
 		return member_pi_wait(m, word, deadline);
 	return futex_wait_bits(group_word(m->g), word, deadline, false,
 			       m->w->bit);
@@ -19,7 +20,7 @@ static long member_futex_wait(struct member *m, uint32_t word,
  * wake-up of its unlock may have come to us. The next in its queue has nobody
  * else to wake it.
  */
-static void member_woken_for_nothing(struct member *m, uint64_t state)
+static inline void member_woken_for_nothing(struct member *m, uint64_t state)
 {
 	if (m->lock_err)
 		return; /* the caller has to hear of it */
@@ -32,19 +33,21 @@ static void member_woken_for_nothing(struct member *m, uint64_t state)
 }
 
 /* Is there a reason to leave that is not ours to overlook? */
-static int member_reason_to_leave(struct member *m, long ret)
+static inline int member_reason_to_leave(struct member *m, long ret)
 {
 	if (m->lock_err)
 		return m->lock_err;
 	if (ret == -ETIMEDOUT)
 		return ETIMEDOUT;
-	if (load_seq_cst(&m->w->kick) != m->w->seen && /* [W-KICK] */
+	if (m->ops->interruptible &&
+	    load_seq_cst(&m->w->kick) != m->w->seen && /* [W-KICK] */
 	    m->ops->interruptible())
 		return ECANCELED;
 	return 0;
 }
 
-int member_sleep(struct member *m, const struct deadline *deadline)
+int member_sleep(struct member *m, const struct deadline *deadline,
+		 futex_word *pi_target)
 {
 	long ret = -EAGAIN;
 
@@ -60,6 +63,7 @@ int member_sleep(struct member *m, const struct deadline *deadline)
 		why = member_reason_to_leave(m, ret);
 		if (why)
 			return group_leave(m->g) ? why : 0;
-		ret = member_futex_wait(m, (uint32_t)state, deadline);
+		ret = member_futex_wait(m, (uint32_t)state, deadline,
+					pi_target);
 	}
 }

@@ -9,7 +9,8 @@
  * requeue-PI also the closed one, if no signal is on its way to a member: the
  * kernel chooses by priority among those in one group.
  */
-static struct group *cond_pin_group(struct cond *c, futex_word *pi_target)
+static inline struct group *cond_pin_group(struct cond *c,
+					   futex_word *pi_target)
 {
 	struct group *g = load_relaxed(&c->open);
 
@@ -37,13 +38,14 @@ static bool can_join(const struct group *g, const futex_word *pi_word,
 }
 
 /* Join a group, or start one. Return: 0, ENOMEM or EINVAL. */
-static int cond_join(struct cond *c, struct member *m)
+static inline int cond_join(struct cond *c, struct member *m,
+			    futex_word *pi_word)
 {
-	/* A mutex that stays held is nobody's to be moved to. */
-	void *mutex = m->ops->stays_held(m->mutex) ? NULL : m->mutex;
-	futex_word *pi_word = mutex ? m->ops->pi_word(mutex) : NULL;
-	futex_word *pi_target = policy_requeue_pi() ? pi_word : NULL;
+	futex_word *pi_target = NULL;
 	int err = 0;
+
+	if (pi_word && policy_requeue_pi())
+		pi_target = pi_word;
 
 	cond_lock(c);
 	if (m->w->woken_by == c)
@@ -51,7 +53,7 @@ static int cond_join(struct cond *c, struct member *m)
 	m->w->woken_by = NULL;
 	m->g = cond_pin_group(c, pi_target);
 	if (!m->g) {
-		m->g = group_new(c, mutex, pi_target);
+		m->g = group_new(c, m->w, m->movable, pi_target);
 		/*
 		 * A closed group that timeouts have used up is still named in
 		 * @closed, and may be the very one we were given: it must not
@@ -64,7 +66,7 @@ static int cond_join(struct cond *c, struct member *m)
 		else
 			err = ENOMEM;
 	} else if (can_join(m->g, pi_word, pi_target)) {
-		group_join(m->g, mutex);
+		group_join(m->g, m->movable);
 	} else {
 		group_unpin(m->g);
 		err = EINVAL;
@@ -77,7 +79,7 @@ static int cond_join(struct cond *c, struct member *m)
  * No memory to wait in. A spurious return is allowed and loses nothing: the
  * caller looks at its predicate again.
  */
-static int cond_wait_spuriously(const struct mutex_ops *ops, void *mutex)
+COLD static int cond_wait_spuriously(const struct mutex_ops *ops, void *mutex)
 {
 	int err = ops->unlock(mutex);
 
@@ -87,46 +89,91 @@ static int cond_wait_spuriously(const struct mutex_ops *ops, void *mutex)
 	return ops->lock(mutex, false);
 }
 
-int cond_wait(struct cond *c, const struct mutex_ops *ops, void *mutex,
-	      const struct deadline *deadline)
+/* Broken beyond may_wait(). What met us meanwhile goes on. */
+COLD static void cond_leave_awake(struct cond *c, const struct mutex_ops *ops,
+				  struct group *g)
 {
-	struct waiter *w = waiter_self();
-	struct member m = { .w = w, .ops = ops, .mutex = mutex };
-	int err = ops->may_wait(mutex);
+	if (!group_leave(g))
+		cond_signal(c, ops);
+	group_unpin(g);
+}
+
+/*
+ * @pi_word: where the kernel may hand the mutex over, or NULL. Others have to
+ * find a thread that can be cancelled, and one that waits for that.
+ */
+static inline int cond_wait_as(struct cond *c, struct member *m,
+			       const struct deadline *deadline,
+			       futex_word *pi_word)
+{
+	const struct mutex_ops *ops = m->ops;
+	bool be_found = ops->interruptible || pi_word;
+	futex_word *pi_target = NULL;
+	void *mutex = m->mutex;
+	struct waiter *w = m->w;
+	int err, lock_err;
 	bool moved;
-	int lock_err;
+
+	err = cond_join(c, m, pi_word);
+	if (unlikely(err == ENOMEM))
+		return cond_wait_spuriously(ops, mutex);
+	if (unlikely(err))
+		return err;
+
+	err = ops->unlock(mutex);
+	if (unlikely(err)) {
+		cond_leave_awake(c, ops, m->g);
+		return err;
+	}
+
+	if (pi_word)
+		pi_target = load_relaxed(&m->g->pi_target);
+	if (be_found)
+		store_seq_cst(&w->group, m->g); /* [W-KICK] */
+	err = member_sleep(m, deadline, pi_target);
+	if (be_found)
+		store_relaxed(&w->group, NULL);
+
+	moved = load_relaxed(&m->g->state) & GROUP_MOVED;
+	if (!err && !m->owns && !moved) {
+		w->woken_by = c;
+		w->found_held = ops->holder(mutex) == MUTEX_HELD_BY_OTHER;
+	}
+	group_unpin(m->g);
+	/* From here on the condvar may no longer exist. */
+	lock_err = m->owns ? m->lock_err : ops->lock(mutex, moved);
+	return lock_err ? lock_err : err;
+}
+
+/* Whatever the condvar and the mutex are. */
+APART static int cond_wait_special(struct cond *c, struct waiter *w,
+				   const struct mutex_ops *ops, void *mutex,
+				   const struct deadline *deadline)
+{
+	struct member m = { .w = w, .ops = ops, .mutex = mutex };
+	futex_word *pi_word = NULL;
+	int err = ops->may_wait(mutex);
 
 	if (err)
 		return err;
 	if (c->flags & COND_SHARED)
 		return cond_shared_wait(c, ops, mutex, deadline);
-
-	err = cond_join(c, &m);
-	if (err == ENOMEM)
-		return cond_wait_spuriously(ops, mutex);
-	if (err)
-		return err;
-
-	err = ops->unlock(mutex);
-	if (err) {
-		/* Broken beyond may_wait(). What met us meanwhile goes on. */
-		if (!group_leave(m.g))
-			cond_signal(c, ops);
-		group_unpin(m.g);
-		return err;
+	/* A mutex that stays held is nobody's to be moved to. */
+	if (!ops->stays_held(mutex)) {
+		m.movable = mutex;
+		pi_word = ops->pi_word(mutex);
 	}
+	return cond_wait_as(c, &m, deadline, pi_word);
+}
 
-	store_seq_cst(&w->group, m.g); /* [W-KICK] */
-	err = member_sleep(&m, deadline);
-	store_relaxed(&w->group, NULL);
+int cond_wait(struct cond *c, struct waiter *w, const struct mutex_ops *ops,
+	      void *mutex, const struct deadline *deadline)
+{
+	struct member m = {
+		.w = w, .ops = ops, .mutex = mutex, .movable = mutex
+	};
 
-	moved = load_relaxed(&m.g->state) & GROUP_MOVED;
-	if (!err && !moved && !m.owns) {
-		w->woken_by = c;
-		w->found_held = ops->holder(mutex) == MUTEX_HELD_BY_OTHER;
-	}
-	group_unpin(m.g);
-	/* From here on the condvar may no longer exist. */
-	lock_err = m.owns ? m.lock_err : ops->lock(mutex, moved);
-	return lock_err ? lock_err : err;
+	if (unlikely(c->flags & COND_SHARED || !ops->is_plain(mutex)))
+		return cond_wait_special(c, w, ops, mutex, deadline);
+	return cond_wait_as(c, &m, deadline, NULL);
 }

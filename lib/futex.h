@@ -57,10 +57,29 @@ static inline bool deadline_valid(const struct deadline *d)
 	       d->at.tv_nsec >= 0 && d->at.tv_nsec < 1000000000;
 }
 
+#if defined(__x86_64__) && !defined(DROVER_FAKE_FUTEX)
+/* syscall() would cost fifty instructions more, most of them for errno. */
+static inline long futex_syscall(futex_word *word, int op, uint32_t val,
+				 const void *timeout_or_val2, futex_word *word2,
+				 uint32_t val3)
+{
+	register const void *arg4 __asm__("r10") = timeout_or_val2;
+	register futex_word *arg5 __asm__("r8") = word2;
+	register uint32_t arg6 __asm__("r9") = val3;
+	long ret;
+
+	__asm__ volatile("syscall"
+			 : "=a"(ret)
+			 : "0"(SYS_futex), "D"(word), "S"(op), "d"(val),
+			   "r"(arg4), "r"(arg5), "r"(arg6)
+			 : "rcx", "r11", "memory");
+	return ret;
+}
+#else
 /*
- * syscall(SYS_futex, ...). A test can be linked to a build of the library that
- * asks the test instead, which then delays or refuses what the kernel would do:
- * selftests/include/fake_futex.h.
+ * A test can be linked to a build of the library that asks the test instead of
+ * the kernel, which then delays or refuses what the kernel would do:
+ * selftests/include/fake_futex.h. It answers as syscall() does.
  */
 #ifdef DROVER_FAKE_FUTEX
 long raw_futex_call(futex_word *word, int op, uint32_t val,
@@ -70,20 +89,28 @@ long raw_futex_call(futex_word *word, int op, uint32_t val,
 #define raw_futex_call(...) syscall(SYS_futex, __VA_ARGS__)
 #endif
 
-/* The one door to the kernel; the six-argument form serves every operation. */
-static inline long futex_call(futex_word *word, int op, bool shared,
-			      uint32_t val, const void *timeout_or_val2,
-			      futex_word *word2, uint32_t val3)
+static inline long futex_syscall(futex_word *word, int op, uint32_t val,
+				 const void *timeout_or_val2, futex_word *word2,
+				 uint32_t val3)
 {
 	int saved = errno;
-	long ret = raw_futex_call(word, op | (shared ? 0 : FUTEX_PRIVATE_FLAG),
-				  val, timeout_or_val2, word2, val3);
+	long ret = raw_futex_call(word, op, val, timeout_or_val2, word2, val3);
 
 	if (ret < 0) {
 		ret = -errno;
 		errno = saved;
 	}
 	return ret;
+}
+#endif
+
+/* The one door to the kernel; the six-argument form serves every operation. */
+static inline long futex_call(futex_word *word, int op, bool shared,
+			      uint32_t val, const void *timeout_or_val2,
+			      futex_word *word2, uint32_t val3)
+{
+	return futex_syscall(word, op | (shared ? 0 : FUTEX_PRIVATE_FLAG), val,
+			     timeout_or_val2, word2, val3);
 }
 
 /*

@@ -18,7 +18,7 @@ static struct {
 } spare;
 
 /* Get GROUPS_PER_CHUNK groups; all but the one returned go to the list. */
-static struct group *spare_grow(void)
+COLD static struct group *spare_grow(void)
 {
 	struct group *chunk;
 	int saved = errno;
@@ -37,12 +37,9 @@ static struct group *spare_grow(void)
 	return chunk;
 }
 
-static struct group *spare_get(struct waiter *w)
+APART static struct group *spare_get_shared(void)
 {
 	struct group *g;
-
-	if (w->nr_spares)
-		return w->spares[--w->nr_spares];
 
 	lock_take(&spare.lock, false);
 	g = spare.first;
@@ -54,16 +51,27 @@ static struct group *spare_get(struct waiter *w)
 	return g;
 }
 
-static void spare_put(struct waiter *w, struct group *g)
+static struct group *spare_get(struct waiter *w)
 {
-	if (w->nr_spares < WAITER_SPARES) {
-		w->spares[w->nr_spares++] = g;
-		return;
-	}
+	if (likely(w->nr_spares))
+		return w->spares[--w->nr_spares];
+	return spare_get_shared();
+}
+
+APART static void spare_put_shared(struct group *g)
+{
 	lock_take(&spare.lock, false);
 	g->next = spare.first;
 	spare.first = g;
 	lock_drop(&spare.lock, false);
+}
+
+static void spare_put(struct waiter *w, struct group *g)
+{
+	if (likely(w->nr_spares < WAITER_SPARES))
+		w->spares[w->nr_spares++] = g;
+	else
+		spare_put_shared(g);
 }
 
 void group_drop_spares(struct waiter *w)
@@ -84,11 +92,12 @@ void group_after_fork(void)
 	spare.first = NULL;
 }
 
-struct group *group_new(struct cond *c, void *mutex, futex_word *pi_target)
+struct group *group_new(struct cond *c, struct waiter *w, void *mutex,
+			futex_word *pi_target)
 {
-	struct group *g = spare_get(waiter_self());
+	struct group *g = spare_get(w);
 
-	if (!g)
+	if (unlikely(!g))
 		return NULL;
 	store_relaxed(&g->state, GROUP_BLOCKED);
 	store_relaxed(&g->owner, c);
@@ -142,7 +151,7 @@ bool group_claim(struct group *g)
 {
 	uint64_t state;
 
-	lock_take(&g->claim, false);
+	lock_take_second(&g->claim, false);
 	state = load_relaxed(&g->state);
 	do {
 		if (!group_nr_blocked(state)) {

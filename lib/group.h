@@ -108,12 +108,14 @@ static inline futex_word *group_word(struct group *g)
 /**
  * group_new() - a group with one member, the caller, that owns a reference
  * @c: the condvar, locked
+ * @w: the caller
  * @mutex: the member's mutex, or NULL if nobody may be moved there
  * @pi_target: NULL, or the mutex's word if members sleep for requeue-PI
  *
  * Return: the group, or NULL without memory.
  */
-struct group *group_new(struct cond *c, void *mutex, futex_word *pi_target);
+struct group *group_new(struct cond *c, struct waiter *w, void *mutex,
+			futex_word *pi_target);
 
 /**
  * group_pin() - take a reference, if the group still belongs to a condvar
@@ -150,7 +152,7 @@ uint32_t group_post(struct group *g, uint64_t moved);
 uint32_t group_release(struct group *g, uint64_t moved);
 
 /* Make every member look up that sleeps with one of @bits. */
-void group_kick(struct group *g, uint32_t bits);
+COLD void group_kick(struct group *g, uint32_t bits);
 
 /**
  * group_take() - be out, if that was posted or released
@@ -170,7 +172,7 @@ bool group_take(struct group *g, uint64_t *state);
  * Return: true if the caller has left; false if it is out, released or by a
  * token, as after group_take().
  */
-bool group_leave(struct group *g);
+APART bool group_leave(struct group *g);
 
 /* Give back the spare groups of a thread that ends. */
 void group_drop_spares(struct waiter *w);

@@ -23,8 +23,17 @@
 #define LOCK_SPINS 40
 
 /* The slow ways; lock.c. */
-bool lock_sleep(futex_word *lock, uint32_t tid, bool shared);
-void lock_drop_contended(futex_word *lock, bool shared);
+COLD bool lock_sleep(futex_word *lock, uint32_t tid, bool shared);
+COLD void lock_drop_contended(futex_word *lock, bool shared);
+
+static inline bool lock_take_as(futex_word *lock, uint32_t tid, bool shared)
+{
+	uint32_t old = 0;
+
+	if (likely(cas_acquire(lock, &old, tid)))
+		return true;
+	return lock_sleep(lock, tid, shared);
+}
 
 /**
  * lock_take() - take a lock
@@ -36,19 +45,20 @@ void lock_drop_contended(futex_word *lock, bool shared);
  */
 static inline bool lock_take(futex_word *lock, bool shared)
 {
-	uint32_t tid = thread_tid();
-	uint32_t old = 0;
+	return lock_take_as(lock, thread_tid(), shared);
+}
 
-	if (cas_acquire(lock, &old, tid))
-		return true;
-	return lock_sleep(lock, tid, shared);
+/* The same, by a thread that has another lock. */
+static inline bool lock_take_second(futex_word *lock, bool shared)
+{
+	return lock_take_as(lock, thread_tid_known(), shared);
 }
 
 static inline void lock_drop(futex_word *lock, bool shared)
 {
-	uint32_t tid = thread_tid();
+	uint32_t tid = thread_tid_known();
 
-	if (!cas_release(lock, &tid, 0))
+	if (unlikely(!cas_release(lock, &tid, 0)))
 		lock_drop_contended(lock, shared);
 }
 

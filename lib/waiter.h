@@ -31,11 +31,11 @@ struct thread {
 
 extern _Thread_local struct thread thread_this;
 
-void thread_setup(void);
+COLD void thread_setup(void);
 
 static inline struct thread *thread_self(void)
 {
-	if (__builtin_expect(!thread_this.tid, 0))
+	if (unlikely(!thread_this.tid))
 		thread_setup();
 	return &thread_this;
 }
@@ -44,6 +44,12 @@ static inline struct thread *thread_self(void)
 static inline uint32_t thread_tid(void)
 {
 	return (uint32_t)thread_self()->tid;
+}
+
+/* The same, of a thread that has one of the library's locks. */
+static inline uint32_t thread_tid_known(void)
+{
+	return (uint32_t)thread_this.tid;
 }
 
 /* Spare groups a thread keeps; more go to the list that all threads share. */
@@ -96,13 +102,13 @@ struct waiter {
 	bool found_held;
 } __attribute__((aligned(64)));
 
-struct waiter *waiter_setup(void);
+COLD struct waiter *waiter_setup(void);
 
 static inline struct waiter *waiter_self(void)
 {
 	struct waiter *w = thread_this.waiter;
 
-	return __builtin_expect(w != NULL, 1) ? w : waiter_setup();
+	return likely(w) ? w : waiter_setup();
 }
 
 /*
@@ -116,13 +122,13 @@ extern uint32_t process_life;
  * @w: the caller
  * @word: a word of a shared condvar, or NULL: nobody uses the last one any more
  */
-void waiter_publish(struct waiter *w, futex_word *word);
+COLD void waiter_publish(struct waiter *w, futex_word *word);
 
 /*
  * Let other threads run, also those of lower priority: one more time, after
  * @nr_before times.
  */
-void waiter_give_way(unsigned int nr_before);
+COLD void waiter_give_way(unsigned int nr_before);
 
 /* Wait until no other thread is inside of @barrier. */
 void waiter_await_barrier(const void *barrier);

@@ -65,7 +65,7 @@ static int wait_cancellable(struct cond *c, pthread_mutex_t *mutex,
 	w = waiter_self();
 	w->seen = load_acquire(&w->kick); /* [W-SEEN] */
 	pthread_testcancel();
-	err = cond_wait(c, &glibc_mutex_ops, mutex, deadline);
+	err = cond_wait(c, w, &glibc_mutex_ops, mutex, deadline);
 	if (err == ECANCELED) {
 		pthread_testcancel();
 		err = 0;
@@ -75,14 +75,14 @@ static int wait_cancellable(struct cond *c, pthread_mutex_t *mutex,
 	return err;
 }
 
-int drop_in_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
+HOT int drop_in_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
 {
 	glibc_mutex_check(mutex, __func__);
 	return wait_cancellable(cond_of(cond), mutex, NULL);
 }
 
-int drop_in_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
-			   clockid_t clock, const struct timespec *abstime)
+HOT int drop_in_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
+			       clockid_t clock, const struct timespec *abstime)
 {
 	struct deadline deadline = { .clock = clock };
 
@@ -104,16 +104,30 @@ int drop_in_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
 		abstime);
 }
 
+HOT APART static int signal_somebody(struct cond *c)
+{
+	cond_signal(c, &glibc_mutex_ops);
+	return 0;
+}
+
+HOT APART static int broadcast_to_somebody(struct cond *c)
+{
+	cond_broadcast(c, &glibc_mutex_ops);
+	return 0;
+}
+
 int drop_in_cond_signal(pthread_cond_t *cond)
 {
-	cond_signal(cond_of(cond), &glibc_mutex_ops);
-	return 0;
+	struct cond *c = cond_of(cond);
+
+	return cond_is_idle(c) ? 0 : signal_somebody(c);
 }
 
 int drop_in_cond_broadcast(pthread_cond_t *cond)
 {
-	cond_broadcast(cond_of(cond), &glibc_mutex_ops);
-	return 0;
+	struct cond *c = cond_of(cond);
+
+	return cond_is_idle(c) ? 0 : broadcast_to_somebody(c);
 }
 
 typedef int (*cancel_function)(pthread_t thread);

@@ -49,7 +49,7 @@ enum layout {
 
 static _Atomic int layout;
 
-static int layout_try(void);
+COLD static int layout_try(void);
 
 static inline int layout_of_glibc(void)
 {
@@ -89,6 +89,15 @@ static void glibc_set_contended(void *mutex)
 
 	/* The holder is the only one who may take it from 1 to 2 and mean it. */
 	cas_relaxed(lock_word(mutex), &held, WORD_CONTENDED);
+}
+
+/* Type normal, and like those that waiters can be moved to. */
+static bool glibc_is_plain(void *mutex)
+{
+	int kind = __atomic_load_n(&mutex_of(mutex)->__data.__kind,
+				   __ATOMIC_RELAXED);
+
+	return !(kind & ~KIND_NO_ELISION);
 }
 
 /* The mutexes that glibc does not let anybody unlock but their holder. */
@@ -204,6 +213,7 @@ static bool glibc_interruptible(void)
 }
 
 const struct mutex_ops glibc_mutex_ops = {
+	.is_plain = glibc_is_plain,
 	.may_wait = glibc_may_wait,
 	.stays_held = glibc_stays_held,
 	.unlock = glibc_unlock,

@@ -119,7 +119,14 @@ static futex_word *ops_pi_word(void *m)
 	return NULL;
 }
 
+static bool ops_is_plain(void *m)
+{
+	(void)m;
+	return true;
+}
+
 static const struct mutex_ops ops = {
+	.is_plain = ops_is_plain,
 	.may_wait = ops_may_wait,
 	.stays_held = ops_stays_held,
 	.unlock = ops_unlock,
@@ -141,7 +148,7 @@ static void *wait_once(void *arg)
 		tap_bail("SCHED_FIFO was permitted, and is no longer");
 	pthread_mutex_lock(&mutex);
 	atomic_store(&once->tid, blocked_gettid());
-	result = cond_wait(&cond, &ops, &mutex,
+	result = cond_wait(&cond, waiter_self(), &ops, &mutex,
 			   once->timed ? &once->deadline : NULL);
 	atomic_store(&once->result, result);
 	pthread_mutex_unlock(&mutex);

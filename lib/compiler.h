@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the compiler is told of where the time goes. A wait or a signal runs
+ * through a dozen small functions: those that programs call are flattened, so
+ * all of that becomes one piece of straight code, which knows its mutex. What is
+ * another case stays apart, and what is rare is cold.
+ */
+#ifndef DROVER_COMPILER_H
+#define DROVER_COMPILER_H
+
+#define HOT   __attribute__((flatten))
+#define APART __attribute__((noinline))
+#define COLD  __attribute__((cold, noinline))
+
+#define likely(condition)   __builtin_expect(!!(condition), 1)
+#define unlikely(condition) __builtin_expect(!!(condition), 0)
+
+#endif /* DROVER_COMPILER_H */
