@@ -107,10 +107,12 @@ struct shared_group {
  * struct evidence - what signals that wake lead to; cond_policy.c
  * @held: above 0 if threads that were woken mostly found the mutex held
  * @moves: signals that moved since the last one that woke
+ * @certain: how often that was seen to be right
  */
 struct evidence {
 	int8_t held;
 	uint8_t moves;
+	uint8_t certain;
 };
 
 /**
@@ -231,11 +233,13 @@ struct group *cond_claim(struct cond *c, struct group *g);
  * struct wake_plan - what a release or post does with the sleepers
  * @nr_wake: how many to wake (INT_MAX: all)
  * @move: move the rest to the mutex
+ * @learn: the one that is woken shall say whether that was too early
  * @target: the futex word to move to; set by the caller of policy_plan()
  */
 struct wake_plan {
 	int nr_wake;
 	bool move;
+	bool learn;
 	futex_word *target;
 };
 

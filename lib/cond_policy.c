@@ -40,15 +40,18 @@ static enum policy policy;
  * One that was woken and found the mutex held weighs as much as eight that found
  * it free: it costs two switches, the others save a system call or two. Three
  * in a row that found it held are enough to begin to move, and four that found
- * it free are enough to stop: every 32nd signal that would move wakes instead,
- * to see.
+ * it free are enough to stop: some signals that would move wake instead, to see.
+ * That is every fourth at first, and half as often each time that the mutex was
+ * held, down to every 32nd: so what was chance is soon forgotten, and what is
+ * the rule is not tried again and again.
  */
 enum {
 	FOUND_HELD = 8,
 	FOUND_FREE = -1,
 	MOST_HELD = 4,
 	LEAST_HELD = -16,
-	LOOK_EVERY = 32
+	LOOK_EVERY = 2,
+	MOST_CERTAIN = 4
 };
 
 /* The kernel or a sandbox has refused a requeue; never cleared. */
@@ -114,7 +117,9 @@ bool policy_requeue_pi(void)
 
 bool policy_wake_early(struct evidence *e)
 {
-	if (e->held > 0 && ++e->moves < LOOK_EVERY)
+	if (policy == POLICY_REQUEUE)
+		return false;
+	if (e->held > 0 && ++e->moves < LOOK_EVERY << e->certain)
 		return false;
 	e->moves = 0;
 	return true;
@@ -124,6 +129,10 @@ void policy_learn(struct evidence *e, bool found_held)
 {
 	int held = e->held + (found_held ? FOUND_HELD : FOUND_FREE);
 
+	if (held > 0 && found_held && e->certain < MOST_CERTAIN)
+		e->certain++;
+	if (held < LEAST_HELD)
+		e->certain = 0;
 	e->held = held > MOST_HELD  ? MOST_HELD :
 		  held < LEAST_HELD ? LEAST_HELD :
 				      held;
@@ -132,14 +141,18 @@ void policy_learn(struct evidence *e, bool found_held)
 struct wake_plan policy_plan(enum mutex_holder holder, bool movable,
 			     uint32_t nr_waiters, bool wake_early)
 {
+	struct wake_plan early = {
+		.nr_wake = INT_MAX,
+		.learn = holder == MUTEX_HELD_BY_CALLER,
+	};
 	struct wake_plan wake_all = { .nr_wake = INT_MAX };
 	struct wake_plan move_all = { .nr_wake = 0, .move = true };
 	struct wake_plan wake_one = { .nr_wake = 1, .move = true };
 
 	if (!movable || policy == POLICY_WAKE_ALL || load_relaxed(&refused))
 		return wake_all;
-	if (nr_waiters == 1 && wake_early && policy == POLICY_AUTO)
-		return wake_all;
+	if (nr_waiters == 1 && wake_early)
+		return early;
 	if (holder == MUTEX_HELD_BY_CALLER)
 		return move_all;
 	/* One thread alone is no herd. (A plan for one never wakes one of it.) */

@@ -21,6 +21,7 @@ struct wake_plan cond_plan(struct group *g, const struct mutex_ops *ops,
 	if (plan.move && plan.nr_wake == 0)
 		ops->set_contended(g->mutex);
 	plan.target = plan.move ? word : NULL;
+	store_relaxed(&g->learn, plan.learn);
 	return plan;
 }
 

@@ -135,7 +135,7 @@ static inline int cond_wait_as(struct cond *c, struct member *m,
 		store_relaxed(&w->group, NULL);
 
 	moved = load_relaxed(&m->g->state) & GROUP_MOVED;
-	if (!err && !m->owns && !moved) {
+	if (!err && !m->owns && load_relaxed(&m->g->learn)) {
 		w->woken_by = c;
 		w->found_held = ops->holder(mutex) == MUTEX_HELD_BY_OTHER;
 	}

@@ -80,6 +80,8 @@ struct cond;
  *	   of them sleeps as its holder; [condvar's lock]
  * @pi_target: where members sleep for requeue-PI, the word of their mutex; or
  *	       NULL, when they sleep as plain waiters. Constant while in use.
+ * @learn: who is released or takes a token shall tell what came of it; written
+ *	   by the claimer, and for the policy only
  * @next: the next spare group; [spare list's lock]
  */
 struct group {
@@ -89,6 +91,7 @@ struct group {
 	_Atomic(struct cond *) owner;
 	void *mutex;
 	_Atomic(futex_word *) pi_target;
+	atomic_bool learn;
 	struct group *next;
 } __attribute__((aligned(64)));
 

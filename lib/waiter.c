@@ -167,6 +167,7 @@ static void waiter_end(void *arg)
 	struct bucket *b = bucket_of(w->thread);
 
 	group_drop_spares(w);
+	w->woken_by = NULL;
 	lock_take(&b->lock, false);
 	bucket_unlink(b, w);
 	lock_drop(&b->lock, false);

@@ -71,9 +71,9 @@ static inline uint32_t thread_tid_known(void)
  * @nr_spares: how many of @spares are there
  * @spares: groups in nobody's use; only this thread touches them
  * @barrier: the private barrier that the thread is inside of, or NULL
- * @woken_by: the condvar whose signal woke this thread the last time, if the
- *	      thread has not told it yet what came of that; an address only,
- *	      the condvar may be gone
+ * @woken_by: the condvar whose signal woke this thread under the mutex the last
+ *	      time, if the thread has not told it yet what came of that; an
+ *	      address only, the condvar may be gone
  * @found_held: what came of it: the mutex was held, waking was too early
  *
  * Waiters lie in pages that are never unmapped: a thread whose last destructors

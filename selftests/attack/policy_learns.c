@@ -10,8 +10,13 @@
 #include "fake_futex.h"
 #include "tap.h"
 
-/* Signals that move before one wakes to look; four looks change its mind. */
-#define LOOK_EVERY 32
+/*
+ * Signals that move before one wakes to look, at the end and at the beginning;
+ * four looks change its mind.
+ */
+#define LOOK_EVERY  32
+#define LOOK_EARLY  4
+#define LOOKS_EARLY 3 /* until it is the former */
 
 /* Of the next @nr signals, how many wake, if each that does has that result? */
 static int count_wakes(struct evidence *e, int nr, bool found_held)
@@ -45,7 +50,8 @@ static void test_learns_to_move(void)
 	struct evidence e = { 0 };
 
 	learn(&e, 1000, false);
-	tap_ok(count_wakes(&e, 1000, true) <= 3 + 1000 / LOOK_EVERY,
+	tap_ok(count_wakes(&e, 1000, true) <=
+		       3 + LOOKS_EARLY + 1000 / LOOK_EVERY,
 	       "whoever is woken finds the mutex held: it moves instead");
 }
 
@@ -56,6 +62,16 @@ static void test_learns_to_wake(void)
 	learn(&e, 1000, true);
 	tap_ok(count_wakes(&e, 1000, false) >= 1000 - 4 * LOOK_EVERY,
 	       "whoever is woken finds the mutex free: it wakes again");
+}
+
+static void test_forgets_chance(void)
+{
+	struct evidence e = { 0 };
+
+	learn(&e, 1, true);
+	tap_ok(!policy_wake_early(&e), "one that found it held: it moves");
+	tap_ok(count_wakes(&e, 1000, false) >= 1000 - 4 * LOOK_EARLY,
+	       "the others find it free: it soon wakes again");
 }
 
 /* Who finds the mutex held has paid more than the others save. */
@@ -96,10 +112,11 @@ static void test_forced(void)
 
 int main(void)
 {
-	tap_plan(8);
+	tap_plan(10);
 	test_starts_by_waking();
 	test_learns_to_move();
 	test_learns_to_wake();
+	test_forgets_chance();
 	test_mixed();
 	test_forced();
 	return tap_exit();

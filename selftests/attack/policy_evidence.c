@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What a condvar learns from: from signals under the mutex, and from nothing else.
+ * It looks inside the library, to which it is linked.
+ */
+#include <pthread.h>
+
+#define member group_member
+#include "cond_internal.h"
+#undef member
+
+#include "args.h"
+#include "crew.h"
+#include "fake_futex.h"
+#include "watchdog.h"
+
+#define NR_WAITERS 8
+#define NR_ROUNDS  20
+
+static api_cond_t cond = API_COND_INITIALIZER;
+static api_mutex_t mutex = API_MUTEX_INITIALIZER;
+static struct cond *const inside = (struct cond *)&cond;
+
+/* With the mutex; the threads wait again and again until they are to end. */
+static bool over;
+static atomic_int nr_waiting;
+
+static void *wait_often(void *unused)
+{
+	(void)unused;
+	api_mutex_lock(&mutex);
+	while (!over) {
+		atomic_fetch_add(&nr_waiting, 1);
+		api_cond_wait(&cond, &mutex);
+	}
+	api_mutex_unlock(&mutex);
+	return NULL;
+}
+
+/* All wait once more when this returns. */
+static void await(int nr)
+{
+	if (wait_at_least(&nr_waiting, nr))
+		tap_bail("not all wait again");
+	api_mutex_lock(&mutex);
+	atomic_store(&nr_waiting, 0);
+	api_mutex_unlock(&mutex);
+}
+
+/* @nr threads are woken by @wake, NR_ROUNDS times. Is anything learned? */
+static bool learns(int nr, void (*wake)(void))
+{
+	pthread_t threads[NR_WAITERS];
+	bool learned = false;
+
+	api_cond_init(&cond);
+	over = false;
+	for (int i = 0; i < nr; i++)
+		if (pthread_create(&threads[i], NULL, wait_often, NULL))
+			tap_bail("pthread_create");
+	await(nr);
+	for (int i = 0; i < NR_ROUNDS; i++) {
+		wake();
+		await(nr);
+		api_mutex_lock(&mutex);
+		learned |= inside->evidence.held != 0;
+		api_mutex_unlock(&mutex);
+	}
+	api_mutex_lock(&mutex);
+	over = true;
+	api_mutex_unlock(&mutex);
+	api_cond_broadcast(&cond);
+	for (int i = 0; i < nr; i++)
+		pthread_join(threads[i], NULL);
+	atomic_store(&nr_waiting, 0);
+	return learned;
+}
+
+static void broadcast(void)
+{
+	api_cond_broadcast(&cond);
+}
+
+static void signal_alone(void)
+{
+	api_cond_signal(&cond);
+}
+
+static void signal_with_mutex(void)
+{
+	api_mutex_lock(&mutex);
+	api_cond_signal(&cond);
+	api_mutex_unlock(&mutex);
+}
+
+int main(int argc, char **argv)
+{
+	args_parse(argc, argv, "");
+	tap_plan(3);
+	fake_futex_start((struct fake_futex){ 0 });
+	watchdog("evidence");
+	tap_ok(!learns(NR_WAITERS, broadcast),
+	       "a herd that finds the mutex held teaches nothing");
+	tap_ok(!learns(1, signal_alone), "nor does a signal without the mutex");
+	tap_ok(learns(1, signal_with_mutex), "one with the mutex does");
+	return tap_exit();
+}
