@@ -2,11 +2,13 @@
 /*
  * Threads that are signalled or cancelled when all they have left to do is the
  * system call in which they sleep: it has to be refused, for the wake-up is over
- * before it begins. They are held in front of that call.
+ * before it begins. They are held in front of that call; and a signaller in
+ * front of the one that moves a waiter, which has to notice what it has missed.
  */
 #include "crew.h"
 #include "futex_call.h"
 #include "kinds.h"
+#include "policy.h"
 #include "sanitizer.h"
 #include "watchdog.h"
 
@@ -17,10 +19,19 @@ static api_mutex_t mutex;
 static atomic_int nr_at_door;
 static atomic_bool is_open;
 static _Thread_local bool went_through;
+static void (*before_requeue)(void); /* called once */
 
 static bool is_mutex(const void *word)
 {
 	return (uintptr_t)word - (uintptr_t)&mutex < sizeof(mutex);
+}
+
+static void stop_at_door(void)
+{
+	went_through = true;
+	atomic_fetch_add(&nr_at_door, 1);
+	while (!atomic_load(&is_open))
+		sched_yield();
 }
 
 /* What the library calls. The first wait of each thread, for a mutex aside. */
@@ -28,12 +39,18 @@ long raw_futex_call(_Atomic uint32_t *word, int op, uint32_t val,
 		    const void *timeout_or_val2, _Atomic uint32_t *word2,
 		    uint32_t val3)
 {
-	if ((op & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET && !went_through &&
-	    !is_mutex(word)) {
-		went_through = true;
-		atomic_fetch_add(&nr_at_door, 1);
-		while (!atomic_load(&is_open))
-			sched_yield();
+	void (*before)(void) = before_requeue;
+
+	switch (op & FUTEX_CMD_MASK) {
+	case FUTEX_WAIT_BITSET:
+		if (!went_through && !is_mutex(word))
+			stop_at_door();
+		break;
+	case FUTEX_CMP_REQUEUE:
+		before_requeue = NULL;
+		if (before)
+			before();
+		break;
 	}
 	return syscall(SYS_futex, word, op, val, timeout_or_val2, word2, val3);
 }
@@ -48,8 +65,11 @@ static void begin(const char *what, bool shared)
 		tap_bail("init");
 }
 
-static void end(void)
+static void end(struct crew *crew)
 {
+	while (crew_count(crew, RETURNED) < crew->nr)
+		kind_broadcast(&cond, &mutex);
+	crew_end(crew);
 	kind_cond_destroy(&cond, &mutex);
 	api_mutex_destroy(&mutex);
 }
@@ -83,10 +103,71 @@ static void test(const char *what, void (*act)(void), int expected, bool shared)
 	/* Each returns or sleeps, and then nobody is there to wake it. */
 	tap_is(crew_count(&crew, RETURNED), expected, "%s%s: so many return",
 	       what, shared ? ", shared" : "");
-	while (crew_count(&crew, RETURNED) < NR_WAITERS)
-		kind_broadcast(&cond, &mutex);
-	crew_end(&crew);
-	end();
+	end(&crew);
+}
+
+/*
+ * The signal moves one waiter, and another one, which is awake, takes it: it
+ * waits for the mutex behind the first one, who is woken there for nothing.
+ */
+static void test_taken_by_another(void)
+{
+	struct crew crew = crew_of(&cond, &mutex, NR_WAITERS);
+
+	begin("taken by another", false);
+	atomic_store(&is_open, true);
+	crew_add(&crew, 1);
+	atomic_store(&nr_at_door, 0);
+	atomic_store(&is_open, false);
+	crew_start(&crew, NULL);
+	await_at_door(1);
+	api_mutex_lock(&mutex);
+	api_cond_signal(&cond);
+	atomic_store(&is_open, true);
+	crew_count(&crew, RETURNED); /* until nobody is on the way */
+	api_mutex_unlock(&mutex);
+	tap_is(crew_count(&crew, RETURNED), 1,
+	       "a signal, taken by another than was moved: one returns");
+	end(&crew);
+}
+
+static bool was_second;
+
+static void *signal_second(void *unused)
+{
+	(void)unused;
+	api_cond_signal(&cond);
+	return NULL;
+}
+
+static void another_signals(void)
+{
+	pthread_t signaller;
+
+	was_second = true;
+	if (pthread_create(&signaller, NULL, signal_second, NULL))
+		tap_bail("pthread_create");
+	pthread_join(signaller, NULL);
+}
+
+/* Another signal comes first, so the word is no longer what it was. */
+static void test_requeue_missed(void)
+{
+	struct crew crew = crew_of(&cond, &mutex, 3);
+
+	begin("a requeue that misses", false);
+	atomic_store(&is_open, true);
+	crew_add(&crew, 3);
+	was_second = false;
+	before_requeue = another_signals;
+	api_mutex_lock(&mutex);
+	api_cond_signal(&cond);
+	api_mutex_unlock(&mutex);
+	before_requeue = NULL;
+	tap_is(crew_count(&crew, RETURNED), 1 + was_second,
+	       "a signal, %s: each wakes one",
+	       was_second ? "and another before it moves" : "which wakes");
+	end(&crew);
 }
 
 #ifdef COND_API_PTHREAD
@@ -113,6 +194,7 @@ static void *wait_cancellable(void *arg)
 
 static void test_cancel(bool shared)
 {
+	struct crew nobody = crew_of(&cond, &mutex, 1);
 	bool asleep = false;
 	pthread_t victim;
 	void *result;
@@ -133,12 +215,12 @@ static void test_cancel(bool shared)
 			 AT_COND;
 		sched_yield();
 	}
-	/* The broadcast is for one that sleeps: it is cancelled when awake. */
+	/* For one that sleeps, which is cancelled once it is awake. */
 	kind_broadcast(&cond, &mutex);
 	pthread_join(victim, &result);
 	tap_ok(!asleep && result == PTHREAD_CANCELED,
 	       "a cancellation%s: it does not sleep", shared ? ", shared" : "");
-	end();
+	end(&nobody);
 }
 
 #else
@@ -150,15 +232,20 @@ static void test_cancel(bool shared)
 
 #endif
 
-int main(int argc, char **argv)
+static void test_all(const char *policy)
 {
-	(void)argc;
-	(void)argv;
-	tap_plan(4 + 2 * API_IS_PTHREAD);
+	(void)policy;
 	for (int shared = 0; shared < 2; shared++) {
 		test("a signal", signal_one, 1, shared);
 		test("a broadcast", broadcast, NR_WAITERS, shared);
 		test_cancel(shared);
 	}
-	return tap_exit();
+	test_taken_by_another();
+	test_requeue_missed();
+}
+
+int main(int argc, char **argv)
+{
+	(void)argc;
+	return policy_main(argv, 6 + 2 * API_IS_PTHREAD, test_all);
 }

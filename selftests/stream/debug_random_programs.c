@@ -283,8 +283,10 @@ int main(int argc, char **argv)
 	for (uint64_t i = 0; i < programs; i++) {
 		struct program program = random_program(&random);
 
-		if (i % 1000 == 0)
+		if (i % 100 == 0)
 			watchdog("random programs");
+		if (i && i % 10000 == 0)
+			tap_diag("%" PRIu64 " programs", i);
 		if (!run_program(&program) && !wrong++)
 			tap_diag("program %" PRIu64 " is the first", i);
 	}

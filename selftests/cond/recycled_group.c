@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A thread whose time is over on one condvar goes on to wait on another: what
+ * the library keeps for those who wait together is used again. Who comes to the
+ * first condvar meanwhile does not wait with those of the second.
+ */
+#include "crew.h"
+#include "deadline.h"
+#include "watchdog.h"
+
+static api_cond_t first = API_COND_INITIALIZER, second = API_COND_INITIALIZER;
+static api_mutex_t mutex = API_MUTEX_INITIALIZER;
+static int timed_out, returned;
+static atomic_int tid;
+static atomic_bool back;
+
+static void *wait_on_both(void *arg)
+{
+	struct timespec past = deadline_in(CLOCK_MONOTONIC, 0);
+
+	atomic_store(&tid, blocked_gettid());
+	api_mutex_lock(&mutex);
+	timed_out = api_cond_clockwait(&first, &mutex, CLOCK_MONOTONIC, &past);
+	returned = api_cond_wait(&second, &mutex);
+	api_mutex_unlock(&mutex);
+	atomic_store(&back, true);
+	return arg;
+}
+
+int main(int argc, char **argv)
+{
+	struct crew crew = crew_of(&first, &mutex, 1);
+	pthread_t thread;
+
+	(void)argc;
+	api_start(argv);
+	tap_plan(4);
+	watchdog("two condvars");
+	if (pthread_create(&thread, NULL, wait_on_both, NULL) ||
+	    wait_at_least(&tid, 1) ||
+	    place_settled(getpid(), atomic_load(&tid), &mutex))
+		tap_bail("it never slept");
+	tap_is(timed_out, ETIMEDOUT, "the first wait times out");
+	crew_add(&crew, 1);
+	api_cond_broadcast(&first);
+	crew_gone(&crew, 1);
+	tap_is(crew_results(&crew, 0), 1, "who waits on the first returns");
+	tap_ok(place_settled(getpid(), atomic_load(&tid), &mutex) == 0 &&
+		       !atomic_load(&back),
+	       "who waits on the second waits on");
+	api_cond_broadcast(&second);
+	pthread_join(thread, NULL);
+	tap_is(returned, 0, "until that one is for it");
+	crew_end(&crew);
+	return tap_exit();
+}
