@@ -14,6 +14,7 @@
 
 #define NR_SUBMITTERS 3
 #define BATCH	      16
+#define LONG	      1000000
 
 struct job {
 	drover_task_t task;
@@ -127,12 +128,20 @@ static void one_batch(struct submitter *s)
 
 static unsigned long nr_wanted;
 
+/* The long form takes minutes: a line for each tenth, and no hang of hours. */
 static void *submit_all(void *arg)
 {
 	struct submitter *s = arg;
+	unsigned long tenth = nr_wanted / 10, next = tenth;
 
-	while (s->nr_tasks < nr_wanted)
+	while (s->nr_tasks < nr_wanted) {
 		one_batch(s);
+		if (s->nr_tasks < next || nr_wanted < LONG)
+			continue;
+		watchdog("tasks");
+		tap_diag("a submitter has had %lu tasks done", s->nr_tasks);
+		next += tenth;
+	}
 	return NULL;
 }
 
@@ -141,9 +150,7 @@ static void test_storm(unsigned int nr_workers, uint64_t *seed)
 	struct submitter all[NR_SUBMITTERS] = { 0 }, sum = { 0 };
 	drover_poolstats_t stats;
 
-	/* The long form takes minutes. */
-	if (nr_wanted <= 1000000)
-		watchdog("tasks");
+	watchdog("tasks");
 	pool = pool_of(nr_workers);
 	atomic_store(&nr_run, 0);
 	atomic_store(&nr_post_run, 0);

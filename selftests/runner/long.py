@@ -22,6 +22,9 @@ STRESS = ("stress/cond_mixed", "pthread/stress_mixed")
 PAIRS = 10 ** 8
 GUEST_SHARE = 100
 GUEST_CPUS = 4
+#: Random programs of streams, and calls to two kernels.
+PROGRAMS = 10 ** 5
+CALLS = 10 ** 6
 #: Seconds for each million pairs, on two CPUs and emulated on them.
 SECONDS = {"host": 30, "guest": 900}
 
@@ -35,12 +38,25 @@ LIMIT = 24 * 3600
 
 def long_stages(settings, pairs):
     """All stages, the short ones first."""
-    yield _tool_stage(settings, "programs", 300, "--all")
+    yield _tool_stage(settings, "programs", 300, "programs/run", "--all")
     for sanitizer in SANITIZERS:
         yield Stage(f"sanitizer/{sanitizer}", 420,
                     lambda progress, sanitizer=sanitizer:
                     _check_with(settings, sanitizer, progress))
-    yield _tool_stage(settings, "planted", 900)
+    yield _tool_stage(settings, "planted", 900, "planted/run")
+    for program, seconds, option in (
+            ("stream/debug_random_programs", 60, f"programs={PROGRAMS}"),
+            ("pool/tasks_once", 180 * pairs // PAIRS, f"tasks={pairs}")):
+        # An optional part of the library may not be there.
+        if os.path.exists(_program(settings, program)):
+            yield Stage(f"host/{program}", seconds,
+                        lambda progress, program=program, option=option:
+                        _run_host(settings, program, [option], progress))
+    if {"mainline", "drover"} <= set(settings.variants):
+        yield _tool_stage(settings, "differential", 600, "differential/run",
+                          f"--build={settings.build}", f"--calls={CALLS}")
+        yield _tool_stage(settings, "planted-kernel", 1200,
+                          "planted/run-kernel")
     for variant in settings.variants:
         machine = guests.Machine(variant, GUEST_CPUS, settings.mem,
                                  settings.accel, settings.build)
@@ -53,8 +69,9 @@ def long_stages(settings, pairs):
         yield Stage(f"host/{program}",
                     SECONDS["host"] * pairs // len(STRESS) // 10 ** 6,
                     lambda progress, program=program:
-                    _stress_host(settings, program, pairs, progress))
-    yield _tool_stage(settings, "models", 3 * 3600, "--long")
+                    _run_host(settings, program, _stress_options(pairs),
+                              progress))
+    yield _tool_stage(settings, "models", 3 * 3600, "models/run", "--long")
 
 
 def _keep(settings, name, output):
@@ -65,10 +82,10 @@ def _keep(settings, name, output):
         file.write(output)
 
 
-def _tool_stage(settings, name, seconds, *options):
-    """The program selftests/NAME/run, which prints TAP."""
+def _tool_stage(settings, name, seconds, program, *options):
+    """A program under selftests/ that prints TAP."""
     def run(progress):
-        path = os.path.join(TOP, "selftests", name, "run")
+        path = os.path.join(TOP, "selftests", program)
         results, output = host.run_test(name, [path, *options], LIMIT,
                                         note=progress)
         _keep(settings, name, output)
@@ -80,11 +97,14 @@ def _stress_options(pairs):
     return [f"pairs={pairs // len(STRESS)}", "progress=10"]
 
 
-def _stress_host(settings, program, pairs, progress):
-    path = os.path.join(settings.build, "selftests", program)
-    results, output = host.run_test(
-        program, [path, *_stress_options(pairs)], LIMIT,
-        {"DROVER_VARIANT": "host"}, progress)
+def _program(settings, program):
+    return os.path.join(settings.build, "selftests", program)
+
+
+def _run_host(settings, program, options, progress):
+    command = [_program(settings, program), *options]
+    results, output = host.run_test(program, command, LIMIT,
+                                    {"DROVER_VARIANT": "host"}, progress)
     _keep(settings, "host/" + program, output)
     return results
 
