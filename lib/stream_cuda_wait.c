@@ -49,6 +49,8 @@ void cuda_drop_marks(struct stream *s)
 			CUDA_CALL(s, event_destroy, c->marks[nr].event);
 		nr++;
 	}
+	if (!nr)
+		return;
 	c->nr_marks -= nr;
 	memmove(c->marks, c->marks + nr, c->nr_marks * sizeof(*c->marks));
 }
