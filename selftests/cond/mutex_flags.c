@@ -14,7 +14,7 @@
 #include "watchdog.h"
 
 #define NR_THREADS 12
-#define NR_ROUNDS  120
+#define NR_ROUNDS  60
 
 struct arena {
 	drover_mutex_t mutex;
