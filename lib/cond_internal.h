@@ -202,6 +202,19 @@ static inline bool cond_is_idle(struct cond *c)
 	return !(c->flags & COND_SHARED) && cond_nobody_waits(c);
 }
 
+/*
+ * The same for a signal, which the policy wants to hear of. The thread keeps it
+ * for itself: the condvar's cache line may be everybody's.
+ */
+static inline bool cond_signal_is_idle(struct cond *c)
+{
+	bool idle = cond_is_idle(c);
+
+	if (idle)
+		thread_this.idle = c;
+	return idle;
+}
+
 /* The condvar's verbs; @deadline NULL waits without end. */
 void cond_init(struct cond *c, uint32_t flags);
 void cond_destroy(struct cond *c, const char *call);
@@ -258,6 +271,12 @@ struct wake_plan policy_plan(enum mutex_holder holder, bool movable,
  * @e: of a locked condvar
  */
 bool policy_wake_early(struct evidence *e);
+
+/**
+ * policy_learn_batch() - the signaller has signalled nobody since the last time
+ * @e: of a locked condvar
+ */
+void policy_learn_batch(struct evidence *e);
 
 /**
  * policy_learn() - what came of waking a thread

@@ -166,7 +166,7 @@ int drover_cond_signal(drover_cond_t *cond)
 {
 	struct cond *c = cond_of(cond);
 
-	return cond_is_idle(c) ? 0 : signal_somebody(c);
+	return cond_signal_is_idle(c) ? 0 : signal_somebody(c);
 }
 
 int drover_cond_broadcast(drover_cond_t *cond)

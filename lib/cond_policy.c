@@ -44,10 +44,17 @@ static enum policy policy;
  * That is every fourth at first, and half as often each time that the mutex was
  * held, down to every 32nd: so what was chance is soon forgotten, and what is
  * the rule is not tried again and again.
+ *
+ * A signaller that has signalled nobody since it last signalled somebody works in
+ * batches, as a producer does. One that is moved runs as soon as the mutex is
+ * free, takes a single item and sleeps again; one that is woken early and finds
+ * the mutex held leaves the signaller the time for more. So a batch weighs as much
+ * against moving as one that found the mutex held does for it.
  */
 enum {
 	FOUND_HELD = 8,
 	FOUND_FREE = -1,
+	FOUND_BATCH = -8,
 	MOST_HELD = 4,
 	LEAST_HELD = -16,
 	LOOK_EVERY = 2,
@@ -125,17 +132,27 @@ bool policy_wake_early(struct evidence *e)
 	return true;
 }
 
-void policy_learn(struct evidence *e, bool found_held)
+static void weigh(struct evidence *e, int weight)
 {
-	int held = e->held + (found_held ? FOUND_HELD : FOUND_FREE);
+	int held = e->held + weight;
 
-	if (held > 0 && found_held && e->certain < MOST_CERTAIN)
+	if (held > 0 && weight > 0 && e->certain < MOST_CERTAIN)
 		e->certain++;
 	if (held < LEAST_HELD)
 		e->certain = 0;
 	e->held = held > MOST_HELD  ? MOST_HELD :
 		  held < LEAST_HELD ? LEAST_HELD :
 				      held;
+}
+
+void policy_learn(struct evidence *e, bool found_held)
+{
+	weigh(e, found_held ? FOUND_HELD : FOUND_FREE);
+}
+
+void policy_learn_batch(struct evidence *e)
+{
+	weigh(e, FOUND_BATCH);
 }
 
 struct wake_plan policy_plan(enum mutex_holder holder, bool movable,

@@ -55,6 +55,10 @@ void cond_signal(struct cond *c, const struct mutex_ops *ops)
 	}
 	cond_lock(c);
 	g = cond_claim_oldest(c);
+	if (thread_this.idle == c) {
+		policy_learn_batch(&c->evidence);
+		thread_this.idle = NULL;
+	}
 	early = policy_wake_early(&c->evidence);
 	if (g && group_blocked(g) > 1) {
 		cond_post(c, g, ops, early);

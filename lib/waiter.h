@@ -22,11 +22,13 @@ struct waiter;
  * @number: unlike any other thread's of this process, never 0; the child of a
  *	    fork keeps it
  * @waiter: what others may see of it, or NULL if it has never waited
+ * @idle: the condvar on which it last signalled nobody; an address only
  */
 struct thread {
 	pid_t tid;
 	uint32_t number;
 	struct waiter *waiter;
+	const struct cond *idle;
 };
 
 extern _Thread_local struct thread thread_this;

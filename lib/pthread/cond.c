@@ -120,7 +120,7 @@ int drop_in_cond_signal(pthread_cond_t *cond)
 {
 	struct cond *c = cond_of(cond);
 
-	return cond_is_idle(c) ? 0 : signal_somebody(c);
+	return cond_signal_is_idle(c) ? 0 : signal_somebody(c);
 }
 
 int drop_in_cond_broadcast(pthread_cond_t *cond)

@@ -93,15 +93,36 @@ static void signal_with_mutex(void)
 	api_mutex_unlock(&mutex);
 }
 
+/* What a signal to one waiter makes of the evidence that it finds. */
+static int held_after_signal(int held)
+{
+	struct crew crew = crew_of(&cond, &mutex, 1);
+
+	crew_add(&crew, 1);
+	inside->evidence.held = held;
+	api_cond_signal(&cond);
+	crew_end(&crew);
+	return inside->evidence.held;
+}
+
+static void test_batch(void)
+{
+	api_cond_init(&cond);
+	api_cond_signal(&cond);
+	tap_ok(held_after_signal(4) <= 0, "a signal after one to nobody does");
+	tap_is(held_after_signal(4), 4, "but for the first such alone");
+}
+
 int main(int argc, char **argv)
 {
 	args_parse(argc, argv, "");
-	tap_plan(3);
+	tap_plan(5);
 	fake_futex_start((struct fake_futex){ 0 });
 	watchdog("evidence");
 	tap_ok(!learns(NR_WAITERS, broadcast),
 	       "a herd that finds the mutex held teaches nothing");
 	tap_ok(!learns(1, signal_alone), "nor does a signal without the mutex");
 	tap_ok(learns(1, signal_with_mutex), "one with the mutex does");
+	test_batch();
 	return tap_exit();
 }

@@ -74,6 +74,22 @@ static void test_forgets_chance(void)
 	       "the others find it free: it soon wakes again");
 }
 
+static void test_batches(void)
+{
+	struct evidence e = { 0 };
+	int nr_moves = 0;
+
+	learn(&e, 1000, true);
+	for (int i = 0; i < 100; i++) {
+		policy_learn_batch(&e);
+		if (policy_wake_early(&e))
+			policy_learn(&e, true);
+		else
+			nr_moves++;
+	}
+	tap_ok(nr_moves == 0, "who signals in batches wakes, held or not");
+}
+
 /* Who finds the mutex held has paid more than the others save. */
 static void test_mixed(void)
 {
@@ -112,11 +128,12 @@ static void test_forced(void)
 
 int main(void)
 {
-	tap_plan(10);
+	tap_plan(11);
 	test_starts_by_waking();
 	test_learns_to_move();
 	test_learns_to_wake();
 	test_forgets_chance();
+	test_batches();
 	test_mixed();
 	test_forced();
 	return tap_exit();
