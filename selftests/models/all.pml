@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * All features at once: two waiters whose time may run out, one of which may be
- * cancelled; a signaller with the mutex and a broadcaster without it; a signal
+ * cancelled, and the other may wait once more, so that a broadcast can meet two
+ * groups; a signaller with the mutex and a broadcaster without it; a signal
  * handler; a plain locker of the mutex; destroy as early as is legal.
  *
  * @run long
  */
-#ifndef NR_WAITERS
 #define NR_WAITERS	2
-#endif
 #define NR_SIGNALLERS	2
 #define NR_THREADS	(NR_WAITERS + NR_SIGNALLERS + 1)
 #define NR_GROUPS	3
@@ -29,6 +28,8 @@ byte calls = NR_SIGNALLERS;
 #include "signal.inc"
 #include "program.inc"
 
+bool may_wait_again = true;
+
 proctype Waiter(byte t)
 {
 	WAITER_LOCALS;
@@ -40,7 +41,23 @@ proctype Waiter(byte t)
 	fi;
 	cond_wait(0, t, 0, true);
 	left = false;
-	mutex_unlock(0, t, 1)
+	mutex_unlock(0, t, IS_VICTIM(t));
+	if
+	:: IS_VICTIM(t)
+	:: atomic {
+		!IS_VICTIM(t) ->
+		may_wait_again = false;
+		mutex_users[0]--
+	   }
+	:: atomic {
+		!IS_VICTIM(t) && mutex_word[0] == FREE && !cond_lock[0] ->
+		may_wait_again = false;
+		cond_join(0, t, 0)
+	   }
+		cond_wait(0, t, 0, true);
+		left = false;
+		mutex_unlock(0, t, 1)
+	fi
 }
 
 proctype Signaller(byte t)
@@ -84,7 +101,7 @@ proctype Destroyer()
 {
 end_early:
 	atomic {
-		waiters_started == NR_WAITERS && !calls &&
+		waiters_started == NR_WAITERS && !may_wait_again && !calls &&
 		SPEC_ALL_UNBLOCKED(0) ->
 		cond_destroy(0)
 	}

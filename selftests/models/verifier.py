@@ -28,7 +28,7 @@ class Limits:
     depth: int = 2000000
 
 
-LONG = Limits(seconds=4 * 3600, megabytes=16000, depth=20000000)
+LONG = Limits(seconds=3600, megabytes=6000)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -155,15 +155,15 @@ class Spin:
         is_long = job.size == "long"
         limits = self.limits or (LONG if is_long else Limits())
         compile_flags = [
-            # The optimizer takes longer than it saves, but in hours.
-            "-w", "-O2" if is_long else "-O0", "-DCOLLAPSE",
+            # The optimizer takes longer than it saves, but in minutes.
+            "-w", "-O1" if is_long else "-O0", "-DCOLLAPSE",
             f"-DMEMLIM={limits.megabytes}", "-DVECTORSZ=1024",
             *(["-DNFAIR=3"] if liveness else ["-DSAFETY", "-DNOFAIR"])]
         output, used = "", 0
         for words in (["spin", "-a", *job.defines, job.path],
                       ["gcc", *compile_flags, "-o", "pan", "pan.c"],
                       ["./pan", f"-m{limits.depth}", "-n",
-                       "-w26" if is_long else "-w20",
+                       "-w24" if is_long else "-w20",
                        *(["-a", "-f"] if liveness else [])]):
             output, seconds, problem = self.command(folder, words,
                                                     limits.seconds)
