@@ -19,7 +19,7 @@ static api_mutex_t mutex;
 static atomic_int nr_at_door;
 static atomic_bool is_open;
 static _Thread_local bool went_through;
-static void (*before_requeue)(void); /* called once */
+static _Thread_local void (*before_requeue)(void); /* called once */
 
 static bool is_mutex(const void *word)
 {
