@@ -111,6 +111,57 @@ translated(const std::chrono::time_point<Other, Duration> &deadline)
 	return after<Clock>(deadline - Other::now());
 }
 
+// What both condition variables make of a wait, and of one with a deadline.
+template <class Self> class waits
+{
+public:
+	template <class Lock, class Predicate>
+	void wait(Lock &lock, Predicate ready)
+	{
+		while (!ready())
+			self().wait(lock);
+	}
+
+	template <class Lock, class Clock, class Duration, class Predicate>
+	bool
+	wait_until(Lock &lock,
+		   const std::chrono::time_point<Clock, Duration> &deadline,
+		   Predicate ready)
+	{
+		while (!ready())
+			if (self().wait_until(lock, deadline) ==
+			    std::cv_status::timeout)
+				return ready();
+		return true;
+	}
+
+	template <class Lock, class Rep, class Period>
+	std::cv_status
+	wait_for(Lock &lock, const std::chrono::duration<Rep, Period> &timeout)
+	{
+		using std::chrono::steady_clock;
+
+		return self().wait_until(lock, after<steady_clock>(timeout));
+	}
+
+	template <class Lock, class Rep, class Period, class Predicate>
+	bool wait_for(Lock &lock,
+		      const std::chrono::duration<Rep, Period> &timeout,
+		      Predicate ready)
+	{
+		using std::chrono::steady_clock;
+
+		return wait_until(lock, after<steady_clock>(timeout),
+				  std::move(ready));
+	}
+
+private:
+	Self &self()
+	{
+		return static_cast<Self &>(*this);
+	}
+};
+
 } // namespace detail
 
 // Not recursive. native_handle() is for the C functions.
@@ -172,10 +223,12 @@ private:
 	drover_mutex_t m_ = DROVER_MUTEX_INITIALIZER;
 };
 
-class condition_variable
+class condition_variable : public detail::waits<condition_variable>
 {
 public:
 	using native_handle_type = drover_cond_t *;
+	using waits::wait;
+	using waits::wait_until;
 
 	constexpr condition_variable() noexcept = default;
 	~condition_variable()
@@ -197,13 +250,6 @@ public:
 	template <class Lock> void wait(Lock &lock)
 	{
 		detail::check(drover_cond_wait(&c_, handle(lock)), "wait");
-	}
-
-	template <class Lock, class Predicate>
-	void wait(Lock &lock, Predicate ready)
-	{
-		while (!ready())
-			wait(lock);
 	}
 
 	// A jump of the system's clock counts, as the standard wants it.
@@ -248,40 +294,6 @@ public:
 		return status;
 	}
 
-	template <class Lock, class Clock, class Duration, class Predicate>
-	bool
-	wait_until(Lock &lock,
-		   const std::chrono::time_point<Clock, Duration> &deadline,
-		   Predicate ready)
-	{
-		while (!ready())
-			if (wait_until(lock, deadline) ==
-			    std::cv_status::timeout)
-				return ready();
-		return true;
-	}
-
-	template <class Lock, class Rep, class Period>
-	std::cv_status
-	wait_for(Lock &lock, const std::chrono::duration<Rep, Period> &timeout)
-	{
-		using std::chrono::steady_clock;
-
-		return wait_at(lock, CLOCK_MONOTONIC,
-			       detail::after<steady_clock>(timeout));
-	}
-
-	template <class Lock, class Rep, class Period, class Predicate>
-	bool wait_for(Lock &lock,
-		      const std::chrono::duration<Rep, Period> &timeout,
-		      Predicate ready)
-	{
-		using std::chrono::steady_clock;
-
-		return wait_until(lock, detail::after<steady_clock>(timeout),
-				  std::move(ready));
-	}
-
 	native_handle_type native_handle()
 	{
 		return &c_;
@@ -318,9 +330,12 @@ private:
 // For any lock that has lock() and unlock(), of whatever mutex: the waiters
 // sleep with a drover::mutex of the condvar's own, so what they are moved to is
 // that one, not the caller's. Each lock() of the caller's may still meet others.
-class condition_variable_any
+class condition_variable_any : public detail::waits<condition_variable_any>
 {
 public:
+	using waits::wait;
+	using waits::wait_until;
+
 	condition_variable_any() : own_(std::make_shared<mutex>())
 	{
 	}
@@ -345,13 +360,6 @@ public:
 		sleep(lock, [this](auto &held) { c_.wait(held); });
 	}
 
-	template <class Lock, class Predicate>
-	void wait(Lock &lock, Predicate ready)
-	{
-		while (!ready())
-			wait(lock);
-	}
-
 	template <class Lock, class Clock, class Duration>
 	std::cv_status
 	wait_until(Lock &lock,
@@ -363,39 +371,6 @@ public:
 			status = c_.wait_until(held, deadline);
 		});
 		return status;
-	}
-
-	template <class Lock, class Clock, class Duration, class Predicate>
-	bool
-	wait_until(Lock &lock,
-		   const std::chrono::time_point<Clock, Duration> &deadline,
-		   Predicate ready)
-	{
-		while (!ready())
-			if (wait_until(lock, deadline) ==
-			    std::cv_status::timeout)
-				return ready();
-		return true;
-	}
-
-	template <class Lock, class Rep, class Period>
-	std::cv_status
-	wait_for(Lock &lock, const std::chrono::duration<Rep, Period> &timeout)
-	{
-		using std::chrono::steady_clock;
-
-		return wait_until(lock, detail::after<steady_clock>(timeout));
-	}
-
-	template <class Lock, class Rep, class Period, class Predicate>
-	bool wait_for(Lock &lock,
-		      const std::chrono::duration<Rep, Period> &timeout,
-		      Predicate ready)
-	{
-		using std::chrono::steady_clock;
-
-		return wait_until(lock, detail::after<steady_clock>(timeout),
-				  std::move(ready));
 	}
 
 private:
