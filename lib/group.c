@@ -2,14 +2,12 @@
 /* Groups of waiters: their life, and the transitions listed in group.h. */
 #include <limits.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #include "cond_internal.h"
 
 _Static_assert(sizeof(struct group) == 64, "a cache line each");
 
-/* How many groups one mapping holds: a page of them. */
-#define GROUPS_PER_CHUNK (4096 / sizeof(struct group))
+#define GROUPS_PER_CHUNK (CHUNK_BYTES / sizeof(struct group))
 
 /* Groups in nobody's use; threads keep a few more of their own. */
 static struct {
@@ -20,17 +18,9 @@ static struct {
 /* Get GROUPS_PER_CHUNK groups; all but the one returned go to the list. */
 COLD static struct group *spare_grow(void)
 {
-	struct group *chunk;
-	int saved = errno;
+	struct group *chunk = map_chunk();
 
-	chunk = mmap(NULL, GROUPS_PER_CHUNK * sizeof(*chunk),
-		     PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-		     0);
-	if (chunk == MAP_FAILED) {
-		errno = saved;
-		return NULL;
-	}
-	for (size_t i = 1; i < GROUPS_PER_CHUNK; i++) {
+	for (size_t i = 1; chunk && i < GROUPS_PER_CHUNK; i++) {
 		chunk[i].next = spare.first;
 		spare.first = &chunk[i];
 	}

@@ -28,7 +28,7 @@ static struct bucket {
 } buckets[NR_BUCKETS];
 
 /* Waiters in nobody's use; a page of them is added when they run out. */
-#define WAITERS_PER_CHUNK (4096 / sizeof(struct waiter))
+#define WAITERS_PER_CHUNK (CHUNK_BYTES / sizeof(struct waiter))
 
 static struct {
 	futex_word lock;
@@ -87,6 +87,18 @@ static void bucket_unlink(struct bucket *b, struct waiter *w)
 		w->next->prev = w->prev;
 }
 
+void *map_chunk(void)
+{
+	int saved = errno;
+	void *chunk = mmap(NULL, CHUNK_BYTES, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (chunk != MAP_FAILED)
+		return chunk;
+	errno = saved;
+	return NULL;
+}
+
 static void pool_put(struct waiter *w)
 {
 	lock_take(&pool.lock, false);
@@ -98,14 +110,9 @@ static void pool_put(struct waiter *w)
 /* Get WAITERS_PER_CHUNK waiters; all but the one returned go to the pool. */
 static struct waiter *pool_grow(void)
 {
-	struct waiter *chunk;
+	struct waiter *chunk = map_chunk();
 
-	chunk = mmap(NULL, WAITERS_PER_CHUNK * sizeof(*chunk),
-		     PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-		     0);
-	if (chunk == MAP_FAILED)
-		return NULL;
-	for (size_t i = 1; i < WAITERS_PER_CHUNK; i++)
+	for (size_t i = 1; chunk && i < WAITERS_PER_CHUNK; i++)
 		pool_put(&chunk[i]);
 	return chunk;
 }

@@ -138,6 +138,10 @@ void waiter_await_barrier(const void *barrier);
 /* Make the thread @thread look at its @kick, if it waits on a condvar. */
 void waiter_kick(pthread_t thread);
 
+/* A page of zeroes for waiters or groups, never given back; NULL: no memory. */
+#define CHUNK_BYTES 4096
+COLD void *map_chunk(void);
+
 /* Take all who wait in @g out of their system call. */
 void waiter_interrupt(struct group *g);
 
