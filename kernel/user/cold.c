@@ -34,34 +34,11 @@ static struct futex_hash_bucket buckets[2];
 static u32 words[2];
 static char *pages;
 static struct futex_q *entries[2 * NR];
-struct task_struct *current;
 
-/* What core.c has: a futex is a word, and has a bucket of its own. */
-int get_futex_key(u32 *uaddr, unsigned int flags, union futex_key *key,
-		  enum futex_access rw)
-{
-	key->both.ptr = 1 + flags + rw;
-	key->both.word = (unsigned long)uaddr;
-	key->both.offset = 0;
-	return 0;
-}
-
+/* Each futex has a bucket of its own. */
 struct futex_hash_bucket *futex_hash(union futex_key *key)
 {
 	return &buckets[(u32 *)key->both.word - words];
-}
-
-int futex_get_value_locked(u32 *dest, u32 *from)
-{
-	*dest = *from;
-	return 0;
-}
-
-/* Mainline calls it with NULL at the end of every requeue. */
-void put_pi_state(struct futex_pi_state *pi_state)
-{
-	if (pi_state)
-		abort();
 }
 
 static int move_drover(int from)

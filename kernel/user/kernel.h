@@ -37,7 +37,6 @@
 #undef __acquires
 #define __releases(lock)
 #define __acquires(lock)
-#define prefetchw(where) __builtin_prefetch(where, 1)
 
 #undef WARN_ON
 #define WARN_ON(condition) ((void)(condition))
