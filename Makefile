@@ -121,6 +121,11 @@ bench_builds = peers $(if $(HOST),,kernel KERNEL_VARIANTS=drover)
 bench_command = tools/report/bench --build=$(O) --mem=$(CONFIG_VM_MEM_MB) \
 	$(if $(HOST),--host-only,--accel=$(ACCEL)) $(BENCH)
 
+kernel-bench: ## both movers: cost, perf bench, locks held, and cold caches
+	@tools/deps build $(kernel_deps) vm perf
+	@+$(MAKE) -s lib tools kernel KERNEL_VARIANTS="mainline drover"
+	@+$(MAKE) -s -C kernel O=$(O) bench
+
 report: ## tables and plots of the last bench; KEEP=1: in Documentation/results
 	@tools/deps plots
 	@tools/report/report --build=$(O) $(if $(KEEP),--keep)
@@ -225,7 +230,7 @@ help: ## this list
 		$(firstword $(MAKEFILE_LIST))
 
 .PHONY: all lib tools peers selftests install kernel kselftest table counts \
-	waiting bench bench-full report vm check check-fast check-long \
+	waiting bench bench-full kernel-bench report vm check check-fast check-long \
 	check-models check-planted check-planted-kernel check-differential \
 	check-programs format-check series-check send-dry-run menuconfig \
 	olddefconfig defconfig-update \

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a requeue costs for each waiter, and for each bystander in the bucket.
+ * What a requeue costs for each waiter, for each bystander in the bucket, and
+ * as a whole call.
  *
  * usage: requeue-cost WAITERS
  *
@@ -28,6 +29,7 @@
 
 #define NR_WORDS 1024 /* a page */
 #define NR_RUNS	 31
+#define NR_APART 5
 #define NR_PRIOS 90
 #define STACK	 (32 * 1024)
 
@@ -68,17 +70,23 @@ static void *waiter(void *prio)
 	return NULL;
 }
 
-/* The time of one call, which has to move @nr waiters. */
-static long long time_requeue(uint32_t *from, uint32_t *to, long nr)
+/* The time of a call for up to @max waiters, which has to move @nr. */
+static long long time_call(uint32_t *from, uint32_t *to, long max, long nr)
 {
 	long long start = now();
-	long ret = futex(from, FUTEX_REQUEUE, 0, INT_MAX, to);
+	long ret = futex(from, FUTEX_REQUEUE, 0, max, to);
 	long long end = now();
 
 	if (ret != nr)
 		die("a requeue moved another number of waiters",
 		    ret < 0 ? errno : EPROTO);
 	return end - start;
+}
+
+/* The time of a call for all waiters. */
+static long long time_requeue(uint32_t *from, uint32_t *to, long nr)
+{
+	return time_call(from, to, INT_MAX, nr);
 }
 
 static int compare(const void *a, const void *b)
@@ -134,7 +142,22 @@ struct cost {
 	long long other;   /* moving all to another bucket */
 	long long same;	   /* moving all within the bucket */
 	long long passing; /* moving none, passing all */
+	long long apart;   /* moving every other one to another bucket */
 };
+
+/* A futex that all wait on, and one in the same bucket. */
+struct place {
+	uint32_t *all;
+	uint32_t *none;
+};
+
+static void swap(struct place *place)
+{
+	uint32_t *all = place->all;
+
+	place->all = place->none;
+	place->none = all;
+}
 
 /*
  * A futex in the bucket of all @nr waiters, found by the time that a call
@@ -171,62 +194,100 @@ static uint32_t *measure_other(struct cost *cost, uint32_t *from, long nr)
 	return from;
 }
 
+/* Move all until they are on a futex that shares its bucket with another. */
+static struct place find_place(uint32_t *from, long nr)
+{
+	struct place place = { from, find_neighbour(nr) };
+
+	for (int i = 0; !place.none && i < NR_RUNS; i++) {
+		time_requeue(place.all, &words[2 + i], nr);
+		place.all = &words[2 + i];
+		place.none = find_neighbour(nr);
+	}
+	if (!place.none)
+		die("no two futexes share a bucket", ENOENT);
+	return place;
+}
+
 /* Move all back and forth within the bucket, and pass them. */
-static uint32_t *measure_same(struct cost *cost, uint32_t *from, long nr)
+static void measure_same(struct cost *cost, struct place *place, long nr)
 {
 	long long same[NR_RUNS], passing[NR_RUNS];
-	uint32_t *to = find_neighbour(nr), *old;
-
-	/* Nobody may share the bucket: try others. */
-	for (int i = 0; !to && i < NR_RUNS; i++) {
-		time_requeue(from, &words[2 + i], nr);
-		from = &words[2 + i];
-		to = find_neighbour(nr);
-	}
-	if (!to)
-		die("no two futexes share a bucket", ENOENT);
 
 	for (int i = 0; i < NR_RUNS; i++) {
-		same[i] = time_requeue(from, to, nr);
-		passing[i] = time_requeue(from, &words[1], 0);
-		old = from;
-		from = to;
-		to = old;
+		same[i] = time_requeue(place->all, place->none, nr);
+		passing[i] = time_requeue(place->all, &words[1], 0);
+		swap(place);
 	}
 	cost->same = median(same, NR_RUNS);
 	cost->passing = median(passing, NR_RUNS);
-	return from;
+}
+
+/*
+ * Move every other one, past a bystander for each. Moved one by one before,
+ * they queue in that order.
+ */
+static void measure_apart(struct cost *cost, struct place *place, long nr)
+{
+	long long t[NR_APART];
+	uint32_t *to;
+
+	for (int i = 0; i < NR_APART; i++) {
+		to = &words[2 + i];
+		time_requeue(place->all, to, nr);
+		for (long left = nr; left; left--)
+			time_call(to, left % 2 ? place->none : place->all, 1,
+				  1);
+		t[i] = time_requeue(place->all, to, nr / 2);
+		time_requeue(to, place->all, nr / 2);
+		time_requeue(place->none, place->all, nr - nr / 2);
+	}
+	cost->apart = median(t, NR_APART);
 }
 
 static struct cost measure(long nr, int nr_prios)
 {
 	pthread_t *threads = start(nr, nr_prios);
-	uint32_t *where = &words[1];
+	struct place place;
 	struct cost cost;
 
-	where = measure_other(&cost, where, nr);
-	where = measure_same(&cost, where, nr);
-	finish(threads, nr, where);
+	place = find_place(measure_other(&cost, &words[1], nr), nr);
+	measure_same(&cost, &place, nr);
+	measure_apart(&cost, &place, nr);
+	finish(threads, nr, place.all);
 	return cost;
+}
+
+/* A call for so few that their bystanders cannot be told from none. */
+static long long measure_call(long nr)
+{
+	pthread_t *threads = start(nr, 0);
+	struct cost cost;
+
+	finish(threads, nr, measure_other(&cost, &words[1], nr));
+	return cost.other;
 }
 
 int main(int argc, char **argv)
 {
 	long nr = argc == 2 ? strtol(argv[1], NULL, 0) : 0;
-	struct cost one, two, ten;
+	struct cost one, two;
 
 	if (nr < 10 || nr > 100000) {
 		fprintf(stderr, "usage: requeue-cost WAITERS (10 to 100000)\n");
 		return 2;
 	}
-	ten = measure(10, 0);
 	one = measure(nr, 0);
 	two = measure(2 * nr, 0);
 #define SLOPE(what) ((double)(two.what - one.what) / nr)
 	printf("other_bucket\t%.1f\n", SLOPE(other));
 	printf("same_bucket\t%.1f\n", SLOPE(same));
 	printf("bystander\t%.1f\n", SLOPE(passing));
-	printf("whole_call_10\t%lld\n", ten.other);
+	/* Half of them are waiters. */
+	printf("waiter_and_bystander\t%.1f\n", 2 * SLOPE(apart));
+	printf("whole_call_10\t%lld\n", measure_call(10));
+	printf("whole_call_1\t%lld\n", measure_call(1));
+	printf("whole_call_0\t%lld\n", measure_call(0));
 
 	if (geteuid())
 		return 0;
