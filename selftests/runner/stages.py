@@ -91,7 +91,7 @@ def _guest_stages(settings):
     yield Stage("planted", 30, lambda progress:
                 planted.check(machine, _logs(settings), progress),
                 one_cpu=True)
-    yield Stage("counts", 60, lambda progress: run_tool(
+    yield Stage("counts", 100, lambda progress: run_tool(
         "tools/report/counts", "--tap", f"--build={settings.build}"),
                 one_cpu=True)
     if {"mainline", "drover"} <= set(settings.variants):

@@ -109,7 +109,7 @@ COUNT_ROWS = (("cond-perf -n 200 -r {}", 100, True),
               ("pp -n 1 -i {}", 1000, True),
               ("cond-perf -n 100 -r {}", 100, False),
               ("cond-perf -n 100 -r {} -k", 100, False),
-              ("pp -n 128 -i {}", 20, True),
+              ("pp -n 128 -i {}", 100, True),
               ("pp -n 1024 -i {}", 5, False))
 
 GO_SUITES = ("cond-perf", "pp", "broadcast", "queue", "turn-ring")
