@@ -71,7 +71,7 @@ def long_stages(settings, pairs):
                     lambda progress, program=program:
                     _run_host(settings, program, _stress_options(pairs),
                               progress))
-    yield _tool_stage(settings, "models", 3 * 3600, "models/run", "--long")
+    yield _tool_stage(settings, "models", 900, "models/run", "--long")
 
 
 def _keep(settings, name, output):
