@@ -194,7 +194,7 @@ static void *wait_cancellable(void *arg)
 
 static void test_cancel(bool shared)
 {
-	struct crew nobody = crew_of(&cond, &mutex, 1);
+	struct crew nobody;
 	bool asleep = false;
 	pthread_t victim;
 	void *result;
@@ -204,6 +204,7 @@ static void test_cancel(bool shared)
 		return;
 	}
 	begin("a cancellation", shared);
+	nobody = crew_of(&cond, &mutex, 1);
 	atomic_store(&victim_gone, false);
 	if (pthread_create(&victim, NULL, wait_cancellable, NULL))
 		tap_bail("pthread_create");
