@@ -49,16 +49,16 @@ static inline int filter_install(struct sock_filter *code, unsigned short len)
 	return 0;
 }
 
-/* futex_filter_refuse - answer @error to every plain requeue */
-static inline int futex_filter_refuse(int error)
+/* Answer @error to two of the futex operations, which may be the same. */
+static inline int filter_refuse(int error, uint32_t op, uint32_t other)
 {
 	struct sock_filter code[] = {
 		FILTER_LOAD(nr),
 		FILTER_UNLESS(SYS_futex, 5),
 		FILTER_LOAD(args[1]),
 		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, FUTEX_CMD_MASK),
-		FILTER_IF(FUTEX_REQUEUE, 1),
-		FILTER_UNLESS(FUTEX_CMP_REQUEUE, 1),
+		FILTER_IF(op, 1),
+		FILTER_UNLESS(other, 1),
 		FILTER_RETURN(SECCOMP_RET_ERRNO | error),
 		FILTER_RETURN(SECCOMP_RET_ALLOW),
 	};
@@ -66,22 +66,18 @@ static inline int futex_filter_refuse(int error)
 	return filter_install(code, sizeof(code) / sizeof(code[0]));
 }
 
+/* futex_filter_refuse - answer @error to every plain requeue */
+static inline int futex_filter_refuse(int error)
+{
+	return filter_refuse(error, FUTEX_REQUEUE, FUTEX_CMP_REQUEUE);
+}
+
 /* futex_filter_refuse_pi - answer @error to requeue-PI: wakers, or waiters too */
 static inline int futex_filter_refuse_pi(int error, bool waiters)
 {
-	uint32_t wait = waiters ? FUTEX_WAIT_REQUEUE_PI : FUTEX_CMP_REQUEUE_PI;
-	struct sock_filter code[] = {
-		FILTER_LOAD(nr),
-		FILTER_UNLESS(SYS_futex, 5),
-		FILTER_LOAD(args[1]),
-		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, FUTEX_CMD_MASK),
-		FILTER_IF(FUTEX_CMP_REQUEUE_PI, 1),
-		FILTER_UNLESS(wait, 1),
-		FILTER_RETURN(SECCOMP_RET_ERRNO | error),
-		FILTER_RETURN(SECCOMP_RET_ALLOW),
-	};
-
-	return filter_install(code, sizeof(code) / sizeof(code[0]));
+	return filter_refuse(error, FUTEX_CMP_REQUEUE_PI,
+			     waiters ? FUTEX_WAIT_REQUEUE_PI :
+				       FUTEX_CMP_REQUEUE_PI);
 }
 
 /* What this thread has called since it last set them to 0. */
