@@ -11,9 +11,10 @@
  * functions, so a thread that sleeps in futex never runs its handler. It ends
  * the child of a fork that starts a thread. It crashes in a thread of
  * thrd_create(), or whose memory was unmapped after its end, and takes a mutex
- * that answers EINVAL for one that does not exist. A race that a test makes on
- * purpose it reports, of course. AddressSanitizer takes the
- * frames that a cancellation unwinds for alive.
+ * that answers EINVAL for one that does not exist; of a mutex of the program's
+ * own it knows nothing. A race that a test makes on purpose it reports, of
+ * course. AddressSanitizer takes the frames that a cancellation unwinds for
+ * alive.
  */
 #ifndef DROVER_SELFTESTS_SANITIZER_H
 #define DROVER_SELFTESTS_SANITIZER_H
@@ -27,6 +28,7 @@
 #define ANY_LOCK_MAY_FAIL	  0
 #define STACKS_MAY_GO		  0
 #define RACES_MAY_BE_REAL	  0
+#define MUTEXES_MAY_BE_FOREIGN	  0
 #else
 #define HANDLERS_ARE_PROMPT	  1
 #define CHILDREN_MAY_HAVE_THREADS 1
@@ -34,6 +36,7 @@
 #define ANY_LOCK_MAY_FAIL	  1
 #define STACKS_MAY_GO		  1
 #define RACES_MAY_BE_REAL	  1
+#define MUTEXES_MAY_BE_FOREIGN	  1
 #endif
 
 #ifdef __SANITIZE_ADDRESS__

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A C library whose mutex is not as the drop-in knows it. This program brings
+ * one of its own, which is locked by other bytes and counts where glibc has
+ * its lock word and its owner. The drop-in says so when it is loaded; it moves
+ * nobody, and writes nothing to the mutex.
+ */
+#define COND_API_PTHREAD
+#include <sys/mman.h>
+
+#include "crew.h"
+#include "futex_filter.h"
+#include "sanitizer.h"
+#include "watchdog.h"
+
+#define NR_WAITERS 8
+#define NR_TESTS   7
+#define FOREIGN	   0x5eed0000
+
+struct other_mutex {
+	uint32_t nr_locked; /* glibc's lock word */
+	uint32_t unused;
+	uint32_t foreign; /* glibc's owner */
+	uint32_t other[3];
+	atomic_bool held;
+};
+
+_Static_assert(sizeof(struct other_mutex) <= sizeof(pthread_mutex_t), "fits");
+
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static uint32_t nr_locked;
+
+static struct other_mutex *other_of(pthread_mutex_t *m)
+{
+	return (struct other_mutex *)(void *)m;
+}
+
+int pthread_mutex_trylock(pthread_mutex_t *m)
+{
+	if (atomic_exchange(&other_of(m)->held, true))
+		return EBUSY;
+	other_of(m)->nr_locked++;
+	other_of(m)->foreign = FOREIGN;
+	if (m == &mutex)
+		nr_locked++;
+	return 0;
+}
+
+int pthread_mutex_lock(pthread_mutex_t *m)
+{
+	while (pthread_mutex_trylock(m))
+		sched_yield();
+	return 0;
+}
+
+int pthread_mutex_unlock(pthread_mutex_t *m)
+{
+	atomic_store(&other_of(m)->held, false);
+	return 0;
+}
+
+/* Whoever asks here asks with a deadline that has passed. */
+int pthread_mutex_timedlock(pthread_mutex_t *m, const struct timespec *deadline)
+{
+	(void)deadline;
+	return pthread_mutex_trylock(m) ? ETIMEDOUT : 0;
+}
+
+/* What it says while it is loaded goes to a file. */
+static void keep_what_it_says(void)
+{
+	int file = memfd_create("stderr", 0);
+
+	if (file < 0 || dup2(file, STDERR_FILENO) < 0)
+		tap_bail("no file for stderr");
+}
+
+static void test_message(void)
+{
+	char text[512] = "";
+
+	if (pread(STDERR_FILENO, text, sizeof(text) - 1, 0) < 0)
+		tap_bail("stderr: %s", strerror(errno));
+	if (!tap_ok(strstr(text, "drover: this C library's mutex is not as"),
+		    "the library says that it does not know the mutex"))
+		tap_diag("it said: %s", text);
+}
+
+/* With the mutex held, where glibc's waiters would be moved. */
+static int requeues_of(int (*call)(pthread_cond_t *))
+{
+	int nr;
+
+	pthread_mutex_lock(&mutex);
+	futex_counts = (struct futex_counts){ 0 };
+	call(&cond);
+	nr = futex_counts.requeues;
+	pthread_mutex_unlock(&mutex);
+	return nr;
+}
+
+static void test_nobody_is_moved(void)
+{
+	struct crew crew = crew_of(&cond, &mutex, NR_WAITERS);
+	const bool counted = !futex_filter_count();
+	int signal, broadcast;
+
+	crew_add(&crew, NR_WAITERS);
+	signal = requeues_of(pthread_cond_signal);
+	crew_gone(&crew, 1);
+	tap_is(crew_count(&crew, AT_COND), NR_WAITERS - 1,
+	       "a signal unblocks one");
+	broadcast = requeues_of(pthread_cond_broadcast);
+	crew_gone(&crew, NR_WAITERS);
+	tap_is(crew_results(&crew, 0), NR_WAITERS,
+	       "a broadcast unblocks the others");
+	crew_end(&crew);
+	if (counted) {
+		tap_is(signal, 0, "the signal moves nobody");
+		tap_is(broadcast, 0, "the broadcast moves nobody");
+	} else {
+		tap_skip("the signal moves nobody", "calls are not counted");
+		tap_skip("the broadcast moves nobody", "calls are not counted");
+	}
+}
+
+static void test_mutex_is_intact(void)
+{
+	struct other_mutex *m = other_of(&mutex);
+
+	tap_ok(m->nr_locked == nr_locked && m->foreign == FOREIGN,
+	       "where glibc has its word and owner nothing was written");
+	tap_ok(!m->unused && !m->other[0] && !m->other[1] && !m->other[2],
+	       "nor elsewhere");
+}
+
+int main(int argc, char **argv)
+{
+	(void)argc;
+	if (!drop_in_wanted())
+		return sanitizer_skips("a mutex of its own",
+				       "glibc's condvars rely on glibc's");
+	if (!MUTEXES_MAY_BE_FOREIGN)
+		return sanitizer_skips("a mutex of its own",
+				       "ThreadSanitizer knows glibc's only");
+	if (!drop_in_loaded())
+		keep_what_it_says();
+	drop_in_load(argv);
+	watchdog("a mutex of its own");
+	tap_plan(NR_TESTS);
+	test_message();
+	test_nobody_is_moved();
+	test_mutex_is_intact();
+	return tap_exit();
+}
