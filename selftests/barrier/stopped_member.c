@@ -65,7 +65,7 @@ static void wait_for_state(pid_t pid, char state)
 		if (blocked_read(pid, pid, "stat", text, sizeof(text)) > 0 &&
 		    (end = strrchr(text, ')')) && end[2] == state)
 			return;
-		if (blocked_now_ns() > deadline)
+		if (blocked_over(deadline))
 			tap_bail("process %d is not in state %c", pid, state);
 		sched_yield();
 	}
@@ -100,7 +100,7 @@ static void wait_for_turns(long more)
 	long turn = atomic_load(&shared->turns[0]);
 
 	while (atomic_load(&shared->turns[0]) < turn + more) {
-		if (blocked_now_ns() > deadline)
+		if (blocked_over(deadline))
 			tap_bail("nobody goes on");
 		sched_yield();
 	}

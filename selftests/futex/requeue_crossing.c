@@ -74,7 +74,7 @@ static void run_for(uint64_t rounds)
 	int64_t deadline = blocked_deadline();
 
 	while (atomic_load(&nr_moves) < (long)rounds) {
-		if (blocked_now_ns() > deadline)
+		if (blocked_over(deadline))
 			break;
 		sched_yield();
 	}

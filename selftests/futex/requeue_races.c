@@ -109,7 +109,7 @@ static void run_for(struct racer *waiters, long moves)
 	       atomic_load(&nr_wakes) < moves / 100) {
 		uint32_t victim = random_below(&seed, NR_WAITERS);
 
-		if (blocked_now_ns() > deadline)
+		if (blocked_over(deadline))
 			break;
 		pthread_kill(waiters[victim].thread, SIGUSR1);
 		sched_yield();

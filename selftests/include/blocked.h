@@ -132,11 +132,30 @@ static inline int64_t blocked_now_ns(void)
 	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
+/* Of the time on the wall, what this thread has not seen pass, see below. */
+static _Thread_local int64_t blocked_seen, blocked_unseen;
+
 /* blocked_deadline - the moment at which waiting becomes a failure */
 static inline int64_t blocked_deadline(void)
 {
-	return blocked_now_ns() +
+	blocked_seen = blocked_now_ns();
+	return blocked_seen - blocked_unseen +
 	       BLOCKED_DEADLINE_SECONDS * INT64_C(1000000000);
+}
+
+/*
+ * blocked_over - has a blocked_deadline() passed? To be asked all the time: if
+ * this thread comes back after seconds only, the process was stopped or had no
+ * CPU, and nobody else could do anything either. That time does not count.
+ */
+static inline bool blocked_over(int64_t deadline)
+{
+	int64_t now = blocked_now_ns();
+
+	if (now > blocked_seen + INT64_C(1000000000))
+		blocked_unseen += now - blocked_seen;
+	blocked_seen = now;
+	return now - blocked_unseen > deadline;
 }
 
 /*
@@ -154,7 +173,7 @@ static inline int wait_blocked(pid_t pid, pid_t tid, const void *uaddr)
 		ret = blocked_in_futex(pid, tid, uaddr);
 		if (ret)
 			return ret > 0 ? 0 : ret;
-		if (blocked_now_ns() > deadline)
+		if (blocked_over(deadline))
 			return -ETIMEDOUT;
 		sched_yield();
 	}
@@ -170,7 +189,7 @@ static inline int wait_at_least(atomic_int *count, int value)
 	int64_t deadline = blocked_deadline();
 
 	while (atomic_load_explicit(count, memory_order_acquire) < value) {
-		if (blocked_now_ns() > deadline)
+		if (blocked_over(deadline))
 			return -ETIMEDOUT;
 		sched_yield();
 	}

@@ -146,7 +146,7 @@ static inline void member_has_joined(struct member *member)
 	int64_t deadline = blocked_deadline();
 
 	while (!atomic_load(&member->waiting)) {
-		if (blocked_now_ns() > deadline)
+		if (blocked_over(deadline))
 			tap_bail("a waiter never waited");
 		sched_yield();
 	}
@@ -226,7 +226,7 @@ static inline int crew_count(struct crew *crew, enum place place)
 	int count = 0;
 
 	while (crew_any_awake(crew)) {
-		if (blocked_now_ns() > deadline)
+		if (blocked_over(deadline))
 			tap_bail("a waiter neither returns nor sleeps");
 		sched_yield();
 	}

@@ -55,7 +55,7 @@ static inline int place_settled(pid_t pid, pid_t tid, const void *mutex)
 	int64_t deadline = blocked_deadline();
 
 	while (place_of(pid, tid, mutex) != AT_COND) {
-		if (blocked_now_ns() > deadline)
+		if (blocked_over(deadline))
 			return -ETIMEDOUT;
 		sched_yield();
 	}

@@ -156,7 +156,7 @@ static inline int ring_await(struct ring *ring, uint64_t *id, int *result)
 	int64_t deadline = blocked_deadline();
 
 	while (!ring_next(ring, id, result)) {
-		if (blocked_now_ns() > deadline)
+		if (blocked_over(deadline))
 			return -ETIMEDOUT;
 		sched_yield();
 	}

@@ -47,7 +47,7 @@ static void await_sleep(void)
 	int64_t deadline = blocked_deadline();
 
 	while (!workers_sleep()) {
-		if (blocked_now_ns() > deadline)
+		if (blocked_over(deadline))
 			tap_bail("workers do not sleep");
 		sched_yield();
 	}

@@ -33,7 +33,7 @@
  * @hold_back: a broadcast is on its way without the mutex: nobody may begin to
  *	       wait, signal or broadcast; changes under the mutex; a futex
  * @stopped: nobody begins anything new here, until nothing is owed; a futex
- * @since: since when it is stopped, or 0
+ * @since: since when it is stopped, by watched_ns, or 0
  */
 struct box {
 	api_cond_t cond;
@@ -43,6 +43,9 @@ struct box {
 	_Atomic uint32_t stopped;
 	_Atomic int64_t since;
 };
+
+/* For how long the threads have been watched, see watch_ns(); never 0. */
+static _Atomic int64_t watched_ns = 1;
 
 enum worker_state {
 	ACTIVE,

@@ -79,7 +79,7 @@ static inline void box_stop(struct box *box)
 
 	if (atomic_exchange(&box->stopped, true))
 		return;
-	atomic_store(&box->since, blocked_now_ns());
+	atomic_store(&box->since, atomic_load(&watched_ns));
 	while ((owed = atomic_load(&box->ledger.owed)))
 		doze(&box->ledger.owed, owed);
 	atomic_store(&box->since, 0);
