@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Thousands wait on one condvar: so many signals return so many, a broadcast
+ * returns all others, older and younger, and deadlines that pass all at once
+ * return everybody. Nobody is left, and nobody returns for nothing.
+ *
+ *	waiters=N
+ */
+#include "args.h"
+#include "crew.h"
+#include "deadline.h"
+#include "policy.h"
+#include "watchdog.h"
+
+/* ThreadSanitizer takes ten times as long, and a guest more. */
+#ifdef __SANITIZE_THREAD__
+#define NR_WAITERS 500
+#else
+#define NR_WAITERS (variant_is_host() ? 3000 : 1000)
+#endif
+#define NR_SIGNALS 10
+#define NR_RESULTS 6
+
+static api_cond_t cond = API_COND_INITIALIZER;
+static api_mutex_t mutex = API_MUTEX_INITIALIZER;
+static int nr_waiters;
+
+/* Members that wait for sure, and most of them asleep. */
+static void crew_join(struct crew *crew, int nr, const struct member *how)
+{
+	int first = crew->nr;
+
+	for (int i = 0; i < nr; i++)
+		crew_start(crew, how);
+	for (int i = first; i < crew->nr; i++)
+		member_has_joined(&crew->members[i]);
+}
+
+static void call(int (*function)(api_cond_t *), int nr, bool keep)
+{
+	for (int i = 0; i < nr; i++) {
+		if (keep)
+			api_mutex_lock(&mutex);
+		function(&cond);
+		if (keep)
+			api_mutex_unlock(&mutex);
+	}
+}
+
+/* The signals close a group, and who waits afterwards is in another one. */
+static void test_unblocked(const char *policy, bool keep)
+{
+	struct crew crew = crew_of(&cond, &mutex, nr_waiters);
+	const char *held = keep ? "held" : "free";
+
+	watchdog("thousands are unblocked");
+	crew_join(&crew, nr_waiters / 2, NULL);
+	call(api_cond_signal, NR_SIGNALS, keep);
+	crew_gone(&crew, NR_SIGNALS);
+	crew_join(&crew, nr_waiters - nr_waiters / 2, NULL);
+	tap_is(atomic_load(&crew.nr_returned), NR_SIGNALS,
+	       "%s: signals, mutex %s, return as many", policy, held);
+	call(api_cond_broadcast, 1, keep);
+	crew_gone(&crew, nr_waiters);
+	tap_is(crew_results(&crew, 0), nr_waiters,
+	       "%s: a broadcast, mutex %s, returns the rest of %d", policy,
+	       held, nr_waiters);
+	crew_end(&crew);
+}
+
+static void test_timeouts(const char *policy)
+{
+	struct timespec soon = deadline_in(CLOCK_MONOTONIC, 100 * NS_PER_MS);
+	const struct member how = { .deadline = &soon,
+				    .clock = CLOCK_MONOTONIC };
+	struct crew crew = crew_of(&cond, &mutex, nr_waiters);
+
+	watchdog("thousands time out");
+	crew_join(&crew, nr_waiters, &how);
+	crew_gone(&crew, nr_waiters);
+	tap_is(crew_results(&crew, ETIMEDOUT), nr_waiters,
+	       "%s: deadlines return %d", policy, nr_waiters);
+	crew_end(&crew);
+}
+
+/* It is as good as new. */
+static void test_one(const char *policy)
+{
+	struct crew crew = crew_of(&cond, &mutex, 1);
+
+	crew_wait(&crew);
+	call(api_cond_signal, 1, true);
+	crew_gone(&crew, 1);
+	tap_is(crew_results(&crew, 0), 1, "%s: and then one", policy);
+	crew_end(&crew);
+}
+
+static void test(const char *policy)
+{
+	test_unblocked(policy, true);
+	test_unblocked(policy, false);
+	test_timeouts(policy);
+	test_one(policy);
+}
+
+int main(int argc, char **argv)
+{
+	struct args args = args_parse(argc, argv, "waiters");
+
+	api_start(argv);
+	nr_waiters = args_get(&args, "waiters", NR_WAITERS);
+	return policy_main(argv, NR_RESULTS, test);
+}
