@@ -185,7 +185,20 @@ static void *try_lock(void *may)
 	return NULL;
 }
 
-/* A priority ceiling needs a right that not everybody has. */
+/*
+ * Only a real-time thread can lock a mutex with a priority ceiling, and may not
+ * be above it. Threads that are created inherit that.
+ */
+static void set_priority(const struct kind *kind)
+{
+	const bool ceiling = kind->protocol == PTHREAD_PRIO_PROTECT;
+	struct sched_param param = { .sched_priority = ceiling };
+
+	pthread_setschedparam(pthread_self(),
+			      ceiling ? SCHED_FIFO : SCHED_OTHER, &param);
+}
+
+/* And not everybody may be a real-time thread. */
 static bool may_lock(const struct kind *kind)
 {
 	pthread_t thread;
@@ -206,6 +219,7 @@ static void test_kind(const char *policy, const struct kind *kind, int pshared)
 	watchdog(label);
 	make_mutex(kind);
 	make_cond(pshared);
+	set_priority(kind);
 	if (may_lock(kind)) {
 		test_signals(false);
 		test_signals(true);
