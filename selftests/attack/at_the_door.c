@@ -18,6 +18,7 @@ static api_cond_t cond;
 static api_mutex_t mutex;
 static atomic_int nr_at_door;
 static atomic_bool is_open;
+static atomic_bool is_late; /* who is woken does not come back */
 static _Thread_local bool went_through;
 static _Thread_local void (*before_requeue)(void); /* called once */
 
@@ -40,6 +41,7 @@ long raw_futex_call(_Atomic uint32_t *word, int op, uint32_t val,
 		    uint32_t val3)
 {
 	void (*before)(void) = before_requeue;
+	long ret;
 
 	switch (op & FUTEX_CMD_MASK) {
 	case FUTEX_WAIT_BITSET:
@@ -52,7 +54,13 @@ long raw_futex_call(_Atomic uint32_t *word, int op, uint32_t val,
 			before();
 		break;
 	}
-	return syscall(SYS_futex, word, op, val, timeout_or_val2, word2, val3);
+	ret = syscall(SYS_futex, word, op, val, timeout_or_val2, word2, val3);
+	if (before && (op & FUTEX_CMD_MASK) == FUTEX_CMP_REQUEUE)
+		atomic_store(&is_late, false);
+	while (!is_mutex(word) && atomic_load(&is_late) &&
+	       (op & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET)
+		sched_yield();
+	return ret;
 }
 
 static void begin(const char *what, bool shared)
@@ -145,12 +153,33 @@ static void another_signals(void)
 	pthread_t signaller;
 
 	was_second = true;
+	atomic_store(&is_late, true);
 	if (pthread_create(&signaller, NULL, signal_second, NULL))
 		tap_bail("pthread_create");
 	pthread_join(signaller, NULL);
 }
 
-/* Another signal comes first, so the word is no longer what it was. */
+/* Both move a waiter; the first of the two has to go on to wake the other. */
+static void test_two_moved(void)
+{
+	struct crew crew = crew_of(&cond, &mutex, 3);
+
+	begin("two are moved", false);
+	atomic_store(&is_open, true);
+	crew_add(&crew, 3);
+	api_mutex_lock(&mutex);
+	api_cond_signal(&cond);
+	api_cond_signal(&cond);
+	api_mutex_unlock(&mutex);
+	tap_is(crew_count(&crew, RETURNED), 2,
+	       "two signals by the holder: two return");
+	end(&crew);
+}
+
+/*
+ * Another signal comes first, so the word is no longer what it was; whom it has
+ * woken does not take its token yet, which would make it the same again.
+ */
 static void test_requeue_missed(void)
 {
 	struct crew crew = crew_of(&cond, &mutex, 3);
@@ -242,11 +271,12 @@ static void test_all(const char *policy)
 		test_cancel(shared);
 	}
 	test_taken_by_another();
+	test_two_moved();
 	test_requeue_missed();
 }
 
 int main(int argc, char **argv)
 {
 	(void)argc;
-	return policy_main(argv, 6 + 2 * API_IS_PTHREAD, test_all);
+	return policy_main(argv, 7 + 2 * API_IS_PTHREAD, test_all);
 }
