@@ -12,6 +12,7 @@
 #include "crew.h"
 #include "deadline.h"
 #include "everywhere.h"
+#include "sanitizer.h"
 
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 static pthread_cond_t own = PTHREAD_COND_INITIALIZER;
@@ -133,6 +134,8 @@ int main(int argc, char **argv)
 	pthread_t finder;
 
 	drop_in_load(argv);
+	if (!FRAMES_MAY_UNWIND)
+		return frames_stay();
 	seed = args_get(&args, "seed", args_fresh_seed());
 	ms = args_get(&args, "ms", 500);
 	tap_plan(NR_SCENARIOS);
