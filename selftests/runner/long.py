@@ -26,7 +26,7 @@ GUEST_CPUS = 4
 PROGRAMS = 10 ** 5
 CALLS = 10 ** 6
 #: Seconds for each million pairs, on two CPUs and emulated on them.
-SECONDS = {"host": 30, "guest": 900}
+SECONDS = {"host": 15, "guest": 500}
 
 #: Seconds without progress that are a hang: a host with other things to do may
 #: let an emulated CPU stand still for a minute.
