@@ -19,6 +19,7 @@
 #define store_release(p, v) atomic_store_explicit(p, v, memory_order_release)
 #define store_seq_cst(p, v) atomic_store_explicit(p, v, memory_order_seq_cst)
 
+#define swap_relaxed(p, v) atomic_exchange_explicit(p, v, memory_order_relaxed)
 #define swap_acquire(p, v) atomic_exchange_explicit(p, v, memory_order_acquire)
 #define swap_release(p, v) atomic_exchange_explicit(p, v, memory_order_release)
 #define swap_acq_rel(p, v) atomic_exchange_explicit(p, v, memory_order_acq_rel)

@@ -8,13 +8,13 @@
  * the older one's first.
  */
 APART static void cond_release_both(struct group *closed, struct group *open,
-				    const struct mutex_ops *ops)
+				    const struct mutex_ops *ops, bool hopeful)
 {
 	struct wake_plan plan, behind;
 	uint32_t nr = group_blocked(closed) + group_blocked(open);
 
-	plan = cond_plan(closed, ops, nr, false);
-	behind = cond_plan(open, ops, nr, false);
+	plan = cond_plan(closed, ops, nr, hopeful);
+	behind = cond_plan(open, ops, nr, hopeful);
 	if (closed->mutex == open->mutex && plan.move && plan.nr_wake == 1 &&
 	    behind.move) {
 		behind.nr_wake = 0;
@@ -35,7 +35,8 @@ static uint32_t nr_claimed(struct group *g)
 void cond_broadcast(struct cond *c, const struct mutex_ops *ops)
 {
 	struct group *closed, *open;
-	bool early = false;
+	bool hopeful;
+	uint32_t nr;
 
 	if (c->flags & COND_SHARED) {
 		cond_shared_broadcast(c);
@@ -46,13 +47,12 @@ void cond_broadcast(struct cond *c, const struct mutex_ops *ops)
 	open = cond_claim(c, load_relaxed(&c->open));
 	store_relaxed(&c->closed, NULL);
 	store_relaxed(&c->open, NULL);
-	/* To several it is all the same, and they use up no look. */
-	if (nr_claimed(closed) + nr_claimed(open) == 1)
-		early = policy_wake_early(&c->evidence);
+	nr = nr_claimed(closed) + nr_claimed(open);
+	hopeful = policy_hopeful(c, nr);
 	cond_unlock(c);
 
 	if (closed && open)
-		cond_release_both(closed, open, ops);
-	else if (closed || open)
-		cond_release(closed ? closed : open, ops, early);
+		cond_release_both(closed, open, ops, hopeful);
+	else if (nr)
+		cond_release(closed ? closed : open, ops, hopeful);
 }

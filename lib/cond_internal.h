@@ -52,6 +52,7 @@ enum mutex_holder {
  * @stays_held: the caller has locked it more than once, so it sleeps as the
  *		holder: nobody may be moved there, least of all the caller
  * @unlock: release a held mutex; 0 or an errno value
+ * @try_lock: take a mutex that has a @word, if that is free; else false
  * @lock: take the mutex, 0 or an errno value. @moved: the thread may have
  *	  slept on the mutex without the mutex's knowledge, so others may
  *	  still: it has to be left contended.
@@ -73,6 +74,7 @@ struct mutex_ops {
 	int (*may_wait)(void *mutex);
 	bool (*stays_held)(void *mutex);
 	int (*unlock)(void *mutex);
+	bool (*try_lock)(void *mutex, bool moved);
 	int (*lock)(void *mutex, bool moved);
 	futex_word *(*word)(void *mutex);
 	enum mutex_holder (*holder)(void *mutex);
@@ -104,9 +106,9 @@ struct shared_group {
 };
 
 /**
- * struct evidence - what signals that wake lead to; cond_policy.c
+ * struct evidence - what waking threads leads to; cond_policy.c
  * @held: above 0 if threads that were woken mostly found the mutex held
- * @moves: signals that moved since the last one that woke
+ * @moves: how often threads were moved since they were last woken
  * @certain: how often that was seen to be right
  */
 struct evidence {
@@ -124,7 +126,8 @@ struct evidence {
  *	  waits.
  * @closed: the older group that signals go to, or NULL; same as @open
  * @life: the process_life in which the members of a private condvar wait
- * @evidence: whether to wake or to move the next time
+ * @single: whether to wake one thread or to move it the next time
+ * @herd: the same for several at once
  * @group: the two groups of a shared condvar
  * @refs: waiters and wakers that will still touch a shared condvar
  * @state: which of @group is open, and more; see cond_shared.c
@@ -137,7 +140,8 @@ struct cond {
 			_Atomic(struct group *) open;
 			_Atomic(struct group *) closed;
 			_Atomic uint32_t life;
-			struct evidence evidence;
+			struct evidence single;
+			struct evidence herd;
 		};
 		struct {
 			struct shared_group group[2];
@@ -246,13 +250,15 @@ struct group *cond_claim(struct cond *c, struct group *g);
  * struct wake_plan - what a release or post does with the sleepers
  * @nr_wake: how many to wake (INT_MAX: all)
  * @move: move the rest to the mutex
- * @learn: the one that is woken shall say whether that was too early
+ * @lesson: what those that are out shall tell, and look out for
+ * @ahead: how many the first one that was moved shall wake more
  * @target: the futex word to move to; set by the caller of policy_plan()
  */
 struct wake_plan {
 	int nr_wake;
 	bool move;
-	bool learn;
+	enum lesson lesson;
+	uint8_t ahead;
 	futex_word *target;
 };
 
@@ -261,29 +267,34 @@ struct wake_plan {
  * @holder: who has the mutex
  * @movable: whether the waiters could be moved at all
  * @nr_waiters: how many are to be unblocked
- * @wake_early: what policy_wake_early() said, if one thread is to be unblocked
+ * @hopeful: what policy_hopeful() said
  */
 struct wake_plan policy_plan(enum mutex_holder holder, bool movable,
-			     uint32_t nr_waiters, bool wake_early);
+			     uint32_t nr_waiters, bool hopeful);
 
 /**
- * policy_wake_early() - wake a single thread though the caller has the mutex?
- * @e: of a locked condvar
+ * policy_hopeful() - are threads that are woken now likely to get the mutex soon?
+ * @c: locked
+ * @nr_waiters: how many are to be unblocked
  */
-bool policy_wake_early(struct evidence *e);
+bool policy_hopeful(struct cond *c, uint32_t nr_waiters);
+
+/* For how many nanoseconds to look at a held mutex; 0: not at all. */
+int64_t policy_patience(void);
 
 /**
  * policy_learn_batch() - the signaller has signalled nobody since the last time
- * @e: of a locked condvar
+ * @c: locked
  */
-void policy_learn_batch(struct evidence *e);
+void policy_learn_batch(struct cond *c);
 
 /**
  * policy_learn() - what came of waking a thread
- * @e: of a locked condvar
+ * @c: locked
+ * @lesson: LESSON_SINGLE or LESSON_HERD
  * @found_held: the thread found the mutex held
  */
-void policy_learn(struct evidence *e, bool found_held);
+void policy_learn(struct cond *c, enum lesson lesson, bool found_held);
 
 /* May priority-inheriting mutexes be requeued to? Tried once; cond_policy.c. */
 bool policy_requeue_pi(void);
@@ -334,10 +345,10 @@ APART void cond_pi_wake(struct group *g, int nr);
  * cond_plan() - what to do with @nr_waiters members of a claimed group
  * @g: claimed, so the mutex of its members exists
  * @ops: for that mutex
- * @wake_early: see policy_plan()
+ * @hopeful: see policy_plan()
  */
 struct wake_plan cond_plan(struct group *g, const struct mutex_ops *ops,
-			   uint32_t nr_waiters, bool wake_early);
+			   uint32_t nr_waiters, bool hopeful);
 
 /**
  * cond_wake() - wake or move sleepers of a group, as planned
@@ -360,9 +371,9 @@ void cond_wake(struct group *g, uint32_t word, struct wake_plan plan, int nr);
 void cond_release_by(struct group *g, struct wake_plan plan);
 
 static inline void cond_release(struct group *g, const struct mutex_ops *ops,
-				bool wake_early)
+				bool hopeful)
 {
-	cond_release_by(g, cond_plan(g, ops, group_blocked(g), wake_early));
+	cond_release_by(g, cond_plan(g, ops, group_blocked(g), hopeful));
 }
 
 #endif /* DROVER_COND_INTERNAL_H */

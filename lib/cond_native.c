@@ -35,6 +35,20 @@ static int native_lock(void *mutex, bool moved)
 	return moved ? mutex_lock_moved(mutex) : drover_mutex_lock(mutex);
 }
 
+static void native_set_contended(void *mutex)
+{
+	store_relaxed(&mutex_of(mutex)->word, WORD_CONTENDED);
+}
+
+static bool native_try_lock(void *mutex, bool moved)
+{
+	if (drover_mutex_trylock(mutex))
+		return false;
+	if (moved)
+		native_set_contended(mutex);
+	return true;
+}
+
 static futex_word *native_word(void *mutex)
 {
 	struct mutex *m = mutex_of(mutex);
@@ -51,11 +65,6 @@ static enum mutex_holder native_holder(void *mutex)
 		return MUTEX_FREE;
 	return mutex_held_by_caller(m) ? MUTEX_HELD_BY_CALLER :
 					 MUTEX_HELD_BY_OTHER;
-}
-
-static void native_set_contended(void *mutex)
-{
-	store_relaxed(&mutex_of(mutex)->word, WORD_CONTENDED);
 }
 
 static void native_pass_wake(void *mutex)
@@ -80,6 +89,7 @@ static const struct mutex_ops native_ops = {
 	.may_wait = native_may_wait,
 	.stays_held = native_stays_held,
 	.unlock = native_unlock,
+	.try_lock = native_try_lock,
 	.lock = native_lock,
 	.word = native_word,
 	.holder = native_holder,

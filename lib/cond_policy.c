@@ -7,34 +7,40 @@
  * go to sleep a second time. If the caller itself holds it, nobody needs to be
  * woken at all: its unlock wakes the first. If the mutex is free and the
  * critical sections are short, waking is cheaper: each moved waiter costs one
- * more FUTEX_WAKE, by the unlock of the one before it. The measurements are
- * in Documentation/benchmarks.rst.
+ * more FUTEX_WAKE, by the unlock of the one before it.
  *
  * A single thread is no herd. Whether it had better be woken while the caller
  * still has the mutex depends on who runs first, which every program and
  * machine decides anew: each condvar learns it from those that were woken.
+ *
+ * With several CPUs the price of moving is not the system call but the time
+ * until a CPU that went idle runs the next thread, again for each of the moved
+ * ones. So a few of a herd are awake at once, enough to be always on their way
+ * while one works; and a thread that finds the mutex held looks at it for about
+ * as long as to sleep and to be woken would take. Neither helps where each works
+ * for long, or has no CPU to wait on: condvars learn that in the same way.
+ *
+ * The measurements are in Documentation/benchmarks.rst.
  */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "clock.h"
 #include "cond_internal.h"
-
-enum policy {
-	POLICY_AUTO,
-	POLICY_REQUEUE,
-	POLICY_WAKE_ALL
-};
-
-static const char *const policy_names[] = {
-	[POLICY_AUTO] = "auto",
-	[POLICY_REQUEUE] = "requeue",
-	[POLICY_WAKE_ALL] = "wake-all",
-};
+#include "cond_policy.h"
+#include "cpus.h"
 
 /* Constant once the library is loaded. */
-static enum policy policy;
+static struct policy policy = { .batch = true, .awake = 1 };
+
+/*
+ * About what a wake-up takes until the thread runs, on a CPU that has gone idle,
+ * in a virtual machine: waiting for as long costs at most twice what sleeping
+ * would have. And that, over the time of a hand-off between two that are awake.
+ */
+#define LOOK_US 20
+#define AWAKE	16
 
 /*
  * One that was woken and found the mutex held weighs as much as eight that found
@@ -45,6 +51,9 @@ static enum policy policy;
  * held, down to every 32nd: so what was chance is soon forgotten, and what is
  * the rule is not tried again and again.
  *
+ * One of a herd has looked at the mutex before it says that it was held, and the
+ * others are spared as much as it has lost.
+ *
  * A signaller that has signalled nobody since it last signalled somebody works in
  * batches, as a producer does. One that is moved runs as soon as the mutex is
  * free, takes a single item and sleeps again; one that is woken early and finds
@@ -53,6 +62,7 @@ static enum policy policy;
  */
 enum {
 	FOUND_HELD = 8,
+	HERD_FOUND_HELD = 1,
 	FOUND_FREE = -1,
 	FOUND_BATCH = -8,
 	MOST_HELD = 4,
@@ -64,21 +74,23 @@ enum {
 /* The kernel or a sandbox has refused a requeue; never cleared. */
 static atomic_bool refused;
 
-__attribute__((constructor)) static void policy_from_environment(void)
+/*
+ * How many CPUs there are is asked once: where a program has one later the
+ * condvars learn it, and files cannot be read in the middle of a wait.
+ */
+__attribute__((constructor)) static void policy_choose(void)
 {
-	const char *name = secure_getenv("DROVER_POLICY");
+	const char *forced;
 
-	if (!name || !*name)
-		return;
-	for (int i = POLICY_AUTO; i <= POLICY_WAKE_ALL; i++) {
-		if (strcmp(name, policy_names[i]) == 0) {
-			policy = i;
-			return;
-		}
+	if (cpus_usable() > 1) {
+		policy.awake = AWAKE;
+		policy.look_us = LOOK_US;
 	}
-	fprintf(stderr,
-		"drover: DROVER_POLICY=%s is unknown, using auto; it may be auto, requeue or wake-all\n",
-		name);
+	forced = secure_getenv("DROVER_POLICY");
+	if (forced && !policy_force(forced, &policy))
+		fprintf(stderr,
+			"drover: DROVER_POLICY=%s is unknown, using auto; it may be %s\n",
+			forced, POLICY_HELP);
 }
 
 void policy_requeue_refused(void)
@@ -113,7 +125,7 @@ bool policy_requeue_pi(void)
 	int now = load_relaxed(&requeue_pi), found;
 
 	if (now == UNKNOWN) {
-		found = policy != POLICY_WAKE_ALL && requeue_pi_works() ?
+		found = policy.base != BASE_WAKE_ALL && requeue_pi_works() ?
 				WORKS :
 				REFUSED;
 		if (cas_relaxed(&requeue_pi, &now, found))
@@ -122,14 +134,23 @@ bool policy_requeue_pi(void)
 	return now == WORKS;
 }
 
-bool policy_wake_early(struct evidence *e)
+bool policy_hopeful(struct cond *c, uint32_t nr_waiters)
 {
-	if (policy == POLICY_REQUEUE)
-		return false;
+	bool herd = nr_waiters > 1;
+	struct evidence *e = herd ? &c->herd : &c->single;
+	enum hope hope = herd ? policy.herd : policy.single;
+
+	if (hope != HOPE_LEARNED)
+		return hope == HOPE_ALWAYS;
 	if (e->held > 0 && ++e->moves < LOOK_EVERY << e->certain)
 		return false;
 	e->moves = 0;
 	return true;
+}
+
+int64_t policy_patience(void)
+{
+	return policy.look_us * NS_PER_US;
 }
 
 static void weigh(struct evidence *e, int weight)
@@ -145,37 +166,58 @@ static void weigh(struct evidence *e, int weight)
 				      held;
 }
 
-void policy_learn(struct evidence *e, bool found_held)
+void policy_learn(struct cond *c, enum lesson lesson, bool found_held)
 {
-	weigh(e, found_held ? FOUND_HELD : FOUND_FREE);
+	if (lesson == LESSON_HERD)
+		weigh(&c->herd, found_held ? HERD_FOUND_HELD : FOUND_FREE);
+	else
+		weigh(&c->single, found_held ? FOUND_HELD : FOUND_FREE);
 }
 
-void policy_learn_batch(struct evidence *e)
+void policy_learn_batch(struct cond *c)
 {
-	weigh(e, FOUND_BATCH);
+	if (policy.batch)
+		weigh(&c->single, FOUND_BATCH);
+}
+
+static struct wake_plan plan_single(enum mutex_holder holder, bool hopeful)
+{
+	struct wake_plan early = { .nr_wake = INT_MAX,
+				   .lesson = LESSON_SINGLE };
+	struct wake_plan wake = { .nr_wake = INT_MAX };
+	struct wake_plan move = { .nr_wake = 0, .move = true };
+
+	if (holder != MUTEX_HELD_BY_CALLER)
+		return wake;
+	return hopeful ? early : move;
+}
+
+static struct wake_plan plan_herd(enum mutex_holder holder, bool hopeful)
+{
+	struct wake_plan wake_all = { .nr_wake = INT_MAX };
+	struct wake_plan wake_one = { .nr_wake = 1, .move = true };
+	struct wake_plan move_all = { .nr_wake = 0, .move = true };
+
+	if (hopeful && policy.awake > 1) {
+		wake_all.lesson = LESSON_HERD;
+		wake_one.lesson = LESSON_HERD;
+		wake_one.ahead = policy.awake - 1;
+		move_all.lesson = LESSON_HERD;
+		move_all.ahead = policy.awake - 1;
+	}
+	if (holder == MUTEX_HELD_BY_CALLER)
+		return move_all;
+	return holder == MUTEX_FREE && policy.base == BASE_AUTO ? wake_all :
+								  wake_one;
 }
 
 struct wake_plan policy_plan(enum mutex_holder holder, bool movable,
-			     uint32_t nr_waiters, bool wake_early)
+			     uint32_t nr_waiters, bool hopeful)
 {
-	struct wake_plan early = {
-		.nr_wake = INT_MAX,
-		.learn = holder == MUTEX_HELD_BY_CALLER,
-	};
 	struct wake_plan wake_all = { .nr_wake = INT_MAX };
-	struct wake_plan move_all = { .nr_wake = 0, .move = true };
-	struct wake_plan wake_one = { .nr_wake = 1, .move = true };
 
-	if (!movable || policy == POLICY_WAKE_ALL || load_relaxed(&refused))
+	if (!movable || policy.base == BASE_WAKE_ALL || load_relaxed(&refused))
 		return wake_all;
-	if (nr_waiters == 1 && wake_early)
-		return early;
-	if (holder == MUTEX_HELD_BY_CALLER)
-		return move_all;
-	/* One thread alone is no herd. (A plan for one never wakes one of it.) */
-	if (nr_waiters == 1)
-		return wake_all;
-	if (policy == POLICY_REQUEUE || holder == MUTEX_HELD_BY_OTHER)
-		return wake_one;
-	return wake_all;
+	return nr_waiters == 1 ? plan_single(holder, hopeful) :
+				 plan_herd(holder, hopeful);
 }

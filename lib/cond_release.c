@@ -5,7 +5,7 @@
 #include "cond_internal.h"
 
 struct wake_plan cond_plan(struct group *g, const struct mutex_ops *ops,
-			   uint32_t nr_waiters, bool wake_early)
+			   uint32_t nr_waiters, bool hopeful)
 {
 	struct wake_plan plan = { 0 };
 	futex_word *word = NULL;
@@ -16,12 +16,13 @@ struct wake_plan cond_plan(struct group *g, const struct mutex_ops *ops,
 	if (g->mutex)
 		word = ops->word(g->mutex);
 	plan = policy_plan(word ? ops->holder(g->mutex) : MUTEX_FREE,
-			   word != NULL, nr_waiters, wake_early);
+			   word != NULL, nr_waiters, hopeful);
 	/* If nobody is woken, the caller's unlock has to begin the chain. */
 	if (plan.move && plan.nr_wake == 0)
 		ops->set_contended(g->mutex);
 	plan.target = plan.move ? word : NULL;
-	store_relaxed(&g->learn, plan.learn);
+	store_relaxed(&g->lesson, plan.lesson);
+	store_relaxed(&g->ahead, plan.ahead);
 	return plan;
 }
 

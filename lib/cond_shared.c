@@ -316,10 +316,11 @@ void cond_shared_broadcast_on(struct cond *c, const struct mutex_ops *ops,
 			      void *mutex, futex_word *target)
 {
 	struct wake_plan plan;
+	uint32_t nr;
 
 	shared_lock(c);
-	plan = policy_plan(ops->holder(mutex), true,
-			   c->group[0].blocked + c->group[1].blocked, false);
+	nr = c->group[0].blocked + c->group[1].blocked;
+	plan = policy_plan(ops->holder(mutex), true, nr, nr > 1);
 	plan.target = target;
 	if (plan.move && plan.nr_wake == 0)
 		ops->set_contended(mutex);

@@ -34,9 +34,9 @@ static struct group *cond_claim_oldest(struct cond *c)
  * that it may find the token taken (member_sleep()).
  */
 APART static void cond_post(struct cond *c, struct group *g,
-			    const struct mutex_ops *ops, bool wake_early)
+			    const struct mutex_ops *ops, bool hopeful)
 {
-	struct wake_plan plan = cond_plan(g, ops, 1, wake_early);
+	struct wake_plan plan = cond_plan(g, ops, 1, hopeful);
 	uint32_t word = group_post(g, plan.move ? GROUP_MOVED : 0);
 
 	cond_unlock(c);
@@ -47,7 +47,7 @@ APART static void cond_post(struct cond *c, struct group *g,
 void cond_signal(struct cond *c, const struct mutex_ops *ops)
 {
 	struct group *g;
-	bool early;
+	bool hopeful;
 
 	if (c->flags & COND_SHARED) {
 		cond_shared_signal(c);
@@ -56,16 +56,16 @@ void cond_signal(struct cond *c, const struct mutex_ops *ops)
 	cond_lock(c);
 	g = cond_claim_oldest(c);
 	if (thread_this.idle == c) {
-		policy_learn_batch(&c->evidence);
+		policy_learn_batch(c);
 		thread_this.idle = NULL;
 	}
-	early = policy_wake_early(&c->evidence);
+	hopeful = policy_hopeful(c, 1);
 	if (g && group_blocked(g) > 1) {
-		cond_post(c, g, ops, early);
+		cond_post(c, g, ops, hopeful);
 		return;
 	}
 	store_relaxed(&c->closed, NULL);
 	cond_unlock(c);
 	if (g)
-		cond_release(g, ops, early);
+		cond_release(g, ops, hopeful);
 }

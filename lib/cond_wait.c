@@ -2,7 +2,11 @@
 /* Waiting on a condition variable. */
 #include <sched.h>
 
+#include "clock.h"
 #include "cond_internal.h"
+
+/* Looks at a held mutex for each at the clock. */
+#define LOOKS_PER_CLOCK 8
 
 /*
  * The group to join, pinned, or NULL if there is none yet: the open one. For
@@ -49,7 +53,7 @@ static inline int cond_join(struct cond *c, struct member *m,
 
 	cond_lock(c);
 	if (m->w->woken_by == c)
-		policy_learn(&c->evidence, m->w->found_held);
+		policy_learn(c, m->w->lesson, m->w->found_held);
 	m->w->woken_by = NULL;
 	m->g = cond_pin_group(c, pi_target);
 	if (!m->g) {
@@ -99,6 +103,78 @@ COLD static void cond_leave_awake(struct cond *c, const struct mutex_ops *ops,
 }
 
 /*
+ * The first of those that were moved has the mutex or is about to lock it, and
+ * is awake alone: each of the others will be woken by the unlock of the one
+ * before it, and meanwhile CPUs go idle and come back. A few more that are on
+ * their way keep them busy.
+ */
+APART static void member_wake_ahead(const struct member *m)
+{
+	int nr = swap_relaxed(&m->g->ahead, 0);
+
+	if (nr)
+		futex_wake(m->ops->word(m->mutex), nr, false);
+}
+
+static inline bool member_try_lock(const struct member *m,
+				   const futex_word *word, bool moved)
+{
+	return load_relaxed(word) == WORD_FREE &&
+	       m->ops->try_lock(m->mutex, moved);
+}
+
+/* Wait for a held mutex awake, for a while: its holder may be nearly done. */
+APART static bool member_look(const struct member *m, bool moved)
+{
+	int64_t patience = policy_patience(), end = 0;
+	futex_word *word = m->ops->word(m->mutex);
+
+	if (!patience || !word)
+		return false;
+	do {
+		for (int i = 0; i < LOOKS_PER_CLOCK; i++) {
+			if (member_try_lock(m, word, moved))
+				return true;
+			cpu_relax();
+		}
+		if (!end)
+			end = clock_now() + patience;
+	} while (clock_now() < end);
+	return false;
+}
+
+/*
+ * Get the mutex again, in the hope that it is free or will be soon. Return:
+ * false if that came to nothing.
+ */
+APART static bool member_hope(const struct member *m, const struct cond *c,
+			      enum lesson lesson, bool moved)
+{
+	bool got = lesson == LESSON_HERD && member_look(m, moved);
+	bool held = !got && m->ops->holder(m->mutex) == MUTEX_HELD_BY_OTHER;
+
+	if (moved && !held && load_relaxed(&m->g->ahead))
+		member_wake_ahead(m);
+	m->w->woken_by = c;
+	m->w->lesson = lesson;
+	m->w->found_held = held;
+	return got;
+}
+
+/* @c: an address only; @out: by a signal or broadcast. */
+static inline int member_relock(struct member *m, const struct cond *c,
+				bool out)
+{
+	bool moved = load_relaxed(&m->g->state) & GROUP_MOVED;
+	uint8_t lesson = out ? load_relaxed(&m->g->lesson) : LESSON_NONE;
+	bool got = lesson != LESSON_NONE && member_hope(m, c, lesson, moved);
+
+	group_unpin(m->g);
+	/* From here on the condvar may no longer exist. */
+	return got ? 0 : m->ops->lock(m->mutex, moved);
+}
+
+/*
  * @pi_word: where the kernel may hand the mutex over, or NULL. Others have to
  * find a thread that can be cancelled, and one that waits for that.
  */
@@ -112,7 +188,6 @@ static inline int cond_wait_as(struct cond *c, struct member *m,
 	void *mutex = m->mutex;
 	struct waiter *w = m->w;
 	int err, lock_err;
-	bool moved;
 
 	err = cond_join(c, m, pi_word);
 	if (unlikely(err == ENOMEM))
@@ -134,14 +209,12 @@ static inline int cond_wait_as(struct cond *c, struct member *m,
 	if (be_found)
 		store_relaxed(&w->group, NULL);
 
-	moved = load_relaxed(&m->g->state) & GROUP_MOVED;
-	if (!err && !m->owns && load_relaxed(&m->g->learn)) {
-		w->woken_by = c;
-		w->found_held = ops->holder(mutex) == MUTEX_HELD_BY_OTHER;
+	if (unlikely(m->owns)) {
+		group_unpin(m->g);
+		lock_err = m->lock_err;
+	} else {
+		lock_err = member_relock(m, c, !err);
 	}
-	group_unpin(m->g);
-	/* From here on the condvar may no longer exist. */
-	lock_err = m->owns ? m->lock_err : ops->lock(mutex, moved);
 	return lock_err ? lock_err : err;
 }
 

@@ -93,7 +93,8 @@ struct group *group_new(struct cond *c, struct waiter *w, void *mutex,
 	store_relaxed(&g->owner, c);
 	g->mutex = mutex;
 	store_relaxed(&g->pi_target, pi_target);
-	store_relaxed(&g->learn, false);
+	store_relaxed(&g->lesson, LESSON_NONE);
+	store_relaxed(&g->ahead, 0);
 	/*
 	 * [G-REF] Pairs with the acquire in group_pin(). Without it a thread
 	 * with an old pointer could pin the group and see its former owner.

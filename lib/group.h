@@ -68,6 +68,16 @@ struct cond;
 
 #define group_nr_blocked(state) ((uint32_t)((state) >> 32))
 
+/*
+ * What a thread that is woken in the hope of a free mutex learns for: it looks
+ * at a held one for a while, and tells what came of that (policy_learn()).
+ */
+enum lesson {
+	LESSON_NONE,
+	LESSON_SINGLE,
+	LESSON_HERD,
+};
+
 /**
  * struct group - one group of waiters
  * @state: see above
@@ -80,8 +90,9 @@ struct cond;
  *	   of them sleeps as its holder; [condvar's lock]
  * @pi_target: where members sleep for requeue-PI, the word of their mutex; or
  *	       NULL, when they sleep as plain waiters. Constant while in use.
- * @learn: who is released or takes a token shall tell what came of it; written
- *	   by the claimer, and for the policy only
+ * @lesson: an enum lesson: what who is out shall tell, and look out for. This
+ *	    and @ahead are written by the claimer, and for the policy only.
+ * @ahead: how many the first one that was moved shall wake more
  * @next: the next spare group; [spare list's lock]
  */
 struct group {
@@ -91,7 +102,8 @@ struct group {
 	_Atomic(struct cond *) owner;
 	void *mutex;
 	_Atomic(futex_word *) pi_target;
-	atomic_bool learn;
+	_Atomic uint8_t lesson;
+	_Atomic uint8_t ahead;
 	struct group *next;
 } __attribute__((aligned(64)));
 

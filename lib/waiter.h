@@ -76,6 +76,7 @@ static inline uint32_t thread_tid_known(void)
  * @woken_by: the condvar whose signal woke this thread under the mutex the last
  *	      time, if the thread has not told it yet what came of that; an
  *	      address only, the condvar may be gone
+ * @lesson: the enum lesson for which it is to tell that
  * @found_held: what came of it: the mutex was held, waking was too early
  *
  * Waiters lie in pages that are never unmapped: a thread whose last destructors
@@ -101,6 +102,7 @@ struct waiter {
 	struct group *spares[WAITER_SPARES];
 	_Atomic(void *) barrier;
 	const struct cond *woken_by;
+	uint8_t lesson;
 	bool found_held;
 } __attribute__((aligned(64)));
 

@@ -157,6 +157,15 @@ static int glibc_lock(void *mutex, bool moved)
 	return err;
 }
 
+static bool glibc_try_lock(void *mutex, bool moved)
+{
+	if (pthread_mutex_trylock(mutex))
+		return false;
+	if (moved)
+		glibc_set_contended(mutex);
+	return true;
+}
+
 static futex_word *glibc_word(void *mutex)
 {
 	return movable(mutex) ? lock_word(mutex) : NULL;
@@ -217,6 +226,7 @@ const struct mutex_ops glibc_mutex_ops = {
 	.may_wait = glibc_may_wait,
 	.stays_held = glibc_stays_held,
 	.unlock = glibc_unlock,
+	.try_lock = glibc_try_lock,
 	.lock = glibc_lock,
 	.word = glibc_word,
 	.holder = glibc_holder,

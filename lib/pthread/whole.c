@@ -4,6 +4,7 @@
 #include "../cond_init.c"
 #include "../cond_pi.c"
 #include "../cond_policy.c"
+#include "../cond_policy_force.c"
 #include "../cond_release.c"
 #include "../cond_shared.c"
 #include "../cond_signal.c"

@@ -63,7 +63,7 @@ static bool learns(int nr, void (*wake)(void))
 		wake();
 		await(nr);
 		api_mutex_lock(&mutex);
-		learned |= inside->evidence.held != 0;
+		learned |= inside->single.held != 0;
 		api_mutex_unlock(&mutex);
 	}
 	api_mutex_lock(&mutex);
@@ -99,10 +99,10 @@ static int held_after_signal(int held)
 	struct crew crew = crew_of(&cond, &mutex, 1);
 
 	crew_add(&crew, 1);
-	inside->evidence.held = held;
+	inside->single.held = held;
 	api_cond_signal(&cond);
 	crew_end(&crew);
-	return inside->evidence.held;
+	return inside->single.held;
 }
 
 static void test_batch(void)

@@ -5,6 +5,7 @@
  */
 #define member group_member
 #include "cond_internal.h"
+#include "cpus.h"
 #undef member
 
 #include "fake_futex.h"
@@ -19,71 +20,71 @@
 #define LOOKS_EARLY 3 /* until it is the former */
 
 /* Of the next @nr signals, how many wake, if each that does has that result? */
-static int count_wakes(struct evidence *e, int nr, bool found_held)
+static int count_wakes(struct cond *c, int nr, bool found_held)
 {
 	int nr_wakes = 0;
 
 	while (nr--) {
-		if (!policy_wake_early(e))
+		if (!policy_hopeful(c, 1))
 			continue;
 		nr_wakes++;
-		policy_learn(e, found_held);
+		policy_learn(c, LESSON_SINGLE, found_held);
 	}
 	return nr_wakes;
 }
 
-static void learn(struct evidence *e, int nr, bool found_held)
+static void learn(struct cond *c, int nr, bool found_held)
 {
 	while (nr--)
-		policy_learn(e, found_held);
+		policy_learn(c, LESSON_SINGLE, found_held);
 }
 
 static void test_starts_by_waking(void)
 {
-	struct evidence e = { 0 };
+	struct cond c = { 0 };
 
-	tap_ok(policy_wake_early(&e), "a new condvar wakes");
+	tap_ok(policy_hopeful(&c, 1), "a new condvar wakes");
 }
 
 static void test_learns_to_move(void)
 {
-	struct evidence e = { 0 };
+	struct cond c = { 0 };
 
-	learn(&e, 1000, false);
-	tap_ok(count_wakes(&e, 1000, true) <=
+	learn(&c, 1000, false);
+	tap_ok(count_wakes(&c, 1000, true) <=
 		       3 + LOOKS_EARLY + 1000 / LOOK_EVERY,
 	       "whoever is woken finds the mutex held: it moves instead");
 }
 
 static void test_learns_to_wake(void)
 {
-	struct evidence e = { 0 };
+	struct cond c = { 0 };
 
-	learn(&e, 1000, true);
-	tap_ok(count_wakes(&e, 1000, false) >= 1000 - 4 * LOOK_EVERY,
+	learn(&c, 1000, true);
+	tap_ok(count_wakes(&c, 1000, false) >= 1000 - 4 * LOOK_EVERY,
 	       "whoever is woken finds the mutex free: it wakes again");
 }
 
 static void test_forgets_chance(void)
 {
-	struct evidence e = { 0 };
+	struct cond c = { 0 };
 
-	learn(&e, 1, true);
-	tap_ok(!policy_wake_early(&e), "one that found it held: it moves");
-	tap_ok(count_wakes(&e, 1000, false) >= 1000 - 4 * LOOK_EARLY,
+	learn(&c, 1, true);
+	tap_ok(!policy_hopeful(&c, 1), "one that found it held: it moves");
+	tap_ok(count_wakes(&c, 1000, false) >= 1000 - 4 * LOOK_EARLY,
 	       "the others find it free: it soon wakes again");
 }
 
 static void test_batches(void)
 {
-	struct evidence e = { 0 };
+	struct cond c = { 0 };
 	int nr_moves = 0;
 
-	learn(&e, 1000, true);
+	learn(&c, 1000, true);
 	for (int i = 0; i < 100; i++) {
-		policy_learn_batch(&e);
-		if (policy_wake_early(&e))
-			policy_learn(&e, true);
+		policy_learn_batch(&c);
+		if (policy_hopeful(&c, 1))
+			policy_learn(&c, LESSON_SINGLE, true);
 		else
 			nr_moves++;
 	}
@@ -93,48 +94,102 @@ static void test_batches(void)
 /* Who finds the mutex held has paid more than the others save. */
 static void test_mixed(void)
 {
-	struct evidence e = { 0 };
+	struct cond c = { 0 };
 	int nr_moves = 0;
 
 	for (int i = 0; i < 1000; i++) {
-		if (policy_wake_early(&e))
-			policy_learn(&e, i % 4 == 0);
+		if (policy_hopeful(&c, 1))
+			policy_learn(&c, LESSON_SINGLE, i % 4 == 0);
 		else
 			nr_moves++;
 	}
 	tap_ok(nr_moves > 500, "one in four finds it held: it mostly moves");
-	learn(&e, 1000, false);
+	learn(&c, 1000, false);
 	nr_moves = 0;
 	for (int i = 0; i < 1000; i++) {
-		if (policy_wake_early(&e))
-			policy_learn(&e, i % 16 == 0);
+		if (policy_hopeful(&c, 1))
+			policy_learn(&c, LESSON_SINGLE, i % 16 == 0);
 		else
 			nr_moves++;
 	}
 	tap_ok(nr_moves == 0, "one in sixteen finds it held: it always wakes");
 }
 
-static void test_forced(void)
+static void test_single(void)
 {
 	struct wake_plan plan =
 		policy_plan(MUTEX_HELD_BY_CALLER, true, 1, true);
 
-	tap_ok(!plan.move, "one thread is woken early");
+	tap_ok(!plan.move && plan.lesson == LESSON_SINGLE,
+	       "one thread is woken early, and tells what came of it");
 	plan = policy_plan(MUTEX_HELD_BY_CALLER, true, 1, false);
 	tap_ok(plan.move && plan.nr_wake == 0, "or moved, and nobody woken");
-	plan = policy_plan(MUTEX_HELD_BY_CALLER, true, 2, true);
+}
+
+/* Of threads that take turns some are awake at once, if there are CPUs. */
+static void test_herd(void)
+{
+	bool cpus = cpus_usable() > 1;
+	struct wake_plan plan =
+		policy_plan(MUTEX_HELD_BY_CALLER, true, 2, true);
+
 	tap_ok(plan.move && plan.nr_wake == 0, "two are moved in any case");
+	tap_is(plan.ahead > 0, cpus, "with CPUs for more the first wakes some");
+	plan = policy_plan(MUTEX_HELD_BY_OTHER, true, 2, true);
+	tap_ok(plan.move && plan.nr_wake == 1 && (plan.ahead > 0) == cpus,
+	       "so it does when another has the mutex, but for one alone");
+	plan = policy_plan(MUTEX_HELD_BY_CALLER, true, 2, false);
+	tap_is(plan.ahead, 0, "but not where each works for long");
+	plan = policy_plan(MUTEX_FREE, true, 2, false);
+	tap_ok(!plan.move && plan.lesson == LESSON_NONE,
+	       "if the mutex is free all are woken, and need not look at it");
+	plan = policy_plan(MUTEX_FREE, true, 2, true);
+	tap_is(!plan.move && plan.lesson == LESSON_HERD, cpus,
+	       "unless that is likely to be worth it");
+	plan = policy_plan(MUTEX_FREE, false, 2, false);
+	tap_ok(!plan.move, "and who cannot be moved is woken");
+}
+
+/* Broadcasts that wake more than one, out of @nr, if each of @herd says so. */
+static int count_herds(struct cond *c, int nr, int herd, bool found_held)
+{
+	int nr_herds = 0;
+
+	while (nr--) {
+		if (!policy_hopeful(c, herd))
+			continue;
+		nr_herds++;
+		for (int i = 0; i < herd; i++)
+			policy_learn(c, LESSON_HERD, found_held);
+	}
+	return nr_herds;
+}
+
+static void test_herd_learns(void)
+{
+	struct cond c = { 0 };
+
+	tap_is(count_herds(&c, 100, 8, false), 100,
+	       "a herd that gets the mutex soon stays one");
+	tap_ok(count_herds(&c, 1000, 8, true) <=
+		       3 + LOOKS_EARLY + 1000 / LOOK_EVERY,
+	       "one that waits for it is moved instead");
+	tap_ok(policy_hopeful(&c, 1), "which teaches nothing about signals");
+	tap_ok(count_herds(&c, 1000, 8, false) >= 1000 - 4 * LOOK_EVERY,
+	       "and woken again when the waits are over");
 }
 
 int main(void)
 {
-	tap_plan(11);
+	tap_plan(21);
 	test_starts_by_waking();
 	test_learns_to_move();
 	test_learns_to_wake();
 	test_forgets_chance();
 	test_batches();
 	test_mixed();
-	test_forced();
+	test_single();
+	test_herd();
+	test_herd_learns();
 	return tap_exit();
 }

@@ -33,48 +33,64 @@ static const char *const policies[NR_POLICIES] = {
 	"wake-all",
 };
 
+struct policy_list {
+	const char *const *names;
+	unsigned int nr;
+};
+
 /* policy_moves - does @policy move waiters where the mutex is in use? */
 static inline bool policy_moves(const char *policy)
 {
 	return !variant_is("none") && strcmp(policy, "wake-all") != 0;
 }
 
-static inline _Noreturn void policy_exec(char **argv, unsigned int stage)
+static inline _Noreturn void policy_exec(char **argv, const char *policy,
+					 unsigned int stage)
 {
 	char state[64];
 
 	snprintf(state, sizeof(state), "%u %u %u %u", stage, tap.passed,
 		 tap.failed, tap.skipped);
 	setenv("POLICY_STAGE", state, 1);
-	setenv("DROVER_POLICY", policies[stage], 1);
+	setenv("DROVER_POLICY", policy, 1);
 	fflush(stdout);
 	execv("/proc/self/exe", argv);
 	tap_bail("%s: %s", argv[0], strerror(errno));
 }
 
-/* policy_main - what main() returns; @nr_results for each policy */
-static inline int policy_main(char **argv, unsigned int nr_results,
-			      void (*test)(const char *policy))
+/* policies_main - what main() returns; @nr_results for each of @list */
+static inline int policies_main(char **argv, struct policy_list list,
+				unsigned int nr_results,
+				void (*test)(const char *policy))
 {
 	const char *state = getenv("POLICY_STAGE");
 	unsigned int stage = 0;
 
 	if (!state)
-		policy_exec(argv, 0);
+		policy_exec(argv, list.names[0], 0);
 	if (sscanf(state, "%u %u %u %u", &stage, &tap.passed, &tap.failed,
 		   &tap.skipped) != 4 ||
-	    stage >= NR_POLICIES)
+	    stage >= list.nr)
 		tap_bail("POLICY_STAGE=%s is for this program alone", state);
 	if (stage == 0)
-		tap_plan(NR_POLICIES * nr_results);
+		tap_plan(list.nr * nr_results);
 	else
 		setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
-	tap.planned = NR_POLICIES * nr_results;
+	tap.planned = list.nr * nr_results;
 
-	test(policies[stage]);
-	if (stage + 1 < NR_POLICIES)
-		policy_exec(argv, stage + 1);
+	test(list.names[stage]);
+	if (stage + 1 < list.nr)
+		policy_exec(argv, list.names[stage + 1], stage + 1);
 	return tap_exit();
+}
+
+/* policy_main - the same for the three simple policies */
+static inline int policy_main(char **argv, unsigned int nr_results,
+			      void (*test)(const char *policy))
+{
+	struct policy_list list = { policies, NR_POLICIES };
+
+	return policies_main(argv, list, nr_results, test);
 }
 
 #endif /* DROVER_SELFTESTS_POLICY_H */

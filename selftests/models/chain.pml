@@ -4,6 +4,8 @@
  * condvars, which come at any moment and queue among them.
  *
  * @run
+ * @run -DWAKES_AHEAD -DNR_LOCKERS=0
+ * @run -DWAKES_AHEAD
  * @twin quick NO_MARK nobody_unblocked_is_left: those behind it are forgotten
  * @twin MOVED_READ_LATE nobody_sleeps_on_a_mutex: the group is new by then
  * @twin NO_PASS_WAKE nobody_sleeps_on_a_mutex: the mutex's wake-up is swallowed

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../../lib/cond_policy.h"
 #include "drover.h"
 
 enum {
@@ -27,7 +28,7 @@ static const char help[] =
 	"run    start PROGRAM with Drover's condition variables in place of the\n"
 	"       C library's; its exit status is PROGRAM's\n"
 	"         -p, --policy=POLICY  what a broadcast does: auto (default),\n"
-	"                              requeue or wake-all\n"
+	"                              requeue, wake-all; or parts, see drover(7)\n"
 	"info   say what the C library, the drop-in and the kernel can do here\n";
 
 static int usage(const char *format, ...)
@@ -96,10 +97,8 @@ static int run(int argc, char **argv)
 	}
 	if (optind == argc)
 		return usage("run: which program?");
-	if (policy && strcmp(policy, "auto") && strcmp(policy, "requeue") &&
-	    strcmp(policy, "wake-all"))
-		return usage("policy %s: it may be auto, requeue or wake-all",
-			     policy);
+	if (policy && !policy_force(policy, &(struct policy){ 0 }))
+		return usage("policy %s: it may be " POLICY_HELP, policy);
 	if (drop_in_path(path, sizeof(path))) {
 		fprintf(stderr, "drover: no %s: build or install it\n", path);
 		return EXIT_CANNOT_RUN;

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* What of the policy can be forced; cond_policy.c has the policy itself. */
+#ifndef DROVER_COND_POLICY_H
+#define DROVER_COND_POLICY_H
+
+#include <stdbool.h>
+
+enum base {
+	BASE_AUTO,
+	BASE_REQUEUE,
+	BASE_WAKE_ALL,
+};
+
+enum hope {
+	HOPE_LEARNED,
+	HOPE_ALWAYS,
+	HOPE_NEVER,
+};
+
+/**
+ * struct policy - what DROVER_POLICY can force
+ * @base: whether to move: always, never, or when it pays
+ * @single: whether to wake a single thread though the caller has the mutex
+ * @herd: whether several threads that take turns shall be awake at once
+ * @batch: learn from signals to nobody, too
+ * @awake: how many of them at most
+ * @look_us: for how many microseconds such a thread looks at a held mutex
+ */
+struct policy {
+	enum base base;
+	enum hope single;
+	enum hope herd;
+	bool batch;
+	unsigned int awake;
+	unsigned int look_us;
+};
+
+/* Said of what policy_force() does not understand. */
+#define POLICY_HELP                                                        \
+	"auto, requeue or wake-all, and perhaps more words after commas: " \
+	"see drover(7)"
+
+/**
+ * policy_force() - change a policy as DROVER_POLICY may ask; cond_policy_force.c
+ * @forced: the variable's value
+ * @p: changed where that says so
+ *
+ * Return: false if it is not understood; nothing is changed then.
+ */
+bool policy_force(const char *forced, struct policy *p);
+
+#endif /* DROVER_COND_POLICY_H */
