@@ -48,7 +48,7 @@ void cond_broadcast(struct cond *c, const struct mutex_ops *ops)
 	store_relaxed(&c->closed, NULL);
 	store_relaxed(&c->open, NULL);
 	nr = nr_claimed(closed) + nr_claimed(open);
-	hopeful = policy_hopeful(c, nr);
+	hopeful = nr && policy_hopeful(c, nr);
 	cond_unlock(c);
 
 	if (closed && open)
