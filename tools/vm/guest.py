@@ -59,6 +59,15 @@ def kernel_path(variant, build=BUILD):
     return path
 
 
+def has_acpi(kernel):
+    """Unless the configuration beside the image says that it has not."""
+    path = os.path.join(os.path.dirname(os.path.abspath(kernel)), "config")
+    if not os.path.exists(path):
+        return True
+    with open(path, encoding="utf-8") as file:
+        return "CONFIG_ACPI=y\n" in file
+
+
 def _applets():
     """What the host's busybox, which becomes the guest's, can do."""
     if not os.path.exists(initramfs.BUSYBOX):
@@ -127,7 +136,7 @@ class Guest:
             initramfs.make(image, build, _applets(), additions)
             image.flush()
             self._qemu = Qemu(self.kernel, fd, self.log.fd, self.cpus, mem,
-                              self.accel)
+                              self.accel, acpi=has_acpi(self.kernel))
         self._stack.callback(self._qemu.close)
         self._agent = Agent(self._qemu.agent_port)
 
@@ -140,8 +149,9 @@ class Guest:
                                  _ignore)
             except AgentSilent:
                 self._hung(f"not ready {seconds} s after its start", [])
+            self._wait_for_log("ready")
             self._monitor.execute("stop")
-        self.check_log("ready")
+        self.check_log()
 
     def _clock_is_true(self):
         """Does a second of the guest last a second at least?
@@ -176,8 +186,9 @@ class Guest:
             except AgentSilent:
                 self._time_over(f"{command!r} took more than {timeout} s",
                                 answer, keep, pieces)
-        output = b"".join(pieces)
-        self.check_log(answer.nonce, output)
+            output = b"".join(pieces)
+            self._wait_for_log(answer.nonce, output)
+        self.check_log(output)
         return status, output
 
     def shell(self, terminal):
@@ -228,12 +239,17 @@ class Guest:
                              output=output)
         return output
 
-    def check_log(self, mark=None, output=b""):
-        """Raise GuestComplained if the kernel log has a new failure."""
-        if mark and not self.log.wait_for(f"drover-vm: {mark}",
-                                          ANSWER_TIMEOUT):
+    def _wait_for_log(self, mark, output=b""):
+        """Wait for all that was printed before an answer.
+
+        The guest has to run: with PREEMPT_RT, a thread of its own prints.
+        """
+        if not self.log.wait_for(f"drover-vm: {mark}", ANSWER_TIMEOUT):
             raise GuestDied("the kernel log stopped", self.log.excerpt(),
                             output)
+
+    def check_log(self, output=b""):
+        """Raise GuestComplained if the kernel log has a new failure."""
         found = self.log.new_failures()
         if found:
             raise GuestComplained(f"in the kernel log: {found[0]}",
@@ -272,9 +288,10 @@ class Guest:
             self._agent.wait(killed, deadline, _ignore)
         except AgentSilent:
             self._hung(f"{what}, and nothing answers", pieces)
-        self._monitor.execute("stop")
         output = b"".join(pieces)
-        self.check_log(killed.nonce, output)
+        self._wait_for_log(killed.nonce, output)
+        self._monitor.execute("stop")
+        self.check_log(output)
         raise GuestTimeout(what, self.log.excerpt(), output)
 
     def _hung(self, what, pieces):

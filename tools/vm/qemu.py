@@ -71,15 +71,20 @@ class Qemu:
 
     The kernel's rule about PR_SET_PDEATHSIG is that QEMU dies with the
     thread that started it, so start it from one that lives long enough.
+
+    acpi: False for a kernel without it. That finds its CPUs in the MP table,
+    which names one CPU of each package: each is in a package of its own.
     """
 
-    def __init__(self, kernel, initramfs_fd, log_fd, cpus, mem, accel):
+    def __init__(self, kernel, initramfs_fd, log_fd, cpus, mem, accel,
+                 acpi=True):
         self.agent_port, agent_end = socket.socketpair()
         self.monitor_port, monitor_end = socket.socketpair()
         ends = (agent_end.fileno(), monitor_end.fileno())
         command = [find_qemu(), "-nodefaults", "-no-user-config",
                    "-display", "none", "-no-reboot", "-machine", MACHINE,
-                   *ACCELERATORS[accel], "-smp", str(cpus), "-m", f"{mem}M",
+                   *ACCELERATORS[accel], "-m", f"{mem}M", "-smp",
+                   f"{cpus}" if acpi else f"{cpus},sockets={cpus}",
                    "-kernel", kernel, "-initrd", f"/dev/fd/{initramfs_fd}",
                    "-append", APPEND,
                    "-chardev",
