@@ -162,6 +162,14 @@ check-models: ## the protocol in Spin, proved, and its busted twins, which fail
 	@tools/deps models
 	@selftests/models/run
 
+check-kernel-debug: ## kernel tests in kernels that check themselves; CHECKERS=
+	@tools/deps build check $(kernel_deps) vm
+	@+$(MAKE) -s all kselftest
+	+$(MAKE) -C kernel O=$(O) $(CHECKERS)
+	@selftests/run-check --checkers $(CHECKERS)
+
+CHECKERS ?= rt
+
 check-planted: ## bugs put into the library on purpose: each must be caught
 	@tools/deps build
 	@selftests/planted/run
@@ -230,8 +238,8 @@ help: ## this list
 		$(firstword $(MAKEFILE_LIST))
 
 .PHONY: all lib tools peers selftests install kernel kselftest table counts \
-	waiting bench bench-full kernel-bench report vm check check-fast check-long \
-	check-models check-planted check-planted-kernel check-differential \
-	check-programs format-check series-check send-dry-run menuconfig \
-	olddefconfig defconfig-update \
+	waiting bench bench-full kernel-bench report vm check check-fast \
+	check-long check-kernel-debug check-models check-planted \
+	check-planted-kernel check-differential check-programs format-check \
+	series-check send-dry-run menuconfig olddefconfig defconfig-update \
 	compile_commands.json deps clean distclean help

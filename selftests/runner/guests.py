@@ -67,17 +67,27 @@ class Job:
     again: str = ""     # runs the one program whose name is put behind it
 
 
-def jobs(build, variant):
-    """All collections, mainline's first."""
-    limit = MAINLINE_LIMIT.get(variant)
-    option = f"-o {limit} " if limit else ""
-    yield Job(MAINLINE, _command(f"{option}-c {MAINLINE}", variant, {}),
-              again=_command("-t ", variant, {}))
+def jobs(build, variant, limit=None, arguments=None):
+    """All collections, mainline's first.
+
+    limit: seconds for one program, if not those that its settings say;
+    arguments: {program: its arguments}.
+    """
+    quick = MAINLINE_LIMIT.get(variant, limit)
+    extra = {f"KSELFTEST_{program.upper()}_ARGS": text
+             for program, text in (arguments or {}).items()}
+    yield Job(MAINLINE, _command(f"{_option(quick)}-c {MAINLINE}", variant, {}),
+              again=_command(f"{_option(limit)}-t ", variant, {}))
     for suite in suites(build):
         if suite.object in HOST_ONLY:
             continue
-        yield Job(suite.label, _command(f"-c drover-{suite.object}", variant,
-                                        suite.environment()))
+        yield Job(suite.label,
+                  _command(f"{_option(limit)}-c drover-{suite.object}",
+                           variant, {**suite.environment(), **extra}))
+
+
+def _option(limit):
+    return f"-o {limit} " if limit else ""
 
 
 def _command(selection, variant, environment):

@@ -42,7 +42,10 @@ class Stage:
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """Where and what to test; see run-check."""
+    """Where and what to test; see run-check.
+
+    slow: it takes long enough to say how long, and what goes on.
+    """
     build: str
     results: str
     variants: tuple
@@ -52,7 +55,7 @@ class Settings:
     limit: int
     sanitizer: str
     fast: bool
-    long: bool
+    slow: bool
 
 
 def all_stages(settings):

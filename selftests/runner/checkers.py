@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What `make check-kernel-debug` consists of: kernels that check themselves.
+
+Each is the variant drover with a kind of checkers, see kernel/configs/. What
+one reports is a line of the kernel log that fails the guest. That it would
+report is seen by bugs planted for it.
+"""
+
+import dataclasses
+import os
+
+import guests
+import host
+from stages import Stage
+from suites import TOP
+
+#: The kernels, and about how many seconds their tests and their bugs take.
+KINDS = {"debug": (600, 200), "kcsan": (400, 100), "rt": (180, 100)}
+CPUS = 4
+
+#: Without ACPI it is not a matter of course that they are found.
+ALL_CPUS = guests.Job("cpus", f"[ $(nproc) = {CPUS} ] && echo '# 1..1' &&"
+                      f" echo '# ok 1 all {CPUS} CPUs run' &&"
+                      " echo 'ok 1 selftests: checkers: cpus'")
+
+#: The tests that are about the kernel, and how much of the stress.
+COLLECTIONS = (guests.MAINLINE, "futex", "stress")
+ARGUMENTS = {"cond_mixed": "pairs=20000 patience=600"}
+
+#: Seconds for a program and for a collection, emulated and checked.
+TEST_LIMIT = 900
+LIMIT = 2700
+
+PLANTED = os.path.join(TOP, "selftests", "planted", "run-kernel")
+
+
+def stages(settings, kinds):
+    """A guest of each, and the bugs for it."""
+    for kind in kinds:
+        seconds, planted = KINDS[kind]
+        machine = guests.Machine(kind, CPUS, settings.mem, settings.accel,
+                                 settings.build)
+        yield Stage(f"checker/{kind}", seconds,
+                    lambda progress, machine=machine:
+                    _run(machine, settings, progress))
+        yield Stage(f"planted/{kind}", planted,
+                    lambda progress, kind=kind: host.run_test(
+                        f"planted/{kind}", [PLANTED, f"--checker={kind}"],
+                        LIMIT, note=progress)[0])
+
+
+def _run(machine, settings, progress):
+    tests = guests.jobs(settings.build, "drover", TEST_LIMIT, ARGUMENTS)
+    work = [ALL_CPUS, *(dataclasses.replace(job, limit=LIMIT)
+                        for job in tests if job.name in COLLECTIONS)]
+    logs = os.path.join(settings.results, "guests")
+    return guests.run(machine, work, logs, progress)
