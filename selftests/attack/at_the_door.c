@@ -159,20 +159,20 @@ static void another_signals(void)
 	pthread_join(signaller, NULL);
 }
 
-/* Both move a waiter; the first of the two has to go on to wake the other. */
-static void test_two_moved(void)
+/* Each of those that are moved has to go on to wake the next one. */
+static void test_moved(const char *what, void (*act)(void), int nr, int times)
 {
 	struct crew crew = crew_of(&cond, &mutex, 3);
 
-	begin("two are moved", false);
+	begin("several are moved", false);
 	atomic_store(&is_open, true);
 	crew_add(&crew, 3);
 	api_mutex_lock(&mutex);
-	api_cond_signal(&cond);
-	api_cond_signal(&cond);
+	for (int i = 0; i < times; i++)
+		act();
 	api_mutex_unlock(&mutex);
-	tap_is(crew_count(&crew, RETURNED), 2,
-	       "two signals by the holder: two return");
+	tap_is(crew_count(&crew, RETURNED), nr, "%s by the holder: %d return",
+	       what, nr);
 	end(&crew);
 }
 
@@ -271,12 +271,13 @@ static void test_all(const char *policy)
 		test_cancel(shared);
 	}
 	test_taken_by_another();
-	test_two_moved();
+	test_moved("two signals", signal_one, 2, 2);
+	test_moved("a broadcast", broadcast, 3, 1);
 	test_requeue_missed();
 }
 
 int main(int argc, char **argv)
 {
 	(void)argc;
-	return policy_main(argv, 7 + 2 * API_IS_PTHREAD, test_all);
+	return policy_main(argv, 8 + 2 * API_IS_PTHREAD, test_all);
 }
