@@ -36,11 +36,13 @@ static struct policy policy = { .batch = true, .awake = 1 };
 
 /*
  * About what a wake-up takes until the thread runs, on a CPU that has gone idle,
- * in a virtual machine: waiting for as long costs at most twice what sleeping
- * would have. And that, over the time of a hand-off between two that are awake.
+ * in a virtual machine: to look for as long costs at most twice what to sleep at
+ * once would have.
  */
 #define LOOK_US 20
-#define AWAKE	16
+
+/* So many hand-offs between threads that are awake fit into one wake-up. */
+#define AWAKE 16
 
 /*
  * One that was woken and found the mutex held weighs as much as eight that found
