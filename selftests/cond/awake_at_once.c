@@ -68,7 +68,7 @@ static bool come_to(struct crew *crew, int nr, int nr_awake)
 	int64_t deadline = blocked_deadline();
 
 	while (atomic_load(&nr_in) < nr || count_awake(crew) != nr_awake) {
-		if (blocked_now_ns() > deadline)
+		if (blocked_over(deadline))
 			return false;
 		sched_yield();
 	}
