@@ -103,8 +103,8 @@ COLD static void cond_leave_awake(struct cond *c, const struct mutex_ops *ops,
 }
 
 /*
- * The first of those that were moved has the mutex or is about to lock it, and
- * is awake alone: each of the others will be woken by the unlock of the one
+ * The first of those that were moved is about to lock the mutex, and is awake
+ * alone: each of the others will be woken by the unlock of the one
  * before it, and meanwhile CPUs go idle and come back. A few more that are on
  * their way keep them busy.
  */
@@ -150,11 +150,14 @@ APART static bool member_look(const struct member *m, bool moved)
 APART static bool member_hope(const struct member *m, const struct cond *c,
 			      enum lesson lesson, bool moved)
 {
-	bool got = lesson == LESSON_HERD && member_look(m, moved);
-	bool held = !got && m->ops->holder(m->mutex) == MUTEX_HELD_BY_OTHER;
+	bool held = m->ops->holder(m->mutex) == MUTEX_HELD_BY_OTHER;
+	bool got;
 
+	/* Not with the mutex: a wake-up for each takes as long as their turns. */
 	if (moved && !held && load_relaxed(&m->g->ahead))
 		member_wake_ahead(m);
+	got = lesson == LESSON_HERD && member_look(m, moved);
+	held = !got && m->ops->holder(m->mutex) == MUTEX_HELD_BY_OTHER;
 	m->w->woken_by = c;
 	m->w->lesson = lesson;
 	m->w->found_held = held;
