@@ -74,7 +74,7 @@ struct mutex_ops {
 	int (*may_wait)(void *mutex);
 	bool (*stays_held)(void *mutex);
 	int (*unlock)(void *mutex);
-	bool (*try_lock)(void *mutex, bool moved);
+	bool (*try_lock)(void *mutex);
 	int (*lock)(void *mutex, bool moved);
 	futex_word *(*word)(void *mutex);
 	enum mutex_holder (*holder)(void *mutex);

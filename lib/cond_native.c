@@ -35,18 +35,9 @@ static int native_lock(void *mutex, bool moved)
 	return moved ? mutex_lock_moved(mutex) : drover_mutex_lock(mutex);
 }
 
-static void native_set_contended(void *mutex)
+static bool native_try_lock(void *mutex)
 {
-	store_relaxed(&mutex_of(mutex)->word, WORD_CONTENDED);
-}
-
-static bool native_try_lock(void *mutex, bool moved)
-{
-	if (drover_mutex_trylock(mutex))
-		return false;
-	if (moved)
-		native_set_contended(mutex);
-	return true;
+	return drover_mutex_trylock(mutex) == 0;
 }
 
 static futex_word *native_word(void *mutex)
@@ -65,6 +56,11 @@ static enum mutex_holder native_holder(void *mutex)
 		return MUTEX_FREE;
 	return mutex_held_by_caller(m) ? MUTEX_HELD_BY_CALLER :
 					 MUTEX_HELD_BY_OTHER;
+}
+
+static void native_set_contended(void *mutex)
+{
+	store_relaxed(&mutex_of(mutex)->word, WORD_CONTENDED);
 }
 
 static void native_pass_wake(void *mutex)

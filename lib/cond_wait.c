@@ -104,9 +104,10 @@ COLD static void cond_leave_awake(struct cond *c, const struct mutex_ops *ops,
 
 /*
  * The first of those that were moved is about to lock the mutex, and is awake
- * alone: each of the others will be woken by the unlock of the one
- * before it, and meanwhile CPUs go idle and come back. A few more that are on
- * their way keep them busy.
+ * alone: each of the others will be woken by the unlock of the one before it,
+ * and meanwhile CPUs go idle and come back. A few more that are on their way
+ * keep them busy. Not with the mutex held: to wake them takes as long as their
+ * turns.
  */
 APART static void member_wake_ahead(const struct member *m)
 {
@@ -119,8 +120,11 @@ APART static void member_wake_ahead(const struct member *m)
 static inline bool member_try_lock(const struct member *m,
 				   const futex_word *word, bool moved)
 {
-	return load_relaxed(word) == WORD_FREE &&
-	       m->ops->try_lock(m->mutex, moved);
+	if (load_relaxed(word) != WORD_FREE || !m->ops->try_lock(m->mutex))
+		return false;
+	if (moved)
+		m->ops->set_contended(m->mutex);
+	return true;
 }
 
 /* Wait for a held mutex awake, for a while: its holder may be nearly done. */
@@ -150,17 +154,16 @@ APART static bool member_look(const struct member *m, bool moved)
 APART static bool member_hope(const struct member *m, const struct cond *c,
 			      enum lesson lesson, bool moved)
 {
-	bool held = m->ops->holder(m->mutex) == MUTEX_HELD_BY_OTHER;
+	const struct mutex_ops *ops = m->ops;
 	bool got;
 
-	/* Not with the mutex: a wake-up for each takes as long as their turns. */
-	if (moved && !held && load_relaxed(&m->g->ahead))
+	if (moved && load_relaxed(&m->g->ahead) &&
+	    ops->holder(m->mutex) != MUTEX_HELD_BY_OTHER)
 		member_wake_ahead(m);
 	got = lesson == LESSON_HERD && member_look(m, moved);
-	held = !got && m->ops->holder(m->mutex) == MUTEX_HELD_BY_OTHER;
 	m->w->woken_by = c;
 	m->w->lesson = lesson;
-	m->w->found_held = held;
+	m->w->found_held = !got && ops->holder(m->mutex) == MUTEX_HELD_BY_OTHER;
 	return got;
 }
 

@@ -157,13 +157,9 @@ static int glibc_lock(void *mutex, bool moved)
 	return err;
 }
 
-static bool glibc_try_lock(void *mutex, bool moved)
+static bool glibc_try_lock(void *mutex)
 {
-	if (pthread_mutex_trylock(mutex))
-		return false;
-	if (moved)
-		glibc_set_contended(mutex);
-	return true;
+	return pthread_mutex_trylock(mutex) == 0;
 }
 
 static futex_word *glibc_word(void *mutex)
