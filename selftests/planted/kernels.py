@@ -27,8 +27,9 @@ TOO_LONG = 1800
 #: In several processes: which futexes share a bucket is drawn anew in each.
 CALLS = "20000"
 
-#: Lines that say what is wrong, the most telling ones first: the kernel's own,
-#: then what became of the guest, then what a test says.
+#: Lines that say what is wrong, the most telling ones first: that the guest
+#: hangs, for the panic that ends it is the runner's; what the kernel says; what
+#: became of the guest; and what a test says.
 WRONG = (re.compile(r"the guest hangs|took more than"),
          kernel_log.FAILURE,
          re.compile(r"the guest died"),
