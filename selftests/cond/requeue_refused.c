@@ -4,25 +4,16 @@
  * all the same, also by the very call that finds out, and no other call asks
  * again.
  */
-#include <sys/mman.h>
-#include <sys/wait.h>
-
 #include "crew.h"
 #include "futex_filter.h"
 #include "policy.h"
+#include "sandbox.h"
 #include "sanitizer.h"
-#include "watchdog.h"
 
 #define NR_WAITERS 8
 
 static api_cond_t cond = API_COND_INITIALIZER;
 static api_mutex_t mutex = API_MUTEX_INITIALIZER;
-
-/* Fresh processes: each has to find out for itself. */
-struct scenario {
-	const char *name;
-	bool (*run)(void);
-};
 
 static bool broadcast_held(void)
 {
@@ -91,7 +82,12 @@ static bool asks_once(void)
 	return futex_counts.requeues == 0 && futex_counts.wakes > 0;
 }
 
-static const struct scenario scenarios[] = {
+static void refuse(void)
+{
+	sandbox_has(futex_filter_refuse(sandbox_error));
+}
+
+static const struct sandbox_test tests[] = {
 	{ "broadcast, mutex held", broadcast_held },
 	{ "two broadcasts", broadcast_again },
 	{ "broadcast after a signal", broadcast_two_groups },
@@ -99,51 +95,22 @@ static const struct scenario scenarios[] = {
 	{ "refused once, not asked again", asks_once },
 };
 
-#define NR_SCENARIOS ((int)(sizeof(scenarios) / sizeof(scenarios[0])))
+#define NR_TESTS ((int)(sizeof(tests) / sizeof(tests[0])))
 
-enum outcome {
-	FULFILLED,
-	VIOLATED,
-	NO_FILTERS,
-};
-
-static _Noreturn void run_child(const struct scenario *scenario, int error)
+static void test_one(const char *policy, const struct sandbox_test *test,
+		     int error)
 {
-	watchdog(scenario->name);
-	if (error && futex_filter_refuse(error))
-		_exit(NO_FILTERS);
-	_exit(scenario->run() ? FULFILLED : VIOLATED);
-}
-
-static void test_scenario(const char *policy, const struct scenario *scenario,
-			  int error)
-{
-	int status;
-	pid_t pid;
-
-	if (scenario->run == asks_once && !HANDLERS_ARE_PROMPT) {
-		tap_skip(scenario->name, "ThreadSanitizer delays handlers");
-		return;
-	}
-	pid = fork();
-	if (pid < 0)
-		tap_bail("fork: %s", strerror(errno));
-	if (!pid)
-		run_child(scenario, error);
-	if (waitpid(pid, &status, 0) != pid)
-		tap_bail("waitpid: %s", strerror(errno));
-	if (WIFEXITED(status) && WEXITSTATUS(status) == NO_FILTERS)
-		tap_skip(scenario->name, "this kernel has no seccomp filters");
+	if (test->run == asks_once && !HANDLERS_ARE_PROMPT)
+		tap_skip(test->name, "ThreadSanitizer delays handlers");
 	else
-		tap_ok(WIFEXITED(status) && WEXITSTATUS(status) == FULFILLED,
-		       "%s: %s: %s", policy, strerror(error), scenario->name);
+		sandbox_run(policy, test, error, refuse);
 }
 
 static void test(const char *policy)
 {
-	for (int i = 0; i < NR_SCENARIOS; i++) {
-		test_scenario(policy, &scenarios[i], EPERM);
-		test_scenario(policy, &scenarios[i], ENOSYS);
+	for (int i = 0; i < NR_TESTS; i++) {
+		test_one(policy, &tests[i], EPERM);
+		test_one(policy, &tests[i], ENOSYS);
 	}
 }
 
@@ -151,5 +118,5 @@ int main(int argc, char **argv)
 {
 	(void)argc;
 	api_start(argv);
-	return policy_main(argv, 2 * NR_SCENARIOS, test);
+	return policy_main(argv, 2 * NR_TESTS, test);
 }
