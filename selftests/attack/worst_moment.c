@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What the kernel may do to its caller at any moment, done at the worst one: a
+ * wait ends for no reason, or by its deadline when a signal has just been sent;
+ * requeue-PI is told to try again; a waker goes on only when all that it woke
+ * have settled, and a waiter, when the signal after its unlock is over.
+ */
+#include "crew.h"
+#include "deadline.h"
+#include "futex_call.h"
+#include "kinds.h"
+#include "policy.h"
+#include "watchdog.h"
+
+static api_cond_t cond;
+static api_mutex_t mutex;
+
+/* The first wait of each thread, for a mutex aside, has this answer, at last. */
+static atomic_bool has_door;
+static int door_error; /* 0: woken */
+static atomic_int nr_at_door;
+static atomic_bool is_open;
+static _Thread_local bool went_through;
+
+static atomic_bool unlocks_late; /* of all threads but the first */
+static atomic_int nr_unlocked;
+static _Thread_local bool is_first;
+static _Thread_local bool pi_again; /* once */
+static _Thread_local struct crew *settling;
+
+static bool is_mutex(const void *word)
+{
+	return (uintptr_t)word - (uintptr_t)&mutex < sizeof(mutex);
+}
+
+static long failed(int error)
+{
+	errno = error;
+	return -1;
+}
+
+static long answer_at_door(void)
+{
+	went_through = true;
+	atomic_fetch_add(&nr_at_door, 1);
+	while (!atomic_load(&is_open))
+		sched_yield();
+	return door_error ? failed(door_error) : 0;
+}
+
+static void settle(void)
+{
+	int64_t deadline = blocked_deadline();
+
+	while (crew_any_awake(settling)) {
+		if (blocked_over(deadline))
+			tap_bail("a waiter neither returns nor sleeps");
+		sched_yield();
+	}
+}
+
+static void after_call(int command, const void *word)
+{
+	if (settling && (command == FUTEX_WAKE || command == FUTEX_CMP_REQUEUE))
+		settle();
+	if (is_first || command != FUTEX_WAKE || !is_mutex(word))
+		return;
+	atomic_fetch_add(&nr_unlocked, 1);
+	while (atomic_load(&unlocks_late))
+		sched_yield();
+}
+
+/* What the library calls. */
+long raw_futex_call(_Atomic uint32_t *word, int op, uint32_t val,
+		    const void *timeout_or_val2, _Atomic uint32_t *word2,
+		    uint32_t val3)
+{
+	int error, command = op & FUTEX_CMD_MASK;
+	long ret;
+
+	if (command == FUTEX_WAIT_BITSET && atomic_load(&has_door) &&
+	    !went_through && !is_mutex(word))
+		return answer_at_door();
+	if (command == FUTEX_CMP_REQUEUE_PI && pi_again) {
+		pi_again = false;
+		return failed(EAGAIN);
+	}
+	ret = syscall(SYS_futex, word, op, val, timeout_or_val2, word2, val3);
+	error = errno;
+	after_call(command, word);
+	errno = error;
+	return ret;
+}
+
+static void begin(const char *what, const char *kind_name, bool shared)
+{
+	const struct mutex_kind *kind = mutex_kinds;
+
+	watchdog(what);
+	while (strcmp(kind->name, kind_name) != 0)
+		kind++;
+	atomic_store(&nr_at_door, 0);
+	atomic_store(&is_open, false);
+	if (kind_cond_init(&cond, shared) ||
+	    kind_mutex_init(&mutex, kind, shared))
+		tap_bail("init");
+}
+
+static void end(struct crew *crew)
+{
+	while (crew_count(crew, RETURNED) < crew->nr)
+		kind_broadcast(&cond, &mutex);
+	crew_end(crew);
+	kind_cond_destroy(&cond, &mutex);
+	api_mutex_destroy(&mutex);
+}
+
+/* Waiters held in front of their calls; the answer comes behind that. */
+static void start_at_door(struct crew *crew, int nr, int error,
+			  const struct member *how)
+{
+	atomic_store(&has_door, true);
+	door_error = error;
+	for (int i = 0; i < nr; i++)
+		crew_start(crew, how);
+	if (wait_at_least(&nr_at_door, nr))
+		tap_bail("the waiters do not come to sleep");
+	atomic_store(&has_door, false);
+}
+
+/* A wait whose time is over when others have hardly begun. */
+static struct member shortly(struct timespec *deadline)
+{
+	*deadline = deadline_in(CLOCK_MONOTONIC, NS_PER_MS);
+	return (struct member){
+		.deadline = deadline,
+		.clock = CLOCK_MONOTONIC,
+	};
+}
+
+static void open_door(void)
+{
+	atomic_store(&is_open, true);
+}
+
+static void test_spurious(int error, bool shared)
+{
+	struct crew crew = crew_of(&cond, &mutex, 1);
+
+	begin("spurious", "normal", shared);
+	start_at_door(&crew, 1, error, NULL);
+	open_door();
+	tap_is(crew_count(&crew, RETURNED), 0,
+	       "the kernel answers \"%s\" for no reason%s: it waits on",
+	       strerror(error), shared ? ", shared" : "");
+	end(&crew);
+}
+
+/* Of two, either may have it. */
+static void test_too_late(bool shared)
+{
+	struct timespec deadline;
+	struct member how = shortly(&deadline);
+	struct crew crew = crew_of(&cond, &mutex, 2);
+
+	begin("a signal and a deadline", "normal", shared);
+	start_at_door(&crew, 2, ETIMEDOUT, &how);
+	while (!deadline_passed(CLOCK_MONOTONIC, &deadline))
+		sched_yield();
+	api_cond_signal(&cond);
+	open_door();
+	crew_gone(&crew, 2);
+	tap_is(crew_results(&crew, 0), 1,
+	       "the deadline, when a signal was sent%s: one has the signal",
+	       shared ? ", shared" : "");
+	end(&crew);
+}
+
+/* Who has left, or was signalled and does not know yet, takes no other one. */
+static void test_used_up(bool shared)
+{
+	struct timespec deadline;
+	struct member how = shortly(&deadline);
+	struct crew crew = crew_of(&cond, &mutex, 4);
+
+	begin("elders that are used up", "normal", shared);
+	start_at_door(&crew, 2, EAGAIN, NULL);
+	crew_start(&crew, &how);
+	crew_gone(&crew, 1);
+	api_cond_signal(&cond);
+	crew_wait(&crew);
+	api_cond_signal(&cond);
+	api_cond_signal(&cond);
+	open_door();
+	crew_count(&crew, RETURNED);
+	tap_is(crew_results(&crew, 0), 3,
+	       "one has timed out, two are late%s: all signals arrive",
+	       shared ? ", shared" : "");
+	end(&crew);
+}
+
+static void test_pi_again(bool all)
+{
+	struct crew crew = crew_of(&cond, &mutex, 3);
+
+	begin("requeue-PI, again", "PI", false);
+	crew_add(&crew, 3);
+	pi_again = true;
+	if (all)
+		kind_broadcast(&cond, &mutex);
+	else
+		api_cond_signal(&cond);
+	pi_again = false;
+	crew_count(&crew, RETURNED);
+	tap_is(crew_results(&crew, 0), all ? 3 : 1,
+	       "requeue-PI answers EAGAIN once: a %s returns %s",
+	       all ? "broadcast" : "signal", all ? "all" : "one");
+	end(&crew);
+}
+
+/*
+ * A signal to one of several, and a broadcast to the rest and two that came.
+ * Wakers of a shared condvar keep its lock, which the woken need.
+ */
+static void test_settled(bool shared)
+{
+	struct crew crew = crew_of(&cond, &mutex, 5);
+	const char *how = shared ? ", shared" : ", late behind each call";
+
+	begin("a waker that is late", "normal", shared);
+	crew_add(&crew, 3);
+	settling = shared ? NULL : &crew;
+	api_cond_signal(&cond);
+	tap_is(crew_count(&crew, RETURNED), 1, "a signal%s: one returns", how);
+	crew_add(&crew, 2);
+	kind_broadcast(&cond, &mutex);
+	settling = NULL;
+	tap_is(crew_count(&crew, RETURNED), 5,
+	       "a broadcast to old and young%s: all return", how);
+	end(&crew);
+}
+
+/* It has slept on the mutex, so in its wait the unlock is a call. */
+static void test_unlocks_late(void)
+{
+	struct crew crew = crew_of(&cond, &mutex, 1);
+	struct member *waiter;
+
+	begin("a signal behind the unlock", "normal", false);
+	atomic_store(&nr_unlocked, 0);
+	api_mutex_lock(&mutex);
+	waiter = crew_start(&crew, NULL);
+	while (member_place(waiter) != AT_MUTEX)
+		sched_yield();
+	atomic_store(&unlocks_late, true);
+	api_mutex_unlock(&mutex);
+	if (wait_at_least(&nr_unlocked, 1))
+		tap_bail("the waiter does not unlock");
+	api_cond_signal(&cond);
+	atomic_store(&unlocks_late, false);
+	tap_is(crew_count(&crew, RETURNED), 1,
+	       "a signal just behind the waiter's unlock: it returns");
+	end(&crew);
+}
+
+static void test(const char *policy)
+{
+	const int answers[] = { 0, EINTR, EAGAIN };
+
+	(void)policy;
+	is_first = true;
+	for (int shared = 0; shared < 2; shared++) {
+		for (int i = 0; i < 3; i++)
+			test_spurious(answers[i], shared);
+		test_too_late(shared);
+		test_used_up(shared);
+		test_settled(shared);
+	}
+	test_pi_again(false);
+	test_pi_again(true);
+	test_unlocks_late();
+}
+
+int main(int argc, char **argv)
+{
+	(void)argc;
+	return policy_main(argv, 17, test);
+}
