@@ -129,6 +129,7 @@ static int create(struct drover_pool **to, const drover_poolattr_t *attr)
 	cpus_look_at_sizes();
 	pool->linger = linger_of(attr->linger_us, LINGER);
 	pool->linger_small = linger_of(attr->linger_small_us, pool->linger / 2);
+	pool->nr_cpus = cpus;
 	pool->one_cpu = cpus == 1;
 	while (!err && pool->nr_started < pool->nr_workers) {
 		err = start_worker(pool, pool->nr_started, attr);
@@ -214,6 +215,7 @@ void drover_pool_stats(drover_pool_t *pool, drover_poolstats_t *stats)
 		.cancelled = load_relaxed(&pool->cancelled),
 		.helped = load_relaxed(&pool->helped),
 		.wakes = load_relaxed(&pool->wakes),
+		.moves = load_relaxed(&pool->moves),
 		.queued_most = load_relaxed(&pool->queued_most),
 	};
 	stats->tasks = stats->helped;

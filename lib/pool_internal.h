@@ -29,6 +29,7 @@
 
 #include <drover/pool.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdbool.h>
 
 #include "futex.h"
@@ -87,6 +88,13 @@ struct queue {
  * @next_idle: [idle lock]
  * @is_idle: in the list of idle workers; [idle lock]
  * @random: where to steal first; its own
+ * @tid: thread id
+ * @cpu: where it was when it became idle; [idle lock]
+ * @woken_from: the CPU of who woke it and is busy there, or -1
+ * @moved: to be put back when it wakes up; from being claimed to UNPARKED its
+ *	   claimer's, otherwise its own, as are
+ * @allowed: the affinity to be put back
+ * @lent: the one that it wakes up with
  * @tasks, @steals, @sleeps, @linger_ns: written by the worker alone
  */
 struct worker {
@@ -98,6 +106,12 @@ struct worker {
 	struct worker *next_idle;
 	bool is_idle;
 	uint32_t random;
+	pid_t tid;
+	int cpu;
+	int woken_from;
+	bool moved;
+	cpu_set_t allowed;
+	cpu_set_t lent;
 	_Atomic uint64_t tasks;
 	_Atomic uint64_t steals;
 	_Atomic uint64_t sleeps;
@@ -119,6 +133,7 @@ enum {
 /**
  * struct drover_pool - a pool
  * @workers, @nr_workers, @linger, @linger_small, @life: constant
+ * @nr_cpus: how many there were for the process when the pool was made
  * @one_cpu: who looks out for something keeps it from happening
  *
  * @injected: tasks submitted by threads that are no workers
@@ -133,8 +148,11 @@ enum {
  *
  * @pending: twice the tasks that were accepted and have not ended, and 1 if
  *	     somebody may be asleep until there are none
+ * @look_ns: how long a wait for a task looks on, instead of sleeping; learned
  * @ending: POOL_*
  * @over: workers shall end
+ *
+ * @look_after: wake-ups that still are to be kept off the waking CPU
  *
  * @nr_queued, @nr_searching and @nr_idle decide together whether to wake and
  * whether to sleep. See wake_if_needed().
@@ -146,6 +164,7 @@ struct drover_pool {
 	int64_t linger;
 	int64_t linger_small;
 	uint32_t life;
+	unsigned int nr_cpus;
 	bool one_cpu;
 
 	struct queue injected;
@@ -159,8 +178,11 @@ struct drover_pool {
 	_Atomic uint32_t lingering;
 	_Atomic uint32_t linger_misses;
 	_Atomic uint64_t wakes;
+	_Atomic uint32_t look_after;
+	_Atomic uint64_t moves;
 
 	futex_word pending __attribute__((aligned(128)));
+	_Atomic uint32_t look_ns;
 	_Atomic uint32_t ending;
 	_Atomic uint32_t over;
 	_Atomic uint64_t helped;
@@ -173,6 +195,12 @@ _Static_assert(sizeof(struct task) == sizeof(drover_task_t), "arrays fit");
 static inline struct task *task_of(drover_task_t *task)
 {
 	return (struct task *)task;
+}
+
+/* Does each thread that is awake, with one that is no worker, have a CPU? */
+static inline bool pool_has_room(const struct drover_pool *pool)
+{
+	return pool->nr_workers - load_relaxed(&pool->nr_idle) < pool->nr_cpus;
 }
 
 /* A lock of three states: free, held, held and somebody may sleep. */
@@ -210,11 +238,21 @@ void *worker_main(void *worker);
 /* Take any task that there is: the worker's own, injected, another one's. */
 struct task *worker_take(struct worker *w);
 
-/* Wake at most @most workers, if those awake do not suffice. */
-void wake_if_needed(struct drover_pool *pool, unsigned int most);
+/*
+ * Wake at most @most workers, if those awake do not suffice. @busy: the caller
+ * goes on to need its CPU.
+ */
+void wake_if_needed(struct drover_pool *pool, unsigned int most, bool busy);
 
 /* Workers shall end: wake those that sleep. */
 void wake_all_idle(struct drover_pool *pool);
+
+/*
+ * pool_place.c: @w is claimed, and about to be woken from @cpu; and it is awake.
+ * Neither affects correctness.
+ */
+void place_before_wake(struct worker *w, int cpu);
+void place_after_wake(struct worker *w);
 
 /* pool_task.c: run a task that was taken, @w is the worker or NULL. */
 void task_run(struct drover_pool *pool, struct worker *w, struct task *task);
@@ -222,6 +260,10 @@ void task_cancel_taken(struct drover_pool *pool, struct task *task);
 
 /* Count tasks in, or refuse. Return: 0 or why not. */
 int pool_admit(struct drover_pool *pool, uint32_t nr);
+
+/* As drover_pool_submit_batch(). @busy: as for wake_if_needed() */
+int pool_submit(struct drover_pool *pool, struct task *tasks, size_t nr,
+		bool busy);
 
 /* Wait until @pending is over. */
 void pool_await_none(struct drover_pool *pool);

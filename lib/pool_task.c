@@ -3,10 +3,18 @@
 #include <limits.h>
 #include <stdlib.h>
 
+#include "clock.h"
 #include "pool_internal.h"
 
-/* Looks at a running task before the waiting thread sleeps. */
-#define LOOKS	     400
+/*
+ * Looks at a running task before the waiting thread sleeps, without a clock;
+ * and the most that it looks on, ns: what sleeping and being woken takes.
+ */
+#define LOOKS		400
+#define LOOKS_PER_CLOCK 16
+#define LOOK_MOST	(60 * NS_PER_US)
+#define LOOK_LEAST	(1 * NS_PER_US)
+
 #define WAKE_AT_ONCE 2
 
 /* The most tasks that can be pending: half of a word. */
@@ -99,7 +107,8 @@ static int accept_all(struct task *tasks, size_t nr, struct queue *queue)
 	return 0;
 }
 
-static int submit(struct drover_pool *pool, struct task *tasks, size_t nr)
+int pool_submit(struct drover_pool *pool, struct task *tasks, size_t nr,
+		bool busy)
 {
 	struct worker *w = pool_self(pool);
 	struct queue *queue = w ? &w->queue : &pool->injected;
@@ -119,19 +128,20 @@ static int submit(struct drover_pool *pool, struct task *tasks, size_t nr)
 	}
 	queue_push(pool, queue, tasks, &tasks[nr - 1], (uint32_t)nr);
 	/* Those that wake go on waking others. */
-	wake_if_needed(pool, nr < WAKE_AT_ONCE ? nr : WAKE_AT_ONCE);
+	wake_if_needed(pool, nr < WAKE_AT_ONCE ? nr : WAKE_AT_ONCE, busy || w);
 	return 0;
 }
 
 int drover_pool_submit(drover_pool_t *pool, drover_task_t *task)
 {
-	return task ? submit(pool, task_of(task), 1) : EINVAL;
+	return task ? pool_submit(pool, task_of(task), 1, false) : EINVAL;
 }
 
 int drover_pool_submit_batch(drover_pool_t *pool, drover_task_t *tasks,
 			     size_t nr)
 {
-	return tasks || !nr ? submit(pool, task_of(tasks), nr) : EINVAL;
+	return tasks || !nr ? pool_submit(pool, task_of(tasks), nr, false) :
+			      EINVAL;
 }
 
 int drover_pool_post(drover_pool_t *pool, int (*function)(void *arg), void *arg)
@@ -148,7 +158,7 @@ int drover_pool_post(drover_pool_t *pool, int (*function)(void *arg), void *arg)
 	*task = (struct task){ .function = function,
 			       .arg = arg,
 			       .posted = true };
-	err = submit(pool, task, 1);
+	err = pool_submit(pool, task, 1, false);
 	if (err)
 		free(task);
 	return err;
@@ -220,6 +230,57 @@ static void help(struct worker *w, struct task *task)
 		task_run(w->pool, w, other);
 }
 
+static bool look(struct task *task, int times)
+{
+	for (int i = 0; i < times; i++) {
+		if (state_of(task) == TASK_DONE)
+			return true;
+		cpu_relax();
+	}
+	return false;
+}
+
+/*
+ * A wait took @ns from the end of its first looks on. To have looked on would
+ * have paid, or not; threads may overwrite each other's.
+ */
+static void learn(struct drover_pool *pool, int64_t ns)
+{
+	int64_t before = load_relaxed(&pool->look_ns);
+	int64_t now = ns <= LOOK_MOST ? 2 * ns : before / 2;
+
+	if (ns <= LOOK_MOST && now < before)
+		return;
+	now = now < LOOK_LEAST ? LOOK_LEAST : now;
+	now = now > LOOK_MOST ? LOOK_MOST : now;
+	if (now != before)
+		store_relaxed(&pool->look_ns, (uint32_t)now);
+}
+
+/* While each thread that is awake has a CPU: otherwise @task may need ours. */
+static bool look_on(struct drover_pool *pool, struct task *task, int64_t begin)
+{
+	int64_t end = begin + load_relaxed(&pool->look_ns);
+
+	while (pool_has_room(pool) && clock_now() < end)
+		if (look(task, LOOKS_PER_CLOCK))
+			return true;
+	return false;
+}
+
+static void await_running(struct drover_pool *pool, struct task *task)
+{
+	int64_t begin;
+
+	if (!pool->one_cpu && look(task, LOOKS))
+		return;
+	begin = clock_now();
+	if (!look_on(pool, task, begin)) {
+		sleep_until_done(task);
+		learn(pool, clock_now() - begin);
+	}
+}
+
 static void await(struct drover_pool *pool, struct task *task)
 {
 	struct worker *w = pool_self(pool);
@@ -230,12 +291,7 @@ static void await(struct drover_pool *pool, struct task *task)
 	}
 	if (w)
 		help(w, task);
-	for (int i = 0; i < LOOKS && !pool->one_cpu; i++) {
-		if (state_of(task) == TASK_DONE)
-			return;
-		cpu_relax();
-	}
-	sleep_until_done(task);
+	await_running(pool, task);
 }
 
 int drover_pool_wait(drover_pool_t *pool, drover_task_t *of, int *result)

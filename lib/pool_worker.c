@@ -8,6 +8,7 @@
 #include "clock.h"
 #include "cpus.h"
 #include "pool_internal.h"
+#include "waiter.h"
 
 /* Pauses between two looks grow to this many. */
 #define MOST_PAUSES 64
@@ -15,6 +16,9 @@
 /* So often in vain, and nobody lingers, but for one try of so many. */
 #define MISSES_OFF 4
 #define TRY_AGAIN  32
+
+/* Idle workers that are looked at for one that is not on this CPU. */
+#define LOOKS_AT_IDLE 8
 
 /* What a wake-up takes, at most, where CPUs are to be had. */
 #define WAKING (60 * NS_PER_US)
@@ -67,29 +71,45 @@ struct task *worker_take(struct worker *w)
 
 /* ---- waking ---- */
 
-/* With the idle lock: one that sleeps, or is about to; it is searching now. */
-static struct worker *claim_idle(struct drover_pool *pool)
+/* With the idle lock: the latest one that was not on @cpu, of a few. */
+static struct worker **idle_off(struct drover_pool *pool, int cpu)
 {
-	struct worker *w = pool->idle;
+	struct worker **at = &pool->idle;
+
+	for (int i = 0; i < LOOKS_AT_IDLE && *at; i++) {
+		if ((*at)->cpu != cpu)
+			return at;
+		at = &(*at)->next_idle;
+	}
+	return &pool->idle;
+}
+
+/* With the idle lock: one that sleeps, or is about to; it is searching now. */
+static struct worker *claim_idle(struct drover_pool *pool, int cpu)
+{
+	struct worker **at = idle_off(pool, cpu), *w = *at;
 
 	if (!w)
 		return NULL;
-	pool->idle = w->next_idle;
+	*at = w->next_idle;
 	w->is_idle = false;
 	store_seq_cst(&pool->nr_idle, load_relaxed(&pool->nr_idle) - 1);
 	add_seq_cst(&pool->nr_searching, 1);
 	return w;
 }
 
-static bool wake_one(struct drover_pool *pool)
+static bool wake_one(struct drover_pool *pool, bool busy)
 {
+	int cpu = busy ? sched_getcpu() : -1;
 	struct worker *w;
 
 	pool_lock(&pool->idle_lock);
-	w = claim_idle(pool);
+	w = claim_idle(pool, cpu);
 	pool_unlock(&pool->idle_lock);
 	if (!w)
 		return false;
+	if (busy)
+		place_before_wake(w, cpu);
 	store_release(&w->park, UNPARKED); /* [P-CLAIM] */
 	futex_wake(&w->park, 1, false);
 	add_relaxed(&pool->wakes, 1);
@@ -109,20 +129,20 @@ static bool wake_one(struct drover_pool *pool)
  *	      is read here. Without it a submit that counted on that worker and
  *	      the worker could both leave a task to the other.
  */
-void wake_if_needed(struct drover_pool *pool, unsigned int most)
+void wake_if_needed(struct drover_pool *pool, unsigned int most, bool busy)
 {
 	while (most--) {
 		uint32_t nr = load_seq_cst(&pool->nr_queued);
 
 		if (!nr || load_seq_cst(&pool->nr_searching) >= nr ||
-		    !load_seq_cst(&pool->nr_idle) || !wake_one(pool))
+		    !load_seq_cst(&pool->nr_idle) || !wake_one(pool, busy))
 			return;
 	}
 }
 
 void wake_all_idle(struct drover_pool *pool)
 {
-	while (wake_one(pool))
+	while (wake_one(pool, false))
 		;
 }
 
@@ -176,6 +196,7 @@ static void become_idle(struct worker *w)
 
 	store_relaxed(&w->park, PARKED);
 	pool_lock(&pool->idle_lock);
+	w->cpu = sched_getcpu();
 	w->next_idle = pool->idle;
 	pool->idle = w;
 	w->is_idle = true;
@@ -188,6 +209,7 @@ static void await_claim(struct worker *w)
 {
 	while (load_acquire(&w->park) == PARKED) /* [P-CLAIM] */
 		futex_wait(&w->park, PARKED, NULL, false);
+	place_after_wake(w);
 }
 
 /*
@@ -254,7 +276,7 @@ static struct task *await_task(struct worker *w)
 			task = linger(w);
 	}
 	add_seq_cst(&pool->nr_searching, (uint32_t)-1); /* [P-FOUND] */
-	wake_if_needed(pool, 1);
+	wake_if_needed(pool, 1, true);
 	return task;
 }
 
@@ -264,6 +286,8 @@ void *worker_main(void *arg)
 	struct task *task;
 
 	self = w;
+	w->tid = thread_tid();
+	w->woken_from = -1;
 	for (;;) {
 		task = worker_take(w);
 		if (!task)

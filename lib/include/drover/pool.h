@@ -219,7 +219,8 @@ int drover_pool_cancel(drover_pool_t *pool, drover_task_t *task);
  * @arg: for @function
  *
  * Blocks. The caller does its share, and all of it if the pool has been shut
- * down or all workers are busy. Parts are given out as threads become free.
+ * down or all workers are busy. Parts are given out as threads become free. No
+ * more workers than there are other CPUs take part in the first millisecond.
  *
  * Return: 0, or what the first call of @function that did not return 0 has
  * returned (parts that nobody has begun are then left out); EINVAL when
@@ -240,6 +241,7 @@ int drover_pool_for(drover_pool_t *pool, size_t begin, size_t end, size_t grain,
  * @wakes: how often a submit or a worker woke one
  * @linger_ns: time spent looking out for work, nanoseconds, of all workers
  * @queued_most: the most tasks that were queued at one time
+ * @moves: how often a worker was woken off the CPU of the thread that woke it
  */
 typedef struct {
 	uint64_t workers;
@@ -251,7 +253,8 @@ typedef struct {
 	uint64_t wakes;
 	uint64_t linger_ns;
 	uint64_t queued_most;
-	uint64_t reserved[7];
+	uint64_t moves;
+	uint64_t reserved[6];
 } drover_poolstats_t;
 
 /* drover_pool_stats() - count; exact when no task is left. Never blocks. */
