@@ -218,12 +218,28 @@ int drover_stream_disown(drover_stream_t *stream, void *memory)
 
 /* ---- staging: a ring that is given back in the order of the operations ---- */
 
+/*
+ * With nothing in use the ring begins anew. So a loop that waits for each of its
+ * steps stays in memory that is in the cache, and was ever touched.
+ */
+static void staging_rewind(struct stream *s)
+{
+	size_t at = s->staging_head % s->staging_bytes;
+
+	if (s->staging_head != s->staging_tail || !at)
+		return;
+	s->staging_head += s->staging_bytes - at;
+	s->staging_tail = s->staging_head;
+}
+
 /* Room for @bytes in one piece; NULL: not before more is given back. */
 static void *staging_room(struct stream *s, size_t bytes)
 {
-	size_t at = s->staging_head % s->staging_bytes;
-	size_t skip = at + bytes > s->staging_bytes ? s->staging_bytes - at : 0;
+	size_t at, skip;
 
+	staging_rewind(s);
+	at = s->staging_head % s->staging_bytes;
+	skip = at + bytes > s->staging_bytes ? s->staging_bytes - at : 0;
 	if (s->staging_head + skip + bytes - s->staging_tail > s->staging_bytes)
 		return NULL;
 	at = (at + skip) % s->staging_bytes;
