@@ -65,7 +65,7 @@ static void open_gate(struct barrier *b, uint32_t phase, uint64_t arrived)
 
 	if (b->completion)
 		b->completion(b->arg);
-	barrier_tune(b);
+	barrier_tune(b, phase);
 	phase += GATE_PHASE;
 	store_relaxed(begin_of(b, phase), last);
 	/*

@@ -66,8 +66,11 @@ enum way {
 
 /**
  * struct tune - which way is the best one; touched by the openers of phases
+ *
+ * Only from time to time, or the line would go from opener to opener.
+ *
  * @begin: when the present period began, ns
- * @nr_phases: since then
+ * @phase: the one that was complete then
  * @seen_bad: struct barrier's bad_us at the last look
  * @period_bad: and when the period began
  * @cost: ns for each phase, of each way; 0: not tried
@@ -78,7 +81,7 @@ enum way {
  */
 struct tune {
 	int64_t begin;
-	uint32_t nr_phases;
+	uint32_t phase;
 	uint32_t seen_bad;
 	uint32_t period_bad;
 	uint32_t gap;
@@ -97,6 +100,7 @@ struct tune {
  * @flags: DROVER_BARRIER_*; constant
  * @crowded: more threads than CPUs; a guess, which only the waiting uses
  * @way: how threads wait just now, an enum way
+ * @completion, @arg: as the attributes have them; constant
  *
  * What arriving threads write:
  * @arrived: ARRIVAL for each arrival, DROP for each that was the last of a
@@ -105,13 +109,12 @@ struct tune {
  *	   Written for the next phase before the gate opens to it; here, since
  *	   on the gate's line those that poll would take it away in between
  *
- * The rest:
+ * The rest, which threads that just arrive and wait hardly ever write:
  * @tickets: phases handed out and not yet waited for, and, for a shared
  *	     barrier or a thread that the library can't list, threads inside
  * @budget: how long a wait may spin just now, ns; learned
  * @most: and at most, ns; constant
  * @cpus: CPUs for the threads, 0: to be found out; constant
- * @completion, @arg: as the attributes have them; constant
  * @bad_us: time in waits that were far too long; wraps
  * @tune: what ways of waiting have cost; [the opener of a phase]
  */
@@ -121,7 +124,9 @@ struct barrier {
 	uint32_t flags;
 	_Atomic uint32_t crowded;
 	_Atomic uint32_t way;
-	char gap[BARRIER_LINE - 24];
+	void (*completion)(void *arg);
+	void *arg;
+	char gap[BARRIER_LINE - 24 - 2 * sizeof(void *)];
 
 	_Atomic uint64_t arrived;
 	_Atomic uint32_t begin[2];
@@ -131,8 +136,6 @@ struct barrier {
 	_Atomic uint32_t budget;
 	uint32_t most;
 	uint32_t cpus;
-	void (*completion)(void *arg);
-	void *arg;
 	_Atomic uint32_t bad_us;
 	struct tune tune;
 };
@@ -161,8 +164,8 @@ static inline bool phase_is_over(struct barrier *b, uint32_t phase)
 void barrier_wait_init(struct barrier *b, uint32_t spin_us);
 void barrier_look_at_cpus(struct barrier *b);
 
-/* A phase is complete: its opener finds out what waiting has cost. */
-void barrier_tune(struct barrier *b);
+/* @phase is complete: its opener finds out what waiting has cost. */
+void barrier_tune(struct barrier *b, uint32_t phase);
 
 /* Wait until @phase is over: see what was done before it. barrier_wait.c */
 void barrier_await(struct barrier *b, uint32_t phase);

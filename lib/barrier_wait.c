@@ -61,8 +61,8 @@
 #define GAP_LEAST   16
 #define GAP_MOST    512
 
-/* Phases for each look at the clock, while no wait is bad. */
-#define PHASES_PER_CLOCK 256
+/* Phases for each look at the clock, while no wait is bad; a power of two. */
+#define PHASES_PER_CLOCK 256u
 
 /* A wait that is not due to the threads themselves, probably. */
 #define BAD (500 * NS_PER_US)
@@ -115,13 +115,15 @@ static void change_way(struct barrier *b, struct tune *t)
 /*
  * A period of @ns is over. The usual way is left for a trial only if most of the
  * time went by in waits that were far too long, several times in a row: to sleep
- * pulls threads together on one CPU. The other way round a trial is due from time to time.
+ * pulls threads together on one CPU. The other way round a trial is due from time
+ * to time.
  */
-static void judge(struct barrier *b, struct tune *t, int64_t ns, int64_t bad_ns)
+static void judge(struct barrier *b, struct tune *t, uint32_t nr_phases,
+		  int64_t ns, int64_t bad_ns)
 {
 	enum way way = load_relaxed(&b->way), usual = usual_way(b);
 	enum way other = way == WAY_SLEEP ? usual : WAY_SLEEP;
-	int64_t cost = ns / t->nr_phases;
+	int64_t cost = ns / nr_phases;
 
 	t->cost[way] = t->trial || !t->cost[way] ?
 			       cost :
@@ -143,14 +145,13 @@ static void judge(struct barrier *b, struct tune *t, int64_t ns, int64_t bad_ns)
 	}
 }
 
-void barrier_tune(struct barrier *b)
+void barrier_tune(struct barrier *b, uint32_t phase)
 {
 	struct tune *t = &b->tune;
 	uint32_t bad_us = load_relaxed(&b->bad_us);
 	int64_t now;
 
-	t->nr_phases++;
-	if (bad_us == t->seen_bad && t->nr_phases % PHASES_PER_CLOCK)
+	if (bad_us == t->seen_bad && phase % (PHASES_PER_CLOCK * GATE_PHASE))
 		return;
 	t->seen_bad = bad_us;
 	if (!b->most)
@@ -160,10 +161,10 @@ void barrier_tune(struct barrier *b)
 	    (t->trial || !t->cost[load_relaxed(&b->way)] ? TRIAL : PERIOD))
 		return;
 	if (t->begin)
-		judge(b, t, now - t->begin,
-		      (bad_us - t->period_bad) * NS_PER_US);
+		judge(b, t, (phase - t->phase) / GATE_PHASE ?: 1,
+		      now - t->begin, (bad_us - t->period_bad) * NS_PER_US);
 	t->begin = now;
-	t->nr_phases = 0;
+	t->phase = phase;
 	t->period_bad = bad_us;
 }
 
