@@ -85,16 +85,28 @@ static void measure(struct bench_run *run, const struct args *args)
 	run->operations = args->requests;
 }
 
+/* CPU time of all threads but this one, which measures. */
+static int64_t cpu_of_others(void)
+{
+	struct timespec all, mine;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &mine);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &all);
+	return (all.tv_sec - mine.tv_sec) * INT64_C(1000000000) + all.tv_nsec -
+	       mine.tv_nsec;
+}
+
 /* CPU time used from a moment after the last request on, of one CPU. */
 static double idle_cpu(void)
 {
-	struct bench_sample before, after;
+	uint64_t begin;
+	int64_t before;
 
 	sleep_until(bench_now_ns() + SETTLE_NS);
-	before = bench_sample_now();
-	sleep_until(bench_now_ns() + IDLE_NS);
-	after = bench_sample_now();
-	return (after.cpu - before.cpu) / (after.wall - before.wall);
+	begin = bench_now_ns();
+	before = cpu_of_others();
+	sleep_until(begin + IDLE_NS);
+	return (double)(cpu_of_others() - before) / (bench_now_ns() - begin);
 }
 
 static uint64_t progress(void *arg)
