@@ -282,6 +282,21 @@ bool policy_hopeful(struct cond *c, uint32_t nr_waiters);
 /* For how many nanoseconds to look at a held mutex; 0: not at all. */
 int64_t policy_patience(void);
 
+/* A thread waits for the first time. */
+void policy_watch_anew(struct waiter *w);
+
+/* For how many nanoseconds to look for a signal before the sleep; 0: not. */
+int64_t policy_watch(struct waiter *w, const struct cond *c);
+
+/* It came after @ns nanoseconds; INT64_MAX: not. @c: an address only. */
+void policy_watched(struct waiter *w, const struct cond *c, int64_t ns);
+
+/*
+ * A release found the only waiter of @c, an address only, looking for it, or
+ * others, or asleep.
+ */
+void policy_met(const struct cond *c, bool awake);
+
 /**
  * policy_learn_batch() - the signaller has signalled nobody since the last time
  * @c: locked
@@ -311,6 +326,9 @@ COLD void policy_requeue_refused(void);
  * @ops: for its mutex
  * @mutex: the mutex it released and will lock again
  * @movable: the same, or NULL if nobody may be moved there
+ * @watch_ns: how long it looks for its signal before it sleeps
+ * @caught: it came before the sleep
+ * @caught_ns: after so long
  * @owns: it has the mutex already, by requeue-PI
  * @lock_err: what locking that way answered
  */
@@ -320,6 +338,9 @@ struct member {
 	const struct mutex_ops *ops;
 	void *mutex;
 	void *movable;
+	int64_t watch_ns;
+	int64_t caught_ns;
+	bool caught;
 	bool owns;
 	int lock_err;
 };
@@ -335,6 +356,38 @@ struct member {
  */
 int member_sleep(struct member *m, const struct deadline *deadline,
 		 futex_word *pi_target);
+
+/**
+ * member_watch() - look for a signal before the sleep; cond_awake.c
+ * @m: the only member of a group that is GROUP_AWAKE; @watch_ns says how long.
+ *     Afterwards @caught says whether it is out, and the group is not awake
+ *     any more if it is not.
+ * @c: an address only
+ * @deadline: ends the look, too
+ */
+APART void member_watch(struct member *m, const struct cond *c,
+			const struct deadline *deadline);
+
+/**
+ * member_hurry() - look for the mutex after that, which a signaller may still have
+ * @m: the member, caught
+ * @c: an address only
+ *
+ * Return: whether it has the mutex.
+ */
+APART bool member_hurry(const struct member *m, const struct cond *c);
+
+/**
+ * member_hope() - get the mutex in the hope that it is free or will be soon
+ * @m: a member that was woken
+ * @c: an address only; it is told what came of that
+ * @lesson: what for
+ * @moved: the group's GROUP_MOVED
+ *
+ * Return: whether it has the mutex.
+ */
+APART bool member_hope(const struct member *m, const struct cond *c,
+		       enum lesson lesson, bool moved);
 
 /* The same steps for a mutex that inherits priorities; cond_pi.c. */
 APART long member_pi_wait(struct member *m, uint32_t word,

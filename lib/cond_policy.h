@@ -23,7 +23,9 @@ enum hope {
  * @single: whether to wake a single thread though the caller has the mutex
  * @herd: whether several threads that take turns shall be awake at once
  * @batch: learn from signals to nobody, too
+ * @cpus: how many the process may use
  * @awake: how many of them at most
+ * @watch_us: for how many microseconds a thread looks for its signal
  * @look_us: for how many microseconds such a thread looks at a held mutex
  */
 struct policy {
@@ -31,7 +33,9 @@ struct policy {
 	enum hope single;
 	enum hope herd;
 	bool batch;
+	unsigned int cpus;
 	unsigned int awake;
+	unsigned int watch_us;
 	unsigned int look_us;
 };
 

@@ -20,20 +20,16 @@ enum policy_word {
 	POLICY_NO_BATCH,
 	POLICY_AWAKE,
 	POLICY_LOOK,
+	POLICY_WATCH,
 };
 
 static char *const policy_words[] = {
-	[POLICY_AUTO] = "auto",
-	[POLICY_REQUEUE] = "requeue",
-	[POLICY_WAKE_ALL] = "wake-all",
-	[POLICY_EARLY] = "early",
-	[POLICY_LATE] = "late",
-	[POLICY_SHORT] = "short",
-	[POLICY_LONG] = "long",
-	[POLICY_NO_BATCH] = "no-batch",
-	[POLICY_AWAKE] = "awake",
-	[POLICY_LOOK] = "look",
-	NULL,
+	[POLICY_AUTO] = "auto",		[POLICY_REQUEUE] = "requeue",
+	[POLICY_WAKE_ALL] = "wake-all", [POLICY_EARLY] = "early",
+	[POLICY_LATE] = "late",		[POLICY_SHORT] = "short",
+	[POLICY_LONG] = "long",		[POLICY_NO_BATCH] = "no-batch",
+	[POLICY_AWAKE] = "awake",	[POLICY_LOOK] = "look",
+	[POLICY_WATCH] = "watch",	NULL,
 };
 
 static bool force_number(const char *value, unsigned int least,
@@ -61,6 +57,7 @@ static void force_base(struct policy *p, enum base base)
 	p->herd = HOPE_NEVER;
 	p->awake = 1;
 	p->look_us = 0;
+	p->watch_us = 0;
 }
 
 static bool force_word(struct policy *p, int word, const char *value)
@@ -69,6 +66,8 @@ static bool force_word(struct policy *p, int word, const char *value)
 		return force_number(value, 1, MOST_AWAKE, &p->awake);
 	if (word == POLICY_LOOK)
 		return force_number(value, 0, MOST_US, &p->look_us);
+	if (word == POLICY_WATCH)
+		return force_number(value, 0, MOST_US, &p->watch_us);
 	if (word < 0 || value)
 		return false;
 	switch (word) {

@@ -7,11 +7,16 @@
 struct wake_plan cond_plan(struct group *g, const struct mutex_ops *ops,
 			   uint32_t nr_waiters, bool hopeful)
 {
+	struct wake_plan wake_all = { .nr_wake = INT_MAX };
 	struct wake_plan plan = { 0 };
 	futex_word *word = NULL;
 
 	if (unlikely(load_relaxed(&g->pi_target)))
 		return plan; /* there is one way only: cond_pi_wake() */
+
+	/* Should it fall asleep meanwhile, then it is woken. */
+	if (load_relaxed(&g->state) & GROUP_AWAKE)
+		return wake_all;
 
 	if (g->mutex)
 		word = ops->word(g->mutex);
@@ -49,6 +54,8 @@ void cond_release_by(struct group *g, struct wake_plan plan)
 	uint32_t word = group_release(g, plan.move ? GROUP_MOVED : 0);
 
 	/* Nobody sleeps on the word now who is not free to go. */
-	cond_wake(g, word, plan, INT_MAX);
+	policy_met(load_relaxed(&g->owner), word & GROUP_AWAKE);
+	if (!(word & GROUP_AWAKE))
+		cond_wake(g, word, plan, INT_MAX);
 	group_unpin(g);
 }

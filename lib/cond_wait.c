@@ -2,11 +2,7 @@
 /* Waiting on a condition variable. */
 #include <sched.h>
 
-#include "clock.h"
 #include "cond_internal.h"
-
-/* Looks at a held mutex for each at the clock. */
-#define LOOKS_PER_CLOCK 8
 
 /*
  * The group to join, pinned, or NULL if there is none yet: the open one. For
@@ -57,7 +53,10 @@ static inline int cond_join(struct cond *c, struct member *m,
 	m->w->woken_by = NULL;
 	m->g = cond_pin_group(c, pi_target);
 	if (!m->g) {
-		m->g = group_new(c, m->w, m->movable, pi_target);
+		if (!pi_target && !load_relaxed(&c->closed))
+			m->watch_ns = policy_watch(m->w, c);
+		m->g = group_new(c, m->w, m->movable, pi_target,
+				 m->watch_ns ? GROUP_AWAKE : 0);
 		/*
 		 * A closed group that timeouts have used up is still named in
 		 * @closed, and may be the very one we were given: it must not
@@ -102,79 +101,18 @@ COLD static void cond_leave_awake(struct cond *c, const struct mutex_ops *ops,
 	group_unpin(g);
 }
 
-/*
- * The first of those that were moved is about to lock the mutex, and is awake
- * alone: each of the others will be woken by the unlock of the one before it,
- * and meanwhile CPUs go idle and come back. A few more that are on their way
- * keep them busy. Not with the mutex held: to wake them takes as long as their
- * turns.
- */
-APART static void member_wake_ahead(const struct member *m)
-{
-	int nr = swap_relaxed(&m->g->ahead, 0);
-
-	if (nr)
-		futex_wake(m->ops->word(m->mutex), nr, false);
-}
-
-static inline bool member_try_lock(const struct member *m,
-				   const futex_word *word, bool moved)
-{
-	if (load_relaxed(word) != WORD_FREE || !m->ops->try_lock(m->mutex))
-		return false;
-	if (moved)
-		m->ops->set_contended(m->mutex);
-	return true;
-}
-
-/* Wait for a held mutex awake, for a while: its holder may be nearly done. */
-APART static bool member_look(const struct member *m, bool moved)
-{
-	int64_t patience = policy_patience(), end = 0;
-	futex_word *word = m->ops->word(m->mutex);
-
-	if (!patience || !word)
-		return false;
-	do {
-		for (int i = 0; i < LOOKS_PER_CLOCK; i++) {
-			if (member_try_lock(m, word, moved))
-				return true;
-			cpu_relax();
-		}
-		if (!end)
-			end = clock_now() + patience;
-	} while (clock_now() < end);
-	return false;
-}
-
-/*
- * Get the mutex again, in the hope that it is free or will be soon. Return:
- * false if that came to nothing.
- */
-APART static bool member_hope(const struct member *m, const struct cond *c,
-			      enum lesson lesson, bool moved)
-{
-	const struct mutex_ops *ops = m->ops;
-	bool got;
-
-	if (moved && load_relaxed(&m->g->ahead) &&
-	    ops->holder(m->mutex) != MUTEX_HELD_BY_OTHER)
-		member_wake_ahead(m);
-	got = lesson == LESSON_HERD && member_look(m, moved);
-	m->w->woken_by = c;
-	m->w->lesson = lesson;
-	m->w->found_held = !got && ops->holder(m->mutex) == MUTEX_HELD_BY_OTHER;
-	return got;
-}
-
 /* @c: an address only; @out: by a signal or broadcast. */
 static inline int member_relock(struct member *m, const struct cond *c,
 				bool out)
 {
 	bool moved = load_relaxed(&m->g->state) & GROUP_MOVED;
 	uint8_t lesson = out ? load_relaxed(&m->g->lesson) : LESSON_NONE;
-	bool got = lesson != LESSON_NONE && member_hope(m, c, lesson, moved);
+	bool got = false;
 
+	if (m->caught)
+		got = member_hurry(m, c);
+	else if (lesson != LESSON_NONE)
+		got = member_hope(m, c, lesson, moved);
 	group_unpin(m->g);
 	/* From here on the condvar may no longer exist. */
 	return got ? 0 : m->ops->lock(m->mutex, moved);
@@ -211,6 +149,8 @@ static inline int cond_wait_as(struct cond *c, struct member *m,
 		pi_target = load_relaxed(&m->g->pi_target);
 	if (be_found)
 		store_seq_cst(&w->group, m->g); /* [W-KICK] */
+	if (m->watch_ns)
+		member_watch(m, c, deadline);
 	err = member_sleep(m, deadline, pi_target);
 	if (be_found)
 		store_relaxed(&w->group, NULL);

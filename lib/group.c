@@ -83,13 +83,13 @@ void group_after_fork(void)
 }
 
 struct group *group_new(struct cond *c, struct waiter *w, void *mutex,
-			futex_word *pi_target)
+			futex_word *pi_target, uint64_t awake)
 {
 	struct group *g = spare_get(w);
 
 	if (unlikely(!g))
 		return NULL;
-	store_relaxed(&g->state, GROUP_BLOCKED);
+	store_relaxed(&g->state, GROUP_BLOCKED | awake);
 	store_relaxed(&g->owner, c);
 	g->mutex = mutex;
 	store_relaxed(&g->pi_target, pi_target);
@@ -133,6 +133,7 @@ void group_join(struct group *g, void *mutex)
 	if (g->mutex != mutex)
 		g->mutex = NULL;
 	add_relaxed(&g->state, GROUP_BLOCKED);
+	group_fall_asleep(g);
 }
 
 /*
@@ -173,8 +174,8 @@ uint32_t group_release(struct group *g, uint64_t moved)
 	uint64_t to;
 
 	do {
-		to = (state & (GROUP_KICKS | GROUP_MOVED)) | moved;
-		to |= GROUP_RELEASED;
+		to = state & (GROUP_KICKS | GROUP_MOVED | GROUP_AWAKE);
+		to |= GROUP_RELEASED | moved;
 	} while (!cas_acq_rel(&g->state, &state, to));
 	lock_drop(&g->claim, false);
 	return (uint32_t)to;

@@ -23,13 +23,16 @@
  *				keeps until the release or post. Who wants to
  *				leave waits for that lock, and so lends the
  *				claimer its priority.
- *   bits 3-24	tokens		signals that were posted and not yet taken
- *   bits 25-31	kicks		changed to make members look up; wraps
+ *   bit  3	GROUP_AWAKE	nobody sleeps on the word: its only member looks
+ *				at it. Once cleared, it stays so.
+ *   bits 4-25	tokens		signals that were posted and not yet taken
+ *   bits 26-31	kicks		changed to make members look up; wraps
  *   bits 32-63	blocked		members that no signal was posted for
  *
  * Legal transitions, each one atomic step:
  *
- *   join	blocked + 1		under the condvar's lock
+ *   join	blocked + 1, - AWAKE	under the condvar's lock
+ *   fall asleep	- AWAKE		by the member
  *   claim	+ CLAIMED, if blocked > 0	under the condvar's lock
  *   post	- CLAIMED, blocked - 1, tokens + 1 (+ MOVED)
  *							by the claimer
@@ -45,7 +48,7 @@
  *
  * Bounds: 2^22 tokens (the kernel has no more threads); a kick is missed by a
  * member that is delayed between its load of the word and its futex call while
- * an exact multiple of 128 kicks hits its group: it is then noticed at the
+ * an exact multiple of 64 kicks hits its group: it is then noticed at the
  * next event of the group.
  */
 #ifndef DROVER_GROUP_H
@@ -60,10 +63,11 @@ struct cond;
 #define GROUP_RELEASED (UINT64_C(1) << 0)
 #define GROUP_MOVED    (UINT64_C(1) << 1)
 #define GROUP_CLAIMED  (UINT64_C(1) << 2)
-#define GROUP_TOKEN    (UINT64_C(1) << 3)
+#define GROUP_AWAKE    (UINT64_C(1) << 3)
+#define GROUP_TOKEN    (UINT64_C(1) << 4)
 #define GROUP_TOKENS   (((UINT64_C(1) << 22) - 1) * GROUP_TOKEN)
-#define GROUP_KICK     (UINT64_C(1) << 25)
-#define GROUP_KICKS    (UINT64_C(127) * GROUP_KICK)
+#define GROUP_KICK     (UINT64_C(1) << 26)
+#define GROUP_KICKS    (UINT64_C(63) * GROUP_KICK)
 #define GROUP_BLOCKED  (UINT64_C(1) << 32)
 
 #define group_nr_blocked(state) ((uint32_t)((state) >> 32))
@@ -126,11 +130,12 @@ static inline futex_word *group_word(struct group *g)
  * @w: the caller
  * @mutex: the member's mutex, or NULL if nobody may be moved there
  * @pi_target: NULL, or the mutex's word if members sleep for requeue-PI
+ * @awake: 0, or GROUP_AWAKE if the caller will look before it sleeps
  *
  * Return: the group, or NULL without memory.
  */
 struct group *group_new(struct cond *c, struct waiter *w, void *mutex,
-			futex_word *pi_target);
+			futex_word *pi_target, uint64_t awake);
 
 /**
  * group_pin() - take a reference, if the group still belongs to a condvar
@@ -163,8 +168,18 @@ bool group_claim(struct group *g);
  */
 uint32_t group_post(struct group *g, uint64_t moved);
 
-/* Release all members. @moved: 0 or GROUP_MOVED. Return: the new futex word. */
+/*
+ * Release all members. @moved: 0 or GROUP_MOVED. Return: the new futex word, with
+ * GROUP_AWAKE is in it if nobody sleeps there.
+ */
 uint32_t group_release(struct group *g, uint64_t moved);
+
+/* The only member is about to sleep, or a second one joins. */
+static inline void group_fall_asleep(struct group *g)
+{
+	if (load_relaxed(&g->state) & GROUP_AWAKE)
+		and_relaxed(&g->state, ~GROUP_AWAKE);
+}
 
 /* Make every member look up that sleeps with one of @bits. */
 COLD void group_kick(struct group *g, uint32_t bits);

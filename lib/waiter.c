@@ -136,6 +136,13 @@ static void waiter_name(struct waiter *w)
 	w->tid = thread_self()->tid;
 }
 
+static _Atomic uint32_t nr_waiters;
+
+uint32_t waiters_alive(void)
+{
+	return load_relaxed(&nr_waiters);
+}
+
 /* Where a cancellation finds this thread. Return: NULL without memory. */
 static struct waiter *waiter_register(void)
 {
@@ -157,6 +164,8 @@ static struct waiter *waiter_register(void)
 	w->thread = self;
 	waiter_name(w);
 	w->listed = true;
+	add_relaxed(&nr_waiters, 1);
+	policy_watch_anew(w);
 	lock_take(&b->lock, false);
 	bucket_link(b, w);
 	lock_drop(&b->lock, false);
@@ -179,6 +188,7 @@ static void waiter_end(void *arg)
 	bucket_unlink(b, w);
 	lock_drop(&b->lock, false);
 	thread_this.waiter = NULL;
+	add_relaxed(&nr_waiters, -1);
 	pool_put(w);
 }
 
@@ -196,6 +206,7 @@ static void waiter_after_fork(void)
 		thread_this.tid = (pid_t)syscall(SYS_gettid);
 	if (w)
 		w->tid = thread_this.tid;
+	store_relaxed(&nr_waiters, w && w->listed);
 	if (w && w->listed)
 		bucket_link(bucket_of(w->thread), w);
 }

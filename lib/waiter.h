@@ -23,12 +23,16 @@ struct waiter;
  *	    fork keeps it
  * @waiter: what others may see of it, or NULL if it has never waited
  * @idle: the condvar on which it last signalled nobody; an address only
+ * @awake: the condvar whose waiter it last released awake; an address only
+ * @invited: that one had been asleep the time before
  */
 struct thread {
 	pid_t tid;
 	uint32_t number;
 	struct waiter *waiter;
 	const struct cond *idle;
+	const struct cond *awake;
+	bool invited;
 };
 
 extern _Thread_local struct thread thread_this;
@@ -54,6 +58,19 @@ static inline uint32_t thread_tid_known(void)
 	return (uint32_t)thread_this.tid;
 }
 
+/* For how many condvars a thread remembers whether to look for a signal. */
+#define WAITER_WATCHES 8
+
+/**
+ * struct watch - whether it pays to look for a signal before the sleep
+ * @skip: so many times more not to
+ * @misses: how often in a row that was in vain; 0 after once that it was not
+ */
+struct watch {
+	uint16_t skip;
+	uint8_t misses;
+};
+
 /* Spare groups a thread keeps; more go to the list that all threads share. */
 #define WAITER_SPARES 4
 
@@ -78,6 +95,7 @@ static inline uint32_t thread_tid_known(void)
  *	      address only, the condvar may be gone
  * @lesson: the enum lesson for which it is to tell that
  * @found_held: what came of it: the mutex was held, waking was too early
+ * @watches: by condvar; two may share one
  *
  * Waiters lie in pages that are never unmapped: a thread whose last destructors
  * wait leaves its own behind, where a canceller may still see it.
@@ -104,6 +122,7 @@ struct waiter {
 	const struct cond *woken_by;
 	uint8_t lesson;
 	bool found_held;
+	struct watch watches[WAITER_WATCHES];
 } __attribute__((aligned(64)));
 
 COLD struct waiter *waiter_setup(void);
@@ -143,6 +162,9 @@ void waiter_kick(pthread_t thread);
 /* A page of zeroes for waiters or groups, never given back; NULL: no memory. */
 #define CHUNK_BYTES 4096
 COLD void *map_chunk(void);
+
+/* How many threads have waited and not ended yet. */
+uint32_t waiters_alive(void);
 
 /* Take all who wait in @g out of their system call. */
 void waiter_interrupt(struct group *g);

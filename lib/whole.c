@@ -4,6 +4,7 @@
  * a wait or a signal goes through a dozen small functions, which cost more in
  * calls than in work unless the compiler sees them together.
  */
+#include "cond_awake.c"
 #include "cond_broadcast.c"
 #include "cond_init.c"
 #include "cond_native.c"

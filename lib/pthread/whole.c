@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The drop-in as one translation unit; why is said in ../whole.c. */
+#include "../cond_awake.c"
 #include "../cond_broadcast.c"
 #include "../cond_init.c"
 #include "../cond_pi.c"

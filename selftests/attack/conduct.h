@@ -215,7 +215,7 @@ static inline bool storm_conductors_done(uint32_t gate)
 /* Wait without a lock. @gate: of which conductors must be done; 0: all */
 static inline void storm_await(uint32_t gate)
 {
-	int64_t since = blocked_now_ns();
+	int64_t deadline = blocked_deadline_in(storm->patience);
 	unsigned int nr_steps = 0;
 	int nr_waiting = 0;
 
@@ -225,9 +225,9 @@ static inline void storm_await(uint32_t gate)
 			storm_fail("stopped");
 		if (nr_steps != atomic_load(&storm->nr_steps)) {
 			nr_steps = atomic_load(&storm->nr_steps);
-			since = blocked_now_ns();
+			deadline = blocked_deadline_in(storm->patience);
 		}
-		if (blocked_now_ns() - since > storm->patience * NS_PER_S)
+		if (blocked_over(deadline))
 			storm_fail("somebody was forgotten");
 		nanosleep(&(struct timespec){ .tv_nsec = 20000 }, NULL);
 	}

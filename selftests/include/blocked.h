@@ -135,12 +135,16 @@ static inline int64_t blocked_now_ns(void)
 /* Of the time on the wall, what this thread has not seen pass, see below. */
 static _Thread_local int64_t blocked_seen, blocked_unseen;
 
-/* blocked_deadline - the moment at which waiting becomes a failure */
-static inline int64_t blocked_deadline(void)
+/* blocked_deadline_in - the moment at which waiting becomes a failure */
+static inline int64_t blocked_deadline_in(int64_t seconds)
 {
 	blocked_seen = blocked_now_ns();
-	return blocked_seen - blocked_unseen +
-	       BLOCKED_DEADLINE_SECONDS * INT64_C(1000000000);
+	return blocked_seen - blocked_unseen + seconds * INT64_C(1000000000);
+}
+
+static inline int64_t blocked_deadline(void)
+{
+	return blocked_deadline_in(BLOCKED_DEADLINE_SECONDS);
 }
 
 /*

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A waiter that stays awake: it looks for its signal before it sleeps, and for
+ * the mutex after it was woken. How long is for the policy to say.
+ */
+#include "clock.h"
+#include "cond_internal.h"
+
+/* Looks for each at the clock. */
+#define LOOKS_PER_CLOCK 8
+
+/* Enough for any look. */
+#define LONG_S 1000
+
+/* Nanoseconds; any large number if there is no deadline near. */
+static int64_t time_left(const struct deadline *deadline)
+{
+	struct timespec now;
+
+	if (!deadline)
+		return INT64_MAX;
+	clock_gettime(deadline->clock, &now);
+	if (deadline->at.tv_sec < now.tv_sec)
+		return 0;
+	if (deadline->at.tv_sec - now.tv_sec > LONG_S)
+		return INT64_MAX;
+	return (deadline->at.tv_sec - now.tv_sec) * NS_PER_S +
+	       deadline->at.tv_nsec - now.tv_nsec;
+}
+
+/* Has the group's word changed, but for a signaller that is choosing? */
+static inline bool member_sees_news(const struct member *m)
+{
+	uint32_t word = load_relaxed(group_word(m->g));
+
+	return (word & ~(uint32_t)GROUP_CLAIMED) != GROUP_AWAKE;
+}
+
+/* The same for a while. */
+static inline bool member_watches(const struct member *m)
+{
+	for (int i = 0; i < LOOKS_PER_CLOCK; i++) {
+		if (member_sees_news(m))
+			return true;
+		cpu_relax();
+	}
+	return false;
+}
+
+/*
+ * Look for a signal before the sleep. A second member ends that, and so does a
+ * kick: what they want is found out by member_sleep().
+ */
+void member_watch(struct member *m, const struct cond *c,
+		  const struct deadline *deadline)
+{
+	int64_t begin = 0, now = 0, left = time_left(deadline);
+
+	if (left < m->watch_ns)
+		m->watch_ns = left;
+	while (now <= begin + m->watch_ns && !member_watches(m)) {
+		now = clock_now();
+		if (!begin)
+			begin = now;
+	}
+	m->caught = load_relaxed(&m->g->state) & GROUP_RELEASED;
+	m->caught_ns = now - begin;
+	if (m->caught)
+		return;
+	group_fall_asleep(m->g);
+	policy_watched(m->w, c, INT64_MAX);
+}
+
+/*
+ * The first of those that were moved is about to lock the mutex, and is awake
+ * alone: each of the others will be woken by the unlock of the one before it,
+ * and meanwhile CPUs go idle and come back. A few more that are on their way
+ * keep them busy. Not with the mutex held: to wake them takes as long as their
+ * turns.
+ */
+APART static void member_wake_ahead(const struct member *m)
+{
+	int nr = swap_relaxed(&m->g->ahead, 0);
+
+	if (nr)
+		futex_wake(m->ops->word(m->mutex), nr, false);
+}
+
+static inline bool member_try_lock(const struct member *m,
+				   const futex_word *word, bool moved)
+{
+	if (load_relaxed(word) != WORD_FREE || !m->ops->try_lock(m->mutex))
+		return false;
+	if (moved)
+		m->ops->set_contended(m->mutex);
+	return true;
+}
+
+/* Wait for a held mutex awake, for a while: its holder may be nearly done. */
+APART static bool member_look(const struct member *m, bool moved)
+{
+	int64_t patience = policy_patience(), end = 0;
+	futex_word *word = m->ops->word(m->mutex);
+
+	if (!patience || !word)
+		return false;
+	do {
+		for (int i = 0; i < LOOKS_PER_CLOCK; i++) {
+			if (member_try_lock(m, word, moved))
+				return true;
+			cpu_relax();
+		}
+		if (!end)
+			end = clock_now() + patience;
+	} while (clock_now() < end);
+	return false;
+}
+
+bool member_hope(const struct member *m, const struct cond *c,
+		 enum lesson lesson, bool moved)
+{
+	const struct mutex_ops *ops = m->ops;
+	bool got;
+
+	if (moved && load_relaxed(&m->g->ahead) &&
+	    ops->holder(m->mutex) != MUTEX_HELD_BY_OTHER)
+		member_wake_ahead(m);
+	got = lesson == LESSON_HERD && member_look(m, moved);
+	m->w->woken_by = c;
+	m->w->lesson = lesson;
+	m->w->found_held = !got && ops->holder(m->mutex) == MUTEX_HELD_BY_OTHER;
+	return got;
+}
+
+/*
+ * The signal came before the sleep. Who sent it may have the mutex still; to look
+ * at that in vain is as bad as to look for the signal in vain.
+ */
+bool member_hurry(const struct member *m, const struct cond *c)
+{
+	bool got = member_look(m, false);
+
+	policy_watched(m->w, c,
+		       got || !m->ops->word(m->mutex) ? m->caught_ns :
+							INT64_MAX);
+	return got;
+}

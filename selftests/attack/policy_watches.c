@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What a thread learns of looking for its signal before it sleeps. It looks inside
+ * the library, to which it is linked.
+ */
+#define member group_member
+#define waiter lib_waiter
+#include "cond_internal.h"
+#include "cpus.h"
+#undef member
+#undef waiter
+
+#include "fake_futex.h"
+#include "policy.h"
+#include "tap.h"
+
+/* Of @nr waits, how many look for their signal, if that comes after @ns? */
+static int count_watches(struct lib_waiter *w, const struct cond *c, int nr,
+			 int64_t ns)
+{
+	int nr_watches = 0;
+
+	while (nr--) {
+		if (!policy_watch(w, c))
+			continue;
+		nr_watches++;
+		policy_watched(w, c, ns);
+	}
+	return nr_watches;
+}
+
+/* A look in vain: every so many, at last; and until then. */
+#define WATCH_EVERY 512
+#define WATCH_FIRST 10
+
+static void test_watches(void)
+{
+	struct lib_waiter *w = waiter_self();
+	struct cond c[2] = { { 0 } };
+
+	tap_is(count_watches(w, &c[0], 1000, 1), 1000,
+	       "signals come soon: all waits look for them");
+	tap_ok(count_watches(w, &c[0], 100000, INT64_MAX) <=
+		       WATCH_FIRST + 100000 / WATCH_EVERY,
+	       "they don't: waits go to sleep, but for a few");
+	tap_is(count_watches(w, &c[1], 100, 1), 100,
+	       "which teaches nothing about another condvar");
+	tap_ok(count_watches(w, &c[0], 1000, 1) >= 1000 - WATCH_EVERY,
+	       "they come soon again: that is found out");
+}
+
+static void test_invited(void)
+{
+	struct lib_waiter *w = waiter_self();
+	struct cond c = { 0 }, partner = { 0 };
+
+	count_watches(w, &c, 100000, INT64_MAX);
+	policy_met(&partner, false);
+	tap_is(count_watches(w, &c, 1, INT64_MAX), 0,
+	       "the partner slept: so does the thread");
+	policy_met(&partner, true);
+	tap_is(count_watches(w, &c, 2, INT64_MAX), 1,
+	       "the partner was awake: the thread looks for it, once");
+	policy_met(&partner, true);
+	tap_is(count_watches(w, &c, 1, INT64_MAX), 0,
+	       "it always is: that is no news");
+}
+
+/* Threads that have waited, and go on together. */
+static pthread_barrier_t all_have_waited;
+
+static void *wait_once(void *unused)
+{
+	(void)unused;
+	waiter_self();
+	pthread_barrier_wait(&all_have_waited);
+	pthread_barrier_wait(&all_have_waited);
+	return NULL;
+}
+
+/* With this thread there is one more than there are CPUs. */
+static void test_crowded(void)
+{
+	unsigned int nr = cpus_usable();
+	pthread_t *threads = calloc(nr, sizeof(*threads));
+	struct lib_waiter *w = waiter_self();
+	struct cond c = { 0 };
+
+	if (!threads || pthread_barrier_init(&all_have_waited, NULL, nr + 1))
+		tap_bail("no memory");
+	for (unsigned int i = 0; i < nr; i++)
+		if (pthread_create(&threads[i], NULL, wait_once, NULL))
+			tap_bail("pthread_create");
+	pthread_barrier_wait(&all_have_waited);
+	policy_watch_anew(w);
+	tap_is(count_watches(w, &c, 1000, INT64_MAX), 0,
+	       "more threads than CPUs: they sleep to begin with");
+	pthread_barrier_wait(&all_have_waited);
+	for (unsigned int i = 0; i < nr; i++)
+		pthread_join(threads[i], NULL);
+	policy_watch_anew(w);
+	tap_is(count_watches(w, &c, 1, INT64_MAX), 1,
+	       "the others have ended: they look again");
+	free(threads);
+}
+
+static void test(const char *policy)
+{
+	(void)policy;
+	test_watches();
+	test_invited();
+	test_crowded();
+}
+
+/* On one CPU nobody would look for a signal. */
+static const char *const names[] = { "auto,watch=50" };
+
+int main(int argc, char **argv)
+{
+	struct policy_list list = { names, 1 };
+
+	(void)argc;
+	return policies_main(argv, list, 9, test);
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A thread that looks for its signal before it sleeps: neither side makes a
+ * futex call then; a second waiter, a deadline and a cancellation end the look;
+ * and who was about to sleep is woken. For how long it looks is forced.
+ */
+#include "args.h"
+#include "crew.h"
+#include "deadline.h"
+#include "futex_call.h"
+#include "policy.h"
+#include "watchdog.h"
+
+/* In microseconds; the first one does not end by itself. */
+#define NO_END "100000000"
+#define SHORT  "1"
+
+static api_cond_t cond = API_COND_INITIALIZER;
+static api_mutex_t mutex = API_MUTEX_INITIALIZER;
+static struct crew crew;
+
+/* Calls of this thread, and of the waiters until each has the mutex again. */
+static _Thread_local int nr_calls;
+static atomic_int nr_waiters_calls;
+
+/* What the library calls. */
+long raw_futex_call(_Atomic uint32_t *word, int op, uint32_t val,
+		    const void *timeout_or_val2, _Atomic uint32_t *word2,
+		    uint32_t val3)
+{
+	nr_calls++;
+	return syscall(SYS_futex, word, op, val, timeout_or_val2, word2, val3);
+}
+
+static void count(struct member *member)
+{
+	(void)member;
+	atomic_fetch_add(&nr_waiters_calls, nr_calls);
+}
+
+static struct member *start(const struct timespec *deadline)
+{
+	const struct member how = {
+		.then = count,
+		.deadline = deadline,
+		.clock = CLOCK_MONOTONIC,
+	};
+
+	return crew_start(&crew, &how);
+}
+
+static void begin(const char *what)
+{
+	watchdog(what);
+	crew = crew_of(&cond, &mutex, 2);
+	atomic_store(&nr_waiters_calls, 0);
+	nr_calls = 0;
+}
+
+/*
+ * It has joined, and has not met us on the mutex, which costs a call. Return with
+ * the mutex.
+ */
+static void await_join(struct member *member)
+{
+	int64_t deadline = blocked_deadline();
+
+	while (!atomic_load(&member->waiting) || api_mutex_trylock(&mutex)) {
+		if (blocked_over(deadline))
+			tap_bail("a waiter never waited");
+		sched_yield();
+	}
+}
+
+/* One waits and looks; it is woken by @wake, with the mutex held or not. */
+static void test_meets(const char *what, int (*wake)(api_cond_t *), bool held)
+{
+	begin(what);
+	await_join(start(NULL));
+	if (!held)
+		api_mutex_unlock(&mutex);
+	wake(&cond);
+	tap_is(nr_calls, 0, "%s: makes no futex call", what);
+	if (held)
+		api_mutex_unlock(&mutex);
+	crew_end(&crew);
+	tap_is(atomic_load(&nr_waiters_calls), 0, "%s: nor does the waiter",
+	       what);
+}
+
+/* The first one looks no more, and both are woken. */
+static void test_second(void)
+{
+	begin("a second waiter");
+	start(NULL);
+	member_has_joined(&crew.members[0]);
+	start(NULL);
+	member_asleep(&crew.members[1]);
+	member_asleep(&crew.members[0]);
+	api_cond_broadcast(&cond);
+	crew_gone(&crew, 2);
+	tap_is(crew_results(&crew, 0), 2, "a second waiter: both are woken");
+	crew_end(&crew);
+}
+
+static void test_deadline(void)
+{
+	struct timespec soon = deadline_in(CLOCK_MONOTONIC, NS_PER_MS);
+
+	begin("a deadline");
+	start(&soon);
+	crew_gone(&crew, 1);
+	tap_is(crew_results(&crew, ETIMEDOUT), 1, "a deadline ends the look");
+	crew_end(&crew);
+}
+
+static void test_cancel(void)
+{
+#if API_IS_PTHREAD
+	void *result;
+
+	begin("a cancellation");
+	start(NULL);
+	member_has_joined(&crew.members[0]);
+	pthread_cancel(crew.members[0].thread);
+	pthread_join(crew.members[0].thread, &result);
+	tap_ok(result == PTHREAD_CANCELED, "a cancellation ends the look");
+	api_mutex_unlock(&mutex);
+	free(crew.members);
+#else
+	tap_skip("a cancellation ends the look",
+		 "native waits are no cancellation points");
+#endif
+}
+
+static void test_falls_asleep(const char *what, int (*wake)(api_cond_t *))
+{
+	begin(what);
+	start(NULL);
+	member_asleep(&crew.members[0]);
+	wake(&cond);
+	crew_end(&crew);
+	tap_ok(atomic_load(&nr_waiters_calls) > 0,
+	       "%s: who has looked in vain sleeps, and is woken", what);
+}
+
+static void test(const char *policy)
+{
+	if (strstr(policy, NO_END)) {
+		test_meets("signal", api_cond_signal, false);
+		test_meets("signal, mutex held", api_cond_signal, true);
+		test_meets("broadcast", api_cond_broadcast, false);
+		test_meets("broadcast, mutex held", api_cond_broadcast, true);
+		test_second();
+		test_deadline();
+		test_cancel();
+	} else {
+		for (int i = 0; i < 5; i++) {
+			test_falls_asleep("signal", api_cond_signal);
+			test_falls_asleep("broadcast", api_cond_broadcast);
+		}
+		test_deadline();
+	}
+}
+
+static const char *const names[] = {
+	"auto,look=" NO_END ",watch=" NO_END,
+	"auto,watch=" SHORT,
+};
+
+int main(int argc, char **argv)
+{
+	struct policy_list list = { names, sizeof(names) / sizeof(*names) };
+
+	args_parse(argc, argv, "");
+	return policies_main(argv, list, 11, test);
+}
