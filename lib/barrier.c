@@ -168,6 +168,14 @@ static int arrive_alone(struct barrier *b, uint64_t gate, uint32_t *phase)
 	return DROVER_BARRIER_SERIAL;
 }
 
+/* Nobody waits for the phase, and nobody has arrived in it: it may stay. */
+static int wait_alone(struct barrier *b)
+{
+	if (b->completion)
+		b->completion(b->arg);
+	return DROVER_BARRIER_SERIAL;
+}
+
 static bool is_alone(struct barrier *b)
 {
 	return load_relaxed(&b->count) == 1 && !barrier_is_shared(b) &&
@@ -238,7 +246,7 @@ int drover_barrier_wait(drover_barrier_t *barrier)
 		if (!load_relaxed(&b->count))
 			return EINVAL;
 		if (is_alone(b))
-			return arrive_alone(b, load_relaxed(&b->gate), &phase);
+			return wait_alone(b);
 	}
 	counted = enter(b);
 	ret = arrive_one(b, ARRIVAL, &phase);
