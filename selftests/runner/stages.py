@@ -22,9 +22,10 @@ from suites import TOP, programs, suites
 FOLDER_TESTS = ("selftests/runner/selftest", "tools/bench/selftest",
                 "tools/drover/selftest", "tools/examples/selftest",
                 "tools/report/selftest")
-#: Those that boot guests or take minutes, and are not in check-fast.
-SLOW_FOLDER_TESTS = ("tools/vm/selftest", "selftests/programs/run",
-                     "kernel/selftest")
+#: Those that boot guests or take minutes, and are not in check-fast, with
+#: about how many seconds each takes.
+SLOW_FOLDER_TESTS = {"tools/vm/selftest": 130, "selftests/programs/run": 10,
+                     "kernel/selftest": 40}
 FOLDER_LIMIT = 900
 
 
@@ -63,7 +64,8 @@ def all_stages(settings):
     if not settings.sanitizer:
         yield Stage("static", 5, lambda progress: static.run())
         yield Stage("contract", 1, lambda progress: contract.run())
-    yield from _folder_stages(settings, FOLDER_TESTS)
+    for path in FOLDER_TESTS:
+        yield from _folder_stages(settings, path, 5)
     for suite in suites(settings.build):
         yield Stage(f"host/{suite.label}", 20,
                     lambda progress, suite=suite:
@@ -72,40 +74,36 @@ def all_stages(settings):
         yield from _guest_stages(settings)
 
 
-def _folder_stages(settings, paths, seconds=5, one_cpu=False):
-    if settings.sanitizer:
-        return
-    for path in paths:
-        if os.path.exists(os.path.join(TOP, path)):
-            yield Stage(os.path.dirname(path), seconds,
-                        lambda progress, path=path: run_tool(path),
-                        one_cpu=one_cpu)
+def _folder_stages(settings, path, seconds, one_cpu=False):
+    if not settings.sanitizer and os.path.exists(os.path.join(TOP, path)):
+        yield Stage(os.path.dirname(path), seconds,
+                    lambda progress: run_tool(path), one_cpu=one_cpu)
 
 
 def _guest_stages(settings):
-    yield from _folder_stages(settings, SLOW_FOLDER_TESTS, seconds=60,
-                              one_cpu=True)
-    yield Stage("models", 60, lambda progress: [
+    for path, seconds in SLOW_FOLDER_TESTS.items():
+        yield from _folder_stages(settings, path, seconds, one_cpu=True)
+    yield Stage("models", 30, lambda progress: [
         *run_tool("selftests/models/selftest"),
         *run_tool("selftests/models/run", "--quick", "--jobs=1")],
                 one_cpu=True)
     machine = guests.Machine(settings.variants[-1], 1, settings.mem,
                              settings.accel, settings.build)
-    yield Stage("planted", 30, lambda progress:
+    yield Stage("planted", 10, lambda progress:
                 planted.check(machine, _logs(settings), progress),
                 one_cpu=True)
-    yield Stage("counts", 100, lambda progress: run_tool(
+    yield Stage("counts", 50, lambda progress: run_tool(
         "tools/report/counts", "--tap", f"--build={settings.build}"),
                 one_cpu=True)
     if {"mainline", "drover"} <= set(settings.variants):
-        yield Stage("differential", 30, lambda progress: run_tool(
+        yield Stage("differential", 20, lambda progress: run_tool(
             "selftests/differential/run", f"--build={settings.build}"),
                     one_cpu=True)
     for cpus in settings.cpus:
         for variant in settings.variants:
             machine = guests.Machine(variant, cpus, settings.mem,
                                      settings.accel, settings.build)
-            yield Stage(f"guest/{machine.label}", 90,
+            yield Stage(f"guest/{machine.label}", 90 * min(cpus, 2),
                         lambda progress, machine=machine:
                         guests.run_and_compare(machine, _logs(settings),
                                                progress),
