@@ -155,7 +155,7 @@ check-fast: ## the tests that need no guest, in less than two minutes
 
 check-long: ## hours: 10^8 wakeups under stress, large models, all sanitizers
 	@tools/deps build check $(kernel_deps) vm models programs
-	@+$(MAKE) -s all kernel
+	@+$(MAKE) -s all kselftest
 	@selftests/run-check --long
 
 check-models: ## the protocol in Spin, proved, and its busted twins, which fail

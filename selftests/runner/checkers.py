@@ -23,8 +23,7 @@ ALL_CPUS = guests.Job("cpus", f"[ $(nproc) = {CPUS} ] && echo '# 1..1' &&"
                       f" echo '# ok 1 all {CPUS} CPUs run' &&"
                       " echo 'ok 1 selftests: checkers: cpus'")
 
-#: The tests that are about the kernel, and how much of the stress.
-COLLECTIONS = (guests.MAINLINE, "futex", "stress")
+#: How much of the stress.
 ARGUMENTS = {"cond_mixed": "pairs=20000 patience=600"}
 
 #: Seconds for a program and for a collection, emulated and checked.
@@ -52,6 +51,6 @@ def stages(settings, kinds):
 def _run(machine, settings, progress):
     tests = guests.jobs(settings.build, "drover", TEST_LIMIT, ARGUMENTS)
     work = [ALL_CPUS, *(dataclasses.replace(job, limit=LIMIT)
-                        for job in tests if job.name in COLLECTIONS)]
+                        for job in tests if job.name in guests.KERNEL_TESTS)]
     logs = os.path.join(settings.results, "guests")
     return guests.run(machine, work, logs, progress)

@@ -8,7 +8,7 @@ import guests
 import host
 import tap
 from result import FAIL, PASS, Result
-from stages import Stage
+from stages import Stage, machines
 from suites import TOP
 
 sys.path.append(os.path.join(TOP, "tools", "vm"))
@@ -57,6 +57,12 @@ def long_stages(settings, pairs):
                           f"--build={settings.build}", f"--calls={CALLS}")
         yield _tool_stage(settings, "planted-kernel", 1200,
                           "planted/run-kernel")
+    for machine in machines(settings):
+        yield Stage(f"kselftest/{machine.label}", 150 * min(machine.cpus, 2),
+                    lambda progress, machine=machine:
+                    guests.run_and_compare(
+                        machine, os.path.join(settings.results, "guests"),
+                        progress))
     for variant in settings.variants:
         machine = guests.Machine(variant, GUEST_CPUS, settings.mem,
                                  settings.accel, settings.build)

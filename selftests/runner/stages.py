@@ -99,15 +99,21 @@ def _guest_stages(settings):
         yield Stage("differential", 20, lambda progress: run_tool(
             "selftests/differential/run", f"--build={settings.build}"),
                     one_cpu=True)
-    for cpus in settings.cpus:
-        for variant in settings.variants:
-            machine = guests.Machine(variant, cpus, settings.mem,
-                                     settings.accel, settings.build)
-            yield Stage(f"guest/{machine.label}", 90 * min(cpus, 2),
-                        lambda progress, machine=machine:
-                        guests.run_and_compare(machine, _logs(settings),
-                                               progress),
-                        one_cpu=cpus == 1)
+    for machine in machines(settings):
+        share = guests.share(machine, settings.variants, settings.cpus)
+        yield Stage(f"guest/{machine.label}",
+                    15 * len(share) * min(machine.cpus, 2),
+                    lambda progress, machine=machine, share=share:
+                    guests.run_and_compare(machine, _logs(settings),
+                                           progress, share),
+                    one_cpu=machine.cpus == 1)
+
+
+def machines(settings):
+    """Guests of every variant with every number of CPUs."""
+    return [guests.Machine(variant, cpus, settings.mem, settings.accel,
+                           settings.build)
+            for cpus in settings.cpus for variant in settings.variants]
 
 
 def _logs(settings):
