@@ -31,7 +31,7 @@
  *
  * Legal transitions, each one atomic step:
  *
- *   join	blocked + 1, - AWAKE	under the condvar's lock
+ *   join	blocked + 1; - AWAKE	under the condvar's lock, in two steps
  *   fall asleep	- AWAKE		by the member
  *   claim	+ CLAIMED, if blocked > 0	under the condvar's lock
  *   post	- CLAIMED, blocked - 1, tokens + 1 (+ MOVED)
