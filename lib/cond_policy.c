@@ -38,8 +38,18 @@
 #include "cond_policy.h"
 #include "cpus.h"
 
-/* Constant once the library is loaded. */
-static struct policy policy = { .batch = true, .awake = 1 };
+/*
+ * [POLICY] Both are constant, but the second one only once it is in use: threads
+ * that a constructor before ours has started may already wait.
+ */
+static const struct policy before_load = { .batch = true, .awake = 1 };
+static struct policy chosen;
+static _Atomic(const struct policy *) in_use = &before_load;
+
+static inline const struct policy *policy(void)
+{
+	return load_acquire(&in_use);
+}
 
 /*
  * About what a wake-up takes until the thread runs, on a CPU that has gone idle,
@@ -112,19 +122,20 @@ static atomic_bool refused;
  */
 __attribute__((constructor)) static void policy_choose(void)
 {
-	const char *forced;
+	const char *forced = secure_getenv("DROVER_POLICY");
 
-	policy.cpus = cpus_usable();
-	if (policy.cpus > 1) {
-		policy.awake = AWAKE;
-		policy.look_us = LOOK_US;
-		policy.watch_us = WATCH_US;
+	chosen = before_load;
+	chosen.cpus = cpus_usable();
+	if (chosen.cpus > 1) {
+		chosen.awake = AWAKE;
+		chosen.look_us = LOOK_US;
+		chosen.watch_us = WATCH_US;
 	}
-	forced = secure_getenv("DROVER_POLICY");
-	if (forced && !policy_force(forced, &policy))
+	if (forced && !policy_force(forced, &chosen))
 		fprintf(stderr,
 			"drover: DROVER_POLICY=%s is unknown, using auto; it may be %s\n",
 			forced, POLICY_HELP);
+	store_release(&in_use, &chosen);
 }
 
 void policy_requeue_refused(void)
@@ -159,7 +170,7 @@ bool policy_requeue_pi(void)
 	int now = load_relaxed(&requeue_pi), found;
 
 	if (now == UNKNOWN) {
-		found = policy.base != BASE_WAKE_ALL && requeue_pi_works() ?
+		found = policy()->base != BASE_WAKE_ALL && requeue_pi_works() ?
 				WORKS :
 				REFUSED;
 		if (cas_relaxed(&requeue_pi, &now, found))
@@ -172,7 +183,7 @@ bool policy_hopeful(struct cond *c, uint32_t nr_waiters)
 {
 	bool herd = nr_waiters > 1;
 	struct evidence *e = herd ? &c->herd : &c->single;
-	enum hope hope = herd ? policy.herd : policy.single;
+	enum hope hope = herd ? policy()->herd : policy()->single;
 
 	if (hope != HOPE_LEARNED)
 		return hope == HOPE_ALWAYS;
@@ -184,7 +195,7 @@ bool policy_hopeful(struct cond *c, uint32_t nr_waiters)
 
 int64_t policy_patience(void)
 {
-	return policy.look_us * NS_PER_US;
+	return policy()->look_us * NS_PER_US;
 }
 
 static struct watch *watch_of(struct waiter *w, const struct cond *c)
@@ -195,7 +206,7 @@ static struct watch *watch_of(struct waiter *w, const struct cond *c)
 /* Are there more threads that wait now and then than CPUs? */
 static bool crowded(void)
 {
-	return waiters_alive() > policy.cpus;
+	return waiters_alive() > policy()->cpus;
 }
 
 void policy_watch_anew(struct waiter *w)
@@ -219,7 +230,7 @@ int64_t policy_watch(struct waiter *w, const struct cond *c)
 		return 0;
 	}
 	thread_this.invited = false;
-	return policy.watch_us * NS_PER_US;
+	return policy()->watch_us * NS_PER_US;
 }
 
 void policy_watched(struct waiter *w, const struct cond *c, int64_t ns)
@@ -270,7 +281,7 @@ void policy_learn(struct cond *c, enum lesson lesson, bool found_held)
 
 void policy_learn_batch(struct cond *c)
 {
-	if (policy.batch)
+	if (policy()->batch)
 		weigh(&c->single, FOUND_BATCH);
 }
 
@@ -292,17 +303,17 @@ static struct wake_plan plan_herd(enum mutex_holder holder, bool hopeful)
 	struct wake_plan wake_one = { .nr_wake = 1, .move = true };
 	struct wake_plan move_all = { .nr_wake = 0, .move = true };
 
-	if (hopeful && policy.awake > 1) {
+	if (hopeful && policy()->awake > 1) {
 		wake_all.lesson = LESSON_HERD;
 		wake_one.lesson = LESSON_HERD;
-		wake_one.ahead = policy.awake - 1;
+		wake_one.ahead = policy()->awake - 1;
 		move_all.lesson = LESSON_HERD;
-		move_all.ahead = policy.awake - 1;
+		move_all.ahead = policy()->awake - 1;
 	}
 	if (holder == MUTEX_HELD_BY_CALLER)
 		return move_all;
-	return holder == MUTEX_FREE && policy.base == BASE_AUTO ? wake_all :
-								  wake_one;
+	return holder == MUTEX_FREE && policy()->base == BASE_AUTO ? wake_all :
+								     wake_one;
 }
 
 struct wake_plan policy_plan(enum mutex_holder holder, bool movable,
@@ -310,7 +321,8 @@ struct wake_plan policy_plan(enum mutex_holder holder, bool movable,
 {
 	struct wake_plan wake_all = { .nr_wake = INT_MAX };
 
-	if (!movable || policy.base == BASE_WAKE_ALL || load_relaxed(&refused))
+	if (!movable || policy()->base == BASE_WAKE_ALL ||
+	    load_relaxed(&refused))
 		return wake_all;
 	return nr_waiters == 1 ? plan_single(holder, hopeful) :
 				 plan_herd(holder, hopeful);

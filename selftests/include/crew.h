@@ -206,8 +206,12 @@ static inline void crew_gone(struct crew *crew, int nr)
 			 atomic_load(&crew->nr_gone), crew->nr, nr);
 }
 
+/* Who has returned, and has not unlocked yet, is about to wake another. */
 static inline bool crew_any_awake(struct crew *crew)
 {
+	if (!atomic_load(&crew->keep) &&
+	    atomic_load(&crew->nr_gone) < atomic_load(&crew->nr_returned))
+		return true;
 	for (int i = 0; i < crew->nr; i++)
 		if (member_place(&crew->members[i]) == AWAKE)
 			return true;
