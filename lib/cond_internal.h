@@ -21,6 +21,7 @@
 
 #include <limits.h>
 
+#include "cond_plan.h"
 #include "debug.h"
 #include "group.h"
 #include "lock.h"
@@ -34,13 +35,6 @@ enum mutex_word {
 	WORD_FREE,
 	WORD_LOCKED,
 	WORD_CONTENDED,
-};
-
-/* How the caller finds a mutex. */
-enum mutex_holder {
-	MUTEX_FREE,
-	MUTEX_HELD_BY_CALLER,
-	MUTEX_HELD_BY_OTHER,
 };
 
 /**
@@ -245,79 +239,6 @@ APART void cond_shared_broadcast_on(struct cond *c, const struct mutex_ops *ops,
  * Return: @g, or NULL if nobody is blocked in it.
  */
 struct group *cond_claim(struct cond *c, struct group *g);
-
-/**
- * struct wake_plan - what a release or post does with the sleepers
- * @nr_wake: how many to wake (INT_MAX: all)
- * @move: move the rest to the mutex
- * @lesson: what those that are out shall tell, and look out for
- * @ahead: how many the first one that was moved shall wake more
- * @target: the futex word to move to; set by the caller of policy_plan()
- */
-struct wake_plan {
-	int nr_wake;
-	bool move;
-	enum lesson lesson;
-	uint8_t ahead;
-	futex_word *target;
-};
-
-/**
- * policy_plan() - decide whether to wake or to move; cond_policy.c
- * @holder: who has the mutex
- * @movable: whether the waiters could be moved at all
- * @nr_waiters: how many are to be unblocked
- * @hopeful: what policy_hopeful() said
- */
-struct wake_plan policy_plan(enum mutex_holder holder, bool movable,
-			     uint32_t nr_waiters, bool hopeful);
-
-/**
- * policy_hopeful() - are threads that are woken now likely to get the mutex soon?
- * @c: locked
- * @nr_waiters: how many are to be unblocked
- */
-bool policy_hopeful(struct cond *c, uint32_t nr_waiters);
-
-/* For how many nanoseconds to look at a held mutex; 0: not at all. */
-int64_t policy_patience(void);
-
-/* A thread waits for the first time. */
-void policy_watch_anew(struct waiter *w);
-
-/* For how many nanoseconds to look for a signal before the sleep; 0: not. */
-int64_t policy_watch(struct waiter *w, const struct cond *c);
-
-/* It came after @ns nanoseconds; INT64_MAX: not. @c: an address only. */
-void policy_watched(struct waiter *w, const struct cond *c, int64_t ns);
-
-/*
- * A release found the only waiter of @c, an address only, looking for it, or
- * others, or asleep.
- */
-void policy_met(const struct cond *c, bool awake);
-
-/**
- * policy_learn_batch() - the signaller has signalled nobody since the last time
- * @c: locked
- */
-void policy_learn_batch(struct cond *c);
-
-/**
- * policy_learn() - what came of waking a thread
- * @c: locked
- * @lesson: LESSON_SINGLE or LESSON_HERD
- * @found_held: the thread found the mutex held
- */
-void policy_learn(struct cond *c, enum lesson lesson, bool found_held);
-
-/* May priority-inheriting mutexes be requeued to? Tried once; cond_policy.c. */
-bool policy_requeue_pi(void);
-/* A sandbox has come that refuses it. */
-void policy_requeue_pi_refused(void);
-
-/* Requeue has answered ENOSYS or EPERM: it is not asked again. */
-COLD void policy_requeue_refused(void);
 
 /**
  * struct member - a thread that waits in a group

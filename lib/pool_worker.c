@@ -193,10 +193,11 @@ static struct task *linger(struct worker *w)
 static void become_idle(struct worker *w)
 {
 	struct drover_pool *pool = w->pool;
+	int cpu = sched_getcpu();
 
 	store_relaxed(&w->park, PARKED);
 	pool_lock(&pool->idle_lock);
-	w->cpu = sched_getcpu();
+	w->cpu = cpu;
 	w->next_idle = pool->idle;
 	pool->idle = w;
 	w->is_idle = true;
