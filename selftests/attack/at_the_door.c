@@ -5,9 +5,8 @@
  * before it begins. They are held in front of that call; and a signaller in
  * front of the one that moves a waiter, which has to notice what it has missed.
  */
-#include "crew.h"
 #include "futex_call.h"
-#include "kinds.h"
+#include "kind_crew.h"
 #include "policy.h"
 #include "sanitizer.h"
 #include "watchdog.h"
@@ -73,15 +72,6 @@ static void begin(const char *what, bool shared)
 		tap_bail("init");
 }
 
-static void end(struct crew *crew)
-{
-	while (crew_count(crew, RETURNED) < crew->nr)
-		kind_broadcast(&cond, &mutex);
-	crew_end(crew);
-	kind_cond_destroy(&cond, &mutex);
-	api_mutex_destroy(&mutex);
-}
-
 static void await_at_door(int nr)
 {
 	if (wait_at_least(&nr_at_door, nr))
@@ -111,7 +101,7 @@ static void test(const char *what, void (*act)(void), int expected, bool shared)
 	/* Each returns or sleeps, and then nobody is there to wake it. */
 	tap_is(crew_count(&crew, RETURNED), expected, "%s%s: so many return",
 	       what, shared ? ", shared" : "");
-	end(&crew);
+	kind_crew_end(&crew);
 }
 
 /*
@@ -136,7 +126,7 @@ static void test_taken_by_another(void)
 	api_mutex_unlock(&mutex);
 	tap_is(crew_count(&crew, RETURNED), 1,
 	       "a signal, taken by another than was moved: one returns");
-	end(&crew);
+	kind_crew_end(&crew);
 }
 
 static bool was_second;
@@ -173,7 +163,7 @@ static void test_moved(const char *what, void (*act)(void), int nr, int times)
 	api_mutex_unlock(&mutex);
 	tap_is(crew_count(&crew, RETURNED), nr, "%s by the holder: %d return",
 	       what, nr);
-	end(&crew);
+	kind_crew_end(&crew);
 }
 
 /*
@@ -196,7 +186,7 @@ static void test_requeue_missed(void)
 	tap_is(crew_count(&crew, RETURNED), 1 + was_second,
 	       "a signal, %s: each wakes one",
 	       was_second ? "and another before it moves" : "which wakes");
-	end(&crew);
+	kind_crew_end(&crew);
 }
 
 #ifdef COND_API_PTHREAD
@@ -250,7 +240,7 @@ static void test_cancel(bool shared)
 	pthread_join(victim, &result);
 	tap_ok(!asleep && result == PTHREAD_CANCELED,
 	       "a cancellation%s: it does not sleep", shared ? ", shared" : "");
-	end(&nobody);
+	kind_crew_end(&nobody);
 }
 
 #else

@@ -5,10 +5,9 @@
  * requeue-PI is told to try again; a waker goes on only when all that it woke
  * have settled, and a waiter, when the signal after its unlock is over.
  */
-#include "crew.h"
 #include "deadline.h"
 #include "futex_call.h"
-#include "kinds.h"
+#include "kind_crew.h"
 #include "policy.h"
 #include "watchdog.h"
 
@@ -94,25 +93,12 @@ long raw_futex_call(_Atomic uint32_t *word, int op, uint32_t val,
 
 static void begin(const char *what, const char *kind_name, bool shared)
 {
-	const struct mutex_kind *kind = mutex_kinds;
-
 	watchdog(what);
-	while (strcmp(kind->name, kind_name) != 0)
-		kind++;
 	atomic_store(&nr_at_door, 0);
 	atomic_store(&is_open, false);
 	if (kind_cond_init(&cond, shared) ||
-	    kind_mutex_init(&mutex, kind, shared))
+	    kind_mutex_init(&mutex, kind_named(kind_name), shared))
 		tap_bail("init");
-}
-
-static void end(struct crew *crew)
-{
-	while (crew_count(crew, RETURNED) < crew->nr)
-		kind_broadcast(&cond, &mutex);
-	crew_end(crew);
-	kind_cond_destroy(&cond, &mutex);
-	api_mutex_destroy(&mutex);
 }
 
 /* Waiters held in front of their calls; the answer comes behind that. */
@@ -153,7 +139,7 @@ static void test_spurious(int error, bool shared)
 	tap_is(crew_count(&crew, RETURNED), 0,
 	       "the kernel answers \"%s\" for no reason%s: it waits on",
 	       strerror(error), shared ? ", shared" : "");
-	end(&crew);
+	kind_crew_end(&crew);
 }
 
 /* Of two, either may have it. */
@@ -173,7 +159,7 @@ static void test_too_late(bool shared)
 	tap_is(crew_results(&crew, 0), 1,
 	       "the deadline, when a signal was sent%s: one has the signal",
 	       shared ? ", shared" : "");
-	end(&crew);
+	kind_crew_end(&crew);
 }
 
 /* Who has left, or was signalled and does not know yet, takes no other one. */
@@ -196,7 +182,7 @@ static void test_used_up(bool shared)
 	tap_is(crew_results(&crew, 0), 3,
 	       "one has timed out, two are late%s: all signals arrive",
 	       shared ? ", shared" : "");
-	end(&crew);
+	kind_crew_end(&crew);
 }
 
 static void test_pi_again(bool all)
@@ -215,7 +201,7 @@ static void test_pi_again(bool all)
 	tap_is(crew_results(&crew, 0), all ? 3 : 1,
 	       "requeue-PI answers EAGAIN once: a %s returns %s",
 	       all ? "broadcast" : "signal", all ? "all" : "one");
-	end(&crew);
+	kind_crew_end(&crew);
 }
 
 /*
@@ -237,7 +223,7 @@ static void test_settled(bool shared)
 	settling = NULL;
 	tap_is(crew_count(&crew, RETURNED), 5,
 	       "a broadcast to old and young%s: all return", how);
-	end(&crew);
+	kind_crew_end(&crew);
 }
 
 /* It has slept on the mutex, so in its wait the unlock is a call. */
@@ -260,7 +246,7 @@ static void test_unlocks_late(void)
 	atomic_store(&unlocks_late, false);
 	tap_is(crew_count(&crew, RETURNED), 1,
 	       "a signal just behind the waiter's unlock: it returns");
-	end(&crew);
+	kind_crew_end(&crew);
 }
 
 static void test(const char *policy)

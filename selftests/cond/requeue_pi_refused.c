@@ -100,11 +100,7 @@ static const struct sandbox_test tests[] = {
 
 static void begin(void)
 {
-	const struct mutex_kind *kind = mutex_kinds;
-
-	while (strcmp(kind->name, "PI") != 0)
-		kind++;
-	if (kind_mutex_init(&mutex, kind, false))
+	if (kind_mutex_init(&mutex, kind_named("PI"), false))
 		_exit(SANDBOX_VIOLATED);
 }
 

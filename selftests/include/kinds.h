@@ -15,6 +15,7 @@
 #define DROVER_SELFTESTS_KINDS_H
 
 #include <stdbool.h>
+#include <string.h>
 
 #include "cond_api.h"
 
@@ -138,6 +139,16 @@ static inline int kind_cond_destroy(api_cond_t *cond, api_mutex_t *mutex)
 }
 
 #endif
+
+/* kind_named - the kind called @name, which exists */
+static inline const struct mutex_kind *kind_named(const char *name)
+{
+	const struct mutex_kind *kind = mutex_kinds;
+
+	while (strcmp(kind->name, name) != 0)
+		kind++;
+	return kind;
+}
 
 #define NR_MUTEX_KINDS (sizeof(mutex_kinds) / sizeof(*mutex_kinds))
 
