@@ -208,8 +208,10 @@ static inline bool cond_signal_is_idle(struct cond *c)
 {
 	bool idle = cond_is_idle(c);
 
-	if (idle)
+	if (idle) {
+		thread_this.idle_before = thread_this.idle;
 		thread_this.idle = c;
+	}
 	return idle;
 }
 

@@ -69,8 +69,9 @@ void policy_met(const struct cond *c, bool awake);
 /**
  * policy_learn_batch() - the signaller has signalled nobody since the last time
  * @c: locked
+ * @large: and not the time before, either
  */
-void policy_learn_batch(struct cond *c);
+void policy_learn_batch(struct cond *c, bool large);
 
 /**
  * policy_learn() - what came of waking a thread

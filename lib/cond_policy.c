@@ -100,13 +100,15 @@ static inline const struct policy *policy(void)
  * batches, as a producer does. One that is moved runs as soon as the mutex is
  * free, takes a single item and sleeps again; one that is woken early and finds
  * the mutex held leaves the signaller the time for more. So a batch weighs as much
- * against moving as one that found the mutex held does for it.
+ * against moving as one that found the mutex held does for it, and twice as much
+ * if it was larger than an item or two: then each side may find it held.
  */
 enum {
 	FOUND_HELD = 8,
 	HERD_FOUND_HELD = 1,
 	FOUND_FREE = -1,
 	FOUND_BATCH = -8,
+	FOUND_LARGE_BATCH = -16,
 	MOST_HELD = 4,
 	LEAST_HELD = -16,
 	LOOK_EVERY = 2,
@@ -279,10 +281,10 @@ void policy_learn(struct cond *c, enum lesson lesson, bool found_held)
 		weigh(&c->single, found_held ? FOUND_HELD : FOUND_FREE);
 }
 
-void policy_learn_batch(struct cond *c)
+void policy_learn_batch(struct cond *c, bool large)
 {
 	if (policy()->batch)
-		weigh(&c->single, FOUND_BATCH);
+		weigh(&c->single, large ? FOUND_LARGE_BATCH : FOUND_BATCH);
 }
 
 static struct wake_plan plan_single(enum mutex_holder holder, bool hopeful)

@@ -23,6 +23,7 @@ struct waiter;
  *	    fork keeps it
  * @waiter: what others may see of it, or NULL if it has never waited
  * @idle: the condvar on which it last signalled nobody; an address only
+ * @idle_before: that of the time before
  * @awake: the condvar whose waiter it last released awake; an address only
  * @invited: that one had been asleep the time before
  */
@@ -31,6 +32,7 @@ struct thread {
 	uint32_t number;
 	struct waiter *waiter;
 	const struct cond *idle;
+	const struct cond *idle_before;
 	const struct cond *awake;
 	bool invited;
 };

@@ -93,13 +93,15 @@ static void signal_with_mutex(void)
 	api_mutex_unlock(&mutex);
 }
 
-/* What a signal to one waiter makes of the evidence that it finds. */
-static int held_after_signal(int held)
+/* What a signal to one waiter, after @nr to nobody, makes of evidence for moving. */
+static int held_after_signals(int nr)
 {
 	struct crew crew = crew_of(&cond, &mutex, 1);
 
+	while (nr--)
+		api_cond_signal(&cond);
 	crew_add(&crew, 1);
-	inside->single.held = held;
+	inside->single.held = 4;
 	api_cond_signal(&cond);
 	crew_end(&crew);
 	return inside->single.held;
@@ -107,16 +109,20 @@ static int held_after_signal(int held)
 
 static void test_batch(void)
 {
+	int once, twice;
+
 	api_cond_init(&cond);
-	api_cond_signal(&cond);
-	tap_ok(held_after_signal(4) <= 0, "a signal after one to nobody does");
-	tap_is(held_after_signal(4), 4, "but for the first such alone");
+	once = held_after_signals(1);
+	twice = held_after_signals(2);
+	tap_ok(once <= 0, "a signal after one to nobody does");
+	tap_ok(twice < once, "and after two all the more");
+	tap_is(held_after_signals(0), 4, "but none after one to somebody");
 }
 
 int main(int argc, char **argv)
 {
 	args_parse(argc, argv, "");
-	tap_plan(5);
+	tap_plan(6);
 	fake_futex_start((struct fake_futex){ 0 });
 	watchdog("evidence");
 	tap_ok(!learns(NR_WAITERS, broadcast),
