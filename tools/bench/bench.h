@@ -88,6 +88,7 @@ struct bench_common {
 	const char *impl;  /* NULL: the program's first choice */
 	uint64_t stack;	   /* bytes, for each thread */
 	uint64_t watchdog; /* seconds, 0: off */
+	uint64_t cost;	   /* of a round of work, ps; 0: to be measured */
 	bool perf, json, verbose, help;
 };
 
@@ -134,6 +135,9 @@ struct bench_latency {
 	uint64_t buckets[BENCH_LATENCY_BUCKETS];
 };
 
+/* Each by itself, in ascending order. */
+void bench_sort(uint64_t *values, size_t nr);
+
 /* An empty one, or NULL unless @wanted. False: no memory, said on stderr. */
 bool bench_latency_new(struct bench_latency **latency, bool wanted);
 void bench_latency_add(struct bench_latency *latency, uint64_t ns);
@@ -151,6 +155,10 @@ void bench_latency_json(struct bench_json *json,
 
 /* Rounds of bench_work() that take @ns; measured when first asked. */
 uint64_t bench_work_rounds(uint64_t ns);
+
+/* What a round takes, ps: 0, not known; or to be taken for granted. */
+uint64_t bench_work_cost(void);
+void bench_work_set_cost(uint64_t ps);
 
 /* Compute for that long, without touching memory. */
 void bench_work(uint64_t rounds);

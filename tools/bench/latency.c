@@ -27,6 +27,18 @@ static uint64_t top_of(unsigned int bucket)
 	       1;
 }
 
+static int compare(const void *a, const void *b)
+{
+	uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+
+	return (left > right) - (left < right);
+}
+
+void bench_sort(uint64_t *values, size_t nr)
+{
+	qsort(values, nr, sizeof(*values), compare);
+}
+
 bool bench_latency_new(struct bench_latency **latency, bool wanted)
 {
 	*latency = wanted ? bench_alloc(1, sizeof(**latency)) : NULL;

@@ -265,6 +265,7 @@ static enum bench_exit run_suite(const struct bench_suite *suite,
 	struct bench_run run = { .common = common };
 	enum bench_exit status;
 
+	bench_work_set_cost(common->cost);
 	if (common->perf)
 		bench_perf_open();
 	status = suite->run(&run, args);

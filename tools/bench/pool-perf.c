@@ -62,13 +62,6 @@ static void sleep_until(uint64_t ns)
 		;
 }
 
-static int compare(const void *a, const void *b)
-{
-	uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
-
-	return (left > right) - (left < right);
-}
-
 static void measure(struct bench_run *run, const struct args *args)
 {
 	uint64_t begin;
@@ -150,7 +143,7 @@ static enum bench_exit run(struct bench_run *run, const void *of)
 	getrusage(RUSAGE_SELF, &usage);
 	load.peak_kb = usage.ru_maxrss;
 	load.first = load.latencies[0];
-	qsort(load.latencies, args->requests, sizeof(uint64_t), compare);
+	bench_sort(load.latencies, args->requests);
 	return BENCH_OK;
 }
 
@@ -205,6 +198,7 @@ static void json(struct bench_json *json, const struct bench_run *run,
 	const struct args *args = of;
 
 	bench_json_real(json, "first_us", us(load.first));
+	bench_json_count(json, "work_ps", bench_work_cost());
 	bench_json_real(json, "total_us", us(load.total));
 	bench_json_real(json, "average_us", us(load.total) / args->requests);
 	bench_json_real(json, "requests_per_second",

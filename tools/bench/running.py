@@ -40,7 +40,7 @@ FIELDS = {
     "mixed": {"phase_ms": int, "cycles": int, "kinds": dict,
               "switches_per_waiter_round": (int, float)},
     "pool-perf": {**{key: int for key in (
-        "period_us", "loops", "parts", "part_ns", "peak_kb")},
+        "period_us", "loops", "parts", "part_ns", "work_ps", "peak_kb")},
                   **{key: (int, float) for key in (
                       "first_us", "total_us", "average_us",
                       "requests_per_second", "cpu", "cpu_us_per_request",
@@ -51,11 +51,12 @@ FIELDS = {
                      "ns_per_node": (int, float),
                      "switches_per_node": (int, float)},
     "stream-perf": {"backend": str, **{key: int for key in (
-        "inputs", "bytes", "kernel_us", "asked", "elided", "waited",
+        "inputs", "bytes", "kernel_us", "work_ps", "asked", "elided", "waited",
         "added_host", "read_backs", "throttled", "futex_calls",
         "driver_calls")},
                     **{key: (int, float) for key in (
-                        "tokens_per_second", "host_us_between_tokens",
+                        "tokens_per_second", "median_token_us",
+                        "host_us_between_tokens",
                         "futex_calls_per_token", "switches_per_token")}},
 }
 

@@ -38,6 +38,7 @@ struct loop {
 	uint32_t *host;	  /* the inputs, where the host writes them */
 	uint64_t work;
 	struct bench_latency between;
+	uint64_t *tokens;	       /* ns of each; in the end, sorted */
 	drover_stream_counts_t counts; /* of the measured part */
 	_Atomic uint64_t progress;
 };
@@ -173,7 +174,8 @@ static bool set_up(struct loop *loop)
 	int err;
 
 	loop->host = bench_alloc(1, bytes);
-	if (!loop->host)
+	loop->tokens = bench_alloc(loop->args->tokens, sizeof(uint64_t));
+	if (!loop->host || !loop->tokens)
 		return false;
 	err = drover_stream_create(&loop->stream, &attr);
 	if (err) {
@@ -216,6 +218,7 @@ static void subtract(drover_stream_counts_t *from,
 static void measure(struct loop *loop)
 {
 	drover_stream_counts_t before;
+	uint64_t begin, now;
 	uint32_t state = 0;
 
 	/* The first one finds out what is cold. */
@@ -223,9 +226,15 @@ static void measure(struct loop *loop)
 	loop->between = (struct bench_latency){ 0 };
 	drover_stream_counts(&loop->stream, &before);
 	bench_begin(loop->run);
-	for (uint64_t i = 1; i <= loop->args->tokens; i++)
+	now = bench_now_ns();
+	for (uint64_t i = 1; i <= loop->args->tokens; i++) {
 		state = do_token(loop, i, state);
+		begin = now;
+		now = bench_now_ns();
+		loop->tokens[i - 1] = now - begin;
+	}
 	bench_end(loop->run);
+	bench_sort(loop->tokens, loop->args->tokens);
 	drover_stream_counts(&loop->stream, &loop->counts);
 	subtract(&loop->counts, &before);
 	loop->run->operations = loop->args->tokens;
@@ -278,6 +287,7 @@ static enum bench_exit run(struct bench_run *run, const void *args)
 		status = BENCH_OK;
 	}
 	free(loop.host);
+	free(loop.tokens);
 	return status;
 }
 
@@ -293,18 +303,24 @@ static double tokens_per_second(const struct bench_run *run)
 	return run->operations / (run->end.wall - run->begin.wall);
 }
 
+static double median_us(void)
+{
+	return loop.tokens[loop.args->tokens / 2] * 1e-3;
+}
+
 static void print(FILE *out, const struct bench_run *run, const void *args)
 {
 	const drover_stream_counts_t *c = &loop.counts;
 
 	(void)args;
 	fprintf(out,
-		"%s on %s: %.1f tokens/s; host between tokens: %.1f us\n"
+		"%s on %s: %.1f tokens/s, half within %.1f us; "
+		"host between tokens: %.1f us\n"
 		"per token: %.2f synchronizations asked for, %.2f elided, "
 		"%.2f waited for; %.2f read-backs; %.2f futex calls, "
 		"%.2f driver calls\n",
 		IMPL_NAME, on_cuda(&loop) ? "cuda" : "cpu",
-		tokens_per_second(run),
+		tokens_per_second(run), median_us(),
 		loop.between.total / 1e3 / loop.between.nr, per_token(c->asked),
 		per_token(c->elided), per_token(c->waited),
 		per_token(c->read_backs), per_token(c->system_calls),
@@ -323,7 +339,9 @@ static void json(struct bench_json *json, const struct bench_run *run,
 	bench_json_count(json, "inputs", a->inputs);
 	bench_json_count(json, "bytes", a->bytes);
 	bench_json_count(json, "kernel_us", a->kernel_us);
+	bench_json_count(json, "work_ps", bench_work_cost());
 	bench_json_real(json, "tokens_per_second", tokens_per_second(run));
+	bench_json_real(json, "median_token_us", median_us());
 	bench_json_real(json, "host_us_between_tokens",
 			loop.between.total / 1e3 / loop.between.nr);
 	bench_json_count(json, "asked", c->asked);

@@ -141,6 +141,17 @@ def test_work(tap):
                            " --json".split())
     tap.ok(status == 0 and json.loads(out)["cpu_seconds"] > 0.010,
            "broadcast -c: threads work", out + err)
+    # A round is said to take 1 us: 5000 of them, and so more CPU time if less.
+    cpu = [cpu_seconds(ps) for ps in (1000000, 100)]
+    tap.ok(cpu[0] < cpu[1], "--cost: what is taken for the work of a while",
+           cpu)
+
+
+def cpu_seconds(cost):
+    """Of a critical section of 5 ms, if a round of work takes @cost ps."""
+    status, out, _ = run(BENCH, ["broadcast", "-n", "1", "-r", "3", "-c",
+                                 "5000000", "--json", f"--cost={cost}"])
+    return json.loads(out)["cpu_seconds"] if status == 0 else 0
 
 
 def test_perf(tap):

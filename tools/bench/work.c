@@ -19,7 +19,7 @@ void bench_work(uint64_t rounds)
  * The fastest of many probes: an interrupt or another program can make a
  * probe slower only.
  */
-static double ns_per_round(void)
+static uint64_t ps_per_round(void)
 {
 	uint64_t least = UINT64_MAX;
 
@@ -31,16 +31,26 @@ static double ns_per_round(void)
 		if (took && took < least)
 			least = took;
 	}
-	return (double)least / PROBE_ROUNDS;
+	return least * 1000 / PROBE_ROUNDS ?: 1;
+}
+
+static uint64_t cost_ps;
+
+void bench_work_set_cost(uint64_t ps)
+{
+	cost_ps = ps;
+}
+
+uint64_t bench_work_cost(void)
+{
+	return cost_ps;
 }
 
 uint64_t bench_work_rounds(uint64_t ns)
 {
-	static double cost;
-
 	if (!ns)
 		return 0;
-	if (!cost)
-		cost = ns_per_round();
-	return ns / cost + 0.5;
+	if (!cost_ps)
+		cost_ps = ps_per_round();
+	return (ns * 1000 + cost_ps / 2) / cost_ps;
 }

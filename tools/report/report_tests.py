@@ -31,6 +31,11 @@ def test_stats(tap):
         (0.5, 0.9), (0.9, 1.1), (1.01, 1.2), (1.0, 1.2), None)],
               [stats.AHEAD, stats.TIE, stats.BEHIND, stats.TIE,
                stats.UNKNOWN], "who is ahead")
+    tap.equal([stats.judge(*goal) for goal in (
+        (1.0, None, 1), (1.1, (1.0, 1.2), 1), (1.1, (1.01, 1.2), 1),
+        (1.1, None, 1), (1.1, (1.05, 1.2), 1.1))],
+              [stats.MET, stats.TIE, stats.MISSED, stats.MISSED, stats.MET],
+              "which goals are met")
 
 
 def test_pairs(tap):

@@ -13,6 +13,9 @@ from figures import spread
 
 AHEAD, BEHIND, TIE, UNKNOWN = "ahead", "behind", "tie", "unknown"
 
+#: Of goals.
+MET, MISSED = "met", "MISSED"
+
 #: Two-sided 95 % of Student's t, by degrees of freedom.
 T95 = {2: 4.303, 3: 3.182, 4: 2.776}
 
@@ -55,6 +58,13 @@ def verdict(bounds):
         return UNKNOWN
     low, high = bounds
     return AHEAD if high < 1 else BEHIND if low > 1 else TIE
+
+
+def judge(ratio, bounds, most):
+    """Of a goal, a ratio of at most so much, by the ratio and its interval."""
+    if ratio <= most:
+        return MET
+    return TIE if bounds and bounds[0] <= most else MISSED
 
 
 def pair_ratios(cell, other, key="ns_per_operation"):
