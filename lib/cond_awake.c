@@ -3,6 +3,8 @@
  * A waiter that stays awake: it looks for its signal before it sleeps, and for
  * the mutex after it was woken. How long is for the policy to say.
  */
+#include <sched.h>
+
 #include "clock.h"
 #include "cond_internal.h"
 
@@ -28,19 +30,18 @@ static int64_t time_left(const struct deadline *deadline)
 	       deadline->at.tv_nsec - now.tv_nsec;
 }
 
-/* Has the group's word changed, but for a signaller that is choosing? */
-static inline bool member_sees_news(const struct member *m)
+/* Is the group's word another one than @word, but for a signaller that chooses? */
+static inline bool member_sees_news(const struct member *m, uint32_t word)
 {
-	uint32_t word = load_relaxed(group_word(m->g));
-
-	return (word & ~(uint32_t)GROUP_CLAIMED) != GROUP_AWAKE;
+	return (load_relaxed(group_word(m->g)) ^ word) &
+	       ~(uint32_t)GROUP_CLAIMED;
 }
 
 /* The same for a while. */
-static inline bool member_watches(const struct member *m)
+static inline bool member_watches(const struct member *m, uint32_t word)
 {
 	for (int i = 0; i < LOOKS_PER_CLOCK; i++) {
-		if (member_sees_news(m))
+		if (member_sees_news(m, word))
 			return true;
 		cpu_relax();
 	}
@@ -58,7 +59,7 @@ void member_watch(struct member *m, const struct cond *c,
 
 	if (left < m->watch_ns)
 		m->watch_ns = left;
-	while (now <= begin + m->watch_ns && !member_watches(m)) {
+	while (now <= begin + m->watch_ns && !member_watches(m, GROUP_AWAKE)) {
 		now = clock_now();
 		if (!begin)
 			begin = now;
@@ -69,6 +70,24 @@ void member_watch(struct member *m, const struct cond *c,
 		return;
 	group_fall_asleep(m->g);
 	policy_watched(m->w, c, INT64_MAX);
+}
+
+/*
+ * The one before us may have no CPU but ours, or nobody may need us yet: so
+ * others go first. To sleep is not to answer any more, so that is said before.
+ */
+void member_answer(struct member *m, uint32_t word,
+		   const struct deadline *deadline)
+{
+	int64_t left = time_left(deadline), ns = policy_call(), end;
+
+	end = clock_now() + (left < ns ? left : ns);
+	store_relaxed(&m->w->call, CALL_HEARD);
+	while (!member_watches(m, word) && clock_now() < end)
+		sched_yield();
+	m->called = member_sees_news(m, word);
+	store_relaxed(&m->w->call, CALL_NONE);
+	policy_called(m->w, m->called);
 }
 
 /*
@@ -136,12 +155,13 @@ bool member_hope(const struct member *m, const struct cond *c,
  * The signal came before the sleep. Who sent it may have the mutex still; to look
  * at that in vain is as bad as to look for the signal in vain.
  */
-bool member_hurry(const struct member *m, const struct cond *c)
+bool member_hurry(const struct member *m, const struct cond *c, bool moved)
 {
-	bool got = member_look(m, false);
+	bool got = member_look(m, moved);
 
-	policy_watched(m->w, c,
-		       got || !m->ops->word(m->mutex) ? m->caught_ns :
-							INT64_MAX);
+	if (m->caught)
+		policy_watched(m->w, c,
+			       got || !m->ops->word(m->mutex) ? m->caught_ns :
+								INT64_MAX);
 	return got;
 }

@@ -251,6 +251,7 @@ struct group *cond_claim(struct cond *c, struct group *g);
  * @movable: the same, or NULL if nobody may be moved there
  * @watch_ns: how long it looks for its signal before it sleeps
  * @caught: it came before the sleep
+ * @called: it came while the thread looked for it because it was called
  * @caught_ns: after so long
  * @owns: it has the mutex already, by requeue-PI
  * @lock_err: what locking that way answered
@@ -264,6 +265,7 @@ struct member {
 	int64_t watch_ns;
 	int64_t caught_ns;
 	bool caught;
+	bool called;
 	bool owns;
 	int lock_err;
 };
@@ -292,13 +294,24 @@ APART void member_watch(struct member *m, const struct cond *c,
 			const struct deadline *deadline);
 
 /**
- * member_hurry() - look for the mutex after that, which a signaller may still have
- * @m: the member, caught
+ * member_answer() - look for a signal because another thread has called
+ * @m: a member that would sleep; @called says if there was one
+ * @word: the group's word as last seen
+ * @deadline: ends the look, too
+ */
+APART void member_answer(struct member *m, uint32_t word,
+			 const struct deadline *deadline);
+
+/**
+ * member_hurry() - look for the mutex after either, which a signaller may still have
+ * @m: the member, caught or called
  * @c: an address only
+ * @moved: the group's GROUP_MOVED
  *
  * Return: whether it has the mutex.
  */
-APART bool member_hurry(const struct member *m, const struct cond *c);
+APART bool member_hurry(const struct member *m, const struct cond *c,
+			bool moved);
 
 /**
  * member_hope() - get the mutex in the hope that it is free or will be soon
@@ -311,6 +324,12 @@ APART bool member_hurry(const struct member *m, const struct cond *c);
  */
 APART bool member_hope(const struct member *m, const struct cond *c,
 		       enum lesson lesson, bool moved);
+
+/* The caller is about to release only @released; cond_heir.c */
+void heir_note(struct waiter *released);
+
+/* The caller, who has released somebody, is about to wait: get the next one up. */
+APART void heir_call(const struct waiter *self);
 
 /* The same steps for a mutex that inherits priorities; cond_pi.c. */
 APART long member_pi_wait(struct member *m, uint32_t word,
@@ -349,7 +368,12 @@ void cond_release_by(struct group *g, struct wake_plan plan);
 static inline void cond_release(struct group *g, const struct mutex_ops *ops,
 				bool hopeful)
 {
-	cond_release_by(g, cond_plan(g, ops, group_blocked(g), hopeful));
+	uint32_t nr = group_blocked(g);
+	struct wake_plan plan = cond_plan(g, ops, nr, hopeful);
+
+	if (nr == 1)
+		heir_note(g->first);
+	cond_release_by(g, plan);
 }
 
 #endif /* DROVER_COND_INTERNAL_H */

@@ -60,6 +60,15 @@ int64_t policy_watch(struct waiter *w, const struct cond *c);
 /* It came after @ns nanoseconds; INT64_MAX: not. @c: an address only. */
 void policy_watched(struct waiter *w, const struct cond *c, int64_t ns);
 
+/* Shall the waiter @w be called before its signal comes? cond_heir.c */
+bool policy_calls(struct waiter *w);
+
+/* For how many nanoseconds it then looks for that. */
+int64_t policy_call(void);
+
+/* Did it come? */
+void policy_called(struct waiter *w, bool came);
+
 /*
  * A release found the only waiter of @c, an address only, looking for it, or
  * others, or asleep.

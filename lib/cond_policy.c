@@ -27,6 +27,10 @@
  * sides have to begin at once, so a thread whose partner is suddenly awake when it
  * is signalled looks the next time, too.
  *
+ * Threads that hand on to each other, and are more than the CPUs, cannot all look;
+ * but the one whose turn is next can. It is called a turn before, and each learns
+ * whether its signal then comes.
+ *
  * The measurements are in Documentation/benchmarks.rst.
  */
 #include <limits.h>
@@ -63,6 +67,16 @@ static inline const struct policy *policy(void)
  * signaller may be on its way out of a sleep itself.
  */
 #define WATCH_US 50
+
+/*
+ * For how long a thread looks that another one has called: it was woken for that,
+ * perhaps by an interrupt to another CPU, which holds up who sends it; and the one
+ * before it may have to be woken, too.
+ */
+#define CALL_US 100
+
+/* Calls in vain in a row that are borne: what upsets one turn upsets some. */
+#define CALL_PATIENCE 6
 
 /*
  * How soon a signal has to come for that to have been right: within the look; or
@@ -132,6 +146,7 @@ __attribute__((constructor)) static void policy_choose(void)
 		chosen.awake = AWAKE;
 		chosen.look_us = LOOK_US;
 		chosen.watch_us = WATCH_US;
+		chosen.call_us = CALL_US;
 	}
 	if (forced && !policy_force(forced, &chosen))
 		fprintf(stderr,
@@ -246,6 +261,31 @@ void policy_watched(struct waiter *w, const struct cond *c, int64_t ns)
 	else if (e->misses < most)
 		e->misses++;
 	e->skip = (1 << e->misses) - 1;
+}
+
+bool policy_calls(struct waiter *w)
+{
+	uint16_t skip = load_relaxed(&w->call_skip);
+
+	if (skip)
+		store_relaxed(&w->call_skip, skip - 1);
+	return !skip && policy()->call_us;
+}
+
+int64_t policy_call(void)
+{
+	return policy()->call_us * NS_PER_US;
+}
+
+void policy_called(struct waiter *w, bool came)
+{
+	int most = CALL_PATIENCE + MOST_MISSES;
+	int misses = came ? 0 : w->call_misses + (w->call_misses < most);
+
+	w->call_misses = misses;
+	if (misses > CALL_PATIENCE)
+		store_relaxed(&w->call_skip,
+			      (1 << (misses - CALL_PATIENCE)) - 1);
 }
 
 void policy_met(const struct cond *c, bool awake)

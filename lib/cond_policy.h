@@ -26,6 +26,7 @@ enum hope {
  * @cpus: how many the process may use
  * @awake: how many of them at most
  * @watch_us: for how many microseconds a thread looks for its signal
+ * @call_us: for how many such a thread does that another one has called
  * @look_us: for how many microseconds such a thread looks at a held mutex
  */
 struct policy {
@@ -36,6 +37,7 @@ struct policy {
 	unsigned int cpus;
 	unsigned int awake;
 	unsigned int watch_us;
+	unsigned int call_us;
 	unsigned int look_us;
 };
 

@@ -21,15 +21,23 @@ enum policy_word {
 	POLICY_AWAKE,
 	POLICY_LOOK,
 	POLICY_WATCH,
+	POLICY_CALL,
 };
 
 static char *const policy_words[] = {
-	[POLICY_AUTO] = "auto",		[POLICY_REQUEUE] = "requeue",
-	[POLICY_WAKE_ALL] = "wake-all", [POLICY_EARLY] = "early",
-	[POLICY_LATE] = "late",		[POLICY_SHORT] = "short",
-	[POLICY_LONG] = "long",		[POLICY_NO_BATCH] = "no-batch",
-	[POLICY_AWAKE] = "awake",	[POLICY_LOOK] = "look",
-	[POLICY_WATCH] = "watch",	NULL,
+	[POLICY_AUTO] = "auto",
+	[POLICY_REQUEUE] = "requeue",
+	[POLICY_WAKE_ALL] = "wake-all",
+	[POLICY_EARLY] = "early",
+	[POLICY_LATE] = "late",
+	[POLICY_SHORT] = "short",
+	[POLICY_LONG] = "long",
+	[POLICY_NO_BATCH] = "no-batch",
+	[POLICY_AWAKE] = "awake",
+	[POLICY_LOOK] = "look",
+	[POLICY_WATCH] = "watch",
+	[POLICY_CALL] = "call",
+	NULL,
 };
 
 static bool force_number(const char *value, unsigned int least,
@@ -58,6 +66,7 @@ static void force_base(struct policy *p, enum base base)
 	p->awake = 1;
 	p->look_us = 0;
 	p->watch_us = 0;
+	p->call_us = 0;
 }
 
 static bool force_word(struct policy *p, int word, const char *value)
@@ -68,6 +77,8 @@ static bool force_word(struct policy *p, int word, const char *value)
 		return force_number(value, 0, MOST_US, &p->look_us);
 	if (word == POLICY_WATCH)
 		return force_number(value, 0, MOST_US, &p->watch_us);
+	if (word == POLICY_CALL)
+		return force_number(value, 0, MOST_US, &p->call_us);
 	if (word < 0 || value)
 		return false;
 	switch (word) {

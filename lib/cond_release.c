@@ -15,7 +15,8 @@ struct wake_plan cond_plan(struct group *g, const struct mutex_ops *ops,
 		return plan; /* there is one way only: cond_pi_wake() */
 
 	/* Should it fall asleep meanwhile, then it is woken. */
-	if (load_relaxed(&g->state) & GROUP_AWAKE)
+	if (load_relaxed(&g->state) & GROUP_AWAKE ||
+	    (nr_waiters == 1 && load_relaxed(&g->first->call) != CALL_NONE))
 		return wake_all;
 
 	if (g->mutex)

@@ -6,10 +6,15 @@ static inline long member_futex_wait(struct member *m, uint32_t word,
 				     const struct deadline *deadline,
 				     futex_word *pi_target)
 {
+	long ret;
+
 	if (pi_target)
 		return member_pi_wait(m, word, deadline);
-	return futex_wait_bits(group_word(m->g), word, deadline, false,
-			       m->w->bit);
+	store_relaxed(&m->w->bed, group_word(m->g));
+	ret = futex_wait_bits(group_word(m->g), word, deadline, false,
+			      m->w->bit);
+	store_relaxed(&m->w->bed, NULL);
+	return ret;
 }
 
 /*
@@ -63,6 +68,11 @@ int member_sleep(struct member *m, const struct deadline *deadline,
 		why = member_reason_to_leave(m, ret);
 		if (why)
 			return group_leave(m->g) ? why : 0;
+		if (load_relaxed(&m->w->call) == CALL_MADE && !pi_target) {
+			member_answer(m, (uint32_t)state, deadline);
+			ret = -EAGAIN;
+			continue;
+		}
 		ret = member_futex_wait(m, (uint32_t)state, deadline,
 					pi_target);
 	}

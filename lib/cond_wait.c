@@ -109,8 +109,8 @@ static inline int member_relock(struct member *m, const struct cond *c,
 	uint8_t lesson = out ? load_relaxed(&m->g->lesson) : LESSON_NONE;
 	bool got = false;
 
-	if (m->caught)
-		got = member_hurry(m, c);
+	if (m->caught || m->called)
+		got = member_hurry(m, c, moved);
 	else if (lesson != LESSON_NONE)
 		got = member_hope(m, c, lesson, moved);
 	group_unpin(m->g);
@@ -133,6 +133,7 @@ static inline int cond_wait_as(struct cond *c, struct member *m,
 	struct waiter *w = m->w;
 	int err, lock_err;
 
+	store_relaxed(&w->call, CALL_NONE);
 	err = cond_join(c, m, pi_word);
 	if (unlikely(err == ENOMEM))
 		return cond_wait_spuriously(ops, mutex);
@@ -145,6 +146,8 @@ static inline int cond_wait_as(struct cond *c, struct member *m,
 		return err;
 	}
 
+	if (thread_this.released)
+		heir_call(w);
 	if (pi_word)
 		pi_target = load_relaxed(&m->g->pi_target);
 	if (be_found)

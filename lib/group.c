@@ -92,6 +92,7 @@ struct group *group_new(struct cond *c, struct waiter *w, void *mutex,
 	store_relaxed(&g->state, GROUP_BLOCKED | awake);
 	store_relaxed(&g->owner, c);
 	g->mutex = mutex;
+	g->first = w;
 	store_relaxed(&g->pi_target, pi_target);
 	store_relaxed(&g->lesson, LESSON_NONE);
 	store_relaxed(&g->ahead, 0);

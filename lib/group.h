@@ -97,6 +97,7 @@ enum lesson {
  * @lesson: an enum lesson: what who is out shall tell, and look out for. This
  *	    and @ahead are written by the claimer, and for the policy only.
  * @ahead: how many the first one that was moved shall wake more
+ * @first: who started it, and is its only member as a rule: a guess
  * @next: the next spare group; [spare list's lock]
  */
 struct group {
@@ -108,6 +109,7 @@ struct group {
 	_Atomic(futex_word *) pi_target;
 	_Atomic uint8_t lesson;
 	_Atomic uint8_t ahead;
+	struct waiter *first;
 	struct group *next;
 } __attribute__((aligned(64)));
 

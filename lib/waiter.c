@@ -164,6 +164,9 @@ static struct waiter *waiter_register(void)
 	w->thread = self;
 	waiter_name(w);
 	w->listed = true;
+	store_relaxed(&w->heir, NULL);
+	store_relaxed(&w->call_skip, 0);
+	w->call_misses = 0;
 	add_relaxed(&nr_waiters, 1);
 	policy_watch_anew(w);
 	lock_take(&b->lock, false);

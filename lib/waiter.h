@@ -26,6 +26,7 @@ struct waiter;
  * @idle_before: that of the time before
  * @awake: the condvar whose waiter it last released awake; an address only
  * @invited: that one had been asleep the time before
+ * @released: whom it has released alone since it last waited, or NULL
  */
 struct thread {
 	pid_t tid;
@@ -35,6 +36,7 @@ struct thread {
 	const struct cond *idle_before;
 	const struct cond *awake;
 	bool invited;
+	struct waiter *released;
 };
 
 extern _Thread_local struct thread thread_this;
@@ -73,6 +75,13 @@ struct watch {
 	uint8_t misses;
 };
 
+/* Shall a thread get up before its signal comes? cond_heir.c */
+enum call {
+	CALL_NONE,
+	CALL_MADE,
+	CALL_HEARD, /* it is up and looks */
+};
+
 /* Spare groups a thread keeps; more go to the list that all threads share. */
 #define WAITER_SPARES 4
 
@@ -98,6 +107,12 @@ struct watch {
  * @lesson: the enum lesson for which it is to tell that
  * @found_held: what came of it: the mutex was held, waking was too early
  * @watches: by condvar; two may share one
+ * @heir: whom it has released alone the last time; this and the others below are
+ *	  guesses, of which nothing depends
+ * @bed: the word of a private group on which it sleeps, or NULL
+ * @call: an enum call
+ * @call_skip: so many times more not to call it; for those who would
+ * @call_misses: how often in a row that was in vain; only this thread touches it
  *
  * Waiters lie in pages that are never unmapped: a thread whose last destructors
  * wait leaves its own behind, where a canceller may still see it.
@@ -125,6 +140,11 @@ struct waiter {
 	uint8_t lesson;
 	bool found_held;
 	struct watch watches[WAITER_WATCHES];
+	_Atomic(struct waiter *) heir;
+	_Atomic(futex_word *) bed;
+	_Atomic uint8_t call;
+	uint8_t call_misses;
+	_Atomic uint16_t call_skip;
 } __attribute__((aligned(64)));
 
 COLD struct waiter *waiter_setup(void);

@@ -6,6 +6,7 @@
  */
 #include "cond_awake.c"
 #include "cond_broadcast.c"
+#include "cond_heir.c"
 #include "cond_init.c"
 #include "cond_native.c"
 #include "cond_pi.c"

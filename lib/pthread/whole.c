@@ -2,6 +2,7 @@
 /* The drop-in as one translation unit; why is said in ../whole.c. */
 #include "../cond_awake.c"
 #include "../cond_broadcast.c"
+#include "../cond_heir.c"
 #include "../cond_init.c"
 #include "../cond_pi.c"
 #include "../cond_policy.c"

@@ -6,12 +6,15 @@
 #include <pthread.h>
 
 #define member group_member
+#define waiter lib_waiter
 #include "cond_internal.h"
 #undef member
+#undef waiter
 
 #include "args.h"
 #include "crew.h"
 #include "fake_futex.h"
+#include "policy.h"
 #include "watchdog.h"
 
 #define NR_WAITERS 8
@@ -119,16 +122,25 @@ static void test_batch(void)
 	tap_is(held_after_signals(0), 4, "but none after one to somebody");
 }
 
-int main(int argc, char **argv)
+static void test(const char *policy)
 {
-	args_parse(argc, argv, "");
-	tap_plan(6);
-	fake_futex_start((struct fake_futex){ 0 });
-	watchdog("evidence");
+	(void)policy;
 	tap_ok(!learns(NR_WAITERS, broadcast),
 	       "a herd that finds the mutex held teaches nothing");
 	tap_ok(!learns(1, signal_alone), "nor does a signal without the mutex");
 	tap_ok(learns(1, signal_with_mutex), "one with the mutex does");
 	test_batch();
-	return tap_exit();
+}
+
+/* From a waiter that is awake when it is signalled nothing is to be learned. */
+static const char *const names[] = { "auto,watch=0" };
+
+int main(int argc, char **argv)
+{
+	struct policy_list list = { names, 1 };
+
+	args_parse(argc, argv, "");
+	fake_futex_start((struct fake_futex){ 0 });
+	watchdog("evidence");
+	return policies_main(argv, list, 6, test);
 }

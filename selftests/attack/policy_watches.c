@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a thread learns of looking for its signal before it sleeps. It looks inside
- * the library, to which it is linked.
+ * What is learned of looking for a signal before the sleep, and of calls. It looks
+ * inside the library, to which it is linked.
  */
 #define member group_member
 #define waiter lib_waiter
@@ -104,21 +104,59 @@ static void test_crowded(void)
 	free(threads);
 }
 
+/* Of @nr, how many call @w, if its signal then @comes? */
+static int count_calls(struct lib_waiter *w, int nr, bool comes)
+{
+	int nr_calls = 0;
+
+	while (nr--) {
+		if (!policy_calls(w))
+			continue;
+		nr_calls++;
+		policy_called(w, comes);
+	}
+	return nr_calls;
+}
+
+/* Calls in vain: so many are borne, then fewer and fewer, and at last these. */
+#define CALL_EVERY 512
+#define CALL_FIRST (6 + 10)
+
+static void test_calls(void)
+{
+	struct lib_waiter *w = waiter_self();
+
+	tap_is(count_calls(w, 1000, true), 1000,
+	       "signals come after calls: all call");
+	tap_ok(count_calls(w, 100000, false) <=
+		       CALL_FIRST + 100000 / CALL_EVERY,
+	       "they don't: nobody does, but for a few");
+	tap_ok(count_calls(w, 1000, true) >= 1000 - CALL_EVERY,
+	       "they come again: that is found out");
+	for (int i = 0; i < 100; i++) {
+		count_calls(w, 3, false);
+		count_calls(w, 1, true);
+	}
+	tap_is(count_calls(w, 3, false), 3, "some in vain are borne");
+	count_calls(w, 1, true);
+}
+
 static void test(const char *policy)
 {
 	(void)policy;
 	test_watches();
+	test_calls();
 	test_invited();
 	test_crowded();
 }
 
-/* On one CPU nobody would look for a signal. */
-static const char *const names[] = { "auto,watch=50" };
+/* On one CPU nobody would look for a signal, or call. */
+static const char *const names[] = { "auto,watch=50,call=100" };
 
 int main(int argc, char **argv)
 {
 	struct policy_list list = { names, 1 };
 
 	(void)argc;
-	return policies_main(argv, list, 9, test);
+	return policies_main(argv, list, 13, test);
 }
