@@ -235,25 +235,29 @@ int drover_barrier_destroy(drover_barrier_t *barrier)
 	return 0;
 }
 
-int drover_barrier_wait(drover_barrier_t *barrier)
+/* Not inline: one who is alone has no use for its registers. */
+static __attribute__((noinline)) int wait_together(struct barrier *b)
 {
-	struct barrier *b = barrier_of(barrier);
+	bool counted = enter(b);
 	uint32_t phase;
-	bool counted;
-	int ret;
+	int ret = arrive_one(b, ARRIVAL, &phase);
 
-	if (__builtin_expect(load_relaxed(&b->count) <= 1, 0)) {
-		if (!load_relaxed(&b->count))
-			return EINVAL;
-		if (is_alone(b))
-			return wait_alone(b);
-	}
-	counted = enter(b);
-	ret = arrive_one(b, ARRIVAL, &phase);
 	if (!ret)
 		barrier_await(b, phase);
 	leave(b, counted);
 	return ret;
+}
+
+int drover_barrier_wait(drover_barrier_t *barrier)
+{
+	struct barrier *b = barrier_of(barrier);
+	uint32_t count = load_relaxed(&b->count);
+
+	if (__builtin_expect(count > 1, 1))
+		return wait_together(b);
+	if (!count)
+		return EINVAL;
+	return is_alone(b) ? wait_alone(b) : wait_together(b);
 }
 
 int drover_barrier_arrive(drover_barrier_t *barrier, unsigned int nr,
