@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include <stdlib.h>
+
 #include "bench.h"
 
 #define SUB (1u << BENCH_LATENCY_SHIFT)
