@@ -34,7 +34,7 @@ void heir_call(const struct waiter *self)
 	    !policy_calls(heir))
 		return;
 	store_relaxed(&heir->call, CALL_MADE);
-	/* Or it is awake, and hears of it before it sleeps; or not: bad luck. */
+	/* If it is awake it looks for a call before it sleeps, or has just done so. */
 	bed = load_relaxed(&heir->bed);
 	if (bed)
 		futex_wake(bed, 1, false);

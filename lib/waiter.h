@@ -108,7 +108,7 @@ enum call {
  * @found_held: what came of it: the mutex was held, waking was too early
  * @watches: by condvar; two may share one
  * @heir: whom it has released alone the last time; this and the others below are
- *	  guesses, of which nothing depends
+ *	  guesses, on which nothing depends
  * @bed: the word of a private group on which it sleeps, or NULL
  * @call: an enum call
  * @call_skip: so many times more not to call it; for those who would
