@@ -122,7 +122,7 @@ static void round_start(uint64_t *random)
 		struct worker *w = &mixed.workers[i];
 		bool signals = i < mixed.nr_signallers;
 
-		w->act = signals ? stir : wait_somewhere;
+		w->act = signals ? stir : take_part;
 		w->stop = signals ? &mixed.stop_signals : &mixed.stop_waits;
 		w->random = random_next(random);
 		worker_start(w);

@@ -196,7 +196,8 @@ static inline void wait_account(struct wait *wait, int err)
 	ledger_leave(l, wait->number);
 }
 
-static inline void wait_once(struct wait *wait)
+/* Returns 0 if it was unblocked. */
+static inline int wait_once(struct wait *wait)
 {
 	struct worker *w = wait->worker;
 	int err, ignored;
@@ -219,10 +220,11 @@ static inline void wait_once(struct wait *wait)
 	ledger_enter(&wait->box->ledger);
 	wait_account(wait, err);
 	wait_has_ended(wait->box);
+	return err;
 }
 
-/* What a waiter does; one in eight waits has a deadline. */
-static inline void wait_somewhere(struct worker *w)
+/* One in eight waits has a deadline. Returns whether it was unblocked. */
+static inline bool wait_somewhere(struct worker *w)
 {
 	uint32_t how = random_below(&w->random, 32);
 	struct box *box = some_box(w);
@@ -233,12 +235,12 @@ static inline void wait_somewhere(struct worker *w)
 		.timed = how < 4,
 		.clock = how ? CLOCK_MONOTONIC : CLOCK_REALTIME,
 	};
-	bool held_back;
+	bool held_back, unblocked = false;
 	uint32_t ns;
 
 	if (atomic_load(&box->stopped)) {
 		doze(&box->stopped, true);
-		return;
+		return false;
 	}
 	ns = random_below(&w->random, 3) ? 5000 : 200000;
 	ns = random_below(&w->random, ns);
@@ -247,11 +249,12 @@ static inline void wait_somewhere(struct worker *w)
 	if (!atomic_load(&mixed.stop_waits) && !held_back) {
 		if (wait.timed)
 			wait.deadline = deadline_in(wait.clock, ns);
-		wait_once(&wait);
+		unblocked = !wait_once(&wait);
 	}
 	box_unlock(box);
 	if (held_back)
 		doze(&box->hold_back, true);
+	return unblocked;
 }
 
 static inline void *worker_main(void *arg)

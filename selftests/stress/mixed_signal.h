@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * mixed_signal.h - what the signallers of cond_mixed do
+ * mixed_signal.h - what the threads of cond_mixed do, signallers above all
  *
  * They send signals and broadcasts, with the mutex or after it, cancel,
  * interrupt, and now and then stop one box until all that it owes has come: so
@@ -173,6 +173,14 @@ static inline void stir(struct worker *w)
 	default:
 		signal_somebody(w);
 	}
+}
+
+/* What a waiter does: one in two that were unblocked hands on to another one. */
+static inline void take_part(struct worker *w)
+{
+	if (wait_somewhere(w) && random_below(&w->random, 2) &&
+	    !atomic_load(&mixed.stop_signals))
+		send_signal(some_box(w), random_below(&w->random, 2));
 }
 
 #endif /* DROVER_SELFTESTS_MIXED_SIGNAL_H */
