@@ -164,8 +164,7 @@ check-models: ## the protocol in Spin, proved, and its busted twins, which fail
 
 check-kernel-debug: ## kernel tests in kernels that check themselves; CHECKERS=
 	@tools/deps build check $(kernel_deps) vm
-	@+$(MAKE) -s all kselftest
-	+$(MAKE) -C kernel O=$(O) $(CHECKERS)
+	@+$(MAKE) -s all kselftest KERNEL_VARIANTS="$(CHECKERS)"
 	@selftests/run-check --checkers $(CHECKERS)
 
 CHECKERS ?= rt
