@@ -29,6 +29,7 @@ enum count {
 	NR_SAME_BUCKET,	 /* of these, between two futexes of one bucket */
 	NR_PI_MET,	 /* EINVAL for a PI waiter in line */
 	NR_PI_MET_LATER, /* of these, with others woken before */
+	NR_PI_BETWEEN,	 /* EINVAL, one being among waiters who were to move */
 	NR_WOKEN,
 	NR_TIMED_OUT,
 	NR_INTERRUPTED,

@@ -53,4 +53,15 @@ static inline int pick_count(struct sequence *s)
 	}
 }
 
+static inline uint32_t value_at(const struct place *place)
+{
+	return place == &places[PX] ?
+		       0 :
+		       __atomic_load_n(place->addr, __ATOMIC_RELAXED);
+}
+
+/* waits.c: a wait that was drawn, and this one, by a thread or request drawn. */
+void step_wait(struct sequence *s);
+void begin_wait(struct sequence *s, const struct wait *wait);
+
 #endif /* DROVER_SELFTESTS_DIFFERENTIAL_DRAW_H */

@@ -22,6 +22,7 @@ static const char *const count_names[NR_COUNTS] = {
 	[NR_SAME_BUCKET] = "same_bucket",
 	[NR_PI_MET] = "pi_met",
 	[NR_PI_MET_LATER] = "pi_met_later",
+	[NR_PI_BETWEEN] = "pi_between",
 	[NR_WOKEN] = "woken",
 	[NR_TIMED_OUT] = "timed_out",
 	[NR_INTERRUPTED] = "interrupted",

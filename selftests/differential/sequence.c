@@ -9,13 +9,6 @@
 
 #define MAX_STEPS 96
 
-static uint32_t value_at(const struct place *place)
-{
-	return place == &places[PX] ?
-		       0 :
-		       __atomic_load_n(place->addr, __ATOMIC_RELAXED);
-}
-
 static bool can_store(const struct place *place)
 {
 	return !place->pi && place != &places[PR] && place != &places[PX];
@@ -36,64 +29,6 @@ static void count_call(void)
 static int settle_after(long ret)
 {
 	return ret > 0 || ret == -EINVAL ? settle() : 0;
-}
-
-static void pick_pi_wait(struct sequence *s, struct wait *wait)
-{
-	const struct place *pi = &places[I0 + random_below(&s->random, 2)];
-
-	wait->timed = true;
-	if (ONE_IN(s, 3)) {
-		wait->kind = WAIT_LOCK_PI;
-		wait->at = pi;
-		return;
-	}
-	wait->kind = WAIT_REQUEUE_PI;
-	wait->at = pick(s, false);
-	wait->other = pi;
-}
-
-static struct wait pick_wait(struct sequence *s)
-{
-	struct wait wait = {
-		.kind = WAIT_PLAIN,
-		.at = pick(s, pick_shared(s)),
-		.bitset = FUTEX_BITSET_MATCH_ANY,
-		.timed = ONE_IN(s, 4),
-	};
-
-	if (ONE_IN(s, 6)) {
-		wait.kind = WAIT_VECTOR;
-		wait.other = pick(s, pick_shared(s));
-	} else if (s->pi && ONE_IN(s, 3)) {
-		pick_pi_wait(s, &wait);
-	} else if (ONE_IN(s, 4)) {
-		wait.bitset = random_below(&s->random, 16);
-	}
-	wait.val = value_at(wait.at) + ONE_IN(s, 32);
-	return wait;
-}
-
-static void step_wait(struct sequence *s)
-{
-	static const char *const kinds[] = { "plain", "vector", "requeue-pi",
-					     "lock-pi" };
-	const struct wait wait = pick_wait(s);
-	int from = random_below(&s->random, NR_THREADS);
-	int thread = thread_free(from), slot = slot_free(from);
-	bool in_ring = wait.kind <= WAIT_VECTOR && ONE_IN(s, 6);
-
-	if (in_ring ? slot < 0 : thread < 0)
-		return;
-	note("%s %d: wait, %s, %s %s, bits %x%s",
-	     in_ring ? "request" : "thread", in_ring ? slot : thread,
-	     kinds[wait.kind], wait.at->name,
-	     wait.other ? wait.other->name : "", wait.bitset,
-	     wait.timed ? ", timed" : "");
-	if (in_ring)
-		slot_wait(slot, &wait);
-	else
-		thread_wait(thread, &wait);
 }
 
 /* What a requeue is asked for. */
@@ -165,29 +100,69 @@ static long requeue2(struct sequence *s, struct requeue *r)
 				  r->nr_requeue);
 }
 
-static void step_requeue(struct sequence *s)
+static long call_requeue(struct sequence *s, struct requeue *r)
 {
 	static const char *const names[] = { "REQUEUE", "CMP_REQUEUE",
 					     "futex_requeue" };
-	struct requeue r = pick_requeue(s);
 	int op = random_below(&s->random, 3);
 	long ret;
 
 	count_call();
 	if (op == 0)
-		ret = sys_futex_requeue(r.from_addr, r.to_addr, r.from->flags,
-					r.nr_wake, r.nr_requeue);
+		ret = sys_futex_requeue(r->from_addr, r->to_addr,
+					r->from->flags, r->nr_wake,
+					r->nr_requeue);
 	else if (op == 1)
-		ret = sys_futex_cmp_requeue(r.from_addr, r.to_addr,
-					    r.from->flags, r.nr_wake,
-					    r.nr_requeue, r.cmpval);
+		ret = sys_futex_cmp_requeue(r->from_addr, r->to_addr,
+					    r->from->flags, r->nr_wake,
+					    r->nr_requeue, r->cmpval);
 	else
-		ret = requeue2(s, &r);
-	note("%s %s%s to %s%s, %d %d: %ld", names[op], r.from->name,
-	     r.from_addr == r.from->addr ? "" : "(bad)", r.to->name,
-	     r.to_addr == r.to->addr ? "" : "(bad)", r.nr_wake, r.nr_requeue,
-	     ret);
-	count_requeue(&r, ret, settle_after(ret));
+		ret = requeue2(s, r);
+	note("%s %s%s to %s%s, %d %d: %ld", names[op], r->from->name,
+	     r->from_addr == r->from->addr ? "" : "(bad)", r->to->name,
+	     r->to_addr == r->to->addr ? "" : "(bad)", r->nr_wake,
+	     r->nr_requeue, ret);
+	count_requeue(r, ret, settle_after(ret));
+	return ret;
+}
+
+static void step_requeue(struct sequence *s)
+{
+	struct requeue r = pick_requeue(s);
+
+	call_requeue(s, &r);
+}
+
+/*
+ * Waiters in a row, one in their middle a PI waiter, and a call that is to move
+ * all: it must leave those behind that one alone.
+ */
+static void step_row(struct sequence *s)
+{
+	const struct place *at = &places[P0 + random_below(&s->random, 3)];
+	int nr = 3 + random_below(&s->random, 4);
+	int pi = 1 + random_below(&s->random, nr - 2);
+	struct requeue r = { .from = at, .from_addr = at->addr, .good = true };
+
+	for (int i = 0; i < nr; i++) {
+		const struct wait wait = {
+			.kind = i == pi ? WAIT_REQUEUE_PI : WAIT_PLAIN,
+			.at = at,
+			.other = i == pi ? &places[I0] : NULL,
+			.bitset = FUTEX_BITSET_MATCH_ANY,
+			.val = value_at(at),
+			.timed = i == pi,
+		};
+
+		begin_wait(s, &wait);
+	}
+	r.to = pick(s, false);
+	r.to_addr = r.to->addr;
+	r.cmpval = value_at(at);
+	r.nr_wake = random_below(&s->random, 2);
+	r.nr_requeue = INT_MAX;
+	if (call_requeue(s, &r) == -EINVAL && r.good)
+		counts[NR_PI_BETWEEN]++;
 }
 
 static long call_wake(const struct place *at, int nr, uint32_t bitset)
@@ -284,7 +259,7 @@ static void step_store(struct sequence *s)
 
 static void step(struct sequence *s)
 {
-	switch (random_below(&s->random, 40)) {
+	switch (random_below(&s->random, 41)) {
 	case 0 ... 13:
 		step_wait(s);
 		break;
@@ -303,13 +278,17 @@ static void step(struct sequence *s)
 		break;
 	case 36:
 		if (s->pi)
-			toggle_lock(s, random_below(&s->random, 2));
+			step_row(s);
 		break;
 	case 37:
+		if (s->pi)
+			toggle_lock(s, random_below(&s->random, 2));
+		break;
+	case 38:
 		thread_signal(random_below(&s->random, NR_THREADS),
 			      ONE_IN(s, 3));
 		break;
-	case 38:
+	case 39:
 		slot_cancel(random_below(&s->random, NR_SLOTS));
 		break;
 	default:
