@@ -7,12 +7,12 @@
  * idle workers changes under its lock, in one step here.
  *
  * With TOGETHER a task ends only when all have begun: each must find a worker
- * while the others are busy. With three workers all tasks come from one
- * submitter; what submits that overlap can do is looked at with two workers.
+ * while the others are busy.
  *
  * @run -DEACH=2
  * @run -DTOGETHER
  * @run long -DNR_SUBMITS=3
+ * @run long -DNR_WORKERS=3 -DNR_SUBMITS=2 -DTOGETHER
  * @run -DNR_WORKERS=3 -DNR_SUBMITS=1 -DEACH=3 -DTOGETHER
  * @twin NO_LOOK no_task_is_left: a worker sleeps without another look at the
  *	queue
