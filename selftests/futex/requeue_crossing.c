@@ -72,9 +72,10 @@ static void join(pthread_t *threads, int nr)
 static void run_for(uint64_t rounds)
 {
 	int64_t deadline = blocked_deadline();
+	long moves, seen = 0;
 
-	while (atomic_load(&nr_moves) < (long)rounds) {
-		if (blocked_over(deadline))
+	while ((moves = atomic_load(&nr_moves)) < (long)rounds) {
+		if (blocked_still(moves, &seen, &deadline))
 			break;
 		sched_yield();
 	}

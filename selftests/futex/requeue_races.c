@@ -104,12 +104,14 @@ static void nothing(int signal)
 static void run_for(struct racer *waiters, long moves)
 {
 	int64_t deadline = blocked_deadline();
+	long seen = 0;
 
 	while (atomic_load(&nr_moves) < moves ||
 	       atomic_load(&nr_wakes) < moves / 100) {
 		uint32_t victim = random_below(&seed, NR_WAITERS);
+		long done = atomic_load(&nr_moves) + atomic_load(&nr_wakes);
 
-		if (blocked_over(deadline))
+		if (blocked_still(done, &seen, &deadline))
 			break;
 		pthread_kill(waiters[victim].thread, SIGUSR1);
 		sched_yield();

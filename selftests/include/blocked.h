@@ -163,6 +163,21 @@ static inline bool blocked_over(int64_t deadline)
 }
 
 /*
+ * blocked_still - has a number that others change stood still until a
+ * blocked_deadline()? To be asked all the time, as above; @seen is what it was
+ * when asked last. Each change begins a new deadline, so that who is slow is not
+ * taken for who is stuck.
+ */
+static inline bool blocked_still(long number, long *seen, int64_t *deadline)
+{
+	if (number == *seen)
+		return blocked_over(*deadline);
+	*seen = number;
+	*deadline = blocked_deadline();
+	return false;
+}
+
+/*
  * wait_blocked - wait until thread @tid of process @pid sleeps in futex
  * @uaddr: first argument of its system call, or NULL for any
  *
