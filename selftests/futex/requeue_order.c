@@ -2,14 +2,18 @@
 /*
  * The queue keeps its order: the first in line is woken, the others are moved
  * in line, behind those of their priority who wait at the target already;
- * waiters of a higher real-time priority stay ahead of all.
+ * waiters of a higher real-time priority stay ahead of all. But if both futexes
+ * share a bucket of the kernel nobody changes places: who came first is ahead.
  */
 #include "variant.h"
 
 #define NR_WAITERS 6
 #define FLAGS	   FUTEX_PRIVATE_FLAG
 
-static uint32_t from, to;
+/* With a few buckets only, one of these is in another one than @from. */
+#define NR_TARGETS 64
+
+static uint32_t from, to, targets[NR_TARGETS];
 
 /* Wakes one at a time at @futex; whether waiters @expected come, in order. */
 static bool come_in_order(struct herd *herd, const uint32_t *futex,
@@ -57,17 +61,69 @@ static void test_pieces(const struct requeue_op *op)
 	herd_end(&herd);
 }
 
+/* In which order all come that wait at @futex. */
+static void come(struct herd *herd, const uint32_t *futex, int *order)
+{
+	for (int i = 0; i < NR_WAITERS; i++)
+		order[i] = herd_wake_one(herd, futex, FLAGS);
+}
+
+static bool same_order(const int *order, const int *expected)
+{
+	return !memcmp(order, expected, NR_WAITERS * sizeof(*order));
+}
+
+/**
+ * struct joining - waiters that move to where others wait
+ * @fill: makes some wait at @from and some at @target
+ * @apart: the order in which all come then
+ * @within: the same if both are in one bucket
+ */
+struct joining {
+	void (*fill)(struct herd *herd, const uint32_t *target);
+	int apart[NR_WAITERS], within[NR_WAITERS];
+};
+
+/* User space cannot compute the hash: try targets until one is in another bucket. */
+static bool joins_in_order(const struct requeue_op *op,
+			   const struct joining *joining)
+{
+	int order[NR_WAITERS];
+
+	for (int i = 0; i < NR_TARGETS; i++) {
+		struct herd herd = herd_of(NR_WAITERS);
+
+		joining->fill(&herd, &targets[i]);
+		op->requeue(&from, &targets[i], FLAGS, 0, INT_MAX);
+		come(&herd, &targets[i], order);
+		herd_end(&herd);
+		if (same_order(order, joining->apart))
+			return true;
+		if (!same_order(order, joining->within))
+			break;
+	}
+	for (int i = 0; i < NR_WAITERS; i++)
+		tap_diag("place %d: waiter %d, expected %d", i, order[i],
+			 joining->apart[i]);
+	return false;
+}
+
+static void fill_both(struct herd *herd, const uint32_t *target)
+{
+	herd_fill(herd, NR_WAITERS / 2, &from, FLAGS);
+	herd_fill(herd, NR_WAITERS / 2, target, FLAGS);
+}
+
 static void test_behind(const struct requeue_op *op)
 {
-	static const int at_target_first[] = { 3, 4, 5, 0, 1, 2 };
-	struct herd herd = herd_of(NR_WAITERS);
+	static const struct joining joining = {
+		.fill = fill_both,
+		.apart = { 3, 4, 5, 0, 1, 2 },
+		.within = { 0, 1, 2, 3, 4, 5 },
+	};
 
-	herd_fill(&herd, NR_WAITERS / 2, &from, FLAGS);
-	herd_fill(&herd, NR_WAITERS / 2, &to, FLAGS);
-	op->requeue(&from, &to, FLAGS, 0, INT_MAX);
-	tap_ok(come_in_order(&herd, &to, at_target_first, NR_WAITERS),
-	       "%s: behind those at the target", op->name);
-	herd_end(&herd);
+	tap_ok(joins_in_order(op, &joining), "%s: behind those at the target",
+	       op->name);
 }
 
 static void wait_with_priority(struct herd *herd, const uint32_t *futex,
@@ -83,21 +139,26 @@ static void wait_with_priority(struct herd *herd, const uint32_t *futex,
 	herd_asleep(herd_start(herd, &wait));
 }
 
-static void test_priority(const struct requeue_op *op)
+static void fill_by_priority(struct herd *herd, const uint32_t *target)
 {
-	/* The priority of each waiter; 2 and 3 wait at the target already. */
 	static const int priority[] = { 0, 10, 0, 20, 20, 0 };
 	static const bool at_target[NR_WAITERS] = { [2] = true, [3] = true };
-	static const int expected[] = { 3, 4, 1, 2, 0, 5 };
-	struct herd herd = herd_of(NR_WAITERS);
 
 	for (int i = 0; i < NR_WAITERS; i++)
-		wait_with_priority(&herd, at_target[i] ? &to : &from,
+		wait_with_priority(herd, at_target[i] ? target : &from,
 				   priority[i]);
-	op->requeue(&from, &to, FLAGS, 0, INT_MAX);
-	tap_ok(come_in_order(&herd, &to, expected, NR_WAITERS),
-	       "%s: by real-time priority", op->name);
-	herd_end(&herd);
+}
+
+static void test_priority(const struct requeue_op *op)
+{
+	static const struct joining joining = {
+		.fill = fill_by_priority,
+		.apart = { 3, 4, 1, 2, 0, 5 },
+		.within = { 3, 4, 1, 0, 2, 5 },
+	};
+
+	tap_ok(joins_in_order(op, &joining), "%s: by real-time priority",
+	       op->name);
 }
 
 /* The woken one too is the one of the highest priority, not the oldest. */
