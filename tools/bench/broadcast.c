@@ -64,6 +64,14 @@ static const struct bench_option options[] = {
 	{ 0 }
 };
 
+static void json(struct bench_json *json, const struct bench_run *run,
+		 const void *args)
+{
+	(void)run;
+	(void)args;
+	bench_json_count(json, "work_ps", bench_work_cost());
+}
+
 static const struct bench_suite suite = {
 	.name = "broadcast",
 	.summary =
@@ -75,6 +83,7 @@ static const struct bench_suite suite = {
 	.args_size = sizeof(struct args),
 	.run = run,
 	.print = print,
+	.json = json,
 };
 
 BENCH_SUITE(suite);

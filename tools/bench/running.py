@@ -26,6 +26,7 @@ FIELDS = {
     "pp": {"games": int, "iterations": int,
            "switches_per_handoff": (int, float)},
     "broadcast": {"rounds": int, "keep": bool, "section_ns": int,
+                  "work_ps": int,
                   "switches_per_waiter_round": (int, float)},
     "queue": {"producers": int, "consumers": int, "items": int,
               "capacity": int, "switches_per_item": (int, float)},

@@ -2,8 +2,10 @@
 """What `make bench` measures: rows, contenders and peers, and their cells."""
 
 import dataclasses
+import json
 import os
 import shlex
+import subprocess
 
 import plan
 
@@ -32,6 +34,12 @@ class Row:
     def suite(self):
         return self.words[0]
 
+    @property
+    def works(self):
+        """Whether its threads work for a while that is measured first."""
+        return (self.suite == "mixed"
+                or self.suite == "broadcast" and "-c 0" not in self.command)
+
 
 def _cond_perf():
     for rounds, threads in ((100, 200), (1000, 100)):
@@ -54,7 +62,6 @@ def _broadcast():
             for keep in ("", " -k"):
                 yield Row(f"broadcast -n {threads} -r {rounds[threads]}"
                           f" -c {section}{keep}", "broadcast", threads,
-                          quick=section < 10000,
                           guest=threads == 100 and section == 1000)
     for threads in (1, 3, 30, 300):
         yield Row(f"broadcast -n {threads} -r {rounds[threads]} -c 0 -k",
@@ -120,7 +127,8 @@ class Contender:
     """An implementation, as one program runs it.
 
     needs: what the program is built from, and how to get it; kernel_threads:
-    its hand-offs go through the kernel; requeue: it hangs without one.
+    its hand-offs go through the kernel; requeue: it hangs without one;
+    own_work: its threads work with code of their own, at its own cost.
     """
 
     name: str
@@ -131,6 +139,7 @@ class Contender:
     needs: str = ""
     kernel_threads: bool = True
     requeue: bool = False
+    own_work: bool = False
     suites: tuple = ()      # none: all
     variant: str = ""
 
@@ -173,7 +182,7 @@ PEERS = (
     _peer("parking_lot", "parking_lot",
           "apt-get install cargo, and a way to crates.io"),
     _peer("go", "go", "apt-get install golang-go", kernel_threads=False,
-          suites=GO_SUITES),
+          own_work=True, suites=GO_SUITES),
 )
 #: Forced policies, against which a load that changes is measured.
 FIXED = (Contender("native-wake-all", "drover", policy="wake-all",
@@ -204,15 +213,31 @@ def chosen_rows(full, suites=()):
             and (not suites or row.suite in suites)]
 
 
+def work_cost(build):
+    """What a round of work takes on this machine, in picoseconds."""
+    program = os.path.join(build, "bin", "drover-bench")
+    words = ["broadcast", "-n", "1", "-r", "1", "-c", "1000", "--json"]
+    done = subprocess.run([program, *words], capture_output=True, text=True,
+                          check=True)
+    return json.loads(done.stdout)["work_ps"]
+
+
 def host_cells(rows, cpu_counts, build):
-    """Cells for this machine's own kernel."""
+    """Cells for this machine's own kernel, where all do the same work."""
     root = os.path.relpath(build, plan.TOP)
     usable = sorted(os.sched_getaffinity(0))
     here, _ = built(build)
+    cost = [f"--cost={work_cost(build)}"] if any(
+        row.works for row in rows) else []
+
+    def command(row, contender):
+        same = cost if row.works and not contender.own_work else []
+        return contender.command(row.words + same, root)
+
     return [plan.Cell("host", cpus, row, contender,
                       "taskset -c "
                       f"{','.join(map(str, usable[:cpus]))} env "
-                      + contender.command(row.words, root))
+                      + command(row, contender))
             for row in rows for cpus in cpu_counts for contender in here
             if contender.offers(row)]
 
