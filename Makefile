@@ -104,7 +104,7 @@ counts: ## context switches per waiter and round, exact, in a guest
 	@+$(MAKE) -s lib tools kernel KERNEL_VARIANTS="none mainline drover"
 	@tools/report/counts --build=$(O)
 
-bench: ## all suites against all peers, 10 minutes; HOST=1: no guests
+bench: ## all suites against all peers, 10 minutes; HOST=1: no guests; BENCH=options
 	@tools/deps $(bench_deps)
 	@+$(MAKE) -s $(bench_builds)
 	@$(bench_command)

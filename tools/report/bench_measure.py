@@ -58,6 +58,12 @@ def blocks(cells):
     return list(found.values())
 
 
+def rotated(block, number):
+    """Another one goes first in each round."""
+    shift = number % len(block)
+    return block[shift:] + block[:shift]
+
+
 def kept(result, number):
     """A run as the file has it."""
     run = {"round": number}
@@ -123,33 +129,9 @@ def measure(place, cells, rounds, limit, clock, versions, first=0,
                 continue
             if number > first and clock.is_over():
                 return
-            shift = number % len(block)
-            for cell in block[shift:] + block[:shift]:
+            for cell in rotated(block, number):
                 if not cell.open:
                     continue
                 clock.note(f"{cell.place} with {cell.cpus}, round"
                            f" {number + 1}: {cell.row.command}")
                 run_once(place, cell, number, limit, versions)
-
-
-def undecided(cells, own, reference):
-    """Cells of blocks in which a promise is neither kept nor broken.
-
-    The project's own, glibc's, and the best peer's.
-    """
-    chosen = []
-    for block in blocks(cells):
-        done = [cell for cell in block if cell.runs and cell.open]
-        data = {cell.contender.name: {**cell.as_json(), "cell": cell}
-                for cell in done}
-        best = stats.best_peer(list(data.values()), own)
-        if reference not in data or not block[0].row.promised:
-            continue
-        pairs = [(data.get(own[0]), data[reference]),
-                 (data.get(own[1]), best)]
-        found = [stats.compare(*pair) for pair in pairs if all(pair)]
-        if any(one and one["verdict"] == stats.TIE for one in found):
-            chosen += [one["cell"] for one in {
-                id(one): one for pair in pairs for one in pair if one
-            }.values()]
-    return chosen

@@ -102,23 +102,6 @@ def test_focus(tap):
               "ours, glibc and the best peer go on")
 
 
-def test_undecided(tap):
-    """Only ties are measured on, with those they are compared with."""
-    def of(times):
-        cells = some_cells()[:3]
-        for one, each in zip(cells, times):
-            one.runs = [run_of(number, ns) for number, ns in enumerate(each)]
-            one.state = plan.COMPLETE
-        return [one.contender.name for one in bench_measure.undecided(
-            cells, bench_plan.OWN, "glibc")]
-
-    up = [1.0 + number / 10 for number in range(9)]
-    tap.equal(of([up, [ns / 2 for ns in up], [ns / 3 for ns in up]]), [],
-              "nothing is undecided where all are ahead")
-    tap.equal(sorted(of([up, up[::-1], [ns / 3 for ns in up]])),
-              ["drop-in", "glibc", "native"], "a tie is measured on")
-
-
 def test_plan(tap):
     """Rows and commands."""
     commands = [row.command for row in bench_plan.ROWS]
@@ -257,5 +240,4 @@ def test_interrupt(tap, wait_for, alive):
                "bench, SIGINT: what was measured is saved", result["state"])
 
 
-TESTS = (test_rounds, test_focus, test_undecided, test_plan, test_counts,
-         test_bench)
+TESTS = (test_rounds, test_focus, test_plan, test_counts, test_bench)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""A report's blocks, and the two forms that they are written in."""
+"""A report's blocks, and the forms that they are written in."""
 
 import dataclasses
 import html
+import textwrap
 
 LICENCE = "SPDX-License-Identifier: MIT"
 
@@ -46,6 +47,8 @@ class Figure:
 class Commands:
     lines: list
 
+
+PLAIN_COLUMNS = 79
 
 #: Behind the value, so that it shows without colours too.
 SIGNS = {"behind": " !", "tie": " =", "unknown": " ?", "ahead": "",
@@ -135,6 +138,31 @@ def _html_block(block):
         yield "<details><summary>The commands</summary><pre>"
         yield html.escape("\n".join(block.lines))
         yield "</pre></details>"
+
+
+def _plain_table(table):
+    rows = [table.header] + [[cell.text + SIGNS[cell.mark] for cell
+                              in map(_value, row)] for row in table.rows]
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    for row in rows:
+        yield "  ".join(text.ljust(width) for text, width
+                        in zip(row, widths)).rstrip()
+
+
+def _plain_block(block):
+    if isinstance(block, Heading):
+        yield block.text
+        yield "=" * len(block.text)
+    elif isinstance(block, Text):
+        yield from textwrap.wrap(block.text, PLAIN_COLUMNS)
+    elif isinstance(block, Table):
+        yield from _plain_table(block)
+
+
+def plain(blocks):
+    """For a terminal: without figures and commands."""
+    parts = ["\n".join(_plain_block(block)) for block in blocks]
+    return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def page(blocks, title):

@@ -12,7 +12,7 @@ matplotlib.use("Agg")
 from matplotlib import pyplot  # noqa: E402
 
 import bench_plan  # noqa: E402
-import sections  # noqa: E402
+import results  # noqa: E402
 import stats  # noqa: E402
 import store  # noqa: E402
 
@@ -78,18 +78,17 @@ def overview(_result, cells):
     """Every promised cell: the ratio and its interval."""
     lines = []
     for cell in cells.all:
-        row = sections.ROWS.get(cell["row"])
+        row = results.ROWS.get(cell["row"])
         if not row or not row.promised:
             continue
-        if cell["contender"] == sections.DROP_IN:
-            lines.append((0, cell, cells.to_glibc(cell)))
-        elif cell["contender"] == sections.NATIVE:
-            lines.append((1, cell, cells.to_best(cell)))
+        if cell["contender"] in (results.DROP_IN, results.NATIVE):
+            lines.append((int(cell["contender"] == results.NATIVE), cell,
+                          cells.to_opponent(cell)))
     lines = [line for line in lines if line[2]]
     if not lines:
         return pyplot.figure()
     names = list(dict.fromkeys(
-        f"{cell['row']}  ({sections.where(cell)})" for _, cell, _ in lines))
+        f"{cell['row']}  ({results.where(cell)})" for _, cell, _ in lines))
     figure, axes = pyplot.subplots(1, 2, sharey=True,
                                    figsize=(11, 1.5 + 0.17 * len(names)))
     for axis, title in zip(axes, ("drop-in / glibc", "native / best peer")):
@@ -101,7 +100,7 @@ def overview(_result, cells):
         axis.set_xlim(*_limits([found["ratio"] for where, _, found in lines
                                 if axes[where] is axis]))
     for side, cell, found in lines:
-        y = names.index(f"{cell['row']}  ({sections.where(cell)})")
+        y = names.index(f"{cell['row']}  ({results.where(cell)})")
         colour = VERDICT_COLOURS[found["verdict"]]
         if found["interval"]:
             axes[side].plot(found["interval"], (y, y), color=colour,
@@ -117,13 +116,13 @@ def _against(cells, rows, x_of, label, scale="log"):
     chosen = [cell for cell in cells.all if cell["row"] in rows
               and cell["place"] == "host"]
     places = [place for place in cells.places()
-              if any(sections.where(cell) == sections.where(place)
+              if any(results.where(cell) == results.where(place)
                      for cell in chosen)]
-    figure, axes = _small_multiples([sections.where(one) for one in places],
+    figure, axes = _small_multiples([results.where(one) for one in places],
                                     3.8)
     for axis, place in zip(axes, places):
         here = [cell for cell in chosen
-                if sections.where(cell) == sections.where(place)]
+                if results.where(cell) == results.where(place)]
         for name in cells.contenders(here):
             if name in STYLES:
                 _line(axis, name, [(x_of(cell["row"]),
@@ -200,13 +199,13 @@ def switches(_result, cells):
     chosen = [cell for cell in cells.all if cell["row"] in _rows("cond-perf")
               and cell["place"] == "host" and cell["contender"] in STYLES]
     names = cells.contenders(chosen)
-    blocks = list(dict.fromkeys((cell["row"], sections.where(cell))
+    blocks = list(dict.fromkeys((cell["row"], results.where(cell))
                                 for cell in chosen))
     figure, axes = _small_multiples([f"{row}\n{place}" for row, place
                                      in blocks], 2.6)
     for axis, block in zip(axes, blocks):
         for cell in chosen:
-            if (cell["row"], sections.where(cell)) == block:
+            if (cell["row"], results.where(cell)) == block:
                 name = cell["contender"]
                 axis.barh(names.index(name),
                           stats.figures(cell)["switches"],

@@ -28,11 +28,21 @@ class Progress:
         self._cells = cells
         self._left = {id(cell): runs for cell in cells}
         self._seconds = {}              # id of cell: wall seconds of its runs
+        self._guesses = {}              # id of cell: wall seconds of one run
         self._runs = runs
         self._boots = boots
         self._out = out
         self._tty = out.isatty()
         self._last = 0.0
+
+    def expect(self, cell, runs, seconds):
+        """What is known of a cell before its first run here."""
+        self._left[id(cell)] = runs
+        self._guesses[id(cell)] = seconds
+
+    def drop(self, cell):
+        """It is not run any more."""
+        self._left[id(cell)] = 0
 
     def _mean(self, cells):
         known = [seconds for cell in cells
@@ -41,6 +51,8 @@ class Progress:
 
     def expected(self, cell):
         """Wall seconds of one run: of its own, or of those most like it."""
+        if id(cell) in self._guesses and id(cell) not in self._seconds:
+            return self._guesses[id(cell)]
         alike = [other for other in self._cells if other.place == cell.place]
         for cells in ([cell],
                       [other for other in alike if other.row is cell.row],

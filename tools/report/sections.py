@@ -7,10 +7,9 @@ import bench_plan
 import plan
 import stats
 from document import Commands, Figure, Heading, Table, Text, Value
+from promises import mark_of, ratio_value, verdicts
+from results import GLIBC, NATIVE, ROWS, Cells, where
 
-GLIBC = bench_plan.GLIBC.name
-DROP_IN, NATIVE = bench_plan.DROP_IN.name, bench_plan.NATIVE.name
-ROWS = {row.command: row for row in bench_plan.ROWS}
 #: Those of the source document's table.
 SOURCE_ROWS = ("cond-perf -r 100 -n 200", "cond-perf -r 1000 -n 100",
                "pp -n 128 -i 1000 -S 32768", "pp -n 1024 -i 10 -S 32768")
@@ -31,87 +30,6 @@ def duration(ns):
     return f"{digits(ns)} ns"
 
 
-def where(cell):
-    """A place in words: "host, 2 CPUs" """
-    cpus = f"{cell['cpus']} CPU{'s' * (cell['cpus'] > 1)}"
-    return f"{cell['variant'] or 'host'}, {cpus}"
-
-
-def shell_command(cell, guest):
-    """As it can be repeated from the top folder."""
-    if cell["place"] == "host":
-        return cell["command"]
-    return (f"tools/vm/vm --variant={cell['variant']} --cpus={cell['cpus']}"
-            f" --mem={guest['mem_mb']} --accel={guest['accel']}"
-            f" -- '{cell['command']}'")
-
-
-class Cells:
-    """The measured cells of a result, and how they compare."""
-
-    def __init__(self, result):
-        self.all = [cell for cell in result["cells"] if cell["runs"]]
-        self.guest = result["guest"]
-        self._by_key = {self._key(cell): cell for cell in self.all}
-
-    @staticmethod
-    def _key(cell):
-        return (cell["row"], cell["place"], cell["cpus"], cell["variant"],
-                cell["contender"])
-
-    def find(self, like, contender):
-        """The cell of another contender in the same place."""
-        return self._by_key.get((*self._key(like)[:4], contender))
-
-    def places(self):
-        """One cell of each place, host first, fewer CPUs first."""
-        seen = {}
-        for cell in self.all:
-            seen.setdefault((cell["place"] != "host", cell["cpus"],
-                             cell["variant"]), cell)
-        return [seen[key] for key in sorted(seen, key=str)]
-
-    def in_place(self, like):
-        return [cell for cell in self.all if where(cell) == where(like)]
-
-    def to_glibc(self, cell):
-        glibc = self.find(cell, GLIBC)
-        return stats.compare(cell, glibc) if glibc else None
-
-    def to_best(self, cell):
-        """To the best kernel-thread peer in its place."""
-        best = stats.best_peer(stats.same_place(cell, self.all),
-                               bench_plan.OWN)
-        return stats.compare(cell, best) if best else None
-
-    def contenders(self, cells):
-        names = {cell["contender"] for cell in cells}
-        return [each.name for each in bench_plan.CONTENDERS
-                if each.name in names]
-
-    def commands(self, cells, contenders=(GLIBC, DROP_IN, NATIVE)):
-        """A block of the commands of some cells."""
-        return Commands([shell_command(cell, self.guest) for cell in cells
-                         if cell["contender"] in contenders])
-
-
-def mark_of(found):
-    """For a table: the mark of a comparison."""
-    return found["verdict"] if found else ""
-
-
-def ratio_value(found, name=False):
-    """A comparison with its interval."""
-    if not found:
-        return Value("-")
-    text = f"{found['ratio']:.2f}"
-    if found["interval"]:
-        text += " ({:.2f} to {:.2f})".format(*found["interval"])
-    if name:
-        text += f" {found['to']}"
-    return Value(text, mark_of(found))
-
-
 def machine(result):
     """Host, guests and versions."""
     host, guest = result["host"], result["guest"]
@@ -120,6 +38,10 @@ def machine(result):
                f" {host['cpu_model']}, {host['memory_mb']} MB,"
                f" {host['system']}, {host['kernel']}, load"
                f" {host['load']} before.")
+    for each in result.get("settled", {}).get("sessions", ()):
+        yield Text(f"{result['settled']['rounds']} rounds of what was open:"
+                   f" {each['started']} to {each['finished']}, load"
+                   f" {each['load']} before.")
     kernels = result["versions"]["kernels"]
     if guest:
         yield Text("Guests: " + ", ".join(map(str, guest["cpus"]))
@@ -134,34 +56,10 @@ def machine(result):
                " A ratio is the median over the rounds of one run over the"
                " other of the same round; in brackets its 95 % interval. \"!\":"
                " the whole interval is above 1, the cell is lost. \"=\": 1 lies"
-               " in the interval, a tie. \"?\": too few rounds to say. ±:"
-               " half the span from the fastest to the slowest run.")
-
-
-def verdicts(cells):
-    """Never behind: one line for each promised cell."""
-    rows, count = [], {}
-    for native in cells.all:
-        row = ROWS.get(native["row"])
-        if native["contender"] != NATIVE or not row or not row.promised:
-            continue
-        drop_in = cells.find(native, DROP_IN)
-        pair = (drop_in and cells.to_glibc(drop_in), cells.to_best(native))
-        for found, what in zip(pair, ("drop-in", "native")):
-            if found:
-                key = (what, found["verdict"])
-                count[key] = count.get(key, 0) + 1
-        rows.append([native["row"], where(native), ratio_value(pair[0]),
-                     ratio_value(pair[1], name=True)])
-    yield Heading(2, "Never behind")
-    yield Text("The drop-in against glibc: {}. Native against the best peer"
-               " whose threads are the kernel's: {}.".format(*(
-                   ", ".join(f"{number} {verdict}" for (name, verdict), number
-                             in sorted(count.items()) if name == what) or "-"
-                   for what in ("drop-in", "native"))))
-    yield Figure("overview", "Time over the other's: left of 1 is ahead")
-    yield Table(["row", "where", "drop-in / glibc",
-                 "native / best peer"], rows)
+               " in the interval. \"?\": too few rounds to say. ±:"
+               " half the span from the fastest to the slowest run. Where a"
+               " comparison was measured again, ratio and mark are of those"
+               " rounds; times are of the first ones.")
 
 
 def source_table(cells):
@@ -363,6 +261,11 @@ def not_measured(result):
             reason = cell["reason"] or "no time left"
             lines.append([cell["contender"],
                           f"{where(cell)}, {cell['row']}: {reason}"])
+    for cell in result.get("settled", {}).get("cells", ()):
+        if cell["state"] not in (plan.COMPLETE, plan.PENDING):
+            lines.append([cell["contender"], f"{where(cell)}, {cell['row']},"
+                          f" after {len(cell['runs'])} rounds of what was"
+                          f" open: {cell['reason']}"])
     yield Heading(2, "Not measured")
     if lines:
         yield Table(["contender", "why"], lines)

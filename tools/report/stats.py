@@ -113,8 +113,12 @@ def same_place(cell, cells):
                                             "variant"))]
 
 
-def best_peer(cells, own, no_peers=("go",)):
+def is_peer(cell, own, no_peers=("go",)):
+    """Whether native Drover is held against it."""
+    return cell["contender"] not in own and cell["contender"] not in no_peers
+
+
+def best_peer(cells, own):
     """Of cells of one place, the fastest that is not the project's own."""
-    peers = [cell for cell in cells if cell["contender"] not in own
-             and cell["contender"] not in no_peers]
+    peers = [cell for cell in cells if is_peer(cell, own)]
     return min(peers, default=None, key=lambda cell: figures(cell)["ns"])
