@@ -221,6 +221,7 @@ def test_command(tap):
                "bench --resume: and the verdicts", out + err)
         status, out, err = run_tool(*words_, "--settle=3")
         tap.ok(status == 0 and "Settling 8 comparisons" in err
+               and "At most 20 minutes; then --settle" in err
                and store.read_json(path)["settled"]["state"] == "complete"
                and "drop-in / glibc, host     0      4    0       0" in out,
                "bench --settle: both in one go", out + err)
