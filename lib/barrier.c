@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* drover_barrier_t: who arrives in which phase, and who opens the gate. */
+#include <errno.h>
 #include <limits.h>
 #include <string.h>
 
@@ -15,41 +16,9 @@ _Static_assert(offsetof(struct barrier, arrived) == BARRIER_LINE &&
 /* After so long a shared barrier's missing threads are dead. */
 #define SHARED_PATIENCE (2 * NS_PER_S)
 
-static bool barrier_is_shared(const struct barrier *b)
-{
-	return b->flags & DROVER_BARRIER_SHARED;
-}
-
 static _Atomic uint32_t *begin_of(struct barrier *b, uint32_t phase)
 {
 	return &b->begin[phase / GATE_PHASE & 1];
-}
-
-/*
- * A thread is inside from before it arrives until it has no further business
- * with the barrier. destroy() waits for those that are inside: it comes after
- * the last phase, which comes after each arrival, so it sees every thread that
- * was inside then; and a thread that has left [B-LEAVE] is done. So it costs
- * two plain stores, unless destroy() could not find the thread.
- */
-static bool enter(struct barrier *b)
-{
-	struct waiter *w = waiter_self();
-
-	if (__builtin_expect(barrier_is_shared(b) || !w->listed, 0)) {
-		add_relaxed(&b->tickets, 1);
-		return true;
-	}
-	store_relaxed(&w->barrier, b);
-	return false;
-}
-
-static void leave(struct barrier *b, bool counted)
-{
-	if (__builtin_expect(counted, 0))
-		sub_release(&b->tickets, 1); /* [B-LEAVE] */
-	else
-		store_release(&waiter_self()->barrier, NULL); /* [B-LEAVE] */
 }
 
 /*
@@ -76,7 +45,7 @@ static void open_gate(struct barrier *b, uint32_t phase, uint64_t arrived)
 	 */
 	old = swap_acq_rel(&b->gate, gate_of(phase, last + next));
 	if (old & GATE_ASLEEP)
-		futex_wake(gate_word(b), INT_MAX, shared);
+		futex_wake(gate_word(&b->gate), INT_MAX, shared);
 }
 
 /*
@@ -84,8 +53,8 @@ static void open_gate(struct barrier *b, uint32_t phase, uint64_t arrived)
  * present one: more threads are about than the barrier counts. Find out whose
  * turn it is; once it is that of @mine, end like arrive_one().
  */
-static int arrive_later(struct barrier *b, uint64_t arrived, uint64_t more,
-			uint32_t *phase)
+static APART int arrive_later(struct barrier *b, uint64_t arrived,
+			      uint64_t more, uint32_t *phase)
 {
 	uint32_t mine = nr_arrived(arrived);
 
@@ -110,7 +79,7 @@ static int arrive_later(struct barrier *b, uint64_t arrived, uint64_t more,
 			sub_release(&b->arrived, more);
 			return EINVAL;
 		}
-		barrier_await(b, *phase);
+		(void)barrier_await(b, &b->gate, *phase);
 	}
 }
 
@@ -124,11 +93,11 @@ static inline int arrive_one(struct barrier *b, uint64_t more, uint32_t *phase)
 	uint32_t mine = nr_arrived(arrived);
 
 	*phase = gate_phase(gate);
-	if (__builtin_expect(mine == gate_target(gate), 0)) {
+	if (unlikely(mine == gate_target(gate))) {
 		open_gate(b, *phase, arrived);
 		return DROVER_BARRIER_SERIAL;
 	}
-	if (__builtin_expect((int32_t)(mine - gate_target(gate)) < 0, 1))
+	if (likely((int32_t)(mine - gate_target(gate)) < 0))
 		return 0;
 	return arrive_later(b, arrived, more, phase);
 }
@@ -182,6 +151,11 @@ static bool is_alone(struct barrier *b)
 	       !nr_dropped(load_relaxed(&b->arrived));
 }
 
+static bool may_be_pair(const struct barrier *b)
+{
+	return load_relaxed(&b->count) == 2 && !b->completion;
+}
+
 int drover_barrier_init(drover_barrier_t *barrier, unsigned int count,
 			const drover_barrierattr_t *attr)
 {
@@ -204,6 +178,8 @@ int drover_barrier_init(drover_barrier_t *barrier, unsigned int count,
 	store_relaxed(&b->gate, gate_of(0, count));
 	store_relaxed(&b->count, count);
 	barrier_wait_init(b, attr->spin_us);
+	if (may_be_pair(b))
+		pair_open(b);
 	return 0;
 }
 
@@ -213,6 +189,8 @@ static bool is_between(struct barrier *b)
 	uint64_t gate = load_acquire(&b->gate);
 	uint32_t begin = load_relaxed(begin_of(b, gate_phase(gate)));
 
+	if (load_acquire(&b->is_pair))
+		return pair_is_between(b);
 	return nr_arrived(load_relaxed(&b->arrived)) == begin;
 }
 
@@ -231,30 +209,33 @@ int drover_barrier_destroy(drover_barrier_t *barrier)
 		waiter_give_way(i);
 	}
 	waiter_await_barrier(b);
+	store_relaxed(&b->is_pair, 0);
 	store_relaxed(&b->count, 0);
 	return 0;
 }
 
 /* Not inline: one who is alone has no use for its registers. */
-static __attribute__((noinline)) int wait_together(struct barrier *b)
+APART HOT int wait_together(struct barrier *b)
 {
-	bool counted = enter(b);
+	bool counted = barrier_enter(b);
 	uint32_t phase;
 	int ret = arrive_one(b, ARRIVAL, &phase);
 
 	if (!ret)
-		barrier_await(b, phase);
-	leave(b, counted);
+		(void)barrier_await(b, &b->gate, phase);
+	barrier_leave(b, counted);
 	return ret;
 }
 
 int drover_barrier_wait(drover_barrier_t *barrier)
 {
 	struct barrier *b = barrier_of(barrier);
-	uint32_t count = load_relaxed(&b->count);
+	uint32_t count;
 
-	if (__builtin_expect(count > 1, 1))
-		return wait_together(b);
+	count = load_relaxed(&b->count);
+	if (likely(count > 1))
+		return load_acquire(&b->is_pair) ? pair_wait(b) :
+						   wait_together(b);
 	if (!count)
 		return EINVAL;
 	return is_alone(b) ? wait_alone(b) : wait_together(b);
@@ -268,9 +249,12 @@ int drover_barrier_arrive(drover_barrier_t *barrier, unsigned int nr,
 	bool counted;
 	int ret;
 
-	if (!load_relaxed(&b->count) || !nr)
+	if (!load_relaxed(&b->count))
 		return EINVAL;
-	counted = enter(b);
+	if (!nr)
+		return EINVAL;
+	counted = barrier_enter(b);
+	pair_end(b);
 	/* Before the arrival: destroy() may come as soon as it is done. */
 	if (phase)
 		add_relaxed(&b->tickets, 1);
@@ -284,7 +268,7 @@ int drover_barrier_arrive(drover_barrier_t *barrier, unsigned int nr,
 		sub_release(&b->tickets, 1); /* [B-LEAVE] */
 	else if (phase)
 		*phase = arrived_in | PHASE_COUNTED;
-	leave(b, counted);
+	barrier_leave(b, counted);
 	return ret;
 }
 
@@ -292,7 +276,7 @@ int drover_barrier_wait_for(drover_barrier_t *barrier, drover_phase_t phase)
 {
 	struct barrier *b = barrier_of(barrier);
 
-	barrier_await(b, gate_phase(phase));
+	(void)barrier_await(b, &b->gate, gate_phase(phase));
 	return drover_barrier_forget(barrier, phase);
 }
 
@@ -312,27 +296,34 @@ int drover_barrier_arrive_and_drop(drover_barrier_t *barrier)
 
 	if (!load_relaxed(&b->count))
 		return EINVAL;
-	counted = enter(b);
+	counted = barrier_enter(b);
+	pair_end(b);
 	ret = arrive_one(b, ARRIVAL + DROP, &phase);
-	leave(b, counted);
+	barrier_leave(b, counted);
 	return ret;
 }
 
 int drover_barrier_set_count(drover_barrier_t *barrier, unsigned int count)
 {
 	struct barrier *b = barrier_of(barrier);
-	uint64_t gate = load_acquire(&b->gate);
-	uint64_t arrived = load_relaxed(&b->arrived);
+	uint64_t gate, arrived;
 
-	if (!count || count > DROVER_BARRIER_MAX || !load_relaxed(&b->count))
+	if (!load_relaxed(&b->count))
+		return EINVAL;
+	if (!count || count > DROVER_BARRIER_MAX)
 		return EINVAL;
 	if (!is_between(b))
 		return EBUSY;
+	pair_end(b);
+	gate = load_acquire(&b->gate);
+	arrived = load_relaxed(&b->arrived);
 	/* Threads that leave only look at the phase, which stays. */
 	store_relaxed(&b->arrived, arrived - nr_dropped(arrived));
 	store_relaxed(&b->count, count);
 	store_release(&b->gate,
 		      gate_of((uint32_t)gate, nr_arrived(arrived) + count));
 	barrier_look_at_cpus(b);
+	if (may_be_pair(b))
+		pair_open(b);
 	return 0;
 }

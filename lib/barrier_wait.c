@@ -10,6 +10,8 @@
  *		come may be waiting for this very CPU
  *   sleep	in futex, until the gate opens
  *
+ * The gate of a pair is its word, see barrier_pair.c.
+ *
  * The budget is learned. A wait that would have ended within the longest one
  * permitted raises it to twice its time, so the next one does not sleep; one
  * that would not have lowers it, so a program whose phases are long does not
@@ -31,10 +33,6 @@
 #include "barrier_internal.h"
 #include "clock.h"
 #include "cpus.h"
-
-/* Looks of a thread that goes on to spin, and of one that does not. */
-#define LOOKS	  200
-#define LOOKS_FEW 4
 
 /* Looks at the gate for each at the clock. */
 #define LOOKS_PER_CLOCK 32
@@ -60,9 +58,6 @@
 #define BAD_PERIODS 4
 #define GAP_LEAST   16
 #define GAP_MOST    512
-
-/* Phases for each look at the clock, while no wait is bad; a power of two. */
-#define PHASES_PER_CLOCK 256u
 
 /* A wait that is not due to the threads themselves, probably. */
 #define BAD (500 * NS_PER_US)
@@ -145,18 +140,11 @@ static void judge(struct barrier *b, struct tune *t, uint32_t nr_phases,
 	}
 }
 
-void barrier_tune(struct barrier *b, uint32_t phase)
+static void tune(struct barrier *b, uint32_t phase, uint32_t bad_us)
 {
 	struct tune *t = &b->tune;
-	uint32_t bad_us = load_relaxed(&b->bad_us);
-	int64_t now;
+	int64_t now = clock_now();
 
-	if (bad_us == t->seen_bad && phase % (PHASES_PER_CLOCK * GATE_PHASE))
-		return;
-	t->seen_bad = bad_us;
-	if (!b->most)
-		return;
-	now = clock_now();
 	if (now - t->begin <
 	    (t->trial || !t->cost[load_relaxed(&b->way)] ? TRIAL : PERIOD))
 		return;
@@ -168,36 +156,50 @@ void barrier_tune(struct barrier *b, uint32_t phase)
 	t->period_bad = bad_us;
 }
 
-/* ---- waiting ---- */
-
-static bool look(struct barrier *b, uint32_t phase, int times)
+void barrier_tune_now(struct barrier *b, uint32_t phase)
 {
-	for (int i = 0; i < times; i++) {
-		if (phase_is_over(b, phase))
-			return true;
-		cpu_relax();
-	}
-	return false;
+	struct tune *t = &b->tune;
+	uint32_t bad_us = load_relaxed(&b->bad_us);
+
+	store_relaxed(&t->seen_bad, bad_us);
+	/* A pair's opener may be late: then the next one does without. */
+	if (!b->most || swap_acquire(&t->busy, 1))
+		return;
+	tune(b, phase, bad_us);
+	store_release(&t->busy, 0);
 }
 
-static bool spin(struct barrier *b, uint32_t phase, int64_t begin)
+void barrier_tune_anew(struct barrier *b)
+{
+	struct tune *t = &b->tune;
+
+	if (swap_acquire(&t->busy, 1))
+		return;
+	t->begin = 0;
+	store_release(&t->busy, 0);
+}
+
+/* ---- waiting ---- */
+
+static bool spin(struct barrier *b, barrier_word *gate, uint32_t phase,
+		 int64_t begin)
 {
 	int64_t end = begin + load_relaxed(&b->budget);
 
 	do {
-		if (look(b, phase, LOOKS_PER_CLOCK))
+		if (barrier_look(gate, phase, LOOKS_PER_CLOCK))
 			return true;
 	} while (clock_now() < end);
 	return false;
 }
 
-static bool yield(struct barrier *b, uint32_t phase, int64_t begin)
+static bool yield(barrier_word *gate, uint32_t phase, int64_t begin)
 {
 	for (int i = 0; i < YIELDS; i++) {
 		int64_t now;
 
 		sched_yield();
-		if (phase_is_over(b, phase))
+		if (phase_is_over(gate, phase))
 			return true;
 		now = clock_now();
 		if (now - begin > YIELD_LONG)
@@ -207,18 +209,22 @@ static bool yield(struct barrier *b, uint32_t phase, int64_t begin)
 	return false;
 }
 
-static void sleep_until_over(struct barrier *b, uint32_t phase)
+static void sleep_until_over(struct barrier *b, barrier_word *gate,
+			     uint32_t phase)
 {
 	bool shared = b->flags & DROVER_BARRIER_SHARED;
-	uint64_t gate = load_relaxed(&b->gate);
+	uint64_t seen = load_relaxed(gate);
 
-	while (gate_phase(gate) == phase) {
-		/* [B-OPEN] In one step with the phase: see open_gate(). */
-		if (!(gate & GATE_ASLEEP) &&
-		    !cas_relaxed(&b->gate, &gate, gate | GATE_ASLEEP))
+	while (gate_phase(seen) == phase) {
+		/*
+		 * [B-OPEN] [B-PAIR] In one step with the phase: see open_gate(),
+		 * barrier_pair.c.
+		 */
+		if (!(seen & GATE_ASLEEP) &&
+		    !cas_relaxed(gate, &seen, seen | GATE_ASLEEP))
 			continue;
-		futex_wait(gate_word(b), phase | GATE_ASLEEP, NULL, shared);
-		gate = load_relaxed(&b->gate);
+		futex_wait(gate_word(gate), phase | GATE_ASLEEP, NULL, shared);
+		seen = load_relaxed(gate);
 	}
 }
 
@@ -240,26 +246,27 @@ static void learn(struct barrier *b, int64_t ns)
 }
 
 /* Waits until the gate opens; returns whether without sleeping. */
-static bool wait_awake(struct barrier *b, uint32_t phase, int64_t begin)
+static bool wait_awake(struct barrier *b, barrier_word *gate, uint32_t phase,
+		       int64_t begin)
 {
 	switch (load_relaxed(&b->way)) {
 	case WAY_SPIN:
-		return spin(b, phase, begin);
+		return spin(b, gate, phase, begin);
 	case WAY_YIELD:
-		return yield(b, phase, begin);
+		return yield(gate, phase, begin);
 	default:
 		return false;
 	}
 }
 
-static void await_long(struct barrier *b, uint32_t phase)
+void barrier_await_long(struct barrier *b, barrier_word *gate, uint32_t phase)
 {
 	enum way way = load_relaxed(&b->way);
 	int64_t begin = clock_now(), ns;
-	bool awake = wait_awake(b, phase, begin);
+	bool awake = wait_awake(b, gate, phase, begin);
 
 	if (!awake)
-		sleep_until_over(b, phase);
+		sleep_until_over(b, gate, phase);
 	ns = clock_now() - begin;
 	if (!awake && way == WAY_SPIN)
 		learn(b, ns);
@@ -269,14 +276,4 @@ static void await_long(struct barrier *b, uint32_t phase)
 	store_relaxed(&b->bad_us,
 		      load_relaxed(&b->bad_us) + (uint32_t)(ns / NS_PER_US));
 	barrier_look_at_cpus(b);
-}
-
-void barrier_await(struct barrier *b, uint32_t phase)
-{
-	int looks = load_relaxed(&b->way) == WAY_SPIN ? LOOKS : LOOKS_FEW;
-
-	if (!look(b, phase, looks))
-		await_long(b, phase);
-	/* [B-OPEN] The polling above is relaxed; this acquires, once. */
-	(void)load_acquire(&b->gate);
 }
