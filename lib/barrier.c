@@ -13,6 +13,8 @@ _Static_assert(offsetof(struct barrier, arrived) == BARRIER_LINE &&
 		       offsetof(struct barrier, tickets) == 2 * BARRIER_LINE,
 	       "lines apart");
 
+#define ALIGN _Alignof(drover_barrier_t)
+
 /* After so long a shared barrier's missing threads are dead. */
 #define SHARED_PATIENCE (2 * NS_PER_S)
 
@@ -162,6 +164,7 @@ int drover_barrier_init(drover_barrier_t *barrier, unsigned int count,
 	static const drover_barrierattr_t defaults;
 	struct barrier *b = barrier_of(barrier);
 
+	debug_pointer(barrier, ALIGN, "barrier", __func__);
 	if (!attr)
 		attr = &defaults;
 	if (!count || count > DROVER_BARRIER_MAX ||
@@ -199,10 +202,14 @@ int drover_barrier_destroy(drover_barrier_t *barrier)
 	struct barrier *b = barrier_of(barrier);
 	int64_t patience = clock_now() + SHARED_PATIENCE;
 
+	debug_pointer(barrier, ALIGN, "barrier", __func__);
 	if (!load_relaxed(&b->count))
-		return EINVAL;
+		return barrier_none(b, __func__);
 	if (!is_between(b))
-		return EBUSY;
+		return barrier_wrong(b, EBUSY,
+				     "has threads waiting: let them through "
+				     "before it is destroyed",
+				     __func__);
 	for (unsigned int i = 0; load_acquire(&b->tickets); i++) {
 		if (barrier_is_shared(b) && clock_now() > patience)
 			break;
@@ -232,12 +239,13 @@ int drover_barrier_wait(drover_barrier_t *barrier)
 	struct barrier *b = barrier_of(barrier);
 	uint32_t count;
 
+	debug_pointer(barrier, ALIGN, "barrier", __func__);
 	count = load_relaxed(&b->count);
 	if (likely(count > 1))
 		return load_acquire(&b->is_pair) ? pair_wait(b) :
 						   wait_together(b);
 	if (!count)
-		return EINVAL;
+		return barrier_none(b, __func__);
 	return is_alone(b) ? wait_alone(b) : wait_together(b);
 }
 
@@ -249,8 +257,9 @@ int drover_barrier_arrive(drover_barrier_t *barrier, unsigned int nr,
 	bool counted;
 	int ret;
 
+	debug_pointer(barrier, ALIGN, "barrier", __func__);
 	if (!load_relaxed(&b->count))
-		return EINVAL;
+		return barrier_none(b, __func__);
 	if (!nr)
 		return EINVAL;
 	counted = barrier_enter(b);
@@ -294,8 +303,9 @@ int drover_barrier_arrive_and_drop(drover_barrier_t *barrier)
 	bool counted;
 	int ret;
 
+	debug_pointer(barrier, ALIGN, "barrier", __func__);
 	if (!load_relaxed(&b->count))
-		return EINVAL;
+		return barrier_none(b, __func__);
 	counted = barrier_enter(b);
 	pair_end(b);
 	ret = arrive_one(b, ARRIVAL + DROP, &phase);
@@ -308,8 +318,9 @@ int drover_barrier_set_count(drover_barrier_t *barrier, unsigned int count)
 	struct barrier *b = barrier_of(barrier);
 	uint64_t gate, arrived;
 
+	debug_pointer(barrier, ALIGN, "barrier", __func__);
 	if (!load_relaxed(&b->count))
-		return EINVAL;
+		return barrier_none(b, __func__);
 	if (!count || count > DROVER_BARRIER_MAX)
 		return EINVAL;
 	if (!is_between(b))

@@ -30,9 +30,11 @@
 #define DROVER_BARRIER_INTERNAL_H
 
 #include <drover/barrier.h>
+#include <errno.h>
 #include <stdbool.h>
 
 #include "compiler.h"
+#include "debug.h"
 #include "futex.h"
 #include "waiter.h"
 
@@ -179,6 +181,26 @@ static inline struct barrier *barrier_of(drover_barrier_t *barrier)
 {
 	return (struct barrier *)(((uintptr_t)barrier + 63) & ~(uintptr_t)63);
 }
+
+/* Wrong use @wrong, of which a debug build says so. Return: @err. */
+static inline int barrier_wrong(struct barrier *b, int err, const char *wrong,
+				const char *call)
+{
+#ifdef DROVER_DEBUG
+	debug_wrong(b, "barrier", wrong, call);
+#endif
+	(void)b;
+	(void)wrong;
+	(void)call;
+	return err;
+}
+
+/* Memory that is all zero, or was a barrier once, is none. */
+#define barrier_none(b, call)                                                  \
+	barrier_wrong(b, EINVAL,                                               \
+		      "was never initialised, or is destroyed: initialise it " \
+		      "before it is used",                                     \
+		      call)
 
 static inline bool barrier_is_shared(const struct barrier *b)
 {
