@@ -88,7 +88,8 @@ def run_test(folder, test):
     if not status:
         return None
     if (test == "differential" and status == 2) or NOT_BOOTED.search(text):
-        raise Broken(f"{test}: the guest does not boot\n{text[-2000:]}")
+        raise Broken(f"{test}: a guest does not boot, or mainline fails\n"
+                     + text[-2000:])
     lines = text.splitlines()
     for pattern in WRONG:
         for line in lines:
