@@ -7,6 +7,7 @@
 
 #include "clock.h"
 #include "cond_internal.h"
+#include "look.h"
 
 /* Looks for each at the clock. */
 #define LOOKS_PER_CLOCK 8
@@ -48,6 +49,32 @@ static inline bool member_watches(const struct member *m, uint32_t word)
 	return false;
 }
 
+/* @ns: for how long. Return: after how many nanoseconds it came, if it did. */
+static int64_t member_look_out(const struct member *m, int64_t ns)
+{
+	int64_t begin = 0, now = 0;
+
+	while (now <= begin + ns && !member_watches(m, GROUP_AWAKE)) {
+		now = clock_now();
+		if (!begin)
+			begin = now;
+	}
+	return now - begin;
+}
+
+/*
+ * With one CPU there is no signal before somebody else runs. Return: 0, or
+ * INT64_MAX if that took too long.
+ */
+static int64_t member_look_up(int64_t left)
+{
+	int64_t now = clock_now();
+
+	if (left < policy_longest_absence())
+		return INT64_MAX;
+	return give_way(&now) ? 0 : INT64_MAX;
+}
+
 /*
  * Look for a signal before the sleep. A second member ends that, and so does a
  * kick: what they want is found out by member_sleep().
@@ -55,21 +82,18 @@ static inline bool member_watches(const struct member *m, uint32_t word)
 void member_watch(struct member *m, const struct cond *c,
 		  const struct deadline *deadline)
 {
-	int64_t begin = 0, now = 0, left = time_left(deadline);
+	int64_t left = time_left(deadline);
 
-	if (left < m->watch_ns)
-		m->watch_ns = left;
-	while (now <= begin + m->watch_ns && !member_watches(m, GROUP_AWAKE)) {
-		now = clock_now();
-		if (!begin)
-			begin = now;
-	}
+	if (m->watch_ns == WATCH_ONCE)
+		m->caught_ns = member_look_up(left);
+	else
+		m->caught_ns = member_look_out(
+			m, left < m->watch_ns ? left : m->watch_ns);
 	m->caught = load_relaxed(&m->g->state) & GROUP_RELEASED;
-	m->caught_ns = now - begin;
 	if (m->caught)
 		return;
 	group_fall_asleep(m->g);
-	policy_watched(m->w, c, INT64_MAX);
+	policy_watched(m->w, c, m->watch_ns, INT64_MAX);
 }
 
 /*
@@ -105,49 +129,37 @@ APART static void member_wake_ahead(const struct member *m)
 		futex_wake(m->ops->word(m->mutex), nr, false);
 }
 
-static inline bool member_try_lock(const struct member *m,
-				   const futex_word *word, bool moved)
+/* Get a mutex that is free, or will be soon. */
+static bool member_look(const struct member *m, bool moved)
 {
-	if (load_relaxed(word) != WORD_FREE || !m->ops->try_lock(m->mutex))
+	futex_word *word = m->ops->word(m->mutex);
+
+	if (!word || !look_for_mutex(word, m->ops->try_lock, m->mutex))
 		return false;
 	if (moved)
 		m->ops->set_contended(m->mutex);
 	return true;
 }
 
-/* Wait for a held mutex awake, for a while: its holder may be nearly done. */
-APART static bool member_look(const struct member *m, bool moved)
-{
-	int64_t patience = policy_patience(), end = 0;
-	futex_word *word = m->ops->word(m->mutex);
-
-	if (!patience || !word)
-		return false;
-	do {
-		for (int i = 0; i < LOOKS_PER_CLOCK; i++) {
-			if (member_try_lock(m, word, moved))
-				return true;
-			cpu_relax();
-		}
-		if (!end)
-			end = clock_now() + patience;
-	} while (clock_now() < end);
-	return false;
-}
-
 bool member_hope(const struct member *m, const struct cond *c,
 		 enum lesson lesson, bool moved)
 {
 	const struct mutex_ops *ops = m->ops;
-	bool got;
+	bool held, got;
 
 	if (moved && load_relaxed(&m->g->ahead) &&
 	    ops->holder(m->mutex) != MUTEX_HELD_BY_OTHER)
 		member_wake_ahead(m);
-	got = lesson == LESSON_HERD && member_look(m, moved);
+	held = lesson == LESSON_SINGLE &&
+	       ops->holder(m->mutex) == MUTEX_HELD_BY_OTHER;
+	got = member_look(m, moved);
+	if (lesson == LESSON_NONE)
+		return got;
+	if (lesson == LESSON_HERD)
+		held = !got && ops->holder(m->mutex) == MUTEX_HELD_BY_OTHER;
 	m->w->woken_by = c;
 	m->w->lesson = lesson;
-	m->w->found_held = !got && ops->holder(m->mutex) == MUTEX_HELD_BY_OTHER;
+	m->w->found_held = held;
 	return got;
 }
 
@@ -160,7 +172,7 @@ bool member_hurry(const struct member *m, const struct cond *c, bool moved)
 	bool got = member_look(m, moved);
 
 	if (m->caught)
-		policy_watched(m->w, c,
+		policy_watched(m->w, c, m->watch_ns,
 			       got || !m->ops->word(m->mutex) ? m->caught_ns :
 								INT64_MAX);
 	return got;

@@ -32,7 +32,7 @@ static int native_unlock(void *mutex)
 
 static int native_lock(void *mutex, bool moved)
 {
-	return moved ? mutex_lock_moved(mutex) : drover_mutex_lock(mutex);
+	return moved ? mutex_lock_moved(mutex) : mutex_lock_looked(mutex);
 }
 
 static bool native_try_lock(void *mutex)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the condition variable asks its policy, and tells it: cond_policy.c. What
- * the kernel has refused is remembered there, too.
+ * What the condition variable asks its policy, and tells it: cond_policy.c, and
+ * cond_refused.c for what the kernel refuses.
  */
 #ifndef DROVER_COND_PLAN_H
 #define DROVER_COND_PLAN_H
@@ -48,17 +48,38 @@ struct wake_plan policy_plan(enum mutex_holder holder, bool movable,
  */
 bool policy_hopeful(struct cond *c, uint32_t nr_waiters);
 
-/* For how many nanoseconds to look at a held mutex; 0: not at all. */
-int64_t policy_patience(void);
+/*
+ * How often to look at a held mutex before the sleep; 0: not at all. Asked once
+ * for each: policy_looked() has to follow if it is not 0.
+ */
+unsigned int policy_looks(void);
+
+/* For how many nanoseconds each time; others may have the CPU after each. */
+int64_t policy_look(void);
+
+/* For how many nanoseconds others may have it, for that to have gone well. */
+int64_t policy_longest_absence(void);
+
+/* Did it become free? */
+void policy_looked(bool got);
 
 /* A thread waits for the first time. */
 void policy_watch_anew(struct waiter *w);
 
-/* For how many nanoseconds to look for a signal before the sleep; 0: not. */
+/*
+ * For how many nanoseconds to look for a signal before the sleep; 0: not;
+ * WATCH_ONCE: after others have had the CPU once.
+ */
+#define WATCH_ONCE INT64_MAX
 int64_t policy_watch(struct waiter *w, const struct cond *c);
 
-/* It came after @ns nanoseconds; INT64_MAX: not. @c: an address only. */
-void policy_watched(struct waiter *w, const struct cond *c, int64_t ns);
+/*
+ * It came after @ns nanoseconds; INT64_MAX: not. @watch: what policy_watch() had
+ * said; if that was WATCH_ONCE then @ns is 0, if it came at all. @c: an address
+ * only.
+ */
+void policy_watched(struct waiter *w, const struct cond *c, int64_t watch,
+		    int64_t ns);
 
 /* Shall the waiter @w be called before its signal comes? cond_heir.c */
 bool policy_calls(struct waiter *w);
@@ -90,12 +111,16 @@ void policy_learn_batch(struct cond *c, bool large);
  */
 void policy_learn(struct cond *c, enum lesson lesson, bool found_held);
 
-/* May priority-inheriting mutexes be requeued to? Tried once; cond_policy.c. */
+/* Is there a policy under which waiters are moved? */
+bool policy_may_move(void);
+
+/* May priority-inheriting mutexes be requeued to? Tried once; cond_refused.c. */
 bool policy_requeue_pi(void);
 /* A sandbox has come that refuses it. */
 void policy_requeue_pi_refused(void);
 
 /* Requeue has answered ENOSYS or EPERM: it is not asked again. */
 COLD void policy_requeue_refused(void);
+bool policy_requeue_is_refused(void);
 
 #endif /* DROVER_COND_PLAN_H */

@@ -15,10 +15,14 @@
  *
  * With several CPUs the price of moving is not the system call but the time
  * until a CPU that went idle runs the next thread, again for each of the moved
- * ones. So a few of a herd are awake at once, enough to be always on their way
- * while one works; and a thread that finds the mutex held looks at it for about
- * as long as to sleep and to be woken would take. Neither helps where each works
- * for long, or has no CPU to wait on: condvars learn that in the same way.
+ * ones. So some of a herd are awake at once, enough to be always on their way
+ * while one works. Where each works for long that does not help: condvars learn
+ * it in the same way.
+ *
+ * A thread that finds a mutex held looks at it before it sleeps, for about as long
+ * as to sleep and to be woken would take, and lets others have the CPU: the holder
+ * may have lost it. With one CPU that is all it can do. Threads that do so in vain
+ * do it less and less often.
  *
  * A thread that is the first to wait looks for its signal before it sleeps: if
  * both sides do, a hand-off between CPUs takes a microsecond, where two wake-ups
@@ -26,6 +30,10 @@
  * for each condvar by itself: it needs no lock, and may outlive the condvar. Both
  * sides have to begin at once, so a thread whose partner is suddenly awake when it
  * is signalled looks the next time, too.
+ *
+ * Where threads are more than the CPUs, the signaller may have no other CPU than
+ * the waiter's. So that one gives way before it sleeps, once: if it is signalled
+ * then, two system calls are spared for one.
  *
  * Threads that hand on to each other, and are more than the CPUs, cannot all look;
  * but the one whose turn is next can. It is called a turn before, and each learns
@@ -63,6 +71,15 @@ static inline const struct policy *policy(void)
 #define LOOK_US 20
 
 /*
+ * Who gets the CPU that a thread gives away may keep it for a slice of the
+ * scheduler's, 1.4 to 3 milliseconds, though what the thread waits for has come
+ * long before; had it slept, it would have been woken. So being away for long
+ * counts as in vain. But a herd needs a while to go round.
+ */
+#define LONGEST_ABSENCE_US 1000
+#define ABSENCE_EACH_US	   2
+
+/*
  * For how long to look for a signal: longer than a wake-up takes, because the
  * signaller may be on its way out of a sleep itself.
  */
@@ -95,8 +112,12 @@ static inline const struct policy *policy(void)
 #define MOST_MISSES	    9
 #define MOST_MISSES_CROWDED 10
 
-/* So many hand-offs between threads that are awake fit into one wake-up. */
-#define AWAKE 16
+/*
+ * So many hand-offs between threads that are awake fit into one wake-up. Of a
+ * large herd more sleep again, and then the CPUs run out of threads.
+ */
+#define AWAKE	    16
+#define AWAKE_SHARE 16
 
 /*
  * One that was woken and found the mutex held weighs as much as eight that found
@@ -129,9 +150,6 @@ enum {
 	MOST_CERTAIN = 4
 };
 
-/* The kernel or a sandbox has refused a requeue; never cleared. */
-static atomic_bool refused;
-
 /*
  * How many CPUs there are is asked once: where a program has one later the
  * condvars learn it, and files cannot be read in the middle of a wait.
@@ -142,9 +160,11 @@ __attribute__((constructor)) static void policy_choose(void)
 
 	chosen = before_load;
 	chosen.cpus = cpus_usable();
+	chosen.looks = LOOKS;
+	chosen.watch_once = true;
 	if (chosen.cpus > 1) {
-		chosen.awake = AWAKE;
 		chosen.look_us = LOOK_US;
+		chosen.awake = 0;
 		chosen.watch_us = WATCH_US;
 		chosen.call_us = CALL_US;
 	}
@@ -155,45 +175,9 @@ __attribute__((constructor)) static void policy_choose(void)
 	store_release(&in_use, &chosen);
 }
 
-void policy_requeue_refused(void)
+bool policy_may_move(void)
 {
-	store_relaxed(&refused, true);
-}
-
-/* Do the two halves of requeue-PI exist? Each is asked for a wrong value. */
-static bool requeue_pi_works(void)
-{
-	static futex_word word, target;
-
-	return futex_wait_requeue_pi(&word, 1, NULL, &target) == -EAGAIN &&
-	       futex_cmp_requeue_pi(&word, 1, 0, &target) == -EAGAIN;
-}
-
-static atomic_int requeue_pi; /* once REFUSED, it stays so */
-
-enum {
-	UNKNOWN,
-	WORKS,
-	REFUSED
-};
-
-void policy_requeue_pi_refused(void)
-{
-	store_relaxed(&requeue_pi, REFUSED);
-}
-
-bool policy_requeue_pi(void)
-{
-	int now = load_relaxed(&requeue_pi), found;
-
-	if (now == UNKNOWN) {
-		found = policy()->base != BASE_WAKE_ALL && requeue_pi_works() ?
-				WORKS :
-				REFUSED;
-		if (cas_relaxed(&requeue_pi, &now, found))
-			now = found;
-	}
-	return now == WORKS;
+	return policy()->base != BASE_WAKE_ALL;
 }
 
 bool policy_hopeful(struct cond *c, uint32_t nr_waiters)
@@ -210,57 +194,99 @@ bool policy_hopeful(struct cond *c, uint32_t nr_waiters)
 	return true;
 }
 
-int64_t policy_patience(void)
+static bool is_due(struct watch *e)
+{
+	if (!e->skip)
+		return true;
+	e->skip--;
+	return false;
+}
+
+static void note(struct watch *e, bool paid, int most)
+{
+	if (paid)
+		e->misses = 0;
+	else if (e->misses < most)
+		e->misses++;
+	e->skip = (1 << e->misses) - 1;
+}
+
+unsigned int policy_looks(void)
+{
+	return is_due(&thread_this.looks) ? policy()->looks : 0;
+}
+
+void policy_looked(bool got)
+{
+	note(&thread_this.looks, got, MOST_MISSES);
+}
+
+int64_t policy_look(void)
 {
 	return policy()->look_us * NS_PER_US;
 }
 
-static struct watch *watch_of(struct waiter *w, const struct cond *c)
+int64_t policy_longest_absence(void)
 {
-	return &w->watches[(uintptr_t)c / sizeof(*c) % WAITER_WATCHES];
+	return (LONGEST_ABSENCE_US + ABSENCE_EACH_US * waiters_alive()) *
+	       NS_PER_US;
 }
 
-/* Are there more threads that wait now and then than CPUs? */
+static unsigned int watch_index(const struct cond *c)
+{
+	return (uintptr_t)c / sizeof(*c) % WAITER_WATCHES;
+}
+
+/* Are there more threads that wait now and then than CPUs, or than two? */
 static bool crowded(void)
 {
-	return waiters_alive() > policy()->cpus;
+	uint32_t nr = policy()->cpus;
+
+	return waiters_alive() > (nr < 2 ? 2 : nr);
 }
 
 void policy_watch_anew(struct waiter *w)
 {
-	struct watch anew = { 0 };
+	const struct watch zero = { 0 };
+	struct watch anew = zero;
 
 	if (crowded()) {
 		anew.misses = MOST_MISSES_CROWDED;
 		anew.skip = (1 << MOST_MISSES_CROWDED) - 1;
 	}
-	for (int i = 0; i < WAITER_WATCHES; i++)
+	for (int i = 0; i < WAITER_WATCHES; i++) {
 		w->watches[i] = anew;
+		w->given[i] = zero;
+	}
 }
 
 int64_t policy_watch(struct waiter *w, const struct cond *c)
 {
-	struct watch *e = watch_of(w, c);
+	unsigned int i = watch_index(c);
 
-	if (e->skip && !thread_this.invited) {
-		e->skip--;
-		return 0;
+	if (policy()->watch_us &&
+	    (thread_this.invited || is_due(&w->watches[i]))) {
+		thread_this.invited = false;
+		return policy()->watch_us * NS_PER_US;
 	}
-	thread_this.invited = false;
-	return policy()->watch_us * NS_PER_US;
+	if (policy()->watch_once && (!policy()->watch_us || crowded()) &&
+	    is_due(&w->given[i]))
+		return WATCH_ONCE;
+	return 0;
 }
 
-void policy_watched(struct waiter *w, const struct cond *c, int64_t ns)
+void policy_watched(struct waiter *w, const struct cond *c, int64_t watch,
+		    int64_t ns)
 {
-	struct watch *e = watch_of(w, c);
-	bool full = crowded();
-	int most = full ? MOST_MISSES_CROWDED : MOST_MISSES;
+	unsigned int i = watch_index(c);
 
-	if (ns <= (full ? SOON_CROWDED_US : SOON_US) * NS_PER_US)
-		e->misses = 0;
-	else if (e->misses < most)
-		e->misses++;
-	e->skip = (1 << e->misses) - 1;
+	if (watch == WATCH_ONCE)
+		note(&w->given[i], ns == 0, MOST_MISSES);
+	else if (crowded())
+		note(&w->watches[i], ns <= SOON_CROWDED_US * NS_PER_US,
+		     MOST_MISSES_CROWDED);
+	else
+		note(&w->watches[i], ns <= SOON_US * NS_PER_US, MOST_MISSES);
 }
 
 bool policy_calls(struct waiter *w)
@@ -339,18 +365,30 @@ static struct wake_plan plan_single(enum mutex_holder holder, bool hopeful)
 	return hopeful ? early : move;
 }
 
-static struct wake_plan plan_herd(enum mutex_holder holder, bool hopeful)
+/* How many of so many are awake at once. */
+static unsigned int awake_of(uint32_t nr_waiters)
+{
+	uint32_t nr = policy()->awake;
+
+	if (nr)
+		return nr;
+	nr = nr_waiters / AWAKE_SHARE;
+	return nr < AWAKE ? AWAKE : nr > MOST_AWAKE ? MOST_AWAKE : nr;
+}
+
+static struct wake_plan plan_herd(enum mutex_holder holder, uint32_t nr_waiters,
+				  bool hopeful)
 {
 	struct wake_plan wake_all = { .nr_wake = INT_MAX };
 	struct wake_plan wake_one = { .nr_wake = 1, .move = true };
 	struct wake_plan move_all = { .nr_wake = 0, .move = true };
 
-	if (hopeful && policy()->awake > 1) {
+	if (hopeful && policy()->awake != 1) {
 		wake_all.lesson = LESSON_HERD;
 		wake_one.lesson = LESSON_HERD;
-		wake_one.ahead = policy()->awake - 1;
+		wake_one.ahead = awake_of(nr_waiters) - 1;
 		move_all.lesson = LESSON_HERD;
-		move_all.ahead = policy()->awake - 1;
+		move_all.ahead = wake_one.ahead;
 	}
 	if (holder == MUTEX_HELD_BY_CALLER)
 		return move_all;
@@ -363,9 +401,8 @@ struct wake_plan policy_plan(enum mutex_holder holder, bool movable,
 {
 	struct wake_plan wake_all = { .nr_wake = INT_MAX };
 
-	if (!movable || policy()->base == BASE_WAKE_ALL ||
-	    load_relaxed(&refused))
+	if (!movable || !policy_may_move() || policy_requeue_is_refused())
 		return wake_all;
 	return nr_waiters == 1 ? plan_single(holder, hopeful) :
-				 plan_herd(holder, hopeful);
+				 plan_herd(holder, nr_waiters, hopeful);
 }

@@ -24,10 +24,13 @@ enum hope {
  * @herd: whether several threads that take turns shall be awake at once
  * @batch: learn from signals to nobody, too
  * @cpus: how many the process may use
- * @awake: how many of them at most
+ * @awake: how many of them at most; 0: by how many they are
  * @watch_us: for how many microseconds a thread looks for its signal
+ * @watch_once: whether it looks once after it gave way, where others want the CPU
+ *		or @watch_us is 0
  * @call_us: for how many such a thread does that another one has called
- * @look_us: for how many microseconds such a thread looks at a held mutex
+ * @looks: how often a thread looks at a held mutex before it sleeps
+ * @look_us: for how many microseconds each time
  */
 struct policy {
 	enum base base;
@@ -37,9 +40,17 @@ struct policy {
 	unsigned int cpus;
 	unsigned int awake;
 	unsigned int watch_us;
+	bool watch_once;
 	unsigned int call_us;
+	unsigned int looks;
 	unsigned int look_us;
 };
+
+/* A thread looks at a held mutex so often, and others may go first after each. */
+#define LOOKS 2
+
+/* How many can be awake at once at most: struct wake_plan's @ahead has a byte. */
+#define MOST_AWAKE 255
 
 /* Said of what policy_force() does not understand. */
 #define POLICY_HELP                                                        \

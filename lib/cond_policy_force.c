@@ -5,9 +5,8 @@
 
 #include "cond_policy.h"
 
-#define LONGEST	   128
-#define MOST_AWAKE 255
-#define MOST_US	   100000000
+#define LONGEST 128
+#define MOST_US 100000000
 
 enum policy_word {
 	POLICY_AUTO,
@@ -21,23 +20,18 @@ enum policy_word {
 	POLICY_AWAKE,
 	POLICY_LOOK,
 	POLICY_WATCH,
+	POLICY_ONCE,
 	POLICY_CALL,
 };
 
 static char *const policy_words[] = {
-	[POLICY_AUTO] = "auto",
-	[POLICY_REQUEUE] = "requeue",
-	[POLICY_WAKE_ALL] = "wake-all",
-	[POLICY_EARLY] = "early",
-	[POLICY_LATE] = "late",
-	[POLICY_SHORT] = "short",
-	[POLICY_LONG] = "long",
-	[POLICY_NO_BATCH] = "no-batch",
-	[POLICY_AWAKE] = "awake",
-	[POLICY_LOOK] = "look",
-	[POLICY_WATCH] = "watch",
-	[POLICY_CALL] = "call",
-	NULL,
+	[POLICY_AUTO] = "auto",		[POLICY_REQUEUE] = "requeue",
+	[POLICY_WAKE_ALL] = "wake-all", [POLICY_EARLY] = "early",
+	[POLICY_LATE] = "late",		[POLICY_SHORT] = "short",
+	[POLICY_LONG] = "long",		[POLICY_NO_BATCH] = "no-batch",
+	[POLICY_AWAKE] = "awake",	[POLICY_LOOK] = "look",
+	[POLICY_WATCH] = "watch",	[POLICY_ONCE] = "once",
+	[POLICY_CALL] = "call",		NULL,
 };
 
 static bool force_number(const char *value, unsigned int least,
@@ -64,9 +58,27 @@ static void force_base(struct policy *p, enum base base)
 	p->single = HOPE_NEVER;
 	p->herd = HOPE_NEVER;
 	p->awake = 1;
+	p->looks = 0;
 	p->look_us = 0;
+	p->watch_once = false;
 	p->watch_us = 0;
 	p->call_us = 0;
+}
+
+static bool force_look(struct policy *p, const char *value)
+{
+	if (!force_number(value, 0, MOST_US, &p->look_us))
+		return false;
+	p->looks = p->look_us ? LOOKS : 0;
+	return true;
+}
+
+static bool force_watch(struct policy *p, const char *value)
+{
+	if (!force_number(value, 0, MOST_US, &p->watch_us))
+		return false;
+	p->watch_once = false;
+	return true;
 }
 
 static bool force_word(struct policy *p, int word, const char *value)
@@ -74,9 +86,9 @@ static bool force_word(struct policy *p, int word, const char *value)
 	if (word == POLICY_AWAKE)
 		return force_number(value, 1, MOST_AWAKE, &p->awake);
 	if (word == POLICY_LOOK)
-		return force_number(value, 0, MOST_US, &p->look_us);
+		return force_look(p, value);
 	if (word == POLICY_WATCH)
-		return force_number(value, 0, MOST_US, &p->watch_us);
+		return force_watch(p, value);
 	if (word == POLICY_CALL)
 		return force_number(value, 0, MOST_US, &p->call_us);
 	if (word < 0 || value)
@@ -96,6 +108,10 @@ static bool force_word(struct policy *p, int word, const char *value)
 		break;
 	case POLICY_NO_BATCH:
 		p->batch = false;
+		break;
+	case POLICY_ONCE:
+		p->watch_once = true;
+		p->watch_us = 0;
 		break;
 	default:
 		force_base(p, word == POLICY_AUTO    ? BASE_AUTO :

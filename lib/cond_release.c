@@ -55,7 +55,8 @@ void cond_release_by(struct group *g, struct wake_plan plan)
 	uint32_t word = group_release(g, plan.move ? GROUP_MOVED : 0);
 
 	/* Nobody sleeps on the word now who is not free to go. */
-	policy_met(load_relaxed(&g->owner), word & GROUP_AWAKE);
+	policy_met(load_relaxed(&g->owner),
+		   word & GROUP_AWAKE && !load_relaxed(&g->first->gives_way));
 	if (!(word & GROUP_AWAKE))
 		cond_wake(g, word, plan, INT_MAX);
 	group_unpin(g);

@@ -55,6 +55,7 @@ static inline int cond_join(struct cond *c, struct member *m,
 	if (!m->g) {
 		if (!pi_target && !load_relaxed(&c->closed))
 			m->watch_ns = policy_watch(m->w, c);
+		store_relaxed(&m->w->gives_way, m->watch_ns == WATCH_ONCE);
 		m->g = group_new(c, m->w, m->movable, pi_target,
 				 m->watch_ns ? GROUP_AWAKE : 0);
 		/*
@@ -111,7 +112,7 @@ static inline int member_relock(struct member *m, const struct cond *c,
 
 	if (m->caught || m->called)
 		got = member_hurry(m, c, moved);
-	else if (lesson != LESSON_NONE)
+	else
 		got = member_hope(m, c, lesson, moved);
 	group_unpin(m->g);
 	/* From here on the condvar may no longer exist. */

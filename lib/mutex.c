@@ -3,40 +3,30 @@
 #include <drover/mutex.h>
 #include <string.h>
 
+#include "look.h"
 #include "mutex_internal.h"
 
 _Static_assert(sizeof(struct mutex) <= sizeof(drover_mutex_t), "fits");
 _Static_assert(_Alignof(struct mutex) <= _Alignof(drover_mutex_t), "fits");
 
 #define MUTEX_TWICE (DROVER_MUTEX_RECURSIVE | DROVER_MUTEX_ERRORCHECK)
-/* Take it and leave it contended: other threads may be asleep on it. */
-static int take_contended(struct mutex *m, const struct deadline *deadline)
-{
-	while (swap_acquire(&m->word, WORD_CONTENDED) != WORD_FREE) {
-		if (futex_wait(&m->word, WORD_CONTENDED, deadline,
-			       mutex_is_shared(m)) == -ETIMEDOUT)
-			return ETIMEDOUT;
-	}
-	store_relaxed(&m->owner, mutex_caller(m));
-	return 0;
-}
 
-static int take(struct mutex *m, const struct deadline *deadline)
+static bool try_plain(void *mutex)
 {
-	return mutex_is_pi(m) ? mutex_pi_lock(m, deadline) :
-				take_contended(m, deadline);
+	struct mutex *m = mutex;
+	uint32_t old = WORD_FREE;
+
+	if (!cas_acquire(&m->word, &old, WORD_LOCKED))
+		return false;
+	store_relaxed(&m->owner, mutex_caller(m));
+	return true;
 }
 
 static int try_take(struct mutex *m)
 {
-	uint32_t old = WORD_FREE;
-
 	if (mutex_is_pi(m))
 		return mutex_pi_try(m);
-	if (!cas_acquire(&m->word, &old, WORD_LOCKED))
-		return EBUSY;
-	store_relaxed(&m->owner, mutex_caller(m));
-	return 0;
+	return try_plain(m) ? 0 : EBUSY;
 }
 
 /*
@@ -53,6 +43,46 @@ static int take_again(struct mutex *m)
 		return EAGAIN;
 	m->count++;
 	return 0;
+}
+
+/* Return: EBUSY if another thread has it. */
+static inline int take_now(struct mutex *m)
+{
+	int err = try_take(m);
+
+	return err == EBUSY ? take_again(m) : err;
+}
+
+/* Take it and leave it contended: other threads may be asleep on it. */
+static int take_contended(struct mutex *m, const struct deadline *deadline)
+{
+	while (swap_acquire(&m->word, WORD_CONTENDED) != WORD_FREE) {
+		if (futex_wait(&m->word, WORD_CONTENDED, deadline,
+			       mutex_is_shared(m)) == -ETIMEDOUT)
+			return ETIMEDOUT;
+	}
+	store_relaxed(&m->owner, mutex_caller(m));
+	return 0;
+}
+
+static int take_asleep(struct mutex *m, const struct deadline *deadline)
+{
+	return mutex_is_pi(m) ? mutex_pi_lock(m, deadline) :
+				take_contended(m, deadline);
+}
+
+static int take_soon(struct mutex *m)
+{
+	if (!mutex_is_pi(m) && look_for_mutex(&m->word, try_plain, m))
+		return 0;
+	return take_asleep(m, NULL);
+}
+
+int mutex_lock_looked(struct mutex *m)
+{
+	int err = take_now(m);
+
+	return err == EBUSY ? take_asleep(m, NULL) : err;
 }
 
 int mutex_lock_moved(struct mutex *m)
@@ -89,25 +119,20 @@ int drover_mutex_destroy(drover_mutex_t *mutex)
 
 int drover_mutex_trylock(drover_mutex_t *mutex)
 {
-	struct mutex *m = mutex_checked(mutex, __func__);
-	int err = try_take(m);
+	int err = take_now(mutex_checked(mutex, __func__));
 
-	if (err != EBUSY)
-		return err;
-	err = take_again(m);
 	return err == EDEADLK ? EBUSY : err;
 }
 
 int drover_mutex_lock(drover_mutex_t *mutex)
 {
 	struct mutex *m = mutex_checked(mutex, __func__);
-	int err = try_take(m);
+	int err = take_now(m);
 
-	if (err == EBUSY)
-		err = take_again(m);
-	return err == EBUSY ? take(m, NULL) : err;
+	return err == EBUSY ? take_soon(m) : err;
 }
 
+/* The deadline may be near: nothing is looked at. */
 int drover_mutex_timedlock(drover_mutex_t *mutex, clockid_t clock,
 			   const struct timespec *deadline)
 {
@@ -118,13 +143,10 @@ int drover_mutex_timedlock(drover_mutex_t *mutex, clockid_t clock,
 	debug_pointer(deadline, _Alignof(struct timespec), "deadline",
 		      __func__);
 	d.at = *deadline;
-	err = try_take(m);
-
-	if (err == EBUSY)
-		err = take_again(m);
+	err = take_now(m);
 	if (err != EBUSY)
 		return err;
-	return deadline_valid(&d) ? take(m, &d) : EINVAL;
+	return deadline_valid(&d) ? take_asleep(m, &d) : EINVAL;
 }
 
 int drover_mutex_unlock(drover_mutex_t *mutex)

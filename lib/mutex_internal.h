@@ -87,6 +87,9 @@ static inline bool mutex_held_by_caller(struct mutex *m)
  */
 int mutex_lock_moved(struct mutex *m);
 
+/* The same as drover_mutex_lock(), by a thread that has looked already. */
+int mutex_lock_looked(struct mutex *m);
+
 /* The PI futex: try, lock (NULL: no deadline), unlock; 0 or an errno value. */
 int mutex_pi_try(struct mutex *m);
 int mutex_pi_lock(struct mutex *m, const struct deadline *deadline);

@@ -17,6 +17,16 @@ struct group;
 struct waiter;
 
 /**
+ * struct watch - whether it pays to look for something before the sleep
+ * @skip: so many times more not to
+ * @misses: how often in a row that was in vain; 0 after once that it was not
+ */
+struct watch {
+	uint16_t skip;
+	uint8_t misses;
+};
+
+/**
  * struct thread - a thread, in its own memory
  * @tid: kernel thread id; another one in the child of a fork
  * @number: unlike any other thread's of this process, never 0; the child of a
@@ -27,6 +37,7 @@ struct waiter;
  * @awake: the condvar whose waiter it last released awake; an address only
  * @invited: that one had been asleep the time before
  * @released: whom it has released alone since it last waited, or NULL
+ * @looks: whether it pays to look at a held mutex before the sleep
  */
 struct thread {
 	pid_t tid;
@@ -37,6 +48,7 @@ struct thread {
 	const struct cond *awake;
 	bool invited;
 	struct waiter *released;
+	struct watch looks;
 };
 
 extern _Thread_local struct thread thread_this;
@@ -64,16 +76,6 @@ static inline uint32_t thread_tid_known(void)
 
 /* For how many condvars a thread remembers whether to look for a signal. */
 #define WAITER_WATCHES 8
-
-/**
- * struct watch - whether it pays to look for a signal before the sleep
- * @skip: so many times more not to
- * @misses: how often in a row that was in vain; 0 after once that it was not
- */
-struct watch {
-	uint16_t skip;
-	uint8_t misses;
-};
 
 /* Shall a thread get up before its signal comes? cond_heir.c */
 enum call {
@@ -107,9 +109,11 @@ enum call {
  * @lesson: the enum lesson for which it is to tell that
  * @found_held: what came of it: the mutex was held, waking was too early
  * @watches: by condvar; two may share one
+ * @given: the same for looks after others have had the CPU
  * @heir: whom it has released alone the last time; this and the others below are
  *	  guesses, on which nothing depends
  * @bed: the word of a private group on which it sleeps, or NULL
+ * @gives_way: it looks for its signal only once, and does not ask that of others
  * @call: an enum call
  * @call_skip: so many times more not to call it; for those who would
  * @call_misses: how often in a row that was in vain; only this thread touches it
@@ -140,8 +144,10 @@ struct waiter {
 	uint8_t lesson;
 	bool found_held;
 	struct watch watches[WAITER_WATCHES];
+	struct watch given[WAITER_WATCHES];
 	_Atomic(struct waiter *) heir;
 	_Atomic(futex_word *) bed;
+	_Atomic bool gives_way;
 	_Atomic uint8_t call;
 	uint8_t call_misses;
 	_Atomic uint16_t call_skip;

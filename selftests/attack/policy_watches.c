@@ -1,33 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * What is learned of looking for a signal before the sleep, and of calls. It looks
- * inside the library, to which it is linked.
- */
-#define member group_member
-#define waiter lib_waiter
-#include "cond_internal.h"
-#include "cpus.h"
-#undef member
-#undef waiter
-
-#include "fake_futex.h"
-#include "policy.h"
-#include "tap.h"
-
-/* Of @nr waits, how many look for their signal, if that comes after @ns? */
-static int count_watches(struct lib_waiter *w, const struct cond *c, int nr,
-			 int64_t ns)
-{
-	int nr_watches = 0;
-
-	while (nr--) {
-		if (!policy_watch(w, c))
-			continue;
-		nr_watches++;
-		policy_watched(w, c, ns);
-	}
-	return nr_watches;
-}
+/* What is learned of looking for a signal before the sleep, and of calls. */
+#include "policy_looks.h"
 
 /* A look in vain: every so many, at last; and until then. */
 #define WATCH_EVERY 512
@@ -66,42 +39,20 @@ static void test_invited(void)
 	       "it always is: that is no news");
 }
 
-/* Threads that have waited, and go on together. */
-static pthread_barrier_t all_have_waited;
-
-static void *wait_once(void *unused)
-{
-	(void)unused;
-	waiter_self();
-	pthread_barrier_wait(&all_have_waited);
-	pthread_barrier_wait(&all_have_waited);
-	return NULL;
-}
-
-/* With this thread there is one more than there are CPUs. */
 static void test_crowded(void)
 {
-	unsigned int nr = cpus_usable();
-	pthread_t *threads = calloc(nr, sizeof(*threads));
 	struct lib_waiter *w = waiter_self();
 	struct cond c = { 0 };
+	struct crowd crowd;
 
-	if (!threads || pthread_barrier_init(&all_have_waited, NULL, nr + 1))
-		tap_bail("no memory");
-	for (unsigned int i = 0; i < nr; i++)
-		if (pthread_create(&threads[i], NULL, wait_once, NULL))
-			tap_bail("pthread_create");
-	pthread_barrier_wait(&all_have_waited);
+	crowd_gather(&crowd);
 	policy_watch_anew(w);
 	tap_is(count_watches(w, &c, 1000, INT64_MAX), 0,
 	       "more threads than CPUs: they sleep to begin with");
-	pthread_barrier_wait(&all_have_waited);
-	for (unsigned int i = 0; i < nr; i++)
-		pthread_join(threads[i], NULL);
+	crowd_end(&crowd);
 	policy_watch_anew(w);
 	tap_is(count_watches(w, &c, 1, INT64_MAX), 1,
 	       "the others have ended: they look again");
-	free(threads);
 }
 
 /* Of @nr, how many call @w, if its signal then @comes? */

@@ -55,6 +55,11 @@ static int ops_unlock(void *m)
 	return pthread_mutex_unlock(m);
 }
 
+static bool ops_try_lock(void *m)
+{
+	return pthread_mutex_trylock(m) == 0;
+}
+
 static int ops_lock(void *m, bool moved)
 {
 	(void)moved;
@@ -130,6 +135,7 @@ static const struct mutex_ops ops = {
 	.may_wait = ops_may_wait,
 	.stays_held = ops_stays_held,
 	.unlock = ops_unlock,
+	.try_lock = ops_try_lock,
 	.lock = ops_lock,
 	.word = ops_word,
 	.holder = ops_holder,
