@@ -108,11 +108,16 @@ static int start_worker(struct drover_pool *pool, unsigned int nr,
 
 static void end_workers(struct drover_pool *pool)
 {
+	int state;
+
 	/* [P-PUSH] A worker that falls asleep looks at it, or is woken here. */
 	store_seq_cst(&pool->over, 1);
 	wake_all_idle(pool);
+	/* To join is a cancellation point, and no function of a pool is. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	for (unsigned int i = 0; i < pool->nr_started; i++)
 		pthread_join(pool->workers[i].thread, NULL);
+	pthread_setcancelstate(state, &state);
 }
 
 static int create(struct drover_pool **to, const drover_poolattr_t *attr)

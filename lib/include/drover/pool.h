@@ -26,8 +26,9 @@
  *    microseconds; the others, and soon that one, sleep.
  *
  * Functions return 0 or an errno value and leave errno alone. None is a
- * cancellation point. In the child of a fork a pool of the parent has no
- * threads: all functions answer ECHILD, but for drover_pool_free().
+ * cancellation point, though a task that the caller runs itself may have some. In
+ * the child of a fork a pool of the parent has no threads: all functions answer
+ * ECHILD, but for drover_pool_free().
  */
 #ifndef DROVER_POOL_H
 #define DROVER_POOL_H
@@ -99,8 +100,11 @@ typedef struct {
  * @pool: where the pool goes
  * @attr: attributes, or NULL for the defaults
  *
- * Return: 0; EINVAL for an unknown flag or too many workers; ENOMEM; EAGAIN when
- * the system refuses a thread. Then no thread is left and @pool is not written.
+ * Never blocks, but for what it takes to make threads.
+ *
+ * Return: 0; EINVAL for an unknown flag, too many workers, or a stack that is too
+ * small; ENOMEM; EAGAIN when the system refuses a thread. Then no thread is left
+ * and @pool is not written.
  */
 int drover_pool_create(drover_pool_t **pool, const drover_poolattr_t *attr);
 
@@ -126,12 +130,12 @@ int drover_pool_shutdown(drover_pool_t *pool, enum drover_pool_end how);
  * drover_pool_free() - give back the memory of a pool that was shut down
  * @pool: a pool that no call is inside of any more
  *
- * Return: 0; EBUSY when @pool was not shut down (nothing is changed then). In
+ * Never blocks. Return: 0; EBUSY when @pool was not shut down (nothing is changed then). In
  * the child of a fork: 0, whatever the parent did.
  */
 int drover_pool_free(drover_pool_t *pool);
 
-/* drover_task_init() - as DROVER_TASK_INITIALIZER */
+/* drover_task_init() - as DROVER_TASK_INITIALIZER. Never blocks, never fails. */
 void drover_task_init(drover_task_t *task, int (*function)(void *arg),
 		      void *arg);
 
@@ -155,7 +159,7 @@ int drover_pool_submit(drover_pool_t *pool, drover_task_t *task);
  * @tasks: an array
  * @nr: how many tasks
  *
- * Return: as drover_pool_submit(); unless 0, none was accepted.
+ * Never blocks, as drover_pool_submit(). Return: as drover_pool_submit(); unless 0, none was accepted.
  */
 int drover_pool_submit_batch(drover_pool_t *pool, drover_task_t *tasks,
 			     size_t nr);
@@ -166,7 +170,7 @@ int drover_pool_submit_batch(drover_pool_t *pool, drover_task_t *tasks,
  * @function: its result goes nowhere
  * @arg: for @function
  *
- * Return: as drover_pool_submit(), or ENOMEM.
+ * Never blocks, but for locks. Return: as drover_pool_submit(), or ENOMEM.
  */
 int drover_pool_post(drover_pool_t *pool, int (*function)(void *arg),
 		     void *arg);
