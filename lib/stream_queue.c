@@ -162,9 +162,14 @@ int queue_open(struct stream *s)
 
 void queue_close(struct stream *s)
 {
+	int state;
+
 	store_relaxed(&s->stop, 1);
 	post(s, s->submitted + 1);
+	/* To join is a cancellation point, and no function of a stream is. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	pthread_join(s->thread, NULL);
+	pthread_setcancelstate(state, &state);
 }
 
 int queue_post(struct stream *s)
