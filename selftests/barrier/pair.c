@@ -75,6 +75,21 @@ static int drop(void)
 	return drover_barrier_arrive_and_drop(&barrier);
 }
 
+static int wait_for_three(void)
+{
+	pthread_t second;
+	int ret, its;
+
+	atomic_store(&tid, 0);
+	if (pthread_create(&second, NULL, wait_once, &its))
+		tap_bail("no thread");
+	if (wait_at_least(&tid, 1) || wait_blocked(getpid(), tid, NULL))
+		tap_bail("two of three get through");
+	ret = drover_barrier_wait(&barrier);
+	pthread_join(second, NULL);
+	return ret;
+}
+
 /* What is refused changes nothing for the sleeper. */
 static int be_refused(void)
 {
@@ -94,6 +109,9 @@ static void test_sleeper(void)
 {
 	watchdog("a sleeper");
 	make();
+	drover_barrier_set_count(&barrier, 3);
+	tap_is(beside_sleeper(wait_for_three), 0, "a pair no more, but three");
+	drover_barrier_set_count(&barrier, 2);
 	tap_is(beside_sleeper(wait_too), 0, "a sleeper, and one that waits");
 	tap_is(beside_sleeper(arrive), 0, "and one that arrives");
 	tap_is(beside_sleeper(arrive), 0, "and once more");
@@ -237,7 +255,7 @@ int main(int argc, char **argv)
 	long rounds = args_get(&args, "rounds", 2000);
 	int nr_lives = args_get(&args, "lives", 100);
 
-	tap_plan(2 * (12 + 2 * 3 + 2));
+	tap_plan(2 * (13 + 2 * 3 + 2));
 	tap_diag("seed=%" PRIu64, seed);
 	for (int i = 0; i < 2; i++) {
 		spins = i;

@@ -112,14 +112,15 @@ int drover_barrier_init(drover_barrier_t *barrier, unsigned int count,
  *
  * May be called as soon as one thread has returned from the last phase: it
  * waits for the others to get away from @barrier, which takes no longer than
- * waking them. A phase got from drover_barrier_arrive() has to be waited for,
+ * waking them. Blocks for that. A phase got from drover_barrier_arrive() has to be waited for,
  * or given back, before the call can return.
  *
  * A shared barrier takes threads of other processes that do not come for two
  * seconds for dead.
  *
  * Return: 0; EBUSY when threads have arrived and wait for others, EINVAL when
- * @barrier was not made or is destroyed already (nothing is changed then).
+ * @barrier was not made or is destroyed already (nothing is changed then). A debug
+ * build aborts with a message instead.
  */
 int drover_barrier_destroy(drover_barrier_t *barrier);
 
