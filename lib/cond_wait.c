@@ -53,7 +53,7 @@ static inline int cond_join(struct cond *c, struct member *m,
 	m->w->woken_by = NULL;
 	m->g = cond_pin_group(c, pi_target);
 	if (!m->g) {
-		if (!pi_target && !load_relaxed(&c->closed))
+		if (!pi_target && !load_relaxed(&c->closed) && !c->several)
 			m->watch_ns = policy_watch(m->w, c);
 		store_relaxed(&m->w->gives_way, m->watch_ns == WATCH_ONCE);
 		m->g = group_new(c, m->w, m->movable, pi_target,

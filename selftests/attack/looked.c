@@ -39,6 +39,7 @@ static atomic_int nr_given, nr_calls;
 static atomic_bool main_may, main_did;
 
 static atomic_int looker_tid;
+static atomic_int nr_plain; /* that wait, and are not looked at */
 static _Thread_local bool is_looker;
 
 static void yield_until(atomic_bool *flag)
@@ -272,6 +273,48 @@ static void test_missed(const char *what, enum others how)
 	tap_ok(atomic_load(&nr_calls) > 0, "%s: and is woken", what);
 }
 
+static void *wait_plainly(void *arg)
+{
+	(void)arg;
+	api_mutex_lock(&mutex);
+	atomic_fetch_add(&nr_plain, 1);
+	api_cond_wait(&cond, &mutex);
+	api_mutex_unlock(&mutex);
+	return NULL;
+}
+
+/* Returns with as many of them in their waits. */
+static void start_plain(pthread_t *threads, int nr)
+{
+	atomic_store(&nr_plain, 0);
+	for (int i = 0; i < nr; i++)
+		if (pthread_create(&threads[i], NULL, wait_plainly, NULL))
+			tap_bail("no thread");
+	while (atomic_load(&nr_plain) < nr)
+		syscall(SYS_sched_yield);
+	/* Who has counted itself waits when the mutex is free. */
+	api_mutex_lock(&mutex);
+	api_mutex_unlock(&mutex);
+}
+
+/* A thread that is never alone in its group for long need not look. */
+static void test_herd(int nr, int given_then)
+{
+	pthread_t threads[2], thread;
+
+	begin("a herd", OTHERS_NOTHING);
+	start_plain(threads, nr);
+	api_cond_broadcast(&cond);
+	for (int i = 0; i < nr; i++)
+		pthread_join(threads[i], NULL);
+	thread = start(wait_once, NULL);
+	await_sleep();
+	tap_is(atomic_load(&nr_given), given_then,
+	       "after a broadcast to %d: gives way", nr);
+	api_cond_signal(&cond);
+	pthread_join(thread, NULL);
+}
+
 /* A deadline that is near leaves no time for others. */
 static void *wait_shortly(void *arg)
 {
@@ -293,7 +336,7 @@ static void test_deadline(void)
 	tap_is(atomic_load(&nr_given), 0, "a near deadline: does not give way");
 }
 
-#define NR_RESULTS (1 + 2 * 2 + 2 * 2 + 1)
+#define NR_RESULTS (1 + 2 * 2 + 2 * 2 + 2 + 1)
 
 static void test(const char *policy)
 {
@@ -303,6 +346,8 @@ static void test(const char *policy)
 	test_met(true);
 	test_missed("no signal", OTHERS_NOTHING);
 	test_missed("a signal that is late", OTHERS_STAY);
+	test_herd(2, 0);
+	test_herd(1, 1);
 	test_relock();
 	test_deadline();
 }
