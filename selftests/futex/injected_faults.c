@@ -42,6 +42,15 @@ static void inject(void)
 	set(FAIL_FUTEX "probability", "10");
 }
 
+/*
+ * Whether this thread's calls may fail. A thread must not end that way: the
+ * kernel wakes who joins it by a call of that thread.
+ */
+static void may_fail(bool fail)
+{
+	set("/proc/thread-self/make-it-fail", fail ? "1" : "0");
+}
+
 static long fail_here(long result)
 {
 	if (result == -EFAULT)
@@ -57,7 +66,7 @@ static void *wait_again(void *arg)
 	const struct timespec timeout = { .tv_nsec = 20000000 };
 	int flags;
 
-	set("/proc/thread-self/make-it-fail", "1");
+	may_fail(true);
 	while (!atomic_load(&stop)) {
 		uint32_t *word =
 			&words[random_below(&worker->random, NR_WORDS)];
@@ -66,6 +75,7 @@ static void *wait_again(void *arg)
 		if (fail_here(sys_futex_wait(word, flags, 0, &timeout)) == 0)
 			atomic_fetch_add(&nr_woken, 1);
 	}
+	may_fail(false);
 	return NULL;
 }
 
@@ -88,7 +98,7 @@ static void *move_and_wake(void *arg)
 	long woken;
 	int flags;
 
-	set("/proc/thread-self/make-it-fail", "1");
+	may_fail(true);
 	for (long i = 0; i < rounds; i++) {
 		uint32_t *word =
 			&words[random_below(&worker->random, NR_WORDS)];
@@ -99,6 +109,7 @@ static void *move_and_wake(void *arg)
 		if (woken > 0)
 			atomic_fetch_add(&nr_wakes, woken);
 	}
+	may_fail(false);
 	return NULL;
 }
 
