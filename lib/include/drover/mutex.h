@@ -99,7 +99,12 @@ int drover_mutex_destroy(drover_mutex_t *mutex);
  * drover_mutex_lock() - take @mutex, sleeping until it is free
  * @mutex: the mutex
  *
- * Blocks. Unless @mutex is recursive or error-checking, a thread that locks
+ * Blocks. Unless @mutex is PI or robust, the caller may stay awake for 40
+ * microseconds before it sleeps, where that has helped it lately: the waiting
+ * algorithm of "Competitive Randomized Algorithms for Non-Uniform Problems" (A.
+ * Karlin et al., 1990), which lets other threads have the CPU in between.
+ *
+ * Unless @mutex is recursive or error-checking, a thread that locks
  * twice waits for itself for ever, and so does one that locks a mutex whose
  * holder has ended without unlocking it, unless @mutex is robust. With PI the
  * waiting thread of highest priority comes first; otherwise no order is
