@@ -167,7 +167,7 @@ check-kernel-debug: ## kernel tests in kernels that check themselves; CHECKERS=
 	@+$(MAKE) -s all kselftest KERNEL_VARIANTS="$(CHECKERS)"
 	@selftests/run-check --checkers $(CHECKERS)
 
-CHECKERS ?= rt kcsan
+CHECKERS ?= rt debug kcsan
 
 check-planted: ## bugs put into the library on purpose: each must be caught
 	@tools/deps build
