@@ -134,7 +134,9 @@ static bool member_look(const struct member *m, bool moved)
 {
 	futex_word *word = m->ops->word(m->mutex);
 
-	if (!word || !look_for_mutex(word, m->ops->try_lock, m->mutex))
+	/* One that has stayed ours never becomes free. */
+	if (!word || !m->movable ||
+	    !look_for_mutex(word, m->ops->try_lock, m->mutex))
 		return false;
 	if (moved)
 		m->ops->set_contended(m->mutex);

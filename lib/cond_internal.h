@@ -122,7 +122,7 @@ struct evidence {
  * @life: the process_life in which the members of a private condvar wait
  * @single: whether to wake one thread or to move it the next time
  * @herd: the same for several at once
- * @several: the last broadcast was to several
+ * @several: the last broadcast was to several, and no signal to one since
  * @group: the two groups of a shared condvar
  * @refs: waiters and wakers that will still touch a shared condvar
  * @state: which of @group is open, and more; see cond_shared.c

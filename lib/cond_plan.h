@@ -60,6 +60,13 @@ int64_t policy_look(void);
 /* For how many nanoseconds others may have it, for that to have gone well. */
 int64_t policy_longest_absence(void);
 
+/*
+ * May the thread let others have the CPU? policy_gave_way() has to follow if so:
+ * was it back soon?
+ */
+bool policy_gives_way(void);
+void policy_gave_way(bool soon);
+
 /* Did it become free? */
 void policy_looked(bool got);
 

@@ -80,6 +80,12 @@ static inline const struct policy *policy(void)
 #define ABSENCE_EACH_US	   2
 
 /*
+ * A slice is as much as some hundred sleeps. So after one that was lost so many
+ * times 2^this the thread sleeps at once; that the next ones go well halves it.
+ */
+#define AWAY_MISSES 12
+
+/*
  * For how long to look for a signal: longer than a wake-up takes, because the
  * signaller may be on its way out of a sleep itself.
  */
@@ -219,6 +225,22 @@ unsigned int policy_looks(void)
 void policy_looked(bool got)
 {
 	note(&thread_this.looks, got, MOST_MISSES);
+}
+
+bool policy_gives_way(void)
+{
+	return is_due(&thread_this.gives);
+}
+
+void policy_gave_way(bool soon)
+{
+	struct watch *e = &thread_this.gives;
+
+	if (!soon)
+		e->misses = AWAY_MISSES;
+	else if (e->misses)
+		e->misses--;
+	e->skip = (1 << e->misses) - 1;
 }
 
 int64_t policy_look(void)

@@ -52,11 +52,13 @@ void cond_wake(struct group *g, uint32_t word, struct wake_plan plan, int nr)
 
 void cond_release_by(struct group *g, struct wake_plan plan)
 {
+	/* Before the release: who has no memory but its own may end then. */
+	bool looks = load_relaxed(&g->state) & GROUP_AWAKE &&
+		     !load_relaxed(&g->first->gives_way);
 	uint32_t word = group_release(g, plan.move ? GROUP_MOVED : 0);
 
 	/* Nobody sleeps on the word now who is not free to go. */
-	policy_met(load_relaxed(&g->owner),
-		   word & GROUP_AWAKE && !load_relaxed(&g->first->gives_way));
+	policy_met(load_relaxed(&g->owner), word & GROUP_AWAKE && looks);
 	if (!(word & GROUP_AWAKE))
 		cond_wake(g, word, plan, INT_MAX);
 	group_unpin(g);

@@ -14,6 +14,12 @@
 /* Looks for each at the clock. */
 #define LOOKS_PER_CLOCK 8
 
+static inline bool take_free(const futex_word *word,
+			     bool (*try_lock)(void *mutex), void *mutex)
+{
+	return load_relaxed(word) == 0 && try_lock(mutex);
+}
+
 /* One look, of @ns nanoseconds; @now: when it begins, then when it ended. */
 static inline bool look(const futex_word *word, bool (*try_lock)(void *mutex),
 			void *mutex, int64_t ns, int64_t *now)
@@ -22,7 +28,7 @@ static inline bool look(const futex_word *word, bool (*try_lock)(void *mutex),
 
 	do {
 		for (int i = ns ? LOOKS_PER_CLOCK : 1; i; i--) {
-			if (load_relaxed(word) == 0 && try_lock(mutex))
+			if (take_free(word, try_lock, mutex))
 				return true;
 			cpu_relax();
 		}
@@ -34,29 +40,37 @@ static inline bool look(const futex_word *word, bool (*try_lock)(void *mutex),
 bool give_way(int64_t *now)
 {
 	int64_t before = *now;
+	bool soon;
 
+	if (!policy_gives_way())
+		return false;
 	sched_yield();
 	*now = clock_now();
-	return *now - before <= policy_longest_absence();
+	soon = *now - before <= policy_longest_absence();
+	policy_gave_way(soon);
+	return soon;
 }
 
 bool look_for_mutex(const futex_word *word, bool (*try_lock)(void *mutex),
 		    void *mutex)
 {
-	unsigned int looks = policy_looks();
-	int64_t ns = policy_look(), now;
+	int64_t now, ns = policy_look();
+	unsigned int looks;
+	bool got = false;
 
+	/* Nothing is learned from a mutex that is free at once. */
+	if (take_free(word, try_lock, mutex))
+		return true;
+	looks = policy_looks();
 	if (!looks)
 		return false;
 	now = clock_now();
-	while (looks--) {
-		if (look(word, try_lock, mutex, ns, &now)) {
-			policy_looked(true);
-			return true;
-		}
-		if (!give_way(&now))
+	while (looks-- && !got) {
+		got = look(word, try_lock, mutex, ns, &now);
+		if (!got && !give_way(&now))
 			break;
 	}
-	policy_looked(false);
-	return false;
+	got = got || take_free(word, try_lock, mutex);
+	policy_looked(got);
+	return got;
 }

@@ -38,6 +38,7 @@ struct watch {
  * @invited: that one had been asleep the time before
  * @released: whom it has released alone since it last waited, or NULL
  * @looks: whether it pays to look at a held mutex before the sleep
+ * @gives: whether others give the CPU back soon
  */
 struct thread {
 	pid_t tid;
@@ -49,6 +50,7 @@ struct thread {
 	bool invited;
 	struct waiter *released;
 	struct watch looks;
+	struct watch gives;
 };
 
 extern _Thread_local struct thread thread_this;

@@ -165,13 +165,11 @@ static void *lock_often(void *arg)
 	return NULL;
 }
 
-static void test_learns(void)
+static void test_learns(enum others how, const int *expected, const char *what)
 {
-	static const int expected[NR_LOCKS] = { LOOKS, 0, LOOKS, 0,
-						0,     0, LOOKS, 0 };
 	pthread_t thread;
 
-	begin("learns", OTHERS_NOTHING);
+	begin(what, how);
 	thread = start(lock_often, NULL);
 	for (int i = 0; i < NR_LOCKS; i++) {
 		drover_mutex_lock(&mutex);
@@ -183,18 +181,24 @@ static void test_learns(void)
 		atomic_store(&has_locked, false);
 	}
 	pthread_join(thread, NULL);
-	tap_ok(!memcmp(given, expected, sizeof(given)),
-	       "lock: looks more and more seldom where that is in vain");
+	tap_ok(!memcmp(given, expected, sizeof(given)), "%s", what);
 }
 
-#define NR_LOCK_RESULTS 7
+#define NR_LOCK_RESULTS 8
 
 static void test_locks(void)
 {
+	static const int in_vain[NR_LOCKS] = { LOOKS, 0, LOOKS, 0,
+					       0,     0, LOOKS, 0 };
+	static const int away[NR_LOCKS] = { 1 };
+
 	test_lock("held", OTHERS_NOTHING, LOOKS);
 	test_lock("held, others stay", OTHERS_STAY, 1);
 	test_lock("freed", OTHERS_HELP, 1);
-	test_learns();
+	test_learns(OTHERS_NOTHING, in_vain,
+		    "lock: looks more and more seldom where that is in vain");
+	test_learns(OTHERS_STAY, away,
+		    "lock: does not give way again soon to those who stay");
 }
 #else
 #define NR_LOCK_RESULTS 0
@@ -297,22 +301,30 @@ static void start_plain(pthread_t *threads, int nr)
 	api_mutex_unlock(&mutex);
 }
 
-/* A thread that is never alone in its group for long need not look. */
-static void test_herd(int nr, int given_then)
+static void test_alone(int given_then, const char *what)
 {
-	pthread_t threads[2], thread;
+	pthread_t thread;
 
-	begin("a herd", OTHERS_NOTHING);
-	start_plain(threads, nr);
-	api_cond_broadcast(&cond);
-	for (int i = 0; i < nr; i++)
-		pthread_join(threads[i], NULL);
+	begin(what, OTHERS_NOTHING);
 	thread = start(wait_once, NULL);
 	await_sleep();
-	tap_is(atomic_load(&nr_given), given_then,
-	       "after a broadcast to %d: gives way", nr);
+	tap_is(atomic_load(&nr_given), given_then, "%s", what);
 	api_cond_signal(&cond);
 	pthread_join(thread, NULL);
+}
+
+/* A thread that is never alone in its group for long need not look. */
+static void test_herd(void)
+{
+	pthread_t threads[2];
+
+	begin("a herd", OTHERS_NOTHING);
+	start_plain(threads, 2);
+	api_cond_broadcast(&cond);
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	test_alone(0, "after a broadcast to two: does not give way");
+	test_alone(1, "after a signal to one: does");
 }
 
 /* A deadline that is near leaves no time for others. */
@@ -346,8 +358,7 @@ static void test(const char *policy)
 	test_met(true);
 	test_missed("no signal", OTHERS_NOTHING);
 	test_missed("a signal that is late", OTHERS_STAY);
-	test_herd(2, 0);
-	test_herd(1, 1);
+	test_herd();
 	test_relock();
 	test_deadline();
 }

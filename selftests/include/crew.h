@@ -222,17 +222,22 @@ static inline bool crew_any_awake(struct crew *crew)
  * crew_count - how many are at @place once nobody is on the way
  *
  * The kernel makes a thread runnable before the call that wakes it returns,
- * so who was woken is not taken for asleep.
+ * so who was woken is not taken for asleep. But one that was seen asleep may be
+ * woken by one that is looked at next, and has then returned or sleeps: so all
+ * are looked at twice.
  */
 static inline int crew_count(struct crew *crew, enum place place)
 {
 	int64_t deadline = blocked_deadline();
-	int count = 0;
+	int count = 0, nr_sweeps = 0, returned = -1;
 
-	while (crew_any_awake(crew)) {
+	while (nr_sweeps < 2 || returned != atomic_load(&crew->nr_returned)) {
 		if (blocked_over(deadline))
 			tap_bail("a waiter neither returns nor sleeps");
-		sched_yield();
+		returned = atomic_load(&crew->nr_returned);
+		nr_sweeps = crew_any_awake(crew) ? 0 : nr_sweeps + 1;
+		if (!nr_sweeps)
+			sched_yield();
 	}
 	for (int i = 0; i < crew->nr; i++)
 		count += member_place(&crew->members[i]) == place;
