@@ -49,8 +49,6 @@ void cond_broadcast(struct cond *c, const struct mutex_ops *ops)
 	store_relaxed(&c->open, NULL);
 	nr = nr_claimed(closed) + nr_claimed(open);
 	hopeful = nr && policy_hopeful(c, nr);
-	if (nr)
-		c->several = nr > 1;
 	cond_unlock(c);
 
 	if (closed && open)

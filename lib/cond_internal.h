@@ -122,7 +122,7 @@ struct evidence {
  * @life: the process_life in which the members of a private condvar wait
  * @single: whether to wake one thread or to move it the next time
  * @herd: the same for several at once
- * @several: the last broadcast was to several, and no signal to one since
+ * @last: who was the last to wait; a guess, only compared
  * @group: the two groups of a shared condvar
  * @refs: waiters and wakers that will still touch a shared condvar
  * @state: which of @group is open, and more; see cond_shared.c
@@ -137,7 +137,7 @@ struct cond {
 			_Atomic uint32_t life;
 			struct evidence single;
 			struct evidence herd;
-			bool several;
+			struct waiter *last;
 		};
 		struct {
 			struct shared_group group[2];

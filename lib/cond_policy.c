@@ -282,7 +282,7 @@ void policy_watch_anew(struct waiter *w)
 	}
 }
 
-int64_t policy_watch(struct waiter *w, const struct cond *c)
+int64_t policy_watch(struct waiter *w, const struct cond *c, bool again)
 {
 	unsigned int i = watch_index(c);
 
@@ -291,8 +291,8 @@ int64_t policy_watch(struct waiter *w, const struct cond *c)
 		thread_this.invited = false;
 		return policy()->watch_us * NS_PER_US;
 	}
-	if (policy()->watch_once && (!policy()->watch_us || crowded()) &&
-	    is_due(&w->given[i]))
+	if (policy()->watch_once && again &&
+	    (!policy()->watch_us || crowded()) && is_due(&w->given[i]))
 		return WATCH_ONCE;
 	return 0;
 }

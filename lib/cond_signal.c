@@ -65,8 +65,6 @@ void cond_signal(struct cond *c, const struct mutex_ops *ops)
 		return;
 	}
 	store_relaxed(&c->closed, NULL);
-	if (g)
-		c->several = false;
 	cond_unlock(c);
 	if (g)
 		cond_release(g, ops, hopeful);

@@ -42,6 +42,7 @@ static inline int cond_join(struct cond *c, struct member *m,
 			    futex_word *pi_word)
 {
 	futex_word *pi_target = NULL;
+	bool again;
 	int err = 0;
 
 	if (pi_word && policy_requeue_pi())
@@ -51,10 +52,12 @@ static inline int cond_join(struct cond *c, struct member *m,
 	if (m->w->woken_by == c)
 		policy_learn(c, m->w->lesson, m->w->found_held);
 	m->w->woken_by = NULL;
+	again = !c->last || c->last == m->w;
+	c->last = m->w;
 	m->g = cond_pin_group(c, pi_target);
 	if (!m->g) {
-		if (!pi_target && !load_relaxed(&c->closed) && !c->several)
-			m->watch_ns = policy_watch(m->w, c);
+		if (!pi_target && !load_relaxed(&c->closed))
+			m->watch_ns = policy_watch(m->w, c, again);
 		store_relaxed(&m->w->gives_way, m->watch_ns == WATCH_ONCE);
 		m->g = group_new(c, m->w, m->movable, pi_target,
 				 m->watch_ns ? GROUP_AWAKE : 0);

@@ -39,7 +39,6 @@ static atomic_int nr_given, nr_calls;
 static atomic_bool main_may, main_did;
 
 static atomic_int looker_tid;
-static atomic_int nr_plain; /* that wait, and are not looked at */
 static _Thread_local bool is_looker;
 
 static void yield_until(atomic_bool *flag)
@@ -82,6 +81,7 @@ long raw_futex_call(_Atomic uint32_t *word, int op, uint32_t val,
 static void begin(const char *what, enum others how)
 {
 	watchdog(what);
+	cond = (api_cond_t)API_COND_INITIALIZER;
 	atomic_store(&others, how);
 	atomic_store(&nr_given, 0);
 	atomic_store(&nr_calls, 0);
@@ -277,54 +277,45 @@ static void test_missed(const char *what, enum others how)
 	tap_ok(atomic_load(&nr_calls) > 0, "%s: and is woken", what);
 }
 
-static void *wait_plainly(void *arg)
+/* How often a thread has given way in the first of two waits, and in both. */
+static int given_first, given_both;
+
+static void *wait_twice(void *arg)
 {
 	(void)arg;
 	api_mutex_lock(&mutex);
-	atomic_fetch_add(&nr_plain, 1);
+	looker_begin();
 	api_cond_wait(&cond, &mutex);
+	given_first = atomic_load(&nr_given);
+	atomic_store(&main_may, true);
+	yield_until(&main_did);
+	api_cond_wait(&cond, &mutex);
+	given_both = atomic_load(&nr_given);
+	is_looker = false;
 	api_mutex_unlock(&mutex);
 	return NULL;
 }
 
-/* Returns with as many of them in their waits. */
-static void start_plain(pthread_t *threads, int nr)
+/* Who is not the only one to wait there would find that others were faster. */
+static void test_many(void)
 {
-	atomic_store(&nr_plain, 0);
-	for (int i = 0; i < nr; i++)
-		if (pthread_create(&threads[i], NULL, wait_plainly, NULL))
-			tap_bail("no thread");
-	while (atomic_load(&nr_plain) < nr)
-		syscall(SYS_sched_yield);
-	/* Who has counted itself waits when the mutex is free. */
-	api_mutex_lock(&mutex);
-	api_mutex_unlock(&mutex);
-}
-
-static void test_alone(int given_then, const char *what)
-{
+	static const struct timespec past;
 	pthread_t thread;
 
-	begin(what, OTHERS_NOTHING);
-	thread = start(wait_once, NULL);
+	begin("many", OTHERS_NOTHING);
+	api_mutex_lock(&mutex);
+	api_cond_clockwait(&cond, &mutex, CLOCK_MONOTONIC, &past);
+	api_mutex_unlock(&mutex);
+	thread = start(wait_twice, NULL);
 	await_sleep();
-	tap_is(atomic_load(&nr_given), given_then, "%s", what);
+	api_cond_signal(&cond);
+	yield_until(&main_may);
+	atomic_store(&main_did, true);
+	await_sleep();
 	api_cond_signal(&cond);
 	pthread_join(thread, NULL);
-}
-
-/* A thread that is never alone in its group for long need not look. */
-static void test_herd(void)
-{
-	pthread_t threads[2];
-
-	begin("a herd", OTHERS_NOTHING);
-	start_plain(threads, 2);
-	api_cond_broadcast(&cond);
-	for (int i = 0; i < 2; i++)
-		pthread_join(threads[i], NULL);
-	test_alone(0, "after a broadcast to two: does not give way");
-	test_alone(1, "after a signal to one: does");
+	tap_is(given_first, 0, "another thread has waited: does not give way");
+	tap_is(given_both, 1, "the same thread has: does");
 }
 
 /* A deadline that is near leaves no time for others. */
@@ -358,7 +349,7 @@ static void test(const char *policy)
 	test_met(true);
 	test_missed("no signal", OTHERS_NOTHING);
 	test_missed("a signal that is late", OTHERS_STAY);
-	test_herd();
+	test_many();
 	test_relock();
 	test_deadline();
 }

@@ -27,7 +27,7 @@ static inline int count_looks(struct lib_waiter *w, const struct cond *c,
 	int nr_looks = 0;
 
 	while (nr--) {
-		int64_t watch = policy_watch(w, c);
+		int64_t watch = policy_watch(w, c, true);
 
 		if (watch)
 			policy_watched(w, c, watch, ns);
