@@ -122,6 +122,7 @@ struct evidence {
  * @life: the process_life in which the members of a private condvar wait
  * @single: whether to wake one thread or to move it the next time
  * @herd: the same for several at once
+ * @others: above 0 if others than @last have waited lately
  * @last: who was the last to wait; a guess, only compared
  * @group: the two groups of a shared condvar
  * @refs: waiters and wakers that will still touch a shared condvar
@@ -137,6 +138,7 @@ struct cond {
 			_Atomic uint32_t life;
 			struct evidence single;
 			struct evidence herd;
+			uint8_t others;
 			struct waiter *last;
 		};
 		struct {

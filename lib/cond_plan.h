@@ -75,11 +75,11 @@ void policy_watch_anew(struct waiter *w);
 
 /*
  * For how many nanoseconds to look for a signal before the sleep; 0: not;
- * WATCH_ONCE: after others have had the CPU once. @again: nobody else has waited
- * there since the thread itself has.
+ * WATCH_ONCE: after others have had the CPU once. @alone: nobody else has waited
+ * there lately.
  */
 #define WATCH_ONCE INT64_MAX
-int64_t policy_watch(struct waiter *w, const struct cond *c, bool again);
+int64_t policy_watch(struct waiter *w, const struct cond *c, bool alone);
 
 /*
  * It came after @ns nanoseconds; INT64_MAX: not. @watch: what policy_watch() had

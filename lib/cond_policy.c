@@ -282,7 +282,7 @@ void policy_watch_anew(struct waiter *w)
 	}
 }
 
-int64_t policy_watch(struct waiter *w, const struct cond *c, bool again)
+int64_t policy_watch(struct waiter *w, const struct cond *c, bool alone)
 {
 	unsigned int i = watch_index(c);
 
@@ -291,7 +291,7 @@ int64_t policy_watch(struct waiter *w, const struct cond *c, bool again)
 		thread_this.invited = false;
 		return policy()->watch_us * NS_PER_US;
 	}
-	if (policy()->watch_once && again &&
+	if (policy()->watch_once && alone &&
 	    (!policy()->watch_us || crowded()) && is_due(&w->given[i]))
 		return WATCH_ONCE;
 	return 0;

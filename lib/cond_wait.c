@@ -37,12 +37,23 @@ static bool can_join(const struct group *g, const futex_word *pi_word,
 	return target == pi_target || (!pi_target && target == pi_word);
 }
 
+/* Is it the same thread that waits there, time after time? */
+#define OTHERS_FORGOTTEN 16
+
+static inline void cond_note_waiter(struct cond *c, struct waiter *w)
+{
+	if (c->last && c->last != w)
+		c->others = OTHERS_FORGOTTEN;
+	else if (c->others)
+		c->others--;
+	c->last = w;
+}
+
 /* Join a group, or start one. Return: 0, ENOMEM or EINVAL. */
 static inline int cond_join(struct cond *c, struct member *m,
 			    futex_word *pi_word)
 {
 	futex_word *pi_target = NULL;
-	bool again;
 	int err = 0;
 
 	if (pi_word && policy_requeue_pi())
@@ -52,12 +63,11 @@ static inline int cond_join(struct cond *c, struct member *m,
 	if (m->w->woken_by == c)
 		policy_learn(c, m->w->lesson, m->w->found_held);
 	m->w->woken_by = NULL;
-	again = !c->last || c->last == m->w;
-	c->last = m->w;
+	cond_note_waiter(c, m->w);
 	m->g = cond_pin_group(c, pi_target);
 	if (!m->g) {
 		if (!pi_target && !load_relaxed(&c->closed))
-			m->watch_ns = policy_watch(m->w, c, again);
+			m->watch_ns = policy_watch(m->w, c, !c->others);
 		store_relaxed(&m->w->gives_way, m->watch_ns == WATCH_ONCE);
 		m->g = group_new(c, m->w, m->movable, pi_target,
 				 m->watch_ns ? GROUP_AWAKE : 0);
