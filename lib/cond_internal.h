@@ -195,13 +195,15 @@ static inline void cond_unlock(struct cond *c)
  */
 static inline bool cond_nobody_waits(struct cond *c)
 {
-	return !load_acquire(&c->open) && !load_relaxed(&c->closed);
+	return likely(!load_acquire(&c->open)) &&
+	       likely(!load_relaxed(&c->closed));
 }
 
 /* Is there nothing to do for a signal or broadcast? */
 static inline bool cond_is_idle(struct cond *c)
 {
-	return !(c->flags & COND_SHARED) && cond_nobody_waits(c);
+	return likely(!(c->flags & COND_SHARED)) &&
+	       likely(cond_nobody_waits(c));
 }
 
 /*
@@ -212,8 +214,8 @@ static inline bool cond_signal_is_idle(struct cond *c)
 {
 	bool idle = cond_is_idle(c);
 
-	if (idle) {
-		thread_this.idle_before = thread_this.idle;
+	if (likely(idle)) {
+		thread_this.idle_again = thread_this.idle == c;
 		thread_this.idle = c;
 	}
 	return idle;

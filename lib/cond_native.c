@@ -172,14 +172,14 @@ int drover_cond_signal(drover_cond_t *cond)
 {
 	struct cond *c = cond_of(cond);
 
-	return cond_signal_is_idle(c) ? 0 : signal_somebody(c);
+	return likely(cond_signal_is_idle(c)) ? 0 : signal_somebody(c);
 }
 
 int drover_cond_broadcast(drover_cond_t *cond)
 {
 	struct cond *c = cond_of(cond);
 
-	return cond_is_idle(c) ? 0 : broadcast_to_somebody(c);
+	return likely(cond_is_idle(c)) ? 0 : broadcast_to_somebody(c);
 }
 
 /* The word to which waiters of a shared condvar can be moved, or NULL. */

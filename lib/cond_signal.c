@@ -56,7 +56,7 @@ void cond_signal(struct cond *c, const struct mutex_ops *ops)
 	cond_lock(c);
 	g = cond_claim_oldest(c);
 	if (thread_this.idle == c) {
-		policy_learn_batch(c, thread_this.idle_before == c);
+		policy_learn_batch(c, thread_this.idle_again);
 		thread_this.idle = NULL;
 	}
 	hopeful = policy_hopeful(c, 1);

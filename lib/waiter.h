@@ -33,7 +33,7 @@ struct watch {
  *	    fork keeps it
  * @waiter: what others may see of it, or NULL if it has never waited
  * @idle: the condvar on which it last signalled nobody; an address only
- * @idle_before: that of the time before
+ * @idle_again: and the time before, too
  * @awake: the condvar whose waiter it last released awake; an address only
  * @invited: that one had been asleep the time before
  * @released: whom it has released alone since it last waited, or NULL
@@ -45,8 +45,8 @@ struct thread {
 	uint32_t number;
 	struct waiter *waiter;
 	const struct cond *idle;
-	const struct cond *idle_before;
 	const struct cond *awake;
+	bool idle_again;
 	bool invited;
 	struct waiter *released;
 	struct watch looks;

@@ -120,14 +120,14 @@ int drop_in_cond_signal(pthread_cond_t *cond)
 {
 	struct cond *c = cond_of(cond);
 
-	return cond_signal_is_idle(c) ? 0 : signal_somebody(c);
+	return likely(cond_signal_is_idle(c)) ? 0 : signal_somebody(c);
 }
 
 int drop_in_cond_broadcast(pthread_cond_t *cond)
 {
 	struct cond *c = cond_of(cond);
 
-	return cond_is_idle(c) ? 0 : broadcast_to_somebody(c);
+	return likely(cond_is_idle(c)) ? 0 : broadcast_to_somebody(c);
 }
 
 typedef int (*cancel_function)(pthread_t thread);
