@@ -117,6 +117,9 @@ struct tune {
 	int64_t cost[NR_WAYS];
 };
 
+/* A gate, or what is like one: a phase, polled and slept on. */
+typedef _Atomic uint64_t barrier_word;
+
 /**
  * struct barrier - the inside of drover_barrier_t
  *
@@ -147,8 +150,6 @@ struct tune {
  * @bad_us: time in waits that were far too long; wraps
  * @tune: what ways of waiting have cost; [the opener of a phase]
  */
-typedef _Atomic uint64_t barrier_word;
-
 struct barrier {
 	barrier_word gate;
 	_Atomic uint32_t count;

@@ -11,8 +11,8 @@
  * @try_lock: takes it if that is free
  * @mutex: for @try_lock
  *
- * Gives way to other threads with each look but the first: the holder may have
- * no CPU but ours.
+ * Gives way to other threads after each look: the holder may have no CPU but
+ * ours.
  *
  * Return: whether the caller has it.
  */

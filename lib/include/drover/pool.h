@@ -130,8 +130,8 @@ int drover_pool_shutdown(drover_pool_t *pool, enum drover_pool_end how);
  * drover_pool_free() - give back the memory of a pool that was shut down
  * @pool: a pool that no call is inside of any more
  *
- * Never blocks. Return: 0; EBUSY when @pool was not shut down (nothing is changed then). In
- * the child of a fork: 0, whatever the parent did.
+ * Never blocks. Return: 0; EBUSY when @pool was not shut down (nothing is
+ * changed then). In the child of a fork: 0, whatever the parent did.
  */
 int drover_pool_free(drover_pool_t *pool);
 
@@ -159,7 +159,7 @@ int drover_pool_submit(drover_pool_t *pool, drover_task_t *task);
  * @tasks: an array
  * @nr: how many tasks
  *
- * Never blocks, as drover_pool_submit(). Return: as drover_pool_submit(); unless 0, none was accepted.
+ * Never blocks. Return: as drover_pool_submit(); unless 0, none was accepted.
  */
 int drover_pool_submit_batch(drover_pool_t *pool, drover_task_t *tasks,
 			     size_t nr);
