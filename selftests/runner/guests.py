@@ -178,14 +178,29 @@ def _run_job(guest, job, output):
     return results + trouble
 
 
+def once_more(job, name):
+    """One program of a job, by itself."""
+    return Job(job.name, job.again + name)
+
+
+def may_have_been_hurried(result, job):
+    """Whether it may have failed for want of time: see TRIES.
+
+    To be run again in a machine with -icount, whose clock counts instructions
+    and so waits for a kernel that is slow.
+    """
+    return (job.again and result.status == FAIL
+            and result.name.startswith(f"{job.name}:")
+            and result.name not in SERIES)
+
+
 def _again(guest, job, result, output, known):
     """The result, or a pass where the same program passes when repeated."""
     if (not job.again or result.status != FAIL
             or result.name in SERIES.union(known)):
         return result
     for attempt in range(2, TRIES + 1):
-        once = Job(job.name, job.again + result.name)
-        for repeated in _run_job(guest, once, output):
+        for repeated in _run_job(guest, once_more(job, result.name), output):
             if repeated.name == result.name and repeated.status == PASS:
                 return Result(result.name, PASS, f"at attempt {attempt}")
     return result
