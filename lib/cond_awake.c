@@ -155,13 +155,9 @@ bool member_hope(const struct member *m, const struct cond *c,
 	held = lesson == LESSON_SINGLE &&
 	       ops->holder(m->mutex) == MUTEX_HELD_BY_OTHER;
 	got = member_look(m, moved);
-	if (lesson == LESSON_NONE)
-		return got;
 	if (lesson == LESSON_HERD)
 		held = !got && ops->holder(m->mutex) == MUTEX_HELD_BY_OTHER;
-	m->w->woken_by = c;
-	m->w->lesson = lesson;
-	m->w->found_held = held;
+	member_found(m, c, lesson, held);
 	return got;
 }
 

@@ -15,8 +15,8 @@ APART static void cond_release_both(struct group *closed, struct group *open,
 
 	plan = cond_plan(closed, ops, nr, hopeful);
 	behind = cond_plan(open, ops, nr, hopeful);
-	if (closed->mutex == open->mutex && plan.move && plan.nr_wake == 1 &&
-	    behind.move) {
+	if (load_relaxed(&closed->mutex) == load_relaxed(&open->mutex) &&
+	    plan.move && plan.nr_wake == 1 && behind.move) {
 		behind.nr_wake = 0;
 		behind.target = group_word(closed);
 		cond_release_by(open, behind);

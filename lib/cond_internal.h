@@ -46,7 +46,9 @@ enum mutex_word {
  * @stays_held: the caller has locked it more than once, so it sleeps as the
  *		holder: nobody may be moved there, least of all the caller
  * @unlock: release a held mutex; 0 or an errno value
- * @try_lock: take a mutex that has a @word, if that is free; else false
+ * @unlock_plain: the same for a plain one that the caller does hold
+ * @try_lock: take a mutex that has a @word, if that is free; else false. The
+ *	      caller does not hold it.
  * @lock: take the mutex, 0 or an errno value. @moved: the thread may have
  *	  slept on the mutex without the mutex's knowledge, so others may
  *	  still: it has to be left contended.
@@ -68,6 +70,7 @@ struct mutex_ops {
 	int (*may_wait)(void *mutex);
 	bool (*stays_held)(void *mutex);
 	int (*unlock)(void *mutex);
+	int (*unlock_plain)(void *mutex);
 	bool (*try_lock)(void *mutex);
 	int (*lock)(void *mutex, bool moved);
 	futex_word *(*word)(void *mutex);
@@ -106,14 +109,14 @@ struct shared_group {
  * @certain: how often that was seen to be right
  */
 struct evidence {
-	int8_t held;
+	_Atomic int8_t held;
 	uint8_t moves;
-	uint8_t certain;
+	_Atomic uint8_t certain;
 };
 
 /**
  * struct cond - a condition variable; all zero bytes are a valid one
- * @lock: guards all the rest
+ * @lock: guards all the rest, but for who joins a group that is @open
  * @flags: COND_*; constant
  * @open: the group that arrivals join, or NULL. It may have been recycled:
  *	  only group_pin() says. Read without the lock to see that nobody
@@ -138,7 +141,7 @@ struct cond {
 			_Atomic uint32_t life;
 			struct evidence single;
 			struct evidence herd;
-			uint8_t others;
+			_Atomic uint8_t others;
 			struct waiter *last;
 		};
 		struct {
@@ -318,6 +321,21 @@ APART void member_answer(struct member *m, uint32_t word,
  */
 APART bool member_hurry(const struct member *m, const struct cond *c,
 			bool moved);
+
+/*
+ * Note what a member that was woken will tell, @held: it was too early. @lesson:
+ * what for. Return: true.
+ */
+static inline bool member_found(const struct member *m, const struct cond *c,
+				enum lesson lesson, bool held)
+{
+	if (lesson == LESSON_NONE)
+		return true;
+	m->w->woken_by = c;
+	m->w->lesson = lesson;
+	m->w->found_held = held;
+	return true;
+}
 
 /**
  * member_hope() - get the mutex in the hope that it is free or will be soon

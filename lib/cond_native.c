@@ -30,14 +30,15 @@ static int native_unlock(void *mutex)
 	return drover_mutex_unlock(mutex);
 }
 
+static int native_unlock_plain(void *mutex)
+{
+	mutex_drop_plain(mutex_of(mutex));
+	return 0;
+}
+
 static int native_lock(void *mutex, bool moved)
 {
 	return moved ? mutex_lock_moved(mutex) : mutex_lock_looked(mutex);
-}
-
-static bool native_try_lock(void *mutex)
-{
-	return drover_mutex_trylock(mutex) == 0;
 }
 
 static futex_word *native_word(void *mutex)
@@ -85,7 +86,8 @@ static const struct mutex_ops native_ops = {
 	.may_wait = native_may_wait,
 	.stays_held = native_stays_held,
 	.unlock = native_unlock,
-	.try_lock = native_try_lock,
+	.unlock_plain = native_unlock_plain,
+	.try_lock = mutex_try_plain,
 	.lock = native_lock,
 	.word = native_word,
 	.holder = native_holder,

@@ -111,6 +111,9 @@ void policy_met(const struct cond *c, bool awake);
  */
 void policy_learn_batch(struct cond *c, bool large);
 
+/* Would policy_learn() learn nothing new from that? @c: not locked. */
+bool policy_knows(const struct cond *c, enum lesson lesson, bool found_held);
+
 /**
  * policy_learn() - what came of waking a thread
  * @c: locked

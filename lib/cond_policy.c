@@ -194,7 +194,8 @@ bool policy_hopeful(struct cond *c, uint32_t nr_waiters)
 
 	if (hope != HOPE_LEARNED)
 		return hope == HOPE_ALWAYS;
-	if (e->held > 0 && ++e->moves < LOOK_EVERY << e->certain)
+	if (load_relaxed(&e->held) > 0 &&
+	    ++e->moves < LOOK_EVERY << load_relaxed(&e->certain))
 		return false;
 	e->moves = 0;
 	return true;
@@ -350,15 +351,26 @@ void policy_met(const struct cond *c, bool awake)
 
 static void weigh(struct evidence *e, int weight)
 {
-	int held = e->held + weight;
+	int held = load_relaxed(&e->held) + weight;
+	int certain = load_relaxed(&e->certain);
 
-	if (held > 0 && weight > 0 && e->certain < MOST_CERTAIN)
-		e->certain++;
+	if (held > 0 && weight > 0 && certain < MOST_CERTAIN)
+		certain++;
 	if (held < LEAST_HELD)
-		e->certain = 0;
-	e->held = held > MOST_HELD  ? MOST_HELD :
-		  held < LEAST_HELD ? LEAST_HELD :
-				      held;
+		certain = 0;
+	store_relaxed(&e->certain, certain);
+	store_relaxed(&e->held, held > MOST_HELD  ? MOST_HELD :
+				held < LEAST_HELD ? LEAST_HELD :
+						    held);
+}
+
+bool policy_knows(const struct cond *c, enum lesson lesson, bool found_held)
+{
+	const struct evidence *e = lesson == LESSON_HERD ? &c->herd :
+							   &c->single;
+
+	return !found_held && load_relaxed(&e->held) == LEAST_HELD &&
+	       !load_relaxed(&e->certain);
 }
 
 void policy_learn(struct cond *c, enum lesson lesson, bool found_held)

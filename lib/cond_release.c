@@ -9,6 +9,7 @@ struct wake_plan cond_plan(struct group *g, const struct mutex_ops *ops,
 {
 	struct wake_plan wake_all = { .nr_wake = INT_MAX };
 	struct wake_plan plan = { 0 };
+	void *mutex = load_relaxed(&g->mutex);
 	futex_word *word = NULL;
 
 	if (unlikely(load_relaxed(&g->pi_target)))
@@ -19,13 +20,13 @@ struct wake_plan cond_plan(struct group *g, const struct mutex_ops *ops,
 	    (nr_waiters == 1 && load_relaxed(&g->first->call) != CALL_NONE))
 		return wake_all;
 
-	if (g->mutex)
-		word = ops->word(g->mutex);
-	plan = policy_plan(word ? ops->holder(g->mutex) : MUTEX_FREE,
-			   word != NULL, nr_waiters, hopeful);
+	if (mutex)
+		word = ops->word(mutex);
+	plan = policy_plan(word ? ops->holder(mutex) : MUTEX_FREE, word != NULL,
+			   nr_waiters, hopeful);
 	/* If nobody is woken, the caller's unlock has to begin the chain. */
 	if (plan.move && plan.nr_wake == 0)
-		ops->set_contended(g->mutex);
+		ops->set_contended(mutex);
 	plan.target = plan.move ? word : NULL;
 	store_relaxed(&g->lesson, plan.lesson);
 	store_relaxed(&g->ahead, plan.ahead);

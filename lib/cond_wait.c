@@ -42,11 +42,40 @@ static bool can_join(const struct group *g, const futex_word *pi_word,
 
 static inline void cond_note_waiter(struct cond *c, struct waiter *w)
 {
+	uint8_t others = load_relaxed(&c->others);
+
 	if (c->last && c->last != w)
-		c->others = OTHERS_FORGOTTEN;
-	else if (c->others)
-		c->others--;
+		store_relaxed(&c->others, OTHERS_FORGOTTEN);
+	else if (others)
+		store_relaxed(&c->others, others - 1);
 	c->last = w;
+}
+
+/*
+ * Join the open group without the lock, if all that would be done with it held
+ * is to join. Return: false if that is not so.
+ *
+ * [G-JOIN] Who would make the group another one's, or this condvar's anew, has
+ * to hold the members' mutex for that, which is the caller's. So the signaller
+ * that has to see the caller finds the group where the caller has found it.
+ */
+static inline bool cond_join_open(struct cond *c, struct member *m)
+{
+	struct group *g = load_relaxed(&c->open);
+	struct waiter *w = m->w;
+
+	if (!g || load_acquire(&c->life) != process_life || /* [CV-LIFE] */
+	    load_relaxed(&c->others) != OTHERS_FORGOTTEN ||
+	    (w->woken_by == c && !policy_knows(c, w->lesson, w->found_held)) ||
+	    !group_pin(g, c))
+		return false;
+	if (!group_join_open(g, m->mutex)) {
+		group_unpin(g);
+		return false;
+	}
+	w->woken_by = NULL;
+	m->g = g;
+	return true;
 }
 
 /* Join a group, or start one. Return: 0, ENOMEM or EINVAL. */
@@ -67,7 +96,8 @@ static inline int cond_join(struct cond *c, struct member *m,
 	m->g = cond_pin_group(c, pi_target);
 	if (!m->g) {
 		if (!pi_target && !load_relaxed(&c->closed))
-			m->watch_ns = policy_watch(m->w, c, !c->others);
+			m->watch_ns = policy_watch(m->w, c,
+						   !load_relaxed(&c->others));
 		store_relaxed(&m->w->gives_way, m->watch_ns == WATCH_ONCE);
 		m->g = group_new(c, m->w, m->movable, pi_target,
 				 m->watch_ns ? GROUP_AWAKE : 0);
@@ -115,9 +145,12 @@ COLD static void cond_leave_awake(struct cond *c, const struct mutex_ops *ops,
 	group_unpin(g);
 }
 
-/* @c: an address only; @out: by a signal or broadcast. */
+/*
+ * @c: an address only; @out: by a signal or broadcast; @plain: the mutex is.
+ */
 static inline int member_relock(struct member *m, const struct cond *c,
-				bool out)
+				const struct mutex_ops *ops, void *mutex,
+				bool out, bool plain)
 {
 	bool moved = load_relaxed(&m->g->state) & GROUP_MOVED;
 	uint8_t lesson = out ? load_relaxed(&m->g->lesson) : LESSON_NONE;
@@ -125,36 +158,40 @@ static inline int member_relock(struct member *m, const struct cond *c,
 
 	if (m->caught || m->called)
 		got = member_hurry(m, c, moved);
+	else if (plain && !moved && ops->try_lock(mutex))
+		got = member_found(m, c, lesson, false);
 	else
 		got = member_hope(m, c, lesson, moved);
 	group_unpin(m->g);
 	/* From here on the condvar may no longer exist. */
-	return got ? 0 : m->ops->lock(m->mutex, moved);
+	return got ? 0 : ops->lock(mutex, moved);
 }
 
 /*
  * @pi_word: where the kernel may hand the mutex over, or NULL. Others have to
  * find a thread that can be cancelled, and one that waits for that.
+ * @plain: the mutex is.
  */
 static inline int cond_wait_as(struct cond *c, struct member *m,
 			       const struct deadline *deadline,
-			       futex_word *pi_word)
+			       futex_word *pi_word, bool plain)
 {
 	const struct mutex_ops *ops = m->ops;
 	bool be_found = ops->interruptible || pi_word;
 	futex_word *pi_target = NULL;
 	void *mutex = m->mutex;
 	struct waiter *w = m->w;
-	int err, lock_err;
+	int err = 0, lock_err;
 
 	store_relaxed(&w->call, CALL_NONE);
-	err = cond_join(c, m, pi_word);
+	if (!plain || !cond_join_open(c, m))
+		err = cond_join(c, m, pi_word);
 	if (unlikely(err == ENOMEM))
 		return cond_wait_spuriously(ops, mutex);
 	if (unlikely(err))
 		return err;
 
-	err = ops->unlock(mutex);
+	err = plain ? ops->unlock_plain(mutex) : ops->unlock(mutex);
 	if (unlikely(err)) {
 		cond_leave_awake(c, ops, m->g);
 		return err;
@@ -176,7 +213,7 @@ static inline int cond_wait_as(struct cond *c, struct member *m,
 		group_unpin(m->g);
 		lock_err = m->lock_err;
 	} else {
-		lock_err = member_relock(m, c, !err);
+		lock_err = member_relock(m, c, ops, mutex, !err, plain);
 	}
 	return lock_err ? lock_err : err;
 }
@@ -199,7 +236,7 @@ APART static int cond_wait_special(struct cond *c, struct waiter *w,
 		m.movable = mutex;
 		pi_word = ops->pi_word(mutex);
 	}
-	return cond_wait_as(c, &m, deadline, pi_word);
+	return cond_wait_as(c, &m, deadline, pi_word, false);
 }
 
 int cond_wait(struct cond *c, struct waiter *w, const struct mutex_ops *ops,
@@ -211,5 +248,5 @@ int cond_wait(struct cond *c, struct waiter *w, const struct mutex_ops *ops,
 
 	if (unlikely(c->flags & COND_SHARED || !ops->is_plain(mutex)))
 		return cond_wait_special(c, w, ops, mutex, deadline);
-	return cond_wait_as(c, &m, deadline, NULL);
+	return cond_wait_as(c, &m, deadline, NULL, true);
 }

@@ -91,7 +91,7 @@ struct group *group_new(struct cond *c, struct waiter *w, void *mutex,
 		return NULL;
 	store_relaxed(&g->state, GROUP_BLOCKED | awake);
 	store_relaxed(&g->owner, c);
-	g->mutex = mutex;
+	store_relaxed(&g->mutex, mutex);
 	g->first = w;
 	store_relaxed(&g->pi_target, pi_target);
 	store_relaxed(&g->lesson, LESSON_NONE);
@@ -131,10 +131,24 @@ void group_unpin(struct group *g)
 
 void group_join(struct group *g, void *mutex)
 {
-	if (g->mutex != mutex)
-		g->mutex = NULL;
+	if (load_relaxed(&g->mutex) != mutex)
+		store_relaxed(&g->mutex, NULL);
 	add_relaxed(&g->state, GROUP_BLOCKED);
 	group_fall_asleep(g);
+}
+
+bool group_join_open(struct group *g, const void *mutex)
+{
+	uint64_t state = load_relaxed(&g->state);
+
+	if (load_relaxed(&g->mutex) != mutex)
+		return false;
+	do {
+		if (state & (GROUP_CLAIMED | GROUP_AWAKE | GROUP_TOKENS) ||
+		    !group_nr_blocked(state))
+			return false;
+	} while (!cas_relaxed(&g->state, &state, state + GROUP_BLOCKED));
+	return true;
 }
 
 /*

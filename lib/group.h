@@ -32,6 +32,8 @@
  * Legal transitions, each one atomic step:
  *
  *   join	blocked + 1; - AWAKE	under the condvar's lock, in two steps
+ *   join	blocked + 1, if blocked > 0, no CLAIMED, AWAKE, tokens;
+ *							with the members' mutex
  *   fall asleep	- AWAKE		by the member
  *   claim	+ CLAIMED, if blocked > 0	under the condvar's lock
  *   post	- CLAIMED, blocked - 1, tokens + 1 (+ MOVED)
@@ -91,7 +93,7 @@ enum lesson {
  * @owner: the condvar it belongs to; NULL when recycled. Changes only while
  *	   @refs is 0.
  * @mutex: the mutex that all members use, or NULL if they use several or one
- *	   of them sleeps as its holder; [condvar's lock]
+ *	   of them sleeps as its holder; written under the condvar's lock
  * @pi_target: where members sleep for requeue-PI, the word of their mutex; or
  *	       NULL, when they sleep as plain waiters. Constant while in use.
  * @lesson: an enum lesson: what who is out shall tell, and look out for. This
@@ -105,7 +107,7 @@ struct group {
 	futex_word claim;
 	_Atomic uint32_t refs;
 	_Atomic(struct cond *) owner;
-	void *mutex;
+	_Atomic(void *) mutex;
 	_Atomic(futex_word *) pi_target;
 	_Atomic uint8_t lesson;
 	_Atomic uint8_t ahead;
@@ -151,6 +153,21 @@ void group_unpin(struct group *g);
 
 /* Become a member, with the reference that the caller has pinned. */
 void group_join(struct group *g, void *mutex);
+
+/**
+ * group_join_open() - become a member without the condvar's lock
+ * @g: a group that the condvar named as its open one, pinned since
+ * @mutex: the caller's, held
+ *
+ * It may not be the open one any more. As long as there are members that no
+ * signal was posted for, signals still find it, and as long as no signal is on
+ * its way to one of them, the caller cannot take one that was sent before it
+ * came.
+ *
+ * Return: false if that is not so, or the members' mutex is another one, or
+ * somebody looks for a signal awake.
+ */
+bool group_join_open(struct group *g, const void *mutex);
 
 /**
  * group_claim() - begin to release some of the members

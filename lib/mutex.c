@@ -11,22 +11,11 @@ _Static_assert(_Alignof(struct mutex) <= _Alignof(drover_mutex_t), "fits");
 
 #define MUTEX_TWICE (DROVER_MUTEX_RECURSIVE | DROVER_MUTEX_ERRORCHECK)
 
-static bool try_plain(void *mutex)
-{
-	struct mutex *m = mutex;
-	uint32_t old = WORD_FREE;
-
-	if (!cas_acquire(&m->word, &old, WORD_LOCKED))
-		return false;
-	store_relaxed(&m->owner, mutex_caller(m));
-	return true;
-}
-
 static int try_take(struct mutex *m)
 {
 	if (mutex_is_pi(m))
 		return mutex_pi_try(m);
-	return try_plain(m) ? 0 : EBUSY;
+	return mutex_try_plain(m) ? 0 : EBUSY;
 }
 
 /*
@@ -73,7 +62,7 @@ static int take_asleep(struct mutex *m, const struct deadline *deadline)
 
 static int take_soon(struct mutex *m)
 {
-	if (!mutex_is_pi(m) && look_for_mutex(&m->word, try_plain, m))
+	if (!mutex_is_pi(m) && look_for_mutex(&m->word, mutex_try_plain, m))
 		return 0;
 	return take_asleep(m, NULL);
 }
@@ -152,22 +141,15 @@ int drover_mutex_timedlock(drover_mutex_t *mutex, clockid_t clock,
 int drover_mutex_unlock(drover_mutex_t *mutex)
 {
 	struct mutex *m = mutex_checked(mutex, __func__);
-	bool shared = mutex_is_shared(m);
 
 	if (!mutex_held_by_caller(m))
 		return EPERM;
-	if (m->count) {
+	if (m->count)
 		m->count--;
-		return 0;
-	}
-	if (mutex_is_pi(m)) {
+	else if (mutex_is_pi(m))
 		mutex_pi_unlock(m);
-		return 0;
-	}
-	store_relaxed(&m->owner, 0);
-	/* The next holder may free it: the word is touched once, and no more. */
-	if (swap_release(&m->word, WORD_FREE) == WORD_CONTENDED)
-		futex_wake(&m->word, 1, shared);
+	else
+		mutex_drop_plain(m);
 	return 0;
 }
 

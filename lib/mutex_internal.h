@@ -81,6 +81,29 @@ static inline bool mutex_held_by_caller(struct mutex *m)
 	return load_relaxed(&m->owner) == mutex_caller(m);
 }
 
+/* Take one that is no PI futex, if it is free. @mutex: a struct mutex. */
+static inline bool mutex_try_plain(void *mutex)
+{
+	struct mutex *m = mutex;
+	uint32_t old = WORD_FREE;
+
+	if (!cas_acquire(&m->word, &old, WORD_LOCKED))
+		return false;
+	store_relaxed(&m->owner, mutex_caller(m));
+	return true;
+}
+
+/* Release one that is no PI futex. */
+static inline void mutex_drop_plain(struct mutex *m)
+{
+	bool shared = mutex_is_shared(m);
+
+	store_relaxed(&m->owner, 0);
+	/* The next holder may free it: the word is touched once, and no more. */
+	if (swap_release(&m->word, WORD_FREE) == WORD_CONTENDED)
+		futex_wake(&m->word, 1, shared);
+}
+
 /*
  * Lock as a thread that may have been moved to the mutex by a requeue, as
  * others may have been: it has to be left contended.

@@ -222,6 +222,7 @@ const struct mutex_ops glibc_mutex_ops = {
 	.may_wait = glibc_may_wait,
 	.stays_held = glibc_stays_held,
 	.unlock = glibc_unlock,
+	.unlock_plain = glibc_unlock,
 	.try_lock = glibc_try_lock,
 	.lock = glibc_lock,
 	.word = glibc_word,

@@ -135,6 +135,7 @@ static const struct mutex_ops ops = {
 	.may_wait = ops_may_wait,
 	.stays_held = ops_stays_held,
 	.unlock = ops_unlock,
+	.unlock_plain = ops_unlock,
 	.try_lock = ops_try_lock,
 	.lock = ops_lock,
 	.word = ops_word,
