@@ -324,17 +324,16 @@ APART bool member_hurry(const struct member *m, const struct cond *c,
 
 /*
  * Note what a member that was woken will tell, @held: it was too early. @lesson:
- * what for. Return: true.
+ * what for.
  */
-static inline bool member_found(const struct member *m, const struct cond *c,
+static inline void member_found(const struct member *m, const struct cond *c,
 				enum lesson lesson, bool held)
 {
 	if (lesson == LESSON_NONE)
-		return true;
+		return;
 	m->w->woken_by = c;
 	m->w->lesson = lesson;
 	m->w->found_held = held;
-	return true;
 }
 
 /**

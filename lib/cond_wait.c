@@ -145,6 +145,16 @@ COLD static void cond_leave_awake(struct cond *c, const struct mutex_ops *ops,
 	group_unpin(g);
 }
 
+/* The mutex was free, and is the caller's. Return: true. */
+static inline bool member_got(const struct member *m, const struct cond *c,
+			      enum lesson lesson, bool moved)
+{
+	if (moved)
+		m->ops->set_contended(m->mutex);
+	member_found(m, c, lesson, false);
+	return true;
+}
+
 /*
  * @c: an address only; @out: by a signal or broadcast; @plain: the mutex is.
  */
@@ -158,8 +168,9 @@ static inline int member_relock(struct member *m, const struct cond *c,
 
 	if (m->caught || m->called)
 		got = member_hurry(m, c, moved);
-	else if (plain && !moved && ops->try_lock(mutex))
-		got = member_found(m, c, lesson, false);
+	else if (plain && !(moved && load_relaxed(&m->g->ahead)) &&
+		 ops->try_lock(mutex))
+		got = member_got(m, c, lesson, moved);
 	else
 		got = member_hope(m, c, lesson, moved);
 	group_unpin(m->g);
