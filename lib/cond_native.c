@@ -8,11 +8,16 @@
 _Static_assert(sizeof(struct cond) == sizeof(drover_cond_t), "same size");
 _Static_assert(_Alignof(struct cond) <= _Alignof(drover_cond_t), "fits");
 
-static bool native_is_plain(void *mutex)
+static bool native_try_lock(void *mutex)
 {
 	struct mutex *m = mutex_of(mutex);
 
-	return !m->flags && !m->count && mutex_held_by_caller(m);
+	return mutex_take_free(m, mutex_caller(m));
+}
+
+static bool native_is_plain(void *mutex)
+{
+	return mutex_is_plain(mutex_of(mutex));
 }
 
 static int native_may_wait(void *mutex)
@@ -32,7 +37,7 @@ static int native_unlock(void *mutex)
 
 static int native_unlock_plain(void *mutex)
 {
-	mutex_drop_plain(mutex_of(mutex));
+	mutex_drop(mutex_of(mutex), false);
 	return 0;
 }
 
@@ -87,7 +92,7 @@ static const struct mutex_ops native_ops = {
 	.stays_held = native_stays_held,
 	.unlock = native_unlock,
 	.unlock_plain = native_unlock_plain,
-	.try_lock = mutex_try_plain,
+	.try_lock = native_try_lock,
 	.lock = native_lock,
 	.word = native_word,
 	.holder = native_holder,

@@ -11,11 +11,18 @@ _Static_assert(_Alignof(struct mutex) <= _Alignof(drover_mutex_t), "fits");
 
 #define MUTEX_TWICE (DROVER_MUTEX_RECURSIVE | DROVER_MUTEX_ERRORCHECK)
 
+static bool try_plain(void *mutex)
+{
+	struct mutex *m = mutex;
+
+	return mutex_take_free(m, mutex_caller(m));
+}
+
 static int try_take(struct mutex *m)
 {
 	if (mutex_is_pi(m))
 		return mutex_pi_try(m);
-	return mutex_try_plain(m) ? 0 : EBUSY;
+	return try_plain(m) ? 0 : EBUSY;
 }
 
 /*
@@ -62,7 +69,7 @@ static int take_asleep(struct mutex *m, const struct deadline *deadline)
 
 static int take_soon(struct mutex *m)
 {
-	if (!mutex_is_pi(m) && look_for_mutex(&m->word, mutex_try_plain, m))
+	if (!mutex_is_pi(m) && look_for_mutex(&m->word, try_plain, m))
 		return 0;
 	return take_asleep(m, NULL);
 }
@@ -113,12 +120,21 @@ int drover_mutex_trylock(drover_mutex_t *mutex)
 	return err == EDEADLK ? EBUSY : err;
 }
 
-int drover_mutex_lock(drover_mutex_t *mutex)
+APART static int lock_in_some_way(struct mutex *m)
 {
-	struct mutex *m = mutex_checked(mutex, __func__);
 	int err = take_now(m);
 
 	return err == EBUSY ? take_soon(m) : err;
+}
+
+int drover_mutex_lock(drover_mutex_t *mutex)
+{
+	struct mutex *m = mutex_checked(mutex, __func__);
+	uint32_t caller = thread_this.number;
+
+	if (likely(caller && !m->flags) && likely(mutex_take_free(m, caller)))
+		return 0;
+	return lock_in_some_way(m);
 }
 
 /* The deadline may be near: nothing is looked at. */
@@ -138,10 +154,8 @@ int drover_mutex_timedlock(drover_mutex_t *mutex, clockid_t clock,
 	return deadline_valid(&d) ? take_asleep(m, &d) : EINVAL;
 }
 
-int drover_mutex_unlock(drover_mutex_t *mutex)
+APART static int unlock_in_some_way(struct mutex *m)
 {
-	struct mutex *m = mutex_checked(mutex, __func__);
-
 	if (!mutex_held_by_caller(m))
 		return EPERM;
 	if (m->count)
@@ -149,7 +163,17 @@ int drover_mutex_unlock(drover_mutex_t *mutex)
 	else if (mutex_is_pi(m))
 		mutex_pi_unlock(m);
 	else
-		mutex_drop_plain(m);
+		mutex_drop(m, mutex_is_shared(m));
+	return 0;
+}
+
+int drover_mutex_unlock(drover_mutex_t *mutex)
+{
+	struct mutex *m = mutex_checked(mutex, __func__);
+
+	if (unlikely(!mutex_is_plain(m)))
+		return unlock_in_some_way(m);
+	mutex_drop(m, false);
 	return 0;
 }
 

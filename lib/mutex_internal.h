@@ -81,23 +81,29 @@ static inline bool mutex_held_by_caller(struct mutex *m)
 	return load_relaxed(&m->owner) == mutex_caller(m);
 }
 
-/* Take one that is no PI futex, if it is free. @mutex: a struct mutex. */
-static inline bool mutex_try_plain(void *mutex)
+/* Nothing is special about it, and the caller has it once. */
+static inline bool mutex_is_plain(struct mutex *m)
 {
-	struct mutex *m = mutex;
+	uint32_t owner = load_relaxed(&m->owner);
+
+	/* A thread that has not been set up has no mutex, and its number is 0. */
+	return !m->flags && !m->count && owner && owner == thread_this.number;
+}
+
+/* Take one that is no PI futex, if it is free. @caller: mutex_caller() */
+static inline bool mutex_take_free(struct mutex *m, uint32_t caller)
+{
 	uint32_t old = WORD_FREE;
 
 	if (!cas_acquire(&m->word, &old, WORD_LOCKED))
 		return false;
-	store_relaxed(&m->owner, mutex_caller(m));
+	store_relaxed(&m->owner, caller);
 	return true;
 }
 
 /* Release one that is no PI futex. */
-static inline void mutex_drop_plain(struct mutex *m)
+static inline void mutex_drop(struct mutex *m, bool shared)
 {
-	bool shared = mutex_is_shared(m);
-
 	store_relaxed(&m->owner, 0);
 	/* The next holder may free it: the word is touched once, and no more. */
 	if (swap_release(&m->word, WORD_FREE) == WORD_CONTENDED)
