@@ -55,9 +55,10 @@ static inline void cond_note_waiter(struct cond *c, struct waiter *w)
  * Join the open group without the lock, if all that would be done with it held
  * is to join. Return: false if that is not so.
  *
- * [G-JOIN] Who would make the group another one's, or this condvar's anew, has
- * to hold the members' mutex for that, which is the caller's. So the signaller
- * that has to see the caller finds the group where the caller has found it.
+ * [G-JOIN] Whoever started a group whose mutex is the caller's held that, before
+ * the caller did: @open has named the group since. So a signaller that has to
+ * see the caller, as it has held the mutex since then, finds the group there,
+ * or knows of one who has found it.
  */
 static inline bool cond_join_open(struct cond *c, struct member *m)
 {

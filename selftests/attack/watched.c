@@ -114,19 +114,43 @@ static void test_deadline(void)
 	crew_end(&crew);
 }
 
+#if API_IS_PTHREAD
+static void unlock(void *m)
+{
+	api_mutex_unlock(m);
+}
+
+/* @arg: told when it waits, with the mutex held. */
+static void *wait_for_cancellation(void *arg)
+{
+	api_mutex_lock(&mutex);
+	pthread_cleanup_push(unlock, &mutex);
+	atomic_store((atomic_int *)arg, 1);
+	while (true)
+		api_cond_wait(&cond, &mutex);
+	pthread_cleanup_pop(0);
+	return NULL;
+}
+#endif
+
 static void test_cancel(void)
 {
 #if API_IS_PTHREAD
+	atomic_int waits = 0;
+	pthread_t thread;
 	void *result;
 
 	begin("a cancellation");
-	start(NULL);
-	member_has_joined(&crew.members[0]);
-	pthread_cancel(crew.members[0].thread);
-	pthread_join(crew.members[0].thread, &result);
-	tap_ok(result == PTHREAD_CANCELED, "a cancellation ends the look");
+	if (pthread_create(&thread, NULL, wait_for_cancellation, &waits) ||
+	    wait_at_least(&waits, 1))
+		tap_bail("pthread_create");
+	/* Who gets the mutex now comes after it has joined. */
+	api_mutex_lock(&mutex);
 	api_mutex_unlock(&mutex);
-	free(crew.members);
+	pthread_cancel(thread);
+	pthread_join(thread, &result);
+	tap_ok(result == PTHREAD_CANCELED, "a cancellation ends the look");
+	crew_end(&crew);
 #else
 	tap_skip("a cancellation ends the look",
 		 "native waits are no cancellation points");
