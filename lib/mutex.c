@@ -132,7 +132,7 @@ int drover_mutex_lock(drover_mutex_t *mutex)
 	struct mutex *m = mutex_checked(mutex, __func__);
 	uint32_t caller = thread_this.number;
 
-	if (likely(caller && !m->flags) && likely(mutex_take_free(m, caller)))
+	if (likely(caller && !m->flags) && likely(mutex_take_plain(m, caller)))
 		return 0;
 	return lock_in_some_way(m);
 }
@@ -173,7 +173,7 @@ int drover_mutex_unlock(drover_mutex_t *mutex)
 
 	if (unlikely(!mutex_is_plain(m)))
 		return unlock_in_some_way(m);
-	mutex_drop(m, false);
+	mutex_drop_plain(m);
 	return 0;
 }
 

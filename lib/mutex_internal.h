@@ -8,6 +8,7 @@
 #define DROVER_MUTEX_INTERNAL_H
 
 #include <drover/mutex.h>
+#include <sys/single_threaded.h>
 
 #include "cond_internal.h"
 
@@ -108,6 +109,32 @@ static inline void mutex_drop(struct mutex *m, bool shared)
 	/* The next holder may free it: the word is touched once, and no more. */
 	if (swap_release(&m->word, WORD_FREE) == WORD_CONTENDED)
 		futex_wake(&m->word, 1, shared);
+}
+
+/*
+ * The same two for a plain mutex. As long as the process has one thread, which
+ * the C library knows, nobody else can look at it and nobody sleeps: what is done
+ * need not be one step. glibc's mutex does it so, too.
+ */
+static inline bool mutex_take_plain(struct mutex *m, uint32_t caller)
+{
+	if (!__libc_single_threaded)
+		return mutex_take_free(m, caller);
+	if (load_relaxed(&m->word) != WORD_FREE)
+		return false;
+	store_relaxed(&m->word, WORD_LOCKED);
+	store_relaxed(&m->owner, caller);
+	return true;
+}
+
+static inline void mutex_drop_plain(struct mutex *m)
+{
+	if (!__libc_single_threaded) {
+		mutex_drop(m, false);
+		return;
+	}
+	store_relaxed(&m->owner, 0);
+	store_relaxed(&m->word, WORD_FREE);
 }
 
 /*
