@@ -8,13 +8,6 @@
 _Static_assert(sizeof(struct cond) == sizeof(drover_cond_t), "same size");
 _Static_assert(_Alignof(struct cond) <= _Alignof(drover_cond_t), "fits");
 
-static bool native_try_lock(void *mutex)
-{
-	struct mutex *m = mutex_of(mutex);
-
-	return mutex_take_free(m, mutex_caller(m));
-}
-
 static bool native_is_plain(void *mutex)
 {
 	return mutex_is_plain(mutex_of(mutex));
@@ -92,7 +85,7 @@ static const struct mutex_ops native_ops = {
 	.stays_held = native_stays_held,
 	.unlock = native_unlock,
 	.unlock_plain = native_unlock_plain,
-	.try_lock = native_try_lock,
+	.try_lock = mutex_try,
 	.lock = native_lock,
 	.word = native_word,
 	.holder = native_holder,

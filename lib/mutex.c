@@ -11,18 +11,11 @@ _Static_assert(_Alignof(struct mutex) <= _Alignof(drover_mutex_t), "fits");
 
 #define MUTEX_TWICE (DROVER_MUTEX_RECURSIVE | DROVER_MUTEX_ERRORCHECK)
 
-static bool try_plain(void *mutex)
-{
-	struct mutex *m = mutex;
-
-	return mutex_take_free(m, mutex_caller(m));
-}
-
 static int try_take(struct mutex *m)
 {
 	if (mutex_is_pi(m))
 		return mutex_pi_try(m);
-	return try_plain(m) ? 0 : EBUSY;
+	return mutex_try(m) ? 0 : EBUSY;
 }
 
 /*
@@ -69,7 +62,7 @@ static int take_asleep(struct mutex *m, const struct deadline *deadline)
 
 static int take_soon(struct mutex *m)
 {
-	if (!mutex_is_pi(m) && look_for_mutex(&m->word, try_plain, m))
+	if (!mutex_is_pi(m) && look_for_mutex(&m->word, mutex_try, m))
 		return 0;
 	return take_asleep(m, NULL);
 }

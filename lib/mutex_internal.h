@@ -102,6 +102,14 @@ static inline bool mutex_take_free(struct mutex *m, uint32_t caller)
 	return true;
 }
 
+/* The same by the caller. @mutex: a struct mutex */
+static inline bool mutex_try(void *mutex)
+{
+	struct mutex *m = mutex;
+
+	return mutex_take_free(m, mutex_caller(m));
+}
+
 /* Release one that is no PI futex. */
 static inline void mutex_drop(struct mutex *m, bool shared)
 {
