@@ -6,11 +6,8 @@
 #include <sched.h>
 
 #include "clock.h"
-#include "cond_internal.h"
+#include "cond_member.h"
 #include "look.h"
-
-/* Looks for each at the clock. */
-#define LOOKS_PER_CLOCK 8
 
 /* Enough for any look. */
 #define LONG_S 1000
@@ -63,16 +60,22 @@ static int64_t member_look_out(const struct member *m, int64_t ns)
 }
 
 /*
- * With one CPU there is no signal before somebody else runs. Return: 0, or
- * INT64_MAX if that took too long.
+ * With one CPU there is no signal before somebody else runs, nor where others have
+ * to go first; who lets them looks again after that. @ns: until it has been alone
+ * for so long. Return: 0, or INT64_MAX if one of them took too long.
  */
-static int64_t member_look_up(int64_t left)
+static int64_t member_look_up(const struct member *m, int64_t ns, int64_t left)
 {
-	int64_t now = clock_now();
+	int64_t now = clock_now(), before;
 
-	if (left < policy_longest_absence())
-		return INT64_MAX;
-	return give_way(&now) ? 0 : INT64_MAX;
+	do {
+		before = now;
+		if (left < policy_longest_absence() || !give_way(&now))
+			return INT64_MAX;
+		left -= now - before;
+		ns -= policy_alone(now - before);
+	} while (ns > 0 && !member_watches(m, GROUP_AWAKE));
+	return 0;
 }
 
 /*
@@ -85,7 +88,9 @@ void member_watch(struct member *m, const struct cond *c,
 	int64_t left = time_left(deadline);
 
 	if (m->watch_ns == WATCH_ONCE)
-		m->caught_ns = member_look_up(left);
+		m->caught_ns = member_look_up(m, 0, left);
+	else if (m->watch_ns == WATCH_HERD)
+		m->caught_ns = member_look_up(m, policy_await(), left);
 	else
 		m->caught_ns = member_look_out(
 			m, left < m->watch_ns ? left : m->watch_ns);
@@ -94,6 +99,18 @@ void member_watch(struct member *m, const struct cond *c,
 		return;
 	group_fall_asleep(m->g);
 	policy_watched(m->w, c, m->watch_ns, INT64_MAX);
+}
+
+/* Whether all this was in vain is for the next broadcaster to find out. */
+void member_stay(const struct member *m, const struct deadline *deadline)
+{
+	for (int i = policy_stays_for(); i; i--) {
+		if (member_look_up(m, 0, time_left(deadline)) == INT64_MAX)
+			break;
+		if (load_relaxed(&m->g->state) & GROUP_RELEASED)
+			return;
+	}
+	add_relaxed(&m->g->slept, 1);
 }
 
 /*
@@ -115,18 +132,25 @@ void member_answer(struct member *m, uint32_t word,
 }
 
 /*
- * The first of those that were moved is about to lock the mutex, and is awake
- * alone: each of the others will be woken by the unlock of the one before it,
- * and meanwhile CPUs go idle and come back. A few more that are on their way
- * keep them busy. Not with the mutex held: to wake them takes as long as their
- * turns.
+ * The first of those that were moved is awake alone: each of the others will be
+ * woken by the unlock of the one before it, and meanwhile CPUs go idle and come
+ * back. A few more that are on their way keep them busy. Not with the mutex held:
+ * to wake them takes as long as their turns.
+ *
+ * So that is for the first one to do; or for the broadcaster, if it waits itself
+ * before that one is up: its CPU goes idle, too.
  */
-APART static void member_wake_ahead(const struct member *m)
+void herd_wake_ahead(struct group *g, const struct mutex_ops *ops, void *mutex)
 {
-	int nr = swap_relaxed(&m->g->ahead, 0);
+	futex_word *word = ops->word(mutex);
+	int nr;
 
+	/* It may be another's by now, but then not with this mutex. */
+	if (!word || load_relaxed(&g->mutex) != mutex)
+		return;
+	nr = swap_relaxed(&g->ahead, 0);
 	if (nr)
-		futex_wake(m->ops->word(m->mutex), nr, false);
+		futex_wake(word, nr, false);
 }
 
 /* Get a mutex that is free, or will be soon. */
@@ -151,7 +175,7 @@ bool member_hope(const struct member *m, const struct cond *c,
 
 	if (moved && load_relaxed(&m->g->ahead) &&
 	    ops->holder(m->mutex) != MUTEX_HELD_BY_OTHER)
-		member_wake_ahead(m);
+		herd_wake_ahead(m->g, ops, m->mutex);
 	held = lesson == LESSON_SINGLE &&
 	       ops->holder(m->mutex) == MUTEX_HELD_BY_OTHER;
 	got = member_look(m, moved);

@@ -49,8 +49,12 @@ void cond_broadcast(struct cond *c, const struct mutex_ops *ops)
 	store_relaxed(&c->open, NULL);
 	nr = nr_claimed(closed) + nr_claimed(open);
 	hopeful = nr && policy_hopeful(c, nr);
+	if (open && nr > 1)
+		store_relaxed(&open->is_awake, policy_stayed(c, open, nr));
 	cond_unlock(c);
 
+	if (nr > 1)
+		thread_this.herd = open ? open : closed;
 	if (closed && open)
 		cond_release_both(closed, open, ops, hopeful);
 	else if (nr)

@@ -10,7 +10,7 @@
  * to bear anyway. A waiter that is named here may belong to another thread by now,
  * and a bed to another group; but both stay mapped for ever.
  */
-#include "cond_internal.h"
+#include "cond_member.h"
 
 void heir_note(struct waiter *released)
 {

@@ -126,6 +126,8 @@ struct evidence {
  * @single: whether to wake one thread or to move it the next time
  * @herd: the same for several at once
  * @others: above 0 if others than @last have waited lately
+ * @herds: how many broadcasts to several there were since somebody was signalled
+ * @stays: whether it pays that those it has released stay awake; [lock]
  * @last: who was the last to wait; a guess, only compared
  * @group: the two groups of a shared condvar
  * @refs: waiters and wakers that will still touch a shared condvar
@@ -142,6 +144,8 @@ struct cond {
 			struct evidence single;
 			struct evidence herd;
 			_Atomic uint8_t others;
+			uint8_t herds;
+			struct watch stays;
 			struct waiter *last;
 		};
 		struct {
@@ -251,112 +255,10 @@ APART void cond_shared_broadcast_on(struct cond *c, const struct mutex_ops *ops,
  */
 struct group *cond_claim(struct cond *c, struct group *g);
 
-/**
- * struct member - a thread that waits in a group
- * @g: its group, pinned
- * @w: the thread
- * @ops: for its mutex
- * @mutex: the mutex it released and will lock again
- * @movable: the same, or NULL if nobody may be moved there
- * @watch_ns: how long it looks for its signal before it sleeps
- * @caught: it came before the sleep
- * @called: it came while the thread looked for it because it was called
- * @caught_ns: after so long
- * @owns: it has the mutex already, by requeue-PI
- * @lock_err: what locking that way answered
- */
-struct member {
-	struct group *g;
-	struct waiter *w;
-	const struct mutex_ops *ops;
-	void *mutex;
-	void *movable;
-	int64_t watch_ns;
-	int64_t caught_ns;
-	bool caught;
-	bool called;
-	bool owns;
-	int lock_err;
-};
-
-/**
- * member_sleep() - wait as a member until unblocked; cond_sleep.c
- * @m: the member
- * @deadline: NULL to wait without end
- * @pi_target: the group's
- *
- * Return: 0 when unblocked; ETIMEDOUT or ECANCELED when not, and then no longer
- * a member of the group. The reference stays.
- */
-int member_sleep(struct member *m, const struct deadline *deadline,
-		 futex_word *pi_target);
-
-/**
- * member_watch() - look for a signal before the sleep; cond_awake.c
- * @m: the only member of a group that is GROUP_AWAKE; @watch_ns says how long.
- *     Afterwards @caught says whether it is out, and the group is not awake
- *     any more if it is not.
- * @c: an address only
- * @deadline: ends the look, too
- */
-APART void member_watch(struct member *m, const struct cond *c,
-			const struct deadline *deadline);
-
-/**
- * member_answer() - look for a signal because another thread has called
- * @m: a member that would sleep; @called says if there was one
- * @word: the group's word as last seen
- * @deadline: ends the look, too
- */
-APART void member_answer(struct member *m, uint32_t word,
-			 const struct deadline *deadline);
-
-/**
- * member_hurry() - look for the mutex after either, which a signaller may still have
- * @m: the member, caught or called
- * @c: an address only
- * @moved: the group's GROUP_MOVED
- *
- * Return: whether it has the mutex.
- */
-APART bool member_hurry(const struct member *m, const struct cond *c,
-			bool moved);
-
-/*
- * Note what a member that was woken will tell, @held: it was too early. @lesson:
- * what for.
- */
-static inline void member_found(const struct member *m, const struct cond *c,
-				enum lesson lesson, bool held)
-{
-	if (lesson == LESSON_NONE)
-		return;
-	m->w->woken_by = c;
-	m->w->lesson = lesson;
-	m->w->found_held = held;
-}
-
-/**
- * member_hope() - get the mutex in the hope that it is free or will be soon
- * @m: a member that was woken
- * @c: an address only; it is told what came of that
- * @lesson: what for
- * @moved: the group's GROUP_MOVED
- *
- * Return: whether it has the mutex.
- */
-APART bool member_hope(const struct member *m, const struct cond *c,
-		       enum lesson lesson, bool moved);
-
 /* The caller is about to release only @released; cond_heir.c */
 void heir_note(struct waiter *released);
 
-/* The caller, who has released somebody, is about to wait: get the next one up. */
-APART void heir_call(const struct waiter *self);
-
-/* The same steps for a mutex that inherits priorities; cond_pi.c. */
-APART long member_pi_wait(struct member *m, uint32_t word,
-			  const struct deadline *deadline);
+/* Wake members that sleep for a mutex that inherits priorities; cond_pi.c. */
 APART void cond_pi_wake(struct group *g, int nr);
 
 /**

@@ -168,14 +168,14 @@ HOT APART static int broadcast_to_somebody(struct cond *c)
 	return 0;
 }
 
-int drover_cond_signal(drover_cond_t *cond)
+ONE_LINE int drover_cond_signal(drover_cond_t *cond)
 {
 	struct cond *c = cond_of(cond);
 
 	return likely(cond_signal_is_idle(c)) ? 0 : signal_somebody(c);
 }
 
-int drover_cond_broadcast(drover_cond_t *cond)
+ONE_LINE int drover_cond_broadcast(drover_cond_t *cond)
 {
 	struct cond *c = cond_of(cond);
 

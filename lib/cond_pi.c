@@ -14,7 +14,7 @@
  */
 #include <sched.h>
 
-#include "cond_internal.h"
+#include "cond_member.h"
 
 /* By a sandbox that came after the operations were tried. */
 static bool is_refused(long ret)

@@ -75,19 +75,45 @@ void policy_watch_anew(struct waiter *w);
 
 /*
  * For how many nanoseconds to look for a signal before the sleep; 0: not;
- * WATCH_ONCE: after others have had the CPU once. @alone: nobody else has waited
- * there lately.
+ * WATCH_ONCE: after others have had the CPU once; WATCH_HERD: they may have it all
+ * the time, and policy_await() says for how long if they do not want it. @alone:
+ * nobody else has waited there lately.
  */
 #define WATCH_ONCE INT64_MAX
+#define WATCH_HERD (INT64_MAX - 1)
+
+static inline bool watch_gives_way(int64_t watch)
+{
+	return watch >= WATCH_HERD;
+}
+
 int64_t policy_watch(struct waiter *w, const struct cond *c, bool alone);
 
 /*
  * It came after @ns nanoseconds; INT64_MAX: not. @watch: what policy_watch() had
- * said; if that was WATCH_ONCE then @ns is 0, if it came at all. @c: an address
+ * said; if the thread gave way then @ns is 0, if it came at all. @c: an address
  * only.
  */
 void policy_watched(struct waiter *w, const struct cond *c, int64_t watch,
 		    int64_t ns);
+
+/* For how many nanoseconds nobody may want the CPU, until it sleeps. */
+int64_t policy_await(void);
+
+/* It was given away for @ns nanoseconds: how many of them are such? */
+int64_t policy_alone(int64_t ns);
+
+/* A herd begins to wait on @c, locked: shall each give way before it sleeps? */
+bool policy_stays(const struct cond *c);
+
+/* How often at most, until it is called? */
+int policy_stays_for(void);
+
+/*
+ * A broadcast to @nr on @c, locked: those of @g, claimed, may have done so. Return:
+ * whether all shall be awake from now on.
+ */
+bool policy_stayed(struct cond *c, struct group *g, uint32_t nr);
 
 /* Shall the waiter @w be called before its signal comes? cond_heir.c */
 bool policy_calls(struct waiter *w);

@@ -35,6 +35,15 @@
  * the waiter's. So that one gives way before it sleeps, once: if it is signalled
  * then, two system calls are spared for one.
  *
+ * Who has released several and then waits is to be answered by the last of them,
+ * as a rule. To sleep would make its CPU idle, and to come out of that takes
+ * longer than a small herd does. So it looks as long as nobody else wants the CPU,
+ * and each thread remembers whether that pays.
+ *
+ * Threads that are called together again and again come back together. Each gives
+ * way before it sleeps: the others have their turns, then whoever calls them
+ * again, and none of them has to be woken. Each condvar remembers whether that pays.
+ *
  * Threads that hand on to each other, and are more than the CPUs, cannot all look;
  * but the one whose turn is next can. It is called a turn before, and each learns
  * whether its signal then comes.
@@ -54,7 +63,11 @@
  * [POLICY] Both are constant, but the second one only once it is in use: threads
  * that a constructor before ours has started may already wait.
  */
-static const struct policy before_load = { .batch = true, .awake = 1 };
+static const struct policy before_load = {
+	.batch = true,
+	.awake = 1,
+	.stay = HOPE_NEVER,
+};
 static struct policy chosen;
 static _Atomic(const struct policy *) in_use = &before_load;
 
@@ -97,6 +110,30 @@ static inline const struct policy *policy(void)
  * before it may have to be woken, too.
  */
 #define CALL_US 100
+
+/*
+ * Who waits for a herd looks as long, for the same reason: the last of them may
+ * have had to be woken. It takes nobody's CPU, so it is tried more often than
+ * other looks; a CPU that is given away and back in less than a switch takes was
+ * wanted by nobody.
+ */
+#define AWAIT_US	  100
+#define MOST_MISSES_AWAIT 5
+
+/*
+ * A herd that was called so often stays awake once, and goes on to do so as long as
+ * less than this share of it sleeps; else up to 2^this rounds go by before it does
+ * again. To give way once is enough as a rule; but those who were asleep before
+ * have run less, and the scheduler lets others go first.
+ *
+ * With one CPU a round costs half as much that way, too; but the way into it takes
+ * two to four switches of each thread, by chance, and then the floor of one switch
+ * a round cannot be told from them. So there it is not learned.
+ */
+#define STAY_AFTER	 8
+#define STAY_SHARE	 2
+#define STAY_TIMES	 3
+#define MOST_MISSES_STAY 8
 
 /* Calls in vain in a row that are borne: what upsets one turn upsets some. */
 #define CALL_PATIENCE 6
@@ -168,10 +205,13 @@ __attribute__((constructor)) static void policy_choose(void)
 	chosen.cpus = cpus_usable();
 	chosen.looks = LOOKS;
 	chosen.watch_once = true;
+	chosen.stay = HOPE_NEVER;
 	if (chosen.cpus > 1) {
+		chosen.stay = HOPE_LEARNED;
 		chosen.look_us = LOOK_US;
 		chosen.awake = 0;
 		chosen.watch_us = WATCH_US;
+		chosen.await_us = AWAIT_US;
 		chosen.call_us = CALL_US;
 	}
 	if (forced && !policy_force(forced, &chosen))
@@ -287,6 +327,9 @@ int64_t policy_watch(struct waiter *w, const struct cond *c, bool alone)
 {
 	unsigned int i = watch_index(c);
 
+	if (thread_this.herd && alone && policy()->await_us &&
+	    is_due(&thread_this.awaits))
+		return WATCH_HERD;
 	if (policy()->watch_us &&
 	    (thread_this.invited || is_due(&w->watches[i]))) {
 		thread_this.invited = false;
@@ -303,13 +346,53 @@ void policy_watched(struct waiter *w, const struct cond *c, int64_t watch,
 {
 	unsigned int i = watch_index(c);
 
-	if (watch == WATCH_ONCE)
+	if (watch == WATCH_HERD)
+		note(&thread_this.awaits, ns == 0, MOST_MISSES_AWAIT);
+	else if (watch == WATCH_ONCE)
 		note(&w->given[i], ns == 0, MOST_MISSES);
 	else if (crowded())
 		note(&w->watches[i], ns <= SOON_CROWDED_US * NS_PER_US,
 		     MOST_MISSES_CROWDED);
 	else
 		note(&w->watches[i], ns <= SOON_US * NS_PER_US, MOST_MISSES);
+}
+
+bool policy_stays(const struct cond *c)
+{
+	if (policy()->stay != HOPE_LEARNED)
+		return policy()->stay == HOPE_ALWAYS;
+	return c->herds == STAY_AFTER && !c->stays.skip;
+}
+
+int policy_stays_for(void)
+{
+	return STAY_TIMES;
+}
+
+bool policy_stayed(struct cond *c, struct group *g, uint32_t nr)
+{
+	bool tried = load_relaxed(&g->stays);
+	bool stayed = tried && load_relaxed(&g->slept) < nr / STAY_SHARE;
+
+	if (tried)
+		note(&c->stays, stayed, MOST_MISSES_STAY);
+	else if (c->stays.skip)
+		c->stays.skip--;
+	if (c->herds < STAY_AFTER)
+		c->herds++;
+	return stayed && policy_stays(c);
+}
+
+int64_t policy_await(void)
+{
+	return policy()->await_us * NS_PER_US;
+}
+
+int64_t policy_alone(int64_t ns)
+{
+	const int64_t most = SOON_CROWDED_US * NS_PER_US;
+
+	return ns < most ? ns : most;
 }
 
 bool policy_calls(struct waiter *w)

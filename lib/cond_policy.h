@@ -28,6 +28,10 @@ enum hope {
  * @watch_us: for how many microseconds a thread looks for its signal
  * @watch_once: whether it looks once after it gave way, where others want the CPU
  *		or @watch_us is 0
+ * @await_us: for how many it does when it has released several and its CPU would
+ *	      be idle
+ * @stay: whether those that are called together again and again give way before
+ *	  they sleep
  * @call_us: for how many such a thread does that another one has called
  * @looks: how often a thread looks at a held mutex before it sleeps
  * @look_us: for how many microseconds each time
@@ -41,6 +45,8 @@ struct policy {
 	unsigned int awake;
 	unsigned int watch_us;
 	bool watch_once;
+	unsigned int await_us;
+	enum hope stay;
 	unsigned int call_us;
 	unsigned int looks;
 	unsigned int look_us;

@@ -21,17 +21,30 @@ enum policy_word {
 	POLICY_LOOK,
 	POLICY_WATCH,
 	POLICY_ONCE,
+	POLICY_AWAIT,
+	POLICY_STAY,
+	POLICY_NO_STAY,
 	POLICY_CALL,
 };
 
 static char *const policy_words[] = {
-	[POLICY_AUTO] = "auto",		[POLICY_REQUEUE] = "requeue",
-	[POLICY_WAKE_ALL] = "wake-all", [POLICY_EARLY] = "early",
-	[POLICY_LATE] = "late",		[POLICY_SHORT] = "short",
-	[POLICY_LONG] = "long",		[POLICY_NO_BATCH] = "no-batch",
-	[POLICY_AWAKE] = "awake",	[POLICY_LOOK] = "look",
-	[POLICY_WATCH] = "watch",	[POLICY_ONCE] = "once",
-	[POLICY_CALL] = "call",		NULL,
+	[POLICY_AUTO] = "auto",
+	[POLICY_REQUEUE] = "requeue",
+	[POLICY_WAKE_ALL] = "wake-all",
+	[POLICY_EARLY] = "early",
+	[POLICY_LATE] = "late",
+	[POLICY_SHORT] = "short",
+	[POLICY_LONG] = "long",
+	[POLICY_NO_BATCH] = "no-batch",
+	[POLICY_AWAKE] = "awake",
+	[POLICY_LOOK] = "look",
+	[POLICY_WATCH] = "watch",
+	[POLICY_ONCE] = "once",
+	[POLICY_AWAIT] = "await",
+	[POLICY_STAY] = "stay",
+	[POLICY_NO_STAY] = "no-stay",
+	[POLICY_CALL] = "call",
+	NULL,
 };
 
 static bool force_number(const char *value, unsigned int least,
@@ -62,6 +75,8 @@ static void force_base(struct policy *p, enum base base)
 	p->look_us = 0;
 	p->watch_once = false;
 	p->watch_us = 0;
+	p->await_us = 0;
+	p->stay = HOPE_NEVER;
 	p->call_us = 0;
 }
 
@@ -78,6 +93,10 @@ static bool force_watch(struct policy *p, const char *value)
 	if (!force_number(value, 0, MOST_US, &p->watch_us))
 		return false;
 	p->watch_once = false;
+	if (!p->watch_us) {
+		p->await_us = 0;
+		p->stay = HOPE_NEVER;
+	}
 	return true;
 }
 
@@ -89,6 +108,8 @@ static bool force_word(struct policy *p, int word, const char *value)
 		return force_look(p, value);
 	if (word == POLICY_WATCH)
 		return force_watch(p, value);
+	if (word == POLICY_AWAIT)
+		return force_number(value, 0, MOST_US, &p->await_us);
 	if (word == POLICY_CALL)
 		return force_number(value, 0, MOST_US, &p->call_us);
 	if (word < 0 || value)
@@ -109,9 +130,16 @@ static bool force_word(struct policy *p, int word, const char *value)
 	case POLICY_NO_BATCH:
 		p->batch = false;
 		break;
+	case POLICY_STAY:
+		p->stay = HOPE_ALWAYS;
+		break;
+	case POLICY_NO_STAY:
+		p->stay = HOPE_NEVER;
+		break;
 	case POLICY_ONCE:
 		p->watch_once = true;
 		p->watch_us = 0;
+		p->await_us = 0;
 		break;
 	default:
 		force_base(p, word == POLICY_AUTO    ? BASE_AUTO :

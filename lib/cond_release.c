@@ -17,6 +17,7 @@ struct wake_plan cond_plan(struct group *g, const struct mutex_ops *ops,
 
 	/* Should it fall asleep meanwhile, then it is woken. */
 	if (load_relaxed(&g->state) & GROUP_AWAKE ||
+	    load_relaxed(&g->is_awake) ||
 	    (nr_waiters == 1 && load_relaxed(&g->first->call) != CALL_NONE))
 		return wake_all;
 

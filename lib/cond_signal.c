@@ -39,6 +39,7 @@ APART static void cond_post(struct cond *c, struct group *g,
 	struct wake_plan plan = cond_plan(g, ops, 1, hopeful);
 	uint32_t word = group_post(g, plan.move ? GROUP_MOVED : 0);
 
+	thread_this.herd = g;
 	cond_unlock(c);
 	cond_wake(g, word, plan, 1);
 	group_unpin(g);
@@ -60,6 +61,8 @@ void cond_signal(struct cond *c, const struct mutex_ops *ops)
 		thread_this.idle = NULL;
 	}
 	hopeful = policy_hopeful(c, 1);
+	if (g)
+		c->herds = 0;
 	if (g && group_blocked(g) > 1) {
 		cond_post(c, g, ops, hopeful);
 		return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The sleep of a waiter, from joining its group until it is out. */
-#include "cond_internal.h"
+#include "cond_member.h"
 
 static inline long member_futex_wait(struct member *m, uint32_t word,
 				     const struct deadline *deadline,

@@ -2,7 +2,7 @@
 /* Waiting on a condition variable. */
 #include <sched.h>
 
-#include "cond_internal.h"
+#include "cond_member.h"
 
 /*
  * The group to join, pinned, or NULL if there is none yet: the open one. For
@@ -99,7 +99,7 @@ static inline int cond_join(struct cond *c, struct member *m,
 		if (!pi_target && !load_relaxed(&c->closed))
 			m->watch_ns = policy_watch(m->w, c,
 						   !load_relaxed(&c->others));
-		store_relaxed(&m->w->gives_way, m->watch_ns == WATCH_ONCE);
+		store_relaxed(&m->w->gives_way, watch_gives_way(m->watch_ns));
 		m->g = group_new(c, m->w, m->movable, pi_target,
 				 m->watch_ns ? GROUP_AWAKE : 0);
 		/*
@@ -109,6 +109,8 @@ static inline int cond_join(struct cond *c, struct member *m,
 		 */
 		if (m->g && load_relaxed(&c->closed) == m->g)
 			store_relaxed(&c->closed, NULL);
+		if (m->g && !m->watch_ns && !pi_target)
+			store_relaxed(&m->g->stays, policy_stays(c));
 		if (m->g)
 			store_relaxed(&c->open, m->g);
 		else
@@ -209,6 +211,10 @@ static inline int cond_wait_as(struct cond *c, struct member *m,
 		return err;
 	}
 
+	if (thread_this.herd) {
+		herd_wake_ahead(thread_this.herd, ops, mutex);
+		thread_this.herd = NULL;
+	}
 	if (thread_this.released)
 		heir_call(w);
 	if (pi_word)
@@ -217,6 +223,8 @@ static inline int cond_wait_as(struct cond *c, struct member *m,
 		store_seq_cst(&w->group, m->g); /* [W-KICK] */
 	if (m->watch_ns)
 		member_watch(m, c, deadline);
+	else if (load_relaxed(&m->g->stays))
+		member_stay(m, deadline);
 	err = member_sleep(m, deadline, pi_target);
 	if (be_found)
 		store_relaxed(&w->group, NULL);

@@ -99,6 +99,9 @@ enum lesson {
  * @lesson: an enum lesson: what who is out shall tell, and look out for. This
  *	    and @ahead are written by the claimer, and for the policy only.
  * @ahead: how many the first one that was moved shall wake more
+ * @stays: members give way before they sleep. Constant while in use.
+ * @is_awake: and most of them have not slept; written by the claimer
+ * @slept: how many have
  * @first: who started it, and is its only member as a rule: a guess
  * @next: the next spare group; [spare list's lock]
  */
@@ -111,6 +114,9 @@ struct group {
 	_Atomic(futex_word *) pi_target;
 	_Atomic uint8_t lesson;
 	_Atomic uint8_t ahead;
+	_Atomic bool stays;
+	_Atomic bool is_awake;
+	_Atomic uint16_t slept;
 	struct waiter *first;
 	struct group *next;
 } __attribute__((aligned(64)));

@@ -11,9 +11,6 @@
 #include "cond_plan.h"
 #include "look.h"
 
-/* Looks for each at the clock. */
-#define LOOKS_PER_CLOCK 8
-
 static inline bool take_free(const futex_word *word,
 			     bool (*try_lock)(void *mutex), void *mutex)
 {

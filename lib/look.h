@@ -5,6 +5,9 @@
 
 #include "futex.h"
 
+/* Looks for each at the clock. */
+#define LOOKS_PER_CLOCK 8
+
 /**
  * look_for_mutex() - take a mutex if it becomes free soon
  * @word: its futex word

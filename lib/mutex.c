@@ -120,7 +120,7 @@ APART static int lock_in_some_way(struct mutex *m)
 	return err == EBUSY ? take_soon(m) : err;
 }
 
-int drover_mutex_lock(drover_mutex_t *mutex)
+ONE_LINE int drover_mutex_lock(drover_mutex_t *mutex)
 {
 	struct mutex *m = mutex_checked(mutex, __func__);
 	uint32_t caller = thread_this.number;
@@ -160,7 +160,7 @@ APART static int unlock_in_some_way(struct mutex *m)
 	return 0;
 }
 
-int drover_mutex_unlock(drover_mutex_t *mutex)
+ONE_LINE int drover_mutex_unlock(drover_mutex_t *mutex)
 {
 	struct mutex *m = mutex_checked(mutex, __func__);
 

@@ -37,6 +37,9 @@ struct watch {
  * @awake: the condvar whose waiter it last released awake; an address only
  * @invited: that one had been asleep the time before
  * @released: whom it has released alone since it last waited, or NULL
+ * @herd: a group of several, some of whom it has released since it last waited; a
+ *	  guess, or NULL
+ * @awaits: whether it pays to look for their answer
  * @looks: whether it pays to look at a held mutex before the sleep
  * @gives: whether others give the CPU back soon
  */
@@ -49,6 +52,8 @@ struct thread {
 	bool idle_again;
 	bool invited;
 	struct waiter *released;
+	struct group *herd;
+	struct watch awaits;
 	struct watch looks;
 	struct watch gives;
 };

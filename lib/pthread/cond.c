@@ -116,14 +116,14 @@ HOT APART static int broadcast_to_somebody(struct cond *c)
 	return 0;
 }
 
-int drop_in_cond_signal(pthread_cond_t *cond)
+ONE_LINE int drop_in_cond_signal(pthread_cond_t *cond)
 {
 	struct cond *c = cond_of(cond);
 
 	return likely(cond_signal_is_idle(c)) ? 0 : signal_somebody(c);
 }
 
-int drop_in_cond_broadcast(pthread_cond_t *cond)
+ONE_LINE int drop_in_cond_broadcast(pthread_cond_t *cond)
 {
 	struct cond *c = cond_of(cond);
 

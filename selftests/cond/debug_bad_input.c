@@ -4,13 +4,9 @@
  * and mutexes that are NULL, unaligned, destroyed, overwritten, or destroyed
  * under their waiters. What has an errno value gets it, and loses no waiter.
  */
-#include <signal.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-
 #include "crew.h"
 #include "deadline.h"
-#include "watchdog.h"
+#include "misuse.h"
 
 static api_cond_t cond;
 static api_mutex_t mutex;
@@ -35,10 +31,6 @@ static void destroyed(void)
 static void overwritten(void)
 {
 	memset(&cond, 0xff, sizeof(cond));
-}
-
-static void as_it_is(void)
-{
 }
 
 static void one_waits(void)
@@ -131,11 +123,7 @@ static void lock_without_deadline(void)
 }
 #endif
 
-static const struct misuse {
-	void (*begin)(void);
-	void (*call)(void);
-	const char *says; /* in the message */
-} misuses[] = {
+static const struct misuse misuses[] = {
 	{ destroyed, wait_on, "cond_wait(): condition variable" },
 	{ destroyed, wait_on, "was destroyed" },
 	{ destroyed, wait_until, "was destroyed" },
@@ -145,64 +133,21 @@ static const struct misuse {
 	{ overwritten, signal_it, "was never initialised, or is overwritten" },
 	{ overwritten, wait_on, "was never initialised, or is overwritten" },
 	{ one_waits, destroyed, "has threads waiting" },
-	{ as_it_is, wait_on_null, "is NULL" },
-	{ as_it_is, signal_null, "cond_signal(): condition variable" },
-	{ as_it_is, wait_unaligned, "is not aligned" },
-	{ as_it_is, broadcast_unaligned, "is not aligned" },
-	{ as_it_is, wait_with_unaligned_mutex, "mutex" },
-	{ as_it_is, wait_without_deadline, "deadline" },
+	{ NULL, wait_on_null, "is NULL" },
+	{ NULL, signal_null, "cond_signal(): condition variable" },
+	{ NULL, wait_unaligned, "is not aligned" },
+	{ NULL, broadcast_unaligned, "is not aligned" },
+	{ NULL, wait_with_unaligned_mutex, "mutex" },
+	{ NULL, wait_without_deadline, "deadline" },
 #if API_IS_PTHREAD
-	{ as_it_is, wait_unlocked, "is not held by the caller" },
+	{ NULL, wait_unlocked, "is not held by the caller" },
 #else
 	{ mutex_destroyed, lock_it, "was destroyed" },
-	{ as_it_is, lock_without_deadline, "mutex_timedlock(): deadline" },
+	{ NULL, lock_without_deadline, "mutex_timedlock(): deadline" },
 #endif
 };
 
 #define NR_MISUSES ((int)(sizeof(misuses) / sizeof(misuses[0])))
-
-static _Noreturn void be_wrong(const struct misuse *misuse, int err)
-{
-	const struct rlimit no_core = { 0, 0 };
-
-	watchdog("in the child");
-	setrlimit(RLIMIT_CORE, &no_core);
-	dup2(err, STDERR_FILENO);
-	misuse->begin();
-	misuse->call();
-	_exit(0);
-}
-
-/* What it says before it aborts; empty if it does not. */
-static void message_of(const struct misuse *misuse, char text[], size_t size)
-{
-	int ends[2], status;
-	ssize_t len;
-	pid_t pid;
-
-	if (pipe(ends))
-		tap_bail("pipe");
-	pid = fork();
-	if (pid == 0)
-		be_wrong(misuse, ends[1]);
-	close(ends[1]);
-	len = read(ends[0], text, size - 1);
-	close(ends[0]);
-	text[len > 0 ? len : 0] = '\0';
-	if (waitpid(pid, &status, 0) != pid || !WIFSIGNALED(status) ||
-	    WTERMSIG(status) != SIGABRT)
-		text[0] = '\0';
-}
-
-static void test_misuse(const struct misuse *misuse)
-{
-	char text[512];
-
-	message_of(misuse, text, sizeof(text));
-	if (!tap_ok(strstr(text, "drover: ") && strstr(text, misuse->says),
-		    "says \"%s\", and aborts", misuse->says))
-		tap_diag("it said: %s", text);
-}
 
 /* Somebody waits, and somebody else gets it wrong, as errno can say. */
 static void test_nobody_is_lost(void)
@@ -232,7 +177,7 @@ int main(void)
 	api_cond_init(&cond);
 	api_mutex_init(&mutex);
 	for (int i = 0; i < NR_MISUSES; i++)
-		test_misuse(&misuses[i]);
+		misuse_test(&misuses[i]);
 	test_nobody_is_lost();
 	return tap_exit();
 }

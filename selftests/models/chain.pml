@@ -40,6 +40,18 @@ proctype Waiter(byte t)
 	mutex_unlock(0, t, 1)
 }
 
+/* Who has released others, and has the mutex no more, may wake one of them. */
+inline herd_wake_ahead(m)
+{
+	if
+	:: atomic {
+		CHECK(mutex_exists, mutex_users[m]);
+		futex_wake_one(ON_MUTEX(m))
+	   }
+	:: skip
+	fi
+}
+
 /* The first signals with the mutex held, the second broadcasts without it. */
 proctype Signaller(byte t)
 {
@@ -49,6 +61,11 @@ proctype Signaller(byte t)
 	:: t == NR_WAITERS ->
 		mutex_lock(0, t, HELD);
 		cond_signal(0, t);
+#ifdef WAKES_AHEAD
+		mutex_unlock(0, t, 0);
+		herd_wake_ahead(0);
+		mutex_lock(0, t, HELD);
+#endif
 		mutex_unlock(0, t, 1)
 	:: t > NR_WAITERS -> cond_broadcast(0, t)
 	fi
