@@ -3,6 +3,7 @@
  * A waiter that stays awake: it looks for its signal before it sleeps, and for
  * the mutex after it was woken. How long is for the policy to say.
  */
+#include <limits.h>
 #include <sched.h>
 
 #include "clock.h"
@@ -138,7 +139,8 @@ void member_answer(struct member *m, uint32_t word,
  * to wake them takes as long as their turns.
  *
  * So that is for the first one to do; or for the broadcaster, if it waits itself
- * before that one is up: its CPU goes idle, too.
+ * before that one is up: its CPU goes idle, too. But a herd that gathers is for the
+ * first one.
  */
 void herd_wake_ahead(struct group *g, const struct mutex_ops *ops, void *mutex)
 {
@@ -150,7 +152,7 @@ void herd_wake_ahead(struct group *g, const struct mutex_ops *ops, void *mutex)
 		return;
 	nr = swap_relaxed(&g->ahead, 0);
 	if (nr)
-		futex_wake(word, nr, false);
+		futex_wake(word, nr == AHEAD_ALL ? INT_MAX : nr, false);
 }
 
 /* Get a mutex that is free, or will be soon. */

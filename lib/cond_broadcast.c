@@ -35,6 +35,7 @@ static uint32_t nr_claimed(struct group *g)
 void cond_broadcast(struct cond *c, const struct mutex_ops *ops)
 {
 	struct group *closed, *open;
+	enum herd_state herd = HERD_SLEEPS;
 	bool hopeful;
 	uint32_t nr;
 
@@ -49,11 +50,13 @@ void cond_broadcast(struct cond *c, const struct mutex_ops *ops)
 	store_relaxed(&c->open, NULL);
 	nr = nr_claimed(closed) + nr_claimed(open);
 	hopeful = nr && policy_hopeful(c, nr);
-	if (open && nr > 1)
-		store_relaxed(&open->is_awake, policy_stayed(c, open, nr));
+	if (open && nr > 1) {
+		herd = policy_stayed(c, open, nr);
+		store_relaxed(&open->herd, herd);
+	}
 	cond_unlock(c);
 
-	if (nr > 1)
+	if (nr > 1 && herd != HERD_GATHERS)
 		thread_this.herd = open ? open : closed;
 	if (closed && open)
 		cond_release_both(closed, open, ops, hopeful);

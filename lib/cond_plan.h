@@ -20,7 +20,7 @@ enum mutex_holder {
  * @nr_wake: how many to wake (INT_MAX: all)
  * @move: move the rest to the mutex
  * @lesson: what those that are out shall tell, and look out for
- * @ahead: how many the first one that was moved shall wake more
+ * @ahead: how many the first one that was moved shall wake more; or AHEAD_ALL
  * @target: the futex word to move to; set by the caller of policy_plan()
  */
 struct wake_plan {
@@ -29,6 +29,21 @@ struct wake_plan {
 	enum lesson lesson;
 	uint8_t ahead;
 	futex_word *target;
+};
+
+/* Not a number: all of them. */
+#define AHEAD_ALL 255
+
+/**
+ * enum herd_state - how a broadcast finds several
+ * @HERD_SLEEPS: asleep
+ * @HERD_GATHERS: asleep, but for the last time: from now on they shall stay awake
+ * @HERD_AWAKE: awake, most of them
+ */
+enum herd_state {
+	HERD_SLEEPS,
+	HERD_GATHERS,
+	HERD_AWAKE,
 };
 
 /**
@@ -40,6 +55,9 @@ struct wake_plan {
  */
 struct wake_plan policy_plan(enum mutex_holder holder, bool movable,
 			     uint32_t nr_waiters, bool hopeful);
+
+/* The same for a herd that gathers: one wakes the others, and not the caller. */
+struct wake_plan policy_gather(enum mutex_holder holder, bool movable);
 
 /**
  * policy_hopeful() - are threads that are woken now likely to get the mutex soon?
@@ -110,10 +128,9 @@ bool policy_stays(const struct cond *c);
 int policy_stays_for(void);
 
 /*
- * A broadcast to @nr on @c, locked: those of @g, claimed, may have done so. Return:
- * whether all shall be awake from now on.
+ * A broadcast to @nr on @c, locked: those of @g, claimed, may have done so.
  */
-bool policy_stayed(struct cond *c, struct group *g, uint32_t nr);
+enum herd_state policy_stayed(struct cond *c, struct group *g, uint32_t nr);
 
 /* Shall the waiter @w be called before its signal comes? cond_heir.c */
 bool policy_calls(struct waiter *w);

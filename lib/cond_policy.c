@@ -126,9 +126,9 @@ static inline const struct policy *policy(void)
  * again. To give way once is enough as a rule; but those who were asleep before
  * have run less, and the scheduler lets others go first.
  *
- * With one CPU a round costs half as much that way, too; but the way into it takes
- * two to four switches of each thread, by chance, and then the floor of one switch
- * a round cannot be told from them. So there it is not learned.
+ * With one CPU that is what decides: who has just woken them all has had more than
+ * its share of it, and would have its turn after they have given way in vain. So
+ * the first of them that runs wakes the others there, when they begin to stay.
  */
 #define STAY_AFTER	 8
 #define STAY_SHARE	 2
@@ -205,9 +205,8 @@ __attribute__((constructor)) static void policy_choose(void)
 	chosen.cpus = cpus_usable();
 	chosen.looks = LOOKS;
 	chosen.watch_once = true;
-	chosen.stay = HOPE_NEVER;
+	chosen.stay = HOPE_LEARNED;
 	if (chosen.cpus > 1) {
-		chosen.stay = HOPE_LEARNED;
 		chosen.look_us = LOOK_US;
 		chosen.awake = 0;
 		chosen.watch_us = WATCH_US;
@@ -369,7 +368,7 @@ int policy_stays_for(void)
 	return STAY_TIMES;
 }
 
-bool policy_stayed(struct cond *c, struct group *g, uint32_t nr)
+enum herd_state policy_stayed(struct cond *c, struct group *g, uint32_t nr)
 {
 	bool tried = load_relaxed(&g->stays);
 	bool stayed = tried && load_relaxed(&g->slept) < nr / STAY_SHARE;
@@ -380,7 +379,11 @@ bool policy_stayed(struct cond *c, struct group *g, uint32_t nr)
 		c->stays.skip--;
 	if (c->herds < STAY_AFTER)
 		c->herds++;
-	return stayed && policy_stays(c);
+	if (!policy_stays(c))
+		return HERD_SLEEPS;
+	return stayed		   ? HERD_AWAKE :
+	       policy()->cpus == 1 ? HERD_GATHERS :
+				     HERD_SLEEPS;
 }
 
 int64_t policy_await(void)
@@ -482,6 +485,11 @@ static struct wake_plan plan_single(enum mutex_holder holder, bool hopeful)
 	return hopeful ? early : move;
 }
 
+static bool may_move(bool movable)
+{
+	return movable && policy_may_move() && !policy_requeue_is_refused();
+}
+
 /* How many of so many are awake at once. */
 static unsigned int awake_of(uint32_t nr_waiters)
 {
@@ -513,12 +521,22 @@ static struct wake_plan plan_herd(enum mutex_holder holder, uint32_t nr_waiters,
 								     wake_one;
 }
 
+struct wake_plan policy_gather(enum mutex_holder holder, bool movable)
+{
+	struct wake_plan wake_all = { .nr_wake = INT_MAX };
+	struct wake_plan gather = { .nr_wake = holder != MUTEX_HELD_BY_CALLER,
+				    .move = true,
+				    .ahead = AHEAD_ALL };
+
+	return may_move(movable) ? gather : wake_all;
+}
+
 struct wake_plan policy_plan(enum mutex_holder holder, bool movable,
 			     uint32_t nr_waiters, bool hopeful)
 {
 	struct wake_plan wake_all = { .nr_wake = INT_MAX };
 
-	if (!movable || !policy_may_move() || policy_requeue_is_refused())
+	if (!may_move(movable))
 		return wake_all;
 	return nr_waiters == 1 ? plan_single(holder, hopeful) :
 				 plan_herd(holder, nr_waiters, hopeful);

@@ -55,7 +55,7 @@ struct policy {
 /* A thread looks at a held mutex so often, and others may go first after each. */
 #define LOOKS 2
 
-/* How many can be awake at once at most: struct wake_plan's @ahead has a byte. */
+/* How many can be awake at once at most: one and, in a byte, @ahead. */
 #define MOST_AWAKE 255
 
 /* Said of what policy_force() does not understand. */

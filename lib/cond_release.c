@@ -8,6 +8,7 @@ struct wake_plan cond_plan(struct group *g, const struct mutex_ops *ops,
 			   uint32_t nr_waiters, bool hopeful)
 {
 	struct wake_plan wake_all = { .nr_wake = INT_MAX };
+	enum mutex_holder holder = MUTEX_FREE;
 	struct wake_plan plan = { 0 };
 	void *mutex = load_relaxed(&g->mutex);
 	futex_word *word = NULL;
@@ -17,14 +18,18 @@ struct wake_plan cond_plan(struct group *g, const struct mutex_ops *ops,
 
 	/* Should it fall asleep meanwhile, then it is woken. */
 	if (load_relaxed(&g->state) & GROUP_AWAKE ||
-	    load_relaxed(&g->is_awake) ||
+	    load_relaxed(&g->herd) == HERD_AWAKE ||
 	    (nr_waiters == 1 && load_relaxed(&g->first->call) != CALL_NONE))
 		return wake_all;
 
 	if (mutex)
 		word = ops->word(mutex);
-	plan = policy_plan(word ? ops->holder(mutex) : MUTEX_FREE, word != NULL,
-			   nr_waiters, hopeful);
+	if (word)
+		holder = ops->holder(mutex);
+	if (load_relaxed(&g->herd) == HERD_GATHERS)
+		plan = policy_gather(holder, word != NULL);
+	else
+		plan = policy_plan(holder, word != NULL, nr_waiters, hopeful);
 	/* If nobody is woken, the caller's unlock has to begin the chain. */
 	if (plan.move && plan.nr_wake == 0)
 		ops->set_contended(mutex);

@@ -98,9 +98,9 @@ enum lesson {
  *	       NULL, when they sleep as plain waiters. Constant while in use.
  * @lesson: an enum lesson: what who is out shall tell, and look out for. This
  *	    and @ahead are written by the claimer, and for the policy only.
- * @ahead: how many the first one that was moved shall wake more
+ * @ahead: how many the first one that was moved shall wake more; or AHEAD_ALL
  * @stays: members give way before they sleep. Constant while in use.
- * @is_awake: and most of them have not slept; written by the claimer
+ * @herd: an enum herd_state: what becomes of them; written by the claimer
  * @slept: how many have
  * @first: who started it, and is its only member as a rule: a guess
  * @next: the next spare group; [spare list's lock]
@@ -115,7 +115,7 @@ struct group {
 	_Atomic uint8_t lesson;
 	_Atomic uint8_t ahead;
 	_Atomic bool stays;
-	_Atomic bool is_awake;
+	_Atomic uint8_t herd;
 	_Atomic uint16_t slept;
 	struct waiter *first;
 	struct group *next;

@@ -41,7 +41,8 @@ struct caller {
 	int result;
 	int nr_ahead;  /* how many it has woken on a mutex, several at once */
 	int nr_sleeps; /* but for those on a mutex */
-	bool was_away; /* others had its CPU for long: it may sleep */
+	atomic_int nr_gathers; /* how often waiters have woken several on one */
+	bool was_away;	       /* others had its CPU for long: it may sleep */
 };
 
 static struct caller caller;
@@ -61,7 +62,13 @@ static inline bool is_in_mutex(const void *word)
 
 static inline void caller_note(const void *word, int command, uint32_t val)
 {
-	if (command == FUTEX_WAKE && is_in_mutex(word) && val > 1)
+	bool several = command == FUTEX_WAKE && is_in_mutex(word) && val > 1;
+
+	if (several && !is_caller)
+		atomic_fetch_add(&caller.nr_gathers, 1);
+	if (!is_caller)
+		return;
+	if (several)
 		caller.nr_ahead += (int)val;
 	if (command == FUTEX_WAIT_BITSET && !is_in_mutex(word)) {
 		caller.nr_sleeps++;
@@ -96,8 +103,7 @@ long raw_futex_call(_Atomic uint32_t *word, int op, uint32_t val,
 {
 	long ret;
 
-	if (is_caller)
-		caller_note(word, op & FUTEX_CMD_MASK, val);
+	caller_note(word, op & FUTEX_CMD_MASK, val);
 	ret = syscall(SYS_futex, word, op, val, timeout_or_val2, word2, val3);
 	while (!is_caller && atomic_load(&hold_back))
 		sched_yield();
