@@ -84,6 +84,13 @@ static inline const struct policy *policy(void)
 #define LOOK_US 20
 
 /*
+ * With one CPU to give it away takes as long as the turns of all who want it, and
+ * each of them may find the mutex held, too. With more threads than this who sleeps
+ * is woken before that.
+ */
+#define MANY_LOOKERS 24
+
+/*
  * Who gets the CPU that a thread gives away may keep it for a slice of the
  * scheduler's, 1.4 to 3 milliseconds, though what the thread waits for has come
  * long before; had it slept, it would have been woken. So being away for long
@@ -259,6 +266,9 @@ static void note(struct watch *e, bool paid, int most)
 
 unsigned int policy_looks(void)
 {
+	/* Without a time to look, that is to let all others go first. */
+	if (!policy()->look_us && waiters_alive() > MANY_LOOKERS)
+		return 0;
 	return is_due(&thread_this.looks) ? policy()->looks : 0;
 }
 

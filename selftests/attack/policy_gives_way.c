@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What is learned of giving way to other threads once before the sleep. */
+/*
+ * What is learned of giving way to other threads once before the sleep; and how
+ * many there may be for a held mutex to be worth it.
+ */
 #include "policy_looks.h"
+
+#include "cond_policy.h"
 
 /* In vain: every so many, at last; and until then. */
 #define GIVE_EVERY 512
 #define GIVE_FIRST 10
+
+/* So many have waited; the caller as well, for one more. */
+#define NR_MANY 24
 
 static void test_learns(void)
 {
@@ -38,9 +46,34 @@ static void test_crowded(bool with_one_cpu)
 	policy_watch_anew(w);
 }
 
+static unsigned int looks(void)
+{
+	unsigned int nr = policy_looks();
+
+	if (nr)
+		policy_looked(true);
+	return nr;
+}
+
+static void test_many(void)
+{
+	struct crowd crowd;
+
+	waiter_self();
+	crowd_of(&crowd, NR_MANY - 1);
+	tap_is(looks(), LOOKS, "some threads: a held mutex is looked at");
+	crowd_end(&crowd);
+	crowd_of(&crowd, NR_MANY);
+	tap_is(looks(), cpus_usable() == 1 ? 0 : LOOKS,
+	       "many: not if all that can be done is to give way");
+	crowd_end(&crowd);
+}
+
 static void test(const char *policy)
 {
 	bool once = strstr(policy, "once");
+
+	test_many();
 
 	if (once)
 		test_learns();
@@ -56,5 +89,5 @@ int main(int argc, char **argv)
 	struct policy_list list = { names, 2 };
 
 	(void)argc;
-	return policies_main(argv, list, 4, test);
+	return policies_main(argv, list, 6, test);
 }

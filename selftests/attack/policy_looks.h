@@ -49,7 +49,7 @@ static inline int count_given(struct lib_waiter *w, const struct cond *c,
 	return count_looks(w, c, nr, ns, true);
 }
 
-/* Threads that have waited: with the caller one more than CPUs, and than two. */
+/* Threads that have waited. */
 struct crowd {
 	pthread_t *threads;
 	unsigned int nr;
@@ -66,11 +66,9 @@ static void *crowd_main(void *arg)
 	return NULL;
 }
 
-static inline void crowd_gather(struct crowd *crowd)
+static inline void crowd_of(struct crowd *crowd, unsigned int nr)
 {
-	unsigned int nr = cpus_usable();
-
-	crowd->nr = nr < 2 ? 2 : nr;
+	crowd->nr = nr;
 	crowd->threads = calloc(crowd->nr, sizeof(*crowd->threads));
 	if (!crowd->threads ||
 	    pthread_barrier_init(&crowd->all_have_waited, NULL, crowd->nr + 1))
@@ -79,6 +77,14 @@ static inline void crowd_gather(struct crowd *crowd)
 		if (pthread_create(&crowd->threads[i], NULL, crowd_main, crowd))
 			tap_bail("pthread_create");
 	pthread_barrier_wait(&crowd->all_have_waited);
+}
+
+/* With the caller one more than CPUs, and than two. */
+static inline void crowd_gather(struct crowd *crowd)
+{
+	unsigned int nr = cpus_usable();
+
+	crowd_of(crowd, nr < 2 ? 2 : nr);
 }
 
 static inline void crowd_end(struct crowd *crowd)
