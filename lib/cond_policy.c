@@ -88,7 +88,7 @@ static inline const struct policy *policy(void)
  * each of them may find the mutex held, too. With more threads than this who sleeps
  * is woken before that.
  */
-#define MANY_LOOKERS 24
+#define MANY_LOOKERS 64
 
 /*
  * Who gets the CPU that a thread gives away may keep it for a slice of the

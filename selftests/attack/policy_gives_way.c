@@ -12,7 +12,7 @@
 #define GIVE_FIRST 10
 
 /* So many have waited; the caller as well, for one more. */
-#define NR_MANY 24
+#define NR_MANY 64
 
 static void test_learns(void)
 {
