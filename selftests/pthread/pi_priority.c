@@ -54,7 +54,9 @@ static void *waiter_main(void *arg)
 	pthread_mutex_lock(&arena.mutex);
 	arena.tid[number] = blocked_gettid();
 	pthread_cond_wait(&arena.cond, &arena.mutex);
-	arena.order[arena.nr_returned++] = number;
+	/* Who sees the number goes by the order. */
+	arena.order[arena.nr_returned] = number;
+	arena.nr_returned++;
 	pthread_mutex_unlock(&arena.mutex);
 	return NULL;
 }
