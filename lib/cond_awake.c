@@ -114,6 +114,15 @@ void member_stay(const struct member *m, const struct deadline *deadline)
 	add_relaxed(&m->g->slept, 1);
 }
 
+void member_relay(const struct member *m)
+{
+	int64_t now = clock_now();
+
+	give_way(&now);
+	if (group_relays(m->g))
+		group_wake_next(m->g);
+}
+
 /*
  * The one before us may have no CPU but ours, or nobody may need us yet: so
  * others go first. To sleep is not to answer any more, so that is said before.

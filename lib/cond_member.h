@@ -87,6 +87,12 @@ APART bool member_hurry(const struct member *m, const struct cond *c,
 			bool moved);
 
 /*
+ * [G-RELAY] Others are to come out, too: let all run that are on their way, then
+ * wake the next of those.
+ */
+APART void member_relay(const struct member *m);
+
+/*
  * Note what a member that was woken will tell, @held: it was too early. @lesson:
  * what for.
  */

@@ -132,6 +132,12 @@ int policy_stays_for(void);
  */
 enum herd_state policy_stayed(struct cond *c, struct group *g, uint32_t nr);
 
+/*
+ * Shall a signal that finds another one of the same group on its way be left to who
+ * takes that? Asked when the group begins.
+ */
+bool policy_relays(void);
+
 /* Shall the waiter @w be called before its signal comes? cond_heir.c */
 bool policy_calls(struct waiter *w);
 

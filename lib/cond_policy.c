@@ -44,6 +44,11 @@
  * way before it sleeps: the others have their turns, then whoever calls them
  * again, and none of them has to be woken. Each condvar remembers whether that pays.
  *
+ * With one CPU the threads that are signalled one by one can only run one by one,
+ * and the first may do what all were called for. So it alone is woken; and if more
+ * signals have come until it runs, it gives way before it wakes the next one: the
+ * others have their turns, and make more of what it has come for.
+ *
  * Threads that hand on to each other, and are more than the CPUs, cannot all look;
  * but the one whose turn is next can. It is called a turn before, and each learns
  * whether its signal then comes.
@@ -67,6 +72,7 @@ static const struct policy before_load = {
 	.batch = true,
 	.awake = 1,
 	.stay = HOPE_NEVER,
+	.relay = HOPE_NEVER,
 };
 static struct policy chosen;
 static _Atomic(const struct policy *) in_use = &before_load;
@@ -142,6 +148,12 @@ static inline const struct policy *policy(void)
 #define STAY_TIMES	 3
 #define MOST_MISSES_STAY 8
 
+/*
+ * Of a few threads those who look for their signal, giving way once, are spared the
+ * sleep more often than relays spare it.
+ */
+#define FEW_TO_RELAY 9
+
 /* Calls in vain in a row that are borne: what upsets one turn upsets some. */
 #define CALL_PATIENCE 6
 
@@ -213,6 +225,7 @@ __attribute__((constructor)) static void policy_choose(void)
 	chosen.looks = LOOKS;
 	chosen.watch_once = true;
 	chosen.stay = HOPE_LEARNED;
+	chosen.relay = HOPE_LEARNED;
 	if (chosen.cpus > 1) {
 		chosen.look_us = LOOK_US;
 		chosen.awake = 0;
@@ -406,6 +419,13 @@ int64_t policy_alone(int64_t ns)
 	const int64_t most = SOON_CROWDED_US * NS_PER_US;
 
 	return ns < most ? ns : most;
+}
+
+bool policy_relays(void)
+{
+	if (policy()->relay != HOPE_LEARNED)
+		return policy()->relay == HOPE_ALWAYS;
+	return policy()->cpus == 1 && waiters_alive() > FEW_TO_RELAY;
 }
 
 bool policy_calls(struct waiter *w)

@@ -32,6 +32,8 @@ enum hope {
  *	      be idle
  * @stay: whether those that are called together again and again give way before
  *	  they sleep
+ * @relay: whether signals to several are handed on by those that they are for;
+ *	   where not forced, with one CPU and many threads
  * @call_us: for how many such a thread does that another one has called
  * @looks: how often a thread looks at a held mutex before it sleeps
  * @look_us: for how many microseconds each time
@@ -47,6 +49,7 @@ struct policy {
 	bool watch_once;
 	unsigned int await_us;
 	enum hope stay;
+	enum hope relay;
 	unsigned int call_us;
 	unsigned int looks;
 	unsigned int look_us;

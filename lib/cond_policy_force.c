@@ -24,6 +24,8 @@ enum policy_word {
 	POLICY_AWAIT,
 	POLICY_STAY,
 	POLICY_NO_STAY,
+	POLICY_RELAY,
+	POLICY_NO_RELAY,
 	POLICY_CALL,
 };
 
@@ -43,6 +45,8 @@ static char *const policy_words[] = {
 	[POLICY_AWAIT] = "await",
 	[POLICY_STAY] = "stay",
 	[POLICY_NO_STAY] = "no-stay",
+	[POLICY_RELAY] = "relay",
+	[POLICY_NO_RELAY] = "no-relay",
 	[POLICY_CALL] = "call",
 	NULL,
 };
@@ -77,6 +81,7 @@ static void force_base(struct policy *p, enum base base)
 	p->watch_us = 0;
 	p->await_us = 0;
 	p->stay = HOPE_NEVER;
+	p->relay = HOPE_NEVER;
 	p->call_us = 0;
 }
 
@@ -135,6 +140,10 @@ static bool force_word(struct policy *p, int word, const char *value)
 		break;
 	case POLICY_NO_STAY:
 		p->stay = HOPE_NEVER;
+		break;
+	case POLICY_RELAY:
+	case POLICY_NO_RELAY:
+		p->relay = word == POLICY_RELAY ? HOPE_ALWAYS : HOPE_NEVER;
 		break;
 	case POLICY_ONCE:
 		p->watch_once = true;

@@ -29,19 +29,26 @@ static struct group *cond_claim_oldest(struct cond *c)
 }
 
 /*
- * Post to a group of several, with the condvar's lock held; drops it. Members
- * are interchangeable: it does not matter which of them wakes or is moved, nor
- * that it may find the token taken (member_sleep()).
+ * Post to a group, with the condvar's lock held; drops it. Members are
+ * interchangeable: it does not matter which of them wakes or is moved, nor that it
+ * may find the token taken (member_sleep()).
  */
 APART static void cond_post(struct cond *c, struct group *g,
 			    const struct mutex_ops *ops, bool hopeful)
 {
-	struct wake_plan plan = cond_plan(g, ops, 1, hopeful);
-	uint32_t word = group_post(g, plan.move ? GROUP_MOVED : 0);
+	struct wake_plan plan = { 0 };
+	uint32_t word;
 
+	if (group_blocked(g) == 1)
+		store_relaxed(&c->closed, NULL);
+	/* Who is on its way may arrive before the post: then one is woken. */
+	if (!group_relays(g))
+		plan = cond_plan(g, ops, 1, hopeful);
+	word = group_post(g, plan.move ? GROUP_MOVED : 0);
 	thread_this.herd = g;
 	cond_unlock(c);
-	cond_wake(g, word, plan, 1);
+	if (!group_is_on_its_way(g, word))
+		cond_wake(g, word, plan, 1);
 	group_unpin(g);
 }
 
@@ -63,7 +70,8 @@ void cond_signal(struct cond *c, const struct mutex_ops *ops)
 	hopeful = policy_hopeful(c, 1);
 	if (g)
 		c->herds = 0;
-	if (g && group_blocked(g) > 1) {
+	/* A release would wake those, too, for whom others are on their way. */
+	if (g && (group_blocked(g) > 1 || group_relays(g))) {
 		cond_post(c, g, ops, hopeful);
 		return;
 	}

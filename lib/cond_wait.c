@@ -111,6 +111,9 @@ static inline int cond_join(struct cond *c, struct member *m,
 			store_relaxed(&c->closed, NULL);
 		if (m->g && !m->watch_ns && !pi_target)
 			store_relaxed(&m->g->stays, policy_stays(c));
+		/* Who inherits priorities is not to wait for others. */
+		if (m->g && !pi_word)
+			store_relaxed(&m->g->relays, policy_relays());
 		if (m->g)
 			store_relaxed(&c->open, m->g);
 		else
@@ -145,6 +148,8 @@ COLD static void cond_leave_awake(struct cond *c, const struct mutex_ops *ops,
 {
 	if (!group_leave(g))
 		cond_signal(c, ops);
+	if (group_relays(g))
+		group_wake_next(g);
 	group_unpin(g);
 }
 
@@ -226,6 +231,8 @@ static inline int cond_wait_as(struct cond *c, struct member *m,
 	else if (load_relaxed(&m->g->stays))
 		member_stay(m, deadline);
 	err = member_sleep(m, deadline, pi_target);
+	if (group_relays(m->g))
+		member_relay(m);
 	if (be_found)
 		store_relaxed(&w->group, NULL);
 

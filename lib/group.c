@@ -97,6 +97,7 @@ struct group *group_new(struct cond *c, struct waiter *w, void *mutex,
 	store_relaxed(&g->lesson, LESSON_NONE);
 	store_relaxed(&g->ahead, 0);
 	store_relaxed(&g->stays, false);
+	store_relaxed(&g->relays, false);
 	store_relaxed(&g->herd, HERD_SLEEPS);
 	store_relaxed(&g->slept, 0);
 	/*

@@ -100,6 +100,8 @@ enum lesson {
  *	    and @ahead are written by the claimer, and for the policy only.
  * @ahead: how many the first one that was moved shall wake more; or AHEAD_ALL
  * @stays: members give way before they sleep. Constant while in use.
+ * @relays: a signal that finds another one on its way wakes nobody [G-RELAY].
+ *	    Constant while in use.
  * @herd: an enum herd_state: what becomes of them; written by the claimer
  * @slept: how many have
  * @first: who started it, and is its only member as a rule: a guess
@@ -117,6 +119,7 @@ struct group {
 	_Atomic bool stays;
 	_Atomic uint8_t herd;
 	_Atomic uint16_t slept;
+	_Atomic bool relays;
 	struct waiter *first;
 	struct group *next;
 } __attribute__((aligned(64)));
@@ -125,6 +128,24 @@ struct group {
 static inline uint32_t group_blocked(struct group *g)
 {
 	return group_nr_blocked(load_relaxed(&g->state));
+}
+
+/* Is a signal on its way to a member, who sends on those that come meanwhile? */
+static inline bool group_relays(struct group *g)
+{
+	return load_relaxed(&g->relays) &&
+	       load_relaxed(&g->state) & GROUP_TOKENS;
+}
+
+/*
+ * [G-RELAY] While such a group has tokens, a member is on its way to one, or a
+ * wake-up to a member: each post to a group without tokens wakes one, and so does
+ * each member that has taken a token and then sees others left.
+ */
+static inline bool group_is_on_its_way(struct group *g, uint32_t posted)
+{
+	return load_relaxed(&g->relays) &&
+	       (posted & GROUP_TOKENS) > GROUP_TOKEN;
 }
 
 /* The half of the state that members sleep on. */
@@ -204,6 +225,12 @@ static inline void group_fall_asleep(struct group *g)
 {
 	if (load_relaxed(&g->state) & GROUP_AWAKE)
 		and_relaxed(&g->state, ~GROUP_AWAKE);
+}
+
+/* Wake one of those for whom there are tokens [G-RELAY]. */
+static inline void group_wake_next(struct group *g)
+{
+	futex_wake(group_word(g), 1, false);
 }
 
 /* Make every member look up that sleeps with one of @bits. */

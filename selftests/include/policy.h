@@ -25,12 +25,13 @@
 #include "tap.h"
 #include "variant.h"
 
-#define NR_POLICIES 3
+#define NR_POLICIES 4
 
 static const char *const policies[NR_POLICIES] = {
 	"auto",
 	"requeue",
 	"wake-all",
+	"auto,relay",
 };
 
 struct policy_list {
@@ -84,7 +85,7 @@ static inline int policies_main(char **argv, struct policy_list list,
 	return tap_exit();
 }
 
-/* policy_main - the same for the three simple policies */
+/* policy_main - the same for the simple policies, and with one CPU's relays */
 static inline int policy_main(char **argv, unsigned int nr_results,
 			      void (*test)(const char *policy))
 {
