@@ -119,7 +119,7 @@ void member_relay(const struct member *m)
 	int64_t now = clock_now();
 
 	give_way(&now);
-	if (group_relays(m->g))
+	if (group_has_relay(m->g))
 		group_wake_next(m->g);
 }
 

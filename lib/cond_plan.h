@@ -6,6 +6,8 @@
 #ifndef DROVER_COND_PLAN_H
 #define DROVER_COND_PLAN_H
 
+#include <limits.h>
+
 #include "group.h"
 
 /* How the caller finds a mutex. */
@@ -33,6 +35,8 @@ struct wake_plan {
 
 /* Not a number: all of them. */
 #define AHEAD_ALL 255
+
+#define PLAN_WAKE_ALL ((struct wake_plan){ .nr_wake = INT_MAX })
 
 /**
  * enum herd_state - how a broadcast finds several
@@ -128,7 +132,8 @@ bool policy_stays(const struct cond *c);
 int policy_stays_for(void);
 
 /*
- * A broadcast to @nr on @c, locked: those of @g, claimed, may have done so.
+ * A broadcast to @nr on @c, locked: those of @g, claimed, may have done so. Return:
+ * what becomes of them; whether the next herd stays says policy_stays().
  */
 enum herd_state policy_stayed(struct cond *c, struct group *g, uint32_t nr);
 

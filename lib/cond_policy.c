@@ -55,7 +55,6 @@
  *
  * The measurements are in Documentation/benchmarks.rst.
  */
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -72,7 +71,7 @@ static const struct policy before_load = {
 	.batch = true,
 	.awake = 1,
 	.stay = HOPE_NEVER,
-	.relay = HOPE_NEVER,
+	.relay_over = RELAY_NEVER,
 };
 static struct policy chosen;
 static _Atomic(const struct policy *) in_use = &before_load;
@@ -225,7 +224,8 @@ __attribute__((constructor)) static void policy_choose(void)
 	chosen.looks = LOOKS;
 	chosen.watch_once = true;
 	chosen.stay = HOPE_LEARNED;
-	chosen.relay = HOPE_LEARNED;
+	if (chosen.cpus == 1)
+		chosen.relay_over = FEW_TO_RELAY;
 	if (chosen.cpus > 1) {
 		chosen.look_us = LOOK_US;
 		chosen.awake = 0;
@@ -423,9 +423,7 @@ int64_t policy_alone(int64_t ns)
 
 bool policy_relays(void)
 {
-	if (policy()->relay != HOPE_LEARNED)
-		return policy()->relay == HOPE_ALWAYS;
-	return policy()->cpus == 1 && waiters_alive() > FEW_TO_RELAY;
+	return waiters_alive() > policy()->relay_over;
 }
 
 bool policy_calls(struct waiter *w)
@@ -505,13 +503,12 @@ void policy_learn_batch(struct cond *c, bool large)
 
 static struct wake_plan plan_single(enum mutex_holder holder, bool hopeful)
 {
-	struct wake_plan early = { .nr_wake = INT_MAX,
-				   .lesson = LESSON_SINGLE };
-	struct wake_plan wake = { .nr_wake = INT_MAX };
+	struct wake_plan early = PLAN_WAKE_ALL;
 	struct wake_plan move = { .nr_wake = 0, .move = true };
 
 	if (holder != MUTEX_HELD_BY_CALLER)
-		return wake;
+		return PLAN_WAKE_ALL;
+	early.lesson = LESSON_SINGLE;
 	return hopeful ? early : move;
 }
 
@@ -534,12 +531,12 @@ static unsigned int awake_of(uint32_t nr_waiters)
 static struct wake_plan plan_herd(enum mutex_holder holder, uint32_t nr_waiters,
 				  bool hopeful)
 {
-	struct wake_plan wake_all = { .nr_wake = INT_MAX };
+	struct wake_plan wake_herd = PLAN_WAKE_ALL;
 	struct wake_plan wake_one = { .nr_wake = 1, .move = true };
 	struct wake_plan move_all = { .nr_wake = 0, .move = true };
 
 	if (hopeful && policy()->awake != 1) {
-		wake_all.lesson = LESSON_HERD;
+		wake_herd.lesson = LESSON_HERD;
 		wake_one.lesson = LESSON_HERD;
 		wake_one.ahead = awake_of(nr_waiters) - 1;
 		move_all.lesson = LESSON_HERD;
@@ -547,27 +544,24 @@ static struct wake_plan plan_herd(enum mutex_holder holder, uint32_t nr_waiters,
 	}
 	if (holder == MUTEX_HELD_BY_CALLER)
 		return move_all;
-	return holder == MUTEX_FREE && policy()->base == BASE_AUTO ? wake_all :
+	return holder == MUTEX_FREE && policy()->base == BASE_AUTO ? wake_herd :
 								     wake_one;
 }
 
 struct wake_plan policy_gather(enum mutex_holder holder, bool movable)
 {
-	struct wake_plan wake_all = { .nr_wake = INT_MAX };
 	struct wake_plan gather = { .nr_wake = holder != MUTEX_HELD_BY_CALLER,
 				    .move = true,
 				    .ahead = AHEAD_ALL };
 
-	return may_move(movable) ? gather : wake_all;
+	return may_move(movable) ? gather : PLAN_WAKE_ALL;
 }
 
 struct wake_plan policy_plan(enum mutex_holder holder, bool movable,
 			     uint32_t nr_waiters, bool hopeful)
 {
-	struct wake_plan wake_all = { .nr_wake = INT_MAX };
-
 	if (!may_move(movable))
-		return wake_all;
+		return PLAN_WAKE_ALL;
 	return nr_waiters == 1 ? plan_single(holder, hopeful) :
 				 plan_herd(holder, nr_waiters, hopeful);
 }

@@ -4,6 +4,7 @@
 #define DROVER_COND_POLICY_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 enum base {
 	BASE_AUTO,
@@ -32,8 +33,8 @@ enum hope {
  *	      be idle
  * @stay: whether those that are called together again and again give way before
  *	  they sleep
- * @relay: whether signals to several are handed on by those that they are for;
- *	   where not forced, with one CPU and many threads
+ * @relay_over: with more threads than this that wait now and then, signals to
+ *		several are handed on by those that they are for; RELAY_NEVER
  * @call_us: for how many such a thread does that another one has called
  * @looks: how often a thread looks at a held mutex before it sleeps
  * @look_us: for how many microseconds each time
@@ -49,7 +50,7 @@ struct policy {
 	bool watch_once;
 	unsigned int await_us;
 	enum hope stay;
-	enum hope relay;
+	uint32_t relay_over;
 	unsigned int call_us;
 	unsigned int looks;
 	unsigned int look_us;
@@ -57,6 +58,9 @@ struct policy {
 
 /* A thread looks at a held mutex so often, and others may go first after each. */
 #define LOOKS 2
+
+/* So many threads there are never. */
+#define RELAY_NEVER UINT32_MAX
 
 /* How many can be awake at once at most: one and, in a byte, @ahead. */
 #define MOST_AWAKE 255

@@ -81,7 +81,7 @@ static void force_base(struct policy *p, enum base base)
 	p->watch_us = 0;
 	p->await_us = 0;
 	p->stay = HOPE_NEVER;
-	p->relay = HOPE_NEVER;
+	p->relay_over = RELAY_NEVER;
 	p->call_us = 0;
 }
 
@@ -143,7 +143,7 @@ static bool force_word(struct policy *p, int word, const char *value)
 		break;
 	case POLICY_RELAY:
 	case POLICY_NO_RELAY:
-		p->relay = word == POLICY_RELAY ? HOPE_ALWAYS : HOPE_NEVER;
+		p->relay_over = word == POLICY_RELAY ? 0 : RELAY_NEVER;
 		break;
 	case POLICY_ONCE:
 		p->watch_once = true;

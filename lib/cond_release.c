@@ -7,7 +7,6 @@
 struct wake_plan cond_plan(struct group *g, const struct mutex_ops *ops,
 			   uint32_t nr_waiters, bool hopeful)
 {
-	struct wake_plan wake_all = { .nr_wake = INT_MAX };
 	enum mutex_holder holder = MUTEX_FREE;
 	struct wake_plan plan = { 0 };
 	void *mutex = load_relaxed(&g->mutex);
@@ -20,7 +19,7 @@ struct wake_plan cond_plan(struct group *g, const struct mutex_ops *ops,
 	if (load_relaxed(&g->state) & GROUP_AWAKE ||
 	    load_relaxed(&g->herd) == HERD_AWAKE ||
 	    (nr_waiters == 1 && load_relaxed(&g->first->call) != CALL_NONE))
-		return wake_all;
+		return PLAN_WAKE_ALL;
 
 	if (mutex)
 		word = ops->word(mutex);

@@ -306,10 +306,8 @@ static void shared_broadcast(struct cond *c, struct wake_plan plan)
 
 void cond_shared_broadcast(struct cond *c)
 {
-	struct wake_plan wake_all = { .nr_wake = INT_MAX };
-
 	shared_lock(c);
-	shared_broadcast(c, wake_all);
+	shared_broadcast(c, PLAN_WAKE_ALL);
 }
 
 void cond_shared_broadcast_on(struct cond *c, const struct mutex_ops *ops,

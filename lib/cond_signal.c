@@ -42,7 +42,7 @@ APART static void cond_post(struct cond *c, struct group *g,
 	if (group_blocked(g) == 1)
 		store_relaxed(&c->closed, NULL);
 	/* Who is on its way may arrive before the post: then one is woken. */
-	if (!group_relays(g))
+	if (!group_has_relay(g))
 		plan = cond_plan(g, ops, 1, hopeful);
 	word = group_post(g, plan.move ? GROUP_MOVED : 0);
 	thread_this.herd = g;
@@ -71,7 +71,7 @@ void cond_signal(struct cond *c, const struct mutex_ops *ops)
 	if (g)
 		c->herds = 0;
 	/* A release would wake those, too, for whom others are on their way. */
-	if (g && (group_blocked(g) > 1 || group_relays(g))) {
+	if (g && (group_blocked(g) > 1 || group_has_relay(g))) {
 		cond_post(c, g, ops, hopeful);
 		return;
 	}

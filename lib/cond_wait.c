@@ -148,7 +148,7 @@ COLD static void cond_leave_awake(struct cond *c, const struct mutex_ops *ops,
 {
 	if (!group_leave(g))
 		cond_signal(c, ops);
-	if (group_relays(g))
+	if (group_has_relay(g))
 		group_wake_next(g);
 	group_unpin(g);
 }
@@ -231,7 +231,7 @@ static inline int cond_wait_as(struct cond *c, struct member *m,
 	else if (load_relaxed(&m->g->stays))
 		member_stay(m, deadline);
 	err = member_sleep(m, deadline, pi_target);
-	if (group_relays(m->g))
+	if (group_has_relay(m->g))
 		member_relay(m);
 	if (be_found)
 		store_relaxed(&w->group, NULL);

@@ -131,7 +131,7 @@ static inline uint32_t group_blocked(struct group *g)
 }
 
 /* Is a signal on its way to a member, who sends on those that come meanwhile? */
-static inline bool group_relays(struct group *g)
+static inline bool group_has_relay(struct group *g)
 {
 	return load_relaxed(&g->relays) &&
 	       load_relaxed(&g->state) & GROUP_TOKENS;

@@ -21,11 +21,6 @@ static atomic_bool is_late; /* who is woken does not come back */
 static _Thread_local bool went_through;
 static _Thread_local void (*before_requeue)(void); /* called once */
 
-static bool is_mutex(const void *word)
-{
-	return (uintptr_t)word - (uintptr_t)&mutex < sizeof(mutex);
-}
-
 static void stop_at_door(void)
 {
 	went_through = true;
@@ -44,7 +39,7 @@ long raw_futex_call(_Atomic uint32_t *word, int op, uint32_t val,
 
 	switch (op & FUTEX_CMD_MASK) {
 	case FUTEX_WAIT_BITSET:
-		if (!went_through && !is_mutex(word))
+		if (!went_through && !api_mutex_has(&mutex, word))
 			stop_at_door();
 		break;
 	case FUTEX_CMP_REQUEUE:
@@ -56,7 +51,7 @@ long raw_futex_call(_Atomic uint32_t *word, int op, uint32_t val,
 	ret = syscall(SYS_futex, word, op, val, timeout_or_val2, word2, val3);
 	if (before && (op & FUTEX_CMD_MASK) == FUTEX_CMP_REQUEUE)
 		atomic_store(&is_late, false);
-	while (!is_mutex(word) && atomic_load(&is_late) &&
+	while (!api_mutex_has(&mutex, word) && atomic_load(&is_late) &&
 	       (op & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET)
 		sched_yield();
 	return ret;

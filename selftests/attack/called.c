@@ -53,11 +53,6 @@ static atomic_int nr_for_nothing;
 
 static _Thread_local struct player *self;
 
-static bool is_in_mutex(const void *word)
-{
-	return (uintptr_t)word - (uintptr_t)&mutex < sizeof(mutex);
-}
-
 /* What the library calls. */
 long raw_futex_call(_Atomic uint32_t *word, int op, uint32_t val,
 		    const void *timeout_or_val2, _Atomic uint32_t *word2,
@@ -67,7 +62,7 @@ long raw_futex_call(_Atomic uint32_t *word, int op, uint32_t val,
 	bool sleeps = command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET;
 	long ret;
 
-	if (!self || !sleeps || is_in_mutex(word))
+	if (!self || !sleeps || api_mutex_has(&mutex, word))
 		return syscall(SYS_futex, word, op, val, timeout_or_val2, word2,
 			       val3);
 	while (atomic_load(&self->late))

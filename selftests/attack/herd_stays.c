@@ -37,9 +37,8 @@ long raw_futex_call(_Atomic uint32_t *word, int op, uint32_t val,
 		    const void *timeout_or_val2, _Atomic uint32_t *word2,
 		    uint32_t val3)
 {
-	bool in_mutex = (uintptr_t)word - (uintptr_t)&mutex < sizeof(mutex);
-
-	if (!in_mutex && (op & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET)
+	if (!api_mutex_has(&mutex, word) &&
+	    (op & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET)
 		atomic_fetch_add(&nr_slept, 1);
 	return syscall(SYS_futex, word, op, val, timeout_or_val2, word2, val3);
 }

@@ -26,11 +26,6 @@ static int nr_woken;
 static atomic_int nr_relayed, nr_gave_way;
 static _Thread_local bool gave_way;
 
-static bool is_mutex(const void *word)
-{
-	return (uintptr_t)word - (uintptr_t)&mutex < sizeof(mutex);
-}
-
 /* What the library calls. */
 int sched_yield(void)
 {
@@ -40,7 +35,7 @@ int sched_yield(void)
 
 static void note(const void *word, int command)
 {
-	if (command != FUTEX_WAKE || is_mutex(word))
+	if (command != FUTEX_WAKE || api_mutex_has(&mutex, word))
 		return;
 	if (is_signaller) {
 		nr_woken++;

@@ -27,11 +27,6 @@ static _Thread_local bool is_first;
 static _Thread_local bool pi_again; /* once */
 static _Thread_local struct crew *settling;
 
-static bool is_mutex(const void *word)
-{
-	return (uintptr_t)word - (uintptr_t)&mutex < sizeof(mutex);
-}
-
 static long failed(int error)
 {
 	errno = error;
@@ -62,7 +57,7 @@ static void after_call(int command, const void *word)
 {
 	if (settling && (command == FUTEX_WAKE || command == FUTEX_CMP_REQUEUE))
 		settle();
-	if (is_first || command != FUTEX_WAKE || !is_mutex(word))
+	if (is_first || command != FUTEX_WAKE || !api_mutex_has(&mutex, word))
 		return;
 	atomic_fetch_add(&nr_unlocked, 1);
 	while (atomic_load(&unlocks_late))
@@ -78,7 +73,7 @@ long raw_futex_call(_Atomic uint32_t *word, int op, uint32_t val,
 	long ret;
 
 	if (command == FUTEX_WAIT_BITSET && atomic_load(&has_door) &&
-	    !went_through && !is_mutex(word))
+	    !went_through && !api_mutex_has(&mutex, word))
 		return answer_at_door();
 	if (command == FUTEX_CMP_REQUEUE_PI && pi_again) {
 		pi_again = false;

@@ -14,6 +14,8 @@
 #ifndef DROVER_SELFTESTS_COND_API_H
 #define DROVER_SELFTESTS_COND_API_H
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <time.h>
 
 #ifdef COND_API_PTHREAD
@@ -132,6 +134,12 @@ static inline int api_cond_signal(api_cond_t *cond)
 static inline int api_cond_broadcast(api_cond_t *cond)
 {
 	return API(cond_broadcast)(cond);
+}
+
+/* api_mutex_has - is @word, which a futex call was given, a part of @mutex? */
+static inline bool api_mutex_has(const api_mutex_t *mutex, const void *word)
+{
+	return (uintptr_t)word - (uintptr_t)mutex < sizeof(*mutex);
 }
 
 #endif /* DROVER_SELFTESTS_COND_API_H */
