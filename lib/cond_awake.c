@@ -63,15 +63,16 @@ static int64_t member_look_out(const struct member *m, int64_t ns)
 /*
  * With one CPU there is no signal before somebody else runs, nor where others have
  * to go first; who lets them looks again after that. @ns: until it has been alone
- * for so long. Return: 0, or INT64_MAX if one of them took too long.
+ * for so long. Return: 0, or INT64_MAX if one of them took longer than @longest.
  */
-static int64_t member_look_up(const struct member *m, int64_t ns, int64_t left)
+static int64_t member_look_up(const struct member *m, int64_t ns, int64_t left,
+			      int64_t longest)
 {
 	int64_t now = clock_now(), before;
 
 	do {
 		before = now;
-		if (left < policy_longest_absence() || !give_way(&now))
+		if (left < longest || !give_way(&now, longest))
 			return INT64_MAX;
 		left -= now - before;
 		ns -= policy_alone(now - before);
@@ -86,12 +87,12 @@ static int64_t member_look_up(const struct member *m, int64_t ns, int64_t left)
 void member_watch(struct member *m, const struct cond *c,
 		  const struct deadline *deadline)
 {
-	int64_t left = time_left(deadline);
+	int64_t left = time_left(deadline), longest = policy_longest_absence();
 
 	if (m->watch_ns == WATCH_ONCE)
-		m->caught_ns = member_look_up(m, 0, left);
+		m->caught_ns = member_look_up(m, 0, left, longest);
 	else if (m->watch_ns == WATCH_HERD)
-		m->caught_ns = member_look_up(m, policy_await(), left);
+		m->caught_ns = member_look_up(m, policy_await(), left, longest);
 	else
 		m->caught_ns = member_look_out(
 			m, left < m->watch_ns ? left : m->watch_ns);
@@ -105,8 +106,11 @@ void member_watch(struct member *m, const struct cond *c,
 /* Whether all this was in vain is for the next broadcaster to find out. */
 void member_stay(const struct member *m, const struct deadline *deadline)
 {
+	int64_t longest = load_relaxed(&m->g->stays) * NS_PER_US;
+
 	for (int i = policy_stays_for(); i; i--) {
-		if (member_look_up(m, 0, time_left(deadline)) == INT64_MAX)
+		if (member_look_up(m, 0, time_left(deadline), longest) ==
+		    INT64_MAX)
 			break;
 		if (load_relaxed(&m->g->state) & GROUP_RELEASED)
 			return;
@@ -118,7 +122,7 @@ void member_relay(const struct member *m)
 {
 	int64_t now = clock_now();
 
-	give_way(&now);
+	give_way(&now, policy_longest_absence());
 	if (group_has_relay(m->g))
 		group_wake_next(m->g);
 }

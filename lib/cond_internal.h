@@ -128,6 +128,8 @@ struct evidence {
  * @others: above 0 if others than @last have waited lately
  * @herds: how many broadcasts to several there were since somebody was signalled
  * @stays: whether it pays that those it has released stay awake; [lock]
+ * @round_us: how long it takes at least until those are released that sleep, in
+ *	      microseconds; 0 if that is not known; [lock]
  * @last: who was the last to wait; a guess, only compared
  * @group: the two groups of a shared condvar
  * @refs: waiters and wakers that will still touch a shared condvar
@@ -146,6 +148,7 @@ struct cond {
 			_Atomic uint8_t others;
 			uint8_t herds;
 			struct watch stays;
+			uint16_t round_us;
 			struct waiter *last;
 		};
 		struct {

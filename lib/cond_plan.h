@@ -125,8 +125,11 @@ int64_t policy_await(void);
 /* It was given away for @ns nanoseconds: how many of them are such? */
 int64_t policy_alone(int64_t ns);
 
-/* A herd begins to wait on @c, locked: shall each give way before it sleeps? */
+/* Shall each of a herd that begins to wait on @c, locked, give way before it sleeps? */
 bool policy_stays(const struct cond *c);
+
+/* @g, which may become one, begins: note that, and when. */
+void policy_begins(const struct cond *c, struct group *g);
 
 /* How often at most, until it is called? */
 int policy_stays_for(void);

@@ -99,7 +99,8 @@ static inline const struct policy *policy(void)
  * Who gets the CPU that a thread gives away may keep it for a slice of the
  * scheduler's, 1.4 to 3 milliseconds, though what the thread waits for has come
  * long before; had it slept, it would have been woken. So being away for long
- * counts as in vain. But a herd needs a while to go round.
+ * counts as in vain. But many need a while to go round; and how long a herd does, its
+ * condvar finds out.
  */
 #define LONGEST_ABSENCE_US 1000
 #define ABSENCE_EACH_US	   2
@@ -146,6 +147,13 @@ static inline const struct policy *policy(void)
 #define STAY_SHARE	 2
 #define STAY_TIMES	 3
 #define MOST_MISSES_STAY 8
+
+/*
+ * They may be away longer by one part in so many than a round takes if they sleep.
+ * Of a round longer than those before it one part in so many of the rest counts.
+ */
+#define ROUND_SHARE  2
+#define ROUND_LONGER 8
 
 /*
  * Of a few threads those who look for their signal, giving way once, are spared the
@@ -379,6 +387,38 @@ void policy_watched(struct waiter *w, const struct cond *c, int64_t watch,
 		note(&w->watches[i], ns <= SOON_US * NS_PER_US, MOST_MISSES);
 }
 
+/*
+ * Whoever is not called before all the others had their turns is away for as long
+ * as that takes: no longer than a round of those that sleep, as a rule.
+ */
+static int64_t longest_round_us(const struct cond *c)
+{
+	int64_t longest = policy_longest_absence() / NS_PER_US;
+	int64_t round = c->round_us + c->round_us / ROUND_SHARE;
+
+	longest = longest > round ? longest : round;
+	return longest < UINT16_MAX ? longest : UINT16_MAX;
+}
+
+/* Short ones count: in others something else may have had the CPU. */
+static void note_round(struct cond *c, int64_t ns)
+{
+	int64_t us = ns < UINT16_MAX * NS_PER_US ? ns / NS_PER_US : UINT16_MAX;
+
+	if (!c->round_us || us < c->round_us)
+		c->round_us = us;
+	else
+		c->round_us += (us - c->round_us) / ROUND_LONGER;
+}
+
+void policy_begins(const struct cond *c, struct group *g)
+{
+	if (policy_stays(c))
+		store_relaxed(&g->stays, longest_round_us(c));
+	else if (c->herds && policy()->stay == HOPE_LEARNED)
+		g->began = clock_now();
+}
+
 bool policy_stays(const struct cond *c)
 {
 	if (policy()->stay != HOPE_LEARNED)
@@ -400,6 +440,8 @@ enum herd_state policy_stayed(struct cond *c, struct group *g, uint32_t nr)
 		note(&c->stays, stayed, MOST_MISSES_STAY);
 	else if (c->stays.skip)
 		c->stays.skip--;
+	if (g->began)
+		note_round(c, clock_now() - g->began);
 	if (c->herds < STAY_AFTER)
 		c->herds++;
 	if (!policy_stays(c))

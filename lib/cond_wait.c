@@ -110,7 +110,7 @@ static inline int cond_join(struct cond *c, struct member *m,
 		if (m->g && load_relaxed(&c->closed) == m->g)
 			store_relaxed(&c->closed, NULL);
 		if (m->g && !m->watch_ns && !pi_target)
-			store_relaxed(&m->g->stays, policy_stays(c));
+			policy_begins(c, m->g);
 		/* Who inherits priorities is not to wait for others. */
 		if (m->g && !pi_word)
 			store_relaxed(&m->g->relays, policy_relays());

@@ -96,10 +96,11 @@ struct group *group_new(struct cond *c, struct waiter *w, void *mutex,
 	store_relaxed(&g->pi_target, pi_target);
 	store_relaxed(&g->lesson, LESSON_NONE);
 	store_relaxed(&g->ahead, 0);
-	store_relaxed(&g->stays, false);
+	store_relaxed(&g->stays, 0);
 	store_relaxed(&g->relays, false);
 	store_relaxed(&g->herd, HERD_SLEEPS);
 	store_relaxed(&g->slept, 0);
+	g->began = 0;
 	/*
 	 * [G-REF] Pairs with the acquire in group_pin(). Without it a thread
 	 * with an old pointer could pin the group and see its former owner.

@@ -99,13 +99,16 @@ enum lesson {
  * @lesson: an enum lesson: what who is out shall tell, and look out for. This
  *	    and @ahead are written by the claimer, and for the policy only.
  * @ahead: how many the first one that was moved shall wake more; or AHEAD_ALL
- * @stays: members give way before they sleep. Constant while in use.
+ * @stays: members give way before they sleep, and others may then have the CPU for
+ *	   so many microseconds; 0: they sleep at once. Constant while in use.
  * @relays: a signal that finds another one on its way wakes nobody [G-RELAY].
  *	    Constant while in use.
  * @herd: an enum herd_state: what becomes of them; written by the claimer
  * @slept: how many have
  * @first: who started it, and is its only member as a rule: a guess
  * @next: the next spare group; [spare list's lock]
+ * @began: when it was started, in nanoseconds; 0 if nobody wants to know. Of a
+ *	   group in use; [owner's lock]
  */
 struct group {
 	_Atomic uint64_t state;
@@ -116,12 +119,15 @@ struct group {
 	_Atomic(futex_word *) pi_target;
 	_Atomic uint8_t lesson;
 	_Atomic uint8_t ahead;
-	_Atomic bool stays;
 	_Atomic uint8_t herd;
-	_Atomic uint16_t slept;
 	_Atomic bool relays;
+	_Atomic uint16_t stays;
+	_Atomic uint16_t slept;
 	struct waiter *first;
-	struct group *next;
+	union {
+		struct group *next;
+		int64_t began;
+	};
 } __attribute__((aligned(64)));
 
 /* How many members no signal was posted for; constant while claimed. */

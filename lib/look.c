@@ -34,7 +34,7 @@ static inline bool look(const futex_word *word, bool (*try_lock)(void *mutex),
 	return false;
 }
 
-bool give_way(int64_t *now)
+bool give_way(int64_t *now, int64_t longest)
 {
 	int64_t before = *now;
 	bool soon;
@@ -43,7 +43,7 @@ bool give_way(int64_t *now)
 		return false;
 	sched_yield();
 	*now = clock_now();
-	soon = *now - before <= policy_longest_absence();
+	soon = *now - before <= longest;
 	policy_gave_way(soon);
 	return soon;
 }
@@ -64,7 +64,7 @@ bool look_for_mutex(const futex_word *word, bool (*try_lock)(void *mutex),
 	now = clock_now();
 	while (looks-- && !got) {
 		got = look(word, try_lock, mutex, ns, &now);
-		if (!got && !give_way(&now))
+		if (!got && !give_way(&now, policy_longest_absence()))
 			break;
 	}
 	got = got || take_free(word, try_lock, mutex);

@@ -25,10 +25,11 @@ APART bool look_for_mutex(const futex_word *word, bool (*try_lock)(void *mutex),
 /**
  * give_way() - let another thread have the CPU
  * @now: the time in nanoseconds; updated
+ * @longest: for how many it may have it
  *
  * Return: whether that went well. Who gets the CPU may keep it for a slice of the
  * scheduler's; then a thread that sleeps is better off, for it is woken.
  */
-bool give_way(int64_t *now);
+bool give_way(int64_t *now, int64_t longest);
 
 #endif /* DROVER_LOOK_H */

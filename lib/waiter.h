@@ -22,8 +22,8 @@ struct waiter;
  * @misses: how often in a row that was in vain; 0 after once that it was not
  */
 struct watch {
-	uint16_t skip;
-	uint8_t misses;
+	uint16_t skip : 12;
+	uint16_t misses : 4;
 };
 
 /**
