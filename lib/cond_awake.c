@@ -120,9 +120,13 @@ void member_stay(const struct member *m, const struct deadline *deadline)
 
 void member_relay(const struct member *m)
 {
-	int64_t now = clock_now();
+	uint32_t nr = group_nr_tokens(load_relaxed(&m->g->state));
+	int64_t now;
 
-	give_way(&now, policy_longest_absence());
+	if (policy_relay_waits(nr)) {
+		now = clock_now();
+		give_way(&now, policy_longest_absence());
+	}
 	if (group_has_relay(m->g))
 		group_wake_next(m->g);
 }

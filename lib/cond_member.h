@@ -87,8 +87,8 @@ APART bool member_hurry(const struct member *m, const struct cond *c,
 			bool moved);
 
 /*
- * [G-RELAY] Others are to come out, too: let all run that are on their way, then
- * wake the next of those.
+ * [G-RELAY] Others are to come out, too: wake the next of them. If they are few, let
+ * all run first that are on their way.
  */
 APART void member_relay(const struct member *m);
 

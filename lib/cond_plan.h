@@ -146,6 +146,9 @@ enum herd_state policy_stayed(struct cond *c, struct group *g, uint32_t nr);
  */
 bool policy_relays(void);
 
+/* Shall who takes one, with @nr more to be taken, give way before it wakes the next? */
+bool policy_relay_waits(uint32_t nr);
+
 /* Shall the waiter @w be called before its signal comes? cond_heir.c */
 bool policy_calls(struct waiter *w);
 

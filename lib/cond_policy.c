@@ -45,9 +45,9 @@
  * again, and none of them has to be woken. Each condvar remembers whether that pays.
  *
  * With one CPU the threads that are signalled one by one can only run one by one,
- * and the first may do what all were called for. So it alone is woken; and if more
- * signals have come until it runs, it gives way before it wakes the next one: the
- * others have their turns, and make more of what it has come for.
+ * and the first may do what all were called for. So it alone is woken; and if a few
+ * more signals have come until it runs, it gives way before it wakes the next one:
+ * the others have their turns, and make more of what it has come for.
  *
  * Threads that hand on to each other, and are more than the CPUs, cannot all look;
  * but the one whose turn is next can. It is called a turn before, and each learns
@@ -160,6 +160,12 @@ static inline const struct policy *policy(void)
  * sleep more often than relays spare it.
  */
 #define FEW_TO_RELAY 9
+
+/*
+ * Where more than so many signals were sent already there is no need to let others
+ * run that may send more.
+ */
+#define MOST_TO_WAIT 4
 
 /* Calls in vain in a row that are borne: what upsets one turn upsets some. */
 #define CALL_PATIENCE 6
@@ -466,6 +472,11 @@ int64_t policy_alone(int64_t ns)
 bool policy_relays(void)
 {
 	return waiters_alive() > policy()->relay_over;
+}
+
+bool policy_relay_waits(uint32_t nr)
+{
+	return nr <= MOST_TO_WAIT;
 }
 
 bool policy_calls(struct waiter *w)
