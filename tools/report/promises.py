@@ -2,6 +2,7 @@
 """Never behind: what was promised of each cell, and whether it holds."""
 
 from document import Figure, Heading, Table, Text, Value
+import phases
 from results import DROP_IN, NATIVE, ROWS, where
 import stats
 
@@ -62,7 +63,19 @@ def promised(cells):
                    cells.to_opponent(native), cells.to_near(native))
 
 
-def _counted(lines):
+def _counted_phases(cells, place):
+    """How many phases of the load that changes, of each word."""
+    mine = [phases.in_place(cells, each) for each in cells.places()
+            if each["place"] == place]
+    words = [phases.adapted(one, kind)["verdict"] for one in mine
+             for kind in phases.names(one)]
+    if words:
+        yield [f"native / {phases.ADAPTED:.2f} of the better fixed policy,"
+               f" {place}", *(str(words.count(word)) for word in
+                              (*WORDS[:-1], stats.UNKNOWN))]
+
+
+def _counted(lines, cells):
     """How many cells of each word; guests and host by themselves."""
     rows = []
     for place in dict.fromkeys(line[0]["place"] for line in lines):
@@ -71,6 +84,7 @@ def _counted(lines):
             words = [word_of(line[1 + number]) for line in mine]
             rows.append([f"{what}, {place}",
                          *(str(words.count(word)) for word in WORDS)])
+        rows += _counted_phases(cells, place)
     return Table(["cells", *WORDS], rows)
 
 
@@ -103,5 +117,5 @@ def verdicts(cells):
           ratio_text(second, name=True), verdict_value(second),
           *([near_text(others)] if near else [])]
          for cell, first, second, others in lines])
-    yield _counted(lines)
+    yield _counted(lines, cells)
     yield from _behind_near(lines)

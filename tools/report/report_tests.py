@@ -92,6 +92,7 @@ WANTED = (
     "| cells | ahead | tie | behind | open |",
     "| drop-in / glibc, host | 1 | 0 | 0 | 0 |",
     "| native / best peer, host | 0 | 0 | 1 | 0 |",
+    "| native / 1.10 of the better fixed policy, host | 1 | 0 | 2 | 0 |",
     "| drop-in / glibc, guest | 0 | 0 | 0 | 1 |",
     "| pp -n 1 -i 1000 to 2000: native | drover | **4100 !** | 1.000 |"
     " not counted |",

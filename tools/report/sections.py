@@ -4,11 +4,12 @@
 import statistics
 
 import bench_plan
+import phases
 import plan
 import stats
 from document import Commands, Figure, Heading, Table, Text, Value
 from promises import mark_of, ratio_value, verdicts
-from results import GLIBC, NATIVE, ROWS, Cells, where
+from results import GLIBC, ROWS, Cells, where
 
 #: Those of the source document's table.
 SOURCE_ROWS = ("cond-perf -r 100 -n 200", "cond-perf -r 1000 -n 100",
@@ -160,45 +161,25 @@ def _used(cell):
             f" {own['cpu_over_wall']:.2f}")
 
 
-#: How much slower than the better fixed policy a phase may be.
-ADAPTED = 1.10
-FIXED = tuple(each.name for each in bench_plan.FIXED)
-
-
 def kinds(cells):
     """The phases of the load that changes, against fixed policies."""
     for place in cells.places():
-        mine = {cell["contender"]: cell for cell in cells.in_place(place)
-                if cell["runs"][0].get("kinds")}
-        if NATIVE not in mine or not set(FIXED) <= set(mine):
+        mine = phases.in_place(cells, place)
+        if not mine:
             continue
-        names = list(mine[NATIVE]["runs"][0]["kinds"])
+        names = phases.names(mine)
         yield Heading(3, f"Its phases: {where(place)}")
-        yield Text(f"Time of one operation. Up to {ADAPTED:.2f} of the better"
-                   " fixed policy in each phase is promised; \"!\": more.")
+        yield Text(f"Time of one operation. Up to {phases.ADAPTED:.2f} of the"
+                   " better fixed policy in each phase is promised; \"!\":"
+                   " more.")
         rows = [[name] + [duration(statistics.median(times))
-                          for times in (_kind(cell, kind) for kind in names)]
+                          for times in (phases.times(cell, kind)
+                                        for kind in names)]
                 for name, cell in mine.items()]
         rows.append(["native / the better fixed policy of each"]
-                    + [_adapted(mine, kind) for kind in names])
+                    + [ratio_value(phases.adapted(mine, kind))
+                       for kind in names])
         yield Table(["", *names], rows)
-
-
-def _kind(cell, kind):
-    return [run["kinds"][kind]["ns_per_operation"] for run in cell["runs"]]
-
-
-def _adapted(mine, kind):
-    """Against the fixed policy that is the better one in this phase."""
-    best = min(FIXED, key=lambda name: statistics.median(
-        _kind(mine[name], kind)))
-    values = [own / fixed for own, fixed in zip(_kind(mine[NATIVE], kind),
-                                                _kind(mine[best], kind))]
-    bounds = stats.interval(values)
-    found = {"ratio": statistics.median(values), "interval": bounds,
-             "verdict": stats.verdict(bounds and (bounds[0] / ADAPTED,
-                                                  bounds[1] / ADAPTED))}
-    return ratio_value(found)
 
 
 def exact_counts(result):
