@@ -126,7 +126,8 @@ def test_missing_busybox_says_what_to_install(bench):
     assert "apt-get install busybox-static" in str(error)
 
 
-def _children(pid):
+def children(pid):
+    """The processes that a program's first thread has started."""
     with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
         return [int(child) for child in file.read().split()]
 
@@ -136,7 +137,7 @@ def _kill_runner(bench, number):
     with subprocess.Popen(bench.command("--", "echo begun; sleep 1000"),
                           stdout=subprocess.PIPE, bufsize=0) as runner:
         assert runner.stdout.readline() == b"begun\n"
-        qemu, = _children(runner.pid)
+        qemu, = children(runner.pid)
         pidfd = os.pidfd_open(qemu)
         runner.send_signal(number)
         assert _gone(pidfd), "QEMU is left behind"

@@ -1,23 +1,15 @@
 # SPDX-License-Identifier: MIT
 """What goes into a guest and comes out of it."""
 
-import functools
 import os
 import pty
 import select
 
-from guest import Guest, GuestError
-
-
-@functools.lru_cache(maxsize=None)
-def _guest(bench):
-    """One guest for all of this module: what one test does to it must not
-    matter to the next.  It ends with this process."""
-    return Guest(cpus=2, additions=bench.additions(), **bench.boot)
+from guest import GuestError
 
 
 def test_exit_status_is_the_commands(bench):
-    guest = _guest(bench)
+    guest = bench.guest
     for status in (0, 1, 4, 42, 124, 125, 255):
         assert guest.run(f"exit {status}") == (status, b"")
     assert guest.run("kill -SEGV $$")[0] == 128 + 11
@@ -25,7 +17,7 @@ def test_exit_status_is_the_commands(bench):
 
 
 def test_output_is_binary_safe(bench):
-    guest = _guest(bench)
+    guest = bench.guest
     every_byte = bytes(range(256)) * 300 + b"\0\r\n\n"
     path = os.path.join(bench.scratch, "every-byte")
     with open(path, "wb") as file:
@@ -35,27 +27,27 @@ def test_output_is_binary_safe(bench):
 
 
 def test_output_cannot_pass_for_an_answer(bench):
-    status, output = _guest(bench).run(
+    status, output = bench.guest.run(
         r"printf '\0ready 0\n\0%016d 0\n' 7; exit 3")
     assert (status, output) == (3, b"\0ready 0\n\0" + b"%016d" % 7 + b" 0\n")
 
 
 def test_command_is_taken_literally(bench):
-    guest = _guest(bench)
+    guest = bench.guest
     text = "  two  spaces\n\\backslash\\n 'quote' \"quote\" $HOME ü\n\tend"
     assert guest.run(f"cat <<'EOF'\n{text}\nEOF") == (0, f"{text}\n".encode())
 
 
 def test_stdin_is_empty(bench):
-    assert _guest(bench).run("cat; echo over", timeout=20) == (0, b"over\n")
+    assert bench.guest.run("cat; echo over", timeout=20) == (0, b"over\n")
 
 
 def test_signals_have_their_default_action(bench):
-    assert _guest(bench).run("kill -INT $$; echo ignored")[0] == 128 + 2
+    assert bench.guest.run("kill -INT $$; echo ignored")[0] == 128 + 2
 
 
 def test_file_is_put_and_fetched(bench):
-    guest = _guest(bench)
+    guest = bench.guest
     there, back = (os.path.join(bench.scratch, name) for name in ("a", "b"))
     with open(there, "wb") as file:
         file.write(os.urandom(50000))
@@ -68,7 +60,7 @@ def test_file_is_put_and_fetched(bench):
 
 
 def test_folder_is_fetched(bench):
-    guest = _guest(bench)
+    guest = bench.guest
     guest.run("mkdir -p /tmp/results/deep && echo 1 >/tmp/results/deep/one")
     host = os.path.join(bench.scratch, "results")
     guest.get("/tmp/results", host)
@@ -78,7 +70,7 @@ def test_folder_is_fetched(bench):
 
 def test_missing_file_is_an_error(bench):
     try:
-        _guest(bench).get("/no/such/file", bench.scratch + "/nothing")
+        bench.guest.get("/no/such/file", bench.scratch + "/nothing")
     except GuestError as error:
         assert b"no/such" in error.output or b"can't" in error.output
     else:
@@ -86,14 +78,14 @@ def test_missing_file_is_an_error(bench):
 
 
 def test_preloaded_library_replaces_a_function(bench):
-    guest = _guest(bench)
+    guest = bench.guest
     assert guest.run("./guest_program uid") == (0, b"0\n")
     assert guest.run("LD_PRELOAD=./preload.so ./guest_program uid") == \
         (0, b"4242\n")
 
 
 def test_thread_can_be_cancelled(bench):
-    assert _guest(bench).run("./guest_program cancel") == (0, b"")
+    assert bench.guest.run("./guest_program cancel") == (0, b"")
 
 
 def test_command_line_tool_adds_and_gets_files(bench):
