@@ -13,8 +13,9 @@
 #define COLD  __attribute__((cold, noinline))
 
 /*
- * A function of a dozen instructions, which is called as often as a program likes:
- * it lies in one cache line, wherever other changes move it to.
+ * A function whose usual way is a dozen or two instructions, and which is called as
+ * often as a program likes: that way starts with a cache line, wherever other
+ * changes move it to.
  */
 #define ONE_LINE __attribute__((aligned(64)))
 

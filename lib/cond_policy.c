@@ -282,13 +282,19 @@ static bool is_due(struct watch *e)
 	return false;
 }
 
+_Static_assert(MOST_MISSES_CROWDED <= WATCH_SKIP_BITS &&
+		       AWAY_MISSES <= WATCH_SKIP_BITS,
+	       "struct watch can skip 2^misses - 1 times");
+
+static void set_misses(struct watch *e, int misses)
+{
+	e->misses = misses;
+	e->skip = (1 << misses) - 1;
+}
+
 static void note(struct watch *e, bool paid, int most)
 {
-	if (paid)
-		e->misses = 0;
-	else if (e->misses < most)
-		e->misses++;
-	e->skip = (1 << e->misses) - 1;
+	set_misses(e, paid ? 0 : e->misses + (e->misses < most));
 }
 
 unsigned int policy_looks(void)
@@ -313,11 +319,7 @@ void policy_gave_way(bool soon)
 {
 	struct watch *e = &thread_this.gives;
 
-	if (!soon)
-		e->misses = AWAY_MISSES;
-	else if (e->misses)
-		e->misses--;
-	e->skip = (1 << e->misses) - 1;
+	set_misses(e, soon ? e->misses - (e->misses > 0) : AWAY_MISSES);
 }
 
 int64_t policy_look(void)
@@ -349,10 +351,8 @@ void policy_watch_anew(struct waiter *w)
 	const struct watch zero = { 0 };
 	struct watch anew = zero;
 
-	if (crowded()) {
-		anew.misses = MOST_MISSES_CROWDED;
-		anew.skip = (1 << MOST_MISSES_CROWDED) - 1;
-	}
+	if (crowded())
+		set_misses(&anew, MOST_MISSES_CROWDED);
 	for (int i = 0; i < WAITER_WATCHES; i++) {
 		w->watches[i] = anew;
 		w->given[i] = zero;

@@ -16,14 +16,16 @@ struct cond;
 struct group;
 struct waiter;
 
+#define WATCH_SKIP_BITS 12
+
 /**
  * struct watch - whether it pays to look for something before the sleep
  * @skip: so many times more not to
  * @misses: how often in a row that was in vain; 0 after once that it was not
  */
 struct watch {
-	uint16_t skip : 12;
-	uint16_t misses : 4;
+	uint16_t skip : WATCH_SKIP_BITS;
+	uint16_t misses : 16 - WATCH_SKIP_BITS;
 };
 
 /**

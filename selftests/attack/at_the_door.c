@@ -213,10 +213,8 @@ static void test_cancel(bool shared)
 	pthread_t victim;
 	void *result;
 
-	if (!FRAMES_MAY_UNWIND) {
-		tap_skip("a cancellation", "frames do not unwind");
+	if (skips_cancellation("a cancellation"))
 		return;
-	}
 	begin("a cancellation", shared);
 	nobody = crew_of(&cond, &mutex, 1);
 	atomic_store(&victim_gone, false);

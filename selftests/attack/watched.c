@@ -141,11 +141,8 @@ static void test_cancel(void)
 	pthread_t thread;
 	void *result;
 
-	if (!FRAMES_MAY_UNWIND) {
-		tap_skip("a cancellation ends the look",
-			 "frames do not unwind");
+	if (skips_cancellation("a cancellation ends the look"))
 		return;
-	}
 	begin("a cancellation");
 	if (pthread_create(&thread, NULL, wait_for_cancellation, &waits) ||
 	    wait_at_least(&waits, 1))
