@@ -10,7 +10,6 @@
 #include <stdatomic.h>
 
 #include "args.h"
-#include "blocked.h"
 #include "pool_api.h"
 #include "watchdog.h"
 
@@ -99,24 +98,6 @@ static int work(int nr_rounds)
 	return nr_wrong;
 }
 
-static int is_awake(pid_t tid, const cpu_set_t *set)
-{
-	(void)set;
-	return tid != getpid() && blocked_in_futex(getpid(), tid, NULL) != 1;
-}
-
-/* One that was woken and has not run yet is awake. */
-static void await_sleep(void)
-{
-	int64_t deadline = blocked_deadline();
-
-	while (for_all_threads(is_awake, NULL)) {
-		if (blocked_over(deadline))
-			tap_bail("workers do not sleep");
-		sched_yield();
-	}
-}
-
 int main(int argc, char **argv)
 {
 	struct args args = args_parse(argc, argv, "rounds");
@@ -140,10 +121,10 @@ int main(int argc, char **argv)
 	       "each part and task ran once");
 	atomic_store(&over, true);
 	pthread_join(changer, NULL);
-	await_sleep();
+	await_sleep(NR_WORKERS);
 	for_all_threads(give, &all);
 	tap_is(work(nr_rounds), 0, "and when they change no more");
-	await_sleep();
+	await_sleep(NR_WORKERS);
 	tap_is(for_all_threads(has_other, &all), 0,
 	       "all threads have the CPUs that they were given");
 	pool_end(pool, DROVER_POOL_DRAIN);

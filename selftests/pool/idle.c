@@ -9,7 +9,6 @@
 
 #include "args.h"
 #include "pool_api.h"
-#include "quiet.h"
 #include "watchdog.h"
 
 #define NR_WORKERS 3
@@ -24,35 +23,6 @@ static int run(void *arg)
 	return 0;
 }
 
-/* Do all threads but this one sleep? */
-static bool workers_sleep(void)
-{
-	int nr = 0;
-	char path[64];
-	DIR *dir;
-	struct dirent *entry;
-
-	snprintf(path, sizeof(path), "/proc/%d/task", getpid());
-	dir = opendir(path);
-	while (dir && (entry = readdir(dir)))
-		if (entry->d_name[0] != '.' && atoi(entry->d_name) != getpid())
-			nr += blocked_in_futex(getpid(), atoi(entry->d_name),
-					       NULL) == 1;
-	closedir(dir);
-	return nr >= NR_WORKERS;
-}
-
-static void await_sleep(void)
-{
-	int64_t deadline = blocked_deadline();
-
-	while (!workers_sleep()) {
-		if (blocked_over(deadline))
-			tap_bail("workers do not sleep");
-		sched_yield();
-	}
-}
-
 int main(int argc, char **argv)
 {
 	struct args args = args_parse(argc, argv, "rounds");
@@ -62,18 +32,18 @@ int main(int argc, char **argv)
 	tap_plan(4);
 	watchdog("idle workers");
 	pool = pool_of(NR_WORKERS);
-	await_sleep();
+	await_sleep(NR_WORKERS);
 	drover_pool_stats(pool, &before);
-	tap_ok(workers_sleep(), "all workers sleep");
+	tap_ok(workers_sleep(NR_WORKERS), "all workers sleep");
 	for (int i = 1; i <= nr_rounds; i++) {
 		if (i % 4 == 0)
-			await_sleep();
+			await_sleep(NR_WORKERS);
 		drover_pool_post(pool, run, NULL);
 		if (wait_at_least(&nr_run, i))
 			tap_bail("task %d is lost", i);
 	}
 	tap_is(nr_run, nr_rounds, "each task alone finds a worker");
-	await_sleep();
+	await_sleep(NR_WORKERS);
 	drover_pool_stats(pool, &after);
 	tap_ok(after.wakes >= before.wakes + nr_rounds / 4,
 	       "woken for tasks: %lu times", after.wakes - before.wakes);
@@ -83,7 +53,8 @@ int main(int argc, char **argv)
 		sched_yield();
 	drover_pool_stats(pool, &after);
 	tap_ok(before.sleeps == after.sleeps &&
-		       before.linger_ns == after.linger_ns && workers_sleep(),
+		       before.linger_ns == after.linger_ns &&
+		       workers_sleep(NR_WORKERS),
 	       "and sleep on");
 	pool_end(pool, DROVER_POOL_DRAIN);
 	return tap_exit();

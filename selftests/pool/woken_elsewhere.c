@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "pool_api.h"
-#include "quiet.h"
 #include "watchdog.h"
 
 static drover_pool_t *pool;
@@ -46,23 +45,12 @@ static uint64_t nr_moves(void)
 	return stats.moves;
 }
 
-static void await_sleep(void)
-{
-	int64_t deadline = blocked_deadline();
-
-	while (blocked_in_futex(getpid(), worker, NULL) != 1) {
-		if (blocked_over(deadline))
-			tap_bail("the worker does not sleep");
-		sched_yield();
-	}
-}
-
 /* One loop while the worker sleeps; was its affinity as it should be? */
 static bool loop_with(cpu_set_t *set)
 {
 	drover_pool_post(pool, come_here, set);
 	drover_pool_wait_all(pool);
-	await_sleep();
+	await_sleep(1);
 	atomic_store(&nr_begun, 0);
 	CPU_ZERO(&seen);
 	drover_pool_for(pool, 0, 2, 1, meet, &seen);
