@@ -12,7 +12,7 @@
 
 #include <pthread.h>
 
-#include "../cond_internal.h"
+#include "cond/cond.h"
 
 extern const struct mutex_ops glibc_mutex_ops;
 

@@ -9,7 +9,7 @@
 
 /* The member of a group is not the member of a crew. */
 #define member group_member
-#include "cond_internal.h"
+#include "cond/cond.h"
 #undef member
 
 #include "crew.h"

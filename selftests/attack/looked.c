@@ -14,7 +14,7 @@
 #include "policy.h"
 #include "watchdog.h"
 
-/* As lib/cond_policy.h has it. */
+/* As lib/cond/policy.h has it. */
 #define LOOKS 2
 
 /* Longer than any thread of a small program is to be away. */
@@ -277,7 +277,7 @@ static void test_missed(const char *what, enum others how)
 	tap_ok(atomic_load(&nr_calls) > 0, "%s: and is woken", what);
 }
 
-/* As lib/cond_wait.c has it. */
+/* As lib/cond/wait.c has it. */
 #define OTHERS_FORGOTTEN 16
 #define NR_WAITS	 (OTHERS_FORGOTTEN + 1)
 

@@ -7,7 +7,7 @@
 
 #define member group_member
 #define waiter lib_waiter
-#include "cond_internal.h"
+#include "cond/cond.h"
 #undef member
 #undef waiter
 

@@ -5,7 +5,7 @@
  */
 #include "policy_looks.h"
 
-#include "cond_policy.h"
+#include "cond/policy.h"
 
 /* In vain: every so many, at last; and until then. */
 #define GIVE_EVERY 512

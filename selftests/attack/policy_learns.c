@@ -4,8 +4,8 @@
  * the library, to which it is linked.
  */
 #define member group_member
-#include "cond_internal.h"
-#include "cpus.h"
+#include "cond/cond.h"
+#include "base/cpus.h"
 #undef member
 
 #include "fake_futex.h"

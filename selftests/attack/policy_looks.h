@@ -8,8 +8,8 @@
 
 #define member group_member
 #define waiter lib_waiter
-#include "cond_internal.h"
-#include "cpus.h"
+#include "cond/cond.h"
+#include "base/cpus.h"
 #undef member
 #undef waiter
 

@@ -9,11 +9,11 @@
 
 #define member group_member
 #define waiter lib_waiter
-#include "cond_member.h"
+#include "cond/member.h"
 #undef member
 #undef waiter
 
-#include "clock.h"
+#include "base/clock.h"
 
 /* So many broadcasts come before the first try. */
 #define FIRST 8

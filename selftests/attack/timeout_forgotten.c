@@ -10,7 +10,7 @@
  */
 #include <pthread.h>
 
-#include "cond_internal.h"
+#include "cond/cond.h"
 #include "deadline.h"
 #include "fake_futex.h"
 #include "tap.h"

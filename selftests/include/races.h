@@ -12,7 +12,7 @@
 #ifndef DROVER_SELFTESTS_RACES_H
 #define DROVER_SELFTESTS_RACES_H
 
-#include <stream_plants.h>
+#include <stream/plants.h>
 
 #include "streams.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * lib/barrier.c and lib/barrier_wait.c: threads arrive, look, fall asleep, and
+ * lib/barrier/barrier.c and lib/barrier/wait.c: threads arrive, look, fall asleep, and
  * open the gate; with COUNT below NR_THREADS there are more of them than the
  * barrier counts. The first thread out of the last phase destroys it.
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Cancellation of a waiting thread: wait_cancellable() and drop_in_cancel() of
- * lib/pthread/cond.c, waiter_kick() of lib/waiter.c. One thread is cancelled,
+ * lib/pthread/cond.c, waiter_kick() of lib/cond/waiter.c. One thread is cancelled,
  * at any moment.
  *
  * @run

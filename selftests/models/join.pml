@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Joining others without the condvar's lock: cond_join_open() of
- * lib/cond_wait.c. The thread has the mutex, reads which group is open, pins it,
+ * lib/cond/wait.c. The thread has the mutex, reads which group is open, pins it,
  * and joins it if its state says so; meanwhile the group may be closed, claimed,
  * used up, or in its next life. Or it takes the lock, under which it makes a
  * group before it says so. The time of the first may run out, and it or another

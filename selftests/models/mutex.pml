@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * lib/lock.h, and lib/mutex.c, which is the same lock: threads take it, change
+ * lib/base/lock.h, and lib/mutex/mutex.c, which is the same lock: threads take it, change
  * what it guards, and drop it. The last one frees the memory that it is in.
  *
  * @run quick

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * lib/barrier_pair.c: two threads meet at one word, and one of them, or a third
+ * lib/barrier/pair.c: two threads meet at one word, and one of them, or a third
  * one, ends that at any time by arriving at the gate instead. The gate is one step
  * here; barrier.pml has it whole. The first thread out of the last phase destroys
  * the barrier.

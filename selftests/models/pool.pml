@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * lib/pool_worker.c: workers look for tasks, give up, and sleep; submits push
+ * lib/pool/worker.c: workers look for tasks, give up, and sleep; submits push
  * and wake. Nobody waits for a task, so nothing but a worker runs it.
  *
  * One queue: where a task lies does not matter to who is woken. The list of

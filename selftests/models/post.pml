@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * [S-POST] lib/stream_queue.c: a submitter posts operations, one after the
+ * [S-POST] lib/stream/queue.c: a submitter posts operations, one after the
  * other, and wakes the thread of the queue if that sleeps for one of them.
  * Submitters have stream_lock, so one stands for all.
  *

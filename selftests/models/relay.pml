@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * [G-RELAY] lib/group.h: a group that relays, in a process with one CPU. A
+ * [G-RELAY] lib/cond/group.h: a group that relays, in a process with one CPU. A
  * signal that finds tokens wakes nobody, as somebody is on the way to take one,
  * and whoever has taken one wakes the next sleeper if any are left. The time of
  * the first may run out.

@@ -5,7 +5,7 @@
     breaks: what goes wrong, in a few words
     test: attack/storm seconds=5
 
-    lib/cond_signal.c
+    lib/cond/signal.c
     -	a line to be taken out
     +	a line to be put there
 

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../lib/cond_policy.h"
+#include "../../lib/cond/policy.h"
 #include "drover.h"
 
 enum {

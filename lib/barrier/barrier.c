@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: MIT
+/* drover_barrier_t: who arrives in which phase, and who opens the gate. */
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+#include "barrier/barrier.h"
+#include "base/clock.h"
+
+_Static_assert(sizeof(struct barrier) + 56 <= sizeof(drover_barrier_t),
+	       "fits wherever the user's memory begins");
+_Static_assert(offsetof(struct barrier, arrived) == BARRIER_LINE &&
+		       offsetof(struct barrier, tickets) == 2 * BARRIER_LINE,
+	       "lines apart");
+
+#define ALIGN _Alignof(drover_barrier_t)
+
+/* After so long a shared barrier's missing threads are dead. */
+#define SHARED_PATIENCE (2 * NS_PER_S)
+
+static _Atomic uint32_t *begin_of(struct barrier *b, uint32_t phase)
+{
+	return &b->begin[phase / GATE_PHASE & 1];
+}
+
+/*
+ * All have arrived, @arrived in the end: let them go. The memory may be gone
+ * for all but those inside as soon as the gate is open.
+ */
+static void open_gate(struct barrier *b, uint32_t phase, uint64_t arrived)
+{
+	uint32_t last = nr_arrived(arrived);
+	uint32_t next = load_relaxed(&b->count) - nr_dropped(arrived);
+	bool shared = barrier_is_shared(b);
+	uint64_t old;
+
+	if (b->completion)
+		b->completion(b->arg);
+	barrier_tune(b, phase);
+	phase += GATE_PHASE;
+	store_relaxed(begin_of(b, phase), last);
+	/*
+	 * [B-OPEN] Release of all that was done before the phase's arrivals,
+	 * which the last one has acquired; pairs with the acquire load at the
+	 * end of barrier_await(). One step with the look at ASLEEP: otherwise
+	 * a thread could fall asleep between them. Model: barrier.pml
+	 */
+	old = swap_acq_rel(&b->gate, gate_of(phase, last + next));
+	if (old & GATE_ASLEEP)
+		futex_wake(gate_word(&b->gate), INT_MAX, shared);
+}
+
+/*
+ * Arrival number @mine is not of the phase that the caller took for the
+ * present one: more threads are about than the barrier counts. Find out whose
+ * turn it is; once it is that of @mine, end like arrive_one().
+ */
+static APART int arrive_later(struct barrier *b, uint64_t arrived,
+			      uint64_t more, uint32_t *phase)
+{
+	uint32_t mine = nr_arrived(arrived);
+
+	for (;;) {
+		uint64_t gate = load_acquire(&b->gate);
+		uint32_t target = gate_target(gate), begin;
+
+		*phase = gate_phase(gate);
+		/* Or that of a later phase: then ours is over, or not yet. */
+		begin = load_relaxed(begin_of(b, *phase));
+		if ((int32_t)(mine - begin) <= 0) {
+			*phase -= GATE_PHASE; /* over already */
+			return 0;
+		}
+		if (mine == target) {
+			open_gate(b, *phase, arrived);
+			return DROVER_BARRIER_SERIAL;
+		}
+		if ((int32_t)(mine - target) < 0)
+			return 0;
+		if (begin == target) { /* all have dropped out */
+			sub_release(&b->arrived, more);
+			return EINVAL;
+		}
+		(void)barrier_await(b, &b->gate, *phase);
+	}
+}
+
+/* Arrive once, with @more than that. Return: 0 and the phase to wait for. */
+static inline int arrive_one(struct barrier *b, uint64_t more, uint32_t *phase)
+{
+	/* A thread of the present phase has seen that it is the present one. */
+	uint64_t gate = load_relaxed(&b->gate);
+	/* [B-ARRIVE] Each arrival is released to the last, which acquires. */
+	uint64_t arrived = add_acq_rel(&b->arrived, more) + more;
+	uint32_t mine = nr_arrived(arrived);
+
+	*phase = gate_phase(gate);
+	if (unlikely(mine == gate_target(gate))) {
+		open_gate(b, *phase, arrived);
+		return DROVER_BARRIER_SERIAL;
+	}
+	if (likely((int32_t)(mine - gate_target(gate)) < 0))
+		return 0;
+	return arrive_later(b, arrived, more, phase);
+}
+
+/* Arrive @nr times in one phase, or not at all. */
+static int arrive_many(struct barrier *b, uint32_t nr, uint32_t *phase)
+{
+	uint64_t gate = load_acquire(&b->gate);
+	uint64_t arrived = load_relaxed(&b->arrived), to;
+
+	*phase = gate_phase(gate);
+	do {
+		if (gate_target(gate) - nr_arrived(arrived) < nr ||
+		    (int32_t)(gate_target(gate) - nr_arrived(arrived)) < 0)
+			return EOVERFLOW;
+		to = arrived + nr * ARRIVAL;
+	} while (!cas_acq_rel(&b->arrived, &arrived, to)); /* [B-ARRIVE] */
+	if (nr_arrived(to) != gate_target(gate))
+		return 0;
+	open_gate(b, *phase, to);
+	return DROVER_BARRIER_SERIAL;
+}
+
+/*
+ * The only thread there is. Nobody waits, so nothing has to be in one step:
+ * begin, count and target stay as they are, as arrivals do.
+ */
+static int arrive_alone(struct barrier *b, uint64_t gate, uint32_t *phase)
+{
+	uint32_t next = gate_phase(gate) + GATE_PHASE;
+
+	*phase = gate_phase(gate);
+	if (b->completion)
+		b->completion(b->arg);
+	store_relaxed(begin_of(b, next), gate_target(gate) - 1);
+	store_release(&b->gate, gate_of(next, gate_target(gate)));
+	return DROVER_BARRIER_SERIAL;
+}
+
+/* Nobody waits for the phase, and nobody has arrived in it: it may stay. */
+static int wait_alone(struct barrier *b)
+{
+	if (b->completion)
+		b->completion(b->arg);
+	return DROVER_BARRIER_SERIAL;
+}
+
+static bool is_alone(struct barrier *b)
+{
+	return load_relaxed(&b->count) == 1 && !barrier_is_shared(b) &&
+	       !nr_dropped(load_relaxed(&b->arrived));
+}
+
+static bool may_be_pair(const struct barrier *b)
+{
+	return load_relaxed(&b->count) == 2 && !b->completion;
+}
+
+int drover_barrier_init(drover_barrier_t *barrier, unsigned int count,
+			const drover_barrierattr_t *attr)
+{
+	static const drover_barrierattr_t defaults;
+	struct barrier *b = barrier_of(barrier);
+
+	debug_pointer(barrier, ALIGN, "barrier", __func__);
+	if (!attr)
+		attr = &defaults;
+	if (!count || count > DROVER_BARRIER_MAX ||
+	    attr->flags & ~DROVER_BARRIER_SHARED || attr->reserved)
+		return EINVAL;
+	/* A function is nowhere to be found in another process. */
+	if (attr->completion && attr->flags & DROVER_BARRIER_SHARED)
+		return EINVAL;
+	memset(barrier, 0, sizeof(*barrier));
+	b->flags = attr->flags;
+	b->cpus = attr->cpus;
+	b->completion = attr->completion;
+	b->arg = attr->arg;
+	store_relaxed(&b->gate, gate_of(0, count));
+	store_relaxed(&b->count, count);
+	barrier_wait_init(b, attr->spin_us);
+	if (may_be_pair(b))
+		pair_open(b);
+	return 0;
+}
+
+/* Has nobody arrived in the present phase? */
+static bool is_between(struct barrier *b)
+{
+	uint64_t gate = load_acquire(&b->gate);
+	uint32_t begin = load_relaxed(begin_of(b, gate_phase(gate)));
+
+	if (load_acquire(&b->is_pair))
+		return pair_is_between(b);
+	return nr_arrived(load_relaxed(&b->arrived)) == begin;
+}
+
+int drover_barrier_destroy(drover_barrier_t *barrier)
+{
+	struct barrier *b = barrier_of(barrier);
+	int64_t patience = clock_now() + SHARED_PATIENCE;
+
+	debug_pointer(barrier, ALIGN, "barrier", __func__);
+	if (!load_relaxed(&b->count))
+		return barrier_none(b, __func__);
+	if (!is_between(b))
+		return barrier_wrong(b, EBUSY,
+				     "has threads waiting: let them through "
+				     "before it is destroyed",
+				     __func__);
+	for (unsigned int i = 0; load_acquire(&b->tickets); i++) {
+		if (barrier_is_shared(b) && clock_now() > patience)
+			break;
+		waiter_give_way(i);
+	}
+	waiter_await_barrier(b);
+	store_relaxed(&b->is_pair, 0);
+	store_relaxed(&b->count, 0);
+	return 0;
+}
+
+/* Not inline: one who is alone has no use for its registers. */
+APART HOT int wait_together(struct barrier *b)
+{
+	bool counted = barrier_enter(b);
+	uint32_t phase;
+	int ret = arrive_one(b, ARRIVAL, &phase);
+
+	if (!ret)
+		(void)barrier_await(b, &b->gate, phase);
+	barrier_leave(b, counted);
+	return ret;
+}
+
+int drover_barrier_wait(drover_barrier_t *barrier)
+{
+	struct barrier *b = barrier_of(barrier);
+	uint32_t count;
+
+	debug_pointer(barrier, ALIGN, "barrier", __func__);
+	count = load_relaxed(&b->count);
+	if (likely(count > 1))
+		return load_acquire(&b->is_pair) ? pair_wait(b) :
+						   wait_together(b);
+	if (!count)
+		return barrier_none(b, __func__);
+	return is_alone(b) ? wait_alone(b) : wait_together(b);
+}
+
+int drover_barrier_arrive(drover_barrier_t *barrier, unsigned int nr,
+			  drover_phase_t *phase)
+{
+	struct barrier *b = barrier_of(barrier);
+	uint32_t arrived_in;
+	bool counted;
+	int ret;
+
+	debug_pointer(barrier, ALIGN, "barrier", __func__);
+	if (!load_relaxed(&b->count))
+		return barrier_none(b, __func__);
+	if (!nr)
+		return EINVAL;
+	counted = barrier_enter(b);
+	pair_end(b);
+	/* Before the arrival: destroy() may come as soon as it is done. */
+	if (phase)
+		add_relaxed(&b->tickets, 1);
+	if (nr > 1)
+		ret = arrive_many(b, nr, &arrived_in);
+	else if (is_alone(b))
+		ret = arrive_alone(b, load_relaxed(&b->gate), &arrived_in);
+	else
+		ret = arrive_one(b, ARRIVAL, &arrived_in);
+	if (phase && ret > 0)
+		sub_release(&b->tickets, 1); /* [B-LEAVE] */
+	else if (phase)
+		*phase = arrived_in | PHASE_COUNTED;
+	barrier_leave(b, counted);
+	return ret;
+}
+
+int drover_barrier_wait_for(drover_barrier_t *barrier, drover_phase_t phase)
+{
+	struct barrier *b = barrier_of(barrier);
+
+	(void)barrier_await(b, &b->gate, gate_phase(phase));
+	return drover_barrier_forget(barrier, phase);
+}
+
+int drover_barrier_forget(drover_barrier_t *barrier, drover_phase_t phase)
+{
+	if (phase & PHASE_COUNTED)
+		sub_release(&barrier_of(barrier)->tickets, 1); /* [B-LEAVE] */
+	return 0;
+}
+
+int drover_barrier_arrive_and_drop(drover_barrier_t *barrier)
+{
+	struct barrier *b = barrier_of(barrier);
+	uint32_t phase;
+	bool counted;
+	int ret;
+
+	debug_pointer(barrier, ALIGN, "barrier", __func__);
+	if (!load_relaxed(&b->count))
+		return barrier_none(b, __func__);
+	counted = barrier_enter(b);
+	pair_end(b);
+	ret = arrive_one(b, ARRIVAL + DROP, &phase);
+	barrier_leave(b, counted);
+	return ret;
+}
+
+int drover_barrier_set_count(drover_barrier_t *barrier, unsigned int count)
+{
+	struct barrier *b = barrier_of(barrier);
+	uint64_t gate, arrived;
+
+	debug_pointer(barrier, ALIGN, "barrier", __func__);
+	if (!load_relaxed(&b->count))
+		return barrier_none(b, __func__);
+	if (!count || count > DROVER_BARRIER_MAX)
+		return EINVAL;
+	if (!is_between(b))
+		return EBUSY;
+	pair_end(b);
+	gate = load_acquire(&b->gate);
+	arrived = load_relaxed(&b->arrived);
+	/* Threads that leave only look at the phase, which stays. */
+	store_relaxed(&b->arrived, arrived - nr_dropped(arrived));
+	store_relaxed(&b->count, count);
+	store_release(&b->gate,
+		      gate_of((uint32_t)gate, nr_arrived(arrived) + count));
+	barrier_look_at_cpus(b);
+	if (may_be_pair(b))
+		pair_open(b);
+	return 0;
+}

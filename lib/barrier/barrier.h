@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * drover_barrier_t inside.
+ *
+ * Arrivals are counted and never reset. The gate says up to which count the
+ * present phase reaches, so an arrival knows by the number it gets whether it
+ * is early, completes the phase, or belongs to a later one. The gate is one
+ * 64-bit word, and the low half is the futex word:
+ *
+ *   bit  0	GATE_ASLEEP	somebody may be asleep
+ *   bits 1-31	phase		wraps
+ *   bits 32-63	target		the number of the phase's last arrival; wraps
+ *
+ * Legal transitions, each one atomic step:
+ *
+ *   open	phase + 1, target + threads of the next phase, - ASLEEP
+ *					by the phase's last arrival, once
+ *   sleep	+ ASLEEP		by a waiting thread of this phase
+ *   recount	target alone		by set_count(), when nobody has arrived
+ *
+ * Whoever opens learns in the same step whether anybody may be asleep, so no
+ * second word has to be looked at; and a thread sleeps only while the kernel
+ * finds the word as it left it, with ASLEEP set.
+ *
+ * Bounds: 2^28 threads. A thread is delayed between its load of the gate and
+ * its system call or its next look while the phase wraps, 2^31 phases: it then
+ * waits for one phase more.
+ */
+#ifndef DROVER_BARRIER_INTERNAL_H
+#define DROVER_BARRIER_INTERNAL_H
+
+#include <drover/barrier.h>
+#include <errno.h>
+#include <stdbool.h>
+
+#include "base/compiler.h"
+#include "base/debug.h"
+#include "base/futex.h"
+#include "cond/waiter.h"
+
+/*
+ * Two threads without a completion function do with one word, the pair's: see
+ * barrier_pair.c. Its low half is the futex word then:
+ *
+ *   bit  0	GATE_ASLEEP	somebody may be asleep
+ *   bit  1	PAIR_CLOSED	no pair any more: arrive at the gate
+ *   bits 2-31	arrivals	never reset; wraps
+ *
+ *   arrive	+ PAIR_ARRIVAL		by a thread; an odd number waits for it
+ *					to change, an even one has made it do so
+ *   sleep	+ ASLEEP		by a waiting thread of this phase
+ *   wake	- ASLEEP		by one that arrived last and saw it
+ *   close	+ CLOSED, and, if one waits, - PAIR_BACK, so that arrivals that
+ *		come too late don't end its wait; it goes on waiting at the gate
+ *   open	- CLOSED		by set_count(), when nobody has arrived
+ */
+
+/* Apart by two lines: processors fetch them in pairs. */
+#define BARRIER_LINE 128
+
+#define GATE_ASLEEP 1u
+#define GATE_PHASE  2u /* one phase more */
+
+#define gate_phase(gate)  ((uint32_t)(gate) & ~GATE_ASLEEP)
+#define gate_target(gate) ((uint32_t)((gate) >> 32))
+#define gate_of(phase, target) \
+	((uint64_t)(target) << 32 | ((phase) & ~GATE_ASLEEP))
+
+/* One more arrival; the low half counts those that are not to come again. */
+#define ARRIVAL (UINT64_C(1) << 32)
+#define DROP	UINT64_C(1)
+
+#define nr_arrived(arrived) ((uint32_t)((arrived) >> 32))
+#define nr_dropped(arrived) ((uint32_t)(arrived))
+
+#define PAIR_CLOSED  2u
+#define PAIR_ARRIVAL 4u
+#define PAIR_BACK    (UINT32_C(1) << 30)
+
+/* A phase for the user: bit 0 says that it is counted in tickets. */
+#define PHASE_COUNTED 1u
+
+/* Ways to wait, after some looks. */
+enum way {
+	WAY_SPIN,  /* up to the budget, then sleep */
+	WAY_YIELD, /* some times, then sleep */
+	WAY_SLEEP, /* at once */
+	NR_WAYS
+};
+
+/**
+ * struct tune - which way is the best one; touched by the openers of phases
+ *
+ * Only from time to time, or the line would go from opener to opener.
+ *
+ * @begin: when the present period began, ns
+ * @phase: the one that was complete then
+ * @busy: an opener is at it; then another one leaves it be
+ * @seen_bad: struct barrier's bad_us at the last look
+ * @period_bad: and when the period began
+ * @cost: ns for each phase, of each way; 0: not tried
+ * @gap: periods from one trial of the other way to the next
+ * @since: periods since the last one
+ * @nr_bad: periods in a row in which most of the time went by in bad waits
+ * @trial: this period is one
+ */
+struct tune {
+	int64_t begin;
+	uint32_t phase;
+	_Atomic uint32_t busy;
+	_Atomic uint32_t seen_bad;
+	uint32_t period_bad;
+	uint32_t gap;
+	uint32_t since;
+	uint32_t nr_bad;
+	bool trial;
+	int64_t cost[NR_WAYS];
+};
+
+/* A gate, or what is like one: a phase, polled and slept on. */
+typedef _Atomic uint64_t barrier_word;
+
+/**
+ * struct barrier - the inside of drover_barrier_t
+ *
+ * What waiting threads read, and the thread that opens writes:
+ * @gate: see above
+ * @count: threads of a phase, before any dropped; 0: not a barrier
+ * @flags: DROVER_BARRIER_*; constant
+ * @crowded: more threads than CPUs; a guess, which only the waiting uses
+ * @way: how threads wait just now, an enum way
+ * @is_pair: two threads that meet at @pair; @gate, @arrived and @begin stay as
+ *	     they are then
+ * @completion, @arg: as the attributes have them; constant
+ *
+ * What arriving threads write:
+ * @arrived: ARRIVAL for each arrival, DROP for each that was the last of a
+ *	     thread since count was set
+ * @begin: number of the last arrival before a phase, for even and odd phases.
+ *	   Written for the next phase before the gate opens to it; here, since
+ *	   on the gate's line those that poll would take it away in between
+ * @pair: see above
+ *
+ * The rest, which threads that just arrive and wait hardly ever write:
+ * @tickets: phases handed out and not yet waited for, and, for a shared
+ *	     barrier or a thread that the library can't list, threads inside
+ * @budget: how long a wait may spin just now, ns; learned
+ * @most: and at most, ns; constant
+ * @cpus: CPUs for the threads, 0: to be found out; constant
+ * @bad_us: time in waits that were far too long; wraps
+ * @tune: what ways of waiting have cost; [the opener of a phase]
+ */
+struct barrier {
+	barrier_word gate;
+	_Atomic uint32_t count;
+	uint32_t flags;
+	_Atomic uint32_t crowded;
+	_Atomic uint32_t way;
+	_Atomic uint32_t is_pair;
+	void (*completion)(void *arg);
+	void *arg;
+	char gap[BARRIER_LINE - 32 - 2 * sizeof(void *)];
+
+	barrier_word arrived;
+	_Atomic uint32_t begin[2];
+	barrier_word pair;
+	char gap2[BARRIER_LINE - 24];
+
+	_Atomic uint32_t tickets;
+	_Atomic uint32_t budget;
+	uint32_t most;
+	uint32_t cpus;
+	_Atomic uint32_t bad_us;
+	struct tune tune;
+};
+
+/*
+ * The user's memory may begin anywhere: the barrier is where the first line of
+ * it does. That is the same place in every mapping of it.
+ */
+static inline struct barrier *barrier_of(drover_barrier_t *barrier)
+{
+	return (struct barrier *)(((uintptr_t)barrier + 63) & ~(uintptr_t)63);
+}
+
+/* Wrong use @wrong, of which a debug build says so. Return: @err. */
+static inline int barrier_wrong(struct barrier *b, int err, const char *wrong,
+				const char *call)
+{
+#ifdef DROVER_DEBUG
+	debug_wrong(b, "barrier", wrong, call);
+#endif
+	(void)b;
+	(void)wrong;
+	(void)call;
+	return err;
+}
+
+/* Memory that is all zero, or was a barrier once, is none. */
+#define barrier_none(b, call)                                                  \
+	barrier_wrong(b, EINVAL,                                               \
+		      "was never initialised, or is destroyed: initialise it " \
+		      "before it is used",                                     \
+		      call)
+
+static inline bool barrier_is_shared(const struct barrier *b)
+{
+	return b->flags & DROVER_BARRIER_SHARED;
+}
+
+static inline futex_word *gate_word(barrier_word *gate)
+{
+	return (futex_word *)gate + (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+}
+
+static inline bool phase_is_over(barrier_word *gate, uint32_t phase)
+{
+	return gate_phase(load_relaxed(gate)) != phase;
+}
+
+/*
+ * A thread is inside from before it arrives until it has no further business
+ * with the barrier. destroy() waits for those that are inside: it comes after
+ * the last phase, which comes after each arrival, so it sees every thread that
+ * was inside then; and a thread that has left [B-LEAVE] is done. So it costs
+ * two plain stores, unless destroy() could not find the thread.
+ */
+static inline bool barrier_enter(struct barrier *b)
+{
+	struct waiter *w = waiter_self();
+
+	if (unlikely(barrier_is_shared(b) || !w->listed)) {
+		add_relaxed(&b->tickets, 1);
+		return true;
+	}
+	store_relaxed(&w->barrier, b);
+	return false;
+}
+
+static inline void barrier_leave(struct barrier *b, bool counted)
+{
+	if (unlikely(counted))
+		sub_release(&b->tickets, 1); /* [B-LEAVE] */
+	else
+		store_release(&waiter_self()->barrier, NULL); /* [B-LEAVE] */
+}
+
+/* ---- barrier_wait.c ---- */
+
+/* Looks of a thread that goes on to spin, and of one that does not. */
+#define LOOKS	  200
+#define LOOKS_FEW 4
+
+/* Phases for each look at the clock, while no wait is bad; a power of two. */
+#define PHASES_PER_CLOCK 256u
+
+/* Set how long waits of @b may spin, and whether its threads are crowded. */
+void barrier_wait_init(struct barrier *b, uint32_t spin_us);
+void barrier_look_at_cpus(struct barrier *b);
+
+/* @phase is complete: its opener finds out what waiting has cost. */
+COLD void barrier_tune_now(struct barrier *b, uint32_t phase);
+
+/* Phases are going to be counted otherwise. */
+COLD void barrier_tune_anew(struct barrier *b);
+
+static inline void barrier_tune(struct barrier *b, uint32_t phase)
+{
+	uint32_t bad_us = load_relaxed(&b->bad_us);
+
+	if (unlikely(bad_us != load_relaxed(&b->tune.seen_bad) ||
+		     !(phase % (PHASES_PER_CLOCK * GATE_PHASE))))
+		barrier_tune_now(b, phase);
+}
+
+static inline bool barrier_look(barrier_word *gate, uint32_t phase, int times)
+{
+	for (int i = 0; i < times; i++) {
+		if (phase_is_over(gate, phase))
+			return true;
+		cpu_relax();
+	}
+	return false;
+}
+
+APART void barrier_await_long(struct barrier *b, barrier_word *gate,
+			      uint32_t phase);
+
+/*
+ * Wait until @phase is over, as @gate says: the barrier's gate, or a pair's word.
+ * Return: what that says then; what was done before is seen.
+ */
+static inline uint64_t barrier_await(struct barrier *b, barrier_word *gate,
+				     uint32_t phase)
+{
+	int looks = load_relaxed(&b->way) == WAY_SPIN ? LOOKS : LOOKS_FEW;
+
+	if (unlikely(!barrier_look(gate, phase, looks)))
+		barrier_await_long(b, gate, phase);
+	/* [B-OPEN] [B-PAIR] The polling is relaxed; this acquires, once. */
+	return load_acquire(gate);
+}
+
+/* ---- barrier_pair.c ---- */
+
+/* drover_barrier_wait() of a pair. */
+int pair_wait(struct barrier *b);
+
+/* From now on all arrive at the gate; one that has arrived did so there. */
+COLD void pair_close(struct barrier *b);
+
+/* Nobody has arrived: there is a pair from now on. */
+COLD void pair_open(struct barrier *b);
+
+static inline bool pair_is_between(struct barrier *b)
+{
+	return !(load_relaxed(&b->pair) & PAIR_ARRIVAL);
+}
+
+/* Threads arrive at the gate from now on: what all need that don't just wait. */
+static inline void pair_end(struct barrier *b)
+{
+	if (load_acquire(&b->is_pair))
+		pair_close(b);
+}
+
+/* ---- barrier.c ---- */
+
+/* drover_barrier_wait() of several that are no pair. */
+APART int wait_together(struct barrier *b);
+
+#endif /* DROVER_BARRIER_INTERNAL_H */

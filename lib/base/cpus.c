@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The affinity, and the cgroup's CPU bandwidth: cpu.max in the second version
+ * of cgroups, cpu.cfs_quota_us and cpu.cfs_period_us in the first. A limit of
+ * any folder above counts, too.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/atomic.h"
+#include "base/clock.h"
+#include "base/cpus.h"
+
+/* Room for 8192 CPUs. */
+#define MASK_WORDS (8192 / 64)
+
+#define NO_LIMIT UINT32_MAX
+
+/* The cgroup's limit in CPUs, and until when it is taken for true. */
+static _Atomic uint32_t limit_known = NO_LIMIT;
+static _Atomic int64_t limit_expires;
+
+static unsigned int affinity_of(pid_t tid)
+{
+	uint64_t mask[MASK_WORDS];
+	unsigned int nr = 0;
+	long bytes = syscall(SYS_sched_getaffinity, tid, sizeof(mask), mask);
+
+	for (long i = 0; i < bytes / (long)sizeof(mask[0]); i++)
+		nr += __builtin_popcountll(mask[i]);
+	return nr;
+}
+
+static bool read_text(const char *path, char *text, size_t size)
+{
+	int fd, state, ignored, saved = errno;
+	ssize_t len = -1;
+
+	/* These are cancellation points, and whoever asks for CPUs is none. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		len = read(fd, text, size - 1);
+		close(fd);
+	}
+	pthread_setcancelstate(state, &ignored);
+	errno = saved;
+	if (len <= 0)
+		return false;
+	text[len] = '\0';
+	return true;
+}
+
+static uint32_t limit_of(long long quota, long long period)
+{
+	if (quota <= 0 || period <= 0)
+		return NO_LIMIT;
+	quota = (quota + period - 1) / period;
+	return quota < NO_LIMIT ? (uint32_t)quota : NO_LIMIT;
+}
+
+/* The limit that one folder sets. */
+static uint32_t folder_limit(const char *folder, bool second)
+{
+	char path[PATH_MAX + 32], text[64], more[64];
+	long long quota, period;
+
+	snprintf(path, sizeof(path), "%s/%s", folder,
+		 second ? "cpu.max" : "cpu.cfs_quota_us");
+	if (!read_text(path, text, sizeof(text)))
+		return NO_LIMIT;
+	if (second) {
+		if (sscanf(text, "%lld %lld", &quota, &period) != 2)
+			return NO_LIMIT; /* "max" */
+		return limit_of(quota, period);
+	}
+	snprintf(path, sizeof(path), "%s/cpu.cfs_period_us", folder);
+	if (!read_text(path, more, sizeof(more)))
+		return NO_LIMIT;
+	return limit_of(atoll(text), atoll(more));
+}
+
+/* The least limit of the folder @mount@name and of all above it. */
+static uint32_t path_limit(const char *mount, const char *name, bool second)
+{
+	uint32_t least = NO_LIMIT;
+	size_t root = strlen(mount);
+	char folder[PATH_MAX];
+	char *slash;
+
+	if (snprintf(folder, sizeof(folder), "%s%s", mount, name) >=
+	    (int)sizeof(folder))
+		return NO_LIMIT;
+	do {
+		uint32_t limit = folder_limit(folder, second);
+
+		if (limit < least)
+			least = limit;
+		slash = strrchr(folder + root, '/');
+		if (slash)
+			*slash = '\0';
+	} while (slash);
+	return least;
+}
+
+/* One line of /proc/self/cgroup, "id:controllers:/path". */
+static uint32_t line_limit(char *line)
+{
+	char *controllers = strchr(line, ':'), *name, *save, *each;
+
+	if (!controllers || !(name = strchr(++controllers, ':')))
+		return NO_LIMIT;
+	*name++ = '\0';
+	if (!*controllers)
+		return path_limit("/sys/fs/cgroup", name, true);
+	for (each = strtok_r(controllers, ",", &save); each;
+	     each = strtok_r(NULL, ",", &save))
+		if (strcmp(each, "cpu") == 0)
+			return path_limit("/sys/fs/cgroup/cpu", name, false);
+	return NO_LIMIT;
+}
+
+static uint32_t read_limit(void)
+{
+	uint32_t least = NO_LIMIT;
+	char text[4096], *line, *save;
+
+	if (!read_text("/proc/self/cgroup", text, sizeof(text)))
+		return NO_LIMIT;
+	for (line = strtok_r(text, "\n", &save); line;
+	     line = strtok_r(NULL, "\n", &save)) {
+		uint32_t limit = line_limit(line);
+
+		if (limit < least)
+			least = limit;
+	}
+	return least;
+}
+
+static uint32_t cgroup_limit(void)
+{
+	int64_t now = clock_now(), expires = load_relaxed(&limit_expires);
+
+	/* Who changes the time reads; the others take what is known. */
+	if (now >= expires &&
+	    cas_relaxed(&limit_expires, &expires, now + NS_PER_S))
+		store_relaxed(&limit_known, read_limit());
+	return load_relaxed(&limit_known);
+}
+
+void cpus_forget(void)
+{
+	store_relaxed(&limit_expires, 0);
+}
+
+unsigned int cpus_usable(void)
+{
+	int saved = errno;
+	unsigned int nr = affinity_of(0), first = affinity_of(getpid());
+	uint32_t limit = cgroup_limit();
+
+	if (first > nr)
+		nr = first;
+	if (limit < nr)
+		nr = limit;
+	errno = saved;
+	return nr ? nr : 1;
+}
+
+/* ---- hybrid processors ---- */
+
+static _Atomic uint64_t small[MASK_WORDS];
+
+static void note_small(long cpu)
+{
+	if (cpu >= 0 && cpu < MASK_WORDS * 64)
+		atomic_fetch_or_explicit(&small[cpu / 64],
+					 UINT64_C(1) << cpu % 64,
+					 memory_order_relaxed);
+}
+
+/* A list such as "4-7,12". */
+static void note_list(char *text)
+{
+	for (char *at = text; *at >= '0' && *at <= '9';) {
+		long first = strtol(at, &at, 10), last = first;
+
+		if (*at == '-')
+			last = strtol(at + 1, &at, 10);
+		for (; first <= last && first < MASK_WORDS * 64; first++)
+			note_small(first);
+		if (*at == ',')
+			at++;
+	}
+}
+
+static long capacity_of(int cpu)
+{
+	char path[64], text[32];
+
+	snprintf(path, sizeof(path),
+		 "/sys/devices/system/cpu/cpu%d/cpu_capacity", cpu);
+	return read_text(path, text, sizeof(text)) ? atol(text) : 0;
+}
+
+void cpus_look_at_sizes(void)
+{
+	long capacity, most = 0;
+	int saved = errno, cpu;
+	char text[4096];
+
+	if (read_text("/sys/devices/cpu_atom/cpus", text, sizeof(text)))
+		note_list(text);
+	for (cpu = 0; (capacity = capacity_of(cpu)); cpu++)
+		most = capacity > most ? capacity : most;
+	while (cpu--)
+		if (capacity_of(cpu) < most * 3 / 4)
+			note_small(cpu);
+	errno = saved;
+}
+
+bool cpu_is_small(int cpu)
+{
+	return cpu >= 0 && cpu < MASK_WORDS * 64 &&
+	       load_relaxed(&small[cpu / 64]) >> cpu % 64 & 1;
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+/* The messages of a debug build. */
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/debug.h"
+
+#ifdef DROVER_DEBUG
+
+_Noreturn void debug_wrong(const void *p, const char *what, const char *wrong,
+			   const char *call)
+{
+	static const char drop_in[] = "drop_in_";
+	bool native = strncmp(call, drop_in, sizeof(drop_in) - 1) != 0;
+	char text[256];
+	int len;
+
+	/* One write, for other threads may be talking. */
+	len = snprintf(text, sizeof(text), "drover: %s%s(): %s %p %s\n",
+		       native ? "" : "pthread_",
+		       native ? call : call + sizeof(drop_in) - 1, what, p,
+		       wrong);
+	if (write(STDERR_FILENO, text, (size_t)len) < 0)
+		_exit(1);
+	abort();
+}
+
+void debug_pointer(const void *p, size_t align, const char *what,
+		   const char *call)
+{
+	if (!p)
+		debug_wrong(p, what, "is NULL: pass its address", call);
+	if ((uintptr_t)p % align)
+		debug_wrong(p, what,
+			    "is not aligned: do not put it into packed memory",
+			    call);
+}
+
+void debug_flags(const void *p, unsigned int flags, unsigned int known,
+		 const char *what, const char *call)
+{
+	if (flags == DEBUG_DESTROYED)
+		debug_wrong(
+			p, what,
+			"was destroyed: initialise it before it is used again",
+			call);
+	if (flags & ~known)
+		debug_wrong(p, what, "was never initialised, or is overwritten",
+			    call);
+}
+
+#endif

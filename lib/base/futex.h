@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The futex operations that the library uses, one small function each.
+ *
+ * All take the address of a 32-bit word and say with @shared whether the word
+ * may be used by several processes (false picks the cheaper private futex).
+ * All return what the kernel returned, an error as a negative errno value, and
+ * leave errno alone.
+ *
+ * What an error means to a caller:
+ *
+ *   wait	-EAGAIN		the word no longer has the value: look again
+ *		-EINTR		a signal handler ran: look again
+ *		-ETIMEDOUT	the deadline has passed
+ *   requeue	-EAGAIN		the word no longer has the value: nobody moved
+ *		-ENOSYS		the kernel has no requeue: wake instead
+ *		-EPERM		a seccomp filter refuses it: wake instead
+ *   lock	-ESRCH		the holder has died
+ *		-EDEADLK	the word has the caller's own id
+ *   any	-EFAULT		the memory is gone. After a wake that may come
+ *				when the word's owner has freed it: harmless.
+ *
+ * Any other error is a bug of the library's.
+ */
+#ifndef DROVER_FUTEX_H
+#define DROVER_FUTEX_H
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/atomic.h"
+
+#if !defined(__LP64__)
+#error "libdrover supports 64-bit Linux only (time_t in the futex calls)"
+#endif
+
+typedef _Atomic uint32_t futex_word;
+
+/**
+ * struct deadline - an absolute time on a clock
+ * @clock: CLOCK_REALTIME or CLOCK_MONOTONIC
+ * @at: the time; tv_nsec is within 0 to 999,999,999
+ */
+struct deadline {
+	clockid_t clock;
+	struct timespec at;
+};
+
+static inline bool deadline_valid(const struct deadline *d)
+{
+	return (d->clock == CLOCK_REALTIME || d->clock == CLOCK_MONOTONIC) &&
+	       d->at.tv_nsec >= 0 && d->at.tv_nsec < 1000000000;
+}
+
+#if defined(__x86_64__) && !defined(DROVER_FAKE_FUTEX)
+/* syscall() would cost fifty instructions more, most of them for errno. */
+static inline long futex_syscall(futex_word *word, int op, uint32_t val,
+				 const void *timeout_or_val2, futex_word *word2,
+				 uint32_t val3)
+{
+	register const void *arg4 __asm__("r10") = timeout_or_val2;
+	register futex_word *arg5 __asm__("r8") = word2;
+	register uint32_t arg6 __asm__("r9") = val3;
+	long ret;
+
+	__asm__ volatile("syscall"
+			 : "=a"(ret)
+			 : "0"(SYS_futex), "D"(word), "S"(op), "d"(val),
+			   "r"(arg4), "r"(arg5), "r"(arg6)
+			 : "rcx", "r11", "memory");
+	return ret;
+}
+#else
+/*
+ * A test can be linked to a build of the library that asks the test instead of
+ * the kernel, which then delays or refuses what the kernel would do:
+ * selftests/include/fake_futex.h. It answers as syscall() does.
+ */
+#ifdef DROVER_FAKE_FUTEX
+long raw_futex_call(futex_word *word, int op, uint32_t val,
+		    const void *timeout_or_val2, futex_word *word2,
+		    uint32_t val3);
+#else
+#define raw_futex_call(...) syscall(SYS_futex, __VA_ARGS__)
+#endif
+
+static inline long futex_syscall(futex_word *word, int op, uint32_t val,
+				 const void *timeout_or_val2, futex_word *word2,
+				 uint32_t val3)
+{
+	int saved = errno;
+	long ret = raw_futex_call(word, op, val, timeout_or_val2, word2, val3);
+
+	if (ret < 0) {
+		ret = -errno;
+		errno = saved;
+	}
+	return ret;
+}
+#endif
+
+/* The one door to the kernel; the six-argument form serves every operation. */
+static inline long futex_call(futex_word *word, int op, bool shared,
+			      uint32_t val, const void *timeout_or_val2,
+			      futex_word *word2, uint32_t val3)
+{
+	return futex_syscall(word, op | (shared ? 0 : FUTEX_PRIVATE_FLAG), val,
+			     timeout_or_val2, word2, val3);
+}
+
+/*
+ * Sleep while @word is @val, until woken or @deadline (NULL: without end).
+ * @bits: futex_wake_bits() wakes those that have one of its bits.
+ */
+static inline long futex_wait_bits(futex_word *word, uint32_t val,
+				   const struct deadline *deadline, bool shared,
+				   uint32_t bits)
+{
+	int op = FUTEX_WAIT_BITSET;
+	const struct timespec *at = NULL;
+
+	if (deadline) {
+		/* The kernel takes no time before the epoch. */
+		if (deadline->at.tv_sec < 0)
+			return -ETIMEDOUT;
+		at = &deadline->at;
+		if (deadline->clock == CLOCK_REALTIME)
+			op |= FUTEX_CLOCK_REALTIME;
+	}
+	return futex_call(word, op, shared, val, at, NULL, bits);
+}
+
+static inline long futex_wait(futex_word *word, uint32_t val,
+			      const struct deadline *deadline, bool shared)
+{
+	return futex_wait_bits(word, val, deadline, shared,
+			       FUTEX_BITSET_MATCH_ANY);
+}
+
+/* Wake at most @nr_wake threads that sleep on @word. */
+static inline long futex_wake(futex_word *word, int nr_wake, bool shared)
+{
+	return futex_call(word, FUTEX_WAKE, shared, (uint32_t)nr_wake, NULL,
+			  NULL, 0);
+}
+
+/* The same, of those threads alone that have one of @bits. */
+static inline long futex_wake_bits(futex_word *word, int nr_wake, bool shared,
+				   uint32_t bits)
+{
+	return futex_call(word, FUTEX_WAKE_BITSET, shared, (uint32_t)nr_wake,
+			  NULL, NULL, bits);
+}
+
+/*
+ * If @word is @val: wake at most @nr_wake of its sleepers and move at most
+ * @nr_requeue more to @target, in one step.
+ */
+static inline long futex_cmp_requeue(futex_word *word, uint32_t val,
+				     int nr_wake, int nr_requeue,
+				     futex_word *target, bool shared)
+{
+	return futex_call(word, FUTEX_CMP_REQUEUE, shared, (uint32_t)nr_wake,
+			  (const void *)(uintptr_t)nr_requeue, target, val);
+}
+
+/*
+ * Sleep while @word is @val, to be moved to the PI lock @target by
+ * futex_cmp_requeue_pi(). 0: the caller has that lock.
+ */
+static inline long futex_wait_requeue_pi(futex_word *word, uint32_t val,
+					 const struct deadline *deadline,
+					 futex_word *target)
+{
+	int op = FUTEX_WAIT_REQUEUE_PI;
+	const struct timespec *at = NULL;
+
+	if (deadline) {
+		if (deadline->at.tv_sec < 0)
+			return -ETIMEDOUT;
+		at = &deadline->at;
+		if (deadline->clock == CLOCK_REALTIME)
+			op |= FUTEX_CLOCK_REALTIME;
+	}
+	return futex_call(word, op, false, val, at, target, 0);
+}
+
+/*
+ * If @word is @val: give the PI lock @target to the first sleeper if it is
+ * free, or else queue that one there, and queue at most @nr_requeue more.
+ */
+static inline long futex_cmp_requeue_pi(futex_word *word, uint32_t val,
+					int nr_requeue, futex_word *target)
+{
+	return futex_call(word, FUTEX_CMP_REQUEUE_PI, false, 1,
+			  (const void *)(uintptr_t)nr_requeue, target, val);
+}
+
+#ifndef FUTEX_LOCK_PI2
+#define FUTEX_LOCK_PI2 13 /* Linux 5.14 */
+#endif
+
+/* Take the PI lock @word, which another thread holds, before @deadline. */
+static inline long futex_lock_pi(futex_word *word,
+				 const struct deadline *deadline, bool shared)
+{
+	int op = FUTEX_LOCK_PI;
+
+	if (!deadline)
+		return futex_call(word, op, shared, 0, NULL, NULL, 0);
+	if (deadline->at.tv_sec < 0)
+		return -ETIMEDOUT;
+	if (deadline->clock == CLOCK_MONOTONIC)
+		op = FUTEX_LOCK_PI2;
+	return futex_call(word, op, shared, 0, &deadline->at, NULL, 0);
+}
+
+/* Hand the PI lock @word, which we hold, to the first of its sleepers. */
+static inline long futex_unlock_pi(futex_word *word, bool shared)
+{
+	return futex_call(word, FUTEX_UNLOCK_PI, shared, 0, NULL, NULL, 0);
+}
+
+#endif /* DROVER_FUTEX_H */

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT
+/* drover_cond_t: the condition variable over drover_mutex_t. */
+#include <drover/cond.h>
+
+#include "cond/cond.h"
+#include "mutex/mutex.h"
+
+_Static_assert(sizeof(struct cond) == sizeof(drover_cond_t), "same size");
+_Static_assert(_Alignof(struct cond) <= _Alignof(drover_cond_t), "fits");
+
+static bool native_is_plain(void *mutex)
+{
+	return mutex_is_plain(mutex_of(mutex));
+}
+
+static int native_may_wait(void *mutex)
+{
+	return mutex_held_by_caller(mutex_of(mutex)) ? 0 : EPERM;
+}
+
+static bool native_stays_held(void *mutex)
+{
+	return mutex_of(mutex)->count > 0;
+}
+
+static int native_unlock(void *mutex)
+{
+	return drover_mutex_unlock(mutex);
+}
+
+static int native_unlock_plain(void *mutex)
+{
+	mutex_drop(mutex_of(mutex), false);
+	return 0;
+}
+
+static int native_lock(void *mutex, bool moved)
+{
+	return moved ? mutex_lock_moved(mutex) : mutex_lock_looked(mutex);
+}
+
+static futex_word *native_word(void *mutex)
+{
+	struct mutex *m = mutex_of(mutex);
+
+	/* Waiters of a private condvar sleep on a private futex. */
+	return mutex_is_pi(m) || mutex_is_shared(m) ? NULL : &m->word;
+}
+
+static enum mutex_holder native_holder(void *mutex)
+{
+	struct mutex *m = mutex_of(mutex);
+
+	if (load_relaxed(&m->word) == WORD_FREE)
+		return MUTEX_FREE;
+	return mutex_held_by_caller(m) ? MUTEX_HELD_BY_CALLER :
+					 MUTEX_HELD_BY_OTHER;
+}
+
+static void native_set_contended(void *mutex)
+{
+	store_relaxed(&mutex_of(mutex)->word, WORD_CONTENDED);
+}
+
+static void native_pass_wake(void *mutex)
+{
+	futex_wake(&mutex_of(mutex)->word, 1, false);
+}
+
+static futex_word *native_pi_word(void *mutex)
+{
+	struct mutex *m = mutex_of(mutex);
+
+	return mutex_is_pi(m) && !mutex_is_shared(m) ? &m->word : NULL;
+}
+
+static int native_adopt(void *mutex)
+{
+	return mutex_pi_got(mutex_of(mutex));
+}
+
+static const struct mutex_ops native_ops = {
+	.is_plain = native_is_plain,
+	.may_wait = native_may_wait,
+	.stays_held = native_stays_held,
+	.unlock = native_unlock,
+	.unlock_plain = native_unlock_plain,
+	.try_lock = mutex_try,
+	.lock = native_lock,
+	.word = native_word,
+	.holder = native_holder,
+	.set_contended = native_set_contended,
+	.pass_wake = native_pass_wake,
+	.interruptible = NULL,
+	.pi_word = native_pi_word,
+	.adopt = native_adopt,
+};
+
+#define cond_of(cond) cond_checked(cond, __func__)
+
+int drover_cond_init(drover_cond_t *cond, const drover_condattr_t *attr)
+{
+	uint32_t flags = 0;
+
+	if (attr) {
+		if (attr->flags & ~DROVER_COND_SHARED)
+			return EINVAL;
+		if (attr->clock != CLOCK_REALTIME &&
+		    attr->clock != CLOCK_MONOTONIC)
+			return EINVAL;
+		if (attr->flags & DROVER_COND_SHARED)
+			flags |= COND_SHARED;
+		if (attr->clock == CLOCK_MONOTONIC)
+			flags |= COND_MONOTONIC;
+	}
+	debug_pointer(cond, _Alignof(struct cond), "condition variable",
+		      __func__);
+	cond_init((struct cond *)cond, flags);
+	return 0;
+}
+
+int drover_cond_destroy(drover_cond_t *cond)
+{
+	cond_destroy(cond_of(cond), __func__);
+	return 0;
+}
+
+HOT int drover_cond_wait(drover_cond_t *cond, drover_mutex_t *mutex)
+{
+	mutex_checked(mutex, __func__);
+	return cond_wait(cond_of(cond), waiter_self(), &native_ops, mutex,
+			 NULL);
+}
+
+int drover_cond_timedwait(drover_cond_t *cond, drover_mutex_t *mutex,
+			  const struct timespec *deadline)
+{
+	bool monotonic = cond_of(cond)->flags & COND_MONOTONIC;
+
+	return drover_cond_clockwait(
+		cond, mutex, monotonic ? CLOCK_MONOTONIC : CLOCK_REALTIME,
+		deadline);
+}
+
+HOT int drover_cond_clockwait(drover_cond_t *cond, drover_mutex_t *mutex,
+			      clockid_t clock, const struct timespec *deadline)
+{
+	struct deadline d = { .clock = clock };
+
+	debug_pointer(deadline, _Alignof(struct timespec), "deadline",
+		      __func__);
+	d.at = *deadline;
+	if (!deadline_valid(&d))
+		return EINVAL;
+	mutex_checked(mutex, __func__);
+	return cond_wait(cond_of(cond), waiter_self(), &native_ops, mutex, &d);
+}
+
+HOT APART static int signal_somebody(struct cond *c)
+{
+	cond_signal(c, &native_ops);
+	return 0;
+}
+
+HOT APART static int broadcast_to_somebody(struct cond *c)
+{
+	cond_broadcast(c, &native_ops);
+	return 0;
+}
+
+ONE_LINE int drover_cond_signal(drover_cond_t *cond)
+{
+	struct cond *c = cond_of(cond);
+
+	return likely(cond_signal_is_idle(c)) ? 0 : signal_somebody(c);
+}
+
+ONE_LINE int drover_cond_broadcast(drover_cond_t *cond)
+{
+	struct cond *c = cond_of(cond);
+
+	return likely(cond_is_idle(c)) ? 0 : broadcast_to_somebody(c);
+}
+
+/* The word to which waiters of a shared condvar can be moved, or NULL. */
+static futex_word *shared_target(drover_mutex_t *mutex)
+{
+	struct mutex *m = mutex_of(mutex);
+
+	return mutex_is_shared(m) && !mutex_is_pi(m) ? &m->word : NULL;
+}
+
+int drover_cond_broadcast_on(drover_cond_t *cond, drover_mutex_t *mutex)
+{
+	struct cond *c = cond_of(cond);
+	futex_word *target = shared_target(mutex);
+
+	if (c->flags & COND_SHARED && target)
+		cond_shared_broadcast_on(c, &native_ops, mutex, target);
+	else
+		drover_cond_broadcast(cond);
+	return 0;
+}
+
+int drover_cond_destroy_on(drover_cond_t *cond, drover_mutex_t *mutex)
+{
+	struct cond *c = cond_of(cond);
+	futex_word *target = shared_target(mutex);
+
+	/* Whoever was moved gets away from the condvar, and locks again. */
+	if (c->flags & COND_SHARED && target)
+		futex_wake(target, INT_MAX, true);
+	cond_destroy(c, __func__);
+	return 0;
+}
+
+const char *drover_version(void)
+{
+	return DROVER_VERSION;
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Mutexes that inherit priorities. Their word is the kernel's, and their
+ * sleepers are on the kernel's own lock, so waiters get there only by the
+ * requeue-PI operations: FUTEX_WAIT_REQUEUE_PI names the mutex when the wait
+ * begins, and FUTEX_CMP_REQUEUE_PI hands it to the first sleeper of highest
+ * priority, or queues him by priority if it is taken. A waiter that returns 0
+ * has the mutex. Nothing else can wake such a sleeper, but for a signal: should
+ * a sandbox refuse the operations from some time on, all members get one, see
+ * what has happened to their group, and lock the mutex as others do.
+ *
+ * The futex operations are Darren Hart's: "Requeue-PI: Making Glibc Condvars
+ * PI-Aware", 2009.
+ */
+#include <sched.h>
+
+#include "cond/member.h"
+
+/* By a sandbox that came after the operations were tried. */
+static bool is_refused(long ret)
+{
+	return ret == -EPERM || ret == -ENOSYS;
+}
+
+long member_pi_wait(struct member *m, uint32_t word,
+		    const struct deadline *deadline)
+{
+	long ret = futex_wait_requeue_pi(group_word(m->g), word, deadline,
+					 load_relaxed(&m->g->pi_target));
+
+	if (ret == 0) {
+		m->owns = true;
+		m->lock_err = m->ops->adopt(m->mutex);
+	}
+	if (!is_refused(ret))
+		return ret;
+	policy_requeue_pi_refused();
+	return futex_wait(group_word(m->g), word, deadline, false);
+}
+
+/* Does anybody still need what was posted or released? */
+static bool somebody_is_due(uint64_t state, int nr)
+{
+	return nr == INT_MAX || (state & (GROUP_RELEASED | GROUP_TOKENS));
+}
+
+void cond_pi_wake(struct group *g, int nr)
+{
+	futex_word *target = load_relaxed(&g->pi_target);
+	uint64_t state = load_relaxed(&g->state);
+
+	while (somebody_is_due(state, nr)) {
+		long ret = -EPERM;
+
+		if (policy_requeue_pi())
+			ret = futex_cmp_requeue_pi(group_word(g),
+						   (uint32_t)state,
+						   nr == INT_MAX ? INT_MAX : 0,
+						   target);
+		if (is_refused(ret))
+			policy_requeue_pi_refused();
+		/* EINVAL: one that was refused meanwhile waits plainly. */
+		if (is_refused(ret) || ret == -EINVAL) {
+			waiter_interrupt(g);
+			return;
+		}
+		/*
+		 * Other errors are about the mutex (its holder is dead, its
+		 * word is not a lock's): nobody will ever get it.
+		 */
+		if (ret != -EAGAIN && ret != -ENOMEM)
+			return;
+		/*
+		 * The word has changed, a sleeper is just waking, or the
+		 * holder is exiting. The group is ours: what is on its word is
+		 * still ours to move.
+		 */
+		sched_yield();
+		state = load_relaxed(&g->state);
+	}
+}

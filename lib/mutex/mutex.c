@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+/* drover_mutex_t: a three-state futex lock, its owner, and its attributes. */
+#include <drover/mutex.h>
+#include <string.h>
+
+#include "base/look.h"
+#include "mutex/mutex.h"
+
+_Static_assert(sizeof(struct mutex) <= sizeof(drover_mutex_t), "fits");
+_Static_assert(_Alignof(struct mutex) <= _Alignof(drover_mutex_t), "fits");
+
+#define MUTEX_TWICE (DROVER_MUTEX_RECURSIVE | DROVER_MUTEX_ERRORCHECK)
+
+static int try_take(struct mutex *m)
+{
+	if (mutex_is_pi(m))
+		return mutex_pi_try(m);
+	return mutex_try(m) ? 0 : EBUSY;
+}
+
+/*
+ * The caller may have it already. Return: 0 if it has it once more now, EBUSY
+ * if that is for the mutex itself to find out, or an error.
+ */
+static int take_again(struct mutex *m)
+{
+	if (!(m->flags & MUTEX_TWICE) || !mutex_held_by_caller(m))
+		return EBUSY;
+	if (m->flags & DROVER_MUTEX_ERRORCHECK)
+		return EDEADLK;
+	if (m->count == UINT32_MAX)
+		return EAGAIN;
+	m->count++;
+	return 0;
+}
+
+/* Return: EBUSY if another thread has it. */
+static inline int take_now(struct mutex *m)
+{
+	int err = try_take(m);
+
+	return err == EBUSY ? take_again(m) : err;
+}
+
+/* Take it and leave it contended: other threads may be asleep on it. */
+static int take_contended(struct mutex *m, const struct deadline *deadline)
+{
+	while (swap_acquire(&m->word, WORD_CONTENDED) != WORD_FREE) {
+		if (futex_wait(&m->word, WORD_CONTENDED, deadline,
+			       mutex_is_shared(m)) == -ETIMEDOUT)
+			return ETIMEDOUT;
+	}
+	store_relaxed(&m->owner, mutex_caller(m));
+	return 0;
+}
+
+static int take_asleep(struct mutex *m, const struct deadline *deadline)
+{
+	return mutex_is_pi(m) ? mutex_pi_lock(m, deadline) :
+				take_contended(m, deadline);
+}
+
+static int take_soon(struct mutex *m)
+{
+	if (!mutex_is_pi(m) && look_for_mutex(&m->word, mutex_try, m))
+		return 0;
+	return take_asleep(m, NULL);
+}
+
+int mutex_lock_looked(struct mutex *m)
+{
+	int err = take_now(m);
+
+	return err == EBUSY ? take_asleep(m, NULL) : err;
+}
+
+int mutex_lock_moved(struct mutex *m)
+{
+	return take_contended(m, NULL);
+}
+
+int drover_mutex_init(drover_mutex_t *mutex, const drover_mutexattr_t *attr)
+{
+	uint32_t flags = attr ? attr->flags : 0;
+
+	if (flags & ~MUTEX_FLAGS || (flags & MUTEX_TWICE) == MUTEX_TWICE)
+		return EINVAL;
+	if ((flags & (DROVER_MUTEX_PI | DROVER_MUTEX_ROBUST)) &&
+	    !mutex_pi_supported())
+		return ENOTSUP;
+	debug_pointer(mutex, _Alignof(struct mutex), "mutex", __func__);
+	memset(mutex, 0, sizeof(*mutex));
+	mutex_of(mutex)->flags = flags;
+	return 0;
+}
+
+int drover_mutex_destroy(drover_mutex_t *mutex)
+{
+	struct mutex *m = mutex_checked(mutex, __func__);
+
+	if (load_relaxed(&m->word) != WORD_FREE)
+		return EBUSY;
+#ifdef DROVER_DEBUG
+	m->flags = DEBUG_DESTROYED;
+#endif
+	return 0;
+}
+
+int drover_mutex_trylock(drover_mutex_t *mutex)
+{
+	int err = take_now(mutex_checked(mutex, __func__));
+
+	return err == EDEADLK ? EBUSY : err;
+}
+
+APART static int lock_in_some_way(struct mutex *m)
+{
+	int err = take_now(m);
+
+	return err == EBUSY ? take_soon(m) : err;
+}
+
+ONE_LINE int drover_mutex_lock(drover_mutex_t *mutex)
+{
+	struct mutex *m = mutex_checked(mutex, __func__);
+	uint32_t caller = thread_this.number;
+
+	if (likely(caller && !m->flags) && likely(mutex_take_plain(m, caller)))
+		return 0;
+	return lock_in_some_way(m);
+}
+
+/* The deadline may be near: nothing is looked at. */
+int drover_mutex_timedlock(drover_mutex_t *mutex, clockid_t clock,
+			   const struct timespec *deadline)
+{
+	struct deadline d = { .clock = clock };
+	struct mutex *m = mutex_checked(mutex, __func__);
+	int err;
+
+	debug_pointer(deadline, _Alignof(struct timespec), "deadline",
+		      __func__);
+	d.at = *deadline;
+	err = take_now(m);
+	if (err != EBUSY)
+		return err;
+	return deadline_valid(&d) ? take_asleep(m, &d) : EINVAL;
+}
+
+APART static int unlock_in_some_way(struct mutex *m)
+{
+	if (!mutex_held_by_caller(m))
+		return EPERM;
+	if (m->count)
+		m->count--;
+	else if (mutex_is_pi(m))
+		mutex_pi_unlock(m);
+	else
+		mutex_drop(m, mutex_is_shared(m));
+	return 0;
+}
+
+ONE_LINE int drover_mutex_unlock(drover_mutex_t *mutex)
+{
+	struct mutex *m = mutex_checked(mutex, __func__);
+
+	if (unlikely(!mutex_is_plain(m)))
+		return unlock_in_some_way(m);
+	mutex_drop_plain(m);
+	return 0;
+}
+
+int drover_mutex_consistent(drover_mutex_t *mutex)
+{
+	struct mutex *m = mutex_checked(mutex, __func__);
+
+	if (!mutex_held_by_caller(m) || m->health != MUTEX_INCONSISTENT)
+		return EINVAL;
+	m->health = MUTEX_SOUND;
+	return 0;
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * drover_mutex_t inside. Ordinary mutexes have the three states of enum
+ * mutex_word (mutex.c). PI and robust ones are PI futexes: the holder's thread
+ * id, and the kernel's bits (mutex_pi.c).
+ */
+#ifndef DROVER_MUTEX_INTERNAL_H
+#define DROVER_MUTEX_INTERNAL_H
+
+#include <drover/mutex.h>
+#include <sys/single_threaded.h>
+
+#include "cond/cond.h"
+
+/* What a robust mutex has gone through. */
+enum mutex_health {
+	MUTEX_SOUND,
+	MUTEX_INCONSISTENT, /* a holder died, and the next was told */
+	MUTEX_LOST,	    /* and unlocked without repair */
+};
+
+/**
+ * struct mutex - the inside of drover_mutex_t; all zero bytes are valid
+ * @word: an enum mutex_word, or a PI futex
+ * @owner: id of the holder, 0 when free. Written by the holder only, so a
+ *	   thread that reads its own id does hold the mutex.
+ * @flags: DROVER_MUTEX_*; constant
+ * @count: how many times more a recursive one is locked; [holder]
+ * @health: an enum mutex_health; [holder]
+ */
+struct mutex {
+	futex_word word;
+	_Atomic uint32_t owner;
+	uint32_t flags;
+	uint32_t count;
+	uint32_t health;
+};
+
+static inline struct mutex *mutex_of(drover_mutex_t *mutex)
+{
+	return (struct mutex *)mutex;
+}
+
+#define MUTEX_FLAGS                                                           \
+	(DROVER_MUTEX_RECURSIVE | DROVER_MUTEX_ERRORCHECK | DROVER_MUTEX_PI | \
+	 DROVER_MUTEX_ROBUST | DROVER_MUTEX_SHARED)
+
+/* The mutex that a caller has passed to the function @call. */
+static inline struct mutex *mutex_checked(drover_mutex_t *mutex,
+					  const char *call)
+{
+	debug_pointer(mutex, _Alignof(struct mutex), "mutex", call);
+	debug_flags(mutex, mutex_of(mutex)->flags, MUTEX_FLAGS, "mutex", call);
+	return mutex_of(mutex);
+}
+
+static inline bool mutex_is_pi(const struct mutex *m)
+{
+	return m->flags & (DROVER_MUTEX_PI | DROVER_MUTEX_ROBUST);
+}
+
+static inline bool mutex_is_shared(const struct mutex *m)
+{
+	return m->flags & DROVER_MUTEX_SHARED;
+}
+
+/*
+ * The caller's id as an owner. In the child of a fork it has the private
+ * mutexes that it had in the parent, so they know it by what a fork does not
+ * change. Shared ones stay the parent's; and the word of a PI futex is the
+ * kernel's, where the parent's thread has it.
+ */
+static inline uint32_t mutex_caller(const struct mutex *m)
+{
+	if (mutex_is_pi(m) || mutex_is_shared(m))
+		return thread_tid();
+	return thread_self()->number;
+}
+
+static inline bool mutex_held_by_caller(struct mutex *m)
+{
+	return load_relaxed(&m->owner) == mutex_caller(m);
+}
+
+/* Nothing is special about it, and the caller has it once. */
+static inline bool mutex_is_plain(struct mutex *m)
+{
+	uint32_t owner = load_relaxed(&m->owner);
+
+	/* A thread that has not been set up has no mutex, and its number is 0. */
+	return !m->flags && !m->count && owner && owner == thread_this.number;
+}
+
+/* Take one that is no PI futex, if it is free. @caller: mutex_caller() */
+static inline bool mutex_take_free(struct mutex *m, uint32_t caller)
+{
+	uint32_t old = WORD_FREE;
+
+	if (!cas_acquire(&m->word, &old, WORD_LOCKED))
+		return false;
+	store_relaxed(&m->owner, caller);
+	return true;
+}
+
+/* The same by the caller. @mutex: a struct mutex */
+static inline bool mutex_try(void *mutex)
+{
+	struct mutex *m = mutex;
+
+	return mutex_take_free(m, mutex_caller(m));
+}
+
+/* Release one that is no PI futex. */
+static inline void mutex_drop(struct mutex *m, bool shared)
+{
+	store_relaxed(&m->owner, 0);
+	/* The next holder may free it: the word is touched once, and no more. */
+	if (swap_release(&m->word, WORD_FREE) == WORD_CONTENDED)
+		futex_wake(&m->word, 1, shared);
+}
+
+/*
+ * The same two for a plain mutex. As long as the process has one thread, which
+ * the C library knows, nobody else can look at it and nobody sleeps: what is done
+ * need not be one step. glibc's mutex does it so, too.
+ */
+static inline bool mutex_take_plain(struct mutex *m, uint32_t caller)
+{
+	if (!__libc_single_threaded)
+		return mutex_take_free(m, caller);
+	if (load_relaxed(&m->word) != WORD_FREE)
+		return false;
+	store_relaxed(&m->word, WORD_LOCKED);
+	store_relaxed(&m->owner, caller);
+	return true;
+}
+
+static inline void mutex_drop_plain(struct mutex *m)
+{
+	if (!__libc_single_threaded) {
+		mutex_drop(m, false);
+		return;
+	}
+	store_relaxed(&m->owner, 0);
+	store_relaxed(&m->word, WORD_FREE);
+}
+
+/*
+ * Lock as a thread that may have been moved to the mutex by a requeue, as
+ * others may have been: it has to be left contended.
+ */
+int mutex_lock_moved(struct mutex *m);
+
+/* The same as drover_mutex_lock(), by a thread that has looked already. */
+int mutex_lock_looked(struct mutex *m);
+
+/* The PI futex: try, lock (NULL: no deadline), unlock; 0 or an errno value. */
+int mutex_pi_try(struct mutex *m);
+int mutex_pi_lock(struct mutex *m, const struct deadline *deadline);
+void mutex_pi_unlock(struct mutex *m);
+
+/* The caller has got the word of a PI mutex. Return: 0 or what to tell it. */
+int mutex_pi_got(struct mutex *m);
+
+/* Does the kernel have PI futexes? */
+bool mutex_pi_supported(void);
+
+#endif /* DROVER_MUTEX_INTERNAL_H */

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+/*
+ * drover_mutex_t with priority inheritance, and robust ones: the kernel's PI
+ * futex. It knows who holds it, so it also finds out that the holder is dead.
+ */
+#include "mutex/mutex.h"
+
+bool mutex_pi_supported(void)
+{
+	futex_word word = 0;
+
+	/* Not held by us: any other answer means that it was not looked at. */
+	return futex_unlock_pi(&word, false) == -EPERM;
+}
+
+int mutex_pi_got(struct mutex *m)
+{
+	bool died = load_acquire(&m->word) & FUTEX_OWNER_DIED;
+
+	if (died) {
+		atomic_fetch_and_explicit(&m->word, ~(uint32_t)FUTEX_OWNER_DIED,
+					  memory_order_relaxed);
+		if (m->health == MUTEX_SOUND)
+			m->health = MUTEX_INCONSISTENT;
+	}
+	store_relaxed(&m->owner, thread_tid());
+	m->count = 0;
+	if (m->health == MUTEX_LOST) {
+		mutex_pi_unlock(m);
+		return ENOTRECOVERABLE;
+	}
+	return m->health == MUTEX_INCONSISTENT ? EOWNERDEAD : 0;
+}
+
+int mutex_pi_try(struct mutex *m)
+{
+	uint32_t old = 0;
+
+	if (!cas_acquire(&m->word, &old, thread_tid()))
+		return EBUSY;
+	return mutex_pi_got(m);
+}
+
+/* What waits here is promised to wait for ever, or until its deadline. */
+static int wait_in_vain(const struct deadline *deadline)
+{
+	futex_word never = 0;
+
+	while (futex_wait(&never, 0, deadline, false) != -ETIMEDOUT)
+		;
+	return ETIMEDOUT;
+}
+
+/*
+ * The holder ended without unlocking, with nobody waiting for it in the kernel,
+ * or the kernel would have passed the mutex on. Return: EAGAIN if somebody else
+ * has taken over meanwhile.
+ */
+static int take_over(struct mutex *m, uint32_t seen)
+{
+	uint32_t mine = thread_tid() | FUTEX_OWNER_DIED;
+
+	if (!cas_acquire(&m->word, &seen, mine | (seen & FUTEX_WAITERS)))
+		return EAGAIN;
+	return mutex_pi_got(m);
+}
+
+/* @seen: the word, some time before the kernel refused with @err. */
+static int lock_refused(struct mutex *m, int err, uint32_t seen,
+			const struct deadline *deadline)
+{
+	switch (err) {
+	case EINTR:
+		return EAGAIN;
+	case ESRCH:
+		return m->flags & DROVER_MUTEX_ROBUST ? take_over(m, seen) :
+							wait_in_vain(deadline);
+	case EDEADLK:
+		return wait_in_vain(deadline);
+	default:
+		return err;
+	}
+}
+
+int mutex_pi_lock(struct mutex *m, const struct deadline *deadline)
+{
+	int err;
+
+	do {
+		uint32_t seen = load_relaxed(&m->word);
+		long ret;
+
+		err = mutex_pi_try(m);
+		if (err != EBUSY)
+			return err;
+		ret = futex_lock_pi(&m->word, deadline, mutex_is_shared(m));
+		if (ret == 0)
+			return mutex_pi_got(m);
+		err = lock_refused(m, (int)-ret, seen, deadline);
+	} while (err == EAGAIN);
+	return err;
+}
+
+void mutex_pi_unlock(struct mutex *m)
+{
+	uint32_t tid = thread_tid();
+
+	if (m->health == MUTEX_INCONSISTENT)
+		m->health = MUTEX_LOST;
+	store_relaxed(&m->owner, 0);
+	if (!cas_release(&m->word, &tid, 0))
+		lock_drop_contended(&m->word, mutex_is_shared(m));
+}

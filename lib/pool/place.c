@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Where a worker wakes up.
+ *
+ * The kernel wakes a thread where it ran last, unless it finds an idle CPU. On a
+ * virtual machine it finds none: a CPU that the host has put to rest counts as
+ * one that the host has taken away (vcpu_is_preempted()). So a worker that ran
+ * last on the CPU of the thread that submits wakes up there, in front of it or
+ * behind it, and as long as both are busy nothing but the kernel's load balance
+ * parts them, which comes after milliseconds.
+ *
+ * So whoever is about to wake a worker, and goes on to be busy, takes its own
+ * CPU out of the sleeping worker's affinity, which costs two system calls and no
+ * migration; the worker puts it back as soon as it is awake. That is done if the
+ * worker ran here last, and for some time after one was pulled here, since the
+ * kernel does that with such that ran elsewhere, too. Where it finds an idle CPU
+ * by itself, nothing is done.
+ *
+ * Affinities of more than CPU_SETSIZE CPUs are left alone: the kernel refuses to
+ * tell them.
+ */
+#include <string.h>
+
+#include "pool/pool.h"
+
+/* So many wake-ups are looked after when a worker was pulled. */
+#define LOOK_AFTER 256
+
+void place_before_wake(struct worker *w, int cpu)
+{
+	struct drover_pool *pool = w->pool;
+	int saved = errno;
+
+	w->woken_from = cpu;
+	if ((w->cpu != cpu && !load_relaxed(&pool->look_after)) || cpu < 0 ||
+	    cpu >= CPU_SETSIZE || !pool_has_room(pool))
+		return;
+	if (!sched_getaffinity(w->tid, sizeof(w->allowed), &w->allowed) &&
+	    CPU_ISSET(cpu, &w->allowed) && CPU_COUNT(&w->allowed) > 1) {
+		w->lent = w->allowed;
+		CPU_CLR(cpu, &w->lent);
+		w->moved =
+			!sched_setaffinity(w->tid, sizeof(w->lent), &w->lent);
+	}
+	if (w->moved)
+		add_relaxed(&pool->moves, 1);
+	errno = saved;
+}
+
+/*
+ * The affinity may have been no narrower than what the system lets the process
+ * have; then it is to follow if that grows. So ask for all CPUs first.
+ */
+static void put_back(struct worker *w)
+{
+	cpu_set_t now, all;
+
+	memset(&all, 0xff, sizeof(all));
+	/* Somebody else has changed it meanwhile: so it stays. */
+	if (sched_getaffinity(0, sizeof(now), &now) ||
+	    !CPU_EQUAL(&now, &w->lent))
+		return;
+	if (sched_setaffinity(0, sizeof(all), &all) ||
+	    sched_getaffinity(0, sizeof(now), &now) ||
+	    !CPU_EQUAL(&now, &w->allowed))
+		sched_setaffinity(0, sizeof(w->allowed), &w->allowed);
+}
+
+void place_after_wake(struct worker *w)
+{
+	struct drover_pool *pool = w->pool;
+	uint32_t left = load_relaxed(&pool->look_after);
+	int saved = errno;
+
+	if (w->moved) {
+		put_back(w);
+		if (left) /* others may do so, too: it is a guess */
+			store_relaxed(&pool->look_after, left - 1);
+	} else if (w->woken_from >= 0 && sched_getcpu() == w->woken_from &&
+		   pool_has_room(pool)) {
+		store_relaxed(&pool->look_after, LOOK_AFTER);
+	}
+	w->moved = false;
+	w->woken_from = -1;
+	errno = saved;
+}

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The debug build's checker. It knows nothing of the engine's reasons: it sees
+ * operations with the waits they were really given, and the waits of the host,
+ * keeps vector clocks of its own, and looks at every pair of conflicting
+ * accesses. Time plays no part: a pair that nothing orders is a race, also if
+ * one was done long before the other.
+ *
+ * A clock has one number for each stream: all its operations up to that one are
+ * over. The host has a clock, raised by its waits. An operation's clock is that
+ * of the host when it was submitted, joined with that of the queue in front of
+ * it, and those of all it waits for.
+ *
+ * The host is taken for one thread. Threads that order their accesses to memory
+ * by other means than a stream's waits are beyond this checker.
+ */
+#ifdef DROVER_STREAM_DEBUG
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "stream/stream.h"
+
+#define HISTORY 4096 /* accesses; the oldest go first */
+
+/* An access that the host does not know to be over. */
+struct shadow {
+	drover_access_t access;
+	bool anything;
+	bool queued;
+	uint32_t slot;
+	uint64_t number;
+	struct place place;
+};
+
+typedef uint64_t vector[STREAM_MAX];
+
+/* All of it is guarded by its lock. */
+static struct {
+	drover_mutex_t lock;
+	vector host;		    /* what the host has waited for */
+	vector queue[STREAM_MAX];   /* what is over in front of the next */
+	vector *behind[STREAM_MAX]; /* by number: valid behind an operation */
+	struct shadow history[HISTORY];
+	size_t first, nr;
+	void (*report)(const char *text, void *arg);
+	void *arg;
+} checker = { .lock = DROVER_MUTEX_INITIALIZER };
+
+static _Thread_local struct place place_of_call;
+
+/* ---- places ---- */
+
+void drover_stream_place(const char *file, unsigned int line)
+{
+	place_of_call = (struct place){ .file = file, .line = line };
+}
+
+static struct place take_place(const void *caller)
+{
+	struct place place = place_of_call;
+
+	place.caller = caller;
+	place_of_call = (struct place){ 0 };
+	return place;
+}
+
+void check_place(struct op *op, const void *caller)
+{
+	op->place = take_place(caller);
+}
+
+static void print_place(char *text, size_t size, const struct place *place)
+{
+	Dl_info info;
+
+	if (place->file)
+		snprintf(text, size, "%s:%u", place->file, place->line);
+	else if (dladdr(place->caller, &info) && info.dli_fname)
+		snprintf(text, size, "%s+0x%lx", info.dli_fname,
+			 (unsigned long)((uintptr_t)place->caller -
+					 (uintptr_t)info.dli_fbase));
+	else
+		snprintf(text, size, "%p", place->caller);
+}
+
+/* ---- reports ---- */
+
+static const char *kind_of(const struct shadow *s)
+{
+	if (s->anything)
+		return "anything";
+	switch (s->access.kind) {
+	case DROVER_READ:
+		return "read";
+	case DROVER_WRITE:
+		return "write";
+	}
+	return "read and write";
+}
+
+static void print_access(char *text, size_t size, const struct shadow *s)
+{
+	char place[300], who[60] = "the host";
+
+	print_place(place, sizeof(place), &s->place);
+	if (s->number)
+		snprintf(who, sizeof(who), "operation %llu of stream %u",
+			 (unsigned long long)s->number, s->slot);
+	snprintf(text, size, "%s of %zu bytes at %p by %s, from %s", kind_of(s),
+		 s->access.bytes, s->access.start, who, place);
+}
+
+static void report(const char *format, const char *one, const char *two)
+{
+	char text[1000];
+
+	snprintf(text, sizeof(text), format, one, two);
+	if (checker.report)
+		checker.report(text, checker.arg);
+	else
+		fprintf(stderr, "drover: %s\n", text);
+}
+
+int drover_stream_watch_races(void (*to)(const char *text, void *arg),
+			      void *arg)
+{
+	drover_mutex_lock(&checker.lock);
+	checker.report = to;
+	checker.arg = arg;
+	drover_mutex_unlock(&checker.lock);
+	return 0;
+}
+
+/* ---- clocks ---- */
+
+static void join(vector *clock, const vector *other)
+{
+	for (size_t i = 0; i < STREAM_MAX; i++)
+		if ((*other)[i] > (*clock)[i])
+			(*clock)[i] = (*other)[i];
+}
+
+static vector *behind(const struct stream *s, uint64_t number)
+{
+	return &checker.behind[s->slot][number % s->depth];
+}
+
+void check_open(struct stream *s)
+{
+	drover_mutex_lock(&checker.lock);
+	checker.behind[s->slot] = calloc(s->depth, sizeof(vector));
+	if (!checker.behind[s->slot])
+		abort();
+	memset(checker.queue[s->slot], 0, sizeof(vector));
+	drover_mutex_unlock(&checker.lock);
+}
+
+void check_close(struct stream *s)
+{
+	check_host_knows(s, s->submitted);
+	drover_mutex_lock(&checker.lock);
+	free(checker.behind[s->slot]);
+	checker.behind[s->slot] = NULL;
+	drover_mutex_unlock(&checker.lock);
+}
+
+/* The threads that were at work do not exist in the child. */
+void check_after_fork(void)
+{
+	checker.lock = (drover_mutex_t)DROVER_MUTEX_INITIALIZER;
+	checker.nr = 0;
+}
+
+void check_host_knows(const struct stream *s, uint64_t number)
+{
+	uint64_t *known = &checker.host[s->slot];
+
+	drover_mutex_lock(&checker.lock);
+	if (number > *known) {
+		*known = number;
+		/* And all that it was behind, while that is still on record. */
+		if (s->submitted - number < s->depth)
+			join(&checker.host, behind(s, number));
+	}
+	drover_mutex_unlock(&checker.lock);
+}
+
+/* Once the host knows of its end, an access is over for all that follow. */
+static void forget_known(void)
+{
+	while (checker.nr) {
+		const struct shadow *s = &checker.history[checker.first];
+
+		if (s->number > checker.host[s->slot] && checker.nr < HISTORY)
+			return;
+		checker.first = (checker.first + 1) % HISTORY;
+		checker.nr--;
+	}
+}
+
+static void remember(const struct shadow *s)
+{
+	forget_known();
+	checker.history[(checker.first + checker.nr++) % HISTORY] = *s;
+}
+
+/* ---- pairs ---- */
+
+static bool pair_conflicts(const struct shadow *a, const struct shadow *b)
+{
+	uintptr_t start_a = (uintptr_t)a->access.start;
+	uintptr_t start_b = (uintptr_t)b->access.start;
+
+	if (a->anything || b->anything)
+		return true;
+	return (a->access.kind | b->access.kind) & DROVER_WRITE &&
+	       start_a < start_b + b->access.bytes &&
+	       start_b < start_a + a->access.bytes;
+}
+
+static bool kept_in_queue(const struct shadow *a, const struct shadow *b)
+{
+	return b->number && a->slot == b->slot && a->queued && b->queued &&
+	       streams[a->slot].backend->queue_in_order;
+}
+
+/* One access against all that are not known to be over. */
+static void check_access(const struct shadow *b, const vector *clock)
+{
+	char one[500], two[500];
+
+	for (size_t i = 0; i < checker.nr; i++) {
+		const struct shadow *a =
+			&checker.history[(checker.first + i) % HISTORY];
+
+		if (a->number <= (*clock)[a->slot] || kept_in_queue(a, b) ||
+		    (a->slot == b->slot && a->number == b->number) ||
+		    !pair_conflicts(a, b))
+			continue;
+		print_access(one, sizeof(one), a);
+		print_access(two, sizeof(two), b);
+		report("race: %s, and %s, which nothing orders", one, two);
+	}
+}
+
+static void check_all(const struct footprint *f, struct shadow *b,
+		      const vector *clock)
+{
+	if (f->anything) {
+		b->anything = true;
+		check_access(b, clock);
+		return;
+	}
+	for (size_t i = 0; i < f->nr; i++) {
+		b->access = f->accesses[i];
+		check_access(b, clock);
+	}
+}
+
+static void remember_all(const struct footprint *f, struct shadow *b)
+{
+	if (f->anything) {
+		remember(b);
+		return;
+	}
+	for (size_t i = 0; i < f->nr; i++) {
+		b->access = f->accesses[i];
+		remember(b);
+	}
+}
+
+/* What is over before @op begins. */
+static void clock_before(struct stream *s, const struct op *op, vector *clock)
+{
+	memcpy(*clock, checker.host, sizeof(*clock));
+	if (op->queued)
+		join(clock, &checker.queue[s->slot]);
+	for (uint32_t i = 0; i < op->nr_dependencies; i++) {
+		const struct dependency *d = &op->dependencies[i];
+		const struct stream *other = &streams[d->slot];
+
+		if (d->number > other->retired)
+			join(clock, behind(other, d->number));
+		if (d->number > (*clock)[d->slot])
+			(*clock)[d->slot] = d->number;
+	}
+}
+
+/* ---- borrowed sources ---- */
+
+static uint64_t sum_of(const unsigned char *from, size_t bytes)
+{
+	uint64_t sum = 0xcbf29ce484222325;
+
+	for (size_t i = 0; i < bytes; i++)
+		sum = (sum ^ from[i]) * 0x100000001b3;
+	return sum;
+}
+
+void check_source_after(const struct op *op)
+{
+	char place[300], what[100];
+
+	if (!op->summed || sum_of(op->from, op->bytes) == op->sum)
+		return;
+	print_place(place, sizeof(place), &op->place);
+	snprintf(what, sizeof(what), "%zu bytes at %p", op->bytes, op->from);
+	drover_mutex_lock(&checker.lock);
+	report("race: a write by the host to %s, borrowed by the copy from %s, which is not done",
+	       what, place);
+	drover_mutex_unlock(&checker.lock);
+}
+
+static bool source_may_be_summed(const struct op *op)
+{
+	drover_access_t read = { op->from, op->bytes, DROVER_READ };
+	struct shadow b = { .access = read };
+
+	for (size_t i = 0; i < checker.nr; i++) {
+		const struct shadow *a =
+			&checker.history[(checker.first + i) % HISTORY];
+
+		/* Whether done or not: it may be changing at this moment. */
+		if (pair_conflicts(a, &b) &&
+		    (a->slot != op->slot || a->number != op->number))
+			return false;
+	}
+	return op->kind == OP_COPY && !op->staged && op->bytes &&
+	       !memory_is_device(op->from, op->bytes);
+}
+
+/* ---- what the engine and the host do ---- */
+
+void check_submit(struct stream *s, struct op *op)
+{
+	struct footprint f = op_footprint(op);
+	struct shadow b = { .queued = op->queued,
+			    .slot = s->slot,
+			    .number = op->number,
+			    .place = op->place };
+	vector clock;
+
+	drover_mutex_lock(&checker.lock);
+	clock_before(s, op, &clock);
+	check_all(&f, &b, &clock);
+	if (op->queued)
+		join(&checker.queue[s->slot], &clock);
+	memcpy(behind(s, op->number), checker.queue[s->slot], sizeof(vector));
+	remember_all(&f, &b);
+	op->summed = source_may_be_summed(op);
+	drover_mutex_unlock(&checker.lock);
+	if (op->summed)
+		op->sum = sum_of(op->from, op->bytes);
+}
+
+void check_host_touches(const struct footprint *f, const struct place *place)
+{
+	struct shadow b = { .slot = STREAM_MAX, .place = *place };
+
+	drover_mutex_lock(&checker.lock);
+	check_all(f, &b, &checker.host);
+	drover_mutex_unlock(&checker.lock);
+}
+
+int drover_stream_note(const drover_access_t *accesses, size_t nr_accesses)
+{
+	struct footprint f = { .accesses = accesses,
+			       .nr = nr_accesses,
+			       .anything = !accesses };
+	struct place place = take_place(__builtin_return_address(0));
+
+	check_host_touches(&f, &place);
+	return 0;
+}
+
+#else
+#include "stream/stream.h"
+
+int drover_stream_watch_races(void (*report)(const char *text, void *arg),
+			      void *arg)
+{
+	(void)report;
+	(void)arg;
+	return stream_because(ENOTSUP, "the library is not a debug build");
+}
+
+int drover_stream_note(const drover_access_t *accesses, size_t nr_accesses)
+{
+	(void)accesses;
+	(void)nr_accesses;
+	return 0;
+}
+
+void drover_stream_place(const char *file, unsigned int line)
+{
+	(void)file;
+	(void)line;
+}
+#endif

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The CUDA driver's functions that the CUDA backend calls, found at run time,
+ * so that nothing of CUDA is needed to build the library. Types and numbers are
+ * those of the driver API's documentation, under names of our own.
+ */
+#ifndef DROVER_STREAM_CUDA_H
+#define DROVER_STREAM_CUDA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "stream/stream.h"
+
+typedef int cu_result;
+typedef int cu_device;
+typedef uint64_t cu_address;
+typedef struct cu_context *cu_context;
+typedef struct cu_stream *cu_stream;
+typedef struct cu_event *cu_event;
+typedef struct cu_module *cu_module;
+typedef struct cu_function *cu_function;
+typedef struct cu_graph *cu_graph;
+typedef struct cu_graph_exec *cu_graph_exec;
+
+enum {
+	CU_SUCCESS = 0,
+	CU_OUT_OF_MEMORY = 2,
+	CU_NO_DEVICE = 100,
+	CU_INVALID_DEVICE = 101,
+	CU_NOT_FOUND = 500,
+	CU_NOT_READY = 600,
+
+	CU_STREAM_NON_BLOCKING = 1,
+	CU_EVENT_DISABLE_TIMING = 2,
+	CU_HOST_ALLOC_PORTABLE = 1,
+	CU_CAPTURE_THREAD_LOCAL = 1,
+};
+
+/* Names of entries in the "extra" argument of a launch. */
+#define CU_LAUNCH_BUFFER_POINTER ((void *)1)
+#define CU_LAUNCH_BUFFER_SIZE	 ((void *)2)
+#define CU_LAUNCH_END		 ((void *)0)
+
+/* name of the member, symbol in the library, arguments */
+#define CUDA_FUNCTIONS(F)                                                     \
+	F(init, "cuInit", (unsigned int))                                     \
+	F(error_name, "cuGetErrorName", (cu_result, const char **))           \
+	F(device_get, "cuDeviceGet", (cu_device *, int))                      \
+	F(context_retain, "cuDevicePrimaryCtxRetain",                         \
+	  (cu_context *, cu_device))                                          \
+	F(context_release, "cuDevicePrimaryCtxRelease_v2", (cu_device))       \
+	F(context_push, "cuCtxPushCurrent_v2", (cu_context))                  \
+	F(context_pop, "cuCtxPopCurrent_v2", (cu_context *))                  \
+	F(stream_create, "cuStreamCreate", (cu_stream *, unsigned int))       \
+	F(stream_destroy, "cuStreamDestroy_v2", (cu_stream))                  \
+	F(stream_query, "cuStreamQuery", (cu_stream))                         \
+	F(stream_synchronize, "cuStreamSynchronize", (cu_stream))             \
+	F(stream_wait_event, "cuStreamWaitEvent",                             \
+	  (cu_stream, cu_event, unsigned int))                                \
+	F(event_create, "cuEventCreate", (cu_event *, unsigned int))          \
+	F(event_destroy, "cuEventDestroy_v2", (cu_event))                     \
+	F(event_record, "cuEventRecord", (cu_event, cu_stream))               \
+	F(event_query, "cuEventQuery", (cu_event))                            \
+	F(event_synchronize, "cuEventSynchronize", (cu_event))                \
+	F(alloc, "cuMemAlloc_v2", (cu_address *, size_t))                     \
+	F(free, "cuMemFree_v2", (cu_address))                                 \
+	F(host_alloc, "cuMemHostAlloc", (void **, size_t, unsigned int))      \
+	F(host_free, "cuMemFreeHost", (void *))                               \
+	F(copy, "cuMemcpyAsync", (cu_address, cu_address, size_t, cu_stream)) \
+	F(launch, "cuLaunchKernel",                                           \
+	  (cu_function, unsigned int, unsigned int, unsigned int,             \
+	   unsigned int, unsigned int, unsigned int, unsigned int, cu_stream, \
+	   void **, void **))                                                 \
+	F(host_call, "cuLaunchHostFunc",                                      \
+	  (cu_stream, void (*)(void *), void *))                              \
+	F(module_load, "cuModuleLoadData", (cu_module *, const void *))       \
+	F(module_unload, "cuModuleUnload", (cu_module))                       \
+	F(module_function, "cuModuleGetFunction",                             \
+	  (cu_function *, cu_module, const char *))                           \
+	F(capture_begin, "cuStreamBeginCapture_v2", (cu_stream, int))         \
+	F(capture_end, "cuStreamEndCapture", (cu_stream, cu_graph *))         \
+	F(graph_instantiate, "cuGraphInstantiateWithFlags",                   \
+	  (cu_graph_exec *, cu_graph, unsigned long long))                    \
+	F(graph_destroy, "cuGraphDestroy", (cu_graph))                        \
+	F(graph_launch, "cuGraphLaunch", (cu_graph_exec, cu_stream))          \
+	F(graph_exec_destroy, "cuGraphExecDestroy", (cu_graph_exec))
+
+#define CUDA_MEMBER(member, symbol, arguments) cu_result(*member) arguments;
+
+struct cuda_driver {
+	void *library;
+	CUDA_FUNCTIONS(CUDA_MEMBER)
+};
+
+extern struct cuda_driver cuda;
+
+/* Find the driver and start it; once it is there, 0 at once. [stream_lock] */
+int cuda_load(void);
+/* An errno value for @result of the driver's function @called, and why. */
+int cuda_error(cu_result result, const char *called);
+
+/* An event behind operation @number. */
+struct cuda_mark {
+	cu_event event;
+	uint64_t number;
+};
+
+/**
+ * struct cuda_stream - the backend's part of a stream; [stream_lock]
+ * @marks: recorded and not known to be done, oldest first
+ * @spare: events for new marks
+ */
+struct cuda_stream {
+	cu_device device;
+	cu_context context;
+	cu_stream stream;
+	struct cuda_mark *marks;
+	size_t nr_marks, max_marks;
+	cu_event *spare;
+	size_t nr_spare, max_spare;
+	cu_module *modules;
+	size_t nr_modules;
+};
+
+static inline struct cuda_stream *cuda_private(const struct stream *s)
+{
+	return s->device_private;
+}
+
+static inline int cuda_checked(cu_result result, const char *called)
+{
+	return result ? cuda_error(result, called) : 0;
+}
+
+/* Call the driver for @s; an errno value. */
+#define CUDA_CALL(s, member, ...)            \
+	(add_relaxed(&(s)->driver_calls, 1), \
+	 cuda_checked(cuda.member(__VA_ARGS__), "the driver's " #member))
+
+/* Between these the stream's context is current; then the caller's is again. */
+static inline void cuda_enter(struct stream *s)
+{
+	CUDA_CALL(s, context_push, cuda_private(s)->context);
+}
+
+static inline void cuda_leave(struct stream *s)
+{
+	cu_context context;
+
+	CUDA_CALL(s, context_pop, &context);
+}
+
+/* ---- stream_cuda_wait.c ---- */
+
+/* The oldest mark that is not in front of @number, or NULL. */
+struct cuda_mark *cuda_mark_behind(struct cuda_stream *c, uint64_t number);
+/* Mark the last operation submitted; with the context current. */
+int cuda_make_mark(struct stream *s);
+/* Forget marks of what is done; with the context current. */
+void cuda_drop_marks(struct stream *s);
+/* See struct backend. */
+int cuda_mark(struct stream *s);
+void cuda_poll(struct stream *s);
+int cuda_wait(struct stream *s, uint64_t number,
+	      const struct deadline *deadline);
+
+#endif /* DROVER_STREAM_CUDA_H */

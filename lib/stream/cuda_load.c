@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+/* Finding the CUDA driver at run time, and saying what is missing. */
+#include <dlfcn.h>
+#include <stdlib.h>
+
+#include "stream/cuda.h"
+
+#define CUDA_LIBRARY "libcuda.so.1"
+
+struct cuda_driver cuda;
+
+struct symbol {
+	const char *name;
+	void **to;
+};
+
+#define CUDA_SYMBOL(member, symbol, arguments) \
+	{ symbol, (void **)&cuda.member },
+
+static const struct symbol symbols[] = { CUDA_FUNCTIONS(CUDA_SYMBOL) };
+
+int cuda_error(cu_result result, const char *called)
+{
+	const char *name = NULL;
+
+	if (cuda.error_name)
+		cuda.error_name(result, &name);
+	stream_because(0, "%s: %s (%d)", called, name ? name : "unknown error",
+		       result);
+	switch (result) {
+	case CU_SUCCESS:
+		return 0;
+	case CU_OUT_OF_MEMORY:
+		return ENOMEM;
+	case CU_NO_DEVICE:
+	case CU_INVALID_DEVICE:
+		return ENODEV;
+	case CU_NOT_FOUND:
+		return ENOENT;
+	}
+	return EIO;
+}
+
+static int find_symbols(const char *path)
+{
+	for (size_t i = 0; i < sizeof(symbols) / sizeof(*symbols); i++) {
+		*symbols[i].to = dlsym(cuda.library, symbols[i].name);
+		if (!*symbols[i].to)
+			return stream_because(
+				ENOSYS,
+				"%s has no %s: the CUDA driver is too old",
+				path, symbols[i].name);
+	}
+	return 0;
+}
+
+static void forget(void)
+{
+	dlclose(cuda.library);
+	cuda = (struct cuda_driver){ 0 };
+}
+
+int cuda_load(void)
+{
+	/* Not of whoever calls a program with more rights than they have. */
+	const char *path = secure_getenv("DROVER_CUDA_LIBRARY");
+	cu_result result;
+	int err;
+
+	if (cuda.library)
+		return 0;
+	if (!path || !*path)
+		path = CUDA_LIBRARY;
+	cuda.library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (!cuda.library) {
+		const char *reason = dlerror();
+
+		return stream_because(ENODEV, "no CUDA driver: %s",
+				      reason ? reason : path);
+	}
+	err = find_symbols(path);
+	if (!err) {
+		result = cuda.init(0);
+		if (result)
+			err = cuda_error(result, "cuInit");
+	}
+	if (err)
+		forget();
+	return err;
+}

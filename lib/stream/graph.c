@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Graphs: operations that are captured once and submitted many times, each time
+ * as one operation that touches what all of them touch.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "stream/stream.h"
+
+int drover_stream_capture(drover_stream_t *stream)
+{
+	struct stream *s = stream_enter(stream);
+	int err = 0;
+
+	if (!s)
+		return EBADF;
+	if (s->capture) {
+		err = stream_because(EBUSY, "the stream captures already");
+	} else {
+		s->capture = calloc(1, sizeof(*s->capture));
+		if (!s->capture)
+			err = stream_because(ENOMEM, "no memory");
+	}
+	if (!err) {
+		s->capture->refs = 1;
+		s->capture->backend = s->backend;
+		s->capture->device = s->device;
+	}
+	stream_leave();
+	return err;
+}
+
+static int add_accesses(struct drover_graph *graph, const struct op *op)
+{
+	size_t nr = graph->nr_accesses + op->nr_accesses;
+	drover_access_t *more;
+
+	if (!op->nr_accesses)
+		return 0;
+	more = realloc(graph->accesses, nr * sizeof(*more));
+	if (!more)
+		return stream_because(ENOMEM, "no memory");
+	memcpy(more + graph->nr_accesses, op_accesses(op),
+	       op->nr_accesses * sizeof(*more));
+	graph->accesses = more;
+	graph->nr_accesses = nr;
+	return 0;
+}
+
+int graph_add(struct stream *s, struct op *op)
+{
+	struct drover_graph *graph = s->capture;
+	struct op *more;
+	int err;
+
+	if (op->kind == OP_GRAPH)
+		return stream_because(EBUSY, "the stream captures");
+	err = add_accesses(graph, op);
+	if (err)
+		return err;
+	more = realloc(graph->nodes, (graph->nr_nodes + 1) * sizeof(*more));
+	if (!more)
+		return stream_because(ENOMEM, "no memory");
+	graph->nodes = more;
+	graph->nodes[graph->nr_nodes++] = *op;
+	graph->anything |= op->anything;
+	graph->host |= op->host;
+	graph->calls |= op->kind == OP_HOST_CALL;
+	if (op->kind == OP_COPY)
+		graph->bytes += op->bytes;
+	return 0;
+}
+
+/* Two ways to forget a graph: it was never made, or nobody wants it. */
+static void graph_free(struct drover_graph *graph)
+{
+	if (graph->backend->graph_drop && graph->device_private)
+		graph->backend->graph_drop(graph);
+	for (size_t i = 0; i < graph->nr_nodes; i++) {
+		free(graph->nodes[i].own);
+		graph->nodes[i].own = NULL;
+		op_free(NULL, &graph->nodes[i]);
+	}
+	free(graph->nodes);
+	free(graph->accesses);
+	free(graph);
+}
+
+void graph_put(struct drover_graph *graph)
+{
+	if (!--graph->refs)
+		graph_free(graph);
+}
+
+int drover_stream_capture_end(drover_stream_t *stream, drover_graph_t **graph)
+{
+	struct stream *s = stream_enter(stream);
+	struct drover_graph *made;
+	int err = 0;
+
+	if (!s)
+		return EBADF;
+	made = s->capture;
+	s->capture = NULL;
+	if (!made)
+		err = stream_because(EINVAL, "the stream does not capture");
+	else if (s->backend->graph_make)
+		err = s->backend->graph_make(s, made);
+	if (made && err)
+		graph_free(made);
+	else if (made)
+		*graph = made;
+	stream_leave();
+	return err;
+}
+
+int drover_graph_destroy(drover_graph_t *graph)
+{
+	if (!graph)
+		return 0;
+	drover_mutex_lock(&stream_lock);
+	graph_put(graph);
+	drover_mutex_unlock(&stream_lock);
+	return 0;
+}
+
+static const struct op *node_of_kind(const struct drover_graph *graph,
+				     size_t *i, enum op_kind kind)
+{
+	while (*i < graph->nr_nodes) {
+		const struct op *node = &graph->nodes[(*i)++];
+
+		if (node->kind == kind)
+			return node;
+	}
+	return NULL;
+}
+
+void graph_record_events(struct stream *s, const struct op *op)
+{
+	const struct op *node;
+	size_t i = 0;
+
+	while ((node = node_of_kind(op->graph, &i, OP_RECORD)))
+		*node->event = (drover_event_t){
+			{ { .name = { s->slot, load_relaxed(&s->life) } },
+			  op->number }
+		};
+}
+
+/* EAGAIN: the host has to wait first. */
+int graph_wait_events(struct stream *s, const struct drover_graph *graph,
+		      struct need *need)
+{
+	const struct op *node;
+	size_t i = 0;
+	int err = 0;
+
+	while (!err && (node = node_of_kind(graph, &i, OP_WAIT)))
+		err = event_wait(s, node->event, need);
+	return err;
+}
+
+static int set_graph(drover_stream_t *stream, struct op *op,
+		     drover_graph_t *graph)
+{
+	struct stream *s = stream_enter(stream);
+	int err = 0;
+
+	if (!s)
+		return EBADF;
+	if (graph->backend != s->backend || graph->device != s->device)
+		err = stream_because(
+			EINVAL,
+			"the graph was captured on another backend or device");
+	else
+		graph->refs++;
+	stream_leave();
+	op->graph = graph;
+	op->anything = graph->anything;
+	return err;
+}
+
+int drover_graph_replay(drover_stream_t *stream, drover_graph_t *graph,
+			drover_ticket_t *ticket)
+{
+	struct op op = { .kind = OP_GRAPH, .ticketed = ticket };
+	int err;
+
+	check_place(&op, __builtin_return_address(0));
+	err = set_graph(stream, &op, graph);
+	if (err)
+		return err;
+	return stream_submit(stream, &op, ticket);
+}

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Which memory is the device's, and the host memory for staged copies.
+ *
+ * Only what is listed here is taken for device memory, so memory that nobody
+ * has told us of is taken for the host's: a synchronization too many at worst.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "stream/stream.h"
+
+/* Device memory, sorted by @start; no two overlap. */
+struct range {
+	uintptr_t start;
+	size_t bytes;
+	const struct backend *backend;
+	bool adopted;
+};
+
+/* [stream_lock] */
+static struct range *ranges;
+static size_t nr_ranges, max_ranges;
+
+/* The index of the first range that ends behind @address. */
+static size_t range_at(uintptr_t address)
+{
+	size_t low = 0, high = nr_ranges;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (ranges[middle].start + ranges[middle].bytes > address)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+/* The range that has a part of this memory, or NULL. */
+static struct range *range_of(const void *start, size_t bytes)
+{
+	uintptr_t address = (uintptr_t)start;
+	size_t i = range_at(address);
+
+	if (i == nr_ranges || ranges[i].start >= address + bytes)
+		return NULL;
+	return &ranges[i];
+}
+
+static bool lies_in(const struct range *range, const void *start, size_t bytes)
+{
+	uintptr_t address = (uintptr_t)start;
+
+	return address >= range->start &&
+	       bytes <= range->bytes - (address - range->start);
+}
+
+static int add_range(const struct stream *s, void *memory, size_t bytes,
+		     bool adopted)
+{
+	size_t i = range_at((uintptr_t)memory);
+
+	if (range_of(memory, bytes))
+		return stream_because(EEXIST, "is device memory already");
+	if (nr_ranges == max_ranges) {
+		size_t most = max_ranges ? 2 * max_ranges : 16;
+		void *more = realloc(ranges, most * sizeof(*ranges));
+
+		if (!more)
+			return stream_because(ENOMEM, "no memory");
+		ranges = more;
+		max_ranges = most;
+	}
+	memmove(&ranges[i + 1], &ranges[i], (nr_ranges - i) * sizeof(*ranges));
+	ranges[i] = (struct range){ .start = (uintptr_t)memory,
+				    .bytes = bytes,
+				    .backend = s->backend,
+				    .adopted = adopted };
+	nr_ranges++;
+	return 0;
+}
+
+static void remove_range(const struct range *range)
+{
+	size_t i = (size_t)(range - ranges);
+
+	nr_ranges--;
+	memmove(&ranges[i], &ranges[i + 1], (nr_ranges - i) * sizeof(*ranges));
+}
+
+/* Ranges of a fork's parent: their memory may be the child's as well. */
+void memory_after_fork(void)
+{
+	ranges = NULL;
+	nr_ranges = max_ranges = 0;
+}
+
+bool memory_is_device(const void *start, size_t bytes)
+{
+	struct range *range = range_of(start, bytes);
+
+	return range && lies_in(range, start, bytes);
+}
+
+int memory_classify(const struct stream *s, struct op *op)
+{
+	struct footprint f = op_footprint(op);
+
+	op->host = op->anything || op->kind == OP_HOST_CALL ||
+		   (op->kind == OP_GRAPH && op->graph->host);
+	for (size_t i = 0; i < f.nr; i++) {
+		const drover_access_t *a = &f.accesses[i];
+		struct range *range = range_of(a->start, a->bytes);
+
+		/* Memory of threads is host memory to every other device. */
+		if (range && range->backend->family != stream_family(s) &&
+		    range->backend->id == DROVER_BACKEND_CUDA)
+			return stream_because(
+				EXDEV,
+				"the %s backend cannot reach memory of the %s one",
+				s->backend->name, range->backend->name);
+		if (!range || !lies_in(range, a->start, a->bytes))
+			op->host = true;
+	}
+	return 0;
+}
+
+int drover_stream_alloc(drover_stream_t *stream, size_t bytes, void **memory)
+{
+	struct stream *s = stream_enter(stream);
+	int err;
+
+	if (!s)
+		return EBADF;
+	if (!bytes || !memory) {
+		stream_leave();
+		return stream_because(EINVAL,
+				      "no bytes asked for, or no place");
+	}
+	*memory = s->backend->alloc(s, bytes);
+	if (!*memory) {
+		stream_leave();
+		return stream_because(ENOMEM, "no %s memory of %zu bytes",
+				      s->backend->name, bytes);
+	}
+	err = add_range(s, *memory, bytes, false);
+	if (err)
+		s->backend->free(s, *memory);
+	stream_leave();
+	return err;
+}
+
+int drover_stream_adopt(drover_stream_t *stream, void *memory, size_t bytes)
+{
+	struct stream *s = stream_enter(stream);
+	int err;
+
+	if (!s)
+		return EBADF;
+	if (!memory || !bytes)
+		err = stream_because(EINVAL, "no memory to adopt");
+	else
+		err = add_range(s, memory, bytes, true);
+	stream_leave();
+	return err;
+}
+
+/* One step of letting go: EAGAIN while operations touch the memory. */
+static int let_go(struct stream *s, void *memory, bool adopted,
+		  struct need *need)
+{
+	struct range *range = range_of(memory, 1);
+	drover_access_t all;
+	struct footprint f = { .accesses = &all, .nr = 1 };
+
+	if (!range || range->start != (uintptr_t)memory ||
+	    range->adopted != adopted ||
+	    range->backend->family != stream_family(s))
+		return stream_because(EINVAL, "%p is no such memory", memory);
+	all = (drover_access_t){ memory, range->bytes, DROVER_WRITE };
+	if (engine_host_conflict(&f, need))
+		return EAGAIN;
+	remove_range(range);
+	if (!adopted)
+		s->backend->free(s, memory);
+	return 0;
+}
+
+static int give_back(drover_stream_t *stream, void *memory, bool adopted)
+{
+	int err;
+
+	do {
+		struct need need = { 0 };
+		struct stream *s = stream_enter(stream);
+
+		if (!s)
+			return EBADF;
+		err = let_go(s, memory, adopted, &need);
+		stream_leave();
+		if (err == EAGAIN && stream_wait(need.on, need.number, NULL))
+			return EDEADLK;
+	} while (err == EAGAIN);
+	return err;
+}
+
+int drover_stream_free(drover_stream_t *stream, void *memory)
+{
+	return memory ? give_back(stream, memory, false) : 0;
+}
+
+int drover_stream_disown(drover_stream_t *stream, void *memory)
+{
+	return give_back(stream, memory, true);
+}
+
+/* ---- staging: a ring that is given back in the order of the operations ---- */
+
+/*
+ * With nothing in use the ring begins anew. So a loop that waits for each of its
+ * steps stays in memory that is in the cache, and was ever touched.
+ */
+static void staging_rewind(struct stream *s)
+{
+	size_t at = s->staging_head % s->staging_bytes;
+
+	if (s->staging_head != s->staging_tail || !at)
+		return;
+	s->staging_head += s->staging_bytes - at;
+	s->staging_tail = s->staging_head;
+}
+
+/* Room for @bytes in one piece; NULL: not before more is given back. */
+static void *staging_room(struct stream *s, size_t bytes)
+{
+	size_t at, skip;
+
+	staging_rewind(s);
+	at = s->staging_head % s->staging_bytes;
+	skip = at + bytes > s->staging_bytes ? s->staging_bytes - at : 0;
+	if (s->staging_head + skip + bytes - s->staging_tail > s->staging_bytes)
+		return NULL;
+	at = (at + skip) % s->staging_bytes;
+	s->staging_head += skip + bytes;
+	return s->staging + at;
+}
+
+/* A graph's lives longer than the stream: it is ordinary memory. */
+static int staging_of_its_own(struct stream *s, struct op *op)
+{
+	op->own = s->capture ? malloc(op->bytes) :
+			       s->backend->stage_alloc(s, op->bytes);
+	if (!op->own)
+		return stream_because(ENOMEM, "no memory to stage %zu bytes",
+				      op->bytes);
+	memcpy(op->own, op->from, op->bytes);
+	op->from = op->own;
+	return 0;
+}
+
+int staging_take(struct stream *s, struct op *op, struct need *need)
+{
+	void *room;
+
+	if (s->backend->reads_at_submit && !s->capture)
+		return 0;
+	if (s->capture || op->bytes > s->staging_bytes / 2)
+		return staging_of_its_own(s, op);
+	room = staging_room(s, op->bytes);
+	if (!room) {
+		/* All that is under way may have to go: it does for certain. */
+		*need = (struct need){ .on = s,
+				       .number = s->retired + 1,
+				       .count = &s->counts.throttled };
+		return EAGAIN;
+	}
+	memcpy(room, op->from, op->bytes);
+	op->from = room;
+	op->staging_end = s->staging_head;
+	return 0;
+}

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: MIT
+/* Streams: their slots and names, their beginning and their end. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "stream/stream.h"
+
+struct stream streams[STREAM_MAX];
+drover_mutex_t stream_lock = DROVER_MUTEX_INITIALIZER;
+uint32_t nr_slots, nr_caller_ordered;
+
+static _Thread_local char why[200] = "no error";
+
+int stream_because(int error, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(why, sizeof(why), format, args);
+	va_end(args);
+	return error;
+}
+
+const char *drover_stream_why(void)
+{
+	return why;
+}
+
+struct stream *stream_enter(const drover_stream_t *name)
+{
+	uint32_t slot = name->name[0], life = name->name[1];
+
+	drover_mutex_lock(&stream_lock);
+	if (slot < nr_slots && life & 1 &&
+	    load_relaxed(&streams[slot].life) == life)
+		return &streams[slot];
+	drover_mutex_unlock(&stream_lock);
+	stream_because(EBADF, "there is no such stream, or no longer");
+	return NULL;
+}
+
+void stream_leave(void)
+{
+	drover_mutex_unlock(&stream_lock);
+}
+
+/* The child of a fork has none of the threads: every stream is at its end. */
+static void after_fork(void)
+{
+	stream_lock = (drover_mutex_t)DROVER_MUTEX_INITIALIZER;
+	for_each_stream(s) store_relaxed(&s->life, load_relaxed(&s->life) + 1);
+	nr_caller_ordered = 0;
+	memory_after_fork();
+	check_after_fork();
+}
+
+__attribute__((constructor)) static void stream_start(void)
+{
+	pthread_atfork(NULL, NULL, after_fork);
+}
+
+static const struct backend *backend_of(uint32_t id)
+{
+	switch (id) {
+	case DROVER_BACKEND_CPU:
+		return &stream_cpu;
+	case DROVER_BACKEND_EAGER:
+		return &stream_eager;
+	case DROVER_BACKEND_CUDA:
+		return &stream_cuda;
+	}
+	return NULL;
+}
+
+static int check_attr(const drover_streamattr_t *attr)
+{
+	if (!backend_of(attr->backend))
+		return stream_because(EINVAL, "backend %u is not known",
+				      attr->backend);
+	if (attr->order > DROVER_ORDER_CALLER)
+		return stream_because(EINVAL, "order %u is not known",
+				      attr->order);
+	if (attr->depth > 1u << 20)
+		return stream_because(EINVAL, "a depth of %u is too much",
+				      attr->depth);
+	for (size_t i = 0; i < 4; i++)
+		if (attr->reserved[i])
+			return stream_because(EINVAL,
+					      "reserved[%zu] is not zero", i);
+	return 0;
+}
+
+static struct stream *free_slot(void)
+{
+	for (struct stream *s = streams; s < streams + STREAM_MAX; s++)
+		if (!stream_lives(s))
+			return s;
+	return NULL;
+}
+
+static void *zeroed(size_t count, size_t size)
+{
+	size_t bytes =
+		(count * size + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+	void *memory = aligned_alloc(CACHE_LINE, bytes);
+
+	return memory ? memset(memory, 0, bytes) : NULL;
+}
+
+static void free_memory(struct stream *s)
+{
+	free(s->ring);
+	free(s->finished);
+	free(s->clocks);
+	s->ring = NULL;
+	s->finished = NULL;
+	s->clocks = NULL;
+}
+
+static int get_memory(struct stream *s)
+{
+	s->ring = zeroed(s->depth, sizeof(*s->ring));
+	s->finished = zeroed(s->depth, sizeof(*s->finished));
+	s->clocks = zeroed(s->depth, sizeof(*s->clocks));
+	if (s->ring && s->finished && s->clocks)
+		return 0;
+	free_memory(s);
+	return stream_because(ENOMEM, "no memory for %u operations", s->depth);
+}
+
+/* Numbers go on: everything up to the last one of the stream before is done. */
+static void set_up(struct stream *s, const drover_streamattr_t *attr)
+{
+	s->slot = (uint32_t)(s - streams);
+	s->backend = backend_of(attr->backend);
+	s->order = (enum drover_order)attr->order;
+	s->depth = attr->depth ? attr->depth : STREAM_DEPTH;
+	s->device = attr->device;
+	s->staging_bytes = attr->staging ? attr->staging : STREAM_STAGING;
+	s->staging_head = s->staging_tail = 0;
+	s->staging = NULL;
+	memset(s->clock, 0, sizeof(s->clock));
+	memset(s->events, 0, sizeof(s->events));
+	memset(s->needed, 0, sizeof(s->needed));
+	memset(&s->counts, 0, sizeof(s->counts));
+	/* After a fork some may never be done. */
+	store_relaxed(&s->done, s->submitted);
+	store_relaxed(&s->posted, s->submitted);
+	s->retired = s->host_number = s->call_number = s->submitted;
+	s->first = s->submitted + 1;
+	store_relaxed(&s->stop, 0);
+	s->capture = NULL;
+	s->device_private = NULL;
+	store_relaxed(&s->asleep, NUMBER_NONE);
+	store_relaxed(&s->worker, 0);
+	store_relaxed(&s->users, 0);
+	store_relaxed(&s->sleepers, SLEEPERS_NONE);
+	store_relaxed(&s->failure, NUMBER_NONE);
+	store_relaxed(&s->system_calls, 0);
+	store_relaxed(&s->driver_calls, 0);
+	patience_init(&s->worker_patience);
+	patience_init(&s->host_patience);
+}
+
+static int open_slot(struct stream *s, const drover_streamattr_t *attr)
+{
+	int err;
+
+	set_up(s, attr);
+	err = get_memory(s);
+	if (err)
+		return err;
+	err = s->backend->open(s, attr);
+	if (!err) {
+		s->staging = s->backend->stage_alloc(s, s->staging_bytes);
+		if (s->staging)
+			return 0;
+		s->backend->close(s);
+		err = stream_because(ENOMEM, "no memory for %zu staged bytes",
+				     s->staging_bytes);
+	}
+	free_memory(s);
+	return err;
+}
+
+/*
+ * A caller who orders by synchronizations counts on those that were elided, and
+ * so they must be made good before there is such a caller.
+ */
+static void await_others(const struct stream *self)
+{
+	struct need needs[STREAM_MAX];
+	size_t nr = 0;
+
+	drover_mutex_lock(&stream_lock);
+	for_each_stream(s) if (s != self && s->order == DROVER_ORDER_ENGINE)
+		needs[nr++] = (struct need){ .on = s, .number = s->submitted };
+	drover_mutex_unlock(&stream_lock);
+	for (size_t i = 0; i < nr; i++)
+		stream_wait(needs[i].on, needs[i].number, NULL);
+}
+
+int drover_stream_create(drover_stream_t *stream,
+			 const drover_streamattr_t *attr)
+{
+	const drover_streamattr_t none = { 0 };
+	struct stream *s;
+	int err;
+
+	attr = attr ? attr : &none;
+	err = check_attr(attr);
+	if (err)
+		return err;
+	drover_mutex_lock(&stream_lock);
+	s = free_slot();
+	if (!s) {
+		drover_mutex_unlock(&stream_lock);
+		return stream_because(EAGAIN, "there are %d streams",
+				      STREAM_MAX);
+	}
+	err = open_slot(s, attr);
+	if (!err) {
+		if (s->slot >= nr_slots)
+			nr_slots = s->slot + 1;
+		store_relaxed(&s->life, load_relaxed(&s->life) + 1);
+		nr_caller_ordered += s->order == DROVER_ORDER_CALLER;
+		*stream = (drover_stream_t){
+			.name = { s->slot, load_relaxed(&s->life) }
+		};
+		check_open(s);
+	}
+	drover_mutex_unlock(&stream_lock);
+	if (!err && attr->order == DROVER_ORDER_CALLER)
+		await_others(s);
+	return err;
+}
+
+/*
+ * Nothing is under way. The threads of a backend that end here take no lock of
+ * ours any more, so it can be kept: nobody finds the slot half closed.
+ */
+static void close_slot(struct stream *s)
+{
+	engine_pass_error_on(s);
+	stream_retire(s);
+	/* Those behind a failure are kept until now. */
+	while (s->retired < s->submitted)
+		op_free(s, stream_op(s, ++s->retired));
+	s->backend->stage_free(s, s->staging);
+	s->backend->close(s);
+	free_memory(s);
+	check_close(s);
+	nr_caller_ordered -= s->order == DROVER_ORDER_CALLER;
+	store_relaxed(&s->life, load_relaxed(&s->life) + 1);
+}
+
+int drover_stream_destroy(drover_stream_t *stream)
+{
+	struct stream *s;
+	uint64_t last;
+	int err;
+
+	for (;;) {
+		s = stream_enter(stream);
+		if (!s)
+			return EBADF;
+		last = s->submitted;
+		if (s->capture) {
+			stream_leave();
+			return stream_because(EBUSY, "the stream captures");
+		}
+		if (stream_is_done(s, last))
+			break;
+		stream_leave();
+		err = stream_wait(s, last, NULL);
+		if (err == EDEADLK)
+			return err;
+	}
+	err = stream_error(s);
+	close_slot(s);
+	stream_leave();
+	return err;
+}
+
+int drover_stream_counts(drover_stream_t *stream,
+			 drover_stream_counts_t *counts)
+{
+	struct stream *s = stream_enter(stream);
+
+	if (!s)
+		return EBADF;
+	*counts = s->counts;
+	counts->system_calls = load_relaxed(&s->system_calls);
+	counts->driver_calls = load_relaxed(&s->driver_calls);
+	stream_leave();
+	return 0;
+}

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The stream inside: operations with numbers, what backends keep by themselves,
+ * and the parts that the stream_*.c files offer each other.
+ *
+ * Numbers. Each operation of a stream has one, counted from 1 and never again
+ * from there: a slot that is used for another stream goes on counting. The
+ * number @done says that it and all in front of it are done; its low half is a
+ * futex word. So "wait for operation N" is always "wait until done >= N".
+ *
+ * Locks. stream_lock guards everything but the atomics and what a queue's
+ * thread needs of an operation, which does not change from being posted until
+ * it is done. Nobody sleeps with it for longer than a system call, and the
+ * threads that carry operations out do without it. Order: stream_lock, then
+ * the lock of the checker.
+ */
+#ifndef DROVER_STREAM_INTERNAL_H
+#define DROVER_STREAM_INTERNAL_H
+
+#include <drover/mutex.h>
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "base/atomic.h"
+#include "base/futex.h"
+#include "stream/check.h"
+#include "stream/op.h"
+#include "stream/plants.h"
+
+#define STREAM_MAX     32 /* streams at a time */
+#define STREAM_DEPTH   256
+#define STREAM_STAGING (1u << 20)
+#define NUMBER_NONE    UINT64_MAX
+#define SLEEPERS_NONE  ((UINT64_C(1) << 48) - 1)
+#define CACHE_LINE     64
+#define cache_aligned  _Alignas(CACHE_LINE)
+
+struct stream;
+
+/**
+ * struct backend - who carries operations out, and what it keeps by itself
+ * @name: for people
+ * @id: enum drover_backend
+ * @family: streams of one family reach the same device memory, and can wait
+ *	for each other without the host if they have @device_waits
+ * @queue_in_order: what is queued takes effect in the order of submission
+ * @copies_queued: copies are queued; otherwise they start when submitted
+ * @reads_at_submit: a copy's host source has been read when submit() returns
+ * @device_waits: what is queued can wait for other streams of the family
+ * @only_calls_fail: what else fails takes all streams of its family with it
+ *
+ * The engine relies on these declarations and on nothing else.
+ *
+ * All functions are called with stream_lock held, but @wait and @close.
+ *
+ * @open: make ready; fails with a reason for drover_stream_why()
+ * @close: end what open() began; nothing is under way
+ * @submit: carry @op out; the error of a copy or launch that is refused
+ * @wait: until done >= @number or the deadline: 0 or ETIMEDOUT
+ * @poll: bring done up to date, without blocking
+ * @mark: make done >= the last number something that others can wait for
+ * @alloc, @free: device memory
+ * @stage_alloc, @stage_free: host memory for staged copies
+ * @graph_make, @graph_drop: prepare a graph; NULL: nothing to prepare
+ * @load: find a kernel; NULL: there are none to be loaded
+ */
+struct backend {
+	const char *name;
+	enum drover_backend id;
+	unsigned int family;
+	bool queue_in_order;
+	bool copies_queued;
+	bool reads_at_submit;
+	bool device_waits;
+	bool only_calls_fail;
+	int (*open)(struct stream *s, const drover_streamattr_t *attr);
+	void (*close)(struct stream *s);
+	int (*submit)(struct stream *s, struct op *op);
+	int (*wait)(struct stream *s, uint64_t number,
+		    const struct deadline *deadline);
+	void (*poll)(struct stream *s);
+	int (*mark)(struct stream *s);
+	void *(*alloc)(struct stream *s, size_t bytes);
+	void (*free)(struct stream *s, void *memory);
+	void *(*stage_alloc)(struct stream *s, size_t bytes);
+	void (*stage_free)(struct stream *s, void *memory);
+	int (*graph_make)(struct stream *s, struct drover_graph *graph);
+	void (*graph_drop)(struct drover_graph *graph);
+	int (*load)(struct stream *s, const void *image, const char *name,
+		    drover_kernel_t *kernel);
+};
+
+extern const struct backend stream_cpu, stream_eager, stream_cuda;
+
+/* struct backend.family */
+enum family {
+	FAMILY_THREADS,
+	FAMILY_CUDA,
+};
+
+/* How long to look before going to sleep; learns whether that pays. */
+struct patience {
+	_Atomic uint32_t ns;
+	_Atomic uint32_t misses;
+};
+
+/**
+ * struct stream - a slot: one stream after the other
+ * @slot: its index
+ * @life: which stream of this slot; odd while there is one
+ * @backend, @order, @depth, @device: as it was made
+ * @ring: operations; number N is in ring[N % depth] until it is retired
+ * @finished: [N % depth] is N once that operation is done, though others in
+ *	front of it may not be; see stream_finish_unqueued()
+ * @clocks: for each of the ring, what was ordered before it: STREAM_MAX numbers
+ * @clock: what is ordered before the next queued operation; [T] says that all
+ *	up to that number of slot T are
+ * @events: what drover_stream_wait_event() has asked for and no operation has
+ *	waited for yet
+ * @needed: an error up to that number of slot T ends this stream, too
+ * @first: the first number of this life
+ * @submitted: the last number given
+ * @retired: up to here operations are done and their memory is given back
+ * @host_number: the last operation that touches host memory
+ * @call_number: the last one with a host call
+ * @capture: the graph that is being made, or NULL
+ * @staging, @staging_bytes: a ring of memory for staged copies
+ * @staging_head, @staging_tail: in use is from tail to head, counted for ever
+ * @counts: see drover_stream_counts_t; [stream_lock] but for the atomic ones
+ * @device_private: the backend's own
+ *
+ * Atomics, written by the threads that carry operations out:
+ * @posted: the last number that the queue's thread may begin; futex word
+ * @asleep: the number that this thread sleeps for, or is about to; NUMBER_NONE
+ * @stop: it is to end
+ * @done: see the top; futex word
+ * @sleepers: who sleeps on @done: their count << 48 | a number that is not
+ *	above any of those they wait for
+ * @failure: number << 12 | errno of the first failed operation, or NUMBER_NONE
+ * @users: threads that may look at the stream's memory though nothing that it
+ *	has to do is left; futex word
+ * @worker: thread id of who runs the kernels and host calls, or 0
+ */
+struct stream {
+	uint32_t slot;
+	_Atomic uint32_t life;
+	const struct backend *backend;
+	enum drover_order order;
+	uint32_t depth;
+	uint32_t device;
+	struct op *ring;
+	_Atomic uint64_t *finished;
+	uint64_t (*clocks)[STREAM_MAX];
+	uint64_t clock[STREAM_MAX];
+	uint64_t events[STREAM_MAX];
+	uint64_t needed[STREAM_MAX];
+	uint64_t first;
+	uint64_t submitted;
+	uint64_t retired;
+	uint64_t host_number;
+	uint64_t call_number;
+	struct drover_graph *capture;
+	unsigned char *staging;
+	size_t staging_bytes;
+	uint64_t staging_head;
+	uint64_t staging_tail;
+	drover_stream_counts_t counts;
+	_Atomic uint64_t system_calls;
+	_Atomic uint64_t driver_calls;
+	void *device_private;
+	pthread_t thread;
+	_Atomic uint32_t stop;
+
+	cache_aligned _Atomic uint64_t posted;
+	_Atomic uint64_t asleep;
+	struct patience worker_patience;
+	cache_aligned _Atomic uint64_t done;
+	_Atomic uint64_t sleepers;
+	_Atomic uint64_t failure;
+	_Atomic uint32_t users;
+	_Atomic uint32_t worker;
+	struct patience host_patience;
+};
+
+/* What the host has to wait for before it can go on. */
+struct need {
+	struct stream *on;
+	uint64_t number;
+	uint64_t *count; /* of whom it is to be counted, [stream_lock] */
+};
+
+/* ---- stream.c: slots and names ---- */
+
+extern struct stream streams[STREAM_MAX];
+extern drover_mutex_t stream_lock;
+/* Slots that were ever used; and streams that the caller orders. [lock] */
+extern uint32_t nr_slots, nr_caller_ordered;
+
+#define for_each_stream(s)                                            \
+	for (struct stream *s = streams; s < streams + nr_slots; s++) \
+		if (stream_lives(s))
+
+static inline bool stream_lives(const struct stream *s)
+{
+	return load_relaxed(&s->life) & 1;
+}
+
+/* Take stream_lock and find a stream; NULL, without the lock: EBADF. */
+struct stream *stream_enter(const drover_stream_t *name);
+void stream_leave(void);
+
+/* Keep a sentence for drover_stream_why() and return @error. */
+int stream_because(int error, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static inline uint32_t stream_family(const struct stream *s)
+{
+	return s->backend->family;
+}
+
+static inline struct op *stream_op(const struct stream *s, uint64_t number)
+{
+	return &s->ring[number % s->depth];
+}
+
+static inline uint64_t *stream_clock_of(const struct stream *s, uint64_t number)
+{
+	return s->clocks[number % s->depth];
+}
+
+/* ---- stream_wait.c: numbers ---- */
+
+/* Wait until s->done >= number; EDEADLK from the stream's own callbacks. */
+int stream_wait(struct stream *s, uint64_t number,
+		const struct deadline *deadline);
+/* The same through done's futex word; the wait() of backends with threads. */
+int stream_wait_done(struct stream *s, uint64_t number,
+		     const struct deadline *deadline);
+/* The error of @number, which is done, or 0. */
+int stream_error_at(const struct stream *s, uint64_t number);
+/* The error that has ended the stream, or 0. */
+int stream_error(const struct stream *s);
+/* The first number that failed, or NUMBER_NONE. */
+uint64_t stream_failed_number(const struct stream *s);
+void stream_fail(struct stream *s, uint64_t number, int error);
+/* All up to @number is done: tell those who want to know. */
+void stream_set_done(struct stream *s, uint64_t number);
+/* @op is done; the others in front of it may not be. */
+void stream_finish(struct stream *s, struct op *op);
+/* One of two threads is through with @op: who carries it out, or the queue's. */
+void stream_finish_unqueued(struct stream *s, struct op *op);
+/* Whether @number is done, asking the device if need be; [lock]. */
+bool stream_is_done(struct stream *s, uint64_t number);
+bool stream_called_by_worker(const struct stream *s);
+int need_wait(const struct need *need, const drover_stream_t *name);
+
+/* Between these two the stream is not closed, though it may be done. */
+static inline void stream_use(struct stream *s)
+{
+	add_relaxed(&s->users, 1);
+}
+static inline void stream_unuse(struct stream *s)
+{
+	/* From the moment it is 0 the slot may have another life. */
+	if (sub_acq_rel(&s->users, 1) == 1)
+		futex_wake(&s->users, 1, false);
+}
+/* The end of a stream: no more users come. */
+void stream_await_users(struct stream *s);
+
+static inline futex_word *low_half(_Atomic uint64_t *number)
+{
+	_Static_assert(sizeof(futex_word) == 4, "half");
+	return (futex_word *)number + (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+}
+
+/* ---- stream_patience.c ---- */
+
+/* Look until *@number >= @wanted, for as long as that has paid; success? */
+bool patience_look(struct patience *p, const _Atomic uint64_t *number,
+		   uint64_t wanted);
+void patience_init(struct patience *p);
+
+/* ---- stream_engine.c: who has to wait for whom ---- */
+
+/* What covers one operation or one access of the host. */
+struct footprint {
+	const drover_access_t *accesses;
+	size_t nr;
+	bool anything;
+};
+
+struct footprint op_footprint(const struct op *op);
+/*
+ * Order @op behind all it conflicts with; its dependencies are filled in. 0;
+ * EAGAIN: the host has to wait for @need first; or an error that it inherits.
+ */
+int engine_order(struct stream *s, struct op *op, struct need *need);
+/* Whether there is something under way that can fail by itself; [lock]. */
+bool engine_may_fail(const struct stream *s);
+/* Streams that wait for this one, which ends, are to have its error; [lock]. */
+void engine_pass_error_on(const struct stream *s);
+/* @op has got its number: what it waited for, the stream has now. */
+void engine_submitted(struct stream *s, struct op *op);
+/* Whether the host has to wait before it touches @f; then @need says why. */
+bool engine_host_conflict(const struct footprint *f, struct need *need);
+
+/* ---- stream_submit.c ---- */
+
+/* Submit @op, which is copied. What it has on the heap is taken over. */
+int stream_submit(const drover_stream_t *name, struct op *op,
+		  drover_ticket_t *ticket);
+/* Give back what operations that are done have held; [lock]. */
+void stream_retire(struct stream *s);
+int op_set_accesses(struct op *op, const drover_access_t *accesses, size_t nr);
+/* Free what @op has on the heap; @s is NULL for a node of a graph. */
+void op_free(struct stream *s, struct op *op);
+
+static inline const drover_access_t *op_accesses(const struct op *op)
+{
+	if (op->kind == OP_GRAPH)
+		return op->graph->accesses;
+	return op->accesses_heap ? op->accesses_heap : op->accesses;
+}
+
+static inline void *op_args(struct op *op)
+{
+	return op->args_heap ? op->args_heap : op->args;
+}
+
+/* ---- stream_memory.c: device memory, staging ---- */
+
+/* Which is host memory? Sets @op->host; EXDEV: out of reach. */
+int memory_classify(const struct stream *s, struct op *op);
+bool memory_is_device(const void *start, size_t bytes);
+/* Copy the host source of @op to where it stays; EAGAIN: no room yet. */
+int staging_take(struct stream *s, struct op *op, struct need *need);
+void memory_after_fork(void);
+
+/* ---- stream_graph.c ---- */
+
+int graph_add(struct stream *s, struct op *op);
+void graph_put(struct drover_graph *graph);
+/* Events recorded in the graph of @op are where @op is. */
+void graph_record_events(struct stream *s, const struct op *op);
+/* What the graph waits for before anything else; EAGAIN: the host does. */
+int graph_wait_events(struct stream *s, const struct drover_graph *graph,
+		      struct need *need);
+
+/* ---- stream_event.c ---- */
+
+/*
+ * The error of what an event of @other is behind, with which @s ends; to be
+ * asked behind the look whether it is done [S-FAIL].
+ */
+int event_error(struct stream *s, const struct stream *other, uint64_t number);
+/* Later operations of @s wait for @event; EAGAIN: the host does, for @need. */
+int event_wait(struct stream *s, const drover_event_t *event,
+	       struct need *need);
+
+/* ---- stream_queue.c: a thread that works off a queue ---- */
+
+int queue_open(struct stream *s);
+void queue_close(struct stream *s);
+int queue_post(struct stream *s);
+/* Device memory that is memory. */
+void *memory_alloc(struct stream *s, size_t bytes);
+void memory_free(struct stream *s, void *memory);
+/* Carry one operation out, here and now. */
+void op_perform(struct stream *s, struct op *op);
+/* A thread with small needs that no signal disturbs. */
+int stream_thread(pthread_t *thread, void *(*main)(void *), void *arg,
+		  bool detached);
+
+#endif /* DROVER_STREAM_INTERNAL_H */

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: MIT
+/* Copies, kernels and host calls, from the call to the backend. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "stream/stream.h"
+
+/* ---- what an operation holds on the heap ---- */
+
+int op_set_accesses(struct op *op, const drover_access_t *accesses, size_t nr)
+{
+	drover_access_t *to = op->accesses;
+
+	op->anything = !accesses;
+	op->nr_accesses = accesses ? nr : 0;
+	if (op->nr_accesses > OP_ACCESSES) {
+		to = op->accesses_heap = malloc(nr * sizeof(*to));
+		if (!to)
+			return stream_because(ENOMEM, "no memory");
+	}
+	if (op->nr_accesses)
+		memcpy(to, accesses, nr * sizeof(*to));
+	return 0;
+}
+
+static int op_set_args(struct op *op, const void *args, size_t bytes)
+{
+	op->args_bytes = args ? bytes : 0;
+	if (op->args_bytes > OP_ARGS) {
+		op->args_heap = malloc(bytes);
+		if (!op->args_heap)
+			return stream_because(ENOMEM, "no memory");
+	}
+	if (op->args_bytes)
+		memcpy(op_args(op), args, bytes);
+	return 0;
+}
+
+void op_free(struct stream *s, struct op *op)
+{
+	free(op->accesses_heap);
+	free(op->args_heap);
+	op->accesses_heap = NULL;
+	op->args_heap = NULL;
+	if (op->own && s)
+		s->backend->stage_free(s, op->own);
+	op->own = NULL;
+	if (op->graph)
+		graph_put(op->graph);
+	op->graph = NULL;
+}
+
+/*
+ * What has failed, and all behind it, stays: others may want to read what it
+ * should have written.
+ */
+void stream_retire(struct stream *s)
+{
+	uint64_t done = load_acquire(&s->done);
+	uint64_t failed = stream_failed_number(s);
+
+	if (failed <= done)
+		done = failed - 1;
+	while (s->retired < done) {
+		struct op *op = stream_op(s, ++s->retired);
+
+		if (op->staging_end)
+			s->staging_tail = op->staging_end;
+		op_free(s, op);
+	}
+}
+
+/* ---- submitting ---- */
+
+static int room_in_ring(struct stream *s, struct need *need)
+{
+	stream_retire(s);
+	if (s->submitted - s->retired < s->depth)
+		return 0;
+	*need = (struct need){ .on = s,
+			       .number = s->retired + 1,
+			       .count = &s->counts.throttled };
+	return EAGAIN;
+}
+
+/* The host itself is going to read the source of a staged copy. */
+static int host_reads_source(struct stream *s, struct op *op, struct need *need)
+{
+	drover_access_t read = { op->from, op->bytes, DROVER_READ };
+	struct footprint f = { .accesses = &read, .nr = 1 };
+
+	if (s->order == DROVER_ORDER_ENGINE && engine_host_conflict(&f, need)) {
+		need->count = &s->counts.added_host;
+		return EAGAIN;
+	}
+	check_host_touches(&f, &op->place);
+	return 0;
+}
+
+static int check_kernel(const struct stream *s, const struct op *op)
+{
+	bool cuda = s->backend->id == DROVER_BACKEND_CUDA;
+
+	if (op->kind != OP_RUN ||
+	    (cuda ? (void *)op->kernel.function : (void *)op->kernel.run))
+		return 0;
+	return stream_because(EINVAL, "not a kernel for the %s backend",
+			      s->backend->name);
+}
+
+/* All that can make the caller wait or fail, before there is a number. */
+static int prepare(struct stream *s, struct op *op, struct need *need)
+{
+	bool staged = op->staged && !memory_is_device(op->from, op->bytes);
+	int err = check_kernel(s, op);
+
+	/* Its turn is for the copy out of the staging memory: the write. */
+	if (staged)
+		op->nr_accesses = 1;
+	if (!err)
+		err = memory_classify(s, op);
+	if (!err && !s->capture)
+		err = room_in_ring(s, need);
+	if (!err && staged)
+		err = host_reads_source(s, op, need);
+	if (!err && op->kind == OP_GRAPH)
+		err = graph_wait_events(s, op->graph, need);
+	if (!err && !s->capture)
+		err = engine_order(s, op, need);
+	if (!err && staged)
+		err = staging_take(s, op, need);
+	return err;
+}
+
+static uint64_t bytes_of(const struct op *op)
+{
+	if (op->kind == OP_GRAPH)
+		return op->graph->bytes;
+	return op->kind == OP_COPY ? op->bytes : 0;
+}
+
+static int publish(struct stream *s, struct op *op)
+{
+	struct op *posted;
+	int err;
+
+	op->number = ++s->submitted;
+	if (op->host)
+		s->host_number = op->number;
+	if (op->kind == OP_HOST_CALL ||
+	    (op->kind == OP_GRAPH && op->graph->calls))
+		s->call_number = op->number;
+	s->counts.operations++;
+	s->counts.bytes += bytes_of(op);
+	s->counts.added_device += op->nr_added;
+	posted = stream_op(s, op->number);
+	*posted = *op;
+	engine_submitted(s, posted);
+	check_submit(s, posted);
+	if (op->kind == OP_GRAPH)
+		graph_record_events(s, op);
+	err = s->backend->submit(s, posted);
+	if (err)
+		stream_fail(s, op->number, err);
+	return err;
+}
+
+static int try_submit(struct stream *s, struct op *op, struct need *need)
+{
+	int err = stream_error(s);
+
+	if (err)
+		return err;
+	op->slot = s->slot;
+	op->queued = op->kind != OP_COPY || s->backend->copies_queued;
+	err = prepare(s, op, need);
+	if (err)
+		return err;
+	if (!s->capture)
+		return publish(s, op);
+	err = graph_add(s, op);
+	if (err)
+		free(op->own);
+	return err;
+}
+
+static int submit_or_wait(const drover_stream_t *name, struct op *op,
+			  drover_ticket_t *ticket)
+{
+	for (;;) {
+		struct need need = { 0 };
+		struct stream *s = stream_enter(name);
+		int err;
+
+		if (!s)
+			return EBADF;
+		err = try_submit(s, op, &need);
+		if (!err && ticket)
+			*ticket = (drover_ticket_t){ *name, op->number };
+		stream_leave();
+		if (err != EAGAIN || !need.on)
+			return err;
+		err = need_wait(&need, name);
+		if (err)
+			return err;
+	}
+}
+
+int stream_submit(const drover_stream_t *name, struct op *op,
+		  drover_ticket_t *ticket)
+{
+	int err = submit_or_wait(name, op, ticket);
+
+	/* With a number it is owned by the ring, failed or not. */
+	if (err && !op->number) {
+		drover_mutex_lock(&stream_lock);
+		op_free(NULL, op);
+		drover_mutex_unlock(&stream_lock);
+	}
+	return err;
+}
+
+/* ---- the operations ---- */
+
+static int check_copy(const void *to, const void *from, size_t bytes)
+{
+	uintptr_t a = (uintptr_t)to, b = (uintptr_t)from;
+
+	if (!bytes)
+		return 0;
+	if (!to || !from)
+		return stream_because(EINVAL, "a copy from or to NULL");
+	if (a < b + bytes && b < a + bytes)
+		return stream_because(EINVAL, "a copy onto itself");
+	return 0;
+}
+
+static int copy(drover_stream_t *stream, void *to, const void *from,
+		size_t bytes, bool staged, drover_ticket_t *ticket, bool blocks,
+		const void *caller)
+{
+	struct op op = { .kind = OP_COPY,
+			 .staged = staged,
+			 .ticketed = ticket && !blocks,
+			 .to = to,
+			 .from = from,
+			 .bytes = bytes };
+	drover_access_t accesses[] = { { to, bytes, DROVER_WRITE },
+				       { from, bytes, DROVER_READ } };
+	int err = check_copy(to, from, bytes);
+
+	if (err)
+		return err;
+	check_place(&op, caller);
+	op_set_accesses(&op, accesses, 2);
+	return stream_submit(stream, &op, ticket);
+}
+
+int drover_stream_copy_staged(drover_stream_t *stream, void *to,
+			      const void *from, size_t bytes,
+			      drover_ticket_t *ticket)
+{
+	return copy(stream, to, from, bytes, true, ticket, false,
+		    __builtin_return_address(0));
+}
+
+int drover_stream_copy_borrowed(drover_stream_t *stream, void *to,
+				const void *from, size_t bytes,
+				drover_ticket_t *ticket)
+{
+	return copy(stream, to, from, bytes, false, ticket, false,
+		    __builtin_return_address(0));
+}
+
+/* Whether the caller may wait for the stream at all. */
+static int may_wait(drover_stream_t *stream)
+{
+	struct stream *s = stream_enter(stream);
+	int err = 0;
+
+	if (!s)
+		return EBADF;
+	if (s->capture)
+		err = stream_because(EBUSY, "the stream captures");
+	else if (stream_called_by_worker(s))
+		err = stream_because(
+			EDEADLK, "a kernel or host call would wait for itself");
+	else
+		s->counts.read_backs++;
+	stream_leave();
+	return err;
+}
+
+int drover_stream_copy(drover_stream_t *stream, void *to, const void *from,
+		       size_t bytes)
+{
+	drover_ticket_t ticket;
+	int err = may_wait(stream);
+
+	if (!err)
+		err = copy(stream, to, from, bytes, false, &ticket, true,
+			   __builtin_return_address(0));
+	return err ? err : drover_ticket_wait(&ticket, CLOCK_MONOTONIC, NULL);
+}
+
+int drover_stream_run(drover_stream_t *stream, const drover_kernel_t *kernel,
+		      const void *args, size_t args_bytes,
+		      const drover_access_t *accesses, size_t nr_accesses,
+		      drover_ticket_t *ticket)
+{
+	struct op op = { .kind = OP_RUN,
+			 .kernel = *kernel,
+			 .ticketed = ticket };
+	int err;
+
+	if (!kernel->run && !kernel->function)
+		return stream_because(EINVAL, "a kernel without a function");
+	check_place(&op, __builtin_return_address(0));
+	err = op_set_accesses(&op, accesses, nr_accesses);
+	if (!err)
+		err = op_set_args(&op, args, args_bytes);
+	if (err) {
+		op_free(NULL, &op);
+		return err;
+	}
+	return stream_submit(stream, &op, ticket);
+}
+
+int drover_stream_host_call(drover_stream_t *stream, int (*call)(void *arg),
+			    void *arg, const drover_access_t *accesses,
+			    size_t nr_accesses, drover_ticket_t *ticket)
+{
+	struct op op = { .kind = OP_HOST_CALL,
+			 .call = call,
+			 .arg = arg,
+			 .ticketed = ticket };
+	int err;
+
+	if (!call)
+		return stream_because(EINVAL, "no function to call");
+	check_place(&op, __builtin_return_address(0));
+	err = op_set_accesses(&op, accesses, nr_accesses);
+	return err ? err : stream_submit(stream, &op, ticket);
+}
+
+int drover_stream_load(drover_stream_t *stream, const void *image,
+		       const char *name, drover_kernel_t *kernel)
+{
+	struct stream *s = stream_enter(stream);
+	int err;
+
+	if (!s)
+		return EBADF;
+	if (s->backend->load)
+		err = s->backend->load(s, image, name, kernel);
+	else
+		err = stream_because(EINVAL, "the %s backend loads no kernels",
+				     s->backend->name);
+	stream_leave();
+	return err;
+}
