@@ -197,6 +197,34 @@ static bool is_between(struct barrier *b)
 	return nr_arrived(load_relaxed(&b->arrived)) == begin;
 }
 
+/**
+ * struct inside - whether a thread is inside of a barrier
+ * @barrier: which one
+ * @found: so far
+ */
+struct inside {
+	const struct barrier *barrier;
+	bool found;
+};
+
+static void look_inside(struct waiter *w, void *arg)
+{
+	struct inside *in = arg;
+
+	/* [B-LEAVE] */
+	if (load_acquire(&w->barrier) == in->barrier)
+		in->found = true;
+}
+
+/* Who was inside at first is found by this until it has left. */
+static bool somebody_is_inside(const struct barrier *b)
+{
+	struct inside in = { .barrier = b };
+
+	waiter_for_all(look_inside, &in);
+	return in.found;
+}
+
 int drover_barrier_destroy(drover_barrier_t *barrier)
 {
 	struct barrier *b = barrier_of(barrier);
@@ -213,9 +241,10 @@ int drover_barrier_destroy(drover_barrier_t *barrier)
 	for (unsigned int i = 0; load_acquire(&b->tickets); i++) {
 		if (barrier_is_shared(b) && clock_now() > patience)
 			break;
-		waiter_give_way(i);
+		thread_pause(i);
 	}
-	waiter_await_barrier(b);
+	for (unsigned int i = 0; somebody_is_inside(b); i++)
+		thread_pause(i);
 	store_relaxed(&b->is_pair, 0);
 	store_relaxed(&b->count, 0);
 	return 0;

@@ -36,7 +36,7 @@
 #include "base/compiler.h"
 #include "base/debug.h"
 #include "base/futex.h"
-#include "cond/waiter.h"
+#include "base/thread.h"
 
 /*
  * Two threads without a completion function do with one word, the pair's: see
@@ -229,7 +229,7 @@ static inline bool barrier_enter(struct barrier *b)
 {
 	struct waiter *w = waiter_self();
 
-	if (unlikely(barrier_is_shared(b) || !w->listed)) {
+	if (unlikely(!w || barrier_is_shared(b))) {
 		add_relaxed(&b->tickets, 1);
 		return true;
 	}
@@ -242,7 +242,8 @@ static inline void barrier_leave(struct barrier *b, bool counted)
 	if (unlikely(counted))
 		sub_release(&b->tickets, 1); /* [B-LEAVE] */
 	else
-		store_release(&waiter_self()->barrier, NULL); /* [B-LEAVE] */
+		store_release(&thread_this.waiter->barrier,
+			      NULL); /* [B-LEAVE] */
 }
 
 /* ---- barrier_wait.c ---- */

@@ -29,7 +29,7 @@
 static COLD void await_end(struct barrier *b)
 {
 	for (unsigned int i = 0; load_acquire(&b->is_pair); i++)
-		waiter_give_way(i);
+		thread_pause(i);
 }
 
 static COLD void wake(struct barrier *b)

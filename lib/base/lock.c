@@ -1,65 +1,54 @@
 // SPDX-License-Identifier: MIT
-/* The library's lock when it is contended. */
+/* The library's lock when it is contended, and its PI futex. */
 #include "base/lock.h"
+#include "base/linger.h"
+#include "base/thread.h"
 
-/*
- * The word still has the id of a thread that no longer exists, or, which only
- * a lock of several processes can meet, of one that died and had our id.
- * Return: whether we are the one that takes over.
- */
-static bool take_over(futex_word *lock, uint32_t seen, uint32_t tid)
+atomic_bool lock_pi_used;
+
+static bool looks_free(void *lock)
 {
-	return cas_acquire(lock, &seen, tid | (seen & FUTEX_WAITERS));
+	const struct lock *l = lock;
+
+	return load_relaxed(&l->word) == LOCK_FREE;
 }
 
-/* The kernel gave us the lock. Return: false if its holder has died. */
-static bool was_handed_over(futex_word *lock)
+void lock_sleep(struct lock *l)
 {
-	uint32_t word = load_acquire(lock);
+	uint32_t old = LOCK_FREE;
 
-	if (!(word & FUTEX_OWNER_DIED))
-		return true;
-	/* The other bits may be changed by threads that go to sleep. */
-	atomic_fetch_and_explicit(lock, ~(uint32_t)FUTEX_OWNER_DIED,
-				  memory_order_relaxed);
-	return false;
+	if (linger(&thread_this.for_locks, looks_free, l, INT64_MAX) &&
+	    cas_acquire(&l->word, &old, LOCK_HELD))
+		return;
+	while (swap_acquire(&l->word, LOCK_CONTENDED) != LOCK_FREE)
+		sleep_on(&l->word, LOCK_CONTENDED, NULL, false,
+			 FUTEX_BITSET_MATCH_ANY, &thread_this.for_locks);
 }
 
-bool lock_sleep(futex_word *lock, uint32_t tid, bool shared)
+void lock_pi_take(struct lock *l)
 {
-	uint32_t seen;
+	uint32_t old = 0;
 
-	for (int i = 0; i < LOCK_SPINS; i++) {
-		cpu_relax();
-		seen = 0;
-		if (load_relaxed(lock) == 0 && cas_acquire(lock, &seen, tid))
-			return true;
-	}
-	for (unsigned int i = 0;; i++) {
-		long ret;
-
-		seen = 0;
-		if (cas_acquire(lock, &seen, tid))
-			return true;
-		ret = futex_lock_pi(lock, NULL, shared);
-		if (ret == 0)
-			return was_handed_over(lock);
-		if ((ret == -ESRCH || (ret == -EDEADLK && shared)) &&
-		    take_over(lock, seen, tid))
-			return false;
-		/*
-		 * A holder that is just exiting; or a kernel without PI
-		 * futexes, or a sandbox: then nobody sleeps here at all, and
-		 * nobody lends the holder a priority to run with.
-		 */
-		waiter_give_way(i);
-	}
+	if (cas_relaxed(&l->pi, &old, thread_tid()))
+		return;
+	/*
+	 * Refused, or its holder has gone: nobody lends a priority then, and
+	 * the word excludes all the same.
+	 */
+	while (futex_lock_pi(&l->pi, NULL, false) == -EINTR)
+		;
 }
 
-void lock_drop_contended(futex_word *lock, bool shared)
+/* Not ours if we took the lock before lock_use_pi(). */
+bool lock_pi_mine(struct lock *l)
 {
-	/* The kernel hands over; for ThreadSanitizer, which can't see that. */
-	atomic_fetch_or_explicit(lock, 0, memory_order_release);
-	if (futex_unlock_pi(lock, shared) < 0)
-		store_release(lock, 0);
+	return (load_relaxed(&l->pi) & FUTEX_TID_MASK) == thread_tid();
+}
+
+void lock_pi_drop(struct lock *l)
+{
+	uint32_t tid = thread_tid();
+
+	if (!cas_relaxed(&l->pi, &tid, 0))
+		futex_unlock_pi(&l->pi, false);
 }

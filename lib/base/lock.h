@@ -1,65 +1,92 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The lock inside the library. Its word is 0 or the thread id of the holder,
- * in the format of the kernel's PI futexes, so a waiting real-time thread lends
- * its priority to the holder, and a holder that has died is found out.
+ * The lock inside the library: a three-state futex lock (U. Drepper, "Futexes
+ * Are Tricky", "Mutex, Take 2"). Sections under it are a few dozen
+ * instructions; the longest is a walk over the registered threads.
  *
- * Nearly all sections under it are a few dozen instructions without a system
- * call, so a short spin usually sees it freed. The exceptions: the growth of the
- * spare groups, a cancellation's wake-up, and a shared condvar that moves its
- * waiters, or whose destroy is waiting.
+ * A program that waits with a mutex that inherits priorities must not lose
+ * that inside the library: a thread of low priority that is preempted with
+ * the lock held would stop one of high priority. So from the first such mutex
+ * on (lock_use_pi()) who takes a lock takes a PI futex before the word, and
+ * lends its priority to the thread that has both. The word alone excludes:
+ * threads that were on their way before do not take the PI futex.
  *
- * The unlocking thread touches the word once, in one atomic step; if threads
- * are asleep the kernel does it. So the thread that locks next may free the
- * memory at once.
+ * The unlocking thread may wake sleepers at an address that the next holder
+ * has freed; that is harmless. lock_settle() waits until it writes no more.
  */
 #ifndef DROVER_LOCK_H
 #define DROVER_LOCK_H
 
+#include "base/atomic.h"
 #include "base/futex.h"
-#include "cond/waiter.h"
-
-/* How often a held lock is looked at before its waiter goes to sleep. */
-#define LOCK_SPINS 40
-
-/* The slow ways; lock.c. */
-COLD bool lock_sleep(futex_word *lock, uint32_t tid, bool shared);
-COLD void lock_drop_contended(futex_word *lock, bool shared);
-
-static inline bool lock_take_as(futex_word *lock, uint32_t tid, bool shared)
-{
-	uint32_t old = 0;
-
-	if (likely(cas_acquire(lock, &old, tid)))
-		return true;
-	return lock_sleep(lock, tid, shared);
-}
 
 /**
- * lock_take() - take a lock
- * @lock: the lock
- * @shared: used by several processes
- *
- * Return: true, or false if the holder has died and what the lock guards may
- * be half changed. The caller has the lock in both cases.
+ * struct lock - a lock of one process; all zero bytes are an unlocked one
+ * @word: enum lock_word
+ * @pi: 0, or in the kernel's format the thread that has, or goes for, @word
  */
-static inline bool lock_take(futex_word *lock, bool shared)
+struct lock {
+	futex_word word;
+	futex_word pi;
+};
+
+enum lock_word {
+	LOCK_FREE,
+	LOCK_HELD,
+	LOCK_CONTENDED, /* held, and there may be sleepers */
+};
+
+/* Set by lock_use_pi(), and never cleared. */
+extern atomic_bool lock_pi_used;
+
+/* The slow ways; lock.c. */
+COLD void lock_pi_take(struct lock *l);
+COLD bool lock_pi_mine(struct lock *l);
+COLD void lock_pi_drop(struct lock *l);
+COLD void lock_sleep(struct lock *l);
+
+static inline void lock_take(struct lock *l)
 {
-	return lock_take_as(lock, thread_tid(), shared);
+	uint32_t old = LOCK_FREE;
+
+	if (unlikely(load_relaxed(&lock_pi_used)))
+		lock_pi_take(l);
+	if (unlikely(!cas_acquire(&l->word, &old, LOCK_HELD)))
+		lock_sleep(l);
 }
 
-/* The same, by a thread that has another lock. */
-static inline bool lock_take_second(futex_word *lock, bool shared)
+static inline void lock_drop(struct lock *l)
 {
-	return lock_take_as(lock, thread_tid_known(), shared);
+	/* Asked before: without the PI futex the memory may be gone then. */
+	bool pi = unlikely(load_relaxed(&lock_pi_used)) && lock_pi_mine(l);
+
+	if (unlikely(swap_release(&l->word, LOCK_FREE) == LOCK_CONTENDED))
+		futex_wake(&l->word, 1, false);
+	if (unlikely(pi))
+		lock_pi_drop(l);
 }
 
-static inline void lock_drop(futex_word *lock, bool shared)
+/* Forget who had it: in the child of a fork that thread does not exist. */
+static inline void lock_reset(struct lock *l)
 {
-	uint32_t tid = thread_tid_known();
+	store_relaxed(&l->word, LOCK_FREE);
+	store_relaxed(&l->pi, 0);
+}
 
-	if (unlikely(!cas_release(lock, &tid, 0)))
-		lock_drop_contended(lock, shared);
+/* Whoever had it before the caller had it touches it no more. */
+static inline void lock_settle(struct lock *l)
+{
+	if (unlikely(load_relaxed(&lock_pi_used))) {
+		lock_pi_take(l);
+		lock_pi_drop(l);
+	}
+}
+
+/* A mutex that inherits priorities is in use from now on. */
+static inline void lock_use_pi(void)
+{
+	if (!load_relaxed(&lock_pi_used))
+		store_seq_cst(&lock_pi_used, true);
 }
 
 #endif /* DROVER_LOCK_H */

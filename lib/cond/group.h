@@ -21,19 +21,16 @@
  *				of the members alive. Set under the condvar's
  *				lock and the group's @claim, which the claimer
  *				keeps until the release or post. Who wants to
- *				leave waits for that lock, and so lends the
- *				claimer its priority.
- *   bit  3	GROUP_AWAKE	nobody sleeps on the word: its only member looks
- *				at it. Once cleared, it stays so.
+ *				leave waits for that lock.
+ *   bit  3	GROUP_AWAKE	nobody sleeps on the word: its only member polls
+ *				it. Once cleared, it stays so.
  *   bits 4-25	tokens		signals that were posted and not yet taken
- *   bits 26-31	kicks		changed to make members look up; wraps
+ *   bits 26-31	interrupts	changed to make members look up; wraps
  *   bits 32-63	blocked		members that no signal was posted for
  *
  * Legal transitions, each one atomic step:
  *
  *   join	blocked + 1; - AWAKE	under the condvar's lock, in two steps
- *   join	blocked + 1, if blocked > 0, no CLAIMED, AWAKE, tokens;
- *							with the members' mutex
  *   fall asleep	- AWAKE		by the member
  *   claim	+ CLAIMED, if blocked > 0	under the condvar's lock
  *   post	- CLAIMED, blocked - 1, tokens + 1 (+ MOVED)
@@ -43,116 +40,70 @@
  *   take	tokens - 1		by a member
  *   time out	blocked - 1, if not RELEASED, no CLAIMED, no tokens
  *							by a member
+ *   end	blocked - 1, if blocked > 0, no CLAIMED
+ *					by a member whose thread ends in the wait
  *
  * A member sleeps only while the word has neither RELEASED nor tokens; each
  * post and release changes the word before it wakes or moves, so the kernel's
  * value check closes the race with falling asleep.
  *
- * Bounds: 2^22 tokens (the kernel has no more threads); a kick is missed by a
- * member that is delayed between its load of the word and its futex call while
- * an exact multiple of 64 kicks hits its group: it is then noticed at the
- * next event of the group.
+ * Bounds: 2^22 tokens (the kernel has no more threads); an interrupt is missed
+ * by a member that is delayed between its load of the word and its futex call
+ * while an exact multiple of 64 interrupts hits its group: it is then noticed at
+ * the next event of the group.
  */
 #ifndef DROVER_GROUP_H
 #define DROVER_GROUP_H
 
-#include "base/atomic.h"
-#include "base/futex.h"
-#include "cond/waiter.h"
+#include "base/thread.h"
+#include "mutex/ops.h"
 
 struct cond;
 
-#define GROUP_RELEASED (UINT64_C(1) << 0)
-#define GROUP_MOVED    (UINT64_C(1) << 1)
-#define GROUP_CLAIMED  (UINT64_C(1) << 2)
-#define GROUP_AWAKE    (UINT64_C(1) << 3)
-#define GROUP_TOKEN    (UINT64_C(1) << 4)
-#define GROUP_TOKENS   (((UINT64_C(1) << 22) - 1) * GROUP_TOKEN)
-#define GROUP_KICK     (UINT64_C(1) << 26)
-#define GROUP_KICKS    (UINT64_C(63) * GROUP_KICK)
-#define GROUP_BLOCKED  (UINT64_C(1) << 32)
+#define GROUP_RELEASED	 (UINT64_C(1) << 0)
+#define GROUP_MOVED	 (UINT64_C(1) << 1)
+#define GROUP_CLAIMED	 (UINT64_C(1) << 2)
+#define GROUP_AWAKE	 (UINT64_C(1) << 3)
+#define GROUP_TOKEN	 (UINT64_C(1) << 4)
+#define GROUP_TOKENS	 (((UINT64_C(1) << 22) - 1) * GROUP_TOKEN)
+#define GROUP_INTERRUPT	 (UINT64_C(1) << 26)
+#define GROUP_INTERRUPTS (UINT64_C(63) * GROUP_INTERRUPT)
+#define GROUP_BLOCKED	 (UINT64_C(1) << 32)
 
 #define group_nr_blocked(state) ((uint32_t)((state) >> 32))
 #define group_nr_tokens(state)	((uint32_t)((state)&GROUP_TOKENS) / GROUP_TOKEN)
 
-/*
- * What a thread that is woken in the hope of a free mutex learns for: it looks
- * at a held one for a while, and tells what came of that (policy_learn()).
- */
-enum lesson {
-	LESSON_NONE,
-	LESSON_SINGLE,
-	LESSON_HERD,
-};
-
 /**
  * struct group - one group of waiters
+ * @next_spare: of a group in nobody's use; base/thread.c
  * @state: see above
- * @claim: a lock of lock.h, which the claimer has
+ * @claim: a lock, which the claimer has
  * @refs: members, and signallers that are at work on it; whoever drops the
  *	  last one recycles the group
+ * @ahead: how many of those moved to the mutex the first of them that runs
+ *	   shall wake; written by the claimer
  * @owner: the condvar it belongs to; NULL when recycled. Changes only while
  *	   @refs is 0.
  * @mutex: the mutex that all members use, or NULL if they use several or one
  *	   of them sleeps as its holder; written under the condvar's lock
  * @pi_target: where members sleep for requeue-PI, the word of their mutex; or
  *	       NULL, when they sleep as plain waiters. Constant while in use.
- * @lesson: an enum lesson: what who is out shall tell, and look out for. This
- *	    and @ahead are written by the claimer, and for the policy only.
- * @ahead: how many the first one that was moved shall wake more; or AHEAD_ALL
- * @stays: members give way before they sleep, and others may then have the CPU for
- *	   so many microseconds; 0: they sleep at once. Constant while in use.
- * @relays: a signal that finds another one on its way wakes nobody [G-RELAY].
- *	    Constant while in use.
- * @herd: an enum herd_state: what becomes of them; written by the claimer
- * @slept: how many have
- * @first: who started it, and is its only member as a rule: a guess
- * @next: the next spare group; [spare list's lock]
- * @began: when it was started, in nanoseconds; 0 if nobody wants to know. Of a
- *	   group in use; [owner's lock]
  */
 struct group {
+	struct group *next_spare;
 	_Atomic uint64_t state;
-	futex_word claim;
+	struct lock claim;
 	_Atomic uint32_t refs;
+	_Atomic uint32_t ahead;
 	_Atomic(struct cond *) owner;
 	_Atomic(void *) mutex;
 	_Atomic(futex_word *) pi_target;
-	_Atomic uint8_t lesson;
-	_Atomic uint8_t ahead;
-	_Atomic uint8_t herd;
-	_Atomic bool relays;
-	_Atomic uint16_t stays;
-	_Atomic uint16_t slept;
-	struct waiter *first;
-	union {
-		struct group *next;
-		int64_t began;
-	};
-} __attribute__((aligned(64)));
+} __attribute__((aligned(SPARE_BYTES)));
 
 /* How many members no signal was posted for; constant while claimed. */
 static inline uint32_t group_blocked(struct group *g)
 {
 	return group_nr_blocked(load_relaxed(&g->state));
-}
-
-/* Is a signal on its way to a member, who sends on those that come meanwhile? */
-static inline bool group_has_relay(struct group *g)
-{
-	return load_relaxed(&g->relays) &&
-	       load_relaxed(&g->state) & GROUP_TOKENS;
-}
-
-/*
- * [G-RELAY] While such a group has tokens, a member is on its way to one, or a
- * wake-up to a member: each post to a group without tokens wakes one, and so does
- * each member that has taken a token and then sees others left.
- */
-static inline bool group_is_on_its_way(struct group *g, uint32_t posted)
-{
-	return load_relaxed(&g->relays) &&
-	       (posted & GROUP_TOKENS) > GROUP_TOKEN;
 }
 
 /* The half of the state that members sleep on. */
@@ -168,7 +119,7 @@ static inline futex_word *group_word(struct group *g)
  * @w: the caller
  * @mutex: the member's mutex, or NULL if nobody may be moved there
  * @pi_target: NULL, or the mutex's word if members sleep for requeue-PI
- * @awake: 0, or GROUP_AWAKE if the caller will look before it sleeps
+ * @awake: 0, or GROUP_AWAKE if the caller will poll before it sleeps
  *
  * Return: the group, or NULL without memory.
  */
@@ -187,21 +138,6 @@ void group_unpin(struct group *g);
 
 /* Become a member, with the reference that the caller has pinned. */
 void group_join(struct group *g, void *mutex);
-
-/**
- * group_join_open() - become a member without the condvar's lock
- * @g: a group that the condvar named as its open one, pinned since
- * @mutex: the caller's, held
- *
- * It may not be the open one any more. As long as there are members that no
- * signal was posted for, signals still find it, and as long as no signal is on
- * its way to one of them, the caller cannot take one that was sent before it
- * came.
- *
- * Return: false if that is not so, or the members' mutex is another one, or
- * somebody looks for a signal awake.
- */
-bool group_join_open(struct group *g, const void *mutex);
 
 /**
  * group_claim() - begin to release some of the members
@@ -234,14 +170,8 @@ static inline void group_fall_asleep(struct group *g)
 		and_relaxed(&g->state, ~GROUP_AWAKE);
 }
 
-/* Wake one of those for whom there are tokens [G-RELAY]. */
-static inline void group_wake_next(struct group *g)
-{
-	futex_wake(group_word(g), 1, false);
-}
-
 /* Make every member look up that sleeps with one of @bits. */
-COLD void group_kick(struct group *g, uint32_t bits);
+COLD void group_interrupt(struct group *g, uint32_t bits);
 
 /**
  * group_take() - be out, if that was posted or released
@@ -263,10 +193,10 @@ bool group_take(struct group *g, uint64_t *state);
  */
 APART bool group_leave(struct group *g);
 
-/* Give back the spare groups of a thread that ends. */
-void group_drop_spares(struct waiter *w);
-
-/* In the child of a fork: forget the spare list, it may be half changed. */
-void group_after_fork(void);
+/*
+ * The same for a member whose thread ends in the middle of the wait: if it can,
+ * it leaves a signal to another one, who is woken.
+ */
+COLD void group_end(struct group *g);
 
 #endif /* DROVER_GROUP_H */

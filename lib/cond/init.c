@@ -8,8 +8,10 @@ void cond_init(struct cond *c, uint32_t flags)
 {
 	memset(c, 0, sizeof(*c));
 	c->flags = flags;
-	if (!(flags & COND_SHARED))
-		store_relaxed(&c->life, process_life);
+	if (flags & COND_SHARED)
+		cond_shared_init(c);
+	else
+		store_relaxed(&c->generation, fork_generation);
 }
 
 #ifdef DROVER_DEBUG
@@ -55,15 +57,21 @@ void cond_destroy(struct cond *c, const char *call)
 	cond_end(c, call);
 	store_relaxed(&c->open, NULL);
 	store_relaxed(&c->closed, NULL);
-	cond_unlock(c);
+	lock_drop(&c->lock);
+	lock_settle(&c->lock);
 }
 
 /* Held by the one thread that starts a condvar anew. */
-static futex_word ghosts_lock;
+static struct lock stale_lock;
 
-void cond_after_fork(void)
+static void stale_lock_anew(void)
 {
-	store_relaxed(&ghosts_lock, 0);
+	lock_reset(&stale_lock);
+}
+
+__attribute__((constructor)) static void stale_lock_start(void)
+{
+	pthread_atfork(NULL, NULL, stale_lock_anew);
 }
 
 /*
@@ -71,15 +79,15 @@ void cond_after_fork(void)
  * all zero bytes): its waiters stayed in the parent, and so did the thread
  * that may have held its lock.
  */
-void cond_drop_ghosts(struct cond *c)
+void cond_drop_stale(struct cond *c)
 {
-	lock_take(&ghosts_lock, false);
-	if (load_relaxed(&c->life) != process_life) {
+	lock_take(&stale_lock);
+	if (load_relaxed(&c->generation) != fork_generation) {
 		store_relaxed(&c->open, NULL);
 		store_relaxed(&c->closed, NULL);
-		store_relaxed(&c->lock, 0);
-		/* [CV-LIFE] With the acquire in cond_lock(). */
-		store_release(&c->life, process_life);
+		lock_reset(&c->lock);
+		/* [CV-FORK] With the acquire in cond_lock(). */
+		store_release(&c->generation, fork_generation);
 	}
-	lock_drop(&ghosts_lock, false);
+	lock_drop(&stale_lock);
 }

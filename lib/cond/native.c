@@ -36,7 +36,7 @@ static int native_unlock_plain(void *mutex)
 
 static int native_lock(void *mutex, bool moved)
 {
-	return moved ? mutex_lock_moved(mutex) : mutex_lock_looked(mutex);
+	return moved ? mutex_lock_moved(mutex) : mutex_lock_polled(mutex);
 }
 
 static futex_word *native_word(void *mutex)
@@ -128,8 +128,7 @@ int drover_cond_destroy(drover_cond_t *cond)
 HOT int drover_cond_wait(drover_cond_t *cond, drover_mutex_t *mutex)
 {
 	mutex_checked(mutex, __func__);
-	return cond_wait(cond_of(cond), waiter_self(), &native_ops, mutex,
-			 NULL);
+	return cond_wait(cond_of(cond), &native_ops, mutex, NULL);
 }
 
 int drover_cond_timedwait(drover_cond_t *cond, drover_mutex_t *mutex,
@@ -153,7 +152,7 @@ HOT int drover_cond_clockwait(drover_cond_t *cond, drover_mutex_t *mutex,
 	if (!deadline_valid(&d))
 		return EINVAL;
 	mutex_checked(mutex, __func__);
-	return cond_wait(cond_of(cond), waiter_self(), &native_ops, mutex, &d);
+	return cond_wait(cond_of(cond), &native_ops, mutex, &d);
 }
 
 HOT APART static int signal_somebody(struct cond *c)
@@ -172,7 +171,7 @@ ONE_LINE int drover_cond_signal(drover_cond_t *cond)
 {
 	struct cond *c = cond_of(cond);
 
-	return likely(cond_signal_is_idle(c)) ? 0 : signal_somebody(c);
+	return likely(cond_is_idle(c)) ? 0 : signal_somebody(c);
 }
 
 ONE_LINE int drover_cond_broadcast(drover_cond_t *cond)
@@ -212,6 +211,13 @@ int drover_cond_destroy_on(drover_cond_t *cond, drover_mutex_t *mutex)
 		futex_wake(target, INT_MAX, true);
 	cond_destroy(c, __func__);
 	return 0;
+}
+
+int drover_prepare_thread(void)
+{
+	struct waiter *w = waiter_self();
+
+	return w && waiter_fill_spares(w) ? 0 : ENOMEM;
 }
 
 const char *drover_version(void)

@@ -14,7 +14,36 @@
  */
 #include <sched.h>
 
-#include "cond/member.h"
+#include "cond/cond.h"
+
+/* Do the two halves of requeue-PI exist? Each is asked for a wrong value. */
+static bool requeue_pi_is_there(void)
+{
+	static futex_word word, target;
+
+	return futex_wait_requeue_pi(&word, 1, NULL, &target) == -EAGAIN &&
+	       futex_cmp_requeue_pi(&word, 1, 0, &target) == -EAGAIN;
+}
+
+static atomic_int requeue_pi; /* once REFUSED, it stays so */
+
+enum {
+	UNKNOWN,
+	WORKS,
+	REFUSED
+};
+
+bool cond_pi_works(void)
+{
+	int now = load_relaxed(&requeue_pi), found;
+
+	if (now == UNKNOWN) {
+		found = requeue_pi_is_there() ? WORKS : REFUSED;
+		if (cas_relaxed(&requeue_pi, &now, found))
+			now = found;
+	}
+	return now == WORKS;
+}
 
 /* By a sandbox that came after the operations were tried. */
 static bool is_refused(long ret)
@@ -22,20 +51,17 @@ static bool is_refused(long ret)
 	return ret == -EPERM || ret == -ENOSYS;
 }
 
-long member_pi_wait(struct member *m, uint32_t word,
-		    const struct deadline *deadline)
+long cond_pi_wait(struct group *g, uint32_t word,
+		  const struct deadline *deadline)
 {
-	long ret = futex_wait_requeue_pi(group_word(m->g), word, deadline,
-					 load_relaxed(&m->g->pi_target));
+	long ret = futex_wait_requeue_pi(group_word(g), word, deadline,
+					 load_relaxed(&g->pi_target));
 
-	if (ret == 0) {
-		m->owns = true;
-		m->lock_err = m->ops->adopt(m->mutex);
-	}
 	if (!is_refused(ret))
 		return ret;
-	policy_requeue_pi_refused();
-	return futex_wait(group_word(m->g), word, deadline, false);
+	store_relaxed(&requeue_pi, REFUSED);
+	ret = futex_wait(group_word(g), word, deadline, false);
+	return ret == 0 ? -EINTR : ret; /* 0 would be the mutex */
 }
 
 /* Does anybody still need what was posted or released? */
@@ -52,16 +78,16 @@ void cond_pi_wake(struct group *g, int nr)
 	while (somebody_is_due(state, nr)) {
 		long ret = -EPERM;
 
-		if (policy_requeue_pi())
+		if (cond_pi_works())
 			ret = futex_cmp_requeue_pi(group_word(g),
 						   (uint32_t)state,
 						   nr == INT_MAX ? INT_MAX : 0,
 						   target);
 		if (is_refused(ret))
-			policy_requeue_pi_refused();
+			store_relaxed(&requeue_pi, REFUSED);
 		/* EINVAL: one that was refused meanwhile waits plainly. */
 		if (is_refused(ret) || ret == -EINVAL) {
-			waiter_interrupt(g);
+			cond_interrupt_group(g);
 			return;
 		}
 		/*

@@ -1,77 +1,71 @@
 /* SPDX-License-Identifier: MIT */
-/* What of the policy can be forced; cond_policy.c has the policy itself. */
+/*
+ * When to wake and when to move. It never affects correctness: whatever is
+ * planned, everybody who is released gets going.
+ *
+ * Moving pays when the mutex is held: a woken waiter would find it taken and
+ * sleep a second time. If the caller itself holds it, nobody needs to be woken
+ * at all: its unlock wakes the first. If the mutex is free, waking is cheaper:
+ * each moved waiter costs one more FUTEX_WAKE, by the unlock of the one before
+ * it. The measurements are in Documentation/benchmarks.rst.
+ */
 #ifndef DROVER_COND_POLICY_H
 #define DROVER_COND_POLICY_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-enum base {
-	BASE_AUTO,
-	BASE_REQUEUE,
-	BASE_WAKE_ALL,
+#include "mutex/ops.h"
+
+/**
+ * struct wake_plan - what a release or post does with the sleepers
+ * @nr_wake: how many to wake (INT_MAX: all)
+ * @move: move the rest to the mutex
+ * @ahead: how many of those the first one that runs shall wake
+ * @target: the futex word to move to; set by the caller of policy_plan()
+ */
+struct wake_plan {
+	int nr_wake;
+	bool move;
+	uint32_t ahead;
+	futex_word *target;
 };
 
-enum hope {
-	HOPE_LEARNED,
-	HOPE_ALWAYS,
-	HOPE_NEVER,
+#define PLAN_WAKE_ALL ((struct wake_plan){ .nr_wake = INT_MAX })
+
+/**
+ * policy_plan() - decide whether to wake or to move
+ * @holder: who has the mutex
+ * @nr_waiters: how many are to be unblocked
+ */
+struct wake_plan policy_plan(enum mutex_holder holder, uint32_t nr_waiters);
+
+/* Said of what policy_force() does not understand. */
+#define POLICY_HELP \
+	"auto, requeue or wake-all, and perhaps spin=US after a comma"
+
+enum policy_base {
+	POLICY_AUTO,
+	POLICY_REQUEUE,
+	POLICY_WAKE_ALL,
 };
 
 /**
  * struct policy - what DROVER_POLICY can force
- * @base: whether to move: always, never, or when it pays
- * @single: whether to wake a single thread though the caller has the mutex
- * @herd: whether several threads that take turns shall be awake at once
- * @batch: learn from signals to nobody, too
- * @cpus: how many the process may use
- * @awake: how many of them at most; 0: by how many they are
- * @watch_us: for how many microseconds a thread looks for its signal
- * @watch_once: whether it looks once after it gave way, where others want the CPU
- *		or @watch_us is 0
- * @await_us: for how many it does when it has released several and its CPU would
- *	      be idle
- * @stay: whether those that are called together again and again give way before
- *	  they sleep
- * @relay_over: with more threads than this that wait now and then, signals to
- *		several are handed on by those that they are for; RELAY_NEVER
- * @call_us: for how many such a thread does that another one has called
- * @looks: how often a thread looks at a held mutex before it sleeps
- * @look_us: for how many microseconds each time
+ * @base: whether to move: when it pays, always or never
+ * @spin_us: how long a thread polls before it sleeps, in microseconds;
+ *	     SPIN_MEASURED: as long as a wake-up takes
  */
 struct policy {
-	enum base base;
-	enum hope single;
-	enum hope herd;
-	bool batch;
-	unsigned int cpus;
-	unsigned int awake;
-	unsigned int watch_us;
-	bool watch_once;
-	unsigned int await_us;
-	enum hope stay;
-	uint32_t relay_over;
-	unsigned int call_us;
-	unsigned int looks;
-	unsigned int look_us;
+	enum policy_base base;
+	int32_t spin_us;
 };
 
-/* A thread looks at a held mutex so often, and others may go first after each. */
-#define LOOKS 2
-
-/* So many threads there are never. */
-#define RELAY_NEVER UINT32_MAX
-
-/* How many can be awake at once at most: one and, in a byte, @ahead. */
-#define MOST_AWAKE 255
-
-/* Said of what policy_force() does not understand. */
-#define POLICY_HELP                                                        \
-	"auto, requeue or wake-all, and perhaps more words after commas: " \
-	"see drover(7)"
+#define SPIN_MEASURED (-1)
 
 /**
- * policy_force() - change a policy as DROVER_POLICY may ask; cond_policy_force.c
+ * policy_force() - change a policy as DROVER_POLICY may ask; policy_words.c
  * @forced: the variable's value
  * @p: changed where that says so
  *

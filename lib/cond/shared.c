@@ -24,6 +24,7 @@
 #include <limits.h>
 
 #include "cond/cond.h"
+#include "cond/policy.h"
 
 /*
  * Fields of struct cond::state: which group is open; for each group, how many
@@ -41,7 +42,7 @@
 
 static inline int open_index(struct cond *c)
 {
-	return c->state & SHARED_OPENED;
+	return c->shared.state & SHARED_OPENED;
 }
 
 static inline void word_change(struct shared_group *g)
@@ -58,35 +59,74 @@ static void shared_release(struct shared_group *g)
 	word_change(g);
 }
 
+static bool old_take(struct cond *c)
+{
+	uint32_t seen, tid = thread_tid();
+
+	for (;;) {
+		long ret;
+
+		seen = 0;
+		if (cas_acquire(&c->generation, &seen, tid))
+			return true;
+		ret = futex_lock_pi(&c->generation, NULL, true);
+		if (ret == 0) {
+			if (!(load_acquire(&c->generation) & FUTEX_OWNER_DIED))
+				return true;
+			and_relaxed(&c->generation,
+				    ~(uint32_t)FUTEX_OWNER_DIED);
+			return false;
+		}
+		if ((ret == -ESRCH || ret == -EDEADLK) &&
+		    cas_acquire(&c->generation, &seen,
+				tid | (seen & FUTEX_WAITERS)))
+			return false;
+		thread_pause(0);
+	}
+}
+
+static void old_drop(struct cond *c)
+{
+	uint32_t tid = thread_tid();
+
+	if (!cas_release(&c->generation, &tid, 0))
+		futex_unlock_pi(&c->generation, true);
+}
+
+void cond_shared_init(struct cond *c)
+{
+	(void)c;
+}
+
 /* Drop one reference and the lock; the condvar may be gone afterwards. */
 static void shared_put_unlock(struct cond *c)
 {
-	bool awaited = c->state & SHARED_DESTROYED;
+	bool awaited = c->shared.state & SHARED_DESTROYED;
 
-	store_relaxed(&c->refs, load_relaxed(&c->refs) - 1);
+	store_relaxed(&c->shared.refs, load_relaxed(&c->shared.refs) - 1);
 	if (awaited)
-		futex_wake(&c->refs, INT_MAX, true);
-	lock_drop(&c->lock, true);
+		futex_wake(&c->shared.refs, INT_MAX, true);
+	old_drop(c);
 }
 
 static void shared_get(struct cond *c)
 {
-	store_relaxed(&c->refs, load_relaxed(&c->refs) + 1);
+	store_relaxed(&c->shared.refs, load_relaxed(&c->shared.refs) + 1);
 }
 
 /* The holder of the lock has died: nothing is certain but that it was held. */
 static void shared_recover(struct cond *c)
 {
 	for (int i = 0; i < 2; i++) {
-		shared_release(&c->group[i]);
-		futex_wake(&c->group[i].word, INT_MAX, true);
+		shared_release(&c->shared.group[i]);
+		futex_wake(&c->shared.group[i].word, INT_MAX, true);
 	}
-	c->state &= ~(SHARED_WAKERS(0) | SHARED_WAKERS(1));
+	c->shared.state &= ~(SHARED_WAKERS(0) | SHARED_WAKERS(1));
 }
 
 static void shared_lock(struct cond *c)
 {
-	if (!lock_take(&c->lock, true))
+	if (!old_take(c))
 		shared_recover(c);
 }
 
@@ -98,8 +138,8 @@ static bool shared_await_change(struct cond *c, uint32_t refs)
 
 	clock_gettime(deadline.clock, &deadline.at);
 	deadline.at.tv_sec += DEAD_AFTER_SECONDS;
-	while (load_relaxed(&c->refs) == refs && ret != -ETIMEDOUT)
-		ret = futex_wait(&c->refs, refs, &deadline, true);
+	while (load_relaxed(&c->shared.refs) == refs && ret != -ETIMEDOUT)
+		ret = futex_wait(&c->shared.refs, refs, &deadline, true);
 	return ret != -ETIMEDOUT;
 }
 
@@ -109,14 +149,14 @@ void cond_shared_destroy(struct cond *c)
 	uint32_t refs;
 
 	shared_lock(c);
-	c->state |= SHARED_DESTROYED;
-	while (alive && (refs = load_relaxed(&c->refs)) != 0) {
-		lock_drop(&c->lock, true);
+	c->shared.state |= SHARED_DESTROYED;
+	while (alive && (refs = load_relaxed(&c->shared.refs)) != 0) {
+		old_drop(c);
 		alive = shared_await_change(c, refs);
 		shared_lock(c);
 	}
-	c->state &= ~SHARED_DESTROYED;
-	lock_drop(&c->lock, true);
+	c->shared.state &= ~SHARED_DESTROYED;
+	old_drop(c);
 }
 
 /* Was this member unblocked? @number: of its group when it joined. [lock] */
@@ -143,7 +183,8 @@ static int shared_sleep(struct cond *c, struct shared_group *g, uint32_t number,
 	for (;;) {
 		int why = 0;
 
-		if (ops->interruptible && load_relaxed(&w->kick) != w->seen &&
+		if (ops->interruptible &&
+		    load_relaxed(&w->interrupts) != w->seen &&
 		    ops->interruptible())
 			why = ECANCELED;
 		else if (futex_wait_bits(&g->word, word, deadline, true,
@@ -158,7 +199,7 @@ static int shared_sleep(struct cond *c, struct shared_group *g, uint32_t number,
 			return why;
 		}
 		word = load_acquire(&g->word); /* [W-LOOK] */
-		lock_drop(&c->lock, true);
+		old_drop(c);
 	}
 }
 
@@ -172,12 +213,12 @@ int cond_shared_wait(struct cond *c, const struct mutex_ops *ops, void *mutex,
 	bool moved;
 
 	shared_lock(c);
-	g = &c->group[open_index(c)];
+	g = &c->shared.group[open_index(c)];
 	g->blocked++;
 	number = g->number;
 	word = load_relaxed(&g->word);
 	shared_get(c);
-	lock_drop(&c->lock, true);
+	old_drop(c);
 
 	err = ops->unlock(mutex);
 	if (err) {
@@ -196,7 +237,7 @@ int cond_shared_wait(struct cond *c, const struct mutex_ops *ops, void *mutex,
 	waiter_publish(w, &g->word);
 	err = shared_sleep(c, g, number, word, ops, deadline);
 	waiter_publish(w, NULL);
-	moved = c->state & SHARED_MOVED(g - c->group);
+	moved = c->shared.state & SHARED_MOVED(g - c->shared.group);
 	shared_put_unlock(c);
 
 	lock_err = ops->lock(mutex, moved);
@@ -215,20 +256,20 @@ static void shared_wake(struct cond *c, const int nr[2])
 
 	shared_get(c);
 	for (int i = 0; i < 2; i++) {
-		wake[i] = c->state & SHARED_WAKERS(i) ? INT_MAX : nr[i];
+		wake[i] = c->shared.state & SHARED_WAKERS(i) ? INT_MAX : nr[i];
 		if (nr[i])
-			c->state += SHARED_WAKING(i);
+			c->shared.state += SHARED_WAKING(i);
 	}
-	lock_drop(&c->lock, true);
+	old_drop(c);
 
 	for (int i = 0; i < 2; i++)
 		if (wake[i])
-			futex_wake(&c->group[i].word, wake[i], true);
+			futex_wake(&c->shared.group[i].word, wake[i], true);
 
 	shared_lock(c);
 	for (int i = 0; i < 2; i++)
-		if (nr[i] && (c->state & SHARED_WAKERS(i)))
-			c->state -= SHARED_WAKING(i);
+		if (nr[i] && (c->shared.state & SHARED_WAKERS(i)))
+			c->shared.state -= SHARED_WAKING(i);
 	shared_put_unlock(c);
 }
 
@@ -236,10 +277,10 @@ static void shared_wake(struct cond *c, const int nr[2])
 static void shared_wake_or_unlock(struct cond *c, const int nr[2])
 {
 	if (nr[0] || nr[1] ||
-	    (c->state & (SHARED_WAKERS(0) | SHARED_WAKERS(1))))
+	    (c->shared.state & (SHARED_WAKERS(0) | SHARED_WAKERS(1))))
 		shared_wake(c, nr);
 	else
-		lock_drop(&c->lock, true);
+		old_drop(c);
 }
 
 /* Unblock one member of @g, if there is one. Return: how many sleepers to wake. */
@@ -263,11 +304,11 @@ void cond_shared_signal(struct cond *c)
 	int closed;
 
 	shared_lock(c);
-	if (!c->group[!open_index(c)].blocked)
+	if (!c->shared.group[!open_index(c)].blocked)
 		/* The closed group is used up: the open one takes its place. */
-		c->state ^= SHARED_OPENED;
+		c->shared.state ^= SHARED_OPENED;
 	closed = !open_index(c);
-	nr[closed] = shared_post(&c->group[closed]);
+	nr[closed] = shared_post(&c->shared.group[closed]);
 	shared_wake_or_unlock(c, nr);
 }
 
@@ -278,16 +319,14 @@ void cond_shared_signal(struct cond *c)
  */
 static bool shared_move(struct cond *c, int i, struct wake_plan plan)
 {
-	futex_word *word = &c->group[i].word;
+	futex_word *word = &c->shared.group[i].word;
 	long ret;
 
 	if (!plan.move)
 		return false;
-	c->state |= SHARED_MOVED(i);
+	c->shared.state |= SHARED_MOVED(i);
 	ret = futex_cmp_requeue(word, load_relaxed(word), plan.nr_wake, INT_MAX,
 				plan.target, true);
-	if (ret == -ENOSYS || ret == -EPERM)
-		policy_requeue_refused();
 	return ret >= 0;
 }
 
@@ -296,8 +335,8 @@ static void shared_broadcast(struct cond *c, struct wake_plan plan)
 	int nr[2] = { 0 };
 
 	for (int i = 0; i < 2; i++) {
-		if (c->group[i].blocked) {
-			shared_release(&c->group[i]);
+		if (c->shared.group[i].blocked) {
+			shared_release(&c->shared.group[i]);
 			nr[i] = shared_move(c, i, plan) ? 0 : INT_MAX;
 		}
 	}
@@ -317,8 +356,8 @@ void cond_shared_broadcast_on(struct cond *c, const struct mutex_ops *ops,
 	uint32_t nr;
 
 	shared_lock(c);
-	nr = c->group[0].blocked + c->group[1].blocked;
-	plan = policy_plan(ops->holder(mutex), true, nr, nr > 1);
+	nr = c->shared.group[0].blocked + c->shared.group[1].blocked;
+	plan = policy_plan(ops->holder(mutex), nr);
 	plan.target = target;
 	if (plan.move && plan.nr_wake == 0)
 		ops->set_contended(mutex);

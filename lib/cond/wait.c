@@ -1,8 +1,31 @@
 // SPDX-License-Identifier: MIT
-/* Waiting on a condition variable. */
-#include <sched.h>
+/* Waiting on a condition variable of this process. */
+#include "base/clock.h"
+#include "cond/cond.h"
 
-#include "cond/member.h"
+/**
+ * struct member - a thread that waits in a group
+ * @g: its group, pinned
+ * @w: the thread
+ * @ops: for its mutex
+ * @mutex: the mutex it released and will lock again
+ * @movable: the same, or NULL if nobody may be moved there
+ * @owns: it has the mutex already, by requeue-PI
+ * @lock_err: what locking that way answered
+ * @sleeps: between the release of the mutex and its return
+ */
+struct member {
+	struct group *g;
+	struct waiter *w;
+	const struct mutex_ops *ops;
+	void *mutex;
+	void *movable;
+	bool owns;
+	int lock_err;
+	bool sleeps;
+};
+
+/* ---- joining a group ---- */
 
 /*
  * The group to join, pinned, or NULL if there is none yet: the open one. For
@@ -37,46 +60,26 @@ static bool can_join(const struct group *g, const futex_word *pi_word,
 	return target == pi_target || (!pi_target && target == pi_word);
 }
 
-/* Is it the same thread that waits there, time after time? */
-#define OTHERS_FORGOTTEN 16
-
-static inline void cond_note_waiter(struct cond *c, struct waiter *w)
+/* The caller polls if it is the first, and no signal is older than it. */
+static inline struct group *cond_new_group(struct cond *c, struct member *m,
+					   futex_word *pi_target)
 {
-	uint8_t others = load_relaxed(&c->others);
+	bool polls = !pi_target && !load_relaxed(&c->closed) &&
+		     linger_may(&thread_this.for_signals);
+	struct group *g = group_new(c, m->w, m->movable, pi_target,
+				    polls ? GROUP_AWAKE : 0);
 
-	if (c->last && c->last != w)
-		store_relaxed(&c->others, OTHERS_FORGOTTEN);
-	else if (others)
-		store_relaxed(&c->others, others - 1);
-	c->last = w;
-}
-
-/*
- * Join the open group without the lock, if all that would be done with it held
- * is to join. Return: false if that is not so.
- *
- * [G-JOIN] Whoever started a group whose mutex is the caller's held that, before
- * the caller did: @open has named the group since. So a signaller that has to
- * see the caller, as it has held the mutex since then, finds the group there,
- * or knows of one who has found it.
- */
-static inline bool cond_join_open(struct cond *c, struct member *m)
-{
-	struct group *g = load_relaxed(&c->open);
-	struct waiter *w = m->w;
-
-	if (!g || load_acquire(&c->life) != process_life || /* [CV-LIFE] */
-	    load_relaxed(&c->others) != OTHERS_FORGOTTEN ||
-	    (w->woken_by == c && !policy_knows(c, w->lesson, w->found_held)) ||
-	    !group_pin(g, c))
-		return false;
-	if (!group_join_open(g, m->mutex)) {
-		group_unpin(g);
-		return false;
-	}
-	w->woken_by = NULL;
-	m->g = g;
-	return true;
+	if (unlikely(!g))
+		return NULL;
+	/*
+	 * A closed group that timeouts have used up is still named in @closed,
+	 * and may be the very one we were given: it must not be both, or
+	 * arrivals would join those whom signals go to.
+	 */
+	if (load_relaxed(&c->closed) == g)
+		store_relaxed(&c->closed, NULL);
+	store_relaxed(&c->open, g);
+	return g;
 }
 
 /* Join a group, or start one. Return: 0, ENOMEM or EINVAL. */
@@ -86,61 +89,181 @@ static inline int cond_join(struct cond *c, struct member *m,
 	futex_word *pi_target = NULL;
 	int err = 0;
 
-	if (pi_word && policy_requeue_pi())
-		pi_target = pi_word;
-
+	if (unlikely(pi_word)) {
+		lock_use_pi();
+		pi_target = cond_pi_works() ? pi_word : NULL;
+	}
 	cond_lock(c);
-	if (m->w->woken_by == c)
-		policy_learn(c, m->w->lesson, m->w->found_held);
-	m->w->woken_by = NULL;
-	cond_note_waiter(c, m->w);
 	m->g = cond_pin_group(c, pi_target);
 	if (!m->g) {
-		if (!pi_target && !load_relaxed(&c->closed))
-			m->watch_ns = policy_watch(m->w, c,
-						   !load_relaxed(&c->others));
-		store_relaxed(&m->w->gives_way, watch_gives_way(m->watch_ns));
-		m->g = group_new(c, m->w, m->movable, pi_target,
-				 m->watch_ns ? GROUP_AWAKE : 0);
-		/*
-		 * A closed group that timeouts have used up is still named in
-		 * @closed, and may be the very one we were given: it must not
-		 * be both, or arrivals would join those whom signals go to.
-		 */
-		if (m->g && load_relaxed(&c->closed) == m->g)
-			store_relaxed(&c->closed, NULL);
-		if (m->g && !m->watch_ns && !pi_target)
-			policy_begins(c, m->g);
-		/* Who inherits priorities is not to wait for others. */
-		if (m->g && !pi_word)
-			store_relaxed(&m->g->relays, policy_relays());
-		if (m->g)
-			store_relaxed(&c->open, m->g);
-		else
-			err = ENOMEM;
-	} else if (can_join(m->g, pi_word, pi_target)) {
+		m->g = cond_new_group(c, m, pi_target);
+		err = likely(m->g) ? 0 : ENOMEM;
+	} else if (likely(can_join(m->g, pi_word, pi_target))) {
 		group_join(m->g, m->movable);
 	} else {
 		group_unpin(m->g);
 		err = EINVAL;
 	}
-	cond_unlock(c);
+	lock_drop(&c->lock);
 	return err;
 }
 
-/*
- * No memory to wait in. A spurious return is allowed and loses nothing: the
- * caller looks at its predicate again.
- */
-COLD static int cond_wait_spuriously(const struct mutex_ops *ops, void *mutex)
-{
-	int err = ops->unlock(mutex);
+/* ---- sleeping ---- */
 
-	if (err)
-		return err;
-	sched_yield();
-	return ops->lock(mutex, false);
+/* Is the word another one than that of a group that nobody has signalled? */
+static bool signal_came(void *arg)
+{
+	const struct member *m = arg;
+
+	return (load_relaxed(group_word(m->g)) ^ (uint32_t)GROUP_AWAKE) &
+	       ~(uint32_t)GROUP_CLAIMED;
 }
+
+/*
+ * The only member of a group polls before it sleeps. A second member ends that,
+ * and so does an interrupt: what they want is found out by member_sleep().
+ */
+static void member_poll(struct member *m, const struct deadline *deadline)
+{
+	linger(&thread_this.for_signals, signal_came, m, time_left(deadline));
+	if (!(load_relaxed(&m->g->state) & GROUP_RELEASED))
+		group_fall_asleep(m->g);
+}
+
+static inline long member_futex_wait(struct member *m, uint32_t word,
+				     const struct deadline *deadline)
+{
+	long ret;
+
+	if (likely(!load_relaxed(&m->g->pi_target)))
+		return sleep_on(group_word(m->g), word, deadline, false,
+				m->w->bit, &thread_this.for_signals);
+	ret = cond_pi_wait(m->g, word, deadline);
+	if (ret == 0) {
+		m->owns = true;
+		m->lock_err = m->ops->adopt(m->mutex);
+	}
+	return ret;
+}
+
+/*
+ * A wake-up brought neither release nor token: another member, which was awake,
+ * has taken the token.
+ *
+ * If members may have been moved, we may have slept on the mutex, and the one
+ * wake-up of its unlock may have come to us. The next in its queue has nobody
+ * else to wake it.
+ */
+COLD static void member_woken_for_nothing(struct member *m, uint64_t state)
+{
+	if (m->lock_err)
+		return; /* the caller has to hear of it */
+	if (m->owns) {
+		m->owns = false;
+		m->ops->unlock(m->mutex);
+	} else if (state & GROUP_MOVED) {
+		m->ops->pass_wake(m->mutex);
+	}
+}
+
+/* Is there a reason to leave that is not ours to overlook? */
+static inline int member_reason_to_leave(struct member *m, long ret)
+{
+	if (m->lock_err)
+		return m->lock_err;
+	if (ret == -ETIMEDOUT)
+		return ETIMEDOUT;
+	if (m->ops->interruptible &&
+	    load_seq_cst(&m->w->interrupts) != m->w->seen && /* [W-KICK] */
+	    m->ops->interruptible())
+		return ECANCELED;
+	return 0;
+}
+
+/*
+ * Wait as a member until unblocked. Return: 0; ETIMEDOUT, ECANCELED or what
+ * locking the mutex has said if not, and then no member any more. The reference
+ * stays.
+ */
+static inline int member_sleep(struct member *m,
+			       const struct deadline *deadline)
+{
+	long ret = -EAGAIN;
+
+	for (;;) {
+		/* [G-STATE], and [W-LOOK] with group_interrupt() */
+		uint64_t state = load_acquire(&m->g->state);
+		int why;
+
+		if (group_take(m->g, &state))
+			return 0;
+		if (ret == 0)
+			member_woken_for_nothing(m, state);
+		why = member_reason_to_leave(m, ret);
+		if (why)
+			return group_leave(m->g) ? why : 0;
+		ret = member_futex_wait(m, (uint32_t)state, deadline);
+	}
+}
+
+/* ---- the mutex again ---- */
+
+static bool member_try_mutex(void *arg)
+{
+	const struct member *m = arg;
+
+	return load_relaxed(m->ops->word(m->mutex)) == WORD_FREE &&
+	       m->ops->try_lock(m->mutex);
+}
+
+/*
+ * Those that were moved are woken one by one, each by the unlock of the one
+ * before it, and meanwhile CPUs go idle. The first of them wakes a few more.
+ */
+static void wake_ahead(struct member *m)
+{
+	uint32_t nr = swap_relaxed(&m->g->ahead, 0);
+	futex_word *word = nr ? m->ops->word(m->mutex) : NULL;
+
+	if (word)
+		futex_wake(word, (int)nr, false);
+}
+
+/* Take the mutex, and let go of the group. */
+static inline int member_relock(struct member *m)
+{
+	bool moved = load_relaxed(&m->g->state) & GROUP_MOVED;
+
+	if (moved && load_relaxed(&m->g->ahead))
+		wake_ahead(m);
+	group_unpin(m->g);
+	/* From here on the condvar may no longer exist. */
+	if (unlikely(m->owns))
+		return m->lock_err;
+	/* A mutex that has stayed ours never becomes free. */
+	if (!m->movable || !m->ops->word(m->mutex) ||
+	    !linger(&thread_this.for_mutexes, member_try_mutex, m, INT64_MAX))
+		return m->ops->lock(m->mutex, moved);
+	if (moved)
+		m->ops->set_contended(m->mutex);
+	return 0;
+}
+
+/*
+ * The thread ends in the middle of its wait: a signal handler has called
+ * pthread_exit(). Its clean-up handlers find the mutex locked, as after a
+ * cancellation, and no signal is consumed that another member can have.
+ */
+static void member_ended(struct member *m)
+{
+	if (likely(!m->sleeps))
+		return;
+	store_relaxed(&m->w->group, NULL);
+	group_end(m->g);
+	member_relock(m);
+}
+
+/* ---- all of it ---- */
 
 /* Broken beyond may_wait(). What met us meanwhile goes on. */
 COLD static void cond_leave_awake(struct cond *c, const struct mutex_ops *ops,
@@ -148,42 +271,32 @@ COLD static void cond_leave_awake(struct cond *c, const struct mutex_ops *ops,
 {
 	if (!group_leave(g))
 		cond_signal(c, ops);
-	if (group_has_relay(g))
-		group_wake_next(g);
 	group_unpin(g);
 }
 
-/* The mutex was free, and is the caller's. Return: true. */
-static inline bool member_got(const struct member *m, const struct cond *c,
-			      enum lesson lesson, bool moved)
-{
-	if (moved)
-		m->ops->set_contended(m->mutex);
-	member_found(m, c, lesson, false);
-	return true;
-}
+/* How long a thread sleeps that has no memory to wait in. */
+#define NAP_NS (10 * 1000 * NS_PER_US)
 
 /*
- * @c: an address only; @out: by a signal or broadcast; @plain: the mutex is.
+ * No memory to wait in. A spurious return is allowed and loses nothing: the
+ * caller looks at its predicate again.
  */
-static inline int member_relock(struct member *m, const struct cond *c,
-				const struct mutex_ops *ops, void *mutex,
-				bool out, bool plain)
+COLD static int cond_wait_spuriously(const struct mutex_ops *ops, void *mutex,
+				     const struct deadline *deadline)
 {
-	bool moved = load_relaxed(&m->g->state) & GROUP_MOVED;
-	uint8_t lesson = out ? load_relaxed(&m->g->lesson) : LESSON_NONE;
-	bool got = false;
+	int64_t until = clock_now() + NAP_NS;
+	struct deadline nap = { .clock = CLOCK_MONOTONIC };
+	futex_word never = 0;
+	bool late = time_left(deadline) < NAP_NS;
+	int err = ops->unlock(mutex);
 
-	if (m->caught || m->called)
-		got = member_hurry(m, c, moved);
-	else if (plain && !(moved && load_relaxed(&m->g->ahead)) &&
-		 ops->try_lock(mutex))
-		got = member_got(m, c, lesson, moved);
-	else
-		got = member_hope(m, c, lesson, moved);
-	group_unpin(m->g);
-	/* From here on the condvar may no longer exist. */
-	return got ? 0 : ops->lock(mutex, moved);
+	if (err)
+		return err;
+	nap.at.tv_sec = until / NS_PER_S;
+	nap.at.tv_nsec = until % NS_PER_S;
+	futex_wait(&never, 0, late ? deadline : &nap, false);
+	err = ops->lock(mutex, false);
+	return err ? err : late ? ETIMEDOUT : 0;
 }
 
 /*
@@ -191,89 +304,67 @@ static inline int member_relock(struct member *m, const struct cond *c,
  * find a thread that can be cancelled, and one that waits for that.
  * @plain: the mutex is.
  */
-static inline int cond_wait_as(struct cond *c, struct member *m,
+static inline int cond_wait_as(struct cond *c, struct member *joining,
 			       const struct deadline *deadline,
 			       futex_word *pi_word, bool plain)
 {
-	const struct mutex_ops *ops = m->ops;
-	bool be_found = ops->interruptible || pi_word;
-	futex_word *pi_target = NULL;
-	void *mutex = m->mutex;
-	struct waiter *w = m->w;
-	int err = 0, lock_err;
+	struct member m __attribute__((cleanup(member_ended))) = *joining;
+	bool be_found = m.ops->interruptible || pi_word;
+	int err, lock_err;
 
-	store_relaxed(&w->call, CALL_NONE);
-	if (!plain || !cond_join_open(c, m))
-		err = cond_join(c, m, pi_word);
+	err = cond_join(c, &m, pi_word);
 	if (unlikely(err == ENOMEM))
-		return cond_wait_spuriously(ops, mutex);
+		return cond_wait_spuriously(m.ops, m.mutex, deadline);
 	if (unlikely(err))
 		return err;
-
-	err = plain ? ops->unlock_plain(mutex) : ops->unlock(mutex);
+	err = plain ? m.ops->unlock_plain(m.mutex) : m.ops->unlock(m.mutex);
 	if (unlikely(err)) {
-		cond_leave_awake(c, ops, m->g);
+		cond_leave_awake(c, m.ops, m.g);
 		return err;
 	}
 
-	if (thread_this.herd) {
-		herd_wake_ahead(thread_this.herd, ops, mutex);
-		thread_this.herd = NULL;
-	}
-	if (thread_this.released)
-		heir_call(w);
-	if (pi_word)
-		pi_target = load_relaxed(&m->g->pi_target);
+	m.sleeps = true;
 	if (be_found)
-		store_seq_cst(&w->group, m->g); /* [W-KICK] */
-	if (m->watch_ns)
-		member_watch(m, c, deadline);
-	else if (load_relaxed(&m->g->stays))
-		member_stay(m, deadline);
-	err = member_sleep(m, deadline, pi_target);
-	if (group_has_relay(m->g))
-		member_relay(m);
+		store_seq_cst(&m.w->group, m.g); /* [W-KICK] */
+	if (load_relaxed(&m.g->state) & GROUP_AWAKE)
+		member_poll(&m, deadline);
+	err = member_sleep(&m, deadline);
 	if (be_found)
-		store_relaxed(&w->group, NULL);
-
-	if (unlikely(m->owns)) {
-		group_unpin(m->g);
-		lock_err = m->lock_err;
-	} else {
-		lock_err = member_relock(m, c, ops, mutex, !err, plain);
-	}
+		store_relaxed(&m.w->group, NULL);
+	m.sleeps = false;
+	lock_err = member_relock(&m);
 	return lock_err ? lock_err : err;
 }
 
 /* Whatever the condvar and the mutex are. */
-APART static int cond_wait_special(struct cond *c, struct waiter *w,
-				   const struct mutex_ops *ops, void *mutex,
+APART static int cond_wait_special(struct cond *c, struct member *m,
 				   const struct deadline *deadline)
 {
-	struct member m = { .w = w, .ops = ops, .mutex = mutex };
 	futex_word *pi_word = NULL;
-	int err = ops->may_wait(mutex);
+	int err = m->ops->may_wait(m->mutex);
 
 	if (err)
 		return err;
+	if (!m->w)
+		return cond_wait_spuriously(m->ops, m->mutex, deadline);
 	if (c->flags & COND_SHARED)
-		return cond_shared_wait(c, ops, mutex, deadline);
+		return cond_shared_wait(c, m->ops, m->mutex, deadline);
 	/* A mutex that stays held is nobody's to be moved to. */
-	if (!ops->stays_held(mutex)) {
-		m.movable = mutex;
-		pi_word = ops->pi_word(mutex);
-	}
-	return cond_wait_as(c, &m, deadline, pi_word, false);
+	if (m->ops->stays_held(m->mutex))
+		m->movable = NULL;
+	else
+		pi_word = m->ops->pi_word(m->mutex);
+	return cond_wait_as(c, m, deadline, pi_word, false);
 }
 
-int cond_wait(struct cond *c, struct waiter *w, const struct mutex_ops *ops,
-	      void *mutex, const struct deadline *deadline)
+int cond_wait(struct cond *c, const struct mutex_ops *ops, void *mutex,
+	      const struct deadline *deadline)
 {
 	struct member m = {
-		.w = w, .ops = ops, .mutex = mutex, .movable = mutex
+		.w = waiter_self(), .ops = ops, .mutex = mutex, .movable = mutex
 	};
 
-	if (unlikely(c->flags & COND_SHARED || !ops->is_plain(mutex)))
-		return cond_wait_special(c, w, ops, mutex, deadline);
+	if (unlikely(!m.w || c->flags & COND_SHARED || !ops->is_plain(mutex)))
+		return cond_wait_special(c, &m, deadline);
 	return cond_wait_as(c, &m, deadline, NULL, true);
 }

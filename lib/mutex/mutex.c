@@ -3,7 +3,6 @@
 #include <drover/mutex.h>
 #include <string.h>
 
-#include "base/look.h"
 #include "mutex/mutex.h"
 
 _Static_assert(sizeof(struct mutex) <= sizeof(drover_mutex_t), "fits");
@@ -46,8 +45,9 @@ static inline int take_now(struct mutex *m)
 static int take_contended(struct mutex *m, const struct deadline *deadline)
 {
 	while (swap_acquire(&m->word, WORD_CONTENDED) != WORD_FREE) {
-		if (futex_wait(&m->word, WORD_CONTENDED, deadline,
-			       mutex_is_shared(m)) == -ETIMEDOUT)
+		if (sleep_on(&m->word, WORD_CONTENDED, deadline,
+			     mutex_is_shared(m), FUTEX_BITSET_MATCH_ANY,
+			     &thread_this.for_mutexes) == -ETIMEDOUT)
 			return ETIMEDOUT;
 	}
 	store_relaxed(&m->owner, mutex_caller(m));
@@ -60,14 +60,22 @@ static int take_asleep(struct mutex *m, const struct deadline *deadline)
 				take_contended(m, deadline);
 }
 
+static bool take_if_free(void *mutex)
+{
+	struct mutex *m = mutex;
+
+	return load_relaxed(&m->word) == WORD_FREE && mutex_try(m);
+}
+
 static int take_soon(struct mutex *m)
 {
-	if (!mutex_is_pi(m) && look_for_mutex(&m->word, mutex_try, m))
+	if (!mutex_is_pi(m) &&
+	    linger(&thread_this.for_mutexes, take_if_free, m, INT64_MAX))
 		return 0;
 	return take_asleep(m, NULL);
 }
 
-int mutex_lock_looked(struct mutex *m)
+int mutex_lock_polled(struct mutex *m)
 {
 	int err = take_now(m);
 
@@ -130,7 +138,7 @@ ONE_LINE int drover_mutex_lock(drover_mutex_t *mutex)
 	return lock_in_some_way(m);
 }
 
-/* The deadline may be near: nothing is looked at. */
+/* The deadline may be near: it does not poll. */
 int drover_mutex_timedlock(drover_mutex_t *mutex, clockid_t clock,
 			   const struct timespec *deadline)
 {

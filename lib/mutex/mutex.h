@@ -10,7 +10,9 @@
 #include <drover/mutex.h>
 #include <sys/single_threaded.h>
 
-#include "cond/cond.h"
+#include "base/debug.h"
+#include "base/thread.h"
+#include "mutex/ops.h"
 
 /* What a robust mutex has gone through. */
 enum mutex_health {
@@ -116,7 +118,7 @@ static inline void mutex_drop(struct mutex *m, bool shared)
 	store_relaxed(&m->owner, 0);
 	/* The next holder may free it: the word is touched once, and no more. */
 	if (swap_release(&m->word, WORD_FREE) == WORD_CONTENDED)
-		futex_wake(&m->word, 1, shared);
+		sleep_end(&m->word, 1, shared);
 }
 
 /*
@@ -151,8 +153,8 @@ static inline void mutex_drop_plain(struct mutex *m)
  */
 int mutex_lock_moved(struct mutex *m);
 
-/* The same as drover_mutex_lock(), by a thread that has looked already. */
-int mutex_lock_looked(struct mutex *m);
+/* The same as drover_mutex_lock(), by a thread that has polled already. */
+int mutex_lock_polled(struct mutex *m);
 
 /* The PI futex: try, lock (NULL: no deadline), unlock; 0 or an errno value. */
 int mutex_pi_try(struct mutex *m);

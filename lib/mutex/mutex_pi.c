@@ -108,6 +108,10 @@ void mutex_pi_unlock(struct mutex *m)
 	if (m->health == MUTEX_INCONSISTENT)
 		m->health = MUTEX_LOST;
 	store_relaxed(&m->owner, 0);
-	if (!cas_release(&m->word, &tid, 0))
-		lock_drop_contended(&m->word, mutex_is_shared(m));
+	if (cas_release(&m->word, &tid, 0))
+		return;
+	/* The kernel hands over; for ThreadSanitizer, which can't see that. */
+	atomic_fetch_or_explicit(&m->word, 0, memory_order_release);
+	if (futex_unlock_pi(&m->word, mutex_is_shared(m)) < 0)
+		store_release(&m->word, 0);
 }

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/cpus.h"
 #include "pool/pool.h"
-#include "cond/waiter.h"
+#include "base/thread.h"
 
 #define LINGER (10 * NS_PER_US)
 
@@ -18,7 +18,7 @@
 
 bool pool_is_here(const struct drover_pool *pool)
 {
-	return pool->life == process_life;
+	return pool->life == fork_generation;
 }
 
 static int64_t linger_of(uint32_t us, int64_t unless)
@@ -43,7 +43,7 @@ static struct drover_pool *pool_new(unsigned int nr_workers)
 	}
 	memset(pool->workers, 0, bytes);
 	pool->nr_workers = nr_workers;
-	pool->life = process_life;
+	pool->life = fork_generation;
 	return pool;
 }
 

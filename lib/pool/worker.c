@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/cpus.h"
 #include "pool/pool.h"
-#include "cond/waiter.h"
+#include "base/thread.h"
 
 /* Pauses between two looks grow to this many. */
 #define MOST_PAUSES 64
@@ -163,7 +163,7 @@ static bool may_linger(struct drover_pool *pool)
 }
 
 /* At most one worker is here at a time. */
-static struct task *linger(struct worker *w)
+static struct task *look_for_task(struct worker *w)
 {
 	struct drover_pool *pool = w->pool;
 	int64_t begin = clock_now(), now = begin;
@@ -260,7 +260,7 @@ static struct task *await_task(struct worker *w)
 
 	add_seq_cst(&pool->nr_searching, 1);
 	if (may_linger(pool))
-		task = linger(w);
+		task = look_for_task(w);
 	while (!task) {
 		add_seq_cst(&pool->nr_searching, (uint32_t)-1);
 		become_idle(w);
@@ -274,7 +274,7 @@ static struct task *await_task(struct worker *w)
 			break;
 		/* Too late for one task: the next may be close behind. */
 		if (!task && may_linger(pool))
-			task = linger(w);
+			task = look_for_task(w);
 	}
 	add_seq_cst(&pool->nr_searching, (uint32_t)-1); /* [P-FOUND] */
 	wake_if_needed(pool, 1, true);

@@ -51,21 +51,19 @@ int drop_in_cond_destroy(pthread_cond_t *cond)
  * The caller may have the asynchronous type: while it waits, a cancellation is
  * deferred, for it could come between two steps of the protocol.
  *
- * [W-SEEN] The canceller marks the thread, then raises its kick; here the kick
- * is read first. Otherwise a mark could be missed whose kick is taken for one
- * that has been seen, and the thread would sleep with it.
+ * [W-SEEN] The canceller marks the thread, then raises its count of interrupts;
+ * here the count is read first. Otherwise a mark could be missed whose interrupt
+ * is taken for one that has been seen, and the thread would sleep with it.
  */
 static int wait_cancellable(struct cond *c, pthread_mutex_t *mutex,
 			    const struct deadline *deadline)
 {
 	int err, type, ignored;
-	struct waiter *w;
 
 	pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
-	w = waiter_self();
-	w->seen = load_acquire(&w->kick); /* [W-SEEN] */
+	cond_note_interrupts(); /* [W-SEEN] */
 	pthread_testcancel();
-	err = cond_wait(c, w, &glibc_mutex_ops, mutex, deadline);
+	err = cond_wait(c, &glibc_mutex_ops, mutex, deadline);
 	if (err == ECANCELED) {
 		pthread_testcancel();
 		err = 0;
@@ -120,7 +118,7 @@ ONE_LINE int drop_in_cond_signal(pthread_cond_t *cond)
 {
 	struct cond *c = cond_of(cond);
 
-	return likely(cond_signal_is_idle(c)) ? 0 : signal_somebody(c);
+	return likely(cond_is_idle(c)) ? 0 : signal_somebody(c);
 }
 
 ONE_LINE int drop_in_cond_broadcast(pthread_cond_t *cond)
@@ -168,7 +166,7 @@ int drop_in_cancel(pthread_t thread)
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	err = find_glibc_cancel()(thread);
 	if (!err)
-		waiter_kick(thread); /* a release, too: [W-SEEN] */
+		cond_interrupt(thread); /* a release, too: [W-SEEN] */
 	pthread_setcancelstate(state, &ignored);
 	return err;
 }

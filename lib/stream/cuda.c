@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "stream/cuda.h"
-#include "cond/waiter.h"
+#include "base/thread.h"
 
 /* ---- operations ---- */
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "stream/stream.h"
-#include "cond/waiter.h"
+#include "base/thread.h"
 
 int stream_thread(pthread_t *thread, void *(*main)(void *), void *arg,
 		  bool detached)

@@ -3,7 +3,7 @@
 #include <limits.h>
 
 #include "stream/stream.h"
-#include "cond/waiter.h"
+#include "base/thread.h"
 
 #define WANTED_MASK   SLEEPERS_NONE
 #define SLEEPER	      (UINT64_C(1) << 48)

@@ -196,6 +196,17 @@ int drover_cond_broadcast_on(drover_cond_t *cond, drover_mutex_t *mutex);
 int drover_cond_destroy_on(drover_cond_t *cond, drover_mutex_t *mutex);
 
 /**
+ * drover_prepare_thread() - get what the calling thread's waits need
+ *
+ * The first wait of a thread maps memory, up to two pages. A thread that must
+ * not do so in the middle of its work calls this before: none of its waits maps
+ * memory then. Never blocks.
+ *
+ * Return: 0, or ENOMEM.
+ */
+int drover_prepare_thread(void);
+
+/**
  * drover_version() - the version of the library that is loaded
  *
  * Return: a string such as "0.1.0", never NULL, never to be freed.

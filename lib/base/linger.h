@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Polling before sleeping: the one way to do so in the library, and what it
+ * may cost.
+ *
+ * This is competitive spinning (A. Karlin, K. Li, M. Manasse, S. Owicki,
+ * "Empirical Studies of Competitive Spinning for a Shared-Memory
+ * Multiprocessor", SOSP 1991). A thread polls for at most as long as it takes
+ * to wake one that sleeps, as measured in this process. What that costs is
+ * kept in an account: a poll takes from it the time it took; one that has
+ * spared a sleep adds what a sleep and its wake-up cost, measured too; and each
+ * sleep adds one part in fifty of that. A thread whose account is empty sleeps
+ * at once. So all polling together costs what it spares, and at most 2 % more
+ * than sleeping would.
+ *
+ * Nobody polls where more threads want to run than there are CPUs: a thread
+ * that polls lets others run every few microseconds, and where one did, or
+ * there is one CPU only, it looks once more and sleeps. A thread of a real-time
+ * policy never lets others run in that way, and sleeps instead.
+ */
+#ifndef DROVER_LINGER_H
+#define DROVER_LINGER_H
+
+#include "base/atomic.h"
+#include "base/futex.h"
+
+/**
+ * struct account - what one thread may spend on polling for one kind of thing
+ * @balance: in nanoseconds
+ * @begun: it has been given what a first poll costs
+ * @crowded: the last time others wanted the CPU
+ *
+ * All zero bytes are a valid one.
+ */
+struct account {
+	int32_t balance;
+	bool begun;
+	bool crowded;
+};
+
+/**
+ * linger() - poll before sleeping
+ * @a: the caller's account
+ * @done: whether what is waited for has come
+ * @arg: for @done
+ * @left: nanoseconds that the caller has got; INT64_MAX: any time
+ *
+ * Return: what @done said last. A caller that is told false sleeps, with
+ * sleep_on().
+ */
+APART bool linger(struct account *a, bool (*done)(void *arg), void *arg,
+		  int64_t left);
+
+/* May the caller poll at all? Then linger() does so, too. */
+bool linger_may(struct account *a);
+
+/**
+ * linger_limit() - fix how long a thread polls
+ * @us: microseconds; 0: never, and nobody lets others run
+ */
+void linger_limit(uint32_t us);
+
+/* futex_wait_bits(), entered in the account. */
+APART long sleep_on(futex_word *word, uint32_t val,
+		    const struct deadline *deadline, bool shared, uint32_t bits,
+		    struct account *a);
+
+/* futex_wake() of threads that sleep by sleep_on(). */
+long sleep_end(futex_word *word, int nr_wake, bool shared);
+
+/* Nanoseconds until @deadline; INT64_MAX without one. */
+int64_t time_left(const struct deadline *deadline);
+
+#endif /* DROVER_LINGER_H */

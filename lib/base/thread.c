@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: MIT
+/* The threads that use the library: set-up, end, fork, and finding one. */
+#include <limits.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "base/thread.h"
+
+_Thread_local struct thread thread_this;
+
+uint32_t fork_generation;
+
+/* How many numbers of threads have been given out. */
+static _Atomic uint32_t nr_threads;
+
+/*
+ * All waiters, by a hash of their pthread_t: ten thousand of them make lists of
+ * forty. The lock is held across a wake-up (waiter_with()).
+ */
+#define NR_BUCKETS 256
+
+static struct bucket {
+	struct lock lock;
+	struct waiter *first; /* [lock] */
+} buckets[NR_BUCKETS];
+
+#define PAGE_BYTES 4096
+
+/* Memory in nobody's use, in lists; a page is added when one runs out. */
+struct list {
+	struct lock lock;
+	void *first; /* [lock]; each begins with a pointer to the next */
+};
+
+static struct list free_waiters, free_spares;
+
+/* Its destructor tells that a thread ends. */
+static pthread_key_t thread_end;
+static bool thread_end_valid;
+static pthread_once_t started = PTHREAD_ONCE_INIT;
+
+void thread_setup(void)
+{
+	uint32_t number;
+
+	do
+		number = add_relaxed(&nr_threads, 1) + 1;
+	while (!number);
+	thread_this.number = number;
+	thread_this.tid = (pid_t)syscall(SYS_gettid);
+}
+
+/* ---- memory ---- */
+
+static void list_put(struct list *list, void *item)
+{
+	lock_take(&list->lock);
+	*(void **)item = list->first;
+	list->first = item;
+	lock_drop(&list->lock);
+}
+
+/* With the lock. Return: NULL without memory. */
+COLD static void *list_grow(struct list *list, size_t bytes)
+{
+	char *page = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (page == MAP_FAILED)
+		return NULL;
+	for (size_t at = bytes; at + bytes <= PAGE_BYTES; at += bytes) {
+		*(void **)(page + at) = list->first;
+		list->first = page + at;
+	}
+	return page;
+}
+
+static void *list_get(struct list *list, size_t bytes)
+{
+	int saved = errno;
+	void *item;
+
+	lock_take(&list->lock);
+	item = list->first;
+	if (item)
+		list->first = *(void **)item;
+	else
+		item = list_grow(list, bytes);
+	lock_drop(&list->lock);
+	errno = saved;
+	return item;
+}
+
+void *spare_get(struct waiter *w)
+{
+	if (likely(w->nr_spares))
+		return w->spares[--w->nr_spares];
+	return list_get(&free_spares, SPARE_BYTES);
+}
+
+void spare_put(struct waiter *w, void *spare)
+{
+	if (likely(w && w->nr_spares < WAITER_SPARES))
+		w->spares[w->nr_spares++] = spare;
+	else
+		list_put(&free_spares, spare);
+}
+
+bool waiter_fill_spares(struct waiter *w)
+{
+	while (w->nr_spares < WAITER_SPARES) {
+		void *spare = list_get(&free_spares, SPARE_BYTES);
+
+		if (!spare)
+			return false;
+		w->spares[w->nr_spares++] = spare;
+	}
+	return true;
+}
+
+/* ---- finding a thread ---- */
+
+/* Addresses of threads are alike in their low bits, and often in the high. */
+static struct bucket *bucket_of(pthread_t thread)
+{
+	uint64_t mixed = (uint64_t)thread * UINT64_C(0x9e3779b97f4a7c15);
+
+	return &buckets[mixed >> 56];
+}
+
+static struct waiter *bucket_find(struct bucket *b, pthread_t thread)
+{
+	struct waiter *w = b->first;
+
+	while (w && !pthread_equal(w->thread, thread))
+		w = w->next;
+	return w;
+}
+
+static void bucket_link(struct bucket *b, struct waiter *w)
+{
+	w->prev = NULL;
+	w->next = b->first;
+	if (w->next)
+		w->next->prev = w;
+	b->first = w;
+}
+
+static void bucket_unlink(struct bucket *b, struct waiter *w)
+{
+	if (w->prev)
+		w->prev->next = w->next;
+	else
+		b->first = w->next;
+	if (w->next)
+		w->next->prev = w->prev;
+}
+
+void waiter_with(pthread_t thread, void (*each)(struct waiter *w, void *arg),
+		 void *arg)
+{
+	struct bucket *b = bucket_of(thread);
+	struct waiter *w;
+
+	lock_take(&b->lock);
+	w = bucket_find(b, thread);
+	if (w)
+		each(w, arg);
+	lock_drop(&b->lock);
+}
+
+void waiter_for_all(void (*each)(struct waiter *w, void *arg), void *arg)
+{
+	for (int i = 0; i < NR_BUCKETS; i++) {
+		struct bucket *b = &buckets[i];
+
+		lock_take(&b->lock);
+		for (struct waiter *w = b->first; w; w = w->next)
+			each(w, arg);
+		lock_drop(&b->lock);
+	}
+}
+
+void waiter_publish(struct waiter *w, futex_word *word)
+{
+	struct bucket *b = bucket_of(w->thread);
+
+	/* A canceller keeps the lock as long as it uses the last word. */
+	lock_take(&b->lock);
+	w->shared_word = word;
+	lock_drop(&b->lock);
+}
+
+/* ---- begin and end ---- */
+
+/* What others have to know of the caller. */
+static void waiter_name(struct waiter *w)
+{
+	w->bit = UINT32_C(1) << (thread_self()->number % 32);
+	w->tid = thread_self()->tid;
+}
+
+/* Where a cancellation finds this thread. Return: NULL without memory. */
+static struct waiter *waiter_register(void)
+{
+	pthread_t self = pthread_self();
+	struct bucket *b = bucket_of(self);
+	struct waiter *w;
+
+	lock_take(&b->lock);
+	w = bucket_find(b, self);
+	if (w)
+		waiter_name(w);
+	lock_drop(&b->lock);
+	/* Left behind by a thread that has ended, perhaps by this one. */
+	if (w)
+		return w;
+	w = list_get(&free_waiters, sizeof(*w));
+	if (!w)
+		return NULL;
+	w->thread = self;
+	waiter_name(w);
+	lock_take(&b->lock);
+	bucket_link(b, w);
+	lock_drop(&b->lock);
+	return w;
+}
+
+/*
+ * A destructor that runs after this one may wait on a condvar again: that sets
+ * the thread up anew, and this runs once more; but for the last time that
+ * destructors run, after which the waiter stays where it is, unused.
+ */
+static void waiter_end(void *arg)
+{
+	struct waiter *w = arg;
+	struct bucket *b = bucket_of(w->thread);
+
+	while (w->nr_spares)
+		list_put(&free_spares, w->spares[--w->nr_spares]);
+	lock_take(&b->lock);
+	bucket_unlink(b, w);
+	lock_drop(&b->lock);
+	thread_this.waiter = NULL;
+	list_put(&free_waiters, w);
+}
+
+/* In the child of a fork only the calling thread exists. */
+static void thread_after_fork(void)
+{
+	struct waiter *w = thread_this.waiter;
+
+	fork_generation++;
+	memset(buckets, 0, sizeof(buckets));
+	memset(&free_waiters, 0, sizeof(free_waiters));
+	memset(&free_spares, 0, sizeof(free_spares));
+	if (thread_this.tid)
+		thread_this.tid = (pid_t)syscall(SYS_gettid);
+	if (w) {
+		w->tid = thread_this.tid;
+		bucket_link(bucket_of(w->thread), w);
+	}
+}
+
+static void thread_start(void)
+{
+	thread_end_valid = pthread_key_create(&thread_end, waiter_end) == 0;
+	pthread_atfork(NULL, NULL, thread_after_fork);
+}
+
+/* Also done by the first to wait: other constructors may come before this. */
+__attribute__((constructor)) static void thread_start_once(void)
+{
+	pthread_once(&started, thread_start);
+}
+
+struct waiter *waiter_setup(void)
+{
+	int saved = errno;
+	struct waiter *w;
+
+	thread_start_once();
+	w = waiter_register();
+	if (w && thread_end_valid)
+		pthread_setspecific(thread_end, w);
+	thread_this.waiter = w;
+	errno = saved;
+	return w;
+}
+
+void thread_pause(unsigned int nr_before)
+{
+	const struct timespec ts = { .tv_nsec = 50000 };
+	int saved = errno;
+
+	/* nanosleep() would be a cancellation point. */
+	if (nr_before < 16 || syscall(SYS_nanosleep, &ts, NULL))
+		sched_yield();
+	errno = saved;
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the library keeps for each thread: its ids, its accounts, and, once it
+ * has waited, a few spare groups and where a cancellation finds it.
+ */
+#ifndef DROVER_THREAD_H
+#define DROVER_THREAD_H
+
+#include <pthread.h>
+#include <sys/types.h>
+
+#include "base/linger.h"
+#include "base/lock.h"
+
+struct group;
+struct waiter;
+
+/**
+ * struct thread - a thread, in its own memory
+ * @tid: kernel thread id; another one in the child of a fork
+ * @number: unlike any other thread's of this process, never 0; the child of a
+ *	    fork keeps it
+ * @waiter: what others may see of it, or NULL if it has never waited
+ * @for_signals: what it may spend on polling for a signal
+ * @for_mutexes: the same for a mutex
+ * @for_locks: the same for the library's own locks
+ */
+struct thread {
+	pid_t tid;
+	uint32_t number;
+	struct waiter *waiter;
+	struct account for_signals;
+	struct account for_mutexes;
+	struct account for_locks;
+};
+
+extern _Thread_local struct thread thread_this;
+
+COLD void thread_setup(void);
+
+static inline struct thread *thread_self(void)
+{
+	if (unlikely(!thread_this.tid))
+		thread_setup();
+	return &thread_this;
+}
+
+/* In the format of the kernel's PI futexes. */
+static inline uint32_t thread_tid(void)
+{
+	return (uint32_t)thread_self()->tid;
+}
+
+/* Spare groups a thread keeps; more go to the list that all threads share. */
+#define WAITER_SPARES 2
+
+/**
+ * struct waiter - a thread that has waited
+ * @thread: for finding the thread by its pthread_t; [bucket's lock]
+ * @prev, @next: the list of a bucket; [its lock]. The pool's uses @next.
+ * @group: the private group on which the thread waits, or NULL
+ * @shared_word: the shared futex word on which it waits, or NULL;
+ *		 [bucket's lock]
+ * @tid: its thread id; written under the bucket's lock
+ * @interrupts: counts the cancellations that want the thread to look
+ * @seen: the value of @interrupts that it knows of; only this thread touches it
+ * @bit: which of 32 kinds of sleeper it is: others need not wake for its sake;
+ *	 written under the bucket's lock
+ * @nr_spares: how many of @spares are there
+ * @spares: groups in nobody's use; only this thread touches them
+ * @barrier: the private barrier that the thread is inside of, or NULL
+ *
+ * Waiters lie in pages that are never unmapped: a thread whose last destructors
+ * wait leaves its own behind, where a canceller may still see it.
+ *
+ * @group is set before the thread looks at @interrupts, and @interrupts is
+ * raised before the canceller looks at @group: store buffering, so both sides
+ * are sequentially consistent [W-KICK]. Without it the thread could go to sleep
+ * with its cancellation pending.
+ */
+struct waiter {
+	pthread_t thread;
+	struct waiter *prev;
+	struct waiter *next;
+	_Atomic(struct group *) group;
+	futex_word *shared_word;
+	pid_t tid;
+	_Atomic uint32_t interrupts;
+	uint32_t seen;
+	uint32_t bit;
+	uint32_t nr_spares;
+	void *spares[WAITER_SPARES];
+	_Atomic(void *) barrier;
+} __attribute__((aligned(64)));
+
+COLD struct waiter *waiter_setup(void);
+
+/* The caller's, or NULL without memory. */
+static inline struct waiter *waiter_self(void)
+{
+	struct waiter *w = thread_this.waiter;
+
+	return likely(w) ? w : waiter_setup();
+}
+
+/*
+ * Counts the forks that led to this process, modulo 2^32. It changes only in
+ * the child of a fork, while that has one thread.
+ */
+extern uint32_t fork_generation;
+
+/**
+ * waiter_publish() - where a cancellation finds this thread asleep
+ * @w: the caller
+ * @word: a word of a shared condvar, or NULL: nobody uses the last one any more
+ */
+COLD void waiter_publish(struct waiter *w, futex_word *word);
+
+/* Call @each, with its bucket locked, for the waiter of @thread, if it has one. */
+void waiter_with(pthread_t thread, void (*each)(struct waiter *w, void *arg),
+		 void *arg);
+
+/* The same for all waiters, one bucket at a time. */
+void waiter_for_all(void (*each)(struct waiter *w, void *arg), void *arg);
+
+/*
+ * Let other threads run, also those of lower priority: one more time, after
+ * @nr_before times.
+ */
+COLD void thread_pause(unsigned int nr_before);
+
+/*
+ * Spares: cache lines in pages that are never given back, so that who has an
+ * old pointer to one may read it. What is in a spare stays, but for the first
+ * pointer.
+ */
+#define SPARE_BYTES 64
+void *spare_get(struct waiter *w); /* NULL: no memory */
+void spare_put(struct waiter *w, void *spare);
+
+/* Have as many as a thread keeps. Return: false without memory. */
+bool waiter_fill_spares(struct waiter *w);
+
+#endif /* DROVER_THREAD_H */

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+/* Getting a thread out of its sleep for another reason than a signal. */
+#include <limits.h>
+#include <signal.h>
+
+#include "cond/cond.h"
+
+/**
+ * struct found - where a thread waits
+ * @group: its private group, or NULL
+ * @bit: of the thread
+ */
+struct found {
+	struct group *group;
+	uint32_t bit;
+};
+
+/* With the lock that keeps @w and a shared word in use. */
+static void interrupt(struct waiter *w, void *arg)
+{
+	struct found *found = arg;
+
+	add_seq_cst(&w->interrupts, 1); /* [W-KICK] [W-SEEN] */
+	found->group = load_seq_cst(&w->group);
+	found->bit = w->bit;
+	if (w->shared_word) {
+		add_release(w->shared_word, 1); /* [W-LOOK] */
+		futex_wake_bits(w->shared_word, INT_MAX, true, w->bit);
+	}
+}
+
+void cond_interrupt(pthread_t thread)
+{
+	struct found found = { NULL, 0 };
+
+	waiter_with(thread, interrupt, &found);
+	/* It may be in other use by now, where an interrupt does no harm. */
+	if (found.group)
+		group_interrupt(found.group, found.bit);
+}
+
+void cond_note_interrupts(void)
+{
+	struct waiter *w = waiter_self();
+
+	if (likely(w))
+		w->seen = load_acquire(&w->interrupts); /* [W-SEEN] */
+}
+
+/*
+ * The signal that glibc keeps for itself to change the user of all threads. It
+ * is never blocked, and has a handler as soon as there is a second thread, which
+ * ignores what it was not sent for: all but SI_TKILL.
+ */
+#define SIGNAL_SETXID 33
+
+static bool signal_is_handled(void)
+{
+	/* As the kernel has it: the handler comes first. */
+	uintptr_t action[8] = { 0 };
+
+	return !syscall(SYS_rt_sigaction, SIGNAL_SETXID, NULL, action, 8) &&
+	       action[0] != (uintptr_t)SIG_DFL &&
+	       action[0] != (uintptr_t)SIG_IGN;
+}
+
+static void send_signal(struct waiter *w, void *group)
+{
+	siginfo_t info = { .si_code = SI_QUEUE, .si_pid = getpid() };
+
+	if (load_seq_cst(&w->group) == group)
+		syscall(SYS_rt_tgsigqueueinfo, info.si_pid, w->tid,
+			SIGNAL_SETXID, &info);
+}
+
+void cond_interrupt_group(struct group *g)
+{
+	int saved = errno;
+
+	if (signal_is_handled()) {
+		add_seq_cst(&g->state, 0); /* [W-INTERRUPT] */
+		waiter_for_all(send_signal, g);
+	}
+	errno = saved;
+}
