@@ -118,6 +118,11 @@ bool linger_may(struct account *a)
 	return a->balance > 0;
 }
 
+bool linger_has_cpu(void)
+{
+	return load_relaxed(&measured.cpus) > 1;
+}
+
 /* May others run now? Not at the will of a thread of a real-time policy. */
 static bool may_yield(void)
 {
@@ -127,61 +132,78 @@ static bool may_yield(void)
 	       policy == SCHED_IDLE;
 }
 
-static bool poll(bool (*done)(void *arg), void *arg, int64_t *now, int64_t end)
+typedef enum polled (*poll_fn)(void *arg);
+
+/* Until @end, or @poll says something; @now: then. */
+static enum polled poll_until(poll_fn poll, void *arg, int64_t *now,
+			      int64_t end)
 {
+	enum polled found;
+
 	do {
 		for (int i = 0; i < POLLS_PER_CLOCK; i++) {
-			if (done(arg))
-				return true;
+			found = poll(arg);
+			if (found != POLL_NOTHING)
+				return found;
 			cpu_relax();
 		}
 		*now = clock_now();
 	} while (*now < end);
-	return false;
+	return POLL_NOTHING;
 }
 
-/* Poll, and let others run in between, until one did or it is @end. */
-static bool poll_politely(struct account *a, bool (*done)(void *arg), void *arg,
-			  int64_t *now, int64_t end)
+/* Let others run. Return: how long they did; to find nobody takes less. */
+static int64_t let_others_run(int64_t *now)
 {
-	bool alone = load_relaxed(&measured.cpus) > 1;
-	int64_t before;
+	int64_t before = *now;
 
-	while (*now < end) {
-		if (alone && !a->crowded &&
-		    poll(done, arg, now, clamp(*now + SLICE_NS, 0, end)))
-			return true;
-		before = *now;
-		if (before >= end || !may_yield())
-			return done(arg);
-		sched_yield();
-		*now = clock_now();
-		/* A switch to another thread and back takes as much. */
-		a->crowded = *now - before > load_relaxed(&measured.sleep);
-		if (done(arg))
-			return true;
-		if (!alone || a->crowded)
-			return false;
+	sched_yield();
+	*now = clock_now();
+	before = *now - before;
+	return before > load_relaxed(&measured.sleep) ? before : 0;
+}
+
+/*
+ * Poll, and let others run in between, until one did or it is @end. What others
+ * did is not ours to pay, but for the switch: it is taken out of @begin.
+ */
+static enum polled poll_politely(struct account *a, poll_fn poll, void *arg,
+				 int64_t *begin, int64_t *now, int64_t end)
+{
+	enum polled found = POLL_NOTHING;
+	bool alone = linger_has_cpu();
+	int64_t away = 0;
+
+	while (found == POLL_NOTHING && *now < end) {
+		if (alone && !a->crowded)
+			found = poll_until(poll, arg, now,
+					   clamp(*now + SLICE_NS, 0, end));
+		if (found != POLL_NOTHING || *now >= end || !may_yield())
+			break;
+		away = let_others_run(now);
+		a->crowded = away;
+		found = poll(arg);
+		if (!alone || away)
+			break;
 	}
-	return false;
+	if (away)
+		*begin += away - load_relaxed(&measured.sleep);
+	return found;
 }
 
-bool linger(struct account *a, bool (*done)(void *arg), void *arg, int64_t left)
+bool linger(struct account *a, poll_fn poll, void *arg, int64_t left)
 {
-	int64_t begin, now, end;
-	bool came;
+	enum polled found = poll(arg);
+	int64_t begin, now;
 
-	if (done(arg))
-		return true;
-	if (!linger_may(a))
-		return false;
+	if (found != POLL_NOTHING || !linger_may(a))
+		return found == POLL_CAME;
 	begin = clock_now();
 	now = begin;
-	end = begin + clamp(poll_ns(), 0, left);
-	came = poll_politely(a, done, arg, &now, end);
-	/* What others did in that time is not ours to pay. */
-	pay(a, (came ? cost_ns() : 0) - clamp(now - begin, 0, poll_ns()));
-	return came;
+	found = poll_politely(a, poll, arg, &begin, &now,
+			      begin + clamp(poll_ns(), 0, left));
+	pay(a, (found == POLL_CAME ? cost_ns() : 0) - (now - begin));
+	return found == POLL_CAME;
 }
 
 /* ---- what sleeping costs ---- */

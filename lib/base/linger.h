@@ -38,21 +38,31 @@ struct account {
 	bool crowded;
 };
 
+/* What a poll finds. */
+enum polled {
+	POLL_NOTHING,
+	POLL_CAME, /* what is waited for */
+	POLL_STOP, /* there is no use in polling any more */
+};
+
 /**
  * linger() - poll before sleeping
  * @a: the caller's account
- * @done: whether what is waited for has come
- * @arg: for @done
+ * @poll: looks whether what is waited for has come
+ * @arg: for @poll
  * @left: nanoseconds that the caller has got; INT64_MAX: any time
  *
- * Return: what @done said last. A caller that is told false sleeps, with
+ * Return: whether it has come. A caller that is told false sleeps, with
  * sleep_on().
  */
-APART bool linger(struct account *a, bool (*done)(void *arg), void *arg,
+APART bool linger(struct account *a, enum polled (*poll)(void *arg), void *arg,
 		  int64_t left);
 
 /* May the caller poll at all? Then linger() does so, too. */
 bool linger_may(struct account *a);
+
+/* Is there a CPU on which others run while the caller polls? */
+bool linger_has_cpu(void);
 
 /**
  * linger_limit() - fix how long a thread polls

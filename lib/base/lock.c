@@ -6,18 +6,18 @@
 
 atomic_bool lock_pi_used;
 
-static bool looks_free(void *lock)
+static enum polled poll_lock(void *lock)
 {
 	const struct lock *l = lock;
 
-	return load_relaxed(&l->word) == LOCK_FREE;
+	return load_relaxed(&l->word) == LOCK_FREE ? POLL_CAME : POLL_NOTHING;
 }
 
 void lock_sleep(struct lock *l)
 {
 	uint32_t old = LOCK_FREE;
 
-	if (linger(&thread_this.for_locks, looks_free, l, INT64_MAX) &&
+	if (linger(&thread_this.for_locks, poll_lock, l, INT64_MAX) &&
 	    cas_acquire(&l->word, &old, LOCK_HELD))
 		return;
 	while (swap_acquire(&l->word, LOCK_CONTENDED) != LOCK_FREE)

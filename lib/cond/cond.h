@@ -31,11 +31,13 @@
  * struct cond - a condition variable; all zero bytes are a valid one
  * @flags: COND_*; constant
  * @generation: the fork_generation in which the members of a private one wait
- * @lock: guards @open and @closed
+ * @lock: guards the others
  * @open: the group that arrivals join, or NULL. It may have been recycled:
  *	  only group_pin() says. Read without the lock to see that nobody
  *	  waits.
  * @closed: the older group that signals go to, or NULL; same as @open
+ * @last: the number of the thread that waited last; [lock]
+ * @others: above 0 if another one has waited lately; [lock]
  * @shared: all of one that several processes use; shared.h
  */
 struct cond {
@@ -46,6 +48,8 @@ struct cond {
 			struct lock lock;
 			_Atomic(struct group *) open;
 			_Atomic(struct group *) closed;
+			uint32_t last;
+			uint32_t others;
 		};
 		struct shared_cond shared;
 	};

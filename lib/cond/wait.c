@@ -60,12 +60,33 @@ static bool can_join(const struct group *g, const futex_word *pi_word,
 	return target == pi_target || (!pi_target && target == pi_word);
 }
 
+/*
+ * With one CPU a thread that waits by turns with others had better sleep: it
+ * would come back for the first item of several. So it lets others run only if
+ * nobody else has waited here the last so many times.
+ */
+#define OTHERS_FORGOTTEN 16
+
+static inline void cond_note_waiter(struct cond *c)
+{
+	if (c->last && c->last != thread_this.number)
+		c->others = OTHERS_FORGOTTEN;
+	else if (c->others)
+		c->others--;
+	c->last = thread_this.number;
+}
+
 /* The caller polls if it is the first, and no signal is older than it. */
+static inline bool may_poll(struct cond *c)
+{
+	return !load_relaxed(&c->closed) && (linger_has_cpu() || !c->others) &&
+	       linger_may(&thread_this.for_signals);
+}
+
 static inline struct group *cond_new_group(struct cond *c, struct member *m,
 					   futex_word *pi_target)
 {
-	bool polls = !pi_target && !load_relaxed(&c->closed) &&
-		     linger_may(&thread_this.for_signals);
+	bool polls = !pi_target && may_poll(c);
 	struct group *g = group_new(c, m->w, m->movable, pi_target,
 				    polls ? GROUP_AWAKE : 0);
 
@@ -94,6 +115,7 @@ static inline int cond_join(struct cond *c, struct member *m,
 		pi_target = cond_pi_works() ? pi_word : NULL;
 	}
 	cond_lock(c);
+	cond_note_waiter(c);
 	m->g = cond_pin_group(c, pi_target);
 	if (!m->g) {
 		m->g = cond_new_group(c, m, pi_target);
@@ -110,22 +132,22 @@ static inline int cond_join(struct cond *c, struct member *m,
 
 /* ---- sleeping ---- */
 
-/* Is the word another one than that of a group that nobody has signalled? */
-static bool signal_came(void *arg)
+/* A second member and an interrupt end the poll, too. */
+static enum polled poll_signal(void *arg)
 {
 	const struct member *m = arg;
+	uint32_t word = load_relaxed(group_word(m->g)) &
+			~(uint32_t)GROUP_CLAIMED;
 
-	return (load_relaxed(group_word(m->g)) ^ (uint32_t)GROUP_AWAKE) &
-	       ~(uint32_t)GROUP_CLAIMED;
+	if (likely(word == (uint32_t)GROUP_AWAKE))
+		return POLL_NOTHING;
+	return word & GROUP_RELEASED ? POLL_CAME : POLL_STOP;
 }
 
-/*
- * The only member of a group polls before it sleeps. A second member ends that,
- * and so does an interrupt: what they want is found out by member_sleep().
- */
+/* The only member of a group polls before it sleeps. */
 static void member_poll(struct member *m, const struct deadline *deadline)
 {
-	linger(&thread_this.for_signals, signal_came, m, time_left(deadline));
+	linger(&thread_this.for_signals, poll_signal, m, time_left(deadline));
 	if (!(load_relaxed(&m->g->state) & GROUP_RELEASED))
 		group_fall_asleep(m->g);
 }
@@ -208,12 +230,13 @@ static inline int member_sleep(struct member *m,
 
 /* ---- the mutex again ---- */
 
-static bool member_try_mutex(void *arg)
+static enum polled poll_mutex_of(void *arg)
 {
 	const struct member *m = arg;
+	bool got = load_relaxed(m->ops->word(m->mutex)) == WORD_FREE &&
+		   m->ops->try_lock(m->mutex);
 
-	return load_relaxed(m->ops->word(m->mutex)) == WORD_FREE &&
-	       m->ops->try_lock(m->mutex);
+	return got ? POLL_CAME : POLL_NOTHING;
 }
 
 /*
@@ -242,7 +265,7 @@ static inline int member_relock(struct member *m)
 		return m->lock_err;
 	/* A mutex that has stayed ours never becomes free. */
 	if (!m->movable || !m->ops->word(m->mutex) ||
-	    !linger(&thread_this.for_mutexes, member_try_mutex, m, INT64_MAX))
+	    !linger(&thread_this.for_mutexes, poll_mutex_of, m, INT64_MAX))
 		return m->ops->lock(m->mutex, moved);
 	if (moved)
 		m->ops->set_contended(m->mutex);

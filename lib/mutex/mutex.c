@@ -60,17 +60,18 @@ static int take_asleep(struct mutex *m, const struct deadline *deadline)
 				take_contended(m, deadline);
 }
 
-static bool take_if_free(void *mutex)
+static enum polled poll_mutex(void *mutex)
 {
 	struct mutex *m = mutex;
+	bool got = load_relaxed(&m->word) == WORD_FREE && mutex_try(m);
 
-	return load_relaxed(&m->word) == WORD_FREE && mutex_try(m);
+	return got ? POLL_CAME : POLL_NOTHING;
 }
 
 static int take_soon(struct mutex *m)
 {
 	if (!mutex_is_pi(m) &&
-	    linger(&thread_this.for_mutexes, take_if_free, m, INT64_MAX))
+	    linger(&thread_this.for_mutexes, poll_mutex, m, INT64_MAX))
 		return 0;
 	return take_asleep(m, NULL);
 }
