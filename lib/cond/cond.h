@@ -36,8 +36,6 @@
  *	  only group_pin() says. Read without the lock to see that nobody
  *	  waits.
  * @closed: the older group that signals go to, or NULL; same as @open
- * @last: the number of the thread that waited last; [lock]
- * @others: above 0 if another one has waited lately; [lock]
  * @shared: all of one that several processes use; shared.h
  */
 struct cond {
@@ -48,8 +46,6 @@ struct cond {
 			struct lock lock;
 			_Atomic(struct group *) open;
 			_Atomic(struct group *) closed;
-			uint32_t last;
-			uint32_t others;
 		};
 		struct shared_cond shared;
 	};

@@ -7,13 +7,13 @@
 _Static_assert(sizeof(struct group) == SPARE_BYTES, "a cache line each");
 
 struct group *group_new(struct cond *c, struct waiter *w, void *mutex,
-			futex_word *pi_target, uint64_t awake)
+			futex_word *pi_target)
 {
 	struct group *g = spare_get(w);
 
 	if (unlikely(!g))
 		return NULL;
-	store_relaxed(&g->state, GROUP_BLOCKED | awake);
+	store_relaxed(&g->state, GROUP_BLOCKED | (pi_target ? 0 : GROUP_AWAKE));
 	store_relaxed(&g->owner, c);
 	store_relaxed(&g->mutex, mutex);
 	store_relaxed(&g->pi_target, pi_target);
@@ -56,7 +56,6 @@ void group_join(struct group *g, void *mutex)
 	if (load_relaxed(&g->mutex) != mutex)
 		store_relaxed(&g->mutex, NULL);
 	add_relaxed(&g->state, GROUP_BLOCKED);
-	group_fall_asleep(g);
 }
 
 /*

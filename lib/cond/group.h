@@ -22,15 +22,15 @@
  *				lock and the group's @claim, which the claimer
  *				keeps until the release or post. Who wants to
  *				leave waits for that lock.
- *   bit  3	GROUP_AWAKE	nobody sleeps on the word: its only member polls
- *				it. Once cleared, it stays so.
+ *   bit  3	GROUP_AWAKE	nobody sleeps on the word: its members poll it.
+ *				Once cleared, it stays so.
  *   bits 4-25	tokens		signals that were posted and not yet taken
  *   bits 26-31	interrupts	changed to make members look up; wraps
  *   bits 32-63	blocked		members that no signal was posted for
  *
  * Legal transitions, each one atomic step:
  *
- *   join	blocked + 1; - AWAKE	under the condvar's lock, in two steps
+ *   join	blocked + 1			under the condvar's lock
  *   fall asleep	- AWAKE		by the member
  *   claim	+ CLAIMED, if blocked > 0	under the condvar's lock
  *   post	- CLAIMED, blocked - 1, tokens + 1 (+ MOVED)
@@ -119,12 +119,11 @@ static inline futex_word *group_word(struct group *g)
  * @w: the caller
  * @mutex: the member's mutex, or NULL if nobody may be moved there
  * @pi_target: NULL, or the mutex's word if members sleep for requeue-PI
- * @awake: 0, or GROUP_AWAKE if the caller will poll before it sleeps
  *
  * Return: the group, or NULL without memory.
  */
 struct group *group_new(struct cond *c, struct waiter *w, void *mutex,
-			futex_word *pi_target, uint64_t awake);
+			futex_word *pi_target);
 
 /**
  * group_pin() - take a reference, if the group still belongs to a condvar
@@ -163,7 +162,7 @@ uint32_t group_post(struct group *g, uint64_t moved);
  */
 uint32_t group_release(struct group *g, uint64_t moved);
 
-/* The only member is about to sleep, or a second one joins. */
+/* A member is about to sleep. */
 static inline void group_fall_asleep(struct group *g)
 {
 	if (load_relaxed(&g->state) & GROUP_AWAKE)

@@ -12,6 +12,7 @@
  * @movable: the same, or NULL if nobody may be moved there
  * @owns: it has the mutex already, by requeue-PI
  * @lock_err: what locking that way answered
+ * @interrupts: of its group, when it began to poll
  * @sleeps: between the release of the mutex and its return
  */
 struct member {
@@ -22,6 +23,7 @@ struct member {
 	void *movable;
 	bool owns;
 	int lock_err;
+	uint32_t interrupts;
 	bool sleeps;
 };
 
@@ -60,35 +62,10 @@ static bool can_join(const struct group *g, const futex_word *pi_word,
 	return target == pi_target || (!pi_target && target == pi_word);
 }
 
-/*
- * With one CPU a thread that waits by turns with others had better sleep: it
- * would come back for the first item of several. So it lets others run only if
- * nobody else has waited here the last so many times.
- */
-#define OTHERS_FORGOTTEN 16
-
-static inline void cond_note_waiter(struct cond *c)
-{
-	if (c->last && c->last != thread_this.number)
-		c->others = OTHERS_FORGOTTEN;
-	else if (c->others)
-		c->others--;
-	c->last = thread_this.number;
-}
-
-/* The caller polls if it is the first, and no signal is older than it. */
-static inline bool may_poll(struct cond *c)
-{
-	return !load_relaxed(&c->closed) && (linger_has_cpu() || !c->others) &&
-	       linger_may(&thread_this.for_signals);
-}
-
 static inline struct group *cond_new_group(struct cond *c, struct member *m,
 					   futex_word *pi_target)
 {
-	bool polls = !pi_target && may_poll(c);
-	struct group *g = group_new(c, m->w, m->movable, pi_target,
-				    polls ? GROUP_AWAKE : 0);
+	struct group *g = group_new(c, m->w, m->movable, pi_target);
 
 	if (unlikely(!g))
 		return NULL;
@@ -115,7 +92,6 @@ static inline int cond_join(struct cond *c, struct member *m,
 		pi_target = cond_pi_works() ? pi_word : NULL;
 	}
 	cond_lock(c);
-	cond_note_waiter(c);
 	m->g = cond_pin_group(c, pi_target);
 	if (!m->g) {
 		m->g = cond_new_group(c, m, pi_target);
@@ -132,23 +108,30 @@ static inline int cond_join(struct cond *c, struct member *m,
 
 /* ---- sleeping ---- */
 
-/* A second member and an interrupt end the poll, too. */
+/*
+ * An interrupt ends the poll, too. A token would have done for any of several
+ * members. With one CPU the others had better sleep until there is more to do,
+ * so it does not pay for the poll.
+ */
 static enum polled poll_signal(void *arg)
 {
 	const struct member *m = arg;
-	uint32_t word = load_relaxed(group_word(m->g)) &
-			~(uint32_t)GROUP_CLAIMED;
+	uint32_t word = load_relaxed(group_word(m->g));
 
-	if (likely(word == (uint32_t)GROUP_AWAKE))
-		return POLL_NOTHING;
-	return word & GROUP_RELEASED ? POLL_CAME : POLL_STOP;
+	if (unlikely(word & GROUP_RELEASED))
+		return POLL_CAME;
+	if (unlikely(word & GROUP_TOKENS))
+		return linger_has_cpu() ? POLL_CAME : POLL_STOP;
+	return (word & GROUP_INTERRUPTS) == m->interrupts ? POLL_NOTHING :
+							    POLL_STOP;
 }
 
-/* The only member of a group polls before it sleeps. */
+/* Poll before sleeping. */
 static void member_poll(struct member *m, const struct deadline *deadline)
 {
+	m->interrupts = load_relaxed(group_word(m->g)) & GROUP_INTERRUPTS;
 	linger(&thread_this.for_signals, poll_signal, m, time_left(deadline));
-	if (!(load_relaxed(&m->g->state) & GROUP_RELEASED))
+	if (!(load_relaxed(&m->g->state) & (GROUP_RELEASED | GROUP_TOKENS)))
 		group_fall_asleep(m->g);
 }
 
@@ -349,7 +332,7 @@ static inline int cond_wait_as(struct cond *c, struct member *joining,
 	m.sleeps = true;
 	if (be_found)
 		store_seq_cst(&m.w->group, m.g); /* [W-KICK] */
-	if (load_relaxed(&m.g->state) & GROUP_AWAKE)
+	if (likely(!load_relaxed(&m.g->pi_target)))
 		member_poll(&m, deadline);
 	err = member_sleep(&m, deadline);
 	if (be_found)

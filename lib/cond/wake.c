@@ -28,8 +28,8 @@ static struct wake_plan plan_for(struct group *g, const struct mutex_ops *ops,
 	struct wake_plan plan = PLAN_WAKE_ALL;
 	futex_word *word;
 
-	/* Should the only member fall asleep meanwhile, then it is woken. */
-	if (load_relaxed(&g->state) & GROUP_AWAKE ||
+	/* Should an only member fall asleep meanwhile, then it is woken. */
+	if ((nr_waiters == 1 && load_relaxed(&g->state) & GROUP_AWAKE) ||
 	    unlikely(load_relaxed(&g->pi_target)) || !mutex ||
 	    load_relaxed(&requeue_refused))
 		return plan;
@@ -118,7 +118,8 @@ static void post(struct cond *c, struct group *g, const struct mutex_ops *ops)
 	uint32_t word = group_post(g, plan.move ? GROUP_MOVED : 0);
 
 	lock_drop(&c->lock);
-	group_wake(g, word, plan, 1);
+	if (!(word & GROUP_AWAKE))
+		group_wake(g, word, plan, 1);
 	group_unpin(g);
 }
 
