@@ -25,7 +25,7 @@
 
 /* Of what a sleep costs, one part in so many may be spent in vain. */
 #define IN_VAIN 50
-/* So many polls may be saved up. */
+/* So many polls may be saved up; an account begins with them. */
 #define SAVED 8
 
 /**
@@ -113,7 +113,7 @@ bool linger_may(struct account *a)
 		return false;
 	if (!a->begun) {
 		a->begun = true;
-		a->balance = poll_ns();
+		a->balance = SAVED * poll_ns();
 	}
 	return a->balance > 0;
 }
@@ -172,7 +172,7 @@ static enum polled poll_politely(struct account *a, poll_fn poll, void *arg,
 {
 	enum polled found = POLL_NOTHING;
 	bool alone = linger_has_cpu();
-	int64_t away = 0;
+	int64_t away;
 
 	while (found == POLL_NOTHING && *now < end) {
 		if (alone && !a->crowded)
@@ -182,12 +182,14 @@ static enum polled poll_politely(struct account *a, poll_fn poll, void *arg,
 			break;
 		away = let_others_run(now);
 		a->crowded = away;
+		if (away)
+			away -= load_relaxed(&measured.sleep);
+		*begin += away;
+		end += away;
 		found = poll(arg);
-		if (!alone || away)
+		if (!alone)
 			break;
 	}
-	if (away)
-		*begin += away - load_relaxed(&measured.sleep);
 	return found;
 }
 
@@ -262,8 +264,8 @@ long sleep_end(futex_word *word, int nr_wake, bool shared)
 	store_relaxed(&timed.at, begin);
 	store_release(&timed.word, word);
 	ret = futex_wake(word, nr_wake, shared);
-	if (ret == 1)
-		note(&measured.wake, clock_now() - begin, 0, COST_MOST);
+	if (ret > 0)
+		note(&measured.wake, (clock_now() - begin) / ret, 0, COST_MOST);
 	else
 		store_relaxed(&timed.word, NULL);
 	return ret;
