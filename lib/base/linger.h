@@ -13,10 +13,11 @@
  * at once. So all polling together costs what it spares, and at most 2 % more
  * than sleeping would.
  *
- * Nobody polls where more threads want to run than there are CPUs: a thread
- * that polls lets others run every few microseconds, and where one did, or
- * there is one CPU only, it looks once more and sleeps. A thread of a real-time
- * policy never lets others run in that way, and sleeps instead.
+ * Nobody spins where more threads want to run than there are CPUs: a thread
+ * that polls yields every few microseconds, and where another one ran meanwhile
+ * it only yields, which costs it a switch each time. With one CPU it yields
+ * once, and sleeps. A thread of a real-time policy never yields: it polls for
+ * the first few microseconds, and sleeps.
  */
 #ifndef DROVER_LINGER_H
 #define DROVER_LINGER_H
@@ -27,7 +28,7 @@
 /**
  * struct account - what one thread may spend on polling for one kind of thing
  * @balance: in nanoseconds
- * @begun: it has been given what a first poll costs
+ * @begun: it has been given as many polls as may be saved
  * @crowded: the last time others wanted the CPU
  *
  * All zero bytes are a valid one.
