@@ -2,7 +2,7 @@
 /*
  * The condition variable inside. One implementation serves the native API
  * (native.c) and the drop-in (../pthread/); they differ in the mutex only,
- * which the core reaches through struct mutex_ops.
+ * which the core reaches through mutex/user_mutex.h.
  *
  * A condvar of one process keeps its waiters in groups (group.h): arrivals
  * join the open group; a signal goes to the closed, older one, and closes the
@@ -97,10 +97,9 @@ static inline bool cond_is_idle(struct cond *c)
 /* The condvar's verbs; @deadline NULL waits without end. */
 void cond_init(struct cond *c, uint32_t flags);
 void cond_destroy(struct cond *c, const char *call);
-int cond_wait(struct cond *c, const struct mutex_ops *ops, void *mutex,
-	      const struct deadline *deadline);
-void cond_signal(struct cond *c, const struct mutex_ops *ops);
-void cond_broadcast(struct cond *c, const struct mutex_ops *ops);
+int cond_wait(struct cond *c, void *mutex, const struct deadline *deadline);
+APART int cond_signal(struct cond *c);	  /* 0 */
+APART int cond_broadcast(struct cond *c); /* 0 */
 
 /* Make the thread @thread look for its cancellation, if it waits; cancel.c */
 void cond_interrupt(pthread_t thread);

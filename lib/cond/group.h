@@ -56,7 +56,7 @@
 #define DROVER_GROUP_H
 
 #include "base/thread.h"
-#include "mutex/ops.h"
+#include "mutex/user_mutex.h"
 
 struct cond;
 

@@ -8,38 +8,35 @@
 _Static_assert(sizeof(struct cond) == sizeof(drover_cond_t), "same size");
 _Static_assert(_Alignof(struct cond) <= _Alignof(drover_cond_t), "fits");
 
-static bool native_is_plain(void *mutex)
+bool user_mutex_is_plain(void *mutex)
 {
 	return mutex_is_plain(mutex_of(mutex));
 }
 
-static int native_may_wait(void *mutex)
+int user_mutex_may_wait(void *mutex)
 {
 	return mutex_held_by_caller(mutex_of(mutex)) ? 0 : EPERM;
 }
 
-static bool native_stays_held(void *mutex)
+bool user_mutex_stays_held(void *mutex)
 {
 	return mutex_of(mutex)->count > 0;
 }
 
-static int native_unlock(void *mutex)
+int user_mutex_unlock(void *mutex)
 {
-	return drover_mutex_unlock(mutex);
-}
-
-static int native_unlock_plain(void *mutex)
-{
+	if (unlikely(!user_mutex_is_plain(mutex)))
+		return drover_mutex_unlock(mutex);
 	mutex_drop(mutex_of(mutex), false);
 	return 0;
 }
 
-static int native_lock(void *mutex, bool moved)
+int user_mutex_lock(void *mutex, bool moved)
 {
 	return moved ? mutex_lock_moved(mutex) : mutex_lock_polled(mutex);
 }
 
-static futex_word *native_word(void *mutex)
+futex_word *user_mutex_word(void *mutex)
 {
 	struct mutex *m = mutex_of(mutex);
 
@@ -47,7 +44,7 @@ static futex_word *native_word(void *mutex)
 	return mutex_is_pi(m) || mutex_is_shared(m) ? NULL : &m->word;
 }
 
-static enum mutex_holder native_holder(void *mutex)
+enum mutex_holder user_mutex_holder(void *mutex)
 {
 	struct mutex *m = mutex_of(mutex);
 
@@ -57,44 +54,29 @@ static enum mutex_holder native_holder(void *mutex)
 					 MUTEX_HELD_BY_OTHER;
 }
 
-static void native_set_contended(void *mutex)
+bool user_mutex_try_lock(void *mutex)
 {
-	store_relaxed(&mutex_of(mutex)->word, WORD_CONTENDED);
+	return mutex_try(mutex_of(mutex));
 }
 
-static void native_pass_wake(void *mutex)
-{
-	futex_wake(&mutex_of(mutex)->word, 1, false);
-}
-
-static futex_word *native_pi_word(void *mutex)
+futex_word *user_mutex_pi_word(void *mutex)
 {
 	struct mutex *m = mutex_of(mutex);
 
 	return mutex_is_pi(m) && !mutex_is_shared(m) ? &m->word : NULL;
 }
 
-static int native_adopt(void *mutex)
+int user_mutex_adopt(void *mutex)
 {
 	return mutex_pi_got(mutex_of(mutex));
 }
 
-static const struct mutex_ops native_ops = {
-	.is_plain = native_is_plain,
-	.may_wait = native_may_wait,
-	.stays_held = native_stays_held,
-	.unlock = native_unlock,
-	.unlock_plain = native_unlock_plain,
-	.try_lock = mutex_try,
-	.lock = native_lock,
-	.word = native_word,
-	.holder = native_holder,
-	.set_contended = native_set_contended,
-	.pass_wake = native_pass_wake,
-	.interruptible = NULL,
-	.pi_word = native_pi_word,
-	.adopt = native_adopt,
-};
+const bool waits_can_be_cancelled;
+
+bool cancellation_is_due(void)
+{
+	return false;
+}
 
 #define cond_of(cond) cond_checked(cond, __func__)
 
@@ -128,7 +110,7 @@ int drover_cond_destroy(drover_cond_t *cond)
 HOT int drover_cond_wait(drover_cond_t *cond, drover_mutex_t *mutex)
 {
 	mutex_checked(mutex, __func__);
-	return cond_wait(cond_of(cond), &native_ops, mutex, NULL);
+	return cond_wait(cond_of(cond), mutex, NULL);
 }
 
 int drover_cond_timedwait(drover_cond_t *cond, drover_mutex_t *mutex,
@@ -152,33 +134,21 @@ HOT int drover_cond_clockwait(drover_cond_t *cond, drover_mutex_t *mutex,
 	if (!deadline_valid(&d))
 		return EINVAL;
 	mutex_checked(mutex, __func__);
-	return cond_wait(cond_of(cond), &native_ops, mutex, &d);
-}
-
-HOT APART static int signal_somebody(struct cond *c)
-{
-	cond_signal(c, &native_ops);
-	return 0;
-}
-
-HOT APART static int broadcast_to_somebody(struct cond *c)
-{
-	cond_broadcast(c, &native_ops);
-	return 0;
+	return cond_wait(cond_of(cond), mutex, &d);
 }
 
 ONE_LINE int drover_cond_signal(drover_cond_t *cond)
 {
 	struct cond *c = cond_of(cond);
 
-	return likely(cond_is_idle(c)) ? 0 : signal_somebody(c);
+	return likely(cond_is_idle(c)) ? 0 : cond_signal(c);
 }
 
 ONE_LINE int drover_cond_broadcast(drover_cond_t *cond)
 {
 	struct cond *c = cond_of(cond);
 
-	return likely(cond_is_idle(c)) ? 0 : broadcast_to_somebody(c);
+	return likely(cond_is_idle(c)) ? 0 : cond_broadcast(c);
 }
 
 /* The word to which waiters of a shared condvar can be moved, or NULL. */
@@ -195,7 +165,7 @@ int drover_cond_broadcast_on(drover_cond_t *cond, drover_mutex_t *mutex)
 	futex_word *target = shared_target(mutex);
 
 	if (c->flags & COND_SHARED && target)
-		cond_shared_broadcast_on(c, &native_ops, mutex, target);
+		cond_shared_broadcast_on(c, mutex, target);
 	else
 		drover_cond_broadcast(cond);
 	return 0;

@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "mutex/ops.h"
+#include "mutex/user_mutex.h"
 
 /**
  * struct wake_plan - what a release or post does with the sleepers

@@ -175,17 +175,16 @@ static bool shared_take(struct shared_group *g, uint32_t number)
  * @word: the group's word at the time of joining.
  */
 static int shared_sleep(struct cond *c, struct shared_group *g, uint32_t number,
-			uint32_t word, const struct mutex_ops *ops,
-			const struct deadline *deadline)
+			uint32_t word, const struct deadline *deadline)
 {
 	struct waiter *w = waiter_self();
 
 	for (;;) {
 		int why = 0;
 
-		if (ops->interruptible &&
+		if (waits_can_be_cancelled &&
 		    load_relaxed(&w->interrupts) != w->seen &&
-		    ops->interruptible())
+		    cancellation_is_due())
 			why = ECANCELED;
 		else if (futex_wait_bits(&g->word, word, deadline, true,
 					 w->bit) == -ETIMEDOUT)
@@ -203,7 +202,7 @@ static int shared_sleep(struct cond *c, struct shared_group *g, uint32_t number,
 	}
 }
 
-int cond_shared_wait(struct cond *c, const struct mutex_ops *ops, void *mutex,
+int cond_shared_wait(struct cond *c, void *mutex,
 		     const struct deadline *deadline)
 {
 	struct waiter *w = waiter_self();
@@ -220,7 +219,7 @@ int cond_shared_wait(struct cond *c, const struct mutex_ops *ops, void *mutex,
 	shared_get(c);
 	old_drop(c);
 
-	err = ops->unlock(mutex);
+	err = user_mutex_unlock(mutex);
 	if (err) {
 		bool signalled;
 
@@ -235,12 +234,12 @@ int cond_shared_wait(struct cond *c, const struct mutex_ops *ops, void *mutex,
 	}
 
 	waiter_publish(w, &g->word);
-	err = shared_sleep(c, g, number, word, ops, deadline);
+	err = shared_sleep(c, g, number, word, deadline);
 	waiter_publish(w, NULL);
 	moved = c->shared.state & SHARED_MOVED(g - c->shared.group);
 	shared_put_unlock(c);
 
-	lock_err = ops->lock(mutex, moved);
+	lock_err = user_mutex_lock(mutex, moved);
 	return lock_err ? lock_err : err;
 }
 
@@ -349,17 +348,16 @@ void cond_shared_broadcast(struct cond *c)
 	shared_broadcast(c, PLAN_WAKE_ALL);
 }
 
-void cond_shared_broadcast_on(struct cond *c, const struct mutex_ops *ops,
-			      void *mutex, futex_word *target)
+void cond_shared_broadcast_on(struct cond *c, void *mutex, futex_word *target)
 {
 	struct wake_plan plan;
 	uint32_t nr;
 
 	shared_lock(c);
 	nr = c->shared.group[0].blocked + c->shared.group[1].blocked;
-	plan = policy_plan(ops->holder(mutex), nr);
+	plan = policy_plan(user_mutex_holder(mutex), nr);
 	plan.target = target;
 	if (plan.move && plan.nr_wake == 0)
-		ops->set_contended(mutex);
+		user_mutex_set_contended(target);
 	shared_broadcast(c, plan);
 }

@@ -4,7 +4,7 @@
 #define DROVER_COND_SHARED_H
 
 #include "base/thread.h"
-#include "mutex/ops.h"
+#include "mutex/user_mutex.h"
 
 struct cond;
 
@@ -23,12 +23,12 @@ struct shared_cond {
 
 void cond_shared_init(struct cond *c);
 APART void cond_shared_destroy(struct cond *c);
-APART int cond_shared_wait(struct cond *c, const struct mutex_ops *ops,
-			   void *mutex, const struct deadline *deadline);
+APART int cond_shared_wait(struct cond *c, void *mutex,
+			   const struct deadline *deadline);
 APART void cond_shared_signal(struct cond *c);
 APART void cond_shared_broadcast(struct cond *c);
 /* @target: the word of @mutex, three states, shared. */
-APART void cond_shared_broadcast_on(struct cond *c, const struct mutex_ops *ops,
-				    void *mutex, futex_word *target);
+APART void cond_shared_broadcast_on(struct cond *c, void *mutex,
+				    futex_word *target);
 
 #endif /* DROVER_COND_SHARED_H */

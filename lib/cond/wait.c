@@ -7,7 +7,6 @@
  * struct member - a thread that waits in a group
  * @g: its group, pinned
  * @w: the thread
- * @ops: for its mutex
  * @mutex: the mutex it released and will lock again
  * @movable: the same, or NULL if nobody may be moved there
  * @owns: it has the mutex already, by requeue-PI
@@ -18,7 +17,6 @@
 struct member {
 	struct group *g;
 	struct waiter *w;
-	const struct mutex_ops *ops;
 	void *mutex;
 	void *movable;
 	bool owns;
@@ -146,7 +144,7 @@ static inline long member_futex_wait(struct member *m, uint32_t word,
 	ret = cond_pi_wait(m->g, word, deadline);
 	if (ret == 0) {
 		m->owns = true;
-		m->lock_err = m->ops->adopt(m->mutex);
+		m->lock_err = user_mutex_adopt(m->mutex);
 	}
 	return ret;
 }
@@ -165,9 +163,9 @@ COLD static void member_woken_for_nothing(struct member *m, uint64_t state)
 		return; /* the caller has to hear of it */
 	if (m->owns) {
 		m->owns = false;
-		m->ops->unlock(m->mutex);
+		user_mutex_unlock(m->mutex);
 	} else if (state & GROUP_MOVED) {
-		m->ops->pass_wake(m->mutex);
+		futex_wake(user_mutex_word(m->mutex), 1, false);
 	}
 }
 
@@ -178,9 +176,9 @@ static inline int member_reason_to_leave(struct member *m, long ret)
 		return m->lock_err;
 	if (ret == -ETIMEDOUT)
 		return ETIMEDOUT;
-	if (m->ops->interruptible &&
+	if (waits_can_be_cancelled &&
 	    load_seq_cst(&m->w->interrupts) != m->w->seen && /* [W-KICK] */
-	    m->ops->interruptible())
+	    cancellation_is_due())
 		return ECANCELED;
 	return 0;
 }
@@ -216,8 +214,8 @@ static inline int member_sleep(struct member *m,
 static enum polled poll_mutex_of(void *arg)
 {
 	const struct member *m = arg;
-	bool got = load_relaxed(m->ops->word(m->mutex)) == WORD_FREE &&
-		   m->ops->try_lock(m->mutex);
+	bool got = load_relaxed(user_mutex_word(m->mutex)) == WORD_FREE &&
+		   user_mutex_try_lock(m->mutex);
 
 	return got ? POLL_CAME : POLL_NOTHING;
 }
@@ -226,12 +224,11 @@ static enum polled poll_mutex_of(void *arg)
  * Those that were moved are woken one by one, each by the unlock of the one
  * before it, and meanwhile CPUs go idle. The first of them wakes a few more.
  */
-static void wake_ahead(struct member *m)
+static void wake_ahead(struct group *g, futex_word *word)
 {
-	uint32_t nr = swap_relaxed(&m->g->ahead, 0);
-	futex_word *word = nr ? m->ops->word(m->mutex) : NULL;
+	uint32_t nr = swap_relaxed(&g->ahead, 0);
 
-	if (word)
+	if (nr)
 		futex_wake(word, (int)nr, false);
 }
 
@@ -239,19 +236,20 @@ static void wake_ahead(struct member *m)
 static inline int member_relock(struct member *m)
 {
 	bool moved = load_relaxed(&m->g->state) & GROUP_MOVED;
+	futex_word *word = m->movable ? user_mutex_word(m->mutex) : NULL;
 
-	if (moved && load_relaxed(&m->g->ahead))
-		wake_ahead(m);
+	if (moved && word && load_relaxed(&m->g->ahead))
+		wake_ahead(m->g, word);
 	group_unpin(m->g);
 	/* From here on the condvar may no longer exist. */
 	if (unlikely(m->owns))
 		return m->lock_err;
 	/* A mutex that has stayed ours never becomes free. */
-	if (!m->movable || !m->ops->word(m->mutex) ||
+	if (!word ||
 	    !linger(&thread_this.for_mutexes, poll_mutex_of, m, INT64_MAX))
-		return m->ops->lock(m->mutex, moved);
+		return user_mutex_lock(m->mutex, moved);
 	if (moved)
-		m->ops->set_contended(m->mutex);
+		user_mutex_set_contended(word);
 	return 0;
 }
 
@@ -272,11 +270,10 @@ static void member_ended(struct member *m)
 /* ---- all of it ---- */
 
 /* Broken beyond may_wait(). What met us meanwhile goes on. */
-COLD static void cond_leave_awake(struct cond *c, const struct mutex_ops *ops,
-				  struct group *g)
+COLD static void cond_leave_awake(struct cond *c, struct group *g)
 {
 	if (!group_leave(g))
-		cond_signal(c, ops);
+		cond_signal(c);
 	group_unpin(g);
 }
 
@@ -287,45 +284,44 @@ COLD static void cond_leave_awake(struct cond *c, const struct mutex_ops *ops,
  * No memory to wait in. A spurious return is allowed and loses nothing: the
  * caller looks at its predicate again.
  */
-COLD static int cond_wait_spuriously(const struct mutex_ops *ops, void *mutex,
+COLD static int cond_wait_spuriously(void *mutex,
 				     const struct deadline *deadline)
 {
 	int64_t until = clock_now() + NAP_NS;
 	struct deadline nap = { .clock = CLOCK_MONOTONIC };
 	futex_word never = 0;
 	bool late = time_left(deadline) < NAP_NS;
-	int err = ops->unlock(mutex);
+	int err = user_mutex_unlock(mutex);
 
 	if (err)
 		return err;
 	nap.at.tv_sec = until / NS_PER_S;
 	nap.at.tv_nsec = until % NS_PER_S;
 	futex_wait(&never, 0, late ? deadline : &nap, false);
-	err = ops->lock(mutex, false);
+	err = user_mutex_lock(mutex, false);
 	return err ? err : late ? ETIMEDOUT : 0;
 }
 
 /*
  * @pi_word: where the kernel may hand the mutex over, or NULL. Others have to
  * find a thread that can be cancelled, and one that waits for that.
- * @plain: the mutex is.
  */
 static inline int cond_wait_as(struct cond *c, struct member *joining,
 			       const struct deadline *deadline,
-			       futex_word *pi_word, bool plain)
+			       futex_word *pi_word)
 {
 	struct member m __attribute__((cleanup(member_ended))) = *joining;
-	bool be_found = m.ops->interruptible || pi_word;
+	bool be_found = waits_can_be_cancelled || pi_word;
 	int err, lock_err;
 
 	err = cond_join(c, &m, pi_word);
 	if (unlikely(err == ENOMEM))
-		return cond_wait_spuriously(m.ops, m.mutex, deadline);
+		return cond_wait_spuriously(m.mutex, deadline);
 	if (unlikely(err))
 		return err;
-	err = plain ? m.ops->unlock_plain(m.mutex) : m.ops->unlock(m.mutex);
+	err = user_mutex_unlock(m.mutex);
 	if (unlikely(err)) {
-		cond_leave_awake(c, m.ops, m.g);
+		cond_leave_awake(c, m.g);
 		return err;
 	}
 
@@ -347,30 +343,30 @@ APART static int cond_wait_special(struct cond *c, struct member *m,
 				   const struct deadline *deadline)
 {
 	futex_word *pi_word = NULL;
-	int err = m->ops->may_wait(m->mutex);
+	int err = user_mutex_may_wait(m->mutex);
 
 	if (err)
 		return err;
 	if (!m->w)
-		return cond_wait_spuriously(m->ops, m->mutex, deadline);
+		return cond_wait_spuriously(m->mutex, deadline);
 	if (c->flags & COND_SHARED)
-		return cond_shared_wait(c, m->ops, m->mutex, deadline);
+		return cond_shared_wait(c, m->mutex, deadline);
 	/* A mutex that stays held is nobody's to be moved to. */
-	if (m->ops->stays_held(m->mutex))
+	if (user_mutex_stays_held(m->mutex))
 		m->movable = NULL;
 	else
-		pi_word = m->ops->pi_word(m->mutex);
-	return cond_wait_as(c, m, deadline, pi_word, false);
+		pi_word = user_mutex_pi_word(m->mutex);
+	return cond_wait_as(c, m, deadline, pi_word);
 }
 
-int cond_wait(struct cond *c, const struct mutex_ops *ops, void *mutex,
-	      const struct deadline *deadline)
+int cond_wait(struct cond *c, void *mutex, const struct deadline *deadline)
 {
-	struct member m = {
-		.w = waiter_self(), .ops = ops, .mutex = mutex, .movable = mutex
-	};
+	struct member m = { .w = waiter_self(),
+			    .mutex = mutex,
+			    .movable = mutex };
 
-	if (unlikely(!m.w || c->flags & COND_SHARED || !ops->is_plain(mutex)))
+	if (unlikely(!m.w || c->flags & COND_SHARED ||
+		     !user_mutex_is_plain(mutex)))
 		return cond_wait_special(c, &m, deadline);
-	return cond_wait_as(c, &m, deadline, NULL, true);
+	return cond_wait_as(c, &m, deadline, NULL);
 }

@@ -21,8 +21,7 @@ static struct group *cond_claim(struct cond *c, struct group *g)
  * What to do with @nr_waiters members of a claimed group, so that the mutex of
  * its members exists.
  */
-static struct wake_plan plan_for(struct group *g, const struct mutex_ops *ops,
-				 uint32_t nr_waiters)
+static struct wake_plan plan_for(struct group *g, uint32_t nr_waiters)
 {
 	void *mutex = load_relaxed(&g->mutex);
 	struct wake_plan plan = PLAN_WAKE_ALL;
@@ -33,13 +32,13 @@ static struct wake_plan plan_for(struct group *g, const struct mutex_ops *ops,
 	    unlikely(load_relaxed(&g->pi_target)) || !mutex ||
 	    load_relaxed(&requeue_refused))
 		return plan;
-	word = ops->word(mutex);
+	word = user_mutex_word(mutex);
 	if (!word)
 		return plan;
-	plan = policy_plan(ops->holder(mutex), nr_waiters);
+	plan = policy_plan(user_mutex_holder(mutex), nr_waiters);
 	/* If nobody is woken, the caller's unlock has to begin the chain. */
 	if (plan.move && plan.nr_wake == 0)
-		ops->set_contended(mutex);
+		user_mutex_set_contended(word);
 	plan.target = word;
 	store_relaxed(&g->ahead, plan.ahead);
 	return plan;
@@ -86,9 +85,9 @@ static void release_by(struct group *g, struct wake_plan plan)
 	group_unpin(g);
 }
 
-static void release(struct group *g, const struct mutex_ops *ops)
+static void release(struct group *g)
 {
-	release_by(g, plan_for(g, ops, group_blocked(g)));
+	release_by(g, plan_for(g, group_blocked(g)));
 }
 
 /*
@@ -112,9 +111,9 @@ static struct group *cond_claim_oldest(struct cond *c)
  * interchangeable: it does not matter which of them wakes or is moved, nor
  * that it may find the token taken (member_sleep()).
  */
-static void post(struct cond *c, struct group *g, const struct mutex_ops *ops)
+static void post(struct cond *c, struct group *g)
 {
-	struct wake_plan plan = plan_for(g, ops, 1);
+	struct wake_plan plan = plan_for(g, 1);
 	uint32_t word = group_post(g, plan.move ? GROUP_MOVED : 0);
 
 	lock_drop(&c->lock);
@@ -123,24 +122,25 @@ static void post(struct cond *c, struct group *g, const struct mutex_ops *ops)
 	group_unpin(g);
 }
 
-void cond_signal(struct cond *c, const struct mutex_ops *ops)
+HOT int cond_signal(struct cond *c)
 {
 	struct group *g;
 
 	if (unlikely(c->flags & COND_SHARED)) {
 		cond_shared_signal(c);
-		return;
+		return 0;
 	}
 	cond_lock(c);
 	g = cond_claim_oldest(c);
 	if (g && group_blocked(g) > 1) {
-		post(c, g, ops);
-		return;
+		post(c, g);
+		return 0;
 	}
 	store_relaxed(&c->closed, NULL);
 	lock_drop(&c->lock);
 	if (g)
-		release(g, ops);
+		release(g);
+	return 0;
 }
 
 /*
@@ -148,12 +148,11 @@ void cond_signal(struct cond *c, const struct mutex_ops *ops)
  * then one is enough for both: the younger group's sleepers are moved behind
  * the older one's first.
  */
-APART static void release_both(struct group *closed, struct group *open,
-			       const struct mutex_ops *ops)
+APART static void release_both(struct group *closed, struct group *open)
 {
 	uint32_t nr = group_blocked(closed) + group_blocked(open);
-	struct wake_plan plan = plan_for(closed, ops, nr);
-	struct wake_plan behind = plan_for(open, ops, nr);
+	struct wake_plan plan = plan_for(closed, nr);
+	struct wake_plan behind = plan_for(open, nr);
 
 	if (load_relaxed(&closed->mutex) == load_relaxed(&open->mutex) &&
 	    plan.move && plan.nr_wake == 1 && behind.move) {
@@ -167,13 +166,13 @@ APART static void release_both(struct group *closed, struct group *open,
 	}
 }
 
-void cond_broadcast(struct cond *c, const struct mutex_ops *ops)
+HOT int cond_broadcast(struct cond *c)
 {
 	struct group *closed, *open;
 
 	if (unlikely(c->flags & COND_SHARED)) {
 		cond_shared_broadcast(c);
-		return;
+		return 0;
 	}
 	cond_lock(c);
 	closed = cond_claim(c, load_relaxed(&c->closed));
@@ -183,7 +182,8 @@ void cond_broadcast(struct cond *c, const struct mutex_ops *ops)
 	lock_drop(&c->lock);
 
 	if (closed && open)
-		release_both(closed, open, ops);
+		release_both(closed, open);
 	else if (closed || open)
-		release(closed ? closed : open, ops);
+		release(closed ? closed : open);
+	return 0;
 }

@@ -12,7 +12,7 @@
 
 #include "base/debug.h"
 #include "base/thread.h"
-#include "mutex/ops.h"
+#include "mutex/user_mutex.h"
 
 /* What a robust mutex has gone through. */
 enum mutex_health {

@@ -63,7 +63,7 @@ static int wait_cancellable(struct cond *c, pthread_mutex_t *mutex,
 	pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
 	cond_note_interrupts(); /* [W-SEEN] */
 	pthread_testcancel();
-	err = cond_wait(c, &glibc_mutex_ops, mutex, deadline);
+	err = cond_wait(c, mutex, deadline);
 	if (err == ECANCELED) {
 		pthread_testcancel();
 		err = 0;
@@ -102,30 +102,18 @@ int drop_in_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
 		abstime);
 }
 
-HOT APART static int signal_somebody(struct cond *c)
-{
-	cond_signal(c, &glibc_mutex_ops);
-	return 0;
-}
-
-HOT APART static int broadcast_to_somebody(struct cond *c)
-{
-	cond_broadcast(c, &glibc_mutex_ops);
-	return 0;
-}
-
 ONE_LINE int drop_in_cond_signal(pthread_cond_t *cond)
 {
 	struct cond *c = cond_of(cond);
 
-	return likely(cond_is_idle(c)) ? 0 : signal_somebody(c);
+	return likely(cond_is_idle(c)) ? 0 : cond_signal(c);
 }
 
 ONE_LINE int drop_in_cond_broadcast(pthread_cond_t *cond)
 {
 	struct cond *c = cond_of(cond);
 
-	return likely(cond_is_idle(c)) ? 0 : broadcast_to_somebody(c);
+	return likely(cond_is_idle(c)) ? 0 : cond_broadcast(c);
 }
 
 typedef int (*cancel_function)(pthread_t thread);

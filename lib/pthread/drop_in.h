@@ -14,8 +14,6 @@
 
 #include "cond/cond.h"
 
-extern const struct mutex_ops glibc_mutex_ops;
-
 /*
  * Debug build: a mutex of a type that glibc does not check is held by the
  * caller, who has called @call.

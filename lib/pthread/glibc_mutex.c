@@ -83,16 +83,8 @@ static bool movable(void *mutex)
 	       !(kind & ~(KIND_TYPE | KIND_NO_ELISION));
 }
 
-static void glibc_set_contended(void *mutex)
-{
-	uint32_t held = WORD_LOCKED;
-
-	/* The holder is the only one who may take it from 1 to 2 and mean it. */
-	cas_relaxed(lock_word(mutex), &held, WORD_CONTENDED);
-}
-
 /* Type normal, and like those that waiters can be moved to. */
-static bool glibc_is_plain(void *mutex)
+bool user_mutex_is_plain(void *mutex)
 {
 	int kind = __atomic_load_n(&mutex_of(mutex)->__data.__kind,
 				   __ATOMIC_RELAXED);
@@ -101,7 +93,7 @@ static bool glibc_is_plain(void *mutex)
 }
 
 /* The mutexes that glibc does not let anybody unlock but their holder. */
-static int glibc_may_wait(void *mutex)
+int user_mutex_may_wait(void *mutex)
 {
 	int kind = __atomic_load_n(&mutex_of(mutex)->__data.__kind,
 				   __ATOMIC_RELAXED);
@@ -121,7 +113,7 @@ void glibc_mutex_check(pthread_mutex_t *mutex, const char *call)
 {
 	debug_pointer(mutex, _Alignof(pthread_mutex_t), "mutex", call);
 	/* The others get EPERM; only these have their owner noted. */
-	if (movable(mutex) && !glibc_may_wait(mutex) &&
+	if (movable(mutex) && !user_mutex_may_wait(mutex) &&
 	    owner_of(mutex) != thread_tid())
 		debug_wrong(mutex, "mutex",
 			    "is not held by the caller: lock it before a wait",
@@ -129,7 +121,7 @@ void glibc_mutex_check(pthread_mutex_t *mutex, const char *call)
 }
 #endif
 
-static bool glibc_stays_held(void *mutex)
+bool user_mutex_stays_held(void *mutex)
 {
 	int kind = __atomic_load_n(&mutex_of(mutex)->__data.__kind,
 				   __ATOMIC_RELAXED);
@@ -138,12 +130,12 @@ static bool glibc_stays_held(void *mutex)
 	       mutex_of(mutex)->__data.__count > 1;
 }
 
-static int glibc_unlock(void *mutex)
+int user_mutex_unlock(void *mutex)
 {
 	return pthread_mutex_unlock(mutex);
 }
 
-static int glibc_lock(void *mutex, bool moved)
+int user_mutex_lock(void *mutex, bool moved)
 {
 	int err = pthread_mutex_lock(mutex);
 
@@ -153,21 +145,21 @@ static int glibc_lock(void *mutex, bool moved)
 	 * those who queued behind it.
 	 */
 	if (moved && !err)
-		glibc_set_contended(mutex);
+		user_mutex_set_contended(lock_word(mutex));
 	return err;
 }
 
-static bool glibc_try_lock(void *mutex)
+bool user_mutex_try_lock(void *mutex)
 {
 	return pthread_mutex_trylock(mutex) == 0;
 }
 
-static futex_word *glibc_word(void *mutex)
+futex_word *user_mutex_word(void *mutex)
 {
 	return movable(mutex) ? lock_word(mutex) : NULL;
 }
 
-static enum mutex_holder glibc_holder(void *mutex)
+enum mutex_holder user_mutex_holder(void *mutex)
 {
 	if (load_relaxed(lock_word(mutex)) == WORD_FREE)
 		return MUTEX_FREE;
@@ -176,13 +168,8 @@ static enum mutex_holder glibc_holder(void *mutex)
 	return MUTEX_HELD_BY_OTHER;
 }
 
-static void glibc_pass_wake(void *mutex)
-{
-	futex_wake(lock_word(mutex), 1, false);
-}
-
 /* Private, not robust, and the kernel's priority inheritance. */
-static futex_word *glibc_pi_word(void *mutex)
+futex_word *user_mutex_pi_word(void *mutex)
 {
 	int kind = __atomic_load_n(&mutex_of(mutex)->__data.__kind,
 				   __ATOMIC_RELAXED);
@@ -194,7 +181,7 @@ static futex_word *glibc_pi_word(void *mutex)
 }
 
 /* What pthread_mutex_lock() does after it has got a PI mutex's word. */
-static int glibc_adopt(void *mutex)
+int user_mutex_adopt(void *mutex)
 {
 	pthread_mutex_t *m = mutex_of(mutex);
 
@@ -207,8 +194,10 @@ static int glibc_adopt(void *mutex)
 	return 0;
 }
 
-/* May a pending cancellation act on this thread? */
-static bool glibc_interruptible(void)
+const bool waits_can_be_cancelled = true;
+
+/* glibc tells only whether one that is pending may act. */
+bool cancellation_is_due(void)
 {
 	int state, ignored;
 
@@ -216,23 +205,6 @@ static bool glibc_interruptible(void)
 	pthread_setcancelstate(state, &ignored);
 	return state == PTHREAD_CANCEL_ENABLE;
 }
-
-const struct mutex_ops glibc_mutex_ops = {
-	.is_plain = glibc_is_plain,
-	.may_wait = glibc_may_wait,
-	.stays_held = glibc_stays_held,
-	.unlock = glibc_unlock,
-	.unlock_plain = glibc_unlock,
-	.try_lock = glibc_try_lock,
-	.lock = glibc_lock,
-	.word = glibc_word,
-	.holder = glibc_holder,
-	.set_contended = glibc_set_contended,
-	.pass_wake = glibc_pass_wake,
-	.interruptible = glibc_interruptible,
-	.pi_word = glibc_pi_word,
-	.adopt = glibc_adopt,
-};
 
 /*
  * Walk a mutex through its three states. The second lock, by a thread that
