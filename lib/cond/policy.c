@@ -3,21 +3,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/cpus.h"
 #include "base/linger.h"
 #include "cond/policy.h"
 
 /*
- * With several CPUs the price of moving is the time until a CPU that went idle
- * runs the next thread, again for each of the moved ones. So the first of them
- * wakes a few more: about as many hand-offs between running threads fit into
- * one wake-up.
+ * With several CPUs each moved thread costs the time until an idle CPU runs it.
+ * So the first of them wakes a few more: about as many hand-offs between
+ * running threads fit into one wake-up.
  */
 #define WAKE_AHEAD 15
 
 /* Threads that a constructor before ours has started may already wait. */
-static _Atomic uint32_t base = POLICY_AUTO;
-static _Atomic uint32_t ahead;
+static _Atomic int base = POLICY_AUTO;
 
 __attribute__((constructor)) static void policy_choose(void)
 {
@@ -30,27 +27,22 @@ __attribute__((constructor)) static void policy_choose(void)
 			forced, POLICY_HELP);
 	if (chosen.spin_us != SPIN_MEASURED)
 		linger_limit((uint32_t)chosen.spin_us);
-	if (chosen.base == POLICY_AUTO && cpus_usable() > 1)
-		store_relaxed(&ahead, WAKE_AHEAD);
-	store_relaxed(&base, chosen.base);
+	store_relaxed(&base, (int)chosen.base);
 }
 
 struct wake_plan policy_plan(enum mutex_holder holder, uint32_t nr_waiters)
 {
-	uint32_t now = load_relaxed(&base);
+	int now = load_relaxed(&base);
 	struct wake_plan move = { .move = true };
 
-	if (now == POLICY_WAKE_ALL)
-		return PLAN_WAKE_ALL;
-	if (holder == MUTEX_HELD_BY_CALLER) {
-		if (nr_waiters > 1)
-			move.ahead = load_relaxed(&ahead);
+	if (now == POLICY_AUTO && nr_waiters > 1 && linger_has_cpu())
+		move.ahead = WAKE_AHEAD;
+	if (now != POLICY_WAKE_ALL && holder == MUTEX_HELD_BY_CALLER)
 		return move;
-	}
 	/* A single thread is woken, whoever has the mutex. */
-	if (nr_waiters == 1 || (holder == MUTEX_FREE && now == POLICY_AUTO))
+	if (now == POLICY_WAKE_ALL || nr_waiters == 1 ||
+	    (now == POLICY_AUTO && holder == MUTEX_FREE))
 		return PLAN_WAKE_ALL;
 	move.nr_wake = 1;
-	move.ahead = load_relaxed(&ahead);
 	return move;
 }

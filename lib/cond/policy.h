@@ -3,18 +3,15 @@
  * When to wake and when to move. It never affects correctness: whatever is
  * planned, everybody who is released gets going.
  *
- * Moving pays when the mutex is held: a woken waiter would find it taken and
- * sleep a second time. If the caller itself holds it, nobody needs to be woken
- * at all: its unlock wakes the first. If the mutex is free, waking is cheaper:
- * each moved waiter costs one more FUTEX_WAKE, by the unlock of the one before
- * it. The measurements are in Documentation/benchmarks.rst.
+ * Moving pays when the mutex is held: a woken waiter would sleep a second time.
+ * If the caller holds it, its unlock wakes the first. If the mutex is free,
+ * waking is cheaper: a moved waiter costs one more FUTEX_WAKE, by the unlock of
+ * the one before it. The measurements are in Documentation/benchmarks.rst.
  */
 #ifndef DROVER_COND_POLICY_H
 #define DROVER_COND_POLICY_H
 
 #include <limits.h>
-#include <stdbool.h>
-#include <stdint.h>
 
 #include "mutex/user_mutex.h"
 
@@ -34,43 +31,29 @@ struct wake_plan {
 
 #define PLAN_WAKE_ALL ((struct wake_plan){ .nr_wake = INT_MAX })
 
-/**
- * policy_plan() - decide whether to wake or to move
- * @holder: who has the mutex
- * @nr_waiters: how many are to be unblocked
- */
+/* For @nr_waiters that are to be unblocked. @holder: of their mutex */
 struct wake_plan policy_plan(enum mutex_holder holder, uint32_t nr_waiters);
 
-/* Said of what policy_force() does not understand. */
-#define POLICY_HELP \
-	"auto, requeue or wake-all, and perhaps spin=US after a comma"
-
 enum policy_base {
-	POLICY_AUTO,
-	POLICY_REQUEUE,
-	POLICY_WAKE_ALL,
+	POLICY_AUTO,	 /* move when it pays */
+	POLICY_REQUEUE,	 /* always */
+	POLICY_WAKE_ALL, /* never */
 };
 
-/**
- * struct policy - what DROVER_POLICY can force
- * @base: whether to move: when it pays, always or never
- * @spin_us: how long a thread polls before it sleeps, in microseconds;
- *	     SPIN_MEASURED: as long as a wake-up takes
- */
+/* @spin_us: how long a poll before sleeping lasts at most, in microseconds */
 struct policy {
 	enum policy_base base;
 	int32_t spin_us;
 };
 
-#define SPIN_MEASURED (-1)
+#define SPIN_MEASURED (-1) /* as long as a wake-up takes */
 
-/**
- * policy_force() - change a policy as DROVER_POLICY may ask; policy_words.c
- * @forced: the variable's value
- * @p: changed where that says so
- *
- * Return: false if it is not understood; nothing is changed then.
+/*
+ * Set @p as @forced, the value of DROVER_POLICY, says. Return: false if it is not
+ * understood; nothing is changed then.
  */
 bool policy_force(const char *forced, struct policy *p);
+#define POLICY_HELP \
+	"auto, requeue or wake-all, and perhaps spin=US after a comma"
 
 #endif /* DROVER_COND_POLICY_H */
