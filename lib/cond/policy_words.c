@@ -5,7 +5,7 @@
 
 #include "cond/policy.h"
 
-#define MOST_US 1000000
+#define MOST_US 100000
 
 static const char *const words[] = {
 	[POLICY_AUTO] = "auto",

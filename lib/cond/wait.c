@@ -222,7 +222,8 @@ static enum polled poll_mutex_of(void *arg)
 
 /*
  * Those that were moved are woken one by one, each by the unlock of the one
- * before it, and meanwhile CPUs go idle. The first of them wakes a few more.
+ * before it, and meanwhile CPUs go idle. The first of them that finds the mutex
+ * free wakes a few more.
  */
 static void wake_ahead(struct group *g, futex_word *word)
 {
@@ -238,7 +239,8 @@ static inline int member_relock(struct member *m)
 	bool moved = load_relaxed(&m->g->state) & GROUP_MOVED;
 	futex_word *word = m->movable ? user_mutex_word(m->mutex) : NULL;
 
-	if (moved && word && load_relaxed(&m->g->ahead))
+	if (moved && word && load_relaxed(&m->g->ahead) &&
+	    load_relaxed(word) == WORD_FREE)
 		wake_ahead(m->g, word);
 	group_unpin(m->g);
 	/* From here on the condvar may no longer exist. */

@@ -31,7 +31,7 @@ static const char *const policies[NR_POLICIES] = {
 	"auto",
 	"requeue",
 	"wake-all",
-	"auto,relay",
+	"spin=0",
 };
 
 struct policy_list {
@@ -85,7 +85,7 @@ static inline int policies_main(char **argv, struct policy_list list,
 	return tap_exit();
 }
 
-/* policy_main - the same for the simple policies, and with one CPU's relays */
+/* policy_main - the same under all of them */
 static inline int policy_main(char **argv, unsigned int nr_results,
 			      void (*test)(const char *policy))
 {

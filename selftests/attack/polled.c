@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A thread that looks for its signal before it sleeps: neither side makes a
- * futex call then; a second waiter, a deadline and a cancellation end the look;
- * and who was about to sleep is woken. For how long it looks is forced.
+ * Threads that poll for their signal before they sleep: neither side makes a
+ * futex call then; a deadline and a cancellation end the poll; and who was about
+ * to sleep is woken. For how long they poll is forced.
  */
 #include "args.h"
 #include "crew.h"
@@ -12,9 +12,9 @@
 #include "sanitizer.h"
 #include "watchdog.h"
 
-/* In microseconds; the first one does not end by itself. */
-#define NO_END "100000000"
-#define SHORT  "1"
+/* In microseconds: the first is longer than anything here takes. */
+#define LONG  "100000"
+#define SHORT "1"
 
 static api_cond_t cond = API_COND_INITIALIZER;
 static api_mutex_t mutex = API_MUTEX_INITIALIZER;
@@ -73,35 +73,23 @@ static void await_join(struct member *member)
 	}
 }
 
-/* One waits and looks; it is woken by @wake, with the mutex held or not. */
-static void test_meets(const char *what, int (*wake)(api_cond_t *), bool held)
+/* @nr wait and poll; they are woken by @wake, with the mutex held or not. */
+static void test_meets(const char *what, int nr, int (*wake)(api_cond_t *),
+		       bool held)
 {
 	begin(what);
-	await_join(start(NULL));
-	if (!held)
-		api_mutex_unlock(&mutex);
+	for (int i = 0; i < nr; i++) {
+		await_join(start(NULL));
+		if (!held || i < nr - 1)
+			api_mutex_unlock(&mutex);
+	}
 	wake(&cond);
 	tap_is(nr_calls, 0, "%s: makes no futex call", what);
 	if (held)
 		api_mutex_unlock(&mutex);
 	crew_end(&crew);
-	tap_is(atomic_load(&nr_waiters_calls), 0, "%s: nor does the waiter",
+	tap_is(atomic_load(&nr_waiters_calls), 0, "%s: nor does a waiter",
 	       what);
-}
-
-/* The first one looks no more, and both are woken. */
-static void test_second(void)
-{
-	begin("a second waiter");
-	start(NULL);
-	member_has_joined(&crew.members[0]);
-	start(NULL);
-	member_asleep(&crew.members[1]);
-	member_asleep(&crew.members[0]);
-	api_cond_broadcast(&cond);
-	crew_gone(&crew, 2);
-	tap_is(crew_results(&crew, 0), 2, "a second waiter: both are woken");
-	crew_end(&crew);
 }
 
 static void test_deadline(void)
@@ -111,7 +99,7 @@ static void test_deadline(void)
 	begin("a deadline");
 	start(&soon);
 	crew_gone(&crew, 1);
-	tap_is(crew_results(&crew, ETIMEDOUT), 1, "a deadline ends the look");
+	tap_is(crew_results(&crew, ETIMEDOUT), 1, "a deadline ends the poll");
 	crew_end(&crew);
 }
 
@@ -141,7 +129,7 @@ static void test_cancel(void)
 	pthread_t thread;
 	void *result;
 
-	if (skips_cancellation("a cancellation ends the look"))
+	if (skips_cancellation("a cancellation ends the poll"))
 		return;
 	begin("a cancellation");
 	if (pthread_create(&thread, NULL, wait_for_cancellation, &waits) ||
@@ -152,10 +140,10 @@ static void test_cancel(void)
 	api_mutex_unlock(&mutex);
 	pthread_cancel(thread);
 	pthread_join(thread, &result);
-	tap_ok(result == PTHREAD_CANCELED, "a cancellation ends the look");
+	tap_ok(result == PTHREAD_CANCELED, "a cancellation ends the poll");
 	crew_end(&crew);
 #else
-	tap_skip("a cancellation ends the look",
+	tap_skip("a cancellation ends the poll",
 		 "native waits are no cancellation points");
 #endif
 }
@@ -168,31 +156,31 @@ static void test_falls_asleep(const char *what, int (*wake)(api_cond_t *))
 	wake(&cond);
 	crew_end(&crew);
 	tap_ok(atomic_load(&nr_waiters_calls) > 0,
-	       "%s: who has looked in vain sleeps, and is woken", what);
+	       "%s: who has polled in vain sleeps, and is woken", what);
 }
 
 static void test(const char *policy)
 {
-	if (strstr(policy, NO_END)) {
-		test_meets("signal", api_cond_signal, false);
-		test_meets("signal, mutex held", api_cond_signal, true);
-		test_meets("broadcast", api_cond_broadcast, false);
-		test_meets("broadcast, mutex held", api_cond_broadcast, true);
-		test_second();
-		test_deadline();
-		test_cancel();
+	if (strstr(policy, LONG)) {
+		test_meets("signal", 1, api_cond_signal, false);
+		test_meets("signal, mutex held", 1, api_cond_signal, true);
+		test_meets("broadcast", 1, api_cond_broadcast, false);
+		test_meets("broadcast, mutex held", 1, api_cond_broadcast,
+			   true);
+		test_meets("broadcast to 2", 2, api_cond_broadcast, false);
 	} else {
 		for (int i = 0; i < 5; i++) {
 			test_falls_asleep("signal", api_cond_signal);
 			test_falls_asleep("broadcast", api_cond_broadcast);
 		}
-		test_deadline();
 	}
+	test_deadline();
+	test_cancel();
 }
 
 static const char *const names[] = {
-	"auto,look=" NO_END ",watch=" NO_END,
-	"auto,watch=" SHORT,
+	"spin=" LONG,
+	"spin=" SHORT,
 };
 
 int main(int argc, char **argv)
@@ -200,5 +188,5 @@ int main(int argc, char **argv)
 	struct policy_list list = { names, sizeof(names) / sizeof(*names) };
 
 	args_parse(argc, argv, "");
-	return policies_main(argv, list, 11, test);
+	return policies_main(argv, list, 12, test);
 }
