@@ -4,6 +4,8 @@
  * system call in which they sleep: it has to be refused, for the wake-up is over
  * before it begins. They are held in front of that call; and a signaller in
  * front of the one that moves a waiter, which has to notice what it has missed.
+ *
+ * APIs: drover pthread
  */
 #include "futex_call.h"
 #include "kind_crew.h"
@@ -184,7 +186,7 @@ static void test_requeue_missed(void)
 	kind_crew_end(&crew);
 }
 
-#ifdef COND_API_PTHREAD
+#ifdef API_PTHREAD
 
 static atomic_int victim_tid;
 static atomic_bool victim_gone;

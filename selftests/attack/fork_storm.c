@@ -7,6 +7,8 @@
  * the child a round trip takes exactly the signals that are sent.
  *
  *	seed=N	seconds=N	patience=N: seconds after which a child hangs
+ *
+ * APIs: drover pthread
  */
 #include <pthread.h>
 #include <signal.h>

@@ -3,6 +3,8 @@
  * Threads that poll for their signal before they sleep: neither side makes a
  * futex call then; a deadline and a cancellation end the poll; and who was about
  * to sleep is woken. For how long they poll is forced.
+ *
+ * APIs: drover pthread
  */
 #include "args.h"
 #include "crew.h"

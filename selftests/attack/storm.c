@@ -14,13 +14,17 @@
  *
  * A storm is made from its seed alone and has a process of its own, so one that
  * failed is repeated, as far as the scheduler permits, with seed= and storms=1.
+ *
+ * APIs: drover pthread shared pthread_shared
  */
 #include "conduct.h"
 #include "policy.h"
 #include "sanitizer.h"
 
-#ifndef STORM_SHARED
-#define STORM_SHARED false
+#ifdef API_SHARED
+#define SHARED true
+#else
+#define SHARED false
 #endif
 
 #define NR_ROUNDS 100
@@ -66,9 +70,9 @@ static void storm_init(uint64_t *random)
 	kind = args_get(&args, "mutex", kind);
 	if (kind >= NR_MUTEX_KINDS)
 		tap_bail("mutex=%u: there are %zu kinds", kind, NR_MUTEX_KINDS);
-	target_init(&storm->target, STORM_SHARED, kind);
+	target_init(&storm->target, SHARED, kind);
 	storm_add(WAITER, 2 + random_below(random, 10), random);
-	if (CAN_CANCEL && !STORM_SHARED)
+	if (CAN_CANCEL && !SHARED)
 		storm_add(QUITTER, random_below(random, 4), random);
 	storm_add(LOCKER, random_below(random, 4), random);
 	storm_add(CONDUCTOR, 1 + random_below(random, 2), random);

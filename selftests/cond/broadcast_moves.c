@@ -4,6 +4,8 @@
  * moves the rest to the mutex; under wake-all, and where the kernel cannot
  * move, it wakes all. Who was woken sleeps on the mutex afterwards, and who was
  * moved is still in its first sleep: see crew.h.
+ *
+ * APIs: drover pthread
  */
 #include "crew.h"
 #include "policy.h"

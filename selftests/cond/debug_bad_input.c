@@ -3,6 +3,8 @@
  * A debug build says what a caller does wrong, and aborts: condition variables
  * and mutexes that are NULL, unaligned, destroyed, overwritten, or destroyed
  * under their waiters. What has an errno value gets it, and loses no waiter.
+ *
+ * APIs: drover pthread
  */
 #include "crew.h"
 #include "deadline.h"

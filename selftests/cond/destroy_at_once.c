@@ -3,6 +3,8 @@
  * A condvar may be destroyed as soon as all its waiters are unblocked, while
  * the mutex is still held too, and its memory be unmapped at once. Whoever
  * touches it afterwards gets SIGSEGV.
+ *
+ * APIs: drover pthread
  */
 #include <sys/mman.h>
 

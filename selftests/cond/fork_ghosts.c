@@ -3,6 +3,8 @@
  * In the child of a fork a private condvar has no waiters and no locked lock,
  * whatever its threads were doing in the parent; and the parent's waiters go
  * on as if nothing had been.
+ *
+ * APIs: drover pthread
  */
 #include <sys/wait.h>
 

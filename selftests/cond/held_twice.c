@@ -3,6 +3,8 @@
  * A thread waits with a recursive mutex that it has locked twice, and so keeps.
  * Whoever signals does without the mutex. A broadcast once moved the waiter to
  * the mutex that it held itself, where nobody would ever wake it.
+ *
+ * APIs: drover pthread
  */
 #include "crew.h"
 #include "policy.h"
@@ -14,7 +16,7 @@ static atomic_int tid;
 
 static void make_mutex(void)
 {
-#ifdef COND_API_PTHREAD
+#ifdef API_PTHREAD
 	pthread_mutexattr_t attr;
 
 	pthread_mutexattr_init(&attr);

@@ -3,6 +3,8 @@
  * Without memory for a group a wait returns spuriously: 0, with the mutex held
  * again, after it has been released. That is the one spurious return of normal
  * operation. Where there is memory again, waits wait.
+ *
+ * APIs: drover pthread
  */
 #include <sys/resource.h>
 

@@ -3,6 +3,8 @@
  * No system call at all when nobody waits; and futex calls counted: one for a
  * signal, at most two for a broadcast whatever the number of waiters, at most
  * two for a wait, the mutex's own included.
+ *
+ * APIs: drover pthread
  */
 #include <linux/seccomp.h>
 #include <sys/prctl.h>

@@ -2,6 +2,8 @@
 /*
  * A wait by a thread that does not hold the mutex: EPERM, and whatever the
  * others do meanwhile is neither lost nor taken by somebody else.
+ *
+ * APIs: drover pthread
  */
 #include "args.h"
 #include "crew.h"

@@ -3,6 +3,8 @@
  * Two calls at the same time, the first stopped after each of its instructions
  * in turn while the second runs: no wakeup is lost, none is taken twice, and
  * nothing is touched that is gone.
+ *
+ * APIs: drover pthread
  */
 #include <sys/mman.h>
 #include <sys/wait.h>

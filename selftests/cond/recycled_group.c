@@ -3,6 +3,8 @@
  * A thread whose time is over on one condvar goes on to wait on another: what
  * the library keeps for those who wait together is used again. Who comes to the
  * first condvar meanwhile does not wait with those of the second.
+ *
+ * APIs: drover pthread
  */
 #include "crew.h"
 #include "deadline.h"

@@ -3,6 +3,8 @@
  * A sandbox that comes when threads already sleep for requeue-PI, and refuses
  * that: nothing but requeue-PI and signals can wake such a thread, yet each has
  * to be woken, by the very call that finds out.
+ *
+ * APIs: drover pthread
  */
 #include "crew.h"
 #include "futex_filter.h"

@@ -3,6 +3,8 @@
  * In a sandbox that answers EPERM or ENOSYS to requeues every waiter is woken
  * all the same, also by the very call that finds out, and no other call asks
  * again.
+ *
+ * APIs: drover pthread
  */
 #include "crew.h"
 #include "futex_filter.h"

@@ -3,6 +3,8 @@
  * Handlers that interrupt a wait, before and after it was moved to the mutex,
  * with and without SA_RESTART: no spurious return and no lost wakeup, neither
  * for the condvar's waiters nor for the mutex's.
+ *
+ * APIs: drover pthread
  */
 #include "crew.h"
 #include "deadline.h"

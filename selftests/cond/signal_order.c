@@ -2,6 +2,8 @@
 /*
  * A thread that begins to wait after a signal does not take it from those who
  * waited before (POSIX.1-2024; sourceware bug 13165).
+ *
+ * APIs: drover pthread
  */
 #include "args.h"
 #include "crew.h"

@@ -5,6 +5,8 @@
  * return everybody. Nobody is left, and nobody returns for nothing.
  *
  *	waiters=N
+ *
+ * APIs: drover pthread
  */
 #include "args.h"
 #include "crew.h"

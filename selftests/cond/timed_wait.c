@@ -2,6 +2,8 @@
 /*
  * Waits with a deadline: ETIMEDOUT and EINVAL, and that a waiter which was
  * unblocked returns 0 while one whose time ran out takes no signal.
+ *
+ * APIs: drover pthread
  */
 #include "args.h"
 #include "crew.h"

@@ -2,6 +2,8 @@
 /*
  * One condvar with two mutexes, one after the other, overlapping while waiters
  * of the first are still on the way, and at the same time.
+ *
+ * APIs: drover pthread
  */
 #include "crew.h"
 #include "policy.h"

@@ -2,6 +2,8 @@
 /*
  * Waits without a predicate: every broadcast returns every waiter once, every
  * signal one, and between them nobody returns.
+ *
+ * APIs: drover pthread
  */
 #include "args.h"
 #include "crew.h"

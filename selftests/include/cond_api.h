@@ -6,8 +6,6 @@
  * api_ names, which are the native ones. pthread/ has a program of the same
  * name, which tests the drop-in:
  *
- *	#define COND_API_PTHREAD
- *	#include "../cond/timed_wait.c"
  *
  * api_start() comes first in main().
  */
@@ -18,7 +16,7 @@
 #include <stdint.h>
 #include <time.h>
 
-#ifdef COND_API_PTHREAD
+#ifdef API_PTHREAD
 
 #include <pthread.h>
 

@@ -19,7 +19,7 @@
 
 #include "cond_api.h"
 
-#ifdef COND_API_PTHREAD
+#ifdef API_PTHREAD
 
 static inline int kind_cond_init(api_cond_t *cond, bool shared)
 {

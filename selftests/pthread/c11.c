@@ -2,7 +2,6 @@
 /* C11's condition variables, which glibc makes of pthread's. */
 #include <threads.h>
 
-#define COND_API_PTHREAD
 #include "crew.h"
 #include "deadline.h"
 #include "sanitizer.h"

@@ -4,7 +4,6 @@
  * mutex held, and takes no signal; afterwards the wait returns 0 and the
  * cancellation stays pending.
  */
-#define COND_API_PTHREAD
 #include "crew.h"
 #include "deadline.h"
 #include "hold_off.h"

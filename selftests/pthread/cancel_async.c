@@ -6,7 +6,6 @@
  * needs it.
  */
 #include "args.h"
-#define COND_API_PTHREAD
 /* The canceller has to be through before the cancelled goes on. */
 #define EVERYWHERE_SPIN_MS 2000
 #include "crew.h"

@@ -5,7 +5,6 @@
  * never both, and never neither.
  */
 #include "args.h"
-#define COND_API_PTHREAD
 #include "crew.h"
 #include "everywhere.h"
 #include "policy.h"

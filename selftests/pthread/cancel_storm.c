@@ -4,7 +4,6 @@
  * as long as there is one, and a thread that is cancelled takes none.
  */
 #include "args.h"
-#define COND_API_PTHREAD
 #include "crew.h"
 #include "policy.h"
 #include "sanitizer.h"

@@ -6,7 +6,6 @@
  * a spinning thread of high priority would keep a canceller from going on.
  */
 #include "args.h"
-#define COND_API_PTHREAD
 /* Longer than whoever looks takes for ever. */
 #define EVERYWHERE_SPIN_MS 10000
 #include "crew.h"

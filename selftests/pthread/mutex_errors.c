@@ -4,7 +4,6 @@
  * hold it, EOWNERDEAD and ENOTRECOVERABLE when its holder has died. None loses
  * a waiter.
  */
-#define COND_API_PTHREAD
 #include "crew.h"
 #include "deadline.h"
 #include "policy.h"

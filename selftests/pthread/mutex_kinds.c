@@ -3,7 +3,6 @@
  * Every kind of mutex, with a private and with a process-shared condvar: it
  * works, and is moved to or not as the table in cond-design.rst has it.
  */
-#define COND_API_PTHREAD
 #include "crew.h"
 #include "deadline.h"
 #include "policy.h"

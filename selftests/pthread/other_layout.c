@@ -5,7 +5,6 @@
  * its lock word and its owner. The drop-in says so when it is loaded; it moves
  * nobody, and writes nothing to the mutex.
  */
-#define COND_API_PTHREAD
 #include <sys/mman.h>
 
 #include "crew.h"

@@ -7,7 +7,6 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#define COND_API_PTHREAD
 #include "cond_api.h"
 #include "deadline.h"
 #include "place.h"

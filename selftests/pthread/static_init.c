@@ -5,7 +5,6 @@
  */
 #include <sys/mman.h>
 
-#define COND_API_PTHREAD
 #include "crew.h"
 #include "deadline.h"
 #include "watchdog.h"

@@ -4,7 +4,6 @@
  * two implementations must not meet in one condvar. And the oldest versions,
  * whose condvar is one pointer, work.
  */
-#define COND_API_PTHREAD
 #include "crew.h"
 #include "deadline.h"
 #include "watchdog.h"

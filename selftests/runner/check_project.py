@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 import source
-from suites import TOP
+from suites import TOP, tests
 
 sys.path.append(os.path.join(TOP, "selftests", "planted"))
 
@@ -116,9 +116,7 @@ def check_commands():
 def wrong_command(program, arguments):
     """What is wrong with a command; what comes behind -- is not looked at."""
     if program.startswith("build/selftests/"):
-        test = program.removeprefix("build/")
-        if not any(os.path.exists(os.path.join(TOP, test + ending))
-                   for ending in (".c", ".cc")):
+        if program.removeprefix("build/selftests/") not in tests():
             yield f"{program}: no such test"
     elif not program.startswith("build/"):
         if not os.access(os.path.join(TOP, program), os.X_OK):

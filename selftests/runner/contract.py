@@ -5,7 +5,7 @@ import os
 import sys
 
 from result import FAIL, PASS, Result
-from suites import TOP
+from suites import TOP, tests
 
 CONTRACT = "selftests/contract.txt"
 
@@ -21,21 +21,15 @@ def read(text):
     return rows
 
 
-def exists(test):
-    """Whether a test is there to be built."""
-    path = os.path.join(TOP, "selftests", test)
-    return os.path.exists(path + ".c") or os.path.exists(path + ".cc")
+def check(rows, there):
+    """One result for each row; @there are the tests that can be built."""
+    return [_check_row(name, named, there) for name, named in rows]
 
 
-def check(rows, there=exists):
-    """One result for each row."""
-    return [_check_row(name, tests, there) for name, tests in rows]
-
-
-def _check_row(name, tests, there):
-    missing = tuple(test for test in tests if not there(test))
-    title = f"contract: {name}: {' '.join(tests)}"
-    if missing or not tests:
+def _check_row(name, named, there):
+    missing = tuple(test for test in named if test not in there)
+    title = f"contract: {name}: {' '.join(named)}"
+    if missing or not named:
         return Result(title, FAIL, "no such test" if missing else "no test",
                       missing)
     return Result(title, PASS)
@@ -44,7 +38,7 @@ def _check_row(name, tests, there):
 def run():
     """The results for the contract as it is, and the rows for the reader."""
     with open(os.path.join(TOP, CONTRACT), encoding="utf-8") as file:
-        results = check(read(file.read()))
+        results = check(read(file.read()), tests())
     print("\r\033[K" * sys.stdout.isatty()
           + "\n".join(result.name for result in results), flush=True)
     return results or [Result(CONTRACT, FAIL, "has no rows")]

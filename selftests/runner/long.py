@@ -17,7 +17,7 @@ sys.path.append(os.path.join(TOP, "tools", "vm"))
 from guest import GuestError, GuestTimeout  # noqa: E402
 
 #: The mixed stress of the library and of the drop-in, which share the pairs.
-STRESS = ("stress/cond_mixed", "pthread/stress_mixed")
+STRESS = ("stress/cond_mixed", "pthread/cond_mixed")
 #: Pairs of a wait and a wakeup, and of these one in so many in each guest.
 PAIRS = 10 ** 8
 GUEST_SHARE = 100

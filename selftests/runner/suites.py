@@ -2,7 +2,9 @@
 """Which test programs there are, and what they need around them."""
 
 import dataclasses
+import glob
 import os
+import re
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
@@ -27,6 +29,25 @@ class Suite:
         if self.object == "pthread" and sanitizer:
             return {"LD_PRELOAD": sanitizer}
         return {}
+
+
+#: In a test's source: the APIs it is built for, the first of them its own.
+APIS = re.compile(r"^ \* APIs: drover (.*)$", re.MULTILINE)
+
+
+def tests():
+    """The names of all test programs, <object>/<program>, built or not."""
+    names = set()
+    for path in (glob.glob(os.path.join(TOP, "selftests", "*", "*.c"))
+                 + glob.glob(os.path.join(TOP, "selftests", "*", "*.cc"))):
+        folder, test = os.path.splitext(path)[0].split(os.sep)[-2:]
+        names.add(f"{folder}/{test}")
+        with open(path, encoding="utf-8") as file:
+            apis = APIS.search(file.read())
+        for api in apis.group(1).split() if apis else []:
+            names.add(f"attack/{api}_{test}" if folder == "attack"
+                      else f"{api}/{test}")
+    return names
 
 
 #: Their futex calls never reach the kernel: a guest could add nothing.

@@ -13,6 +13,8 @@
  *	seed=N
  *	progress=N		a line every N seconds
  *	patience=N		seconds without any progress that are a hang
+ *
+ * APIs: drover pthread
  */
 #include <sys/prctl.h>
 

@@ -1,3 +1,0 @@
-// SPDX-License-Identifier: GPL-2.0-only
-#define COND_API_PTHREAD
-#include "../cond/requeue_pi_refused.c"
