@@ -8,10 +8,9 @@
  * APIs: drover pthread
  */
 #include "futex_call.h"
-#include "kind_crew.h"
-#include "policy.h"
-#include "sanitizer.h"
-#include "watchdog.h"
+#include "fixture.h"
+#include "run.h"
+#include "tap.h"
 
 #define NR_WAITERS 2
 

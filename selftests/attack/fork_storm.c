@@ -14,12 +14,11 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "cond_api.h"
-#include "deadline.h"
+#include "api.h"
+#include "blocked.h"
 #include "fake_futex.h"
-#include "fork_threads.h"
-#include "policy.h"
-#include "watchdog.h"
+#include "run.h"
+#include "tap.h"
 
 #define NR_PLACES  3
 #define NR_WORKERS 6

@@ -12,10 +12,9 @@
 #include "cond/cond.h"
 #undef member
 
-#include "crew.h"
+#include "fixture.h"
 #include "fake_futex.h"
-#include "fork_threads.h"
-#include "watchdog.h"
+#include "tap.h"
 
 static api_cond_t cond = API_COND_INITIALIZER;
 static api_mutex_t mutex = API_MUTEX_INITIALIZER;
@@ -42,7 +41,8 @@ static bool works(void)
 	crew_add(&crew, 1);
 	api_cond_signal(&cond);
 	crew_end(&crew);
-	return load_relaxed(&inside->lock.word) == LOCK_FREE && api_cond_destroy(&cond) == 0;
+	return load_relaxed(&inside->lock.word) == LOCK_FREE &&
+	       api_cond_destroy(&cond) == 0;
 }
 
 static bool child_works(void)

@@ -6,13 +6,11 @@
  *
  * APIs: drover pthread
  */
-#include "args.h"
-#include "crew.h"
-#include "deadline.h"
+#include "run.h"
+#include "fixture.h"
+#include "blocked.h"
 #include "futex_call.h"
-#include "policy.h"
-#include "sanitizer.h"
-#include "watchdog.h"
+#include "tap.h"
 
 /* In microseconds: the first is longer than anything here takes. */
 #define LONG  "100000"

@@ -18,8 +18,8 @@
  * APIs: drover pthread shared pthread_shared
  */
 #include "conduct.h"
-#include "policy.h"
-#include "sanitizer.h"
+#include "run.h"
+#include "tap.h"
 
 #ifdef API_SHARED
 #define SHARED true

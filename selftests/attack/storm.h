@@ -20,7 +20,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "deadline.h"
+#include "blocked.h"
 #include "fake_futex.h"
 #include "ledger.h"
 #include "target.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "futex_call.h"
-#include "streams.h"
+#include "blocks.h"
 
 #define BYTES 64
 

@@ -14,8 +14,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "args.h"
-#include "kinds.h"
+#include "run.h"
+#include "api.h"
 #include "tap.h"
 
 #define NR_SHARED_CONDS 32

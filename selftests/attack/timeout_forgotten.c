@@ -11,10 +11,10 @@
 #include <pthread.h>
 
 #include "cond/cond.h"
-#include "cond_api.h"
-#include "deadline.h"
+#include "api.h"
+#include "blocked.h"
 #include "fake_futex.h"
-#include "watchdog.h"
+#include "tap.h"
 
 static api_cond_t cond;
 static api_mutex_t mutex = API_MUTEX_INITIALIZER;

@@ -5,11 +5,11 @@
  * requeue-PI is told to try again; a waker goes on only when all that it woke
  * have settled, and a waiter, when the signal after its unlock is over.
  */
-#include "deadline.h"
+#include "blocked.h"
 #include "futex_call.h"
-#include "kind_crew.h"
-#include "policy.h"
-#include "watchdog.h"
+#include "fixture.h"
+#include "run.h"
+#include "tap.h"
 
 static api_cond_t cond;
 static api_mutex_t mutex;

@@ -11,10 +11,9 @@
 #include "cond/cond.h"
 #undef member
 
-#include "crew.h"
+#include "fixture.h"
 #include "fake_futex.h"
-#include "fork_threads.h"
-#include "watchdog.h"
+#include "tap.h"
 
 #define NR_WAITERS    4
 #define NR_INTERRUPTS 300 /* more than twice what there is room for */

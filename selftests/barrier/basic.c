@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "tap.h"
-#include "watchdog.h"
 
 static drover_barrier_t barrier;
 

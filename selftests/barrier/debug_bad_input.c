@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 
 #include "blocked.h"
-#include "misuse.h"
+#include "sandbox.h"
 
 static drover_barrier_t barrier;
 static atomic_int tid;

@@ -10,10 +10,9 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "args.h"
+#include "run.h"
 #include "blocked.h"
 #include "tap.h"
-#include "watchdog.h"
 
 #define NR_THREADS 4
 

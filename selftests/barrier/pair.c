@@ -11,10 +11,9 @@
 #include <sched.h>
 #include <stdatomic.h>
 
-#include "args.h"
+#include "run.h"
 #include "blocked.h"
 #include "tap.h"
-#include "watchdog.h"
 
 static drover_barrier_t barrier;
 static atomic_int tid, nr_back;

@@ -10,10 +10,9 @@
 #include <sched.h>
 #include <stdatomic.h>
 
-#include "args.h"
+#include "run.h"
 #include "blocked.h"
 #include "tap.h"
-#include "watchdog.h"
 
 #define MAX_THREADS 256
 #define STACK_SIZE  (64 * 1024)

@@ -11,11 +11,9 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include "args.h"
+#include "run.h"
 #include "blocked.h"
-#include "sanitizer.h"
 #include "tap.h"
-#include "watchdog.h"
 
 #define NR_MEMBERS 3
 

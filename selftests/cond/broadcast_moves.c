@@ -3,13 +3,13 @@
  * A broadcast while the mutex is in use makes at most one waiter runnable and
  * moves the rest to the mutex; under wake-all, and where the kernel cannot
  * move, it wakes all. Who was woken sleeps on the mutex afterwards, and who was
- * moved is still in its first sleep: see crew.h.
+ * moved is still in its first sleep: see fixture.h.
  *
  * APIs: drover pthread
  */
-#include "crew.h"
-#include "policy.h"
-#include "watchdog.h"
+#include "fixture.h"
+#include "run.h"
+#include "tap.h"
 
 #define NR_WAITERS 50
 #define NR_YOUNGER 20

@@ -6,9 +6,9 @@
  *
  * APIs: drover pthread
  */
-#include "crew.h"
-#include "deadline.h"
-#include "misuse.h"
+#include "fixture.h"
+#include "blocked.h"
+#include "sandbox.h"
 
 static api_cond_t cond;
 static api_mutex_t mutex;

@@ -8,10 +8,9 @@
  */
 #include <sys/mman.h>
 
-#include "args.h"
-#include "crew.h"
-#include "policy.h"
-#include "watchdog.h"
+#include "run.h"
+#include "fixture.h"
+#include "tap.h"
 
 #define NR_WAITERS 10
 

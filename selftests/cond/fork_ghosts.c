@@ -8,12 +8,10 @@
  */
 #include <sys/wait.h>
 
-#include "args.h"
-#include "crew.h"
-#include "deadline.h"
-#include "policy.h"
-#include "sanitizer.h"
-#include "watchdog.h"
+#include "run.h"
+#include "fixture.h"
+#include "blocked.h"
+#include "tap.h"
 
 #define NR_WAITERS 4
 #define NR_BUSY	   3

@@ -6,9 +6,9 @@
  *
  * APIs: drover pthread
  */
-#include "crew.h"
-#include "policy.h"
-#include "watchdog.h"
+#include "fixture.h"
+#include "run.h"
+#include "tap.h"
 
 static api_cond_t cond = API_COND_INITIALIZER;
 static api_mutex_t mutex;

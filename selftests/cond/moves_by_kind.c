@@ -5,9 +5,9 @@
  * Who was woken sleeps on the mutex afterwards; who was moved is still in its
  * first sleep. Where the kernel hands the mutex over, the policy is not asked.
  */
-#include "crew.h"
-#include "policy.h"
-#include "watchdog.h"
+#include "fixture.h"
+#include "run.h"
+#include "tap.h"
 
 #define NR_WAITERS 4
 
@@ -47,8 +47,8 @@ static void test_broadcast(const char *policy, const struct kind *kind,
 	const drover_condattr_t cond_attr = {
 		.flags = shared ? DROVER_COND_SHARED : 0,
 	};
-	bool by_kernel = !shared && kind->flags & (DROVER_MUTEX_PI |
-						   DROVER_MUTEX_ROBUST);
+	bool by_kernel = !shared &&
+			 kind->flags & (DROVER_MUTEX_PI | DROVER_MUTEX_ROBUST);
 	bool may_move = by_kernel ? !variant_is("none") : policy_moves(policy);
 	bool expected = may_move && moves(kind, shared, named);
 	int nr_woken = expected ? 0 : NR_WAITERS;

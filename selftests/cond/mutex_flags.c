@@ -9,9 +9,8 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "deadline.h"
+#include "blocked.h"
 #include "tap.h"
-#include "watchdog.h"
 
 #define NR_THREADS 12
 #define NR_ROUNDS  60

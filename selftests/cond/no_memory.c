@@ -8,9 +8,9 @@
  */
 #include <sys/resource.h>
 
-#include "crew.h"
-#include "deadline.h"
-#include "watchdog.h"
+#include "fixture.h"
+#include "blocked.h"
+#include "tap.h"
 
 static api_cond_t cond = API_COND_INITIALIZER;
 static api_mutex_t mutex = API_MUTEX_CHECKED_INITIALIZER;

@@ -10,13 +10,12 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include "crew.h"
-#include "deadline.h"
-#include "futex_filter.h"
-#include "kinds.h"
-#include "policy.h"
-#include "sanitizer.h"
-#include "watchdog.h"
+#include "fixture.h"
+#include "blocked.h"
+#include "sandbox.h"
+#include "api.h"
+#include "run.h"
+#include "tap.h"
 
 #define NR_WAITERS 20
 #define NR_COUNTED 12

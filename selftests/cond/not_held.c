@@ -5,10 +5,9 @@
  *
  * APIs: drover pthread
  */
-#include "args.h"
-#include "crew.h"
-#include "everywhere.h"
-#include "policy.h"
+#include "run.h"
+#include "fixture.h"
+#include "preempt.h"
 
 static api_cond_t cond = API_COND_INITIALIZER;
 static api_mutex_t mutex = API_MUTEX_CHECKED_INITIALIZER;

@@ -9,11 +9,10 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "args.h"
-#include "crew.h"
-#include "deadline.h"
-#include "everywhere.h"
-#include "policy.h"
+#include "run.h"
+#include "fixture.h"
+#include "blocked.h"
+#include "preempt.h"
 
 #define NR_WAITERS 3
 

@@ -6,9 +6,9 @@
  *
  * APIs: drover pthread
  */
-#include "crew.h"
-#include "deadline.h"
-#include "watchdog.h"
+#include "fixture.h"
+#include "blocked.h"
+#include "tap.h"
 
 static api_cond_t first = API_COND_INITIALIZER, second = API_COND_INITIALIZER;
 static api_mutex_t mutex = API_MUTEX_INITIALIZER;

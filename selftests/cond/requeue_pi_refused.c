@@ -6,10 +6,9 @@
  *
  * APIs: drover pthread
  */
-#include "crew.h"
-#include "futex_filter.h"
-#include "kinds.h"
+#include "fixture.h"
 #include "sandbox.h"
+#include "api.h"
 
 #define NR_WAITERS 4
 

@@ -6,11 +6,10 @@
  *
  * APIs: drover pthread
  */
-#include "crew.h"
-#include "futex_filter.h"
-#include "policy.h"
+#include "fixture.h"
 #include "sandbox.h"
-#include "sanitizer.h"
+#include "run.h"
+#include "tap.h"
 
 #define NR_WAITERS 8
 

@@ -6,11 +6,10 @@
  *
  * APIs: drover pthread
  */
-#include "crew.h"
-#include "deadline.h"
-#include "policy.h"
-#include "sanitizer.h"
-#include "watchdog.h"
+#include "fixture.h"
+#include "blocked.h"
+#include "run.h"
+#include "tap.h"
 
 #define NR_WAITERS 6
 #define NR_SIGNALS 5

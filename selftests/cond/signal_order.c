@@ -5,13 +5,10 @@
  *
  * APIs: drover pthread
  */
-#include "args.h"
-#include "crew.h"
-#include "deadline.h"
-#include "hold_off.h"
-#include "policy.h"
-#include "sanitizer.h"
-#include "watchdog.h"
+#include "run.h"
+#include "fixture.h"
+#include "blocked.h"
+#include "tap.h"
 
 static api_cond_t cond = API_COND_INITIALIZER;
 static api_mutex_t mutex = API_MUTEX_INITIALIZER;

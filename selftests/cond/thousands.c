@@ -8,11 +8,10 @@
  *
  * APIs: drover pthread
  */
-#include "args.h"
-#include "crew.h"
-#include "deadline.h"
-#include "policy.h"
-#include "watchdog.h"
+#include "run.h"
+#include "fixture.h"
+#include "blocked.h"
+#include "tap.h"
 
 /* ThreadSanitizer takes ten times as long, and a guest more. */
 #ifdef __SANITIZE_THREAD__

@@ -5,11 +5,10 @@
  *
  * APIs: drover pthread
  */
-#include "args.h"
-#include "crew.h"
-#include "deadline.h"
-#include "policy.h"
-#include "watchdog.h"
+#include "run.h"
+#include "fixture.h"
+#include "blocked.h"
+#include "tap.h"
 
 static const struct {
 	clockid_t id;

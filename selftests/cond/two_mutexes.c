@@ -5,9 +5,9 @@
  *
  * APIs: drover pthread
  */
-#include "crew.h"
-#include "policy.h"
-#include "watchdog.h"
+#include "fixture.h"
+#include "run.h"
+#include "tap.h"
 
 #define NR_WAITERS 6
 

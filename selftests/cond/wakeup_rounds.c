@@ -5,10 +5,9 @@
  *
  * APIs: drover pthread
  */
-#include "args.h"
-#include "crew.h"
-#include "policy.h"
-#include "watchdog.h"
+#include "run.h"
+#include "fixture.h"
+#include "tap.h"
 
 #define NR_THREADS   8
 #define NR_WAITERS   5

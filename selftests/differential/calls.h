@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "args.h"
+#include "run.h"
 #include "futex_call.h"
 
 /* Anything that the test needs and does not get. */

@@ -4,8 +4,8 @@
  * waiters are woken and moved in all directions: whatever fails has done
  * nothing, so as many waits end well as the wakes counted, and nobody is left.
  */
-#include "args.h"
-#include "variant.h"
+#include "run.h"
+#include "sleepers.h"
 
 #define FAIL_FUTEX "/sys/kernel/debug/fail_futex/"
 

@@ -3,7 +3,8 @@
  * What futex_requeue(2) refuses beyond what the older operations do: flags of
  * its own, and two futexes whose flags differ.
  */
-#include "variant.h"
+#include "run.h"
+#include "sleepers.h"
 
 #define NR_TESTS 9
 

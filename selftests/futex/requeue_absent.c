@@ -4,7 +4,8 @@
  * requeue answer ENOSYS whatever their arguments, and all others work; with
  * it none answers ENOSYS.
  */
-#include "variant.h"
+#include "run.h"
+#include "sleepers.h"
 
 #define FLAGS FUTEX_PRIVATE_FLAG
 

@@ -3,7 +3,8 @@
  * Negative counts are refused before anything is touched (CVE-2018-6927: the
  * sum of the counts overflowed in the kernel).
  */
-#include "variant.h"
+#include "run.h"
+#include "sleepers.h"
 
 #define FLAGS FUTEX_PRIVATE_FLAG
 

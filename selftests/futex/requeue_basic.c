@@ -5,7 +5,8 @@
  */
 #include <sys/mman.h>
 
-#include "variant.h"
+#include "run.h"
+#include "sleepers.h"
 
 #define WORDS_SIZE  4096
 #define NR_MEMORIES 4

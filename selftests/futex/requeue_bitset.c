@@ -3,7 +3,8 @@
  * A requeued waiter keeps the bitset it waits with: only a wake whose bits
  * meet it finds it at the target.
  */
-#include "variant.h"
+#include "run.h"
+#include "sleepers.h"
 
 #define NR_WAITERS 4
 #define FLAGS	   FUTEX_PRIVATE_FLAG

@@ -3,7 +3,8 @@
  * The operations that compare do nothing at all when the word has changed,
  * and everything when it has not; FUTEX_REQUEUE does not look at it.
  */
-#include "variant.h"
+#include "run.h"
+#include "sleepers.h"
 
 #define NR_WAITERS 3
 #define FLAGS	   FUTEX_PRIVATE_FLAG

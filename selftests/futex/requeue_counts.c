@@ -3,7 +3,8 @@
  * nr_wake are woken, then nr_requeue moved, and the answer is their sum; the
  * rest stays. With no, one, several and all of five waiters, and INT_MAX.
  */
-#include "variant.h"
+#include "run.h"
+#include "sleepers.h"
 
 #define NR_WAITERS 5
 

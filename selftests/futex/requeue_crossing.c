@@ -4,8 +4,8 @@
  * between: no waiter is lost, and none is woken without a wake that counted
  * it. A deadlock of the two bucket locks would show here too.
  */
-#include "args.h"
-#include "variant.h"
+#include "run.h"
+#include "sleepers.h"
 
 #define NR_WAITERS 64
 #define NR_MOVERS  2

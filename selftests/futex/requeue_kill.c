@@ -7,8 +7,9 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "sanitizer.h"
-#include "variant.h"
+#include "tap.h"
+#include "run.h"
+#include "sleepers.h"
 
 #define NR_DOOMED 8
 

@@ -5,7 +5,8 @@
  * waiters of a higher real-time priority stay ahead of all. But if both futexes
  * share a bucket of the kernel nobody changes places: who came first is ahead.
  */
-#include "variant.h"
+#include "run.h"
+#include "sleepers.h"
 
 #define NR_WAITERS 6
 #define FLAGS	   FUTEX_PRIVATE_FLAG

@@ -5,7 +5,8 @@
  * in line before it have been woken and moved by then, it and those behind
  * it are left where they are; and the other way round.
  */
-#include "variant.h"
+#include "run.h"
+#include "sleepers.h"
 
 #define FLAGS	  FUTEX_PRIVATE_FLAG
 #define NR_BEFORE 3

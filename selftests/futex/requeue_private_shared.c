@@ -3,7 +3,8 @@
  * A private and a shared futex at one address are two futexes: who waits on
  * the one is not met by a requeue of the other.
  */
-#include "variant.h"
+#include "run.h"
+#include "sleepers.h"
 
 static uint32_t from, to;
 

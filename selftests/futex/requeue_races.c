@@ -5,8 +5,8 @@
  */
 #include <signal.h>
 
-#include "args.h"
-#include "variant.h"
+#include "run.h"
+#include "sleepers.h"
 
 #define NR_WAITERS 16
 #define NR_TARGETS 4

@@ -6,7 +6,8 @@
  */
 #include <sys/mman.h>
 
-#include "variant.h"
+#include "run.h"
+#include "sleepers.h"
 
 #define PAGE_SIZE 4096
 

@@ -5,8 +5,8 @@
  * futexes that some neighbours share a bucket (with B buckets one pair in B
  * does, and there are 256 for each possible CPU, less with a private hash).
  */
-#include "args.h"
-#include "variant.h"
+#include "run.h"
+#include "sleepers.h"
 
 #define NR_WAITERS    4
 #define NR_BYSTANDERS 8

@@ -7,7 +7,8 @@
  */
 #include <sys/mman.h>
 
-#include "variant.h"
+#include "run.h"
+#include "sleepers.h"
 
 #define NR_WAITERS 4
 #define PAGE_SIZE  4096

@@ -6,8 +6,9 @@
  */
 #include <signal.h>
 
-#include "sanitizer.h"
-#include "variant.h"
+#include "tap.h"
+#include "run.h"
+#include "sleepers.h"
 
 #define FLAGS FUTEX_PRIVATE_FLAG
 

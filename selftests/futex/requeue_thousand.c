@@ -3,8 +3,8 @@
  * A thousand waiters: in one call, and in pieces of many sizes, with all
  * counted and none lost.
  */
-#include "args.h"
-#include "variant.h"
+#include "run.h"
+#include "sleepers.h"
 
 #define FLAGS FUTEX_PRIVATE_FLAG
 

@@ -3,7 +3,8 @@
  * A waiter whose time runs out after it was moved returns ETIMEDOUT once and
  * leaves nothing behind at either futex; the others are not disturbed.
  */
-#include "variant.h"
+#include "run.h"
+#include "sleepers.h"
 
 #define FLAGS FUTEX_PRIVATE_FLAG
 

@@ -4,7 +4,8 @@
  * entries can be moved: a wake at the target is then a wake of that entry,
  * and all its other entries go with it.
  */
-#include "variant.h"
+#include "run.h"
+#include "sleepers.h"
 
 #define FLAGS FUTEX_PRIVATE_FLAG
 

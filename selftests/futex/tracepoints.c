@@ -5,7 +5,8 @@
  */
 #include <sys/stat.h>
 
-#include "variant.h"
+#include "run.h"
+#include "sleepers.h"
 
 #define TRACING	   "/sys/kernel/tracing"
 #define TRACE_SIZE (1 << 20)

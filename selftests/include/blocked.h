@@ -24,9 +24,12 @@
 #ifndef DROVER_SELFTESTS_BLOCKED_H
 #define DROVER_SELFTESTS_BLOCKED_H
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,6 +39,40 @@
 #include <sys/types.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "tap.h"
+
+/* Absolute times for timed waits */
+
+#define NS_PER_MS INT64_C(1000000)
+#define NS_PER_S  INT64_C(1000000000)
+
+/* deadline_in - the time on @clock in @ns nanoseconds, negative: in the past */
+static inline struct timespec deadline_in(clockid_t clock, int64_t ns)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	ns += now.tv_nsec;
+	now.tv_sec += ns / NS_PER_S;
+	now.tv_nsec = ns % NS_PER_S;
+	if (now.tv_nsec < 0) {
+		now.tv_nsec += NS_PER_S;
+		now.tv_sec--;
+	}
+	return now;
+}
+
+static inline bool deadline_passed(clockid_t clock,
+				   const struct timespec *deadline)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return now.tv_sec > deadline->tv_sec ||
+	       (now.tv_sec == deadline->tv_sec &&
+		now.tv_nsec >= deadline->tv_nsec);
+}
 
 /* Under emulation with a thousand threads a second is nothing. */
 #define BLOCKED_DEADLINE_SECONDS 60
@@ -209,6 +246,139 @@ static inline int wait_at_least(atomic_int *count, int value)
 
 	while (atomic_load_explicit(count, memory_order_acquire) < value) {
 		if (blocked_over(deadline))
+			return -ETIMEDOUT;
+		sched_yield();
+	}
+	return 0;
+}
+
+/*
+ * Stop a waiting thread before it can look for its wake-up
+ *
+ *	hold_off(member->thread);	// now in a signal handler
+ *	api_cond_signal(&cond);		// somebody else may try to take this
+ *	hold_off_end(1);		// all handlers return
+ *
+ * The handler takes the thread out of its system call and keeps it until the
+ * end, as an unlucky scheduler would.
+ */
+
+static atomic_int nr_held_off, nr_let_go;
+static atomic_bool holding_off;
+
+static inline void hold_off_here(int signal)
+{
+	(void)signal;
+	atomic_fetch_add(&nr_held_off, 1);
+	while (atomic_load(&holding_off))
+		sched_yield();
+	atomic_fetch_add(&nr_let_go, 1);
+}
+
+/* hold_off - @thread is in the handler when this returns */
+static inline void hold_off(pthread_t thread)
+{
+	const struct sigaction action = {
+		.sa_handler = hold_off_here,
+		.sa_flags = SA_RESTART,
+	};
+	int nr = atomic_load(&nr_held_off);
+
+	sigaction(SIGUSR2, &action, NULL);
+	atomic_store(&holding_off, true);
+	pthread_kill(thread, SIGUSR2);
+	if (wait_at_least(&nr_held_off, nr + 1))
+		tap_bail("a thread does not handle its signal");
+}
+
+/* hold_off_end - let all @nr go on */
+static inline void hold_off_end(int nr)
+{
+	atomic_store(&holding_off, false);
+	if (wait_at_least(&nr_let_go, nr))
+		tap_bail("a thread does not leave its handler");
+	atomic_store(&nr_held_off, 0);
+	atomic_store(&nr_let_go, 0);
+}
+
+/*
+ * Is a process asleep as a whole?
+ *
+ *	switch (wait_quiet(pid, 60)) ...
+ *
+ * When all threads of a process sleep at the same moment, without timeouts and
+ * with nobody outside to wake them, none of them will ever run again by itself.
+ * That tells a lost wakeup from a late one, without guessing how long late can
+ * be.
+ *
+ * Each thread is looked at twice. One that sleeps both times, and has not given
+ * up its CPU in between, has slept all the time from the first look to the
+ * second. If that is so of all, they all slept at the end of the first round.
+ * A thread that a tracer has stopped counts as asleep.
+ */
+
+/* A sum that changes whenever one of the threads begins another sleep. */
+struct quiet_look {
+	bool asleep;
+	int nr_threads;
+	uint64_t sleeps;
+};
+
+static inline bool quiet_look_at(pid_t pid, pid_t tid, struct quiet_look *look)
+{
+	static const char switches[] = "\nvoluntary_ctxt_switches:";
+	char text[4096], *state, *count;
+
+	if (blocked_read(pid, tid, "status", text, sizeof(text)) < 0)
+		return false;
+	state = strstr(text, "\nState:\t");
+	count = strstr(text, switches);
+	if (!state || !count || !strchr("St", state[8]))
+		return false;
+	look->nr_threads++;
+	look->sleeps += (uint64_t)tid << 32;
+	look->sleeps += strtoull(count + sizeof(switches) - 1, NULL, 10);
+	return true;
+}
+
+static inline struct quiet_look quiet_look(pid_t pid)
+{
+	struct quiet_look look = { .asleep = true };
+	struct dirent *entry;
+	char path[32];
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	dir = opendir(path);
+	if (!dir)
+		return (struct quiet_look){ 0 };
+	while (look.asleep && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.')
+			look.asleep =
+				quiet_look_at(pid, atoi(entry->d_name), &look);
+	closedir(dir);
+	return look;
+}
+
+/* is_quiet - do all threads of @pid sleep at this moment? */
+static inline bool is_quiet(pid_t pid)
+{
+	struct quiet_look first = quiet_look(pid), second;
+
+	if (!first.asleep || !first.nr_threads)
+		return false;
+	second = quiet_look(pid);
+	return second.asleep && first.nr_threads == second.nr_threads &&
+	       first.sleeps == second.sleeps;
+}
+
+/* wait_quiet - wait until all threads sleep: 0, or -ETIMEDOUT */
+static inline int wait_quiet(pid_t pid, int seconds)
+{
+	int64_t deadline = blocked_now_ns() + seconds * INT64_C(1000000000);
+
+	while (!is_quiet(pid)) {
+		if (blocked_now_ns() > deadline)
 			return -ETIMEDOUT;
 		sched_yield();
 	}

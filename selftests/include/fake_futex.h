@@ -31,9 +31,9 @@
 #include <stdbool.h>
 #include <sys/prctl.h>
 
-#include "args.h"
 #include "blocked.h"
 #include "futex_call.h"
+#include "run.h"
 
 /* How long a call may be late, and what counts as a near deadline. */
 #define FAKE_FUTEX_LATE_NS (60 * 1000)

@@ -14,11 +14,14 @@
 #ifndef DROVER_SELFTESTS_PREEMPT_H
 #define DROVER_SELFTESTS_PREEMPT_H
 
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <ucontext.h>
 
+#include "blocked.h"
 #include "tap.h"
 
 #if defined(__x86_64__)
@@ -121,5 +124,184 @@ static inline bool preempt_after(long nr, void (*call)(void *arg),
 }
 
 #endif
+
+/*
+ * One scenario, with a preemption at every instruction in turn
+ *
+ *	static const struct scenario scenario = {
+ *		.name = "a signal, and another in its midst",
+ *		.begin = two_wait,	// in every round
+ *		.call = signal,		// a thread; it is stopped in here
+ *		.other = signal,	// another thread, meanwhile
+ *		.end = both_return,	// did it go well?
+ *	};
+ *
+ *	tap_ok(everywhere(&scenario, seed, ms), "%s", scenario.name);
+ *
+ * The other thread runs until it has finished or sleeps, for it may need what
+ * the stopped one holds; then the stopped one goes on. If that one falls asleep
+ * by itself before its turn, the other acts then. What does not fit into the
+ * time for a scenario is left to other seeds: an even choice is tried.
+ */
+
+#define EVERYWHERE_STRIDE 16
+
+/* More than any call has; a cancelled thread goes on with its unwinding. */
+#define EVERYWHERE_MAX 1200
+
+/* How long the other may neither end nor sleep before the stopped one goes on. */
+#ifndef EVERYWHERE_SPIN_MS
+#define EVERYWHERE_SPIN_MS 20
+#endif
+
+struct scenario {
+	const char *name;
+	void (*begin)(void);
+	void (*call)(void *);
+	void (*other)(void);
+	bool (*end)(void);
+};
+
+struct actor {
+	const struct scenario *scenario;
+	pthread_t thread;
+	atomic_int tid; /* 0 until it acts */
+	atomic_bool go;
+	atomic_bool done;
+	long nr; /* of the instruction to stop after */
+};
+
+static struct actor caller, other;
+
+static inline void *other_thread(void *arg)
+{
+	while (!atomic_load(&other.go) &&
+	       (!atomic_load(&caller.tid) || atomic_load(&caller.done) ||
+		blocked_in_futex(getpid(), atomic_load(&caller.tid), NULL) !=
+			1))
+		sched_yield();
+	atomic_store(&other.tid, blocked_gettid());
+	other.scenario->other();
+	atomic_store(&other.done, true);
+	return arg;
+}
+
+/*
+ * thread_settled - wait until thread @tid has set @done or sleeps in futex
+ *
+ * A few milliseconds are enough: one that spins for the stopped thread does
+ * neither.
+ */
+static inline void thread_settled(atomic_int *tid, atomic_bool *done)
+{
+	int64_t deadline =
+		blocked_now_ns() + EVERYWHERE_SPIN_MS * INT64_C(1000000);
+
+	while (!atomic_load(done) && blocked_now_ns() < deadline) {
+		if (atomic_load(tid) &&
+		    blocked_in_futex(getpid(), atomic_load(tid), NULL) == 1)
+			return;
+		sched_yield();
+	}
+}
+
+/*
+ * In the signal handler of the stopped thread, which may be cancelled
+ * meanwhile, but not in here.
+ */
+static inline void other_acts(void *arg)
+{
+	int state;
+
+	(void)arg;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	atomic_store(&other.go, true);
+	thread_settled(&other.tid, &other.done);
+	pthread_setcancelstate(state, &state);
+}
+
+static inline void caller_ends(void *arg)
+{
+	(void)arg;
+	preempt_trap_end();
+	atomic_store(&caller.done, true);
+}
+
+/* May be cancelled in the call. */
+static inline void *caller_thread(void *arg)
+{
+	while (!atomic_load(&caller.go))
+		sched_yield();
+	pthread_cleanup_push(caller_ends, NULL);
+	atomic_store(&caller.tid, blocked_gettid());
+	preempt_after(caller.nr, caller.scenario->call, other_acts, NULL);
+	pthread_cleanup_pop(1);
+	return arg;
+}
+
+static inline void actor_start(struct actor *actor, void *(*run)(void *),
+			       const struct scenario *scenario, long nr)
+{
+	actor->scenario = scenario;
+	actor->nr = nr;
+	atomic_store(&actor->tid, 0);
+	atomic_store(&actor->go, false);
+	atomic_store(&actor->done, false);
+	if (pthread_create(&actor->thread, NULL, run, NULL))
+		tap_bail("pthread_create");
+}
+
+/* One round; *more: the call has more than @nr instructions. */
+static inline bool everywhere_round(const struct scenario *scenario, long nr,
+				    bool *more)
+{
+	static char stage[128];
+
+	snprintf(stage, sizeof(stage), "%s, after %ld instructions",
+		 scenario->name, nr);
+	watchdog(stage);
+	scenario->begin();
+	actor_start(&caller, caller_thread, scenario, nr);
+	actor_start(&other, other_thread, scenario, nr);
+	/* Now that both know each other. */
+	atomic_store(&caller.go, true);
+	pthread_join(caller.thread, NULL);
+	*more = preempt.done;
+	if (!*more)
+		other_acts(NULL);
+	pthread_join(other.thread, NULL);
+	if (scenario->end())
+		return true;
+	tap_diag("not after %ld instructions", nr);
+	return false;
+}
+
+/*
+ * everywhere - did all rounds of @scenario go well?
+ * @seed: where to begin
+ * @ms: when to stop, if not all instructions had their turn; 0: never
+ */
+static inline bool everywhere(const struct scenario *scenario, uint64_t seed,
+			      uint64_t ms)
+{
+	int64_t deadline = blocked_now_ns() + (int64_t)ms * 1000000;
+	long nr_rounds = 0;
+	bool ok = true;
+
+	for (int i = 0; i < EVERYWHERE_STRIDE && ok; i++) {
+		/* 7 and 16 have no common divisor, so all have their turn. */
+		long nr = 1 + (seed + 7 * i) % EVERYWHERE_STRIDE;
+		bool more = true;
+
+		for (; more && ok && nr < EVERYWHERE_MAX;
+		     nr += EVERYWHERE_STRIDE) {
+			if (ms && nr_rounds && blocked_now_ns() > deadline)
+				return true;
+			ok = everywhere_round(scenario, nr, &more);
+			nr_rounds++;
+		}
+	}
+	return ok;
+}
 
 #endif /* DROVER_SELFTESTS_PREEMPT_H */

@@ -17,13 +17,22 @@
 #define DROVER_SELFTESTS_SANDBOX_H
 
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/futex.h>
+#include <linux/seccomp.h>
+#include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "tap.h"
-#include "watchdog.h"
 
 /* What a child says by its exit status. */
 enum sandbox_outcome {
@@ -74,6 +83,230 @@ static inline void sandbox_run(const char *what,
 	else
 		tap_ok(WIFEXITED(status) && WEXITSTATUS(status) == SANDBOX_HELD,
 		       "%s: %s: %s", what, strerror(error), test->name);
+}
+
+/*
+ * Refuse requeues as a sandbox does, or count futex calls
+ *
+ *	err = futex_filter_refuse(EPERM);	// this thread and its children
+ *	err = futex_filter_refuse_pi(EPERM, false);
+ *
+ *	err = futex_filter_count();
+ *	futex_counts = (struct futex_counts){ 0 };
+ *	api_cond_signal(&cond);
+ *	tap_is(futex_counts.all, 0, "no system call");
+ *
+ * All install a seccomp filter for good, in the calling thread and in those
+ * it creates from then on, and return 0 or an errno value: EINVAL where the
+ * kernel has no filters. Counted calls are trapped and made again from the
+ * signal handler, by an instruction that the filter lets through.
+ */
+
+#define FILTER_LOAD(field) \
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+#define FILTER_UNLESS(value, skip) \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(value), 0, skip)
+#define FILTER_IF(value, skip) \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(value), skip, 0)
+#define FILTER_RETURN(what) BPF_STMT(BPF_RET | BPF_K, what)
+
+static inline int filter_install(struct sock_filter *code, unsigned short len)
+{
+	struct sock_fprog program = { .len = len, .filter = code };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return errno;
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+		return errno;
+	return 0;
+}
+
+/* Answer @error to two of the futex operations, which may be the same. */
+static inline int filter_refuse(int error, uint32_t op, uint32_t other)
+{
+	struct sock_filter code[] = {
+		FILTER_LOAD(nr),
+		FILTER_UNLESS(SYS_futex, 5),
+		FILTER_LOAD(args[1]),
+		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, FUTEX_CMD_MASK),
+		FILTER_IF(op, 1),
+		FILTER_UNLESS(other, 1),
+		FILTER_RETURN(SECCOMP_RET_ERRNO | error),
+		FILTER_RETURN(SECCOMP_RET_ALLOW),
+	};
+
+	return filter_install(code, sizeof(code) / sizeof(code[0]));
+}
+
+/* futex_filter_refuse - answer @error to every plain requeue */
+static inline int futex_filter_refuse(int error)
+{
+	return filter_refuse(error, FUTEX_REQUEUE, FUTEX_CMP_REQUEUE);
+}
+
+/* futex_filter_refuse_pi - answer @error to requeue-PI: wakers, or waiters too */
+static inline int futex_filter_refuse_pi(int error, bool waiters)
+{
+	return filter_refuse(error, FUTEX_CMP_REQUEUE_PI,
+			     waiters ? FUTEX_WAIT_REQUEUE_PI :
+				       FUTEX_CMP_REQUEUE_PI);
+}
+
+/* What this thread has called since it last set them to 0. */
+struct futex_counts {
+	int all;
+	int waits;
+	int wakes;
+	int requeues;
+};
+
+static _Thread_local volatile struct futex_counts futex_counts;
+
+#if defined(__x86_64__)
+
+/* The one instruction that the filter lets through, and a call of it. */
+extern const char futex_allowed[];
+
+long futex_again(long nr, const long long *args);
+
+__asm__(".text\n"
+	".type futex_again, @function\n"
+	"futex_again:\n"
+	"	mov %rdi, %rax\n"
+	"	mov %rsi, %r11\n"
+	"	mov (%r11), %rdi\n"
+	"	mov 8(%r11), %rsi\n"
+	"	mov 16(%r11), %rdx\n"
+	"	mov 24(%r11), %r10\n"
+	"	mov 32(%r11), %r8\n"
+	"	mov 40(%r11), %r9\n"
+	"	syscall\n"
+	"futex_allowed:\n"
+	"	ret\n"
+	".size futex_again, . - futex_again\n");
+
+static inline void futex_count(int op)
+{
+	futex_counts.all++;
+	switch (op & FUTEX_CMD_MASK) {
+	case FUTEX_WAIT:
+	case FUTEX_WAIT_BITSET:
+		futex_counts.waits++;
+		break;
+	case FUTEX_WAKE:
+		futex_counts.wakes++;
+		break;
+	case FUTEX_REQUEUE:
+	case FUTEX_CMP_REQUEUE:
+		futex_counts.requeues++;
+		break;
+	}
+}
+
+static inline void futex_trapped(int signal, siginfo_t *info, void *context)
+{
+	greg_t *regs = ((ucontext_t *)context)->uc_mcontext.gregs;
+	const long long args[] = {
+		regs[REG_RDI], regs[REG_RSI], regs[REG_RDX],
+		regs[REG_R10], regs[REG_R8],  regs[REG_R9],
+	};
+
+	(void)signal;
+	futex_count((int)args[1]);
+	regs[REG_RAX] = futex_again(info->si_syscall, args);
+}
+
+static inline int futex_filter_count(void)
+{
+	const struct sigaction action = {
+		.sa_sigaction = futex_trapped,
+		.sa_flags = SA_SIGINFO | SA_NODEFER | SA_RESTART,
+	};
+	uintptr_t allowed = (uintptr_t)futex_allowed;
+	struct sock_filter code[] = {
+		FILTER_LOAD(nr),
+		FILTER_UNLESS(SYS_futex, 5),
+		FILTER_LOAD(instruction_pointer),
+		FILTER_UNLESS(allowed, 2),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, instruction_pointer) +
+				 4),
+		FILTER_IF(allowed >> 32, 1),
+		FILTER_RETURN(SECCOMP_RET_TRAP),
+		FILTER_RETURN(SECCOMP_RET_ALLOW),
+	};
+
+	if (sigaction(SIGSYS, &action, NULL))
+		return errno;
+	return filter_install(code, sizeof(code) / sizeof(code[0]));
+}
+
+#else /* not known how to make a trapped call again */
+
+static inline int futex_filter_count(void)
+{
+	return ENOTSUP;
+}
+
+#endif
+
+/*
+ * What a debug build says before it aborts
+ *
+ *	misuse_test(&(struct misuse){ NULL, signal_null, "is NULL" });	// 1 result
+ *
+ * Each is done in a child.
+ */
+
+struct misuse {
+	void (*begin)(void); /* or NULL */
+	void (*call)(void);
+	const char *says; /* in the message */
+};
+
+static inline _Noreturn void misuse_do(const struct misuse *misuse, int err)
+{
+	const struct rlimit no_core = { 0, 0 };
+
+	watchdog("in the child");
+	setrlimit(RLIMIT_CORE, &no_core);
+	dup2(err, STDERR_FILENO);
+	if (misuse->begin)
+		misuse->begin();
+	misuse->call();
+	_exit(0);
+}
+
+/* What it says before it aborts; empty if it does not. */
+static inline void misuse_message(const struct misuse *misuse, char text[],
+				  size_t size)
+{
+	int ends[2], status;
+	ssize_t len;
+	pid_t pid;
+
+	if (pipe(ends))
+		tap_bail("pipe");
+	pid = fork();
+	if (pid == 0)
+		misuse_do(misuse, ends[1]);
+	close(ends[1]);
+	len = read(ends[0], text, size - 1);
+	close(ends[0]);
+	text[len > 0 ? len : 0] = '\0';
+	if (waitpid(pid, &status, 0) != pid || !WIFSIGNALED(status) ||
+	    WTERMSIG(status) != SIGABRT)
+		text[0] = '\0';
+}
+
+static inline void misuse_test(const struct misuse *misuse)
+{
+	char text[512];
+
+	misuse_message(misuse, text, sizeof(text));
+	if (!tap_ok(strstr(text, "drover: ") && strstr(text, misuse->says),
+		    "says \"%s\", and aborts", misuse->says))
+		tap_diag("it said: %s", text);
 }
 
 #endif /* DROVER_SELFTESTS_SANDBOX_H */

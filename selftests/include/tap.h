@@ -20,10 +20,15 @@
 #ifndef DROVER_SELFTESTS_TAP_H
 #define DROVER_SELFTESTS_TAP_H
 
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #define TAP_PASS 0
 #define TAP_FAIL 1
@@ -133,6 +138,183 @@ static inline int tap_exit(void)
 	if (tap.failed || nr_done != tap.planned)
 		return TAP_FAIL;
 	return nr_done && tap.skipped == nr_done ? TAP_SKIP : TAP_PASS;
+}
+
+/*
+ * What cannot be tested in a build with a sanitizer
+ *
+ *	if (!HANDLERS_ARE_PROMPT)
+ *		return handlers_are_late();
+ *	if (!CHILDREN_MAY_HAVE_THREADS)
+ *		return children_have_no_threads();
+ *
+ * ThreadSanitizer keeps signals back until a thread comes by at one of its own
+ * functions, so a thread that sleeps in futex never runs its handler. It ends
+ * the child of a fork that starts a thread. It crashes in a thread of
+ * thrd_create(), or whose memory was unmapped after its end, and takes a mutex
+ * that answers EINVAL for one that does not exist; of a mutex of the program's
+ * own it knows nothing. A race that a test makes on purpose it reports, of
+ * course. AddressSanitizer takes the frames that a cancellation unwinds for
+ * alive.
+ */
+
+#ifdef __SANITIZE_THREAD__
+#define HANDLERS_ARE_PROMPT	  0
+#define CHILDREN_MAY_HAVE_THREADS 0
+#define C11_THREADS_ARE_KNOWN	  0
+#define ANY_LOCK_MAY_FAIL	  0
+#define STACKS_MAY_GO		  0
+#define RACES_MAY_BE_REAL	  0
+#define MUTEXES_MAY_BE_FOREIGN	  0
+#else
+#define HANDLERS_ARE_PROMPT	  1
+#define CHILDREN_MAY_HAVE_THREADS 1
+#define C11_THREADS_ARE_KNOWN	  1
+#define ANY_LOCK_MAY_FAIL	  1
+#define STACKS_MAY_GO		  1
+#define RACES_MAY_BE_REAL	  1
+#define MUTEXES_MAY_BE_FOREIGN	  1
+#endif
+
+#ifdef __SANITIZE_ADDRESS__
+#define FRAMES_MAY_UNWIND 0
+#else
+#define FRAMES_MAY_UNWIND 1
+#endif
+
+#define FRAMES_STAY "AddressSanitizer takes unwound frames for alive"
+
+/* skips_cancellation - for one test of several: skipped where frames stay */
+static inline bool skips_cancellation(const char *name)
+{
+	if (!FRAMES_MAY_UNWIND)
+		tap_skip(name, FRAMES_STAY);
+	return !FRAMES_MAY_UNWIND;
+}
+
+static inline int sanitizer_skips(const char *name, const char *why)
+{
+	tap_plan(1);
+	tap_skip(name, why);
+	return tap_exit();
+}
+
+/* frames_stay - what main() returns where threads are cancelled */
+static inline int frames_stay(void)
+{
+	return sanitizer_skips("cancellation", FRAMES_STAY);
+}
+
+/* handlers_are_late - what main() returns where all depends on handlers */
+static inline int handlers_are_late(void)
+{
+	return sanitizer_skips("signal handlers",
+			       "ThreadSanitizer holds them back");
+}
+
+/* children_have_no_threads - the same where children start threads */
+static inline int children_have_no_threads(void)
+{
+	return sanitizer_skips("threads of a child",
+			       "ThreadSanitizer ends the child");
+}
+
+static inline int c11_threads_are_unknown(void)
+{
+	return sanitizer_skips("C11 threads",
+			       "ThreadSanitizer crashes in them");
+}
+
+/*
+ * A lost wakeup ends the program with a report
+ *
+ *	watchdog("rounds of broadcasts");	// again for every stage
+ *
+ * What was announced last has to be over within a minute of time on the wall,
+ * which is a thousand times what any stage needs. A program that can say what
+ * its threads are about sets watchdog_report, and one that has a better idea of
+ * how long is too long watchdog_seconds. If the end of the minute is itself
+ * noticed late, the process was stopped or the machine has no time for it: then
+ * the minute begins again.
+ */
+
+#define WATCHDOG_SECONDS 60
+#define WATCHDOG_LATE	 INT64_C(1000000000)
+
+static const char *volatile watchdog_stage;
+static unsigned int watchdog_seconds = WATCHDOG_SECONDS;
+static void (*volatile watchdog_report)(void);
+static volatile int64_t watchdog_due;
+
+static inline int64_t watchdog_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
+static inline void watchdog_start(void)
+{
+	watchdog_due = watchdog_now() + watchdog_seconds * INT64_C(1000000000);
+	alarm(watchdog_seconds);
+}
+
+static inline void watchdog_write(const char *text)
+{
+	if (write(STDOUT_FILENO, text, strlen(text)) < 0)
+		_exit(TAP_FAIL);
+}
+
+static inline void watchdog_bite(int number)
+{
+	if (watchdog_now() > watchdog_due + WATCHDOG_LATE) {
+		watchdog_start();
+		return;
+	}
+	/* Whatever the report does, the next one ends it. */
+	signal(number, SIG_DFL);
+	alarm(WATCHDOG_SECONDS);
+	watchdog_write("Bail out! hangs in: ");
+	watchdog_write(watchdog_stage);
+	watchdog_write("\n");
+	if (watchdog_report)
+		watchdog_report();
+	_exit(TAP_FAIL);
+}
+
+static inline void watchdog(const char *stage)
+{
+	struct sigaction action;
+
+	memset(&action, 0, sizeof(action));
+	action.sa_handler = watchdog_bite;
+	action.sa_flags = SA_NODEFER | SA_RESTART;
+	watchdog_stage = stage;
+	sigaction(SIGALRM, &action, NULL);
+	watchdog_start();
+}
+
+/*
+ * Can a child of several threads start threads?
+ *
+ *	if (!fork_threads_work())
+ *		tap_skip("a child with threads", FORK_THREADS_SKIP);
+ *
+ * POSIX leaves it open whether that works; glibc makes it work, and the tests
+ * of fork are about it. The sanitizers do not: ThreadSanitizer takes the child's
+ * threads for those of the parent that had the same address, and the lock of
+ * AddressSanitizer's allocator may be held by a thread that is not in the child.
+ */
+#define FORK_THREADS_SKIP "this sanitizer cannot start threads there"
+
+static inline bool fork_threads_work(void)
+{
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+	return false;
+#else
+	return true;
+#endif
 }
 
 #endif /* DROVER_SELFTESTS_TAP_H */

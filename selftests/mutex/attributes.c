@@ -10,7 +10,6 @@
 
 #include "blocked.h"
 #include "tap.h"
-#include "watchdog.h"
 
 static const struct timespec past = { 0, 0 };
 

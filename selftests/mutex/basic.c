@@ -6,9 +6,7 @@
 #include <string.h>
 
 #include "blocked.h"
-#include "deadline.h"
 #include "tap.h"
-#include "watchdog.h"
 
 static drover_mutex_t mutex = DROVER_MUTEX_INITIALIZER;
 

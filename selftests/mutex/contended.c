@@ -6,12 +6,10 @@
 #include <errno.h>
 #include <pthread.h>
 
-#include "args.h"
+#include "run.h"
 #include "blocked.h"
-#include "cond_api.h"
-#include "deadline.h"
+#include "api.h"
 #include "tap.h"
-#include "watchdog.h"
 
 #define NR_THREADS 8
 

@@ -15,9 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "fork_threads.h"
 #include "tap.h"
-#include "watchdog.h"
 
 static const struct timespec past = { 0, 0 };
 

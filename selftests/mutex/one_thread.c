@@ -8,10 +8,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "args.h"
+#include "run.h"
 #include "blocked.h"
 #include "tap.h"
-#include "watchdog.h"
 
 static drover_mutex_t mutex = DROVER_MUTEX_INITIALIZER;
 static atomic_int second;

@@ -6,9 +6,8 @@
 #include <sys/wait.h>
 
 #include "blocked.h"
-#include "pool_api.h"
-#include "sanitizer.h"
-#include "watchdog.h"
+#include "blocks.h"
+#include "tap.h"
 
 static drover_pool_t *pool;
 static atomic_int gate, nr_inside, nr_posted;

@@ -8,9 +8,8 @@
 #include <stdatomic.h>
 
 #include "blocked.h"
-#include "pool_api.h"
-#include "sanitizer.h"
-#include "watchdog.h"
+#include "blocks.h"
+#include "tap.h"
 
 static atomic_int gate, tid, nr_through;
 static int nr_wrong;

@@ -7,9 +7,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "args.h"
-#include "pool_api.h"
-#include "watchdog.h"
+#include "run.h"
+#include "blocks.h"
+#include "tap.h"
 
 #define NR_WORKERS 3
 

@@ -8,8 +8,8 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include "pool_api.h"
-#include "watchdog.h"
+#include "blocks.h"
+#include "tap.h"
 
 #define NR_WORKERS 6
 #define NR_FIRST   100

@@ -4,8 +4,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "pool_api.h"
-#include "watchdog.h"
+#include "blocks.h"
+#include "tap.h"
 
 #define NR 10000
 

@@ -9,11 +9,10 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "args.h"
+#include "run.h"
 #include "blocked.h"
-#include "pool_api.h"
-#include "quiet.h"
-#include "watchdog.h"
+#include "blocks.h"
+#include "tap.h"
 
 #define NR_SUBMITTERS 3
 #define NR_TASKS      2000

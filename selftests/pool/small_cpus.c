@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "blocked.h"
-#include "pool_api.h"
-#include "watchdog.h"
+#include "blocks.h"
+#include "tap.h"
 
 /* A CPU that no machine has whose tests run here. */
 #define LAST_CPU 1023

@@ -8,8 +8,8 @@
 #include <stdatomic.h>
 
 #include "blocked.h"
-#include "pool_api.h"
-#include "watchdog.h"
+#include "blocks.h"
+#include "tap.h"
 
 #define NR_ROUNDS 20
 #define NR_QUEUED 5

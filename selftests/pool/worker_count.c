@@ -12,8 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "pool_api.h"
-#include "watchdog.h"
+#include "blocks.h"
+#include "tap.h"
 
 static uint64_t nr_workers(void)
 {

@@ -2,10 +2,9 @@
 /* C11's condition variables, which glibc makes of pthread's. */
 #include <threads.h>
 
-#include "crew.h"
-#include "deadline.h"
-#include "sanitizer.h"
-#include "watchdog.h"
+#include "fixture.h"
+#include "blocked.h"
+#include "tap.h"
 
 #define NR_WAITERS 4
 

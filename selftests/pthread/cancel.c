@@ -4,12 +4,10 @@
  * mutex held, and takes no signal; afterwards the wait returns 0 and the
  * cancellation stays pending.
  */
-#include "crew.h"
-#include "deadline.h"
-#include "hold_off.h"
-#include "policy.h"
-#include "sanitizer.h"
-#include "watchdog.h"
+#include "fixture.h"
+#include "blocked.h"
+#include "run.h"
+#include "tap.h"
 
 #define NR_RESULTS 18
 

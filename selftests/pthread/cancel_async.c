@@ -5,13 +5,13 @@
  * library locks inside was once left locked: their cleanup handlers wait, which
  * needs it.
  */
-#include "args.h"
+#include "run.h"
 /* The canceller has to be through before the cancelled goes on. */
 #define EVERYWHERE_SPIN_MS 2000
-#include "crew.h"
-#include "deadline.h"
-#include "everywhere.h"
-#include "sanitizer.h"
+#include "fixture.h"
+#include "blocked.h"
+#include "preempt.h"
+#include "tap.h"
 
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 static pthread_cond_t own = PTHREAD_COND_INITIALIZER;

@@ -4,11 +4,10 @@
  * while the waiting thread is cancelled: it is cancelled or takes the signal,
  * never both, and never neither.
  */
-#include "args.h"
-#include "crew.h"
-#include "everywhere.h"
-#include "policy.h"
-#include "sanitizer.h"
+#include "run.h"
+#include "fixture.h"
+#include "preempt.h"
+#include "tap.h"
 
 static pthread_cond_t cond;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;

@@ -3,11 +3,9 @@
  * Signals and cancellations rain on the same waiters: each signal returns one,
  * as long as there is one, and a thread that is cancelled takes none.
  */
-#include "args.h"
-#include "crew.h"
-#include "policy.h"
-#include "sanitizer.h"
-#include "watchdog.h"
+#include "run.h"
+#include "fixture.h"
+#include "tap.h"
 
 #define NR_WAITERS 5
 

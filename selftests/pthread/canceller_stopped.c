@@ -5,11 +5,11 @@
  * one returns, or sleeps until the canceller goes on. It once spun for it, and
  * a spinning thread of high priority would keep a canceller from going on.
  */
-#include "args.h"
+#include "run.h"
 /* Longer than whoever looks takes for ever. */
 #define EVERYWHERE_SPIN_MS 10000
-#include "crew.h"
-#include "everywhere.h"
+#include "fixture.h"
+#include "preempt.h"
 
 static pthread_cond_t cond;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;

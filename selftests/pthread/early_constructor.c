@@ -7,9 +7,8 @@
 #include <pthread.h>
 
 #include "blocked.h"
-#include "drop_in.h"
-#include "sanitizer.h"
-#include "watchdog.h"
+#include "api.h"
+#include "tap.h"
 
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;

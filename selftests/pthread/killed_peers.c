@@ -10,10 +10,10 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "args.h"
+#include "run.h"
 #include "blocked.h"
-#include "drop_in.h"
-#include "watchdog.h"
+#include "api.h"
+#include "tap.h"
 
 #define NR_PEERS 4
 

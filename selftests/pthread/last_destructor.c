@@ -9,10 +9,8 @@
 #include <sys/mman.h>
 
 #include "blocked.h"
-#include "deadline.h"
-#include "drop_in.h"
-#include "sanitizer.h"
-#include "watchdog.h"
+#include "api.h"
+#include "tap.h"
 
 #define STACK_SIZE (256 * 1024)
 #define NR_THREADS 400 /* more than the library has lists of threads */

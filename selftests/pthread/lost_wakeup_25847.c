@@ -15,8 +15,8 @@
  */
 #include <gnu/libc-version.h>
 
-#include "args.h"
-#include "variant.h"
+#include "run.h"
+#include "sleepers.h"
 #include "victim.h"
 
 #define NR_MOVES 12

@@ -4,10 +4,10 @@
  * hold it, EOWNERDEAD and ENOTRECOVERABLE when its holder has died. None loses
  * a waiter.
  */
-#include "crew.h"
-#include "deadline.h"
-#include "policy.h"
-#include "watchdog.h"
+#include "fixture.h"
+#include "blocked.h"
+#include "run.h"
+#include "tap.h"
 
 #define NR_WAITERS 3
 

@@ -3,11 +3,10 @@
  * Every kind of mutex, with a private and with a process-shared condvar: it
  * works, and is moved to or not as the table in cond-design.rst has it.
  */
-#include "crew.h"
-#include "deadline.h"
-#include "policy.h"
-#include "sanitizer.h"
-#include "watchdog.h"
+#include "fixture.h"
+#include "blocked.h"
+#include "run.h"
+#include "tap.h"
 
 #define NR_WAITERS 4
 

@@ -7,10 +7,9 @@
  */
 #include <sys/mman.h>
 
-#include "crew.h"
-#include "futex_filter.h"
-#include "sanitizer.h"
-#include "watchdog.h"
+#include "fixture.h"
+#include "sandbox.h"
+#include "tap.h"
 
 #define NR_WAITERS 8
 #define NR_TESTS   7

@@ -8,10 +8,10 @@
 #include <sys/syscall.h>
 
 #include "blocked.h"
-#include "deadline.h"
-#include "drop_in.h"
-#include "variant.h"
-#include "watchdog.h"
+#include "api.h"
+#include "run.h"
+#include "sleepers.h"
+#include "tap.h"
 
 #define NR_WAITERS 6
 #define LOWEST	   10

@@ -7,11 +7,11 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "cond_api.h"
-#include "deadline.h"
-#include "place.h"
-#include "policy.h"
-#include "watchdog.h"
+#include "api.h"
+#include "blocked.h"
+#include "fixture.h"
+#include "run.h"
+#include "tap.h"
 
 #define NR_WAITERS 4
 

@@ -5,9 +5,9 @@
  */
 #include <sys/mman.h>
 
-#include "crew.h"
-#include "deadline.h"
-#include "watchdog.h"
+#include "fixture.h"
+#include "blocked.h"
+#include "tap.h"
 
 #define NR_WAITERS 3
 

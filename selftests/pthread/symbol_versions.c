@@ -4,9 +4,9 @@
  * two implementations must not meet in one condvar. And the oldest versions,
  * whose condvar is one pointer, work.
  */
-#include "crew.h"
-#include "deadline.h"
-#include "watchdog.h"
+#include "fixture.h"
+#include "blocked.h"
+#include "tap.h"
 
 /* clang-format off */
 static const struct {

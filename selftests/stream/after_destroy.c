@@ -5,8 +5,8 @@
  */
 #include <sys/wait.h>
 
-#include "sanitizer.h"
-#include "streams.h"
+#include "tap.h"
+#include "blocks.h"
 
 #define BYTES	   64
 #define NR_RESULTS 15

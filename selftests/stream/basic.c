@@ -6,8 +6,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "deadline.h"
-#include "streams.h"
+#include "blocked.h"
+#include "blocks.h"
 
 #define BYTES	   1000
 #define NR_RESULTS 26

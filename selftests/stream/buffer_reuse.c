@@ -4,7 +4,7 @@
  * overwritten by the next one's input (write after read), in one stream and
  * with inputs that come by a stream of their own.
  */
-#include "streams.h"
+#include "blocks.h"
 
 #define BYTES 1024
 #define STEPS 60

@@ -3,7 +3,7 @@
  * No call of a stream is a cancellation point: a thread that was cancelled makes a
  * stream, waits for its operations, and ends it, which joins a thread.
  */
-#include "streams.h"
+#include "blocks.h"
 
 #define BYTES 64
 

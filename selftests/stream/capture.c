@@ -3,7 +3,7 @@
  * A captured graph does at each replay what its operations would have done,
  * once more, as one operation that is ordered like any other.
  */
-#include "streams.h"
+#include "blocks.h"
 
 #define BYTES	   256
 #define NR_RESULTS 18

@@ -5,7 +5,7 @@
  * the host wait, since nothing else can; where a queue keeps the order, it does
  * not.
  */
-#include "streams.h"
+#include "blocks.h"
 
 #define BYTES 4096
 

@@ -3,7 +3,7 @@
  * No CUDA driver, one without a device, one that lacks a function: an error,
  * and a sentence that names what is missing. Other backends do not care.
  */
-#include "mock_cuda.h"
+#include "../mock/cuda/mock_cuda.h"
 
 static const drover_streamattr_t cuda = { .backend = DROVER_BACKEND_CUDA };
 

@@ -5,8 +5,8 @@
  */
 #include <stdlib.h>
 
-#include "deadline.h"
-#include "mock_cuda.h"
+#include "blocked.h"
+#include "../mock/cuda/mock_cuda.h"
 
 #define BYTES 512
 

@@ -4,7 +4,7 @@
  * all that needs its result have the error, whatever is in front of it has not,
  * and nothing hangs.
  */
-#include "races.h"
+#include "blocks.h"
 
 #define BYTES	   64
 #define NR_RESULTS 17

@@ -4,7 +4,7 @@
  * says so, and the result is wrong. What the other tests would see if the
  * engine had such a bug.
  */
-#include "races.h"
+#include "blocks.h"
 
 #define BYTES 256
 

@@ -4,8 +4,8 @@
  * whatever the time between them, with both places; every order that there is
  * keeps it silent.
  */
-#include "races.h"
-#include "sanitizer.h"
+#include "blocks.h"
+#include "tap.h"
 
 #define BYTES	   64
 #define NR_RESULTS 14

@@ -9,8 +9,8 @@
  *
  * With forget=N the engine forgets every N-th wait: the program must fail then.
  */
-#include "args.h"
-#include "races.h"
+#include "run.h"
+#include "blocks.h"
 
 #define NR_BUFFERS 6
 #define BYTES	   96

@@ -4,7 +4,7 @@
  * is told so by the debug build, by what is in the memory and, without any
  * luck needed, by what the host says it does.
  */
-#include "races.h"
+#include "blocks.h"
 
 #define BYTES 512
 

@@ -3,7 +3,7 @@
  * Which synchronizations go and which stay, by the counters, with everything
  * surely still under way.
  */
-#include "streams.h"
+#include "blocks.h"
 
 #define BYTES	   256
 #define NR_RESULTS 15

@@ -4,7 +4,7 @@
  * to make what it reads: it has the error, by whichever way it was ordered, and
  * who reads nothing of it has not.
  */
-#include "mock_cuda.h"
+#include "../mock/cuda/mock_cuda.h"
 
 #define BYTES	   64
 #define NR_RESULTS 11

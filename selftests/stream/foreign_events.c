@@ -3,7 +3,7 @@
  * Events of other streams, of other backends, of streams that are gone, and of
  * none at all. The caller orders, so nothing else does.
  */
-#include "streams.h"
+#include "blocks.h"
 
 #define BYTES 128
 

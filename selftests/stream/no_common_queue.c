@@ -4,7 +4,7 @@
  * in common, so that synchronizing it says nothing about them. Here a wait for
  * a stream is one for all of its operations.
  */
-#include "streams.h"
+#include "blocks.h"
 
 #define BYTES (1 << 20)
 #define NR    4

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "streams.h"
+#include "blocks.h"
 
 #define BYTES 8192
 

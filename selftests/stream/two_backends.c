@@ -3,7 +3,7 @@
  * Two backends that copy into each other's memory, with no wait in between that
  * anybody has asked for: each step reads what the other one wrote.
  */
-#include "streams.h"
+#include "blocks.h"
 
 #define BYTES  2048
 #define ROUNDS 40

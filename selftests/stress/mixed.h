@@ -13,13 +13,11 @@
 #include <pthread.h>
 #include <signal.h>
 
-#include "args.h"
+#include "run.h"
 #include "blocked.h"
-#include "deadline.h"
 #include "futex_call.h"
-#include "kinds.h"
+#include "api.h"
 #include "ledger.h"
-#include "sanitizer.h"
 #include "tap.h"
 
 #define MAX_THREADS 200

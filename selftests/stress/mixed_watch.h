@@ -7,8 +7,8 @@
 #define DROVER_SELFTESTS_MIXED_WATCH_H
 
 #include "mixed_signal.h"
-#include "policy.h"
-#include "watchdog.h"
+#include "run.h"
+#include "tap.h"
 
 static struct {
 	uint64_t seed;

@@ -11,7 +11,7 @@
 #include <dlfcn.h>
 #include <limits.h>
 
-#include "streams.h"
+#include "blocks.h"
 
 static struct {
 	void (*fail)(const char *function, int after, int result);

@@ -1,6 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * herd.h - a number of threads asleep on futexes, each waiting once
+ * sleepers.h - threads asleep on futexes
+ */
+#ifndef DROVER_SELFTESTS_SLEEPERS_H
+#define DROVER_SELFTESTS_SLEEPERS_H
+
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "blocked.h"
+#include "futex_call.h"
+#include "run.h"
+#include "tap.h"
+
+/*
+ * A number of threads asleep on futexes, each waiting once
  *
  *	struct herd herd = herd_of(8);
  *
@@ -15,17 +35,6 @@
  * counts itself in nr_returned. Everything is bounded: what never comes
  * ends the program with "Bail out!".
  */
-#ifndef DROVER_SELFTESTS_HERD_H
-#define DROVER_SELFTESTS_HERD_H
-
-#include <limits.h>
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdlib.h>
-
-#include "blocked.h"
-#include "futex_call.h"
-#include "tap.h"
 
 #define HERD_STACK_SIZE (64 * 1024)
 
@@ -214,4 +223,58 @@ static inline void herd_end(struct herd *herd)
 	*herd = (struct herd){ 0 };
 }
 
-#endif /* DROVER_SELFTESTS_HERD_H */
+/*
+ * What must hold on `none`: every requeue answers ENOSYS and leaves the waiters
+ * alone. Every test of requeue tests that there, instead of skipping.
+ *
+ *	if (variant_is("none"))
+ *		return requeue_absent_main();
+ */
+
+/*
+ * for_each_requeue_op - run @test, which reports @nr_results results, with
+ * every way to requeue; what an older kernel of the host lacks is skipped
+ */
+static inline void
+for_each_requeue_op(void (*test)(const struct requeue_op *op), int nr_results)
+{
+	for (int i = 0; i < NR_REQUEUE_OPS; i++) {
+		const struct requeue_op *op = &requeue_ops[i];
+
+		if (!variant_is_host() || requeue_op_exists(op)) {
+			test(op);
+			continue;
+		}
+		for (int result = 0; result < nr_results; result++)
+			tap_skip(op->name, "not in this kernel");
+	}
+}
+
+static inline void requeue_absent(const struct requeue_op *op, int flags)
+{
+	const char *kind = flags ? "private" : "shared";
+	static uint32_t from, to;
+	struct herd herd = herd_of(1);
+
+	herd_wait_on(&herd, &from, flags);
+	tap_is(op->requeue(&from, &to, flags, 1, 1), -ENOSYS, "%s, %s: ENOSYS",
+	       op->name, kind);
+	tap_is(sys_futex_wake(&to, flags, 1), 0, "%s, %s: nobody was moved",
+	       op->name, kind);
+	tap_is(herd_wake_all(&herd, &from, flags), 1,
+	       "%s, %s: the waiter still waits", op->name, kind);
+	herd_end(&herd);
+}
+
+/* requeue_absent_main - what main() does on a kernel without requeue */
+static inline int requeue_absent_main(void)
+{
+	tap_plan(NR_REQUEUE_OPS * 2 * 3);
+	for (int i = 0; i < NR_REQUEUE_OPS; i++) {
+		requeue_absent(&requeue_ops[i], 0);
+		requeue_absent(&requeue_ops[i], FUTEX_PRIVATE_FLAG);
+	}
+	return tap_exit();
+}
+
+#endif /* DROVER_SELFTESTS_SLEEPERS_H */

@@ -1,6 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * streams.h - what the tests of streams share
+ * blocks.h - what the tests of streams and of pools share
+ */
+#ifndef DROVER_SELFTESTS_BLOCKS_H
+#define DROVER_SELFTESTS_BLOCKS_H
+
+#include <dirent.h>
+#include <pthread.h>
+#include <string.h>
+
+#include <drover/cond.h>
+#include <drover/pool.h>
+#include <drover/stream.h>
+
+#include "blocked.h"
+#include "tap.h"
+
+#ifdef DROVER_STREAM_DEBUG
+#include "stream/plants.h"
+#endif
+
+/*
+ * What the tests of streams share
  *
  *	static void test(const char *name, uint32_t backend) { ... }
  *
@@ -23,17 +44,6 @@
  * gate_open_when_asleep() opens it once the calling thread sleeps, so a call
  * that follows is seen to wait.
  */
-#ifndef DROVER_SELFTESTS_STREAMS_H
-#define DROVER_SELFTESTS_STREAMS_H
-
-#include <drover/cond.h>
-#include <drover/stream.h>
-#include <pthread.h>
-#include <string.h>
-
-#include "blocked.h"
-#include "tap.h"
-#include "watchdog.h"
 
 #define NR_CPU_BACKENDS 2
 
@@ -256,4 +266,124 @@ static inline void gate_was_waited_for(struct gate *gate)
 	pthread_join(gate->opener, NULL);
 }
 
-#endif /* DROVER_SELFTESTS_STREAMS_H */
+#ifdef DROVER_STREAM_DEBUG
+
+/*
+ * What the debug build of the library reports
+ *
+ *	races_watch();
+ *	...
+ *	tap_is(races_found(), 1, "one race");
+ *	tap_ok(races_name(__FILE__, line), "which names the line");
+ *
+ * For programs called debug_*, which are linked to the debug build.
+ */
+
+static struct {
+	drover_mutex_t lock;
+	int nr;
+	char last[1000];
+} races;
+
+static inline void races_take(const char *text, void *arg)
+{
+	(void)arg;
+	drover_mutex_lock(&races.lock);
+	races.nr++;
+	snprintf(races.last, sizeof(races.last), "%s", text);
+	drover_mutex_unlock(&races.lock);
+}
+
+static inline void races_watch(void)
+{
+	MUST(drover_stream_watch_races(races_take, NULL));
+}
+
+/* races_found - how many since the last time */
+static inline int races_found(void)
+{
+	int nr;
+
+	drover_mutex_lock(&races.lock);
+	nr = races.nr;
+	races.nr = 0;
+	if (nr)
+		tap_diag("%s", races.last);
+	drover_mutex_unlock(&races.lock);
+	return nr;
+}
+
+/* races_name - whether the last report names this place */
+static inline bool races_name(const char *file, int line)
+{
+	char place[300];
+
+	snprintf(place, sizeof(place), "%s:%d", file, line);
+	return strstr(races.last, place);
+}
+
+#endif /* DROVER_STREAM_DEBUG */
+
+/*
+ * A pool for a test, or the end of it
+ *
+ *	drover_pool_t *pool = pool_of(4);
+ *	...
+ *	await_sleep(4);
+ *	pool_end(pool, DROVER_POOL_DRAIN);
+ */
+
+static inline drover_pool_t *pool_of(unsigned int nr_workers)
+{
+	drover_poolattr_t attr = { .workers = nr_workers };
+	drover_pool_t *pool;
+	int err = drover_pool_create(&pool, &attr);
+
+	if (err)
+		tap_bail("no pool: %s", strerror(err));
+	return pool;
+}
+
+static inline void pool_end(drover_pool_t *pool, enum drover_pool_end how)
+{
+	int err = drover_pool_shutdown(pool, how);
+
+	if (!err)
+		err = drover_pool_free(pool);
+	if (err)
+		tap_bail("the pool does not end: %s", strerror(err));
+}
+
+/*
+ * workers_sleep - do so many threads sleep in futex?
+ *
+ * The caller does not. Others that are no workers must not, either; a sanitizer's
+ * own thread sleeps elsewhere.
+ */
+static inline bool workers_sleep(int nr)
+{
+	DIR *dir = opendir("/proc/self/task");
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.')
+			nr -= blocked_in_futex(getpid(), atoi(entry->d_name),
+					       NULL) == 1;
+	if (dir)
+		closedir(dir);
+	return nr <= 0;
+}
+
+/* One that was woken and has not run yet is awake. */
+static inline void await_sleep(int nr)
+{
+	int64_t deadline = blocked_deadline();
+
+	while (!workers_sleep(nr)) {
+		if (blocked_over(deadline))
+			tap_bail("workers do not sleep");
+		sched_yield();
+	}
+}
+
+#endif /* DROVER_SELFTESTS_BLOCKS_H */

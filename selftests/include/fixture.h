@@ -1,6 +1,78 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * crew.h - a number of threads that wait on a condvar, each once
+ * fixture.h - threads that wait on one condvar, and where it lies
+ */
+#ifndef DROVER_SELFTESTS_FIXTURE_H
+#define DROVER_SELFTESTS_FIXTURE_H
+
+#include <linux/futex.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "api.h"
+#include "blocked.h"
+#include "tap.h"
+
+/*
+ * Where a thread sleeps that waits on a condvar or its mutex
+ *
+ *	place_of(getpid(), tid, &mutex)
+ *
+ * A thread that sleeps in futex shows the call that put it to sleep, also
+ * after a requeue. So a waiter that was woken and went to sleep on the mutex is
+ * AT_MUTEX, and one that was moved there is AT_COND as before. Who sleeps in
+ * FUTEX_LOCK_PI elsewhere wants a lock inside the library for a moment; in
+ * FUTEX_WAIT, which no wait on a condvar uses, one inside a sanitizer.
+ */
+
+enum place {
+	RETURNED, /* for the caller to know */
+	AT_COND,  /* in the sleep that began at the condvar, moved or not */
+	AT_MUTEX, /* was awake since */
+	AWAKE,	  /* on the way */
+};
+
+static inline enum place place_of(pid_t pid, pid_t tid, const void *mutex)
+{
+	unsigned long long address, op;
+	char text[512];
+	long nr;
+
+	if (blocked_read(pid, tid, "syscall", text, sizeof(text)) < 0 ||
+	    sscanf(text, "%ld 0x%llx 0x%llx", &nr, &address, &op) != 3 ||
+	    nr != SYS_futex)
+		return AWAKE;
+	/* Second, so that it is this sleep or a later one. */
+	if (blocked_read(pid, tid, "stat", text, sizeof(text)) < 0 ||
+	    !blocked_state_is_sleep(text))
+		return AWAKE;
+	if (address == (uintptr_t)mutex)
+		return AT_MUTEX;
+	switch (op & FUTEX_CMD_MASK) {
+	case FUTEX_WAIT_BITSET:
+	case FUTEX_WAIT_REQUEUE_PI:
+		return AT_COND;
+	default:
+		return AWAKE;
+	}
+}
+
+/* place_settled - wait until the thread sleeps in its wait; 0 or -ETIMEDOUT */
+static inline int place_settled(pid_t pid, pid_t tid, const void *mutex)
+{
+	int64_t deadline = blocked_deadline();
+
+	while (place_of(pid, tid, mutex) != AT_COND) {
+		if (blocked_over(deadline))
+			return -ETIMEDOUT;
+		sched_yield();
+	}
+	return 0;
+}
+
+/*
+ * A number of threads that wait on a condvar, each once
  *
  *	struct crew crew = crew_of(&cond, &mutex, 8);
  *
@@ -10,20 +82,9 @@
  *	tap_is(crew_count(&crew, AT_COND), 7, "the others still wait");
  *
  * The waits have no predicate, so every return is seen. Where a member is, the
- * kernel tells: place.h. Everything is bounded: what never comes ends the
+ * kernel tells: see above. Everything is bounded: what never comes ends the
  * program with "Bail out!".
  */
-#ifndef DROVER_SELFTESTS_CREW_H
-#define DROVER_SELFTESTS_CREW_H
-
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdlib.h>
-
-#include "blocked.h"
-#include "cond_api.h"
-#include "place.h"
-#include "tap.h"
 
 #define CREW_STACK_SIZE (256 * 1024)
 
@@ -267,4 +328,18 @@ static inline void crew_end(struct crew *crew)
 	crew->members = NULL;
 }
 
-#endif /* DROVER_SELFTESTS_CREW_H */
+/*
+ * The end of a crew whose condvar and mutex are of some kind
+ */
+
+/* kind_crew_end - wake who still waits, join all, destroy what they used */
+static inline void kind_crew_end(struct crew *crew)
+{
+	while (crew_count(crew, RETURNED) < crew->nr)
+		kind_broadcast(crew->cond, crew->mutex);
+	crew_end(crew);
+	kind_cond_destroy(crew->cond, crew->mutex);
+	api_mutex_destroy(crew->mutex);
+}
+
+#endif /* DROVER_SELFTESTS_FIXTURE_H */

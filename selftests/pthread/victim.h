@@ -25,9 +25,9 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 
-#include "drop_in.h"
+#include "api.h"
 #include "futex_call.h"
-#include "quiet.h"
+#include "blocked.h"
 #include "stepper.h"
 
 #define NR_WAITERS     6

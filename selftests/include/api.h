@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * api.h - the two APIs by one name, and each kind of mutex they have
+ */
+#ifndef DROVER_SELFTESTS_API_H
+#define DROVER_SELFTESTS_API_H
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tap.h"
+
+/*
+ * Run this pthread program on libdrover-pthread
+ *
+ *	int main(int argc, char **argv)
+ *	{
+ *		drop_in_load(argv);
+ *
+ * Unless the library is loaded already, the program executes itself again
+ * with it in LD_PRELOAD. It is looked for where the build folder and a guest
+ * have it: ../../lib from the program. With STOCK=1 in the environment
+ * nothing is loaded, for comparison with the C library's own condvars.
+ */
+
+#define DROP_IN_LIBRARY "libdrover-pthread.so.1"
+
+static inline bool drop_in_wanted(void)
+{
+	return !getenv("STOCK");
+}
+
+/* drop_in_owns - is @function, found by dlsym or dlvsym, the library's? */
+static inline bool drop_in_owns(void *function)
+{
+	Dl_info info;
+
+	return function && dladdr(function, &info) && info.dli_fname &&
+	       strstr(info.dli_fname, "libdrover-pthread");
+}
+
+static inline bool drop_in_loaded(void)
+{
+	return drop_in_owns(dlsym(RTLD_DEFAULT, "pthread_cond_wait"));
+}
+
+static inline void drop_in_path(char path[PATH_MAX])
+{
+	char program[PATH_MAX], near[PATH_MAX + 64];
+	ssize_t len = readlink("/proc/self/exe", program, sizeof(program) - 1);
+
+	if (len < 0)
+		tap_bail("/proc/self/exe: %s", strerror(errno));
+	program[len] = '\0';
+	*strrchr(program, '/') = '\0';
+	snprintf(near, sizeof(near), "%s/../../lib/" DROP_IN_LIBRARY, program);
+	if (!realpath(near, path))
+		tap_bail("%s: %s; build it with: make -C lib", near,
+			 strerror(errno));
+}
+
+/* What is preloaded already, such as a sanitizer, has to stay first. */
+static inline void drop_in_preload(const char *path)
+{
+	const char *before = getenv("LD_PRELOAD");
+	char list[2 * PATH_MAX];
+
+	snprintf(list, sizeof(list), "%s%s%s", before ? before : "",
+		 before && *before ? ":" : "", path);
+	setenv("LD_PRELOAD", list, 1);
+}
+
+static inline void drop_in_load(char **argv)
+{
+	char path[PATH_MAX];
+
+	if (!drop_in_wanted() || drop_in_loaded())
+		return;
+	if (getenv("DROP_IN_LOADING"))
+		tap_bail("LD_PRELOAD=%s had no effect", getenv("LD_PRELOAD"));
+	drop_in_path(path);
+	drop_in_preload(path);
+	setenv("DROP_IN_LOADING", "1", 1);
+	execv("/proc/self/exe", argv);
+	tap_bail("%s: %s", argv[0], strerror(errno));
+}
+
+/*
+ * One name for the native functions and for pthread's
+ *
+ * A property that both promise is written once, with the api_ names, and is
+ * built for each API that the test names, see the Makefile.
+ *
+ * api_start() comes first in main().
+ */
+
+#ifdef API_PTHREAD
+
+#include <pthread.h>
+
+#define API(name)	      pthread_##name
+#define API_COND_INITIALIZER  PTHREAD_COND_INITIALIZER
+#define API_MUTEX_INITIALIZER PTHREAD_MUTEX_INITIALIZER
+#define API_IS_PTHREAD	      1
+/* A mutex that tells its holder from others. */
+#define API_MUTEX_CHECKED_INITIALIZER PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP
+
+typedef pthread_cond_t api_cond_t;
+typedef pthread_mutex_t api_mutex_t;
+
+static inline void api_start(char **argv)
+{
+	drop_in_load(argv);
+}
+
+static inline int api_mutex_timedlock(api_mutex_t *mutex, clockid_t clock,
+				      const struct timespec *deadline)
+{
+	return pthread_mutex_clocklock(mutex, clock, deadline);
+}
+
+#else /* native */
+
+#include <drover/cond.h>
+#include <drover/mutex.h>
+
+#define API(name)		      drover_##name
+#define API_COND_INITIALIZER	      DROVER_COND_INITIALIZER
+#define API_MUTEX_INITIALIZER	      DROVER_MUTEX_INITIALIZER
+#define API_IS_PTHREAD		      0
+#define API_MUTEX_CHECKED_INITIALIZER DROVER_MUTEX_INITIALIZER
+
+typedef drover_cond_t api_cond_t;
+typedef drover_mutex_t api_mutex_t;
+
+static inline void api_start(char **argv)
+{
+	(void)argv;
+}
+
+static inline int api_mutex_timedlock(api_mutex_t *mutex, clockid_t clock,
+				      const struct timespec *deadline)
+{
+	return drover_mutex_timedlock(mutex, clock, deadline);
+}
+
+#endif
+
+static inline int api_mutex_init(api_mutex_t *mutex)
+{
+	return API(mutex_init)(mutex, NULL);
+}
+
+static inline int api_mutex_destroy(api_mutex_t *mutex)
+{
+	return API(mutex_destroy)(mutex);
+}
+
+static inline int api_mutex_lock(api_mutex_t *mutex)
+{
+	return API(mutex_lock)(mutex);
+}
+
+static inline int api_mutex_trylock(api_mutex_t *mutex)
+{
+	return API(mutex_trylock)(mutex);
+}
+
+static inline int api_mutex_unlock(api_mutex_t *mutex)
+{
+	return API(mutex_unlock)(mutex);
+}
+
+static inline int api_cond_init(api_cond_t *cond)
+{
+	return API(cond_init)(cond, NULL);
+}
+
+static inline int api_cond_destroy(api_cond_t *cond)
+{
+	return API(cond_destroy)(cond);
+}
+
+static inline int api_cond_wait(api_cond_t *cond, api_mutex_t *mutex)
+{
+	return API(cond_wait)(cond, mutex);
+}
+
+/* On the condvar's own clock, CLOCK_REALTIME. */
+static inline int api_cond_timedwait(api_cond_t *cond, api_mutex_t *mutex,
+				     const struct timespec *deadline)
+{
+	return API(cond_timedwait)(cond, mutex, deadline);
+}
+
+static inline int api_cond_clockwait(api_cond_t *cond, api_mutex_t *mutex,
+				     clockid_t clock,
+				     const struct timespec *deadline)
+{
+	return API(cond_clockwait)(cond, mutex, clock, deadline);
+}
+
+static inline int api_cond_signal(api_cond_t *cond)
+{
+	return API(cond_signal)(cond);
+}
+
+static inline int api_cond_broadcast(api_cond_t *cond)
+{
+	return API(cond_broadcast)(cond);
+}
+
+/* api_mutex_has - is @word, which a futex call was given, a part of @mutex? */
+static inline bool api_mutex_has(const api_mutex_t *mutex, const void *word)
+{
+	return (uintptr_t)word - (uintptr_t)mutex < sizeof(*mutex);
+}
+
+/*
+ * Every kind of mutex that the API has, and condvars to go with it
+ *
+ *	kind_mutex_init(&mutex, &mutex_kinds[random_below(&random,
+ *							   NR_MUTEX_KINDS)],
+ *			shared);
+ *	kind_cond_init(&cond, shared);
+ *	kind_broadcast(&cond, &mutex);
+ *
+ * The usual kind is there more than once, to be drawn more often. Where the
+ * native API takes the mutex with a broadcast or destroy, it is given.
+ */
+
+#ifdef API_PTHREAD
+
+static inline int kind_cond_init(api_cond_t *cond, bool shared)
+{
+	pthread_condattr_t attr;
+	int err;
+
+	pthread_condattr_init(&attr);
+	pthread_condattr_setpshared(&attr, shared);
+	err = pthread_cond_init(cond, &attr);
+	pthread_condattr_destroy(&attr);
+	return err;
+}
+
+struct mutex_kind {
+	const char *name;
+	int type;
+	int protocol;
+	int robust;
+};
+
+static const struct mutex_kind mutex_kinds[] = {
+	{ "normal", PTHREAD_MUTEX_NORMAL, 0, 0 },
+	{ "normal", PTHREAD_MUTEX_NORMAL, 0, 0 },
+	{ "recursive", PTHREAD_MUTEX_RECURSIVE, 0, 0 },
+	{ "errorcheck", PTHREAD_MUTEX_ERRORCHECK, 0, 0 },
+	{ "adaptive", PTHREAD_MUTEX_ADAPTIVE_NP, 0, 0 },
+	{ "robust", PTHREAD_MUTEX_NORMAL, 0, PTHREAD_MUTEX_ROBUST },
+	{ "PI", PTHREAD_MUTEX_NORMAL, PTHREAD_PRIO_INHERIT, 0 },
+	{ "recursive PI", PTHREAD_MUTEX_RECURSIVE, PTHREAD_PRIO_INHERIT, 0 },
+};
+
+static inline int kind_mutex_init(api_mutex_t *mutex,
+				  const struct mutex_kind *kind, bool shared)
+{
+	pthread_mutexattr_t attr;
+	int err;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_settype(&attr, kind->type);
+	pthread_mutexattr_setprotocol(&attr, kind->protocol);
+	pthread_mutexattr_setrobust(&attr, kind->robust);
+	pthread_mutexattr_setpshared(&attr, shared);
+	err = pthread_mutex_init(mutex, &attr);
+	pthread_mutexattr_destroy(&attr);
+	return err;
+}
+
+/* ThreadSanitizer does not know pthread_mutex_clocklock(). */
+static inline int kind_timedlock(api_mutex_t *mutex,
+				 const struct timespec *realtime)
+{
+	return pthread_mutex_timedlock(mutex, realtime);
+}
+
+static inline int kind_broadcast(api_cond_t *cond, api_mutex_t *mutex)
+{
+	(void)mutex;
+	return pthread_cond_broadcast(cond);
+}
+
+static inline int kind_cond_destroy(api_cond_t *cond, api_mutex_t *mutex)
+{
+	(void)mutex;
+	return pthread_cond_destroy(cond);
+}
+
+#else /* native */
+
+static inline int kind_cond_init(api_cond_t *cond, bool shared)
+{
+	const drover_condattr_t attr = {
+		.flags = shared ? DROVER_COND_SHARED : 0,
+	};
+
+	return drover_cond_init(cond, &attr);
+}
+
+struct mutex_kind {
+	const char *name;
+	uint32_t flags;
+};
+
+static const struct mutex_kind mutex_kinds[] = {
+	{ "normal", 0 },
+	{ "normal", 0 },
+	{ "normal", 0 },
+	{ "recursive", DROVER_MUTEX_RECURSIVE },
+	{ "errorcheck", DROVER_MUTEX_ERRORCHECK },
+	{ "robust", DROVER_MUTEX_ROBUST },
+	{ "PI", DROVER_MUTEX_PI },
+};
+
+static inline int kind_mutex_init(api_mutex_t *mutex,
+				  const struct mutex_kind *kind, bool shared)
+{
+	const drover_mutexattr_t attr = {
+		.flags = kind->flags | (shared ? DROVER_MUTEX_SHARED : 0),
+	};
+
+	return drover_mutex_init(mutex, &attr);
+}
+
+static inline int kind_timedlock(api_mutex_t *mutex,
+				 const struct timespec *realtime)
+{
+	return drover_mutex_timedlock(mutex, CLOCK_REALTIME, realtime);
+}
+
+static inline int kind_broadcast(api_cond_t *cond, api_mutex_t *mutex)
+{
+	return drover_cond_broadcast_on(cond, mutex);
+}
+
+static inline int kind_cond_destroy(api_cond_t *cond, api_mutex_t *mutex)
+{
+	return drover_cond_destroy_on(cond, mutex);
+}
+
+#endif
+
+/* kind_named - the kind called @name, which exists */
+static inline const struct mutex_kind *kind_named(const char *name)
+{
+	const struct mutex_kind *kind = mutex_kinds;
+
+	while (strcmp(kind->name, name) != 0)
+		kind++;
+	return kind;
+}
+
+#define NR_MUTEX_KINDS (sizeof(mutex_kinds) / sizeof(*mutex_kinds))
+
+#endif /* DROVER_SELFTESTS_API_H */

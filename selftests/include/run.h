@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * run.h - what a run of a test depends on: its options, the kernel, the policy
+ */
+#ifndef DROVER_SELFTESTS_RUN_H
+#define DROVER_SELFTESTS_RUN_H
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tap.h"
+
+/*
+ * Name=number arguments of a test program, and random numbers
+ *
+ *	struct args args = args_parse(argc, argv, "seed seconds");
+ *	uint64_t seed = args_get(&args, "seed", args_fresh_seed());
+ *	long seconds = args_get(&args, "seconds", 2);
+ *
+ *	tap_diag("seed=%" PRIu64, seed);
+ *
+ * An argument that is not in the list ends the program with a message and
+ * status 2: a misspelt one must not silently run something else. kselftest
+ * passes none.
+ */
+
+struct args {
+	int argc;
+	char **argv;
+};
+
+static inline bool args_known(const char *names, const char *name, size_t len)
+{
+	const char *at = names;
+
+	while ((at = strstr(at, name))) {
+		bool starts = at == names || at[-1] == ' ';
+
+		if (starts && (at[len] == ' ' || at[len] == '\0'))
+			return true;
+		at++;
+	}
+	return false;
+}
+
+static inline bool args_valid(const char *names, const char *arg)
+{
+	const char *equals = strchr(arg, '=');
+	char name[32], *end;
+	size_t len;
+
+	if (!equals || equals == arg || !equals[1])
+		return false;
+	len = equals - arg;
+	if (len >= sizeof(name))
+		return false;
+	memcpy(name, arg, len);
+	name[len] = '\0';
+	strtoull(equals + 1, &end, 0);
+	return *end == '\0' && args_known(names, name, len);
+}
+
+/* args_parse - check all arguments against @names, separated by spaces */
+static inline struct args args_parse(int argc, char **argv, const char *names)
+{
+	for (int i = 1; i < argc; i++) {
+		if (args_valid(names, argv[i]))
+			continue;
+		fprintf(stderr, "%s: bad argument '%s'\n", argv[0], argv[i]);
+		fprintf(stderr, "usage: name=number, names: %s\n",
+			*names ? names : "(none)");
+		exit(2);
+	}
+	return (struct args){ .argc = argc, .argv = argv };
+}
+
+/* args_get - the number given for @name, or @missing; the last one counts */
+static inline uint64_t args_get(const struct args *args, const char *name,
+				uint64_t missing)
+{
+	size_t len = strlen(name);
+
+	for (int i = args->argc - 1; i > 0; i--) {
+		const char *arg = args->argv[i];
+
+		if (strncmp(arg, name, len) == 0 && arg[len] == '=')
+			return strtoull(arg + len + 1, NULL, 0);
+	}
+	return missing;
+}
+
+/* args_fresh_seed - a seed for a run that was given none; print it */
+static inline uint64_t args_fresh_seed(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec << 20 ^ (uint64_t)now.tv_nsec;
+}
+
+/*
+ * random_next - splitmix64: any seed will do, each thread has a state of its
+ * own, and the same seed gives the same numbers everywhere.
+ */
+static inline uint64_t random_next(uint64_t *state)
+{
+	uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+
+	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+	return z ^ z >> 31;
+}
+
+/* random_below - a number from 0 to @bound - 1 */
+static inline uint32_t random_below(uint64_t *state, uint32_t bound)
+{
+	return (random_next(state) >> 32) * bound >> 32;
+}
+
+/*
+ * Which kernel a test runs on.
+ *
+ * DROVER_VARIANT says it: none, mainline or drover in a guest, set by the
+ * runner; anything else or nothing is the host's own kernel.
+ */
+
+static inline bool variant_is(const char *name)
+{
+	const char *variant = getenv("DROVER_VARIANT");
+
+	return variant && strcmp(variant, name) == 0;
+}
+
+/* A guest's kernel is known and must have all; the host's may be older. */
+static inline bool variant_is_host(void)
+{
+	return !variant_is("none") && !variant_is("mainline") &&
+	       !variant_is("drover");
+}
+
+/*
+ * The same test under each policy of the library
+ *
+ *	static void test(const char *policy) { ... 3 results ... }
+ *
+ *	int main(int argc, char **argv)
+ *	{
+ *		api_start(argv);
+ *		return policy_main(argv, 3, test);
+ *	}
+ *
+ * The library reads DROVER_POLICY when it is loaded, so the program executes
+ * itself once for each policy, and hands its results on in the environment.
+ */
+
+#define NR_POLICIES 4
+
+static const char *const policies[NR_POLICIES] = {
+	"auto",
+	"requeue",
+	"wake-all",
+	"spin=0",
+};
+
+struct policy_list {
+	const char *const *names;
+	unsigned int nr;
+};
+
+/* policy_moves - does @policy move waiters where the mutex is in use? */
+static inline bool policy_moves(const char *policy)
+{
+	return !variant_is("none") && strcmp(policy, "wake-all") != 0;
+}
+
+static inline _Noreturn void policy_exec(char **argv, const char *policy,
+					 unsigned int stage)
+{
+	char state[64];
+
+	snprintf(state, sizeof(state), "%u %u %u %u", stage, tap.passed,
+		 tap.failed, tap.skipped);
+	setenv("POLICY_STAGE", state, 1);
+	setenv("DROVER_POLICY", policy, 1);
+	fflush(stdout);
+	execv("/proc/self/exe", argv);
+	tap_bail("%s: %s", argv[0], strerror(errno));
+}
+
+/* policies_main - what main() returns; @nr_results for each of @list */
+static inline int policies_main(char **argv, struct policy_list list,
+				unsigned int nr_results,
+				void (*test)(const char *policy))
+{
+	const char *state = getenv("POLICY_STAGE");
+	unsigned int stage = 0;
+
+	if (!state)
+		policy_exec(argv, list.names[0], 0);
+	if (sscanf(state, "%u %u %u %u", &stage, &tap.passed, &tap.failed,
+		   &tap.skipped) != 4 ||
+	    stage >= list.nr)
+		tap_bail("POLICY_STAGE=%s is for this program alone", state);
+	if (stage == 0)
+		tap_plan(list.nr * nr_results);
+	else
+		setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
+	tap.planned = list.nr * nr_results;
+
+	test(list.names[stage]);
+	if (stage + 1 < list.nr)
+		policy_exec(argv, list.names[stage + 1], stage + 1);
+	return tap_exit();
+}
+
+/* policy_main - the same under all of them */
+static inline int policy_main(char **argv, unsigned int nr_results,
+			      void (*test)(const char *policy))
+{
+	struct policy_list list = { policies, NR_POLICIES };
+
+	return policies_main(argv, list, nr_results, test);
+}
+
+#endif /* DROVER_SELFTESTS_RUN_H */
