@@ -17,6 +17,7 @@ static pthread_t waiter, signaller;
 static atomic_int waiter_tid;
 static atomic_bool returned;
 static bool settled;
+static unsigned long long waited_at;
 
 static void *wait_uncancelled(void *arg)
 {
@@ -31,6 +32,20 @@ static void *wait_uncancelled(void *arg)
 	return arg;
 }
 
+/* The futex that the waiter is in a call for; 0 if in none. */
+static unsigned long long futex_of_waiter(void)
+{
+	unsigned long long address;
+	char text[512];
+	long nr;
+
+	if (blocked_read(getpid(), atomic_load(&waiter_tid), "syscall", text,
+			 sizeof(text)) < 0 ||
+	    sscanf(text, "%ld 0x%llx", &nr, &address) != 2 || nr != SYS_futex)
+		return 0;
+	return address;
+}
+
 static void one_waits(void)
 {
 	settled = false;
@@ -40,6 +55,7 @@ static void one_waits(void)
 	    wait_at_least(&waiter_tid, 1) ||
 	    place_settled(getpid(), atomic_load(&waiter_tid), &mutex))
 		tap_bail("the waiter never slept");
+	waited_at = futex_of_waiter();
 }
 
 static void cancel_it(void *arg)
@@ -54,14 +70,13 @@ static void *signal_once(void *arg)
 	return arg;
 }
 
-/* Asleep, and no longer on the condvar: for a lock of the library's. */
+/* Asleep, and no longer for its signal: for a lock of the library's. */
 static bool waits_for_lock(void)
 {
-	int tid = atomic_load(&waiter_tid);
+	unsigned long long address = futex_of_waiter();
 
-	return blocked_in_futex(getpid(), tid, NULL) == 1 &&
-	       place_of(getpid(), tid, &mutex) == AWAKE &&
-	       blocked_in_futex(getpid(), tid, NULL) == 1;
+	return address && address != waited_at &&
+	       blocked_in_futex(getpid(), atomic_load(&waiter_tid), NULL) == 1;
 }
 
 /*
