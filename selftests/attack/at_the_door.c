@@ -86,18 +86,18 @@ static void broadcast(void)
 
 static void test(const char *what, void (*act)(void), int expected, bool shared)
 {
-	struct crew crew = crew_of(&cond, &mutex, NR_WAITERS);
+	struct fixture fixture = fixture_of(&cond, &mutex, NR_WAITERS);
 
 	begin(what, shared);
 	for (int i = 0; i < NR_WAITERS; i++)
-		crew_start(&crew, NULL);
+		fixture_start(&fixture, NULL);
 	await_at_door(NR_WAITERS);
 	act();
 	atomic_store(&is_open, true);
 	/* Each returns or sleeps, and then nobody is there to wake it. */
-	tap_is(crew_count(&crew, RETURNED), expected, "%s%s: so many return",
-	       what, shared ? ", shared" : "");
-	kind_crew_end(&crew);
+	tap_is(fixture_count(&fixture, RETURNED), expected,
+	       "%s%s: so many return", what, shared ? ", shared" : "");
+	kind_fixture_end(&fixture);
 }
 
 /*
@@ -106,23 +106,23 @@ static void test(const char *what, void (*act)(void), int expected, bool shared)
  */
 static void test_taken_by_another(void)
 {
-	struct crew crew = crew_of(&cond, &mutex, NR_WAITERS);
+	struct fixture fixture = fixture_of(&cond, &mutex, NR_WAITERS);
 
 	begin("taken by another", false);
 	atomic_store(&is_open, true);
-	crew_add(&crew, 1);
+	fixture_add(&fixture, 1);
 	atomic_store(&nr_at_door, 0);
 	atomic_store(&is_open, false);
-	crew_start(&crew, NULL);
+	fixture_start(&fixture, NULL);
 	await_at_door(1);
 	api_mutex_lock(&mutex);
 	api_cond_signal(&cond);
 	atomic_store(&is_open, true);
-	crew_count(&crew, RETURNED); /* until nobody is on the way */
+	fixture_count(&fixture, RETURNED); /* until nobody is on the way */
 	api_mutex_unlock(&mutex);
-	tap_is(crew_count(&crew, RETURNED), 1,
+	tap_is(fixture_count(&fixture, RETURNED), 1,
 	       "a signal, taken by another than was moved: one returns");
-	kind_crew_end(&crew);
+	kind_fixture_end(&fixture);
 }
 
 static bool was_second;
@@ -148,18 +148,18 @@ static void another_signals(void)
 /* Each of those that are moved has to go on to wake the next one. */
 static void test_moved(const char *what, void (*act)(void), int nr, int times)
 {
-	struct crew crew = crew_of(&cond, &mutex, 3);
+	struct fixture fixture = fixture_of(&cond, &mutex, 3);
 
 	begin("several are moved", false);
 	atomic_store(&is_open, true);
-	crew_add(&crew, 3);
+	fixture_add(&fixture, 3);
 	api_mutex_lock(&mutex);
 	for (int i = 0; i < times; i++)
 		act();
 	api_mutex_unlock(&mutex);
-	tap_is(crew_count(&crew, RETURNED), nr, "%s by the holder: %d return",
-	       what, nr);
-	kind_crew_end(&crew);
+	tap_is(fixture_count(&fixture, RETURNED), nr,
+	       "%s by the holder: %d return", what, nr);
+	kind_fixture_end(&fixture);
 }
 
 /*
@@ -168,21 +168,21 @@ static void test_moved(const char *what, void (*act)(void), int nr, int times)
  */
 static void test_requeue_missed(void)
 {
-	struct crew crew = crew_of(&cond, &mutex, 3);
+	struct fixture fixture = fixture_of(&cond, &mutex, 3);
 
 	begin("a requeue that misses", false);
 	atomic_store(&is_open, true);
-	crew_add(&crew, 3);
+	fixture_add(&fixture, 3);
 	was_second = false;
 	before_requeue = another_signals;
 	api_mutex_lock(&mutex);
 	api_cond_signal(&cond);
 	api_mutex_unlock(&mutex);
 	before_requeue = NULL;
-	tap_is(crew_count(&crew, RETURNED), 1 + was_second,
+	tap_is(fixture_count(&fixture, RETURNED), 1 + was_second,
 	       "a signal, %s: each wakes one",
 	       was_second ? "and another before it moves" : "which wakes");
-	kind_crew_end(&crew);
+	kind_fixture_end(&fixture);
 }
 
 #ifdef API_PTHREAD
@@ -209,7 +209,7 @@ static void *wait_cancellable(void *arg)
 
 static void test_cancel(bool shared)
 {
-	struct crew nobody;
+	struct fixture nobody;
 	bool asleep = false;
 	pthread_t victim;
 	void *result;
@@ -217,7 +217,7 @@ static void test_cancel(bool shared)
 	if (skips_cancellation("a cancellation"))
 		return;
 	begin("a cancellation", shared);
-	nobody = crew_of(&cond, &mutex, 1);
+	nobody = fixture_of(&cond, &mutex, 1);
 	atomic_store(&victim_gone, false);
 	if (pthread_create(&victim, NULL, wait_cancellable, NULL))
 		tap_bail("pthread_create");
@@ -234,7 +234,7 @@ static void test_cancel(bool shared)
 	pthread_join(victim, &result);
 	tap_ok(!asleep && result == PTHREAD_CANCELED,
 	       "a cancellation%s: it does not sleep", shared ? ", shared" : "");
-	kind_crew_end(&nobody);
+	kind_fixture_end(&nobody);
 }
 
 #else

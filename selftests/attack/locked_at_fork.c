@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <sys/wait.h>
 
-/* The member of a group is not the member of a crew. */
+/* The member of a group is not the member of a fixture. */
 #define member group_member
 #include "cond/cond.h"
 #undef member
@@ -36,11 +36,11 @@ static void *hold_lock(void *unused)
 /* One waits and is signalled; then nobody is left. */
 static bool works(void)
 {
-	struct crew crew = crew_of(&cond, &mutex, 1);
+	struct fixture fixture = fixture_of(&cond, &mutex, 1);
 
-	crew_add(&crew, 1);
+	fixture_add(&fixture, 1);
 	api_cond_signal(&cond);
-	crew_end(&crew);
+	fixture_end(&fixture);
 	return load_relaxed(&inside->lock.word) == LOCK_FREE &&
 	       api_cond_destroy(&cond) == 0;
 }

@@ -18,7 +18,7 @@
 
 static api_cond_t cond = API_COND_INITIALIZER;
 static api_mutex_t mutex = API_MUTEX_INITIALIZER;
-static struct crew crew;
+static struct fixture fixture;
 
 /* Calls of this thread, and of the waiters until each has the mutex again. */
 static _Thread_local int nr_calls;
@@ -47,13 +47,13 @@ static struct member *start(const struct timespec *deadline)
 		.clock = CLOCK_MONOTONIC,
 	};
 
-	return crew_start(&crew, &how);
+	return fixture_start(&fixture, &how);
 }
 
 static void begin(const char *what)
 {
 	watchdog(what);
-	crew = crew_of(&cond, &mutex, 2);
+	fixture = fixture_of(&cond, &mutex, 2);
 	atomic_store(&nr_waiters_calls, 0);
 	nr_calls = 0;
 }
@@ -87,7 +87,7 @@ static void test_meets(const char *what, int nr, int (*wake)(api_cond_t *),
 	tap_is(nr_calls, 0, "%s: makes no futex call", what);
 	if (held)
 		api_mutex_unlock(&mutex);
-	crew_end(&crew);
+	fixture_end(&fixture);
 	tap_is(atomic_load(&nr_waiters_calls), 0, "%s: nor does a waiter",
 	       what);
 }
@@ -98,9 +98,10 @@ static void test_deadline(void)
 
 	begin("a deadline");
 	start(&soon);
-	crew_gone(&crew, 1);
-	tap_is(crew_results(&crew, ETIMEDOUT), 1, "a deadline ends the poll");
-	crew_end(&crew);
+	fixture_gone(&fixture, 1);
+	tap_is(fixture_results(&fixture, ETIMEDOUT), 1,
+	       "a deadline ends the poll");
+	fixture_end(&fixture);
 }
 
 #if API_IS_PTHREAD
@@ -141,7 +142,7 @@ static void test_cancel(void)
 	pthread_cancel(thread);
 	pthread_join(thread, &result);
 	tap_ok(result == PTHREAD_CANCELED, "a cancellation ends the poll");
-	crew_end(&crew);
+	fixture_end(&fixture);
 #else
 	tap_skip("a cancellation ends the poll",
 		 "native waits are no cancellation points");
@@ -152,9 +153,9 @@ static void test_falls_asleep(const char *what, int (*wake)(api_cond_t *))
 {
 	begin(what);
 	start(NULL);
-	member_asleep(&crew.members[0]);
+	member_asleep(&fixture.members[0]);
 	wake(&cond);
-	crew_end(&crew);
+	fixture_end(&fixture);
 	tap_ok(atomic_load(&nr_waiters_calls) > 0,
 	       "%s: who has polled in vain sleeps, and is woken", what);
 }

@@ -25,7 +25,7 @@ static atomic_bool unlocks_late; /* of all threads but the first */
 static atomic_int nr_unlocked;
 static _Thread_local bool is_first;
 static _Thread_local bool pi_again; /* once */
-static _Thread_local struct crew *settling;
+static _Thread_local struct fixture *settling;
 
 static long failed(int error)
 {
@@ -46,7 +46,7 @@ static void settle(void)
 {
 	int64_t deadline = blocked_deadline();
 
-	while (crew_any_awake(settling)) {
+	while (fixture_any_awake(settling)) {
 		if (blocked_over(deadline))
 			tap_bail("a waiter neither returns nor sleeps");
 		sched_yield();
@@ -97,13 +97,13 @@ static void begin(const char *what, const char *kind_name, bool shared)
 }
 
 /* Waiters held in front of their calls; the answer comes behind that. */
-static void start_at_door(struct crew *crew, int nr, int error,
+static void start_at_door(struct fixture *fixture, int nr, int error,
 			  const struct member *how)
 {
 	atomic_store(&has_door, true);
 	door_error = error;
 	for (int i = 0; i < nr; i++)
-		crew_start(crew, how);
+		fixture_start(fixture, how);
 	if (wait_at_least(&nr_at_door, nr))
 		tap_bail("the waiters do not come to sleep");
 	atomic_store(&has_door, false);
@@ -126,15 +126,15 @@ static void open_door(void)
 
 static void test_spurious(int error, bool shared)
 {
-	struct crew crew = crew_of(&cond, &mutex, 1);
+	struct fixture fixture = fixture_of(&cond, &mutex, 1);
 
 	begin("spurious", "normal", shared);
-	start_at_door(&crew, 1, error, NULL);
+	start_at_door(&fixture, 1, error, NULL);
 	open_door();
-	tap_is(crew_count(&crew, RETURNED), 0,
+	tap_is(fixture_count(&fixture, RETURNED), 0,
 	       "the kernel answers \"%s\" for no reason%s: it waits on",
 	       strerror(error), shared ? ", shared" : "");
-	kind_crew_end(&crew);
+	kind_fixture_end(&fixture);
 }
 
 /* Of two, either may have it. */
@@ -142,19 +142,19 @@ static void test_too_late(bool shared)
 {
 	struct timespec deadline;
 	struct member how = shortly(&deadline);
-	struct crew crew = crew_of(&cond, &mutex, 2);
+	struct fixture fixture = fixture_of(&cond, &mutex, 2);
 
 	begin("a signal and a deadline", "normal", shared);
-	start_at_door(&crew, 2, ETIMEDOUT, &how);
+	start_at_door(&fixture, 2, ETIMEDOUT, &how);
 	while (!deadline_passed(CLOCK_MONOTONIC, &deadline))
 		sched_yield();
 	api_cond_signal(&cond);
 	open_door();
-	crew_gone(&crew, 2);
-	tap_is(crew_results(&crew, 0), 1,
+	fixture_gone(&fixture, 2);
+	tap_is(fixture_results(&fixture, 0), 1,
 	       "the deadline, when a signal was sent%s: one has the signal",
 	       shared ? ", shared" : "");
-	kind_crew_end(&crew);
+	kind_fixture_end(&fixture);
 }
 
 /* Who has left, or was signalled and does not know yet, takes no other one. */
@@ -162,41 +162,41 @@ static void test_used_up(bool shared)
 {
 	struct timespec deadline;
 	struct member how = shortly(&deadline);
-	struct crew crew = crew_of(&cond, &mutex, 4);
+	struct fixture fixture = fixture_of(&cond, &mutex, 4);
 
 	begin("elders that are used up", "normal", shared);
-	start_at_door(&crew, 2, EAGAIN, NULL);
-	crew_start(&crew, &how);
-	crew_gone(&crew, 1);
+	start_at_door(&fixture, 2, EAGAIN, NULL);
+	fixture_start(&fixture, &how);
+	fixture_gone(&fixture, 1);
 	api_cond_signal(&cond);
-	crew_wait(&crew);
+	fixture_wait(&fixture);
 	api_cond_signal(&cond);
 	api_cond_signal(&cond);
 	open_door();
-	crew_count(&crew, RETURNED);
-	tap_is(crew_results(&crew, 0), 3,
+	fixture_count(&fixture, RETURNED);
+	tap_is(fixture_results(&fixture, 0), 3,
 	       "one has timed out, two are late%s: all signals arrive",
 	       shared ? ", shared" : "");
-	kind_crew_end(&crew);
+	kind_fixture_end(&fixture);
 }
 
 static void test_pi_again(bool all)
 {
-	struct crew crew = crew_of(&cond, &mutex, 3);
+	struct fixture fixture = fixture_of(&cond, &mutex, 3);
 
 	begin("requeue-PI, again", "PI", false);
-	crew_add(&crew, 3);
+	fixture_add(&fixture, 3);
 	pi_again = true;
 	if (all)
 		kind_broadcast(&cond, &mutex);
 	else
 		api_cond_signal(&cond);
 	pi_again = false;
-	crew_count(&crew, RETURNED);
-	tap_is(crew_results(&crew, 0), all ? 3 : 1,
+	fixture_count(&fixture, RETURNED);
+	tap_is(fixture_results(&fixture, 0), all ? 3 : 1,
 	       "requeue-PI answers EAGAIN once: a %s returns %s",
 	       all ? "broadcast" : "signal", all ? "all" : "one");
-	kind_crew_end(&crew);
+	kind_fixture_end(&fixture);
 }
 
 /*
@@ -205,32 +205,33 @@ static void test_pi_again(bool all)
  */
 static void test_settled(bool shared)
 {
-	struct crew crew = crew_of(&cond, &mutex, 5);
+	struct fixture fixture = fixture_of(&cond, &mutex, 5);
 	const char *how = shared ? ", shared" : ", late behind each call";
 
 	begin("a waker that is late", "normal", shared);
-	crew_add(&crew, 3);
-	settling = shared ? NULL : &crew;
+	fixture_add(&fixture, 3);
+	settling = shared ? NULL : &fixture;
 	api_cond_signal(&cond);
-	tap_is(crew_count(&crew, RETURNED), 1, "a signal%s: one returns", how);
-	crew_add(&crew, 2);
+	tap_is(fixture_count(&fixture, RETURNED), 1, "a signal%s: one returns",
+	       how);
+	fixture_add(&fixture, 2);
 	kind_broadcast(&cond, &mutex);
 	settling = NULL;
-	tap_is(crew_count(&crew, RETURNED), 5,
+	tap_is(fixture_count(&fixture, RETURNED), 5,
 	       "a broadcast to old and young%s: all return", how);
-	kind_crew_end(&crew);
+	kind_fixture_end(&fixture);
 }
 
 /* It has slept on the mutex, so in its wait the unlock is a call. */
 static void test_unlocks_late(void)
 {
-	struct crew crew = crew_of(&cond, &mutex, 1);
+	struct fixture fixture = fixture_of(&cond, &mutex, 1);
 	struct member *waiter;
 
 	begin("a signal behind the unlock", "normal", false);
 	atomic_store(&nr_unlocked, 0);
 	api_mutex_lock(&mutex);
-	waiter = crew_start(&crew, NULL);
+	waiter = fixture_start(&fixture, NULL);
 	while (member_place(waiter) != AT_MUTEX)
 		sched_yield();
 	atomic_store(&unlocks_late, true);
@@ -239,9 +240,9 @@ static void test_unlocks_late(void)
 		tap_bail("the waiter does not unlock");
 	api_cond_signal(&cond);
 	atomic_store(&unlocks_late, false);
-	tap_is(crew_count(&crew, RETURNED), 1,
+	tap_is(fixture_count(&fixture, RETURNED), 1,
 	       "a signal just behind the waiter's unlock: it returns");
-	kind_crew_end(&crew);
+	kind_fixture_end(&fixture);
 }
 
 static void test(const char *policy)

@@ -6,7 +6,7 @@
  */
 #include <sys/wait.h>
 
-/* The member of a group is not the member of a crew. */
+/* The member of a group is not the member of a fixture. */
 #define member group_member
 #include "cond/cond.h"
 #undef member
@@ -24,30 +24,30 @@ static api_mutex_t mutex = API_MUTEX_INITIALIZER;
 /* A signal returns one and a broadcast the rest. */
 static bool round_passes(void)
 {
-	struct crew crew = crew_of(&cond, &mutex, NR_WAITERS);
+	struct fixture fixture = fixture_of(&cond, &mutex, NR_WAITERS);
 	bool exact;
 
-	crew_add(&crew, NR_WAITERS);
+	fixture_add(&fixture, NR_WAITERS);
 	api_cond_signal(&cond);
-	crew_gone(&crew, 1);
-	exact = crew_count(&crew, RETURNED) == 1;
+	fixture_gone(&fixture, 1);
+	exact = fixture_count(&fixture, RETURNED) == 1;
 	api_cond_broadcast(&cond);
-	crew_gone(&crew, NR_WAITERS);
-	exact = exact && crew_results(&crew, 0) == NR_WAITERS;
-	crew_end(&crew);
+	fixture_gone(&fixture, NR_WAITERS);
+	exact = exact && fixture_results(&fixture, 0) == NR_WAITERS;
+	fixture_end(&fixture);
 	return exact;
 }
 
 static void test_interrupts(void)
 {
-	struct crew crew = crew_of(&cond, &mutex, NR_WAITERS);
+	struct fixture fixture = fixture_of(&cond, &mutex, NR_WAITERS);
 	struct cond *c = (struct cond *)&cond;
 	struct group *g;
 	bool exact = true;
 
 	watchdog("the interrupts of a group wrap");
 	api_cond_init(&cond);
-	crew_add(&crew, NR_WAITERS);
+	fixture_add(&fixture, NR_WAITERS);
 	g = load_relaxed(&c->open);
 	for (int i = 0; i < NR_INTERRUPTS; i++) {
 		group_interrupt(g, UINT32_MAX);
@@ -55,22 +55,22 @@ static void test_interrupts(void)
 	}
 	tap_ok(exact, "%d interrupts of a group count nobody in or out",
 	       NR_INTERRUPTS);
-	tap_is(crew_count(&crew, AT_COND), NR_WAITERS, "nobody returned");
+	tap_is(fixture_count(&fixture, AT_COND), NR_WAITERS, "nobody returned");
 	api_cond_broadcast(&cond);
-	crew_end(&crew);
+	fixture_end(&fixture);
 }
 
 /* The generation wraps to 0, which is also what zero bytes have. */
 static void test_forks(void)
 {
-	struct crew crew = crew_of(&cond, &mutex, NR_WAITERS);
+	struct fixture fixture = fixture_of(&cond, &mutex, NR_WAITERS);
 	int status = -1;
 	pid_t pid;
 
 	watchdog("the generations of forks wrap");
 	fork_generation = UINT32_MAX;
 	api_cond_init(&cond);
-	crew_add(&crew, NR_WAITERS);
+	fixture_add(&fixture, NR_WAITERS);
 	pid = fork();
 	if (pid == 0) {
 		watchdog("in the child");
@@ -79,7 +79,7 @@ static void test_forks(void)
 	tap_ok(pid > 0 && waitpid(pid, &status, 0) == pid && status == 0,
 	       "no stale waiters when the generations of forks wrap");
 	api_cond_broadcast(&cond);
-	crew_end(&crew);
+	fixture_end(&fixture);
 }
 
 int main(int argc, char **argv)

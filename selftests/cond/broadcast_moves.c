@@ -52,66 +52,66 @@ static void holder_end(void)
 
 static void test_held_by_caller(const char *policy)
 {
-	struct crew crew = crew_of(&cond, &mutex, NR_WAITERS);
+	struct fixture fixture = fixture_of(&cond, &mutex, NR_WAITERS);
 	int nr_woken = policy_moves(policy) ? 0 : NR_WAITERS;
 
-	crew_add(&crew, NR_WAITERS);
+	fixture_add(&fixture, NR_WAITERS);
 	api_mutex_lock(&mutex);
 	api_cond_broadcast(&cond);
-	tap_is(crew_count(&crew, AT_MUTEX), nr_woken,
+	tap_is(fixture_count(&fixture, AT_MUTEX), nr_woken,
 	       "%s: broadcast by the mutex's holder wakes %d", policy,
 	       nr_woken);
-	tap_is(crew_count(&crew, RETURNED), 0, "%s: nobody returns yet",
+	tap_is(fixture_count(&fixture, RETURNED), 0, "%s: nobody returns yet",
 	       policy);
 	api_mutex_unlock(&mutex);
-	crew_end(&crew);
+	fixture_end(&fixture);
 }
 
 static void test_held_by_other(const char *policy)
 {
-	struct crew crew = crew_of(&cond, &mutex, NR_WAITERS);
+	struct fixture fixture = fixture_of(&cond, &mutex, NR_WAITERS);
 	int nr_woken = policy_moves(policy) ? 1 : NR_WAITERS;
 
-	crew_add(&crew, NR_WAITERS);
+	fixture_add(&fixture, NR_WAITERS);
 	holder_start();
 	api_cond_broadcast(&cond);
-	tap_is(crew_count(&crew, AT_MUTEX), nr_woken,
+	tap_is(fixture_count(&fixture, AT_MUTEX), nr_woken,
 	       "%s: broadcast while another thread holds it wakes %d", policy,
 	       nr_woken);
 	holder_end();
-	crew_end(&crew);
+	fixture_end(&fixture);
 }
 
 /*
  * Some waited before a signal and were not chosen, the others came after it.
  */
-static void fill_two_groups(struct crew *crew)
+static void fill_two_groups(struct fixture *fixture)
 {
-	crew_add(crew, NR_WAITERS - NR_YOUNGER);
+	fixture_add(fixture, NR_WAITERS - NR_YOUNGER);
 	api_cond_signal(&cond);
-	crew_gone(crew, 1);
-	crew_add(crew, NR_YOUNGER);
+	fixture_gone(fixture, 1);
+	fixture_add(fixture, NR_YOUNGER);
 }
 
 static void test_two_groups(const char *policy, bool by_holder)
 {
-	struct crew crew = crew_of(&cond, &mutex, NR_WAITERS);
+	struct fixture fixture = fixture_of(&cond, &mutex, NR_WAITERS);
 	int nr_woken = policy_moves(policy) ? !by_holder : NR_WAITERS - 1;
 
-	fill_two_groups(&crew);
+	fill_two_groups(&fixture);
 	if (by_holder)
 		api_mutex_lock(&mutex);
 	else
 		holder_start();
 	api_cond_broadcast(&cond);
-	tap_is(crew_count(&crew, AT_MUTEX), nr_woken,
+	tap_is(fixture_count(&fixture, AT_MUTEX), nr_woken,
 	       "%s: of older and younger waiters, %s, it wakes %d", policy,
 	       by_holder ? "by the holder" : "held by another", nr_woken);
 	if (by_holder)
 		api_mutex_unlock(&mutex);
 	else
 		holder_end();
-	crew_end(&crew);
+	fixture_end(&fixture);
 }
 
 /*
@@ -120,52 +120,53 @@ static void test_two_groups(const char *policy, bool by_holder)
  */
 static void test_free(const char *policy)
 {
-	struct crew crew = crew_of(&cond, &mutex, NR_WAITERS);
+	struct fixture fixture = fixture_of(&cond, &mutex, NR_WAITERS);
 	bool moves = policy_moves(policy) && strcmp(policy, "requeue") == 0;
 	int nr_woken = moves ? 1 : NR_WAITERS;
 
-	crew_add(&crew, NR_WAITERS);
-	atomic_store(&crew.keep, true);
+	fixture_add(&fixture, NR_WAITERS);
+	atomic_store(&fixture.keep, true);
 	api_cond_broadcast(&cond);
-	crew_returned(&crew, 1);
-	tap_is(crew_count(&crew, AT_MUTEX) + 1, nr_woken,
+	fixture_returned(&fixture, 1);
+	tap_is(fixture_count(&fixture, AT_MUTEX) + 1, nr_woken,
 	       "%s: with the mutex free it wakes %d", policy, nr_woken);
-	tap_is(crew_count(&crew, RETURNED), 1, "%s: one returns at a time",
-	       policy);
-	crew_end(&crew);
+	tap_is(fixture_count(&fixture, RETURNED), 1,
+	       "%s: one returns at a time", policy);
+	fixture_end(&fixture);
 }
 
 static void test_signal(const char *policy)
 {
-	struct crew crew = crew_of(&cond, &mutex, 3);
+	struct fixture fixture = fixture_of(&cond, &mutex, 3);
 	int nr_woken = policy_moves(policy) ? 0 : 1;
 
-	crew_add(&crew, 3);
+	fixture_add(&fixture, 3);
 	api_mutex_lock(&mutex);
 	api_cond_signal(&cond);
-	tap_is(crew_count(&crew, AT_MUTEX), nr_woken,
+	tap_is(fixture_count(&fixture, AT_MUTEX), nr_woken,
 	       "%s: signal by the mutex's holder wakes %d", policy, nr_woken);
 	api_mutex_unlock(&mutex);
-	crew_gone(&crew, 1);
-	tap_ok(crew_count(&crew, RETURNED) == 1 &&
-		       crew_count(&crew, AT_COND) == 2,
+	fixture_gone(&fixture, 1);
+	tap_ok(fixture_count(&fixture, RETURNED) == 1 &&
+		       fixture_count(&fixture, AT_COND) == 2,
 	       "%s: its unlock returns that one alone", policy);
 	api_cond_broadcast(&cond);
-	crew_end(&crew);
+	fixture_end(&fixture);
 }
 
 /* Every one of them has to be woken by the unlock of the one before. */
 static void test_chain(const char *policy)
 {
-	struct crew crew = crew_of(&cond, &mutex, NR_WAITERS);
+	struct fixture fixture = fixture_of(&cond, &mutex, NR_WAITERS);
 
-	crew_add(&crew, NR_WAITERS);
+	fixture_add(&fixture, NR_WAITERS);
 	api_mutex_lock(&mutex);
 	api_cond_broadcast(&cond);
 	api_mutex_unlock(&mutex);
-	crew_gone(&crew, NR_WAITERS);
-	tap_is(crew_results(&crew, 0), NR_WAITERS, "%s: all return 0", policy);
-	crew_end(&crew);
+	fixture_gone(&fixture, NR_WAITERS);
+	tap_is(fixture_results(&fixture, 0), NR_WAITERS, "%s: all return 0",
+	       policy);
+	fixture_end(&fixture);
 }
 
 static void test(const char *policy)

@@ -37,10 +37,10 @@ static void overwritten(void)
 
 static void one_waits(void)
 {
-	static struct crew crew;
+	static struct fixture fixture;
 
-	crew = crew_of(&cond, &mutex, 1);
-	crew_wait(&crew);
+	fixture = fixture_of(&cond, &mutex, 1);
+	fixture_wait(&fixture);
 }
 
 static void lock_and_wait(api_cond_t *with)
@@ -156,20 +156,20 @@ static void test_nobody_is_lost(void)
 {
 	const struct timespec below = { .tv_nsec = -1 };
 	const struct timespec good = { .tv_nsec = 1 };
-	struct crew crew = crew_of(&cond, &mutex, 1);
+	struct fixture fixture = fixture_of(&cond, &mutex, 1);
 	bool ok;
 
-	crew_wait(&crew);
+	fixture_wait(&fixture);
 	api_mutex_lock(&mutex);
 	ok = api_cond_timedwait(&cond, &mutex, &below) == EINVAL &&
 	     api_cond_clockwait(&cond, &mutex, 4711, &good) == EINVAL;
 	api_mutex_unlock(&mutex);
 	tap_ok(ok, "bad times and clocks: EINVAL");
-	tap_is(crew_count(&crew, AT_COND), 1, "who waits waits on");
+	tap_is(fixture_count(&fixture, AT_COND), 1, "who waits waits on");
 	api_cond_signal(&cond);
-	crew_gone(&crew, 1);
-	tap_is(crew_results(&crew, 0), 1, "and is signalled");
-	crew_end(&crew);
+	fixture_gone(&fixture, 1);
+	tap_is(fixture_results(&fixture, 0), 1, "and is signalled");
+	fixture_end(&fixture);
 }
 
 int main(void)

@@ -37,10 +37,10 @@ static void cond_unmap(api_cond_t *cond)
 static bool unblock_and_unmap(int nr_waiters, bool by_signal, bool keep)
 {
 	api_cond_t *cond = cond_map();
-	struct crew crew = crew_of(cond, &mutex, nr_waiters);
+	struct fixture fixture = fixture_of(cond, &mutex, nr_waiters);
 	bool all;
 
-	crew_add(&crew, nr_waiters);
+	fixture_add(&fixture, nr_waiters);
 	if (keep)
 		api_mutex_lock(&mutex);
 	for (int i = 0; by_signal && i < nr_waiters; i++)
@@ -50,9 +50,9 @@ static bool unblock_and_unmap(int nr_waiters, bool by_signal, bool keep)
 	cond_unmap(cond);
 	if (keep)
 		api_mutex_unlock(&mutex);
-	crew_gone(&crew, nr_waiters);
-	all = crew_results(&crew, 0) == nr_waiters;
-	crew_end(&crew);
+	fixture_gone(&fixture, nr_waiters);
+	all = fixture_results(&fixture, 0) == nr_waiters;
+	fixture_end(&fixture);
 	return all;
 }
 

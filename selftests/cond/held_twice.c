@@ -45,12 +45,12 @@ static void *wait_as_holder(void *result)
 /* Some who waited before it, with the mutex that it has then. */
 static void test_wake(const char *policy, int nr_others, bool broadcast)
 {
-	struct crew crew = crew_of(&cond, &mutex, nr_others);
+	struct fixture fixture = fixture_of(&cond, &mutex, nr_others);
 	pthread_t holder;
 	int result = -1;
 
 	watchdog("a wait with the mutex locked twice");
-	crew_add(&crew, nr_others);
+	fixture_add(&fixture, nr_others);
 	atomic_store(&tid, 0);
 	if (pthread_create(&holder, NULL, wait_as_holder, &result) ||
 	    wait_at_least(&tid, 1) ||
@@ -64,7 +64,7 @@ static void test_wake(const char *policy, int nr_others, bool broadcast)
 	pthread_join(holder, NULL);
 	tap_is(result, 0, "%s: %s, %d others: the holder goes on", policy,
 	       broadcast ? "broadcast" : "signals", nr_others);
-	crew_end(&crew);
+	fixture_end(&fixture);
 }
 
 static void test(const char *policy)

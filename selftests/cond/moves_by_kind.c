@@ -54,23 +54,23 @@ static void test_broadcast(const char *policy, const struct kind *kind,
 	int nr_woken = expected ? 0 : NR_WAITERS;
 	drover_mutex_t mutex;
 	drover_cond_t cond;
-	struct crew crew = crew_of(&cond, &mutex, NR_WAITERS);
+	struct fixture fixture = fixture_of(&cond, &mutex, NR_WAITERS);
 
 	if (drover_mutex_init(&mutex, &mutex_attr) ||
 	    drover_cond_init(&cond, &cond_attr))
 		tap_bail("%s: init", kind->name);
-	crew_add(&crew, NR_WAITERS);
+	fixture_add(&fixture, NR_WAITERS);
 	drover_mutex_lock(&mutex);
 	if (named)
 		drover_cond_broadcast_on(&cond, &mutex);
 	else
 		drover_cond_broadcast(&cond);
-	tap_is(crew_count(&crew, AT_MUTEX), nr_woken,
+	tap_is(fixture_count(&fixture, AT_MUTEX), nr_woken,
 	       "%s: %s mutex, %s condvar, broadcast%s: wakes %d", policy,
 	       kind->name, shared ? "shared" : "private", named ? "_on" : "",
 	       nr_woken);
 	drover_mutex_unlock(&mutex);
-	crew_end(&crew);
+	fixture_end(&fixture);
 	drover_cond_destroy_on(&cond, &mutex);
 	drover_mutex_destroy(&mutex);
 }

@@ -52,22 +52,22 @@ static void test_waits(void)
 
 static void test_signals(void)
 {
-	struct crew crew = crew_of(&cond, &mutex, 3);
+	struct fixture fixture = fixture_of(&cond, &mutex, 3);
 
 	take_memory(true);
 	api_cond_signal(&cond);
 	api_cond_broadcast(&cond);
 	take_memory(false);
-	crew_add(&crew, 3);
+	fixture_add(&fixture, 3);
 	take_memory(true);
 	api_cond_signal(&cond);
-	crew_gone(&crew, 1);
-	tap_is(crew_count(&crew, AT_COND), 2, "a signal needs no memory");
+	fixture_gone(&fixture, 1);
+	tap_is(fixture_count(&fixture, AT_COND), 2, "a signal needs no memory");
 	api_cond_broadcast(&cond);
 	take_memory(false);
-	crew_gone(&crew, 3);
-	tap_is(crew_results(&crew, 0), 3, "nor does a broadcast");
-	crew_end(&crew);
+	fixture_gone(&fixture, 3);
+	tap_is(fixture_results(&fixture, 0), 3, "nor does a broadcast");
+	fixture_end(&fixture);
 }
 
 int main(int argc, char **argv)

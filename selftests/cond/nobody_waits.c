@@ -45,17 +45,17 @@ static int calls_for_nobody(void)
 /* How many calls unblock some of NR_WAITERS waiters by @call? */
 static int calls_for_many(int (*call)(api_cond_t *), bool keep)
 {
-	struct crew crew = crew_of(&cond, &mutex, NR_WAITERS);
+	struct fixture fixture = fixture_of(&cond, &mutex, NR_WAITERS);
 	int nr;
 
-	crew_add(&crew, NR_WAITERS);
+	fixture_add(&fixture, NR_WAITERS);
 	if (keep)
 		api_mutex_lock(&mutex);
 	nr = calls_of(call);
 	if (keep)
 		api_mutex_unlock(&mutex);
 	api_cond_broadcast(&cond);
-	crew_end(&crew);
+	fixture_end(&fixture);
 	return nr;
 }
 
@@ -89,13 +89,13 @@ static void test_broadcast(const char *policy, bool keep)
 /* Waiters from before and after a signal. */
 static void test_two_groups(const char *policy, bool keep)
 {
-	struct crew crew = crew_of(&cond, &mutex, NR_WAITERS);
+	struct fixture fixture = fixture_of(&cond, &mutex, NR_WAITERS);
 	int nr;
 
-	crew_add(&crew, NR_WAITERS / 2);
+	fixture_add(&fixture, NR_WAITERS / 2);
 	api_cond_signal(&cond);
-	crew_gone(&crew, 1);
-	crew_add(&crew, NR_WAITERS / 2);
+	fixture_gone(&fixture, 1);
+	fixture_add(&fixture, NR_WAITERS / 2);
 	if (keep)
 		api_mutex_lock(&mutex);
 	nr = calls_of(api_cond_broadcast);
@@ -104,7 +104,7 @@ static void test_two_groups(const char *policy, bool keep)
 	tap_ok(nr <= 2, "%s: after a signal, mutex %s: at most two", policy,
 	       keep ? "held" : "free");
 	tap_diag("%d calls", nr);
-	crew_end(&crew);
+	fixture_end(&fixture);
 }
 
 /* After timeouts nobody waits, and the library has to notice. */

@@ -12,7 +12,7 @@
 static api_cond_t cond = API_COND_INITIALIZER;
 static api_mutex_t mutex = API_MUTEX_CHECKED_INITIALIZER;
 static uint64_t seed, ms;
-static struct crew crew;
+static struct fixture fixture;
 static int own_result;
 
 static void wait_not_held(void *arg)
@@ -23,13 +23,13 @@ static void wait_not_held(void *arg)
 
 static void nobody_waits(void)
 {
-	crew = crew_of(&cond, &mutex, 1);
+	fixture = fixture_of(&cond, &mutex, 1);
 }
 
 static void one_waits(void)
 {
-	crew = crew_of(&cond, &mutex, 2);
-	crew_wait(&crew);
+	fixture = fixture_of(&cond, &mutex, 2);
+	fixture_wait(&fixture);
 }
 
 static void other_signals(void)
@@ -57,7 +57,7 @@ static void broadcast_and_wait(void)
 	struct member *newcomer;
 
 	api_cond_broadcast(&cond);
-	newcomer = crew_start(&crew, NULL);
+	newcomer = fixture_start(&fixture, NULL);
 	member_has_joined(newcomer);
 	while (member_place(newcomer) == AWAKE)
 		sched_yield();
@@ -65,18 +65,18 @@ static void broadcast_and_wait(void)
 
 static bool the_waiter_returns(void)
 {
-	crew_gone(&crew, 1);
-	crew_end(&crew);
+	fixture_gone(&fixture, 1);
+	fixture_end(&fixture);
 	return own_result == EPERM;
 }
 
 static bool the_newcomer_waits(void)
 {
-	bool waits = crew_count(&crew, AT_COND) == 1 &&
-		     crew_count(&crew, RETURNED) == crew.nr - 1;
+	bool waits = fixture_count(&fixture, AT_COND) == 1 &&
+		     fixture_count(&fixture, RETURNED) == fixture.nr - 1;
 
 	api_cond_broadcast(&cond);
-	crew_end(&crew);
+	fixture_end(&fixture);
 	return waits && own_result == EPERM;
 }
 

@@ -19,7 +19,7 @@
 static api_cond_t cond = API_COND_INITIALIZER;
 static api_mutex_t mutex = API_MUTEX_INITIALIZER;
 static uint64_t seed, ms;
-static struct crew crew;
+static struct fixture fixture;
 
 static void signal_it(void *arg)
 {
@@ -59,28 +59,28 @@ static void other_broadcasts(void)
 
 static void two_wait(void)
 {
-	crew = crew_of(&cond, &mutex, NR_WAITERS);
-	crew_add(&crew, 2);
+	fixture = fixture_of(&cond, &mutex, NR_WAITERS);
+	fixture_add(&fixture, 2);
 }
 
 static bool all_return(void)
 {
 	bool all;
 
-	crew_gone(&crew, crew.nr);
-	all = crew_results(&crew, 0) == crew.nr;
-	crew_end(&crew);
+	fixture_gone(&fixture, fixture.nr);
+	all = fixture_results(&fixture, 0) == fixture.nr;
+	fixture_end(&fixture);
 	return all;
 }
 
 /* Of two groups. */
 static void three_wait(void)
 {
-	crew = crew_of(&cond, &mutex, NR_WAITERS + 1);
-	crew_add(&crew, 2);
+	fixture = fixture_of(&cond, &mutex, NR_WAITERS + 1);
+	fixture_add(&fixture, 2);
 	api_cond_signal(&cond);
-	crew_gone(&crew, 1);
-	crew_add(&crew, 2);
+	fixture_gone(&fixture, 1);
+	fixture_add(&fixture, 2);
 }
 
 /* One without a deadline, one whose time runs out about now. */
@@ -93,10 +93,10 @@ static void one_waits_shortly(void)
 		.clock = CLOCK_MONOTONIC,
 	};
 
-	crew = crew_of(&cond, &mutex, 2);
-	crew_wait(&crew);
+	fixture = fixture_of(&cond, &mutex, 2);
+	fixture_wait(&fixture);
 	soon = deadline_in(CLOCK_MONOTONIC, NS_PER_MS);
-	member_has_joined(crew_start(&crew, &how));
+	member_has_joined(fixture_start(&fixture, &how));
 }
 
 /* Give it time to act on its timeout, if it can. */
@@ -106,7 +106,7 @@ static void time_passes(void)
 
 	while (!deadline_passed(CLOCK_MONOTONIC, &soon))
 		sched_yield();
-	while (member_place(&crew.members[1]) == AWAKE &&
+	while (member_place(&fixture.members[1]) == AWAKE &&
 	       blocked_now_ns() < end)
 		sched_yield();
 }
@@ -116,13 +116,13 @@ static bool one_returns_and_one_times_out(void)
 {
 	bool ok;
 
-	while (member_place(&crew.members[1]) != RETURNED)
+	while (member_place(&fixture.members[1]) != RETURNED)
 		sched_yield();
-	if (crew.members[1].result == ETIMEDOUT)
-		crew_gone(&crew, 2);
-	ok = crew_results(&crew, 0) == 1;
+	if (fixture.members[1].result == ETIMEDOUT)
+		fixture_gone(&fixture, 2);
+	ok = fixture_results(&fixture, 0) == 1;
 	api_cond_broadcast(&cond);
-	crew_end(&crew);
+	fixture_end(&fixture);
 	return ok;
 }
 
@@ -131,8 +131,8 @@ static int own_result;
 
 static void one_waits(void)
 {
-	crew = crew_of(&cond, &mutex, 2);
-	crew_wait(&crew);
+	fixture = fixture_of(&cond, &mutex, 2);
+	fixture_wait(&fixture);
 }
 
 static void time_out(void *arg)
@@ -150,11 +150,11 @@ static bool one_of_both_returns(void)
 	bool ok = own_result == 0 || own_result == ETIMEDOUT;
 
 	if (own_result == 0)
-		ok = ok && crew_count(&crew, AT_COND) == 1;
+		ok = ok && fixture_count(&fixture, AT_COND) == 1;
 	else
-		crew_gone(&crew, 1);
+		fixture_gone(&fixture, 1);
 	api_cond_broadcast(&cond);
-	crew_end(&crew);
+	fixture_end(&fixture);
 	return ok;
 }
 
@@ -293,7 +293,7 @@ static void other_forks(void)
 static bool child_was_well(void)
 {
 	api_cond_broadcast(&cond);
-	crew_end(&crew);
+	fixture_end(&fixture);
 	return WIFEXITED(child_status) && WEXITSTATUS(child_status) == 0;
 }
 

@@ -32,7 +32,7 @@ static void *wait_on_both(void *arg)
 
 int main(int argc, char **argv)
 {
-	struct crew crew = crew_of(&first, &mutex, 1);
+	struct fixture fixture = fixture_of(&first, &mutex, 1);
 	pthread_t thread;
 
 	(void)argc;
@@ -44,16 +44,17 @@ int main(int argc, char **argv)
 	    place_settled(getpid(), atomic_load(&tid), &mutex))
 		tap_bail("it never slept");
 	tap_is(timed_out, ETIMEDOUT, "the first wait times out");
-	crew_add(&crew, 1);
+	fixture_add(&fixture, 1);
 	api_cond_broadcast(&first);
-	crew_gone(&crew, 1);
-	tap_is(crew_results(&crew, 0), 1, "who waits on the first returns");
+	fixture_gone(&fixture, 1);
+	tap_is(fixture_results(&fixture, 0), 1,
+	       "who waits on the first returns");
 	tap_ok(place_settled(getpid(), atomic_load(&tid), &mutex) == 0 &&
 		       !atomic_load(&back),
 	       "who waits on the second waits on");
 	api_cond_broadcast(&second);
 	pthread_join(thread, NULL);
 	tap_is(returned, 0, "until that one is for it");
-	crew_end(&crew);
+	fixture_end(&fixture);
 	return tap_exit();
 }

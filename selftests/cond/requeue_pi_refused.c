@@ -28,66 +28,66 @@ static void broadcast_held(void)
 	api_mutex_unlock(&mutex);
 }
 
-static bool all_back(struct crew *crew, int nr)
+static bool all_back(struct fixture *fixture, int nr)
 {
 	bool all;
 
-	crew_gone(crew, nr);
-	all = crew_results(crew, 0) == nr;
-	crew_end(crew);
+	fixture_gone(fixture, nr);
+	all = fixture_results(fixture, 0) == nr;
+	fixture_end(fixture);
 	return all;
 }
 
 static bool broadcast(void)
 {
-	struct crew crew = crew_of(&cond, &mutex, NR_WAITERS);
+	struct fixture fixture = fixture_of(&cond, &mutex, NR_WAITERS);
 
-	crew_add(&crew, NR_WAITERS);
+	fixture_add(&fixture, NR_WAITERS);
 	refuse(false);
 	broadcast_held();
-	return all_back(&crew, NR_WAITERS);
+	return all_back(&fixture, NR_WAITERS);
 }
 
 /* None is lost, and none wakes two. */
 static bool signals(void)
 {
-	struct crew crew = crew_of(&cond, &mutex, NR_WAITERS);
+	struct fixture fixture = fixture_of(&cond, &mutex, NR_WAITERS);
 	bool exact = true;
 
-	crew_add(&crew, NR_WAITERS);
+	fixture_add(&fixture, NR_WAITERS);
 	refuse(false);
 	for (int i = 1; i <= NR_WAITERS; i++) {
 		api_mutex_lock(&mutex);
 		api_cond_signal(&cond);
 		api_mutex_unlock(&mutex);
-		crew_gone(&crew, i);
-		exact = exact && crew_count(&crew, RETURNED) == i;
+		fixture_gone(&fixture, i);
+		exact = exact && fixture_count(&fixture, RETURNED) == i;
 	}
-	return all_back(&crew, NR_WAITERS) && exact;
+	return all_back(&fixture, NR_WAITERS) && exact;
 }
 
 /* Newcomers join those that were there, and may not sleep as they do. */
 static bool newcomers(void)
 {
-	struct crew crew = crew_of(&cond, &mutex, 2 * NR_WAITERS);
+	struct fixture fixture = fixture_of(&cond, &mutex, 2 * NR_WAITERS);
 
-	crew_add(&crew, NR_WAITERS);
+	fixture_add(&fixture, NR_WAITERS);
 	refuse(true);
-	crew_add(&crew, NR_WAITERS);
+	fixture_add(&fixture, NR_WAITERS);
 	broadcast_held();
-	return all_back(&crew, 2 * NR_WAITERS);
+	return all_back(&fixture, 2 * NR_WAITERS);
 }
 
 /* Those that come when it is known; and none of the first has a group left. */
 static bool afterwards(void)
 {
-	struct crew crew = crew_of(&cond, &mutex, NR_WAITERS);
+	struct fixture fixture = fixture_of(&cond, &mutex, NR_WAITERS);
 
 	if (!broadcast())
 		return false;
-	crew_add(&crew, NR_WAITERS);
+	fixture_add(&fixture, NR_WAITERS);
 	broadcast_held();
-	return all_back(&crew, NR_WAITERS);
+	return all_back(&fixture, NR_WAITERS);
 }
 
 static const struct sandbox_test tests[] = {

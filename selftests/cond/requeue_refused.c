@@ -18,16 +18,16 @@ static api_mutex_t mutex = API_MUTEX_INITIALIZER;
 
 static bool broadcast_held(void)
 {
-	struct crew crew = crew_of(&cond, &mutex, NR_WAITERS);
+	struct fixture fixture = fixture_of(&cond, &mutex, NR_WAITERS);
 	bool all;
 
-	crew_add(&crew, NR_WAITERS);
+	fixture_add(&fixture, NR_WAITERS);
 	api_mutex_lock(&mutex);
 	api_cond_broadcast(&cond);
 	api_mutex_unlock(&mutex);
-	crew_gone(&crew, NR_WAITERS);
-	all = crew_results(&crew, 0) == NR_WAITERS;
-	crew_end(&crew);
+	fixture_gone(&fixture, NR_WAITERS);
+	all = fixture_results(&fixture, 0) == NR_WAITERS;
+	fixture_end(&fixture);
 	return all;
 }
 
@@ -38,36 +38,36 @@ static bool broadcast_again(void)
 
 static bool broadcast_two_groups(void)
 {
-	struct crew crew = crew_of(&cond, &mutex, NR_WAITERS);
+	struct fixture fixture = fixture_of(&cond, &mutex, NR_WAITERS);
 	bool all;
 
-	crew_add(&crew, NR_WAITERS / 2);
+	fixture_add(&fixture, NR_WAITERS / 2);
 	api_cond_signal(&cond);
-	crew_gone(&crew, 1);
-	crew_add(&crew, NR_WAITERS / 2);
+	fixture_gone(&fixture, 1);
+	fixture_add(&fixture, NR_WAITERS / 2);
 	api_mutex_lock(&mutex);
 	api_cond_broadcast(&cond);
 	api_mutex_unlock(&mutex);
-	crew_gone(&crew, NR_WAITERS);
-	all = crew_results(&crew, 0) == NR_WAITERS;
-	crew_end(&crew);
+	fixture_gone(&fixture, NR_WAITERS);
+	all = fixture_results(&fixture, 0) == NR_WAITERS;
+	fixture_end(&fixture);
 	return all;
 }
 
 static bool signals_held(void)
 {
-	struct crew crew = crew_of(&cond, &mutex, NR_WAITERS);
+	struct fixture fixture = fixture_of(&cond, &mutex, NR_WAITERS);
 	bool exact = true;
 
-	crew_add(&crew, NR_WAITERS);
+	fixture_add(&fixture, NR_WAITERS);
 	for (int i = 1; i <= NR_WAITERS; i++) {
 		api_mutex_lock(&mutex);
 		api_cond_signal(&cond);
 		api_mutex_unlock(&mutex);
-		crew_gone(&crew, i);
-		exact = exact && crew_count(&crew, RETURNED) == i;
+		fixture_gone(&fixture, i);
+		exact = exact && fixture_count(&fixture, RETURNED) == i;
 	}
-	crew_end(&crew);
+	fixture_end(&fixture);
 	return exact;
 }
 

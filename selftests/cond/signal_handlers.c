@@ -54,13 +54,13 @@ static void interrupt(struct member *member, const struct mode *mode)
 		tap_bail("the signal was never handled");
 }
 
-static void interrupt_all(struct crew *crew, const struct mode *mode)
+static void interrupt_all(struct fixture *fixture, const struct mode *mode)
 {
-	for (int i = 0; i < crew->nr; i++)
-		interrupt(&crew->members[i], mode);
+	for (int i = 0; i < fixture->nr; i++)
+		interrupt(&fixture->members[i], mode);
 }
 
-static void fill(struct crew *crew, const struct mode *mode)
+static void fill(struct fixture *fixture, const struct mode *mode)
 {
 	static struct timespec far;
 	const struct member how = {
@@ -70,45 +70,45 @@ static void fill(struct crew *crew, const struct mode *mode)
 
 	far = deadline_in(CLOCK_MONOTONIC, 1000 * NS_PER_S);
 	for (int i = 0; i < NR_WAITERS; i++)
-		member_asleep(crew_start(crew, &how));
+		member_asleep(fixture_start(fixture, &how));
 }
 
 static void test_asleep(const char *policy, const struct mode *mode)
 {
-	struct crew crew = crew_of(&cond, &mutex, NR_WAITERS);
+	struct fixture fixture = fixture_of(&cond, &mutex, NR_WAITERS);
 
-	fill(&crew, mode);
+	fill(&fixture, mode);
 	for (int i = 0; i < NR_SIGNALS; i++)
-		interrupt_all(&crew, mode);
-	tap_is(crew_count(&crew, AT_COND), NR_WAITERS,
+		interrupt_all(&fixture, mode);
+	tap_is(fixture_count(&fixture, AT_COND), NR_WAITERS,
 	       "%s: %s: handlers run, nobody returns", policy, mode->name);
 	api_cond_signal(&cond);
-	crew_gone(&crew, 1);
-	tap_is(crew_count(&crew, AT_COND), NR_WAITERS - 1,
+	fixture_gone(&fixture, 1);
+	tap_is(fixture_count(&fixture, AT_COND), NR_WAITERS - 1,
 	       "%s: %s: a signal returns one", policy, mode->name);
 	api_cond_broadcast(&cond);
-	crew_gone(&crew, NR_WAITERS);
-	tap_is(crew_results(&crew, 0), NR_WAITERS,
+	fixture_gone(&fixture, NR_WAITERS);
+	tap_is(fixture_results(&fixture, 0), NR_WAITERS,
 	       "%s: %s: a broadcast the others", policy, mode->name);
-	crew_end(&crew);
+	fixture_end(&fixture);
 }
 
 static void test_moved(const char *policy, const struct mode *mode)
 {
-	struct crew crew = crew_of(&cond, &mutex, NR_WAITERS);
+	struct fixture fixture = fixture_of(&cond, &mutex, NR_WAITERS);
 
-	fill(&crew, mode);
+	fill(&fixture, mode);
 	api_mutex_lock(&mutex);
 	api_cond_broadcast(&cond);
 	for (int i = 0; i < NR_SIGNALS; i++)
-		interrupt_all(&crew, mode);
-	tap_is(crew_count(&crew, RETURNED), 0,
+		interrupt_all(&fixture, mode);
+	tap_is(fixture_count(&fixture, RETURNED), 0,
 	       "%s: %s: unblocked, but without the mutex", policy, mode->name);
 	api_mutex_unlock(&mutex);
-	crew_gone(&crew, NR_WAITERS);
-	tap_is(crew_results(&crew, 0), NR_WAITERS, "%s: %s: all return 0",
+	fixture_gone(&fixture, NR_WAITERS);
+	tap_is(fixture_results(&fixture, 0), NR_WAITERS, "%s: %s: all return 0",
 	       policy, mode->name);
-	crew_end(&crew);
+	fixture_end(&fixture);
 }
 
 static void *lock_once(void *arg)
@@ -127,11 +127,11 @@ static void *lock_once(void *arg)
  */
 static void test_swallowed(const char *policy, const struct mode *mode)
 {
-	struct crew crew = crew_of(&cond, &mutex, NR_WAITERS);
+	struct fixture fixture = fixture_of(&cond, &mutex, NR_WAITERS);
 	atomic_int tid = 0;
 	pthread_t locker;
 
-	fill(&crew, mode);
+	fill(&fixture, mode);
 	api_mutex_lock(&mutex);
 	api_cond_signal(&cond);
 	if (pthread_create(&locker, NULL, lock_once, &tid) ||
@@ -139,15 +139,15 @@ static void test_swallowed(const char *policy, const struct mode *mode)
 	    wait_blocked(getpid(), atomic_load(&tid), &mutex))
 		tap_bail("no thread queues for the mutex");
 	for (int i = 1; i < NR_WAITERS; i++)
-		interrupt(&crew.members[i], mode);
-	crew_count(&crew, AWAKE);
+		interrupt(&fixture.members[i], mode);
+	fixture_count(&fixture, AWAKE);
 	api_mutex_unlock(&mutex);
 	pthread_join(locker, NULL);
-	crew_gone(&crew, 1);
-	tap_is(crew_count(&crew, RETURNED), 1,
+	fixture_gone(&fixture, 1);
+	tap_is(fixture_count(&fixture, RETURNED), 1,
 	       "%s: %s: the mutex's wake-up is passed on", policy, mode->name);
 	api_cond_broadcast(&cond);
-	crew_end(&crew);
+	fixture_end(&fixture);
 }
 
 static void test(const char *policy)

@@ -15,73 +15,73 @@ static api_mutex_t mutex = API_MUTEX_INITIALIZER;
 static int nr_rounds;
 
 /*
- * The waiters of @crew are all held off; the signal that comes now is for one
+ * The waiters of @fixture are all held off; the signal that comes now is for one
  * of them. A newcomer must go to sleep, and stay so.
  */
-static bool newcomer_stays(struct crew *crew)
+static bool newcomer_stays(struct fixture *fixture)
 {
-	int nr_old = crew->nr - atomic_load(&crew->nr_gone);
-	int nr_gone = atomic_load(&crew->nr_gone);
+	int nr_old = fixture->nr - atomic_load(&fixture->nr_gone);
+	int nr_gone = atomic_load(&fixture->nr_gone);
 	struct member *newcomer;
 	bool stays;
 
 	api_cond_signal(&cond);
-	newcomer = crew_start(crew, NULL);
+	newcomer = fixture_start(fixture, NULL);
 	member_has_joined(newcomer);
 	while (member_place(newcomer) == AWAKE)
 		sched_yield();
 	stays = member_place(newcomer) == AT_COND;
 	hold_off_end(nr_old);
-	crew_gone(crew, nr_gone + 1);
-	return stays && crew_count(crew, RETURNED) == nr_gone + 1 &&
+	fixture_gone(fixture, nr_gone + 1);
+	return stays && fixture_count(fixture, RETURNED) == nr_gone + 1 &&
 	       member_place(newcomer) == AT_COND;
 }
 
 static void test_newcomer(const char *policy)
 {
-	struct crew crew = crew_of(&cond, &mutex, 3);
+	struct fixture fixture = fixture_of(&cond, &mutex, 3);
 
-	crew_add(&crew, 2);
+	fixture_add(&fixture, 2);
 	for (int i = 0; i < 2; i++)
-		hold_off(crew.members[i].thread);
-	tap_ok(newcomer_stays(&crew),
+		hold_off(fixture.members[i].thread);
+	tap_ok(newcomer_stays(&fixture),
 	       "%s: a newcomer leaves the signal to two who waited", policy);
 	api_cond_broadcast(&cond);
-	crew_end(&crew);
+	fixture_end(&fixture);
 }
 
 /* One waiter alone: there is no second to whom the signal might go. */
 static void test_newcomer_to_one(const char *policy)
 {
-	struct crew crew = crew_of(&cond, &mutex, 2);
+	struct fixture fixture = fixture_of(&cond, &mutex, 2);
 
-	hold_off(crew_wait(&crew)->thread);
-	tap_ok(newcomer_stays(&crew),
+	hold_off(fixture_wait(&fixture)->thread);
+	tap_ok(newcomer_stays(&fixture),
 	       "%s: a newcomer leaves the signal to one who waited", policy);
 	api_cond_broadcast(&cond);
-	crew_end(&crew);
+	fixture_end(&fixture);
 }
 
 /* Signals for all who waited; the newcomer comes between them. */
 static void test_newcomer_between(const char *policy)
 {
-	struct crew crew = crew_of(&cond, &mutex, 4);
+	struct fixture fixture = fixture_of(&cond, &mutex, 4);
 	struct member *newcomer;
 
-	crew_add(&crew, 3);
+	fixture_add(&fixture, 3);
 	for (int i = 0; i < 3; i++)
-		hold_off(crew.members[i].thread);
+		hold_off(fixture.members[i].thread);
 	api_cond_signal(&cond);
-	newcomer = crew_wait(&crew);
+	newcomer = fixture_wait(&fixture);
 	api_cond_signal(&cond);
 	api_cond_signal(&cond);
 	hold_off_end(3);
-	crew_gone(&crew, 3);
-	tap_ok(crew_count(&crew, RETURNED) == 3 &&
+	fixture_gone(&fixture, 3);
+	tap_ok(fixture_count(&fixture, RETURNED) == 3 &&
 		       member_place(newcomer) == AT_COND,
 	       "%s: three signals go to the three who waited first", policy);
 	api_cond_broadcast(&cond);
-	crew_end(&crew);
+	fixture_end(&fixture);
 }
 
 /*
@@ -95,12 +95,12 @@ static bool use_up(int64_t ns)
 		.deadline = &deadline,
 		.clock = CLOCK_MONOTONIC,
 	};
-	struct crew crew = crew_of(&cond, &mutex, 2);
+	struct fixture fixture = fixture_of(&cond, &mutex, 2);
 	struct member *late;
 	bool in_time;
 
-	crew_wait(&crew);
-	late = crew_start(&crew, &how);
+	fixture_wait(&fixture);
+	late = fixture_start(&fixture, &how);
 	member_has_joined(late);
 	while (member_place(late) == AWAKE)
 		sched_yield();
@@ -111,26 +111,26 @@ static bool use_up(int64_t ns)
 	if (late->result == 0)
 		api_cond_broadcast(&cond);
 	in_time = in_time && late->result == ETIMEDOUT;
-	crew_end(&crew);
+	fixture_end(&fixture);
 	return in_time;
 }
 
 /* What is remembered of the used-up must not let newcomers in with the old. */
 static void test_after_use_up(const char *policy)
 {
-	struct crew crew = crew_of(&cond, &mutex, 3);
+	struct fixture fixture = fixture_of(&cond, &mutex, 3);
 	int64_t ns = 5 * NS_PER_MS;
 
 	for (; !use_up(ns); ns *= 2)
 		if (ns > 10 * NS_PER_S)
 			tap_bail("never signalled before the timeout");
-	crew_add(&crew, 2);
+	fixture_add(&fixture, 2);
 	for (int i = 0; i < 2; i++)
-		hold_off(crew.members[i].thread);
-	tap_ok(newcomer_stays(&crew),
+		hold_off(fixture.members[i].thread);
+	tap_ok(newcomer_stays(&fixture),
 	       "%s: the same after a timeout has used up their elders", policy);
 	api_cond_broadcast(&cond);
-	crew_end(&crew);
+	fixture_end(&fixture);
 }
 
 /*

@@ -27,14 +27,15 @@ static api_mutex_t mutex = API_MUTEX_INITIALIZER;
 static int nr_waiters;
 
 /* Members that wait for sure, and most of them asleep. */
-static void crew_join(struct crew *crew, int nr, const struct member *how)
+static void fixture_join(struct fixture *fixture, int nr,
+			 const struct member *how)
 {
-	int first = crew->nr;
+	int first = fixture->nr;
 
 	for (int i = 0; i < nr; i++)
-		crew_start(crew, how);
-	for (int i = first; i < crew->nr; i++)
-		member_has_joined(&crew->members[i]);
+		fixture_start(fixture, how);
+	for (int i = first; i < fixture->nr; i++)
+		member_has_joined(&fixture->members[i]);
 }
 
 static void call(int (*function)(api_cond_t *), int nr, bool keep)
@@ -51,22 +52,22 @@ static void call(int (*function)(api_cond_t *), int nr, bool keep)
 /* The signals close a group, and who waits afterwards is in another one. */
 static void test_unblocked(const char *policy, bool keep)
 {
-	struct crew crew = crew_of(&cond, &mutex, nr_waiters);
+	struct fixture fixture = fixture_of(&cond, &mutex, nr_waiters);
 	const char *held = keep ? "held" : "free";
 
 	watchdog("thousands are unblocked");
-	crew_join(&crew, nr_waiters / 2, NULL);
+	fixture_join(&fixture, nr_waiters / 2, NULL);
 	call(api_cond_signal, NR_SIGNALS, keep);
-	crew_gone(&crew, NR_SIGNALS);
-	crew_join(&crew, nr_waiters - nr_waiters / 2, NULL);
-	tap_is(atomic_load(&crew.nr_returned), NR_SIGNALS,
+	fixture_gone(&fixture, NR_SIGNALS);
+	fixture_join(&fixture, nr_waiters - nr_waiters / 2, NULL);
+	tap_is(atomic_load(&fixture.nr_returned), NR_SIGNALS,
 	       "%s: signals, mutex %s, return as many", policy, held);
 	call(api_cond_broadcast, 1, keep);
-	crew_gone(&crew, nr_waiters);
-	tap_is(crew_results(&crew, 0), nr_waiters,
+	fixture_gone(&fixture, nr_waiters);
+	tap_is(fixture_results(&fixture, 0), nr_waiters,
 	       "%s: a broadcast, mutex %s, returns the rest of %d", policy,
 	       held, nr_waiters);
-	crew_end(&crew);
+	fixture_end(&fixture);
 }
 
 static void test_timeouts(const char *policy)
@@ -74,26 +75,26 @@ static void test_timeouts(const char *policy)
 	struct timespec soon = deadline_in(CLOCK_MONOTONIC, 100 * NS_PER_MS);
 	const struct member how = { .deadline = &soon,
 				    .clock = CLOCK_MONOTONIC };
-	struct crew crew = crew_of(&cond, &mutex, nr_waiters);
+	struct fixture fixture = fixture_of(&cond, &mutex, nr_waiters);
 
 	watchdog("thousands time out");
-	crew_join(&crew, nr_waiters, &how);
-	crew_gone(&crew, nr_waiters);
-	tap_is(crew_results(&crew, ETIMEDOUT), nr_waiters,
+	fixture_join(&fixture, nr_waiters, &how);
+	fixture_gone(&fixture, nr_waiters);
+	tap_is(fixture_results(&fixture, ETIMEDOUT), nr_waiters,
 	       "%s: deadlines return %d", policy, nr_waiters);
-	crew_end(&crew);
+	fixture_end(&fixture);
 }
 
 /* It is as good as new. */
 static void test_one(const char *policy)
 {
-	struct crew crew = crew_of(&cond, &mutex, 1);
+	struct fixture fixture = fixture_of(&cond, &mutex, 1);
 
-	crew_wait(&crew);
+	fixture_wait(&fixture);
 	call(api_cond_signal, 1, true);
-	crew_gone(&crew, 1);
-	tap_is(crew_results(&crew, 0), 1, "%s: and then one", policy);
-	crew_end(&crew);
+	fixture_gone(&fixture, 1);
+	tap_is(fixture_results(&fixture, 0), 1, "%s: and then one", policy);
+	fixture_end(&fixture);
 }
 
 static void test(const char *policy)

@@ -164,8 +164,8 @@ static bool unblocked_then_late(const char *policy, bool broadcast, int64_t ns)
 		.deadline = &deadline,
 		.clock = CLOCK_MONOTONIC,
 	};
-	struct crew crew = crew_of(&cond, &mutex, 1);
-	struct member *member = crew_start(&crew, &how);
+	struct fixture fixture = fixture_of(&cond, &mutex, 1);
+	struct member *member = fixture_start(&fixture, &how);
 	bool in_time;
 
 	member_has_joined(member);
@@ -179,13 +179,13 @@ static bool unblocked_then_late(const char *policy, bool broadcast, int64_t ns)
 	while (!deadline_passed(CLOCK_MONOTONIC, &deadline))
 		sched_yield();
 	/* The kernel ends its sleep now, wherever that is. */
-	crew_count(&crew, AT_MUTEX);
+	fixture_count(&fixture, AT_MUTEX);
 	api_mutex_unlock(&mutex);
-	crew_gone(&crew, 1);
+	fixture_gone(&fixture, 1);
 	if (in_time)
 		tap_is(member->result, 0, "%s: late for the mutex after %s: 0",
 		       policy, broadcast ? "broadcast" : "signal");
-	crew_end(&crew);
+	fixture_end(&fixture);
 	return in_time;
 }
 
@@ -208,16 +208,16 @@ static void test_takes_no_signal(const char *policy)
 		.deadline = &past,
 		.clock = CLOCK_MONOTONIC,
 	};
-	struct crew crew = crew_of(&cond, &mutex, 2);
-	struct member *patient = crew_wait(&crew);
-	struct member *late = crew_start(&crew, &how);
+	struct fixture fixture = fixture_of(&cond, &mutex, 2);
+	struct member *patient = fixture_wait(&fixture);
+	struct member *late = fixture_start(&fixture, &how);
 
-	crew_gone(&crew, 1);
+	fixture_gone(&fixture, 1);
 	api_cond_signal(&cond);
-	crew_gone(&crew, 2);
+	fixture_gone(&fixture, 2);
 	tap_ok(late->result == ETIMEDOUT && patient->result == 0,
 	       "%s: who has timed out takes no signal", policy);
-	crew_end(&crew);
+	fixture_end(&fixture);
 }
 
 /*
@@ -232,21 +232,21 @@ static int signal_race(void)
 		.deadline = &deadline,
 		.clock = CLOCK_MONOTONIC,
 	};
-	struct crew crew = crew_of(&cond, &mutex, 3);
+	struct fixture fixture = fixture_of(&cond, &mutex, 3);
 	int nr_signalled;
 
-	crew_start(&crew, &how);
-	crew_start(&crew, &how);
-	crew_wait(&crew);
+	fixture_start(&fixture, &how);
+	fixture_start(&fixture, &how);
+	fixture_wait(&fixture);
 	while (!deadline_passed(CLOCK_MONOTONIC, &deadline))
 		sched_yield();
 	api_cond_signal(&cond);
-	crew_gone(&crew, 2);
-	if (!crew_results(&crew, 0))
-		crew_gone(&crew, 3);
-	nr_signalled = crew_results(&crew, 0);
+	fixture_gone(&fixture, 2);
+	if (!fixture_results(&fixture, 0))
+		fixture_gone(&fixture, 3);
+	nr_signalled = fixture_results(&fixture, 0);
 	api_cond_broadcast(&cond);
-	crew_end(&crew);
+	fixture_end(&fixture);
 	return nr_signalled;
 }
 

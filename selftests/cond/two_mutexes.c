@@ -19,16 +19,16 @@ static api_mutex_t mutexes[2] = {
 
 static bool all_return(api_mutex_t *mutex)
 {
-	struct crew crew = crew_of(&cond, mutex, NR_WAITERS);
+	struct fixture fixture = fixture_of(&cond, mutex, NR_WAITERS);
 	bool all;
 
-	crew_add(&crew, NR_WAITERS);
+	fixture_add(&fixture, NR_WAITERS);
 	api_mutex_lock(mutex);
 	api_cond_broadcast(&cond);
 	api_mutex_unlock(mutex);
-	crew_gone(&crew, NR_WAITERS);
-	all = crew_results(&crew, 0) == NR_WAITERS;
-	crew_end(&crew);
+	fixture_gone(&fixture, NR_WAITERS);
+	all = fixture_results(&fixture, 0) == NR_WAITERS;
+	fixture_end(&fixture);
 	return all;
 }
 
@@ -44,67 +44,67 @@ static void test_in_turn(const char *policy)
 /* Waiters of the first are unblocked and queue for it; it stays held. */
 static void test_overlapping(const char *policy)
 {
-	struct crew first = crew_of(&cond, &mutexes[0], NR_WAITERS);
+	struct fixture first = fixture_of(&cond, &mutexes[0], NR_WAITERS);
 	bool all;
 
-	crew_add(&first, NR_WAITERS);
+	fixture_add(&first, NR_WAITERS);
 	api_mutex_lock(&mutexes[0]);
 	api_cond_broadcast(&cond);
 	all = all_return(&mutexes[1]);
 	tap_ok(all, "%s: the second works while the first is held", policy);
-	tap_is(crew_count(&first, RETURNED), 0, "%s: the first still waits",
+	tap_is(fixture_count(&first, RETURNED), 0, "%s: the first still waits",
 	       policy);
 	api_mutex_unlock(&mutexes[0]);
-	crew_gone(&first, NR_WAITERS);
-	tap_is(crew_results(&first, 0), NR_WAITERS,
+	fixture_gone(&first, NR_WAITERS);
+	tap_is(fixture_results(&first, 0), NR_WAITERS,
 	       "%s: and returns when it is unlocked", policy);
-	crew_end(&first);
+	fixture_end(&first);
 }
 
-static void fill_both(struct crew *crew)
+static void fill_both(struct fixture *fixture)
 {
 	for (int i = 0; i < NR_WAITERS; i++) {
 		const struct member how = { .mutex = &mutexes[i % 2] };
 
-		member_asleep(crew_start(crew, &how));
+		member_asleep(fixture_start(fixture, &how));
 	}
 }
 
 /* Nobody may be moved to a mutex that is not its own. */
 static void test_broadcast(const char *policy, int nr_held)
 {
-	struct crew crew = crew_of(&cond, &mutexes[0], NR_WAITERS);
+	struct fixture fixture = fixture_of(&cond, &mutexes[0], NR_WAITERS);
 
-	fill_both(&crew);
+	fill_both(&fixture);
 	for (int i = 0; i < nr_held; i++)
 		api_mutex_lock(&mutexes[i]);
 	api_cond_broadcast(&cond);
 	if (nr_held == 1)
-		crew_gone(&crew, NR_WAITERS / 2);
+		fixture_gone(&fixture, NR_WAITERS / 2);
 	for (int i = 0; i < nr_held; i++)
 		api_mutex_unlock(&mutexes[i]);
-	crew_gone(&crew, NR_WAITERS);
-	tap_is(crew_results(&crew, 0), NR_WAITERS,
+	fixture_gone(&fixture, NR_WAITERS);
+	tap_is(fixture_results(&fixture, 0), NR_WAITERS,
 	       "%s: at the same time, %d held: a broadcast returns all", policy,
 	       nr_held);
-	crew_end(&crew);
+	fixture_end(&fixture);
 }
 
 static void test_signals(const char *policy)
 {
-	struct crew crew = crew_of(&cond, &mutexes[0], NR_WAITERS);
+	struct fixture fixture = fixture_of(&cond, &mutexes[0], NR_WAITERS);
 	bool exact = true;
 
-	fill_both(&crew);
+	fill_both(&fixture);
 	for (int i = 1; i <= NR_WAITERS; i++) {
 		api_mutex_lock(&mutexes[i % 2]);
 		api_cond_signal(&cond);
 		api_mutex_unlock(&mutexes[i % 2]);
-		crew_gone(&crew, i);
-		exact = exact && crew_count(&crew, RETURNED) == i;
+		fixture_gone(&fixture, i);
+		exact = exact && fixture_count(&fixture, RETURNED) == i;
 	}
 	tap_ok(exact, "%s: at the same time: a signal returns one", policy);
-	crew_end(&crew);
+	fixture_end(&fixture);
 }
 
 static void test(const char *policy)

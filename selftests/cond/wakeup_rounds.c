@@ -81,19 +81,19 @@ static void signal_once(bool keep)
 /* Do @nr signals return exactly @nr of NR_WAITERS waiters? */
 static bool signals_return(int nr, bool keep)
 {
-	struct crew crew = crew_of(&go, &mutex, NR_WAITERS);
+	struct fixture fixture = fixture_of(&go, &mutex, NR_WAITERS);
 	bool exact;
 
-	crew_add(&crew, NR_WAITERS);
+	fixture_add(&fixture, NR_WAITERS);
 	for (int i = 0; i < nr; i++)
 		signal_once(keep);
-	crew_gone(&crew, nr);
-	exact = crew_count(&crew, RETURNED) == nr &&
-		crew_count(&crew, AT_COND) == NR_WAITERS - nr;
+	fixture_gone(&fixture, nr);
+	exact = fixture_count(&fixture, RETURNED) == nr &&
+		fixture_count(&fixture, AT_COND) == NR_WAITERS - nr;
 	api_cond_broadcast(&go);
-	crew_gone(&crew, NR_WAITERS);
-	exact = exact && crew_results(&crew, 0) == NR_WAITERS;
-	crew_end(&crew);
+	fixture_gone(&fixture, NR_WAITERS);
+	exact = exact && fixture_results(&fixture, 0) == NR_WAITERS;
+	fixture_end(&fixture);
 	return exact;
 }
 
@@ -121,18 +121,18 @@ static void *signal_go(void *start)
 /* Two at the same moment, without the mutex: neither may miss. */
 static void two_signallers(void)
 {
-	struct crew crew = crew_of(&go, &mutex, NR_SIGNALLED);
+	struct fixture fixture = fixture_of(&go, &mutex, NR_SIGNALLED);
 	pthread_barrier_t start;
 	pthread_t other;
 
-	crew_add(&crew, NR_SIGNALLED);
+	fixture_add(&fixture, NR_SIGNALLED);
 	pthread_barrier_init(&start, NULL, 2);
 	if (pthread_create(&other, NULL, signal_go, &start))
 		tap_bail("pthread_create");
 	signal_go(&start);
 	pthread_join(other, NULL);
 	pthread_barrier_destroy(&start);
-	crew_end(&crew);
+	fixture_end(&fixture);
 }
 
 static void test_two_signallers(const char *policy)

@@ -24,6 +24,9 @@
  * AT_MUTEX, and one that was moved there is AT_COND as before. Who sleeps in
  * FUTEX_LOCK_PI elsewhere wants a lock inside the library for a moment; in
  * FUTEX_WAIT, which no wait on a condvar uses, one inside a sanitizer.
+ *
+ * Known gap: who sleeps for a lock of the library without priority inheritance
+ * is in FUTEX_WAIT_BITSET, too, and is taken for AT_COND until it goes on.
  */
 
 enum place {
@@ -74,24 +77,24 @@ static inline int place_settled(pid_t pid, pid_t tid, const void *mutex)
 /*
  * A number of threads that wait on a condvar, each once
  *
- *	struct crew crew = crew_of(&cond, &mutex, 8);
+ *	struct fixture fixture = fixture_of(&cond, &mutex, 8);
  *
- *	crew_add(&crew, 8);		// all asleep when this returns
+ *	fixture_add(&fixture, 8);		// all asleep when this returns
  *	api_cond_signal(&cond);
- *	crew_gone(&crew, 1);		// one has returned and unlocked
- *	tap_is(crew_count(&crew, AT_COND), 7, "the others still wait");
+ *	fixture_gone(&fixture, 1);		// one has returned and unlocked
+ *	tap_is(fixture_count(&fixture, AT_COND), 7, "the others still wait");
  *
  * The waits have no predicate, so every return is seen. Where a member is, the
  * kernel tells: see above. Everything is bounded: what never comes ends the
  * program with "Bail out!".
  */
 
-#define CREW_STACK_SIZE (256 * 1024)
+#define FIXTURE_STACK_SIZE (256 * 1024)
 
-struct crew;
+struct fixture;
 
 struct member {
-	struct crew *crew;
+	struct fixture *fixture;
 	pthread_t thread;
 	atomic_int tid; /* 0 until the thread runs */
 
@@ -110,7 +113,7 @@ struct member {
 	atomic_int turn; /* how many returned before; -1: still waiting */
 };
 
-struct crew {
+struct fixture {
 	api_cond_t *cond;
 	api_mutex_t *mutex;
 	struct member *members;
@@ -122,18 +125,19 @@ struct crew {
 	atomic_bool keep;
 };
 
-static inline struct crew crew_of(api_cond_t *cond, api_mutex_t *mutex, int max)
+static inline struct fixture fixture_of(api_cond_t *cond, api_mutex_t *mutex,
+					int max)
 {
-	struct crew crew = {
+	struct fixture fixture = {
 		.cond = cond,
 		.mutex = mutex,
-		.members = calloc(max, sizeof(*crew.members)),
+		.members = calloc(max, sizeof(*fixture.members)),
 		.max = max,
 	};
 
-	if (!crew.members)
+	if (!fixture.members)
 		tap_bail("no memory for %d waiters", max);
-	return crew;
+	return fixture;
 }
 
 static inline int member_wait(struct member *member)
@@ -147,7 +151,7 @@ static inline int member_wait(struct member *member)
 static inline void *member_thread(void *arg)
 {
 	struct member *member = arg;
-	struct crew *crew = member->crew;
+	struct fixture *fixture = member->fixture;
 
 	atomic_store(&member->tid, blocked_gettid());
 	api_mutex_lock(member->mutex);
@@ -155,43 +159,43 @@ static inline void *member_thread(void *arg)
 	member->result = member_wait(member);
 	if (member->then)
 		member->then(member);
-	atomic_store(&member->turn, atomic_fetch_add(&crew->nr_returned, 1));
-	while (atomic_load(&crew->keep))
+	atomic_store(&member->turn, atomic_fetch_add(&fixture->nr_returned, 1));
+	while (atomic_load(&fixture->keep))
 		sched_yield();
 	/* Of a mutex that nobody can have it is not the holder. */
 	if (member->result != ENOTRECOVERABLE)
 		api_mutex_unlock(member->mutex);
-	atomic_fetch_add(&crew->nr_gone, 1);
+	atomic_fetch_add(&fixture->nr_gone, 1);
 	return NULL;
 }
 
 /*
- * crew_start - one more member, perhaps not yet asleep
+ * fixture_start - one more member, perhaps not yet asleep
  * @how: deadline, clock and then count; cond and mutex, if set, instead of the
- *	 crew's; NULL for a wait without end
+ *	 fixture's; NULL for a wait without end
  */
-static inline struct member *crew_start(struct crew *crew,
-					const struct member *how)
+static inline struct member *fixture_start(struct fixture *fixture,
+					   const struct member *how)
 {
-	struct member *member = &crew->members[crew->nr];
+	struct member *member = &fixture->members[fixture->nr];
 	pthread_attr_t attr;
 	int err;
 
-	if (crew->nr == crew->max)
-		tap_bail("more than %d waiters in this crew", crew->max);
-	crew->nr++;
+	if (fixture->nr == fixture->max)
+		tap_bail("more than %d waiters in this fixture", fixture->max);
+	fixture->nr++;
 	if (how)
 		*member = *how;
-	member->crew = crew;
-	member->cond = member->cond ? member->cond : crew->cond;
-	member->mutex = member->mutex ? member->mutex : crew->mutex;
+	member->fixture = fixture;
+	member->cond = member->cond ? member->cond : fixture->cond;
+	member->mutex = member->mutex ? member->mutex : fixture->mutex;
 	atomic_init(&member->turn, -1);
 	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, CREW_STACK_SIZE);
+	pthread_attr_setstacksize(&attr, FIXTURE_STACK_SIZE);
 	err = pthread_create(&member->thread, &attr, member_thread, member);
 	pthread_attr_destroy(&attr);
 	if (err)
-		tap_bail("waiter %d: pthread_create: %s", crew->nr - 1,
+		tap_bail("waiter %d: pthread_create: %s", fixture->nr - 1,
 			 strerror(err));
 	return member;
 }
@@ -228,118 +232,119 @@ static inline void member_asleep(struct member *member)
 	member_has_joined(member);
 	if (place_settled(getpid(), atomic_load(&member->tid), member->mutex))
 		tap_bail("waiter %d never slept",
-			 (int)(member - member->crew->members));
+			 (int)(member - member->fixture->members));
 }
 
-/* crew_wait - one more member that waits without end, asleep on return */
-static inline struct member *crew_wait(struct crew *crew)
+/* fixture_wait - one more member that waits without end, asleep on return */
+static inline struct member *fixture_wait(struct fixture *fixture)
 {
-	struct member *member = crew_start(crew, NULL);
+	struct member *member = fixture_start(fixture, NULL);
 
 	member_asleep(member);
 	return member;
 }
 
-/* crew_add - @nr more members, asleep on return, in no known order */
-static inline void crew_add(struct crew *crew, int nr)
+/* fixture_add - @nr more members, asleep on return, in no known order */
+static inline void fixture_add(struct fixture *fixture, int nr)
 {
-	struct member *first = &crew->members[crew->nr];
+	struct member *first = &fixture->members[fixture->nr];
 
 	for (int i = 0; i < nr; i++)
-		crew_start(crew, NULL);
+		fixture_start(fixture, NULL);
 	for (int i = 0; i < nr; i++)
 		member_asleep(&first[i]);
 }
 
-/* crew_returned - wait until @nr members have returned altogether */
-static inline void crew_returned(struct crew *crew, int nr)
+/* fixture_returned - wait until @nr members have returned altogether */
+static inline void fixture_returned(struct fixture *fixture, int nr)
 {
-	if (wait_at_least(&crew->nr_returned, nr))
+	if (wait_at_least(&fixture->nr_returned, nr))
 		tap_bail("%d of %d waiters returned, expected %d",
-			 atomic_load(&crew->nr_returned), crew->nr, nr);
+			 atomic_load(&fixture->nr_returned), fixture->nr, nr);
 }
 
-/* crew_gone - wait until @nr have returned and have unlocked their mutex */
-static inline void crew_gone(struct crew *crew, int nr)
+/* fixture_gone - wait until @nr have returned and have unlocked their mutex */
+static inline void fixture_gone(struct fixture *fixture, int nr)
 {
-	if (wait_at_least(&crew->nr_gone, nr))
+	if (wait_at_least(&fixture->nr_gone, nr))
 		tap_bail("%d of %d waiters returned, expected %d",
-			 atomic_load(&crew->nr_gone), crew->nr, nr);
+			 atomic_load(&fixture->nr_gone), fixture->nr, nr);
 }
 
 /* Who has returned, and has not unlocked yet, is about to wake another. */
-static inline bool crew_any_awake(struct crew *crew)
+static inline bool fixture_any_awake(struct fixture *fixture)
 {
-	if (!atomic_load(&crew->keep) &&
-	    atomic_load(&crew->nr_gone) < atomic_load(&crew->nr_returned))
+	if (!atomic_load(&fixture->keep) &&
+	    atomic_load(&fixture->nr_gone) < atomic_load(&fixture->nr_returned))
 		return true;
-	for (int i = 0; i < crew->nr; i++)
-		if (member_place(&crew->members[i]) == AWAKE)
+	for (int i = 0; i < fixture->nr; i++)
+		if (member_place(&fixture->members[i]) == AWAKE)
 			return true;
 	return false;
 }
 
 /*
- * crew_count - how many are at @place once nobody is on the way
+ * fixture_count - how many are at @place once nobody is on the way
  *
  * The kernel makes a thread runnable before the call that wakes it returns,
  * so who was woken is not taken for asleep. But one that was seen asleep may be
  * woken by one that is looked at next, and has then returned or sleeps: so all
  * are looked at twice.
  */
-static inline int crew_count(struct crew *crew, enum place place)
+static inline int fixture_count(struct fixture *fixture, enum place place)
 {
 	int64_t deadline = blocked_deadline();
 	int count = 0, nr_sweeps = 0, returned = -1;
 
-	while (nr_sweeps < 2 || returned != atomic_load(&crew->nr_returned)) {
+	while (nr_sweeps < 2 ||
+	       returned != atomic_load(&fixture->nr_returned)) {
 		if (blocked_over(deadline))
 			tap_bail("a waiter neither returns nor sleeps");
-		returned = atomic_load(&crew->nr_returned);
-		nr_sweeps = crew_any_awake(crew) ? 0 : nr_sweeps + 1;
+		returned = atomic_load(&fixture->nr_returned);
+		nr_sweeps = fixture_any_awake(fixture) ? 0 : nr_sweeps + 1;
 		if (!nr_sweeps)
 			sched_yield();
 	}
-	for (int i = 0; i < crew->nr; i++)
-		count += member_place(&crew->members[i]) == place;
+	for (int i = 0; i < fixture->nr; i++)
+		count += member_place(&fixture->members[i]) == place;
 	return count;
 }
 
-/* crew_results - how many returned with @result */
-static inline int crew_results(struct crew *crew, int result)
+/* fixture_results - how many returned with @result */
+static inline int fixture_results(struct fixture *fixture, int result)
 {
 	int count = 0;
 
-	for (int i = 0; i < crew->nr; i++)
-		if (atomic_load(&crew->members[i].turn) >= 0 &&
-		    crew->members[i].result == result)
+	for (int i = 0; i < fixture->nr; i++)
+		if (atomic_load(&fixture->members[i].turn) >= 0 &&
+		    fixture->members[i].result == result)
 			count++;
 	return count;
 }
 
-/* crew_end - join all members, which must be about to return */
-static inline void crew_end(struct crew *crew)
+/* fixture_end - join all members, which must be about to return */
+static inline void fixture_end(struct fixture *fixture)
 {
-	atomic_store(&crew->keep, false);
-	crew_gone(crew, crew->nr);
-	for (int i = 0; i < crew->nr; i++)
-		pthread_join(crew->members[i].thread, NULL);
-	free(crew->members);
-	crew->members = NULL;
+	atomic_store(&fixture->keep, false);
+	fixture_gone(fixture, fixture->nr);
+	for (int i = 0; i < fixture->nr; i++)
+		pthread_join(fixture->members[i].thread, NULL);
+	free(fixture->members);
+	fixture->members = NULL;
 }
 
 /*
- * The end of a crew whose condvar and mutex are of some kind
+ * The end of a fixture whose condvar and mutex are of some kind
  */
 
-/* kind_crew_end - wake who still waits, join all, destroy what they used */
-static inline void kind_crew_end(struct crew *crew)
+/* kind_fixture_end - wake who still waits, join all, destroy what they used */
+static inline void kind_fixture_end(struct fixture *fixture)
 {
-	while (crew_count(crew, RETURNED) < crew->nr)
-		kind_broadcast(crew->cond, crew->mutex);
-	crew_end(crew);
-	kind_cond_destroy(crew->cond, crew->mutex);
-	api_mutex_destroy(crew->mutex);
+	while (fixture_count(fixture, RETURNED) < fixture->nr)
+		kind_broadcast(fixture->cond, fixture->mutex);
+	fixture_end(fixture);
+	kind_cond_destroy(fixture->cond, fixture->mutex);
+	api_mutex_destroy(fixture->mutex);
 }
 
 #endif /* DROVER_SELFTESTS_FIXTURE_H */

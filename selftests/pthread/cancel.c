@@ -116,32 +116,32 @@ static bool was_pending(struct victim *victim)
 static void test_blocked(const char *how, int type, bool timed)
 {
 	struct victim victim = { .type = type, .timed = timed };
-	struct crew crew = crew_of(&cond, &mutex, 1);
+	struct fixture fixture = fixture_of(&cond, &mutex, 1);
 
 	victim_asleep(&victim);
-	crew_wait(&crew);
+	fixture_wait(&fixture);
 	pthread_cancel(victim.thread);
 	tap_ok(was_cancelled(&victim), "%s: %s, blocked: acts, mutex held",
 	       label, how);
-	tap_is(crew_count(&crew, AT_COND), 1, "%s: %s: nobody else returns",
-	       label, how);
+	tap_is(fixture_count(&fixture, AT_COND), 1,
+	       "%s: %s: nobody else returns", label, how);
 	pthread_cond_signal(&cond);
-	crew_gone(&crew, 1);
-	tap_is(crew_results(&crew, 0), 1, "%s: %s: it took no signal", label,
-	       how);
-	crew_end(&crew);
+	fixture_gone(&fixture, 1);
+	tap_is(fixture_results(&fixture, 0), 1, "%s: %s: it took no signal",
+	       label, how);
+	fixture_end(&fixture);
 }
 
 /* Unblocked, but the mutex is taken when it is cancelled. */
 static void test_unblocked(bool broadcast)
 {
 	struct victim victim = { 0 };
-	struct crew crew = crew_of(&cond, &mutex, 1);
+	struct fixture fixture = fixture_of(&cond, &mutex, 1);
 	const char *by = broadcast ? "broadcast" : "signal";
 
 	victim_asleep(&victim);
 	if (broadcast)
-		crew_wait(&crew);
+		fixture_wait(&fixture);
 	pthread_mutex_lock(&mutex);
 	if (broadcast)
 		pthread_cond_broadcast(&cond);
@@ -151,7 +151,7 @@ static void test_unblocked(bool broadcast)
 	pthread_mutex_unlock(&mutex);
 	tap_ok(was_pending(&victim), "%s: after a %s: returns 0, then acts",
 	       label, by);
-	crew_end(&crew);
+	fixture_end(&fixture);
 }
 
 /* Unblocked, but it has not noticed yet when it is cancelled. */
@@ -190,39 +190,39 @@ static void test_disabled(void)
 static void test_before(void)
 {
 	struct victim victim = { .self = true };
-	struct crew crew = crew_of(&cond, &mutex, 1);
+	struct fixture fixture = fixture_of(&cond, &mutex, 1);
 
-	crew_wait(&crew);
+	fixture_wait(&fixture);
 	victim_start(&victim);
 	tap_ok(was_cancelled(&victim), "%s: pending before: acts, mutex held",
 	       label);
 	pthread_cond_signal(&cond);
-	crew_gone(&crew, 1);
-	crew_end(&crew);
+	fixture_gone(&fixture, 1);
+	fixture_end(&fixture);
 }
 
 /* Of two held off, one is cancelled after the signal: it or the other. */
 static void test_with_signal(void)
 {
 	struct victim victim = { 0 };
-	struct crew crew = crew_of(&cond, &mutex, 1);
+	struct fixture fixture = fixture_of(&cond, &mutex, 1);
 	bool cancelled;
 
 	victim_asleep(&victim);
-	crew_wait(&crew);
+	fixture_wait(&fixture);
 	hold_off(victim.thread);
-	hold_off(crew.members[0].thread);
+	hold_off(fixture.members[0].thread);
 	pthread_cond_signal(&cond);
 	pthread_cancel(victim.thread);
 	hold_off_end(2);
 	victim_join(&victim);
 	cancelled = atomic_load(&victim.result) == -1;
 	if (cancelled)
-		crew_gone(&crew, 1);
-	tap_is(crew_count(&crew, RETURNED), cancelled,
+		fixture_gone(&fixture, 1);
+	tap_is(fixture_count(&fixture, RETURNED), cancelled,
 	       "%s: with a signal: it or another takes that", label);
 	pthread_cond_broadcast(&cond);
-	crew_end(&crew);
+	fixture_end(&fixture);
 }
 
 /* What the library makes of the type is for the wait only. */

@@ -12,7 +12,7 @@
 static pthread_cond_t cond;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t seed, ms;
-static struct crew crew;
+static struct fixture fixture;
 
 /* The one who is cancelled; under the mutex. */
 static struct {
@@ -24,8 +24,8 @@ static struct {
 static void one_waits(void)
 {
 	memset(&victim, 0, sizeof(victim));
-	crew = crew_of(&cond, &mutex, 1);
-	crew_wait(&crew);
+	fixture = fixture_of(&cond, &mutex, 1);
+	fixture_wait(&fixture);
 }
 
 static void unlock(void *arg)
@@ -62,8 +62,8 @@ static void broadcast_and_cancel(void)
 
 static bool unblocked_returns(void)
 {
-	crew_gone(&crew, 1);
-	crew_end(&crew);
+	fixture_gone(&fixture, 1);
+	fixture_end(&fixture);
 	return victim.returned || !victim.unblocked;
 }
 
@@ -79,10 +79,10 @@ static bool one_returns(void)
 	bool ok;
 
 	if (!victim.returned)
-		crew_gone(&crew, 1);
-	ok = crew_count(&crew, RETURNED) == !victim.returned;
+		fixture_gone(&fixture, 1);
+	ok = fixture_count(&fixture, RETURNED) == !victim.returned;
 	pthread_cond_broadcast(&cond);
-	crew_end(&crew);
+	fixture_end(&fixture);
 	return ok;
 }
 

@@ -31,23 +31,23 @@ static void make_mutex(int type, int robust, int protocol)
 static void test_not_held(const char *policy, const char *kind)
 {
 	struct timespec past = deadline_in(CLOCK_REALTIME, -1);
-	struct crew crew = crew_of(&cond, &mutex, NR_WAITERS);
+	struct fixture fixture = fixture_of(&cond, &mutex, NR_WAITERS);
 	bool ok;
 
-	crew_add(&crew, NR_WAITERS);
+	fixture_add(&fixture, NR_WAITERS);
 	ok = pthread_cond_wait(&cond, &mutex) == EPERM &&
 	     pthread_cond_timedwait(&cond, &mutex, &past) == EPERM;
 	tap_ok(ok, "%s: %s, not held: EPERM", policy, kind);
-	tap_is(crew_count(&crew, AT_COND), NR_WAITERS,
+	tap_is(fixture_count(&fixture, AT_COND), NR_WAITERS,
 	       "%s: %s, not held: others wait on", policy, kind);
 	pthread_cond_signal(&cond);
-	crew_gone(&crew, 1);
+	fixture_gone(&fixture, 1);
 	pthread_cond_wait(&cond, &mutex);
 	pthread_cond_broadcast(&cond);
-	crew_gone(&crew, NR_WAITERS);
-	tap_is(crew_results(&crew, 0), NR_WAITERS,
+	fixture_gone(&fixture, NR_WAITERS);
+	tap_is(fixture_results(&fixture, 0), NR_WAITERS,
 	       "%s: %s, not held: no waiter is lost", policy, kind);
-	crew_end(&crew);
+	fixture_end(&fixture);
 }
 
 /* The holder signals or broadcasts, and ends without unlocking. */
@@ -80,16 +80,16 @@ static void run_to_its_end(void *(*run)(void *))
  */
 static void test_unrecoverable(const char *policy, const char *kind)
 {
-	struct crew crew = crew_of(&cond, &mutex, 2);
+	struct fixture fixture = fixture_of(&cond, &mutex, 2);
 
-	crew_add(&crew, 2);
+	fixture_add(&fixture, 2);
 	run_to_its_end(die_after_broadcast);
-	crew_gone(&crew, 2);
-	tap_is(crew_results(&crew, EOWNERDEAD), 1,
+	fixture_gone(&fixture, 2);
+	tap_is(fixture_results(&fixture, EOWNERDEAD), 1,
 	       "%s: %s, holder died: one gets EOWNERDEAD", policy, kind);
-	tap_is(crew_results(&crew, ENOTRECOVERABLE), 1,
+	tap_is(fixture_results(&fixture, ENOTRECOVERABLE), 1,
 	       "%s: %s, given up: the other ENOTRECOVERABLE", policy, kind);
-	crew_end(&crew);
+	fixture_end(&fixture);
 }
 
 static void repair(struct member *member)
@@ -101,21 +101,21 @@ static void repair(struct member *member)
 static void test_repaired(const char *policy, const char *kind)
 {
 	const struct member how = { .then = repair };
-	struct crew crew = crew_of(&cond, &mutex, 2);
+	struct fixture fixture = fixture_of(&cond, &mutex, 2);
 
-	member_asleep(crew_start(&crew, &how));
+	member_asleep(fixture_start(&fixture, &how));
 	run_to_its_end(die_after_signal);
-	crew_gone(&crew, 1);
-	tap_is(crew.members[0].result, EOWNERDEAD,
+	fixture_gone(&fixture, 1);
+	tap_is(fixture.members[0].result, EOWNERDEAD,
 	       "%s: %s, holder died after a signal: EOWNERDEAD", policy, kind);
-	crew_wait(&crew);
+	fixture_wait(&fixture);
 	pthread_mutex_lock(&mutex);
 	pthread_cond_signal(&cond);
 	pthread_mutex_unlock(&mutex);
-	crew_gone(&crew, 2);
-	tap_is(crew.members[1].result, 0, "%s: %s, repaired: works as before",
-	       policy, kind);
-	crew_end(&crew);
+	fixture_gone(&fixture, 2);
+	tap_is(fixture.members[1].result, 0,
+	       "%s: %s, repaired: works as before", policy, kind);
+	fixture_end(&fixture);
 }
 
 static void test(const char *policy)

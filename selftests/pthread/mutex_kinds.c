@@ -101,55 +101,55 @@ static void make_cond(int pshared)
 
 static void test_signals(bool keep)
 {
-	struct crew crew = crew_of(&cond, &mutex, NR_WAITERS);
+	struct fixture fixture = fixture_of(&cond, &mutex, NR_WAITERS);
 	bool exact = true;
 
-	crew_add(&crew, NR_WAITERS);
+	fixture_add(&fixture, NR_WAITERS);
 	for (int i = 1; i <= NR_WAITERS; i++) {
 		if (keep)
 			pthread_mutex_lock(&mutex);
 		pthread_cond_signal(&cond);
 		if (keep)
 			pthread_mutex_unlock(&mutex);
-		crew_gone(&crew, i);
-		exact = exact && crew_count(&crew, RETURNED) == i;
+		fixture_gone(&fixture, i);
+		exact = exact && fixture_count(&fixture, RETURNED) == i;
 	}
-	tap_ok(exact && crew_results(&crew, 0) == NR_WAITERS,
+	tap_ok(exact && fixture_results(&fixture, 0) == NR_WAITERS,
 	       "%s: a signal, mutex %s, returns one", label,
 	       keep ? "held" : "free");
-	crew_end(&crew);
+	fixture_end(&fixture);
 }
 
 /* Who was woken sleeps on the mutex; who was moved is in its first sleep. */
 static void test_moved(bool moved)
 {
-	struct crew crew = crew_of(&cond, &mutex, NR_WAITERS);
+	struct fixture fixture = fixture_of(&cond, &mutex, NR_WAITERS);
 
-	crew_add(&crew, NR_WAITERS);
+	fixture_add(&fixture, NR_WAITERS);
 	pthread_mutex_lock(&mutex);
 	pthread_cond_broadcast(&cond);
-	tap_is(crew_count(&crew, AT_MUTEX), moved ? 0 : NR_WAITERS,
+	tap_is(fixture_count(&fixture, AT_MUTEX), moved ? 0 : NR_WAITERS,
 	       "%s: a broadcast by the holder %s", label,
 	       moved ? "moves all" : "wakes all");
 	pthread_mutex_unlock(&mutex);
-	crew_end(&crew);
+	fixture_end(&fixture);
 }
 
 static void test_broadcast(bool keep)
 {
-	struct crew crew = crew_of(&cond, &mutex, NR_WAITERS);
+	struct fixture fixture = fixture_of(&cond, &mutex, NR_WAITERS);
 
-	crew_add(&crew, NR_WAITERS);
+	fixture_add(&fixture, NR_WAITERS);
 	if (keep)
 		pthread_mutex_lock(&mutex);
 	pthread_cond_broadcast(&cond);
 	if (keep)
 		pthread_mutex_unlock(&mutex);
-	crew_gone(&crew, NR_WAITERS);
-	tap_is(crew_results(&crew, 0), NR_WAITERS,
+	fixture_gone(&fixture, NR_WAITERS);
+	tap_is(fixture_results(&fixture, 0), NR_WAITERS,
 	       "%s: a broadcast, mutex %s, returns all", label,
 	       keep ? "held" : "free");
-	crew_end(&crew);
+	fixture_end(&fixture);
 }
 
 static void *mutex_is_busy(void *busy)

@@ -100,20 +100,20 @@ static int requeues_of(int (*call)(pthread_cond_t *))
 
 static void test_nobody_is_moved(void)
 {
-	struct crew crew = crew_of(&cond, &mutex, NR_WAITERS);
+	struct fixture fixture = fixture_of(&cond, &mutex, NR_WAITERS);
 	const bool counted = !futex_filter_count();
 	int signal, broadcast;
 
-	crew_add(&crew, NR_WAITERS);
+	fixture_add(&fixture, NR_WAITERS);
 	signal = requeues_of(pthread_cond_signal);
-	crew_gone(&crew, 1);
-	tap_is(crew_count(&crew, AT_COND), NR_WAITERS - 1,
+	fixture_gone(&fixture, 1);
+	tap_is(fixture_count(&fixture, AT_COND), NR_WAITERS - 1,
 	       "a signal unblocks one");
 	broadcast = requeues_of(pthread_cond_broadcast);
-	crew_gone(&crew, NR_WAITERS);
-	tap_is(crew_results(&crew, 0), NR_WAITERS,
+	fixture_gone(&fixture, NR_WAITERS);
+	tap_is(fixture_results(&fixture, 0), NR_WAITERS,
 	       "a broadcast unblocks the others");
-	crew_end(&crew);
+	fixture_end(&fixture);
 	if (counted) {
 		tap_is(signal, 0, "the signal moves nobody");
 		tap_is(broadcast, 0, "the broadcast moves nobody");

@@ -17,17 +17,17 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static bool works(pthread_cond_t *cond)
 {
 	struct timespec past = deadline_in(CLOCK_REALTIME, -1);
-	struct crew crew = crew_of(cond, &mutex, NR_WAITERS);
+	struct fixture fixture = fixture_of(cond, &mutex, NR_WAITERS);
 	bool ok;
 
-	crew_add(&crew, NR_WAITERS);
+	fixture_add(&fixture, NR_WAITERS);
 	pthread_cond_signal(cond);
-	crew_gone(&crew, 1);
-	ok = crew_count(&crew, AT_COND) == NR_WAITERS - 1;
+	fixture_gone(&fixture, 1);
+	ok = fixture_count(&fixture, AT_COND) == NR_WAITERS - 1;
 	pthread_cond_broadcast(cond);
-	crew_gone(&crew, NR_WAITERS);
-	ok = ok && crew_results(&crew, 0) == NR_WAITERS;
-	crew_end(&crew);
+	fixture_gone(&fixture, NR_WAITERS);
+	ok = ok && fixture_results(&fixture, 0) == NR_WAITERS;
+	fixture_end(&fixture);
 	pthread_mutex_lock(&mutex);
 	ok = ok && pthread_cond_timedwait(cond, &mutex, &past) == ETIMEDOUT;
 	pthread_mutex_unlock(&mutex);

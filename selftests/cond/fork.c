@@ -68,30 +68,30 @@ static bool wait_alone(void)
 	return time_out(&mutex);
 }
 
-/* A ghost would take one of these signals. */
+/* A stale waiter would take one of these signals. */
 static bool wait_and_signal(void)
 {
-	struct crew crew = crew_of(&cond, &mutex, NR_WAITERS);
+	struct fixture fixture = fixture_of(&cond, &mutex, NR_WAITERS);
 	bool exact = true;
 
-	crew_add(&crew, NR_WAITERS);
+	fixture_add(&fixture, NR_WAITERS);
 	for (int i = 1; i < NR_WAITERS; i++) {
 		api_cond_signal(&cond);
-		crew_gone(&crew, i);
-		exact = exact && crew_count(&crew, RETURNED) == i;
+		fixture_gone(&fixture, i);
+		exact = exact && fixture_count(&fixture, RETURNED) == i;
 	}
 	api_mutex_lock(&mutex);
 	api_cond_broadcast(&cond);
 	api_mutex_unlock(&mutex);
-	crew_end(&crew);
+	fixture_end(&fixture);
 	return exact && api_cond_destroy(&cond) == 0;
 }
 
 static bool grandchild(void)
 {
-	struct crew crew = crew_of(&cond, &mutex, NR_WAITERS);
+	struct fixture fixture = fixture_of(&cond, &mutex, NR_WAITERS);
 
-	crew_add(&crew, NR_WAITERS);
+	fixture_add(&fixture, NR_WAITERS);
 	return child_does(wait_and_signal, "the grandchild of a fork");
 }
 
@@ -112,13 +112,13 @@ static const struct work {
 
 static void test_waiters(const char *policy)
 {
-	struct crew crew = crew_of(&cond, &mutex, NR_WAITERS);
+	struct fixture fixture = fixture_of(&cond, &mutex, NR_WAITERS);
 
 	/* Of two groups: one signal has been posted and taken. */
-	crew_add(&crew, NR_WAITERS / 2);
+	fixture_add(&fixture, NR_WAITERS / 2);
 	api_cond_signal(&cond);
-	crew_gone(&crew, 1);
-	crew_add(&crew, NR_WAITERS / 2);
+	fixture_gone(&fixture, 1);
+	fixture_add(&fixture, NR_WAITERS / 2);
 	for (int i = 0; i < NR_WORKS; i++) {
 		const struct work *work = &works[i];
 
@@ -129,13 +129,13 @@ static void test_waiters(const char *policy)
 			       "%s: with waiters in the parent, a child %s",
 			       policy, work->name);
 	}
-	tap_is(crew_count(&crew, AT_COND), NR_WAITERS - 1,
+	tap_is(fixture_count(&fixture, AT_COND), NR_WAITERS - 1,
 	       "%s: the parent's waiters still wait", policy);
 	api_cond_broadcast(&cond);
-	crew_gone(&crew, NR_WAITERS);
-	tap_is(crew_results(&crew, 0), NR_WAITERS,
+	fixture_gone(&fixture, NR_WAITERS);
+	tap_is(fixture_results(&fixture, 0), NR_WAITERS,
 	       "%s: and its broadcast returns them", policy);
-	crew_end(&crew);
+	fixture_end(&fixture);
 }
 
 static atomic_bool stop;
