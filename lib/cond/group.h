@@ -162,13 +162,6 @@ uint32_t group_post(struct group *g, uint64_t moved);
  */
 uint32_t group_release(struct group *g, uint64_t moved);
 
-/* A member is about to sleep. */
-static inline void group_fall_asleep(struct group *g)
-{
-	if (load_relaxed(&g->state) & GROUP_AWAKE)
-		and_relaxed(&g->state, ~GROUP_AWAKE);
-}
-
 /* Make every member look up that sleeps with one of @bits. */
 COLD void group_interrupt(struct group *g, uint32_t bits);
 

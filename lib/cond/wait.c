@@ -129,8 +129,6 @@ static void member_poll(struct member *m, const struct deadline *deadline)
 {
 	m->interrupts = load_relaxed(group_word(m->g)) & GROUP_INTERRUPTS;
 	linger(&thread_this.for_signals, poll_signal, m, time_left(deadline));
-	if (!(load_relaxed(&m->g->state) & (GROUP_RELEASED | GROUP_TOKENS)))
-		group_fall_asleep(m->g);
 }
 
 static inline long member_futex_wait(struct member *m, uint32_t word,
@@ -205,7 +203,11 @@ static inline int member_sleep(struct member *m,
 		why = member_reason_to_leave(m, ret);
 		if (why)
 			return group_leave(m->g) ? why : 0;
-		ret = member_futex_wait(m, (uint32_t)state, deadline);
+		/* Before it is cleared no member sleeps, and nobody is woken. */
+		if (state & GROUP_AWAKE)
+			and_relaxed(&m->g->state, ~GROUP_AWAKE);
+		else
+			ret = member_futex_wait(m, (uint32_t)state, deadline);
 	}
 }
 
