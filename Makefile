@@ -169,14 +169,14 @@ check-kernel-debug: ## kernel tests in kernels that check themselves; CHECKERS=
 
 CHECKERS ?= rt debug kcsan
 
-check-planted: ## bugs put into the library on purpose: each must be caught
+check-mutants: ## bugs put into the library, one at a time: each must be caught
 	@tools/deps build
-	@selftests/planted/run
+	@selftests/mutants/run
 
-check-planted-kernel: ## bugs put into the mover on purpose, the same
+check-mutants-kernel: ## the same with bugs in the mover
 	@tools/deps build $(kernel_deps) vm
 	@+$(MAKE) -s lib selftests kernel KERNEL_VARIANTS="mainline drover"
-	@selftests/planted/run-kernel
+	@selftests/mutants/run-kernel
 
 check-differential: ## the same futex calls to mainline and drover, a million
 	@tools/deps build $(kernel_deps) vm
@@ -238,7 +238,7 @@ help: ## this list
 
 .PHONY: all lib tools peers selftests install kernel kselftest table counts \
 	waiting bench bench-full kernel-bench report vm check check-fast \
-	check-long check-kernel-debug check-models check-planted \
-	check-planted-kernel check-differential check-programs format-check \
+	check-long check-kernel-debug check-models check-mutants \
+	check-mutants-kernel check-differential check-programs format-check \
 	series-check send-dry-run menuconfig olddefconfig defconfig-update \
 	compile_commands.json deps clean distclean help

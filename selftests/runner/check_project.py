@@ -15,10 +15,10 @@ import tempfile
 import source
 from suites import TOP, tests
 
-sys.path.append(os.path.join(TOP, "selftests", "planted"))
+sys.path.append(os.path.join(TOP, "selftests", "mutants"))
 
 # pylint: disable=wrong-import-position
-import bugs  # noqa: E402
+import mutants  # noqa: E402
 
 #: Files of Linux that are called as if they were ours.
 LINUX = ("Documentation/locking/", "kernel/futex", "kernel/locking",
@@ -184,26 +184,26 @@ def _missing_in_manual(header, page):
             yield f"{name}(): arguments are missing"
 
 
-def check_bugs():
-    """each bug planted in lib/ finds the lines it changes, and compiles"""
-    planted = bugs.read_all(os.path.join(TOP, "selftests", "planted"))
+def check_mutants():
+    """each mutant of lib/ finds the lines it changes, and compiles"""
+    known = mutants.read_all(os.path.join(TOP, "selftests", "mutants"))
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for bug, wrong in zip(planted, pool.map(_plant, planted)):
+        for mutant, wrong in zip(known, pool.map(_try, known)):
             if wrong:
-                yield f"{bug.name}: {wrong}"
+                yield f"{mutant.name}: {wrong}"
 
 
-def _plant(bug):
-    """What is wrong with one bug, if anything."""
+def _try(mutant):
+    """What is wrong with one mutant, if anything."""
     with tempfile.TemporaryDirectory() as scratch:
-        paths = {change.path for change in bug.changes}
+        paths = {change.path for change in mutant.changes}
         for path in paths:
             copy = os.path.join(scratch, path)
             os.makedirs(os.path.dirname(copy), exist_ok=True)
             shutil.copy(os.path.join(TOP, path), copy)
         try:
-            bug.plant(scratch)
-        except bugs.Unfit as error:
+            mutant.apply(scratch)
+        except mutants.Unfit as error:
             return str(error)
         done = subprocess.run([*COMPILE, *sorted(paths)], cwd=scratch,
                               capture_output=True, text=True, check=False)

@@ -3,7 +3,7 @@
 
 Each is the variant drover with a kind of checkers, see kernel/configs/. What
 one reports is a line of the kernel log that fails the guest. That it would
-report is seen by bugs planted for it.
+report is seen by mutants made for it.
 """
 
 import dataclasses
@@ -14,7 +14,7 @@ import host
 from stages import Stage
 from suites import TOP
 
-#: The kernels, and about how many seconds their tests and their bugs take.
+#: The kernels, and about how many seconds their tests and their mutants take.
 KINDS = {"debug": (600, 200), "kcsan": (400, 100), "rt": (180, 100)}
 CPUS = 4
 
@@ -30,21 +30,21 @@ ARGUMENTS = {"cond_mixed": "pairs=20000 patience=600"}
 TEST_LIMIT = 900
 LIMIT = 2700
 
-PLANTED = os.path.join(TOP, "selftests", "planted", "run-kernel")
+MUTANTS = os.path.join(TOP, "selftests", "mutants", "run-kernel")
 
 
 def stages(settings, kinds):
-    """A guest of each, and the bugs for it."""
+    """A guest of each, and the mutants for it."""
     for kind in kinds:
-        seconds, planted = KINDS[kind]
+        seconds, mutants = KINDS[kind]
         machine = guests.Machine(kind, CPUS, settings.mem, settings.accel,
                                  settings.build)
         yield Stage(f"checker/{kind}", seconds,
                     lambda progress, machine=machine:
                     _run(machine, settings, progress))
-        yield Stage(f"planted/{kind}", planted,
+        yield Stage(f"mutants/{kind}", mutants,
                     lambda progress, kind=kind: host.run_test(
-                        f"planted/{kind}", [PLANTED, f"--checker={kind}"],
+                        f"mutants/{kind}", [MUTANTS, f"--checker={kind}"],
                         LIMIT, note=progress)[0])
 
 

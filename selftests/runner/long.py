@@ -43,7 +43,8 @@ def long_stages(settings, pairs):
         yield Stage(f"sanitizer/{sanitizer}", 420,
                     lambda progress, sanitizer=sanitizer:
                     _check_with(settings, sanitizer, progress))
-    yield _tool_stage(settings, "planted", 900, "planted/run")
+    yield _tool_stage(settings, "mutants/library", 900,
+                      "mutants/run")
     for program, seconds, option in (
             ("stream/debug_random_programs", 60, f"programs={PROGRAMS}"),
             ("pool/tasks_once", 180 * pairs // PAIRS, f"tasks={pairs}")):
@@ -55,8 +56,8 @@ def long_stages(settings, pairs):
     if {"mainline", "drover"} <= set(settings.variants):
         yield _tool_stage(settings, "differential", 600, "differential/run",
                           f"--build={settings.build}", f"--calls={CALLS}")
-        yield _tool_stage(settings, "planted-kernel", 1200,
-                          "planted/run-kernel")
+        yield _tool_stage(settings, "mutants/kernel", 1200,
+                          "mutants/run-kernel")
     for machine in machines(settings):
         yield Stage(f"kselftest/{machine.label}", 150 * min(machine.cpus, 2),
                     lambda progress, machine=machine:

@@ -10,10 +10,10 @@ import os
 import subprocess
 from typing import Callable
 
+import broken
 import contract
 import guests
 import host
-import planted
 import static
 from result import FAIL, Result
 from suites import TOP, programs, suites
@@ -89,8 +89,8 @@ def _guest_stages(settings):
                 one_cpu=True)
     machine = guests.Machine(settings.variants[-1], 1, settings.mem,
                              settings.accel, settings.build)
-    yield Stage("planted", 10, lambda progress:
-                planted.check(machine, _logs(settings), progress),
+    yield Stage("broken", 10, lambda progress:
+                broken.check(machine, _logs(settings), progress),
                 one_cpu=True)
     yield Stage("counts", 50, lambda progress: run_tool(
         "tools/report/counts", "--tap", f"--build={settings.build}"),

@@ -12,7 +12,7 @@ from errors import GuestComplained, GuestDied, GuestMissing, GuestTimeout
 from guest import Guest
 
 PANIC = "echo c >/proc/sysrq-trigger"
-WARNING = "WARNING: planted by the runner's selftest"
+WARNING = "WARNING: printed by the runner's selftest"
 
 #: Stops the process that reads the host's requests: the guest goes on, but
 #: nobody answers.

@@ -2,7 +2,7 @@
 """Breaks something in a guest on purpose: the check must fail by it.
 
 The broken jobs run just like the real ones. `make check` runs all of them in
-one guest and passes if each is found; with `run-check --planted=KIND` one
+one guest and passes if each is found; with `run-check --broken=KIND` one
 counts as what it is, a failure.
 """
 
@@ -11,25 +11,25 @@ import os
 import guests
 from result import FAIL, PASS, Result
 
-OK = "echo 'ok 1 selftests: planted: {0}'"
+OK = "echo 'ok 1 selftests: broken: {0}'"
 
 
 def _job(kind, action, limit=60):
     """Breaks something, then says like a test that all is well."""
-    return guests.Job(f"planted {kind}", f"{action}; {OK.format(kind)}",
+    return guests.Job(f"broken {kind}", f"{action}; {OK.format(kind)}",
                       limit)
 
 
 #: What is broken, and a word of the reason by which it must be found. The
 #: panic comes last: nothing runs in that guest any more.
 KINDS = {
-    "warning": (_job("warning", "echo 'WARNING: planted' >/dev/kmsg"),
+    "warning": (_job("warning", "echo 'WARNING: broken' >/dev/kmsg"),
                 "WARNING"),
     "hang": (_job("hang", "sleep 9999", 5), "more than"),
-    "failure": (guests.Job("planted failure", "echo '# 1..1';"
-                           " echo '# not ok 1 planted'; echo 'not ok 1"
-                           " selftests: planted: failure # exit=1'"), ""),
-    "silence": (guests.Job("planted silence", "true"), "no test was run"),
+    "failure": (guests.Job("broken failure", "echo '# 1..1';"
+                           " echo '# not ok 1 broken'; echo 'not ok 1"
+                           " selftests: broken: failure # exit=1'"), ""),
+    "silence": (guests.Job("broken silence", "true"), "no test was run"),
     "panic": (_job("panic", "echo c >/proc/sysrq-trigger"), "panic"),
 }
 
@@ -37,7 +37,7 @@ KINDS = {
 def run(machine, kinds, logs, progress=lambda name: None):
     """The results of a guest in which things are broken."""
     return guests.run(machine, [KINDS[kind][0] for kind in kinds],
-                      os.path.join(logs, "planted"), progress)
+                      os.path.join(logs, "broken"), progress)
 
 
 def check(machine, logs, progress):
@@ -51,7 +51,7 @@ def _check_one(kind, results):
     for result in results:
         if (result.status == FAIL and kind in result.name + result.why
                 and reason in result.why):
-            return Result(f"planted {kind} is found", PASS)
-    return Result(f"planted {kind} is found", FAIL, "",
+            return Result(f"broken {kind} is found", PASS)
+    return Result(f"broken {kind} is found", FAIL, "",
                   tuple(f"{result.name}: {result.status}: {result.why}"
                         for result in results))

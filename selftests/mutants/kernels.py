@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Builds kernels with a bug planted in the mover, and runs tests in them.
+"""Builds kernels with a mutant of the mover, and runs tests in them.
 
 What a test is: "differential", which compares the kernel with mainline, or a
 program of selftests/, which runs on two CPUs.
@@ -10,7 +10,7 @@ import re
 import shutil
 import sys
 
-from bugs import TOP
+from mutants import TOP
 from hunt import Broken, command
 
 sys.path.append(os.path.join(TOP, "tools", "vm"))
@@ -20,7 +20,7 @@ import kernel_log  # noqa: E402
 
 BUILD = os.path.abspath(os.environ.get("O") or os.path.join(TOP, "build"))
 KERNEL = os.environ.get("K") or os.path.join(BUILD, "kernel")
-PLANTED = os.path.join(BUILD, "planted-kernel")
+MUTANTS = os.path.join(BUILD, "mutants-kernel")
 SOUND = "sound"     # the kernel as it is
 DEFAULT = "drover"
 TOO_LONG = 1800
@@ -51,23 +51,23 @@ def run(arguments, folder):
 
 
 def make_folder(*name):
-    """An empty folder of build/planted-kernel."""
-    folder = os.path.join(PLANTED, *name)
+    """An empty folder of build/mutants-kernel."""
+    folder = os.path.join(MUTANTS, *name)
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
     return folder
 
 
-def build(variant, folder, bug=None):
-    """The kernel with a bug, or without, in that folder."""
+def build(variant, folder, mutant=None):
+    """The kernel with a mutation, or without, in that folder."""
     # Newer than any object, whatever was built before.
     shutil.copytree(os.path.join(KERNEL, "src", "kernel", "futex"),
                     os.path.join(folder, "kernel", "futex"),
                     copy_function=shutil.copyfile)
-    if bug:
-        bug.plant(folder)
+    if mutant:
+        mutant.apply(folder)
     status, text = run(
-        ["kernel/scripts/planted", os.path.join(folder, "kernel", "futex"),
+        ["kernel/scripts/mutant", os.path.join(folder, "kernel", "futex"),
          os.path.join(folder, "bzImage"), variant], folder)
     if status:
         raise Broken("does not build:\n" + text)
@@ -99,7 +99,7 @@ def run_test(folder, test):
 
 
 class Hunter:
-    """Plants bugs in one variant."""
+    """Makes mutants of one variant."""
 
     def __init__(self, variant):
         self.variant = variant
@@ -131,11 +131,11 @@ class Hunter:
                 raise Broken(f"the kernel as it is fails {test}: {wrong}\n"
                              f"see {folder}/output")
 
-    def hunt(self, bug, _):
-        """Plant one bug and look for it: the test that found it, and how."""
-        folder = self._folder(bug.name)
-        build(self.variant, folder, bug)
-        for test in bug.tests:
+    def hunt(self, mutant, _):
+        """The test that caught a mutant, and how; or None."""
+        folder = self._folder(mutant.name)
+        build(self.variant, folder, mutant)
+        for test in mutant.tests:
             wrong = run_test(folder, test)
             if wrong:
                 return f"caught by {test}: {wrong}"

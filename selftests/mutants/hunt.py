@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What looking for planted bugs has in common, whatever they are planted in.
+"""What mutation tests have in common, of the library and of the kernel.
 
-A hunter brings prepare(tests), which sees that what has no bug passes all
-tests, and hunt(bug, prepared), which says how a bug was found, or None.
+A hunter brings prepare(tests), which sees that the source as it is passes all
+tests, and hunt(mutant, prepared), which says what caught a mutant, or None.
 """
 
 import argparse
 import concurrent.futures
+import fnmatch
 import os
 import signal
 import subprocess
 import sys
 import threading
 
-import bugs
+import mutants
 
 
 class Broken(Exception):
@@ -63,7 +64,7 @@ def _start(arguments, env):
         if _ended.is_set():
             raise Broken("ended")
         process = subprocess.Popen(
-            arguments, cwd=bugs.TOP, stdin=subprocess.DEVNULL, text=True,
+            arguments, cwd=mutants.TOP, stdin=subprocess.DEVNULL, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace",
             env=dict(os.environ, **(env or {})), start_new_session=True)
         _running.add(process)
@@ -91,28 +92,28 @@ def _comment(text):
           flush=True)
 
 
-def _report(number, bug, future):
-    """Print one result; whether the bug was found."""
+def _report(number, mutant, future):
+    """Print one result; whether the mutant was caught."""
     try:
         how = future.result()
-    except (Broken, bugs.Unfit, OSError) as error:
-        print(f"not ok {number} {bug.name}")
+    except (Broken, mutants.Unfit, OSError) as error:
+        print(f"not ok {number} {mutant.name}")
         _comment(error)
         return False
     if how:
-        print(f"ok {number} {bug.name} # {how}", flush=True)
+        print(f"ok {number} {mutant.name} # {how}", flush=True)
         return True
-    print(f"not ok {number} {bug.name}")
-    _comment(f"{bug.breaks}\nnot found by {', '.join(bug.tests)}")
+    print(f"not ok {number} {mutant.name}")
+    _comment(f"{mutant.breaks}\nnot caught by {', '.join(mutant.tests)}")
     return False
 
 
 def _hunt_all(chosen, hunt, prepared, parallel):
-    """Whether all of them are found; in their order, so many at a time."""
+    """Whether all of them are caught; in their order, so many at a time."""
     with concurrent.futures.ThreadPoolExecutor(parallel) as pool:
         try:
-            futures = [pool.submit(hunt, bug, prepared) for bug in chosen]
-            found = [_report(number, bug, future) for number, (bug, future)
+            futures = [pool.submit(hunt, each, prepared) for each in chosen]
+            found = [_report(number, *pair) for number, pair
                      in enumerate(zip(chosen, futures), 2)]
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
@@ -122,42 +123,43 @@ def _hunt_all(chosen, hunt, prepared, parallel):
 
 
 def _run(chosen, what, prepare, hunt, parallel):
-    """Hunt these bugs; whether all is as it should be."""
+    """Hunt these mutants; whether all is as it should be."""
     print(f"TAP version 13\n1..{len(chosen) + 1}", flush=True)
-    tests = sorted({test for bug in chosen for test in bug.tests})
+    tests = sorted({test for mutant in chosen for test in mutant.tests})
     try:
         prepared = prepare(tests)
     except (Broken, OSError) as error:
         print(f"not ok 1 {what} as it is")
         _comment(error)
-        print("Bail out! without a bug planted, all tests must pass")
+        print("Bail out! without a mutation, all tests must pass")
         return False
     print(f"ok 1 {what} as it is passes {len(tests)} tests", flush=True)
     return _hunt_all(chosen, hunt, prepared, parallel)
 
 
 def _choose(doc, known):
-    """The bugs that the command line names, or all; whether to list them."""
+    """The mutants that the command line names, or all; whether to list them."""
     parser = argparse.ArgumentParser(
         description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--list", action="store_true")
     parser.add_argument("names", metavar="NAME", nargs="*")
     options = parser.parse_args()
-    for name in set(options.names) - {bug.name for bug in known}:
-        parser.error(f"no bug is called {name}; see --list")
-    return [bug for bug in known
-            if not options.names or bug.name in options.names], options.list
+    chosen = [mutant for mutant in known for name in options.names or "*"
+              if fnmatch.fnmatch(mutant.name, name)]
+    if not chosen:
+        parser.error("no mutant is called so; see --list")
+    return chosen, options.list
 
 
 def main(doc, folder, what, prepare, hunt, parallel=1):
-    """The exit status: 0 if every bug of the folder's lists was found.
+    """The exit status: 0 if every mutant of the folder's lists was caught.
 
     doc: what --help says; what: such as "the library"
     """
-    chosen, only_list = _choose(doc, bugs.read_all(folder))
+    chosen, only_list = _choose(doc, mutants.read_all(folder))
     if only_list:
-        for bug in chosen:
-            print(f"{bug.name}: {bug.breaks}; {', '.join(bug.tests)}")
+        for mutant in chosen:
+            print(f"{mutant.name}: {mutant.breaks}; {', '.join(mutant.tests)}")
         return 0
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     return 0 if _run(chosen, what, prepare, hunt, parallel) else 1

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Reads lists of bugs to be planted.
+"""Reads lists of mutants: changes that break a rule, for a test to catch.
 
-    bug: signal-forgets-the-closed
+    mutant: signal-forgets-the-closed
     breaks: what goes wrong, in a few words
     test: attack/storm seconds=5
 
-    lib/cond/signal.c
+    lib/cond/wake.c
     -	a line to be taken out
     +	a line to be put there
 
-The test that finds it; more lines "test:" are tried one after the other. Then
+The test that catches it; more lines "test:" are tried one after the other. Then
 changes, each the name of a file and lines as in a patch: lines with a blank in
 front stay as they are. The lines that were there must be found exactly once.
 """
@@ -25,7 +25,7 @@ FILE = re.compile(r"(lib|kernel/futex)/[\w/]+\.[ch]$")
 
 
 class Unfit(Exception):
-    """A bug that cannot be planted, for the source has changed."""
+    """A mutant whose lines are no longer in the source."""
 
 
 @dataclasses.dataclass
@@ -52,14 +52,14 @@ class Change:
 
 
 @dataclasses.dataclass
-class Bug:
-    """One bug, and who should find it."""
+class Mutant:
+    """One mutant, and who should catch it."""
     name: str
     breaks: str = ""
     tests: list = dataclasses.field(default_factory=list)
     changes: list = dataclasses.field(default_factory=list)
 
-    def plant(self, top):
+    def apply(self, top):
         """Make all changes; returns whether a header is among them."""
         for change in self.changes:
             change.make(top)
@@ -67,27 +67,27 @@ class Bug:
 
 
 def read_all(folder):
-    """All bugs of the lists in a folder."""
+    """All mutants of the lists in a folder."""
     found = []
-    for path in sorted(glob.glob(os.path.join(folder, "*.bugs"))):
+    for path in sorted(glob.glob(os.path.join(folder, "*.mutants"))):
         with open(path, encoding="utf-8") as file:
             found += parse(file.read().splitlines(), os.path.basename(path))
-    names = [bug.name for bug in found]
+    names = [mutant.name for mutant in found]
     for name in names:
         if names.count(name) > 1:
-            raise ValueError(f"two bugs are called {name}")
+            raise ValueError(f"two mutants are called {name}")
     return found
 
 
 def parse(lines, where):
-    """The bugs of one list."""
+    """The mutants of one list."""
     found = []
     for number, line in enumerate(lines, 1):
         key, _, value = line.partition(": ")
         if not line or line.startswith("#"):
             continue
-        if key == "bug":
-            found.append(Bug(value))
+        if key == "mutant":
+            found.append(Mutant(value))
         elif key == "breaks":
             found[-1].breaks = value
         elif key == "test":
@@ -98,7 +98,7 @@ def parse(lines, where):
             found[-1].changes[-1].lines.append(line)
         else:
             raise ValueError(f"{where}:{number}: {line}")
-    for bug in found:
-        if not (bug.breaks and bug.tests and bug.changes):
-            raise ValueError(f"{where}: {bug.name} is not complete")
+    for mutant in found:
+        if not (mutant.breaks and mutant.tests and mutant.changes):
+            raise ValueError(f"{where}: {mutant.name} is not complete")
     return found
