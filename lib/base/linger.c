@@ -104,7 +104,7 @@ static void note(_Atomic int32_t *value, int64_t ns, int64_t least,
 
 static void pay(struct account *a, int64_t ns)
 {
-	a->balance = clamp(a->balance + ns, -COST_MOST, SAVED * poll_ns());
+	a->balance = clamp(a->balance + ns, -poll_ns(), SAVED * poll_ns());
 }
 
 bool linger_may(struct account *a)

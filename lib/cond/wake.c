@@ -158,6 +158,8 @@ APART static void release_both(struct group *closed, struct group *open)
 	    plan.move && plan.nr_wake == 1 && behind.move) {
 		behind.nr_wake = 0;
 		behind.target = group_word(closed);
+		/* If all of the older poll, those of the younger sleep there. */
+		and_relaxed(&closed->state, ~GROUP_AWAKE);
 		release_by(open, behind);
 		release_by(closed, plan);
 	} else {
