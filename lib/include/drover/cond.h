@@ -18,8 +18,8 @@
  *  - A signal or broadcast chooses whom it unblocks in one atomic step; a
  *    thread that starts to wait later never takes a signal from one that
  *    waited before (POSIX.1-2024).
- *  - In normal operation there is no spurious return. Only running out of
- *    memory for the library's own bookkeeping can cause one.
+ *  - In normal operation there is no spurious return. Running out of memory
+ *    can cause one, and so can the death of a process that used a shared one.
  *  - With nobody waiting, signal and broadcast make no system call.
  *  - A condition variable may be destroyed, and its memory freed, as soon as
  *    all waiters have been unblocked, also while the mutex is still held.
@@ -151,7 +151,7 @@ int drover_cond_clockwait(drover_cond_t *cond, drover_mutex_t *mutex,
  *
  * Never blocks, but for a short internal lock. Of the waiting threads one of
  * those that started to wait first is chosen. If the caller holds the mutex,
- * the thread may be moved to it, and wakes when it is unlocked.
+ * the thread is moved to it, and wakes when it is unlocked.
  *
  * Return: 0.
  */
@@ -161,10 +161,11 @@ int drover_cond_signal(drover_cond_t *cond);
  * drover_cond_broadcast() - unblock all threads that wait on @cond
  * @cond: the condition variable
  *
- * Never blocks, but for a short internal lock. If the mutex is in use, at
- * most one thread is woken and the rest are moved to the mutex, with one
- * system call for each group of waiters (there are at most two). See
- * DROVER_POLICY in drover(7).
+ * Never blocks, but for a short internal lock. If the mutex is held, at most
+ * one thread is woken, and none if the caller holds it; the rest are moved to
+ * the mutex, with one system call for each group of waiters (there are at
+ * most two). If it is free all are woken. DROVER_POLICY in drover(7) changes
+ * that, and so does a mutex to which nobody can be moved.
  *
  * Return: 0.
  */
@@ -198,9 +199,11 @@ int drover_cond_destroy_on(drover_cond_t *cond, drover_mutex_t *mutex);
 /**
  * drover_prepare_thread() - get what the calling thread's waits need
  *
- * The first wait of a thread maps memory, up to two pages. A thread that must
- * not do so in the middle of its work calls this before: none of its waits maps
- * memory then. Never blocks.
+ * The first wait of a thread may map memory, up to two pages. A thread that
+ * must not do so in the middle of its work calls this before. Later waits map
+ * memory only when more threads wait than the process has ever got memory for.
+ *
+ * Never blocks, but for a short internal lock.
  *
  * Return: 0, or ENOMEM.
  */

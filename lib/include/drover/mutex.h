@@ -2,7 +2,7 @@
 /*
  * drover_mutex_t: a sleeping mutual-exclusion lock for the threads of one
  * process or of several, small enough to embed anywhere. It is the lock that
- * drover_cond_t moves waiters to, so a broadcast costs no herd.
+ * drover_cond_t moves waiters to.
  *
  *	static drover_mutex_t lock = DROVER_MUTEX_INITIALIZER;
  *
@@ -99,14 +99,12 @@ int drover_mutex_destroy(drover_mutex_t *mutex);
  * drover_mutex_lock() - take @mutex, sleeping until it is free
  * @mutex: the mutex
  *
- * Blocks. Unless @mutex is PI or robust, the caller may stay awake for 40
- * microseconds before it sleeps, where that has helped it lately: the waiting
- * algorithm of "Competitive Randomized Algorithms for Non-Uniform Problems" (A.
- * Karlin et al., 1990), which lets other threads have the CPU in between.
+ * Blocks. Unless @mutex is PI or robust, the caller may poll before it sleeps,
+ * for as long as waking it would take: see "Polling" in drover(7).
  *
- * Unless @mutex is recursive or error-checking, a thread that locks
- * twice waits for itself for ever, and so does one that locks a mutex whose
- * holder has ended without unlocking it, unless @mutex is robust. With PI the
+ * Unless @mutex is recursive or error-checking, a thread that locks twice waits
+ * for itself for ever, and so does one that locks a mutex whose holder has
+ * ended without unlocking it, unless @mutex is robust. With PI the
  * waiting thread of highest priority comes first; otherwise no order is
  * promised. A signal handler may run meanwhile; the call goes on afterwards.
  *
