@@ -7,13 +7,17 @@
 #include "barrier/barrier.h"
 #include "base/clock.h"
 
-_Static_assert(sizeof(struct barrier) + 56 <= sizeof(drover_barrier_t),
+_Static_assert(sizeof(struct barrier) + 63 + 8 <= sizeof(drover_barrier_t),
 	       "fits wherever the user's memory begins");
 _Static_assert(offsetof(struct barrier, arrived) == BARRIER_LINE &&
 		       offsetof(struct barrier, tickets) == 2 * BARRIER_LINE,
 	       "lines apart");
 
 #define ALIGN _Alignof(drover_barrier_t)
+
+/* drover_barrier_t.initial[1]: as DROVER_BARRIER_INITIALIZER() sets it */
+#define INITIAL	     1
+#define INITIAL_BUSY 2
 
 /* After so long a shared barrier's missing threads are dead. */
 #define SHARED_PATIENCE (2 * NS_PER_S)
@@ -36,7 +40,6 @@ static void open_gate(struct barrier *b, uint32_t phase, uint64_t arrived)
 
 	if (b->completion)
 		b->completion(b->arg);
-	barrier_tune(b, phase);
 	phase += GATE_PHASE;
 	store_relaxed(begin_of(b, phase), last);
 	/*
@@ -47,7 +50,7 @@ static void open_gate(struct barrier *b, uint32_t phase, uint64_t arrived)
 	 */
 	old = swap_acq_rel(&b->gate, gate_of(phase, last + next));
 	if (old & GATE_ASLEEP)
-		futex_wake(gate_word(&b->gate), INT_MAX, shared);
+		sleep_end(gate_word(&b->gate), INT_MAX, shared);
 }
 
 /*
@@ -124,38 +127,33 @@ static int arrive_many(struct barrier *b, uint32_t nr, uint32_t *phase)
 }
 
 /*
- * The only thread there is. Nobody waits, so nothing has to be in one step:
- * begin, count and target stay as they are, as arrivals do.
+ * Nobody waits for the phase, and nobody has arrived in it: it may stay. With a
+ * completion function threads have to come one after the other, if they are
+ * several after all.
  */
-static int arrive_alone(struct barrier *b, uint64_t gate, uint32_t *phase)
-{
-	uint32_t next = gate_phase(gate) + GATE_PHASE;
-
-	*phase = gate_phase(gate);
-	if (b->completion)
-		b->completion(b->arg);
-	store_relaxed(begin_of(b, next), gate_target(gate) - 1);
-	store_release(&b->gate, gate_of(next, gate_target(gate)));
-	return DROVER_BARRIER_SERIAL;
-}
-
-/* Nobody waits for the phase, and nobody has arrived in it: it may stay. */
-static int wait_alone(struct barrier *b)
-{
-	if (b->completion)
-		b->completion(b->arg);
-	return DROVER_BARRIER_SERIAL;
-}
-
 static bool is_alone(struct barrier *b)
 {
-	return load_relaxed(&b->count) == 1 && !barrier_is_shared(b) &&
-	       !nr_dropped(load_relaxed(&b->arrived));
+	return load_relaxed(&b->count) == 1 && !b->completion &&
+	       !barrier_is_shared(b) && !nr_dropped(load_relaxed(&b->arrived));
 }
 
 static bool may_be_pair(const struct barrier *b)
 {
 	return load_relaxed(&b->count) == 2 && !b->completion;
+}
+
+/* [B-INIT] Released with the count to those who have not made it themselves. */
+static void set_up(struct barrier *b, uint32_t count,
+		   const drover_barrierattr_t *attr)
+{
+	b->flags = attr->flags;
+	b->completion = attr->completion;
+	b->arg = attr->arg;
+	store_relaxed(&b->gate, gate_of(0, count));
+	barrier_wait_init(b, attr->spin_us);
+	if (count == 2 && !b->completion)
+		pair_open(b);
+	store_release(&b->count, count);
 }
 
 int drover_barrier_init(drover_barrier_t *barrier, unsigned int count,
@@ -168,22 +166,45 @@ int drover_barrier_init(drover_barrier_t *barrier, unsigned int count,
 	if (!attr)
 		attr = &defaults;
 	if (!count || count > DROVER_BARRIER_MAX ||
-	    attr->flags & ~DROVER_BARRIER_SHARED || attr->reserved)
+	    attr->flags & ~DROVER_BARRIER_SHARED || attr->reserved[0] ||
+	    attr->reserved[1])
 		return EINVAL;
 	/* A function is nowhere to be found in another process. */
 	if (attr->completion && attr->flags & DROVER_BARRIER_SHARED)
 		return EINVAL;
 	memset(barrier, 0, sizeof(*barrier));
-	b->flags = attr->flags;
-	b->cpus = attr->cpus;
-	b->completion = attr->completion;
-	b->arg = attr->arg;
-	store_relaxed(&b->gate, gate_of(0, count));
-	store_relaxed(&b->count, count);
-	barrier_wait_init(b, attr->spin_us);
-	if (may_be_pair(b))
-		pair_open(b);
+	barrier_look_at_cpus();
+	set_up(b, count, attr);
 	return 0;
+}
+
+/*
+ * A barrier that is none yet: who comes first makes it one, if there is an
+ * initialiser. Return: its count; 0: it is none.
+ */
+static COLD uint32_t first_use(drover_barrier_t *barrier)
+{
+	static const drover_barrierattr_t defaults;
+	struct barrier *b = barrier_of(barrier);
+	_Atomic uint32_t *state = (_Atomic uint32_t *)&barrier->initial[1];
+	uint32_t old = INITIAL, count = barrier->initial[0];
+
+	if (cas_acquire(state, &old, INITIAL_BUSY)) {
+		if (count && count <= DROVER_BARRIER_MAX)
+			set_up(b, count, &defaults);
+		store_release(state, 0);
+	}
+	for (unsigned int i = 0; load_acquire(state) == INITIAL_BUSY; i++)
+		thread_pause(i);
+	return load_relaxed(&b->count);
+}
+
+/* What @barrier counts: 0, if it is none. */
+static inline uint32_t count_of(drover_barrier_t *barrier)
+{
+	uint32_t count = load_acquire(&barrier_of(barrier)->count);
+
+	return likely(count) ? count : first_use(barrier);
 }
 
 /* Has nobody arrived in the present phase? */
@@ -231,7 +252,7 @@ int drover_barrier_destroy(drover_barrier_t *barrier)
 	int64_t patience = clock_now() + SHARED_PATIENCE;
 
 	debug_pointer(barrier, ALIGN, "barrier", __func__);
-	if (!load_relaxed(&b->count))
+	if (!count_of(barrier))
 		return barrier_none(b, __func__);
 	if (!is_between(b))
 		return barrier_wrong(b, EBUSY,
@@ -269,13 +290,13 @@ int drover_barrier_wait(drover_barrier_t *barrier)
 	uint32_t count;
 
 	debug_pointer(barrier, ALIGN, "barrier", __func__);
-	count = load_relaxed(&b->count);
+	count = count_of(barrier);
 	if (likely(count > 1))
 		return load_acquire(&b->is_pair) ? pair_wait(b) :
 						   wait_together(b);
 	if (!count)
 		return barrier_none(b, __func__);
-	return is_alone(b) ? wait_alone(b) : wait_together(b);
+	return is_alone(b) ? DROVER_BARRIER_SERIAL : wait_together(b);
 }
 
 int drover_barrier_arrive(drover_barrier_t *barrier, unsigned int nr,
@@ -287,7 +308,7 @@ int drover_barrier_arrive(drover_barrier_t *barrier, unsigned int nr,
 	int ret;
 
 	debug_pointer(barrier, ALIGN, "barrier", __func__);
-	if (!load_relaxed(&b->count))
+	if (!count_of(barrier))
 		return barrier_none(b, __func__);
 	if (!nr)
 		return EINVAL;
@@ -296,12 +317,8 @@ int drover_barrier_arrive(drover_barrier_t *barrier, unsigned int nr,
 	/* Before the arrival: destroy() may come as soon as it is done. */
 	if (phase)
 		add_relaxed(&b->tickets, 1);
-	if (nr > 1)
-		ret = arrive_many(b, nr, &arrived_in);
-	else if (is_alone(b))
-		ret = arrive_alone(b, load_relaxed(&b->gate), &arrived_in);
-	else
-		ret = arrive_one(b, ARRIVAL, &arrived_in);
+	ret = nr > 1 ? arrive_many(b, nr, &arrived_in) :
+		       arrive_one(b, ARRIVAL, &arrived_in);
 	if (phase && ret > 0)
 		sub_release(&b->tickets, 1); /* [B-LEAVE] */
 	else if (phase)
@@ -315,6 +332,28 @@ int drover_barrier_wait_for(drover_barrier_t *barrier, drover_phase_t phase)
 	struct barrier *b = barrier_of(barrier);
 
 	(void)barrier_await(b, &b->gate, gate_phase(phase));
+	return drover_barrier_forget(barrier, phase);
+}
+
+int drover_barrier_wait_until(drover_barrier_t *barrier, drover_phase_t phase,
+			      clockid_t clock, const struct timespec *deadline)
+{
+	struct deadline until = { .clock = clock, .at = *deadline };
+	struct barrier *b = barrier_of(barrier);
+
+	if (!deadline_valid(&until))
+		return EINVAL;
+	if (!phase_is_over(&b->gate, gate_phase(phase)))
+		barrier_await_long(b, &b->gate, gate_phase(phase), &until);
+	return drover_barrier_test(barrier, phase) ? ETIMEDOUT : 0;
+}
+
+int drover_barrier_test(drover_barrier_t *barrier, drover_phase_t phase)
+{
+	/* [B-OPEN] */
+	if (gate_phase(load_acquire(&barrier_of(barrier)->gate)) ==
+	    gate_phase(phase))
+		return EINPROGRESS;
 	return drover_barrier_forget(barrier, phase);
 }
 
@@ -333,7 +372,7 @@ int drover_barrier_arrive_and_drop(drover_barrier_t *barrier)
 	int ret;
 
 	debug_pointer(barrier, ALIGN, "barrier", __func__);
-	if (!load_relaxed(&b->count))
+	if (!count_of(barrier))
 		return barrier_none(b, __func__);
 	counted = barrier_enter(b);
 	pair_end(b);
@@ -348,7 +387,7 @@ int drover_barrier_set_count(drover_barrier_t *barrier, unsigned int count)
 	uint64_t gate, arrived;
 
 	debug_pointer(barrier, ALIGN, "barrier", __func__);
-	if (!load_relaxed(&b->count))
+	if (!count_of(barrier))
 		return barrier_none(b, __func__);
 	if (!count || count > DROVER_BARRIER_MAX)
 		return EINVAL;
@@ -362,7 +401,6 @@ int drover_barrier_set_count(drover_barrier_t *barrier, unsigned int count)
 	store_relaxed(&b->count, count);
 	store_release(&b->gate,
 		      gate_of((uint32_t)gate, nr_arrived(arrived) + count));
-	barrier_look_at_cpus(b);
 	if (may_be_pair(b))
 		pair_open(b);
 	return 0;

@@ -40,7 +40,7 @@
 
 /*
  * Two threads without a completion function do with one word, the pair's: see
- * barrier_pair.c. Its low half is the futex word then:
+ * pair.c. Its low half is the futex word then:
  *
  *   bit  0	GATE_ASLEEP	somebody may be asleep
  *   bit  1	PAIR_CLOSED	no pair any more: arrive at the gate
@@ -80,43 +80,6 @@
 /* A phase for the user: bit 0 says that it is counted in tickets. */
 #define PHASE_COUNTED 1u
 
-/* Ways to wait, after some looks. */
-enum way {
-	WAY_SPIN,  /* up to the budget, then sleep */
-	WAY_YIELD, /* some times, then sleep */
-	WAY_SLEEP, /* at once */
-	NR_WAYS
-};
-
-/**
- * struct tune - which way is the best one; touched by the openers of phases
- *
- * Only from time to time, or the line would go from opener to opener.
- *
- * @begin: when the present period began, ns
- * @phase: the one that was complete then
- * @busy: an opener is at it; then another one leaves it be
- * @seen_bad: struct barrier's bad_us at the last look
- * @period_bad: and when the period began
- * @cost: ns for each phase, of each way; 0: not tried
- * @gap: periods from one trial of the other way to the next
- * @since: periods since the last one
- * @nr_bad: periods in a row in which most of the time went by in bad waits
- * @trial: this period is one
- */
-struct tune {
-	int64_t begin;
-	uint32_t phase;
-	_Atomic uint32_t busy;
-	_Atomic uint32_t seen_bad;
-	uint32_t period_bad;
-	uint32_t gap;
-	uint32_t since;
-	uint32_t nr_bad;
-	bool trial;
-	int64_t cost[NR_WAYS];
-};
-
 /* A gate, or what is like one: a phase, polled and slept on. */
 typedef _Atomic uint64_t barrier_word;
 
@@ -127,8 +90,6 @@ typedef _Atomic uint64_t barrier_word;
  * @gate: see above
  * @count: threads of a phase, before any dropped; 0: not a barrier
  * @flags: DROVER_BARRIER_*; constant
- * @crowded: more threads than CPUs; a guess, which only the waiting uses
- * @way: how threads wait just now, an enum way
  * @is_pair: two threads that meet at @pair; @gate, @arrived and @begin stay as
  *	     they are then
  * @completion, @arg: as the attributes have them; constant
@@ -144,22 +105,18 @@ typedef _Atomic uint64_t barrier_word;
  * The rest, which threads that just arrive and wait hardly ever write:
  * @tickets: phases handed out and not yet waited for, and, for a shared
  *	     barrier or a thread that the library can't list, threads inside
- * @budget: how long a wait may spin just now, ns; learned
+ * @budget: how long a wait may spin just now, ns; learned, for big and for
+ *	    small CPUs, since those on the big ones wait longer
  * @most: and at most, ns; constant
- * @cpus: CPUs for the threads, 0: to be found out; constant
- * @bad_us: time in waits that were far too long; wraps
- * @tune: what ways of waiting have cost; [the opener of a phase]
  */
 struct barrier {
 	barrier_word gate;
 	_Atomic uint32_t count;
 	uint32_t flags;
-	_Atomic uint32_t crowded;
-	_Atomic uint32_t way;
 	_Atomic uint32_t is_pair;
 	void (*completion)(void *arg);
 	void *arg;
-	char gap[BARRIER_LINE - 32 - 2 * sizeof(void *)];
+	char gap[BARRIER_LINE - 24 - 2 * sizeof(void *)];
 
 	barrier_word arrived;
 	_Atomic uint32_t begin[2];
@@ -167,20 +124,20 @@ struct barrier {
 	char gap2[BARRIER_LINE - 24];
 
 	_Atomic uint32_t tickets;
-	_Atomic uint32_t budget;
+	_Atomic uint32_t budget[2];
 	uint32_t most;
-	uint32_t cpus;
-	_Atomic uint32_t bad_us;
-	struct tune tune;
 };
 
 /*
  * The user's memory may begin anywhere: the barrier is where the first line of
- * it does. That is the same place in every mapping of it.
+ * it does, behind what a static initialiser sets. That is the same place in
+ * every mapping of it.
  */
 static inline struct barrier *barrier_of(drover_barrier_t *barrier)
 {
-	return (struct barrier *)(((uintptr_t)barrier + 63) & ~(uintptr_t)63);
+	uintptr_t behind = (uintptr_t)barrier + sizeof(barrier->initial);
+
+	return (struct barrier *)((behind + 63) & ~(uintptr_t)63);
 }
 
 /* Wrong use @wrong, of which a debug build says so. Return: @err. */
@@ -246,46 +203,17 @@ static inline void barrier_leave(struct barrier *b, bool counted)
 			      NULL); /* [B-LEAVE] */
 }
 
-/* ---- barrier_wait.c ---- */
+/* ---- wait.c ---- */
 
-/* Looks of a thread that goes on to spin, and of one that does not. */
-#define LOOKS	  200
-#define LOOKS_FEW 4
+/* Set how long waits of @b may spin. */
+/* Find out which CPUs are small: reads files, once. */
+void barrier_look_at_cpus(void);
 
-/* Phases for each look at the clock, while no wait is bad; a power of two. */
-#define PHASES_PER_CLOCK 256u
-
-/* Set how long waits of @b may spin, and whether its threads are crowded. */
 void barrier_wait_init(struct barrier *b, uint32_t spin_us);
-void barrier_look_at_cpus(struct barrier *b);
 
-/* @phase is complete: its opener finds out what waiting has cost. */
-COLD void barrier_tune_now(struct barrier *b, uint32_t phase);
-
-/* Phases are going to be counted otherwise. */
-COLD void barrier_tune_anew(struct barrier *b);
-
-static inline void barrier_tune(struct barrier *b, uint32_t phase)
-{
-	uint32_t bad_us = load_relaxed(&b->bad_us);
-
-	if (unlikely(bad_us != load_relaxed(&b->tune.seen_bad) ||
-		     !(phase % (PHASES_PER_CLOCK * GATE_PHASE))))
-		barrier_tune_now(b, phase);
-}
-
-static inline bool barrier_look(barrier_word *gate, uint32_t phase, int times)
-{
-	for (int i = 0; i < times; i++) {
-		if (phase_is_over(gate, phase))
-			return true;
-		cpu_relax();
-	}
-	return false;
-}
-
+/* Wait until @phase is over or @deadline, if there is one. */
 APART void barrier_await_long(struct barrier *b, barrier_word *gate,
-			      uint32_t phase);
+			      uint32_t phase, const struct deadline *deadline);
 
 /*
  * Wait until @phase is over, as @gate says: the barrier's gate, or a pair's word.
@@ -294,15 +222,13 @@ APART void barrier_await_long(struct barrier *b, barrier_word *gate,
 static inline uint64_t barrier_await(struct barrier *b, barrier_word *gate,
 				     uint32_t phase)
 {
-	int looks = load_relaxed(&b->way) == WAY_SPIN ? LOOKS : LOOKS_FEW;
-
-	if (unlikely(!barrier_look(gate, phase, looks)))
-		barrier_await_long(b, gate, phase);
+	if (!phase_is_over(gate, phase))
+		barrier_await_long(b, gate, phase, NULL);
 	/* [B-OPEN] [B-PAIR] The polling is relaxed; this acquires, once. */
 	return load_acquire(gate);
 }
 
-/* ---- barrier_pair.c ---- */
+/* ---- pair.c ---- */
 
 /* drover_barrier_wait() of a pair. */
 int pair_wait(struct barrier *b);

@@ -35,7 +35,7 @@ static COLD void await_end(struct barrier *b)
 static COLD void wake(struct barrier *b)
 {
 	and_relaxed(&b->pair, ~(uint64_t)GATE_ASLEEP);
-	futex_wake(gate_word(&b->pair), INT_MAX, barrier_is_shared(b));
+	sleep_end(gate_word(&b->pair), INT_MAX, barrier_is_shared(b));
 }
 
 /* The caller's arrival number @mine is odd: it waits for the next one. */
@@ -67,7 +67,6 @@ HOT int pair_wait(struct barrier *b)
 	}
 	if (unlikely(word & GATE_ASLEEP))
 		wake(b);
-	barrier_tune(b, (uint32_t)(word / (2 * PAIR_ARRIVAL)) * GATE_PHASE);
 	barrier_leave(b, counted);
 	return DROVER_BARRIER_SERIAL;
 }
@@ -87,10 +86,9 @@ void pair_close(struct barrier *b)
 	} while (!cas_acq_rel(&b->pair, &old, to));
 	if (old & PAIR_ARRIVAL)
 		add_acq_rel(&b->arrived, ARRIVAL); /* [B-ARRIVE] */
-	barrier_tune_anew(b);
 	store_release(&b->is_pair, 0);
 	if (old & GATE_ASLEEP)
-		futex_wake(gate_word(&b->pair), INT_MAX, barrier_is_shared(b));
+		sleep_end(gate_word(&b->pair), INT_MAX, barrier_is_shared(b));
 }
 
 void pair_open(struct barrier *b)

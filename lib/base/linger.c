@@ -152,41 +152,57 @@ static enum polled poll_until(poll_fn poll, void *arg, int64_t *now,
 	return POLL_NOTHING;
 }
 
+/**
+ * struct polling - a thread polls
+ * @poll, @arg: looks whether it has come
+ * @begin: when it began; what others did meanwhile is left out
+ * @now: the last look at the clock
+ * @end: until when
+ * @least: a yield that took longer has let others run
+ */
+struct polling {
+	poll_fn poll;
+	void *arg;
+	int64_t begin, now, end, least;
+};
+
 /* Let others run. Return: how long they did; to find nobody takes less. */
-static int64_t let_others_run(int64_t *now)
+static int64_t let_others_run(struct polling *p)
 {
-	int64_t before = *now;
+	int64_t before = p->now;
 
 	sched_yield();
-	*now = clock_now();
-	before = *now - before;
-	return before > load_relaxed(&measured.sleep) ? before : 0;
+	p->now = clock_now();
+	before = p->now - before;
+	return before > p->least ? before : 0;
 }
 
 /*
  * Poll, and let others run in between, until one did or it is @end. What others
- * did is not ours to pay, but for the switch: it is taken out of @begin.
+ * did is not ours to pay, but for the switch: it is taken out of @begin. Once
+ * they want the CPU nobody polls for longer than a wake-up takes.
  */
-static enum polled poll_politely(struct account *a, poll_fn poll, void *arg,
-				 int64_t *begin, int64_t *now, int64_t end)
+static enum polled poll_politely(struct account *a, struct polling *p)
 {
 	enum polled found = POLL_NOTHING;
 	bool alone = linger_has_cpu();
 	int64_t away;
 
-	while (found == POLL_NOTHING && *now < end) {
+	while (found == POLL_NOTHING && p->now < p->end) {
 		if (alone && !a->crowded)
-			found = poll_until(poll, arg, now,
-					   clamp(*now + SLICE_NS, 0, end));
-		if (found != POLL_NOTHING || *now >= end || !may_yield())
+			found = poll_until(p->poll, p->arg, &p->now,
+					   clamp(p->now + SLICE_NS, 0, p->end));
+		if (found != POLL_NOTHING || p->now >= p->end || !may_yield())
 			break;
-		away = let_others_run(now);
+		away = let_others_run(p);
 		a->crowded = away;
 		if (away)
 			away -= load_relaxed(&measured.sleep);
-		*begin += away;
-		end += away;
-		found = poll(arg);
+		p->begin += away;
+		p->end += away;
+		if (a->crowded)
+			p->end = clamp(p->end, 0, p->now + poll_ns());
+		found = p->poll(p->arg);
 		if (!alone)
 			break;
 	}
@@ -196,16 +212,29 @@ static enum polled poll_politely(struct account *a, poll_fn poll, void *arg,
 bool linger(struct account *a, poll_fn poll, void *arg, int64_t left)
 {
 	enum polled found = poll(arg);
-	int64_t begin, now;
+	struct polling p = { .poll = poll, .arg = arg };
 
 	if (found != POLL_NOTHING || !linger_may(a))
 		return found == POLL_CAME;
-	begin = clock_now();
-	now = begin;
-	found = poll_politely(a, poll, arg, &begin, &now,
-			      begin + clamp(poll_ns(), 0, left));
-	pay(a, (found == POLL_CAME ? cost_ns() : 0) - (now - begin));
+	p.least = load_relaxed(&measured.sleep);
+	p.now = p.begin = clock_now();
+	p.end = p.begin + clamp(poll_ns(), 0, left);
+	found = poll_politely(a, &p);
+	pay(a, (found == POLL_CAME ? cost_ns() : 0) - (p.now - p.begin));
 	return found == POLL_CAME;
+}
+
+bool linger_for(struct account *a, poll_fn poll, void *arg, int64_t ns)
+{
+	struct polling p = { .poll = poll, .arg = arg };
+
+	if (!poll_ns())
+		return false;
+	/* Those who meet here run for a moment each. */
+	p.least = load_relaxed(&measured.sleep) / 4;
+	p.now = p.begin = clock_now();
+	p.end = p.begin + ns;
+	return poll_politely(a, &p) == POLL_CAME;
 }
 
 /* ---- what sleeping costs ---- */

@@ -59,6 +59,13 @@ enum polled {
 APART bool linger(struct account *a, enum polled (*poll)(void *arg), void *arg,
 		  int64_t left);
 
+/*
+ * The same for @ns at most, whatever the account says: where threads wait for
+ * each other, and how long that takes is learned by the caller.
+ */
+APART bool linger_for(struct account *a, enum polled (*poll)(void *arg),
+		      void *arg, int64_t ns);
+
 /* May the caller poll at all? Then linger() does so, too. */
 bool linger_may(struct account *a);
 

@@ -24,6 +24,7 @@ struct waiter;
  * @for_signals: what it may spend on polling for a signal
  * @for_mutexes: the same for a mutex
  * @for_locks: the same for the library's own locks
+ * @for_barriers, @for_streams: the same for phases, and for operations
  */
 struct thread {
 	pid_t tid;
@@ -32,6 +33,8 @@ struct thread {
 	struct account for_signals;
 	struct account for_mutexes;
 	struct account for_locks;
+	struct account for_barriers;
+	struct account for_streams;
 };
 
 extern _Thread_local struct thread thread_this;

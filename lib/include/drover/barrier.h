@@ -38,6 +38,7 @@
 #define DROVER_BARRIER_H
 
 #include <stdint.h>
+#include <time.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -54,13 +55,20 @@ extern "C" {
 /**
  * drover_barrier_t - a barrier; the content is private to the library
  *
- * Has to be made by drover_barrier_init(). It keeps what arriving threads write
+ * Has to be made by drover_barrier_init(), or by the initialiser. It keeps what arriving threads write
  * and what waiting threads read on cache lines apart, hence its size.
  */
 typedef union {
+	uint32_t initial[2];
 	char size[448];
 	uint64_t align;
 } drover_barrier_t;
+
+/*
+ * A barrier of default attributes that is there from the start; also one that
+ * drover_barrier_destroy() has ended may be assigned it.
+ */
+#define DROVER_BARRIER_INITIALIZER(count) { { (count), 1 } }
 
 /* A phase in which the caller has arrived. */
 typedef uint64_t drover_phase_t;
@@ -76,12 +84,11 @@ typedef uint64_t drover_phase_t;
  * @flags: DROVER_BARRIER_*
  * @spin_us: the longest that one wait may spin, in microseconds;
  *	     0: as the library thinks fit; DROVER_BARRIER_NO_SPIN
- * @cpus: how many CPUs the threads have to themselves; 0: as the affinity of
- *	  the calling thread and its cgroup's limit say
  * @reserved: zero
  * @completion: called once in each phase by the thread that completes it, when
  *		all have arrived and none has gone on; or NULL. It must not use
- *		the barrier.
+ *		the barrier, throw, or end the thread: the others would wait for
+ *		ever.
  * @arg: for @completion
  *
  * All zero bytes are the defaults.
@@ -89,8 +96,7 @@ typedef uint64_t drover_phase_t;
 typedef struct {
 	uint32_t flags;
 	uint32_t spin_us;
-	uint32_t cpus;
-	uint32_t reserved;
+	uint32_t reserved[2];
 	void (*completion)(void *arg);
 	void *arg;
 } drover_barrierattr_t;
@@ -101,7 +107,10 @@ typedef struct {
  * @count: how many threads complete a phase, 1 to DROVER_BARRIER_MAX
  * @attr: attributes, or NULL for the defaults
  *
- * Never blocks. Return: 0; EINVAL for another @count or an unknown flag.
+ * Never blocks. The first call of a process reads a few files, to find out which
+ * CPUs are small; none of the other functions does.
+ *
+ * Return: 0; EINVAL for another @count or an unknown flag.
  */
 int drover_barrier_init(drover_barrier_t *barrier, unsigned int count,
 			const drover_barrierattr_t *attr);
@@ -128,8 +137,9 @@ int drover_barrier_destroy(drover_barrier_t *barrier);
  * drover_barrier_wait() - arrive, and wait until all have
  * @barrier: the barrier
  *
- * Blocks. With a count of one it returns at once, without any atomic
- * read-modify-write.
+ * Blocks. With a count of one and no completion function it returns at once,
+ * without any atomic read-modify-write. Threads that use such a barrier at the
+ * same time are not ordered by it; completion functions run one after the other.
  *
  * Return: DROVER_BARRIER_SERIAL to the thread that arrived last, 0 to all
  * others; EINVAL when @barrier was not made, is destroyed, or counts no more
@@ -163,6 +173,30 @@ int drover_barrier_arrive(drover_barrier_t *barrier, unsigned int nr,
  * Blocks. Return: 0.
  */
 int drover_barrier_wait_for(drover_barrier_t *barrier, drover_phase_t phase);
+
+/**
+ * drover_barrier_wait_until() - wait until a phase is complete, or a deadline
+ * @barrier: the barrier
+ * @phase: from drover_barrier_arrive()
+ * @clock: CLOCK_REALTIME or CLOCK_MONOTONIC
+ * @deadline: absolute time on @clock
+ *
+ * Blocks. Return: 0; ETIMEDOUT; EINVAL for another clock or a tv_nsec outside 0
+ * to 999,999,999. In the last two cases @phase is still the caller's, who has
+ * arrived all the same, and is to wait again or to forget it.
+ */
+int drover_barrier_wait_until(drover_barrier_t *barrier, drover_phase_t phase,
+			      clockid_t clock, const struct timespec *deadline);
+
+/**
+ * drover_barrier_test() - whether a phase is complete
+ * @barrier: the barrier
+ * @phase: from drover_barrier_arrive()
+ *
+ * Never blocks. Return: 0, and @phase is given back, as by
+ * drover_barrier_wait_for(); EINPROGRESS, and it is still the caller's.
+ */
+int drover_barrier_test(drover_barrier_t *barrier, drover_phase_t phase);
 
 /**
  * drover_barrier_forget() - nobody is going to wait for a phase after all

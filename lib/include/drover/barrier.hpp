@@ -2,7 +2,7 @@
 //
 // Drover's barrier for C++17, with the members of C++20's std::barrier.
 //
-//	drover::barrier meet(nr_threads, [] { swap_buffers(); });
+//	drover::barrier meet(nr_threads, []() noexcept { swap_buffers(); });
 //
 //	each thread:
 //		for (;;) {
@@ -82,6 +82,10 @@ public:
 		return DROVER_BARRIER_MAX;
 	}
 
+	// As for std::barrier, a Completion must be noexcept: a phase whose
+	// completion throws would never end for the threads that wait.
+	template <class C = Completion,
+		  std::enable_if_t<std::is_nothrow_invocable_v<C &>, int> = 0>
 	explicit barrier(std::ptrdiff_t count,
 			 Completion completion = Completion())
 		: completion_(std::move(completion))
@@ -118,6 +122,15 @@ public:
 			drover_barrier_wait_for(
 				std::exchange(token.of_, nullptr),
 				token.phase_);
+	}
+
+	// Whether the phase is complete; then the token is spent.
+	bool try_wait(arrival_token &token) const
+	{
+		if (token.of_ && drover_barrier_test(token.of_, token.phase_))
+			return false;
+		token.of_ = nullptr;
+		return true;
 	}
 
 	void arrive_and_wait()
