@@ -121,6 +121,12 @@ bench_builds = peers $(if $(HOST),,kernel KERNEL_VARIANTS=drover)
 bench_command = tools/report/bench --build=$(O) --mem=$(CONFIG_VM_MEM_MB) \
 	$(if $(HOST),--host-only,--accel=$(ACCEL)) $(BENCH)
 
+bench-programs: ## real programs, stock and drop-in, 20 minutes; PROGRAMS=options
+	@tools/deps build table
+	@tools/deps -k bench-programs
+	@+$(MAKE) -s lib
+	@tools/report/programs --build=$(O) $(PROGRAMS)
+
 kernel-bench: ## both movers: cost, perf bench, locks held, and cold caches
 	@tools/deps build $(kernel_deps) vm perf
 	@+$(MAKE) -s lib tools kernel KERNEL_VARIANTS="mainline drover"
@@ -237,8 +243,8 @@ help: ## this list
 		$(firstword $(MAKEFILE_LIST))
 
 .PHONY: all lib tools peers selftests install kernel kselftest table counts \
-	waiting bench bench-full kernel-bench report vm check check-fast \
-	check-long check-kernel-debug check-models check-mutants \
+	waiting bench bench-full bench-programs kernel-bench report vm \
+	check check-fast check-long check-kernel-debug check-models check-mutants \
 	check-mutants-kernel check-differential check-programs format-check \
 	series-check send-dry-run menuconfig olddefconfig defconfig-update \
 	compile_commands.json deps clean distclean help

@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import time
 
-from place import have
+import system
 from program import Program
 
 CLIENTS = 6
@@ -59,11 +59,9 @@ class MariaDB(Program):
         """An empty database, and one script for each client."""
         self._empty = os.path.join(folder, "empty")
         subprocess.run(
-            [have("mariadb-install-db"), "--no-defaults", "--skip-test-db",
-             "--auth-root-authentication-method=normal",
-             f"--datadir={self._empty}", *self._user()],
-            check=True, timeout=LIMIT, stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT)
+            system.mariadb_install(self._empty), check=True, timeout=LIMIT,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.STDOUT)
         self._scripts = []
         for client in range(CLIENTS):
             path = os.path.join(folder, f"client{client}.sql")
@@ -74,14 +72,10 @@ class MariaDB(Program):
         with open(self._schema, "w", encoding="utf-8") as file:
             file.write(SCHEMA)
 
-    @staticmethod
-    def _user():
-        return ["--user=root"] if os.geteuid() == 0 else []
-
     def run(self, place):
         shutil.copytree(self._empty, place.folder, dirs_exist_ok=True)
         server = place.start(
-            [have("mariadbd"), "--no-defaults", *self._user(),
+            [system.have("mariadbd"), "--no-defaults", *system.mariadb_user(),
              f"--datadir={place.folder}", SOCKET, "--skip-networking",
              "--skip-log-bin", "--thread-handling=pool-of-threads",
              "--thread-pool-size=4", "--innodb-buffer-pool-size=32M",

@@ -7,17 +7,14 @@ Everything that is started here dies with the test, and has a time limit.
 import contextlib
 import ctypes
 import os
-import shutil
 import signal
 import subprocess
+
+import system
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 _prctl = ctypes.CDLL(None, use_errno=True).prctl
-
-#: Not for the programs under test.
-FOREIGN = ("LD_PRELOAD", "LD_BIND_NOW", "LD_DEBUG", "LD_DEBUG_OUTPUT",
-           "JAVA_TOOL_OPTIONS", "PYTHONPATH", "PYTHONHOME")
 
 
 class RanTooLong(Exception):
@@ -42,16 +39,12 @@ class Place:
         self.has_library = library is not None
         self._started = []
         os.makedirs(self.bindings)
-        self._environment = {name: value for name, value in os.environ.items()
-                             if name not in FOREIGN}
         # In both runs, so that their times can be compared. A function is
         # bound when it is first called, if the program was not linked to
         # have all of them bound at its start.
-        self._environment.update(
-            LC_ALL="C.UTF-8", TZ="UTC0", LD_DEBUG="bindings",
+        self._environment = system.environment(
+            library, LD_DEBUG="bindings",
             LD_DEBUG_OUTPUT=os.path.join(self.bindings, "pid"))
-        if library:
-            self._environment["LD_PRELOAD"] = library
 
     def path(self, name):
         """A file of this run."""
@@ -120,9 +113,3 @@ def _threads(pid):
             state = texts[1].rsplit(") ", 1)[1][0]
             lines.append(f"{tid} {texts[0]} {state} syscall {texts[2]}")
     return "\n".join(lines)
-
-
-def have(command):
-    """Is a command installed?"""
-    path = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
-    return shutil.which(command, path=path)

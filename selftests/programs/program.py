@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What all programs under test have in common."""
 
-import os
-
-from place import have
+import system
 
 
 class Program:
@@ -19,12 +17,7 @@ class Program:
 
     def missing(self):
         """Why it cannot be run here, or None."""
-        lacking = [c for c in self.commands if not have(c)]
-        lacking += [f for f in self.files() if not os.path.exists(f)]
-        if not lacking:
-            return None
-        return (f"{' '.join(lacking)} is missing: apt-get install"
-                f" --no-install-recommends {' '.join(self.packages)}")
+        return system.missing(self.commands, self.files(), self.packages)
 
     def files(self):
         """Files that must be there, beside the commands."""

@@ -77,6 +77,13 @@ GUEST = (
 )
 PEERS = {"host": HOST[0].name, "guest": GUEST[0].name}
 
+
+
+def cpus_text(number):
+    """In words."""
+    return f"{number} CPU{'s' * (number > 1)}"
+
+
 PENDING = "pending"
 COMPLETE = "complete"
 INCOMPLETE = "incomplete"       # a run took longer than the limit

@@ -12,6 +12,8 @@ matplotlib.use("Agg")
 from matplotlib import pyplot  # noqa: E402
 
 import bench_plan  # noqa: E402
+import program_sections  # noqa: E402
+import plan  # noqa: E402
 import results  # noqa: E402
 import stats  # noqa: E402
 import store  # noqa: E402
@@ -74,6 +76,14 @@ def _limits(ratios):
     return (min([0.5, *ratios]) / 1.2, max([2, *ratios]) * 1.2)
 
 
+def _ratio(axis, y, found):
+    """A ratio and its interval, in the colour of its verdict."""
+    colour = VERDICT_COLOURS[found["verdict"]]
+    if found["interval"]:
+        axis.plot(found["interval"], (y, y), color=colour, linewidth=1.2)
+    axis.plot(found["ratio"], y, color=colour, marker="o", markersize=4)
+
+
 def overview(_result, cells):
     """Every promised cell: the ratio and its interval."""
     lines = []
@@ -100,13 +110,8 @@ def overview(_result, cells):
         axis.set_xlim(*_limits([found["ratio"] for where, _, found in lines
                                 if axes[where] is axis]))
     for side, cell, found in lines:
-        y = names.index(f"{cell['row']}  ({results.where(cell)})")
-        colour = VERDICT_COLOURS[found["verdict"]]
-        if found["interval"]:
-            axes[side].plot(found["interval"], (y, y), color=colour,
-                            linewidth=1.2)
-        axes[side].plot(found["ratio"], y, color=colour, marker="o",
-                        markersize=4)
+        _ratio(axes[side],
+               names.index(f"{cell['row']}  ({results.where(cell)})"), found)
     axes[0].set_yticks(range(len(names)), names, fontsize=6)
     return figure
 
@@ -241,7 +246,29 @@ def latency(result, _cells):
     return figure
 
 
-PLOTS = {"overview": overview, "waiters": waiters, "section": section,
+def programs(result, _cells):
+    """Real programs: time and CPU time, one axis for each and CPUs."""
+    found = result["programs"]
+    lines = list(program_sections.pairs(found))
+    names = list(dict.fromkeys(name for _, name, *_ in lines))
+    counts = program_sections.cpu_counts(found)
+    figure, axes = pyplot.subplots(1, 2 * len(counts), sharey=True,
+                                   squeeze=False,
+                                   figsize=(11, 1.5 + 0.2 * len(names)))
+    for number, axis in enumerate(axes.flat):
+        cpus, key = counts[number // 2], ("seconds", "cpu_seconds")[number % 2]
+        axis.set_title(("time", "CPU time")[number % 2]
+                       + f", {plan.cpus_text(cpus)}", fontsize=10)
+        axis.axvline(1, color="#000000", linewidth=0.8)
+        axis.set_ylim(len(names) - 0.5, -0.5)
+        for each, name, _, _, one in lines:
+            if each == cpus:
+                _ratio(axis, names.index(name), one[key])
+    axes[0][0].set_yticks(range(len(names)), names, fontsize=8)
+    return figure
+
+
+PLOTS = {"overview": overview, "programs": programs, "waiters": waiters, "section": section,
          "turns": turns, "queue": queue, "cpus": cpus, "switches": switches,
          "latency": latency}
 
