@@ -3,25 +3,27 @@
  * broadcast - one broadcast a round, and work to do for each that it wakes.
  *
  * How ordinary programs use a condition variable: a thread looks at its
- * predicate, works with the mutex held, and lets go of it (herd.h).
+ * predicate, works with the mutex held, and lets go of it (waiters.h).
  */
 #include <stdlib.h>
 
-#include "herd.h"
+#include "waiters.h"
 
 struct args {
 	uint64_t threads, rounds, section;
 	bool keep, latency;
 };
 
-static void measure(struct bench_run *run, struct herd *herd, const void *args)
+static void measure(struct bench_run *run, struct waiters *waiters,
+		    const void *args)
 {
 	const struct args *a = args;
 
 	bench_begin(run);
 	for (uint64_t i = 0; i < a->rounds; i++) {
-		herd_announce(herd, a->keep ? HERD_HELD : HERD_FREE);
-		herd_await_all(herd);
+		waiters_announce(waiters,
+				 a->keep ? WAITERS_HELD : WAITERS_FREE);
+		waiters_await_all(waiters);
 	}
 	bench_end(run);
 	run->operations = a->threads * a->rounds;
@@ -30,15 +32,15 @@ static void measure(struct bench_run *run, struct herd *herd, const void *args)
 static enum bench_exit run(struct bench_run *run, const void *args)
 {
 	const struct args *a = args;
-	struct herd herd = {
+	struct waiters waiters = {
 		.threads = a->threads,
 		.work = bench_work_rounds(a->section),
 	};
 
-	if (!bench_latency_new(&herd.latency, a->latency))
+	if (!bench_latency_new(&waiters.latency, a->latency))
 		return BENCH_FAILED;
-	run->latency = herd.latency;
-	return herd_run(run, &herd, measure, args);
+	run->latency = waiters.latency;
+	return waiters_run(run, &waiters, measure, args);
 }
 
 static void print(FILE *out, const struct bench_run *run, const void *args)

@@ -20,7 +20,7 @@ struct args {
 	bool keep, latency;
 };
 
-struct herd {
+struct waiters {
 	const struct args *args;
 
 	struct impl_mutex lock;
@@ -38,136 +38,138 @@ struct herd {
 	bool all_are_back; /* report_lock */
 };
 
-/* Called with herd->lock held. */
-static void come_back(struct herd *herd)
+/* Called with waiters->lock held. */
+static void come_back(struct waiters *waiters)
 {
-	if (count_up(&herd->back) != herd->args->threads || herd->leave)
+	if (count_up(&waiters->back) != waiters->args->threads ||
+	    waiters->leave)
 		return;
-	impl_mutex_lock(&herd->report_lock);
-	herd->all_are_back = true;
-	impl_cond_signal(&herd->all_back);
-	impl_mutex_unlock(&herd->report_lock);
+	impl_mutex_lock(&waiters->report_lock);
+	waiters->all_are_back = true;
+	impl_cond_signal(&waiters->all_back);
+	impl_mutex_unlock(&waiters->report_lock);
 }
 
 static void *waiter_main(void *arg)
 {
-	struct herd *herd = arg;
+	struct waiters *waiters = arg;
 	uint64_t returns = 0;
 
-	impl_mutex_lock(&herd->lock);
-	while (!herd->leave) {
-		come_back(herd);
-		impl_cond_wait(&herd->go, &herd->lock);
-		if (++returns != get(&herd->round))
+	impl_mutex_lock(&waiters->lock);
+	while (!waiters->leave) {
+		come_back(waiters);
+		impl_cond_wait(&waiters->go, &waiters->lock);
+		if (++returns != get(&waiters->round))
 			bench_wrong("round %" PRIu64 " of %" PRIu64
 				    ": a wait returned for the %" PRIu64
 				    ". time: a wakeup from nowhere",
-				    get(&herd->round), herd->args->rounds,
+				    get(&waiters->round), waiters->args->rounds,
 				    returns);
-		if (herd->latency && !herd->leave)
-			bench_latency_add(herd->latency,
-					  bench_now_ns() - herd->stamp);
+		if (waiters->latency && !waiters->leave)
+			bench_latency_add(waiters->latency,
+					  bench_now_ns() - waiters->stamp);
 	}
-	come_back(herd);
-	impl_mutex_unlock(&herd->lock);
+	come_back(waiters);
+	impl_mutex_unlock(&waiters->lock);
 	return NULL;
 }
 
-static void await_all_back(struct herd *herd)
+static void await_all_back(struct waiters *waiters)
 {
-	impl_mutex_lock(&herd->report_lock);
-	while (!herd->all_are_back)
-		impl_cond_wait(&herd->all_back, &herd->report_lock);
-	herd->all_are_back = false;
-	impl_mutex_unlock(&herd->report_lock);
+	impl_mutex_lock(&waiters->report_lock);
+	while (!waiters->all_are_back)
+		impl_cond_wait(&waiters->all_back, &waiters->report_lock);
+	waiters->all_are_back = false;
+	impl_mutex_unlock(&waiters->report_lock);
 }
 
 /*
- * The last thread reports with herd->lock held and gives it up by waiting:
+ * The last thread reports with waiters->lock held and gives it up by waiting:
  * once the main thread has it, nobody can miss the broadcast.
  */
-static void release(struct herd *herd, bool leave)
+static void release(struct waiters *waiters, bool leave)
 {
-	bool keep = herd->args->keep;
+	bool keep = waiters->args->keep;
 
-	impl_mutex_lock(&herd->lock);
-	set(&herd->round, get(&herd->round) + 1);
-	set(&herd->back, 0);
-	herd->leave = leave;
-	if (herd->latency)
-		herd->stamp = bench_now_ns();
+	impl_mutex_lock(&waiters->lock);
+	set(&waiters->round, get(&waiters->round) + 1);
+	set(&waiters->back, 0);
+	waiters->leave = leave;
+	if (waiters->latency)
+		waiters->stamp = bench_now_ns();
 	if (!keep)
-		impl_mutex_unlock(&herd->lock);
-	impl_cond_broadcast(&herd->go);
+		impl_mutex_unlock(&waiters->lock);
+	impl_cond_broadcast(&waiters->go);
 	if (keep)
-		impl_mutex_unlock(&herd->lock);
+		impl_mutex_unlock(&waiters->lock);
 }
 
-static void measure(struct bench_run *run, struct herd *herd)
+static void measure(struct bench_run *run, struct waiters *waiters)
 {
-	await_all_back(herd);
+	await_all_back(waiters);
 	bench_begin(run);
-	for (uint64_t i = 0; i < herd->args->rounds; i++) {
-		release(herd, false);
-		await_all_back(herd);
+	for (uint64_t i = 0; i < waiters->args->rounds; i++) {
+		release(waiters, false);
+		await_all_back(waiters);
 	}
 	bench_end(run);
-	run->operations = herd->args->threads * herd->args->rounds;
-	run->latency = herd->latency;
+	run->operations = waiters->args->threads * waiters->args->rounds;
+	run->latency = waiters->latency;
 }
 
 static uint64_t progress(void *arg)
 {
-	struct herd *herd = arg;
+	struct waiters *waiters = arg;
 
-	return get(&herd->round) * herd->args->threads + get(&herd->back);
+	return get(&waiters->round) * waiters->args->threads +
+	       get(&waiters->back);
 }
 
 static void explain(void *arg)
 {
-	struct herd *herd = arg;
-	uint64_t round = get(&herd->round);
+	struct waiters *waiters = arg;
+	uint64_t round = get(&waiters->round);
 
-	if (round > herd->args->rounds)
+	if (round > waiters->args->rounds)
 		bench_error("at the end: %" PRIu64 " of %" PRIu64
 			    " threads returned",
-			    get(&herd->back), herd->args->threads);
+			    get(&waiters->back), waiters->args->threads);
 	else
 		bench_error("round %" PRIu64 " of %" PRIu64 ": %" PRIu64
 			    " of %" PRIu64 " threads returned",
-			    round, herd->args->rounds, get(&herd->back),
-			    herd->args->threads);
+			    round, waiters->args->rounds, get(&waiters->back),
+			    waiters->args->threads);
 }
 
 static enum bench_exit run(struct bench_run *run, const void *args)
 {
-	struct herd herd = { .args = args };
-	struct bench_watch watch = { progress, explain, &herd };
+	struct waiters waiters = { .args = args };
+	struct bench_watch watch = { progress, explain, &waiters };
 	struct bench_threads threads;
 	bool started;
 
-	if (!bench_latency_new(&herd.latency, herd.args->latency))
+	if (!bench_latency_new(&waiters.latency, waiters.args->latency))
 		return BENCH_FAILED;
 	if (!bench_watchdog_start(&watch, run->common->watchdog))
 		return BENCH_FAILED;
-	impl_mutex_init(&herd.lock);
-	impl_cond_init(&herd.go);
-	impl_mutex_init(&herd.report_lock);
-	impl_cond_init(&herd.all_back);
+	impl_mutex_init(&waiters.lock);
+	impl_cond_init(&waiters.go);
+	impl_mutex_init(&waiters.report_lock);
+	impl_cond_init(&waiters.all_back);
 
-	started = bench_threads_start(&threads, herd.args->threads,
-				      run->common->stack, waiter_main, &herd,
+	started = bench_threads_start(&threads, waiters.args->threads,
+				      run->common->stack, waiter_main, &waiters,
 				      0);
 	if (started)
-		measure(run, &herd);
-	release(&herd, true);
+		measure(run, &waiters);
+	release(&waiters, true);
 	bench_threads_join(&threads);
 	bench_watchdog_stop();
 
-	impl_cond_destroy(&herd.all_back);
-	impl_mutex_destroy(&herd.report_lock);
-	impl_cond_destroy(&herd.go);
-	impl_mutex_destroy(&herd.lock);
+	impl_cond_destroy(&waiters.all_back);
+	impl_mutex_destroy(&waiters.report_lock);
+	impl_cond_destroy(&waiters.go);
+	impl_mutex_destroy(&waiters.lock);
 	return started ? BENCH_OK : BENCH_FAILED;
 }
 

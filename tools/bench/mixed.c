@@ -9,7 +9,7 @@
  * mean over the kinds, each with the same weight, so that no kind drowns the
  * others.
  */
-#include "herd.h"
+#include "waiters.h"
 
 #define SECTION_NS 10000
 
@@ -19,16 +19,16 @@ struct args {
 
 struct kind {
 	const char *name;
-	enum herd_call call;
+	enum waiters_call call;
 	uint64_t section;
 	/* What became of it. */
 	uint64_t ns, operations;
 };
 
 static struct kind kinds[] = {
-	{ .name = "free", .call = HERD_FREE },
-	{ .name = "held", .call = HERD_HELD, .section = SECTION_NS },
-	{ .name = "each", .call = HERD_EACH },
+	{ .name = "free", .call = WAITERS_FREE },
+	{ .name = "held", .call = WAITERS_HELD, .section = SECTION_NS },
+	{ .name = "each", .call = WAITERS_EACH },
 };
 #define NR_KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
@@ -37,28 +37,29 @@ static double ns_of(const struct kind *kind)
 	return (double)kind->ns / kind->operations;
 }
 
-static void play_phase(struct herd *herd, struct kind *kind, uint64_t ns)
+static void play_phase(struct waiters *waiters, struct kind *kind, uint64_t ns)
 {
 	uint64_t start = bench_now_ns(), took;
 
-	herd->work = bench_work_rounds(kind->section);
+	waiters->work = bench_work_rounds(kind->section);
 	do {
-		herd_announce(herd, kind->call);
-		herd_await_all(herd);
-		kind->operations += get(&herd->threads);
+		waiters_announce(waiters, kind->call);
+		waiters_await_all(waiters);
+		kind->operations += get(&waiters->threads);
 		took = bench_now_ns() - start;
 	} while (took < ns);
 	kind->ns += took;
 }
 
-static void measure(struct bench_run *run, struct herd *herd, const void *args)
+static void measure(struct bench_run *run, struct waiters *waiters,
+		    const void *args)
 {
 	const struct args *a = args;
 
 	bench_begin(run);
 	for (uint64_t i = 0; i < a->cycles; i++)
 		for (size_t k = 0; k < NR_KINDS; k++)
-			play_phase(herd, &kinds[k], a->phase * 1000000);
+			play_phase(waiters, &kinds[k], a->phase * 1000000);
 	bench_end(run);
 	for (size_t k = 0; k < NR_KINDS; k++) {
 		run->operations += kinds[k].operations;
@@ -69,10 +70,10 @@ static void measure(struct bench_run *run, struct herd *herd, const void *args)
 static enum bench_exit run(struct bench_run *run, const void *args)
 {
 	const struct args *a = args;
-	struct herd herd = { .threads = a->threads };
+	struct waiters waiters = { .threads = a->threads };
 
 	bench_work_rounds(SECTION_NS); /* measured before threads run */
-	return herd_run(run, &herd, measure, args);
+	return waiters_run(run, &waiters, measure, args);
 }
 
 static void print(FILE *out, const struct bench_run *run, const void *args)

@@ -23,8 +23,8 @@ struct ring {
 	struct impl_cond any; /* with lock: it is somebody's turn */
 	struct ring_seat *seats;
 	uint64_t threads, turns; /* turns: of each thread */
-	bool herd;  /* one condition variable for all, and broadcasts */
-	bool timed; /* every wait has a deadline, far away */
+	bool broadcast; /* one condition variable for all, and broadcasts */
+	bool timed;	/* every wait has a deadline, far away */
 	/* Turns taken: under lock; the watchdog peeks. */
 	_Atomic uint64_t taken;
 	uint64_t stamp;		       /* lock: when the last one ended */
@@ -33,7 +33,7 @@ struct ring {
 
 static struct impl_cond *ring_cond(struct ring *ring, uint64_t index)
 {
-	return ring->herd ? &ring->any : &ring->seats[index].mine;
+	return ring->broadcast ? &ring->any : &ring->seats[index].mine;
 }
 
 static void ring_wait(struct ring *ring, struct impl_cond *cond,
@@ -61,7 +61,7 @@ static uint64_t ring_take_turn(struct ring *ring, uint64_t me,
 	count_up(&ring->taken);
 	if (ring->latency)
 		ring->stamp = bench_now_ns();
-	if (ring->herd)
+	if (ring->broadcast)
 		impl_cond_broadcast(&ring->any);
 	else
 		impl_cond_signal(ring_cond(ring, next));
@@ -130,7 +130,7 @@ static enum bench_exit ring_run(struct bench_run *run, struct ring *ring)
 	free(ring->seats);
 	run->operations = ring->threads * ring->turns;
 	run->latency = ring->latency;
-	if (ring->herd) { /* what a herd is about, and no fault */
+	if (ring->broadcast) { /* what waking all is about, no fault */
 		run->futile = run->spurious;
 		run->spurious = 0;
 	}

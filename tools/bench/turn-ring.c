@@ -18,7 +18,7 @@ static enum bench_exit run(struct bench_run *run, const void *args)
 	struct ring ring = {
 		.threads = a->threads,
 		.turns = a->turns,
-		.herd = a->broadcast,
+		.broadcast = a->broadcast,
 	};
 
 	if (!bench_latency_new(&ring.latency, a->latency))

@@ -7,22 +7,22 @@ import (
 	"time"
 )
 
-// herd is what cond-perf and broadcast share: all wait for the next round.
-type herd struct {
+// waiters is what cond-perf and broadcast share: all wait for the next round.
+type waiters struct {
 	lock           sync.Mutex
 	round, back    *sync.Cond // with lock
 	number, inside int        // lock: rounds so far, goroutines in the wait
 	leave          bool       // lock
 }
 
-func newHerd() *herd {
-	h := &herd{}
+func newWaiters() *waiters {
+	h := &waiters{}
 	h.round, h.back = sync.NewCond(&h.lock), sync.NewCond(&h.lock)
 	return h
 }
 
 // await waits for the next round, with the lock held.
-func (h *herd) await(n int) {
+func (h *waiters) await(n int) {
 	seen := h.number
 	h.inside++
 	if h.inside == n {
@@ -34,7 +34,7 @@ func (h *herd) await(n int) {
 }
 
 // announce starts a round, with the lock held.
-func (h *herd) announce(keep bool) {
+func (h *waiters) announce(keep bool) {
 	h.number++
 	h.inside = 0
 	if !keep {
@@ -48,7 +48,7 @@ func (h *herd) announce(keep bool) {
 
 // play runs n goroutines through r rounds; each does work in between, and
 // leaves the mutex if away is set.
-func (h *herd) play(o options, away bool, work func(),
+func (h *waiters) play(o options, away bool, work func(),
 	measured func(func())) (int, map[string]any) {
 	var done sync.WaitGroup
 	for range make([]struct{}, o.n) {
@@ -88,7 +88,7 @@ func (h *herd) play(o options, away bool, work func(),
 }
 
 func condPerf(o options, measured func(func())) (int, map[string]any) {
-	return newHerd().play(o, false, func() {}, measured)
+	return newWaiters().play(o, false, func() {}, measured)
 }
 
 func spin(rounds int) uint64 {
@@ -117,7 +117,7 @@ func roundsFor(ns int) int {
 
 func broadcast(o options, measured func(func())) (int, map[string]any) {
 	rounds := roundsFor(o.c)
-	operations, result := newHerd().play(o, true,
+	operations, result := newWaiters().play(o, true,
 		func() { sink += spin(rounds) }, measured)
 	result["section_ns"] = o.c
 	return operations, result
