@@ -10,6 +10,7 @@
 #include "base/thread.c"
 #include "mutex/mutex.c"
 #include "cond/cancel.c"
+#include "cond/foreign.c"
 #include "cond/group.c"
 #include "cond/init.c"
 #include "cond/native.c"

@@ -22,12 +22,12 @@
 
 /**
  * struct lock - a lock of one process; all zero bytes are an unlocked one
- * @word: enum lock_word
  * @pi: 0, or in the kernel's format the thread that has, or goes for, @word
+ * @word: enum lock_word
  */
 struct lock {
-	futex_word word;
 	futex_word pi;
+	futex_word word;
 };
 
 enum lock_word {

@@ -10,7 +10,7 @@
 
 _Thread_local struct thread thread_this;
 
-uint32_t fork_generation;
+uint32_t fork_generation = GENERATION_LEAST;
 
 /* How many numbers of threads have been given out. */
 static _Atomic uint32_t nr_threads;
@@ -252,7 +252,7 @@ static void thread_after_fork(void)
 {
 	struct waiter *w = thread_this.waiter;
 
-	fork_generation++;
+	fork_generation = (fork_generation + 1) | GENERATION_LEAST;
 	memset(buckets, 0, sizeof(buckets));
 	memset(&free_waiters, 0, sizeof(free_waiters));
 	memset(&free_spares, 0, sizeof(free_spares));

@@ -107,9 +107,11 @@ static inline struct waiter *waiter_self(void)
 }
 
 /*
- * Counts the forks that led to this process, modulo 2^32. It changes only in
- * the child of a fork, while that has one thread.
+ * Counts the forks that led to this process, from GENERATION_LEAST to
+ * UINT32_MAX and again. It changes only in the child of a fork, while that has
+ * one thread.
  */
+#define GENERATION_LEAST (UINT32_C(1) << 31)
 extern uint32_t fork_generation;
 
 /**

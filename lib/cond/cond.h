@@ -23,35 +23,89 @@
 #include "cond/group.h"
 #include "cond/shared.h"
 
-/* struct cond::flags; set by init only. */
+/* struct cond::flags; the first two are set by init. */
 #define COND_SHARED    1u /* used by several processes */
 #define COND_MONOTONIC 2u /* deadlines are on CLOCK_MONOTONIC */
+#define COND_DESTROYED 4u /* destroy waits for foreign waiters */
+#define COND_FOREIGN   8u /* added by each foreign waiter */
+#define COND_KNOWN     0xffffu
 
 /**
  * struct cond - a condition variable; all zero bytes are a valid one
- * @flags: COND_*; constant
- * @generation: the fork_generation in which the members of a private one wait
+ * @flags: COND_*
+ * @generation: the fork_generation in which the members of a private one wait;
+ *		0 before the first
  * @lock: guards the others
  * @open: the group that arrivals join, or NULL. It may have been recycled:
  *	  only group_pin() says. Read without the lock to see that nobody
  *	  waits.
- * @closed: the older group that signals go to, or NULL; same as @open
+ * @closed_low, @closed_high: the older group that signals go to, or NULL; same
+ *			      as @open
+ * @foreign_signals: each foreign waiter takes 2 of them, and is out
  * @shared: all of one that several processes use; shared.h
+ *
+ * A foreign waiter is in glibc's own wait, which it has called past the drop-in
+ * (a library that was loaded with RTLD_DEEPBIND does). Its fields are where
+ * glibc's are. It adds to @flags, and writes to nothing of ours: what it uses
+ * besides stays zero but for its own doing, or is a lock of three states, as
+ * @lock.word is. It believes that it was released if its number, in the first 8
+ * bytes, is below @open; @generation is the high half of that number, and
+ * large. So its deadline ends it, and a signal finds it (foreign.c).
  */
 struct cond {
-	uint32_t flags;
-	_Atomic uint32_t generation;
 	union {
 		struct {
-			struct lock lock;
+			_Atomic uint32_t foreign_seq;
+			_Atomic uint32_t generation;
 			_Atomic(struct group *) open;
-			_Atomic(struct group *) closed;
+			_Atomic uint32_t foreign_refs;
+			_Atomic uint32_t closed_low;
+			_Atomic uint32_t foreign_size;
+			struct lock lock;
+			_Atomic uint32_t flags;
+			_Atomic uint32_t foreign_signals;
+			_Atomic uint32_t closed_high;
 		};
 		struct shared_cond shared;
 	};
 };
 
 _Static_assert(sizeof(struct cond) <= 48, "fits glibc's pthread_cond_t");
+_Static_assert(offsetof(struct cond, flags) == 36, "as glibc's __wrefs");
+_Static_assert(offsetof(struct cond, shared.flags) == 36, "the same");
+_Static_assert(offsetof(struct cond, lock.word) == 32, "as glibc's lock");
+_Static_assert(offsetof(struct cond, foreign_signals) == 40, "__g_signals");
+
+/* Lowest bit of @closed_low: there is one. */
+#define CLOSED_IS_THERE 1u
+
+/* With the lock. */
+static inline struct group *cond_closed(struct cond *c)
+{
+	uint64_t low = load_relaxed(&c->closed_low) & ~CLOSED_IS_THERE;
+	uint64_t high = load_relaxed(&c->closed_high);
+
+	return (struct group *)(uintptr_t)(high << 32 | low);
+}
+
+static inline void cond_set_closed(struct cond *c, struct group *g)
+{
+	uint64_t at = (uintptr_t)g;
+
+	store_relaxed(&c->closed_high, (uint32_t)(at >> 32));
+	store_relaxed(&c->closed_low, g ? (uint32_t)at | CLOSED_IS_THERE : 0);
+}
+
+static inline bool cond_is_shared(struct cond *c)
+{
+	return load_relaxed(&c->flags) & COND_SHARED;
+}
+
+/* Shared, or with foreign waiters. */
+static inline bool cond_is_special(struct cond *c)
+{
+	return load_relaxed(&c->flags) & ~COND_MONOTONIC;
+}
 
 /* The condvar that a caller has passed to the function @call. */
 static inline struct cond *cond_checked(void *cond, const char *call)
@@ -59,7 +113,7 @@ static inline struct cond *cond_checked(void *cond, const char *call)
 	struct cond *c = cond;
 
 	debug_pointer(c, _Alignof(struct cond), "condition variable", call);
-	debug_flags(c, c->flags, COND_SHARED | COND_MONOTONIC,
+	debug_flags(c, load_relaxed(&c->flags), COND_KNOWN,
 		    "condition variable", call);
 	return c;
 }
@@ -89,9 +143,8 @@ static inline void cond_lock(struct cond *c)
  */
 static inline bool cond_is_idle(struct cond *c)
 {
-	return likely(!(c->flags & COND_SHARED)) &&
-	       likely(!load_acquire(&c->open)) &&
-	       likely(!load_relaxed(&c->closed));
+	return likely(!cond_is_special(c)) && likely(!load_acquire(&c->open)) &&
+	       likely(!load_relaxed(&c->closed_low));
 }
 
 /* The condvar's verbs; @deadline NULL waits without end. */
@@ -100,6 +153,13 @@ void cond_destroy(struct cond *c, const char *call);
 int cond_wait(struct cond *c, void *mutex, const struct deadline *deadline);
 APART int cond_signal(struct cond *c);	  /* 0 */
 APART int cond_broadcast(struct cond *c); /* 0 */
+
+/*
+ * Wake all foreign waiters of a private condvar, or wait until they are gone.
+ * Return: false if nobody else waits there.
+ */
+COLD bool cond_wake_foreign(struct cond *c);
+COLD void cond_await_foreign(struct cond *c);
 
 /* Make the thread @thread look for its cancellation, if it waits; cancel.c */
 void cond_interrupt(pthread_t thread);

@@ -7,11 +7,9 @@
 void cond_init(struct cond *c, uint32_t flags)
 {
 	memset(c, 0, sizeof(*c));
-	c->flags = flags;
+	store_relaxed(&c->flags, flags);
 	if (flags & COND_SHARED)
 		cond_shared_init(c);
-	else
-		store_relaxed(&c->generation, fork_generation);
 }
 
 #ifdef DROVER_DEBUG
@@ -31,11 +29,11 @@ static void debug_nobody_waits(struct cond *c, struct group *g,
 static void cond_end(struct cond *c, const char *call)
 {
 #ifdef DROVER_DEBUG
-	if (!(c->flags & COND_SHARED)) {
+	if (!cond_is_shared(c)) {
 		debug_nobody_waits(c, load_relaxed(&c->open), call);
-		debug_nobody_waits(c, load_relaxed(&c->closed), call);
+		debug_nobody_waits(c, cond_closed(c), call);
 	}
-	c->flags = DEBUG_DESTROYED;
+	store_relaxed(&c->flags, DEBUG_DESTROYED);
 #else
 	(void)c;
 	(void)call;
@@ -44,11 +42,13 @@ static void cond_end(struct cond *c, const char *call)
 
 void cond_destroy(struct cond *c, const char *call)
 {
-	if (c->flags & COND_SHARED) {
+	if (cond_is_shared(c)) {
 		cond_shared_destroy(c);
 		cond_end(c, call);
 		return;
 	}
+	if (unlikely(cond_is_special(c)))
+		cond_await_foreign(c);
 	/*
 	 * Released waiters have no business here any more, but the signaller
 	 * that released them may not have dropped the lock yet.
@@ -56,7 +56,7 @@ void cond_destroy(struct cond *c, const char *call)
 	cond_lock(c);
 	cond_end(c, call);
 	store_relaxed(&c->open, NULL);
-	store_relaxed(&c->closed, NULL);
+	cond_set_closed(c, NULL);
 	lock_drop(&c->lock);
 	lock_settle(&c->lock);
 }
@@ -74,18 +74,33 @@ __attribute__((constructor)) static void stale_lock_start(void)
 	pthread_atfork(NULL, NULL, stale_lock_anew);
 }
 
+static void cond_forget_foreign(struct cond *c)
+{
+	and_relaxed(&c->flags, COND_MONOTONIC);
+	store_relaxed(&c->foreign_seq, 0);
+	store_relaxed(&c->foreign_refs, 0);
+	store_relaxed(&c->foreign_size, 0);
+	store_relaxed(&c->foreign_signals, 0);
+}
+
 /*
- * First use of a private condvar in the child of a fork (or of one that is
- * all zero bytes): its waiters stayed in the parent, and so did the thread
- * that may have held its lock.
+ * First use of a private condvar, or first use in the child of a fork: its
+ * waiters stayed in the parent, and so did the thread that may have held its
+ * lock.
  */
 void cond_drop_stale(struct cond *c)
 {
+	uint32_t unused = 0;
+
+	if (!load_relaxed(&c->foreign_seq) &&
+	    cas_acq_rel(&c->generation, &unused, fork_generation))
+		return;
 	lock_take(&stale_lock);
 	if (load_relaxed(&c->generation) != fork_generation) {
 		store_relaxed(&c->open, NULL);
-		store_relaxed(&c->closed, NULL);
+		cond_set_closed(c, NULL);
 		lock_reset(&c->lock);
+		cond_forget_foreign(c);
 		/* [CV-FORK] With the acquire in cond_lock(). */
 		store_release(&c->generation, fork_generation);
 	}

@@ -116,7 +116,7 @@ HOT int drover_cond_wait(drover_cond_t *cond, drover_mutex_t *mutex)
 int drover_cond_timedwait(drover_cond_t *cond, drover_mutex_t *mutex,
 			  const struct timespec *deadline)
 {
-	bool monotonic = cond_of(cond)->flags & COND_MONOTONIC;
+	bool monotonic = load_relaxed(&cond_of(cond)->flags) & COND_MONOTONIC;
 
 	return drover_cond_clockwait(
 		cond, mutex, monotonic ? CLOCK_MONOTONIC : CLOCK_REALTIME,
@@ -164,7 +164,7 @@ int drover_cond_broadcast_on(drover_cond_t *cond, drover_mutex_t *mutex)
 	struct cond *c = cond_of(cond);
 	futex_word *target = shared_target(mutex);
 
-	if (c->flags & COND_SHARED && target)
+	if (cond_is_shared(c) && target)
 		cond_shared_broadcast_on(c, mutex, target);
 	else
 		drover_cond_broadcast(cond);
@@ -177,7 +177,7 @@ int drover_cond_destroy_on(drover_cond_t *cond, drover_mutex_t *mutex)
 	futex_word *target = shared_target(mutex);
 
 	/* Whoever was moved gets away from the condvar, and locks again. */
-	if (c->flags & COND_SHARED && target)
+	if (cond_is_shared(c) && target)
 		futex_wake(target, INT_MAX, true);
 	cond_destroy(c, __func__);
 	return 0;

@@ -67,18 +67,18 @@ static bool old_take(struct cond *c)
 		long ret;
 
 		seen = 0;
-		if (cas_acquire(&c->generation, &seen, tid))
+		if (cas_acquire(&c->shared.lock, &seen, tid))
 			return true;
-		ret = futex_lock_pi(&c->generation, NULL, true);
+		ret = futex_lock_pi(&c->shared.lock, NULL, true);
 		if (ret == 0) {
-			if (!(load_acquire(&c->generation) & FUTEX_OWNER_DIED))
+			if (!(load_acquire(&c->shared.lock) & FUTEX_OWNER_DIED))
 				return true;
-			and_relaxed(&c->generation,
+			and_relaxed(&c->shared.lock,
 				    ~(uint32_t)FUTEX_OWNER_DIED);
 			return false;
 		}
 		if ((ret == -ESRCH || ret == -EDEADLK) &&
-		    cas_acquire(&c->generation, &seen,
+		    cas_acquire(&c->shared.lock, &seen,
 				tid | (seen & FUTEX_WAITERS)))
 			return false;
 		thread_pause(0);
@@ -89,8 +89,8 @@ static void old_drop(struct cond *c)
 {
 	uint32_t tid = thread_tid();
 
-	if (!cas_release(&c->generation, &tid, 0))
-		futex_unlock_pi(&c->generation, true);
+	if (!cas_release(&c->shared.lock, &tid, 0))
+		futex_unlock_pi(&c->shared.lock, true);
 }
 
 void cond_shared_init(struct cond *c)

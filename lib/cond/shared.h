@@ -18,7 +18,9 @@ struct shared_group {
 struct shared_cond {
 	struct shared_group group[2];
 	futex_word refs;
+	uint32_t flags; /* struct cond's */
 	uint32_t state;
+	futex_word lock;
 };
 
 void cond_shared_init(struct cond *c);

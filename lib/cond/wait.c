@@ -39,7 +39,7 @@ static inline struct group *cond_pin_group(struct cond *c,
 
 	if (g && group_pin(g, c))
 		return g;
-	g = load_relaxed(&c->closed);
+	g = cond_closed(c);
 	if (!pi_target || !g || !group_pin(g, c))
 		return NULL;
 	if (!(load_relaxed(&g->state) & GROUP_TOKENS))
@@ -72,8 +72,8 @@ static inline struct group *cond_new_group(struct cond *c, struct member *m,
 	 * and may be the very one we were given: it must not be both, or
 	 * arrivals would join those whom signals go to.
 	 */
-	if (load_relaxed(&c->closed) == g)
-		store_relaxed(&c->closed, NULL);
+	if (cond_closed(c) == g)
+		cond_set_closed(c, NULL);
 	store_relaxed(&c->open, g);
 	return g;
 }
@@ -353,8 +353,11 @@ APART static int cond_wait_special(struct cond *c, struct member *m,
 		return err;
 	if (!m->w)
 		return cond_wait_spuriously(m->mutex, deadline);
-	if (c->flags & COND_SHARED)
+	if (cond_is_shared(c))
 		return cond_shared_wait(c, m->mutex, deadline);
+	/* They are as they were before anybody waited here. */
+	if (cond_is_special(c) && !load_relaxed(&c->generation))
+		return cond_wait_spuriously(m->mutex, deadline);
 	/* A mutex that stays held is nobody's to be moved to. */
 	if (user_mutex_stays_held(m->mutex))
 		m->movable = NULL;
@@ -369,8 +372,7 @@ int cond_wait(struct cond *c, void *mutex, const struct deadline *deadline)
 			    .mutex = mutex,
 			    .movable = mutex };
 
-	if (unlikely(!m.w || c->flags & COND_SHARED ||
-		     !user_mutex_is_plain(mutex)))
+	if (unlikely(!m.w || cond_is_special(c) || !user_mutex_is_plain(mutex)))
 		return cond_wait_special(c, &m, deadline);
 	return cond_wait_as(c, &m, deadline, NULL);
 }

@@ -96,12 +96,12 @@ static void release(struct group *g)
  */
 static struct group *cond_claim_oldest(struct cond *c)
 {
-	struct group *g = cond_claim(c, load_relaxed(&c->closed));
+	struct group *g = cond_claim(c, cond_closed(c));
 
 	if (g)
 		return g;
 	g = cond_claim(c, load_relaxed(&c->open));
-	store_relaxed(&c->closed, g);
+	cond_set_closed(c, g);
 	store_release(&c->open, NULL); /* [CV-EMPTY] */
 	return g;
 }
@@ -126,9 +126,13 @@ HOT int cond_signal(struct cond *c)
 {
 	struct group *g;
 
-	if (unlikely(c->flags & COND_SHARED)) {
-		cond_shared_signal(c);
-		return 0;
+	if (unlikely(cond_is_special(c))) {
+		if (cond_is_shared(c)) {
+			cond_shared_signal(c);
+			return 0;
+		}
+		if (!cond_wake_foreign(c))
+			return 0;
 	}
 	cond_lock(c);
 	g = cond_claim_oldest(c);
@@ -136,7 +140,7 @@ HOT int cond_signal(struct cond *c)
 		post(c, g);
 		return 0;
 	}
-	store_relaxed(&c->closed, NULL);
+	cond_set_closed(c, NULL);
 	lock_drop(&c->lock);
 	if (g)
 		release(g);
@@ -172,14 +176,18 @@ HOT int cond_broadcast(struct cond *c)
 {
 	struct group *closed, *open;
 
-	if (unlikely(c->flags & COND_SHARED)) {
-		cond_shared_broadcast(c);
-		return 0;
+	if (unlikely(cond_is_special(c))) {
+		if (cond_is_shared(c)) {
+			cond_shared_broadcast(c);
+			return 0;
+		}
+		if (!cond_wake_foreign(c))
+			return 0;
 	}
 	cond_lock(c);
-	closed = cond_claim(c, load_relaxed(&c->closed));
+	closed = cond_claim(c, cond_closed(c));
 	open = cond_claim(c, load_relaxed(&c->open));
-	store_relaxed(&c->closed, NULL);
+	cond_set_closed(c, NULL);
 	store_relaxed(&c->open, NULL);
 	lock_drop(&c->lock);
 

@@ -95,7 +95,7 @@ HOT int drop_in_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
 int drop_in_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
 			   const struct timespec *abstime)
 {
-	bool monotonic = cond_of(cond)->flags & COND_MONOTONIC;
+	bool monotonic = load_relaxed(&cond_of(cond)->flags) & COND_MONOTONIC;
 
 	return drop_in_cond_clockwait(
 		cond, mutex, monotonic ? CLOCK_MONOTONIC : CLOCK_REALTIME,

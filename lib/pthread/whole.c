@@ -5,6 +5,7 @@
 #include "base/lock.c"
 #include "base/thread.c"
 #include "cond/cancel.c"
+#include "cond/foreign.c"
 #include "cond/group.c"
 #include "cond/init.c"
 #include "cond/pi.c"

@@ -74,7 +74,7 @@ static void test_forks(void)
 	pid = fork();
 	if (pid == 0) {
 		watchdog("in the child");
-		_exit(fork_generation == 0 && round_passes() ? 0 : 1);
+		_exit(fork_generation == GENERATION_LEAST && round_passes() ? 0 : 1);
 	}
 	tap_ok(pid > 0 && waitpid(pid, &status, 0) == pid && status == 0,
 	       "no stale waiters when the generations of forks wrap");
