@@ -2,15 +2,25 @@
 /*
  * A condvar may be destroyed as soon as all its waiters are unblocked, while
  * the mutex is still held too, and its memory be unmapped at once. Whoever
- * touches it afterwards gets SIGSEGV.
+ * touches it afterwards gets SIGSEGV. In attack/ every futex call is late: a
+ * signaller is still in its call when the waiter that it woke has unmapped it.
  *
- * APIs: drover pthread
+ * APIs: drover pthread attack/destroy_at_once
  */
 #include <sys/mman.h>
 
 #include "run.h"
 #include "fixture.h"
 #include "tap.h"
+
+#ifdef DROVER_FAKE_FUTEX
+#include "fake_futex.h"
+
+__attribute__((constructor)) static void be_late(void)
+{
+	fake_futex_start((struct fake_futex){ .seed = 1, .late = 500 });
+}
+#endif
 
 #define NR_WAITERS 10
 

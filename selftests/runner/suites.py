@@ -43,10 +43,11 @@ def tests():
         folder, test = os.path.splitext(path)[0].split(os.sep)[-2:]
         names.add(f"{folder}/{test}")
         with open(path, encoding="utf-8") as file:
-            apis = APIS.search(file.read())
-        for api in apis.group(1).split() if apis else []:
-            names.add(f"attack/{api}_{test}" if folder == "attack"
-                      else f"{api}/{test}")
+            apis = " ".join(APIS.findall(file.read()))
+        for api in apis.split():
+            names.add(api if "/" in api else
+                      f"attack/{api}_{test}" if folder == "attack" else
+                      f"{api}/{test}")
     return names
 
 

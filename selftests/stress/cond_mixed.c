@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Everything at once: waits without end and with deadlines of 0 to 200
- * microseconds, signals, broadcasts, cancellations and signal handlers, on
- * every kind of mutex, by few threads and by many. A ledger for each condvar
- * accounts for every pair of a wait and the wakeup that ended it: see mixed.h.
+ * microseconds, signals, broadcasts, destroys, cancellations and signal
+ * handlers, on every kind of mutex, by few threads and by many. A ledger for
+ * each condvar accounts for every pair of a wait and the wakeup that ended it:
+ * see mixed.h.
+ *
+ * attack/storm and its like are the same over a futex layer that is late,
+ * spurious, and may refuse requeues. A storm is one round. It is made from its
+ * seed alone and has a process of its own, so one that failed is repeated, as
+ * far as the scheduler permits, with seed= and storms=1.
  *
  *	pairs=N			so many over all policies, or
  *	seconds=N		for so long
+ *	storms=N		so many under each policy
+ *	mutex=N			only this kind of mutex, see api.h
  *	threads=N most=N	from so many threads to so many; each round
  *				draws anew, the first two have these
  *	round=N			so many pairs, then all threads end
@@ -15,22 +23,25 @@
  *	patience=N		seconds without any progress that are a hang
  *
  * APIs: drover pthread
+ * APIs: drover attack/storm attack/pthread_storm
+ * APIs: drover attack/shared_storm attack/pthread_shared_storm
  */
-#include <sys/prctl.h>
-
 #include "mixed_watch.h"
 
 static bool enough(void)
 {
-	if (run.end)
-		return nr_pairs() >= run.round || blocked_now_ns() >= run.end;
-	return nr_pairs() >= run.round || run.nr_pairs + nr_pairs() >= run.want;
+	if (nr_pairs() >= run.round)
+		return true;
+	if (ATTACKED) /* it depends on the seed alone */
+		return false;
+	return run.end ? blocked_now_ns() >= run.end :
+			 run.nr_pairs + nr_pairs() >= run.want;
 }
 
 static bool signallers_ended(void)
 {
-	for (int i = 0; i < mixed.nr_signallers; i++)
-		if (atomic_load(&mixed.workers[i].state) != ENDED)
+	for (int i = 0; i < mixed->nr_signallers; i++)
+		if (atomic_load(&mixed->workers[i].state) != ENDED)
 			return false;
 	return true;
 }
@@ -40,28 +51,28 @@ static bool settled(void)
 {
 	int nr_waiting = 0, nr_stay = 0;
 
-	for (int i = 0; i < mixed.nr_boxes; i++)
-		if (atomic_load(&mixed.boxes[i].ledger.owed))
+	for (int i = 0; i < mixed->nr_boxes; i++)
+		if (atomic_load(&mixed->boxes[i].ledger.owed))
 			return false;
-	for (int i = mixed.nr_signallers; i < mixed.nr_workers; i++) {
-		int state = atomic_load(&mixed.workers[i].state);
+	for (int i = mixed->nr_signallers; i < mixed->nr_workers; i++) {
+		int state = atomic_load(&mixed->workers[i].state);
 
 		if (state == ACTIVE)
 			return false;
 		nr_waiting += state == WAITING;
 	}
-	for (int i = 0; i < mixed.nr_boxes; i++) {
-		box_lock(&mixed.boxes[i]);
-		nr_stay += mixed.boxes[i].ledger.stay;
-		box_unlock(&mixed.boxes[i]);
+	for (int i = 0; i < mixed->nr_boxes; i++) {
+		box_lock(&mixed->boxes[i]);
+		nr_stay += mixed->boxes[i].ledger.stay;
+		box_unlock(&mixed->boxes[i]);
 	}
 	return nr_waiting == nr_stay;
 }
 
 static bool all_ended(void)
 {
-	for (int i = 0; i < mixed.nr_workers; i++)
-		if (atomic_load(&mixed.workers[i].state) != ENDED)
+	for (int i = 0; i < mixed->nr_workers; i++)
+		if (atomic_load(&mixed->workers[i].state) != ENDED)
 			return false;
 	return true;
 }
@@ -71,9 +82,7 @@ static void box_end(struct box *box)
 {
 	box_lock(box);
 	ledger_broadcast(&box->ledger);
-	kind_broadcast(&box->cond, box->mutex);
-	kind_cond_destroy(&box->cond, box->mutex);
-	memset(&box->cond, 0xa5, sizeof(box->cond));
+	broadcast_to(box, box->cond, true);
 	box_unlock(box);
 }
 
@@ -81,7 +90,7 @@ static int draw_threads(uint64_t *random)
 {
 	int nr = options.threads, doublings = 0;
 
-	if (run.nr_rounds < 2)
+	if (!ATTACKED && run.nr_rounds < 2)
 		return run.nr_rounds ? options.most : options.threads;
 	while (nr << (doublings + 1) < options.most)
 		doublings++;
@@ -90,42 +99,53 @@ static int draw_threads(uint64_t *random)
 	return nr < options.most ? nr : options.most;
 }
 
+static const struct mutex_kind *draw_kind(uint64_t *random)
+{
+	if (options.mutex >= 0)
+		return &mutex_kinds[options.mutex];
+	if (!ATTACKED && random_below(random, 3))
+		return &mutex_kinds[0];
+	return &mutex_kinds[random_below(random, NR_MUTEX_KINDS)];
+}
+
 static void round_make(uint64_t *random)
 {
 	int nr_waiters;
 
-	memset(&mixed, 0, sizeof(mixed));
-	mixed.nr_workers = draw_threads(random);
-	mixed.nr_signallers = 1 + mixed.nr_workers / 32;
-	nr_waiters = mixed.nr_workers - mixed.nr_signallers;
+	memset(mixed, 0, sizeof(*mixed));
+	mixed->watched_ns = 1;
+	mixed->nr_workers = draw_threads(random);
+	mixed->nr_signallers = 1 + mixed->nr_workers / 32;
+	if (ATTACKED && mixed->nr_workers > 4)
+		mixed->nr_signallers += random_below(random, 2);
+	nr_waiters = mixed->nr_workers - mixed->nr_signallers;
 	/* Few threads sleep and wake for every single pair: that is slow. */
 	run.round = options.round;
 	if (nr_waiters < 8)
 		run.round = options.round * nr_waiters / 8;
-	mixed.nr_boxes = nr_waiters < 4 ? 1 : nr_waiters < 8 ? 2 : MAX_BOXES;
-	mixed.kind = &mutex_kinds[0];
-	if (random_below(random, 3) == 0)
-		mixed.kind = &mutex_kinds[random_below(random, NR_MUTEX_KINDS)];
-	mixed.shared = random_below(random, 8) == 0;
+	mixed->nr_boxes = nr_waiters < 4 ? 1 : nr_waiters < 8 ? 2 : MAX_BOXES;
+	if (ATTACKED && random_below(random, 2))
+		mixed->nr_boxes = 1;
+	mixed->kind = draw_kind(random);
+	mixed->shared = PROCESSES || random_below(random, 8) == 0;
 	for (int i = 0; i < MAX_BOXES / 2; i++)
-		if (kind_mutex_init(&mixed.mutexes[i], mixed.kind,
-				    mixed.shared))
+		if (kind_mutex_init(&mixed->mutexes[i], mixed->kind,
+				    mixed->shared))
 			tap_bail("mutex_init");
-	for (int i = 0; i < mixed.nr_boxes; i++) {
-		mixed.boxes[i].mutex = &mixed.mutexes[i / 2];
-		if (kind_cond_init(&mixed.boxes[i].cond, mixed.shared))
-			tap_bail("cond_init");
+	for (int i = 0; i < mixed->nr_boxes; i++) {
+		mixed->boxes[i].mutex = &mixed->mutexes[i / 2];
+		box_new_cond(&mixed->boxes[i]);
 	}
 }
 
 static void round_start(uint64_t *random)
 {
-	for (int i = 0; i < mixed.nr_workers; i++) {
-		struct worker *w = &mixed.workers[i];
-		bool signals = i < mixed.nr_signallers;
+	for (int i = 0; i < mixed->nr_workers; i++) {
+		struct worker *w = &mixed->workers[i];
+		bool signals = i < mixed->nr_signallers;
 
 		w->act = signals ? stir : take_part;
-		w->stop = signals ? &mixed.stop_signals : &mixed.stop_waits;
+		w->stop = signals ? &mixed->stop_signals : &mixed->stop_waits;
 		w->random = random_next(random);
 		worker_start(w);
 		feed_watchdog(blocked_now_ns());
@@ -136,9 +156,9 @@ static void round_count(void)
 {
 	run.nr_rounds++;
 	run.nr_pairs += nr_pairs();
-	for (int i = 0; i < mixed.nr_boxes; i++) {
-		run.nr_signalled += mixed.boxes[i].ledger.nr_signalled;
-		run.nr_left += mixed.boxes[i].ledger.nr_left;
+	for (int i = 0; i < mixed->nr_boxes; i++) {
+		run.nr_signalled += mixed->boxes[i].ledger.nr_signalled;
+		run.nr_left += mixed->boxes[i].ledger.nr_left;
 	}
 }
 
@@ -150,24 +170,24 @@ static bool round_passes(uint64_t *random)
 	round_start(random);
 	if (!await(enough))
 		return false;
-	atomic_store(&mixed.stop_signals, true);
-	atomic_fetch_add(&mixed.arrivals, 1);
-	rouse(&mixed.arrivals, INT_MAX);
+	atomic_store(&mixed->stop_signals, true);
+	atomic_fetch_add(&mixed->arrivals, 1);
+	rouse(&mixed->arrivals, INT_MAX);
 	if (!await(signallers_ended))
 		return false;
-	atomic_store(&mixed.stop_waits, true);
+	atomic_store(&mixed->stop_waits, true);
 	if (!await(settled))
 		return false;
-	for (int i = 0; i < mixed.nr_boxes; i++)
-		box_end(&mixed.boxes[i]);
+	for (int i = 0; i < mixed->nr_boxes; i++)
+		box_end(&mixed->boxes[i]);
 	if (!await(all_ended))
 		return false;
-	for (int i = 0; i < mixed.nr_workers; i++) {
-		pthread_join(mixed.workers[i].thread, NULL);
+	for (int i = 0; i < mixed->nr_workers; i++) {
+		worker_join(&mixed->workers[i]);
 		feed_watchdog(blocked_now_ns());
 	}
 	round_count();
-	memset(&mixed.workers, 0, sizeof(mixed.workers));
+	memset(mixed->workers, 0, sizeof(mixed->workers));
 	return !nr_wrong();
 }
 
@@ -176,11 +196,78 @@ static bool run_over(void)
 	return run.end ? blocked_now_ns() >= run.end : run.nr_pairs >= run.want;
 }
 
-static void test(const char *policy)
+#ifndef DROVER_FAKE_FUTEX
+
+/* In this process. */
+static bool rounds_pass(uint64_t random)
 {
-	uint64_t random = options.seed;
 	bool passed;
 
+	do {
+		passed = round_passes(&random);
+	} while (passed && (run.nr_rounds < 2 || !run_over()));
+	tap_diag(
+		"%ld pairs, %ld of them by signals; %ld waits ended otherwise; %d rounds",
+		run.nr_pairs, run.nr_signalled, run.nr_left, run.nr_rounds);
+	return passed && run.nr_pairs;
+}
+
+#else
+
+static _Noreturn void storm_run(uint64_t random)
+{
+	struct fake_futex fake = fake_futex_of(random_next(&random));
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (random_below(&random, 4) == 0) {
+		fake.refuse_with = random_below(&random, 2) ? ENOSYS : EPERM;
+		fake.refuse_from = random_below(&random, 30);
+	}
+	fake_futex_start(fake);
+	_exit(round_passes(&random) ? 0 : 1);
+}
+
+/* Did the storm of this seed pass? */
+static bool storm_passes(uint64_t seed)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (pid < 0)
+		tap_bail("fork: %s", strerror(errno));
+	if (pid == 0)
+		storm_run(seed);
+	watchdog("a storm");
+	if (waitpid(pid, &status, 0) != pid)
+		tap_bail("waitpid: %s", strerror(errno));
+	if (WIFSIGNALED(status))
+		tap_diag("killed by signal %d", WTERMSIG(status));
+	if (status)
+		tap_diag("this was the storm of seed=%" PRIu64, seed);
+	return status == 0;
+}
+
+/* Storms, each a round in a process of its own. */
+static bool rounds_pass(uint64_t seed)
+{
+	uint64_t random = seed;
+	bool passed = true;
+	long nr = 0;
+
+	while (passed && (nr == 0 || (options.storms ? nr < options.storms :
+						       !run_over()))) {
+		passed = storm_passes(seed);
+		seed = random_next(&random);
+		nr++;
+	}
+	tap_diag("%ld storms", nr);
+	return passed;
+}
+
+#endif
+
+static void test(const char *policy)
+{
 	run.policy = policy;
 	run.begun = blocked_now_ns();
 	run.said = run.begun;
@@ -189,14 +276,9 @@ static void test(const char *policy)
 		run.end = run.begun + options.seconds * NS_PER_S / NR_POLICIES;
 	tap_diag("seed=%" PRIu64 " threads=%d most=%d", options.seed,
 		 options.threads, options.most);
-	do {
-		passed = round_passes(&random);
-	} while (passed && (run.nr_rounds < 2 || !run_over()));
-	tap_ok(passed && run.nr_pairs, "%s: every pair is accounted for",
+	mixed = map_shared(sizeof(*mixed));
+	tap_ok(rounds_pass(options.seed), "%s: every pair is accounted for",
 	       policy);
-	tap_diag(
-		"%ld pairs, %ld of them by signals; %ld waits ended otherwise; %d rounds",
-		run.nr_pairs, run.nr_signalled, run.nr_left, run.nr_rounds);
 }
 
 static void handle_nothing(int signal)
@@ -218,27 +300,36 @@ static long some_round(long pairs)
 {
 	long round = pairs / 300;
 
+	if (ATTACKED)
+		return 400;
 	return round < 2000 ? 2000 : round > 100000 ? 100000 : round;
 }
 
 int main(int argc, char **argv)
 {
-	struct args args = args_parse(
-		argc, argv,
-		"seed pairs seconds threads most round progress patience");
+	struct args args = args_parse(argc, argv,
+				      "seed pairs seconds storms mutex threads "
+				      "most round progress patience");
+
+	int most;
 
 	api_start(argv);
 	options.seed = args_get(&args, "seed", args_fresh_seed());
 	options.pairs = args_get(&args, "pairs", 0);
-	options.seconds = args_get(&args, "seconds", 1);
-	options.threads = args_get(&args, "threads", 2);
-	options.most = args_get(&args, "most", options.pairs ? 200 : 40);
+	most = ATTACKED ? 16 : options.pairs ? 200 : 40;
+	options.seconds = args_get(&args, "seconds", ATTACKED ? 2 : 1);
+	options.storms = args_get(&args, "storms", 0);
+	options.mutex = args_get(&args, "mutex", -1);
+	options.threads = args_get(&args, "threads", ATTACKED ? 3 : 2);
+	options.most = args_get(&args, "most", most);
 	options.round = args_get(&args, "round", some_round(options.pairs));
 	options.progress = args_get(&args, "progress", 0);
 	options.patience = args_get(&args, "patience", 60);
 	if (options.threads < 2 || options.most < options.threads ||
 	    options.most > MAX_THREADS)
 		tap_bail("2 <= threads <= most <= %d", MAX_THREADS);
+	if (options.mutex >= (int)NR_MUTEX_KINDS)
+		tap_bail("there are %zu kinds of mutexes", NR_MUTEX_KINDS);
 	add_handlers();
 	/* Or a short sleep would take 50 microseconds more. */
 	prctl(PR_SET_TIMERSLACK, 1);

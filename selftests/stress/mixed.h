@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * mixed.h - what the threads of cond_mixed work on, how the waiters wait, and
+ * mixed.h - what the workers of cond_mixed work on, how the waiters wait, and
  * how each pair is accounted for; see mixed_signal.h for the signallers
  *
  * A box is a condvar with a ledger of its own. Waiters choose a box anew for
- * each wait.
+ * each wait. Workers are threads, or with API_SHARED processes.
  */
 #ifndef DROVER_SELFTESTS_MIXED_H
 #define DROVER_SELFTESTS_MIXED_H
@@ -12,6 +12,9 @@
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 
 #include "run.h"
 #include "blocked.h"
@@ -20,30 +23,51 @@
 #include "ledger.h"
 #include "tap.h"
 
+/* Is there a layer over the kernel's futex that is late, and refuses? */
+#ifdef DROVER_FAKE_FUTEX
+#include "fake_futex.h"
+#define ATTACKED true
+#else
+#define ATTACKED false
+
+static inline void fake_futex_thread(unsigned int nr)
+{
+	(void)nr;
+}
+#endif
+
+#ifdef API_SHARED
+#define PROCESSES true
+#else
+#define PROCESSES false
+#endif
+
 #define MAX_THREADS 200
 #define MAX_BOXES   4
+#define NR_CONDS    8 /* of one box, one after the other */
 #define STACK_SIZE  (256 * 1024)
 
-#define CAN_CANCEL (API_IS_PTHREAD && FRAMES_MAY_UNWIND)
+#define CAN_CANCEL (API_IS_PTHREAD && FRAMES_MAY_UNWIND && !PROCESSES)
 
 /**
  * struct box - a condvar; two of them use one mutex
+ * @cond: the one in use; others come when it has been destroyed
+ * @conds: those of processes, which must stay where all see them
  * @hold_back: a broadcast is on its way without the mutex: nobody may begin to
  *	       wait, signal or broadcast; changes under the mutex; a futex
  * @stopped: nobody begins anything new here, until nothing is owed; a futex
  * @since: since when it is stopped, by watched_ns, or 0
  */
 struct box {
-	api_cond_t cond;
+	api_cond_t *cond; /* [mutex] */
+	api_cond_t conds[NR_CONDS];
+	unsigned int nr_conds;
 	api_mutex_t *mutex;
 	struct ledger ledger;
 	_Atomic uint32_t hold_back;
 	_Atomic uint32_t stopped;
 	_Atomic int64_t since;
 };
-
-/* For how long the threads have been watched, see watch_ns(); never 0. */
-static _Atomic int64_t watched_ns = 1;
 
 enum worker_state {
 	ACTIVE,
@@ -55,6 +79,7 @@ struct wait;
 
 struct worker {
 	_Alignas(64) pthread_t thread;
+	pid_t pid; /* of a process; 0: a thread */
 	void (*act)(struct worker *worker);
 	atomic_bool *stop;
 	uint64_t random;
@@ -81,12 +106,14 @@ struct wait {
 };
 
 /**
- * struct mixed - one round
+ * struct mixed - one round, in shared memory
+ * @watched_ns: for how long the workers have been watched; never 0
  * @arrivals: futex: waits that stay and have begun, in all boxes
  * @nr_idle: signallers that sleep until there is one more
  */
-static struct mixed {
+struct mixed {
 	int nr_boxes, nr_workers, nr_signallers;
+	_Atomic int64_t watched_ns;
 	bool shared;
 	const struct mutex_kind *kind;
 	atomic_bool stop_signals, stop_waits;
@@ -96,7 +123,42 @@ static struct mixed {
 	struct box boxes[MAX_BOXES];
 	/* The signallers first. */
 	struct worker workers[MAX_THREADS];
-} mixed;
+};
+
+static struct mixed *mixed;
+
+static inline void *map_shared(size_t size)
+{
+	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (memory == MAP_FAILED)
+		tap_bail("mmap: %s", strerror(errno));
+	return memory;
+}
+
+/*
+ * Another condvar for a box. One of threads lies in a page of its own, which is
+ * gone when it is destroyed: who touches it later gets SIGSEGV. One of processes
+ * is filled with bytes that no condvar has.
+ */
+static inline void box_new_cond(struct box *box)
+{
+	box->cond = mixed->shared ? &box->conds[box->nr_conds++ % NR_CONDS] :
+				    map_shared(sizeof(*box->cond));
+	if (kind_cond_init(box->cond, mixed->shared))
+		tap_bail("cond_init");
+}
+
+/* Destroy one that has just been broadcast to. */
+static inline void box_end_cond(struct box *box, api_cond_t *cond)
+{
+	kind_cond_destroy(cond, box->mutex);
+	if (mixed->shared)
+		memset(cond, 0xa5, sizeof(*cond));
+	else
+		munmap(cond, sizeof(*cond));
+}
 
 static inline void box_lock(struct box *box)
 {
@@ -119,30 +181,30 @@ static inline void box_unlock(struct box *box)
 
 static inline struct box *some_box(struct worker *w)
 {
-	return &mixed.boxes[random_below(&w->random, mixed.nr_boxes)];
+	return &mixed->boxes[random_below(&w->random, mixed->nr_boxes)];
 }
 
 /* Sleep while a word has this value. */
 static inline void doze(void *word, uint32_t value)
 {
-	sys_futex_wait(word, FUTEX_PRIVATE_FLAG, value, NULL);
+	sys_futex_wait(word, PROCESSES ? 0 : FUTEX_PRIVATE_FLAG, value, NULL);
 }
 
 static inline void rouse(void *word, int nr)
 {
-	sys_futex_wake(word, FUTEX_PRIVATE_FLAG, nr);
+	sys_futex_wake(word, PROCESSES ? 0 : FUTEX_PRIVATE_FLAG, nr);
 }
 
 /* Signallers with nobody to signal to look again, when there are some. */
 static inline void wait_has_begun(struct box *box)
 {
-	uint32_t nr = atomic_fetch_add(&mixed.arrivals, 1);
-	bool some = nr % (1 + mixed.nr_workers / 8) == 0;
+	uint32_t nr = atomic_fetch_add(&mixed->arrivals, 1);
+	bool some = nr % (1 + mixed->nr_workers / 8) == 0;
 
 	if (!some && atomic_load(&box->ledger.owed))
 		return;
-	if (atomic_load(&mixed.nr_idle))
-		rouse(&mixed.arrivals, 1);
+	if (atomic_load(&mixed->nr_idle))
+		rouse(&mixed->arrivals, 1);
 }
 
 /* Who has stopped the box wants to know when nothing is owed any more. */
@@ -173,8 +235,8 @@ static inline int wait_call(struct wait *wait)
 	struct box *box = wait->box;
 
 	if (!wait->timed)
-		return api_cond_wait(&box->cond, box->mutex);
-	return api_cond_clockwait(&box->cond, box->mutex, wait->clock,
+		return api_cond_wait(box->cond, box->mutex);
+	return api_cond_clockwait(box->cond, box->mutex, wait->clock,
 				  &wait->deadline);
 }
 
@@ -221,11 +283,33 @@ static inline int wait_once(struct wait *wait)
 	return err;
 }
 
+static inline void dawdle(struct worker *w)
+{
+	uint32_t how = ATTACKED ? random_below(&w->random, 8) : 8;
+
+	if (how == 0)
+		sched_yield();
+	for (volatile uint32_t i = 0; how == 1 && i < 2000; i++)
+		;
+}
+
+/* Use the mutex alone. */
+static inline void use_mutex(struct worker *w, struct box *box)
+{
+	struct timespec soon = deadline_in(CLOCK_REALTIME, 50000);
+
+	if (random_below(&w->random, 2) ? api_mutex_trylock(box->mutex) :
+					  kind_timedlock(box->mutex, &soon))
+		return;
+	ledger_enter(&box->ledger);
+	dawdle(w);
+	box_unlock(box);
+}
+
 /* One in eight waits has a deadline. Returns whether it was unblocked. */
-static inline bool wait_somewhere(struct worker *w)
+static inline bool wait_in(struct box *box, struct worker *w)
 {
 	uint32_t how = random_below(&w->random, 32);
-	struct box *box = some_box(w);
 	struct wait wait = {
 		.worker = w,
 		.box = box,
@@ -236,19 +320,16 @@ static inline bool wait_somewhere(struct worker *w)
 	bool held_back, unblocked = false;
 	uint32_t ns;
 
-	if (atomic_load(&box->stopped)) {
-		doze(&box->stopped, true);
-		return false;
-	}
 	ns = random_below(&w->random, 3) ? 5000 : 200000;
 	ns = random_below(&w->random, ns);
 	box_lock(box);
 	held_back = atomic_load(&box->hold_back);
-	if (!atomic_load(&mixed.stop_waits) && !held_back) {
+	if (!atomic_load(&mixed->stop_waits) && !held_back) {
 		if (wait.timed)
 			wait.deadline = deadline_in(wait.clock, ns);
 		unblocked = !wait_once(&wait);
 	}
+	dawdle(w);
 	box_unlock(box);
 	if (held_back)
 		doze(&box->hold_back, true);
@@ -260,6 +341,7 @@ static inline void *worker_main(void *arg)
 	struct worker *w = arg;
 	int ignored;
 
+	fake_futex_thread(1 + (w - mixed->workers));
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &ignored);
 	atomic_store(&w->tid, blocked_gettid());
 	while (!atomic_load(w->stop) && !atomic_load(&w->cancelled)) {
@@ -270,6 +352,21 @@ static inline void *worker_main(void *arg)
 	return NULL;
 }
 
+static inline void worker_fork(struct worker *w)
+{
+	pid_t pid = fork();
+
+	if (pid < 0)
+		tap_bail("fork: %s", strerror(errno));
+	if (pid) {
+		w->pid = pid;
+		return;
+	}
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	worker_main(w);
+	_exit(0);
+}
+
 /* It comes to life, for the first time or again. */
 static inline void worker_start(struct worker *w)
 {
@@ -278,12 +375,24 @@ static inline void worker_start(struct worker *w)
 
 	atomic_store(&w->state, ACTIVE);
 	atomic_store(&w->cancelled, false);
+	if (PROCESSES) {
+		worker_fork(w);
+		return;
+	}
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK_SIZE);
 	err = pthread_create(&w->thread, &attr, worker_main, w);
 	pthread_attr_destroy(&attr);
 	if (err)
 		tap_bail("pthread_create: %s", strerror(err));
+}
+
+static inline void worker_join(struct worker *w)
+{
+	if (w->pid)
+		waitpid(w->pid, NULL, 0);
+	else
+		pthread_join(w->thread, NULL);
 }
 
 #endif /* DROVER_SELFTESTS_MIXED_H */

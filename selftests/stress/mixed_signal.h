@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * mixed_signal.h - what the threads of cond_mixed do, signallers above all
+ * mixed_signal.h - what the workers of cond_mixed do, signallers above all
  *
- * They send signals and broadcasts, with the mutex or after it, cancel,
+ * They send signals and broadcasts, with the mutex or after it, destroy, cancel,
  * interrupt, and now and then stop one box until all that it owes has come: so
  * what is lost is not made up for by the next signal. A broadcast would make up
  * for it too, and so mostly comes after such a stop.
@@ -22,19 +22,21 @@ static inline void send_result(struct box *box, const char *what, int err)
 static inline bool send_signal(struct box *box, bool keep)
 {
 	struct ledger *l = &box->ledger;
+	api_cond_t *cond;
 	bool allowed;
 
 	if (atomic_load(&box->stopped))
 		return false;
 	box_lock(box);
+	cond = box->cond;
 	allowed = !atomic_load(&box->hold_back) && ledger_signal(l, !keep);
 	if (allowed && keep)
-		send_result(box, "signal", api_cond_signal(&box->cond));
+		send_result(box, "signal", api_cond_signal(cond));
 	else if (allowed)
 		atomic_fetch_add(&l->sending, 1);
 	box_unlock(box);
 	if (allowed && !keep) {
-		send_result(box, "signal", api_cond_signal(&box->cond));
+		send_result(box, "signal", api_cond_signal(cond));
 		atomic_fetch_sub(&l->sending, 1);
 	}
 	return allowed;
@@ -47,25 +49,38 @@ static inline bool box_is_quiet(struct box *box)
 	       !atomic_load(&box->ledger.sending);
 }
 
-static inline void send_broadcast(struct box *box, bool keep)
+/* @destroy: at once, and whoever waits from now on does so on another one */
+static inline void broadcast_to(struct box *box, api_cond_t *cond, bool destroy)
 {
+	send_result(box, "broadcast", kind_broadcast(cond, box->mutex));
+	if (destroy)
+		box_end_cond(box, cond);
+}
+
+static inline void send_broadcast(struct box *box, struct worker *w)
+{
+	bool keep = random_below(&w->random, 2);
+	bool destroy = random_below(&w->random, 4) == 0;
+	api_cond_t *cond;
 	bool allowed;
 
 	box_lock(box);
+	cond = box->cond;
 	allowed = box_is_quiet(box);
 	if (allowed) {
 		ledger_broadcast(&box->ledger);
 		wait_has_ended(box);
+		if (destroy)
+			box_new_cond(box);
 		if (keep)
-			send_result(box, "broadcast",
-				    kind_broadcast(&box->cond, box->mutex));
+			broadcast_to(box, cond, destroy);
 		else
 			atomic_store(&box->hold_back, true);
 	}
 	box_unlock(box);
 	if (!allowed || keep)
 		return;
-	send_result(box, "broadcast", kind_broadcast(&box->cond, box->mutex));
+	broadcast_to(box, cond, destroy);
 	box_lock(box);
 	atomic_store(&box->hold_back, false);
 	box_unlock(box);
@@ -79,7 +94,7 @@ static inline void box_stop(struct box *box)
 
 	if (atomic_exchange(&box->stopped, true))
 		return;
-	atomic_store(&box->since, atomic_load(&watched_ns));
+	atomic_store(&box->since, atomic_load(&mixed->watched_ns));
 	while ((owed = atomic_load(&box->ledger.owed)))
 		doze(&box->ledger.owed, owed);
 	atomic_store(&box->since, 0);
@@ -109,11 +124,22 @@ static inline bool cancel_in(struct box *box, struct worker *victim)
 	return true;
 }
 
+/* Take one out of its system call. One signal restarts it, one does not. */
+static inline void interrupt(struct worker *victim, bool restart)
+{
+	int number = restart ? SIGUSR1 : SIGUSR2;
+
+	if (victim->pid)
+		kill(victim->pid, number);
+	else
+		pthread_kill(victim->thread, number);
+}
+
 /* Who is in a wait of this box cannot end while we have the mutex. */
 static inline void disturb(struct worker *w, struct box *box)
 {
-	int nr_waiters = mixed.nr_workers - mixed.nr_signallers;
-	struct worker *victim = &mixed.workers[mixed.nr_signallers];
+	int nr_waiters = mixed->nr_workers - mixed->nr_signallers;
+	struct worker *victim = &mixed->workers[mixed->nr_signallers];
 	bool cancelled = false;
 
 	victim += random_below(&w->random, nr_waiters);
@@ -121,8 +147,7 @@ static inline void disturb(struct worker *w, struct box *box)
 	if (CAN_CANCEL && random_below(&w->random, 2))
 		cancelled = cancel_in(box, victim);
 	else if (atomic_load(&victim->box) == box)
-		pthread_kill(victim->thread,
-			     random_below(&w->random, 2) ? SIGUSR1 : SIGUSR2);
+		interrupt(victim, random_below(&w->random, 2));
 	box_unlock(box);
 	if (cancelled) {
 		pthread_join(victim->thread, NULL);
@@ -136,19 +161,19 @@ static inline void disturb(struct worker *w, struct box *box)
  */
 static inline void signal_somebody(struct worker *w)
 {
-	uint32_t arrivals = atomic_load(&mixed.arrivals);
-	int first = random_below(&w->random, mixed.nr_boxes);
+	uint32_t arrivals = atomic_load(&mixed->arrivals);
+	int first = random_below(&w->random, mixed->nr_boxes);
 
-	for (int i = 0; i < mixed.nr_boxes; i++) {
-		int nr = (first + i) % mixed.nr_boxes;
+	for (int i = 0; i < mixed->nr_boxes; i++) {
+		int nr = (first + i) % mixed->nr_boxes;
 
-		if (send_signal(&mixed.boxes[nr], random_below(&w->random, 2)))
+		if (send_signal(&mixed->boxes[nr], random_below(&w->random, 2)))
 			return;
 	}
-	atomic_fetch_add(&mixed.nr_idle, 1);
-	if (arrivals == atomic_load(&mixed.arrivals))
-		doze(&mixed.arrivals, arrivals);
-	atomic_fetch_sub(&mixed.nr_idle, 1);
+	atomic_fetch_add(&mixed->nr_idle, 1);
+	if (arrivals == atomic_load(&mixed->arrivals))
+		doze(&mixed->arrivals, arrivals);
+	atomic_fetch_sub(&mixed->nr_idle, 1);
 }
 
 /* What a signaller does. */
@@ -165,10 +190,10 @@ static inline void stir(struct worker *w)
 		break;
 	case 2 ... 6:
 		box_stop(box);
-		send_broadcast(box, random_below(&w->random, 2));
+		send_broadcast(box, w);
 		break;
 	case 7 ... 8:
-		send_broadcast(box, random_below(&w->random, 2));
+		send_broadcast(box, w);
 		break;
 	default:
 		signal_somebody(w);
@@ -178,8 +203,14 @@ static inline void stir(struct worker *w)
 /* What a waiter does: one in two that were unblocked hands on to another one. */
 static inline void take_part(struct worker *w)
 {
-	if (wait_somewhere(w) && random_below(&w->random, 2) &&
-	    !atomic_load(&mixed.stop_signals))
+	struct box *box = some_box(w);
+
+	if (atomic_load(&box->stopped))
+		doze(&box->stopped, true);
+	else if (ATTACKED && random_below(&w->random, 8) == 0)
+		use_mutex(w, box);
+	else if (wait_in(box, w) && random_below(&w->random, 2) &&
+		 !atomic_load(&mixed->stop_signals))
 		send_signal(some_box(w), random_below(&w->random, 2));
 }
 

@@ -13,9 +13,9 @@
 static struct {
 	uint64_t seed;
 	long pairs;
-	long round;
+	long round, storms;
 	int64_t seconds;
-	int threads, most;
+	int threads, most, mutex;
 	int64_t progress, patience;
 } options;
 
@@ -33,8 +33,8 @@ static inline long nr_pairs(void)
 {
 	long nr = 0;
 
-	for (int i = 0; i < mixed.nr_workers; i++)
-		nr += atomic_load(&mixed.workers[i].nr_pairs);
+	for (int i = 0; i < mixed->nr_workers; i++)
+		nr += atomic_load(&mixed->workers[i].nr_pairs);
 	return nr;
 }
 
@@ -42,8 +42,8 @@ static inline unsigned long nr_steps(void)
 {
 	unsigned long nr = nr_pairs();
 
-	for (int i = 0; i < mixed.nr_workers; i++)
-		nr += atomic_load(&mixed.workers[i].nr_steps);
+	for (int i = 0; i < mixed->nr_workers; i++)
+		nr += atomic_load(&mixed->workers[i].nr_steps);
 	return nr;
 }
 
@@ -51,8 +51,8 @@ static inline int nr_wrong(void)
 {
 	int nr = 0;
 
-	for (int i = 0; i < mixed.nr_boxes; i++)
-		nr += atomic_load(&mixed.boxes[i].ledger.nr_wrong);
+	for (int i = 0; i < mixed->nr_boxes; i++)
+		nr += atomic_load(&mixed->boxes[i].ledger.nr_wrong);
 	return nr;
 }
 
@@ -66,11 +66,11 @@ static inline void box_report(const struct box *box)
 			 atomic_load(&l->nr_wrong) - 1);
 	tap_diag(
 		"box %d: waits=%lu broadcast=%lu stay=%d due=%d signals=%d sending=%d%s%s",
-		(int)(box - mixed.boxes), l->begun, l->broadcast, l->stay,
+		(int)(box - mixed->boxes), l->begun, l->broadcast, l->stay,
 		l->due, l->nr_signals, atomic_load(&l->sending),
 		atomic_load(&box->hold_back) ? " hold-back" : "",
 		atomic_load(&box->stopped) ? " stopped" : "");
-	tap_diag("  condvar %p, mutex %p: %#x, owner %u", (void *)&box->cond,
+	tap_diag("  condvar %p, mutex %p: %#x, owner %u", (void *)box->cond,
 		 (void *)box->mutex, mutex[0], mutex[API_IS_PTHREAD ? 2 : 1]);
 }
 
@@ -80,13 +80,14 @@ static inline void worker_report(const struct worker *w)
 	static const char *const states[] = { "active", "waits", "ended" };
 	const struct box *box = atomic_load(&w->box);
 	char call[256];
-	ssize_t len = blocked_read(getpid(), atomic_load(&w->tid), "syscall",
-				   call, sizeof(call));
+	ssize_t len = blocked_read(w->pid ? w->pid : getpid(),
+				   atomic_load(&w->tid), "syscall", call,
+				   sizeof(call));
 
 	tap_diag("%s %d: %s, box %d%s, system call %.*s",
 		 w->act == stir ? "signaller" : "waiter", atomic_load(&w->tid),
 		 states[atomic_load(&w->state)],
-		 box ? (int)(box - mixed.boxes) : -1,
+		 box ? (int)(box - mixed->boxes) : -1,
 		 atomic_load(&w->cancelled) ? ", cancelled" : "",
 		 len > 0 ? (int)strcspn(call, "\n") : 1, len > 0 ? call : "?");
 }
@@ -94,12 +95,17 @@ static inline void worker_report(const struct worker *w)
 static inline void report(void)
 {
 	tap_diag("%s, round %d: %d threads, %s mutex%s, %ld pairs", run.policy,
-		 run.nr_rounds, mixed.nr_workers, mixed.kind->name,
-		 mixed.shared ? ", shared" : "", nr_pairs());
-	for (int i = 0; i < mixed.nr_boxes; i++)
-		box_report(&mixed.boxes[i]);
-	for (int i = 0; i < mixed.nr_workers; i++)
-		worker_report(&mixed.workers[i]);
+		 run.nr_rounds, mixed->nr_workers, mixed->kind->name,
+		 mixed->shared ? ", shared" : "", nr_pairs());
+#ifdef DROVER_FAKE_FUTEX
+	tap_diag("late=%u spurious=%u expire=%u refuse=%d", fake_futex.late,
+		 fake_futex.spurious, fake_futex.expire,
+		 fake_futex.refuse_with);
+#endif
+	for (int i = 0; i < mixed->nr_boxes; i++)
+		box_report(&mixed->boxes[i]);
+	for (int i = 0; i < mixed->nr_workers; i++)
+		worker_report(&mixed->workers[i]);
 	fflush(stdout);
 }
 
@@ -140,7 +146,7 @@ static inline int64_t watch_ns(int64_t now)
 	last = now;
 	if (passed > LONGEST_LOOK)
 		passed = LONGEST_LOOK;
-	return atomic_fetch_add(&watched_ns, passed) + passed;
+	return atomic_fetch_add(&mixed->watched_ns, passed) + passed;
 }
 
 /* How long has a box been stopped, waiting for what it is owed? */
@@ -148,8 +154,8 @@ static inline int64_t longest_stop(int64_t watched)
 {
 	int64_t longest = 0;
 
-	for (int i = 0; i < mixed.nr_boxes; i++) {
-		int64_t since = atomic_load(&mixed.boxes[i].since);
+	for (int i = 0; i < mixed->nr_boxes; i++) {
+		int64_t since = atomic_load(&mixed->boxes[i].since);
 
 		if (since && watched - since > longest)
 			longest = watched - since;
