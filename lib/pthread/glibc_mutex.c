@@ -6,10 +6,12 @@
  * not robust, has no priority protocol and is not elided keeps its state in
  * __data.__lock: 0 free, 1 held, 2 held and there may be sleepers, who wait on
  * that word with the private futex operations. __data.__owner is the holder's
- * thread id. So waiters can be moved there, if whoever takes the mutex after a
- * move leaves it at 2. Whether the loaded glibc works like that is tried when
- * the library is loaded, or by a constructor that comes before and waits; if
- * not, nothing is ever moved.
+ * thread id as glibc has it. So waiters can be moved there, if whoever takes the
+ * mutex after a move leaves it at 2. Whether the loaded glibc works like that is
+ * tried when the library is loaded, or by a constructor that comes before and
+ * waits; if not, nothing is ever moved. Mutexes that inherit priorities are
+ * tried when the first of them is met: a sandbox may end a program that makes
+ * one.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -43,19 +45,28 @@
 enum layout {
 	LAYOUT_UNTRIED,
 	LAYOUT_UNKNOWN,
-	LAYOUT_PLAIN, /* all but the PI mutex is as expected */
-	LAYOUT_ALL,
+	LAYOUT_KNOWN,
 };
 
-static _Atomic int layout;
+static _Atomic int layout, pi_layout;
 
 COLD static int layout_try(void);
+COLD static int pi_layout_try(void);
 
-static inline int layout_of_glibc(void)
+static inline bool layout_is_known(void)
 {
 	int found = load_relaxed(&layout);
 
-	return found != LAYOUT_UNTRIED ? found : layout_try();
+	return (found != LAYOUT_UNTRIED ? found : layout_try()) == LAYOUT_KNOWN;
+}
+
+static inline bool pi_layout_is_known(void)
+{
+	int found = load_relaxed(&pi_layout);
+
+	return layout_is_known() &&
+	       (found != LAYOUT_UNTRIED ? found : pi_layout_try()) ==
+		       LAYOUT_KNOWN;
 }
 
 static pthread_mutex_t *mutex_of(void *mutex)
@@ -74,13 +85,49 @@ static uint32_t owner_of(void *mutex)
 					 __ATOMIC_RELAXED);
 }
 
+/*
+ * The id by which glibc knows the calling thread, as it writes it into a mutex.
+ * It is not always the kernel's: in a thread that clone() has made, or a child
+ * of vfork(), it is the id of the one whose memory for threads it uses. 0: not
+ * asked for yet.
+ */
+static _Thread_local uint32_t own_id;
+
+COLD static uint32_t own_id_ask(void)
+{
+	pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+
+	pthread_mutex_lock(&m);
+	own_id = owner_of(&m);
+	pthread_mutex_unlock(&m);
+	pthread_mutex_destroy(&m);
+	return own_id;
+}
+
+static inline uint32_t own_id_known(void)
+{
+	uint32_t id = own_id;
+
+	return likely(id) ? id : own_id_ask();
+}
+
+static inline bool is_owner(void *mutex)
+{
+	return owner_of(mutex) == own_id_known();
+}
+
+/* In the child of a fork. */
+static void own_id_forget(void)
+{
+	own_id = 0;
+}
+
 static bool movable(void *mutex)
 {
 	int kind = __atomic_load_n(&mutex_of(mutex)->__data.__kind,
 				   __ATOMIC_RELAXED);
 
-	return layout_of_glibc() >= LAYOUT_PLAIN &&
-	       !(kind & ~(KIND_TYPE | KIND_NO_ELISION));
+	return layout_is_known() && !(kind & ~(KIND_TYPE | KIND_NO_ELISION));
 }
 
 /* Type normal, and like those that waiters can be moved to. */
@@ -99,13 +146,14 @@ int user_mutex_may_wait(void *mutex)
 				   __ATOMIC_RELAXED);
 	int type = kind & KIND_TYPE;
 
-	if (layout_of_glibc() < LAYOUT_PLAIN)
+	if (!layout_is_known())
 		return 0;
 	if (type != PTHREAD_MUTEX_RECURSIVE &&
 	    type != PTHREAD_MUTEX_ERRORCHECK &&
 	    !(kind & (KIND_ROBUST | KIND_PI)))
 		return 0;
-	return owner_of(mutex) == thread_tid() ? 0 : EPERM;
+	/* The child of _Fork(), which tells nobody, has another id. */
+	return is_owner(mutex) || owner_of(mutex) == own_id_ask() ? 0 : EPERM;
 }
 
 #ifdef DROVER_DEBUG
@@ -114,7 +162,7 @@ void glibc_mutex_check(pthread_mutex_t *mutex, const char *call)
 	debug_pointer(mutex, _Alignof(pthread_mutex_t), "mutex", call);
 	/* The others get EPERM; only these have their owner noted. */
 	if (movable(mutex) && !user_mutex_may_wait(mutex) &&
-	    owner_of(mutex) != thread_tid())
+	    owner_of(mutex) != own_id_ask())
 		debug_wrong(mutex, "mutex",
 			    "is not held by the caller: lock it before a wait",
 			    call);
@@ -163,9 +211,7 @@ enum mutex_holder user_mutex_holder(void *mutex)
 {
 	if (load_relaxed(lock_word(mutex)) == WORD_FREE)
 		return MUTEX_FREE;
-	if (owner_of(mutex) == thread_tid())
-		return MUTEX_HELD_BY_CALLER;
-	return MUTEX_HELD_BY_OTHER;
+	return is_owner(mutex) ? MUTEX_HELD_BY_CALLER : MUTEX_HELD_BY_OTHER;
 }
 
 /* Private, not robust, and the kernel's priority inheritance. */
@@ -175,9 +221,8 @@ futex_word *user_mutex_pi_word(void *mutex)
 				   __ATOMIC_RELAXED);
 
 	kind &= ~(KIND_TYPE | KIND_NO_ELISION);
-	return layout_of_glibc() == LAYOUT_ALL && kind == KIND_PI ?
-		       lock_word(mutex) :
-		       NULL;
+	return kind == KIND_PI && pi_layout_is_known() ? lock_word(mutex) :
+							 NULL;
 }
 
 /* What pthread_mutex_lock() does after it has got a PI mutex's word. */
@@ -186,8 +231,7 @@ int user_mutex_adopt(void *mutex)
 	pthread_mutex_t *m = mutex_of(mutex);
 
 	tell_tsan_locked(m);
-	__atomic_store_n(&m->__data.__owner, thread_self()->tid,
-			 __ATOMIC_RELAXED);
+	__atomic_store_n(&m->__data.__owner, own_id_known(), __ATOMIC_RELAXED);
 	m->__data.__nusers++;
 	if ((m->__data.__kind & KIND_TYPE) == PTHREAD_MUTEX_RECURSIVE)
 		m->__data.__count = 1;
@@ -230,7 +274,7 @@ static bool three_states(void)
 /* The word, owner and counts of a recursive PI mutex that is locked once. */
 static bool pi_states(void)
 {
-	uint32_t tid = (uint32_t)syscall(SYS_gettid);
+	uint32_t tid = own_id_ask();
 	pthread_mutexattr_t attr;
 	pthread_mutex_t m;
 	bool ok;
@@ -273,7 +317,10 @@ static int kind_with(int type, int robust, int protocol, int pshared)
 	return kind;
 }
 
-/* Every property that forbids moving shows in the kind, and no type does. */
+/*
+ * Every property that forbids moving shows in the kind, and no type does. That
+ * a mutex inherits priorities shows where its protection does.
+ */
 static bool kinds_tell(void)
 {
 	const int plain = KIND_TYPE | KIND_NO_ELISION;
@@ -287,7 +334,6 @@ static bool kinds_tell(void)
 		if (kind_with(type, stalled, none, own) & ~plain)
 			return false;
 	return (kind_with(0, robust, none, own) & ~plain) &&
-	       (kind_with(0, stalled, PTHREAD_PRIO_INHERIT, own) & ~plain) &&
 	       (kind_with(0, stalled, PTHREAD_PRIO_PROTECT, own) & ~plain) &&
 	       (kind_with(0, stalled, none, PTHREAD_PROCESS_SHARED) & ~plain);
 }
@@ -297,14 +343,23 @@ static int layout_try(void)
 	int untried = LAYOUT_UNTRIED, found = LAYOUT_UNKNOWN;
 
 	if (three_states() && kinds_tell())
-		found = pi_states() ? LAYOUT_ALL : LAYOUT_PLAIN;
+		found = LAYOUT_KNOWN;
 	if (cas_relaxed(&layout, &untried, found) && found == LAYOUT_UNKNOWN)
 		fputs("drover: this C library's mutex is not as expected: waiters are woken, never moved\n",
 		      stderr);
 	return found;
 }
 
+static int pi_layout_try(void)
+{
+	int found = pi_states() ? LAYOUT_KNOWN : LAYOUT_UNKNOWN;
+
+	store_relaxed(&pi_layout, found);
+	return found;
+}
+
 __attribute__((constructor)) static void layout_try_when_loaded(void)
 {
-	layout_of_glibc();
+	layout_is_known();
+	pthread_atfork(NULL, NULL, own_id_forget);
 }

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A thread that the C library did not make has the memory for threads of the one
+ * that called clone() or vfork(), and there the C library's id. The holder of a
+ * mutex is who that id says, so a wait with it is permitted: in there, in its
+ * maker afterwards, and in the child of _Fork(), where the id changes.
+ *
+ * APIs: drover pthread
+ */
+#include <sched.h>
+#include <sys/wait.h>
+
+#include "api.h"
+#include "blocked.h"
+#include "futex_call.h"
+#include "tap.h"
+
+#define NR_KINDS   2
+#define STACK_SIZE (256 * 1024)
+
+static api_cond_t cond = API_COND_INITIALIZER;
+static api_mutex_t mutex;
+
+/* What a wait with the mutex comes to; ETIMEDOUT is right. */
+static int time_out(void)
+{
+	struct timespec past = deadline_in(CLOCK_MONOTONIC, -1);
+	int err;
+
+	if (api_mutex_lock(&mutex))
+		return -1;
+	err = api_cond_clockwait(&cond, &mutex, CLOCK_MONOTONIC, &past);
+	api_mutex_unlock(&mutex);
+	return err;
+}
+
+static int cloned(void *result)
+{
+	*(int *)result = time_out();
+	syscall(SYS_exit, 0);
+	return 0;
+}
+
+static int in_clone(void)
+{
+	const int flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND |
+			  CLONE_THREAD | CLONE_SYSVSEM | CLONE_PARENT_SETTID |
+			  CLONE_CHILD_CLEARTID;
+	static _Atomic uint32_t tid;
+	char *stack = malloc(STACK_SIZE);
+	uint32_t seen;
+	int result = -1;
+
+	if (!stack || clone(cloned, stack + STACK_SIZE, flags, &result, &tid,
+			    NULL, &tid) < 0)
+		tap_bail("clone: %s", strerror(errno));
+	while ((seen = tid))
+		sys_futex_wait(&tid, 0, seen, NULL);
+	free(stack);
+	return result;
+}
+
+static int in_vfork(void)
+{
+	static volatile int result;
+	pid_t pid = vfork();
+
+	if (pid == 0) {
+		result = time_out();
+		_exit(0);
+	}
+	if (pid < 0 || waitpid(pid, NULL, 0) != pid)
+		tap_bail("vfork: %s", strerror(errno));
+	return result;
+}
+
+static int in_fork(pid_t (*forking)(void))
+{
+	pid_t pid = forking();
+	int status;
+
+	if (pid == 0)
+		_exit(time_out());
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		tap_bail("fork: %s", strerror(errno));
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* In a thread that has not waited yet. */
+static void *make_others(void *results)
+{
+	int *result = results;
+
+	*result++ = in_clone();
+	*result++ = time_out();
+	*result++ = in_fork(_Fork);
+	*result++ = in_fork(fork);
+	return NULL;
+}
+
+static void *make_child(void *results)
+{
+	int *result = results;
+
+	*result++ = in_vfork();
+	*result++ = time_out();
+	return NULL;
+}
+
+static const char *const places[] = {
+	"a thread by clone()", "its maker", "a child of _Fork()",
+	"a child of fork()",   "a vfork()", "its caller",
+};
+
+#define NR_PLACES ((int)(sizeof(places) / sizeof(places[0])))
+
+static void run(void *(*body)(void *), int *results)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, body, results))
+		tap_bail("pthread_create");
+	pthread_join(thread, NULL);
+}
+
+static void test(const char *name)
+{
+	int results[NR_PLACES];
+
+	if (kind_mutex_init(&mutex, kind_named(name), false))
+		tap_bail("mutex_init");
+	watchdog(name);
+	run(make_others, results);
+	run(make_child, &results[4]);
+	for (int i = 0; i < NR_PLACES; i++)
+		tap_is(results[i], ETIMEDOUT, "%s: in %s a wait times out",
+		       name, places[i]);
+}
+
+int main(int argc, char **argv)
+{
+	(void)argc;
+	api_start(argv);
+	if (!STACKS_MAY_GO)
+		return sanitizer_skips("threads by clone()",
+				       "ThreadSanitizer does not know them");
+	tap_plan(NR_KINDS * NR_PLACES);
+	test("recursive");
+	test("errorcheck");
+	return tap_exit();
+}
