@@ -18,8 +18,8 @@
  *  - A signal or broadcast chooses whom it unblocks in one atomic step; a
  *    thread that starts to wait later never takes a signal from one that
  *    waited before (POSIX.1-2024).
- *  - In normal operation there is no spurious return. Running out of memory
- *    can cause one, and so can the death of a process that used a shared one.
+ *  - In normal operation there is no spurious return. Only running out of
+ *    memory can cause one, and a shared one on which 2^18 threads wait.
  *  - With nobody waiting, signal and broadcast make no system call.
  *  - A condition variable may be destroyed, and its memory freed, as soon as
  *    all waiters have been unblocked, also while the mutex is still held.
@@ -97,8 +97,8 @@ int drover_cond_init(drover_cond_t *cond, const drover_condattr_t *attr);
  * broadcast still under way in another thread is waited for, for the few
  * instructions in which it touches @cond.
  *
- * A shared condvar waits for its released waiters to get away from it, and
- * takes those that do not for dead after two seconds. After
+ * A shared condvar waits for its released waiters to get away from it; those
+ * of other processes that do not in two seconds it takes for dead. After
  * drover_cond_broadcast_on() use drover_cond_destroy_on().
  *
  * Return: 0.
