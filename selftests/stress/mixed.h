@@ -363,6 +363,7 @@ static inline void worker_fork(struct worker *w)
 		return;
 	}
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	w->pid = getpid(); /* others look for it as soon as it waits */
 	worker_main(w);
 	_exit(0);
 }
