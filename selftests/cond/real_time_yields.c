@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A thread of a real-time policy never yields: under SCHED_DEADLINE that gives
+ * away the rest of its period, and under the others nobody of a lower priority
+ * gets on by it. Nor does it keep the CPU from a signaller of lower priority: a
+ * wait costs it less CPU time than a poll can take.
+ *
+ * APIs: drover pthread
+ */
+#include <sched.h>
+
+#include "fixture.h"
+#include "tap.h"
+
+#define NR_THREADS 4
+#define NR_TURNS   500
+#define NR_WAITS   200
+/* A poll lasts at most 100 us; then there are the sleep and the mutex. */
+#define MOST_NS (300 * 1000)
+
+#ifndef SCHED_DEADLINE
+#define SCHED_DEADLINE 6
+#endif
+
+static api_cond_t cond = API_COND_INITIALIZER;
+static api_mutex_t mutex = API_MUTEX_INITIALIZER;
+
+static _Thread_local bool counts_yields;
+static atomic_int nr_yields;
+
+int sched_yield(void)
+{
+	if (counts_yields)
+		atomic_fetch_add(&nr_yields, 1);
+	return syscall(SYS_sched_yield);
+}
+
+/* As the kernel has it; not all C libraries do. */
+struct attr {
+	uint32_t size;
+	uint32_t policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority;
+	uint64_t runtime;
+	uint64_t deadline;
+	uint64_t period;
+};
+
+static const struct policy {
+	const char *name;
+	struct attr attr;
+} policies_of_threads[] = {
+	{ "SCHED_FIFO", { .policy = SCHED_FIFO, .priority = 1 } },
+	{ "SCHED_RR", { .policy = SCHED_RR, .priority = 1 } },
+	{ "SCHED_DEADLINE",
+	  { .policy = SCHED_DEADLINE,
+	    .runtime = 2 * NS_PER_MS,
+	    .deadline = 10 * NS_PER_MS,
+	    .period = 10 * NS_PER_MS } },
+};
+
+#define NR_POLICIES_OF_THREADS \
+	((int)(sizeof(policies_of_threads) / sizeof(policies_of_threads[0])))
+
+static int become(const struct policy *policy)
+{
+	struct attr attr = policy->attr;
+
+	attr.size = sizeof(attr);
+	return syscall(SYS_sched_setattr, 0, &attr, 0) ? errno : 0;
+}
+
+static struct {
+	const struct policy *policy;
+	int turn; /* [mutex] */
+	atomic_int err;
+	int64_t cpu_ns; /* of the waiter */
+} run;
+
+/* A ring: each has a condvar, and signals the next one's. */
+static api_cond_t turns[NR_THREADS];
+
+static void *take_turns(void *arg)
+{
+	int own = (intptr_t)arg, err = become(run.policy);
+
+	if (err)
+		atomic_store(&run.err, err);
+	counts_yields = true;
+	api_mutex_lock(&mutex);
+	for (int i = 0; i < NR_TURNS; i++) {
+		while (run.turn % NR_THREADS != own)
+			api_cond_wait(&turns[own], &mutex);
+		run.turn++;
+		api_cond_signal(&turns[(own + 1) % NR_THREADS]);
+	}
+	api_mutex_unlock(&mutex);
+	return NULL;
+}
+
+static void test_hand_offs(void)
+{
+	pthread_t threads[NR_THREADS];
+
+	run.turn = 0;
+	for (int i = 0; i < NR_THREADS; i++)
+		api_cond_init(&turns[i]);
+	atomic_store(&nr_yields, 0);
+	for (intptr_t i = 0; i < NR_THREADS; i++)
+		if (pthread_create(&threads[i], NULL, take_turns, (void *)i))
+			tap_bail("pthread_create");
+	for (int i = 0; i < NR_THREADS; i++)
+		pthread_join(threads[i], NULL);
+	if (atomic_load(&run.err))
+		tap_skip(run.policy->name, strerror(atomic_load(&run.err)));
+	else
+		tap_is(atomic_load(&nr_yields), 0,
+		       "%s: no yield in %d hand-offs", run.policy->name,
+		       NR_THREADS * NR_TURNS);
+}
+
+static int64_t own_cpu_ns(void)
+{
+	struct timespec used;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+	return used.tv_sec * NS_PER_S + used.tv_nsec;
+}
+
+static void *wait_for_turns(void *arg)
+{
+	int64_t begin;
+
+	atomic_store(&run.err, become(run.policy));
+	begin = own_cpu_ns();
+	api_mutex_lock(&mutex);
+	for (int i = 1; i <= NR_WAITS; i++)
+		while (run.turn < i)
+			api_cond_wait(&cond, &mutex);
+	api_mutex_unlock(&mutex);
+	run.cpu_ns = own_cpu_ns() - begin;
+	return arg;
+}
+
+/* Both on one CPU, and the signaller runs when nobody else does. */
+static void test_signaller_below(void)
+{
+	cpu_set_t before, one;
+	pthread_t waiter;
+
+	run.turn = 0;
+	sched_getaffinity(0, sizeof(before), &before);
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	sched_setaffinity(0, sizeof(one), &one);
+	if (pthread_create(&waiter, NULL, wait_for_turns, NULL))
+		tap_bail("pthread_create");
+	for (int i = 0; i < NR_WAITS; i++) {
+		api_mutex_lock(&mutex);
+		run.turn++;
+		api_mutex_unlock(&mutex);
+		api_cond_signal(&cond);
+	}
+	pthread_join(waiter, NULL);
+	sched_setaffinity(0, sizeof(before), &before);
+	if (atomic_load(&run.err))
+		tap_skip(run.policy->name, strerror(atomic_load(&run.err)));
+	else if (!tap_ok(run.cpu_ns < NR_WAITS * (int64_t)MOST_NS,
+			 "%s: a wait costs no more than a poll",
+			 run.policy->name))
+		tap_diag("%ld ns each", (long)(run.cpu_ns / NR_WAITS));
+}
+
+int main(int argc, char **argv)
+{
+	(void)argc;
+	api_start(argv);
+	tap_plan(2 * NR_POLICIES_OF_THREADS);
+	for (int i = 0; i < NR_POLICIES_OF_THREADS; i++) {
+		run.policy = &policies_of_threads[i];
+		watchdog(run.policy->name);
+		atomic_store(&run.err, 0);
+		test_hand_offs();
+		test_signaller_below();
+	}
+	return tap_exit();
+}
