@@ -2,33 +2,63 @@
 /*
  * A loop over a range: the caller and as many tasks as may help take parts,
  * one after the other, until there are none left. The tasks lie on the caller's
- * stack; those that nobody has begun when the parts are given out it runs
- * itself, which is then nothing.
+ * stack, or in memory of the loop's; those that nobody has begun when the parts
+ * are given out it runs itself, which is then nothing.
  *
  * At first there are as many as can run beside the caller. One more of them
  * would take the CPU from one that has a part in its hands, and the caller waits
  * for all. If the loop takes long, its parts may be such that sleep, and all
  * workers are asked.
  */
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/clock.h"
 #include "pool/pool.h"
 
-#define MOST_HELPERS 64
-#define LONG	     (1000 * NS_PER_US)
+#define LONG (1000 * NS_PER_US)
 
 /* Parts for each thread, so that one that is late makes little difference. */
 #define PARTS_EACH 4
 
+/* So many helpers need no memory. */
+#define HELPERS_HERE 32
+
+/* What threads' memory is aligned to. */
+#define LINE 64
+
+struct helper {
+	drover_part_t part;
+	struct loop *loop;
+};
+
+/**
+ * struct loop - a call of drover_pool_loop()
+ * @of, @begin, @end, @grain, @nr_parts, @pool: constant
+ * @helpers, @tasks, @most: so many may help; of the first @nr each is a task
+ * @stride: from one thread's scratch to the next
+ * @scratch, @memory: to be freed
+ * @frame: the caller is inside of the loop
+ * @counted: as if it were a task of the pool
+ * @next: part; grows beyond @nr_parts, by one a thread
+ */
 struct loop {
-	int (*function)(size_t begin, size_t end, void *arg);
-	void *arg;
+	const drover_loop_t *of;
+	struct drover_pool *pool;
 	size_t begin, end, grain, nr_parts;
-	_Atomic size_t next; /* part; grows beyond nr_parts, by one a thread */
+	struct helper *helpers;
+	drover_task_t *tasks;
+	size_t nr, most, stride;
+	char *scratch;
+	void *memory;
+	struct frame frame;
+	bool counted;
+	_Atomic size_t next;
 	_Atomic int result;
 };
 
 /* Run one part; false: none was left, or one has failed. */
-static bool loop_step(struct loop *loop)
+static bool loop_step(struct loop *loop, const drover_part_t *by)
 {
 	size_t part, begin, end;
 	int result, none = 0;
@@ -40,20 +70,22 @@ static bool loop_step(struct loop *loop)
 		return false;
 	begin = loop->begin + part * loop->grain;
 	end = loop->end - begin > loop->grain ? begin + loop->grain : loop->end;
-	result = loop->function(begin, end, loop->arg);
+	result = loop->of->function(begin, end, by, loop->of->arg);
 	if (result)
 		cas_relaxed(&loop->result, &none, result);
 	return true;
 }
 
-static int loop_run(void *arg)
+static int help(void *arg)
 {
-	while (loop_step(arg))
+	struct helper *helper = arg;
+
+	while (loop_step(helper->loop, &helper->part))
 		;
 	return 0;
 }
 
-static void divide(struct loop *loop, size_t grain, unsigned int nr_threads)
+static void divide(struct loop *loop, size_t grain, size_t nr_threads)
 {
 	size_t nr = loop->end - loop->begin;
 
@@ -70,55 +102,191 @@ static size_t least(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* Helpers from number @nr on, up to @most: how many there are then. */
-static size_t call_helpers(struct drover_pool *pool, drover_task_t *helpers,
-			   size_t nr, size_t most)
+static drover_part_t part_of(struct loop *loop, size_t thread)
 {
-	if (most <= nr ||
-	    pool_submit(pool, (struct task *)&helpers[nr], most - nr, true))
-		return nr; /* shut down: all is left to the caller */
-	return most;
+	return (drover_part_t){
+		.thread = thread,
+		.threads = loop->most + 1,
+		.scratch = loop->scratch ?
+				   loop->scratch + thread * loop->stride :
+				   NULL,
+	};
 }
 
-/* The caller's share; how many helpers there were in the end. */
-static size_t lead(struct drover_pool *pool, struct loop *loop,
-		   drover_task_t *helpers, size_t most)
+/* Memory for each of @nr, or NULL; @bytes becomes what is from one to the next. */
+static void *alloc_lines(size_t nr, size_t *bytes)
 {
-	size_t beside = pool->nr_cpus > 1 ? pool->nr_cpus - 1 : 1;
-	size_t nr = call_helpers(pool, helpers, 0, least(most, beside));
-	int64_t begin = nr < most ? clock_now() : 0;
+	if (*bytes > SIZE_MAX / 2 / nr)
+		return NULL;
+	*bytes = (*bytes + LINE - 1) / LINE * LINE;
+	return aligned_alloc(LINE, nr * *bytes);
+}
 
-	while (loop_step(loop)) {
-		if (nr == most || clock_now() - begin < LONG)
-			continue;
-		nr = call_helpers(pool, helpers, nr, most);
-		most = nr;
+static int alloc_scratch(struct loop *loop)
+{
+	const drover_loop_t *of = loop->of;
+
+	loop->stride = of->scratch;
+	if (!loop->stride)
+		return 0;
+	loop->scratch = alloc_lines(loop->most + 1, &loop->stride);
+	for (size_t i = 0; loop->scratch && i <= loop->most; i++) {
+		void *to = loop->scratch + i * loop->stride;
+
+		if (of->total)
+			memcpy(to, of->total, of->scratch);
+		else
+			memset(to, 0, of->scratch);
 	}
-	return nr;
+	return loop->scratch ? 0 : ENOMEM;
+}
+
+/* Those that do not fit here; without memory there are no more. */
+static void alloc_helpers(struct loop *loop)
+{
+	size_t bytes = sizeof(*loop->helpers) + sizeof(*loop->tasks);
+
+	if (loop->most <= HELPERS_HERE)
+		return;
+	loop->memory = alloc_lines(loop->most, &bytes);
+	if (loop->memory) {
+		loop->tasks = loop->memory;
+		loop->helpers = (struct helper *)&loop->tasks[loop->most];
+	} else {
+		loop->most = HELPERS_HERE;
+	}
+}
+
+/* Helpers from the last number on, up to @most. */
+static void call_helpers(struct loop *loop, size_t most)
+{
+	for (size_t i = loop->nr; i < most; i++) {
+		loop->helpers[i] =
+			(struct helper){ part_of(loop, i + 1), loop };
+		drover_task_init(&loop->tasks[i], help, &loop->helpers[i]);
+	}
+	if (most > loop->nr &&
+	    !pool_submit(loop->pool, (struct task *)&loop->tasks[loop->nr],
+			 most - loop->nr, true))
+		loop->nr = most;
+}
+
+/* The caller's share. */
+static void lead(struct loop *loop)
+{
+	size_t cpus = load_relaxed(&loop->pool->nr_cpus);
+	drover_part_t part = part_of(loop, 0);
+	size_t most = loop->counted ? loop->most : 0;
+	int64_t begin;
+
+	call_helpers(loop, least(most, cpus > 1 ? cpus - 1 : 1));
+	begin = loop->nr < most ? clock_now() : 0;
+	while (loop_step(loop, &part)) {
+		if (loop->nr == most || clock_now() - begin < LONG)
+			continue;
+		call_helpers(loop, most);
+		most = loop->nr;
+	}
+}
+
+/* No thread uses what is on this stack any more. */
+static void await_helpers(struct loop *loop)
+{
+	for (; loop->nr; loop->nr--)
+		pool_await(loop->pool,
+			   (struct task *)&loop->tasks[loop->nr - 1], true);
+}
+
+/* By a return, an exception or the end of the thread: then no part begins. */
+static void loop_end(struct loop *loop)
+{
+	int none = 0;
+
+	cas_relaxed(&loop->result, &none, ECANCELED);
+	await_helpers(loop);
+	free(loop->memory);
+	free(loop->scratch);
+	if (loop->counted) {
+		frame_leave(&loop->frame);
+		pool_dismiss(loop->pool, 1);
+	}
+}
+
+static void join_all(struct loop *loop)
+{
+	const drover_loop_t *of = loop->of;
+
+	for (size_t i = 0; i <= loop->most; i++)
+		of->join(of->total, loop->scratch + i * loop->stride, of->arg);
+}
+
+int drover_pool_loop(drover_pool_t *pool, size_t begin, size_t end,
+		     const drover_loop_t *of)
+{
+	int saved = errno, err;
+	struct helper helpers[HELPERS_HERE];
+	drover_task_t tasks[HELPERS_HERE];
+	size_t nr_workers;
+
+	if (!pool_is_here(pool))
+		return ECHILD;
+	if (!of->function || (of->join && !of->total) || of->reserved[0] ||
+	    of->reserved[1])
+		return EINVAL;
+	if (begin >= end)
+		return 0;
+	nr_workers = load_relaxed(&pool->nr_workers);
+	if (of->threads)
+		nr_workers = least(nr_workers, of->threads - 1);
+
+	struct loop loop __attribute__((cleanup(loop_end))) = {
+		.of = of,
+		.pool = pool,
+		.begin = begin,
+		.end = end,
+		.helpers = helpers,
+		.tasks = tasks,
+	};
+	divide(&loop, of->grain, nr_workers + 1);
+	loop.most = least(nr_workers, loop.nr_parts - 1);
+	alloc_helpers(&loop);
+	err = alloc_scratch(&loop);
+	errno = saved;
+	if (err)
+		return err;
+	/* Shut down: all is left to the caller. */
+	loop.counted = !pool_admit(pool, 1);
+	if (loop.counted)
+		frame_enter(&loop.frame, pool);
+	lead(&loop);
+	await_helpers(&loop);
+	if (of->join && !load_relaxed(&loop.result))
+		join_all(&loop);
+	return load_relaxed(&loop.result);
+}
+
+struct plain {
+	int (*function)(size_t begin, size_t end, void *arg);
+	void *arg;
+};
+
+static int run_plain(size_t begin, size_t end, const drover_part_t *part,
+		     void *arg)
+{
+	struct plain *plain = arg;
+
+	(void)part;
+	return plain->function(begin, end, plain->arg);
 }
 
 int drover_pool_for(drover_pool_t *pool, size_t begin, size_t end, size_t grain,
 		    int (*function)(size_t begin, size_t end, void *arg),
 		    void *arg)
 {
-	struct loop loop = {
-		.function = function, .arg = arg, .begin = begin, .end = end
-	};
-	drover_task_t helpers[MOST_HELPERS];
-	size_t nr;
+	struct plain plain = { function, arg };
+	drover_loop_t loop = { .function = function ? run_plain : NULL,
+			       .arg = &plain,
+			       .grain = grain };
 
-	if (!pool_is_here(pool))
-		return ECHILD;
-	if (!function)
-		return EINVAL;
-	if (begin >= end)
-		return 0;
-	divide(&loop, grain, pool->nr_workers + 1);
-	nr = least(least(pool->nr_workers, MOST_HELPERS), loop.nr_parts - 1);
-	for (size_t i = 0; i < nr; i++)
-		drover_task_init(&helpers[i], loop_run, &loop);
-	nr = lead(pool, &loop, helpers, nr);
-	for (size_t i = nr; i--;)
-		drover_pool_wait(pool, &helpers[i], NULL);
-	return load_relaxed(&loop.result);
+	return drover_pool_loop(pool, begin, end, &loop);
 }

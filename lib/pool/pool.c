@@ -1,152 +1,77 @@
 // SPDX-License-Identifier: MIT
 /* drover_pool_t: its beginning, its end, and what it has done. */
-#include <limits.h>
-#include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/cpus.h"
-#include "pool/pool.h"
 #include "base/thread.h"
-
-#define LINGER (10 * NS_PER_US)
-
-/* What the kernel keeps of a thread's name, and its end. */
-#define NAME_SIZE 16
+#include "pool/pool.h"
 
 bool pool_is_here(const struct drover_pool *pool)
 {
-	return pool->life == fork_generation;
+	return pool->setup.life == fork_generation;
 }
 
-static int64_t linger_of(uint32_t us, int64_t unless)
+bool pool_inside(const struct drover_pool *pool)
 {
-	if (us == DROVER_POOL_NO_LINGER)
-		return 0;
-	return us ? us * NS_PER_US : unless;
-}
-
-static struct drover_pool *pool_new(unsigned int nr_workers)
-{
-	struct drover_pool *pool = aligned_alloc(128, sizeof(*pool));
-	size_t bytes = nr_workers * sizeof(struct worker);
-
-	if (!pool)
-		return NULL;
-	memset(pool, 0, sizeof(*pool));
-	pool->workers = aligned_alloc(128, bytes);
-	if (!pool->workers) {
-		free(pool);
-		return NULL;
-	}
-	memset(pool->workers, 0, bytes);
-	pool->nr_workers = nr_workers;
-	pool->life = fork_generation;
-	return pool;
+	if (pool_self(pool))
+		return true;
+	for (struct frame *f = pool_here.top; f; f = f->below)
+		if (f->pool == pool)
+			return true;
+	return false;
 }
 
 static void pool_delete(struct drover_pool *pool)
 {
-	free(pool->workers);
+	struct worker *w = load_relaxed(&pool->threads), *next;
+
+	for (; w; w = next) {
+		next = w->next;
+		free(w);
+	}
+	setup_free(&pool->setup);
 	free(pool);
-}
-
-/* ---- workers ---- */
-
-/* The CPU number @nr, in turn, of those the caller may use. */
-static void pin(pthread_attr_t *attr, unsigned int nr)
-{
-	cpu_set_t all, one;
-	int cpu = 0;
-
-	if (sched_getaffinity(0, sizeof(all), &all) || !CPU_COUNT(&all))
-		return;
-	nr %= CPU_COUNT(&all);
-	while (!CPU_ISSET(cpu, &all) || nr--)
-		cpu++;
-	CPU_ZERO(&one);
-	CPU_SET(cpu, &one);
-	pthread_attr_setaffinity_np(attr, sizeof(one), &one);
-}
-
-static void name_worker(struct worker *w, const char *name)
-{
-	char number[NAME_SIZE], full[2 * NAME_SIZE];
-	int digits = snprintf(number, sizeof(number), "-%u", w->nr);
-
-	snprintf(full, sizeof(full), "%.*s%s", NAME_SIZE - 1 - digits,
-		 name ? name : "pool", number);
-	pthread_setname_np(w->thread, full);
-}
-
-static int start_worker(struct drover_pool *pool, unsigned int nr,
-			const drover_poolattr_t *attr)
-{
-	struct worker *w = &pool->workers[nr];
-	pthread_attr_t thread_attr;
-	int err;
-
-	w->pool = pool;
-	w->nr = nr;
-	w->random = nr;
-	err = pthread_attr_init(&thread_attr);
-	if (err)
-		return err;
-	if (attr->stack)
-		err = pthread_attr_setstacksize(&thread_attr, attr->stack);
-	if (attr->flags & DROVER_POOL_PIN)
-		pin(&thread_attr, nr);
-	if (!err)
-		err = pthread_create(&w->thread, &thread_attr, worker_main, w);
-	pthread_attr_destroy(&thread_attr);
-	if (!err)
-		name_worker(w, attr->name);
-	return err;
-}
-
-static void end_workers(struct drover_pool *pool)
-{
-	int state;
-
-	/* [P-PUSH] A worker that falls asleep looks at it, or is woken here. */
-	store_seq_cst(&pool->over, 1);
-	wake_all_idle(pool);
-	/* To join is a cancellation point, and no function of a pool is. */
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
-	for (unsigned int i = 0; i < pool->nr_started; i++)
-		pthread_join(pool->workers[i].thread, NULL);
-	pthread_setcancelstate(state, &state);
 }
 
 static int create(struct drover_pool **to, const drover_poolattr_t *attr)
 {
-	struct drover_pool *pool;
-	unsigned int cpus;
-	int err = 0;
+	struct drover_pool *pool = aligned_alloc(128, sizeof(*pool));
+	int err;
 
-	cpus_forget();
-	cpus = cpus_usable();
-	pool = pool_new(attr->workers ?: cpus);
 	if (!pool)
 		return ENOMEM;
-	cpus_look_at_sizes();
-	pool->linger = linger_of(attr->linger_us, LINGER);
-	pool->linger_small = linger_of(attr->linger_small_us, pool->linger / 2);
-	pool->nr_cpus = cpus;
-	pool->one_cpu = cpus == 1;
-	while (!err && pool->nr_started < pool->nr_workers) {
-		err = start_worker(pool, pool->nr_started, attr);
-		pool->nr_started += !err;
-	}
+	memset(pool, 0, sizeof(*pool));
+	err = setup_copy(&pool->setup, attr);
 	if (err) {
-		end_workers(pool);
+		free(pool);
+		return err;
+	}
+	cpus_look_at_sizes();
+	cpus_forget();
+	store_relaxed(&pool->nr_cpus, cpus_usable());
+	store_relaxed(&pool->looked_at, clock_now());
+	store_relaxed(&pool->nr_workers,
+		      attr->workers ?: load_relaxed(&pool->nr_cpus));
+	err = threads_fill(pool);
+	if (err) {
+		threads_end(pool);
 		pool_delete(pool);
 		return err;
 	}
 	*to = pool;
 	return 0;
+}
+
+static bool attr_valid(const drover_poolattr_t *attr)
+{
+	return !(attr->flags & ~DROVER_POOL_PIN) &&
+	       attr->workers <= DROVER_POOL_MAX &&
+	       (attr->spares <= DROVER_POOL_MAX ||
+		attr->spares == DROVER_POOL_NO_SPARES) &&
+	       !attr->nr_cpu_sets == !attr->cpu_sets && !attr->reserved[0] &&
+	       !attr->reserved[1];
 }
 
 int drover_pool_create(drover_pool_t **pool, const drover_poolattr_t *attr)
@@ -156,8 +81,7 @@ int drover_pool_create(drover_pool_t **pool, const drover_poolattr_t *attr)
 
 	if (!attr)
 		attr = &defaults;
-	if (attr->flags & ~DROVER_POOL_PIN || attr->workers > DROVER_POOL_MAX ||
-	    attr->reserved[0] || attr->reserved[1])
+	if (!attr_valid(attr))
 		return EINVAL;
 	err = create(pool, attr);
 	errno = saved;
@@ -177,9 +101,12 @@ static void cancel_queue(struct drover_pool *pool, struct queue *queue)
 /* Workers cancel what they find, but they may be busy for long. */
 static void cancel_queued(struct drover_pool *pool)
 {
+	/* [P-THREADS] */
+	struct worker *w = load_acquire(&pool->threads);
+
 	cancel_queue(pool, &pool->injected);
-	for (unsigned int i = 0; i < pool->nr_workers; i++)
-		cancel_queue(pool, &pool->workers[i].queue);
+	for (; w; w = w->next)
+		cancel_queue(pool, &w->queue);
 }
 
 int drover_pool_shutdown(drover_pool_t *pool, enum drover_pool_end how)
@@ -190,7 +117,7 @@ int drover_pool_shutdown(drover_pool_t *pool, enum drover_pool_end how)
 		return EINVAL;
 	if (!pool_is_here(pool))
 		return ECHILD;
-	if (pool_self(pool))
+	if (pool_inside(pool))
 		return EDEADLK;
 	/* [P-END] Against pool_admit(): each sees the other. */
 	if (!cas_seq_cst(&pool->ending, &open,
@@ -198,8 +125,10 @@ int drover_pool_shutdown(drover_pool_t *pool, enum drover_pool_end how)
 		return EALREADY;
 	if (how == DROVER_POOL_CANCEL)
 		cancel_queued(pool);
+	block_begin(true);
 	pool_await_none(pool);
-	end_workers(pool);
+	threads_end(pool);
+	block_end();
 	return 0;
 }
 
@@ -215,18 +144,21 @@ int drover_pool_free(drover_pool_t *pool)
 
 void drover_pool_stats(drover_pool_t *pool, drover_poolstats_t *stats)
 {
+	/* [P-THREADS] */
+	struct worker *w = load_acquire(&pool->threads);
+
 	*stats = (drover_poolstats_t){
-		.workers = pool->nr_workers,
+		.workers = load_relaxed(&pool->nr_workers),
 		.cancelled = load_relaxed(&pool->cancelled),
 		.helped = load_relaxed(&pool->helped),
 		.wakes = load_relaxed(&pool->wakes),
 		.moves = load_relaxed(&pool->moves),
 		.queued_most = load_relaxed(&pool->queued_most),
+		.threads = load_relaxed(&pool->nr_threads),
+		.blocks = load_relaxed(&pool->blocks),
 	};
 	stats->tasks = stats->helped;
-	for (unsigned int i = 0; i < pool->nr_workers; i++) {
-		struct worker *w = &pool->workers[i];
-
+	for (; w; w = w->next) {
 		stats->tasks += load_relaxed(&w->tasks);
 		stats->steals += load_relaxed(&w->steals);
 		stats->sleeps += load_relaxed(&w->sleeps);

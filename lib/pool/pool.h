@@ -14,15 +14,24 @@
  * transitions, each one atomic step:
  *
  *   accept	NEW or DONE -> RUNNING		by its submitter
- *   refuse	RUNNING -> NEW			by its submitter
+ *   refuse	RUNNING -> what it was		by its submitter
  *   link	RUNNING -> QUEUED		under the queue's lock
  *   take	QUEUED -> RUNNING		under the queue's lock
  *   await	+ AWAITED, if not DONE		by a waiting thread
  *   end	-> DONE, - AWAITED		by who has taken it; final for it:
  *						the memory may be gone
  *
- * Lock order: a queue's lock and the lock of the idle workers are never held
- * together.
+ * A worker is, in turn,
+ *
+ *   active	it runs a task, or searches for one
+ *   blocked	it sleeps until a task has ended, inside of another one
+ *   idle	it sleeps, or is about to, until somebody claims it
+ *
+ * As many as the pool has workers may be active; there are more threads, so that
+ * others take the places of those that are blocked. Who is no longer blocked is
+ * active at once: then there are too many, until one of them has done its task.
+ *
+ * Lock order: of all locks only one is held at a time.
  */
 #ifndef DROVER_POOL_INTERNAL_H
 #define DROVER_POOL_INTERNAL_H
@@ -32,7 +41,8 @@
 #include <sched.h>
 #include <stdbool.h>
 
-#include "base/futex.h"
+#include "base/lock.h"
+#include "base/linger.h"
 
 enum task_state {
 	TASK_NEW,
@@ -50,8 +60,9 @@ enum task_state {
  * @result: what @function returned; written before DONE
  * @prev, @next: in the queue; [queue's lock]
  * @queue: where it is queued; constant from accept to take
- * @cancelled: it did not run; written before DONE
+ * @cancelled: it did not run to its end; written before DONE
  * @posted: it is the library's, to be freed in the end
+ * @was: its state before it was accepted; its submitter's
  */
 struct task {
 	int (*function)(void *arg);
@@ -63,7 +74,14 @@ struct task {
 	struct queue *queue;
 	bool cancelled;
 	bool posted;
-	char gap[14];
+	uint8_t was;
+	char gap[13];
+};
+
+/* A posted one, and what is called if it is cancelled, or NULL. */
+struct post {
+	struct task task;
+	void (*otherwise)(void *arg);
 };
 
 /**
@@ -74,7 +92,7 @@ struct task {
  * @nr: how many; written with @lock, read without, as a hint
  */
 struct queue {
-	futex_word lock;
+	struct lock lock;
 	_Atomic uint32_t nr;
 	struct task *first;
 	struct task *last;
@@ -83,11 +101,12 @@ struct queue {
 /**
  * struct worker - a thread of the pool
  * @queue: what it has submitted itself: it takes the newest, others the oldest
- * @pool, @nr, @thread: constant while it runs
+ * @pool, @next, @nr, @thread: constant while it runs
  * @park: PARKED while it may sleep; whoever claims it sets UNPARKED
  * @next_idle: [idle lock]
  * @is_idle: in the list of idle workers; [idle lock]
- * @random: where to steal first; its own
+ * @takes: how often it has looked for a task; its own
+ * @fair: the worker whose queue had its turn; its own
  * @tid: thread id
  * @cpu: where it was when it became idle; [idle lock]
  * @woken_from: the CPU of who woke it and is busy there, or -1
@@ -95,28 +114,52 @@ struct queue {
  *	   claimer's, otherwise its own, as are
  * @allowed: the affinity to be put back
  * @lent: the one that it wakes up with
+ * @account: for looking out for tasks
  * @tasks, @steals, @sleeps, @linger_ns: written by the worker alone
  */
 struct worker {
 	struct queue queue;
 	struct drover_pool *pool;
+	struct worker *next;
 	unsigned int nr;
 	pthread_t thread;
 	futex_word park;
 	struct worker *next_idle;
 	bool is_idle;
-	uint32_t random;
+	uint32_t takes;
+	struct worker *fair;
 	pid_t tid;
 	int cpu;
 	int woken_from;
 	bool moved;
 	cpu_set_t allowed;
 	cpu_set_t lent;
+	struct account account;
 	_Atomic uint64_t tasks;
 	_Atomic uint64_t steals;
 	_Atomic uint64_t sleeps;
 	_Atomic uint64_t linger_ns;
 } __attribute__((aligned(128)));
+
+/* A task or loop that the thread is inside of; others are below it. */
+struct frame {
+	struct drover_pool *pool;
+	struct frame *below;
+};
+
+/**
+ * struct here - what a pool keeps of the calling thread
+ * @worker: that it is, or NULL
+ * @top: the innermost task or loop
+ * @account: for waiting for tasks
+ */
+struct here {
+	struct worker *worker;
+	struct frame *top;
+	struct account account;
+};
+
+extern _Thread_local struct here pool_here;
 
 enum {
 	UNPARKED,
@@ -131,58 +174,80 @@ enum {
 };
 
 /**
+ * struct setup - what threads are made of; constant
+ * @attr: the user's attributes, with copies of what they point to
+ * @name: of the threads
+ * @linger, @linger_small: most time to look out for a task
+ * @life: fork generation
+ */
+struct setup {
+	drover_poolattr_t attr;
+	char name[16];
+	int64_t linger;
+	int64_t linger_small;
+	uint32_t life;
+};
+
+/**
  * struct drover_pool - a pool
- * @workers, @nr_workers, @linger, @linger_small, @life: constant
- * @nr_cpus: how many there were for the process when the pool was made
- * @one_cpu: who looks out for something keeps it from happening
+ * @setup: constant
  *
  * @injected: tasks submitted by threads that are no workers
  *
  * @nr_queued: tasks in all queues; changed with the queue's lock
  * @nr_searching: workers that are awake without a task: they look for one, or
  *		  have been claimed and are on their way
+ * @nr_active: see above
+ * @nr_workers: how many may be
  *
  * @idle_lock: of the list of workers that sleep or are about to
  * @idle: the list; the latest first
  * @nr_idle: how many; written with @idle_lock
+ * @lingering: somebody looks out for a task
+ * @look_after: wake-ups that still are to be kept off the waking CPU
+ *
+ * @grow: lock of making threads
+ * @threads: all workers; only grows; [written with grow]
+ * @nr_threads: how many; [written with grow]
+ * @nr_blocked: of them, with those that have ended before their time
+ * @nr_cpus: how many there are for the process, as last known
+ * @looked_at: when that was
  *
  * @pending: twice the tasks that were accepted and have not ended, and 1 if
  *	     somebody may be asleep until there are none
- * @look_ns: how long a wait for a task looks on, instead of sleeping; learned
  * @ending: POOL_*
  * @over: workers shall end
  *
- * @look_after: wake-ups that still are to be kept off the waking CPU
- *
- * @nr_queued, @nr_searching and @nr_idle decide together whether to wake and
- * whether to sleep. See wake_if_needed().
+ * @nr_queued, @nr_searching, @nr_active and @nr_idle decide together whether to
+ * wake and whether to sleep. See wake_if_needed().
  */
 struct drover_pool {
-	struct worker *workers;
-	unsigned int nr_workers;
-	unsigned int nr_started;
-	int64_t linger;
-	int64_t linger_small;
-	uint32_t life;
-	unsigned int nr_cpus;
-	bool one_cpu;
+	struct setup setup;
 
 	struct queue injected;
 
 	_Atomic uint32_t nr_queued __attribute__((aligned(128)));
 	_Atomic uint32_t nr_searching;
+	_Atomic uint32_t nr_active;
+	_Atomic uint32_t nr_workers;
 
-	futex_word idle_lock __attribute__((aligned(128)));
+	struct lock idle_lock __attribute__((aligned(128)));
 	struct worker *idle;
 	_Atomic uint32_t nr_idle;
 	_Atomic uint32_t lingering;
-	_Atomic uint32_t linger_misses;
 	_Atomic uint64_t wakes;
 	_Atomic uint32_t look_after;
 	_Atomic uint64_t moves;
 
+	struct lock grow __attribute__((aligned(128)));
+	_Atomic(struct worker *) threads;
+	_Atomic uint32_t nr_threads;
+	_Atomic uint32_t nr_blocked;
+	_Atomic uint64_t blocks;
+	_Atomic uint32_t nr_cpus;
+	_Atomic int64_t looked_at;
+
 	futex_word pending __attribute__((aligned(128)));
-	_Atomic uint32_t look_ns;
 	_Atomic uint32_t ending;
 	_Atomic uint32_t over;
 	_Atomic uint64_t helped;
@@ -200,27 +265,29 @@ static inline struct task *task_of(drover_task_t *task)
 /* Does each thread that is awake, with one that is no worker, have a CPU? */
 static inline bool pool_has_room(const struct drover_pool *pool)
 {
-	return pool->nr_workers - load_relaxed(&pool->nr_idle) < pool->nr_cpus;
+	return load_relaxed(&pool->nr_active) < load_relaxed(&pool->nr_cpus);
 }
 
-/* A lock of three states: free, held, held and somebody may sleep. */
-void pool_lock_contended(futex_word *lock);
-
-static inline void pool_lock(futex_word *lock)
+/* The worker of @pool that the caller is, or NULL. */
+static inline struct worker *pool_self(const struct drover_pool *pool)
 {
-	uint32_t old = 0;
+	struct worker *w = pool_here.worker;
 
-	if (!cas_acquire(lock, &old, 1))
-		pool_lock_contended(lock);
+	return w && w->pool == pool ? w : NULL;
 }
 
-static inline void pool_unlock(futex_word *lock)
+static inline void frame_enter(struct frame *frame, struct drover_pool *pool)
 {
-	if (swap_release(lock, 0) == 2)
-		futex_wake(lock, 1, false);
+	*frame = (struct frame){ pool, pool_here.top };
+	pool_here.top = frame;
 }
 
-/* pool_queue.c: all count in @pool->nr_queued. */
+static inline void frame_leave(struct frame *frame)
+{
+	pool_here.top = frame->below;
+}
+
+/* queue.c: all count in @pool->nr_queued. */
 void queue_push(struct drover_pool *pool, struct queue *queue,
 		struct task *first, struct task *last, uint32_t nr);
 struct task *queue_take(struct drover_pool *pool, struct queue *queue,
@@ -228,15 +295,9 @@ struct task *queue_take(struct drover_pool *pool, struct queue *queue,
 /* Take @task, if nobody has. */
 bool queue_take_this(struct drover_pool *pool, struct task *task);
 
-/* pool_worker.c */
-
-/* The worker of @pool that the caller is, or NULL. */
-struct worker *pool_self(struct drover_pool *pool);
+/* worker.c */
 
 void *worker_main(void *worker);
-
-/* Take any task that there is: the worker's own, injected, another one's. */
-struct task *worker_take(struct worker *w);
 
 /*
  * Wake at most @most workers, if those awake do not suffice. @busy: the caller
@@ -248,25 +309,52 @@ void wake_if_needed(struct drover_pool *pool, unsigned int most, bool busy);
 void wake_all_idle(struct drover_pool *pool);
 
 /*
- * pool_place.c: @w is claimed, and about to be woken from @cpu; and it is awake.
+ * The calling thread is about to sleep until tasks end, and does so no more. If
+ * it is a worker, another one takes its place. @must: without one, too.
+ * Return: 0, or EAGAIN: no worker would be left.
+ */
+int block_begin(bool must);
+void block_end(void);
+
+/* threads.c */
+
+int setup_copy(struct setup *setup, const drover_poolattr_t *attr);
+void setup_free(struct setup *setup);
+
+/* As many threads as may be active: 0 or why not. */
+int threads_fill(struct drover_pool *pool);
+void threads_end(struct drover_pool *pool);
+
+/* Have the CPUs changed? At most once a second. */
+void threads_follow(struct drover_pool *pool);
+
+/*
+ * place.c: @w is claimed, and about to be woken from @cpu; and it is awake.
  * Neither affects correctness.
  */
 void place_before_wake(struct worker *w, int cpu);
 void place_after_wake(struct worker *w);
 
-/* pool_task.c: run a task that was taken, @w is the worker or NULL. */
-void task_run(struct drover_pool *pool, struct worker *w, struct task *task);
+/* task.c: run a task that was taken. */
+void task_run(struct drover_pool *pool, struct task *task);
 void task_cancel_taken(struct drover_pool *pool, struct task *task);
 
 /* Count tasks in, or refuse. Return: 0 or why not. */
 int pool_admit(struct drover_pool *pool, uint32_t nr);
+void pool_dismiss(struct drover_pool *pool, uint32_t nr);
 
 /* As drover_pool_submit_batch(). @busy: as for wake_if_needed() */
 int pool_submit(struct drover_pool *pool, struct task *tasks, size_t nr,
 		bool busy);
 
+/* Until @task, which was submitted, has ended. @must: as for block_begin() */
+int pool_await(struct drover_pool *pool, struct task *task, bool must);
+
 /* Wait until @pending is over. */
 void pool_await_none(struct drover_pool *pool);
+
+/* Is the caller a worker of @pool, or inside a task or loop of it? */
+bool pool_inside(const struct drover_pool *pool);
 
 /* Does @pool live in the calling process? */
 bool pool_is_here(const struct drover_pool *pool);

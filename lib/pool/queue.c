@@ -6,22 +6,6 @@
  */
 #include "pool/pool.h"
 
-#define LOCK_LOOKS 60
-
-void pool_lock_contended(futex_word *lock)
-{
-	uint32_t old;
-
-	for (int i = 0; i < LOCK_LOOKS; i++) {
-		cpu_relax();
-		old = 0;
-		if (load_relaxed(lock) == 0 && cas_acquire(lock, &old, 1))
-			return;
-	}
-	while (swap_acquire(lock, 2) != 0)
-		futex_wait(lock, 2, NULL, false);
-}
-
 static void note_most(struct drover_pool *pool, uint32_t nr)
 {
 	uint32_t most = load_relaxed(&pool->queued_most);
@@ -34,7 +18,7 @@ static void note_most(struct drover_pool *pool, uint32_t nr)
 void queue_push(struct drover_pool *pool, struct queue *queue,
 		struct task *first, struct task *last, uint32_t nr)
 {
-	pool_lock(&queue->lock);
+	lock_take(&queue->lock);
 	for (struct task *task = first; task; task = task->next)
 		/* [P-TASK] */
 		add_acq_rel(&task->state, TASK_QUEUED - TASK_RUNNING);
@@ -48,7 +32,7 @@ void queue_push(struct drover_pool *pool, struct queue *queue,
 	store_relaxed(&queue->nr, load_relaxed(&queue->nr) + nr);
 	/* [P-PUSH] Before the look at who is awake: wake_if_needed(). */
 	nr += add_seq_cst(&pool->nr_queued, nr);
-	pool_unlock(&queue->lock);
+	lock_drop(&queue->lock);
 	note_most(pool, nr);
 }
 
@@ -77,11 +61,11 @@ struct task *queue_take(struct drover_pool *pool, struct queue *queue,
 
 	if (!load_relaxed(&queue->nr))
 		return NULL;
-	pool_lock(&queue->lock);
+	lock_take(&queue->lock);
 	task = newest ? queue->last : queue->first;
 	if (task)
 		unlink_task(pool, queue, task);
-	pool_unlock(&queue->lock);
+	lock_drop(&queue->lock);
 	return task;
 }
 
@@ -90,10 +74,10 @@ bool queue_take_this(struct drover_pool *pool, struct task *task)
 	struct queue *queue = task->queue;
 	bool queued;
 
-	pool_lock(&queue->lock);
+	lock_take(&queue->lock);
 	queued = (load_relaxed(&task->state) & TASK_STATE) == TASK_QUEUED;
 	if (queued)
 		unlink_task(pool, queue, task);
-	pool_unlock(&queue->lock);
+	lock_drop(&queue->lock);
 	return queued;
 }

@@ -1,53 +1,44 @@
 // SPDX-License-Identifier: MIT
 /*
- * Workers: finding tasks, looking out for some, going to sleep, and waking.
+ * Workers: finding tasks, looking out for some, going to sleep, waking, and
+ * taking each other's places.
  */
-#include <limits.h>
 #include <sched.h>
+#include <stdio.h>
 
 #include "base/clock.h"
 #include "base/cpus.h"
-#include "pool/pool.h"
 #include "base/thread.h"
+#include "pool/pool.h"
 
-/* Pauses between two looks grow to this many. */
-#define MOST_PAUSES 64
-
-/* So often in vain, and nobody lingers, but for one try of so many. */
-#define MISSES_OFF 4
-#define TRY_AGAIN  32
+/*
+ * Of so many tasks that a worker takes one comes from the shared queue first,
+ * and one from another queue in turn. A prime, so that it is out of step with
+ * programs' own patterns.
+ */
+#define FAIR_EVERY 61
 
 /* Idle workers that are looked at for one that is not on this CPU. */
 #define LOOKS_AT_IDLE 8
 
-/* What a wake-up takes, at most, where CPUs are to be had. */
-#define WAKING (60 * NS_PER_US)
+/* What the kernel keeps of a thread's name, and its end. */
+#define NAME_SIZE 16
 
-static _Thread_local struct worker *self;
-
-struct worker *pool_self(struct drover_pool *pool)
-{
-	return self && self->pool == pool ? self : NULL;
-}
+_Thread_local struct here pool_here;
 
 static void count(_Atomic uint64_t *counter, uint64_t more)
 {
 	store_relaxed(counter, load_relaxed(counter) + more);
 }
 
-static struct task *steal(struct worker *w)
+/* ---- finding ---- */
+
+static struct task *steal_from(struct worker *w, struct worker *from,
+			       const struct worker *end)
 {
-	struct drover_pool *pool = w->pool;
+	for (; from && from != end; from = from->next) {
+		struct task *task = queue_take(w->pool, &from->queue, false);
 
-	w->random = w->random * 1664525 + 1013904223;
-	for (unsigned int i = 0; i < pool->nr_workers; i++) {
-		unsigned int nr =
-			(w->random % pool->nr_workers + i) % pool->nr_workers;
-		struct task *task;
-
-		if (nr == w->nr)
-			continue;
-		task = queue_take(pool, &pool->workers[nr].queue, false);
 		if (task) {
 			count(&w->steals, 1);
 			return task;
@@ -56,14 +47,51 @@ static struct task *steal(struct worker *w)
 	return NULL;
 }
 
-struct task *worker_take(struct worker *w)
+/* Each worker begins with the next one. */
+static struct task *steal(struct worker *w)
+{
+	struct task *task = steal_from(w, w->next, NULL);
+
+	if (task)
+		return task;
+	/* [P-THREADS] */
+	return steal_from(w, load_acquire(&w->pool->threads), w);
+}
+
+/*
+ * Nothing waits for ever, however many tasks there are that a worker would
+ * prefer: what waits behind n others in the shared queue begins before a worker
+ * has taken 61 (n + 1) more, and in one of t workers' queues before it has taken
+ * 61 t (n + 1).
+ */
+static struct task *take_fairly(struct worker *w)
+{
+	struct drover_pool *pool = w->pool;
+
+	if (++w->takes == FAIR_EVERY) {
+		w->takes = 0;
+		threads_follow(pool);
+		return queue_take(pool, &pool->injected, false);
+	}
+	if (w->takes != FAIR_EVERY / 2)
+		return NULL;
+	w->fair = w->fair ? w->fair->next : NULL;
+	if (!w->fair)
+		w->fair = load_acquire(&pool->threads); /* [P-THREADS] */
+	return w->fair ? queue_take(pool, &w->fair->queue, false) : NULL;
+}
+
+/* Take any task that there is: the worker's own, injected, another one's. */
+static struct task *worker_take(struct worker *w)
 {
 	struct drover_pool *pool = w->pool;
 	struct task *task;
 
 	if (!load_relaxed(&pool->nr_queued))
 		return NULL;
-	task = queue_take(pool, &w->queue, true);
+	task = take_fairly(w);
+	if (!task)
+		task = queue_take(pool, &w->queue, true);
 	if (!task)
 		task = queue_take(pool, &pool->injected, false);
 	return task ? task : steal(w);
@@ -84,42 +112,50 @@ static struct worker **idle_off(struct drover_pool *pool, int cpu)
 	return &pool->idle;
 }
 
-/* With the idle lock: one that sleeps, or is about to; it is searching now. */
-static struct worker *claim_idle(struct drover_pool *pool, int cpu)
+static bool may_be_active(struct drover_pool *pool)
 {
-	struct worker **at = idle_off(pool, cpu), *w = *at;
+	return load_seq_cst(&pool->nr_active) <
+		       load_seq_cst(&pool->nr_workers) ||
+	       load_relaxed(&pool->over);
+}
 
-	if (!w)
-		return NULL;
+/* With the idle lock: *@at is searching now. */
+static struct worker *unidle(struct drover_pool *pool, struct worker **at)
+{
+	struct worker *w = *at;
+
 	*at = w->next_idle;
 	w->is_idle = false;
 	store_seq_cst(&pool->nr_idle, load_relaxed(&pool->nr_idle) - 1);
 	add_seq_cst(&pool->nr_searching, 1);
+	add_seq_cst(&pool->nr_active, 1);
 	return w;
 }
 
 static bool wake_one(struct drover_pool *pool, bool busy)
 {
 	int cpu = busy ? sched_getcpu() : -1;
-	struct worker *w;
+	struct worker *w = NULL, **at;
 
-	pool_lock(&pool->idle_lock);
-	w = claim_idle(pool, cpu);
-	pool_unlock(&pool->idle_lock);
+	lock_take(&pool->idle_lock);
+	at = idle_off(pool, cpu);
+	if (*at && may_be_active(pool))
+		w = unidle(pool, at);
+	lock_drop(&pool->idle_lock);
 	if (!w)
 		return false;
 	if (busy)
 		place_before_wake(w, cpu);
 	store_release(&w->park, UNPARKED); /* [P-CLAIM] */
-	futex_wake(&w->park, 1, false);
+	sleep_end(&w->park, 1, false);
 	add_relaxed(&pool->wakes, 1);
 	return true;
 }
 
 /*
- * Tasks were pushed, or a worker has stopped searching because it found one.
- * Two store-buffering pairs, sequentially consistent on all sides; models:
- * pool.pml, litmus-pool.pml
+ * Tasks were pushed, or a worker has stopped searching because it found one, or
+ * is blocked from now on. Store-buffering pairs, sequentially consistent on all
+ * sides; models: pool.pml, litmus-pool.pml
  *
  *   [P-PUSH] here: nr_queued grows, then nr_searching is read; a worker that
  *	      gives up: nr_searching shrinks, nr_idle grows, then nr_queued is
@@ -128,6 +164,9 @@ static bool wake_one(struct drover_pool *pool, bool busy)
  *   [P-FOUND] a worker that found a task: nr_searching shrinks, then nr_queued
  *	      is read here. Without it a submit that counted on that worker and
  *	      the worker could both leave a task to the other.
+ *   [P-PLACE] a worker that is blocked or idle from now on: nr_active shrinks,
+ *	      then nr_queued is read, here or by the worker. Without it a submit
+ *	      that found no place and the worker could both leave the task.
  */
 void wake_if_needed(struct drover_pool *pool, unsigned int most, bool busy)
 {
@@ -135,7 +174,8 @@ void wake_if_needed(struct drover_pool *pool, unsigned int most, bool busy)
 		uint32_t nr = load_seq_cst(&pool->nr_queued);
 
 		if (!nr || load_seq_cst(&pool->nr_searching) >= nr ||
-		    !load_seq_cst(&pool->nr_idle) || !wake_one(pool, busy))
+		    !load_seq_cst(&pool->nr_idle) || !may_be_active(pool) ||
+		    !wake_one(pool, busy))
 			return;
 	}
 }
@@ -146,46 +186,82 @@ void wake_all_idle(struct drover_pool *pool)
 		;
 }
 
-/* ---- looking out ---- */
+/* ---- taking places ---- */
 
-static bool may_linger(struct drover_pool *pool)
+static void leave_place(struct drover_pool *pool)
 {
-	uint32_t misses = load_relaxed(&pool->linger_misses), free = 0;
-
-	if (!pool->linger || pool->one_cpu)
-		return false;
-	if (misses >= MISSES_OFF) {
-		store_relaxed(&pool->linger_misses, misses + 1);
-		if (misses % TRY_AGAIN)
-			return false;
-	}
-	return cas_relaxed(&pool->lingering, &free, 1);
+	add_seq_cst(&pool->nr_blocked, 1);
+	add_seq_cst(&pool->nr_active, (uint32_t)-1);
+	threads_fill(pool);
 }
 
-/* At most one worker is here at a time. */
+/* There may be one too many then, until some worker has done its task. */
+static void take_place(struct drover_pool *pool)
+{
+	add_seq_cst(&pool->nr_active, 1);
+	add_seq_cst(&pool->nr_blocked, (uint32_t)-1);
+}
+
+int block_begin(bool must)
+{
+	struct worker *w = pool_here.worker;
+	struct drover_pool *pool;
+
+	if (!w)
+		return 0;
+	pool = w->pool;
+	leave_place(pool);
+	if (!must && load_seq_cst(&pool->nr_blocked) >=
+			     load_seq_cst(&pool->nr_threads)) {
+		take_place(pool);
+		return EAGAIN;
+	}
+	add_relaxed(&pool->blocks, 1);
+	wake_if_needed(pool, 1, false);
+	return 0;
+}
+
+void block_end(void)
+{
+	if (pool_here.worker)
+		take_place(pool_here.worker->pool);
+}
+
+/* ---- looking out ---- */
+
+struct lookout {
+	struct worker *w;
+	struct task *task;
+};
+
+static enum polled poll_tasks(void *arg)
+{
+	struct lookout *l = arg;
+
+	l->task = worker_take(l->w);
+	if (l->task)
+		return POLL_CAME;
+	return load_relaxed(&l->w->pool->over) ? POLL_STOP : POLL_NOTHING;
+}
+
+/* At most one worker does so at a time, if it has a CPU. */
 static struct task *look_for_task(struct worker *w)
 {
 	struct drover_pool *pool = w->pool;
-	int64_t begin = clock_now(), now = begin;
-	int64_t most = cpu_is_small(sched_getcpu()) ? pool->linger_small :
-						      pool->linger;
-	struct task *task = NULL;
+	struct lookout l = { w, NULL };
+	int64_t begin, most = cpu_is_small(sched_getcpu()) ?
+				      pool->setup.linger_small :
+				      pool->setup.linger;
+	uint32_t free = 0;
 
-	for (int pauses = 1; !task && now - begin < most;) {
-		for (int i = 0; i < pauses; i++)
-			cpu_relax();
-		task = worker_take(w);
-		if (pauses < MOST_PAUSES)
-			pauses *= 2;
-		now = clock_now();
-	}
-	count(&w->linger_ns, now - begin);
+	if (!most || !linger_has_cpu() || !linger_may(&w->account) ||
+	    !cas_relaxed(&pool->lingering, &free, 1))
+		return NULL;
+	begin = clock_now();
+	linger(&w->account, poll_tasks, &l, most);
 	store_relaxed(&pool->lingering, 0);
-	if (task)
-		store_relaxed(&pool->linger_misses, 0);
-	else if (load_relaxed(&pool->linger_misses) < MISSES_OFF)
-		add_relaxed(&pool->linger_misses, 1);
-	return task;
+	count(&w->linger_ns, clock_now() - begin);
+	return l.task;
 }
 
 /* ---- sleeping ---- */
@@ -196,84 +272,77 @@ static void become_idle(struct worker *w)
 	int cpu = sched_getcpu();
 
 	store_relaxed(&w->park, PARKED);
-	pool_lock(&pool->idle_lock);
+	lock_take(&pool->idle_lock);
 	w->cpu = cpu;
 	w->next_idle = pool->idle;
 	pool->idle = w;
 	w->is_idle = true;
 	store_seq_cst(&pool->nr_idle, load_relaxed(&pool->nr_idle) + 1);
-	pool_unlock(&pool->idle_lock);
+	add_seq_cst(&pool->nr_active, (uint32_t)-1);
+	lock_drop(&pool->idle_lock);
 }
 
 /* Until somebody who has claimed us says so. */
 static void await_claim(struct worker *w)
 {
 	while (load_acquire(&w->park) == PARKED) /* [P-CLAIM] */
-		futex_wait(&w->park, PARKED, NULL, false);
+		sleep_on(&w->park, PARKED, NULL, false, FUTEX_BITSET_MATCH_ANY,
+			 &w->account);
 	place_after_wake(w);
 }
 
-/*
- * There may be work after all. If somebody has claimed us meanwhile, the word
- * of that has to come before we may be idle again.
- */
-static void stop_being_idle(struct worker *w)
+/* There may be work after all: be active again, unless somebody else saw to it. */
+static bool stop_being_idle(struct worker *w)
 {
 	struct drover_pool *pool = w->pool;
 	struct worker **at = &pool->idle;
-	bool was_idle;
+	bool stopped;
 
-	pool_lock(&pool->idle_lock);
-	was_idle = w->is_idle;
-	if (was_idle) {
+	lock_take(&pool->idle_lock);
+	stopped = w->is_idle && may_be_active(pool);
+	if (stopped) {
 		while (*at != w)
 			at = &(*at)->next_idle;
-		*at = w->next_idle;
-		w->is_idle = false;
-		store_seq_cst(&pool->nr_idle, load_relaxed(&pool->nr_idle) - 1);
-		add_seq_cst(&pool->nr_searching, 1);
+		unidle(pool, at);
 	}
-	pool_unlock(&pool->idle_lock);
-	if (!was_idle)
-		await_claim(w);
+	lock_drop(&pool->idle_lock);
+	return stopped;
 }
 
 static void sleep_idle(struct worker *w)
 {
-	int64_t begin = clock_now();
+	struct drover_pool *pool = w->pool;
 
+	become_idle(w);
+	/* [P-PUSH], [P-PLACE] After all of that. */
+	if ((load_seq_cst(&pool->nr_queued) || load_seq_cst(&pool->over)) &&
+	    stop_being_idle(w))
+		return;
 	count(&w->sleeps, 1);
 	await_claim(w);
-	/* To linger would have paid, but for the time that waking takes. */
-	if (clock_now() - begin < w->pool->linger + WAKING)
-		store_relaxed(&w->pool->linger_misses, 0);
 }
 
 /*
- * Without a task: search, sleep, and search again. The worker is counted as
- * searching whenever it is here and not idle. Return: NULL when it shall end.
+ * Without a task or a place: search, sleep, and search again. The worker is
+ * counted as searching whenever it is here and not idle. Return: NULL when it
+ * shall end.
  */
-static struct task *await_task(struct worker *w)
+static struct task *await_task(struct worker *w, bool has_place)
 {
 	struct drover_pool *pool = w->pool;
 	struct task *task = NULL;
 
 	add_seq_cst(&pool->nr_searching, 1);
-	if (may_linger(pool))
+	if (has_place)
 		task = look_for_task(w);
 	while (!task) {
 		add_seq_cst(&pool->nr_searching, (uint32_t)-1);
-		become_idle(w);
-		/* [P-PUSH] After nr_searching and nr_idle. */
-		if (load_seq_cst(&pool->nr_queued) || load_seq_cst(&pool->over))
-			stop_being_idle(w);
-		else
-			sleep_idle(w);
+		sleep_idle(w);
 		task = worker_take(w);
 		if (!task && load_seq_cst(&pool->over))
 			break;
 		/* Too late for one task: the next may be close behind. */
-		if (!task && may_linger(pool))
+		if (!task)
 			task = look_for_task(w);
 	}
 	add_seq_cst(&pool->nr_searching, (uint32_t)-1); /* [P-FOUND] */
@@ -281,20 +350,52 @@ static struct task *await_task(struct worker *w)
 	return task;
 }
 
+static void name_self(const struct worker *w)
+{
+	char number[NAME_SIZE], full[2 * NAME_SIZE];
+	int digits = snprintf(number, sizeof(number), "-%u", w->nr);
+
+	snprintf(full, sizeof(full), "%.*s%s", NAME_SIZE - 1 - digits,
+		 w->pool->setup.name, number);
+	pthread_setname_np(pthread_self(), full);
+}
+
+/* The thread ends: with the pool, or because a task has ended it. */
+static void worker_end(struct worker **w)
+{
+	struct drover_pool *pool = (*w)->pool;
+	const drover_poolattr_t *attr = &pool->setup.attr;
+
+	if (attr->stop)
+		attr->stop((*w)->nr, attr->arg);
+	if (load_relaxed(&pool->over))
+		return;
+	leave_place(pool);
+	wake_if_needed(pool, 1, false);
+}
+
 void *worker_main(void *arg)
 {
-	struct worker *w = arg;
+	struct worker *w __attribute__((cleanup(worker_end))) = arg;
+	struct drover_pool *pool = w->pool;
+	const drover_poolattr_t *attr = &pool->setup.attr;
 	struct task *task;
+	bool has_place;
 
-	self = w;
+	pool_here.worker = w;
 	w->tid = thread_tid();
 	w->woken_from = -1;
-	for (;;) {
-		task = worker_take(w);
+	name_self(w);
+	if (attr->start)
+		attr->start(w->nr, attr->arg);
+	do {
+		has_place = load_relaxed(&pool->nr_active) <=
+			    load_relaxed(&pool->nr_workers);
+		task = has_place ? worker_take(w) : NULL;
 		if (!task)
-			task = await_task(w);
-		if (!task)
-			return NULL;
-		task_run(w->pool, w, task);
-	}
+			task = await_task(w, has_place);
+		if (task)
+			task_run(pool, task);
+	} while (task);
+	return NULL;
 }

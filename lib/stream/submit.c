@@ -77,7 +77,9 @@ static int room_in_ring(struct stream *s, struct need *need)
 	stream_retire(s);
 	if (s->submitted - s->retired < s->depth)
 		return 0;
-	*need = need_of(s, s->retired + 1, &s->counts.throttled);
+	*need = (struct need){ .on = s,
+			       .number = s->retired + 1,
+			       .count = &s->counts.throttled };
 	return EAGAIN;
 }
 
@@ -145,7 +147,6 @@ static int publish(struct stream *s, struct op *op)
 	op->number = ++s->submitted;
 	if (op->host)
 		s->host_number = op->number;
-	op->host_number = s->host_number;
 	if (op->kind == OP_HOST_CALL ||
 	    (op->kind == OP_GRAPH && op->graph->calls))
 		s->call_number = op->number;

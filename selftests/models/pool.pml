@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * lib/pool/worker.c: workers look for tasks, give up, and sleep; submits push
- * and wake. Nobody waits for a task, so nothing but a worker runs it.
+ * and wake; a worker that is blocked gives its place to another one.
  *
  * One queue: where a task lies does not matter to who is woken. The list of
  * idle workers changes under its lock, in one step here.
  *
+ * NR_WORKERS are the threads, of which as many as PLACES may be active.
+ *
  * With TOGETHER a task ends only when all have begun: each must find a worker
- * while the others are busy.
+ * while the others are busy. With BLOCKS the first to begin is blocked until all
+ * others have ended: the others need its place.
  *
  * @run -DEACH=2
  * @run -DTOGETHER
  * @run long -DNR_SUBMITS=3
  * @run long -DNR_WORKERS=3 -DNR_SUBMITS=2 -DTOGETHER
  * @run -DNR_WORKERS=3 -DNR_SUBMITS=1 -DEACH=3 -DTOGETHER
+ * @run -DPLACES=1 -DBLOCKS
+ * @run -DTWO_OF_THREE -DBLOCKS
+ * @run long -DNR_WORKERS=3 -DPLACES=1 -DBLOCKS
  * @twin NO_LOOK no_task_is_left: a worker sleeps without another look at the
  *	queue
  * @twin LOOK_FIRST no_task_is_left: it looks before it says that it is idle
@@ -23,7 +29,23 @@
  *	whether there are more
  * @twin CLAIM_NOT_AWAITED idle_once: a worker that was claimed while it was
  *	about to sleep goes on before it is told
+ * @twin NO_OTHER no_task_is_left -DPLACES=1 -DBLOCKS: a worker that is blocked
+ *	does not ask whether there are tasks for another one
+ * @twin ASK_FIRST no_task_is_left -DPLACES=1 -DBLOCKS: it asks while it still
+ *	has its place
+ * @twin KEEP_PLACE no_task_is_left -DPLACES=1 -DBLOCKS: it keeps its place
+ * @twin NO_LIMIT places_are_kept -DPLACES=1: who wakes another one does not ask
+ *	whether there is a place
+ * @twin STAY places_are_kept -DPLACES=1: a worker that was about to sleep goes
+ *	on without a place
  */
+#ifdef TWO_OF_THREE
+#define NR_WORKERS 3
+#define PLACES	   2
+#define NR_SUBMITS 1
+#define EACH	   3
+#define TOGETHER
+#endif
 #ifndef NR_WORKERS
 #define NR_WORKERS 2
 #endif
@@ -34,6 +56,15 @@
 #define EACH 1
 #endif
 
+#ifndef PLACES
+#define PLACES NR_WORKERS
+#endif
+#ifdef BLOCKS
+#define MOST_RUNNING (PLACES + 1)
+#else
+#define MOST_RUNNING PLACES
+#endif
+
 #define NR_TASKS (NR_SUBMITS * EACH)
 
 #define CHECK(property, expression) assert((expression) || property)
@@ -41,35 +72,50 @@
 hidden byte no_task_is_left;
 hidden byte all_sleep_in_the_end;
 hidden byte idle_once;
+hidden byte places_are_kept;
 hidden byte i;
 
 byte nr_queued;
 byte nr_searching;
 byte nr_idle;
+byte nr_active = NR_WORKERS;
+byte nr_running; /* tasks, but for one that is blocked */
 byte nr_run;
+byte nr_ended;
 
 bool is_idle[NR_WORKERS];
 bool parked[NR_WORKERS];
 bool asleep[NR_WORKERS];
 
+#ifdef BUSTED_NO_LIMIT
+#define HAS_PLACE true
+#else
+#define HAS_PLACE (nr_active < PLACES)
+#endif
+
+inline unidle(w)
+{
+	is_idle[w] = false;
+	nr_idle--;
+	nr_searching++;
+	nr_active++
+}
+
 /* Any idle worker: the order of the list does not matter. */
 inline claim()
 {
 	if
-	:: is_idle[0] -> claimed = 0
+	:: HAS_PLACE && is_idle[0] -> claimed = 0
 #if NR_WORKERS > 1
-	:: is_idle[1] -> claimed = 1
+	:: HAS_PLACE && is_idle[1] -> claimed = 1
 #endif
 #if NR_WORKERS > 2
-	:: is_idle[2] -> claimed = 2
+	:: HAS_PLACE && is_idle[2] -> claimed = 2
 #endif
-	:: nr_idle == 0 -> claimed = NR_WORKERS
+	:: nr_idle == 0 || !HAS_PLACE -> claimed = NR_WORKERS
 	fi;
 	if
-	:: claimed < NR_WORKERS ->
-		is_idle[claimed] = false;
-		nr_idle--;
-		nr_searching++
+	:: claimed < NR_WORKERS -> unidle(claimed)
 	:: else
 	fi
 }
@@ -86,12 +132,16 @@ inline wake_if_needed()
 			if
 			:: nr_idle == 0
 			:: nr_idle > 0 ->
-				atomic { claim() }
 				if
-				:: claimed < NR_WORKERS ->
-					parked[claimed] = false;
-					asleep[claimed] = false
-				:: else
+				:: !HAS_PLACE
+				:: HAS_PLACE ->
+					atomic { claim() }
+					if
+					:: claimed < NR_WORKERS ->
+						parked[claimed] = false;
+						asleep[claimed] = false
+					:: else
+					fi
 				fi
 			fi
 		fi
@@ -110,42 +160,63 @@ inline try_take()
 	}
 }
 
-inline sleep_until_claimed(w)
+/* A task: to its end, with TOGETHER when all have begun. */
+inline run_task()
 {
-	do
-	:: !parked[w] -> break
-	:: parked[w] ->
-		/* The kernel looks at the word again. */
-		atomic {
-			if
-			:: parked[w] -> asleep[w] = true
-			:: else
-			fi
-		}
-		!asleep[w]
-	od
+	nr_running++;
+	CHECK(places_are_kept, nr_running <= MOST_RUNNING);
+	nr_run++;
+#ifdef BLOCKS
+	if
+	:: nr_run == 1 ->
+		is_first = true;
+		nr_running--
+	:: else
+	fi
+#endif
+}
+
+/* block_begin() until block_end() */
+inline be_blocked()
+{
+#ifdef BUSTED_ASK_FIRST
+	wake_if_needed();
+#endif
+#ifndef BUSTED_KEEP_PLACE
+	nr_active--;
+#endif
+#if !defined(BUSTED_NO_OTHER) && !defined(BUSTED_ASK_FIRST)
+	wake_if_needed();
+#endif
+end_blocked:
+	nr_ended == NR_TASKS - 1;
+	nr_running++;
+#ifndef BUSTED_KEEP_PLACE
+	nr_active++
+#endif
 }
 
 proctype Worker(byte w)
 {
 	byte seen, claimed;
-	bool found, was_idle;
+	bool found, unidled, is_first;
 
 end_loop:
 	do
-	:: try_take();
+	:: /* There may be too many since one was blocked. */
+	   if
+	   :: nr_active > PLACES -> found = false
+	   :: nr_active <= PLACES -> try_take()
+	   fi;
 	   if
 	   :: found -> skip
 	   :: else ->
 		nr_searching++;
 		do
-		:: try_take();
-		   if
-		   :: found -> break
-		   :: else
-		   fi;
 #ifndef BUSTED_SEARCHING_TO_THE_END
-		   nr_searching--;
+		:: nr_searching--;
+#else
+		::
 #endif
 #ifdef BUSTED_LOOK_FIRST
 		   seen = nr_queued;
@@ -154,7 +225,8 @@ end_loop:
 		   atomic {
 			CHECK(idle_once, !is_idle[w]);
 			is_idle[w] = true;
-			nr_idle++
+			nr_idle++;
+			nr_active--
 		   }
 #ifdef BUSTED_NO_LOOK
 		   seen = 0;
@@ -165,33 +237,35 @@ end_loop:
 #ifdef BUSTED_SEARCHING_TO_THE_END
 		   nr_searching--;
 #endif
+		   unidled = false;
 		   if
 		   :: seen > 0 ->
 			seen = 0;
 			atomic {
-				was_idle = is_idle[w];
 				if
-				:: was_idle ->
-					is_idle[w] = false;
-					nr_idle--;
-					nr_searching++
+#ifdef BUSTED_STAY
+				:: is_idle[w] ->
+#else
+				:: is_idle[w] && nr_active < PLACES ->
+#endif
+					unidle(w);
+					unidled = true
 				:: else
+#ifdef BUSTED_CLAIM_NOT_AWAITED
+					-> unidled = true
+#endif
 				fi
 			}
-			if
-			:: was_idle
-			:: !was_idle ->
-#ifndef BUSTED_CLAIM_NOT_AWAITED
-				sleep_until_claimed(w)
-#else
-				skip
-#endif
-			fi
-		   :: seen == 0 ->
+		   :: seen == 0
+		   fi;
+		   if
+		   :: unidled
+		   :: !unidled ->
 end_asleep:
 			do
 			:: !parked[w] -> break
 			:: parked[w] ->
+				/* The kernel looks at the word again. */
 				atomic {
 					if
 					:: parked[w] -> asleep[w] = true
@@ -200,6 +274,11 @@ end_asleep:
 				}
 end_sleep:			!asleep[w]
 			od
+		   fi;
+		   try_take();
+		   if
+		   :: found -> break
+		   :: else
 		   fi
 		od;
 		nr_searching--;
@@ -208,11 +287,19 @@ end_sleep:			!asleep[w]
 #endif
 	   fi;
 	   found = false;
-	   was_idle = false;
-	   nr_run++;
-#ifdef TOGETHER
-end_run:   nr_run == NR_TASKS
+	   unidled = false;
+	   atomic { run_task() }
+#ifdef BLOCKS
+	   if
+	   :: is_first -> be_blocked()
+	   :: else
+	   fi;
+	   is_first = false;
 #endif
+#ifdef TOGETHER
+end_run:   nr_run == NR_TASKS;
+#endif
+	   atomic { nr_running--; nr_ended++ }
 	od
 }
 
@@ -248,6 +335,7 @@ init
 		timeout ->
 		CHECK(no_task_is_left, nr_run == NR_TASKS);
 		CHECK(all_sleep_in_the_end,
-		      nr_searching == 0 && nr_idle == NR_WORKERS)
+		      nr_searching == 0 && nr_active == 0 &&
+		      nr_idle == NR_WORKERS)
 	}
 }

@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Many threads submit tasks in all ways, tasks submit tasks and wait for them,
- * some are cancelled: each task runs once or is cancelled, none is lost, and
- * its result comes back. tasks=100000000 is the long form.
+ * 64 deep now and then, some are cancelled: each task runs once or is cancelled,
+ * none is lost, and its result comes back. tasks=100000000 is the long form.
  */
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
 #include "run.h"
+#include "blocked.h"
 #include "blocks.h"
 #include "tap.h"
 
 #define NR_SUBMITTERS 3
 #define BATCH	      16
 #define LONG	      1000000
+#define DEEP	      64
+#define SLOW_NS	      100000
 
 struct job {
 	drover_task_t task;
@@ -22,6 +25,7 @@ struct job {
 	/* Plain data: submitting and waiting order it. */
 	uint32_t number;
 	int nr_runs;
+	bool slow;
 };
 
 static drover_pool_t *pool;
@@ -43,6 +47,15 @@ static int run_post(void *arg)
 	return 0;
 }
 
+/* Longer than who waits for it polls. */
+static void take_time(void)
+{
+	struct timespec until = deadline_in(CLOCK_MONOTONIC, SLOW_NS);
+
+	while (!deadline_passed(CLOCK_MONOTONIC, &until))
+		;
+}
+
 /* Twice its number, plus the results of its children. */
 static int run_job(void *arg)
 {
@@ -54,6 +67,9 @@ static int run_job(void *arg)
 	for (int i = 0; job->children && i < 2; i++)
 		if (drover_pool_submit(pool, &job->children[i].task))
 			atomic_fetch_add(&nr_wrong, 1);
+	/* A parent leaves its children to others. */
+	if (job->slow)
+		take_time();
 	for (int i = 0; job->children && i < 2; i++) {
 		if (drover_pool_wait(pool, &job->children[i].task, &result))
 			atomic_fetch_add(&nr_wrong, 1);
@@ -68,10 +84,21 @@ static void job_init(struct job *job, uint32_t number, struct job *children)
 	drover_task_init(&job->task, run_job, job);
 }
 
+/* Half of the time so that only a worker can run it. */
+static int wait_somehow(struct submitter *s, drover_task_t *task, int *result)
+{
+	struct timespec never = { .tv_sec = INT32_MAX };
+
+	if (random_below(&s->random, 2))
+		return drover_pool_wait(pool, task, result);
+	return drover_pool_clockwait(pool, task, CLOCK_REALTIME, &never,
+				     result);
+}
+
 /* Wait for @job, which was submitted, and check what came of it. */
 static void finish(struct submitter *s, struct job *job)
 {
-	int result = -1, err = drover_pool_wait(pool, &job->task, &result);
+	int result = -1, err = wait_somehow(s, &job->task, &result);
 	int wanted = job->number * 2;
 
 	for (int i = 0; job->children && i < 2; i++) {
@@ -87,6 +114,36 @@ static void finish(struct submitter *s, struct job *job)
 		atomic_fetch_add(&nr_wrong, 1);
 }
 
+/* A task that submits the next one and waits for it: how many are below it. */
+static int run_link(void *arg)
+{
+	intptr_t left = (intptr_t)arg;
+	drover_task_t next;
+	int result = -1;
+
+	atomic_fetch_add_explicit(&nr_run, 1, memory_order_relaxed);
+	if (!left)
+		return 0;
+	drover_task_init(&next, run_link, (void *)(left - 1));
+	if (drover_pool_submit(pool, &next) ||
+	    drover_pool_wait(pool, &next, &result))
+		atomic_fetch_add(&nr_wrong, 1);
+	return result + 1;
+}
+
+static void one_chain(struct submitter *s)
+{
+	drover_task_t first;
+	int result = -1;
+
+	drover_task_init(&first, run_link, (void *)(intptr_t)(DEEP - 1));
+	if (drover_pool_submit(pool, &first) ||
+	    wait_somehow(s, &first, &result) || result != DEEP - 1)
+		atomic_fetch_add(&nr_wrong, 1);
+	s->nr_tasks += DEEP;
+	s->nr_done += DEEP;
+}
+
 static void one_batch(struct submitter *s)
 {
 	drover_task_t tasks[BATCH];
@@ -99,6 +156,8 @@ static void one_batch(struct submitter *s)
 		job_init(&children[i][0], i, NULL);
 		job_init(&children[i][1], i + 1, NULL);
 		job_init(&jobs[i], i, parent ? children[i] : NULL);
+		jobs[i].slow = parent && random_below(&s->random, 16) == 0;
+		children[i][0].slow = children[i][1].slow = jobs[i].slow;
 		drover_task_init(&tasks[i], run_job, &jobs[i]);
 		s->nr_tasks += 1 + 2 * parent;
 		if (!at_once && drover_pool_submit(pool, &jobs[i].task))
@@ -108,7 +167,7 @@ static void one_batch(struct submitter *s)
 		if (drover_pool_submit_batch(pool, tasks, BATCH))
 			atomic_fetch_add(&nr_wrong, 1);
 		for (int i = 0; i < BATCH; i++) {
-			int err = drover_pool_wait(pool, &tasks[i], NULL);
+			int err = wait_somehow(s, &tasks[i], NULL);
 
 			if (err || jobs[i].nr_runs != 1)
 				atomic_fetch_add(&nr_wrong, 1);
@@ -136,6 +195,8 @@ static void *submit_all(void *arg)
 
 	while (s->nr_tasks < nr_wanted) {
 		one_batch(s);
+		if (random_below(&s->random, 8) == 0)
+			one_chain(s);
 		if (s->nr_tasks < next || nr_wanted < LONG)
 			continue;
 		watchdog("tasks");
@@ -178,9 +239,10 @@ static void test_storm(unsigned int nr_workers, uint64_t *seed)
 	       "%u workers: nor did posted ones", nr_workers);
 	tap_is(stats.tasks, sum.nr_done + sum.nr_posted,
 	       "%u workers: the pool counts the same", nr_workers);
-	tap_diag("steals %lu, helped %lu, sleeps %lu, wakes %lu, most %lu",
+	tap_diag("steals %lu, helped %lu, sleeps %lu, wakes %lu, most %lu, "
+		 "blocks %lu, threads %lu",
 		 stats.steals, stats.helped, stats.sleeps, stats.wakes,
-		 stats.queued_most);
+		 stats.queued_most, stats.blocks, stats.threads);
 	pool_end(pool, DROVER_POOL_DRAIN);
 }
 

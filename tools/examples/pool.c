@@ -6,7 +6,6 @@
  *	cc pool.c -ldrover -pthread
  */
 #include <drover/pool.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -24,23 +23,22 @@ static int fill(size_t begin, size_t end, void *arg)
 	return 0;
 }
 
-struct sum {
-	pthread_mutex_t lock;
-	double total;
-};
-
 /* #pragma omp parallel for reduction(+: total) */
-static int add_up(size_t begin, size_t end, void *arg)
+static int add_up(size_t begin, size_t end, const drover_part_t *part,
+		  void *arg)
 {
-	struct sum *sum = arg;
-	double part = 0;
+	double *sum = part->scratch;
 
+	(void)arg;
 	for (size_t i = begin; i < end; i++)
-		part += numbers[i];
-	pthread_mutex_lock(&sum->lock);
-	sum->total += part;
-	pthread_mutex_unlock(&sum->lock);
+		*sum += numbers[i];
 	return 0;
+}
+
+static void join(void *total, const void *scratch, void *arg)
+{
+	(void)arg;
+	*(double *)total += *(const double *)scratch;
 }
 
 struct fibonacci {
@@ -71,19 +69,23 @@ static int fibonacci(void *arg)
 
 int main(void)
 {
-	struct sum sum = { .lock = PTHREAD_MUTEX_INITIALIZER };
+	double total = 0;
+	drover_loop_t sum = { .function = add_up,
+			      .scratch = sizeof(total),
+			      .total = &total,
+			      .join = join };
 	struct fibonacci f = { .n = 18 };
 	drover_task_t task = DROVER_TASK_INITIALIZER(fibonacci, &f);
 	int result = 0;
 
 	if (drover_pool_create(&pool, NULL) ||
 	    drover_pool_for(pool, 0, NR, 0, fill, NULL) ||
-	    drover_pool_for(pool, 0, NR, 1000, add_up, &sum) ||
+	    drover_pool_loop(pool, 0, NR, &sum) ||
 	    drover_pool_submit(pool, &task) ||
 	    drover_pool_wait(pool, &task, &result) || result)
 		return EXIT_FAILURE;
 	drover_pool_shutdown(pool, DROVER_POOL_DRAIN);
 	drover_pool_free(pool);
-	printf("sum: %.1f, fibonacci(%d): %ld\n", sum.total, f.n, f.result);
+	printf("sum: %.1f, fibonacci(%d): %ld\n", total, f.n, f.result);
 	return EXIT_SUCCESS;
 }

@@ -18,12 +18,20 @@
  *  - Each task that was accepted runs once, unless it is cancelled; what was
  *    done before it was submitted is seen by it, and what it did is seen by
  *    whoever has waited for it.
- *  - Tasks may submit tasks and wait for them. A worker that waits runs other
- *    tasks meanwhile, so pools do not lock up for want of workers; any thread
- *    that waits for a task that nobody has begun runs that task itself.
+ *  - A thread that waits for a task which nobody has begun runs it itself, and
+ *    never any other. If somebody has, it sleeps. A worker that sleeps so gives
+ *    its place to another one: the number of tasks that run stays the same. So
+ *    no program deadlocks whose tasks wait for each other without a circle.
+ *  - Of every 61 tasks that a worker takes one is the oldest of the queue of
+ *    those that other threads submitted, and one the oldest of a worker's
+ *    queue, each worker's in turn: none waits for ever.
  *  - To accept a task needs no memory: it lies in the caller's.
  *  - Of the workers without work at most one looks out for some, for
  *    microseconds; the others, and soon that one, sleep.
+ *  - A task whose function is left by an exception or by the end of its thread
+ *    counts as cancelled for others that wait for it. If a thread that waits
+ *    runs it, the exception goes on to that thread's caller. In a worker a C++
+ *    exception ends the program; drover/pool.hpp keeps it for who waits.
  *
  * Functions return 0 or an errno value and leave errno alone. None is a
  * cancellation point, though a task that the caller runs itself may have some. In
@@ -35,6 +43,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -70,20 +79,35 @@ typedef struct {
 /* The most workers of a pool. */
 #define DROVER_POOL_MAX 4096u
 
+/* drover_poolattr_t.spares: no thread more than workers */
+#define DROVER_POOL_NO_SPARES UINT32_MAX
+
 /**
  * drover_poolattr_t - pool attributes
  * @flags: DROVER_POOL_*
- * @workers: how many threads, to DROVER_POOL_MAX; 0: as many as the CPUs that
- *	     the affinity of the calling thread and its cgroup's limit leave
+ * @workers: how many tasks run at a time, to DROVER_POOL_MAX; 0: as many as the
+ *	     CPUs that the affinity of the calling thread and its cgroup's limit
+ *	     leave, also when these change: a pool at work looks once a second
  * @linger_us: how long one worker without work looks out for some before it
- *	       sleeps, in microseconds; 0: as the library thinks fit (10);
+ *	       sleeps, in microseconds, at most; 0: as the library thinks fit;
  *	       DROVER_POOL_NO_LINGER
- * @linger_small_us: the same on the slower CPUs of a hybrid processor; 0: half
+ * @linger_small_us: the same on the slower CPUs of a hybrid processor; 0: 10
  * @stack: bytes of stack for each worker; 0: the system's default
  * @name: workers are called @name-0, @name-1 ...; NULL: "pool". Linux shows 15
  *	  characters of it.
+ * @spares: how many threads more than workers there may be, to take the places
+ *	    of workers that wait; 0: 256; DROVER_POOL_NO_SPARES. They are made
+ *	    when they are needed, and stay.
+ * @nr_cpu_sets: length of @cpu_sets
+ * @cpu_sets: array of cpu_set_t: worker number i runs on the CPUs of
+ *	      @cpu_sets[i modulo @nr_cpu_sets]; NULL: on its creator's
+ * @start: called by each worker before its first task, or NULL
+ * @stop: called by each worker after its last one, or NULL. Neither may wait for
+ *	  tasks.
+ * @arg: for both
  *
- * All zero bytes are the defaults.
+ * All zero bytes are the defaults. Workers block all signals but those that an
+ * instruction of their own can raise.
  */
 typedef struct {
 	uint32_t flags;
@@ -92,6 +116,12 @@ typedef struct {
 	uint32_t linger_small_us;
 	size_t stack;
 	const char *name;
+	uint32_t spares;
+	uint32_t nr_cpu_sets;
+	const void *cpu_sets;
+	void (*start)(unsigned int worker, void *arg);
+	void (*stop)(unsigned int worker, void *arg);
+	void *arg;
 	uint64_t reserved[2];
 } drover_poolattr_t;
 
@@ -102,11 +132,24 @@ typedef struct {
  *
  * Never blocks, but for what it takes to make threads.
  *
- * Return: 0; EINVAL for an unknown flag, too many workers, or a stack that is too
- * small; ENOMEM; EAGAIN when the system refuses a thread. Then no thread is left
+ * Return: 0; EINVAL for an unknown flag, too many workers or spares, CPUs that
+ * there are not, or a stack that is too small; ENOMEM; EAGAIN when the system refuses a thread. Then no thread is left
  * and @pool is not written.
  */
 int drover_pool_create(drover_pool_t **pool, const drover_poolattr_t *attr);
+
+/**
+ * drover_pool_resize() - change how many tasks run at a time
+ * @pool: the pool
+ * @workers: as in drover_poolattr_t; 0 looks at the CPUs now
+ *
+ * Never blocks, but for what it takes to make threads; not for running tasks: if
+ * there are more than @workers, no new ones begin until there are fewer.
+ *
+ * Return: 0; EINVAL for too many; EAGAIN or ENOMEM when the system refuses a
+ * thread (those that there are do the work); ESHUTDOWN; ECHILD.
+ */
+int drover_pool_resize(drover_pool_t *pool, uint32_t workers);
 
 enum drover_pool_end {
 	DROVER_POOL_DRAIN, /* all tasks run first, and those that they submit */
@@ -118,11 +161,12 @@ enum drover_pool_end {
  * @pool: the pool
  * @how: what becomes of the tasks that are there
  *
- * Blocks until all workers have ended. Tasks that are running run to their end;
- * with DRAIN their own submits are accepted, with CANCEL not.
+ * Blocks until all workers have ended. Tasks that are running run to their end,
+ * whoever runs them, and so do loops; with DRAIN their own submits are accepted,
+ * with CANCEL not.
  *
- * Return: 0; EALREADY when it was called before; EDEADLK from a task of @pool;
- * EINVAL for another @how; ECHILD.
+ * Return: 0; EALREADY when it was called before; EDEADLK inside a task or loop
+ * of @pool; EINVAL for another @how; ECHILD.
  */
 int drover_pool_shutdown(drover_pool_t *pool, enum drover_pool_end how);
 
@@ -175,29 +219,60 @@ int drover_pool_submit_batch(drover_pool_t *pool, drover_task_t *tasks,
 int drover_pool_post(drover_pool_t *pool, int (*function)(void *arg),
 		     void *arg);
 
+/* The same; if it is cancelled, @otherwise is called by whoever cancels it. */
+int drover_pool_post_or(drover_pool_t *pool, int (*function)(void *arg),
+			void (*otherwise)(void *arg), void *arg);
+
 /**
  * drover_pool_wait() - wait until @task has ended
  * @pool: the pool that it was submitted to
- * @task: a task
+ * @task: a task that was submitted
  * @result: what its function returned goes there, unless NULL
  *
- * Blocks. A task that nobody has begun is run by the caller. A worker runs other
- * tasks while it waits. Several threads may wait for one task, provided that it
- * is not submitted again meanwhile.
+ * Blocks. A task that nobody has begun is run by the caller. If another thread
+ * has begun it, the caller sleeps, and if it is a worker, of whichever pool,
+ * another one runs in its place. Several threads may wait for one task, provided
+ * that it is not submitted again meanwhile.
  *
- * Return: 0; ECANCELED when it was cancelled (@result is not written); EINVAL
- * when @task was never submitted; ECHILD.
+ * Without a thread that could take its place (the bound of
+ * drover_poolattr_t.spares is reached, or the system refuses one), a worker
+ * waits all the same while others can run, and fewer run then. The last one gets
+ * EAGAIN instead: the task goes on, and is still to be waited for.
+ *
+ * Return: 0; ECANCELED when it was cancelled, or left without a result (@result
+ * is not written); EAGAIN; EINVAL when @task was never submitted; ECHILD.
  */
 int drover_pool_wait(drover_pool_t *pool, drover_task_t *task, int *result);
+
+/**
+ * drover_pool_clockwait() - the same, to a deadline
+ * @clock: CLOCK_MONOTONIC or CLOCK_REALTIME
+ * @deadline: on @clock
+ *
+ * Blocks until then. The caller never runs @task: that could take longer.
+ *
+ * Return: as drover_pool_wait(); ETIMEDOUT, and @task is still to be waited for;
+ * EINVAL for another clock, or nanoseconds out of range.
+ */
+int drover_pool_clockwait(drover_pool_t *pool, drover_task_t *task,
+			  clockid_t clock, const struct timespec *deadline,
+			  int *result);
+
+/**
+ * drover_pool_test() - has @task ended?
+ *
+ * Never blocks. Return: EBUSY if not; otherwise as drover_pool_wait().
+ */
+int drover_pool_test(drover_pool_t *pool, drover_task_t *task, int *result);
 
 /**
  * drover_pool_wait_all() - wait until no task is left
  * @pool: the pool
  *
  * Blocks until there is a moment at which no accepted task is left, posted ones
- * included.
+ * included, and no loop.
  *
- * Return: 0; EDEADLK from a task of @pool; ECHILD.
+ * Return: 0; EDEADLK inside a task or loop of @pool; ECHILD.
  */
 int drover_pool_wait_all(drover_pool_t *pool);
 
@@ -226,6 +301,10 @@ int drover_pool_cancel(drover_pool_t *pool, drover_task_t *task);
  * down or all workers are busy. Parts are given out as threads become free. No
  * more workers than there are other CPUs take part in the first millisecond.
  *
+ * If the caller's share is left by an exception or a cancellation, no more parts
+ * begin, and those that run end first. With more than 32 workers it needs
+ * memory; without, no more than 32 take part.
+ *
  * Return: 0, or what the first call of @function that did not return 0 has
  * returned (parts that nobody has begun are then left out); EINVAL when
  * @function is NULL; ECHILD.
@@ -235,8 +314,57 @@ int drover_pool_for(drover_pool_t *pool, size_t begin, size_t end, size_t grain,
 		    void *arg);
 
 /**
+ * drover_part_t - a thread that takes part in a loop
+ * @thread: its number: the caller is 0, and no two have the same
+ * @threads: above all these numbers; the same for all parts of the loop
+ * @scratch: memory of its own, see drover_loop_t
+ */
+typedef struct {
+	unsigned int thread;
+	unsigned int threads;
+	void *scratch;
+} drover_part_t;
+
+/**
+ * drover_loop_t - a loop whose threads have numbers and memory of their own
+ * @function: called for parts; 0 to go on
+ * @arg: for @function and @join
+ * @grain: as for drover_pool_for()
+ * @threads: most that take part, the caller included; 0: no limit
+ * @scratch: bytes that each thread gets, aligned to 64, for the whole loop
+ * @total: what is in each scratch at first, @scratch bytes: for a sum, zeroes;
+ *	   NULL: zeroes
+ * @join: unless NULL, called by the caller after all parts, for each thread's
+ *	  scratch in the order of their numbers, to add it to @total. Which parts a
+ *	  thread has had differs from run to run.
+ *
+ * Fields that are not set are to be zero.
+ */
+typedef struct {
+	int (*function)(size_t begin, size_t end, const drover_part_t *part,
+			void *arg);
+	void *arg;
+	size_t grain;
+	unsigned int threads;
+	size_t scratch;
+	void *total;
+	void (*join)(void *total, const void *scratch, void *arg);
+	uint64_t reserved[2];
+} drover_loop_t;
+
+/**
+ * drover_pool_loop() - drover_pool_for() with more to say
+ *
+ * Blocks. Return: as drover_pool_for(), and then @loop->join is not called unless
+ * it is 0; ENOMEM when there is no memory for the scratch; EINVAL when @join is
+ * there without @total.
+ */
+int drover_pool_loop(drover_pool_t *pool, size_t begin, size_t end,
+		     const drover_loop_t *loop);
+
+/**
  * drover_poolstats_t - what a pool has done since it was created
- * @workers: threads
+ * @workers: how many tasks may run at a time
  * @tasks: tasks that ran
  * @cancelled: tasks that did not
  * @steals: tasks that a worker took out of another one's queue
@@ -246,6 +374,8 @@ int drover_pool_for(drover_pool_t *pool, size_t begin, size_t end, size_t grain,
  * @linger_ns: time spent looking out for work, nanoseconds, of all workers
  * @queued_most: the most tasks that were queued at one time
  * @moves: how often a worker was woken off the CPU of the thread that woke it
+ * @threads: how many there are, spares included
+ * @blocks: how often a worker that waited gave its place to another one
  */
 typedef struct {
 	uint64_t workers;
@@ -258,7 +388,9 @@ typedef struct {
 	uint64_t linger_ns;
 	uint64_t queued_most;
 	uint64_t moves;
-	uint64_t reserved[6];
+	uint64_t threads;
+	uint64_t blocks;
+	uint64_t reserved[4];
 } drover_poolstats_t;
 
 /* drover_pool_stats() - count; exact when no task is left. Never blocks. */

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: MIT
+//
+// Drover's thread pool for C++17: tasks are any callables, and an exception that
+// leaves one is thrown again by whoever waits for it.
+//
+//	drover::pool workers;
+//	auto answer = workers.submit([] { return compute(); });
+//
+//	workers.loop(0, rows, 0, [&](size_t begin, size_t end) { ... });
+//	use(answer.get());
+//
+// It waits as <drover/pool.h> says. Errors that are not a task's own are
+// std::system_error: ECANCELED for a task that was cancelled, EAGAIN for a worker
+// that cannot be spared, which may wait again.
+#ifndef DROVER_POOL_HPP
+#define DROVER_POOL_HPP
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cxxabi.h>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <system_error>
+#include <thread>
+#include <type_traits>
+#include <utility>
+
+#include <drover/pool.h>
+
+namespace drover
+{
+
+namespace detail
+{
+
+inline void check_pool(int err, const char *what)
+{
+	if (err)
+		throw std::system_error(err, std::generic_category(), what);
+}
+
+// The first of several exceptions. The end of a thread is none: it goes on.
+class first_error
+{
+public:
+	template <class Function> bool keep(Function &&function)
+	{
+		try {
+			function();
+			return true;
+		} catch (abi::__forced_unwind &) {
+			throw;
+		} catch (...) {
+			if (!taken_.exchange(true))
+				error_ = std::current_exception();
+			return false;
+		}
+	}
+	void rethrow() const
+	{
+		if (error_)
+			std::rethrow_exception(error_);
+	}
+
+private:
+	std::atomic<bool> taken_{ false };
+	std::exception_ptr error_;
+};
+
+struct nothing_returned {
+};
+
+template <class Result>
+using kept =
+	std::conditional_t<std::is_void_v<Result>, nothing_returned, Result>;
+
+template <class Result> struct work {
+	drover_task_t task = {};
+	first_error error;
+	std::optional<kept<Result>> result;
+
+	virtual ~work() = default;
+	virtual void call() = 0;
+	static int run(void *arg)
+	{
+		auto *self = static_cast<work *>(arg);
+
+		self->error.keep([self] { self->call(); });
+		return 0;
+	}
+};
+
+template <class Result, class Function> struct work_of : work<Result> {
+	Function function;
+
+	explicit work_of(Function &&f) : function(std::move(f))
+	{
+	}
+	void call() override
+	{
+		if constexpr (std::is_void_v<Result>) {
+			function();
+			this->result.emplace();
+		} else {
+			this->result.emplace(function());
+		}
+	}
+};
+
+} // namespace detail
+
+// A task that was submitted. Its destructor waits for it.
+template <class Result> class future
+{
+public:
+	future() = default;
+	future(future &&) = default;
+	future &operator=(future &&other)
+	{
+		finish();
+		pool_ = other.pool_;
+		work_ = std::move(other.work_);
+		return *this;
+	}
+	~future()
+	{
+		finish();
+	}
+
+	bool valid() const noexcept
+	{
+		return work_ != nullptr;
+	}
+	bool ready() const
+	{
+		return drover_pool_test(pool_, &work_->task, nullptr) != EBUSY;
+	}
+	// Whether it was cancelled: nobody had begun it.
+	bool cancel()
+	{
+		return drover_pool_cancel(pool_, &work_->task) == 0;
+	}
+	void wait()
+	{
+		int err = drover_pool_wait(pool_, &work_->task, nullptr);
+
+		if (err != ECANCELED)
+			detail::check_pool(err, "wait");
+	}
+	// Whether it has ended by then.
+	bool wait_until(std::chrono::steady_clock::time_point deadline)
+	{
+		using namespace std::chrono;
+		auto at = deadline.time_since_epoch();
+		auto whole = floor<seconds>(at);
+		struct timespec ts = {
+			static_cast<time_t>(whole.count()),
+			static_cast<long>(nanoseconds(at - whole).count())
+		};
+		int err = drover_pool_clockwait(pool_, &work_->task,
+						CLOCK_MONOTONIC, &ts, nullptr);
+
+		if (err != ETIMEDOUT && err != ECANCELED)
+			detail::check_pool(err, "wait_until");
+		return err != ETIMEDOUT;
+	}
+	// Once: the future is not valid any more.
+	Result get()
+	{
+		int err = drover_pool_wait(pool_, &work_->task, nullptr);
+
+		detail::check_pool(err, "get");
+		auto work = std::move(work_);
+		work->error.rethrow();
+		if constexpr (!std::is_void_v<Result>)
+			return std::move(*work->result);
+	}
+
+private:
+	friend class pool;
+	future(drover_pool_t *pool, std::unique_ptr<detail::work<Result>> work)
+		: pool_(pool), work_(std::move(work))
+	{
+	}
+	void finish()
+	{
+		while (work_ &&
+		       drover_pool_wait(pool_, &work_->task, nullptr) == EAGAIN)
+			std::this_thread::yield();
+	}
+
+	drover_pool_t *pool_ = nullptr;
+	std::unique_ptr<detail::work<Result>> work_;
+};
+
+// Its destructor runs all tasks to their end. Futures have to go before it.
+class pool
+{
+public:
+	explicit pool(unsigned int workers = 0)
+	{
+		drover_poolattr_t attr = {};
+
+		attr.workers = workers;
+		detail::check_pool(drover_pool_create(&pool_, &attr), "pool");
+	}
+	explicit pool(const drover_poolattr_t &attr)
+	{
+		detail::check_pool(drover_pool_create(&pool_, &attr), "pool");
+	}
+	~pool()
+	{
+		drover_pool_shutdown(pool_, DROVER_POOL_DRAIN);
+		drover_pool_free(pool_);
+	}
+	pool(const pool &) = delete;
+	pool &operator=(const pool &) = delete;
+
+	template <class Function,
+		  class Result = std::invoke_result_t<std::decay_t<Function> &>>
+	future<Result> submit(Function &&function)
+	{
+		using work = detail::work<Result>;
+		using of = detail::work_of<Result, std::decay_t<Function>>;
+		std::unique_ptr<work> w =
+			std::make_unique<of>(std::decay_t<Function>(
+				std::forward<Function>(function)));
+
+		drover_task_init(&w->task, work::run, w.get());
+		detail::check_pool(drover_pool_submit(pool_, &w->task),
+				   "submit");
+		return future<Result>(pool_, std::move(w));
+	}
+
+	// function(begin, end) for parts of at most @grain; after an exception
+	// no more begin, and it is thrown when all have ended.
+	template <class Function>
+	void loop(std::size_t begin, std::size_t end, std::size_t grain,
+		  Function &&function)
+	{
+		struct call {
+			Function &function;
+			detail::first_error error;
+		} call{ function, {} };
+		int err = drover_pool_for(
+			pool_, begin, end, grain,
+			[](std::size_t from, std::size_t to, void *arg) {
+				auto *c = static_cast<struct call *>(arg);
+
+				return c->error.keep(
+					       [&] { c->function(from, to); }) ?
+					       0 :
+					       ECANCELED;
+			},
+			&call);
+
+		call.error.rethrow();
+		detail::check_pool(err, "loop");
+	}
+
+	void wait_all()
+	{
+		detail::check_pool(drover_pool_wait_all(pool_), "wait_all");
+	}
+	drover_pool_t *native_handle()
+	{
+		return pool_;
+	}
+
+private:
+	drover_pool_t *pool_ = nullptr;
+};
+
+} // namespace drover
+
+#endif // DROVER_POOL_HPP
