@@ -179,14 +179,36 @@ static inline bool policy_moves(const char *policy)
 	return !variant_is("none") && strcmp(policy, "wake-all") != 0;
 }
 
-static inline _Noreturn void policy_exec(char **argv, const char *policy,
-					 unsigned int stage)
+/* run_hand_on - the results so far are for the program that is executed next */
+static inline void run_hand_on(unsigned int stage)
 {
 	char state[64];
 
 	snprintf(state, sizeof(state), "%u %u %u %u", stage, tap.passed,
 		 tap.failed, tap.skipped);
 	setenv("POLICY_STAGE", state, 1);
+}
+
+/* run_go_on - with the results of the program before; its stage, or -1 */
+static inline int run_go_on(unsigned int nr_planned)
+{
+	const char *state = getenv("POLICY_STAGE");
+	unsigned int stage;
+
+	if (!state)
+		return -1;
+	if (sscanf(state, "%u %u %u %u", &stage, &tap.passed, &tap.failed,
+		   &tap.skipped) != 4)
+		tap_bail("POLICY_STAGE=%s is for this program alone", state);
+	setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
+	tap.planned = nr_planned;
+	return stage;
+}
+
+static inline _Noreturn void policy_exec(char **argv, const char *policy,
+					 unsigned int stage)
+{
+	run_hand_on(stage);
 	setenv("DROVER_POLICY", policy, 1);
 	fflush(stdout);
 	execv("/proc/self/exe", argv);
@@ -198,23 +220,14 @@ static inline int policies_main(char **argv, struct policy_list list,
 				unsigned int nr_results,
 				void (*test)(const char *policy))
 {
-	const char *state = getenv("POLICY_STAGE");
-	unsigned int stage = 0;
+	int stage = run_go_on(list.nr * nr_results);
 
-	if (!state)
+	if (stage < 0)
 		policy_exec(argv, list.names[0], 0);
-	if (sscanf(state, "%u %u %u %u", &stage, &tap.passed, &tap.failed,
-		   &tap.skipped) != 4 ||
-	    stage >= list.nr)
-		tap_bail("POLICY_STAGE=%s is for this program alone", state);
 	if (stage == 0)
 		tap_plan(list.nr * nr_results);
-	else
-		setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
-	tap.planned = list.nr * nr_results;
-
 	test(list.names[stage]);
-	if (stage + 1 < list.nr)
+	if (stage + 1 < (int)list.nr)
 		policy_exec(argv, list.names[stage + 1], stage + 1);
 	return tap_exit();
 }

@@ -4,144 +4,300 @@
  * and the same on the drop-in, which must not lose one. The explanation is in
  * Documentation/lost-wakeup.rst.
  *
- *	seed=N rounds=N stride=N
+ *	seed=N rounds=N
+ *	ms=N		for the drop-in; 0: all places
  *
- * A waiter is held after each single instruction of its pthread_cond_wait() in
- * turn, as an unlucky scheduler would, while other threads wait and signal.
- * With STOCK=1 in the environment only the C library is tested.
+ * Each round is a process with a semaphore: a mutex, a condvar and a number of
+ * tokens. One thread is stopped after one instruction of its turn, as an unlucky
+ * scheduler would, while others take and post tokens. A wakeup is lost when all
+ * sleep, and there is both a token and a thread that waits for one. With STOCK=1
+ * in the environment only the C library is tested.
  *
- * In a guest, where a step takes as long as a hundred elsewhere, only every
- * 32nd place is tried, and the C library is not.
+ * In a guest, where a step takes as long as a hundred elsewhere, the C library
+ * is not tried.
  */
 #include <gnu/libc-version.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 
+/* Beyond that somebody spins until the stopped thread goes on. */
+#define EVERYWHERE_SPIN_MS 2000
+#include "api.h"
+#include "preempt.h"
 #include "run.h"
-#include "sleepers.h"
-#include "victim.h"
 
-#define NR_MOVES 12
+#define NR_TAKERS 5
+#define NR_MOVES  12
+#define SECONDS	  60
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+static int tokens; /* [mutex] */
+
+/* Threads that take a token each, beside the one that is stopped. */
+static struct taker {
+	pthread_t thread;
+	atomic_int tid; /* 0: never begun */
+	atomic_bool done;
+} takers[NR_TAKERS];
+
+static bool keep;	       /* the mutex, at a signal */
+static uint64_t *random_state; /* of others' moves; NULL: as groups turn */
+
+static void take_token(void *arg)
+{
+	(void)arg;
+	pthread_mutex_lock(&mutex);
+	while (!tokens)
+		pthread_cond_wait(&cond, &mutex);
+	tokens--;
+	pthread_mutex_unlock(&mutex);
+}
+
+static void *taker_thread(void *arg)
+{
+	struct taker *taker = arg;
+
+	atomic_store(&taker->tid, blocked_gettid());
+	take_token(NULL);
+	atomic_store(&taker->done, true);
+	return NULL;
+}
+
+static bool waits(const struct taker *taker)
+{
+	return atomic_load(&taker->tid) && !atomic_load(&taker->done);
+}
+
+static int nr_waiting(void)
+{
+	int nr = 0;
+
+	for (int i = 0; i < NR_TAKERS; i++)
+		nr += waits(&takers[i]);
+	return nr + !atomic_load(&caller.done);
+}
+
+static void settle(void)
+{
+	for (int i = 0; i < NR_TAKERS; i++)
+		if (waits(&takers[i]))
+			thread_settled(&takers[i].tid, &takers[i].done);
+}
+
+static void begin(int number)
+{
+	struct taker *taker = &takers[number];
+
+	if (waits(taker))
+		return;
+	atomic_store(&taker->tid, 0);
+	atomic_store(&taker->done, false);
+	if (pthread_create(&taker->thread, NULL, taker_thread, taker) ||
+	    wait_at_least(&taker->tid, 1))
+		tap_bail("pthread_create");
+	settle();
+}
+
+/* @nr < 0: take one, if there is one */
+static void post(int nr, bool all)
+{
+	pthread_mutex_lock(&mutex);
+	if (nr > 0 || tokens)
+		tokens += nr;
+	if (!keep)
+		pthread_mutex_unlock(&mutex);
+	for (int i = 0; i < nr && !all; i++)
+		pthread_cond_signal(&cond);
+	if (all)
+		pthread_cond_broadcast(&cond);
+	if (keep)
+		pthread_mutex_unlock(&mutex);
+	settle();
+}
 
 /*
- * The held thread's group is closed, the next one comes and goes, and the one
- * after that has the place of the first, and two members.
+ * The stopped thread's group is closed, the next one comes and goes, and the
+ * one after that has the place of the first, and two members.
  */
-static void groups_turn(struct victim *v, bool keep)
+static void groups_turn(void)
 {
-	tell(v, (struct order){ .tokens = -1 });
-	begin(v, 1);
-	post(v, keep);
-	begin(v, 2);
-	begin(v, 3);
-	post(v, keep);
+	post(-1, false);
+	begin(0);
+	post(1, false);
+	begin(1);
+	begin(2);
+	post(1, false);
 }
 
 /*
  * What other users of the semaphore might do. Only a thread that finds no token
  * waits, so most tokens that are left over are taken first.
  */
-static void random_moves(struct victim *v, uint64_t *state)
+static void random_moves(void)
 {
-	const struct order take = { .tokens = -1 };
-	struct order all = { .all = true };
-
 	for (int i = 0; i < NR_MOVES; i++) {
-		bool keep = random_below(state, 2);
-		uint32_t what = random_below(state, 12);
+		uint32_t what = random_below(random_state, 12);
 
-		if (arena->tokens && random_below(state, 4)) {
-			tell(v, take);
-		} else if (what == 0) {
-			all.tokens = nr_waiting();
-			all.keep = keep;
-			tell(v, all);
-		} else if (what < 6) {
-			post(v, keep);
-		} else {
-			begin(v, 1 + random_below(state, NR_WAITERS - 1));
-		}
+		keep = random_below(random_state, 2);
+		if (tokens && random_below(random_state, 4))
+			post(-1, false);
+		else if (what == 0)
+			post(nr_waiting(), true);
+		else if (what < 6)
+			post(1, false);
+		else
+			begin(random_below(random_state, NR_TAKERS));
 	}
 }
 
-/* Hold a thread once. Return: false if its wait has no such place. */
-static bool hold_once(struct victim *v, int place, bool keep, uint64_t *state)
+/* It gets a token as soon as it sleeps, and is stopped before or after that. */
+static void others_move(void)
 {
-	bool held = hold(v, place, keep);
-
-	if (held && state)
-		random_moves(v, state);
-	else if (held)
-		groups_turn(v, keep);
-	let_go(v);
-	settle(v);
-	while (!v->lost && nr_waiting())
-		post(v, keep);
-	return held;
+	while (!atomic_load(&other.go) && !atomic_load(&caller.done)) {
+		if (blocked_in_futex(getpid(), atomic_load(&caller.tid),
+				     NULL) == 1)
+			post(1, false);
+		sched_yield();
+	}
+	if (!atomic_load(&other.go))
+		return;
+	if (random_state)
+		random_moves();
+	else
+		groups_turn();
 }
 
-/* The results, each of many victims. */
+static const struct scenario scenario = { .call = take_token,
+					  .other = others_move };
 
-static int nr_places, nr_lost;
+/* Do all sleep who have not ended? */
+static bool all_sleep(uint64_t *sleeps)
+{
+	if (!atomic_load(&other.done) ||
+	    (!atomic_load(&caller.done) &&
+	     !sleeps_add(getpid(), atomic_load(&caller.tid), sleeps)))
+		return false;
+	for (int i = 0; i < NR_TAKERS; i++)
+		if (waits(&takers[i]) &&
+		    !sleeps_add(getpid(), atomic_load(&takers[i].tid), sleeps))
+			return false;
+	return true;
+}
+
+static bool all_quiet(void)
+{
+	uint64_t first = 0, second = 0;
+
+	return all_sleep(&first) && all_sleep(&second) && first == second;
+}
+
+enum outcome {
+	WENT_WELL,
+	LOST,
+	NO_SUCH_PLACE
+};
+
+/* A round, in a process of its own: stop it after so many instructions. */
+static _Noreturn void round_run(long place, uint64_t *state)
+{
+	int64_t deadline = blocked_deadline();
+	struct timespec past = { 0, 0 };
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	random_state = state;
+	/* What only a process's first wait does is over. */
+	pthread_mutex_lock(&mutex);
+	pthread_cond_timedwait(&cond, &mutex, &past);
+	pthread_mutex_unlock(&mutex);
+	actor_start(&caller, caller_thread, &scenario, place);
+	actor_start(&other, other_thread, &scenario, place);
+	atomic_store(&caller.go, true);
+	do {
+		while (!all_quiet()) {
+			if (blocked_over(deadline))
+				tap_bail("the threads never come to rest");
+			sched_yield();
+		}
+		if (tokens && nr_waiting())
+			_exit(LOST);
+		if (nr_waiting())
+			post(1, false);
+	} while (nr_waiting());
+	_exit(preempt.done ? WENT_WELL : NO_SUCH_PLACE);
+}
+
+static enum outcome outcome_of(long place, bool keeping, uint64_t *state)
+{
+	int status;
+	pid_t pid;
+
+	fflush(stdout);
+	keep = keeping;
+	watchdog("a wait that is stopped");
+	pid = fork();
+	if (pid == 0)
+		round_run(place, state);
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status) ||
+	    WEXITSTATUS(status) > NO_SUCH_PLACE)
+		tap_bail("stopped after %ld instructions, it breaks", place);
+	return WEXITSTATUS(status);
+}
+
+static int nr_places;
 
 /*
- * Hold at every place, or at each that is @stride away from the one before. The
- * mutex is held at the signals of every second one.
+ * Stop at every place, or for @ms at an even choice of them. The mutex is held
+ * at the signals of every second one. Return: how many lost one.
  */
-static void every_place(const char *library, uint64_t seed, int stride)
+static int every_place(uint64_t seed, uint64_t ms)
 {
-	bool keep = seed & 1;
-	struct victim v;
+	int64_t end = blocked_now_ns() + (int64_t)ms * NS_PER_MS;
+	int nr_lost = 0, nr_tried = 0;
 
-	nr_lost = 0;
-	nr_places = seed % stride;
-	victim_start(&v, library);
-	while (hold_once(&v, nr_places, keep, NULL)) {
-		if (v.lost) {
-			nr_lost++;
-			tap_diag("lost: held at pthread_cond_wait+%#lx (%d)",
-				 (unsigned long)v.place, nr_places);
-			victim_end(&v);
-			victim_start(&v, library);
+	for (int i = 0; i < EVERYWHERE_STRIDE; i++) {
+		long place = 1 + (seed + 7 * i) % EVERYWHERE_STRIDE;
+		enum outcome outcome = WENT_WELL;
+
+		while (outcome != NO_SUCH_PLACE) {
+			if (ms && nr_tried && blocked_now_ns() > end)
+				return nr_lost;
+			outcome =
+				outcome_of(place, (seed + nr_tried) % 2, NULL);
+			if (outcome == LOST)
+				tap_diag("lost: after %ld instructions", place);
+			nr_lost += outcome == LOST;
+			nr_tried++;
+			if (place > nr_places)
+				nr_places = place;
+			place += EVERYWHERE_STRIDE;
 		}
-		nr_places += stride;
-		keep = !keep;
 	}
-	victim_end(&v);
+	return nr_lost;
 }
 
-static void test_drop_in(const char *library, uint64_t seed, int stride)
+static int at_random(uint64_t seed, int nr_rounds)
 {
-	every_place(library, seed, stride);
-	tap_is(nr_lost, 0, "drop-in: no wakeup lost");
-	tap_diag("a waiter was held at %d of %d places", nr_places / stride,
-		 nr_places);
-}
+	int nr_lost = 0;
 
-static void test_at_random(const char *library, uint64_t seed, int nr_rounds)
-{
-	struct victim v;
-
-	nr_lost = 0;
 	for (int i = 0; i < nr_rounds; i++) {
 		uint64_t state = seed + i;
-		int place = random_below(&state, nr_places);
+		long place = 1 + random_below(&state, nr_places);
 
-		victim_start(&v, library);
-		hold_once(&v, place, random_below(&state, 2), &state);
-		victim_end(&v);
-		if (!v.lost)
+		if (outcome_of(place, false, &state) != LOST)
 			continue;
 		nr_lost++;
-		tap_diag("lost: seed=%" PRIu64 " rounds=1, held at %#lx",
-			 seed + i, (unsigned long)v.place);
+		tap_diag("lost: seed=%" PRIu64 " rounds=1, after %ld", seed + i,
+			 place);
 	}
-	tap_is(nr_lost, 0, "drop-in: nor when others do anything meanwhile");
-	tap_diag("a waiter was held %d times, anywhere", nr_rounds);
+	return nr_lost;
 }
 
-static void test_stock(uint64_t seed, int stride)
+/* Is this C library one that loses a wakeup at some place? */
+static void test_stock(uint64_t seed)
 {
 	const char *version = gnu_get_libc_version();
-	int major = 0, minor = 0;
+	int major = 0, minor = 0, nr_lost;
 	char name[80];
 
 	snprintf(name, sizeof(name), "glibc %s: reproduced", version);
@@ -150,11 +306,11 @@ static void test_stock(uint64_t seed, int stride)
 		tap_skip(name, "only 2.25 to 2.40 lose a wakeup");
 		return;
 	}
-	if (stride > 1) {
-		tap_skip(name, "that takes every place: stride=1");
+	if (!variant_is_host()) {
+		tap_skip(name, "a guest has no time for every place");
 		return;
 	}
-	every_place(NULL, seed, stride);
+	nr_lost = every_place(seed, 0);
 	tap_diag("a wakeup was lost at %d of %d places", nr_lost, nr_places);
 	if (!nr_lost && minor >= 38)
 		tap_skip(name, "this one seems to have the fix");
@@ -162,52 +318,47 @@ static void test_stock(uint64_t seed, int stride)
 		tap_ok(nr_lost, "%s", name);
 }
 
-/* Why threads cannot be held here, or NULL. */
+/* Why threads cannot be stopped here, or NULL. */
 static const char *why_not(void)
 {
-	struct victim v;
-	int err;
-
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-	return "most instructions would be the sanitizer's";
-#endif
-	if (!STEPPER_WORKS)
-		return "only written for x86-64";
-	victim_start(&v, NULL);
-	err = stepper_seize(arena->tid[0]);
-	if (!err)
-		v.held = arena->tid[0];
-	victim_end(&v);
-	return err ? "ptrace is not permitted" : NULL;
+	if (!fork_threads_work())
+		return "most instructions would be the sanitizer's";
+	return PREEMPT_POSSIBLE ? NULL : "only written for x86-64";
 }
 
 int main(int argc, char **argv)
 {
-	struct args args = args_parse(argc, argv, "seed rounds stride victim");
+	struct args args = args_parse(argc, argv, "seed rounds ms");
 	uint64_t seed = args_get(&args, "seed", args_fresh_seed());
-	bool host = variant_is_host();
-	int nr_rounds = args_get(&args, "rounds", host ? 50 : 5);
-	int stride = args_get(&args, "stride", host ? 1 : 32);
-	int fd = args_get(&args, "victim", 0);
-	bool drop_in = drop_in_wanted();
-	char library[PATH_MAX];
-	const char *why;
+	int nr_rounds = args_get(&args, "rounds", variant_is_host() ? 50 : 5);
+	uint64_t ms = args_get(&args, "ms", 3000);
+	int nr_lost;
 
-	if (fd)
-		victim_main(fd);
-	arena_create();
-	why = why_not();
-	tap_plan(why ? 1 : drop_in ? 3 : 1);
-	tap_diag("seed=%" PRIu64, seed);
-	if (why) {
-		tap_skip("hold a waiter at each instruction", why);
+	if (why_not())
+		return sanitizer_skips("stop a waiter at each instruction",
+				       why_not());
+	/* A function is not to be looked for when it is called first. */
+	if (!getenv("LD_BIND_NOW")) {
+		setenv("LD_BIND_NOW", "1", 1);
+		execv("/proc/self/exe", argv);
+	}
+	/* First with nothing loaded; the program begins anew for the rest. */
+	if (!drop_in_loaded()) {
+		tap_plan(drop_in_wanted() ? 3 : 1);
+		test_stock(seed);
+		run_hand_on(0);
+	}
+	if (!drop_in_wanted())
 		return tap_exit();
-	}
-	if (drop_in) {
-		drop_in_path(library);
-		test_drop_in(library, seed, stride);
-		test_at_random(library, seed, nr_rounds);
-	}
-	test_stock(seed, stride);
+	/* Who polls meets the same instructions again and again. */
+	setenv("DROVER_POLICY", "spin=0", 1);
+	drop_in_load(argv);
+	run_go_on(3);
+	tap_diag("seed=%" PRIu64, seed);
+	nr_lost = every_place(seed, ms);
+	tap_is(nr_lost, 0, "drop-in: no wakeup lost");
+	tap_diag("there are about %d places", nr_places);
+	tap_is(at_random(seed, nr_rounds), 0,
+	       "drop-in: nor when others do anything meanwhile");
 	return tap_exit();
 }
