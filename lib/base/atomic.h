@@ -30,6 +30,7 @@
 #define add_seq_cst(p, v) atomic_fetch_add_explicit(p, v, memory_order_seq_cst)
 #define add_acq_rel(p, v) atomic_fetch_add_explicit(p, v, memory_order_acq_rel)
 #define sub_acq_rel(p, v) atomic_fetch_sub_explicit(p, v, memory_order_acq_rel)
+#define sub_seq_cst(p, v) atomic_fetch_sub_explicit(p, v, memory_order_seq_cst)
 #define sub_release(p, v) atomic_fetch_sub_explicit(p, v, memory_order_release)
 
 /* Compare and swap: true on success; on failure *old holds what was there. */

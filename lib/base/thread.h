@@ -64,6 +64,8 @@ static inline uint32_t thread_tid(void)
  * @group: the private group on which the thread waits, or NULL
  * @shared_word: the shared futex word on which it waits, or NULL;
  *		 [bucket's lock]
+ * @shared_cond: the condvar of several processes that the thread is inside of,
+ *		 or NULL
  * @tid: its thread id; written under the bucket's lock
  * @interrupts: counts the cancellations that want the thread to look
  * @seen: the value of @interrupts that it knows of; only this thread touches it
@@ -87,6 +89,7 @@ struct waiter {
 	struct waiter *next;
 	_Atomic(struct group *) group;
 	futex_word *shared_word;
+	_Atomic(void *) shared_cond;
 	pid_t tid;
 	_Atomic uint32_t interrupts;
 	uint32_t seen;

@@ -5,7 +5,7 @@
 #include "cond/cond.h"
 #include "mutex/mutex.h"
 
-_Static_assert(sizeof(struct cond) == sizeof(drover_cond_t), "same size");
+_Static_assert(sizeof(struct cond) <= sizeof(drover_cond_t), "fits");
 _Static_assert(_Alignof(struct cond) <= _Alignof(drover_cond_t), "fits");
 
 bool user_mutex_is_plain(void *mutex)

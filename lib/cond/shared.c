@@ -1,363 +1,485 @@
 // SPDX-License-Identifier: MIT
 /*
- * Condition variables of several processes.
+ * Condition variables of several processes; shared.h has the states.
  *
- * The same two groups, but inside the condvar, which is the only memory that
- * all have in common, and every step under its lock. Waiters are woken, not
- * moved: a broadcaster cannot know at which address it sees their mutex,
- * unless it is told (cond_shared_broadcast_on()).
- *
- * Everybody who will still touch the condvar counts in @refs, and destroy
- * waits until none is left: released waiters are awake and do not need the
- * mutex to count themselves out, so this ends also when the caller of destroy
- * holds it.
+ * Waiters are woken, not moved: a broadcaster cannot know at which address it
+ * sees their mutex, unless it is told (cond_shared_broadcast_on()).
  *
  * Processes may be killed at any point:
- *  - While it holds the lock: the next to lock finds out, and releases
- *    everybody, since the counts may be half changed.
- *  - Between releasing and waking: the group's count of wakers stays up, so
- *    the next signal or broadcast, of whatever group, wakes it once more.
- *  - While it waits: it stays counted as blocked until its group is released,
- *    so it can absorb one signal. Destroy gives up on references that have not
- *    changed for DEAD_AFTER_SECONDS with everybody awake.
+ *  - A waiter stays blocked until its group is released, so it can absorb one
+ *    signal, and never a broadcast.
+ *  - A signaller counts as a waker from before it releases until after it has
+ *    woken. Where another one counts, dead or alive, everybody is woken: so
+ *    the next signal or broadcast makes up for what was left undone.
+ *  - A broadcast is one step; whoever comes next finishes the renumbering.
+ *
+ * Two signallers that wake at the same time may wake a member of the wrong
+ * group, who sleeps again. As each of them then sees the other one, one of the
+ * two wakes everybody, after both have changed the state.
  */
 #include <limits.h>
 
+#include "base/clock.h"
 #include "cond/cond.h"
 #include "cond/policy.h"
 
-/*
- * Fields of struct cond::state: which group is open; for each group, how many
- * wake-alls are on their way; for each group, whether members have ever been
- * moved to the mutex; destroy is waiting.
- */
-#define SHARED_OPENED	 UINT32_C(1)
-#define SHARED_WAKING(i) (UINT32_C(1) << (1 + 14 * (i)))
-#define SHARED_WAKERS(i) (SHARED_WAKING(i) * 0x3fff)
-#define SHARED_MOVED(i)	 (UINT32_C(1) << (29 + (i)))
-#define SHARED_DESTROYED (UINT32_C(1) << 31)
-
-/* How long destroy waits for a waiter that has been woken and does not come. */
+/* How long destroy waits for users of other processes before they are dead. */
 #define DEAD_AFTER_SECONDS 2
 
-static inline int open_index(struct cond *c)
+/**
+ * struct view - both slots, as they were
+ * @state: their states
+ * @old: the one with the older group
+ */
+struct view {
+	uint64_t state[2];
+	int old;
+};
+
+static bool has_blocked(uint64_t state)
 {
-	return c->shared.state & SHARED_OPENED;
+	return state & SLOT_MEMBERS;
 }
 
-static inline void word_change(struct shared_group *g)
+static bool has_one_blocked(uint64_t state)
 {
-	add_relaxed(&g->word, 1);
+	return (state & SLOT_MEMBERS) == SLOT_BLOCKED;
 }
 
-/* Release all members of @g; they are free by its number. [lock] */
-static void shared_release(struct shared_group *g)
+/* Numbers only grow, so those of one view were there at the same time. */
+static struct view view_of(struct shared_cond *s)
 {
-	g->number++;
-	g->blocked = 0;
-	g->tokens = 0;
-	word_change(g);
+	struct view v;
+
+	do {
+		v.state[0] = load_acquire(&s->slot[0]);
+		v.state[1] = load_acquire(&s->slot[1]);
+	} while (load_acquire(&s->slot[0]) != v.state[0]);
+	v.old = !!((v.state[0] ^ v.state[1]) & SLOT_NUMBER);
+	return v;
 }
 
-static bool old_take(struct cond *c)
+/* [S-WORD] A member loads the word, then the state; here it is the reverse. */
+static void word_change(struct shared_cond *s, int i)
 {
-	uint32_t seen, tid = thread_tid();
+	add_release(&s->word[i], 1);
+}
 
-	for (;;) {
-		long ret;
+/*
+ * Release all members of the older group, whose state was @seen. The word
+ * changes before, too: who joins the next group sleeps on another value than
+ * any member of this one, so a requeue of this one's sleepers moves no others.
+ */
+static bool renumber(struct shared_cond *s, int i, uint64_t seen)
+{
+	uint64_t to = (seen & SLOT_NUMBERS) + SLOT_NUMBER;
+	bool done;
 
-		seen = 0;
-		if (cas_acquire(&c->shared.lock, &seen, tid))
-			return true;
-		ret = futex_lock_pi(&c->shared.lock, NULL, true);
-		if (ret == 0) {
-			if (!(load_acquire(&c->shared.lock) & FUTEX_OWNER_DIED))
-				return true;
-			and_relaxed(&c->shared.lock,
-				    ~(uint32_t)FUTEX_OWNER_DIED);
-			return false;
-		}
-		if ((ret == -ESRCH || ret == -EDEADLK) &&
-		    cas_acquire(&c->shared.lock, &seen,
-				tid | (seen & FUTEX_WAITERS)))
-			return false;
-		thread_pause(0);
+	word_change(s, i);
+	done = cas_acq_rel(&s->slot[i], &seen, to);
+	word_change(s, i);
+	return done;
+}
+
+/* A view without a broadcast that is half done. */
+static struct view settled_view(struct shared_cond *s)
+{
+	struct view v = view_of(s);
+
+	while ((v.state[0] | v.state[1]) & SLOT_RELEASING) {
+		renumber(s, v.old, v.state[v.old]);
+		v = view_of(s);
 	}
+	return v;
 }
 
-static void old_drop(struct cond *c)
-{
-	uint32_t tid = thread_tid();
+/* ---- who uses it ---- */
 
-	if (!cas_release(&c->shared.lock, &tid, 0))
-		futex_unlock_pi(&c->shared.lock, true);
+/* Return: which life of the condvar it is. */
+static uint64_t waiter_get(struct shared_cond *s)
+{
+	return add_relaxed(&s->users, USERS_WAITER) & USERS_LIVES;
+}
+
+/* The half of the users that destroy sleeps on. */
+static futex_word *users_word(struct shared_cond *s)
+{
+	return (futex_word *)&s->users +
+	       (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+}
+
+/*
+ * One waiter or waker less, which may be the last time that the condvar exists.
+ * If destroy has taken this one for dead, it is another one's memory by now.
+ */
+static void users_put(struct shared_cond *s, uint64_t user, uint64_t life)
+{
+	uint64_t users = load_relaxed(&s->users);
+
+	do {
+		if ((users & USERS_LIVES) != life)
+			return;
+	} while (!cas_acq_rel(&s->users, &users, users - user));
+	if (users & USERS_DESTROYED)
+		futex_wake(users_word(s), INT_MAX, true);
 }
 
 void cond_shared_init(struct cond *c)
 {
-	(void)c;
+	/* Unlike what was here before: a late user then changes nothing. */
+	uint64_t seed = (uint64_t)clock_now() * UINT64_C(0x9e3779b97f4a7c15);
+
+	store_relaxed(&c->shared.slot[0], seed & SLOT_NUMBERS);
+	store_relaxed(&c->shared.slot[1], seed & SLOT_NUMBERS);
+	store_relaxed(&c->shared.users, seed & USERS_LIVES);
 }
 
-/* Drop one reference and the lock; the condvar may be gone afterwards. */
-static void shared_put_unlock(struct cond *c)
+static void note_ours(struct waiter *w, void *arg)
 {
-	bool awaited = c->shared.state & SHARED_DESTROYED;
+	const void **cond = arg;
 
-	store_relaxed(&c->shared.refs, load_relaxed(&c->shared.refs) - 1);
-	if (awaited)
-		futex_wake(&c->shared.refs, INT_MAX, true);
-	old_drop(c);
+	if (load_relaxed(&w->shared_cond) == *cond)
+		*cond = NULL;
 }
 
-static void shared_get(struct cond *c)
+/* Is a thread of this process in a wait on it? Then it lives. */
+static bool is_used_by_us(const void *cond)
 {
-	store_relaxed(&c->shared.refs, load_relaxed(&c->shared.refs) + 1);
+	waiter_for_all(note_ours, &cond);
+	return !cond;
 }
 
-/* The holder of the lock has died: nothing is certain but that it was held. */
-static void shared_recover(struct cond *c)
-{
-	for (int i = 0; i < 2; i++) {
-		shared_release(&c->shared.group[i]);
-		futex_wake(&c->shared.group[i].word, INT_MAX, true);
-	}
-	c->shared.state &= ~(SHARED_WAKERS(0) | SHARED_WAKERS(1));
-}
-
-static void shared_lock(struct cond *c)
-{
-	if (!old_take(c))
-		shared_recover(c);
-}
-
-/* Wait for @refs to change. Return: false if it has not, for too long. */
-static bool shared_await_change(struct cond *c, uint32_t refs)
+/* Wait for @users to change. Return: false if it has not, for too long. */
+static bool users_change(struct shared_cond *s, uint64_t users)
 {
 	struct deadline deadline = { .clock = CLOCK_MONOTONIC };
 	long ret = 0;
 
 	clock_gettime(deadline.clock, &deadline.at);
 	deadline.at.tv_sec += DEAD_AFTER_SECONDS;
-	while (load_relaxed(&c->shared.refs) == refs && ret != -ETIMEDOUT)
-		ret = futex_wait(&c->shared.refs, refs, &deadline, true);
-	return ret != -ETIMEDOUT;
+	while (load_relaxed(&s->users) == users && ret != -ETIMEDOUT)
+		ret = futex_wait(users_word(s), (uint32_t)users, &deadline,
+				 true);
+	return load_relaxed(&s->users) != users;
 }
 
 void cond_shared_destroy(struct cond *c)
 {
-	bool alive = true;
-	uint32_t refs;
+	struct shared_cond *s = &c->shared;
+	uint64_t users = add_relaxed(&s->users, USERS_DESTROYED);
+	bool dead = false;
 
-	shared_lock(c);
-	c->shared.state |= SHARED_DESTROYED;
-	while (alive && (refs = load_relaxed(&c->shared.refs)) != 0) {
-		old_drop(c);
-		alive = shared_await_change(c, refs);
-		shared_lock(c);
+	users += USERS_DESTROYED;
+	while (users & (USERS_WAITERS | USERS_WAKERS) && !dead) {
+		dead = !users_change(s, users) && !is_used_by_us(c);
+		if (!dead)
+			users = load_acquire(&s->users);
 	}
-	c->shared.state &= ~SHARED_DESTROYED;
-	old_drop(c);
+	/* Another life. Who was taken for dead and has come back was in time. */
+	while (!cas_acq_rel(&s->users, &users,
+			    (users & USERS_LIVES) + USERS_LIFE))
+		;
 }
 
-/* Was this member unblocked? @number: of its group when it joined. [lock] */
-static bool shared_take(struct shared_group *g, uint32_t number)
+/* ---- waiting ---- */
+
+/**
+ * struct shared_member - a thread that waits
+ * @s: on this condvar
+ * @life: in this life of it
+ * @slot: in the group of this slot
+ * @number: of this number
+ * @w: the thread
+ * @mutex: the mutex it released and will lock again
+ * @sleeps: between the release of the mutex and its return
+ */
+struct shared_member {
+	struct shared_cond *s;
+	uint64_t life;
+	int slot;
+	uint64_t number;
+	struct waiter *w;
+	void *mutex;
+	bool sleeps;
+};
+
+/* Return: false if the group has no room. */
+static bool shared_join(struct shared_member *m)
 {
-	if (g->number != number)
-		return true;
-	if (!g->tokens)
-		return false;
-	g->tokens--;
+	struct view v;
+	uint64_t seen;
+
+	do {
+		v = settled_view(m->s);
+		m->slot = !v.old;
+		seen = v.state[m->slot];
+		if ((seen & SLOT_MEMBERS) == SLOT_MEMBERS)
+			return false;
+	} while (
+		!cas_acq_rel(&m->s->slot[m->slot], &seen, seen + SLOT_BLOCKED));
+	m->number = seen & SLOT_NUMBERS;
 	return true;
 }
 
 /*
- * Sleep as a member of @g until unblocked. The lock is held on return.
- * @word: the group's word at the time of joining.
+ * Stop being a member. Return: 0 if unblocked; else @why, or EAGAIN if that is
+ * 0 and the wait goes on.
  */
-static int shared_sleep(struct cond *c, struct shared_group *g, uint32_t number,
-			uint32_t word, const struct deadline *deadline)
+static int shared_out(struct shared_member *m, int why)
 {
-	struct waiter *w = waiter_self();
+	for (;;) {
+		uint64_t seen = settled_view(m->s).state[m->slot], to;
+
+		if ((seen & SLOT_NUMBERS) != m->number)
+			return 0;
+		if (seen & SLOT_TOKENS)
+			to = seen - SLOT_TOKEN;
+		else if (why)
+			to = seen - SLOT_BLOCKED;
+		else
+			return EAGAIN;
+		if (cas_acq_rel(&m->s->slot[m->slot], &seen, to))
+			return seen & SLOT_TOKENS ? 0 : why;
+	}
+}
+
+/* Sleep as a member until unblocked, or there is another reason to return. */
+static int shared_sleep(struct shared_member *m,
+			const struct deadline *deadline)
+{
+	futex_word *sleeps_on = &m->s->word[m->slot];
+	int why = 0;
 
 	for (;;) {
-		int why = 0;
+		/* [S-WORD], and [W-LOOK] with an interrupt */
+		uint32_t word = load_acquire(sleeps_on);
+		int err = shared_out(m, why);
 
+		if (err != EAGAIN)
+			return err;
 		if (waits_can_be_cancelled &&
-		    load_relaxed(&w->interrupts) != w->seen &&
+		    load_relaxed(&m->w->interrupts) != m->w->seen &&
 		    cancellation_is_due())
 			why = ECANCELED;
-		else if (futex_wait_bits(&g->word, word, deadline, true,
-					 w->bit) == -ETIMEDOUT)
+		else if (futex_wait_bits(sleeps_on, word, deadline, true,
+					 m->w->bit) == -ETIMEDOUT)
 			why = ETIMEDOUT;
-
-		shared_lock(c);
-		if (shared_take(g, number))
-			return 0;
-		if (why) {
-			g->blocked--;
-			return why;
-		}
-		word = load_acquire(&g->word); /* [W-LOOK] */
-		old_drop(c);
 	}
+}
+
+/* No member any more: the condvar may be gone after this. */
+static void shared_leave(struct shared_member *m)
+{
+	users_put(m->s, USERS_WAITER, m->life);
+	store_relaxed(&m->w->shared_cond, NULL);
+}
+
+static int shared_relock(struct shared_member *m)
+{
+	bool moved = load_relaxed(&m->s->users) & USERS_MOVED;
+
+	waiter_publish(m->w, NULL);
+	m->sleeps = false;
+	shared_leave(m);
+	return user_mutex_lock(m->mutex, moved);
+}
+
+/*
+ * The thread ends in the middle of its wait: a signal handler has called
+ * pthread_exit(). As in group_end(), a signal is left to another member.
+ */
+static void shared_ended(struct shared_member *m)
+{
+	uint64_t seen, to;
+
+	if (likely(!m->sleeps))
+		return;
+	do {
+		seen = settled_view(m->s).state[m->slot];
+		if ((seen & SLOT_NUMBERS) != m->number)
+			break;
+		to = has_blocked(seen) ? seen - SLOT_BLOCKED :
+					 seen - SLOT_TOKEN;
+	} while (!cas_acq_rel(&m->s->slot[m->slot], &seen, to));
+	if (seen & SLOT_TOKENS)
+		futex_wake(&m->s->word[m->slot], 1, true);
+	shared_relock(m);
 }
 
 int cond_shared_wait(struct cond *c, void *mutex,
 		     const struct deadline *deadline)
 {
-	struct waiter *w = waiter_self();
-	struct shared_group *g;
-	uint32_t number, word;
-	int err, lock_err;
-	bool moved;
+	struct shared_member m __attribute__((cleanup(shared_ended))) = {
+		.s = &c->shared,
+		.life = waiter_get(&c->shared),
+		.w = waiter_self(),
+		.mutex = mutex,
+	};
+	int err = ENOMEM, lock_err;
 
-	shared_lock(c);
-	g = &c->shared.group[open_index(c)];
-	g->blocked++;
-	number = g->number;
-	word = load_relaxed(&g->word);
-	shared_get(c);
-	old_drop(c);
-
-	err = user_mutex_unlock(mutex);
-	if (err) {
-		bool signalled;
-
-		shared_lock(c);
-		signalled = shared_take(g, number);
-		if (!signalled)
-			g->blocked--;
-		shared_put_unlock(c);
-		if (signalled) /* not for us: we never slept */
+	store_relaxed(&m.w->shared_cond, c);
+	if (likely(shared_join(&m)))
+		err = user_mutex_unlock(mutex);
+	if (unlikely(err)) {
+		/* What met us meanwhile is not for us. */
+		if (err != ENOMEM && shared_out(&m, err) == 0)
 			cond_shared_signal(c);
+		shared_leave(&m);
 		return err;
 	}
-
-	waiter_publish(w, &g->word);
-	err = shared_sleep(c, g, number, word, deadline);
-	waiter_publish(w, NULL);
-	moved = c->shared.state & SHARED_MOVED(g - c->shared.group);
-	shared_put_unlock(c);
-
-	lock_err = user_mutex_lock(mutex, moved);
+	m.sleeps = true;
+	waiter_publish(m.w, &m.s->word[m.slot]);
+	err = shared_sleep(&m, deadline);
+	lock_err = shared_relock(&m);
 	return lock_err ? lock_err : err;
 }
 
+/* ---- waking ---- */
+
+/* Is there a waker other than the caller, who counts? */
+static bool others_wake(uint64_t users)
+{
+	return (users & USERS_WAKERS) != USERS_WAKER;
+}
+
 /*
- * Finish a signal or broadcast: drop the lock, wake @nr[i] sleepers of group i,
- * count ourselves out. Where wake-alls are on their way already, members of an
- * earlier group may still sleep on the word and take a wake-up that is meant
- * for a member, or the waker may have been killed: then all look up.
+ * The end of a signal or broadcast, by a waker that found @before: wake @nr[i]
+ * sleepers of slot i, and count out.
  */
-static void shared_wake(struct cond *c, const int nr[2])
+static void shared_wake(struct shared_cond *s, const int nr[2], uint64_t before)
 {
-	int wake[2];
+	bool all = before & USERS_WAKERS;
 
-	shared_get(c);
-	for (int i = 0; i < 2; i++) {
-		wake[i] = c->shared.state & SHARED_WAKERS(i) ? INT_MAX : nr[i];
-		if (nr[i])
-			c->shared.state += SHARED_WAKING(i);
+	for (int pass = 0; pass < 2; pass++) {
+		for (int i = 0; i < 2; i++) {
+			if (!all && (pass || !nr[i]))
+				continue;
+			word_change(s, i);
+			futex_wake(&s->word[i], all ? INT_MAX : nr[i], true);
+		}
+		/* One that came meanwhile may have taken our wake-up. */
+		if (all || !others_wake(load_acquire(&s->users)))
+			break;
+		all = true;
 	}
-	old_drop(c);
-
-	for (int i = 0; i < 2; i++)
-		if (wake[i])
-			futex_wake(&c->shared.group[i].word, wake[i], true);
-
-	shared_lock(c);
-	for (int i = 0; i < 2; i++)
-		if (nr[i] && (c->shared.state & SHARED_WAKERS(i)))
-			c->shared.state -= SHARED_WAKING(i);
-	shared_put_unlock(c);
+	users_put(s, USERS_WAKER, before & USERS_LIVES);
 }
 
-/* Make no system call when there is nobody to wake. */
-static void shared_wake_or_unlock(struct cond *c, const int nr[2])
+/* Nobody to release, and nobody else who should have woken somebody. */
+static bool is_idle(struct shared_cond *s)
 {
-	if (nr[0] || nr[1] ||
-	    (c->shared.state & (SHARED_WAKERS(0) | SHARED_WAKERS(1))))
-		shared_wake(c, nr);
-	else
-		old_drop(c);
+	struct view v = view_of(s);
+
+	return !has_blocked(v.state[0] | v.state[1]) &&
+	       !((v.state[0] | v.state[1]) & SLOT_RELEASING) &&
+	       !(load_relaxed(&s->users) & USERS_WAKERS);
 }
 
-/* Unblock one member of @g, if there is one. Return: how many sleepers to wake. */
-static int shared_post(struct shared_group *g)
+/* Unblock one member. Return: whether there was one; @nr: whom to wake. */
+static bool shared_post(struct shared_cond *s, int nr[2])
 {
-	if (g->blocked <= 1) {
-		if (!g->blocked)
-			return 0;
-		shared_release(g);
-		return INT_MAX;
+	for (;;) {
+		struct view v = settled_view(s);
+		uint64_t seen = v.state[v.old];
+
+		if (!has_blocked(seen) && !has_blocked(v.state[!v.old]))
+			return false;
+		if (has_blocked(seen) && !has_one_blocked(seen)) {
+			nr[v.old] = 1;
+			if (cas_acq_rel(&s->slot[v.old], &seen,
+					seen - SLOT_BLOCKED + SLOT_TOKEN))
+				return true;
+		} else if (renumber(s, v.old, seen) && has_blocked(seen)) {
+			nr[v.old] = INT_MAX;
+			return true;
+		}
+		nr[v.old] = 0;
 	}
-	g->blocked--;
-	g->tokens++;
-	word_change(g);
-	return 1;
 }
 
 void cond_shared_signal(struct cond *c)
 {
+	struct shared_cond *s = &c->shared;
 	int nr[2] = { 0 };
-	int closed;
+	uint64_t before;
 
-	shared_lock(c);
-	if (!c->shared.group[!open_index(c)].blocked)
-		/* The closed group is used up: the open one takes its place. */
-		c->shared.state ^= SHARED_OPENED;
-	closed = !open_index(c);
-	nr[closed] = shared_post(&c->shared.group[closed]);
-	shared_wake_or_unlock(c, nr);
+	if (is_idle(s))
+		return;
+	before = add_seq_cst(&s->users, USERS_WAKER);
+	shared_post(s, nr);
+	shared_wake(s, nr, before);
 }
 
 /*
- * Move the sleepers of group @i, which has just been released, to @target.
- * With the lock held: without it, new members would be moved too. Return:
- * false if they have to be woken.
+ * Move the sleepers of slot @i, all of which are released, to @plan's target.
+ * @word: its word, from before they were. If it has changed, newcomers may
+ * sleep there, and nobody is moved. Return: false if they have to be woken.
  */
-static bool shared_move(struct cond *c, int i, struct wake_plan plan)
+static bool shared_move(struct shared_cond *s, int i, uint32_t word,
+			struct wake_plan *plan)
 {
-	futex_word *word = &c->shared.group[i].word;
 	long ret;
 
-	if (!plan.move)
+	if (!plan->move || !cas_acq_rel(&s->word[i], &word, word + 1))
 		return false;
-	c->shared.state |= SHARED_MOVED(i);
-	ret = futex_cmp_requeue(word, load_relaxed(word), plan.nr_wake, INT_MAX,
-				plan.target, true);
+	ret = futex_cmp_requeue(&s->word[i], word + 1, plan->nr_wake, INT_MAX,
+				plan->target, true);
+	/* One is enough for both groups. */
+	if (ret > 0)
+		plan->nr_wake = 0;
 	return ret >= 0;
 }
 
-static void shared_broadcast(struct cond *c, struct wake_plan plan)
+static void shared_broadcast(struct shared_cond *s, struct wake_plan plan)
 {
+	uint64_t before = add_seq_cst(&s->users, USERS_WAKER), seen;
+	uint32_t word[2];
 	int nr[2] = { 0 };
+	struct view v;
 
-	for (int i = 0; i < 2; i++) {
-		if (c->shared.group[i].blocked) {
-			shared_release(&c->shared.group[i]);
-			nr[i] = shared_move(c, i, plan) ? 0 : INT_MAX;
+	do {
+		word[0] = load_acquire(&s->word[0]);
+		word[1] = load_acquire(&s->word[1]);
+		v = settled_view(s);
+		seen = v.state[!v.old];
+		if (!has_blocked(v.state[0]) && !has_blocked(v.state[1])) {
+			shared_wake(s, nr, before);
+			return;
 		}
+	} while (!cas_acq_rel(&s->slot[!v.old], &seen, seen | SLOT_RELEASING));
+
+	for (int pass = 0; pass < 2; pass++) {
+		int i = pass ? !v.old : v.old;
+
+		if (has_blocked(v.state[i]))
+			nr[i] = shared_move(s, i, word[i], &plan) ? 0 : INT_MAX;
 	}
-	shared_wake_or_unlock(c, nr);
+	settled_view(s);
+	shared_wake(s, nr, before);
 }
 
 void cond_shared_broadcast(struct cond *c)
 {
-	shared_lock(c);
-	shared_broadcast(c, PLAN_WAKE_ALL);
+	if (!is_idle(&c->shared))
+		shared_broadcast(&c->shared, PLAN_WAKE_ALL);
 }
 
 void cond_shared_broadcast_on(struct cond *c, void *mutex, futex_word *target)
 {
+	struct shared_cond *s = &c->shared;
+	struct view v = view_of(s);
+	uint64_t nr = (v.state[0] & SLOT_MEMBERS) + (v.state[1] & SLOT_MEMBERS);
 	struct wake_plan plan;
-	uint32_t nr;
 
-	shared_lock(c);
-	nr = c->shared.group[0].blocked + c->shared.group[1].blocked;
-	plan = policy_plan(user_mutex_holder(mutex), nr);
+	if (is_idle(s))
+		return;
+	plan = policy_plan(user_mutex_holder(mutex),
+			   (uint32_t)(nr / SLOT_BLOCKED));
 	plan.target = target;
+	if (plan.move)
+		atomic_fetch_or_explicit(&s->users, USERS_MOVED,
+					 memory_order_relaxed);
 	if (plan.move && plan.nr_wake == 0)
 		user_mutex_set_contended(target);
-	shared_broadcast(c, plan);
+	shared_broadcast(s, plan);
 }

@@ -353,8 +353,12 @@ APART static int cond_wait_special(struct cond *c, struct member *m,
 		return err;
 	if (!m->w)
 		return cond_wait_spuriously(m->mutex, deadline);
-	if (cond_is_shared(c))
-		return cond_shared_wait(c, m->mutex, deadline);
+	if (cond_is_shared(c)) {
+		err = cond_shared_wait(c, m->mutex, deadline);
+		return err == ENOMEM ?
+			       cond_wait_spuriously(m->mutex, deadline) :
+			       err;
+	}
 	/* They are as they were before anybody waited here. */
 	if (cond_is_special(c) && !load_relaxed(&c->generation))
 		return cond_wait_spuriously(m->mutex, deadline);

@@ -222,8 +222,7 @@ static bool pair_conflicts(const struct shadow *a, const struct shadow *b)
 
 static bool kept_in_queue(const struct shadow *a, const struct shadow *b)
 {
-	return b->number && a->slot == b->slot && a->queued && b->queued &&
-	       streams[a->slot].backend->queue_in_order;
+	return b->number && a->slot == b->slot && a->queued && b->queued;
 }
 
 /* One access against all that are not known to be over. */

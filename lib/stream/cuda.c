@@ -308,8 +308,6 @@ static void cuda_close(struct stream *s)
 {
 	struct cuda_stream *c = cuda_private(s);
 
-	/* Those on their way out of a wait need no lock for it. */
-	stream_await_users(s);
 	close_on_device(s);
 	free(c->marks);
 	free(c->spare);
@@ -322,10 +320,7 @@ const struct backend stream_cuda = {
 	.name = "cuda",
 	.id = DROVER_BACKEND_CUDA,
 	.family = FAMILY_CUDA,
-	.queue_in_order = true,
 	.copies_queued = true,
-	.reads_at_submit = false,
-	.device_waits = true,
 	.only_calls_fail = true,
 	.open = cuda_open,
 	.close = cuda_close,

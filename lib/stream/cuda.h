@@ -95,7 +95,7 @@ struct cuda_driver {
 
 extern struct cuda_driver cuda;
 
-/* Find the driver and start it; once it is there, 0 at once. [stream_lock] */
+/* Find the driver and start it; once it is there, 0 at once. */
 int cuda_load(void);
 /* An errno value for @result of the driver's function @called, and why. */
 int cuda_error(cu_result result, const char *called);

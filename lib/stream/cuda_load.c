@@ -60,7 +60,7 @@ static void forget(void)
 	cuda = (struct cuda_driver){ 0 };
 }
 
-int cuda_load(void)
+static int load(void)
 {
 	/* Not of whoever calls a program with more rights than they have. */
 	const char *path = secure_getenv("DROVER_CUDA_LIBRARY");
@@ -86,5 +86,16 @@ int cuda_load(void)
 	}
 	if (err)
 		forget();
+	return err;
+}
+
+int cuda_load(void)
+{
+	static drover_mutex_t lock = DROVER_MUTEX_INITIALIZER;
+	int err;
+
+	drover_mutex_lock(&lock);
+	err = load();
+	drover_mutex_unlock(&lock);
 	return err;
 }

@@ -42,30 +42,15 @@ static int eager_submit(struct stream *s, struct op *op)
 	return err;
 }
 
-static void eager_close(struct stream *s)
-{
-	queue_close(s);
-	stream_await_users(s);
-}
-
-static void eager_poll(struct stream *s)
-{
-	(void)s;
-}
-
 const struct backend stream_eager = {
 	.name = "eager",
 	.id = DROVER_BACKEND_EAGER,
 	.family = FAMILY_THREADS,
-	.queue_in_order = true,
 	.copies_queued = false,
-	.reads_at_submit = false,
-	.device_waits = true,
 	.open = eager_open,
-	.close = eager_close,
+	.close = queue_close,
 	.submit = eager_submit,
 	.wait = stream_wait_done,
-	.poll = eager_poll,
 	.alloc = memory_alloc,
 	.free = memory_free,
 	.stage_alloc = memory_alloc,

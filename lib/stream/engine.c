@@ -7,8 +7,7 @@
  * given already if
  *
  *  - A is known to be done, or
- *  - both are queued in one stream, whose backend keeps such operations in
- *    order, or
+ *  - both are queued in one stream, or
  *  - something in front of B in its queue has waited for A's stream to come
  *    so far, or for one that had: the stream's clock says so.
  *
@@ -74,13 +73,6 @@ static bool feeds(const struct footprint *a, const struct footprint *b)
 	return meet(a, DROVER_WRITE, b, DROVER_READ);
 }
 
-/* The order between two operations of @s that its backend keeps by itself. */
-static bool kept_by_queue(const struct stream *s, const struct op *a,
-			  const struct op *b)
-{
-	return s->backend->queue_in_order && a->queued && b->queued;
-}
-
 /* The newest operation of @other that conflicts with @op, and is not behind. */
 static uint64_t newest_conflict(const struct stream *s, const struct op *op,
 				struct stream *other)
@@ -90,8 +82,7 @@ static uint64_t newest_conflict(const struct stream *s, const struct op *op,
 	struct footprint mine = op_footprint(op);
 
 	/* The usual case at no cost: one stream, and all of it queued. */
-	if (s == other && s->backend->queue_in_order &&
-	    s->backend->copies_queued)
+	if (s == other && s->backend->copies_queued)
 		return 0;
 	/* It waits for these first. */
 	if (op->queued && s->events[other->slot] > known)
@@ -102,7 +93,7 @@ static uint64_t newest_conflict(const struct stream *s, const struct op *op,
 		const struct op *a = stream_op(other, n);
 		struct footprint theirs = op_footprint(a);
 
-		if (s == other && kept_by_queue(s, a, op))
+		if (s == other && a->queued && op->queued)
 			continue;
 		if (conflict(&theirs, &mine))
 			return n;
@@ -164,8 +155,7 @@ static int inherited(const struct op *op, const struct stream *other)
 static bool device_can_wait(const struct stream *s, const struct op *op,
 			    const struct stream *other)
 {
-	return op->queued && s->backend->device_waits &&
-	       stream_family(s) == stream_family(other) &&
+	return op->queued && stream_family(s) == stream_family(other) &&
 	       s->device == other->device;
 }
 
@@ -179,8 +169,7 @@ static int put_behind(struct stream *s, struct op *op, struct stream *other,
 		op->dependencies[op->nr_dependencies++] = d;
 		return 0;
 	}
-	*need = (struct need){ .on = other,
-			       .number = max_of(d.number, d.needed) };
+	*need = need_of(other, max_of(d.number, d.needed), NULL);
 	return EAGAIN;
 }
 
@@ -326,6 +315,20 @@ void engine_submitted(struct stream *s, struct op *op)
 		behind[i] = s->clock[i];
 }
 
+void engine_clock(const struct stream *s, uint64_t *clock)
+{
+	for (uint32_t i = 0; i < nr_slots; i++)
+		clock[i] = s->clock[i];
+	for_each_stream(other)
+	{
+		uint64_t number = s->events[other->slot];
+
+		if (number > other->retired)
+			raise_to(clock, stream_clock_of(other, number));
+		clock[other->slot] = max_of(clock[other->slot], number);
+	}
+}
+
 static void pass_error_on(const struct stream *from, struct stream *to,
 			  const struct op *op)
 {
@@ -364,7 +367,7 @@ bool engine_host_conflict(const struct footprint *f, struct need *need)
 
 			if (!conflict(&theirs, f))
 				continue;
-			*need = (struct need){ .on = s, .number = n };
+			*need = need_of(s, n, NULL);
 			return true;
 		}
 		check_host_knows(s, done);

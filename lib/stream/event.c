@@ -2,6 +2,30 @@
 /* Events, and the host's synchronizations. */
 #include "stream/stream.h"
 
+/* Whether @s was told to wait for events, and no operation of it does so yet. */
+static bool waits_without_operation(const struct stream *s)
+{
+	for_each_stream(other)
+	{
+		uint64_t number = s->events[other->slot];
+
+		if (number > s->clock[other->slot] &&
+		    number > load_acquire(&other->done))
+			return true;
+	}
+	return false;
+}
+
+/* Record behind an operation that does nothing but wait for events. */
+static int record_behind_waits(drover_stream_t *stream, drover_event_t *event)
+{
+	const drover_access_t none = { 0 };
+	struct op op = { .kind = OP_RECORD, .ticketed = true };
+
+	op_set_accesses(&op, &none, 0);
+	return stream_submit(stream, &op, &event->at);
+}
+
 int drover_stream_record(drover_stream_t *stream, drover_event_t *event)
 {
 	struct stream *s = stream_enter(stream);
@@ -13,6 +37,9 @@ int drover_stream_record(drover_stream_t *stream, drover_event_t *event)
 		struct op op = { .kind = OP_RECORD, .event = event };
 
 		err = graph_add(s, &op);
+	} else if (waits_without_operation(s)) {
+		stream_leave();
+		return record_behind_waits(stream, event);
 	} else {
 		if (s->backend->mark)
 			err = s->backend->mark(s);
@@ -37,8 +64,7 @@ static struct stream *stream_of_event(const drover_event_t *event)
 static bool event_given(const struct stream *s, struct stream *other,
 			uint64_t number)
 {
-	bool in_queue = s == other && s->backend->queue_in_order &&
-			s->backend->copies_queued;
+	bool in_queue = s == other && s->backend->copies_queued;
 
 	return in_queue || s->clock[other->slot] >= number ||
 	       s->events[other->slot] >= number ||
@@ -73,12 +99,12 @@ int event_wait(struct stream *s, const drover_event_t *event, struct need *need)
 			check_host_knows(other, number);
 		return 0;
 	}
-	if (s->backend->device_waits && s->backend->copies_queued &&
+	if (s->backend->copies_queued &&
 	    stream_family(s) == stream_family(other)) {
 		s->events[other->slot] = number;
 		return 0;
 	}
-	*need = (struct need){ .on = other, .number = number };
+	*need = need_of(other, number, NULL);
 	return EAGAIN;
 }
 
@@ -146,23 +172,49 @@ int drover_stream_wait_event(drover_stream_t *stream, drover_event_t *event)
 /* ---- synchronizations of the host ---- */
 
 /*
- * Up to which operation the host has to wait. Nobody but operations can tell
- * whether one is done that touches device memory alone, and those the engine
- * orders; but not those of a stream whose caller orders them.
+ * Up to which operation of @t the host has to wait that is to synchronize with
+ * @s. Nobody but operations can tell whether one is done that touches device
+ * memory alone, and those the engine orders, unless a stream's caller orders
+ * them. What touches host memory counts wherever it is, if something of @s is
+ * behind it, or waits for an event that is.
  */
-static uint64_t host_needs(const struct stream *s)
+static uint64_t host_needs(const struct stream *s, const struct stream *t,
+			   const uint64_t *clock, bool elidable)
 {
-	if (s->order == DROVER_ORDER_CALLER || nr_caller_ordered)
-		return s->submitted;
-	return s->host_number;
+	uint64_t number = s == t ? s->submitted : clock[t->slot];
+
+	if (!elidable || s->order == DROVER_ORDER_CALLER || nr_caller_ordered ||
+	    number <= load_acquire(&t->done))
+		return number;
+	return stream_op(t, number)->host_number;
+}
+
+/* Find out what to wait for. Return: how many streams that are. */
+static size_t synchronize_with(const struct stream *s, bool elidable,
+			       struct need *needs)
+{
+	uint64_t clock[STREAM_MAX];
+	size_t nr = 0;
+
+	engine_clock(s, clock);
+	for_each_stream(t)
+	{
+		uint64_t number = host_needs(s, t, clock, elidable);
+
+		if (stream_is_done(t, number))
+			check_host_knows(t, number);
+		else
+			needs[nr++] = need_of(t, number, NULL);
+	}
+	return nr;
 }
 
 static int synchronize(drover_stream_t *stream, bool elidable)
 {
 	struct stream *s = stream_enter(stream);
-	uint64_t number;
-	bool done;
-	int err;
+	struct need needs[STREAM_MAX];
+	int err = 0;
+	size_t nr;
 
 	if (!s)
 		return EBADF;
@@ -170,14 +222,20 @@ static int synchronize(drover_stream_t *stream, bool elidable)
 		stream_leave();
 		return stream_because(EBUSY, "the stream captures");
 	}
-	number = elidable ? host_needs(s) : s->submitted;
-	done = stream_is_done(s, number);
-	s->counts.asked += elidable || !done;
-	s->counts.elided += elidable && done;
-	s->counts.waited += !done;
+	nr = synchronize_with(s, elidable, needs);
+	s->counts.asked += elidable || nr;
+	s->counts.elided += elidable && !nr;
+	s->counts.waited += nr != 0;
+	stream_use(s);
 	stream_leave();
-	err = stream_wait(s, number, NULL);
-	return err ? err : stream_error(s);
+	for (size_t i = 0; i < nr; i++) {
+		int waited = need_wait(&needs[i], stream);
+
+		err = err ? err : waited;
+	}
+	err = err ? err : stream_error(s);
+	stream_unuse(s);
+	return err;
 }
 
 int drover_stream_synchronize(drover_stream_t *stream)
@@ -226,11 +284,14 @@ int drover_stream_synchronize_for(drover_stream_t *stream,
 	int first = 0, err;
 
 	while ((err = synchronize_step(stream, &f, &need, waited)) == EAGAIN) {
-		err = stream_wait(need.on, need.number, NULL);
+		stream_use(need.on);
+		err = need_wait(&need, stream);
+		if (!err)
+			first = first ? first :
+					stream_error_at(need.on, need.number);
+		stream_unuse(need.on);
 		if (err)
 			return err;
-		err = stream_error_at(need.on, need.number);
-		first = first ? first : err;
 		waited = true;
 	}
 	return err ? err : first;

@@ -200,7 +200,7 @@ static int give_back(drover_stream_t *stream, void *memory, bool adopted)
 			return EBADF;
 		err = let_go(s, memory, adopted, &need);
 		stream_leave();
-		if (err == EAGAIN && stream_wait(need.on, need.number, NULL))
+		if (err == EAGAIN && need_wait(&need, stream))
 			return EDEADLK;
 	} while (err == EAGAIN);
 	return err;
@@ -264,16 +264,12 @@ int staging_take(struct stream *s, struct op *op, struct need *need)
 {
 	void *room;
 
-	if (s->backend->reads_at_submit && !s->capture)
-		return 0;
 	if (s->capture || op->bytes > s->staging_bytes / 2)
 		return staging_of_its_own(s, op);
 	room = staging_room(s, op->bytes);
 	if (!room) {
 		/* All that is under way may have to go: it does for certain. */
-		*need = (struct need){ .on = s,
-				       .number = s->retired + 1,
-				       .count = &s->counts.throttled };
+		*need = need_of(s, s->retired + 1, &s->counts.throttled);
 		return EAGAIN;
 	}
 	memcpy(room, op->from, op->bytes);

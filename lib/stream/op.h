@@ -19,7 +19,7 @@ enum op_kind {
 	OP_RUN,
 	OP_HOST_CALL,
 	OP_GRAPH,
-	OP_RECORD, /* in graphs alone */
+	OP_RECORD, /* in graphs, or to wait for events */
 	OP_WAIT,   /* in graphs alone */
 };
 
@@ -52,6 +52,7 @@ struct dependency {
  * @host: touches host memory
  * @anything: may touch any memory; there are no @accesses then
  * @number: its number, from when it is submitted
+ * @host_number: the last one up to there that touches host memory
  * @to, @from, @bytes: of a copy; @from may lie in the staging memory
  * @kernel: of OP_RUN
  * @call, @arg: of OP_HOST_CALL
@@ -77,6 +78,7 @@ struct op {
 	bool host;
 	bool anything;
 	uint64_t number;
+	uint64_t host_number;
 	void *to;
 	const void *from;
 	size_t bytes;

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "stream/stream.h"
-#include "base/thread.h"
 
 int stream_thread(pthread_t *thread, void *(*main)(void *), void *arg,
 		  bool detached)
@@ -71,7 +70,10 @@ static int await_dependencies(const struct op *op)
 		const struct dependency *d = &op->dependencies[i];
 		struct stream *other = &streams[d->slot];
 
-		stream_wait_done(other, d->number, NULL);
+		stream_use(other); /* [S-USERS] */
+		if (load_seq_cst(&other->done) < d->number)
+			stream_wait_done(other, d->number, NULL);
+		stream_unuse(other);
 		if (!err)
 			err = stream_error_at(other, d->needed);
 	}
@@ -109,7 +111,7 @@ void op_perform(struct stream *s, struct op *op)
  */
 static void await_post(struct stream *s, uint64_t number)
 {
-	if (patience_look(&s->worker_patience, &s->posted, number))
+	if (number_linger(&s->posted, number, NULL))
 		return;
 	for (;;) {
 		uint64_t seen;
@@ -119,7 +121,8 @@ static void await_post(struct stream *s, uint64_t number)
 		if (seen >= number)
 			break;
 		add_relaxed(&s->system_calls, 1);
-		futex_wait(low_half(&s->posted), (uint32_t)seen, NULL, false);
+		sleep_on(low_half(&s->posted), (uint32_t)seen, NULL, false,
+			 FUTEX_BITSET_MATCH_ANY, &thread_this.for_streams);
 	}
 	store_relaxed(&s->asleep, NUMBER_NONE);
 }
@@ -133,7 +136,7 @@ static void post(struct stream *s, uint64_t number)
 	if (asleep > number || !cas_relaxed(&s->asleep, &asleep, NUMBER_NONE))
 		return;
 	add_relaxed(&s->system_calls, 1);
-	futex_wake(low_half(&s->posted), 1, false);
+	sleep_end(low_half(&s->posted), 1, false);
 }
 
 static void *queue_main(void *arg)
@@ -192,11 +195,6 @@ static int cpu_submit(struct stream *s, struct op *op)
 	return queue_post(s);
 }
 
-static void cpu_poll(struct stream *s)
-{
-	(void)s;
-}
-
 void *memory_alloc(struct stream *s, size_t bytes)
 {
 	(void)s;
@@ -214,15 +212,11 @@ const struct backend stream_cpu = {
 	.name = "cpu",
 	.id = DROVER_BACKEND_CPU,
 	.family = FAMILY_THREADS,
-	.queue_in_order = true,
 	.copies_queued = true,
-	.reads_at_submit = false,
-	.device_waits = true,
 	.open = cpu_open,
 	.close = queue_close,
 	.submit = cpu_submit,
 	.wait = stream_wait_done,
-	.poll = cpu_poll,
 	.alloc = memory_alloc,
 	.free = memory_free,
 	.stage_alloc = memory_alloc,

@@ -51,6 +51,11 @@ static void after_fork(void)
 {
 	stream_lock = (drover_mutex_t)DROVER_MUTEX_INITIALIZER;
 	for_each_stream(s) store_relaxed(&s->life, load_relaxed(&s->life) + 1);
+	for (struct stream *s = streams; s < streams + STREAM_MAX; s++) {
+		s->taken = false;
+		store_relaxed(&s->users, 0);
+		store_relaxed(&s->sleepers, SLEEPERS_NONE);
+	}
 	nr_caller_ordered = 0;
 	memory_after_fork();
 	check_after_fork();
@@ -58,6 +63,8 @@ static void after_fork(void)
 
 __attribute__((constructor)) static void stream_start(void)
 {
+	for (struct stream *s = streams; s < streams + STREAM_MAX; s++)
+		store_relaxed(&s->sleepers, SLEEPERS_NONE);
 	pthread_atfork(NULL, NULL, after_fork);
 }
 
@@ -92,12 +99,24 @@ static int check_attr(const drover_streamattr_t *attr)
 	return 0;
 }
 
-static struct stream *free_slot(void)
+static struct stream *take_slot(void)
 {
-	for (struct stream *s = streams; s < streams + STREAM_MAX; s++)
-		if (!stream_lives(s))
-			return s;
-	return NULL;
+	struct stream *s = streams;
+
+	drover_mutex_lock(&stream_lock);
+	while (s < streams + STREAM_MAX && s->taken)
+		s++;
+	if (s < streams + STREAM_MAX)
+		s->taken = true;
+	drover_mutex_unlock(&stream_lock);
+	return s < streams + STREAM_MAX ? s : NULL;
+}
+
+static void give_slot(struct stream *s)
+{
+	drover_mutex_lock(&stream_lock);
+	s->taken = false;
+	drover_mutex_unlock(&stream_lock);
 }
 
 static void *zeroed(size_t count, size_t size)
@@ -130,7 +149,10 @@ static int get_memory(struct stream *s)
 	return stream_because(ENOMEM, "no memory for %u operations", s->depth);
 }
 
-/* Numbers go on: everything up to the last one of the stream before is done. */
+/*
+ * Numbers go on: everything up to the last one of the stream before is done. Who
+ * sleeps, and who uses the slot, is not reset: nobody does.
+ */
 static void set_up(struct stream *s, const drover_streamattr_t *attr)
 {
 	s->slot = (uint32_t)(s - streams);
@@ -155,13 +177,10 @@ static void set_up(struct stream *s, const drover_streamattr_t *attr)
 	s->device_private = NULL;
 	store_relaxed(&s->asleep, NUMBER_NONE);
 	store_relaxed(&s->worker, 0);
-	store_relaxed(&s->users, 0);
-	store_relaxed(&s->sleepers, SLEEPERS_NONE);
-	store_relaxed(&s->failure, NUMBER_NONE);
+	/* Released: see outcome() of tickets. */
+	store_release(&s->failure, NUMBER_NONE);
 	store_relaxed(&s->system_calls, 0);
 	store_relaxed(&s->driver_calls, 0);
-	patience_init(&s->worker_patience);
-	patience_init(&s->host_patience);
 }
 
 static int open_slot(struct stream *s, const drover_streamattr_t *attr)
@@ -196,10 +215,23 @@ static void await_others(const struct stream *self)
 
 	drover_mutex_lock(&stream_lock);
 	for_each_stream(s) if (s != self && s->order == DROVER_ORDER_ENGINE)
-		needs[nr++] = (struct need){ .on = s, .number = s->submitted };
+		needs[nr++] = need_of(s, s->submitted, NULL);
 	drover_mutex_unlock(&stream_lock);
 	for (size_t i = 0; i < nr; i++)
-		stream_wait(needs[i].on, needs[i].number, NULL);
+		need_wait(&needs[i], NULL);
+}
+
+static void publish(struct stream *s, drover_stream_t *name)
+{
+	drover_mutex_lock(&stream_lock);
+	if (s->slot >= nr_slots)
+		nr_slots = s->slot + 1;
+	store_release(&s->life, load_relaxed(&s->life) + 1);
+	nr_caller_ordered += s->order == DROVER_ORDER_CALLER;
+	*name = (drover_stream_t){ .name = { s->slot,
+					     load_relaxed(&s->life) } };
+	check_open(s);
+	drover_mutex_unlock(&stream_lock);
 }
 
 int drover_stream_create(drover_stream_t *stream,
@@ -213,74 +245,73 @@ int drover_stream_create(drover_stream_t *stream,
 	err = check_attr(attr);
 	if (err)
 		return err;
-	drover_mutex_lock(&stream_lock);
-	s = free_slot();
-	if (!s) {
-		drover_mutex_unlock(&stream_lock);
+	s = take_slot();
+	if (!s)
 		return stream_because(EAGAIN, "there are %d streams",
 				      STREAM_MAX);
-	}
 	err = open_slot(s, attr);
-	if (!err) {
-		if (s->slot >= nr_slots)
-			nr_slots = s->slot + 1;
-		store_relaxed(&s->life, load_relaxed(&s->life) + 1);
-		nr_caller_ordered += s->order == DROVER_ORDER_CALLER;
-		*stream = (drover_stream_t){
-			.name = { s->slot, load_relaxed(&s->life) }
-		};
-		check_open(s);
+	if (err) {
+		give_slot(s);
+		return err;
 	}
-	drover_mutex_unlock(&stream_lock);
-	if (!err && attr->order == DROVER_ORDER_CALLER)
+	publish(s, stream);
+	if (attr->order == DROVER_ORDER_CALLER)
 		await_others(s);
-	return err;
+	return 0;
 }
 
-/*
- * Nothing is under way. The threads of a backend that end here take no lock of
- * ours any more, so it can be kept: nobody finds the slot half closed.
- */
-static void close_slot(struct stream *s)
+/* The end of a name: nobody finds the stream any more; [lock]. */
+static void end_life(struct stream *s)
 {
 	engine_pass_error_on(s);
+	check_close(s);
+	nr_caller_ordered -= s->order == DROVER_ORDER_CALLER;
+	store_seq_cst(&s->life, load_relaxed(&s->life) + 1); /* [S-USERS] */
+}
+
+/* Nothing is under way, and nobody looks at it any more. */
+static void close_slot(struct stream *s)
+{
+	drover_mutex_lock(&stream_lock);
 	stream_retire(s);
 	/* Those behind a failure are kept until now. */
 	while (s->retired < s->submitted)
 		op_free(s, stream_op(s, ++s->retired));
+	drover_mutex_unlock(&stream_lock);
 	s->backend->stage_free(s, s->staging);
 	s->backend->close(s);
 	free_memory(s);
-	check_close(s);
-	nr_caller_ordered -= s->order == DROVER_ORDER_CALLER;
-	store_relaxed(&s->life, load_relaxed(&s->life) + 1);
+	give_slot(s);
 }
 
 int drover_stream_destroy(drover_stream_t *stream)
 {
 	struct stream *s;
-	uint64_t last;
 	int err;
 
 	for (;;) {
+		struct need need;
+
 		s = stream_enter(stream);
 		if (!s)
 			return EBADF;
-		last = s->submitted;
 		if (s->capture) {
 			stream_leave();
 			return stream_because(EBUSY, "the stream captures");
 		}
-		if (stream_is_done(s, last))
+		if (stream_is_done(s, s->submitted))
 			break;
+		need = need_of(s, s->submitted, NULL);
 		stream_leave();
-		err = stream_wait(s, last, NULL);
+		err = need_wait(&need, stream);
 		if (err == EDEADLK)
 			return err;
 	}
 	err = stream_error(s);
-	close_slot(s);
+	end_life(s);
 	stream_leave();
+	stream_await_users(s);
+	close_slot(s);
 	return err;
 }
 

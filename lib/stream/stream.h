@@ -23,6 +23,7 @@
 
 #include "base/atomic.h"
 #include "base/futex.h"
+#include "base/thread.h"
 #include "stream/check.h"
 #include "stream/op.h"
 #include "stream/plants.h"
@@ -41,23 +42,20 @@ struct stream;
  * struct backend - who carries operations out, and what it keeps by itself
  * @name: for people
  * @id: enum drover_backend
- * @family: streams of one family reach the same device memory, and can wait
- *	for each other without the host if they have @device_waits
- * @queue_in_order: what is queued takes effect in the order of submission
+ * @family: streams of one family reach the same device memory, and what is
+ *	queued in them can wait for each other without the host
  * @copies_queued: copies are queued; otherwise they start when submitted
- * @reads_at_submit: a copy's host source has been read when submit() returns
- * @device_waits: what is queued can wait for other streams of the family
  * @only_calls_fail: what else fails takes all streams of its family with it
  *
  * The engine relies on these declarations and on nothing else.
  *
- * All functions are called with stream_lock held, but @wait and @close.
+ * All functions are called with stream_lock held, but @open, @wait and @close.
  *
  * @open: make ready; fails with a reason for drover_stream_why()
  * @close: end what open() began; nothing is under way
  * @submit: carry @op out; the error of a copy or launch that is refused
  * @wait: until done >= @number or the deadline: 0 or ETIMEDOUT
- * @poll: bring done up to date, without blocking
+ * @poll: bring done up to date, without blocking; NULL: it always is
  * @mark: make done >= the last number something that others can wait for
  * @alloc, @free: device memory
  * @stage_alloc, @stage_free: host memory for staged copies
@@ -68,10 +66,7 @@ struct backend {
 	const char *name;
 	enum drover_backend id;
 	unsigned int family;
-	bool queue_in_order;
 	bool copies_queued;
-	bool reads_at_submit;
-	bool device_waits;
 	bool only_calls_fail;
 	int (*open)(struct stream *s, const drover_streamattr_t *attr);
 	void (*close)(struct stream *s);
@@ -98,15 +93,14 @@ enum family {
 	FAMILY_CUDA,
 };
 
-/* How long to look before going to sleep; learns whether that pays. */
-struct patience {
-	_Atomic uint32_t ns;
-	_Atomic uint32_t misses;
-};
-
 /**
  * struct stream - a slot: one stream after the other
+ *
+ * Who has no lock keeps a stream by @users [S-USERS]: from then on until it is
+ * let go the slot is not used for another one.
+ *
  * @slot: its index
+ * @taken: the slot is in use, also while it is being made or closed; [lock]
  * @life: which stream of this slot; odd while there is one
  * @backend, @order, @depth, @device: as it was made
  * @ring: operations; number N is in ring[N % depth] until it is retired
@@ -137,12 +131,12 @@ struct patience {
  * @sleepers: who sleeps on @done: their count << 48 | a number that is not
  *	above any of those they wait for
  * @failure: number << 12 | errno of the first failed operation, or NUMBER_NONE
- * @users: threads that may look at the stream's memory though nothing that it
- *	has to do is left; futex word
+ * @users: who keeps the slot as it is; never reset; futex word
  * @worker: thread id of who runs the kernels and host calls, or 0
  */
 struct stream {
 	uint32_t slot;
+	bool taken;
 	_Atomic uint32_t life;
 	const struct backend *backend;
 	enum drover_order order;
@@ -173,16 +167,14 @@ struct stream {
 
 	cache_aligned _Atomic uint64_t posted;
 	_Atomic uint64_t asleep;
-	struct patience worker_patience;
 	cache_aligned _Atomic uint64_t done;
 	_Atomic uint64_t sleepers;
 	_Atomic uint64_t failure;
 	_Atomic uint32_t users;
 	_Atomic uint32_t worker;
-	struct patience host_patience;
 };
 
-/* What the host has to wait for before it can go on. */
+/* What the host has to wait for before it can go on; it keeps the stream. */
 struct need {
 	struct stream *on;
 	uint64_t number;
@@ -252,34 +244,43 @@ void stream_finish_unqueued(struct stream *s, struct op *op);
 /* Whether @number is done, asking the device if need be; [lock]. */
 bool stream_is_done(struct stream *s, uint64_t number);
 bool stream_called_by_worker(const struct stream *s);
+/* Wait, and let the stream go; what it was for is counted on @name. */
 int need_wait(const struct need *need, const drover_stream_t *name);
+/* Wait until *@number >= @wanted by polling, as far as that pays. */
+bool number_linger(const _Atomic uint64_t *number, uint64_t wanted,
+		   const struct deadline *deadline);
 
-/* Between these two the stream is not closed, though it may be done. */
+/*
+ * [S-USERS] Keep the slot, then look at the stream's life, or at what is done of
+ * it; who ends the stream changes its life, all being done, then looks at users.
+ * Store buffering: sequentially consistent on both sides, or the slot could be
+ * used anew under somebody's eyes. Model: handle.pml
+ */
 static inline void stream_use(struct stream *s)
 {
-	add_relaxed(&s->users, 1);
+	add_seq_cst(&s->users, 1);
 }
 static inline void stream_unuse(struct stream *s)
 {
-	/* From the moment it is 0 the slot may have another life. */
-	if (sub_acq_rel(&s->users, 1) == 1)
+	if (sub_seq_cst(&s->users, 1) == 1 && !(load_seq_cst(&s->life) & 1))
 		futex_wake(&s->users, 1, false);
 }
+
 /* The end of a stream: no more users come. */
 void stream_await_users(struct stream *s);
+
+static inline struct need need_of(struct stream *s, uint64_t number,
+				  uint64_t *count)
+{
+	stream_use(s);
+	return (struct need){ .on = s, .number = number, .count = count };
+}
 
 static inline futex_word *low_half(_Atomic uint64_t *number)
 {
 	_Static_assert(sizeof(futex_word) == 4, "half");
 	return (futex_word *)number + (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
 }
-
-/* ---- stream_patience.c ---- */
-
-/* Look until *@number >= @wanted, for as long as that has paid; success? */
-bool patience_look(struct patience *p, const _Atomic uint64_t *number,
-		   uint64_t wanted);
-void patience_init(struct patience *p);
 
 /* ---- stream_engine.c: who has to wait for whom ---- */
 
@@ -300,6 +301,8 @@ int engine_order(struct stream *s, struct op *op, struct need *need);
 bool engine_may_fail(const struct stream *s);
 /* Streams that wait for this one, which ends, are to have its error; [lock]. */
 void engine_pass_error_on(const struct stream *s);
+/* What is over when all of @s is, and the events that it waits for; [lock]. */
+void engine_clock(const struct stream *s, uint64_t *clock);
 /* @op has got its number: what it waited for, the stream has now. */
 void engine_submitted(struct stream *s, struct op *op);
 /* Whether the host has to wait before it touches @f; then @need says why. */

@@ -77,9 +77,7 @@ static int room_in_ring(struct stream *s, struct need *need)
 	stream_retire(s);
 	if (s->submitted - s->retired < s->depth)
 		return 0;
-	*need = (struct need){ .on = s,
-			       .number = s->retired + 1,
-			       .count = &s->counts.throttled };
+	*need = need_of(s, s->retired + 1, &s->counts.throttled);
 	return EAGAIN;
 }
 
@@ -147,6 +145,7 @@ static int publish(struct stream *s, struct op *op)
 	op->number = ++s->submitted;
 	if (op->host)
 		s->host_number = op->number;
+	op->host_number = s->host_number;
 	if (op->kind == OP_HOST_CALL ||
 	    (op->kind == OP_GRAPH && op->graph->calls))
 		s->call_number = op->number;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* The number up to which all is done: setting it, and waiting for it. */
+#include <errno.h>
 #include <limits.h>
 
 #include "stream/stream.h"
-#include "base/thread.h"
 
 #define WANTED_MASK   SLEEPERS_NONE
 #define SLEEPER	      (UINT64_C(1) << 48)
@@ -31,7 +31,7 @@ void stream_set_done(struct stream *s, uint64_t number)
 	sleepers = load_seq_cst(&s->sleepers);
 	if (sleepers & ~WANTED_MASK && number >= (sleepers & WANTED_MASK)) {
 		count_system_call(s);
-		futex_wake(low_half(&s->done), INT_MAX, false);
+		sleep_end(low_half(&s->done), INT_MAX, false);
 	}
 }
 
@@ -102,11 +102,33 @@ static int sleep_until(struct stream *s, uint64_t number,
 		if (seen >= number)
 			return 0;
 		count_system_call(s);
-		ret = futex_wait(low_half(&s->done), (uint32_t)seen, deadline,
-				 false);
+		ret = sleep_on(low_half(&s->done), (uint32_t)seen, deadline,
+			       false, FUTEX_BITSET_MATCH_ANY,
+			       &thread_this.for_streams);
 		if (ret == -ETIMEDOUT)
 			return load_acquire(&s->done) >= number ? 0 : ETIMEDOUT;
 	}
+}
+
+struct awaited_number {
+	const _Atomic uint64_t *number;
+	uint64_t wanted;
+};
+
+static enum polled poll_number(void *arg)
+{
+	const struct awaited_number *a = arg;
+
+	return load_acquire(a->number) >= a->wanted ? POLL_CAME : POLL_NOTHING;
+}
+
+bool number_linger(const _Atomic uint64_t *number, uint64_t wanted,
+		   const struct deadline *deadline)
+{
+	struct awaited_number a = { number, wanted };
+
+	return linger(&thread_this.for_streams, poll_number, &a,
+		      time_left(deadline));
 }
 
 int stream_wait_done(struct stream *s, uint64_t number,
@@ -114,7 +136,7 @@ int stream_wait_done(struct stream *s, uint64_t number,
 {
 	int err;
 
-	if (patience_look(&s->host_patience, &s->done, number))
+	if (number_linger(&s->done, number, deadline))
 		return 0;
 	sleepers_enter(s, number);
 	err = sleep_until(s, number, deadline);
@@ -126,7 +148,7 @@ void stream_await_users(struct stream *s)
 {
 	uint32_t users;
 
-	while ((users = load_acquire(&s->users)))
+	while ((users = load_seq_cst(&s->users))) /* [S-USERS] */
 		futex_wait(&s->users, users, NULL, false);
 }
 
@@ -156,15 +178,17 @@ bool stream_is_done(struct stream *s, uint64_t number)
 {
 	if (load_acquire(&s->done) >= number)
 		return true;
-	s->backend->poll(s);
+	if (s->backend->poll)
+		s->backend->poll(s);
 	return load_acquire(&s->done) >= number;
 }
 
 int need_wait(const struct need *need, const drover_stream_t *name)
 {
-	struct stream *s;
 	int err = stream_wait(need->on, need->number, NULL);
+	struct stream *s;
 
+	stream_unuse(need->on);
 	if (err || !need->count)
 		return err;
 	s = stream_enter(name);
@@ -218,47 +242,61 @@ int stream_error(const struct stream *s)
 
 /* ---- tickets ---- */
 
-/* The ticket's slot, if its stream still lives; without the lock. */
-static struct stream *stream_of_ticket(const drover_ticket_t *ticket)
+static int gone(void)
 {
-	uint32_t slot = ticket->stream.name[0], life = ticket->stream.name[1];
+	return stream_because(EBADF, "the ticket's stream was destroyed");
+}
 
-	if (slot >= STREAM_MAX || load_acquire(&streams[slot].life) != life) {
-		stream_because(EBADF, "the ticket's stream was destroyed");
-		return NULL;
-	}
-	return &streams[slot];
+static struct stream *slot_of(const drover_ticket_t *ticket)
+{
+	uint32_t slot = ticket->stream.name[0];
+
+	return slot < STREAM_MAX ? &streams[slot] : NULL;
+}
+
+/*
+ * EINPROGRESS, or how the operation has ended. Life is looked at last: the end of
+ * a stream changes it before anything else becomes another stream's, and what is
+ * read here is acquired.
+ */
+static int outcome(struct stream *s, const drover_ticket_t *ticket)
+{
+	bool done = load_acquire(&s->done) >= ticket->number;
+	int err = stream_error_at(s, ticket->number);
+
+	if (load_acquire(&s->life) != ticket->stream.name[1])
+		return gone();
+	if (!done)
+		return EINPROGRESS;
+	check_host_knows(s, ticket->number);
+	return err;
 }
 
 int drover_ticket_done(const drover_ticket_t *ticket)
 {
-	struct stream *s;
-	bool done;
+	struct stream *s = slot_of(ticket);
+	int err;
 
 	if (!ticket->number)
 		return 0;
-	s = stream_of_ticket(ticket);
+	if (!s)
+		return gone();
+	err = outcome(s, ticket);
+	if (err != EINPROGRESS)
+		return err;
+	s = stream_enter(&ticket->stream);
 	if (!s)
 		return EBADF;
-	done = load_acquire(&s->done) >= ticket->number;
-	if (!done) {
-		s = stream_enter(&ticket->stream);
-		if (!s)
-			return EBADF;
-		done = stream_is_done(s, ticket->number);
-		stream_leave();
-	}
-	if (!done)
-		return EINPROGRESS;
-	check_host_knows(s, ticket->number);
-	return stream_error_at(s, ticket->number);
+	stream_is_done(s, ticket->number);
+	stream_leave();
+	return outcome(s, ticket);
 }
 
 int drover_ticket_wait(const drover_ticket_t *ticket, clockid_t clock,
 		       const struct timespec *deadline)
 {
 	struct deadline d = { .clock = clock };
-	struct stream *s;
+	struct stream *s = slot_of(ticket);
 	int err;
 
 	if (deadline) {
@@ -268,9 +306,18 @@ int drover_ticket_wait(const drover_ticket_t *ticket, clockid_t clock,
 	}
 	if (!ticket->number)
 		return 0;
-	s = stream_of_ticket(ticket);
 	if (!s)
-		return EBADF;
-	err = stream_wait(s, ticket->number, deadline ? &d : NULL);
-	return err ? err : stream_error_at(s, ticket->number);
+		return gone();
+	err = outcome(s, ticket);
+	if (err != EINPROGRESS)
+		return err;
+	stream_use(s);
+	if (load_seq_cst(&s->life) != ticket->stream.name[1]) /* [S-USERS] */
+		err = gone();
+	else
+		err = stream_wait(s, ticket->number, deadline ? &d : NULL);
+	if (!err)
+		err = stream_error_at(s, ticket->number);
+	stream_unuse(s);
+	return err;
 }

@@ -184,6 +184,40 @@ def _missing_in_manual(header, page):
             yield f"{name}(): arguments are missing"
 
 
+#: Headers whose comments, and sections of manual pages that promise nothing.
+PROMISING = ("cond", "mutex")
+EMPTY_SECTIONS = ("NAME", "SYNOPSIS", "EXAMPLES", "SEE ALSO")
+
+
+def check_promises():
+    """public headers and manual pages name the tests of what they promise"""
+    for name in PROMISING:
+        path = f"lib/include/drover/{name}.h"
+        for text in re.findall(r"^/\*\*?\n.*?\*/", source.read(path),
+                               re.M | re.S):
+            title = text.split("\n")[1].strip(" *")
+            if re.match(r"drover_\w+(\(\)|:)", title):
+                yield from _untested(path, title, text)
+    for path in source.files():
+        if path.startswith("Documentation/man/"):
+            for text in re.split(r"^\.S[HS] ", source.read(path),
+                                 flags=re.M)[1:]:
+                title = text.split("\n")[0]
+                if title not in EMPTY_SECTIONS:
+                    yield from _untested(path, title, text)
+
+
+def _untested(path, title, text):
+    """What is wrong with the line "Tests:" of one promise."""
+    named = re.findall(r"Tests: (.*)$", text, re.M)
+    if not named:
+        yield f"{path}: {title}: names no tests"
+    for test in " ".join(named).replace("*/", "").split():
+        if test not in tests() and not os.access(os.path.join(TOP, test),
+                                                 os.X_OK):
+            yield f"{path}: {title}: no test {test}"
+
+
 def check_mutants():
     """each mutant of lib/ finds the lines it changes, and compiles"""
     known = mutants.read_all(os.path.join(TOP, "selftests", "mutants"))

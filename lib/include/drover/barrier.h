@@ -68,7 +68,9 @@ typedef union {
  * A barrier of default attributes that is there from the start; also one that
  * drover_barrier_destroy() has ended may be assigned it.
  */
+/* clang-format off */
 #define DROVER_BARRIER_INITIALIZER(count) { { (count), 1 } }
+/* clang-format on */
 
 /* A phase in which the caller has arrived. */
 typedef uint64_t drover_phase_t;

@@ -26,6 +26,9 @@
  *
  * All functions return 0 or an errno value and leave errno alone. None is a
  * cancellation point.
+ *
+ * Tests: cond/signal_order cond/wakeup_rounds cond/no_memory cond/errno_kept
+ * Tests: cond/nobody_waits cond/destroy_at_once
  */
 #ifndef DROVER_COND_H
 #define DROVER_COND_H
@@ -80,6 +83,8 @@ typedef struct {
  * @attr: attributes, or NULL for the defaults
  *
  * Never blocks. Return: 0, or EINVAL for an unknown flag or clock.
+ *
+ * Tests: cond/mutex_flags
  */
 int drover_cond_init(drover_cond_t *cond, const drover_condattr_t *attr);
 
@@ -97,6 +102,8 @@ int drover_cond_init(drover_cond_t *cond, const drover_condattr_t *attr);
  * drover_cond_broadcast_on() use drover_cond_destroy_on().
  *
  * Return: 0.
+ *
+ * Tests: cond/destroy_at_once pthread/killed_peers
  */
 int drover_cond_destroy(drover_cond_t *cond);
 
@@ -115,6 +122,9 @@ int drover_cond_destroy(drover_cond_t *cond);
  *
  * Return: 0; EPERM when the caller does not hold @mutex; EINVAL when others
  * wait with a mutex of another kind (PI or not).
+ *
+ * Tests: cond/one_preemption cond/two_mutexes cond/not_held cond/mutex_flags
+ * Tests: pthread/mutex_errors
  */
 int drover_cond_wait(drover_cond_t *cond, drover_mutex_t *mutex);
 
@@ -129,6 +139,8 @@ int drover_cond_wait(drover_cond_t *cond, drover_mutex_t *mutex);
  * Return: 0; ETIMEDOUT, with @mutex held and no signal consumed; EPERM as for
  * drover_cond_wait(); EINVAL when tv_nsec is not within 0 to 999,999,999, with
  * @mutex not released in between.
+ *
+ * Tests: cond/timed_wait attack/worst_moment cond/not_held
  */
 int drover_cond_timedwait(drover_cond_t *cond, drover_mutex_t *mutex,
 			  const struct timespec *deadline);
@@ -141,6 +153,8 @@ int drover_cond_timedwait(drover_cond_t *cond, drover_mutex_t *mutex,
  * @deadline: absolute time on @clock
  *
  * Return: as drover_cond_timedwait(), and EINVAL for any other clock.
+ *
+ * Tests: cond/timed_wait
  */
 int drover_cond_clockwait(drover_cond_t *cond, drover_mutex_t *mutex,
 			  clockid_t clock, const struct timespec *deadline);
@@ -154,6 +168,8 @@ int drover_cond_clockwait(drover_cond_t *cond, drover_mutex_t *mutex,
  * the thread is moved to it, and wakes when it is unlocked.
  *
  * Return: 0.
+ *
+ * Tests: cond/signal_order cond/wakeup_rounds cond/broadcast_moves
  */
 int drover_cond_signal(drover_cond_t *cond);
 
@@ -168,6 +184,8 @@ int drover_cond_signal(drover_cond_t *cond);
  * that, and so does a mutex to which nobody can be moved.
  *
  * Return: 0.
+ *
+ * Tests: cond/broadcast_moves cond/nobody_waits cond/moves_by_kind
  */
 int drover_cond_broadcast(drover_cond_t *cond);
 
@@ -182,6 +200,8 @@ int drover_cond_broadcast(drover_cond_t *cond);
  * otherwise they are woken.
  *
  * Return: 0.
+ *
+ * Tests: cond/moves_by_kind cond/mutex_flags attack/shared_storm
  */
 int drover_cond_broadcast_on(drover_cond_t *cond, drover_mutex_t *mutex);
 
@@ -193,6 +213,8 @@ int drover_cond_broadcast_on(drover_cond_t *cond, drover_mutex_t *mutex);
  * Moved waiters of a shared condvar are woken, to let them get away from it.
  *
  * Return: 0.
+ *
+ * Tests: cond/mutex_flags attack/shared_storm
  */
 int drover_cond_destroy_on(drover_cond_t *cond, drover_mutex_t *mutex);
 
@@ -206,6 +228,8 @@ int drover_cond_destroy_on(drover_cond_t *cond, drover_mutex_t *mutex);
  * Never blocks, but for a short internal lock.
  *
  * Return: 0, or ENOMEM.
+ *
+ * Tests: cond/prepare_thread
  */
 int drover_prepare_thread(void);
 
@@ -213,6 +237,8 @@ int drover_prepare_thread(void);
  * drover_version() - the version of the library that is loaded
  *
  * Return: a string such as "0.1.0", never NULL, never to be freed.
+ *
+ * Tests: cond/prepare_thread
  */
 const char *drover_version(void);
 

@@ -21,6 +21,8 @@
  *
  * All functions return 0 or an errno value and leave errno alone. None is a
  * cancellation point.
+ *
+ * Tests: mutex/basic mutex/fork cond/errno_kept
  */
 #ifndef DROVER_MUTEX_H
 #define DROVER_MUTEX_H
@@ -81,6 +83,8 @@ typedef struct {
  * Never blocks. Return: 0; EINVAL when @attr has flags that do not go together
  * or are unknown; ENOTSUP when the kernel has no PI futexes and @attr wants
  * one.
+ *
+ * Tests: mutex/attributes
  */
 int drover_mutex_init(drover_mutex_t *mutex, const drover_mutexattr_t *attr);
 
@@ -92,6 +96,8 @@ int drover_mutex_init(drover_mutex_t *mutex, const drover_mutexattr_t *attr);
  * also by the thread that was the last to unlock.
  *
  * Return: 0, or EBUSY when @mutex is locked (nothing is changed then).
+ *
+ * Tests: mutex/basic cond/destroy_at_once
  */
 int drover_mutex_destroy(drover_mutex_t *mutex);
 
@@ -112,8 +118,11 @@ int drover_mutex_destroy(drover_mutex_t *mutex);
  * (recursive) when it has it too many times. Robust: EOWNERDEAD when the
  * holder has died: the caller has @mutex now and shall make what it guards
  * right and call drover_mutex_consistent(); ENOTRECOVERABLE when somebody
- * unlocked it without that. The holder is known by its thread id: should another
- * thread have got that before anybody wanted the mutex, its end is waited for.
+ * unlocked it without that. The holder is known by its thread id: should
+ * another thread have got that before anybody wanted the mutex, its end is
+ * waited for.
+ *
+ * Tests: mutex/basic mutex/contended mutex/attributes
  */
 int drover_mutex_lock(drover_mutex_t *mutex);
 
@@ -123,6 +132,8 @@ int drover_mutex_lock(drover_mutex_t *mutex);
  *
  * Never blocks. Return: 0; EBUSY when another thread has it, or this one and it
  * is not recursive; otherwise as drover_mutex_lock().
+ *
+ * Tests: mutex/basic mutex/attributes
  */
 int drover_mutex_trylock(drover_mutex_t *mutex);
 
@@ -138,6 +149,8 @@ int drover_mutex_trylock(drover_mutex_t *mutex);
  * Return: 0; ETIMEDOUT when the deadline passed; EINVAL for another clock, or
  * for a tv_nsec outside 0 to 999,999,999, when the call would have to wait;
  * otherwise as drover_mutex_lock().
+ *
+ * Tests: mutex/basic mutex/attributes
  */
 int drover_mutex_timedlock(drover_mutex_t *mutex, clockid_t clock,
 			   const struct timespec *deadline);
@@ -150,6 +163,8 @@ int drover_mutex_timedlock(drover_mutex_t *mutex, clockid_t clock,
  *
  * Return: 0, or EPERM when the calling thread does not hold @mutex (nothing
  * is changed then).
+ *
+ * Tests: mutex/basic mutex/contended cond/nobody_waits
  */
 int drover_mutex_unlock(drover_mutex_t *mutex);
 
@@ -158,6 +173,8 @@ int drover_mutex_unlock(drover_mutex_t *mutex);
  * @mutex: a robust mutex that the caller holds since it got EOWNERDEAD
  *
  * Never blocks. Return: 0, or EINVAL when @mutex is not in that state.
+ *
+ * Tests: mutex/attributes
  */
 int drover_mutex_consistent(drover_mutex_t *mutex);
 

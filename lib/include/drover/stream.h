@@ -219,7 +219,8 @@ int drover_stream_create(drover_stream_t *stream,
  * drover_stream_destroy() - wait for all operations and end the stream
  * @stream: the stream
  *
- * Blocks. The name is worth nothing afterwards, to anybody who has a copy of
+ * Blocks, also until threads have left that wait for the stream. The name is
+ * worth nothing afterwards, to anybody who has a copy of
  * it: calls with it, its tickets included, answer EBADF. Device memory stays
  * until drover_stream_free() is called with any stream of the same backend.
  *
@@ -395,7 +396,8 @@ int drover_stream_host_call(drover_stream_t *stream, int (*call)(void *arg),
  * @stream: the stream
  * @event: the event
  *
- * Never blocks. Return: 0; EIO; ENOMEM (capturing).
+ * Never blocks, but for room where the stream waits for an event and nothing was
+ * submitted since. Return: 0; EIO; ENOMEM (capturing).
  */
 int drover_stream_record(drover_stream_t *stream, drover_event_t *event);
 
@@ -418,7 +420,8 @@ int drover_stream_wait_event(drover_stream_t *stream, drover_event_t *event);
  * @stream: the stream
  *
  * Blocks until all operations are done that touch host memory or may touch
- * anything. Others stay under way: whatever is submitted later is ordered
+ * anything, of this stream, and of others as far as something of this one waits
+ * for them: by an event, or for memory. Others stay under way: whatever is submitted later is ordered
  * behind them as far as it has to be. An operation that fails later than that
  * is reported by the next call. While a stream with DROVER_ORDER_CALLER exists,
  * and for such a one, waits for all operations.

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * [S-USERS] A stream's slot is used again: drover_ticket_wait(), stream_use(),
+ * stream_unuse(), drover_stream_destroy() and set_up() of the next stream.
+ *
+ * The first stream's one operation fails. A thread waits for it by its ticket,
+ * at any time; another one destroys the stream as soon as it is done, makes a
+ * second one in the slot, and sleeps for its operation, alone. Numbers go on: the
+ * operations are 1 and 2. Who wakes looks whether anybody sleeps.
+ *
+ * @run quick
+ * @twin quick NO_AWAIT error_is_kept: the end does not wait for users
+ * @twin quick LATE_USE error_is_kept: the waiter looks at the life, then uses
+ * @twin quick LIFE_FIRST error_is_kept: who finds it done looks at the life first
+ * @twin quick RESET nobody_is_left: the new stream begins with no sleepers, and
+ *	does not wait for users
+ */
+#define CHECK(property, expression) assert((expression) || property)
+
+hidden byte error_is_kept;
+hidden byte nobody_is_left;
+
+byte life = 1;
+byte done;
+byte users;
+byte sleepers; /* wraps */
+bool failed;
+bool asleep[2];
+bool second_is_there;
+byte nr_over;
+
+inline sleep(me, number)
+{
+	sleepers++;
+	do
+	:: done >= number -> break
+	:: done < number ->
+		atomic {
+			if
+			:: done < number -> asleep[me] = true
+			:: else
+			fi
+		}
+		!asleep[me]
+	od;
+	sleepers--
+}
+
+inline set_done(number)
+{
+	done = number;
+	if
+	:: sleepers > 0 -> atomic { asleep[0] = false; asleep[1] = false }
+	:: else
+	fi
+}
+
+proctype Worker()
+{
+	failed = true;
+	set_done(1);
+	second_is_there;
+	set_done(2)
+}
+
+proctype Waiter()
+{
+	bool is_done, has_failed;
+	byte seen;
+
+#ifdef BUSTED_LIFE_FIRST
+	seen = life;
+#endif
+	is_done = (done >= 1);
+	has_failed = failed;
+#ifndef BUSTED_LIFE_FIRST
+	seen = life;
+#endif
+	if
+	:: seen != 1 -> goto over
+	:: seen == 1 && is_done ->
+		CHECK(error_is_kept, has_failed);
+		goto over
+	:: else
+	fi;
+#ifdef BUSTED_LATE_USE
+	seen = life;
+	users++;
+#else
+	users++;
+	seen = life;
+#endif
+	if
+	:: seen == 1 ->
+		sleep(0, 1);
+		CHECK(error_is_kept, failed)
+	:: else
+	fi;
+	users--;
+over:	nr_over++
+}
+
+proctype Owner()
+{
+	done >= 1;
+	life = 2;
+#if !defined(BUSTED_NO_AWAIT) && !defined(BUSTED_RESET)
+	users == 0;
+#endif
+#ifdef BUSTED_RESET
+	sleepers = 0;
+#else
+	failed = false;
+#endif
+	life = 3;
+	second_is_there = true;
+	sleep(1, 2);
+	nr_over++
+}
+
+init
+{
+	atomic {
+		run Worker();
+		run Waiter();
+		run Owner()
+	}
+	atomic { timeout -> CHECK(nobody_is_left, nr_over == 2) }
+}
