@@ -14,16 +14,10 @@
 #include "stream/cuda.h"
 #include "base/thread.h"
 
+/* Bytes of dynamic shared memory that a kernel has without being asked for. */
+#define SHARED_FREE (48u << 10)
+
 /* ---- operations ---- */
-
-static void fail_from_host(struct op *op, int err)
-{
-	struct stream *s = &streams[op->slot];
-	uint64_t number = op->number;
-
-	/* In a graph there is no number: all that is under way is meant. */
-	stream_fail(s, number ? number : load_acquire(&s->done) + 1, err);
-}
 
 static void host_main(void *arg)
 {
@@ -35,7 +29,28 @@ static void host_main(void *arg)
 	err = op->call(op->arg);
 	store_relaxed(&s->worker, 0);
 	if (err)
-		fail_from_host(op, err);
+		stream_fail(s, op->number, err);
+}
+
+/* The same in a graph: of which stream is known behind it. */
+static void node_main(void *arg)
+{
+	struct op *op = arg;
+	_Atomic uint32_t *error = op->to;
+	int err = op->call(op->arg);
+
+	if (err)
+		store_relaxed(error, (uint32_t)err);
+}
+
+/* Behind a graph with host calls; replays of it come one after the other. */
+static void graph_main(void *arg)
+{
+	struct op *op = arg;
+	uint32_t err = swap_relaxed(&op->graph->error, 0);
+
+	if (err)
+		stream_fail(&streams[op->slot], op->number, (int)err);
 }
 
 /* In front of an operation: what it reads may not have been made. */
@@ -57,24 +72,38 @@ static unsigned int at_least_1(uint32_t n)
 	return n ? n : 1;
 }
 
-static int launch(struct stream *s, struct op *op)
+static int launch(struct stream *s, struct op *op, cu_stream stream)
 {
 	const drover_kernel_t *k = &op->kernel;
 	size_t bytes = op->args_bytes;
 	void *extra[] = { CU_LAUNCH_BUFFER_POINTER, op_args(op),
 			  CU_LAUNCH_BUFFER_SIZE, &bytes, CU_LAUNCH_END };
+	int err = 0;
 
+	/* More than that has to be asked for. */
+	if (k->shared > SHARED_FREE)
+		err = CUDA_CALL(s, function_set, k->function,
+				CU_FUNCTION_DYNAMIC_SHARED, (int)k->shared);
+	if (err)
+		return err;
 	return CUDA_CALL(s, launch, k->function, at_least_1(k->grid[0]),
 			 at_least_1(k->grid[1]), at_least_1(k->grid[2]),
 			 at_least_1(k->block[0]), at_least_1(k->block[1]),
-			 at_least_1(k->block[2]), k->shared,
-			 cuda_private(s)->stream, NULL, bytes ? extra : NULL);
+			 at_least_1(k->block[2]), k->shared, stream, NULL,
+			 bytes ? extra : NULL);
 }
 
-static int issue(struct stream *s, struct op *op)
+static int launch_graph(struct stream *s, struct op *op, cu_stream stream)
 {
-	cu_stream stream = cuda_private(s)->stream;
+	int err = CUDA_CALL(s, graph_launch, op->graph->device_private, stream);
 
+	if (!err && op->graph->calls)
+		err = CUDA_CALL(s, host_call, stream, graph_main, op);
+	return err;
+}
+
+static int issue(struct stream *s, struct op *op, cu_stream stream)
+{
 	switch (op->kind) {
 	case OP_COPY:
 		if (!op->bytes)
@@ -83,29 +112,15 @@ static int issue(struct stream *s, struct op *op)
 				 (cu_address)(uintptr_t)op->from, op->bytes,
 				 stream);
 	case OP_RUN:
-		return launch(s, op);
+		return launch(s, op, stream);
 	case OP_HOST_CALL:
-		return CUDA_CALL(s, host_call, stream, host_main, op);
+		return CUDA_CALL(s, host_call, stream,
+				 op->number ? host_main : node_main, op);
 	case OP_GRAPH:
-		return CUDA_CALL(s, graph_launch, op->graph->device_private,
-				 stream);
+		return launch_graph(s, op, stream);
 	default:
 		return 0;
 	}
-}
-
-static int wait_for_event(struct stream *s, const struct dependency *d)
-{
-	struct cuda_mark *mark =
-		d->number ? cuda_mark_behind(cuda_private(&streams[d->slot]),
-					     d->number) :
-			    NULL;
-
-	/* No mark: done since it was made. */
-	if (!mark)
-		return 0;
-	return CUDA_CALL(s, stream_wait_event, cuda_private(s)->stream,
-			 mark->event, 0);
 }
 
 /*
@@ -119,66 +134,93 @@ static int wait_for_others(struct stream *s, struct op *op)
 
 	for (uint32_t i = 0; i < op->nr_dependencies && !err; i++) {
 		const struct dependency *d = &op->dependencies[i];
-		const struct stream *other = &streams[d->slot];
+		struct stream *other = &streams[d->slot];
 
-		err = wait_for_event(s, d);
-		if (d->needed && engine_may_fail(other))
-			may_fail = true;
-		else if (!err) /* [S-FAIL] */
-			err = stream_error_at(other, d->needed);
+		stream_use(other); /* [S-USERS] */
+		if (load_seq_cst(&other->done) < d->number)
+			err = cuda_queue_wait(s, other, d->number);
+		stream_unuse(other);
+		may_fail |= d->needed != 0;
 	}
-	if (err)
-		return stream_because(err, "what it reads was not written");
-	if (!may_fail)
-		return 0;
+	if (err || !may_fail)
+		return err;
 	return CUDA_CALL(s, host_call, cuda_private(s)->stream, inherit_main,
 			 op);
 }
 
-static int cuda_submit(struct stream *s, struct op *op)
+static int issue_in_context(struct stream *s, struct op *op)
 {
-	int err;
+	int mode, err = cuda_enter(s, &mode);
 
-	cuda_enter(s);
+	if (err)
+		return err;
+	/* What others have asked for: before more is in front of it. */
+	if (op->mark_first)
+		cuda_make_mark(s, op->mark_first);
 	err = wait_for_others(s, op);
 	if (!err)
-		err = issue(s, op);
-	if (!err && op->ticketed)
-		err = cuda_make_mark(s);
-	cuda_leave(s);
+		err = issue(s, op, cuda_private(s)->stream);
+	cuda_leave(s, &mode);
+	return err;
+}
+
+/* Several threads may be here: one after the other, by number. */
+static int cuda_issue(struct stream *s, struct op *op)
+{
+	uint64_t number = op->number;
+	int err;
+
+	cuda_await_issued(s, number - 1, NULL);
+	err = issue_in_context(s, op);
+	if (err)
+		stream_fail(s, number, err);
+	cuda_issued(s, number);
 	return err;
 }
 
 /* ---- graphs and modules ---- */
 
+/*
+ * On a stream of its own: whoever asks what is done of a stream that captures
+ * spoils it.
+ */
 static int capture_nodes(struct stream *s, struct drover_graph *graph,
 			 cu_graph *captured)
 {
-	cu_stream stream = cuda_private(s)->stream;
+	cu_stream stream;
 	int err, end;
 
-	err = CUDA_CALL(s, capture_begin, stream, CU_CAPTURE_THREAD_LOCAL);
+	err = CUDA_CALL(s, stream_create, &stream, CU_STREAM_NON_BLOCKING);
 	if (err)
 		return err;
-	for (size_t i = 0; i < graph->nr_nodes && !err; i++)
-		err = issue(s, &graph->nodes[i]);
-	end = CUDA_CALL(s, capture_end, stream, captured);
-	return err ? err : end;
+	err = CUDA_CALL(s, capture_begin, stream, CU_CAPTURE_THREAD_LOCAL);
+	if (!err) {
+		for (size_t i = 0; i < graph->nr_nodes && !err; i++) {
+			if (graph->nodes[i].kind == OP_HOST_CALL)
+				graph->nodes[i].to = &graph->error;
+			err = issue(s, &graph->nodes[i], stream);
+		}
+		end = CUDA_CALL(s, capture_end, stream, captured);
+		err = err ? err : end;
+	}
+	CUDA_CALL(s, stream_destroy, stream);
+	return err;
 }
 
 static int cuda_graph_make(struct stream *s, struct drover_graph *graph)
 {
 	cu_graph captured = NULL;
 	cu_graph_exec exec = NULL;
-	int err;
+	int mode, err = cuda_enter(s, &mode);
 
-	cuda_enter(s);
+	if (err)
+		return err;
 	err = capture_nodes(s, graph, &captured);
 	if (!err)
 		err = CUDA_CALL(s, graph_instantiate, &exec, captured, 0);
 	if (captured)
 		CUDA_CALL(s, graph_destroy, captured);
-	cuda_leave(s);
+	cuda_leave(s, &mode);
 	graph->device_private = exec;
 	return err;
 }
@@ -188,25 +230,20 @@ static void cuda_graph_drop(struct drover_graph *graph)
 	cuda.graph_exec_destroy(graph->device_private);
 }
 
+/* A module stays loaded: graphs have its kernels, and any stream may. */
 static int cuda_load_kernel(struct stream *s, const void *image,
 			    const char *name, drover_kernel_t *kernel)
 {
-	struct cuda_stream *c = cuda_private(s);
-	cu_module *more, module;
 	cu_function function;
-	int err;
+	cu_module module;
+	int mode, err = cuda_enter(s, &mode);
 
-	more = realloc(c->modules, (c->nr_modules + 1) * sizeof(*more));
-	if (!more)
-		return stream_because(ENOMEM, "no memory");
-	c->modules = more;
-	cuda_enter(s);
+	if (err)
+		return err;
 	err = CUDA_CALL(s, module_load, &module, image);
-	if (!err) {
-		c->modules[c->nr_modules++] = module;
+	if (!err)
 		err = CUDA_CALL(s, module_function, &function, module, name);
-	}
-	cuda_leave(s);
+	cuda_leave(s, &mode);
 	if (!err)
 		kernel->function = function;
 	return err;
@@ -217,101 +254,86 @@ static int cuda_load_kernel(struct stream *s, const void *image,
 static void *cuda_alloc(struct stream *s, size_t bytes)
 {
 	cu_address address = 0;
+	int mode;
 
-	cuda_enter(s);
+	if (cuda_enter(s, &mode))
+		return NULL;
 	if (CUDA_CALL(s, alloc, &address, bytes))
 		address = 0;
-	cuda_leave(s);
+	cuda_leave(s, &mode);
 	return (void *)(uintptr_t)address;
 }
 
 static void cuda_free(struct stream *s, void *memory)
 {
-	cuda_enter(s);
+	int mode;
+
+	if (cuda_enter(s, &mode))
+		return;
 	CUDA_CALL(s, free, (cu_address)(uintptr_t)memory);
-	cuda_leave(s);
+	cuda_leave(s, &mode);
 }
 
 static void *cuda_stage_alloc(struct stream *s, size_t bytes)
 {
 	void *memory = NULL;
+	int mode;
 
-	cuda_enter(s);
+	if (cuda_enter(s, &mode))
+		return NULL;
 	if (CUDA_CALL(s, host_alloc, &memory, bytes, CU_HOST_ALLOC_PORTABLE))
 		memory = NULL;
-	cuda_leave(s);
+	cuda_leave(s, &mode);
 	return memory;
 }
 
 static void cuda_stage_free(struct stream *s, void *memory)
 {
-	cuda_enter(s);
+	int mode;
+
+	if (cuda_enter(s, &mode))
+		return;
 	CUDA_CALL(s, host_free, memory);
-	cuda_leave(s);
+	cuda_leave(s, &mode);
 }
 
 /* ---- beginning and end ---- */
 
-static int open_on_device(struct stream *s)
-{
-	struct cuda_stream *c = cuda_private(s);
-	int err;
-
-	err = CUDA_CALL(s, device_get, &c->device, (int)s->device);
-	if (err)
-		return err;
-	err = CUDA_CALL(s, context_retain, &c->context, c->device);
-	if (err)
-		return err;
-	cuda_enter(s);
-	err = CUDA_CALL(s, stream_create, &c->stream, CU_STREAM_NON_BLOCKING);
-	cuda_leave(s);
-	if (err)
-		cuda.context_release(c->device);
-	return err;
-}
-
 static int cuda_open(struct stream *s, const drover_streamattr_t *attr)
 {
-	int err = cuda_load();
+	struct cuda_stream *c;
+	int err = cuda_load(), mode;
 
 	(void)attr;
 	if (err)
 		return err;
-	s->device_private = calloc(1, sizeof(struct cuda_stream));
-	if (!s->device_private)
+	c = s->device_private = calloc(1, sizeof(*c));
+	if (!c)
 		return stream_because(ENOMEM, "no memory");
-	err = open_on_device(s);
+	c->end = &c->marks;
+	err = cuda_context(s->device, &c->context);
+	if (!err)
+		err = cuda_enter(s, &mode);
+	if (!err) {
+		err = CUDA_CALL(s, stream_create, &c->stream,
+				CU_STREAM_NON_BLOCKING);
+		cuda_leave(s, &mode);
+	}
 	if (err)
-		free(s->device_private);
+		free(c);
 	return err;
-}
-
-static void close_on_device(struct stream *s)
-{
-	struct cuda_stream *c = cuda_private(s);
-
-	cuda_enter(s);
-	cuda_drop_marks(s);
-	for (size_t i = 0; i < c->nr_marks; i++)
-		CUDA_CALL(s, event_destroy, c->marks[i].event);
-	for (size_t i = 0; i < c->nr_spare; i++)
-		CUDA_CALL(s, event_destroy, c->spare[i]);
-	for (size_t i = 0; i < c->nr_modules; i++)
-		CUDA_CALL(s, module_unload, c->modules[i]);
-	CUDA_CALL(s, stream_destroy, c->stream);
-	cuda_leave(s);
-	CUDA_CALL(s, context_release, c->device);
 }
 
 static void cuda_close(struct stream *s)
 {
 	struct cuda_stream *c = cuda_private(s);
+	int mode;
 
-	close_on_device(s);
-	free(c->marks);
-	free(c->spare);
-	free(c->modules);
+	if (!cuda_enter(s, &mode)) {
+		cuda_free_marks(s);
+		CUDA_CALL(s, stream_destroy, c->stream);
+		cuda_leave(s, &mode);
+	}
 	free(c);
 	s->device_private = NULL;
 }
@@ -324,10 +346,9 @@ const struct backend stream_cuda = {
 	.only_calls_fail = true,
 	.open = cuda_open,
 	.close = cuda_close,
-	.submit = cuda_submit,
+	.issue = cuda_issue,
 	.wait = cuda_wait,
 	.poll = cuda_poll,
-	.mark = cuda_mark,
 	.alloc = cuda_alloc,
 	.free = cuda_free,
 	.stage_alloc = cuda_stage_alloc,

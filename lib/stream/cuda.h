@@ -30,11 +30,15 @@ enum {
 	CU_INVALID_DEVICE = 101,
 	CU_NOT_FOUND = 500,
 	CU_NOT_READY = 600,
+	CU_CAPTURE_FIRST = 900, /* what some thread's capture does not permit */
+	CU_CAPTURE_LAST = 909,
 
 	CU_STREAM_NON_BLOCKING = 1,
 	CU_EVENT_DISABLE_TIMING = 2,
 	CU_HOST_ALLOC_PORTABLE = 1,
 	CU_CAPTURE_THREAD_LOCAL = 1,
+	CU_CAPTURE_RELAXED = 2,
+	CU_FUNCTION_DYNAMIC_SHARED = 8,
 };
 
 /* Names of entries in the "extra" argument of a launch. */
@@ -49,9 +53,9 @@ enum {
 	F(device_get, "cuDeviceGet", (cu_device *, int))                      \
 	F(context_retain, "cuDevicePrimaryCtxRetain",                         \
 	  (cu_context *, cu_device))                                          \
-	F(context_release, "cuDevicePrimaryCtxRelease_v2", (cu_device))       \
 	F(context_push, "cuCtxPushCurrent_v2", (cu_context))                  \
 	F(context_pop, "cuCtxPopCurrent_v2", (cu_context *))                  \
+	F(capture_mode, "cuThreadExchangeStreamCaptureMode", (int *))         \
 	F(stream_create, "cuStreamCreate", (cu_stream *, unsigned int))       \
 	F(stream_destroy, "cuStreamDestroy_v2", (cu_stream))                  \
 	F(stream_query, "cuStreamQuery", (cu_stream))                         \
@@ -75,9 +79,9 @@ enum {
 	F(host_call, "cuLaunchHostFunc",                                      \
 	  (cu_stream, void (*)(void *), void *))                              \
 	F(module_load, "cuModuleLoadData", (cu_module *, const void *))       \
-	F(module_unload, "cuModuleUnload", (cu_module))                       \
 	F(module_function, "cuModuleGetFunction",                             \
 	  (cu_function *, cu_module, const char *))                           \
+	F(function_set, "cuFuncSetAttribute", (cu_function, int, int))        \
 	F(capture_begin, "cuStreamBeginCapture_v2", (cu_stream, int))         \
 	F(capture_end, "cuStreamEndCapture", (cu_stream, cu_graph *))         \
 	F(graph_instantiate, "cuGraphInstantiateWithFlags",                   \
@@ -100,27 +104,39 @@ int cuda_load(void);
 /* An errno value for @result of the driver's function @called, and why. */
 int cuda_error(cu_result result, const char *called);
 
-/* An event behind operation @number. */
+/*
+ * The device's primary context. It stays for good: memory, kernels and graphs
+ * are in it, and live longer than streams.
+ */
+int cuda_context(uint32_t device, cu_context *context);
+
+/**
+ * struct cuda_mark - an event behind operation @number
+ * @users: threads that wait for the event; it is no other one's meanwhile
+ * @dropped: not in the list any more: the last user makes it a spare
+ */
 struct cuda_mark {
+	struct cuda_mark *next;
 	cu_event event;
 	uint64_t number;
+	uint32_t users;
+	bool dropped;
 };
 
 /**
- * struct cuda_stream - the backend's part of a stream; [stream_lock]
- * @marks: recorded and not known to be done, oldest first
+ * struct cuda_stream - the backend's part of a stream
+ * @lock: guards the marks; nothing is called with it that may block
+ * @marks, @end: recorded and not known to be done, oldest first
  * @spare: events for new marks
+ * @nr_waiting: threads that wait until something is issued
  */
 struct cuda_stream {
-	cu_device device;
+	drover_mutex_t lock;
 	cu_context context;
 	cu_stream stream;
-	struct cuda_mark *marks;
-	size_t nr_marks, max_marks;
-	cu_event *spare;
-	size_t nr_spare, max_spare;
-	cu_module *modules;
-	size_t nr_modules;
+	struct cuda_mark *marks, **end;
+	struct cuda_mark *spare;
+	_Atomic uint32_t nr_waiting;
 };
 
 static inline struct cuda_stream *cuda_private(const struct stream *s)
@@ -138,31 +154,47 @@ static inline int cuda_checked(cu_result result, const char *called)
 	(add_relaxed(&(s)->driver_calls, 1), \
 	 cuda_checked(cuda.member(__VA_ARGS__), "the driver's " #member))
 
-/* Between these the stream's context is current; then the caller's is again. */
-static inline void cuda_enter(struct stream *s)
+/*
+ * Between these the stream's context is current, then the caller's is again; and
+ * what some thread captures does not matter. Nothing to leave after an error.
+ */
+static inline int cuda_enter(struct stream *s, int *mode)
 {
-	CUDA_CALL(s, context_push, cuda_private(s)->context);
+	int err = CUDA_CALL(s, context_push, cuda_private(s)->context);
+
+	*mode = CU_CAPTURE_RELAXED;
+	if (!err)
+		CUDA_CALL(s, capture_mode, mode);
+	return err;
 }
 
-static inline void cuda_leave(struct stream *s)
+static inline void cuda_leave(struct stream *s, int *mode)
 {
 	cu_context context;
 
+	CUDA_CALL(s, capture_mode, mode);
 	CUDA_CALL(s, context_pop, &context);
 }
 
-/* ---- stream_cuda_wait.c ---- */
+/* ---- cuda_wait.c ---- */
 
-/* The oldest mark that is not in front of @number, or NULL. */
-struct cuda_mark *cuda_mark_behind(struct cuda_stream *c, uint64_t number);
-/* Mark the last operation submitted; with the context current. */
-int cuda_make_mark(struct stream *s);
-/* Forget marks of what is done; with the context current. */
-void cuda_drop_marks(struct stream *s);
+/* Wait until operation @number is issued: 0 or ETIMEDOUT. */
+int cuda_await_issued(struct stream *s, uint64_t number,
+		      const struct deadline *deadline);
+/* All up to @number is issued: wake who waits for that. */
+void cuda_issued(struct stream *s, uint64_t number);
+/*
+ * Mark what is issued, if @number has no mark; with the context current. Without
+ * one who waits for @number waits for more.
+ */
+void cuda_make_mark(struct stream *s, uint64_t number);
+/* Queue a wait for operation @number of @other, which is kept. */
+int cuda_queue_wait(struct stream *s, struct stream *other, uint64_t number);
 /* See struct backend. */
-int cuda_mark(struct stream *s);
 void cuda_poll(struct stream *s);
 int cuda_wait(struct stream *s, uint64_t number,
 	      const struct deadline *deadline);
+/* Nobody waits any more. */
+void cuda_free_marks(struct stream *s);
 
 #endif /* DROVER_STREAM_CUDA_H */

@@ -6,6 +6,7 @@
 #include "stream/cuda.h"
 
 #define CUDA_LIBRARY "libcuda.so.1"
+#define MAX_DEVICES  64
 
 struct cuda_driver cuda;
 
@@ -89,13 +90,33 @@ static int load(void)
 	return err;
 }
 
+static drover_mutex_t lock = DROVER_MUTEX_INITIALIZER;
+
 int cuda_load(void)
 {
-	static drover_mutex_t lock = DROVER_MUTEX_INITIALIZER;
 	int err;
 
 	drover_mutex_lock(&lock);
 	err = load();
 	drover_mutex_unlock(&lock);
 	return err;
+}
+
+int cuda_context(uint32_t number, cu_context *context)
+{
+	static cu_context contexts[MAX_DEVICES];
+	cu_result result = CU_INVALID_DEVICE;
+	cu_device device;
+
+	drover_mutex_lock(&lock);
+	if (number < MAX_DEVICES && contexts[number])
+		result = CU_SUCCESS;
+	else if (number < MAX_DEVICES)
+		result = cuda.device_get(&device, (int)number);
+	if (!result && !contexts[number])
+		result = cuda.context_retain(&contexts[number], device);
+	if (!result)
+		*context = contexts[number];
+	drover_mutex_unlock(&lock);
+	return cuda_checked(result, "to get the device");
 }

@@ -1,101 +1,179 @@
 // SPDX-License-Identifier: MIT
 /*
- * Waiting for a CUDA stream: marks, which are events recorded behind an
- * operation, and what to do without one.
+ * Waiting for a CUDA stream: for what is to be issued, and for marks, which are
+ * events recorded behind an operation.
  */
+#include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "stream/cuda.h"
 
-static int reserve(void **array, size_t *max, size_t nr, size_t size)
-{
-	size_t most = *max ? 2 * *max : 16;
-	void *more;
+/* ---- issued ---- */
 
-	if (nr < *max)
-		return 0;
-	more = realloc(*array, most * size);
-	if (!more)
-		return stream_because(ENOMEM, "no memory");
-	*array = more;
-	*max = most;
-	return 0;
+/*
+ * [S-ISSUE] posted is stored, then who waits is looked for; who waits says so,
+ * then looks at posted: sequentially consistent on both sides.
+ */
+void cuda_issued(struct stream *s, uint64_t number)
+{
+	store_seq_cst(&s->posted, number);
+	if (load_seq_cst(&cuda_private(s)->nr_waiting))
+		futex_wake(low_half(&s->posted), INT_MAX, false);
 }
 
-static int new_event(struct stream *s, cu_event *event)
+int cuda_await_issued(struct stream *s, uint64_t number,
+		      const struct deadline *deadline)
 {
 	struct cuda_stream *c = cuda_private(s);
+	uint64_t seen = load_acquire(&s->posted);
+	long ret = 0;
 
-	if (c->nr_spare) {
-		*event = c->spare[--c->nr_spare];
+	if (seen >= number)
 		return 0;
-	}
-	return CUDA_CALL(s, event_create, event, CU_EVENT_DISABLE_TIMING);
+	add_seq_cst(&c->nr_waiting, 1);
+	while ((seen = load_seq_cst(&s->posted)) < number && ret != -ETIMEDOUT)
+		ret = futex_wait(low_half(&s->posted), (uint32_t)seen, deadline,
+				 false);
+	sub_seq_cst(&c->nr_waiting, 1);
+	return seen >= number ? 0 : ETIMEDOUT;
 }
 
-void cuda_drop_marks(struct stream *s)
+/* ---- marks ---- */
+
+static void add_spare(struct cuda_stream *c, struct cuda_mark *mark)
+{
+	mark->next = c->spare;
+	c->spare = mark;
+}
+
+static void drop_marks(struct stream *s)
 {
 	struct cuda_stream *c = cuda_private(s);
 	uint64_t done = load_acquire(&s->done);
-	size_t nr = 0;
+	struct cuda_mark *mark;
 
-	while (nr < c->nr_marks && c->marks[nr].number <= done) {
-		/* Without room it is lost until the stream is closed. */
-		if (!reserve((void **)&c->spare, &c->max_spare, c->nr_spare,
-			     sizeof(*c->spare)))
-			c->spare[c->nr_spare++] = c->marks[nr].event;
-		else
-			CUDA_CALL(s, event_destroy, c->marks[nr].event);
-		nr++;
+	while ((mark = c->marks) && mark->number <= done) {
+		c->marks = mark->next;
+		if (!c->marks)
+			c->end = &c->marks;
+		mark->dropped = true;
+		if (!mark->users)
+			add_spare(c, mark);
 	}
-	if (!nr)
-		return;
-	c->nr_marks -= nr;
-	memmove(c->marks, c->marks + nr, c->nr_marks * sizeof(*c->marks));
 }
 
-struct cuda_mark *cuda_mark_behind(struct cuda_stream *c, uint64_t number)
-{
-	for (size_t i = 0; i < c->nr_marks; i++)
-		if (c->marks[i].number >= number)
-			return &c->marks[i];
-	return NULL;
-}
-
-int cuda_make_mark(struct stream *s)
+static void put_mark(struct stream *s, struct cuda_mark *mark)
 {
 	struct cuda_stream *c = cuda_private(s);
-	cu_event event;
-	int err;
 
-	cuda_drop_marks(s);
-	if (load_acquire(&s->done) >= s->submitted ||
-	    cuda_mark_behind(c, s->submitted))
-		return 0;
-	err = reserve((void **)&c->marks, &c->max_marks, c->nr_marks,
-		      sizeof(*c->marks));
-	if (!err)
-		err = new_event(s, &event);
-	if (err)
-		return err;
-	err = CUDA_CALL(s, event_record, event, c->stream);
-	if (err) {
-		CUDA_CALL(s, event_destroy, event);
-		return err;
-	}
-	c->marks[c->nr_marks++] = (struct cuda_mark){ event, s->submitted };
-	return 0;
+	drover_mutex_lock(&c->lock);
+	if (!--mark->users && mark->dropped)
+		add_spare(c, mark);
+	drop_marks(s);
+	drover_mutex_unlock(&c->lock);
 }
 
-int cuda_mark(struct stream *s)
+static struct cuda_mark *new_mark(struct stream *s)
 {
-	int err;
+	struct cuda_stream *c = cuda_private(s);
+	struct cuda_mark *mark = c->spare;
 
-	cuda_enter(s);
-	err = cuda_make_mark(s);
-	cuda_leave(s);
+	if (mark) {
+		c->spare = mark->next;
+		return mark;
+	}
+	mark = calloc(1, sizeof(*mark));
+	if (mark &&
+	    CUDA_CALL(s, event_create, &mark->event, CU_EVENT_DISABLE_TIMING)) {
+		free(mark);
+		mark = NULL;
+	}
+	return mark;
+}
+
+static struct cuda_mark *mark_behind(struct cuda_stream *c, uint64_t number)
+{
+	struct cuda_mark *mark = c->marks;
+
+	while (mark && mark->number < number)
+		mark = mark->next;
+	return mark;
+}
+
+/* A mark behind @number, all of which is issued; NULL: none is to be had. */
+static struct cuda_mark *get_mark(struct stream *s, uint64_t number)
+{
+	struct cuda_stream *c = cuda_private(s);
+	struct cuda_mark *mark;
+
+	drop_marks(s);
+	mark = mark_behind(c, number);
+	if (mark)
+		return mark;
+	mark = new_mark(s);
+	if (!mark)
+		return NULL;
+	/* What is issued meanwhile is in front of it or not. */
+	mark->number = load_acquire(&s->posted);
+	if (CUDA_CALL(s, event_record, mark->event, c->stream)) {
+		add_spare(c, mark);
+		return NULL;
+	}
+	mark->dropped = false;
+	mark->next = NULL;
+	*c->end = mark;
+	c->end = &mark->next;
+	return mark;
+}
+
+void cuda_make_mark(struct stream *s, uint64_t number)
+{
+	struct cuda_stream *c = cuda_private(s);
+
+	if (load_acquire(&s->done) >= number)
+		return;
+	drover_mutex_lock(&c->lock);
+	get_mark(s, number);
+	drover_mutex_unlock(&c->lock);
+}
+
+int cuda_queue_wait(struct stream *s, struct stream *other, uint64_t number)
+{
+	struct cuda_stream *c = cuda_private(other);
+	struct cuda_mark *mark;
+	int err = EIO;
+
+	cuda_await_issued(other, number, NULL);
+	drover_mutex_lock(&c->lock);
+	mark = get_mark(other, number);
+	if (mark)
+		err = CUDA_CALL(s, stream_wait_event, cuda_private(s)->stream,
+				mark->event, 0);
+	drover_mutex_unlock(&c->lock);
 	return err;
+}
+
+void cuda_free_marks(struct stream *s)
+{
+	struct cuda_stream *c = cuda_private(s);
+	struct cuda_mark *mark;
+
+	drop_marks(s);
+	while ((mark = c->spare)) {
+		c->spare = mark->next;
+		CUDA_CALL(s, event_destroy, mark->event);
+		free(mark);
+	}
+}
+
+/* ---- what is done ---- */
+
+/* Neither done nor lost: not yet, or a capture does not permit to ask. */
+static bool is_unknown(cu_result result)
+{
+	return result == CU_NOT_READY ||
+	       (result >= CU_CAPTURE_FIRST && result <= CU_CAPTURE_LAST);
 }
 
 /*
@@ -111,87 +189,59 @@ static void all_lost(struct stream *s, uint64_t last, int err)
 void cuda_poll(struct stream *s)
 {
 	struct cuda_stream *c = cuda_private(s);
+	uint64_t issued = load_acquire(&s->posted);
 	cu_result result = CU_SUCCESS;
+	int mode;
 
-	cuda_enter(s);
-	for (size_t i = 0; i < c->nr_marks && !result; i++) {
+	if (cuda_enter(s, &mode))
+		return;
+	drover_mutex_lock(&c->lock);
+	for (struct cuda_mark *m = c->marks; m && !result; m = m->next) {
 		add_relaxed(&s->driver_calls, 1);
-		result = cuda.event_query(c->marks[i].event);
+		result = cuda.event_query(m->event);
 		if (!result)
-			stream_set_done(s, c->marks[i].number);
+			stream_set_done(s, m->number);
 	}
-	if (!c->nr_marks) {
+	if (!c->marks) {
 		add_relaxed(&s->driver_calls, 1);
 		result = cuda.stream_query(c->stream);
 		if (!result)
-			stream_set_done(s, s->submitted);
+			stream_set_done(s, issued);
 	}
-	if (result && result != CU_NOT_READY)
-		all_lost(s, s->submitted, cuda_error(result, "a query"));
-	cuda_drop_marks(s);
-	cuda_leave(s);
+	if (result && !is_unknown(result))
+		all_lost(s, issued, cuda_error(result, "a query"));
+	drop_marks(s);
+	drover_mutex_unlock(&c->lock);
+	cuda_leave(s, &mode);
 }
 
 /* ---- waiting ---- */
 
-/* What a thread waits for without the lock. */
-struct awaited {
-	cu_event event; /* NULL: all of the stream */
-	uint64_t number;
-	int err;
-};
-
-/* Returns false if @number is done by now. */
-static bool choose_awaited(struct stream *s, uint64_t number,
-			   struct awaited *awaited)
-{
-	struct cuda_stream *c = cuda_private(s);
-	struct cuda_mark *mark;
-
-	*awaited = (struct awaited){ .number = s->submitted };
-	if (load_acquire(&s->done) >= number)
-		return false;
-	mark = cuda_mark_behind(c, number);
-	if (!mark && number < s->submitted) {
-		awaited->err = cuda_make_mark(s);
-		mark = cuda_mark_behind(c, number);
-	}
-	if (mark) {
-		awaited->event = mark->event;
-		awaited->number = mark->number;
-	}
-	stream_use(s);
-	return true;
-}
-
-static cu_result look(struct stream *s, const struct awaited *awaited)
+static cu_result look(struct stream *s, const struct cuda_mark *mark)
 {
 	add_relaxed(&s->driver_calls, 1);
-	return awaited->event ? cuda.event_query(awaited->event) :
-				cuda.stream_query(cuda_private(s)->stream);
+	return mark ? cuda.event_query(mark->event) :
+		      cuda.stream_query(cuda_private(s)->stream);
 }
 
 /* The driver has no wait with a deadline: look, and sleep in between. */
-static cu_result poll_until(struct stream *s, const struct awaited *awaited,
+static cu_result poll_until(struct stream *s, const struct cuda_mark *mark,
 			    const struct deadline *deadline)
 {
-	uint64_t sleep_ns = 10000;
+	int64_t sleep_ns = 10000, left;
 	futex_word never = 0;
 	cu_result result;
 
-	while ((result = look(s, awaited)) == CU_NOT_READY) {
+	while (is_unknown(result = look(s, mark)) &&
+	       (left = time_left(deadline)) > 0) {
 		struct deadline next = { .clock = deadline->clock };
 
 		clock_gettime(next.clock, &next.at);
-		next.at.tv_nsec += (long)sleep_ns;
+		next.at.tv_nsec += sleep_ns < left ? sleep_ns : left;
 		if (next.at.tv_nsec >= 1000000000) {
 			next.at.tv_nsec -= 1000000000;
 			next.at.tv_sec++;
 		}
-		if (next.at.tv_sec > deadline->at.tv_sec ||
-		    (next.at.tv_sec == deadline->at.tv_sec &&
-		     next.at.tv_nsec >= deadline->at.tv_nsec))
-			return look(s, awaited);
 		add_relaxed(&s->system_calls, 1);
 		futex_wait(&never, 0, &next, false);
 		if (sleep_ns < 1000000)
@@ -200,42 +250,46 @@ static cu_result poll_until(struct stream *s, const struct awaited *awaited,
 	return result;
 }
 
-static cu_result await(struct stream *s, const struct awaited *awaited,
+static cu_result await(struct stream *s, const struct cuda_mark *mark,
 		       const struct deadline *deadline)
 {
 	if (deadline)
-		return poll_until(s, awaited, deadline);
+		return poll_until(s, mark, deadline);
 	add_relaxed(&s->driver_calls, 1);
-	return awaited->event ?
-		       cuda.event_synchronize(awaited->event) :
-		       cuda.stream_synchronize(cuda_private(s)->stream);
+	return mark ? cuda.event_synchronize(mark->event) :
+		      cuda.stream_synchronize(cuda_private(s)->stream);
 }
 
 int cuda_wait(struct stream *s, uint64_t number,
 	      const struct deadline *deadline)
 {
-	struct awaited awaited;
+	struct cuda_stream *c = cuda_private(s);
+	int err = cuda_await_issued(s, number, deadline), mode;
+	uint64_t behind = load_acquire(&s->posted);
+	struct cuda_mark *mark;
 	cu_result result;
-	bool waits;
 
-	drover_mutex_lock(&stream_lock);
-	/* Destroyed meanwhile: then it was waited for. */
-	waits = load_acquire(&s->done) < number;
-	if (waits) {
-		cuda_enter(s);
-		waits = choose_awaited(s, number, &awaited);
-		cuda_leave(s);
+	if (!err)
+		err = cuda_enter(s, &mode);
+	if (err)
+		return err;
+	drover_mutex_lock(&c->lock);
+	mark = mark_behind(c, number);
+	/* All of the stream: no mark is needed. */
+	if (!mark && number < behind && load_acquire(&s->done) < number)
+		mark = get_mark(s, number);
+	if (mark) {
+		mark->users++;
+		behind = mark->number;
 	}
-	drover_mutex_unlock(&stream_lock);
-	if (!waits)
-		return 0;
-	cuda_enter(s);
-	result = await(s, &awaited, deadline);
-	cuda_leave(s);
+	drover_mutex_unlock(&c->lock);
+	result = load_acquire(&s->done) < number ? await(s, mark, deadline) : 0;
 	if (!result)
-		stream_set_done(s, awaited.number);
-	else if (result != CU_NOT_READY)
-		all_lost(s, awaited.number, cuda_error(result, "a wait"));
-	stream_unuse(s);
-	return result == CU_NOT_READY ? ETIMEDOUT : 0;
+		stream_set_done(s, behind);
+	else if (!is_unknown(result))
+		all_lost(s, behind, cuda_error(result, "a wait"));
+	if (mark)
+		put_mark(s, mark);
+	cuda_leave(s, &mode);
+	return is_unknown(result) ? ETIMEDOUT : 0;
 }

@@ -205,21 +205,25 @@ static int order_behind_events(struct stream *s, struct op *op,
 	for_each_stream(other)
 	{
 		uint64_t number = s->events[other->slot];
+		struct dependency d = { .asked = true };
+		bool may_fail, done;
 		int err;
 
 		if (number <= s->clock[other->slot])
 			continue;
-		if (load_acquire(&other->done) >= number) {
+		may_fail = engine_may_fail(other);
+		done = load_acquire(&other->done) >= number;
+		/* [S-FAIL] */
+		err = done || !may_fail ? event_error(s, other, number) : 0;
+		if (err)
+			return err;
+		if (done) {
 			check_host_knows(other, number);
-			err = event_error(s, other, number);
-			if (err)
-				return err;
 			continue;
 		}
-		err = put_behind(s, op, other,
-				 (struct dependency){ .number = number,
-						      .needed = number },
-				 need);
+		d.number = number;
+		d.needed = may_fail ? number : 0;
+		err = put_behind(s, op, other, d, need);
 		if (err)
 			return err;
 	}
@@ -232,6 +236,7 @@ static bool covered_by(const struct dependency *d, const struct dependency *by)
 	const struct stream *other = &streams[by->slot];
 
 	return by != d && by->number > other->retired && !d->needed &&
+	       !d->asked &&
 	       stream_clock_of(other, by->number)[d->slot] >= d->number;
 }
 
@@ -255,21 +260,6 @@ static void drop_covered(struct op *op)
 	}
 }
 
-/* The device is going to wait for these points: they have to be marked. */
-static int mark_points(const struct op *op)
-{
-	for (uint32_t i = 0; i < op->nr_dependencies; i++) {
-		struct stream *other = &streams[op->dependencies[i].slot];
-		int err = 0;
-
-		if (op->dependencies[i].number && other->backend->mark)
-			err = other->backend->mark(other);
-		if (err)
-			return err;
-	}
-	return 0;
-}
-
 int engine_order(struct stream *s, struct op *op, struct need *need)
 {
 	int err;
@@ -287,7 +277,7 @@ int engine_order(struct stream *s, struct op *op, struct need *need)
 		}
 		drop_covered(op);
 	}
-	return mark_points(op);
+	return 0;
 }
 
 static void raise_to(uint64_t *clock, const uint64_t *other)
@@ -303,10 +293,11 @@ void engine_submitted(struct stream *s, struct op *op)
 
 	for (uint32_t i = 0; i < op->nr_dependencies; i++) {
 		const struct dependency *d = &op->dependencies[i];
-		const struct stream *other = &streams[d->slot];
+		struct stream *other = &streams[d->slot];
 
 		if (d->number > other->retired)
 			raise_to(s->clock, stream_clock_of(other, d->number));
+		other->wanted = max_of(other->wanted, d->number);
 		if (d->number > s->clock[d->slot])
 			s->clock[d->slot] = d->number;
 		s->needed[d->slot] = max_of(s->needed[d->slot], d->needed);

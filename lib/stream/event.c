@@ -41,8 +41,7 @@ int drover_stream_record(drover_stream_t *stream, drover_event_t *event)
 		stream_leave();
 		return record_behind_waits(stream, event);
 	} else {
-		if (s->backend->mark)
-			err = s->backend->mark(s);
+		s->wanted = s->submitted;
 		*event = (drover_event_t){ { *stream, s->submitted } };
 	}
 	stream_leave();

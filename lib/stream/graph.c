@@ -77,11 +77,8 @@ static void graph_free(struct drover_graph *graph)
 {
 	if (graph->backend->graph_drop && graph->device_private)
 		graph->backend->graph_drop(graph);
-	for (size_t i = 0; i < graph->nr_nodes; i++) {
-		free(graph->nodes[i].own);
-		graph->nodes[i].own = NULL;
-		op_free(NULL, &graph->nodes[i]);
-	}
+	for (size_t i = 0; i < graph->nr_nodes; i++)
+		op_free(&graph->nodes[i]);
 	free(graph->nodes);
 	free(graph->accesses);
 	free(graph);
@@ -93,25 +90,44 @@ void graph_put(struct drover_graph *graph)
 		graph_free(graph);
 }
 
+/*
+ * A device's graph with host calls is written to when it is replayed, so that the
+ * engine orders its replays, of all streams.
+ */
+static int make(struct stream *s, struct drover_graph *graph)
+{
+	struct op replay = { .nr_accesses = 1,
+			     .accesses = { { graph, 1, DROVER_WRITE } } };
+	int err = 0;
+
+	if (!s->backend->graph_make)
+		return 0;
+	if (graph->calls)
+		err = add_accesses(graph, &replay);
+	return err ? err : s->backend->graph_make(s, graph);
+}
+
 int drover_stream_capture_end(drover_stream_t *stream, drover_graph_t **graph)
 {
 	struct stream *s = stream_enter(stream);
 	struct drover_graph *made;
-	int err = 0;
+	int err;
 
 	if (!s)
 		return EBADF;
 	made = s->capture;
 	s->capture = NULL;
+	stream_use(s);
+	stream_leave();
 	if (!made)
 		err = stream_because(EINVAL, "the stream does not capture");
-	else if (s->backend->graph_make)
-		err = s->backend->graph_make(s, made);
+	else
+		err = make(s, made);
 	if (made && err)
-		graph_free(made);
+		drover_graph_destroy(made);
 	else if (made)
 		*graph = made;
-	stream_leave();
+	stream_unuse(s);
 	return err;
 }
 

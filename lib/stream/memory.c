@@ -129,26 +129,24 @@ int memory_classify(const struct stream *s, struct op *op)
 
 int drover_stream_alloc(drover_stream_t *stream, size_t bytes, void **memory)
 {
-	struct stream *s = stream_enter(stream);
-	int err;
+	struct stream *s = stream_keep(stream);
+	int err = 0;
 
 	if (!s)
 		return EBADF;
-	if (!bytes || !memory) {
-		stream_leave();
-		return stream_because(EINVAL,
-				      "no bytes asked for, or no place");
+	if (!bytes || !memory)
+		err = stream_because(EINVAL, "no bytes asked for, or no place");
+	else if (!(*memory = s->backend->alloc(s, bytes)))
+		err = stream_because(ENOMEM, "no %s memory of %zu bytes",
+				     s->backend->name, bytes);
+	if (!err) {
+		drover_mutex_lock(&stream_lock);
+		err = add_range(s, *memory, bytes, false);
+		drover_mutex_unlock(&stream_lock);
+		if (err)
+			s->backend->free(s, *memory);
 	}
-	*memory = s->backend->alloc(s, bytes);
-	if (!*memory) {
-		stream_leave();
-		return stream_because(ENOMEM, "no %s memory of %zu bytes",
-				      s->backend->name, bytes);
-	}
-	err = add_range(s, *memory, bytes, false);
-	if (err)
-		s->backend->free(s, *memory);
-	stream_leave();
+	stream_unuse(s);
 	return err;
 }
 
@@ -183,8 +181,6 @@ static int let_go(struct stream *s, void *memory, bool adopted,
 	if (engine_host_conflict(&f, need))
 		return EAGAIN;
 	remove_range(range);
-	if (!adopted)
-		s->backend->free(s, memory);
 	return 0;
 }
 
@@ -199,7 +195,11 @@ static int give_back(drover_stream_t *stream, void *memory, bool adopted)
 		if (!s)
 			return EBADF;
 		err = let_go(s, memory, adopted, &need);
+		stream_use(s);
 		stream_leave();
+		if (!err && !adopted)
+			s->backend->free(s, memory);
+		stream_unuse(s);
 		if (err == EAGAIN && need_wait(&need, stream))
 			return EDEADLK;
 	} while (err == EAGAIN);
@@ -248,10 +248,9 @@ static void *staging_room(struct stream *s, size_t bytes)
 }
 
 /* A graph's lives longer than the stream: it is ordinary memory. */
-static int staging_of_its_own(struct stream *s, struct op *op)
+static int staging_of_its_own(struct op *op)
 {
-	op->own = s->capture ? malloc(op->bytes) :
-			       s->backend->stage_alloc(s, op->bytes);
+	op->own = malloc(op->bytes);
 	if (!op->own)
 		return stream_because(ENOMEM, "no memory to stage %zu bytes",
 				      op->bytes);
@@ -264,8 +263,8 @@ int staging_take(struct stream *s, struct op *op, struct need *need)
 {
 	void *room;
 
-	if (s->capture || op->bytes > s->staging_bytes / 2)
-		return staging_of_its_own(s, op);
+	if (s->capture)
+		return staging_of_its_own(op);
 	room = staging_room(s, op->bytes);
 	if (!room) {
 		/* All that is under way may have to go: it does for certain. */

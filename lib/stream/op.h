@@ -7,6 +7,8 @@
 #include <drover/stream.h>
 #include <stdbool.h>
 
+#include "base/atomic.h"
+
 #define OP_ACCESSES	4  /* more than these go to the heap */
 #define OP_ARGS		64 /* bytes; more than these go to the heap */
 #define OP_DEPENDENCIES 4  /* more than these the host waits for */
@@ -35,11 +37,13 @@ struct place {
  * @slot: the other stream
  * @number: its operation; 0: that is given, and @needed is all
  * @needed: up to here it makes what is read: an error up to here is ours too
+ * @asked: it is an event that the caller waits for
  */
 struct dependency {
 	uint32_t slot;
 	uint64_t number;
 	uint64_t needed;
+	bool asked;
 };
 
 /**
@@ -52,6 +56,8 @@ struct dependency {
  * @host: touches host memory
  * @anything: may touch any memory; there are no @accesses then
  * @number: its number, from when it is submitted
+ * @mark_first: up to here somebody is going to wait for the device, so it is to be
+ *	marked before this one is issued
  * @host_number: the last one up to there that touches host memory
  * @to, @from, @bytes: of a copy; @from may lie in the staging memory
  * @kernel: of OP_RUN
@@ -63,7 +69,7 @@ struct dependency {
  * @nr_dependencies, @dependencies: to be waited for by the device
  * @nr_added: how many of them nobody has asked for
  * @staging_end: the staging memory in use ends here, counted for ever; or 0
- * @own: staging memory of its own, given back when it is retired
+ * @own: of a staged copy in a graph: its source
  * @place: where it was submitted
  * @sum, @summed: of a borrowed source; for the checker
  *
@@ -78,6 +84,7 @@ struct op {
 	bool host;
 	bool anything;
 	uint64_t number;
+	uint64_t mark_first;
 	uint64_t host_number;
 	void *to;
 	const void *from;
@@ -115,7 +122,8 @@ struct drover_graph {
 	uint64_t bytes; /* copied by one replay */
 	bool anything;
 	bool host;
-	bool calls; /* the host */
+	bool calls;		/* the host */
+	_Atomic uint32_t error; /* of a host call; [the device] */
 	void *device_private;
 };
 

@@ -46,6 +46,17 @@ void stream_leave(void)
 	drover_mutex_unlock(&stream_lock);
 }
 
+struct stream *stream_keep(const drover_stream_t *name)
+{
+	struct stream *s = stream_enter(name);
+
+	if (s) {
+		stream_use(s);
+		stream_leave();
+	}
+	return s;
+}
+
 /* The child of a fork has none of the threads: every stream is at its end. */
 static void after_fork(void)
 {
@@ -161,7 +172,9 @@ static void set_up(struct stream *s, const drover_streamattr_t *attr)
 	s->depth = attr->depth ? attr->depth : STREAM_DEPTH;
 	s->device = attr->device;
 	s->staging_bytes = attr->staging ? attr->staging : STREAM_STAGING;
-	s->staging_head = s->staging_tail = 0;
+	if (s->staging_bytes < STAGING_LEAST)
+		s->staging_bytes = STAGING_LEAST;
+	s->staging_head = s->staging_tail = s->staging_wanted = 0;
 	s->staging = NULL;
 	memset(s->clock, 0, sizeof(s->clock));
 	memset(s->events, 0, sizeof(s->events));
@@ -171,6 +184,7 @@ static void set_up(struct stream *s, const drover_streamattr_t *attr)
 	store_relaxed(&s->done, s->submitted);
 	store_relaxed(&s->posted, s->submitted);
 	s->retired = s->host_number = s->call_number = s->submitted;
+	s->wanted = s->submitted;
 	s->first = s->submitted + 1;
 	store_relaxed(&s->stop, 0);
 	s->capture = NULL;
@@ -276,7 +290,7 @@ static void close_slot(struct stream *s)
 	stream_retire(s);
 	/* Those behind a failure are kept until now. */
 	while (s->retired < s->submitted)
-		op_free(s, stream_op(s, ++s->retired));
+		op_free(stream_op(s, ++s->retired));
 	drover_mutex_unlock(&stream_lock);
 	s->backend->stage_free(s, s->staging);
 	s->backend->close(s);

@@ -31,6 +31,7 @@
 #define STREAM_MAX     32 /* streams at a time */
 #define STREAM_DEPTH   256
 #define STREAM_STAGING (1u << 20)
+#define STAGING_LEAST  8192u
 #define NUMBER_NONE    UINT64_MAX
 #define SLEEPERS_NONE  ((UINT64_C(1) << 48) - 1)
 #define CACHE_LINE     64
@@ -49,17 +50,17 @@ struct stream;
  *
  * The engine relies on these declarations and on nothing else.
  *
- * All functions are called with stream_lock held, but @open, @wait and @close.
- *
  * @open: make ready; fails with a reason for drover_stream_why()
  * @close: end what open() began; nothing is under way
- * @submit: carry @op out; the error of a copy or launch that is refused
+ * @submit: carry @op out; [stream_lock]
+ * @issue: the same where the driver may block, without the lock; sets posted
  * @wait: until done >= @number or the deadline: 0 or ETIMEDOUT
- * @poll: bring done up to date, without blocking; NULL: it always is
- * @mark: make done >= the last number something that others can wait for
+ * @poll: bring done up to date, without blocking; [stream_lock]. NULL: it always
+ *	is
  * @alloc, @free: device memory
  * @stage_alloc, @stage_free: host memory for staged copies
- * @graph_make, @graph_drop: prepare a graph; NULL: nothing to prepare
+ * @graph_make, @graph_drop: prepare a graph; NULL: nothing to prepare. The second
+ *	one has stream_lock
  * @load: find a kernel; NULL: there are none to be loaded
  */
 struct backend {
@@ -71,10 +72,10 @@ struct backend {
 	int (*open)(struct stream *s, const drover_streamattr_t *attr);
 	void (*close)(struct stream *s);
 	int (*submit)(struct stream *s, struct op *op);
+	int (*issue)(struct stream *s, struct op *op);
 	int (*wait)(struct stream *s, uint64_t number,
 		    const struct deadline *deadline);
 	void (*poll)(struct stream *s);
-	int (*mark)(struct stream *s);
 	void *(*alloc)(struct stream *s, size_t bytes);
 	void (*free)(struct stream *s, void *memory);
 	void *(*stage_alloc)(struct stream *s, size_t bytes);
@@ -114,12 +115,14 @@ enum family {
  * @needed: an error up to that number of slot T ends this stream, too
  * @first: the first number of this life
  * @submitted: the last number given
+ * @wanted: up to here somebody is going to wait for the device
  * @retired: up to here operations are done and their memory is given back
  * @host_number: the last operation that touches host memory
  * @call_number: the last one with a host call
  * @capture: the graph that is being made, or NULL
  * @staging, @staging_bytes: a ring of memory for staged copies
  * @staging_head, @staging_tail: in use is from tail to head, counted for ever
+ * @staging_wanted: head when @wanted was set last
  * @counts: see drover_stream_counts_t; [stream_lock] but for the atomic ones
  * @device_private: the backend's own
  *
@@ -150,6 +153,7 @@ struct stream {
 	uint64_t needed[STREAM_MAX];
 	uint64_t first;
 	uint64_t submitted;
+	uint64_t wanted;
 	uint64_t retired;
 	uint64_t host_number;
 	uint64_t call_number;
@@ -157,6 +161,7 @@ struct stream {
 	unsigned char *staging;
 	size_t staging_bytes;
 	uint64_t staging_head;
+	uint64_t staging_wanted;
 	uint64_t staging_tail;
 	drover_stream_counts_t counts;
 	_Atomic uint64_t system_calls;
@@ -200,6 +205,8 @@ static inline bool stream_lives(const struct stream *s)
 /* Take stream_lock and find a stream; NULL, without the lock: EBADF. */
 struct stream *stream_enter(const drover_stream_t *name);
 void stream_leave(void);
+/* Find a stream and keep it, without the lock: stream_unuse() is to follow. */
+struct stream *stream_keep(const drover_stream_t *name);
 
 /* Keep a sentence for drover_stream_why() and return @error. */
 int stream_because(int error, const char *format, ...)
@@ -316,8 +323,8 @@ int stream_submit(const drover_stream_t *name, struct op *op,
 /* Give back what operations that are done have held; [lock]. */
 void stream_retire(struct stream *s);
 int op_set_accesses(struct op *op, const drover_access_t *accesses, size_t nr);
-/* Free what @op has on the heap; @s is NULL for a node of a graph. */
-void op_free(struct stream *s, struct op *op);
+/* Free what @op has on the heap. */
+void op_free(struct op *op);
 
 static inline const drover_access_t *op_accesses(const struct op *op)
 {

@@ -36,14 +36,13 @@ static int op_set_args(struct op *op, const void *args, size_t bytes)
 	return 0;
 }
 
-void op_free(struct stream *s, struct op *op)
+void op_free(struct op *op)
 {
 	free(op->accesses_heap);
 	free(op->args_heap);
 	op->accesses_heap = NULL;
 	op->args_heap = NULL;
-	if (op->own && s)
-		s->backend->stage_free(s, op->own);
+	free(op->own);
 	op->own = NULL;
 	if (op->graph)
 		graph_put(op->graph);
@@ -66,7 +65,7 @@ void stream_retire(struct stream *s)
 
 		if (op->staging_end)
 			s->staging_tail = op->staging_end;
-		op_free(s, op);
+		op_free(op);
 	}
 }
 
@@ -137,10 +136,30 @@ static uint64_t bytes_of(const struct op *op)
 	return op->kind == OP_COPY ? op->bytes : 0;
 }
 
-static int publish(struct stream *s, struct op *op)
+/*
+ * Which points are to be marked, so that who waits does not wait for more: what
+ * somebody has asked for, and every so many operations, for the ring and the
+ * staging memory go round.
+ */
+static void want_mark(struct stream *s, struct op *op)
+{
+	uint64_t from = load_acquire(&s->done), staged = s->staging_tail;
+
+	if (s->wanted > from)
+		from = s->wanted;
+	if (s->staging_wanted > staged)
+		staged = s->staging_wanted;
+	op->mark_first = s->wanted;
+	if (!op->ticketed && s->submitted - from < s->depth / 4 &&
+	    s->staging_head - staged < s->staging_bytes / 4)
+		return;
+	s->wanted = op->number;
+	s->staging_wanted = s->staging_head;
+}
+
+static struct op *publish(struct stream *s, struct op *op)
 {
 	struct op *posted;
-	int err;
 
 	op->number = ++s->submitted;
 	if (op->host)
@@ -152,19 +171,18 @@ static int publish(struct stream *s, struct op *op)
 	s->counts.operations++;
 	s->counts.bytes += bytes_of(op);
 	s->counts.added_device += op->nr_added;
+	want_mark(s, op);
 	posted = stream_op(s, op->number);
 	*posted = *op;
 	engine_submitted(s, posted);
 	check_submit(s, posted);
 	if (op->kind == OP_GRAPH)
 		graph_record_events(s, op);
-	err = s->backend->submit(s, posted);
-	if (err)
-		stream_fail(s, op->number, err);
-	return err;
+	return posted;
 }
 
-static int try_submit(struct stream *s, struct op *op, struct need *need)
+static int try_submit(struct stream *s, struct op *op, struct need *need,
+		      struct op **posted)
 {
 	int err = stream_error(s);
 
@@ -175,11 +193,12 @@ static int try_submit(struct stream *s, struct op *op, struct need *need)
 	err = prepare(s, op, need);
 	if (err)
 		return err;
-	if (!s->capture)
-		return publish(s, op);
-	err = graph_add(s, op);
+	if (s->capture)
+		return graph_add(s, op);
+	*posted = publish(s, op);
+	err = s->backend->submit ? s->backend->submit(s, *posted) : 0;
 	if (err)
-		free(op->own);
+		stream_fail(s, op->number, err);
 	return err;
 }
 
@@ -187,16 +206,20 @@ static int submit_or_wait(const drover_stream_t *name, struct op *op,
 			  drover_ticket_t *ticket)
 {
 	for (;;) {
-		struct need need = { 0 };
 		struct stream *s = stream_enter(name);
+		struct op *posted = NULL;
+		struct need need = { 0 };
 		int err;
 
 		if (!s)
 			return EBADF;
-		err = try_submit(s, op, &need);
+		err = try_submit(s, op, &need, &posted);
 		if (!err && ticket)
 			*ticket = (drover_ticket_t){ *name, op->number };
 		stream_leave();
+		/* Until it is issued it is not done, and the stream stays. */
+		if (!err && posted && s->backend->issue)
+			return s->backend->issue(s, posted);
 		if (err != EAGAIN || !need.on)
 			return err;
 		err = need_wait(&need, name);
@@ -213,7 +236,7 @@ int stream_submit(const drover_stream_t *name, struct op *op,
 	/* With a number it is owned by the ring, failed or not. */
 	if (err && !op->number) {
 		drover_mutex_lock(&stream_lock);
-		op_free(NULL, op);
+		op_free(op);
 		drover_mutex_unlock(&stream_lock);
 	}
 	return err;
@@ -234,6 +257,21 @@ static int check_copy(const void *to, const void *from, size_t bytes)
 	return 0;
 }
 
+/* How much of a copy can be staged at once. */
+static size_t most_staged(drover_stream_t *stream, const void *from,
+			  size_t bytes)
+{
+	struct stream *s;
+
+	if (bytes <= STAGING_LEAST / 2 || !(s = stream_enter(stream)))
+		return bytes;
+	if (!s->capture && !memory_is_device(from, bytes) &&
+	    bytes > s->staging_bytes / 2)
+		bytes = s->staging_bytes / 2;
+	stream_leave();
+	return bytes;
+}
+
 static int copy(drover_stream_t *stream, void *to, const void *from,
 		size_t bytes, bool staged, drover_ticket_t *ticket, bool blocks,
 		const void *caller)
@@ -246,13 +284,25 @@ static int copy(drover_stream_t *stream, void *to, const void *from,
 			 .bytes = bytes };
 	drover_access_t accesses[] = { { to, bytes, DROVER_WRITE },
 				       { from, bytes, DROVER_READ } };
+	size_t most = staged ? most_staged(stream, from, bytes) : bytes;
 	int err = check_copy(to, from, bytes);
 
 	if (err)
 		return err;
 	check_place(&op, caller);
-	op_set_accesses(&op, accesses, 2);
-	return stream_submit(stream, &op, ticket);
+	/* In pieces, if there is not enough memory to stage it. */
+	for (size_t at = 0; !err && (at < bytes || !at); at += op.bytes) {
+		op.number = 0;
+		accesses[0].start = op.to = (char *)to + at;
+		accesses[1].start = op.from = (const char *)from + at;
+		op.bytes = bytes - at < most ? bytes - at : most;
+		accesses[0].bytes = accesses[1].bytes = op.bytes;
+		op_set_accesses(&op, accesses, 2);
+		err = stream_submit(stream, &op, ticket);
+		if (!bytes)
+			break;
+	}
+	return err;
 }
 
 int drover_stream_copy_staged(drover_stream_t *stream, void *to,
@@ -319,7 +369,7 @@ int drover_stream_run(drover_stream_t *stream, const drover_kernel_t *kernel,
 	if (!err)
 		err = op_set_args(&op, args, args_bytes);
 	if (err) {
-		op_free(NULL, &op);
+		op_free(&op);
 		return err;
 	}
 	return stream_submit(stream, &op, ticket);
@@ -345,7 +395,7 @@ int drover_stream_host_call(drover_stream_t *stream, int (*call)(void *arg),
 int drover_stream_load(drover_stream_t *stream, const void *image,
 		       const char *name, drover_kernel_t *kernel)
 {
-	struct stream *s = stream_enter(stream);
+	struct stream *s = stream_keep(stream);
 	int err;
 
 	if (!s)
@@ -355,6 +405,6 @@ int drover_stream_load(drover_stream_t *stream, const void *image,
 	else
 		err = stream_because(EINVAL, "the %s backend loads no kernels",
 				     s->backend->name);
-	stream_leave();
+	stream_unuse(s);
 	return err;
 }

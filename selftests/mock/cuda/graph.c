@@ -14,6 +14,7 @@ EXPORT int cuStreamBeginCapture_v2(struct stream *s, int mode)
 		return graph ? INVALID_VALUE : OUT_OF_MEMORY;
 	graph->end = &graph->first;
 	graph->refs = 1;
+	graph->life = context_life;
 	pthread_mutex_lock(&lock);
 	s->capture = graph;
 	pthread_mutex_unlock(&lock);
@@ -27,6 +28,11 @@ EXPORT int cuStreamEndCapture(struct stream *s, struct graph **graph)
 	*graph = s->capture;
 	s->capture = NULL;
 	pthread_mutex_unlock(&lock);
+	if (*graph && (*graph)->spoilt) {
+		graph_put(*graph);
+		*graph = NULL;
+		return CAPTURE_INVALIDATED;
+	}
 	return *graph ? SUCCESS : INVALID_VALUE;
 }
 
@@ -60,5 +66,7 @@ EXPORT int cuGraphExecDestroy(struct graph *exec)
 EXPORT int cuGraphLaunch(struct graph *exec, struct stream *s)
 {
 	WANT_CONTEXT();
+	if (exec->life != context_life)
+		return CONTEXT_IS_DESTROYED;
 	return add_job(s, (struct job){ .kind = GRAPH, .graph = exec });
 }

@@ -55,6 +55,7 @@ static void kernel_nothing(const void *args)
 EXPORT int cuModuleLoadData(void **module, const void *image)
 {
 	WANT_CONTEXT();
+	UNSAFE();
 	*module = (void *)image;
 	return image ? SUCCESS : INVALID_VALUE;
 }
@@ -83,6 +84,19 @@ EXPORT int cuModuleGetFunction(void **function, void *module, const char *name)
 	return SUCCESS;
 }
 
+#define SHARED_FREE 49152
+
+static unsigned int shared_asked_for;
+
+EXPORT int cuFuncSetAttribute(void *function, int attribute, int value)
+{
+	WANT_CONTEXT();
+	if (!function || attribute != 8 || value < 0)
+		return INVALID_VALUE;
+	__atomic_store_n(&shared_asked_for, value, __ATOMIC_RELAXED);
+	return SUCCESS;
+}
+
 EXPORT int cuLaunchKernel(void *function, unsigned int grid_x,
 			  unsigned int grid_y, unsigned int grid_z,
 			  unsigned int block_x, unsigned int block_y,
@@ -92,7 +106,9 @@ EXPORT int cuLaunchKernel(void *function, unsigned int grid_x,
 	struct job job = { .kind = LAUNCH };
 
 	WANT_CONTEXT();
-	(void)shared;
+	if (shared > SHARED_FREE &&
+	    shared > __atomic_load_n(&shared_asked_for, __ATOMIC_RELAXED))
+		return INVALID_VALUE;
 	if (!grid_x || !grid_y || !grid_z || !block_x || !block_y || !block_z ||
 	    params)
 		return INVALID_VALUE;

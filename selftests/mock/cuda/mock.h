@@ -5,7 +5,13 @@
  * stream is a thread that works off a queue, memory is memory, and the kernels
  * of a module are built in: "fill", "add", "token" and "nothing".
  *
- * Beside them, for tests: mock_cuda_fail() and mock_cuda_calls().
+ * It is strict where the documentation is: a copy from or to memory that is not
+ * pinned blocks; with the last reference to the primary context all memory and
+ * graphs are gone; asking what is done of a stream that captures spoils the
+ * capture; while somebody captures, unsafe calls are refused to threads that are
+ * not relaxed; more than 48 KiB of shared memory have to be asked for.
+ *
+ * Beside them, for tests: mock_cuda_*().
  *
  * DROVER_MOCK_CUDA=no-device in the environment: a driver without a device.
  */
@@ -25,7 +31,10 @@ enum {
 	INVALID_CONTEXT = 201,
 	NOT_FOUND = 500,
 	NOT_READY = 600,
+	CONTEXT_IS_DESTROYED = 709,
 	LAUNCH_FAILED = 719,
+	CAPTURE_UNSUPPORTED = 900,
+	CAPTURE_INVALIDATED = 901,
 };
 
 #define EXPORT __attribute__((visibility("default")))
@@ -49,6 +58,16 @@ int called(const char *function);
 /* ---- device.c ---- */
 
 extern _Thread_local int nr_pushed;
+/* Goes up when the primary context ends; [lock]. */
+extern int context_life;
+/* Whether a capture does not permit the calling thread what is unsafe. */
+bool is_unsafe(void);
+
+#define UNSAFE()                                    \
+	do {                                        \
+		if (is_unsafe())                    \
+			return CAPTURE_UNSUPPORTED; \
+	} while (0)
 
 /* All that works on memory or streams wants a current context. */
 #define WANT_CONTEXT()                          \
@@ -94,7 +113,9 @@ struct job {
 
 struct graph {
 	struct job *first, **end;
-	int refs; /* [lock] */
+	int refs;    /* [lock] */
+	bool spoilt; /* somebody asked what is done of its stream */
+	int life;    /* of the context */
 };
 
 struct stream {
@@ -107,6 +128,8 @@ struct stream {
 };
 
 int add_job(struct stream *s, struct job job);
+/* Until all is done that is queued; the stream's error. */
+int await_jobs(struct stream *s);
 void graph_put(struct graph *graph);
 
 #endif /* MOCK_H */

@@ -16,6 +16,8 @@
 static struct {
 	void (*fail)(const char *function, int after, int result);
 	int (*calls)(const char *function);
+	int (*push)(int nr);
+	void (*capture_elsewhere)(bool is);
 	drover_kernel_t fill, add;
 } mock_cuda;
 
@@ -40,6 +42,9 @@ static inline void mock_cuda_start(void)
 		tap_bail("%s", dlerror());
 	*(void **)&mock_cuda.fail = dlsym(mock, "mock_cuda_fail");
 	*(void **)&mock_cuda.calls = dlsym(mock, "mock_cuda_calls");
+	*(void **)&mock_cuda.push = dlsym(mock, "mock_cuda_push");
+	*(void **)&mock_cuda.capture_elsewhere =
+		dlsym(mock, "mock_cuda_capture_elsewhere");
 	setenv("DROVER_CUDA_LIBRARY", mock_cuda_path(), 1);
 }
 

@@ -164,6 +164,34 @@ EXPORT int cuStreamDestroy_v2(struct stream *s)
 	return SUCCESS;
 }
 
+int await_jobs(struct stream *s)
+{
+	uint64_t last;
+	int result;
+
+	pthread_mutex_lock(&lock);
+	last = s->nr_added;
+	while (s->nr_done < last)
+		pthread_cond_wait(&changed, &lock);
+	result = s->failed;
+	pthread_mutex_unlock(&lock);
+	return result;
+}
+
+/* A stream that captures is not to be asked. */
+static int spoil_capture(struct stream *s)
+{
+	int result = SUCCESS;
+
+	pthread_mutex_lock(&lock);
+	if (s->capture) {
+		s->capture->spoilt = true;
+		result = CAPTURE_UNSUPPORTED;
+	}
+	pthread_mutex_unlock(&lock);
+	return result;
+}
+
 /* A planned failure of a wait is one of the device: it stays. */
 static int device_failed(struct stream *s, const char *function)
 {
@@ -181,6 +209,9 @@ EXPORT int cuStreamQuery(struct stream *s)
 {
 	int result = device_failed(s, __func__);
 
+	UNSAFE();
+	if (!result)
+		result = spoil_capture(s);
 	pthread_mutex_lock(&lock);
 	if (!result && s->nr_done < s->nr_added)
 		result = NOT_READY;
@@ -191,14 +222,10 @@ EXPORT int cuStreamQuery(struct stream *s)
 EXPORT int cuStreamSynchronize(struct stream *s)
 {
 	int result = device_failed(s, __func__);
-	uint64_t last;
+	int spoilt = spoil_capture(s);
 
-	pthread_mutex_lock(&lock);
-	last = s->nr_added;
-	while (s->nr_done < last)
-		pthread_cond_wait(&changed, &lock);
-	pthread_mutex_unlock(&lock);
-	return result;
+	await_jobs(s);
+	return result ? result : spoilt;
 }
 
 /* ---- events ---- */
@@ -251,6 +278,7 @@ EXPORT int cuEventQuery(struct event *event)
 	int result;
 
 	WANT_CONTEXT();
+	UNSAFE();
 	pthread_mutex_lock(&lock);
 	result = event->done < event->recorded ? NOT_READY : SUCCESS;
 	pthread_mutex_unlock(&lock);
