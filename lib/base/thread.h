@@ -78,10 +78,10 @@ static inline uint32_t thread_tid(void)
  * Waiters lie in pages that are never unmapped: a thread whose last destructors
  * wait leaves its own behind, where a canceller may still see it.
  *
- * @group is set before the thread looks at @interrupts, and @interrupts is
- * raised before the canceller looks at @group: store buffering, so both sides
- * are sequentially consistent [W-KICK]. Without it the thread could go to sleep
- * with its cancellation pending.
+ * [W-CANCEL] @group is set before the thread looks at @interrupts, and
+ * @interrupts is raised before the canceller looks at @group: store buffering,
+ * so both sides are sequentially consistent. Without it the thread could go to
+ * sleep with its cancellation pending.
  */
 struct waiter {
 	pthread_t thread;

@@ -20,11 +20,11 @@ static void interrupt(struct waiter *w, void *arg)
 {
 	struct found *found = arg;
 
-	add_seq_cst(&w->interrupts, 1); /* [W-KICK] [W-SEEN] */
+	add_seq_cst(&w->interrupts, 1); /* [W-CANCEL] [W-SEEN] */
 	found->group = load_seq_cst(&w->group);
 	found->bit = w->bit;
 	if (w->shared_word) {
-		add_release(w->shared_word, 1); /* [W-LOOK] */
+		add_release(w->shared_word, 1); /* [W-WORD] */
 		futex_wake_bits(w->shared_word, INT_MAX, true, w->bit);
 	}
 }

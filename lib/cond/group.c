@@ -111,7 +111,7 @@ void group_interrupt(struct group *g, uint32_t bits)
 	do {
 		to = (state + GROUP_INTERRUPT) & GROUP_INTERRUPTS;
 		to |= state & ~GROUP_INTERRUPTS;
-	} while (!cas_acq_rel(&g->state, &state, to)); /* [W-LOOK] */
+	} while (!cas_acq_rel(&g->state, &state, to)); /* [W-WORD] */
 	if (load_relaxed(&g->pi_target))
 		cond_pi_wake(g, INT_MAX);
 	else

@@ -175,7 +175,7 @@ static inline int member_reason_to_leave(struct member *m, long ret)
 	if (ret == -ETIMEDOUT)
 		return ETIMEDOUT;
 	if (waits_can_be_cancelled &&
-	    load_seq_cst(&m->w->interrupts) != m->w->seen && /* [W-KICK] */
+	    load_seq_cst(&m->w->interrupts) != m->w->seen && /* [W-CANCEL] */
 	    cancellation_is_due())
 		return ECANCELED;
 	return 0;
@@ -192,7 +192,7 @@ static inline int member_sleep(struct member *m,
 	long ret = -EAGAIN;
 
 	for (;;) {
-		/* [G-STATE], and [W-LOOK] with group_interrupt() */
+		/* [G-STATE], and [W-WORD] with group_interrupt() */
 		uint64_t state = load_acquire(&m->g->state);
 		int why;
 
@@ -331,7 +331,7 @@ static inline int cond_wait_as(struct cond *c, struct member *joining,
 
 	m.sleeps = true;
 	if (be_found)
-		store_seq_cst(&m.w->group, m.g); /* [W-KICK] */
+		store_seq_cst(&m.w->group, m.g); /* [W-CANCEL] */
 	if (likely(!load_relaxed(&m.g->pi_target)))
 		member_poll(&m, deadline);
 	err = member_sleep(&m, deadline);

@@ -8,27 +8,18 @@
  * @run long
  */
 #define NR_WAITERS	2
-#define NR_SIGNALLERS	2
-#define NR_THREADS	(NR_WAITERS + NR_SIGNALLERS + 1)
-#define NR_GROUPS	3
-#define NR_INTERRUPTS	1
+#define NR_LOCKERS	1
+#define NR_HANDLERS	1
 #define CANCEL
 #define IS_VICTIM(t)	((t) == 0)
-
-#define LOCKER		(NR_THREADS - 1)
-
-byte calls = NR_SIGNALLERS;
-#define SPEC_EFFECT	calls--; effective = true
-
-#include "futex.inc"
-#include "spec.inc"
-#include "group.inc"
-#include "wait.inc"
-#include "release.inc"
-#include "signal.inc"
-#include "program.inc"
+#define DESTROYS
+#define MAY_DESTROY	(!may_wait_again)
+#define CALL		EACH
+#define OWN_WAITER
 
 bool may_wait_again = true;
+
+#include "program.inc"
 
 proctype Waiter(byte t)
 {
@@ -58,63 +49,4 @@ proctype Waiter(byte t)
 		left = false;
 		mutex_unlock(0, t, 1)
 	fi
-}
-
-proctype Signaller(byte t)
-{
-	SIGNALLER_LOCALS;
-	bool effective;
-
-	begin_held_and_not(t, 0);
-	if
-	:: t == NR_WAITERS -> cond_signal(0, t)
-	:: t > NR_WAITERS -> cond_broadcast(0, t)
-	fi;
-	if
-	:: effective -> effective = false
-	:: else -> calls--
-	fi;
-	end_signal(t, 0)
-}
-
-proctype Canceller()
-{
-	byte group;
-
-	atomic { is_cancelled = true; kick = true }
-	group = waits_on;
-	if
-	:: group ->
-		atomic { group_kick(group - 1) }
-		atomic { wake_the_kicked(group - 1); group = 0 }
-	:: else
-	fi
-}
-
-proctype Locker()
-{
-	mutex_lock(0, LOCKER, HELD);
-	mutex_unlock(0, LOCKER, 1)
-}
-
-proctype Destroyer()
-{
-end_early:
-	atomic {
-		waiters_started == NR_WAITERS && !may_wait_again && !calls &&
-		SPEC_ALL_UNBLOCKED(0) ->
-		cond_destroy(0)
-	}
-}
-
-init
-{
-	atomic {
-		run_waiters_and_signallers();
-		mutex_users[0] = NR_THREADS;
-		run Canceller();
-		run Locker();
-		run Destroyer()
-	}
-	quiescence()
 }

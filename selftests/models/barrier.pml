@@ -4,18 +4,19 @@
  * open the gate; with COUNT below NR_THREADS there are more of them than the
  * barrier counts. The first thread out of the last phase destroys it.
  *
- * @run
+ * @run quick
  * @run -DCOUNT=2
  * @run -DNR_THREADS=2 -DCOUNT=2 -DROUNDS=3
- * @twin OPEN_IN_TWO_STEPS nobody_is_left: one falls asleep between the look for
- *	sleepers and the opening
- * @twin NO_VALUE_CHECK nobody_is_left: one falls asleep in a phase that is over
- * @twin NO_ASLEEP_BIT nobody_is_left: sleepers do not say that they are
- * @twin NO_INSIDE barrier_exists: destroy does not wait for those inside
- * @twin LEAVE_EARLY barrier_exists: a thread says that it has left and looks
- *	once more
- * @twin ALL_OF_THIS_PHASE nobody_gets_through_early -DCOUNT=2: an arrival
- *	beyond the target is taken for one of the present phase
+ * @twin quick OPEN_IN_TWO_STEPS nobody_is_left: one falls asleep between the
+ *	look for sleepers and the opening
+ * @twin quick NO_VALUE_CHECK nobody_is_left: one falls asleep in a phase that
+ *	is over
+ * @twin quick NO_ASLEEP_BIT nobody_is_left: sleepers do not say that they are
+ * @twin quick NO_INSIDE barrier_exists: destroy does not wait for those inside
+ * @twin quick LEAVE_EARLY barrier_exists: a thread says that it has left and
+ *	looks once more
+ * @twin quick ALL_OF_THIS_PHASE nobody_gets_through_early -DCOUNT=2: an
+ *	arrival beyond the target is taken for one of the present phase
  */
 #ifndef NR_THREADS
 #define NR_THREADS 3

@@ -1,31 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Cancellation of a waiting thread: wait_cancellable() and drop_in_cancel() of
- * lib/pthread/cond.c, waiter_kick() of lib/cond/waiter.c. One thread is cancelled,
- * at any moment.
+ * lib/pthread/cond.c, cond_interrupt() of lib/cond/cancel.c. One thread is
+ * cancelled, at any moment.
  *
  * @run
- * @run long -DBROADCAST
- * @twin KICK_READ_EARLY nobody_cancelled_is_left: before it reads the word
- * @twin KICK_READ_ONLY_WHEN_WOKEN nobody_cancelled_is_left: kicked before
- * @twin KICK_WITHOUT_CHANGE nobody_cancelled_is_left: the kick before the sleep
- * @twin KICK_SEEN_LATE nobody_cancelled_is_left: it is taken for an old one
+ * @run long -DCALL=EACH
+ * @twin INTERRUPT_READ_EARLY nobody_cancelled_is_left: before it reads the
+ *	word
+ * @twin INTERRUPT_READ_ONLY_WHEN_WOKEN nobody_cancelled_is_left: it was there
+ *	before
+ * @twin INTERRUPT_WITHOUT_CHANGE nobody_cancelled_is_left: it comes before the
+ *	sleep
+ * @twin INTERRUPT_SEEN_LATE nobody_cancelled_is_left: it is taken for an old
+ *	one
  */
-#define NR_WAITERS	3
-#define NR_SIGNALLERS	2
-#define NR_THREADS	(NR_WAITERS + NR_SIGNALLERS)
-#define NR_GROUPS	3
 #define CANCEL
+#define OWN_WAITER
+#define OWN_INIT
+#ifndef CALL
+#define CALL		SIGNAL
+#endif
 
 byte victim;
 #define IS_VICTIM(t)	((t) == victim)
 
-#include "futex.inc"
-#include "spec.inc"
-#include "group.inc"
-#include "wait.inc"
-#include "release.inc"
-#include "signal.inc"
 #include "program.inc"
 
 hidden byte only_the_cancelled_leave;
@@ -37,8 +36,8 @@ proctype Waiter(byte t)
 	/* wait_cancellable() is a cancellation point before it waits, too. */
 	if
 	:: IS_VICTIM(t) ->
-#ifndef BUSTED_KICK_SEEN_LATE
-		kick_seen = kick;
+#ifndef BUSTED_INTERRUPT_SEEN_LATE
+		interrupt_seen = interrupted;
 #endif
 	:: else
 	fi;
@@ -58,8 +57,8 @@ proctype Waiter(byte t)
 	fi;
 	if
 	:: IS_VICTIM(t) ->
-#ifdef BUSTED_KICK_SEEN_LATE
-		kick_seen = kick;
+#ifdef BUSTED_INTERRUPT_SEEN_LATE
+		interrupt_seen = interrupted;
 #endif
 		waits_on = 1 + g
 	:: else
@@ -71,45 +70,11 @@ proctype Waiter(byte t)
 acts:	skip
 }
 
-proctype Signaller(byte t)
-{
-	SIGNALLER_LOCALS;
-
-	begin_held_and_not(t, 0);
-#ifdef BROADCAST
-	if
-	:: t == NR_WAITERS -> cond_signal(0, t)
-	:: t > NR_WAITERS -> cond_broadcast(0, t)
-	fi;
-#else
-	cond_signal(0, t);
-#endif
-	end_signal(t, 0)
-}
-
-proctype Canceller()
-{
-	byte group;
-
-	is_cancelled = true;
-	kick = true;
-	group = waits_on;
-	if
-	:: group ->
-#ifndef BUSTED_KICK_WITHOUT_CHANGE
-		atomic { group_kick(group - 1) }
-#endif
-		atomic { wake_the_kicked(group - 1); group = 0 }
-	:: else
-	fi
-}
-
 init
 {
 	atomic {
 		select(victim : 0 .. NR_WAITERS - 1);
-		run_waiters_and_signallers();
-		run Canceller()
+		run_all()
 	}
 	quiescence()
 }

@@ -9,10 +9,11 @@
  * other. The last member that is out frees the mutex.
  *
  * @run quick
- * @twin LEAVE_CLAIMED somebody_is_blocked: left after the choice
- * @twin NO_SECOND_LOOK somebody_is_blocked: who waited leaves blindly
- * @twin CLAIM_IN_TWO_STEPS mutex_exists: the last one leaves after the look
- * @twin USE_AFTER_POST mutex_exists: the members may be gone
+ * @twin quick LEAVE_CLAIMED somebody_is_blocked: left after the choice
+ * @twin quick NO_SECOND_LOOK somebody_is_blocked: who waited leaves blindly
+ * @twin quick CLAIM_IN_TWO_STEPS mutex_exists: the last one leaves after the
+ *	look
+ * @twin quick USE_AFTER_POST mutex_exists: the members may be gone
  */
 #define NR_MEMBERS	3
 #define NR_SIGNALLERS	3

@@ -1,70 +1,72 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * [CV-LIFE] In the child of a fork: a condvar as the parent's threads left it,
- * with waiters and its lock held by a thread that is not there. The child's
- * threads come upon it at the same time: cond_lock() and cond_drop_ghosts().
+ * [CV-FORK] In the child of a fork: a condvar as the parent's threads left it,
+ * with stale waiters, and its lock held by a thread that is not there. The
+ * child's threads come upon it at the same time: cond_lock() and
+ * cond_drop_stale().
  *
  * @run quick
- * @twin NO_LIFE nobody_was_dropped: the ghost never drops its lock
- * @twin OPEN_KEPT no_ghost_is_seen: the parent's group stays
- * @twin NO_GHOSTS_LOCK nobody_was_dropped: two threads start it anew
- * @twin NO_SECOND_LOOK nobody_was_dropped: the second one starts it anew
+ * @twin quick NO_GENERATION nobody_was_dropped: the parent's thread never
+ *	drops its lock
+ * @twin quick OPEN_KEPT no_stale_waiter_is_seen: the parent's group stays
+ * @twin quick NO_STALE_LOCK nobody_was_dropped: two threads start it anew
+ * @twin quick NO_SECOND_LOOK nobody_was_dropped: the second one starts it anew
  */
 #define NR_THREADS	3
 
 #define PARENTS		0
 #define OURS		1
-#define GHOSTS		9
+#define STALE		9
 
 #define CHECK(property, expression) assert((expression) || property)
 
-byte life = PARENTS;
-bool lock = true;	/* by a ghost */
-bool ghosts_lock;
-byte open = GHOSTS;
+byte generation = PARENTS;
+bool lock = true;	/* by the parent's thread */
+bool stale_lock;
+byte open = STALE;
 byte inside;
 byte joined;
 
 hidden byte one_holds_the_lock;
-hidden byte no_ghost_is_seen;
+hidden byte no_stale_waiter_is_seen;
 hidden byte nobody_was_dropped;
 
-/* With the lock under which ghosts are dropped, and another look. */
-inline drop_ghosts()
+/* With the lock under which that is done, and another look. */
+inline cond_drop_stale()
 {
 	if
-	:: life == OURS
-	:: life == PARENTS ->
-#ifndef BUSTED_NO_GHOSTS_LOCK
-		atomic { !ghosts_lock -> ghosts_lock = true }
+	:: generation == OURS
+	:: generation == PARENTS ->
+#ifndef BUSTED_NO_STALE_LOCK
+		atomic { !stale_lock -> stale_lock = true }
 #endif
 		if
 #ifdef BUSTED_NO_SECOND_LOOK
 		:: true ->
 #else
-		:: life == PARENTS ->
+		:: generation == PARENTS ->
 #endif
 #ifndef BUSTED_OPEN_KEPT
 			open = 0;
 #endif
 			lock = false;
-			life = OURS
-		:: life == OURS
+			generation = OURS
+		:: generation == OURS
 		fi;
-		ghosts_lock = false
+		stale_lock = false
 	fi
 }
 
-/* cond_lock(), then what a waiter does with it; cond_unlock(). */
+/* cond_lock(), then what a waiter does with it; lock_drop(). */
 proctype Thread()
 {
-#ifndef BUSTED_NO_LIFE
-	drop_ghosts();
+#ifndef BUSTED_NO_GENERATION
+	cond_drop_stale();
 #endif
 	atomic { !lock -> lock = true }
 	inside++;
 	CHECK(one_holds_the_lock, inside == 1);
-	CHECK(no_ghost_is_seen, open != GHOSTS);
+	CHECK(no_stale_waiter_is_seen, open != STALE);
 	open++;
 	joined++;
 	inside--;

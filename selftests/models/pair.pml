@@ -5,22 +5,28 @@
  * here; barrier.pml has it whole. The first thread out of the last phase destroys
  * the barrier.
  *
- * @run
+ * @run quick
  * @run -DNR_THREADS=3
  * @run -DROUNDS=4
  * @run long -DNR_THREADS=4 -DROUNDS=1
- * @twin NO_VALUE_CHECK nobody_is_left: one falls asleep in a phase that is over
- * @twin NO_ASLEEP_BIT nobody_is_left: sleepers do not say that they are
- * @twin WAKE_THEN_CLEAR nobody_is_left: one falls asleep in between, unseen
- * @twin CLOSE_WAKES_NOBODY nobody_is_left: a sleeper does not hear of the end
- * @twin NO_CREDIT nobody_is_left: who waits has not arrived at the gate
- * @twin LATE_IS_TAKEN nobody_gets_through_early: an arrival that came too late is one
- * @twin PHASE_LATER nobody_is_left: the gate's phase is read after the arrival
- * @twin NO_INSIDE barrier_exists: destroy does not wait for those inside
- * @twin CREDIT_LATE nobody_gets_through_early -DNR_THREADS=4 -DROUNDS=1: others
- *	arrive at the gate before the one that came first is counted there
- * @twin NO_BACK nobody_gets_through_early -DNR_THREADS=3: an arrival that came
- *	too late ends the wait of one that waits for the gate
+ * @twin quick NO_VALUE_CHECK nobody_is_left: one falls asleep in a phase that
+ *	is over
+ * @twin quick NO_ASLEEP_BIT nobody_is_left: sleepers do not say that they are
+ * @twin quick WAKE_THEN_CLEAR nobody_is_left: one falls asleep in between,
+ *	unseen
+ * @twin quick CLOSE_WAKES_NOBODY nobody_is_left: a sleeper does not hear of
+ *	the end
+ * @twin quick NO_CREDIT nobody_is_left: who waits has not arrived at the gate
+ * @twin quick LATE_IS_TAKEN nobody_gets_through_early: an arrival that came
+ *	too late is one
+ * @twin quick PHASE_LATER nobody_is_left: the gate's phase is read after the
+ *	arrival
+ * @twin quick NO_INSIDE barrier_exists: destroy does not wait for those inside
+ * @twin quick CREDIT_LATE nobody_gets_through_early -DNR_THREADS=4 -DROUNDS=1:
+ *	others arrive at the gate before the one that came first is counted
+ *	there
+ * @twin quick NO_BACK nobody_gets_through_early -DNR_THREADS=3: an arrival
+ *	that came too late ends the wait of one that waits for the gate
  */
 #ifndef NR_THREADS
 #define NR_THREADS 2

@@ -4,21 +4,17 @@
  * fairness, a thread that can go on for ever does so some time, both return.
  *
  * @run quick
- * @twin SLEEPER_NO_MARK acceptance_cycle: asleep for ever
- * @twin WAKE_BEFORE_CHANGE acceptance_cycle: asleep for ever
+ * @twin quick SLEEPER_NO_MARK acceptance_cycle: asleep for ever
+ * @twin quick WAKE_BEFORE_CHANGE acceptance_cycle: asleep for ever
  */
 #define NR_WAITERS	2
 #define NR_SIGNALLERS	1
-#define NR_THREADS	(NR_WAITERS + NR_SIGNALLERS)
 #define NR_GROUPS	2
-#define NR_INTERRUPTS	1
+#define NR_HANDLERS	1
+#define OWN_WAITER
+#define OWN_SIGNALLER
+#define OWN_INIT
 
-#include "futex.inc"
-#include "spec.inc"
-#include "group.inc"
-#include "wait.inc"
-#include "release.inc"
-#include "signal.inc"
 #include "program.inc"
 
 byte returned;
@@ -53,7 +49,7 @@ proctype Signaller(byte t)
 
 init
 {
-	atomic { run_waiters_and_signallers() }
+	atomic { run_all() }
 }
 
 ltl both_return { <> (returned == NR_WAITERS) }

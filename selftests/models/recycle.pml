@@ -10,19 +10,13 @@
  * @twin NO_OWNER_CHECK return_was_owed: the signal goes to another condvar
  * @twin NO_REF_CHECK recycled_once: a spare group is recycled again
  */
-#define NR_WAITERS	3
-#define NR_SIGNALLERS	2
-#define NR_THREADS	(NR_WAITERS + NR_SIGNALLERS)
 #define NR_GROUPS	4
 #define NR_CONDS	2
 #define NR_MUTEXES	2
+#define OWN_WAITER
+#define OWN_SIGNALLER
+#define OWN_INIT
 
-#include "futex.inc"
-#include "spec.inc"
-#include "group.inc"
-#include "wait.inc"
-#include "release.inc"
-#include "signal.inc"
 #include "program.inc"
 
 byte waits_again = 1;
@@ -52,7 +46,7 @@ proctype Signaller(byte t)
 {
 	SIGNALLER_LOCALS;
 
-	SIGNAL_OR_BROADCAST((t - NR_WAITERS), t)
+	EITHER((t - NR_WAITERS), t)
 }
 
 /*
@@ -75,9 +69,8 @@ end_pinner:
 init
 {
 	atomic {
-		run_waiters_and_signallers();
-		run Pinner(0);
-		mutex_users[1] = 1
+		run_all();
+		run Pinner(0)
 	}
 	quiescence()
 }

@@ -6,7 +6,7 @@
  * @run
  * @run -DTWO_LOOKS
  * @run -DNO_REQUEUE
- * @run -DNR_INTERRUPTS=1
+ * @run -DNR_HANDLERS=1
  * @twin SIGNAL_OPEN_FIRST return_was_owed: the younger group is served first
  * @twin quick NO_CLOSING return_was_owed: a signalled group goes on to be
  *	joined
@@ -21,39 +21,9 @@
  * @twin REFUSED_IS_DONE nobody_unblocked_is_left -DNO_REQUEUE: ENOSYS likewise
  * @twin MEMBER_WITHOUT_REF no_signal_was_lost: its group is recycled under it
  */
-#define NR_WAITERS	3
-#define NR_SIGNALLERS	2
-#define NR_THREADS	(NR_WAITERS + NR_SIGNALLERS)
-#define NR_GROUPS	3
+#define WHOLE_MUTEX
+#define ALIKE
+#define MAY_HOLD(t)	true
+#define MAY_NOT_HOLD(t)	true
 
-#include "futex.inc"
-#include "spec.inc"
-#include "group.inc"
-#include "wait.inc"
-#include "release.inc"
-#include "signal.inc"
 #include "program.inc"
-
-proctype Waiter(byte t)
-{
-	WAITER_LOCALS;
-
-	begin_to_wait(0, t, 0);
-	cond_wait(0, t, 0, false);
-	mutex_unlock(0, t, 1)
-}
-
-proctype Signaller(byte t)
-{
-	SIGNALLER_LOCALS;
-
-	begin_to_signal(t, 0);
-	SIGNAL_OR_BROADCAST(0, t);
-	end_signal(t, 0)
-}
-
-init
-{
-	atomic { run_waiters_and_signallers() }
-	quiescence()
-}

@@ -48,13 +48,6 @@ class Job:
                 else self.name)
 
     @property
-    def line(self):
-        """What models.rst says of it."""
-        if not self.breaks:
-            return f"``{self.name}``"
-        return f"- {self.name.split()[-1]}, *{self.breaks}*: {self.why}"
-
-    @property
     def file_name(self):
         """A name for its folder."""
         return re.sub(r"[^\w-]+", "_", self.name)

@@ -11,7 +11,8 @@
  * The first one changes done before it looks for the second's mark: a barrier.
  *
  * @run quick
- * @twin SECOND all_is_done: its mark is on its way when the first one looks
+ * @twin quick SECOND all_is_done: its mark is on its way when the first one
+ *	looks
  */
 #define NR_CPUS		2
 #define NR_WORDS	3

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * lib/base/lock.h, and the words of lib/mutex/mutex.c, which are the same
+ * lock: threads take it, change what it guards, and drop it. The last one frees
+ * the memory that it is in.
+ *
+ * With PI the PI futex beside the word comes into use at any moment: who takes
+ * the lock from then on takes that first; others were on their way, and have the
+ * word alone. The one who frees the memory waits by lock_settle().
+ *
+ * @run quick
+ * @run quick -DPI
+ * @twin quick SLEEPER_NO_MARK nobody_sleeps: a sleeper leaves the rest asleep
+ * @twin quick UNLOCK_IN_TWO_STEPS nobody_sleeps: one falls asleep between them
+ * @twin quick UNLOCK_LOOKS_AGAIN mutex_exists: the next holder has freed it
+ * @twin quick PI_EXCLUDES mutex_is_held_by_one -DPI: not those that have the
+ *	word alone
+ * @twin quick PI_ASKED_LATE lock_exists -DPI: whose is it? when the word is
+ *	free
+ * @twin quick NO_SETTLE lock_exists -DPI: its last holder drops the PI futex
+ */
+#ifdef PI
+#define NR_THREADS	3
+#else
+#define NR_THREADS	4
+#endif
+#define NR_GROUPS	1
+#define FINE_MUTEX
+
+#include "futex.inc"
+
+hidden byte nothing_was_overwritten;
+hidden byte nobody_sleeps;
+hidden byte lock_exists;
+hidden byte i;
+
+byte guarded;
+bool pi_used;			/* lock_pi_used */
+byte pi_holder = NR_THREADS;	/* lock.pi */
+bool gone;
+
+#define EXISTS CHECK(lock_exists, !gone)
+
+inline lock_pi_take(t)
+{
+	atomic { pi_holder == NR_THREADS -> EXISTS; pi_holder = t }
+}
+
+inline lock_pi_drop(t)
+{
+	EXISTS;
+	atomic { CHECK(lock_exists, pi_holder == t); pi_holder = NR_THREADS }
+}
+
+inline lock_take(t)
+{
+#ifdef PI
+	if
+	:: pi_used -> lock_pi_take(t)
+	:: !pi_used
+	fi;
+#endif
+#ifdef BUSTED_PI_EXCLUDES
+	if
+	:: pi_holder == t -> mutex_take(0, t, HELD)
+	:: pi_holder != t -> mutex_lock(0, t, HELD)
+	fi
+#else
+	mutex_lock(0, t, HELD)
+#endif
+}
+
+/* lock_pi_mine(), with a look whether they are in use at all. */
+inline ask_pi(t)
+{
+	if
+	:: atomic { pi_used -> EXISTS; pi = (pi_holder == t) }
+	:: atomic { !pi_used -> pi = false }
+	fi
+}
+
+inline lock_drop(t)
+{
+#if defined(PI) && !defined(BUSTED_PI_ASKED_LATE)
+	ask_pi(t);
+#endif
+	mutex_unlock(0, t, 1);
+#ifdef PI
+#ifdef BUSTED_PI_ASKED_LATE
+	ask_pi(t);
+#endif
+	if
+	:: pi -> lock_pi_drop(t)
+	:: !pi
+	fi
+#endif
+}
+
+proctype Thread(byte t)
+{
+	byte seen;
+	bool pi;
+
+	lock_take(t);
+	seen = guarded;
+	guarded = seen + 1;
+	lock_drop(t);
+	/* All others have come, and so this is cond_destroy(). */
+	if
+	:: seen == NR_THREADS - 1 ->
+#if defined(PI) && !defined(BUSTED_NO_SETTLE)
+		if
+		:: pi_used -> lock_pi_take(t); lock_pi_drop(t)
+		:: !pi_used
+		fi;
+#endif
+		gone = true
+	:: else
+	fi
+}
+
+init
+{
+	atomic {
+		mutex_users[0] = NR_THREADS;
+		i = 0;
+		do
+		:: i < NR_THREADS -> run Thread(i); i++
+		:: else -> break
+		od;
+		i = 0
+	}
+#ifdef PI
+	pi_used = true;
+#endif
+	atomic {
+		timeout ->
+		i = 0;
+		do
+		:: i < NR_THREADS ->
+			CHECK(nobody_sleeps, at[i] == AWAKE);
+			i++
+		:: else -> break
+		od;
+		CHECK(nothing_was_overwritten, guarded == NR_THREADS)
+	}
+}
