@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* drover_cond_t: the condition variable over drover_mutex_t. */
 #include <drover/cond.h>
+#include <limits.h>
 
 #include "cond/cond.h"
 #include "mutex/mutex.h"

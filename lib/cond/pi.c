@@ -12,6 +12,7 @@
  * The futex operations are Darren Hart's: "Requeue-PI: Making Glibc Condvars
  * PI-Aware", 2009.
  */
+#include <limits.h>
 #include <sched.h>
 
 #include "cond/cond.h"
