@@ -2,8 +2,9 @@
 /*
  * Threads that are signalled or cancelled when all they have left to do is the
  * system call in which they sleep: it has to be refused, for the wake-up is over
- * before it begins. They are held in front of that call; and a signaller in
- * front of the one that moves a waiter, which has to notice what it has missed.
+ * before it begins. They are held in front of that call, or before the library
+ * begins it; and a signaller in front of the one that moves a waiter, which has
+ * to notice what it has missed.
  *
  * APIs: drover pthread
  */
@@ -19,7 +20,7 @@ static api_mutex_t mutex;
 static atomic_int nr_at_door;
 static atomic_bool is_open;
 static atomic_bool is_late; /* who is woken does not come back */
-static _Thread_local bool went_through;
+static _Thread_local bool went_through, stops_early;
 static _Thread_local void (*before_requeue)(void); /* called once */
 
 static void stop_at_door(void)
@@ -28,6 +29,16 @@ static void stop_at_door(void)
 	atomic_fetch_add(&nr_at_door, 1);
 	while (!atomic_load(&is_open))
 		sched_yield();
+}
+
+/* The library asks how much CPU time a thread's first sleep costs. */
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+	if (clock == CLOCK_THREAD_CPUTIME_ID && stops_early) {
+		stops_early = false;
+		stop_at_door();
+	}
+	return (int)syscall(SYS_clock_gettime, clock, now);
 }
 
 /* What the library calls. The first wait of each thread, for a mutex aside. */
@@ -98,6 +109,32 @@ static void test(const char *what, void (*act)(void), int expected, bool shared)
 	tap_is(fixture_count(&fixture, RETURNED), expected,
 	       "%s%s: so many return", what, shared ? ", shared" : "");
 	kind_fixture_end(&fixture);
+}
+
+static void *wait_early(void *arg)
+{
+	api_mutex_lock(&mutex);
+	stops_early = true;
+	api_cond_wait(&cond, &mutex);
+	api_mutex_unlock(&mutex);
+	return arg;
+}
+
+/* It knows already on which value of the word it will sleep. */
+static void test_early(const char *what, void (*act)(void))
+{
+	pthread_t thread;
+
+	begin(what, false);
+	if (pthread_create(&thread, NULL, wait_early, NULL))
+		tap_bail("pthread_create");
+	await_at_door(1);
+	act();
+	atomic_store(&is_open, true);
+	pthread_join(thread, NULL);
+	tap_ok(1, "%s, before the call begins: it returns", what);
+	api_cond_destroy(&cond);
+	api_mutex_destroy(&mutex);
 }
 
 /*
@@ -254,6 +291,8 @@ static void test_all(const char *policy)
 		test("a broadcast", broadcast, NR_WAITERS, shared);
 		test_cancel(shared);
 	}
+	test_early("a signal", signal_one);
+	test_early("a broadcast", broadcast);
 	test_taken_by_another();
 	test_moved("two signals", signal_one, 2, 2);
 	test_moved("a broadcast", broadcast, 3, 1);
@@ -263,5 +302,5 @@ static void test_all(const char *policy)
 int main(int argc, char **argv)
 {
 	(void)argc;
-	return policy_main(argv, 8 + 2 * API_IS_PTHREAD, test_all);
+	return policy_main(argv, 10 + 2 * API_IS_PTHREAD, test_all);
 }

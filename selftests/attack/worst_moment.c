@@ -2,7 +2,7 @@
 /*
  * What the kernel may do to its caller at any moment, done at the worst one: a
  * wait ends for no reason, or by its deadline when a signal has just been sent;
- * requeue-PI is told to try again; a waker goes on only when all that it woke
+ * requeue-PI is told to try again, or is refused; a waker goes on only when all that it woke
  * have settled, and a waiter, when the signal after its unlock is over.
  */
 #include "blocked.h"
@@ -25,6 +25,7 @@ static atomic_bool unlocks_late; /* of all threads but the first */
 static atomic_int nr_unlocked;
 static _Thread_local bool is_first;
 static _Thread_local bool pi_again; /* once */
+static atomic_bool pi_refused;
 static _Thread_local struct fixture *settling;
 
 static long failed(int error)
@@ -75,6 +76,8 @@ long raw_futex_call(_Atomic uint32_t *word, int op, uint32_t val,
 	if (command == FUTEX_WAIT_BITSET && atomic_load(&has_door) &&
 	    !went_through && !api_mutex_has(&mutex, word))
 		return answer_at_door();
+	if (command == FUTEX_WAIT_REQUEUE_PI && atomic_load(&pi_refused))
+		return failed(EPERM);
 	if (command == FUTEX_CMP_REQUEUE_PI && pi_again) {
 		pi_again = false;
 		return failed(EAGAIN);
@@ -199,6 +202,23 @@ static void test_pi_again(bool all)
 	kind_fixture_end(&fixture);
 }
 
+/* A sleep that is no requeue-PI ends for no reason: it does not have the mutex. */
+static void test_pi_refused(void)
+{
+	struct fixture fixture = fixture_of(&cond, &mutex, 1);
+
+	begin("requeue-PI is refused", "PI", false);
+	atomic_store(&pi_refused, true);
+	start_at_door(&fixture, 1, 0, NULL);
+	api_mutex_lock(&mutex);
+	open_door();
+	fixture_count(&fixture, RETURNED);
+	tap_is(api_mutex_unlock(&mutex), 0,
+	       "requeue-PI is refused, and a wait ends for no reason: the holder has the mutex");
+	kind_fixture_end(&fixture);
+	atomic_store(&pi_refused, false);
+}
+
 /*
  * A signal to one of several, and a broadcast to the rest and two that came.
  * Wakers of a shared condvar keep its lock, which the woken need.
@@ -261,10 +281,12 @@ static void test(const char *policy)
 	test_pi_again(false);
 	test_pi_again(true);
 	test_unlocks_late();
+	/* The library remembers that. */
+	test_pi_refused();
 }
 
 int main(int argc, char **argv)
 {
 	(void)argc;
-	return policy_main(argv, 17, test);
+	return policy_main(argv, 18, test);
 }

@@ -134,6 +134,32 @@ static void test_after_use_up(const char *policy)
 }
 
 /*
+ * Of those who wait with a mutex that inherits priorities the kernel chooses, so
+ * a newcomer joins them; but not while one of them is on its way.
+ */
+static void test_newcomer_to_pi(const char *policy)
+{
+	struct timespec past = deadline_in(CLOCK_MONOTONIC, -1);
+	api_cond_t own = API_COND_INITIALIZER;
+	struct fixture fixture;
+	api_mutex_t pi;
+	int err;
+
+	if (kind_mutex_init(&pi, kind_named("PI"), false))
+		tap_bail("no PI mutex");
+	fixture = fixture_of(&own, &pi, 2);
+	fixture_add(&fixture, 2);
+	api_mutex_lock(&pi);
+	api_cond_signal(&own);
+	err = api_cond_clockwait(&own, &pi, CLOCK_MONOTONIC, &past);
+	api_mutex_unlock(&pi);
+	tap_is(err, ETIMEDOUT, "%s: a newcomer leaves it the signal, PI",
+	       policy);
+	api_cond_broadcast(&own);
+	fixture_end(&fixture);
+}
+
+/*
  * Waits are numbered and signals sent under the mutex, so who returns must
  * have a number that existed when the last signal was sent.
  */
@@ -210,6 +236,7 @@ static void test(const char *policy)
 	test_newcomer_to_one(policy);
 	test_newcomer_between(policy);
 	test_after_use_up(policy);
+	test_newcomer_to_pi(policy);
 	test_race(policy);
 }
 
@@ -219,5 +246,5 @@ int main(int argc, char **argv)
 
 	api_start(argv);
 	nr_rounds = args_get(&args, "rounds", 5000);
-	return policy_main(argv, HANDLERS_ARE_PROMPT ? 5 : 1, test);
+	return policy_main(argv, HANDLERS_ARE_PROMPT ? 6 : 1, test);
 }

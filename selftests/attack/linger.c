@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What a thread may spend on polling before it sleeps. The test calls linger()
+ * itself: what is polled for never comes, or late, and sleeps end at once.
+ */
+#include <sched.h>
+#include <sys/wait.h>
+
+#include "base/linger.h"
+#include "blocked.h"
+#include "run.h"
+#include "tap.h"
+
+#define NR_TIMES 1000
+#define NR_SAVED 8 /* polls that an account begins with, as linger.c has it */
+#define LATE_NS	 500000 /* of CPU time */
+
+static int nr_polls, nr_yields;
+static int64_t comes_at;
+
+/* What the library calls. A sleep is over at once. */
+long raw_futex_call(_Atomic uint32_t *word, int op, uint32_t val,
+		    const void *timeout_or_val2, _Atomic uint32_t *word2,
+		    uint32_t val3)
+{
+	(void)word, (void)op, (void)val, (void)timeout_or_val2, (void)word2;
+	(void)val3;
+	return 0;
+}
+
+int sched_yield(void)
+{
+	nr_yields++;
+	return (int)syscall(SYS_sched_yield);
+}
+
+static int64_t cpu_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return now.tv_sec * NS_PER_S + now.tv_nsec;
+}
+
+static enum polled never_comes(void *unused)
+{
+	(void)unused;
+	nr_polls++;
+	return POLL_NOTHING;
+}
+
+static enum polled comes_late(void *unused)
+{
+	nr_polls++;
+	(void)unused;
+	return cpu_ns() < comes_at ? POLL_NOTHING : POLL_CAME;
+}
+
+static bool polls(struct account *a, enum polled (*poll)(void *arg))
+{
+	nr_polls = 0;
+	comes_at = cpu_ns() + LATE_NS;
+	linger(a, poll, NULL, INT64_MAX);
+	return nr_polls > 1;
+}
+
+static void sleep_once(struct account *a)
+{
+	static futex_word word;
+
+	sleep_on(&word, 0, NULL, false, FUTEX_BITSET_MATCH_ANY, a);
+}
+
+/* How often of @times it polls before it sleeps. */
+static int count(struct account *a, enum polled (*poll)(void *arg), int times,
+		 bool sleeps)
+{
+	int nr = 0;
+
+	for (int i = 0; i < times; i++) {
+		nr += polls(a, poll);
+		if (sleeps)
+			sleep_once(a);
+	}
+	return nr;
+}
+
+static void test_in_vain(void)
+{
+	struct account a = { 0 };
+	int nr;
+
+	linger_limit(100);
+	nr = count(&a, never_comes, NR_TIMES, false);
+	tap_ok(nr > 0 && nr <= NR_SAVED, "polls in vain: %d of %d times", nr,
+	       NR_TIMES);
+	/* A sleep costs 50 us at most, and pays for one part in fifty. */
+	nr = count(&a, never_comes, 2 * NR_TIMES, true);
+	tap_ok(nr <= 2 * NR_TIMES / 100 + 1, "before a sleep: %d of %d times",
+	       nr, 2 * NR_TIMES);
+	nr = 0;
+	while (!linger_may(&a) && nr++ < 100 * NR_TIMES)
+		sleep_once(&a);
+	tap_ok(linger_may(&a), "it polls again when it has slept %d times", nr);
+	linger_limit(1);
+	for (int i = 0; i < 100 * NR_TIMES; i++)
+		sleep_once(&a);
+	nr = count(&a, never_comes, NR_TIMES, false);
+	tap_ok(nr > 0 && nr <= NR_SAVED, "after many sleeps %d of %d times", nr,
+	       NR_TIMES);
+}
+
+/* It costs ten times what it spares, or more; what others run is not counted. */
+static void test_comes_late(void)
+{
+	struct account a = { 0 };
+	int nr;
+
+	linger_limit(2 * LATE_NS / 1000);
+	nr = count(&a, comes_late, NR_TIMES, false);
+	tap_ok(nr > 0 && nr <= NR_TIMES / 4, "what comes late: %d of %d times",
+	       nr, NR_TIMES);
+}
+
+static void test_limits(void)
+{
+	struct account a = { 0 };
+
+	linger_limit(100000);
+	nr_polls = 0;
+	linger(&a, never_comes, NULL, 1000);
+	tap_ok(nr_polls < 200, "a deadline ends it: %d polls", nr_polls);
+	linger_limit(0);
+	nr_yields = 0;
+	tap_is(polls(&a, never_comes), 0, "spin=0: it does not poll");
+	tap_is(nr_yields, 0, "nor does it yield");
+}
+
+static void test_real_time(void)
+{
+	struct sched_param param = { .sched_priority = 1 };
+	struct sched_param normal = { 0 };
+	struct account a = { 0 };
+
+	if (sched_setscheduler(0, SCHED_FIFO, &param)) {
+		tap_skip("SCHED_FIFO never yields", "it is not permitted");
+		return;
+	}
+	linger_limit(1000);
+	nr_yields = 0;
+	polls(&a, never_comes);
+	sched_setscheduler(0, SCHED_OTHER, &normal);
+	tap_is(nr_yields, 0, "SCHED_FIFO never yields");
+}
+
+/* One poll, one yield, one more poll. */
+static int main_on_one_cpu(void)
+{
+	struct account a = { 0 };
+
+	linger_limit(100000);
+	polls(&a, never_comes);
+	return nr_polls == 2 && nr_yields == 1 ? 0 : 1;
+}
+
+/* A fresh process: CPUs are counted once. */
+static void test_one_cpu(char *program)
+{
+	char *argv[] = { program, "one_cpu=1", NULL };
+	cpu_set_t one;
+	int status = 1;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		CPU_ZERO(&one);
+		CPU_SET(sched_getcpu(), &one);
+		sched_setaffinity(0, sizeof(one), &one);
+		execv("/proc/self/exe", argv);
+		_exit(2);
+	}
+	tap_ok(pid > 0 && waitpid(pid, &status, 0) == pid && status == 0,
+	       "one CPU: it yields once, and then sleeps");
+}
+
+int main(int argc, char **argv)
+{
+	struct args args = args_parse(argc, argv, "one_cpu");
+
+	if (args_get(&args, "one_cpu", 0))
+		return main_on_one_cpu();
+	tap_plan(10);
+	watchdog("polls");
+	if (linger_has_cpu()) {
+		test_in_vain();
+		test_comes_late();
+		test_limits();
+		test_real_time();
+	} else {
+		for (int i = 0; i < 9; i++)
+			tap_skip("polls", "there is one CPU");
+	}
+	test_one_cpu(argv[0]);
+	return tap_exit();
+}

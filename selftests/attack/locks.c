@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The locks inside the library, to which this is linked: nobody who sleeps for
+ * one is forgotten, two never have it, and who drops one touches it no more when
+ * the next holder may have freed it. And the mutex of who was moved.
+ *
+ * APIs: drover pthread
+ */
+#include <sys/mman.h>
+
+#include "cond/cond.h"
+#include "api.h"
+#include "blocked.h"
+#include "tap.h"
+
+#define NR_THREADS 3
+#define NR_ROUNDS  200000
+
+static struct lock lock;
+static struct cond *cond;
+static atomic_int tids[NR_THREADS], nr_through, nr_alike;
+static volatile long entries, exits;
+static _Thread_local bool stops_after_wake;
+static atomic_int destroyer_tid, nr_destroyed;
+
+/* The condvar is gone, or who destroys it waits for its lock's PI futex. */
+static void destroyer_settles(void)
+{
+	int64_t deadline = blocked_deadline();
+
+	while (!atomic_load(&nr_destroyed) &&
+	       blocked_in_futex(getpid(), atomic_load(&destroyer_tid),
+				&cond->lock.pi) != 1) {
+		if (blocked_over(deadline))
+			tap_bail("destroy neither ends nor sleeps");
+		sched_yield();
+	}
+}
+
+/* What the library calls. */
+long raw_futex_call(_Atomic uint32_t *word, int op, uint32_t val,
+		    const void *timeout_or_val2, _Atomic uint32_t *word2,
+		    uint32_t val3)
+{
+	long ret =
+		syscall(SYS_futex, word, op, val, timeout_or_val2, word2, val3);
+	int error = errno;
+
+	if ((op & FUTEX_CMD_MASK) == FUTEX_WAKE && stops_after_wake)
+		destroyer_settles();
+	errno = error;
+	return ret;
+}
+
+static void start(pthread_t *thread, void *(*run)(void *), void *arg)
+{
+	if (pthread_create(thread, NULL, run, arg))
+		tap_bail("pthread_create");
+}
+
+static void *take_once(void *arg)
+{
+	atomic_store((atomic_int *)arg, blocked_gettid());
+	lock_take(&lock);
+	lock_drop(&lock);
+	atomic_fetch_add(&nr_through, 1);
+	return arg;
+}
+
+static void test_sleepers(void)
+{
+	pthread_t threads[NR_THREADS];
+
+	watchdog("several sleep for one lock");
+	lock_take(&lock);
+	for (int i = 0; i < NR_THREADS; i++) {
+		start(&threads[i], take_once, &tids[i]);
+		if (wait_at_least(&tids[i], 1) ||
+		    wait_blocked(getpid(), tids[i], &lock.word))
+			tap_bail("it does not sleep for the lock");
+	}
+	lock_drop(&lock);
+	tap_is(wait_at_least(&nr_through, NR_THREADS), 0,
+	       "all who sleep for a lock get it");
+	for (int i = 0; i < NR_THREADS; i++)
+		pthread_join(threads[i], NULL);
+}
+
+static void *take_often(void *arg)
+{
+	for (int i = 0; i < NR_ROUNDS; i++) {
+		lock_take(&lock);
+		if (entries++ != exits)
+			atomic_fetch_add(&nr_alike, 1);
+		exits++;
+		lock_drop(&lock);
+	}
+	return arg;
+}
+
+static void test_exclusion(void)
+{
+	pthread_t threads[NR_THREADS];
+
+	watchdog("several at one lock");
+	for (int i = 0; i < NR_THREADS; i++)
+		start(&threads[i], take_often, NULL);
+	for (int i = 0; i < NR_THREADS; i++)
+		pthread_join(threads[i], NULL);
+	tap_ok(nr_alike == 0 && exits == NR_THREADS * NR_ROUNDS,
+	       "nobody has it beside another");
+}
+
+/* It was on its way before there were mutexes that inherit priorities. */
+static void *destroy(void *arg)
+{
+	atomic_store(&destroyer_tid, blocked_gettid());
+	cond_destroy(cond, "destroy");
+	munmap(cond, sizeof(*cond));
+	atomic_store(&nr_destroyed, 1);
+	return arg;
+}
+
+/*
+ * We drop the condvar's lock, and the next who has it frees it, before we are
+ * out of the call. @late: we came later, and so have the PI futex, too.
+ */
+static void test_gone(const char *what, bool late)
+{
+	pthread_t destroyer;
+
+	watchdog(what);
+	atomic_store(&lock_pi_used, false);
+	atomic_store(&destroyer_tid, 0);
+	atomic_store(&nr_destroyed, 0);
+	cond = mmap(NULL, sizeof(*cond), PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (cond == MAP_FAILED)
+		tap_bail("mmap");
+	cond_init(cond, 0);
+	cond_lock(cond);
+	start(&destroyer, destroy, NULL);
+	if (wait_at_least(&destroyer_tid, 1) ||
+	    wait_blocked(getpid(), destroyer_tid, &cond->lock.word))
+		tap_bail("destroy does not sleep for the lock");
+	lock_use_pi();
+	if (late)
+		lock_pi_take(&cond->lock);
+	stops_after_wake = true;
+	lock_drop(&cond->lock);
+	stops_after_wake = false;
+	pthread_join(destroyer, NULL);
+	tap_ok(1, "%s", what);
+}
+
+static void test_priorities(void)
+{
+	struct timespec past = { 0, 0 };
+	api_cond_t own;
+	api_mutex_t mutex;
+
+	watchdog("priorities");
+	atomic_store(&lock_pi_used, false);
+	if (kind_cond_init(&own, false) ||
+	    kind_mutex_init(&mutex, kind_named("PI"), false))
+		tap_bail("init");
+	api_mutex_lock(&mutex);
+	api_cond_clockwait(&own, &mutex, CLOCK_MONOTONIC, &past);
+	api_mutex_unlock(&mutex);
+	tap_ok(atomic_load(&lock_pi_used),
+	       "a wait with a PI mutex: locks lend priorities from now on");
+	lock_take(&lock);
+	tap_is(lock.pi & FUTEX_TID_MASK, (uint32_t)blocked_gettid(),
+	       "who has a lock has its PI futex");
+	lock_drop(&lock);
+	tap_is(lock.pi, 0, "and gives it back");
+}
+
+static void test_moved(void)
+{
+	api_mutex_t mutex;
+
+	if (kind_mutex_init(&mutex, kind_named("normal"), false))
+		tap_bail("init");
+	user_mutex_lock(&mutex, true);
+	tap_is(load_relaxed(user_mutex_word(&mutex)), WORD_CONTENDED,
+	       "who was moved leaves a mutex contended that was free");
+	api_mutex_unlock(&mutex);
+}
+
+int main(int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	tap_plan(8);
+	test_sleepers();
+	test_exclusion();
+	test_gone("dropped by one who came before the PI futex", false);
+	test_gone("dropped by one who has the PI futex", true);
+	test_priorities();
+	test_moved();
+	return tap_exit();
+}
