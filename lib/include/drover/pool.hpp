@@ -21,8 +21,8 @@
 #include <cstddef>
 #include <cxxabi.h>
 #include <exception>
+#include <future>
 #include <memory>
-#include <optional>
 #include <system_error>
 #include <thread>
 #include <type_traits>
@@ -42,70 +42,42 @@ inline void check_pool(int err, const char *what)
 		throw std::system_error(err, std::generic_category(), what);
 }
 
-// The first of several exceptions. The end of a thread is none: it goes on.
-class first_error
-{
-public:
-	template <class Function> bool keep(Function &&function)
-	{
-		try {
-			function();
-			return true;
-		} catch (abi::__forced_unwind &) {
-			throw;
-		} catch (...) {
-			if (!taken_.exchange(true))
-				error_ = std::current_exception();
-			return false;
-		}
-	}
-	void rethrow() const
-	{
-		if (error_)
-			std::rethrow_exception(error_);
-	}
-
-private:
-	std::atomic<bool> taken_{ false };
-	std::exception_ptr error_;
-};
-
-struct nothing_returned {
-};
-
-template <class Result>
-using kept =
-	std::conditional_t<std::is_void_v<Result>, nothing_returned, Result>;
-
+// A task whose result or exception is kept.
 template <class Result> struct work {
 	drover_task_t task = {};
-	first_error error;
-	std::optional<kept<Result>> result;
+	std::packaged_task<Result()> call;
 
-	virtual ~work() = default;
-	virtual void call() = 0;
+	template <class Function>
+	explicit work(Function &&f) : call(std::forward<Function>(f))
+	{
+		drover_task_init(&task, run, this);
+	}
 	static int run(void *arg)
 	{
-		auto *self = static_cast<work *>(arg);
-
-		self->error.keep([self] { self->call(); });
+		static_cast<work *>(arg)->call();
 		return 0;
 	}
 };
 
-template <class Result, class Function> struct work_of : work<Result> {
-	Function function;
+// The parts of a loop, and the first exception of one.
+template <class Function> struct parts {
+	Function &function;
+	std::atomic<bool> failed{ false };
+	std::exception_ptr error;
 
-	explicit work_of(Function &&f) : function(std::move(f))
+	static int run(std::size_t begin, std::size_t end, void *arg)
 	{
-	}
-	void call() override
-	{
-		if constexpr (std::is_void_v<Result>) {
-			function();
-			this->result.emplace();
-		} else {
-			this->result.emplace(function());
+		auto *self = static_cast<parts *>(arg);
+
+		try {
+			self->function(begin, end);
+			return 0;
+		} catch (abi::__forced_unwind &) {
+			throw; // the thread ends
+		} catch (...) {
+			if (!self->failed.exchange(true))
+				self->error = std::current_exception();
+			return ECANCELED;
 		}
 	}
 };
@@ -174,9 +146,7 @@ public:
 
 		detail::check_pool(err, "get");
 		auto work = std::move(work_);
-		work->error.rethrow();
-		if constexpr (!std::is_void_v<Result>)
-			return std::move(*work->result);
+		return work->call.get_future().get();
 	}
 
 private:
@@ -219,20 +189,15 @@ public:
 	pool(const pool &) = delete;
 	pool &operator=(const pool &) = delete;
 
-	template <class Function,
-		  class Result = std::invoke_result_t<std::decay_t<Function> &>>
-	future<Result> submit(Function &&function)
+	template <class Function> auto submit(Function &&function)
 	{
-		using work = detail::work<Result>;
-		using of = detail::work_of<Result, std::decay_t<Function>>;
-		std::unique_ptr<work> w =
-			std::make_unique<of>(std::decay_t<Function>(
-				std::forward<Function>(function)));
+		using result = std::invoke_result_t<std::decay_t<Function> &>;
+		auto work = std::make_unique<detail::work<result>>(
+			std::forward<Function>(function));
 
-		drover_task_init(&w->task, work::run, w.get());
-		detail::check_pool(drover_pool_submit(pool_, &w->task),
+		detail::check_pool(drover_pool_submit(pool_, &work->task),
 				   "submit");
-		return future<Result>(pool_, std::move(w));
+		return future<result>(pool_, std::move(work));
 	}
 
 	// function(begin, end) for parts of at most @grain; after an exception
@@ -241,23 +206,13 @@ public:
 	void loop(std::size_t begin, std::size_t end, std::size_t grain,
 		  Function &&function)
 	{
-		struct call {
-			Function &function;
-			detail::first_error error;
-		} call{ function, {} };
-		int err = drover_pool_for(
-			pool_, begin, end, grain,
-			[](std::size_t from, std::size_t to, void *arg) {
-				auto *c = static_cast<struct call *>(arg);
+		using parts = detail::parts<std::remove_reference_t<Function>>;
+		parts all{ function, {}, {} };
+		int err = drover_pool_for(pool_, begin, end, grain, parts::run,
+					  &all);
 
-				return c->error.keep(
-					       [&] { c->function(from, to); }) ?
-					       0 :
-					       ECANCELED;
-			},
-			&call);
-
-		call.error.rethrow();
+		if (all.error)
+			std::rethrow_exception(all.error);
 		detail::check_pool(err, "loop");
 	}
 
