@@ -7,6 +7,8 @@
  */
 #include "stream/stream.h"
 
+#ifdef STREAM_EAGER
+
 static void *copy_main(void *arg)
 {
 	struct op *op = arg;
@@ -56,3 +58,4 @@ const struct backend stream_eager = {
 	.stage_alloc = memory_alloc,
 	.stage_free = memory_free,
 };
+#endif

@@ -84,8 +84,10 @@ static const struct backend *backend_of(uint32_t id)
 	switch (id) {
 	case DROVER_BACKEND_CPU:
 		return &stream_cpu;
+#ifdef STREAM_EAGER
 	case DROVER_BACKEND_EAGER:
 		return &stream_eager;
+#endif
 	case DROVER_BACKEND_CUDA:
 		return &stream_cuda;
 	}

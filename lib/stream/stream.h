@@ -26,7 +26,6 @@
 #include "base/thread.h"
 #include "stream/check.h"
 #include "stream/op.h"
-#include "stream/plants.h"
 
 #define STREAM_MAX     32 /* streams at a time */
 #define STREAM_DEPTH   256
@@ -36,6 +35,11 @@
 #define SLEEPERS_NONE  ((UINT64_C(1) << 48) - 1)
 #define CACHE_LINE     64
 #define cache_aligned  _Alignas(CACHE_LINE)
+
+/* Builds for tests have a backend for tests. */
+#if defined(DROVER_STREAM_DEBUG) || defined(DROVER_FAKE_FUTEX)
+#define STREAM_EAGER
+#endif
 
 struct stream;
 

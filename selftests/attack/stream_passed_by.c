@@ -9,6 +9,7 @@
 
 #include "futex_call.h"
 #include "blocks.h"
+#include "stream/check.h"
 
 #define BYTES 64
 

@@ -2,6 +2,8 @@
 /*
  * A stream that is gone is never mistaken for another, and one that a forked
  * child has inherited has no threads there and says so.
+ *
+ * APIs: drover stream/debug_after_destroy
  */
 #include <sys/wait.h>
 

@@ -2,6 +2,8 @@
 /*
  * Every operation does what it says, on every CPU-side backend; a wait that is
  * over makes no system call; arguments that make no sense are refused.
+ *
+ * APIs: drover stream/debug_basic
  */
 #include <inttypes.h>
 #include <stdlib.h>

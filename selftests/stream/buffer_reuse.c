@@ -3,6 +3,8 @@
  * The same few buffers, step after step: what a step reads must not be
  * overwritten by the next one's input (write after read), in one stream and
  * with inputs that come by a stream of their own.
+ *
+ * APIs: drover stream/debug_buffer_reuse
  */
 #include "blocks.h"
 

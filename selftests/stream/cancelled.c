@@ -2,6 +2,8 @@
 /*
  * No call of a stream is a cancellation point: a thread that was cancelled makes a
  * stream, waits for its operations, and ends it, which joins a thread.
+ *
+ * APIs: drover stream/debug_cancelled
  */
 #include "blocks.h"
 

@@ -2,6 +2,8 @@
 /*
  * Which synchronizations go and which stay, by the counters, with everything
  * surely still under way.
+ *
+ * APIs: drover stream/debug_elision
  */
 #include "blocks.h"
 

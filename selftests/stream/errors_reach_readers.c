@@ -3,6 +3,8 @@
  * An operation that is already waiting for its turn when another stream fails
  * to make what it reads: it has the error, by whichever way it was ordered, and
  * who reads nothing of it has not.
+ *
+ * APIs: drover stream/debug_errors_reach_readers
  */
 #include "../mock/cuda/mock_cuda.h"
 

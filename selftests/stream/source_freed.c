@@ -3,6 +3,8 @@
  * The objection: the source is under the host's control, which may free it
  * when the call returns. A staged copy has read it by then; so has every copy
  * that blocks.
+ *
+ * APIs: drover stream/debug_source_freed
  */
 #include <stdlib.h>
 #include <sys/mman.h>

@@ -97,9 +97,8 @@ typedef struct drover_graph drover_graph_t;
 
 /* drover_streamattr_t.backend: who carries the operations out */
 enum drover_backend {
-	DROVER_BACKEND_CPU, /* one thread, in order; device memory is memory */
-	DROVER_BACKEND_EAGER, /* for tests: a copy starts when it is submitted */
-	DROVER_BACKEND_CUDA,  /* a CUDA driver, found when it is asked for */
+	DROVER_BACKEND_CPU = 0, /* a thread, in order; device memory is memory */
+	DROVER_BACKEND_CUDA = 2, /* a CUDA driver, found when it is asked for */
 };
 
 /* drover_streamattr_t.order: who sees to the order of conflicting operations */
@@ -118,8 +117,8 @@ enum drover_order {
  * @order: enum drover_order
  * @depth: operations under way at most, then a submit waits; 0: 256
  * @device: number of the CUDA device
- * @staging: bytes of memory for staged copies under way; 0: 1 MiB. A copy
- *	larger than half of it gets memory of its own.
+ * @staging: bytes of memory for staged copies under way; 0: 1 MiB, and at least
+ *	8 KiB. A copy larger than half of it goes in pieces.
  * @reserved: zero
  *
  * All zero bytes are the defaults: the CPU backend, ordered by the library.
@@ -154,7 +153,7 @@ typedef struct {
 
 /**
  * drover_kernel_t - something to run on a device
- * @run: CPU and eager backend: called with the copied arguments; returns 0 or
+ * @run: CPU backend: called with the copied arguments; returns 0 or
  *	an errno value, which fails the operation
  * @function: CUDA backend: a CUfunction, see drover_stream_load()
  * @grid, @block: CUDA backend: blocks, and threads of each; 0 counts as 1
@@ -204,7 +203,7 @@ typedef struct {
  * @stream: where its name goes
  * @attr: attributes, or NULL for the defaults
  *
- * Starts a thread (CPU, eager), or loads the CUDA driver, libcuda.so.1 or what
+ * Starts a thread (CPU), or loads the CUDA driver, libcuda.so.1 or what
  * the environment variable DROVER_CUDA_LIBRARY names. A stream with
  * DROVER_ORDER_CALLER blocks until what other streams have under way is done.
  *
@@ -328,7 +327,8 @@ int drover_stream_copy_staged(drover_stream_t *stream, void *to,
  *
  * Host memory on either side belongs to the copy until @ticket is done, or a
  * drover_stream_synchronize() behind it has returned: @from must exist and not
- * change, @to must exist and not be looked at.
+ * change, @to must exist and not be looked at. A CUDA driver makes the caller
+ * wait for a copy whose host memory is not pinned.
  *
  * Return: as drover_stream_copy_staged().
  */
@@ -365,8 +365,7 @@ int drover_stream_run(drover_stream_t *stream, const drover_kernel_t *kernel,
  * @name: the kernel's name in it
  * @kernel: its function is set, the rest is left alone
  *
- * May block, in the driver, which compiles PTX. The module stays loaded until
- * the stream is destroyed.
+ * May block, in the driver, which compiles PTX. The module stays loaded.
  *
  * Return: 0; EINVAL for another backend; ENOENT when the module has no such
  * kernel; ENOMEM; EIO.
@@ -407,7 +406,7 @@ int drover_stream_record(drover_stream_t *stream, drover_event_t *event);
  * @event: recorded in any stream, of any backend
  *
  * The point counts at which the event is recorded now. Blocks only between
- * backends of which neither can wait for the other, and for the eager one.
+ * backends of which neither can wait for the other.
  *
  * Return: 0, also for an event whose stream was destroyed, for then all of it
  * is done; the error of the operations in front of the event, which this stream
@@ -458,7 +457,7 @@ int drover_stream_drain(drover_stream_t *stream);
  * drover_ticket_done() - whether an operation is done
  * @ticket: its ticket
  *
- * Never blocks, and for the CPU and the eager backend makes no system call.
+ * Never blocks, and for the CPU backend makes no system call but for a lock.
  *
  * Return: 0: done; EINPROGRESS: not yet; EBADF: its stream was destroyed, which
  * waited for it; the operation's error, which may be that of an earlier one.
