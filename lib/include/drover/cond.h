@@ -185,7 +185,8 @@ int drover_cond_signal(drover_cond_t *cond);
  *
  * Return: 0.
  *
- * Tests: cond/broadcast_moves cond/nobody_waits cond/moves_by_kind
+ * Tests: cond/broadcast_moves cond/some_awake cond/nobody_waits
+ * Tests: cond/moves_by_kind cond/requeue_refused
  */
 int drover_cond_broadcast(drover_cond_t *cond);
 
