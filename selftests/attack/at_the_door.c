@@ -177,8 +177,7 @@ static void another_signals(void)
 
 	was_second = true;
 	atomic_store(&is_late, true);
-	if (pthread_create(&signaller, NULL, signal_second, NULL))
-		tap_bail("pthread_create");
+	start_thread(&signaller, signal_second, NULL);
 	pthread_join(signaller, NULL);
 }
 
@@ -256,8 +255,7 @@ static void test_cancel(bool shared)
 	begin("a cancellation", shared);
 	nobody = fixture_of(&cond, &mutex, 1);
 	atomic_store(&victim_gone, false);
-	if (pthread_create(&victim, NULL, wait_cancellable, NULL))
-		tap_bail("pthread_create");
+	start_thread(&victim, wait_cancellable, NULL);
 	await_at_door(1);
 	pthread_cancel(victim);
 	atomic_store(&is_open, true);

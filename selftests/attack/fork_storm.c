@@ -195,8 +195,7 @@ static void test(const char *policy)
 	tap_diag("seed=%" PRIu64, seed);
 	fake_futex_start(fake_futex_of(seed));
 	for (int i = 0; i < NR_WORKERS; i++)
-		if (pthread_create(&threads[i], NULL, work, NULL))
-			tap_bail("pthread_create");
+		start_thread(&threads[i], work, NULL);
 	passed = forks_pass(end, &nr);
 	atomic_store(&stop, true);
 	for (int i = 0; i < NR_WORKERS; i++)

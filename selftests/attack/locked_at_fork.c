@@ -5,7 +5,6 @@
  * all the same. The lock is taken by the test, which is linked to the inside.
  */
 #include <pthread.h>
-#include <sys/wait.h>
 
 /* The member of a group is not the member of a fixture. */
 #define member group_member
@@ -45,20 +44,6 @@ static bool works(void)
 	       api_cond_destroy(&cond) == 0;
 }
 
-static bool child_works(void)
-{
-	pid_t pid = fork();
-	int status;
-
-	if (pid < 0)
-		tap_bail("fork: %s", strerror(errno));
-	if (pid == 0) {
-		watchdog("in the child");
-		_exit(works() ? 0 : 1);
-	}
-	return waitpid(pid, &status, 0) == pid && status == 0;
-}
-
 int main(int argc, char **argv)
 {
 	pthread_t holder;
@@ -75,7 +60,8 @@ int main(int argc, char **argv)
 	if (pthread_create(&holder, NULL, hold_lock, NULL) ||
 	    wait_at_least(&locked, 1))
 		tap_bail("pthread_create");
-	tap_ok(child_works(), "locked by another thread: free in the child");
+	tap_ok(child_does(works, "in the child"),
+	       "locked by another thread: free in the child");
 	atomic_store(&let_go, true);
 	pthread_join(holder, NULL);
 	tap_ok(works(), "and the parent goes on");

@@ -4,8 +4,6 @@
  * the generations of forks.
  * It looks inside the library, to which it is linked.
  */
-#include <sys/wait.h>
-
 /* The member of a group is not the member of a fixture. */
 #define member group_member
 #include "cond/cond.h"
@@ -60,23 +58,21 @@ static void test_interrupts(void)
 	fixture_end(&fixture);
 }
 
+static bool child_passes(void)
+{
+	return fork_generation == GENERATION_LEAST && round_passes();
+}
+
 /* The generation wraps to 0, which is also what zero bytes have. */
 static void test_forks(void)
 {
 	struct fixture fixture = fixture_of(&cond, &mutex, NR_WAITERS);
-	int status = -1;
-	pid_t pid;
 
 	watchdog("the generations of forks wrap");
 	fork_generation = UINT32_MAX;
 	api_cond_init(&cond);
 	fixture_add(&fixture, NR_WAITERS);
-	pid = fork();
-	if (pid == 0) {
-		watchdog("in the child");
-		_exit(fork_generation == GENERATION_LEAST && round_passes() ? 0 : 1);
-	}
-	tap_ok(pid > 0 && waitpid(pid, &status, 0) == pid && status == 0,
+	tap_ok(child_does(child_passes, "in the child"),
 	       "no stale waiters when the generations of forks wrap");
 	api_cond_broadcast(&cond);
 	fixture_end(&fixture);

@@ -54,8 +54,7 @@ static void *holder(void *arg)
 
 static void start(pthread_t *thread, void *(*body)(void *arg))
 {
-	if (pthread_create(thread, NULL, body, NULL))
-		tap_bail("pthread_create");
+	start_thread(thread, body, NULL);
 }
 
 static void wait_joined(struct member *member)

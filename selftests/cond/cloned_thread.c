@@ -118,8 +118,7 @@ static void run(void *(*body)(void *), int *results)
 {
 	pthread_t thread;
 
-	if (pthread_create(&thread, NULL, body, results))
-		tap_bail("pthread_create");
+	start_thread(&thread, body, results);
 	pthread_join(thread, NULL);
 }
 

@@ -128,8 +128,7 @@ static void test_by_waiter(const char *policy, bool broadcast)
 
 	watchdog("destroy by the waiter");
 	nr_unmapped = 0;
-	if (pthread_create(&waiter, NULL, wait_and_unmap, NULL))
-		tap_bail("pthread_create");
+	start_thread(&waiter, wait_and_unmap, NULL);
 	while (signal_current(broadcast))
 		;
 	pthread_join(waiter, NULL);

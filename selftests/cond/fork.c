@@ -6,8 +6,6 @@
  *
  * APIs: drover pthread
  */
-#include <sys/wait.h>
-
 #include "run.h"
 #include "fixture.h"
 #include "blocked.h"
@@ -19,22 +17,6 @@
 static api_cond_t cond = API_COND_INITIALIZER;
 static api_mutex_t mutex = API_MUTEX_INITIALIZER;
 static int nr_rounds;
-
-static bool child_does(bool (*work)(void), const char *what)
-{
-	pid_t pid = fork();
-	int status;
-
-	if (pid < 0)
-		tap_bail("fork: %s", strerror(errno));
-	if (!pid) {
-		watchdog(what);
-		_exit(work() ? 0 : 1);
-	}
-	if (waitpid(pid, &status, 0) != pid)
-		tap_bail("waitpid: %s", strerror(errno));
-	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
 
 static bool signal_alone(void)
 {
@@ -173,8 +155,7 @@ static void test_busy(const char *policy)
 
 	atomic_store(&stop, false);
 	for (int i = 0; i < NR_BUSY; i++)
-		if (pthread_create(&threads[i], NULL, keep_busy, NULL))
-			tap_bail("pthread_create");
+		start_thread(&threads[i], keep_busy, NULL);
 	for (int i = 0; i < nr_rounds; i++)
 		nr_failed += !child_does(use_all, "a child of a busy parent");
 	atomic_store(&stop, true);

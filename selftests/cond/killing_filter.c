@@ -102,7 +102,7 @@ static const struct scenario scenarios[] = {
 #define NR_SCENARIOS ((int)(sizeof(scenarios) / sizeof(scenarios[0])))
 
 /* In a process of its own. Return: its status. */
-static int child_does(void (*work)(const void *arg), const void *arg)
+static int child_status(void (*work)(const void *arg), const void *arg)
 {
 	int status;
 	pid_t pid = fork();
@@ -144,7 +144,7 @@ static void test_scenarios(bool shared)
 		if (!PREEMPT_POSSIBLE)
 			tap_skip(scenarios[i].name, "no trap flag here");
 		else
-			report(child_does(meet_everywhere, &scenarios[i]), what,
+			report(child_status(meet_everywhere, &scenarios[i]), what,
 			       scenarios[i].name);
 	}
 }
@@ -167,7 +167,7 @@ int main(int argc, char **argv)
 	tap_plan(1 + NR_SCENARIOS);
 	tap_diag("seed=%" PRIu64, seed);
 	watchdog("in a sandbox");
-	report(child_does(start_program, "/bin/true"), "", "/bin/true starts");
+	report(child_status(start_program, "/bin/true"), "", "/bin/true starts");
 	test_scenarios(false);
 
 	return tap_exit();

@@ -147,18 +147,13 @@ static void test_wait(const char *policy, bool keep)
 	pthread_t thread;
 
 	atomic_store(&waiter.waiting, false);
-	if (pthread_create(&thread, NULL, wait_counted, NULL))
-		tap_bail("pthread_create");
+	start_thread(&thread, wait_counted, NULL);
 	while (!atomic_load(&waiter.waiting))
 		sched_yield();
 	/* Who came for the mutex meanwhile would make its unlock a call, too. */
 	if (place_settled(getpid(), atomic_load(&waiter.tid), &mutex))
 		tap_bail("the waiter never slept");
-	if (keep)
-		api_mutex_lock(&mutex);
-	api_cond_signal(&cond);
-	if (keep)
-		api_mutex_unlock(&mutex);
+	signal_as(&cond, &mutex, keep);
 	pthread_join(thread, NULL);
 	/* Woken rather than moved, it may have to sleep on the mutex. */
 	tap_ok(waiter.nr_calls <= 2, "%s: a wait, mutex %s: at most two calls",

@@ -11,7 +11,6 @@
 
 static api_cond_t cond = API_COND_INITIALIZER;
 static api_mutex_t mutex = API_MUTEX_CHECKED_INITIALIZER;
-static uint64_t seed, ms;
 static struct fixture fixture;
 static int own_result;
 
@@ -97,28 +96,12 @@ static const struct scenario scenarios[] = {
 
 static void test(const char *policy)
 {
-	uint64_t budget = strcmp(policy, "auto") == 0 ? 4 * ms : ms;
-
-	tap_diag("seed=%" PRIu64, seed);
-	for (int i = 0; i < NR_SCENARIOS; i++) {
-		if (!PREEMPT_POSSIBLE)
-			tap_skip(scenarios[i].name, "no trap flag here");
-		else
-			tap_ok(everywhere(&scenarios[i], seed, budget),
-			       "%s: %s", policy, scenarios[i].name);
-	}
+	scenarios_test(policy, scenarios, NR_SCENARIOS);
 }
 
-/*
- * ms=N is for each scenario, four times that under the default policy; ms=0
- * stops after each and every instruction.
- */
 int main(int argc, char **argv)
 {
-	struct args args = args_parse(argc, argv, "seed ms");
-
 	api_start(argv);
-	seed = args_get(&args, "seed", args_fresh_seed());
-	ms = args_get(&args, "ms", 150);
+	scenarios_start(argc, argv, 150);
 	return policy_main(argv, NR_SCENARIOS, test);
 }

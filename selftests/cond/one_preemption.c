@@ -18,7 +18,6 @@
 
 static api_cond_t cond = API_COND_INITIALIZER;
 static api_mutex_t mutex = API_MUTEX_INITIALIZER;
-static uint64_t seed, ms;
 static struct fixture fixture;
 
 static void signal_it(void *arg)
@@ -228,8 +227,7 @@ static void owner_waits(void)
 	atomic_store(&owner.tid, 0);
 	atomic_store(&owner.waiting, false);
 	atomic_store(&owner.done, false);
-	if (pthread_create(&owner.thread, NULL, wait_and_unmap, NULL))
-		tap_bail("pthread_create");
+	start_thread(&owner.thread, wait_and_unmap, NULL);
 	while (!atomic_load(&owner.waiting))
 		sched_yield();
 	api_mutex_lock(&mutex);
@@ -329,28 +327,12 @@ static const struct scenario scenarios[] = {
 
 static void test(const char *policy)
 {
-	uint64_t budget = strcmp(policy, "auto") == 0 ? 4 * ms : ms;
-
-	tap_diag("seed=%" PRIu64, seed);
-	for (int i = 0; i < NR_SCENARIOS; i++) {
-		if (!PREEMPT_POSSIBLE)
-			tap_skip(scenarios[i].name, "no trap flag here");
-		else
-			tap_ok(everywhere(&scenarios[i], seed, budget),
-			       "%s: %s", policy, scenarios[i].name);
-	}
+	scenarios_test(policy, scenarios, NR_SCENARIOS);
 }
 
-/*
- * ms=N is for each scenario, four times that under the default policy; ms=0
- * stops after each and every instruction.
- */
 int main(int argc, char **argv)
 {
-	struct args args = args_parse(argc, argv, "seed ms");
-
 	api_start(argv);
-	seed = args_get(&args, "seed", args_fresh_seed());
-	ms = args_get(&args, "ms", 150);
+	scenarios_start(argc, argv, 150);
 	return policy_main(argv, NR_SCENARIOS, test);
 }

@@ -108,8 +108,7 @@ static void test_hand_offs(void)
 		api_cond_init(&turns[i]);
 	atomic_store(&nr_yields, 0);
 	for (intptr_t i = 0; i < NR_THREADS; i++)
-		if (pthread_create(&threads[i], NULL, take_turns, (void *)i))
-			tap_bail("pthread_create");
+		start_thread(&threads[i], take_turns, (void *)i);
 	for (int i = 0; i < NR_THREADS; i++)
 		pthread_join(threads[i], NULL);
 	if (atomic_load(&run.err))
@@ -154,8 +153,7 @@ static void test_signaller_below(void)
 	CPU_ZERO(&one);
 	CPU_SET(sched_getcpu(), &one);
 	sched_setaffinity(0, sizeof(one), &one);
-	if (pthread_create(&waiter, NULL, wait_for_turns, NULL))
-		tap_bail("pthread_create");
+	start_thread(&waiter, wait_for_turns, NULL);
 	for (int i = 0; i < NR_WAITS; i++) {
 		api_mutex_lock(&mutex);
 		run.turn++;

@@ -214,8 +214,7 @@ static void test_race(const char *policy)
 	watchdog("signals in order");
 	race.goal = nr_rounds;
 	for (int i = 0; i < 4; i++)
-		if (pthread_create(&threads[i], NULL, wait_in_order, NULL))
-			tap_bail("pthread_create");
+		start_thread(&threads[i], wait_in_order, NULL);
 	while (signal_in_order())
 		;
 	for (int i = 0; i < 4; i++)

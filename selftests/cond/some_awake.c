@@ -163,8 +163,7 @@ int main(int argc, char **argv)
 	is_main = true;
 	tap_plan(2);
 	for (int i = 0; i < NR_WAITERS; i++)
-		if (pthread_create(&workers[i].thread, NULL, work, &workers[i]))
-			tap_bail("pthread_create");
+		start_thread(&workers[i].thread, work, &workers[i]);
 	for (int round = 0; round < NR_ROUNDS; round++) {
 		bool other = round % 2;
 		int nr;

@@ -39,8 +39,7 @@ static bool mutex_is_held(void)
 	pthread_t thread;
 	int result;
 
-	if (pthread_create(&thread, NULL, try_mutex, &result))
-		tap_bail("pthread_create");
+	start_thread(&thread, try_mutex, &result);
 	pthread_join(thread, NULL);
 	return result == EBUSY;
 }
@@ -130,8 +129,7 @@ static void test_invalid(const char *policy)
 	bool ok;
 
 	api_mutex_lock(&mutex);
-	if (pthread_create(&other, NULL, count_locks, &nr_locks))
-		tap_bail("pthread_create");
+	start_thread(&other, count_locks, &nr_locks);
 	ok = api_cond_timedwait(&cond, &mutex, &below) == EINVAL &&
 	     api_cond_timedwait(&cond, &mutex, &above) == EINVAL;
 	tap_ok(ok, "%s: timedwait: bad tv_nsec: EINVAL", policy);

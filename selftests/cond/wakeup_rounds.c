@@ -59,8 +59,7 @@ static void test_broadcasts(const char *policy, bool keep)
 	round_nr = 0;
 	nr_spurious = 0;
 	for (int i = 0; i < NR_THREADS; i++)
-		if (pthread_create(&threads[i], NULL, wait_each_round, NULL))
-			tap_bail("pthread_create");
+		start_thread(&threads[i], wait_each_round, NULL);
 	for (int i = 0; i < nr_rounds; i++)
 		one_broadcast(keep);
 	for (int i = 0; i < NR_THREADS; i++)
@@ -71,11 +70,7 @@ static void test_broadcasts(const char *policy, bool keep)
 
 static void signal_once(bool keep)
 {
-	if (keep)
-		api_mutex_lock(&mutex);
-	api_cond_signal(&go);
-	if (keep)
-		api_mutex_unlock(&mutex);
+	signal_as(&go, &mutex, keep);
 }
 
 /* Do @nr signals return exactly @nr of NR_WAITERS waiters? */
@@ -127,8 +122,7 @@ static void two_signallers(void)
 
 	fixture_add(&fixture, NR_SIGNALLED);
 	pthread_barrier_init(&start, NULL, 2);
-	if (pthread_create(&other, NULL, signal_go, &start))
-		tap_bail("pthread_create");
+	start_thread(&other, signal_go, &start);
 	signal_go(&start);
 	pthread_join(other, NULL);
 	pthread_barrier_destroy(&start);

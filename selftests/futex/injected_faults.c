@@ -118,8 +118,7 @@ static void start(struct worker *workers, int nr, void *(*run)(void *),
 {
 	for (int i = 0; i < nr; i++) {
 		workers[i].random = seed + i;
-		if (pthread_create(&workers[i].thread, NULL, run, &workers[i]))
-			tap_bail("pthread_create");
+		start_thread(&workers[i].thread, run, &workers[i]);
 	}
 }
 

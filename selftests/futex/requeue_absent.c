@@ -112,8 +112,7 @@ static void test_lock_pi(void)
 	pthread_t locker;
 
 	tap_is(sys_futex_lock_pi(owner, FLAGS, NULL), 0, "FUTEX_LOCK_PI");
-	if (pthread_create(&locker, NULL, lock_and_unlock, &answer))
-		tap_bail("pthread_create");
+	start_thread(&locker, lock_and_unlock, &answer);
 	for (int64_t end = blocked_deadline();
 	     !(__atomic_load_n(owner, __ATOMIC_ACQUIRE) & FUTEX_WAITERS);
 	     sched_yield())

@@ -72,13 +72,9 @@ static void test_op(const struct requeue_op *op)
 
 int main(void)
 {
-	if (variant_is("none"))
-		return requeue_absent_main();
 	unmapped = mmap(NULL, PAGE_SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS,
 			-1, 0);
 	if (unmapped == MAP_FAILED)
 		tap_bail("mmap: %s", strerror(errno));
-	tap_plan(NR_REQUEUE_OPS * 17);
-	for_each_requeue_op(test_op, 17);
-	return tap_exit();
+	return requeue_main(test_op, 17);
 }

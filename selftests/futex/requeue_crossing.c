@@ -59,8 +59,7 @@ static void *wake(void *arg)
 static void start(pthread_t *threads, int nr, void *(*run)(void *))
 {
 	for (int i = 0; i < nr; i++)
-		if (pthread_create(&threads[i], NULL, run, &words[i % 2]))
-			tap_bail("pthread_create");
+		start_thread(&threads[i], run, &words[i % 2]);
 }
 
 static void join(pthread_t *threads, int nr)

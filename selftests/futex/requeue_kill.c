@@ -86,15 +86,11 @@ static void test_op(const struct requeue_op *op)
 
 int main(void)
 {
-	if (variant_is("none"))
-		return requeue_absent_main();
 	if (!CHILDREN_MAY_HAVE_THREADS)
 		return children_have_no_threads();
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
 		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (shared == MAP_FAILED)
 		tap_bail("mmap: %s", strerror(errno));
-	tap_plan(NR_REQUEUE_OPS * 4);
-	for_each_requeue_op(test_op, 4);
-	return tap_exit();
+	return requeue_main(test_op, 4);
 }

@@ -34,8 +34,7 @@ static void *wait_requeue_pi(void *arg)
 static void start_pi(struct pi_waiter *waiter)
 {
 	*waiter = (struct pi_waiter){ .result = -1 };
-	if (pthread_create(&waiter->thread, NULL, wait_requeue_pi, waiter))
-		tap_bail("pthread_create");
+	start_thread(&waiter->thread, wait_requeue_pi, waiter);
 	if (wait_at_least(&waiter->tid, 1) ||
 	    wait_blocked(getpid(), waiter->tid, &from))
 		tap_bail("the PI waiter never slept");

@@ -91,8 +91,7 @@ static void *wake(void *arg)
 static void start(struct racer *racer, void *(*run)(void *))
 {
 	racer->random = random_next(&seed);
-	if (pthread_create(&racer->thread, NULL, run, racer))
-		tap_bail("pthread_create");
+	start_thread(&racer->thread, run, racer);
 }
 
 static void nothing(int signal)

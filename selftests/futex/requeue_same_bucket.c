@@ -74,13 +74,9 @@ int main(int argc, char **argv)
 {
 	struct args args = args_parse(argc, argv, "words");
 
-	if (variant_is("none"))
-		return requeue_absent_main();
 	nr_words = args_get(&args, "words", 16384);
 	words = calloc(nr_words, sizeof(*words));
 	if (nr_words < 2 || !words)
 		tap_bail("words=%d: too few, or no memory", nr_words);
-	tap_plan(NR_REQUEUE_OPS * 6);
-	for_each_requeue_op(test_op, 6);
-	return tap_exit();
+	return requeue_main(test_op, 6);
 }

@@ -92,11 +92,7 @@ static void test_op(const struct requeue_op *op)
 
 int main(void)
 {
-	if (variant_is("none"))
-		return requeue_absent_main();
 	if (!HANDLERS_ARE_PROMPT)
 		return handlers_are_late();
-	tap_plan(NR_REQUEUE_OPS * 6);
-	for_each_requeue_op(test_op, 6);
-	return tap_exit();
+	return requeue_main(test_op, 6);
 }

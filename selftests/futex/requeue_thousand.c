@@ -53,10 +53,6 @@ int main(int argc, char **argv)
 {
 	struct args args = args_parse(argc, argv, "waiters");
 
-	if (variant_is("none"))
-		return requeue_absent_main();
 	nr_waiters = args_get(&args, "waiters", 1000);
-	tap_plan(NR_REQUEUE_OPS * 4);
-	for_each_requeue_op(test_op, 4);
-	return tap_exit();
+	return requeue_main(test_op, 4);
 }

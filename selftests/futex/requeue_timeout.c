@@ -72,9 +72,5 @@ static void test_op(const struct requeue_op *op)
 
 int main(void)
 {
-	if (variant_is("none"))
-		return requeue_absent_main();
-	tap_plan(NR_REQUEUE_OPS * 3);
-	for_each_requeue_op(test_op, 3);
-	return tap_exit();
+	return requeue_main(test_op, 3);
 }

@@ -35,8 +35,7 @@ static void start(struct vector_waiter *waiter)
 	waiter->futexes[0].flags = FUTEX2_SIZE_U32 | FUTEX2_PRIVATE;
 	waiter->futexes[1].uaddr = (uintptr_t)&from;
 	waiter->futexes[1].flags = FUTEX2_SIZE_U32 | FUTEX2_PRIVATE;
-	if (pthread_create(&waiter->thread, NULL, wait_on_both, waiter))
-		tap_bail("pthread_create");
+	start_thread(&waiter->thread, wait_on_both, waiter);
 	if (wait_at_least(&waiter->tid, 1) ||
 	    wait_blocked(getpid(), waiter->tid, waiter->futexes))
 		tap_bail("the futex_waitv caller never slept");

@@ -222,6 +222,25 @@ static inline int api_cond_broadcast(api_cond_t *cond)
 	return API(cond_broadcast)(cond);
 }
 
+/* signal_as - with the mutex held, or not */
+static inline void signal_as(api_cond_t *cond, api_mutex_t *mutex, bool held)
+{
+	if (held)
+		api_mutex_lock(mutex);
+	api_cond_signal(cond);
+	if (held)
+		api_mutex_unlock(mutex);
+}
+
+static inline void broadcast_as(api_cond_t *cond, api_mutex_t *mutex, bool held)
+{
+	if (held)
+		api_mutex_lock(mutex);
+	api_cond_broadcast(cond);
+	if (held)
+		api_mutex_unlock(mutex);
+}
+
 /* api_mutex_has - is @word, which a futex call was given, a part of @mutex? */
 static inline bool api_mutex_has(const api_mutex_t *mutex, const void *word)
 {

@@ -42,6 +42,15 @@
 
 #include "tap.h"
 
+static inline void start_thread(pthread_t *thread, void *(*run)(void *arg),
+				void *arg)
+{
+	int err = pthread_create(thread, NULL, run, arg);
+
+	if (err)
+		tap_bail("pthread_create: %s", strerror(err));
+}
+
 /* Absolute times for timed waits */
 
 #define NS_PER_MS INT64_C(1000000)

@@ -22,6 +22,7 @@
 #include <ucontext.h>
 
 #include "blocked.h"
+#include "run.h"
 #include "tap.h"
 
 #if defined(__x86_64__)
@@ -302,6 +303,44 @@ static inline bool everywhere(const struct scenario *scenario, uint64_t seed,
 		}
 	}
 	return ok;
+}
+
+/*
+ * A number of scenarios under each policy
+ *
+ *	seed=N	where to begin
+ *	ms=N	for each scenario, four times that under the default policy; 0:
+ *		stop after each and every instruction
+ */
+
+static struct {
+	uint64_t seed, ms;
+} scenario_options;
+
+static inline void scenarios_start(int argc, char **argv, uint64_t ms)
+{
+	struct args args = args_parse(argc, argv, "seed ms");
+
+	scenario_options.seed = args_get(&args, "seed", args_fresh_seed());
+	scenario_options.ms = args_get(&args, "ms", ms);
+}
+
+/* scenarios_test - a result for each; @label begins with the policy */
+static inline void scenarios_test(const char *label,
+				  const struct scenario *list, int nr)
+{
+	uint64_t seed = scenario_options.seed, ms = scenario_options.ms;
+
+	tap_diag("seed=%" PRIu64, seed);
+	if (!strncmp(label, policies[0], strlen(policies[0])))
+		ms *= 4;
+	for (int i = 0; i < nr; i++) {
+		if (!PREEMPT_POSSIBLE)
+			tap_skip(list[i].name, "no trap flag here");
+		else
+			tap_ok(everywhere(&list[i], seed, ms), "%s: %s", label,
+			       list[i].name);
+	}
 }
 
 #endif /* DROVER_SELFTESTS_PREEMPT_H */

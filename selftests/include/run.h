@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -142,6 +143,23 @@ static inline bool variant_is_host(void)
 {
 	return !variant_is("none") && !variant_is("mainline") &&
 	       !variant_is("drover");
+}
+
+/* child_does - does it go well in a child? @what: for the watchdog */
+static inline bool child_does(bool (*work)(void), const char *what)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (pid < 0)
+		tap_bail("fork: %s", strerror(errno));
+	if (!pid) {
+		watchdog(what);
+		_exit(work() ? 0 : 1);
+	}
+	if (waitpid(pid, &status, 0) != pid)
+		tap_bail("waitpid: %s", strerror(errno));
+	return status == 0;
 }
 
 /*

@@ -227,8 +227,10 @@ static inline void herd_end(struct herd *herd)
  * What must hold on `none`: every requeue answers ENOSYS and leaves the waiters
  * alone. Every test of requeue tests that there, instead of skipping.
  *
- *	if (variant_is("none"))
- *		return requeue_absent_main();
+ *	int main(void)
+ *	{
+ *		return requeue_main(test_op, 3);
+ *	}
  */
 
 /*
@@ -274,6 +276,17 @@ static inline int requeue_absent_main(void)
 		requeue_absent(&requeue_ops[i], 0);
 		requeue_absent(&requeue_ops[i], FUTEX_PRIVATE_FLAG);
 	}
+	return tap_exit();
+}
+
+/* requeue_main - what main() returns that has @nr_results for each operation */
+static inline int requeue_main(void (*test)(const struct requeue_op *op),
+			       int nr_results)
+{
+	if (variant_is("none"))
+		return requeue_absent_main();
+	tap_plan(NR_REQUEUE_OPS * nr_results);
+	for_each_requeue_op(test, nr_results);
 	return tap_exit();
 }
 

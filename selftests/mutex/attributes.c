@@ -44,8 +44,7 @@ static int from_another(int (*call)(drover_mutex_t *), drover_mutex_t *mutex)
 	struct errand errand = { call, mutex, -1 };
 	pthread_t thread;
 
-	if (pthread_create(&thread, NULL, errand_main, &errand))
-		tap_bail("no thread");
+	start_thread(&thread, errand_main, &errand);
 	pthread_join(thread, NULL);
 	return errand.answer;
 }

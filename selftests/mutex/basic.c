@@ -31,8 +31,7 @@ static int elsewhere(int (*call)(void))
 	struct attempt attempt = { .call = call };
 	pthread_t thread;
 
-	if (pthread_create(&thread, NULL, attempt_thread, &attempt))
-		tap_bail("pthread_create");
+	start_thread(&thread, attempt_thread, &attempt);
 	pthread_join(thread, NULL);
 	return attempt.result;
 }

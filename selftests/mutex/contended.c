@@ -80,8 +80,7 @@ static void test_exclusion(void)
 	watchdog("contended mutex");
 	for (int i = 0; i < NR_THREADS; i++) {
 		racers[i].random = random_next(&seed);
-		if (pthread_create(&racers[i].thread, NULL, race, &racers[i]))
-			tap_bail("pthread_create");
+		start_thread(&racers[i].thread, race, &racers[i]);
 	}
 	for (int i = 0; i < NR_THREADS; i++) {
 		pthread_join(racers[i].thread, NULL);
@@ -135,8 +134,7 @@ static void sleepers_round(void)
 		    wait_blocked(getpid(), atomic_load(&sleeper.tid), &mutex))
 			tap_bail("no thread waits for the mutex");
 	}
-	if (pthread_create(&passer, NULL, lock_in_passing, NULL))
-		tap_bail("pthread_create");
+	start_thread(&passer, lock_in_passing, NULL);
 	api_mutex_unlock(&mutex);
 	lock_in_passing(NULL);
 	for (int i = 0; i < 3; i++)

@@ -12,9 +12,9 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "run.h"
 #include "tap.h"
 
 static const struct timespec past = { 0, 0 };
@@ -70,23 +70,10 @@ static bool leave_to_the_parent(void)
 	       drover_cond_timedwait(&cond, mutex, &past) == EPERM;
 }
 
-static bool child_does(bool (*what)(void))
-{
-	pid_t pid = fork();
-	int status;
-
-	if (pid < 0)
-		tap_bail("fork: %s", strerror(errno));
-	if (pid == 0) {
-		watchdog("in the child");
-		_exit(what() ? 0 : 1);
-	}
-	return waitpid(pid, &status, 0) == pid && status == 0;
-}
-
 static bool grandchild_uses_it(void)
 {
-	return child_does(use_what_was_held) && use_what_was_held();
+	return child_does(use_what_was_held, "in the child") &&
+	       use_what_was_held();
 }
 
 static void lock_it(uint32_t with)
@@ -109,16 +96,18 @@ static bool parent_unlocks(void)
 static void test_private(uint32_t with, const char *name)
 {
 	lock_it(with);
-	tap_ok(child_does(use_what_was_held), "%s: held in the child", name);
-	tap_ok(child_does(grandchild_uses_it), "%s: and in its child", name);
+	tap_ok(child_does(use_what_was_held, "in the child"),
+	       "%s: held in the child", name);
+	tap_ok(child_does(grandchild_uses_it, "in the child"),
+	       "%s: and in its child", name);
 	tap_ok(parent_unlocks(), "%s: and still in the parent", name);
 }
 
 static void test_stays(uint32_t with, const char *name)
 {
 	lock_it(with);
-	tap_ok(child_does(leave_to_the_parent), "%s: not held in the child",
-	       name);
+	tap_ok(child_does(leave_to_the_parent, "in the child"),
+	       "%s: not held in the child", name);
 	tap_ok(parent_unlocks(), "%s: but in the parent", name);
 }
 
@@ -145,7 +134,7 @@ static void test_atfork(void)
 
 	drover_mutex_init(mutex, &attr);
 	pthread_atfork(before_fork, after_fork, after_fork);
-	tap_ok(child_does(lock_and_unlock) && lock_and_unlock(),
+	tap_ok(child_does(lock_and_unlock, "in the child") && lock_and_unlock(),
 	       "atfork handlers lock and unlock");
 }
 

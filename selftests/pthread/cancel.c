@@ -76,8 +76,7 @@ static void *victim_thread(void *arg)
 static void victim_start(struct victim *victim)
 {
 	atomic_init(&victim->result, -1);
-	if (pthread_create(&victim->thread, NULL, victim_thread, victim))
-		tap_bail("pthread_create");
+	start_thread(&victim->thread, victim_thread, victim);
 	while (!atomic_load(&victim->waiting))
 		sched_yield();
 }
@@ -243,15 +242,11 @@ static void test_type_kept(void)
 static void test_cond(const char *policy, int pshared)
 {
 	const int deferred = PTHREAD_CANCEL_DEFERRED;
-	pthread_condattr_t attr;
 
 	snprintf(label, sizeof(label), "%s: %s", policy,
 		 pshared ? "shared" : "private");
 	watchdog(label);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setpshared(&attr, pshared);
-	pthread_cond_init(&cond, &attr);
-	pthread_condattr_destroy(&attr);
+	kind_cond_init(&cond, pshared);
 	test_blocked("deferred", deferred, false);
 	test_blocked("deferred, timed", deferred, true);
 	test_blocked("asynchronous", PTHREAD_CANCEL_ASYNCHRONOUS, false);

@@ -125,33 +125,21 @@ static void *find_functions(void *arg)
 	return arg;
 }
 
-/* ms=N is for each scenario; ms=0 stops after each and every instruction. */
 int main(int argc, char **argv)
 {
-	struct args args = args_parse(argc, argv, "seed ms");
-	uint64_t seed, ms;
 	pthread_t finder;
 
 	drop_in_load(argv);
 	if (!FRAMES_MAY_UNWIND)
 		return frames_stay();
-	seed = args_get(&args, "seed", args_fresh_seed());
-	ms = args_get(&args, "ms", 500);
+	scenarios_start(argc, argv, 500);
 	tap_plan(NR_SCENARIOS);
-	tap_diag("seed=%" PRIu64, seed);
-	if (!PREEMPT_POSSIBLE) {
-		for (int i = 0; i < NR_SCENARIOS; i++)
-			tap_skip(scenarios[i].name, "no trap flag here");
-		return tap_exit();
-	}
 	watchdog("the first calls");
 	if (pthread_create(&immune, NULL, be_immune, NULL) ||
 	    pthread_create(&finder, NULL, find_functions, NULL) ||
 	    pthread_join(finder, NULL))
 		tap_bail("pthread_create");
-	for (int i = 0; i < NR_SCENARIOS; i++)
-		tap_ok(everywhere(&scenarios[i], seed, ms), "%s",
-		       scenarios[i].name);
+	scenarios_test("asynchronous", scenarios, NR_SCENARIOS);
 	pthread_mutex_lock(&mutex);
 	stop = true;
 	pthread_cond_broadcast(&own);

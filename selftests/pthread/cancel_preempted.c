@@ -11,7 +11,6 @@
 
 static pthread_cond_t cond;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static uint64_t seed, ms;
 static struct fixture fixture;
 
 /* The one who is cancelled; under the mutex. */
@@ -135,46 +134,24 @@ static const struct scenario scenarios[] = {
 
 #define NR_SCENARIOS ((int)(sizeof(scenarios) / sizeof(scenarios[0])))
 
-static void test_cond(const char *policy, int pshared)
-{
-	uint64_t budget = strcmp(policy, "auto") == 0 ? 4 * ms : ms;
-	pthread_condattr_t attr;
-
-	pthread_condattr_init(&attr);
-	pthread_condattr_setpshared(&attr, pshared);
-	pthread_cond_init(&cond, &attr);
-	pthread_condattr_destroy(&attr);
-	for (int i = 0; i < NR_SCENARIOS; i++) {
-		if (!PREEMPT_POSSIBLE)
-			tap_skip(scenarios[i].name, "no trap flag here");
-		else
-			tap_ok(everywhere(&scenarios[i], seed, budget),
-			       "%s: %s: %s", policy,
-			       pshared ? "shared" : "private",
-			       scenarios[i].name);
-	}
-	pthread_cond_destroy(&cond);
-}
-
 static void test(const char *policy)
 {
-	tap_diag("seed=%" PRIu64, seed);
-	test_cond(policy, PTHREAD_PROCESS_PRIVATE);
-	test_cond(policy, PTHREAD_PROCESS_SHARED);
+	char label[64];
+
+	for (int shared = 0; shared <= 1; shared++) {
+		kind_cond_init(&cond, shared);
+		snprintf(label, sizeof(label), "%s: %s", policy,
+			 shared ? "shared" : "private");
+		scenarios_test(label, scenarios, NR_SCENARIOS);
+		pthread_cond_destroy(&cond);
+	}
 }
 
-/*
- * ms=N is for each scenario, four times that under the default policy; ms=0
- * stops after each and every instruction.
- */
 int main(int argc, char **argv)
 {
-	struct args args = args_parse(argc, argv, "seed ms");
-
 	drop_in_load(argv);
 	if (!FRAMES_MAY_UNWIND)
 		return frames_stay();
-	seed = args_get(&args, "seed", args_fresh_seed());
-	ms = args_get(&args, "ms", 150);
+	scenarios_start(argc, argv, 150);
 	return policy_main(argv, 2 * NR_SCENARIOS, test);
 }

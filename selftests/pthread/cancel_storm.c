@@ -56,11 +56,7 @@ static void *send_signals(void *arg)
 	for (int i = 0; i < nr; i++) {
 		bool keep = random_below(&random, 2);
 
-		if (keep)
-			pthread_mutex_lock(&mutex);
-		pthread_cond_signal(&cond);
-		if (keep)
-			pthread_mutex_unlock(&mutex);
+		signal_as(&cond, &mutex, keep);
 	}
 	return (void *)(intptr_t)nr;
 }
@@ -103,9 +99,7 @@ static void start(struct waiting *waiting)
 	atomic_store(&nr_returned, 0);
 	atomic_store(&nr_cancelled, 0);
 	for (int i = 0; i < NR_WAITERS; i++)
-		if (pthread_create(&waiting[i].thread, NULL, wait_or_die,
-				   &waiting[i]))
-			tap_bail("pthread_create");
+		start_thread(&waiting[i].thread, wait_or_die, &waiting[i]);
 	for (int i = 0; i < NR_WAITERS; i++) {
 		while (!atomic_load(&waiting[i].waiting))
 			sched_yield();
@@ -138,8 +132,7 @@ static bool storm(void)
 	bool ok;
 
 	start(waiting);
-	if (pthread_create(&signaller, NULL, send_signals, &random))
-		tap_bail("pthread_create");
+	start_thread(&signaller, send_signals, &random);
 	cancel_some(waiting);
 	pthread_join(signaller, &nr_signals);
 	left = nr_waiting(waiting);
@@ -161,13 +154,9 @@ static bool storm(void)
 
 static void test_cond(const char *policy, int pshared)
 {
-	pthread_condattr_t attr;
 	int nr_wrong = 0;
 
-	pthread_condattr_init(&attr);
-	pthread_condattr_setpshared(&attr, pshared);
-	pthread_cond_init(&cond, &attr);
-	pthread_condattr_destroy(&attr);
+	kind_cond_init(&cond, pshared);
 	watchdog("a storm of signals and cancellations");
 	for (int i = 0; i < nr_rounds; i++)
 		nr_wrong += !storm();

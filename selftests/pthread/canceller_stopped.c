@@ -87,8 +87,7 @@ static void signal_it(void)
 {
 	int64_t deadline = blocked_now_ns() + 4 * INT64_C(1000000000);
 
-	if (pthread_create(&signaller, NULL, signal_once, NULL))
-		tap_bail("pthread_create");
+	start_thread(&signaller, signal_once, NULL);
 	while (!settled && blocked_now_ns() < deadline) {
 		settled = atomic_load(&returned) || waits_for_lock();
 		sched_yield();
@@ -107,34 +106,15 @@ static const struct scenario scenario = {
 	signal_it, it_was_settled
 };
 
-static void test_cond(const char *kind, int pshared, uint64_t seed, uint64_t ms)
-{
-	pthread_condattr_t attr;
-
-	pthread_condattr_init(&attr);
-	pthread_condattr_setpshared(&attr, pshared);
-	pthread_cond_init(&cond, &attr);
-	pthread_condattr_destroy(&attr);
-	if (!PREEMPT_POSSIBLE)
-		tap_skip(scenario.name, "no trap flag here");
-	else
-		tap_ok(everywhere(&scenario, seed, ms), "%s: %s", kind,
-		       scenario.name);
-	pthread_cond_destroy(&cond);
-}
-
-/* ms=N is for each kind of condvar; ms=0 stops after every instruction. */
 int main(int argc, char **argv)
 {
-	struct args args = args_parse(argc, argv, "seed ms");
-	uint64_t seed, ms;
-
 	drop_in_load(argv);
-	seed = args_get(&args, "seed", args_fresh_seed());
-	ms = args_get(&args, "ms", 500);
+	scenarios_start(argc, argv, 500);
 	tap_plan(2);
-	tap_diag("seed=%" PRIu64, seed);
-	test_cond("private", PTHREAD_PROCESS_PRIVATE, seed, ms);
-	test_cond("shared", PTHREAD_PROCESS_SHARED, seed, ms);
+	for (int shared = 0; shared <= 1; shared++) {
+		kind_cond_init(&cond, shared);
+		scenarios_test(shared ? "shared" : "private", &scenario, 1);
+		pthread_cond_destroy(&cond);
+	}
 	return tap_exit();
 }

@@ -69,8 +69,7 @@ static void run_to_its_end(void *(*run)(void *))
 {
 	pthread_t thread;
 
-	if (pthread_create(&thread, NULL, run, NULL))
-		tap_bail("pthread_create");
+	start_thread(&thread, run, NULL);
 	pthread_join(thread, NULL);
 }
 

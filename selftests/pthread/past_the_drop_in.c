@@ -170,8 +170,7 @@ static void test_foreign_first(void)
 	fresh_cond();
 	foreign_start(&timed, &soon);
 	foreign_start(&waiting, NULL);
-	if (pthread_create(&ours, NULL, wait_until_ready, NULL))
-		tap_bail("pthread_create");
+	start_thread(&ours, wait_until_ready, NULL);
 	timed_result = foreign_end(&timed);
 	add_ready(2);
 	pthread_cond_broadcast(&cond);

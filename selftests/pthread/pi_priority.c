@@ -72,9 +72,7 @@ static void start(pthread_t threads[NR_WAITERS])
 	pthread_mutex_init(&arena.mutex, &attr);
 	pthread_cond_init(&arena.cond, NULL);
 	for (int i = 0; i < NR_WAITERS; i++) {
-		if (pthread_create(&threads[i], NULL, waiter_main,
-				   (void *)(intptr_t)i))
-			tap_bail("no thread");
+		start_thread(&threads[i], waiter_main, (void *)(intptr_t)i);
 		if (wait_at_least(&arena.tid[i], 1) ||
 		    wait_blocked(getpid(), arena.tid[i], NULL))
 			tap_bail("waiter %d never went to sleep", i);

@@ -168,11 +168,7 @@ static void test_signals(const char *policy, bool keep)
 
 	start_waiters();
 	for (int i = 1; i <= NR_WAITERS; i++) {
-		if (keep)
-			pthread_mutex_lock(&shared->mutex);
-		pthread_cond_signal(&shared->cond);
-		if (keep)
-			pthread_mutex_unlock(&shared->mutex);
+		signal_as(&shared->cond, &shared->mutex, keep);
 		wait_until(&shared->nr_returned, i);
 		interrupt_waiters();
 		exact = exact && nr_asleep() == NR_WAITERS - i &&
@@ -187,11 +183,7 @@ static void test_signals(const char *policy, bool keep)
 static void test_broadcast(const char *policy, bool keep)
 {
 	start_waiters();
-	if (keep)
-		pthread_mutex_lock(&shared->mutex);
-	pthread_cond_broadcast(&shared->cond);
-	if (keep)
-		pthread_mutex_unlock(&shared->mutex);
+	broadcast_as(&shared->cond, &shared->mutex, keep);
 	end_waiters();
 	tap_ok(shared->nr_returned == NR_WAITERS && !shared->nr_errors,
 	       "%s: a broadcast, mutex %s, returns all", policy,
@@ -201,8 +193,6 @@ static void test_broadcast(const char *policy, bool keep)
 /* destroy() returns when nobody will touch it any more: it is overwritten. */
 static void test_destroy(const char *policy)
 {
-	pthread_condattr_t attr;
-
 	start_waiters();
 	pthread_mutex_lock(&shared->mutex);
 	pthread_cond_broadcast(&shared->cond);
@@ -216,10 +206,7 @@ static void test_destroy(const char *policy)
 		if (((unsigned char *)&shared->cond)[i] != 0xff)
 			shared->nr_errors++;
 	tap_is(shared->nr_errors, 0, "%s: and nobody touched it since", policy);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
-	pthread_cond_init(&shared->cond, &attr);
-	pthread_condattr_destroy(&attr);
+	kind_cond_init(&shared->cond, PTHREAD_PROCESS_SHARED);
 }
 
 static void test_timeout(const char *policy)

@@ -118,8 +118,7 @@ static void test_old(void)
 
 	tap_is(old.signal(&old_cond), 0, "2.2.5: signal to nobody");
 	for (int i = 0; i < 3; i++)
-		if (pthread_create(&threads[i], NULL, old_wait, NULL))
-			tap_bail("pthread_create");
+		start_thread(&threads[i], old_wait, NULL);
 	wait_until(&nr_waiting, 3);
 	old.signal(&old_cond);
 	wait_until(&nr_returned, 1);

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Every kind of mutex, with a private and with a process-shared condvar: it
+ * works, and is moved to or not as the table in cond-design.rst has it. Who was
+ * woken sleeps on the mutex afterwards; who was moved is still in its first
+ * sleep.
+ *
+ * APIs: drover pthread
+ */
+#include "fixture.h"
+#include "run.h"
+
+#define NR_WAITERS 4
+#define NR_RESULTS 7
+
+/* Where a broadcast by the holder moves waiters of a private condvar. */
+enum moves {
+	NEVER,
+	BY_POLICY,
+	BY_KERNEL, /* which hands the mutex over: the policy is not asked */
+};
+
+#if API_IS_PTHREAD
+
+struct kind {
+	const char *name;
+	enum moves moves;
+	int type, robust, protocol, pshared;
+	bool elided;
+	bool moves_shared;
+};
+
+/*
+ * What glibc adds to __kind where it elides locks. Without the hardware it must
+ * not try: so many times it does not, and it has no trylock at all.
+ */
+#define KIND_ELIDED 256
+#define NOT_YET	    30000
+
+#define SHARED	PTHREAD_PROCESS_SHARED
+#define ROBUST	PTHREAD_MUTEX_ROBUST
+#define INHERIT PTHREAD_PRIO_INHERIT
+
+static const struct kind kinds[] = {
+	{ "normal", BY_POLICY, 0, 0, 0, 0, false, false },
+	{ "recursive", BY_POLICY, .type = PTHREAD_MUTEX_RECURSIVE },
+	{ "errorcheck", BY_POLICY, .type = PTHREAD_MUTEX_ERRORCHECK },
+	{ "adaptive", BY_POLICY, .type = PTHREAD_MUTEX_ADAPTIVE_NP },
+	{ "robust", NEVER, .robust = ROBUST },
+	{ "PI", BY_KERNEL, .protocol = INHERIT },
+	{ "PI, recursive", BY_KERNEL, .type = PTHREAD_MUTEX_RECURSIVE,
+	  .protocol = INHERIT },
+	{ "PI, robust", NEVER, .robust = ROBUST, .protocol = INHERIT },
+	{ "protect", NEVER, .protocol = PTHREAD_PRIO_PROTECT },
+#ifdef __x86_64__
+	{ "elided", NEVER, .elided = true },
+#endif
+	{ "shared", NEVER, .pshared = SHARED },
+	{ "shared, robust", NEVER, .robust = ROBUST, .pshared = SHARED },
+	{ "shared, PI", NEVER, .protocol = INHERIT, .pshared = SHARED },
+};
+
+static int mutex_init(pthread_mutex_t *mutex, const struct kind *kind)
+{
+	pthread_mutexattr_t attr;
+	int err;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_settype(&attr, kind->type);
+	pthread_mutexattr_setrobust(&attr, kind->robust);
+	pthread_mutexattr_setprotocol(&attr, kind->protocol);
+	pthread_mutexattr_setpshared(&attr, kind->pshared);
+	err = pthread_mutex_init(mutex, &attr);
+	pthread_mutexattr_destroy(&attr);
+#ifdef __x86_64__
+	if (kind->elided) {
+		mutex->__data.__kind |= KIND_ELIDED;
+		mutex->__data.__elision = NOT_YET;
+	}
+#endif
+	return err;
+}
+
+static bool has_ceiling(const struct kind *kind)
+{
+	return kind->protocol == PTHREAD_PRIO_PROTECT;
+}
+
+#else /* native */
+
+struct kind {
+	const char *name;
+	enum moves moves;
+	uint32_t flags;
+	bool moves_shared; /* those of a shared condvar, if told the mutex */
+};
+
+#define SHARED DROVER_MUTEX_SHARED
+#define ROBUST DROVER_MUTEX_ROBUST
+
+static const struct kind kinds[] = {
+	{ "normal", BY_POLICY, 0, false },
+	{ "recursive", BY_POLICY, DROVER_MUTEX_RECURSIVE, false },
+	{ "errorcheck", BY_POLICY, DROVER_MUTEX_ERRORCHECK, false },
+	{ "robust", BY_KERNEL, ROBUST, false },
+	{ "PI", BY_KERNEL, DROVER_MUTEX_PI, false },
+	{ "PI, recursive", BY_KERNEL, DROVER_MUTEX_PI | DROVER_MUTEX_RECURSIVE,
+	  false },
+	{ "PI, robust", BY_KERNEL, DROVER_MUTEX_PI | ROBUST, false },
+	{ "shared", NEVER, SHARED, true },
+	{ "shared, robust", NEVER, SHARED | ROBUST, false },
+	{ "shared, PI", NEVER, SHARED | DROVER_MUTEX_PI, false },
+};
+
+static int mutex_init(drover_mutex_t *mutex, const struct kind *kind)
+{
+	const drover_mutexattr_t attr = { .flags = kind->flags };
+
+	return drover_mutex_init(mutex, &attr);
+}
+
+static bool has_ceiling(const struct kind *kind)
+{
+	(void)kind;
+	return false;
+}
+
+#endif
+
+#define NR_KINDS ((int)(sizeof(kinds) / sizeof(kinds[0])))
+
+static api_mutex_t mutex;
+static api_cond_t cond;
+static char label[128];
+
+static void test_signals(bool held)
+{
+	struct fixture fixture = fixture_of(&cond, &mutex, NR_WAITERS);
+	bool exact = true;
+
+	fixture_add(&fixture, NR_WAITERS);
+	for (int i = 1; i <= NR_WAITERS; i++) {
+		signal_as(&cond, &mutex, held);
+		fixture_gone(&fixture, i);
+		exact = exact && fixture_count(&fixture, RETURNED) == i;
+	}
+	tap_ok(exact && fixture_results(&fixture, 0) == NR_WAITERS,
+	       "%s: a signal, mutex %s, returns one", label,
+	       held ? "held" : "free");
+	fixture_end(&fixture);
+}
+
+static void test_broadcast(bool held)
+{
+	struct fixture fixture = fixture_of(&cond, &mutex, NR_WAITERS);
+
+	fixture_add(&fixture, NR_WAITERS);
+	broadcast_as(&cond, &mutex, held);
+	fixture_gone(&fixture, NR_WAITERS);
+	tap_is(fixture_results(&fixture, 0), NR_WAITERS,
+	       "%s: a broadcast, mutex %s, returns all", label,
+	       held ? "held" : "free");
+	fixture_end(&fixture);
+}
+
+/* @named: the broadcast is told the mutex, where the API can */
+static void test_moved(bool moved, bool named)
+{
+	struct fixture fixture = fixture_of(&cond, &mutex, NR_WAITERS);
+
+	fixture_add(&fixture, NR_WAITERS);
+	api_mutex_lock(&mutex);
+	if (named)
+		kind_broadcast(&cond, &mutex);
+	else
+		api_cond_broadcast(&cond);
+	tap_is(fixture_count(&fixture, AT_MUTEX), moved ? 0 : NR_WAITERS,
+	       "%s: a broadcast%s by the holder %s", label, named ? "_on" : "",
+	       moved ? "moves all" : "wakes all");
+	api_mutex_unlock(&mutex);
+	fixture_end(&fixture);
+}
+
+static void *mutex_is_busy(void *busy)
+{
+	const struct timespec past = { 0, 0 };
+
+	*(int *)busy = kind_timedlock(&mutex, &past) == ETIMEDOUT;
+	return NULL;
+}
+
+static void test_timeout(void)
+{
+	struct timespec past = deadline_in(CLOCK_MONOTONIC, -1);
+	pthread_t other;
+	int result, busy;
+
+	api_mutex_lock(&mutex);
+	result = api_cond_clockwait(&cond, &mutex, CLOCK_MONOTONIC, &past);
+	start_thread(&other, mutex_is_busy, &busy);
+	pthread_join(other, NULL);
+	tap_ok(result == ETIMEDOUT && busy && !api_mutex_unlock(&mutex),
+	       "%s: a timeout, with the mutex held", label);
+}
+
+static void *try_lock(void *may)
+{
+	*(bool *)may = api_mutex_lock(&mutex) == 0;
+	if (*(bool *)may)
+		api_mutex_unlock(&mutex);
+	return NULL;
+}
+
+/*
+ * Only a real-time thread can lock a mutex with a priority ceiling, and may not
+ * be above it. Threads that are created inherit that.
+ */
+static void set_priority(bool ceiling)
+{
+	struct sched_param param = { .sched_priority = ceiling };
+
+	pthread_setschedparam(pthread_self(),
+			      ceiling ? SCHED_FIFO : SCHED_OTHER, &param);
+}
+
+/* And not everybody may be a real-time thread. */
+static bool may_lock(const struct kind *kind)
+{
+	pthread_t thread;
+	bool may;
+
+	if (has_ceiling(kind) && !ANY_LOCK_MAY_FAIL)
+		return false;
+	start_thread(&thread, try_lock, &may);
+	pthread_join(thread, NULL);
+	return may;
+}
+
+static void test_kind(const char *policy, const struct kind *kind, bool shared)
+{
+	bool may_move = policy_moves(policy), moves;
+
+	snprintf(label, sizeof(label), "%s: %s mutex, %s condvar", policy,
+		 kind->name, shared ? "shared" : "private");
+	watchdog(label);
+	if (mutex_init(&mutex, kind) || kind_cond_init(&cond, shared))
+		tap_bail("%s: init", label);
+	set_priority(has_ceiling(kind));
+	if (may_lock(kind)) {
+		moves = kind->moves == BY_KERNEL ?
+				!variant_is("none") :
+				kind->moves == BY_POLICY && may_move;
+		test_signals(false);
+		test_signals(true);
+		test_broadcast(false);
+		test_broadcast(true);
+		test_moved(moves && !shared, false);
+		test_moved(shared ? kind->moves_shared && may_move : moves,
+			   true);
+		test_timeout();
+	} else {
+		for (int i = 0; i < NR_RESULTS; i++)
+			tap_skip(label, "this user may not lock it");
+	}
+	kind_cond_destroy(&cond, &mutex);
+	api_mutex_destroy(&mutex);
+}
+
+#if API_IS_PTHREAD
+
+#define NR_OF_ATTRIBUTES 0
+
+static void test_attributes(void)
+{
+}
+
+#else
+
+#define NR_OF_ATTRIBUTES 4
+
+static void test_clock(clockid_t clock)
+{
+	drover_mutex_t plain = DROVER_MUTEX_INITIALIZER;
+	drover_condattr_t attr = { .clock = clock };
+	struct timespec soon = deadline_in(clock, NS_PER_MS);
+	drover_cond_t with;
+
+	drover_cond_init(&with, &attr);
+	drover_mutex_lock(&plain);
+	tap_ok(drover_cond_timedwait(&with, &plain, &soon) == ETIMEDOUT &&
+		       deadline_passed(clock, &soon),
+	       "timedwait is on the attribute's clock %d", clock);
+	drover_mutex_unlock(&plain);
+}
+
+static void test_attributes(void)
+{
+	drover_condattr_t flag = { .flags = 0x80 };
+	drover_condattr_t clock = { .clock = CLOCK_PROCESS_CPUTIME_ID };
+	drover_cond_t with;
+
+	tap_is(drover_cond_init(&with, &flag), EINVAL, "an unknown flag");
+	tap_is(drover_cond_init(&with, &clock), EINVAL, "an unusable clock");
+	test_clock(CLOCK_REALTIME);
+	test_clock(CLOCK_MONOTONIC);
+}
+
+#endif
+
+static void test(const char *policy)
+{
+	for (int i = 0; i < NR_KINDS; i++) {
+		test_kind(policy, &kinds[i], false);
+		test_kind(policy, &kinds[i], true);
+	}
+	test_attributes();
+}
+
+int main(int argc, char **argv)
+{
+	(void)argc;
+	api_start(argv);
+	return policy_main(argv, 2 * NR_KINDS * NR_RESULTS + NR_OF_ATTRIBUTES,
+			   test);
+}
