@@ -82,27 +82,27 @@ table: ## the table of the README; HOST=1: on this kernel only, no guests
 ifdef HOST
 	@tools/deps build table
 	@+$(MAKE) -s lib tools
-	@tools/report/table --host-only $(table_flags)
+	@tools/report/measure table --host-only $(table_flags)
 else
 	@tools/deps build table $(kernel_deps) vm
 	@+$(MAKE) -s lib tools kernel KERNEL_VARIANTS="none mainline drover"
-	@tools/report/table $(table_flags) --accel=$(ACCEL) \
+	@tools/report/measure table $(table_flags) --accel=$(ACCEL) \
 		--cpus="$(call unquote,$(CONFIG_VM_CPUS))" \
 		--mem=$(CONFIG_VM_MEM_MB)
 endif
 
 table_flags = --build=$(O) --runs=$(CONFIG_TABLE_RUNS) \
-	      --limit=$(CONFIG_TABLE_LIMIT)
+	      --run-limit=$(CONFIG_TABLE_LIMIT)
 
 waiting: ## barriers and thread pools against their peers, on this machine
 	@tools/deps build waiting
 	@+$(MAKE) -s lib tools
-	@tools/report/waiting --build=$(O)
+	@tools/report/measure waiting --build=$(O)
 
 counts: ## context switches per waiter and round, exact, in a guest
 	@tools/deps build table $(kernel_deps) vm
 	@+$(MAKE) -s lib tools kernel KERNEL_VARIANTS="none mainline drover"
-	@tools/report/counts --build=$(O)
+	@tools/report/measure counts --build=$(O)
 
 bench: ## all suites against all peers, 10 minutes; HOST=1: no guests; BENCH=options
 	@tools/deps $(bench_deps)
@@ -118,21 +118,21 @@ bench-full: ## the same with all rows, peers and CPU counts: hours
 
 bench_deps = build table peers $(if $(HOST),,$(kernel_deps) vm)
 bench_builds = peers $(if $(HOST),,kernel KERNEL_VARIANTS=drover)
-bench_command = tools/report/bench --build=$(O) --mem=$(CONFIG_VM_MEM_MB) \
+bench_command = tools/report/measure bench --build=$(O) --mem=$(CONFIG_VM_MEM_MB) \
 	$(if $(HOST),--host-only,--accel=$(ACCEL)) $(BENCH)
 
 bench-programs: ## real programs, stock and drop-in, 20 minutes; PROGRAMS=options
 	@tools/deps build table
 	@tools/deps -k bench-programs
 	@+$(MAKE) -s lib
-	@tools/report/programs --build=$(O) $(PROGRAMS)
+	@tools/report/measure programs --build=$(O) $(PROGRAMS)
 
 kernel-bench: ## both movers: cost, perf bench, locks held, and cold caches
 	@tools/deps build $(kernel_deps) vm perf
 	@+$(MAKE) -s lib tools kernel KERNEL_VARIANTS="mainline drover"
 	@+$(MAKE) -s -C kernel O=$(O) bench
 
-report: ## tables and plots of the last bench; KEEP=1: in Documentation/results
+report: ## tables and plots of what was measured; KEEP=1: keep a plot and a JSON
 	@tools/deps plots
 	@tools/report/report --build=$(O) $(if $(KEEP),--keep)
 

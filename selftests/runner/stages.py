@@ -22,7 +22,7 @@ from suites import TOP, programs, suites
 #: Programs that test one folder: TAP on stdout, like any test.
 FOLDER_TESTS = ("selftests/runner/selftest", "tools/bench/selftest",
                 "tools/drover/selftest", "tools/examples/selftest",
-                "tools/report/selftest")
+                "tools/programs/selftest", "tools/report/selftest")
 #: Those that boot guests or take minutes, and are not in check-fast, with
 #: about how many seconds each takes.
 SLOW_FOLDER_TESTS = {"tools/vm/selftest": 130, "selftests/programs/run": 10,
@@ -96,7 +96,8 @@ def _guest_stages(settings):
                 broken.check(machine, _logs(settings), progress),
                 one_cpu=True)
     yield Stage("counts", 50, lambda progress: run_tool(
-        "tools/report/counts", "--tap", f"--build={settings.build}"),
+        "tools/report/measure", "counts", "--tap",
+        f"--build={settings.build}"),
                 one_cpu=True)
     if {"mainline", "drover"} <= set(settings.variants):
         yield Stage("differential", 20, lambda progress: run_tool(

@@ -32,6 +32,11 @@ class Program:
     server: str = ""
 
     @property
+    def promised(self):
+        """Ours must not be behind in its time."""
+        return not self.paced
+
+    @property
     def command(self):
         """What a row is called."""
         return self.name

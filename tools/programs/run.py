@@ -8,6 +8,7 @@ used.
 
 import contextlib
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -105,19 +106,17 @@ class Runner:
         self.work = os.path.join(folder, "work")
         self._errors = os.path.join(folder, "errors")
 
-    def prepare(self, programs, note):
+    def prepare(self, programs):
         """Compile, and make the input."""
         shutil.rmtree(self.folder, ignore_errors=True)
         os.makedirs(self.work)
         for command, options in COMPILERS.items():
             if system.have(command):
-                note(f"compiling: {command}")
                 subprocess.run(
                     [command, *(word.format(work=self.work, here=HERE)
                                 for word in options)],
                     check=True, timeout=PREPARING_LIMIT)
         lines = " ".join(program.line for program in programs)
-        note("making input")
         if "{folder}/text" in lines:
             inputs.text(os.path.join(self.folder, "text"), TEXT)
         if "{folder}/film" in lines:
@@ -125,6 +124,10 @@ class Runner:
         if any(program.server for program in programs):
             mariadb.prepare(os.path.join(self.folder, "mariadb"),
                             PREPARING_LIMIT)
+
+    def command(self, program):
+        """As it can be typed, while the input is there."""
+        return shlex.join(program.words(self.folder, self.work))
 
     def run(self, program, cpus, library, limit):
         """One run; what it took."""

@@ -1,7 +1,7 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """What stands above a table: the machine and the versions."""
 
+import functools
 import os
 import platform
 import re
@@ -35,6 +35,7 @@ def host():
     }
 
 
+@functools.lru_cache
 def qemu_version():
     """The version of the QEMU that guests run in."""
     try:
@@ -43,14 +44,3 @@ def qemu_version():
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
     return _find(r"version (\S+)", done.stdout)
-
-
-def versions(cells):
-    """Kernels and libraries as the runs themselves reported them."""
-    kernels, libraries = {}, {}
-    for cell in cells:
-        for run in cell["runs"]:
-            place = cell["variant"] or "host"
-            kernels[place] = run["kernel"]
-            libraries[run["impl"]] = run["version"]
-    return {"kernels": kernels, "libraries": libraries}

@@ -1,4 +1,3 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """Where a command runs: on this machine, or in one of several guests."""
 

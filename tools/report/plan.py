@@ -1,10 +1,11 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""What the table measures: rows, contenders, and a cell for each pair."""
+"""What is measured: rows, contenders, and a cell for each pair in a place."""
 
 import dataclasses
+import json
 import os
 import shlex
+import subprocess
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
@@ -13,42 +14,68 @@ BUILD = os.path.join(TOP, "build")
 #: Where build/bin and build/lib are in a guest.
 GUEST_ROOT = "/drover"
 DROP_IN = "libdrover-pthread.so.1"
+VARIANTS = ("none", "mainline", "drover")
 
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """One command line of a benchmark, as the table's row is called."""
+    """One command line of a benchmark program, as the row is called.
+
+    group: the table it belongs to; title: what stands above it there; quick:
+    not only with --full; guest: it is run in guests; promised: ours must not
+    be behind in it; own_program: its first word is a program, not a suite of
+    the contender's; metric: what is compared, of a run; goals: (metric, peer,
+    how much of the peer's ours may have at most), without a peer in itself.
+    """
 
     command: str
-    switches_key: str       # of the benchmark's JSON
-    operation: str          # that the switches are counted for
+    group: str = ""
+    title: str = ""
+    quick: bool = True
+    guest: bool = False
+    promised: bool = False
+    own_program: bool = False
+    metric: str = "ns_per_operation"
+    goals: tuple = ()
 
     @property
     def words(self):
         return self.command.split()
 
+    @property
+    def suite(self):
+        return self.words[0]
 
-ROWS = (
-    Row("cond-perf -r 100 -n 200", "switches_per_waiter_round",
-        "waiter and round"),
-    Row("cond-perf -r 1000 -n 100", "switches_per_waiter_round",
-        "waiter and round"),
-    Row("pp -v -n 128 -i 1000 -S 32768", "switches_per_handoff", "hand-off"),
-    Row("pp -v -n 1024 -i 10 -S 32768", "switches_per_handoff", "hand-off"),
-)
+    @property
+    def works(self):
+        """Whether its threads work for a while that is measured first."""
+        return (self.suite in ("mixed", "pool-perf", "stream-perf")
+                or self.suite == "broadcast" and "-c 0" not in self.command)
 
 
 @dataclasses.dataclass(frozen=True)
 class Contender:
-    """An implementation under one policy, on one kernel variant if any."""
+    """An implementation, as one program runs it.
+
+    variant: of a guest's kernel; needs: what the program is built from, and
+    how to get it; kernel_threads: its hand-offs go through the kernel;
+    requeue: it hangs without one; own_work: its threads work with code of
+    their own, at its own cost; suites: those it has, if not all.
+    """
 
     name: str
-    impl: str
+    impl: str = ""
+    program: str = "drover-bench"
     policy: str = ""
-    variant: str = ""       # of the guest kernel; empty on the host
     drop_in: bool = False
+    variant: str = ""
+    needs: str = ""
+    kernel_threads: bool = True
+    requeue: bool = False
+    own_work: bool = False
+    suites: tuple = ()
 
-    def command(self, words, root):
+    def command(self, row, root, more=()):
         """The shell command that runs it; root holds bin/ and lib/."""
         settings = []
         if self.policy:
@@ -56,32 +83,15 @@ class Contender:
         if self.drop_in:
             library = os.path.join(root, "lib", DROP_IN)
             settings.append(f"LD_PRELOAD={shlex.quote(library)}")
+        words = row.words if row.own_program else [self.program, *row.words]
         program = shlex.quote(os.path.join(root, "bin", words[0]))
-        return " ".join([*settings, program, *words[1:],
+        return " ".join([*settings, program, *words[1:], *more,
                          f"--impl={self.impl}", "--json"])
 
-
-#: The first is the peer that ratios are taken to.
-HOST = (
-    Contender("glibc", "pthread"),
-    Contender("wake-all", "drover", policy="wake-all"),
-    Contender("auto", "drover", policy="auto"),
-)
-GUEST = (
-    Contender("glibc on none", "pthread", variant="none"),
-    Contender("wake-all on none", "drover", policy="wake-all",
-              variant="none"),
-    Contender("auto on mainline", "drover", policy="auto",
-              variant="mainline"),
-    Contender("auto on drover", "drover", policy="auto", variant="drover"),
-)
-PEERS = {"host": HOST[0].name, "guest": GUEST[0].name}
-
-
-
-def cpus_text(number):
-    """In words."""
-    return f"{number} CPU{'s' * (number > 1)}"
+    def offers(self, row):
+        """Whether it can run this row."""
+        return ((not self.suites or row.suite in self.suites)
+                and (self.kernel_threads or "--latency" not in row.words))
 
 
 PENDING = "pending"
@@ -108,6 +118,15 @@ class Cell:
         """Whether it may be run again."""
         return self.state in (PENDING, COMPLETE)
 
+    @property
+    def where(self):
+        """Which cells it is compared with."""
+        return self.row.command, self.place, self.cpus
+
+    @property
+    def key(self):
+        return (*self.where, self.contender.name)
+
     def as_json(self):
         return {"place": self.place, "cpus": self.cpus,
                 "row": self.row.command, "contender": self.contender.name,
@@ -116,24 +135,50 @@ class Cell:
                 "reason": self.reason, "runs": self.runs}
 
 
-def host_cells(cpu_counts, build):
-    """Cells for this machine's own kernel."""
-    root = os.path.relpath(build, TOP)
-    usable = sorted(os.sched_getaffinity(0))
-    return [Cell("host", cpus, row, contender,
-                 f"taskset -c {','.join(map(str, usable[:cpus]))} env "
-                 + contender.command(row.words, root))
-            for row in ROWS for cpus in cpu_counts for contender in HOST]
-
-
-def guest_cells(cpus, variants):
-    """Cells for guests with that many CPUs."""
-    return [Cell("guest", cpus, row, contender,
-                 contender.command(row.words, GUEST_ROOT))
-            for row in ROWS for contender in GUEST
-            if contender.variant in variants]
+def cpus_text(number):
+    """In words."""
+    return f"{number} CPU{'s' * (number > 1)}"
 
 
 def host_cpu_counts():
     """One, and all."""
     return sorted({1, len(os.sched_getaffinity(0))})
+
+
+def first_cpus(number):
+    """So many of those that may be used."""
+    return sorted(os.sched_getaffinity(0))[:number]
+
+
+def work_cost(build):
+    """What a round of work takes on this machine, in picoseconds."""
+    program = os.path.join(build, "bin", "drover-bench")
+    words = ["broadcast", "-n", "1", "-r", "1", "-c", "1000", "--json"]
+    done = subprocess.run([program, *words], capture_output=True, text=True,
+                          check=True)
+    return json.loads(done.stdout)["work_ps"]
+
+
+def host_cells(rows, contenders, cpu_counts, build):
+    """Cells for this machine's own kernel, where all do the same work."""
+    root = os.path.relpath(build, TOP)
+    cost = [f"--cost={work_cost(build)}"] if any(
+        row.works for row in rows) else []
+
+    def command(row, contender):
+        same = cost if row.works and not contender.own_work else []
+        return contender.command(row, root, same)
+
+    return [Cell("host", cpus, row, contender, "taskset -c "
+                 f"{','.join(map(str, first_cpus(cpus)))} env "
+                 + command(row, contender))
+            for row in rows for cpus in cpu_counts
+            for contender in contenders if contender.offers(row)]
+
+
+def guest_cells(rows, contenders, cpus):
+    """Cells for guests with that many CPUs."""
+    return [Cell("guest", cpus, row, contender,
+                 contender.command(row, GUEST_ROOT))
+            for row in rows if row.guest for contender in contenders
+            if contender.offers(row)]

@@ -1,4 +1,3 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """Where a measurement stands and how long it will take, on stderr."""
 
@@ -6,10 +5,8 @@ import contextlib
 import sys
 import time
 
-#: Seconds that a run is expected to take before one of its kind has run, and
-#: that booting one guest takes.
+#: Seconds that a run is expected to take before one of its kind has run.
 FIRST_GUESS = {"host": 0.4, "guest": 4.0}
-BOOT_GUESS = 7.0
 
 #: Without a terminal, a line that often.
 LINE_SECONDS = 15
@@ -22,79 +19,81 @@ def clock(seconds):
 
 
 class Progress:
-    """Knows all cells, and learns from each run how long the rest takes."""
+    """Learns from each run how long the rest takes, and knows the time limit.
 
-    def __init__(self, cells, runs, boots, out=sys.stderr):
-        self._cells = cells
-        self._left = {id(cell): runs for cell in cells}
-        self._seconds = {}              # id of cell: wall seconds of its runs
-        self._guesses = {}              # id of cell: wall seconds of one run
-        self._runs = runs
-        self._boots = boots
-        self._out = out
+    A run that is planned is a cell in a list, once for each.
+    """
+
+    def __init__(self, seconds, out=sys.stderr, now=time.monotonic):
+        self._now, self._out = now, out
+        self.end = now() + seconds
         self._tty = out.isatty()
-        self._last = 0.0
+        self._last = float("-inf")
+        self._planned = {}              # id of cell: (cell, runs to come)
+        self._seconds = {}              # row, CPUs, place: (runs, seconds)
 
-    def expect(self, cell, runs, seconds):
-        """What is known of a cell before its first run here."""
-        self._left[id(cell)] = runs
-        self._guesses[id(cell)] = seconds
+    def left(self):
+        """Seconds until no round is begun any more."""
+        return max(0.0, self.end - self._now())
 
-    def drop(self, cell):
-        """It is not run any more."""
-        self._left[id(cell)] = 0
+    def extend(self, seconds):
+        """From now on there is so much time."""
+        self.end = self._now() + seconds
 
-    def _mean(self, cells):
-        known = [seconds for cell in cells
-                 for seconds in self._seconds.get(id(cell), ())]
-        return sum(known) / len(known) if known else None
+    def plan(self, cells, runs):
+        """So many runs of each are to come."""
+        self._planned.update({id(cell): (cell, runs) for cell in cells})
 
-    def expected(self, cell):
-        """Wall seconds of one run: of its own, or of those most like it."""
-        if id(cell) in self._guesses and id(cell) not in self._seconds:
-            return self._guesses[id(cell)]
-        alike = [other for other in self._cells if other.place == cell.place]
-        for cells in ([cell],
-                      [other for other in alike if other.row is cell.row],
-                      alike):
-            mean = self._mean(cells)
-            if mean is not None:
-                return mean
-        return FIRST_GUESS[cell.place]
+    def drop(self, cells):
+        """These are not run any more."""
+        for cell in cells:
+            self._planned.pop(id(cell), None)
+
+    def _expected(self, cell):
+        """Seconds of one run: of this row, or of any in such a place."""
+        like = self._seconds.get(cell.where)
+        if like is None:
+            alike = [one for key, one in self._seconds.items()
+                     if key[1] == cell.place]
+            if not alike:
+                return FIRST_GUESS[cell.place]
+            like = [sum(column) for column in zip(*alike)]
+        return like[1] / like[0]
 
     def remaining(self):
-        """Seconds until everything is measured."""
-        return self._boots * BOOT_GUESS + sum(
-            self._left[id(cell)] * self.expected(cell)
-            for cell in self._cells if cell.open)
+        """Seconds until all is measured."""
+        return sum(runs * self._expected(cell) for cell, runs
+                   in self._planned.values() if cell.open)
 
-    def note(self, text):
+    def note(self, text, always=False):
         """Say what is done now."""
-        now = time.monotonic()
-        line = f"{clock(self.remaining()):>6} left  {text}"
+        left = clock(min(self.remaining(), self.left())
+                     if self._planned else self.left())
         if self._tty:
-            self._out.write(f"\r\033[K{line[:100]}")
-        elif now - self._last >= LINE_SECONDS:
-            self._last = now
-            self._out.write(line + "\n")
+            self._out.write(f"\r\033[K{left:>6} left  {text}"[:100])
+        elif always or self._now() - self._last >= LINE_SECONDS:
+            self._last = self._now()
+            self._out.write(f"{left:>6} left  {text}\n")
         self._out.flush()
 
-    def boot(self, text):
-        """Say that a guest boots."""
-        self.note(text)
-        self._boots = max(0, self._boots - 1)
+    def tell(self, text):
+        """A line that stays."""
+        self._out.write("\r\033[K" * self._tty + text + "\n")
+        self._out.flush()
 
     @contextlib.contextmanager
     def running(self, cell, number):
         """Around one run of a cell."""
-        cpus = f"{cell.cpus} CPU{'s' * (cell.cpus > 1)}"
-        self.note(f"{cell.place}, {cpus}, run {number + 1} of {self._runs}: "
-                  f"{cell.row.command}, {cell.contender.name}")
-        start = time.monotonic()
+        where = cell.contender.variant or cell.place
+        self.note(f"{where}, {cell.cpus} CPU{'s' * (cell.cpus > 1)}, round"
+                  f" {number + 1}: {cell.row.command}, {cell.contender.name}")
+        start = self._now()
         yield
-        self._left[id(cell)] -= 1
-        self._seconds.setdefault(id(cell), []).append(
-            time.monotonic() - start)
+        runs, seconds = self._seconds.get(cell.where, (0, 0.0))
+        self._seconds[cell.where] = (runs + 1, seconds + self._now() - start)
+        if id(cell) in self._planned:
+            _, left = self._planned[id(cell)]
+            self._planned[id(cell)] = (cell, max(0, left - 1))
 
     def close(self):
         """Leave no half line on a terminal."""

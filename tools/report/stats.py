@@ -9,8 +9,6 @@ contenders is the median of those.
 import math
 import statistics
 
-from figures import spread
-
 AHEAD, BEHIND, TIE, UNKNOWN = "ahead", "behind", "tie", "unknown"
 
 #: Of goals.
@@ -67,58 +65,54 @@ def judge(ratio, bounds, most):
     return TIE if bounds and bounds[0] <= most else MISSED
 
 
-def pair_ratios(cell, other, key="ns_per_operation"):
+def spread(values):
+    """Half the distance from the least to the greatest, over the median."""
+    middle = statistics.median(values)
+    return (max(values) - min(values)) / 2 / middle if middle else 0.0
+
+
+def pair_ratios(runs, others, key):
     """One for each round that both have run."""
-    theirs = {run["round"]: run[key] for run in other["runs"]}
-    return [run[key] / theirs[run["round"]] for run in cell["runs"]
+    theirs = {run["round"]: run[key] for run in others}
+    return [run[key] / theirs[run["round"]] for run in runs
             if theirs.get(run["round"])]
 
 
-def compare(cell, other, key="ns_per_operation"):
+def compare(runs, others, key):
     """Ratio, interval and verdict, or None without a common round."""
-    values = pair_ratios(cell, other, key)
+    values = pair_ratios(runs, others, key)
     if not values:
         return None
     bounds = interval(values)
     return {"ratio": statistics.median(values), "interval": bounds,
-            "pairs": len(values), "verdict": verdict(bounds),
-            "to": other["contender"]}
+            "pairs": len(values), "verdict": verdict(bounds)}
 
 
-def figures(cell):
+def mean(values):
+    """Geometric."""
+    return math.exp(statistics.fmean(map(math.log, values)))
+
+
+def median(cell, key):
+    """Over a cell's runs; key: a name, or what to take of a run."""
+    take = key if callable(key) else lambda run: run[key]
+    return statistics.median(map(take, cell["runs"]))
+
+
+def switches(run):
+    return run["voluntary_switches"] + run["involuntary_switches"]
+
+
+def figures(cell, key="ns_per_operation"):
     """Of one cell: medians over its runs."""
-    runs = cell["runs"]
-
-    def median(value):
-        return statistics.median(value(run) for run in runs)
-
     return {
-        "ns": median(lambda run: run["ns_per_operation"]),
-        "spread": spread([run["ns_per_operation"] for run in runs]),
-        "seconds": median(lambda run: run["seconds"]),
-        "cpu_ns": median(lambda run: run["cpu_seconds"] * 1e9
+        "value": median(cell, key),
+        "spread": spread([run[key] for run in cell["runs"]]),
+        "seconds": median(cell, "seconds"),
+        "cpu_ns": median(cell, lambda run: run["cpu_seconds"] * 1e9
                          / run["operations"]),
-        "switches": median(lambda run: (run["voluntary_switches"]
-                                        + run["involuntary_switches"])
+        "switches": median(cell, lambda run: switches(run)
                            / run["operations"]),
-        "cpu_over_wall": median(lambda run: run["cpu_seconds"]
-                                / run["seconds"] if run["seconds"] else 0),
+        "cpu_over_wall": median(cell, lambda run: run["cpu_seconds"]
+                                / (run["seconds"] or 1)),
     }
-
-
-def same_place(cell, cells):
-    """All cells of its row, place, CPUs and kernel, itself included."""
-    return [other for other in cells if other["runs"] and all(
-        other[key] == cell[key] for key in ("row", "place", "cpus",
-                                            "variant"))]
-
-
-def is_peer(cell, own, no_peers=("go",)):
-    """Whether native Drover is held against it."""
-    return cell["contender"] not in own and cell["contender"] not in no_peers
-
-
-def best_peer(cells, own):
-    """Of cells of one place, the fastest that is not the project's own."""
-    peers = [cell for cell in cells if is_peer(cell, own)]
-    return min(peers, default=None, key=lambda cell: figures(cell)["ns"])

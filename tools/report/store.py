@@ -1,9 +1,77 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Files under build/results."""
+"""Files under build/results, and what is in those of measurements."""
 
 import json
 import os
+
+SCHEMA = 3
+LICENCE = "SPDX-License-Identifier: MIT"
+
+#: Members of a row, and what they are if nobody says.
+ROW = {"group": "", "title": "", "promised": False,
+       "metric": "ns_per_operation", "paced": False, "goals": []}
+
+NUMBER = (int, float)
+NONE = type(None)
+RUN = {"round": int, "seconds": NUMBER, "cpu_seconds": NUMBER,
+       "voluntary_switches": int, "involuntary_switches": int}
+CELL = {"place": str, "cpus": int, "row": str, "contender": str,
+        "variant": (str, NONE), "command": str, "state": str, "reason": str,
+        "runs": [RUN]}
+COMPARISON = {"row": str, "place": str, "cpus": int, "contender": str,
+              "to": str}
+#: What each object of a result must have, with its type; a list of one has
+#: any number of such items.
+RESULT = {
+    "schema": int, "licence": str, "suite": str, "state": str,
+    "started": str, "finished": str,
+    "settings": {"rounds": int, "minutes": NUMBER, "limit": NUMBER,
+                 "policy": str, "against": dict, "own": list,
+                 "no_peers": list},
+    "host": {"cpu_model": str, "cpus": int, "memory_mb": int, "system": str,
+             "kernel": str, "libc": str, "load": NUMBER},
+    "guest": (dict, NONE), "versions": {"kernels": dict, "libraries": dict},
+    "rows": dict, "not_measured": [{"contender": str, "reason": str}],
+    "cells": [CELL], "settled": (dict, NONE)}
+#: And what it may have.
+OPTIONAL = {
+    "regime": dict,
+    "counts": [{"row": str, "contender": str, "variant": str,
+                "instructions": NUMBER, "switches": NUMBER,
+                "commands": list}]}
+SETTLED = {"rounds": int, "from": int, "state": str,
+           "comparisons": [COMPARISON]}
+WORDS = {"state": ("complete", "interrupted", "pending", "incomplete",
+                   "failed"), "place": ("host", "guest"), "schema": (SCHEMA,)}
+
+
+def errors(data, shape=None, where="$"):
+    """What is wrong with a result, a line each."""
+    if shape is None:
+        shape = {**RESULT, **{key: OPTIONAL[key] for key in OPTIONAL
+                              if key in data}}
+        if data.get("settled"):
+            shape["settled"] = SETTLED
+    if isinstance(shape, list):
+        if not isinstance(data, list):
+            yield f"{where}: not a list"
+            return
+        for number, item in enumerate(data):
+            yield from errors(item, shape[0], f"{where}[{number}]")
+    elif isinstance(shape, dict):
+        if not isinstance(data, dict):
+            yield f"{where}: not an object"
+            return
+        for name, inner in shape.items():
+            if name not in data:
+                yield f"{where}: {name} is missing"
+            elif data[name] not in WORDS.get(name, (data[name],)):
+                yield f"{where}.{name}: {data[name]!r} is no such word"
+            else:
+                yield from errors(data[name], inner, f"{where}.{name}")
+    elif not isinstance(data, shape) or (isinstance(data, bool)
+                                         and shape is not bool):
+        yield f"{where}: {data!r:.60} is of another type"
 
 
 def write(path, text):
@@ -30,7 +98,8 @@ def _lines(value, indent):
         items = (",\n" + " " * (indent + 1)).join(map(json.dumps, value))
         return f"[\n{' ' * (indent + 1)}{items}\n{' ' * indent}]"
     if isinstance(value, dict) and (not indent or any(
-            map(_is_table, value.values()))):
+            _is_table(each) or isinstance(each, dict)
+            for each in value.values())):
         items = (",\n" + " " * (indent + 1)).join(
             f"{json.dumps(key)}: {_lines(each, indent + 1)}"
             for key, each in value.items())

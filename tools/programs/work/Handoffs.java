@@ -42,7 +42,7 @@ public class Handoffs {
         });
     }
 
-    /** 2 threads hand items over to 2 others, and wait until they have them. */
+    /** 2 threads hand items over to 2 others, and wait for them to do so. */
     static void transfer(int count) throws Exception {
         LinkedTransferQueue<Integer> queue = new LinkedTransferQueue<>();
         threads(4, mine -> {

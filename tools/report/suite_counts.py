@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: MIT
+"""What operations cost exactly, in a guest with one CPU whose clock is the
+number of instructions, whatever else the machine does: cond-perf in its steady
+state, and whole runs of other suites.  In the steady state the difference
+between a run and one of twice the length leaves out how threads begin and end.
+"""
+
+import os
+import statistics
+
+import plan
+import sections
+import stats
+from document import Heading, Table, Text
+from engine import Suite
+from places import Failed, Guest, GuestError, read_result
+from plan import Contender, Row
+from tap import Tap
+
+STEP, PAIRS = 100, 3
+LIMIT = 600
+STEADY = ("cond-perf -n 200 -r {}", "cond-perf -n 200 -r {} -k")
+#: With a requeue nobody runs but to go on: one switch for each is the floor.
+MOST_SWITCHES = 1.02
+#: Whole runs, and how many of glibc's instructions Drover may take; None where
+#: it depends on who runs first, which differs from run to run.  For a free
+#: mutex 1.02 is wanted, and a count is good to a hundredth.
+RUNS = {"cond-perf -r 100 -n 200": 1.0,
+        "cond-perf -r 100 -n 200 -k": 1.0,
+        "cond-perf -r 200 -n 100": 1.0,
+        "cond-perf -r 200 -n 100 -k": 1.0,
+        "pp -n 1 -i 2000": 1.0,
+        "pp -n 128 -i 100 -S 32768": 1.0,
+        "pp -n 1024 -i 10 -S 32768": 1.0,
+        "queue -p 1 -c 1 -i 2000 -q 16": None,
+        "signal-nobody -i 300000": 1.0,
+        "signal-nobody -i 300000 -b": 1.0,
+        "signal-nobody -i 300000 -l": 1.03,
+        "signal-nobody -i 300000 -l -t 1": 1.03}
+GLIBC = "glibc"
+CONTENDERS = (Contender("drover", "drover"),
+              Contender("drop-in", "pthread", drop_in=True),
+              Contender(GLIBC, "pthread"))
+
+
+def per(operations, *results):
+    """What one operation costs, of a run or of two that are compared."""
+    less, more = results if len(results) == 2 else (None, *results)
+
+    def each(value):
+        return (value(more) - (value(less) if less else 0)) / operations
+
+    # Guest time is instructions: 1 ns each (shift=0).
+    return {"instructions": round(each(lambda one: one["seconds"] * 1e9), 1),
+            "switches": round(each(stats.switches), 4)}
+
+
+class Counter:
+    """Counts in one guest."""
+
+    def __init__(self, guest, variant):
+        self._guest, self._variant = guest, variant
+
+    def run(self, contender, command):
+        """A command, and its result."""
+        text = contender.command(Row(command), plan.GUEST_ROOT)
+        status, output = self._guest.run(text, timeout=LIMIT)
+        return text, read_result(output.decode(errors="replace"), status)
+
+    def _about(self, contender, row, commands):
+        return {"row": row, "contender": contender.name,
+                "variant": self._variant, "commands": commands}
+
+    def whole(self, contender, row):
+        """One whole run."""
+        command, result = self.run(contender, row)
+        return {**self._about(contender, row, [command]),
+                **per(result["operations"], result)}
+
+    def steady(self, contender, row, step, pairs=1):
+        """The steady state; the median of some pairs of runs, as the guest's
+        kernel has something else to do now and then."""
+        found, commands = [], []
+        for _ in range(pairs):
+            runs = [self.run(contender, row.format(times * step))
+                    for times in (1, 2)]
+            commands = [command for command, _ in runs]
+            results = [result for _, result in runs]
+            operations = (results[1]["operations"]
+                          - results[0]["operations"])
+            found.append(per(operations, *results))
+        return {**self._about(contender, row.format(f"{step} to {2 * step}"),
+                              commands),
+                **{key: statistics.median(one[key] for one in found)
+                   for key in found[0]}}
+
+
+def guest(options, variant):
+    """Its clock is the number of instructions."""
+    return Guest(variant=variant, cpus=1, mem=options.mem, accel="icount",
+                 build=options.build)
+
+
+class Counts(Suite):
+    """`make counts`."""
+
+    name, title = "counts", "Exact counts"
+    minutes = 120
+    own = ("drover", "drop-in")
+
+    def arguments(self, parser):
+        parser.add_argument("--variant", action="append", dest="variants",
+                            choices=plan.VARIANTS,
+                            help="may be given several times (default:"
+                            " mainline and drover)")
+        parser.add_argument("--tap", action="store_true",
+                            help="print TAP: at most"
+                            f" {MOST_SWITCHES} switches where there is a"
+                            " requeue, and at most glibc's instructions")
+
+    def programs(self, options):
+        options.variants = options.variants or ["mainline", "drover"]
+        return [os.path.join(options.build, "bin", "drover-bench"),
+                *(os.path.join(options.build, "kernel", variant, "bzImage")
+                  for variant in options.variants)]
+
+    def cells(self, options, missing):
+        return []
+
+    def more(self, session):
+        session.extras["counts"] = []
+        for variant in session.options.variants:
+            try:
+                self._count(session, variant)
+            except (GuestError, Failed) as error:
+                session.lose(variant, error)
+
+    def _count(self, session, variant):
+        found, note = session.extras["counts"], session.progress.note
+        note(f"booting {variant} (-icount)", always=True)
+        with guest(session.options, variant) as place:
+            counter = Counter(place, variant)
+            for row in (*STEADY, *RUNS):
+                for contender in CONTENDERS:
+                    note(f"{variant}, {contender.name}: {row}")
+                    found.append(
+                        counter.whole(contender, row) if row in RUNS else
+                        counter.steady(contender, row, STEP, PAIRS))
+
+    def blocks(self, result):
+        counts = result.get("counts", [])
+        yield Heading(1, self.title)
+        yield from sections.machine(result)
+        yield Text("Instructions and switches for each operation, of program"
+                   " and kernel together; from 100 to 200 rounds: in the"
+                   " steady state.")
+        names = [each.name for each in CONTENDERS]
+        rows = []
+        for variant, row in dict.fromkeys(
+                (one["variant"], one["row"]) for one in counts):
+            each = of_each(counts, variant, row)
+            rows.append([f"{variant}: {row}", *(
+                f"{each[name][key]:.{nr}f}" if name in each else ""
+                for name in names for key, nr in (("instructions", 0),
+                                                  ("switches", 4)))])
+        yield Table(["", *(title for name in names
+                           for title in (name, "switches"))], rows)
+        yield from sections.not_measured(result)
+
+    def well(self, session):
+        return not session.options.tap or report(
+            Tap(), session.extras["counts"], session.missing)
+
+
+def of_each(counts, variant, row):
+    """{contender's name: its count}."""
+    return {one["contender"]: one for one in counts
+            if (one["variant"], one["row"]) == (variant, row)}
+
+
+def report(tap, counts, missing):
+    """What is promised, as test results; whether it holds."""
+    for one in counts:
+        name = f"{one['variant']}: {one['contender']}: {one['row']}: "
+        if one["row"] not in RUNS:
+            name += f"{one['switches']:.4f} switches"
+            limit = MOST_SWITCHES
+            value = one["switches"]
+            if one["variant"] == "none":
+                limit = None
+        else:
+            glibc = of_each(counts, one["variant"], one["row"])[GLIBC]
+            limit = RUNS[one["row"]]
+            value = one["instructions"] / glibc["instructions"]
+            name += f"{value:.3f} of glibc's instructions"
+        if limit is None or one["contender"] == GLIBC:
+            tap.skip(name, "measured for comparison")
+        else:
+            tap.ok(value <= limit, name, f"more than {limit}")
+    for one in missing:
+        tap.ok(False, f"{one['contender']}: counted", one["reason"])
+    return tap.exit_status() == 0
+
+
+SUITE = Counts()

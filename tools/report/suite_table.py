@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: MIT
+"""The table of the README: four commands, on the host's own kernel and in
+guests of the three kernel variants with several numbers of CPUs.
+"""
+
+import os
+
+import plan
+import sections
+import stats
+from document import Heading, Table, Text, Value
+from engine import Suite
+from plan import Contender, Row
+
+ROWS = tuple(Row(command, operation, guest=True, promised=True)
+             for command, operation in (
+                 ("cond-perf -r 100 -n 200", "waiter and round"),
+                 ("cond-perf -r 1000 -n 100", "waiter and round"),
+                 ("pp -n 128 -i 1000 -S 32768", "hand-off"),
+                 ("pp -n 1024 -i 10 -S 32768", "hand-off")))
+HOST = (Contender("wake-all", "drover", policy="wake-all"),
+        Contender("glibc", "pthread"),
+        Contender("auto", "drover", policy="auto"))
+GUEST = (Contender("wake-all on none", "drover", policy="wake-all",
+                   variant="none"),
+         Contender("glibc on none", "pthread", variant="none"),
+         Contender("auto on mainline", "drover", policy="auto",
+                   variant="mainline"),
+         Contender("auto on drover", "drover", policy="auto",
+                   variant="drover"))
+
+
+class TableSuite(Suite):
+    """`make table`."""
+
+    name, title = "table", "The table"
+    rounds, minutes = 5, 60
+    against = {one.name: group[1].name for group in (HOST, GUEST)
+               for one in group if one is not group[1]}
+    own = tuple(against)
+
+    def programs(self, options):
+        wanted = ["bin/drover-bench", "lib/libdrover.so.1"]
+        if not options.host_only:
+            wanted += [f"kernel/{variant}/bzImage"
+                       for variant in plan.VARIANTS]
+        return [os.path.join(options.build, path) for path in wanted]
+
+    def cells(self, options, missing):
+        cells = [] if options.guests_only else plan.host_cells(
+            ROWS, HOST, options.host_cpus, options.build)
+        for cpus in [] if options.host_only else options.cpus:
+            cells += plan.guest_cells(ROWS, GUEST, cpus)
+        return cells
+
+    def blocks(self, result):
+        cells = sections.Cells(result)
+        settings = result["settings"]
+        limit = settings["limit"]
+        yield from sections.machine(result)
+        yield Text(f"seconds: median of {settings['rounds']} interleaved runs;"
+                   " ±: half the span from the fastest to the slowest; ratio:"
+                   " to glibc in the same place, \"!\": slower beyond its"
+                   " interval, \"=\": not; sw: context switches; incomplete"
+                   f" {limit:g}s+: a run was ended after {limit:g} s.")
+        for place, title in (("host", "On the host's own kernel"),
+                             ("guest", "In guests")):
+            mine = [one for one in result["cells"] if one["place"] == place]
+            if mine:
+                yield Heading(2, title)
+                yield _table(cells, result, mine)
+        compared = [cells.to_opponent(cell) for cell in cells.promised()]
+        behind = [one for one in compared
+                  if one and one["verdict"] == stats.BEHIND]
+        yield Text(f"Slower than glibc in {len(behind)} of {len(compared)}"
+                   " cells.")
+        yield from sections.not_measured(result)
+
+
+def _table(cells, result, mine):
+    """All rows measured in one place."""
+    counts = sorted({cell["cpus"] for cell in mine})
+    header = [""]
+    for cpus in counts:
+        header += [f"{plan.cpus_text(cpus)}: seconds", "±", "ratio", "sw"]
+    by_key = {(cell["row"], cell["contender"], cell["cpus"]): cell
+              for cell in mine}
+    rows = []
+    for row in dict.fromkeys(cell["row"] for cell in mine):
+        operation = result["rows"][row]["group"]
+        rows.append([f"{row}  (sw: for each {operation})"]
+                    + [""] * (len(header) - 1))
+        for name in cells.contenders(mine):
+            line = ["  " + name]
+            for cpus in counts:
+                line += _cell(cells, by_key[row, name, cpus], result)
+            rows.append(line)
+    return Table(header, rows)
+
+
+def _cell(cells, cell, result):
+    """Seconds, spread, ratio, switches: or why not."""
+    if not cell["runs"] or cell["state"] == plan.INCOMPLETE:
+        limit = f"incomplete {result['settings']['limit']:g}s+"
+        return [{plan.INCOMPLETE: limit, plan.FAILED: "failed"}.get(
+            cell["state"], "not measured"), "", "", ""]
+    own = stats.figures(cell, "seconds")
+    found = cells.to_opponent(cell) if cell["contender"] in cells.against \
+        else None
+    ratio = Value(f"{found['ratio']:.2f}", found["verdict"]) if found else (
+        "-" if cell["contender"] in cells.against else "1.00")
+    return [f"{own['seconds']:.3f}", sections.percent(own["spread"]), ratio,
+            f"{own['switches']:.2f}"]
+
+
+SUITE = TableSuite()
