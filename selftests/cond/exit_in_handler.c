@@ -2,14 +2,17 @@
 /*
  * A signal handler ends the thread while it waits. Its clean-up handlers run with
  * the mutex held, as after a cancellation, and no waiter is left behind that
- * takes a later signal.
+ * takes a later signal. One that has woken it goes to another waiter.
  *
  * APIs: drover pthread
  */
+#include <sched.h>
+
 #include "fixture.h"
 #include "tap.h"
 
 #define ROUNDS 3
+#define TRIES  100
 
 static api_cond_t cond = API_COND_INITIALIZER;
 static api_mutex_t mutex = API_MUTEX_CHECKED_INITIALIZER;
@@ -19,6 +22,7 @@ static struct {
 	pthread_t thread;
 	atomic_int tid;
 	atomic_bool had_mutex;
+	bool returned; /* at least once */
 } victim;
 
 static atomic_bool may_exit = true;
@@ -45,8 +49,10 @@ static void *wait_for_end(void *arg)
 	api_mutex_lock(&mutex);
 	pthread_cleanup_push(clean_up, NULL);
 	atomic_store(&victim.tid, blocked_gettid());
-	for (;;)
+	for (;;) {
 		api_cond_wait(&cond, &mutex);
+		victim.returned = true;
+	}
 	pthread_cleanup_pop(0);
 	return NULL;
 }
@@ -56,6 +62,7 @@ static void victim_start(void)
 {
 	atomic_store(&victim.tid, 0);
 	atomic_store(&victim.had_mutex, false);
+	victim.returned = false;
 	atomic_store(&nr_in_handler, 0);
 	if (pthread_create(&victim.thread, NULL, wait_for_end, NULL) ||
 	    wait_at_least(&victim.tid, 1) ||
@@ -145,6 +152,48 @@ static void test_moved(void)
 	test_signals_after(when);
 }
 
+/*
+ * The signal has woken the victim, and it ends before it has seen that. On one
+ * CPU it does not run before that, as long as it does not preempt who wakes it.
+ */
+static bool ends_woken(bool *other_returns)
+{
+	struct fixture fixture = fixture_of(&cond, &mutex, 2);
+	struct sched_param param = { 0 };
+	bool ended;
+
+	victim_start();
+	pthread_setschedparam(victim.thread, SCHED_BATCH, &param);
+	fixture_add(&fixture, 2);
+	api_cond_signal(&cond);
+	pthread_kill(victim.thread, SIGUSR1);
+	pthread_join(victim.thread, NULL);
+	ended = !victim.returned;
+	*other_returns = fixture_count(&fixture, RETURNED) == 1;
+	api_cond_broadcast(&cond);
+	fixture_end(&fixture);
+	return ended;
+}
+
+static void test_woken(void)
+{
+	cpu_set_t before, one;
+	bool ended = false, other_returns = false;
+
+	watchdog("woken");
+	sched_getaffinity(0, sizeof(before), &before);
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	sched_setaffinity(0, sizeof(one), &one);
+	for (int i = 0; i < TRIES && !ended; i++)
+		ended = ends_woken(&other_returns);
+	sched_setaffinity(0, sizeof(before), &before);
+	if (ended)
+		tap_ok(other_returns, "woken: another has the signal");
+	else
+		tap_skip("woken", "it always came first");
+}
+
 int main(int argc, char **argv)
 {
 	const struct sigaction action = { .sa_handler = end_thread };
@@ -156,10 +205,11 @@ int main(int argc, char **argv)
 	if (!FRAMES_MAY_UNWIND)
 		return frames_stay();
 	sigaction(SIGUSR1, &action, NULL);
-	tap_plan(11);
+	tap_plan(12);
 	test_asleep();
 	test_signalled(1);
 	test_signalled(2);
 	test_moved();
+	test_woken();
 	return tap_exit();
 }
