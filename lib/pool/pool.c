@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/cpus.h"
 #include "base/thread.h"
 #include "pool/pool.h"
@@ -49,12 +48,7 @@ static int create(struct drover_pool **to, const drover_poolattr_t *attr)
 		return err;
 	}
 	cpus_look_at_sizes();
-	cpus_forget();
-	store_relaxed(&pool->nr_cpus, cpus_usable());
-	store_relaxed(&pool->looked_at, clock_now());
-	store_relaxed(&pool->nr_workers,
-		      attr->workers ?: load_relaxed(&pool->nr_cpus));
-	err = threads_fill(pool);
+	err = threads_set(pool, attr->workers);
 	if (err) {
 		threads_end(pool);
 		pool_delete(pool);

@@ -212,6 +212,7 @@ struct setup {
  * @nr_blocked: of them, with those that have ended before their time
  * @nr_cpus: how many there are for the process, as last known
  * @looked_at: when that was
+ * @follows: @nr_workers is to be @nr_cpus
  *
  * @pending: twice the tasks that were accepted and have not ended, and 1 if
  *	     somebody may be asleep until there are none
@@ -246,6 +247,7 @@ struct drover_pool {
 	_Atomic uint64_t blocks;
 	_Atomic uint32_t nr_cpus;
 	_Atomic int64_t looked_at;
+	_Atomic bool follows;
 
 	futex_word pending __attribute__((aligned(128)));
 	_Atomic uint32_t ending;
@@ -321,8 +323,9 @@ void block_end(void);
 int setup_copy(struct setup *setup, const drover_poolattr_t *attr);
 void setup_free(struct setup *setup);
 
-/* As many threads as may be active: 0 or why not. */
+/* As many threads as may be active, or as are to be: 0 or why not. */
 int threads_fill(struct drover_pool *pool);
+int threads_set(struct drover_pool *pool, uint32_t nr);
 void threads_end(struct drover_pool *pool);
 
 /* Have the CPUs changed? At most once a second. */

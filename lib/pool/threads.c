@@ -183,7 +183,17 @@ void threads_end(struct drover_pool *pool)
 	pthread_setcancelstate(state, &state);
 }
 
-/* ---- as many as there are CPUs ---- */
+/* ---- how many ---- */
+
+int threads_set(struct drover_pool *pool, uint32_t nr)
+{
+	cpus_forget();
+	store_relaxed(&pool->nr_cpus, cpus_usable());
+	store_relaxed(&pool->looked_at, clock_now());
+	store_relaxed(&pool->follows, !nr);
+	store_seq_cst(&pool->nr_workers, nr ?: load_relaxed(&pool->nr_cpus));
+	return threads_fill(pool);
+}
 
 int drover_pool_resize(drover_pool_t *pool, uint32_t workers)
 {
@@ -193,11 +203,7 @@ int drover_pool_resize(drover_pool_t *pool, uint32_t workers)
 		return ECHILD;
 	if (workers > DROVER_POOL_MAX)
 		return EINVAL;
-	cpus_forget();
-	store_relaxed(&pool->nr_cpus, cpus_usable());
-	store_seq_cst(&pool->nr_workers,
-		      workers ?: load_relaxed(&pool->nr_cpus));
-	err = threads_fill(pool);
+	err = threads_set(pool, workers);
 	wake_if_needed(pool, load_relaxed(&pool->nr_workers), false);
 	return load_relaxed(&pool->over) ? ESHUTDOWN : err;
 }
@@ -206,7 +212,7 @@ void threads_follow(struct drover_pool *pool)
 {
 	int64_t now = clock_now(), at = load_relaxed(&pool->looked_at);
 
-	if (pool->setup.attr.workers || now - at < FOLLOW_EVERY ||
+	if (!load_relaxed(&pool->follows) || now - at < FOLLOW_EVERY ||
 	    !cas_relaxed(&pool->looked_at, &at, now))
 		return;
 	if (cpus_usable() != load_relaxed(&pool->nr_workers))

@@ -202,14 +202,20 @@ static void take_place(struct drover_pool *pool)
 	add_seq_cst(&pool->nr_blocked, (uint32_t)-1);
 }
 
-int block_begin(bool must)
+/* The pool that the caller is a worker of; in a child it is nobody's worker. */
+static struct drover_pool *own_pool(void)
 {
 	struct worker *w = pool_here.worker;
-	struct drover_pool *pool;
 
-	if (!w)
+	return w && pool_is_here(w->pool) ? w->pool : NULL;
+}
+
+int block_begin(bool must)
+{
+	struct drover_pool *pool = own_pool();
+
+	if (!pool)
 		return 0;
-	pool = w->pool;
 	leave_place(pool);
 	if (!must && load_seq_cst(&pool->nr_blocked) >=
 			     load_seq_cst(&pool->nr_threads)) {
@@ -223,8 +229,10 @@ int block_begin(bool must)
 
 void block_end(void)
 {
-	if (pool_here.worker)
-		take_place(pool_here.worker->pool);
+	struct drover_pool *pool = own_pool();
+
+	if (pool)
+		take_place(pool);
 }
 
 /* ---- looking out ---- */

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/wait.h>
 
 #include "blocked.h"
 #include "blocks.h"
@@ -115,6 +116,59 @@ static void test_last(void)
 	tap_is(waits_with(2), EAGAIN, "and if the system refuses it");
 }
 
+/* ---- in a child ---- */
+
+static int run_slowly(void *arg)
+{
+	(void)arg;
+	return wait_blocked(getpid(), atomic_load(&tid), NULL);
+}
+
+/* A child that a worker made is no worker: its waits cost the pool nothing. */
+static int fork_and_wait(void *arg)
+{
+	drover_task_t slow = DROVER_TASK_INITIALIZER(run_slowly, NULL);
+	struct timespec never = { .tv_sec = INT32_MAX };
+	drover_poolstats_t before, after;
+	drover_pool_t *own;
+	sigset_t none;
+	pid_t child = fork();
+	int status = -1;
+
+	if (child == 0) {
+		sigemptyset(&none);
+		pthread_sigmask(SIG_SETMASK, &none, NULL);
+		watchdog("in the child");
+		drover_pool_stats(arg, &before);
+		atomic_store(&tid, blocked_gettid());
+		own = pool_of(1);
+		drover_pool_submit(own, &slow);
+		drover_pool_clockwait(own, &slow, CLOCK_REALTIME, &never, NULL);
+		drover_pool_stats(arg, &after);
+		_exit(before.threads != after.threads);
+	}
+	waitpid(child, &status, 0);
+	return status;
+}
+
+static void test_child(void)
+{
+	drover_task_t task;
+	int result = -1;
+
+	if (!fork_threads_work()) {
+		tap_skip("a child with threads", FORK_THREADS_SKIP);
+		return;
+	}
+	pool = pool_of(1);
+	drover_task_init(&task, fork_and_wait, pool);
+	drover_pool_submit(pool, &task);
+	drover_pool_wait_all(pool);
+	drover_pool_wait(pool, &task, &result);
+	tap_is(result, 0, "the child of a worker is none");
+	pool_end(pool, DROVER_POOL_DRAIN);
+}
+
 /* ---- resize ---- */
 
 static int be_inside(void *gate)
@@ -177,8 +231,9 @@ static void test_resize(void)
 
 int main(void)
 {
-	tap_plan(3 + 9);
+	tap_plan(3 + 1 + 9);
 	test_last();
+	test_child();
 	test_resize();
 	return tap_exit();
 }

@@ -84,12 +84,12 @@ static void job_init(struct job *job, uint32_t number, struct job *children)
 	drover_task_init(&job->task, run_job, job);
 }
 
-/* Half of the time so that only a worker can run it. */
+/* Now and then so that only a worker can run it. */
 static int wait_somehow(struct submitter *s, drover_task_t *task, int *result)
 {
 	struct timespec never = { .tv_sec = INT32_MAX };
 
-	if (random_below(&s->random, 2))
+	if (random_below(&s->random, 8))
 		return drover_pool_wait(pool, task, result);
 	return drover_pool_clockwait(pool, task, CLOCK_REALTIME, &never,
 				     result);
@@ -156,7 +156,7 @@ static void one_batch(struct submitter *s)
 		job_init(&children[i][0], i, NULL);
 		job_init(&children[i][1], i + 1, NULL);
 		job_init(&jobs[i], i, parent ? children[i] : NULL);
-		jobs[i].slow = parent && random_below(&s->random, 16) == 0;
+		jobs[i].slow = parent && random_below(&s->random, 64) == 0;
 		children[i][0].slow = children[i][1].slow = jobs[i].slow;
 		drover_task_init(&tasks[i], run_job, &jobs[i]);
 		s->nr_tasks += 1 + 2 * parent;

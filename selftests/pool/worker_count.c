@@ -8,10 +8,12 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "blocked.h"
 #include "blocks.h"
 #include "tap.h"
 
@@ -105,13 +107,60 @@ static void test_limit(const char *mount, const char *file, const char *limit)
 		tap_skip(name, "the cgroup cannot be limited or entered");
 }
 
+/* All threads of the process. */
+static void run_all_on(const cpu_set_t *set)
+{
+	DIR *dir = opendir("/proc/self/task");
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.')
+			sched_setaffinity(atoi(entry->d_name), sizeof(*set),
+					  set);
+	if (dir)
+		closedir(dir);
+}
+
+static int nothing(void *arg)
+{
+	return arg != NULL;
+}
+
+/* Does a pool at work come to have @nr workers? */
+static bool becomes(drover_pool_t *pool, uint64_t nr)
+{
+	int64_t deadline = blocked_deadline();
+	drover_poolstats_t stats;
+
+	do {
+		for (int i = 0; i < 100; i++)
+			drover_pool_post(pool, nothing, NULL);
+		drover_pool_wait_all(pool);
+		drover_pool_stats(pool, &stats);
+	} while (stats.workers != nr && !blocked_over(deadline));
+	return stats.workers == nr;
+}
+
+static void test_follows(const cpu_set_t *all, const cpu_set_t *one)
+{
+	drover_pool_t *pool = pool_of(0);
+	drover_poolstats_t stats;
+
+	drover_pool_stats(pool, &stats);
+	run_all_on(one);
+	tap_ok(becomes(pool, 1), "CPUs go: so do workers");
+	run_all_on(all);
+	tap_ok(becomes(pool, stats.workers), "and come back");
+	pool_end(pool, DROVER_POOL_DRAIN);
+}
+
 int main(void)
 {
 	cpu_set_t all, one;
 	int cpu = 0;
 
 	watchdog("worker count");
-	tap_plan(4 + 2);
+	tap_plan(4 + 2 + 2);
 	sched_getaffinity(0, sizeof(all), &all);
 	/* A quota may leave fewer. */
 	tap_ok(nr_workers() >= 1 && nr_workers() <= (unsigned)CPU_COUNT(&all),
@@ -123,6 +172,7 @@ int main(void)
 		cpu++;
 	CPU_ZERO(&one);
 	CPU_SET(cpu, &one);
+	test_follows(&all, &one);
 	sched_setaffinity(0, sizeof(one), &one);
 	tap_is(nr_workers(), 1, "one CPU: one worker");
 	return tap_exit();

@@ -107,7 +107,7 @@ typedef struct {
  * @arg: for both
  *
  * All zero bytes are the defaults. Workers block all signals but those that an
- * instruction of their own can raise.
+ * instruction of their own can raise; a process that a task starts inherits that.
  */
 typedef struct {
 	uint32_t flags;
@@ -141,7 +141,7 @@ int drover_pool_create(drover_pool_t **pool, const drover_poolattr_t *attr);
 /**
  * drover_pool_resize() - change how many tasks run at a time
  * @pool: the pool
- * @workers: as in drover_poolattr_t; 0 looks at the CPUs now
+ * @workers: as in drover_poolattr_t; 0: as many as CPUs, from now on
  *
  * Never blocks, but for what it takes to make threads; not for running tasks: if
  * there are more than @workers, no new ones begin until there are fewer.
