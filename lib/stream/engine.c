@@ -205,7 +205,7 @@ static int order_behind_events(struct stream *s, struct op *op,
 	for_each_stream(other)
 	{
 		uint64_t number = s->events[other->slot];
-		struct dependency d = { .asked = true };
+		struct dependency d = { 0 };
 		bool may_fail, done;
 		int err;
 
@@ -230,36 +230,6 @@ static int order_behind_events(struct stream *s, struct op *op,
 	return 0;
 }
 
-/* Whether waiting for @by is waiting for @d as well. */
-static bool covered_by(const struct dependency *d, const struct dependency *by)
-{
-	const struct stream *other = &streams[by->slot];
-
-	return by != d && by->number > other->retired && !d->needed &&
-	       !d->asked &&
-	       stream_clock_of(other, by->number)[d->slot] >= d->number;
-}
-
-/* By transitivity some of the waits that were found may not be needed. */
-static void drop_covered(struct op *op)
-{
-	uint32_t i = 0;
-
-	while (i < op->nr_dependencies) {
-		bool covered = false;
-
-		for (uint32_t j = 0; j < op->nr_dependencies; j++)
-			covered |= covered_by(&op->dependencies[i],
-					      &op->dependencies[j]);
-		if (!covered) {
-			i++;
-			continue;
-		}
-		op->dependencies[i] = op->dependencies[--op->nr_dependencies];
-		op->nr_added--;
-	}
-}
-
 int engine_order(struct stream *s, struct op *op, struct need *need)
 {
 	int err;
@@ -275,7 +245,6 @@ int engine_order(struct stream *s, struct op *op, struct need *need)
 			if (err)
 				return err;
 		}
-		drop_covered(op);
 	}
 	return 0;
 }

@@ -10,12 +10,12 @@
 
 #include "stream/stream.h"
 
-/* Device memory, sorted by @start; no two overlap. */
+/* Device memory, and pinned @host memory, sorted by @start; no two overlap. */
 struct range {
 	uintptr_t start;
 	size_t bytes;
 	const struct backend *backend;
-	bool adopted;
+	bool host;
 };
 
 /* [stream_lock] */
@@ -58,12 +58,10 @@ static bool lies_in(const struct range *range, const void *start, size_t bytes)
 }
 
 static int add_range(const struct stream *s, void *memory, size_t bytes,
-		     bool adopted)
+		     bool host)
 {
 	size_t i = range_at((uintptr_t)memory);
 
-	if (range_of(memory, bytes))
-		return stream_because(EEXIST, "is device memory already");
 	if (nr_ranges == max_ranges) {
 		size_t most = max_ranges ? 2 * max_ranges : 16;
 		void *more = realloc(ranges, most * sizeof(*ranges));
@@ -77,7 +75,7 @@ static int add_range(const struct stream *s, void *memory, size_t bytes,
 	ranges[i] = (struct range){ .start = (uintptr_t)memory,
 				    .bytes = bytes,
 				    .backend = s->backend,
-				    .adopted = adopted };
+				    .host = host };
 	nr_ranges++;
 	return 0;
 }
@@ -101,7 +99,7 @@ bool memory_is_device(const void *start, size_t bytes)
 {
 	struct range *range = range_of(start, bytes);
 
-	return range && lies_in(range, start, bytes);
+	return range && !range->host && lies_in(range, start, bytes);
 }
 
 int memory_classify(const struct stream *s, struct op *op)
@@ -114,6 +112,8 @@ int memory_classify(const struct stream *s, struct op *op)
 		const drover_access_t *a = &f.accesses[i];
 		struct range *range = range_of(a->start, a->bytes);
 
+		if (range && range->host)
+			range = NULL;
 		/* Memory of threads is host memory to every other device. */
 		if (range && range->backend->family != stream_family(s) &&
 		    range->backend->id == DROVER_BACKEND_CUDA)
@@ -127,7 +127,8 @@ int memory_classify(const struct stream *s, struct op *op)
 	return 0;
 }
 
-int drover_stream_alloc(drover_stream_t *stream, size_t bytes, void **memory)
+static int get_memory(drover_stream_t *stream, size_t bytes, void **memory,
+		      bool host)
 {
 	struct stream *s = stream_keep(stream);
 	int err = 0;
@@ -136,84 +137,73 @@ int drover_stream_alloc(drover_stream_t *stream, size_t bytes, void **memory)
 		return EBADF;
 	if (!bytes || !memory)
 		err = stream_because(EINVAL, "no bytes asked for, or no place");
-	else if (!(*memory = s->backend->alloc(s, bytes)))
+	else if (!(*memory = host ? s->backend->stage_alloc(s, bytes) :
+				    s->backend->alloc(s, bytes)))
 		err = stream_because(ENOMEM, "no %s memory of %zu bytes",
 				     s->backend->name, bytes);
 	if (!err) {
 		drover_mutex_lock(&stream_lock);
-		err = add_range(s, *memory, bytes, false);
+		err = add_range(s, *memory, bytes, host);
 		drover_mutex_unlock(&stream_lock);
 		if (err)
-			s->backend->free(s, *memory);
+			(host ? s->backend->stage_free :
+				s->backend->free)(s, *memory);
 	}
 	stream_unuse(s);
 	return err;
 }
 
-int drover_stream_adopt(drover_stream_t *stream, void *memory, size_t bytes)
+int drover_stream_alloc(drover_stream_t *stream, size_t bytes, void **memory)
 {
-	struct stream *s = stream_enter(stream);
-	int err;
+	return get_memory(stream, bytes, memory, false);
+}
 
-	if (!s)
-		return EBADF;
-	if (!memory || !bytes)
-		err = stream_because(EINVAL, "no memory to adopt");
-	else
-		err = add_range(s, memory, bytes, true);
-	stream_leave();
-	return err;
+int drover_stream_alloc_host(drover_stream_t *stream, size_t bytes,
+			     void **memory)
+{
+	return get_memory(stream, bytes, memory, true);
 }
 
 /* One step of letting go: EAGAIN while operations touch the memory. */
-static int let_go(struct stream *s, void *memory, bool adopted,
-		  struct need *need)
+static int let_go(struct stream *s, void *memory, bool *host, struct need *need)
 {
 	struct range *range = range_of(memory, 1);
 	drover_access_t all;
 	struct footprint f = { .accesses = &all, .nr = 1 };
 
 	if (!range || range->start != (uintptr_t)memory ||
-	    range->adopted != adopted ||
 	    range->backend->family != stream_family(s))
 		return stream_because(EINVAL, "%p is no such memory", memory);
 	all = (drover_access_t){ memory, range->bytes, DROVER_WRITE };
 	if (engine_host_conflict(&f, need))
 		return EAGAIN;
+	*host = range->host;
 	remove_range(range);
 	return 0;
 }
 
-static int give_back(drover_stream_t *stream, void *memory, bool adopted)
+int drover_stream_free(drover_stream_t *stream, void *memory)
 {
-	int err;
+	int err = memory ? EAGAIN : 0;
 
-	do {
-		struct need need = { 0 };
+	while (err == EAGAIN) {
 		struct stream *s = stream_enter(stream);
+		struct need need = { 0 };
+		bool host = false;
 
 		if (!s)
 			return EBADF;
-		err = let_go(s, memory, adopted, &need);
+		err = let_go(s, memory, &host, &need);
 		stream_use(s);
 		stream_leave();
-		if (!err && !adopted)
-			s->backend->free(s, memory);
+		if (!err)
+			(host ? s->backend->stage_free :
+				s->backend->free)(s, memory);
 		stream_unuse(s);
 		if (err == EAGAIN && need_wait(&need, stream))
 			return EDEADLK;
-	} while (err == EAGAIN);
+	}
 	return err;
-}
-
-int drover_stream_free(drover_stream_t *stream, void *memory)
-{
-	return memory ? give_back(stream, memory, false) : 0;
-}
-
-int drover_stream_disown(drover_stream_t *stream, void *memory)
-{
-	return give_back(stream, memory, true);
 }
 
 /* ---- staging: a ring that is given back in the order of the operations ---- */

@@ -37,13 +37,11 @@ struct place {
  * @slot: the other stream
  * @number: its operation; 0: that is given, and @needed is all
  * @needed: up to here it makes what is read: an error up to here is ours too
- * @asked: it is an event that the caller waits for
  */
 struct dependency {
 	uint32_t slot;
 	uint64_t number;
 	uint64_t needed;
-	bool asked;
 };
 
 /**

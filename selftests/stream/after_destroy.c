@@ -26,7 +26,7 @@ static void use(const char *name, drover_stream_t *s)
 	int bad = 0;
 
 	bad += drover_stream_alloc(s, BYTES, &memory) == EBADF;
-	bad += drover_stream_adopt(s, host, BYTES) == EBADF;
+	bad += drover_stream_alloc_host(s, BYTES, &memory) == EBADF;
 	bad += drover_stream_copy(s, host, host + 32, 32) == EBADF;
 	bad += drover_stream_copy_staged(s, host, host + 32, 32, &ticket) ==
 	       EBADF;

@@ -123,6 +123,33 @@ static void test_blocking_copy(void)
 	MUST(drover_stream_destroy(&c));
 }
 
+/* From pinned memory nobody waits, and it is the host's in all other ways. */
+static void test_pinned_memory(void)
+{
+	drover_stream_t s = cuda_stream(0);
+	unsigned char *a = device_memory(&s, BYTES);
+	struct gate gate = GATE_INIT;
+	drover_ticket_t ticket;
+	void *pinned;
+
+	watchdog("pinned memory");
+	MUST(drover_stream_alloc_host(&s, BYTES, &pinned));
+	memset(pinned, 4, BYTES);
+	cuda_gate_block(&gate, &s);
+	MUST(drover_stream_copy_borrowed(&s, a, pinned, BYTES, NULL));
+	MUST(cuda_add_submit(&s, a, a, BYTES, NULL));
+	MUST(drover_stream_copy_borrowed(&s, pinned, a, BYTES, &ticket));
+	tap_is(drover_ticket_done(&ticket), EINPROGRESS,
+	       "copies from and to pinned memory block nobody");
+	gate_open_when_asleep(&gate);
+	MUST(drover_stream_synchronize(&s));
+	gate_was_waited_for(&gate);
+	tap_ok(all_are(pinned, 8, BYTES), "and a synchronization waits");
+	MUST(drover_stream_free(&s, pinned));
+	MUST(drover_stream_free(&s, a));
+	MUST(drover_stream_destroy(&s));
+}
+
 /* ---- contexts and captures of the caller's ---- */
 
 static void test_contexts(void)
@@ -287,7 +314,7 @@ static void test_shared_memory(void)
 
 int main(void)
 {
-	tap_plan(17);
+	tap_plan(19);
 	watchdog_seconds = 20;
 	mock_cuda_start();
 	test_last_stream();
@@ -297,6 +324,7 @@ int main(void)
 	test_large_copies();
 	test_events();
 	test_blocking_copy();
+	test_pinned_memory();
 	test_full_ring();
 	return tap_exit();
 }

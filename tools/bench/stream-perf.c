@@ -36,6 +36,7 @@ struct loop {
 	uint32_t *inputs; /* device */
 	uint32_t *state;  /* device */
 	uint32_t *host;	  /* the inputs, where the host writes them */
+	uint32_t *back;	  /* the result, where the host reads it */
 	uint64_t work;
 	struct bench_latency between;
 	uint64_t *tokens;	       /* ns of each; in the end, sorted */
@@ -138,7 +139,7 @@ static void launch(struct loop *loop)
 static uint32_t do_token(struct loop *loop, uint64_t token, uint32_t before)
 {
 	uint64_t numbers = loop->args->bytes / sizeof(uint32_t);
-	uint32_t wanted = before, got;
+	uint32_t wanted = before;
 	uint64_t start = bench_now_ns();
 
 	for (uint64_t i = 0; i < loop->args->inputs; i++) {
@@ -152,14 +153,14 @@ static uint32_t do_token(struct loop *loop, uint64_t token, uint32_t before)
 	}
 	launch(loop);
 	bench_latency_add(&loop->between, bench_now_ns() - start);
-	expect("copy", drover_stream_copy(&loop->stream, &got, loop->state,
-					  sizeof(got)));
-	if (got != wanted)
+	expect("copy", drover_stream_copy(&loop->stream, loop->back,
+					  loop->state, sizeof(*loop->back)));
+	if (*loop->back != wanted)
 		bench_wrong("token %" PRIu64 ": %08" PRIx32
 			    " was read back, and not %08" PRIx32,
-			    token, got, wanted);
+			    token, *loop->back, wanted);
 	atomic_store_explicit(&loop->progress, token, memory_order_relaxed);
-	return got;
+	return *loop->back;
 }
 
 /* ---- the run ---- */
@@ -173,15 +174,20 @@ static bool set_up(struct loop *loop)
 	uint64_t bytes = loop->args->inputs * loop->args->bytes;
 	int err;
 
-	loop->host = bench_alloc(1, bytes);
 	loop->tokens = bench_alloc(loop->args->tokens, sizeof(uint64_t));
-	if (!loop->host || !loop->tokens)
+	if (!loop->tokens)
 		return false;
 	err = drover_stream_create(&loop->stream, &attr);
 	if (err) {
 		bench_error("no stream: %s", drover_stream_why());
 		return false;
 	}
+	/* Pinned for all: who borrows is not to pay for pageable memory. */
+	expect("alloc", drover_stream_alloc_host(&loop->stream, bytes,
+						 (void **)&loop->host));
+	expect("alloc",
+	       drover_stream_alloc_host(&loop->stream, sizeof(uint32_t),
+					(void **)&loop->back));
 	expect("alloc", drover_stream_alloc(&loop->stream, bytes,
 					    (void **)&loop->inputs));
 	expect("alloc", drover_stream_alloc(&loop->stream, sizeof(uint32_t),
@@ -200,6 +206,8 @@ static bool set_up(struct loop *loop)
 
 static void tear_down(struct loop *loop)
 {
+	expect("free", drover_stream_free(&loop->stream, loop->host));
+	expect("free", drover_stream_free(&loop->stream, loop->back));
 	expect("free", drover_stream_free(&loop->stream, loop->inputs));
 	expect("free", drover_stream_free(&loop->stream, loop->state));
 	expect("destroy", drover_stream_destroy(&loop->stream));
@@ -286,7 +294,6 @@ static enum bench_exit run(struct bench_run *run, const void *args)
 		tear_down(&loop);
 		status = BENCH_OK;
 	}
-	free(loop.host);
 	free(loop.tokens);
 	return status;
 }

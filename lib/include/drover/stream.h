@@ -35,8 +35,8 @@
  *  - The first operation that fails ends its stream: it and all behind it are
  *    done, with its error, and nothing hangs.
  *
- * Device memory is what drover_stream_alloc() gave and what
- * drover_stream_adopt() was told of. All other memory is host memory. Device
+ * Device memory is what drover_stream_alloc() gave. All other memory is host
+ * memory. Device
  * memory is touched by operations of streams and by nobody else; whoever has
  * to do otherwise calls drover_stream_drain() first.
  *
@@ -97,7 +97,8 @@ typedef struct drover_graph drover_graph_t;
 
 /* drover_streamattr_t.backend: who carries the operations out */
 enum drover_backend {
-	DROVER_BACKEND_CPU = 0, /* a thread, in order; device memory is memory */
+	DROVER_BACKEND_CPU =
+		0, /* a thread, in order; device memory is memory */
 	DROVER_BACKEND_CUDA = 2, /* a CUDA driver, found when it is asked for */
 };
 
@@ -250,9 +251,21 @@ const char *drover_stream_why(void);
 int drover_stream_alloc(drover_stream_t *stream, size_t bytes, void **memory);
 
 /**
- * drover_stream_free() - give device memory back
+ * drover_stream_alloc_host() - get host memory that a device reaches by itself
+ * @stream: a stream of the backend that is to reach it
+ * @bytes: how much, more than 0
+ * @memory: where its address goes; its content is not defined
+ *
+ * It is host memory in all ways. A CUDA driver pins it, and a copy from or to it
+ * blocks nobody. May block, in the driver. Return: as drover_stream_alloc().
+ */
+int drover_stream_alloc_host(drover_stream_t *stream, size_t bytes,
+			     void **memory);
+
+/**
+ * drover_stream_free() - give memory back
  * @stream: a stream of the same backend
- * @memory: from drover_stream_alloc(), or NULL
+ * @memory: from drover_stream_alloc() or drover_stream_alloc_host(), or NULL
  *
  * Blocks until no operation of any stream touches it.
  *
@@ -260,27 +273,6 @@ int drover_stream_alloc(drover_stream_t *stream, size_t bytes, void **memory);
  * call that would wait for itself.
  */
 int drover_stream_free(drover_stream_t *stream, void *memory);
-
-/**
- * drover_stream_adopt() - memory of the caller's is device memory from now on
- * @stream: a stream of the backend that can reach it
- * @memory: where it begins
- * @bytes: how much, more than 0
- *
- * Never blocks. Return: 0; EINVAL; EEXIST when a part of it is device memory
- * already; ENOMEM.
- */
-int drover_stream_adopt(drover_stream_t *stream, void *memory, size_t bytes);
-
-/**
- * drover_stream_disown() - the end of drover_stream_adopt()
- * @stream: a stream of the same backend
- * @memory: what was adopted
- *
- * Blocks until no operation of any stream touches it. Return: 0; EINVAL;
- * EDEADLK as drover_stream_free().
- */
-int drover_stream_disown(drover_stream_t *stream, void *memory);
 
 /**
  * drover_stream_copy() - copy and wait
