@@ -82,23 +82,12 @@ static void test_held_by_other(const char *policy)
 	fixture_end(&fixture);
 }
 
-/*
- * Some waited before a signal and were not chosen, the others came after it.
- */
-static void fill_two_groups(struct fixture *fixture)
-{
-	fixture_add(fixture, NR_WAITERS - NR_YOUNGER);
-	api_cond_signal(&cond);
-	fixture_gone(fixture, 1);
-	fixture_add(fixture, NR_YOUNGER);
-}
-
 static void test_two_groups(const char *policy, bool by_holder)
 {
 	struct fixture fixture = fixture_of(&cond, &mutex, NR_WAITERS);
 	int nr_woken = policy_moves(policy) ? !by_holder : NR_WAITERS - 1;
 
-	fill_two_groups(&fixture);
+	fixture_add_two(&fixture, NR_WAITERS - NR_YOUNGER, NR_YOUNGER);
 	if (by_holder)
 		api_mutex_lock(&mutex);
 	else

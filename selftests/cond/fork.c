@@ -97,10 +97,7 @@ static void test_waiters(const char *policy)
 	struct fixture fixture = fixture_of(&cond, &mutex, NR_WAITERS);
 
 	/* Of two groups: one signal has been posted and taken. */
-	fixture_add(&fixture, NR_WAITERS / 2);
-	api_cond_signal(&cond);
-	fixture_gone(&fixture, 1);
-	fixture_add(&fixture, NR_WAITERS / 2);
+	fixture_add_two(&fixture, NR_WAITERS / 2, NR_WAITERS / 2);
 	for (int i = 0; i < NR_WORKS; i++) {
 		const struct work *work = &works[i];
 

@@ -144,8 +144,8 @@ static void test_scenarios(bool shared)
 		if (!PREEMPT_POSSIBLE)
 			tap_skip(scenarios[i].name, "no trap flag here");
 		else
-			report(child_status(meet_everywhere, &scenarios[i]), what,
-			       scenarios[i].name);
+			report(child_status(meet_everywhere, &scenarios[i]),
+			       what, scenarios[i].name);
 	}
 }
 
@@ -167,7 +167,8 @@ int main(int argc, char **argv)
 	tap_plan(1 + NR_SCENARIOS);
 	tap_diag("seed=%" PRIu64, seed);
 	watchdog("in a sandbox");
-	report(child_status(start_program, "/bin/true"), "", "/bin/true starts");
+	report(child_status(start_program, "/bin/true"), "",
+	       "/bin/true starts");
 	test_scenarios(false);
 
 	return tap_exit();

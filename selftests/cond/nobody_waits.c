@@ -92,10 +92,7 @@ static void test_two_groups(const char *policy, bool keep)
 	struct fixture fixture = fixture_of(&cond, &mutex, NR_WAITERS);
 	int nr;
 
-	fixture_add(&fixture, NR_WAITERS / 2);
-	api_cond_signal(&cond);
-	fixture_gone(&fixture, 1);
-	fixture_add(&fixture, NR_WAITERS / 2);
+	fixture_add_two(&fixture, NR_WAITERS / 2, NR_WAITERS / 2);
 	if (keep)
 		api_mutex_lock(&mutex);
 	nr = calls_of(api_cond_broadcast);

@@ -64,22 +64,14 @@ static void two_wait(void)
 
 static bool all_return(void)
 {
-	bool all;
-
-	fixture_gone(&fixture, fixture.nr);
-	all = fixture_results(&fixture, 0) == fixture.nr;
-	fixture_end(&fixture);
-	return all;
+	return fixture_all(&fixture);
 }
 
 /* Of two groups. */
 static void three_wait(void)
 {
 	fixture = fixture_of(&cond, &mutex, NR_WAITERS + 1);
-	fixture_add(&fixture, 2);
-	api_cond_signal(&cond);
-	fixture_gone(&fixture, 1);
-	fixture_add(&fixture, 2);
+	fixture_add_two(&fixture, 2, 2);
 }
 
 /* One without a deadline, one whose time runs out about now. */

@@ -21,49 +21,24 @@ static void refuse(bool waiters)
 	sandbox_has(futex_filter_refuse_pi(sandbox_error, waiters));
 }
 
-static void broadcast_held(void)
-{
-	api_mutex_lock(&mutex);
-	api_cond_broadcast(&cond);
-	api_mutex_unlock(&mutex);
-}
-
-static bool all_back(struct fixture *fixture, int nr)
-{
-	bool all;
-
-	fixture_gone(fixture, nr);
-	all = fixture_results(fixture, 0) == nr;
-	fixture_end(fixture);
-	return all;
-}
-
 static bool broadcast(void)
 {
 	struct fixture fixture = fixture_of(&cond, &mutex, NR_WAITERS);
 
 	fixture_add(&fixture, NR_WAITERS);
 	refuse(false);
-	broadcast_held();
-	return all_back(&fixture, NR_WAITERS);
+	broadcast_as(&cond, &mutex, true);
+	return fixture_all(&fixture);
 }
 
 /* None is lost, and none wakes two. */
 static bool signals(void)
 {
 	struct fixture fixture = fixture_of(&cond, &mutex, NR_WAITERS);
-	bool exact = true;
 
 	fixture_add(&fixture, NR_WAITERS);
 	refuse(false);
-	for (int i = 1; i <= NR_WAITERS; i++) {
-		api_mutex_lock(&mutex);
-		api_cond_signal(&cond);
-		api_mutex_unlock(&mutex);
-		fixture_gone(&fixture, i);
-		exact = exact && fixture_count(&fixture, RETURNED) == i;
-	}
-	return all_back(&fixture, NR_WAITERS) && exact;
+	return fixture_signals(&fixture, true);
 }
 
 /* Newcomers join those that were there, and may not sleep as they do. */
@@ -74,8 +49,8 @@ static bool newcomers(void)
 	fixture_add(&fixture, NR_WAITERS);
 	refuse(true);
 	fixture_add(&fixture, NR_WAITERS);
-	broadcast_held();
-	return all_back(&fixture, 2 * NR_WAITERS);
+	broadcast_as(&cond, &mutex, true);
+	return fixture_all(&fixture);
 }
 
 /* Those that come when it is known; and none of the first has a group left. */
@@ -86,8 +61,8 @@ static bool afterwards(void)
 	if (!broadcast())
 		return false;
 	fixture_add(&fixture, NR_WAITERS);
-	broadcast_held();
-	return all_back(&fixture, NR_WAITERS);
+	broadcast_as(&cond, &mutex, true);
+	return fixture_all(&fixture);
 }
 
 static const struct sandbox_test tests[] = {

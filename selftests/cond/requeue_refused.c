@@ -19,16 +19,10 @@ static api_mutex_t mutex = API_MUTEX_INITIALIZER;
 static bool broadcast_held(void)
 {
 	struct fixture fixture = fixture_of(&cond, &mutex, NR_WAITERS);
-	bool all;
 
 	fixture_add(&fixture, NR_WAITERS);
-	api_mutex_lock(&mutex);
-	api_cond_broadcast(&cond);
-	api_mutex_unlock(&mutex);
-	fixture_gone(&fixture, NR_WAITERS);
-	all = fixture_results(&fixture, 0) == NR_WAITERS;
-	fixture_end(&fixture);
-	return all;
+	broadcast_as(&cond, &mutex, true);
+	return fixture_all(&fixture);
 }
 
 static bool broadcast_again(void)
@@ -39,36 +33,18 @@ static bool broadcast_again(void)
 static bool broadcast_two_groups(void)
 {
 	struct fixture fixture = fixture_of(&cond, &mutex, NR_WAITERS);
-	bool all;
 
-	fixture_add(&fixture, NR_WAITERS / 2);
-	api_cond_signal(&cond);
-	fixture_gone(&fixture, 1);
-	fixture_add(&fixture, NR_WAITERS / 2);
-	api_mutex_lock(&mutex);
-	api_cond_broadcast(&cond);
-	api_mutex_unlock(&mutex);
-	fixture_gone(&fixture, NR_WAITERS);
-	all = fixture_results(&fixture, 0) == NR_WAITERS;
-	fixture_end(&fixture);
-	return all;
+	fixture_add_two(&fixture, NR_WAITERS / 2, NR_WAITERS / 2);
+	broadcast_as(&cond, &mutex, true);
+	return fixture_all(&fixture);
 }
 
 static bool signals_held(void)
 {
 	struct fixture fixture = fixture_of(&cond, &mutex, NR_WAITERS);
-	bool exact = true;
 
 	fixture_add(&fixture, NR_WAITERS);
-	for (int i = 1; i <= NR_WAITERS; i++) {
-		api_mutex_lock(&mutex);
-		api_cond_signal(&cond);
-		api_mutex_unlock(&mutex);
-		fixture_gone(&fixture, i);
-		exact = exact && fixture_count(&fixture, RETURNED) == i;
-	}
-	fixture_end(&fixture);
-	return exact;
+	return fixture_signals(&fixture, true);
 }
 
 /* Under a second filter that counts: the first refusal is the last. */

@@ -20,16 +20,10 @@ static api_mutex_t mutexes[2] = {
 static bool all_return(api_mutex_t *mutex)
 {
 	struct fixture fixture = fixture_of(&cond, mutex, NR_WAITERS);
-	bool all;
 
 	fixture_add(&fixture, NR_WAITERS);
-	api_mutex_lock(mutex);
-	api_cond_broadcast(&cond);
-	api_mutex_unlock(mutex);
-	fixture_gone(&fixture, NR_WAITERS);
-	all = fixture_results(&fixture, 0) == NR_WAITERS;
-	fixture_end(&fixture);
-	return all;
+	broadcast_as(&cond, mutex, true);
+	return fixture_all(&fixture);
 }
 
 static void test_in_turn(const char *policy)

@@ -23,7 +23,7 @@ uint64_t note_digest(void);
 /* What was reached, over all sequences: as much on one kernel as on another. */
 enum count {
 	NR_CALLS,	 /* futex calls that the sequences made */
-	NR_HERD_CALLS,	 /* wakes and requeues while two or more slept */
+	NR_BUSY_CALLS,	 /* wakes and requeues while two or more slept */
 	NR_REQUEUES,	 /* calls that requeue */
 	NR_MOVES,	 /* of these, with an answer above 0 */
 	NR_SAME_BUCKET,	 /* of these, between two futexes of one bucket */

@@ -16,7 +16,7 @@
 
 static const char *const count_names[NR_COUNTS] = {
 	[NR_CALLS] = "calls",
-	[NR_HERD_CALLS] = "herd_calls",
+	[NR_BUSY_CALLS] = "busy_calls",
 	[NR_REQUEUES] = "requeues",
 	[NR_MOVES] = "moves",
 	[NR_SAME_BUCKET] = "same_bucket",

@@ -19,7 +19,7 @@ static void count_call(void)
 {
 	counts[NR_CALLS]++;
 	if (nr_asleep() >= 2)
-		counts[NR_HERD_CALLS]++;
+		counts[NR_BUSY_CALLS]++;
 }
 
 /*

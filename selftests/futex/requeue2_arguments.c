@@ -50,16 +50,17 @@ static void test_arguments(void)
 static void test_flags_differ(void)
 {
 	const uint32_t private = FUTEX2_SIZE_U32 | FUTEX2_PRIVATE;
-	struct herd herd = herd_of(1);
+	struct sleepers sleepers = sleepers_of(1);
 	long answer;
 
-	herd_wait_on(&herd, &from, FUTEX_PRIVATE_FLAG);
+	sleepers_wait_on(&sleepers, &from, FUTEX_PRIVATE_FLAG);
 	answer = requeue2(private, FUTEX2_SIZE_U32, 0, 0);
 	tap_ok(answer == -EINVAL &&
 		       requeue2(FUTEX2_SIZE_U32, private, 0, 0) == -EINVAL &&
-		       herd_wake_all(&herd, &from, FUTEX_PRIVATE_FLAG) == 1,
+		       sleepers_wake_all(&sleepers, &from,
+					 FUTEX_PRIVATE_FLAG) == 1,
 	       "private and shared: EINVAL");
-	herd_end(&herd);
+	sleepers_end(&sleepers);
 }
 
 int main(void)

@@ -68,33 +68,34 @@ static void test_requeues(void)
 static void test_wait_and_wake(void)
 {
 	const struct timespec now = { 0 };
-	struct herd herd = herd_of(2);
+	struct sleepers sleepers = sleepers_of(2);
 
 	tap_is(sys_futex_wait(&word, FLAGS, 1, NULL), -EAGAIN,
 	       "FUTEX_WAIT: compares");
 	tap_is(sys_futex_wait(&word, FLAGS, 0, &now), -ETIMEDOUT,
 	       "FUTEX_WAIT: times out");
-	herd_fill(&herd, 2, &word, FLAGS);
+	sleepers_fill(&sleepers, 2, &word, FLAGS);
 	tap_is(sys_futex_wake(&word, FLAGS, 1), 1, "FUTEX_WAKE: one of two");
-	herd_returned(&herd, 1);
-	tap_is(herd_wake_all(&herd, &word, FLAGS), 1, "FUTEX_WAKE: the other");
-	herd_end(&herd);
+	sleepers_returned(&sleepers, 1);
+	tap_is(sleepers_wake_all(&sleepers, &word, FLAGS), 1,
+	       "FUTEX_WAKE: the other");
+	sleepers_end(&sleepers);
 }
 
 static void test_wake_op(void)
 {
 	static uint32_t second;
-	struct herd herd = herd_of(2);
+	struct sleepers sleepers = sleepers_of(2);
 	long woken;
 
-	herd_wait_on(&herd, &word, FLAGS);
-	herd_wait_on(&herd, &second, FLAGS);
+	sleepers_wait_on(&sleepers, &word, FLAGS);
+	sleepers_wait_on(&sleepers, &second, FLAGS);
 	woken = sys_futex(&word, FUTEX_WAKE_OP | FLAGS, 1, 1, &second,
 			  FUTEX_OP(FUTEX_OP_SET, 7, FUTEX_OP_CMP_EQ, 0));
 	tap_ok(woken == 2 && second == 7, "FUTEX_WAKE_OP");
 	second = 0;
-	herd_wake_all(&herd, &second, FLAGS);
-	herd_end(&herd);
+	sleepers_wake_all(&sleepers, &second, FLAGS);
+	sleepers_end(&sleepers);
 }
 
 static void *lock_and_unlock(void *result)

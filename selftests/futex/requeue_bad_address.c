@@ -54,13 +54,13 @@ static void test_unmapped(const struct requeue_op *op)
 /* A waiter can be moved to such a target, and woken there. */
 static void test_unmapped_target(const struct requeue_op *op)
 {
-	struct herd herd = herd_of(1);
+	struct sleepers sleepers = sleepers_of(1);
 
-	herd_wait_on(&herd, good, FUTEX_PRIVATE_FLAG);
+	sleepers_wait_on(&sleepers, good, FUTEX_PRIVATE_FLAG);
 	op->requeue(good, unmapped, FUTEX_PRIVATE_FLAG, 0, 1);
-	tap_is(herd_wake_all(&herd, unmapped, FUTEX_PRIVATE_FLAG), 1,
+	tap_is(sleepers_wake_all(&sleepers, unmapped, FUTEX_PRIVATE_FLAG), 1,
 	       "%s: woken at an unmapped target", op->name);
-	herd_end(&herd);
+	sleepers_end(&sleepers);
 }
 
 static void test_op(const struct requeue_op *op)

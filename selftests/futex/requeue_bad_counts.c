@@ -22,17 +22,17 @@ static uint32_t from, to;
 
 static void test_op(const struct requeue_op *op)
 {
-	struct herd herd = herd_of(2);
+	struct sleepers sleepers = sleepers_of(2);
 
-	herd_fill(&herd, 2, &from, FLAGS);
+	sleepers_fill(&sleepers, 2, &from, FLAGS);
 	for (int i = 0; i < NR_BAD; i++)
 		tap_is(op->requeue(&from, &to, FLAGS, bad[i].nr_wake,
 				   bad[i].nr_requeue),
 		       -EINVAL, "%s: wake %d, requeue %d: EINVAL", op->name,
 		       bad[i].nr_wake, bad[i].nr_requeue);
-	tap_is(herd_wake_all(&herd, &from, FLAGS), 2,
+	tap_is(sleepers_wake_all(&sleepers, &from, FLAGS), 2,
 	       "%s: all still wait at the source", op->name);
-	herd_end(&herd);
+	sleepers_end(&sleepers);
 }
 
 int main(void)

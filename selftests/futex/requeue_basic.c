@@ -41,19 +41,19 @@ static int file(void)
 static void test_move(const struct memory *memory, const struct requeue_op *op)
 {
 	uint32_t *from = &memory->words[0], *to = &memory->words[1];
-	struct herd herd = herd_of(1);
+	struct sleepers sleepers = sleepers_of(1);
 	int at_from, at_to;
 	long answer;
 
-	herd_wait_on(&herd, from, memory->flags);
+	sleepers_wait_on(&sleepers, from, memory->flags);
 	answer = op->requeue(from, to, memory->flags, 0, 1);
-	at_from = herd_wake_all(&herd, from, memory->flags);
-	at_to = herd_wake_all(&herd, &memory->alias[1], memory->flags);
+	at_from = sleepers_wake_all(&sleepers, from, memory->flags);
+	at_to = sleepers_wake_all(&sleepers, &memory->alias[1], memory->flags);
 	if (!tap_ok(answer == 1 && at_from == 0 && at_to == 1, "%s, %s",
 		    op->name, memory->name))
 		tap_diag("answer %ld, %d at the source, %d at the target",
 			 answer, at_from, at_to);
-	herd_end(&herd);
+	sleepers_end(&sleepers);
 }
 
 static void test_op(const struct requeue_op *op)

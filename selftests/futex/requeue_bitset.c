@@ -11,7 +11,7 @@
 
 static uint32_t from, to;
 
-static void wait_with_bitset(struct herd *herd, uint32_t bitset)
+static void wait_with_bitset(struct sleepers *sleepers, uint32_t bitset)
 {
 	const struct waiter wait = {
 		.futex = &from,
@@ -19,28 +19,30 @@ static void wait_with_bitset(struct herd *herd, uint32_t bitset)
 		.bitset = bitset,
 	};
 
-	herd_asleep(herd_start(herd, &wait));
+	sleepers_asleep(sleepers_start(sleepers, &wait));
 }
 
 static void test_op(const struct requeue_op *op)
 {
-	struct herd herd = herd_of(NR_WAITERS);
+	struct sleepers sleepers = sleepers_of(NR_WAITERS);
 
 	for (int i = 0; i < NR_WAITERS; i++)
-		wait_with_bitset(&herd, UINT32_C(1) << i);
+		wait_with_bitset(&sleepers, UINT32_C(1) << i);
 	tap_is(op->requeue(&from, &to, FLAGS, 0, INT_MAX), NR_WAITERS,
 	       "%s: moved whatever the bitset", op->name);
 	tap_is(sys_futex_wake_bitset(&to, FLAGS, INT_MAX, 1u << NR_WAITERS), 0,
 	       "%s: no waiter has this bit", op->name);
 	tap_is(sys_futex_wake_bitset(&to, FLAGS, INT_MAX, 1u << 2), 1,
 	       "%s: one waiter has that", op->name);
-	herd_returned(&herd, 1);
-	tap_is(herd_of_turn(&herd, 0), 2, "%s: the one with the bit", op->name);
+	sleepers_returned(&sleepers, 1);
+	tap_is(sleepers_of_turn(&sleepers, 0), 2, "%s: the one with the bit",
+	       op->name);
 	tap_is(sys_futex_wake_bitset(&to, FLAGS, INT_MAX, 1u << 0 | 1u << 3), 2,
 	       "%s: two bits, two waiters", op->name);
-	herd_returned(&herd, 3);
-	tap_is(herd_wake_all(&herd, &to, FLAGS), 1, "%s: the last", op->name);
-	herd_end(&herd);
+	sleepers_returned(&sleepers, 3);
+	tap_is(sleepers_wake_all(&sleepers, &to, FLAGS), 1, "%s: the last",
+	       op->name);
+	sleepers_end(&sleepers);
 }
 
 int main(void)

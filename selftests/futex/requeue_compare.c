@@ -20,48 +20,48 @@ static bool compares(const struct requeue_op *op)
 /* The word is not 0, which is what @op compares it to. */
 static void test_changed(const struct requeue_op *op)
 {
-	struct herd herd = herd_of(NR_WAITERS);
+	struct sleepers sleepers = sleepers_of(NR_WAITERS);
 
-	herd_fill(&herd, NR_WAITERS, &from, FLAGS);
+	sleepers_fill(&sleepers, NR_WAITERS, &from, FLAGS);
 	from = NOT_ZERO;
 	tap_is(op->requeue(&from, &to, FLAGS, 1, NR_WAITERS),
 	       compares(op) ? -EAGAIN : NR_WAITERS, "%s: the word has changed",
 	       op->name);
 	from = 0;
 	if (!compares(op))
-		herd_returned(&herd, 1);
-	tap_is(herd_wake_all(&herd, &to, FLAGS),
+		sleepers_returned(&sleepers, 1);
+	tap_is(sleepers_wake_all(&sleepers, &to, FLAGS),
 	       compares(op) ? 0 : NR_WAITERS - 1, "%s: then at the target",
 	       op->name);
-	tap_is(herd_wake_all(&herd, &from, FLAGS),
+	tap_is(sleepers_wake_all(&sleepers, &from, FLAGS),
 	       compares(op) ? NR_WAITERS : 0, "%s: then at the source",
 	       op->name);
-	herd_end(&herd);
+	sleepers_end(&sleepers);
 }
 
 static void test_same(const struct requeue_op *op)
 {
-	struct herd herd = herd_of(1);
+	struct sleepers sleepers = sleepers_of(1);
 
-	herd_wait_on(&herd, &from, FLAGS);
+	sleepers_wait_on(&sleepers, &from, FLAGS);
 	tap_is(op->requeue(&from, &to, FLAGS, 0, 1), 1,
 	       "%s: the word has not changed", op->name);
-	herd_wake_all(&herd, &to, FLAGS);
-	herd_end(&herd);
+	sleepers_wake_all(&sleepers, &to, FLAGS);
+	sleepers_end(&sleepers);
 }
 
 /* The target's value never matters. */
 static void test_target(const struct requeue_op *op)
 {
-	struct herd herd = herd_of(1);
+	struct sleepers sleepers = sleepers_of(1);
 
-	herd_wait_on(&herd, &from, FLAGS);
+	sleepers_wait_on(&sleepers, &from, FLAGS);
 	to = NOT_ZERO;
 	tap_is(op->requeue(&from, &to, FLAGS, 0, 1), 1,
 	       "%s: any word at the target", op->name);
 	to = 0;
-	herd_wake_all(&herd, &to, FLAGS);
-	herd_end(&herd);
+	sleepers_wake_all(&sleepers, &to, FLAGS);
+	sleepers_end(&sleepers);
 }
 
 static void test_op(const struct requeue_op *op)
@@ -74,17 +74,17 @@ static void test_op(const struct requeue_op *op)
 /* What is compared is the value given, not zero. */
 static void test_value(void)
 {
-	struct herd herd = herd_of(1);
+	struct sleepers sleepers = sleepers_of(1);
 
-	herd_wait_on(&herd, &from, FLAGS);
+	sleepers_wait_on(&sleepers, &from, FLAGS);
 	from = NOT_ZERO;
 	tap_is(sys_futex_cmp_requeue(&from, &to, FLAGS, 0, 1, 0), -EAGAIN,
 	       "FUTEX_CMP_REQUEUE: zero is not the value");
 	tap_is(sys_futex_cmp_requeue(&from, &to, FLAGS, 0, 1, NOT_ZERO), 1,
 	       "FUTEX_CMP_REQUEUE: the value is");
 	from = 0;
-	herd_wake_all(&herd, &to, FLAGS);
-	herd_end(&herd);
+	sleepers_wake_all(&sleepers, &to, FLAGS);
+	sleepers_end(&sleepers);
 }
 
 int main(void)

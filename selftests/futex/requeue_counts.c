@@ -23,22 +23,22 @@ static void test_counts(const struct requeue_op *op, int nr_wake,
 {
 	int woken = at_most(nr_wake, NR_WAITERS);
 	int moved = at_most(nr_requeue, NR_WAITERS - woken);
-	struct herd herd = herd_of(NR_WAITERS);
+	struct sleepers sleepers = sleepers_of(NR_WAITERS);
 	long answer;
 	int at_from, at_to;
 
-	herd_fill(&herd, NR_WAITERS, &from, FUTEX_PRIVATE_FLAG);
+	sleepers_fill(&sleepers, NR_WAITERS, &from, FUTEX_PRIVATE_FLAG);
 	answer = op->requeue(&from, &to, FUTEX_PRIVATE_FLAG, nr_wake,
 			     nr_requeue);
-	herd_returned(&herd, woken);
-	at_to = herd_wake_all(&herd, &to, FUTEX_PRIVATE_FLAG);
-	at_from = herd_wake_all(&herd, &from, FUTEX_PRIVATE_FLAG);
+	sleepers_returned(&sleepers, woken);
+	at_to = sleepers_wake_all(&sleepers, &to, FUTEX_PRIVATE_FLAG);
+	at_from = sleepers_wake_all(&sleepers, &from, FUTEX_PRIVATE_FLAG);
 	if (!tap_ok(answer == woken + moved && at_to == moved &&
 			    at_from == NR_WAITERS - woken - moved,
 		    "%s: wake %d, requeue %d", op->name, nr_wake, nr_requeue))
 		tap_diag("answer %ld, %d at the target, %d at the source",
 			 answer, at_to, at_from);
-	herd_end(&herd);
+	sleepers_end(&sleepers);
 }
 
 static void test_nobody(const struct requeue_op *op)

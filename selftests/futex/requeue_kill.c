@@ -62,26 +62,26 @@ static pid_t start_doomed(void)
 /* Own waiters before and behind those of the doomed process. */
 static void test_op(const struct requeue_op *op)
 {
-	struct herd herd = herd_of(2);
+	struct sleepers sleepers = sleepers_of(2);
 	int status;
 	pid_t pid;
 
-	herd_wait_on(&herd, &shared->from, 0);
+	sleepers_wait_on(&sleepers, &shared->from, 0);
 	pid = start_doomed();
-	herd_wait_on(&herd, &shared->from, 0);
+	sleepers_wait_on(&sleepers, &shared->from, 0);
 	tap_is(op->requeue(&shared->from, &shared->to, 0, 0, INT_MAX),
 	       NR_DOOMED + 2, "%s: waiters of two processes", op->name);
 	kill(pid, SIGKILL);
 	waitpid(pid, &status, 0);
-	tap_is(atomic_load(&herd.nr_returned), 0, "%s: nobody else was woken",
-	       op->name);
-	tap_ok(herd_wake_one(&herd, &shared->to, 0) == 0 &&
-		       herd_wake_one(&herd, &shared->to, 0) == 1 &&
-		       herd_wake_one(&herd, &shared->to, 0) == -1,
+	tap_is(atomic_load(&sleepers.nr_returned), 0,
+	       "%s: nobody else was woken", op->name);
+	tap_ok(sleepers_wake_one(&sleepers, &shared->to, 0) == 0 &&
+		       sleepers_wake_one(&sleepers, &shared->to, 0) == 1 &&
+		       sleepers_wake_one(&sleepers, &shared->to, 0) == -1,
 	       "%s: the others in line, nothing left", op->name);
 	tap_is(sys_futex_wake(&shared->from, 0, INT_MAX), 0,
 	       "%s: nothing at the source", op->name);
-	herd_end(&herd);
+	sleepers_end(&sleepers);
 }
 
 int main(void)

@@ -17,13 +17,13 @@
 static uint32_t from, to, targets[NR_TARGETS];
 
 /* Wakes one at a time at @futex; whether waiters @expected come, in order. */
-static bool come_in_order(struct herd *herd, const uint32_t *futex,
+static bool come_in_order(struct sleepers *sleepers, const uint32_t *futex,
 			  const int *expected, int nr)
 {
 	bool in_order = true;
 
 	for (int i = 0; i < nr; i++) {
-		int woken = herd_wake_one(herd, futex, FLAGS);
+		int woken = sleepers_wake_one(sleepers, futex, FLAGS);
 
 		if (woken == expected[i])
 			continue;
@@ -37,36 +37,36 @@ static bool come_in_order(struct herd *herd, const uint32_t *futex,
 static void test_one_call(const struct requeue_op *op)
 {
 	static const int rest[] = { 1, 2, 3, 4, 5 };
-	struct herd herd = herd_of(NR_WAITERS);
+	struct sleepers sleepers = sleepers_of(NR_WAITERS);
 
-	herd_fill(&herd, NR_WAITERS, &from, FLAGS);
+	sleepers_fill(&sleepers, NR_WAITERS, &from, FLAGS);
 	op->requeue(&from, &to, FLAGS, 1, INT_MAX);
-	herd_returned(&herd, 1);
-	tap_ok(herd_of_turn(&herd, 0) == 0 &&
-		       come_in_order(&herd, &to, rest, NR_WAITERS - 1),
+	sleepers_returned(&sleepers, 1);
+	tap_ok(sleepers_of_turn(&sleepers, 0) == 0 &&
+		       come_in_order(&sleepers, &to, rest, NR_WAITERS - 1),
 	       "%s: first woken, others in line", op->name);
-	herd_end(&herd);
+	sleepers_end(&sleepers);
 }
 
 /* Two at a time: what is moved later stands behind what was moved before. */
 static void test_pieces(const struct requeue_op *op)
 {
 	static const int all[] = { 0, 1, 2, 3, 4, 5 };
-	struct herd herd = herd_of(NR_WAITERS);
+	struct sleepers sleepers = sleepers_of(NR_WAITERS);
 
-	herd_fill(&herd, NR_WAITERS, &from, FLAGS);
+	sleepers_fill(&sleepers, NR_WAITERS, &from, FLAGS);
 	for (int i = 0; i < NR_WAITERS / 2; i++)
 		op->requeue(&from, &to, FLAGS, 0, 2);
-	tap_ok(come_in_order(&herd, &to, all, NR_WAITERS), "%s: in pieces",
+	tap_ok(come_in_order(&sleepers, &to, all, NR_WAITERS), "%s: in pieces",
 	       op->name);
-	herd_end(&herd);
+	sleepers_end(&sleepers);
 }
 
 /* In which order all come that wait at @futex. */
-static void come(struct herd *herd, const uint32_t *futex, int *order)
+static void come(struct sleepers *sleepers, const uint32_t *futex, int *order)
 {
 	for (int i = 0; i < NR_WAITERS; i++)
-		order[i] = herd_wake_one(herd, futex, FLAGS);
+		order[i] = sleepers_wake_one(sleepers, futex, FLAGS);
 }
 
 static bool same_order(const int *order, const int *expected)
@@ -81,7 +81,7 @@ static bool same_order(const int *order, const int *expected)
  * @within: the same if both are in one bucket
  */
 struct joining {
-	void (*fill)(struct herd *herd, const uint32_t *target);
+	void (*fill)(struct sleepers *sleepers, const uint32_t *target);
 	int apart[NR_WAITERS], within[NR_WAITERS];
 };
 
@@ -92,12 +92,12 @@ static bool joins_in_order(const struct requeue_op *op,
 	int order[NR_WAITERS];
 
 	for (int i = 0; i < NR_TARGETS; i++) {
-		struct herd herd = herd_of(NR_WAITERS);
+		struct sleepers sleepers = sleepers_of(NR_WAITERS);
 
-		joining->fill(&herd, &targets[i]);
+		joining->fill(&sleepers, &targets[i]);
 		op->requeue(&from, &targets[i], FLAGS, 0, INT_MAX);
-		come(&herd, &targets[i], order);
-		herd_end(&herd);
+		come(&sleepers, &targets[i], order);
+		sleepers_end(&sleepers);
 		if (same_order(order, joining->apart))
 			return true;
 		if (!same_order(order, joining->within))
@@ -109,10 +109,10 @@ static bool joins_in_order(const struct requeue_op *op,
 	return false;
 }
 
-static void fill_both(struct herd *herd, const uint32_t *target)
+static void fill_both(struct sleepers *sleepers, const uint32_t *target)
 {
-	herd_fill(herd, NR_WAITERS / 2, &from, FLAGS);
-	herd_fill(herd, NR_WAITERS / 2, target, FLAGS);
+	sleepers_fill(sleepers, NR_WAITERS / 2, &from, FLAGS);
+	sleepers_fill(sleepers, NR_WAITERS / 2, target, FLAGS);
 }
 
 static void test_behind(const struct requeue_op *op)
@@ -127,7 +127,7 @@ static void test_behind(const struct requeue_op *op)
 	       op->name);
 }
 
-static void wait_with_priority(struct herd *herd, const uint32_t *futex,
+static void wait_with_priority(struct sleepers *sleepers, const uint32_t *futex,
 			       int rt_priority)
 {
 	const struct waiter wait = {
@@ -137,16 +137,16 @@ static void wait_with_priority(struct herd *herd, const uint32_t *futex,
 		.rt_priority = rt_priority,
 	};
 
-	herd_asleep(herd_start(herd, &wait));
+	sleepers_asleep(sleepers_start(sleepers, &wait));
 }
 
-static void fill_by_priority(struct herd *herd, const uint32_t *target)
+static void fill_by_priority(struct sleepers *sleepers, const uint32_t *target)
 {
 	static const int priority[] = { 0, 10, 0, 20, 20, 0 };
 	static const bool at_target[NR_WAITERS] = { [2] = true, [3] = true };
 
 	for (int i = 0; i < NR_WAITERS; i++)
-		wait_with_priority(herd, at_target[i] ? target : &from,
+		wait_with_priority(sleepers, at_target[i] ? target : &from,
 				   priority[i]);
 }
 
@@ -166,17 +166,17 @@ static void test_priority(const struct requeue_op *op)
 static void test_priority_woken(const struct requeue_op *op)
 {
 	static const int rest[] = { 0, 1 };
-	struct herd herd = herd_of(3);
+	struct sleepers sleepers = sleepers_of(3);
 
-	wait_with_priority(&herd, &from, 0);
-	wait_with_priority(&herd, &from, 0);
-	wait_with_priority(&herd, &from, 10);
+	wait_with_priority(&sleepers, &from, 0);
+	wait_with_priority(&sleepers, &from, 0);
+	wait_with_priority(&sleepers, &from, 10);
 	op->requeue(&from, &to, FLAGS, 1, INT_MAX);
-	herd_returned(&herd, 1);
-	tap_ok(herd_of_turn(&herd, 0) == 2 &&
-		       come_in_order(&herd, &to, rest, 2),
+	sleepers_returned(&sleepers, 1);
+	tap_ok(sleepers_of_turn(&sleepers, 0) == 2 &&
+		       come_in_order(&sleepers, &to, rest, 2),
 	       "%s: wakes the highest priority", op->name);
-	herd_end(&herd);
+	sleepers_end(&sleepers);
 }
 
 static bool may_use_fifo(void)

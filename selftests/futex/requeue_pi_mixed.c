@@ -51,38 +51,39 @@ static void end_pi(struct pi_waiter *waiter, const char *name)
 
 static void test_in_line(const struct requeue_op *op)
 {
-	struct herd herd = herd_of(NR_BEFORE + NR_BEHIND);
+	struct sleepers sleepers = sleepers_of(NR_BEFORE + NR_BEHIND);
 	struct pi_waiter waiter;
 
-	herd_fill(&herd, NR_BEFORE, &from, FLAGS);
+	sleepers_fill(&sleepers, NR_BEFORE, &from, FLAGS);
 	start_pi(&waiter);
-	herd_fill(&herd, NR_BEHIND, &from, FLAGS);
+	sleepers_fill(&sleepers, NR_BEHIND, &from, FLAGS);
 	tap_is(op->requeue(&from, &to, FLAGS, 1, INT_MAX), -EINVAL,
 	       "%s: EINVAL in mid-line", op->name);
-	herd_returned(&herd, 1);
-	tap_is(herd_of_turn(&herd, 0), 0, "%s: the first was woken", op->name);
-	tap_is(herd_wake_all(&herd, &to, FLAGS), NR_BEFORE - 1,
+	sleepers_returned(&sleepers, 1);
+	tap_is(sleepers_of_turn(&sleepers, 0), 0, "%s: the first was woken",
+	       op->name);
+	tap_is(sleepers_wake_all(&sleepers, &to, FLAGS), NR_BEFORE - 1,
 	       "%s: those before it were moved", op->name);
 	end_pi(&waiter, op->name);
-	tap_is(herd_wake_all(&herd, &from, FLAGS), NR_BEHIND,
+	tap_is(sleepers_wake_all(&sleepers, &from, FLAGS), NR_BEHIND,
 	       "%s: those behind it were not", op->name);
-	herd_end(&herd);
+	sleepers_end(&sleepers);
 }
 
 /* A count that ends before the PI waiter never meets it. */
 static void test_not_reached(const struct requeue_op *op)
 {
-	struct herd herd = herd_of(2);
+	struct sleepers sleepers = sleepers_of(2);
 	struct pi_waiter waiter;
 
-	herd_fill(&herd, 2, &from, FLAGS);
+	sleepers_fill(&sleepers, 2, &from, FLAGS);
 	start_pi(&waiter);
 	tap_is(op->requeue(&from, &to, FLAGS, 1, 1), 2,
 	       "%s: not reached, no error", op->name);
-	herd_returned(&herd, 1);
-	herd_wake_all(&herd, &to, FLAGS);
+	sleepers_returned(&sleepers, 1);
+	sleepers_wake_all(&sleepers, &to, FLAGS);
 	end_pi(&waiter, op->name);
-	herd_end(&herd);
+	sleepers_end(&sleepers);
 }
 
 static void test_op(const struct requeue_op *op)
@@ -94,14 +95,14 @@ static void test_op(const struct requeue_op *op)
 /* An ordinary waiter where FUTEX_CMP_REQUEUE_PI expects a PI waiter. */
 static void test_plain_waiter(void)
 {
-	struct herd herd = herd_of(1);
+	struct sleepers sleepers = sleepers_of(1);
 
-	herd_wait_on(&herd, &from, FLAGS);
+	sleepers_wait_on(&sleepers, &from, FLAGS);
 	tap_is(sys_futex_cmp_requeue_pi(&from, &pi, FLAGS, 1, 0, 0), -EINVAL,
 	       "FUTEX_CMP_REQUEUE_PI: ordinary waiter: EINVAL");
-	tap_is(herd_wake_all(&herd, &from, FLAGS), 1,
+	tap_is(sleepers_wake_all(&sleepers, &from, FLAGS), 1,
 	       "FUTEX_CMP_REQUEUE_PI: which still waits");
-	herd_end(&herd);
+	sleepers_end(&sleepers);
 }
 
 /* FUTEX_CMP_REQUEUE_PI wakes one at most, and only one may be asked for. */

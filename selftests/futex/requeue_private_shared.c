@@ -11,28 +11,28 @@ static uint32_t from, to;
 static void test_mixed(const struct requeue_op *op, int wait_flags,
 		       int requeue_flags, const char *how)
 {
-	struct herd herd = herd_of(1);
+	struct sleepers sleepers = sleepers_of(1);
 
-	herd_wait_on(&herd, &from, wait_flags);
+	sleepers_wait_on(&sleepers, &from, wait_flags);
 	tap_is(op->requeue(&from, &to, requeue_flags, 1, 1), 0, "%s: %s",
 	       op->name, how);
-	tap_is(herd_wake_all(&herd, &from, wait_flags), 1,
+	tap_is(sleepers_wake_all(&sleepers, &from, wait_flags), 1,
 	       "%s: %s: still waits", op->name, how);
-	herd_end(&herd);
+	sleepers_end(&sleepers);
 }
 
 /* What was moved keeps its kind. */
 static void test_kept(const struct requeue_op *op, int flags, int other,
 		      const char *kind)
 {
-	struct herd herd = herd_of(1);
+	struct sleepers sleepers = sleepers_of(1);
 
-	herd_wait_on(&herd, &from, flags);
+	sleepers_wait_on(&sleepers, &from, flags);
 	op->requeue(&from, &to, flags, 0, 1);
 	tap_ok(sys_futex_wake(&to, other, 1) == 0 &&
-		       herd_wake_all(&herd, &to, flags) == 1,
+		       sleepers_wake_all(&sleepers, &to, flags) == 1,
 	       "%s: %s stays %s", op->name, kind, kind);
-	herd_end(&herd);
+	sleepers_end(&sleepers);
 }
 
 static void test_op(const struct requeue_op *op)

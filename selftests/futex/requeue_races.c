@@ -99,7 +99,7 @@ static void nothing(int signal)
 	(void)signal;
 }
 
-/* Signals all over the herd until enough waiters were moved and woken. */
+/* Signals all over the sleepers until enough waiters were moved and woken. */
 static void run_for(struct racer *waiters, long moves)
 {
 	int64_t deadline = blocked_deadline();

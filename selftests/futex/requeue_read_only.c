@@ -24,19 +24,19 @@ static uint32_t *map(int prot, int flags, int fd)
 static void test_shared_file(const struct requeue_op *op)
 {
 	int fd = memfd_create("futex words", 0);
-	struct herd herd = herd_of(1);
+	struct sleepers sleepers = sleepers_of(1);
 	uint32_t *writable, *readable;
 
 	if (fd < 0 || ftruncate(fd, PAGE_SIZE))
 		tap_bail("memfd: %s", strerror(errno));
 	writable = map(PROT_READ | PROT_WRITE, MAP_SHARED, fd);
 	readable = map(PROT_READ, MAP_SHARED, fd);
-	herd_wait_on(&herd, &writable[0], 0);
+	sleepers_wait_on(&sleepers, &writable[0], 0);
 	tap_is(op->requeue(&readable[0], &readable[1], 0, 0, 1), 1,
 	       "%s: shared, file", op->name);
-	tap_is(herd_wake_all(&herd, &writable[1], 0), 1,
+	tap_is(sleepers_wake_all(&sleepers, &writable[1], 0), 1,
 	       "%s: woken at the target", op->name);
-	herd_end(&herd);
+	sleepers_end(&sleepers);
 	munmap(writable, PAGE_SIZE);
 	munmap(readable, PAGE_SIZE);
 	close(fd);
@@ -45,7 +45,7 @@ static void test_shared_file(const struct requeue_op *op)
 static void test_anonymous(const struct requeue_op *op)
 {
 	static uint32_t writable;
-	struct herd herd = herd_of(1);
+	struct sleepers sleepers = sleepers_of(1);
 	uint32_t *words =
 		map(PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 
@@ -56,11 +56,11 @@ static void test_anonymous(const struct requeue_op *op)
 	       "%s: shared, anonymous source", op->name);
 	tap_is(op->requeue(&writable, &words[0], 0, 1, 1), -EFAULT,
 	       "%s: shared, anonymous target", op->name);
-	herd_wait_on(&herd, &words[0], FUTEX_PRIVATE_FLAG);
+	sleepers_wait_on(&sleepers, &words[0], FUTEX_PRIVATE_FLAG);
 	tap_is(op->requeue(&words[0], &words[1], FUTEX_PRIVATE_FLAG, 0, 1), 1,
 	       "%s: private, anonymous", op->name);
-	herd_wake_all(&herd, &words[1], FUTEX_PRIVATE_FLAG);
-	herd_end(&herd);
+	sleepers_wake_all(&sleepers, &words[1], FUTEX_PRIVATE_FLAG);
+	sleepers_end(&sleepers);
 	munmap(words, PAGE_SIZE);
 }
 

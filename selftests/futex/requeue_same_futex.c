@@ -38,15 +38,15 @@ static void map_twice(uint32_t *words[2])
 static void test_plain(const struct requeue_op *op, uint32_t *one,
 		       uint32_t *other, int flags, const char *how)
 {
-	struct herd herd = herd_of(NR_WAITERS);
+	struct sleepers sleepers = sleepers_of(NR_WAITERS);
 
-	herd_fill(&herd, NR_WAITERS, one, flags);
+	sleepers_fill(&sleepers, NR_WAITERS, one, flags);
 	tap_is(op->requeue(one, other, flags, 1, 2), 3,
 	       "%s, %s: one woken, two counted", op->name, how);
-	herd_returned(&herd, 1);
-	tap_is(herd_wake_all(&herd, one, flags), NR_WAITERS - 1,
+	sleepers_returned(&sleepers, 1);
+	tap_is(sleepers_wake_all(&sleepers, one, flags), NR_WAITERS - 1,
 	       "%s, %s: the others still wait", op->name, how);
-	herd_end(&herd);
+	sleepers_end(&sleepers);
 }
 
 static void test_op(const struct requeue_op *op)

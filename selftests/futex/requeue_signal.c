@@ -37,50 +37,50 @@ static void interrupt(struct waiter *waiter, int sa_flags)
 
 static void test_restart(const struct requeue_op *op)
 {
-	struct herd herd = herd_of(1);
-	struct waiter *waiter = herd_wait_on(&herd, &from, FLAGS);
+	struct sleepers sleepers = sleepers_of(1);
+	struct waiter *waiter = sleepers_wait_on(&sleepers, &from, FLAGS);
 
 	op->requeue(&from, &to, FLAGS, 0, 1);
 	interrupt(waiter, SA_RESTART);
-	herd_asleep(waiter);
+	sleepers_asleep(waiter);
 	tap_is(sys_futex_wake(&to, FLAGS, 1), 0,
 	       "%s: SA_RESTART: no longer at the target", op->name);
-	tap_is(herd_wake_all(&herd, &from, FLAGS), 1,
+	tap_is(sleepers_wake_all(&sleepers, &from, FLAGS), 1,
 	       "%s: SA_RESTART: at the source again", op->name);
 	tap_is(waiter->result, 0, "%s: SA_RESTART: woken once", op->name);
-	herd_end(&herd);
+	sleepers_end(&sleepers);
 }
 
 static void test_restart_compares(const struct requeue_op *op)
 {
-	struct herd herd = herd_of(1);
-	struct waiter *waiter = herd_wait_on(&herd, &from, FLAGS);
+	struct sleepers sleepers = sleepers_of(1);
+	struct waiter *waiter = sleepers_wait_on(&sleepers, &from, FLAGS);
 
 	op->requeue(&from, &to, FLAGS, 0, 1);
 	from = 1;
 	interrupt(waiter, SA_RESTART);
-	herd_returned(&herd, 1);
+	sleepers_returned(&sleepers, 1);
 	from = 0;
 	tap_is(waiter->result, -EAGAIN,
 	       "%s: SA_RESTART: EAGAIN if the word has changed", op->name);
-	herd_end(&herd);
+	sleepers_end(&sleepers);
 }
 
 /* One of three is interrupted; the others stay in line. */
 static void test_interrupted(const struct requeue_op *op)
 {
-	struct herd herd = herd_of(3);
+	struct sleepers sleepers = sleepers_of(3);
 
-	herd_fill(&herd, 3, &from, FLAGS);
+	sleepers_fill(&sleepers, 3, &from, FLAGS);
 	op->requeue(&from, &to, FLAGS, 0, INT_MAX);
-	interrupt(&herd.waiters[1], 0);
-	herd_returned(&herd, 1);
-	tap_is(herd.waiters[1].result, -EINTR, "%s: EINTR", op->name);
-	tap_ok(herd_wake_one(&herd, &to, FLAGS) == 0 &&
-		       herd_wake_one(&herd, &to, FLAGS) == 2 &&
-		       herd_wake_one(&herd, &to, FLAGS) == -1,
+	interrupt(&sleepers.waiters[1], 0);
+	sleepers_returned(&sleepers, 1);
+	tap_is(sleepers.waiters[1].result, -EINTR, "%s: EINTR", op->name);
+	tap_ok(sleepers_wake_one(&sleepers, &to, FLAGS) == 0 &&
+		       sleepers_wake_one(&sleepers, &to, FLAGS) == 2 &&
+		       sleepers_wake_one(&sleepers, &to, FLAGS) == -1,
 	       "%s: the others in line, nothing left", op->name);
-	herd_end(&herd);
+	sleepers_end(&sleepers);
 }
 
 static void test_op(const struct requeue_op *op)

@@ -13,34 +13,34 @@ static int nr_waiters;
 
 static void test_one_call(const struct requeue_op *op)
 {
-	struct herd herd = herd_of(nr_waiters);
+	struct sleepers sleepers = sleepers_of(nr_waiters);
 
-	herd_fill(&herd, nr_waiters, &from, FLAGS);
+	sleepers_fill(&sleepers, nr_waiters, &from, FLAGS);
 	tap_is(op->requeue(&from, &to, FLAGS, 1, INT_MAX), nr_waiters,
 	       "%s: %d in one call", op->name, nr_waiters);
-	herd_returned(&herd, 1);
-	tap_is(herd_wake_all(&herd, &to, FLAGS), nr_waiters - 1,
+	sleepers_returned(&sleepers, 1);
+	tap_is(sleepers_wake_all(&sleepers, &to, FLAGS), nr_waiters - 1,
 	       "%s: all but the woken one at the target", op->name);
-	herd_end(&herd);
+	sleepers_end(&sleepers);
 }
 
 /* Pieces of 1, 2, 3 ... there, then all back in one call. */
 static void test_pieces(const struct requeue_op *op)
 {
-	struct herd herd = herd_of(nr_waiters);
+	struct sleepers sleepers = sleepers_of(nr_waiters);
 	int there = 0, piece = 0, woken = 0;
 	long moved, back;
 
-	herd_fill(&herd, nr_waiters, &from, FLAGS);
+	sleepers_fill(&sleepers, nr_waiters, &from, FLAGS);
 	while ((moved = op->requeue(&from, &to, FLAGS, 0, ++piece)) > 0)
 		there += moved;
 	back = op->requeue(&to, &from, FLAGS, 0, INT_MAX);
-	while (herd_wake_one(&herd, &from, FLAGS) == woken)
+	while (sleepers_wake_one(&sleepers, &from, FLAGS) == woken)
 		woken++;
 	tap_ok(there == nr_waiters && back == nr_waiters,
 	       "%s: %d pieces there, all back", op->name, piece - 1);
 	tap_is(woken, nr_waiters, "%s: in line as they came", op->name);
-	herd_end(&herd);
+	sleepers_end(&sleepers);
 }
 
 static void test_op(const struct requeue_op *op)

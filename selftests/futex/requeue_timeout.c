@@ -32,28 +32,28 @@ static bool times_out_at_target(const struct requeue_op *op, int64_t ns)
 		.bitset = FUTEX_BITSET_MATCH_ANY,
 		.deadline = &deadline,
 	};
-	struct herd herd = herd_of(3);
+	struct sleepers sleepers = sleepers_of(3);
 	struct waiter *timed;
 	long moved;
 
-	herd_wait_on(&herd, &from, FLAGS);
-	timed = herd_start(&herd, &wait);
+	sleepers_wait_on(&sleepers, &from, FLAGS);
+	timed = sleepers_start(&sleepers, &wait);
 	while (!blocked_in_futex(getpid(), atomic_load(&timed->tid), &from) &&
 	       atomic_load(&timed->turn) < 0)
 		sched_yield();
-	herd_wait_on(&herd, &from, FLAGS);
+	sleepers_wait_on(&sleepers, &from, FLAGS);
 	moved = op->requeue(&from, &to, FLAGS, 0, INT_MAX);
-	herd_returned(&herd, 1);
+	sleepers_returned(&sleepers, 1);
 	if (moved == 3) {
 		tap_is(timed->result, -ETIMEDOUT, "%s: ETIMEDOUT", op->name);
-		tap_is(herd_wake_all(&herd, &from, FLAGS), 0,
+		tap_is(sleepers_wake_all(&sleepers, &from, FLAGS), 0,
 		       "%s: nothing at the source", op->name);
-		tap_is(herd_wake_all(&herd, &to, FLAGS), 2,
+		tap_is(sleepers_wake_all(&sleepers, &to, FLAGS), 2,
 		       "%s: the other two at the target", op->name);
 	}
-	herd_wake_all(&herd, &to, FLAGS);
-	herd_wake_all(&herd, &from, FLAGS);
-	herd_end(&herd);
+	sleepers_wake_all(&sleepers, &to, FLAGS);
+	sleepers_wake_all(&sleepers, &from, FLAGS);
+	sleepers_end(&sleepers);
 	return moved == 3;
 }
 

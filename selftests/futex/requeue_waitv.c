@@ -76,17 +76,17 @@ static void test_woken_elsewhere(const struct requeue_op *op)
 static void test_woken_by_requeue(const struct requeue_op *op)
 {
 	struct vector_waiter waiter;
-	struct herd herd = herd_of(1);
+	struct sleepers sleepers = sleepers_of(1);
 
 	start(&waiter);
-	herd_wait_on(&herd, &from, FLAGS);
+	sleepers_wait_on(&sleepers, &from, FLAGS);
 	tap_is(op->requeue(&from, &to, FLAGS, 1, INT_MAX), 2,
 	       "%s: one woken, one moved", op->name);
 	pthread_join(waiter.thread, NULL);
 	tap_is(waiter.result, 1, "%s: woken at the source", op->name);
-	tap_is(herd_wake_all(&herd, &to, FLAGS), 1,
+	tap_is(sleepers_wake_all(&sleepers, &to, FLAGS), 1,
 	       "%s: the plain waiter was moved", op->name);
-	herd_end(&herd);
+	sleepers_end(&sleepers);
 }
 
 static void test_op(const struct requeue_op *op)

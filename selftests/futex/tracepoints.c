@@ -115,18 +115,18 @@ static void test_requeue(const char *what, const char *rest, int nr)
 static void call_all(void)
 {
 	static const uint32_t other;
-	struct herd herd = herd_of(NR_WAITERS);
+	struct sleepers sleepers = sleepers_of(NR_WAITERS);
 
-	herd_fill(&herd, NR_WAITERS, &from, FUTEX_PRIVATE_FLAG);
+	sleepers_fill(&sleepers, NR_WAITERS, &from, FUTEX_PRIVATE_FLAG);
 	sys_futex_wait(&from, FUTEX_PRIVATE_FLAG, 0, &(struct timespec){ 0 });
 	sys_futex_cmp_requeue(&from, &to, FUTEX_PRIVATE_FLAG, 1, INT_MAX, 7);
 	sys_futex_cmp_requeue(&from, &to, FUTEX_PRIVATE_FLAG, 1, 3, 0);
 	sys_futex_wake(&other, FUTEX_PRIVATE_FLAG, 9);
-	while (atomic_load(&herd.nr_returned) < herd.nr) {
-		herd_wake_all(&herd, &to, FUTEX_PRIVATE_FLAG);
-		herd_wake_all(&herd, &from, FUTEX_PRIVATE_FLAG);
+	while (atomic_load(&sleepers.nr_returned) < sleepers.nr) {
+		sleepers_wake_all(&sleepers, &to, FUTEX_PRIVATE_FLAG);
+		sleepers_wake_all(&sleepers, &from, FUTEX_PRIVATE_FLAG);
 	}
-	herd_end(&herd);
+	sleepers_end(&sleepers);
 	trace_stop();
 	test_wake(&other, 9, 0);
 }

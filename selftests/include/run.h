@@ -239,14 +239,18 @@ static inline int policies_main(char **argv, struct policy_list list,
 				void (*test)(const char *policy))
 {
 	int stage = run_go_on(list.nr * nr_results);
+	unsigned int next;
 
 	if (stage < 0)
 		policy_exec(argv, list.names[0], 0);
+	if (stage >= (int)list.nr)
+		tap_bail("there are %u policies", list.nr);
 	if (stage == 0)
 		tap_plan(list.nr * nr_results);
 	test(list.names[stage]);
-	if (stage + 1 < (int)list.nr)
-		policy_exec(argv, list.names[stage + 1], stage + 1);
+	next = stage + 1;
+	if (next < list.nr)
+		policy_exec(argv, list.names[next], next);
 	return tap_exit();
 }
 

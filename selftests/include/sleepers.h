@@ -22,13 +22,13 @@
 /*
  * A number of threads asleep on futexes, each waiting once
  *
- *	struct herd herd = herd_of(8);
+ *	struct sleepers sleepers = sleepers_of(8);
  *
  *	for (int i = 0; i < 8; i++)
- *		herd_wait_on(&herd, &from, 0);	// asleep when this returns
+ *		sleepers_wait_on(&sleepers, &from, 0);	// asleep when this returns
  *	moved = sys_futex_requeue(&from, &to, 0, 1, INT_MAX);
- *	herd_wake_all(&herd, &to, 0);
- *	herd_end(&herd);
+ *	sleepers_wake_all(&sleepers, &to, 0);
+ *	sleepers_end(&sleepers);
  *
  * Waiters are numbered from 0 in the order in which they went to sleep,
  * which is their order in the futex's queue. Each publishes its result, then
@@ -36,12 +36,12 @@
  * ends the program with "Bail out!".
  */
 
-#define HERD_STACK_SIZE (64 * 1024)
+#define SLEEPERS_STACK_SIZE (64 * 1024)
 
-struct herd;
+struct sleepers;
 
 struct waiter {
-	struct herd *herd;
+	struct sleepers *sleepers;
 	pthread_t thread;
 	atomic_int tid; /* 0 until the thread runs */
 
@@ -57,7 +57,7 @@ struct waiter {
 	atomic_int turn; /* how many returned before; -1: still waiting */
 };
 
-struct herd {
+struct sleepers {
 	struct waiter *waiters;
 	int nr;
 	int max;
@@ -65,22 +65,22 @@ struct herd {
 	atomic_int nr_returned;
 };
 
-static inline struct herd herd_of(int max)
+static inline struct sleepers sleepers_of(int max)
 {
-	struct herd herd = {
-		.waiters = calloc(max, sizeof(*herd.waiters)),
+	struct sleepers sleepers = {
+		.waiters = calloc(max, sizeof(*sleepers.waiters)),
 		.max = max,
 	};
 
-	if (!herd.waiters)
+	if (!sleepers.waiters)
 		tap_bail("no memory for %d waiters", max);
-	return herd;
+	return sleepers;
 }
 
-static inline void *herd_thread(void *arg)
+static inline void *sleepers_thread(void *arg)
 {
 	struct waiter *waiter = arg;
-	struct herd *herd = waiter->herd;
+	struct sleepers *sleepers = waiter->sleepers;
 
 	if (waiter->rt_priority) {
 		struct sched_param param = {
@@ -93,134 +93,137 @@ static inline void *herd_thread(void *arg)
 	waiter->result = sys_futex_wait_bitset(waiter->futex, waiter->flags, 0,
 					       waiter->deadline,
 					       waiter->bitset);
-	atomic_store(&waiter->turn, atomic_fetch_add(&herd->next_turn, 1));
-	atomic_fetch_add(&herd->nr_returned, 1);
+	atomic_store(&waiter->turn, atomic_fetch_add(&sleepers->next_turn, 1));
+	atomic_fetch_add(&sleepers->nr_returned, 1);
 	return NULL;
 }
 
 /*
- * herd_start - start @wait, of which futex, flags, bitset, deadline and
+ * sleepers_start - start @wait, of which futex, flags, bitset, deadline and
  * rt_priority count, in a thread; it waits while the futex word is 0
  */
-static inline struct waiter *herd_start(struct herd *herd,
-					const struct waiter *wait)
+static inline struct waiter *sleepers_start(struct sleepers *sleepers,
+					    const struct waiter *wait)
 {
-	struct waiter *waiter = &herd->waiters[herd->nr];
+	struct waiter *waiter = &sleepers->waiters[sleepers->nr];
 	pthread_attr_t attr;
 	int err;
 
-	if (herd->nr == herd->max)
-		tap_bail("more than %d waiters in this herd", herd->max);
-	herd->nr++;
+	if (sleepers->nr == sleepers->max)
+		tap_bail("more than %d waiters in this sleepers",
+			 sleepers->max);
+	sleepers->nr++;
 	*waiter = *wait;
-	waiter->herd = herd;
+	waiter->sleepers = sleepers;
 	atomic_init(&waiter->turn, -1);
 	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, HERD_STACK_SIZE);
-	err = pthread_create(&waiter->thread, &attr, herd_thread, waiter);
+	pthread_attr_setstacksize(&attr, SLEEPERS_STACK_SIZE);
+	err = pthread_create(&waiter->thread, &attr, sleepers_thread, waiter);
 	pthread_attr_destroy(&attr);
 	if (err)
-		tap_bail("waiter %d: pthread_create: %s", herd->nr - 1,
+		tap_bail("waiter %d: pthread_create: %s", sleepers->nr - 1,
 			 strerror(err));
 	if (wait_at_least(&waiter->tid, 1))
-		tap_bail("waiter %d never ran", herd->nr - 1);
+		tap_bail("waiter %d never ran", sleepers->nr - 1);
 	return waiter;
 }
 
-/* herd_asleep - wait until @waiter sleeps in its system call */
-static inline void herd_asleep(struct waiter *waiter)
+/* sleepers_asleep - wait until @waiter sleeps in its system call */
+static inline void sleepers_asleep(struct waiter *waiter)
 {
 	if (wait_blocked(getpid(), atomic_load(&waiter->tid), waiter->futex))
 		tap_bail("waiter %d never slept",
-			 (int)(waiter - waiter->herd->waiters));
+			 (int)(waiter - waiter->sleepers->waiters));
 }
 
-/* herd_wait_on - one more waiter, asleep on @futex when this returns */
-static inline struct waiter *herd_wait_on(struct herd *herd, const void *futex,
-					  int flags)
+/* sleepers_wait_on - one more waiter, asleep on @futex when this returns */
+static inline struct waiter *sleepers_wait_on(struct sleepers *sleepers,
+					      const void *futex, int flags)
 {
 	const struct waiter wait = {
 		.futex = futex,
 		.flags = flags,
 		.bitset = FUTEX_BITSET_MATCH_ANY,
 	};
-	struct waiter *waiter = herd_start(herd, &wait);
+	struct waiter *waiter = sleepers_start(sleepers, &wait);
 
-	herd_asleep(waiter);
+	sleepers_asleep(waiter);
 	return waiter;
 }
 
-/* herd_fill - @nr more waiters on @futex, asleep in this order */
-static inline void herd_fill(struct herd *herd, int nr, const void *futex,
-			     int flags)
+/* sleepers_fill - @nr more waiters on @futex, asleep in this order */
+static inline void sleepers_fill(struct sleepers *sleepers, int nr,
+				 const void *futex, int flags)
 {
 	while (nr--)
-		herd_wait_on(herd, futex, flags);
+		sleepers_wait_on(sleepers, futex, flags);
 }
 
-/* herd_returned - wait until @nr waiters have returned altogether */
-static inline void herd_returned(struct herd *herd, int nr)
+/* sleepers_returned - wait until @nr waiters have returned altogether */
+static inline void sleepers_returned(struct sleepers *sleepers, int nr)
 {
-	if (wait_at_least(&herd->nr_returned, nr))
+	if (wait_at_least(&sleepers->nr_returned, nr))
 		tap_bail("%d of %d waiters returned, expected %d",
-			 atomic_load(&herd->nr_returned), herd->nr, nr);
+			 atomic_load(&sleepers->nr_returned), sleepers->nr, nr);
 }
 
-/* herd_of_turn - the number of the waiter that returned as number @turn */
-static inline int herd_of_turn(struct herd *herd, int turn)
+/* sleepers_of_turn - the number of the waiter that returned as number @turn */
+static inline int sleepers_of_turn(struct sleepers *sleepers, int turn)
 {
-	for (int i = 0; i < herd->nr; i++)
-		if (atomic_load(&herd->waiters[i].turn) == turn)
+	for (int i = 0; i < sleepers->nr; i++)
+		if (atomic_load(&sleepers->waiters[i].turn) == turn)
 			return i;
 	return -1;
 }
 
 /*
- * herd_wake_one - wake one waiter of @futex and let it return
+ * sleepers_wake_one - wake one waiter of @futex and let it return
  *
  * Returns its number, or -1 when the kernel says that nobody waits there.
  */
-static inline int herd_wake_one(struct herd *herd, const void *futex, int flags)
+static inline int sleepers_wake_one(struct sleepers *sleepers,
+				    const void *futex, int flags)
 {
-	int turn = atomic_load(&herd->nr_returned);
+	int turn = atomic_load(&sleepers->nr_returned);
 
 	if (sys_futex_wake(futex, flags, 1) != 1)
 		return -1;
-	herd_returned(herd, turn + 1);
-	return herd_of_turn(herd, turn);
+	sleepers_returned(sleepers, turn + 1);
+	return sleepers_of_turn(sleepers, turn);
 }
 
-/* herd_wake_all - wake all waiters of @futex; how many there were */
-static inline int herd_wake_all(struct herd *herd, const void *futex, int flags)
+/* sleepers_wake_all - wake all waiters of @futex; how many there were */
+static inline int sleepers_wake_all(struct sleepers *sleepers,
+				    const void *futex, int flags)
 {
-	int before = atomic_load(&herd->nr_returned);
+	int before = atomic_load(&sleepers->nr_returned);
 	int woken = sys_futex_wake(futex, flags, INT_MAX);
 
 	if (woken > 0)
-		herd_returned(herd, before + woken);
+		sleepers_returned(sleepers, before + woken);
 	return woken;
 }
 
-/* herd_count - how many waiters returned with @result */
-static inline int herd_count(struct herd *herd, long result)
+/* sleepers_count - how many waiters returned with @result */
+static inline int sleepers_count(struct sleepers *sleepers, long result)
 {
 	int count = 0;
 
-	for (int i = 0; i < herd->nr; i++)
-		if (atomic_load(&herd->waiters[i].turn) >= 0 &&
-		    herd->waiters[i].result == result)
+	for (int i = 0; i < sleepers->nr; i++)
+		if (atomic_load(&sleepers->waiters[i].turn) >= 0 &&
+		    sleepers->waiters[i].result == result)
 			count++;
 	return count;
 }
 
-/* herd_end - join all waiters, which must be about to return */
-static inline void herd_end(struct herd *herd)
+/* sleepers_end - join all waiters, which must be about to return */
+static inline void sleepers_end(struct sleepers *sleepers)
 {
-	herd_returned(herd, herd->nr);
-	for (int i = 0; i < herd->nr; i++)
-		pthread_join(herd->waiters[i].thread, NULL);
-	free(herd->waiters);
-	*herd = (struct herd){ 0 };
+	sleepers_returned(sleepers, sleepers->nr);
+	for (int i = 0; i < sleepers->nr; i++)
+		pthread_join(sleepers->waiters[i].thread, NULL);
+	free(sleepers->waiters);
+	*sleepers = (struct sleepers){ 0 };
 }
 
 /*
@@ -256,16 +259,16 @@ static inline void requeue_absent(const struct requeue_op *op, int flags)
 {
 	const char *kind = flags ? "private" : "shared";
 	static uint32_t from, to;
-	struct herd herd = herd_of(1);
+	struct sleepers sleepers = sleepers_of(1);
 
-	herd_wait_on(&herd, &from, flags);
+	sleepers_wait_on(&sleepers, &from, flags);
 	tap_is(op->requeue(&from, &to, flags, 1, 1), -ENOSYS, "%s, %s: ENOSYS",
 	       op->name, kind);
 	tap_is(sys_futex_wake(&to, flags, 1), 0, "%s, %s: nobody was moved",
 	       op->name, kind);
-	tap_is(herd_wake_all(&herd, &from, flags), 1,
+	tap_is(sleepers_wake_all(&sleepers, &from, flags), 1,
 	       "%s, %s: the waiter still waits", op->name, kind);
-	herd_end(&herd);
+	sleepers_end(&sleepers);
 }
 
 /* requeue_absent_main - what main() does on a kernel without requeue */

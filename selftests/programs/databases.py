@@ -23,8 +23,8 @@ SOCKET = "--socket=sock"
 CLIENT = ("mariadb", "--no-defaults", SOCKET, "-N", "--user=root")
 
 SCHEMA = f"""
-CREATE DATABASE herd;
-USE herd;
+CREATE DATABASE ranch;
+USE ranch;
 CREATE TABLE cattle (id INT PRIMARY KEY, n INT NOT NULL) ENGINE=InnoDB;
 INSERT INTO cattle SELECT seq, 0 FROM seq_1_to_{ROWS};
 CREATE TABLE log (id INT AUTO_INCREMENT PRIMARY KEY, who INT, what INT)
@@ -87,9 +87,9 @@ class MariaDB(Program):
         results = self._client(place, "schema", stdin=self._schema)
         results.update(self._load(place))
         results.update(self._client(
-            place, "rows", "-e", "SELECT * FROM herd.cattle ORDER BY id;"
-            "SELECT COUNT(*), SUM(who), SUM(what) FROM herd.log;"
-            "CHECK TABLE herd.cattle, herd.log EXTENDED;"))
+            place, "rows", "-e", "SELECT * FROM ranch.cattle ORDER BY id;"
+            "SELECT COUNT(*), SUM(who), SUM(what) FROM ranch.log;"
+            "CHECK TABLE ranch.cattle, ranch.log EXTENDED;"))
         results["in the server"] = self._preloaded(server, place)
         results.update(self._client(place, "shutdown", "-e", "SHUTDOWN"))
         results["server: exit status"] = place.wait(server, LIMIT)
@@ -110,7 +110,7 @@ class MariaDB(Program):
 
     def _load(self, place):
         """All clients at once."""
-        clients = [place.start([*CLIENT, "herd"], script, f"client{number}")
+        clients = [place.start([*CLIENT, "ranch"], script, f"client{number}")
                    for number, script in enumerate(self._scripts)]
         results = {}
         for number, client in enumerate(clients):

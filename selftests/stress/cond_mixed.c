@@ -26,7 +26,7 @@
  * APIs: drover attack/storm attack/pthread_storm
  * APIs: drover attack/shared_storm attack/pthread_shared_storm
  */
-#include "mixed_watch.h"
+#include "mixed_progress.h"
 
 static bool enough(void)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * mixed_watch.h - how cond_mixed goes on: its progress, whether somebody was
+ * mixed_progress.h - how cond_mixed goes on: its progress, whether somebody was
  * forgotten, and a report of everybody then
  */
-#ifndef DROVER_SELFTESTS_MIXED_WATCH_H
-#define DROVER_SELFTESTS_MIXED_WATCH_H
+#ifndef DROVER_SELFTESTS_MIXED_PROGRESS_H
+#define DROVER_SELFTESTS_MIXED_PROGRESS_H
 
 #include "mixed_signal.h"
 #include "run.h"
@@ -19,7 +19,7 @@ static struct {
 	int64_t progress, patience;
 } options;
 
-#define LONGEST_LOOK (100 * NS_PER_MS)
+#define LONGEST_PAUSE (100 * NS_PER_MS)
 
 /* What one policy came to. */
 static struct {
@@ -135,7 +135,7 @@ static inline void say_progress(int64_t now)
 }
 
 /*
- * Move watched_ns on. Between two looks it takes no more than a moment: if they
+ * Move watched_ns on. Between two calls it takes no more than a moment: if they
  * are further apart, nobody in this process has had the time to do anything.
  */
 static inline int64_t watch_ns(int64_t now)
@@ -144,8 +144,8 @@ static inline int64_t watch_ns(int64_t now)
 	int64_t passed = now - last;
 
 	last = now;
-	if (passed > LONGEST_LOOK)
-		passed = LONGEST_LOOK;
+	if (passed > LONGEST_PAUSE)
+		passed = LONGEST_PAUSE;
 	return atomic_fetch_add(&mixed->watched_ns, passed) + passed;
 }
 
@@ -205,4 +205,4 @@ static inline bool await(bool (*done)(void))
 	return false;
 }
 
-#endif /* DROVER_SELFTESTS_MIXED_WATCH_H */
+#endif /* DROVER_SELFTESTS_MIXED_PROGRESS_H */
