@@ -164,12 +164,13 @@ int main(int argc, char **argv)
 	if (!CHILDREN_MAY_HAVE_THREADS)
 		return children_have_no_threads();
 	seed = args_get(&args, "seed", args_fresh_seed());
-	tap_plan(1 + NR_SCENARIOS);
+	tap_plan(1 + 2 * NR_SCENARIOS);
 	tap_diag("seed=%" PRIu64, seed);
 	watchdog("in a sandbox");
 	report(child_status(start_program, "/bin/true"), "",
 	       "/bin/true starts");
 	test_scenarios(false);
+	test_scenarios(true);
 
 	return tap_exit();
 }
