@@ -126,11 +126,16 @@ static void users_put(struct shared_cond *s, uint64_t user, uint64_t life)
 
 void cond_shared_init(struct cond *c)
 {
-	/* Unlike what was here before: a late user then changes nothing. */
+	/*
+	 * Unlike what was here before, and what will be: a late user then
+	 * changes nothing, and does not sleep.
+	 */
 	uint64_t seed = (uint64_t)clock_now() * UINT64_C(0x9e3779b97f4a7c15);
 
 	store_relaxed(&c->shared.slot[0], seed & SLOT_NUMBERS);
 	store_relaxed(&c->shared.slot[1], seed & SLOT_NUMBERS);
+	store_relaxed(&c->shared.word[0], (uint32_t)seed);
+	store_relaxed(&c->shared.word[1], (uint32_t)seed);
 	store_relaxed(&c->shared.users, seed & USERS_LIVES);
 }
 
@@ -222,15 +227,29 @@ static bool shared_join(struct shared_member *m)
 }
 
 /*
+ * Has the group been released? A member does not renumber: destroy may have
+ * taken its process for dead while it was stopped, and this may be other memory
+ * by now. Then the number is another one.
+ */
+static bool is_released(const struct shared_member *m, uint64_t *seen)
+{
+	struct view v = view_of(m->s);
+
+	*seen = v.state[m->slot];
+	return (*seen & SLOT_NUMBERS) != m->number ||
+	       (v.state[0] | v.state[1]) & SLOT_RELEASING;
+}
+
+/*
  * Stop being a member. Return: 0 if unblocked; else @why, or EAGAIN if that is
  * 0 and the wait goes on.
  */
 static int shared_out(struct shared_member *m, int why)
 {
 	for (;;) {
-		uint64_t seen = settled_view(m->s).state[m->slot], to;
+		uint64_t seen, to;
 
-		if ((seen & SLOT_NUMBERS) != m->number)
+		if (is_released(m, &seen))
 			return 0;
 		if (seen & SLOT_TOKENS)
 			to = seen - SLOT_TOKEN;
@@ -295,8 +314,7 @@ static void shared_ended(struct shared_member *m)
 	if (likely(!m->sleeps))
 		return;
 	do {
-		seen = settled_view(m->s).state[m->slot];
-		if ((seen & SLOT_NUMBERS) != m->number)
+		if (is_released(m, &seen))
 			break;
 		to = has_blocked(seen) ? seen - SLOT_BLOCKED :
 					 seen - SLOT_TOKEN;
