@@ -219,8 +219,11 @@ def _untested(path, title, text):
 
 
 def check_mutants():
-    """each mutant of lib/ finds the lines it changes, and compiles"""
+    """each mutant of lib/ finds its lines, compiles, and has a test"""
     known = mutants.read_all(os.path.join(TOP, "selftests", "mutants"))
+    there = tests()
+    yield from (f"{mutant.name}: no such test: {test}" for mutant in known
+                for test in mutant.tests if test.split()[0] not in there)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for mutant, wrong in zip(known, pool.map(_try, known)):
             if wrong:
