@@ -21,9 +21,6 @@
 /* Idle workers that are looked at for one that is not on this CPU. */
 #define LOOKS_AT_IDLE 8
 
-/* What the kernel keeps of a thread's name, and its end. */
-#define NAME_SIZE 16
-
 _Thread_local struct here pool_here;
 
 static void count(_Atomic uint64_t *counter, uint64_t more)
@@ -104,11 +101,9 @@ static struct worker **idle_off(struct drover_pool *pool, int cpu)
 {
 	struct worker **at = &pool->idle;
 
-	for (int i = 0; i < LOOKS_AT_IDLE && *at; i++) {
+	for (int i = 0; i < LOOKS_AT_IDLE && *at; i++, at = &(*at)->next_idle)
 		if ((*at)->cpu != cpu)
 			return at;
-		at = &(*at)->next_idle;
-	}
 	return &pool->idle;
 }
 
@@ -358,14 +353,15 @@ static struct task *await_task(struct worker *w, bool has_place)
 	return task;
 }
 
+/* The kernel keeps 15 characters: the number whole, and what fits before it. */
 static void name_self(const struct worker *w)
 {
-	char number[NAME_SIZE], full[2 * NAME_SIZE];
+	char number[12], name[16];
 	int digits = snprintf(number, sizeof(number), "-%u", w->nr);
 
-	snprintf(full, sizeof(full), "%.*s%s", NAME_SIZE - 1 - digits,
-		 w->pool->setup.name, number);
-	pthread_setname_np(pthread_self(), full);
+	snprintf(name, sizeof(name), "%.*s%s", 15 - digits, w->pool->setup.name,
+		 number);
+	pthread_setname_np(pthread_self(), name);
 }
 
 /* The thread ends: with the pool, or because a task has ended it. */
