@@ -14,8 +14,9 @@ import rows as programs
 import run
 import sections
 import stats
-from document import Figure, Heading, Table, Text
+from document import Heading, Table, Text
 from engine import Suite
+from results import Cells
 
 STOCK, DROP_IN = "stock", "drop-in"
 #: Of stock glibc's, at most: the geometric mean of time on one CPU and on
@@ -74,6 +75,7 @@ class Programs(Suite):
     """`make bench-programs`."""
 
     name, title = "programs", "Real programs"
+    needs = (f"lib/{plan.DROP_IN}",)
     minutes, limit = 20, 60
     against = {DROP_IN: STOCK}
     own = (DROP_IN,)
@@ -86,9 +88,6 @@ class Programs(Suite):
                             choices=sorted(BY_NAME),
                             help="this one; may be given several times: "
                             + ", ".join(BY_NAME))
-
-    def programs(self, options):
-        return [os.path.join(options.build, "lib", plan.DROP_IN)]
 
     def cells(self, options, missing):
         for row in programs.PROGRAMS:
@@ -117,7 +116,7 @@ class Programs(Suite):
         session.extras["regime"] = self.regime
 
     def blocks(self, result):
-        cells = sections.Cells(result)
+        cells = Cells(result)
         yield Heading(1, self.title)
         yield from sections.machine(result)
         yield _regime(result)
@@ -125,8 +124,6 @@ class Programs(Suite):
         yield Text("Marks of CPU time are of more than"
                    f" {CPU_TIME:.2f} of stock glibc's"
                    f" ({PACED_CPU_TIME:.2f} where the time is given).")
-        yield Figure("programs", "Time and CPU time over stock glibc's: left"
-                     " of 1 is ahead")
         for cpus in cpu_counts(cells):
             yield Heading(3, f"Real programs: {plan.cpus_text(cpus)}")
             yield _table(cells, cpus)

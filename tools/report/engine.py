@@ -14,7 +14,6 @@ import sys
 
 import machine
 import plan
-import stats
 import store
 from places import Failed, GuestError, Guests, Host, TooSlow, describe
 from progress import Progress, clock
@@ -47,14 +46,10 @@ class Suite:
     no_peers = ()
     kept = ()
     focus = False
-    makes = "make"          # what builds that which may be missing
+    needs = ()              # files of build/ that must be there
 
     def arguments(self, parser):
         """Add options of its own."""
-
-    def programs(self, options):
-        """Files of build/ that must be there."""
-        return []
 
     def cells(self, options, missing):
         """What is measured; adds to missing who cannot be."""
@@ -171,10 +166,21 @@ class Session:
                     if cell.open:
                         self.run_once(place, cell, number)
 
+    def _check(self, paths, command):
+        """Complain now rather than in the middle."""
+        for path in (os.path.join(self.options.build, one) for one in paths):
+            if not os.path.exists(path):
+                sys.exit(f"{self.suite.name}: {path} is missing; run:"
+                         f" {command}")
+
     def measure(self):
         """Measure everything; may be interrupted by any exception."""
         options = self.options
+        self._check(self.suite.needs, "make")
         self.cells = self.suite.cells(options, self.missing)
+        self._check(dict.fromkeys(
+            f"kernel/{cell.contender.variant}/bzImage" for cell in self.cells
+            if cell.place == "guest"), "make kernel")
         here = [cell for cell in self.cells if cell.place == "host"]
         guests = {}
         for cell in self.cells:
@@ -302,12 +308,3 @@ class Session:
             "cells": [cell.as_json() for cell in self.cells],
             "settled": self.settled, **self.extras,
         }
-
-
-def check_built(suite, options):
-    """Complain now rather than in the middle."""
-    for path in suite.programs(options):
-        if not os.path.exists(path):
-            sys.exit(f"{suite.name}: {path} is missing; run: "
-                     + ("make kernel" if "/kernel/" in path
-                        else suite.makes))

@@ -68,8 +68,13 @@ def _program_columns(cells):
             yield title, lines
 
 
-def _columns(columns):
-    """A figure of columns of ratios."""
+def overview(results):
+    """All that was promised of cells and of programs."""
+    columns = []
+    for name, of in (("bench", _cell_columns), ("programs",
+                                                _program_columns)):
+        if name in results:
+            columns += of(Cells(results[name]))
     if not columns:
         return pyplot.figure()
     rows = max(len(lines) for _, lines in columns)
@@ -80,30 +85,12 @@ def _columns(columns):
     return figure
 
 
-def overview(results):
-    """All that was promised of cells and of programs."""
-    columns = []
-    for name, of in (("bench", _cell_columns), ("programs",
-                                                _program_columns)):
-        if name in results:
-            columns += of(Cells(results[name]))
-    return _columns(columns)
-
-
-def programs(results):
-    """Real programs alone."""
-    return _columns(list(_program_columns(Cells(results["programs"]))))
-
-
-PLOTS = {"overview": overview, "programs": programs}
-
-
-def draw(name, results, folder):
-    """Leave folder/name.png; False: nothing to show."""
-    figure = PLOTS[name](results)
+def draw(results, folder):
+    """Leave folder/overview.png; False: nothing to show."""
+    figure = overview(results)
     shown = any(axis.has_data() for axis in figure.axes)
     if shown:
-        figure.savefig(os.path.join(folder, f"{name}.png"), dpi=110,
+        figure.savefig(os.path.join(folder, "overview.png"), dpi=110,
                        bbox_inches="tight",
                        metadata={"Software": None, "Copyright": LICENCE})
     pyplot.close(figure)

@@ -19,10 +19,7 @@ def clock(seconds):
 
 
 class Progress:
-    """Learns from each run how long the rest takes, and knows the time limit.
-
-    A run that is planned is a cell in a list, once for each.
-    """
+    """Learns from each run how long the rest takes, and knows the limit."""
 
     def __init__(self, seconds, out=sys.stderr, now=time.monotonic):
         self._now, self._out = now, out
@@ -51,14 +48,13 @@ class Progress:
 
     def _expected(self, cell):
         """Seconds of one run: of this row, or of any in such a place."""
-        like = self._seconds.get(cell.where)
-        if like is None:
-            alike = [one for key, one in self._seconds.items()
-                     if key[1] == cell.place]
-            if not alike:
-                return FIRST_GUESS[cell.place]
-            like = [sum(column) for column in zip(*alike)]
-        return like[1] / like[0]
+        alike = [one for key, one in self._seconds.items()
+                 if key[1] == cell.place]
+        if not alike:
+            return FIRST_GUESS[cell.place]
+        runs, seconds = self._seconds.get(
+            cell.where, [sum(column) for column in zip(*alike)])
+        return seconds / runs
 
     def remaining(self):
         """Seconds until all is measured."""

@@ -10,15 +10,6 @@ def where(cell):
     return f"{name}, {cell['cpus']} CPU{'s' * (cell['cpus'] > 1)}"
 
 
-def shell_command(cell, guest):
-    """As it can be repeated from the top folder."""
-    if cell["place"] == "host":
-        return cell["command"]
-    return (f"tools/vm/vm --variant={cell['variant']} --cpus={cell['cpus']}"
-            f" --mem={guest['mem_mb']} --accel={guest['accel']}"
-            f" -- '{cell['command']}'")
-
-
 def place_of(cell):
     """Cells of the same are compared with each other."""
     return cell["row"], cell["place"], cell["cpus"]
@@ -36,7 +27,6 @@ class Cells:
     def __init__(self, result):
         self.all = [cell for cell in result["cells"] if cell["runs"]]
         self.rows = result["rows"]
-        self.guest = result["guest"]
         self.against = result["settings"]["against"]
         self._no_peers = {*result["settings"]["own"],
                           *result["settings"]["no_peers"]}

@@ -4,7 +4,7 @@
 import plan
 import stats
 from document import Heading, Table, Text, Value
-from results import Cells, where
+from results import where
 
 OPEN = "open"
 WORDS = (stats.AHEAD, stats.TIE, stats.BEHIND, OPEN)
@@ -130,13 +130,13 @@ def verdicts(cells):
     yield Table(["cells", *WORDS, "geometric mean"], counted)
 
 
-def group(cells, key, title, reference):
+def group(cells, key, reference):
     """All contenders in the rows of a group: times, then what they used."""
     mine = [cell for cell in cells.all
             if cells.rows[cell["row"]]["group"] == key]
     if not mine:
         return
-    yield Heading(2, title)
+    yield Heading(2, key)
     for place in cells.places(mine):
         here = [cell for cell in mine if where(cell) == where(place)]
         names = cells.contenders(here)
@@ -148,7 +148,7 @@ def group(cells, key, title, reference):
                                     for name in names)])
             used.append([command, *(_used(each.get(name))
                                     for name in names)])
-        yield Heading(3, f"{title}: {where(place)}")
+        yield Heading(3, f"{key}: {where(place)}")
         yield Text("Time of one operation and ±; below, CPU time of one,"
                    " context switches for each, CPU time over wall time.")
         yield Table(["", *names], rows)

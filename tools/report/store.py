@@ -87,23 +87,17 @@ def write_json(path, data):
     write(path, json.dumps(data, indent=1) + "\n")
 
 
-def _is_table(value):
-    return isinstance(value, list) and bool(value) \
-        and isinstance(value[0], dict)
-
-
 def _lines(value, indent):
     """JSON with a line for each object in a list, not for each word."""
-    if _is_table(value):
-        items = (",\n" + " " * (indent + 1)).join(map(json.dumps, value))
-        return f"[\n{' ' * (indent + 1)}{items}\n{' ' * indent}]"
-    if isinstance(value, dict) and (not indent or any(
-            _is_table(each) or isinstance(each, dict)
-            for each in value.values())):
-        items = (",\n" + " " * (indent + 1)).join(
+    between = ",\n" + " " * (indent + 1)
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        return (f"[\n{' ' * (indent + 1)}"
+                + between.join(map(json.dumps, value)) + "]")
+    if isinstance(value, dict) and any(isinstance(each, (dict, list))
+                                       for each in value.values()):
+        return f"{{\n{' ' * (indent + 1)}" + between.join(
             f"{json.dumps(key)}: {_lines(each, indent + 1)}"
-            for key, each in value.items())
-        return f"{{\n{' ' * (indent + 1)}{items}\n{' ' * indent}}}"
+            for key, each in value.items()) + "}"
     return json.dumps(value)
 
 

@@ -12,6 +12,7 @@ import sections
 from document import Heading, Table, Text
 from engine import Suite
 from plan import Contender, Row
+from results import Cells, where
 
 QUICK_MINUTES, FULL_MINUTES = 10, 24 * 60
 
@@ -81,11 +82,8 @@ LATENCY_ROWS = tuple(Row(f"{command} --latency", "latency") for command in (
 
 ROWS = (*_cond_perf(), *_pp(), *_broadcast(), *_turns(), *_queues(),
         *_others(), *LATENCY_ROWS)
-GROUPS = (("cond-perf", "cond-perf"), ("pp", "pp"),
-          ("broadcast", "broadcast"), ("turn-ring", "turn-ring"),
-          ("queue", "queue"), ("latch", "latch"),
-          ("nobody", "Nobody waits"), ("timedwait", "timedwait"),
-          ("mixed", "A load that changes"))
+GROUPS = ("cond-perf", "pp", "broadcast", "turn-ring", "queue", "latch",
+          "nobody", "timedwait", "mixed")
 
 GLIBC = Contender("glibc", "pthread")
 DROP_IN = Contender("drop-in", "pthread", drop_in=True)
@@ -108,11 +106,7 @@ CONTENDERS = (
           "apt-get install cargo, and a way to crates.io"),
     _peer("go", "go", "apt-get install golang-go", kernel_threads=False,
           own_work=True, suites=("cond-perf", "pp", "broadcast", "queue",
-                                 "turn-ring")),
-    Contender("native-wake-all", "drover", policy="wake-all",
-              suites=("mixed",)),
-    Contender("native-requeue", "drover", policy="requeue",
-              suites=("mixed",)))
+                                 "turn-ring")))
 
 
 def built(build, variant=""):
@@ -133,13 +127,13 @@ class Bench(Suite):
     """`make bench`."""
 
     name, title = "bench", "Condition variables against their peers"
+    needs = ("bin/drover-bench", f"lib/{plan.DROP_IN}")
     minutes = QUICK_MINUTES
     against = {"drop-in": GLIBC.name, "native": "best"}
-    own = ("drop-in", "native", "native-wake-all", "native-requeue")
+    own = ("drop-in", "native")
     no_peers = ("go",)
     focus = True
     kept = ("latency_ns",)
-    makes = "make peers"
 
     def arguments(self, parser):
         parser.add_argument("--full", action="store_true",
@@ -152,19 +146,12 @@ class Bench(Suite):
                             choices=plan.VARIANTS,
                             help="the guests' kernel (default drover)")
 
-    def programs(self, options):
-        if options.full:
-            self.focus = False
-        wanted = ["bin/drover-bench", f"lib/{plan.DROP_IN}"]
-        if not options.host_only:
-            wanted.append(f"kernel/{options.variant}/bzImage")
-        return [os.path.join(options.build, path) for path in wanted]
-
     def _chosen(self, options, rows=ROWS):
         return [row for row in rows if (options.full or row.quick) and (
             not options.suite or row.suite in options.suite)]
 
     def cells(self, options, missing):
+        self.focus = not options.full
         here, lacking = built(options.build)
         if not options.host_only:
             there, lacking = built(options.build, options.variant)
@@ -178,7 +165,7 @@ class Bench(Suite):
         return cells
 
     def blocks(self, result):
-        cells = sections.Cells(result)
+        cells = Cells(result)
         yield Heading(1, self.title)
         yield from sections.machine(result)
         yield sections.method()
@@ -190,8 +177,8 @@ class Bench(Suite):
                    " open and has been measured again, once; then a tie is a"
                    " tie.")
         yield from sections.verdicts(cells)
-        for key, title in GROUPS:
-            yield from sections.group(cells, key, title, GLIBC.name)
+        for key in GROUPS:
+            yield from sections.group(cells, key, GLIBC.name)
         yield from _latencies(cells)
         yield from sections.not_measured(result)
 
@@ -207,7 +194,7 @@ def _latencies(cells):
                " taking it out. One run each.")
     yield Table(
         ["", "50 %", "90 %", "99 %", "99.9 %", "all"],
-        [[f"{cell['row']}: {cell['contender']} ({sections.where(cell)})"]
+        [[f"{cell['row']}: {cell['contender']} ({where(cell)})"]
          + [sections.duration(cell["runs"][0]["latency_ns"][key])
             for key in ("p50", "p90", "p99", "p999", "max")]
          for cell in found])

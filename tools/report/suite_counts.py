@@ -5,7 +5,6 @@ state, and whole runs of other suites.  In the steady state the difference
 between a run and one of twice the length leaves out how threads begin and end.
 """
 
-import os
 import statistics
 
 import plan
@@ -43,62 +42,36 @@ CONTENDERS = (Contender("drover", "drover"),
               Contender(GLIBC, "pthread"))
 
 
-def per(operations, *results):
-    """What one operation costs, of a run or of two that are compared."""
-    less, more = results if len(results) == 2 else (None, *results)
+def count(guest, variant, contender, row):
+    """What an operation costs: of a whole run, or in the steady state, of
+    pairs of runs; the median, as the guest's kernel has something else to do
+    now and then."""
+    def run(command):
+        text = contender.command(Row(command), plan.GUEST_ROOT)
+        status, output = guest.run(text, timeout=LIMIT)
+        commands.append(text)
+        return read_result(output.decode(errors="replace"), status)
+
+    commands = []
+    if row in RUNS:
+        nothing = {"seconds": 0, "operations": 0, "voluntary_switches": 0,
+                   "involuntary_switches": 0}
+        pairs = [(nothing, run(row))]
+    else:
+        pairs = [(run(row.format(STEP)), run(row.format(2 * STEP)))
+                 for _ in range(PAIRS)]
 
     def each(value):
-        return (value(more) - (value(less) if less else 0)) / operations
+        return round(statistics.median(
+            (value(more) - value(less))
+            / (more["operations"] - less["operations"])
+            for less, more in pairs), 4)
 
     # Guest time is instructions: 1 ns each (shift=0).
-    return {"instructions": round(each(lambda one: one["seconds"] * 1e9), 1),
-            "switches": round(each(stats.switches), 4)}
-
-
-class Counter:
-    """Counts in one guest."""
-
-    def __init__(self, guest, variant):
-        self._guest, self._variant = guest, variant
-
-    def run(self, contender, command):
-        """A command, and its result."""
-        text = contender.command(Row(command), plan.GUEST_ROOT)
-        status, output = self._guest.run(text, timeout=LIMIT)
-        return text, read_result(output.decode(errors="replace"), status)
-
-    def _about(self, contender, row, commands):
-        return {"row": row, "contender": contender.name,
-                "variant": self._variant, "commands": commands}
-
-    def whole(self, contender, row):
-        """One whole run."""
-        command, result = self.run(contender, row)
-        return {**self._about(contender, row, [command]),
-                **per(result["operations"], result)}
-
-    def steady(self, contender, row, step, pairs=1):
-        """The steady state; the median of some pairs of runs, as the guest's
-        kernel has something else to do now and then."""
-        found, commands = [], []
-        for _ in range(pairs):
-            runs = [self.run(contender, row.format(times * step))
-                    for times in (1, 2)]
-            commands = [command for command, _ in runs]
-            results = [result for _, result in runs]
-            operations = (results[1]["operations"]
-                          - results[0]["operations"])
-            found.append(per(operations, *results))
-        return {**self._about(contender, row.format(f"{step} to {2 * step}"),
-                              commands),
-                **{key: statistics.median(one[key] for one in found)
-                   for key in found[0]}}
-
-
-def guest(options, variant):
-    """Its clock is the number of instructions."""
-    return Guest(variant=variant, cpus=1, mem=options.mem, accel="icount",
-                 build=options.build)
+    return {"row": row.format(f"{STEP} to {2 * STEP}"), "variant": variant,
+            "contender": contender.name, "commands": commands[:2],
+            "instructions": each(lambda one: one["seconds"] * 1e9),
+            "switches": each(stats.switches)}
 
 
 class Counts(Suite):
@@ -107,6 +80,7 @@ class Counts(Suite):
     name, title = "counts", "Exact counts"
     minutes = 120
     own = ("drover", "drop-in")
+    needs = ("bin/drover-bench",)
 
     def arguments(self, parser):
         parser.add_argument("--variant", action="append", dest="variants",
@@ -118,18 +92,12 @@ class Counts(Suite):
                             f" {MOST_SWITCHES} switches where there is a"
                             " requeue, and at most glibc's instructions")
 
-    def programs(self, options):
-        options.variants = options.variants or ["mainline", "drover"]
-        return [os.path.join(options.build, "bin", "drover-bench"),
-                *(os.path.join(options.build, "kernel", variant, "bzImage")
-                  for variant in options.variants)]
-
     def cells(self, options, missing):
         return []
 
     def more(self, session):
         session.extras["counts"] = []
-        for variant in session.options.variants:
+        for variant in session.options.variants or ("mainline", "drover"):
             try:
                 self._count(session, variant)
             except (GuestError, Failed) as error:
@@ -138,14 +106,12 @@ class Counts(Suite):
     def _count(self, session, variant):
         found, note = session.extras["counts"], session.progress.note
         note(f"booting {variant} (-icount)", always=True)
-        with guest(session.options, variant) as place:
-            counter = Counter(place, variant)
+        with Guest(variant=variant, cpus=1, mem=session.options.mem,
+                   accel="icount", build=session.options.build) as guest:
             for row in (*STEADY, *RUNS):
                 for contender in CONTENDERS:
                     note(f"{variant}, {contender.name}: {row}")
-                    found.append(
-                        counter.whole(contender, row) if row in RUNS else
-                        counter.steady(contender, row, STEP, PAIRS))
+                    found.append(count(guest, variant, contender, row))
 
     def blocks(self, result):
         counts = result.get("counts", [])

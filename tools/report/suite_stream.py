@@ -3,13 +3,12 @@
 after each call.
 """
 
-import os
-
 import plan
 import sections
 from document import Heading, Text
 from engine import Suite
 from plan import Contender, Row
+from results import Cells
 
 WAYS = ("sync_each", "by_hand", "engine")
 PER_TOKEN = (("asked", ("asked",)), ("elided", ("elided",)),
@@ -31,6 +30,7 @@ class Stream(Suite):
     """`tools/report/measure stream`."""
 
     name, title = "stream", "Three ways to make tokens"
+    needs = ("bin/stream-perf", "bin/drover-bench")
     rounds, minutes = 15, 60
     against = {"engine": "by_hand"}
     own = ("engine",)
@@ -42,9 +42,6 @@ class Stream(Suite):
         parser.add_argument("words", nargs="*", metavar="OPTION",
                             help="for stream-perf, after --: -- -k 1000")
 
-    def programs(self, options):
-        return [os.path.join(options.build, "bin", "stream-perf")]
-
     def cells(self, options, missing):
         row = Row(" ".join(["stream-perf", str(options.tokens),
                             *options.words]), own_program=True,
@@ -53,7 +50,7 @@ class Stream(Suite):
                                options.host_cpus[-1:], options.build)
 
     def blocks(self, result):
-        cells = sections.Cells(result)
+        cells = Cells(result)
         yield Heading(1, self.title)
         yield from sections.machine(result)
         for row in result["rows"]:

@@ -3,14 +3,13 @@
 guests of the three kernel variants with several numbers of CPUs.
 """
 
-import os
-
 import plan
 import sections
 import stats
 from document import Heading, Table, Text, Value
 from engine import Suite
 from plan import Contender, Row
+from results import Cells
 
 ROWS = tuple(Row(command, operation, guest=True, promised=True)
              for command, operation in (
@@ -34,17 +33,11 @@ class TableSuite(Suite):
     """`make table`."""
 
     name, title = "table", "The table"
+    needs = ("bin/drover-bench", "lib/libdrover.so.1")
     rounds, minutes = 5, 60
     against = {one.name: group[1].name for group in (HOST, GUEST)
                for one in group if one is not group[1]}
     own = tuple(against)
-
-    def programs(self, options):
-        wanted = ["bin/drover-bench", "lib/libdrover.so.1"]
-        if not options.host_only:
-            wanted += [f"kernel/{variant}/bzImage"
-                       for variant in plan.VARIANTS]
-        return [os.path.join(options.build, path) for path in wanted]
 
     def cells(self, options, missing):
         cells = [] if options.guests_only else plan.host_cells(
@@ -54,7 +47,7 @@ class TableSuite(Suite):
         return cells
 
     def blocks(self, result):
-        cells = sections.Cells(result)
+        cells = Cells(result)
         settings = result["settings"]
         limit = settings["limit"]
         yield from sections.machine(result)

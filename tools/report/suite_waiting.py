@@ -5,13 +5,12 @@ Each run lasts --ms milliseconds, so an implementation that is slow does less
 and does not take longer.  In a guest with --guest=CPUS.
 """
 
-import os
-
 import plan
 import sections
 from document import Heading, Table
 from engine import Suite
 from plan import Contender, Row
+from results import Cells
 
 BARRIERS = ("drover", "spin", "std", "gomp", "pthread")
 POOLS = ("drover", "spin", "sleep", "gomp", "tbb")
@@ -43,8 +42,7 @@ def barrier(cpus, threads, work, hogs, milliseconds):
                + (f"{work} x 64 products a node" if work else "no work")
                + (f", {hogs} foreign loops" if hogs else ""),
                own_program=True, guest=True, promised=True,
-               goals=(
-                   ("ns_per_operation", *goal),) if goal else ())
+               goals=(("ns_per_operation", *goal),) if goal else ())
 
 
 def pool(cpus, threads, period, milliseconds):
@@ -68,6 +66,7 @@ class Waiting(Suite):
     """`make waiting`."""
 
     name, title = "waiting", "Barriers and pools"
+    needs = ("bin/barrier-perf", "bin/pool-perf", "bin/drover-bench")
     rounds, minutes, limit = 5, 30, 60
     against = {"drover": "best"}
     own = ("drover",)
@@ -75,17 +74,12 @@ class Waiting(Suite):
 
     def arguments(self, parser):
         parser.add_argument("--ms", type=int, default=200)
-        parser.add_argument("--only", choices=("barrier", "pool"))
         parser.add_argument("--crowd", action="store_true",
                             help="barriers of as many threads as CPUs, and of"
                             " one more, alone")
         parser.add_argument("--guest", type=int, metavar="CPUS")
         parser.add_argument("--variant", default="mainline",
                             choices=plan.VARIANTS)
-
-    def programs(self, options):
-        return [os.path.join(options.build, "bin", name)
-                for name in ("barrier-perf", "pool-perf")]
 
     @staticmethod
     def barriers(cpus, options):
@@ -107,8 +101,7 @@ class Waiting(Suite):
                 ("pool", [pool(cpus, threads, period, options.ms)
                           for threads in (cpus, 2 * cpus)
                           for period in (0, PERIOD)], POOLS)):
-            if options.only not in (None, kind) or (
-                    options.crowd and kind == "pool"):
+            if options.crowd and kind == "pool":
                 continue
             contenders = [Contender(name, name, variant=options.variant
                                     if options.guest else "")
@@ -125,7 +118,7 @@ class Waiting(Suite):
                        if cell.contender.name in self.own)
 
     def blocks(self, result):
-        cells = sections.Cells(result)
+        cells = Cells(result)
         yield Heading(1, self.title)
         yield from sections.machine(result)
         yield sections.method()
