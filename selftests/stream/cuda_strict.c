@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 
 #include "run.h"
@@ -216,8 +217,29 @@ static void test_graph_call(void)
 
 /* ---- events, rings, large copies, shared memory ---- */
 
+/* All threads on one CPU, or where they were. */
+static void pin(cpu_set_t *all, bool on)
+{
+	cpu_set_t one;
+	int cpu = 0;
+
+	if (on && sched_getaffinity(0, sizeof(*all), all))
+		tap_bail("sched_getaffinity");
+	while (!CPU_ISSET(cpu, all))
+		cpu++;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	if (sched_setaffinity(0, sizeof(one), on ? &one : all))
+		tap_bail("sched_setaffinity");
+}
+
+/* Runs only when nobody else wants the CPU. */
 static void *wait_ticket(void *arg)
 {
+	struct sched_param none = { 0 };
+
+	if (sched_setscheduler(0, SCHED_IDLE, &none))
+		tap_bail("SCHED_IDLE");
 	atomic_store(&tid, blocked_gettid());
 	MUST(drover_ticket_wait(arg, CLOCK_MONOTONIC, NULL));
 	return NULL;
@@ -226,13 +248,17 @@ static void *wait_ticket(void *arg)
 /* The event of who waits is not to be recorded again meanwhile. */
 static void test_events(void)
 {
-	drover_stream_t s = cuda_stream(0);
-	unsigned char *a = device_memory(&s, BYTES);
+	unsigned char *a;
+	drover_stream_t s;
+	cpu_set_t all;
 	struct gate gate = GATE_INIT, later = GATE_INIT;
 	drover_ticket_t first, next;
 	pthread_t waiter;
 
 	watchdog("events");
+	pin(&all, true);
+	s = cuda_stream(0);
+	a = device_memory(&s, BYTES);
 	cuda_gate_block(&gate, &s);
 	MUST(cuda_fill_submit(&s, a, 1, BYTES, &first));
 	MUST(cuda_fill_submit(&s, a, 1, BYTES, NULL));
@@ -251,6 +277,7 @@ static void test_events(void)
 	MUST(drover_stream_drain(&s));
 	MUST(drover_stream_free(&s, a));
 	MUST(drover_stream_destroy(&s));
+	pin(&all, false);
 }
 
 /* A ring that is full: the oldest have to be done, and not all. */

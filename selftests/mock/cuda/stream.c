@@ -287,12 +287,10 @@ EXPORT int cuEventQuery(struct event *event)
 
 EXPORT int cuEventSynchronize(struct event *event)
 {
-	uint64_t number;
-
 	WANT_CONTEXT();
 	pthread_mutex_lock(&lock);
-	number = event->recorded;
-	while (event->done < number)
+	/* Recorded again meanwhile: for the last time that counts. */
+	while (event->done < event->recorded)
 		pthread_cond_wait(&changed, &lock);
 	pthread_mutex_unlock(&lock);
 	return SUCCESS;
