@@ -84,7 +84,7 @@ typedef struct {
  *
  * Never blocks. Return: 0, or EINVAL for an unknown flag or clock.
  *
- * Tests: cond/mutex_flags
+ * Tests: cond/mutex_kinds
  */
 int drover_cond_init(drover_cond_t *cond, const drover_condattr_t *attr);
 
@@ -123,7 +123,7 @@ int drover_cond_destroy(drover_cond_t *cond);
  * Return: 0; EPERM when the caller does not hold @mutex; EINVAL when others
  * wait with a mutex of another kind (PI or not).
  *
- * Tests: cond/one_preemption cond/two_mutexes cond/not_held cond/mutex_flags
+ * Tests: cond/one_preemption cond/two_mutexes cond/not_held cond/mutex_kinds
  * Tests: pthread/mutex_errors
  */
 int drover_cond_wait(drover_cond_t *cond, drover_mutex_t *mutex);
@@ -186,7 +186,7 @@ int drover_cond_signal(drover_cond_t *cond);
  * Return: 0.
  *
  * Tests: cond/broadcast_moves cond/some_awake cond/nobody_waits
- * Tests: cond/moves_by_kind cond/requeue_refused
+ * Tests: cond/mutex_kinds cond/requeue_refused
  */
 int drover_cond_broadcast(drover_cond_t *cond);
 
@@ -202,7 +202,7 @@ int drover_cond_broadcast(drover_cond_t *cond);
  *
  * Return: 0.
  *
- * Tests: cond/moves_by_kind cond/mutex_flags attack/shared_storm
+ * Tests: cond/mutex_kinds attack/shared_storm
  */
 int drover_cond_broadcast_on(drover_cond_t *cond, drover_mutex_t *mutex);
 
@@ -215,7 +215,7 @@ int drover_cond_broadcast_on(drover_cond_t *cond, drover_mutex_t *mutex);
  *
  * Return: 0.
  *
- * Tests: cond/mutex_flags attack/shared_storm
+ * Tests: cond/mutex_kinds attack/shared_storm
  */
 int drover_cond_destroy_on(drover_cond_t *cond, drover_mutex_t *mutex);
 
