@@ -227,17 +227,16 @@ static bool shared_join(struct shared_member *m)
 }
 
 /*
- * Has the group been released? A member does not renumber: destroy may have
- * taken its process for dead while it was stopped, and this may be other memory
- * by now. Then the number is another one.
+ * Has the group been released? It has if destroy has taken the process for dead
+ * while it was stopped: this may be other memory by now.
  */
 static bool is_released(const struct shared_member *m, uint64_t *seen)
 {
-	struct view v = view_of(m->s);
-
-	*seen = v.state[m->slot];
-	return (*seen & SLOT_NUMBERS) != m->number ||
-	       (v.state[0] | v.state[1]) & SLOT_RELEASING;
+	*seen = 0;
+	if ((load_acquire(&m->s->users) & USERS_LIVES) != m->life)
+		return true;
+	*seen = settled_view(m->s).state[m->slot];
+	return (*seen & SLOT_NUMBERS) != m->number;
 }
 
 /*
