@@ -69,9 +69,9 @@ def declarations(path):
     with open(path, encoding="utf-8") as file:
         text = file.read()
     for kind, rest in DECLARATION.findall(text):
-        head, _, why = rest.partition(":")
+        head, _, why = rest.replace("\n *\t", " ").partition(":")
         words = head.split()
-        why = " ".join(why.replace("\n *\t", " ").split())
+        why = " ".join(why.split())
         size = words.pop(0) if words and words[0] in SIZES else ""
         defines = tuple(word for word in words if word.startswith("-D"))
         words = [word for word in words if not word.startswith("-D")]
