@@ -125,6 +125,13 @@ static inline void tap_skip(const char *name, const char *why)
 	tap.skipped++;
 }
 
+/* tap_skip_all - @nr results, all for one reason */
+static inline void tap_skip_all(int nr, const char *name, const char *why)
+{
+	while (nr-- > 0)
+		tap_skip(name, why);
+}
+
 /* tap_exit - close the report; what main() returns */
 static inline int tap_exit(void)
 {
