@@ -269,7 +269,7 @@ static int shared_sleep(struct shared_member *m,
 	int why = 0;
 
 	for (;;) {
-		/* [S-WORD], and [W-LOOK] with an interrupt */
+		/* [S-WORD], and [W-WORD] with an interrupt */
 		uint32_t word = load_acquire(sleeps_on);
 		int err = shared_out(m, why);
 

@@ -9,7 +9,7 @@
  *
  * @run
  * @run quick -DSIGNALS_ONLY
- * @twin quick LATER_OVERLOOKED survivors_return: a waker was killed before it
+ * @twin LATER_OVERLOOKED survivors_return: a waker was killed before it
  *	woke
  * @twin quick NO_HELP survivors_return: a broadcast that is half done stays so
  * @twin quick DESTROY_IS_PATIENT invalid_end_state: waits for a dead one

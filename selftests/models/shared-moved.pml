@@ -6,7 +6,7 @@
  *
  * @run -DNR_SIGNALLERS=1
  * @run -DNR_SIGNALLERS=1 -DDESTROYS
- * @twin quick NO_MARK nobody_sleeps_on_a_mutex -DNR_SIGNALLERS=1: those behind it
+ * @twin quick NO_MARK nobody_unblocked_is_left -DNR_SIGNALLERS=1: those behind it
  *	are forgotten
  * @twin quick NO_SET_CONTENDED nobody_unblocked_is_left -DNR_SIGNALLERS=1: the
  *	unlock wakes nobody

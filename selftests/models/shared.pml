@@ -9,7 +9,7 @@
  * @run -DNR_WAITERS=2 -DENDS
  * @twin quick JOIN_WITH_TOKENS return_was_owed: a signalled group goes on to be
  *	joined
- * @twin quick NO_HELP nobody_unblocked_is_left: nobody ends a broadcast
+ * @twin NO_HELP nobody_unblocked_is_left: nobody ends a broadcast
  * @twin quick NO_RELEASING return_was_owed: a broadcast to
  *	one group after the other
  * @twin quick NO_NUMBER nobody_unblocked_is_left: released, and no token for it
@@ -23,11 +23,11 @@
  *	released waiter looks at it
  * @twin quick WAKER_NOT_COUNTED condvar_exists -DNR_WAITERS=2 -DDESTROYS: the
  *	signaller counts itself out
- * @twin quick LAST_DOES_NOT_WAKE invalid_end_state -DNR_WAITERS=2 -DDESTROYS:
+ * @twin LAST_DOES_NOT_WAKE invalid_end_state -DNR_WAITERS=2 -DDESTROYS:
  *	destroy sleeps on
- * @twin quick END_TAKES no_signal_was_consumed_by_leaving -DENDS: as
+ * @twin END_TAKES no_signal_was_consumed_by_leaving -DENDS: as
  *	who times out does
- * @twin quick END_WAKES_NOBODY nobody_unblocked_is_left -DENDS: the
+ * @twin END_WAKES_NOBODY nobody_unblocked_is_left -DENDS: the
  *	token is there for one that sleeps on
  */
 #ifndef NR_WAITERS
