@@ -26,6 +26,7 @@
 
 #define add_relaxed(p, v) atomic_fetch_add_explicit(p, v, memory_order_relaxed)
 #define and_relaxed(p, v) atomic_fetch_and_explicit(p, v, memory_order_relaxed)
+#define or_relaxed(p, v)  atomic_fetch_or_explicit(p, v, memory_order_relaxed)
 #define add_release(p, v) atomic_fetch_add_explicit(p, v, memory_order_release)
 #define add_seq_cst(p, v) atomic_fetch_add_explicit(p, v, memory_order_seq_cst)
 #define add_acq_rel(p, v) atomic_fetch_add_explicit(p, v, memory_order_acq_rel)

@@ -118,6 +118,8 @@ static inline struct cond *cond_checked(void *cond, const char *call)
 	return c;
 }
 
+/* Held by the one thread that starts a condvar anew, by cond_drop_stale(). */
+extern struct lock cond_stale_lock;
 COLD void cond_drop_stale(struct cond *c);
 
 /* Take the lock of a private condvar, in the state this process left it. */

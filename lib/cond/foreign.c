@@ -34,22 +34,26 @@ static void give_signals(futex_word *signals, uint32_t nr)
 bool cond_wake_foreign(struct cond *c)
 {
 	uint32_t nr = load_relaxed(&c->flags) / COND_FOREIGN;
-	bool ours = load_relaxed(&c->generation);
+	bool ours;
 
 	say_once();
+	/* It stays glibc's, or ours, as long as we have this lock. */
+	lock_take(&cond_stale_lock);
+	ours = load_relaxed(&c->generation);
 	give_signals(&c->foreign_signals, nr);
 	/* As long as it is all glibc's, its other group may be in use, too. */
 	if (!ours)
 		give_signals(&c->closed_high, nr);
+	lock_drop(&cond_stale_lock);
 	return ours;
 }
 
 /* As glibc's destroy does: the last of them wakes who set COND_DESTROYED. */
 void cond_await_foreign(struct cond *c)
 {
-	uint32_t flags = add_relaxed(&c->flags, COND_DESTROYED);
+	uint32_t flags = or_relaxed(&c->flags, COND_DESTROYED);
 
-	flags += COND_DESTROYED;
+	flags |= COND_DESTROYED;
 	while (flags >= COND_FOREIGN) {
 		futex_wait(&c->flags, flags, NULL, false);
 		flags = load_acquire(&c->flags);

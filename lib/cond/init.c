@@ -47,8 +47,13 @@ void cond_destroy(struct cond *c, const char *call)
 		cond_end(c, call);
 		return;
 	}
-	if (unlikely(cond_is_special(c)))
-		cond_await_foreign(c);
+	if (unlikely(cond_is_special(c))) {
+		/* After a fork, foreign waiters stayed in the parent, too. */
+		if (load_acquire(&c->generation))
+			cond_drop_stale(c);
+		if (cond_is_special(c))
+			cond_await_foreign(c);
+	}
 	/*
 	 * Released waiters have no business here any more, but the signaller
 	 * that released them may not have dropped the lock yet.
@@ -61,12 +66,11 @@ void cond_destroy(struct cond *c, const char *call)
 	lock_settle(&c->lock);
 }
 
-/* Held by the one thread that starts a condvar anew. */
-static struct lock stale_lock;
+struct lock cond_stale_lock;
 
 static void stale_lock_anew(void)
 {
-	lock_reset(&stale_lock);
+	lock_reset(&cond_stale_lock);
 }
 
 __attribute__((constructor)) static void stale_lock_start(void)
@@ -95,7 +99,7 @@ void cond_drop_stale(struct cond *c)
 	if (!load_relaxed(&c->foreign_seq) &&
 	    cas_acq_rel(&c->generation, &unused, fork_generation))
 		return;
-	lock_take(&stale_lock);
+	lock_take(&cond_stale_lock);
 	if (load_relaxed(&c->generation) != fork_generation) {
 		store_relaxed(&c->open, NULL);
 		cond_set_closed(c, NULL);
@@ -104,5 +108,5 @@ void cond_drop_stale(struct cond *c)
 		/* [CV-FORK] With the acquire in cond_lock(). */
 		store_release(&c->generation, fork_generation);
 	}
-	lock_drop(&stale_lock);
+	lock_drop(&cond_stale_lock);
 }

@@ -65,18 +65,12 @@ static void word_change(struct shared_cond *s, int i)
 	add_release(&s->word[i], 1);
 }
 
-/*
- * Release all members of the older group, whose state was @seen. The word
- * changes before, too: who joins the next group sleeps on another value than
- * any member of this one, so a requeue of this one's sleepers moves no others.
- */
+/* Release all members of the older group, whose state was @seen. */
 static bool renumber(struct shared_cond *s, int i, uint64_t seen)
 {
 	uint64_t to = (seen & SLOT_NUMBERS) + SLOT_NUMBER;
-	bool done;
+	bool done = cas_acq_rel(&s->slot[i], &seen, to);
 
-	word_change(s, i);
-	done = cas_acq_rel(&s->slot[i], &seen, to);
 	word_change(s, i);
 	return done;
 }
@@ -171,16 +165,16 @@ static bool users_change(struct shared_cond *s, uint64_t users)
 void cond_shared_destroy(struct cond *c)
 {
 	struct shared_cond *s = &c->shared;
-	uint64_t users = add_relaxed(&s->users, USERS_DESTROYED);
+	uint64_t users = or_relaxed(&s->users, USERS_DESTROYED);
 	bool dead = false;
 
-	users += USERS_DESTROYED;
+	users |= USERS_DESTROYED;
 	while (users & (USERS_WAITERS | USERS_WAKERS) && !dead) {
 		dead = !users_change(s, users) && !is_used_by_us(c);
 		if (!dead)
 			users = load_acquire(&s->users);
 	}
-	/* Another life. Who was taken for dead and has come back was in time. */
+	/* Another life: who counts out from now on writes nothing. */
 	while (!cas_acq_rel(&s->users, &users,
 			    (users & USERS_LIVES) + USERS_LIFE))
 		;
@@ -208,7 +202,10 @@ struct shared_member {
 	bool sleeps;
 };
 
-/* Return: false if the group has no room. */
+/*
+ * Return: false if the group has no room. The word changes, too: a broadcaster
+ * that does not know of this member finds it changed, and moves nobody.
+ */
 static bool shared_join(struct shared_member *m)
 {
 	struct view v;
@@ -222,6 +219,7 @@ static bool shared_join(struct shared_member *m)
 			return false;
 	} while (
 		!cas_acq_rel(&m->s->slot[m->slot], &seen, seen + SLOT_BLOCKED));
+	word_change(m->s, m->slot);
 	m->number = seen & SLOT_NUMBERS;
 	return true;
 }
@@ -494,8 +492,7 @@ void cond_shared_broadcast_on(struct cond *c, void *mutex, futex_word *target)
 			   (uint32_t)(nr / SLOT_BLOCKED));
 	plan.target = target;
 	if (plan.move)
-		atomic_fetch_or_explicit(&s->users, USERS_MOVED,
-					 memory_order_relaxed);
+		or_relaxed(&s->users, USERS_MOVED);
 	if (plan.move && plan.nr_wake == 0)
 		user_mutex_set_contended(target);
 	shared_broadcast(s, plan);

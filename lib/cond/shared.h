@@ -69,7 +69,7 @@ struct cond;
  * struct shared_cond - the inside of a condvar of several processes
  * @slot: their states
  * @word: what the members of each slot sleep on. Changed after each change of
- *	  the state that may end a sleep, and before and after each renumbering.
+ *	  the state that may end a sleep, and by each member before it sleeps.
  * @users: who will still touch the condvar: waiters, and signallers (and
  *	   broadcasters) that may not have woken yet whom they should; flags;
  *	   and a number that destroy changes, so that nobody who comes late

@@ -42,7 +42,7 @@ static inline struct group *cond_pin_group(struct cond *c,
 	g = cond_closed(c);
 	if (!pi_target || !g || !group_pin(g, c))
 		return NULL;
-	if (!(load_relaxed(&g->state) & GROUP_TOKENS))
+	if (group_blocked(g) && !(load_relaxed(&g->state) & GROUP_TOKENS))
 		return g;
 	group_unpin(g);
 	return NULL;
