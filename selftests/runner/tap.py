@@ -3,12 +3,13 @@
 
 import re
 
-from result import FAIL, PASS, SKIP, Result
+from result import FAIL, KNOWN, PASS, SKIP, Result
 
 RESULT = re.compile(r"(not )?ok\b\s*(\d+)?\s*-?\s*([^#]*)(#.*)?$")
 PLAN = re.compile(r"1\.\.(\d+)(\s*#\s*SKIP\b\s*(.*))?")
 BAIL = re.compile(r"Bail out!\s*(.*)")
 SKIP_DIRECTIVE = re.compile(r"#\s*SKIP\b\s*(.*)", re.I)
+TODO_DIRECTIVE = re.compile(r"#\s*TODO\b\s*(.*)", re.I)
 
 #: kselftest's verdict on one program, e.g.
 #: "not ok 3 selftests: drover-futex: requeue_order # exit=1". It can be in the
@@ -54,6 +55,9 @@ def _result(program, match, following):
         return Result(name, SKIP, skip.group(1))
     if not match.group(1):
         return Result(name, PASS)
+    known = TODO_DIRECTIVE.match(match.group(4) or "")
+    if known:
+        return Result(name, KNOWN, known.group(1))
     details = []
     for line in following:
         if not line.startswith("#"):
