@@ -15,8 +15,6 @@
  * @twin quick NO_NUMBER nobody_unblocked_is_left: released, and no token for it
  * @twin quick WORD_LOADED_LATE nobody_unblocked_is_left: after the state
  * @twin quick POST_SAME_WORD nobody_unblocked_is_left: asleep after the wake-up
- * @twin OTHERS_OVERLOOKED nobody_unblocked_is_left: the wake-up goes to a member
- *	of the group before
  * @twin quick LEAVE_WITH_TOKENS somebody_is_blocked -DTIMED=true: though
  *	signalled
  * @twin quick WAITER_NOT_COUNTED condvar_exists -DNR_WAITERS=2 -DDESTROYS: a
