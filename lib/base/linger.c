@@ -157,14 +157,20 @@ static enum polled poll_until(poll_fn poll, void *arg, int64_t *now,
  * @poll, @arg: looks whether it has come
  * @begin: when it began; what others did meanwhile is left out
  * @now: the last look at the clock
- * @end: until when
+ * @end: until when; what others did meanwhile is added
+ * @last: the caller's deadline, or INT64_MAX
  * @least: a yield that took longer has let others run
  */
 struct polling {
 	poll_fn poll;
 	void *arg;
-	int64_t begin, now, end, least;
+	int64_t begin, now, end, last, least;
 };
+
+static bool is_over(const struct polling *p)
+{
+	return p->now >= p->end || p->now >= p->last;
+}
 
 /* Let others run. Return: how long they did; to find nobody takes less. */
 static int64_t let_others_run(struct polling *p)
@@ -188,11 +194,11 @@ static enum polled poll_politely(struct account *a, struct polling *p)
 	bool alone = linger_has_cpu();
 	int64_t away;
 
-	while (found == POLL_NOTHING && p->now < p->end) {
+	while (found == POLL_NOTHING && !is_over(p)) {
 		if (alone && !a->crowded)
 			found = poll_until(p->poll, p->arg, &p->now,
 					   clamp(p->now + SLICE_NS, 0, p->end));
-		if (found != POLL_NOTHING || p->now >= p->end || !may_yield())
+		if (found != POLL_NOTHING || is_over(p) || !may_yield())
 			break;
 		away = let_others_run(p);
 		a->crowded = away;
@@ -219,6 +225,7 @@ bool linger(struct account *a, poll_fn poll, void *arg, int64_t left)
 	p.least = load_relaxed(&measured.sleep);
 	p.now = p.begin = clock_now();
 	p.end = p.begin + clamp(poll_ns(), 0, left);
+	p.last = left < INT64_MAX ? p.begin + left : INT64_MAX;
 	found = poll_politely(a, &p);
 	pay(a, (found == POLL_CAME ? cost_ns() : 0) - (p.now - p.begin));
 	return found == POLL_CAME;
@@ -226,7 +233,7 @@ bool linger(struct account *a, poll_fn poll, void *arg, int64_t left)
 
 bool linger_for(struct account *a, poll_fn poll, void *arg, int64_t ns)
 {
-	struct polling p = { .poll = poll, .arg = arg };
+	struct polling p = { .poll = poll, .arg = arg, .last = INT64_MAX };
 
 	if (!poll_ns())
 		return false;

@@ -34,7 +34,12 @@ int user_mutex_unlock(void *mutex)
 
 int user_mutex_lock(void *mutex, bool moved)
 {
-	return moved ? mutex_lock_moved(mutex) : mutex_lock_polled(mutex);
+	struct mutex *m = mutex_of(mutex);
+
+	/* A shared condvar that once moved its waiters has other mutexes, too. */
+	if (moved && !mutex_is_pi(m) && !mutex_held_by_caller(m))
+		return mutex_lock_moved(m);
+	return mutex_lock_polled(m);
 }
 
 futex_word *user_mutex_word(void *mutex)

@@ -191,6 +191,7 @@ void cond_shared_destroy(struct cond *c)
  * @w: the thread
  * @mutex: the mutex it released and will lock again
  * @sleeps: between the release of the mutex and its return
+ * @out: it was unblocked, or has left
  */
 struct shared_member {
 	struct shared_cond *s;
@@ -200,6 +201,7 @@ struct shared_member {
 	struct waiter *w;
 	void *mutex;
 	bool sleeps;
+	bool out;
 };
 
 /*
@@ -306,12 +308,12 @@ static int shared_relock(struct shared_member *m)
  */
 static void shared_ended(struct shared_member *m)
 {
-	uint64_t seen, to;
+	uint64_t seen = 0, to;
 
 	if (likely(!m->sleeps))
 		return;
 	do {
-		if (is_released(m, &seen))
+		if (m->out || is_released(m, &seen))
 			break;
 		to = has_blocked(seen) ? seen - SLOT_BLOCKED :
 					 seen - SLOT_TOKEN;
@@ -345,6 +347,7 @@ int cond_shared_wait(struct cond *c, void *mutex,
 	m.sleeps = true;
 	waiter_publish(m.w, &m.s->word[m.slot]);
 	err = shared_sleep(&m, deadline);
+	m.out = true;
 	lock_err = shared_relock(&m);
 	return lock_err ? lock_err : err;
 }
@@ -369,6 +372,9 @@ static void shared_wake(struct shared_cond *s, const int nr[2], uint64_t before)
 		for (int i = 0; i < 2; i++) {
 			if (!all && (pass || !nr[i]))
 				continue;
+			/* Taken for dead by destroy? */
+			if ((load_acquire(&s->users) ^ before) & USERS_LIVES)
+				return;
 			word_change(s, i);
 			futex_wake(&s->word[i], all ? INT_MAX : nr[i], true);
 		}
@@ -412,17 +418,36 @@ static bool shared_post(struct shared_cond *s, int nr[2])
 	}
 }
 
+/* Like a waiter, a waker lives as long as its process: is_used_by_us(). */
+static struct waiter *waker_get(struct cond *c)
+{
+	struct waiter *w = waiter_self();
+
+	if (w)
+		store_relaxed(&w->shared_cond, c);
+	return w;
+}
+
+static void waker_put(struct waiter *w)
+{
+	if (w)
+		store_relaxed(&w->shared_cond, NULL);
+}
+
 void cond_shared_signal(struct cond *c)
 {
 	struct shared_cond *s = &c->shared;
 	int nr[2] = { 0 };
+	struct waiter *w;
 	uint64_t before;
 
 	if (is_idle(s))
 		return;
+	w = waker_get(c);
 	before = add_seq_cst(&s->users, USERS_WAKER);
 	shared_post(s, nr);
 	shared_wake(s, nr, before);
+	waker_put(w);
 }
 
 /*
@@ -431,21 +456,41 @@ void cond_shared_signal(struct cond *c)
  * sleep there, and nobody is moved. Return: false if they have to be woken.
  */
 static bool shared_move(struct shared_cond *s, int i, uint32_t word,
-			struct wake_plan *plan)
+			struct wake_plan plan)
 {
 	long ret;
 
-	if (!plan->move || !cas_acq_rel(&s->word[i], &word, word + 1))
+	if (!plan.move || !cas_acq_rel(&s->word[i], &word, word + 1))
 		return false;
-	ret = futex_cmp_requeue(&s->word[i], word + 1, plan->nr_wake, INT_MAX,
-				plan->target, true);
-	/* One is enough for both groups. */
-	if (ret > 0)
-		plan->nr_wake = 0;
+	ret = futex_cmp_requeue(&s->word[i], word + 1, plan.nr_wake, INT_MAX,
+				plan.target, true);
 	return ret >= 0;
 }
 
-static void shared_broadcast(struct shared_cond *s, struct wake_plan plan)
+/*
+ * Move all that @v shows, or set in @nr who has to be woken. One thread is woken
+ * for both groups, so the younger one's sleepers are first moved behind those of
+ * the older one: the chain must not end before they are in it.
+ */
+static void shared_move_both(struct shared_cond *s, const struct view *v,
+			     const uint32_t word[2], struct wake_plan plan,
+			     int nr[2])
+{
+	struct wake_plan young = plan;
+	int old = v->old;
+
+	if (has_blocked(v->state[old])) {
+		young.nr_wake = 0;
+		young.target = &s->word[old];
+	}
+	if (has_blocked(v->state[!old]))
+		nr[!old] = shared_move(s, !old, word[!old], young) ? 0 :
+								     INT_MAX;
+	if (has_blocked(v->state[old]))
+		nr[old] = shared_move(s, old, word[old], plan) ? 0 : INT_MAX;
+}
+
+static void broadcast_by(struct shared_cond *s, struct wake_plan plan)
 {
 	uint64_t before = add_seq_cst(&s->users, USERS_WAKER), seen;
 	uint32_t word[2];
@@ -461,22 +506,28 @@ static void shared_broadcast(struct shared_cond *s, struct wake_plan plan)
 			shared_wake(s, nr, before);
 			return;
 		}
+		/* Sleepers whom it has yet to wake may want another mutex. */
+		if (others_wake(load_acquire(&s->users)))
+			plan = PLAN_WAKE_ALL;
 	} while (!cas_acq_rel(&s->slot[!v.old], &seen, seen | SLOT_RELEASING));
 
-	for (int pass = 0; pass < 2; pass++) {
-		int i = pass ? !v.old : v.old;
-
-		if (has_blocked(v.state[i]))
-			nr[i] = shared_move(s, i, word[i], &plan) ? 0 : INT_MAX;
-	}
+	shared_move_both(s, &v, word, plan, nr);
 	settled_view(s);
 	shared_wake(s, nr, before);
+}
+
+static void shared_broadcast(struct cond *c, struct wake_plan plan)
+{
+	struct waiter *w = waker_get(c);
+
+	broadcast_by(&c->shared, plan);
+	waker_put(w);
 }
 
 void cond_shared_broadcast(struct cond *c)
 {
 	if (!is_idle(&c->shared))
-		shared_broadcast(&c->shared, PLAN_WAKE_ALL);
+		shared_broadcast(c, PLAN_WAKE_ALL);
 }
 
 void cond_shared_broadcast_on(struct cond *c, void *mutex, futex_word *target)
@@ -491,9 +542,10 @@ void cond_shared_broadcast_on(struct cond *c, void *mutex, futex_word *target)
 	plan = policy_plan(user_mutex_holder(mutex),
 			   (uint32_t)(nr / SLOT_BLOCKED));
 	plan.target = target;
-	if (plan.move)
+	/* In another pid namespace the holder may have the caller's id. */
+	if (plan.move) {
+		plan.nr_wake = 1;
 		or_relaxed(&s->users, USERS_MOVED);
-	if (plan.move && plan.nr_wake == 0)
-		user_mutex_set_contended(target);
-	shared_broadcast(s, plan);
+	}
+	shared_broadcast(c, plan);
 }

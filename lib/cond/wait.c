@@ -301,7 +301,9 @@ COLD static int cond_wait_spuriously(void *mutex,
 		return err;
 	nap.at.tv_sec = until / NS_PER_S;
 	nap.at.tv_nsec = until % NS_PER_S;
-	futex_wait(&never, 0, late ? deadline : &nap, false);
+	/* A signal handler may end it before the deadline. */
+	if (futex_wait(&never, 0, late ? deadline : &nap, false) != -ETIMEDOUT)
+		late = false;
 	err = user_mutex_lock(mutex, false);
 	return err ? err : late ? ETIMEDOUT : 0;
 }

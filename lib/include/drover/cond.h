@@ -197,12 +197,12 @@ int drover_cond_broadcast(drover_cond_t *cond);
  *
  * Makes a difference for a shared condvar only: a broadcaster in another
  * process cannot know where the waiters' mutex is, and so wakes them all. If
- * it is told, it moves them to @mutex, which has to be shared and not PI;
- * otherwise they are woken.
+ * it is told, it wakes one and moves the others to @mutex, which has to be
+ * shared, and neither PI nor robust; otherwise all are woken.
  *
  * Return: 0.
  *
- * Tests: cond/mutex_kinds attack/shared_storm
+ * Tests: cond/mutex_kinds cond/other_mutex_after attack/shared_storm
  */
 int drover_cond_broadcast_on(drover_cond_t *cond, drover_mutex_t *mutex);
 
