@@ -31,7 +31,8 @@
  * Legal transitions, each one atomic step:
  *
  *   join	blocked + 1			under the condvar's lock
- *   fall asleep	- AWAKE		by the member
+ *   fall asleep	- AWAKE		by a member, or by a broadcaster that
+ *					moves others to the word
  *   claim	+ CLAIMED, if blocked > 0	under the condvar's lock
  *   post	- CLAIMED, blocked - 1, tokens + 1 (+ MOVED)
  *							by the claimer
@@ -40,6 +41,7 @@
  *   take	tokens - 1		by a member
  *   time out	blocked - 1, if not RELEASED, no CLAIMED, no tokens
  *							by a member
+ *   interrupt	interrupts + 1		by anybody
  *   end	blocked - 1, if blocked > 0, no CLAIMED
  *					by a member whose thread ends in the wait
  *
@@ -158,7 +160,7 @@ uint32_t group_post(struct group *g, uint64_t moved);
 
 /*
  * Release all members. @moved: 0 or GROUP_MOVED. Return: the new futex word, with
- * GROUP_AWAKE is in it if nobody sleeps there.
+ * GROUP_AWAKE in it if nobody sleeps there.
  */
 uint32_t group_release(struct group *g, uint64_t moved);
 

@@ -33,6 +33,7 @@
  *   broadcast	+ RELEASING			of the younger, by a broadcaster
  *   take	tokens - 1			by a member
  *   leave	blocked - 1, if no tokens	by a member
+ *   end	blocked - 1, if blocked > 0	by a member whose thread ends
  *
  * Bounds. 2^18 - 1 members of a group; whoever comes then returns spuriously.
  * 2^24 waiters and 2^20 signallers at once, the killed ones included. A member
