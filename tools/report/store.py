@@ -102,8 +102,9 @@ def _lines(value, indent):
 
 
 def write_lines(path, data):
-    """For large results: neither one line nor one for each number."""
-    write(path, _lines(data, 0) + "\n")
+    """To keep: no paths of this machine, and not one line for each number."""
+    top = os.path.abspath(os.path.join(__file__, "..", "..", ".."))
+    write(path, _lines(data, 0).replace(top + "/", "") + "\n")
 
 
 def read_json(path):
