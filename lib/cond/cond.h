@@ -7,6 +7,7 @@
  * A condvar of one process keeps its waiters in groups (group.h): arrivals
  * join the open group; a signal goes to the closed, older one, and closes the
  * open one when there is none. So nobody who comes after a signal can take it.
+ * (Waiters for requeue-PI may join the closed one: see cond_pin_group().)
  *
  * Lock order: a condvar's lock, then its groups' claims, the closed one's
  * first; then one of the innermost: of the spares, or a bucket of waiters. The
@@ -14,7 +15,7 @@
  * is taken with any of them held.
  *
  * After a signaller has dropped the condvar's lock it touches the condvar no
- * more: the threads it releases may free it.
+ * more: the threads it releases may destroy it, and then free it.
  */
 #ifndef DROVER_COND_H_INTERNAL
 #define DROVER_COND_H_INTERNAL
@@ -45,12 +46,14 @@
  * @shared: all of one that several processes use; shared.h
  *
  * A foreign waiter is in glibc's own wait, which it has called past the drop-in
- * (a library that was loaded with RTLD_DEEPBIND does). Its fields are where
- * glibc's are. It adds to @flags, and writes to nothing of ours: what it uses
- * besides stays zero but for its own doing, or is a lock of three states, as
- * @lock.word is. It believes that it was released if its number, in the first 8
- * bytes, is below @open; @generation is the high half of that number, and
- * large. So its deadline ends it, and a signal finds it (foreign.c).
+ * (a library that was loaded with RTLD_DEEPBIND does). Up to glibc 2.40:
+ *  - It writes to the fields foreign_*, adds to @flags, and takes @lock.word as
+ *    a lock of three states, which it is.
+ *  - It reads the first 8 bytes as its number, and believes that it was released
+ *    if that is below @open. @generation is the high half: the number is larger
+ *    than any pointer.
+ *  - So it sleeps until its deadline, or until a signal finds it in @flags
+ *    (foreign.c).
  */
 struct cond {
 	union {

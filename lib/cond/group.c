@@ -60,7 +60,7 @@ void group_join(struct group *g, void *mutex)
 
 /*
  * [G-STATE] From here to group_post() or group_release() the claimer uses the
- * members' mutex; a member acquires the state, and may then free it.
+ * members' mutex; a member acquires the state, and may then free that mutex.
  */
 bool group_claim(struct group *g)
 {

@@ -10,6 +10,10 @@
  * not used again before everybody has left it, so one requeue on its word
  * moves exactly its members, without any lock held.
  *
+ * Its life: spare; open, when its first member comes; closed, by the first
+ * signal; unlinked from the condvar, by a broadcast or its last signal; released;
+ * and spare, when the last reference is dropped.
+ *
  * The state is one 64-bit word, and the low half is the futex word:
  *
  *   bit  0	GROUP_RELEASED	every member still here may return. Final.

@@ -46,7 +46,7 @@ struct policy {
 	int32_t spin_us;
 };
 
-#define SPIN_MEASURED (-1) /* as long as a wake-up takes */
+#define SPIN_MEASURED (-1) /* as long as a wake-up takes: base/linger.h */
 
 /*
  * Set @p as @forced, the value of DROVER_POLICY, says. Return: false if it is not

@@ -14,8 +14,9 @@
  *  - A broadcast is one step; whoever comes next finishes the renumbering.
  *
  * Two signallers that wake at the same time may wake a member of the wrong
- * group, who sleeps again. As each of them then sees the other one, one of the
- * two wakes everybody, after both have changed the state.
+ * group, who sleeps again. Who counts in second sees the first one, and wakes
+ * everybody. The first one looks again after its wake-up: if the second one
+ * still counts, it wakes everybody, too; if not, that one has done so.
  */
 #include <limits.h>
 

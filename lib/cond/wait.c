@@ -109,7 +109,7 @@ static inline int cond_join(struct cond *c, struct member *m,
 /*
  * An interrupt ends the poll, too. A token would have done for any of several
  * members. With one CPU the others had better sleep until there is more to do,
- * so it does not pay for the poll.
+ * so a token does not count as what was polled for.
  */
 static enum polled poll_signal(void *arg)
 {
