@@ -67,12 +67,14 @@ def test_traced(tap):
             run("stream-perf", ["1"], prefix=trace)[0] != 0:
         tap.skip(name, "no strace, or it may not trace")
         return
-    status, out, err = run("stream-perf", ["400", "-k", "0", "--impl=engine",
-                                           "--json"], prefix=trace)
+    # A kernel takes longer than anybody polls.
+    status, out, err = run("stream-perf", ["400", "-k", "2000",
+                                           "--impl=engine", "--json"],
+                           prefix=trace)
     traced = traced_calls(err)
-    said = json.loads(out)["futex_calls"] if status == 0 else 0
+    said = json.loads(out)["futex_calls"] if status == 0 else -1
     # What is said leaves out the start and the end of the program.
-    tap.ok(said > 0 and abs(traced - said) <= 0.1 * said + 60, name,
+    tap.ok(said >= 0 and abs(traced - said) <= 0.1 * said + 60, name,
            f"400 tokens: {traced} traced, {said} said")
 
 
