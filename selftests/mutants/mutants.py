@@ -1,104 +1,224 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Reads lists of mutants: changes that break a rule, for a test to catch.
-
-    mutant: signal-forgets-the-closed
-    breaks: what goes wrong, in a few words
-    test: attack/storm seconds=5
+"""Mutants: changes that break a rule, for a test to catch; and their hunt.
 
     lib/cond/wake.c
+
+    [signal-forgets-the-closed] attack/storm seconds=5 | cond/signal_order
+    what goes wrong, in a few words
     -	a line to be taken out
     +	a line to be put there
 
-The test that catches it; more lines "test:" are tried one after the other. Then
-changes, each the name of a file and lines as in a patch: lines with a blank in
-front stay as they are. The lines that were there must be found exactly once.
+Behind the name, the tests that catch it, tried one after the other. A file
+stays the one that is changed until another is named, and "@@" begins a further
+change of it. Lines with a blank in front stay as they are. The lines that were
+there must be found exactly once.
 """
 
+import argparse
+import concurrent.futures
 import dataclasses
+import fnmatch
 import glob
 import os
 import re
+import signal
+import subprocess
+import sys
+import threading
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
 FILE = re.compile(r"(lib|kernel/futex)/[\w/]+\.[ch]$")
+HEAD = re.compile(r"\[([\w-]+)\] (.*)$")
 
 
 class Unfit(Exception):
     """A mutant whose lines are no longer in the source."""
 
 
-@dataclasses.dataclass
-class Change:
-    """Lines of one file to be replaced."""
-    path: str
-    lines: list
-
-    def text(self, *marks):
-        """The lines that have one of these marks, as one piece of text."""
-        return "".join(line[1:] + "\n" for line in self.lines
-                       if line[0] in marks)
-
-    def make(self, top):
-        """Change the copy of the source in the folder top."""
-        path = os.path.join(top, self.path)
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
-        before = self.text("-", " ")
-        if text.count(before) != 1:
-            raise Unfit(f"{self.path}: {text.count(before)} times:\n{before}")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text.replace(before, self.text("+", " ")))
+class Broken(Exception):
+    """Something that says nothing about the tests: it has to be mended."""
 
 
 @dataclasses.dataclass
 class Mutant:
-    """One mutant, and who should catch it."""
+    """One mutant: what it breaks, who should catch it, [path, lines]."""
     name: str
+    tests: list
     breaks: str = ""
-    tests: list = dataclasses.field(default_factory=list)
     changes: list = dataclasses.field(default_factory=list)
 
     def apply(self, top):
-        """Make all changes; returns whether a header is among them."""
-        for change in self.changes:
-            change.make(top)
-        return any(change.path.endswith(".h") for change in self.changes)
+        """Change the copy of the source; whether a header is among it."""
+        for name, lines in self.changes:
+            path = os.path.join(top, name)
+            with open(path, encoding="utf-8") as file:
+                text = "\n" + file.read()
+            before, after = ("\n" + "".join(line[1:] + "\n" for line in lines
+                                            if line[0] in marks)
+                             for marks in ("- ", "+ "))
+            if text.count(before) != 1:
+                raise Unfit(f"{name}: {text.count(before)} times:{before}")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text.replace(before, after)[1:])
+        return any(name.endswith(".h") for name, _ in self.changes)
 
 
 def read_all(folder):
     """All mutants of the lists in a folder."""
-    found = []
+    found = {}
     for path in sorted(glob.glob(os.path.join(folder, "*.mutants"))):
         with open(path, encoding="utf-8") as file:
-            found += parse(file.read().splitlines(), os.path.basename(path))
-    names = [mutant.name for mutant in found]
-    for name in names:
-        if names.count(name) > 1:
-            raise ValueError(f"two mutants are called {name}")
-    return found
+            for mutant in _parse(file.read().splitlines()):
+                if mutant.name in found or not mutant.changes:
+                    raise ValueError(f"{path}: {mutant.name} is there twice,"
+                                     " or changes nothing")
+                found[mutant.name] = mutant
+    return list(found.values())
 
 
-def parse(lines, where):
-    """The mutants of one list."""
-    found = []
-    for number, line in enumerate(lines, 1):
-        key, _, value = line.partition(": ")
-        if not line or line.startswith("#"):
-            continue
-        if key == "mutant":
-            found.append(Mutant(value))
-        elif key == "breaks":
-            found[-1].breaks = value
-        elif key == "test":
-            found[-1].tests.append(value)
+def _parse(lines):
+    found, path, begins = [], None, True
+    for line in lines:
+        head = HEAD.match(line)
+        if head:
+            found.append(Mutant(head.group(1), head.group(2).split(" | ")))
+            begins = True
         elif FILE.match(line):
-            found[-1].changes.append(Change(line, []))
-        elif line[0] in "-+ ":
-            found[-1].changes[-1].lines.append(line)
-        else:
-            raise ValueError(f"{where}:{number}: {line}")
-    for mutant in found:
-        if not (mutant.breaks and mutant.tests and mutant.changes):
-            raise ValueError(f"{where}: {mutant.name} is not complete")
+            path, begins = line, True
+        elif line == "@@":
+            begins = True
+        elif line[:1] in ("-", "+", " "):
+            if begins:
+                found[-1].changes.append([path, []])
+            begins = False
+            found[-1].changes[-1][1].append(line)
+        elif line and not line.startswith("#"):
+            found[-1].breaks = line
     return found
+
+
+_lock = threading.Lock()
+_running = set()                # [_lock]
+_ended = threading.Event()      # [_lock] nothing is started any more
+
+
+def command(arguments, folder, limit, last=None, env=None):
+    """Run in a process group of its own; (exit status or None, output).
+
+    It is ended after limit seconds, and at a line that begins with last. What
+    it prints is added to folder/output.
+    """
+    with _lock:
+        if _ended.is_set():
+            raise Broken("ended")
+        process = subprocess.Popen(
+            arguments, cwd=TOP, stdin=subprocess.DEVNULL, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace",
+            env=dict(os.environ, **(env or {})), start_new_session=True)
+        _running.add(process)
+    timer = threading.Timer(limit, _end_group, [process])
+    timer.start()
+    lines, complete = [], False
+    try:
+        for line in process.stdout:
+            lines.append(line)
+            if last and line.startswith(last):
+                break
+        else:
+            complete = True
+    finally:
+        too_long = not timer.is_alive()
+        timer.cancel()
+        if not complete:
+            _end_group(process)
+        status = process.wait()
+        _end_group(process)
+        with _lock:
+            _running.discard(process)
+        process.stdout.close()
+    with open(os.path.join(folder, "output"), "a", encoding="utf-8") as file:
+        print("$", *arguments, f"\n{''.join(lines)}[status {status}]\n",
+              file=file)
+    return None if too_long else status, "".join(lines)
+
+
+def _end_group(process):
+    """Kill it and all that it started."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
+def _end_all():
+    with _lock:
+        _ended.set()
+        for process in _running:
+            _end_group(process)
+
+
+def _result(ok, number, name, comment=""):
+    print(f"{'ok' if ok else 'not ok'} {number} {name}",
+          *str(comment).splitlines(), sep="\n# ", flush=True)
+    return ok
+
+
+def _report(number, mutant, future):
+    """Print one result; whether the mutant was caught."""
+    try:
+        how = future.result()
+    except (Broken, Unfit, OSError) as error:
+        return _result(False, number, mutant.name, error)
+    return _result(bool(how), number, mutant.name, how or
+                   f"{mutant.breaks}\nnot caught by {mutant.tests}")
+
+
+def _run(chosen, what, prepare, hunt, parallel):
+    """Hunt these mutants, in their order; whether all is as it should be."""
+    print(f"TAP version 13\n1..{len(chosen) + 1}", flush=True)
+    tests = sorted({test for mutant in chosen for test in mutant.tests})
+    try:
+        prepared = prepare(tests)
+    except (Broken, OSError) as error:
+        return _result(False, 1, f"{what} as it is passes all tests", error)
+    _result(True, 1, f"{what} as it is passes {len(tests)} tests")
+    with concurrent.futures.ThreadPoolExecutor(parallel) as pool:
+        try:
+            futures = [pool.submit(hunt, each, prepared) for each in chosen]
+            found = [_report(number, *pair) for number, pair
+                     in enumerate(zip(chosen, futures), 2)]
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            _end_all()
+            raise
+    return all(found)
+
+
+def main(options, folder, what, prepare, hunt, parallel=1):
+    """The exit status: 0 if every mutant that was asked for was caught.
+
+    options: those of parser(); what: such as "the library"; prepare(tests) sees
+    that it passes them as it is; hunt(mutant, what that returned) says what
+    caught a mutant, or None.
+    """
+    chosen = [mutant for mutant in read_all(folder)
+              for name in options.names or "*"
+              if fnmatch.fnmatch(mutant.name, name)]
+    if options.list:
+        for mutant in chosen:
+            print(f"{mutant.name}: {mutant.breaks}; {', '.join(mutant.tests)}")
+        return 0
+    if not chosen:
+        sys.exit("no mutant is called so; see --list")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    return 0 if _run(chosen, what, prepare, hunt, parallel) else 1
+
+
+def parser(doc):
+    """Of the command line; doc: what --help says."""
+    made = argparse.ArgumentParser(
+        description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    made.add_argument("--list", action="store_true")
+    made.add_argument("names", metavar="NAME", nargs="*")
+    return made

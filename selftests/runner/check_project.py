@@ -233,7 +233,7 @@ def check_mutants():
 def _try(mutant):
     """What is wrong with one mutant, if anything."""
     with tempfile.TemporaryDirectory() as scratch:
-        paths = {change.path for change in mutant.changes}
+        paths = {path for path, _ in mutant.changes}
         for path in paths:
             copy = os.path.join(scratch, path)
             os.makedirs(os.path.dirname(copy), exist_ok=True)
