@@ -1,84 +1,164 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A waiter that is requeued leaves the source and waits at the target, in
- * every kind of memory and by every way to requeue.
+ * What requeue does to waiters, by every way to requeue and in every kind of
+ * memory: who is woken, who is moved, in which order, and who is left alone.
+ *
+ * Negative counts are CVE-2018-6927: their sum overflowed in the kernel.
  */
 #include <sys/mman.h>
 
-#include "run.h"
-#include "sleepers.h"
+#include "steps.h"
 
-#define WORDS_SIZE  4096
-#define NR_MEMORIES 4
+#define WORDS_SIZE 4096
+#define NR_COUNTED 5
 
-struct memory {
+#define NR_OF_CHANGED 4 /* what becomes of three where the word has changed */
+
+static struct step_word words[] = {
+	VALUE(changed, 0), VALUE(woken, 0), VALUE(moved, 0),
+	VALUE(left, 0),	   FUTEX_WORDS,	    LAST_WORD,
+};
+
+static const struct scene {
+	const char *name;
+	const char *steps;
+} scenes[] = {
+	{ "moved", "wait from; requeue from to 0 1 = 1; all from = 0;"
+		   "all to = 1" },
+	{ "nobody waits", "requeue from to 1 max = 0" },
+	{ "the first woken, the others in line",
+	  "wait from 6; requeue from to 1 max = 6; gone 1; turn 0 = 0;"
+	  "line to 1 5 = 1" },
+	{ "in pieces, in line",
+	  "wait from 6; requeue from to 0 2 = 2; requeue from to 0 2 = 2;"
+	  "requeue from to 0 2 = 2; line to 0 5 = 1" },
+	{ "a thousand in one call",
+	  "wait from 1000; requeue from to 1 max = 1000; gone 1; all to = 999" },
+	{ "a thousand in pieces, all back, in line",
+	  "wait from 1000; pieces from to = 1000;"
+	  "requeue to from 0 max = 1000; line from 0 999 = 1" },
+	{ "the word has changed",
+	  "wait from 3; set from 17; requeue from to 1 3 = changed;"
+	  "set from 0; gone woken; all to = moved; all from = left" },
+	{ "any word at the target",
+	  "wait from; set to 17; requeue from to 0 1 = 1; set to 0;"
+	  "all to = 1" },
+	{ "moved whatever the bitset, woken by it",
+	  "bits from 1; bits from 2; bits from 4; bits from 8;"
+	  "requeue from to 0 max = 4; wake_bits to 16 = 0; wake_bits to 4 = 1;"
+	  "gone 1; turn 0 = 2; wake_bits to 9 = 2; gone 3; all to = 1" },
+	{ "to itself: one woken, the others counted",
+	  "wait from 4; requeue from from 1 2 = 3; gone 1; all from = 3" },
+	{ "not met by a requeue of the other kind",
+	  "wait from; requeue_other from to 1 1 = 0; all from = 1" },
+	{ "of the same kind afterwards",
+	  "wait from; requeue from to 0 1; one_other to = 0; all to = 1" },
+	{ "negative counts are refused",
+	  "wait from 2; requeue from to -1 0 = EINVAL;"
+	  "requeue from to 0 -1 = EINVAL; requeue from to -1 -1 = EINVAL;"
+	  "requeue from to -2147483648 1 = EINVAL;"
+	  "requeue from to 1 -2147483648 = EINVAL;"
+	  "requeue from to max -1 = EINVAL; requeue from to -1 max = EINVAL;"
+	  "all from = 2" },
+};
+
+#define NR_SCENES ((int)(sizeof(scenes) / sizeof(scenes[0])))
+
+static struct memory {
 	const char *name;
 	int flags; /* of the futex */
-	uint32_t *words;
-	uint32_t *alias; /* the same words at another address */
+	uint32_t *futexes, *aliases;
+} memories[] = {
+	{ "private", FUTEX_PRIVATE_FLAG, own_words, own_words },
+	{ "shared, own memory", 0, own_words, own_words },
+	{ .name = "shared, anonymous memory" },
+	{ .name = "shared, file mapped twice" },
 };
+
+#define NR_MEMORIES ((int)(sizeof(memories) / sizeof(memories[0])))
 
 static uint32_t *map(int mmap_flags, int fd)
 {
-	void *words = mmap(NULL, WORDS_SIZE, PROT_READ | PROT_WRITE, mmap_flags,
-			   fd, 0);
+	void *at = mmap(NULL, WORDS_SIZE, PROT_READ | PROT_WRITE, mmap_flags,
+			fd, 0);
 
-	if (words == MAP_FAILED)
+	if (at == MAP_FAILED)
 		tap_bail("mmap: %s", strerror(errno));
-	return words;
+	return at;
 }
 
-static int file(void)
+static void map_memories(void)
 {
 	int fd = memfd_create("futex words", 0);
 
 	if (fd < 0 || ftruncate(fd, WORDS_SIZE))
 		tap_bail("memfd: %s", strerror(errno));
-	return fd;
+	memories[2].futexes = map(MAP_SHARED | MAP_ANONYMOUS, -1);
+	memories[2].aliases = memories[2].futexes;
+	memories[3].futexes = map(MAP_SHARED, fd);
+	memories[3].aliases = map(MAP_SHARED, fd);
+	close(fd);
 }
 
-/* Wakes by the alias, if there is one: the futex is the key, not the address */
-static void test_move(const struct memory *memory, const struct requeue_op *op)
+static bool scene_holds(const struct scene *scene)
 {
-	uint32_t *from = &memory->words[0], *to = &memory->words[1];
-	struct sleepers sleepers = sleepers_of(1);
-	int at_from, at_to;
-	long answer;
-
-	sleepers_wait_on(&sleepers, from, memory->flags);
-	answer = op->requeue(from, to, memory->flags, 0, 1);
-	at_from = sleepers_wake_all(&sleepers, from, memory->flags);
-	at_to = sleepers_wake_all(&sleepers, &memory->alias[1], memory->flags);
-	if (!tap_ok(answer == 1 && at_from == 0 && at_to == 1, "%s, %s",
-		    op->name, memory->name))
-		tap_diag("answer %ld, %d at the source, %d at the target",
-			 answer, at_from, at_to);
-	sleepers_end(&sleepers);
+	if (steps_hold(words, scene->steps))
+		return true;
+	tap_diag("so: %s", scene->name);
+	return false;
 }
 
-static void test_op(const struct requeue_op *op)
+/* nr_wake are woken, then nr_requeue moved; the answer is their sum. */
+static bool counts_hold(int nr_wake, int nr_requeue)
 {
-	static uint32_t own[2];
-	int fd = file();
-	uint32_t *anonymous = map(MAP_SHARED | MAP_ANONYMOUS, -1);
-	uint32_t *mapped = map(MAP_SHARED, fd);
-	uint32_t *again = map(MAP_SHARED, fd);
-	const struct memory memories[NR_MEMORIES] = {
-		{ "private futex", FUTEX_PRIVATE_FLAG, own, own },
-		{ "shared futex, own memory", 0, own, own },
-		{ "shared futex, anonymous memory", 0, anonymous, anonymous },
-		{ "shared futex, file mapped twice", 0, mapped, again },
+	const int woken = nr_wake < NR_COUNTED ? nr_wake : NR_COUNTED;
+	const int left = NR_COUNTED - woken;
+	const int moved = nr_requeue < left ? nr_requeue : left;
+	char steps[STEPS_LENGTH];
+
+	snprintf(steps, sizeof(steps),
+		 "wait from %d; requeue from to %d %d = %d; gone %d;"
+		 "all to = %d; all from = %d",
+		 NR_COUNTED, nr_wake, nr_requeue, woken + moved, woken, moved,
+		 left - moved);
+	return steps_hold(words, steps);
+}
+
+static bool all_counts_hold(void)
+{
+	static const int counts[] = { 0, 1, 2, NR_COUNTED, INT_MAX };
+	bool ok = true;
+
+	for (int wake = 0; wake < 5; wake++)
+		for (int move = 0; move < 5; move++)
+			ok = counts_hold(counts[wake], counts[move]) && ok;
+	return ok;
+}
+
+static void test_op(const struct requeue_op *which)
+{
+	static const int of_changed[][NR_OF_CHANGED] = {
+		{ 3, 1, 2, 0 },
+		{ -EAGAIN, 0, 0, 3 },
 	};
 
-	for (int i = 0; i < NR_MEMORIES; i++)
-		test_move(&memories[i], op);
-	munmap(anonymous, WORDS_SIZE);
-	munmap(mapped, WORDS_SIZE);
-	munmap(again, WORDS_SIZE);
-	close(fd);
+	op = which;
+	for (int i = 0; i < NR_OF_CHANGED; i++)
+		words[i].value = of_changed[compares()][i];
+	for (int i = 0; i < NR_MEMORIES; i++) {
+		flags = memories[i].flags;
+		futexes = memories[i].futexes;
+		aliases = memories[i].aliases;
+		for (int n = 0; n < NR_SCENES; n++)
+			tap_ok(scene_holds(&scenes[n]), "%s, %s: %s", op->name,
+			       memories[i].name, scenes[n].name);
+		tap_ok(all_counts_hold(), "%s, %s: counts", op->name,
+		       memories[i].name);
+	}
 }
 
 int main(void)
 {
-	return requeue_main(test_op, NR_MEMORIES);
+	map_memories();
+	return requeue_main(test_op, NR_MEMORIES * (NR_SCENES + 1));
 }

@@ -1,126 +1,270 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Movers against each other, in both directions and with single wakes in
- * between: no waiter is lost, and none is woken without a wake that counted
- * it. A deadlock of the two bucket locks would show here too.
+ * Waiters, movers and wakers on a few futexes, all at once: no waiter is lost,
+ * and none is woken without a wake that counted it. A deadlock of two bucket
+ * locks would show here, too.
+ *
+ *	seed=N	rounds=N
+ *
+ * First only that. Then the waits have deadlines, and signals interrupt them.
+ * And then, if the kernel can (CONFIG_FAIL_FUTEX), calls fail on purpose:
+ * whatever fails has done nothing.
  */
+#include <signal.h>
+
 #include "run.h"
 #include "sleepers.h"
 
-#define NR_WAITERS 64
+#define FAIL_FUTEX "/sys/kernel/debug/fail_futex/"
+
+#define NR_WAITERS 32
 #define NR_MOVERS  2
 #define NR_WAKERS  2
-#define FLAGS	   FUTEX_PRIVATE_FLAG
+#define NR_WORDS   4
 
-static uint32_t words[2];
+static const struct storm {
+	const char *name;
+	bool timed; /* and interrupted, and of both kinds */
+	bool fails;
+} storms[] = {
+	{ "movers against each other", false, false },
+	{ "deadlines and signals", true, false },
+	{ "calls that fail on purpose", true, true },
+};
+
+#define NR_STORMS  3
+#define NR_RESULTS 4
+
+static const struct storm *storm;
+static uint32_t words[NR_WORDS];
 static atomic_bool stop;
-static atomic_long nr_moves, nr_wakes, nr_returns;
+static atomic_long nr_moves, nr_wakes, nr_woken, nr_faults;
+static uint64_t seed;
 
-static void *wait_again_and_again(void *arg)
+static struct worker {
+	pthread_t thread;
+	uint64_t random;
+} waiters[NR_WAITERS], movers[NR_MOVERS], wakers[NR_WAKERS];
+
+static void set(const char *path, const char *value)
 {
-	uint32_t *word = arg;
+	int fd = open(path, O_WRONLY);
 
+	if (fd < 0 || write(fd, value, strlen(value)) < 0)
+		tap_bail("%s: %s", path, strerror(errno));
+	close(fd);
+}
+
+/* One call in ten, of threads that ask for it, without a word in the log. */
+static void inject(void)
+{
+	set(FAIL_FUTEX "task-filter", "Y");
+	set(FAIL_FUTEX "verbose", "0");
+	set(FAIL_FUTEX "interval", "1");
+	set(FAIL_FUTEX "times", "-1");
+	set(FAIL_FUTEX "probability", "10");
+}
+
+/*
+ * Whether this thread's calls may fail. A thread must not end that way: the
+ * kernel wakes who joins it by a call of that thread.
+ */
+static void may_fail(bool fail)
+{
+	if (storm->fails)
+		set("/proc/thread-self/make-it-fail", fail ? "1" : "0");
+}
+
+/* What a call may answer; how many it has woken or moved. */
+static long answer(long result)
+{
+	if (result == -EFAULT && storm->fails)
+		atomic_fetch_add(&nr_faults, 1);
+	else if (result < 0 && result != -EAGAIN && result != -EINTR &&
+		 result != -ETIMEDOUT)
+		tap_bail("a futex call: %s", strerror(-result));
+	return result < 0 ? 0 : result;
+}
+
+static int flags_of(struct worker *self)
+{
+	bool private = !storm->timed || random_below(&self->random, 2);
+
+	return private ? FUTEX_PRIVATE_FLAG : 0;
+}
+
+static uint32_t *word_of(struct worker *self)
+{
+	return &words[random_below(&self->random, NR_WORDS)];
+}
+
+/* For up to 200 microseconds; every sixteenth time for a second. */
+static void *wait_again(void *arg)
+{
+	struct worker *self = arg;
+
+	may_fail(true);
 	while (!atomic_load(&stop)) {
-		long result = sys_futex_wait(word, FLAGS, 0, NULL);
+		struct timespec timeout = { 0 };
+		long result;
 
-		if (result == 0)
-			atomic_fetch_add(&nr_returns, 1);
-		else if (result != -EAGAIN)
-			tap_bail("FUTEX_WAIT: %s", strerror(-result));
+		if (random_below(&self->random, 16))
+			timeout.tv_nsec = random_below(&self->random, 200000);
+		else
+			timeout.tv_sec = 1;
+		result = sys_futex_wait(word_of(self), flags_of(self), 0,
+					storm->timed ? &timeout : NULL);
+		atomic_fetch_add(&nr_woken, result == 0);
+		answer(result);
 	}
+	may_fail(false);
 	return NULL;
 }
 
-/* Half of the calls compare; the words change only at the very end. */
+/* The words change only at the very end, so most that compare succeed. */
 static void *move(void *arg)
 {
-	uint32_t *from = arg, *to = from == words ? words + 1 : words;
-	const struct requeue_op *op = &requeue_ops[0];
+	struct worker *self = arg;
+	uint32_t nr_ops = NR_REQUEUE_OPS;
 
-	for (long i = 1; !atomic_load(&stop); i++) {
-		long moved = op->requeue(from, to, FLAGS, 0, 1 + i % 50);
+	if (!requeue_op_exists(&requeue_ops[2]))
+		nr_ops--;
+	may_fail(true);
+	while (!atomic_load(&stop)) {
+		const struct requeue_op *op =
+			&requeue_ops[random_below(&self->random, nr_ops)];
+		int nr = random_below(&self->random, 2 * NR_WAITERS);
 
-		if (moved < 0 && moved != -EAGAIN)
-			tap_bail("%s: %s", op->name, strerror(-moved));
-		if (moved > 0)
-			atomic_fetch_add(&nr_moves, moved);
-		op = &requeue_ops[i % 2];
+		atomic_fetch_add(&nr_moves,
+				 answer(op->requeue(word_of(self),
+						    word_of(self),
+						    flags_of(self), 0, nr)));
 	}
+	may_fail(false);
 	return NULL;
 }
 
 static void *wake(void *arg)
 {
+	struct worker *self = arg;
+
+	may_fail(true);
 	while (!atomic_load(&stop))
-		atomic_fetch_add(&nr_wakes, sys_futex_wake(arg, FLAGS, 1));
+		atomic_fetch_add(&nr_wakes,
+				 answer(sys_futex_wake(word_of(self),
+						       flags_of(self), 1)));
+	may_fail(false);
 	return NULL;
 }
 
-static void start(pthread_t *threads, int nr, void *(*run)(void *))
+static void start(struct worker *workers, int nr, void *(*run)(void *))
 {
-	for (int i = 0; i < nr; i++)
-		start_thread(&threads[i], run, &words[i % 2]);
+	for (int i = 0; i < nr; i++) {
+		workers[i].random = random_next(&seed);
+		start_thread(&workers[i].thread, run, &workers[i]);
+	}
 }
 
-static void join(pthread_t *threads, int nr)
+static void join(struct worker *workers, int nr)
 {
 	for (int i = 0; i < nr; i++)
-		pthread_join(threads[i], NULL);
+		pthread_join(workers[i].thread, NULL);
 }
 
-static void run_for(uint64_t rounds)
+static void nothing(int signal)
+{
+	(void)signal;
+}
+
+/* Until enough were moved and woken, with signals all over the waiters. */
+static void run_for(long rounds)
 {
 	int64_t deadline = blocked_deadline();
-	long moves, seen = 0;
+	long seen = 0;
 
-	while ((moves = atomic_load(&nr_moves)) < (long)rounds) {
-		if (blocked_still(moves, &seen, &deadline))
+	while (atomic_load(&nr_moves) < rounds ||
+	       atomic_load(&nr_wakes) < rounds / 100) {
+		uint32_t victim = random_below(&seed, NR_WAITERS);
+		long done = atomic_load(&nr_moves) + atomic_load(&nr_wakes);
+
+		if (blocked_still(done, &seen, &deadline))
 			break;
+		if (storm->timed)
+			pthread_kill(waiters[victim].thread, SIGUSR1);
 		sched_yield();
 	}
 }
 
+static long wake_all(void)
+{
+	long nr = 0;
+
+	for (int i = 0; i < NR_WORDS; i++)
+		nr += sys_futex_wake(&words[i], FUTEX_PRIVATE_FLAG, INT_MAX) +
+		      sys_futex_wake(&words[i], 0, INT_MAX);
+	return nr;
+}
+
 /*
  * First the words change, so that nobody goes to sleep any more; then the
- * movers are gone, so that who sleeps stays where he is; then all are woken.
+ * movers are gone, so that who sleeps stays there; then all are woken.
  */
-static bool finish(pthread_t *movers, pthread_t *wakers, pthread_t *waiters)
+static long finish(void)
 {
-	long left;
-
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < NR_WORDS; i++)
 		__atomic_store_n(&words[i], 1, __ATOMIC_SEQ_CST);
 	atomic_store(&stop, true);
 	join(movers, NR_MOVERS);
 	join(wakers, NR_WAKERS);
-	for (int i = 0; i < 2; i++)
-		atomic_fetch_add(&nr_wakes,
-				 sys_futex_wake(&words[i], FLAGS, INT_MAX));
+	if (storm->fails)
+		set(FAIL_FUTEX "probability", "0");
+	atomic_fetch_add(&nr_wakes, wake_all());
 	join(waiters, NR_WAITERS);
-	left = sys_futex_wake(&words[0], FLAGS, INT_MAX) +
-	       sys_futex_wake(&words[1], FLAGS, INT_MAX);
-	return left == 0;
+	return wake_all();
+}
+
+static void test(long rounds)
+{
+	watchdog(storm->name);
+	memset(words, 0, sizeof(words));
+	atomic_store(&stop, false);
+	atomic_store(&nr_moves, 0);
+	atomic_store(&nr_wakes, 0);
+	atomic_store(&nr_woken, 0);
+	if (storm->fails)
+		inject();
+	start(waiters, NR_WAITERS, wait_again);
+	start(movers, NR_MOVERS, move);
+	start(wakers, NR_WAKERS, wake);
+	run_for(rounds);
+	tap_is(finish(), 0, "%s: nobody is left behind", storm->name);
+	tap_ok(atomic_load(&nr_moves) >= rounds, "%s: %ld moves", storm->name,
+	       rounds);
+	tap_is(atomic_load(&nr_woken), atomic_load(&nr_wakes),
+	       "%s: every return was a wake, every wake a return", storm->name);
+	tap_is(atomic_load(&nr_faults) > 0, storm->fails, "%s: %ld faults",
+	       storm->name, atomic_load(&nr_faults));
 }
 
 int main(int argc, char **argv)
 {
-	struct args args = args_parse(argc, argv, "rounds");
-	pthread_t movers[NR_MOVERS], wakers[NR_WAKERS], waiters[NR_WAITERS];
-	uint64_t rounds = args_get(&args, "rounds", 20000);
+	struct args args = args_parse(argc, argv, "seed rounds");
+	const struct sigaction action = { .sa_handler = nothing };
+	long rounds = args_get(&args, "rounds", 20000);
 
 	if (variant_is("none"))
 		return requeue_absent_main();
-	tap_plan(3);
-	start(waiters, NR_WAITERS, wait_again_and_again);
-	start(movers, NR_MOVERS, move);
-	start(wakers, NR_WAKERS, wake);
-	run_for(rounds);
-	tap_ok(finish(movers, wakers, waiters), "all waiters came back");
-	tap_ok(atomic_load(&nr_moves) >= (long)rounds, "%" PRIu64 " moves",
-	       rounds);
-	tap_is(atomic_load(&nr_returns), atomic_load(&nr_wakes),
-	       "every return was a wake, every wake a return");
-	tap_diag("%ld moves, %ld wakes", atomic_load(&nr_moves),
-		 atomic_load(&nr_wakes));
+	seed = args_get(&args, "seed", args_fresh_seed());
+	tap_plan(NR_STORMS * NR_RESULTS);
+	tap_diag("seed=%" PRIu64, seed);
+	sigaction(SIGUSR1, &action, NULL);
+	for (int i = 0; i < NR_STORMS; i++) {
+		storm = &storms[i];
+		if (storm->fails && access(FAIL_FUTEX "probability", W_OK))
+			tap_skip_all(NR_RESULTS, storm->name,
+				     "no CONFIG_FAIL_FUTEX here");
+		else
+			test(storm->timed ? rounds / 4 : rounds);
+	}
 	return tap_exit();
 }

@@ -1,183 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The queue keeps its order: the first in line is woken, the others are moved
- * in line, behind those of their priority who wait at the target already;
- * waiters of a higher real-time priority stay ahead of all. But if both futexes
- * share a bucket of the kernel nobody changes places: who came first is ahead.
+ * Who is moved stands behind those of its priority who wait at the target
+ * already; waiters of a higher real-time priority stay ahead of all. But if both
+ * futexes share a bucket of the kernel nobody changes places: who came first is
+ * ahead. User space cannot compute the hash, so there are many targets.
  */
-#include "run.h"
-#include "sleepers.h"
+#include "steps.h"
 
-#define NR_WAITERS 6
-#define FLAGS	   FUTEX_PRIVATE_FLAG
-
+#define NR_WAITERS    6
+#define NR_SWEPT      4
+#define NR_BYSTANDERS 8
 /* With a few buckets only, one of these is in another one than @from. */
 #define NR_TARGETS 64
 
-static uint32_t from, to, targets[NR_TARGETS];
+static uint32_t *targets;
+static int nr_targets;
 
-/* Wakes one at a time at @futex; whether waiters @expected come, in order. */
-static bool come_in_order(struct sleepers *sleepers, const uint32_t *futex,
-			  const int *expected, int nr)
+/* rt WORD PRIORITY */
+static long do_rt(const long *args)
 {
-	bool in_order = true;
-
-	for (int i = 0; i < nr; i++) {
-		int woken = sleepers_wake_one(sleepers, futex, FLAGS);
-
-		if (woken == expected[i])
-			continue;
-		tap_diag("place %d: waiter %d, expected %d", i, woken,
-			 expected[i]);
-		in_order = false;
-	}
-	return in_order;
+	sleepers_asleep(sleepers_start(
+		&sleepers, &(struct waiter){ .futex = &futexes[args[0]],
+					     .flags = flags,
+					     .rt_priority = args[1] }));
+	return 0;
 }
 
-static void test_one_call(const struct requeue_op *op)
-{
-	static const int rest[] = { 1, 2, 3, 4, 5 };
-	struct sleepers sleepers = sleepers_of(NR_WAITERS);
-
-	sleepers_fill(&sleepers, NR_WAITERS, &from, FLAGS);
-	op->requeue(&from, &to, FLAGS, 1, INT_MAX);
-	sleepers_returned(&sleepers, 1);
-	tap_ok(sleepers_of_turn(&sleepers, 0) == 0 &&
-		       come_in_order(&sleepers, &to, rest, NR_WAITERS - 1),
-	       "%s: first woken, others in line", op->name);
-	sleepers_end(&sleepers);
-}
-
-/* Two at a time: what is moved later stands behind what was moved before. */
-static void test_pieces(const struct requeue_op *op)
-{
-	static const int all[] = { 0, 1, 2, 3, 4, 5 };
-	struct sleepers sleepers = sleepers_of(NR_WAITERS);
-
-	sleepers_fill(&sleepers, NR_WAITERS, &from, FLAGS);
-	for (int i = 0; i < NR_WAITERS / 2; i++)
-		op->requeue(&from, &to, FLAGS, 0, 2);
-	tap_ok(come_in_order(&sleepers, &to, all, NR_WAITERS), "%s: in pieces",
-	       op->name);
-	sleepers_end(&sleepers);
-}
-
-/* In which order all come that wait at @futex. */
-static void come(struct sleepers *sleepers, const uint32_t *futex, int *order)
-{
-	for (int i = 0; i < NR_WAITERS; i++)
-		order[i] = sleepers_wake_one(sleepers, futex, FLAGS);
-}
-
-static bool same_order(const int *order, const int *expected)
-{
-	return !memcmp(order, expected, NR_WAITERS * sizeof(*order));
-}
-
-/**
- * struct joining - waiters that move to where others wait
- * @fill: makes some wait at @from and some at @target
- * @apart: the order in which all come then
- * @within: the same if both are in one bucket
- */
-struct joining {
-	void (*fill)(struct sleepers *sleepers, const uint32_t *target);
-	int apart[NR_WAITERS], within[NR_WAITERS];
-};
-
-/* User space cannot compute the hash: try targets until one is in another bucket. */
-static bool joins_in_order(const struct requeue_op *op,
-			   const struct joining *joining)
-{
-	int order[NR_WAITERS];
-
-	for (int i = 0; i < NR_TARGETS; i++) {
-		struct sleepers sleepers = sleepers_of(NR_WAITERS);
-
-		joining->fill(&sleepers, &targets[i]);
-		op->requeue(&from, &targets[i], FLAGS, 0, INT_MAX);
-		come(&sleepers, &targets[i], order);
-		sleepers_end(&sleepers);
-		if (same_order(order, joining->apart))
-			return true;
-		if (!same_order(order, joining->within))
-			break;
-	}
-	for (int i = 0; i < NR_WAITERS; i++)
-		tap_diag("place %d: waiter %d, expected %d", i, order[i],
-			 joining->apart[i]);
-	return false;
-}
-
-static void fill_both(struct sleepers *sleepers, const uint32_t *target)
-{
-	sleepers_fill(sleepers, NR_WAITERS / 2, &from, FLAGS);
-	sleepers_fill(sleepers, NR_WAITERS / 2, target, FLAGS);
-}
-
-static void test_behind(const struct requeue_op *op)
-{
-	static const struct joining joining = {
-		.fill = fill_both,
-		.apart = { 3, 4, 5, 0, 1, 2 },
-		.within = { 0, 1, 2, 3, 4, 5 },
-	};
-
-	tap_ok(joins_in_order(op, &joining), "%s: behind those at the target",
-	       op->name);
-}
-
-static void wait_with_priority(struct sleepers *sleepers, const uint32_t *futex,
-			       int rt_priority)
-{
-	const struct waiter wait = {
-		.futex = futex,
-		.flags = FLAGS,
-		.bitset = FUTEX_BITSET_MATCH_ANY,
-		.rt_priority = rt_priority,
-	};
-
-	sleepers_asleep(sleepers_start(sleepers, &wait));
-}
-
-static void fill_by_priority(struct sleepers *sleepers, const uint32_t *target)
-{
-	static const int priority[] = { 0, 10, 0, 20, 20, 0 };
-	static const bool at_target[NR_WAITERS] = { [2] = true, [3] = true };
-
-	for (int i = 0; i < NR_WAITERS; i++)
-		wait_with_priority(sleepers, at_target[i] ? target : &from,
-				   priority[i]);
-}
-
-static void test_priority(const struct requeue_op *op)
-{
-	static const struct joining joining = {
-		.fill = fill_by_priority,
-		.apart = { 3, 4, 1, 2, 0, 5 },
-		.within = { 3, 4, 1, 0, 2, 5 },
-	};
-
-	tap_ok(joins_in_order(op, &joining), "%s: by real-time priority",
-	       op->name);
-}
-
-/* The woken one too is the one of the highest priority, not the oldest. */
-static void test_priority_woken(const struct requeue_op *op)
-{
-	static const int rest[] = { 0, 1 };
-	struct sleepers sleepers = sleepers_of(3);
-
-	wait_with_priority(&sleepers, &from, 0);
-	wait_with_priority(&sleepers, &from, 0);
-	wait_with_priority(&sleepers, &from, 10);
-	op->requeue(&from, &to, FLAGS, 1, INT_MAX);
-	sleepers_returned(&sleepers, 1);
-	tap_ok(sleepers_of_turn(&sleepers, 0) == 2 &&
-		       come_in_order(&sleepers, &to, rest, 2),
-	       "%s: wakes the highest priority", op->name);
-	sleepers_end(&sleepers);
-}
+static const struct step_word words[] = { VERB(rt), FUTEX_WORDS, LAST_WORD };
 
 static bool may_use_fifo(void)
 {
@@ -189,23 +38,124 @@ static bool may_use_fifo(void)
 	return sched_setscheduler(0, SCHED_OTHER, &other) == 0;
 }
 
-static void test_op(const struct requeue_op *op)
-{
-	static const char why[] = "SCHED_FIFO is not permitted to this user";
+/**
+ * struct meeting - waiters that move to where others wait
+ * @fill: makes six wait, some at each futex
+ * @apart: the order in which all come then
+ * @within: the same if both are in one bucket
+ */
+struct meeting {
+	const char *fill;
+	int apart[NR_WAITERS], within[NR_WAITERS];
+};
 
-	test_one_call(op);
-	test_pieces(op);
-	test_behind(op);
-	if (may_use_fifo()) {
-		test_priority(op);
-		test_priority_woken(op);
-	} else {
-		tap_skip("by real-time priority", why);
-		tap_skip("wakes the highest priority", why);
-	}
+static const struct meeting equals = {
+	.fill = "wait from 3; wait to 3",
+	.apart = { 3, 4, 5, 0, 1, 2 },
+	.within = { 0, 1, 2, 3, 4, 5 },
+};
+
+static const struct meeting by_priority = {
+	.fill = "rt from 0; rt from 10; rt to 0; rt to 20; rt from 20;"
+		"rt from 0",
+	.apart = { 3, 4, 1, 2, 0, 5 },
+	.within = { 3, 4, 1, 0, 2, 5 },
+};
+
+static bool same_order(const int *order, const int *expected)
+{
+	return !memcmp(order, expected, NR_WAITERS * sizeof(*order));
 }
 
-int main(void)
+/* Try targets until one is in another bucket. */
+static bool meet_in_order(const struct meeting *meeting)
 {
-	return requeue_main(test_op, 5);
+	int order[NR_WAITERS];
+
+	for (int i = 0; i < NR_TARGETS; i++) {
+		/* futexes[TO] is another one each time. */
+		futexes = &targets[2 * i];
+		aliases = futexes;
+		sleepers = sleepers_of(NR_WAITERS);
+		steps_do(words, meeting->fill);
+		op->requeue(&futexes[FROM], &futexes[TO], flags, 0, INT_MAX);
+		for (int place = 0; place < NR_WAITERS; place++)
+			order[place] = do_one((long[]){ TO });
+		sleepers_end(&sleepers);
+		if (same_order(order, meeting->apart))
+			return true;
+		if (!same_order(order, meeting->within))
+			break;
+	}
+	for (int i = 0; i < NR_WAITERS; i++)
+		tap_diag("place %d: waiter %d, expected %d", i, order[i],
+			 meeting->apart[i]);
+	return false;
+}
+
+/*
+ * From futex to futex, over so many that some neighbours share a bucket: with B
+ * buckets one pair in B does, and there are 256 for each possible CPU, less with a
+ * private hash. Bystanders sleep in the same buckets as some.
+ */
+static void test_sweep(const char *kind)
+{
+	static uint32_t own[NR_BYSTANDERS];
+	struct sleepers bystanders = sleepers_of(NR_BYSTANDERS);
+	uint32_t *last = &targets[nr_targets - 1];
+	bool in_order = true;
+	long nr_wrong = 0;
+
+	for (int i = 0; i < NR_BYSTANDERS; i++)
+		sleepers_wait_on(&bystanders, &own[i], flags);
+	sleepers = sleepers_of(NR_SWEPT);
+	sleepers_fill(&sleepers, NR_SWEPT, targets, flags);
+	for (int i = 0; i + 1 < nr_targets; i++)
+		nr_wrong += op->requeue(&targets[i], &targets[i + 1], flags, 0,
+					NR_SWEPT) != NR_SWEPT;
+	tap_is(nr_wrong, 0, "%s, %s: %d moves of all", op->name, kind,
+	       nr_targets - 1);
+	for (int i = 0; i < NR_SWEPT; i++)
+		in_order &= sleepers_wake_one(&sleepers, last, flags) == i;
+	tap_ok(in_order, "%s, %s: all came, in order", op->name, kind);
+	sleepers_end(&sleepers);
+
+	tap_is(atomic_load(&bystanders.nr_returned), 0,
+	       "%s, %s: no bystander was woken", op->name, kind);
+	for (int i = 0; i < NR_BYSTANDERS; i++)
+		sleepers_wake_all(&bystanders, &own[i], flags);
+	sleepers_end(&bystanders);
+}
+
+static void test_op(const struct requeue_op *which)
+{
+	op = which;
+	flags = 0;
+	test_sweep("shared");
+	flags = FUTEX_PRIVATE_FLAG;
+	test_sweep("private");
+	tap_ok(meet_in_order(&equals), "%s: behind those at the target",
+	       op->name);
+	if (!may_use_fifo()) {
+		tap_skip_all(2, "by real-time priority",
+			     "SCHED_FIFO is not permitted to this user");
+		return;
+	}
+	tap_ok(meet_in_order(&by_priority), "%s: by real-time priority",
+	       op->name);
+	tap_ok(steps_hold(words, "rt from 0; rt from 0; rt from 10;"
+				 "requeue from to 1 max = 3; gone 1;"
+				 "turn 0 = 2; line to 0 1 = 1"),
+	       "%s: wakes the highest priority", op->name);
+}
+
+int main(int argc, char **argv)
+{
+	struct args args = args_parse(argc, argv, "words");
+
+	nr_targets = args_get(&args, "words", 16384);
+	targets = calloc(nr_targets, sizeof(*targets));
+	if (nr_targets < 2 * NR_TARGETS + NR_WORDS || !targets)
+		tap_bail("words=%d: too few, or no memory", nr_targets);
+	return requeue_main(test_op, 9);
 }

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -160,6 +161,111 @@ static inline bool child_does(bool (*work)(void), const char *what)
 	if (waitpid(pid, &status, 0) != pid)
 		tap_bail("waitpid: %s", strerror(errno));
 	return status == 0;
+}
+
+/*
+ * Scenarios in words
+ *
+ *	static const struct step_word words[] = {
+ *		VERB(wait),		// long do_wait(const long *args)
+ *		VERB(signal),
+ *		VALUE(everybody, 8),
+ *		LAST_WORD,
+ *	};
+ *
+ *	tap_ok(steps_do(words, "wait 8; signal; returned = 1"), "a signal");
+ *
+ * A step is a verb and its numbers; those that are left out are 1. What is
+ * behind the = has to come of it: if not, the step is printed, and the others
+ * follow all the same.
+ */
+
+#define STEP_NUMBERS 4
+#define STEPS_LENGTH 1024
+
+struct step_word {
+	const char *word;
+	long (*act)(const long *args); /* or NULL: a number by its name */
+	long value;
+};
+
+#define VERB(name)                              \
+	{                                       \
+		.word = #name, .act = do_##name \
+	}
+#define VALUE(name, number)                    \
+	{                                      \
+		.word = #name, .value = number \
+	}
+#define LAST_WORD            \
+	{                    \
+		.word = NULL \
+	}
+
+static inline const struct step_word *step_in(const struct step_word *words,
+					      const char *text)
+{
+	while (words->word && strcmp(words->word, text) != 0)
+		words++;
+	return words->word ? words : NULL;
+}
+
+static inline long step_number(const struct step_word *words, const char *text)
+{
+	static const struct step_word common[] = {
+		VALUE(max, INT_MAX),	     VALUE(EAGAIN, EAGAIN),
+		VALUE(EPERM, EPERM),	     VALUE(EINVAL, EINVAL),
+		VALUE(ETIMEDOUT, ETIMEDOUT), LAST_WORD,
+	};
+	const struct step_word *known = step_in(words, text);
+	long number;
+	char *end;
+
+	if (!known)
+		known = step_in(common, text);
+	if (known)
+		return known->value;
+	number = strtol(text, &end, 0);
+	if (*end)
+		tap_bail("'%s' in a scenario is no number", text);
+	return number;
+}
+
+/* @text is cut into its words. */
+static inline bool step_do(const struct step_word *words, char *text)
+{
+	long args[STEP_NUMBERS] = { 1, 1, 1, 1 }, got, wanted;
+	const struct step_word *verb;
+	char *rest, *word, whole[STEPS_LENGTH];
+	int nr = 0;
+
+	snprintf(whole, sizeof(whole), "%s", text);
+	word = strtok_r(text, " ", &rest);
+	verb = step_in(words, word);
+	if (!verb || !verb->act)
+		tap_bail("'%s' in a scenario is no verb", word);
+	while ((word = strtok_r(NULL, " ", &rest)) && *word != '=')
+		args[nr++] = step_number(words, word);
+	got = verb->act(args);
+	if (!word)
+		return true;
+	wanted = step_number(words, rest + strspn(rest, " "));
+	if (got != wanted)
+		tap_diag("%s: it is %ld", whole, got);
+	return got == wanted;
+}
+
+/* steps_do - do all of @text, with steps behind semicolons: did all go well? */
+static inline bool steps_do(const struct step_word *words, const char *text)
+{
+	char copy[STEPS_LENGTH], *rest, *step;
+	bool ok = true;
+
+	snprintf(copy, sizeof(copy), "%s", text);
+	for (step = strtok_r(copy, ";", &rest); step;
+	     step = strtok_r(NULL, ";", &rest))
+		ok = step_do(words, step) && ok;
+	return ok;
 }
 
 /*

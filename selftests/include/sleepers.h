@@ -51,6 +51,8 @@ struct waiter {
 	uint32_t bitset;
 	const struct timespec *deadline; /* absolute, NULL: none */
 	int rt_priority;		 /* 0: SCHED_OTHER */
+	/* Another call, with @futex for its first argument; or NULL. */
+	long (*call)(struct waiter *waiter);
 
 	/* Written by the thread before it counts itself in nr_returned. */
 	long result;
@@ -90,17 +92,21 @@ static inline void *sleepers_thread(void *arg)
 		sched_setscheduler(0, SCHED_FIFO, &param);
 	}
 	atomic_store(&waiter->tid, blocked_gettid());
-	waiter->result = sys_futex_wait_bitset(waiter->futex, waiter->flags, 0,
-					       waiter->deadline,
-					       waiter->bitset);
+	if (waiter->call)
+		waiter->result = waiter->call(waiter);
+	else
+		waiter->result = sys_futex_wait_bitset(
+			waiter->futex, waiter->flags, 0, waiter->deadline,
+			waiter->bitset ? waiter->bitset :
+					 FUTEX_BITSET_MATCH_ANY);
 	atomic_store(&waiter->turn, atomic_fetch_add(&sleepers->next_turn, 1));
 	atomic_fetch_add(&sleepers->nr_returned, 1);
 	return NULL;
 }
 
 /*
- * sleepers_start - start @wait, of which futex, flags, bitset, deadline and
- * rt_priority count, in a thread; it waits while the futex word is 0
+ * sleepers_start - start @wait, as its first fields have it, in a thread; it
+ * waits while the futex word is 0. No bitset is all of them.
  */
 static inline struct waiter *sleepers_start(struct sleepers *sleepers,
 					    const struct waiter *wait)
@@ -143,7 +149,6 @@ static inline struct waiter *sleepers_wait_on(struct sleepers *sleepers,
 	const struct waiter wait = {
 		.futex = futex,
 		.flags = flags,
-		.bitset = FUTEX_BITSET_MATCH_ANY,
 	};
 	struct waiter *waiter = sleepers_start(sleepers, &wait);
 

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * steps.h - waiters that are moved from futex to futex, in words: see run.h
+ *
+ *	"wait from 3; requeue from to 1 max = 3; gone 1; all to = 2"
+ *
+ * What is asked of a futex beside a wait or requeue is asked by its alias, if
+ * it is mapped twice: the futex is the key, not the address.
+ */
+#ifndef DROVER_SELFTESTS_FUTEX_STEPS_H
+#define DROVER_SELFTESTS_FUTEX_STEPS_H
+
+#include "run.h"
+#include "sleepers.h"
+
+#define MOST_SLEEPERS 1000
+
+enum futex_word {
+	FROM,
+	TO,
+	SECOND, /* of a futex_waitv caller */
+	PI,
+	NR_WORDS
+};
+
+/* How the scenario is run now. */
+static const struct requeue_op *op;
+static int flags;
+static uint32_t own_words[NR_WORDS], *futexes = own_words, *aliases = own_words;
+static struct sleepers sleepers;
+
+/* Who shares the futexes meets private ones, and the other way round. */
+static inline int other_flags(void)
+{
+	return flags ^ FUTEX_PRIVATE_FLAG;
+}
+
+static inline bool compares(void)
+{
+	return op->requeue != op_requeue;
+}
+
+static inline long do_wait(const long *args)
+{
+	sleepers_fill(&sleepers, args[1], &futexes[args[0]], flags);
+	return 0;
+}
+
+/* bits WORD BITS: only a wake with one of these bits finds it. */
+static inline long do_bits(const long *args)
+{
+	sleepers_asleep(sleepers_start(
+		&sleepers, &(struct waiter){ .futex = &futexes[args[0]],
+					     .flags = flags,
+					     .bitset = args[1] }));
+	return 0;
+}
+
+/* requeue WORD WORD WAKE MOVE */
+static inline long do_requeue(const long *args)
+{
+	return op->requeue(&futexes[args[0]], &aliases[args[1]], flags, args[2],
+			   args[3]);
+}
+
+static inline long do_requeue_other(const long *args)
+{
+	return op->requeue(&futexes[args[0]], &futexes[args[1]], other_flags(),
+			   args[2], args[3]);
+}
+
+/* In pieces of 1, 2, 3 ... while there are some: how many altogether. */
+static inline long do_pieces(const long *args)
+{
+	long all = 0, moved;
+
+	for (int piece = 1;
+	     (moved = op->requeue(&futexes[args[0]], &aliases[args[1]], flags,
+				  0, piece)) > 0;
+	     piece++)
+		all += moved;
+	return all;
+}
+
+static inline long do_all(const long *args)
+{
+	return sleepers_wake_all(&sleepers, &aliases[args[0]], flags);
+}
+
+/* one WORD: the number of the one that is woken there, or -1. */
+static inline long do_one(const long *args)
+{
+	return sleepers_wake_one(&sleepers, &aliases[args[0]], flags);
+}
+
+/* line WORD FIRST LAST: do those come, in this order? */
+static inline long do_line(const long *args)
+{
+	long next = args[1];
+
+	while (next <= args[2] && do_one(args) == next)
+		next++;
+	return next == args[2] + 1;
+}
+
+static inline long do_one_other(const long *args)
+{
+	return sys_futex_wake(&aliases[args[0]], other_flags(), 1);
+}
+
+static inline long do_wake_bits(const long *args)
+{
+	return sys_futex_wake_bitset(&aliases[args[0]], flags, INT_MAX,
+				     args[1]);
+}
+
+static inline long do_set(const long *args)
+{
+	futexes[args[0]] = args[1];
+	return 0;
+}
+
+static inline long do_gone(const long *args)
+{
+	sleepers_returned(&sleepers, args[0]);
+	return 0;
+}
+
+static inline long do_returned(const long *args)
+{
+	(void)args;
+	return atomic_load(&sleepers.nr_returned);
+}
+
+/* turn N: who returned as number N, from 0 */
+static inline long do_turn(const long *args)
+{
+	return sleepers_of_turn(&sleepers, args[0]);
+}
+
+static inline long do_result(const long *args)
+{
+	return sleepers.waiters[args[0]].result;
+}
+
+/* The words of every program. */
+#define FUTEX_WORDS                                                          \
+	VERB(wait), VERB(bits), VERB(requeue), VERB(requeue_other),          \
+		VERB(pieces), VERB(all), VERB(one), VERB(line),              \
+		VERB(one_other), VERB(wake_bits), VERB(set), VERB(gone),     \
+		VERB(returned), VERB(turn), VERB(result), VALUE(from, FROM), \
+		VALUE(to, TO), VALUE(second, SECOND), VALUE(pi, PI),         \
+		VALUE(EAGAIN, -EAGAIN), VALUE(EINVAL, -EINVAL),              \
+		VALUE(EINTR, -EINTR), VALUE(ETIMEDOUT, -ETIMEDOUT)
+
+/* steps_hold - one scenario, from no waiters to no waiters */
+static inline bool steps_hold(const struct step_word *words, const char *steps)
+{
+	bool ok;
+
+	watchdog(steps);
+	sleepers = sleepers_of(MOST_SLEEPERS);
+	ok = steps_do(words, steps);
+	sleepers_end(&sleepers);
+	return ok;
+}
+
+#endif /* DROVER_SELFTESTS_FUTEX_STEPS_H */
