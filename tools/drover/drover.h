@@ -17,8 +17,21 @@ int drop_in_path(char *path, size_t size);
 /* Put the drop-in, and what was to be loaded before, into LD_PRELOAD. */
 int drop_in_preload(const char *path);
 
+/*
+ * Become the script @name of those beside the drop-in, with the arguments
+ * @argv. Return: an exit status, if that does not work.
+ */
+int script(const char *name, char **argv);
+
 /* What the C library, the drop-in and the kernel can do, on stdout. */
 int info(void);
+
+/* Exit statuses beside a program's own. */
+enum {
+	EXIT_USAGE = 2,
+	EXIT_CANNOT_RUN = 126,
+	EXIT_NOT_FOUND = 127
+};
 
 /* For info(), which starts it with the drop-in: 0 if that is in place. */
 int info_drop_in(void);

@@ -15,20 +15,19 @@
 #include "../../lib/cond/policy.h"
 #include "drover.h"
 
-enum {
-	EXIT_USAGE = 2,
-	EXIT_CANNOT_RUN = 126,
-	EXIT_NOT_FOUND = 127
-};
-
 static const char help[] =
 	"usage: drover run [-p POLICY] PROGRAM [ARGUMENT]...\n"
+	"       drover compare [-n RUNS] [-m MINUTES] [--json FILE] [--plot FILE]\n"
+	"                      [--] PROGRAM [ARGUMENT]...\n"
 	"       drover info\n"
 	"\n"
 	"run    start PROGRAM with Drover's condition variables in place of the\n"
 	"       C library's; its exit status is PROGRAM's\n"
 	"         -p, --policy=POLICY  what a broadcast does: auto (default),\n"
 	"                              requeue, wake-all; or parts, see drover(7)\n"
+	"compare  run PROGRAM with and without, by turns, and say what that does\n"
+	"         to its time; until it is clear, or for so many pairs of runs\n"
+	"         -n, --runs=32, or MINUTES -m, --minutes=5\n"
 	"info   say what the C library, the drop-in and the kernel can do here\n";
 
 static int usage(const char *format, ...)
@@ -115,12 +114,42 @@ static int run(int argc, char **argv)
 	return errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
 }
 
+int script(const char *name, char **argv)
+{
+	char path[PATH_MAX], *program = NULL, *library = NULL, **words;
+	int nr = 0;
+
+	if (drop_in_path(path, sizeof(path)) || strpbrk(path, " :")) {
+		fprintf(stderr,
+			"drover: no %s, or a space or colon in it: build or install it\n",
+			path);
+		return EXIT_CANNOT_RUN;
+	}
+	while (argv[nr])
+		nr++;
+	words = calloc(nr + 5, sizeof(*words));
+	if (!words || asprintf(&library, "--drop-in=%s", path) < 0 ||
+	    asprintf(&program, "%.*s/drover/%s",
+		     (int)(strrchr(path, '/') - path), path, name) < 0)
+		return EXIT_CANNOT_RUN;
+	words[0] = "python3";
+	words[1] = "-EsB";
+	words[2] = program;
+	words[3] = library;
+	memcpy(&words[4], argv, nr * sizeof(*words));
+	execvp(words[0], words);
+	fprintf(stderr, "drover: python3: %s: install it\n", strerror(errno));
+	return EXIT_CANNOT_RUN;
+}
+
 int main(int argc, char **argv)
 {
 	const char *command = argc > 1 ? argv[1] : "";
 
 	if (!strcmp(command, "run"))
 		return run(argc - 1, argv + 1);
+	if (!strcmp(command, "compare"))
+		return script("compare.py", argv + 2);
 	if (!strcmp(command, "info") && argc == 2)
 		return info();
 	if (!strcmp(command, "info") && argc == 3 &&
@@ -130,5 +159,7 @@ int main(int argc, char **argv)
 		fputs(help, stdout);
 		return 0;
 	}
-	return usage(*command ? "%s: run or info?" : "run or info?", command);
+	return usage(*command ? "%s: run, compare or info?" :
+				"run, compare or info?",
+		     command);
 }

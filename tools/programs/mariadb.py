@@ -12,7 +12,7 @@ import socket
 import subprocess
 import time
 
-import run
+import process
 import system
 
 READY = b"READY=1"
@@ -58,18 +58,18 @@ class Server:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ready:
             ready.bind(notify)
             ready.settimeout(limit)
-            self._pid = run.spawn(
+            self._pid = process.spawn(
                 _words(folder), dict(environment, NOTIFY_SOCKET=notify),
                 cpus, os.path.join(folder, "errors"))
             try:
                 while READY not in ready.recv(4096):
                     pass
             except TimeoutError:
-                run.end(self._pid)
-                raise run.Failed("mariadbd was not ready in time: see"
+                process.end(self._pid)
+                raise process.Failed("mariadbd was not ready in time: see"
                                  f" {folder}/errors") from None
             except BaseException:
-                run.end(self._pid)
+                process.end(self._pid)
                 raise
 
     def __enter__(self):
@@ -77,10 +77,10 @@ class Server:
 
     def __exit__(self, kind, *_exception):
         if kind:
-            run.end(self._pid)
+            process.end(self._pid)
             return
         os.kill(self._pid, signal.SIGTERM)
-        run.finish(self._pid, self._limit)
+        process.finish(self._pid, self._limit)
 
     def used(self):
         """CPU time until now, and switches of its present threads."""

@@ -10,6 +10,7 @@ import os
 
 import places
 import plan
+import process
 import rows as programs
 import run
 import sections
@@ -23,8 +24,6 @@ STOCK, DROP_IN = "stock", "drop-in"
 #: more, the CPU time of each program, and that of one whose time is given.
 MEAN_TIME, MEAN_TIME_MORE = 0.90, 0.95
 CPU_TIME, PACED_CPU_TIME = 1.02, 1.20
-#: Nanoseconds of a wake-up on another CPU from which it is dear.
-DEAR = 10000
 BY_NAME = {row.name: row for row in programs.PROGRAMS}
 
 
@@ -63,9 +62,9 @@ class Place:
             found = self._suite.runner.run(
                 BY_NAME[cell.row.command], plan.first_cpus(cell.cpus),
                 library, limit)
-        except run.TooSlow:
+        except process.TooSlow:
             raise places.TooSlow from None
-        except (run.Failed, OSError) as error:
+        except (process.Failed, OSError) as error:
             raise places.Failed(str(error)) from None
         return {**self._told, **found,
                 "ns_per_operation": found["seconds"] * 1e9}
@@ -181,7 +180,7 @@ def _regime(result):
     lines = []
     for when, found in result.get("regime", {}).items():
         if found["between"] is not None:
-            word = "dear" if found["between"] >= DEAR else "cheap"
+            word = process.dear_or_cheap(found["between"])
             lines.append(f"{when}, {found['same'] / 1e3:.1f} us on the same"
                          f" CPU and {found['between'] / 1e3:.1f} us on"
                          f" another, which is {word}")

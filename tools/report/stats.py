@@ -18,8 +18,8 @@ MET, MISSED = "met", "MISSED"
 T95 = {2: 4.303, 3: 3.182, 4: 2.776}
 
 
-def sign_interval(values):
-    """A 95 % interval of the median that assumes nothing of the values.
+def sign_interval(values, doubt=0.05):
+    """An interval of the median, of 95 %, that assumes nothing of the values.
 
     Between the k-th least and the k-th greatest, where k is as large as the
     binomial distribution lets it be; needs six values.
@@ -28,7 +28,7 @@ def sign_interval(values):
     below, k = 0.0, 0
     while k < n // 2:
         below += math.comb(n, k) / 2 ** n
-        if 2 * below > 0.05:
+        if 2 * below > doubt:
             break
         k += 1
     return (ordered[k - 1], ordered[n - k]) if k else None
@@ -43,10 +43,10 @@ def small_interval(values):
     return math.exp(middle - half), math.exp(middle + half)
 
 
-def interval(values):
-    """95 %, or None if there are too few values to say."""
+def interval(values, doubt=0.05):
+    """95 % or as said, or None if there are too few values to say."""
     if len(values) >= 6:
-        return sign_interval(values)
+        return sign_interval(values, doubt)
     return small_interval(values) if len(values) >= 3 else None
 
 
@@ -78,12 +78,12 @@ def pair_ratios(runs, others, key):
             if theirs.get(run["round"])]
 
 
-def compare(runs, others, key):
+def compare(runs, others, key, doubt=0.05):
     """Ratio, interval and verdict, or None without a common round."""
     values = pair_ratios(runs, others, key)
     if not values:
         return None
-    bounds = interval(values)
+    bounds = interval(values, doubt)
     return {"ratio": statistics.median(values), "interval": bounds,
             "pairs": len(values), "verdict": verdict(bounds)}
 

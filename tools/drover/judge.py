@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: MIT
+"""What the runs of a comparison mean, in a table, sentences and a plot."""
+
+import html
+
+import process
+import sections
+import stats
+from document import Table, Text, plain
+
+#: A time within so much of the other is none that anybody notices.
+ALIKE = 0.02
+#: Seconds below which a run is mostly the start of a program.
+SHORT = 0.05
+#: Futex calls that a program without waiting threads makes, too.
+FEW = 10
+KEYS = {"seconds": "time", "cpu_seconds": "CPU time",
+        "switches": "context switches"}
+FASTER, SLOWER, SAME, OPEN = "faster", "slower", "no difference", "undecided"
+WORDS = {stats.AHEAD: FASTER, stats.BEHIND: SLOWER}
+
+
+def _with_switches(runs):
+    return [{**run, "switches": stats.switches(run)} for run in runs]
+
+
+class Judgement:
+    """Ratios of the pairs, and what they say.
+
+    doubt: how often an interval may be wrong; over: the time was.
+    """
+
+    def __init__(self, stock, ours, doubt, over=False):
+        self.stock, self.ours = _with_switches(stock), _with_switches(ours)
+        self.over = over
+        self.compared = {key: stats.compare(self.ours, self.stock, key, doubt)
+                         for key in KEYS}
+        self.time, self.cpu = (self.compared["seconds"],
+                               self.compared["cpu_seconds"])
+        self.verdict = _word(self.time)
+
+    @property
+    def settled(self):
+        """Whether more runs would say nothing else."""
+        return self.verdict != OPEN
+
+    def sentence(self):
+        """Does it help, and is that real?"""
+        if not self.settled:
+            said = ("No difference was found: with Drover it takes between"
+                    f" {_change(self.time)} time." if self.time["interval"]
+                    else "Nothing can be said of so few pairs of runs.")
+            return said + (" More time (-m) would narrow that." if self.over
+                           else " More runs (-n), longer ones or a quieter"
+                           " machine would narrow that.")
+        said = {FASTER: "Drover makes it faster: it takes between"
+                        f" {_change(self.time)} time.",
+                SLOWER: "Drover makes it slower: it takes between"
+                        f" {_change(self.time)} time.",
+                SAME: "Drover makes no difference to its time."}[self.verdict]
+        word = _word(self.cpu)
+        if word in (FASTER, SLOWER) and not _is_alike(self.cpu):
+            said += f" It uses between {_change(self.cpu)} CPU time."
+        return said
+
+
+def _is_alike(found):
+    """Both ends of the interval within what nobody notices."""
+    return bool(found and found["interval"] and all(
+        abs(bound - 1) <= ALIKE for bound in found["interval"]))
+
+
+def _word(found):
+    if _is_alike(found):
+        return SAME
+    return WORDS.get(found["verdict"], OPEN) if found else OPEN
+
+
+def _change(found):
+    """10 and 12 % less"""
+    low, high = ((bound - 1) * 100 for bound in found["interval"])
+    if high <= 0:
+        return f"{-high:.0f} and {-low:.0f} % less"
+    if low >= 0:
+        return f"{low:.0f} and {high:.0f} % more"
+    return f"{-low:.0f} % less and {high:.0f} % more"
+
+
+def _amount(runs, key):
+    middle = stats.median({"runs": runs}, key)
+    text = (f"{middle:.0f}" if key == "switches"
+            else sections.duration(middle * 1e9))
+    return f"{text} {sections.percent(stats.spread([run[key] for run in runs]))}"
+
+
+def _wake_up(found):
+    """How dear a wake-up is, and what follows from it."""
+    if not found.get("same"):
+        return "What a wake-up costs here is not known."
+    text = ("A wake-up takes"
+            f" {sections.duration(found['same'])} on the same CPU here")
+    if found["between"] is None:
+        return text + "."
+    word = process.dear_or_cheap(found["between"])
+    text += f" and {sections.duration(found['between'])} on another"
+    return text + (f", which is {word}: where it is "
+                   + ("cheap, Drover gains less." if word == "dear"
+                      else "dear, Drover gains more."))
+
+
+def report(comparison, found):
+    """What is printed."""
+    lines = [[name, _amount(found.stock, key), _amount(found.ours, key),
+              sections.ratio_text(found.compared[key])
+              if found.compared[key] else "-"] for key, name in KEYS.items()]
+    if comparison.futex:
+        stock, ours = comparison.futex.values()
+        lines.append([f"futex calls ({comparison.counter})", str(stock),
+                      str(ours), f"{ours / stock:.2f}" if stock else "-"])
+    pairs = len(found.stock)
+    blocks = [
+        Text(f"{comparison.line}: {pairs} pair{'s' * (pairs > 1)} of runs on"
+             f" {len(comparison.cpus)} CPU{'s' * (len(comparison.cpus) > 1)};"
+             " median and half the span."),
+        Table(["", "stock", "Drover", "Drover / stock"], lines),
+        Text(found.sentence())]
+    if comparison.differs:
+        blocks.append(Text("It prints something else with Drover than"
+                           " without: report that, if it should not."))
+    if stats.median({"runs": found.stock}, "seconds") < SHORT:
+        blocks.append(Text("Such short runs are mostly the start of the"
+                           " program: give it more to do."))
+    if comparison.futex and max(comparison.futex.values()) < FEW:
+        blocks.append(Text("It makes hardly a futex call: there is nothing in"
+                           " it for Drover to change."))
+    blocks.append(Text(_wake_up(comparison.wake_up)))
+    return plain(blocks)
+
+
+WIDTH, LEFT, ROW = 640, 70, 90
+COLOURS = {"stock": "#777777", "Drover": "#0a7d33"}
+
+
+def _line_of_dots(runs, name, most, top):
+    """One strip: a dot for each run, a bar for the median."""
+    def place(seconds):
+        return LEFT + (WIDTH - LEFT - 20) * seconds / most
+
+    colour = COLOURS[name]
+    yield f'<text x="5" y="{top + 4}" fill="{colour}">{name}</text>'
+    for run in runs:
+        yield (f'<circle cx="{place(run["seconds"]):.1f}" cy="{top}" r="4"'
+               f' fill="{colour}" fill-opacity="0.4"/>')
+    middle = stats.median({"runs": runs}, "seconds")
+    yield (f'<line x1="{place(middle):.1f}" x2="{place(middle):.1f}"'
+           f' y1="{top - 15}" y2="{top + 15}" stroke="{colour}"'
+           ' stroke-width="2"/>'
+           f'<text x="{place(middle):.1f}" y="{top + 30}" fill="{colour}"'
+           f' text-anchor="middle">{sections.duration(middle * 1e9)}</text>')
+
+
+def plot(line, stock, ours, found):
+    """The times as SVG."""
+    most = max(run["seconds"] for run in stock + ours) * 1.05
+    parts = ['<svg xmlns="http://www.w3.org/2000/svg"'
+             f' width="{WIDTH}" height="{2 * ROW + 60}"'
+             ' font-family="sans-serif" font-size="12">',
+             '<rect width="100%" height="100%" fill="white"/>',
+             f'<text x="5" y="20">{html.escape(line[:90])}</text>']
+    for number, (name, runs) in enumerate((("stock", stock),
+                                           ("Drover", ours))):
+        parts += _line_of_dots(runs, name, most, 60 + ROW * number)
+    parts.append(f'<text x="5" y="{2 * ROW + 45}">'
+                 f"{html.escape(found.sentence())}</text></svg>")
+    return "\n".join(parts) + "\n"
