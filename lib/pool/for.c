@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * A loop over a range: the caller and as many tasks as may help take parts,
- * one after the other, until there are none left. The tasks lie on the caller's
- * stack, or in memory of the loop's; those that nobody has begun when the parts
- * are given out it runs itself, which is then nothing.
+ * A loop over a range: the caller and as many helpers as there may be take parts,
+ * one after the other, until there are none left. The helpers are one task on the
+ * caller's stack, which several workers may take; what is left of it when the parts
+ * are given out the caller takes back.
  *
  * At first there are as many as can run beside the caller. One more of them
  * would take the CPU from one that has a part in its hands, and the caller waits
@@ -21,39 +21,32 @@
 /* Parts for each thread, so that one that is late makes little difference. */
 #define PARTS_EACH 4
 
-/* So many helpers need no memory. */
-#define HELPERS_HERE 32
-
 /* What threads' memory is aligned to. */
 #define LINE 64
-
-struct helper {
-	drover_part_t part;
-	struct loop *loop;
-};
 
 /**
  * struct loop - a call of drover_pool_loop()
  * @of, @begin, @end, @grain, @nr_parts, @pool: constant
- * @helpers, @tasks, @most: so many may help; of the first @nr each is a task
+ * @most: so many may help
  * @stride: from one thread's scratch to the next
- * @scratch, @memory: to be freed
+ * @scratch: to be freed
+ * @help: the task of those that help
  * @frame: the caller is inside of the loop
  * @counted: as if it were a task of the pool
+ * @nr_helpers: how many have begun: their numbers
  * @next: part; grows beyond @nr_parts, by one a thread
  */
 struct loop {
 	const drover_loop_t *of;
 	struct drover_pool *pool;
 	size_t begin, end, grain, nr_parts;
-	struct helper *helpers;
-	drover_task_t *tasks;
-	size_t nr, most, stride;
+	size_t most, stride;
 	char *scratch;
-	void *memory;
+	struct task help;
 	struct frame frame;
 	bool counted;
-	_Atomic size_t next;
+	_Atomic uint32_t nr_helpers;
+	_Atomic size_t next __attribute__((aligned(128)));
 	_Atomic int result;
 };
 
@@ -74,15 +67,6 @@ static bool loop_step(struct loop *loop, const drover_part_t *by)
 	if (result)
 		cas_relaxed(&loop->result, &none, result);
 	return true;
-}
-
-static int help(void *arg)
-{
-	struct helper *helper = arg;
-
-	while (loop_step(helper->loop, &helper->part))
-		;
-	return 0;
 }
 
 static void divide(struct loop *loop, size_t grain, size_t nr_threads)
@@ -113,24 +97,18 @@ static drover_part_t part_of(struct loop *loop, size_t thread)
 	};
 }
 
-/* Memory for each of @nr, or NULL; @bytes becomes what is from one to the next. */
-static void *alloc_lines(size_t nr, size_t *bytes)
-{
-	if (*bytes > SIZE_MAX / 2 / nr)
-		return NULL;
-	*bytes = (*bytes + LINE - 1) / LINE * LINE;
-	return aligned_alloc(LINE, nr * *bytes);
-}
-
 static int alloc_scratch(struct loop *loop)
 {
 	const drover_loop_t *of = loop->of;
+	size_t nr = loop->most + 1;
 
-	loop->stride = of->scratch;
-	if (!loop->stride)
+	if (!of->scratch)
 		return 0;
-	loop->scratch = alloc_lines(loop->most + 1, &loop->stride);
-	for (size_t i = 0; loop->scratch && i <= loop->most; i++) {
+	if (of->scratch <= SIZE_MAX / 2 / nr) {
+		loop->stride = (of->scratch + LINE - 1) / LINE * LINE;
+		loop->scratch = aligned_alloc(LINE, nr * loop->stride);
+	}
+	for (size_t i = 0; loop->scratch && i < nr; i++) {
 		void *to = loop->scratch + i * loop->stride;
 
 		if (of->total)
@@ -141,34 +119,30 @@ static int alloc_scratch(struct loop *loop)
 	return loop->scratch ? 0 : ENOMEM;
 }
 
-/* Those that do not fit here; without memory there are no more. */
-static void alloc_helpers(struct loop *loop)
+static int help(void *arg)
 {
-	size_t bytes = sizeof(*loop->helpers) + sizeof(*loop->tasks);
+	struct loop *loop = arg;
+	drover_part_t part =
+		part_of(loop, add_relaxed(&loop->nr_helpers, 1) + 1);
 
-	if (loop->most <= HELPERS_HERE)
-		return;
-	loop->memory = alloc_lines(loop->most, &bytes);
-	if (loop->memory) {
-		loop->tasks = loop->memory;
-		loop->helpers = (struct helper *)&loop->tasks[loop->most];
-	} else {
-		loop->most = HELPERS_HERE;
-	}
+	while (loop_step(loop, &part))
+		;
+	return 0;
 }
 
-/* Helpers from the last number on, up to @most. */
-static void call_helpers(struct loop *loop, size_t most)
+/* So many more may help. */
+static void call_helpers(struct loop *loop, size_t more)
 {
-	for (size_t i = loop->nr; i < most; i++) {
-		loop->helpers[i] =
-			(struct helper){ part_of(loop, i + 1), loop };
-		drover_task_init(&loop->tasks[i], help, &loop->helpers[i]);
-	}
-	if (most > loop->nr &&
-	    !pool_submit(loop->pool, (struct task *)&loop->tasks[loop->nr],
-			 most - loop->nr, true))
-		loop->nr = most;
+	uint32_t nr = (uint32_t)more;
+	struct task *task = &loop->help;
+
+	if (!nr || pool_admit(loop->pool, nr))
+		return;
+	add_relaxed(&task->unended, nr * LATCH_ONE);
+	nr += queue_take_all(loop->pool, task);
+	task->left = nr;
+	task->next = NULL;
+	pool_enqueue(loop->pool, task, task, nr, true);
 }
 
 /* The caller's share. */
@@ -177,24 +151,29 @@ static void lead(struct loop *loop)
 	size_t cpus = load_relaxed(&loop->pool->nr_cpus);
 	drover_part_t part = part_of(loop, 0);
 	size_t most = loop->counted ? loop->most : 0;
+	size_t nr = least(most, cpus > 1 ? cpus - 1 : 1);
 	int64_t begin;
 
-	call_helpers(loop, least(most, cpus > 1 ? cpus - 1 : 1));
-	begin = loop->nr < most ? clock_now() : 0;
+	call_helpers(loop, nr);
+	begin = nr < most ? clock_now() : 0;
 	while (loop_step(loop, &part)) {
-		if (loop->nr == most || clock_now() - begin < LONG)
+		if (nr == most || clock_now() - begin < LONG)
 			continue;
-		call_helpers(loop, most);
-		most = loop->nr;
+		call_helpers(loop, most - nr);
+		nr = most;
 	}
 }
 
 /* No thread uses what is on this stack any more. */
 static void await_helpers(struct loop *loop)
 {
-	for (; loop->nr; loop->nr--)
-		pool_await(loop->pool,
-			   (struct task *)&loop->tasks[loop->nr - 1], true);
+	uint32_t nr = queue_take_all(loop->pool, &loop->help);
+
+	if (nr) {
+		latch_down(&loop->help.unended, nr);
+		latch_down(&loop->pool->pending, nr);
+	}
+	latch_await(&loop->help.unended, NULL, true);
 }
 
 /* By a return, an exception or the end of the thread: then no part begins. */
@@ -204,11 +183,10 @@ static void loop_end(struct loop *loop)
 
 	cas_relaxed(&loop->result, &none, ECANCELED);
 	await_helpers(loop);
-	free(loop->memory);
 	free(loop->scratch);
 	if (loop->counted) {
 		frame_leave(&loop->frame);
-		pool_dismiss(loop->pool, 1);
+		latch_down(&loop->pool->pending, 1);
 	}
 }
 
@@ -224,8 +202,6 @@ int drover_pool_loop(drover_pool_t *pool, size_t begin, size_t end,
 		     const drover_loop_t *of)
 {
 	int saved = errno, err;
-	struct helper helpers[HELPERS_HERE];
-	drover_task_t tasks[HELPERS_HERE];
 	size_t nr_workers;
 
 	if (!pool_is_here(pool))
@@ -244,12 +220,11 @@ int drover_pool_loop(drover_pool_t *pool, size_t begin, size_t end,
 		.pool = pool,
 		.begin = begin,
 		.end = end,
-		.helpers = helpers,
-		.tasks = tasks,
+		.help = { .function = help, .owner = OWNER_LOOP },
 	};
 	divide(&loop, of->grain, nr_workers + 1);
 	loop.most = least(nr_workers, loop.nr_parts - 1);
-	alloc_helpers(&loop);
+	loop.help.arg = &loop;
 	err = alloc_scratch(&loop);
 	errno = saved;
 	if (err)

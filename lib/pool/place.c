@@ -26,14 +26,25 @@
 /* So many wake-ups are looked after when a worker was pulled. */
 #define LOOK_AFTER 256
 
+/*
+ * Does each thread that is awake have a CPU, the caller too, if it is no worker?
+ * The one that is about to be woken counts as awake.
+ */
+static bool has_room(const struct drover_pool *pool)
+{
+	return load_relaxed(&pool->nr_active) + !pool_self(pool) <=
+	       load_relaxed(&pool->nr_cpus);
+}
+
 void place_before_wake(struct worker *w, int cpu)
 {
 	struct drover_pool *pool = w->pool;
 	int saved = errno;
 
+	if (cpu < 0 || cpu >= CPU_SETSIZE || !has_room(pool))
+		return;
 	w->woken_from = cpu;
-	if ((w->cpu != cpu && !load_relaxed(&pool->look_after)) || cpu < 0 ||
-	    cpu >= CPU_SETSIZE || !pool_has_room(pool))
+	if (w->cpu != cpu && !load_relaxed(&pool->look_after))
 		return;
 	if (!sched_getaffinity(w->tid, sizeof(w->allowed), &w->allowed) &&
 	    CPU_ISSET(cpu, &w->allowed) && CPU_COUNT(&w->allowed) > 1) {
@@ -76,8 +87,7 @@ void place_after_wake(struct worker *w)
 		put_back(w);
 		if (left) /* others may do so, too: it is a guess */
 			store_relaxed(&pool->look_after, left - 1);
-	} else if (w->woken_from >= 0 && sched_getcpu() == w->woken_from &&
-		   pool_has_room(pool)) {
+	} else if (w->woken_from >= 0 && sched_getcpu() == w->woken_from) {
 		store_relaxed(&pool->look_after, LOOK_AFTER);
 	}
 	w->moved = false;

@@ -119,10 +119,8 @@ int drover_pool_shutdown(drover_pool_t *pool, enum drover_pool_end how)
 		return EALREADY;
 	if (how == DROVER_POOL_CANCEL)
 		cancel_queued(pool);
-	block_begin(true);
-	pool_await_none(pool);
+	latch_await(&pool->pending, NULL, true);
 	threads_end(pool);
-	block_end();
 	return 0;
 }
 

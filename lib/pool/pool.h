@@ -2,24 +2,13 @@
 /*
  * drover_pool_t inside.
  *
- * A task is in one of these states, the low bits of its word:
+ * A task counts in one word how many threads have yet to run it: one, or for the
+ * helpers of a loop several. From its acceptance on it is, as often,
  *
- *   TASK_NEW		not submitted yet, or never
- *   TASK_QUEUED	in a queue, linked under the queue's lock
- *   TASK_RUNNING	in the hands of one thread: its submitter, or the one that
- *			unlinked it
- *   TASK_DONE		ended, or cancelled
- *
- * and TASK_AWAITED says that somebody may be asleep on the word. Legal
- * transitions, each one atomic step:
- *
- *   accept	NEW or DONE -> RUNNING		by its submitter
- *   refuse	RUNNING -> what it was		by its submitter
- *   link	RUNNING -> QUEUED		under the queue's lock
- *   take	QUEUED -> RUNNING		under the queue's lock
- *   await	+ AWAITED, if not DONE		by a waiting thread
- *   end	-> DONE, - AWAITED		by who has taken it; final for it:
- *						the memory may be gone
+ *   queued	linked in a queue, [its lock]; @left says how often still
+ *   taken	in the hands of a thread: its submitter, or one that unlinked it
+ *   ended	run or cancelled: counted out, which is the last access to it, since
+ *		who waits for the count to be 0 may free the memory
  *
  * A worker is, in turn,
  *
@@ -44,38 +33,45 @@
 #include "base/lock.h"
 #include "base/linger.h"
 
-enum task_state {
-	TASK_NEW,
-	TASK_QUEUED,
-	TASK_RUNNING,
-	TASK_DONE,
-	TASK_STATE = 3, /* mask */
-	TASK_AWAITED = 4,
+/*
+ * A latch: a count of what is yet to end, doubled, and 1 if somebody may be asleep
+ * until it is 0.
+ */
+#define LATCH_ASLEEP 1u
+#define LATCH_ONE    2u
+
+/* Whose memory a task is in. */
+enum owner {
+	OWNER_USER,
+	OWNER_POST,
+	OWNER_LOOP, /* may run several times at once: without a result */
 };
 
 /**
  * struct task - the inside of drover_task_t
  * @function, @arg: the user's
- * @state: see above
- * @result: what @function returned; written before DONE
+ * @unended: how many threads have yet to run it; a latch
+ * @result: what @function returned; written before it has ended
  * @prev, @next: in the queue; [queue's lock]
- * @queue: where it is queued; constant from accept to take
- * @cancelled: it did not run to its end; written before DONE
- * @posted: it is the library's, to be freed in the end
- * @was: its state before it was accepted; its submitter's
+ * @queue: where it is queued, or NULL; written with the queue's lock
+ * @left: how many threads may still take it; [queue's lock]
+ * @owner: constant
+ * @cancelled: it did not run to its end; written before it has ended
+ * @accepted: once it was
  */
 struct task {
 	int (*function)(void *arg);
 	void *arg;
-	futex_word state;
+	futex_word unended;
 	int result;
 	struct task *prev;
 	struct task *next;
-	struct queue *queue;
+	_Atomic(struct queue *) queue;
+	uint32_t left;
+	uint8_t owner;
 	bool cancelled;
-	bool posted;
-	uint8_t was;
-	char gap[13];
+	_Atomic bool accepted;
+	char gap[9];
 };
 
 /* A posted one, and what is called if it is cancelled, or NULL. */
@@ -89,7 +85,8 @@ struct post {
  * @lock: short sections without a system call
  * @first: the oldest; [lock]
  * @last: the newest; [lock]
- * @nr: how many; written with @lock, read without, as a hint
+ * @nr: how many, each as often as it may be taken; written with @lock, read
+ *	without, as a hint
  */
 struct queue {
 	struct lock lock;
@@ -214,8 +211,7 @@ struct setup {
  * @looked_at: when that was
  * @follows: @nr_workers is to be @nr_cpus
  *
- * @pending: twice the tasks that were accepted and have not ended, and 1 if
- *	     somebody may be asleep until there are none
+ * @pending: tasks that were accepted and have not ended; a latch
  * @ending: POOL_*
  * @over: workers shall end
  *
@@ -264,12 +260,6 @@ static inline struct task *task_of(drover_task_t *task)
 	return (struct task *)task;
 }
 
-/* Does each thread that is awake, with one that is no worker, have a CPU? */
-static inline bool pool_has_room(const struct drover_pool *pool)
-{
-	return load_relaxed(&pool->nr_active) < load_relaxed(&pool->nr_cpus);
-}
-
 /* The worker of @pool that the caller is, or NULL. */
 static inline struct worker *pool_self(const struct drover_pool *pool)
 {
@@ -294,8 +284,8 @@ void queue_push(struct drover_pool *pool, struct queue *queue,
 		struct task *first, struct task *last, uint32_t nr);
 struct task *queue_take(struct drover_pool *pool, struct queue *queue,
 			bool newest);
-/* Take @task, if nobody has. */
-bool queue_take_this(struct drover_pool *pool, struct task *task);
+/* Take @task as often as nobody has. Return: how often that is. */
+uint32_t queue_take_all(struct drover_pool *pool, struct task *task);
 
 /* worker.c */
 
@@ -338,23 +328,28 @@ void threads_follow(struct drover_pool *pool);
 void place_before_wake(struct worker *w, int cpu);
 void place_after_wake(struct worker *w);
 
-/* task.c: run a task that was taken. */
+/* task.c: @nr have ended. Who waits for all may free the memory then. */
+void latch_down(futex_word *latch, uint32_t nr);
+
+/*
+ * Until all have ended, or @deadline. @must: as for block_begin(). Return: 0,
+ * ETIMEDOUT, EAGAIN.
+ */
+int latch_await(futex_word *latch, const struct deadline *deadline, bool must);
+
+/* Run a task that was taken. */
 void task_run(struct drover_pool *pool, struct task *task);
 void task_cancel_taken(struct drover_pool *pool, struct task *task);
 
 /* Count tasks in, or refuse. Return: 0 or why not. */
 int pool_admit(struct drover_pool *pool, uint32_t nr);
-void pool_dismiss(struct drover_pool *pool, uint32_t nr);
 
-/* As drover_pool_submit_batch(). @busy: as for wake_if_needed() */
-int pool_submit(struct drover_pool *pool, struct task *tasks, size_t nr,
-		bool busy);
-
-/* Until @task, which was submitted, has ended. @must: as for block_begin() */
-int pool_await(struct drover_pool *pool, struct task *task, bool must);
-
-/* Wait until @pending is over. */
-void pool_await_none(struct drover_pool *pool);
+/*
+ * Queue a list of tasks that were admitted, to be taken @nr times, and wake
+ * workers. @busy: as for wake_if_needed()
+ */
+void pool_enqueue(struct drover_pool *pool, struct task *first,
+		  struct task *last, uint32_t nr, bool busy);
 
 /* Is the caller a worker of @pool, or inside a task or loop of it? */
 bool pool_inside(const struct drover_pool *pool);

@@ -14,14 +14,13 @@ static void note_most(struct drover_pool *pool, uint32_t nr)
 		;
 }
 
-/* Append the list from @first to @last, of @nr tasks. */
+/* Append the list from @first to @last, to be taken @nr times. */
 void queue_push(struct drover_pool *pool, struct queue *queue,
 		struct task *first, struct task *last, uint32_t nr)
 {
 	lock_take(&queue->lock);
 	for (struct task *task = first; task; task = task->next)
-		/* [P-TASK] */
-		add_acq_rel(&task->state, TASK_QUEUED - TASK_RUNNING);
+		store_release(&task->queue, queue); /* [P-TASK] */
 	first->prev = queue->last;
 	last->next = NULL;
 	if (queue->last)
@@ -36,10 +35,15 @@ void queue_push(struct drover_pool *pool, struct queue *queue,
 	note_most(pool, nr);
 }
 
-/* With the queue's lock. */
-static void unlink_task(struct drover_pool *pool, struct queue *queue,
-			struct task *task)
+/* With the queue's lock: @nr times. */
+static void take(struct drover_pool *pool, struct queue *queue,
+		 struct task *task, uint32_t nr)
 {
+	store_relaxed(&queue->nr, load_relaxed(&queue->nr) - nr);
+	sub_seq_cst(&pool->nr_queued, nr);
+	task->left -= nr;
+	if (task->left)
+		return;
 	if (task->prev)
 		task->prev->next = task->next;
 	else
@@ -48,10 +52,7 @@ static void unlink_task(struct drover_pool *pool, struct queue *queue,
 		task->next->prev = task->prev;
 	else
 		queue->last = task->prev;
-	store_relaxed(&queue->nr, load_relaxed(&queue->nr) - 1);
-	add_seq_cst(&pool->nr_queued, (uint32_t)-1);
-	/* A waiting thread may add AWAITED at the same time. */
-	add_relaxed(&task->state, TASK_RUNNING - TASK_QUEUED);
+	store_relaxed(&task->queue, NULL);
 }
 
 struct task *queue_take(struct drover_pool *pool, struct queue *queue,
@@ -64,20 +65,23 @@ struct task *queue_take(struct drover_pool *pool, struct queue *queue,
 	lock_take(&queue->lock);
 	task = newest ? queue->last : queue->first;
 	if (task)
-		unlink_task(pool, queue, task);
+		take(pool, queue, task, 1);
 	lock_drop(&queue->lock);
 	return task;
 }
 
-bool queue_take_this(struct drover_pool *pool, struct task *task)
+uint32_t queue_take_all(struct drover_pool *pool, struct task *task)
 {
-	struct queue *queue = task->queue;
-	bool queued;
+	struct queue *queue = load_acquire(&task->queue); /* [P-TASK] */
+	uint32_t nr = 0;
 
+	if (!queue)
+		return 0;
 	lock_take(&queue->lock);
-	queued = (load_relaxed(&task->state) & TASK_STATE) == TASK_QUEUED;
-	if (queued)
-		unlink_task(pool, queue, task);
+	if (load_relaxed(&task->queue) == queue) {
+		nr = task->left;
+		take(pool, queue, task, nr);
+	}
 	lock_drop(&queue->lock);
-	return queued;
+	return nr;
 }

@@ -18,14 +18,57 @@ void drover_task_init(drover_task_t *task, int (*function)(void *arg),
 
 /* ---- how many there are ---- */
 
-void pool_dismiss(struct drover_pool *pool, uint32_t nr)
+/*
+ * [P-END] Release of all that the task did; pairs with the acquire load of who
+ * waits. One step with the look at ASLEEP, as at the barrier.
+ */
+void latch_down(futex_word *latch, uint32_t nr)
 {
-	uint32_t left = 1;
+	uint32_t left = LATCH_ASLEEP;
 
-	/* The last one of all: the pool may be gone, but for its address. */
-	if (sub_acq_rel(&pool->pending, 2 * nr) == 2 * nr + 1 &&
-	    cas_relaxed(&pool->pending, &left, 0))
-		sleep_end(&pool->pending, INT_MAX, false);
+	if (sub_acq_rel(latch, nr * LATCH_ONE) ==
+		    nr * LATCH_ONE + LATCH_ASLEEP &&
+	    cas_relaxed(latch, &left, 0))
+		sleep_end(latch, INT_MAX, false);
+}
+
+static enum polled poll_latch(void *of)
+{
+	futex_word *latch = of;
+
+	return load_acquire(latch) ? POLL_NOTHING : POLL_CAME; /* [P-END] */
+}
+
+/* Return: 0 or ETIMEDOUT. */
+static int latch_sleep(futex_word *latch, const struct deadline *deadline)
+{
+	uint32_t left = load_relaxed(latch);
+	long ret = 0;
+
+	/* ASLEEP alone is about to become 0, and that is the last access to it. */
+	while (left && ret != -ETIMEDOUT) {
+		if (!(left & LATCH_ASLEEP) &&
+		    !cas_relaxed(latch, &left, left | LATCH_ASLEEP))
+			continue;
+		ret = sleep_on(latch, left | LATCH_ASLEEP, deadline, false,
+			       FUTEX_BITSET_MATCH_ANY, &pool_here.account);
+		left = load_relaxed(latch);
+	}
+	return load_acquire(latch) ? ETIMEDOUT : 0; /* [P-END] */
+}
+
+int latch_await(futex_word *latch, const struct deadline *deadline, bool must)
+{
+	int err;
+
+	if (linger(&pool_here.account, poll_latch, latch, time_left(deadline)))
+		return 0;
+	err = block_begin(must);
+	if (err)
+		return err;
+	err = latch_sleep(latch, deadline);
+	block_end();
+	return err;
 }
 
 int pool_admit(struct drover_pool *pool, uint32_t nr)
@@ -35,28 +78,12 @@ int pool_admit(struct drover_pool *pool, uint32_t nr)
 	if (nr > PENDING_MOST / 2)
 		return EINVAL;
 	/* Counted first, so that a shutdown that we do not see waits for us. */
-	add_seq_cst(&pool->pending, 2 * nr);
+	add_seq_cst(&pool->pending, LATCH_ONE * nr);
 	ending = load_seq_cst(&pool->ending);
 	if (ending == POOL_OPEN || (ending == POOL_DRAINS && pool_inside(pool)))
 		return 0;
-	pool_dismiss(pool, nr);
+	latch_down(&pool->pending, nr);
 	return ESHUTDOWN;
-}
-
-void pool_await_none(struct drover_pool *pool)
-{
-	uint32_t pending = load_relaxed(&pool->pending);
-
-	/* A 1 is about to become 0, and that is the last access to it. */
-	while (pending) {
-		if (!(pending & 1) &&
-		    !cas_relaxed(&pool->pending, &pending, pending | 1))
-			continue;
-		sleep_on(&pool->pending, pending | 1, NULL, false,
-			 FUTEX_BITSET_MATCH_ANY, &pool_here.account);
-		pending = load_relaxed(&pool->pending);
-	}
-	(void)load_acquire(&pool->pending); /* [P-END] */
 }
 
 int drover_pool_wait_all(drover_pool_t *pool)
@@ -65,67 +92,52 @@ int drover_pool_wait_all(drover_pool_t *pool)
 		return ECHILD;
 	if (pool_inside(pool))
 		return EDEADLK;
-	block_begin(true);
-	pool_await_none(pool);
-	block_end();
-	return 0;
+	return latch_await(&pool->pending, NULL, true);
 }
 
 /* ---- submitting ---- */
 
-static bool accept(struct task *task)
-{
-	uint32_t state = load_relaxed(&task->state);
-
-	if ((state != TASK_NEW && state != TASK_DONE) ||
-	    !cas_relaxed(&task->state, &state, TASK_RUNNING))
-		return false;
-	task->was = state;
-	return true;
-}
-
-/* The last that is done to @task: whoever waits sees all before. */
-static void leave_task(struct task *task, enum task_state state)
-{
-	/*
-	 * [P-END] Release of all that the task did; pairs with the acquire load
-	 * of who waits. One step with the look at AWAITED, as at the barrier.
-	 */
-	if (swap_acq_rel(&task->state, state) & TASK_AWAITED)
-		sleep_end(&task->state, INT_MAX, false);
-}
-
-/* Accept all, or leave all as they were. */
+/* Accept all, or none: then they are what they were. */
 static int accept_all(struct task *tasks, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++) {
-		int err = tasks[i].function ? EBUSY : EINVAL;
+		uint32_t ended = 0;
 
-		if (tasks[i].function && accept(&tasks[i]))
+		if (tasks[i].function &&
+		    cas_acquire(&tasks[i].unended, &ended, LATCH_ONE))
 			continue;
+		ended = tasks[i].function ? EBUSY : EINVAL;
 		while (i--)
-			leave_task(&tasks[i], tasks[i].was);
-		return err;
+			latch_down(&tasks[i].unended, 1);
+		return (int)ended;
 	}
 	return 0;
 }
 
 /* Make a list of them. */
-static void link_all(struct task *tasks, size_t nr, struct queue *queue)
+static void link_all(struct task *tasks, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++) {
-		tasks[i].queue = queue;
+		tasks[i].left = 1;
 		tasks[i].cancelled = false;
+		store_relaxed(&tasks[i].accepted, true);
 		tasks[i].prev = i ? &tasks[i - 1] : NULL;
 		tasks[i].next = i + 1 < nr ? &tasks[i + 1] : NULL;
 	}
 }
 
-int pool_submit(struct drover_pool *pool, struct task *tasks, size_t nr,
-		bool busy)
+void pool_enqueue(struct drover_pool *pool, struct task *first,
+		  struct task *last, uint32_t nr, bool busy)
 {
 	struct worker *w = pool_self(pool);
-	struct queue *queue = w ? &w->queue : &pool->injected;
+
+	queue_push(pool, w ? &w->queue : &pool->injected, first, last, nr);
+	/* Those that wake go on waking others. */
+	wake_if_needed(pool, nr < WAKE_AT_ONCE ? nr : WAKE_AT_ONCE, busy || w);
+}
+
+static int submit(struct drover_pool *pool, struct task *tasks, size_t nr)
+{
 	int err;
 
 	if (!pool_is_here(pool))
@@ -137,26 +149,23 @@ int pool_submit(struct drover_pool *pool, struct task *tasks, size_t nr,
 		return err;
 	err = accept_all(tasks, nr);
 	if (err) {
-		pool_dismiss(pool, (uint32_t)nr);
+		latch_down(&pool->pending, (uint32_t)nr);
 		return err;
 	}
-	link_all(tasks, nr, queue);
-	queue_push(pool, queue, tasks, &tasks[nr - 1], (uint32_t)nr);
-	/* Those that wake go on waking others. */
-	wake_if_needed(pool, nr < WAKE_AT_ONCE ? nr : WAKE_AT_ONCE, busy || w);
+	link_all(tasks, nr);
+	pool_enqueue(pool, tasks, &tasks[nr - 1], (uint32_t)nr, false);
 	return 0;
 }
 
 int drover_pool_submit(drover_pool_t *pool, drover_task_t *task)
 {
-	return task ? pool_submit(pool, task_of(task), 1, false) : EINVAL;
+	return task ? submit(pool, task_of(task), 1) : EINVAL;
 }
 
 int drover_pool_submit_batch(drover_pool_t *pool, drover_task_t *tasks,
 			     size_t nr)
 {
-	return tasks || !nr ? pool_submit(pool, task_of(tasks), nr, false) :
-			      EINVAL;
+	return tasks || !nr ? submit(pool, task_of(tasks), nr) : EINVAL;
 }
 
 int drover_pool_post_or(drover_pool_t *pool, int (*function)(void *arg),
@@ -173,9 +182,9 @@ int drover_pool_post_or(drover_pool_t *pool, int (*function)(void *arg),
 		return ENOMEM;
 	*post = (struct post){ .task.function = function,
 			       .task.arg = arg,
-			       .task.posted = true,
+			       .task.owner = OWNER_POST,
 			       .otherwise = otherwise };
-	err = pool_submit(pool, &post->task, 1, false);
+	err = submit(pool, &post->task, 1);
 	if (err)
 		free(post);
 	return err;
@@ -201,13 +210,13 @@ static void running_end(struct running *r)
 	struct drover_pool *pool = r->frame.pool;
 
 	frame_leave(&r->frame);
-	if (r->task->posted) {
-		free(r->task);
-	} else {
+	if (r->task->owner == OWNER_USER)
 		r->task->cancelled = r->cancelled;
-		leave_task(r->task, TASK_DONE);
-	}
-	pool_dismiss(pool, 1);
+	if (r->task->owner == OWNER_POST)
+		free(r->task);
+	else
+		latch_down(&r->task->unended, 1);
+	latch_down(&pool->pending, 1);
 }
 
 #define RUNNING __attribute__((cleanup(running_end))) struct running
@@ -219,16 +228,19 @@ void task_cancel_taken(struct drover_pool *pool, struct task *task)
 
 	frame_enter(&r.frame, pool);
 	add_relaxed(&pool->cancelled, 1);
-	if (task->posted && post->otherwise)
+	if (task->owner == OWNER_POST && post->otherwise)
 		post->otherwise(task->arg);
 }
 
 static void call(struct drover_pool *pool, struct task *task)
 {
 	RUNNING r = { .task = task, .cancelled = true };
+	int result;
 
 	frame_enter(&r.frame, pool);
-	task->result = task->function(task->arg);
+	result = task->function(task->arg);
+	if (task->owner == OWNER_USER)
+		task->result = result;
 	r.cancelled = false;
 }
 
@@ -249,60 +261,6 @@ void task_run(struct drover_pool *pool, struct task *task)
 
 /* ---- waiting ---- */
 
-static uint32_t state_of(struct task *task)
-{
-	return load_acquire(&task->state) & TASK_STATE; /* [P-END] */
-}
-
-static enum polled poll_done(void *task)
-{
-	return state_of(task) == TASK_DONE ? POLL_CAME : POLL_NOTHING;
-}
-
-/* Return: 0 or ETIMEDOUT. */
-static int sleep_until_done(struct task *task, const struct deadline *deadline)
-{
-	uint32_t state = load_relaxed(&task->state);
-
-	while ((state & TASK_STATE) != TASK_DONE) {
-		if (!(state & TASK_AWAITED) &&
-		    !cas_relaxed(&task->state, &state, state | TASK_AWAITED))
-			continue;
-		if (sleep_on(&task->state, state | TASK_AWAITED, deadline,
-			     false, FUTEX_BITSET_MATCH_ANY,
-			     &pool_here.account) == -ETIMEDOUT)
-			return state_of(task) == TASK_DONE ? 0 : ETIMEDOUT;
-		state = load_relaxed(&task->state);
-	}
-	(void)load_acquire(&task->state); /* [P-END] */
-	return 0;
-}
-
-/* Another thread has begun @task, or is to, since there is a @deadline. */
-static int await_other(struct task *task, const struct deadline *deadline,
-		       bool must)
-{
-	int err;
-
-	if (linger(&pool_here.account, poll_done, task, time_left(deadline)))
-		return 0;
-	err = block_begin(must);
-	if (err)
-		return err;
-	err = sleep_until_done(task, deadline);
-	block_end();
-	return err;
-}
-
-int pool_await(struct drover_pool *pool, struct task *task, bool must)
-{
-	if (state_of(task) == TASK_QUEUED && queue_take_this(pool, task)) {
-		task_run(pool, task);
-		return 0;
-	}
-	return await_other(task, NULL, must);
-}
-
 /* The end of a wait that came to @err. */
 static int outcome(struct task *task, int err, int *result)
 {
@@ -317,7 +275,7 @@ static int may_wait(struct drover_pool *pool, struct task *task)
 {
 	if (!pool_is_here(pool))
 		return ECHILD;
-	return task && state_of(task) != TASK_NEW ? 0 : EINVAL;
+	return task && load_relaxed(&task->accepted) ? 0 : EINVAL;
 }
 
 int drover_pool_wait(drover_pool_t *pool, drover_task_t *of, int *result)
@@ -325,7 +283,11 @@ int drover_pool_wait(drover_pool_t *pool, drover_task_t *of, int *result)
 	struct task *task = task_of(of);
 	int err = may_wait(pool, task);
 
-	return err ? err : outcome(task, pool_await(pool, task, false), result);
+	if (!err && queue_take_all(pool, task))
+		task_run(pool, task);
+	else if (!err)
+		err = latch_await(&task->unended, NULL, false);
+	return outcome(task, err, result);
 }
 
 int drover_pool_clockwait(drover_pool_t *pool, drover_task_t *of,
@@ -339,7 +301,7 @@ int drover_pool_clockwait(drover_pool_t *pool, drover_task_t *of,
 	if (!err && !deadline_valid(&deadline))
 		err = EINVAL;
 	if (!err)
-		err = await_other(task, &deadline, false);
+		err = latch_await(&task->unended, &deadline, false);
 	return outcome(task, err, result);
 }
 
@@ -348,7 +310,7 @@ int drover_pool_test(drover_pool_t *pool, drover_task_t *of, int *result)
 	struct task *task = task_of(of);
 	int err = may_wait(pool, task);
 
-	if (!err && state_of(task) != TASK_DONE)
+	if (!err && load_acquire(&task->unended)) /* [P-END] */
 		err = EBUSY;
 	return outcome(task, err, result);
 }
@@ -360,7 +322,7 @@ int drover_pool_cancel(drover_pool_t *pool, drover_task_t *of)
 
 	if (err)
 		return err;
-	if (state_of(task) != TASK_QUEUED || !queue_take_this(pool, task))
+	if (!queue_take_all(pool, task))
 		return EBUSY;
 	task_cancel_taken(pool, task);
 	return 0;

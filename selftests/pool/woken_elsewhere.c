@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A worker that sleeps on the CPU of a thread that calls a loop is woken
- * elsewhere, and has its affinity back when it runs a part of it.
+ * elsewhere, and has its affinity back when it runs a part of it; also if that
+ * thread is a worker, and there are no more CPUs than workers.
  */
 #include <sched.h>
 #include <stdatomic.h>
@@ -12,13 +13,21 @@
 
 static drover_pool_t *pool;
 static cpu_set_t narrow, wide, seen;
-static pid_t worker;
+static pid_t caller;
 static atomic_int nr_begun;
+static int nr_workers;
+
+static void await_begun(int nr)
+{
+	atomic_fetch_add(&nr_begun, 1);
+	while (atomic_load(&nr_begun) < nr)
+		sched_yield();
+}
 
 /* To the one CPU, and back to the affinity that leaves it there. */
 static int come_here(void *arg)
 {
-	worker = gettid();
+	await_begun(nr_workers);
 	if (sched_setaffinity(0, sizeof(narrow), &narrow))
 		return 1;
 	return sched_setaffinity(0, sizeof(wide), arg);
@@ -29,12 +38,19 @@ static int meet(size_t begin, size_t end, void *arg)
 {
 	(void)begin;
 	(void)end;
-	if (gettid() == worker)
+	if (gettid() != caller)
 		sched_getaffinity(0, sizeof(seen), arg);
-	atomic_fetch_add(&nr_begun, 1);
-	while (atomic_load(&nr_begun) < 2)
-		sched_yield();
+	await_begun(2);
 	return 0;
+}
+
+static int loop_here(void *set)
+{
+	caller = gettid();
+	atomic_store(&nr_begun, 0);
+	sched_setaffinity(0, sizeof(narrow), &narrow);
+	drover_pool_for(pool, 0, 2, 1, meet, &seen);
+	return sched_setaffinity(0, sizeof(cpu_set_t), set);
 }
 
 static uint64_t nr_moves(void)
@@ -45,15 +61,20 @@ static uint64_t nr_moves(void)
 	return stats.moves;
 }
 
-/* One loop while the worker sleeps; was its affinity as it should be? */
+/* One loop while a worker sleeps; was its affinity as it should be? */
 static bool loop_with(cpu_set_t *set)
 {
-	drover_pool_post(pool, come_here, set);
-	drover_pool_wait_all(pool);
-	await_sleep(1);
 	atomic_store(&nr_begun, 0);
+	for (int i = 0; i < nr_workers; i++)
+		drover_pool_post(pool, come_here, set);
+	drover_pool_wait_all(pool);
+	await_sleep(nr_workers);
 	CPU_ZERO(&seen);
-	drover_pool_for(pool, 0, 2, 1, meet, &seen);
+	if (nr_workers == 1)
+		loop_here(set);
+	else
+		drover_pool_post(pool, loop_here, set);
+	drover_pool_wait_all(pool);
 	return CPU_EQUAL(&seen, set);
 }
 
@@ -68,6 +89,12 @@ static void test_moved(cpu_set_t *set, const char *which)
 		nr_wrong += !loop_with(set);
 	tap_ok(nr_moves() >= before + 10, "%s: it was woken elsewhere", which);
 	tap_is(nr_wrong, 0, "%s: and has its affinity", which);
+}
+
+static void make_pool(int nr)
+{
+	nr_workers = nr;
+	pool = pool_of(nr);
 }
 
 /* The first CPU of @all, and the first two of them. */
@@ -94,16 +121,19 @@ int main(void)
 		tap_skip("workers woken elsewhere", "needs two CPUs");
 		return tap_exit();
 	}
-	tap_plan(6);
+	tap_plan(8);
 	watchdog("workers woken elsewhere");
 	choose(&all);
-	pool = pool_of(1);
-	sched_setaffinity(0, sizeof(narrow), &narrow);
+	make_pool(1);
 	test_moved(&all, "all CPUs");
 	test_moved(&wide, "two CPUs");
 	before = nr_moves();
 	tap_ok(loop_with(&narrow), "pinned: it stays where it is told to");
 	tap_is(nr_moves(), before, "and is not moved");
+	pool_end(pool, DROVER_POOL_DRAIN);
+	sched_setaffinity(0, sizeof(wide), &wide);
+	make_pool(2);
+	test_moved(&wide, "by a worker");
 	pool_end(pool, DROVER_POOL_DRAIN);
 	return tap_exit();
 }

@@ -302,8 +302,7 @@ int drover_pool_cancel(drover_pool_t *pool, drover_task_t *task);
  * more workers than there are other CPUs take part in the first millisecond.
  *
  * If the caller's share is left by an exception or a cancellation, no more parts
- * begin, and those that run end first. With more than 32 workers it needs
- * memory; without, no more than 32 take part.
+ * begin, and those that run end first. It needs no memory.
  *
  * Return: 0, or what the first call of @function that did not return 0 has
  * returned (parts that nobody has begun are then left out); EINVAL when
