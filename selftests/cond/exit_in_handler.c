@@ -8,15 +8,10 @@
  */
 #include <sched.h>
 
-#include "fixture.h"
-#include "run.h"
-#include "tap.h"
+#include "steps.h"
 
 #define ROUNDS 3
 #define TRIES  100
-
-static api_cond_t cond = API_COND_INITIALIZER;
-static api_mutex_t mutex = API_MUTEX_CHECKED_INITIALIZER;
 
 /* The thread that ends. */
 static struct {
@@ -26,7 +21,7 @@ static struct {
 	bool returned; /* at least once */
 } victim;
 
-static atomic_bool may_exit = true;
+static atomic_bool may_exit;
 static atomic_int nr_in_handler;
 
 static void end_thread(int signal)
@@ -59,103 +54,75 @@ static void *wait_for_end(void *arg)
 }
 
 /* It sleeps when this returns. */
-static void victim_start(void)
+STEP(victim)
 {
-	atomic_store(&victim.tid, 0);
-	atomic_store(&victim.had_mutex, false);
-	victim.returned = false;
+	memset(&victim, 0, sizeof(victim));
+	atomic_store(&may_exit, false);
 	atomic_store(&nr_in_handler, 0);
-	if (pthread_create(&victim.thread, NULL, wait_for_end, NULL) ||
-	    wait_at_least(&victim.tid, 1) ||
+	start_thread(&victim.thread, wait_for_end, NULL);
+	if (wait_at_least(&victim.tid, 1) ||
 	    place_settled(getpid(), atomic_load(&victim.tid), &mutex))
 		tap_bail("the thread does not wait");
+	return 0;
 }
 
-static void victim_in_handler(void)
+STEP(may_exit)
+{
+	atomic_store(&may_exit, true);
+	return 0;
+}
+
+STEP(to_handler)
 {
 	pthread_kill(victim.thread, SIGUSR1);
 	if (wait_at_least(&nr_in_handler, 1))
 		tap_bail("no signal is handled");
+	return 0;
 }
 
-static void victim_end(const char *when)
+/* Its clean-up handler has the mutex. */
+STEP(ends)
 {
-	atomic_store(&may_exit, true);
+	do_may_exit(NULL);
 	pthread_join(victim.thread, NULL);
-	tap_ok(atomic_load(&victim.had_mutex),
-	       "%s: the clean-up handler has the mutex", when);
+	return atomic_load(&victim.had_mutex);
 }
 
 /* One waiter after another; who takes a signal that is not its own shows. */
-static void test_signals_after(const char *when)
+STEP(signals_arrive)
 {
-	struct fixture fixture = fixture_of(&cond, &mutex, ROUNDS);
-	bool exact = true;
+	int nr = fixture_count(&fixture, RETURNED);
 
-	for (int i = 1; i <= ROUNDS && exact; i++) {
-		fixture_wait(&fixture);
+	for (int i = 1; i <= ROUNDS; i++) {
+		scene_add(1, NULL, true);
 		api_cond_signal(&cond);
-		exact = fixture_count(&fixture, RETURNED) == i;
+		if (fixture_count(&fixture, RETURNED) != nr + i)
+			return 0;
 	}
-	tap_ok(exact, "%s: each signal after it returns a waiter", when);
-	api_cond_broadcast(&cond);
-	fixture_end(&fixture);
+	return 1;
 }
 
-static void test_asleep(void)
-{
-	const char *when = "asleep";
+static const struct step_word words[] = {
+	VERB(victim),	      VERB(may_exit), VERB(to_handler), VERB(ends),
+	VERB(signals_arrive), COND_WORDS,     LAST_WORD,
+};
 
-	watchdog(when);
-	victim_start();
-	victim_in_handler();
-	victim_end(when);
-	test_signals_after(when);
-}
+static const struct scene scenes[] = {
+	{ "asleep", "victim; may_exit; to_handler; ends = 1;"
+		    "signals_arrive = 1" },
+	{ "signalled with another",
+	  "victim; wait; to_handler; signal; ends = 1; returned = 1;"
+	  "signals_arrive = 1" },
+	{ "both signalled",
+	  "victim; wait; to_handler; signal 2; ends = 1; returned = 1;"
+	  "signals_arrive = 1" },
+	/* The mutex to which both may have been moved is free only later. */
+	{ "at the mutex",
+	  "victim; wait; lock; broadcast; may_exit; to_handler; unlock;"
+	  "ends = 1; returned = 1; signals_arrive = 1" },
+};
 
-/* Two signals for two waiters, or one. */
-static void test_signalled(int nr)
-{
-	struct fixture fixture = fixture_of(&cond, &mutex, 1);
-	const char *when = nr == 1 ? "signalled with another" :
-				     "both signalled";
-
-	watchdog(when);
-	atomic_store(&may_exit, false);
-	victim_start();
-	fixture_wait(&fixture);
-	victim_in_handler();
-	for (int i = 0; i < nr; i++)
-		api_cond_signal(&cond);
-	victim_end(when);
-	tap_is(fixture_count(&fixture, RETURNED), 1, "%s: which returns", when);
-	fixture_end(&fixture);
-	test_signals_after(when);
-}
-
-/* The mutex to which both may have been moved is free only later. */
-static void test_moved(void)
-{
-	struct fixture fixture = fixture_of(&cond, &mutex, 1);
-	const char *when = "at the mutex";
-
-	if (variant_is("none")) {
-		tap_skip_all(3, when, "this kernel has no requeue");
-		return;
-	}
-	watchdog(when);
-	victim_start();
-	fixture_wait(&fixture);
-	api_mutex_lock(&mutex);
-	api_cond_broadcast(&cond);
-	victim_in_handler();
-	api_mutex_unlock(&mutex);
-	victim_end(when);
-	tap_is(fixture_count(&fixture, RETURNED), 1, "%s: the other returns",
-	       when);
-	fixture_end(&fixture);
-	test_signals_after(when);
-}
+#define NR_SCENES ((int)(sizeof(scenes) / sizeof(scenes[0])))
 
 /*
  * The signal has woken the victim, and it ends before it has seen that. On one
@@ -163,11 +130,12 @@ static void test_moved(void)
  */
 static bool ends_woken(bool *other_returns)
 {
-	struct fixture fixture = fixture_of(&cond, &mutex, 2);
 	struct sched_param param = { 0 };
 	bool ended;
 
-	victim_start();
+	fixture = fixture_of(&cond, &mutex, 2);
+	do_victim(NULL);
+	do_may_exit(NULL);
 	pthread_setschedparam(victim.thread, SCHED_BATCH, &param);
 	fixture_add(&fixture, 2);
 	api_cond_signal(&cond);
@@ -175,8 +143,7 @@ static bool ends_woken(bool *other_returns)
 	pthread_join(victim.thread, NULL);
 	ended = !victim.returned;
 	*other_returns = fixture_count(&fixture, RETURNED) == 1;
-	api_cond_broadcast(&cond);
-	fixture_end(&fixture);
+	scene_over();
 	return ended;
 }
 
@@ -210,11 +177,14 @@ int main(int argc, char **argv)
 	if (!FRAMES_MAY_UNWIND)
 		return frames_stay();
 	sigaction(SIGUSR1, &action, NULL);
-	tap_plan(12);
-	test_asleep();
-	test_signalled(1);
-	test_signalled(2);
-	test_moved();
+	tap_plan(NR_SCENES + 1);
+	scene_start("", "errorcheck", false);
+	if (variant_is("none")) {
+		scenes_test("in a handler", words, scenes, NR_SCENES - 1);
+		tap_skip("at the mutex", "this kernel has no requeue");
+	} else {
+		scenes_test("in a handler", words, scenes, NR_SCENES);
+	}
 	test_woken();
 	return tap_exit();
 }

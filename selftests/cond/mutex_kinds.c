@@ -7,10 +7,8 @@
  *
  * APIs: drover pthread
  */
-#include "fixture.h"
-#include "run.h"
+#include "steps.h"
 
-#define NR_WAITERS 4
 #define NR_RESULTS 7
 
 /* Where a broadcast by the holder moves waiters of a private condvar. */
@@ -129,48 +127,6 @@ static bool has_ceiling(const struct kind *kind)
 
 #define NR_KINDS ((int)(sizeof(kinds) / sizeof(kinds[0])))
 
-static api_mutex_t mutex;
-static api_cond_t cond;
-static char label[128];
-
-static void test_signals(bool held)
-{
-	struct fixture fixture = fixture_of(&cond, &mutex, NR_WAITERS);
-
-	fixture_add(&fixture, NR_WAITERS);
-	tap_ok(fixture_signals(&fixture, held),
-	       "%s: a signal, mutex %s, returns one", label,
-	       held ? "held" : "free");
-}
-
-static void test_broadcast(bool held)
-{
-	struct fixture fixture = fixture_of(&cond, &mutex, NR_WAITERS);
-
-	fixture_add(&fixture, NR_WAITERS);
-	broadcast_as(&cond, &mutex, held);
-	tap_ok(fixture_all(&fixture), "%s: a broadcast, mutex %s, returns all",
-	       label, held ? "held" : "free");
-}
-
-/* @named: the broadcast is told the mutex, where the API can */
-static void test_moved(int nr_woken, bool named)
-{
-	struct fixture fixture = fixture_of(&cond, &mutex, NR_WAITERS);
-
-	fixture_add(&fixture, NR_WAITERS);
-	api_mutex_lock(&mutex);
-	if (named)
-		kind_broadcast(&cond, &mutex);
-	else
-		api_cond_broadcast(&cond);
-	tap_is(fixture_count(&fixture, AT_MUTEX), nr_woken,
-	       "%s: a broadcast%s by the holder wakes %d", label,
-	       named ? "_on" : "", nr_woken);
-	api_mutex_unlock(&mutex);
-	fixture_end(&fixture);
-}
-
 static void *mutex_is_busy(void *busy)
 {
 	const struct timespec past = { 0, 0 };
@@ -179,19 +135,36 @@ static void *mutex_is_busy(void *busy)
 	return NULL;
 }
 
-static void test_timeout(void)
+/* Another thread asks. */
+STEP(busy)
 {
-	struct timespec past = deadline_in(CLOCK_MONOTONIC, -1);
 	pthread_t other;
-	int result, busy;
+	int busy;
 
-	api_mutex_lock(&mutex);
-	result = api_cond_clockwait(&cond, &mutex, CLOCK_MONOTONIC, &past);
 	start_thread(&other, mutex_is_busy, &busy);
 	pthread_join(other, NULL);
-	tap_ok(result == ETIMEDOUT && busy && !api_mutex_unlock(&mutex),
-	       "%s: a timeout, with the mutex held", label);
+	return busy;
 }
+
+/* How many a broadcast by the holder wakes, which is told the mutex or not. */
+static struct step_word words[] = {
+	VALUE(some, 0), VALUE(some_on, 0), VERB(busy), COND_WORDS, LAST_WORD,
+};
+
+static const struct scene scenes[] = {
+	{ "a signal, mutex free, returns one", "wait 4; each 4 0 = 1" },
+	{ "a signal, mutex held, returns one", "wait 4; each 4 1 = 1" },
+	{ "a broadcast, mutex free, returns all",
+	  "wait 4; broadcast; gone 4; zeros = 4" },
+	{ "a broadcast, mutex held, returns all",
+	  "wait 4; lock; broadcast; unlock; gone 4; zeros = 4" },
+	{ "a broadcast by the holder wakes some",
+	  "wait 4; lock; broadcast; at_mutex = some" },
+	{ "a broadcast_on by the holder wakes some",
+	  "wait 4; lock; broadcast_on; at_mutex = some_on" },
+	{ "a timeout, with the mutex held",
+	  "lock; time_out = ETIMEDOUT; busy = 1; unlock = 0" },
+};
 
 static void *try_lock(void *may)
 {
@@ -226,39 +199,35 @@ static bool may_lock(const struct kind *kind)
 	return may;
 }
 
+/* Of processes nobody is sure who is the holder, unless the mutex is told. */
+static void expect(const struct kind *kind, bool shared)
+{
+	bool may_move = policy_moves(scene_policy);
+	bool moves = kind->moves == BY_KERNEL ?
+			     !variant_is("none") :
+			     kind->moves == BY_POLICY && may_move;
+
+	words[0].value = moves && !shared ? 0 : 4;
+	words[1].value = words[0].value;
+	if (shared && kind->moves_shared && may_move)
+		words[1].value = 1;
+}
+
 static void test_kind(const char *policy, const struct kind *kind, bool shared)
 {
-	bool may_move = policy_moves(policy), moves;
+	static char label[128];
 
 	snprintf(label, sizeof(label), "%s: %s mutex, %s condvar", policy,
 		 kind->name, shared ? "shared" : "private");
-	watchdog(label);
-	if (mutex_init(&mutex, kind) || kind_cond_init(&cond, shared))
+	scene_start(policy, "normal", shared);
+	if (mutex_init(&mutex, kind))
 		tap_bail("%s: init", label);
 	set_priority(has_ceiling(kind));
-	if (may_lock(kind)) {
-		moves = kind->moves == BY_KERNEL ?
-				!variant_is("none") :
-				kind->moves == BY_POLICY && may_move;
-		test_signals(false);
-		test_signals(true);
-		test_broadcast(false);
-		test_broadcast(true);
-		test_moved(moves && !shared ? 0 : NR_WAITERS, false);
-		/* Of processes nobody is sure who is the holder. */
-		if (shared)
-			test_moved(kind->moves_shared && may_move ? 1 :
-								    NR_WAITERS,
-				   true);
-		else
-			test_moved(moves ? 0 : NR_WAITERS, true);
-		test_timeout();
-	} else {
-		for (int i = 0; i < NR_RESULTS; i++)
-			tap_skip(label, "this user may not lock it");
-	}
-	kind_cond_destroy(&cond, &mutex);
-	api_mutex_destroy(&mutex);
+	expect(kind, shared);
+	if (may_lock(kind))
+		scenes_test(label, words, scenes, NR_RESULTS);
+	else
+		tap_skip_all(NR_RESULTS, label, "this user may not lock it");
 }
 
 #if API_IS_PTHREAD

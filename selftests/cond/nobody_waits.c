@@ -10,19 +10,12 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include "fixture.h"
-#include "blocked.h"
 #include "sandbox.h"
-#include "api.h"
-#include "run.h"
-#include "tap.h"
+#include "steps.h"
 
-#define NR_WAITERS 20
-#define NR_COUNTED 12
-#define NR_SILENT  2
+#define NR_SILENT 2
 
-static api_cond_t cond = API_COND_INITIALIZER, shared_cond;
-static api_mutex_t mutex = API_MUTEX_INITIALIZER;
+static api_cond_t shared_cond;
 
 static int calls_of(int (*call)(api_cond_t *))
 {
@@ -32,7 +25,7 @@ static int calls_of(int (*call)(api_cond_t *))
 }
 
 /* Signal and broadcast, with the mutex free and held. */
-static int calls_for_nobody(void)
+STEP(calls_for_nobody)
 {
 	int nr = calls_of(api_cond_signal) + calls_of(api_cond_broadcast);
 
@@ -42,140 +35,111 @@ static int calls_for_nobody(void)
 	return nr;
 }
 
-/* How many calls unblock some of NR_WAITERS waiters by @call? */
-static int calls_for_many(int (*call)(api_cond_t *), bool keep)
+STEP(signal_calls)
 {
-	struct fixture fixture = fixture_of(&cond, &mutex, NR_WAITERS);
-	int nr;
-
-	fixture_add(&fixture, NR_WAITERS);
-	if (keep)
-		api_mutex_lock(&mutex);
-	nr = calls_of(call);
-	if (keep)
-		api_mutex_unlock(&mutex);
-	api_cond_broadcast(&cond);
-	fixture_end(&fixture);
-	return nr;
+	return calls_of(api_cond_signal);
 }
 
-static void test_nobody(const char *policy)
+STEP(broadcast_calls)
 {
-	tap_is(calls_for_nobody(), 0, "%s: nobody ever waited: no futex call",
-	       policy);
-	/* The library may find out now that it cannot move anybody. */
-	calls_for_many(api_cond_broadcast, true);
-	calls_for_many(api_cond_signal, true);
-	tap_is(calls_for_nobody(), 0,
-	       "%s: nobody waits any more: no futex call", policy);
+	return calls_of(api_cond_broadcast);
 }
 
-static void test_signal(const char *policy, bool keep)
+/* It is told at most how many. */
+STEP(broadcast_calls_at_most)
 {
-	tap_is(calls_for_many(api_cond_signal, keep), 1,
-	       "%s: signal to %d, mutex %s: one call", policy, NR_WAITERS,
-	       keep ? "held" : "free");
+	return calls_of(api_cond_broadcast) <= args[0];
 }
 
-static void test_broadcast(const char *policy, bool keep)
+STEP(time_out_calls_at_most)
 {
-	int nr = calls_for_many(api_cond_broadcast, keep);
-
-	tap_ok(nr == 1, "%s: broadcast to %d, mutex %s: one call", policy,
-	       NR_WAITERS, keep ? "held" : "free");
-	tap_diag("%d calls", nr);
-}
-
-/* Waiters from before and after a signal. */
-static void test_two_groups(const char *policy, bool keep)
-{
-	struct fixture fixture = fixture_of(&cond, &mutex, NR_WAITERS);
-	int nr;
-
-	fixture_add_two(&fixture, NR_WAITERS / 2, NR_WAITERS / 2);
-	if (keep)
-		api_mutex_lock(&mutex);
-	nr = calls_of(api_cond_broadcast);
-	if (keep)
-		api_mutex_unlock(&mutex);
-	tap_ok(nr <= 2, "%s: after a signal, mutex %s: at most two", policy,
-	       keep ? "held" : "free");
-	tap_diag("%d calls", nr);
-	fixture_end(&fixture);
-}
-
-/* After timeouts nobody waits, and the library has to notice. */
-static void test_timeouts(const char *policy)
-{
-	struct timespec past = deadline_in(CLOCK_MONOTONIC, -1);
 	int nr;
 
 	api_mutex_lock(&mutex);
 	futex_counts = (struct futex_counts){ 0 };
-	api_cond_clockwait(&cond, &mutex, CLOCK_MONOTONIC, &past);
+	do_time_out(NULL);
 	nr = futex_counts.all;
 	api_mutex_unlock(&mutex);
-	tap_ok(nr <= 1, "%s: a wait that times out: at most one call", policy);
-	tap_is(calls_for_nobody(), 0, "%s: and nobody waits: no call", policy);
+	return nr <= args[0];
 }
 
-static struct {
-	int nr_calls;
-	atomic_bool waiting;
-	atomic_int tid;
-} waiter;
+static int member_calls;
 
-static void *wait_counted(void *arg)
+static void count_calls(struct member *member)
 {
-	(void)arg;
-	atomic_store(&waiter.tid, blocked_gettid());
-	api_mutex_lock(&mutex);
-	futex_counts = (struct futex_counts){ 0 };
-	atomic_store(&waiter.waiting, true);
-	api_cond_wait(&cond, &mutex);
-	waiter.nr_calls = futex_counts.all;
-	api_mutex_unlock(&mutex);
-	return NULL;
+	(void)member;
+	member_calls = futex_counts.all;
 }
 
 /* The handler that makes its call again sleeps in it just the same. */
-static void test_wait(const char *policy, bool keep)
+STEP(wait_counted)
 {
-	pthread_t thread;
+	struct member *member = fixture_start(
+		&fixture, &(struct member){ .then = count_calls });
 
-	atomic_store(&waiter.waiting, false);
-	start_thread(&thread, wait_counted, NULL);
-	while (!atomic_load(&waiter.waiting))
-		sched_yield();
 	/* Who came for the mutex meanwhile would make its unlock a call, too. */
-	if (place_settled(getpid(), atomic_load(&waiter.tid), &mutex))
+	while (!atomic_load(&member->waiting))
+		sched_yield();
+	if (place_settled(getpid(), atomic_load(&member->tid), &mutex))
 		tap_bail("the waiter never slept");
-	signal_as(&cond, &mutex, keep);
-	pthread_join(thread, NULL);
-	/* Woken rather than moved, it may have to sleep on the mutex. */
-	tap_ok(waiter.nr_calls <= 2, "%s: a wait, mutex %s: at most two calls",
-	       policy, keep ? "held" : "free");
-	tap_diag("%d calls", waiter.nr_calls);
+	return 0;
 }
+
+/* Woken rather than moved, it may have to sleep on the mutex. */
+STEP(its_calls_at_most)
+{
+	tap_diag("%d calls of a wait", member_calls);
+	return member_calls <= args[0];
+}
+
+static const struct step_word words[] = {
+	VERB(calls_for_nobody),
+	VERB(signal_calls),
+	VERB(broadcast_calls),
+	VERB(broadcast_calls_at_most),
+	VERB(time_out_calls_at_most),
+	VERB(wait_counted),
+	VERB(its_calls_at_most),
+	COND_WORDS,
+	LAST_WORD,
+};
+
+static const struct scene scenes[] = {
+	{ "nobody ever waited: no futex call", "calls_for_nobody = 0" },
+	/* The library may find out now that it cannot move anybody. */
+	{ "nobody waits any more: no futex call",
+	  "wait 20; lock; broadcast; unlock; gone 20; wait 1; lock; signal;"
+	  "unlock; gone 21; calls_for_nobody = 0" },
+	{ "signal to 20, mutex free: one call", "wait 20; signal_calls = 1" },
+	{ "signal to 20, mutex held: one call",
+	  "wait 20; lock; signal_calls = 1" },
+	{ "broadcast to 20, mutex free: one call",
+	  "wait 20; broadcast_calls = 1" },
+	{ "broadcast to 20, mutex held: one call",
+	  "wait 20; lock; broadcast_calls = 1" },
+	{ "broadcast after a signal, mutex free: at most two",
+	  "wait 10; signal; gone 1; wait 10; broadcast_calls_at_most 2 = 1" },
+	{ "broadcast after a signal, mutex held: at most two",
+	  "wait 10; signal; gone 1; wait 10; lock;"
+	  "broadcast_calls_at_most 2 = 1" },
+	{ "a wait, mutex free: at most two calls",
+	  "wait_counted; signal; gone 1; its_calls_at_most 2 = 1" },
+	{ "a wait, mutex held: at most two calls",
+	  "wait_counted; lock; signal; unlock; gone 1;"
+	  "its_calls_at_most 2 = 1" },
+	{ "a wait that times out: at most one call, and then none",
+	  "time_out_calls_at_most 1 = 1; calls_for_nobody = 0" },
+};
+
+#define NR_SCENES ((int)(sizeof(scenes) / sizeof(scenes[0])))
 
 static void test_all(const char *policy)
 {
-	int err = futex_filter_count();
-
 	watchdog("counting calls");
-	if (err) {
-		for (int i = 0; i < NR_COUNTED; i++)
-			tap_skip(policy, "no seccomp filters here");
-		return;
-	}
-	test_nobody(policy);
-	for (int keep = 0; keep <= 1; keep++) {
-		test_signal(policy, keep);
-		test_broadcast(policy, keep);
-		test_two_groups(policy, keep);
-		test_wait(policy, keep);
-	}
-	test_timeouts(policy);
+	if (futex_filter_count())
+		tap_skip_all(NR_SCENES, policy, "no seccomp filters here");
+	else
+		scenes_test(policy, words, scenes, NR_SCENES);
 }
 
 /* The kernel kills a strict process for any call but read, write and exit. */
@@ -185,10 +149,10 @@ static _Noreturn void call_strictly(void)
 
 	kind_cond_init(&shared_cond, true);
 	/* The library asks once for the thread's number. */
-	calls_for_nobody();
+	do_calls_for_nobody(NULL);
 	api_cond_signal(&shared_cond);
 	strict = !prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
-	calls_for_nobody();
+	do_calls_for_nobody(NULL);
 	api_cond_signal(&shared_cond);
 	api_cond_broadcast(&shared_cond);
 	syscall(SYS_exit, strict ? TAP_PASS : TAP_SKIP);
@@ -204,10 +168,8 @@ static void test_silence(const char *policy, bool waited)
 	if (pid < 0)
 		tap_bail("fork: %s", strerror(errno));
 	if (!pid) {
-		if (waited) {
-			calls_for_many(api_cond_broadcast, true);
-			calls_for_many(api_cond_signal, true);
-		}
+		if (waited)
+			scene_holds(words, scenes[1].steps);
 		call_strictly();
 	}
 	waitpid(pid, &status, 0);
@@ -226,6 +188,7 @@ static void test(const char *policy)
 	pid_t pid;
 
 	watchdog("counting calls");
+	scene_start(policy, "normal", false);
 	test_silence(policy, false);
 	test_silence(policy, true);
 	if (pipe(results) || (pid = fork()) < 0)
@@ -249,5 +212,5 @@ int main(int argc, char **argv)
 	api_start(argv);
 	if (!HANDLERS_ARE_PROMPT)
 		return handlers_are_late();
-	return policy_main(argv, NR_SILENT + NR_COUNTED, test);
+	return policy_main(argv, NR_SILENT + NR_SCENES, test);
 }

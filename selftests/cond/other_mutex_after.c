@@ -5,73 +5,40 @@
  * must not be done to that one. A PI mutex lost its holder, and its waiter slept
  * for ever.
  */
-#include "fixture.h"
-#include "tap.h"
+#include "steps.h"
 
-#define NR_WAITERS 2
+static const struct step_word words[] = { COND_WORDS, LAST_WORD };
 
-static const uint32_t later[] = {
-	DROVER_MUTEX_SHARED | DROVER_MUTEX_PI,
-	DROVER_MUTEX_SHARED | DROVER_MUTEX_ROBUST,
-	DROVER_MUTEX_SHARED | DROVER_MUTEX_RECURSIVE,
+static const struct {
+	const char *name;
+	uint32_t flags;
+	const char *steps;
+} rows[] = {
+	{ "moved", 0, "wait 2; lock; broadcast_on; unlock; gone 2" },
+	{ "then PI", DROVER_MUTEX_PI, "wait 2; each 2 1 = 1" },
+	{ "then robust", DROVER_MUTEX_ROBUST, "wait 2; each 2 1 = 1" },
+	{ "then recursive", DROVER_MUTEX_RECURSIVE, "wait 2; each 2 1 = 1" },
+	{ "then recursive, locked twice", DROVER_MUTEX_RECURSIVE,
+	  "lock; lock; time_out = ETIMEDOUT; unlock; unlock" },
 };
 
-#define NR_LATER ((int)(sizeof(later) / sizeof(later[0])))
-
-static drover_cond_t cond;
-
-static void wait_with(uint32_t flags, bool named)
-{
-	const drover_mutexattr_t attr = { .flags = flags };
-	drover_mutex_t mutex;
-	struct fixture fixture = fixture_of(&cond, &mutex, NR_WAITERS);
-
-	if (drover_mutex_init(&mutex, &attr))
-		tap_bail("mutex_init");
-	watchdog("waiters");
-	fixture_add(&fixture, NR_WAITERS);
-	drover_mutex_lock(&mutex);
-	if (named)
-		drover_cond_broadcast_on(&cond, &mutex);
-	else
-		drover_cond_signal(&cond);
-	drover_mutex_unlock(&mutex);
-	if (!named)
-		drover_cond_signal(&cond);
-	fixture_gone(&fixture, NR_WAITERS);
-	fixture_end(&fixture);
-	tap_ok(drover_mutex_trylock(&mutex) == 0, "flags %x: all return",
-	       flags);
-	drover_mutex_unlock(&mutex);
-}
-
-/* The mutex is locked twice, so it stays held, and its time runs out. */
-static void wait_twice_held(void)
-{
-	const drover_mutexattr_t attr = { .flags = DROVER_MUTEX_SHARED |
-						   DROVER_MUTEX_RECURSIVE };
-	struct timespec past = deadline_in(CLOCK_MONOTONIC, 0);
-	drover_mutex_t mutex;
-
-	if (drover_mutex_init(&mutex, &attr))
-		tap_bail("mutex_init");
-	watchdog("locked twice");
-	drover_mutex_lock(&mutex);
-	drover_mutex_lock(&mutex);
-	tap_is(drover_cond_clockwait(&cond, &mutex, CLOCK_MONOTONIC, &past),
-	       ETIMEDOUT, "locked twice: the time runs out");
-}
+#define NR_ROWS ((int)(sizeof(rows) / sizeof(rows[0])))
 
 int main(void)
 {
-	const drover_condattr_t attr = { .flags = DROVER_COND_SHARED };
+	tap_plan(NR_ROWS);
+	scene_start("", "normal", true);
+	for (int i = 0; i < NR_ROWS; i++) {
+		const drover_mutexattr_t attr = {
+			.flags = DROVER_MUTEX_SHARED | rows[i].flags,
+		};
 
-	tap_plan(NR_LATER + 2);
-	if (drover_cond_init(&cond, &attr))
-		tap_bail("cond_init");
-	wait_with(DROVER_MUTEX_SHARED, true);
-	for (int i = 0; i < NR_LATER; i++)
-		wait_with(later[i], false);
-	wait_twice_held();
+		if (drover_mutex_init(&mutex, &attr))
+			tap_bail("mutex_init");
+		tap_ok(scene_holds(words, rows[i].steps) &&
+			       drover_mutex_trylock(&mutex) == 0,
+		       "%s: all return", rows[i].name);
+		drover_mutex_unlock(&mutex);
+	}
 	return tap_exit();
 }

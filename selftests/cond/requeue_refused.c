@@ -2,92 +2,99 @@
 /*
  * In a sandbox that answers EPERM or ENOSYS to requeues every waiter is woken
  * all the same, also by the very call that finds out, and no other call asks
- * again.
+ * again. And one that comes when threads already sleep for requeue-PI, and
+ * refuses that: nothing but requeue-PI and signals can wake such a thread.
  *
  * APIs: drover pthread
  */
-#include "fixture.h"
 #include "sandbox.h"
-#include "run.h"
-#include "tap.h"
+#include "steps.h"
 
-#define NR_WAITERS 8
-
-static api_cond_t cond = API_COND_INITIALIZER;
-static api_mutex_t mutex = API_MUTEX_INITIALIZER;
-
-static bool broadcast_held(void)
-{
-	struct fixture fixture = fixture_of(&cond, &mutex, NR_WAITERS);
-
-	fixture_add(&fixture, NR_WAITERS);
-	broadcast_as(&cond, &mutex, true);
-	return fixture_all(&fixture);
-}
-
-static bool broadcast_again(void)
-{
-	return broadcast_held() && broadcast_held();
-}
-
-static bool broadcast_two_groups(void)
-{
-	struct fixture fixture = fixture_of(&cond, &mutex, NR_WAITERS);
-
-	fixture_add_two(&fixture, NR_WAITERS / 2, NR_WAITERS / 2);
-	broadcast_as(&cond, &mutex, true);
-	return fixture_all(&fixture);
-}
-
-static bool signals_held(void)
-{
-	struct fixture fixture = fixture_of(&cond, &mutex, NR_WAITERS);
-
-	fixture_add(&fixture, NR_WAITERS);
-	return fixture_signals(&fixture, true);
-}
-
-/* Under a second filter that counts: the first refusal is the last. */
-static bool asks_once(void)
-{
-	if (futex_filter_count())
-		return false;
-	broadcast_held();
-	futex_counts = (struct futex_counts){ 0 };
-	broadcast_two_groups();
-	signals_held();
-	return futex_counts.requeues == 0 && futex_counts.wakes > 0;
-}
-
-static void refuse(void)
+/* refuse, refuse_pi WAITERS: those that come are refused the wait as well */
+STEP(refuse)
 {
 	sandbox_has(futex_filter_refuse(sandbox_error));
+	return 0;
 }
 
-static const struct sandbox_test tests[] = {
-	{ "broadcast, mutex held", broadcast_held },
-	{ "two broadcasts", broadcast_again },
-	{ "broadcast after a signal", broadcast_two_groups },
-	{ "signals, mutex held", signals_held },
-	{ "refused once, not asked again", asks_once },
+STEP(refuse_pi)
+{
+	sandbox_has(futex_filter_refuse_pi(sandbox_error, args[0]));
+	return 0;
+}
+
+/* Under a second filter. */
+STEP(count)
+{
+	sandbox_has(futex_filter_count());
+	futex_counts = (struct futex_counts){ 0 };
+	return 0;
+}
+
+STEP(requeues)
+{
+	return futex_counts.requeues;
+}
+
+static const struct step_word words[] = {
+	VERB(refuse),	VERB(refuse_pi), VERB(count),
+	VERB(requeues), COND_WORDS,	 LAST_WORD,
 };
 
-#define NR_TESTS ((int)(sizeof(tests) / sizeof(tests[0])))
+static const struct row {
+	const char *name, *kind, *steps;
+} rows[] = {
+	{ "broadcasts, mutex held", "normal",
+	  "refuse; wait 8; lock; broadcast; unlock; gone 8; wait 8; lock;"
+	  "broadcast; unlock; gone 16; zeros = 16" },
+	{ "a broadcast after a signal", "normal",
+	  "refuse; wait 4; signal; gone 1; wait 4; lock; broadcast; unlock;"
+	  "gone 8; zeros = 8" },
+	{ "signals, mutex held", "normal", "refuse; wait 8; each 8 1 = 1" },
+	{ "refused once, not asked again", "normal",
+	  "refuse; wait 8; lock; broadcast; unlock; gone 8; wait 4; signal;"
+	  "gone 9; count; wait 4; lock; broadcast; unlock; gone 16; wait 8;"
+	  "each 24 1 = 1; requeues = 0" },
+	{ "a broadcast", "PI",
+	  "wait 4; refuse_pi 0; lock; broadcast; unlock; gone 4; zeros = 4" },
+	/* None is lost, and none wakes two. */
+	{ "signals", "PI", "wait 4; refuse_pi 0; each 4 1 = 1" },
+	/* They join those that were there, and may not sleep as they do. */
+	{ "newcomers", "PI",
+	  "wait 4; refuse_pi; wait 4; lock; broadcast; unlock; gone 8;"
+	  "zeros = 8" },
+	/* None of the first has a group left. */
+	{ "afterwards", "PI",
+	  "wait 4; refuse_pi 0; lock; broadcast; unlock; gone 4; wait 4; lock;"
+	  "broadcast; unlock; gone 8; zeros = 8" },
+};
 
-static void test_one(const char *policy, const struct sandbox_test *test,
-		     int error)
+#define NR_ROWS ((int)(sizeof(rows) / sizeof(rows[0])))
+
+static const struct row *row;
+
+static void begin(void)
 {
-	if (test->run == asks_once && !HANDLERS_ARE_PROMPT)
-		tap_skip(test->name, "ThreadSanitizer delays handlers");
-	else
-		sandbox_run(policy, test, error, refuse);
+	scene_start(scene_policy, row->kind, false);
+}
+
+static bool in_sandbox(void)
+{
+	return scene_holds(words, row->steps);
 }
 
 static void test(const char *policy)
 {
-	for (int i = 0; i < NR_TESTS; i++) {
-		test_one(policy, &tests[i], EPERM);
-		test_one(policy, &tests[i], ENOSYS);
+	scene_policy = policy;
+	for (row = rows; row < rows + NR_ROWS; row++) {
+		const struct sandbox_test sandboxed = { row->name, in_sandbox };
+
+		if (strstr(row->steps, "count") && !HANDLERS_ARE_PROMPT) {
+			tap_skip_all(2, row->name, "handlers are late");
+			continue;
+		}
+		sandbox_run(policy, &sandboxed, EPERM, begin);
+		sandbox_run(policy, &sandboxed, ENOSYS, begin);
 	}
 }
 
@@ -95,5 +102,5 @@ int main(int argc, char **argv)
 {
 	(void)argc;
 	api_start(argv);
-	return policy_main(argv, 2 * NR_TESTS, test);
+	return policy_main(argv, 2 * NR_ROWS, test);
 }

@@ -6,26 +6,13 @@
  *
  * APIs: drover pthread
  */
-#include "fixture.h"
-#include "blocked.h"
-#include "run.h"
-#include "tap.h"
+#include "steps.h"
 
-#define NR_WAITERS 6
-#define NR_SIGNALS 5
-
-static api_cond_t cond = API_COND_INITIALIZER;
-static api_mutex_t mutex = API_MUTEX_INITIALIZER;
-static atomic_int nr_handled;
-
-/* How a waiter waits and is interrupted. */
-struct mode {
+static const struct mode {
 	const char *name;
 	int sa_flags;
 	bool timed;
-};
-
-static const struct mode modes[] = {
+} modes[] = {
 	{ "SA_RESTART", SA_RESTART, false },
 	{ "no SA_RESTART", 0, false },
 	{ "SA_RESTART, timed", SA_RESTART, true },
@@ -34,13 +21,17 @@ static const struct mode modes[] = {
 
 #define NR_MODES ((int)(sizeof(modes) / sizeof(modes[0])))
 
+static const struct mode *mode;
+static atomic_int nr_handled;
+
 static void handle(int signal)
 {
 	(void)signal;
 	atomic_fetch_add(&nr_handled, 1);
 }
 
-static void interrupt(struct member *member, const struct mode *mode)
+/* interrupt FIRST TIMES: all from the first on */
+STEP(interrupt)
 {
 	const struct sigaction action = {
 		.sa_handler = handle,
@@ -48,19 +39,17 @@ static void interrupt(struct member *member, const struct mode *mode)
 	};
 
 	sigaction(SIGUSR1, &action, NULL);
-	atomic_store(&nr_handled, 0);
-	pthread_kill(member->thread, SIGUSR1);
-	if (wait_at_least(&nr_handled, 1))
-		tap_bail("the signal was never handled");
+	for (int i = 0; i < args[1]; i++)
+		for (int n = args[0]; n < fixture.nr; n++) {
+			atomic_store(&nr_handled, 0);
+			pthread_kill(fixture.members[n].thread, SIGUSR1);
+			if (wait_at_least(&nr_handled, 1))
+				tap_bail("the signal was never handled");
+		}
+	return 0;
 }
 
-static void interrupt_all(struct fixture *fixture, const struct mode *mode)
-{
-	for (int i = 0; i < fixture->nr; i++)
-		interrupt(&fixture->members[i], mode);
-}
-
-static void fill(struct fixture *fixture, const struct mode *mode)
+STEP(waits)
 {
 	static struct timespec far;
 	const struct member how = {
@@ -69,47 +58,11 @@ static void fill(struct fixture *fixture, const struct mode *mode)
 	};
 
 	far = deadline_in(CLOCK_MONOTONIC, 1000 * NS_PER_S);
-	for (int i = 0; i < NR_WAITERS; i++)
-		member_asleep(fixture_start(fixture, &how));
+	scene_add(args[0], &how, true);
+	return 0;
 }
 
-static void test_asleep(const char *policy, const struct mode *mode)
-{
-	struct fixture fixture = fixture_of(&cond, &mutex, NR_WAITERS);
-
-	fill(&fixture, mode);
-	for (int i = 0; i < NR_SIGNALS; i++)
-		interrupt_all(&fixture, mode);
-	tap_is(fixture_count(&fixture, AT_COND), NR_WAITERS,
-	       "%s: %s: handlers run, nobody returns", policy, mode->name);
-	api_cond_signal(&cond);
-	fixture_gone(&fixture, 1);
-	tap_is(fixture_count(&fixture, AT_COND), NR_WAITERS - 1,
-	       "%s: %s: a signal returns one", policy, mode->name);
-	api_cond_broadcast(&cond);
-	fixture_gone(&fixture, NR_WAITERS);
-	tap_is(fixture_results(&fixture, 0), NR_WAITERS,
-	       "%s: %s: a broadcast the others", policy, mode->name);
-	fixture_end(&fixture);
-}
-
-static void test_moved(const char *policy, const struct mode *mode)
-{
-	struct fixture fixture = fixture_of(&cond, &mutex, NR_WAITERS);
-
-	fill(&fixture, mode);
-	api_mutex_lock(&mutex);
-	api_cond_broadcast(&cond);
-	for (int i = 0; i < NR_SIGNALS; i++)
-		interrupt_all(&fixture, mode);
-	tap_is(fixture_count(&fixture, RETURNED), 0,
-	       "%s: %s: unblocked, but without the mutex", policy, mode->name);
-	api_mutex_unlock(&mutex);
-	fixture_gone(&fixture, NR_WAITERS);
-	tap_is(fixture_results(&fixture, 0), NR_WAITERS, "%s: %s: all return 0",
-	       policy, mode->name);
-	fixture_end(&fixture);
-}
+static pthread_t locker;
 
 static void *lock_once(void *arg)
 {
@@ -119,44 +72,57 @@ static void *lock_once(void *arg)
 	return NULL;
 }
 
-/*
- * A signal moves the first waiter to the mutex, a plain locker queues behind
- * it, and an interrupted waiter takes the signal. The unlock's wake-up then
- * comes to the first waiter, who has no use for it: it must go on to the
- * locker, for nobody else will wake that.
- */
-static void test_swallowed(const char *policy, const struct mode *mode)
+STEP(locker_queues)
 {
-	struct fixture fixture = fixture_of(&cond, &mutex, NR_WAITERS);
-	atomic_int tid = 0;
-	pthread_t locker;
+	static atomic_int tid;
 
-	fill(&fixture, mode);
-	api_mutex_lock(&mutex);
-	api_cond_signal(&cond);
-	if (pthread_create(&locker, NULL, lock_once, &tid) ||
-	    wait_at_least(&tid, 1) ||
+	atomic_store(&tid, 0);
+	start_thread(&locker, lock_once, &tid);
+	if (wait_at_least(&tid, 1) ||
 	    wait_blocked(getpid(), atomic_load(&tid), &mutex))
 		tap_bail("no thread queues for the mutex");
-	for (int i = 1; i < NR_WAITERS; i++)
-		interrupt(&fixture.members[i], mode);
-	fixture_count(&fixture, AWAKE);
-	api_mutex_unlock(&mutex);
-	pthread_join(locker, NULL);
-	fixture_gone(&fixture, 1);
-	tap_is(fixture_count(&fixture, RETURNED), 1,
-	       "%s: %s: the mutex's wake-up is passed on", policy, mode->name);
-	api_cond_broadcast(&cond);
-	fixture_end(&fixture);
+	return 0;
 }
+
+STEP(locker_is_through)
+{
+	return pthread_join(locker, NULL) == 0;
+}
+
+static const struct step_word words[] = {
+	VERB(interrupt),	 VERB(waits), VERB(locker_queues),
+	VERB(locker_is_through), COND_WORDS,  LAST_WORD,
+};
+
+static const struct scene scenes[] = {
+	{ "handlers run, nobody returns; and then as it should be",
+	  "waits 6; interrupt 0 5; waiting = 6; signal; gone 1; waiting = 5;"
+	  "broadcast; gone 6; zeros = 6" },
+	{ "unblocked, but without the mutex",
+	  "waits 6; lock; broadcast; interrupt 0 5; returned = 0; unlock;"
+	  "gone 6; zeros = 6" },
+	/*
+	 * A signal moves the first waiter to the mutex, a plain locker queues
+	 * behind it, and an interrupted waiter takes the signal. The unlock's
+	 * wake-up then comes to the first waiter, who has no use for it: it must
+	 * go on to the locker, for nobody else will wake that.
+	 */
+	{ "the mutex's wake-up is passed on",
+	  "waits 6; lock; signal; locker_queues; interrupt 1 1; at_mutex;"
+	  "unlock; locker_is_through = 1; gone 1; returned = 1" },
+};
+
+#define NR_SCENES ((int)(sizeof(scenes) / sizeof(scenes[0])))
 
 static void test(const char *policy)
 {
+	scene_start(policy, "normal", false);
 	for (int i = 0; i < NR_MODES; i++) {
-		watchdog(modes[i].name);
-		test_asleep(policy, &modes[i]);
-		test_moved(policy, &modes[i]);
-		test_swallowed(policy, &modes[i]);
+		char label[64];
+
+		mode = &modes[i];
+		snprintf(label, sizeof(label), "%s: %s", policy, mode->name);
+		scenes_test(label, words, scenes, NR_SCENES);
 	}
 }
 
@@ -166,5 +132,5 @@ int main(int argc, char **argv)
 	api_start(argv);
 	if (!HANDLERS_ARE_PROMPT)
 		return handlers_are_late();
-	return policy_main(argv, 6 * NR_MODES, test);
+	return policy_main(argv, NR_SCENES * NR_MODES, test);
 }

@@ -5,159 +5,41 @@
  *
  * APIs: drover pthread
  */
-#include "run.h"
-#include "fixture.h"
-#include "blocked.h"
-#include "tap.h"
+#include "steps.h"
 
-static api_cond_t cond = API_COND_INITIALIZER;
-static api_mutex_t mutex = API_MUTEX_INITIALIZER;
 static int nr_rounds;
 
-/*
- * The waiters of @fixture are all held off; the signal that comes now is for one
- * of them. A newcomer must go to sleep, and stay so.
- */
-static bool newcomer_stays(struct fixture *fixture)
-{
-	int nr_old = fixture->nr - atomic_load(&fixture->nr_gone);
-	int nr_gone = atomic_load(&fixture->nr_gone);
-	struct member *newcomer;
-	bool stays;
+static const struct step_word words[] = { COND_WORDS, LAST_WORD };
 
-	api_cond_signal(&cond);
-	newcomer = fixture_start(fixture, NULL);
-	member_has_joined(newcomer);
-	while (member_place(newcomer) == AWAKE)
-		sched_yield();
-	stays = member_place(newcomer) == AT_COND;
-	hold_off_end(nr_old);
-	fixture_gone(fixture, nr_gone + 1);
-	return stays && fixture_count(fixture, RETURNED) == nr_gone + 1 &&
-	       member_place(newcomer) == AT_COND;
-}
-
-static void test_newcomer(const char *policy)
-{
-	struct fixture fixture = fixture_of(&cond, &mutex, 3);
-
-	fixture_add(&fixture, 2);
-	for (int i = 0; i < 2; i++)
-		hold_off(fixture.members[i].thread);
-	tap_ok(newcomer_stays(&fixture),
-	       "%s: a newcomer leaves the signal to two who waited", policy);
-	api_cond_broadcast(&cond);
-	fixture_end(&fixture);
-}
-
-/* One waiter alone: there is no second to whom the signal might go. */
-static void test_newcomer_to_one(const char *policy)
-{
-	struct fixture fixture = fixture_of(&cond, &mutex, 2);
-
-	hold_off(fixture_wait(&fixture)->thread);
-	tap_ok(newcomer_stays(&fixture),
-	       "%s: a newcomer leaves the signal to one who waited", policy);
-	api_cond_broadcast(&cond);
-	fixture_end(&fixture);
-}
-
-/* Signals for all who waited; the newcomer comes between them. */
-static void test_newcomer_between(const char *policy)
-{
-	struct fixture fixture = fixture_of(&cond, &mutex, 4);
-	struct member *newcomer;
-
-	fixture_add(&fixture, 3);
-	for (int i = 0; i < 3; i++)
-		hold_off(fixture.members[i].thread);
-	api_cond_signal(&cond);
-	newcomer = fixture_wait(&fixture);
-	api_cond_signal(&cond);
-	api_cond_signal(&cond);
-	hold_off_end(3);
-	fixture_gone(&fixture, 3);
-	tap_ok(fixture_count(&fixture, RETURNED) == 3 &&
-		       member_place(newcomer) == AT_COND,
-	       "%s: three signals go to the three who waited first", policy);
-	api_cond_broadcast(&cond);
-	fixture_end(&fixture);
-}
-
-/*
- * Of two waiters one is signalled and the other times out, so that those whom
- * signals go to are used up without a last signal. Returns whether it went so.
- */
-static bool use_up(int64_t ns)
-{
-	const struct timespec deadline = deadline_in(CLOCK_MONOTONIC, ns);
-	const struct member how = {
-		.deadline = &deadline,
-		.clock = CLOCK_MONOTONIC,
-	};
-	struct fixture fixture = fixture_of(&cond, &mutex, 2);
-	struct member *late;
-	bool in_time;
-
-	fixture_wait(&fixture);
-	late = fixture_start(&fixture, &how);
-	member_has_joined(late);
-	while (member_place(late) == AWAKE)
-		sched_yield();
-	api_cond_signal(&cond);
-	in_time = member_place(late) == AT_COND;
-	while (member_place(late) != RETURNED)
-		sched_yield();
-	if (late->result == 0)
-		api_cond_broadcast(&cond);
-	in_time = in_time && late->result == ETIMEDOUT;
-	fixture_end(&fixture);
-	return in_time;
-}
-
-/* What is remembered of the used-up must not let newcomers in with the old. */
-static void test_after_use_up(const char *policy)
-{
-	struct fixture fixture = fixture_of(&cond, &mutex, 3);
-	int64_t ns = 5 * NS_PER_MS;
-
-	for (; !use_up(ns); ns *= 2)
-		if (ns > 10 * NS_PER_S)
-			tap_bail("never signalled before the timeout");
-	fixture_add(&fixture, 2);
-	for (int i = 0; i < 2; i++)
-		hold_off(fixture.members[i].thread);
-	tap_ok(newcomer_stays(&fixture),
-	       "%s: the same after a timeout has used up their elders", policy);
-	api_cond_broadcast(&cond);
-	fixture_end(&fixture);
-}
+/* All who waited are held off; the signal that comes now is for one of them. */
+static const struct scene scenes[] = {
+	{ "a newcomer leaves the signal to two who waited",
+	  "wait 2; off 0 1; signal; join; sleeps 2 = 1; on; gone 1;"
+	  "returned = 1; sleeps 2 = 1" },
+	/* There is no second to whom the signal might go. */
+	{ "a newcomer leaves the signal to one who waited",
+	  "wait; off 0 0; signal; join; sleeps 1 = 1; on; gone 1; returned = 1;"
+	  "sleeps 1 = 1" },
+	{ "three signals go to the three who waited first",
+	  "wait 3; off 0 2; signal; wait; signal 2; on; gone 3; returned = 3;"
+	  "sleeps 3 = 1" },
+	/* What is remembered of the used-up must not let newcomers in. */
+	{ "the same after a timeout has used up their elders",
+	  "wait; timed; sleeps 1; signal; in_time; times_out 1; gone 2; wait 2;"
+	  "off 2 3; signal; join; sleeps 4 = 1; on; gone 3; returned = 3;"
+	  "sleeps 4 = 1" },
+};
 
 /*
  * Of those who wait with a mutex that inherits priorities the kernel chooses, so
  * a newcomer joins them; but not while one of them is on its way.
  */
-static void test_newcomer_to_pi(const char *policy)
-{
-	struct timespec past = deadline_in(CLOCK_MONOTONIC, -1);
-	api_cond_t own = API_COND_INITIALIZER;
-	struct fixture fixture;
-	api_mutex_t pi;
-	int err;
+static const struct scene with_pi[] = {
+	{ "a newcomer leaves it the signal, PI",
+	  "wait 2; lock; signal; time_out = ETIMEDOUT; unlock" },
+};
 
-	if (kind_mutex_init(&pi, kind_named("PI"), false))
-		tap_bail("no PI mutex");
-	fixture = fixture_of(&own, &pi, 2);
-	fixture_add(&fixture, 2);
-	api_mutex_lock(&pi);
-	api_cond_signal(&own);
-	err = api_cond_clockwait(&own, &pi, CLOCK_MONOTONIC, &past);
-	api_mutex_unlock(&pi);
-	tap_is(err, ETIMEDOUT, "%s: a newcomer leaves it the signal, PI",
-	       policy);
-	api_cond_broadcast(&own);
-	fixture_end(&fixture);
-}
+#define NR_SCENES ((int)(sizeof(scenes) / sizeof(scenes[0])))
 
 /*
  * Waits are numbered and signals sent under the mutex, so who returns must
@@ -175,7 +57,6 @@ static struct {
 
 static void *wait_in_order(void *arg)
 {
-	(void)arg;
 	api_mutex_lock(&race.lock);
 	while (race.nr_waits < race.goal) {
 		unsigned long number = ++race.nr_waits;
@@ -185,7 +66,7 @@ static void *wait_in_order(void *arg)
 		race.nr_stolen += number > race.newest;
 	}
 	api_mutex_unlock(&race.lock);
-	return NULL;
+	return arg;
 }
 
 /* One more signal, if somebody waits whom no signal was sent for. */
@@ -226,16 +107,13 @@ static void test_race(const char *policy)
 
 static void test(const char *policy)
 {
-	if (!HANDLERS_ARE_PROMPT) {
-		test_race(policy);
-		return;
-	}
-	watchdog("newcomers");
-	test_newcomer(policy);
-	test_newcomer_to_one(policy);
-	test_newcomer_between(policy);
-	test_after_use_up(policy);
-	test_newcomer_to_pi(policy);
+	scene_start(policy, "PI", false);
+	scenes_test(policy, words, with_pi, 1);
+	scene_start(policy, "normal", false);
+	if (HANDLERS_ARE_PROMPT)
+		scenes_test(policy, words, scenes, NR_SCENES);
+	else
+		tap_skip_all(NR_SCENES, policy, "handlers are late");
 	test_race(policy);
 }
 
@@ -245,5 +123,5 @@ int main(int argc, char **argv)
 
 	api_start(argv);
 	nr_rounds = args_get(&args, "rounds", 5000);
-	return policy_main(argv, HANDLERS_ARE_PROMPT ? 6 : 1, test);
+	return policy_main(argv, 1 + NR_SCENES + 1, test);
 }

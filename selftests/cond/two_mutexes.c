@@ -1,119 +1,100 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * One condvar with two mutexes, one after the other, overlapping while waiters
- * of the first are still on the way, and at the same time.
+ * of the first are still on the way, and at the same time; and one mutex that a
+ * waiter has locked twice, and so keeps. A broadcast once moved that one to the
+ * mutex that it held itself, where nobody would ever wake it.
  *
  * APIs: drover pthread
  */
-#include "fixture.h"
-#include "run.h"
-#include "tap.h"
+#include "steps.h"
 
-#define NR_WAITERS 6
+static pthread_t keeper;
+static atomic_int keeper_tid;
+static int keeper_result;
 
-static api_cond_t cond = API_COND_INITIALIZER;
-static api_mutex_t mutexes[2] = {
-	API_MUTEX_INITIALIZER,
-	API_MUTEX_INITIALIZER,
+static void *wait_as_holder(void *arg)
+{
+	api_mutex_lock(&mutex);
+	api_mutex_lock(&mutex);
+	atomic_store(&keeper_tid, blocked_gettid());
+	keeper_result = api_cond_wait(&cond, &mutex);
+	keeper_result |= api_mutex_unlock(&mutex);
+	keeper_result |= api_mutex_unlock(&mutex);
+	return arg;
+}
+
+STEP(wait_twice_locked)
+{
+	atomic_store(&keeper_tid, 0);
+	start_thread(&keeper, wait_as_holder, NULL);
+	if (wait_at_least(&keeper_tid, 1) ||
+	    wait_blocked(getpid(), atomic_load(&keeper_tid), NULL))
+		tap_bail("the holder never slept");
+	return 0;
+}
+
+STEP(goes_on)
+{
+	pthread_join(keeper, NULL);
+	return keeper_result == 0;
+}
+
+static const struct step_word words[] = {
+	VERB(wait_twice_locked),
+	VERB(goes_on),
+	COND_WORDS,
+	LAST_WORD,
 };
 
-static bool all_return(api_mutex_t *mutex)
-{
-	struct fixture fixture = fixture_of(&cond, mutex, NR_WAITERS);
+static const struct scene scenes[] = {
+	{ "one mutex after the other",
+	  "wait 6; lock; broadcast; unlock; gone 6; wait_second 6;"
+	  "lock_second; broadcast; unlock_second; gone 12; wait 6; lock;"
+	  "broadcast; unlock; gone 18; zeros = 18" },
+	{ "the second works while waiters queue for the first",
+	  "wait 6; lock; broadcast; wait_second 6; lock_second; broadcast;"
+	  "unlock_second; gone 6; returned = 6; unlock; gone 12; zeros = 12" },
+	/* Nobody may be moved to a mutex that is not its own. */
+	{ "at the same time, none held: a broadcast returns all",
+	  "wait 3; wait_second 3; broadcast; gone 6; zeros = 6" },
+	{ "at the same time, one held: a broadcast returns all",
+	  "wait 3; wait_second 3; lock; broadcast; gone 3; unlock; gone 6;"
+	  "zeros = 6" },
+	{ "at the same time, both held: a broadcast returns all",
+	  "wait 3; wait_second 3; lock; lock_second; broadcast; unlock;"
+	  "unlock_second; gone 6; zeros = 6" },
+	{ "at the same time: a signal returns one",
+	  "wait 2; wait_second 2; each 2 1 = 1; lock_second; signal;"
+	  "unlock_second; gone 3; returned = 3; each 4 0 = 1" },
+};
 
-	fixture_add(&fixture, NR_WAITERS);
-	broadcast_as(&cond, mutex, true);
-	return fixture_all(&fixture);
-}
+/* The others waited before it, with the mutex that it has then. */
+static const struct scene recursive[] = {
+	{ "locked twice, a broadcast: the holder goes on",
+	  "wait_twice_locked; broadcast; goes_on = 1" },
+	{ "locked twice, a signal: the holder goes on",
+	  "wait_twice_locked; signal; goes_on = 1" },
+	{ "locked twice, a broadcast to others, too",
+	  "wait 4; wait_twice_locked; broadcast; goes_on = 1; gone 4" },
+	{ "locked twice, signals to others, too",
+	  "wait 4; wait_twice_locked; signal 5; goes_on = 1; gone 4" },
+};
 
-static void test_in_turn(const char *policy)
-{
-	bool all = true;
-
-	for (int i = 0; i < 6; i++)
-		all = all_return(&mutexes[i % 2]) && all;
-	tap_ok(all, "%s: one mutex after the other: all return", policy);
-}
-
-/* Waiters of the first are unblocked and queue for it; it stays held. */
-static void test_overlapping(const char *policy)
-{
-	struct fixture first = fixture_of(&cond, &mutexes[0], NR_WAITERS);
-	bool all;
-
-	fixture_add(&first, NR_WAITERS);
-	api_mutex_lock(&mutexes[0]);
-	api_cond_broadcast(&cond);
-	all = all_return(&mutexes[1]);
-	tap_ok(all, "%s: the second works while the first is held", policy);
-	tap_is(fixture_count(&first, RETURNED), 0, "%s: the first still waits",
-	       policy);
-	api_mutex_unlock(&mutexes[0]);
-	fixture_gone(&first, NR_WAITERS);
-	tap_is(fixture_results(&first, 0), NR_WAITERS,
-	       "%s: and returns when it is unlocked", policy);
-	fixture_end(&first);
-}
-
-static void fill_both(struct fixture *fixture)
-{
-	for (int i = 0; i < NR_WAITERS; i++) {
-		const struct member how = { .mutex = &mutexes[i % 2] };
-
-		member_asleep(fixture_start(fixture, &how));
-	}
-}
-
-/* Nobody may be moved to a mutex that is not its own. */
-static void test_broadcast(const char *policy, int nr_held)
-{
-	struct fixture fixture = fixture_of(&cond, &mutexes[0], NR_WAITERS);
-
-	fill_both(&fixture);
-	for (int i = 0; i < nr_held; i++)
-		api_mutex_lock(&mutexes[i]);
-	api_cond_broadcast(&cond);
-	if (nr_held == 1)
-		fixture_gone(&fixture, NR_WAITERS / 2);
-	for (int i = 0; i < nr_held; i++)
-		api_mutex_unlock(&mutexes[i]);
-	fixture_gone(&fixture, NR_WAITERS);
-	tap_is(fixture_results(&fixture, 0), NR_WAITERS,
-	       "%s: at the same time, %d held: a broadcast returns all", policy,
-	       nr_held);
-	fixture_end(&fixture);
-}
-
-static void test_signals(const char *policy)
-{
-	struct fixture fixture = fixture_of(&cond, &mutexes[0], NR_WAITERS);
-	bool exact = true;
-
-	fill_both(&fixture);
-	for (int i = 1; i <= NR_WAITERS; i++) {
-		api_mutex_lock(&mutexes[i % 2]);
-		api_cond_signal(&cond);
-		api_mutex_unlock(&mutexes[i % 2]);
-		fixture_gone(&fixture, i);
-		exact = exact && fixture_count(&fixture, RETURNED) == i;
-	}
-	tap_ok(exact, "%s: at the same time: a signal returns one", policy);
-	fixture_end(&fixture);
-}
+#define NR_SCENES    ((int)(sizeof(scenes) / sizeof(scenes[0])))
+#define NR_RECURSIVE ((int)(sizeof(recursive) / sizeof(recursive[0])))
 
 static void test(const char *policy)
 {
-	watchdog("two mutexes");
-	test_in_turn(policy);
-	test_overlapping(policy);
-	for (int nr_held = 0; nr_held <= 2; nr_held++)
-		test_broadcast(policy, nr_held);
-	test_signals(policy);
+	scene_start(policy, "normal", false);
+	scenes_test(policy, words, scenes, NR_SCENES);
+	scene_start(policy, "recursive", false);
+	scenes_test(policy, words, recursive, NR_RECURSIVE);
 }
 
 int main(int argc, char **argv)
 {
 	(void)argc;
 	api_start(argv);
-	return policy_main(argv, 8, test);
+	return policy_main(argv, NR_SCENES + NR_RECURSIVE, test);
 }

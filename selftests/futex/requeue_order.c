@@ -17,7 +17,7 @@ static uint32_t *targets;
 static int nr_targets;
 
 /* rt WORD PRIORITY */
-static long do_rt(const long *args)
+STEP(rt)
 {
 	sleepers_asleep(sleepers_start(
 		&sleepers, &(struct waiter){ .futex = &futexes[args[0]],

@@ -25,11 +25,10 @@ static long wait_on_vector(struct waiter *waiter)
 	return sys_futex_waitv(vector, 2, NULL, CLOCK_MONOTONIC);
 }
 
-static long do_vector(const long *args)
+STEP(vector)
 {
 	const enum futex_word word[] = { SECOND, FROM };
 
-	(void)args;
 	for (int i = 0; i < 2; i++) {
 		vector[i].uaddr = (uintptr_t)&futexes[word[i]];
 		vector[i].flags = FUTEX2_SIZE_U32 | FUTEX2_PRIVATE;
@@ -50,7 +49,7 @@ static long wait_for_pi(struct waiter *waiter)
 	return ret;
 }
 
-static long do_wait_pi(const long *args)
+STEP(wait_pi)
 {
 	sleepers_asleep(sleepers_start(
 		&sleepers, &(struct waiter){ .futex = &futexes[args[0]],
@@ -59,7 +58,7 @@ static long do_wait_pi(const long *args)
 }
 
 /* requeue_pi WORD WORD WAKE MOVE */
-static long do_requeue_pi(const long *args)
+STEP(requeue_pi)
 {
 	return sys_futex_cmp_requeue_pi(&futexes[args[0]], &futexes[args[1]],
 					flags, args[2], args[3], 0);
@@ -74,7 +73,7 @@ static void handle(int signal)
 }
 
 /* interrupt NUMBER RESTARTS */
-static long do_interrupt(const long *args)
+STEP(interrupt)
 {
 	const struct sigaction action = {
 		.sa_handler = handle,
@@ -89,7 +88,7 @@ static long do_interrupt(const long *args)
 	return 0;
 }
 
-static long do_asleep(const long *args)
+STEP(asleep)
 {
 	sleepers_asleep(&sleepers.waiters[args[0]]);
 	return 0;
@@ -98,7 +97,7 @@ static long do_asleep(const long *args)
 static int64_t timeout_ns;
 
 /* timed WORD: it may be over before that is seen. */
-static long do_timed(const long *args)
+STEP(timed)
 {
 	static struct timespec deadline;
 	struct waiter *waiter;
@@ -126,7 +125,7 @@ static void *wait_for_ever(void *tid)
 	return NULL;
 }
 
-static long do_wait_doomed(const long *args)
+STEP(wait_doomed)
 {
 	pthread_t thread;
 
@@ -147,7 +146,7 @@ static long do_wait_doomed(const long *args)
 	return args[0];
 }
 
-static long do_kill(const long *args)
+STEP(kill)
 {
 	kill(doomed, SIGKILL);
 	waitpid(doomed, NULL, 0);

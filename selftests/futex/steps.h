@@ -40,14 +40,14 @@ static inline bool compares(void)
 	return op->requeue != op_requeue;
 }
 
-static inline long do_wait(const long *args)
+STEP(wait)
 {
 	sleepers_fill(&sleepers, args[1], &futexes[args[0]], flags);
 	return 0;
 }
 
 /* bits WORD BITS: only a wake with one of these bits finds it. */
-static inline long do_bits(const long *args)
+STEP(bits)
 {
 	sleepers_asleep(sleepers_start(
 		&sleepers, &(struct waiter){ .futex = &futexes[args[0]],
@@ -57,20 +57,20 @@ static inline long do_bits(const long *args)
 }
 
 /* requeue WORD WORD WAKE MOVE */
-static inline long do_requeue(const long *args)
+STEP(requeue)
 {
 	return op->requeue(&futexes[args[0]], &aliases[args[1]], flags, args[2],
 			   args[3]);
 }
 
-static inline long do_requeue_other(const long *args)
+STEP(requeue_other)
 {
 	return op->requeue(&futexes[args[0]], &futexes[args[1]], other_flags(),
 			   args[2], args[3]);
 }
 
 /* In pieces of 1, 2, 3 ... while there are some: how many altogether. */
-static inline long do_pieces(const long *args)
+STEP(pieces)
 {
 	long all = 0, moved;
 
@@ -82,19 +82,19 @@ static inline long do_pieces(const long *args)
 	return all;
 }
 
-static inline long do_all(const long *args)
+STEP(all)
 {
 	return sleepers_wake_all(&sleepers, &aliases[args[0]], flags);
 }
 
 /* one WORD: the number of the one that is woken there, or -1. */
-static inline long do_one(const long *args)
+STEP(one)
 {
 	return sleepers_wake_one(&sleepers, &aliases[args[0]], flags);
 }
 
 /* line WORD FIRST LAST: do those come, in this order? */
-static inline long do_line(const long *args)
+STEP(line)
 {
 	long next = args[1];
 
@@ -103,42 +103,41 @@ static inline long do_line(const long *args)
 	return next == args[2] + 1;
 }
 
-static inline long do_one_other(const long *args)
+STEP(one_other)
 {
 	return sys_futex_wake(&aliases[args[0]], other_flags(), 1);
 }
 
-static inline long do_wake_bits(const long *args)
+STEP(wake_bits)
 {
 	return sys_futex_wake_bitset(&aliases[args[0]], flags, INT_MAX,
 				     args[1]);
 }
 
-static inline long do_set(const long *args)
+STEP(set)
 {
 	futexes[args[0]] = args[1];
 	return 0;
 }
 
-static inline long do_gone(const long *args)
+STEP(gone)
 {
 	sleepers_returned(&sleepers, args[0]);
 	return 0;
 }
 
-static inline long do_returned(const long *args)
+STEP(returned)
 {
-	(void)args;
 	return atomic_load(&sleepers.nr_returned);
 }
 
 /* turn N: who returned as number N, from 0 */
-static inline long do_turn(const long *args)
+STEP(turn)
 {
 	return sleepers_of_turn(&sleepers, args[0]);
 }
 
-static inline long do_result(const long *args)
+STEP(result)
 {
 	return sleepers.waiters[args[0]].result;
 }

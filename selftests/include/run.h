@@ -167,7 +167,7 @@ static inline bool child_does(bool (*work)(void), const char *what)
  * Scenarios in words
  *
  *	static const struct step_word words[] = {
- *		VERB(wait),		// long do_wait(const long *args)
+ *		VERB(wait),		// STEP(wait) { ... args[0] ... }
  *		VERB(signal),
  *		VALUE(everybody, 8),
  *		LAST_WORD,
@@ -177,11 +177,12 @@ static inline bool child_does(bool (*work)(void), const char *what)
  *
  * A step is a verb and its numbers; those that are left out are 1. What is
  * behind the = has to come of it: if not, the step is printed, and the others
- * follow all the same.
+ * follow all the same, unless STEPS_END comes of it.
  */
 
 #define STEP_NUMBERS 4
 #define STEPS_LENGTH 1024
+#define STEPS_END    LONG_MIN
 
 struct step_word {
 	const char *word;
@@ -189,6 +190,8 @@ struct step_word {
 	long value;
 };
 
+#define STEP(name) \
+	static inline long do_##name(__attribute__((unused)) const long *args)
 #define VERB(name)                              \
 	{                                       \
 		.word = #name, .act = do_##name \
@@ -231,8 +234,8 @@ static inline long step_number(const struct step_word *words, const char *text)
 	return number;
 }
 
-/* @text is cut into its words. */
-static inline bool step_do(const struct step_word *words, char *text)
+/* @text is cut into its words. *end: the others are not done. */
+static inline bool step_do(const struct step_word *words, char *text, bool *end)
 {
 	long args[STEP_NUMBERS] = { 1, 1, 1, 1 }, got, wanted;
 	const struct step_word *verb;
@@ -247,7 +250,8 @@ static inline bool step_do(const struct step_word *words, char *text)
 	while ((word = strtok_r(NULL, " ", &rest)) && *word != '=')
 		args[nr++] = step_number(words, word);
 	got = verb->act(args);
-	if (!word)
+	*end = got == STEPS_END;
+	if (!word || *end)
 		return true;
 	wanted = step_number(words, rest + strspn(rest, " "));
 	if (got != wanted)
@@ -259,12 +263,12 @@ static inline bool step_do(const struct step_word *words, char *text)
 static inline bool steps_do(const struct step_word *words, const char *text)
 {
 	char copy[STEPS_LENGTH], *rest, *step;
-	bool ok = true;
+	bool ok = true, end = false;
 
 	snprintf(copy, sizeof(copy), "%s", text);
-	for (step = strtok_r(copy, ";", &rest); step;
+	for (step = strtok_r(copy, ";", &rest); step && !end;
 	     step = strtok_r(NULL, ";", &rest))
-		ok = step_do(words, step) && ok;
+		ok = step_do(words, step, &end) && ok;
 	return ok;
 }
 

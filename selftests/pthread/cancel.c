@@ -4,19 +4,10 @@
  * mutex held, and takes no signal; afterwards the wait returns 0 and the
  * cancellation stays pending.
  */
-#include "fixture.h"
-#include "blocked.h"
-#include "run.h"
-#include "tap.h"
-
-#define NR_RESULTS 18
-
-static pthread_cond_t cond;
-static pthread_mutex_t mutex;
-static char label[64];
+#include "../cond/steps.h"
 
 /* A thread that waits, to be cancelled. */
-struct victim {
+static struct victim {
 	pthread_t thread;
 	atomic_int tid;
 	int state;
@@ -30,252 +21,219 @@ struct victim {
 	bool had_mutex;	   /* when it was cancelled */
 	int type_after;
 	void *end;
-};
+} victim;
 
 /* An error-checking mutex knows whether we hold it. */
 static void cleanup(void *arg)
 {
-	struct victim *victim = arg;
-
-	victim->had_mutex = pthread_mutex_unlock(&mutex) == 0;
+	(void)arg;
+	victim.had_mutex = pthread_mutex_unlock(&mutex) == 0;
 }
 
-static int victim_wait(struct victim *victim)
+static int victim_wait(void)
 {
 	struct timespec far = deadline_in(CLOCK_MONOTONIC, 1000 * NS_PER_S);
 
-	if (!victim->timed)
+	if (!victim.timed)
 		return pthread_cond_wait(&cond, &mutex);
 	return pthread_cond_clockwait(&cond, &mutex, CLOCK_MONOTONIC, &far);
 }
 
 static void *victim_thread(void *arg)
 {
-	struct victim *victim = arg;
 	int ignored;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &ignored);
-	atomic_store(&victim->tid, blocked_gettid());
+	atomic_store(&victim.tid, blocked_gettid());
 	pthread_mutex_lock(&mutex);
-	pthread_cleanup_push(cleanup, victim);
-	if (victim->self)
+	pthread_cleanup_push(cleanup, arg);
+	if (victim.self)
 		pthread_cancel(pthread_self());
-	atomic_store(&victim->waiting, true);
-	pthread_setcanceltype(victim->type, &ignored);
-	pthread_setcancelstate(victim->state, &ignored);
-	atomic_store(&victim->result, victim_wait(victim));
-	pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &victim->type_after);
+	atomic_store(&victim.waiting, true);
+	pthread_setcanceltype(victim.type, &ignored);
+	pthread_setcancelstate(victim.state, &ignored);
+	atomic_store(&victim.result, victim_wait());
+	pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &victim.type_after);
 	pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &ignored);
-	victim->pending = true;
+	victim.pending = true;
 	pthread_testcancel();
-	victim->pending = false;
+	victim.pending = false;
 	pthread_cleanup_pop(1);
 	return NULL;
 }
 
-static void victim_start(struct victim *victim)
+static void victim_start(int state, int type, bool timed, bool self)
 {
-	atomic_init(&victim->result, -1);
-	start_thread(&victim->thread, victim_thread, victim);
-	while (!atomic_load(&victim->waiting))
+	memset(&victim, 0, sizeof(victim));
+	victim.state = state;
+	victim.type = type;
+	victim.timed = timed;
+	victim.self = self;
+	atomic_store(&victim.result, -1);
+	start_thread(&victim.thread, victim_thread, NULL);
+	while (!atomic_load(&victim.waiting))
 		sched_yield();
 }
 
-static void victim_asleep(struct victim *victim)
+/* Asleep, or it is gone. */
+STEP(victim_sleeps)
 {
-	victim_start(victim);
 	pthread_mutex_lock(&mutex);
 	pthread_mutex_unlock(&mutex);
-	if (place_settled(getpid(), atomic_load(&victim->tid), &mutex))
-		tap_bail("the victim never slept");
+	if (place_settled(getpid(), atomic_load(&victim.tid), &mutex))
+		tap_bail("the victim does not sleep");
+	return atomic_load(&victim.result) == -1;
 }
 
-static void victim_join(struct victim *victim)
+/* victim TYPE: "deferred", "asynchronous"; the others are deferred */
+STEP(victim)
 {
-	pthread_join(victim->thread, &victim->end);
+	victim_start(PTHREAD_CANCEL_ENABLE, args[0], false, false);
+	return do_victim_sleeps(NULL);
+}
+
+STEP(victim_timed)
+{
+	victim_start(PTHREAD_CANCEL_ENABLE, args[0], true, false);
+	return do_victim_sleeps(NULL);
+}
+
+STEP(victim_disabled)
+{
+	victim_start(PTHREAD_CANCEL_DISABLE, args[0], false, false);
+	return do_victim_sleeps(NULL);
+}
+
+/* It is not a waiter then. */
+STEP(victim_of_itself)
+{
+	victim_start(PTHREAD_CANCEL_ENABLE, args[0], false, true);
+	return 0;
+}
+
+STEP(victim_off)
+{
+	scene.nr_off++;
+	hold_off(victim.thread);
+	return 0;
+}
+
+STEP(cancel)
+{
+	return pthread_cancel(victim.thread);
 }
 
 /* It was cancelled in its wait, with the mutex. */
-static bool was_cancelled(struct victim *victim)
+STEP(acts)
 {
-	victim_join(victim);
-	return victim->end == PTHREAD_CANCELED && victim->had_mutex &&
-	       atomic_load(&victim->result) == -1;
+	pthread_join(victim.thread, &victim.end);
+	return victim.end == PTHREAD_CANCELED && victim.had_mutex &&
+	       atomic_load(&victim.result) == -1;
 }
 
 /* Its wait returned 0, and then the cancellation acted. */
-static bool was_pending(struct victim *victim)
+STEP(returns_0_and_acts)
 {
-	victim_join(victim);
-	return victim->end == PTHREAD_CANCELED && victim->had_mutex &&
-	       atomic_load(&victim->result) == 0 && victim->pending;
+	pthread_join(victim.thread, &victim.end);
+	return victim.end == PTHREAD_CANCELED && victim.had_mutex &&
+	       atomic_load(&victim.result) == 0 && victim.pending;
 }
 
-/* A signal after it goes to the one who waits beside the victim. */
-static void test_blocked(const char *how, int type, bool timed)
+/* It or the first member has the signal. */
+STEP(one_has_it)
 {
-	struct victim victim = { .type = type, .timed = timed };
-	struct fixture fixture = fixture_of(&cond, &mutex, 1);
-
-	victim_asleep(&victim);
-	fixture_wait(&fixture);
-	pthread_cancel(victim.thread);
-	tap_ok(was_cancelled(&victim), "%s: %s, blocked: acts, mutex held",
-	       label, how);
-	tap_is(fixture_count(&fixture, AT_COND), 1,
-	       "%s: %s: nobody else returns", label, how);
-	pthread_cond_signal(&cond);
-	fixture_gone(&fixture, 1);
-	tap_is(fixture_results(&fixture, 0), 1, "%s: %s: it took no signal",
-	       label, how);
-	fixture_end(&fixture);
-}
-
-/* Unblocked, but the mutex is taken when it is cancelled. */
-static void test_unblocked(bool broadcast)
-{
-	struct victim victim = { 0 };
-	struct fixture fixture = fixture_of(&cond, &mutex, 1);
-	const char *by = broadcast ? "broadcast" : "signal";
-
-	victim_asleep(&victim);
-	if (broadcast)
-		fixture_wait(&fixture);
-	pthread_mutex_lock(&mutex);
-	if (broadcast)
-		pthread_cond_broadcast(&cond);
-	else
-		pthread_cond_signal(&cond);
-	pthread_cancel(victim.thread);
-	pthread_mutex_unlock(&mutex);
-	tap_ok(was_pending(&victim), "%s: after a %s: returns 0, then acts",
-	       label, by);
-	fixture_end(&fixture);
-}
-
-/* Unblocked, but it has not noticed yet when it is cancelled. */
-static void test_unnoticed(bool broadcast)
-{
-	struct victim victim = { 0 };
-
-	victim_asleep(&victim);
-	hold_off(victim.thread);
-	if (broadcast)
-		pthread_cond_broadcast(&cond);
-	else
-		pthread_cond_signal(&cond);
-	pthread_cancel(victim.thread);
-	hold_off_end(1);
-	tap_ok(was_pending(&victim),
-	       "%s: just after a %s: returns 0, then acts", label,
-	       broadcast ? "broadcast" : "signal");
-}
-
-static void test_disabled(void)
-{
-	struct victim victim = { .state = PTHREAD_CANCEL_DISABLE };
-
-	victim_asleep(&victim);
-	pthread_cancel(victim.thread);
-	if (place_settled(getpid(), atomic_load(&victim.tid), &mutex))
-		tap_bail("the victim is gone");
-	tap_is(atomic_load(&victim.result), -1, "%s: disabled: stays blocked",
-	       label);
-	pthread_cond_signal(&cond);
-	tap_ok(was_pending(&victim), "%s: disabled: acts when enabled", label);
-}
-
-/* Pending when it begins to wait: it is no waiter then. */
-static void test_before(void)
-{
-	struct victim victim = { .self = true };
-	struct fixture fixture = fixture_of(&cond, &mutex, 1);
-
-	fixture_wait(&fixture);
-	victim_start(&victim);
-	tap_ok(was_cancelled(&victim), "%s: pending before: acts, mutex held",
-	       label);
-	pthread_cond_signal(&cond);
-	fixture_gone(&fixture, 1);
-	fixture_end(&fixture);
-}
-
-/* Of two held off, one is cancelled after the signal: it or the other. */
-static void test_with_signal(void)
-{
-	struct victim victim = { 0 };
-	struct fixture fixture = fixture_of(&cond, &mutex, 1);
 	bool cancelled;
 
-	victim_asleep(&victim);
-	fixture_wait(&fixture);
-	hold_off(victim.thread);
-	hold_off(fixture.members[0].thread);
-	pthread_cond_signal(&cond);
-	pthread_cancel(victim.thread);
-	hold_off_end(2);
-	victim_join(&victim);
+	pthread_join(victim.thread, NULL);
 	cancelled = atomic_load(&victim.result) == -1;
 	if (cancelled)
 		fixture_gone(&fixture, 1);
-	tap_is(fixture_count(&fixture, RETURNED), cancelled,
-	       "%s: with a signal: it or another takes that", label);
-	pthread_cond_broadcast(&cond);
-	fixture_end(&fixture);
+	return fixture_count(&fixture, RETURNED) == cancelled;
 }
 
-/* What the library makes of the type is for the wait only. */
-static void test_type_kept(void)
+STEP(type_afterwards)
 {
-	struct victim victim = {
-		.state = PTHREAD_CANCEL_DISABLE,
-		.type = PTHREAD_CANCEL_ASYNCHRONOUS,
-	};
-
-	victim_asleep(&victim);
-	pthread_cond_signal(&cond);
-	victim_join(&victim);
-	tap_is(victim.type_after, PTHREAD_CANCEL_ASYNCHRONOUS,
-	       "%s: the type is what it was", label);
+	pthread_join(victim.thread, NULL);
+	return victim.type_after;
 }
 
-static void test_cond(const char *policy, int pshared)
-{
-	const int deferred = PTHREAD_CANCEL_DEFERRED;
+static const struct step_word words[] = {
+	VALUE(deferred, PTHREAD_CANCEL_DEFERRED),
+	VALUE(asynchronous, PTHREAD_CANCEL_ASYNCHRONOUS),
+	VERB(victim),
+	VERB(victim_timed),
+	VERB(victim_disabled),
+	VERB(victim_of_itself),
+	VERB(victim_sleeps),
+	VERB(victim_off),
+	VERB(cancel),
+	VERB(acts),
+	VERB(returns_0_and_acts),
+	VERB(one_has_it),
+	VERB(type_afterwards),
+	COND_WORDS,
+	LAST_WORD,
+};
 
-	snprintf(label, sizeof(label), "%s: %s", policy,
-		 pshared ? "shared" : "private");
-	watchdog(label);
-	kind_cond_init(&cond, pshared);
-	test_blocked("deferred", deferred, false);
-	test_blocked("deferred, timed", deferred, true);
-	test_blocked("asynchronous", PTHREAD_CANCEL_ASYNCHRONOUS, false);
-	test_unblocked(false);
-	test_unblocked(true);
-	test_disabled();
-	test_before();
-	if (HANDLERS_ARE_PROMPT) {
-		test_unnoticed(false);
-		test_unnoticed(true);
-		test_with_signal();
-	} else {
-		for (int i = 0; i < 3; i++)
-			tap_skip(label, "ThreadSanitizer delays handlers");
-	}
-	test_type_kept();
-	pthread_cond_destroy(&cond);
-}
+/* A signal after it goes to the one who waits beside the victim. */
+#define CANCELLED_ALONE \
+	"wait; cancel; acts = 1; waiting = 1; signal; gone 1; zeros = 1"
+
+static const struct scene scenes[] = {
+	{ "blocked: acts, mutex held, and takes no signal",
+	  "victim deferred; " CANCELLED_ALONE },
+	{ "timed, blocked: acts, mutex held, and takes no signal",
+	  "victim_timed deferred; " CANCELLED_ALONE },
+	{ "asynchronous, blocked: acts, mutex held, and takes no signal",
+	  "victim asynchronous; " CANCELLED_ALONE },
+	/* Unblocked, but the mutex is taken when it is cancelled. */
+	{ "after a signal: returns 0, then acts",
+	  "victim deferred; lock; signal; cancel; unlock;"
+	  "returns_0_and_acts = 1" },
+	{ "after a broadcast: returns 0, then acts",
+	  "victim deferred; wait; lock; broadcast; cancel; unlock;"
+	  "returns_0_and_acts = 1; gone 1" },
+	{ "disabled: stays blocked, and acts when enabled",
+	  "victim_disabled deferred; cancel; victim_sleeps = 1; signal;"
+	  "returns_0_and_acts = 1" },
+	{ "pending before: acts, mutex held",
+	  "wait; victim_of_itself deferred; acts = 1; signal; gone 1" },
+	/* What the library makes of the type is for the wait only. */
+	{ "the type is what it was", "victim_disabled asynchronous; signal;"
+				     "type_afterwards = asynchronous" },
+};
+
+/* Unblocked, but it has not noticed yet when it is cancelled. */
+static const struct scene unnoticed[] = {
+	{ "just after a signal: returns 0, then acts",
+	  "victim deferred; victim_off; signal; cancel; on;"
+	  "returns_0_and_acts = 1" },
+	{ "just after a broadcast: returns 0, then acts",
+	  "victim deferred; victim_off; broadcast; cancel; on;"
+	  "returns_0_and_acts = 1" },
+	{ "with a signal: it or another takes that",
+	  "victim deferred; wait; victim_off; off 0 0; signal; cancel; on;"
+	  "one_has_it = 1" },
+};
+
+#define NR_SCENES    ((int)(sizeof(scenes) / sizeof(scenes[0])))
+#define NR_UNNOTICED ((int)(sizeof(unnoticed) / sizeof(unnoticed[0])))
 
 static void test(const char *policy)
 {
-	pthread_mutexattr_t attr;
+	for (int shared = 0; shared <= 1; shared++) {
+		char label[64];
 
-	pthread_mutexattr_init(&attr);
-	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ERRORCHECK);
-	pthread_mutex_init(&mutex, &attr);
-	pthread_mutexattr_destroy(&attr);
-	test_cond(policy, PTHREAD_PROCESS_PRIVATE);
-	test_cond(policy, PTHREAD_PROCESS_SHARED);
+		snprintf(label, sizeof(label), "%s: %s", policy,
+			 shared ? "shared" : "private");
+		/* Such a mutex knows whether a thread holds it. */
+		scene_start(policy, "errorcheck", shared);
+		scenes_test(label, words, scenes, NR_SCENES);
+		if (HANDLERS_ARE_PROMPT)
+			scenes_test(label, words, unnoticed, NR_UNNOTICED);
+		else
+			tap_skip_all(NR_UNNOTICED, label, "handlers are late");
+	}
 }
 
 int main(int argc, char **argv)
@@ -284,5 +242,5 @@ int main(int argc, char **argv)
 	drop_in_load(argv);
 	if (!FRAMES_MAY_UNWIND)
 		return frames_stay();
-	return policy_main(argv, 2 * NR_RESULTS, test);
+	return policy_main(argv, 2 * (NR_SCENES + NR_UNNOTICED), test);
 }

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * steps.h - scenarios of waiters on one condvar, in words: see run.h
+ *
+ *	static const struct scene scenes[] = {
+ *		{ "three signals to three",
+ *		  "wait 3; signal 3; gone 3; returned = 3" },
+ *	};
+ *
+ *	scene_start(policy, "PI", true);	// the mutex, a shared condvar
+ *	scenes_test(policy, words, scenes, NR_SCENES);
+ *
+ * Members are numbered from 0 as they are started. When a scene is over, what
+ * the main thread still has is given back, and all who wait are woken.
+ */
+#ifndef DROVER_SELFTESTS_COND_STEPS_H
+#define DROVER_SELFTESTS_COND_STEPS_H
+
+#include "fixture.h"
+#include "run.h"
+
+#ifndef MOST_MEMBERS
+#define MOST_MEMBERS 60
+#endif
+
+struct scene {
+	const char *name;
+	const char *steps;
+};
+
+static api_cond_t cond;
+static api_mutex_t mutex, second;
+static struct fixture fixture;
+static const char *scene_policy; /* as told to scene_start() */
+
+/* What the main thread has. */
+static struct {
+	bool lock, second, holder;
+	int nr_off;
+	bool again;
+	int64_t ns; /* until the deadline */
+	struct timespec deadline;
+} scene;
+
+/* Who waits */
+
+static inline void scene_add(int nr, const struct member *how, bool asleep)
+{
+	int first = fixture.nr;
+
+	for (int i = 0; i < nr; i++)
+		fixture_start(&fixture, how);
+	for (int i = first; i < fixture.nr; i++) {
+		if (asleep)
+			member_asleep(&fixture.members[i]);
+		else
+			member_has_joined(&fixture.members[i]);
+	}
+}
+
+/* wait N: they sleep. */
+STEP(wait)
+{
+	scene_add(args[0], NULL, true);
+	return 0;
+}
+
+/* join N: they wait, and may not sleep yet. */
+STEP(join)
+{
+	scene_add(args[0], NULL, false);
+	return 0;
+}
+
+STEP(wait_second)
+{
+	scene_add(args[0], &(struct member){ .mutex = &second }, true);
+	return 0;
+}
+
+/* timed N: with a deadline that is long enough for what comes before it. */
+STEP(timed)
+{
+	scene.deadline = deadline_in(CLOCK_MONOTONIC, scene.ns);
+	scene_add(args[0],
+		  &(struct member){ .deadline = &scene.deadline,
+				    .clock = CLOCK_MONOTONIC },
+		  false);
+	return 0;
+}
+
+/* Once more, with more time, if it has passed before this. */
+STEP(in_time)
+{
+	scene.again = deadline_passed(CLOCK_MONOTONIC, &scene.deadline);
+	return scene.again ? STEPS_END : 0;
+}
+
+STEP(time_passes)
+{
+	while (!deadline_passed(CLOCK_MONOTONIC, &scene.deadline))
+		sched_yield();
+	return 0;
+}
+
+/* times_out MEMBER: once more, if it does not. */
+STEP(times_out)
+{
+	while (member_place(&fixture.members[args[0]]) != RETURNED)
+		sched_yield();
+	scene.again = fixture.members[args[0]].result != ETIMEDOUT;
+	return scene.again ? STEPS_END : 0;
+}
+
+/* The main thread waits; its time is over. */
+STEP(time_out)
+{
+	struct timespec past = deadline_in(CLOCK_MONOTONIC, -1);
+
+	return api_cond_clockwait(&cond, &mutex, CLOCK_MONOTONIC, &past);
+}
+
+/* What is done */
+
+STEP(signal)
+{
+	for (int i = 0; i < args[0]; i++)
+		api_cond_signal(&cond);
+	return 0;
+}
+
+STEP(broadcast)
+{
+	return api_cond_broadcast(&cond);
+}
+
+/* Told the mutex, where the API can. */
+STEP(broadcast_on)
+{
+	return kind_broadcast(&cond, &mutex);
+}
+
+STEP(lock)
+{
+	scene.lock = true;
+	return api_mutex_lock(&mutex);
+}
+
+STEP(unlock)
+{
+	scene.lock = false;
+	return api_mutex_unlock(&mutex);
+}
+
+STEP(lock_second)
+{
+	scene.second = true;
+	return api_mutex_lock(&second);
+}
+
+STEP(unlock_second)
+{
+	scene.second = false;
+	return api_mutex_unlock(&second);
+}
+
+/* each N: signals, the mutex held or not: each returns one more, up to N. */
+STEP(each)
+{
+	for (int i = atomic_load(&fixture.nr_returned) + 1; i <= args[0]; i++) {
+		signal_as(&cond, &mutex, args[1]);
+		fixture_gone(&fixture, i);
+		if (fixture_count(&fixture, RETURNED) != i)
+			return 0;
+	}
+	return 1;
+}
+
+/* Another thread that has the mutex until it is told to let go. */
+static struct {
+	pthread_t thread;
+	atomic_int has_it;
+	atomic_bool let_go;
+} holder;
+
+static inline void *hold_mutex(void *arg)
+{
+	api_mutex_lock(&mutex);
+	atomic_store(&holder.has_it, 1);
+	while (!atomic_load(&holder.let_go))
+		sched_yield();
+	api_mutex_unlock(&mutex);
+	return arg;
+}
+
+STEP(hold)
+{
+	atomic_store(&holder.has_it, 0);
+	atomic_store(&holder.let_go, false);
+	start_thread(&holder.thread, hold_mutex, NULL);
+	if (wait_at_least(&holder.has_it, 1))
+		tap_bail("no thread took the mutex");
+	scene.holder = true;
+	return 0;
+}
+
+STEP(let_go)
+{
+	atomic_store(&holder.let_go, true);
+	pthread_join(holder.thread, NULL);
+	scene.holder = false;
+	return 0;
+}
+
+/* off FIRST LAST: these are kept in a signal handler, until "on". */
+STEP(off)
+{
+	for (int i = args[0]; i <= args[1]; i++, scene.nr_off++)
+		hold_off(fixture.members[i].thread);
+	return 0;
+}
+
+STEP(on)
+{
+	hold_off_end(scene.nr_off);
+	scene.nr_off = 0;
+	return 0;
+}
+
+/* Who returns keeps the mutex, until the scene is over. */
+STEP(keep)
+{
+	atomic_store(&fixture.keep, true);
+	return 0;
+}
+
+/* What is seen */
+
+STEP(gone)
+{
+	fixture_gone(&fixture, args[0]);
+	return 0;
+}
+
+STEP(one_returns)
+{
+	fixture_returned(&fixture, args[0]);
+	return 0;
+}
+
+STEP(waiting)
+{
+	return fixture_count(&fixture, AT_COND);
+}
+
+STEP(at_mutex)
+{
+	return fixture_count(&fixture, AT_MUTEX);
+}
+
+/* woken N ALL: those, or all where nobody can be moved */
+STEP(woken)
+{
+	int nr = fixture_count(&fixture, AT_MUTEX);
+
+	if (nr == (policy_moves(scene_policy) ? args[0] : args[1]))
+		return 1;
+	tap_diag("%d were woken", nr);
+	return 0;
+}
+
+STEP(returned)
+{
+	return fixture_count(&fixture, RETURNED);
+}
+
+/* How many have returned with 0 and with a number. */
+STEP(zeros)
+{
+	return fixture_results(&fixture, 0);
+}
+
+STEP(results)
+{
+	return fixture_results(&fixture, args[0]);
+}
+
+/* sleeps MEMBER: in its first sleep, once it is settled */
+STEP(sleeps)
+{
+	struct member *member = &fixture.members[args[0]];
+
+	while (member_place(member) == AWAKE)
+		sched_yield();
+	return member_place(member) == AT_COND;
+}
+
+STEP(result)
+{
+	return fixture.members[args[0]].result;
+}
+
+/* The words of every program. */
+#define COND_WORDS                                                             \
+	VERB(wait), VERB(join), VERB(wait_second), VERB(timed), VERB(in_time), \
+		VERB(time_passes), VERB(times_out), VERB(time_out),            \
+		VERB(signal), VERB(broadcast), VERB(broadcast_on), VERB(lock), \
+		VERB(unlock), VERB(lock_second), VERB(unlock_second),          \
+		VERB(each), VERB(hold), VERB(let_go), VERB(off), VERB(on),     \
+		VERB(keep), VERB(gone), VERB(one_returns), VERB(waiting),      \
+		VERB(at_mutex), VERB(woken), VERB(returned), VERB(zeros),      \
+		VERB(results), VERB(sleeps), VERB(result)
+
+static inline void scene_over(void)
+{
+	if (scene.nr_off)
+		do_on(NULL);
+	if (scene.lock)
+		do_unlock(NULL);
+	if (scene.second)
+		do_unlock_second(NULL);
+	if (scene.holder)
+		do_let_go(NULL);
+	atomic_store(&fixture.keep, false);
+	while (atomic_load(&fixture.nr_returned) < fixture.nr) {
+		kind_broadcast(&cond, &mutex);
+		fixture_count(&fixture, RETURNED);
+	}
+	fixture_end(&fixture);
+}
+
+static inline bool scene_holds(const struct step_word *words, const char *steps)
+{
+	bool ok;
+
+	watchdog(steps);
+	scene.ns = 10 * NS_PER_MS;
+	do {
+		scene.ns *= 2;
+		if (scene.ns > 20 * NS_PER_S)
+			tap_bail("never in time: %s", steps);
+		scene.again = false;
+		fixture = fixture_of(&cond, &mutex, MOST_MEMBERS);
+		ok = steps_do(words, steps);
+		scene_over();
+	} while (scene.again);
+	return ok;
+}
+
+/* scene_start - for what follows: a new condvar and two mutexes of a kind */
+static inline void scene_start(const char *policy, const char *kind,
+			       bool shared)
+{
+	static bool started;
+
+	if (started) {
+		kind_cond_destroy(&cond, &mutex);
+		api_mutex_destroy(&mutex);
+		api_mutex_destroy(&second);
+	}
+	started = true;
+	scene_policy = policy;
+	if (kind_cond_init(&cond, shared) ||
+	    kind_mutex_init(&mutex, kind_named(kind), shared) ||
+	    kind_mutex_init(&second, kind_named(kind), shared))
+		tap_bail("init");
+}
+
+/* scenes_test - a result for each */
+static inline void scenes_test(const char *label, const struct step_word *words,
+			       const struct scene *scenes, int nr)
+{
+	for (int i = 0; i < nr; i++)
+		tap_ok(scene_holds(words, scenes[i].steps), "%s: %s", label,
+		       scenes[i].name);
+}
+
+#endif /* DROVER_SELFTESTS_COND_STEPS_H */
