@@ -53,20 +53,6 @@ static void graph_main(void *arg)
 		stream_fail(&streams[op->slot], op->number, (int)err);
 }
 
-/* In front of an operation: what it reads may not have been made. */
-static void inherit_main(void *arg)
-{
-	const struct op *op = arg;
-
-	for (uint32_t i = 0; i < op->nr_dependencies; i++) {
-		const struct dependency *d = &op->dependencies[i];
-		int err = stream_error_at(&streams[d->slot], d->needed);
-
-		if (err)
-			stream_fail(&streams[op->slot], op->number, err);
-	}
-}
-
 static unsigned int at_least_1(uint32_t n)
 {
 	return n ? n : 1;
@@ -123,13 +109,8 @@ static int issue(struct stream *s, struct op *op, cu_stream stream)
 	}
 }
 
-/*
- * A host call that fails does not stop the device, and what others make of its
- * result is no result.
- */
 static int wait_for_others(struct stream *s, struct op *op)
 {
-	bool may_fail = false;
 	int err = 0;
 
 	for (uint32_t i = 0; i < op->nr_dependencies && !err; i++) {
@@ -137,15 +118,11 @@ static int wait_for_others(struct stream *s, struct op *op)
 		struct stream *other = &streams[d->slot];
 
 		stream_use(other); /* [S-USERS] */
-		if (load_seq_cst(&other->done) < d->number)
+		if (load_seq_cst(&other->done.at) < d->number)
 			err = cuda_queue_wait(s, other, d->number);
 		stream_unuse(other);
-		may_fail |= d->needed != 0;
 	}
-	if (err || !may_fail)
-		return err;
-	return CUDA_CALL(s, host_call, cuda_private(s)->stream, inherit_main,
-			 op);
+	return err;
 }
 
 static int issue_in_context(struct stream *s, struct op *op)
@@ -170,11 +147,11 @@ static int cuda_issue(struct stream *s, struct op *op)
 	uint64_t number = op->number;
 	int err;
 
-	cuda_await_issued(s, number - 1, NULL);
+	number_wait(s, &s->posted, number - 1, NULL);
 	err = issue_in_context(s, op);
 	if (err)
 		stream_fail(s, number, err);
-	cuda_issued(s, number);
+	number_raise(s, &s->posted, number);
 	return err;
 }
 
@@ -251,49 +228,35 @@ static int cuda_load_kernel(struct stream *s, const void *image,
 
 /* ---- memory ---- */
 
-static void *cuda_alloc(struct stream *s, size_t bytes)
+static void *cuda_alloc(struct stream *s, size_t bytes, bool host)
 {
 	cu_address address = 0;
-	int mode;
-
-	if (cuda_enter(s, &mode))
-		return NULL;
-	if (CUDA_CALL(s, alloc, &address, bytes))
-		address = 0;
-	cuda_leave(s, &mode);
-	return (void *)(uintptr_t)address;
-}
-
-static void cuda_free(struct stream *s, void *memory)
-{
-	int mode;
-
-	if (cuda_enter(s, &mode))
-		return;
-	CUDA_CALL(s, free, (cu_address)(uintptr_t)memory);
-	cuda_leave(s, &mode);
-}
-
-static void *cuda_stage_alloc(struct stream *s, size_t bytes)
-{
 	void *memory = NULL;
-	int mode;
+	int mode, err = cuda_enter(s, &mode);
 
-	if (cuda_enter(s, &mode))
+	if (err)
 		return NULL;
-	if (CUDA_CALL(s, host_alloc, &memory, bytes, CU_HOST_ALLOC_PORTABLE))
-		memory = NULL;
+	if (host)
+		err = CUDA_CALL(s, host_alloc, &memory, bytes,
+				CU_HOST_ALLOC_PORTABLE);
+	else
+		err = CUDA_CALL(s, alloc, &address, bytes);
 	cuda_leave(s, &mode);
-	return memory;
+	if (err)
+		return NULL;
+	return host ? memory : (void *)(uintptr_t)address;
 }
 
-static void cuda_stage_free(struct stream *s, void *memory)
+static void cuda_free(struct stream *s, void *memory, bool host)
 {
 	int mode;
 
 	if (cuda_enter(s, &mode))
 		return;
-	CUDA_CALL(s, host_free, memory);
+	if (host)
+		CUDA_CALL(s, host_free, memory);
+	else
+		CUDA_CALL(s, free, (cu_address)(uintptr_t)memory);
 	cuda_leave(s, &mode);
 }
 
@@ -343,7 +306,6 @@ const struct backend stream_cuda = {
 	.id = DROVER_BACKEND_CUDA,
 	.family = FAMILY_CUDA,
 	.copies_queued = true,
-	.only_calls_fail = true,
 	.open = cuda_open,
 	.close = cuda_close,
 	.issue = cuda_issue,
@@ -351,8 +313,6 @@ const struct backend stream_cuda = {
 	.poll = cuda_poll,
 	.alloc = cuda_alloc,
 	.free = cuda_free,
-	.stage_alloc = cuda_stage_alloc,
-	.stage_free = cuda_stage_free,
 	.graph_make = cuda_graph_make,
 	.graph_drop = cuda_graph_drop,
 	.load = cuda_load_kernel,

@@ -128,7 +128,6 @@ struct cuda_mark {
  * @lock: guards the marks; nothing is called with it that may block
  * @marks, @end: recorded and not known to be done, oldest first
  * @spare: events for new marks
- * @nr_waiting: threads that wait until something is issued
  */
 struct cuda_stream {
 	drover_mutex_t lock;
@@ -136,7 +135,6 @@ struct cuda_stream {
 	cu_stream stream;
 	struct cuda_mark *marks, **end;
 	struct cuda_mark *spare;
-	_Atomic uint32_t nr_waiting;
 };
 
 static inline struct cuda_stream *cuda_private(const struct stream *s)
@@ -178,11 +176,6 @@ static inline void cuda_leave(struct stream *s, int *mode)
 
 /* ---- cuda_wait.c ---- */
 
-/* Wait until operation @number is issued: 0 or ETIMEDOUT. */
-int cuda_await_issued(struct stream *s, uint64_t number,
-		      const struct deadline *deadline);
-/* All up to @number is issued: wake who waits for that. */
-void cuda_issued(struct stream *s, uint64_t number);
 /*
  * Mark what is issued, if @number has no mark; with the context current. Without
  * one who waits for @number waits for more.

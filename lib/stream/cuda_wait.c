@@ -1,43 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * Waiting for a CUDA stream: for what is to be issued, and for marks, which are
- * events recorded behind an operation.
+ * Waiting for a CUDA stream: for marks, which are events recorded behind an
+ * operation.
  */
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 
 #include "stream/cuda.h"
-
-/* ---- issued ---- */
-
-/*
- * [S-ISSUE] posted is stored, then who waits is looked for; who waits says so,
- * then looks at posted: sequentially consistent on both sides.
- */
-void cuda_issued(struct stream *s, uint64_t number)
-{
-	store_seq_cst(&s->posted, number);
-	if (load_seq_cst(&cuda_private(s)->nr_waiting))
-		futex_wake(low_half(&s->posted), INT_MAX, false);
-}
-
-int cuda_await_issued(struct stream *s, uint64_t number,
-		      const struct deadline *deadline)
-{
-	struct cuda_stream *c = cuda_private(s);
-	uint64_t seen = load_acquire(&s->posted);
-	long ret = 0;
-
-	if (seen >= number)
-		return 0;
-	add_seq_cst(&c->nr_waiting, 1);
-	while ((seen = load_seq_cst(&s->posted)) < number && ret != -ETIMEDOUT)
-		ret = futex_wait(low_half(&s->posted), (uint32_t)seen, deadline,
-				 false);
-	sub_seq_cst(&c->nr_waiting, 1);
-	return seen >= number ? 0 : ETIMEDOUT;
-}
 
 /* ---- marks ---- */
 
@@ -50,7 +19,7 @@ static void add_spare(struct cuda_stream *c, struct cuda_mark *mark)
 static void drop_marks(struct stream *s)
 {
 	struct cuda_stream *c = cuda_private(s);
-	uint64_t done = load_acquire(&s->done);
+	uint64_t done = stream_done(s);
 	struct cuda_mark *mark;
 
 	while ((mark = c->marks) && mark->number <= done) {
@@ -61,17 +30,6 @@ static void drop_marks(struct stream *s)
 		if (!mark->users)
 			add_spare(c, mark);
 	}
-}
-
-static void put_mark(struct stream *s, struct cuda_mark *mark)
-{
-	struct cuda_stream *c = cuda_private(s);
-
-	drover_mutex_lock(&c->lock);
-	if (!--mark->users && mark->dropped)
-		add_spare(c, mark);
-	drop_marks(s);
-	drover_mutex_unlock(&c->lock);
 }
 
 static struct cuda_mark *new_mark(struct stream *s)
@@ -115,7 +73,7 @@ static struct cuda_mark *get_mark(struct stream *s, uint64_t number)
 	if (!mark)
 		return NULL;
 	/* What is issued meanwhile is in front of it or not. */
-	mark->number = load_acquire(&s->posted);
+	mark->number = load_acquire(&s->posted.at);
 	if (CUDA_CALL(s, event_record, mark->event, c->stream)) {
 		add_spare(c, mark);
 		return NULL;
@@ -131,7 +89,7 @@ void cuda_make_mark(struct stream *s, uint64_t number)
 {
 	struct cuda_stream *c = cuda_private(s);
 
-	if (load_acquire(&s->done) >= number)
+	if (stream_done(s) >= number)
 		return;
 	drover_mutex_lock(&c->lock);
 	get_mark(s, number);
@@ -144,7 +102,7 @@ int cuda_queue_wait(struct stream *s, struct stream *other, uint64_t number)
 	struct cuda_mark *mark;
 	int err = EIO;
 
-	cuda_await_issued(other, number, NULL);
+	number_wait(other, &other->posted, number, NULL);
 	drover_mutex_lock(&c->lock);
 	mark = get_mark(other, number);
 	if (mark)
@@ -177,19 +135,26 @@ static bool is_unknown(cu_result result)
 }
 
 /*
- * The driver has lost an operation, and with it all that follow. Which one it
- * was it does not say: the first that is not known to be done.
+ * All up to @number is done; [c->lock], so none of them is another one before it
+ * has the errors of what it was behind. With @err the driver has lost one, and
+ * all that follow: which one it does not say, so the first.
  */
-static void all_lost(struct stream *s, uint64_t last, int err)
+static void set_done(struct stream *s, uint64_t number, int err)
 {
-	stream_fail(s, load_acquire(&s->done) + 1, err);
-	stream_set_done(s, last);
+	uint64_t n = stream_done(s) + 1;
+
+	if (err)
+		stream_fail(s, n, err);
+	for (; n <= number; n++)
+		engine_inherit(s, stream_op(s, n));
+	number_raise(s, &s->done, number);
+	drop_marks(s);
 }
 
 void cuda_poll(struct stream *s)
 {
 	struct cuda_stream *c = cuda_private(s);
-	uint64_t issued = load_acquire(&s->posted);
+	uint64_t issued = load_acquire(&s->posted.at), done = 0;
 	cu_result result = CU_SUCCESS;
 	int mode;
 
@@ -199,18 +164,16 @@ void cuda_poll(struct stream *s)
 	for (struct cuda_mark *m = c->marks; m && !result; m = m->next) {
 		add_relaxed(&s->driver_calls, 1);
 		result = cuda.event_query(m->event);
-		if (!result)
-			stream_set_done(s, m->number);
+		done = result ? done : m->number;
 	}
 	if (!c->marks) {
 		add_relaxed(&s->driver_calls, 1);
 		result = cuda.stream_query(c->stream);
-		if (!result)
-			stream_set_done(s, issued);
+		done = result ? done : issued;
 	}
+	set_done(s, done, 0);
 	if (result && !is_unknown(result))
-		all_lost(s, issued, cuda_error(result, "a query"));
-	drop_marks(s);
+		set_done(s, issued, cuda_error(result, "a query"));
 	drover_mutex_unlock(&c->lock);
 	cuda_leave(s, &mode);
 }
@@ -264,8 +227,8 @@ int cuda_wait(struct stream *s, uint64_t number,
 	      const struct deadline *deadline)
 {
 	struct cuda_stream *c = cuda_private(s);
-	int err = cuda_await_issued(s, number, deadline), mode;
-	uint64_t behind = load_acquire(&s->posted);
+	int err = number_wait(s, &s->posted, number, deadline), mode;
+	uint64_t behind = load_acquire(&s->posted.at);
 	struct cuda_mark *mark;
 	cu_result result;
 
@@ -276,20 +239,20 @@ int cuda_wait(struct stream *s, uint64_t number,
 	drover_mutex_lock(&c->lock);
 	mark = mark_behind(c, number);
 	/* All of the stream: no mark is needed. */
-	if (!mark && number < behind && load_acquire(&s->done) < number)
+	if (!mark && number < behind && stream_done(s) < number)
 		mark = get_mark(s, number);
 	if (mark) {
 		mark->users++;
 		behind = mark->number;
 	}
 	drover_mutex_unlock(&c->lock);
-	result = load_acquire(&s->done) < number ? await(s, mark, deadline) : 0;
-	if (!result)
-		stream_set_done(s, behind);
-	else if (!is_unknown(result))
-		all_lost(s, behind, cuda_error(result, "a wait"));
-	if (mark)
-		put_mark(s, mark);
+	result = stream_done(s) < number ? await(s, mark, deadline) : 0;
+	drover_mutex_lock(&c->lock);
+	if (!is_unknown(result))
+		set_done(s, behind, cuda_error(result, "a wait"));
+	if (mark && !--mark->users && mark->dropped)
+		add_spare(c, mark);
+	drover_mutex_unlock(&c->lock);
 	cuda_leave(s, &mode);
 	return is_unknown(result) ? ETIMEDOUT : 0;
 }

@@ -31,11 +31,6 @@ struct footprint op_footprint(const struct op *op)
 	};
 }
 
-static uint64_t max_of(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
 static bool overlap(const drover_access_t *a, const drover_access_t *b)
 {
 	uintptr_t start_a = (uintptr_t)a->start, start_b = (uintptr_t)b->start;
@@ -43,210 +38,130 @@ static bool overlap(const drover_access_t *a, const drover_access_t *b)
 	return start_a < start_b + b->bytes && start_b < start_a + a->bytes;
 }
 
-/* Whether @first and @second touch the same memory in these ways. */
-static bool meet(const struct footprint *first, uint32_t kind_first,
-		 const struct footprint *second, uint32_t kind_second)
+/* Whether both touch the same memory, and one of them writes. */
+static bool conflict(const struct footprint *a, const struct footprint *b)
 {
-	if (first->anything || second->anything)
+	if (a->anything || b->anything)
 		return true;
-	for (size_t i = 0; i < first->nr; i++) {
-		if (!(first->accesses[i].kind & kind_first))
-			continue;
-		for (size_t j = 0; j < second->nr; j++)
-			if (second->accesses[j].kind & kind_second &&
-			    overlap(&first->accesses[i], &second->accesses[j]))
+	for (size_t i = 0; i < a->nr; i++) {
+		const drover_access_t *one = &a->accesses[i];
+
+		for (size_t j = 0; j < b->nr; j++)
+			if ((one->kind | b->accesses[j].kind) & DROVER_WRITE &&
+			    overlap(one, &b->accesses[j]))
 				return true;
 	}
 	return false;
 }
 
-static bool conflict(const struct footprint *a, const struct footprint *b)
+/*
+ * The newest operation of @other that conflicts with @mine, of those that are not
+ * known to be done or in front, up to @known. Failed ones are never done.
+ *
+ * [S-FAIL] It looks whether one has failed behind its look at done: what fails
+ * and is done meanwhile is found to be one or the other.
+ */
+static uint64_t newest_conflict(const struct stream *other,
+				const struct footprint *mine, uint64_t known,
+				bool in_queue)
 {
-	const uint32_t any = DROVER_READ | DROVER_WRITE;
+	uint64_t done = stream_done(other);
+	uint64_t failed = stream_failed_number(other);
 
-	return meet(a, DROVER_WRITE, b, any) || meet(a, any, b, DROVER_WRITE);
-}
-
-/* Whether B reads what A writes: if A fails there is nothing to read. */
-static bool feeds(const struct footprint *a, const struct footprint *b)
-{
-	return meet(a, DROVER_WRITE, b, DROVER_READ);
-}
-
-/* The newest operation of @other that conflicts with @op, and is not behind. */
-static uint64_t newest_conflict(const struct stream *s, const struct op *op,
-				struct stream *other)
-{
-	uint64_t done = load_acquire(&other->done);
-	uint64_t known = op->queued ? s->clock[other->slot] : 0;
-	struct footprint mine = op_footprint(op);
-
-	/* The usual case at no cost: one stream, and all of it queued. */
-	if (s == other && s->backend->copies_queued)
-		return 0;
-	/* It waits for these first. */
-	if (op->queued && s->events[other->slot] > known)
-		known = s->events[other->slot];
-	if (done > known)
-		known = done;
+	known = known > done ? known : done;
+	if (failed <= known)
+		known = failed - 1;
 	for (uint64_t n = other->submitted; n > known; n--) {
 		const struct op *a = stream_op(other, n);
 		struct footprint theirs = op_footprint(a);
 
-		if (s == other && a->queued && op->queued)
-			continue;
-		if (conflict(&theirs, &mine))
+		if (!(in_queue && a->queued) && conflict(&theirs, mine))
 			return n;
 	}
-	return 0;
-}
-
-bool engine_may_fail(const struct stream *s)
-{
-	return !s->backend->only_calls_fail ||
-	       s->call_number > load_acquire(&s->done);
-}
-
-/*
- * The newest operation of @other that makes what @op reads, is not done and may
- * fail, without @s having the error then. Whether it is ordered says nothing of
- * that: what is known to be waited for may have been waited for by one that did
- * not read.
- */
-static uint64_t newest_feeding(const struct stream *s, const struct op *op,
-			       const struct stream *other)
-{
-	uint64_t known = op->queued ? s->needed[other->slot] : 0;
-	struct footprint mine = op_footprint(op);
-
-	/* A stream's own error is the error of all that follow. */
-	if (s == other || !engine_may_fail(other))
-		return 0;
-	/* It waits for these first, and has their errors. */
-	if (op->queued)
-		known = max_of(known, s->events[other->slot]);
-	known = max_of(known, load_acquire(&other->done));
-	for (uint64_t n = other->submitted; n > known; n--) {
-		struct footprint theirs = op_footprint(stream_op(other, n));
-
-		if (feeds(&theirs, &mine))
-			return n;
-	}
-	return 0;
-}
-
-/* The error of a failed operation of @other whose result @op would read. */
-static int inherited(const struct op *op, const struct stream *other)
-{
-	uint64_t n = stream_failed_number(other);
-	struct footprint mine = op_footprint(op);
-
-	if (n == NUMBER_NONE)
-		return 0;
-	for (; n <= other->submitted; n++) {
-		struct footprint theirs = op_footprint(stream_op(other, n));
-
-		if (feeds(&theirs, &mine))
-			return stream_error_at(other, n);
-	}
+	/* A look that found it done is as good as a wait. */
+	check_host_knows(other, done);
 	return 0;
 }
 
 static bool device_can_wait(const struct stream *s, const struct op *op,
 			    const struct stream *other)
 {
-	return op->queued && stream_family(s) == stream_family(other) &&
-	       s->device == other->device;
+	/* Behind an event are copies as well. */
+	bool queued = op->kind == OP_WAIT ? s->backend->copies_queued :
+					    op->queued;
+
+	return queued && stream_family(s) == stream_family(other) &&
+	       s->device == other->device &&
+	       op->nr_dependencies < OP_DEPENDENCIES;
 }
 
-/* Put @op behind @other; EAGAIN: the host has to wait. */
-static int put_behind(struct stream *s, struct op *op, struct stream *other,
-		      struct dependency d, struct need *need)
+int engine_put_behind(struct stream *s, struct op *op, struct stream *other,
+		      uint64_t number, struct need *need)
 {
-	d.slot = other->slot;
-	if (device_can_wait(s, op, other) &&
-	    op->nr_dependencies < OP_DEPENDENCIES) {
-		op->dependencies[op->nr_dependencies++] = d;
-		return 0;
-	}
-	*need = need_of(other, max_of(d.number, d.needed), NULL);
-	return EAGAIN;
+	if (!device_can_wait(s, op, other))
+		return need_of(need, other, number);
+	op->dependencies[op->nr_dependencies++] =
+		(struct dependency){ .slot = other->slot, .number = number };
+	return 0;
+}
+
+static int failed_before(int err)
+{
+	return stream_because(err, "what it is to come behind has failed");
 }
 
 static int order_behind(struct stream *s, struct op *op, struct stream *other,
 			struct need *need)
 {
-	struct dependency d = {
-		.number = newest_conflict(s, op, other),
-		.needed = newest_feeding(s, op, other),
-	};
+	struct footprint mine = op_footprint(op);
+	uint64_t number;
 	int err;
 
-	/* [S-FAIL] Behind the look at done: it may have failed meanwhile. */
-	err = inherited(op, other);
-	if (err)
-		return stream_because(err, "what it reads was not written");
-	/* A look at done that found an operation done is as good as a wait. */
-	check_host_knows(other, load_acquire(&other->done));
-	if (!(d.number || d.needed) || plant_forgets())
+	/* The usual case at no cost: one stream, and all of it queued. */
+	if (s == other && s->backend->copies_queued)
 		return 0;
-	err = put_behind(s, op, other, d, need);
+	number = newest_conflict(other, &mine,
+				 op->queued ? s->clock[other->slot] : 0,
+				 s == other && op->queued);
+	err = stream_error_at(other, number);
 	if (err)
-		need->count = &s->counts.added_host;
+		return failed_before(err);
+	if (!number)
+		return 0;
+	err = engine_put_behind(s, op, other, number, need);
+	if (err)
+		s->counts.added_host++;
 	else
-		op->nr_added += d.number != 0;
+		s->counts.added_device++;
 	return err;
-}
-
-/* The events that this stream was told to wait for, and not yet has. */
-static int order_behind_events(struct stream *s, struct op *op,
-			       struct need *need)
-{
-	for_each_stream(other)
-	{
-		uint64_t number = s->events[other->slot];
-		struct dependency d = { 0 };
-		bool may_fail, done;
-		int err;
-
-		if (number <= s->clock[other->slot])
-			continue;
-		may_fail = engine_may_fail(other);
-		done = load_acquire(&other->done) >= number;
-		/* [S-FAIL] */
-		err = done || !may_fail ? event_error(s, other, number) : 0;
-		if (err)
-			return err;
-		if (done) {
-			check_host_knows(other, number);
-			continue;
-		}
-		d.number = number;
-		d.needed = may_fail ? number : 0;
-		err = put_behind(s, op, other, d, need);
-		if (err)
-			return err;
-	}
-	return 0;
 }
 
 int engine_order(struct stream *s, struct op *op, struct need *need)
 {
-	int err;
+	for_each_stream(other)
+	{
+		int err = order_behind(s, op, other, need);
 
-	op->nr_dependencies = op->nr_added = 0;
-	err = order_behind_events(s, op, need);
-	if (err)
-		return err;
-	if (s->order == DROVER_ORDER_ENGINE) {
-		for_each_stream(other)
-		{
-			err = order_behind(s, op, other, need);
-			if (err)
-				return err;
-		}
+		if (err)
+			return err;
 	}
 	return 0;
+}
+
+int engine_order_host(const struct footprint *f, struct need *need)
+{
+	int err = 0;
+
+	for_each_stream(s)
+	{
+		uint64_t number = newest_conflict(s, f, 0, false);
+		int failed = stream_error_at(s, number);
+
+		if (number && !failed)
+			return need_of(need, s, number);
+		err = err ? err : failed;
+	}
+	return err ? failed_before(err) : 0;
 }
 
 static void raise_to(uint64_t *clock, const uint64_t *other)
@@ -266,40 +181,23 @@ void engine_submitted(struct stream *s, struct op *op)
 
 		if (d->number > other->retired)
 			raise_to(s->clock, stream_clock_of(other, d->number));
-		other->wanted = max_of(other->wanted, d->number);
+		if (d->number > other->wanted)
+			other->wanted = d->number;
 		if (d->number > s->clock[d->slot])
 			s->clock[d->slot] = d->number;
-		s->needed[d->slot] = max_of(s->needed[d->slot], d->needed);
 	}
 	for (uint32_t i = 0; i < nr_slots; i++)
 		behind[i] = s->clock[i];
 }
 
-void engine_clock(const struct stream *s, uint64_t *clock)
-{
-	for (uint32_t i = 0; i < nr_slots; i++)
-		clock[i] = s->clock[i];
-	for_each_stream(other)
-	{
-		uint64_t number = s->events[other->slot];
-
-		if (number > other->retired)
-			raise_to(clock, stream_clock_of(other, number));
-		clock[other->slot] = max_of(clock[other->slot], number);
-	}
-}
-
-static void pass_error_on(const struct stream *from, struct stream *to,
-			  const struct op *op)
+void engine_inherit(struct stream *s, const struct op *op)
 {
 	for (uint32_t i = 0; i < op->nr_dependencies; i++) {
 		const struct dependency *d = &op->dependencies[i];
-		int err = d->slot == from->slot ?
-				  stream_error_at(from, d->needed) :
-				  0;
+		int err = stream_error_at(&streams[d->slot], d->number);
 
 		if (err)
-			stream_fail(to, op->number, err);
+			stream_fail(s, op->number, err);
 	}
 }
 
@@ -309,28 +207,9 @@ void engine_pass_error_on(const struct stream *s)
 		return;
 	for_each_stream(other)
 	{
-		uint64_t n = load_acquire(&other->done);
+		uint64_t n = stream_done(other);
 
 		while (n++ < other->submitted)
-			pass_error_on(s, other, stream_op(other, n));
+			engine_inherit(other, stream_op(other, n));
 	}
-}
-
-bool engine_host_conflict(const struct footprint *f, struct need *need)
-{
-	for_each_stream(s)
-	{
-		uint64_t done = load_acquire(&s->done);
-
-		for (uint64_t n = s->submitted; n > done; n--) {
-			struct footprint theirs = op_footprint(stream_op(s, n));
-
-			if (!conflict(&theirs, f))
-				continue;
-			*need = need_of(s, n, NULL);
-			return true;
-		}
-		check_host_knows(s, done);
-	}
-	return false;
 }

@@ -165,16 +165,14 @@ void graph_record_events(struct stream *s, const struct op *op)
 		};
 }
 
-/* EAGAIN: the host has to wait first. */
-int graph_wait_events(struct stream *s, const struct drover_graph *graph,
-		      struct need *need)
+int graph_order(struct stream *s, struct op *op, struct need *need)
 {
 	const struct op *node;
 	size_t i = 0;
 	int err = 0;
 
-	while (!err && (node = node_of_kind(graph, &i, OP_WAIT)))
-		err = event_wait(s, node->event, need);
+	while (!err && (node = node_of_kind(op->graph, &i, OP_WAIT)))
+		err = event_order(s, op, node->event, need);
 	return err;
 }
 

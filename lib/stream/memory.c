@@ -137,8 +137,7 @@ static int get_memory(drover_stream_t *stream, size_t bytes, void **memory,
 		return EBADF;
 	if (!bytes || !memory)
 		err = stream_because(EINVAL, "no bytes asked for, or no place");
-	else if (!(*memory = host ? s->backend->stage_alloc(s, bytes) :
-				    s->backend->alloc(s, bytes)))
+	else if (!(*memory = s->backend->alloc(s, bytes, host)))
 		err = stream_because(ENOMEM, "no %s memory of %zu bytes",
 				     s->backend->name, bytes);
 	if (!err) {
@@ -146,8 +145,7 @@ static int get_memory(drover_stream_t *stream, size_t bytes, void **memory,
 		err = add_range(s, *memory, bytes, host);
 		drover_mutex_unlock(&stream_lock);
 		if (err)
-			(host ? s->backend->stage_free :
-				s->backend->free)(s, *memory);
+			s->backend->free(s, *memory, host);
 	}
 	stream_unuse(s);
 	return err;
@@ -164,44 +162,43 @@ int drover_stream_alloc_host(drover_stream_t *stream, size_t bytes,
 	return get_memory(stream, bytes, memory, true);
 }
 
-/* One step of letting go: EAGAIN while operations touch the memory. */
-static int let_go(struct stream *s, void *memory, bool *host, struct need *need)
+struct release {
+	void *memory;
+	bool host;
+	struct stream *kept; /* when the memory is in nobody's use */
+};
+
+static int release_step(struct stream *s, void *arg, struct need *need)
 {
-	struct range *range = range_of(memory, 1);
+	struct release *r = arg;
+	struct range *range = range_of(r->memory, 1);
 	drover_access_t all;
 	struct footprint f = { .accesses = &all, .nr = 1 };
 
-	if (!range || range->start != (uintptr_t)memory ||
+	if (!range || range->start != (uintptr_t)r->memory ||
 	    range->backend->family != stream_family(s))
-		return stream_because(EINVAL, "%p is no such memory", memory);
-	all = (drover_access_t){ memory, range->bytes, DROVER_WRITE };
-	if (engine_host_conflict(&f, need))
+		return stream_because(EINVAL, "%p is no such memory",
+				      r->memory);
+	all = (drover_access_t){ r->memory, range->bytes, DROVER_WRITE };
+	/* Whether they have failed makes no difference. */
+	engine_order_host(&f, need);
+	if (need->on)
 		return EAGAIN;
-	*host = range->host;
+	r->host = range->host;
 	remove_range(range);
+	stream_use(s);
+	r->kept = s;
 	return 0;
 }
 
 int drover_stream_free(drover_stream_t *stream, void *memory)
 {
-	int err = memory ? EAGAIN : 0;
+	struct release r = { .memory = memory };
+	int err = memory ? stream_repeat(stream, release_step, &r) : 0;
 
-	while (err == EAGAIN) {
-		struct stream *s = stream_enter(stream);
-		struct need need = { 0 };
-		bool host = false;
-
-		if (!s)
-			return EBADF;
-		err = let_go(s, memory, &host, &need);
-		stream_use(s);
-		stream_leave();
-		if (!err)
-			(host ? s->backend->stage_free :
-				s->backend->free)(s, memory);
-		stream_unuse(s);
-		if (err == EAGAIN && need_wait(&need, stream))
-			return EDEADLK;
+	if (r.kept) {
+		r.kept->backend->free(r.kept, memory, r.host);
+		stream_unuse(r.kept);
 	}
 	return err;
 }
@@ -258,8 +255,8 @@ int staging_take(struct stream *s, struct op *op, struct need *need)
 	room = staging_room(s, op->bytes);
 	if (!room) {
 		/* All that is under way may have to go: it does for certain. */
-		*need = need_of(s, s->retired + 1, &s->counts.throttled);
-		return EAGAIN;
+		s->counts.throttled++;
+		return need_of(need, s, s->retired + 1);
 	}
 	memcpy(room, op->from, op->bytes);
 	op->from = room;

@@ -21,8 +21,8 @@ enum op_kind {
 	OP_RUN,
 	OP_HOST_CALL,
 	OP_GRAPH,
-	OP_RECORD, /* in graphs, or to wait for events */
-	OP_WAIT,   /* in graphs alone */
+	OP_WAIT,   /* for an event */
+	OP_RECORD, /* in graphs alone */
 };
 
 /* Where an operation was submitted; for reports. */
@@ -35,13 +35,13 @@ struct place {
 /**
  * struct dependency - an operation begins when another stream has come so far
  * @slot: the other stream
- * @number: its operation; 0: that is given, and @needed is all
- * @needed: up to here it makes what is read: an error up to here is ours too
+ * @number: its operation
+ *
+ * Whatever has failed up to there has failed for the one behind it, too.
  */
 struct dependency {
 	uint32_t slot;
 	uint64_t number;
-	uint64_t needed;
 };
 
 /**
@@ -51,6 +51,7 @@ struct dependency {
  * @queued: takes its turn in the queue; otherwise it starts when submitted
  * @staged: a copy whose host source is to be read at once
  * @ticketed: somebody is going to wait for just this one
+ * @waited: the host has waited for the event of OP_WAIT
  * @host: touches host memory
  * @anything: may touch any memory; there are no @accesses then
  * @number: its number, from when it is submitted
@@ -65,7 +66,6 @@ struct dependency {
  * @graph: of OP_GRAPH, which holds a reference; owns @accesses_heap then
  * @event: of OP_WAIT and OP_RECORD; the caller's
  * @nr_dependencies, @dependencies: to be waited for by the device
- * @nr_added: how many of them nobody has asked for
  * @staging_end: the staging memory in use ends here, counted for ever; or 0
  * @own: of a staged copy in a graph: its source
  * @place: where it was submitted
@@ -79,6 +79,7 @@ struct op {
 	bool queued;
 	bool staged;
 	bool ticketed;
+	bool waited;
 	bool host;
 	bool anything;
 	uint64_t number;
@@ -99,7 +100,6 @@ struct op {
 	struct drover_graph *graph;
 	drover_event_t *event;
 	uint32_t nr_dependencies;
-	uint32_t nr_added;
 	struct dependency dependencies[OP_DEPENDENCIES];
 	uint64_t staging_end;
 	void *own;

@@ -9,7 +9,8 @@
 
 struct stream streams[STREAM_MAX];
 drover_mutex_t stream_lock = DROVER_MUTEX_INITIALIZER;
-uint32_t nr_slots, nr_caller_ordered;
+uint32_t nr_slots;
+const struct backend *stream_of_tests;
 
 static _Thread_local char why[200] = "no error";
 
@@ -57,41 +58,54 @@ struct stream *stream_keep(const drover_stream_t *name)
 	return s;
 }
 
+int stream_repeat(const drover_stream_t *name,
+		  int (*step)(struct stream *s, void *arg, struct need *need),
+		  void *arg)
+{
+	for (;;) {
+		struct stream *s = stream_enter(name);
+		struct need need = { 0 };
+		int err;
+
+		if (!s)
+			return EBADF;
+		err = step(s, arg, &need);
+		stream_leave();
+		if (!need.on)
+			return err;
+		err = need_wait(&need);
+		if (err)
+			return err;
+	}
+}
+
 /* The child of a fork has none of the threads: every stream is at its end. */
 static void after_fork(void)
 {
 	stream_lock = (drover_mutex_t)DROVER_MUTEX_INITIALIZER;
 	for_each_stream(s) store_relaxed(&s->life, load_relaxed(&s->life) + 1);
-	for (struct stream *s = streams; s < streams + STREAM_MAX; s++) {
+	for (struct stream *s = streams; s < streams + nr_slots; s++) {
 		s->taken = false;
 		store_relaxed(&s->users, 0);
-		store_relaxed(&s->sleepers, SLEEPERS_NONE);
+		store_relaxed(&s->posted.sleepers, 0);
+		store_relaxed(&s->done.sleepers, 0);
 	}
-	nr_caller_ordered = 0;
 	memory_after_fork();
 	check_after_fork();
 }
 
 __attribute__((constructor)) static void stream_start(void)
 {
-	for (struct stream *s = streams; s < streams + STREAM_MAX; s++)
-		store_relaxed(&s->sleepers, SLEEPERS_NONE);
 	pthread_atfork(NULL, NULL, after_fork);
 }
 
 static const struct backend *backend_of(uint32_t id)
 {
-	switch (id) {
-	case DROVER_BACKEND_CPU:
-		return &stream_cpu;
-#ifdef STREAM_EAGER
-	case DROVER_BACKEND_EAGER:
-		return &stream_eager;
-#endif
-	case DROVER_BACKEND_CUDA:
-		return &stream_cuda;
-	}
-	return NULL;
+	if (stream_of_tests && id == stream_of_tests->id)
+		return stream_of_tests;
+	return id == DROVER_BACKEND_CPU	 ? &stream_cpu :
+	       id == DROVER_BACKEND_CUDA ? &stream_cuda :
+					   NULL;
 }
 
 static int check_attr(const drover_streamattr_t *attr)
@@ -119,10 +133,14 @@ static struct stream *take_slot(void)
 	drover_mutex_lock(&stream_lock);
 	while (s < streams + STREAM_MAX && s->taken)
 		s++;
-	if (s < streams + STREAM_MAX)
+	s = s < streams + STREAM_MAX ? s : NULL;
+	if (s) {
 		s->taken = true;
+		s->slot = (uint32_t)(s - streams);
+		nr_slots = s->slot < nr_slots ? nr_slots : s->slot + 1;
+	}
 	drover_mutex_unlock(&stream_lock);
-	return s < streams + STREAM_MAX ? s : NULL;
+	return s;
 }
 
 static void give_slot(struct stream *s)
@@ -144,19 +162,16 @@ static void *zeroed(size_t count, size_t size)
 static void free_memory(struct stream *s)
 {
 	free(s->ring);
-	free(s->finished);
 	free(s->clocks);
 	s->ring = NULL;
-	s->finished = NULL;
 	s->clocks = NULL;
 }
 
 static int get_memory(struct stream *s)
 {
 	s->ring = zeroed(s->depth, sizeof(*s->ring));
-	s->finished = zeroed(s->depth, sizeof(*s->finished));
 	s->clocks = zeroed(s->depth, sizeof(*s->clocks));
-	if (s->ring && s->finished && s->clocks)
+	if (s->ring && s->clocks)
 		return 0;
 	free_memory(s);
 	return stream_because(ENOMEM, "no memory for %u operations", s->depth);
@@ -168,7 +183,6 @@ static int get_memory(struct stream *s)
  */
 static void set_up(struct stream *s, const drover_streamattr_t *attr)
 {
-	s->slot = (uint32_t)(s - streams);
 	s->backend = backend_of(attr->backend);
 	s->order = (enum drover_order)attr->order;
 	s->depth = attr->depth ? attr->depth : STREAM_DEPTH;
@@ -179,19 +193,15 @@ static void set_up(struct stream *s, const drover_streamattr_t *attr)
 	s->staging_head = s->staging_tail = s->staging_wanted = 0;
 	s->staging = NULL;
 	memset(s->clock, 0, sizeof(s->clock));
-	memset(s->events, 0, sizeof(s->events));
-	memset(s->needed, 0, sizeof(s->needed));
 	memset(&s->counts, 0, sizeof(s->counts));
 	/* After a fork some may never be done. */
-	store_relaxed(&s->done, s->submitted);
-	store_relaxed(&s->posted, s->submitted);
-	s->retired = s->host_number = s->call_number = s->submitted;
-	s->wanted = s->submitted;
+	store_relaxed(&s->done.at, s->submitted);
+	store_relaxed(&s->posted.at, s->submitted);
+	s->retired = s->host_number = s->wanted = s->submitted;
 	s->first = s->submitted + 1;
 	store_relaxed(&s->stop, 0);
 	s->capture = NULL;
 	s->device_private = NULL;
-	store_relaxed(&s->asleep, NUMBER_NONE);
 	store_relaxed(&s->worker, 0);
 	/* Released: see outcome() of tickets. */
 	store_release(&s->failure, NUMBER_NONE);
@@ -209,7 +219,7 @@ static int open_slot(struct stream *s, const drover_streamattr_t *attr)
 		return err;
 	err = s->backend->open(s, attr);
 	if (!err) {
-		s->staging = s->backend->stage_alloc(s, s->staging_bytes);
+		s->staging = s->backend->alloc(s, s->staging_bytes, true);
 		if (s->staging)
 			return 0;
 		s->backend->close(s);
@@ -220,30 +230,10 @@ static int open_slot(struct stream *s, const drover_streamattr_t *attr)
 	return err;
 }
 
-/*
- * A caller who orders by synchronizations counts on those that were elided, and
- * so they must be made good before there is such a caller.
- */
-static void await_others(const struct stream *self)
-{
-	struct need needs[STREAM_MAX];
-	size_t nr = 0;
-
-	drover_mutex_lock(&stream_lock);
-	for_each_stream(s) if (s != self && s->order == DROVER_ORDER_ENGINE)
-		needs[nr++] = need_of(s, s->submitted, NULL);
-	drover_mutex_unlock(&stream_lock);
-	for (size_t i = 0; i < nr; i++)
-		need_wait(&needs[i], NULL);
-}
-
 static void publish(struct stream *s, drover_stream_t *name)
 {
 	drover_mutex_lock(&stream_lock);
-	if (s->slot >= nr_slots)
-		nr_slots = s->slot + 1;
 	store_release(&s->life, load_relaxed(&s->life) + 1);
-	nr_caller_ordered += s->order == DROVER_ORDER_CALLER;
 	*name = (drover_stream_t){ .name = { s->slot,
 					     load_relaxed(&s->life) } };
 	check_open(s);
@@ -271,8 +261,6 @@ int drover_stream_create(drover_stream_t *stream,
 		return err;
 	}
 	publish(s, stream);
-	if (attr->order == DROVER_ORDER_CALLER)
-		await_others(s);
 	return 0;
 }
 
@@ -281,7 +269,6 @@ static void end_life(struct stream *s)
 {
 	engine_pass_error_on(s);
 	check_close(s);
-	nr_caller_ordered -= s->order == DROVER_ORDER_CALLER;
 	store_seq_cst(&s->life, load_relaxed(&s->life) + 1); /* [S-USERS] */
 }
 
@@ -294,40 +281,36 @@ static void close_slot(struct stream *s)
 	while (s->retired < s->submitted)
 		op_free(stream_op(s, ++s->retired));
 	drover_mutex_unlock(&stream_lock);
-	s->backend->stage_free(s, s->staging);
+	s->backend->free(s, s->staging, true);
 	s->backend->close(s);
 	free_memory(s);
 	give_slot(s);
 }
 
-int drover_stream_destroy(drover_stream_t *stream)
+/* Until all is done; then @arg is where the stream is to be found. */
+static int destroy_step(struct stream *s, void *arg, struct need *need)
 {
-	struct stream *s;
 	int err;
 
-	for (;;) {
-		struct need need;
-
-		s = stream_enter(stream);
-		if (!s)
-			return EBADF;
-		if (s->capture) {
-			stream_leave();
-			return stream_because(EBUSY, "the stream captures");
-		}
-		if (stream_is_done(s, s->submitted))
-			break;
-		need = need_of(s, s->submitted, NULL);
-		stream_leave();
-		err = need_wait(&need, stream);
-		if (err == EDEADLK)
-			return err;
-	}
+	if (s->capture)
+		return stream_because(EBUSY, "the stream captures");
+	if (!stream_is_done(s, s->submitted))
+		return need_of(need, s, s->submitted);
 	err = stream_error(s);
 	end_life(s);
-	stream_leave();
-	stream_await_users(s);
-	close_slot(s);
+	*(struct stream **)arg = s;
+	return err;
+}
+
+int drover_stream_destroy(drover_stream_t *stream)
+{
+	struct stream *s = NULL;
+	int err = stream_repeat(stream, destroy_step, &s);
+
+	if (s) {
+		stream_await_users(s);
+		close_slot(s);
+	}
 	return err;
 }
 

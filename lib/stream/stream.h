@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The stream inside: operations with numbers, what backends keep by themselves,
- * and the parts that the stream_*.c files offer each other.
+ * and what its files offer each other.
  *
  * Numbers. Each operation of a stream has one, counted from 1 and never again
  * from there: a slot that is used for another stream goes on counting. The
@@ -31,15 +31,10 @@
 #define STREAM_DEPTH   256
 #define STREAM_STAGING (1u << 20)
 #define STAGING_LEAST  8192u
+#define NUMBER_MAX     ((UINT64_C(1) << 48) - 1)
 #define NUMBER_NONE    UINT64_MAX
-#define SLEEPERS_NONE  ((UINT64_C(1) << 48) - 1)
 #define CACHE_LINE     64
 #define cache_aligned  _Alignas(CACHE_LINE)
-
-/* Builds for tests have a backend for tests. */
-#if defined(DROVER_STREAM_DEBUG) || defined(DROVER_FAKE_FUTEX)
-#define STREAM_EAGER
-#endif
 
 struct stream;
 
@@ -50,19 +45,18 @@ struct stream;
  * @family: streams of one family reach the same device memory, and what is
  *	queued in them can wait for each other without the host
  * @copies_queued: copies are queued; otherwise they start when submitted
- * @only_calls_fail: what else fails takes all streams of its family with it
  *
  * The engine relies on these declarations and on nothing else.
  *
  * @open: make ready; fails with a reason for drover_stream_why()
  * @close: end what open() began; nothing is under way
- * @submit: carry @op out; [stream_lock]
- * @issue: the same where the driver may block, without the lock; sets posted
+ * @submit: begin to carry @op out; [stream_lock]
+ * @issue: the same where the driver may block, without the lock; raises posted
+ * @turn: @op is next for the queue's thread, see queue_open(); raises done
  * @wait: until done >= @number or the deadline: 0 or ETIMEDOUT
  * @poll: bring done up to date, without blocking; [stream_lock]. NULL: it always
  *	is
- * @alloc, @free: device memory
- * @stage_alloc, @stage_free: host memory for staged copies
+ * @alloc, @free: device memory, or @host memory that the device reaches
  * @graph_make, @graph_drop: prepare a graph; NULL: nothing to prepare. The second
  *	one has stream_lock
  * @load: find a kernel; NULL: there are none to be loaded
@@ -72,30 +66,41 @@ struct backend {
 	enum drover_backend id;
 	unsigned int family;
 	bool copies_queued;
-	bool only_calls_fail;
 	int (*open)(struct stream *s, const drover_streamattr_t *attr);
 	void (*close)(struct stream *s);
 	int (*submit)(struct stream *s, struct op *op);
 	int (*issue)(struct stream *s, struct op *op);
+	void (*turn)(struct stream *s, struct op *op);
 	int (*wait)(struct stream *s, uint64_t number,
 		    const struct deadline *deadline);
 	void (*poll)(struct stream *s);
-	void *(*alloc)(struct stream *s, size_t bytes);
-	void (*free)(struct stream *s, void *memory);
-	void *(*stage_alloc)(struct stream *s, size_t bytes);
-	void (*stage_free)(struct stream *s, void *memory);
+	void *(*alloc)(struct stream *s, size_t bytes, bool host);
+	void (*free)(struct stream *s, void *memory, bool host);
 	int (*graph_make)(struct stream *s, struct drover_graph *graph);
 	void (*graph_drop)(struct drover_graph *graph);
 	int (*load)(struct stream *s, const void *image, const char *name,
 		    drover_kernel_t *kernel);
 };
 
-extern const struct backend stream_cpu, stream_eager, stream_cuda;
+extern const struct backend stream_cpu, stream_cuda;
+/* For tests that are linked statically: one of theirs, or NULL. */
+extern const struct backend *stream_of_tests;
 
 /* struct backend.family */
 enum family {
 	FAMILY_THREADS,
 	FAMILY_CUDA,
+};
+
+/**
+ * struct number - a number that only grows, and those who wait for it
+ * @at: how far it is; the low half is a futex word
+ * @sleepers: their count << 48 | how far below NUMBER_MAX is the least that any of
+ *	them waits for; 0: nobody. See wait.c
+ */
+struct number {
+	_Atomic uint64_t at;
+	_Atomic uint64_t sleepers;
 };
 
 /**
@@ -109,20 +114,14 @@ enum family {
  * @life: which stream of this slot; odd while there is one
  * @backend, @order, @depth, @device: as it was made
  * @ring: operations; number N is in ring[N % depth] until it is retired
- * @finished: [N % depth] is N once that operation is done, though others in
- *	front of it may not be; see stream_finish_unqueued()
  * @clocks: for each of the ring, what was ordered before it: STREAM_MAX numbers
  * @clock: what is ordered before the next queued operation; [T] says that all
  *	up to that number of slot T are
- * @events: what drover_stream_wait_event() has asked for and no operation has
- *	waited for yet
- * @needed: an error up to that number of slot T ends this stream, too
  * @first: the first number of this life
  * @submitted: the last number given
  * @wanted: up to here somebody is going to wait for the device
  * @retired: up to here operations are done and their memory is given back
  * @host_number: the last operation that touches host memory
- * @call_number: the last one with a host call
  * @capture: the graph that is being made, or NULL
  * @staging, @staging_bytes: a ring of memory for staged copies
  * @staging_head, @staging_tail: in use is from tail to head, counted for ever
@@ -131,12 +130,9 @@ enum family {
  * @device_private: the backend's own
  *
  * Atomics, written by the threads that carry operations out:
- * @posted: the last number that the queue's thread may begin; futex word
- * @asleep: the number that this thread sleeps for, or is about to; NUMBER_NONE
- * @stop: it is to end
- * @done: see the top; futex word
- * @sleepers: who sleeps on @done: their count << 48 | a number that is not
- *	above any of those they wait for
+ * @posted: the last number that the queue's thread may begin, or that is issued
+ * @stop: the queue's thread is to end
+ * @done: see the top
  * @failure: number << 12 | errno of the first failed operation, or NUMBER_NONE
  * @users: who keeps the slot as it is; never reset; futex word
  * @worker: thread id of who runs the kernels and host calls, or 0
@@ -150,17 +146,13 @@ struct stream {
 	uint32_t depth;
 	uint32_t device;
 	struct op *ring;
-	_Atomic uint64_t *finished;
 	uint64_t (*clocks)[STREAM_MAX];
 	uint64_t clock[STREAM_MAX];
-	uint64_t events[STREAM_MAX];
-	uint64_t needed[STREAM_MAX];
 	uint64_t first;
 	uint64_t submitted;
 	uint64_t wanted;
 	uint64_t retired;
 	uint64_t host_number;
-	uint64_t call_number;
 	struct drover_graph *capture;
 	unsigned char *staging;
 	size_t staging_bytes;
@@ -174,10 +166,8 @@ struct stream {
 	pthread_t thread;
 	_Atomic uint32_t stop;
 
-	cache_aligned _Atomic uint64_t posted;
-	_Atomic uint64_t asleep;
-	cache_aligned _Atomic uint64_t done;
-	_Atomic uint64_t sleepers;
+	cache_aligned struct number posted;
+	cache_aligned struct number done;
 	_Atomic uint64_t failure;
 	_Atomic uint32_t users;
 	_Atomic uint32_t worker;
@@ -187,15 +177,13 @@ struct stream {
 struct need {
 	struct stream *on;
 	uint64_t number;
-	uint64_t *count; /* of whom it is to be counted, [stream_lock] */
 };
 
 /* ---- stream.c: slots and names ---- */
 
 extern struct stream streams[STREAM_MAX];
 extern drover_mutex_t stream_lock;
-/* Slots that were ever used; and streams that the caller orders. [lock] */
-extern uint32_t nr_slots, nr_caller_ordered;
+extern uint32_t nr_slots; /* that were ever used; [lock] */
 
 #define for_each_stream(s)                                            \
 	for (struct stream *s = streams; s < streams + nr_slots; s++) \
@@ -211,6 +199,13 @@ struct stream *stream_enter(const drover_stream_t *name);
 void stream_leave(void);
 /* Find a stream and keep it, without the lock: stream_unuse() is to follow. */
 struct stream *stream_keep(const drover_stream_t *name);
+/*
+ * Do a step of a call with the lock, and again whenever it answers EAGAIN and the
+ * host has waited for what it needs.
+ */
+int stream_repeat(const drover_stream_t *name,
+		  int (*step)(struct stream *s, void *arg, struct need *need),
+		  void *arg);
 
 /* Keep a sentence for drover_stream_why() and return @error. */
 int stream_because(int error, const char *format, ...)
@@ -231,8 +226,17 @@ static inline uint64_t *stream_clock_of(const struct stream *s, uint64_t number)
 	return s->clocks[number % s->depth];
 }
 
-/* ---- stream_wait.c: numbers ---- */
+static inline uint64_t stream_done(const struct stream *s)
+{
+	return load_acquire(&s->done.at);
+}
 
+/* ---- wait.c: numbers ---- */
+
+void number_raise(struct stream *s, struct number *n, uint64_t to);
+/* Until it is so far: 0 or ETIMEDOUT; futex calls are counted for @s. */
+int number_wait(struct stream *s, struct number *n, uint64_t wanted,
+		const struct deadline *deadline);
 /* Wait until s->done >= number; EDEADLK from the stream's own callbacks. */
 int stream_wait(struct stream *s, uint64_t number,
 		const struct deadline *deadline);
@@ -246,20 +250,11 @@ int stream_error(const struct stream *s);
 /* The first number that failed, or NUMBER_NONE. */
 uint64_t stream_failed_number(const struct stream *s);
 void stream_fail(struct stream *s, uint64_t number, int error);
-/* All up to @number is done: tell those who want to know. */
-void stream_set_done(struct stream *s, uint64_t number);
-/* @op is done; the others in front of it may not be. */
-void stream_finish(struct stream *s, struct op *op);
-/* One of two threads is through with @op: who carries it out, or the queue's. */
-void stream_finish_unqueued(struct stream *s, struct op *op);
 /* Whether @number is done, asking the device if need be; [lock]. */
 bool stream_is_done(struct stream *s, uint64_t number);
 bool stream_called_by_worker(const struct stream *s);
-/* Wait, and let the stream go; what it was for is counted on @name. */
-int need_wait(const struct need *need, const drover_stream_t *name);
-/* Wait until *@number >= @wanted by polling, as far as that pays. */
-bool number_linger(const _Atomic uint64_t *number, uint64_t wanted,
-		   const struct deadline *deadline);
+/* Wait, and let the stream go. */
+int need_wait(const struct need *need);
 
 /*
  * [S-USERS] Keep the slot, then look at the stream's life, or at what is done of
@@ -280,20 +275,15 @@ static inline void stream_unuse(struct stream *s)
 /* The end of a stream: no more users come. */
 void stream_await_users(struct stream *s);
 
-static inline struct need need_of(struct stream *s, uint64_t number,
-				  uint64_t *count)
+/* The host has to wait. */
+static inline int need_of(struct need *need, struct stream *s, uint64_t number)
 {
 	stream_use(s);
-	return (struct need){ .on = s, .number = number, .count = count };
+	*need = (struct need){ .on = s, .number = number };
+	return EAGAIN;
 }
 
-static inline futex_word *low_half(_Atomic uint64_t *number)
-{
-	_Static_assert(sizeof(futex_word) == 4, "half");
-	return (futex_word *)number + (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
-}
-
-/* ---- stream_engine.c: who has to wait for whom ---- */
+/* ---- engine.c: who has to wait for whom ---- */
 
 /* What covers one operation or one access of the host. */
 struct footprint {
@@ -308,18 +298,22 @@ struct footprint op_footprint(const struct op *op);
  * EAGAIN: the host has to wait for @need first; or an error that it inherits.
  */
 int engine_order(struct stream *s, struct op *op, struct need *need);
-/* Whether there is something under way that can fail by itself; [lock]. */
-bool engine_may_fail(const struct stream *s);
+/* The same behind one operation of another stream. */
+int engine_put_behind(struct stream *s, struct op *op, struct stream *other,
+		      uint64_t number, struct need *need);
+/* What @op depends on is done: if that has failed, so has @op. */
+void engine_inherit(struct stream *s, const struct op *op);
 /* Streams that wait for this one, which ends, are to have its error; [lock]. */
 void engine_pass_error_on(const struct stream *s);
-/* What is over when all of @s is, and the events that it waits for; [lock]. */
-void engine_clock(const struct stream *s, uint64_t *clock);
 /* @op has got its number: what it waited for, the stream has now. */
 void engine_submitted(struct stream *s, struct op *op);
-/* Whether the host has to wait before it touches @f; then @need says why. */
-bool engine_host_conflict(const struct footprint *f, struct need *need);
+/*
+ * The host is to touch @f: 0; EAGAIN: it has to wait for @need first; or the error
+ * of an operation that it conflicts with.
+ */
+int engine_order_host(const struct footprint *f, struct need *need);
 
-/* ---- stream_submit.c ---- */
+/* ---- submit.c ---- */
 
 /* Submit @op, which is copied. What it has on the heap is taken over. */
 int stream_submit(const drover_stream_t *name, struct op *op,
@@ -342,7 +336,7 @@ static inline void *op_args(struct op *op)
 	return op->args_heap ? op->args_heap : op->args;
 }
 
-/* ---- stream_memory.c: device memory, staging ---- */
+/* ---- memory.c: device memory, staging ---- */
 
 /* Which is host memory? Sets @op->host; EXDEV: out of reach. */
 int memory_classify(const struct stream *s, struct op *op);
@@ -351,39 +345,32 @@ bool memory_is_device(const void *start, size_t bytes);
 int staging_take(struct stream *s, struct op *op, struct need *need);
 void memory_after_fork(void);
 
-/* ---- stream_graph.c ---- */
+/* ---- graph.c ---- */
 
 int graph_add(struct stream *s, struct op *op);
 void graph_put(struct drover_graph *graph);
 /* Events recorded in the graph of @op are where @op is. */
 void graph_record_events(struct stream *s, const struct op *op);
-/* What the graph waits for before anything else; EAGAIN: the host does. */
-int graph_wait_events(struct stream *s, const struct drover_graph *graph,
-		      struct need *need);
+/* Put @op, a replay, behind the events that its graph waits for. */
+int graph_order(struct stream *s, struct op *op, struct need *need);
 
-/* ---- stream_event.c ---- */
+/* ---- event.c ---- */
 
-/*
- * The error of what an event of @other is behind, with which @s ends; to be
- * asked behind the look whether it is done [S-FAIL].
- */
-int event_error(struct stream *s, const struct stream *other, uint64_t number);
-/* Later operations of @s wait for @event; EAGAIN: the host does, for @need. */
-int event_wait(struct stream *s, const drover_event_t *event,
-	       struct need *need);
+/* Put @op behind what @event is for, if that is not given; as engine_order(). */
+int event_order(struct stream *s, struct op *op, const drover_event_t *event,
+		struct need *need);
 
-/* ---- stream_queue.c: a thread that works off a queue ---- */
+/* ---- queue.c: a thread that works off a queue ---- */
 
-int queue_open(struct stream *s);
+int queue_open(struct stream *s, const drover_streamattr_t *attr);
 void queue_close(struct stream *s);
-int queue_post(struct stream *s);
+int queue_submit(struct stream *s, struct op *op);
 /* Device memory that is memory. */
-void *memory_alloc(struct stream *s, size_t bytes);
-void memory_free(struct stream *s, void *memory);
+void *memory_alloc(struct stream *s, size_t bytes, bool host);
+void memory_free(struct stream *s, void *memory, bool host);
 /* Carry one operation out, here and now. */
 void op_perform(struct stream *s, struct op *op);
-/* A thread with small needs that no signal disturbs. */
-int stream_thread(pthread_t *thread, void *(*main)(void *), void *arg,
-		  bool detached);
+/* A thread that no signal disturbs. */
+int stream_thread(pthread_t *thread, void *(*main)(void *), void *arg);
 
 #endif /* DROVER_STREAM_INTERNAL_H */

@@ -55,7 +55,7 @@ void op_free(struct op *op)
  */
 void stream_retire(struct stream *s)
 {
-	uint64_t done = load_acquire(&s->done);
+	uint64_t done = stream_done(s);
 	uint64_t failed = stream_failed_number(s);
 
 	if (failed <= done)
@@ -76,8 +76,8 @@ static int room_in_ring(struct stream *s, struct need *need)
 	stream_retire(s);
 	if (s->submitted - s->retired < s->depth)
 		return 0;
-	*need = need_of(s, s->retired + 1, &s->counts.throttled);
-	return EAGAIN;
+	s->counts.throttled++;
+	return need_of(need, s, s->retired + 1);
 }
 
 /* The host itself is going to read the source of a staged copy. */
@@ -85,13 +85,14 @@ static int host_reads_source(struct stream *s, struct op *op, struct need *need)
 {
 	drover_access_t read = { op->from, op->bytes, DROVER_READ };
 	struct footprint f = { .accesses = &read, .nr = 1 };
+	int err = s->order == DROVER_ORDER_ENGINE ?
+			  engine_order_host(&f, need) :
+			  0;
 
-	if (s->order == DROVER_ORDER_ENGINE && engine_host_conflict(&f, need)) {
-		need->count = &s->counts.added_host;
-		return EAGAIN;
-	}
-	check_host_touches(&f, &op->place);
-	return 0;
+	s->counts.added_host += need->on != NULL;
+	if (!err)
+		check_host_touches(&f, &op->place);
+	return err;
 }
 
 static int check_kernel(const struct stream *s, const struct op *op)
@@ -103,6 +104,20 @@ static int check_kernel(const struct stream *s, const struct op *op)
 		return 0;
 	return stream_because(EINVAL, "not a kernel for the %s backend",
 			      s->backend->name);
+}
+
+static int order(struct stream *s, struct op *op, struct need *need)
+{
+	int err = 0;
+
+	op->nr_dependencies = 0;
+	if (op->kind == OP_WAIT)
+		err = event_order(s, op, op->event, need);
+	else if (op->kind == OP_GRAPH)
+		err = graph_order(s, op, need);
+	if (!err && s->order == DROVER_ORDER_ENGINE)
+		err = engine_order(s, op, need);
+	return err;
 }
 
 /* All that can make the caller wait or fail, before there is a number. */
@@ -120,10 +135,8 @@ static int prepare(struct stream *s, struct op *op, struct need *need)
 		err = room_in_ring(s, need);
 	if (!err && staged)
 		err = host_reads_source(s, op, need);
-	if (!err && op->kind == OP_GRAPH)
-		err = graph_wait_events(s, op->graph, need);
 	if (!err && !s->capture)
-		err = engine_order(s, op, need);
+		err = order(s, op, need);
 	if (!err && staged)
 		err = staging_take(s, op, need);
 	return err;
@@ -143,7 +156,7 @@ static uint64_t bytes_of(const struct op *op)
  */
 static void want_mark(struct stream *s, struct op *op)
 {
-	uint64_t from = load_acquire(&s->done), staged = s->staging_tail;
+	uint64_t from = stream_done(s), staged = s->staging_tail;
 
 	if (s->wanted > from)
 		from = s->wanted;
@@ -165,12 +178,8 @@ static struct op *publish(struct stream *s, struct op *op)
 	if (op->host)
 		s->host_number = op->number;
 	op->host_number = s->host_number;
-	if (op->kind == OP_HOST_CALL ||
-	    (op->kind == OP_GRAPH && op->graph->calls))
-		s->call_number = op->number;
 	s->counts.operations++;
 	s->counts.bytes += bytes_of(op);
-	s->counts.added_device += op->nr_added;
 	want_mark(s, op);
 	posted = stream_op(s, op->number);
 	*posted = *op;
@@ -181,9 +190,16 @@ static struct op *publish(struct stream *s, struct op *op)
 	return posted;
 }
 
-static int try_submit(struct stream *s, struct op *op, struct need *need,
-		      struct op **posted)
+struct submission {
+	struct op *op;
+	struct stream *issues; /* the stream, if its backend does so */
+	struct op *posted;
+};
+
+static int submit_step(struct stream *s, void *arg, struct need *need)
 {
+	struct submission *sub = arg;
+	struct op *op = sub->op;
 	int err = stream_error(s);
 
 	if (err)
@@ -195,43 +211,24 @@ static int try_submit(struct stream *s, struct op *op, struct need *need,
 		return err;
 	if (s->capture)
 		return graph_add(s, op);
-	*posted = publish(s, op);
-	err = s->backend->submit ? s->backend->submit(s, *posted) : 0;
+	/* A wait for what is given. */
+	if (op->kind == OP_WAIT && !op->nr_dependencies)
+		return 0;
+	sub->posted = publish(s, op);
+	if (s->backend->issue)
+		sub->issues = s;
+	else
+		err = s->backend->submit(s, sub->posted);
 	if (err)
 		stream_fail(s, op->number, err);
 	return err;
 }
 
-static int submit_or_wait(const drover_stream_t *name, struct op *op,
-			  drover_ticket_t *ticket)
-{
-	for (;;) {
-		struct stream *s = stream_enter(name);
-		struct op *posted = NULL;
-		struct need need = { 0 };
-		int err;
-
-		if (!s)
-			return EBADF;
-		err = try_submit(s, op, &need, &posted);
-		if (!err && ticket)
-			*ticket = (drover_ticket_t){ *name, op->number };
-		stream_leave();
-		/* Until it is issued it is not done, and the stream stays. */
-		if (!err && posted && s->backend->issue)
-			return s->backend->issue(s, posted);
-		if (err != EAGAIN || !need.on)
-			return err;
-		err = need_wait(&need, name);
-		if (err)
-			return err;
-	}
-}
-
 int stream_submit(const drover_stream_t *name, struct op *op,
 		  drover_ticket_t *ticket)
 {
-	int err = submit_or_wait(name, op, ticket);
+	struct submission sub = { .op = op };
+	int err = stream_repeat(name, submit_step, &sub);
 
 	/* With a number it is owned by the ring, failed or not. */
 	if (err && !op->number) {
@@ -239,7 +236,11 @@ int stream_submit(const drover_stream_t *name, struct op *op,
 		op_free(op);
 		drover_mutex_unlock(&stream_lock);
 	}
-	return err;
+	if (!err && ticket)
+		*ticket = (drover_ticket_t){ *name, op->number };
+	/* Until it is issued it is not done, and the stream stays. */
+	return sub.issues ? sub.issues->backend->issue(sub.issues, sub.posted) :
+			    err;
 }
 
 /* ---- the operations ---- */

@@ -5,113 +5,87 @@
 
 #include "stream/stream.h"
 
-#define WANTED_MASK   SLEEPERS_NONE
-#define SLEEPER	      (UINT64_C(1) << 48)
-#define HALF_FINISHED (UINT64_C(1) << 63)
+#define SLEEPER	   (NUMBER_MAX + 1)
+#define LEAST_MASK NUMBER_MAX
+#define MIXED	   (UINT64_C(1) << 63) /* there was more than one */
 
-static void count_system_call(struct stream *s)
+/* ---- numbers ---- */
+
+static futex_word *low_half(struct number *n)
 {
+	_Static_assert(sizeof(futex_word) == 4, "half");
+	return (futex_word *)&n->at + (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+}
+
+/*
+ * [S-NUMBER] The number is raised, then sleepers read; whoever goes to sleep
+ * changes sleepers, then reads the number. Store buffering: sequentially
+ * consistent on both sides, or a sleeper could miss what it waits for. What
+ * follows its look is the kernel's comparison of the futex word.
+ *
+ * Who wakes one that was always alone takes back what it waits for, so that the
+ * next raise makes no system call before it runs. Of several the one that is left
+ * may wait for more, and be about to sleep behind the wake-up. Model: number.pml
+ */
+void number_raise(struct stream *s, struct number *n, uint64_t to)
+{
+	uint64_t old = load_relaxed(&n->at), sleepers;
+
+	do {
+		if (old >= to)
+			return;
+	} while (!cas_seq_cst(&n->at, &old, to));
+	sleepers = load_seq_cst(&n->sleepers);
+	if (!sleepers || NUMBER_MAX - (sleepers & LEAST_MASK) > to)
+		return;
+	if (sleepers < 2 * SLEEPER)
+		cas_seq_cst(&n->sleepers, &sleepers, SLEEPER);
 	add_relaxed(&s->system_calls, 1);
+	sleep_end(low_half(n), INT_MAX, false);
 }
 
-/*
- * [S-DONE] done is stored, then sleepers read; whoever goes to sleep changes
- * sleepers, then reads done. Store buffering: sequentially consistent on both
- * sides, or a sleeper could miss the number it waits for. What follows its look
- * at done is the kernel's comparison of the futex word.
- */
-void stream_set_done(struct stream *s, uint64_t number)
+/* Say on the way to sleep what for. */
+static void sleepers_enter(struct number *n, uint64_t wanted)
 {
-	uint64_t old = load_relaxed(&s->done), sleepers;
+	uint64_t old = load_relaxed(&n->sleepers), new;
+
+	wanted = NUMBER_MAX - wanted;
+	do {
+		new = old ? (old + SLEEPER) | MIXED : SLEEPER;
+		if ((new &LEAST_MASK) < wanted)
+			new = (new & ~LEAST_MASK) | wanted;
+	} while (!cas_seq_cst(&n->sleepers, &old, new)); /* [S-NUMBER] */
+}
+
+static void sleepers_leave(struct number *n)
+{
+	uint64_t old = load_relaxed(&n->sleepers), new;
 
 	do {
-		if (old >= number)
-			return;
-	} while (!cas_seq_cst(&s->done, &old, number));
-	sleepers = load_seq_cst(&s->sleepers);
-	if (sleepers & ~WANTED_MASK && number >= (sleepers & WANTED_MASK)) {
-		count_system_call(s);
-		sleep_end(low_half(&s->done), INT_MAX, false);
-	}
+		new = (old & ~MIXED) < 2 * SLEEPER ? 0 : old - SLEEPER;
+	} while (!cas_seq_cst(&n->sleepers, &old, new));
 }
 
-/*
- * [S-PREFIX] An operation is marked, then those behind done are looked at, and
- * two that finish at once must not both miss the other's mark: sequentially
- * consistent on both sides. An unposted one is not looked at, for its place in
- * the ring may be in the hands of a submitter.
- */
-void stream_finish(struct stream *s, struct op *op)
-{
-	uint64_t next = op->number;
-
-	store_seq_cst(&s->finished[next % s->depth], next);
-	for (;;) {
-		next = load_seq_cst(&s->done) + 1;
-		if (next > load_seq_cst(&s->posted) ||
-		    load_seq_cst(&s->finished[next % s->depth]) != next)
-			return;
-		stream_set_done(s, next);
-	}
-}
-
-/*
- * [S-PASS] The queue's thread passes by what others carry out, and has to read
- * for that whose turn it is. So the second of the two finishes it, and has
- * acquired what the first one released: nobody reads the operation any more.
- */
-void stream_finish_unqueued(struct stream *s, struct op *op)
-{
-	uint64_t half = op->number | HALF_FINISHED;
-
-	if (swap_acq_rel(&s->finished[op->number % s->depth], half) == half)
-		stream_finish(s, op);
-}
-
-/* Say on the way to sleep what for. Alone, correct what others have left. */
-static void sleepers_enter(struct stream *s, uint64_t number)
-{
-	uint64_t old = load_relaxed(&s->sleepers), new;
-
-	do {
-		uint64_t wanted = old & WANTED_MASK;
-
-		new = (old & ~WANTED_MASK) + SLEEPER;
-		new |= number < wanted ? number : wanted;
-	} while (!cas_seq_cst(&s->sleepers, &old, new)); /* [S-DONE] */
-}
-
-static void sleepers_leave(struct stream *s)
-{
-	uint64_t old = load_relaxed(&s->sleepers), new;
-
-	do {
-		new = old - SLEEPER;
-		if (!(new & ~WANTED_MASK))
-			new = SLEEPERS_NONE;
-	} while (!cas_seq_cst(&s->sleepers, &old, new));
-}
-
-static int sleep_until(struct stream *s, uint64_t number,
+static int sleep_until(struct stream *s, struct number *n, uint64_t wanted,
 		       const struct deadline *deadline)
 {
 	for (;;) {
-		uint64_t seen = load_seq_cst(&s->done); /* [S-DONE] */
+		uint64_t seen = load_seq_cst(&n->at); /* [S-NUMBER] */
 		long ret;
 
-		if (seen >= number)
+		if (seen >= wanted)
 			return 0;
-		count_system_call(s);
-		ret = sleep_on(low_half(&s->done), (uint32_t)seen, deadline,
-			       false, FUTEX_BITSET_MATCH_ANY,
+		add_relaxed(&s->system_calls, 1);
+		ret = sleep_on(low_half(n), (uint32_t)seen, deadline, false,
+			       FUTEX_BITSET_MATCH_ANY,
 			       &thread_this.for_streams);
 		if (ret == -ETIMEDOUT)
-			return load_acquire(&s->done) >= number ? 0 : ETIMEDOUT;
+			return load_acquire(&n->at) >= wanted ? 0 : ETIMEDOUT;
 	}
 }
 
 struct awaited_number {
-	const _Atomic uint64_t *number;
+	const struct number *number;
 	uint64_t wanted;
 };
 
@@ -119,30 +93,32 @@ static enum polled poll_number(void *arg)
 {
 	const struct awaited_number *a = arg;
 
-	return load_acquire(a->number) >= a->wanted ? POLL_CAME : POLL_NOTHING;
+	return load_acquire(&a->number->at) >= a->wanted ? POLL_CAME :
+							   POLL_NOTHING;
 }
 
-bool number_linger(const _Atomic uint64_t *number, uint64_t wanted,
-		   const struct deadline *deadline)
+int number_wait(struct stream *s, struct number *n, uint64_t wanted,
+		const struct deadline *deadline)
 {
-	struct awaited_number a = { number, wanted };
+	struct awaited_number a = { n, wanted };
+	int err;
 
-	return linger(&thread_this.for_streams, poll_number, &a,
-		      time_left(deadline));
+	if (linger(&thread_this.for_streams, poll_number, &a,
+		   time_left(deadline)))
+		return 0;
+	sleepers_enter(n, wanted);
+	err = sleep_until(s, n, wanted, deadline);
+	sleepers_leave(n);
+	return err;
 }
 
 int stream_wait_done(struct stream *s, uint64_t number,
 		     const struct deadline *deadline)
 {
-	int err;
-
-	if (number_linger(&s->done, number, deadline))
-		return 0;
-	sleepers_enter(s, number);
-	err = sleep_until(s, number, deadline);
-	sleepers_leave(s);
-	return err;
+	return number_wait(s, &s->done, number, deadline);
 }
+
+/* ---- streams ---- */
 
 void stream_await_users(struct stream *s)
 {
@@ -162,7 +138,7 @@ int stream_wait(struct stream *s, uint64_t number,
 {
 	int err = 0;
 
-	if (load_acquire(&s->done) < number) {
+	if (stream_done(s) < number) {
 		if (stream_called_by_worker(s))
 			return stream_because(
 				EDEADLK,
@@ -176,33 +152,25 @@ int stream_wait(struct stream *s, uint64_t number,
 
 bool stream_is_done(struct stream *s, uint64_t number)
 {
-	if (load_acquire(&s->done) >= number)
+	if (stream_done(s) >= number)
 		return true;
 	if (s->backend->poll)
 		s->backend->poll(s);
-	return load_acquire(&s->done) >= number;
+	return stream_done(s) >= number;
 }
 
-int need_wait(const struct need *need, const drover_stream_t *name)
+int need_wait(const struct need *need)
 {
 	int err = stream_wait(need->on, need->number, NULL);
-	struct stream *s;
 
 	stream_unuse(need->on);
-	if (err || !need->count)
-		return err;
-	s = stream_enter(name);
-	if (!s)
-		return EBADF;
-	++*need->count;
-	stream_leave();
-	return 0;
+	return err;
 }
 
 /*
  * ---- errors: the first one is the stream's ----
  *
- * [S-FAIL] An operation fails, then it is done: stream_set_done() releases the
+ * [S-FAIL] An operation fails, then it is done: number_raise() releases the
  * failure with the number. Who wants to know whether a number that is done has
  * failed looks at done first; the other way round it could miss the failure.
  */
@@ -261,7 +229,7 @@ static struct stream *slot_of(const drover_ticket_t *ticket)
  */
 static int outcome(struct stream *s, const drover_ticket_t *ticket)
 {
-	bool done = load_acquire(&s->done) >= ticket->number;
+	bool done = stream_done(s) >= ticket->number;
 	int err = stream_error_at(s, ticket->number);
 
 	if (load_acquire(&s->life) != ticket->stream.name[1])

@@ -9,7 +9,7 @@
 
 #include "futex_call.h"
 #include "blocks.h"
-#include "stream/check.h"
+#include "../mock/eager/eager.h"
 
 #define BYTES 64
 

@@ -17,7 +17,7 @@
 #include "tap.h"
 
 #ifdef DROVER_STREAM_DEBUG
-#include "stream/check.h"
+#include "../mock/eager/eager.h"
 #endif
 
 /*

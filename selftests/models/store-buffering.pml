@@ -18,10 +18,8 @@
  *			gives up its place
  * [P-END]		pool_admit() counts a task, then looks whether the pool
  *			ends; the shutdown says so, then looks for tasks
- * [S-DONE]		stream_set_done() stores a number, then looks for
+ * [S-NUMBER]		number_raise() stores a number, then looks for
  *			sleepers; a sleeper says so, then looks at the number
- * [S-POST]		post() stores a number, then looks who is asleep;
- *			await_post() says so, then looks what is posted
  * [S-USERS]		stream_use() says so, then looks at the stream's life;
  *			who ends it changes that, then looks for users
  *

@@ -125,7 +125,7 @@ static void test_events(const char *name, drover_stream_t *s, uint32_t backend)
 	MUST(drover_graph_replay(&t, graph, NULL));
 	MUST(drover_stream_wait_event(&u, &behind));
 	MUST(add_submit(&u, a, a, BYTES, NULL));
-	MUST(drover_stream_synchronize(&u));
+	MUST(drover_stream_drain(&u));
 	gate_was_waited_for(&gate);
 	tap_ok(all_are(a, gate.byte * 4, BYTES),
 	       "%s: a graph that waits for an event and records one", name);

@@ -11,10 +11,10 @@
 
 static unsigned char host[NR][BYTES];
 
-static void test(const char *name, uint32_t order,
-		 int (*wait)(drover_stream_t *stream))
+static void test(const char *name, int (*wait)(drover_stream_t *stream))
 {
-	drover_stream_t s = stream_of(DROVER_BACKEND_EAGER, order);
+	drover_stream_t s =
+		stream_of(DROVER_BACKEND_EAGER, DROVER_ORDER_ENGINE);
 	unsigned char *memory = device_memory(&s, NR * BYTES);
 	bool right = true;
 
@@ -64,11 +64,9 @@ static void test_tickets(void)
 
 int main(void)
 {
-	tap_plan(4);
-	test("synchronize", DROVER_ORDER_ENGINE, drover_stream_synchronize);
-	test("synchronize, the caller's order", DROVER_ORDER_CALLER,
-	     drover_stream_synchronize);
-	test("drain", DROVER_ORDER_ENGINE, drover_stream_drain);
+	tap_plan(3);
+	test("synchronize", drover_stream_synchronize);
+	test("drain", drover_stream_drain);
 	test_tickets();
 	return tap_exit();
 }

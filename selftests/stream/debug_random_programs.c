@@ -270,7 +270,7 @@ static bool run_program(const struct program *program)
 
 int main(int argc, char **argv)
 {
-	struct args args = args_parse(argc, argv, "programs seed forget");
+	struct args args = args_parse(argc, argv, "programs seed");
 	uint64_t programs = args_get(&args, "programs", 150);
 	uint64_t seed = args_get(&args, "seed", args_fresh_seed());
 	uint64_t random = seed, wrong = 0;
@@ -278,8 +278,7 @@ int main(int argc, char **argv)
 	tap_plan(3);
 	tap_diag("programs=%" PRIu64 " seed=%" PRIu64, programs, seed);
 	races_watch();
-	atomic_store(&stream_plants.late, 20);
-	atomic_store(&stream_plants.forget, args_get(&args, "forget", 0));
+	atomic_store(&eager_plants.late, 20);
 	for (uint64_t i = 0; i < programs; i++) {
 		struct program program = random_program(&random);
 

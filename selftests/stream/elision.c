@@ -8,7 +8,7 @@
 #include "blocks.h"
 
 #define BYTES	   256
-#define NR_RESULTS 15
+#define NR_RESULTS 13
 
 static unsigned char host[BYTES], back[BYTES], other_host[BYTES];
 
@@ -125,31 +125,6 @@ static void test_events(const char *name, drover_stream_t *s, unsigned char *a,
 	MUST(drover_stream_destroy(&t));
 }
 
-/* Someone who orders by synchronizations alone must find them kept. */
-static void test_caller(const char *name, drover_stream_t *s, unsigned char *a,
-			uint32_t backend)
-{
-	drover_stream_counts_t before = counts_of(s);
-	struct gate gate = GATE_INIT;
-	drover_stream_t t;
-
-	gate_submit(&gate, s, a, BYTES);
-	MUST(drover_stream_synchronize(s));
-	tap_is(since(s, &before), 1100, "%s: elided as long as all is ours",
-	       name);
-	gate_open_when_asleep(&gate);
-	t = stream_of(backend, DROVER_ORDER_CALLER);
-	gate_was_waited_for(&gate);
-	/* Nothing orders this but the synchronization that was elided. */
-	MUST(fill_submit(&t, a, 7, BYTES, NULL));
-	MUST(drover_stream_synchronize(&t));
-	MUST(drover_stream_copy(s, back, a, BYTES));
-	tap_ok(all_are(back, 7, BYTES),
-	       "%s: made good when a stream comes that its caller orders",
-	       name);
-	MUST(drover_stream_destroy(&t));
-}
-
 static void test(const char *name, uint32_t backend)
 {
 	drover_stream_t s = stream_of(backend, DROVER_ORDER_ENGINE);
@@ -162,7 +137,6 @@ static void test(const char *name, uint32_t backend)
 	test_host_memory(name, &s, a);
 	test_for(name, &s, a);
 	test_events(name, &s, a, backend);
-	test_caller(name, &s, a, backend);
 	MUST(drover_stream_free(&s, a));
 	MUST(drover_stream_free(&s, b));
 	MUST(drover_stream_destroy(&s));

@@ -33,12 +33,12 @@
  *  - A staged copy has read its source when the call returns. A borrowed one
  *    reads it at any time until its ticket is done. Nothing else is borrowed.
  *  - The first operation that fails ends its stream: it and all behind it are
- *    done, with its error, and nothing hangs.
+ *    done, with its error, and nothing hangs. So are operations of other streams
+ *    that are ordered behind one of these.
  *
  * Device memory is what drover_stream_alloc() gave. All other memory is host
- * memory. Device
- * memory is touched by operations of streams and by nobody else; whoever has
- * to do otherwise calls drover_stream_drain() first.
+ * memory. Device memory is touched by operations of streams and by nobody else;
+ * whoever has to do otherwise calls drover_stream_drain() first.
  *
  * All threads may use a stream; their calls take effect one after the other.
  * All functions return 0 or an errno value and leave errno alone; after an
@@ -105,10 +105,7 @@ enum drover_backend {
 /* drover_streamattr_t.order: who sees to the order of conflicting operations */
 enum drover_order {
 	DROVER_ORDER_ENGINE, /* the library */
-	/*
-	 * The caller, by synchronizations, events and what the backend keeps
-	 * by itself. Every drover_stream_synchronize() waits.
-	 */
+	/* The caller, by events, drains and what the backend keeps by itself. */
 	DROVER_ORDER_CALLER,
 };
 
@@ -205,8 +202,7 @@ typedef struct {
  * @attr: attributes, or NULL for the defaults
  *
  * Starts a thread (CPU), or loads the CUDA driver, libcuda.so.1 or what
- * the environment variable DROVER_CUDA_LIBRARY names. A stream with
- * DROVER_ORDER_CALLER blocks until what other streams have under way is done.
+ * the environment variable DROVER_CUDA_LIBRARY names.
  *
  * Return: 0; EINVAL for unknown attributes; EAGAIN when there are 32 streams,
  * or no thread is to be had; ENOMEM; ENODEV when there is no CUDA driver or no
@@ -387,8 +383,7 @@ int drover_stream_host_call(drover_stream_t *stream, int (*call)(void *arg),
  * @stream: the stream
  * @event: the event
  *
- * Never blocks, but for room where the stream waits for an event and nothing was
- * submitted since. Return: 0; EIO; ENOMEM (capturing).
+ * Never blocks. Return: 0; ENOMEM (capturing).
  */
 int drover_stream_record(drover_stream_t *stream, drover_event_t *event);
 
@@ -397,8 +392,9 @@ int drover_stream_record(drover_stream_t *stream, drover_event_t *event);
  * @stream: the stream that waits
  * @event: recorded in any stream, of any backend
  *
- * The point counts at which the event is recorded now. Blocks only between
- * backends of which neither can wait for the other.
+ * The point counts at which the event is recorded now. An operation, unless the
+ * order is given already. Blocks only when there is no room, or between backends of
+ * which neither can wait for the other.
  *
  * Return: 0, also for an event whose stream was destroyed, for then all of it
  * is done; the error of the operations in front of the event, which this stream
@@ -412,10 +408,9 @@ int drover_stream_wait_event(drover_stream_t *stream, drover_event_t *event);
  *
  * Blocks until all operations are done that touch host memory or may touch
  * anything, of this stream, and of others as far as something of this one waits
- * for them: by an event, or for memory. Others stay under way: whatever is submitted later is ordered
- * behind them as far as it has to be. An operation that fails later than that
- * is reported by the next call. While a stream with DROVER_ORDER_CALLER exists,
- * and for such a one, waits for all operations.
+ * for them: by an event, or for memory. Others stay under way: whatever is submitted
+ * later is ordered behind them as far as it has to be. An operation that fails later
+ * than that is reported by the next call.
  *
  * Return: 0; the error that has ended the stream; EBUSY while it captures;
  * EDEADLK from its own kernels and host calls.
@@ -430,8 +425,7 @@ int drover_stream_synchronize(drover_stream_t *stream);
  *
  * Blocks until operations of all streams are done that conflict with that.
  *
- * Return: as drover_stream_synchronize(); of the streams waited for, the first
- * error.
+ * Return: as drover_stream_synchronize(), and the error of one that conflicts.
  */
 int drover_stream_synchronize_for(drover_stream_t *stream,
 				  const drover_access_t *accesses,

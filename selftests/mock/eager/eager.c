@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The eager backend, for tests: kernels and host calls take their turn, but a
+ * copy starts on a thread of its own the moment it is submitted, and nothing
+ * that is submitted later waits for it unless told to. It is as unhelpful as an
+ * asynchronous device may be, and what works here rests on no assumption.
+ */
+#include <stdlib.h>
+
+#include "eager.h"
+#include "stream/stream.h"
+
+#define HALF_FINISHED (UINT64_C(1) << 63)
+
+struct eager_plants eager_plants;
+
+/*
+ * [N % depth] is N once that operation is done, though others in front of it may
+ * not be.
+ */
+static _Atomic uint64_t *finished_of(struct stream *s, uint64_t number)
+{
+	_Atomic uint64_t *finished = s->device_private;
+
+	return &finished[number % s->depth];
+}
+
+/*
+ * [S-PREFIX] An operation is marked, then those behind done are looked at, and
+ * two that finish at once must not both miss the other's mark: sequentially
+ * consistent on both sides. An unposted one is not looked at, for its place in
+ * the ring may be in the hands of a submitter. Model: prefix.pml
+ */
+static void finish(struct stream *s, uint64_t number)
+{
+	uint64_t next = number;
+
+	store_seq_cst(finished_of(s, next), next);
+	for (;;) {
+		next = load_seq_cst(&s->done.at) + 1;
+		if (next > load_seq_cst(&s->posted.at) ||
+		    load_seq_cst(finished_of(s, next)) != next)
+			return;
+		number_raise(s, &s->done, next);
+	}
+}
+
+/*
+ * [S-PASS] The queue's thread passes by what others carry out, and has to read
+ * for that whose turn it is. So the second of the two finishes it, and has
+ * acquired what the first one released: nobody reads the operation any more.
+ */
+static void pass(struct stream *s, uint64_t number)
+{
+	uint64_t half = number | HALF_FINISHED;
+
+	if (swap_acq_rel(finished_of(s, number), half) == half)
+		finish(s, number);
+}
+
+static void turn(struct stream *s, struct op *op)
+{
+	if (!op->queued) {
+		pass(s, op->number);
+		return;
+	}
+	op_perform(s, op);
+	finish(s, op->number);
+}
+
+static bool counts_down(_Atomic uint32_t *left)
+{
+	uint32_t old = load_relaxed(left);
+
+	while (old && !cas_relaxed(left, &old, old - 1))
+		;
+	return old == 1;
+}
+
+static void *copy_main(void *arg)
+{
+	static _Atomic uint32_t turns;
+	uint32_t most = load_relaxed(&eager_plants.late);
+	struct op *op = arg;
+	struct stream *s = &streams[op->slot];
+
+	for (uint32_t n = most ? add_relaxed(&turns, 7919) % most : 0; n; n--)
+		sched_yield();
+	if (counts_down(&eager_plants.fail_copy))
+		stream_fail(s, op->number, EIO);
+	op_perform(s, op);
+	pass(s, op->number);
+	stream_unuse(s);
+	return NULL;
+}
+
+static int submit(struct stream *s, struct op *op)
+{
+	pthread_t thread;
+	int err;
+
+	queue_submit(s, op);
+	if (op->queued)
+		return 0;
+	stream_use(s);
+	err = stream_thread(&thread, copy_main, op);
+	if (!err) {
+		pthread_detach(thread);
+		return 0;
+	}
+	stream_unuse(s);
+	stream_fail(s, op->number, err);
+	pass(s, op->number);
+	return err;
+}
+
+static int eager_open(struct stream *s, const drover_streamattr_t *attr)
+{
+	s->device_private = calloc(s->depth, sizeof(uint64_t));
+	if (!s->device_private)
+		return ENOMEM;
+	return queue_open(s, attr);
+}
+
+static void eager_close(struct stream *s)
+{
+	queue_close(s);
+	free(s->device_private);
+	s->device_private = NULL;
+}
+
+static const struct backend eager = {
+	.name = "eager",
+	.id = DROVER_BACKEND_EAGER,
+	.family = FAMILY_THREADS,
+	.copies_queued = false,
+	.open = eager_open,
+	.close = eager_close,
+	.submit = submit,
+	.turn = turn,
+	.wait = stream_wait_done,
+	.alloc = memory_alloc,
+	.free = memory_free,
+};
+
+__attribute__((constructor)) static void start(void)
+{
+	stream_of_tests = &eager;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* eager.h - a backend for tests: a copy starts when it is submitted, see eager.c */
+#ifndef DROVER_SELFTESTS_EAGER_H
+#define DROVER_SELFTESTS_EAGER_H
+
+#include <stdint.h>
+
+#define DROVER_BACKEND_EAGER 1u
+
+/**
+ * struct eager_plants - all zero: nothing is broken
+ * @fail_copy: the copy that comes so many copies from now fails with EIO
+ * @late: copies dawdle, at most so many yields
+ */
+struct eager_plants {
+	_Atomic uint32_t fail_copy;
+	_Atomic uint32_t late;
+};
+
+extern struct eager_plants eager_plants;
+
+#endif /* DROVER_SELFTESTS_EAGER_H */

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * [S-NUMBER] lib/stream/wait.c: a number is raised, one by one, and whoever
+ * sleeps for one that has come is woken: number_raise(), number_wait().
+ *
+ * A raiser takes back what a sleeper waits for when it wakes it, so that the next
+ * raise makes no system call: the sleeper was always alone, so this is its own
+ * number. The queue's thread of a stream waits for one number after the other;
+ * others wait for one.
+ *
+ * @run quick
+ * @run quick -DNR_WAITERS=1
+ * @twin quick NO_MIXED nobody_is_left: of several sleepers the last is taken for
+ *	one that was alone
+ * @twin quick READ_FIRST nobody_is_left: a raiser looks who sleeps, then raises
+ * @twin quick NO_VALUE_CHECK nobody_is_left: it falls asleep though the number was
+ *	raised behind its look
+ */
+#ifndef NR_WAITERS
+#define NR_WAITERS 3
+#endif
+#define LAST 3
+#define NONE 255
+
+#define CHECK(property, expression) assert((expression) || property)
+
+hidden byte nobody_is_left;
+
+byte at;
+/* The word of those who sleep: one step changes all of it. */
+byte count, least = NONE;
+bool mixed;
+bool asleep[NR_WAITERS];
+byte nr_over;
+
+inline wake()
+{
+	d_step {
+		i = 0;
+		do
+		:: i < NR_WAITERS -> asleep[i] = false; i++
+		:: else -> break
+		od;
+		i = 0
+	}
+}
+
+proctype Raiser()
+{
+	byte to = 1, seen_count, seen_least, i;
+	bool seen_mixed;
+
+	do
+	:: to <= LAST ->
+#ifndef BUSTED_READ_FIRST
+		at = to;
+#endif
+		atomic {
+			seen_count = count;
+			seen_least = least;
+			seen_mixed = mixed
+		}
+#ifdef BUSTED_READ_FIRST
+		at = to;
+#endif
+		if
+		:: seen_count && seen_least <= to ->
+			atomic {
+				if
+				:: seen_count == 1 && !seen_mixed &&
+				   count == 1 && least == seen_least && !mixed ->
+					least = NONE
+				:: else
+				fi
+			}
+			wake()
+		:: else
+		fi;
+		to++
+	:: else -> break
+	od
+}
+
+inline enter(number)
+{
+	d_step {
+#ifndef BUSTED_NO_MIXED
+		mixed = (count > 0);
+#endif
+		count++;
+		least = (number < least -> number : least)
+	}
+}
+
+inline leave()
+{
+	d_step {
+		count--;
+		if
+		:: !count -> least = NONE; mixed = false
+		:: else
+		fi
+	}
+}
+
+inline wait_for(number)
+{
+	enter(number);
+	do
+	::	seen = at;
+		if
+		:: seen >= number -> break
+		:: else
+		fi;
+		atomic {
+			if
+#ifndef BUSTED_NO_VALUE_CHECK
+			:: at != seen
+#endif
+			:: else -> asleep[me] = true
+			fi
+		}
+		!asleep[me]
+	od;
+	leave()
+}
+
+/* The first one waits for all numbers, the others for one each. */
+proctype Waiter(byte me)
+{
+	byte number = 1, seen;
+
+	if
+	:: me == 0 ->
+		do
+		:: number <= LAST -> wait_for(number); number++
+		:: else -> break
+		od
+	:: me > 0 ->
+		number = me + 1;
+		wait_for(number)
+	fi;
+	nr_over++
+}
+
+init
+{
+	byte i;
+
+	atomic {
+		run Raiser();
+		do
+		:: i < NR_WAITERS -> run Waiter(i); i++
+		:: else -> break
+		od
+	}
+	atomic { timeout -> CHECK(nobody_is_left, nr_over == NR_WAITERS) }
+}
