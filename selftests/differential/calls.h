@@ -92,7 +92,7 @@ struct wait {
 };
 
 void sleepers_start(void);
-int thread_of(pid_t tid);
+int own_number(pid_t tid);
 /* A thread or a slot that is free, in turn from @from on; -1 if none is. */
 int thread_free(int from);
 int slot_free(int from);

@@ -326,7 +326,7 @@ static void note_pi(const struct place *pi)
 	uint32_t value = value_at(pi);
 
 	note("%s: owner %d%s%s", pi->name,
-	     value & FUTEX_TID_MASK ? thread_of(value & FUTEX_TID_MASK) : -2,
+	     value & FUTEX_TID_MASK ? own_number(value & FUTEX_TID_MASK) : -2,
 	     value & FUTEX_WAITERS ? ", waiters" : "",
 	     value & FUTEX_OWNER_DIED ? ", died" : "");
 	__atomic_store_n(pi->addr, 0, __ATOMIC_RELAXED);

@@ -178,7 +178,7 @@ void sleepers_start(void)
 	set_deadline();
 }
 
-int thread_of(pid_t tid)
+int own_number(pid_t tid)
 {
 	for (int i = 0; i < NR_THREADS; i++)
 		if (threads[i].tid == tid)

@@ -51,6 +51,56 @@ static inline void start_thread(pthread_t *thread, void *(*run)(void *arg),
 		tap_bail("pthread_create: %s", strerror(err));
 }
 
+static inline pthread_t thread_of(void *(*run)(void *arg), void *arg)
+{
+	pthread_t thread;
+
+	start_thread(&thread, run, arg);
+	return thread;
+}
+
+static inline void *joined(pthread_t thread)
+{
+	void *result;
+
+	pthread_join(thread, &result);
+	return result;
+}
+
+/* one_cpu - the first of those that the caller may run on */
+static inline cpu_set_t one_cpu(void)
+{
+	cpu_set_t all, one;
+	int cpu = 0;
+
+	if (sched_getaffinity(0, sizeof(all), &all))
+		tap_bail("sched_getaffinity: %s", strerror(errno));
+	while (!CPU_ISSET(cpu, &all))
+		cpu++;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	return one;
+}
+
+/*
+ * for_all_threads - call @function for each thread of the process; the sum of
+ * what it returns
+ */
+static inline int for_all_threads(int (*function)(pid_t tid, const void *arg),
+				  const void *arg)
+{
+	DIR *dir = opendir("/proc/self/task");
+	struct dirent *entry;
+	int sum = 0;
+
+	while (dir && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.')
+			sum += function(atoi(entry->d_name), arg);
+	if (dir)
+		closedir(dir);
+	return sum;
+}
+
 /* Absolute times for timed waits */
 
 #define NS_PER_MS INT64_C(1000000)
@@ -259,6 +309,23 @@ static inline int wait_at_least(atomic_int *count, int value)
 		sched_yield();
 	}
 	return 0;
+}
+
+/* reached - the same, and what never comes ends the program */
+#define reached(count, value) reached_or_bail(count, value, #count)
+
+static inline void reached_or_bail(atomic_int *count, int value,
+				   const char *name)
+{
+	if (wait_at_least(count, value))
+		tap_bail("%s: %d, never %d", name, atomic_load(count), value);
+}
+
+/* asleep - and who never sleeps, too */
+static inline void asleep(pid_t tid)
+{
+	if (wait_blocked(getpid(), tid, NULL))
+		tap_bail("a thread that should wait does not");
 }
 
 /*

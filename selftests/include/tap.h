@@ -118,6 +118,18 @@ static TAP_PRINTF(3) bool tap_is(long got, long want, const char *fmt, ...)
 	return got == want;
 }
 
+/* IS - one result, named by the call itself */
+#define IS(want, call) tap_is(call, want, "%s", #call)
+
+/* MUST - a call whose failure leaves nothing to be tested */
+#define MUST(call) tap_must(call, #call)
+
+static inline void tap_must(int err, const char *call)
+{
+	if (err)
+		tap_bail("%s: %s", call, strerror(err));
+}
+
 /* tap_skip - one result that could not be had here, and why */
 static inline void tap_skip(const char *name, const char *why)
 {

@@ -1,35 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the calls of drover_pool_t answer, right and wrong. */
-#include <errno.h>
-#include <pthread.h>
-#include <stdatomic.h>
+/* What the calls of drover_pool_t answer, right and wrong, and what is counted. */
 #include <sys/wait.h>
 
-#include "blocked.h"
-#include "blocks.h"
-#include "tap.h"
+#include "tasks.h"
 
-static drover_pool_t *pool;
-static atomic_int gate, nr_inside, nr_posted;
-
-static int answer(void *arg)
-{
-	return (int)(intptr_t)arg;
-}
-
-static int hold(void *arg)
-{
-	(void)arg;
-	atomic_fetch_add(&nr_inside, 1);
-	return wait_at_least(&gate, 1);
-}
-
-static int count(void *arg)
-{
-	(void)arg;
-	atomic_fetch_add(&nr_posted, 1);
-	return 0;
-}
+#define NR_QUEUED 5
 
 static int from_inside(void *arg)
 {
@@ -42,20 +17,18 @@ static int from_inside(void *arg)
 
 static void test_create(void)
 {
-	drover_poolattr_t bad[] = {
+	const drover_poolattr_t bad[] = {
 		{ .flags = 0x2 },
 		{ .workers = DROVER_POOL_MAX + 1 },
 		{ .reserved = { 1 } },
+		{ .stack = 1 },
 	};
-	drover_poolattr_t attr = { .stack = 1 };
 	drover_pool_t *none = NULL;
 	int refused = 0;
 
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 4; i++)
 		refused += drover_pool_create(&none, &bad[i]) == EINVAL;
-	tap_is(refused, 3, "create: bad attributes");
-	tap_is(drover_pool_create(&none, &attr), EINVAL,
-	       "create: a stack that is too small");
+	tap_is(refused, 4, "create: bad attributes");
 	tap_ok(!none, "create: nothing is written");
 }
 
@@ -63,76 +36,78 @@ static void test_task(void)
 {
 	drover_task_t task = DROVER_TASK_INITIALIZER(answer, (void *)42);
 	drover_task_t empty = DROVER_TASK_INITIALIZER(NULL, NULL);
-	drover_task_t batch[3];
 	int result = 0;
 
-	tap_is(drover_pool_submit(pool, NULL), EINVAL, "submit: no task");
-	tap_is(drover_pool_submit(pool, &empty), EINVAL, "submit: no function");
-	tap_is(drover_pool_post(pool, NULL, NULL), EINVAL, "post: no function");
-	tap_is(drover_pool_submit_batch(pool, NULL, 1), EINVAL,
-	       "batch: no tasks");
-	tap_is(drover_pool_submit_batch(pool, NULL, 0), 0, "batch of none");
+	IS(EINVAL, drover_pool_submit(pool, NULL));
+	IS(EINVAL, drover_pool_submit(pool, &empty));
+	IS(EINVAL, drover_pool_post(pool, NULL, NULL));
+	IS(EINVAL, drover_pool_submit_batch(pool, NULL, 1));
+	IS(0, drover_pool_submit_batch(pool, NULL, 0));
 	tap_is(drover_pool_wait(pool, &task, NULL), EINVAL,
-	       "wait, never submitted");
-	tap_is(drover_pool_cancel(pool, &task), EINVAL,
-	       "cancel, never submitted");
-	tap_is(drover_pool_submit(pool, &task), 0, "submit");
-	tap_is(drover_pool_wait(pool, &task, &result), 0, "wait");
-	tap_is(result, 42, "the result comes back");
+	       "wait: never begun");
+	IS(EINVAL, drover_pool_cancel(pool, &task));
+	IS(0, drover_pool_submit(pool, &task));
+	IS(0, drover_pool_wait(pool, &task, &result));
+	IS(42, result);
 	tap_is(drover_pool_wait(pool, &task, NULL), 0, "wait once more");
 	tap_is(drover_pool_cancel(pool, &task), EBUSY, "cancel, ended");
 	tap_is(drover_pool_submit(pool, &task), 0, "submit once more");
-	tap_is(drover_pool_wait(pool, &task, &result), 0, "and wait for it");
+	tap_is(result_of(&task), 42, "and wait for it");
+}
 
-	drover_task_init(&batch[0], answer, (void *)1);
-	drover_task_init(&batch[1], NULL, NULL);
-	drover_task_init(&batch[2], answer, (void *)3);
+/* A batch that is refused leaves all its tasks as they were. */
+static void test_batch(void)
+{
+	drover_task_t batch[3];
+	int sum = 0;
+
+	for (intptr_t i = 0; i < 3; i++)
+		drover_task_init(&batch[i], answer, (void *)(i + 1));
+	MUST(drover_pool_submit(pool, &batch[0]));
+	MUST(drover_pool_wait(pool, &batch[0], NULL));
+	batch[2].function = NULL;
 	tap_is(drover_pool_submit_batch(pool, batch, 3), EINVAL,
-	       "batch with a bad task");
-	tap_is(drover_pool_wait(pool, &batch[0], NULL), EINVAL,
-	       "none of it was accepted");
-	drover_task_init(&batch[1], answer, (void *)2);
-	tap_is(drover_pool_submit_batch(pool, batch, 3), 0, "batch");
+	       "a batch with a bad task");
+	tap_is(result_of(&batch[0]), 1, "one that had ended has its result");
+	tap_is(drover_pool_wait(pool, &batch[1], NULL), EINVAL,
+	       "one that was new still is");
+	batch[2].function = answer;
+	IS(0, drover_pool_submit_batch(pool, batch, 3));
 	for (int i = 0; i < 3; i++)
-		if (drover_pool_wait(pool, &batch[i], &result) ||
-		    result != i + 1)
-			tap_diag("task %d: %d", i, result);
-	tap_is(result, 3, "results of a batch");
+		sum += result_of(&batch[i]) == i + 1;
+	tap_is(sum, 3, "then all run");
 }
 
 /* One worker, busy: what else is submitted stays in the queue. */
 static void test_queued(void)
 {
-	drover_task_t held = DROVER_TASK_INITIALIZER(hold, NULL);
-	drover_task_t queued = DROVER_TASK_INITIALIZER(answer, (void *)7);
+	drover_task_t held, queued[NR_QUEUED];
 	int result = 0;
 
-	atomic_store(&gate, 0);
-	drover_pool_submit(pool, &held);
-	if (wait_at_least(&nr_inside, 1))
-		tap_bail("the worker does not begin");
+	submit_held(&held);
 	tap_is(drover_pool_submit(pool, &held), EBUSY, "submit, running");
 	tap_is(drover_pool_cancel(pool, &held), EBUSY, "cancel, running");
-	drover_pool_submit(pool, &queued);
-	tap_is(drover_pool_submit(pool, &queued), EBUSY, "submit, queued");
-	tap_is(drover_pool_cancel(pool, &queued), 0, "cancel, queued");
-	tap_is(drover_pool_wait(pool, &queued, &result), ECANCELED,
+	for (int i = 0; i < NR_QUEUED; i++)
+		submit(&queued[i], answer, (void *)7);
+	IS(NR_QUEUED, stats_of(pool).queued_most);
+	tap_is(drover_pool_submit(pool, &queued[0]), EBUSY, "submit, queued");
+	tap_is(drover_pool_cancel(pool, &queued[0]), 0, "cancel, queued");
+	tap_is(drover_pool_wait(pool, &queued[0], &result), ECANCELED,
 	       "wait, cancelled");
 	tap_is(result, 0, "no result of a cancelled task");
-	drover_pool_submit(pool, &queued);
-	tap_is(drover_pool_wait(pool, &queued, &result), 0,
-	       "who waits for a queued task runs it");
-	tap_is(result, 7, "and has its result");
-	atomic_store(&gate, 1);
+	for (int i = 1; i < NR_QUEUED; i++)
+		result += result_of(&queued[i]) == 7;
+	tap_is(result, NR_QUEUED - 1, "who waits for a queued task runs it");
+	gate = 1;
 	drover_pool_wait(pool, &held, NULL);
 }
 
 static void test_inside(void)
 {
 	int answers[2] = { 0 };
-	drover_task_t task = DROVER_TASK_INITIALIZER(from_inside, answers);
+	drover_task_t task;
 
-	drover_pool_submit(pool, &task);
+	submit(&task, from_inside, answers);
 	/* wait() would run it here. */
 	drover_pool_wait_all(pool);
 	tap_is(answers[0], EDEADLK, "wait_all in a task");
@@ -140,7 +115,7 @@ static void test_inside(void)
 	for (int i = 0; i < 100; i++)
 		drover_pool_post(pool, count, NULL);
 	drover_pool_wait_all(pool);
-	tap_is(atomic_load(&nr_posted), 100, "posted tasks run");
+	tap_is(nr_run, 100, "posted tasks run");
 }
 
 /* The child of a fork has no workers; nothing may hang there. */
@@ -166,40 +141,65 @@ static void test_fork(void)
 static void test_end(void)
 {
 	drover_task_t task = DROVER_TASK_INITIALIZER(answer, NULL);
-	drover_poolstats_t stats;
+	drover_poolstats_t stats = stats_of(pool);
 
-	tap_is(drover_pool_free(pool), EBUSY, "free, not shut down");
-	tap_is(drover_pool_shutdown(pool, 2), EINVAL, "shutdown: bad argument");
-	drover_pool_stats(pool, &stats);
-	tap_is(stats.workers, 1, "stats: workers");
-	/* 2 of task, 3 of the batch, held, queued, one inside, 100 posted */
-	tap_is(stats.tasks, 108, "stats: tasks");
-	tap_is(stats.cancelled, 1, "stats: cancelled");
-	tap_is(drover_pool_shutdown(pool, DROVER_POOL_DRAIN), 0, "shutdown");
-	tap_is(drover_pool_shutdown(pool, DROVER_POOL_DRAIN), EALREADY,
-	       "shutdown again");
-	tap_is(drover_pool_submit(pool, &task), ESHUTDOWN,
-	       "submit after shutdown");
-	tap_is(drover_pool_post(pool, answer, NULL), ESHUTDOWN,
-	       "post after shutdown");
-	tap_is(drover_pool_wait(pool, &task, NULL), EINVAL,
-	       "it was not accepted");
+	IS(EBUSY, drover_pool_free(pool));
+	IS(EINVAL, drover_pool_shutdown(pool, 2));
+	IS(1, stats.workers);
+	/* 2 of task, 1 + 3 of the batch, held, 4 queued, one inside, 100 posted */
+	IS(112, stats.tasks);
+	IS(1, stats.cancelled);
+	tap_ok(stats.helped >= NR_QUEUED - 1, "stats: run by who waits");
+	IS(0, stats.steals);
+	IS(0, drover_pool_shutdown(pool, DROVER_POOL_DRAIN));
+	IS(EALREADY, drover_pool_shutdown(pool, DROVER_POOL_DRAIN));
+	IS(ESHUTDOWN, drover_pool_submit(pool, &task));
+	IS(ESHUTDOWN, drover_pool_post(pool, answer, NULL));
+	tap_is(drover_pool_wait(pool, &task, NULL), EINVAL, "not accepted");
 	tap_is(drover_pool_wait_all(pool), 0, "wait_all after shutdown");
-	tap_is(drover_pool_free(pool), 0, "free");
+	IS(0, drover_pool_free(pool));
+}
+
+/* Its child is in its own queue, and it does not wait for it by the pool. */
+static int be_parent(void *child)
+{
+	int before = nr_run;
+
+	submit(child, count, NULL);
+	return wait_at_least(&nr_run, before + 1);
+}
+
+static void test_stolen(void)
+{
+	drover_poolstats_t stats;
+	drover_task_t child;
+
+	begin(2);
+	for (int i = 0; i < 20; i++) {
+		drover_pool_post(pool, be_parent, &child);
+		drover_pool_wait_all(pool);
+	}
+	stats = stats_of(pool);
+	tap_is(stats.steals, 20, "stolen from the parent's worker");
+	tap_is(stats.helped, 0, "none was run by another thread");
+	tap_is(stats.tasks, 40, "and all ran");
+	end();
 }
 
 int main(void)
 {
 	watchdog("pool");
-	tap_plan(3 + 18 + 8 + 3 + 1 + 12 + 1);
+	tap_plan(2 + 14 + 5 + 8 + 3 + 1 + 1 + 14 + 3);
 	errno = 4711;
-	pool = pool_of(1);
+	begin(1);
 	test_create();
 	test_task();
+	test_batch();
 	test_queued();
 	test_inside();
 	tap_is(errno, 4711, "errno is left alone");
 	test_fork();
 	test_end();
+	test_stolen();
 	return tap_exit();
 }

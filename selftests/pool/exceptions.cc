@@ -75,19 +75,35 @@ static void test_nested()
 	tap_is(nr_wrong, 0, "through 64 waits");
 }
 
+// A worker that is busy until release().
+struct busy {
+	std::atomic<bool> begun{ false }, go_on{ false };
+	drover::future<void> held;
+
+	explicit busy(drover::pool &workers)
+	{
+		held = workers.submit([this] {
+			begun = true;
+			while (!go_on)
+				std::this_thread::yield();
+		});
+		while (!begun)
+			std::this_thread::yield();
+	}
+
+	void release()
+	{
+		go_on = true;
+		held.get();
+	}
+};
+
 static void test_cancel()
 {
 	drover::pool workers(1);
-	std::atomic<bool> begun{ false }, go_on{ false };
-	auto held = workers.submit([&] {
-		begun = true;
-		while (!go_on)
-			std::this_thread::yield();
-	});
+	busy worker(workers);
 	int err = 0;
 
-	while (!begun)
-		std::this_thread::yield();
 	auto queued = workers.submit([] { return 1; });
 	auto soon = std::chrono::steady_clock::now();
 	tap_ok(!queued.ready() && !queued.wait_until(soon),
@@ -99,8 +115,7 @@ static void test_cancel()
 		err = e.code().value();
 	}
 	tap_is(err, ECANCELED, "and then it has no result");
-	go_on = true;
-	held.get();
+	worker.release();
 }
 
 // A helper's exception, or the caller's own, when the others have ended.
@@ -169,7 +184,6 @@ static void test_c()
 	drover::pool workers(1);
 	drover_pool_t *pool = workers.native_handle();
 	drover_task_t task = DROVER_TASK_INITIALIZER(throw_it, nullptr);
-	std::atomic<bool> begun{ false }, go_on{ false };
 
 	caller = pthread_self();
 	tap_is(thrown([&] {
@@ -178,19 +192,13 @@ static void test_c()
 	       }),
 	       4711, "through drover_pool_for()");
 	tap_is(nr_inside, 0, "when its helpers have ended");
-	auto held = workers.submit([&] {
-		begun = true;
-		while (!go_on)
-			std::this_thread::yield();
-	});
-	while (!begun)
-		std::this_thread::yield();
+	busy worker(workers);
 	drover_pool_submit(pool, &task);
 	tap_is(thrown([&] { drover_pool_wait(pool, &task, nullptr); }), 4712,
 	       "through drover_pool_wait()");
 	tap_is(drover_pool_test(pool, &task, nullptr), ECANCELED,
 	       "and the task has ended");
-	go_on = true;
+	worker.release();
 }
 
 int main()

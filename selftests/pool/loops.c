@@ -1,22 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* drover_pool_for: each index once, errors come back, loops in loops. */
-#include <errno.h>
-#include <pthread.h>
-#include <stdatomic.h>
+/*
+ * Loops: each index once, errors come back, loops in loops. Threads have numbers
+ * and memory of their own, and no two have the same at a time; sums come out; and
+ * without memory nothing has run, or all of it. One that takes long gets all
+ * workers, though there may be more of them than CPUs.
+ */
+#define REFUSES
+#include "tasks.h"
 
-#include "blocks.h"
-#include "tap.h"
+#define NR	   10000
+#define NR_WORKERS 3
+#define SUM	   ((uint64_t)NR * (NR - 1) / 2)
+/* More than fit on a stack. */
+#define NR_MANY	 70
+#define NR_FIRST 100
+#define LONG_NS	 (2 * NS_PER_MS)
 
-#define NR 10000
-
-static drover_pool_t *pool;
 static int marks[NR];
-static atomic_long sum;
+static atomic_int nr_parts, busy[NR_MANY + 1], nr_wrong, caller_ran;
 static size_t longest;
+static pthread_t caller;
+static bool no_memory;
+
+static bool refuses(bool memory)
+{
+	return no_memory && memory;
+}
 
 static int mark(size_t begin, size_t end, void *arg)
 {
-	(void)arg;
 	for (size_t i = begin; i < end; i++)
 		marks[i]++;
 	return 0;
@@ -36,22 +48,44 @@ static void test_range(size_t begin, size_t end, size_t grain)
 
 static int fail_at_77(size_t begin, size_t end, void *arg)
 {
-	(void)arg;
 	return begin <= 77 && 77 < end ? 4711 : 0;
 }
 
 static int note_length(size_t begin, size_t end, void *arg)
 {
-	(void)arg;
 	if (end - begin > longest)
 		longest = end - begin;
 	return 0;
 }
 
+static void test_ranges(void)
+{
+	static const size_t ranges[][3] = {
+		{ 0, NR, 0 }, { 0, NR, 1 }, { 0, NR, 7 }, { 0, NR, NR + 1 },
+		{ 3, 4, 0 },  { 5, 5, 0 },  { 9, 2, 0 },
+	};
+
+	begin(NR_WORKERS);
+	for (int i = 0; i < 7; i++)
+		test_range(ranges[i][0], ranges[i][1], ranges[i][2]);
+	IS(EINVAL, drover_pool_for(pool, 0, 9, 1, NULL, NULL));
+	tap_is(drover_pool_for(pool, 0, 100000, 1, fail_at_77, NULL), 4711,
+	       "an error comes back");
+	tap_is(drover_pool_for(pool, SIZE_MAX - 10, SIZE_MAX, 3, fail_at_77,
+			       NULL),
+	       0, "up to the largest number");
+	end();
+	begin(1);
+	drover_pool_shutdown(pool, DROVER_POOL_CANCEL);
+	drover_pool_for(pool, 0, 100, 9, note_length, NULL);
+	tap_is(longest, 9, "parts are as long as the grain, no longer");
+	test_range(0, NR, 3);
+	drover_pool_free(pool);
+}
+
 static int add(size_t begin, size_t end, void *arg)
 {
-	(void)arg;
-	atomic_fetch_add(&sum, (long)(end - begin));
+	nr_parts += end - begin;
 	return 0;
 }
 
@@ -74,48 +108,130 @@ static void test_nested(void)
 {
 	pthread_t threads[4];
 
-	atomic_store(&sum, 0);
+	begin(2);
 	tap_is(drover_pool_for(pool, 0, 20, 1, loop_in_loop, NULL), 0,
 	       "loops in a loop");
-	tap_is(atomic_load(&sum), 2000, "all indices of all");
+	tap_is(nr_parts, 2000, "all indices of all");
 	for (int i = 0; i < 4; i++)
-		if (pthread_create(&threads[i], NULL, loop_in_thread, NULL))
-			tap_bail("no thread");
+		start_thread(&threads[i], loop_in_thread, NULL);
 	for (int i = 0; i < 4; i++)
-		pthread_join(threads[i], NULL);
-	tap_is(atomic_load(&sum), 10000, "loops of several threads at a time");
+		joined(threads[i]);
+	tap_is(nr_parts, 10000, "loops of several threads at a time");
+	end();
+}
+
+static int add_own(size_t begin, size_t end, const drover_part_t *part,
+		   void *arg)
+{
+	uint64_t *sum = part->scratch;
+
+	nr_wrong += part->threads > *(unsigned int *)arg ||
+		    part->thread >= part->threads ||
+		    atomic_exchange(&busy[part->thread], 1) ||
+		    (uintptr_t)sum % 64;
+	for (; begin < end; begin++)
+		*sum += begin;
+	busy[part->thread] = 0;
+	return 0;
+}
+
+static void join(void *total, const void *scratch, void *arg)
+{
+	*(uint64_t *)total += *(const uint64_t *)scratch;
+}
+
+static uint64_t sum_of(unsigned int threads, int *err)
+{
+	unsigned int most = threads ? threads : NR_WORKERS + 1;
+	uint64_t total = 0;
+	drover_loop_t loop = { .function = add_own,
+			       .arg = &most,
+			       .grain = 7,
+			       .threads = threads,
+			       .scratch = sizeof(total),
+			       .total = &total,
+			       .join = join };
+
+	*err = drover_pool_loop(pool, 0, NR, &loop);
+	return total;
+}
+
+static void test_sums(void)
+{
+	unsigned int most = 1;
+	drover_loop_t loop = { .function = add_own,
+			       .arg = &most,
+			       .join = join };
+	int err, nr_errors = 0;
+
+	begin(NR_WORKERS);
+	for (unsigned int threads = 0; threads < NR_WORKERS + 3; threads++) {
+		tap_ok(sum_of(threads, &err) == SUM, "sum by %u threads",
+		       threads);
+		nr_errors += err != 0;
+	}
+	tap_is(nr_errors, 0, "no errors");
+	tap_is(nr_wrong, 0, "each thread has its own number");
+	tap_is(drover_pool_loop(pool, 0, 1, &loop), EINVAL,
+	       "a join without a total");
+	loop = (drover_loop_t){ .arg = &most };
+	tap_is(drover_pool_loop(pool, 0, 1, &loop), EINVAL, "no function");
+	no_memory = true;
+	tap_is(sum_of(0, &err), 0, "without memory no part runs");
+	no_memory = false;
+	tap_is(err, ENOMEM, "and it is told");
+	end();
+}
+
+/* Workers wait for the caller, so it has one of the first parts. */
+static void first_part(void)
+{
+	struct timespec end = deadline_in(CLOCK_MONOTONIC, LONG_NS);
+
+	if (pthread_equal(pthread_self(), caller)) {
+		while (!deadline_passed(CLOCK_MONOTONIC, &end))
+			;
+		caller_ran = 1;
+	}
+	reached(&caller_ran, 1);
+}
+
+/* The last parts wait until each worker and the caller has one. */
+static int long_part(size_t begin, size_t end, void *arg)
+{
+	if (begin < NR_FIRST) {
+		first_part();
+		return 0;
+	}
+	nr_begun++;
+	reached(&nr_begun, NR_MANY + 1);
+	return 0;
+}
+
+static void test_many(void)
+{
+	watchdog("many workers");
+	begin(NR_MANY);
+	no_memory = true;
+	nr_parts = 0;
+	tap_is(drover_pool_for(pool, 0, 1000, 1, add, NULL), 0,
+	       "many workers, without memory");
+	no_memory = false;
+	tap_is(nr_parts, 1000, "run all parts");
+	caller = pthread_self();
+	tap_is(drover_pool_for(pool, 0, NR_FIRST + NR_MANY + 1, 1, long_part,
+			       NULL),
+	       0, "all of them take part in a long loop");
+	end();
 }
 
 int main(void)
 {
-	tap_plan(7 + 4 + 3 + 2);
 	watchdog("loops");
-	pool = pool_of(3);
-	test_range(0, NR, 0);
-	test_range(0, NR, 1);
-	test_range(0, NR, 7);
-	test_range(0, NR, NR + 1);
-	test_range(3, 4, 0);
-	test_range(5, 5, 0);
-	test_range(9, 2, 0);
-	tap_is(drover_pool_for(pool, 0, 9, 1, NULL, NULL), EINVAL,
-	       "no function");
-	tap_is(drover_pool_for(pool, 0, 100000, 1, fail_at_77, NULL), 4711,
-	       "an error comes back");
-	/* At the end of the numbers; the parts are few, and say nothing twice. */
-	tap_is(drover_pool_for(pool, SIZE_MAX - 10, SIZE_MAX, 3, fail_at_77,
-			       NULL),
-	       0, "up to the largest number");
-	pool_end(pool, DROVER_POOL_DRAIN);
-	pool = pool_of(1);
-	drover_pool_shutdown(pool, DROVER_POOL_CANCEL);
-	drover_pool_for(pool, 0, 100, 9, note_length, NULL);
-	tap_is(longest, 9, "parts are as long as the grain, no longer");
-	test_range(0, NR, 0);
-	test_range(0, NR, 3);
-	drover_pool_free(pool);
-	pool = pool_of(2);
+	tap_plan(10 + 2 + 3 + NR_WORKERS + 3 + 6 + 3);
+	test_ranges();
 	test_nested();
-	pool_end(pool, DROVER_POOL_DRAIN);
+	test_sums();
+	test_many();
 	return tap_exit();
 }

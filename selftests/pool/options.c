@@ -3,33 +3,22 @@
  * What attributes say of threads: hooks at both ends, CPUs of each, signals that
  * are not theirs; and waits with a deadline, polls, and posts that are cancelled.
  */
-#include <errno.h>
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdatomic.h>
-
-#include "blocked.h"
-#include "blocks.h"
-#include "tap.h"
+#include "tasks.h"
 
 #define NR_WORKERS 3
 
-static drover_pool_t *pool;
-static atomic_int nr_started, nr_stopped, nr_otherwise, nr_inside, gate;
+static atomic_int nr_started, nr_stopped, nr_otherwise;
 static _Thread_local int number;
 
-static void start(unsigned int worker, void *arg)
+static void start(unsigned int worker, void *nr)
 {
 	number = (int)worker + 1;
-	atomic_fetch_add((atomic_int *)arg, 1);
+	++*(atomic_int *)nr;
 }
 
 static void stop(unsigned int worker, void *arg)
 {
-	(void)arg;
-	if (number == (int)worker + 1)
-		atomic_fetch_add(&nr_stopped, 1);
+	nr_stopped += number == (int)worker + 1;
 }
 
 /* In a worker: has it begun, on one CPU, and does it block signals? */
@@ -38,7 +27,6 @@ static int look(void *arg)
 	sigset_t blocked;
 	cpu_set_t set;
 
-	(void)arg;
 	pthread_sigmask(SIG_SETMASK, NULL, &blocked);
 	return number && !sched_getaffinity(0, sizeof(set), &set) &&
 	       CPU_COUNT(&set) == 1 && sigismember(&blocked, SIGTERM) &&
@@ -48,95 +36,77 @@ static int look(void *arg)
 
 static void test_threads(void)
 {
-	cpu_set_t all, one;
+	cpu_set_t one = one_cpu();
 	drover_poolattr_t attr = { .workers = NR_WORKERS,
 				   .cpu_sets = &one,
 				   .nr_cpu_sets = 1,
 				   .start = start,
 				   .stop = stop,
 				   .arg = &nr_started };
-	drover_task_t task = DROVER_TASK_INITIALIZER(look, NULL);
-	int cpu = 0, result = 0;
+	drover_task_t task;
 
-	sched_getaffinity(0, sizeof(all), &all);
-	while (!CPU_ISSET(cpu, &all))
-		cpu++;
-	CPU_ZERO(&one);
-	CPU_SET(cpu, &one);
-	if (drover_pool_create(&pool, &attr))
-		tap_bail("no pool");
-	drover_pool_submit(pool, &task);
+	begin_with(attr);
+	submit(&task, look, NULL);
 	drover_pool_wait_all(pool);
-	drover_pool_wait(pool, &task, &result);
-	tap_is(result, 1, "started, on its CPU, without signals");
-	pool_end(pool, DROVER_POOL_DRAIN);
-	tap_is(atomic_load(&nr_started), NR_WORKERS, "each begins once");
-	tap_is(atomic_load(&nr_stopped), NR_WORKERS, "and ends once");
+	tap_is(result_of(&task), 1, "started, on its CPU, without signals");
+	end();
+	tap_is(nr_started, NR_WORKERS, "each begins once");
+	tap_is(nr_stopped, NR_WORKERS, "and ends once");
 	CPU_ZERO(&one);
 	tap_is(drover_pool_create(&pool, &attr), EINVAL, "no CPU at all");
 	attr.nr_cpu_sets = 0;
 	tap_is(drover_pool_create(&pool, &attr), EINVAL, "a set of none");
 }
 
-static int hold(void *arg)
+static void *let_go(void *tid)
 {
-	(void)arg;
-	atomic_fetch_add(&nr_inside, 1);
-	return wait_at_least(&gate, 1);
-}
-
-static void otherwise(void *arg)
-{
-	*(int *)arg = drover_pool_wait_all(pool);
-	atomic_fetch_add(&nr_otherwise, 1);
-}
-
-static void *let_go(void *arg)
-{
-	if (wait_blocked(getpid(), *(pid_t *)arg, NULL))
-		tap_bail("the wait does not sleep");
-	atomic_store(&gate, 1);
+	asleep(*(pid_t *)tid);
+	gate = 1;
 	return NULL;
+}
+
+static int wait_until(drover_task_t *task, clockid_t clock,
+		      struct timespec until)
+{
+	return drover_pool_clockwait(pool, task, clock, &until, NULL);
 }
 
 static void test_deadlines(void)
 {
-	drover_task_t task = DROVER_TASK_INITIALIZER(hold, NULL);
-	drover_task_t queued = DROVER_TASK_INITIALIZER(look, NULL);
-	struct timespec past = { 0, 0 }, bad = { 0, 1000000000 };
-	struct timespec later = deadline_in(CLOCK_REALTIME, 100 * NS_PER_S);
+	drover_task_t task = DROVER_TASK_INITIALIZER(hold, NULL), queued;
 	pid_t tid = blocked_gettid();
 	pthread_t thread;
-	int result = -1;
 
-	pool = pool_of(1);
+	begin(1);
 	tap_is(drover_pool_test(pool, &task, NULL), EINVAL,
 	       "poll: never begun");
-	drover_pool_submit(pool, &task);
-	if (wait_at_least(&nr_inside, 1))
-		tap_bail("the worker does not begin");
-	drover_pool_submit(pool, &queued);
+	submit_held(&task);
+	submit(&queued, look, NULL);
 	tap_is(drover_pool_test(pool, &task, NULL), EBUSY, "poll: it runs");
-	tap_is(drover_pool_clockwait(pool, &queued, CLOCK_MONOTONIC, &past,
-				     NULL),
+	tap_is(wait_until(&queued, CLOCK_MONOTONIC, (struct timespec){ 0 }),
 	       ETIMEDOUT, "a deadline, queued");
-	past = deadline_in(CLOCK_MONOTONIC, NS_PER_MS);
-	tap_is(drover_pool_clockwait(pool, &task, CLOCK_MONOTONIC, &past, NULL),
+	tap_is(wait_until(&task, CLOCK_MONOTONIC,
+			  deadline_in(CLOCK_MONOTONIC, NS_PER_MS)),
 	       ETIMEDOUT, "a deadline, running");
-	tap_is(drover_pool_clockwait(pool, &task, CLOCK_MONOTONIC, &bad, NULL),
+	tap_is(wait_until(&task, CLOCK_MONOTONIC,
+			  (struct timespec){ 0, NS_PER_S }),
 	       EINVAL, "nanoseconds out of range");
-	tap_is(drover_pool_clockwait(pool, &task, 77, &past, NULL), EINVAL,
+	tap_is(wait_until(&task, 77, (struct timespec){ 0 }), EINVAL,
 	       "another clock");
-	if (pthread_create(&thread, NULL, let_go, &tid))
-		tap_bail("no thread");
-	tap_is(drover_pool_clockwait(pool, &task, CLOCK_REALTIME, &later,
-				     &result),
+	thread = thread_of(let_go, &tid);
+	tap_is(wait_until(&task, CLOCK_REALTIME,
+			  deadline_in(CLOCK_REALTIME, 100 * NS_PER_S)),
 	       0, "it ends before the deadline");
-	tap_is(result, 0, "with its result");
-	pthread_join(thread, NULL);
+	joined(thread);
 	drover_pool_wait(pool, &queued, NULL);
 	tap_is(drover_pool_test(pool, &queued, NULL), 0, "poll: it has ended");
-	pool_end(pool, DROVER_POOL_DRAIN);
+	end();
+}
+
+static void otherwise(void *answer)
+{
+	*(int *)answer = drover_pool_wait_all(pool);
+	nr_otherwise++;
 }
 
 static void *cancel(void *arg)
@@ -150,20 +120,16 @@ static void test_posts(void)
 	int answer = -1;
 	pthread_t thread;
 
-	pool = pool_of(1);
-	atomic_store(&gate, 0);
-	atomic_store(&nr_inside, 0);
+	begin(1);
 	drover_pool_post_or(pool, hold, otherwise, &answer);
-	if (wait_at_least(&nr_inside, 1))
-		tap_bail("the worker does not begin");
+	reached(&nr_begun, 1);
 	for (int i = 0; i < 5; i++)
 		drover_pool_post_or(pool, hold, otherwise, &answer);
-	if (pthread_create(&thread, NULL, cancel, NULL))
-		tap_bail("no thread");
-	tap_is(wait_at_least(&nr_otherwise, 5), 0, "cancelled posts are told");
-	atomic_store(&gate, 1);
-	pthread_join(thread, NULL);
-	tap_is(atomic_load(&nr_otherwise), 5, "and no other");
+	thread = thread_of(cancel, NULL);
+	reached(&nr_otherwise, 5);
+	gate = 1;
+	joined(thread);
+	tap_is(nr_otherwise, 5, "cancelled posts are told, and no other");
 	tap_is(answer, EDEADLK, "inside of the pool");
 	tap_is(drover_pool_post_or(pool, hold, otherwise, &answer), ESHUTDOWN,
 	       "one that is refused is not");
@@ -173,7 +139,7 @@ static void test_posts(void)
 int main(void)
 {
 	watchdog("options");
-	tap_plan(5 + 9 + 4);
+	tap_plan(5 + 8 + 3);
 	test_threads();
 	test_deadlines();
 	test_posts();

@@ -4,56 +4,43 @@
  * workers there have a budget of their own: with one of nothing, they never look
  * out for work. sysfs is the test's, since most machines have one size of CPU.
  */
-#include <dlfcn.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <sched.h>
 #include <stdarg.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include "blocked.h"
-#include "blocks.h"
-#include "tap.h"
+#include "tasks.h"
 
 /* A CPU that no machine has whose tests run here. */
 #define LAST_CPU 1023
 
 static const struct sizes {
 	const char *what;
+	bool small;	      /* are those that the test runs on? */
 	const char *atom;     /* /sys/devices/cpu_atom/cpus, or NULL */
 	int capacity;	      /* of all CPUs but the last, or 0: none is told */
 	int capacity_of_last; /* of LAST_CPU */
-	bool small;	      /* are those that the test runs on? */
 } all_sizes[] = {
-	{ .what = "nothing is told", .small = false },
-	{ .what = "cpu_atom has all", .atom = "0-8191\n", .small = true },
-	{ .what = "cpu_atom has all, in parts",
-	  .atom = "8000,0-4000,4001-8191\n",
-	  .small = true },
-	{ .what = "cpu_atom has others", .atom = "8000-8100\n" },
-	{ .what = "half the capacity of another CPU",
-	  .capacity = 512,
-	  .capacity_of_last = 1024,
-	  .small = true },
-	{ .what = "nearly the same capacity",
-	  .capacity = 1000,
-	  .capacity_of_last = 1024 },
-	{ .what = "a larger capacity than another CPU's",
-	  .capacity = 1024,
-	  .capacity_of_last = 512 },
+	{ "nothing is told", false, NULL, 0, 0 },
+	{ "cpu_atom has all", true, "0-8191\n", 0, 0 },
+	{ "cpu_atom has all, in parts", true, "8000,0-4000,4001-8191\n", 0, 0 },
+	{ "cpu_atom has others", false, "8000-8100\n", 0, 0 },
+	{ "half the capacity of another CPU", true, NULL, 512, 1024 },
+	{ "nearly the same capacity", false, NULL, 1000, 1024 },
+	{ "a larger capacity than another CPU's", false, NULL, 1024, 512 },
 };
 
 #define NR_SIZES ((int)(sizeof(all_sizes) / sizeof(all_sizes[0])))
 
 static const struct sizes *sizes;
 
+/* One with this text, or none. */
 static int file_of(const char *text)
 {
-	int fd = memfd_create("sysfs", MFD_CLOEXEC);
+	int fd = text ? memfd_create("sysfs", MFD_CLOEXEC) : -1;
 
-	if (fd < 0 || write(fd, text, strlen(text)) < 0)
+	if (!text)
+		errno = ENOENT;
+	else if (fd < 0 || write(fd, text, strlen(text)) < 0)
 		tap_bail("memfd");
 	lseek(fd, 0, SEEK_SET);
 	return fd;
@@ -63,13 +50,9 @@ static int open_capacity(int cpu)
 {
 	char text[16];
 
-	if (!sizes->capacity || cpu > LAST_CPU) {
-		errno = ENOENT;
-		return -1;
-	}
 	snprintf(text, sizeof(text), "%d\n",
 		 cpu == LAST_CPU ? sizes->capacity_of_last : sizes->capacity);
-	return file_of(text);
+	return file_of(sizes->capacity && cpu <= LAST_CPU ? text : NULL);
 }
 
 /* What the library calls: the program's comes before the C library's. */
@@ -85,37 +68,29 @@ int open(const char *path, int flags, ...)
 	if (sizes &&
 	    sscanf(path, "/sys/devices/system/cpu/cpu%d/cpu_c", &cpu) == 1)
 		return open_capacity(cpu);
-	if (sizes && !strcmp(path, "/sys/devices/cpu_atom/cpus")) {
-		if (sizes->atom)
-			return file_of(sizes->atom);
-		errno = ENOENT;
-		return -1;
-	}
+	if (sizes && !strcmp(path, "/sys/devices/cpu_atom/cpus"))
+		return file_of(sizes->atom);
 	if (!real)
-		real = (int (*)(const char *, int, ...))dlsym(RTLD_NEXT,
-							      "open");
+		real = (__typeof__(real))dlsym(RTLD_NEXT, "open");
 	return real(path, flags, mode);
 }
 
 /* Does a worker look out for work before it sleeps? */
 static bool lingers(uint32_t linger_us, uint32_t linger_small_us)
 {
-	drover_poolattr_t attr = { .workers = 1,
-				   .linger_us = linger_us,
-				   .linger_small_us = linger_small_us };
 	int64_t deadline = blocked_deadline();
 	drover_poolstats_t stats;
-	drover_pool_t *pool;
 
-	if (drover_pool_create(&pool, &attr))
-		tap_bail("no pool");
+	begin_with((drover_poolattr_t){ .workers = 1,
+					.linger_us = linger_us,
+					.linger_small_us = linger_small_us });
 	do {
 		if (blocked_over(deadline))
 			tap_bail("the worker does not sleep");
 		sched_yield();
-		drover_pool_stats(pool, &stats);
+		stats = stats_of(pool);
 	} while (!stats.sleeps);
-	pool_end(pool, DROVER_POOL_DRAIN);
+	end();
 	return stats.linger_ns != 0;
 }
 
@@ -142,11 +117,11 @@ int main(void)
 
 	watchdog("small CPUs");
 	tap_plan(NR_SIZES + 1);
+	sched_getaffinity(0, sizeof(all), &all);
 	for (int i = 0; i < NR_SIZES; i++) {
 		const struct sizes *of = &all_sizes[i];
 
-		if (sched_getaffinity(0, sizeof(all), &all) ||
-		    CPU_COUNT(&all) < 2)
+		if (CPU_COUNT(&all) < 2)
 			tap_skip(of->what, "nobody looks out with one CPU");
 		else
 			tap_is(budgets_of(of), of->small ? 2 : 3,

@@ -2,54 +2,41 @@
 /*
  * A thread is cancelled inside its share of a loop, and inside a task that it
  * runs because it waits for it; and a task ends the worker that runs it. Nobody
- * uses a stack that has gone, nothing hangs, and others are told.
+ * uses a stack that has gone, nothing hangs, and others are told. No call is a
+ * cancellation point: a thread that was cancelled comes through all of them.
  */
-#include <errno.h>
-#include <pthread.h>
-#include <stdatomic.h>
-
-#include "blocked.h"
-#include "blocks.h"
-#include "tap.h"
+#include "tasks.h"
 
 #define NR_WORKERS 2
 
-static drover_pool_t *pool;
 static pthread_t victim, opener;
-static atomic_int nr_helpers, may_end, nr_inside, gate, nr_run;
+static atomic_int nr_helpers, nr_through;
 static drover_task_t task;
+static int nr_wrong;
 
 static int part(size_t begin, size_t end, void *arg)
 {
-	(void)begin;
-	(void)end;
-	(void)arg;
 	if (pthread_equal(pthread_self(), victim)) {
-		if (wait_at_least(&nr_helpers, 1))
-			tap_bail("nobody helps");
+		reached(&nr_helpers, 1);
 		pthread_exit(PTHREAD_CANCELED);
 	}
-	atomic_fetch_add(&nr_helpers, 1);
-	if (wait_at_least(&may_end, 1))
-		tap_bail("the part is not to end");
-	atomic_fetch_sub(&nr_helpers, 1);
+	nr_helpers++;
+	reached(&gate, 1);
+	nr_helpers--;
 	return 0;
 }
 
-/* When the thread sleeps, its helpers may end. */
-static void *let_end(void *arg)
+/* When the thread sleeps, others may go on. */
+static void *open_gate(void *tid)
 {
-	pid_t tid = *(pid_t *)arg;
-
-	if (wait_blocked(getpid(), tid, NULL))
-		tap_bail("the loop does not wait for its helpers");
-	atomic_store(&may_end, 1);
+	asleep(*(pid_t *)tid);
+	gate = 1;
 	return NULL;
 }
 
 static void after_loop(void *nr_left)
 {
-	*(int *)nr_left = atomic_load(&nr_helpers);
+	*(int *)nr_left = nr_helpers;
 }
 
 static void *cancelled_in_loop(void *arg)
@@ -57,8 +44,7 @@ static void *cancelled_in_loop(void *arg)
 	pid_t tid = blocked_gettid();
 
 	victim = pthread_self();
-	if (pthread_create(&opener, NULL, let_end, &tid))
-		tap_bail("no thread");
+	opener = thread_of(open_gate, &tid);
 	pthread_cleanup_push(after_loop, arg);
 	drover_pool_for(pool, 0, 1000, 1, part, NULL);
 	pthread_cleanup_pop(0);
@@ -67,77 +53,46 @@ static void *cancelled_in_loop(void *arg)
 
 static void test_loop(void)
 {
-	pthread_t thread;
 	int nr_left = -1;
-	void *result;
 
 	watchdog("cancelled in a loop");
-	if (pthread_create(&thread, NULL, cancelled_in_loop, &nr_left))
-		tap_bail("no thread");
-	pthread_join(thread, &result);
-	pthread_join(opener, NULL);
-	tap_ok(result == PTHREAD_CANCELED, "cancelled in its share of a loop");
+	tap_ok(joined(thread_of(cancelled_in_loop, &nr_left)) ==
+		       PTHREAD_CANCELED,
+	       "cancelled in its share of a loop");
+	joined(opener);
 	tap_is(nr_left, 0, "its helpers have ended then");
-}
-
-static int hold(void *arg)
-{
-	(void)arg;
-	atomic_fetch_add(&nr_inside, 1);
-	return wait_at_least(&gate, 1);
 }
 
 static int exit_thread(void *arg)
 {
-	atomic_fetch_add(&nr_run, 1);
+	nr_run++;
 	pthread_exit(arg);
-}
-
-static void *wait_for_task(void *arg)
-{
-	drover_pool_wait(pool, &task, arg);
-	return NULL;
 }
 
 static void test_wait(void)
 {
 	drover_task_t held[NR_WORKERS];
-	pthread_t thread;
-	void *result;
 
 	watchdog("cancelled in a wait");
-	for (int i = 0; i < NR_WORKERS; i++) {
-		drover_task_init(&held[i], hold, NULL);
-		drover_pool_submit(pool, &held[i]);
-	}
-	if (wait_at_least(&nr_inside, NR_WORKERS))
-		tap_bail("workers do not begin");
-	drover_task_init(&task, exit_thread, PTHREAD_CANCELED);
-	drover_pool_submit(pool, &task);
-	if (pthread_create(&thread, NULL, wait_for_task, NULL))
-		tap_bail("no thread");
-	pthread_join(thread, &result);
-	tap_ok(result == PTHREAD_CANCELED, "cancelled in a task it waits for");
+	gate = 0;
+	for (int i = 0; i < NR_WORKERS; i++)
+		submit_held(&held[i]);
+	submit(&task, exit_thread, PTHREAD_CANCELED);
+	tap_ok(joined(thread_of(wait_in_thread, &task)) == PTHREAD_CANCELED,
+	       "cancelled in a task it waits for");
 	tap_is(drover_pool_wait(pool, &task, NULL), ECANCELED,
 	       "others learn that it has no result");
-	atomic_store(&gate, 1);
+	gate = 1;
 	for (int i = 0; i < NR_WORKERS; i++)
 		drover_pool_wait(pool, &held[i], NULL);
 	tap_is(drover_pool_wait_all(pool), 0, "no task is left");
-}
-
-static int count(void *arg)
-{
-	(void)arg;
-	atomic_fetch_add(&nr_run, 1);
-	return 0;
 }
 
 /* More often than there are workers. */
 static void test_worker(void)
 {
 	watchdog("workers end");
-	atomic_store(&nr_run, 0);
+	nr_run = 0;
 	for (int i = 0; i < 2 * NR_WORKERS; i++) {
 		drover_pool_post(pool, exit_thread, NULL);
 		drover_pool_wait_all(pool);
@@ -145,19 +100,54 @@ static void test_worker(void)
 	for (int i = 0; i < 10; i++)
 		drover_pool_post(pool, count, NULL);
 	drover_pool_wait_all(pool);
-	tap_is(atomic_load(&nr_run), 2 * NR_WORKERS + 10,
+	tap_is(nr_run, 2 * NR_WORKERS + 10,
 	       "tasks end their workers, and others run");
+	end();
+}
+
+static int do_nothing(size_t begin, size_t end, void *arg)
+{
+	return 0;
+}
+
+static void *come_through(void *arg)
+{
+	pid_t tid = blocked_gettid();
+	drover_task_t held;
+
+	pthread_cancel(pthread_self());
+	begin(1);
+	submit_held(&held);
+	opener = thread_of(open_gate, &tid);
+	nr_wrong += drover_pool_wait(pool, &held, NULL) != 0;
+	nr_wrong += drover_pool_post(pool, hold, NULL) != 0;
+	nr_wrong += drover_pool_for(pool, 0, 100, 1, do_nothing, NULL) != 0;
+	nr_wrong += drover_pool_wait_all(pool) != 0;
+	end();
+	nr_through++;
+	joined(opener);
+	pthread_testcancel();
+	return arg;
+}
+
+static void test_calls(void)
+{
+	watchdog("cancelled before");
+	tap_ok(joined(thread_of(come_through, NULL)) == PTHREAD_CANCELED,
+	       "cancelled before all calls, and afterwards");
+	tap_is(nr_through, 1, "it came through all calls");
+	tap_is(nr_wrong, 0, "they did what they should");
 }
 
 int main(void)
 {
 	if (!FRAMES_MAY_UNWIND)
 		return frames_stay();
-	tap_plan(6);
-	pool = pool_of(NR_WORKERS);
+	tap_plan(6 + 3);
+	begin(NR_WORKERS);
 	test_loop();
 	test_wait();
 	test_worker();
-	pool_end(pool, DROVER_POOL_DRAIN);
+	test_calls();
 	return tap_exit();
 }

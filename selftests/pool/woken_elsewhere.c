@@ -4,50 +4,40 @@
  * elsewhere, and has its affinity back when it runs a part of it; also if that
  * thread is a worker, and there are no more CPUs than workers.
  */
-#include <sched.h>
-#include <stdatomic.h>
-#include <unistd.h>
+#include "tasks.h"
 
-#include "blocks.h"
-#include "tap.h"
-
-static drover_pool_t *pool;
-static cpu_set_t narrow, wide, seen;
+static cpu_set_t all, narrow, wide, seen;
 static pid_t caller;
-static atomic_int nr_begun;
 static int nr_workers;
 
-static void await_begun(int nr)
+static void meet_others(int nr)
 {
-	atomic_fetch_add(&nr_begun, 1);
-	while (atomic_load(&nr_begun) < nr)
-		sched_yield();
+	nr_begun++;
+	reached(&nr_begun, nr);
 }
 
 /* To the one CPU, and back to the affinity that leaves it there. */
-static int come_here(void *arg)
+static int come_here(void *set)
 {
-	await_begun(nr_workers);
+	meet_others(nr_workers);
 	if (sched_setaffinity(0, sizeof(narrow), &narrow))
 		return 1;
-	return sched_setaffinity(0, sizeof(wide), arg);
+	return sched_setaffinity(0, sizeof(wide), set);
 }
 
 /* Two parts, each of which waits for the other: so the worker has one. */
-static int meet(size_t begin, size_t end, void *arg)
+static int meet(size_t begin, size_t end, void *set)
 {
-	(void)begin;
-	(void)end;
-	if (gettid() != caller)
-		sched_getaffinity(0, sizeof(seen), arg);
-	await_begun(2);
+	if (blocked_gettid() != caller)
+		sched_getaffinity(0, sizeof(seen), set);
+	meet_others(2);
 	return 0;
 }
 
 static int loop_here(void *set)
 {
-	caller = gettid();
-	atomic_store(&nr_begun, 0);
+	caller = blocked_gettid();
+	nr_begun = 0;
 	sched_setaffinity(0, sizeof(narrow), &narrow);
 	drover_pool_for(pool, 0, 2, 1, meet, &seen);
 	return sched_setaffinity(0, sizeof(cpu_set_t), set);
@@ -55,16 +45,13 @@ static int loop_here(void *set)
 
 static uint64_t nr_moves(void)
 {
-	drover_poolstats_t stats;
-
-	drover_pool_stats(pool, &stats);
-	return stats.moves;
+	return stats_of(pool).moves;
 }
 
 /* One loop while a worker sleeps; was its affinity as it should be? */
 static bool loop_with(cpu_set_t *set)
 {
-	atomic_store(&nr_begun, 0);
+	nr_begun = 0;
 	for (int i = 0; i < nr_workers; i++)
 		drover_pool_post(pool, come_here, set);
 	drover_pool_wait_all(pool);
@@ -91,49 +78,32 @@ static void test_moved(cpu_set_t *set, const char *which)
 	tap_is(nr_wrong, 0, "%s: and has its affinity", which);
 }
 
-static void make_pool(int nr)
-{
-	nr_workers = nr;
-	pool = pool_of(nr);
-}
-
-/* The first CPU of @all, and the first two of them. */
-static void choose(const cpu_set_t *all)
-{
-	CPU_ZERO(&narrow);
-	CPU_ZERO(&wide);
-	for (int cpu = 0; CPU_COUNT(&wide) < 2; cpu++) {
-		if (!CPU_ISSET(cpu, all))
-			continue;
-		if (!CPU_COUNT(&narrow))
-			CPU_SET(cpu, &narrow);
-		CPU_SET(cpu, &wide);
-	}
-}
-
 int main(void)
 {
 	uint64_t before;
-	cpu_set_t all;
 
-	if (sched_getaffinity(0, sizeof(all), &all) || CPU_COUNT(&all) < 2) {
+	narrow = wide = one_cpu();
+	sched_getaffinity(0, sizeof(all), &all);
+	if (CPU_COUNT(&all) < 2) {
 		tap_plan(1);
 		tap_skip("workers woken elsewhere", "needs two CPUs");
 		return tap_exit();
 	}
+	for (int cpu = 0; CPU_COUNT(&wide) < 2; cpu++)
+		if (CPU_ISSET(cpu, &all))
+			CPU_SET(cpu, &wide);
 	tap_plan(8);
 	watchdog("workers woken elsewhere");
-	choose(&all);
-	make_pool(1);
+	begin(nr_workers = 1);
 	test_moved(&all, "all CPUs");
 	test_moved(&wide, "two CPUs");
 	before = nr_moves();
 	tap_ok(loop_with(&narrow), "pinned: it stays where it is told to");
 	tap_is(nr_moves(), before, "and is not moved");
-	pool_end(pool, DROVER_POOL_DRAIN);
+	end();
 	sched_setaffinity(0, sizeof(wide), &wide);
-	make_pool(2);
+	begin(nr_workers = 2);
 	test_moved(&wide, "by a worker");
-	pool_end(pool, DROVER_POOL_DRAIN);
+	end();
 	return tap_exit();
 }

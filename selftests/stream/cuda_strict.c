@@ -28,7 +28,7 @@ static drover_stream_t cuda_stream(uint32_t depth)
 	return stream;
 }
 
-static void *thread_of(pthread_t *thread, void *(*main)(void *), void *arg)
+static void *own_thread(pthread_t *thread, void *(*main)(void *), void *arg)
 {
 	atomic_store(&tid, 0);
 	if (pthread_create(thread, NULL, main, arg))
@@ -102,7 +102,7 @@ static void test_blocking_copy(void)
 	watchdog("a copy that blocks");
 	MUST(cuda_fill_submit(&s, copy.from, 3, BYTES, NULL));
 	cuda_gate_block(&gate, &s);
-	thread_of(&reader, read_back, &copy);
+	own_thread(&reader, read_back, &copy);
 	if (wait_blocked(getpid(), atomic_load(&tid), NULL))
 		tap_bail("the copy does not block");
 	atomic_store(&tid, 0);
@@ -262,7 +262,7 @@ static void test_events(void)
 	cuda_gate_block(&gate, &s);
 	MUST(cuda_fill_submit(&s, a, 1, BYTES, &first));
 	MUST(cuda_fill_submit(&s, a, 1, BYTES, NULL));
-	thread_of(&waiter, wait_ticket, &first);
+	own_thread(&waiter, wait_ticket, &first);
 	if (wait_blocked(getpid(), atomic_load(&tid), NULL))
 		tap_bail("it does not wait");
 	gate_open(&gate);

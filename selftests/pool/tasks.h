@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * tasks.h - the pool of a test, and tasks whose course the test decides
+ *
+ *	begin(2);
+ *	submit_held(&held);	// a worker has it, until gate = 1
+ *	...
+ *	end();
+ */
+#ifndef DROVER_SELFTESTS_TASKS_H
+#define DROVER_SELFTESTS_TASKS_H
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+
+#include <drover/pool.h>
+
+#include "blocked.h"
+#include "run.h"
+#include "tap.h"
+
+static drover_pool_t *pool;
+static atomic_int gate, nr_begun, nr_run, sleeper;
+
+static inline void begin_with(drover_poolattr_t attr)
+{
+	gate = nr_begun = nr_run = sleeper = 0;
+	MUST(drover_pool_create(&pool, &attr));
+}
+
+static inline void begin(unsigned int nr_workers)
+{
+	begin_with((drover_poolattr_t){ .workers = nr_workers });
+}
+
+static inline void end(void)
+{
+	MUST(drover_pool_shutdown(pool, DROVER_POOL_DRAIN));
+	MUST(drover_pool_free(pool));
+}
+
+static inline drover_poolstats_t stats_of(drover_pool_t *of)
+{
+	drover_poolstats_t stats;
+
+	drover_pool_stats(of, &stats);
+	return stats;
+}
+
+/* Functions of tasks */
+
+static inline int answer(void *arg)
+{
+	return (int)(intptr_t)arg;
+}
+
+static inline int count(void *arg)
+{
+	nr_run++;
+	return 0;
+}
+
+static inline int hold(void *arg)
+{
+	nr_begun++;
+	reached(&gate, 1);
+	return 0;
+}
+
+/* Who runs it waits for the task @arg. */
+static inline int wait_for(void *arg)
+{
+	sleeper = blocked_gettid();
+	return drover_pool_wait(pool, arg, NULL);
+}
+
+/* submit - what a task is, and that it is accepted */
+static inline void submit(drover_task_t *task, int (*function)(void *arg),
+			  void *arg)
+{
+	drover_task_init(task, function, arg);
+	MUST(drover_pool_submit(pool, task));
+}
+
+/* submit_held - a task in the midst of which a thread is on return */
+static inline void submit_held(drover_task_t *task)
+{
+	int before = nr_begun;
+
+	submit(task, hold, NULL);
+	reached(&nr_begun, before + 1);
+}
+
+/* submit_waiting - a task that sleeps for another one on return */
+static inline void submit_waiting(drover_task_t *task, drover_task_t *other)
+{
+	sleeper = 0;
+	submit(task, wait_for, other);
+	reached(&sleeper, 1);
+	asleep(sleeper);
+}
+
+/* In a thread that is no worker: it runs the task if nobody has begun it. */
+static inline void *wait_in_thread(void *task)
+{
+	drover_pool_wait(pool, task, NULL);
+	return NULL;
+}
+
+static inline int result_of(drover_task_t *task)
+{
+	int result = -1;
+
+	MUST(drover_pool_wait(pool, task, &result));
+	return result;
+}
+
+/*
+ * workers_sleep - do so many threads sleep in futex?
+ *
+ * The caller does not. Others that are no workers must not, either; a sanitizer's
+ * own thread sleeps elsewhere.
+ */
+static inline int sleeps(pid_t tid, const void *none)
+{
+	return blocked_in_futex(getpid(), tid, NULL) == 1;
+}
+
+static inline bool workers_sleep(int nr)
+{
+	return for_all_threads(sleeps, NULL) >= nr;
+}
+
+/* One that was woken and has not run yet is awake. */
+static inline void await_sleep(int nr)
+{
+	int64_t deadline = blocked_deadline();
+
+	while (!workers_sleep(nr)) {
+		if (blocked_over(deadline))
+			tap_bail("workers do not sleep");
+		sched_yield();
+	}
+}
+
+#ifdef REFUSES
+
+/*
+ * Memory and threads that are refused
+ *
+ * The test says what refuses() answers. The program's functions come before the
+ * C library's.
+ */
+static bool refuses(bool memory);
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
+		   void *(*run)(void *), void *arg)
+{
+	static __typeof__(pthread_create) *real;
+
+	if (!real)
+		real = (__typeof__(real))dlsym(RTLD_NEXT, "pthread_create");
+	return refuses(false) ? EAGAIN : real(thread, attr, run, arg);
+}
+
+void *aligned_alloc(size_t alignment, size_t bytes)
+{
+	void *memory;
+
+	if (refuses(true) || posix_memalign(&memory, alignment, bytes))
+		return NULL;
+	return memory;
+}
+
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+extern void *__libc_malloc(size_t bytes);
+
+void *malloc(size_t bytes)
+{
+	return refuses(true) ? NULL : __libc_malloc(bytes);
+}
+#endif
+
+#endif /* REFUSES */
+
+#endif /* DROVER_SELFTESTS_TASKS_H */
