@@ -11,24 +11,17 @@
  *
  * APIs: drover pthread
  */
-#include "run.h"
-#include "fixture.h"
-#include "preempt.h"
+#include "meet.h"
 
-#define POLL_NS	   (2 * NS_PER_MS)
-#define NR_POLLERS 2
+#define POLL_NS (2 * NS_PER_MS)
 
 static const char *const policy[] = { "auto,spin=2000" };
 
-static api_cond_t cond = API_COND_INITIALIZER;
-static api_mutex_t mutex = API_MUTEX_INITIALIZER;
-static uint64_t seed, ms;
-static struct fixture fixture;
 static atomic_int nr_held;
 static atomic_bool let_go;
 
 /* Until the poll is over, and later. */
-static void hold(int signal)
+static void hold_in_poll(int signal)
 {
 	int64_t end = blocked_now_ns() + POLL_NS;
 
@@ -40,62 +33,28 @@ static void hold(int signal)
 		;
 }
 
-static void poll_held(int nr)
+/* poll N: they are held in the midst of their polls */
+STEP(poll)
 {
-	fixture = fixture_of(&cond, &mutex, nr);
 	atomic_store(&nr_held, 0);
 	atomic_store(&let_go, false);
-	for (int i = 0; i < nr; i++) {
-		struct member *member = fixture_start(&fixture, NULL);
-
-		member_has_joined(member);
-		pthread_kill(member->thread, SIGUSR1);
+	for (int i = 0; i < args[0]; i++) {
+		scene_add(1, NULL, false);
+		pthread_kill(fixture.members[i].thread, SIGUSR1);
 	}
-	if (wait_at_least(&nr_held, nr))
+	if (wait_at_least(&nr_held, args[0]))
 		tap_bail("no signal handler ran");
+	return 0;
 }
 
-static void two_poll(void)
-{
-	poll_held(NR_POLLERS);
-}
-
-static void fall_asleep(void)
+STEP(fall_asleep)
 {
 	int64_t end = blocked_now_ns() + 10 * POLL_NS;
 
 	atomic_store(&let_go, true);
 	while (fixture_any_awake(&fixture) && blocked_now_ns() < end)
 		sched_yield();
-}
-
-static void signal_it(void *unused)
-{
-	(void)unused;
-	api_cond_signal(&cond);
-}
-
-static void broadcast_it(void *unused)
-{
-	(void)unused;
-	api_cond_broadcast(&cond);
-}
-
-static bool both_return(void)
-{
-	fixture_gone(&fixture, NR_POLLERS);
-	fixture_end(&fixture);
-	return true;
-}
-
-static bool one_returns_and_then_the_other(void)
-{
-	bool one;
-
-	fixture_gone(&fixture, 1);
-	one = fixture_count(&fixture, AT_COND) == 1;
-	api_cond_signal(&cond);
-	return both_return() && one;
+	return 0;
 }
 
 /* Two signals: when the stopped thread has joined, and when it sleeps. */
@@ -117,71 +76,64 @@ static void *signal_twice(void *arg)
 	return arg;
 }
 
-static void one_polls(void)
+STEP(signaller)
 {
 	atomic_store(&waits, false);
 	atomic_store(&other_settled, false);
-	poll_held(1);
-	if (pthread_create(&signaller, NULL, signal_twice, NULL))
-		tap_bail("pthread_create");
+	start_thread(&signaller, signal_twice, NULL);
+	return 0;
 }
 
-static void wait_once(void *unused)
+STEP(wait_once)
 {
-	(void)unused;
 	api_mutex_lock(&mutex);
 	atomic_store(&waits, true);
 	api_cond_wait(&cond, &mutex);
 	api_mutex_unlock(&mutex);
+	return 0;
 }
 
-static void take_or_sleep(void)
+STEP(settled)
 {
-	fall_asleep();
 	atomic_store(&other_settled, true);
+	return 0;
 }
 
-static bool it_returns(void)
+STEP(signaller_ends)
 {
-	pthread_join(signaller, NULL);
-	fixture_gone(&fixture, 1);
-	fixture_end(&fixture);
-	return true;
+	return pthread_join(signaller, NULL);
 }
 
-static const struct scenario scenarios[] = {
-	{ "signal to two that fall asleep: each wakes one", two_poll, signal_it,
-	  fall_asleep, one_returns_and_then_the_other },
-	{ "broadcast to two that fall asleep: both return", two_poll,
-	  broadcast_it, fall_asleep, both_return },
-	{ "wait, and another takes the signal: the next wakes it", one_polls,
-	  wait_once, take_or_sleep, it_returns },
+static const struct step_word words[] = {
+	VERB(poll),    VERB(fall_asleep),    VERB(signaller), VERB(wait_once),
+	VERB(settled), VERB(signaller_ends), MEETING_WORDS,   LAST_WORD,
 };
 
-#define NR_SCENARIOS ((int)(sizeof(scenarios) / sizeof(scenarios[0])))
+static const struct meeting meetings[] = {
+	{ "signal to two that fall asleep: each wakes one", "poll 2", "signal",
+	  "fall_asleep", "gone 1; waiting = 1; signal; gone 2" },
+	{ "broadcast to two that fall asleep: both return", "poll 2",
+	  "broadcast", "fall_asleep", "gone 2" },
+	{ "wait, and another takes the signal: the next wakes it",
+	  "poll 1; signaller", "wait_once", "fall_asleep; settled",
+	  "signaller_ends; gone 1" },
+};
+
+#define NR_MEETINGS ((int)(sizeof(meetings) / sizeof(meetings[0])))
 
 static void test(const char *name)
 {
-	const struct sigaction action = { .sa_handler = hold };
+	const struct sigaction action = { .sa_handler = hold_in_poll };
 
 	sigaction(SIGUSR1, &action, NULL);
-	tap_diag("seed=%" PRIu64, seed);
-	for (int i = 0; i < NR_SCENARIOS; i++) {
-		if (!PREEMPT_POSSIBLE)
-			tap_skip(scenarios[i].name, "no trap flag here");
-		else
-			tap_ok(everywhere(&scenarios[i], seed, ms), "%s: %s",
-			       name, scenarios[i].name);
-	}
+	scene_start(name, "normal", false);
+	meetings_test("polls", words, meetings, NR_MEETINGS);
 }
 
 int main(int argc, char **argv)
 {
-	struct args args = args_parse(argc, argv, "seed ms");
-
 	api_start(argv);
-	seed = args_get(&args, "seed", args_fresh_seed());
-	ms = args_get(&args, "ms", 1500);
+	scenarios_start(argc, argv, 1500);
 	return policies_main(argv, (struct policy_list){ policy, 1 },
-			     NR_SCENARIOS, test);
+			     NR_MEETINGS, test);
 }

@@ -9,17 +9,11 @@
  */
 #define EVERYWHERE_SPIN_MS 2
 
-#include "fixture.h"
-#include "preempt.h"
-#include "run.h"
+#include "meet.h"
 #include "sandbox.h"
 
-#define NR_WAITERS 3
-#define MS	   300
+#define MS 300
 
-static api_cond_t cond;
-static api_mutex_t mutex;
-static struct fixture fixture;
 static uint64_t seed;
 
 static const uint32_t permitted[] = {
@@ -49,57 +43,17 @@ static void kill_others(void)
 	sandbox_has(filter_install(code, at));
 }
 
-static void others_wait(void)
-{
-	fixture = fixture_of(&cond, &mutex, NR_WAITERS);
-	fixture_add(&fixture, NR_WAITERS);
-}
+static const struct step_word words[] = { MEETING_WORDS, LAST_WORD };
 
-static void signal_it(void *arg)
-{
-	(void)arg;
-	api_cond_signal(&cond);
-}
-
-static void broadcast_held(void *arg)
-{
-	(void)arg;
-	api_mutex_lock(&mutex);
-	api_cond_broadcast(&cond);
-	api_mutex_unlock(&mutex);
-}
-
-static void time_out(void *arg)
-{
-	struct timespec past = deadline_in(CLOCK_MONOTONIC, -1);
-
-	(void)arg;
-	api_mutex_lock(&mutex);
-	api_cond_clockwait(&cond, &mutex, CLOCK_MONOTONIC, &past);
-	api_mutex_unlock(&mutex);
-}
-
-static void other_broadcasts(void)
-{
-	api_cond_broadcast(&cond);
-}
-
-static bool all_return(void)
-{
-	fixture_end(&fixture);
-	return true;
-}
-
-static const struct scenario scenarios[] = {
-	{ "signal and broadcast", others_wait, signal_it, other_broadcasts,
-	  all_return },
-	{ "broadcast, mutex held, and broadcast", others_wait, broadcast_held,
-	  other_broadcasts, all_return },
-	{ "wait, which times out, and broadcast", others_wait, time_out,
-	  other_broadcasts, all_return },
+static const struct meeting meetings[] = {
+	{ "signal and broadcast", "wait 3", "signal", "broadcast", "gone 3" },
+	{ "broadcast, mutex held, and broadcast", "wait 3", "broadcast_held",
+	  "broadcast", "gone 3" },
+	{ "wait, which times out, and broadcast", "wait 3", "time_out_held",
+	  "broadcast", "gone 3" },
 };
 
-#define NR_SCENARIOS ((int)(sizeof(scenarios) / sizeof(scenarios[0])))
+#define NR_MEETINGS ((int)(sizeof(meetings) / sizeof(meetings[0])))
 
 /* In a process of its own. Return: its status. */
 static int child_status(void (*work)(const void *arg), const void *arg)
@@ -128,24 +82,24 @@ static void report(int status, const char *what, const char *name)
 
 static void meet_everywhere(const void *arg)
 {
+	struct scenario scenario = meeting_scenario(words, arg);
+
 	kill_others();
-	if (!everywhere(arg, seed, MS))
+	if (!everywhere(&scenario, seed, MS))
 		_exit(SANDBOX_VIOLATED);
 }
 
-static void test_scenarios(bool shared)
+static void test_meetings(bool shared)
 {
 	const char *what = shared ? "shared: " : "";
 
-	if (kind_cond_init(&cond, shared) ||
-	    kind_mutex_init(&mutex, kind_named("normal"), shared))
-		tap_bail("init");
-	for (int i = 0; i < NR_SCENARIOS; i++) {
+	scene_start("", "normal", shared);
+	for (int i = 0; i < NR_MEETINGS; i++) {
 		if (!PREEMPT_POSSIBLE)
-			tap_skip(scenarios[i].name, "no trap flag here");
+			tap_skip(meetings[i].name, "no trap flag here");
 		else
-			report(child_status(meet_everywhere, &scenarios[i]),
-			       what, scenarios[i].name);
+			report(child_status(meet_everywhere, &meetings[i]),
+			       what, meetings[i].name);
 	}
 }
 
@@ -164,13 +118,13 @@ int main(int argc, char **argv)
 	if (!CHILDREN_MAY_HAVE_THREADS)
 		return children_have_no_threads();
 	seed = args_get(&args, "seed", args_fresh_seed());
-	tap_plan(1 + 2 * NR_SCENARIOS);
+	tap_plan(1 + 2 * NR_MEETINGS);
 	tap_diag("seed=%" PRIu64, seed);
 	watchdog("in a sandbox");
 	report(child_status(start_program, "/bin/true"), "",
 	       "/bin/true starts");
-	test_scenarios(false);
-	test_scenarios(true);
+	test_meetings(false);
+	test_meetings(true);
 
 	return tap_exit();
 }

@@ -325,22 +325,26 @@ static inline void scenarios_start(int argc, char **argv, uint64_t ms)
 	scenario_options.ms = args_get(&args, "ms", ms);
 }
 
-/* scenarios_test - a result for each; @label begins with the policy */
+/* scenario_test - one result; @label begins with the policy */
+static inline void scenario_test(const char *label, const struct scenario *one)
+{
+	uint64_t ms = scenario_options.ms;
+
+	if (!strncmp(label, policies[0], strlen(policies[0])))
+		ms *= 4;
+	if (!PREEMPT_POSSIBLE)
+		tap_skip(one->name, "no trap flag here");
+	else
+		tap_ok(everywhere(one, scenario_options.seed, ms), "%s: %s",
+		       label, one->name);
+}
+
 static inline void scenarios_test(const char *label,
 				  const struct scenario *list, int nr)
 {
-	uint64_t seed = scenario_options.seed, ms = scenario_options.ms;
-
-	tap_diag("seed=%" PRIu64, seed);
-	if (!strncmp(label, policies[0], strlen(policies[0])))
-		ms *= 4;
-	for (int i = 0; i < nr; i++) {
-		if (!PREEMPT_POSSIBLE)
-			tap_skip(list[i].name, "no trap flag here");
-		else
-			tap_ok(everywhere(&list[i], seed, ms), "%s: %s", label,
-			       list[i].name);
-	}
+	tap_diag("seed=%" PRIu64, scenario_options.seed);
+	for (int i = 0; i < nr; i++)
+		scenario_test(label, &list[i]);
 }
 
 #endif /* DROVER_SELFTESTS_PREEMPT_H */

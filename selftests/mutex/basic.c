@@ -1,174 +1,352 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What drover_mutex_t answers, right and wrong. */
+/*
+ * What drover_mutex_t answers, right and wrong, with each of its attributes: to
+ * its holder, to others, when its holder has died, and across a fork. There the
+ * child's one thread holds what the forking thread held, as an atfork handler
+ * needs it; it has another thread id.
+ *
+ * The first scenario is of a process with one thread, where a mutex need not be
+ * locked in one step.
+ */
+#include <drover/cond.h>
 #include <drover/mutex.h>
-#include <errno.h>
-#include <pthread.h>
-#include <string.h>
+#include <sys/mman.h>
 
 #include "blocked.h"
-#include "tap.h"
+#include "run.h"
 
-static drover_mutex_t mutex = DROVER_MUTEX_INITIALIZER;
+#define RECURSIVE  DROVER_MUTEX_RECURSIVE
+#define ERRORCHECK DROVER_MUTEX_ERRORCHECK
+#define SHARED	   DROVER_MUTEX_SHARED
+#define ROBUST	   DROVER_MUTEX_ROBUST
+#define PI	   DROVER_MUTEX_PI
 
-struct attempt {
-	int (*call)(void);
-	int result;
-	atomic_int tid;
-};
-
-static void *attempt_thread(void *arg)
-{
-	struct attempt *attempt = arg;
-
-	atomic_store(&attempt->tid, blocked_gettid());
-	attempt->result = attempt->call();
-	return NULL;
-}
-
-/* What @call answers in another thread. */
-static int elsewhere(int (*call)(void))
-{
-	struct attempt attempt = { .call = call };
-	pthread_t thread;
-
-	start_thread(&thread, attempt_thread, &attempt);
-	pthread_join(thread, NULL);
-	return attempt.result;
-}
-
-static int trylock(void)
-{
-	return drover_mutex_trylock(&mutex);
-}
-
-static int unlock(void)
-{
-	return drover_mutex_unlock(&mutex);
-}
-
-static int timedlock_past(void)
-{
-	struct timespec past = deadline_in(CLOCK_MONOTONIC, -1);
-
-	return drover_mutex_timedlock(&mutex, CLOCK_MONOTONIC, &past);
-}
-
-static int timedlock_before_epoch(void)
-{
-	const struct timespec before = { .tv_sec = -1 };
-
-	return drover_mutex_timedlock(&mutex, CLOCK_REALTIME, &before);
-}
-
-static int timedlock_soon(void)
-{
-	struct timespec soon = deadline_in(CLOCK_REALTIME, NS_PER_MS);
-	int result = drover_mutex_timedlock(&mutex, CLOCK_REALTIME, &soon);
-
-	return deadline_passed(CLOCK_REALTIME, &soon) ? result : -1;
-}
-
-static int timedlock_bad_nsec(void)
-{
-	const struct timespec bad = { .tv_nsec = NS_PER_S };
-
-	return drover_mutex_timedlock(&mutex, CLOCK_MONOTONIC, &bad);
-}
-
-static int timedlock_bad_clock(void)
-{
-	const struct timespec zero = { 0 };
-
-	return drover_mutex_timedlock(&mutex, CLOCK_PROCESS_CPUTIME_ID, &zero);
-}
+static drover_mutex_t own, *shared, *mutex;
+static drover_cond_t cond = DROVER_COND_INITIALIZER;
+static const char *child_steps;
 
 static int lock_and_unlock(void)
 {
-	drover_mutex_lock(&mutex);
-	return drover_mutex_unlock(&mutex);
+	int err = drover_mutex_lock(mutex);
+
+	return err ? err : drover_mutex_unlock(mutex);
 }
 
-static void test_free(void)
+/* With a deadline in so many ns; it must not come back before that. */
+static int timed(clockid_t clock, int64_t ns)
 {
-	tap_is(drover_mutex_unlock(&mutex), EPERM, "unlock, not locked: EPERM");
-	tap_is(drover_mutex_trylock(&mutex), 0, "trylock, free: 0");
-	tap_is(drover_mutex_unlock(&mutex), 0, "unlock: 0");
-	tap_is(drover_mutex_lock(&mutex), 0, "lock, free: 0");
-	tap_is(drover_mutex_unlock(&mutex), 0, "unlock: 0");
-	tap_is(timedlock_past(), 0, "timedlock, free, past deadline: 0");
-	tap_is(drover_mutex_unlock(&mutex), 0, "unlock: 0");
+	struct timespec end = deadline_in(clock, ns);
+	int err = drover_mutex_timedlock(mutex, clock, &end);
+
+	return err == ETIMEDOUT && !deadline_passed(clock, &end) ? -1 : err;
 }
 
-static void test_held(void)
+static int timed_at(clockid_t clock, time_t seconds, long ns)
 {
-	drover_mutex_lock(&mutex);
-	tap_is(drover_mutex_trylock(&mutex), EBUSY,
-	       "trylock by the holder: EBUSY");
-	tap_is(elsewhere(trylock), EBUSY, "trylock by another: EBUSY");
-	tap_is(elsewhere(unlock), EPERM, "unlock by another: EPERM");
-	tap_is(elsewhere(timedlock_past), ETIMEDOUT,
-	       "timedlock, past deadline: ETIMEDOUT");
-	tap_is(elsewhere(timedlock_before_epoch), ETIMEDOUT,
-	       "timedlock, before the epoch: ETIMEDOUT");
-	tap_is(elsewhere(timedlock_soon), ETIMEDOUT,
-	       "timedlock, in 1 ms: ETIMEDOUT, not before");
-	tap_is(elsewhere(timedlock_bad_nsec), EINVAL,
-	       "timedlock, bad tv_nsec: EINVAL");
-	tap_is(elsewhere(timedlock_bad_clock), EINVAL,
-	       "timedlock, another clock: EINVAL");
-	tap_is(drover_mutex_destroy(&mutex), EBUSY, "destroy, locked: EBUSY");
-	tap_is(drover_mutex_unlock(&mutex), 0, "still the holder: unlock 0");
-	tap_is(elsewhere(lock_and_unlock), 0, "free for another after all");
+	const struct timespec end = { seconds, ns };
+
+	return drover_mutex_timedlock(mutex, clock, &end);
 }
 
-/* A thread that sleeps is woken by the unlock, and a timed one in time. */
-static void test_wake(int (*call)(void), const char *what)
+static int timed_far(void)
 {
-	struct attempt attempt = { .call = call };
+	int err = timed(CLOCK_MONOTONIC, 1000 * NS_PER_S);
+
+	return err ? err : drover_mutex_unlock(mutex);
+}
+
+/* Each is a verb of the scenarios, and what "elsewhere" and "sleeps" call. */
+#define CALLS                                                   \
+	CALL(lock, drover_mutex_lock(mutex))                    \
+	CALL(trylock, drover_mutex_trylock(mutex))              \
+	CALL(unlock, drover_mutex_unlock(mutex))                \
+	CALL(destroy, drover_mutex_destroy(mutex))              \
+	CALL(consistent, drover_mutex_consistent(mutex))        \
+	CALL(lock_unlock, lock_and_unlock())                    \
+	CALL(past, timed(CLOCK_MONOTONIC, -1))                  \
+	CALL(past_realtime, timed(CLOCK_REALTIME, -1))          \
+	CALL(before_epoch, timed_at(CLOCK_REALTIME, -1, 0))     \
+	CALL(soon, timed(CLOCK_REALTIME, NS_PER_MS))            \
+	CALL(soon_monotonic, timed(CLOCK_MONOTONIC, NS_PER_MS)) \
+	CALL(far_unlock, timed_far())                           \
+	CALL(bad_nsec, timed_at(CLOCK_MONOTONIC, 0, NS_PER_S))  \
+	CALL(bad_clock, timed_at(CLOCK_PROCESS_CPUTIME_ID, 0, 0))
+
+#define CALL(name, expression) CALL_##name,
+enum calls {
+	CALLS NR_CALLS
+};
+#undef CALL
+
+/* No function touches errno. */
+#define CALL(name, expression)                       \
+	STEP(name)                                   \
+	{                                            \
+		int err;                             \
+                                                     \
+		errno = 4711;                        \
+		err = expression;                    \
+		return errno == 4711 ? err : -errno; \
+	}
+CALLS
+#undef CALL
+
+static long (*const calls[])(const long *args) = {
+#define CALL(name, expression) do_##name,
+	CALLS
+#undef CALL
+};
+
+/* A call in another thread. */
+static struct {
 	pthread_t thread;
+	long call;
+	atomic_int tid;
+	long answer;
+} other;
 
-	drover_mutex_lock(&mutex);
-	if (pthread_create(&thread, NULL, attempt_thread, &attempt) ||
-	    wait_at_least(&attempt.tid, 1) ||
-	    wait_blocked(getpid(), atomic_load(&attempt.tid), &mutex))
+static void *other_calls(void *arg)
+{
+	atomic_store(&other.tid, blocked_gettid());
+	other.answer = calls[other.call](NULL);
+	return arg;
+}
+
+STEP(elsewhere)
+{
+	other.call = args[0];
+	start_thread(&other.thread, other_calls, NULL);
+	pthread_join(other.thread, NULL);
+	return other.answer;
+}
+
+STEP(sleeps)
+{
+	other.call = args[0];
+	atomic_store(&other.tid, 0);
+	start_thread(&other.thread, other_calls, NULL);
+	if (wait_at_least(&other.tid, 1) ||
+	    wait_blocked(getpid(), atomic_load(&other.tid), mutex))
 		tap_bail("no thread waits for the mutex");
-	drover_mutex_unlock(&mutex);
-	pthread_join(thread, NULL);
-	tap_is(attempt.result, 0, "%s", what);
+	return 0;
 }
 
-static int timedlock_far(void)
+STEP(answers)
 {
-	struct timespec far = deadline_in(CLOCK_MONOTONIC, 1000 * NS_PER_S);
-	int err = drover_mutex_timedlock(&mutex, CLOCK_MONOTONIC, &far);
-
-	return err ? err : drover_mutex_unlock(&mutex);
+	pthread_join(other.thread, NULL);
+	return other.answer;
 }
 
-static void test_init(void)
+STEP(wait)
 {
-	drover_mutex_t fresh;
+	const struct timespec past = { 0, 0 };
 
-	memset(&fresh, 0xff, sizeof(fresh));
-	tap_is(drover_mutex_init(&fresh, NULL), 0, "init: 0");
-	tap_is(drover_mutex_trylock(&fresh), 0, "init gives an unlocked one");
-	drover_mutex_unlock(&fresh);
-	tap_is(drover_mutex_destroy(&fresh), 0, "destroy: 0");
-	errno = 4711;
-	drover_mutex_unlock(&mutex);
-	elsewhere(trylock);
-	timedlock_past();
-	tap_is(errno, 4711, "errno is left alone");
+	return drover_cond_timedwait(&cond, mutex, &past);
+}
+
+/* A process is killed with the mutex held, while this one sleeps for it. */
+STEP(lock_of_killed)
+{
+	int ready[2], err;
+	pid_t holder, parent = getpid();
+	char byte;
+
+	if (pipe(ready))
+		tap_bail("%s", strerror(errno));
+	holder = fork();
+	if (holder == 0) {
+		drover_mutex_lock(mutex);
+		if (write(ready[1], "", 1) != 1 ||
+		    wait_blocked(parent, parent, mutex))
+			_exit(1);
+		kill(getpid(), SIGKILL);
+	}
+	if (holder < 0 || read(ready[0], &byte, 1) != 1)
+		tap_bail("no holder: %s", strerror(errno));
+	err = drover_mutex_lock(mutex);
+	waitpid(holder, NULL, 0);
+	return err;
+}
+
+/* Another thread of a child may neither unlock nor lock. */
+STEP(others_are_out)
+{
+	return !fork_threads_work() ||
+	       (do_elsewhere((long[]){ CALL_unlock }) == EPERM &&
+		do_elsewhere((long[]){ CALL_trylock }) == EBUSY);
+}
+
+static bool do_child_steps(void);
+
+/* The same in a child, and in a child of a child. */
+STEP(child)
+{
+	return child_does(do_child_steps, "in the child");
+}
+
+static bool child_with_child(void)
+{
+	return do_child(NULL) && do_child_steps();
+}
+
+STEP(grandchild)
+{
+	return child_does(child_with_child, "in the child");
+}
+
+/* The idiom that all this is for. */
+static void before_fork(void)
+{
+	drover_mutex_lock(mutex);
+}
+
+static void after_fork(void)
+{
+	if (drover_mutex_unlock(mutex))
+		tap_bail("an atfork handler could not unlock");
+}
+
+STEP(atfork)
+{
+	return pthread_atfork(before_fork, after_fork, after_fork);
+}
+
+static const struct step_word words[] = {
+#define CALL(name, expression) \
+	{ .word = #name, .act = do_##name, .value = CALL_##name },
+	CALLS
+#undef CALL
+		VERB(elsewhere),
+	VERB(sleeps),
+	VERB(answers),
+	VERB(wait),
+	VERB(lock_of_killed),
+	VERB(others_are_out),
+	VERB(child),
+	VERB(grandchild),
+	VERB(atfork),
+	VALUE(EBUSY, EBUSY),
+	VALUE(EDEADLK, EDEADLK),
+	VALUE(EOWNERDEAD, EOWNERDEAD),
+	VALUE(ENOTRECOVERABLE, ENOTRECOVERABLE),
+	LAST_WORD,
+};
+
+static bool do_child_steps(void)
+{
+	return steps_do(words, child_steps);
+}
+
+#define ALONE                                                       \
+	"unlock = EPERM; trylock = 0; trylock = EBUSY; unlock = 0;" \
+	"lock = 0; unlock = 0; unlock = EPERM; past = 0; unlock = 0"
+#define RECURSES                                                          \
+	"lock = 0; lock = 0; trylock = 0; past_realtime = 0; unlock = 0;" \
+	"unlock = 0; unlock = 0; elsewhere trylock = EBUSY; unlock = 0;"  \
+	"destroy = 0; unlock = EPERM"
+#define CHECKS                                       \
+	"lock = 0; lock = EDEADLK; trylock = EBUSY;" \
+	"elsewhere unlock = EPERM; unlock = 0"
+#define TIMES_OUT "lock; past = ETIMEDOUT; past_realtime = ETIMEDOUT; unlock"
+/* What a child holds, and what it does not. */
+#define HOLDS \
+	"wait = ETIMEDOUT; unlock = 0; unlock = EPERM; lock = 0; unlock = 0"
+#define DOES_NOT "unlock = EPERM; trylock = EBUSY; wait = EPERM"
+
+static const struct scene {
+	const char *name;
+	uint32_t flags;
+	const char *steps, *child_steps;
+} scenes[] = {
+	{ "one thread", 0, ALONE, NULL },
+	{ "a second thread", 0,
+	  "lock; elsewhere trylock = EBUSY; sleeps lock_unlock; unlock = 0;"
+	  "answers = 0",
+	  NULL },
+	{ "one thread again", 0, ALONE, NULL },
+	{ "held", 0,
+	  "lock; elsewhere unlock = EPERM; elsewhere past = ETIMEDOUT;"
+	  "elsewhere before_epoch = ETIMEDOUT; elsewhere soon = ETIMEDOUT;"
+	  "elsewhere soon_monotonic = ETIMEDOUT; elsewhere bad_nsec = EINVAL;"
+	  "elsewhere bad_clock = EINVAL; destroy = EBUSY; unlock = 0;"
+	  "elsewhere lock_unlock = 0; destroy = 0",
+	  NULL },
+	{ "unlock wakes a waiting timedlock", 0,
+	  "lock; sleeps far_unlock; unlock; answers = 0", NULL },
+	{ "recursive", RECURSIVE, RECURSES, NULL },
+	{ "recursive, PI", RECURSIVE | PI, RECURSES, NULL },
+	{ "errorcheck", ERRORCHECK, CHECKS, NULL },
+	{ "errorcheck, PI", ERRORCHECK | PI, CHECKS, NULL },
+	{ "shared", SHARED, TIMES_OUT, NULL },
+	{ "PI", PI, TIMES_OUT, NULL },
+	{ "robust, its holder ended", ROBUST,
+	  "elsewhere lock; lock = EOWNERDEAD; consistent = 0;"
+	  "consistent = EINVAL; unlock = 0; lock = 0; unlock = 0",
+	  NULL },
+	{ "robust, not repaired", ROBUST,
+	  "elsewhere lock; lock = EOWNERDEAD; unlock; lock = ENOTRECOVERABLE;"
+	  "trylock = ENOTRECOVERABLE",
+	  NULL },
+	{ "robust, shared, its holder is killed while we sleep for it",
+	  ROBUST | SHARED,
+	  "lock_of_killed = EOWNERDEAD; consistent = 0; unlock = 0", NULL },
+	{ "held in a child", 0, "lock; child = 1; grandchild = 1; unlock = 0",
+	  "others_are_out = 1; " HOLDS },
+	{ "recursive, held in a child", RECURSIVE,
+	  "lock; lock; child = 1; grandchild = 1; unlock = 0; unlock = 0",
+	  "others_are_out = 1; unlock = 0; " HOLDS },
+	{ "errorcheck, held in a child", ERRORCHECK,
+	  "lock; child = 1; grandchild = 1; unlock = 0",
+	  "others_are_out = 1; lock = EDEADLK; " HOLDS },
+	{ "shared, not held in a child", SHARED, "lock; child = 1; unlock = 0",
+	  DOES_NOT },
+	{ "PI, not held in a child", PI, "lock; child = 1; unlock = 0",
+	  DOES_NOT },
+	{ "robust, not held in a child", ROBUST, "lock; child = 1; unlock = 0",
+	  DOES_NOT },
+	{ "atfork handlers lock and unlock", 0,
+	  "atfork = 0; child = 1; lock = 0; unlock = 0",
+	  "lock = 0; unlock = 0" },
+};
+
+#define NR_SCENES ((int)(sizeof(scenes) / sizeof(scenes[0])))
+
+static void test_scene(const struct scene *scene)
+{
+	const drover_mutexattr_t attr = { .flags = scene->flags };
+	bool ok;
+
+	watchdog(scene->name);
+	mutex = scene->flags & SHARED ? shared : &own;
+	child_steps = scene->child_steps;
+	memset(mutex, 0xff, sizeof(*mutex));
+	if (drover_mutex_init(mutex, scene->flags ? &attr : NULL))
+		tap_bail("%s: init", scene->name);
+	ok = steps_do(words, scene->steps);
+	tap_ok(ok, "%s", scene->name);
+}
+
+static void test_bad_attributes(void)
+{
+	const uint32_t bad[] = { 0x20, 1u << 31, RECURSIVE | ERRORCHECK };
+
+	for (int i = 0; i < 3; i++) {
+		drover_mutexattr_t attr = { .flags = bad[i] };
+
+		tap_is(drover_mutex_init(mutex, &attr), EINVAL,
+		       "init refuses flags %#" PRIx32, bad[i]);
+	}
 }
 
 int main(void)
 {
-	watchdog("mutex");
-	tap_plan(24);
-	test_free();
-	test_held();
-	test_wake(lock_and_unlock, "unlock wakes a waiting lock");
-	test_wake(timedlock_far, "unlock wakes a waiting timedlock");
-	test_init();
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (shared == MAP_FAILED)
+		tap_bail("mmap");
+	tap_plan(NR_SCENES + 3);
+	for (int i = 0; i < NR_SCENES; i++)
+		test_scene(&scenes[i]);
+	test_bad_attributes();
 	return tap_exit();
 }

@@ -4,28 +4,16 @@
  * while the waiting thread is cancelled: it is cancelled or takes the signal,
  * never both, and never neither.
  */
-#include "run.h"
-#include "fixture.h"
-#include "preempt.h"
-#include "tap.h"
-
-static pthread_cond_t cond;
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static struct fixture fixture;
+#include "../cond/meet.h"
 
 /* The one who is cancelled; under the mutex. */
 static struct {
+	pthread_t thread; /* if it is not the one that is stopped */
+	atomic_int tid;
 	bool waiting;	/* has the mutex and goes to wait */
 	bool returned;	/* from the wait */
 	bool unblocked; /* waited at the time of the broadcast */
 } victim;
-
-static void one_waits(void)
-{
-	memset(&victim, 0, sizeof(victim));
-	fixture = fixture_of(&cond, &mutex, 1);
-	fixture_wait(&fixture);
-}
 
 static void unlock(void *arg)
 {
@@ -34,116 +22,109 @@ static void unlock(void *arg)
 	pthread_mutex_unlock(&mutex);
 }
 
-static void wait_cancellable(void *arg)
+STEP(wait_cancellable)
 {
 	int ignored;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &ignored);
 	pthread_mutex_lock(&mutex);
-	pthread_cleanup_push(unlock, arg);
+	pthread_cleanup_push(unlock, NULL);
 	victim.waiting = true;
 	pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &ignored);
 	pthread_cond_wait(&cond, &mutex);
 	victim.returned = true;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &ignored);
 	pthread_cleanup_pop(1);
+	return 0;
 }
-
-/* Who waits now has to return 0: it is cancelled too late. */
-static void broadcast_and_cancel(void)
-{
-	pthread_mutex_lock(&mutex);
-	victim.unblocked = victim.waiting && !victim.returned;
-	pthread_cond_broadcast(&cond);
-	pthread_mutex_unlock(&mutex);
-	pthread_cancel(caller.thread);
-}
-
-static bool unblocked_returns(void)
-{
-	fixture_gone(&fixture, 1);
-	fixture_end(&fixture);
-	return victim.returned || !victim.unblocked;
-}
-
-static void cancel_and_signal(void)
-{
-	pthread_cancel(caller.thread);
-	pthread_cond_signal(&cond);
-}
-
-/* One of two returns for the signal. */
-static bool one_returns(void)
-{
-	bool ok;
-
-	if (!victim.returned)
-		fixture_gone(&fixture, 1);
-	ok = fixture_count(&fixture, RETURNED) == !victim.returned;
-	pthread_cond_broadcast(&cond);
-	fixture_end(&fixture);
-	return ok;
-}
-
-/* The other way round: the signal is stopped, and a waiter cancelled. */
-static pthread_t apart;
-static atomic_int apart_tid;
 
 static void *wait_apart(void *arg)
 {
-	atomic_store(&apart_tid, blocked_gettid());
-	wait_cancellable(arg);
+	atomic_store(&victim.tid, blocked_gettid());
+	do_wait_cancellable(NULL);
 	return arg;
 }
 
-static void two_wait(void)
+STEP(no_victim)
 {
-	one_waits();
-	atomic_store(&apart_tid, 0);
-	if (pthread_create(&apart, NULL, wait_apart, NULL) ||
-	    wait_at_least(&apart_tid, 1) ||
-	    place_settled(getpid(), atomic_load(&apart_tid), &mutex))
+	memset(&victim, 0, sizeof(victim));
+	return 0;
+}
+
+STEP(victim)
+{
+	do_no_victim(NULL);
+	start_thread(&victim.thread, wait_apart, NULL);
+	if (wait_at_least(&victim.tid, 1) ||
+	    place_settled(getpid(), atomic_load(&victim.tid), &mutex))
 		tap_bail("the victim never slept");
+	return 0;
 }
 
-static void signal_it(void *arg)
+STEP(victim_ends)
 {
-	(void)arg;
-	pthread_cond_signal(&cond);
+	return pthread_join(victim.thread, NULL);
 }
 
-static void cancel_apart(void)
+STEP(cancel)
 {
-	pthread_cancel(apart);
+	return pthread_cancel(victim.thread ? victim.thread : caller.thread);
 }
 
-static bool one_of_both_returns(void)
+/* Who waits now has to return 0: it is cancelled too late. */
+STEP(broadcast_is_first)
 {
-	pthread_join(apart, NULL);
-	return one_returns();
+	victim.unblocked = victim.waiting && !victim.returned;
+	return pthread_cond_broadcast(&cond);
 }
 
-static const struct scenario scenarios[] = {
-	{ "wait, broadcast and then cancel: it returns", one_waits,
-	  wait_cancellable, broadcast_and_cancel, unblocked_returns },
-	{ "wait, cancel and then signal: one returns", one_waits,
-	  wait_cancellable, cancel_and_signal, one_returns },
-	{ "signal and cancel: one returns", two_wait, signal_it, cancel_apart,
-	  one_of_both_returns },
+STEP(unblocked_returned)
+{
+	return victim.returned || !victim.unblocked;
+}
+
+/* One of two returns for the signal. */
+STEP(one_has_signal)
+{
+	if (!victim.returned)
+		fixture_gone(&fixture, 1);
+	return fixture_count(&fixture, RETURNED) == !victim.returned;
+}
+
+static const struct step_word words[] = {
+	VERB(wait_cancellable),
+	VERB(no_victim),
+	VERB(victim),
+	VERB(victim_ends),
+	VERB(cancel),
+	VERB(broadcast_is_first),
+	VERB(unblocked_returned),
+	VERB(one_has_signal),
+	MEETING_WORDS,
+	LAST_WORD,
 };
 
-#define NR_SCENARIOS ((int)(sizeof(scenarios) / sizeof(scenarios[0])))
+static const struct meeting meetings[] = {
+	{ "wait, broadcast and then cancel: it returns", "no_victim; wait",
+	  "wait_cancellable", "lock; broadcast_is_first; unlock; cancel",
+	  "unblocked_returned = 1" },
+	{ "wait, cancel and then signal: one returns", "no_victim; wait",
+	  "wait_cancellable", "cancel; signal", "one_has_signal = 1" },
+	{ "signal and cancel: one returns", "wait; victim", "signal", "cancel",
+	  "victim_ends; one_has_signal = 1" },
+};
+
+#define NR_MEETINGS ((int)(sizeof(meetings) / sizeof(meetings[0])))
 
 static void test(const char *policy)
 {
 	char label[64];
 
 	for (int shared = 0; shared <= 1; shared++) {
-		kind_cond_init(&cond, shared);
+		scene_start(policy, "normal", shared);
 		snprintf(label, sizeof(label), "%s: %s", policy,
 			 shared ? "shared" : "private");
-		scenarios_test(label, scenarios, NR_SCENARIOS);
-		pthread_cond_destroy(&cond);
+		meetings_test(label, words, meetings, NR_MEETINGS);
 	}
 }
 
@@ -153,5 +134,5 @@ int main(int argc, char **argv)
 	if (!FRAMES_MAY_UNWIND)
 		return frames_stay();
 	scenarios_start(argc, argv, 150);
-	return policy_main(argv, 2 * NR_SCENARIOS, test);
+	return policy_main(argv, 2 * NR_MEETINGS, test);
 }

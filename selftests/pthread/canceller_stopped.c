@@ -8,11 +8,8 @@
 #include "run.h"
 /* Longer than whoever looks takes for ever. */
 #define EVERYWHERE_SPIN_MS 10000
-#include "fixture.h"
-#include "preempt.h"
+#include "../cond/meet.h"
 
-static pthread_cond_t cond;
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_t waiter, signaller;
 static atomic_int waiter_tid;
 static atomic_bool returned;
@@ -46,22 +43,22 @@ static unsigned long long futex_of_waiter(void)
 	return address;
 }
 
-static void one_waits(void)
+STEP(waiter)
 {
 	settled = false;
 	atomic_store(&returned, false);
 	atomic_store(&waiter_tid, 0);
-	if (pthread_create(&waiter, NULL, wait_uncancelled, NULL) ||
-	    wait_at_least(&waiter_tid, 1) ||
+	start_thread(&waiter, wait_uncancelled, NULL);
+	if (wait_at_least(&waiter_tid, 1) ||
 	    place_settled(getpid(), atomic_load(&waiter_tid), &mutex))
 		tap_bail("the waiter never slept");
 	waited_at = futex_of_waiter();
+	return 0;
 }
 
-static void cancel_it(void *arg)
+STEP(cancel)
 {
-	(void)arg;
-	pthread_cancel(waiter);
+	return pthread_cancel(waiter);
 }
 
 static void *signal_once(void *arg)
@@ -83,27 +80,33 @@ static bool waits_for_lock(void)
  * It may be on its way for a moment, but is seen to return or to sleep. The
  * signaller is another thread, for the waiter may have what it needs.
  */
-static void signal_it(void)
+STEP(signal_and_settle)
 {
-	int64_t deadline = blocked_now_ns() + 4 * INT64_C(1000000000);
+	int64_t deadline = blocked_now_ns() + 4 * NS_PER_S;
 
 	start_thread(&signaller, signal_once, NULL);
 	while (!settled && blocked_now_ns() < deadline) {
 		settled = atomic_load(&returned) || waits_for_lock();
 		sched_yield();
 	}
+	return 0;
 }
 
-static bool it_was_settled(void)
+STEP(was_settled)
 {
 	pthread_join(signaller, NULL);
 	pthread_join(waiter, NULL);
 	return settled;
 }
 
-static const struct scenario scenario = {
-	"a cancellation, stopped, and a signal", one_waits, cancel_it,
-	signal_it, it_was_settled
+static const struct step_word words[] = {
+	VERB(waiter),	   VERB(cancel),  VERB(signal_and_settle),
+	VERB(was_settled), MEETING_WORDS, LAST_WORD,
+};
+
+static const struct meeting meetings[] = {
+	{ "a cancellation, stopped, and a signal", "waiter", "cancel",
+	  "signal_and_settle", "was_settled = 1" },
 };
 
 int main(int argc, char **argv)
@@ -112,9 +115,9 @@ int main(int argc, char **argv)
 	scenarios_start(argc, argv, 500);
 	tap_plan(2);
 	for (int shared = 0; shared <= 1; shared++) {
-		kind_cond_init(&cond, shared);
-		scenarios_test(shared ? "shared" : "private", &scenario, 1);
-		pthread_cond_destroy(&cond);
+		scene_start("", "normal", shared);
+		meetings_test(shared ? "shared" : "private", words, meetings,
+			      1);
 	}
 	return tap_exit();
 }

@@ -22,7 +22,7 @@
  * All functions return 0 or an errno value and leave errno alone. None is a
  * cancellation point.
  *
- * Tests: mutex/basic mutex/fork cond/errno_kept
+ * Tests: mutex/basic cond/errno_kept
  */
 #ifndef DROVER_MUTEX_H
 #define DROVER_MUTEX_H
@@ -84,7 +84,7 @@ typedef struct {
  * or are unknown; ENOTSUP when the kernel has no PI futexes and @attr wants
  * one.
  *
- * Tests: mutex/attributes
+ * Tests: mutex/basic
  */
 int drover_mutex_init(drover_mutex_t *mutex, const drover_mutexattr_t *attr);
 
@@ -122,7 +122,7 @@ int drover_mutex_destroy(drover_mutex_t *mutex);
  * another thread have got that before anybody wanted the mutex, its end is
  * waited for.
  *
- * Tests: mutex/basic mutex/contended mutex/attributes
+ * Tests: mutex/basic mutex/contended
  */
 int drover_mutex_lock(drover_mutex_t *mutex);
 
@@ -133,7 +133,7 @@ int drover_mutex_lock(drover_mutex_t *mutex);
  * Never blocks. Return: 0; EBUSY when another thread has it, or this one and it
  * is not recursive; otherwise as drover_mutex_lock().
  *
- * Tests: mutex/basic mutex/attributes
+ * Tests: mutex/basic
  */
 int drover_mutex_trylock(drover_mutex_t *mutex);
 
@@ -150,7 +150,7 @@ int drover_mutex_trylock(drover_mutex_t *mutex);
  * for a tv_nsec outside 0 to 999,999,999, when the call would have to wait;
  * otherwise as drover_mutex_lock().
  *
- * Tests: mutex/basic mutex/attributes
+ * Tests: mutex/basic
  */
 int drover_mutex_timedlock(drover_mutex_t *mutex, clockid_t clock,
 			   const struct timespec *deadline);
@@ -174,7 +174,7 @@ int drover_mutex_unlock(drover_mutex_t *mutex);
  *
  * Never blocks. Return: 0, or EINVAL when @mutex is not in that state.
  *
- * Tests: mutex/attributes
+ * Tests: mutex/basic
  */
 int drover_mutex_consistent(drover_mutex_t *mutex);
 

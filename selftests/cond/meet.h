@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * meet.h - two calls at the same time, in words: see steps.h and preempt.h
+ *
+ *	static const struct meeting meetings[] = {
+ *		{ "signal and broadcast: all return",
+ *		  "wait 2", "signal", "broadcast", "gone 2; zeros = 2" },
+ *	};
+ *
+ *	int main(int argc, char **argv)
+ *	{
+ *		api_start(argv);
+ *		scenarios_start(argc, argv, 150);
+ *		...
+ *		meetings_test(policy, words, meetings, NR_MEETINGS);
+ *
+ * The call is one verb, which is stopped after each of its instructions in turn.
+ */
+#ifndef DROVER_SELFTESTS_COND_MEET_H
+#define DROVER_SELFTESTS_COND_MEET_H
+
+#include "preempt.h"
+#include "steps.h"
+
+struct meeting {
+	const char *name;
+	const char *begin;
+	const char *call;
+	const char *other; /* meanwhile */
+	const char *end;   /* went it well? */
+};
+
+static const struct meeting *meeting;
+static const struct step_word *meeting_words;
+static long (*meeting_act)(const long *args);
+
+static inline void meeting_begin(void)
+{
+	scene.ns = NS_PER_MS;
+	fixture = fixture_of(&cond, &mutex, MOST_MEMBERS);
+	steps_do(meeting_words, meeting->begin);
+}
+
+static inline void meeting_call(void *arg)
+{
+	(void)arg;
+	meeting_act((long[]){ 1 });
+}
+
+static inline void meeting_other(void)
+{
+	steps_do(meeting_words, meeting->other);
+}
+
+static inline bool meeting_end(void)
+{
+	bool ok = steps_do(meeting_words, meeting->end);
+
+	scene_over();
+	return ok;
+}
+
+/* meeting_scenario - of @m, until the next one is asked for */
+static inline struct scenario meeting_scenario(const struct step_word *words,
+					       const struct meeting *m)
+{
+	meeting = m;
+	meeting_words = words;
+	meeting_act = step_in(words, m->call)->act;
+	return (struct scenario){ m->name, meeting_begin, meeting_call,
+				  meeting_other, meeting_end };
+}
+
+/* meetings_test - a result for each; @label begins with the policy */
+static inline void meetings_test(const char *label,
+				 const struct step_word *words,
+				 const struct meeting *meetings, int nr)
+{
+	tap_diag("seed=%" PRIu64, scenario_options.seed);
+	for (int i = 0; i < nr; i++) {
+		struct scenario s = meeting_scenario(words, &meetings[i]);
+
+		scenario_test(label, &s);
+	}
+}
+
+/* The verbs of several, and those that stand for a call with the mutex. */
+
+STEP(signal_held)
+{
+	signal_as(&cond, &mutex, true);
+	return 0;
+}
+
+STEP(broadcast_held)
+{
+	broadcast_as(&cond, &mutex, true);
+	return 0;
+}
+
+static long own_result; /* of the call that is stopped */
+
+STEP(time_out_held)
+{
+	struct timespec past = deadline_in(CLOCK_MONOTONIC, -1);
+
+	api_mutex_lock(&mutex);
+	own_result = api_cond_clockwait(&cond, &mutex, CLOCK_MONOTONIC, &past);
+	api_mutex_unlock(&mutex);
+	return own_result;
+}
+
+STEP(own_result)
+{
+	return own_result;
+}
+
+#define MEETING_WORDS                                                 \
+	VERB(signal_held), VERB(broadcast_held), VERB(time_out_held), \
+		VERB(own_result), COND_WORDS
+
+#endif /* DROVER_SELFTESTS_COND_MEET_H */
