@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: MIT
 /* drover_pool_t: its beginning, its end, and what it has done. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/cpus.h"
 #include "base/thread.h"
 #include "pool/pool.h"
 
+#define LINGER_SMALL (10 * NS_PER_US)
+#define SPARES	     256
+
 bool pool_is_here(const struct drover_pool *pool)
 {
-	return pool->setup.life == fork_generation;
+	return pool->generation == fork_generation;
 }
 
 bool pool_inside(const struct drover_pool *pool)
@@ -30,8 +35,38 @@ static void pool_delete(struct drover_pool *pool)
 		next = w->next;
 		free(w);
 	}
-	setup_free(&pool->setup);
+	free((void *)pool->attr.cpu_sets);
 	free(pool);
+}
+
+static int64_t linger_of(uint32_t us, int64_t unless)
+{
+	if (us == DROVER_POOL_NO_LINGER)
+		return 0;
+	return us ? us * NS_PER_US : unless;
+}
+
+/* Return: 0 or ENOMEM. */
+static int set_up(struct drover_pool *pool, const drover_poolattr_t *attr)
+{
+	size_t bytes = attr->nr_cpu_sets * sizeof(cpu_set_t);
+
+	memset(pool, 0, sizeof(*pool));
+	pool->attr = *attr;
+	pool->attr.cpu_sets = bytes ? malloc(bytes) : NULL;
+	if (bytes && !pool->attr.cpu_sets)
+		return ENOMEM;
+	if (bytes)
+		memcpy((void *)pool->attr.cpu_sets, attr->cpu_sets, bytes);
+	if (!attr->spares)
+		pool->attr.spares = SPARES;
+	if (attr->spares == DROVER_POOL_NO_SPARES)
+		pool->attr.spares = 0;
+	snprintf(pool->name, sizeof(pool->name), "%s", attr->name ?: "pool");
+	pool->linger[0] = linger_of(attr->linger_us, INT64_MAX);
+	pool->linger[1] = linger_of(attr->linger_small_us, LINGER_SMALL);
+	pool->generation = fork_generation;
+	return 0;
 }
 
 static int create(struct drover_pool **to, const drover_poolattr_t *attr)
@@ -41,8 +76,7 @@ static int create(struct drover_pool **to, const drover_poolattr_t *attr)
 
 	if (!pool)
 		return ENOMEM;
-	memset(pool, 0, sizeof(*pool));
-	err = setup_copy(&pool->setup, attr);
+	err = set_up(pool, attr);
 	if (err) {
 		free(pool);
 		return err;
@@ -58,16 +92,6 @@ static int create(struct drover_pool **to, const drover_poolattr_t *attr)
 	return 0;
 }
 
-static bool attr_valid(const drover_poolattr_t *attr)
-{
-	return !(attr->flags & ~DROVER_POOL_PIN) &&
-	       attr->workers <= DROVER_POOL_MAX &&
-	       (attr->spares <= DROVER_POOL_MAX ||
-		attr->spares == DROVER_POOL_NO_SPARES) &&
-	       !attr->nr_cpu_sets == !attr->cpu_sets && !attr->reserved[0] &&
-	       !attr->reserved[1];
-}
-
 int drover_pool_create(drover_pool_t **pool, const drover_poolattr_t *attr)
 {
 	static const drover_poolattr_t defaults;
@@ -75,7 +99,11 @@ int drover_pool_create(drover_pool_t **pool, const drover_poolattr_t *attr)
 
 	if (!attr)
 		attr = &defaults;
-	if (!attr_valid(attr))
+	if (attr->workers > DROVER_POOL_MAX ||
+	    (attr->spares > DROVER_POOL_MAX &&
+	     attr->spares != DROVER_POOL_NO_SPARES) ||
+	    !attr->nr_cpu_sets != !attr->cpu_sets || attr->reserved[0] ||
+	    attr->reserved[1])
 		return EINVAL;
 	err = create(pool, attr);
 	errno = saved;

@@ -101,7 +101,6 @@ struct queue {
  * @pool, @next, @nr, @thread: constant while it runs
  * @park: PARKED while it may sleep; whoever claims it sets UNPARKED
  * @next_idle: [idle lock]
- * @is_idle: in the list of idle workers; [idle lock]
  * @takes: how often it has looked for a task; its own
  * @fair: the worker whose queue had its turn; its own
  * @tid: thread id
@@ -122,7 +121,6 @@ struct worker {
 	pthread_t thread;
 	futex_word park;
 	struct worker *next_idle;
-	bool is_idle;
 	uint32_t takes;
 	struct worker *fair;
 	pid_t tid;
@@ -171,23 +169,11 @@ enum {
 };
 
 /**
- * struct setup - what threads are made of; constant
- * @attr: the user's attributes, with copies of what they point to
- * @name: of the threads
- * @linger, @linger_small: most time to look out for a task
- * @life: fork generation
- */
-struct setup {
-	drover_poolattr_t attr;
-	char name[16];
-	int64_t linger;
-	int64_t linger_small;
-	uint32_t life;
-};
-
-/**
  * struct drover_pool - a pool
- * @setup: constant
+ * @attr: the user's, with copies of what they point to; constant, as are
+ * @name: the first part of the threads' names
+ * @linger: most time to look out for a task, on big CPUs and on small ones
+ * @generation: that of forks
  *
  * @injected: tasks submitted by threads that are no workers
  *
@@ -219,7 +205,10 @@ struct setup {
  * wake and whether to sleep. See wake_if_needed().
  */
 struct drover_pool {
-	struct setup setup;
+	drover_poolattr_t attr;
+	char name[11];
+	int64_t linger[2];
+	uint32_t generation;
 
 	struct queue injected;
 
@@ -309,9 +298,6 @@ int block_begin(bool must);
 void block_end(void);
 
 /* threads.c */
-
-int setup_copy(struct setup *setup, const drover_poolattr_t *attr);
-void setup_free(struct setup *setup);
 
 /* As many threads as may be active, or as are to be: 0 or why not. */
 int threads_fill(struct drover_pool *pool);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The threads of a pool: how they are made, how many, and their end. */
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,73 +9,8 @@
 #include "base/thread.h"
 #include "pool/pool.h"
 
-#define LINGER_SMALL (10 * NS_PER_US)
-#define SPARES	     256
-
 /* How often a pool at work looks at the CPUs. */
 #define FOLLOW_EVERY NS_PER_S
-
-static int64_t linger_of(uint32_t us, int64_t unless)
-{
-	if (us == DROVER_POOL_NO_LINGER)
-		return 0;
-	return us ? us * NS_PER_US : unless;
-}
-
-static uint32_t spares_of(uint32_t spares)
-{
-	if (spares == DROVER_POOL_NO_SPARES)
-		return 0;
-	return spares ? spares : SPARES;
-}
-
-/* One CPU of those the caller may use for each set: how many; 0: no memory. */
-static uint32_t sets_of_one(cpu_set_t **sets)
-{
-	uint32_t nr = 0;
-	cpu_set_t all;
-
-	*sets = NULL;
-	if (!sched_getaffinity(0, sizeof(all), &all))
-		*sets = calloc(CPU_COUNT(&all), sizeof(**sets));
-	for (int cpu = 0; *sets && cpu < CPU_SETSIZE; cpu++)
-		if (CPU_ISSET(cpu, &all))
-			CPU_SET(cpu, &(*sets)[nr++]);
-	return nr;
-}
-
-static int copy_sets(drover_poolattr_t *attr)
-{
-	size_t bytes = attr->nr_cpu_sets * sizeof(cpu_set_t);
-	cpu_set_t *sets = NULL;
-
-	if (bytes) {
-		sets = malloc(bytes);
-		if (sets)
-			memcpy(sets, attr->cpu_sets, bytes);
-	} else if (attr->flags & DROVER_POOL_PIN) {
-		attr->nr_cpu_sets = sets_of_one(&sets);
-	}
-	attr->cpu_sets = sets;
-	return sets || !(bytes || attr->flags & DROVER_POOL_PIN) ? 0 : ENOMEM;
-}
-
-int setup_copy(struct setup *setup, const drover_poolattr_t *attr)
-{
-	setup->attr = *attr;
-	setup->attr.spares = spares_of(attr->spares);
-	setup->linger = linger_of(attr->linger_us, INT64_MAX);
-	setup->linger_small = linger_of(attr->linger_small_us, LINGER_SMALL);
-	setup->life = fork_generation;
-	snprintf(setup->name, sizeof(setup->name), "%s",
-		 attr->name ? attr->name : "pool");
-	return copy_sets(&setup->attr);
-}
-
-void setup_free(struct setup *setup)
-{
-	free((void *)setup->attr.cpu_sets);
-}
 
 /* Signals of the program go to its other threads. */
 static void block_signals(sigset_t *old)
@@ -128,7 +62,7 @@ static int add_thread(struct drover_pool *pool)
 	w->nr = nr;
 	w->next = load_relaxed(&pool->threads);
 	add_seq_cst(&pool->nr_active, 1);
-	err = make_thread(w, &pool->setup.attr);
+	err = make_thread(w, &pool->attr);
 	if (err) {
 		add_seq_cst(&pool->nr_active, (uint32_t)-1);
 		free(w);
@@ -154,8 +88,8 @@ int threads_fill(struct drover_pool *pool)
 		return 0;
 	lock_take(&pool->grow);
 	while (!err && !enough(pool)) {
-		uint32_t most = load_relaxed(&pool->nr_workers) +
-				pool->setup.attr.spares;
+		uint32_t most =
+			load_relaxed(&pool->nr_workers) + pool->attr.spares;
 
 		err = EAGAIN;
 		if (!load_relaxed(&pool->over) &&

@@ -30,29 +30,20 @@ static void count(_Atomic uint64_t *counter, uint64_t more)
 
 /* ---- finding ---- */
 
-static struct task *steal_from(struct worker *w, struct worker *from,
-			       const struct worker *end)
-{
-	for (; from && from != end; from = from->next) {
-		struct task *task = queue_take(w->pool, &from->queue, false);
-
-		if (task) {
-			count(&w->steals, 1);
-			return task;
-		}
-	}
-	return NULL;
-}
-
-/* Each worker begins with the next one. */
+/* Each worker begins with the next one, and then with the first. */
 static struct task *steal(struct worker *w)
 {
-	struct task *task = steal_from(w, w->next, NULL);
+	struct worker *from = w->next;
+	struct task *task = NULL;
 
+	for (int round = 0; round < 2 && !task; round++) {
+		for (; from && from != w && !task; from = from->next)
+			task = queue_take(w->pool, &from->queue, false);
+		from = load_acquire(&w->pool->threads); /* [P-THREADS] */
+	}
 	if (task)
-		return task;
-	/* [P-THREADS] */
-	return steal_from(w, load_acquire(&w->pool->threads), w);
+		count(&w->steals, 1);
+	return task;
 }
 
 /*
@@ -114,28 +105,21 @@ static bool may_be_active(struct drover_pool *pool)
 	       load_relaxed(&pool->over);
 }
 
-/* With the idle lock: *@at is searching now. */
-static struct worker *unidle(struct drover_pool *pool, struct worker **at)
-{
-	struct worker *w = *at;
-
-	*at = w->next_idle;
-	w->is_idle = false;
-	store_seq_cst(&pool->nr_idle, load_relaxed(&pool->nr_idle) - 1);
-	add_seq_cst(&pool->nr_searching, 1);
-	add_seq_cst(&pool->nr_active, 1);
-	return w;
-}
-
+/* The one that is woken is searching from now on. */
 static bool wake_one(struct drover_pool *pool, bool busy)
 {
 	int cpu = busy ? sched_getcpu() : -1;
-	struct worker *w = NULL, **at;
+	struct worker *w, **at;
 
 	lock_take(&pool->idle_lock);
 	at = idle_off(pool, cpu);
-	if (*at && may_be_active(pool))
-		w = unidle(pool, at);
+	w = may_be_active(pool) ? *at : NULL;
+	if (w) {
+		*at = w->next_idle;
+		store_seq_cst(&pool->nr_idle, load_relaxed(&pool->nr_idle) - 1);
+		add_seq_cst(&pool->nr_searching, 1);
+		add_seq_cst(&pool->nr_active, 1);
+	}
 	lock_drop(&pool->idle_lock);
 	if (!w)
 		return false;
@@ -252,9 +236,7 @@ static struct task *look_for_task(struct worker *w)
 {
 	struct drover_pool *pool = w->pool;
 	struct lookout l = { w, NULL };
-	int64_t begin, most = cpu_is_small(sched_getcpu()) ?
-				      pool->setup.linger_small :
-				      pool->setup.linger;
+	int64_t begin, most = pool->linger[cpu_is_small(sched_getcpu())];
 	uint32_t free = 0;
 
 	if (!most || !linger_has_cpu() || !linger_may(&w->account) ||
@@ -279,50 +261,30 @@ static void become_idle(struct worker *w)
 	w->cpu = cpu;
 	w->next_idle = pool->idle;
 	pool->idle = w;
-	w->is_idle = true;
 	store_seq_cst(&pool->nr_idle, load_relaxed(&pool->nr_idle) + 1);
 	add_seq_cst(&pool->nr_active, (uint32_t)-1);
 	lock_drop(&pool->idle_lock);
 }
 
 /* Until somebody who has claimed us says so. */
-static void await_claim(struct worker *w)
-{
-	while (load_acquire(&w->park) == PARKED) /* [P-CLAIM] */
-		sleep_on(&w->park, PARKED, NULL, false, FUTEX_BITSET_MATCH_ANY,
-			 &w->account);
-	place_after_wake(w);
-}
-
-/* There may be work after all: be active again, unless somebody else saw to it. */
-static bool stop_being_idle(struct worker *w)
-{
-	struct drover_pool *pool = w->pool;
-	struct worker **at = &pool->idle;
-	bool stopped;
-
-	lock_take(&pool->idle_lock);
-	stopped = w->is_idle && may_be_active(pool);
-	if (stopped) {
-		while (*at != w)
-			at = &(*at)->next_idle;
-		unidle(pool, at);
-	}
-	lock_drop(&pool->idle_lock);
-	return stopped;
-}
-
 static void sleep_idle(struct worker *w)
 {
 	struct drover_pool *pool = w->pool;
 
 	become_idle(w);
-	/* [P-PUSH], [P-PLACE] After all of that. */
-	if ((load_seq_cst(&pool->nr_queued) || load_seq_cst(&pool->over)) &&
-	    stop_being_idle(w))
-		return;
-	count(&w->sleeps, 1);
-	await_claim(w);
+	/*
+	 * [P-PUSH], [P-PLACE] After all of that. There may be work after all, for
+	 * any one of those that are idle: most likely for this one.
+	 */
+	if (load_seq_cst(&pool->over))
+		wake_all_idle(pool);
+	wake_if_needed(pool, 1, false);
+	if (load_relaxed(&w->park) == PARKED)
+		count(&w->sleeps, 1);
+	while (load_acquire(&w->park) == PARKED) /* [P-CLAIM] */
+		sleep_on(&w->park, PARKED, NULL, false, FUTEX_BITSET_MATCH_ANY,
+			 &w->account);
+	place_after_wake(w);
 }
 
 /*
@@ -353,22 +315,11 @@ static struct task *await_task(struct worker *w, bool has_place)
 	return task;
 }
 
-/* The kernel keeps 15 characters: the number whole, and what fits before it. */
-static void name_self(const struct worker *w)
-{
-	char number[12], name[16];
-	int digits = snprintf(number, sizeof(number), "-%u", w->nr);
-
-	snprintf(name, sizeof(name), "%.*s%s", 15 - digits, w->pool->setup.name,
-		 number);
-	pthread_setname_np(pthread_self(), name);
-}
-
 /* The thread ends: with the pool, or because a task has ended it. */
 static void worker_end(struct worker **w)
 {
 	struct drover_pool *pool = (*w)->pool;
-	const drover_poolattr_t *attr = &pool->setup.attr;
+	const drover_poolattr_t *attr = &pool->attr;
 
 	if (attr->stop)
 		attr->stop((*w)->nr, attr->arg);
@@ -382,14 +333,16 @@ void *worker_main(void *arg)
 {
 	struct worker *w __attribute__((cleanup(worker_end))) = arg;
 	struct drover_pool *pool = w->pool;
-	const drover_poolattr_t *attr = &pool->setup.attr;
+	const drover_poolattr_t *attr = &pool->attr;
 	struct task *task;
 	bool has_place;
+	char name[16];
 
 	pool_here.worker = w;
 	w->tid = thread_tid();
 	w->woken_from = -1;
-	name_self(w);
+	snprintf(name, sizeof(name), "%s-%u", pool->name, w->nr);
+	pthread_setname_np(pthread_self(), name);
 	if (attr->start)
 		attr->start(w->nr, attr->arg);
 	do {

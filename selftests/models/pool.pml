@@ -27,8 +27,6 @@
  *	after its last look
  * @twin NO_CHAIN no_task_is_left -DTOGETHER: who found a task does not ask
  *	whether there are more
- * @twin CLAIM_NOT_AWAITED idle_once: a worker that was claimed while it was
- *	about to sleep goes on before it is told
  * @twin NO_OTHER no_task_is_left -DPLACES=1 -DBLOCKS: a worker that is blocked
  *	does not ask whether there are tasks for another one
  * @twin ASK_FIRST no_task_is_left -DPLACES=1 -DBLOCKS: it asks while it still
@@ -36,8 +34,8 @@
  * @twin KEEP_PLACE no_task_is_left -DPLACES=1 -DBLOCKS: it keeps its place
  * @twin NO_LIMIT places_are_kept -DPLACES=1: who wakes another one does not ask
  *	whether there is a place
- * @twin STAY places_are_kept -DPLACES=1: a worker that was about to sleep goes
- *	on without a place
+ * @twin GOES_ON idle_once: a worker that finds that there is work after all goes
+ *	on before it is told
  */
 #ifdef TWO_OF_THREE
 #define NR_WORKERS 3
@@ -199,7 +197,7 @@ end_blocked:
 proctype Worker(byte w)
 {
 	byte seen, claimed;
-	bool found, unidled, is_first;
+	bool found, is_first;
 
 end_loop:
 	do
@@ -219,7 +217,7 @@ end_loop:
 		::
 #endif
 #ifdef BUSTED_LOOK_FIRST
-		   seen = nr_queued;
+		   wake_if_needed();
 #endif
 		   parked[w] = true;
 		   atomic {
@@ -228,53 +226,29 @@ end_loop:
 			nr_idle++;
 			nr_active--
 		   }
-#ifdef BUSTED_NO_LOOK
-		   seen = 0;
-#endif
 #if !defined(BUSTED_NO_LOOK) && !defined(BUSTED_LOOK_FIRST)
-		   seen = nr_queued;
+		   /* Any of those that are idle may do it. */
+		   wake_if_needed();
 #endif
 #ifdef BUSTED_SEARCHING_TO_THE_END
 		   nr_searching--;
 #endif
-		   unidled = false;
-		   if
-		   :: seen > 0 ->
-			seen = 0;
+end_asleep:
+		   do
+		   :: !parked[w] -> break
+#ifdef BUSTED_GOES_ON
+		   :: nr_queued > 0 -> break
+#endif
+		   :: parked[w] ->
+			/* The kernel looks at the word again. */
 			atomic {
 				if
-#ifdef BUSTED_STAY
-				:: is_idle[w] ->
-#else
-				:: is_idle[w] && nr_active < PLACES ->
-#endif
-					unidle(w);
-					unidled = true
+				:: parked[w] -> asleep[w] = true
 				:: else
-#ifdef BUSTED_CLAIM_NOT_AWAITED
-					-> unidled = true
-#endif
 				fi
 			}
-		   :: seen == 0
-		   fi;
-		   if
-		   :: unidled
-		   :: !unidled ->
-end_asleep:
-			do
-			:: !parked[w] -> break
-			:: parked[w] ->
-				/* The kernel looks at the word again. */
-				atomic {
-					if
-					:: parked[w] -> asleep[w] = true
-					:: else
-					fi
-				}
-end_sleep:			!asleep[w]
-			od
-		   fi;
+end_sleep:		!asleep[w]
+		   od;
 		   try_take();
 		   if
 		   :: found -> break
@@ -287,7 +261,6 @@ end_sleep:			!asleep[w]
 #endif
 	   fi;
 	   found = false;
-	   unidled = false;
 	   atomic { run_task() }
 #ifdef BLOCKS
 	   if

@@ -18,7 +18,7 @@ static int from_inside(void *arg)
 static void test_create(void)
 {
 	const drover_poolattr_t bad[] = {
-		{ .flags = 0x2 },
+		{ .spares = DROVER_POOL_MAX + 1 },
 		{ .workers = DROVER_POOL_MAX + 1 },
 		{ .reserved = { 1 } },
 		{ .stack = 1 },

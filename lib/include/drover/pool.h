@@ -70,9 +70,6 @@ typedef struct {
 #define DROVER_TASK_INITIALIZER(function, arg) { function, arg, { 0 } }
 /* clang-format on */
 
-/* drover_poolattr_t.flags */
-#define DROVER_POOL_PIN 0x1u /* each worker on a CPU of its own, in turn */
-
 /* drover_poolattr_t.linger_us: do not linger */
 #define DROVER_POOL_NO_LINGER UINT32_MAX
 
@@ -84,7 +81,6 @@ typedef struct {
 
 /**
  * drover_poolattr_t - pool attributes
- * @flags: DROVER_POOL_*
  * @workers: how many tasks run at a time, to DROVER_POOL_MAX; 0: as many as the
  *	     CPUs that the affinity of the calling thread and its cgroup's limit
  *	     leave, also when these change: a pool at work looks once a second
@@ -92,12 +88,12 @@ typedef struct {
  *	       sleeps, in microseconds, at most; 0: as the library thinks fit;
  *	       DROVER_POOL_NO_LINGER
  * @linger_small_us: the same on the slower CPUs of a hybrid processor; 0: 10
- * @stack: bytes of stack for each worker; 0: the system's default
- * @name: workers are called @name-0, @name-1 ...; NULL: "pool". Linux shows 15
- *	  characters of it.
  * @spares: how many threads more than workers there may be, to take the places
  *	    of workers that wait; 0: 256; DROVER_POOL_NO_SPARES. They are made
  *	    when they are needed, and stay.
+ * @stack: bytes of stack for each worker; 0: the system's default
+ * @name: workers are called @name-0, @name-1 ..., with its first ten characters;
+ *	  NULL: "pool"
  * @nr_cpu_sets: length of @cpu_sets
  * @cpu_sets: array of cpu_set_t: worker number i runs on the CPUs of
  *	      @cpu_sets[i modulo @nr_cpu_sets]; NULL: on its creator's
@@ -110,14 +106,13 @@ typedef struct {
  * instruction of their own can raise; a process that a task starts inherits that.
  */
 typedef struct {
-	uint32_t flags;
 	uint32_t workers;
 	uint32_t linger_us;
 	uint32_t linger_small_us;
+	uint32_t spares;
 	size_t stack;
 	const char *name;
-	uint32_t spares;
-	uint32_t nr_cpu_sets;
+	size_t nr_cpu_sets;
 	const void *cpu_sets;
 	void (*start)(unsigned int worker, void *arg);
 	void (*stop)(unsigned int worker, void *arg);
@@ -132,9 +127,9 @@ typedef struct {
  *
  * Never blocks, but for what it takes to make threads.
  *
- * Return: 0; EINVAL for an unknown flag, too many workers or spares, CPUs that
- * there are not, or a stack that is too small; ENOMEM; EAGAIN when the system refuses a thread. Then no thread is left
- * and @pool is not written.
+ * Return: 0; EINVAL for too many workers or spares, CPUs that there are not, or a
+ * stack that is too small; ENOMEM; EAGAIN when the system refuses a thread. Then no
+ * thread is left and @pool is not written.
  */
 int drover_pool_create(drover_pool_t **pool, const drover_poolattr_t *attr);
 
