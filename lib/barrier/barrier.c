@@ -7,17 +7,16 @@
 #include "barrier/barrier.h"
 #include "base/clock.h"
 
-_Static_assert(sizeof(struct barrier) + 63 + 8 <= sizeof(drover_barrier_t),
-	       "fits wherever the user's memory begins");
-_Static_assert(offsetof(struct barrier, arrived) == BARRIER_LINE &&
-		       offsetof(struct barrier, tickets) == 2 * BARRIER_LINE,
+#define SAME_PLACE(field) \
+	(offsetof(struct barrier, field) == offsetof(drover_barrier_t, field))
+
+_Static_assert(SAME_PLACE(gate) && SAME_PLACE(count) && SAME_PLACE(is_pair),
+	       "the initialiser sets them");
+_Static_assert(offsetof(struct barrier, arrived) == 64 + BARRIER_LINE &&
+		       offsetof(struct barrier, pair) == 64 + 2 * BARRIER_LINE,
 	       "lines apart");
-
-#define ALIGN _Alignof(drover_barrier_t)
-
-/* drover_barrier_t.initial[1]: as DROVER_BARRIER_INITIALIZER() sets it */
-#define INITIAL	     1
-#define INITIAL_BUSY 2
+_Static_assert(sizeof(struct barrier) + 64 <= sizeof(drover_barrier_t),
+	       "and from those of the user's neighbours");
 
 /* After so long a shared barrier's missing threads are dead. */
 #define SHARED_PATIENCE (2 * NS_PER_S)
@@ -142,27 +141,13 @@ static bool may_be_pair(const struct barrier *b)
 	return load_relaxed(&b->count) == 2 && !b->completion;
 }
 
-/* [B-INIT] Released with the count to those who have not made it themselves. */
-static void set_up(struct barrier *b, uint32_t count,
-		   const drover_barrierattr_t *attr)
-{
-	b->flags = attr->flags;
-	b->completion = attr->completion;
-	b->arg = attr->arg;
-	store_relaxed(&b->gate, gate_of(0, count));
-	barrier_wait_init(b, attr->spin_us);
-	if (count == 2 && !b->completion)
-		pair_open(b);
-	store_release(&b->count, count);
-}
-
 int drover_barrier_init(drover_barrier_t *barrier, unsigned int count,
 			const drover_barrierattr_t *attr)
 {
 	static const drover_barrierattr_t defaults;
-	struct barrier *b = barrier_of(barrier);
+	struct barrier *b = (struct barrier *)barrier;
 
-	debug_pointer(barrier, ALIGN, "barrier", __func__);
+	debug_pointer(barrier, _Alignof(drover_barrier_t), "barrier", __func__);
 	if (!attr)
 		attr = &defaults;
 	if (!count || count > DROVER_BARRIER_MAX ||
@@ -172,39 +157,31 @@ int drover_barrier_init(drover_barrier_t *barrier, unsigned int count,
 	/* A function is nowhere to be found in another process. */
 	if (attr->completion && attr->flags & DROVER_BARRIER_SHARED)
 		return EINVAL;
-	memset(barrier, 0, sizeof(*barrier));
-	barrier_look_at_cpus();
-	set_up(b, count, attr);
+	memset(b, 0, sizeof(*barrier));
+	store_relaxed(&b->gate, gate_of(0, count));
+	store_relaxed(&b->count, count);
+	b->flags = attr->flags;
+	b->completion = attr->completion;
+	b->arg = attr->arg;
+	store_relaxed(&b->is_pair, may_be_pair(b));
+	barrier_wait_init(b, attr->spin_us);
 	return 0;
 }
 
-/*
- * A barrier that is none yet: who comes first makes it one, if there is an
- * initialiser. Return: its count; 0: it is none.
- */
-static COLD uint32_t first_use(drover_barrier_t *barrier)
+/* Memory that is all zero, or was a barrier once, is none: NULL. */
+static inline struct barrier *barrier_of(drover_barrier_t *barrier,
+					 const char *call)
 {
-	static const drover_barrierattr_t defaults;
-	struct barrier *b = barrier_of(barrier);
-	_Atomic uint32_t *state = (_Atomic uint32_t *)&barrier->initial[1];
-	uint32_t old = INITIAL, count = barrier->initial[0];
+	struct barrier *b = (struct barrier *)barrier;
 
-	if (cas_acquire(state, &old, INITIAL_BUSY)) {
-		if (count && count <= DROVER_BARRIER_MAX)
-			set_up(b, count, &defaults);
-		store_release(state, 0);
-	}
-	for (unsigned int i = 0; load_acquire(state) == INITIAL_BUSY; i++)
-		thread_pause(i);
-	return load_relaxed(&b->count);
-}
-
-/* What @barrier counts: 0, if it is none. */
-static inline uint32_t count_of(drover_barrier_t *barrier)
-{
-	uint32_t count = load_acquire(&barrier_of(barrier)->count);
-
-	return likely(count) ? count : first_use(barrier);
+	debug_pointer(barrier, _Alignof(drover_barrier_t), "barrier", call);
+	if (likely(load_relaxed(&b->count)))
+		return b;
+	barrier_wrong(b, EINVAL,
+		      "was never initialised, or is destroyed: initialise it "
+		      "before it is used",
+		      call);
+	return NULL;
 }
 
 /* Has nobody arrived in the present phase? */
@@ -248,12 +225,11 @@ static bool somebody_is_inside(const struct barrier *b)
 
 int drover_barrier_destroy(drover_barrier_t *barrier)
 {
-	struct barrier *b = barrier_of(barrier);
+	struct barrier *b = barrier_of(barrier, __func__);
 	int64_t patience = clock_now() + SHARED_PATIENCE;
 
-	debug_pointer(barrier, ALIGN, "barrier", __func__);
-	if (!count_of(barrier))
-		return barrier_none(b, __func__);
+	if (!b)
+		return EINVAL;
 	if (!is_between(b))
 		return barrier_wrong(b, EBUSY,
 				     "has threads waiting: let them through "
@@ -286,50 +262,55 @@ APART HOT int wait_together(struct barrier *b)
 
 int drover_barrier_wait(drover_barrier_t *barrier)
 {
-	struct barrier *b = barrier_of(barrier);
-	uint32_t count;
+	struct barrier *b = barrier_of(barrier, __func__);
 
-	debug_pointer(barrier, ALIGN, "barrier", __func__);
-	count = count_of(barrier);
-	if (likely(count > 1))
-		return load_acquire(&b->is_pair) ? pair_wait(b) :
-						   wait_together(b);
-	if (!count)
-		return barrier_none(b, __func__);
+	if (unlikely(!b))
+		return EINVAL;
+	if (load_acquire(&b->is_pair))
+		return pair_wait(b);
 	return is_alone(b) ? DROVER_BARRIER_SERIAL : wait_together(b);
 }
 
-int drover_barrier_arrive(drover_barrier_t *barrier, unsigned int nr,
-			  drover_phase_t *phase)
+/* Arrive @nr times, with @drop in the last one. */
+static int arrive(struct barrier *b, unsigned int nr, uint64_t drop,
+		  drover_phase_t *phase)
 {
-	struct barrier *b = barrier_of(barrier);
+	bool counted = barrier_enter(b);
 	uint32_t arrived_in;
-	bool counted;
 	int ret;
 
-	debug_pointer(barrier, ALIGN, "barrier", __func__);
-	if (!count_of(barrier))
-		return barrier_none(b, __func__);
-	if (!nr)
-		return EINVAL;
-	counted = barrier_enter(b);
 	pair_end(b);
 	/* Before the arrival: destroy() may come as soon as it is done. */
 	if (phase)
 		add_relaxed(&b->tickets, 1);
 	ret = nr > 1 ? arrive_many(b, nr, &arrived_in) :
-		       arrive_one(b, ARRIVAL, &arrived_in);
+		       arrive_one(b, ARRIVAL + drop, &arrived_in);
 	if (phase && ret > 0)
 		sub_release(&b->tickets, 1); /* [B-LEAVE] */
 	else if (phase)
-		*phase = arrived_in | PHASE_COUNTED;
+		*phase = arrived_in;
 	barrier_leave(b, counted);
 	return ret;
 }
 
+int drover_barrier_arrive(drover_barrier_t *barrier, unsigned int nr,
+			  drover_phase_t *phase)
+{
+	struct barrier *b = barrier_of(barrier, __func__);
+
+	return b && nr ? arrive(b, nr, 0, phase) : EINVAL;
+}
+
+int drover_barrier_arrive_and_drop(drover_barrier_t *barrier)
+{
+	struct barrier *b = barrier_of(barrier, __func__);
+
+	return b ? arrive(b, 1, DROP, NULL) : EINVAL;
+}
+
 int drover_barrier_wait_for(drover_barrier_t *barrier, drover_phase_t phase)
 {
-	struct barrier *b = barrier_of(barrier);
+	struct barrier *b = (struct barrier *)barrier;
 
 	(void)barrier_await(b, &b->gate, gate_phase(phase));
 	return drover_barrier_forget(barrier, phase);
@@ -339,7 +320,7 @@ int drover_barrier_wait_until(drover_barrier_t *barrier, drover_phase_t phase,
 			      clockid_t clock, const struct timespec *deadline)
 {
 	struct deadline until = { .clock = clock, .at = *deadline };
-	struct barrier *b = barrier_of(barrier);
+	struct barrier *b = (struct barrier *)barrier;
 
 	if (!deadline_valid(&until))
 		return EINVAL;
@@ -350,46 +331,28 @@ int drover_barrier_wait_until(drover_barrier_t *barrier, drover_phase_t phase,
 
 int drover_barrier_test(drover_barrier_t *barrier, drover_phase_t phase)
 {
-	/* [B-OPEN] */
-	if (gate_phase(load_acquire(&barrier_of(barrier)->gate)) ==
-	    gate_phase(phase))
+	struct barrier *b = (struct barrier *)barrier;
+
+	if (gate_phase(load_acquire(&b->gate)) == phase) /* [B-OPEN] */
 		return EINPROGRESS;
 	return drover_barrier_forget(barrier, phase);
 }
 
 int drover_barrier_forget(drover_barrier_t *barrier, drover_phase_t phase)
 {
-	if (phase & PHASE_COUNTED)
-		sub_release(&barrier_of(barrier)->tickets, 1); /* [B-LEAVE] */
+	struct barrier *b = (struct barrier *)barrier;
+
+	(void)phase;
+	sub_release(&b->tickets, 1); /* [B-LEAVE] */
 	return 0;
-}
-
-int drover_barrier_arrive_and_drop(drover_barrier_t *barrier)
-{
-	struct barrier *b = barrier_of(barrier);
-	uint32_t phase;
-	bool counted;
-	int ret;
-
-	debug_pointer(barrier, ALIGN, "barrier", __func__);
-	if (!count_of(barrier))
-		return barrier_none(b, __func__);
-	counted = barrier_enter(b);
-	pair_end(b);
-	ret = arrive_one(b, ARRIVAL + DROP, &phase);
-	barrier_leave(b, counted);
-	return ret;
 }
 
 int drover_barrier_set_count(drover_barrier_t *barrier, unsigned int count)
 {
-	struct barrier *b = barrier_of(barrier);
+	struct barrier *b = barrier_of(barrier, __func__);
 	uint64_t gate, arrived;
 
-	debug_pointer(barrier, ALIGN, "barrier", __func__);
-	if (!count_of(barrier))
-		return barrier_none(b, __func__);
-	if (!count || count > DROVER_BARRIER_MAX)
+	if (!b || !count || count > DROVER_BARRIER_MAX)
 		return EINVAL;
 	if (!is_between(b))
 		return EBUSY;

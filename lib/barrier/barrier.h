@@ -77,22 +77,21 @@
 #define PAIR_ARRIVAL 4u
 #define PAIR_BACK    (UINT32_C(1) << 30)
 
-/* A phase for the user: bit 0 says that it is counted in tickets. */
-#define PHASE_COUNTED 1u
-
 /* A gate, or what is like one: a phase, polled and slept on. */
 typedef _Atomic uint64_t barrier_word;
 
 /**
  * struct barrier - the inside of drover_barrier_t
+ * @before: the user's neighbour may write there
  *
  * What waiting threads read, and the thread that opens writes:
  * @gate: see above
  * @count: threads of a phase, before any dropped; 0: not a barrier
- * @flags: DROVER_BARRIER_*; constant
  * @is_pair: two threads that meet at @pair; @gate, @arrived and @begin stay as
  *	     they are then
  * @completion, @arg: as the attributes have them; constant
+ * @flags: DROVER_BARRIER_*; constant
+ * @most: how long a wait may spin at most, ns; 0: BUDGET_MOST; constant
  *
  * What arriving threads write:
  * @arrived: ARRIVAL for each arrival, DROP for each that was the last of a
@@ -100,45 +99,34 @@ typedef _Atomic uint64_t barrier_word;
  * @begin: number of the last arrival before a phase, for even and odd phases.
  *	   Written for the next phase before the gate opens to it; here, since
  *	   on the gate's line those that poll would take it away in between
- * @pair: see above
  *
- * The rest, which threads that just arrive and wait hardly ever write:
+ * @pair: see above; and what threads that just arrive and wait hardly ever write:
  * @tickets: phases handed out and not yet waited for, and, for a shared
  *	     barrier or a thread that the library can't list, threads inside
  * @budget: how long a wait may spin just now, ns; learned, for big and for
- *	    small CPUs, since those on the big ones wait longer
- * @most: and at most, ns; constant
+ *	    small CPUs, since those on the big ones wait longer; 0: not yet
+ *
+ * A static initialiser sets what it does not leave zero.
  */
 struct barrier {
+	char before[64];
 	barrier_word gate;
 	_Atomic uint32_t count;
-	uint32_t flags;
 	_Atomic uint32_t is_pair;
 	void (*completion)(void *arg);
 	void *arg;
+	uint32_t flags;
+	uint32_t most;
 	char gap[BARRIER_LINE - 24 - 2 * sizeof(void *)];
 
 	barrier_word arrived;
 	_Atomic uint32_t begin[2];
-	barrier_word pair;
-	char gap2[BARRIER_LINE - 24];
+	char gap2[BARRIER_LINE - 16];
 
+	barrier_word pair;
 	_Atomic uint32_t tickets;
 	_Atomic uint32_t budget[2];
-	uint32_t most;
 };
-
-/*
- * The user's memory may begin anywhere: the barrier is where the first line of
- * it does, behind what a static initialiser sets. That is the same place in
- * every mapping of it.
- */
-static inline struct barrier *barrier_of(drover_barrier_t *barrier)
-{
-	uintptr_t behind = (uintptr_t)barrier + sizeof(barrier->initial);
-
-	return (struct barrier *)((behind + 63) & ~(uintptr_t)63);
-}
 
 /* Wrong use @wrong, of which a debug build says so. Return: @err. */
 static inline int barrier_wrong(struct barrier *b, int err, const char *wrong,
@@ -152,13 +140,6 @@ static inline int barrier_wrong(struct barrier *b, int err, const char *wrong,
 	(void)call;
 	return err;
 }
-
-/* Memory that is all zero, or was a barrier once, is none. */
-#define barrier_none(b, call)                                                  \
-	barrier_wrong(b, EINVAL,                                               \
-		      "was never initialised, or is destroyed: initialise it " \
-		      "before it is used",                                     \
-		      call)
 
 static inline bool barrier_is_shared(const struct barrier *b)
 {
@@ -206,9 +187,6 @@ static inline void barrier_leave(struct barrier *b, bool counted)
 /* ---- wait.c ---- */
 
 /* Set how long waits of @b may spin. */
-/* Find out which CPUs are small: reads files, once. */
-void barrier_look_at_cpus(void);
-
 void barrier_wait_init(struct barrier *b, uint32_t spin_us);
 
 /* Wait until @phase is over or @deadline, if there is one. */

@@ -25,41 +25,38 @@
 #define BUDGET_FIRST (1000 * NS_PER_US)
 #define BUDGET_MOST  (5000 * NS_PER_US)
 
-void barrier_look_at_cpus(void)
+void barrier_wait_init(struct barrier *b, uint32_t spin_us)
 {
 	static _Atomic uint32_t looked;
 
+	/* Which CPUs are small: this reads files, once. */
 	if (!swap_acq_rel(&looked, 1))
 		cpus_look_at_sizes();
-}
-
-void barrier_wait_init(struct barrier *b, uint32_t spin_us)
-{
-	uint32_t first;
-
-	b->most = BUDGET_MOST;
 	if (spin_us == DROVER_BARRIER_NO_SPIN)
-		b->most = 0;
+		b->most = 1;
 	else if (spin_us)
 		b->most = spin_us < UINT32_MAX / NS_PER_US ?
 				  spin_us * NS_PER_US :
 				  UINT32_MAX;
-	first = b->most < BUDGET_FIRST ? b->most : BUDGET_FIRST;
-	store_relaxed(&b->budget[0], first);
-	store_relaxed(&b->budget[1], first);
 }
 
-/* A wait that went to sleep has taken @ns in all. */
-static void learn(struct barrier *b, _Atomic uint32_t *budget, int64_t ns)
+static int64_t most_of(const struct barrier *b)
 {
-	int64_t before = load_relaxed(budget), now = before / 2;
+	return b->most ? b->most : BUDGET_MOST;
+}
 
-	if (ns <= b->most)
+/* A wait had @before to spin, went to sleep, and has taken @ns in all. */
+static void learn(struct barrier *b, _Atomic uint32_t *budget, int64_t before,
+		  int64_t ns)
+{
+	int64_t now = before / 2, most = most_of(b);
+
+	if (ns <= most)
 		now = 2 * ns > before ? 2 * ns : before;
 	else if (now < BUDGET_LEAST)
 		now = BUDGET_LEAST;
-	if (now > b->most)
-		now = b->most;
+	if (now > most)
+		now = most;
 	if (now != before)
 		store_relaxed(budget, (uint32_t)now);
 }
@@ -105,10 +102,12 @@ void barrier_await_long(struct barrier *b, barrier_word *gate, uint32_t phase,
 	int64_t ns = load_relaxed(budget), left = time_left(deadline);
 	int64_t begin = clock_now();
 
-	if (ns && linger_for(&thread_this.for_barriers, poll_gate, &awaited,
-			     ns < left ? ns : left))
+	if (!ns)
+		ns = most_of(b) < BUDGET_FIRST ? most_of(b) : BUDGET_FIRST;
+	if (linger_for(&thread_this.for_barriers, poll_gate, &awaited,
+		       ns < left ? ns : left))
 		return;
 	sleep_until_over(b, gate, phase, deadline);
-	if (b->most && !deadline)
-		learn(b, budget, clock_now() - begin);
+	if (!deadline)
+		learn(b, budget, ns, clock_now() - begin);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A phase with a deadline, and one that is asked after; and barriers that are
- * there from the start, which many threads make at the same time.
+ * there from the start, to which many threads come at the same time.
  */
 #include <drover/barrier.h>
 #include <errno.h>

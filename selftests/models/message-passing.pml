@@ -14,7 +14,7 @@
  * [W-WORD]	@interrupts are more	the word that is slept on has changed
  * [W-SEEN]	the C library's mark	@interrupts are more
  * [B-ARRIVE], [B-OPEN], [B-PAIR], [B-LEAVE], [P-CLAIM], [P-TASK], [P-END],
- * [P-THREADS], [B-INIT], [S-FAIL], [O-COND], @done and @users of a stream: see memory-ordering.rst
+ * [P-THREADS], [S-FAIL], [O-COND], @done and @users of a stream: see memory-ordering.rst
  *
  * @run quick
  * @twin quick RELEASE what_was_said_is_seen: the flag is in memory first

@@ -55,21 +55,24 @@ extern "C" {
 /**
  * drover_barrier_t - a barrier; the content is private to the library
  *
- * Has to be made by drover_barrier_init(), or by the initialiser. It keeps what arriving threads write
- * and what waiting threads read on cache lines apart, hence its size.
+ * Has to be made by drover_barrier_init(), or by the initialiser. It keeps what
+ * arriving threads write and what waiting threads read on cache lines apart,
+ * wherever it lies, hence its size.
  */
-typedef union {
-	uint32_t initial[2];
-	char size[448];
-	uint64_t align;
+typedef struct {
+	uint64_t before[8], gate;
+	uint32_t count, is_pair;
+	uint64_t rest[46];
 } drover_barrier_t;
 
 /*
  * A barrier of default attributes that is there from the start; also one that
- * drover_barrier_destroy() has ended may be assigned it.
+ * drover_barrier_destroy() has ended may be assigned it. @count as for
+ * drover_barrier_init().
  */
 /* clang-format off */
-#define DROVER_BARRIER_INITIALIZER(count) { { (count), 1 } }
+#define DROVER_BARRIER_INITIALIZER(count) \
+	{ { 0 }, (uint64_t)(count) << 32, (count), (count) == 2, { 0 } }
 /* clang-format on */
 
 /* A phase in which the caller has arrived. */
@@ -123,8 +126,8 @@ int drover_barrier_init(drover_barrier_t *barrier, unsigned int count,
  *
  * May be called as soon as one thread has returned from the last phase: it
  * waits for the others to get away from @barrier, which takes no longer than
- * waking them. Blocks for that. A phase got from drover_barrier_arrive() has to be waited for,
- * or given back, before the call can return.
+ * waking them. Blocks for that. A phase got from drover_barrier_arrive() has to be
+ * waited for, or given back, before the call can return.
  *
  * A shared barrier takes threads of other processes that do not come for two
  * seconds for dead.
