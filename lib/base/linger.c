@@ -228,7 +228,7 @@ bool linger(struct account *a, poll_fn poll, void *arg, int64_t left)
 	p.last = left < INT64_MAX ? p.begin + left : INT64_MAX;
 	found = poll_politely(a, &p);
 	pay(a, (found == POLL_CAME ? cost_ns() : 0) - (p.now - p.begin));
-	return found == POLL_CAME;
+	return PROBE_SPIN(found == POLL_CAME);
 }
 
 bool linger_for(struct account *a, poll_fn poll, void *arg, int64_t ns)

@@ -24,6 +24,7 @@
 
 #include "base/atomic.h"
 #include "base/futex.h"
+#include "base/probe.h"
 
 /**
  * struct account - what one thread may spend on polling for one kind of thing

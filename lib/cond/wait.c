@@ -378,6 +378,7 @@ int cond_wait(struct cond *c, void *mutex, const struct deadline *deadline)
 			    .mutex = mutex,
 			    .movable = mutex };
 
+	PROBE(wait, c, mutex);
 	if (unlikely(!m.w || cond_is_special(c) || !user_mutex_is_plain(mutex)))
 		return cond_wait_special(c, &m, deadline);
 	return cond_wait_as(c, &m, deadline, NULL);

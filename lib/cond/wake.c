@@ -63,6 +63,7 @@ static void group_wake(struct group *g, uint32_t word, struct wake_plan plan,
 	if (plan.move) {
 		ret = futex_cmp_requeue(group_word(g), word, plan.nr_wake, nr,
 					plan.target, false);
+		PROBE_REQUEUE(load_relaxed(&g->owner), ret, plan.nr_wake);
 		if (ret >= 0)
 			return;
 		if (ret == -ENOSYS || ret == -EPERM)
@@ -126,6 +127,7 @@ HOT int cond_signal(struct cond *c)
 {
 	struct group *g;
 
+	PROBE(signal, c, 0);
 	if (unlikely(cond_is_special(c))) {
 		if (cond_is_shared(c)) {
 			cond_shared_signal(c);
@@ -176,6 +178,7 @@ HOT int cond_broadcast(struct cond *c)
 {
 	struct group *closed, *open;
 
+	PROBE(broadcast, c, 0);
 	if (unlikely(cond_is_special(c))) {
 		if (cond_is_shared(c)) {
 			cond_shared_broadcast(c);

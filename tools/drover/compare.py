@@ -23,6 +23,7 @@ import judge
 import machine
 import plan
 import process
+from command import FAILED, INTERRUPTED, Parser, say
 from progress import Progress
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -30,24 +31,9 @@ STOCK, DROP_IN = "stock", "drop-in"
 RUNS, MINUTES = 32, 5
 #: Pairs before the first look, at least.
 LEAST = 8
-FAILED, USAGE, INTERRUPTED = 1, 2, 130
 COUNTERS = {
     "perf": ["perf", "stat", "-x,", "-e", "syscalls:sys_enter_futex", "-o"],
     "strace": ["strace", "-qq", "-f", "-c", "-e", "trace=futex", "-o"]}
-
-
-class Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line."""
-
-    def error(self, message):
-        raise SystemExit(say(f"{self.prog.split()[1]}: {message};"
-                             f" see drover --help", USAGE))
-
-
-def say(text, status):
-    """A line on stderr; the exit status."""
-    print(f"drover: {text}", file=sys.stderr)
-    return status
 
 
 def parse(arguments):
@@ -59,17 +45,9 @@ def parse(arguments):
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument("--plot", metavar="FILE.svg")
     parser.add_argument("program", nargs="...")
-    options = parser.parse_args(arguments)
-    if options.program[:1] == ["--"]:
-        del options.program[0]
-    if not options.program:
-        parser.error("which program?")
+    options = parser.parse_program(arguments, ("json", "plot"))
     if options.runs < 1 or not options.minutes > 0:
         parser.error("--runs and --minutes must be more than 0")
-    for path in (options.json, options.plot):
-        folder = os.path.dirname(os.path.abspath(path or HERE))
-        if not os.access(folder, os.W_OK) and path:
-            parser.error(f"{path} cannot be written")
     return options
 
 

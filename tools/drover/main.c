@@ -19,16 +19,26 @@ static const char help[] =
 	"usage: drover run [-p POLICY] PROGRAM [ARGUMENT]...\n"
 	"       drover compare [-n RUNS] [-m MINUTES] [--json FILE] [--plot FILE]\n"
 	"                      [--] PROGRAM [ARGUMENT]...\n"
+	"       drover stat [-s] [--json FILE] [--] PROGRAM [ARGUMENT]...\n"
+	"       drover top [-d SECONDS] [-n TIMES] PID\n"
 	"       drover info\n"
 	"\n"
-	"run    start PROGRAM with Drover's condition variables in place of the\n"
-	"       C library's; its exit status is PROGRAM's\n"
-	"         -p, --policy=POLICY  what a broadcast does: auto (default),\n"
-	"                              requeue, wake-all; or parts, see drover(7)\n"
-	"compare  run PROGRAM with and without, by turns, and say what that does\n"
-	"         to its time; until it is clear, or for so many pairs of runs\n"
-	"         -n, --runs=32, or MINUTES -m, --minutes=5\n"
-	"info   say what the C library, the drop-in and the kernel can do here\n";
+	"run      start PROGRAM with Drover's condition variables in place of the\n"
+	"         C library's; its exit status is PROGRAM's\n"
+	"           -p, --policy=POLICY   what a broadcast does: auto (default),\n"
+	"                                 requeue, wake-all; or parts, see drover(7)\n"
+	"compare  run PROGRAM without and with them by turns, and say what that\n"
+	"         does to its time\n"
+	"           -n, --runs=RUNS       pairs of runs at most (32)\n"
+	"           -m, --minutes=MINUTES time at most (5)\n"
+	"           --json=FILE, --plot=FILE  leave all runs, and an SVG, there\n"
+	"stat     run PROGRAM and say what it did with its condition variables\n"
+	"           -s, --stock           with the C library's\n"
+	"           --json=FILE           leave the counts there\n"
+	"top      say what a program under `drover stat` does now, each second\n"
+	"           -d, --delay=SECONDS   or in so many\n"
+	"           -n, --times=TIMES     and so many times\n"
+	"info     say what the C library, the drop-in and the kernel can do here\n";
 
 static int usage(const char *format, ...)
 {
@@ -150,6 +160,10 @@ int main(int argc, char **argv)
 		return run(argc - 1, argv + 1);
 	if (!strcmp(command, "compare"))
 		return script("compare.py", argv + 2);
+	if (!strcmp(command, "stat"))
+		return script("stat_command.py", argv + 2);
+	if (!strcmp(command, "top"))
+		return script("top_command.py", argv + 2);
 	if (!strcmp(command, "info") && argc == 2)
 		return info();
 	if (!strcmp(command, "info") && argc == 3 &&
@@ -159,7 +173,7 @@ int main(int argc, char **argv)
 		fputs(help, stdout);
 		return 0;
 	}
-	return usage(*command ? "%s: run, compare or info?" :
-				"run, compare or info?",
+	return usage(*command ? "%s: run, compare, stat, top or info?" :
+				"run, compare, stat, top or info?",
 		     command);
 }

@@ -11,8 +11,10 @@ import sys
 import tempfile
 from xml.etree import ElementTree
 
-TOOLS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path += [os.path.join(TOOLS, folder) for folder in ("report", "programs")]
+TOOLS = os.path.dirname(os.path.dirname(os.path.dirname(
+    os.path.abspath(__file__))))
+sys.path += [os.path.join(TOOLS, folder) for folder in ("drover", "report",
+                                                        "programs")]
 
 # pylint: disable=wrong-import-position
 import compare  # noqa: E402

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What can be seen from outside. A probe is an instruction that does nothing
+ * until a tracer puts a breakpoint there; without <sys/sdt.h> there is none.
+ * What `drover stat` cannot count by itself is told to drover_probe(), too, if a
+ * library that has it is loaded.
+ */
+#ifndef DROVER_PROBE_H
+#define DROVER_PROBE_H
+
+#include <stdint.h>
+
+#if __has_include(<sys/sdt.h>)
+#include <sys/sdt.h>
+#define PROBE(name, a, b) DTRACE_PROBE2(drover, name, a, b)
+#else
+#define PROBE(name, a, b) ((void)0)
+#endif
+
+enum probe_event {
+	PROBE_MOVED, /* so many waiters of a condvar */
+	PROBE_SPUN,  /* the caller; 1: that spared it a sleep */
+};
+
+extern void drover_probe(enum probe_event event, const void *cond, int64_t nr)
+	__attribute__((weak, visibility("default")));
+
+/* A requeue by @cond has answered @ret, with @nr_woken of those woken. */
+#define PROBE_REQUEUE(cond, ret, nr_woken)                                   \
+	do {                                                                 \
+		if (ret < 0)                                                 \
+			PROBE(fallback, cond, ret);                          \
+		else                                                         \
+			PROBE(move, cond, ret - (nr_woken));                 \
+		if (__builtin_expect(!!drover_probe, 0) && ret > (nr_woken)) \
+			drover_probe(PROBE_MOVED, cond, ret - (nr_woken));   \
+	} while (0)
+
+/* A poll is over; its value is whether that @paid. */
+#define PROBE_SPIN(paid)                                   \
+	({                                                 \
+		bool came = paid;                          \
+		PROBE(spin, 0, came);                      \
+		if (__builtin_expect(!!drover_probe, 0))   \
+			drover_probe(PROBE_SPUN, 0, came); \
+		came;                                      \
+	})
+
+#endif /* DROVER_PROBE_H */

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: MIT
+"""Reads what libdrover-stat.so has counted; stat/count.h has the layout."""
+
+import copy
+import dataclasses
+import os
+import struct
+
+MAGIC = b"drovers1"
+PREFIX = "drover-stat."
+NR_CONDS, NR_SHARDS, NR_MODULES = 1024, 128, 256
+NR_SITES, NR_BUCKETS, MODULE_BYTES = 4, 30, 256
+HEAD = struct.Struct("=8siIQ64s4008x")
+MODULE = struct.Struct(f"=QQQ{MODULE_BYTES - 24}s")
+SLOT = struct.Struct("=QQ48x")
+COUNTS = ("waits", "released", "over", "signals", "broadcasts", "moved",
+          "paid", "in_vain", "sampled", "awake", "again")
+ROW = struct.Struct(f"={len(COUNTS)}Q{NR_SITES}Q{NR_BUCKETS}I{NR_SITES}I")
+SHARD_HEAD = struct.Struct("=II248x")
+MODULES_AT = HEAD.size
+SLOTS_AT = MODULES_AT + NR_MODULES * MODULE.size
+SHARDS_AT = SLOTS_AT + NR_CONDS * SLOT.size
+SHARD_SIZE = SHARD_HEAD.size + NR_CONDS * ROW.size
+SITE_KINDS = ("wait", "signal", "broadcast")
+SITE_SHIFT = 62
+#: Address of the condition variables that found no place.
+OTHERS = 1
+
+
+@dataclasses.dataclass
+class Condvar:
+    """What was counted of one; latency: by powers of two, nanoseconds."""
+
+    address: int
+    counts: dict
+    latency: list
+    sites: dict             # (kind, address): calls
+
+    @property
+    def calls(self):
+        """Of all kinds."""
+        return sum(self.counts[key] for key in ("waits", "signals",
+                                                "broadcasts"))
+
+    @property
+    def woken(self):
+        """Those who returned and were not moved."""
+        return max(self.counts["released"] - self.counts["moved"], 0)
+
+    def share(self, key):
+        """Of the sampled waits, or None."""
+        sampled = self.counts["sampled"]
+        return self.counts[key] / sampled if sampled else None
+
+    def within(self, share):
+        """Nanoseconds in which this share of the timed ones returned."""
+        total, found = sum(self.latency), 0
+        for power, number in enumerate(self.latency):
+            found += number
+            if total and found >= share * total:
+                return 2 << power
+        return None
+
+
+class Counted:
+    """One process: what it was called by, and its condition variables."""
+
+    def __init__(self, path):
+        with open(path, "rb") as file:
+            head = file.read(HEAD.size)
+            if len(head) < HEAD.size or head[:8] != MAGIC:
+                raise ValueError(f"{path}: nothing was counted")
+            _, self.pid, nr_modules, drop_in, name = HEAD.unpack(head)
+            self.drop_in = bool(drop_in)
+            self.name = name.split(b"\0")[0].decode(errors="replace")
+            self.modules = [
+                (start, end, bias, name.split(b"\0")[0].decode(
+                    errors="replace"))
+                for start, end, bias, name in MODULE.iter_unpack(
+                    file.read(NR_MODULES * MODULE.size))][:nr_modules]
+            slots = file.read(NR_CONDS * SLOT.size)
+            self._addresses = {
+                number: address for number, (address, _) in enumerate(
+                    SLOT.iter_unpack(slots)) if address}
+            self.condvars = sorted(self._sums(file), key=lambda one:
+                                   one.calls, reverse=True)
+
+    def _sums(self, file):
+        """Over all shards."""
+        found = {}
+        for number in range(NR_SHARDS):
+            file.seek(SHARDS_AT + number * SHARD_SIZE)
+            if not SHARD_HEAD.unpack(file.read(SHARD_HEAD.size))[1]:
+                continue
+            rows = file.read(NR_CONDS * ROW.size)
+            for index in self._addresses:
+                row = ROW.unpack_from(rows, index * ROW.size)
+                if any(row[:len(COUNTS)]):
+                    self._add(found, index, row)
+        return [one for one in found.values() if one.calls]
+
+    def _add(self, found, index, row):
+        one = found.setdefault(index, Condvar(
+            self._addresses[index], dict.fromkeys(COUNTS, 0),
+            [0] * NR_BUCKETS, {}))
+        sites = row[len(COUNTS):][:NR_SITES]
+        latency = row[len(COUNTS) + NR_SITES:][:NR_BUCKETS]
+        for key, number in zip(COUNTS, row):
+            one.counts[key] += number
+        one.latency = [a + b for a, b in zip(one.latency, latency)]
+        for site, number in zip(sites, row[-NR_SITES:]):
+            if site:
+                key = (SITE_KINDS[site >> SITE_SHIFT],
+                       site & (1 << SITE_SHIFT) - 1)
+                one.sites[key] = one.sites.get(key, 0) + number
+
+    def module_of(self, address):
+        """(path, address in that file), or None."""
+        for start, end, bias, path in self.modules:
+            if start <= address < end:
+                return path, address - bias
+        return None
+
+
+def since(before, now):
+    """What came after the first of two readings of one process."""
+    old = {one.address: one for one in before.condvars}
+    found = copy.copy(now)
+    found.condvars = []
+    for one in now.condvars:
+        then = old.get(one.address)
+        if then:
+            one = dataclasses.replace(
+                one, counts={key: number - then.counts[key]
+                             for key, number in one.counts.items()},
+                latency=[a - b for a, b in zip(one.latency, then.latency)])
+        if one.calls:
+            found.condvars.append(one)
+    found.condvars.sort(key=lambda one: one.calls, reverse=True)
+    return found
+
+
+def read_all(folder):
+    """Of all processes that have left a file there, the busiest first."""
+    found = []
+    for name in os.listdir(folder):
+        if name.startswith(PREFIX):
+            try:
+                found.append(Counted(os.path.join(folder, name)))
+            except (OSError, ValueError):
+                continue
+    return sorted((one for one in found if one.condvars), reverse=True,
+                  key=lambda one: sum(each.calls for each in one.condvars))

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT
+/* Where it is counted: the file, shards, condition variables and call sites. */
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "interpose.h"
+
+/* Slots that are looked at before a condition variable has no place. */
+#define PROBES 16
+/* Files of one process id, which execs. */
+#define MOST_EXECS 1000
+
+_Thread_local struct counting counting;
+_Atomic(struct counts_file *) counts_file;
+
+/* Makes sure that nobody notes the same file twice. */
+static atomic_flag noting = ATOMIC_FLAG_INIT;
+
+static bool drop_in_is_next(void)
+{
+	void *next = dlsym(RTLD_NEXT, "pthread_cond_broadcast");
+	Dl_info where;
+
+	return next && dladdr(next, &where) &&
+	       strstr(where.dli_fname, "libdrover-pthread");
+}
+
+static struct counts_file *create(void)
+{
+	const char *folder = secure_getenv("DROVER_STAT_DIR");
+	struct counts_file *made = MAP_FAILED;
+	char path[4096];
+	int fd = -1;
+
+	if (!folder)
+		return NULL;
+	for (int i = 0; fd < 0 && i < MOST_EXECS; i++) {
+		snprintf(path, sizeof(path), "%s/drover-stat.%d.%d", folder,
+			 (int)getpid(), i);
+		fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	}
+	if (fd >= 0 && !ftruncate(fd, sizeof(*made)))
+		made = mmap(NULL, sizeof(*made), PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_NORESERVE, fd, 0);
+	if (fd >= 0)
+		close(fd);
+	if (made == MAP_FAILED)
+		return NULL;
+	made->pid = getpid();
+	made->drop_in = drop_in_is_next();
+	snprintf(made->name, sizeof(made->name), "%s",
+		 program_invocation_short_name);
+	made->slots[0].address = OTHERS;
+	memcpy(made->magic, COUNT_MAGIC, sizeof(made->magic));
+	return made;
+}
+
+/* A child of fork() counts for itself: its parent's rows are the parent's. */
+static void forked(void)
+{
+	struct counts_file *old = atomic_load(&counts_file);
+
+	if (old)
+		munmap(old, sizeof(*old));
+	memset(&counting, 0, sizeof(counting));
+	atomic_flag_clear(&noting);
+	atomic_store(&counts_file, create());
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+	int saved = errno;
+
+	atomic_store(&counts_file, create());
+	pthread_atfork(NULL, NULL, forked);
+	errno = saved;
+}
+
+/* ---- shards ---- */
+
+extern int __cxa_thread_atexit_impl(void (*end)(void *), void *arg, void *dso);
+extern void *__dso_handle;
+
+static void shard_leave(void *arg)
+{
+	if (!counting.shared && counting.shard == arg)
+		atomic_store_explicit(&counting.shard->taken, 0,
+				      memory_order_release);
+	counting.shard = NULL;
+}
+
+__attribute__((cold)) struct shard *shard_take(struct counts_file *file)
+{
+	for (int i = 0; i < NR_SHARDS - 1 && !counting.had_one; i++) {
+		struct shard *shard = &file->shards[i];
+		uint32_t taken = 0;
+
+		if (!atomic_load_explicit(&shard->taken,
+					  memory_order_relaxed) &&
+		    atomic_compare_exchange_strong(&shard->taken, &taken, 1)) {
+			counting.shard = shard;
+			counting.shared = false;
+			counting.had_one = true;
+			atomic_store(&shard->used, 1);
+			__cxa_thread_atexit_impl(shard_leave, shard,
+						 &__dso_handle);
+			return shard;
+		}
+	}
+	/* The last one is for all who have none of their own. */
+	counting.shared = true;
+	counting.shard = &file->shards[NR_SHARDS - 1];
+	atomic_store(&counting.shard->used, 1);
+	return counting.shard;
+}
+
+/* ---- modules ---- */
+
+struct search {
+	uint64_t address;
+	struct module *found;
+};
+
+static int search_module(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct search *search = arg;
+	struct module *m = search->found;
+	uint64_t least = UINT64_MAX, most = 0;
+
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+		uint64_t start = info->dlpi_addr + part->p_vaddr;
+
+		if (part->p_type != PT_LOAD)
+			continue;
+		least = start < least ? start : least;
+		most = start + part->p_memsz > most ? start + part->p_memsz :
+						      most;
+	}
+	if (search->address < least || search->address >= most)
+		return 0;
+	m->start = least;
+	m->end = most;
+	m->bias = info->dlpi_addr;
+	if (!*info->dlpi_name &&
+	    readlink("/proc/self/exe", m->path, sizeof(m->path) - 1) >= 0)
+		return 1;
+	snprintf(m->path, sizeof(m->path), "%s", info->dlpi_name);
+	return 1;
+}
+
+/* Note which file an address is in, for whoever reads this later. */
+static void note_module(struct counts_file *file, uint64_t address)
+{
+	uint32_t nr = atomic_load(&file->nr_modules);
+	struct search search = { .address = address };
+	int saved = errno;
+
+	for (uint32_t i = 0; i < nr; i++)
+		if (address >= file->modules[i].start &&
+		    address < file->modules[i].end)
+			return;
+	/* Who comes second leaves its address without a name. */
+	if (atomic_flag_test_and_set(&noting))
+		return;
+	nr = atomic_load(&file->nr_modules);
+	if (nr < NR_MODULES) {
+		search.found = &file->modules[nr];
+		if (dl_iterate_phdr(search_module, &search))
+			atomic_store(&file->nr_modules, nr + 1);
+	}
+	atomic_flag_clear(&noting);
+	errno = saved;
+}
+
+/* ---- condition variables and sites ---- */
+
+/* What stands there now: @wanted, if nothing did. */
+static bool is_there(_Atomic uint64_t *place, uint64_t wanted, bool *is_new)
+{
+	uint64_t there = atomic_load_explicit(place, memory_order_relaxed);
+
+	*is_new = !there &&
+		  atomic_compare_exchange_strong(place, &there, wanted);
+	return *is_new || there == wanted;
+}
+
+__attribute__((cold)) uint32_t slot_find(struct counts_file *file,
+					 uint64_t address)
+{
+	uint32_t at = slot_first(address);
+	bool is_new;
+
+	for (int i = 0; i < PROBES; i++, at = (at + 1) % NR_CONDS) {
+		/* The first is nobody's. */
+		if (!at ||
+		    !is_there(&file->slots[at].address, address, &is_new))
+			continue;
+		if (is_new)
+			note_module(file, address);
+		return at;
+	}
+	return 0;
+}
+
+__attribute__((cold)) void site_add(struct counts_file *file, struct row *row,
+				    uint64_t site)
+{
+	bool is_new;
+
+	for (int i = 0; i < NR_SITES; i++) {
+		if (!is_there(&row->sites[i], site, &is_new))
+			continue;
+		if (is_new)
+			note_module(file, site << 2 >> 2);
+		/* Of a shard that is shared, some may get lost. */
+		atomic_store_explicit(
+			&row->site_counts[i],
+			atomic_load_explicit(&row->site_counts[i],
+					     memory_order_relaxed) +
+				1,
+			memory_order_relaxed);
+		return;
+	}
+}

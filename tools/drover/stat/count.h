@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What libdrover-stat.so counts, in a file that others may read meanwhile:
+ * counted.py has the same layout.
+ *
+ * Threads do not count together, which would cost them the cache lines that
+ * they share: each has a shard to itself, with a row for each condition
+ * variable, and leaves it to another thread when it ends. All counts are sums
+ * over the shards.
+ */
+#ifndef DROVER_COUNT_H
+#define DROVER_COUNT_H
+
+#include <stdint.h>
+
+#define COUNT_MAGIC "drovers1"
+
+/* Condition variables; the first is for all that find no place. */
+#define NR_CONDS     1024
+#define NR_SHARDS    128
+#define NR_MODULES   256
+#define NR_SITES     4
+#define NR_BUCKETS   30
+#define MODULE_BYTES 256
+
+/*
+ * @COUNT_OVER: waits that ended otherwise than by a release
+ * @COUNT_SAMPLED: waits whose context switches were counted; of these
+ *	@COUNT_AWAKE had none, and @COUNT_AGAIN more than one: they slept a
+ *	second time, for the mutex
+ */
+enum count {
+	COUNT_WAITS,
+	COUNT_RELEASED,
+	COUNT_OVER,
+	COUNT_SIGNALS,
+	COUNT_BROADCASTS,
+	COUNT_MOVED,
+	COUNT_PAID,
+	COUNT_IN_VAIN,
+	COUNT_SAMPLED,
+	COUNT_AWAKE,
+	COUNT_AGAIN,
+	NR_COUNTS
+};
+
+/* Two highest bits of a site: what is called there. */
+enum site {
+	SITE_WAIT,
+	SITE_SIGNAL,
+	SITE_BROADCAST
+};
+#define SITE_SHIFT 62
+
+/**
+ * struct row - what one shard has of one condition variable
+ * @counts: by enum count
+ * @sites: return addresses, and their enum site
+ * @latency: of 2^i to 2^(i+1) nanoseconds from a release to the return; sampled
+ * @site_counts: calls from each of @sites; one in so many is counted
+ */
+struct row {
+	_Atomic uint64_t counts[NR_COUNTS];
+	_Atomic uint64_t sites[NR_SITES];
+	_Atomic uint32_t latency[NR_BUCKETS];
+	_Atomic uint32_t site_counts[NR_SITES];
+};
+
+_Static_assert(sizeof(struct row) == 256, "as counted.py has it");
+
+struct shard {
+	_Atomic uint32_t taken;
+	_Atomic uint32_t used;
+	uint32_t unused[62];
+	struct row rows[NR_CONDS];
+};
+
+/* The address of all that find no place. */
+#define OTHERS 1
+
+/**
+ * struct slot - a condition variable
+ * @address: 0 if there is none
+ * @stamp: when it was released last, in nanoseconds times 2, of those that were
+ *	   timed; odd: by a broadcast. 0 once a signal's waiter has returned.
+ */
+struct slot {
+	_Atomic uint64_t address;
+	_Atomic uint64_t stamp;
+	uint64_t unused[6];
+};
+
+/* A loaded file: its addresses, and what is added to those in it. */
+struct module {
+	uint64_t start, end, bias;
+	char path[MODULE_BYTES - 24];
+};
+
+struct counts_file {
+	char magic[8];
+	int32_t pid;
+	_Atomic uint32_t nr_modules;
+	uint64_t drop_in; /* whether what is counted is the drop-in's */
+	char name[64];	  /* the program's */
+	char unused[4008];
+	struct module modules[NR_MODULES];
+	struct slot slots[NR_CONDS];
+	struct shard shards[NR_SHARDS];
+};
+
+#endif /* DROVER_COUNT_H */

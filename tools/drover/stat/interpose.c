@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: MIT
+/*
+ * libdrover-stat.so: counts what is called of condition variables, and passes
+ * the call on to whoever comes next: the drop-in, or the C library.
+ *
+ * A call costs a few nanoseconds more. Clocks are read and context switches
+ * counted for one in so many alone, after the first few of a thread.
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <threads.h>
+#include <time.h>
+
+#include "base/probe.h"
+#include "interpose.h"
+
+/*
+ * Of the calls of a thread, its first ones are looked at closely, and one in so
+ * many then: where it comes from; of these, every other one is timed, and of one
+ * in sixteen, which costs ten times as much, the context switches are counted.
+ */
+#define FIRST_SITES    16
+#define SITES_EVERY    64
+#define FIRST_TIMED    16
+#define TIMED_EVERY    128
+#define FIRST_SWITCHES 4
+#define SWITCHES_EVERY 1024
+
+/* What is rare stays out of the way of what is not: caches are small. */
+#define RARE __attribute__((noinline, cold))
+
+#define likely(condition) __builtin_expect(!!(condition), 1)
+#define CALLER		  ((uint64_t)(uintptr_t)__builtin_return_address(0))
+
+static void add(_Atomic uint64_t *count, uint64_t nr)
+{
+	if (likely(!counting.shared))
+		atomic_store_explicit(
+			count,
+			atomic_load_explicit(count, memory_order_relaxed) + nr,
+			memory_order_relaxed);
+	else
+		atomic_fetch_add_explicit(count, nr, memory_order_relaxed);
+}
+
+static uint64_t now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+static long switches(void)
+{
+	struct rusage used;
+	int saved = errno;
+
+	getrusage(RUSAGE_THREAD, &used);
+	errno = saved;
+	return used.ru_nvcsw;
+}
+
+static bool sampled(uint32_t nr, uint32_t first, uint32_t every)
+{
+	return nr < first || nr % every == 0;
+}
+
+/* ---- what comes next ---- */
+
+/* The condvars of glibc's first version are others. */
+RARE static void *find_next(const char *name)
+{
+	void *found = dlvsym(RTLD_NEXT, name, "GLIBC_2.3.2");
+
+	if (!found)
+		found = dlsym(RTLD_NEXT, name);
+	if (!found)
+		abort();
+	return found;
+}
+
+/* @function of what comes next; whoever looks finds the same. */
+#define NEXT(function)                                                       \
+	({                                                                   \
+		static _Atomic(__typeof__(&function)) next;                  \
+		__typeof__(&function) known =                                \
+			atomic_load_explicit(&next, memory_order_relaxed);   \
+		if (!likely(known)) {                                        \
+			known = (__typeof__(&function))find_next(#function); \
+			atomic_store_explicit(&next, known,                  \
+					      memory_order_relaxed);         \
+		}                                                            \
+		known;                                                       \
+	})
+
+/* ---- counting ---- */
+
+/* The caller's row of @cond; @slot: the condvar's. NULL: nothing is counted. */
+static inline struct row *row_of(const void *cond, struct slot **slot)
+{
+	struct counts_file *file =
+		atomic_load_explicit(&counts_file, memory_order_acquire);
+	struct shard *shard = counting.shard;
+	uint64_t address = (uint64_t)(uintptr_t)cond;
+	uint32_t number = slot_first(address);
+
+	if (!likely(file))
+		return NULL;
+	if (!likely(shard))
+		shard = shard_take(file);
+	if (!likely(number &&
+		    atomic_load_explicit(&file->slots[number].address,
+					 memory_order_relaxed) == address))
+		number = slot_find(file, address);
+	*slot = &file->slots[number];
+	return &shard->rows[number];
+}
+
+RARE static void add_site(struct row *row, uint64_t caller, enum site kind)
+{
+	site_add(atomic_load_explicit(&counts_file, memory_order_relaxed), row,
+		 caller | (uint64_t)kind << SITE_SHIFT);
+}
+
+/**
+ * struct wait - a call of a wait
+ * @row, @slot: of its condition variable
+ * @stamp: of the last release before it
+ * @switches: the thread's, if they are counted, or -1
+ * @err: what it has returned, or ECANCELED
+ */
+struct wait {
+	struct row *row;
+	struct slot *slot;
+	uint64_t stamp;
+	long switches;
+	int err;
+};
+
+RARE static void look_at_wait(struct wait *w, uint32_t nr, uint64_t caller)
+{
+	add_site(w->row, caller, SITE_WAIT);
+	if (sampled(nr, FIRST_SWITCHES, SWITCHES_EVERY))
+		w->switches = switches();
+}
+
+static inline void wait_begin(struct wait *w, const void *cond, uint64_t caller)
+{
+	uint32_t nr;
+
+	w->row = row_of(cond, &w->slot);
+	if (!likely(w->row))
+		return;
+	add(&w->row->counts[COUNT_WAITS], 1);
+	w->stamp = atomic_load_explicit(&w->slot->stamp, memory_order_relaxed);
+	counting.row = w->row;
+	nr = counting.nr_waits++;
+	if (!likely(!sampled(nr, FIRST_SITES, SITES_EVERY)))
+		look_at_wait(w, nr, caller);
+}
+
+/* A signal's waiter takes the stamp with it: it is nobody else's. */
+RARE static void add_latency(struct wait *w, uint64_t stamp)
+{
+	uint64_t took;
+
+	/* In the first slot several have left theirs. */
+	if (!stamp || w->slot->address == OTHERS)
+		return;
+	if (!(stamp & 1) &&
+	    !atomic_compare_exchange_strong(&w->slot->stamp, &stamp, 0))
+		return;
+	took = now() - (stamp >> 1);
+	took = took ? 63 - (uint64_t)__builtin_clzll(took) : 0;
+	atomic_fetch_add(
+		&w->row->latency[took < NR_BUCKETS ? took : NR_BUCKETS - 1], 1);
+}
+
+RARE static void add_switches(struct wait *w)
+{
+	long nr = switches() - w->switches;
+
+	add(&w->row->counts[COUNT_SAMPLED], 1);
+	if (nr == 0)
+		add(&w->row->counts[COUNT_AWAKE], 1);
+	else if (nr > 1)
+		add(&w->row->counts[COUNT_AGAIN], 1);
+}
+
+/* Also if the thread ends in the wait. */
+static inline void wait_end(struct wait *w)
+{
+	uint64_t stamp;
+
+	if (!likely(w->row))
+		return;
+	counting.row = NULL;
+	if (!likely(!w->err)) {
+		add(&w->row->counts[COUNT_OVER], 1);
+		return;
+	}
+	add(&w->row->counts[COUNT_RELEASED], 1);
+	stamp = atomic_load_explicit(&w->slot->stamp, memory_order_relaxed);
+	if (!likely(stamp == w->stamp))
+		add_latency(w, stamp);
+	if (!likely(w->switches < 0))
+		add_switches(w);
+}
+
+RARE static void look_at_release(struct row *row, struct slot *slot,
+				 uint32_t nr, uint64_t caller, enum site kind)
+{
+	add_site(row, caller, kind);
+	if (sampled(nr, FIRST_TIMED, TIMED_EVERY))
+		atomic_store_explicit(&slot->stamp,
+				      now() << 1 | (kind == SITE_BROADCAST),
+				      memory_order_relaxed);
+}
+
+static inline void count_release(const void *cond, uint64_t caller,
+				 enum site kind)
+{
+	struct slot *slot;
+	struct row *row = row_of(cond, &slot);
+	uint32_t nr;
+
+	if (!likely(row))
+		return;
+	add(&row->counts[kind == SITE_SIGNAL ? COUNT_SIGNALS : COUNT_BROADCASTS],
+	    1);
+	nr = counting.nr_releases++;
+	if (!likely(!sampled(nr, FIRST_SITES, SITES_EVERY)))
+		look_at_release(row, slot, nr, caller, kind);
+}
+
+/* Told by the library itself; base/probe.h */
+void drover_probe(enum probe_event event, const void *cond, int64_t nr)
+{
+	struct row *row = counting.row;
+	struct slot *slot;
+
+	if (event == PROBE_MOVED) {
+		row = row_of(cond, &slot);
+		if (row && nr > 0)
+			add(&row->counts[COUNT_MOVED], (uint64_t)nr);
+	} else if (event == PROBE_SPUN && row) {
+		add(&row->counts[nr ? COUNT_PAID : COUNT_IN_VAIN], 1);
+	}
+}
+
+/* ---- the functions ---- */
+
+#define WAIT(cond, call)                                          \
+	do {                                                      \
+		struct wait w __attribute__((cleanup(wait_end))); \
+		w.switches = -1;                                  \
+		w.err = ECANCELED;                                \
+		wait_begin(&w, cond, CALLER);                     \
+		w.err = call;                                     \
+		return w.err;                                     \
+	} while (0)
+
+static int counted_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
+{
+	WAIT(cond, NEXT(pthread_cond_wait)(cond, mutex));
+}
+
+static int counted_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
+			     const struct timespec *at)
+{
+	WAIT(cond, NEXT(pthread_cond_timedwait)(cond, mutex, at));
+}
+
+static int counted_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
+			     clockid_t clock, const struct timespec *at)
+{
+	WAIT(cond, NEXT(pthread_cond_clockwait)(cond, mutex, clock, at));
+}
+
+static int counted_signal(pthread_cond_t *cond)
+{
+	count_release(cond, CALLER, SITE_SIGNAL);
+	return NEXT(pthread_cond_signal)(cond);
+}
+
+static int counted_broadcast(pthread_cond_t *cond)
+{
+	count_release(cond, CALLER, SITE_BROADCAST);
+	return NEXT(pthread_cond_broadcast)(cond);
+}
+
+/* C11's: success is 0 there, too. */
+static int counted_cnd_wait(cnd_t *cond, mtx_t *mutex)
+{
+	WAIT(cond, NEXT(cnd_wait)(cond, mutex));
+}
+
+static int counted_cnd_timedwait(cnd_t *cond, mtx_t *mutex,
+				 const struct timespec *at)
+{
+	WAIT(cond, NEXT(cnd_timedwait)(cond, mutex, at));
+}
+
+static int counted_cnd_signal(cnd_t *cond)
+{
+	count_release(cond, CALLER, SITE_SIGNAL);
+	return NEXT(cnd_signal)(cond);
+}
+
+static int counted_cnd_broadcast(cnd_t *cond)
+{
+	count_release(cond, CALLER, SITE_BROADCAST);
+	return NEXT(cnd_broadcast)(cond);
+}
+
+#define EXPORT(name, nr, function, version)                               \
+	extern __typeof__(function) export_##name##_##nr                  \
+		__attribute__((alias(#function), visibility("default"))); \
+	__asm__(".symver export_" #name "_" #nr ", " #name version)
+
+EXPORT(pthread_cond_wait, 0, counted_wait, "@@GLIBC_2.3.2");
+EXPORT(pthread_cond_timedwait, 0, counted_timedwait, "@@GLIBC_2.3.2");
+EXPORT(pthread_cond_signal, 0, counted_signal, "@@GLIBC_2.3.2");
+EXPORT(pthread_cond_broadcast, 0, counted_broadcast, "@@GLIBC_2.3.2");
+EXPORT(pthread_cond_clockwait, 0, counted_clockwait, "@@GLIBC_2.34");
+EXPORT(pthread_cond_clockwait, 1, counted_clockwait, "@GLIBC_2.30");
+EXPORT(cnd_wait, 0, counted_cnd_wait, "@@GLIBC_2.34");
+EXPORT(cnd_wait, 1, counted_cnd_wait, "@GLIBC_2.28");
+EXPORT(cnd_timedwait, 0, counted_cnd_timedwait, "@@GLIBC_2.34");
+EXPORT(cnd_timedwait, 1, counted_cnd_timedwait, "@GLIBC_2.28");
+EXPORT(cnd_signal, 0, counted_cnd_signal, "@@GLIBC_2.34");
+EXPORT(cnd_signal, 1, counted_cnd_signal, "@GLIBC_2.28");
+EXPORT(cnd_broadcast, 0, counted_cnd_broadcast, "@@GLIBC_2.34");
+EXPORT(cnd_broadcast, 1, counted_cnd_broadcast, "@GLIBC_2.28");
