@@ -6,12 +6,8 @@
  *
  * APIs: drover pthread
  */
-#include "fixture.h"
-#include "blocked.h"
 #include "sandbox.h"
-
-static api_cond_t cond;
-static api_mutex_t mutex;
+#include "steps.h"
 
 /* Room for a condvar or mutex that does not begin where it should. */
 static union {
@@ -19,167 +15,149 @@ static union {
 	uint64_t align;
 } room;
 
-#define UNALIGNED_COND	((api_cond_t *)(void *)(room.bytes + 1))
-#define UNALIGNED_MUTEX ((api_mutex_t *)(void *)(room.bytes + 1))
+static const struct timespec past = { 0, 0 };
 
-/* Read where the compiler does not look. */
-static void *volatile no_memory;
+/* What the calls are given; read where the compiler does not look. */
+static api_cond_t *volatile used = &cond;
+static api_mutex_t *volatile used_mutex = &mutex;
+static const struct timespec *volatile used_deadline = &past;
 
-static void destroyed(void)
+STEP(null)
 {
-	api_cond_destroy(&cond);
+	used = NULL;
+	return 0;
 }
 
-static void overwritten(void)
+STEP(unaligned)
+{
+	used = (void *)(room.bytes + 1);
+	return 0;
+}
+
+STEP(unaligned_mutex)
+{
+	used_mutex = (void *)(room.bytes + 1);
+	return 0;
+}
+
+STEP(no_deadline)
+{
+	used_deadline = NULL;
+	return 0;
+}
+
+STEP(destroyed)
+{
+	return api_cond_destroy(&cond);
+}
+
+STEP(mutex_destroyed)
+{
+	return api_mutex_destroy(&mutex);
+}
+
+STEP(overwritten)
 {
 	memset(&cond, 0xff, sizeof(cond));
+	return 0;
 }
 
-static void one_waits(void)
+STEP(use_wait)
 {
-	static struct fixture fixture;
-
-	fixture = fixture_of(&cond, &mutex, 1);
-	fixture_wait(&fixture);
+	return api_cond_wait(used, used_mutex);
 }
 
-static void lock_and_wait(api_cond_t *with)
+STEP(use_timedwait)
 {
-	api_mutex_lock(&mutex);
-	api_cond_wait(with, &mutex);
+	return api_cond_timedwait(used, used_mutex, used_deadline);
 }
 
-static void wait_on(void)
+STEP(use_timedlock)
 {
-	lock_and_wait(&cond);
+	return api_mutex_timedlock(used_mutex, CLOCK_MONOTONIC, used_deadline);
 }
 
-static void wait_until(void)
+STEP(use_signal)
 {
-	const struct timespec past = { 0, 0 };
-
-	api_mutex_lock(&mutex);
-	api_cond_timedwait(&cond, &mutex, &past);
+	return api_cond_signal(used);
 }
 
-static void signal_it(void)
+STEP(use_broadcast)
 {
-	api_cond_signal(&cond);
+	return api_cond_broadcast(used);
 }
 
-static void broadcast_it(void)
+/* Times and clocks, for which there is an errno value. */
+STEP(bad_time)
 {
-	api_cond_broadcast(&cond);
+	const struct timespec below = { .tv_nsec = -1 };
+
+	return api_cond_timedwait(&cond, &mutex, &below);
 }
 
-static void wait_on_null(void)
+STEP(bad_clock)
 {
-	lock_and_wait(no_memory);
+	return api_cond_clockwait(&cond, &mutex, 4711, &past);
 }
 
-static void signal_null(void)
-{
-	api_cond_signal(no_memory);
-}
+static const struct step_word words[] = {
+	VERB(null),	     VERB(unaligned),  VERB(unaligned_mutex),
+	VERB(no_deadline),   VERB(destroyed),  VERB(mutex_destroyed),
+	VERB(overwritten),   VERB(use_wait),   VERB(use_timedwait),
+	VERB(use_timedlock), VERB(use_signal), VERB(use_broadcast),
+	VERB(bad_time),	     VERB(bad_clock),  COND_WORDS,
+	LAST_WORD,
+};
 
-static void wait_unaligned(void)
-{
-	lock_and_wait(UNALIGNED_COND);
-}
-
-static void broadcast_unaligned(void)
-{
-	api_cond_broadcast(UNALIGNED_COND);
-}
-
-static void wait_with_unaligned_mutex(void)
-{
-	api_cond_wait(&cond, UNALIGNED_MUTEX);
-}
-
-static void wait_without_deadline(void)
-{
-	api_mutex_lock(&mutex);
-	api_cond_timedwait(&cond, &mutex, no_memory);
-}
-
+static const struct row {
+	const char *steps;
+	const char *says;
+} rows[] = {
+	{ "destroyed; lock; use_wait", "cond_wait(): condition variable" },
+	{ "destroyed; lock; use_wait", "was destroyed" },
+	{ "destroyed; lock; use_timedwait", "was destroyed" },
+	{ "destroyed; use_signal", "was destroyed" },
+	{ "destroyed; use_broadcast", "was destroyed" },
+	{ "destroyed; destroyed", "was destroyed" },
+	{ "overwritten; use_signal", "was never initialised, or is" },
+	{ "overwritten; lock; use_wait", "was never initialised, or is" },
+	{ "wait; destroyed", "has threads waiting" },
+	{ "null; lock; use_wait", "is NULL" },
+	{ "null; use_signal", "cond_signal(): condition variable" },
+	{ "unaligned; lock; use_wait", "is not aligned" },
+	{ "unaligned; use_broadcast", "is not aligned" },
+	{ "unaligned_mutex; use_wait", "mutex" },
+	{ "no_deadline; lock; use_timedwait", "deadline" },
 #if API_IS_PTHREAD
-static void wait_unlocked(void)
-{
-	pthread_cond_wait(&cond, &mutex);
-}
+	{ "use_wait", "is not held by the caller" },
 #else
-static void mutex_destroyed(void)
-{
-	drover_mutex_destroy(&mutex);
-}
-
-static void lock_it(void)
-{
-	drover_mutex_lock(&mutex);
-}
-
-static void lock_without_deadline(void)
-{
-	drover_mutex_timedlock(&mutex, CLOCK_MONOTONIC, no_memory);
-}
-#endif
-
-static const struct misuse misuses[] = {
-	{ destroyed, wait_on, "cond_wait(): condition variable" },
-	{ destroyed, wait_on, "was destroyed" },
-	{ destroyed, wait_until, "was destroyed" },
-	{ destroyed, signal_it, "was destroyed" },
-	{ destroyed, broadcast_it, "was destroyed" },
-	{ destroyed, destroyed, "was destroyed" },
-	{ overwritten, signal_it, "was never initialised, or is overwritten" },
-	{ overwritten, wait_on, "was never initialised, or is overwritten" },
-	{ one_waits, destroyed, "has threads waiting" },
-	{ NULL, wait_on_null, "is NULL" },
-	{ NULL, signal_null, "cond_signal(): condition variable" },
-	{ NULL, wait_unaligned, "is not aligned" },
-	{ NULL, broadcast_unaligned, "is not aligned" },
-	{ NULL, wait_with_unaligned_mutex, "mutex" },
-	{ NULL, wait_without_deadline, "deadline" },
-#if API_IS_PTHREAD
-	{ NULL, wait_unlocked, "is not held by the caller" },
-#else
-	{ mutex_destroyed, lock_it, "was destroyed" },
-	{ NULL, lock_without_deadline, "mutex_timedlock(): deadline" },
+	{ "mutex_destroyed; lock", "was destroyed" },
+	{ "no_deadline; use_timedlock", "mutex_timedlock(): deadline" },
 #endif
 };
 
-#define NR_MISUSES ((int)(sizeof(misuses) / sizeof(misuses[0])))
+#define NR_ROWS ((int)(sizeof(rows) / sizeof(rows[0])))
+
+static const struct row *row;
+
+static void do_row(void)
+{
+	scene_holds(words, row->steps);
+}
 
 /* Somebody waits, and somebody else gets it wrong, as errno can say. */
-static void test_nobody_is_lost(void)
-{
-	const struct timespec below = { .tv_nsec = -1 };
-	const struct timespec good = { .tv_nsec = 1 };
-	struct fixture fixture = fixture_of(&cond, &mutex, 1);
-	bool ok;
-
-	fixture_wait(&fixture);
-	api_mutex_lock(&mutex);
-	ok = api_cond_timedwait(&cond, &mutex, &below) == EINVAL &&
-	     api_cond_clockwait(&cond, &mutex, 4711, &good) == EINVAL;
-	api_mutex_unlock(&mutex);
-	tap_ok(ok, "bad times and clocks: EINVAL");
-	tap_is(fixture_count(&fixture, AT_COND), 1, "who waits waits on");
-	api_cond_signal(&cond);
-	fixture_gone(&fixture, 1);
-	tap_is(fixture_results(&fixture, 0), 1, "and is signalled");
-	fixture_end(&fixture);
-}
+static const struct scene scenes[] = {
+	{ "bad times and clocks: EINVAL, and who waits is not lost",
+	  "wait; lock; bad_time = EINVAL; bad_clock = EINVAL; unlock;"
+	  "waiting = 1; signal; gone 1; zeros = 1" },
+};
 
 int main(void)
 {
-	tap_plan(NR_MISUSES + 3);
-	watchdog("bad input");
-	api_cond_init(&cond);
-	api_mutex_init(&mutex);
-	for (int i = 0; i < NR_MISUSES; i++)
-		misuse_test(&misuses[i]);
-	test_nobody_is_lost();
+	tap_plan(NR_ROWS + 1);
+	scene_start("", "normal", false);
+	for (row = rows; row < rows + NR_ROWS; row++)
+		misuse_test(&(struct misuse){ NULL, do_row, row->says });
+	scenes_test("debug", words, scenes, 1);
 	return tap_exit();
 }

@@ -6,115 +6,72 @@
  *
  * APIs: drover pthread
  */
-#include "run.h"
-#include "fixture.h"
-#include "blocked.h"
-#include "tap.h"
+#include "steps.h"
 
-#define NR_WAITERS 4
-#define NR_BUSY	   3
+#define NR_BUSY 3
 
-static api_cond_t cond = API_COND_INITIALIZER;
-static api_mutex_t mutex = API_MUTEX_INITIALIZER;
 static int nr_rounds;
 
-static bool signal_alone(void)
+STEP(destroy)
 {
-	return api_cond_signal(&cond) == 0;
+	return api_cond_destroy(&cond);
 }
 
-static bool broadcast_alone(void)
+static bool in_child(void);
+static const char *child_steps;
+
+STEP(grandchild)
 {
-	return api_cond_broadcast(&cond) == 0;
+	child_steps = "wait 4; each 3 0 = 1; broadcast; gone 4; destroy = 0";
+	return child_does(in_child, "the grandchild of a fork");
 }
 
-static bool destroy_alone(void)
+/* child: with what has been chosen for it */
+STEP(child)
 {
-	return api_cond_destroy(&cond) == 0;
+	return child_does(in_child, "the child of a fork");
 }
 
-static bool time_out(api_mutex_t *with)
+static const struct step_word words[] = {
+	VERB(destroy), VERB(child), VERB(grandchild), COND_WORDS, LAST_WORD,
+};
+
+/* The fixture is the parent's. */
+static bool in_child(void)
 {
-	struct timespec past = deadline_in(CLOCK_MONOTONIC, -1);
-	bool ok;
-
-	api_mutex_lock(with);
-	ok = api_cond_clockwait(&cond, with, CLOCK_MONOTONIC, &past) ==
-	     ETIMEDOUT;
-	api_mutex_unlock(with);
-	return ok;
-}
-
-static bool wait_alone(void)
-{
-	return time_out(&mutex);
-}
-
-/* A stale waiter would take one of these signals. */
-static bool wait_and_signal(void)
-{
-	struct fixture fixture = fixture_of(&cond, &mutex, NR_WAITERS);
-	bool exact = true;
-
-	fixture_add(&fixture, NR_WAITERS);
-	for (int i = 1; i < NR_WAITERS; i++) {
-		api_cond_signal(&cond);
-		fixture_gone(&fixture, i);
-		exact = exact && fixture_count(&fixture, RETURNED) == i;
-	}
-	api_mutex_lock(&mutex);
-	api_cond_broadcast(&cond);
-	api_mutex_unlock(&mutex);
-	fixture_end(&fixture);
-	return exact && api_cond_destroy(&cond) == 0;
-}
-
-static bool grandchild(void)
-{
-	struct fixture fixture = fixture_of(&cond, &mutex, NR_WAITERS);
-
-	fixture_add(&fixture, NR_WAITERS);
-	return child_does(wait_and_signal, "the grandchild of a fork");
+	return scene_holds(words, child_steps);
 }
 
 static const struct work {
 	const char *name;
-	bool (*work)(void);
+	const char *steps;
 	bool starts_threads;
 } works[] = {
-	{ "signals", signal_alone, false },
-	{ "broadcasts", broadcast_alone, false },
-	{ "destroys", destroy_alone, false },
-	{ "waits until a deadline", wait_alone, false },
-	{ "has waiters and signals of its own", wait_and_signal, true },
-	{ "forks with waiters of its own", grandchild, true },
+	{ "signals", "signal", false },
+	{ "broadcasts", "broadcast = 0", false },
+	{ "destroys", "destroy = 0", false },
+	{ "waits until a deadline", "lock; time_out = ETIMEDOUT", false },
+	/* A stale waiter would take one of these signals. */
+	{ "has waiters and signals of its own",
+	  "wait 4; each 3 0 = 1; lock; broadcast; unlock; gone 4; destroy = 0",
+	  true },
+	{ "forks with waiters of its own", "wait 4; grandchild = 1", true },
 };
 
 #define NR_WORKS ((int)(sizeof(works) / sizeof(works[0])))
 
-static void test_waiters(const char *policy)
+/* The parent's waiters are of two groups: a signal was posted and taken. */
+static void test_waiters(const char *policy, const struct work *work)
 {
-	struct fixture fixture = fixture_of(&cond, &mutex, NR_WAITERS);
-
-	/* Of two groups: one signal has been posted and taken. */
-	fixture_add_two(&fixture, NR_WAITERS / 2, NR_WAITERS / 2);
-	for (int i = 0; i < NR_WORKS; i++) {
-		const struct work *work = &works[i];
-
-		if (work->starts_threads && !CHILDREN_MAY_HAVE_THREADS)
-			tap_skip(work->name, "not with ThreadSanitizer");
-		else
-			tap_ok(child_does(work->work, work->name),
-			       "%s: with waiters in the parent, a child %s",
-			       policy, work->name);
-	}
-	tap_is(fixture_count(&fixture, AT_COND), NR_WAITERS - 1,
-	       "%s: the parent's waiters still wait", policy);
-	api_cond_broadcast(&cond);
-	fixture_gone(&fixture, NR_WAITERS);
-	tap_is(fixture_results(&fixture, 0), NR_WAITERS,
-	       "%s: and its broadcast returns them", policy);
-	fixture_end(&fixture);
+	child_steps = work->steps;
+	if (work->starts_threads && !CHILDREN_MAY_HAVE_THREADS)
+		tap_skip(work->name, "not with ThreadSanitizer");
+	else
+		tap_ok(scene_holds(words, "wait 2; signal; gone 1; wait 2;"
+					  "child = 1; waiting = 3; broadcast;"
+					  "gone 4; zeros = 4"),
+		       "%s: with waiters in the parent, a child %s", policy,
+		       work->name);
 }
 
 static atomic_bool stop;
@@ -124,7 +81,6 @@ static void *keep_busy(void *arg)
 {
 	struct timespec soon;
 
-	(void)arg;
 	while (!atomic_load(&stop)) {
 		soon = deadline_in(CLOCK_MONOTONIC, 20000);
 		api_mutex_lock(&mutex);
@@ -133,16 +89,15 @@ static void *keep_busy(void *arg)
 		api_cond_signal(&cond);
 		api_cond_broadcast(&cond);
 	}
-	return NULL;
+	return arg;
 }
 
-/* The mutex may have been held by a thread that is not here: another one. */
+/* The mutex may have been held by a thread that is not here: a new one. */
 static bool use_all(void)
 {
-	api_mutex_t own = API_MUTEX_INITIALIZER;
-
-	return signal_alone() && time_out(&own) && broadcast_alone() &&
-	       destroy_alone();
+	api_mutex_init(&mutex);
+	return steps_do(words, "signal; lock; time_out = ETIMEDOUT; unlock;"
+			       "broadcast = 0; destroy = 0");
 }
 
 static void test_busy(const char *policy)
@@ -150,6 +105,7 @@ static void test_busy(const char *policy)
 	pthread_t threads[NR_BUSY];
 	int nr_failed = 0;
 
+	watchdog("fork of a busy process");
 	atomic_store(&stop, false);
 	for (int i = 0; i < NR_BUSY; i++)
 		start_thread(&threads[i], keep_busy, NULL);
@@ -164,9 +120,9 @@ static void test_busy(const char *policy)
 
 static void test(const char *policy)
 {
-	watchdog("fork with waiters");
-	test_waiters(policy);
-	watchdog("fork of a busy process");
+	scene_start(policy, "normal", false);
+	for (int i = 0; i < NR_WORKS; i++)
+		test_waiters(policy, &works[i]);
 	test_busy(policy);
 }
 
@@ -176,5 +132,5 @@ int main(int argc, char **argv)
 
 	api_start(argv);
 	nr_rounds = args_get(&args, "rounds", 100);
-	return policy_main(argv, NR_WORKS + 3, test);
+	return policy_main(argv, NR_WORKS + 1, test);
 }

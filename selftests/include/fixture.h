@@ -103,6 +103,8 @@ struct member {
 	api_mutex_t *mutex;
 	const struct timespec *deadline; /* NULL: none */
 	clockid_t clock;
+	/* Instead of the API's wait without a deadline; or NULL. */
+	int (*wait)(api_cond_t *cond, api_mutex_t *mutex);
 	/* Called after the wait, with its result and the mutex; or NULL. */
 	void (*then)(struct member *member);
 
@@ -142,6 +144,8 @@ static inline struct fixture fixture_of(api_cond_t *cond, api_mutex_t *mutex,
 
 static inline int member_wait(struct member *member)
 {
+	if (member->wait)
+		return member->wait(member->cond, member->mutex);
 	if (!member->deadline)
 		return api_cond_wait(member->cond, member->mutex);
 	return api_cond_clockwait(member->cond, member->mutex, member->clock,
@@ -171,8 +175,8 @@ static inline void *member_thread(void *arg)
 
 /*
  * fixture_start - one more member, perhaps not yet asleep
- * @how: deadline, clock and then count; cond and mutex, if set, instead of the
- *	 fixture's; NULL for a wait without end
+ * @how: wait, deadline, clock and then count; cond and mutex, if set, instead
+ *	 of the fixture's; NULL for a wait without end
  */
 static inline struct member *fixture_start(struct fixture *fixture,
 					   const struct member *how)

@@ -169,18 +169,16 @@ static inline int tap_exit(void)
  *
  * ThreadSanitizer keeps signals back until a thread comes by at one of its own
  * functions, so a thread that sleeps in futex never runs its handler. It ends
- * the child of a fork that starts a thread. It crashes in a thread of
- * thrd_create(), or whose memory was unmapped after its end, and takes a mutex
- * that answers EINVAL for one that does not exist; of a mutex of the program's
- * own it knows nothing. A race that a test makes on purpose it reports, of
- * course. AddressSanitizer takes the frames that a cancellation unwinds for
- * alive.
+ * the child of a fork that starts a thread. It crashes in a thread whose memory
+ * was unmapped after its end, and takes a mutex that answers EINVAL for one that
+ * does not exist; of a mutex of the program's own it knows nothing. A race that a
+ * test makes on purpose it reports, of course. AddressSanitizer takes the frames
+ * that a cancellation unwinds for alive.
  */
 
 #ifdef __SANITIZE_THREAD__
 #define HANDLERS_ARE_PROMPT	  0
 #define CHILDREN_MAY_HAVE_THREADS 0
-#define C11_THREADS_ARE_KNOWN	  0
 #define ANY_LOCK_MAY_FAIL	  0
 #define STACKS_MAY_GO		  0
 #define RACES_MAY_BE_REAL	  0
@@ -188,7 +186,6 @@ static inline int tap_exit(void)
 #else
 #define HANDLERS_ARE_PROMPT	  1
 #define CHILDREN_MAY_HAVE_THREADS 1
-#define C11_THREADS_ARE_KNOWN	  1
 #define ANY_LOCK_MAY_FAIL	  1
 #define STACKS_MAY_GO		  1
 #define RACES_MAY_BE_REAL	  1
@@ -236,12 +233,6 @@ static inline int children_have_no_threads(void)
 {
 	return sanitizer_skips("threads of a child",
 			       "ThreadSanitizer ends the child");
-}
-
-static inline int c11_threads_are_unknown(void)
-{
-	return sanitizer_skips("C11 threads",
-			       "ThreadSanitizer crashes in them");
 }
 
 /*

@@ -5,17 +5,11 @@
  * signals. No wait outlasts its deadline, signals reach both kinds of waiters,
  * who do not harm each other, and it is said once what is wrong.
  */
-#include "api.h"
-#include "blocked.h"
-#include "fixture.h"
-#include "tap.h"
+#include "../cond/steps.h"
 
-#define NR_WAITERS 3
-#define SOON	   (20 * NS_PER_MS)
-#define ROUNDS	   20
+#define SOON   (20 * NS_PER_MS)
+#define ROUNDS 20
 
-static pthread_cond_t cond;
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static int (*glibc_wait)(pthread_cond_t *, pthread_mutex_t *);
 static int (*glibc_timedwait)(pthread_cond_t *, pthread_mutex_t *,
 			      const struct timespec *);
@@ -34,156 +28,157 @@ static void *of_glibc(const char *name)
 	return function;
 }
 
-/* A thread in glibc's wait. */
-struct foreign {
-	pthread_t thread;
-	atomic_int tid;
-	const struct timespec *deadline;
-	atomic_int result;
-};
-
 static int nr_ready; /* [mutex] the predicate: how many may go */
 
-static void *foreign_thread(void *arg)
+static int wait_until_ready(pthread_cond_t *c, pthread_mutex_t *m,
+			    int (*wait)(pthread_cond_t *, pthread_mutex_t *))
 {
-	struct foreign *foreign = arg;
 	int err = 0;
 
-	pthread_mutex_lock(&mutex);
-	atomic_store(&foreign->tid, blocked_gettid());
 	while (!nr_ready && !err)
-		err = foreign->deadline ?
-			      glibc_clockwait(&cond, &mutex, CLOCK_MONOTONIC,
-					      foreign->deadline) :
-			      glibc_wait(&cond, &mutex);
+		err = wait(c, m);
 	if (!err)
 		nr_ready--;
-	pthread_mutex_unlock(&mutex);
-	atomic_store(&foreign->result, err);
-	return NULL;
+	return err;
 }
 
-/* It waits when this returns. */
-static void foreign_start(struct foreign *foreign,
-			  const struct timespec *deadline)
+static int glibc_wait_ready(pthread_cond_t *c, pthread_mutex_t *m)
 {
-	foreign->deadline = deadline;
-	atomic_store(&foreign->tid, 0);
-	if (pthread_create(&foreign->thread, NULL, foreign_thread, foreign) ||
-	    wait_at_least(&foreign->tid, 1))
-		tap_bail("no foreign waiter");
-	pthread_mutex_lock(&mutex);
-	pthread_mutex_unlock(&mutex);
-	if (!deadline && wait_blocked(getpid(), foreign->tid, NULL))
-		tap_bail("the foreign waiter never slept");
+	return wait_until_ready(c, m, glibc_wait);
 }
 
-static int foreign_end(struct foreign *foreign)
+static int own_wait_ready(pthread_cond_t *c, pthread_mutex_t *m)
 {
-	pthread_join(foreign->thread, NULL);
-	return atomic_load(&foreign->result);
+	return wait_until_ready(c, m, pthread_cond_wait);
 }
 
-static void fresh_cond(void)
+static struct timespec soon;
+
+static int glibc_wait_soon(pthread_cond_t *c, pthread_mutex_t *m)
+{
+	int err = 0;
+
+	while (!err)
+		err = glibc_clockwait(c, m, CLOCK_MONOTONIC, &soon);
+	return err;
+}
+
+/* foreign N: in glibc's wait, asleep */
+STEP(foreign)
+{
+	scene_add(args[0], &(struct member){ .wait = glibc_wait_ready }, true);
+	return 0;
+}
+
+/* foreign_soon MS: with a deadline */
+STEP(foreign_soon)
+{
+	soon = deadline_in(CLOCK_MONOTONIC, args[0] * NS_PER_MS);
+	scene_add(1, &(struct member){ .wait = glibc_wait_soon }, false);
+	return 0;
+}
+
+/* In the drop-in's wait, with the same predicate. */
+STEP(own)
+{
+	scene_add(args[0], &(struct member){ .wait = own_wait_ready }, false);
+	return 0;
+}
+
+STEP(fresh)
 {
 	nr_ready = 0;
 	memset(&cond, 0, sizeof(cond));
+	return 0;
 }
 
-static void add_ready(int nr)
+STEP(init)
 {
-	pthread_mutex_lock(&mutex);
-	nr_ready += nr;
-	pthread_mutex_unlock(&mutex);
+	nr_ready = 0;
+	return pthread_cond_init(&cond, NULL);
 }
 
-/* Among waiters of ours, again and again. */
-static void test_deadline(void)
+STEP(ready)
 {
-	struct fixture fixture = fixture_of(&cond, &mutex, NR_WAITERS);
-	int nr_timeouts = 0;
+	bool held = scene.lock;
 
-	watchdog("a deadline");
-	fresh_cond();
-	fixture_add(&fixture, NR_WAITERS);
-	for (int i = 0; i < ROUNDS; i++) {
-		struct timespec soon = deadline_in(CLOCK_MONOTONIC, NS_PER_MS);
-		struct foreign foreign;
-
-		foreign_start(&foreign, &soon);
-		nr_timeouts += foreign_end(&foreign) == ETIMEDOUT;
-	}
-	tap_is(nr_timeouts, ROUNDS, "glibc's waits end at their deadlines");
-	tap_is(fixture_count(&fixture, AT_COND), NR_WAITERS,
-	       "and the drop-in's waiters wait on");
-	for (int i = 1; i <= NR_WAITERS; i++) {
-		pthread_cond_signal(&cond);
-		fixture_gone(&fixture, i);
-	}
-	tap_is(fixture_results(&fixture, 0), NR_WAITERS,
-	       "one of them returns for each signal");
-	fixture_end(&fixture);
-	tap_is(pthread_cond_destroy(&cond), 0, "destroy");
+	if (!held)
+		pthread_mutex_lock(&mutex);
+	nr_ready += args[0];
+	if (!held)
+		pthread_mutex_unlock(&mutex);
+	return 0;
 }
 
-static void test_signals(void)
+STEP(glibc_signal)
 {
-	struct fixture fixture = fixture_of(&cond, &mutex, 2);
-	struct foreign foreign[2];
-
-	watchdog("signals");
-	fresh_cond();
-	fixture_add(&fixture, 2);
-	for (int i = 0; i < 2; i++)
-		foreign_start(&foreign[i], NULL);
-	add_ready(1);
-	pthread_cond_signal(&cond);
-	fixture_gone(&fixture, 1);
-	add_ready(1);
-	pthread_cond_broadcast(&cond);
-	fixture_gone(&fixture, 2);
-	tap_ok(!foreign_end(&foreign[0]) && !foreign_end(&foreign[1]),
-	       "glibc's waiters are reached by a signal and a broadcast");
-	fixture_end(&fixture);
-	pthread_cond_destroy(&cond);
+	return glibc_signal(&cond);
 }
 
-/* The drop-in's waiter comes to a condvar that is in glibc's use. */
-static void *wait_until_ready(void *arg)
+STEP(destroy)
 {
-	pthread_mutex_lock(&mutex);
-	while (!nr_ready)
-		pthread_cond_wait(&cond, &mutex);
-	nr_ready--;
-	pthread_mutex_unlock(&mutex);
-	return arg;
+	return pthread_cond_destroy(&cond);
 }
 
-static void test_foreign_first(void)
+STEP(fill)
 {
-	struct timespec soon = deadline_in(CLOCK_MONOTONIC, SOON);
-	struct foreign timed, waiting;
-	pthread_t ours;
-	int timed_result;
+	memset(&cond, 0xa5, sizeof(cond));
+	return 0;
+}
 
-	watchdog("glibc's waiter first");
-	fresh_cond();
-	foreign_start(&timed, &soon);
-	foreign_start(&waiting, NULL);
-	start_thread(&ours, wait_until_ready, NULL);
-	timed_result = foreign_end(&timed);
-	add_ready(2);
-	pthread_cond_broadcast(&cond);
-	pthread_join(ours, NULL);
-	tap_ok(timed_result == ETIMEDOUT && !foreign_end(&waiting),
-	       "glibc's waiters before the drop-in's: all get on");
-	pthread_cond_destroy(&cond);
+STEP(is_filled)
+{
+	pthread_cond_t filled;
+
+	memset(&filled, 0xa5, sizeof(filled));
+	return memcmp(&cond, &filled, sizeof(cond)) == 0;
+}
+
+static const struct step_word words[] = {
+	VERB(foreign), VERB(foreign_soon), VERB(own),	       VERB(fresh),
+	VERB(init),    VERB(ready),	   VERB(glibc_signal), VERB(destroy),
+	VERB(fill),    VERB(is_filled),	   COND_WORDS,	       LAST_WORD,
+};
+
+#define ONE_DEADLINE "foreign_soon 1; gone "
+
+static const struct scene scenes[] = {
+	{ "a condvar that only glibc uses is glibc's",
+	  "init = 0; foreign 3; ready; glibc_signal; ready; glibc_signal;"
+	  "ready; glibc_signal; gone 3; zeros = 3; destroy = 0" },
+	{ "glibc's waits end at their deadlines, and the drop-in's wait on",
+	  "fresh; wait 3; " ONE_DEADLINE "1; " ONE_DEADLINE "2; " ONE_DEADLINE
+	  "3; " ONE_DEADLINE "4; " ONE_DEADLINE "5; results ETIMEDOUT = 5;"
+	  "waiting = 3; each 8 0 = 1; zeros = 3; destroy = 0" },
+	{ "both kinds are reached by a signal and a broadcast",
+	  "fresh; wait 2; foreign 2; ready; signal; gone 2; ready; broadcast;"
+	  "gone 4; zeros = 4; destroy = 0" },
+	/* The drop-in's waiter comes to a condvar that is in glibc's use. */
+	{ "glibc's waiters before the drop-in's: all get on",
+	  "fresh; foreign_soon 20; foreign 1; own 1; gone 1;"
+	  "result 0 = ETIMEDOUT; ready 2; broadcast; gone 3; zeros = 2;"
+	  "destroy = 0" },
+};
+
+#define NR_SCENES ((int)(sizeof(scenes) / sizeof(scenes[0])))
+
+/* A waiter that was released may still be in its wait. */
+static void test_destroy(void)
+{
+	bool ok = true;
+
+	for (int i = 0; i < ROUNDS; i++)
+		ok &= scene_holds(words,
+				  "fresh; foreign 1; lock; ready; broadcast;"
+				  "destroy; fill; unlock; gone 1;"
+				  "is_filled = 1");
+	tap_ok(ok, "destroy waits for those of glibc's");
 }
 
 /* glibc's timed wait asks the condvar for its clock. */
 static void test_clock(void)
 {
-	struct timespec soon = deadline_in(CLOCK_MONOTONIC, SOON);
+	struct timespec end = deadline_in(CLOCK_MONOTONIC, SOON);
 	pthread_condattr_t attr;
 	int err;
 
@@ -192,56 +187,10 @@ static void test_clock(void)
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&cond, &attr);
 	pthread_mutex_lock(&mutex);
-	err = glibc_timedwait(&cond, &mutex, &soon);
+	err = glibc_timedwait(&cond, &mutex, &end);
 	pthread_mutex_unlock(&mutex);
-	tap_ok(err == ETIMEDOUT && deadline_passed(CLOCK_MONOTONIC, &soon),
+	tap_ok(err == ETIMEDOUT && deadline_passed(CLOCK_MONOTONIC, &end),
 	       "glibc's timed wait is on the clock that the drop-in was given");
-	pthread_cond_destroy(&cond);
-}
-
-/* A waiter that was released may still be in its wait. */
-static void test_destroy(void)
-{
-	pthread_cond_t filled;
-	int nr_touched = 0;
-
-	watchdog("destroy");
-	memset(&filled, 0xa5, sizeof(filled));
-	for (int i = 0; i < ROUNDS; i++) {
-		struct foreign foreign;
-
-		fresh_cond();
-		foreign_start(&foreign, NULL);
-		pthread_mutex_lock(&mutex);
-		nr_ready = 1;
-		pthread_cond_broadcast(&cond);
-		pthread_cond_destroy(&cond);
-		memset(&cond, 0xa5, sizeof(cond));
-		pthread_mutex_unlock(&mutex);
-		foreign_end(&foreign);
-		nr_touched += memcmp(&cond, &filled, sizeof(cond)) != 0;
-	}
-	tap_is(nr_touched, 0, "destroy waits for those of glibc's");
-}
-
-/* One that only glibc's functions use, but for init and destroy. */
-static void test_all_foreign(void)
-{
-	struct foreign foreign[NR_WAITERS];
-	int nr = 0;
-
-	watchdog("all by glibc");
-	nr_ready = 0;
-	pthread_cond_init(&cond, NULL);
-	for (int i = 0; i < NR_WAITERS; i++)
-		foreign_start(&foreign[i], NULL);
-	for (int i = 0; i < NR_WAITERS; i++) {
-		add_ready(1);
-		glibc_signal(&cond);
-	}
-	for (int i = 0; i < NR_WAITERS; i++)
-		nr += foreign_end(&foreign[i]) == 0;
-	tap_is(nr, NR_WAITERS, "a condvar that only glibc uses is glibc's");
 	pthread_cond_destroy(&cond);
 }
 
@@ -252,12 +201,12 @@ static void unlock(void *arg)
 
 static void *wait_shortly(void *arg)
 {
-	struct timespec soon = deadline_in(CLOCK_MONOTONIC, SOON);
+	struct timespec end = deadline_in(CLOCK_MONOTONIC, SOON);
 
 	atomic_store((atomic_int *)arg, blocked_gettid());
 	pthread_mutex_lock(&mutex);
 	pthread_cleanup_push(unlock, &mutex);
-	pthread_cond_clockwait(&cond, &mutex, CLOCK_MONOTONIC, &soon);
+	pthread_cond_clockwait(&cond, &mutex, CLOCK_MONOTONIC, &end);
 	pthread_cleanup_pop(1);
 	pthread_testcancel();
 	return NULL;
@@ -272,7 +221,7 @@ static void test_cancel(void)
 	watchdog("cancel");
 	if (skips_cancellation("cancelled by glibc's function"))
 		return;
-	fresh_cond();
+	do_fresh(NULL);
 	if (pthread_create(&thread, NULL, wait_shortly, &tid) ||
 	    wait_at_least(&tid, 1))
 		tap_bail("pthread_create");
@@ -312,19 +261,17 @@ int main(int argc, char **argv)
 	if (!MUTEXES_MAY_BE_FOREIGN)
 		return sanitizer_skips("glibc's own functions",
 				       "ThreadSanitizer does not see them");
-	tap_plan(11);
+	tap_plan(3 + NR_SCENES + 1);
 	glibc_wait = of_glibc("pthread_cond_wait");
 	glibc_timedwait = of_glibc("pthread_cond_timedwait");
 	glibc_clockwait = of_glibc("pthread_cond_clockwait");
 	glibc_signal = of_glibc("pthread_cond_signal");
 	glibc_cancel = of_glibc("pthread_cancel");
 	said = said_begin();
+	scene_start("", "normal", false);
 	test_clock();
 	test_cancel();
-	test_all_foreign();
-	test_deadline();
-	test_signals();
-	test_foreign_first();
+	scenes_test("glibc's", words, scenes, NR_SCENES);
 	test_destroy();
 	test_said(said);
 	return tap_exit();

@@ -3,29 +3,13 @@
  * With a priority-inheriting mutex the waiter of highest priority comes first,
  * and a thread of middle priority keeps nobody waiting.
  */
-#include <pthread.h>
 #include <sched.h>
-#include <sys/syscall.h>
 
-#include "blocked.h"
-#include "api.h"
-#include "run.h"
-#include "sleepers.h"
-#include "tap.h"
+#include "../cond/steps.h"
 
 #define NR_WAITERS 6
 #define LOWEST	   10
 #define NR_WAITS   200
-
-struct arena {
-	pthread_mutex_t mutex;
-	pthread_cond_t cond;
-	atomic_int tid[NR_WAITERS];
-	int order[NR_WAITERS + 1]; /* [mutex] who returned when */
-	atomic_int nr_returned;
-};
-
-static struct arena arena;
 
 static void be_real_time(int priority)
 {
@@ -46,92 +30,48 @@ static bool real_time_permitted(void)
 	return ok;
 }
 
-static void *waiter_main(void *arg)
-{
-	int number = (int)(intptr_t)arg;
+static int next_priority;
 
-	be_real_time(LOWEST + number);
-	pthread_mutex_lock(&arena.mutex);
-	arena.tid[number] = blocked_gettid();
-	pthread_cond_wait(&arena.cond, &arena.mutex);
-	/* Who sees the number goes by the order. */
-	arena.order[arena.nr_returned] = number;
-	arena.nr_returned++;
-	pthread_mutex_unlock(&arena.mutex);
-	return NULL;
+static int wait_with_priority(pthread_cond_t *c, pthread_mutex_t *m)
+{
+	be_real_time(next_priority);
+	return pthread_cond_wait(c, m);
 }
 
-/* Start the waiters, the lowest priority first, and see each of them asleep. */
-static void start(pthread_t threads[NR_WAITERS])
+/* rt FIRST NR: each with a higher priority than the one before */
+STEP(rt)
 {
-	pthread_mutexattr_t attr;
-
-	pthread_mutexattr_init(&attr);
-	pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
-	memset(&arena, 0, sizeof(arena));
-	pthread_mutex_init(&arena.mutex, &attr);
-	pthread_cond_init(&arena.cond, NULL);
-	for (int i = 0; i < NR_WAITERS; i++) {
-		start_thread(&threads[i], waiter_main, (void *)(intptr_t)i);
-		if (wait_at_least(&arena.tid[i], 1) ||
-		    wait_blocked(getpid(), arena.tid[i], NULL))
-			tap_bail("waiter %d never went to sleep", i);
+	for (int i = 0; i < args[1]; i++) {
+		next_priority = LOWEST + args[0] + i;
+		scene_add(1, &(struct member){ .wait = wait_with_priority },
+			  true);
 	}
+	return 0;
 }
 
-/* The highest priority started last, and has to be the first to return. */
-static bool highest_first(void)
+/* turn MEMBER: how many returned before it */
+STEP(turn)
 {
-	bool ok = true;
-
-	for (int i = 0; i < NR_WAITERS; i++) {
-		if (arena.order[i] == NR_WAITERS - 1 - i)
-			continue;
-		tap_diag("return %d was by waiter %d", i, arena.order[i]);
-		ok = false;
-	}
-	return ok;
+	return atomic_load(&fixture.members[args[0]].turn);
 }
 
-static void test_broadcast(bool held)
+/* The one that started last has to be the first to return. */
+STEP(highest_first)
 {
-	pthread_t threads[NR_WAITERS];
-
-	if (variant_is("none")) {
-		tap_skip("a broadcast", "without requeue-PI all are woken");
-		return;
-	}
-	watchdog("a broadcast by priority");
-	start(threads);
-	pthread_mutex_lock(&arena.mutex);
-	if (held) {
-		pthread_cond_broadcast(&arena.cond);
-		pthread_mutex_unlock(&arena.mutex);
-	} else {
-		pthread_mutex_unlock(&arena.mutex);
-		pthread_cond_broadcast(&arena.cond);
-	}
 	for (int i = 0; i < NR_WAITERS; i++)
-		pthread_join(threads[i], NULL);
-	tap_ok(highest_first(), "a broadcast, mutex %s: highest priority first",
-	       held ? "held" : "free");
+		if (do_turn((long[]){ i }) != NR_WAITERS - 1 - i)
+			return 0;
+	return 1;
 }
 
-static void test_signals(void)
-{
-	pthread_t threads[NR_WAITERS];
+static const struct step_word words[] = {
+	VERB(rt), VERB(turn), VERB(highest_first), COND_WORDS, LAST_WORD,
+};
 
-	watchdog("signals by priority");
-	start(threads);
-	for (int i = 0; i < NR_WAITERS; i++) {
-		pthread_cond_signal(&arena.cond);
-		if (wait_at_least(&arena.nr_returned, i + 1))
-			tap_bail("signal %d reached nobody", i);
-	}
-	for (int i = 0; i < NR_WAITERS; i++)
-		pthread_join(threads[i], NULL);
-	tap_ok(highest_first(), "signals: highest priority first");
-}
+static const struct scene signals[] = {
+	{ "signals: highest priority first",
+	  "rt 0 6; each 6 0 = 1; highest_first = 1" },
+};
 
 /*
  * A waiter that comes when an earlier signal has been taken is chosen by its
@@ -139,38 +79,19 @@ static void test_signals(void)
  * signal is given to a thread by the kernel: without it, whoever comes after a
  * signal could steal it, and has to stand back.
  */
-static void test_latecomer(void)
-{
-	pthread_t threads[NR_WAITERS], late;
-	atomic_int *returned = &arena.nr_returned;
+static const struct scene with_requeue[] = {
+	{ "a broadcast, mutex held: highest priority first",
+	  "rt 0 6; lock; broadcast; unlock; gone 6; highest_first = 1" },
+	{ "a broadcast, mutex free: highest priority first",
+	  "rt 0 6; broadcast; gone 6; highest_first = 1" },
+	{ "a latecomer of high priority is chosen next",
+	  "rt 0 6; signal; gone 1; rt 5; signal; gone 2; turn 6 = 1" },
+};
 
-	watchdog("a latecomer");
-	start(threads);
-	pthread_cond_signal(&arena.cond);
-	if (wait_at_least(returned, 1))
-		tap_bail("the first signal reached nobody");
-	pthread_join(threads[NR_WAITERS - 1], NULL);
-
-	arena.tid[NR_WAITERS - 1] = 0;
-	if (pthread_create(&late, NULL, waiter_main,
-			   (void *)(intptr_t)(NR_WAITERS - 1)) ||
-	    wait_at_least(&arena.tid[NR_WAITERS - 1], 1) ||
-	    wait_blocked(getpid(), arena.tid[NR_WAITERS - 1], NULL))
-		tap_bail("the latecomer never went to sleep");
-	pthread_cond_signal(&arena.cond);
-	if (wait_at_least(returned, 2))
-		tap_bail("the second signal reached nobody");
-	if (variant_is("none"))
-		tap_is(arena.order[1], NR_WAITERS - 2,
-		       "without requeue-PI, one who came before is chosen");
-	else
-		tap_is(arena.order[1], NR_WAITERS - 1,
-		       "a latecomer of high priority is chosen next");
-	pthread_cond_broadcast(&arena.cond);
-	pthread_join(late, NULL);
-	for (int i = 0; i < NR_WAITERS - 1; i++)
-		pthread_join(threads[i], NULL);
-}
+static const struct scene without_requeue[] = {
+	{ "without requeue-PI, one who came before is chosen",
+	  "rt 0 6; signal; gone 1; rt 5; signal; gone 2; turn 4 = 1" },
+};
 
 /* A thread of middle priority that never gives up its CPU until told. */
 static atomic_bool hog_stop;
@@ -190,9 +111,9 @@ static void *low_main(void *arg)
 
 	be_real_time(LOWEST);
 	while (!*enough) {
-		pthread_cond_signal(&arena.cond);
-		pthread_mutex_lock(&arena.mutex);
-		pthread_mutex_unlock(&arena.mutex);
+		pthread_cond_signal(&cond);
+		pthread_mutex_lock(&mutex);
+		pthread_mutex_unlock(&mutex);
 	}
 	return NULL;
 }
@@ -218,20 +139,19 @@ static void test_no_inversion(void)
 	sched_setaffinity(0, sizeof(one), &one);
 	be_real_time(high);
 	hog_stop = false;
-	if (pthread_create(&low, NULL, low_main, &enough) ||
-	    pthread_create(&hog, NULL, hog_main, NULL))
-		tap_bail("no thread");
+	start_thread(&low, low_main, &enough);
+	start_thread(&hog, hog_main, NULL);
 
-	pthread_mutex_lock(&arena.mutex);
+	pthread_mutex_lock(&mutex);
 	for (int i = 0; i < NR_WAITS; i++) {
 		struct timespec deadline =
 			deadline_in(CLOCK_MONOTONIC, NS_PER_MS);
-		int err = pthread_cond_clockwait(&arena.cond, &arena.mutex,
-						 CLOCK_MONOTONIC, &deadline);
+		int err = pthread_cond_clockwait(&cond, &mutex, CLOCK_MONOTONIC,
+						 &deadline);
 
 		ended += err == 0 || err == ETIMEDOUT;
 	}
-	pthread_mutex_unlock(&arena.mutex);
+	pthread_mutex_unlock(&mutex);
 	hog_stop = true;
 	enough = true;
 	pthread_join(hog, NULL);
@@ -248,14 +168,18 @@ int main(int argc, char **argv)
 	drop_in_load(argv);
 	tap_plan(5);
 	if (!real_time_permitted()) {
-		for (int i = 0; i < 5; i++)
-			tap_skip("priorities", "SCHED_FIFO is not permitted");
+		tap_skip_all(5, "priorities", "SCHED_FIFO is not permitted");
 		return tap_exit();
 	}
-	test_broadcast(true);
-	test_broadcast(false);
-	test_signals();
-	test_latecomer();
+	scene_start("", "PI", false);
+	scenes_test("PI", words, signals, 1);
+	if (variant_is("none")) {
+		scenes_test("PI", words, without_requeue, 1);
+		tap_skip_all(2, "a broadcast",
+			     "without requeue-PI all are woken");
+	} else {
+		scenes_test("PI", words, with_requeue, 3);
+	}
 	test_no_inversion();
 	return tap_exit();
 }

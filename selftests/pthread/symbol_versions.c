@@ -1,163 +1,216 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Every version of every condvar function that glibc has is the library's, for
- * two implementations must not meet in one condvar. And the oldest versions,
- * whose condvar is one pointer, work.
+ * two implementations must not meet in one condvar. And the oldest versions and
+ * those of C11 work.
  */
-#include "fixture.h"
-#include "blocked.h"
-#include "tap.h"
+#include <threads.h>
 
-/* clang-format off */
+#include "../cond/steps.h"
+
 static const struct {
-	const char *name;
-	const char *version;
+	const char *name, *version, *later;
 } symbols[] = {
-	{ "pthread_cond_init",		"GLIBC_2.2.5" },
-	{ "pthread_cond_init",		"GLIBC_2.3.2" },
-	{ "pthread_cond_destroy",	"GLIBC_2.2.5" },
-	{ "pthread_cond_destroy",	"GLIBC_2.3.2" },
-	{ "pthread_cond_wait",		"GLIBC_2.2.5" },
-	{ "pthread_cond_wait",		"GLIBC_2.3.2" },
-	{ "pthread_cond_timedwait",	"GLIBC_2.2.5" },
-	{ "pthread_cond_timedwait",	"GLIBC_2.3.2" },
-	{ "pthread_cond_signal",	"GLIBC_2.2.5" },
-	{ "pthread_cond_signal",	"GLIBC_2.3.2" },
-	{ "pthread_cond_broadcast",	"GLIBC_2.2.5" },
-	{ "pthread_cond_broadcast",	"GLIBC_2.3.2" },
-	{ "pthread_cond_clockwait",	"GLIBC_2.30" },
-	{ "pthread_cond_clockwait",	"GLIBC_2.34" },
-	{ "cnd_init",			"GLIBC_2.28" },
-	{ "cnd_init",			"GLIBC_2.34" },
-	{ "cnd_destroy",		"GLIBC_2.28" },
-	{ "cnd_destroy",		"GLIBC_2.34" },
-	{ "cnd_wait",			"GLIBC_2.28" },
-	{ "cnd_wait",			"GLIBC_2.34" },
-	{ "cnd_timedwait",		"GLIBC_2.28" },
-	{ "cnd_timedwait",		"GLIBC_2.34" },
-	{ "cnd_signal",			"GLIBC_2.28" },
-	{ "cnd_signal",			"GLIBC_2.34" },
-	{ "cnd_broadcast",		"GLIBC_2.28" },
-	{ "cnd_broadcast",		"GLIBC_2.34" },
-};
-/* clang-format on */
-
-#define NR_SYMBOLS (sizeof(symbols) / sizeof(symbols[0]))
-
-/* The condvar of before 2002. */
-struct old_cond {
-	void *pointer;
-	/* What comes behind it is the program's. */
-	char guard[40];
+	{ "pthread_cond_init", "GLIBC_2.2.5", "GLIBC_2.3.2" },
+	{ "pthread_cond_destroy", "GLIBC_2.2.5", "GLIBC_2.3.2" },
+	{ "pthread_cond_wait", "GLIBC_2.2.5", "GLIBC_2.3.2" },
+	{ "pthread_cond_timedwait", "GLIBC_2.2.5", "GLIBC_2.3.2" },
+	{ "pthread_cond_signal", "GLIBC_2.2.5", "GLIBC_2.3.2" },
+	{ "pthread_cond_broadcast", "GLIBC_2.2.5", "GLIBC_2.3.2" },
+	{ "pthread_cond_clockwait", "GLIBC_2.30", "GLIBC_2.34" },
+	{ "cnd_init", "GLIBC_2.28", "GLIBC_2.34" },
+	{ "cnd_destroy", "GLIBC_2.28", "GLIBC_2.34" },
+	{ "cnd_wait", "GLIBC_2.28", "GLIBC_2.34" },
+	{ "cnd_timedwait", "GLIBC_2.28", "GLIBC_2.34" },
+	{ "cnd_signal", "GLIBC_2.28", "GLIBC_2.34" },
+	{ "cnd_broadcast", "GLIBC_2.28", "GLIBC_2.34" },
 };
 
-static struct {
-	int (*wait)(struct old_cond *cond, pthread_mutex_t *mutex);
-	int (*timedwait)(struct old_cond *cond, pthread_mutex_t *mutex,
+#define NR_SYMBOLS ((int)(sizeof(symbols) / sizeof(symbols[0])))
+
+/*
+ * The functions of old programs, whose condvar is one pointer; and those of C11,
+ * which glibc makes of pthread's.
+ */
+static struct family {
+	const char *name, *version;
+	const char *functions[6];
+	int timed_out, error;
+	int (*wait)(pthread_cond_t *cond, pthread_mutex_t *mutex);
+	int (*timedwait)(pthread_cond_t *cond, pthread_mutex_t *mutex,
 			 const struct timespec *deadline);
-	int (*signal)(struct old_cond *cond);
-	int (*broadcast)(struct old_cond *cond);
-	int (*init)(struct old_cond *cond, const void *attr);
-	int (*destroy)(struct old_cond *cond);
+	int (*signal)(pthread_cond_t *cond);
+	int (*broadcast)(pthread_cond_t *cond);
+	int (*init)(pthread_cond_t *cond, const void *attr);
+	int (*destroy)(pthread_cond_t *cond);
+} families[] = {
+	{ .name = "2.2.5",
+	  .version = "GLIBC_2.2.5",
+	  .functions = { "pthread_cond_wait", "pthread_cond_timedwait",
+			 "pthread_cond_signal", "pthread_cond_broadcast",
+			 "pthread_cond_init", "pthread_cond_destroy" },
+	  .timed_out = ETIMEDOUT,
+	  .error = EINVAL },
+	{ .name = "C11",
+	  .version = "GLIBC_2.28",
+	  .functions = { "cnd_wait", "cnd_timedwait", "cnd_signal",
+			 "cnd_broadcast", "cnd_init", "cnd_destroy" },
+	  .timed_out = thrd_timedout,
+	  .error = thrd_error },
+};
+
+#define NR_FAMILIES 2
+
+static const struct family *family;
+
+/* What comes behind an old one is the program's. */
+static union {
+	pthread_cond_t cond;
+	struct {
+		void *pointer;
+		char guard[40];
+	};
 } old;
 
-static struct old_cond old_cond;
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static int nr_waiting, nr_returned;
-
-static void *old_function(const char *name)
+static void *function_of(const char *name, const char *version)
 {
-	void *function = dlvsym(RTLD_DEFAULT, name, "GLIBC_2.2.5");
+	void *function = dlvsym(RTLD_DEFAULT, name, version);
 
 	if (!function)
-		tap_bail("no %s@GLIBC_2.2.5", name);
+		tap_bail("no %s@%s", name, version);
 	return function;
 }
 
-static void find_old(void)
+static void find(struct family *f)
 {
-	*(void **)&old.wait = old_function("pthread_cond_wait");
-	*(void **)&old.timedwait = old_function("pthread_cond_timedwait");
-	*(void **)&old.signal = old_function("pthread_cond_signal");
-	*(void **)&old.broadcast = old_function("pthread_cond_broadcast");
-	*(void **)&old.init = old_function("pthread_cond_init");
-	*(void **)&old.destroy = old_function("pthread_cond_destroy");
+	void **const to[] = { (void **)&f->wait,   (void **)&f->timedwait,
+			      (void **)&f->signal, (void **)&f->broadcast,
+			      (void **)&f->init,   (void **)&f->destroy };
+
+	for (int i = 0; i < 6; i++)
+		*to[i] = function_of(f->functions[i], f->version);
 }
 
-static void *old_wait(void *arg)
+STEP(init)
 {
+	return family->init(&old.cond, NULL);
+}
+
+STEP(zero)
+{
+	memset(&old, 0, sizeof(old));
+	memset(old.guard, 0x5a, sizeof(old.guard));
+	return 0;
+}
+
+STEP(untouched)
+{
+	for (size_t i = 0; i < sizeof(old.guard); i++)
+		if (old.guard[i] != 0x5a)
+			return 0;
+	return 1;
+}
+
+STEP(waits)
+{
+	scene_add(args[0],
+		  &(struct member){ .cond = &old.cond, .wait = family->wait },
+		  true);
+	return 0;
+}
+
+STEP(signals)
+{
+	return family->signal(&old.cond);
+}
+
+STEP(broadcasts)
+{
+	return family->broadcast(&old.cond);
+}
+
+STEP(soon)
+{
+	struct timespec soon = deadline_in(CLOCK_REALTIME, 2 * NS_PER_MS);
+	int err;
+
 	pthread_mutex_lock(&mutex);
-	nr_waiting++;
-	old.wait(&old_cond, &mutex);
-	nr_returned++;
+	err = family->timedwait(&old.cond, &mutex, &soon);
 	pthread_mutex_unlock(&mutex);
-	return arg;
+	return err == family->timed_out &&
+	       deadline_passed(CLOCK_REALTIME, &soon);
 }
 
-static int locked(const int *number)
+STEP(bad_time)
 {
-	int value;
+	const struct timespec bad = { .tv_nsec = -1 };
+	int err;
 
 	pthread_mutex_lock(&mutex);
-	value = *number;
+	err = family->timedwait(&old.cond, &mutex, &bad);
 	pthread_mutex_unlock(&mutex);
-	return value;
+	return err == family->error;
 }
 
-static void wait_until(const int *number, int value)
+STEP(destroys)
 {
-	while (locked(number) < value)
-		sched_yield();
+	family->destroy(&old.cond);
+	return 0;
 }
 
-static void test_old(void)
-{
-	struct timespec past = deadline_in(CLOCK_REALTIME, -1);
-	pthread_t threads[3];
-	int nr_changed = 0;
+static const struct step_word words[] = {
+	VERB(init),	VERB(zero),	  VERB(untouched), VERB(waits),
+	VERB(signals),	VERB(broadcasts), VERB(soon),	   VERB(bad_time),
+	VERB(destroys), COND_WORDS,	  LAST_WORD,
+};
 
-	tap_is(old.signal(&old_cond), 0, "2.2.5: signal to nobody");
-	for (int i = 0; i < 3; i++)
-		start_thread(&threads[i], old_wait, NULL);
-	wait_until(&nr_waiting, 3);
-	old.signal(&old_cond);
-	wait_until(&nr_returned, 1);
-	tap_is(locked(&nr_returned), 1, "2.2.5: a signal returns one");
-	old.broadcast(&old_cond);
-	for (int i = 0; i < 3; i++)
-		pthread_join(threads[i], NULL);
-	tap_is(nr_returned, 3, "2.2.5: a broadcast returns all");
-	pthread_mutex_lock(&mutex);
-	tap_is(old.timedwait(&old_cond, &mutex, &past), ETIMEDOUT,
-	       "2.2.5: a deadline");
-	pthread_mutex_unlock(&mutex);
-	tap_is(old.destroy(&old_cond), 0, "2.2.5: destroy");
-	tap_ok(old.init(&old_cond, NULL) == 0 && old.destroy(&old_cond) == 0,
-	       "2.2.5: init, and destroy of an unused one");
-	for (size_t i = 0; i < sizeof(old_cond.guard); i++)
-		nr_changed += old_cond.guard[i] != 0x5a;
-	tap_is(nr_changed, 0, "2.2.5: only the first word is used");
+#define ALL_CALLS                                                    \
+	"signals = 0; waits 3; signals = 0; gone 1; returned = 1;"   \
+	"broadcasts = 0; gone 3; zeros = 3; soon = 1; bad_time = 1;" \
+	"destroys"
+
+static const struct scene of_old[] = {
+	{ "zero bytes, and only the first word is used",
+	  "zero; " ALL_CALLS "; untouched = 1" },
+	{ "init, and destroy of an unused one", "init = 0; destroys" },
+};
+
+static const struct scene of_c11[] = {
+	{ "init, and all calls", "init = 0; " ALL_CALLS },
+};
+
+static void test_family(int number, const char *kind,
+			const struct scene *scenes, int nr)
+{
+	family = &families[number];
+	scene_start("", kind, false);
+	scenes_test(family->name, words, scenes, nr);
+}
+
+static void test_symbol(const char *name, const char *version)
+{
+	void *function = dlvsym(RTLD_DEFAULT, name, version);
+
+	if (drop_in_wanted())
+		tap_ok(drop_in_owns(function), "%s@%s is the library's", name,
+		       version);
+	else
+		tap_ok(function, "%s@%s exists", name, version);
 }
 
 int main(int argc, char **argv)
 {
 	(void)argc;
 	drop_in_load(argv);
-	watchdog("condvars of old programs");
-	tap_plan(NR_SYMBOLS + 7);
-	for (size_t i = 0; i < NR_SYMBOLS; i++) {
-		void *function = dlvsym(RTLD_DEFAULT, symbols[i].name,
-					symbols[i].version);
-
-		if (drop_in_wanted())
-			tap_ok(drop_in_owns(function), "%s@%s is the library's",
-			       symbols[i].name, symbols[i].version);
-		else
-			tap_ok(function, "%s@%s exists", symbols[i].name,
-			       symbols[i].version);
+	tap_plan(2 * NR_SYMBOLS + 2 + 1 + 1);
+	for (int i = 0; i < NR_SYMBOLS; i++) {
+		test_symbol(symbols[i].name, symbols[i].version);
+		test_symbol(symbols[i].name, symbols[i].later);
 	}
-	memset(old_cond.guard, 0x5a, sizeof(old_cond.guard));
-	find_old();
-	test_old();
+	for (int i = 0; i < NR_FAMILIES; i++)
+		find(&families[i]);
+	test_family(0, "normal", of_old, 2);
+	test_family(1, "normal", of_c11, 1);
+	test_family(1, "recursive", of_c11, 1);
 	return tap_exit();
 }
