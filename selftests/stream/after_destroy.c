@@ -7,11 +7,9 @@
  */
 #include <sys/wait.h>
 
-#include "tap.h"
 #include "blocks.h"
 
-#define BYTES	   64
-#define NR_RESULTS 15
+#define BYTES 64
 
 static unsigned char host[BYTES];
 
@@ -23,22 +21,25 @@ static void use(const char *name, drover_stream_t *s)
 	drover_graph_t *graph;
 	drover_ticket_t ticket;
 	void *memory;
+	const int errors[] = {
+		drover_stream_alloc(s, BYTES, &memory),
+		drover_stream_alloc_host(s, BYTES, &memory),
+		drover_stream_copy(s, host, host + 32, 32),
+		drover_stream_copy_staged(s, host, host + 32, 32, &ticket),
+		fill_submit(s, host, 1, BYTES, &ticket),
+		drover_stream_record(s, &event),
+		drover_stream_synchronize(s),
+		drover_stream_synchronize_for(s, &access, 1),
+		drover_stream_drain(s),
+		drover_stream_capture(s),
+		drover_stream_capture_end(s, &graph),
+		drover_stream_counts(s, &counts),
+		drover_stream_destroy(s),
+	};
 	int bad = 0;
 
-	bad += drover_stream_alloc(s, BYTES, &memory) == EBADF;
-	bad += drover_stream_alloc_host(s, BYTES, &memory) == EBADF;
-	bad += drover_stream_copy(s, host, host + 32, 32) == EBADF;
-	bad += drover_stream_copy_staged(s, host, host + 32, 32, &ticket) ==
-	       EBADF;
-	bad += fill_submit(s, host, 1, BYTES, &ticket) == EBADF;
-	bad += drover_stream_record(s, &event) == EBADF;
-	bad += drover_stream_synchronize(s) == EBADF;
-	bad += drover_stream_synchronize_for(s, &access, 1) == EBADF;
-	bad += drover_stream_drain(s) == EBADF;
-	bad += drover_stream_capture(s) == EBADF;
-	bad += drover_stream_capture_end(s, &graph) == EBADF;
-	bad += drover_stream_counts(s, &counts) == EBADF;
-	bad += drover_stream_destroy(s) == EBADF;
+	for (int i = 0; i < 13; i++)
+		bad += errors[i] == EBADF;
 	tap_is(bad, 13, "%s: EBADF from all functions", name);
 }
 
@@ -89,6 +90,36 @@ static void test_child(void)
 	tap_is(drover_stream_destroy(&s), 0, "the parent's goes on");
 }
 
+/* No call is a cancellation point, also one that joins a thread. */
+static void *come_through(void *nr)
+{
+	unsigned char got[BYTES] = { 0 };
+	drover_stream_t stream;
+	drover_ticket_t ticket;
+	void *memory;
+
+	pthread_cancel(pthread_self());
+	stream = stream_of(DROVER_BACKEND_CPU, 0);
+	MUST(drover_stream_alloc(&stream, BYTES, &memory));
+	MUST(fill_submit(&stream, memory, 7, BYTES, &ticket));
+	MUST(drover_stream_copy(&stream, got, memory, BYTES));
+	MUST(drover_stream_drain(&stream));
+	MUST(drover_stream_destroy(&stream));
+	*(int *)nr += got[BYTES - 1] == 7;
+	pthread_testcancel();
+	return NULL;
+}
+
+static void test_cancelled(void)
+{
+	int nr_through = 0;
+
+	watchdog("cancelled");
+	tap_ok(joined(thread_of(come_through, &nr_through)) == PTHREAD_CANCELED,
+	       "a thread that was cancelled is, after all calls");
+	tap_is(nr_through, 1, "which it came through");
+}
+
 static void test_many(void)
 {
 	drover_stream_t streams[32], more;
@@ -107,7 +138,7 @@ int main(void)
 {
 	drover_stream_t none = { 0 };
 
-	tap_plan(1 + 6 * NR_CPU_BACKENDS + 3);
+	tap_plan(1 + 6 * NR_CPU_BACKENDS + 3 + 2);
 	use("zeroes", &none);
 	for_each_cpu_backend(test);
 	if (CHILDREN_MAY_HAVE_THREADS) {
@@ -116,6 +147,7 @@ int main(void)
 		tap_skip("a child's stream", "ThreadSanitizer ends the child");
 		tap_skip("the parent's", "ThreadSanitizer ends the child");
 	}
+	test_cancelled();
 	test_many();
 	return tap_exit();
 }

@@ -5,44 +5,24 @@
  *
  * APIs: drover stream/debug_basic
  */
-#include <inttypes.h>
-#include <stdlib.h>
+#include "script.h"
 
-#include "blocked.h"
-#include "blocks.h"
+#define MOST	   1000
+#define NR_RESULTS 18
 
-#define BYTES	   1000
-#define NR_RESULTS 26
+static const struct scenario scenarios[] = {
+	{ "a copy there and back", "set h 1; copy s a h; copy s i a; is i 1;" },
+	{ "staged there, borrowed back",
+	  "set h 2; staged s a h; borrow s i a @1; ticket 1; is i 2;" },
+	{ "a ticket of zeroes is done", "drain s; done 9 = 0;" },
+	{ "a ticket behind a gate",
+	  "gate x s; fill s i 3 @1; done 1 = EINPROGRESS; over 1 = ETIMEDOUT; "
+	  "soon 1 = ETIMEDOUT; later x; ticket 1 = 0; waited x; done 1 = 0; "
+	  "is i 3;" },
+	{ NULL, NULL },
+};
 
-static unsigned char host[BYTES], back[BYTES];
-
-static void test_copies(const char *name, drover_stream_t *s)
-{
-	void *memory = device_memory(s, BYTES);
-	drover_ticket_t ticket;
-
-	memset(host, 1, BYTES);
-	MUST(drover_stream_copy(s, memory, host, BYTES));
-	memset(back, 0, BYTES);
-	MUST(drover_stream_copy(s, back, memory, BYTES));
-	tap_ok(all_are(back, 1, BYTES), "%s: a copy there and back", name);
-
-	memset(host, 2, BYTES);
-	MUST(drover_stream_copy_staged(s, memory, host, BYTES, NULL));
-	MUST(drover_stream_copy_borrowed(s, back, memory, BYTES, &ticket));
-	MUST(drover_ticket_wait(&ticket, CLOCK_MONOTONIC, NULL));
-	tap_ok(all_are(back, 2, BYTES), "%s: staged there, borrowed back",
-	       name);
-	tap_is(drover_stream_copy(s, memory, host, 0), 0,
-	       "%s: a copy of nothing", name);
-	tap_is(drover_stream_copy(s, NULL, host, 1), EINVAL,
-	       "%s: a copy to NULL: EINVAL", name);
-	tap_is(drover_stream_copy_staged(s, host + 5, host, 10, NULL), EINVAL,
-	       "%s: a copy onto itself: EINVAL", name);
-	MUST(drover_stream_free(s, memory));
-	tap_is(drover_stream_free(s, memory), EINVAL, "%s: freed twice: EINVAL",
-	       name);
-}
+static unsigned char host[MOST], back[MOST];
 
 struct many {
 	unsigned char *to[40];
@@ -62,7 +42,7 @@ static int many_run(const void *args)
 static void test_many(const char *name, drover_stream_t *s)
 {
 	const drover_kernel_t kernel = { .run = many_run };
-	unsigned char *memory = device_memory(s, BYTES);
+	unsigned char *memory = device_memory(s, MOST);
 	drover_access_t accesses[40];
 	struct many many = { .bytes = 10 };
 	bool right = true;
@@ -110,36 +90,6 @@ static void test_calls(const char *name, drover_stream_t *s)
 	       "%s: waits that are over: no system call", name);
 	tap_is((long)(after.elided - before.elided), 1,
 	       "%s: and a synchronization elided", name);
-	tap_is(drover_stream_host_call(s, NULL, NULL, NULL, 0, NULL), EINVAL,
-	       "%s: a call of nothing: EINVAL", name);
-}
-
-static void test_tickets(const char *name, drover_stream_t *s)
-{
-	struct timespec past = deadline_in(CLOCK_MONOTONIC, -1);
-	struct timespec soon = deadline_in(CLOCK_MONOTONIC, NS_PER_MS);
-	struct timespec wrong = { .tv_nsec = NS_PER_S };
-	struct gate gate = GATE_INIT;
-	drover_ticket_t none = { 0 }, ticket;
-
-	tap_is(drover_ticket_done(&none), 0, "%s: a ticket of zeroes is done",
-	       name);
-	gate_block(&gate, s);
-	MUST(fill_submit(s, back, 3, BYTES, &ticket));
-	tap_is(drover_ticket_done(&ticket), EINPROGRESS,
-	       "%s: behind a gate: in progress", name);
-	tap_is(drover_ticket_wait(&ticket, CLOCK_MONOTONIC, &past), ETIMEDOUT,
-	       "%s: a deadline that has passed", name);
-	tap_is(drover_ticket_wait(&ticket, CLOCK_MONOTONIC, &soon), ETIMEDOUT,
-	       "%s: a deadline that passes", name);
-	tap_is(drover_ticket_wait(&ticket, CLOCK_MONOTONIC, &wrong), EINVAL,
-	       "%s: no such time: EINVAL", name);
-	gate_open_when_asleep(&gate);
-	tap_is(drover_ticket_wait(&ticket, CLOCK_MONOTONIC, NULL), 0,
-	       "%s: a wait that sleeps", name);
-	gate_was_waited_for(&gate);
-	tap_ok(drover_ticket_done(&ticket) == 0 && all_are(back, 3, BYTES),
-	       "%s: and then it is done", name);
 }
 
 static drover_stream_t *own_stream;
@@ -156,8 +106,11 @@ static int wait_for_itself(void *arg)
 static void test_misuse(const char *name, drover_stream_t *s, uint32_t backend)
 {
 	drover_streamattr_t wrong = { .backend = backend, .reserved = { 1 } };
+	struct timespec never = { .tv_nsec = NS_PER_S };
+	void *memory = device_memory(s, MOST);
 	drover_kernel_t nothing = { 0 };
 	drover_stream_t other;
+	drover_ticket_t ticket;
 
 	own_stream = s;
 	MUST(drover_stream_host_call(s, wait_for_itself, NULL, NULL, 0, NULL));
@@ -165,12 +118,17 @@ static void test_misuse(const char *name, drover_stream_t *s, uint32_t backend)
 	tap_is(own_error[0], EDEADLK, "%s: a call that waits for itself", name);
 	tap_is(own_error[1], EDEADLK, "%s: a call that destroys its stream",
 	       name);
-	tap_is(drover_stream_create(&other, &wrong), EINVAL,
-	       "%s: attributes that are not zero: EINVAL", name);
-	tap_is(drover_stream_run(s, &nothing, NULL, 0, NULL, 0, NULL), EINVAL,
-	       "%s: a kernel without a function: EINVAL", name);
-	tap_is(drover_stream_load(s, "", "", &nothing), EINVAL,
-	       "%s: no kernels to be loaded: EINVAL", name);
+	IS(EINVAL, drover_stream_create(&other, &wrong));
+	IS(EINVAL, drover_stream_run(s, &nothing, NULL, 0, NULL, 0, NULL));
+	IS(EINVAL, drover_stream_load(s, "", "", &nothing));
+	IS(EINVAL, drover_stream_host_call(s, NULL, NULL, NULL, 0, NULL));
+	IS(0, drover_stream_copy(s, memory, host, 0));
+	IS(EINVAL, drover_stream_copy(s, NULL, host, 1));
+	IS(EINVAL, drover_stream_copy_staged(s, host + 5, host, 10, &ticket));
+	MUST(drover_stream_free(s, memory));
+	tap_is(drover_stream_free(s, memory), EINVAL, "%s: freed twice", name);
+	MUST(drover_stream_copy_staged(s, host, back, 10, &ticket));
+	IS(EINVAL, drover_ticket_wait(&ticket, CLOCK_MONOTONIC, &never));
 }
 
 /* A ring of staging memory that wraps, and copies that are too large for it. */
@@ -182,9 +140,9 @@ static void test_staging(const char *name, uint32_t backend)
 	bool right = true;
 
 	MUST(drover_stream_create(&s, &attr));
-	memory = device_memory(&s, BYTES);
+	memory = device_memory(&s, MOST);
 	for (int i = 0; i < 120; i++) {
-		size_t bytes = 1 + i * 7 % 128, at = i * 131 % (BYTES - 128);
+		size_t bytes = 1 + i * 7 % 128, at = i * 131 % (MOST - 128);
 
 		memset(host, i, bytes);
 		MUST(drover_stream_copy_staged(&s, memory + at, host, bytes,
@@ -195,11 +153,11 @@ static void test_staging(const char *name, uint32_t backend)
 		right &= all_are(back, i, bytes);
 	}
 	tap_ok(right, "%s: 120 staged copies through 256 bytes", name);
-	memset(host, 9, BYTES);
-	MUST(drover_stream_copy_staged(&s, memory, host, BYTES, NULL));
-	memset(host, 8, BYTES);
-	MUST(drover_stream_copy(&s, back, memory, BYTES));
-	tap_ok(all_are(back, 9, BYTES), "%s: one that is larger than that",
+	memset(host, 9, MOST);
+	MUST(drover_stream_copy_staged(&s, memory, host, MOST, NULL));
+	memset(host, 8, MOST);
+	MUST(drover_stream_copy(&s, back, memory, MOST));
+	tap_ok(all_are(back, 9, MOST), "%s: one that is larger than that",
 	       name);
 	MUST(drover_stream_free(&s, memory));
 	MUST(drover_stream_destroy(&s));
@@ -210,10 +168,8 @@ static void test(const char *name, uint32_t backend)
 	drover_stream_t s = stream_of(backend, DROVER_ORDER_ENGINE);
 
 	watchdog(name);
-	test_copies(name, &s);
 	test_many(name, &s);
 	test_calls(name, &s);
-	test_tickets(name, &s);
 	test_misuse(name, &s, backend);
 	tap_is(drover_stream_destroy(&s), 0, "%s: destroyed", name);
 	test_staging(name, backend);
@@ -221,7 +177,9 @@ static void test(const char *name, uint32_t backend)
 
 int main(void)
 {
-	tap_plan(NR_RESULTS * NR_CPU_BACKENDS);
+	tap_plan(NR_RESULTS * NR_CPU_BACKENDS +
+		 scripts_run(scenarios, cpu_pairings, true));
+	scripts_run(scenarios, cpu_pairings, false);
 	for_each_cpu_backend(test);
 	return tap_exit();
 }

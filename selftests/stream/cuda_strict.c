@@ -28,40 +28,14 @@ static drover_stream_t cuda_stream(uint32_t depth)
 	return stream;
 }
 
-static void *own_thread(pthread_t *thread, void *(*main)(void *), void *arg)
+static pthread_t started(void *(*main)(void *), void *arg)
 {
-	atomic_store(&tid, 0);
-	if (pthread_create(thread, NULL, main, arg))
-		tap_bail("no thread");
-	if (wait_at_least(&tid, 1))
-		tap_bail("it does not start");
-	return NULL;
-}
+	pthread_t thread;
 
-/* ---- the end of the last stream ---- */
-
-static void test_last_stream(void)
-{
-	drover_stream_t s = cuda_stream(0);
-	unsigned char *a = device_memory(&s, BYTES);
-	drover_graph_t *graph;
-
-	watchdog("the last stream");
-	mock_cuda_kernels(&s);
-	MUST(cuda_fill_submit(&s, a, 7, BYTES, NULL));
-	MUST(drover_stream_capture(&s));
-	MUST(cuda_add_submit(&s, a, a, BYTES, NULL));
-	MUST(drover_stream_capture_end(&s, &graph));
-	MUST(drover_stream_destroy(&s));
-	s = cuda_stream(0);
-	MUST(drover_stream_copy(&s, back, a, BYTES));
-	tap_ok(all_are(back, 7, BYTES), "memory outlives the last stream");
-	tap_is(drover_graph_replay(&s, graph, NULL), 0, "and so do graphs");
-	MUST(drover_graph_destroy(graph));
-	drover_stream_copy(&s, back, a, BYTES);
-	tap_ok(all_are(back, 14, BYTES), "which do what they did");
-	drover_stream_free(&s, a);
-	drover_stream_destroy(&s);
+	tid = 0;
+	thread = thread_of(main, arg);
+	reached(&tid, 1);
+	return thread;
 }
 
 /* ---- copies that block ---- */
@@ -75,7 +49,7 @@ static void *read_back(void *arg)
 {
 	struct blocked_copy *copy = arg;
 
-	atomic_store(&tid, blocked_gettid());
+	tid = blocked_gettid();
 	MUST(drover_stream_copy(copy->stream, back, copy->from, BYTES));
 	return NULL;
 }
@@ -83,7 +57,7 @@ static void *read_back(void *arg)
 static void *open_later(void *arg)
 {
 	/* Before the watchdog, but late enough for all that does not wait. */
-	for (int i = 0; i < 300 && !atomic_load(&tid); i++)
+	for (int i = 0; i < 300 && !tid; i++)
 		nanosleep(&(struct timespec){ 0, 10000000 }, NULL);
 	gate_open(arg);
 	return NULL;
@@ -102,12 +76,10 @@ static void test_blocking_copy(void)
 	watchdog("a copy that blocks");
 	MUST(cuda_fill_submit(&s, copy.from, 3, BYTES, NULL));
 	cuda_gate_block(&gate, &s);
-	own_thread(&reader, read_back, &copy);
-	if (wait_blocked(getpid(), atomic_load(&tid), NULL))
-		tap_bail("the copy does not block");
-	atomic_store(&tid, 0);
-	if (pthread_create(&opener, NULL, open_later, &gate))
-		tap_bail("no thread");
+	reader = started(read_back, &copy);
+	asleep(tid);
+	tid = 0;
+	opener = thread_of(open_later, &gate);
 	MUST(drover_stream_record(&c, &event));
 	MUST(fill_submit(&c, host, 1, BYTES, NULL));
 	MUST(drover_stream_record(&s, &event));
@@ -115,40 +87,13 @@ static void test_blocking_copy(void)
 	was_open = gate.is_open;
 	drover_mutex_unlock(&gate.lock);
 	tap_ok(!was_open, "a copy blocks who called it, and nobody else");
-	atomic_store(&tid, 1);
-	pthread_join(opener, NULL);
-	pthread_join(reader, NULL);
+	tid = 1;
+	joined(opener);
+	joined(reader);
 	tap_ok(all_are(back, 3, BYTES), "and it is done in the end");
 	MUST(drover_stream_free(&s, copy.from));
 	MUST(drover_stream_destroy(&s));
 	MUST(drover_stream_destroy(&c));
-}
-
-/* From pinned memory nobody waits, and it is the host's in all other ways. */
-static void test_pinned_memory(void)
-{
-	drover_stream_t s = cuda_stream(0);
-	unsigned char *a = device_memory(&s, BYTES);
-	struct gate gate = GATE_INIT;
-	drover_ticket_t ticket;
-	void *pinned;
-
-	watchdog("pinned memory");
-	MUST(drover_stream_alloc_host(&s, BYTES, &pinned));
-	memset(pinned, 4, BYTES);
-	cuda_gate_block(&gate, &s);
-	MUST(drover_stream_copy_borrowed(&s, a, pinned, BYTES, NULL));
-	MUST(cuda_add_submit(&s, a, a, BYTES, NULL));
-	MUST(drover_stream_copy_borrowed(&s, pinned, a, BYTES, &ticket));
-	tap_is(drover_ticket_done(&ticket), EINPROGRESS,
-	       "copies from and to pinned memory block nobody");
-	gate_open_when_asleep(&gate);
-	MUST(drover_stream_synchronize(&s));
-	gate_was_waited_for(&gate);
-	tap_ok(all_are(pinned, 8, BYTES), "and a synchronization waits");
-	MUST(drover_stream_free(&s, pinned));
-	MUST(drover_stream_free(&s, a));
-	MUST(drover_stream_destroy(&s));
 }
 
 /* ---- contexts and captures of the caller's ---- */
@@ -183,56 +128,6 @@ static void test_contexts(void)
 	drover_stream_destroy(&s);
 }
 
-/* ---- graphs with host calls ---- */
-
-static int no_space(void *arg)
-{
-	(void)arg;
-	return ENOSPC;
-}
-
-static void test_graph_call(void)
-{
-	drover_stream_t s = cuda_stream(0), other;
-	drover_access_t nothing = { 0 };
-	drover_graph_t *graph;
-	drover_ticket_t ticket;
-
-	watchdog("a graph with a host call");
-	MUST(drover_stream_capture(&s));
-	MUST(drover_stream_host_call(&s, no_space, NULL, &nothing, 0, NULL));
-	MUST(drover_stream_capture_end(&s, &graph));
-	MUST(drover_stream_destroy(&s));
-	/* It has the slot of the one that captured. */
-	s = cuda_stream(0);
-	other = cuda_stream(0);
-	MUST(drover_graph_replay(&other, graph, &ticket));
-	tap_is(drover_ticket_wait(&ticket, CLOCK_MONOTONIC, NULL), ENOSPC,
-	       "a call in a graph fails where it is replayed");
-	tap_is(drover_stream_drain(&s), 0, "and nowhere else");
-	MUST(drover_graph_destroy(graph));
-	tap_is(drover_stream_destroy(&other), ENOSPC, "as it was to be");
-	drover_stream_destroy(&s);
-}
-
-/* ---- events, rings, large copies, shared memory ---- */
-
-/* All threads on one CPU, or where they were. */
-static void pin(cpu_set_t *all, bool on)
-{
-	cpu_set_t one;
-	int cpu = 0;
-
-	if (on && sched_getaffinity(0, sizeof(*all), all))
-		tap_bail("sched_getaffinity");
-	while (!CPU_ISSET(cpu, all))
-		cpu++;
-	CPU_ZERO(&one);
-	CPU_SET(cpu, &one);
-	if (sched_setaffinity(0, sizeof(one), on ? &one : all))
-		tap_bail("sched_setaffinity");
-}
-
 /* Runs only when nobody else wants the CPU. */
 static void *wait_ticket(void *arg)
 {
@@ -240,7 +135,7 @@ static void *wait_ticket(void *arg)
 
 	if (sched_setscheduler(0, SCHED_IDLE, &none))
 		tap_bail("SCHED_IDLE");
-	atomic_store(&tid, blocked_gettid());
+	tid = blocked_gettid();
 	MUST(drover_ticket_wait(arg, CLOCK_MONOTONIC, NULL));
 	return NULL;
 }
@@ -250,34 +145,34 @@ static void test_events(void)
 {
 	unsigned char *a;
 	drover_stream_t s;
-	cpu_set_t all;
+	cpu_set_t all, one = one_cpu();
 	struct gate gate = GATE_INIT, later = GATE_INIT;
 	drover_ticket_t first, next;
 	pthread_t waiter;
 
 	watchdog("events");
-	pin(&all, true);
+	sched_getaffinity(0, sizeof(all), &all);
+	sched_setaffinity(0, sizeof(one), &one);
 	s = cuda_stream(0);
 	a = device_memory(&s, BYTES);
 	cuda_gate_block(&gate, &s);
 	MUST(cuda_fill_submit(&s, a, 1, BYTES, &first));
 	MUST(cuda_fill_submit(&s, a, 1, BYTES, NULL));
-	own_thread(&waiter, wait_ticket, &first);
-	if (wait_blocked(getpid(), atomic_load(&tid), NULL))
-		tap_bail("it does not wait");
+	waiter = started(wait_ticket, &first);
+	asleep(tid);
 	gate_open(&gate);
 	while (drover_ticket_done(&first) == EINPROGRESS)
 		;
 	cuda_gate_block(&later, &s);
 	MUST(cuda_fill_submit(&s, a, 1, BYTES, &next));
 	MUST(cuda_fill_submit(&s, a, 1, BYTES, NULL));
-	pthread_join(waiter, NULL);
+	joined(waiter);
 	tap_ok(true, "who waits for an event does not wait for later work");
 	gate_open(&later);
 	MUST(drover_stream_drain(&s));
 	MUST(drover_stream_free(&s, a));
 	MUST(drover_stream_destroy(&s));
-	pin(&all, false);
+	sched_setaffinity(0, sizeof(all), &all);
 }
 
 /* A ring that is full: the oldest have to be done, and not all. */
@@ -341,17 +236,19 @@ static void test_shared_memory(void)
 
 int main(void)
 {
-	tap_plan(19);
+	drover_stream_t kernels;
+
+	tap_plan(11);
 	watchdog_seconds = 20;
 	mock_cuda_start();
-	test_last_stream();
+	kernels = cuda_stream(0);
+	mock_cuda_kernels(&kernels);
 	test_contexts();
-	test_graph_call();
 	test_shared_memory();
 	test_large_copies();
 	test_events();
 	test_blocking_copy();
-	test_pinned_memory();
 	test_full_ring();
+	drover_stream_destroy(&kernels);
 	return tap_exit();
 }

@@ -2,167 +2,174 @@
 /*
  * The checker of the debug build: every pair that nothing orders is reported,
  * whatever the time between them, with both places; every order that there is
- * keeps it silent.
+ * keeps it silent. Who borrows a source and changes it is told so by what is in the memory, and by what
+ * the host says it does.
  */
-#include "blocks.h"
-#include "tap.h"
+#include "script.h"
 
-#define BYTES	   64
-#define NR_RESULTS 14
-
-static unsigned char memory[BYTES], other[BYTES], host[BYTES];
-static atomic_bool may_end = true;
-
-enum how {
-	NOTHING,
-	BY_EVENT,
-	BY_TICKET,
-	BY_SYNCHRONIZE,
-	BY_THIRD,
-	BY_TICKET_OF_THIRD,
-	BY_TIME,
-};
-
-/* Put the second stream behind the first, or not. */
-static void order(enum how how, drover_stream_t *a, drover_stream_t *b,
-		  drover_stream_t *c, const drover_ticket_t *ticket)
-{
-	drover_ticket_t third;
-	drover_event_t event;
-
-	switch (how) {
-	case NOTHING:
-		return;
-	case BY_EVENT:
-		MUST(drover_stream_record(a, &event));
-		MUST(drover_stream_wait_event(b, &event));
-		return;
-	case BY_TICKET:
-		MUST(drover_ticket_wait(ticket, CLOCK_MONOTONIC, NULL));
-		return;
-	case BY_SYNCHRONIZE:
-		MUST(drover_stream_synchronize(a));
-		return;
-	case BY_THIRD:
-		MUST(drover_stream_record(a, &event));
-		MUST(drover_stream_wait_event(c, &event));
-		MUST(fill_submit(c, other, 1, BYTES, NULL));
-		MUST(drover_stream_record(c, &event));
-		MUST(drover_stream_wait_event(b, &event));
-		return;
-	case BY_TICKET_OF_THIRD:
-		/* The first stream is not done yet when the third waits. */
-		MUST(drover_stream_record(a, &event));
-		MUST(drover_stream_wait_event(c, &event));
-		MUST(fill_submit(c, other, 1, BYTES, &third));
-		atomic_store(&may_end, true);
-		MUST(drover_ticket_wait(&third, CLOCK_MONOTONIC, NULL));
-		return;
-	case BY_TIME:
-		/* Done, but nobody has asked: a look at the memory is none. */
-		while (!__atomic_load_n(&host[0], __ATOMIC_ACQUIRE))
-			sched_yield();
-		return;
-	}
-}
+static unsigned char memory[BYTES], host[BYTES];
+static atomic_bool may_end;
 
 static int tell_run(const void *args)
 {
-	(void)args;
-	while (!atomic_load(&may_end))
+	while (!may_end)
 		sched_yield();
-	__atomic_store_n(&host[0], 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&script_host[3][0], 1, __ATOMIC_RELEASE);
 	return 0;
 }
 
-static void test_order(const char *name, enum how how, int races_wanted)
-{
-	const drover_kernel_t tell = { .run = tell_run };
-	const drover_access_t write = { memory, BYTES, DROVER_WRITE };
-	drover_stream_t a = stream_of(DROVER_BACKEND_CPU, DROVER_ORDER_CALLER);
-	drover_stream_t b = stream_of(DROVER_BACKEND_CPU, DROVER_ORDER_CALLER);
-	drover_stream_t c = stream_of(DROVER_BACKEND_CPU, DROVER_ORDER_CALLER);
-	drover_ticket_t ticket;
-	int first, second;
+static const drover_kernel_t tell = { .run = tell_run };
+static const drover_access_t tell_writes = { memory, BYTES, DROVER_WRITE };
 
-	watchdog(name);
-	__atomic_store_n(&host[0], 0, __ATOMIC_RELAXED);
-	atomic_store(&may_end, how != BY_TICKET_OF_THIRD);
-	first = __LINE__ + 1;
-	MUST(drover_stream_run(&a, &tell, NULL, 0, &write, 1, &ticket));
-	order(how, &a, &b, &c, &ticket);
-	second = __LINE__ + 1;
-	MUST(drover_stream_run(&b, &tell, NULL, 0, &write, 1, NULL));
-	tap_is(races_found(), races_wanted, "%s: races", name);
-	if (races_wanted)
-		tap_ok(races_name(__FILE__, first) &&
-			       races_name(__FILE__, second),
-		       "%s: both places are named", name);
-	MUST(drover_stream_destroy(&c));
-	MUST(drover_stream_destroy(&b));
-	MUST(drover_stream_destroy(&a));
+/* Its line is the place that a report names. */
+#define TELL(stream)                                                    \
+	MUST(drover_stream_run(&script.streams[stream], &tell, NULL, 0, \
+			       &tell_writes, 1, &script.tickets[1]))
+
+/*
+ * Two streams write the same. What puts the second behind the first, in words;
+ * then how many races there are.
+ */
+static const struct ordered {
+	const char *name, *text;
+	int races;
+} all_ordered[] = {
+	{ "nothing", "", 1 },
+	{ "an event", "record S e; wait T e;", 0 },
+	{ "a ticket", "ticket 1;", 0 },
+	{ "a synchronization", "sync S;", 0 },
+	{ "an event of a third stream",
+	  "record S e; wait U e; fill U i 1; record U e; wait T e;", 0 },
+	/* The first stream is not done yet when the third waits. */
+	{ "a ticket of a third stream",
+	  "record S e; wait U e; fill U i 1 @2; ticket 2;", 0 },
+	/* Done, but nobody has asked: a look at the memory is none. */
+	{ "time alone", "", 1 },
+};
+
+#define NR_ORDERED ((int)(sizeof(all_ordered) / sizeof(all_ordered[0])))
+
+static void *let_end(void *arg)
+{
+	sched_yield();
+	may_end = true;
+	return arg;
 }
 
-/* In one stream a queue orders all, and eager copies nothing. */
-static void test_queue(const char *name, uint32_t backend, int races_wanted)
+static void test_ordered(const struct ordered *o)
 {
-	drover_stream_t s = stream_of(backend, DROVER_ORDER_CALLER);
+	pthread_t thread = 0;
+	int first, second;
 
-	watchdog(name);
-	if (races_wanted && !RACES_MAY_BE_REAL) {
-		tap_skip(name, "ThreadSanitizer sees this race as well");
-		return;
-	}
-	MUST(drover_stream_copy_borrowed(&s, memory, other, BYTES, NULL));
-	MUST(drover_stream_copy_borrowed(&s, memory, other, BYTES, NULL));
-	tap_is(races_found(), races_wanted, "%s: a copy behind a copy", name);
+	watchdog(o->name);
+	script = (struct script){ .name = o->name };
+	__atomic_store_n(&script_host[3][0], 0, __ATOMIC_RELAXED);
+	script_begin(" S T U");
+	may_end = !strstr(o->text, "ticket 2");
+	first = __LINE__ + 1;
+	TELL('S');
+	if (!may_end)
+		thread = thread_of(let_end, NULL);
+	script_lines(o->text, false);
+	while (o == &all_ordered[NR_ORDERED - 1] &&
+	       !__atomic_load_n(&script_host[3][0], __ATOMIC_ACQUIRE))
+		sched_yield();
+	second = __LINE__ + 1;
+	TELL('T');
+	tap_is(races_found(), o->races, "%s: races", o->name);
+	if (o->races)
+		tap_ok(races_name(__FILE__, first) &&
+			       races_name(__FILE__, second),
+		       "%s: both places are named", o->name);
+	if (thread)
+		joined(thread);
+	script_end();
+}
+
+static const struct scenario scenarios[] = {
+	/* In one stream a queue orders all, and eager copies nothing. */
+	{ "two that read the same", "borrow S i h; borrow T j h; races 0;" },
+	{ "what the other has yet to write, in order",
+	  "fill s a 1; fill s b 1; drain s; gate x s a; add t b a; races 0; "
+	  "open x; copy t i b; is i 107;" },
+	{ "a borrowed source, noted",
+	  "borrow s a h @1; note h r; races 0; note h w; races 1; ticket 1; "
+	  "note h w; races 0; borrow s i a; note i r; races 1; sync s; "
+	  "note i r; races 0;" },
+	{ NULL, NULL },
+};
+
+static const struct scenario by_queue[] = {
+	{ "a copy behind a copy", "borrow S h i; borrow S h i; races 0;" },
+	{ "changed when its ticket is done, or staged",
+	  "set h 3; borrow s a h @1; ticket 1; set h 4; staged s a h; "
+	  "set h 5; drain s; races 0;" },
+	{ NULL, NULL },
+};
+
+/* ThreadSanitizer sees these as well. */
+static const struct scenario real_races[] = {
+	{ "a copy behind a copy", "eager: borrow S h i; eager: borrow S h i; "
+				  "eager: races 1;" },
+	{ NULL, NULL },
+};
+
+/* The copy reads what the host wrote meanwhile, and the report names places. */
+static void test_places(void)
+{
+	drover_stream_t s = stream_of(DROVER_BACKEND_CPU, DROVER_ORDER_ENGINE);
+	void *device = device_memory(&s, BYTES);
+	drover_access_t write = { host + 100, 1, DROVER_WRITE };
+	struct gate gate = GATE_INIT;
+	drover_ticket_t ticket;
+	int line;
+
+	gate_block(&gate, &s);
+	line = __LINE__ + 1;
+	MUST(drover_stream_copy_borrowed(&s, device, host, BYTES, &ticket));
+	MUST(drover_stream_note(&write, 1));
+	tap_ok(races_found() == 1 && races_name(__FILE__, line) &&
+		       races_name(__FILE__, line + 1),
+	       "the report names the copy and the host's access");
+	if (RACES_MAY_BE_REAL)
+		memset(host, 2, BYTES);
+	gate_open(&gate);
+	MUST(drover_ticket_wait(&ticket, CLOCK_MONOTONIC, NULL));
+	tap_is(races_found(), RACES_MAY_BE_REAL,
+	       "a borrowed source that has changed");
+	MUST(drover_stream_free(&s, device));
 	MUST(drover_stream_destroy(&s));
 }
 
-static void test_harmless(void)
-{
-	drover_stream_t a = stream_of(DROVER_BACKEND_CPU, DROVER_ORDER_CALLER);
-	drover_stream_t b = stream_of(DROVER_BACKEND_CPU, DROVER_ORDER_CALLER);
-
-	watchdog("harmless");
-	MUST(drover_stream_copy_borrowed(&a, memory, host, BYTES, NULL));
-	MUST(drover_stream_copy_borrowed(&b, other, host, BYTES, NULL));
-	tap_is(races_found(), 0, "two that read the same memory");
-	MUST(drover_stream_destroy(&b));
-	MUST(drover_stream_destroy(&a));
-}
-
+/* One that may touch anything races with all. */
 static void test_unknown(void)
 {
-	const drover_kernel_t tell = { .run = tell_run };
-	drover_stream_t a = stream_of(DROVER_BACKEND_CPU, DROVER_ORDER_CALLER);
-	drover_stream_t b = stream_of(DROVER_BACKEND_CPU, DROVER_ORDER_CALLER);
-
-	watchdog("unknown");
-	MUST(drover_stream_run(&a, &tell, NULL, 0, NULL, 0, NULL));
-	MUST(fill_submit(&b, other, 1, BYTES, NULL));
-	tap_is(races_found(), 1, "one that may touch anything races with all");
-	MUST(drover_stream_destroy(&b));
-	MUST(drover_stream_destroy(&a));
+	script = (struct script){ .name = "unknown" };
+	script_begin(" S T");
+	MUST(drover_stream_run(&script.streams['S'], &tell, NULL, 0, NULL, 0,
+			       NULL));
+	script_lines("fill T i 1; races 1;", false);
+	script_end();
+	/* A call without a place is named by its address. */
+	MUST(drover_stream_watch_races(NULL, NULL));
+	IS(0, drover_stream_note(NULL, 0));
 }
 
 int main(void)
 {
-	tap_plan(NR_RESULTS);
 	races_watch();
-	test_order("nothing", NOTHING, 1);
-	test_order("an event", BY_EVENT, 0);
-	test_order("a ticket", BY_TICKET, 0);
-	test_order("a synchronization", BY_SYNCHRONIZE, 0);
-	test_order("an event of a third stream", BY_THIRD, 0);
-	test_order("a ticket of a third stream", BY_TICKET_OF_THIRD, 0);
-	test_order("time alone", BY_TIME, 1);
-	test_queue("cpu", DROVER_BACKEND_CPU, 0);
-	test_queue("eager", DROVER_BACKEND_EAGER, 1);
-	test_harmless();
+	for (int counts = 1; counts >= 0; counts--) {
+		int nr = scripts_run(scenarios, cpu_pairings, counts) +
+			 scripts_run(by_queue, cpu_alone, counts);
+
+		if (RACES_MAY_BE_REAL)
+			nr += scripts_run(real_races, eager, counts);
+		if (counts)
+			tap_plan(nr + NR_ORDERED + 2 + 2 + 2);
+	}
+	for (int i = 0; i < NR_ORDERED; i++)
+		test_ordered(&all_ordered[i]);
+	test_places();
 	test_unknown();
-	/* A call without a place is named by its address. */
-	MUST(drover_stream_watch_races(NULL, NULL));
-	tap_is(drover_stream_note(NULL, 0), 0, "the host may touch anything");
 	return tap_exit();
 }

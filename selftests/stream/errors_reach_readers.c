@@ -1,165 +1,101 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * An operation that is already waiting for its turn when another stream fails
- * to make what it is ordered behind: it has the error, by whichever way it was
- * ordered.
+ * The first error reaches its ticket, its stream, later operations, and who reads
+ * what was not made, also who is already waiting for its turn, by whichever way it
+ * was ordered. Who reads nothing of it has none, what is in front of it is sound,
+ * and nothing hangs.
  *
  * APIs: drover stream/debug_errors_reach_readers
  */
-#include "../mock/cuda/mock_cuda.h"
+#include "script.h"
 
-#define BYTES	   64
-#define NR_RESULTS 11
+/* What s should make in a, t reads; b is spare, and the result in c. */
+#define BEGIN                                                            \
+	"fill t a 1; fill t b 1; fill t c 1; drain t; gate x s; fail s " \
+	"a; "
+#define END "ticket 1 = ENOSPC; is c 1; destroy t = ENOSPC;"
 
-/* Memory, and two streams: what the first one should make, the second reads. */
-struct scene {
-	const char *name;
-	uint32_t backend;
-	drover_stream_t maker, reader;
-	struct gate gate;
-	unsigned char *made, *spare, *result;
+/* What comes behind an error of ticket 2. */
+#define AFTER(error)                                                \
+	"ticket 2 = " error "; done 2 = " error                     \
+	"; done 1 = 0; sync s = " error "; fill s i 3 = " error     \
+	"; copy s i b = " error "; call s = " error                 \
+	"; record s e; add t b a = " error                          \
+	"; copy t i b = 0; wait t e = " error "; drain t = " error  \
+	"; free s a = 0; destroy s = " error "; destroy t = " error \
+	"; create s; free s b; destroy s = 0;"
+
+static const struct scenario scenarios[] = {
+	/* The newest conflict is with one that reads the same, and feeds nobody. */
+	{ "behind another reader",
+	  BEGIN "add s b a; add t a c; add t c a @1; open x; " END },
+	/* It is ordered by the wait of one that only overwrites, and has it, too. */
+	{ "ordered already",
+	  BEGIN "add s a b; fill t b 2 @2; add t c a @1; open x; "
+		"ticket 2 = ENOSPC; " END },
+	/* The stream that failed is gone, its slot another's. */
+	{ "destroyed meanwhile",
+	  BEGIN "gate y t; add t c a @1; open x; destroy s = ENOSPC; "
+		"create s; open y; " END " destroy s = 0;" },
+	{ "under way",
+	  "gate x s; fill s a 1 @1; fill s a 9 @2; fail s a @3; fill s a 4 @4; "
+	  "open x; ticket 4 = ENOSPC; ticket 3 = ENOSPC; ticket 2 = 0; "
+	  "ticket 1 = 0; is a 9; destroy s = ENOSPC;" },
+	{ "a kernel fails",
+	  "fill s a 1; fill s b 1; fill s i 2 @1; borrow s b i; "
+	  "fail s a @2; " AFTER("ENOSPC") },
+	{ NULL, NULL },
 };
 
-static void scene_open(struct scene *sc)
-{
-	sc->maker = stream_of(sc->backend, DROVER_ORDER_ENGINE);
-	sc->reader = stream_of(sc->backend, DROVER_ORDER_ENGINE);
-	sc->gate = (struct gate)GATE_INIT;
-	sc->made = device_memory(&sc->reader, BYTES);
-	sc->spare = device_memory(&sc->reader, BYTES);
-	sc->result = device_memory(&sc->reader, BYTES);
-	MUST(fill_submit(&sc->reader, sc->made, 1, BYTES, NULL));
-	MUST(fill_submit(&sc->reader, sc->spare, 1, BYTES, NULL));
-	MUST(fill_submit(&sc->reader, sc->result, 1, BYTES, NULL));
-	MUST(drover_stream_drain(&sc->reader));
-	gate_block(&sc->gate, &sc->maker);
-	MUST(fail_submit(&sc->maker, ENOSPC, sc->made, BYTES, NULL));
-}
+static const struct scenario by_events[] = {
+	{ "an event is behind what fails later",
+	  "gate x S; fail S h @1; record S e; wait T e; open x; "
+	  "ticket 1 = ENOSPC; drain T = ENOSPC; fill T h 1 = ENOSPC; "
+	  "destroy T = ENOSPC; "
+	  "destroy S = ENOSPC;" },
+	{ NULL, NULL },
+};
 
-/* @ticket: of the last operation of the reader */
-static void scene_close(struct scene *sc, const drover_ticket_t *ticket,
-			const char *what)
-{
-	gate_open(&sc->gate);
-	tap_is(drover_ticket_wait(ticket, CLOCK_MONOTONIC, NULL), ENOSPC,
-	       "%s: %s: the error", sc->name, what);
-	tap_ok(all_are(sc->result, 1, BYTES), "%s: %s: it was not carried out",
-	       sc->name, what);
-	MUST(drover_stream_free(&sc->reader, sc->made));
-	MUST(drover_stream_free(&sc->reader, sc->spare));
-	MUST(drover_stream_free(&sc->reader, sc->result));
-	tap_is(drover_stream_destroy(&sc->reader), ENOSPC,
-	       "%s: %s: the reader's stream", sc->name, what);
-}
+#ifdef DROVER_STREAM_DEBUG
+static const struct scenario by_copies[] = {
+	{ "a copy fails",
+	  "fill s a 1; fill s b 1; drain s; break 2; fill s i 2 @1; sync s; "
+	  "borrow s b i; borrow s a b @2; " AFTER("EIO") },
+	{ NULL, NULL },
+};
+#endif
 
-/* The newest conflict is with one that reads the same, and feeds nobody. */
-static void test_behind_another_reader(struct scene *sc)
-{
-	drover_ticket_t ticket;
+/* There a host call fails, and the device goes on. */
+#define DENIED                                                             \
+	"gate x s; gate y t; deny s a; fill t b 0 @2; add t b a @1; open " \
+	"x; "
 
-	scene_open(sc);
-	MUST(add_submit(&sc->maker, sc->spare, sc->made, BYTES, NULL));
-	MUST(add_submit(&sc->reader, sc->made, sc->result, BYTES, NULL));
-	MUST(add_submit(&sc->reader, sc->result, sc->made, BYTES, &ticket));
-	scene_close(sc, &ticket, "behind another reader");
-	drover_stream_destroy(&sc->maker);
-}
+static const struct scenario by_cuda[] = {
+	{ "a host call fails", DENIED "drain s = ENOSPC; open y; "
+				      "ticket 1 = ENOSPC; done 2 = 0;" },
+	{ "destroyed meanwhile", DENIED "destroy s = ENOSPC; open y; "
+					"ticket 1 = ENOSPC; done 2 = 0;" },
+	{ NULL, NULL },
+};
 
-/* It is ordered by the wait of one that only overwrites. */
-static void test_ordered_already(struct scene *sc)
-{
-	drover_ticket_t first, ticket;
-
-	scene_open(sc);
-	MUST(add_submit(&sc->maker, sc->made, sc->spare, BYTES, NULL));
-	MUST(fill_submit(&sc->reader, sc->spare, 2, BYTES, &first));
-	MUST(add_submit(&sc->reader, sc->result, sc->made, BYTES, &ticket));
-	gate_open(&sc->gate);
-	tap_is(drover_ticket_wait(&first, CLOCK_MONOTONIC, NULL), ENOSPC,
-	       "%s: ordered already: who overwrites has it, too", sc->name);
-	scene_close(sc, &ticket, "ordered already");
-	drover_stream_destroy(&sc->maker);
-}
-
-/* The stream that failed is gone, its slot another's, when the turn comes. */
-static void test_destroyed_meanwhile(struct scene *sc)
-{
-	struct gate gate = GATE_INIT;
-	drover_ticket_t ticket;
-
-	scene_open(sc);
-	gate_block(&gate, &sc->reader);
-	MUST(add_submit(&sc->reader, sc->result, sc->made, BYTES, &ticket));
-	gate_open(&sc->gate);
-	tap_is(drover_stream_destroy(&sc->maker), ENOSPC,
-	       "%s: destroyed meanwhile: its own end", sc->name);
-	sc->maker = stream_of(sc->backend, DROVER_ORDER_ENGINE);
-	gate_open(&gate);
-	scene_close(sc, &ticket, "destroyed meanwhile");
-	MUST(drover_stream_destroy(&sc->maker));
-}
-
-static void test(const char *name, uint32_t backend)
-{
-	struct scene scene = { .name = name, .backend = backend };
-
-	watchdog(name);
-	test_behind_another_reader(&scene);
-	test_ordered_already(&scene);
-	test_destroyed_meanwhile(&scene);
-}
-
-static int no_space(void *arg)
-{
-	(void)arg;
-	return ENOSPC;
-}
-
-/* There a host call fails, and the device goes on. @destroy: the maker */
-static void test_cuda(const char *name, bool destroy)
-{
-	drover_stream_t maker =
-		stream_of(DROVER_BACKEND_CUDA, DROVER_ORDER_ENGINE);
-	drover_stream_t reader =
-		stream_of(DROVER_BACKEND_CUDA, DROVER_ORDER_ENGINE);
-	unsigned char *made = device_memory(&reader, BYTES);
-	unsigned char *result = device_memory(&reader, BYTES);
-	drover_access_t writes = { made, BYTES, DROVER_WRITE };
-	struct gate gate = GATE_INIT, late = GATE_INIT;
-	drover_ticket_t before, ticket;
-
-	watchdog(name);
-	mock_cuda_kernels(&maker);
-	cuda_gate_block(&gate, &maker);
-	cuda_gate_block(&late, &reader);
-	MUST(drover_stream_host_call(&maker, no_space, NULL, &writes, 1, NULL));
-	MUST(cuda_fill_submit(&reader, result, 0, BYTES, &before));
-	MUST(cuda_add_submit(&reader, result, made, BYTES, &ticket));
-	gate_open(&gate);
-	if (destroy)
-		tap_is(drover_stream_destroy(&maker), ENOSPC, "%s: its own end",
-		       name);
-	else
-		tap_is(drover_stream_drain(&maker), ENOSPC, "%s: its stream",
-		       name);
-	gate_open(&late);
-	tap_is(drover_ticket_wait(&ticket, CLOCK_MONOTONIC, NULL), ENOSPC,
-	       "%s: the reader has the error", name);
-	tap_is(drover_ticket_done(&before), 0, "%s: not what is in front of it",
-	       name);
-	MUST(drover_stream_free(&reader, made));
-	MUST(drover_stream_free(&reader, result));
-	drover_stream_destroy(&reader);
-	if (!destroy)
-		drover_stream_destroy(&maker);
-}
+static const struct pairing cuda[] = {
+	{ "cuda", DROVER_BACKEND_CUDA, DROVER_BACKEND_CUDA },
+	{ NULL, 0, 0 },
+};
 
 int main(void)
 {
-	tap_plan(NR_RESULTS * NR_CPU_BACKENDS + 6);
-	for_each_cpu_backend(test);
 	mock_cuda_start();
-	test_cuda("cuda", false);
-	test_cuda("cuda, destroyed meanwhile", true);
+	for (int counts = 1; counts >= 0; counts--) {
+		int nr = scripts_run(scenarios, cpu_pairings, counts) +
+			 scripts_run(by_events, cpu_alone, counts) +
+			 scripts_run(by_cuda, cuda, counts);
+
+#ifdef DROVER_STREAM_DEBUG
+		nr += scripts_run(by_copies, eager, counts);
+#endif
+		if (counts)
+			tap_plan(nr);
+	}
 	return tap_exit();
 }

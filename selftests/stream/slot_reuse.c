@@ -5,12 +5,6 @@
  * another one is made. The thread has the error all the same, and who sleeps for
  * the new stream, alone, is woken.
  */
-#include <errno.h>
-#include <pthread.h>
-#include <sched.h>
-#include <stdatomic.h>
-
-#include "run.h"
 #include "blocks.h"
 
 #define NR_ROUNDS 3
@@ -19,28 +13,13 @@ static atomic_bool stop;
 static atomic_int late_tid;
 static int late_result;
 
-static void pin(void)
-{
-	cpu_set_t all, one;
-	int cpu = 0;
-
-	if (sched_getaffinity(0, sizeof(all), &all))
-		tap_bail("sched_getaffinity");
-	while (!CPU_ISSET(cpu, &all))
-		cpu++;
-	CPU_ZERO(&one);
-	CPU_SET(cpu, &one);
-	if (sched_setaffinity(0, sizeof(one), &one))
-		tap_bail("sched_setaffinity");
-}
-
 static void *wait_late(void *ticket)
 {
 	struct sched_param none = { 0 };
 
 	if (sched_setscheduler(0, SCHED_IDLE, &none))
 		tap_bail("SCHED_IDLE");
-	atomic_store(&late_tid, blocked_gettid());
+	late_tid = blocked_gettid();
 	late_result = drover_ticket_wait(ticket, CLOCK_MONOTONIC, NULL);
 	return NULL;
 }
@@ -50,21 +29,9 @@ static void *take_cpu(void *arg)
 {
 	int64_t end = watchdog_now() + 2 * INT64_C(1000000000);
 
-	while (!atomic_load(&stop) && watchdog_now() < end)
+	while (!stop && watchdog_now() < end)
 		;
 	return arg;
-}
-
-static int broken_run(const void *args)
-{
-	(void)args;
-	return EIO;
-}
-
-static void start(pthread_t *thread, void *(*main)(void *), void *arg)
-{
-	if (pthread_create(thread, NULL, main, arg))
-		tap_bail("no thread");
 }
 
 /* The second stream of a slot, of which the first one's waiter is late. */
@@ -72,36 +39,35 @@ static drover_stream_t second_stream(void)
 {
 	drover_stream_t first =
 		stream_of(DROVER_BACKEND_CPU, DROVER_ORDER_ENGINE);
-	const drover_kernel_t fails = { .run = broken_run };
 	struct gate gate = GATE_INIT;
-	drover_access_t nothing = { 0 };
 	drover_ticket_t ticket;
 	drover_stream_t second;
 	pthread_t late, hog;
 
-	atomic_store(&stop, false);
-	atomic_store(&late_tid, 0);
+	stop = false;
+	late_tid = 0;
 	gate_block(&gate, &first);
-	MUST(drover_stream_run(&first, &fails, NULL, 0, &nothing, 0, &ticket));
-	start(&late, wait_late, &ticket);
-	if (wait_at_least(&late_tid, 1) ||
-	    wait_blocked(getpid(), atomic_load(&late_tid), NULL))
-		tap_bail("it does not wait");
-	start(&hog, take_cpu, NULL);
+	MUST(fail_submit(&first, EIO, NULL, 0, &ticket));
+	late = thread_of(wait_late, &ticket);
+	reached(&late_tid, 1);
+	asleep(late_tid);
+	hog = thread_of(take_cpu, NULL);
 	gate_open(&gate);
 	drover_stream_destroy(&first);
 	second = stream_of(DROVER_BACKEND_CPU, DROVER_ORDER_ENGINE);
-	atomic_store(&stop, true);
-	pthread_join(hog, NULL);
-	pthread_join(late, NULL);
+	stop = true;
+	joined(hog);
+	joined(late);
 	return second;
 }
 
 int main(void)
 {
+	cpu_set_t one = one_cpu();
+
 	tap_plan(2 * NR_ROUNDS);
 	watchdog_seconds = 20;
-	pin();
+	sched_setaffinity(0, sizeof(one), &one);
 	for (int i = 0; i < NR_ROUNDS; i++) {
 		struct gate gate = GATE_INIT;
 		drover_stream_t second;

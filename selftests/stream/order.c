@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Conflicting operations take effect as they were submitted, on any backend:
+ * whatever starts at once, between backends, by events of others, of streams that
+ * are gone and of none at all; and the same few buffers, step after step, where
+ * what a step reads must not be overwritten by the next one's input.
+ *
+ * APIs: drover stream/debug_order
+ */
+#include "script.h"
+
+#define STEPS  60
+#define DOUBLE "staged s a h; sync s; add s a a; copy s i a; "
+#define ROUND  "staged t b a; add t b c; borrow s a b; add s a c; "
+#define TURNS  ROUND ROUND ROUND ROUND ROUND
+
+static const struct scenario scenarios[] = {
+	/*
+	 * On some backend a copy starts the moment it is submitted, even if work
+	 * that needs the old content is still under way. There the host waits,
+	 * since nothing else can; where a queue keeps the order, it does not.
+	 */
+	{ "a kernel reads the input while the next one comes",
+	  "set h 1; copy s a h; fill s b 0; gate x s; add s b a; mark s; "
+	  "set h 2; eager: later x; staged s a h; eager: waited x; "
+	  "eager: host s 1; cpu: host s 0; cpu: open x; "
+	  "copy s i b; is i 1; copy s i a; is i 2;" },
+	{ "a kernel sees what was copied before it",
+	  "set h 1; " DOUBLE "is i 2; set h 2; " DOUBLE "is i 4; "
+	  "set h 3; " DOUBLE "is i 6; set h 4; " DOUBLE "is i 8;" },
+	{ "no event to be waited for",
+	  "mark s; wait s f = 0; fill t h 1; record t e; destroy t; "
+	  "wait s e = 0; create t; wait s e = 0; wait s o = 0; "
+	  "record s e; wait s e = 0; since s 5500;" },
+	{ NULL, NULL },
+};
+
+static const struct scenario between[] = {
+	/* The caller orders, so nothing else does. */
+	{ "an event",
+	  "gate x S h; record S e; eager: later x; wait T e; fill T h 33; "
+	  "eager: waited x; cpu: open x; sync T; is h 33;" },
+	{ "copies into each other's memory",
+	  "alloc t b; fill s a 0; fill s c 1; " TURNS TURNS
+	  "copy t i a; is i 20;" },
+	{ NULL, NULL },
+};
+
+/* The host is to wait at the end alone, if the devices can. */
+static const struct scenario by_devices[] = {
+	{ "copies into each other's memory",
+	  "alloc t b; fill s a 0; fill s c 1; mark t; " TURNS "host t 0;" },
+	{ NULL, NULL },
+};
+
+static const struct pairing pairs[] = {
+	{ "cpu and cpu", DROVER_BACKEND_CPU, DROVER_BACKEND_CPU },
+#ifdef DROVER_STREAM_DEBUG
+	{ "cpu and eager", DROVER_BACKEND_CPU, DROVER_BACKEND_EAGER },
+	{ "eager and cpu", DROVER_BACKEND_EAGER, DROVER_BACKEND_CPU },
+	{ "eager and eager", DROVER_BACKEND_EAGER, DROVER_BACKEND_EAGER },
+#endif
+	{ NULL, 0, 0 },
+};
+
+static unsigned char input[BYTES], logits[STEPS][BYTES];
+
+static void reuse(const char *name, drover_stream_t *copies,
+		  drover_stream_t *kernels, bool synchronizes)
+{
+	unsigned char *in = device_memory(kernels, BYTES), sum = 0;
+	unsigned char *state = device_memory(kernels, BYTES);
+	bool right = true;
+
+	MUST(fill_submit(kernels, state, 0, BYTES, NULL));
+	for (int i = 0; i < STEPS; i++) {
+		memset(input, i, BYTES);
+		MUST(drover_stream_copy_staged(copies, in, input, BYTES, NULL));
+		if (synchronizes)
+			MUST(drover_stream_synchronize(copies));
+		MUST(add_submit(kernels, state, in, BYTES, NULL));
+		MUST(drover_stream_copy_borrowed(copies, logits[i], state,
+						 BYTES, NULL));
+	}
+	MUST(drover_stream_synchronize(copies));
+	for (int i = 0; i < STEPS; i++) {
+		sum += i;
+		right &= all_are(logits[i], sum, BYTES);
+	}
+	tap_ok(right, "%s, %ssynchronized%s: every step reads its own input",
+	       name, synchronizes ? "" : "not ",
+	       copies == kernels ? "" : ", two streams");
+	MUST(drover_stream_free(kernels, state));
+	MUST(drover_stream_free(kernels, in));
+}
+
+static void test_reuse(const char *name, uint32_t backend)
+{
+	drover_stream_t a = stream_of(backend, DROVER_ORDER_ENGINE);
+	drover_stream_t b = stream_of(backend, DROVER_ORDER_ENGINE);
+
+	for (int i = 0; i < 4; i++)
+		reuse(name, &a, i % 2 ? &b : &a, i / 2);
+	MUST(drover_stream_destroy(&b));
+	MUST(drover_stream_destroy(&a));
+}
+
+int main(void)
+{
+	for (int counts = 1; counts >= 0; counts--) {
+		int nr = scripts_run(scenarios, cpu_pairings, counts) +
+			 scripts_run(between, pairs, counts) +
+			 scripts_run(by_devices, cpu_alone, counts);
+
+		if (counts)
+			tap_plan(nr + 4 * NR_CPU_BACKENDS);
+	}
+	for_each_cpu_backend(test_reuse);
+	return tap_exit();
+}
