@@ -17,7 +17,8 @@ SPDX = re.compile(r"SPDX-License-Identifier: ([\w.-]+)")
 GPL_FOLDERS = ("kernel/", "selftests/")
 
 #: What else than the standard library a Python script may import.
-LIBRARIES = {"tools/report/plots.py": ("matplotlib",)}
+LIBRARIES = {"tools/report/plots.py": ("matplotlib",),
+             "tools/drover/gdb/drover_gdb.py": ("gdb",)}
 
 
 def check_format():

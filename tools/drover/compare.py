@@ -2,8 +2,8 @@
 """drover compare: does Drover help this program?
 
 Stock and drop-in run by turns. Whether the difference is real is asked a few
-times on the way, each time with its share of the doubt, and once it is clear no
-more is run.
+times on the way, each time with its share of the doubt, and once it is clear
+no more is run.
 """
 
 import argparse

@@ -122,7 +122,8 @@ def report(process, detailed=DETAILED):
 
 def as_json(process):
     """The same as data."""
-    return {"pid": process.pid, "name": process.name, "drop_in": process.drop_in,
+    return {"pid": process.pid, "name": process.name,
+            "drop_in": process.drop_in,
             "condvars": [
                 {"name": name_of(process, one.address),
                  "address": one.address, **one.counts, "woken": one.woken,

@@ -90,7 +90,8 @@ def _amount(runs, key):
     middle = stats.median({"runs": runs}, key)
     text = (f"{middle:.0f}" if key == "switches"
             else sections.duration(middle * 1e9))
-    return f"{text} {sections.percent(stats.spread([run[key] for run in runs]))}"
+    spread = stats.spread([run[key] for run in runs])
+    return f"{text} {sections.percent(spread)}"
 
 
 def _wake_up(found):

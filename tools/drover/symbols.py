@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Names of addresses: from the symbols of ELF files, and by binutils if here."""
+"""Names of addresses, by the symbols of ELF files, and by binutils if here."""
 
 import bisect
 import functools

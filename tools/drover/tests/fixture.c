@@ -4,7 +4,7 @@
  * opens while its mutex is held; three waits are too late, one is cancelled;
  * a child makes two signals. Exit status 3.
  *
- * fixture drop-in|stock [stay]; stay: go on signalling until standard input
+ * fixture drop-in|stock [stay]; stay: go on with signals until standard input
  * ends. stock: those who are woken sleep again before the mutex is released.
  */
 #include <pthread.h>
@@ -133,6 +133,14 @@ static void be_late(void)
 	pthread_mutex_unlock(&lock);
 }
 
+static void *wait_on(void *arg)
+{
+	pthread_mutex_lock(&lock);
+	for (;;)
+		pthread_cond_wait(&gate, &lock);
+	return arg;
+}
+
 static void *signal_on(void *arg)
 {
 	for (;;) {
@@ -160,6 +168,7 @@ int main(int argc, char **argv)
 	}
 	waitpid(child, NULL, 0);
 	if (argc > 2) {
+		pthread_create(&thread, NULL, wait_on, NULL);
 		pthread_create(&thread, NULL, signal_on, NULL);
 		printf("%d\n", (int)getpid());
 		fflush(stdout);

@@ -108,7 +108,7 @@ def test_top(tap, run, drover, fixture):
         status, out, err = run("top", "-n", "1", "-d", "0.2", str(pid))
         line = next((line for line in out.splitlines()
                      if line.startswith("gate")), "gate 0 0").split()
-        tap.ok(status == 0 and line[1] == "0" and int(line[2]) > 0,
+        tap.ok(status == 0 and int(line[2]) > 0,
                "top: what is done now", f"status {status}: {out}{err}")
         os.killpg(process.pid, signal.SIGINT)
         out, err = process.communicate(timeout=LIMIT)

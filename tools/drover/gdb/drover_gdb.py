@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: MIT
+"""What gdb prints of a condvar, mutex, barrier or pool: gdb -x drover_gdb.py
+
+The insides are known by the library's debug information; what the bits of
+their words mean is said in the headers beside the structures. pthread_cond_t
+is printed so if the drop-in is loaded.
+"""
+
+import gdb
+
+GROUP_BITS = ("released", "moved", "claimed", "awake")
+MUTEX_FLAGS = ("recursive", "errorcheck", "PI", "robust", "shared")
+TID_MASK = 0x3fffffff
+WORDS = ("free", "locked", "locked, with sleepers")
+COND_SHARED = 1
+
+
+def number(value):
+    """Of an atomic one, too."""
+    return int(value.cast(gdb.lookup_type("unsigned long")))
+
+
+def field(value, name):
+    return number(value[name])
+
+
+def inside(value, name):
+    """The same memory as the library's own structure."""
+    kind = gdb.lookup_type(f"struct {name}")
+    return value.address.cast(kind.pointer()).dereference()
+
+
+def flags_of(bits, names):
+    """Names of the bits that are set."""
+    return [name for at, name in enumerate(names) if bits >> at & 1]
+
+
+def group_text(group):
+    """A group of waiters: group.h."""
+    state = field(group, "state")
+    signalled = state >> 4 & (1 << 22) - 1
+    parts = [f"{state >> 32} waiting", f"{signalled} signalled"]
+    return ", ".join(parts + flags_of(state, GROUP_BITS))
+
+
+def groups_of(cond):
+    """(name, group) of a private condvar: cond.h."""
+    kind = gdb.lookup_type("struct group").pointer()
+    closed = (field(cond, "closed_high") << 32
+              | field(cond, "closed_low") & ~1)
+    for name, at in (("closed", closed), ("open", field(cond, "open"))):
+        if at:
+            group = gdb.Value(at).cast(kind).dereference()
+            # One that was recycled belongs to another condvar, or none.
+            if field(group, "owner") == int(cond.address):
+                yield name, group
+
+
+def slots_of(cond):
+    """(slot, waiting, signalled) of a shared one: shared.h."""
+    for at in (0, 1):
+        state = number(cond["shared"]["slot"][at])
+        yield at, state >> 19 & (1 << 18) - 1, state >> 1 & (1 << 18) - 1
+
+
+class Cond:
+    """A condition variable."""
+
+    def __init__(self, value):
+        self._cond = inside(value, "cond")
+
+    def to_string(self):
+        cond = self._cond
+        if field(cond, "flags") & COND_SHARED:
+            return "condvar, shared: " + "; ".join(
+                f"slot {at}: {waiting} waiting, {signalled} signalled"
+                for at, waiting, signalled in slots_of(cond))
+        found = [f"{name} group: {group_text(group)}"
+                 for name, group in groups_of(cond)]
+        return "condvar: " + ("; ".join(found) or "nobody waits")
+
+
+class Mutex:
+    """A drover_mutex_t."""
+
+    def __init__(self, value):
+        self._mutex = inside(value, "mutex")
+
+    def to_string(self):
+        mutex = self._mutex
+        word, owner = field(mutex, "word"), field(mutex, "owner")
+        names = flags_of(field(mutex, "flags"), MUTEX_FLAGS)
+        if "PI" in names or "robust" in names:
+            text = f"locked by thread {word & TID_MASK}" if word else WORDS[0]
+        else:
+            text = WORDS[word] if word < len(WORDS) else f"{word:#x}"
+            if owner:
+                text += (f" by thread {owner}" if "shared" in names else
+                         f" by the library's thread {owner}")
+        count = field(mutex, "count")
+        if count:
+            text += f", {count + 1} times"
+        return f"mutex, {' '.join(names)}: {text}" if names else (
+            f"mutex: {text}")
+
+
+class Barrier:
+    """A drover_barrier_t."""
+
+    def __init__(self, value):
+        self._barrier = inside(value, "barrier")
+
+    def to_string(self):
+        barrier = self._barrier
+        count = field(barrier, "count")
+        if not count:
+            return "barrier: not initialised"
+        gate = field(barrier, "gate")
+        if field(barrier, "is_pair") and not field(barrier, "pair") & 2:
+            pair = field(barrier, "pair")
+            arrived, asleep = pair >> 2 & 1, pair & 1
+        else:
+            missing = (gate >> 32) - (field(barrier, "arrived") >> 32)
+            arrived, asleep = count - (missing & 0xffffffff), gate & 1
+        return (f"barrier of {count}, arrived: {arrived}"
+                + ", some may sleep" * asleep)
+
+
+class Pool:
+    """A drover_pool_t."""
+
+    def __init__(self, value):
+        self._pool = value.cast(gdb.lookup_type("struct drover_pool"))
+
+    def to_string(self):
+        pool = self._pool
+        ending = ("", ", draining", ", cancelling")[field(pool, "ending")]
+        return (f"pool: {field(pool, 'nr_workers')} workers,"
+                f" {field(pool, 'nr_idle')} idle,"
+                f" {field(pool, 'nr_queued')} tasks queued{ending}")
+
+
+PRINTERS = {"drover_cond_t": Cond, "cond": Cond, "drover_mutex_t": Mutex,
+            "mutex": Mutex, "drover_barrier_t": Barrier, "barrier": Barrier,
+            "drover_pool_t": Pool, "drover_pool": Pool}
+
+
+def find(value):
+    """The printer of a value, or None."""
+    kind = value.type.unqualified()
+    name = kind.name or kind.strip_typedefs().tag
+    if name == "pthread_cond_t":
+        return Cond(value) if gdb.lookup_global_symbol(
+            "drop_in_cond_wait") else None
+    found = PRINTERS.get(name)
+    # Without debug information of the library nothing is known.
+    try:
+        return found(value) if found else None
+    except gdb.error:
+        return None
+
+
+gdb.pretty_printers.append(find)
