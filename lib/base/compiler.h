@@ -13,6 +13,13 @@
 #define COLD  __attribute__((cold, noinline))
 
 /*
+ * A thread sleeps in it, and may end there: a signal handler calls
+ * pthread_exit(). The compiler must not find out that nothing is thrown there,
+ * or it leaves out the clean-ups of the callers.
+ */
+#define SLEEPS __attribute__((noipa))
+
+/*
  * A function whose usual way is a dozen or two instructions, and which is called as
  * often as a program likes: that way starts with a cache line, wherever other
  * changes move it to.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /* The messages of a debug build. */
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/atomic.h"
 #include "base/debug.h"
 
 #ifdef DROVER_DEBUG
@@ -40,9 +40,13 @@ void debug_pointer(const void *p, size_t align, const char *what,
 			    call);
 }
 
-void debug_flags(const void *p, unsigned int flags, unsigned int known,
-		 const char *what, const char *call)
+void *debug_struct(void *p, size_t align, size_t flags_at, unsigned int known,
+		   const char *what, const char *call)
 {
+	unsigned int flags;
+
+	debug_pointer(p, align, what, call);
+	flags = load_relaxed((_Atomic uint32_t *)((char *)p + flags_at));
 	if (flags == DEBUG_DESTROYED)
 		debug_wrong(
 			p, what,
@@ -51,6 +55,7 @@ void debug_flags(const void *p, unsigned int flags, unsigned int known,
 	if (flags & ~known)
 		debug_wrong(p, what, "was never initialised, or is overwritten",
 			    call);
+	return p;
 }
 
 #endif

@@ -21,35 +21,20 @@
 void debug_pointer(const void *p, size_t align, const char *what,
 		   const char *call);
 
-/* @flags of what lies at @p, of which only @known make sense. */
-void debug_flags(const void *p, unsigned int flags, unsigned int known,
-		 const char *what, const char *call);
+/* The same of a struct whose flags are at @flags; only @known make sense. */
+void *debug_struct(void *p, size_t align, size_t flags, unsigned int known,
+		   const char *what, const char *call);
 
 _Noreturn void debug_wrong(const void *p, const char *what, const char *wrong,
 			   const char *call);
 
+#define debug_object(p, type, known, what)                                     \
+	((type *)debug_struct(p, _Alignof(type), offsetof(type, flags), known, \
+			      what, __func__))
+
 #else
-
-static inline void debug_pointer(const void *p, size_t align, const char *what,
-				 const char *call)
-{
-	(void)p;
-	(void)align;
-	(void)what;
-	(void)call;
-}
-
-static inline void debug_flags(const void *p, unsigned int flags,
-			       unsigned int known, const char *what,
-			       const char *call)
-{
-	(void)p;
-	(void)flags;
-	(void)known;
-	(void)what;
-	(void)call;
-}
-
+#define debug_pointer(p, align, what, call) ((void)0)
+#define debug_object(p, type, known, what)  ((type *)(p))
 #endif
 
 #endif /* DROVER_DEBUG_H */

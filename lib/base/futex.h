@@ -26,6 +26,7 @@
 #define DROVER_FUTEX_H
 
 #include <errno.h>
+#include <limits.h>
 #include <linux/futex.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,6 +41,10 @@
 #endif
 
 typedef _Atomic uint32_t futex_word;
+
+/* The half of a 64-bit state that threads sleep on. */
+#define LOW_HALF(state) \
+	((futex_word *)(state) + (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__))
 
 /**
  * struct deadline - an absolute time on a clock
@@ -57,25 +62,6 @@ static inline bool deadline_valid(const struct deadline *d)
 	       d->at.tv_nsec >= 0 && d->at.tv_nsec < 1000000000;
 }
 
-#if defined(__x86_64__) && !defined(DROVER_FAKE_FUTEX)
-/* syscall() would cost fifty instructions more, most of them for errno. */
-static inline long futex_syscall(futex_word *word, int op, uint32_t val,
-				 const void *timeout_or_val2, futex_word *word2,
-				 uint32_t val3)
-{
-	register const void *arg4 __asm__("r10") = timeout_or_val2;
-	register futex_word *arg5 __asm__("r8") = word2;
-	register uint32_t arg6 __asm__("r9") = val3;
-	long ret;
-
-	__asm__ volatile("syscall"
-			 : "=a"(ret)
-			 : "0"(SYS_futex), "D"(word), "S"(op), "d"(val),
-			   "r"(arg4), "r"(arg5), "r"(arg6)
-			 : "rcx", "r11", "memory");
-	return ret;
-}
-#else
 /*
  * A test can be linked to a build of the library that asks the test instead of
  * the kernel, which then delays or refuses what the kernel would do:
@@ -89,39 +75,48 @@ long raw_futex_call(futex_word *word, int op, uint32_t val,
 #define raw_futex_call(...) syscall(SYS_futex, __VA_ARGS__)
 #endif
 
-static inline long futex_syscall(futex_word *word, int op, uint32_t val,
-				 const void *timeout_or_val2, futex_word *word2,
-				 uint32_t val3)
-{
-	int saved = errno;
-	long ret = raw_futex_call(word, op, val, timeout_or_val2, word2, val3);
-
-	if (ret < 0) {
-		ret = -errno;
-		errno = saved;
-	}
-	return ret;
-}
-#endif
-
 /* The one door to the kernel; the six-argument form serves every operation. */
 static inline long futex_call(futex_word *word, int op, bool shared,
 			      uint32_t val, const void *timeout_or_val2,
 			      futex_word *word2, uint32_t val3)
 {
-	return futex_syscall(word, op | (shared ? 0 : FUTEX_PRIVATE_FLAG), val,
-			     timeout_or_val2, word2, val3);
+	long ret;
+
+	op |= shared ? 0 : FUTEX_PRIVATE_FLAG;
+#if defined(__x86_64__) && !defined(DROVER_FAKE_FUTEX)
+	/* syscall() would cost fifty instructions more, most of them for errno. */
+	register const void *arg4 __asm__("r10") = timeout_or_val2;
+	register futex_word *arg5 __asm__("r8") = word2;
+	register uint32_t arg6 __asm__("r9") = val3;
+
+	__asm__ volatile("syscall"
+			 : "=a"(ret)
+			 : "0"(SYS_futex), "D"(word), "S"(op), "d"(val),
+			   "r"(arg4), "r"(arg5), "r"(arg6)
+			 : "rcx", "r11", "memory");
+#else
+	int saved = errno;
+
+	ret = raw_futex_call(word, op, val, timeout_or_val2, word2, val3);
+	if (ret < 0) {
+		ret = -errno;
+		errno = saved;
+	}
+#endif
+	return ret;
 }
 
 /*
  * Sleep while @word is @val, until woken or @deadline (NULL: without end).
  * @bits: futex_wake_bits() wakes those that have one of its bits.
+ * @pi_target: NULL, or the PI lock to be moved to by futex_cmp_requeue_pi(). 0:
+ * the caller has that lock.
  */
-static inline long futex_wait_bits(futex_word *word, uint32_t val,
-				   const struct deadline *deadline, bool shared,
-				   uint32_t bits)
+static inline long futex_wait_for(futex_word *word, uint32_t val,
+				  const struct deadline *deadline, bool shared,
+				  uint32_t bits, futex_word *pi_target)
 {
-	int op = FUTEX_WAIT_BITSET;
+	int op = pi_target ? FUTEX_WAIT_REQUEUE_PI : FUTEX_WAIT_BITSET;
 	const struct timespec *at = NULL;
 
 	if (deadline) {
@@ -132,14 +127,14 @@ static inline long futex_wait_bits(futex_word *word, uint32_t val,
 		if (deadline->clock == CLOCK_REALTIME)
 			op |= FUTEX_CLOCK_REALTIME;
 	}
-	return futex_call(word, op, shared, val, at, NULL, bits);
+	return futex_call(word, op, shared, val, at, pi_target, bits);
 }
 
 static inline long futex_wait(futex_word *word, uint32_t val,
 			      const struct deadline *deadline, bool shared)
 {
-	return futex_wait_bits(word, val, deadline, shared,
-			       FUTEX_BITSET_MATCH_ANY);
+	return futex_wait_for(word, val, deadline, shared,
+			      FUTEX_BITSET_MATCH_ANY, NULL);
 }
 
 /* Wake at most @nr_wake threads that sleep on @word. */
@@ -149,12 +144,11 @@ static inline long futex_wake(futex_word *word, int nr_wake, bool shared)
 			  NULL, 0);
 }
 
-/* The same, of those threads alone that have one of @bits. */
-static inline long futex_wake_bits(futex_word *word, int nr_wake, bool shared,
-				   uint32_t bits)
+/* All of those threads that have one of @bits. */
+static inline long futex_wake_bits(futex_word *word, bool shared, uint32_t bits)
 {
-	return futex_call(word, FUTEX_WAKE_BITSET, shared, (uint32_t)nr_wake,
-			  NULL, NULL, bits);
+	return futex_call(word, FUTEX_WAKE_BITSET, shared, INT_MAX, NULL, NULL,
+			  bits);
 }
 
 /*
@@ -167,27 +161,6 @@ static inline long futex_cmp_requeue(futex_word *word, uint32_t val,
 {
 	return futex_call(word, FUTEX_CMP_REQUEUE, shared, (uint32_t)nr_wake,
 			  (const void *)(uintptr_t)nr_requeue, target, val);
-}
-
-/*
- * Sleep while @word is @val, to be moved to the PI lock @target by
- * futex_cmp_requeue_pi(). 0: the caller has that lock.
- */
-static inline long futex_wait_requeue_pi(futex_word *word, uint32_t val,
-					 const struct deadline *deadline,
-					 futex_word *target)
-{
-	int op = FUTEX_WAIT_REQUEUE_PI;
-	const struct timespec *at = NULL;
-
-	if (deadline) {
-		if (deadline->at.tv_sec < 0)
-			return -ETIMEDOUT;
-		at = &deadline->at;
-		if (deadline->clock == CLOCK_REALTIME)
-			op |= FUTEX_CLOCK_REALTIME;
-	}
-	return futex_call(word, op, false, val, at, target, 0);
 }
 
 /*

@@ -28,15 +28,13 @@
 
 /**
  * struct account - what one thread may spend on polling for one kind of thing
- * @balance: in nanoseconds
- * @begun: it has been given as many polls as may be saved
+ * @spent: in nanoseconds; it is empty when that is as much as may be saved
  * @crowded: the last time others wanted the CPU
  *
  * All zero bytes are a valid one.
  */
 struct account {
-	int32_t balance;
-	bool begun;
+	int32_t spent;
 	bool crowded;
 };
 
@@ -79,10 +77,10 @@ bool linger_has_cpu(void);
  */
 void linger_limit(uint32_t us);
 
-/* futex_wait_bits(), entered in the account. */
-APART long sleep_on(futex_word *word, uint32_t val,
-		    const struct deadline *deadline, bool shared, uint32_t bits,
-		    struct account *a);
+/* futex_wait_for() of no PI lock, entered in the account. */
+SLEEPS long sleep_on(futex_word *word, uint32_t val,
+		     const struct deadline *deadline, bool shared,
+		     uint32_t bits, struct account *a);
 
 /* futex_wake() of threads that sleep by sleep_on(). */
 long sleep_end(futex_word *word, int nr_wake, bool shared);

@@ -30,11 +30,20 @@ struct lock {
 	futex_word word;
 };
 
+/* The C library's mutexes and drover_mutex_t have these states, too. */
 enum lock_word {
 	LOCK_FREE,
 	LOCK_HELD,
-	LOCK_CONTENDED, /* held, and there may be sleepers */
+	LOCK_CONTENDED, /* held, and there may be sleepers: wake one at unlock */
 };
+
+/* Make the unlock of the holder, which the caller is, wake a sleeper. */
+static inline void lock_set_contended(futex_word *word)
+{
+	uint32_t held = LOCK_HELD;
+
+	cas_relaxed(word, &held, LOCK_CONTENDED);
+}
 
 /* Set by lock_use_pi(), and never cleared. */
 extern atomic_bool lock_pi_used;

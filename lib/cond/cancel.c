@@ -1,50 +1,33 @@
 // SPDX-License-Identifier: MIT
 /* Getting a thread out of its sleep for another reason than a signal. */
-#include <limits.h>
 #include <signal.h>
 
 #include "cond/cond.h"
 
-/**
- * struct found - where a thread waits
- * @group: its private group, or NULL
- * @bit: of the thread
- */
-struct found {
-	struct group *group;
-	uint32_t bit;
-};
-
 /* With the lock that keeps @w and a shared word in use. */
 static void interrupt(struct waiter *w, void *arg)
 {
-	struct found *found = arg;
+	struct waiter *found = arg;
 
 	add_seq_cst(&w->interrupts, 1); /* [W-CANCEL] [W-SEEN] */
-	found->group = load_seq_cst(&w->group);
+	store_relaxed(&found->group, load_seq_cst(&w->group));
 	found->bit = w->bit;
 	if (w->shared_word) {
 		add_release(w->shared_word, 1); /* [W-WORD] */
-		futex_wake_bits(w->shared_word, INT_MAX, true, w->bit);
+		futex_wake_bits(w->shared_word, true, w->bit);
 	}
 }
 
 void cond_interrupt(pthread_t thread)
 {
-	struct found found = { NULL, 0 };
+	struct waiter found = { 0 };
+	struct group *g;
 
 	waiter_with(thread, interrupt, &found);
+	g = load_relaxed(&found.group);
 	/* It may be in other use by now, where an interrupt does no harm. */
-	if (found.group)
-		group_interrupt(found.group, found.bit);
-}
-
-void cond_note_interrupts(void)
-{
-	struct waiter *w = waiter_self();
-
-	if (likely(w))
-		w->seen = load_acquire(&w->interrupts); /* [W-SEEN] */
+	if (g)
+		group_interrupt(g, found.bit);
 }
 
 /*

@@ -7,7 +7,7 @@
  * A condvar of one process keeps its waiters in groups (group.h): arrivals
  * join the open group; a signal goes to the closed, older one, and closes the
  * open one when there is none. So nobody who comes after a signal can take it.
- * (Waiters for requeue-PI may join the closed one: see cond_pin_group().)
+ * (Waiters for requeue-PI may join the closed one: see cond_pin_closed().)
  *
  * Lock order: a condvar's lock, then its groups' claims, the closed one's
  * first; then one of the innermost: of the spares, or a bucket of waiters. The
@@ -30,6 +30,7 @@
 #define COND_DESTROYED 4u /* destroy waits for foreign waiters */
 #define COND_FOREIGN   8u /* added by each foreign waiter */
 #define COND_KNOWN     0xffffu
+#define COND_SPECIAL   (~COND_MONOTONIC) /* shared, or with foreign waiters */
 
 /**
  * struct cond - a condition variable; all zero bytes are a valid one
@@ -104,22 +105,16 @@ static inline bool cond_is_shared(struct cond *c)
 	return load_relaxed(&c->flags) & COND_SHARED;
 }
 
-/* Shared, or with foreign waiters. */
-static inline bool cond_is_special(struct cond *c)
+/* On which its deadlines are, if the caller names no other. */
+static inline clockid_t cond_clock(struct cond *c)
 {
-	return load_relaxed(&c->flags) & ~COND_MONOTONIC;
+	return load_relaxed(&c->flags) & COND_MONOTONIC ? CLOCK_MONOTONIC :
+							  CLOCK_REALTIME;
 }
 
-/* The condvar that a caller has passed to the function @call. */
-static inline struct cond *cond_checked(void *cond, const char *call)
-{
-	struct cond *c = cond;
-
-	debug_pointer(c, _Alignof(struct cond), "condition variable", call);
-	debug_flags(c, load_relaxed(&c->flags), COND_KNOWN,
-		    "condition variable", call);
-	return c;
-}
+/* The condvar that a caller has passed to this function. */
+#define cond_of(cond) \
+	debug_object(cond, struct cond, COND_KNOWN, "condition variable")
 
 /* Held by the one thread that starts a condvar anew, by cond_drop_stale(). */
 extern struct lock cond_stale_lock;
@@ -148,29 +143,33 @@ static inline void cond_lock(struct cond *c)
  */
 static inline bool cond_is_idle(struct cond *c)
 {
-	return likely(!cond_is_special(c)) && likely(!load_acquire(&c->open)) &&
+	return likely(!(load_relaxed(&c->flags) & COND_SPECIAL)) &&
+	       likely(!load_acquire(&c->open)) &&
 	       likely(!load_relaxed(&c->closed_low));
 }
 
 /* The condvar's verbs; @deadline NULL waits without end. */
 void cond_init(struct cond *c, uint32_t flags);
-void cond_destroy(struct cond *c, const char *call);
+void cond_destroy(struct cond *c);
+#ifdef DROVER_DEBUG
+void cond_debug_idle(struct cond *c, const char *call); /* nobody waits */
+#else
+#define cond_debug_idle(c, call) ((void)0)
+#endif
 int cond_wait(struct cond *c, void *mutex, const struct deadline *deadline);
 APART int cond_signal(struct cond *c);	  /* 0 */
 APART int cond_broadcast(struct cond *c); /* 0 */
 
 /*
- * Wake all foreign waiters of a private condvar, or wait until they are gone.
- * Return: false if nobody else waits there.
+ * Wake by @shared, if the condvar is, or all foreign waiters of a private one,
+ * foreign.c. Return: false if others may wait there, too.
  */
-COLD bool cond_wake_foreign(struct cond *c);
+APART bool cond_wake_special(struct cond *c, void (*shared)(struct cond *c));
+/* Wait until they are gone. */
 COLD void cond_await_foreign(struct cond *c);
 
 /* Make the thread @thread look for its cancellation, if it waits; cancel.c */
 void cond_interrupt(pthread_t thread);
-
-/* Note what the caller knows of cancellations from now on. */
-void cond_note_interrupts(void);
 
 /* Take all who wait in @g out of their system call; cancel.c */
 void cond_interrupt_group(struct group *g);
@@ -181,8 +180,8 @@ void cond_interrupt_group(struct group *g);
  * @word, 0: the caller has the mutex. cond_pi_wake(): get members going.
  */
 bool cond_pi_works(void);
-APART long cond_pi_wait(struct group *g, uint32_t word,
-			const struct deadline *deadline);
+SLEEPS long cond_pi_wait(struct group *g, uint32_t word,
+			 const struct deadline *deadline);
 APART void cond_pi_wake(struct group *g, int nr);
 
 #endif /* DROVER_COND_H_INTERNAL */

@@ -7,16 +7,15 @@
  * Which of them a signal should wake is not known, so it wakes them all: for
  * the others that is a spurious return.
  */
-#include <limits.h>
 #include <stdio.h>
 
 #include "cond/cond.h"
 
-static atomic_bool said;
-
 static void say_once(void)
 {
-	if (!atomic_exchange_explicit(&said, true, memory_order_relaxed))
+	static atomic_bool said;
+
+	if (!swap_relaxed(&said, true))
 		fputs("drover: a thread waits in the C library's own pthread_cond_*wait(), which this library's signals wake spuriously; load what it is in without RTLD_DEEPBIND\n",
 		      stderr);
 }
@@ -31,11 +30,15 @@ static void give_signals(futex_word *signals, uint32_t nr)
 	futex_wake(signals, INT_MAX, false);
 }
 
-bool cond_wake_foreign(struct cond *c)
+bool cond_wake_special(struct cond *c, void (*shared)(struct cond *c))
 {
 	uint32_t nr = load_relaxed(&c->flags) / COND_FOREIGN;
 	bool ours;
 
+	if (cond_is_shared(c)) {
+		shared(c);
+		return true;
+	}
 	say_once();
 	/* It stays glibc's, or ours, as long as we have this lock. */
 	lock_take(&cond_stale_lock);
@@ -45,7 +48,7 @@ bool cond_wake_foreign(struct cond *c)
 	if (!ours)
 		give_signals(&c->closed_high, nr);
 	lock_drop(&cond_stale_lock);
-	return ours;
+	return !ours;
 }
 
 /* As glibc's destroy does: the last of them wakes who set COND_DESTROYED. */

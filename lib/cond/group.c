@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* Groups of waiters: their life, and the transitions listed in group.h. */
-#include <limits.h>
-
 #include "cond/cond.h"
 
 _Static_assert(sizeof(struct group) == SPARE_BYTES, "a cache line each");
@@ -28,7 +26,7 @@ struct group *group_new(struct cond *c, struct waiter *w, void *mutex,
 
 bool group_pin(struct group *g, struct cond *c)
 {
-	uint32_t refs = load_relaxed(&g->refs);
+	uint32_t refs = g ? load_relaxed(&g->refs) : 0;
 
 	do {
 		if (!refs)
@@ -51,53 +49,39 @@ void group_unpin(struct group *g)
 	spare_put(thread_this.waiter, g);
 }
 
-void group_join(struct group *g, void *mutex)
-{
-	if (load_relaxed(&g->mutex) != mutex)
-		store_relaxed(&g->mutex, NULL);
-	add_relaxed(&g->state, GROUP_BLOCKED);
-}
-
 /*
- * [G-STATE] From here to group_post() or group_release() the claimer uses the
- * members' mutex; a member acquires the state, and may then free that mutex.
+ * [G-STATE] From here to group_unblock() the claimer uses the members' mutex; a
+ * member acquires the state, and may then free that mutex.
  */
-bool group_claim(struct group *g)
+struct group *group_claim(struct group *g, struct cond *c)
 {
 	uint64_t state;
 
+	if (!group_pin(g, c))
+		return NULL;
 	lock_take(&g->claim);
 	state = load_relaxed(&g->state);
-	do {
-		if (!group_nr_blocked(state)) {
-			lock_drop(&g->claim);
-			return false;
-		}
-	} while (!cas_acq_rel(&g->state, &state, state | GROUP_CLAIMED));
-	return true;
-}
-
-uint32_t group_post(struct group *g, uint64_t moved)
-{
-	uint64_t state = load_relaxed(&g->state);
-	uint64_t to;
-
-	do {
-		to = state & ~GROUP_CLAIMED;
-		to = (to - GROUP_BLOCKED + GROUP_TOKEN) | moved;
-	} while (!cas_acq_rel(&g->state, &state, to));
+	while (group_nr_blocked(state))
+		if (cas_acq_rel(&g->state, &state, state | GROUP_CLAIMED))
+			return g;
 	lock_drop(&g->claim);
-	return (uint32_t)to;
+	group_unpin(g);
+	return NULL;
 }
 
-uint32_t group_release(struct group *g, uint64_t moved)
+uint32_t group_unblock(struct group *g, int nr, uint64_t moved)
 {
+	const uint64_t kept = GROUP_INTERRUPTS | GROUP_MOVED | GROUP_AWAKE;
 	uint64_t state = load_relaxed(&g->state);
 	uint64_t to;
 
 	do {
-		to = state & (GROUP_INTERRUPTS | GROUP_MOVED | GROUP_AWAKE);
-		to |= GROUP_RELEASED | moved;
+		if (nr == 1)
+			to = (state & ~GROUP_CLAIMED) - GROUP_BLOCKED +
+			     GROUP_TOKEN;
+		else
+			to = (state & kept) | GROUP_RELEASED;
+		to |= moved;
 	} while (!cas_acq_rel(&g->state, &state, to));
 	lock_drop(&g->claim);
 	return (uint32_t)to;
@@ -115,7 +99,7 @@ void group_interrupt(struct group *g, uint32_t bits)
 	if (load_relaxed(&g->pi_target))
 		cond_pi_wake(g, INT_MAX);
 	else
-		futex_wake_bits(group_word(g), INT_MAX, false, bits);
+		futex_wake_bits(LOW_HALF(&g->state), false, bits);
 }
 
 bool group_take(struct group *g, uint64_t *state)
@@ -130,12 +114,13 @@ bool group_take(struct group *g, uint64_t *state)
 	}
 }
 
-bool group_leave(struct group *g)
+bool group_leave(struct group *g, bool ends)
 {
 	uint64_t state = load_acquire(&g->state);
 
 	for (;;) {
-		if (group_take(g, &state))
+		/* Who cannot use a token leaves it to another, if there is one. */
+		if (!(ends && group_nr_blocked(state)) && group_take(g, &state))
 			return false;
 		if (state & GROUP_CLAIMED) {
 			lock_take(&g->claim);
@@ -143,28 +128,10 @@ bool group_leave(struct group *g)
 			state = load_acquire(&g->state);
 		} else if (cas_acq_rel(&g->state, &state,
 				       state - GROUP_BLOCKED)) {
-			return true;
-		}
-	}
-}
-
-void group_end(struct group *g)
-{
-	uint64_t state = load_acquire(&g->state);
-
-	while (!(state & GROUP_RELEASED)) {
-		if (state & GROUP_CLAIMED) {
-			lock_take(&g->claim);
-			lock_drop(&g->claim);
-			state = load_acquire(&g->state);
-		} else if (!group_nr_blocked(state)) {
-			if (group_take(g, &state))
-				return;
-		} else if (cas_acq_rel(&g->state, &state,
-				       state - GROUP_BLOCKED)) {
 			break;
 		}
 	}
-	if (state & GROUP_TOKENS && !load_relaxed(&g->pi_target))
-		futex_wake(group_word(g), 1, false);
+	if (ends && state & GROUP_TOKENS && !load_relaxed(&g->pi_target))
+		futex_wake(LOW_HALF(&g->state), 1, false);
+	return true;
 }

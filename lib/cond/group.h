@@ -107,17 +107,7 @@ struct group {
 } __attribute__((aligned(SPARE_BYTES)));
 
 /* How many members no signal was posted for; constant while claimed. */
-static inline uint32_t group_blocked(struct group *g)
-{
-	return group_nr_blocked(load_relaxed(&g->state));
-}
-
-/* The half of the state that members sleep on. */
-static inline futex_word *group_word(struct group *g)
-{
-	return (futex_word *)&g->state +
-	       (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
-}
+#define group_blocked(g) group_nr_blocked(load_relaxed(&(g)->state))
 
 /**
  * group_new() - a group with one member, the caller, that owns a reference
@@ -133,7 +123,8 @@ struct group *group_new(struct cond *c, struct waiter *w, void *mutex,
 
 /**
  * group_pin() - take a reference, if the group still belongs to a condvar
- * @g: a group that @c points to, perhaps only since before it was recycled
+ * @g: a group that @c points to, perhaps only since before it was recycled; or
+ *     NULL
  * @c: the condvar, locked, so that no recycled group comes to it meanwhile
  */
 bool group_pin(struct group *g, struct cond *c);
@@ -141,32 +132,22 @@ bool group_pin(struct group *g, struct cond *c);
 /* Drop a reference; the group may be someone else's at once. */
 void group_unpin(struct group *g);
 
-/* Become a member, with the reference that the caller has pinned. */
-void group_join(struct group *g, void *mutex);
-
-/**
- * group_claim() - begin to release some of the members
- * @g: a pinned group of a locked condvar
- *
- * Return: false if no member is blocked. Otherwise none can leave before
- * group_post() or group_release(), which has to follow.
+/*
+ * Pin a group, as group_pin(), and begin to release some of the members. Return:
+ * NULL if no member is blocked. Otherwise none can leave before group_unblock(),
+ * which has to follow.
  */
-bool group_claim(struct group *g);
+struct group *group_claim(struct group *g, struct cond *c);
 
 /**
- * group_post() - post one token
- * @g: the group
+ * group_unblock() - post one token, or release all members
+ * @g: a claimed group
+ * @nr: 1, or INT_MAX for all
  * @moved: 0 or GROUP_MOVED
  *
- * Return: the new futex word.
+ * Return: the new futex word, with GROUP_AWAKE in it if nobody sleeps there.
  */
-uint32_t group_post(struct group *g, uint64_t moved);
-
-/*
- * Release all members. @moved: 0 or GROUP_MOVED. Return: the new futex word, with
- * GROUP_AWAKE in it if nobody sleeps there.
- */
-uint32_t group_release(struct group *g, uint64_t moved);
+uint32_t group_unblock(struct group *g, int nr, uint64_t moved);
 
 /* Make every member look up that sleeps with one of @bits. */
 COLD void group_interrupt(struct group *g, uint32_t bits);
@@ -183,18 +164,14 @@ bool group_take(struct group *g, uint64_t *state);
 /**
  * group_leave() - stop being a member, unless unblocked
  * @g: the group
+ * @ends: the thread ends in the middle of the wait: if it can, it leaves a
+ *	  signal to another one, who is woken
  *
  * Blocks while it is claimed.
  *
  * Return: true if the caller has left; false if it is out, released or by a
  * token, as after group_take().
  */
-APART bool group_leave(struct group *g);
-
-/*
- * The same for a member whose thread ends in the middle of the wait: if it can,
- * it leaves a signal to another one, who is woken.
- */
-COLD void group_end(struct group *g);
+APART bool group_leave(struct group *g, bool ends);
 
 #endif /* DROVER_GROUP_H */

@@ -13,45 +13,26 @@ void cond_init(struct cond *c, uint32_t flags)
 }
 
 #ifdef DROVER_DEBUG
-static void debug_nobody_waits(struct cond *c, struct group *g,
-			       const char *call)
+void cond_debug_idle(struct cond *c, const char *call)
 {
-	if (!g || !group_pin(g, c))
+	if (cond_is_shared(c))
 		return;
-	if (group_blocked(g))
+	cond_lock(c);
+	if (group_claim(load_relaxed(&c->open), c) ||
+	    group_claim(cond_closed(c), c))
 		debug_wrong(c, "condition variable",
 			    "has threads waiting: wake them first", call);
-	group_unpin(g);
+	lock_drop(&c->lock);
 }
 #endif
 
-/* No longer a condvar; @call: the function that was called. */
-static void cond_end(struct cond *c, const char *call)
+static void cond_destroy_private(struct cond *c)
 {
-#ifdef DROVER_DEBUG
-	if (!cond_is_shared(c)) {
-		debug_nobody_waits(c, load_relaxed(&c->open), call);
-		debug_nobody_waits(c, cond_closed(c), call);
-	}
-	store_relaxed(&c->flags, DEBUG_DESTROYED);
-#else
-	(void)c;
-	(void)call;
-#endif
-}
-
-void cond_destroy(struct cond *c, const char *call)
-{
-	if (cond_is_shared(c)) {
-		cond_shared_destroy(c);
-		cond_end(c, call);
-		return;
-	}
-	if (unlikely(cond_is_special(c))) {
+	if (unlikely(load_relaxed(&c->flags) & COND_SPECIAL)) {
 		/* After a fork, foreign waiters stayed in the parent, too. */
 		if (load_acquire(&c->generation))
 			cond_drop_stale(c);
-		if (cond_is_special(c))
+		if (load_relaxed(&c->flags) & COND_SPECIAL)
 			cond_await_foreign(c);
 	}
 	/*
@@ -59,11 +40,21 @@ void cond_destroy(struct cond *c, const char *call)
 	 * that released them may not have dropped the lock yet.
 	 */
 	cond_lock(c);
-	cond_end(c, call);
 	store_relaxed(&c->open, NULL);
 	cond_set_closed(c, NULL);
 	lock_drop(&c->lock);
 	lock_settle(&c->lock);
+}
+
+void cond_destroy(struct cond *c)
+{
+	if (cond_is_shared(c))
+		cond_shared_destroy(c);
+	else
+		cond_destroy_private(c);
+#ifdef DROVER_DEBUG
+	store_relaxed(&c->flags, DEBUG_DESTROYED);
+#endif
 }
 
 struct lock cond_stale_lock;

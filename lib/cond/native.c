@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* drover_cond_t: the condition variable over drover_mutex_t. */
 #include <drover/cond.h>
-#include <limits.h>
 
 #include "cond/cond.h"
 #include "mutex/mutex.h"
@@ -11,30 +10,33 @@ _Static_assert(_Alignof(struct cond) <= _Alignof(drover_cond_t), "fits");
 
 bool user_mutex_is_plain(void *mutex)
 {
-	return mutex_is_plain(mutex_of(mutex));
+	return mutex_is_plain(mutex);
 }
 
-int user_mutex_may_wait(void *mutex)
+int user_mutex_prepare(void *mutex, void **movable, futex_word **pi_word)
 {
-	return mutex_held_by_caller(mutex_of(mutex)) ? 0 : EPERM;
-}
+	struct mutex *m = mutex;
 
-bool user_mutex_stays_held(void *mutex)
-{
-	return mutex_of(mutex)->count > 0;
+	if (!mutex_held_by_caller(m))
+		return EPERM;
+	if (m->count > 0)
+		*movable = NULL;
+	else if (mutex_is_pi(m) && !mutex_is_shared(m))
+		*pi_word = &m->word;
+	return 0;
 }
 
 int user_mutex_unlock(void *mutex)
 {
-	if (unlikely(!user_mutex_is_plain(mutex)))
+	if (unlikely(!mutex_is_plain(mutex)))
 		return drover_mutex_unlock(mutex);
-	mutex_drop(mutex_of(mutex), false);
+	mutex_drop(mutex, false);
 	return 0;
 }
 
 int user_mutex_lock(void *mutex, bool moved)
 {
-	struct mutex *m = mutex_of(mutex);
+	struct mutex *m = mutex;
 
 	/* A shared condvar that once moved its waiters has other mutexes, too. */
 	if (moved && !mutex_is_pi(m) && !mutex_held_by_caller(m))
@@ -44,7 +46,7 @@ int user_mutex_lock(void *mutex, bool moved)
 
 futex_word *user_mutex_word(void *mutex)
 {
-	struct mutex *m = mutex_of(mutex);
+	struct mutex *m = mutex;
 
 	/* Waiters of a private condvar sleep on a private futex. */
 	return mutex_is_pi(m) || mutex_is_shared(m) ? NULL : &m->word;
@@ -52,9 +54,9 @@ futex_word *user_mutex_word(void *mutex)
 
 enum mutex_holder user_mutex_holder(void *mutex)
 {
-	struct mutex *m = mutex_of(mutex);
+	struct mutex *m = mutex;
 
-	if (load_relaxed(&m->word) == WORD_FREE)
+	if (load_relaxed(&m->word) == LOCK_FREE)
 		return MUTEX_FREE;
 	return mutex_held_by_caller(m) ? MUTEX_HELD_BY_CALLER :
 					 MUTEX_HELD_BY_OTHER;
@@ -62,19 +64,12 @@ enum mutex_holder user_mutex_holder(void *mutex)
 
 bool user_mutex_try_lock(void *mutex)
 {
-	return mutex_try(mutex_of(mutex));
-}
-
-futex_word *user_mutex_pi_word(void *mutex)
-{
-	struct mutex *m = mutex_of(mutex);
-
-	return mutex_is_pi(m) && !mutex_is_shared(m) ? &m->word : NULL;
+	return mutex_try(mutex);
 }
 
 int user_mutex_adopt(void *mutex)
 {
-	return mutex_pi_got(mutex_of(mutex));
+	return mutex_pi_got(mutex);
 }
 
 const bool waits_can_be_cancelled;
@@ -84,23 +79,18 @@ bool cancellation_is_due(void)
 	return false;
 }
 
-#define cond_of(cond) cond_checked(cond, __func__)
-
 int drover_cond_init(drover_cond_t *cond, const drover_condattr_t *attr)
 {
 	uint32_t flags = 0;
 
-	if (attr) {
-		if (attr->flags & ~DROVER_COND_SHARED)
-			return EINVAL;
-		if (attr->clock != CLOCK_REALTIME &&
-		    attr->clock != CLOCK_MONOTONIC)
-			return EINVAL;
-		if (attr->flags & DROVER_COND_SHARED)
-			flags |= COND_SHARED;
-		if (attr->clock == CLOCK_MONOTONIC)
-			flags |= COND_MONOTONIC;
-	}
+	if (attr &&
+	    (attr->flags & ~DROVER_COND_SHARED ||
+	     (attr->clock != CLOCK_REALTIME && attr->clock != CLOCK_MONOTONIC)))
+		return EINVAL;
+	if (attr && attr->flags & DROVER_COND_SHARED)
+		flags |= COND_SHARED;
+	if (attr && attr->clock == CLOCK_MONOTONIC)
+		flags |= COND_MONOTONIC;
 	debug_pointer(cond, _Alignof(struct cond), "condition variable",
 		      __func__);
 	cond_init((struct cond *)cond, flags);
@@ -109,24 +99,21 @@ int drover_cond_init(drover_cond_t *cond, const drover_condattr_t *attr)
 
 int drover_cond_destroy(drover_cond_t *cond)
 {
-	cond_destroy(cond_of(cond), __func__);
+	cond_debug_idle(cond_of(cond), __func__);
+	cond_destroy((struct cond *)cond);
 	return 0;
 }
 
 HOT int drover_cond_wait(drover_cond_t *cond, drover_mutex_t *mutex)
 {
-	mutex_checked(mutex, __func__);
-	return cond_wait(cond_of(cond), mutex, NULL);
+	return cond_wait(cond_of(cond), mutex_of(mutex), NULL);
 }
 
 int drover_cond_timedwait(drover_cond_t *cond, drover_mutex_t *mutex,
 			  const struct timespec *deadline)
 {
-	bool monotonic = load_relaxed(&cond_of(cond)->flags) & COND_MONOTONIC;
-
-	return drover_cond_clockwait(
-		cond, mutex, monotonic ? CLOCK_MONOTONIC : CLOCK_REALTIME,
-		deadline);
+	return drover_cond_clockwait(cond, mutex, cond_clock(cond_of(cond)),
+				     deadline);
 }
 
 HOT int drover_cond_clockwait(drover_cond_t *cond, drover_mutex_t *mutex,
@@ -139,8 +126,7 @@ HOT int drover_cond_clockwait(drover_cond_t *cond, drover_mutex_t *mutex,
 	d.at = *deadline;
 	if (!deadline_valid(&d))
 		return EINVAL;
-	mutex_checked(mutex, __func__);
-	return cond_wait(cond_of(cond), mutex, &d);
+	return cond_wait(cond_of(cond), mutex_of(mutex), &d);
 }
 
 ONE_LINE int drover_cond_signal(drover_cond_t *cond)
@@ -185,8 +171,7 @@ int drover_cond_destroy_on(drover_cond_t *cond, drover_mutex_t *mutex)
 	/* Whoever was moved gets away from the condvar, and locks again. */
 	if (cond_is_shared(c) && target)
 		futex_wake(target, INT_MAX, true);
-	cond_destroy(c, __func__);
-	return 0;
+	return drover_cond_destroy(cond);
 }
 
 int drover_prepare_thread(void)

@@ -12,19 +12,7 @@
  * The futex operations are Darren Hart's: "Requeue-PI: Making Glibc Condvars
  * PI-Aware", 2009.
  */
-#include <limits.h>
-#include <sched.h>
-
 #include "cond/cond.h"
-
-/* Do the two halves of requeue-PI exist? Each is asked for a wrong value. */
-static bool requeue_pi_is_there(void)
-{
-	static futex_word word, target;
-
-	return futex_wait_requeue_pi(&word, 1, NULL, &target) == -EAGAIN &&
-	       futex_cmp_requeue_pi(&word, 1, 0, &target) == -EAGAIN;
-}
 
 static atomic_int requeue_pi; /* once REFUSED, it stays so */
 
@@ -36,13 +24,17 @@ enum {
 
 bool cond_pi_works(void)
 {
-	int now = load_relaxed(&requeue_pi), found;
+	static futex_word word, target;
+	int now = load_relaxed(&requeue_pi), found = REFUSED;
 
-	if (now == UNKNOWN) {
-		found = requeue_pi_is_there() ? WORKS : REFUSED;
-		if (cas_relaxed(&requeue_pi, &now, found))
-			now = found;
-	}
+	if (now != UNKNOWN)
+		return now == WORKS;
+	/* Do the two halves of it exist? Each is asked for a wrong value. */
+	if (futex_wait_for(&word, 1, NULL, false, 0, &target) == -EAGAIN &&
+	    futex_cmp_requeue_pi(&word, 1, 0, &target) == -EAGAIN)
+		found = WORKS;
+	if (cas_relaxed(&requeue_pi, &now, found))
+		now = found;
 	return now == WORKS;
 }
 
@@ -55,32 +47,29 @@ static bool is_refused(long ret)
 long cond_pi_wait(struct group *g, uint32_t word,
 		  const struct deadline *deadline)
 {
-	long ret = futex_wait_requeue_pi(group_word(g), word, deadline,
-					 load_relaxed(&g->pi_target));
+	futex_word *sleeps_on = LOW_HALF(&g->state);
+	long ret = futex_wait_for(sleeps_on, word, deadline, false, 0,
+				  load_relaxed(&g->pi_target));
 
 	if (!is_refused(ret))
 		return ret;
 	store_relaxed(&requeue_pi, REFUSED);
-	ret = futex_wait(group_word(g), word, deadline, false);
+	ret = futex_wait(sleeps_on, word, deadline, false);
 	return ret == 0 ? -EINTR : ret; /* 0 would be the mutex */
-}
-
-/* Does anybody still need what was posted or released? */
-static bool somebody_is_due(uint64_t state, int nr)
-{
-	return nr == INT_MAX || (state & (GROUP_RELEASED | GROUP_TOKENS));
 }
 
 void cond_pi_wake(struct group *g, int nr)
 {
+	const uint64_t due = GROUP_RELEASED | GROUP_TOKENS;
 	futex_word *target = load_relaxed(&g->pi_target);
 	uint64_t state = load_relaxed(&g->state);
 
-	while (somebody_is_due(state, nr)) {
+	/* Does anybody still need what was posted or released? */
+	for (unsigned int i = 0; nr == INT_MAX || state & due; i++) {
 		long ret = -EPERM;
 
 		if (cond_pi_works())
-			ret = futex_cmp_requeue_pi(group_word(g),
+			ret = futex_cmp_requeue_pi(LOW_HALF(&g->state),
 						   (uint32_t)state,
 						   nr == INT_MAX ? INT_MAX : 0,
 						   target);
@@ -102,7 +91,7 @@ void cond_pi_wake(struct group *g, int nr)
 		 * holder is exiting. The group is ours: what is on its word is
 		 * still ours to move.
 		 */
-		sched_yield();
+		thread_pause(i);
 		state = load_relaxed(&g->state);
 	}
 }

@@ -15,6 +15,7 @@
 
 /* Threads that a constructor before ours has started may already wait. */
 static _Atomic int base = POLICY_AUTO;
+static _Atomic uint32_t nr_ahead;
 
 __attribute__((constructor)) static void policy_choose(void)
 {
@@ -27,16 +28,19 @@ __attribute__((constructor)) static void policy_choose(void)
 			forced, POLICY_HELP);
 	if (chosen.spin_us != SPIN_MEASURED)
 		linger_limit((uint32_t)chosen.spin_us);
+	if (chosen.base == POLICY_AUTO && linger_has_cpu())
+		store_relaxed(&nr_ahead, WAKE_AHEAD);
 	store_relaxed(&base, (int)chosen.base);
 }
 
 struct wake_plan policy_plan(enum mutex_holder holder, uint32_t nr_waiters)
 {
 	int now = load_relaxed(&base);
-	struct wake_plan move = { .move = true };
+	struct wake_plan move = { .move = true,
+				  .ahead = load_relaxed(&nr_ahead) };
 
-	if (now == POLICY_AUTO && nr_waiters > 1 && linger_has_cpu())
-		move.ahead = WAKE_AHEAD;
+	if (nr_waiters == 1)
+		move.ahead = 0;
 	if (now != POLICY_WAKE_ALL && holder == MUTEX_HELD_BY_CALLER)
 		return move;
 	/* A single thread is woken, whoever has the mutex. */

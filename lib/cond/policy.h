@@ -11,8 +11,6 @@
 #ifndef DROVER_COND_POLICY_H
 #define DROVER_COND_POLICY_H
 
-#include <limits.h>
-
 #include "mutex/user_mutex.h"
 
 /**

@@ -20,7 +20,7 @@ bool policy_force(const char *forced, struct policy *p)
 	unsigned long us;
 	char *end;
 
-	for (int i = POLICY_AUTO; i <= POLICY_WAKE_ALL; i++) {
+	for (int i = 0; i <= POLICY_WAKE_ALL; i++) {
 		if (strncmp(forced, words[i], length) || words[i][length])
 			continue;
 		found.base = (enum policy_base)i;
@@ -31,10 +31,8 @@ bool policy_force(const char *forced, struct policy *p)
 	}
 	if (*forced) {
 		if (strncmp(forced, "spin=", 5) || forced[5] < '0' ||
-		    forced[5] > '9')
-			return false;
-		us = strtoul(forced + 5, &end, 10);
-		if (*end || us > MOST_US)
+		    forced[5] > '9' ||
+		    (us = strtoul(forced + 5, &end, 10)) > MOST_US || *end)
 			return false;
 		found.spin_us = (int32_t)us;
 	}

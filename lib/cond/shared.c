@@ -18,8 +18,6 @@
  * everybody. The first one looks again after its wake-up: if the second one
  * still counts, it wakes everybody, too; if not, that one has done so.
  */
-#include <limits.h>
-
 #include "base/clock.h"
 #include "cond/cond.h"
 #include "cond/policy.h"
@@ -96,13 +94,6 @@ static uint64_t waiter_get(struct shared_cond *s)
 	return add_relaxed(&s->users, USERS_WAITER) & USERS_LIVES;
 }
 
-/* The half of the users that destroy sleeps on. */
-static futex_word *users_word(struct shared_cond *s)
-{
-	return (futex_word *)&s->users +
-	       (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
-}
-
 /*
  * One waiter or waker less, which may be the last time that the condvar exists.
  * If destroy has taken this one for dead, it is another one's memory by now.
@@ -116,7 +107,7 @@ static void users_put(struct shared_cond *s, uint64_t user, uint64_t life)
 			return;
 	} while (!cas_acq_rel(&s->users, &users, users - user));
 	if (users & USERS_DESTROYED)
-		futex_wake(users_word(s), INT_MAX, true);
+		futex_wake(LOW_HALF(&s->users), INT_MAX, true);
 }
 
 void cond_shared_init(struct cond *c)
@@ -158,8 +149,8 @@ static bool users_change(struct shared_cond *s, uint64_t users)
 	clock_gettime(deadline.clock, &deadline.at);
 	deadline.at.tv_sec += DEAD_AFTER_SECONDS;
 	while (load_relaxed(&s->users) == users && ret != -ETIMEDOUT)
-		ret = futex_wait(users_word(s), (uint32_t)users, &deadline,
-				 true);
+		ret = futex_wait(LOW_HALF(&s->users), (uint32_t)users,
+				 &deadline, true);
 	return load_relaxed(&s->users) != users;
 }
 
@@ -280,8 +271,8 @@ static int shared_sleep(struct shared_member *m,
 		    load_relaxed(&m->w->interrupts) != m->w->seen &&
 		    cancellation_is_due())
 			why = ECANCELED;
-		else if (futex_wait_bits(sleeps_on, word, deadline, true,
-					 m->w->bit) == -ETIMEDOUT)
+		else if (sleep_on(sleeps_on, word, deadline, true, m->w->bit,
+				  &thread_this.for_signals) == -ETIMEDOUT)
 			why = ETIMEDOUT;
 	}
 }
@@ -305,7 +296,7 @@ static int shared_relock(struct shared_member *m)
 
 /*
  * The thread ends in the middle of its wait: a signal handler has called
- * pthread_exit(). As in group_end(), a signal is left to another member.
+ * pthread_exit(). As in group_leave(), a signal is left to another member.
  */
 static void shared_ended(struct shared_member *m)
 {

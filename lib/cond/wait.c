@@ -28,36 +28,19 @@ struct member {
 /* ---- joining a group ---- */
 
 /*
- * The group to join, pinned, or NULL if there is none yet: the open one. For
- * requeue-PI also the closed one, if no signal is on its way to a member: the
- * kernel chooses by priority among those in one group.
+ * For requeue-PI also the closed group is joined, if no signal is on its way to
+ * a member: the kernel chooses by priority among those in one group.
  */
-static inline struct group *cond_pin_group(struct cond *c,
-					   futex_word *pi_target)
+COLD static struct group *cond_pin_closed(struct cond *c)
 {
-	struct group *g = load_relaxed(&c->open);
+	struct group *g = cond_closed(c);
 
-	if (g && group_pin(g, c))
-		return g;
-	g = cond_closed(c);
-	if (!pi_target || !g || !group_pin(g, c))
+	if (!group_pin(g, c))
 		return NULL;
 	if (group_blocked(g) && !(load_relaxed(&g->state) & GROUP_TOKENS))
 		return g;
 	group_unpin(g);
 	return NULL;
-}
-
-/*
- * Sleepers for requeue-PI must all want the same mutex. Once that is refused,
- * arrivals for it have no target, whichever group they find.
- */
-static bool can_join(const struct group *g, const futex_word *pi_word,
-		     const futex_word *pi_target)
-{
-	const futex_word *target = load_relaxed(&g->pi_target);
-
-	return target == pi_target || (!pi_target && target == pi_word);
 }
 
 static inline struct group *cond_new_group(struct cond *c, struct member *m,
@@ -78,11 +61,33 @@ static inline struct group *cond_new_group(struct cond *c, struct member *m,
 	return g;
 }
 
-/* Join a group, or start one. Return: 0, ENOMEM or EINVAL. */
+/* Become a member of a group that was there, pinned. */
+static inline int member_of(struct member *m, struct group *g,
+			    futex_word *pi_word, futex_word *pi_target)
+{
+	futex_word *target = load_relaxed(&g->pi_target);
+
+	m->g = g;
+	/*
+	 * Sleepers for requeue-PI must all want the same mutex. Once that is
+	 * refused, arrivals for it have no target, whichever group they find.
+	 */
+	if (unlikely(target != pi_target && (pi_target || target != pi_word))) {
+		group_unpin(g);
+		return EINVAL;
+	}
+	if (load_relaxed(&g->mutex) != m->movable)
+		store_relaxed(&g->mutex, NULL);
+	add_relaxed(&g->state, GROUP_BLOCKED);
+	return 0;
+}
+
+/* Join the open group, or start one. Return: 0, ENOMEM or EINVAL. */
 static inline int cond_join(struct cond *c, struct member *m,
 			    futex_word *pi_word)
 {
 	futex_word *pi_target = NULL;
+	struct group *g;
 	int err = 0;
 
 	if (unlikely(pi_word)) {
@@ -90,16 +95,13 @@ static inline int cond_join(struct cond *c, struct member *m,
 		pi_target = cond_pi_works() ? pi_word : NULL;
 	}
 	cond_lock(c);
-	m->g = cond_pin_group(c, pi_target);
-	if (!m->g) {
-		m->g = cond_new_group(c, m, pi_target);
-		err = likely(m->g) ? 0 : ENOMEM;
-	} else if (likely(can_join(m->g, pi_word, pi_target))) {
-		group_join(m->g, m->movable);
-	} else {
-		group_unpin(m->g);
-		err = EINVAL;
-	}
+	g = load_relaxed(&c->open);
+	if (!group_pin(g, c))
+		g = unlikely(pi_target) ? cond_pin_closed(c) : NULL;
+	if (g)
+		err = member_of(m, g, pi_word, pi_target);
+	else if (unlikely(!(m->g = cond_new_group(c, m, pi_target))))
+		err = ENOMEM;
 	lock_drop(&c->lock);
 	return err;
 }
@@ -114,7 +116,7 @@ static inline int cond_join(struct cond *c, struct member *m,
 static enum polled poll_signal(void *arg)
 {
 	const struct member *m = arg;
-	uint32_t word = load_relaxed(group_word(m->g));
+	uint32_t word = load_relaxed(LOW_HALF(&m->g->state));
 
 	if (unlikely(word & GROUP_RELEASED))
 		return POLL_CAME;
@@ -124,22 +126,11 @@ static enum polled poll_signal(void *arg)
 							    POLL_STOP;
 }
 
-/* Poll before sleeping. */
-static void member_poll(struct member *m, const struct deadline *deadline)
+COLD static long member_pi_sleep(struct member *m, uint32_t word,
+				 const struct deadline *deadline)
 {
-	m->interrupts = load_relaxed(group_word(m->g)) & GROUP_INTERRUPTS;
-	linger(&thread_this.for_signals, poll_signal, m, time_left(deadline));
-}
+	long ret = cond_pi_wait(m->g, word, deadline);
 
-static inline long member_futex_wait(struct member *m, uint32_t word,
-				     const struct deadline *deadline)
-{
-	long ret;
-
-	if (likely(!load_relaxed(&m->g->pi_target)))
-		return sleep_on(group_word(m->g), word, deadline, false,
-				m->w->bit, &thread_this.for_signals);
-	ret = cond_pi_wait(m->g, word, deadline);
 	if (ret == 0) {
 		m->owns = true;
 		m->lock_err = user_mutex_adopt(m->mutex);
@@ -167,20 +158,6 @@ COLD static void member_woken_for_nothing(struct member *m, uint64_t state)
 	}
 }
 
-/* Is there a reason to leave that is not ours to overlook? */
-static inline int member_reason_to_leave(struct member *m, long ret)
-{
-	if (m->lock_err)
-		return m->lock_err;
-	if (ret == -ETIMEDOUT)
-		return ETIMEDOUT;
-	if (waits_can_be_cancelled &&
-	    load_seq_cst(&m->w->interrupts) != m->w->seen && /* [W-CANCEL] */
-	    cancellation_is_due())
-		return ECANCELED;
-	return 0;
-}
-
 /*
  * Wait as a member until unblocked. Return: 0; ETIMEDOUT, ECANCELED or what
  * locking the mutex has said if not, and then no member any more. The reference
@@ -189,25 +166,36 @@ static inline int member_reason_to_leave(struct member *m, long ret)
 static inline int member_sleep(struct member *m,
 			       const struct deadline *deadline)
 {
+	struct group *g = m->g;
 	long ret = -EAGAIN;
+	int why;
 
 	for (;;) {
 		/* [G-STATE], and [W-WORD] with group_interrupt() */
-		uint64_t state = load_acquire(&m->g->state);
-		int why;
+		uint64_t state = load_acquire(&g->state);
 
-		if (group_take(m->g, &state))
+		if (group_take(g, &state))
 			return 0;
 		if (ret == 0)
 			member_woken_for_nothing(m, state);
-		why = member_reason_to_leave(m, ret);
+		why = m->lock_err;
+		if (ret == -ETIMEDOUT)
+			why = ETIMEDOUT;
+		else if (waits_can_be_cancelled && /* [W-CANCEL] */
+			 load_seq_cst(&m->w->interrupts) != m->w->seen &&
+			 cancellation_is_due())
+			why = ECANCELED;
 		if (why)
-			return group_leave(m->g) ? why : 0;
+			return group_leave(g, false) ? why : 0;
 		/* Before it is cleared no member sleeps, and nobody is woken. */
 		if (state & GROUP_AWAKE)
-			and_relaxed(&m->g->state, ~GROUP_AWAKE);
+			and_relaxed(&g->state, ~GROUP_AWAKE);
+		else if (unlikely(load_relaxed(&g->pi_target)))
+			ret = member_pi_sleep(m, (uint32_t)state, deadline);
 		else
-			ret = member_futex_wait(m, (uint32_t)state, deadline);
+			ret = sleep_on(LOW_HALF(&g->state), (uint32_t)state,
+				       deadline, false, m->w->bit,
+				       &thread_this.for_signals);
 	}
 }
 
@@ -216,34 +204,30 @@ static inline int member_sleep(struct member *m,
 static enum polled poll_mutex_of(void *arg)
 {
 	const struct member *m = arg;
-	bool got = load_relaxed(user_mutex_word(m->mutex)) == WORD_FREE &&
+	bool got = load_relaxed(user_mutex_word(m->mutex)) == LOCK_FREE &&
 		   user_mutex_try_lock(m->mutex);
 
 	return got ? POLL_CAME : POLL_NOTHING;
 }
 
 /*
+ * Take the mutex, and let go of the group.
+ *
  * Those that were moved are woken one by one, each by the unlock of the one
  * before it, and meanwhile CPUs go idle. The first of them that finds the mutex
  * free wakes a few more.
  */
-static void wake_ahead(struct group *g, futex_word *word)
-{
-	uint32_t nr = swap_relaxed(&g->ahead, 0);
-
-	if (nr)
-		futex_wake(word, (int)nr, false);
-}
-
-/* Take the mutex, and let go of the group. */
 static inline int member_relock(struct member *m)
 {
 	bool moved = load_relaxed(&m->g->state) & GROUP_MOVED;
 	futex_word *word = m->movable ? user_mutex_word(m->mutex) : NULL;
+	uint32_t ahead = 0;
 
 	if (moved && word && load_relaxed(&m->g->ahead) &&
-	    load_relaxed(word) == WORD_FREE)
-		wake_ahead(m->g, word);
+	    load_relaxed(word) == LOCK_FREE)
+		ahead = swap_relaxed(&m->g->ahead, 0);
+	if (ahead)
+		futex_wake(word, (int)ahead, false);
 	group_unpin(m->g);
 	/* From here on the condvar may no longer exist. */
 	if (unlikely(m->owns))
@@ -253,7 +237,7 @@ static inline int member_relock(struct member *m)
 	    !linger(&thread_this.for_mutexes, poll_mutex_of, m, INT64_MAX))
 		return user_mutex_lock(m->mutex, moved);
 	if (moved)
-		user_mutex_set_contended(word);
+		lock_set_contended(word);
 	return 0;
 }
 
@@ -267,19 +251,11 @@ static void member_ended(struct member *m)
 	if (likely(!m->sleeps))
 		return;
 	store_relaxed(&m->w->group, NULL);
-	group_end(m->g);
+	group_leave(m->g, true);
 	member_relock(m);
 }
 
 /* ---- all of it ---- */
-
-/* Broken beyond may_wait(). What met us meanwhile goes on. */
-COLD static void cond_leave_awake(struct cond *c, struct group *g)
-{
-	if (!group_leave(g))
-		cond_signal(c);
-	group_unpin(g);
-}
 
 /* How long a thread sleeps that has no memory to wait in. */
 #define NAP_NS (10 * 1000 * NS_PER_US)
@@ -291,21 +267,18 @@ COLD static void cond_leave_awake(struct cond *c, struct group *g)
 COLD static int cond_wait_spuriously(void *mutex,
 				     const struct deadline *deadline)
 {
-	int64_t until = clock_now() + NAP_NS;
-	struct deadline nap = { .clock = CLOCK_MONOTONIC };
+	int64_t left = time_left(deadline);
+	int64_t until = clock_now() + (left < NAP_NS ? left : NAP_NS);
+	struct deadline nap = { CLOCK_MONOTONIC,
+				{ until / NS_PER_S, until % NS_PER_S } };
 	futex_word never = 0;
-	bool late = time_left(deadline) < NAP_NS;
 	int err = user_mutex_unlock(mutex);
 
 	if (err)
 		return err;
-	nap.at.tv_sec = until / NS_PER_S;
-	nap.at.tv_nsec = until % NS_PER_S;
-	/* A signal handler may end it before the deadline. */
-	if (futex_wait(&never, 0, late ? deadline : &nap, false) != -ETIMEDOUT)
-		late = false;
+	futex_wait(&never, 0, &nap, false);
 	err = user_mutex_lock(mutex, false);
-	return err ? err : late ? ETIMEDOUT : 0;
+	return err ? err : time_left(deadline) > 0 ? 0 : ETIMEDOUT;
 }
 
 /*
@@ -327,15 +300,20 @@ static inline int cond_wait_as(struct cond *c, struct member *joining,
 		return err;
 	err = user_mutex_unlock(m.mutex);
 	if (unlikely(err)) {
-		cond_leave_awake(c, m.g);
+		/* Broken. What met us meanwhile goes on. */
+		if (!group_leave(m.g, false))
+			cond_signal(c);
+		group_unpin(m.g);
 		return err;
 	}
 
 	m.sleeps = true;
 	if (be_found)
 		store_seq_cst(&m.w->group, m.g); /* [W-CANCEL] */
+	m.interrupts = load_relaxed(&m.g->state) & GROUP_INTERRUPTS;
 	if (likely(!load_relaxed(&m.g->pi_target)))
-		member_poll(&m, deadline);
+		linger(&thread_this.for_signals, poll_signal, &m,
+		       time_left(deadline));
 	err = member_sleep(&m, deadline);
 	if (be_found)
 		store_relaxed(&m.w->group, NULL);
@@ -348,28 +326,20 @@ static inline int cond_wait_as(struct cond *c, struct member *joining,
 APART static int cond_wait_special(struct cond *c, struct member *m,
 				   const struct deadline *deadline)
 {
+	/* With foreign waiters it is theirs, if nobody has waited here before. */
+	bool ours = !(load_relaxed(&c->flags) & COND_SPECIAL) ||
+		    load_relaxed(&c->generation);
 	futex_word *pi_word = NULL;
-	int err = user_mutex_may_wait(m->mutex);
+	int err = user_mutex_prepare(m->mutex, &m->movable, &pi_word);
 
 	if (err)
 		return err;
-	if (!m->w)
-		return cond_wait_spuriously(m->mutex, deadline);
-	if (cond_is_shared(c)) {
+	err = ENOMEM;
+	if (m->w && cond_is_shared(c))
 		err = cond_shared_wait(c, m->mutex, deadline);
-		return err == ENOMEM ?
-			       cond_wait_spuriously(m->mutex, deadline) :
-			       err;
-	}
-	/* They are as they were before anybody waited here. */
-	if (cond_is_special(c) && !load_relaxed(&c->generation))
-		return cond_wait_spuriously(m->mutex, deadline);
-	/* A mutex that stays held is nobody's to be moved to. */
-	if (user_mutex_stays_held(m->mutex))
-		m->movable = NULL;
-	else
-		pi_word = user_mutex_pi_word(m->mutex);
-	return cond_wait_as(c, m, deadline, pi_word);
+	else if (m->w && ours)
+		err = cond_wait_as(c, m, deadline, pi_word);
+	return err == ENOMEM ? cond_wait_spuriously(m->mutex, deadline) : err;
 }
 
 int cond_wait(struct cond *c, void *mutex, const struct deadline *deadline)
@@ -379,7 +349,8 @@ int cond_wait(struct cond *c, void *mutex, const struct deadline *deadline)
 			    .movable = mutex };
 
 	PROBE(wait, c, mutex);
-	if (unlikely(!m.w || cond_is_special(c) || !user_mutex_is_plain(mutex)))
+	if (unlikely(!m.w || load_relaxed(&c->flags) & COND_SPECIAL ||
+		     !user_mutex_is_plain(mutex)))
 		return cond_wait_special(c, &m, deadline);
 	return cond_wait_as(c, &m, deadline, NULL);
 }

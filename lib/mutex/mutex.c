@@ -44,8 +44,8 @@ static inline int take_now(struct mutex *m)
 /* Take it and leave it contended: other threads may be asleep on it. */
 static int take_contended(struct mutex *m, const struct deadline *deadline)
 {
-	while (swap_acquire(&m->word, WORD_CONTENDED) != WORD_FREE) {
-		if (sleep_on(&m->word, WORD_CONTENDED, deadline,
+	while (swap_acquire(&m->word, LOCK_CONTENDED) != LOCK_FREE) {
+		if (sleep_on(&m->word, LOCK_CONTENDED, deadline,
 			     mutex_is_shared(m), FUTEX_BITSET_MATCH_ANY,
 			     &thread_this.for_mutexes) == -ETIMEDOUT)
 			return ETIMEDOUT;
@@ -63,7 +63,7 @@ static int take_asleep(struct mutex *m, const struct deadline *deadline)
 static enum polled poll_mutex(void *mutex)
 {
 	struct mutex *m = mutex;
-	bool got = load_relaxed(&m->word) == WORD_FREE && mutex_try(m);
+	bool got = load_relaxed(&m->word) == LOCK_FREE && mutex_try(m);
 
 	return got ? POLL_CAME : POLL_NOTHING;
 }
@@ -99,15 +99,15 @@ int drover_mutex_init(drover_mutex_t *mutex, const drover_mutexattr_t *attr)
 		return ENOTSUP;
 	debug_pointer(mutex, _Alignof(struct mutex), "mutex", __func__);
 	memset(mutex, 0, sizeof(*mutex));
-	mutex_of(mutex)->flags = flags;
+	((struct mutex *)mutex)->flags = flags;
 	return 0;
 }
 
 int drover_mutex_destroy(drover_mutex_t *mutex)
 {
-	struct mutex *m = mutex_checked(mutex, __func__);
+	struct mutex *m = mutex_of(mutex);
 
-	if (load_relaxed(&m->word) != WORD_FREE)
+	if (load_relaxed(&m->word) != LOCK_FREE)
 		return EBUSY;
 #ifdef DROVER_DEBUG
 	m->flags = DEBUG_DESTROYED;
@@ -117,7 +117,7 @@ int drover_mutex_destroy(drover_mutex_t *mutex)
 
 int drover_mutex_trylock(drover_mutex_t *mutex)
 {
-	int err = take_now(mutex_checked(mutex, __func__));
+	int err = take_now(mutex_of(mutex));
 
 	return err == EDEADLK ? EBUSY : err;
 }
@@ -131,7 +131,7 @@ APART static int lock_in_some_way(struct mutex *m)
 
 ONE_LINE int drover_mutex_lock(drover_mutex_t *mutex)
 {
-	struct mutex *m = mutex_checked(mutex, __func__);
+	struct mutex *m = mutex_of(mutex);
 	uint32_t caller = thread_this.number;
 
 	if (likely(caller && !m->flags) && likely(mutex_take_plain(m, caller)))
@@ -144,7 +144,7 @@ int drover_mutex_timedlock(drover_mutex_t *mutex, clockid_t clock,
 			   const struct timespec *deadline)
 {
 	struct deadline d = { .clock = clock };
-	struct mutex *m = mutex_checked(mutex, __func__);
+	struct mutex *m = mutex_of(mutex);
 	int err;
 
 	debug_pointer(deadline, _Alignof(struct timespec), "deadline",
@@ -171,7 +171,7 @@ APART static int unlock_in_some_way(struct mutex *m)
 
 ONE_LINE int drover_mutex_unlock(drover_mutex_t *mutex)
 {
-	struct mutex *m = mutex_checked(mutex, __func__);
+	struct mutex *m = mutex_of(mutex);
 
 	if (unlikely(!mutex_is_plain(m)))
 		return unlock_in_some_way(m);
@@ -181,7 +181,7 @@ ONE_LINE int drover_mutex_unlock(drover_mutex_t *mutex)
 
 int drover_mutex_consistent(drover_mutex_t *mutex)
 {
-	struct mutex *m = mutex_checked(mutex, __func__);
+	struct mutex *m = mutex_of(mutex);
 
 	if (!mutex_held_by_caller(m) || m->health != MUTEX_INCONSISTENT)
 		return EINVAL;

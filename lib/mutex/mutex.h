@@ -23,7 +23,7 @@ enum mutex_health {
 
 /**
  * struct mutex - the inside of drover_mutex_t; all zero bytes are valid
- * @word: an enum mutex_word, or a PI futex
+ * @word: an enum lock_word, or a PI futex
  * @owner: id of the holder, 0 when free. Written by the holder only, so a
  *	   thread that reads its own id does hold the mutex.
  * @flags: DROVER_MUTEX_*; constant
@@ -38,23 +38,12 @@ struct mutex {
 	uint32_t health;
 };
 
-static inline struct mutex *mutex_of(drover_mutex_t *mutex)
-{
-	return (struct mutex *)mutex;
-}
-
 #define MUTEX_FLAGS                                                           \
 	(DROVER_MUTEX_RECURSIVE | DROVER_MUTEX_ERRORCHECK | DROVER_MUTEX_PI | \
 	 DROVER_MUTEX_ROBUST | DROVER_MUTEX_SHARED)
 
-/* The mutex that a caller has passed to the function @call. */
-static inline struct mutex *mutex_checked(drover_mutex_t *mutex,
-					  const char *call)
-{
-	debug_pointer(mutex, _Alignof(struct mutex), "mutex", call);
-	debug_flags(mutex, mutex_of(mutex)->flags, MUTEX_FLAGS, "mutex", call);
-	return mutex_of(mutex);
-}
+/* The mutex that a caller has passed to this function. */
+#define mutex_of(mutex) debug_object(mutex, struct mutex, MUTEX_FLAGS, "mutex")
 
 static inline bool mutex_is_pi(const struct mutex *m)
 {
@@ -96,9 +85,9 @@ static inline bool mutex_is_plain(struct mutex *m)
 /* Take one that is no PI futex, if it is free. @caller: mutex_caller() */
 static inline bool mutex_take_free(struct mutex *m, uint32_t caller)
 {
-	uint32_t old = WORD_FREE;
+	uint32_t old = LOCK_FREE;
 
-	if (!cas_acquire(&m->word, &old, WORD_LOCKED))
+	if (!cas_acquire(&m->word, &old, LOCK_HELD))
 		return false;
 	store_relaxed(&m->owner, caller);
 	return true;
@@ -117,7 +106,7 @@ static inline void mutex_drop(struct mutex *m, bool shared)
 {
 	store_relaxed(&m->owner, 0);
 	/* The next holder may free it: the word is touched once, and no more. */
-	if (swap_release(&m->word, WORD_FREE) == WORD_CONTENDED)
+	if (swap_release(&m->word, LOCK_FREE) == LOCK_CONTENDED)
 		sleep_end(&m->word, 1, shared);
 }
 
@@ -130,9 +119,9 @@ static inline bool mutex_take_plain(struct mutex *m, uint32_t caller)
 {
 	if (!__libc_single_threaded)
 		return mutex_take_free(m, caller);
-	if (load_relaxed(&m->word) != WORD_FREE)
+	if (load_relaxed(&m->word) != LOCK_FREE)
 		return false;
-	store_relaxed(&m->word, WORD_LOCKED);
+	store_relaxed(&m->word, LOCK_HELD);
 	store_relaxed(&m->owner, caller);
 	return true;
 }
@@ -144,7 +133,7 @@ static inline void mutex_drop_plain(struct mutex *m)
 		return;
 	}
 	store_relaxed(&m->owner, 0);
-	store_relaxed(&m->word, WORD_FREE);
+	store_relaxed(&m->word, LOCK_FREE);
 }
 
 /*

@@ -6,18 +6,7 @@
 #ifndef DROVER_USER_MUTEX_H
 #define DROVER_USER_MUTEX_H
 
-#include "base/futex.h"
-
-/*
- * The states of a mutex's futex word to which waiters can be moved: glibc's and
- * drover_mutex_t's are alike (U. Drepper, "Futexes Are Tricky", section "Mutex,
- * Take 2"). Only in the last one does an unlock wake a sleeper.
- */
-enum mutex_word {
-	WORD_FREE,
-	WORD_LOCKED,
-	WORD_CONTENDED,
-};
+#include "base/lock.h"
 
 /* How the caller finds a mutex. */
 enum mutex_holder {
@@ -27,23 +16,23 @@ enum mutex_holder {
 };
 
 /*
- * Nothing is special about it: user_mutex_may_wait() would say 0,
- * user_mutex_stays_held() false, and user_mutex_pi_word() NULL. What it is
- * asked before them.
+ * Nothing is special about it: user_mutex_prepare() would say 0, and change
+ * nothing. What it is asked before.
  */
 bool user_mutex_is_plain(void *mutex);
 
-/*
+/**
+ * user_mutex_prepare() - before a wait
+ * @mutex: the mutex
+ * @movable: set to NULL if the caller has locked it more than once, so it sleeps
+ *	     as the holder: nobody may be moved there, least of all the caller
+ * @pi_word: set to the lock word if the kernel can hand the mutex over
+ *	     (requeue-PI), and @movable stays
+ *
  * Return: 0, or EPERM if its unlock will refuse the caller. Asked first: once
  * the caller has joined a group, a signal or broadcast can reach it.
  */
-int user_mutex_may_wait(void *mutex);
-
-/*
- * The caller has locked it more than once, so it sleeps as the holder: nobody
- * may be moved there, least of all the caller.
- */
-bool user_mutex_stays_held(void *mutex);
+int user_mutex_prepare(void *mutex, void **movable, futex_word **pi_word);
 
 /* Return: 0 or an errno value. */
 int user_mutex_unlock(void *mutex);
@@ -66,23 +55,12 @@ futex_word *user_mutex_word(void *mutex);
 /* Who has a mutex that waiters can be moved to, and that is in use. */
 enum mutex_holder user_mutex_holder(void *mutex);
 
-/* The lock word if the kernel can hand the mutex over (requeue-PI), or NULL. */
-futex_word *user_mutex_pi_word(void *mutex);
-
 /*
  * The kernel has handed the mutex over to the caller: make it look as if the
  * caller had locked it. 0 or what locking it would have returned;
  * ENOTRECOVERABLE: it is not held.
  */
 int user_mutex_adopt(void *mutex);
-
-/* Make the unlock of the holder, which the caller is, wake a sleeper. */
-static inline void user_mutex_set_contended(futex_word *word)
-{
-	uint32_t held = WORD_LOCKED;
-
-	cas_relaxed(word, &held, WORD_CONTENDED);
-}
 
 /* Are waits cancellation points, and may a cancellation act on the caller? */
 extern const bool waits_can_be_cancelled;

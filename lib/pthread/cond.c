@@ -19,8 +19,6 @@
 _Static_assert(sizeof(struct cond) <= sizeof(pthread_cond_t), "fits");
 _Static_assert(_Alignof(struct cond) <= _Alignof(pthread_cond_t), "fits");
 
-#define cond_of(cond) cond_checked(cond, __func__)
-
 int drop_in_cond_init(pthread_cond_t *cond, const pthread_condattr_t *attr)
 {
 	clockid_t clock = CLOCK_REALTIME;
@@ -43,7 +41,8 @@ int drop_in_cond_init(pthread_cond_t *cond, const pthread_condattr_t *attr)
 
 int drop_in_cond_destroy(pthread_cond_t *cond)
 {
-	cond_destroy(cond_of(cond), __func__);
+	cond_debug_idle(cond_of(cond), __func__);
+	cond_destroy((struct cond *)cond);
 	return 0;
 }
 
@@ -59,9 +58,12 @@ static int wait_cancellable(struct cond *c, pthread_mutex_t *mutex,
 			    const struct deadline *deadline)
 {
 	int err, type, ignored;
+	struct waiter *w;
 
 	pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
-	cond_note_interrupts(); /* [W-SEEN] */
+	w = waiter_self();
+	if (likely(w))
+		w->seen = load_acquire(&w->interrupts); /* [W-SEEN] */
 	pthread_testcancel();
 	err = cond_wait(c, mutex, deadline);
 	if (err == ECANCELED) {
@@ -95,11 +97,8 @@ HOT int drop_in_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
 int drop_in_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
 			   const struct timespec *abstime)
 {
-	bool monotonic = load_relaxed(&cond_of(cond)->flags) & COND_MONOTONIC;
-
-	return drop_in_cond_clockwait(
-		cond, mutex, monotonic ? CLOCK_MONOTONIC : CLOCK_REALTIME,
-		abstime);
+	return drop_in_cond_clockwait(cond, mutex, cond_clock(cond_of(cond)),
+				      abstime);
 }
 
 ONE_LINE int drop_in_cond_signal(pthread_cond_t *cond)

@@ -21,11 +21,7 @@
 #ifdef DROVER_DEBUG
 void glibc_mutex_check(pthread_mutex_t *mutex, const char *call);
 #else
-static inline void glibc_mutex_check(pthread_mutex_t *mutex, const char *call)
-{
-	(void)mutex;
-	(void)call;
-}
+#define glibc_mutex_check(mutex, call) ((void)0)
 #endif
 
 int drop_in_cond_init(pthread_cond_t *cond, const pthread_condattr_t *attr);

@@ -8,10 +8,9 @@
  * that word with the private futex operations. __data.__owner is the holder's
  * thread id as glibc has it. So waiters can be moved there, if whoever takes the
  * mutex after a move leaves it at 2. Whether the loaded glibc works like that is
- * tried when the library is loaded, or by a constructor that comes before and
- * waits; if not, nothing is ever moved. Mutexes that inherit priorities are
- * tried when the first of them is met: a sandbox may end a program that makes
- * one.
+ * tried when the library is loaded; before, or if not, nothing is moved. Mutexes
+ * that inherit priorities are tried when the first of them is met: a sandbox may
+ * end a program that makes one.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -41,6 +40,15 @@
 #define KIND_PI		0x020
 #define KIND_NO_ELISION 0x200
 
+#define KIND_PLAIN (KIND_TYPE | KIND_NO_ELISION)
+
+/* What is read of a mutex while other threads use it. */
+#define MUTEX(m) ((pthread_mutex_t *)(m))
+#define WORD(m)	 ((futex_word *)&MUTEX(m)->__data.__lock)
+#define KIND(m)	 __atomic_load_n(&MUTEX(m)->__data.__kind, __ATOMIC_RELAXED)
+#define OWNER(m) \
+	((uint32_t)__atomic_load_n(&MUTEX(m)->__data.__owner, __ATOMIC_RELAXED))
+
 /* What came of the trial; the same for whoever makes it. */
 enum layout {
 	LAYOUT_UNTRIED,
@@ -52,38 +60,6 @@ static _Atomic int layout, pi_layout;
 
 COLD static int layout_try(void);
 COLD static int pi_layout_try(void);
-
-static inline bool layout_is_known(void)
-{
-	int found = load_relaxed(&layout);
-
-	return (found != LAYOUT_UNTRIED ? found : layout_try()) == LAYOUT_KNOWN;
-}
-
-static inline bool pi_layout_is_known(void)
-{
-	int found = load_relaxed(&pi_layout);
-
-	return layout_is_known() &&
-	       (found != LAYOUT_UNTRIED ? found : pi_layout_try()) ==
-		       LAYOUT_KNOWN;
-}
-
-static pthread_mutex_t *mutex_of(void *mutex)
-{
-	return mutex;
-}
-
-static futex_word *lock_word(void *mutex)
-{
-	return (futex_word *)&mutex_of(mutex)->__data.__lock;
-}
-
-static uint32_t owner_of(void *mutex)
-{
-	return (uint32_t)__atomic_load_n(&mutex_of(mutex)->__data.__owner,
-					 __ATOMIC_RELAXED);
-}
 
 /*
  * The id by which glibc knows the calling thread, as it writes it into a mutex.
@@ -98,22 +74,10 @@ COLD static uint32_t own_id_ask(void)
 	pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
 
 	pthread_mutex_lock(&m);
-	own_id = owner_of(&m);
+	own_id = OWNER(&m);
 	pthread_mutex_unlock(&m);
 	pthread_mutex_destroy(&m);
 	return own_id;
-}
-
-static inline uint32_t own_id_known(void)
-{
-	uint32_t id = own_id;
-
-	return likely(id) ? id : own_id_ask();
-}
-
-static inline bool is_owner(void *mutex)
-{
-	return owner_of(mutex) == own_id_known();
 }
 
 /* In the child of a fork. */
@@ -122,61 +86,50 @@ static void own_id_forget(void)
 	own_id = 0;
 }
 
-static bool movable(void *mutex)
-{
-	int kind = __atomic_load_n(&mutex_of(mutex)->__data.__kind,
-				   __ATOMIC_RELAXED);
-
-	return layout_is_known() && !(kind & ~(KIND_TYPE | KIND_NO_ELISION));
-}
-
 /* Type normal, and like those that waiters can be moved to. */
 bool user_mutex_is_plain(void *mutex)
 {
-	int kind = __atomic_load_n(&mutex_of(mutex)->__data.__kind,
-				   __ATOMIC_RELAXED);
-
-	return !(kind & ~KIND_NO_ELISION);
+	return !(KIND(mutex) & ~KIND_NO_ELISION);
 }
 
-/* The mutexes that glibc does not let anybody unlock but their holder. */
-int user_mutex_may_wait(void *mutex)
+int user_mutex_prepare(void *mutex, void **movable, futex_word **pi_word)
 {
-	int kind = __atomic_load_n(&mutex_of(mutex)->__data.__kind,
-				   __ATOMIC_RELAXED);
-	int type = kind & KIND_TYPE;
+	int kind = KIND(mutex), type = kind & KIND_TYPE;
 
-	if (!layout_is_known())
+	if (layout_try() != LAYOUT_KNOWN)
 		return 0;
-	if (type != PTHREAD_MUTEX_RECURSIVE &&
-	    type != PTHREAD_MUTEX_ERRORCHECK &&
-	    !(kind & (KIND_ROBUST | KIND_PI)))
-		return 0;
-	/* The child of _Fork(), which tells nobody, has another id. */
-	return is_owner(mutex) || owner_of(mutex) == own_id_ask() ? 0 : EPERM;
+	/* The mutexes that glibc does not let anybody unlock but their holder. */
+	if ((type == PTHREAD_MUTEX_RECURSIVE ||
+	     type == PTHREAD_MUTEX_ERRORCHECK ||
+	     kind & (KIND_ROBUST | KIND_PI)) &&
+	    OWNER(mutex) != (own_id ?: own_id_ask()) &&
+	    /* The child of _Fork(), which tells nobody, has another id. */
+	    OWNER(mutex) != own_id_ask())
+		return EPERM;
+	if (type == PTHREAD_MUTEX_RECURSIVE && MUTEX(mutex)->__data.__count > 1)
+		*movable = NULL;
+	/* Private, not robust, and the kernel's priority inheritance. */
+	else if ((kind & ~KIND_PLAIN) == KIND_PI &&
+		 pi_layout_try() == LAYOUT_KNOWN)
+		*pi_word = WORD(mutex);
+	return 0;
 }
 
 #ifdef DROVER_DEBUG
 void glibc_mutex_check(pthread_mutex_t *mutex, const char *call)
 {
+	int type;
+
 	debug_pointer(mutex, _Alignof(pthread_mutex_t), "mutex", call);
+	type = KIND(mutex) & KIND_TYPE;
 	/* The others get EPERM; only these have their owner noted. */
-	if (movable(mutex) && !user_mutex_may_wait(mutex) &&
-	    owner_of(mutex) != own_id_ask())
+	if (user_mutex_word(mutex) && type != PTHREAD_MUTEX_RECURSIVE &&
+	    type != PTHREAD_MUTEX_ERRORCHECK && OWNER(mutex) != own_id_ask())
 		debug_wrong(mutex, "mutex",
 			    "is not held by the caller: lock it before a wait",
 			    call);
 }
 #endif
-
-bool user_mutex_stays_held(void *mutex)
-{
-	int kind = __atomic_load_n(&mutex_of(mutex)->__data.__kind,
-				   __ATOMIC_RELAXED);
-
-	return (kind & KIND_TYPE) == PTHREAD_MUTEX_RECURSIVE &&
-	       mutex_of(mutex)->__data.__count > 1;
-}
 
 int user_mutex_unlock(void *mutex)
 {
@@ -193,7 +146,7 @@ int user_mutex_lock(void *mutex, bool moved)
 	 * those who queued behind it.
 	 */
 	if (moved && !err)
-		user_mutex_set_contended(lock_word(mutex));
+		lock_set_contended(WORD(mutex));
 	return err;
 }
 
@@ -204,34 +157,28 @@ bool user_mutex_try_lock(void *mutex)
 
 futex_word *user_mutex_word(void *mutex)
 {
-	return movable(mutex) ? lock_word(mutex) : NULL;
+	bool movable = load_relaxed(&layout) == LAYOUT_KNOWN &&
+		       !(KIND(mutex) & ~KIND_PLAIN);
+
+	return movable ? WORD(mutex) : NULL;
 }
 
 enum mutex_holder user_mutex_holder(void *mutex)
 {
-	if (load_relaxed(lock_word(mutex)) == WORD_FREE)
+	if (load_relaxed(WORD(mutex)) == LOCK_FREE)
 		return MUTEX_FREE;
-	return is_owner(mutex) ? MUTEX_HELD_BY_CALLER : MUTEX_HELD_BY_OTHER;
-}
-
-/* Private, not robust, and the kernel's priority inheritance. */
-futex_word *user_mutex_pi_word(void *mutex)
-{
-	int kind = __atomic_load_n(&mutex_of(mutex)->__data.__kind,
-				   __ATOMIC_RELAXED);
-
-	kind &= ~(KIND_TYPE | KIND_NO_ELISION);
-	return kind == KIND_PI && pi_layout_is_known() ? lock_word(mutex) :
-							 NULL;
+	return OWNER(mutex) == (own_id ?: own_id_ask()) ? MUTEX_HELD_BY_CALLER :
+							  MUTEX_HELD_BY_OTHER;
 }
 
 /* What pthread_mutex_lock() does after it has got a PI mutex's word. */
 int user_mutex_adopt(void *mutex)
 {
-	pthread_mutex_t *m = mutex_of(mutex);
+	pthread_mutex_t *m = mutex;
 
 	tell_tsan_locked(m);
-	__atomic_store_n(&m->__data.__owner, own_id_known(), __ATOMIC_RELAXED);
+	__atomic_store_n(&m->__data.__owner, own_id ?: own_id_ask(),
+			 __ATOMIC_RELAXED);
 	m->__data.__nusers++;
 	if ((m->__data.__kind & KIND_TYPE) == PTHREAD_MUTEX_RECURSIVE)
 		m->__data.__count = 1;
@@ -259,62 +206,65 @@ static bool three_states(void)
 	pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
 	uint32_t tid = (uint32_t)syscall(SYS_gettid);
 	struct timespec past = { 0, 0 };
-	bool ok = load_relaxed(lock_word(&m)) == WORD_FREE;
+	bool ok = load_relaxed(WORD(&m)) == LOCK_FREE;
 
 	pthread_mutex_lock(&m);
-	ok = ok && load_relaxed(lock_word(&m)) == WORD_LOCKED;
-	ok = ok && owner_of(&m) == tid;
+	ok = ok && load_relaxed(WORD(&m)) == LOCK_HELD && OWNER(&m) == tid;
 	ok = ok && pthread_mutex_timedlock(&m, &past) == ETIMEDOUT;
-	ok = ok && load_relaxed(lock_word(&m)) == WORD_CONTENDED;
+	ok = ok && load_relaxed(WORD(&m)) == LOCK_CONTENDED;
 	pthread_mutex_unlock(&m);
-	ok = ok && load_relaxed(lock_word(&m)) == WORD_FREE;
-	return ok && owner_of(&m) == 0;
+	return ok && load_relaxed(WORD(&m)) == LOCK_FREE && OWNER(&m) == 0;
+}
+
+/* Make a mutex like that; false if it is refused. */
+static bool make(pthread_mutex_t *m, int type, int robust, int protocol,
+		 int pshared)
+{
+	pthread_mutexattr_t attr;
+	bool made;
+
+	pthread_mutexattr_init(&attr);
+	made = !pthread_mutexattr_settype(&attr, type) &&
+	       !pthread_mutexattr_setrobust(&attr, robust) &&
+	       !pthread_mutexattr_setprotocol(&attr, protocol) &&
+	       !pthread_mutexattr_setpshared(&attr, pshared) &&
+	       !pthread_mutex_init(m, &attr);
+	pthread_mutexattr_destroy(&attr);
+	return made;
 }
 
 /* The word, owner and counts of a recursive PI mutex that is locked once. */
 static bool pi_states(void)
 {
 	uint32_t tid = own_id_ask();
-	pthread_mutexattr_t attr;
 	pthread_mutex_t m;
 	bool ok;
 
-	pthread_mutexattr_init(&attr);
-	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
-	pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
-	ok = pthread_mutex_init(&m, &attr) == 0;
-	pthread_mutexattr_destroy(&attr);
-	if (!ok)
+	if (!make(&m, PTHREAD_MUTEX_RECURSIVE, PTHREAD_MUTEX_STALLED,
+		  PTHREAD_PRIO_INHERIT, PTHREAD_PROCESS_PRIVATE))
 		return false;
-	ok = m.__data.__kind == (PTHREAD_MUTEX_RECURSIVE | KIND_PI);
+	ok = KIND(&m) == (PTHREAD_MUTEX_RECURSIVE | KIND_PI);
 	ok = ok && pthread_mutex_lock(&m) == 0;
-	ok = ok && load_relaxed(lock_word(&m)) == tid && owner_of(&m) == tid;
+	ok = ok && load_relaxed(WORD(&m)) == tid && OWNER(&m) == tid;
 	ok = ok && m.__data.__nusers == 1 && m.__data.__count == 1;
 	ok = ok && pthread_mutex_unlock(&m) == 0;
-	ok = ok && load_relaxed(lock_word(&m)) == 0 && owner_of(&m) == 0;
+	ok = ok && load_relaxed(WORD(&m)) == 0 && OWNER(&m) == 0;
 	ok = ok && m.__data.__nusers == 0 && m.__data.__count == 0;
 	pthread_mutex_destroy(&m);
 	return ok;
 }
 
-/* Set the kind that @protocol and @pshared give; -1 if they are refused. */
-static int kind_with(int type, int robust, int protocol, int pshared)
+/* Does the kind of such a mutex say that waiters can be moved? */
+static bool kind_is_plain(int type, int robust, int protocol, int pshared)
 {
-	pthread_mutexattr_t attr;
 	pthread_mutex_t m;
-	int kind = -1;
+	int kind;
 
-	pthread_mutexattr_init(&attr);
-	if (!pthread_mutexattr_settype(&attr, type) &&
-	    !pthread_mutexattr_setrobust(&attr, robust) &&
-	    !pthread_mutexattr_setprotocol(&attr, protocol) &&
-	    !pthread_mutexattr_setpshared(&attr, pshared) &&
-	    !pthread_mutex_init(&m, &attr)) {
-		kind = m.__data.__kind;
-		pthread_mutex_destroy(&m);
-	}
-	pthread_mutexattr_destroy(&attr);
-	return kind;
+	if (!make(&m, type, robust, protocol, pshared))
+		return false;
+	kind = KIND(&m);
+	pthread_mutex_destroy(&m);
+	return !(kind & ~KIND_PLAIN);
 }
 
 /*
@@ -323,28 +273,28 @@ static int kind_with(int type, int robust, int protocol, int pshared)
  */
 static bool kinds_tell(void)
 {
-	const int plain = KIND_TYPE | KIND_NO_ELISION;
-	const int stalled = PTHREAD_MUTEX_STALLED;
-	const int robust = PTHREAD_MUTEX_ROBUST;
 	const int none = PTHREAD_PRIO_NONE;
 	const int own = PTHREAD_PROCESS_PRIVATE;
 
 	for (int type = PTHREAD_MUTEX_NORMAL; type <= PTHREAD_MUTEX_ADAPTIVE_NP;
 	     type++)
-		if (kind_with(type, stalled, none, own) & ~plain)
+		if (!kind_is_plain(type, PTHREAD_MUTEX_STALLED, none, own))
 			return false;
-	return (kind_with(0, robust, none, own) & ~plain) &&
-	       (kind_with(0, stalled, PTHREAD_PRIO_PROTECT, own) & ~plain) &&
-	       (kind_with(0, stalled, none, PTHREAD_PROCESS_SHARED) & ~plain);
+	return !kind_is_plain(0, PTHREAD_MUTEX_ROBUST, none, own) &&
+	       !kind_is_plain(0, 0, PTHREAD_PRIO_PROTECT, own) &&
+	       !kind_is_plain(0, 0, none, PTHREAD_PROCESS_SHARED);
 }
 
+/* Once; later calls say what came of it. */
 static int layout_try(void)
 {
-	int untried = LAYOUT_UNTRIED, found = LAYOUT_UNKNOWN;
+	int known = load_relaxed(&layout), found = LAYOUT_UNKNOWN;
 
+	if (known != LAYOUT_UNTRIED)
+		return known;
 	if (three_states() && kinds_tell())
 		found = LAYOUT_KNOWN;
-	if (cas_relaxed(&layout, &untried, found) && found == LAYOUT_UNKNOWN)
+	if (cas_relaxed(&layout, &known, found) && found == LAYOUT_UNKNOWN)
 		fputs("drover: this C library's mutex is not as expected: waiters are woken, never moved\n",
 		      stderr);
 	return found;
@@ -352,14 +302,17 @@ static int layout_try(void)
 
 static int pi_layout_try(void)
 {
-	int found = pi_states() ? LAYOUT_KNOWN : LAYOUT_UNKNOWN;
+	int known = load_relaxed(&pi_layout);
 
-	store_relaxed(&pi_layout, found);
-	return found;
+	if (known == LAYOUT_UNTRIED) {
+		known = pi_states() ? LAYOUT_KNOWN : LAYOUT_UNKNOWN;
+		store_relaxed(&pi_layout, known);
+	}
+	return known;
 }
 
 __attribute__((constructor)) static void layout_try_when_loaded(void)
 {
-	layout_is_known();
+	layout_try();
 	pthread_atfork(NULL, NULL, own_id_forget);
 }

@@ -115,7 +115,7 @@ static void test_exclusion(void)
 static void *destroy(void *arg)
 {
 	atomic_store(&destroyer_tid, blocked_gettid());
-	cond_destroy(cond, "destroy");
+	cond_destroy(cond);
 	munmap(cond, sizeof(*cond));
 	atomic_store(&nr_destroyed, 1);
 	return arg;
@@ -183,7 +183,7 @@ static void test_moved(void)
 	if (kind_mutex_init(&mutex, kind_named("normal"), false))
 		tap_bail("init");
 	user_mutex_lock(&mutex, true);
-	tap_is(load_relaxed(user_mutex_word(&mutex)), WORD_CONTENDED,
+	tap_is(load_relaxed(user_mutex_word(&mutex)), LOCK_CONTENDED,
 	       "who was moved leaves a mutex contended that was free");
 	api_mutex_unlock(&mutex);
 }

@@ -109,14 +109,14 @@ static bool signal_late(bool *rushed)
 	bool met;
 
 	cond_lock(inside);
-	g = load_relaxed(&inside->open);
-	if (!group_pin(g, inside) || !group_claim(g))
+	g = group_claim(load_relaxed(&inside->open), inside);
+	if (!g)
 		tap_bail("nobody waits");
 	lock_drop(&inside->lock);
 	met = meets_claim(g);
 	*rushed = met && priority_now() == PRIORITY;
-	group_post(g, 0);
-	futex_wake(group_word(g), 1, false);
+	group_unblock(g, 1, 0);
+	futex_wake(LOW_HALF(&g->state), 1, false);
 	group_unpin(g);
 	return met;
 }

@@ -60,13 +60,16 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 static bool go;
 
-/* What only a thread's first calls do is over; with the mutex. */
+/* What only a thread's first calls do is over: it is set up, and knows its id. */
 static void first_calls(void)
 {
+	pthread_mutex_t checks = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
 	pthread_cond_t other = PTHREAD_COND_INITIALIZER;
 	struct timespec past = { 0, 0 };
 
-	pthread_cond_timedwait(&other, &mutex, &past);
+	pthread_mutex_lock(&checks);
+	pthread_cond_timedwait(&other, &checks, &past);
+	pthread_mutex_unlock(&checks);
 }
 
 static void *waiter(void *recording)

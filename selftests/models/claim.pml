@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The lock of a claimed group, struct group's claim: group_claim(),
- * group_post(), group_release() and group_leave(), which waits for it. The
+ * group_unblock() and group_leave(), which waits for it. The
  * other models have no such lock: there nobody can leave a claimed group, and
  * that is what this shows.
  *
@@ -50,7 +50,7 @@ inline use_mutex()
 	CHECK(mutex_exists, members > 0)
 }
 
-/* group_post() or group_release(). */
+/* group_unblock() */
 inline unblock()
 {
 	atomic {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A thread that ends in the middle of its wait, at any moment: member_ended()
- * and group_end(). It leaves the signal that it was woken for to another member,
+ * and group_leave(). It leaves the signal that it was woken for to another member,
  * if there is one that can have it.
  *
  * @run quick
