@@ -31,7 +31,7 @@ struct shadow {
 	bool queued;
 	uint32_t slot;
 	uint64_t number;
-	struct place place;
+	const void *caller;
 };
 
 typedef uint64_t vector[STREAM_MAX];
@@ -48,67 +48,32 @@ static struct {
 	void *arg;
 } checker = { .lock = DROVER_MUTEX_INITIALIZER };
 
-static _Thread_local struct place place_of_call;
+/* ---- reports ---- */
 
-/* ---- places ---- */
-
-void drover_stream_place(const char *file, unsigned int line)
-{
-	place_of_call = (struct place){ .file = file, .line = line };
-}
-
-static struct place take_place(const void *caller)
-{
-	struct place place = place_of_call;
-
-	place.caller = caller;
-	place_of_call = (struct place){ 0 };
-	return place;
-}
-
-void check_place(struct op *op, const void *caller)
-{
-	op->place = take_place(caller);
-}
-
-static void print_place(char *text, size_t size, const struct place *place)
+static void print_place(char *text, size_t size, const void *caller)
 {
 	Dl_info info;
 
-	if (place->file)
-		snprintf(text, size, "%s:%u", place->file, place->line);
-	else if (dladdr(place->caller, &info) && info.dli_fname)
+	if (dladdr(caller, &info) && info.dli_fname)
 		snprintf(text, size, "%s+0x%lx", info.dli_fname,
-			 (unsigned long)((uintptr_t)place->caller -
+			 (unsigned long)((uintptr_t)caller -
 					 (uintptr_t)info.dli_fbase));
 	else
-		snprintf(text, size, "%p", place->caller);
-}
-
-/* ---- reports ---- */
-
-static const char *kind_of(const struct shadow *s)
-{
-	if (s->anything)
-		return "anything";
-	switch (s->access.kind) {
-	case DROVER_READ:
-		return "read";
-	case DROVER_WRITE:
-		return "write";
-	}
-	return "read and write";
+		snprintf(text, size, "%p", caller);
 }
 
 static void print_access(char *text, size_t size, const struct shadow *s)
 {
+	static const char *const kinds[] = { "nothing", "read", "write",
+					     "read and write" };
 	char place[300], who[60] = "the host";
 
-	print_place(place, sizeof(place), &s->place);
+	print_place(place, sizeof(place), s->caller);
 	if (s->number)
 		snprintf(who, sizeof(who), "operation %llu of stream %u",
 			 (unsigned long long)s->number, s->slot);
-	snprintf(text, size, "%s of %zu bytes at %p by %s, from %s", kind_of(s),
+	snprintf(text, size, "%s of %zu bytes at %p by %s, from %s",
+		 s->anything ? "anything" : kinds[s->access.kind & 3],
 		 s->access.bytes, s->access.start, who, place);
 }
 
@@ -244,29 +209,18 @@ static void check_access(const struct shadow *b, const vector *clock)
 	}
 }
 
-static void check_all(const struct footprint *f, struct shadow *b,
-		      const vector *clock)
+/* For each access of @f, or for anything: look at the pairs, or keep it. */
+static void for_all(const struct footprint *f, struct shadow *b,
+		    const vector *clock)
 {
-	if (f->anything) {
-		b->anything = true;
-		check_access(b, clock);
-		return;
-	}
-	for (size_t i = 0; i < f->nr; i++) {
-		b->access = f->accesses[i];
-		check_access(b, clock);
-	}
-}
-
-static void remember_all(const struct footprint *f, struct shadow *b)
-{
-	if (f->anything) {
-		remember(b);
-		return;
-	}
-	for (size_t i = 0; i < f->nr; i++) {
-		b->access = f->accesses[i];
-		remember(b);
+	b->anything = f->anything;
+	for (size_t i = 0; i < (f->anything ? 1 : f->nr); i++) {
+		if (!f->anything)
+			b->access = f->accesses[i];
+		if (clock)
+			check_access(b, clock);
+		else
+			remember(b);
 	}
 }
 
@@ -304,7 +258,7 @@ void check_source_after(const struct op *op)
 
 	if (!op->summed || sum_of(op->from, op->bytes) == op->sum)
 		return;
-	print_place(place, sizeof(place), &op->place);
+	print_place(place, sizeof(place), op->caller);
 	snprintf(what, sizeof(what), "%zu bytes at %p", op->bytes, op->from);
 	drover_mutex_lock(&checker.lock);
 	report("race: a write by the host to %s, borrowed by the copy from %s, which is not done",
@@ -338,28 +292,28 @@ void check_submit(struct stream *s, struct op *op)
 	struct shadow b = { .queued = op->queued,
 			    .slot = s->slot,
 			    .number = op->number,
-			    .place = op->place };
+			    .caller = op->caller };
 	vector clock;
 
 	drover_mutex_lock(&checker.lock);
 	clock_before(s, op, &clock);
-	check_all(&f, &b, &clock);
+	for_all(&f, &b, &clock);
 	if (op->queued)
 		join(&checker.queue[s->slot], &clock);
 	memcpy(behind(s, op->number), checker.queue[s->slot], sizeof(vector));
-	remember_all(&f, &b);
+	for_all(&f, &b, NULL);
 	op->summed = source_may_be_summed(op);
 	drover_mutex_unlock(&checker.lock);
 	if (op->summed)
 		op->sum = sum_of(op->from, op->bytes);
 }
 
-void check_host_touches(const struct footprint *f, const struct place *place)
+void check_host_touches(const struct footprint *f, const void *caller)
 {
-	struct shadow b = { .slot = STREAM_MAX, .place = *place };
+	struct shadow b = { .slot = STREAM_MAX, .caller = caller };
 
 	drover_mutex_lock(&checker.lock);
-	check_all(f, &b, &checker.host);
+	for_all(f, &b, &checker.host);
 	drover_mutex_unlock(&checker.lock);
 }
 
@@ -368,9 +322,8 @@ int drover_stream_note(const drover_access_t *accesses, size_t nr_accesses)
 	struct footprint f = { .accesses = accesses,
 			       .nr = nr_accesses,
 			       .anything = !accesses };
-	struct place place = take_place(__builtin_return_address(0));
 
-	check_host_touches(&f, &place);
+	check_host_touches(&f, __builtin_return_address(0));
 	return 0;
 }
 
@@ -390,11 +343,5 @@ int drover_stream_note(const drover_access_t *accesses, size_t nr_accesses)
 	(void)accesses;
 	(void)nr_accesses;
 	return 0;
-}
-
-void drover_stream_place(const char *file, unsigned int line)
-{
-	(void)file;
-	(void)line;
 }
 #endif

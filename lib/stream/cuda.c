@@ -66,6 +66,8 @@ static int launch(struct stream *s, struct op *op, cu_stream stream)
 			  CU_LAUNCH_BUFFER_SIZE, &bytes, CU_LAUNCH_END };
 	int err = 0;
 
+	if (k->issue)
+		return k->issue(stream, op_args(op));
 	/* More than that has to be asked for. */
 	if (k->shared > SHARED_FREE)
 		err = CUDA_CALL(s, function_set, k->function,
@@ -97,6 +99,9 @@ static int issue(struct stream *s, struct op *op, cu_stream stream)
 		return CUDA_CALL(s, copy, (cu_address)(uintptr_t)op->to,
 				 (cu_address)(uintptr_t)op->from, op->bytes,
 				 stream);
+	case OP_SET:
+		return CUDA_CALL(s, set, (cu_address)(uintptr_t)op->to,
+				 op->byte, op->bytes, stream);
 	case OP_RUN:
 		return launch(s, op, stream);
 	case OP_HOST_CALL:
@@ -167,7 +172,7 @@ static int capture_nodes(struct stream *s, struct drover_graph *graph,
 	cu_stream stream;
 	int err, end;
 
-	err = CUDA_CALL(s, stream_create, &stream, CU_STREAM_NON_BLOCKING);
+	err = CUDA_CALL(s, stream_create, &stream, CU_STREAM_NON_BLOCKING, 0);
 	if (err)
 		return err;
 	err = CUDA_CALL(s, capture_begin, stream, CU_CAPTURE_THREAD_LOCAL);
@@ -262,12 +267,35 @@ static void cuda_free(struct stream *s, void *memory, bool host)
 
 /* ---- beginning and end ---- */
 
+/* A stream of ours, or the caller's. */
+static int open_stream(struct stream *s, const drover_streamattr_t *attr)
+{
+	struct cuda_stream *c = cuda_private(s);
+	cu_context context;
+	int err;
+
+	if (!attr->native)
+		return CUDA_CALL(s, stream_create, &c->stream,
+				 CU_STREAM_NON_BLOCKING, attr->priority);
+	c->borrowed = true;
+	c->stream = attr->native;
+	err = CUDA_CALL(s, stream_context, c->stream, &context);
+	if (!err && context != c->context)
+		err = stream_because(
+			EINVAL, "not in the primary context of the device");
+	return err;
+}
+
+static void *cuda_native(const struct stream *s)
+{
+	return cuda_private(s)->stream;
+}
+
 static int cuda_open(struct stream *s, const drover_streamattr_t *attr)
 {
 	struct cuda_stream *c;
 	int err = cuda_load(), mode;
 
-	(void)attr;
 	if (err)
 		return err;
 	c = s->device_private = calloc(1, sizeof(*c));
@@ -278,8 +306,7 @@ static int cuda_open(struct stream *s, const drover_streamattr_t *attr)
 	if (!err)
 		err = cuda_enter(s, &mode);
 	if (!err) {
-		err = CUDA_CALL(s, stream_create, &c->stream,
-				CU_STREAM_NON_BLOCKING);
+		err = open_stream(s, attr);
 		cuda_leave(s, &mode);
 	}
 	if (err)
@@ -294,7 +321,8 @@ static void cuda_close(struct stream *s)
 
 	if (!cuda_enter(s, &mode)) {
 		cuda_free_marks(s);
-		CUDA_CALL(s, stream_destroy, c->stream);
+		if (!c->borrowed)
+			CUDA_CALL(s, stream_destroy, c->stream);
 		cuda_leave(s, &mode);
 	}
 	free(c);
@@ -316,4 +344,5 @@ const struct backend stream_cuda = {
 	.graph_make = cuda_graph_make,
 	.graph_drop = cuda_graph_drop,
 	.load = cuda_load_kernel,
+	.native = cuda_native,
 };

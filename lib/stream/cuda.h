@@ -56,7 +56,9 @@ enum {
 	F(context_push, "cuCtxPushCurrent_v2", (cu_context))                  \
 	F(context_pop, "cuCtxPopCurrent_v2", (cu_context *))                  \
 	F(capture_mode, "cuThreadExchangeStreamCaptureMode", (int *))         \
-	F(stream_create, "cuStreamCreate", (cu_stream *, unsigned int))       \
+	F(stream_create, "cuStreamCreateWithPriority",                        \
+	  (cu_stream *, unsigned int, int))                                   \
+	F(stream_context, "cuStreamGetCtx", (cu_stream, cu_context *))        \
 	F(stream_destroy, "cuStreamDestroy_v2", (cu_stream))                  \
 	F(stream_query, "cuStreamQuery", (cu_stream))                         \
 	F(stream_synchronize, "cuStreamSynchronize", (cu_stream))             \
@@ -72,6 +74,8 @@ enum {
 	F(host_alloc, "cuMemHostAlloc", (void **, size_t, unsigned int))      \
 	F(host_free, "cuMemFreeHost", (void *))                               \
 	F(copy, "cuMemcpyAsync", (cu_address, cu_address, size_t, cu_stream)) \
+	F(set, "cuMemsetD8Async",                                             \
+	  (cu_address, unsigned char, size_t, cu_stream))                     \
 	F(launch, "cuLaunchKernel",                                           \
 	  (cu_function, unsigned int, unsigned int, unsigned int,             \
 	   unsigned int, unsigned int, unsigned int, unsigned int, cu_stream, \
@@ -126,6 +130,7 @@ struct cuda_mark {
 /**
  * struct cuda_stream - the backend's part of a stream
  * @lock: guards the marks; nothing is called with it that may block
+ * @borrowed: the stream is the caller's
  * @marks, @end: recorded and not known to be done, oldest first
  * @spare: events for new marks
  */
@@ -133,6 +138,7 @@ struct cuda_stream {
 	drover_mutex_t lock;
 	cu_context context;
 	cu_stream stream;
+	bool borrowed;
 	struct cuda_mark *marks, **end;
 	struct cuda_mark *spare;
 };

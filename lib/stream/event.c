@@ -120,14 +120,15 @@ static int synchronize(drover_stream_t *stream, bool elidable)
 {
 	struct stream *s = stream_enter(stream);
 	struct need needs[STREAM_MAX];
-	int err = 0;
 	size_t nr;
+	int err;
 
 	if (!s)
 		return EBADF;
-	if (s->capture) {
+	err = stream_captures(s);
+	if (err) {
 		stream_leave();
-		return stream_because(EBUSY, "the stream captures");
+		return err;
 	}
 	nr = synchronize_with(s, elidable, needs);
 	s->counts.asked += elidable || nr;
@@ -163,10 +164,10 @@ struct host_access {
 static int synchronize_step(struct stream *s, void *arg, struct need *need)
 {
 	struct host_access *access = arg;
-	int err;
+	int err = stream_captures(s);
 
-	if (s->capture)
-		return stream_because(EBUSY, "the stream captures");
+	if (err)
+		return err;
 	err = engine_order_host(&access->footprint, need);
 	if (need->on) {
 		access->waited = true;

@@ -11,17 +11,13 @@
 int drover_stream_capture(drover_stream_t *stream)
 {
 	struct stream *s = stream_enter(stream);
-	int err = 0;
+	int err;
 
 	if (!s)
 		return EBADF;
-	if (s->capture) {
-		err = stream_because(EBUSY, "the stream captures already");
-	} else {
-		s->capture = calloc(1, sizeof(*s->capture));
-		if (!s->capture)
-			err = stream_because(ENOMEM, "no memory");
-	}
+	err = stream_captures(s);
+	if (!err && !(s->capture = calloc(1, sizeof(*s->capture))))
+		err = stream_because(ENOMEM, "no memory");
 	if (!err) {
 		s->capture->refs = 1;
 		s->capture->backend = s->backend;
@@ -55,7 +51,7 @@ int graph_add(struct stream *s, struct op *op)
 	int err;
 
 	if (op->kind == OP_GRAPH)
-		return stream_because(EBUSY, "the stream captures");
+		return stream_captures(s);
 	err = add_accesses(graph, op);
 	if (err)
 		return err;
@@ -199,10 +195,11 @@ static int set_graph(drover_stream_t *stream, struct op *op,
 int drover_graph_replay(drover_stream_t *stream, drover_graph_t *graph,
 			drover_ticket_t *ticket)
 {
-	struct op op = { .kind = OP_GRAPH, .ticketed = ticket };
+	struct op op = { .kind = OP_GRAPH,
+			 .ticketed = ticket,
+			 .caller = __builtin_return_address(0) };
 	int err;
 
-	check_place(&op, __builtin_return_address(0));
 	err = set_graph(stream, &op, graph);
 	if (err)
 		return err;

@@ -112,6 +112,10 @@ int memory_classify(const struct stream *s, struct op *op)
 		const drover_access_t *a = &f.accesses[i];
 		struct range *range = range_of(a->start, a->bytes);
 
+		if (!range && op->kind == OP_SET &&
+		    stream_family(s) == FAMILY_CUDA)
+			return stream_because(EXDEV, "%p is no memory to set",
+					      a->start);
 		if (range && range->host)
 			range = NULL;
 		/* Memory of threads is host memory to every other device. */

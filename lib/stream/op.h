@@ -3,7 +3,6 @@
 #ifndef DROVER_STREAM_OP_H
 #define DROVER_STREAM_OP_H
 
-#define DROVER_STREAM_INTERNAL
 #include <drover/stream.h>
 #include <stdbool.h>
 
@@ -18,18 +17,12 @@ struct drover_graph;
 
 enum op_kind {
 	OP_COPY,
+	OP_SET,
 	OP_RUN,
 	OP_HOST_CALL,
 	OP_GRAPH,
 	OP_WAIT,   /* for an event */
 	OP_RECORD, /* in graphs alone */
-};
-
-/* Where an operation was submitted; for reports. */
-struct place {
-	const char *file;
-	unsigned int line;
-	const void *caller;
 };
 
 /**
@@ -51,6 +44,7 @@ struct dependency {
  * @queued: takes its turn in the queue; otherwise it starts when submitted
  * @staged: a copy whose host source is to be read at once
  * @ticketed: somebody is going to wait for just this one
+ * @blocks: the caller waits for it
  * @waited: the host has waited for the event of OP_WAIT
  * @host: touches host memory
  * @anything: may touch any memory; there are no @accesses then
@@ -59,6 +53,7 @@ struct dependency {
  *	marked before this one is issued
  * @host_number: the last one up to there that touches host memory
  * @to, @from, @bytes: of a copy; @from may lie in the staging memory
+ * @byte: of OP_SET, which has @to and @bytes as well
  * @kernel: of OP_RUN
  * @call, @arg: of OP_HOST_CALL
  * @args_bytes: of OP_RUN; up to OP_ARGS in @args, else in @args_heap
@@ -68,7 +63,7 @@ struct dependency {
  * @nr_dependencies, @dependencies: to be waited for by the device
  * @staging_end: the staging memory in use ends here, counted for ever; or 0
  * @own: of a staged copy in a graph: its source
- * @place: where it was submitted
+ * @caller: who submitted it, as an address; for the checker
  * @sum, @summed: of a borrowed source; for the checker
  *
  * Nothing of it changes from when it is posted until it is done.
@@ -79,6 +74,7 @@ struct op {
 	bool queued;
 	bool staged;
 	bool ticketed;
+	bool blocks;
 	bool waited;
 	bool host;
 	bool anything;
@@ -88,6 +84,7 @@ struct op {
 	void *to;
 	const void *from;
 	size_t bytes;
+	unsigned char byte;
 	drover_kernel_t kernel;
 	int (*call)(void *arg);
 	void *arg;
@@ -103,7 +100,7 @@ struct op {
 	struct dependency dependencies[OP_DEPENDENCIES];
 	uint64_t staging_end;
 	void *own;
-	struct place place;
+	const void *caller;
 	uint64_t sum;
 	bool summed;
 };

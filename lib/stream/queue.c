@@ -29,6 +29,9 @@ static int perform_node(struct op *op)
 			memcpy(op->to, op->from, op->bytes);
 		check_source_after(op);
 		return 0;
+	case OP_SET:
+		memset(op->to, op->byte, op->bytes);
+		return 0;
 	case OP_RUN:
 		return op->kernel.run(op_args(op));
 	case OP_HOST_CALL:

@@ -29,6 +29,11 @@ const char *drover_stream_why(void)
 	return why;
 }
 
+int stream_captures(const struct stream *s)
+{
+	return s->capture ? stream_because(EBUSY, "the stream captures") : 0;
+}
+
 struct stream *stream_enter(const drover_stream_t *name)
 {
 	uint32_t slot = name->name[0], life = name->name[1];
@@ -119,11 +124,10 @@ static int check_attr(const drover_streamattr_t *attr)
 	if (attr->depth > 1u << 20)
 		return stream_because(EINVAL, "a depth of %u is too much",
 				      attr->depth);
-	for (size_t i = 0; i < 4; i++)
-		if (attr->reserved[i])
-			return stream_because(EINVAL,
-					      "reserved[%zu] is not zero", i);
-	return 0;
+	if (attr->native && attr->backend != DROVER_BACKEND_CUDA)
+		return stream_because(EINVAL, "only a CUstream is borrowed");
+	return attr->reserved ? stream_because(EINVAL, "reserved is not zero") :
+				0;
 }
 
 static struct stream *take_slot(void)
@@ -290,10 +294,10 @@ static void close_slot(struct stream *s)
 /* Until all is done; then @arg is where the stream is to be found. */
 static int destroy_step(struct stream *s, void *arg, struct need *need)
 {
-	int err;
+	int err = stream_captures(s);
 
-	if (s->capture)
-		return stream_because(EBUSY, "the stream captures");
+	if (err)
+		return err;
 	if (!stream_is_done(s, s->submitted))
 		return need_of(need, s, s->submitted);
 	err = stream_error(s);
@@ -311,6 +315,22 @@ int drover_stream_destroy(drover_stream_t *stream)
 		stream_await_users(s);
 		close_slot(s);
 	}
+	return err;
+}
+
+int drover_stream_native(drover_stream_t *stream, void **native)
+{
+	struct stream *s = stream_enter(stream);
+	int err = 0;
+
+	if (!s)
+		return EBADF;
+	if (s->backend->native)
+		*native = s->backend->native(s);
+	else
+		err = stream_because(EINVAL, "the %s backend has none",
+				     s->backend->name);
+	stream_leave();
 	return err;
 }
 

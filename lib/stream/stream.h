@@ -27,7 +27,7 @@
 #include "stream/check.h"
 #include "stream/op.h"
 
-#define STREAM_MAX     32 /* streams at a time */
+#define STREAM_MAX     128 /* streams at a time */
 #define STREAM_DEPTH   256
 #define STREAM_STAGING (1u << 20)
 #define STAGING_LEAST  8192u
@@ -60,6 +60,7 @@ struct stream;
  * @graph_make, @graph_drop: prepare a graph; NULL: nothing to prepare. The second
  *	one has stream_lock
  * @load: find a kernel; NULL: there are none to be loaded
+ * @native: the device's own stream; NULL: there is none
  */
 struct backend {
 	const char *name;
@@ -80,6 +81,7 @@ struct backend {
 	void (*graph_drop)(struct drover_graph *graph);
 	int (*load)(struct stream *s, const void *image, const char *name,
 		    drover_kernel_t *kernel);
+	void *(*native)(const struct stream *s);
 };
 
 extern const struct backend stream_cpu, stream_cuda;
@@ -207,6 +209,8 @@ int stream_repeat(const drover_stream_t *name,
 		  int (*step)(struct stream *s, void *arg, struct need *need),
 		  void *arg);
 
+/* EBUSY while it captures. */
+int stream_captures(const struct stream *s);
 /* Keep a sentence for drover_stream_why() and return @error. */
 int stream_because(int error, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

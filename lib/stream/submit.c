@@ -91,16 +91,17 @@ static int host_reads_source(struct stream *s, struct op *op, struct need *need)
 
 	s->counts.added_host += need->on != NULL;
 	if (!err)
-		check_host_touches(&f, &op->place);
+		check_host_touches(&f, op->caller);
 	return err;
 }
 
 static int check_kernel(const struct stream *s, const struct op *op)
 {
-	bool cuda = s->backend->id == DROVER_BACKEND_CUDA;
+	const drover_kernel_t *k = &op->kernel;
 
 	if (op->kind != OP_RUN ||
-	    (cuda ? (void *)op->kernel.function : (void *)op->kernel.run))
+	    (s->backend->id == DROVER_BACKEND_CUDA ? k->function || k->issue :
+						     k->run != NULL))
 		return 0;
 	return stream_because(EINVAL, "not a kernel for the %s backend",
 			      s->backend->name);
@@ -180,6 +181,7 @@ static struct op *publish(struct stream *s, struct op *op)
 	op->host_number = s->host_number;
 	s->counts.operations++;
 	s->counts.bytes += bytes_of(op);
+	s->counts.read_backs += op->blocks;
 	want_mark(s, op);
 	posted = stream_op(s, op->number);
 	*posted = *op;
@@ -188,6 +190,14 @@ static struct op *publish(struct stream *s, struct op *op)
 	if (op->kind == OP_GRAPH)
 		graph_record_events(s, op);
 	return posted;
+}
+
+/* Whether the caller may wait for the stream at all. */
+static int may_block(const struct stream *s)
+{
+	return stream_called_by_worker(s) ?
+		       stream_because(EDEADLK, "it would wait for itself") :
+		       stream_captures(s);
 }
 
 struct submission {
@@ -202,6 +212,8 @@ static int submit_step(struct stream *s, void *arg, struct need *need)
 	struct op *op = sub->op;
 	int err = stream_error(s);
 
+	if (!err && op->blocks)
+		err = may_block(s);
 	if (err)
 		return err;
 	op->slot = s->slot;
@@ -273,24 +285,17 @@ static size_t most_staged(drover_stream_t *stream, const void *from,
 	return bytes;
 }
 
-static int copy(drover_stream_t *stream, void *to, const void *from,
-		size_t bytes, bool staged, drover_ticket_t *ticket, bool blocks,
-		const void *caller)
+static int copy(drover_stream_t *stream, const struct op *how, void *to,
+		const void *from, size_t bytes, drover_ticket_t *ticket)
 {
-	struct op op = { .kind = OP_COPY,
-			 .staged = staged,
-			 .ticketed = ticket && !blocks,
-			 .to = to,
-			 .from = from,
-			 .bytes = bytes };
+	struct op op = *how;
 	drover_access_t accesses[] = { { to, bytes, DROVER_WRITE },
 				       { from, bytes, DROVER_READ } };
-	size_t most = staged ? most_staged(stream, from, bytes) : bytes;
+	size_t most = op.staged ? most_staged(stream, from, bytes) : bytes;
 	int err = check_copy(to, from, bytes);
 
 	if (err)
 		return err;
-	check_place(&op, caller);
 	/* In pieces, if there is not enough memory to stage it. */
 	for (size_t at = 0; !err && (at < bytes || !at); at += op.bytes) {
 		op.number = 0;
@@ -310,47 +315,49 @@ int drover_stream_copy_staged(drover_stream_t *stream, void *to,
 			      const void *from, size_t bytes,
 			      drover_ticket_t *ticket)
 {
-	return copy(stream, to, from, bytes, true, ticket, false,
-		    __builtin_return_address(0));
+	const struct op op = { .staged = true,
+			       .ticketed = ticket,
+			       .caller = __builtin_return_address(0) };
+
+	return copy(stream, &op, to, from, bytes, ticket);
 }
 
 int drover_stream_copy_borrowed(drover_stream_t *stream, void *to,
 				const void *from, size_t bytes,
 				drover_ticket_t *ticket)
 {
-	return copy(stream, to, from, bytes, false, ticket, false,
-		    __builtin_return_address(0));
-}
+	const struct op op = { .ticketed = ticket,
+			       .caller = __builtin_return_address(0) };
 
-/* Whether the caller may wait for the stream at all. */
-static int may_wait(drover_stream_t *stream)
-{
-	struct stream *s = stream_enter(stream);
-	int err = 0;
-
-	if (!s)
-		return EBADF;
-	if (s->capture)
-		err = stream_because(EBUSY, "the stream captures");
-	else if (stream_called_by_worker(s))
-		err = stream_because(
-			EDEADLK, "a kernel or host call would wait for itself");
-	else
-		s->counts.read_backs++;
-	stream_leave();
-	return err;
+	return copy(stream, &op, to, from, bytes, ticket);
 }
 
 int drover_stream_copy(drover_stream_t *stream, void *to, const void *from,
 		       size_t bytes)
 {
+	const struct op op = { .blocks = true,
+			       .caller = __builtin_return_address(0) };
 	drover_ticket_t ticket;
-	int err = may_wait(stream);
+	int err = copy(stream, &op, to, from, bytes, &ticket);
 
-	if (!err)
-		err = copy(stream, to, from, bytes, false, &ticket, true,
-			   __builtin_return_address(0));
 	return err ? err : drover_ticket_wait(&ticket, CLOCK_MONOTONIC, NULL);
+}
+
+int drover_stream_set(drover_stream_t *stream, void *to, int byte, size_t bytes,
+		      drover_ticket_t *ticket)
+{
+	drover_access_t access = { to, bytes, DROVER_WRITE };
+	struct op op = { .kind = OP_SET,
+			 .to = to,
+			 .byte = (unsigned char)byte,
+			 .bytes = bytes,
+			 .ticketed = ticket,
+			 .caller = __builtin_return_address(0) };
+
+	if (!to || !bytes)
+		return stream_because(EINVAL, "no bytes to be set");
+	op_set_accesses(&op, &access, 1);
+	return stream_submit(stream, &op, ticket);
 }
 
 int drover_stream_run(drover_stream_t *stream, const drover_kernel_t *kernel,
@@ -360,12 +367,10 @@ int drover_stream_run(drover_stream_t *stream, const drover_kernel_t *kernel,
 {
 	struct op op = { .kind = OP_RUN,
 			 .kernel = *kernel,
-			 .ticketed = ticket };
+			 .ticketed = ticket,
+			 .caller = __builtin_return_address(0) };
 	int err;
 
-	if (!kernel->run && !kernel->function)
-		return stream_because(EINVAL, "a kernel without a function");
-	check_place(&op, __builtin_return_address(0));
 	err = op_set_accesses(&op, accesses, nr_accesses);
 	if (!err)
 		err = op_set_args(&op, args, args_bytes);
@@ -383,12 +388,12 @@ int drover_stream_host_call(drover_stream_t *stream, int (*call)(void *arg),
 	struct op op = { .kind = OP_HOST_CALL,
 			 .call = call,
 			 .arg = arg,
-			 .ticketed = ticket };
+			 .ticketed = ticket,
+			 .caller = __builtin_return_address(0) };
 	int err;
 
 	if (!call)
 		return stream_because(EINVAL, "no function to call");
-	check_place(&op, __builtin_return_address(0));
 	err = op_set_accesses(&op, accesses, nr_accesses);
 	return err ? err : stream_submit(stream, &op, ticket);
 }

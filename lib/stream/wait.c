@@ -215,13 +215,6 @@ static int gone(void)
 	return stream_because(EBADF, "the ticket's stream was destroyed");
 }
 
-static struct stream *slot_of(const drover_ticket_t *ticket)
-{
-	uint32_t slot = ticket->stream.name[0];
-
-	return slot < STREAM_MAX ? &streams[slot] : NULL;
-}
-
 /*
  * EINPROGRESS, or how the operation has ended. Life is looked at last: the end of
  * a stream changes it before anything else becomes another stream's, and what is
@@ -240,17 +233,23 @@ static int outcome(struct stream *s, const drover_ticket_t *ticket)
 	return err;
 }
 
-int drover_ticket_done(const drover_ticket_t *ticket)
+/* The same from a ticket; @s: its slot. */
+static int look_at(const drover_ticket_t *ticket, struct stream **s)
 {
-	struct stream *s = slot_of(ticket);
-	int err;
+	uint32_t slot = ticket->stream.name[0];
 
+	*s = &streams[slot < STREAM_MAX ? slot : 0];
 	if (!ticket->number)
 		return 0;
-	if (!s)
-		return gone();
-	err = outcome(s, ticket);
-	if (err != EINPROGRESS)
+	return slot < STREAM_MAX ? outcome(*s, ticket) : gone();
+}
+
+int drover_ticket_done(const drover_ticket_t *ticket)
+{
+	struct stream *s;
+	int err = look_at(ticket, &s);
+
+	if (err != EINPROGRESS || !s->backend->poll)
 		return err;
 	s = stream_enter(&ticket->stream);
 	if (!s)
@@ -264,7 +263,7 @@ int drover_ticket_wait(const drover_ticket_t *ticket, clockid_t clock,
 		       const struct timespec *deadline)
 {
 	struct deadline d = { .clock = clock };
-	struct stream *s = slot_of(ticket);
+	struct stream *s;
 	int err;
 
 	if (deadline) {
@@ -272,11 +271,7 @@ int drover_ticket_wait(const drover_ticket_t *ticket, clockid_t clock,
 		if (!deadline_valid(&d))
 			return stream_because(EINVAL, "no such time");
 	}
-	if (!ticket->number)
-		return 0;
-	if (!s)
-		return gone();
-	err = outcome(s, ticket);
+	err = look_at(ticket, &s);
 	if (err != EINPROGRESS)
 		return err;
 	stream_use(s);

@@ -122,15 +122,15 @@ static void test_cancelled(void)
 
 static void test_many(void)
 {
-	drover_stream_t streams[32], more;
+	drover_stream_t streams[128], more;
 	int err;
 
 	watchdog("many streams");
-	for (int i = 0; i < 32; i++)
+	for (int i = 0; i < 128; i++)
 		streams[i] = stream_of(DROVER_BACKEND_CPU, DROVER_ORDER_ENGINE);
 	err = drover_stream_create(&more, NULL);
-	tap_is(err, EAGAIN, "32 streams, and not one more");
-	for (int i = 0; i < 32; i++)
+	tap_is(err, EAGAIN, "128 streams, and not one more");
+	for (int i = 0; i < 128; i++)
 		MUST(drover_stream_destroy(&streams[i]));
 }
 

@@ -105,7 +105,7 @@ static int wait_for_itself(void *arg)
 
 static void test_misuse(const char *name, drover_stream_t *s, uint32_t backend)
 {
-	drover_streamattr_t wrong = { .backend = backend, .reserved = { 1 } };
+	drover_streamattr_t wrong = { .backend = backend, .reserved = 1 };
 	struct timespec never = { .tv_nsec = NS_PER_S };
 	void *memory = device_memory(s, MOST);
 	drover_kernel_t nothing = { 0 };

@@ -21,10 +21,15 @@ static int tell_run(const void *args)
 static const drover_kernel_t tell = { .run = tell_run };
 static const drover_access_t tell_writes = { memory, BYTES, DROVER_WRITE };
 
-/* Its line is the place that a report names. */
-#define TELL(stream)                                                    \
-	MUST(drover_stream_run(&script.streams[stream], &tell, NULL, 0, \
-			       &tell_writes, 1, &script.tickets[1]))
+/* A report names the call, which is between two addresses. */
+#define TELL(stream, from, to)                                               \
+	do {                                                                 \
+		(from) = here();                                             \
+		MUST(drover_stream_run(&script.streams[stream], &tell, NULL, \
+				       0, &tell_writes, 1,                   \
+				       &script.tickets[1]));                 \
+		(to) = here();                                               \
+	} while (0)
 
 /*
  * Two streams write the same. What puts the second behind the first, in words;
@@ -59,27 +64,24 @@ static void *let_end(void *arg)
 static void test_ordered(const struct ordered *o)
 {
 	pthread_t thread = 0;
-	int first, second;
+	const char *at[4];
 
 	watchdog(o->name);
 	script = (struct script){ .name = o->name };
 	__atomic_store_n(&script_host[3][0], 0, __ATOMIC_RELAXED);
 	script_begin(" S T U");
 	may_end = !strstr(o->text, "ticket 2");
-	first = __LINE__ + 1;
-	TELL('S');
+	TELL('S', at[0], at[1]);
 	if (!may_end)
 		thread = thread_of(let_end, NULL);
 	script_lines(o->text, false);
 	while (o == &all_ordered[NR_ORDERED - 1] &&
 	       !__atomic_load_n(&script_host[3][0], __ATOMIC_ACQUIRE))
 		sched_yield();
-	second = __LINE__ + 1;
-	TELL('T');
+	TELL('T', at[2], at[3]);
 	tap_is(races_found(), o->races, "%s: races", o->name);
 	if (o->races)
-		tap_ok(races_name(__FILE__, first) &&
-			       races_name(__FILE__, second),
+		tap_ok(races_name(at[0], at[1]) && races_name(at[2], at[3]),
 		       "%s: both places are named", o->name);
 	if (thread)
 		joined(thread);
@@ -122,14 +124,16 @@ static void test_places(void)
 	drover_access_t write = { host + 100, 1, DROVER_WRITE };
 	struct gate gate = GATE_INIT;
 	drover_ticket_t ticket;
-	int line;
+	const char *at[3];
 
 	gate_block(&gate, &s);
-	line = __LINE__ + 1;
+	at[0] = here();
 	MUST(drover_stream_copy_borrowed(&s, device, host, BYTES, &ticket));
+	at[1] = here();
 	MUST(drover_stream_note(&write, 1));
-	tap_ok(races_found() == 1 && races_name(__FILE__, line) &&
-		       races_name(__FILE__, line + 1),
+	at[2] = here();
+	tap_ok(races_found() == 1 && races_name(at[0], at[1]) &&
+		       races_name(at[1], at[2]),
 	       "the report names the copy and the host's access");
 	if (RACES_MAY_BE_REAL)
 		memset(host, 2, BYTES);
@@ -150,7 +154,6 @@ static void test_unknown(void)
 			       NULL));
 	script_lines("fill T i 1; races 1;", false);
 	script_end();
-	/* A call without a place is named by its address. */
 	MUST(drover_stream_watch_races(NULL, NULL));
 	IS(0, drover_stream_note(NULL, 0));
 }

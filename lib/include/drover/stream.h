@@ -45,9 +45,6 @@
  * error drover_stream_why() has a sentence about it. None is a cancellation
  * point. Every function that takes a stream answers EBADF for one that was
  * destroyed, or was made by a process of which this one is a fork.
- *
- * Compiled with DROVER_STREAM_DEBUG defined, calls note their place in the
- * source, which a debug build of the library names in its reports.
  */
 #ifndef DROVER_STREAM_H
 #define DROVER_STREAM_H
@@ -117,6 +114,9 @@ enum drover_order {
  * @device: number of the CUDA device
  * @staging: bytes of memory for staged copies under way; 0: 1 MiB, and at least
  *	8 KiB. A copy larger than half of it goes in pieces.
+ * @native: CUDA: a CUstream to be used and left as it is, which outlives this one;
+ *	in the device's primary context, not the default streams. NULL: a new one
+ * @priority: CUDA: of a new one, as cuStreamCreateWithPriority() takes it
  * @reserved: zero
  *
  * All zero bytes are the defaults: the CPU backend, ordered by the library.
@@ -127,7 +127,9 @@ typedef struct {
 	uint32_t depth;
 	uint32_t device;
 	size_t staging;
-	uint32_t reserved[4];
+	void *native;
+	int32_t priority;
+	uint32_t reserved;
 } drover_streamattr_t;
 
 /* drover_access_t.kind, one or both */
@@ -154,12 +156,17 @@ typedef struct {
  * @run: CPU backend: called with the copied arguments; returns 0 or
  *	an errno value, which fails the operation
  * @function: CUDA backend: a CUfunction, see drover_stream_load()
+ * @issue: CUDA backend, instead: called by the submitting thread, with the context
+ *	current, when it is its turn: puts its work into the CUstream, as libraries
+ *	do, and returns 0 or an errno value. It calls no functions of streams.
+ *	Captured, it is called once, with a stream that captures.
  * @grid, @block: CUDA backend: blocks, and threads of each; 0 counts as 1
  * @shared: CUDA backend: bytes of dynamic shared memory
  */
 typedef struct {
 	int (*run)(const void *args);
 	void *function;
+	int (*issue)(void *native, const void *args);
 	uint32_t grid[3];
 	uint32_t block[3];
 	uint32_t shared;
@@ -204,7 +211,7 @@ typedef struct {
  * Starts a thread (CPU), or loads the CUDA driver, libcuda.so.1 or what
  * the environment variable DROVER_CUDA_LIBRARY names.
  *
- * Return: 0; EINVAL for unknown attributes; EAGAIN when there are 32 streams,
+ * Return: 0; EINVAL for unknown attributes; EAGAIN when there are 128 streams,
  * or no thread is to be had; ENOMEM; ENODEV when there is no CUDA driver or no
  * such device; ENOSYS when the driver lacks a function; EIO when it fails.
  */
@@ -225,6 +232,18 @@ int drover_stream_create(drover_stream_t *stream,
  * its own kernels or host calls.
  */
 int drover_stream_destroy(drover_stream_t *stream);
+
+/**
+ * drover_stream_native() - the device's own stream
+ * @stream: the stream
+ * @native: where the CUstream goes
+ *
+ * What is put there by others than drover_kernel_t.issue comes behind what was
+ * submitted and issued before, and the library knows nothing else of it; a wait
+ * for all of the stream may wait for it, too. To be used until
+ * drover_stream_destroy(). Never blocks. Return: 0; EINVAL for another backend.
+ */
+int drover_stream_native(drover_stream_t *stream, void **native);
 
 /**
  * drover_stream_why() - what the last error of the calling thread was about
@@ -323,6 +342,19 @@ int drover_stream_copy_staged(drover_stream_t *stream, void *to,
 int drover_stream_copy_borrowed(drover_stream_t *stream, void *to,
 				const void *from, size_t bytes,
 				drover_ticket_t *ticket);
+
+/**
+ * drover_stream_set() - set bytes of memory
+ * @stream: the stream
+ * @to: device or host memory; with CUDA only what this library has allocated
+ * @byte: what they are to be
+ * @bytes: how many, more than 0
+ * @ticket: where the operation's ticket goes, or NULL
+ *
+ * Return: as drover_stream_copy_borrowed().
+ */
+int drover_stream_set(drover_stream_t *stream, void *to, int byte, size_t bytes,
+		      drover_ticket_t *ticket);
 
 /**
  * drover_stream_run() - run a kernel
@@ -535,8 +567,8 @@ int drover_stream_note(const drover_access_t *accesses, size_t nr_accesses);
 
 /**
  * drover_stream_watch_races() - who is told of races
- * @report: called with a text that names both accesses and where each was
- *	submitted, and with @arg; NULL: the text goes to stderr. It must not
+ * @report: called with a text that names both accesses and the addresses of the
+ *	calls that submitted them, and with @arg; NULL: the text goes to stderr. It must not
  *	call functions of streams.
  * @arg: the caller's
  *
@@ -549,33 +581,10 @@ int drover_stream_note(const drover_access_t *accesses, size_t nr_accesses);
 int drover_stream_watch_races(void (*report)(const char *text, void *arg),
 			      void *arg);
 
-/**
- * drover_stream_place() - where the calling thread's next call stands
- * @file: source file; must stay as it is
- * @line: line in it
- */
-void drover_stream_place(const char *file, unsigned int line);
-
 #pragma GCC visibility pop
 
 #ifdef __cplusplus
 }
-#endif
-
-#if defined(DROVER_STREAM_DEBUG) && !defined(DROVER_STREAM_INTERNAL)
-/* clang-format off */
-#define DROVER_AT(call) (drover_stream_place(__FILE__, __LINE__), call)
-#define drover_stream_copy(...) DROVER_AT(drover_stream_copy(__VA_ARGS__))
-#define drover_stream_copy_staged(...) \
-	DROVER_AT(drover_stream_copy_staged(__VA_ARGS__))
-#define drover_stream_copy_borrowed(...) \
-	DROVER_AT(drover_stream_copy_borrowed(__VA_ARGS__))
-#define drover_stream_run(...) DROVER_AT(drover_stream_run(__VA_ARGS__))
-#define drover_stream_host_call(...) \
-	DROVER_AT(drover_stream_host_call(__VA_ARGS__))
-#define drover_graph_replay(...) DROVER_AT(drover_graph_replay(__VA_ARGS__))
-#define drover_stream_note(...) DROVER_AT(drover_stream_note(__VA_ARGS__))
-/* clang-format on */
 #endif
 
 #endif /* DROVER_STREAM_H */

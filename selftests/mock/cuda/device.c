@@ -173,6 +173,18 @@ EXPORT int cuMemcpyAsync(uint64_t to, uint64_t from, size_t bytes,
 	return result;
 }
 
+EXPORT int cuMemsetD8Async(uint64_t to, unsigned char byte, size_t bytes,
+			   struct stream *s)
+{
+	struct job job = { .kind = SET,
+			   .to = (void *)(uintptr_t)to,
+			   .number = byte,
+			   .bytes = bytes };
+
+	WANT_CONTEXT();
+	return is_pageable(job.to) ? INVALID_VALUE : add_job(s, job);
+}
+
 /* ---- the primary context ---- */
 
 EXPORT int cuDevicePrimaryCtxRetain(void **context, int device)
@@ -198,6 +210,14 @@ EXPORT int cuDevicePrimaryCtxRelease_v2(int device)
 			memset(a->start, 0xdd, a->bytes);
 	}
 	pthread_mutex_unlock(&lock);
+	return SUCCESS;
+}
+
+EXPORT int cuStreamGetCtx(struct stream *s, void **context)
+{
+	WANT_CONTEXT();
+	(void)s;
+	*context = &context_object;
 	return SUCCESS;
 }
 

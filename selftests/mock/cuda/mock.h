@@ -81,6 +81,7 @@ bool is_unsafe(void);
 
 enum kind {
 	COPY,
+	SET,
 	LAUNCH,
 	CALL,
 	RECORD,

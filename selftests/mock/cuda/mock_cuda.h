@@ -18,6 +18,10 @@ static struct {
 	int (*calls)(const char *function);
 	int (*push)(int nr);
 	void (*capture_elsewhere)(bool is);
+	/* As a program calls them that uses the driver, too. */
+	int (*stream_create)(void **stream, unsigned int flags, int priority);
+	int (*stream_destroy)(void *stream);
+	int (*set)(uint64_t to, unsigned char byte, size_t bytes, void *stream);
 	drover_kernel_t fill, add;
 } mock_cuda;
 
@@ -45,6 +49,10 @@ static inline void mock_cuda_start(void)
 	*(void **)&mock_cuda.push = dlsym(mock, "mock_cuda_push");
 	*(void **)&mock_cuda.capture_elsewhere =
 		dlsym(mock, "mock_cuda_capture_elsewhere");
+	*(void **)&mock_cuda.stream_create =
+		dlsym(mock, "cuStreamCreateWithPriority");
+	*(void **)&mock_cuda.stream_destroy = dlsym(mock, "cuStreamDestroy_v2");
+	*(void **)&mock_cuda.set = dlsym(mock, "cuMemsetD8Async");
 	setenv("DROVER_CUDA_LIBRARY", mock_cuda_path(), 1);
 }
 

@@ -41,6 +41,9 @@ static void do_job(struct job *job, struct stream *s)
 	case COPY:
 		memcpy(job->to, job->from, job->bytes);
 		return;
+	case SET:
+		memset(job->to, (int)job->number, job->bytes);
+		return;
 	case LAUNCH:
 		job->kernel(job->args);
 		return;
@@ -133,11 +136,13 @@ int add_job(struct stream *s, struct job job)
 	return failed;
 }
 
-EXPORT int cuStreamCreate(struct stream **stream, unsigned int flags)
+EXPORT int cuStreamCreateWithPriority(struct stream **stream,
+				      unsigned int flags, int priority)
 {
 	struct stream *s;
 
 	WANT_CONTEXT();
+	(void)priority; /* one out of range is not an error */
 	if (flags != 1)
 		return INVALID_VALUE;
 	s = calloc(1, sizeof(*s));
