@@ -100,7 +100,7 @@ typedef _Atomic uint64_t barrier_word;
  *	   Written for the next phase before the gate opens to it; here, since
  *	   on the gate's line those that poll would take it away in between
  *
- * @pair: see above; and what threads that just arrive and wait hardly ever write:
+ * @pair: see above; with it what arriving and waiting hardly ever writes:
  * @tickets: phases handed out and not yet waited for, and, for a shared
  *	     barrier or a thread that the library can't list, threads inside
  * @budget: how long a wait may spin just now, ns; learned, for big and for

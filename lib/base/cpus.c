@@ -24,7 +24,12 @@
 
 #define NO_LIMIT UINT32_MAX
 
-/* The cgroup's limit in CPUs, and until when it is taken for true. */
+/*
+ * The cgroup's limit in CPUs, and until when it is taken for true. READING: a
+ * thread reads it, and what is static is that one's; its stack may be small.
+ */
+#define READING INT64_MAX
+
 static _Atomic uint32_t limit_known = NO_LIMIT;
 static _Atomic int64_t limit_expires;
 
@@ -70,7 +75,8 @@ static uint32_t limit_of(long long quota, long long period)
 /* The limit that one folder sets. */
 static uint32_t folder_limit(const char *folder, bool second)
 {
-	char path[PATH_MAX + 32], text[64], more[64];
+	static char path[PATH_MAX + 32];
+	char text[64], more[64];
 	long long quota, period;
 
 	snprintf(path, sizeof(path), "%s/%s", folder,
@@ -93,7 +99,7 @@ static uint32_t path_limit(const char *mount, const char *name, bool second)
 {
 	uint32_t least = NO_LIMIT;
 	size_t root = strlen(mount);
-	char folder[PATH_MAX];
+	static char folder[PATH_MAX];
 	char *slash;
 
 	if (snprintf(folder, sizeof(folder), "%s%s", mount, name) >=
@@ -131,7 +137,8 @@ static uint32_t line_limit(char *line)
 static uint32_t read_limit(void)
 {
 	uint32_t least = NO_LIMIT;
-	char text[4096], *line, *save;
+	static char text[4096];
+	char *line, *save;
 
 	if (!read_text("/proc/self/cgroup", text, sizeof(text)))
 		return NO_LIMIT;
@@ -149,16 +156,20 @@ static uint32_t cgroup_limit(void)
 {
 	int64_t now = clock_now(), expires = load_relaxed(&limit_expires);
 
-	/* Who changes the time reads; the others take what is known. */
-	if (now >= expires &&
-	    cas_relaxed(&limit_expires, &expires, now + NS_PER_S))
+	/* The others take what is known. */
+	if (now >= expires && cas_acquire(&limit_expires, &expires, READING)) {
 		store_relaxed(&limit_known, read_limit());
+		store_release(&limit_expires, now + NS_PER_S);
+	}
 	return load_relaxed(&limit_known);
 }
 
 void cpus_forget(void)
 {
-	store_relaxed(&limit_expires, 0);
+	int64_t expires = load_relaxed(&limit_expires);
+
+	if (expires != READING)
+		cas_relaxed(&limit_expires, &expires, 0);
 }
 
 unsigned int cpus_usable(void)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * A loop over a range: the caller and as many helpers as there may be take parts,
- * one after the other, until there are none left. The helpers are one task on the
- * caller's stack, which several workers may take; what is left of it when the parts
- * are given out the caller takes back.
+ * A loop over a range: the caller and as many helpers as there may be take
+ * parts, one after the other, until there are none left. The helpers are one
+ * task on the caller's stack, which several workers may take; what is left of
+ * it when the parts are given out the caller takes back.
  *
  * At first there are as many as can run beside the caller. One more of them
  * would take the CPU from one that has a part in its hands, and the caller waits

@@ -2,13 +2,13 @@
 /*
  * drover_pool_t inside.
  *
- * A task counts in one word how many threads have yet to run it: one, or for the
- * helpers of a loop several. From its acceptance on it is, as often,
+ * A task counts in one word how many threads have yet to run it: one, or for
+ * the helpers of a loop several. From its acceptance on it is, as often,
  *
  *   queued	linked in a queue, [its lock]; @left says how often still
  *   taken	in the hands of a thread: its submitter, or one that unlinked it
- *   ended	run or cancelled: counted out, which is the last access to it, since
- *		who waits for the count to be 0 may free the memory
+ *   ended	run or cancelled: counted out, which is the last access to it,
+ *		since who waits for the count to be 0 may free the memory
  *
  * A worker is, in turn,
  *
@@ -34,8 +34,8 @@
 #include "base/linger.h"
 
 /*
- * A latch: a count of what is yet to end, doubled, and 1 if somebody may be asleep
- * until it is 0.
+ * A latch: a count of what is yet to end, doubled, and 1 if somebody may be
+ * asleep until it is 0.
  */
 #define LATCH_ASLEEP 1u
 #define LATCH_ONE    2u
@@ -98,7 +98,8 @@ struct queue {
 /**
  * struct worker - a thread of the pool
  * @queue: what it has submitted itself: it takes the newest, others the oldest
- * @pool, @next, @nr, @thread: constant while it runs
+ * @pool, @next, @nr: constant
+ * @thread: written with the lock of growing
  * @park: PARKED while it may sleep; whoever claims it sets UNPARKED
  * @next_idle: [idle lock]
  * @takes: how often it has looked for a task; its own
@@ -192,7 +193,7 @@ enum {
  * @grow: lock of making threads
  * @threads: all workers; only grows; [written with grow]
  * @nr_threads: how many; [written with grow]
- * @nr_blocked: of them, with those that have ended before their time
+ * @nr_blocked: of them, with those that have ended and could not be replaced
  * @nr_cpus: how many there are for the process, as last known
  * @looked_at: when that was
  * @follows: @nr_workers is to be @nr_cpus
@@ -303,6 +304,9 @@ void block_end(void);
 int threads_fill(struct drover_pool *pool);
 int threads_set(struct drover_pool *pool, uint32_t nr);
 void threads_end(struct drover_pool *pool);
+
+/* The caller ends. Return: is another thread @w now, or does the pool end? */
+bool thread_replace(struct worker *w);
 
 /* Have the CPUs changed? At most once a second. */
 void threads_follow(struct drover_pool *pool);

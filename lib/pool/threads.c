@@ -101,6 +101,25 @@ int threads_fill(struct drover_pool *pool)
 	return err;
 }
 
+bool thread_replace(struct worker *w)
+{
+	struct drover_pool *pool = w->pool;
+	pthread_t old = w->thread;
+	bool over;
+	int err = 0;
+
+	lock_take(&pool->grow);
+	over = load_relaxed(&pool->over);
+	if (!over)
+		err = make_thread(w, &pool->attr);
+	if (err)
+		w->thread = old;
+	else if (!over)
+		pthread_detach(old);
+	lock_drop(&pool->grow);
+	return !err;
+}
+
 void threads_end(struct drover_pool *pool)
 {
 	int state;

@@ -315,7 +315,10 @@ static struct task *await_task(struct worker *w, bool has_place)
 	return task;
 }
 
-/* The thread ends: with the pool, or because a task has ended it. */
+/*
+ * The thread ends: with the pool, or because a task has ended it. Then another
+ * one goes on in its stead.
+ */
 static void worker_end(struct worker **w)
 {
 	struct drover_pool *pool = (*w)->pool;
@@ -323,7 +326,7 @@ static void worker_end(struct worker **w)
 
 	if (attr->stop)
 		attr->stop((*w)->nr, attr->arg);
-	if (load_relaxed(&pool->over))
+	if (thread_replace(*w))
 		return;
 	leave_place(pool);
 	wake_if_needed(pool, 1, false);

@@ -144,7 +144,8 @@ int main(void)
 	if (!FRAMES_MAY_UNWIND)
 		return frames_stay();
 	tap_plan(6 + 3);
-	begin(NR_WORKERS);
+	begin_with((drover_poolattr_t){ .workers = NR_WORKERS,
+					.spares = DROVER_POOL_NO_SPARES });
 	test_loop();
 	test_wait();
 	test_worker();
