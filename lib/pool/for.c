@@ -5,18 +5,14 @@
  * task on the caller's stack, which several workers may take; what is left of
  * it when the parts are given out the caller takes back.
  *
- * At first there are as many as can run beside the caller. One more of them
- * would take the CPU from one that has a part in its hands, and the caller waits
- * for all. If the loop takes long, its parts may be such that sleep, and all
- * workers are asked.
+ * There are as many as can run beside the caller, unless it says how many. One
+ * more of them would take the CPU from one that has a part in its hands, and the
+ * caller waits for all.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "pool/pool.h"
-
-#define LONG (1000 * NS_PER_US)
 
 /* Parts for each thread, so that one that is late makes little difference. */
 #define PARTS_EACH 4
@@ -130,40 +126,6 @@ static int help(void *arg)
 	return 0;
 }
 
-/* So many more may help. */
-static void call_helpers(struct loop *loop, size_t more)
-{
-	uint32_t nr = (uint32_t)more;
-	struct task *task = &loop->help;
-
-	if (!nr || pool_admit(loop->pool, nr))
-		return;
-	add_relaxed(&task->unended, nr * LATCH_ONE);
-	nr += queue_take_all(loop->pool, task);
-	task->left = nr;
-	task->next = NULL;
-	pool_enqueue(loop->pool, task, task, nr, true);
-}
-
-/* The caller's share. */
-static void lead(struct loop *loop)
-{
-	size_t cpus = load_relaxed(&loop->pool->nr_cpus);
-	drover_part_t part = part_of(loop, 0);
-	size_t most = loop->counted ? loop->most : 0;
-	size_t nr = least(most, cpus > 1 ? cpus - 1 : 1);
-	int64_t begin;
-
-	call_helpers(loop, nr);
-	begin = nr < most ? clock_now() : 0;
-	while (loop_step(loop, &part)) {
-		if (nr == most || clock_now() - begin < LONG)
-			continue;
-		call_helpers(loop, most - nr);
-		nr = most;
-	}
-}
-
 /* No thread uses what is on this stack any more. */
 static void await_helpers(struct loop *loop)
 {
@@ -174,6 +136,25 @@ static void await_helpers(struct loop *loop)
 		latch_down(&loop->pool->pending, nr);
 	}
 	latch_await(&loop->help.unended, NULL, true);
+}
+
+static void lead(struct loop *loop)
+{
+	drover_part_t part = part_of(loop, 0);
+	uint32_t nr = (uint32_t)loop->most;
+
+	/* Shut down: all is left to the caller. */
+	loop->counted = !pool_admit(loop->pool, 1 + nr);
+	if (loop->counted)
+		frame_enter(&loop->frame, loop->pool);
+	if (loop->counted && nr) {
+		store_relaxed(&loop->help.unended, nr * LATCH_ONE);
+		loop->help.left = nr;
+		pool_enqueue(loop->pool, &loop->help, &loop->help, nr, true);
+	}
+	while (loop_step(loop, &part))
+		;
+	await_helpers(loop);
 }
 
 /* By a return, an exception or the end of the thread: then no part begins. */
@@ -202,7 +183,7 @@ int drover_pool_loop(drover_pool_t *pool, size_t begin, size_t end,
 		     const drover_loop_t *of)
 {
 	int saved = errno, err;
-	size_t nr_workers;
+	size_t cpus, nr_workers;
 
 	if (!pool_is_here(pool))
 		return ECHILD;
@@ -211,9 +192,11 @@ int drover_pool_loop(drover_pool_t *pool, size_t begin, size_t end,
 		return EINVAL;
 	if (begin >= end)
 		return 0;
-	nr_workers = load_relaxed(&pool->nr_workers);
-	if (of->threads)
-		nr_workers = least(nr_workers, of->threads - 1);
+	cpus = load_relaxed(&pool->nr_cpus);
+	nr_workers = least(load_relaxed(&pool->nr_workers),
+			   of->threads ? of->threads - 1 :
+			   cpus > 1    ? cpus - 1 :
+					 1);
 
 	struct loop loop __attribute__((cleanup(loop_end))) = {
 		.of = of,
@@ -229,12 +212,7 @@ int drover_pool_loop(drover_pool_t *pool, size_t begin, size_t end,
 	errno = saved;
 	if (err)
 		return err;
-	/* Shut down: all is left to the caller. */
-	loop.counted = !pool_admit(pool, 1);
-	if (loop.counted)
-		frame_enter(&loop.frame, pool);
 	lead(&loop);
-	await_helpers(&loop);
 	if (of->join && !load_relaxed(&loop.result))
 		join_all(&loop);
 	return load_relaxed(&loop.result);

@@ -35,7 +35,6 @@ static void pool_delete(struct drover_pool *pool)
 		next = w->next;
 		free(w);
 	}
-	free((void *)pool->attr.cpu_sets);
 	free(pool);
 }
 
@@ -46,18 +45,9 @@ static int64_t linger_of(uint32_t us, int64_t unless)
 	return us ? us * NS_PER_US : unless;
 }
 
-/* Return: 0 or ENOMEM. */
-static int set_up(struct drover_pool *pool, const drover_poolattr_t *attr)
+static void set_up(struct drover_pool *pool, const drover_poolattr_t *attr)
 {
-	size_t bytes = attr->nr_cpu_sets * sizeof(cpu_set_t);
-
-	memset(pool, 0, sizeof(*pool));
 	pool->attr = *attr;
-	pool->attr.cpu_sets = bytes ? malloc(bytes) : NULL;
-	if (bytes && !pool->attr.cpu_sets)
-		return ENOMEM;
-	if (bytes)
-		memcpy((void *)pool->attr.cpu_sets, attr->cpu_sets, bytes);
 	if (!attr->spares)
 		pool->attr.spares = SPARES;
 	if (attr->spares == DROVER_POOL_NO_SPARES)
@@ -66,21 +56,20 @@ static int set_up(struct drover_pool *pool, const drover_poolattr_t *attr)
 	pool->linger[0] = linger_of(attr->linger_us, INT64_MAX);
 	pool->linger[1] = linger_of(attr->linger_small_us, LINGER_SMALL);
 	pool->generation = fork_generation;
-	return 0;
 }
 
 static int create(struct drover_pool **to, const drover_poolattr_t *attr)
 {
-	struct drover_pool *pool = aligned_alloc(128, sizeof(*pool));
+	size_t bytes = attr->nr_cpu_sets * sizeof(cpu_set_t);
+	struct drover_pool *pool = aligned_alloc(128, sizeof(*pool) + bytes);
 	int err;
 
 	if (!pool)
 		return ENOMEM;
-	err = set_up(pool, attr);
-	if (err) {
-		free(pool);
-		return err;
-	}
+	memset(pool, 0, sizeof(*pool));
+	if (bytes)
+		memcpy(pool->cpu_sets, attr->cpu_sets, bytes);
+	set_up(pool, attr);
 	cpus_look_at_sizes();
 	err = threads_set(pool, attr->workers);
 	if (err) {
@@ -102,6 +91,7 @@ int drover_pool_create(drover_pool_t **pool, const drover_poolattr_t *attr)
 	if (attr->workers > DROVER_POOL_MAX ||
 	    (attr->spares > DROVER_POOL_MAX &&
 	     attr->spares != DROVER_POOL_NO_SPARES) ||
+	    attr->nr_cpu_sets > DROVER_POOL_MAX ||
 	    !attr->nr_cpu_sets != !attr->cpu_sets || attr->reserved[0] ||
 	    attr->reserved[1])
 		return EINVAL;
@@ -117,7 +107,7 @@ static void cancel_queue(struct drover_pool *pool, struct queue *queue)
 	struct task *task;
 
 	while ((task = queue_take(pool, queue, false)))
-		task_cancel_taken(pool, task);
+		task_run(pool, task, true);
 }
 
 /* Workers cancel what they find, but they may be busy for long. */

@@ -171,8 +171,7 @@ enum {
 
 /**
  * struct drover_pool - a pool
- * @attr: the user's, with copies of what they point to; constant, as are
- * @name: the first part of the threads' names
+ * @attr: the user's; of what they point to, @name and @cpu_sets are copies
  * @linger: most time to look out for a task, on big CPUs and on small ones
  * @generation: that of forks
  *
@@ -241,6 +240,8 @@ struct drover_pool {
 	_Atomic uint64_t helped;
 	_Atomic uint64_t cancelled;
 	_Atomic uint32_t queued_most;
+
+	cpu_set_t cpu_sets[];
 };
 
 _Static_assert(sizeof(struct task) == sizeof(drover_task_t), "arrays fit");
@@ -327,9 +328,8 @@ void latch_down(futex_word *latch, uint32_t nr);
  */
 int latch_await(futex_word *latch, const struct deadline *deadline, bool must);
 
-/* Run a task that was taken. */
-void task_run(struct drover_pool *pool, struct task *task);
-void task_cancel_taken(struct drover_pool *pool, struct task *task);
+/* Run a task that was taken, or cancel it. */
+void task_run(struct drover_pool *pool, struct task *task, bool cancelled);
 
 /* Count tasks in, or refuse. Return: 0 or why not. */
 int pool_admit(struct drover_pool *pool, uint32_t nr);

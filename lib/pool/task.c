@@ -7,8 +7,8 @@
 
 #define WAKE_AT_ONCE 2
 
-/* The most tasks that can be pending: half of a word. */
-#define PENDING_MOST (UINT32_MAX / 2 - 1)
+/* The most tasks at a time; twice as many can be pending. */
+#define BATCH_MOST (1u << 30)
 
 void drover_task_init(drover_task_t *task, int (*function)(void *arg),
 		      void *arg)
@@ -75,8 +75,6 @@ int pool_admit(struct drover_pool *pool, uint32_t nr)
 {
 	uint32_t ending;
 
-	if (nr > PENDING_MOST / 2)
-		return EINVAL;
 	/* Counted first, so that a shutdown that we do not see waits for us. */
 	add_seq_cst(&pool->pending, LATCH_ONE * nr);
 	ending = load_seq_cst(&pool->ending);
@@ -142,7 +140,7 @@ static int submit(struct drover_pool *pool, struct task *tasks, size_t nr)
 
 	if (!pool_is_here(pool))
 		return ECHILD;
-	if (!nr || nr > PENDING_MOST)
+	if (!nr || nr > BATCH_MOST)
 		return nr ? EINVAL : 0;
 	err = pool_admit(pool, (uint32_t)nr);
 	if (err)
@@ -221,42 +219,34 @@ static void running_end(struct running *r)
 
 #define RUNNING __attribute__((cleanup(running_end))) struct running
 
-void task_cancel_taken(struct drover_pool *pool, struct task *task)
+static void cancel(struct drover_pool *pool, struct task *task)
 {
-	RUNNING r = { .task = task, .cancelled = true };
 	struct post *post = (struct post *)task;
 
-	frame_enter(&r.frame, pool);
 	add_relaxed(&pool->cancelled, 1);
 	if (task->owner == OWNER_POST && post->otherwise)
 		post->otherwise(task->arg);
 }
 
-static void call(struct drover_pool *pool, struct task *task)
+void task_run(struct drover_pool *pool, struct task *task, bool cancelled)
 {
 	RUNNING r = { .task = task, .cancelled = true };
+	struct worker *w = pool_self(pool);
 	int result;
 
 	frame_enter(&r.frame, pool);
-	result = task->function(task->arg);
-	if (task->owner == OWNER_USER)
-		task->result = result;
-	r.cancelled = false;
-}
-
-void task_run(struct drover_pool *pool, struct task *task)
-{
-	struct worker *w = pool_self(pool);
-
-	if (load_relaxed(&pool->ending) == POOL_CANCELS) {
-		task_cancel_taken(pool, task);
+	if (cancelled || load_relaxed(&pool->ending) == POOL_CANCELS) {
+		cancel(pool, task);
 		return;
 	}
 	if (w)
 		store_relaxed(&w->tasks, load_relaxed(&w->tasks) + 1);
 	else
 		add_relaxed(&pool->helped, 1);
-	call(pool, task);
+	result = task->function(task->arg);
+	if (task->owner == OWNER_USER)
+		task->result = result;
+	r.cancelled = false;
 }
 
 /* ---- waiting ---- */
@@ -284,7 +274,7 @@ int drover_pool_wait(drover_pool_t *pool, drover_task_t *of, int *result)
 	int err = may_wait(pool, task);
 
 	if (!err && queue_take_all(pool, task))
-		task_run(pool, task);
+		task_run(pool, task, false);
 	else if (!err)
 		err = latch_await(&task->unended, NULL, false);
 	return outcome(task, err, result);
@@ -324,6 +314,6 @@ int drover_pool_cancel(drover_pool_t *pool, drover_task_t *of)
 		return err;
 	if (!queue_take_all(pool, task))
 		return EBUSY;
-	task_cancel_taken(pool, task);
+	task_run(pool, task, true);
 	return 0;
 }

@@ -27,7 +27,7 @@ static void block_signals(sigset_t *old)
 
 static int make_thread(struct worker *w, const drover_poolattr_t *of)
 {
-	const cpu_set_t *sets = of->cpu_sets;
+	const cpu_set_t *sets = w->pool->cpu_sets;
 	pthread_attr_t attr;
 	sigset_t signals;
 	int err = pthread_attr_init(&attr);
@@ -36,7 +36,7 @@ static int make_thread(struct worker *w, const drover_poolattr_t *of)
 		return err;
 	if (of->stack)
 		err = pthread_attr_setstacksize(&attr, of->stack);
-	if (!err && sets)
+	if (!err && of->nr_cpu_sets)
 		err = pthread_attr_setaffinity_np(
 			&attr, sizeof(*sets), &sets[w->nr % of->nr_cpu_sets]);
 	if (!err) {

@@ -355,7 +355,7 @@ void *worker_main(void *arg)
 		if (!task)
 			task = await_task(w, has_place);
 		if (task)
-			task_run(pool, task);
+			task_run(pool, task, false);
 	} while (task);
 	return NULL;
 }

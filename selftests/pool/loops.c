@@ -2,8 +2,8 @@
 /*
  * Loops: each index once, errors come back, loops in loops. Threads have numbers
  * and memory of their own, and no two have the same at a time; sums come out; and
- * without memory nothing has run, or all of it. One that takes long gets all
- * workers, though there may be more of them than CPUs.
+ * without memory nothing has run, or all of it. As many take part as one asks for,
+ * though there may be fewer CPUs.
  */
 #define REFUSES
 #include "tasks.h"
@@ -11,15 +11,11 @@
 #define NR	   10000
 #define NR_WORKERS 3
 #define SUM	   ((uint64_t)NR * (NR - 1) / 2)
-/* More than fit on a stack. */
-#define NR_MANY	 70
-#define NR_FIRST 100
-#define LONG_NS	 (2 * NS_PER_MS)
+#define NR_MANY	   70
 
 static int marks[NR];
-static atomic_int nr_parts, busy[NR_MANY + 1], nr_wrong, caller_ran;
+static atomic_int nr_parts, busy[NR_MANY + 1], nr_wrong;
 static size_t longest;
-static pthread_t caller;
 static bool no_memory;
 
 static bool refuses(bool memory)
@@ -183,26 +179,9 @@ static void test_sums(void)
 	end();
 }
 
-/* Workers wait for the caller, so it has one of the first parts. */
-static void first_part(void)
+/* Each part waits until all threads have one. */
+static int meet(size_t begin, size_t end, const drover_part_t *part, void *arg)
 {
-	struct timespec end = deadline_in(CLOCK_MONOTONIC, LONG_NS);
-
-	if (pthread_equal(pthread_self(), caller)) {
-		while (!deadline_passed(CLOCK_MONOTONIC, &end))
-			;
-		caller_ran = 1;
-	}
-	reached(&caller_ran, 1);
-}
-
-/* The last parts wait until each worker and the caller has one. */
-static int long_part(size_t begin, size_t end, void *arg)
-{
-	if (begin < NR_FIRST) {
-		first_part();
-		return 0;
-	}
 	nr_begun++;
 	reached(&nr_begun, NR_MANY + 1);
 	return 0;
@@ -210,6 +189,10 @@ static int long_part(size_t begin, size_t end, void *arg)
 
 static void test_many(void)
 {
+	const drover_loop_t loop = { .function = meet,
+				     .grain = 1,
+				     .threads = NR_MANY + 1 };
+
 	watchdog("many workers");
 	begin(NR_MANY);
 	no_memory = true;
@@ -218,10 +201,8 @@ static void test_many(void)
 	       "many workers, without memory");
 	no_memory = false;
 	tap_is(nr_parts, 1000, "run all parts");
-	caller = pthread_self();
-	tap_is(drover_pool_for(pool, 0, NR_FIRST + NR_MANY + 1, 1, long_part,
-			       NULL),
-	       0, "all of them take part in a long loop");
+	tap_is(drover_pool_loop(pool, 0, NR_MANY + 1, &loop), 0,
+	       "as many take part as it says");
 	end();
 }
 

@@ -112,7 +112,7 @@ typedef struct {
 	uint32_t spares;
 	size_t stack;
 	const char *name;
-	size_t nr_cpu_sets;
+	uint32_t nr_cpu_sets;
 	const void *cpu_sets;
 	void (*start)(unsigned int worker, void *arg);
 	void (*stop)(unsigned int worker, void *arg);
@@ -293,8 +293,9 @@ int drover_pool_cancel(drover_pool_t *pool, drover_task_t *task);
  * @arg: for @function
  *
  * Blocks. The caller does its share, and all of it if the pool has been shut
- * down or all workers are busy. Parts are given out as threads become free. No
- * more workers than there are other CPUs take part in the first millisecond.
+ * down or all workers are busy. Parts are given out as threads become free. As
+ * many threads take part as there are CPUs: if parts sleep, more are of use, see
+ * drover_pool_loop().
  *
  * If the caller's share is left by an exception or a cancellation, no more parts
  * begin, and those that run end first. It needs no memory.
@@ -324,7 +325,7 @@ typedef struct {
  * @function: called for parts; 0 to go on
  * @arg: for @function and @join
  * @grain: as for drover_pool_for()
- * @threads: most that take part, the caller included; 0: no limit
+ * @threads: most that take part, the caller included; 0: as many as CPUs
  * @scratch: bytes that each thread gets, aligned to 64, for the whole loop
  * @total: what is in each scratch at first, @scratch bytes: for a sum, zeroes;
  *	   NULL: zeroes
