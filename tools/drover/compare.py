@@ -79,7 +79,7 @@ class Comparison:
             for name in (STOCK, DROP_IN)}
         self.progress = Progress(options.minutes * 60)
         self.futex, self.counter, self.wake_up = {}, None, {}
-        self.differs = False
+        self.differs, self.host = False, machine.host()
         # A file may be read again by each run; a pipe could not.
         self._given = os.devnull
         if stat.S_ISREG(os.fstat(0).st_mode):
@@ -90,7 +90,7 @@ class Comparison:
         """Of stock, and of the drop-in."""
         return self.cells[STOCK].runs, self.cells[DROP_IN].runs
 
-    def once(self, name, output=os.devnull, before=(), limit=0):
+    def once(self, name, output=os.devnull, before=(), limit=None):
         """One run: (exit status, what it used)."""
         errors = os.path.join(self._folder, "errors")
         library = self.options.drop_in if name == DROP_IN else None
@@ -102,7 +102,8 @@ class Comparison:
         start = time.monotonic()
         pid = process.spawn(words, settings, self.cpus, errors, output,
                             self._given)
-        status, used = process.finish(pid, limit)
+        status, used = process.finish(pid,
+                                      limit or self.options.minutes * 60)
         return status, {"seconds": time.monotonic() - start,
                         **process.used_by(used)}
 
@@ -176,7 +177,10 @@ class Comparison:
             for name in (STOCK, DROP_IN):
                 self.progress.note(f"counting futex calls: {tool}, {name}")
                 try:
-                    self.once(name, before=[*before, path], limit=limit)
+                    status, _ = self.once(name, before=[*before, path],
+                                          limit=limit)
+                    if status:
+                        break
                     found[name] = read_count(path)
                 except (process.TooSlow, OSError, ValueError):
                     break
@@ -222,7 +226,7 @@ def write(comparison, found):
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
             json.dump({"schema": 1, "command": comparison.words,
-                       "host": machine.host(),
+                       "host": comparison.host,
                        "runs": {name: cell.runs for name, cell
                                 in comparison.cells.items()},
                        "compared": found.compared, "futex": comparison.futex,
@@ -267,6 +271,9 @@ def main():
             return compare(options, folder)
     except checked.Unfit as error:
         return say(str(error), error.status)
+    except process.TooSlow:
+        return say(f"{options.program[0]} did not end in {options.minutes:g}"
+                   " minutes: give it more (-m), or less to do", FAILED)
     except OSError as error:
         return say(str(error), checked.CANNOT_RUN)
     except KeyboardInterrupt:

@@ -10,10 +10,12 @@ from document import Table, Text, plain
 
 #: Condition variables that are shown in detail, and in the table.
 DETAILED, LISTED = 3, 20
+#: Sampled waits below which no share of them is told in words.
+SAMPLED = 4
 #: Of the threads that are released, so many sleep again where there is a herd.
 HERD = 0.25
-#: Timed returns below which no share of them is said, and width of a bar.
-FEW, BAR = 1, 40
+#: Width of the longest bar.
+BAR = 40
 
 
 def name_of(process, address):
@@ -69,7 +71,7 @@ def table(process, most=LISTED):
 def _latency(one):
     """The histogram of the time from release to return."""
     timed = sum(one.latency)
-    if timed < FEW:
+    if not timed:
         return
     yield ("  From release to return: " + ", ".join(
         f"{share * 100:.0f} % below {sections.duration(one.within(share))}"
@@ -101,7 +103,7 @@ def details(process, one):
     yield from _latency(one)
     yield from _sites(process, one)
     again = one.share("again")
-    if again is not None and again >= HERD:
+    if one.counts["sampled"] >= SAMPLED and again >= HERD:
         yield (f"  {_percent(again)} of the threads sleep again once they are"
                " released: they find the mutex held.")
 

@@ -2,6 +2,7 @@
 """What the runs of a comparison mean, in a table, sentences and a plot."""
 
 import html
+import textwrap
 
 import process
 import sections
@@ -131,6 +132,10 @@ def report(comparison, found):
     if stats.median({"runs": found.stock}, "seconds") < SHORT:
         blocks.append(Text("Such short runs are mostly the start of the"
                            " program: give it more to do."))
+    load, cpus = comparison.host["load"], len(comparison.cpus)
+    if load > cpus:
+        blocks.append(Text(f"This machine was busy before (load {load:.0f} on"
+                           f" {cpus} CPUs): a quiet one tells more."))
     if comparison.futex and max(comparison.futex.values()) < FEW:
         blocks.append(Text("It makes hardly a futex call: there is nothing in"
                            " it for Drover to change."))
@@ -138,39 +143,48 @@ def report(comparison, found):
     return plain(blocks)
 
 
-WIDTH, LEFT, ROW = 640, 70, 90
+WIDTH, LEFT, ROW, LINE, COLUMNS = 640, 70, 80, 16, 92
 COLOURS = {"stock": "#777777", "Drover": "#0a7d33"}
 
 
-def _line_of_dots(runs, name, most, top):
-    """One strip: a dot for each run, a bar for the median."""
-    def place(seconds):
-        return LEFT + (WIDTH - LEFT - 20) * seconds / most
+def _text(across, down, text, more=""):
+    return (f'<text x="{across:.1f}" y="{down}" {more}>{html.escape(text)}'
+            "</text>")
 
-    colour = COLOURS[name]
-    yield f'<text x="5" y="{top + 4}" fill="{colour}">{name}</text>'
+
+def _dots(runs, name, place, top):
+    """One strip: a dot for each run, a bar for the median."""
+    colour = f'fill="{COLOURS[name]}"'
+    yield _text(5, top + 4, name, colour)
     for run in runs:
         yield (f'<circle cx="{place(run["seconds"]):.1f}" cy="{top}" r="4"'
-               f' fill="{colour}" fill-opacity="0.4"/>')
+               f' {colour} fill-opacity="0.4"/>')
     middle = stats.median({"runs": runs}, "seconds")
-    yield (f'<line x1="{place(middle):.1f}" x2="{place(middle):.1f}"'
-           f' y1="{top - 15}" y2="{top + 15}" stroke="{colour}"'
-           ' stroke-width="2"/>'
-           f'<text x="{place(middle):.1f}" y="{top + 30}" fill="{colour}"'
-           f' text-anchor="middle">{sections.duration(middle * 1e9)}</text>')
+    yield (f'<rect x="{place(middle) - 1:.1f}" y="{top - 15}" width="2"'
+           f' height="30" {colour}/>')
+    yield _text(place(middle), top + 30, sections.duration(middle * 1e9),
+                f'{colour} text-anchor="middle"')
 
 
 def plot(line, stock, ours, found):
-    """The times as SVG."""
-    most = max(run["seconds"] for run in stock + ours) * 1.05
+    """The times as SVG, from zero on."""
+    most = max(run["seconds"] for run in stock + ours)
+
+    def place(seconds):
+        return LEFT + (WIDTH - LEFT - 20) * seconds / most
+
+    said = textwrap.wrap(found.sentence(), COLUMNS)
+    height = 2 * ROW + 60 + LINE * len(said)
     parts = ['<svg xmlns="http://www.w3.org/2000/svg"'
-             f' width="{WIDTH}" height="{2 * ROW + 60}"'
+             f' width="{WIDTH}" height="{height}"'
              ' font-family="sans-serif" font-size="12">',
              '<rect width="100%" height="100%" fill="white"/>',
-             f'<text x="5" y="20">{html.escape(line[:90])}</text>']
+             f'<rect x="{LEFT}" y="35" width="1" height="{2 * ROW - 10}"/>',
+             _text(LEFT, 2 * ROW + 40, "0", 'text-anchor="middle"'),
+             _text(5, 20, line[:COLUMNS])]
     for number, (name, runs) in enumerate((("stock", stock),
                                            ("Drover", ours))):
-        parts += _line_of_dots(runs, name, most, 60 + ROW * number)
-    parts.append(f'<text x="5" y="{2 * ROW + 45}">'
-                 f"{html.escape(found.sentence())}</text></svg>")
-    return "\n".join(parts) + "\n"
+        parts += _dots(runs, name, place, 60 + ROW * number)
+    parts += [_text(5, 2 * ROW + 60 + LINE * number, text)
+              for number, text in enumerate(said)]
+    return "\n".join(parts) + "\n</svg>\n"

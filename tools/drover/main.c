@@ -147,6 +147,7 @@ int script(const char *name, char **argv)
 	words[2] = program;
 	words[3] = library;
 	memcpy(&words[4], argv, nr * sizeof(*words));
+	execv("/usr/bin/python3", words);
 	execvp(words[0], words);
 	fprintf(stderr, "drover: python3: %s: install it\n", strerror(errno));
 	return EXIT_CANNOT_RUN;

@@ -141,6 +141,9 @@ def test_same(tap, run):
         status, out, err = run("compare", "sh", "-c", script)
         tap.ok((status, out) == (1, "") and said in err, f"compare: {said}",
                f"status {status}: {out}{err}")
+    status, out, err = run("compare", "-m", "0.001", "sleep", "987")
+    tap.ok((status, out) == (1, "") and "did not end" in err,
+           "compare: a program that does not end", f"{status}: {out}{err}")
     status, out, err = run("compare", "-n", "1", "sh", "-c",
                            'echo "$LD_PRELOAD"')
     tap.ok(status == 1 and "prints something else" in out,
