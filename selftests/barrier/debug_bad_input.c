@@ -4,8 +4,6 @@
  * barrier, one that was destroyed, one with threads that wait, destroyed.
  */
 #include <drover/barrier.h>
-#include <pthread.h>
-#include <stdatomic.h>
 
 #include "blocked.h"
 #include "sandbox.h"
@@ -18,19 +16,17 @@ static void *volatile no_memory;
 
 static void *wait_for_ever(void *arg)
 {
-	atomic_store(&tid, blocked_gettid());
+	tid = blocked_gettid();
 	drover_barrier_wait(&barrier);
 	return arg;
 }
 
 static void with_sleeper(unsigned int count)
 {
-	pthread_t thread;
-
 	drover_barrier_init(&barrier, count, NULL);
-	if (pthread_create(&thread, NULL, wait_for_ever, NULL) ||
-	    wait_at_least(&tid, 1) || wait_blocked(getpid(), tid, NULL))
-		tap_bail("it does not sleep");
+	thread_of(wait_for_ever, NULL);
+	reached(&tid, 1);
+	asleep(tid);
 }
 
 static void destroy_pair(void)

@@ -5,14 +5,11 @@
  * have yet to be given back their phase.
  */
 #include <drover/barrier.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 
 #include "run.h"
 #include "blocked.h"
-#include "tap.h"
 
 #define NR_THREADS 4
 
@@ -37,9 +34,9 @@ static drover_barrier_t *map_barrier(unsigned int flags)
 /* The caller is out; the first one that is ends the barrier. */
 static void end_if_first(void)
 {
-	if (atomic_fetch_add(&nr_left, 1))
+	if (nr_left++)
 		return;
-	atomic_fetch_add(&nr_errors, drover_barrier_destroy(barrier) != 0);
+	nr_errors += drover_barrier_destroy(barrier) != 0;
 	munmap(barrier, sizeof(*barrier));
 }
 
@@ -48,7 +45,7 @@ static void *meet(void *arg)
 	atomic_int *tid = arg;
 	drover_phase_t phase;
 
-	atomic_store(tid, blocked_gettid());
+	*tid = blocked_gettid();
 	if (!split) {
 		drover_barrier_wait(barrier);
 	} else {
@@ -59,25 +56,24 @@ static void *meet(void *arg)
 	return NULL;
 }
 
-/* @asleep: the last one comes when all others are asleep. */
-static void one_life(bool asleep)
+/* @all_asleep: the last one comes when all others are asleep. */
+static void one_life(bool all_asleep)
 {
 	pthread_t threads[NR_THREADS];
 
 	barrier = map_barrier(0);
-	atomic_store(&nr_left, 0);
+	nr_left = 0;
 	for (int i = 0; i < NR_THREADS; i++) {
-		atomic_store(&tids[i], 0);
-		if (asleep && i == NR_THREADS - 1)
-			for (int j = 0; j < i; j++)
-				if (wait_at_least(&tids[j], 1) ||
-				    wait_blocked(getpid(), tids[j], NULL))
-					tap_bail("nobody sleeps");
-		if (pthread_create(&threads[i], NULL, meet, &tids[i]))
-			tap_bail("no thread");
+		tids[i] = 0;
+		if (all_asleep && i == NR_THREADS - 1)
+			for (int j = 0; j < i; j++) {
+				reached(&tids[j], 1);
+				asleep(tids[j]);
+			}
+		threads[i] = thread_of(meet, &tids[i]);
 	}
 	for (int i = 0; i < NR_THREADS; i++)
-		pthread_join(threads[i], NULL);
+		joined(threads[i]);
 }
 
 /* The same with processes. */
@@ -110,7 +106,7 @@ static void shared_life(void)
 		waitpid(pids[i], &status, 0);
 		ended += status == 0;
 	}
-	atomic_fetch_add(&nr_left, ended == NR_THREADS);
+	nr_left += ended == NR_THREADS;
 	munmap(barrier, sizeof(*barrier));
 	munmap(left, sizeof(*left));
 }
@@ -134,7 +130,7 @@ int main(int argc, char **argv)
 		one_life(true);
 	tap_is(nr_errors, 0, "destroyed while the others wake up");
 	watchdog("shared");
-	atomic_store(&nr_left, 0);
+	nr_left = 0;
 	for (int i = 0; i < nr_rounds / 30; i++)
 		shared_life();
 	tap_is(nr_left, nr_rounds / 30, "shared, destroyed at once");

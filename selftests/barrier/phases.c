@@ -1,27 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Many phases with 1 to 256 threads, in all forms of arriving, while the
- * process's CPUs change: what was written before a barrier is read behind it,
- * nobody gets through early, one thread of each phase is the serial one, and
- * none is left behind.
+ * process's CPUs change, and while two become three and a pair again: what was
+ * written before a barrier is read behind it, nobody gets through early, one
+ * thread of each phase is the serial one, and none is left behind. One thread
+ * alone is a phase by itself, also if several use the barrier: completion
+ * functions run one after the other then, and no phase comes twice.
  */
 #include <drover/barrier.h>
-#include <pthread.h>
-#include <sched.h>
-#include <stdatomic.h>
 
-#include "run.h"
 #include "blocked.h"
-#include "tap.h"
+#include "run.h"
 
 #define MAX_THREADS 256
 #define STACK_SIZE  (64 * 1024)
+#define NR_ALONE    4
+#define NR_LONELY   5000
 
 struct runner {
 	pthread_t thread;
 	uint64_t random;
-	long nr_serial;
-	long nr_wrong;
+	long nr_serial, nr_wrong;
 	int nr;
 	/* Plain data: the barrier alone orders its writes and reads. */
 	long turn;
@@ -32,59 +31,84 @@ static struct runner runners[MAX_THREADS];
 static int nr_threads;
 static long nr_rounds;
 static atomic_bool over;
-static atomic_int nr_over;
+static atomic_int nr_over, nr_back;
+static atomic_long nr_to_come;
 
-/* One phase, one way or another. */
-static int meet(struct runner *r)
+/* One phase, one way or another: a wait as a rule. */
+static void meet(struct runner *r)
 {
 	drover_phase_t phase;
 	int ret;
 
-	if (random_below(&r->random, 4))
-		return drover_barrier_wait(&barrier);
-	ret = drover_barrier_arrive(&barrier, 1, &phase);
-	if (random_below(&r->random, 2))
-		sched_yield();
-	if (drover_barrier_wait_for(&barrier, phase))
-		r->nr_wrong++;
-	return ret;
+	if (random_below(&r->random, 8)) {
+		ret = drover_barrier_wait(&barrier);
+	} else {
+		ret = drover_barrier_arrive(&barrier, 1, &phase);
+		if (random_below(&r->random, 2))
+			sched_yield();
+		if (ret == DROVER_BARRIER_SERIAL && random_below(&r->random, 2))
+			drover_barrier_forget(&barrier, phase);
+		else
+			r->nr_wrong +=
+				!!drover_barrier_wait_for(&barrier, phase);
+	}
+	r->nr_serial += ret == DROVER_BARRIER_SERIAL;
+	r->nr_wrong += ret != 0 && ret != DROVER_BARRIER_SERIAL;
 }
 
 static void *run(void *arg)
 {
-	struct runner *r = arg;
+	struct runner *r = arg, *other;
 
 	for (long i = 1; i <= nr_rounds; i++) {
-		struct runner *other =
-			&runners[random_below(&r->random, nr_threads)];
-		int ret;
-
+		other = &runners[random_below(&r->random, nr_threads)];
 		r->turn = i;
-		ret = meet(r);
-		r->nr_serial += ret == DROVER_BARRIER_SERIAL;
-		r->nr_wrong += ret != 0 && ret != DROVER_BARRIER_SERIAL;
+		meet(r);
 		r->nr_wrong += other->turn != i;
 		/* Between this read and the next write. */
 		meet(r);
 	}
-	atomic_fetch_add(&nr_over, 1);
+	nr_over++;
+	return NULL;
+}
+
+/* Both are here now and then; one of them makes a pair of them again. */
+static void *run_reopened(void *arg)
+{
+	struct runner *r = arg;
+
+	for (int i = 1; i <= nr_rounds; i++) {
+		meet(r);
+		meet(r);
+		if (i % 4)
+			continue;
+		if (r->nr)
+			reached(&nr_back, i);
+		else
+			r->nr_wrong += !!drover_barrier_set_count(&barrier, 2);
+		if (!r->nr)
+			nr_back = i;
+	}
+	nr_over++;
+	return NULL;
+}
+
+/* An even number of arrivals at a pair, by whoever of three is free. */
+static void *run_three(void *arg)
+{
+	while (atomic_fetch_sub(&nr_to_come, 1) > 0)
+		meet(arg);
+	nr_over++;
 	return NULL;
 }
 
 /* Give all threads one CPU, then all again, and so on. */
 static void *change_cpus(void *arg)
 {
-	cpu_set_t all, one;
-	int cpu = 0;
+	cpu_set_t all, one = one_cpu();
 
-	(void)arg;
-	if (sched_getaffinity(0, sizeof(all), &all))
-		return NULL;
-	while (!CPU_ISSET(cpu, &all))
-		cpu++;
-	CPU_ZERO(&one);
-	CPU_SET(cpu, &one);
-	while (!atomic_load(&over)) {
+	sched_getaffinity(0, sizeof(all), &all);
+	while (!over) {
 		for (int i = 0; i < nr_threads; i++)
 			pthread_setaffinity_np(runners[i].thread, sizeof(one),
 					       i % 2 ? &one : &all);
@@ -97,56 +121,99 @@ static void *change_cpus(void *arg)
 	return NULL;
 }
 
-static void start(pthread_t *thread, void *(*begin)(void *), void *arg)
+static void start(pthread_t *thread, void *(*main)(void *), void *arg)
 {
 	pthread_attr_t attr;
 
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK_SIZE);
-	if (pthread_create(thread, &attr, begin, arg))
-		tap_bail("no thread");
+	MUST(pthread_create(thread, &attr, main, arg));
 	pthread_attr_destroy(&attr);
 }
 
-static void test_phases(int count, uint64_t *seed, bool changing, bool spin)
+/* Threads of a barrier that counts @count: how many phases were completed. */
+static long run_threads(int nr, int count, void *(*main)(void *),
+			uint32_t spin_us, bool changing, bool ready,
+			uint64_t *seed, long *nr_wrong)
 {
-	drover_barrierattr_t attr = {
-		.spin_us = spin ? 0 : DROVER_BARRIER_NO_SPIN,
-	};
-	long nr_serial = 0, nr_wrong = 0;
+	const drover_barrierattr_t attr = { .spin_us = spin_us };
+	long nr_serial = 0;
 	pthread_t changer;
 
-	watchdog("phases");
-	nr_threads = count;
-	if (drover_barrier_init(&barrier, count, &attr))
-		tap_bail("init");
-	for (int i = 0; i < count; i++)
+	nr_threads = nr;
+	nr_over = nr_back = 0;
+	nr_to_come = count * nr * nr_rounds;
+	if (ready)
+		barrier = (drover_barrier_t)DROVER_BARRIER_INITIALIZER(2);
+	else
+		MUST(drover_barrier_init(&barrier, count, &attr));
+	for (int i = 0; i < nr; i++) {
 		runners[i] =
 			(struct runner){ .nr = i, .random = random_next(seed) };
-	atomic_store(&nr_over, 0);
-	for (int i = 0; i < count; i++)
-		start(&runners[i].thread, run, &runners[i]);
-	atomic_store(&over, false);
-	if (changing)
-		start(&changer, change_cpus, NULL);
+	}
+	for (int i = 0; i < nr; i++)
+		start(&runners[i].thread, main, &runners[i]);
+	over = false;
 	if (changing) {
+		changer = thread_of(change_cpus, NULL);
 		/* It uses the ids of threads that are not joined yet. */
-		if (wait_at_least(&nr_over, count))
-			tap_bail("threads hang");
-		atomic_store(&over, true);
-		pthread_join(changer, NULL);
+		reached(&nr_over, nr);
+		over = true;
+		joined(changer);
 	}
-	for (int i = 0; i < count; i++) {
-		pthread_join(runners[i].thread, NULL);
+	for (int i = 0; i < nr; i++) {
+		joined(runners[i].thread);
 		nr_serial += runners[i].nr_serial;
-		nr_wrong += runners[i].nr_wrong;
+		*nr_wrong += runners[i].nr_wrong;
 	}
-	tap_is(nr_wrong, 0, "%d threads%s%s: nothing wrong", count,
-	       changing ? ", CPUs changing" : "", spin ? "" : ", no spinning");
-	tap_is(nr_serial, nr_rounds, "%d threads: one serial thread a phase",
-	       count);
-	if (drover_barrier_destroy(&barrier))
-		tap_bail("destroy");
+	MUST(drover_barrier_destroy(&barrier));
+	return nr_serial;
+}
+
+static const struct kind {
+	const char *what;
+	int nr, count;
+	void *(*main)(void *);
+	bool changing, spins;
+	int lives; /* 0: one, of many phases */
+} kinds[] = {
+	{ "one thread", 1, 1, run, false, true, 0 },
+	{ "2 threads", 2, 2, run, false, true, 0 },
+	{ "3 threads", 3, 3, run, false, true, 0 },
+	{ "8 threads", 8, 8, run, false, true, 0 },
+	{ "64 threads", 64, 64, run, false, true, 0 },
+	{ "256 threads", 256, 256, run, false, true, 0 },
+	{ "2 threads, CPUs changing", 2, 2, run, true, true, 0 },
+	{ "5 threads, CPUs changing", 5, 5, run, true, true, 0 },
+	{ "5 threads, no spinning", 5, 5, run, false, false, 0 },
+	{ "again and again a pair", 2, 2, run_reopened, false, true, 0 },
+	{ "the same, no spinning", 2, 2, run_reopened, false, false, 0 },
+	{ "3 threads at a pair", 3, 2, run_three, false, true, 0 },
+	{ "the same, no spinning", 3, 2, run_three, false, false, 0 },
+	/* The pair ends within a few phases, and was there from the start. */
+	{ "short lives", 3, 2, run_three, false, true, 100 },
+	{ "the same, no spinning", 3, 2, run_three, false, false, 100 },
+};
+
+#define NR_KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+static void test_kind(const struct kind *kind, long rounds, uint64_t *seed)
+{
+	long nr_serial = 0, nr_wrong = 0, wanted;
+
+	watchdog(kind->what);
+	nr_rounds = kind->lives ? 8 : rounds / kind->nr + 1;
+	wanted = 2 * nr_rounds;
+	if (kind->main == run_three)
+		wanted = kind->nr * nr_rounds * (kind->lives ? kind->lives : 1);
+	for (int i = 0; i < (kind->lives ? kind->lives : 1); i++)
+		nr_serial +=
+			run_threads(kind->nr, kind->count, kind->main,
+				    kind->spins ? 0 : DROVER_BARRIER_NO_SPIN,
+				    kind->changing, kind->lives && kind->spins,
+				    seed, &nr_wrong);
+	tap_is(nr_wrong, 0, "%s: nothing wrong", kind->what);
+	tap_is(nr_serial, wanted, "%s: one serial thread a phase", kind->what);
 }
 
 /* A pending cancellation is not noticed inside, and nobody is kept waiting. */
@@ -155,7 +222,7 @@ static void *run_cancelled(void *arg)
 	pthread_cancel(pthread_self());
 	for (int i = 0; i < 100; i++)
 		drover_barrier_wait(&barrier);
-	atomic_fetch_add(&nr_over, 1);
+	nr_over++;
 	pthread_testcancel();
 	return arg;
 }
@@ -163,17 +230,92 @@ static void *run_cancelled(void *arg)
 static void test_cancel(void)
 {
 	pthread_t thread;
-	void *result;
 
 	watchdog("cancellation");
-	atomic_store(&nr_over, 0);
+	nr_over = 0;
 	drover_barrier_init(&barrier, 2, NULL);
-	start(&thread, run_cancelled, NULL);
+	thread = thread_of(run_cancelled, NULL);
 	for (int i = 0; i < 100; i++)
 		drover_barrier_wait(&barrier);
-	pthread_join(thread, &result);
-	tap_ok(atomic_load(&nr_over) == 1 && result == PTHREAD_CANCELED,
+	tap_ok(joined(thread) == PTHREAD_CANCELED && nr_over == 1,
 	       "a cancelled thread comes through all phases first");
+	drover_barrier_destroy(&barrier);
+}
+
+/* ---- a barrier of one, and several threads ---- */
+
+static drover_phase_t phases[NR_ALONE * NR_LONELY];
+static atomic_int nr_inside, nr_overlaps;
+static long nr_completed; /* the barrier alone orders it */
+
+static void complete(void *arg)
+{
+	nr_overlaps += nr_inside++ != 0;
+	sched_yield();
+	nr_completed++;
+	nr_inside--;
+}
+
+static void *wait_alone(void *arg)
+{
+	long nr_serial = 0;
+
+	for (int i = 0; i < NR_LONELY; i++)
+		nr_serial += drover_barrier_wait(&barrier) ==
+			     DROVER_BARRIER_SERIAL;
+	return (void *)nr_serial;
+}
+
+static void *arrive_alone(void *arg)
+{
+	drover_phase_t *mine = arg;
+	long nr_serial = 0;
+
+	for (int i = 0; i < NR_LONELY; i++) {
+		nr_serial += drover_barrier_arrive(&barrier, 1, &mine[i]) ==
+			     DROVER_BARRIER_SERIAL;
+		sched_yield();
+	}
+	for (int i = 0; i < NR_LONELY; i++)
+		drover_barrier_forget(&barrier, mine[i]);
+	return (void *)nr_serial;
+}
+
+static void test_alone(const char *what, void *(*main)(void *))
+{
+	pthread_t threads[NR_ALONE];
+	long nr_serial = 0;
+
+	watchdog(what);
+	for (int i = 0; i < NR_ALONE; i++)
+		threads[i] = thread_of(main, &phases[i * NR_LONELY]);
+	for (int i = 0; i < NR_ALONE; i++)
+		nr_serial += (long)joined(threads[i]);
+	tap_is(nr_serial, NR_ALONE * NR_LONELY,
+	       "a barrier of one: each %s completes a phase", what);
+}
+
+static int compare(const void *a, const void *b)
+{
+	drover_phase_t one = *(drover_phase_t *)a, two = *(drover_phase_t *)b;
+
+	return (one > two) - (one < two);
+}
+
+static void test_count_of_one(void)
+{
+	const drover_barrierattr_t attr = { .completion = complete };
+	long nr_twice = 0;
+
+	MUST(drover_barrier_init(&barrier, 1, &attr));
+	test_alone("wait", wait_alone);
+	test_alone("arrival", arrive_alone);
+	tap_is(nr_overlaps, 0, "completions at the same time");
+	tap_is(nr_completed, 2 * NR_ALONE * NR_LONELY, "completions");
+	qsort(phases, NR_ALONE * NR_LONELY, sizeof(phases[0]), compare);
+	for (int i = 1; i < NR_ALONE * NR_LONELY; i++)
+		nr_twice += phases[i] == phases[i - 1];
+	tap_is(nr_twice, 0, "phases that came twice");
 	drover_barrier_destroy(&barrier);
 }
 
@@ -181,19 +323,13 @@ int main(int argc, char **argv)
 {
 	struct args args = args_parse(argc, argv, "seed rounds");
 	uint64_t seed = args_get(&args, "seed", args_fresh_seed());
-	long rounds = args_get(&args, "rounds", 400);
-	static const int counts[] = { 1, 2, 3, 8, 64, 256 };
+	long rounds = args_get(&args, "rounds", 800);
 
-	tap_plan(2 * (6 + 3) + 1);
+	tap_plan(2 * NR_KINDS + 1 + 5);
 	tap_diag("seed=%" PRIu64, seed);
-	for (int i = 0; i < 6; i++) {
-		nr_rounds = rounds / counts[i] + 1;
-		test_phases(counts[i], &seed, false, true);
-	}
-	nr_rounds = rounds / 4;
-	test_phases(2, &seed, true, true);
-	test_phases(5, &seed, true, true);
-	test_phases(5, &seed, false, false);
+	for (size_t i = 0; i < NR_KINDS; i++)
+		test_kind(&kinds[i], rounds, &seed);
 	test_cancel();
+	test_count_of_one();
 	return tap_exit();
 }

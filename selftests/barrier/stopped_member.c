@@ -6,14 +6,12 @@
  */
 #include <drover/barrier.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "run.h"
 #include "blocked.h"
-#include "tap.h"
 
 #define NR_MEMBERS 3
 
@@ -82,9 +80,8 @@ static void stop_one(const pid_t *pids, int nr)
 		if (wait_blocked(pids[i], pids[i], NULL))
 			tap_bail("member %d does not sleep", i);
 		kill(pids[i], SIGUSR1);
-		if (HANDLERS_ARE_PROMPT &&
-		    wait_at_least(&shared->nr_handled, handled + 1))
-			tap_bail("no handler ran");
+		if (HANDLERS_ARE_PROMPT)
+			reached(&shared->nr_handled, handled + 1);
 	}
 	for (int i = 0; i < NR_MEMBERS; i++)
 		if (i != nr && wait_blocked(pids[i], pids[i], NULL))
