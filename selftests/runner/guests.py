@@ -5,18 +5,20 @@ import dataclasses
 import os
 import sys
 
-import expected
-import tap
-from result import FAIL, PASS, SKIP, Result
-from suites import HOST_ONLY, TOP, suites
+import results as tap
+import source
+from results import FAIL, PASS, SKIP, Result
 
-sys.path.append(os.path.join(TOP, "tools", "vm"))
+sys.path.append(os.path.join(source.TOP, "tools", "vm"))
 
 # pylint: disable=wrong-import-position
 from guest import (Guest, GuestComplained, GuestError,  # noqa: E402
                    GuestTimeout)
 
 KSELFTEST = "/drover/kselftest"
+
+#: Their futex calls never reach the kernel: a guest could add nothing.
+HOST_ONLY = ("attack",)
 
 #: Mainline's own collection, of which a result is one program.
 MAINLINE = "futex/functional"
@@ -75,8 +77,8 @@ class Job:
 
 def collections(build):
     """What can be run in guests: mainline's own tests first, then ours."""
-    return (MAINLINE, *(suite.label for suite in suites(build)
-                        if suite.object not in HOST_ONLY))
+    return (MAINLINE, *(name for name in source.objects(build)
+                        if name not in HOST_ONLY))
 
 
 def share(machine, variants, cpus):
@@ -102,28 +104,23 @@ def jobs(build, variant, limit=None, arguments=None):
     limit: seconds for one program, if not those that its settings say;
     arguments: {program: its arguments}.
     """
-    quick = MAINLINE_LIMIT.get(variant, limit)
     extra = {f"KSELFTEST_{program.upper()}_ARGS": text
              for program, text in (arguments or {}).items()}
-    yield Job(MAINLINE, _command(f"{_option(quick)}-c {MAINLINE}", variant, {}),
-              again=_command(f"{_option(limit)}-t ", variant, {}))
-    for suite in suites(build):
-        if suite.object in HOST_ONLY:
-            continue
-        yield Job(suite.label,
-                  _command(f"{_option(limit)}-c drover-{suite.object}",
-                           variant, {**suite.environment(), **extra}))
 
+    def command(seconds, selection, settings):
+        words = " ".join(f"{key}='{value}'" for key, value in
+                         {**settings, "DROVER_VARIANT": variant}.items())
+        option = f"-o {seconds} " if seconds else ""
+        return (f"ln -sfn /proc/self/fd/1 /dev/stdout; {words}"
+                f" {KSELFTEST}/run_kselftest.sh {option}{selection}")
 
-def _option(limit):
-    return f"-o {limit} " if limit else ""
-
-
-def _command(selection, variant, environment):
-    settings = dict(environment, DROVER_VARIANT=variant)
-    words = " ".join(f"{key}='{value}'" for key, value in settings.items())
-    return (f"ln -sfn /proc/self/fd/1 /dev/stdout;"
-            f" {words} {KSELFTEST}/run_kselftest.sh {selection}")
+    for name in collections(build):
+        if name == MAINLINE:
+            quick = MAINLINE_LIMIT.get(variant, limit)
+            yield Job(name, command(quick, f"-c {name}", {}),
+                      again=command(limit, "-t ", {}))
+        else:
+            yield Job(name, command(limit, f"-c drover-{name}", extra))
 
 
 def run(machine, work, logs, progress=lambda name: None, known=()):
@@ -134,18 +131,18 @@ def run(machine, work, logs, progress=lambda name: None, known=()):
     """
     os.makedirs(logs, exist_ok=True)
     path = os.path.join(logs, machine.label)
-    results = []
+    found = []
     with open(path + ".output", "wb") as output:
         try:
             with machine.boot(path + ".kernel-log") as guest:
                 for job in work:
                     progress(job.name)
-                    results += [_again(guest, job, result, output, known)
-                                for result in _run_job(guest, job, output)]
+                    found += [_again(guest, job, result, output, known)
+                              for result in _run_job(guest, job, output)]
         except GuestError as error:
-            results.append(broken(machine.label, error))
+            found.append(broken(machine.label, error))
             output.write(error.output)
-    return results
+    return found
 
 
 def run_and_compare(machine, logs, progress, only=None):
@@ -154,9 +151,8 @@ def run_and_compare(machine, logs, progress, only=None):
             if not only or job.name in only]
     known = {}
     if MAINLINE in (job.name for job in work):
-        known = expected.read(machine.variant)
-    results = run(machine, work, logs, progress, known)
-    return expected.compare(results, known)
+        known = tap.expected(machine.variant)
+    return tap.compare(run(machine, work, logs, progress, known), known)
 
 
 def _run_job(guest, job, output):
@@ -166,16 +162,16 @@ def _run_job(guest, job, output):
         status, text = guest.run(job.command, timeout=job.limit)
         if status:
             trouble.append(Result(job.name, FAIL, f"exit status {status}",
-                                  _tail(text)))
+                                  tap.tail(text.decode(errors="replace"))))
     except (GuestComplained, GuestTimeout) as error:
         text = error.output
         trouble.append(broken(job.name, error))
     output.write(text)
     output.flush()
-    results = kselftest_results(text.decode(errors="replace"), job.name)
-    if not results and not trouble:
+    found = kselftest_results(text.decode(errors="replace"), job.name)
+    if not found and not trouble:
         trouble.append(Result(job.name, FAIL, "no test was run"))
-    return results + trouble
+    return found + trouble
 
 
 def once_more(job, name):
@@ -208,28 +204,23 @@ def _again(guest, job, result, output, known):
 
 def broken(name, error):
     """The result that stands for a guest's panic, hang or complaint."""
-    return Result(name, FAIL, str(error), _tail(error.log.encode()))
-
-
-def _tail(text):
-    return tuple(text.decode(errors="replace").splitlines()[-tap.TAIL:])
+    return Result(name, FAIL, str(error), tap.tail(error.log))
 
 
 def kselftest_results(text, job_name):
     """The results of all programs in the output of run_kselftest.sh."""
-    results = []
+    found = []
     for collection, program, status, inner in tap.split_kselftest(text):
-        if collection == MAINLINE:
-            results.append(_mainline_result(f"{collection}:{program}",
-                                            status, inner))
-            continue
         name = f"{job_name}/{program}"
-        if status is None:
-            tail = tuple(inner.splitlines()[-tap.TAIL:])
-            results.append(Result(name, FAIL, "ran out of time", tail))
+        if collection == MAINLINE:
+            found.append(_mainline_result(f"{collection}:{program}",
+                                          status, inner))
+        elif status is None:
+            found.append(Result(name, FAIL, "ran out of time",
+                                tap.tail(inner)))
         else:
-            results += tap.parse(name, inner, status)
-    return results
+            found += tap.parse(name, inner, status)
+    return found
 
 
 def _mainline_result(name, status, inner):
@@ -242,4 +233,86 @@ def _mainline_result(name, status, inner):
         return Result(name, PASS)
     why = "ran out of time" if status is None else f"exit status {status}"
     return Result(name, FAIL, failed[0] if failed and status == 0 else why,
-                  tuple(lines[-tap.TAIL:]))
+                  tap.tail(inner))
+
+
+# Guests that are broken on purpose: the check must fail by it.
+
+def _breaks(kind, action, limit=60):
+    """Breaks something, then says like a test that all is well."""
+    return Job(f"broken {kind}",
+               f"{action}; echo 'ok 1 selftests: broken: {kind}'", limit)
+
+
+#: What is broken, and a word of the reason by which it must be found. The
+#: panic comes last: nothing runs in that guest any more.
+BROKEN = {
+    "warning": (_breaks("warning", "echo 'WARNING: broken' >/dev/kmsg"),
+                "WARNING"),
+    "hang": (_breaks("hang", "sleep 9999", 5), "more than"),
+    "failure": (Job("broken failure", "echo '# 1..1'; echo '# not ok 1 broken';"
+                    " echo 'not ok 1 selftests: broken: failure # exit=1'"),
+                ""),
+    "silence": (Job("broken silence", "true"), "no test was run"),
+    "panic": (_breaks("panic", "echo c >/proc/sysrq-trigger"), "panic"),
+}
+
+
+def run_broken(machine, kinds, logs, progress=lambda name: None):
+    """The results of a guest in which things are broken."""
+    return run(machine, [BROKEN[kind][0] for kind in kinds],
+               os.path.join(logs, "broken"), progress)
+
+
+def check_broken(machine, logs, progress):
+    """One result a kind: was it found, and for the right reason?"""
+    found = run_broken(machine, BROKEN, logs, progress)
+    checked = []
+    for kind, (_, reason) in BROKEN.items():
+        right = any(result.status == FAIL and kind in result.name + result.why
+                    and reason in result.why for result in found)
+        checked.append(Result(
+            f"broken {kind} is found", PASS if right else FAIL, "",
+            () if right else tuple(f"{result.name}: {result.status}:"
+                                   f" {result.why}" for result in found)))
+    return checked
+
+
+# Kernels that check themselves, see kernel/configs/. What one reports is a line
+# of the kernel log that fails the guest.
+
+CHECKER_CPUS = 4
+
+#: Without ACPI it is not a matter of course that they are found.
+ALL_CPUS = Job("cpus", f"[ $(nproc) = {CHECKER_CPUS} ] && echo '# 1..1' &&"
+               f" echo '# ok 1 all {CHECKER_CPUS} CPUs run' &&"
+               " echo 'ok 1 selftests: checkers: cpus'")
+
+#: How much of the stress; seconds for a program, emulated and checked, and for
+#: a collection.
+CHECKER_ARGUMENTS = {"cond_mixed": "pairs=20000 patience=600"}
+CHECKER_TEST_LIMIT = 900
+CHECKER_LIMIT = 2700
+
+
+def run_checker(machine, logs, progress):
+    """The tests of the kernel; some again by a clock that waits."""
+    tests = jobs(machine.build, "drover", CHECKER_TEST_LIMIT,
+                 CHECKER_ARGUMENTS)
+    work = [ALL_CPUS, *(dataclasses.replace(job, limit=CHECKER_LIMIT)
+                        for job in tests if job.name in KERNEL_TESTS)]
+    found = run(machine, work, logs, progress)
+    again = [once_more(job, result.name) for result in found
+             for job in work if may_have_been_hurried(result, job)]
+    if not again:
+        return found
+    calm = dataclasses.replace(machine, cpus=1, accel="icount")
+    return replaced(found, run(calm, again, logs, progress))
+
+
+def replaced(found, repeated):
+    """The results, where repeated ones stand for those of the same name."""
+    names = {result.name for result in repeated}
+    return [result for result in found if result.name not in names] + [
+        dataclasses.replace(result, why=result.why or "by a clock that waits")
+        for result in repeated]

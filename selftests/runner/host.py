@@ -1,20 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs test programs on this machine, each alone and with a time limit."""
+"""Runs test programs on this machine, each alone and with a time limit; and
+calls a function for several things at a time."""
 
 import contextlib
 import ctypes
+import multiprocessing
 import os
 import signal
 import subprocess
 import tempfile
 import time
+from multiprocessing import connection
 
-import tap
-from result import FAIL, Result
+from results import FAIL, Result, parse, tail
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 _prctl = ctypes.CDLL(None, use_errno=True).prctl
+_fork = multiprocessing.get_context("fork")
 
 
 def adopt_orphans():
@@ -29,9 +32,7 @@ def _die_with_parent():
 def children():
     """Process ids of this process's children, name included."""
     found = {}
-    for entry in os.listdir("/proc"):
-        if not entry.isdigit():
-            continue
+    for entry in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError):
             with open(f"/proc/{entry}/stat", encoding="utf-8",
                       errors="replace") as file:
@@ -61,8 +62,8 @@ def end_children(spared=()):
 def last_line(file):
     """The last complete line that somebody has written to a file."""
     size = os.fstat(file.fileno()).st_size
-    tail = os.pread(file.fileno(), 4096, max(size - 4096, 0))
-    lines = tail.decode(errors="replace").split("\n")
+    text = os.pread(file.fileno(), 4096, max(size - 4096, 0))
+    lines = text.decode(errors="replace").split("\n")
     return lines[-2] if len(lines) > 1 else ""
 
 
@@ -78,7 +79,7 @@ def _wait(process, limit, output, note):
     return None
 
 
-def run(command, limit, env=None, cwd=None, note=None):
+def run(command, limit, env=None, note=None):
     """Run a command; returns (exit status, output, names left behind).
 
     The exit status is None when its time was over. Everything it started is
@@ -90,8 +91,7 @@ def run(command, limit, env=None, cwd=None, note=None):
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=output,
             stderr=subprocess.STDOUT, env=dict(os.environ, **(env or {})),
-            cwd=cwd, start_new_session=True, preexec_fn=_die_with_parent)
-        left = []
+            start_new_session=True, preexec_fn=_die_with_parent)
         try:
             status = _wait(process, limit, output, note)
         finally:
@@ -100,19 +100,56 @@ def run(command, limit, env=None, cwd=None, note=None):
                 process.wait()
             left = end_children(spared=before)
         output.seek(0)
-        text = output.read().decode(errors="replace")
-    return status, text, left
+        return status, output.read().decode(errors="replace"), left
 
 
 def run_test(name, command, limit, env=None, note=None):
     """Run one test program; returns its results and its raw output."""
-    status, output, left = run(command, limit, env, note=note)
+    status, output, left = run(command, limit, env, note)
     if status is None:
-        tail = tuple(output.splitlines()[-tap.TAIL:])
-        results = [Result(name, FAIL, f"ran longer than {limit} s", tail)]
-    else:
-        results = tap.parse(name, output, status)
-    if left and status is not None:
+        return [Result(name, FAIL, f"ran longer than {limit} s",
+                       tail(output))], output
+    results = parse(name, output, status)
+    if left:
         results.append(Result(name, FAIL,
                               f"left processes behind: {', '.join(left)}"))
     return results, output
+
+
+def side_by_side(function, things):
+    """Yield (thing, function(thing)) for each, in the order in which they end.
+
+    As many at a time as there are CPUs, each in a process of its own, which
+    ends with this one, however that ends. A single thing needs no process.
+    """
+    if len(things) == 1:
+        yield things[0], function(things[0])
+        return
+    left, running = list(things), {}
+    while left or running:
+        while left and len(running) < (os.cpu_count() or 1):
+            ours, theirs = _fork.Pipe(duplex=False)
+            running[ours] = left.pop(0)
+            _fork.Process(target=_call, args=(function, running[ours], theirs,
+                                              os.getpid()),
+                          daemon=True).start()
+            theirs.close()
+        for pipe in connection.wait(running):
+            thing = running.pop(pipe)
+            try:
+                result = pipe.recv()
+            except EOFError:
+                raise RuntimeError(f"{thing}: its process died") from None
+            if isinstance(result, BaseException):
+                raise result
+            yield thing, result
+
+
+def _call(function, thing, pipe, parent):
+    _die_with_parent()
+    if os.getppid() != parent:          # it ended before that
+        os.kill(os.getpid(), signal.SIGKILL)
+    try:
+        pipe.send(function(thing))
+    except BaseException as error:      # pylint: disable=broad-except
+        pipe.send(error)

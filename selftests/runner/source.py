@@ -1,15 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The project's own files, and what they hold."""
+"""The project's own files, what they hold, and which test programs there are."""
 
 import functools
+import glob
 import os
+import re
 import subprocess
 
-from suites import TOP
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(
+    os.path.abspath(__file__))))
 
 #: Not the project's: an unpacked archive has no git to say so.
 NOT_SOURCE = (".git", "build", "__pycache__", ".config", ".config.old",
               "compile_commands.json")
+
+#: In a test's source: the APIs it is built for, the first of them its own.
+APIS = re.compile(r"^ \* APIs: drover (.*)$", re.MULTILINE)
 
 
 @functools.lru_cache(maxsize=1)
@@ -18,14 +24,10 @@ def files():
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others",
          "--exclude-standard"], cwd=TOP, capture_output=True, check=False)
-    if listed.returncode:
-        return _walk()
-    paths = listed.stdout.decode().split("\0")
-    return sorted(path for path in set(paths) if path and
-                  os.path.isfile(os.path.join(TOP, path)))
-
-
-def _walk():
+    if not listed.returncode:
+        paths = listed.stdout.decode().split("\0")
+        return sorted(path for path in set(paths) if path and
+                      os.path.isfile(os.path.join(TOP, path)))
     found = []
     for folder, folders, names in os.walk(TOP):
         folders[:] = [name for name in folders if name not in NOT_SOURCE]
@@ -50,3 +52,30 @@ def is_script(path, *interpreters):
     """Whether a file's first line names one of the interpreters."""
     first = read(path).split("\n", 1)[0]
     return first.startswith("#!") and first.endswith(interpreters)
+
+
+def tests():
+    """The names of all test programs, <object>/<program>, built or not."""
+    names = set()
+    for path in glob.glob(os.path.join(TOP, "selftests", "*", "*.c*")):
+        folder, test = os.path.splitext(path)[0].split(os.sep)[-2:]
+        names.add(f"{folder}/{test}")
+        for api in " ".join(APIS.findall(read(path))).split():
+            names.add(api if "/" in api else
+                      f"attack/{api}_{test}" if folder == "attack" else
+                      f"{api}/{test}")
+    return names
+
+
+def programs(build, name):
+    """The built test programs of one object."""
+    return sorted(path for path in
+                  glob.glob(os.path.join(build, "selftests", name, "*"))
+                  if os.access(path, os.X_OK) and os.path.isfile(path))
+
+
+def objects(build):
+    """All objects that have programs, by name."""
+    folder = os.path.join(build, "selftests")
+    return [name for name in sorted(os.listdir(folder))
+            if programs(build, name)] if os.path.isdir(folder) else []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What `make check` consists of: an ordered list of stages.
+"""What the checks consist of: ordered lists of stages.
 
 A stage has a name, a guess at how many seconds it takes, and a function that
 is given a way to report progress and returns results.
@@ -11,13 +11,14 @@ import subprocess
 import sys
 from typing import Callable
 
-import broken
-import contract
 import guests
 import host
+import results as tap
+import source
 import static
-from result import FAIL, Result
-from suites import TOP, programs, suites
+from guests import GuestError, GuestTimeout
+from results import FAIL, PASS, Result
+from source import TOP
 
 #: Programs that test one folder: TAP on stdout, like any test.
 FOLDER_TESTS = ("selftests/runner/selftest", "tools/bench/selftest",
@@ -28,6 +29,27 @@ FOLDER_TESTS = ("selftests/runner/selftest", "tools/bench/selftest",
 SLOW_FOLDER_TESTS = {"tools/vm/selftest": 130, "selftests/programs/run": 10,
                      "kernel/selftest": 40}
 FOLDER_LIMIT = 900
+
+#: Kernels that check themselves, and about how many seconds their tests and
+#: the mutants made for them take.
+CHECKERS = {"debug": (600, 200), "kcsan": (400, 100), "rt": (180, 100)}
+
+#: The mixed stress of the library and of the drop-in, which share the pairs.
+STRESS = ("stress/cond_mixed", "pthread/cond_mixed")
+#: Pairs of a wait and a wakeup, and of these one in so many in each guest.
+PAIRS = 10 ** 8
+GUEST_SHARE = 100
+#: Random programs of streams, and calls to two kernels.
+PROGRAMS = 10 ** 5
+CALLS = 10 ** 6
+#: Seconds for each million pairs, on two CPUs and emulated on them.
+SECONDS = {"host": 15, "guest": 500}
+#: Seconds without progress that are a hang: a host with other things to do may
+#: let an emulated CPU stand still for a minute.
+GUEST_PATIENCE = 600
+
+SANITIZERS = ("thread", "address", "undefined")
+LIMIT = 24 * 3600
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,20 +81,41 @@ class Settings:
     fast: bool
     slow: bool
 
+    @property
+    def logs(self):
+        """Where guests leave their logs."""
+        return os.path.join(self.results, "guests")
+
+    def machine(self, variant, cpus):
+        """A guest."""
+        return guests.Machine(variant, cpus, self.mem, self.accel, self.build)
+
+    def machines(self):
+        """Guests of every variant with every number of CPUs."""
+        return [self.machine(variant, cpus)
+                for cpus in self.cpus for variant in self.variants]
+
+    def keep(self, name, output):
+        """All that something has printed, for who wants to see it."""
+        path = os.path.join(self.results, name.replace("/", "-") + ".output")
+        os.makedirs(self.results, exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(output)
+
 
 def all_stages(settings):
-    """The stages of one run, in order; the cheap ones come first."""
+    """The stages of `make check`, in order; the cheap ones come first."""
     if not settings.sanitizer:
         yield Stage("static", 5, lambda progress: static.run())
-        yield Stage("contract", 1, lambda progress: listed(contract.run()))
+        yield Stage("contract", 1, lambda progress: listed(tap.contract(
+            source.read(tap.CONTRACT), source.tests())))
         yield Stage("budgets", 1, lambda progress: listed(run_tool(
             "selftests/budgets/run", f"--build={settings.build}")))
     for path in FOLDER_TESTS:
         yield from _folder_stages(settings, path, 5)
-    for suite in suites(settings.build):
-        yield Stage(f"host/{suite.label}", 20,
-                    lambda progress, suite=suite:
-                    run_suite(settings, suite, progress))
+    for name in source.objects(settings.build):
+        yield Stage(f"host/{name}", 20, lambda progress, name=name:
+                    run_object(settings, name, progress))
     if not settings.fast and not settings.sanitizer:
         yield from _guest_stages(settings)
 
@@ -90,38 +133,23 @@ def _guest_stages(settings):
         *run_tool("selftests/models/selftest"),
         *run_tool("selftests/models/run", "--quick", "--jobs=1")],
                 one_cpu=True)
-    machine = guests.Machine(settings.variants[-1], 1, settings.mem,
-                             settings.accel, settings.build)
-    yield Stage("broken", 10, lambda progress:
-                broken.check(machine, _logs(settings), progress),
+    yield Stage("broken", 10, lambda progress: guests.check_broken(
+        settings.machine(settings.variants[-1], 1), settings.logs, progress),
                 one_cpu=True)
+    build = f"--build={settings.build}"
     yield Stage("counts", 50, lambda progress: run_tool(
-        "tools/report/measure", "counts", "--tap",
-        f"--build={settings.build}"),
-                one_cpu=True)
+        "tools/report/measure", "counts", "--tap", build), one_cpu=True)
     if {"mainline", "drover"} <= set(settings.variants):
         yield Stage("differential", 20, lambda progress: run_tool(
-            "selftests/differential/run", f"--build={settings.build}"),
-                    one_cpu=True)
-    for machine in machines(settings):
+            "selftests/differential/run", build), one_cpu=True)
+    for machine in settings.machines():
         share = guests.share(machine, settings.variants, settings.cpus)
         yield Stage(f"guest/{machine.label}",
                     15 * len(share) * min(machine.cpus, 2),
                     lambda progress, machine=machine, share=share:
-                    guests.run_and_compare(machine, _logs(settings),
-                                           progress, share),
+                    guests.run_and_compare(machine, settings.logs, progress,
+                                           share),
                     one_cpu=machine.cpus == 1)
-
-
-def machines(settings):
-    """Guests of every variant with every number of CPUs."""
-    return [guests.Machine(variant, cpus, settings.mem, settings.accel,
-                           settings.build)
-            for cpus in settings.cpus for variant in settings.variants]
-
-
-def _logs(settings):
-    return os.path.join(settings.results, "guests")
 
 
 def listed(results):
@@ -133,39 +161,160 @@ def listed(results):
 
 def run_tool(path, *options):
     """The results of the test that a folder brings itself."""
-    results, _ = host.run_test(os.path.dirname(path),
-                               [os.path.join(TOP, path), *options],
-                               FOLDER_LIMIT)
-    return results
+    return host.run_test(os.path.dirname(path),
+                         [os.path.join(TOP, path), *options],
+                         FOLDER_LIMIT)[0]
 
 
-def run_suite(settings, suite, progress):
-    """The results of all programs of one suite, on this machine."""
-    logs = os.path.join(settings.results, "host", suite.label)
-    os.makedirs(logs, exist_ok=True)
-    environment = dict(
-        suite.environment(_first_library(settings.sanitizer)),
-        DROVER_VARIANT="host", UBSAN_OPTIONS="halt_on_error=1")
+def run_object(settings, name, progress):
+    """The results of all programs of one object, on this machine."""
+    environment = {"DROVER_VARIANT": "host",
+                   "UBSAN_OPTIONS": "halt_on_error=1"}
+    if name == "pthread" and settings.sanitizer == "address":
+        # They load the drop-in, and this library insists on being first.
+        found = subprocess.run([os.environ.get("CC", "gcc"),
+                                "-print-file-name=libasan.so"], check=True,
+                               capture_output=True, text=True)
+        environment["LD_PRELOAD"] = found.stdout.strip()
     results = []
-    for path in programs(settings.build, suite.object):
-        name = f"{suite.label}/{os.path.basename(path)}"
-        progress(name)
-        found, output = host.run_test(name, [path], settings.limit,
+    for path in source.programs(settings.build, name):
+        test = f"{name}/{os.path.basename(path)}"
+        progress(test)
+        found, output = host.run_test(test, [path], settings.limit,
                                       environment)
         results += found
-        with open(os.path.join(logs, os.path.basename(path) + ".output"),
-                  "w", encoding="utf-8") as file:
-            file.write(output)
-    if not results:
-        results = [Result(suite.label, FAIL, "no test was run")]
+        settings.keep("host/" + test, output)
+    return results or [Result(name, FAIL, "no test was run")]
+
+
+def checker_stages(settings, kinds):
+    """A guest of each kernel that checks itself, and the mutants for it."""
+    for kind in kinds:
+        seconds, mutants = CHECKERS[kind]
+        machine = settings.machine(kind, guests.CHECKER_CPUS)
+        yield Stage(f"checker/{kind}", seconds,
+                    lambda progress, machine=machine: guests.run_checker(
+                        machine, settings.logs, progress))
+        yield _tool_stage(settings, f"mutants/{kind}", mutants,
+                          "mutants/run-kernel", f"--checker={kind}")
+
+
+def long_stages(settings, pairs):
+    """All stages of `make check-long`, the short ones first."""
+    yield _tool_stage(settings, "programs", 300, "programs/run", "--all")
+    for sanitizer in SANITIZERS:
+        yield Stage(f"sanitizer/{sanitizer}", 420,
+                    lambda progress, sanitizer=sanitizer:
+                    _check_with(settings, sanitizer, progress))
+    yield _tool_stage(settings, "mutants/library", 900, "mutants/run")
+    for program, seconds, option in (
+            ("stream/debug_random_programs", 60, f"programs={PROGRAMS}"),
+            ("pool/tasks_once", 180 * pairs // PAIRS, f"tasks={pairs}")):
+        # An optional part of the library may not be there.
+        if os.path.exists(_program(settings, program)):
+            yield _host_stage(settings, program, seconds, option)
+    if {"mainline", "drover"} <= set(settings.variants):
+        yield _tool_stage(settings, "differential", 600, "differential/run",
+                          f"--build={settings.build}", f"--calls={CALLS}")
+        yield _tool_stage(settings, "mutants/kernel", 1200,
+                          "mutants/run-kernel")
+    for machine in settings.machines():
+        yield Stage(f"kselftest/{machine.label}", 150 * min(machine.cpus, 2),
+                    lambda progress, machine=machine:
+                    guests.run_and_compare(machine, settings.logs, progress))
+    for variant in settings.variants:
+        machine = settings.machine(variant, guests.CHECKER_CPUS)
+        yield Stage(f"guest/{machine.label}",
+                    SECONDS["guest"] * pairs // GUEST_SHARE // 10 ** 6,
+                    lambda progress, machine=machine:
+                    _stress_guest(settings, machine, pairs // GUEST_SHARE,
+                                  progress))
+    for program in STRESS:
+        yield _host_stage(settings, program,
+                          SECONDS["host"] * pairs // len(STRESS) // 10 ** 6,
+                          *_stress_options(pairs))
+    yield _tool_stage(settings, "models", 900, "models/run", "--long")
+
+
+def _tool_stage(settings, name, seconds, program, *options):
+    """A program under selftests/ that prints TAP."""
+    def run(progress):
+        path = os.path.join(TOP, "selftests", program)
+        results, output = host.run_test(name, [path, *options], LIMIT,
+                                        note=progress)
+        settings.keep(name, output)
+        return results
+    return Stage(name, seconds, run)
+
+
+def _program(settings, program):
+    return os.path.join(settings.build, "selftests", program)
+
+
+def _host_stage(settings, program, seconds, *options):
+    def run(progress):
+        results, output = host.run_test(
+            program, [_program(settings, program), *options], LIMIT,
+            {"DROVER_VARIANT": "host"}, progress)
+        settings.keep("host/" + program, output)
+        return results
+    return Stage(f"host/{program}", seconds, run)
+
+
+def _stress_options(pairs):
+    return [f"pairs={pairs // len(STRESS)}", "progress=10"]
+
+
+def _stress_guest(settings, machine, pairs, progress):
+    """One guest for both programs; what breaks it ends it."""
+    results = []
+    os.makedirs(settings.results, exist_ok=True)
+    try:
+        with machine.boot(os.path.join(settings.results, "guest-"
+                                       f"{machine.label}.kernel-log"),
+                          kselftest=False) as guest:
+            for program in STRESS:
+                results += _stress_in(guest, settings, machine, program,
+                                      _stress_options(pairs), progress)
+    except GuestError as error:
+        results.append(guests.broken(machine.label, error))
     return results
 
 
-def _first_library(sanitizer):
-    """AddressSanitizer's library, which must be loaded before all others."""
-    if sanitizer != "address":
-        return None
-    found = subprocess.run([os.environ.get("CC", "gcc"),
-                            "-print-file-name=libasan.so"], check=True,
-                           capture_output=True, text=True)
-    return found.stdout.strip()
+def _stress_in(guest, settings, machine, program, options, progress):
+    name = f"{machine.label}/{program}"
+    command = " ".join([f"DROVER_VARIANT={machine.variant}",
+                        f"/drover/selftests/{program}", *options,
+                        f"patience={GUEST_PATIENCE}"])
+    pieces = []
+
+    def show(data):
+        pieces.append(data)
+        lines = b"".join(pieces[-2:]).decode(errors="replace").split("\n")
+        if len(lines) > 1:
+            progress(lines[-2].lstrip("# "))
+
+    try:
+        status, _ = guest.run(command, timeout=LIMIT, sink=show)
+    except GuestTimeout:
+        return [Result(name, FAIL, f"ran longer than {LIMIT} s")]
+    finally:
+        output = b"".join(pieces).decode(errors="replace")
+        settings.keep("guest/" + name, output)
+    return tap.parse(name, output, status)
+
+
+def _check_with(settings, sanitizer, progress):
+    """All tests in a build of their own: one result."""
+    title = f"make check SAN={sanitizer}"
+    command = ["make", "-C", TOP, "-s", "--no-print-directory", "check",
+               f"SAN={sanitizer}"]
+    status, output, _ = host.run(command, LIMIT, {"MAKEFLAGS": ""},
+                                 note=progress)
+    settings.keep("sanitizer/" + sanitizer, output)
+    lines = output.splitlines()
+    if status:
+        failed = [line for line in lines if line.startswith("  FAILED")]
+        return [Result(title, FAIL, f"exit status {status}",
+                       tuple(failed) or tap.tail(output))]
+    return [Result(title, PASS, lines[-1])]

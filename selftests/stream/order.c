@@ -39,7 +39,7 @@ static const struct scenario between[] = {
 	/* The caller orders, so nothing else does. */
 	{ "an event",
 	  "gate x S h; record S e; eager: later x; wait T e; fill T h 33; "
-	  "eager: waited x; cpu: open x; sync T; is h 33;" },
+	  "eager: waited x; cpu: open x; sync T; drain S; is h 33;" },
 	{ "copies into each other's memory",
 	  "alloc t b; fill s a 0; fill s c 1; " TURNS TURNS
 	  "copy t i a; is i 20;" },
