@@ -28,8 +28,7 @@ static struct shared *shared;
 
 static void handle(int signal)
 {
-	(void)signal;
-	atomic_fetch_add(&shared->nr_handled, 1);
+	shared->nr_handled++;
 }
 
 static void member(int nr)
@@ -39,14 +38,14 @@ static void member(int nr)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	sigaction(SIGUSR1, &action, NULL);
 	for (long i = 1; !shared->over; i++) {
-		atomic_store(&shared->turns[nr], i);
+		shared->turns[nr] = i;
 		drover_barrier_wait(&shared->barrier);
 		for (int j = 0; j < NR_MEMBERS; j++)
-			if (atomic_load(&shared->turns[j]) < i)
-				atomic_fetch_add(&shared->nr_early, 1);
+			if (shared->turns[j] < i)
+				shared->nr_early++;
 		/* Between two barriers, so that all see the same. */
 		if (nr == 0)
-			shared->over = atomic_load(&shared->stop);
+			shared->over = shared->stop;
 		drover_barrier_wait(&shared->barrier);
 	}
 	_exit(0);
@@ -73,7 +72,7 @@ static void stop_one(const pid_t *pids, int nr)
 	kill(pids[nr], SIGSTOP);
 	wait_for_state(pids[nr], 'T');
 	for (int i = 0; i < NR_MEMBERS; i++) {
-		int handled = atomic_load(&shared->nr_handled);
+		int handled = shared->nr_handled;
 
 		if (i == nr)
 			continue;
@@ -92,9 +91,9 @@ static void stop_one(const pid_t *pids, int nr)
 static void wait_for_turns(long more)
 {
 	int64_t deadline = blocked_deadline();
-	long turn = atomic_load(&shared->turns[0]);
+	long turn = shared->turns[0];
 
-	while (atomic_load(&shared->turns[0]) < turn + more) {
+	while (shared->turns[0] < turn + more) {
 		if (blocked_over(deadline))
 			tap_bail("nobody goes on");
 		sched_yield();
@@ -127,7 +126,7 @@ int main(int argc, char **argv)
 	}
 	tap_ok(true, "all sleep while one is stopped, and go on: %d times",
 	       nr_rounds);
-	atomic_store(&shared->stop, true);
+	shared->stop = true;
 	for (int i = 0; i < NR_MEMBERS; i++) {
 		int status = -1;
 

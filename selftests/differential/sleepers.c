@@ -55,7 +55,6 @@ static struct timespec deadline;
 
 static void on_signal(int signal)
 {
-	(void)signal;
 }
 
 static void fill_vector(struct futex_waitv *vector, const struct wait *wait)
@@ -113,7 +112,7 @@ static void *thread_run(void *arg)
 	uint32_t seen = 0;
 
 	t->tid = blocked_gettid();
-	atomic_fetch_add(&nr_ready, 1);
+	nr_ready++;
 	for (;;) {
 		while (__atomic_load_n(&t->go, __ATOMIC_ACQUIRE) == seen)
 			sys_futex_wait(&t->go, FUTEX_PRIVATE_FLAG, seen, NULL);

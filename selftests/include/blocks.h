@@ -281,7 +281,6 @@ static struct {
 
 static inline void races_take(const char *text, void *arg)
 {
-	(void)arg;
 	drover_mutex_lock(&races.lock);
 	races.nr++;
 	snprintf(races.last, sizeof(races.last), "%s", text);

@@ -100,7 +100,7 @@ static inline void ledger_exit(struct ledger *l)
 
 static inline void ledger_publish(struct ledger *l)
 {
-	atomic_store(&l->owed, l->nr_signals + l->due);
+	l->owed = l->nr_signals + l->due;
 }
 
 /* A wait begins; its number. */
@@ -179,7 +179,7 @@ static inline bool ledger_may_leave(struct ledger *l, unsigned long number)
 static inline bool ledger_signal(struct ledger *l, bool open)
 {
 	/* What is no longer on its way was for those who waited by now. */
-	if (!atomic_load(&l->sending))
+	if (!l->sending)
 		for (int i = 0; i < l->nr_signals; i++)
 			if (l->signals[i] == LEDGER_OPEN)
 				l->signals[i] = l->begun;

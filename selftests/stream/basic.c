@@ -97,7 +97,6 @@ static int own_error[2];
 
 static int wait_for_itself(void *arg)
 {
-	(void)arg;
 	own_error[0] = drover_stream_synchronize(own_stream);
 	own_error[1] = drover_stream_destroy(own_stream);
 	return 0;

@@ -278,7 +278,7 @@ int main(int argc, char **argv)
 	tap_plan(3);
 	tap_diag("programs=%" PRIu64 " seed=%" PRIu64, programs, seed);
 	races_watch();
-	atomic_store(&eager_plants.late, 20);
+	eager_plants.late = 20;
 	for (uint64_t i = 0; i < programs; i++) {
 		struct program program = random_program(&random);
 

@@ -41,7 +41,7 @@ static bool enough(void)
 static bool signallers_ended(void)
 {
 	for (int i = 0; i < mixed->nr_signallers; i++)
-		if (atomic_load(&mixed->workers[i].state) != ENDED)
+		if (mixed->workers[i].state != ENDED)
 			return false;
 	return true;
 }
@@ -52,10 +52,10 @@ static bool settled(void)
 	int nr_waiting = 0, nr_stay = 0;
 
 	for (int i = 0; i < mixed->nr_boxes; i++)
-		if (atomic_load(&mixed->boxes[i].ledger.owed))
+		if (mixed->boxes[i].ledger.owed)
 			return false;
 	for (int i = mixed->nr_signallers; i < mixed->nr_workers; i++) {
-		int state = atomic_load(&mixed->workers[i].state);
+		int state = mixed->workers[i].state;
 
 		if (state == ACTIVE)
 			return false;
@@ -72,7 +72,7 @@ static bool settled(void)
 static bool all_ended(void)
 {
 	for (int i = 0; i < mixed->nr_workers; i++)
-		if (atomic_load(&mixed->workers[i].state) != ENDED)
+		if (mixed->workers[i].state != ENDED)
 			return false;
 	return true;
 }
@@ -170,12 +170,12 @@ static bool round_passes(uint64_t *random)
 	round_start(random);
 	if (!await(enough))
 		return false;
-	atomic_store(&mixed->stop_signals, true);
-	atomic_fetch_add(&mixed->arrivals, 1);
+	mixed->stop_signals = true;
+	mixed->arrivals++;
 	rouse(&mixed->arrivals, INT_MAX);
 	if (!await(signallers_ended))
 		return false;
-	atomic_store(&mixed->stop_waits, true);
+	mixed->stop_waits = true;
 	if (!await(settled))
 		return false;
 	for (int i = 0; i < mixed->nr_boxes; i++)
@@ -283,7 +283,6 @@ static void test(const char *policy)
 
 static void handle_nothing(int signal)
 {
-	(void)signal;
 }
 
 static void add_handlers(void)

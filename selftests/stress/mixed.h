@@ -32,7 +32,6 @@
 
 static inline void fake_futex_thread(unsigned int nr)
 {
-	(void)nr;
 }
 #endif
 
@@ -201,16 +200,16 @@ static inline void wait_has_begun(struct box *box)
 	uint32_t nr = atomic_fetch_add(&mixed->arrivals, 1);
 	bool some = nr % (1 + mixed->nr_workers / 8) == 0;
 
-	if (!some && atomic_load(&box->ledger.owed))
+	if (!some && box->ledger.owed)
 		return;
-	if (atomic_load(&mixed->nr_idle))
+	if (mixed->nr_idle)
 		rouse(&mixed->arrivals, 1);
 }
 
 /* Who has stopped the box wants to know when nothing is owed any more. */
 static inline void wait_has_ended(struct box *box)
 {
-	if (atomic_load(&box->stopped) && !atomic_load(&box->ledger.owed))
+	if (box->stopped && !box->ledger.owed)
 		rouse(&box->ledger.owed, 1);
 }
 
@@ -219,7 +218,7 @@ static inline void wait_cancelled(void *arg)
 	struct wait *wait = arg;
 	struct ledger *l = &wait->box->ledger;
 
-	atomic_store(&wait->worker->box, NULL);
+	wait->worker->box = NULL;
 	ledger_enter(l);
 	if (wait->kind == STAYS || wait->released)
 		ledger_wrong(l, "wait %lu was cancelled, but unblocked before",
@@ -227,7 +226,7 @@ static inline void wait_cancelled(void *arg)
 	ledger_leave(l, wait->number);
 	wait_has_ended(wait->box);
 	box_unlock(wait->box);
-	atomic_store(&wait->worker->state, ENDED);
+	wait->worker->state = ENDED;
 }
 
 static inline int wait_call(struct wait *wait)
@@ -246,7 +245,7 @@ static inline void wait_account(struct wait *wait, int err)
 
 	if (err == 0) {
 		ledger_return(l, wait->number, wait->kind);
-		atomic_fetch_add(&wait->worker->nr_pairs, 1);
+		wait->worker->nr_pairs++;
 		return;
 	}
 	if (err != ETIMEDOUT || !wait->timed)
@@ -265,9 +264,9 @@ static inline int wait_once(struct wait *wait)
 	wait->number = ledger_begin(&wait->box->ledger, wait->kind);
 	ledger_exit(&wait->box->ledger);
 	w->wait = wait;
-	atomic_store(&w->box, wait->box);
+	w->box = wait->box;
 	if (!wait->timed) {
-		atomic_store(&w->state, WAITING);
+		w->state = WAITING;
 		wait_has_begun(wait->box);
 	}
 	pthread_cleanup_push(wait_cancelled, wait);
@@ -275,8 +274,8 @@ static inline int wait_once(struct wait *wait)
 	err = wait_call(wait);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &ignored);
 	pthread_cleanup_pop(0);
-	atomic_store(&w->box, NULL);
-	atomic_store(&w->state, ACTIVE);
+	w->box = NULL;
+	w->state = ACTIVE;
 	ledger_enter(&wait->box->ledger);
 	wait_account(wait, err);
 	wait_has_ended(wait->box);
@@ -323,8 +322,8 @@ static inline bool wait_in(struct box *box, struct worker *w)
 	ns = random_below(&w->random, 3) ? 5000 : 200000;
 	ns = random_below(&w->random, ns);
 	box_lock(box);
-	held_back = atomic_load(&box->hold_back);
-	if (!atomic_load(&mixed->stop_waits) && !held_back) {
+	held_back = box->hold_back;
+	if (!mixed->stop_waits && !held_back) {
 		if (wait.timed)
 			wait.deadline = deadline_in(wait.clock, ns);
 		unblocked = !wait_once(&wait);
@@ -343,12 +342,12 @@ static inline void *worker_main(void *arg)
 
 	fake_futex_thread(1 + (w - mixed->workers));
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &ignored);
-	atomic_store(&w->tid, blocked_gettid());
-	while (!atomic_load(w->stop) && !atomic_load(&w->cancelled)) {
+	w->tid = blocked_gettid();
+	while (!atomic_load(w->stop) && !w->cancelled) {
 		w->act(w);
-		atomic_fetch_add(&w->nr_steps, 1);
+		w->nr_steps++;
 	}
-	atomic_store(&w->state, ENDED);
+	w->state = ENDED;
 	return NULL;
 }
 
@@ -374,8 +373,8 @@ static inline void worker_start(struct worker *w)
 	pthread_attr_t attr;
 	int err;
 
-	atomic_store(&w->state, ACTIVE);
-	atomic_store(&w->cancelled, false);
+	w->state = ACTIVE;
+	w->cancelled = false;
 	if (PROCESSES) {
 		worker_fork(w);
 		return;

@@ -34,7 +34,7 @@ static inline long nr_pairs(void)
 	long nr = 0;
 
 	for (int i = 0; i < mixed->nr_workers; i++)
-		nr += atomic_load(&mixed->workers[i].nr_pairs);
+		nr += mixed->workers[i].nr_pairs;
 	return nr;
 }
 
@@ -43,7 +43,7 @@ static inline unsigned long nr_steps(void)
 	unsigned long nr = nr_pairs();
 
 	for (int i = 0; i < mixed->nr_workers; i++)
-		nr += atomic_load(&mixed->workers[i].nr_steps);
+		nr += mixed->workers[i].nr_steps;
 	return nr;
 }
 
@@ -52,7 +52,7 @@ static inline int nr_wrong(void)
 	int nr = 0;
 
 	for (int i = 0; i < mixed->nr_boxes; i++)
-		nr += atomic_load(&mixed->boxes[i].ledger.nr_wrong);
+		nr += mixed->boxes[i].ledger.nr_wrong;
 	return nr;
 }
 
@@ -61,15 +61,14 @@ static inline void box_report(const struct box *box)
 	const struct ledger *l = &box->ledger;
 	const uint32_t *mutex = (const uint32_t *)box->mutex;
 
-	if (atomic_load(&l->nr_wrong))
-		tap_diag("wrong: %s (and %d more)", l->wrong,
-			 atomic_load(&l->nr_wrong) - 1);
+	if (l->nr_wrong)
+		tap_diag("wrong: %s (and %d more)", l->wrong, l->nr_wrong - 1);
 	tap_diag(
 		"box %d: waits=%lu broadcast=%lu stay=%d due=%d signals=%d sending=%d%s%s",
 		(int)(box - mixed->boxes), l->begun, l->broadcast, l->stay,
-		l->due, l->nr_signals, atomic_load(&l->sending),
-		atomic_load(&box->hold_back) ? " hold-back" : "",
-		atomic_load(&box->stopped) ? " stopped" : "");
+		l->due, l->nr_signals, l->sending,
+		box->hold_back ? " hold-back" : "",
+		box->stopped ? " stopped" : "");
 	tap_diag("  condvar %p, mutex %p: %#x, owner %u", (void *)box->cond,
 		 (void *)box->mutex, mutex[0], mutex[API_IS_PTHREAD ? 2 : 1]);
 }
@@ -78,17 +77,15 @@ static inline void box_report(const struct box *box)
 static inline void worker_report(const struct worker *w)
 {
 	static const char *const states[] = { "active", "waits", "ended" };
-	const struct box *box = atomic_load(&w->box);
+	const struct box *box = w->box;
 	char call[256];
-	ssize_t len = blocked_read(w->pid ? w->pid : getpid(),
-				   atomic_load(&w->tid), "syscall", call,
-				   sizeof(call));
+	ssize_t len = blocked_read(w->pid ? w->pid : getpid(), w->tid,
+				   "syscall", call, sizeof(call));
 
 	tap_diag("%s %d: %s, box %d%s, system call %.*s",
-		 w->act == stir ? "signaller" : "waiter", atomic_load(&w->tid),
-		 states[atomic_load(&w->state)],
-		 box ? (int)(box - mixed->boxes) : -1,
-		 atomic_load(&w->cancelled) ? ", cancelled" : "",
+		 w->act == stir ? "signaller" : "waiter", w->tid,
+		 states[w->state], box ? (int)(box - mixed->boxes) : -1,
+		 w->cancelled ? ", cancelled" : "",
 		 len > 0 ? (int)strcspn(call, "\n") : 1, len > 0 ? call : "?");
 }
 
@@ -155,7 +152,7 @@ static inline int64_t longest_stop(int64_t watched)
 	int64_t longest = 0;
 
 	for (int i = 0; i < mixed->nr_boxes; i++) {
-		int64_t since = atomic_load(&mixed->boxes[i].since);
+		int64_t since = mixed->boxes[i].since;
 
 		if (since && watched - since > longest)
 			longest = watched - since;

@@ -25,19 +25,19 @@ static inline bool send_signal(struct box *box, bool keep)
 	api_cond_t *cond;
 	bool allowed;
 
-	if (atomic_load(&box->stopped))
+	if (box->stopped)
 		return false;
 	box_lock(box);
 	cond = box->cond;
-	allowed = !atomic_load(&box->hold_back) && ledger_signal(l, !keep);
+	allowed = !box->hold_back && ledger_signal(l, !keep);
 	if (allowed && keep)
 		send_result(box, "signal", api_cond_signal(cond));
 	else if (allowed)
-		atomic_fetch_add(&l->sending, 1);
+		l->sending++;
 	box_unlock(box);
 	if (allowed && !keep) {
 		send_result(box, "signal", api_cond_signal(cond));
-		atomic_fetch_sub(&l->sending, 1);
+		l->sending--;
 	}
 	return allowed;
 }
@@ -45,8 +45,7 @@ static inline bool send_signal(struct box *box, bool keep)
 /* Nothing is on its way without the mutex. */
 static inline bool box_is_quiet(struct box *box)
 {
-	return !atomic_load(&box->hold_back) &&
-	       !atomic_load(&box->ledger.sending);
+	return !box->hold_back && !box->ledger.sending;
 }
 
 /* @destroy: at once, and whoever waits from now on does so on another one */
@@ -75,14 +74,14 @@ static inline void send_broadcast(struct box *box, struct worker *w)
 		if (keep)
 			broadcast_to(box, cond, destroy);
 		else
-			atomic_store(&box->hold_back, true);
+			box->hold_back = true;
 	}
 	box_unlock(box);
 	if (!allowed || keep)
 		return;
 	broadcast_to(box, cond, destroy);
 	box_lock(box);
-	atomic_store(&box->hold_back, false);
+	box->hold_back = false;
 	box_unlock(box);
 	rouse(&box->hold_back, INT_MAX);
 }
@@ -94,11 +93,11 @@ static inline void box_stop(struct box *box)
 
 	if (atomic_exchange(&box->stopped, true))
 		return;
-	atomic_store(&box->since, atomic_load(&mixed->watched_ns));
-	while ((owed = atomic_load(&box->ledger.owed)))
+	box->since = mixed->watched_ns;
+	while ((owed = box->ledger.owed))
 		doze(&box->ledger.owed, owed);
-	atomic_store(&box->since, 0);
-	atomic_store(&box->stopped, false);
+	box->since = 0;
+	box->stopped = false;
 	rouse(&box->stopped, INT_MAX);
 }
 
@@ -111,14 +110,14 @@ static inline bool cancel_in(struct box *box, struct worker *victim)
 	struct ledger *l = &box->ledger;
 	struct wait *wait;
 
-	if (atomic_load(&victim->box) != box || !box_is_quiet(box) ||
+	if (victim->box != box || !box_is_quiet(box) ||
 	    atomic_exchange(&victim->cancelled, true))
 		return false;
 	wait = victim->wait;
 	wait->released = wait->number <= l->broadcast;
 	if (wait->kind == STAYS && ledger_may_leave(l, wait->number)) {
 		wait->kind = LEAVES;
-		atomic_store(&victim->state, ACTIVE);
+		victim->state = ACTIVE;
 	}
 	pthread_cancel(victim->thread);
 	return true;
@@ -146,7 +145,7 @@ static inline void disturb(struct worker *w, struct box *box)
 	box_lock(box);
 	if (CAN_CANCEL && random_below(&w->random, 2))
 		cancelled = cancel_in(box, victim);
-	else if (atomic_load(&victim->box) == box)
+	else if (victim->box == box)
 		interrupt(victim, random_below(&w->random, 2));
 	box_unlock(box);
 	if (cancelled) {
@@ -161,7 +160,7 @@ static inline void disturb(struct worker *w, struct box *box)
  */
 static inline void signal_somebody(struct worker *w)
 {
-	uint32_t arrivals = atomic_load(&mixed->arrivals);
+	uint32_t arrivals = mixed->arrivals;
 	int first = random_below(&w->random, mixed->nr_boxes);
 
 	for (int i = 0; i < mixed->nr_boxes; i++) {
@@ -170,10 +169,10 @@ static inline void signal_somebody(struct worker *w)
 		if (send_signal(&mixed->boxes[nr], random_below(&w->random, 2)))
 			return;
 	}
-	atomic_fetch_add(&mixed->nr_idle, 1);
-	if (arrivals == atomic_load(&mixed->arrivals))
+	mixed->nr_idle++;
+	if (arrivals == mixed->arrivals)
 		doze(&mixed->arrivals, arrivals);
-	atomic_fetch_sub(&mixed->nr_idle, 1);
+	mixed->nr_idle--;
 }
 
 /* What a signaller does. */
@@ -205,12 +204,12 @@ static inline void take_part(struct worker *w)
 {
 	struct box *box = some_box(w);
 
-	if (atomic_load(&box->stopped))
+	if (box->stopped)
 		doze(&box->stopped, true);
 	else if (ATTACKED && random_below(&w->random, 8) == 0)
 		use_mutex(w, box);
 	else if (wait_in(box, w) && random_below(&w->random, 2) &&
-		 !atomic_load(&mixed->stop_signals))
+		 !mixed->stop_signals)
 		send_signal(some_box(w), random_below(&w->random, 2));
 }
 

@@ -49,7 +49,6 @@ static void kernel_token(const void *args)
 
 static void kernel_nothing(const void *args)
 {
-	(void)args;
 }
 
 EXPORT int cuModuleLoadData(void **module, const void *image)
