@@ -35,7 +35,7 @@
  *
  *	struct gate gate = GATE_INIT;
  *
- *	gate_submit(&gate, &stream, memory, bytes);	// writes there, later
+ *	gate_block(&gate, &stream);
  *	...
  *	gate_open(&gate);
  *
@@ -212,14 +212,6 @@ static inline int gate_submit_access(struct gate *gate, drover_stream_t *stream,
 	}
 	return drover_stream_run(stream, &kernel, &arg, sizeof(arg), &access,
 				 access.bytes ? 1 : 0, ticket);
-}
-
-static inline void gate_submit(struct gate *gate, drover_stream_t *stream,
-			       void *memory, size_t bytes)
-{
-	drover_access_t access = { memory, bytes, DROVER_WRITE };
-
-	MUST(gate_submit_access(gate, stream, access, NULL));
 }
 
 /* gate_block - a gate that touches nothing at all */

@@ -28,6 +28,13 @@ static const struct scenario scenarios[] = {
 	{ "a kernel sees what was copied before it",
 	  "set h 1; " DOUBLE "is i 2; set h 2; " DOUBLE "is i 4; "
 	  "set h 3; " DOUBLE "is i 6; set h 4; " DOUBLE "is i 8;" },
+	/* In a queue it comes much later than the source goes. */
+	{ "a staged source may go when the call returns",
+	  "set h 49; gate x s; staged s a h; set h 0; open x; copy s i a; "
+	  "is i 49; set h 50; copy s a h; set h 0; copy s i a; is i 50;" },
+	{ "staged from what an operation still writes: after it",
+	  "mark s; gate x s h; later x; staged s a h; waited x; host s 1; "
+	  "copy s i a; is i 106;" },
 	{ "no event to be waited for",
 	  "mark s; wait s f = 0; fill t h 1; record t e; destroy t; "
 	  "wait s e = 0; create t; wait s e = 0; wait s o = 0; "
@@ -52,6 +59,28 @@ static const struct scenario by_devices[] = {
 	  "alloc t b; fill s a 0; fill s c 1; mark t; " TURNS "host t 0;" },
 	{ NULL, NULL },
 };
+
+#ifdef DROVER_STREAM_DEBUG
+#define LATE                                                            \
+	"fill s a 64; fill s b 65; fill s c 66; fill s d 67; drain s; " \
+	"late 50; borrow s h a @1; borrow s i b @2; borrow s j c @3; "  \
+	"borrow s k d @4; "
+
+/*
+ * A backend whose copies have threads of their own and no queue in common. A wait
+ * for the stream is one for all; copies end in any order, their numbers in one.
+ */
+static const struct scenario at_once[] = {
+	{ "synchronize waits for all copies",
+	  LATE "sync s; late 0; is h 64; is i 65; is j 66; is k 67;" },
+	{ "drain does",
+	  LATE "drain s; late 0; is h 64; is i 65; is j 66; is k 67;" },
+	{ "each ticket is done when its copy is",
+	  LATE "ticket 4; is k 67; ticket 3; is j 66; ticket 2; is i 65; "
+	       "ticket 1; is h 64; late 0;" },
+	{ NULL, NULL },
+};
+#endif
 
 static const struct pairing pairs[] = {
 	{ "cpu and cpu", DROVER_BACKEND_CPU, DROVER_BACKEND_CPU },
@@ -112,6 +141,9 @@ int main(void)
 			 scripts_run(between, pairs, counts) +
 			 scripts_run(by_devices, cpu_alone, counts);
 
+#ifdef DROVER_STREAM_DEBUG
+		nr += scripts_run(at_once, eager, counts);
+#endif
 		if (counts)
 			tap_plan(nr + 4 * NR_CPU_BACKENDS);
 	}

@@ -20,7 +20,7 @@
  *	alloc t b	soon 1 (a time)	refuse FUNCTION CODE (of the mock)
  *	is h 5		mark s		since s 4100	host s 1	device s 0
  *	bytes s 9	submits s 9	called 5	why WORD 1	note h w
- *	races 1		break 2		count FUNCTION	calls FUNCTION 3
+ *	races 1		break 2		late 20		count FUNCTION	calls FUNCTION 3
  *
  * A kernel "fail"s with ENOSPC, a host call "call"s or "deny"s with it. A gate is
  * closed until "open", or "later" until this thread sleeps; it fills what it has
@@ -274,6 +274,8 @@ static inline bool script_do(char w[5][32])
 	else if (!strcmp(w[0], "waited"))
 		gate_was_waited_for(&script.gates[name]);
 #ifdef DROVER_STREAM_DEBUG
+	else if (!strcmp(w[0], "late"))
+		eager_plants.late = atoi(w[1]);
 	else if (!strcmp(w[0], "break"))
 		eager_plants.fail_copy = atoi(w[1]);
 #endif
