@@ -158,69 +158,19 @@ static inline int api_mutex_timedlock(api_mutex_t *mutex, clockid_t clock,
 
 #endif
 
-static inline int api_mutex_init(api_mutex_t *mutex)
-{
-	return API(mutex_init)(mutex, NULL);
-}
-
-static inline int api_mutex_destroy(api_mutex_t *mutex)
-{
-	return API(mutex_destroy)(mutex);
-}
-
-static inline int api_mutex_lock(api_mutex_t *mutex)
-{
-	return API(mutex_lock)(mutex);
-}
-
-static inline int api_mutex_trylock(api_mutex_t *mutex)
-{
-	return API(mutex_trylock)(mutex);
-}
-
-static inline int api_mutex_unlock(api_mutex_t *mutex)
-{
-	return API(mutex_unlock)(mutex);
-}
-
-static inline int api_cond_init(api_cond_t *cond)
-{
-	return API(cond_init)(cond, NULL);
-}
-
-static inline int api_cond_destroy(api_cond_t *cond)
-{
-	return API(cond_destroy)(cond);
-}
-
-static inline int api_cond_wait(api_cond_t *cond, api_mutex_t *mutex)
-{
-	return API(cond_wait)(cond, mutex);
-}
-
+#define api_mutex_init(mutex) API(mutex_init)(mutex, NULL)
+#define api_mutex_destroy     API(mutex_destroy)
+#define api_mutex_lock	      API(mutex_lock)
+#define api_mutex_trylock     API(mutex_trylock)
+#define api_mutex_unlock      API(mutex_unlock)
+#define api_cond_init(cond)   API(cond_init)(cond, NULL)
+#define api_cond_destroy      API(cond_destroy)
+#define api_cond_wait	      API(cond_wait)
 /* On the condvar's own clock, CLOCK_REALTIME. */
-static inline int api_cond_timedwait(api_cond_t *cond, api_mutex_t *mutex,
-				     const struct timespec *deadline)
-{
-	return API(cond_timedwait)(cond, mutex, deadline);
-}
-
-static inline int api_cond_clockwait(api_cond_t *cond, api_mutex_t *mutex,
-				     clockid_t clock,
-				     const struct timespec *deadline)
-{
-	return API(cond_clockwait)(cond, mutex, clock, deadline);
-}
-
-static inline int api_cond_signal(api_cond_t *cond)
-{
-	return API(cond_signal)(cond);
-}
-
-static inline int api_cond_broadcast(api_cond_t *cond)
-{
-	return API(cond_broadcast)(cond);
-}
+#define api_cond_timedwait API(cond_timedwait)
+#define api_cond_clockwait API(cond_clockwait)
+#define api_cond_signal	   API(cond_signal)
+#define api_cond_broadcast API(cond_broadcast)
 
 /* signal_as - with the mutex held, or not */
 static inline void signal_as(api_cond_t *cond, api_mutex_t *mutex, bool held)

@@ -337,43 +337,6 @@ static inline void fixture_end(struct fixture *fixture)
 	fixture->members = NULL;
 }
 
-/* fixture_all - the end, if all return: is it with 0? */
-static inline bool fixture_all(struct fixture *fixture)
-{
-	bool all;
-
-	fixture_gone(fixture, fixture->nr);
-	all = fixture_results(fixture, 0) == fixture->nr;
-	fixture_end(fixture);
-	return all;
-}
-
-/*
- * fixture_add_two - members of two groups: some waited before a signal and were
- * not chosen, the others came after it
- */
-static inline void fixture_add_two(struct fixture *fixture, int nr_old,
-				   int nr_young)
-{
-	fixture_add(fixture, nr_old);
-	api_cond_signal(fixture->cond);
-	fixture_gone(fixture, 1);
-	fixture_add(fixture, nr_young);
-}
-
-/* fixture_signals - the end by signals: does each return one? */
-static inline bool fixture_signals(struct fixture *fixture, bool held)
-{
-	bool exact = true;
-
-	for (int i = 1; i <= fixture->nr; i++) {
-		signal_as(fixture->cond, fixture->mutex, held);
-		fixture_gone(fixture, i);
-		exact = exact && fixture_count(fixture, RETURNED) == i;
-	}
-	return fixture_all(fixture) && exact;
-}
-
 /*
  * The end of a fixture whose condvar and mutex are of some kind
  */

@@ -177,20 +177,16 @@ static inline int tap_exit(void)
  */
 
 #ifdef __SANITIZE_THREAD__
-#define HANDLERS_ARE_PROMPT	  0
-#define CHILDREN_MAY_HAVE_THREADS 0
-#define ANY_LOCK_MAY_FAIL	  0
-#define STACKS_MAY_GO		  0
-#define RACES_MAY_BE_REAL	  0
-#define MUTEXES_MAY_BE_FOREIGN	  0
+#define NO_TSAN 0
 #else
-#define HANDLERS_ARE_PROMPT	  1
-#define CHILDREN_MAY_HAVE_THREADS 1
-#define ANY_LOCK_MAY_FAIL	  1
-#define STACKS_MAY_GO		  1
-#define RACES_MAY_BE_REAL	  1
-#define MUTEXES_MAY_BE_FOREIGN	  1
+#define NO_TSAN 1
 #endif
+#define HANDLERS_ARE_PROMPT	  NO_TSAN
+#define CHILDREN_MAY_HAVE_THREADS NO_TSAN
+#define ANY_LOCK_MAY_FAIL	  NO_TSAN
+#define STACKS_MAY_GO		  NO_TSAN
+#define RACES_MAY_BE_REAL	  NO_TSAN
+#define MUTEXES_MAY_BE_FOREIGN	  NO_TSAN
 
 #ifdef __SANITIZE_ADDRESS__
 #define FRAMES_MAY_UNWIND 0
