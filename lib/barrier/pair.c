@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Two threads that do nothing but wait for each other. What a phase costs is
- * cache lines that go from one CPU to the other, one after the other: at the gate
- * three of them, the count, the gate, and the gate's way back. Here it is two,
- * since one word is both: who finds it odd waits for it to change, and who makes it
- * even has changed it by arriving.
- *
- * More threads would each disturb all that poll by arriving. And whoever wants
- * more than to wait (to arrive without waiting, to drop out, another count) ends
- * the pair first: from then on all arrive at the gate, and one thread that may be
- * waiting here is counted as arrived there, and waits for the gate.
+ * Two threads that do nothing but wait for each other: one word counts
+ * arrivals, and who finds it odd waits for it to change (barrier-design.rst
+ * says why that is faster). Whoever wants more ends the pair: all arrive at the
+ * gate from then on, and one thread that may be waiting here is counted there.
  *
  * [B-PAIR] All that is done to the word is one step with the look at it:
  *  - Each arrival releases what was done before it; the one that waited acquires

@@ -5,13 +5,10 @@
  *
  * It polls, letting others run who want the CPU (base/linger.h), and sleeps.
  * How long it polls is learned. A wait that slept, and would have ended within
- * the longest budget, raises the budget to twice its time, so the next one does
- * not sleep; a longer one halves it, so a program whose phases are far apart
- * burns no CPU time for nothing. Foreign load makes waits of about a slice of
- * the scheduler's, a few milliseconds, and to sleep then gives away the CPU for
- * another slice: so the longest budget is above that. Threads on the big CPUs
- * of a hybrid processor wait for those on the small ones: each kind has a
- * budget of its own.
+ * the longest budget, raises the budget to twice its time; a longer one halves
+ * it. Foreign load makes waits of about a slice of the scheduler's, a few
+ * milliseconds, and to sleep then gives away the CPU for another slice: so the
+ * longest budget is above that. Big and small CPUs have a budget each.
  *
  * No file is read here: the stack may be small, and the time is short.
  */

@@ -1,20 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * Where a worker wakes up.
- *
- * The kernel wakes a thread where it ran last, unless it finds an idle CPU. On a
- * virtual machine it finds none: a CPU that the host has put to rest counts as
- * one that the host has taken away (vcpu_is_preempted()). So a worker that ran
- * last on the CPU of the thread that submits wakes up there, in front of it or
- * behind it, and as long as both are busy nothing but the kernel's load balance
- * parts them, which comes after milliseconds.
- *
- * So whoever is about to wake a worker, and goes on to be busy, takes its own
- * CPU out of the sleeping worker's affinity, which costs two system calls and no
- * migration; the worker puts it back as soon as it is awake. That is done if the
- * worker ran here last, and for some time after one was pulled here, since the
- * kernel does that with such that ran elsewhere, too. Where it finds an idle CPU
- * by itself, nothing is done.
+ * Where a worker wakes up: not where the thread that wakes it goes on to be
+ * busy (pool-design.rst says why the kernel lets it). Who wakes takes its own
+ * CPU out of the sleeping worker's affinity, which costs two system calls and
+ * no migration; the worker puts it back as soon as it is awake. That is done if
+ * the worker ran here last, and for some time after one was pulled here, since
+ * the kernel does that with such that ran elsewhere, too.
  *
  * Affinities of more than CPU_SETSIZE CPUs are left alone: the kernel refuses to
  * tell them.
