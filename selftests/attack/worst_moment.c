@@ -1,32 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the kernel may do to its caller at any moment, done at the worst one: a
- * wait ends for no reason, or by its deadline when a signal has just been sent;
- * requeue-PI is told to try again, or is refused; a waker goes on only when all that it woke
- * have settled, and a waiter, when the signal after its unlock is over.
+ * What the kernel and the scheduler may do at any moment, done at the worst one.
+ *
+ * Threads are signalled or cancelled when all they have left to do is the system
+ * call in which they sleep, or before the library begins it: it has to be
+ * refused. A signaller is held in front of the call that moves a waiter, and has
+ * to notice what it has missed. A wait ends for no reason, or by its deadline
+ * when a signal has just been sent; requeue-PI is told to try again, or is
+ * refused; a waker goes on only when all that it woke have settled, and a waiter
+ * when the signal after its unlock is over.
+ *
+ * APIs: drover pthread
  */
-#include "blocked.h"
+#include "../cond/steps.h"
 #include "futex_call.h"
-#include "fixture.h"
-#include "run.h"
-#include "tap.h"
 
-static api_cond_t cond;
-static api_mutex_t mutex;
+#define GO_ON (-1)
 
-/* The first wait of each thread, for a mutex aside, has this answer, at last. */
-static atomic_bool has_door;
-static int door_error; /* 0: woken */
+/* Threads stop in front of their first wait, for a mutex aside. */
+static atomic_bool has_door, is_open;
+static int door_answer; /* an errno value, or GO_ON: ask the kernel */
 static atomic_int nr_at_door;
-static atomic_bool is_open;
-static _Thread_local bool went_through;
+static _Thread_local bool went_through, stops_early;
 
+static atomic_bool is_late; /* who is woken does not come back */
+static _Thread_local void (*before_requeue)(void); /* called once */
 static atomic_bool unlocks_late; /* of all threads but the first */
 static atomic_int nr_unlocked;
 static _Thread_local bool is_first;
 static _Thread_local bool pi_again; /* once */
 static atomic_bool pi_refused;
-static _Thread_local struct fixture *settling;
+static _Thread_local bool settles;
 
 static long failed(int error)
 {
@@ -34,20 +38,29 @@ static long failed(int error)
 	return -1;
 }
 
-static long answer_at_door(void)
+static void stop_at_door(void)
 {
 	went_through = true;
 	atomic_fetch_add(&nr_at_door, 1);
 	while (!atomic_load(&is_open))
 		sched_yield();
-	return door_error ? failed(door_error) : 0;
+}
+
+/* The library asks how much CPU time a thread's first sleep costs. */
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+	if (clock == CLOCK_THREAD_CPUTIME_ID && stops_early) {
+		stops_early = false;
+		stop_at_door();
+	}
+	return (int)syscall(SYS_clock_gettime, clock, now);
 }
 
 static void settle(void)
 {
 	int64_t deadline = blocked_deadline();
 
-	while (fixture_any_awake(settling)) {
+	while (fixture_any_awake(&fixture)) {
 		if (blocked_over(deadline))
 			tap_bail("a waiter neither returns nor sleeps");
 		sched_yield();
@@ -56,9 +69,14 @@ static void settle(void)
 
 static void after_call(int command, const void *word)
 {
-	if (settling && (command == FUTEX_WAKE || command == FUTEX_CMP_REQUEUE))
+	bool of_mutex = api_mutex_has(&mutex, word);
+
+	while (command == FUTEX_WAIT_BITSET && !of_mutex &&
+	       atomic_load(&is_late))
+		sched_yield();
+	if (settles && (command == FUTEX_WAKE || command == FUTEX_CMP_REQUEUE))
 		settle();
-	if (is_first || command != FUTEX_WAKE || !api_mutex_has(&mutex, word))
+	if (is_first || command != FUTEX_WAKE || !of_mutex)
 		return;
 	atomic_fetch_add(&nr_unlocked, 1);
 	while (atomic_load(&unlocks_late))
@@ -71,222 +89,356 @@ long raw_futex_call(_Atomic uint32_t *word, int op, uint32_t val,
 		    uint32_t val3)
 {
 	int error, command = op & FUTEX_CMD_MASK;
+	void (*before)(void) = NULL;
 	long ret;
 
 	if (command == FUTEX_WAIT_BITSET && atomic_load(&has_door) &&
-	    !went_through && !api_mutex_has(&mutex, word))
-		return answer_at_door();
+	    !went_through && !api_mutex_has(&mutex, word)) {
+		stop_at_door();
+		if (door_answer != GO_ON)
+			return door_answer ? failed(door_answer) : 0;
+	}
 	if (command == FUTEX_WAIT_REQUEUE_PI && atomic_load(&pi_refused))
 		return failed(EPERM);
 	if (command == FUTEX_CMP_REQUEUE_PI && pi_again) {
 		pi_again = false;
 		return failed(EAGAIN);
 	}
+	if (command == FUTEX_CMP_REQUEUE && before_requeue) {
+		before = before_requeue;
+		before_requeue = NULL;
+		before();
+	}
 	ret = syscall(SYS_futex, word, op, val, timeout_or_val2, word2, val3);
 	error = errno;
+	if (before)
+		atomic_store(&is_late, false);
 	after_call(command, word);
 	errno = error;
 	return ret;
 }
 
-static void begin(const char *what, const char *kind_name, bool shared)
+static void start_at_door(int nr, int answer, const struct member *how)
 {
-	watchdog(what);
 	atomic_store(&nr_at_door, 0);
 	atomic_store(&is_open, false);
-	if (kind_cond_init(&cond, shared) ||
-	    kind_mutex_init(&mutex, kind_named(kind_name), shared))
-		tap_bail("init");
-}
-
-/* Waiters held in front of their calls; the answer comes behind that. */
-static void start_at_door(struct fixture *fixture, int nr, int error,
-			  const struct member *how)
-{
 	atomic_store(&has_door, true);
-	door_error = error;
+	door_answer = answer;
 	for (int i = 0; i < nr; i++)
-		fixture_start(fixture, how);
+		fixture_start(&fixture, how);
 	if (wait_at_least(&nr_at_door, nr))
 		tap_bail("the waiters do not come to sleep");
 	atomic_store(&has_door, false);
 }
 
-/* A wait whose time is over when others have hardly begun. */
-static struct member shortly(struct timespec *deadline)
+/* door N: held in front of their calls */
+STEP(door)
 {
-	*deadline = deadline_in(CLOCK_MONOTONIC, NS_PER_MS);
-	return (struct member){
-		.deadline = deadline,
-		.clock = CLOCK_MONOTONIC,
-	};
+	start_at_door(args[0], GO_ON, NULL);
+	return 0;
 }
 
-static void open_door(void)
+/* answer ERROR N: which the kernel answers then, or 0: they are woken */
+STEP(answer)
+{
+	start_at_door(args[1], args[0], NULL);
+	return 0;
+}
+
+/* A wait whose time is over when others have hardly begun. */
+static struct member shortly(void)
+{
+	scene.deadline = deadline_in(CLOCK_MONOTONIC, NS_PER_MS);
+	return (struct member){ .deadline = &scene.deadline,
+				.clock = CLOCK_MONOTONIC };
+}
+
+STEP(answer_timeout)
+{
+	struct member how = shortly();
+
+	start_at_door(args[0], ETIMEDOUT, &how);
+	return 0;
+}
+
+STEP(shortly)
+{
+	struct member how = shortly();
+
+	fixture_start(&fixture, &how);
+	return 0;
+}
+
+static int wait_early(api_cond_t *c, api_mutex_t *m)
+{
+	stops_early = true;
+	return api_cond_wait(c, m);
+}
+
+/* It knows already on which value of the word it will sleep. */
+STEP(early)
+{
+	atomic_store(&nr_at_door, 0);
+	atomic_store(&is_open, false);
+	fixture_start(&fixture, &(struct member){ .wait = wait_early });
+	if (wait_at_least(&nr_at_door, 1))
+		tap_bail("the waiter does not come to sleep");
+	return 0;
+}
+
+STEP(open)
 {
 	atomic_store(&is_open, true);
+	return 0;
 }
 
-static void test_spurious(int error, bool shared)
+static bool was_second;
+
+static void *signal_second(void *arg)
 {
-	struct fixture fixture = fixture_of(&cond, &mutex, 1);
-
-	begin("spurious", "normal", shared);
-	start_at_door(&fixture, 1, error, NULL);
-	open_door();
-	tap_is(fixture_count(&fixture, RETURNED), 0,
-	       "the kernel answers \"%s\" for no reason%s: it waits on",
-	       strerror(error), shared ? ", shared" : "");
-	kind_fixture_end(&fixture);
-}
-
-/* Of two, either may have it. */
-static void test_too_late(bool shared)
-{
-	struct timespec deadline;
-	struct member how = shortly(&deadline);
-	struct fixture fixture = fixture_of(&cond, &mutex, 2);
-
-	begin("a signal and a deadline", "normal", shared);
-	start_at_door(&fixture, 2, ETIMEDOUT, &how);
-	while (!deadline_passed(CLOCK_MONOTONIC, &deadline))
-		sched_yield();
 	api_cond_signal(&cond);
-	open_door();
-	fixture_gone(&fixture, 2);
-	tap_is(fixture_results(&fixture, 0), 1,
-	       "the deadline, when a signal was sent%s: one has the signal",
-	       shared ? ", shared" : "");
-	kind_fixture_end(&fixture);
-}
-
-/* Who has left, or was signalled and does not know yet, takes no other one. */
-static void test_used_up(bool shared)
-{
-	struct timespec deadline;
-	struct member how = shortly(&deadline);
-	struct fixture fixture = fixture_of(&cond, &mutex, 4);
-
-	begin("elders that are used up", "normal", shared);
-	start_at_door(&fixture, 2, EAGAIN, NULL);
-	fixture_start(&fixture, &how);
-	fixture_gone(&fixture, 1);
-	api_cond_signal(&cond);
-	fixture_wait(&fixture);
-	api_cond_signal(&cond);
-	api_cond_signal(&cond);
-	open_door();
-	fixture_count(&fixture, RETURNED);
-	tap_is(fixture_results(&fixture, 0), 3,
-	       "one has timed out, two are late%s: all signals arrive",
-	       shared ? ", shared" : "");
-	kind_fixture_end(&fixture);
-}
-
-static void test_pi_again(bool all)
-{
-	struct fixture fixture = fixture_of(&cond, &mutex, 3);
-
-	begin("requeue-PI, again", "PI", false);
-	fixture_add(&fixture, 3);
-	pi_again = true;
-	if (all)
-		kind_broadcast(&cond, &mutex);
-	else
-		api_cond_signal(&cond);
-	pi_again = false;
-	fixture_count(&fixture, RETURNED);
-	tap_is(fixture_results(&fixture, 0), all ? 3 : 1,
-	       "requeue-PI answers EAGAIN once: a %s returns %s",
-	       all ? "broadcast" : "signal", all ? "all" : "one");
-	kind_fixture_end(&fixture);
-}
-
-/* A sleep that is no requeue-PI ends for no reason: it does not have the mutex. */
-static void test_pi_refused(void)
-{
-	struct fixture fixture = fixture_of(&cond, &mutex, 1);
-
-	begin("requeue-PI is refused", "PI", false);
-	atomic_store(&pi_refused, true);
-	start_at_door(&fixture, 1, 0, NULL);
-	api_mutex_lock(&mutex);
-	open_door();
-	fixture_count(&fixture, RETURNED);
-	tap_is(api_mutex_unlock(&mutex), 0,
-	       "requeue-PI is refused, and a wait ends for no reason: the holder has the mutex");
-	kind_fixture_end(&fixture);
-	atomic_store(&pi_refused, false);
+	return arg;
 }
 
 /*
- * A signal to one of several, and a broadcast to the rest and two that came.
- * Wakers of a shared condvar keep its lock, which the woken need.
+ * So the word is no longer what it was; whom it has woken does not take its token
+ * yet, which would make it the same again.
  */
-static void test_settled(bool shared)
+static void another_signals(void)
 {
-	struct fixture fixture = fixture_of(&cond, &mutex, 5);
-	const char *how = shared ? ", shared" : ", late behind each call";
+	pthread_t signaller;
 
-	begin("a waker that is late", "normal", shared);
-	fixture_add(&fixture, 3);
-	settling = shared ? NULL : &fixture;
-	api_cond_signal(&cond);
-	tap_is(fixture_count(&fixture, RETURNED), 1, "a signal%s: one returns",
-	       how);
-	fixture_add(&fixture, 2);
-	kind_broadcast(&cond, &mutex);
-	settling = NULL;
-	tap_is(fixture_count(&fixture, RETURNED), 5,
-	       "a broadcast to old and young%s: all return", how);
-	kind_fixture_end(&fixture);
+	was_second = true;
+	atomic_store(&is_late, true);
+	start_thread(&signaller, signal_second, NULL);
+	pthread_join(signaller, NULL);
+}
+
+STEP(another_signals_before_it_moves)
+{
+	was_second = false;
+	before_requeue = another_signals;
+	return 0;
+}
+
+/* If nobody is to be moved, there was no other signal. */
+STEP(each_has_returned_one)
+{
+	before_requeue = NULL;
+	return fixture_count(&fixture, RETURNED) == 1 + was_second;
+}
+
+STEP(requeue_pi_again)
+{
+	pi_again = args[0];
+	return 0;
+}
+
+STEP(requeue_pi_refused)
+{
+	atomic_store(&pi_refused, args[0]);
+	return 0;
+}
+
+STEP(wakers_are_late)
+{
+	settles = args[0];
+	return 0;
 }
 
 /* It has slept on the mutex, so in its wait the unlock is a call. */
-static void test_unlocks_late(void)
+STEP(join_behind_us)
 {
-	struct fixture fixture = fixture_of(&cond, &mutex, 1);
-	struct member *waiter;
+	struct member *member = fixture_start(&fixture, NULL);
 
-	begin("a signal behind the unlock", "normal", false);
-	atomic_store(&nr_unlocked, 0);
-	api_mutex_lock(&mutex);
-	waiter = fixture_start(&fixture, NULL);
-	while (member_place(waiter) != AT_MUTEX)
+	while (member_place(member) != AT_MUTEX)
 		sched_yield();
+	atomic_store(&nr_unlocked, 0);
 	atomic_store(&unlocks_late, true);
-	api_mutex_unlock(&mutex);
-	if (wait_at_least(&nr_unlocked, 1))
-		tap_bail("the waiter does not unlock");
-	api_cond_signal(&cond);
-	atomic_store(&unlocks_late, false);
-	tap_is(fixture_count(&fixture, RETURNED), 1,
-	       "a signal just behind the waiter's unlock: it returns");
-	kind_fixture_end(&fixture);
+	return 0;
 }
+
+STEP(it_unlocks)
+{
+	return wait_at_least(&nr_unlocked, 1);
+}
+
+STEP(it_goes_on)
+{
+	atomic_store(&unlocks_late, false);
+	return 0;
+}
+
+static const struct step_word words[] = {
+	VERB(door),
+	VERB(answer),
+	VERB(answer_timeout),
+	VERB(shortly),
+	VERB(early),
+	VERB(open),
+	VERB(another_signals_before_it_moves),
+	VERB(each_has_returned_one),
+	VERB(requeue_pi_again),
+	VERB(requeue_pi_refused),
+	VERB(wakers_are_late),
+	VERB(join_behind_us),
+	VERB(it_unlocks),
+	VERB(it_goes_on),
+	VALUE(EINTR, EINTR),
+	COND_WORDS,
+	LAST_WORD,
+};
+
+/* With a private and with a shared condvar. */
+static const struct scene scenes[] = {
+	{ "a signal in front of the sleep",
+	  "door 2; signal; open; returned = 1" },
+	{ "a broadcast in front of the sleep",
+	  "door 2; broadcast_on; open; returned = 2" },
+	{ "woken for no reason", "answer 0; open; returned = 0" },
+	{ "EINTR for no reason", "answer EINTR; open; returned = 0" },
+	{ "EAGAIN for no reason", "answer EAGAIN; open; returned = 0" },
+	/* Of two, either may have it. */
+	{ "the deadline, when a signal was sent: one has the signal",
+	  "answer_timeout 2; time_passes; signal; open; gone 2; zeros = 1" },
+	/* Who has left, or was signalled and does not know, takes no other. */
+	{ "one has timed out, two are late: all signals arrive",
+	  "answer EAGAIN 2; shortly; gone 1; signal; wait; signal 2; open;"
+	  "returned; zeros = 3" },
+	{ "a signal, and a broadcast to old and young",
+	  "wait 3; signal; returned = 1; wait 2; broadcast_on; returned = 5" },
+};
+
+/* Wakers of a shared condvar keep its lock, which the woken need. */
+static const struct scene with_private[] = {
+	{ "the same, late behind each call",
+	  "wait 3; wakers_are_late; signal; returned = 1; wait 2;"
+	  "broadcast_on; wakers_are_late 0; returned = 5" },
+	{ "a signal before the call begins", "early; signal; open; gone 1" },
+	{ "a broadcast before the call begins",
+	  "early; broadcast_on; open; gone 1" },
+	/*
+	 * The signal moves one waiter, and another one, which is awake, takes
+	 * it: it waits for the mutex behind the first one, who is woken there
+	 * for nothing.
+	 */
+	{ "a signal, taken by another than was moved: one returns",
+	  "wait; door 1; lock; signal; open; returned; unlock; returned = 1" },
+	/* Each of those that are moved has to go on to wake the next one. */
+	{ "two signals by the holder: 2 return",
+	  "wait 3; lock; signal 2; unlock; returned = 2" },
+	{ "a broadcast by the holder: 3 return",
+	  "wait 3; lock; broadcast_on; unlock; returned = 3" },
+	{ "a signal, and another before it moves: each wakes one",
+	  "wait 3; another_signals_before_it_moves; lock; signal; unlock;"
+	  "each_has_returned_one = 1" },
+#if !API_IS_PTHREAD /* whose mutex is not the library's */
+	{ "a signal just behind the waiter's unlock: it returns",
+	  "lock; join_behind_us; unlock; it_unlocks = 0; signal; it_goes_on;"
+	  "returned = 1" },
+#endif
+};
+
+/* The library remembers a refusal. */
+static const struct scene with_pi[] = {
+	{ "requeue-PI answers EAGAIN once: a signal returns one",
+	  "wait 3; requeue_pi_again; signal; requeue_pi_again 0; returned;"
+	  "zeros = 1" },
+	{ "requeue-PI answers EAGAIN once: a broadcast returns all",
+	  "wait 3; requeue_pi_again; broadcast_on; requeue_pi_again 0;"
+	  "returned; zeros = 3" },
+	/* Its sleep is no requeue-PI, and does not give it the mutex. */
+	{ "requeue-PI is refused, woken for no reason: the holder has it",
+	  "requeue_pi_refused; answer 0; lock; open; returned; unlock = 0;"
+	  "requeue_pi_refused 0" },
+};
+
+#define NR(list) ((int)(sizeof(list) / sizeof(list[0])))
+
+#if API_IS_PTHREAD
+
+static atomic_int victim_tid;
+static atomic_bool victim_gone;
+
+static void unlock(void *arg)
+{
+	pthread_mutex_unlock(&mutex);
+	atomic_store(&victim_gone, true);
+	(void)arg;
+}
+
+static void *wait_cancellable(void *arg)
+{
+	atomic_store(&victim_tid, blocked_gettid());
+	pthread_mutex_lock(&mutex);
+	pthread_cleanup_push(unlock, NULL);
+	pthread_cond_wait(&cond, &mutex);
+	pthread_cleanup_pop(1);
+	return arg;
+}
+
+static void test_cancel(const char *label)
+{
+	bool asleep = false;
+	pthread_t victim;
+	void *result;
+
+	if (skips_cancellation("a cancellation"))
+		return;
+	watchdog("a cancellation");
+	atomic_store(&victim_gone, false);
+	start_at_door(0, GO_ON, NULL);
+	atomic_store(&has_door, true);
+	start_thread(&victim, wait_cancellable, NULL);
+	if (wait_at_least(&nr_at_door, 1))
+		tap_bail("the victim does not come to sleep");
+	atomic_store(&has_door, false);
+	pthread_cancel(victim);
+	atomic_store(&is_open, true);
+	while (!atomic_load(&victim_gone) && !asleep) {
+		asleep = place_of(getpid(), atomic_load(&victim_tid), &mutex) ==
+			 AT_COND;
+		sched_yield();
+	}
+	/* For one that sleeps, which is cancelled once it is awake. */
+	pthread_cond_broadcast(&cond);
+	pthread_join(victim, &result);
+	tap_ok(!asleep && result == PTHREAD_CANCELED,
+	       "%s: a cancellation in front of the sleep", label);
+}
+
+#else
+
+/* Native waits are no cancellation points. */
+static void test_cancel(const char *label)
+{
+	(void)label;
+}
+
+#endif
 
 static void test(const char *policy)
 {
-	const int answers[] = { 0, EINTR, EAGAIN };
-
-	(void)policy;
 	is_first = true;
-	for (int shared = 0; shared < 2; shared++) {
-		for (int i = 0; i < 3; i++)
-			test_spurious(answers[i], shared);
-		test_too_late(shared);
-		test_used_up(shared);
-		test_settled(shared);
+	for (int shared = 1; shared >= 0; shared--) {
+		char label[64];
+
+		snprintf(label, sizeof(label), "%s: %s", policy,
+			 shared ? "shared" : "private");
+		scene_start(policy, "normal", shared);
+		scenes_test(label, words, scenes, NR(scenes));
+		test_cancel(label);
 	}
-	test_pi_again(false);
-	test_pi_again(true);
-	test_unlocks_late();
-	/* The library remembers that. */
-	test_pi_refused();
+	scenes_test(policy, words, with_private, NR(with_private));
+	scene_start(policy, "PI", false);
+	scenes_test(policy, words, with_pi, NR(with_pi));
 }
 
 int main(int argc, char **argv)
 {
 	(void)argc;
-	return policy_main(argv, 18, test);
+	return policy_main(argv,
+			   2 * (NR(scenes) + API_IS_PTHREAD) +
+				   NR(with_private) + NR(with_pi),
+			   test);
 }
