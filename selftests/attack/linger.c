@@ -23,8 +23,6 @@ long raw_futex_call(_Atomic uint32_t *word, int op, uint32_t val,
 		    const void *timeout_or_val2, _Atomic uint32_t *word2,
 		    uint32_t val3)
 {
-	(void)word, (void)op, (void)val, (void)timeout_or_val2, (void)word2;
-	(void)val3;
 	return 0;
 }
 
@@ -44,7 +42,6 @@ static int64_t cpu_ns(void)
 
 static enum polled never_comes(void *unused)
 {
-	(void)unused;
 	nr_polls++;
 	return POLL_NOTHING;
 }
@@ -52,7 +49,6 @@ static enum polled never_comes(void *unused)
 static enum polled comes_late(void *unused)
 {
 	nr_polls++;
-	(void)unused;
 	return cpu_ns() < comes_at ? POLL_NOTHING : POLL_CAME;
 }
 

@@ -190,8 +190,6 @@ static void test_moved(void)
 
 int main(int argc, char **argv)
 {
-	(void)argc;
-	(void)argv;
 	tap_plan(8);
 	test_sleepers();
 	test_exclusion();

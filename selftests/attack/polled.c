@@ -38,7 +38,6 @@ long raw_futex_call(_Atomic uint32_t *word, int op, uint32_t val,
 
 static void count(struct member *member)
 {
-	(void)member;
 	atomic_fetch_add(&nr_waiters_calls, nr_calls);
 }
 

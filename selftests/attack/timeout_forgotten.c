@@ -8,32 +8,18 @@
  * The signaller is the test itself: it claims and posts by the library's own
  * functions, to which it is linked.
  */
-#include <pthread.h>
-
+/* The member of a group is not the member of a fixture. */
+#define member group_member
 #include "cond/cond.h"
-#include "api.h"
-#include "blocked.h"
+#undef member
+
+#include "../cond/steps.h"
 #include "fake_futex.h"
-#include "tap.h"
 
-static api_cond_t cond;
-static api_mutex_t mutex = API_MUTEX_INITIALIZER;
-static struct cond *const inside = (struct cond *)&cond;
-
-/* A thread that waits once. */
-struct once {
-	pthread_t thread;
-	struct timespec deadline;
-	bool timed;
-	atomic_int tid;	   /* set with the mutex held */
-	atomic_int result; /* RUNNING: none yet */
-};
-
-#define RUNNING	 (-1)
 #define PRIORITY 7
 
-static struct once patient, late;
-static bool real_time;
+static struct cond *const inside = (struct cond *)&cond;
+static bool real_time, rushed;
 
 /*
  * The real-time priority that the kernel gives the caller now, or 0: that is
@@ -54,56 +40,44 @@ static int priority_now(void)
 	return priority < 0 ? -1 - priority : 0;
 }
 
-static void *wait_once(void *arg)
+static int wait_in_real_time(api_cond_t *c, api_mutex_t *m)
 {
 	const struct sched_param param = { .sched_priority = PRIORITY };
-	struct once *once = arg;
-	int result;
 
-	if (once->timed && real_time &&
+	if (real_time &&
 	    pthread_setschedparam(pthread_self(), SCHED_FIFO, &param))
 		tap_bail("SCHED_FIFO was permitted, and is no longer");
-	api_mutex_lock(&mutex);
-	atomic_store(&once->tid, blocked_gettid());
-	result = once->timed ?
-			 api_cond_clockwait(&cond, &mutex, CLOCK_MONOTONIC,
-					    &once->deadline) :
-			 api_cond_wait(&cond, &mutex);
-	atomic_store(&once->result, result);
-	api_mutex_unlock(&mutex);
-	return NULL;
+	return api_cond_clockwait(c, m, CLOCK_MONOTONIC, &scene.deadline);
 }
 
-static void start(struct once *once)
+/* With a deadline, which may be over before it is seen to sleep. */
+STEP(late)
 {
-	atomic_store(&once->tid, 0);
-	atomic_store(&once->result, RUNNING);
-	if (pthread_create(&once->thread, NULL, wait_once, once) ||
-	    wait_at_least(&once->tid, 1))
-		tap_bail("pthread_create");
-	/* With a deadline it may be over before that is seen. */
-	if (wait_blocked(getpid(), once->tid, NULL) && !once->timed)
-		tap_bail("it never slept");
+	scene.deadline = deadline_in(CLOCK_MONOTONIC, scene.ns);
+	scene_add(1, &(struct member){ .wait = wait_in_real_time }, false);
+	return 0;
 }
 
 /* Until the late one's time is over and it sleeps once more. */
 static bool meets_claim(struct group *g)
 {
+	struct member *late = &fixture.members[1];
 	bool met = false;
 
-	while (!deadline_passed(CLOCK_MONOTONIC, &late.deadline))
-		sched_yield();
-	while (late.result == RUNNING && !met) {
-		met = blocked_in_futex(getpid(), late.tid, &g->claim.pi) == 1;
+	do_time_passes(NULL);
+	while (atomic_load(&late->turn) < 0 && !met) {
+		met = blocked_in_futex(getpid(), atomic_load(&late->tid),
+				       &g->claim.pi) == 1;
 		sched_yield();
 	}
 	return met;
 }
 
-/* Signal. Return: whether the timeout met the claim. @rushed: and lent us its
- * priority.
+/*
+ * Once more, with more time, if the timeout did not meet the claim or the late
+ * one was quicker to get the signal, which both may have.
  */
-static bool signal_late(bool *rushed)
+STEP(signal_late)
 {
 	struct group *g;
 	bool met;
@@ -114,35 +88,28 @@ static bool signal_late(bool *rushed)
 		tap_bail("nobody waits");
 	lock_drop(&inside->lock);
 	met = meets_claim(g);
-	*rushed = met && priority_now() == PRIORITY;
+	rushed = met && priority_now() == PRIORITY;
 	group_unblock(g, 1, 0);
 	futex_wake(LOW_HALF(&g->state), 1, false);
 	group_unpin(g);
-	return met;
+	while (atomic_load(&fixture.members[1].turn) < 0)
+		sched_yield();
+	scene.again = !met || fixture.members[1].result == 0;
+	return scene.again ? STEPS_END : 0;
 }
 
-/*
- * Returns whether the timeout met the claim and the other one was quicker to
- * get the signal, which both may have; @ns: until the timeout.
- */
-static bool timeout_in_claim(int64_t *ns, bool *rushed)
-{
-	bool met;
+static const struct step_word words[] = {
+	VERB(late),
+	VERB(signal_late),
+	COND_WORDS,
+	LAST_WORD,
+};
 
-	api_cond_init(&cond);
-	start(&patient);
-	late.timed = true;
-	late.deadline = deadline_in(CLOCK_MONOTONIC, *ns);
-	start(&late);
-	met = signal_late(rushed);
-	if (!met)
-		*ns *= 2;
-	pthread_join(late.thread, NULL);
-	if (late.result == 0)
-		api_cond_broadcast(&cond);
-	pthread_join(patient.thread, NULL);
-	return met && late.result != 0;
-}
+static const struct scene scenes[] = {
+	{ "who waited first has the signal, the other one timed out",
+	  "wait; late; signal_late; gone 2; result 0 = 0;"
+	  "result 1 = ETIMEDOUT" },
+};
 
 static bool real_time_permitted(void)
 {
@@ -157,20 +124,14 @@ static bool real_time_permitted(void)
 
 int main(int argc, char **argv)
 {
-	int64_t ns = 50 * NS_PER_MS;
-	bool rushed;
-
 	args_parse(argc, argv, "");
-	tap_plan(3);
+	tap_plan(2);
 	real_time = real_time_permitted();
 	fake_futex_start((struct fake_futex){ 0 });
-	watchdog("a timeout during a claim");
 	/* From the first mutex on that inherits priorities. */
 	lock_use_pi();
-	while (!timeout_in_claim(&ns, &rushed))
-		;
-	tap_is(patient.result, 0, "who waited first got the signal");
-	tap_is(late.result, ETIMEDOUT, "the other one timed out");
+	scene_start("", "normal", false);
+	scenes_test("claimed", words, scenes, 1);
 	if (real_time)
 		tap_ok(rushed, "it lent the signaller its priority meanwhile");
 	else

@@ -364,7 +364,6 @@ static void unlock(void *arg)
 {
 	pthread_mutex_unlock(&mutex);
 	atomic_store(&victim_gone, true);
-	(void)arg;
 }
 
 static void *wait_cancellable(void *arg)
@@ -412,7 +411,6 @@ static void test_cancel(const char *label)
 /* Native waits are no cancellation points. */
 static void test_cancel(const char *label)
 {
-	(void)label;
 }
 
 #endif
@@ -436,7 +434,6 @@ static void test(const char *policy)
 
 int main(int argc, char **argv)
 {
-	(void)argc;
 	return policy_main(argv,
 			   2 * (NR(scenes) + API_IS_PTHREAD) +
 				   NR(with_private) + NR(with_pi),

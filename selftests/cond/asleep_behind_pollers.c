@@ -10,9 +10,7 @@
  *
  * APIs: drover pthread
  */
-#include "fixture.h"
-#include "run.h"
-#include "tap.h"
+#include "steps.h"
 
 #define POLL_NS	  (100 * 1000 * 1000)
 #define NR_SAVED  10 /* more polls than a thread has to begin with */
@@ -20,89 +18,61 @@
 
 static const char *const policy[] = { "auto,spin=100000" };
 
-static api_cond_t cond = API_COND_INITIALIZER, other = API_COND_INITIALIZER;
-static api_mutex_t mutex = API_MUTEX_INITIALIZER;
-static atomic_int spent, may_wait, asleep_tid, held, may_unlock;
+static api_cond_t other = API_COND_INITIALIZER;
+static atomic_int spent, may_wait;
 
 /* Spends all that it may poll, and then sleeps at once. */
-static void *sleeper(void *arg)
+static int spend_and_wait(api_cond_t *c, api_mutex_t *m)
 {
-	api_mutex_lock(&mutex);
 	for (int i = 0; i < NR_SAVED; i++) {
 		struct timespec soon = deadline_in(CLOCK_MONOTONIC, POLL_NS);
 
-		api_cond_clockwait(&other, &mutex, CLOCK_MONOTONIC, &soon);
+		api_cond_clockwait(&other, m, CLOCK_MONOTONIC, &soon);
 	}
-	api_mutex_unlock(&mutex);
-	atomic_store(&asleep_tid, blocked_gettid());
+	api_mutex_unlock(m);
 	atomic_store(&spent, 1);
 	wait_at_least(&may_wait, 1);
-	api_mutex_lock(&mutex);
-	api_cond_wait(&cond, &mutex);
-	api_mutex_unlock(&mutex);
-	return arg;
+	api_mutex_lock(m);
+	return api_cond_wait(c, m);
 }
 
-static void *holder(void *arg)
+STEP(spender)
 {
-	api_mutex_lock(&mutex);
-	atomic_store(&held, 1);
-	wait_at_least(&may_unlock, 1);
-	api_mutex_unlock(&mutex);
-	return arg;
-}
-
-static void start(pthread_t *thread, void *(*body)(void *arg))
-{
-	start_thread(thread, body, NULL);
-}
-
-static void wait_joined(struct member *member)
-{
-	while (!atomic_load(&member->waiting))
-		sched_yield();
-	api_mutex_lock(&mutex);
-	api_mutex_unlock(&mutex);
-}
-
-static void round_of(void)
-{
-	struct fixture fixture = fixture_of(&cond, &mutex, 2);
-	pthread_t sleeping, holding;
-
-	watchdog("a broadcast to pollers and a sleeper");
 	atomic_store(&spent, 0);
 	atomic_store(&may_wait, 0);
-	atomic_store(&held, 0);
-	atomic_store(&may_unlock, 0);
-	start(&sleeping, sleeper);
-	wait_at_least(&spent, 1);
-	for (int i = 0; i < 2; i++)
-		wait_joined(fixture_start(&fixture, NULL));
-	api_cond_signal(&cond); /* closes the group; one is left */
-	atomic_store(&may_wait, 1);
-	if (wait_blocked(getpid(), atomic_load(&asleep_tid), NULL))
-		tap_bail("the sleeper never slept");
-	start(&holding, holder);
-	wait_at_least(&held, 1);
-	api_cond_broadcast(&cond);
-	atomic_store(&may_unlock, 1);
-	pthread_join(holding, NULL);
-	pthread_join(sleeping, NULL);
-	fixture_gone(&fixture, 2);
-	fixture_end(&fixture);
+	fixture_start(&fixture, &(struct member){ .wait = spend_and_wait });
+	return wait_at_least(&spent, 1);
 }
+
+STEP(spender_sleeps)
+{
+	atomic_store(&may_wait, 1);
+	member_asleep(&fixture.members[0]);
+	return 0;
+}
+
+static const struct step_word words[] = {
+	VERB(spender),
+	VERB(spender_sleeps),
+	COND_WORDS,
+	LAST_WORD,
+};
 
 static void test(const char *name)
 {
+	bool ok = true;
+
+	scene_start(name, "normal", false);
+	/* The signal closes the group; one is left. */
 	for (int i = 0; i < NR_ROUNDS; i++)
-		round_of();
-	tap_ok(1, "%s: everybody returns", name);
+		ok &= scene_holds(words, "spender; join 2; signal;"
+					 "spender_sleeps; hold; broadcast;"
+					 "let_go; gone 3");
+	tap_ok(ok, "%s: everybody returns", name);
 }
 
 int main(int argc, char **argv)
 {
-	(void)argc;
 	api_start(argv);
 	return policies_main(argv, (struct policy_list){ policy, 1 }, 1, test);
 }

@@ -138,7 +138,6 @@ static void test(const char *name)
 
 int main(int argc, char **argv)
 {
-	(void)argc;
 	api_start(argv);
 	if (!STACKS_MAY_GO)
 		return sanitizer_skips("threads by clone()",

@@ -86,7 +86,6 @@ static int nr_unmapped;
 /* Whom the signal wakes unmaps while the signaller may still be in its call. */
 static void *wait_and_unmap(void *arg)
 {
-	(void)arg;
 	api_mutex_lock(&mutex);
 	for (int i = 0; i < nr_rounds; i++) {
 		api_cond_t *cond = cond_map();

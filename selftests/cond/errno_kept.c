@@ -72,7 +72,6 @@ static void test_both_sides(void)
 
 int main(int argc, char **argv)
 {
-	(void)argc;
 	api_start(argv);
 	tap_plan(10);
 	watchdog("errno");

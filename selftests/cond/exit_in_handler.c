@@ -26,7 +26,6 @@ static atomic_int nr_in_handler;
 
 static void end_thread(int signal)
 {
-	(void)signal;
 	atomic_fetch_add(&nr_in_handler, 1);
 	while (!atomic_load(&may_exit))
 		sched_yield();
@@ -35,13 +34,11 @@ static void end_thread(int signal)
 
 static void clean_up(void *arg)
 {
-	(void)arg;
 	atomic_store(&victim.had_mutex, api_mutex_unlock(&mutex) == 0);
 }
 
 static void *wait_for_end(void *arg)
 {
-	(void)arg;
 	api_mutex_lock(&mutex);
 	pthread_cleanup_push(clean_up, NULL);
 	atomic_store(&victim.tid, blocked_gettid());
@@ -170,7 +167,6 @@ int main(int argc, char **argv)
 {
 	const struct sigaction action = { .sa_handler = end_thread };
 
-	(void)argc;
 	api_start(argv);
 	if (!HANDLERS_ARE_PROMPT)
 		return handlers_are_late();

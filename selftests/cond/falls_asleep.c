@@ -25,7 +25,6 @@ static void hold_in_poll(int signal)
 {
 	int64_t end = blocked_now_ns() + POLL_NS;
 
-	(void)signal;
 	atomic_fetch_add(&nr_held, 1);
 	while (!atomic_load(&let_go))
 		sched_yield();

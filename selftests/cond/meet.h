@@ -43,7 +43,6 @@ static inline void meeting_begin(void)
 
 static inline void meeting_call(void *arg)
 {
-	(void)arg;
 	meeting_act((long[]){ 1 });
 }
 

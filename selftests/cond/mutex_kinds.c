@@ -119,7 +119,6 @@ static int mutex_init(drover_mutex_t *mutex, const struct kind *kind)
 
 static bool has_ceiling(const struct kind *kind)
 {
-	(void)kind;
 	return false;
 }
 
@@ -282,7 +281,6 @@ static void test(const char *policy)
 
 int main(int argc, char **argv)
 {
-	(void)argc;
 	api_start(argv);
 	return policy_main(argv, 2 * NR_KINDS * NR_RESULTS + NR_OF_ATTRIBUTES,
 			   test);

@@ -11,14 +11,9 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-#include "fixture.h"
-#include "blocked.h"
-#include "tap.h"
+#include "steps.h"
 
-static api_cond_t cond = API_COND_INITIALIZER;
-static api_mutex_t mutex = API_MUTEX_CHECKED_INITIALIZER;
-
-#define NR_TESTS 8
+#define NR_TESTS 5
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 #define NEEDS_NO_MEMORY 0
@@ -39,21 +34,44 @@ static void take_memory(bool away)
 		tap_bail("setrlimit: %s", strerror(errno));
 }
 
-static void test_waits(void)
+STEP(no_memory)
+{
+	take_memory(true);
+	return 0;
+}
+
+STEP(memory)
+{
+	take_memory(false);
+	return 0;
+}
+
+STEP(own_wait)
+{
+	return api_cond_wait(&cond, &mutex);
+}
+
+STEP(own_wait_until_far)
 {
 	const struct timespec far =
 		deadline_in(CLOCK_MONOTONIC, 3600 * NS_PER_S);
-	int waited, timed;
 
-	api_mutex_lock(&mutex);
-	take_memory(true);
-	waited = api_cond_wait(&cond, &mutex);
-	timed = api_cond_clockwait(&cond, &mutex, CLOCK_MONOTONIC, &far);
-	take_memory(false);
-	tap_is(waited, 0, "a wait without memory returns");
-	tap_is(timed, 0, "so does one with a deadline, long before it");
-	tap_is(api_mutex_unlock(&mutex), 0, "with the mutex held");
+	return api_cond_clockwait(&cond, &mutex, CLOCK_MONOTONIC, &far);
 }
+
+static const struct step_word words[] = {
+	VERB(no_memory),	  VERB(memory), VERB(own_wait),
+	VERB(own_wait_until_far), COND_WORDS,	LAST_WORD,
+};
+
+static const struct scene scenes[] = {
+	{ "a wait returns, long before its deadline, with the mutex held",
+	  "lock; no_memory; own_wait = 0; own_wait_until_far = 0; memory;"
+	  "unlock = 0" },
+	{ "a signal and a broadcast need none",
+	  "no_memory; signal; broadcast = 0; memory; wait 3; no_memory; signal;"
+	  "gone 1; waiting = 2; broadcast; memory; gone 3; zeros = 3" },
+};
 
 /* As many returns as if each slept for a millisecond. */
 static void test_deadline(void)
@@ -139,11 +157,7 @@ static void sleeper_end(struct sleeper *s)
 
 static void wait_a_moment(void)
 {
-	struct timespec past = deadline_in(CLOCK_MONOTONIC, -1);
-
-	api_mutex_lock(&mutex);
-	api_cond_clockwait(&cond, &mutex, CLOCK_MONOTONIC, &past);
-	api_mutex_unlock(&mutex);
+	steps_do(words, "lock; time_out; unlock");
 }
 
 static void test_thread_ends(void)
@@ -173,40 +187,18 @@ static void test_thread_ends(void)
 	tap_ok(true, "who had no memory and has ended is forgotten");
 }
 
-static void test_signals(void)
-{
-	struct fixture fixture = fixture_of(&cond, &mutex, 3);
-
-	take_memory(true);
-	api_cond_signal(&cond);
-	api_cond_broadcast(&cond);
-	take_memory(false);
-	fixture_add(&fixture, 3);
-	take_memory(true);
-	api_cond_signal(&cond);
-	fixture_gone(&fixture, 1);
-	tap_is(fixture_count(&fixture, AT_COND), 2, "a signal needs no memory");
-	api_cond_broadcast(&cond);
-	take_memory(false);
-	fixture_gone(&fixture, 3);
-	tap_is(fixture_results(&fixture, 0), 3, "nor does a broadcast");
-	fixture_end(&fixture);
-}
-
 int main(int argc, char **argv)
 {
-	(void)argc;
 	api_start(argv);
 	tap_plan(NR_TESTS);
 	watchdog("waits without memory");
 	if (!NEEDS_NO_MEMORY) {
-		for (int i = 0; i < NR_TESTS; i++)
-			tap_skip("no memory", "the sanitizer needs some");
+		tap_skip_all(NR_TESTS, "no memory", "the sanitizer needs some");
 		return tap_exit();
 	}
-	test_waits();
+	scene_start("", "errorcheck", false);
+	scenes_test("without memory", words, scenes, 2);
 	test_deadline();
-	test_signals();
 	test_thread_ends();
 	return tap_exit();
 }

@@ -67,7 +67,6 @@ static int member_calls;
 
 static void count_calls(struct member *member)
 {
-	(void)member;
 	member_calls = futex_counts.all;
 }
 
@@ -208,7 +207,6 @@ static void test(const char *policy)
 
 int main(int argc, char **argv)
 {
-	(void)argc;
 	api_start(argv);
 	if (!HANDLERS_ARE_PROMPT)
 		return handlers_are_late();

@@ -75,7 +75,6 @@ static struct {
 
 static void unmap(struct member *member)
 {
-	(void)member;
 	api_cond_destroy(owner.cond);
 	munmap(owner.cond, sizeof(*owner.cond));
 	atomic_store(&owner.done, true);

@@ -37,13 +37,11 @@ static struct arena {
 
 static void signal_it(void *arg)
 {
-	(void)arg;
 	api_cond_signal(&arena->cond);
 }
 
 static void broadcast_held(void *arg)
 {
-	(void)arg;
 	api_mutex_lock(&arena->mutex);
 	api_cond_broadcast(&arena->cond);
 	api_mutex_unlock(&arena->mutex);
@@ -53,7 +51,6 @@ static void time_out(void *arg)
 {
 	struct timespec past = deadline_in(CLOCK_MONOTONIC, -1);
 
-	(void)arg;
 	api_mutex_lock(&arena->mutex);
 	api_cond_clockwait(&arena->cond, &arena->mutex, CLOCK_MONOTONIC, &past);
 	api_mutex_unlock(&arena->mutex);
@@ -114,8 +111,6 @@ static void reap(pid_t pid)
 /* Waits until all is over. */
 static void waiting_process(const struct call *call, uint64_t seed)
 {
-	(void)call;
-	(void)seed;
 	api_mutex_lock(&arena->mutex);
 	atomic_fetch_add(&arena->nr_waiting, 1);
 	while (!arena->is_over)
@@ -129,7 +124,6 @@ static void let_other_act(void *arg)
 	int nr = atomic_fetch_add(&arena->nr_asked, 1) + 1;
 	int64_t end = blocked_now_ns() + SETTLE_NS;
 
-	(void)arg;
 	while (atomic_load(&arena->nr_acted) < nr && blocked_now_ns() < end)
 		sched_yield();
 }

@@ -172,7 +172,6 @@ static void test_signaller_below(void)
 
 int main(int argc, char **argv)
 {
-	(void)argc;
 	api_start(argv);
 	tap_plan(2 * NR_POLICIES_OF_THREADS);
 	for (int i = 0; i < NR_POLICIES_OF_THREADS; i++) {

@@ -100,7 +100,6 @@ static void test(const char *policy)
 
 int main(int argc, char **argv)
 {
-	(void)argc;
 	api_start(argv);
 	return policy_main(argv, 2 * NR_ROWS, test);
 }

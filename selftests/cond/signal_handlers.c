@@ -26,7 +26,6 @@ static atomic_int nr_handled;
 
 static void handle(int signal)
 {
-	(void)signal;
 	atomic_fetch_add(&nr_handled, 1);
 }
 
@@ -128,7 +127,6 @@ static void test(const char *policy)
 
 int main(int argc, char **argv)
 {
-	(void)argc;
 	api_start(argv);
 	if (!HANDLERS_ARE_PROMPT)
 		return handlers_are_late();

@@ -159,7 +159,6 @@ int main(int argc, char **argv)
 {
 	int most[2] = { 0 }, kept = 0;
 
-	(void)argc;
 	api_start(argv);
 	is_main = true;
 	tap_plan(2);

@@ -188,7 +188,6 @@ static void test_killed(void)
 
 int main(int argc, char **argv)
 {
-	(void)argc;
 	api_start(argv);
 	if (!HANDLERS_ARE_PROMPT)
 		return handlers_are_late();

@@ -94,7 +94,6 @@ static void test(const char *policy)
 
 int main(int argc, char **argv)
 {
-	(void)argc;
 	api_start(argv);
 	return policy_main(argv, NR_SCENES + NR_RECURSIVE, test);
 }

@@ -4,12 +4,24 @@
  * requeue answer ENOSYS whatever their arguments, and all others work; with
  * it none answers ENOSYS.
  */
-#include "run.h"
-#include "sleepers.h"
+#include "steps.h"
 
 #define FLAGS FUTEX_PRIVATE_FLAG
 
 static uint32_t word, other;
+
+/* It wakes at both, if the second one's word was 0. */
+STEP(wake_op)
+{
+	long woken = sys_futex(&futexes[FROM], FUTEX_WAKE_OP | FLAGS, 1, 1,
+			       &futexes[TO],
+			       FUTEX_OP(FUTEX_OP_SET, 7, FUTEX_OP_CMP_EQ, 0));
+
+	return futexes[TO] == 7 ? woken : -1;
+}
+
+static const struct step_word words[] = { VERB(wake_op), FUTEX_WORDS,
+					  LAST_WORD };
 
 /* Arguments that are refused, so that no call can sleep. */
 static long wait_requeue_pi(void)
@@ -68,34 +80,15 @@ static void test_requeues(void)
 static void test_wait_and_wake(void)
 {
 	const struct timespec now = { 0 };
-	struct sleepers sleepers = sleepers_of(2);
 
 	tap_is(sys_futex_wait(&word, FLAGS, 1, NULL), -EAGAIN,
 	       "FUTEX_WAIT: compares");
 	tap_is(sys_futex_wait(&word, FLAGS, 0, &now), -ETIMEDOUT,
 	       "FUTEX_WAIT: times out");
-	sleepers_fill(&sleepers, 2, &word, FLAGS);
-	tap_is(sys_futex_wake(&word, FLAGS, 1), 1, "FUTEX_WAKE: one of two");
-	sleepers_returned(&sleepers, 1);
-	tap_is(sleepers_wake_all(&sleepers, &word, FLAGS), 1,
-	       "FUTEX_WAKE: the other");
-	sleepers_end(&sleepers);
-}
-
-static void test_wake_op(void)
-{
-	static uint32_t second;
-	struct sleepers sleepers = sleepers_of(2);
-	long woken;
-
-	sleepers_wait_on(&sleepers, &word, FLAGS);
-	sleepers_wait_on(&sleepers, &second, FLAGS);
-	woken = sys_futex(&word, FUTEX_WAKE_OP | FLAGS, 1, 1, &second,
-			  FUTEX_OP(FUTEX_OP_SET, 7, FUTEX_OP_CMP_EQ, 0));
-	tap_ok(woken == 2 && second == 7, "FUTEX_WAKE_OP");
-	second = 0;
-	sleepers_wake_all(&sleepers, &second, FLAGS);
-	sleepers_end(&sleepers);
+	tap_ok(steps_hold(words, "wait from 2; one from = 0; all from = 1"),
+	       "FUTEX_WAKE: one of two, then the other");
+	tap_ok(steps_hold(words, "wait from; wait to; wake_op = 2; gone 2"),
+	       "FUTEX_WAKE_OP");
 }
 
 static void *lock_and_unlock(void *result)
@@ -126,10 +119,10 @@ static void test_lock_pi(void)
 
 int main(void)
 {
-	tap_plan(NR_REQUEUES + 4 + 1 + 3);
+	tap_plan(NR_REQUEUES + 4 + 3);
+	flags = FLAGS;
 	test_requeues();
 	test_wait_and_wake();
-	test_wake_op();
 	test_lock_pi();
 	return tap_exit();
 }

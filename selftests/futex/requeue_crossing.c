@@ -173,7 +173,6 @@ static void join(struct worker *workers, int nr)
 
 static void nothing(int signal)
 {
-	(void)signal;
 }
 
 /* Until enough were moved and woken, with signals all over the waiters. */

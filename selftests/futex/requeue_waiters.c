@@ -21,7 +21,6 @@ static struct futex_waitv vector[2];
 
 static long wait_on_vector(struct waiter *waiter)
 {
-	(void)waiter;
 	return sys_futex_waitv(vector, 2, NULL, CLOCK_MONOTONIC);
 }
 
@@ -68,7 +67,6 @@ static atomic_int nr_handled;
 
 static void handle(int signal)
 {
-	(void)signal;
 	atomic_fetch_add(&nr_handled, 1);
 }
 

@@ -190,8 +190,7 @@ struct step_word {
 	long value;
 };
 
-#define STEP(name) \
-	static inline long do_##name(__attribute__((unused)) const long *args)
+#define STEP(name) static inline long do_##name(const long *args)
 #define VERB(name)                              \
 	{                                       \
 		.word = #name, .act = do_##name \

@@ -28,7 +28,7 @@
 #define ROUNDS 2
 #endif
 
-#define CHECK(property, expression) assert((expression) || property)
+#include "guard.inc"
 
 hidden byte nobody_is_left;
 hidden byte nobody_gets_through_early;
@@ -94,9 +94,7 @@ inline await(t, p)
 	:: atomic {
 		phase == p ->
 		EXISTS;
-#ifndef BUSTED_NO_ASLEEP_BIT
-		asleep = true
-#endif
+		GUARD(NO_ASLEEP_BIT, asleep = true)
 	   }
 	   atomic {
 		EXISTS;
@@ -105,9 +103,8 @@ inline await(t, p)
 		:: sleeping[t] = true
 #else
 		:: phase == p && asleep -> sleeping[t] = true
-#ifdef BUSTED_NO_ASLEEP_BIT
-		:: phase == p && !asleep -> sleeping[t] = true
-#endif
+		BUSTED(NO_ASLEEP_BIT,
+			:: phase == p && !asleep -> sleeping[t] = true)
 		:: else
 #endif
 		fi
@@ -150,13 +147,9 @@ proctype Thread(byte t)
 		:: mine == seen_target -> open_gate(t, mine); opener = true
 		:: mine < seen_target
 		:: mine > seen_target ->
-#ifndef BUSTED_ALL_OF_THIS_PHASE
-			arrive_later(t)
-#endif
+			GUARD(ALL_OF_THIS_PHASE, arrive_later(t))
 		fi;
-#ifdef BUSTED_LEAVE_EARLY
-		inside[t] = false;
-#endif
+		BUSTED(LEAVE_EARLY, inside[t] = false;)
 		if
 		:: opener
 		:: !opener -> await(t, p)
@@ -176,9 +169,7 @@ proctype Thread(byte t)
 		i_destroy = 0;
 		do
 		:: i_destroy < NR_THREADS ->
-#ifndef BUSTED_NO_INSIDE
-			!inside[i_destroy];
-#endif
+			GUARD(NO_INSIDE, !inside[i_destroy];)
 			i_destroy++
 		:: i_destroy == NR_THREADS -> break
 		od;

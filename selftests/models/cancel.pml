@@ -36,9 +36,7 @@ proctype Waiter(byte t)
 	/* wait_cancellable() is a cancellation point before it waits, too. */
 	if
 	:: IS_VICTIM(t) ->
-#ifndef BUSTED_INTERRUPT_SEEN_LATE
-		interrupt_seen = interrupted;
-#endif
+		GUARD(INTERRUPT_SEEN_LATE, interrupt_seen = interrupted;)
 	:: else
 	fi;
 	if
@@ -57,9 +55,7 @@ proctype Waiter(byte t)
 	fi;
 	if
 	:: IS_VICTIM(t) ->
-#ifdef BUSTED_INTERRUPT_SEEN_LATE
-		interrupt_seen = interrupted;
-#endif
+		BUSTED(INTERRUPT_SEEN_LATE, interrupt_seen = interrupted;)
 		waits_on = 1 + g
 	:: else
 	fi;

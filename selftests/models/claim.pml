@@ -18,7 +18,7 @@
 #define NR_MEMBERS	3
 #define NR_SIGNALLERS	3
 
-#define CHECK(property, expression) assert((expression) || property)
+#include "guard.inc"
 
 hidden byte members_add_up;
 hidden byte somebody_is_blocked;
@@ -67,9 +67,7 @@ inline unblock()
 		fi;
 		step_of_state()
 	}
-#ifdef BUSTED_USE_AFTER_POST
-	use_mutex();
-#endif
+	BUSTED(USE_AFTER_POST, use_mutex();)
 	claim = false
 }
 
@@ -81,12 +79,10 @@ proctype Signaller()
 	if
 	:: is_closed ->
 		take(claim);
-#ifdef BUSTED_CLAIM_IN_TWO_STEPS
-		found = (blocked > 0);
-		claimed = found;
-#else
-		atomic { found = (blocked > 0); claimed = found }
-#endif
+		BUSTED_OR(CLAIM_IN_TWO_STEPS,
+			found = (blocked > 0);
+			claimed = found;,
+			atomic { found = (blocked > 0); claimed = found })
 		if
 		:: found ->
 			last = (blocked == 1);
@@ -107,11 +103,7 @@ proctype Signaller()
 	fi
 }
 
-#ifdef BUSTED_LEAVE_CLAIMED
-#define MAY_LEAVE	true
-#else
-#define MAY_LEAVE	!claimed
-#endif
+#define MAY_LEAVE	BUSTED_OR(LEAVE_CLAIMED, true, !claimed)
 
 inline leave()
 {
@@ -136,9 +128,7 @@ proctype Member()
 	:: !released && !tokens && !(MAY_LEAVE) ->
 		take(claim);
 		claim = false;
-#ifdef BUSTED_NO_SECOND_LOOK
-		atomic { leave(); break }
-#endif
+		BUSTED(NO_SECOND_LOOK, atomic { leave(); break })
 	od
 }
 

@@ -18,7 +18,7 @@
 #define OURS		1
 #define STALE		9
 
-#define CHECK(property, expression) assert((expression) || property)
+#include "guard.inc"
 
 byte generation = PARENTS;
 bool lock = true;	/* by the parent's thread */
@@ -37,18 +37,12 @@ inline cond_drop_stale()
 	if
 	:: generation == OURS
 	:: generation == PARENTS ->
-#ifndef BUSTED_NO_STALE_LOCK
-		atomic { !stale_lock -> stale_lock = true }
-#endif
+		GUARD(NO_STALE_LOCK,
+			atomic { !stale_lock -> stale_lock = true })
 		if
-#ifdef BUSTED_NO_SECOND_LOOK
-		:: true ->
-#else
-		:: generation == PARENTS ->
-#endif
-#ifndef BUSTED_OPEN_KEPT
-			open = 0;
-#endif
+		BUSTED_OR(NO_SECOND_LOOK, :: true ->,
+			:: generation == PARENTS ->)
+			GUARD(OPEN_KEPT, open = 0;)
 			lock = false;
 			generation = OURS
 		:: generation == OURS
@@ -60,9 +54,7 @@ inline cond_drop_stale()
 /* cond_lock(), then what a waiter does with it; lock_drop(). */
 proctype Thread()
 {
-#ifndef BUSTED_NO_GENERATION
-	cond_drop_stale();
-#endif
+	GUARD(NO_GENERATION, cond_drop_stale();)
 	atomic { !lock -> lock = true }
 	inside++;
 	CHECK(one_holds_the_lock, inside == 1);

@@ -15,7 +15,7 @@
  * @twin quick RESET nobody_is_left: the new stream begins with no sleepers, and
  *	does not wait for users
  */
-#define CHECK(property, expression) assert((expression) || property)
+#include "guard.inc"
 
 hidden byte error_is_kept;
 hidden byte nobody_is_left;
@@ -68,14 +68,10 @@ proctype Waiter()
 	bool is_done, has_failed;
 	byte seen;
 
-#ifdef BUSTED_LIFE_FIRST
-	seen = life;
-#endif
+	BUSTED(LIFE_FIRST, seen = life;)
 	is_done = (done >= 1);
 	has_failed = failed;
-#ifndef BUSTED_LIFE_FIRST
-	seen = life;
-#endif
+	GUARD(LIFE_FIRST, seen = life;)
 	if
 	:: seen != 1 -> goto over
 	:: seen == 1 && is_done ->
@@ -83,13 +79,11 @@ proctype Waiter()
 		goto over
 	:: else
 	fi;
-#ifdef BUSTED_LATE_USE
-	seen = life;
-	users++;
-#else
-	users++;
-	seen = life;
-#endif
+	BUSTED_OR(LATE_USE,
+		seen = life;
+		users++;,
+		users++;
+		seen = life;)
 	if
 	:: seen == 1 ->
 		sleep(0, 1);
@@ -107,11 +101,7 @@ proctype Owner()
 #if !defined(BUSTED_NO_AWAIT) && !defined(BUSTED_RESET)
 	users == 0;
 #endif
-#ifdef BUSTED_RESET
-	sleepers = 0;
-#else
-	failed = false;
-#endif
+	BUSTED_OR(RESET, sleepers = 0;, failed = false;)
 	life = 3;
 	second_is_there = true;
 	sleep(1, 2);

@@ -60,14 +60,12 @@ inline lock_take(t)
 	:: !pi_used
 	fi;
 #endif
-#ifdef BUSTED_PI_EXCLUDES
-	if
-	:: pi_holder == t -> mutex_take(0, t, HELD)
-	:: pi_holder != t -> mutex_lock(0, t, HELD)
-	fi
-#else
-	mutex_lock(0, t, HELD)
-#endif
+	BUSTED_OR(PI_EXCLUDES,
+		if
+		:: pi_holder == t -> mutex_take(0, t, HELD)
+		:: pi_holder != t -> mutex_lock(0, t, HELD)
+		fi,
+		mutex_lock(0, t, HELD))
 }
 
 /* lock_pi_mine(), with a look whether they are in use at all. */
@@ -86,9 +84,7 @@ inline lock_drop(t)
 #endif
 	mutex_unlock(0, t, 1);
 #ifdef PI
-#ifdef BUSTED_PI_ASKED_LATE
-	ask_pi(t);
-#endif
+	BUSTED(PI_ASKED_LATE, ask_pi(t);)
 	if
 	:: pi -> lock_pi_drop(t)
 	:: !pi

@@ -32,23 +32,18 @@ hidden byte what_was_said_is_seen;
 proctype Teller()
 {
 	store_relaxed(0, SAID, 1);
-#ifdef BUSTED_RELEASE
-	store_relaxed(0, FLAG, 1)
-#else
-	store_release(0, FLAG, 1)
-#endif
+	BUSTED_OR(RELEASE, store_relaxed(0, FLAG, 1), store_release(0, FLAG, 1))
 }
 
 proctype Listener()
 {
 	byte flag, said;
 
-#ifdef BUSTED_ACQUIRE
-	if
-	:: skip
-	:: said = LOAD(1, SAID); flag = LOAD(1, FLAG); goto both
-	fi;
-#endif
+	BUSTED(ACQUIRE,
+		if
+		:: skip
+		:: said = LOAD(1, SAID); flag = LOAD(1, FLAG); goto both
+		fi;)
 	flag = LOAD(1, FLAG);
 	said = LOAD(1, SAID);
 both:	CHECK(what_was_said_is_seen, !flag || said)

@@ -22,7 +22,7 @@
 #define LAST 3
 #define NONE 255
 
-#define CHECK(property, expression) assert((expression) || property)
+#include "guard.inc"
 
 hidden byte nobody_is_left;
 
@@ -52,17 +52,13 @@ proctype Raiser()
 
 	do
 	:: to <= LAST ->
-#ifndef BUSTED_READ_FIRST
-		at = to;
-#endif
+		GUARD(READ_FIRST, at = to;)
 		atomic {
 			seen_count = count;
 			seen_least = least;
 			seen_mixed = mixed
 		}
-#ifdef BUSTED_READ_FIRST
-		at = to;
-#endif
+		BUSTED(READ_FIRST, at = to;)
 		if
 		:: seen_count && seen_least <= to ->
 			atomic {
@@ -84,9 +80,7 @@ proctype Raiser()
 inline enter(number)
 {
 	d_step {
-#ifndef BUSTED_NO_MIXED
-		mixed = (count > 0);
-#endif
+		GUARD(NO_MIXED, mixed = (count > 0);)
 		count++;
 		least = (number < least -> number : least)
 	}
@@ -114,9 +108,7 @@ inline wait_for(number)
 		fi;
 		atomic {
 			if
-#ifndef BUSTED_NO_VALUE_CHECK
-			:: at != seen
-#endif
+			GUARD(NO_VALUE_CHECK, :: at != seen)
 			:: else -> asleep[me] = true
 			fi
 		}

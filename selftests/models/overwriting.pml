@@ -32,11 +32,8 @@ hidden byte nothing_is_overwritten;
 inline leave(cpu)
 {
 	atomic {
-#ifdef BUSTED_RELEASE
-		!buffered[SLOT(cpu, NR_USERS)] ->
-#else
-		IS_EMPTY(cpu) ->
-#endif
+		BUSTED_OR(RELEASE, !buffered[SLOT(cpu, NR_USERS)] ->,
+			IS_EMPTY(cpu) ->)
 		memory[NR_USERS] = memory[NR_USERS] - 1;
 		is_last = (memory[NR_USERS] == 0)
 	}

@@ -36,7 +36,7 @@
 #endif
 #define BACK 64
 
-#define CHECK(property, expression) assert((expression) || property)
+#include "guard.inc"
 
 hidden byte nobody_is_left;
 hidden byte nobody_gets_through_early;
@@ -106,21 +106,18 @@ inline close(t)
 		if
 		:: !closed ->
 			closed = true; asleep = false;
-#ifndef BUSTED_NO_BACK
-			if
-			:: odd -> number = number - BACK
-			:: else
-			fi
-#endif
+			GUARD(NO_BACK,
+				if
+				:: odd -> number = number - BACK
+				:: else
+				fi)
 		:: else
 		fi
 	}
 	if
 	:: was_closed -> atomic { !is_pair -> EXISTS }
 	:: else ->
-#ifdef BUSTED_CREDIT_LATE
-		atomic { EXISTS; is_pair = false }
-#endif
+		BUSTED(CREDIT_LATE, atomic { EXISTS; is_pair = false })
 		if
 #ifndef BUSTED_NO_CREDIT
 		:: odd ->
@@ -138,12 +135,11 @@ inline close(t)
 #endif
 		fi;
 		atomic { EXISTS; is_pair = false }
-#ifndef BUSTED_CLOSE_WAKES_NOBODY
-		if
-		:: was_asleep -> wake_all()
-		:: else
-		fi
-#endif
+		GUARD(CLOSE_WAKES_NOBODY,
+			if
+			:: was_asleep -> wake_all()
+			:: else
+			fi)
 	fi
 }
 
@@ -155,9 +151,7 @@ inline await(t)
 	:: atomic {
 		number == word && !closed ->
 		EXISTS;
-#ifndef BUSTED_NO_ASLEEP_BIT
-		asleep = true
-#endif
+		GUARD(NO_ASLEEP_BIT, asleep = true)
 	   }
 	   atomic {
 		EXISTS;
@@ -187,17 +181,13 @@ inline pair_wait(t)
 		EXISTS;
 		number++; word = number;
 		was_asleep = asleep; was_closed = closed;
-#ifdef BUSTED_LATE_IS_TAKEN
-		was_closed = false;
-#endif
+		BUSTED(LATE_IS_TAKEN, was_closed = false;)
 		if
 		:: !was_closed -> nr_arrived++; mine = nr_arrived
 		:: else
 		fi
 	}
-#ifdef BUSTED_PHASE_LATER
-	atomic { EXISTS; phase = gate_phase }
-#endif
+	BUSTED(PHASE_LATER, atomic { EXISTS; phase = gate_phase })
 	if
 	:: was_closed ->
 		atomic { !is_pair -> EXISTS }
@@ -206,11 +196,8 @@ inline pair_wait(t)
 		await(t);
 		atomic {
 			EXISTS;
-#ifdef BUSTED_NO_BACK
-			odd = closed && number == word
-#else
-			odd = number < word
-#endif
+			BUSTED_OR(NO_BACK, odd = closed && number == word,
+				odd = number < word)
 		}
 		if
 		:: odd ->
@@ -226,13 +213,11 @@ inline pair_wait(t)
 	:: else ->
 		if
 		:: was_asleep ->
-#ifdef BUSTED_WAKE_THEN_CLEAR
-			wake_all();
-			atomic { EXISTS; asleep = false }
-#else
-			atomic { EXISTS; asleep = false }
-			wake_all()
-#endif
+			BUSTED_OR(WAKE_THEN_CLEAR,
+				wake_all();
+				atomic { EXISTS; asleep = false },
+				atomic { EXISTS; asleep = false }
+				wake_all())
 		:: else
 		fi
 	fi
@@ -268,9 +253,7 @@ proctype Thread(byte t)
 		i_destroy = 0;
 		do
 		:: i_destroy < NR_THREADS ->
-#ifndef BUSTED_NO_INSIDE
-			!inside[i_destroy];
-#endif
+			GUARD(NO_INSIDE, !inside[i_destroy];)
 			i_destroy++
 		:: i_destroy == NR_THREADS -> break
 		od;

@@ -65,7 +65,7 @@
 
 #define NR_TASKS (NR_SUBMITS * EACH)
 
-#define CHECK(property, expression) assert((expression) || property)
+#include "guard.inc"
 
 hidden byte no_task_is_left;
 hidden byte all_sleep_in_the_end;
@@ -85,11 +85,7 @@ bool is_idle[NR_WORKERS];
 bool parked[NR_WORKERS];
 bool asleep[NR_WORKERS];
 
-#ifdef BUSTED_NO_LIMIT
-#define HAS_PLACE true
-#else
-#define HAS_PLACE (nr_active < PLACES)
-#endif
+#define HAS_PLACE	BUSTED_OR(NO_LIMIT, true, (nr_active < PLACES))
 
 inline unidle(w)
 {
@@ -177,21 +173,15 @@ inline run_task()
 /* block_begin() until block_end() */
 inline be_blocked()
 {
-#ifdef BUSTED_ASK_FIRST
-	wake_if_needed();
-#endif
-#ifndef BUSTED_KEEP_PLACE
-	nr_active--;
-#endif
+	BUSTED(ASK_FIRST, wake_if_needed();)
+	GUARD(KEEP_PLACE, nr_active--;)
 #if !defined(BUSTED_NO_OTHER) && !defined(BUSTED_ASK_FIRST)
 	wake_if_needed();
 #endif
 end_blocked:
 	nr_ended == NR_TASKS - 1;
 	nr_running++;
-#ifndef BUSTED_KEEP_PLACE
-	nr_active++
-#endif
+	GUARD(KEEP_PLACE, nr_active++)
 }
 
 proctype Worker(byte w)
@@ -211,14 +201,8 @@ end_loop:
 	   :: else ->
 		nr_searching++;
 		do
-#ifndef BUSTED_SEARCHING_TO_THE_END
-		:: nr_searching--;
-#else
-		::
-#endif
-#ifdef BUSTED_LOOK_FIRST
-		   wake_if_needed();
-#endif
+		BUSTED_OR(SEARCHING_TO_THE_END, ::, :: nr_searching--;)
+		BUSTED(LOOK_FIRST, wake_if_needed();)
 		   parked[w] = true;
 		   atomic {
 			CHECK(idle_once, !is_idle[w]);
@@ -230,15 +214,11 @@ end_loop:
 		   /* Any of those that are idle may do it. */
 		   wake_if_needed();
 #endif
-#ifdef BUSTED_SEARCHING_TO_THE_END
-		   nr_searching--;
-#endif
+		BUSTED(SEARCHING_TO_THE_END, nr_searching--;)
 end_asleep:
 		   do
 		   :: !parked[w] -> break
-#ifdef BUSTED_GOES_ON
-		   :: nr_queued > 0 -> break
-#endif
+		BUSTED(GOES_ON, :: nr_queued > 0 -> break)
 		   :: parked[w] ->
 			/* The kernel looks at the word again. */
 			atomic {
@@ -256,9 +236,7 @@ end_sleep:		!asleep[w]
 		   fi
 		od;
 		nr_searching--;
-#ifndef BUSTED_NO_CHAIN
-		wake_if_needed()
-#endif
+		GUARD(NO_CHAIN, wake_if_needed())
 	   fi;
 	   found = false;
 	   atomic { run_task() }

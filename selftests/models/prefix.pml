@@ -30,12 +30,10 @@ proctype Finisher(byte n)
 	byte next;
 
 	if
-#ifdef BUSTED_SECOND
-	:: n == LAST -> store_release(n - 1, n, n)
-	:: n != LAST -> store_seq_cst(n - 1, n, n)
-#else
-	:: store_seq_cst(n - 1, n, n)
-#endif
+	BUSTED_OR(SECOND,
+		:: n == LAST -> store_release(n - 1, n, n)
+		:: n != LAST -> store_seq_cst(n - 1, n, n),
+		:: store_seq_cst(n - 1, n, n))
 	fi;
 	do
 	:: next = LOAD(n - 1, DONE) + 1;

@@ -102,11 +102,7 @@ killed:	atomic { die(); calls-- }
 end:	skip
 }
 
-#ifdef BUSTED_DESTROY_IS_PATIENT
-#define NOBODY_COMES	false
-#else
-#define NOBODY_COMES	(living == 0)
-#endif
+#define NOBODY_COMES	BUSTED_OR(DESTROY_IS_PATIENT, false, (living == 0))
 
 /* As soon as it is legal, which with signals only it never is. */
 proctype Destroyer()

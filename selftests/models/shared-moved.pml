@@ -42,11 +42,7 @@ byte calls = NR_SIGNALLERS;
 #define PLAN_WAKE_ONE	1
 #define PLAN_WAKE_NONE	2
 
-#ifdef BUSTED_CHANGED_IS_DONE
-#define NOT_MOVED	0
-#else
-#define NOT_MOVED	ALL
-#endif
+#define NOT_MOVED	BUSTED_OR(CHANGED_IS_DONE, 0, ALL)
 
 /* Those who have loaded the word since. */
 #define WAKER(s)	BIT(NR_WAITERS + (s))
@@ -103,11 +99,8 @@ inline shared_move(i, s)
 
 hidden byte nobody_sleeps_on_a_mutex;
 
-#ifdef BUSTED_NO_MARK
-#define RELOCK_AS	HELD
-#else
-#define RELOCK_AS	(was_moved -> CONTENDED : HELD)
-#endif
+#define RELOCK_AS \
+	BUSTED_OR(NO_MARK, HELD, (was_moved -> CONTENDED : HELD))
 
 proctype Waiter(byte t)
 {
@@ -116,14 +109,12 @@ proctype Waiter(byte t)
 	shared_join(t);
 	shared_sleep(t);
 out:
-#ifdef BUSTED_COUNT_OUT_LATE
-	atomic { was_moved = moved }
-	mutex_lock(0, t, RELOCK_AS);
-	shared_leave(t);
-#else
-	shared_leave(t);
-	mutex_lock(0, t, RELOCK_AS);
-#endif
+	BUSTED_OR(COUNT_OUT_LATE,
+		atomic { was_moved = moved }
+		mutex_lock(0, t, RELOCK_AS);
+		shared_leave(t);,
+		shared_leave(t);
+		mutex_lock(0, t, RELOCK_AS);)
 	mutex_unlock(0, t, 0)
 }
 
@@ -136,9 +127,7 @@ inline shared_plan(holds)
 	:: holds ->
 		plan = PLAN_WAKE_NONE;
 		moved = true;
-#ifndef BUSTED_NO_SET_CONTENDED
-		mutex_word[0] = CONTENDED
-#endif
+		GUARD(NO_SET_CONTENDED, mutex_word[0] = CONTENDED)
 	fi
 }
 
@@ -184,9 +173,7 @@ end_early:
 		SPEC_ALL_UNBLOCKED(0) && mutex_word[0] == FREE ->
 		mutex_take(0, DESTROYER, HELD)
 	}
-#ifndef BUSTED_DESTROY_WAKES_NOBODY
-	atomic { futex_wake_all(ON_MUTEX(0)) }
-#endif
+	GUARD(DESTROY_WAKES_NOBODY, atomic { futex_wake_all(ON_MUTEX(0)) })
 	shared_destroy(false);
 	mutex_unlock(0, DESTROYER, 0)
 }

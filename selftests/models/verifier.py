@@ -79,7 +79,8 @@ def declarations(path):
         if kind == "twin":
             twin, breaks = words
             yield Job(path, f"{name} without {twin}",
-                      defines + (f"-DBUSTED_{twin}",), size, breaks, why)
+                      defines + (f"-DBUSTED_{twin}=0,",), size, breaks,
+                      why)
         else:
             yield Job(path, name, defines, size)
 

@@ -101,7 +101,6 @@ static struct {
 
 static void *lock_and_go(void *arg)
 {
-	(void)arg;
 	atomic_store(&sleeper.tid, blocked_gettid());
 	api_mutex_lock(&mutex);
 	api_mutex_unlock(&mutex);
@@ -111,7 +110,6 @@ static void *lock_and_go(void *arg)
 
 static void *lock_in_passing(void *arg)
 {
-	(void)arg;
 	for (int i = 0; i < 10; i++)
 		if (api_mutex_trylock(&mutex) == 0)
 			api_mutex_unlock(&mutex);

@@ -26,7 +26,6 @@ static struct victim {
 /* An error-checking mutex knows whether we hold it. */
 static void cleanup(void *arg)
 {
-	(void)arg;
 	victim.had_mutex = pthread_mutex_unlock(&mutex) == 0;
 }
 
@@ -238,7 +237,6 @@ static void test(const char *policy)
 
 int main(int argc, char **argv)
 {
-	(void)argc;
 	drop_in_load(argv);
 	if (!FRAMES_MAY_UNWIND)
 		return frames_stay();

@@ -29,7 +29,6 @@ static void unlock_and_wait(void *arg)
 {
 	struct timespec past = deadline_in(CLOCK_MONOTONIC, 0);
 
-	(void)arg;
 	preempt_trap_end();
 	pthread_cond_clockwait(&own, &mutex, CLOCK_MONOTONIC, &past);
 	pthread_cancel(immune);
@@ -64,7 +63,6 @@ static void wait_once(void)
 
 static void wait_asynchronous(void *arg)
 {
-	(void)arg;
 	asynchronously(wait_once);
 }
 
@@ -98,7 +96,6 @@ static void cancel_immune(void)
 
 static void cancel_asynchronous(void *arg)
 {
-	(void)arg;
 	asynchronously(cancel_immune);
 }
 

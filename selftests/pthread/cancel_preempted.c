@@ -17,7 +17,6 @@ static struct {
 
 static void unlock(void *arg)
 {
-	(void)arg;
 	preempt_trap_end();
 	pthread_mutex_unlock(&mutex);
 }

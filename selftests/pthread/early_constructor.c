@@ -41,16 +41,6 @@ static bool starts(pthread_t *thread, pthread_mutex_t *with)
 	       !wait_blocked(getpid(), atomic_load(&tid), NULL);
 }
 
-static void init_pi_mutex(void)
-{
-	pthread_mutexattr_t attr;
-
-	pthread_mutexattr_init(&attr);
-	pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
-	pthread_mutex_init(&pi_mutex, &attr);
-	pthread_mutexattr_destroy(&attr);
-}
-
 /* Before any library's constructor. One thread goes on waiting afterwards. */
 static __attribute__((unused)) void wait_early(void)
 {
@@ -66,7 +56,7 @@ static __attribute__((unused)) void wait_early(void)
 	    pthread_join(thread, &end))
 		return;
 	was_signalled = end == NULL && nr_woken == 1;
-	init_pi_mutex();
+	kind_mutex_init(&pi_mutex, kind_named("PI"), false);
 	if (!starts(&patient, &pi_mutex))
 		was_early = false;
 }
@@ -81,7 +71,6 @@ int main(int argc, char **argv)
 {
 	pthread_t thread;
 
-	(void)argc;
 	drop_in_load(argv);
 	if (!FRAMES_MAY_UNWIND)
 		return frames_stay();

@@ -44,20 +44,12 @@ static void unlock(void)
 
 static void arena_start(void)
 {
-	pthread_mutexattr_t mutex;
-	pthread_condattr_t cond;
-
 	arena = mmap(NULL, sizeof(*arena), PROT_READ | PROT_WRITE,
 		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (arena == MAP_FAILED)
-		tap_bail("mmap: %s", strerror(errno));
-	pthread_mutexattr_init(&mutex);
-	pthread_mutexattr_setpshared(&mutex, PTHREAD_PROCESS_SHARED);
-	pthread_mutexattr_setrobust(&mutex, PTHREAD_MUTEX_ROBUST);
-	pthread_mutex_init(&arena->mutex, &mutex);
-	pthread_condattr_init(&cond);
-	pthread_condattr_setpshared(&cond, PTHREAD_PROCESS_SHARED);
-	pthread_cond_init(&arena->cond, &cond);
+	if (arena == MAP_FAILED ||
+	    kind_mutex_init(&arena->mutex, kind_named("robust"), true) ||
+	    kind_cond_init(&arena->cond, true))
+		tap_bail("no arena");
 }
 
 static pid_t start(void (*body)(uint64_t), uint64_t seed)
@@ -90,7 +82,6 @@ static void waiter_body(uint64_t seed)
 {
 	int round, err = 0;
 
-	(void)seed;
 	lock();
 	round = arena->round;
 	arena->nr_waiting++;
@@ -162,7 +153,6 @@ static void test_killed_waiters(void)
 
 static void signal_once(uint64_t seed)
 {
-	(void)seed;
 	wait_at_least(&arena->traced, 1);
 	stepper_stop_here();
 	pthread_cond_signal(&arena->cond);
@@ -226,12 +216,8 @@ static void peer_body(uint64_t seed)
 			pthread_cond_broadcast(&arena->cond);
 			break;
 		default:
-			clock_gettime(CLOCK_REALTIME, &soon);
-			soon.tv_nsec += random_below(&seed, 1000000);
-			if (soon.tv_nsec >= 1000000000) {
-				soon.tv_nsec -= 1000000000;
-				soon.tv_sec++;
-			}
+			soon = deadline_in(CLOCK_REALTIME,
+					   random_below(&seed, 1000000));
 			lock();
 			if (pthread_cond_timedwait(&arena->cond, &arena->mutex,
 						   &soon) == EOWNERDEAD)

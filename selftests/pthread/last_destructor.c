@@ -116,7 +116,6 @@ int main(int argc, char **argv)
 {
 	char *stacks;
 
-	(void)argc;
 	drop_in_load(argv);
 	if (!FRAMES_MAY_UNWIND || !STACKS_MAY_GO)
 		return sanitizer_skips("unmapped threads",

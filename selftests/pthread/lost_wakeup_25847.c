@@ -46,7 +46,6 @@ static uint64_t *random_state; /* of others' moves; NULL: as groups turn */
 
 static void take_token(void *arg)
 {
-	(void)arg;
 	pthread_mutex_lock(&mutex);
 	while (!tokens)
 		pthread_cond_wait(&cond, &mutex);

@@ -117,7 +117,6 @@ static void test(const char *policy)
 
 int main(int argc, char **argv)
 {
-	(void)argc;
 	drop_in_load(argv);
 	return policy_main(argv, NR_RESULTS, test);
 }

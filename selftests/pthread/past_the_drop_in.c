@@ -256,7 +256,6 @@ int main(int argc, char **argv)
 {
 	FILE *said;
 
-	(void)argc;
 	drop_in_load(argv);
 	if (!MUTEXES_MAY_BE_FOREIGN)
 		return sanitizer_skips("glibc's own functions",

@@ -98,7 +98,6 @@ static atomic_bool hog_stop;
 
 static void *hog_main(void *arg)
 {
-	(void)arg;
 	be_real_time(LOWEST + NR_WAITERS);
 	while (!hog_stop)
 		;
@@ -164,7 +163,6 @@ static void test_no_inversion(void)
 
 int main(int argc, char **argv)
 {
-	(void)argc;
 	drop_in_load(argv);
 	tap_plan(5);
 	if (!real_time_permitted()) {

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A condvar and a mutex in memory that several processes share, each at an
- * address of its own.
+ * address of its own. That some are killed is for killed_peers.
  */
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "api.h"
-#include "blocked.h"
 #include "fixture.h"
 #include "run.h"
-#include "tap.h"
 
 #define NR_WAITERS 4
 
@@ -41,24 +38,17 @@ static struct shared *map_shared(void)
 
 static void make_shared(void)
 {
-	pthread_mutexattr_t mutex_attr;
-	pthread_condattr_t cond_attr;
-
 	memory = memfd_create("process_shared", MFD_CLOEXEC);
 	if (memory < 0 || ftruncate(memory, sizeof(*shared)))
 		tap_bail("memfd_create: %s", strerror(errno));
 	shared = map_shared();
-	pthread_mutexattr_init(&mutex_attr);
-	pthread_mutexattr_setpshared(&mutex_attr, PTHREAD_PROCESS_SHARED);
-	pthread_mutex_init(&shared->mutex, &mutex_attr);
-	pthread_condattr_init(&cond_attr);
-	pthread_condattr_setpshared(&cond_attr, PTHREAD_PROCESS_SHARED);
-	pthread_cond_init(&shared->cond, &cond_attr);
+	if (kind_mutex_init(&shared->mutex, kind_named("normal"), true) ||
+	    kind_cond_init(&shared->cond, true))
+		tap_bail("init");
 }
 
 static void handle(int signal)
 {
-	(void)signal;
 	atomic_fetch_add(&shared->nr_handled, 1);
 }
 
@@ -206,7 +196,7 @@ static void test_destroy(const char *policy)
 		if (((unsigned char *)&shared->cond)[i] != 0xff)
 			shared->nr_errors++;
 	tap_is(shared->nr_errors, 0, "%s: and nobody touched it since", policy);
-	kind_cond_init(&shared->cond, PTHREAD_PROCESS_SHARED);
+	kind_cond_init(&shared->cond, true);
 }
 
 static void test_timeout(const char *policy)
@@ -226,25 +216,6 @@ static void test_timeout(const char *policy)
 	end_waiters();
 }
 
-/* One of the waiting processes is killed; the others are not lost. */
-static void test_killed(const char *policy)
-{
-	start_waiters();
-	kill(pids[0], SIGKILL);
-	waitpid(pids[0], NULL, 0);
-	/* The dead one may take one signal. */
-	pthread_cond_signal(&shared->cond);
-	pthread_cond_signal(&shared->cond);
-	wait_until(&shared->nr_returned, 1);
-	tap_ok(true, "%s: after a kill, of two signals one returns a waiter",
-	       policy);
-	pthread_cond_broadcast(&shared->cond);
-	wait_until(&shared->nr_returned, NR_WAITERS - 1);
-	end_waiters();
-	tap_is(shared->nr_errors, 0, "%s: after a kill, a broadcast all",
-	       policy);
-}
-
 static void test(const char *policy)
 {
 	watchdog("process-shared condvars");
@@ -255,14 +226,12 @@ static void test(const char *policy)
 	}
 	test_destroy(policy);
 	test_timeout(policy);
-	test_killed(policy);
 	munmap(shared, sizeof(*shared));
 	close(memory);
 }
 
 int main(int argc, char **argv)
 {
-	(void)argc;
 	drop_in_load(argv);
-	return policy_main(argv, 10, test);
+	return policy_main(argv, 8, test);
 }

@@ -6,8 +6,6 @@
 #include <sys/mman.h>
 
 #include "fixture.h"
-#include "blocked.h"
-#include "tap.h"
 
 #define NR_WAITERS 3
 
@@ -108,7 +106,6 @@ static void test_size(void)
 
 int main(int argc, char **argv)
 {
-	(void)argc;
 	drop_in_load(argv);
 	watchdog("condvars at their beginning");
 	tap_plan(11);

@@ -200,7 +200,6 @@ static void test_symbol(const char *name, const char *version)
 
 int main(int argc, char **argv)
 {
-	(void)argc;
 	drop_in_load(argv);
 	tap_plan(2 * NR_SYMBOLS + 2 + 1 + 1);
 	for (int i = 0; i < NR_SYMBOLS; i++) {
