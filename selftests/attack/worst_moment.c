@@ -353,8 +353,6 @@ static const struct scene with_pi[] = {
 	  "requeue_pi_refused 0" },
 };
 
-#define NR(list) ((int)(sizeof(list) / sizeof(list[0])))
-
 #if API_IS_PTHREAD
 
 static atomic_int victim_tid;
@@ -424,18 +422,18 @@ static void test(const char *policy)
 		snprintf(label, sizeof(label), "%s: %s", policy,
 			 shared ? "shared" : "private");
 		scene_start(policy, "normal", shared);
-		scenes_test(label, words, scenes, NR(scenes));
+		scenes_test(label, words, scenes, NR_OF(scenes));
 		test_cancel(label);
 	}
-	scenes_test(policy, words, with_private, NR(with_private));
+	scenes_test(policy, words, with_private, NR_OF(with_private));
 	scene_start(policy, "PI", false);
-	scenes_test(policy, words, with_pi, NR(with_pi));
+	scenes_test(policy, words, with_pi, NR_OF(with_pi));
 }
 
 int main(int argc, char **argv)
 {
 	return policy_main(argv,
-			   2 * (NR(scenes) + API_IS_PTHREAD) +
-				   NR(with_private) + NR(with_pi),
+			   2 * (NR_OF(scenes) + API_IS_PTHREAD) +
+				   NR_OF(with_private) + NR_OF(with_pi),
 			   test);
 }

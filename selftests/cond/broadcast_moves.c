@@ -47,16 +47,14 @@ static const struct scene scenes[] = {
 	  "wait 50; lock; broadcast; unlock; gone 50; zeros = 50" },
 };
 
-#define NR_SCENES ((int)(sizeof(scenes) / sizeof(scenes[0])))
-
 static void test(const char *policy)
 {
 	scene_start(policy, "normal", false);
-	scenes_test(policy, words, scenes, NR_SCENES);
+	scenes_test(policy, words, scenes, NR_OF(scenes));
 }
 
 int main(int argc, char **argv)
 {
 	api_start(argv);
-	return policy_main(argv, NR_SCENES, test);
+	return policy_main(argv, NR_OF(scenes), test);
 }

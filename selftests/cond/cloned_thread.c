@@ -112,8 +112,6 @@ static const char *const places[] = {
 	"a child of fork()",   "a vfork()", "its caller",
 };
 
-#define NR_PLACES ((int)(sizeof(places) / sizeof(places[0])))
-
 static void run(void *(*body)(void *), int *results)
 {
 	pthread_t thread;
@@ -124,14 +122,14 @@ static void run(void *(*body)(void *), int *results)
 
 static void test(const char *name)
 {
-	int results[NR_PLACES];
+	int results[NR_OF(places)];
 
 	if (kind_mutex_init(&mutex, kind_named(name), false))
 		tap_bail("mutex_init");
 	watchdog(name);
 	run(make_others, results);
 	run(make_child, &results[4]);
-	for (int i = 0; i < NR_PLACES; i++)
+	for (int i = 0; i < NR_OF(places); i++)
 		tap_is(results[i], ETIMEDOUT, "%s: in %s a wait times out",
 		       name, places[i]);
 }
@@ -142,7 +140,7 @@ int main(int argc, char **argv)
 	if (!STACKS_MAY_GO)
 		return sanitizer_skips("threads by clone()",
 				       "ThreadSanitizer does not know them");
-	tap_plan(NR_KINDS * NR_PLACES);
+	tap_plan(NR_KINDS * NR_OF(places));
 	test("recursive");
 	test("errorcheck");
 	return tap_exit();

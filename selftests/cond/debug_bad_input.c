@@ -136,8 +136,6 @@ static const struct row {
 #endif
 };
 
-#define NR_ROWS ((int)(sizeof(rows) / sizeof(rows[0])))
-
 static const struct row *row;
 
 static void do_row(void)
@@ -154,9 +152,9 @@ static const struct scene scenes[] = {
 
 int main(void)
 {
-	tap_plan(NR_ROWS + 1);
+	tap_plan(NR_OF(rows) + 1);
 	scene_start("", "normal", false);
-	for (row = rows; row < rows + NR_ROWS; row++)
+	for (row = rows; row < rows + NR_OF(rows); row++)
 		misuse_test(&(struct misuse){ NULL, do_row, row->says });
 	scenes_test("debug", words, scenes, 1);
 	return tap_exit();

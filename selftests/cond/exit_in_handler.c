@@ -119,8 +119,6 @@ static const struct scene scenes[] = {
 	  "ends = 1; returned = 1; signals_arrive = 1" },
 };
 
-#define NR_SCENES ((int)(sizeof(scenes) / sizeof(scenes[0])))
-
 /*
  * The signal has woken the victim, and it ends before it has seen that. On one
  * CPU it does not run before that, as long as it does not preempt who wakes it.
@@ -173,13 +171,13 @@ int main(int argc, char **argv)
 	if (!FRAMES_MAY_UNWIND)
 		return frames_stay();
 	sigaction(SIGUSR1, &action, NULL);
-	tap_plan(NR_SCENES + 1);
+	tap_plan(NR_OF(scenes) + 1);
 	scene_start("", "errorcheck", false);
 	if (variant_is("none")) {
-		scenes_test("in a handler", words, scenes, NR_SCENES - 1);
+		scenes_test("in a handler", words, scenes, NR_OF(scenes) - 1);
 		tap_skip("at the mutex", "this kernel has no requeue");
 	} else {
-		scenes_test("in a handler", words, scenes, NR_SCENES);
+		scenes_test("in a handler", words, scenes, NR_OF(scenes));
 	}
 	test_woken();
 	return tap_exit();

@@ -118,15 +118,13 @@ static const struct meeting meetings[] = {
 	  "signaller_ends; gone 1" },
 };
 
-#define NR_MEETINGS ((int)(sizeof(meetings) / sizeof(meetings[0])))
-
 static void test(const char *name)
 {
 	const struct sigaction action = { .sa_handler = hold_in_poll };
 
 	sigaction(SIGUSR1, &action, NULL);
 	scene_start(name, "normal", false);
-	meetings_test("polls", words, meetings, NR_MEETINGS);
+	meetings_test("polls", words, meetings, NR_OF(meetings));
 }
 
 int main(int argc, char **argv)
@@ -134,5 +132,5 @@ int main(int argc, char **argv)
 	api_start(argv);
 	scenarios_start(argc, argv, 1500);
 	return policies_main(argv, (struct policy_list){ policy, 1 },
-			     NR_MEETINGS, test);
+			     NR_OF(meetings), test);
 }

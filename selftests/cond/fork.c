@@ -71,8 +71,6 @@ static const struct work {
 	{ "forks with waiters of its own", "wait 4; grandchild = 1", true },
 };
 
-#define NR_WORKS ((int)(sizeof(works) / sizeof(works[0])))
-
 /* The parent's waiters are of two groups: a signal was posted and taken. */
 static void test_waiters(const char *policy, const struct work *work)
 {
@@ -145,7 +143,7 @@ static void test_busy(const char *policy)
 static void test(const char *policy)
 {
 	scene_start(policy, "normal", false);
-	for (int i = 0; i < NR_WORKS; i++)
+	for (int i = 0; i < NR_OF(works); i++)
 		test_waiters(policy, &works[i]);
 	test_busy(policy);
 }
@@ -156,5 +154,5 @@ int main(int argc, char **argv)
 
 	api_start(argv);
 	nr_rounds = args_get(&args, "rounds", 100);
-	return policy_main(argv, NR_WORKS + 1, test);
+	return policy_main(argv, NR_OF(works) + 1, test);
 }

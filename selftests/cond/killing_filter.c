@@ -21,22 +21,20 @@ static const uint32_t permitted[] = {
 	FUTEX_CMP_REQUEUE, FUTEX_WAIT_BITSET, FUTEX_WAKE_BITSET,
 };
 
-#define NR_PERMITTED ((int)(sizeof(permitted) / sizeof(permitted[0])))
-
 static void kill_others(void)
 {
-	struct sock_filter code[6 + NR_PERMITTED];
+	struct sock_filter code[6 + NR_OF(permitted)];
 	int at = 0;
 
 	code[at++] = (struct sock_filter)FILTER_LOAD(nr);
-	code[at++] =
-		(struct sock_filter)FILTER_UNLESS(SYS_futex, 3 + NR_PERMITTED);
+	code[at++] = (struct sock_filter)FILTER_UNLESS(SYS_futex,
+						       3 + NR_OF(permitted));
 	code[at++] = (struct sock_filter)FILTER_LOAD(args[1]);
 	code[at++] = (struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K,
 						  FUTEX_CMD_MASK);
-	for (int i = 0; i < NR_PERMITTED; i++)
-		code[at++] = (struct sock_filter)FILTER_IF(permitted[i],
-							   NR_PERMITTED - i);
+	for (int i = 0; i < NR_OF(permitted); i++)
+		code[at++] = (struct sock_filter)FILTER_IF(
+			permitted[i], NR_OF(permitted) - i);
 	code[at++] =
 		(struct sock_filter)FILTER_RETURN(SECCOMP_RET_KILL_PROCESS);
 	code[at++] = (struct sock_filter)FILTER_RETURN(SECCOMP_RET_ALLOW);
@@ -52,8 +50,6 @@ static const struct meeting meetings[] = {
 	{ "wait, which times out, and broadcast", "wait 3", "time_out_held",
 	  "broadcast", "gone 3" },
 };
-
-#define NR_MEETINGS ((int)(sizeof(meetings) / sizeof(meetings[0])))
 
 /* In a process of its own. Return: its status. */
 static int child_status(void (*work)(const void *arg), const void *arg)
@@ -94,7 +90,7 @@ static void test_meetings(bool shared)
 	const char *what = shared ? "shared: " : "";
 
 	scene_start("", "normal", shared);
-	for (int i = 0; i < NR_MEETINGS; i++) {
+	for (int i = 0; i < NR_OF(meetings); i++) {
 		if (!PREEMPT_POSSIBLE)
 			tap_skip(meetings[i].name, "no trap flag here");
 		else
@@ -118,7 +114,7 @@ int main(int argc, char **argv)
 	if (!CHILDREN_MAY_HAVE_THREADS)
 		return children_have_no_threads();
 	seed = args_get(&args, "seed", args_fresh_seed());
-	tap_plan(1 + 2 * NR_MEETINGS);
+	tap_plan(1 + 2 * NR_OF(meetings));
 	tap_diag("seed=%" PRIu64, seed);
 	watchdog("in a sandbox");
 	report(child_status(start_program, "/bin/true"), "",

@@ -124,8 +124,6 @@ static bool has_ceiling(const struct kind *kind)
 
 #endif
 
-#define NR_KINDS ((int)(sizeof(kinds) / sizeof(kinds[0])))
-
 static void *mutex_is_busy(void *busy)
 {
 	const struct timespec past = { 0, 0 };
@@ -272,7 +270,7 @@ static void test_attributes(void)
 
 static void test(const char *policy)
 {
-	for (int i = 0; i < NR_KINDS; i++) {
+	for (int i = 0; i < NR_OF(kinds); i++) {
 		test_kind(policy, &kinds[i], false);
 		test_kind(policy, &kinds[i], true);
 	}
@@ -282,6 +280,6 @@ static void test(const char *policy)
 int main(int argc, char **argv)
 {
 	api_start(argv);
-	return policy_main(argv, 2 * NR_KINDS * NR_RESULTS + NR_OF_ATTRIBUTES,
-			   test);
+	return policy_main(
+		argv, 2 * NR_OF(kinds) * NR_RESULTS + NR_OF_ATTRIBUTES, test);
 }

@@ -130,15 +130,13 @@ static const struct scene scenes[] = {
 	  "time_out_calls_at_most 1 = 1; calls_for_nobody = 0" },
 };
 
-#define NR_SCENES ((int)(sizeof(scenes) / sizeof(scenes[0])))
-
 static void test_all(const char *policy)
 {
 	watchdog("counting calls");
 	if (futex_filter_count())
-		tap_skip_all(NR_SCENES, policy, "no seccomp filters here");
+		tap_skip_all(NR_OF(scenes), policy, "no seccomp filters here");
 	else
-		scenes_test(policy, words, scenes, NR_SCENES);
+		scenes_test(policy, words, scenes, NR_OF(scenes));
 }
 
 /* The kernel kills a strict process for any call but read, write and exit. */
@@ -210,5 +208,5 @@ int main(int argc, char **argv)
 	api_start(argv);
 	if (!HANDLERS_ARE_PROMPT)
 		return handlers_are_late();
-	return policy_main(argv, NR_SILENT + NR_SCENES, test);
+	return policy_main(argv, NR_SILENT + NR_OF(scenes), test);
 }

@@ -35,17 +35,15 @@ static const struct meeting meetings[] = {
 	  "waiting = 1; returned = 1; own_result = EPERM" },
 };
 
-#define NR_MEETINGS ((int)(sizeof(meetings) / sizeof(meetings[0])))
-
 static void test(const char *policy)
 {
 	scene_start(policy, "errorcheck", false);
-	meetings_test(policy, words, meetings, NR_MEETINGS);
+	meetings_test(policy, words, meetings, NR_OF(meetings));
 }
 
 int main(int argc, char **argv)
 {
 	api_start(argv);
 	scenarios_start(argc, argv, 150);
-	return policy_main(argv, NR_MEETINGS, test);
+	return policy_main(argv, NR_OF(meetings), test);
 }

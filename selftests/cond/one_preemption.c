@@ -189,17 +189,15 @@ static const struct meeting meetings[] = {
 	  "child_was_well = 1" },
 };
 
-#define NR_MEETINGS ((int)(sizeof(meetings) / sizeof(meetings[0])))
-
 static void test(const char *policy)
 {
 	scene_start(policy, "normal", false);
-	meetings_test(policy, words, meetings, NR_MEETINGS);
+	meetings_test(policy, words, meetings, NR_OF(meetings));
 }
 
 int main(int argc, char **argv)
 {
 	api_start(argv);
 	scenarios_start(argc, argv, 150);
-	return policy_main(argv, NR_MEETINGS, test);
+	return policy_main(argv, NR_OF(meetings), test);
 }

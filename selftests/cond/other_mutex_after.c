@@ -22,13 +22,11 @@ static const struct {
 	  "lock; lock; time_out = ETIMEDOUT; unlock; unlock" },
 };
 
-#define NR_ROWS ((int)(sizeof(rows) / sizeof(rows[0])))
-
 int main(void)
 {
-	tap_plan(NR_ROWS);
+	tap_plan(NR_OF(rows));
 	scene_start("", "normal", true);
-	for (int i = 0; i < NR_ROWS; i++) {
+	for (int i = 0; i < NR_OF(rows); i++) {
 		const drover_mutexattr_t attr = {
 			.flags = DROVER_MUTEX_SHARED | rows[i].flags,
 		};

@@ -65,8 +65,6 @@ static const struct call {
 	{ "wait, which times out", time_out },
 };
 
-#define NR_CALLS ((int)(sizeof(calls) / sizeof(calls[0])))
-
 static void arena_start(void)
 {
 	arena = mmap(NULL, sizeof(*arena), PROT_READ | PROT_WRITE,
@@ -209,10 +207,10 @@ int main(int argc, char **argv)
 	if (!PREEMPT_POSSIBLE)
 		return sanitizer_skips("pid namespaces", "no trap flag here");
 	seed = args_get(&args, "seed", args_fresh_seed());
-	tap_plan(NR_CALLS);
+	tap_plan(NR_OF(calls));
 	tap_diag("seed=%" PRIu64, seed);
 	arena_start();
-	for (int i = 0; i < NR_CALLS; i++)
+	for (int i = 0; i < NR_OF(calls); i++)
 		test(&calls[i], seed);
 	return tap_exit();
 }

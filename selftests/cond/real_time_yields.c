@@ -60,9 +60,6 @@ static const struct policy {
 	    .period = 10 * NS_PER_MS } },
 };
 
-#define NR_POLICIES_OF_THREADS \
-	((int)(sizeof(policies_of_threads) / sizeof(policies_of_threads[0])))
-
 static int become(const struct policy *policy)
 {
 	struct attr attr = policy->attr;
@@ -173,8 +170,8 @@ static void test_signaller_below(void)
 int main(int argc, char **argv)
 {
 	api_start(argv);
-	tap_plan(2 * NR_POLICIES_OF_THREADS);
-	for (int i = 0; i < NR_POLICIES_OF_THREADS; i++) {
+	tap_plan(2 * NR_OF(policies_of_threads));
+	for (int i = 0; i < NR_OF(policies_of_threads); i++) {
 		run.policy = &policies_of_threads[i];
 		watchdog(run.policy->name);
 		atomic_store(&run.err, 0);

@@ -69,8 +69,6 @@ static const struct row {
 	  "broadcast; unlock; gone 8; zeros = 8" },
 };
 
-#define NR_ROWS ((int)(sizeof(rows) / sizeof(rows[0])))
-
 static const struct row *row;
 
 static void begin(void)
@@ -86,7 +84,7 @@ static bool in_sandbox(void)
 static void test(const char *policy)
 {
 	scene_policy = policy;
-	for (row = rows; row < rows + NR_ROWS; row++) {
+	for (row = rows; row < rows + NR_OF(rows); row++) {
 		const struct sandbox_test sandboxed = { row->name, in_sandbox };
 
 		if (strstr(row->steps, "count") && !HANDLERS_ARE_PROMPT) {
@@ -101,5 +99,5 @@ static void test(const char *policy)
 int main(int argc, char **argv)
 {
 	api_start(argv);
-	return policy_main(argv, 2 * NR_ROWS, test);
+	return policy_main(argv, 2 * NR_OF(rows), test);
 }

@@ -19,8 +19,6 @@ static const struct mode {
 	{ "no SA_RESTART, timed", 0, true },
 };
 
-#define NR_MODES ((int)(sizeof(modes) / sizeof(modes[0])))
-
 static const struct mode *mode;
 static atomic_int nr_handled;
 
@@ -111,17 +109,15 @@ static const struct scene scenes[] = {
 	  "unlock; locker_is_through = 1; gone 1; returned = 1" },
 };
 
-#define NR_SCENES ((int)(sizeof(scenes) / sizeof(scenes[0])))
-
 static void test(const char *policy)
 {
 	scene_start(policy, "normal", false);
-	for (int i = 0; i < NR_MODES; i++) {
+	for (int i = 0; i < NR_OF(modes); i++) {
 		char label[64];
 
 		mode = &modes[i];
 		snprintf(label, sizeof(label), "%s: %s", policy, mode->name);
-		scenes_test(label, words, scenes, NR_SCENES);
+		scenes_test(label, words, scenes, NR_OF(scenes));
 	}
 }
 
@@ -130,5 +126,5 @@ int main(int argc, char **argv)
 	api_start(argv);
 	if (!HANDLERS_ARE_PROMPT)
 		return handlers_are_late();
-	return policy_main(argv, NR_SCENES * NR_MODES, test);
+	return policy_main(argv, NR_OF(scenes) * NR_OF(modes), test);
 }

@@ -39,8 +39,6 @@ static const struct scene with_pi[] = {
 	  "wait 2; lock; signal; time_out = ETIMEDOUT; unlock" },
 };
 
-#define NR_SCENES ((int)(sizeof(scenes) / sizeof(scenes[0])))
-
 /*
  * Waits are numbered and signals sent under the mutex, so who returns must
  * have a number that existed when the last signal was sent.
@@ -111,9 +109,9 @@ static void test(const char *policy)
 	scenes_test(policy, words, with_pi, 1);
 	scene_start(policy, "normal", false);
 	if (HANDLERS_ARE_PROMPT)
-		scenes_test(policy, words, scenes, NR_SCENES);
+		scenes_test(policy, words, scenes, NR_OF(scenes));
 	else
-		tap_skip_all(NR_SCENES, policy, "handlers are late");
+		tap_skip_all(NR_OF(scenes), policy, "handlers are late");
 	test_race(policy);
 }
 
@@ -123,5 +121,5 @@ int main(int argc, char **argv)
 
 	api_start(argv);
 	nr_rounds = args_get(&args, "rounds", 5000);
-	return policy_main(argv, 1 + NR_SCENES + 1, test);
+	return policy_main(argv, 1 + NR_OF(scenes) + 1, test);
 }

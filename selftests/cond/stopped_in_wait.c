@@ -29,8 +29,6 @@ struct arena {
 
 static const int patterns[] = { 0x00, 0x01, 0x5a, 0xa5, 0xff };
 
-#define NR_PATTERNS ((int)(sizeof(patterns) / sizeof(patterns[0])))
-
 static struct arena *arena_new(void)
 {
 	struct arena *arena = mmap(NULL, sizeof(*arena), PROT_READ | PROT_WRITE,
@@ -125,15 +123,15 @@ static int stop_and_fill(int pattern)
 /* All at the same time, as each takes seconds. */
 static void test_processes(void)
 {
-	pid_t pids[NR_PATTERNS];
+	pid_t pids[NR_OF(patterns)];
 
 	watchdog("stopped processes");
-	for (int i = 0; i < NR_PATTERNS; i++) {
+	for (int i = 0; i < NR_OF(patterns); i++) {
 		pids[i] = fork_child();
 		if (!pids[i])
 			_exit(stop_and_fill(patterns[i]));
 	}
-	for (int i = 0; i < NR_PATTERNS; i++)
+	for (int i = 0; i < NR_OF(patterns); i++)
 		tap_is(reap(pids[i]), 0,
 		       "a process goes on where all bytes are %#04x by now",
 		       patterns[i]);
@@ -191,7 +189,7 @@ int main(int argc, char **argv)
 	api_start(argv);
 	if (!HANDLERS_ARE_PROMPT)
 		return handlers_are_late();
-	tap_plan(NR_PATTERNS + 2);
+	tap_plan(NR_OF(patterns) + 2);
 	test_processes();
 	test_thread();
 	test_killed();

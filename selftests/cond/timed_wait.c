@@ -25,8 +25,6 @@ static const struct scene scenes[] = {
 	  "result 0 = 0" },
 };
 
-#define NR_SCENES ((int)(sizeof(scenes) / sizeof(scenes[0])))
-
 static void *try_mutex(void *result)
 {
 	*(int *)result = api_mutex_trylock(&mutex);
@@ -81,8 +79,6 @@ static const struct wait {
 	{ "another clock", EINVAL, CLOCK_PROCESS_CPUTIME_ID, { 0, 1 } },
 	{ "no clock", EINVAL, 4711, { 0, 1 } },
 };
-
-#define NR_WAITS ((int)(sizeof(waits) / sizeof(waits[0])))
 
 /* Another thread queues for the mutex; a bad call must not let it in. */
 static void test_wait(const char *policy, const struct wait *wait)
@@ -159,9 +155,9 @@ static void test(const char *policy)
 {
 	watchdog("timed waits");
 	scene_start(policy, "normal", false);
-	for (int i = 0; i < NR_WAITS; i++)
+	for (int i = 0; i < NR_OF(waits); i++)
 		test_wait(policy, &waits[i]);
-	scenes_test(policy, words, scenes, NR_SCENES);
+	scenes_test(policy, words, scenes, NR_OF(scenes));
 	test_signal_race(policy);
 }
 
@@ -172,5 +168,5 @@ int main(int argc, char **argv)
 	api_start(argv);
 	seed = args_get(&args, "seed", args_fresh_seed());
 	nr_rounds = args_get(&args, "rounds", 300);
-	return policy_main(argv, NR_WAITS + NR_SCENES + 1, test);
+	return policy_main(argv, NR_OF(waits) + NR_OF(scenes) + 1, test);
 }

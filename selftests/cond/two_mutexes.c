@@ -81,19 +81,16 @@ static const struct scene recursive[] = {
 	  "wait 4; wait_twice_locked; signal 5; goes_on = 1; gone 4" },
 };
 
-#define NR_SCENES    ((int)(sizeof(scenes) / sizeof(scenes[0])))
-#define NR_RECURSIVE ((int)(sizeof(recursive) / sizeof(recursive[0])))
-
 static void test(const char *policy)
 {
 	scene_start(policy, "normal", false);
-	scenes_test(policy, words, scenes, NR_SCENES);
+	scenes_test(policy, words, scenes, NR_OF(scenes));
 	scene_start(policy, "recursive", false);
-	scenes_test(policy, words, recursive, NR_RECURSIVE);
+	scenes_test(policy, words, recursive, NR_OF(recursive));
 }
 
 int main(int argc, char **argv)
 {
 	api_start(argv);
-	return policy_main(argv, NR_SCENES + NR_RECURSIVE, test);
+	return policy_main(argv, NR_OF(scenes) + NR_OF(recursive), test);
 }

@@ -60,13 +60,11 @@ static const struct {
 	{ "futex_requeue(2)", requeue2 },
 };
 
-#define NR_REQUEUES ((int)(sizeof(requeues) / sizeof(requeues[0])))
-
 static void test_requeues(void)
 {
 	bool absent = variant_is("none");
 
-	for (int i = 0; i < NR_REQUEUES; i++) {
+	for (int i = 0; i < NR_OF(requeues); i++) {
 		long answer = requeues[i].call();
 
 		if (answer == -ENOSYS && i == 4 && variant_is_host())
@@ -119,7 +117,7 @@ static void test_lock_pi(void)
 
 int main(void)
 {
-	tap_plan(NR_REQUEUES + 4 + 3);
+	tap_plan(NR_OF(requeues) + 4 + 3);
 	flags = FLAGS;
 	test_requeues();
 	test_wait_and_wake();

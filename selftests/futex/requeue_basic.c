@@ -62,8 +62,6 @@ static const struct scene {
 	  "all from = 2" },
 };
 
-#define NR_SCENES ((int)(sizeof(scenes) / sizeof(scenes[0])))
-
 static struct memory {
 	const char *name;
 	int flags; /* of the futex */
@@ -74,8 +72,6 @@ static struct memory {
 	{ .name = "shared, anonymous memory" },
 	{ .name = "shared, file mapped twice" },
 };
-
-#define NR_MEMORIES ((int)(sizeof(memories) / sizeof(memories[0])))
 
 static uint32_t *map(int mmap_flags, int fd)
 {
@@ -145,11 +141,11 @@ static void test_op(const struct requeue_op *which)
 	op = which;
 	for (int i = 0; i < NR_OF_CHANGED; i++)
 		words[i].value = of_changed[compares()][i];
-	for (int i = 0; i < NR_MEMORIES; i++) {
+	for (int i = 0; i < NR_OF(memories); i++) {
 		flags = memories[i].flags;
 		futexes = memories[i].futexes;
 		aliases = memories[i].aliases;
-		for (int n = 0; n < NR_SCENES; n++)
+		for (int n = 0; n < NR_OF(scenes); n++)
 			tap_ok(scene_holds(&scenes[n]), "%s, %s: %s", op->name,
 			       memories[i].name, scenes[n].name);
 		tap_ok(all_counts_hold(), "%s, %s: counts", op->name,
@@ -160,5 +156,5 @@ static void test_op(const struct requeue_op *which)
 int main(void)
 {
 	map_memories();
-	return requeue_main(test_op, NR_MEMORIES * (NR_SCENES + 1));
+	return requeue_main(test_op, NR_OF(memories) * (NR_OF(scenes) + 1));
 }

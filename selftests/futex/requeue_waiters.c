@@ -201,8 +201,6 @@ static const struct scene {
 	  "returned = 0; one to = 0; one to = 1; one to = -1; one from = -1" },
 };
 
-#define NR_SCENES ((int)(sizeof(scenes) / sizeof(scenes[0])))
-
 static const char *why_not(enum needs needs)
 {
 	if (needs == WAITV && variant_is_host() &&
@@ -260,7 +258,7 @@ static void test_timeout(void)
 static void test_op(const struct requeue_op *which)
 {
 	op = which;
-	for (int i = 0; i < NR_SCENES; i++) {
+	for (int i = 0; i < NR_OF(scenes); i++) {
 		const char *why = why_not(scenes[i].needs);
 
 		use_memory(scenes[i].needs);
@@ -276,5 +274,5 @@ static void test_op(const struct requeue_op *which)
 
 int main(void)
 {
-	return requeue_main(test_op, NR_SCENES + 1);
+	return requeue_main(test_op, NR_OF(scenes) + 1);
 }

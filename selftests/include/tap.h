@@ -34,6 +34,9 @@
 #define TAP_FAIL 1
 #define TAP_SKIP 4 /* KSFT_SKIP: what kselftest takes for "skipped" */
 
+/* How many rows a table has. */
+#define NR_OF(list) ((int)(sizeof(list) / sizeof((list)[0])))
+
 #define TAP_PRINTF(fmt) __attribute__((format(printf, fmt, fmt + 1), unused))
 
 static struct tap_state {

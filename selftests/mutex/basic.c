@@ -309,8 +309,6 @@ static const struct scene {
 	  "lock = 0; unlock = 0" },
 };
 
-#define NR_SCENES ((int)(sizeof(scenes) / sizeof(scenes[0])))
-
 static void test_scene(const struct scene *scene)
 {
 	const drover_mutexattr_t attr = { .flags = scene->flags };
@@ -344,8 +342,8 @@ int main(void)
 		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (shared == MAP_FAILED)
 		tap_bail("mmap");
-	tap_plan(NR_SCENES + 3);
-	for (int i = 0; i < NR_SCENES; i++)
+	tap_plan(NR_OF(scenes) + 3);
+	for (int i = 0; i < NR_OF(scenes); i++)
 		test_scene(&scenes[i]);
 	test_bad_attributes();
 	return tap_exit();

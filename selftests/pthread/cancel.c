@@ -215,9 +215,6 @@ static const struct scene unnoticed[] = {
 	  "one_has_it = 1" },
 };
 
-#define NR_SCENES    ((int)(sizeof(scenes) / sizeof(scenes[0])))
-#define NR_UNNOTICED ((int)(sizeof(unnoticed) / sizeof(unnoticed[0])))
-
 static void test(const char *policy)
 {
 	for (int shared = 0; shared <= 1; shared++) {
@@ -227,11 +224,12 @@ static void test(const char *policy)
 			 shared ? "shared" : "private");
 		/* Such a mutex knows whether a thread holds it. */
 		scene_start(policy, "errorcheck", shared);
-		scenes_test(label, words, scenes, NR_SCENES);
+		scenes_test(label, words, scenes, NR_OF(scenes));
 		if (HANDLERS_ARE_PROMPT)
-			scenes_test(label, words, unnoticed, NR_UNNOTICED);
+			scenes_test(label, words, unnoticed, NR_OF(unnoticed));
 		else
-			tap_skip_all(NR_UNNOTICED, label, "handlers are late");
+			tap_skip_all(NR_OF(unnoticed), label,
+				     "handlers are late");
 	}
 }
 
@@ -240,5 +238,5 @@ int main(int argc, char **argv)
 	drop_in_load(argv);
 	if (!FRAMES_MAY_UNWIND)
 		return frames_stay();
-	return policy_main(argv, 2 * (NR_SCENES + NR_UNNOTICED), test);
+	return policy_main(argv, 2 * (NR_OF(scenes) + NR_OF(unnoticed)), test);
 }

@@ -107,8 +107,6 @@ static const struct scenario scenarios[] = {
 	  cancel_asynchronous, cancel_caller, mutex_was_held },
 };
 
-#define NR_SCENARIOS ((int)(sizeof(scenarios) / sizeof(scenarios[0])))
-
 /* The dynamic linker, which finds functions when first called, is no target. */
 static void *find_functions(void *arg)
 {
@@ -130,13 +128,13 @@ int main(int argc, char **argv)
 	if (!FRAMES_MAY_UNWIND)
 		return frames_stay();
 	scenarios_start(argc, argv, 500);
-	tap_plan(NR_SCENARIOS);
+	tap_plan(NR_OF(scenarios));
 	watchdog("the first calls");
 	if (pthread_create(&immune, NULL, be_immune, NULL) ||
 	    pthread_create(&finder, NULL, find_functions, NULL) ||
 	    pthread_join(finder, NULL))
 		tap_bail("pthread_create");
-	scenarios_test("asynchronous", scenarios, NR_SCENARIOS);
+	scenarios_test("asynchronous", scenarios, NR_OF(scenarios));
 	pthread_mutex_lock(&mutex);
 	stop = true;
 	pthread_cond_broadcast(&own);

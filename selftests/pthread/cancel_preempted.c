@@ -113,8 +113,6 @@ static const struct meeting meetings[] = {
 	  "victim_ends; one_has_signal = 1" },
 };
 
-#define NR_MEETINGS ((int)(sizeof(meetings) / sizeof(meetings[0])))
-
 static void test(const char *policy)
 {
 	char label[64];
@@ -123,7 +121,7 @@ static void test(const char *policy)
 		scene_start(policy, "normal", shared);
 		snprintf(label, sizeof(label), "%s: %s", policy,
 			 shared ? "shared" : "private");
-		meetings_test(label, words, meetings, NR_MEETINGS);
+		meetings_test(label, words, meetings, NR_OF(meetings));
 	}
 }
 
@@ -133,5 +131,5 @@ int main(int argc, char **argv)
 	if (!FRAMES_MAY_UNWIND)
 		return frames_stay();
 	scenarios_start(argc, argv, 150);
-	return policy_main(argv, 2 * NR_MEETINGS, test);
+	return policy_main(argv, 2 * NR_OF(meetings), test);
 }

@@ -160,8 +160,6 @@ static const struct scene scenes[] = {
 	  "destroy = 0" },
 };
 
-#define NR_SCENES ((int)(sizeof(scenes) / sizeof(scenes[0])))
-
 /* A waiter that was released may still be in its wait. */
 static void test_destroy(void)
 {
@@ -260,7 +258,7 @@ int main(int argc, char **argv)
 	if (!MUTEXES_MAY_BE_FOREIGN)
 		return sanitizer_skips("glibc's own functions",
 				       "ThreadSanitizer does not see them");
-	tap_plan(3 + NR_SCENES + 1);
+	tap_plan(3 + NR_OF(scenes) + 1);
 	glibc_wait = of_glibc("pthread_cond_wait");
 	glibc_timedwait = of_glibc("pthread_cond_timedwait");
 	glibc_clockwait = of_glibc("pthread_cond_clockwait");
@@ -270,7 +268,7 @@ int main(int argc, char **argv)
 	scene_start("", "normal", false);
 	test_clock();
 	test_cancel();
-	scenes_test("glibc's", words, scenes, NR_SCENES);
+	scenes_test("glibc's", words, scenes, NR_OF(scenes));
 	test_destroy();
 	test_said(said);
 	return tap_exit();

@@ -26,8 +26,6 @@ static const struct {
 	{ "cnd_broadcast", "GLIBC_2.28", "GLIBC_2.34" },
 };
 
-#define NR_SYMBOLS ((int)(sizeof(symbols) / sizeof(symbols[0])))
-
 /*
  * The functions of old programs, whose condvar is one pointer; and those of C11,
  * which glibc makes of pthread's.
@@ -201,8 +199,8 @@ static void test_symbol(const char *name, const char *version)
 int main(int argc, char **argv)
 {
 	drop_in_load(argv);
-	tap_plan(2 * NR_SYMBOLS + 2 + 1 + 1);
-	for (int i = 0; i < NR_SYMBOLS; i++) {
+	tap_plan(2 * NR_OF(symbols) + 2 + 1 + 1);
+	for (int i = 0; i < NR_OF(symbols); i++) {
 		test_symbol(symbols[i].name, symbols[i].version);
 		test_symbol(symbols[i].name, symbols[i].later);
 	}
