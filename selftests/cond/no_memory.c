@@ -197,8 +197,10 @@ int main(int argc, char **argv)
 		return tap_exit();
 	}
 	scene_start("", "errorcheck", false);
-	scenes_test("without memory", words, scenes, 2);
+	scenes_test("without memory", words, &scenes[0], 1);
 	test_deadline();
+	/* From here on the library has some to spare. */
+	scenes_test("without memory", words, &scenes[1], 1);
 	test_thread_ends();
 	return tap_exit();
 }
