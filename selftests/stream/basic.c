@@ -14,6 +14,8 @@ static const struct scenario scenarios[] = {
 	{ "a copy there and back", "set h 1; copy s a h; copy s i a; is i 1;" },
 	{ "staged there, borrowed back",
 	  "set h 2; staged s a h; borrow s i a @1; ticket 1; is i 2;" },
+	{ "bytes that are set",
+	  "put s a 5; copy s i a; is i 5; put s j 7; sync s; is j 7;" },
 	{ "a ticket of zeroes is done", "drain s; done 9 = 0;" },
 	{ "a ticket behind a gate",
 	  "gate x s; fill s i 3 @1; done 1 = EINPROGRESS; over 1 = ETIMEDOUT; "

@@ -68,10 +68,6 @@ static const struct scenario with_cpu[] = {
 	{ NULL, NULL },
 };
 
-static const struct pairing cuda[] = {
-	{ "cuda", DROVER_BACKEND_CUDA, DROVER_BACKEND_CUDA },
-	{ NULL, 0, 0 },
-};
 static const struct pairing cuda_and_cpu[] = {
 	{ "cuda and cpu", DROVER_BACKEND_CUDA, DROVER_BACKEND_CPU },
 	{ NULL, 0, 0 },

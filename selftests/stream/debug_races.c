@@ -66,10 +66,8 @@ static void test_ordered(const struct ordered *o)
 	pthread_t thread = 0;
 	const char *at[4];
 
-	watchdog(o->name);
-	script = (struct script){ .name = o->name };
 	__atomic_store_n(&script_host[3][0], 0, __ATOMIC_RELAXED);
-	script_begin(" S T U");
+	script_start(o->name, " S T U", 0, 0);
 	may_end = !strstr(o->text, "ticket 2");
 	TELL('S', at[0], at[1]);
 	if (!may_end)
@@ -148,8 +146,7 @@ static void test_places(void)
 /* One that may touch anything races with all. */
 static void test_unknown(void)
 {
-	script = (struct script){ .name = "unknown" };
-	script_begin(" S T");
+	script_start("unknown", " S T", 0, 0);
 	MUST(drover_stream_run(&script.streams['S'], &tell, NULL, 0, NULL, 0,
 			       NULL));
 	script_lines("fill T i 1; races 1;", false);

@@ -78,11 +78,6 @@ static const struct scenario by_cuda[] = {
 	{ NULL, NULL },
 };
 
-static const struct pairing cuda[] = {
-	{ "cuda", DROVER_BACKEND_CUDA, DROVER_BACKEND_CUDA },
-	{ NULL, 0, 0 },
-};
-
 int main(void)
 {
 	mock_cuda_start();

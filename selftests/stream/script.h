@@ -11,7 +11,7 @@
  * (a result of the test; otherwise they must succeed), submissions in "@1" to "@9"
  * (their ticket). "cpu:", "eager:" and "cuda:" are for a backend t alone.
  *
- *	fill s a 5	add s b a	fail s a	call s a	deny s a
+ *	fill s a 5	put s a 5	add s b a	fail s a	call s a	deny s a
  *	copy s b a	staged s b a	borrow s b a	set h 3
  *	gate x s [a]	reader x s a	open x		later x		waited x
  *	record s e	wait s e	sync s		drain s		for s h w
@@ -156,6 +156,8 @@ static inline int script_submit(char w[5][32], drover_ticket_t *t)
 	if (!strcmp(w[0], "fill"))
 		return (cuda ? cuda_fill_submit : fill_submit)(s, to, nr, BYTES,
 							       t);
+	if (!strcmp(w[0], "put"))
+		return drover_stream_set(s, to, nr, BYTES, t);
 	if (!strcmp(w[0], "add"))
 		return (cuda ? cuda_add_submit : add_submit)(s, to, from, BYTES,
 							     t);
@@ -453,6 +455,27 @@ static inline void script_end(void)
 			drover_stream_destroy(&script.streams[(int)*s]);
 }
 
+/*
+ * Beside C: script_start() makes the streams that are named, script_say() carries
+ * out statements, as often as it takes, and script_end() cleans up.
+ */
+static inline void script_start(const char *name, const char *streams,
+				uint32_t one, uint32_t two)
+{
+	script = (struct script){ .name = name, .backends = { one, two } };
+	memset(&script.events['o'], 0xff, sizeof(script.events['o']));
+	memset(script_host, 0, sizeof(script_host));
+	if (!streams)
+		return;
+	watchdog(name);
+	script_begin(streams);
+}
+
+static inline void script_say(const char *text)
+{
+	script_lines(text, false);
+}
+
 /* script_run - carry it out, or only say how many results it has */
 static inline int script_run(const struct scenario *scenario, const char *with,
 			     uint32_t one, uint32_t two, bool counts)
@@ -461,15 +484,10 @@ static inline int script_run(const struct scenario *scenario, const char *with,
 	int nr;
 
 	snprintf(name, sizeof(name), "%s: %s", with, scenario->name);
-	script = (struct script){ .name = name, .backends = { one, two } };
-	memset(&script.events['o'], 0xff, sizeof(script.events['o']));
-	memset(script_host, 0, sizeof(script_host));
-	if (counts)
-		return script_lines(scenario->text, true);
-	watchdog(scenario->name);
-	script_begin(scenario->text);
-	nr = script_lines(scenario->text, false);
-	script_end();
+	script_start(name, counts ? NULL : scenario->text, one, two);
+	nr = script_lines(scenario->text, counts);
+	if (!counts)
+		script_end();
 	return nr;
 }
 
@@ -490,6 +508,11 @@ __attribute__((unused)) static const struct pairing eager[] = {
 	{ NULL, 0, 0 },
 };
 #endif
+
+__attribute__((unused)) static const struct pairing cuda[] = {
+	{ "cuda", DROVER_BACKEND_CUDA, DROVER_BACKEND_CUDA },
+	{ NULL, 0, 0 },
+};
 
 __attribute__((unused)) static const struct pairing cpu_pairings[] = {
 	{ "cpu", DROVER_BACKEND_CPU, DROVER_BACKEND_CPU },
