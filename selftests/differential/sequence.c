@@ -5,7 +5,7 @@
  */
 #include <sys/types.h>
 
-#include "draw.h"
+#include "calls.h"
 
 #define MAX_STEPS 96
 

@@ -2,7 +2,7 @@
 /*
  * The waits of a sequence: of which kind, on which futex, and by whom.
  */
-#include "draw.h"
+#include "calls.h"
 
 static void pick_pi_wait(struct sequence *s, struct wait *wait)
 {

@@ -11,7 +11,7 @@ import subprocess
 import time
 
 import system
-from program import Program
+from programs import Program
 
 CLIENTS = 6
 ROUNDS = 40
