@@ -147,7 +147,6 @@ typedef drover_mutex_t api_mutex_t;
 
 static inline void api_start(char **argv)
 {
-	(void)argv;
 }
 
 static inline int api_mutex_timedlock(api_mutex_t *mutex, clockid_t clock,
@@ -267,13 +266,11 @@ static inline int kind_timedlock(api_mutex_t *mutex,
 
 static inline int kind_broadcast(api_cond_t *cond, api_mutex_t *mutex)
 {
-	(void)mutex;
 	return pthread_cond_broadcast(cond);
 }
 
 static inline int kind_cond_destroy(api_cond_t *cond, api_mutex_t *mutex)
 {
-	(void)mutex;
 	return pthread_cond_destroy(cond);
 }
 

@@ -344,11 +344,10 @@ static atomic_bool holding_off;
 
 static inline void hold_off_here(int signal)
 {
-	(void)signal;
-	atomic_fetch_add(&nr_held_off, 1);
-	while (atomic_load(&holding_off))
+	nr_held_off++;
+	while (holding_off)
 		sched_yield();
-	atomic_fetch_add(&nr_let_go, 1);
+	nr_let_go++;
 }
 
 /* hold_off - @thread is in the handler when this returns */
@@ -358,10 +357,10 @@ static inline void hold_off(pthread_t thread)
 		.sa_handler = hold_off_here,
 		.sa_flags = SA_RESTART,
 	};
-	int nr = atomic_load(&nr_held_off);
+	int nr = nr_held_off;
 
 	sigaction(SIGUSR2, &action, NULL);
-	atomic_store(&holding_off, true);
+	holding_off = true;
 	pthread_kill(thread, SIGUSR2);
 	if (wait_at_least(&nr_held_off, nr + 1))
 		tap_bail("a thread does not handle its signal");
@@ -370,11 +369,11 @@ static inline void hold_off(pthread_t thread)
 /* hold_off_end - let all @nr go on */
 static inline void hold_off_end(int nr)
 {
-	atomic_store(&holding_off, false);
+	holding_off = false;
 	if (wait_at_least(&nr_let_go, nr))
 		tap_bail("a thread does not leave its handler");
-	atomic_store(&nr_held_off, 0);
-	atomic_store(&nr_let_go, 0);
+	nr_held_off = 0;
+	nr_let_go = 0;
 }
 
 /*

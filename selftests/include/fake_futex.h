@@ -91,7 +91,7 @@ static inline void fake_futex_start(struct fake_futex fake)
 	/* Or a short sleep would take 50 microseconds more. */
 	prctl(PR_SET_TIMERSLACK, 1);
 	fake_futex = fake;
-	atomic_store(&fake_futex_nr_requeues, 0);
+	fake_futex_nr_requeues = 0;
 	fake_futex_thread(0);
 }
 

@@ -157,19 +157,19 @@ static inline void *member_thread(void *arg)
 	struct member *member = arg;
 	struct fixture *fixture = member->fixture;
 
-	atomic_store(&member->tid, blocked_gettid());
+	member->tid = blocked_gettid();
 	api_mutex_lock(member->mutex);
-	atomic_store(&member->waiting, true);
+	member->waiting = true;
 	member->result = member_wait(member);
 	if (member->then)
 		member->then(member);
-	atomic_store(&member->turn, atomic_fetch_add(&fixture->nr_returned, 1));
-	while (atomic_load(&fixture->keep))
+	member->turn = atomic_fetch_add(&fixture->nr_returned, 1);
+	while (fixture->keep)
 		sched_yield();
 	/* Of a mutex that nobody can have it is not the holder. */
 	if (member->result != ENOTRECOVERABLE)
 		api_mutex_unlock(member->mutex);
-	atomic_fetch_add(&fixture->nr_gone, 1);
+	fixture->nr_gone++;
 	return NULL;
 }
 
@@ -214,7 +214,7 @@ static inline void member_has_joined(struct member *member)
 {
 	int64_t deadline = blocked_deadline();
 
-	while (!atomic_load(&member->waiting)) {
+	while (!member->waiting) {
 		if (blocked_over(deadline))
 			tap_bail("a waiter never waited");
 		sched_yield();
@@ -225,16 +225,16 @@ static inline void member_has_joined(struct member *member)
 
 static inline enum place member_place(struct member *member)
 {
-	if (atomic_load(&member->turn) >= 0)
+	if (member->turn >= 0)
 		return RETURNED;
-	return place_of(getpid(), atomic_load(&member->tid), member->mutex);
+	return place_of(getpid(), member->tid, member->mutex);
 }
 
 /* member_asleep - wait until @member sleeps in its wait */
 static inline void member_asleep(struct member *member)
 {
 	member_has_joined(member);
-	if (place_settled(getpid(), atomic_load(&member->tid), member->mutex))
+	if (place_settled(getpid(), member->tid, member->mutex))
 		tap_bail("waiter %d never slept",
 			 (int)(member - member->fixture->members));
 }
@@ -264,7 +264,7 @@ static inline void fixture_returned(struct fixture *fixture, int nr)
 {
 	if (wait_at_least(&fixture->nr_returned, nr))
 		tap_bail("%d of %d waiters returned, expected %d",
-			 atomic_load(&fixture->nr_returned), fixture->nr, nr);
+			 fixture->nr_returned, fixture->nr, nr);
 }
 
 /* fixture_gone - wait until @nr have returned and have unlocked their mutex */
@@ -272,14 +272,13 @@ static inline void fixture_gone(struct fixture *fixture, int nr)
 {
 	if (wait_at_least(&fixture->nr_gone, nr))
 		tap_bail("%d of %d waiters returned, expected %d",
-			 atomic_load(&fixture->nr_gone), fixture->nr, nr);
+			 fixture->nr_gone, fixture->nr, nr);
 }
 
 /* Who has returned, and has not unlocked yet, is about to wake another. */
 static inline bool fixture_any_awake(struct fixture *fixture)
 {
-	if (!atomic_load(&fixture->keep) &&
-	    atomic_load(&fixture->nr_gone) < atomic_load(&fixture->nr_returned))
+	if (!fixture->keep && fixture->nr_gone < fixture->nr_returned)
 		return true;
 	for (int i = 0; i < fixture->nr; i++)
 		if (member_place(&fixture->members[i]) == AWAKE)
@@ -300,11 +299,10 @@ static inline int fixture_count(struct fixture *fixture, enum place place)
 	int64_t deadline = blocked_deadline();
 	int count = 0, nr_sweeps = 0, returned = -1;
 
-	while (nr_sweeps < 2 ||
-	       returned != atomic_load(&fixture->nr_returned)) {
+	while (nr_sweeps < 2 || returned != fixture->nr_returned) {
 		if (blocked_over(deadline))
 			tap_bail("a waiter neither returns nor sleeps");
-		returned = atomic_load(&fixture->nr_returned);
+		returned = fixture->nr_returned;
 		nr_sweeps = fixture_any_awake(fixture) ? 0 : nr_sweeps + 1;
 		if (!nr_sweeps)
 			sched_yield();
@@ -320,7 +318,7 @@ static inline int fixture_results(struct fixture *fixture, int result)
 	int count = 0;
 
 	for (int i = 0; i < fixture->nr; i++)
-		if (atomic_load(&fixture->members[i].turn) >= 0 &&
+		if (fixture->members[i].turn >= 0 &&
 		    fixture->members[i].result == result)
 			count++;
 	return count;
@@ -329,7 +327,7 @@ static inline int fixture_results(struct fixture *fixture, int result)
 /* fixture_end - join all members, which must be about to return */
 static inline void fixture_end(struct fixture *fixture)
 {
-	atomic_store(&fixture->keep, false);
+	fixture->keep = false;
 	fixture_gone(fixture, fixture->nr);
 	for (int i = 0; i < fixture->nr; i++)
 		pthread_join(fixture->members[i].thread, NULL);

@@ -42,8 +42,6 @@ static inline void preempt_step(int signal, siginfo_t *info, void *context)
 {
 	greg_t *regs = ((ucontext_t *)context)->uc_mcontext.gregs;
 
-	(void)signal;
-	(void)info;
 	if (--preempt.left > 0)
 		return;
 	regs[REG_EFL] &= ~PREEMPT_TRAP_FLAG;
@@ -117,10 +115,6 @@ static inline void preempt_trap_end(void)
 static inline bool preempt_after(long nr, void (*call)(void *arg),
 				 void (*meanwhile)(void *arg), void *arg)
 {
-	(void)nr;
-	(void)call;
-	(void)meanwhile;
-	(void)arg;
 	return false;
 }
 
@@ -176,14 +170,12 @@ static struct actor caller, other;
 
 static inline void *other_thread(void *arg)
 {
-	while (!atomic_load(&other.go) &&
-	       (!atomic_load(&caller.tid) || atomic_load(&caller.done) ||
-		blocked_in_futex(getpid(), atomic_load(&caller.tid), NULL) !=
-			1))
+	while (!other.go && (!caller.tid || caller.done ||
+			     blocked_in_futex(getpid(), caller.tid, NULL) != 1))
 		sched_yield();
-	atomic_store(&other.tid, blocked_gettid());
+	other.tid = blocked_gettid();
 	other.scenario->other();
-	atomic_store(&other.done, true);
+	other.done = true;
 	return arg;
 }
 
@@ -214,27 +206,25 @@ static inline void other_acts(void *arg)
 {
 	int state;
 
-	(void)arg;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
-	atomic_store(&other.go, true);
+	other.go = true;
 	thread_settled(&other.tid, &other.done);
 	pthread_setcancelstate(state, &state);
 }
 
 static inline void caller_ends(void *arg)
 {
-	(void)arg;
 	preempt_trap_end();
-	atomic_store(&caller.done, true);
+	caller.done = true;
 }
 
 /* May be cancelled in the call. */
 static inline void *caller_thread(void *arg)
 {
-	while (!atomic_load(&caller.go))
+	while (!caller.go)
 		sched_yield();
 	pthread_cleanup_push(caller_ends, NULL);
-	atomic_store(&caller.tid, blocked_gettid());
+	caller.tid = blocked_gettid();
 	preempt_after(caller.nr, caller.scenario->call, other_acts, NULL);
 	pthread_cleanup_pop(1);
 	return arg;
@@ -245,9 +235,9 @@ static inline void actor_start(struct actor *actor, void *(*run)(void *),
 {
 	actor->scenario = scenario;
 	actor->nr = nr;
-	atomic_store(&actor->tid, 0);
-	atomic_store(&actor->go, false);
-	atomic_store(&actor->done, false);
+	actor->tid = 0;
+	actor->go = false;
+	actor->done = false;
 	if (pthread_create(&actor->thread, NULL, run, NULL))
 		tap_bail("pthread_create");
 }
@@ -265,7 +255,7 @@ static inline bool everywhere_round(const struct scenario *scenario, long nr,
 	actor_start(&caller, caller_thread, scenario, nr);
 	actor_start(&other, other_thread, scenario, nr);
 	/* Now that both know each other. */
-	atomic_store(&caller.go, true);
+	caller.go = true;
 	pthread_join(caller.thread, NULL);
 	*more = preempt.done;
 	if (!*more)

@@ -211,7 +211,6 @@ static inline void futex_trapped(int signal, siginfo_t *info, void *context)
 		regs[REG_R10], regs[REG_R8],  regs[REG_R9],
 	};
 
-	(void)signal;
 	futex_count((int)args[1]);
 	regs[REG_RAX] = futex_again(info->si_syscall, args);
 }

@@ -91,7 +91,7 @@ static inline void *sleepers_thread(void *arg)
 
 		sched_setscheduler(0, SCHED_FIFO, &param);
 	}
-	atomic_store(&waiter->tid, blocked_gettid());
+	waiter->tid = blocked_gettid();
 	if (waiter->call)
 		waiter->result = waiter->call(waiter);
 	else
@@ -99,8 +99,8 @@ static inline void *sleepers_thread(void *arg)
 			waiter->futex, waiter->flags, 0, waiter->deadline,
 			waiter->bitset ? waiter->bitset :
 					 FUTEX_BITSET_MATCH_ANY);
-	atomic_store(&waiter->turn, atomic_fetch_add(&sleepers->next_turn, 1));
-	atomic_fetch_add(&sleepers->nr_returned, 1);
+	waiter->turn = atomic_fetch_add(&sleepers->next_turn, 1);
+	sleepers->nr_returned++;
 	return NULL;
 }
 
@@ -137,7 +137,7 @@ static inline struct waiter *sleepers_start(struct sleepers *sleepers,
 /* sleepers_asleep - wait until @waiter sleeps in its system call */
 static inline void sleepers_asleep(struct waiter *waiter)
 {
-	if (wait_blocked(getpid(), atomic_load(&waiter->tid), waiter->futex))
+	if (wait_blocked(getpid(), waiter->tid, waiter->futex))
 		tap_bail("waiter %d never slept",
 			 (int)(waiter - waiter->sleepers->waiters));
 }
@@ -169,14 +169,14 @@ static inline void sleepers_returned(struct sleepers *sleepers, int nr)
 {
 	if (wait_at_least(&sleepers->nr_returned, nr))
 		tap_bail("%d of %d waiters returned, expected %d",
-			 atomic_load(&sleepers->nr_returned), sleepers->nr, nr);
+			 sleepers->nr_returned, sleepers->nr, nr);
 }
 
 /* sleepers_of_turn - the number of the waiter that returned as number @turn */
 static inline int sleepers_of_turn(struct sleepers *sleepers, int turn)
 {
 	for (int i = 0; i < sleepers->nr; i++)
-		if (atomic_load(&sleepers->waiters[i].turn) == turn)
+		if (sleepers->waiters[i].turn == turn)
 			return i;
 	return -1;
 }
@@ -189,7 +189,7 @@ static inline int sleepers_of_turn(struct sleepers *sleepers, int turn)
 static inline int sleepers_wake_one(struct sleepers *sleepers,
 				    const void *futex, int flags)
 {
-	int turn = atomic_load(&sleepers->nr_returned);
+	int turn = sleepers->nr_returned;
 
 	if (sys_futex_wake(futex, flags, 1) != 1)
 		return -1;
@@ -201,7 +201,7 @@ static inline int sleepers_wake_one(struct sleepers *sleepers,
 static inline int sleepers_wake_all(struct sleepers *sleepers,
 				    const void *futex, int flags)
 {
-	int before = atomic_load(&sleepers->nr_returned);
+	int before = sleepers->nr_returned;
 	int woken = sys_futex_wake(futex, flags, INT_MAX);
 
 	if (woken > 0)
@@ -215,7 +215,7 @@ static inline int sleepers_count(struct sleepers *sleepers, long result)
 	int count = 0;
 
 	for (int i = 0; i < sleepers->nr; i++)
-		if (atomic_load(&sleepers->waiters[i].turn) >= 0 &&
+		if (sleepers->waiters[i].turn >= 0 &&
 		    sleepers->waiters[i].result == result)
 			count++;
 	return count;
