@@ -151,6 +151,19 @@ static void set_done(struct stream *s, uint64_t number, int err)
 	drop_marks(s);
 }
 
+/* Ask, or wait, for a mark, or without one for all of the stream. */
+static cu_result ask(struct stream *s, const struct cuda_mark *mark, bool wait)
+{
+	cu_stream stream = cuda_private(s)->stream;
+
+	add_relaxed(&s->driver_calls, 1);
+	if (mark)
+		return wait ? cuda.event_synchronize(mark->event) :
+			      cuda.event_query(mark->event);
+	return wait ? cuda.stream_synchronize(stream) :
+		      cuda.stream_query(stream);
+}
+
 void cuda_poll(struct stream *s)
 {
 	struct cuda_stream *c = cuda_private(s);
@@ -162,13 +175,11 @@ void cuda_poll(struct stream *s)
 		return;
 	drover_mutex_lock(&c->lock);
 	for (struct cuda_mark *m = c->marks; m && !result; m = m->next) {
-		add_relaxed(&s->driver_calls, 1);
-		result = cuda.event_query(m->event);
+		result = ask(s, m, false);
 		done = result ? done : m->number;
 	}
 	if (!c->marks) {
-		add_relaxed(&s->driver_calls, 1);
-		result = cuda.stream_query(c->stream);
+		result = ask(s, NULL, false);
 		done = result ? done : issued;
 	}
 	set_done(s, done, 0);
@@ -180,13 +191,6 @@ void cuda_poll(struct stream *s)
 
 /* ---- waiting ---- */
 
-static cu_result look(struct stream *s, const struct cuda_mark *mark)
-{
-	add_relaxed(&s->driver_calls, 1);
-	return mark ? cuda.event_query(mark->event) :
-		      cuda.stream_query(cuda_private(s)->stream);
-}
-
 /* The driver has no wait with a deadline: look, and sleep in between. */
 static cu_result poll_until(struct stream *s, const struct cuda_mark *mark,
 			    const struct deadline *deadline)
@@ -195,7 +199,7 @@ static cu_result poll_until(struct stream *s, const struct cuda_mark *mark,
 	futex_word never = 0;
 	cu_result result;
 
-	while (is_unknown(result = look(s, mark)) &&
+	while (is_unknown(result = ask(s, mark, false)) &&
 	       (left = time_left(deadline)) > 0) {
 		struct deadline next = { .clock = deadline->clock };
 
@@ -211,16 +215,6 @@ static cu_result poll_until(struct stream *s, const struct cuda_mark *mark,
 			sleep_ns *= 2;
 	}
 	return result;
-}
-
-static cu_result await(struct stream *s, const struct cuda_mark *mark,
-		       const struct deadline *deadline)
-{
-	if (deadline)
-		return poll_until(s, mark, deadline);
-	add_relaxed(&s->driver_calls, 1);
-	return mark ? cuda.event_synchronize(mark->event) :
-		      cuda.stream_synchronize(cuda_private(s)->stream);
 }
 
 int cuda_wait(struct stream *s, uint64_t number,
@@ -246,7 +240,9 @@ int cuda_wait(struct stream *s, uint64_t number,
 		behind = mark->number;
 	}
 	drover_mutex_unlock(&c->lock);
-	result = stream_done(s) < number ? await(s, mark, deadline) : 0;
+	result = stream_done(s) >= number ? 0 :
+		 deadline		  ? poll_until(s, mark, deadline) :
+					    ask(s, mark, true);
 	drover_mutex_lock(&c->lock);
 	if (!is_unknown(result))
 		set_done(s, behind, cuda_error(result, "a wait"));

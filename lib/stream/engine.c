@@ -129,10 +129,7 @@ static int order_behind(struct stream *s, struct op *op, struct stream *other,
 	if (!number)
 		return 0;
 	err = engine_put_behind(s, op, other, number, need);
-	if (err)
-		s->counts.added_host++;
-	else
-		s->counts.added_device++;
+	s->counts.added_host += err != 0;
 	return err;
 }
 

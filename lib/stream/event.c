@@ -76,7 +76,7 @@ int drover_stream_wait_event(drover_stream_t *stream, drover_event_t *event)
 	const drover_access_t none = { 0 };
 	struct op op = { .kind = OP_WAIT, .event = event };
 
-	op_set_accesses(&op, &none, 0);
+	op_fill(&op, &none, 0, NULL, 0);
 	return stream_submit(stream, &op, NULL);
 }
 
@@ -154,39 +154,4 @@ int drover_stream_synchronize(drover_stream_t *stream)
 int drover_stream_drain(drover_stream_t *stream)
 {
 	return synchronize(stream, false);
-}
-
-struct host_access {
-	struct footprint footprint;
-	bool waited;
-};
-
-static int synchronize_step(struct stream *s, void *arg, struct need *need)
-{
-	struct host_access *access = arg;
-	int err = stream_captures(s);
-
-	if (err)
-		return err;
-	err = engine_order_host(&access->footprint, need);
-	if (need->on) {
-		access->waited = true;
-	} else {
-		s->counts.asked++;
-		s->counts.waited += access->waited;
-		s->counts.elided += !access->waited;
-	}
-	return err;
-}
-
-int drover_stream_synchronize_for(drover_stream_t *stream,
-				  const drover_access_t *accesses,
-				  size_t nr_accesses)
-{
-	struct host_access access = { { .accesses = accesses,
-					.nr = nr_accesses,
-					.anything = !accesses },
-				      false };
-
-	return stream_repeat(stream, synchronize_step, &access);
 }

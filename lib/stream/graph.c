@@ -63,8 +63,6 @@ int graph_add(struct stream *s, struct op *op)
 	graph->anything |= op->anything;
 	graph->host |= op->host;
 	graph->calls |= op->kind == OP_HOST_CALL;
-	if (op->kind == OP_COPY)
-		graph->bytes += op->bytes;
 	return 0;
 }
 

@@ -20,7 +20,7 @@ struct range {
 
 /* [stream_lock] */
 static struct range *ranges;
-static size_t nr_ranges, max_ranges;
+static size_t nr_ranges;
 
 /* The index of the first range that ends behind @address. */
 static size_t range_at(uintptr_t address)
@@ -61,16 +61,11 @@ static int add_range(const struct stream *s, void *memory, size_t bytes,
 		     bool host)
 {
 	size_t i = range_at((uintptr_t)memory);
+	void *more = realloc(ranges, (nr_ranges + 1) * sizeof(*ranges));
 
-	if (nr_ranges == max_ranges) {
-		size_t most = max_ranges ? 2 * max_ranges : 16;
-		void *more = realloc(ranges, most * sizeof(*ranges));
-
-		if (!more)
-			return stream_because(ENOMEM, "no memory");
-		ranges = more;
-		max_ranges = most;
-	}
+	if (!more)
+		return stream_because(ENOMEM, "no memory");
+	ranges = more;
 	memmove(&ranges[i + 1], &ranges[i], (nr_ranges - i) * sizeof(*ranges));
 	ranges[i] = (struct range){ .start = (uintptr_t)memory,
 				    .bytes = bytes,
@@ -92,7 +87,7 @@ static void remove_range(const struct range *range)
 void memory_after_fork(void)
 {
 	ranges = NULL;
-	nr_ranges = max_ranges = 0;
+	nr_ranges = 0;
 }
 
 bool memory_is_device(const void *start, size_t bytes)
@@ -241,12 +236,11 @@ static void *staging_room(struct stream *s, size_t bytes)
 /* A graph's lives longer than the stream: it is ordinary memory. */
 static int staging_of_its_own(struct op *op)
 {
-	op->own = malloc(op->bytes);
-	if (!op->own)
+	op->heap = malloc(op->bytes);
+	if (!op->heap)
 		return stream_because(ENOMEM, "no memory to stage %zu bytes",
 				      op->bytes);
-	memcpy(op->own, op->from, op->bytes);
-	op->from = op->own;
+	op->from = memcpy(op->heap, op->from, op->bytes);
 	return 0;
 }
 

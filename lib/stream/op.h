@@ -56,13 +56,13 @@ struct dependency {
  * @byte: of OP_SET, which has @to and @bytes as well
  * @kernel: of OP_RUN
  * @call, @arg: of OP_HOST_CALL
- * @args_bytes: of OP_RUN; up to OP_ARGS in @args, else in @args_heap
- * @nr_accesses: up to OP_ACCESSES in @accesses, else in @accesses_heap
- * @graph: of OP_GRAPH, which holds a reference; owns @accesses_heap then
+ * @args_bytes: of OP_RUN; up to OP_ARGS in @args, else in @heap
+ * @nr_accesses: up to OP_ACCESSES in @accesses, else in @heap
+ * @heap: what of these has no room; of a staged copy in a graph: its source
+ * @graph: of OP_GRAPH, which holds a reference
  * @event: of OP_WAIT and OP_RECORD; the caller's
  * @nr_dependencies, @dependencies: to be waited for by the device
  * @staging_end: the staging memory in use ends here, counted for ever; or 0
- * @own: of a staged copy in a graph: its source
  * @caller: who submitted it, as an address; for the checker
  * @sum, @summed: of a borrowed source; for the checker
  *
@@ -90,16 +90,14 @@ struct op {
 	void *arg;
 	size_t args_bytes;
 	_Alignas(16) unsigned char args[OP_ARGS];
-	void *args_heap;
 	size_t nr_accesses;
 	drover_access_t accesses[OP_ACCESSES];
-	drover_access_t *accesses_heap;
+	void *heap;
 	struct drover_graph *graph;
 	drover_event_t *event;
 	uint32_t nr_dependencies;
 	struct dependency dependencies[OP_DEPENDENCIES];
 	uint64_t staging_end;
-	void *own;
 	const void *caller;
 	uint64_t sum;
 	bool summed;
@@ -114,7 +112,6 @@ struct drover_graph {
 	size_t nr_nodes;
 	drover_access_t *accesses;
 	size_t nr_accesses;
-	uint64_t bytes; /* copied by one replay */
 	bool anything;
 	bool host;
 	bool calls;		/* the host */

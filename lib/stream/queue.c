@@ -6,19 +6,6 @@
 
 #include "stream/stream.h"
 
-int stream_thread(pthread_t *thread, void *(*main)(void *), void *arg)
-{
-	sigset_t all, before;
-	int err;
-
-	/* A handler of the program's has no business in a thread of ours. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = pthread_create(thread, NULL, main, arg);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return err ? stream_because(EAGAIN, "no thread: error %d", err) : 0;
-}
-
 /* ---- carrying operations out ---- */
 
 static int perform_node(struct op *op)
@@ -95,8 +82,16 @@ static void *queue_main(void *arg)
 
 int queue_open(struct stream *s, const drover_streamattr_t *attr)
 {
+	sigset_t all, before;
+	int err;
+
 	(void)attr;
-	return stream_thread(&s->thread, queue_main, s);
+	/* A handler of the program's has no business in a thread of ours. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	err = pthread_create(&s->thread, NULL, queue_main, s);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return err ? stream_because(EAGAIN, "no thread: error %d", err) : 0;
 }
 
 void queue_close(struct stream *s)

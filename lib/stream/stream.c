@@ -115,19 +115,17 @@ static const struct backend *backend_of(uint32_t id)
 
 static int check_attr(const drover_streamattr_t *attr)
 {
-	if (!backend_of(attr->backend))
-		return stream_because(EINVAL, "backend %u is not known",
-				      attr->backend);
-	if (attr->order > DROVER_ORDER_CALLER)
-		return stream_because(EINVAL, "order %u is not known",
-				      attr->order);
-	if (attr->depth > 1u << 20)
-		return stream_because(EINVAL, "a depth of %u is too much",
-				      attr->depth);
-	if (attr->native && attr->backend != DROVER_BACKEND_CUDA)
-		return stream_because(EINVAL, "only a CUstream is borrowed");
-	return attr->reserved ? stream_because(EINVAL, "reserved is not zero") :
-				0;
+	const char *what = !backend_of(attr->backend)	     ? "backend" :
+			   attr->order > DROVER_ORDER_CALLER ? "order" :
+			   attr->depth > 1u << 20	     ? "depth" :
+			   attr->reserved		     ? "reserved" :
+			   attr->native && attr->backend !=
+						   DROVER_BACKEND_CUDA ?
+					    "native" :
+					    NULL;
+
+	return what ? stream_because(EINVAL, "attr.%s is out of range", what) :
+		      0;
 }
 
 static struct stream *take_slot(void)
@@ -154,31 +152,19 @@ static void give_slot(struct stream *s)
 	drover_mutex_unlock(&stream_lock);
 }
 
-static void *zeroed(size_t count, size_t size)
-{
-	size_t bytes =
-		(count * size + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
-	void *memory = aligned_alloc(CACHE_LINE, bytes);
-
-	return memory ? memset(memory, 0, bytes) : NULL;
-}
-
-static void free_memory(struct stream *s)
-{
-	free(s->ring);
-	free(s->clocks);
-	s->ring = NULL;
-	s->clocks = NULL;
-}
-
+/* The ring, and its clocks behind it. */
 static int get_memory(struct stream *s)
 {
-	s->ring = zeroed(s->depth, sizeof(*s->ring));
-	s->clocks = zeroed(s->depth, sizeof(*s->clocks));
-	if (s->ring && s->clocks)
-		return 0;
-	free_memory(s);
-	return stream_because(ENOMEM, "no memory for %u operations", s->depth);
+	size_t bytes = s->depth * (sizeof(*s->ring) + sizeof(*s->clocks));
+
+	bytes = (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+	s->ring = aligned_alloc(CACHE_LINE, bytes);
+	if (!s->ring)
+		return stream_because(ENOMEM, "no memory for %u operations",
+				      s->depth);
+	memset(s->ring, 0, bytes);
+	s->clocks = (void *)(s->ring + s->depth);
+	return 0;
 }
 
 /*
@@ -230,7 +216,7 @@ static int open_slot(struct stream *s, const drover_streamattr_t *attr)
 		err = stream_because(ENOMEM, "no memory for %zu staged bytes",
 				     s->staging_bytes);
 	}
-	free_memory(s);
+	free(s->ring);
 	return err;
 }
 
@@ -287,7 +273,7 @@ static void close_slot(struct stream *s)
 	drover_mutex_unlock(&stream_lock);
 	s->backend->free(s, s->staging, true);
 	s->backend->close(s);
-	free_memory(s);
+	free(s->ring);
 	give_slot(s);
 }
 

@@ -324,20 +324,30 @@ int stream_submit(const drover_stream_t *name, struct op *op,
 		  drover_ticket_t *ticket);
 /* Give back what operations that are done have held; [lock]. */
 void stream_retire(struct stream *s);
-int op_set_accesses(struct op *op, const drover_access_t *accesses, size_t nr);
+/* What @op touches, and arguments: copied. */
+int op_fill(struct op *op, const drover_access_t *accesses, size_t nr,
+	    const void *args, size_t bytes);
 /* Free what @op has on the heap. */
 void op_free(struct op *op);
+
+/* What long arguments take of op.heap, in front of many accesses. */
+static inline size_t op_args_heap(const struct op *op)
+{
+	return op->args_bytes > OP_ARGS ? (op->args_bytes + 15) / 16 * 16 : 0;
+}
+
+static inline void *op_args(struct op *op)
+{
+	return op->args_bytes > OP_ARGS ? op->heap : op->args;
+}
 
 static inline const drover_access_t *op_accesses(const struct op *op)
 {
 	if (op->kind == OP_GRAPH)
 		return op->graph->accesses;
-	return op->accesses_heap ? op->accesses_heap : op->accesses;
-}
-
-static inline void *op_args(struct op *op)
-{
-	return op->args_heap ? op->args_heap : op->args;
+	if (op->nr_accesses <= OP_ACCESSES)
+		return op->accesses;
+	return (void *)((char *)op->heap + op_args_heap(op));
 }
 
 /* ---- memory.c: device memory, staging ---- */
@@ -374,7 +384,5 @@ void *memory_alloc(struct stream *s, size_t bytes, bool host);
 void memory_free(struct stream *s, void *memory, bool host);
 /* Carry one operation out, here and now. */
 void op_perform(struct stream *s, struct op *op);
-/* A thread that no signal disturbs. */
-int stream_thread(pthread_t *thread, void *(*main)(void *), void *arg);
 
 #endif /* DROVER_STREAM_INTERNAL_H */

@@ -7,30 +7,23 @@
 
 /* ---- what an operation holds on the heap ---- */
 
-int op_set_accesses(struct op *op, const drover_access_t *accesses, size_t nr)
+int op_fill(struct op *op, const drover_access_t *accesses, size_t nr,
+	    const void *args, size_t bytes)
 {
-	drover_access_t *to = op->accesses;
+	size_t heap = 0;
 
 	op->anything = !accesses;
 	op->nr_accesses = accesses ? nr : 0;
-	if (op->nr_accesses > OP_ACCESSES) {
-		to = op->accesses_heap = malloc(nr * sizeof(*to));
-		if (!to)
-			return stream_because(ENOMEM, "no memory");
-	}
-	if (op->nr_accesses)
-		memcpy(to, accesses, nr * sizeof(*to));
-	return 0;
-}
-
-static int op_set_args(struct op *op, const void *args, size_t bytes)
-{
 	op->args_bytes = args ? bytes : 0;
-	if (op->args_bytes > OP_ARGS) {
-		op->args_heap = malloc(bytes);
-		if (!op->args_heap)
-			return stream_because(ENOMEM, "no memory");
-	}
+	if (op->nr_accesses > OP_ACCESSES)
+		heap = nr * sizeof(*accesses);
+	if (op->args_bytes > OP_ARGS)
+		heap += op_args_heap(op);
+	if (heap && !(op->heap = malloc(heap)))
+		return stream_because(ENOMEM, "no memory");
+	if (op->nr_accesses)
+		memcpy((void *)op_accesses(op), accesses,
+		       nr * sizeof(*accesses));
 	if (op->args_bytes)
 		memcpy(op_args(op), args, bytes);
 	return 0;
@@ -38,12 +31,8 @@ static int op_set_args(struct op *op, const void *args, size_t bytes)
 
 void op_free(struct op *op)
 {
-	free(op->accesses_heap);
-	free(op->args_heap);
-	op->accesses_heap = NULL;
-	op->args_heap = NULL;
-	free(op->own);
-	op->own = NULL;
+	free(op->heap);
+	op->heap = NULL;
 	if (op->graph)
 		graph_put(op->graph);
 	op->graph = NULL;
@@ -143,13 +132,6 @@ static int prepare(struct stream *s, struct op *op, struct need *need)
 	return err;
 }
 
-static uint64_t bytes_of(const struct op *op)
-{
-	if (op->kind == OP_GRAPH)
-		return op->graph->bytes;
-	return op->kind == OP_COPY ? op->bytes : 0;
-}
-
 /*
  * Which points are to be marked, so that who waits does not wait for more: what
  * somebody has asked for, and every so many operations, for the ring and the
@@ -180,8 +162,8 @@ static struct op *publish(struct stream *s, struct op *op)
 		s->host_number = op->number;
 	op->host_number = s->host_number;
 	s->counts.operations++;
-	s->counts.bytes += bytes_of(op);
 	s->counts.read_backs += op->blocks;
+	s->counts.added_device += op->kind == OP_WAIT ? 0 : op->nr_dependencies;
 	want_mark(s, op);
 	posted = stream_op(s, op->number);
 	*posted = *op;
@@ -303,7 +285,7 @@ static int copy(drover_stream_t *stream, const struct op *how, void *to,
 		accesses[1].start = op.from = (const char *)from + at;
 		op.bytes = bytes - at < most ? bytes - at : most;
 		accesses[0].bytes = accesses[1].bytes = op.bytes;
-		op_set_accesses(&op, accesses, 2);
+		op_fill(&op, accesses, 2, NULL, 0);
 		err = stream_submit(stream, &op, ticket);
 		if (!bytes)
 			break;
@@ -356,7 +338,7 @@ int drover_stream_set(drover_stream_t *stream, void *to, int byte, size_t bytes,
 
 	if (!to || !bytes)
 		return stream_because(EINVAL, "no bytes to be set");
-	op_set_accesses(&op, &access, 1);
+	op_fill(&op, &access, 1, NULL, 0);
 	return stream_submit(stream, &op, ticket);
 }
 
@@ -369,16 +351,9 @@ int drover_stream_run(drover_stream_t *stream, const drover_kernel_t *kernel,
 			 .kernel = *kernel,
 			 .ticketed = ticket,
 			 .caller = __builtin_return_address(0) };
-	int err;
+	int err = op_fill(&op, accesses, nr_accesses, args, args_bytes);
 
-	err = op_set_accesses(&op, accesses, nr_accesses);
-	if (!err)
-		err = op_set_args(&op, args, args_bytes);
-	if (err) {
-		op_free(&op);
-		return err;
-	}
-	return stream_submit(stream, &op, ticket);
+	return err ? err : stream_submit(stream, &op, ticket);
 }
 
 int drover_stream_host_call(drover_stream_t *stream, int (*call)(void *arg),
@@ -394,7 +369,7 @@ int drover_stream_host_call(drover_stream_t *stream, int (*call)(void *arg),
 
 	if (!call)
 		return stream_because(EINVAL, "no function to call");
-	err = op_set_accesses(&op, accesses, nr_accesses);
+	err = op_fill(&op, accesses, nr_accesses, NULL, 0);
 	return err ? err : stream_submit(stream, &op, ticket);
 }
 

@@ -14,7 +14,6 @@ static const struct scenario scenarios[] = {
 	  "sync s = EBUSY; copy s a h = EBUSY; destroy s = EBUSY; end s g; "
 	  "done 1 = 0; submits s 0; called 0; set h 99; "
 	  "set i 1; " REPLAY "is k 3; set i 2; " REPLAY "is k 7; called 2; "
-	  "bytes s 1536; "
 	  /* The graph goes before it was carried out. */
 	  "replay s g; drop g; sync s; called 3;" },
 	{ "ordered like its operations",

@@ -18,9 +18,6 @@ static const struct scenario scenarios[] = {
 	{ "a kernel on host memory",
 	  "mark s; gate x s; fill s j 1; fill s a 1; later x; sync s; waited x; "
 	  "since s 1001;" },
-	{ "for some memory",
-	  "mark s; gate x s; fill s j 2; fill s a 2; for s h w; since s 1100; "
-	  "later x; for s j r; waited x; since s 2101; is j 2;" },
 	{ "an event of another stream",
 	  "fill s b 3; mark t; gate x s a; record s e; later x; wait t e; "
 	  "cpu: since t 1010; eager: since t 1001; wait t e; "

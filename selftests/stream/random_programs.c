@@ -38,7 +38,7 @@ enum what {
 	STAGED,
 	COPY,
 	CALL,
-	SYNCHRONIZE_FOR,
+	SET,
 	REPLAY,
 	NR_WHAT,
 };
@@ -195,6 +195,7 @@ static void run_plainly(const struct step *step, unsigned char (*m)[BYTES])
 	switch (step->what) {
 	case FILL:
 	case CALL:
+	case SET:
 	case HOST_WRITE:
 		memset(add.to, step->byte, step->bytes);
 		return;
@@ -238,11 +239,11 @@ static void replay(drover_stream_t *s, const struct add *add)
 }
 
 /* The host writes its own memory, which in whole programs it knows it may. */
-static void host_writes(drover_stream_t *s, const drover_access_t *access,
-			int byte, bool whole)
+static void host_writes(const struct program *p, drover_stream_t *streams,
+			const drover_access_t *access, int byte)
 {
-	if (!whole)
-		MUST(drover_stream_synchronize_for(s, access, 1));
+	for (int i = 0; !p->whole && i < p->nr_streams; i++)
+		MUST(drover_stream_synchronize(&streams[i]));
 #ifdef DROVER_STREAM_DEBUG
 	MUST(drover_stream_note(access, 1));
 #endif
@@ -296,11 +297,11 @@ static void run_step(const struct program *p, const struct step *step,
 		MUST((keeps ? drover_stream_drain :
 			      drover_stream_synchronize)(s));
 		return;
-	case SYNCHRONIZE_FOR:
-		MUST(drover_stream_synchronize_for(s, &access, 1));
+	case SET:
+		MUST(drover_stream_set(s, to, step->byte, bytes, NULL));
 		return;
 	case HOST_WRITE:
-		host_writes(s, &access, step->byte, p->whole);
+		host_writes(p, streams, &access, step->byte);
 		return;
 	case REPLAY:
 		replay(s, &add);

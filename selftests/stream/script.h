@@ -14,12 +14,12 @@
  *	fill s a 5	put s a 5	add s b a	fail s a	call s a	deny s a
  *	copy s b a	staged s b a	borrow s b a	set h 3
  *	gate x s [a]	reader x s a	open x		later x		waited x
- *	record s e	wait s e	sync s		drain s		for s h w
+ *	record s e	wait s e	sync s		drain s
  *	ticket 1	done 1		over 1 (a time)	capture s	end s g
  *	replay s g	drop g		create s	destroy s	free s a
  *	alloc t b	soon 1 (a time)	refuse FUNCTION CODE (of the mock)
  *	is h 5		mark s		since s 4100	host s 1	device s 0
- *	bytes s 9	submits s 9	called 5	why WORD 1	note h w
+ *	submits s 9	called 5	why WORD 1	note h w
  *	races 1		break 2		late 20		count FUNCTION	calls FUNCTION 3
  *
  * A kernel "fail"s with ENOSPC, a host call "call"s or "deny"s with it. A gate is
@@ -184,10 +184,6 @@ static inline int script_control(char w[5][32])
 	drover_ticket_t *ticket = &script.tickets[atoi(w[1]) % 10];
 	struct timespec past = deadline_in(CLOCK_MONOTONIC, -1);
 	struct timespec soon = deadline_in(CLOCK_MONOTONIC, NS_PER_MS);
-	drover_access_t access = { NULL, BYTES,
-				   w[3][0] == 'r' || (w[2][0] == 'r') ?
-					   DROVER_READ :
-					   DROVER_WRITE };
 
 	if (!strcmp(w[0], "record"))
 		return drover_stream_record(s, &script.events[two]);
@@ -197,10 +193,6 @@ static inline int script_control(char w[5][32])
 		return drover_stream_synchronize(s);
 	if (!strcmp(w[0], "drain"))
 		return drover_stream_drain(s);
-	if (!strcmp(w[0], "for")) {
-		access.start = script_memory(two);
-		return drover_stream_synchronize_for(s, &access, 1);
-	}
 	if (!strcmp(w[0], "ticket"))
 		return drover_ticket_wait(ticket, CLOCK_MONOTONIC, NULL);
 	if (!strcmp(w[0], "over"))
@@ -229,7 +221,10 @@ static inline int script_control(char w[5][32])
 	}
 #ifdef DROVER_STREAM_DEBUG
 	if (!strcmp(w[0], "note")) {
-		access.start = script_memory(stream);
+		const drover_access_t access = { script_memory(stream), BYTES,
+						 two == 'r' ? DROVER_READ :
+							      DROVER_WRITE };
+
 		return drover_stream_note(&access, 1);
 	}
 #endif
@@ -314,8 +309,6 @@ static inline long script_look(char w[5][32])
 		       (now.elided - was->elided) * 100 +
 		       (now.deferred - was->deferred) * 10 +
 		       (now.waited - was->waited);
-	if (!strcmp(w[0], "bytes"))
-		return now.bytes - was->bytes;
 	if (!strcmp(w[0], "submits"))
 		return now.operations - was->operations;
 	if (!strcmp(w[0], "host"))
@@ -328,7 +321,7 @@ static inline long script_look(char w[5][32])
 static inline bool script_looks(const char *word)
 {
 	static const char words[] = " is called calls why races since "
-				    "bytes submits host device ";
+				    "submits host device ";
 	char found[40];
 
 	snprintf(found, sizeof(found), " %s ", word);

@@ -115,7 +115,8 @@ enum drover_order {
  * @staging: bytes of memory for staged copies under way; 0: 1 MiB, and at least
  *	8 KiB. A copy larger than half of it goes in pieces.
  * @native: CUDA: a CUstream to be used and left as it is, which outlives this one;
- *	in the device's primary context, not the default streams. NULL: a new one
+ *	in the device's primary context, no default stream, and not capturing while
+ *	this library has work there. NULL: a new one
  * @priority: CUDA: of a new one, as cuStreamCreateWithPriority() takes it
  * @reserved: zero
  *
@@ -175,8 +176,7 @@ typedef struct {
 /**
  * drover_stream_counts_t - what a stream has done since it was made
  * @operations: submitted; a replayed graph is one
- * @bytes: submitted to be copied, inside graphs too
- * @asked: synchronizations asked for: drover_stream_synchronize(), _for(),
+ * @asked: synchronizations asked for: drover_stream_synchronize(),
  *	drover_stream_wait_event(), and drover_stream_drain() if it waits
  * @elided: of those, the order was given already
  * @deferred: of those, the device waits and the host does not
@@ -190,7 +190,6 @@ typedef struct {
  */
 typedef struct {
 	uint64_t operations;
-	uint64_t bytes;
 	uint64_t asked;
 	uint64_t elided;
 	uint64_t deferred;
@@ -448,20 +447,6 @@ int drover_stream_wait_event(drover_stream_t *stream, drover_event_t *event);
  * EDEADLK from its own kernels and host calls.
  */
 int drover_stream_synchronize(drover_stream_t *stream);
-
-/**
- * drover_stream_synchronize_for() - the host may touch some of its memory again
- * @stream: the stream on whose account it goes
- * @accesses: what the host is going to do; NULL: anything
- * @nr_accesses: how many there are
- *
- * Blocks until operations of all streams are done that conflict with that.
- *
- * Return: as drover_stream_synchronize(), and the error of one that conflicts.
- */
-int drover_stream_synchronize_for(drover_stream_t *stream,
-				  const drover_access_t *accesses,
-				  size_t nr_accesses);
 
 /**
  * drover_stream_drain() - wait until all operations are done

@@ -103,7 +103,7 @@ static int submit(struct stream *s, struct op *op)
 	if (op->queued)
 		return 0;
 	stream_use(s);
-	err = stream_thread(&thread, copy_main, op);
+	err = pthread_create(&thread, NULL, copy_main, op);
 	if (!err) {
 		pthread_detach(thread);
 		return 0;
