@@ -94,6 +94,8 @@ STEP(signal_late)
 	group_unpin(g);
 	while (atomic_load(&fixture.members[1].turn) < 0)
 		sched_yield();
+	if (!met)
+		scene.ns *= 2;
 	scene.again = !met || fixture.members[1].result == 0;
 	return scene.again ? STEPS_END : 0;
 }

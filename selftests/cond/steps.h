@@ -93,7 +93,10 @@ STEP(timed)
 STEP(in_time)
 {
 	scene.again = deadline_passed(CLOCK_MONOTONIC, &scene.deadline);
-	return scene.again ? STEPS_END : 0;
+	if (!scene.again)
+		return 0;
+	scene.ns *= 2;
+	return STEPS_END;
 }
 
 STEP(time_passes)
@@ -109,7 +112,10 @@ STEP(times_out)
 	while (member_place(&fixture.members[args[0]]) != RETURNED)
 		sched_yield();
 	scene.again = fixture.members[args[0]].result != ETIMEDOUT;
-	return scene.again ? STEPS_END : 0;
+	if (!scene.again)
+		return 0;
+	scene.ns *= 2;
+	return STEPS_END;
 }
 
 /* The main thread waits; its time is over. */
@@ -334,9 +340,8 @@ static inline bool scene_holds(const struct step_word *words, const char *steps)
 	bool ok;
 
 	watchdog(steps);
-	scene.ns = 10 * NS_PER_MS;
+	scene.ns = 20 * NS_PER_MS;
 	do {
-		scene.ns *= 2;
 		if (scene.ns > 20 * NS_PER_S)
 			tap_bail("never in time: %s", steps);
 		scene.again = false;
