@@ -14,6 +14,7 @@ endif
 O ?= $(CURDIR)/build
 override O := $(abspath $(O))
 PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
 PYTHON := /usr/bin/python3
 
 include $(if $(wildcard .config),.config,defconfig)
@@ -43,7 +44,7 @@ export LDFLAGS := -fsanitize=$(SAN)
 export SAN
 endif
 
-export O PREFIX DESTDIR LINUX ACCEL KERNEL_VARIANTS LIB_PARTS
+export O PREFIX LIBDIR DESTDIR LINUX ACCEL KERNEL_VARIANTS LIB_PARTS
 
 kernel_deps := kernel $(if $(LINUX),,kernel-source)
 kconfig := KCONFIG_CONFIG=.config $(PYTHON) -m
@@ -64,9 +65,13 @@ peers: lib ## the suites over other projects' condition variables, if here
 selftests: lib ## the test programs
 	+$(MAKE) -C selftests O=$(O)
 
-install: lib tools ## libraries, headers and programs to DESTDIR= PREFIX=
+install: lib tools ## libraries, headers and programs to DESTDIR= PREFIX= LIBDIR=
 	+$(MAKE) -C lib O=$(O) install
 	+$(MAKE) -C tools O=$(O) install
+
+uninstall: ## remove what install with the same variables put there
+	+$(MAKE) -C lib O=$(O) uninstall
+	+$(MAKE) -C tools O=$(O) uninstall
 
 kernel: ## the kernel variants for the guests; LINUX=tree or tarball
 	@tools/deps $(kernel_deps)
@@ -242,7 +247,7 @@ help: ## this list
 		/^[a-z_.-]+:.*## / { printf "  %-22s %s\n", $$1, $$2 }' \
 		$(firstword $(MAKEFILE_LIST))
 
-.PHONY: all lib tools peers selftests install kernel kselftest table counts \
+.PHONY: all lib tools peers selftests install uninstall kernel kselftest table counts \
 	waiting bench bench-full bench-programs kernel-bench report vm \
 	check check-fast check-long check-kernel-debug check-models check-mutants \
 	check-mutants-kernel check-differential check-programs format-check \

@@ -8,7 +8,11 @@
 #define DROVER_MUTEX_INTERNAL_H
 
 #include <drover/mutex.h>
+#if __has_include(<sys/single_threaded.h>)
 #include <sys/single_threaded.h>
+#else /* glibc before 2.32, and musl, do not tell */
+#define __libc_single_threaded false
+#endif
 
 #include "base/debug.h"
 #include "base/thread.h"

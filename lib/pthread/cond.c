@@ -158,13 +158,13 @@ int drop_in_cancel(pthread_t thread)
 	return err;
 }
 
-EXPORT(pthread_cond_init, 0, drop_in_cond_init, "@@GLIBC_2.3.2");
-EXPORT(pthread_cond_destroy, 0, drop_in_cond_destroy, "@@GLIBC_2.3.2");
-EXPORT(pthread_cond_wait, 0, drop_in_cond_wait, "@@GLIBC_2.3.2");
-EXPORT(pthread_cond_timedwait, 0, drop_in_cond_timedwait, "@@GLIBC_2.3.2");
-EXPORT(pthread_cond_signal, 0, drop_in_cond_signal, "@@GLIBC_2.3.2");
-EXPORT(pthread_cond_broadcast, 0, drop_in_cond_broadcast, "@@GLIBC_2.3.2");
+EXPORT(pthread_cond_init, 0, drop_in_cond_init, "@@" CONDVARS);
+EXPORT(pthread_cond_destroy, 0, drop_in_cond_destroy, "@@" CONDVARS);
+EXPORT(pthread_cond_wait, 0, drop_in_cond_wait, "@@" CONDVARS);
+EXPORT(pthread_cond_timedwait, 0, drop_in_cond_timedwait, "@@" CONDVARS);
+EXPORT(pthread_cond_signal, 0, drop_in_cond_signal, "@@" CONDVARS);
+EXPORT(pthread_cond_broadcast, 0, drop_in_cond_broadcast, "@@" CONDVARS);
 EXPORT(pthread_cond_clockwait, 0, drop_in_cond_clockwait, "@@GLIBC_2.34");
 EXPORT(pthread_cond_clockwait, 1, drop_in_cond_clockwait, "@GLIBC_2.30");
 EXPORT(pthread_cancel, 0, drop_in_cancel, "@@GLIBC_2.34");
-EXPORT(pthread_cancel, 1, drop_in_cancel, "@GLIBC_2.2.5");
+EXPORT(pthread_cancel, 1, drop_in_cancel, "@" BASE);

@@ -8,6 +8,8 @@
 
 #include "drop_in.h"
 
+#ifdef __x86_64__ /* no other 64-bit port that is supported had them */
+
 struct old_cond {
 	_Atomic(pthread_cond_t *) cond;
 };
@@ -83,3 +85,4 @@ EXPORT(pthread_cond_wait, old, old_wait, "@GLIBC_2.2.5");
 EXPORT(pthread_cond_timedwait, old, old_timedwait, "@GLIBC_2.2.5");
 EXPORT(pthread_cond_signal, old, old_signal, "@GLIBC_2.2.5");
 EXPORT(pthread_cond_broadcast, old, old_broadcast, "@GLIBC_2.2.5");
+#endif

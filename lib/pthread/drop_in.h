@@ -6,10 +6,6 @@
 #ifndef DROVER_DROP_IN_H
 #define DROVER_DROP_IN_H
 
-#ifndef __x86_64__
-#error "symbol versions are x86-64's: build without CONFIG_LIB_DROP_IN"
-#endif
-
 #include <pthread.h>
 
 #include "cond/cond.h"
@@ -36,13 +32,41 @@ int drop_in_cond_broadcast(pthread_cond_t *cond);
 int drop_in_cancel(pthread_t thread);
 
 /*
+ * The version of the condition variables that the port of glibc began with, or
+ * has had since 2.3.2; where that is another, BASE is that of the rest.
+ */
+#if defined(__x86_64__)
+#define CONDVARS "GLIBC_2.3.2"
+#define BASE	 "GLIBC_2.2.5"
+#elif defined(__aarch64__) || (defined(__powerpc64__) && _CALL_ELF == 2)
+#define CONDVARS "GLIBC_2.17"
+#elif defined(__riscv) && __riscv_xlen == 64
+#define CONDVARS "GLIBC_2.27"
+#else
+#error "symbol versions of this port: add them here and to libdrover-pthread.map"
+#endif
+#ifndef BASE
+#define BASE CONDVARS
+#endif
+
+/*
  * EXPORT() - make @function the version @version ("@@NODE" for the default
  * one, "@NODE" for an old one) of the symbol @name. @nr tells the versions of
  * one name apart.
  */
+#ifdef __has_attribute
+#if __has_attribute(symver)
+#define EXPORT(name, nr, function, version)                             \
+	extern __typeof__(function) export_##name##_##nr                \
+		__attribute__((alias(#function), visibility("default"), \
+			       symver(#name version)))
+#endif
+#endif
+#ifndef EXPORT
 #define EXPORT(name, nr, function, version)                               \
 	extern __typeof__(function) export_##name##_##nr                  \
 		__attribute__((alias(#function), visibility("default"))); \
 	__asm__(".symver export_" #name "_" #nr ", " #name version)
+#endif
 
 #endif /* DROVER_DROP_IN_H */

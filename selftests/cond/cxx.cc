@@ -49,7 +49,7 @@ struct odd_clock {
 	using rep = duration::rep;
 	using period = duration::period;
 	using time_point = std::chrono::time_point<odd_clock>;
-	static constexpr bool is_steady = true;
+	[[maybe_unused]] static constexpr bool is_steady = true;
 
 	static time_point now()
 	{

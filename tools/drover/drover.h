@@ -3,10 +3,11 @@
 #ifndef DROVER_COMMAND_H
 #define DROVER_COMMAND_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
-/* Where the drop-in is, seen from the folder above the program's own. */
-#define DROP_IN "lib/libdrover-pthread.so.1"
+/* In lib/ beside the folder of the program, or in LIBDIR. */
+#define DROP_IN "libdrover-pthread.so.1"
 
 /*
  * Put the drop-in's path into @path, of @size bytes. 0, or -1 if it is not
@@ -22,6 +23,12 @@ int drop_in_preload(const char *path);
  * @argv. Return: an exit status, if that does not work.
  */
 int script(const char *name, char **argv);
+
+/*
+ * Is @program one of musl's, whose loader would end it with the drop-in? What
+ * has no loader does not need one, and what is no program exec() refuses.
+ */
+bool uses_musl(const char *program);
 
 /* What the C library, the drop-in and the kernel can do, on stdout. */
 int info(void);

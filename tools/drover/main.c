@@ -21,6 +21,7 @@ static const char help[] =
 	"                      [--] PROGRAM [ARGUMENT]...\n"
 	"       drover stat [-s] [--json FILE] [--] PROGRAM [ARGUMENT]...\n"
 	"       drover top [-d SECONDS] [-n TIMES] PID\n"
+	"       drover bench NAME [OPTION]...\n"
 	"       drover info\n"
 	"\n"
 	"run      start PROGRAM with Drover's condition variables in place of the\n"
@@ -38,6 +39,8 @@ static const char help[] =
 	"top      say what a program under `drover stat` does now, each second\n"
 	"           -d, --delay=SECONDS   or in so many\n"
 	"           -n, --times=TIMES     and so many times\n"
+	"bench    run a benchmark: cond-perf, pp, barrier-perf, pool-perf,\n"
+	"         stream-perf, or drover-bench, which has more\n"
 	"info     say what the C library, the drop-in and the kernel can do here\n";
 
 static int usage(const char *format, ...)
@@ -52,24 +55,31 @@ static int usage(const char *format, ...)
 	return EXIT_USAGE;
 }
 
+/* The folder of this program, or an empty string if /proc is not there. */
+static void own_folder(char *path, size_t size)
+{
+	ssize_t length = readlink("/proc/self/exe", path, size - 1);
+	char *slash;
+
+	path[length < 0 ? 0 : length] = '\0';
+	slash = strrchr(path, '/');
+	if (slash)
+		*slash = '\0';
+}
+
 int drop_in_path(char *path, size_t size)
 {
-	char self[PATH_MAX] = "";
+	char self[PATH_MAX];
 	int length;
 
-	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
-		self[0] = '\0';
-	/* Its folder, and the folder that is in. */
-	for (int i = 0; i < 2; i++) {
-		char *slash = strrchr(self, '/');
-
-		if (slash)
-			*slash = '\0';
+	own_folder(self, sizeof(self));
+	length = snprintf(path, size, "%s/../lib/" DROP_IN, self);
+	if (*self && length < (int)size && realpath(path, self)) {
+		snprintf(path, size, "%s", self);
+		return access(path, R_OK);
 	}
-	length = snprintf(path, size, "%s/" DROP_IN, self);
-	if (length < 0 || (size_t)length >= size)
-		return -1;
-	return access(path, R_OK);
+	length = snprintf(path, size, LIBDIR "/" DROP_IN);
+	return length < (int)size ? access(path, R_OK) : -1;
 }
 
 int drop_in_preload(const char *path)
@@ -106,6 +116,12 @@ static int run(int argc, char **argv)
 	}
 	if (optind == argc)
 		return usage("run: which program?");
+	if (uses_musl(argv[optind])) {
+		fprintf(stderr,
+			"drover: %s uses musl, and the drop-in takes the place of glibc's functions\n",
+			argv[optind]);
+		return EXIT_CANNOT_RUN;
+	}
 	if (policy && !policy_force(policy, &(struct policy){ 0 }))
 		return usage("policy %s: it may be " POLICY_HELP, policy);
 	if (drop_in_path(path, sizeof(path))) {
@@ -153,6 +169,24 @@ int script(const char *name, char **argv)
 	return EXIT_CANNOT_RUN;
 }
 
+/* Become a benchmark: beside this program, or installed beside the scripts. */
+static int bench(char **argv)
+{
+	char path[2 * PATH_MAX], folder[PATH_MAX];
+
+	if (!argv[0] || strchr(argv[0], '/'))
+		return usage("bench: which benchmark?");
+	own_folder(folder, sizeof(folder));
+	snprintf(path, sizeof(path), "%s/%s", folder, argv[0]);
+	execv(path, argv);
+	if (drop_in_path(folder, sizeof(folder)) == 0) {
+		*strrchr(folder, '/') = '\0';
+		snprintf(path, sizeof(path), "%s/drover/%s", folder, argv[0]);
+		execv(path, argv);
+	}
+	return usage("bench: no %s: %s", argv[0], strerror(errno));
+}
+
 int main(int argc, char **argv)
 {
 	const char *command = argc > 1 ? argv[1] : "";
@@ -165,6 +199,8 @@ int main(int argc, char **argv)
 		return script("stat_command.py", argv + 2);
 	if (!strcmp(command, "top"))
 		return script("top_command.py", argv + 2);
+	if (!strcmp(command, "bench"))
+		return bench(argv + 2);
 	if (!strcmp(command, "info") && argc == 2)
 		return info();
 	if (!strcmp(command, "info") && argc == 3 &&
@@ -174,7 +210,7 @@ int main(int argc, char **argv)
 		fputs(help, stdout);
 		return 0;
 	}
-	return usage(*command ? "%s: run, compare, stat, top or info?" :
-				"run, compare, stat, top or info?",
+	return usage(*command ? "%s: run, compare, stat, top, bench or info?" :
+				"run, compare, stat, top, bench or info?",
 		     command);
 }

@@ -28,7 +28,10 @@
 #define DROVER_MUTEX_H
 
 #include <stdint.h>
+#include <sys/types.h>
 #include <time.h>
+
+struct timespec; /* which strict C99 does not declare */
 
 #ifdef __cplusplus
 extern "C" {

@@ -51,7 +51,10 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include <time.h>
+
+struct timespec; /* which strict C99 does not declare */
 
 #ifdef __cplusplus
 extern "C" {
