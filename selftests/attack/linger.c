@@ -9,7 +9,6 @@
 #include "base/linger.h"
 #include "blocked.h"
 #include "run.h"
-#include "tap.h"
 
 #define NR_TIMES 1000
 #define NR_SAVED 8 /* polls that an account begins with, as linger.c has it */

@@ -11,7 +11,6 @@
 #include "cond/cond.h"
 #include "api.h"
 #include "blocked.h"
-#include "tap.h"
 
 #define NR_THREADS 3
 #define NR_ROUNDS  200000

@@ -8,9 +8,7 @@
  */
 #include "run.h"
 #include "fixture.h"
-#include "blocked.h"
 #include "futex_call.h"
-#include "tap.h"
 
 /* In microseconds: the first is longer than anything here takes. */
 #define LONG	"100000"

@@ -10,7 +10,6 @@
 #include "fixture.h"
 #include "futex_call.h"
 #include "run.h"
-#include "tap.h"
 
 #define NR_WAITERS 20
 

@@ -11,7 +11,6 @@
 
 #include "fixture.h"
 #include "fake_futex.h"
-#include "tap.h"
 
 #define NR_WAITERS    4
 #define NR_INTERRUPTS 300 /* more than twice what there is room for */

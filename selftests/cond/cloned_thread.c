@@ -13,7 +13,6 @@
 #include "api.h"
 #include "blocked.h"
 #include "futex_call.h"
-#include "tap.h"
 
 #define NR_KINDS   2
 #define STACK_SIZE (256 * 1024)

@@ -9,9 +9,8 @@
  */
 #include <sys/mman.h>
 
-#include "run.h"
 #include "fixture.h"
-#include "tap.h"
+#include "run.h"
 
 #ifdef DROVER_FAKE_FUTEX
 #include "fake_futex.h"

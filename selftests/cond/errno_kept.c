@@ -9,7 +9,6 @@
 
 #include "api.h"
 #include "blocked.h"
-#include "tap.h"
 
 #define OURS 4711
 

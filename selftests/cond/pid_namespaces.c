@@ -15,10 +15,8 @@
 #include <sys/wait.h>
 
 #include "api.h"
-#include "blocked.h"
 #include "preempt.h"
 #include "run.h"
-#include "tap.h"
 
 #define MOST_NS	  (1500 * NS_PER_MS) /* for one kind of call */
 #define STRIDE	  7

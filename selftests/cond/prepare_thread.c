@@ -8,7 +8,6 @@
 
 #include "api.h"
 #include "blocked.h"
-#include "tap.h"
 
 /* Sanitizers map memory of their own. */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)

@@ -10,7 +10,6 @@
 #include <sched.h>
 
 #include "fixture.h"
-#include "tap.h"
 
 #define NR_THREADS 4
 #define NR_TURNS   500

@@ -12,7 +12,6 @@
  */
 #include "fixture.h"
 #include "run.h"
-#include "tap.h"
 
 #define NR_WAITERS 8
 #define NR_ASLEEP  3

@@ -12,7 +12,6 @@
 #include <sys/wait.h>
 
 #include "fixture.h"
-#include "tap.h"
 
 /* Longer than it takes until a process is taken for dead. */
 #define LONG_NS (2500 * NS_PER_MS)

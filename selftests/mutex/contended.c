@@ -9,7 +9,6 @@
 #include "run.h"
 #include "blocked.h"
 #include "api.h"
-#include "tap.h"
 
 #define NR_THREADS 8
 

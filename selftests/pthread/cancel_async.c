@@ -9,9 +9,7 @@
 /* The canceller has to be through before the cancelled goes on. */
 #define EVERYWHERE_SPIN_MS 2000
 #include "fixture.h"
-#include "blocked.h"
 #include "preempt.h"
-#include "tap.h"
 
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 static pthread_cond_t own = PTHREAD_COND_INITIALIZER;

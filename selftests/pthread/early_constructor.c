@@ -8,7 +8,6 @@
 
 #include "blocked.h"
 #include "api.h"
-#include "tap.h"
 
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;

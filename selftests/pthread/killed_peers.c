@@ -13,7 +13,6 @@
 #include "run.h"
 #include "api.h"
 #include "stepper.h"
-#include "tap.h"
 
 #define NR_PEERS 4
 

@@ -10,7 +10,6 @@
 
 #include "blocked.h"
 #include "api.h"
-#include "tap.h"
 
 #define STACK_SIZE (256 * 1024)
 #define NR_THREADS 400 /* more than the library has lists of threads */

@@ -9,7 +9,6 @@
 
 #include "fixture.h"
 #include "sandbox.h"
-#include "tap.h"
 
 #define NR_WAITERS 8
 #define NR_TESTS   7
