@@ -8,15 +8,18 @@
 #include "base/linger.c"
 #include "base/lock.c"
 #include "base/thread.c"
-#include "mutex/mutex.c"
 #include "cond/cancel.c"
 #include "cond/foreign.c"
 #include "cond/group.c"
 #include "cond/init.c"
-#include "cond/native.c"
 #include "cond/pi.c"
 #include "cond/policy.c"
 #include "cond/policy_words.c"
 #include "cond/shared.c"
 #include "cond/wait.c"
 #include "cond/wake.c"
+
+#ifndef DROVER_DROP_IN
+#include "mutex/mutex.c"
+#include "cond/native.c"
+#endif

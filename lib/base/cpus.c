@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -64,34 +65,23 @@ static bool read_text(const char *path, char *text, size_t size)
 	return true;
 }
 
-static uint32_t limit_of(long long quota, long long period)
-{
-	if (quota <= 0 || period <= 0)
-		return NO_LIMIT;
-	quota = (quota + period - 1) / period;
-	return quota < NO_LIMIT ? (uint32_t)quota : NO_LIMIT;
-}
-
 /* The limit that one folder sets. */
 static uint32_t folder_limit(const char *folder, bool second)
 {
 	static char path[PATH_MAX + 32];
-	char text[64], more[64];
-	long long quota, period;
+	long long quota = 0, period = 0;
+	char text[64];
 
 	snprintf(path, sizeof(path), "%s/%s", folder,
 		 second ? "cpu.max" : "cpu.cfs_quota_us");
-	if (!read_text(path, text, sizeof(text)))
-		return NO_LIMIT;
-	if (second) {
-		if (sscanf(text, "%lld %lld", &quota, &period) != 2)
-			return NO_LIMIT; /* "max" */
-		return limit_of(quota, period);
-	}
+	if (read_text(path, text, sizeof(text)))
+		sscanf(text, "%lld %lld", &quota, &period); /* or "max" */
 	snprintf(path, sizeof(path), "%s/cpu.cfs_period_us", folder);
-	if (!read_text(path, more, sizeof(more)))
+	if (!second && read_text(path, text, sizeof(text)))
+		period = atoll(text);
+	if (quota <= 0 || period <= 0)
 		return NO_LIMIT;
-	return limit_of(atoll(text), atoll(more));
+	return (uint32_t)MIN((quota + period - 1) / period, NO_LIMIT);
 }
 
 /* The least limit of the folder @mount@name and of all above it. */
@@ -108,8 +98,7 @@ static uint32_t path_limit(const char *mount, const char *name, bool second)
 	do {
 		uint32_t limit = folder_limit(folder, second);
 
-		if (limit < least)
-			least = limit;
+		least = MIN(least, limit);
 		slash = strrchr(folder + root, '/');
 		if (slash)
 			*slash = '\0';
@@ -146,8 +135,7 @@ static uint32_t read_limit(void)
 	     line = strtok_r(NULL, "\n", &save)) {
 		uint32_t limit = line_limit(line);
 
-		if (limit < least)
-			least = limit;
+		least = MIN(least, limit);
 	}
 	return least;
 }
@@ -178,36 +166,30 @@ unsigned int cpus_usable(void)
 	unsigned int nr = affinity_of(0), first = affinity_of(getpid());
 	uint32_t limit = cgroup_limit();
 
-	if (first > nr)
-		nr = first;
-	if (limit < nr)
-		nr = limit;
+	nr = MIN(MAX(nr, first), limit);
 	errno = saved;
-	return nr ? nr : 1;
+	return MAX(nr, 1);
 }
 
 /* ---- hybrid processors ---- */
 
 static _Atomic uint64_t small[MASK_WORDS];
 
-static void note_small(long cpu)
+static void note_small(long first, long last)
 {
-	if (cpu >= 0 && cpu < MASK_WORDS * 64)
-		atomic_fetch_or_explicit(&small[cpu / 64],
-					 UINT64_C(1) << cpu % 64,
-					 memory_order_relaxed);
+	for (long cpu = first; cpu <= last && cpu < MASK_WORDS * 64; cpu++)
+		or_relaxed(&small[cpu / 64], UINT64_C(1) << cpu % 64);
 }
 
 /* A list such as "4-7,12". */
-static void note_list(char *text)
+static void note_list(char *at)
 {
-	for (char *at = text; *at >= '0' && *at <= '9';) {
+	while (*at >= '0' && *at <= '9') {
 		long first = strtol(at, &at, 10), last = first;
 
 		if (*at == '-')
 			last = strtol(at + 1, &at, 10);
-		for (; first <= last && first < MASK_WORDS * 64; first++)
-			note_small(first);
+		note_small(first, last);
 		if (*at == ',')
 			at++;
 	}
@@ -231,10 +213,10 @@ void cpus_look_at_sizes(void)
 	if (read_text("/sys/devices/cpu_atom/cpus", text, sizeof(text)))
 		note_list(text);
 	for (cpu = 0; (capacity = capacity_of(cpu)); cpu++)
-		most = capacity > most ? capacity : most;
+		most = MAX(most, capacity);
 	while (cpu--)
 		if (capacity_of(cpu) < most * 3 / 4)
-			note_small(cpu);
+			note_small(cpu, cpu);
 	errno = saved;
 }
 

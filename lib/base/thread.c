@@ -139,25 +139,6 @@ static struct waiter *bucket_find(struct bucket *b, pthread_t thread)
 	return w;
 }
 
-static void bucket_link(struct bucket *b, struct waiter *w)
-{
-	w->prev = NULL;
-	w->next = b->first;
-	if (w->next)
-		w->next->prev = w;
-	b->first = w;
-}
-
-static void bucket_unlink(struct bucket *b, struct waiter *w)
-{
-	if (w->prev)
-		w->prev->next = w->next;
-	else
-		b->first = w->next;
-	if (w->next)
-		w->next->prev = w->prev;
-}
-
 void waiter_with(pthread_t thread, void (*each)(struct waiter *w, void *arg),
 		 void *arg)
 {
@@ -195,39 +176,6 @@ void waiter_publish(struct waiter *w, futex_word *word)
 
 /* ---- begin and end ---- */
 
-/* What others have to know of the caller. */
-static void waiter_name(struct waiter *w)
-{
-	w->bit = UINT32_C(1) << (thread_self()->number % 32);
-	w->tid = thread_self()->tid;
-}
-
-/* Where a cancellation finds this thread. Return: NULL without memory. */
-static struct waiter *waiter_register(void)
-{
-	pthread_t self = pthread_self();
-	struct bucket *b = bucket_of(self);
-	struct waiter *w;
-
-	lock_take(&b->lock);
-	w = bucket_find(b, self);
-	if (w)
-		waiter_name(w);
-	lock_drop(&b->lock);
-	/* Left behind by a thread that has ended, perhaps by this one. */
-	if (w)
-		return w;
-	w = list_get(&free_waiters, sizeof(*w));
-	if (!w)
-		return NULL;
-	w->thread = self;
-	waiter_name(w);
-	lock_take(&b->lock);
-	bucket_link(b, w);
-	lock_drop(&b->lock);
-	return w;
-}
-
 /*
  * A destructor that runs after this one may wait on a condvar again: that sets
  * the thread up anew, and this runs once more; but for the last time that
@@ -237,11 +185,14 @@ static void waiter_end(void *arg)
 {
 	struct waiter *w = arg;
 	struct bucket *b = bucket_of(w->thread);
+	struct waiter **at = &b->first;
 
 	while (w->nr_spares)
 		list_put(&free_spares, w->spares[--w->nr_spares]);
 	lock_take(&b->lock);
-	bucket_unlink(b, w);
+	while (*at != w)
+		at = &(*at)->next;
+	*at = w->next;
 	lock_drop(&b->lock);
 	thread_this.waiter = NULL;
 	list_put(&free_waiters, w);
@@ -260,7 +211,8 @@ static void thread_after_fork(void)
 		thread_this.tid = (pid_t)syscall(SYS_gettid);
 	if (w) {
 		w->tid = thread_this.tid;
-		bucket_link(bucket_of(w->thread), w);
+		w->next = NULL;
+		bucket_of(w->thread)->first = w;
 	}
 }
 
@@ -278,11 +230,28 @@ __attribute__((constructor)) static void thread_start_once(void)
 
 struct waiter *waiter_setup(void)
 {
+	pthread_t self = pthread_self();
+	struct bucket *b = bucket_of(self);
 	int saved = errno;
 	struct waiter *w;
 
 	thread_start_once();
-	w = waiter_register();
+	lock_take(&b->lock);
+	/* Left behind by a thread that has ended, perhaps by this one? */
+	w = bucket_find(b, self);
+	if (!w) {
+		w = list_get(&free_waiters, sizeof(*w));
+		if (w) {
+			w->thread = self;
+			w->next = b->first;
+			b->first = w;
+		}
+	}
+	if (w) {
+		w->bit = UINT32_C(1) << (thread_self()->number % 32);
+		w->tid = thread_self()->tid;
+	}
+	lock_drop(&b->lock);
 	if (w && thread_end_valid)
 		pthread_setspecific(thread_end, w);
 	thread_this.waiter = w;

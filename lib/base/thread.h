@@ -60,7 +60,7 @@ static inline uint32_t thread_tid(void)
 /**
  * struct waiter - a thread that has waited
  * @thread: for finding the thread by its pthread_t; [bucket's lock]
- * @prev, @next: the list of a bucket; [its lock]. The pool's uses @next.
+ * @next: the list of a bucket; [its lock]
  * @group: the private group on which the thread waits, or NULL
  * @shared_word: the shared futex word on which it waits, or NULL;
  *		 [bucket's lock]
@@ -85,7 +85,6 @@ static inline uint32_t thread_tid(void)
  */
 struct waiter {
 	pthread_t thread;
-	struct waiter *prev;
 	struct waiter *next;
 	_Atomic(struct group *) group;
 	futex_word *shared_word;

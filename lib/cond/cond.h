@@ -10,8 +10,8 @@
  * (Waiters for requeue-PI may join the closed one: see cond_pin_closed().)
  *
  * Lock order: a condvar's lock, then its groups' claims, the closed one's
- * first; then one of the innermost: of the spares, or a bucket of waiters. The
- * one under which stale waiters are dropped comes alone. No mutex of the user's
+ * first; then a bucket of waiters; then a list of spares or of waiters. The one
+ * under which stale waiters are dropped comes alone. No mutex of the user's
  * is taken with any of them held.
  *
  * After a signaller has dropped the condvar's lock it touches the condvar no

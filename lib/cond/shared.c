@@ -388,58 +388,26 @@ static bool is_idle(struct shared_cond *s)
 	       !(load_relaxed(&s->users) & USERS_WAKERS);
 }
 
-/* Unblock one member. Return: whether there was one; @nr: whom to wake. */
-static bool shared_post(struct shared_cond *s, int nr[2])
+/* Unblock one member, if there is one; @nr: whom to wake. */
+static void shared_post(struct shared_cond *s, int nr[2])
 {
 	for (;;) {
 		struct view v = settled_view(s);
 		uint64_t seen = v.state[v.old];
 
-		if (!has_blocked(seen) && !has_blocked(v.state[!v.old]))
-			return false;
+		if (!has_blocked(seen | v.state[!v.old]))
+			return;
 		if (has_blocked(seen) && !has_one_blocked(seen)) {
 			nr[v.old] = 1;
 			if (cas_acq_rel(&s->slot[v.old], &seen,
 					seen - SLOT_BLOCKED + SLOT_TOKEN))
-				return true;
+				return;
 		} else if (renumber(s, v.old, seen) && has_blocked(seen)) {
 			nr[v.old] = INT_MAX;
-			return true;
+			return;
 		}
 		nr[v.old] = 0;
 	}
-}
-
-/* Like a waiter, a waker lives as long as its process: is_used_by_us(). */
-static struct waiter *waker_get(struct cond *c)
-{
-	struct waiter *w = waiter_self();
-
-	if (w)
-		store_relaxed(&w->shared_cond, c);
-	return w;
-}
-
-static void waker_put(struct waiter *w)
-{
-	if (w)
-		store_relaxed(&w->shared_cond, NULL);
-}
-
-void cond_shared_signal(struct cond *c)
-{
-	struct shared_cond *s = &c->shared;
-	int nr[2] = { 0 };
-	struct waiter *w;
-	uint64_t before;
-
-	if (is_idle(s))
-		return;
-	w = waker_get(c);
-	before = add_seq_cst(&s->users, USERS_WAKER);
-	shared_post(s, nr);
-	shared_wake(s, nr, before);
-	waker_put(w);
 }
 
 /*
@@ -482,22 +450,21 @@ static void shared_move_both(struct shared_cond *s, const struct view *v,
 		nr[old] = shared_move(s, old, word[old], plan) ? 0 : INT_MAX;
 }
 
-static void broadcast_by(struct shared_cond *s, struct wake_plan plan)
+/* Unblock all; @nr: whom to wake. */
+static void shared_release(struct shared_cond *s, struct wake_plan plan,
+			   int nr[2])
 {
-	uint64_t before = add_seq_cst(&s->users, USERS_WAKER), seen;
 	uint32_t word[2];
-	int nr[2] = { 0 };
 	struct view v;
+	uint64_t seen;
 
 	do {
 		word[0] = load_acquire(&s->word[0]);
 		word[1] = load_acquire(&s->word[1]);
 		v = settled_view(s);
 		seen = v.state[!v.old];
-		if (!has_blocked(v.state[0]) && !has_blocked(v.state[1])) {
-			shared_wake(s, nr, before);
+		if (!has_blocked(v.state[0] | v.state[1]))
 			return;
-		}
 		/* Sleepers whom it has yet to wake may want another mutex. */
 		if (others_wake(load_acquire(&s->users)))
 			plan = PLAN_WAKE_ALL;
@@ -505,21 +472,40 @@ static void broadcast_by(struct shared_cond *s, struct wake_plan plan)
 
 	shared_move_both(s, &v, word, plan, nr);
 	settled_view(s);
-	shared_wake(s, nr, before);
 }
 
-static void shared_broadcast(struct cond *c, struct wake_plan plan)
+/* A signal, or a broadcast by @all. */
+static void shared_unblock(struct cond *c, const struct wake_plan *all)
 {
-	struct waiter *w = waker_get(c);
+	struct shared_cond *s = &c->shared;
+	int nr[2] = { 0 };
+	struct waiter *w;
+	uint64_t before;
 
-	broadcast_by(&c->shared, plan);
-	waker_put(w);
+	if (is_idle(s))
+		return;
+	/* Like a waiter, a waker lives as long as its process: is_used_by_us(). */
+	w = waiter_self();
+	if (w)
+		store_relaxed(&w->shared_cond, c);
+	before = add_seq_cst(&s->users, USERS_WAKER);
+	if (all)
+		shared_release(s, *all, nr);
+	else
+		shared_post(s, nr);
+	shared_wake(s, nr, before);
+	if (w)
+		store_relaxed(&w->shared_cond, NULL);
+}
+
+void cond_shared_signal(struct cond *c)
+{
+	shared_unblock(c, NULL);
 }
 
 void cond_shared_broadcast(struct cond *c)
 {
-	if (!is_idle(&c->shared))
-		shared_broadcast(c, PLAN_WAKE_ALL);
+	shared_unblock(c, &PLAN_WAKE_ALL);
 }
 
 void cond_shared_broadcast_on(struct cond *c, void *mutex, futex_word *target)
@@ -539,5 +525,5 @@ void cond_shared_broadcast_on(struct cond *c, void *mutex, futex_word *target)
 		plan.nr_wake = 1;
 		or_relaxed(&s->users, USERS_MOVED);
 	}
-	shared_broadcast(c, plan);
+	shared_unblock(c, &plan);
 }

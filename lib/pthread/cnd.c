@@ -9,30 +9,19 @@
 
 _Static_assert(sizeof(struct cond) <= sizeof(cnd_t), "fits");
 
+/* Where nothing else is returned, it is the function of threads.h, too. */
+_Static_assert(thrd_success == 0, "is no error");
+
 static int thrd_result(int err)
 {
-	switch (err) {
-	case 0:
-		return thrd_success;
-	case ETIMEDOUT:
+	if (err == ETIMEDOUT)
 		return thrd_timedout;
-	case ENOMEM:
-		return thrd_nomem;
-	case EBUSY:
-		return thrd_busy;
-	default:
-		return thrd_error;
-	}
+	return err ? thrd_error : thrd_success;
 }
 
 static int drop_in_cnd_init(cnd_t *cond)
 {
-	return thrd_result(drop_in_cond_init((pthread_cond_t *)cond, NULL));
-}
-
-static void drop_in_cnd_destroy(cnd_t *cond)
-{
-	drop_in_cond_destroy((pthread_cond_t *)cond);
+	return drop_in_cond_init((pthread_cond_t *)cond, NULL);
 }
 
 static int drop_in_cnd_wait(cnd_t *cond, mtx_t *mutex)
@@ -50,25 +39,13 @@ static int drop_in_cnd_timedwait(cnd_t *restrict cond, mtx_t *restrict mutex,
 						  CLOCK_REALTIME, abstime));
 }
 
-static int drop_in_cnd_signal(cnd_t *cond)
-{
-	return thrd_result(drop_in_cond_signal((pthread_cond_t *)cond));
-}
+#define EXPORT_CND(name, function)                 \
+	EXPORT(name, 0, function, "@@GLIBC_2.34"); \
+	EXPORT(name, 1, function, "@GLIBC_2.28")
 
-static int drop_in_cnd_broadcast(cnd_t *cond)
-{
-	return thrd_result(drop_in_cond_broadcast((pthread_cond_t *)cond));
-}
-
-EXPORT(cnd_init, 0, drop_in_cnd_init, "@@GLIBC_2.34");
-EXPORT(cnd_init, 1, drop_in_cnd_init, "@GLIBC_2.28");
-EXPORT(cnd_destroy, 0, drop_in_cnd_destroy, "@@GLIBC_2.34");
-EXPORT(cnd_destroy, 1, drop_in_cnd_destroy, "@GLIBC_2.28");
-EXPORT(cnd_wait, 0, drop_in_cnd_wait, "@@GLIBC_2.34");
-EXPORT(cnd_wait, 1, drop_in_cnd_wait, "@GLIBC_2.28");
-EXPORT(cnd_timedwait, 0, drop_in_cnd_timedwait, "@@GLIBC_2.34");
-EXPORT(cnd_timedwait, 1, drop_in_cnd_timedwait, "@GLIBC_2.28");
-EXPORT(cnd_signal, 0, drop_in_cnd_signal, "@@GLIBC_2.34");
-EXPORT(cnd_signal, 1, drop_in_cnd_signal, "@GLIBC_2.28");
-EXPORT(cnd_broadcast, 0, drop_in_cnd_broadcast, "@@GLIBC_2.34");
-EXPORT(cnd_broadcast, 1, drop_in_cnd_broadcast, "@GLIBC_2.28");
+EXPORT_CND(cnd_init, drop_in_cnd_init);
+EXPORT_CND(cnd_destroy, drop_in_cond_destroy);
+EXPORT_CND(cnd_wait, drop_in_cnd_wait);
+EXPORT_CND(cnd_timedwait, drop_in_cnd_timedwait);
+EXPORT_CND(cnd_signal, drop_in_cond_signal);
+EXPORT_CND(cnd_broadcast, drop_in_cond_broadcast);

@@ -115,31 +115,20 @@ ONE_LINE int drop_in_cond_broadcast(pthread_cond_t *cond)
 	return likely(cond_is_idle(c)) ? 0 : cond_broadcast(c);
 }
 
-typedef int (*cancel_function)(pthread_t thread);
-
 /* Whatever finds it finds the same. */
-static _Atomic(cancel_function) glibc_cancel;
+static _Atomic(__typeof__(&pthread_cancel)) glibc_cancel;
 
-static cancel_function find_glibc_cancel(void)
+/* Also done by the first to cancel: others' constructors may come before. */
+__attribute__((constructor)) static void find_glibc_cancel(void)
 {
-	cancel_function found = load_relaxed(&glibc_cancel);
+	void *found = dlsym(RTLD_NEXT, "pthread_cancel");
 
-	if (found)
-		return found;
-	found = (cancel_function)dlsym(RTLD_NEXT, "pthread_cancel");
 	if (!found) {
 		fputs("drover: the C library has no pthread_cancel; load libdrover-pthread.so.1 before it (LD_PRELOAD)\n",
 		      stderr);
 		abort();
 	}
-	store_relaxed(&glibc_cancel, found);
-	return found;
-}
-
-/* Others' constructors may come first, and cancel. */
-__attribute__((constructor)) static void find_when_loaded(void)
-{
-	find_glibc_cancel();
+	store_relaxed(&glibc_cancel, (__typeof__(&pthread_cancel))found);
 }
 
 /*
@@ -151,7 +140,9 @@ int drop_in_cancel(pthread_t thread)
 	int state, ignored, err;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
-	err = find_glibc_cancel()(thread);
+	if (!load_relaxed(&glibc_cancel))
+		find_glibc_cancel();
+	err = load_relaxed(&glibc_cancel)(thread);
 	if (!err)
 		cond_interrupt(thread); /* a release, too: [W-SEEN] */
 	pthread_setcancelstate(state, &ignored);

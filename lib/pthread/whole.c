@@ -1,19 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* The drop-in as one translation unit; why is said in ../whole.c. */
-#include "base/debug.c"
-#include "base/linger.c"
-#include "base/lock.c"
-#include "base/thread.c"
-#include "cond/cancel.c"
-#include "cond/foreign.c"
-#include "cond/group.c"
-#include "cond/init.c"
-#include "cond/pi.c"
-#include "cond/policy.c"
-#include "cond/policy_words.c"
-#include "cond/shared.c"
-#include "cond/wait.c"
-#include "cond/wake.c"
+#define DROVER_DROP_IN
+#include "../whole.c"
+
 #include "pthread/cnd.c"
 #include "pthread/cond.c"
 #include "pthread/cond_2_2_5.c"
