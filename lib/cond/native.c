@@ -40,7 +40,7 @@ int user_mutex_lock(void *mutex, bool moved)
 
 	/* A shared condvar that once moved its waiters has other mutexes, too. */
 	if (moved && !mutex_is_pi(m) && !mutex_held_by_caller(m))
-		return mutex_lock_moved(m);
+		return mutex_take_contended(m, NULL);
 	return mutex_lock_polled(m);
 }
 

@@ -10,13 +10,6 @@ _Static_assert(_Alignof(struct mutex) <= _Alignof(drover_mutex_t), "fits");
 
 #define MUTEX_TWICE (DROVER_MUTEX_RECURSIVE | DROVER_MUTEX_ERRORCHECK)
 
-static int try_take(struct mutex *m)
-{
-	if (mutex_is_pi(m))
-		return mutex_pi_try(m);
-	return mutex_try(m) ? 0 : EBUSY;
-}
-
 /*
  * The caller may have it already. Return: 0 if it has it once more now, EBUSY
  * if that is for the mutex itself to find out, or an error.
@@ -36,13 +29,16 @@ static int take_again(struct mutex *m)
 /* Return: EBUSY if another thread has it. */
 static inline int take_now(struct mutex *m)
 {
-	int err = try_take(m);
+	int err = EBUSY;
 
+	if (mutex_is_pi(m))
+		err = mutex_pi_try(m);
+	else if (mutex_try(m))
+		return 0;
 	return err == EBUSY ? take_again(m) : err;
 }
 
-/* Take it and leave it contended: other threads may be asleep on it. */
-static int take_contended(struct mutex *m, const struct deadline *deadline)
+int mutex_take_contended(struct mutex *m, const struct deadline *deadline)
 {
 	while (swap_acquire(&m->word, LOCK_CONTENDED) != LOCK_FREE) {
 		if (sleep_on(&m->word, LOCK_CONTENDED, deadline,
@@ -57,7 +53,7 @@ static int take_contended(struct mutex *m, const struct deadline *deadline)
 static int take_asleep(struct mutex *m, const struct deadline *deadline)
 {
 	return mutex_is_pi(m) ? mutex_pi_lock(m, deadline) :
-				take_contended(m, deadline);
+				mutex_take_contended(m, deadline);
 }
 
 static enum polled poll_mutex(void *mutex)
@@ -68,24 +64,11 @@ static enum polled poll_mutex(void *mutex)
 	return got ? POLL_CAME : POLL_NOTHING;
 }
 
-static int take_soon(struct mutex *m)
-{
-	if (!mutex_is_pi(m) &&
-	    linger(&thread_this.for_mutexes, poll_mutex, m, INT64_MAX))
-		return 0;
-	return take_asleep(m, NULL);
-}
-
 int mutex_lock_polled(struct mutex *m)
 {
 	int err = take_now(m);
 
 	return err == EBUSY ? take_asleep(m, NULL) : err;
-}
-
-int mutex_lock_moved(struct mutex *m)
-{
-	return take_contended(m, NULL);
 }
 
 int drover_mutex_init(drover_mutex_t *mutex, const drover_mutexattr_t *attr)
@@ -126,7 +109,12 @@ APART static int lock_in_some_way(struct mutex *m)
 {
 	int err = take_now(m);
 
-	return err == EBUSY ? take_soon(m) : err;
+	if (err != EBUSY)
+		return err;
+	if (!mutex_is_pi(m) &&
+	    linger(&thread_this.for_mutexes, poll_mutex, m, INT64_MAX))
+		return 0;
+	return take_asleep(m, NULL);
 }
 
 ONE_LINE int drover_mutex_lock(drover_mutex_t *mutex)

@@ -141,10 +141,10 @@ static inline void mutex_drop_plain(struct mutex *m)
 }
 
 /*
- * Lock as a thread that may have been moved to the mutex by a requeue, as
- * others may have been: it has to be left contended.
+ * Take one that is no PI futex, and leave it contended: other threads may be
+ * asleep on it, as those are that a requeue has moved.
  */
-int mutex_lock_moved(struct mutex *m);
+int mutex_take_contended(struct mutex *m, const struct deadline *deadline);
 
 /* The same as drover_mutex_lock(), by a thread that has polled already. */
 int mutex_lock_polled(struct mutex *m);

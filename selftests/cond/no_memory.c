@@ -88,6 +88,8 @@ static void test_deadline(void)
 					    &end);
 		nr_returns++;
 	}
+	if (deadline_passed(CLOCK_MONOTONIC, &late))
+		result = 0;
 	take_memory(false);
 	api_mutex_unlock(&mutex);
 	tap_is(result, ETIMEDOUT, "its deadline ends it");
