@@ -42,8 +42,6 @@ static struct {
 	struct timespec deadline;
 } scene;
 
-/* Who waits */
-
 static inline void scene_add(int nr, const struct member *how, bool asleep)
 {
 	int first = fixture.nr;
@@ -125,8 +123,6 @@ STEP(time_out)
 
 	return api_cond_clockwait(&cond, &mutex, CLOCK_MONOTONIC, &past);
 }
-
-/* What is done */
 
 STEP(signal)
 {
@@ -239,8 +235,6 @@ STEP(keep)
 	atomic_store(&fixture.keep, true);
 	return 0;
 }
-
-/* What is seen */
 
 STEP(gone)
 {
