@@ -16,11 +16,11 @@ SLOT = struct.Struct("=QQ48x")
 COUNTS = ("waits", "released", "over", "signals", "broadcasts", "moved",
           "paid", "in_vain", "sampled", "awake", "again")
 ROW = struct.Struct(f"={len(COUNTS)}Q{NR_SITES}Q{NR_BUCKETS}I{NR_SITES}I")
-SHARD_HEAD = struct.Struct("=II248x")
+OWNER = struct.Struct("=II")
 MODULES_AT = HEAD.size
 SLOTS_AT = MODULES_AT + NR_MODULES * MODULE.size
-SHARDS_AT = SLOTS_AT + NR_CONDS * SLOT.size
-SHARD_SIZE = SHARD_HEAD.size + NR_CONDS * ROW.size
+SHARDS_AT = SLOTS_AT + NR_CONDS * SLOT.size + 4096
+SHARD_SIZE = NR_CONDS * ROW.size
 SITE_KINDS = ("wait", "signal", "broadcast")
 SITE_SHIFT = 62
 #: Address of the condition variables that found no place.
@@ -88,11 +88,12 @@ class Counted:
     def _sums(self, file):
         """Over all shards."""
         found = {}
-        for number in range(NR_SHARDS):
-            file.seek(SHARDS_AT + number * SHARD_SIZE)
-            if not SHARD_HEAD.unpack(file.read(SHARD_HEAD.size))[1]:
+        owners = OWNER.iter_unpack(file.read(NR_SHARDS * OWNER.size))
+        for number, (_, used) in enumerate(owners):
+            if not used:
                 continue
-            rows = file.read(NR_CONDS * ROW.size)
+            file.seek(SHARDS_AT + number * SHARD_SIZE)
+            rows = file.read(SHARD_SIZE)
             for index in self._addresses:
                 row = ROW.unpack_from(rows, index * ROW.size)
                 if any(row[:len(COUNTS)]):

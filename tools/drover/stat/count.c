@@ -92,9 +92,12 @@ extern void *__dso_handle;
 
 static void shard_leave(void *arg)
 {
-	if (!counting.shared && counting.shard == arg)
-		atomic_store_explicit(&counting.shard->taken, 0,
-				      memory_order_release);
+	struct counts_file *file = atomic_load(&counts_file);
+
+	if (file && !counting.shared && counting.shard == arg)
+		atomic_store_explicit(
+			&file->owners[counting.shard - file->shards].taken, 0,
+			memory_order_release);
 	counting.shard = NULL;
 }
 
@@ -102,15 +105,16 @@ __attribute__((cold)) struct shard *shard_take(struct counts_file *file)
 {
 	for (int i = 0; i < NR_SHARDS - 1 && !counting.had_one; i++) {
 		struct shard *shard = &file->shards[i];
+		struct owner *owner = &file->owners[i];
 		uint32_t taken = 0;
 
-		if (!atomic_load_explicit(&shard->taken,
+		if (!atomic_load_explicit(&owner->taken,
 					  memory_order_relaxed) &&
-		    atomic_compare_exchange_strong(&shard->taken, &taken, 1)) {
+		    atomic_compare_exchange_strong(&owner->taken, &taken, 1)) {
 			counting.shard = shard;
 			counting.shared = false;
 			counting.had_one = true;
-			atomic_store(&shard->used, 1);
+			atomic_store(&owner->used, 1);
 			__cxa_thread_atexit_impl(shard_leave, shard,
 						 &__dso_handle);
 			return shard;
@@ -119,7 +123,7 @@ __attribute__((cold)) struct shard *shard_take(struct counts_file *file)
 	/* The last one is for all who have none of their own. */
 	counting.shared = true;
 	counting.shard = &file->shards[NR_SHARDS - 1];
-	atomic_store(&counting.shard->used, 1);
+	atomic_store(&file->owners[NR_SHARDS - 1].used, 1);
 	return counting.shard;
 }
 

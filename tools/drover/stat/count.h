@@ -11,6 +11,7 @@
 #ifndef DROVER_COUNT_H
 #define DROVER_COUNT_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define COUNT_MAGIC "drovers1"
@@ -69,10 +70,13 @@ struct row {
 _Static_assert(sizeof(struct row) == 256, "as counted.py has it");
 
 struct shard {
+	struct row rows[NR_CONDS];
+};
+
+/* Of a shard: a thread has it, and one has or had. Apart: a page less each. */
+struct owner {
 	_Atomic uint32_t taken;
 	_Atomic uint32_t used;
-	uint32_t unused[62];
-	struct row rows[NR_CONDS];
 };
 
 /* The address of all that find no place. */
@@ -105,7 +109,11 @@ struct counts_file {
 	char unused[4008];
 	struct module modules[NR_MODULES];
 	struct slot slots[NR_CONDS];
+	struct owner owners[NR_SHARDS];
+	char unused2[3072];
 	struct shard shards[NR_SHARDS];
 };
+
+_Static_assert(offsetof(struct counts_file, shards) % 4096 == 0, "pages");
 
 #endif /* DROVER_COUNT_H */

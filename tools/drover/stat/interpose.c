@@ -236,19 +236,24 @@ static inline void count_release(const void *cond, uint64_t caller,
 		look_at_release(row, slot, nr, caller, kind);
 }
 
+__attribute__((noinline)) static void count_moved(const void *cond, int64_t nr)
+{
+	struct slot *slot;
+	struct row *row = row_of(cond, &slot);
+
+	if (row && nr > 0)
+		add(&row->counts[COUNT_MOVED], (uint64_t)nr);
+}
+
 /* Told by the library itself; base/probe.h */
 void drover_probe(enum probe_event event, const void *cond, int64_t nr)
 {
 	struct row *row = counting.row;
-	struct slot *slot;
 
-	if (event == PROBE_MOVED) {
-		row = row_of(cond, &slot);
-		if (row && nr > 0)
-			add(&row->counts[COUNT_MOVED], (uint64_t)nr);
-	} else if (event == PROBE_SPUN && row) {
+	if (event == PROBE_MOVED)
+		count_moved(cond, nr);
+	else if (event == PROBE_SPUN && row)
 		add(&row->counts[nr ? COUNT_PAID : COUNT_IN_VAIN], 1);
-	}
 }
 
 /* ---- the functions ---- */
