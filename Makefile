@@ -46,7 +46,7 @@ endif
 
 export O PREFIX LIBDIR DESTDIR LINUX ACCEL KERNEL_VARIANTS LIB_PARTS
 
-kernel_deps := kernel $(if $(LINUX),,kernel-source)
+kernel_deps := kernel
 kconfig := KCONFIG_CONFIG=.config $(PYTHON) -m
 
 ##@ Build
@@ -132,7 +132,7 @@ bench-programs: ## real programs, stock and drop-in, 20 minutes; PROGRAMS=option
 	@+$(MAKE) -s lib
 	@tools/report/measure programs --build=$(O) $(PROGRAMS)
 
-kernel-bench: ## both movers: cost, perf bench, locks held, and cold caches
+kernel-bench: ## both movers: cost, perf bench, and how long locks are held
 	@tools/deps build $(kernel_deps) vm perf
 	@+$(MAKE) -s lib tools kernel KERNEL_VARIANTS="mainline drover"
 	@+$(MAKE) -s -C kernel O=$(O) bench
@@ -207,10 +207,6 @@ series-check: ## whether the kernel series is fit to be sent
 	@tools/deps series $(kernel_deps)
 	+$(MAKE) -C kernel O=$(O) series-check
 
-send-dry-run: ## who would get the kernel series; nothing is sent
-	@tools/deps series $(kernel_deps)
-	+$(MAKE) -C kernel O=$(O) send-dry-run
-
 ##@ Configure
 
 menuconfig: ## choose build options
@@ -251,5 +247,5 @@ help: ## this list
 	waiting bench bench-full bench-programs kernel-bench report vm \
 	check check-fast check-long check-kernel-debug check-models check-mutants \
 	check-mutants-kernel check-differential check-programs format-check \
-	series-check send-dry-run menuconfig olddefconfig defconfig-update \
+	series-check menuconfig olddefconfig defconfig-update \
 	compile_commands.json deps clean distclean help

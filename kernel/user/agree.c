@@ -4,20 +4,25 @@
  *
  * usage: requeue-agree [CALLS [SEED]]
  *
- * Random calls on random queues, each on two copies. Waiters wait on three
- * futexes in two buckets, with up to three priorities; some are PI waiters,
- * and some stay queued when they are woken, as those of io_uring may. After
- * each call the copies have to be the same: the answer, who was woken, the
- * counts, both queues with all their links, and every key and lock_ptr.
+ * Random calls on random queues, each on two copies. Waiters wait on six
+ * futexes: private ones, whose hash has one to four buckets and is resized
+ * between calls; private ones with a NUMA node, and shared ones with and
+ * without, which are in global buckets. They have up to three priorities; some
+ * are PI waiters, and some stay queued when they are woken, as those of
+ * io_uring may. After each call the copies have to be the same: the answer, who
+ * was woken, the counts, all queues with their links, and every key and
+ * lock_ptr. Every waiter has to be in the bucket that its key says, and every
+ * reference to the private hash has to be given back.
  */
 #include <stdio.h>
 #include <linux/plist.h>
 
 #include "futex.h"
 
-#define NR_WORDS   3
 #define NR_WAITERS 40
 #define NR_CALLS   4 /* for each queue */
+#define NR_PRIVATE 4
+#define NR_GLOBAL  2 /* on each node */
 
 int futex_requeue_mainline(u32 *uaddr1, unsigned int flags1, u32 *uaddr2,
 			   unsigned int flags2, int nr_wake, int nr_requeue,
@@ -31,9 +36,16 @@ enum kind {
 	NR_KINDS
 };
 
+struct futex_private_hash {
+	int nr_refs;
+	int nr_buckets;
+	struct futex_hash_bucket buckets[NR_PRIVATE];
+};
+
 /* All pointers into a world differ by the same from those into the other. */
 static struct world {
-	struct futex_hash_bucket buckets[2];
+	struct futex_hash_bucket global[nr_node_ids][NR_GLOBAL];
+	struct futex_private_hash hashes[2], *hash;
 	struct futex_q waiters[NR_WAITERS];
 	int nr_waiters;
 	int woken[NR_WAITERS];
@@ -41,25 +53,104 @@ static struct world {
 	int answer;
 } worlds[2], *world;
 
-static u32 words[NR_WORDS];
+static const struct {
+	unsigned int flags;
+	int node;
+} futexes[] = {
+	{ 0, FUTEX_NO_NODE },
+	{ 0, FUTEX_NO_NODE },
+	{ 0, FUTEX_NO_NODE },
+	{ FLAGS_NUMA, 1 },
+	{ FLAGS_SHARED, FUTEX_NO_NODE },
+	{ FLAGS_SHARED | FLAGS_NUMA, 1 },
+};
 
-/* The first futex shares its bucket with the third. */
-struct futex_hash_bucket *futex_hash(union futex_key *key)
+#define NR_WORDS ((int)(sizeof(futexes) / sizeof(futexes[0])))
+
+static u32 words[NR_WORDS];
+static struct mm_struct mm;
+
+int get_futex_key(u32 *uaddr, unsigned int flags, union futex_key *key,
+		  enum futex_access rw)
 {
-	return &world->buckets[((u32 *)key->both.word - words) % 2];
+	int i = uaddr - words;
+
+	(void)rw;
+	memset(key, 0, sizeof(*key));
+	key->both.ptr = (unsigned long)&mm;
+	key->both.word = 1;
+	key->both.offset = i * sizeof(u32) |
+			   (flags & FLAGS_SHARED ? FUT_OFF_MMSHARED : 0);
+	key->both.node = flags & FLAGS_NUMA ? futexes[i].node : FUTEX_NO_NODE;
+	return 0;
+}
+
+struct futex_private_hash *futex_private_hash(struct mm_struct *unused)
+{
+	(void)unused;
+	world->hash->nr_refs++;
+	return world->hash;
+}
+
+void futex_private_hash_put(struct futex_private_hash *hash)
+{
+	WARN_ON(hash != world->hash);
+	hash->nr_refs--;
+}
+
+static struct futex_hash_bucket *bucket_of(union futex_key *key)
+{
+	unsigned int at = key->both.offset / sizeof(u32);
+	int node = key->both.node;
+
+	if (node == FUTEX_NO_NODE && futex_key_is_private(key))
+		return &world->hash->buckets[at % world->hash->nr_buckets];
+	if (node == FUTEX_NO_NODE)
+		node = at % nr_node_ids;
+	return &world->global[node][at % NR_GLOBAL];
+}
+
+struct futex_bucket_ref futex_hash(union futex_key *key)
+{
+	struct futex_hash_bucket *hb = bucket_of(key);
+
+	if (hb < world->hash->buckets ||
+	    hb >= world->hash->buckets + NR_PRIVATE)
+		return (struct futex_bucket_ref){ .hb = hb };
+	return (struct futex_bucket_ref){ hb, futex_private_hash(NULL) };
+}
+
+/* Mainline calls it with NULL at the end of every requeue. */
+void put_pi_state(struct futex_pi_state *pi_state)
+{
+	WARN_ON(pi_state);
+}
+
+static void unqueue(struct futex_q *q)
+{
+	struct futex_hash_bucket *hb =
+		container_of(q->lock_ptr, struct futex_hash_bucket, lock);
+
+	plist_del(&q->list, &hb->chain);
+	futex_hb_waiters_dec(hb);
+	q->lock_ptr = NULL;
+}
+
+static void queue(struct futex_q *q)
+{
+	struct futex_hash_bucket *hb = bucket_of(&q->key);
+
+	q->lock_ptr = &hb->lock;
+	futex_hb_waiters_inc(hb);
+	plist_add(&q->list, &hb->chain);
 }
 
 static void wake(struct wake_q_head *wake_q, struct futex_q *q)
 {
-	struct futex_hash_bucket *hb = futex_hash(&q->key);
-
 	(void)wake_q;
 	world->woken[world->nr_woken++] = q - world->waiters;
-	if (q->bitset == STAYS_QUEUED)
-		return;
-	plist_del(&q->list, &hb->chain);
-	futex_hb_waiters_dec(hb);
-	q->lock_ptr = NULL;
+	if (q->bitset != STAYS_QUEUED)
+		unqueue(q);
 }
 
 static int below(int n)
@@ -67,28 +158,51 @@ static int below(int n)
 	return random() % n;
 }
 
-static void queue(int word, int prio, enum kind kind)
+static void init(struct futex_q *q, int word, int prio, enum kind kind)
 {
-	struct futex_q *q = &world->waiters[world->nr_waiters++];
-	struct futex_hash_bucket *hb;
-
-	get_futex_key(&words[word], FLAGS_SIZE_32, &q->key, FUTEX_READ);
-	hb = futex_hash(&q->key);
+	get_futex_key(&words[word], futexes[word].flags, &q->key, FUTEX_READ);
 	plist_node_init(&q->list, prio);
-	q->lock_ptr = &hb->lock;
 	q->wake = wake;
 	q->bitset = kind;
 	q->rt_waiter = kind == HAS_RT_WAITER ? (void *)1 : NULL;
 	q->pi_state = kind == HAS_PI_STATE ? (void *)1 : NULL;
-	futex_hb_waiters_inc(hb);
-	plist_add(&q->list, &hb->chain);
+	queue(q);
 }
 
-static void empty(struct world *w)
+static void empty_hash(struct futex_private_hash *hash, int nr_buckets)
 {
-	memset(w, 0, sizeof(*w));
-	plist_head_init(&w->buckets[0].chain);
-	plist_head_init(&w->buckets[1].chain);
+	memset(hash, 0, sizeof(*hash));
+	hash->nr_buckets = nr_buckets;
+	for (int i = 0; i < NR_PRIVATE; i++)
+		plist_head_init(&hash->buckets[i].chain);
+}
+
+static void empty(int nr_buckets)
+{
+	memset(world, 0, sizeof(*world));
+	for (int i = 0; i < nr_node_ids; i++)
+		for (int j = 0; j < NR_GLOBAL; j++)
+			plist_head_init(&world->global[i][j].chain);
+	world->hash = &world->hashes[0];
+	empty_hash(world->hash, nr_buckets);
+}
+
+/* The private hash gets another size, as futex_rehash_private() does it. */
+static void resize(int nr_buckets)
+{
+	struct futex_private_hash *old = world->hash;
+	struct futex_hash_bucket *hb;
+	struct futex_q *q, *next;
+
+	world->hash = &world->hashes[old == world->hashes];
+	empty_hash(world->hash, nr_buckets);
+	for (hb = old->buckets; hb < old->buckets + NR_PRIVATE; hb++) {
+		plist_for_each_entry_safe(q, next, &hb->chain, list) {
+			unqueue(q);
+			queue(q);
+		}
+		WARN_ON(atomic_read(&hb->waiters));
+	}
 }
 
 /* The same queues in both worlds. */
@@ -97,31 +211,34 @@ static void fill(void)
 	int nr = 1 + below(NR_WAITERS), nr_prios = 1 + below(3);
 	int one_elsewhere_in = 1 + below(2) * below(NR_WAITERS);
 	int one_strange_in = 1 + below(2) * below(NR_WAITERS);
+	int most = below(NR_WORDS), nr_buckets = 1 + below(NR_PRIVATE);
 
-	empty(&worlds[0]);
-	empty(&worlds[1]);
+	for (world = worlds; world < worlds + 2; world++)
+		empty(nr_buckets);
 	while (nr--) {
-		int word = below(one_elsewhere_in) == 1 ? below(NR_WORDS) : 0;
+		int word = below(one_elsewhere_in) == 1 ? below(NR_WORDS) :
+							  most;
 		int kind = below(one_strange_in) == 1 ? below(NR_KINDS) : PLAIN;
 		int prio = 10 * below(nr_prios);
 
-		for (int i = 0; i < 2; i++) {
-			world = &worlds[i];
-			queue(word, prio, kind);
-		}
+		for (world = worlds; world < worlds + 2; world++)
+			init(&world->waiters[world->nr_waiters++], word, prio,
+			     kind);
 	}
 }
 
 struct call {
-	u32 *from, *to;
+	int from, to;
 	int nr_wake, nr_requeue;
 };
 
 static struct call draw_call(void)
 {
 	return (struct call){
-		.from = &words[below(8) ? 0 : below(NR_WORDS)],
-		.to = &words[below(4) ? 1 : below(NR_WORDS)],
+		.from = below(8) ? worlds[0].waiters[0].key.both.offset /
+					   sizeof(u32) :
+				   below(NR_WORDS),
+		.to = below(NR_WORDS),
 		.nr_wake = below(3) ? 0 : below(4),
 		.nr_requeue = below(3) ? INT_MAX : below(NR_WAITERS),
 	};
@@ -129,15 +246,18 @@ static struct call draw_call(void)
 
 static void make_call(const struct call *c)
 {
-	worlds[0].nr_woken = worlds[1].nr_woken = 0;
-	world = &worlds[0];
-	world->answer = futex_requeue_mainline(c->from, FLAGS_SIZE_32, c->to,
-					       FLAGS_SIZE_32, c->nr_wake,
-					       c->nr_requeue, NULL, 0);
-	world = &worlds[1];
-	world->answer = futex_requeue(c->from, FLAGS_SIZE_32, c->to,
-				      FLAGS_SIZE_32, c->nr_wake, c->nr_requeue,
-				      NULL);
+	u32 *from = &words[c->from], *to = &words[c->to];
+	unsigned int flags1 = futexes[c->from].flags;
+	unsigned int flags2 = futexes[c->to].flags;
+
+	for (world = worlds; world < worlds + 2; world++) {
+		world->nr_woken = 0;
+		world->answer = (world == worlds ?
+					 futex_requeue_mainline :
+					 futex_requeue)(from, flags1, to,
+							flags2, c->nr_wake,
+							c->nr_requeue, NULL, 0);
+	}
 }
 
 /* A pointer as its distance from its world. It may be NULL. */
@@ -153,13 +273,15 @@ static bool same_links(const struct list_head *a, const struct list_head *b)
 	return same(a->next, b->next) && same(a->prev, b->prev);
 }
 
-static const char *waiter_differs(const struct futex_q *a,
-				  const struct futex_q *b)
+static const char *waiter_differs(struct futex_q *a, const struct futex_q *b)
 {
 	if (memcmp(&a->key, &b->key, sizeof(a->key)))
 		return "a key";
 	if (!same(a->lock_ptr, b->lock_ptr))
 		return "a lock_ptr";
+	world = &worlds[0];
+	if (a->lock_ptr && a->lock_ptr != &bucket_of(&a->key)->lock)
+		return "the bucket of its key";
 	if (!same_links(&a->list.node_list, &b->list.node_list))
 		return "the order";
 	if (!same_links(&a->list.prio_list, &b->list.prio_list))
@@ -179,22 +301,53 @@ static const char *bucket_differs(const struct futex_hash_bucket *a,
 	return NULL;
 }
 
+static const char *buckets_differ(const struct world *a, const struct world *b)
+{
+	const char *what = NULL;
+
+	for (int i = 0; i < nr_node_ids * NR_GLOBAL && !what; i++)
+		what = bucket_differs(&a->global[i / NR_GLOBAL][i % NR_GLOBAL],
+				      &b->global[i / NR_GLOBAL][i % NR_GLOBAL]);
+	for (int i = 0; i < NR_PRIVATE && !what; i++)
+		what = bucket_differs(&a->hash->buckets[i],
+				      &b->hash->buckets[i]);
+	return what;
+}
+
 /* What is not the same in both worlds, or NULL. */
 static const char *difference(void)
 {
 	struct world *a = &worlds[0], *b = &worlds[1];
-	const char *what = NULL;
+	const char *what;
 
 	if (a->answer != b->answer)
 		return "the answer";
+	if (a->hash->nr_refs || b->hash->nr_refs)
+		return "references to the private hash";
 	if (a->nr_woken != b->nr_woken ||
 	    memcmp(a->woken, b->woken, a->nr_woken * sizeof(a->woken[0])))
 		return "who was woken";
-	for (int i = 0; i < 2 && !what; i++)
-		what = bucket_differs(&a->buckets[i], &b->buckets[i]);
+	what = buckets_differ(a, b);
 	for (int i = 0; i < a->nr_waiters && !what; i++)
 		what = waiter_differs(&a->waiters[i], &b->waiters[i]);
 	return what;
+}
+
+/* A call, and now and then another hash. What differs then? */
+static const char *one_call(void)
+{
+	struct call c = draw_call();
+	const char *what;
+	int nr_buckets;
+
+	make_call(&c);
+	what = difference();
+	if (what || below(4))
+		return what;
+	nr_buckets = 1 + below(NR_PRIVATE);
+	for (world = worlds; world < worlds + 2; world++)
+		resize(nr_buckets);
+	return difference();
 }
 
 int main(int argc, char **argv)
@@ -203,23 +356,20 @@ int main(int argc, char **argv)
 	unsigned int seed = argc > 2 ? atol(argv[2]) : 1;
 	long nr_moved = 0, nr_failed = 0;
 	const char *what;
-	struct call c;
 
 	srandom(seed);
 	for (long i = 0; i < nr_calls; i++) {
 		if (i % NR_CALLS == 0)
 			fill();
-		c = draw_call();
-		make_call(&c);
-		what = difference();
+		what = one_call();
 		if (what) {
 			fprintf(stderr,
 				"requeue-agree %ld %u: the movers differ in %s\n",
 				i + 1, seed, what);
 			return 1;
 		}
-		nr_moved += world->answer > world->nr_woken;
-		nr_failed += world->answer < 0;
+		nr_moved += worlds[0].answer > worlds[0].nr_woken;
+		nr_failed += worlds[0].answer < 0;
 	}
 	printf("%ld calls, of which %ld moved waiters and %ld failed: no difference\n",
 	       nr_calls, nr_moved, nr_failed);

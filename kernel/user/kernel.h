@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * kernel.h - what move.c, requeue_mainline.c and plist.c need to be compiled
- * for user space
+ * kernel.h - what requeue.c and plist.c need to be compiled for user space
  *
  * Lists, READ_ONCE() and their like are those of the kernel's tools/include.
- * Locks and atomic operations are locked instructions, as in the kernel. PI
- * is left out, and the system call around the movers is in cold.c.
+ * Nothing runs at the same time, so locks and atomic operations are plain. PI
+ * requeue is never called.
  */
-#ifndef DROVER_COLD_KERNEL_H
-#define DROVER_COLD_KERNEL_H
+#ifndef DROVER_KERNEL_H
+#define DROVER_KERNEL_H
 
 #include <errno.h>
 #include <limits.h>
@@ -23,38 +22,65 @@
 #include <linux/list.h>
 #include <linux/rbtree.h>
 
-#define CONFIG_SMP	     1
-#define CONFIG_MMU	     1
-#define CONFIG_64BIT	     1
-#define CONFIG_FUTEX	     1
-#define CONFIG_FUTEX_REQUEUE 1
+#define CONFIG_SMP		  1
+#define CONFIG_MMU		  1
+#define CONFIG_64BIT		  1
+#define CONFIG_FUTEX		  1
+#define CONFIG_FUTEX_PRIVATE_HASH 1
+#define CONFIG_FUTEX_REQUEUE	  1
 
-#define PAGE_SIZE		     4096
 #define ____cacheline_aligned_in_smp __attribute__((aligned(64)))
 #define __randomize_layout
-#define EXPORT_SYMBOL_GPL(symbol)
 #undef __releases
 #undef __acquires
+#undef __no_context_analysis
 #define __releases(lock)
 #define __acquires(lock)
+#define __no_context_analysis
+#define __release(lock)
+#define auto __auto_type
 
 #undef WARN_ON
-#define WARN_ON(condition) ((void)(condition))
 #undef WARN_ON_ONCE
-#define WARN_ON_ONCE(condition) (!!(condition))
-#define BUG_ON(condition)	((void)(condition))
+#define WARN_ON(condition)	((condition) ? abort() : (void)0)
+#define WARN_ON_ONCE(condition) WARN_ON(condition)
+#define BUG_ON(condition)	WARN_ON(condition)
 #define swap(a, b)                       \
 	do {                             \
 		__typeof__(a) old = (a); \
 		(a) = (b);               \
 		(b) = old;               \
 	} while (0)
-#define IS_ERR(pointer)		 ((unsigned long)(pointer) >= -4095UL)
-#define PTR_ERR(pointer)	 ((long)(pointer))
-#define in_compat_syscall()	 false
-#define cond_resched()		 ((void)0)
-#define signal_pending(task)	 ((void)(task), 0)
-#define get_user(value, pointer) ((value) = *(pointer), 0)
+#define in_compat_syscall()		   false
+#define nr_node_ids			   2
+#define cond_resched()			   ((void)0)
+#define signal_pending(task)		   ((void)(task), 0)
+#define get_user(value, pointer)	   ((value) = *(pointer), 0)
+#define get_user_inline(value, pointer)	   get_user(value, pointer)
+#define pagefault_disable()		   ((void)0)
+#define pagefault_enable()		   ((void)0)
+#define futex_atomic_cmpxchg_inatomic(...) (abort(), 0)
+
+/* Of <linux/cleanup.h>: a class whose value is given back at the scope's end */
+#define DEFINE_CLASS(name, type, _exit, _init, args...) \
+	typedef type class_##name##_t;                  \
+	static inline void class_##name##_end(type *p)  \
+	{                                               \
+		type _T = *p;                           \
+		_exit;                                  \
+	}                                               \
+	static inline type class_##name##_start(args)   \
+	{                                               \
+		return _init;                           \
+	}
+#define CLASS(name, variable)                                          \
+	class_##name##_t variable                                      \
+		__attribute__((cleanup(class_##name##_end), unused)) = \
+			class_##name##_start
+#define guard(name) nothing_to_guard
+static inline void nothing_to_guard(void)
+{
+}
 
 #define ERESTARTNOINTR 513
 
@@ -70,76 +96,50 @@ typedef long long ktime_t;
 
 #define SINGLE_DEPTH_NESTING	      1
 #define spin_lock_nested(lock, depth) spin_lock(lock)
-#define smp_mb__after_atomic()	      __asm__ volatile("" ::: "memory")
-#define smp_mb()		      __atomic_thread_fence(__ATOMIC_SEQ_CST)
+#define smp_mb__after_atomic()	      ((void)0)
+#define smp_mb()		      ((void)0)
 
 static inline void spin_lock(spinlock_t *lock)
 {
-	int unlocked = 0;
-
-	while (!__atomic_compare_exchange_n(&lock->locked, &unlocked, 1, 0,
-					    __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-		unlocked = 0;
+	WARN_ON(lock->locked++);
 }
 
 static inline void spin_unlock(spinlock_t *lock)
 {
-	__atomic_store_n(&lock->locked, 0, __ATOMIC_RELEASE);
+	WARN_ON(--lock->locked);
 }
 
-static inline int atomic_read(const atomic_t *v)
-{
-	return __atomic_load_n(&v->counter, __ATOMIC_RELAXED);
-}
+#define atomic_read(v)			       (v)->counter
+#define atomic_read_acquire(v)		       (v)->counter
+#define atomic_set(v, value)		       ((v)->counter = (value))
+#define atomic_add(n, v)		       ((v)->counter += (n))
+#define atomic_sub(n, v)		       ((v)->counter -= (n))
+#define atomic_inc(v)			       ((v)->counter++)
+#define atomic_dec(v)			       ((v)->counter--)
+#define atomic_try_cmpxchg(v, old, value)      (*(old) = (v)->counter = (value), 1)
+#define atomic_cond_read_relaxed(v, condition) atomic_read(v)
 
-static inline void atomic_set(atomic_t *v, int value)
-{
-	__atomic_store_n(&v->counter, value, __ATOMIC_RELAXED);
-}
-
-static inline void atomic_add(int n, atomic_t *v)
-{
-	__atomic_fetch_add(&v->counter, n, __ATOMIC_SEQ_CST);
-}
-
-static inline void atomic_sub(int n, atomic_t *v)
-{
-	atomic_add(-n, v);
-}
-
-static inline void atomic_inc(atomic_t *v)
-{
-	atomic_add(1, v);
-}
-
-static inline void atomic_dec(atomic_t *v)
-{
-	atomic_add(-1, v);
-}
-
-static inline bool atomic_try_cmpxchg(atomic_t *v, int *old, int value)
-{
-	return __atomic_compare_exchange_n(&v->counter, old, value, 0,
-					   __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
-}
-
-#define atomic_cond_read_relaxed(v, condition) \
-	({                                     \
-		int VAL;                       \
-		do                             \
-			VAL = atomic_read(v);  \
-		while (!(condition));          \
-		VAL;                           \
-	})
+struct mm_struct {
+	int unused;
+};
 
 union futex_key {
+	struct {
+		struct mm_struct *mm;
+		unsigned long address;
+		unsigned int offset;
+	} private;
 	struct {
 		u64 ptr;
 		unsigned long word;
 		unsigned int offset;
+		unsigned int node;
 	} both;
 };
 
+#define FUT_OFF_INODE	 1
+#define FUT_OFF_MMSHARED 2
+#define FUTEX_NO_NODE	 (-1)
 #define FUTEX_KEY_INIT                 \
 	(union futex_key)              \
 	{                              \
@@ -148,10 +148,6 @@ union futex_key {
 
 struct task_struct {
 	unsigned long timer_slack_ns;
-};
-
-struct wake_q_node {
-	struct wake_q_node *next;
 };
 
 struct wake_q_head {
@@ -173,31 +169,29 @@ struct hrtimer_sleeper {
 	struct task_struct *task;
 };
 
-#define WAKE_Q_HEAD_INITIALIZER(name) \
-	{                             \
-		NULL                  \
-	}
 #define DEFINE_WAKE_Q(name) struct wake_q_head name = { NULL }
 #define wake_up_q(wake_q)   ((void)(wake_q))
 
 /* Never called: no waiter here waits with a PI operation. */
-extern struct task_struct *current;
+#define current ((struct task_struct *)NULL)
 int wake_up_state(struct task_struct *task, unsigned int state);
 void rt_mutex_init_waiter(void *waiter);
 void hrtimer_cancel(void *timer);
 void destroy_hrtimer_on_stack(void *timer);
 
-#define TASK_NORMAL		 3
-#define trace_futex_requeue(...) ((void)0)
-#define DECLARE_TRACEPOINT(name)
-#define tracepoint_enabled(name)	0
-#define trace_futex_requeue_locked(...) ((void)0)
-#define local_clock()			1
+#define TASK_NORMAL			     3
+#define trace_futex_requeue(...)	     ((void)0)
+#define trace_futex_requeue_locked(...)	     ((void)0)
+#define trace_futex_requeue_locked_enabled() 0
+#define local_clock()			     0
 
 #define FUTEX_PRIVATE_FLAG   128
 #define FUTEX_CLOCK_REALTIME 256
+#define FUTEX_ROBUST_UNLOCK  512
+#define FUTEX_ROBUST_LIST32  1024
 #define FUTEX2_SIZE_MASK     3
-#define FUTEX2_PRIVATE	     FUTEX_PRIVATE_FLAG
 #define FUTEX2_NUMA	     4
+#define FUTEX2_MPOL	     8
+#define FUTEX2_PRIVATE	     FUTEX_PRIVATE_FLAG
 
-#endif /* DROVER_COLD_KERNEL_H */
+#endif /* DROVER_KERNEL_H */
