@@ -23,10 +23,10 @@ HOST = (Contender("wake-all", "drover", policy="wake-all"),
 GUEST = (Contender("wake-all on none", "drover", policy="wake-all",
                    variant="none"),
          Contender("glibc on none", "pthread", variant="none"),
-         Contender("auto on mainline", "drover", policy="auto",
-                   variant="mainline"),
-         Contender("auto on drover", "drover", policy="auto",
-                   variant="drover"))
+         *(Contender(f"{policy} on {variant}", "drover", policy=policy,
+                     variant=variant)
+           for policy in ("requeue", "auto")
+           for variant in ("mainline", "drover")))
 
 
 class TableSuite(Suite):
