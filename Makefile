@@ -83,7 +83,7 @@ kselftest: kernel selftests ## the kernel's test machinery with all tests
 
 ##@ Measure
 
-table: ## the table of the README; HOST=1: on this kernel only, no guests
+table: ## the main table; HOST=1: on this kernel only, no guests
 ifdef HOST
 	@tools/deps build table
 	@+$(MAKE) -s lib tools

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The table of the README: four commands, on the host's own kernel and in
+"""The main table: four commands, on the host's own kernel and in
 guests of the three kernel variants with several numbers of CPUs.
 """
 
