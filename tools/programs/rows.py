@@ -11,7 +11,7 @@ import os
 
 import system
 
-HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "work")
+HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "loads")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -32,7 +32,7 @@ class Runner:
 
     def __init__(self, folder):
         self.folder = folder
-        self.work = os.path.join(folder, "work")
+        self.work = os.path.join(folder, "loads")
         self._errors = os.path.join(folder, "errors")
 
     def prepare(self, programs):
