@@ -264,7 +264,7 @@ def check_manual():
     """manual pages have the functions of their headers, as declared there"""
     for name in MANUALS:
         header = source.read(f"lib/include/drover/{name}.h")
-        path = f"Documentation/man/drover_{name}.7"
+        path = f"Documentation/man/drover_{name}.3"
         page = re.sub(r'[."]|\\f[BPI]|^BI?\b', "", source.read(path),
                       flags=re.M)
         yield from (f"{path}: {wrong}"
