@@ -33,7 +33,8 @@ def parse(arguments):
 
 def environment(options, folder):
     """The program's: what counts comes first, then the drop-in."""
-    libraries = [os.path.join(os.path.dirname(options.drop_in), COUNTER)]
+    libraries = [os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                              COUNTER)]
     if not os.path.exists(libraries[0]):
         raise checked.Unfit(f"no {libraries[0]}: build or install it")
     if not options.stock:
