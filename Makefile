@@ -156,6 +156,7 @@ export CMD
 
 check: ## all tests, on the host and in guests; SAN=thread|address|undefined
 	@tools/deps build check $(if $(SAN),,$(kernel_deps) vm models perf)
+	@$(if $(SAN),,tools/deps -k deb doc)
 	@+$(MAKE) -s all $(if $(SAN),,kselftest)
 	@selftests/run-check
 
@@ -207,6 +208,34 @@ series-check: ## whether the kernel series is fit to be sent
 	@tools/deps series $(kernel_deps)
 	+$(MAKE) -C kernel O=$(O) series-check
 
+##@ Packages
+
+# The first line and the date of the newest entry, the time of all files.
+version := $(shell sed -n '1s/.*(\(.*\)).*/\1/p' debian/changelog)
+tarball = $(O)/drover-$(version).tar.gz
+
+dist: ## the source as a tarball: the same files, the same bytes
+	@mkdir -p $(O)
+	@if [ -e .git ]; then git ls-files -z; else \
+		find . \( -path ./build -o -name __pycache__ \) -prune -o \
+			! -type d -printf '%P\0'; fi | LC_ALL=C sort -z | \
+	tar -c --null -T - --format=gnu --owner=0 --group=0 --numeric-owner \
+		--mode=u=rwX,go=rX --transform='s,^,drover-$(version)/,' \
+		--mtime="$$(sed -n 's/^ -- .*>  //p;T;q' debian/changelog)" | \
+	gzip -9n >$(tarball)
+	@echo $(tarball)
+
+deb: dist ## Debian packages of it, in build/deb/
+	@tools/deps deb
+	@$(RM) -r $(O)/deb
+	@mkdir -p $(O)/deb
+	@tar -C $(O)/deb -xf $(tarball)
+	@cd $(O)/deb/drover-$(version) && env -i PATH="$$PATH" HOME=/nonexistent \
+		LC_ALL=C.UTF-8 DEB_BUILD_OPTIONS="$(DEB_BUILD_OPTIONS)" \
+		dpkg-buildpackage -us -uc -b
+	@cd $(O)/deb && lintian --allow-root --fail-on error *.changes
+	@ls $(O)/deb/*.deb
+
 ##@ Configure
 
 menuconfig: ## choose build options
@@ -247,5 +276,5 @@ help: ## this list
 	waiting bench bench-full bench-programs kernel-bench report vm \
 	check check-fast check-long check-kernel-debug check-models check-mutants \
 	check-mutants-kernel check-differential check-programs format-check \
-	series-check menuconfig olddefconfig defconfig-update \
+	series-check dist deb menuconfig olddefconfig defconfig-update \
 	compile_commands.json deps clean distclean help

@@ -27,7 +27,7 @@ FOLDER_TESTS = ("selftests/runner/selftest", "tools/bench/selftest",
 #: Those that boot guests or take minutes, and are not in check-fast, with
 #: about how many seconds each takes.
 SLOW_FOLDER_TESTS = {"tools/vm/selftest": 130, "selftests/programs/run": 10,
-                     "kernel/selftest": 40}
+                     "kernel/selftest": 40, "tools/release/selftest": 60}
 FOLDER_LIMIT = 900
 
 #: Kernels that check themselves, and about how many seconds their tests and
