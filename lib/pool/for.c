@@ -46,13 +46,22 @@ struct loop {
 	_Atomic int result;
 };
 
+/* The first result counts. */
+static void loop_ends_with(struct loop *loop, int result)
+{
+	int none = 0;
+
+	cas_relaxed(&loop->result, &none, result);
+}
+
 /* Run one part; false: none was left, or one has failed. */
 static bool loop_step(struct loop *loop, const drover_part_t *by)
 {
 	size_t part, begin, end;
-	int result, none = 0;
+	int result;
 
-	if (load_relaxed(&loop->result))
+	/* A child of a fork has no helpers. */
+	if (load_relaxed(&loop->result) || !pool_is_here(loop->pool))
 		return false;
 	part = add_relaxed(&loop->next, 1);
 	if (part >= loop->nr_parts)
@@ -61,7 +70,7 @@ static bool loop_step(struct loop *loop, const drover_part_t *by)
 	end = loop->end - begin > loop->grain ? begin + loop->grain : loop->end;
 	result = loop->of->function(begin, end, by, loop->of->arg);
 	if (result)
-		cas_relaxed(&loop->result, &none, result);
+		loop_ends_with(loop, result);
 	return true;
 }
 
@@ -115,25 +124,36 @@ static int alloc_scratch(struct loop *loop)
 	return loop->scratch ? 0 : ENOMEM;
 }
 
+/* By the end of its thread, unless it came to its own: a part is not done. */
+static void help_end(struct loop **loop)
+{
+	if (*loop)
+		loop_ends_with(*loop, ECANCELED);
+}
+
 static int help(void *arg)
 {
-	struct loop *loop = arg;
+	struct loop *loop __attribute__((cleanup(help_end))) = arg;
 	drover_part_t part =
 		part_of(loop, add_relaxed(&loop->nr_helpers, 1) + 1);
 
 	while (loop_step(loop, &part))
 		;
+	loop = NULL;
 	return 0;
 }
 
 /* No thread uses what is on this stack any more. */
 static void await_helpers(struct loop *loop)
 {
-	uint32_t nr = queue_take_all(loop->pool, &loop->help);
+	uint32_t nr;
 
+	if (!pool_is_here(loop->pool))
+		return;
+	nr = queue_take_all(loop->pool, &loop->help);
 	if (nr) {
 		latch_down(&loop->help.unended, nr);
-		latch_down(&loop->pool->pending, nr);
+		pool_count_down(loop->pool, nr);
 	}
 	latch_await(&loop->help.unended, NULL, true);
 }
@@ -160,14 +180,12 @@ static void lead(struct loop *loop)
 /* By a return, an exception or the end of the thread: then no part begins. */
 static void loop_end(struct loop *loop)
 {
-	int none = 0;
-
-	cas_relaxed(&loop->result, &none, ECANCELED);
+	loop_ends_with(loop, ECANCELED);
 	await_helpers(loop);
 	free(loop->scratch);
 	if (loop->counted) {
 		frame_leave(&loop->frame);
-		latch_down(&loop->pool->pending, 1);
+		pool_count_down(loop->pool, 1);
 	}
 }
 
@@ -213,6 +231,8 @@ int drover_pool_loop(drover_pool_t *pool, size_t begin, size_t end,
 	if (err)
 		return err;
 	lead(&loop);
+	if (!pool_is_here(pool))
+		return ECHILD;
 	if (of->join && !load_relaxed(&loop.result))
 		join_all(&loop);
 	return load_relaxed(&loop.result);

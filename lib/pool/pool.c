@@ -102,23 +102,23 @@ int drover_pool_create(drover_pool_t **pool, const drover_poolattr_t *attr)
 
 /* ---- the end ---- */
 
-static void cancel_queue(struct drover_pool *pool, struct queue *queue)
+static void queue_empty(struct drover_pool *pool, struct queue *queue,
+			bool cancel)
 {
 	struct task *task;
 
 	while ((task = queue_take(pool, queue, false)))
-		task_run(pool, task, true);
+		task_run(pool, task, cancel);
 }
 
-/* Workers cancel what they find, but they may be busy for long. */
-static void cancel_queued(struct drover_pool *pool)
+void queues_empty(struct drover_pool *pool, bool cancel)
 {
 	/* [P-THREADS] */
 	struct worker *w = load_acquire(&pool->threads);
 
-	cancel_queue(pool, &pool->injected);
 	for (; w; w = w->next)
-		cancel_queue(pool, &w->queue);
+		queue_empty(pool, &w->queue, cancel);
+	queue_empty(pool, &pool->injected, cancel);
 }
 
 int drover_pool_shutdown(drover_pool_t *pool, enum drover_pool_end how)
@@ -135,9 +135,10 @@ int drover_pool_shutdown(drover_pool_t *pool, enum drover_pool_end how)
 	if (!cas_seq_cst(&pool->ending, &open,
 			 how == DROVER_POOL_DRAIN ? POOL_DRAINS : POOL_CANCELS))
 		return EALREADY;
+	/* Workers cancel what they find, but they may be busy for long. */
 	if (how == DROVER_POOL_CANCEL)
-		cancel_queued(pool);
-	latch_await(&pool->pending, NULL, true);
+		queues_empty(pool, true);
+	pool_await_none(pool);
 	threads_end(pool);
 	return 0;
 }

@@ -40,6 +40,9 @@
 #define LATCH_ASLEEP 1u
 #define LATCH_ONE    2u
 
+/* drover_pool.pending is a latch, and above it counts how often it was 0. */
+#define PENDING_NONE (UINT64_C(1) << 32)
+
 /* Whose memory a task is in. */
 enum owner {
 	OWNER_USER,
@@ -192,12 +195,13 @@ enum {
  * @grow: lock of making threads
  * @threads: all workers; only grows; [written with grow]
  * @nr_threads: how many; [written with grow]
- * @nr_blocked: of them, with those that have ended and could not be replaced
+ * @nr_blocked: of them, with those that are lost
+ * @nr_lost: those that have ended, and could not be replaced
  * @nr_cpus: how many there are for the process, as last known
  * @looked_at: when that was
  * @follows: @nr_workers is to be @nr_cpus
  *
- * @pending: tasks that were accepted and have not ended; a latch
+ * @pending: tasks that were accepted and have not ended; see PENDING_NONE
  * @ending: POOL_*
  * @over: workers shall end
  *
@@ -229,12 +233,13 @@ struct drover_pool {
 	_Atomic(struct worker *) threads;
 	_Atomic uint32_t nr_threads;
 	_Atomic uint32_t nr_blocked;
+	_Atomic uint32_t nr_lost;
 	_Atomic uint64_t blocks;
 	_Atomic uint32_t nr_cpus;
 	_Atomic int64_t looked_at;
 	_Atomic bool follows;
 
-	futex_word pending __attribute__((aligned(128)));
+	_Atomic uint64_t pending __attribute__((aligned(128)));
 	_Atomic uint32_t ending;
 	_Atomic uint32_t over;
 	_Atomic uint64_t helped;
@@ -278,6 +283,9 @@ struct task *queue_take(struct drover_pool *pool, struct queue *queue,
 /* Take @task as often as nobody has. Return: how often that is. */
 uint32_t queue_take_all(struct drover_pool *pool, struct task *task);
 
+/* pool.c: run all tasks that are queued, or cancel them. */
+void queues_empty(struct drover_pool *pool, bool cancel);
+
 /* worker.c */
 
 void *worker_main(void *worker);
@@ -306,6 +314,9 @@ int threads_fill(struct drover_pool *pool);
 int threads_set(struct drover_pool *pool, uint32_t nr);
 void threads_end(struct drover_pool *pool);
 
+/* Is any thread left? If not, one is made. */
+bool threads_any(struct drover_pool *pool);
+
 /* The caller ends. Return: is another thread @w now, or does the pool end? */
 bool thread_replace(struct worker *w);
 
@@ -321,6 +332,10 @@ void place_after_wake(struct worker *w);
 
 /* task.c: @nr have ended. Who waits for all may free the memory then. */
 void latch_down(futex_word *latch, uint32_t nr);
+void pool_count_down(struct drover_pool *pool, uint32_t nr);
+
+/* Until no task is left, or there was such a moment since the call. */
+void pool_await_none(struct drover_pool *pool);
 
 /*
  * Until all have ended, or @deadline. @must: as for block_begin(). Return: 0,

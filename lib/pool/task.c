@@ -32,6 +32,27 @@ void latch_down(futex_word *latch, uint32_t nr)
 		sleep_end(latch, INT_MAX, false);
 }
 
+/* How often there was none: what sleepers wait for a change of. */
+static futex_word *nones_of(struct drover_pool *pool)
+{
+	return (futex_word *)&pool->pending +
+	       (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+}
+
+/* [P-END] The same, and the moment without tasks is counted in that step. */
+void pool_count_down(struct drover_pool *pool, uint32_t nr)
+{
+	uint64_t old = load_relaxed(&pool->pending), to;
+
+	do {
+		to = old - nr * LATCH_ONE;
+		if ((uint32_t)to <= LATCH_ASLEEP)
+			to = (to & ~(uint64_t)LATCH_ASLEEP) + PENDING_NONE;
+	} while (!cas_acq_rel(&pool->pending, &old, to));
+	if (!(uint32_t)to && old & LATCH_ASLEEP)
+		sleep_end(nones_of(pool), INT_MAX, false);
+}
+
 static enum polled poll_latch(void *of)
 {
 	futex_word *latch = of;
@@ -71,6 +92,41 @@ int latch_await(futex_word *latch, const struct deadline *deadline, bool must)
 	return err;
 }
 
+struct moment {
+	struct drover_pool *pool;
+	uint64_t begin, now;
+};
+
+/* Is there none, or was there none since the beginning? */
+static enum polled poll_moment(void *of)
+{
+	struct moment *m = of;
+
+	m->now = load_acquire(&m->pool->pending); /* [P-END] */
+	return (uint32_t)m->now && (m->now ^ m->begin) < PENDING_NONE ?
+		       POLL_NOTHING :
+		       POLL_CAME;
+}
+
+void pool_await_none(struct drover_pool *pool)
+{
+	/* [P-END] Sequentially consistent: against pool_admit(). */
+	struct moment m = { pool, load_seq_cst(&pool->pending), 0 };
+
+	if (!threads_any(pool))
+		queues_empty(pool, false);
+	if (linger(&pool_here.account, poll_moment, &m, INT64_MAX))
+		return;
+	block_begin(true);
+	while (poll_moment(&m) == POLL_NOTHING)
+		if (m.now & LATCH_ASLEEP ||
+		    cas_relaxed(&pool->pending, &m.now, m.now | LATCH_ASLEEP))
+			sleep_on(nones_of(pool), (uint32_t)(m.begin >> 32),
+				 NULL, false, FUTEX_BITSET_MATCH_ANY,
+				 &pool_here.account);
+	block_end();
+}
+
 int pool_admit(struct drover_pool *pool, uint32_t nr)
 {
 	uint32_t ending;
@@ -80,7 +136,7 @@ int pool_admit(struct drover_pool *pool, uint32_t nr)
 	ending = load_seq_cst(&pool->ending);
 	if (ending == POOL_OPEN || (ending == POOL_DRAINS && pool_inside(pool)))
 		return 0;
-	latch_down(&pool->pending, nr);
+	pool_count_down(pool, nr);
 	return ESHUTDOWN;
 }
 
@@ -90,7 +146,8 @@ int drover_pool_wait_all(drover_pool_t *pool)
 		return ECHILD;
 	if (pool_inside(pool))
 		return EDEADLK;
-	return latch_await(&pool->pending, NULL, true);
+	pool_await_none(pool);
+	return 0;
 }
 
 /* ---- submitting ---- */
@@ -147,7 +204,7 @@ static int submit(struct drover_pool *pool, struct task *tasks, size_t nr)
 		return err;
 	err = accept_all(tasks, nr);
 	if (err) {
-		latch_down(&pool->pending, (uint32_t)nr);
+		pool_count_down(pool, (uint32_t)nr);
 		return err;
 	}
 	link_all(tasks, nr);
@@ -214,7 +271,7 @@ static void running_end(struct running *r)
 		free(r->task);
 	else
 		latch_down(&r->task->unended, 1);
-	latch_down(&pool->pending, 1);
+	pool_count_down(pool, 1);
 }
 
 #define RUNNING __attribute__((cleanup(running_end))) struct running

@@ -113,6 +113,12 @@ int threads_fill(struct drover_pool *pool)
 	return err;
 }
 
+bool threads_any(struct drover_pool *pool)
+{
+	return load_relaxed(&pool->nr_threads) > load_relaxed(&pool->nr_lost) ||
+	       !threads_fill(pool);
+}
+
 bool thread_replace(struct worker *w)
 {
 	struct drover_pool *pool = w->pool;
@@ -124,10 +130,12 @@ bool thread_replace(struct worker *w)
 	over = load_relaxed(&pool->over);
 	if (!over)
 		err = make_thread(w, &pool->attr);
-	if (err)
+	if (err) {
 		w->thread = old;
-	else if (!over)
+		add_relaxed(&pool->nr_lost, 1);
+	} else if (!over) {
 		pthread_detach(old);
+	}
 	lock_drop(&pool->grow);
 	return !err;
 }
@@ -150,14 +158,29 @@ void threads_end(struct drover_pool *pool)
 
 /* ---- how many ---- */
 
+/* With @again: only if it still is to be as many as CPUs. */
+static int set(struct drover_pool *pool, uint32_t nr, bool again)
+{
+	uint32_t cpus = cpus_usable();
+	int err;
+
+	lock_take(&pool->grow);
+	store_relaxed(&pool->nr_cpus, cpus);
+	if (!again || load_relaxed(&pool->follows)) {
+		store_relaxed(&pool->follows, !nr);
+		store_seq_cst(&pool->nr_workers, nr ?: cpus);
+	}
+	lock_drop(&pool->grow);
+	store_relaxed(&pool->looked_at, clock_now());
+	err = threads_fill(pool);
+	wake_if_needed(pool, load_relaxed(&pool->nr_workers), false);
+	return err;
+}
+
 int threads_set(struct drover_pool *pool, uint32_t nr)
 {
 	cpus_forget();
-	store_relaxed(&pool->nr_cpus, cpus_usable());
-	store_relaxed(&pool->looked_at, clock_now());
-	store_relaxed(&pool->follows, !nr);
-	store_seq_cst(&pool->nr_workers, nr ?: load_relaxed(&pool->nr_cpus));
-	return threads_fill(pool);
+	return set(pool, nr, false);
 }
 
 int drover_pool_resize(drover_pool_t *pool, uint32_t workers)
@@ -169,7 +192,6 @@ int drover_pool_resize(drover_pool_t *pool, uint32_t workers)
 	if (workers > DROVER_POOL_MAX)
 		return EINVAL;
 	err = threads_set(pool, workers);
-	wake_if_needed(pool, load_relaxed(&pool->nr_workers), false);
 	return load_relaxed(&pool->over) ? ESHUTDOWN : err;
 }
 
@@ -177,9 +199,7 @@ void threads_follow(struct drover_pool *pool)
 {
 	int64_t now = clock_now(), at = load_relaxed(&pool->looked_at);
 
-	if (!load_relaxed(&pool->follows) || now - at < FOLLOW_EVERY ||
-	    !cas_relaxed(&pool->looked_at, &at, now))
-		return;
-	if (cpus_usable() != load_relaxed(&pool->nr_workers))
-		drover_pool_resize(pool, 0);
+	if (load_relaxed(&pool->follows) && now - at >= FOLLOW_EVERY &&
+	    cas_relaxed(&pool->looked_at, &at, now))
+		set(pool, 0, true);
 }

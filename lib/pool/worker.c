@@ -152,9 +152,13 @@ void wake_if_needed(struct drover_pool *pool, unsigned int most, bool busy)
 	while (most--) {
 		uint32_t nr = load_seq_cst(&pool->nr_queued);
 
-		if (!nr || load_seq_cst(&pool->nr_searching) >= nr ||
-		    !load_seq_cst(&pool->nr_idle) || !may_be_active(pool) ||
-		    !wake_one(pool, busy))
+		if (!nr || load_seq_cst(&pool->nr_searching) >= nr)
+			return;
+		if (!load_seq_cst(&pool->nr_idle)) {
+			threads_any(pool);
+			return;
+		}
+		if (!may_be_active(pool) || !wake_one(pool, busy))
 			return;
 	}
 }
@@ -317,19 +321,27 @@ static struct task *await_task(struct worker *w, bool has_place)
 
 /*
  * The thread ends: with the pool, or because a task has ended it. Then another
- * one goes on in its stead.
+ * one goes on in its stead; if there is none, this one does what is left. In the
+ * child of a fork, which a task has come back in, there is no pool.
  */
 static void worker_end(struct worker **w)
 {
 	struct drover_pool *pool = (*w)->pool;
 	const drover_poolattr_t *attr = &pool->attr;
 
+	if (!pool_is_here(pool))
+		return;
 	if (attr->stop)
 		attr->stop((*w)->nr, attr->arg);
+	/* What the thread still does is not that worker's any more. */
+	pool_here.worker = NULL;
 	if (thread_replace(*w))
 		return;
 	leave_place(pool);
-	wake_if_needed(pool, 1, false);
+	if (threads_any(pool))
+		wake_if_needed(pool, 1, false);
+	else
+		queues_empty(pool, false);
 }
 
 void *worker_main(void *arg)
@@ -356,6 +368,6 @@ void *worker_main(void *arg)
 			task = await_task(w, has_place);
 		if (task)
 			task_run(pool, task, false);
-	} while (task);
+	} while (task && pool_is_here(pool));
 	return NULL;
 }

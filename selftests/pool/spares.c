@@ -4,6 +4,8 @@
  * last worker is told so, and a refused thread costs nothing but its share. And
  * pools that grow and shrink.
  */
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #define REFUSES
@@ -123,6 +125,60 @@ static void test_child(void)
 	end();
 }
 
+/* The child comes back, as the worker that it was. */
+static int fork_and_return(void *child)
+{
+	*(pid_t *)child = fork();
+	if (!*(pid_t *)child)
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	return 0;
+}
+
+static int count_apart(void *counter)
+{
+	++*(atomic_int *)counter;
+	return 0;
+}
+
+static void test_return(void)
+{
+	atomic_int *nr = mmap(NULL, sizeof(*nr), PROT_READ | PROT_WRITE,
+			      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t child;
+
+	watchdog("back in the child");
+	begin(1);
+	drover_pool_post(pool, fork_and_return, &child);
+	drover_pool_post(pool, count_apart, nr);
+	drover_pool_wait_all(pool);
+	waitpid(child, NULL, 0);
+	tap_is(*nr, 1, "no task runs again in a child that comes back");
+	end();
+}
+
+static int exit_thread(void *arg)
+{
+	pthread_exit(arg);
+}
+
+/* The only worker ends and there is none to follow it: until there is. */
+static void test_lost(void)
+{
+	watchdog("no worker is left");
+	begin(1);
+	submit_held(&(drover_task_t){});
+	refuse = true;
+	drover_pool_post(pool, exit_thread, NULL);
+	drover_pool_post(pool, count, NULL);
+	gate = 1;
+	drover_pool_wait_all(pool);
+	tap_is(nr_run, 1, "the last worker ends, and does what is left first");
+	refuse = false;
+	drover_pool_post(pool, count, NULL);
+	tap_is(wait_at_least(&nr_run, 2), 0, "there is one again");
+	end();
+}
+
 /* How many run at a time at most. */
 static int be_inside(void *arg)
 {
@@ -164,9 +220,11 @@ static void test_resize(void)
 
 int main(void)
 {
-	tap_plan(3 + 1 + 9);
+	tap_plan(3 + 1 + 3 + 9);
 	test_last();
 	test_child();
+	test_return();
+	test_lost();
 	test_resize();
 	return tap_exit();
 }

@@ -105,6 +105,54 @@ static void test_worker(void)
 	end();
 }
 
+static int part_of_helper(size_t begin, size_t end, void *arg)
+{
+	if (!pthread_equal(pthread_self(), victim)) {
+		nr_helpers++;
+		pthread_exit(NULL);
+	}
+	reached(&nr_helpers, 1);
+	return 0;
+}
+
+/* By a worker that is one no more: it runs no tasks, and holds no place. */
+static void wait_at_end(void *arg)
+{
+	drover_task_t late;
+	pid_t tid = blocked_gettid();
+
+	submit_held(&late);
+	opener = thread_of(open_gate, &tid);
+	nr_wrong += drover_pool_wait(pool, &late, NULL) != 0;
+	nr_through++;
+}
+
+static int exit_with_key(void *key)
+{
+	pthread_setspecific(*(pthread_key_t *)key, pool);
+	pthread_exit(NULL);
+}
+
+static void test_helper(void)
+{
+	pthread_key_t key;
+
+	watchdog("a helper ends");
+	begin_with((drover_poolattr_t){ .workers = 1,
+					.spares = DROVER_POOL_NO_SPARES });
+	nr_helpers = 0;
+	victim = pthread_self();
+	tap_is(drover_pool_for(pool, 0, 10, 1, part_of_helper, NULL), ECANCELED,
+	       "a part ends its thread: the loop says so");
+	pthread_key_create(&key, wait_at_end);
+	drover_pool_post(pool, exit_with_key, &key);
+	reached(&nr_through, 1);
+	joined(opener);
+	tap_is(nr_wrong, 0, "a thread that was a worker may wait");
+	nr_through = 0;
+	end();
+}
+
 static int do_nothing(size_t begin, size_t end, void *arg)
 {
 	return 0;
@@ -143,12 +191,13 @@ int main(void)
 {
 	if (!FRAMES_MAY_UNWIND)
 		return frames_stay();
-	tap_plan(6 + 3);
+	tap_plan(8 + 3);
 	begin_with((drover_poolattr_t){ .workers = NR_WORKERS,
 					.spares = DROVER_POOL_NO_SPARES });
 	test_loop();
 	test_wait();
 	test_worker();
+	test_helper();
 	test_calls();
 	return tap_exit();
 }

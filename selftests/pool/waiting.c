@@ -153,9 +153,49 @@ static void test_pairs(void)
 	end();
 }
 
+static void *wait_for_all(void *arg)
+{
+	struct sched_param none = { 0 };
+
+	pthread_setschedparam(pthread_self(), SCHED_IDLE, &none);
+	sleeper = blocked_gettid();
+	drover_pool_wait_all(pool);
+	waiter_done = 1;
+	return arg;
+}
+
+static int begin_to_wait(size_t begin, size_t end, void *thread)
+{
+	start_thread(thread, wait_for_all, NULL);
+	reached(&sleeper, 1);
+	asleep(sleeper);
+	return 0;
+}
+
+/* Between the loop and the task there is none, and who waits cannot look then. */
+static void test_moment(void)
+{
+	cpu_set_t one = one_cpu(), all;
+	pthread_t thread;
+
+	watchdog("a moment without tasks");
+	begin(2);
+	waiter_done = 0;
+	sched_getaffinity(0, sizeof(all), &all);
+	sched_setaffinity(0, sizeof(one), &one);
+	drover_pool_for(pool, 0, 1, 1, begin_to_wait, &thread);
+	submit(&held, hold, NULL);
+	reached(&waiter_done, 1);
+	tap_ok(true, "a moment without tasks is enough for wait_all");
+	sched_setaffinity(0, sizeof(all), &all);
+	gate = 1;
+	joined(thread);
+	end();
+}
+
 int main(void)
 {
-	tap_plan(4);
+	tap_plan(5);
 	begin_two("a chain of waits");
 	let_wait();
 	submit(&late, count_and_wait, &waiting);
@@ -167,5 +207,6 @@ int main(void)
 	end_two("no unrelated task runs on top of one that waits");
 	test_places();
 	test_pairs();
+	test_moment();
 	return tap_exit();
 }

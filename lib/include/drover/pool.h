@@ -217,7 +217,10 @@ int drover_pool_submit_batch(drover_pool_t *pool, drover_task_t *tasks,
 int drover_pool_post(drover_pool_t *pool, int (*function)(void *arg),
 		     void *arg);
 
-/* The same; if it is cancelled, @otherwise is called by whoever cancels it. */
+/*
+ * The same; if it is cancelled, @otherwise is called by whoever cancels it, and is
+ * to return.
+ */
 int drover_pool_post_or(drover_pool_t *pool, int (*function)(void *arg),
 			void (*otherwise)(void *arg), void *arg);
 
@@ -301,7 +304,8 @@ int drover_pool_cancel(drover_pool_t *pool, drover_task_t *task);
  * drover_pool_loop().
  *
  * If the caller's share is left by an exception or a cancellation, no more parts
- * begin, and those that run end first. It needs no memory.
+ * begin, and those that run end first; if another one's is, by the end of its
+ * thread, the result is ECANCELED. It needs no memory.
  *
  * Return: 0, or what the first call of @function that did not return 0 has
  * returned (parts that nobody has begun are then left out); EINVAL when
