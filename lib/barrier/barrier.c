@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "barrier/barrier.h"
-#include "base/clock.h"
 
 #define SAME_PLACE(field) \
 	(offsetof(struct barrier, field) == offsetof(drover_barrier_t, field))

@@ -15,7 +15,6 @@
 #include <sched.h>
 
 #include "barrier/barrier.h"
-#include "base/clock.h"
 #include "base/cpus.h"
 
 #define BUDGET_LEAST (20 * NS_PER_US)

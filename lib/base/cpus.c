@@ -16,8 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/atomic.h"
-#include "base/clock.h"
+#include "base/futex.h"
 #include "base/cpus.h"
 
 /* Room for 8192 CPUs. */

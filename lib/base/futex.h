@@ -30,6 +30,7 @@
 #include <linux/futex.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -46,6 +47,18 @@ typedef _Atomic uint32_t futex_word;
 #define LOW_HALF(state) \
 	((futex_word *)(state) + (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__))
 
+#define NS_PER_US INT64_C(1000)
+#define NS_PER_S  INT64_C(1000000000)
+
+/* CLOCK_MONOTONIC in nanoseconds. */
+static inline int64_t clock_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * NS_PER_S + now.tv_nsec;
+}
+
 /**
  * struct deadline - an absolute time on a clock
  * @clock: CLOCK_REALTIME or CLOCK_MONOTONIC
@@ -59,7 +72,7 @@ struct deadline {
 static inline bool deadline_valid(const struct deadline *d)
 {
 	return (d->clock == CLOCK_REALTIME || d->clock == CLOCK_MONOTONIC) &&
-	       d->at.tv_nsec >= 0 && d->at.tv_nsec < 1000000000;
+	       d->at.tv_nsec >= 0 && d->at.tv_nsec < NS_PER_S;
 }
 
 /*

@@ -3,7 +3,6 @@
 #include <sched.h>
 #include <sys/param.h>
 
-#include "base/clock.h"
 #include "base/cpus.h"
 #include "base/linger.h"
 
@@ -117,21 +116,6 @@ struct polling {
 	int64_t least, begin, now;
 };
 
-static enum polled poll_until(struct polling *p, int64_t end)
-{
-	do {
-		for (int i = 0; i < POLLS_PER_CLOCK; i++) {
-			enum polled found = p->poll(p->arg);
-
-			if (found != POLL_NOTHING)
-				return found;
-			cpu_relax();
-		}
-		p->now = clock_now();
-	} while (p->now < end);
-	return POLL_NOTHING;
-}
-
 /*
  * Poll for @ns, and let others run in between, until one did or the time is
  * over. What others did is not ours to pay, but for the switch: it is taken out
@@ -141,18 +125,27 @@ static enum polled poll_until(struct polling *p, int64_t end)
 static enum polled poll_politely(struct account *a, struct polling *p,
 				 int64_t ns, int64_t left)
 {
+	bool alone = load_relaxed(&measured.cpus) > 1, asked = false;
 	enum polled found = POLL_NOTHING;
-	bool alone = load_relaxed(&measured.cpus) > 1;
-	int64_t before, away, end, last;
+	int64_t before, away, end, last, yield_at;
 
-	p->now = p->begin = clock_now();
+	p->now = p->begin = yield_at = clock_now();
 	end = p->now + MIN(ns, left);
 	last = p->now + MIN(left, NS_PER_S);
+	if (alone && !a->crowded)
+		yield_at += SLICE_NS;
 	while (found == POLL_NOTHING && p->now < end) {
-		if (alone && !a->crowded)
-			found = poll_until(p, MIN(p->now + SLICE_NS, end));
-		if (found != POLL_NOTHING || p->now >= end || !may_yield())
+		if (p->now < yield_at) {
+			for (int i = 0; i < POLLS_PER_CLOCK && !found; i++) {
+				found = p->poll(p->arg);
+				cpu_relax();
+			}
+			p->now = clock_now();
+			continue;
+		}
+		if (!asked && !may_yield())
 			break;
+		asked = true;
 		before = p->now;
 		sched_yield();
 		p->now = clock_now();
@@ -164,6 +157,8 @@ static enum polled poll_politely(struct account *a, struct polling *p,
 			end = MIN(end + away, last);
 			end = MIN(end,
 				  p->now + load_relaxed(&measured.latency));
+		} else {
+			yield_at = p->now + SLICE_NS;
 		}
 		found = p->poll(p->arg);
 		if (!alone)

@@ -18,6 +18,21 @@ static void interrupt(struct waiter *w, void *arg)
 	}
 }
 
+void group_interrupt(struct group *g, uint32_t bits)
+{
+	uint64_t state = load_relaxed(&g->state);
+	uint64_t to;
+
+	do {
+		to = (state + GROUP_INTERRUPT) & GROUP_INTERRUPTS;
+		to |= state & ~GROUP_INTERRUPTS;
+	} while (!cas_acq_rel(&g->state, &state, to)); /* [W-WORD] */
+	if (load_relaxed(&g->pi_target))
+		cond_pi_wake(g, INT_MAX);
+	else
+		futex_wake_bits(LOW_HALF(&g->state), false, bits);
+}
+
 void cond_interrupt(pthread_t thread)
 {
 	struct waiter found = { 0 };

@@ -83,22 +83,12 @@ _Static_assert(offsetof(struct cond, foreign_signals) == 40, "__g_signals");
 /* Lowest bit of @closed_low: there is one. */
 #define CLOSED_IS_THERE 1u
 
-/* With the lock. */
-static inline struct group *cond_closed(struct cond *c)
-{
-	uint64_t low = load_relaxed(&c->closed_low) & ~CLOSED_IS_THERE;
-	uint64_t high = load_relaxed(&c->closed_high);
+/* Take the lock of a private condvar, in the state this process left it. */
+void cond_lock(struct cond *c);
 
-	return (struct group *)(uintptr_t)(high << 32 | low);
-}
-
-static inline void cond_set_closed(struct cond *c, struct group *g)
-{
-	uint64_t at = (uintptr_t)g;
-
-	store_relaxed(&c->closed_high, (uint32_t)(at >> 32));
-	store_relaxed(&c->closed_low, g ? (uint32_t)at | CLOSED_IS_THERE : 0);
-}
+/* The closed group, with the lock. */
+struct group *cond_closed(struct cond *c);
+void cond_set_closed(struct cond *c, struct group *g);
 
 static inline bool cond_is_shared(struct cond *c)
 {
@@ -120,34 +110,6 @@ static inline clockid_t cond_clock(struct cond *c)
 extern struct lock cond_stale_lock;
 COLD void cond_drop_stale(struct cond *c);
 
-/* Take the lock of a private condvar, in the state this process left it. */
-static inline void cond_lock(struct cond *c)
-{
-	/* [CV-FORK] Pairs with the release in cond_drop_stale(). */
-	if (unlikely(load_acquire(&c->generation) != fork_generation))
-		cond_drop_stale(c);
-	lock_take(&c->lock);
-}
-
-/*
- * Is there nothing to do for a signal or broadcast? Asked without the lock.
- *
- * Who must be seen has released the user's mutex after joining, and a
- * signaller that has to see it has held that mutex since. Without the mutex
- * there is no order between them, and "not yet waiting" is a valid answer. So
- * this is not a store-buffering pair, and needs no full barrier.
- *
- * [CV-EMPTY] A signaller makes the open group the closed one: it sets @closed
- * and then clears @open, with release; here @open is read first, with acquire.
- * Otherwise both could be seen empty while the group is on its way.
- */
-static inline bool cond_is_idle(struct cond *c)
-{
-	return likely(!(load_relaxed(&c->flags) & COND_SPECIAL)) &&
-	       likely(!load_acquire(&c->open)) &&
-	       likely(!load_relaxed(&c->closed_low));
-}
-
 /* The condvar's verbs; @deadline NULL waits without end. */
 void cond_init(struct cond *c, uint32_t flags);
 void cond_destroy(struct cond *c);
@@ -157,6 +119,7 @@ void cond_debug_idle(struct cond *c, const char *call); /* nobody waits */
 #define cond_debug_idle(c, call) ((void)0)
 #endif
 int cond_wait(struct cond *c, void *mutex, const struct deadline *deadline);
+bool cond_is_idle(struct cond *c);	  /* nothing to do for the next two? */
 APART int cond_signal(struct cond *c);	  /* 0 */
 APART int cond_broadcast(struct cond *c); /* 0 */
 

@@ -109,23 +109,9 @@ struct group {
 /* How many members no signal was posted for; constant while claimed. */
 #define group_blocked(g) group_nr_blocked(load_relaxed(&(g)->state))
 
-/**
- * group_new() - a group with one member, the caller, that owns a reference
- * @c: the condvar, locked
- * @w: the caller
- * @mutex: the member's mutex, or NULL if nobody may be moved there
- * @pi_target: NULL, or the mutex's word if members sleep for requeue-PI
- *
- * Return: the group, or NULL without memory.
- */
-struct group *group_new(struct cond *c, struct waiter *w, void *mutex,
-			futex_word *pi_target);
-
-/**
- * group_pin() - take a reference, if the group still belongs to a condvar
- * @g: a group that @c points to, perhaps only since before it was recycled; or
- *     NULL
- * @c: the condvar, locked, so that no recycled group comes to it meanwhile
+/*
+ * Take a reference to @g, if it still belongs to @c, which is locked: @g may be
+ * NULL, or recycled since @c named it.
  */
 bool group_pin(struct group *g, struct cond *c);
 
@@ -139,39 +125,13 @@ void group_unpin(struct group *g);
  */
 struct group *group_claim(struct group *g, struct cond *c);
 
-/**
- * group_unblock() - post one token, or release all members
- * @g: a claimed group
- * @nr: 1, or INT_MAX for all
- * @moved: 0 or GROUP_MOVED
- *
- * Return: the new futex word, with GROUP_AWAKE in it if nobody sleeps there.
+/*
+ * Post one token (@nr is 1), or release all members (INT_MAX) of a claimed
+ * group. @moved: 0 or GROUP_MOVED. Return: the new futex word.
  */
 uint32_t group_unblock(struct group *g, int nr, uint64_t moved);
 
-/* Make every member look up that sleeps with one of @bits. */
+/* Make every member look up that sleeps with one of @bits; cancel.c */
 COLD void group_interrupt(struct group *g, uint32_t bits);
-
-/**
- * group_take() - be out, if that was posted or released
- * @g: the group
- * @state: the state last seen; updated
- *
- * Return: false if nothing was there for this member.
- */
-bool group_take(struct group *g, uint64_t *state);
-
-/**
- * group_leave() - stop being a member, unless unblocked
- * @g: the group
- * @ends: the thread ends in the middle of the wait: if it can, it leaves a
- *	  signal to another one, who is woken
- *
- * Blocks while it is claimed.
- *
- * Return: true if the caller has left; false if it is out, released or by a
- * token, as after group_take().
- */
-APART bool group_leave(struct group *g, bool ends);
 
 #endif /* DROVER_GROUP_H */

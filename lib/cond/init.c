@@ -18,10 +18,17 @@ void cond_debug_idle(struct cond *c, const char *call)
 	if (cond_is_shared(c))
 		return;
 	cond_lock(c);
-	if (group_claim(load_relaxed(&c->open), c) ||
-	    group_claim(cond_closed(c), c))
-		debug_wrong(c, "condition variable",
-			    "has threads waiting: wake them first", call);
+	for (int i = 0; i < 2; i++) {
+		struct group *g = i ? cond_closed(c) : load_relaxed(&c->open);
+
+		if (!group_pin(g, c))
+			continue;
+		if (group_blocked(g))
+			debug_wrong(c, "condition variable",
+				    "has threads waiting: wake them first",
+				    call);
+		group_unpin(g);
+	}
 	lock_drop(&c->lock);
 }
 #endif

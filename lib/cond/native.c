@@ -44,22 +44,23 @@ int user_mutex_lock(void *mutex, bool moved)
 	return mutex_lock_polled(m);
 }
 
-futex_word *user_mutex_word(void *mutex)
+static enum mutex_holder holder_of(struct mutex *m)
 {
-	struct mutex *m = mutex;
-
-	/* Waiters of a private condvar sleep on a private futex. */
-	return mutex_is_pi(m) || mutex_is_shared(m) ? NULL : &m->word;
-}
-
-enum mutex_holder user_mutex_holder(void *mutex)
-{
-	struct mutex *m = mutex;
-
 	if (load_relaxed(&m->word) == LOCK_FREE)
 		return MUTEX_FREE;
 	return mutex_held_by_caller(m) ? MUTEX_HELD_BY_CALLER :
 					 MUTEX_HELD_BY_OTHER;
+}
+
+enum mutex_holder user_mutex_holder(void *mutex, futex_word **word)
+{
+	struct mutex *m = mutex;
+
+	/* Waiters of a private condvar sleep on a private futex. */
+	if (mutex_is_pi(m) || mutex_is_shared(m))
+		return MUTEX_UNMOVABLE;
+	*word = &m->word;
+	return holder_of(m);
 }
 
 bool user_mutex_try_lock(void *mutex)
@@ -157,7 +158,7 @@ int drover_cond_broadcast_on(drover_cond_t *cond, drover_mutex_t *mutex)
 	futex_word *target = shared_target(mutex);
 
 	if (cond_is_shared(c) && target)
-		cond_shared_broadcast_on(c, mutex, target);
+		cond_shared_broadcast_on(c, target, holder_of(mutex_of(mutex)));
 	else
 		drover_cond_broadcast(cond);
 	return 0;

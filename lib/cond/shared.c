@@ -18,7 +18,6 @@
  * everybody. The first one looks again after its wake-up: if the second one
  * still counts, it wakes everybody, too; if not, that one has done so.
  */
-#include "base/clock.h"
 #include "cond/cond.h"
 #include "cond/policy.h"
 
@@ -508,7 +507,8 @@ void cond_shared_broadcast(struct cond *c)
 	shared_unblock(c, &PLAN_WAKE_ALL);
 }
 
-void cond_shared_broadcast_on(struct cond *c, void *mutex, futex_word *target)
+void cond_shared_broadcast_on(struct cond *c, futex_word *target,
+			      enum mutex_holder holder)
 {
 	struct shared_cond *s = &c->shared;
 	struct view v = view_of(s);
@@ -517,8 +517,7 @@ void cond_shared_broadcast_on(struct cond *c, void *mutex, futex_word *target)
 
 	if (is_idle(s))
 		return;
-	plan = policy_plan(user_mutex_holder(mutex),
-			   (uint32_t)(nr / SLOT_BLOCKED));
+	plan = policy_plan(holder, (uint32_t)(nr / SLOT_BLOCKED));
 	plan.target = target;
 	/* In another pid namespace the holder may have the caller's id. */
 	if (plan.move) {

@@ -95,8 +95,8 @@ APART int cond_shared_wait(struct cond *c, void *mutex,
 			   const struct deadline *deadline);
 APART void cond_shared_signal(struct cond *c);
 APART void cond_shared_broadcast(struct cond *c);
-/* @target: the word of @mutex, three states, shared. */
-APART void cond_shared_broadcast_on(struct cond *c, void *mutex,
-				    futex_word *target);
+/* @target: the word of a shared mutex, three states, that @holder has. */
+APART void cond_shared_broadcast_on(struct cond *c, futex_word *target,
+				    enum mutex_holder holder);
 
 #endif /* DROVER_COND_SHARED_H */

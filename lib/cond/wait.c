@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* Waiting on a condition variable of this process. */
-#include "base/clock.h"
 #include "cond/cond.h"
 
 /**
@@ -9,6 +8,7 @@
  * @w: the thread
  * @mutex: the mutex it released and will lock again
  * @movable: the same, or NULL if nobody may be moved there
+ * @word: where its sleepers wait
  * @owns: it has the mutex already, by requeue-PI
  * @lock_err: what locking that way answered
  * @interrupts: of its group, when it began to poll
@@ -19,6 +19,7 @@ struct member {
 	struct waiter *w;
 	void *mutex;
 	void *movable;
+	futex_word *word;
 	bool owns;
 	int lock_err;
 	uint32_t interrupts;
@@ -43,13 +44,24 @@ COLD static struct group *cond_pin_closed(struct cond *c)
 	return NULL;
 }
 
-static inline struct group *cond_new_group(struct cond *c, struct member *m,
-					   futex_word *pi_target)
+/* Start the open group. Return: NULL without memory. */
+static inline struct group *group_new(struct cond *c, struct member *m,
+				      futex_word *pi_target)
 {
-	struct group *g = group_new(c, m->w, m->movable, pi_target);
+	struct group *g = spare_get(m->w);
 
 	if (unlikely(!g))
 		return NULL;
+	store_relaxed(&g->state, GROUP_BLOCKED | (pi_target ? 0 : GROUP_AWAKE));
+	store_relaxed(&g->owner, c);
+	store_relaxed(&g->mutex, m->movable);
+	store_relaxed(&g->pi_target, pi_target);
+	store_relaxed(&g->ahead, 0);
+	/*
+	 * [G-REF] Pairs with the acquire in group_pin(). Without it a thread
+	 * with an old pointer could pin the group and see its former owner.
+	 */
+	store_release(&g->refs, 1);
 	/*
 	 * A closed group that timeouts have used up is still named in @closed,
 	 * and may be the very one we were given: it must not be both, or
@@ -61,28 +73,21 @@ static inline struct group *cond_new_group(struct cond *c, struct member *m,
 	return g;
 }
 
-/* Become a member of a group that was there, pinned. */
-static inline int member_of(struct member *m, struct group *g,
-			    futex_word *pi_word, futex_word *pi_target)
+/*
+ * May a waiter for requeue-PI, or its like, join @g? Its sleepers must all want
+ * the same mutex. Once that is refused, arrivals for it have no target, whichever
+ * group they find.
+ */
+COLD static bool group_is_for(struct group *g, futex_word *pi_word,
+			      futex_word *pi_target)
 {
-	futex_word *target = load_relaxed(&g->pi_target);
-
-	m->g = g;
-	/*
-	 * Sleepers for requeue-PI must all want the same mutex. Once that is
-	 * refused, arrivals for it have no target, whichever group they find.
-	 */
-	if (unlikely(target != pi_target && (pi_target || target != pi_word))) {
-		group_unpin(g);
-		return EINVAL;
-	}
-	if (load_relaxed(&g->mutex) != m->movable)
-		store_relaxed(&g->mutex, NULL);
-	add_relaxed(&g->state, GROUP_BLOCKED);
-	return 0;
+	return !pi_target && load_relaxed(&g->pi_target) == pi_word;
 }
 
-/* Join the open group, or start one. Return: 0, ENOMEM or EINVAL. */
+/*
+ * Join the open group, or start one. @pi_word: where the kernel may hand the
+ * mutex over, or NULL. Return: 0, ENOMEM or EINVAL.
+ */
 static inline int cond_join(struct cond *c, struct member *m,
 			    futex_word *pi_word)
 {
@@ -98,12 +103,63 @@ static inline int cond_join(struct cond *c, struct member *m,
 	g = load_relaxed(&c->open);
 	if (!group_pin(g, c))
 		g = unlikely(pi_target) ? cond_pin_closed(c) : NULL;
-	if (g)
-		err = member_of(m, g, pi_word, pi_target);
-	else if (unlikely(!(m->g = cond_new_group(c, m, pi_target))))
-		err = ENOMEM;
+	if (!g) {
+		g = group_new(c, m, pi_target);
+		err = unlikely(!g) ? ENOMEM : 0;
+	} else if (unlikely(load_relaxed(&g->pi_target) != pi_target) &&
+		   !group_is_for(g, pi_word, pi_target)) {
+		group_unpin(g);
+		err = EINVAL;
+	} else {
+		if (load_relaxed(&g->mutex) != m->movable)
+			store_relaxed(&g->mutex, NULL);
+		add_relaxed(&g->state, GROUP_BLOCKED);
+	}
+	m->g = g;
 	lock_drop(&c->lock);
 	return err;
+}
+
+/* ---- leaving it ---- */
+
+/* Be out, if that was posted or released. @state: the one last seen; updated */
+static bool group_take(struct group *g, uint64_t *state)
+{
+	for (;;) {
+		if (*state & GROUP_RELEASED)
+			return true;
+		if (!(*state & GROUP_TOKENS))
+			return false;
+		if (cas_acq_rel(&g->state, state, *state - GROUP_TOKEN))
+			return true;
+	}
+}
+
+/*
+ * Stop being a member, unless unblocked. @ends: the thread ends in the middle of
+ * the wait: if it can, it leaves a signal to another one, who is woken. Blocks
+ * while the group is claimed. Return: false if unblocked, as after group_take().
+ */
+APART static bool group_leave(struct group *g, bool ends)
+{
+	uint64_t state = load_acquire(&g->state);
+
+	for (;;) {
+		/* Who cannot use a token leaves it to another, if there is one. */
+		if (!(ends && group_nr_blocked(state)) && group_take(g, &state))
+			return false;
+		if (state & GROUP_CLAIMED) {
+			lock_take(&g->claim);
+			lock_drop(&g->claim);
+			state = load_acquire(&g->state);
+		} else if (cas_acq_rel(&g->state, &state,
+				       state - GROUP_BLOCKED)) {
+			break;
+		}
+	}
+	if (ends && state & GROUP_TOKENS && !load_relaxed(&g->pi_target))
+		futex_wake(LOW_HALF(&g->state), 1, false);
+	return true;
 }
 
 /* ---- sleeping ---- */
@@ -154,7 +210,8 @@ COLD static void member_woken_for_nothing(struct member *m, uint64_t state)
 		m->owns = false;
 		user_mutex_unlock(m->mutex);
 	} else if (state & GROUP_MOVED) {
-		futex_wake(user_mutex_word(m->mutex), 1, false);
+		user_mutex_holder(m->mutex, &m->word);
+		futex_wake(m->word, 1, false);
 	}
 }
 
@@ -204,7 +261,7 @@ static inline int member_sleep(struct member *m,
 static enum polled poll_mutex_of(void *arg)
 {
 	const struct member *m = arg;
-	bool got = load_relaxed(user_mutex_word(m->mutex)) == LOCK_FREE &&
+	bool got = load_relaxed(m->word) == LOCK_FREE &&
 		   user_mutex_try_lock(m->mutex);
 
 	return got ? POLL_CAME : POLL_NOTHING;
@@ -220,24 +277,25 @@ static enum polled poll_mutex_of(void *arg)
 static inline int member_relock(struct member *m)
 {
 	bool moved = load_relaxed(&m->g->state) & GROUP_MOVED;
-	futex_word *word = m->movable ? user_mutex_word(m->mutex) : NULL;
+	enum mutex_holder holder = MUTEX_UNMOVABLE;
 	uint32_t ahead = 0;
 
-	if (moved && word && load_relaxed(&m->g->ahead) &&
-	    load_relaxed(word) == LOCK_FREE)
+	if (m->movable)
+		holder = user_mutex_holder(m->mutex, &m->word);
+	if (moved && holder == MUTEX_FREE && load_relaxed(&m->g->ahead))
 		ahead = swap_relaxed(&m->g->ahead, 0);
 	if (ahead)
-		futex_wake(word, (int)ahead, false);
+		futex_wake(m->word, (int)ahead, false);
 	group_unpin(m->g);
 	/* From here on the condvar may no longer exist. */
 	if (unlikely(m->owns))
 		return m->lock_err;
 	/* A mutex that has stayed ours never becomes free. */
-	if (!word ||
+	if (holder == MUTEX_UNMOVABLE ||
 	    !linger(&thread_this.for_mutexes, poll_mutex_of, m, INT64_MAX))
 		return user_mutex_lock(m->mutex, moved);
 	if (moved)
-		lock_set_contended(word);
+		lock_set_contended(m->word);
 	return 0;
 }
 
@@ -282,23 +340,51 @@ COLD static int cond_wait_spuriously(void *mutex,
 }
 
 /*
- * @pi_word: where the kernel may hand the mutex over, or NULL. Others have to
- * find a thread that can be cancelled, and one that waits for that.
+ * What is special about a wait: the mutex has to be looked at, several processes
+ * use the condvar, or there are foreign waiters. Return: whether all of it is
+ * done, with @err; else the caller goes on.
  */
-static inline int cond_wait_as(struct cond *c, struct member *joining,
-			       const struct deadline *deadline,
-			       futex_word *pi_word)
+APART static bool cond_wait_special(struct cond *c, struct member *m,
+				    const struct deadline *deadline,
+				    futex_word **pi_word, int *err)
 {
-	struct member m __attribute__((cleanup(member_ended))) = *joining;
-	bool be_found = waits_can_be_cancelled || pi_word;
+	/* With foreign waiters it is theirs, if nobody has waited here before. */
+	bool ours = !(load_relaxed(&c->flags) & COND_SPECIAL) ||
+		    load_relaxed(&c->generation);
+
+	*err = user_mutex_prepare(m->mutex, &m->movable, pi_word);
+	if (*err)
+		return true;
+	if (m->w && ours && !cond_is_shared(c))
+		return false;
+	*err = ENOMEM;
+	if (m->w && cond_is_shared(c))
+		*err = cond_shared_wait(c, m->mutex, deadline);
+	if (*err == ENOMEM)
+		*err = cond_wait_spuriously(m->mutex, deadline);
+	return true;
+}
+
+int cond_wait(struct cond *c, void *mutex, const struct deadline *deadline)
+{
+	struct member m __attribute__((cleanup(member_ended))) = {
+		.w = waiter_self(), .mutex = mutex, .movable = mutex
+	};
+	futex_word *pi_word = NULL;
+	bool be_found; /* by who cancels the thread, or interrupts the group */
 	int err, lock_err;
 
+	PROBE(wait, c, mutex);
+	if ((unlikely(!m.w || load_relaxed(&c->flags) & COND_SPECIAL) ||
+	     unlikely(!user_mutex_is_plain(mutex))) &&
+	    cond_wait_special(c, &m, deadline, &pi_word, &err))
+		return err;
 	err = cond_join(c, &m, pi_word);
 	if (unlikely(err == ENOMEM))
-		return cond_wait_spuriously(m.mutex, deadline);
+		return cond_wait_spuriously(mutex, deadline);
 	if (unlikely(err))
 		return err;
-	err = user_mutex_unlock(m.mutex);
+	err = user_mutex_unlock(mutex);
 	if (unlikely(err)) {
 		/* Broken. What met us meanwhile goes on. */
 		if (!group_leave(m.g, false))
@@ -308,49 +394,17 @@ static inline int cond_wait_as(struct cond *c, struct member *joining,
 	}
 
 	m.sleeps = true;
+	be_found = waits_can_be_cancelled || pi_word;
 	if (be_found)
 		store_seq_cst(&m.w->group, m.g); /* [W-CANCEL] */
 	m.interrupts = load_relaxed(&m.g->state) & GROUP_INTERRUPTS;
 	if (likely(!load_relaxed(&m.g->pi_target)))
 		linger(&thread_this.for_signals, poll_signal, &m,
-		       time_left(deadline));
+		       deadline ? time_left(deadline) : INT64_MAX);
 	err = member_sleep(&m, deadline);
 	if (be_found)
 		store_relaxed(&m.w->group, NULL);
 	m.sleeps = false;
 	lock_err = member_relock(&m);
 	return lock_err ? lock_err : err;
-}
-
-/* Whatever the condvar and the mutex are. */
-APART static int cond_wait_special(struct cond *c, struct member *m,
-				   const struct deadline *deadline)
-{
-	/* With foreign waiters it is theirs, if nobody has waited here before. */
-	bool ours = !(load_relaxed(&c->flags) & COND_SPECIAL) ||
-		    load_relaxed(&c->generation);
-	futex_word *pi_word = NULL;
-	int err = user_mutex_prepare(m->mutex, &m->movable, &pi_word);
-
-	if (err)
-		return err;
-	err = ENOMEM;
-	if (m->w && cond_is_shared(c))
-		err = cond_shared_wait(c, m->mutex, deadline);
-	else if (m->w && ours)
-		err = cond_wait_as(c, m, deadline, pi_word);
-	return err == ENOMEM ? cond_wait_spuriously(m->mutex, deadline) : err;
-}
-
-int cond_wait(struct cond *c, void *mutex, const struct deadline *deadline)
-{
-	struct member m = { .w = waiter_self(),
-			    .mutex = mutex,
-			    .movable = mutex };
-
-	PROBE(wait, c, mutex);
-	if (unlikely(!m.w || load_relaxed(&c->flags) & COND_SPECIAL ||
-		     !user_mutex_is_plain(mutex)))
-		return cond_wait_special(c, &m, deadline);
-	return cond_wait_as(c, &m, deadline, NULL);
 }

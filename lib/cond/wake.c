@@ -7,6 +7,63 @@
 static atomic_bool requeue_refused;
 
 /*
+ * Nothing to do for a signal or broadcast? Asked without the lock.
+ *
+ * Who must be seen has released the user's mutex after joining, and a
+ * signaller that has to see it has held that mutex since. Without the mutex
+ * there is no order between them, and "not yet waiting" is a valid answer. So
+ * this is not a store-buffering pair, and needs no full barrier.
+ *
+ * [CV-EMPTY] A signaller makes the open group the closed one: it sets @closed
+ * and then clears @open, with release; here @open is read first, with acquire.
+ * Otherwise both could be seen empty while the group is on its way.
+ */
+inline bool cond_is_idle(struct cond *c)
+{
+	return likely(!(load_relaxed(&c->flags) & COND_SPECIAL)) &&
+	       likely(!load_acquire(&c->open)) &&
+	       likely(!load_relaxed(&c->closed_low));
+}
+
+/*
+ * [G-STATE] Until group_unblock() the claimer uses the members' mutex; a member acquires
+ * the state, and may then free that mutex.
+ */
+struct group *group_claim(struct group *g, struct cond *c)
+{
+	uint64_t state;
+
+	if (!group_pin(g, c))
+		return NULL;
+	lock_take(&g->claim);
+	state = load_relaxed(&g->state);
+	while (group_nr_blocked(state))
+		if (cas_acq_rel(&g->state, &state, state | GROUP_CLAIMED))
+			return g;
+	lock_drop(&g->claim);
+	group_unpin(g);
+	return NULL;
+}
+
+uint32_t group_unblock(struct group *g, int nr, uint64_t moved)
+{
+	const uint64_t kept = GROUP_INTERRUPTS | GROUP_MOVED | GROUP_AWAKE;
+	uint64_t state = load_relaxed(&g->state);
+	uint64_t to;
+
+	do {
+		if (nr == 1)
+			to = (state & ~GROUP_CLAIMED) - GROUP_BLOCKED +
+			     GROUP_TOKEN;
+		else
+			to = (state & kept) | GROUP_RELEASED;
+		to |= moved;
+	} while (!cas_acq_rel(&g->state, &state, to));
+	lock_drop(&g->claim);
+	return (uint32_t)to;
+}
+
+/*
  * What to do with @nr_waiters members of a claimed group, so that the mutex of
  * its members exists.
  */
@@ -14,20 +71,22 @@ static struct wake_plan plan_for(struct group *g, uint32_t nr_waiters)
 {
 	void *mutex = load_relaxed(&g->mutex);
 	struct wake_plan plan = PLAN_WAKE_ALL;
+	enum mutex_holder holder;
 	futex_word *word;
+	uint32_t held = LOCK_HELD;
 
 	/* Should an only member fall asleep meanwhile, then it is woken. */
 	if ((nr_waiters == 1 && load_relaxed(&g->state) & GROUP_AWAKE) ||
 	    unlikely(load_relaxed(&g->pi_target)) || !mutex ||
 	    load_relaxed(&requeue_refused))
 		return plan;
-	word = user_mutex_word(mutex);
-	if (!word)
+	holder = user_mutex_holder(mutex, &word);
+	if (holder == MUTEX_UNMOVABLE)
 		return plan;
-	plan = policy_plan(user_mutex_holder(mutex), nr_waiters);
+	plan = policy_plan(holder, nr_waiters);
 	/* If nobody is woken, the caller's unlock has to begin the chain. */
 	if (plan.move && plan.nr_wake == 0)
-		lock_set_contended(word);
+		cas_relaxed(word, &held, LOCK_CONTENDED);
 	plan.target = word;
 	store_relaxed(&g->ahead, plan.ahead);
 	return plan;
@@ -134,16 +193,18 @@ APART static void release_both(struct group *closed, struct group *open)
 
 HOT int cond_broadcast(struct cond *c)
 {
-	struct group *closed, *open;
+	struct group *closed = NULL, *open;
 
 	PROBE(broadcast, c, 0);
 	if (unlikely(load_relaxed(&c->flags) & COND_SPECIAL) &&
 	    cond_wake_special(c, cond_shared_broadcast))
 		return 0;
 	cond_lock(c);
-	closed = group_claim(cond_closed(c), c);
+	if (load_relaxed(&c->closed_low)) {
+		closed = group_claim(cond_closed(c), c);
+		cond_set_closed(c, NULL);
+	}
 	open = group_claim(load_relaxed(&c->open), c);
-	cond_set_closed(c, NULL);
 	store_relaxed(&c->open, NULL);
 	lock_drop(&c->lock);
 

@@ -10,6 +10,7 @@
 
 /* How the caller finds a mutex. */
 enum mutex_holder {
+	MUTEX_UNMOVABLE, /* waiters cannot be moved to it */
 	MUTEX_FREE,
 	MUTEX_HELD_BY_CALLER,
 	MUTEX_HELD_BY_OTHER,
@@ -47,13 +48,10 @@ int user_mutex_lock(void *mutex, bool moved);
 bool user_mutex_try_lock(void *mutex);
 
 /*
- * Where the mutex's sleepers wait, or NULL if waiters cannot be moved there.
- * @mutex is in use by a blocked waiter.
+ * Who has it. @mutex is in use by a blocked waiter. @word: where its sleepers
+ * wait, if they can be moved there.
  */
-futex_word *user_mutex_word(void *mutex);
-
-/* Who has a mutex that waiters can be moved to, and that is in use. */
-enum mutex_holder user_mutex_holder(void *mutex);
+enum mutex_holder user_mutex_holder(void *mutex, futex_word **word);
 
 /*
  * The kernel has handed the mutex over to the caller: make it look as if the

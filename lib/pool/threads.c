@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/cpus.h"
 #include "base/thread.h"
 #include "pool/pool.h"

@@ -6,7 +6,6 @@
 #include <sched.h>
 #include <stdio.h>
 
-#include "base/clock.h"
 #include "base/cpus.h"
 #include "base/thread.h"
 #include "pool/pool.h"

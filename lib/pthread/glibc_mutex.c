@@ -118,12 +118,14 @@ int user_mutex_prepare(void *mutex, void **movable, futex_word **pi_word)
 #ifdef DROVER_DEBUG
 void glibc_mutex_check(pthread_mutex_t *mutex, const char *call)
 {
+	futex_word *word;
 	int type;
 
 	debug_pointer(mutex, _Alignof(pthread_mutex_t), "mutex", call);
 	type = KIND(mutex) & KIND_TYPE;
 	/* The others get EPERM; only these have their owner noted. */
-	if (user_mutex_word(mutex) && type != PTHREAD_MUTEX_RECURSIVE &&
+	if (user_mutex_holder(mutex, &word) != MUTEX_UNMOVABLE &&
+	    type != PTHREAD_MUTEX_RECURSIVE &&
 	    type != PTHREAD_MUTEX_ERRORCHECK && OWNER(mutex) != own_id_ask())
 		debug_wrong(mutex, "mutex",
 			    "is not held by the caller: lock it before a wait",
@@ -155,16 +157,11 @@ bool user_mutex_try_lock(void *mutex)
 	return pthread_mutex_trylock(mutex) == 0;
 }
 
-futex_word *user_mutex_word(void *mutex)
+enum mutex_holder user_mutex_holder(void *mutex, futex_word **word)
 {
-	bool movable = load_relaxed(&layout) == LAYOUT_KNOWN &&
-		       !(KIND(mutex) & ~KIND_PLAIN);
-
-	return movable ? WORD(mutex) : NULL;
-}
-
-enum mutex_holder user_mutex_holder(void *mutex)
-{
+	if (load_relaxed(&layout) != LAYOUT_KNOWN || KIND(mutex) & ~KIND_PLAIN)
+		return MUTEX_UNMOVABLE;
+	*word = WORD(mutex);
 	if (load_relaxed(WORD(mutex)) == LOCK_FREE)
 		return MUTEX_FREE;
 	return OWNER(mutex) == (own_id ?: own_id_ask()) ? MUTEX_HELD_BY_CALLER :

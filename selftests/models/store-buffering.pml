@@ -7,9 +7,9 @@
  * the sleep on a futex	FUTEX_WAIT counts itself, then compares the word;
  *			who wakes changes the word, then looks for sleepers
  *			(the barriers are the kernel's)
- * [W-CANCEL]		cond_wait_as() says where it waits, then looks at its
+ * [W-CANCEL]		cond_wait() says where it waits, then looks at its
  *			interrupts; interrupt() counts one, then looks where
- * [W-INTERRUPT]	cond_wait_as() says where it waits, then the kernel
+ * [W-INTERRUPT]	cond_wait() says where it waits, then the kernel
  *			compares the word; cond_interrupt_group() comes after
  *			the change of the word, and looks who is there
  * [P-PUSH]		queue_push() counts a task, then looks who searches;
