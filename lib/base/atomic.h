@@ -58,6 +58,9 @@ static inline void cpu_relax(void)
 	__builtin_ia32_pause();
 #elif defined(__aarch64__)
 	__asm__ volatile("yield" ::: "memory");
+#elif defined(__riscv)
+	/* pause, a hint that older assemblers and CPUs do not know */
+	__asm__ volatile(".4byte 0x100000f" ::: "memory");
 #endif
 }
 

@@ -17,7 +17,11 @@
  * pthread_exit(). The compiler must not find out that nothing is thrown there,
  * or it leaves out the clean-ups of the callers.
  */
+#ifdef __clang__
+#define SLEEPS __attribute__((noinline, optnone))
+#else
 #define SLEEPS __attribute__((noipa))
+#endif
 
 /*
  * A function whose usual way is a dozen or two instructions, and which is called as

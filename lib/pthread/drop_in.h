@@ -54,15 +54,12 @@ int drop_in_cancel(pthread_t thread);
  * one, "@NODE" for an old one) of the symbol @name. @nr tells the versions of
  * one name apart.
  */
-#ifdef __has_attribute
 #if __has_attribute(symver)
 #define EXPORT(name, nr, function, version)                             \
 	extern __typeof__(function) export_##name##_##nr                \
 		__attribute__((alias(#function), visibility("default"), \
 			       symver(#name version)))
-#endif
-#endif
-#ifndef EXPORT
+#else
 #define EXPORT(name, nr, function, version)                               \
 	extern __typeof__(function) export_##name##_##nr                  \
 		__attribute__((alias(#function), visibility("default"))); \

@@ -12,6 +12,7 @@
 #ifndef BENCH_BARRIER_IMPL_H
 #define BENCH_BARRIER_IMPL_H
 
+#include "base/atomic.h"
 #include "bench.h"
 
 #if defined(IMPL_pthread) || defined(IMPL_drover)
@@ -109,11 +110,7 @@ static inline void impl_barrier_wait(struct impl_barrier *b)
 	}
 	while (atomic_load_explicit(&b->nr_passed, memory_order_relaxed) ==
 	       phase)
-#ifdef __x86_64__
-		__builtin_ia32_pause();
-#else
-		__asm__ volatile("yield");
-#endif
+		cpu_relax();
 	atomic_thread_fence(memory_order_seq_cst);
 }
 

@@ -15,6 +15,7 @@
 
 #include "base/probe.h"
 #include "interpose.h"
+#include "pthread/drop_in.h" /* EXPORT() */
 
 /*
  * Of the calls of a thread, its first ones are looked at closely, and one in so
@@ -31,8 +32,7 @@
 /* What is rare stays out of the way of what is not: caches are small. */
 #define RARE __attribute__((noinline, cold))
 
-#define likely(condition) __builtin_expect(!!(condition), 1)
-#define CALLER		  ((uint64_t)(uintptr_t)__builtin_return_address(0))
+#define CALLER ((uint64_t)(uintptr_t)__builtin_return_address(0))
 
 static void add(_Atomic uint64_t *count, uint64_t nr)
 {
@@ -73,7 +73,7 @@ static bool sampled(uint32_t nr, uint32_t first, uint32_t every)
 /* The condvars of glibc's first version are others. */
 RARE static void *find_next(const char *name)
 {
-	void *found = dlvsym(RTLD_NEXT, name, "GLIBC_2.3.2");
+	void *found = dlvsym(RTLD_NEXT, name, CONDVARS);
 
 	if (!found)
 		found = dlsym(RTLD_NEXT, name);
@@ -321,15 +321,10 @@ static int counted_cnd_broadcast(cnd_t *cond)
 	return NEXT(cnd_broadcast)(cond);
 }
 
-#define EXPORT(name, nr, function, version)                               \
-	extern __typeof__(function) export_##name##_##nr                  \
-		__attribute__((alias(#function), visibility("default"))); \
-	__asm__(".symver export_" #name "_" #nr ", " #name version)
-
-EXPORT(pthread_cond_wait, 0, counted_wait, "@@GLIBC_2.3.2");
-EXPORT(pthread_cond_timedwait, 0, counted_timedwait, "@@GLIBC_2.3.2");
-EXPORT(pthread_cond_signal, 0, counted_signal, "@@GLIBC_2.3.2");
-EXPORT(pthread_cond_broadcast, 0, counted_broadcast, "@@GLIBC_2.3.2");
+EXPORT(pthread_cond_wait, 0, counted_wait, "@@" CONDVARS);
+EXPORT(pthread_cond_timedwait, 0, counted_timedwait, "@@" CONDVARS);
+EXPORT(pthread_cond_signal, 0, counted_signal, "@@" CONDVARS);
+EXPORT(pthread_cond_broadcast, 0, counted_broadcast, "@@" CONDVARS);
 EXPORT(pthread_cond_clockwait, 0, counted_clockwait, "@@GLIBC_2.34");
 EXPORT(pthread_cond_clockwait, 1, counted_clockwait, "@GLIBC_2.30");
 EXPORT(cnd_wait, 0, counted_cnd_wait, "@@GLIBC_2.34");
