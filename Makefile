@@ -165,6 +165,10 @@ check-fast: ## the tests that need no guest, in less than two minutes
 	@+$(MAKE) -s all
 	@selftests/run-check --fast
 
+check-systems: ## what is committed, in Debian 11, 12, 13, unstable; SYSTEMS=
+	@tools/deps systems
+	@selftests/systems/run $(SYSTEMS)
+
 check-long: ## hours: 10^8 wakeups under stress, large models, all sanitizers
 	@tools/deps build check $(kernel_deps) vm models programs
 	@+$(MAKE) -s all kselftest
@@ -274,7 +278,7 @@ help: ## this list
 
 .PHONY: all lib tools peers selftests install uninstall kernel kselftest table counts \
 	waiting bench bench-full bench-programs kernel-bench report vm \
-	check check-fast check-long check-kernel-debug check-models check-mutants \
+	check check-fast check-systems check-long check-kernel-debug check-models check-mutants \
 	check-mutants-kernel check-differential check-programs format-check \
 	series-check dist deb menuconfig olddefconfig defconfig-update \
 	compile_commands.json deps clean distclean help

@@ -77,7 +77,6 @@ struct cond;
 #define GROUP_BLOCKED	 (UINT64_C(1) << 32)
 
 #define group_nr_blocked(state) ((uint32_t)((state) >> 32))
-#define group_nr_tokens(state)	((uint32_t)((state)&GROUP_TOKENS) / GROUP_TOKEN)
 
 /**
  * struct group - one group of waiters

@@ -17,7 +17,7 @@ import sys
 import tempfile
 
 import source
-from results import FAIL, PASS, Result
+from results import FAIL, PASS, SKIP, Result
 from source import TOP, tests
 
 sys.path.append(os.path.join(TOP, "selftests", "mutants"))
@@ -46,8 +46,20 @@ def _sources():
     return [path for path in source.files() if not VERBATIM.match(path)]
 
 
+class Unable(Exception):
+    """Why a check cannot be done on this system."""
+
+
+#: Others format macros in other ways.
+CLANG_FORMAT = "14"
+
+
 def check_format():
     """C is formatted as .clang-format says"""
+    if not shutil.which("clang-format") or not re.search(
+            rf"version {CLANG_FORMAT}\b",
+            _run("clang-format", "--version").stdout):
+        raise Unable(f"clang-format is not version {CLANG_FORMAT}")
     paths = [path for path in _sources() if path.endswith((".c", ".h"))]
     done = _run("clang-format", "--dry-run", "-Werror", *paths)
     wrong = sorted({line.split(":")[0] for line in done.stderr.splitlines()
@@ -108,6 +120,8 @@ def check_python():
     """Python scripts parse and import the standard library only"""
     paths = [path for path in source.files()
              if path.endswith(".py") or source.is_script(path, "python3")]
+    if sys.version_info < (3, 10):
+        raise Unable("Python before 3.10 does not know its own modules")
     own = {os.path.basename(path).removesuffix(".py") for path in paths}
     for path in paths:
         try:
@@ -173,6 +187,8 @@ def check_defconfig():
         path = os.path.join(scratch, "config")
         done = _run(PYTHON, "-m", "alldefconfig", "Kconfig",
                     env=dict(os.environ, KCONFIG_CONFIG=path))
+        if "No module named" in done.stderr:
+            raise Unable("no python3-kconfiglib")
         if done.returncode or done.stderr:
             yield f"Kconfig: {done.stderr.strip()}"
             return
@@ -369,11 +385,13 @@ def run(only=None):
 
 
 def _run_one(name, function):
+    title = f"{name}: {function.__doc__}"
     try:
         wrong = list(function())
+    except Unable as error:
+        return Result(title, SKIP, str(error))
     except OSError as error:        # a tool or a file that is not there
         wrong = [str(error)]
-    title = f"{name}: {function.__doc__}"
     if not wrong:
         return Result(title, PASS)
     more = len(wrong) - MOST
