@@ -125,6 +125,14 @@ static inline uint32_t random_below(uint64_t *state, uint32_t bound)
 	return (random_next(state) >> 32) * bound >> 32;
 }
 
+/* STEP_IS - a step, see below, that is a call, or what is looked at */
+#define STEP_IS(name, call)  \
+	STEP(name)           \
+	{                    \
+		return call; \
+	}                    \
+	_Static_assert(true, #name)
+
 /*
  * Which kernel a test runs on.
  *
@@ -188,9 +196,20 @@ struct step_word {
 	const char *word;
 	long (*act)(const long *args); /* or NULL: a number by its name */
 	long value;
-};
+} __attribute__((aligned(32))); /* no compiler leaves gaps between them */
 
-#define STEP(name) static inline long do_##name(const long *args)
+/* Without a table of words, all that a program defines are known. */
+#define STEP_WORDS __attribute__((used, section("step_words")))
+#define STEP(name)                                                             \
+	static long do_##name(const long *args);                               \
+	static struct step_word word_##name STEP_WORDS = { .word = #name,      \
+							   .act = do_##name }; \
+	static long do_##name(const long *args)
+#define NUMBER(name, number)                                              \
+	static struct step_word word_##name STEP_WORDS = { .word = #name, \
+							   .value = number }
+NUMBER(max, INT_MAX);
+extern const struct step_word __start_step_words[], __stop_step_words[];
 #define VERB(name)                              \
 	{                                       \
 		.word = #name, .act = do_##name \
@@ -207,9 +226,12 @@ struct step_word {
 static inline const struct step_word *step_in(const struct step_word *words,
 					      const char *text)
 {
-	while (words->word && strcmp(words->word, text) != 0)
-		words++;
-	return words->word ? words : NULL;
+	const struct step_word *word = words ? words : __start_step_words;
+
+	while (word != __stop_step_words && word->word &&
+	       strcmp(word->word, text) != 0)
+		word++;
+	return word != __stop_step_words && word->word ? word : NULL;
 }
 
 static inline long step_number(const struct step_word *words, const char *text)
@@ -217,7 +239,8 @@ static inline long step_number(const struct step_word *words, const char *text)
 	static const struct step_word common[] = {
 		VALUE(max, INT_MAX),	     VALUE(EAGAIN, EAGAIN),
 		VALUE(EPERM, EPERM),	     VALUE(EINVAL, EINVAL),
-		VALUE(ETIMEDOUT, ETIMEDOUT), LAST_WORD,
+		VALUE(ETIMEDOUT, ETIMEDOUT), VALUE(EBUSY, EBUSY),
+		VALUE(EDEADLK, EDEADLK),     LAST_WORD,
 	};
 	const struct step_word *known = step_in(words, text);
 	long number;
@@ -259,7 +282,7 @@ static inline bool step_do(const struct step_word *words, char *text, bool *end)
 }
 
 /* steps_do - do all of @text, with steps behind semicolons: did all go well? */
-static inline bool steps_do(const struct step_word *words, const char *text)
+static inline bool steps_do_of(const struct step_word *words, const char *text)
 {
 	char copy[STEPS_LENGTH], *rest, *step;
 	bool ok = true, end = false;
@@ -269,6 +292,15 @@ static inline bool steps_do(const struct step_word *words, const char *text)
 	     step = strtok_r(NULL, ";", &rest))
 		ok = step_do(words, step, &end) && ok;
 	return ok;
+}
+
+#define STEPS_PICK(words, text, which, ...) which
+#define steps_do(...) \
+	STEPS_PICK(__VA_ARGS__, steps_do_of, steps_do_all)(__VA_ARGS__)
+
+static inline bool steps_do_all(const char *text)
+{
+	return steps_do_of(NULL, text);
 }
 
 /*

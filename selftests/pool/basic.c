@@ -1,18 +1,238 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the calls of drover_pool_t answer, right and wrong, and what is counted. */
-#include <sys/wait.h>
+/*
+ * What the calls of drover_pool_t answer, right and wrong, what is counted, and
+ * who runs what: in words. A thread that waits for a task runs that one, or none;
+ * a worker that sleeps so gives its place to another, as far as there are spares;
+ * and what a task may do does not depend on who runs it.
+ */
+#include <sys/mman.h>
+#include <sys/prctl.h>
 
-#include "tasks.h"
+#include "steps.h"
 
-#define NR_QUEUED 5
+/* A worker has task 0 until "open". */
+#define HELD "begin 1; task 0 holds; begun 1 = 0; "
+/* Of two workers one has task 0, and the other one waits for it in task 1. */
+#define TWO   "begin 2; task 0 holds; begun 1 = 0; task 1 told 0; there = 0; "
+#define WAITS "let; asleep = 0; "
+/*
+ * A thread has task 1, since the one worker was busy. Then that one waits for task
+ * 1 in task 2, and another thread could take its place.
+ */
+#define LAST                                                               \
+	"begin 1; task 0 holds; begun 1 = 0; task 1 apart; thread 1 = 0; " \
+	"begun 2 = 0; task 2 insists 1; "
 
-static int from_inside(void *arg)
+#define NR_IDLE 3
+
+static const struct scenario {
+	const char *name, *text;
+} scenarios[] = {
+	{ "no task, or none that can run",
+	  "begin 1; submit null = EINVAL; batch null 1 = EINVAL; "
+	  "batch null 0 = 0; init 0 nothing; submit 0 = EINVAL; "
+	  "post nothing = EINVAL; end" },
+	{ "a task, and once more",
+	  "begin 1; init 0 answers 42; wait 0 = EINVAL; test 0 = EINVAL; "
+	  "cancel 0 = EINVAL; submit 0 = 0; wait 0 = 0; result = 42; "
+	  "wait 0 = 0; test 0 = 0; cancel 0 = EBUSY; submit 0 = 0; wait 0 = 0; "
+	  "result = 42; end" },
+	{ "a batch that is refused leaves all its tasks as they were",
+	  "begin 1; task 0 answers 1; wait 0 = 0; init 1 answers 2; "
+	  "init 2 nothing; batch 0 3 = EINVAL; wait 0 = 0; result = 1; "
+	  "wait 1 = EINVAL; init 2 answers 3; batch 0 3 = 0; wait 0; "
+	  "result = 1; wait 1; result = 2; wait 2; result = 3; end" },
+	{ "what is queued can be cancelled, or run by who waits",
+	  HELD "submit 0 = EBUSY; cancel 0 = EBUSY; test 0 = EBUSY; "
+	       "task 1 answers 7; task 2 answers 7; queued = 2; "
+	       "submit 1 = EBUSY; cancel 1 = 0; cancelled = 1; "
+	       "wait 1 = ECANCELED; result = 0; wait 2 = 0; result = 7; "
+	       "helped = 1; open; wait 0 = 0; end" },
+	{ "deadlines: the caller never runs the task",
+	  HELD "task 1 answers 1; until 1 0 = ETIMEDOUT; "
+	       "until 0 1 = ETIMEDOUT; until 0 -1 = EINVAL; "
+	       "until 0 1 77 = EINVAL; later = 0; until 0 100000 0 = 0; "
+	       "join = 0; wait 1 = 0; test 1 = 0; end" },
+	{ "in a task of a worker",
+	  "begin 1; task 0 inside; all = 0; here = 0; told_all = EDEADLK; "
+	  "told_shutdown = EDEADLK; end" },
+	{ "in a task of who waits, and while another thread drains",
+	  HELD "task 1 drained; wait 1 = 0; here = 1; told_all = EDEADLK; "
+	       "told_shutdown = EDEADLK; told_post = 0; join = 0; ran = 1; "
+	       "free = 0" },
+	{ "posts that are cancelled are told of, others are not",
+	  "begin 1; post_or holds = 0; begun 1 = 0; post_or holds = 0; "
+	  "post_or holds = 0; cancels = 0; otherwise 2 = 2; open; join = 0; "
+	  "otherwise 2 = 2; told_all = EDEADLK; post_or holds = ESHUTDOWN; "
+	  "free = 0" },
+	{ "a worker takes tasks out of the queue of another",
+	  "begin 2; post parent; all; steals = 1; helped = 0; ended = 2; end" },
+	{ "the end",
+	  "begin 1; post counts 100; all = 0; ran = 100; ended = 100; "
+	  "steals = 0; free = EBUSY; shutdown 2 = EINVAL; "
+	  "shutdown drain = 0; shutdown drain = EALREADY; "
+	  "task 0 counts = ESHUTDOWN; wait 0 = EINVAL; "
+	  "post counts = ESHUTDOWN; resize 9 = ESHUTDOWN; all = 0; free = 0" },
+	{ "a chain of waits comes to its end",
+	  TWO WAITS "task 2 waits 1; begun 2 = 0; open; all = 0; end" },
+	/* It is queued before the wait, and outlasts it. */
+	{ "no unrelated task runs on top of one that waits",
+	  TWO "task 2 outlasts; " WAITS "begun 2 = 0; open; all = 0; end" },
+	{ "both workers of another pool wait for a task, and two run",
+	  HELD "task 1 holds; thread 1 = 0; begun 2 = 0; second 2 = 0; "
+	       "task 2 waits_first 1; there = 0; asleep = 0; nobody; "
+	       "task 3 waits_first 1; there = 0; asleep = 0; task 4 meets; "
+	       "task 5 meets; met 2 = 0; open; join = 0; end; back; end" },
+	{ "a task waits for its children, and two run at a time",
+	  "begin 2; task 0 family; all = 0; wait 0 = 0; result = 0; end" },
+	{ "a spare takes the place of who waits",
+	  "spares 1; " LAST "open; there = 0; post holds; begun 3 = 0; "
+	  "release; all = 0; join = 0; wait 2; result = 0; end" },
+	{ "without one the last worker is told",
+	  "spares none; " LAST "open; all = 0; join = 0; wait 2; "
+	  "result = EAGAIN; end" },
+	{ "and if the system refuses it", LAST
+	  "refuse; open; all = 0; join = 0; wait 2; result = EAGAIN; end" },
+	{ "the last worker ends, and does what is left first; then there is one",
+	  HELD "refuse; post ends; post counts; open; all = 0; ran = 1; "
+	       "refuse 0; post counts; runs 2 = 0; end" },
+	{ "grow, and shrink",
+	  "begin 1; resize 4 = 0; post holds 4; begun 4 = 0; resize 1 = 0; "
+	  "open; all; idle 4; post crowds 200; all; most = 1; workers = 1; "
+	  "refuse; resize 8 = EAGAIN; refuse 0; resize too_many = EINVAL; "
+	  "resize 0 = 0; end" },
+	{ "errno is left alone",
+	  "errno 4711; begin 1; task 0 holds; begun 1; later; wait 0; join; "
+	  "submit null; until 0 -1; end; errno 0 = 4711" },
+};
+
+/* The child of a fork has no workers; nothing may hang there. */
+static bool child_is_told(void)
 {
-	int *answers = arg;
+	drover_task_t task = DROVER_TASK_INITIALIZER(answer, NULL);
 
-	answers[0] = drover_pool_wait_all(pool);
-	answers[1] = drover_pool_shutdown(pool, DROVER_POOL_DRAIN);
+	return drover_pool_submit(pool, &task) == ECHILD &&
+	       drover_pool_post(pool, answer, NULL) == ECHILD &&
+	       drover_pool_wait(pool, &task, NULL) == ECHILD &&
+	       drover_pool_wait_all(pool) == ECHILD &&
+	       drover_pool_shutdown(pool, DROVER_POOL_DRAIN) == ECHILD &&
+	       drover_pool_free(pool) == 0;
+}
+
+static int run_slowly(void *arg)
+{
+	return wait_blocked(getpid(), sleeper, NULL);
+}
+
+/* A child that a worker made is no worker: its waits cost the pool nothing. */
+static bool child_is_no_worker(void)
+{
+	drover_task_t slow = DROVER_TASK_INITIALIZER(run_slowly, NULL);
+	struct timespec never = { .tv_sec = INT32_MAX };
+	drover_pool_t *parents = pool;
+	uint64_t before;
+	sigset_t none;
+
+	sigemptyset(&none);
+	pthread_sigmask(SIG_SETMASK, &none, NULL);
+	before = stats_of(parents).threads;
+	begin(1);
+	sleeper = blocked_gettid();
+	drover_pool_submit(pool, &slow);
+	drover_pool_clockwait(pool, &slow, CLOCK_REALTIME, &never, NULL);
+	return before == stats_of(parents).threads;
+}
+
+static int fork_in_task(void *arg)
+{
+	return child_does(child_is_no_worker, "the child of a worker");
+}
+
+static void test_children(void)
+{
+	drover_task_t task;
+
+	begin(1);
+	tap_ok(child_does(child_is_told, "the child of a fork"),
+	       "the child of a fork is told");
+	if (fork_threads_work()) {
+		submit(&task, fork_in_task, NULL);
+		drover_pool_wait_all(pool);
+		tap_is(result_of(&task), 1, "the child of a worker is none");
+	} else {
+		tap_skip("a child with threads", FORK_THREADS_SKIP);
+	}
+	end();
+}
+
+/* The child comes back, as the worker that it was. */
+static int fork_and_return(void *child)
+{
+	*(pid_t *)child = fork();
+	if (!*(pid_t *)child)
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 	return 0;
+}
+
+static int count_apart(void *counter)
+{
+	++*(atomic_int *)counter;
+	return 0;
+}
+
+static void test_return(void)
+{
+	atomic_int *nr = mmap(NULL, sizeof(*nr), PROT_READ | PROT_WRITE,
+			      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t child;
+
+	watchdog("back in the child");
+	begin(1);
+	drover_pool_post(pool, fork_and_return, &child);
+	drover_pool_post(pool, count_apart, nr);
+	drover_pool_wait_all(pool);
+	waitpid(child, NULL, 0);
+	tap_is(*nr, 1, "no task runs again in a child that comes back");
+	end();
+}
+
+static void *wait_for_all(void *arg)
+{
+	struct sched_param none = { 0 };
+
+	pthread_setschedparam(pthread_self(), SCHED_IDLE, &none);
+	sleeper = blocked_gettid();
+	drover_pool_wait_all(pool);
+	waiter_done = 1;
+	return arg;
+}
+
+static int begin_to_wait(size_t begin, size_t end, void *arg)
+{
+	helper = thread_of(wait_for_all, arg);
+	reached(&sleeper, 1);
+	asleep(sleeper);
+	return 0;
+}
+
+/* Between the loop and the task there is none, and who waits cannot look then. */
+static void test_moment(void)
+{
+	cpu_set_t one = one_cpu(), all;
+
+	watchdog("a moment without tasks");
+	begin(2);
+	waiter_done = 0;
+	sched_getaffinity(0, sizeof(all), &all);
+	sched_setaffinity(0, sizeof(one), &one);
+	drover_pool_for(pool, 0, 1, 1, begin_to_wait, NULL);
+	submit(&tasks[0], hold, NULL);
+	reached(&waiter_done, 1);
+	tap_ok(true, "a moment without tasks is enough for wait_all");
+	sched_setaffinity(0, sizeof(all), &all);
+	gate = 1;
+	joined(helper);
+	end();
 }
 
 static void test_create(void)
@@ -26,180 +246,56 @@ static void test_create(void)
 	drover_pool_t *none = NULL;
 	int refused = 0;
 
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < NR_OF(bad); i++)
 		refused += drover_pool_create(&none, &bad[i]) == EINVAL;
-	tap_is(refused, 4, "create: bad attributes");
-	tap_ok(!none, "create: nothing is written");
+	tap_ok(refused == NR_OF(bad) && !none, "create: bad attributes");
 }
 
-static void test_task(void)
+/*
+ * Without tasks all workers fall asleep, and stay so; each single task that comes
+ * then wakes one. Nobody waits for it, for who did would run it.
+ */
+static void test_idle(void)
 {
-	drover_task_t task = DROVER_TASK_INITIALIZER(answer, (void *)42);
-	drover_task_t empty = DROVER_TASK_INITIALIZER(NULL, NULL);
-	int result = 0;
+	drover_poolstats_t before, after;
 
-	IS(EINVAL, drover_pool_submit(pool, NULL));
-	IS(EINVAL, drover_pool_submit(pool, &empty));
-	IS(EINVAL, drover_pool_post(pool, NULL, NULL));
-	IS(EINVAL, drover_pool_submit_batch(pool, NULL, 1));
-	IS(0, drover_pool_submit_batch(pool, NULL, 0));
-	tap_is(drover_pool_wait(pool, &task, NULL), EINVAL,
-	       "wait: never begun");
-	IS(EINVAL, drover_pool_cancel(pool, &task));
-	IS(0, drover_pool_submit(pool, &task));
-	IS(0, drover_pool_wait(pool, &task, &result));
-	IS(42, result);
-	tap_is(drover_pool_wait(pool, &task, NULL), 0, "wait once more");
-	tap_is(drover_pool_cancel(pool, &task), EBUSY, "cancel, ended");
-	tap_is(drover_pool_submit(pool, &task), 0, "submit once more");
-	tap_is(result_of(&task), 42, "and wait for it");
-}
-
-/* A batch that is refused leaves all its tasks as they were. */
-static void test_batch(void)
-{
-	drover_task_t batch[3];
-	int sum = 0;
-
-	for (intptr_t i = 0; i < 3; i++)
-		drover_task_init(&batch[i], answer, (void *)(i + 1));
-	MUST(drover_pool_submit(pool, &batch[0]));
-	MUST(drover_pool_wait(pool, &batch[0], NULL));
-	batch[2].function = NULL;
-	tap_is(drover_pool_submit_batch(pool, batch, 3), EINVAL,
-	       "a batch with a bad task");
-	tap_is(result_of(&batch[0]), 1, "one that had ended has its result");
-	tap_is(drover_pool_wait(pool, &batch[1], NULL), EINVAL,
-	       "one that was new still is");
-	batch[2].function = answer;
-	IS(0, drover_pool_submit_batch(pool, batch, 3));
-	for (int i = 0; i < 3; i++)
-		sum += result_of(&batch[i]) == i + 1;
-	tap_is(sum, 3, "then all run");
-}
-
-/* One worker, busy: what else is submitted stays in the queue. */
-static void test_queued(void)
-{
-	drover_task_t held, queued[NR_QUEUED];
-	int result = 0;
-
-	submit_held(&held);
-	tap_is(drover_pool_submit(pool, &held), EBUSY, "submit, running");
-	tap_is(drover_pool_cancel(pool, &held), EBUSY, "cancel, running");
-	for (int i = 0; i < NR_QUEUED; i++)
-		submit(&queued[i], answer, (void *)7);
-	IS(NR_QUEUED, stats_of(pool).queued_most);
-	tap_is(drover_pool_submit(pool, &queued[0]), EBUSY, "submit, queued");
-	tap_is(drover_pool_cancel(pool, &queued[0]), 0, "cancel, queued");
-	tap_is(drover_pool_wait(pool, &queued[0], &result), ECANCELED,
-	       "wait, cancelled");
-	tap_is(result, 0, "no result of a cancelled task");
-	for (int i = 1; i < NR_QUEUED; i++)
-		result += result_of(&queued[i]) == 7;
-	tap_is(result, NR_QUEUED - 1, "who waits for a queued task runs it");
-	gate = 1;
-	drover_pool_wait(pool, &held, NULL);
-}
-
-static void test_inside(void)
-{
-	int answers[2] = { 0 };
-	drover_task_t task;
-
-	submit(&task, from_inside, answers);
-	/* wait() would run it here. */
-	drover_pool_wait_all(pool);
-	tap_is(answers[0], EDEADLK, "wait_all in a task");
-	tap_is(answers[1], EDEADLK, "shutdown in a task");
-	for (int i = 0; i < 100; i++)
+	begin(NR_IDLE);
+	for (int i = 1; i <= 200; i++) {
+		if (i % 4 == 0)
+			await_sleep(NR_IDLE);
 		drover_pool_post(pool, count, NULL);
-	drover_pool_wait_all(pool);
-	tap_is(nr_run, 100, "posted tasks run");
-}
-
-/* The child of a fork has no workers; nothing may hang there. */
-static void test_fork(void)
-{
-	drover_task_t task = DROVER_TASK_INITIALIZER(answer, NULL);
-	int status = -1;
-	pid_t child = fork();
-
-	if (child == 0) {
-		alarm(20);
-		_exit(drover_pool_submit(pool, &task) == ECHILD &&
-		      drover_pool_post(pool, answer, NULL) == ECHILD &&
-		      drover_pool_wait(pool, &task, NULL) == ECHILD &&
-		      drover_pool_wait_all(pool) == ECHILD &&
-		      drover_pool_shutdown(pool, DROVER_POOL_DRAIN) == ECHILD &&
-		      drover_pool_free(pool) == 0);
+		reached(&nr_run, i);
 	}
-	waitpid(child, &status, 0);
-	tap_is(status, 1 << 8, "the child of a fork is told");
-}
-
-static void test_end(void)
-{
-	drover_task_t task = DROVER_TASK_INITIALIZER(answer, NULL);
-	drover_poolstats_t stats = stats_of(pool);
-
-	IS(EBUSY, drover_pool_free(pool));
-	IS(EINVAL, drover_pool_shutdown(pool, 2));
-	IS(1, stats.workers);
-	/* 2 of task, 1 + 3 of the batch, held, 4 queued, one inside, 100 posted */
-	IS(112, stats.tasks);
-	IS(1, stats.cancelled);
-	tap_ok(stats.helped >= NR_QUEUED - 1, "stats: run by who waits");
-	IS(0, stats.steals);
-	IS(0, drover_pool_shutdown(pool, DROVER_POOL_DRAIN));
-	IS(EALREADY, drover_pool_shutdown(pool, DROVER_POOL_DRAIN));
-	IS(ESHUTDOWN, drover_pool_submit(pool, &task));
-	IS(ESHUTDOWN, drover_pool_post(pool, answer, NULL));
-	tap_is(drover_pool_wait(pool, &task, NULL), EINVAL, "not accepted");
-	tap_is(drover_pool_wait_all(pool), 0, "wait_all after shutdown");
-	IS(0, drover_pool_free(pool));
-}
-
-/* Its child is in its own queue, and it does not wait for it by the pool. */
-static int be_parent(void *child)
-{
-	int before = nr_run;
-
-	submit(child, count, NULL);
-	return wait_at_least(&nr_run, before + 1);
-}
-
-static void test_stolen(void)
-{
-	drover_poolstats_t stats;
-	drover_task_t child;
-
-	begin(2);
-	for (int i = 0; i < 20; i++) {
-		drover_pool_post(pool, be_parent, &child);
-		drover_pool_wait_all(pool);
-	}
-	stats = stats_of(pool);
-	tap_is(stats.steals, 20, "stolen from the parent's worker");
-	tap_is(stats.helped, 0, "none was run by another thread");
-	tap_is(stats.tasks, 40, "and all ran");
+	await_sleep(NR_IDLE);
+	before = stats_of(pool);
+	tap_ok(before.wakes >= 50, "woken for tasks: %lu times", before.wakes);
+	for (int i = 0; i < 1000; i++)
+		sched_yield();
+	after = stats_of(pool);
+	tap_ok(before.sleeps == after.sleeps &&
+		       before.linger_ns == after.linger_ns &&
+		       workers_sleep(NR_IDLE),
+	       "and asleep while there is nothing to do");
 	end();
 }
 
 int main(void)
 {
-	watchdog("pool");
-	tap_plan(2 + 14 + 5 + 8 + 3 + 1 + 1 + 14 + 3);
-	errno = 4711;
-	begin(1);
+	tap_plan(NR_OF(scenarios) + 1 + 2 + 2 + 2);
+	main_thread = pthread_self();
+	for (int i = 0; i < NR_OF(scenarios); i++) {
+		watchdog(scenarios[i].name);
+		next_attr = (drover_poolattr_t){ 0 };
+		may_wait = waiter_done = nr_met = nr_most = nr_otherwise = 0;
+		apart = refuse = was_here = 0;
+		told_all = told_shutdown = told_post = -1;
+		tap_ok(steps_do(scenarios[i].text), "%s", scenarios[i].name);
+	}
+	watchdog("others");
 	test_create();
-	test_task();
-	test_batch();
-	test_queued();
-	test_inside();
-	tap_is(errno, 4711, "errno is left alone");
-	test_fork();
-	test_end();
-	test_stolen();
+	test_children();
+	test_return();
+	test_moment();
+	test_idle();
 	return tap_exit();
 }

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Loops: each index once, errors come back, loops in loops. Threads have numbers
- * and memory of their own, and no two have the same at a time; sums come out; and
- * without memory nothing has run, or all of it. As many take part as one asks for,
- * though there may be fewer CPUs.
+ * and memory of their own, and no two have the same at a time; sums come out. As many
+ * take part as one asks for, though there may be fewer CPUs.
  */
-#define REFUSES
 #include "tasks.h"
 
 #define NR	   10000
@@ -16,12 +14,6 @@
 static int marks[NR];
 static atomic_int nr_parts, busy[NR_MANY + 1], nr_wrong;
 static size_t longest;
-static bool no_memory;
-
-static bool refuses(bool memory)
-{
-	return no_memory && memory;
-}
 
 static int mark(size_t begin, size_t end, void *arg)
 {
@@ -172,10 +164,6 @@ static void test_sums(void)
 	       "a join without a total");
 	loop = (drover_loop_t){ .arg = &most };
 	tap_is(drover_pool_loop(pool, 0, 1, &loop), EINVAL, "no function");
-	no_memory = true;
-	tap_is(sum_of(0, &err), 0, "without memory no part runs");
-	no_memory = false;
-	tap_is(err, ENOMEM, "and it is told");
 	end();
 }
 
@@ -195,12 +183,6 @@ static void test_many(void)
 
 	watchdog("many workers");
 	begin(NR_MANY);
-	no_memory = true;
-	nr_parts = 0;
-	tap_is(drover_pool_for(pool, 0, 1000, 1, add, NULL), 0,
-	       "many workers, without memory");
-	no_memory = false;
-	tap_is(nr_parts, 1000, "run all parts");
 	tap_is(drover_pool_loop(pool, 0, NR_MANY + 1, &loop), 0,
 	       "as many take part as it says");
 	end();
@@ -209,7 +191,7 @@ static void test_many(void)
 int main(void)
 {
 	watchdog("loops");
-	tap_plan(10 + 2 + 3 + NR_WORKERS + 3 + 6 + 3);
+	tap_plan(10 + 2 + 3 + NR_WORKERS + 3 + 4 + 1);
 	test_ranges();
 	test_nested();
 	test_sums();

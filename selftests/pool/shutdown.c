@@ -1,22 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A pool is shut down while threads submit to it: what was accepted runs or is
- * cancelled, what was not is refused, and nothing hangs. And a pool whose
- * threads the system refuses half-way leaves none behind.
+ * cancelled, what was not is refused, and nothing hangs.
  */
-#define REFUSES
 #include "tasks.h"
 
 #define NR_SUBMITTERS 3
 #define NR_TASKS      2000
 
 static atomic_int nr_accepted, nr_cancelled, nr_wrong;
-static int refuse_after = -1;
-
-static bool refuses(bool memory)
-{
-	return !memory && refuse_after >= 0 && refuse_after-- == 0;
-}
 
 struct job {
 	drover_task_t task, child;
@@ -90,39 +82,13 @@ static void test_shutdown(enum drover_pool_end how, int nr_rounds)
 	       "%s: what is drained is not cancelled", name);
 }
 
-static int one(pid_t tid, const void *arg)
-{
-	return 1;
-}
-
-static void test_refused(void)
-{
-	drover_poolattr_t attr = { .workers = 4 };
-	int before = for_all_threads(one, NULL), refused = 0;
-	drover_pool_t *none = NULL;
-
-	watchdog("refused threads");
-	for (int i = 0; i < 4; i++) {
-		refuse_after = i;
-		refused += drover_pool_create(&none, &attr) == EAGAIN;
-	}
-	refuse_after = -1;
-	tap_is(refused, 4, "a refused thread refuses the pool");
-	tap_ok(!none, "no pool is stored");
-	/* A joined thread may be in the list a moment longer. */
-	while (for_all_threads(one, NULL) > before)
-		sched_yield();
-	tap_ok(true, "no thread is left behind");
-}
-
 int main(int argc, char **argv)
 {
 	struct args args = args_parse(argc, argv, "rounds");
 	int nr_rounds = args_get(&args, "rounds", 6);
 
-	tap_plan(3 + 3 + 3);
+	tap_plan(3 + 3);
 	test_shutdown(DROVER_POOL_DRAIN, nr_rounds);
 	test_shutdown(DROVER_POOL_CANCEL, nr_rounds);
-	test_refused();
 	return tap_exit();
 }

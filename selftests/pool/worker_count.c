@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How many workers a pool has by default, where they run and how they are
- * called: the affinity and the cgroup's limit say so. Limits are tried out in a
- * cgroup of the test's own, where it may make one.
+ * How many workers a pool has by default: the affinity and the cgroup's limit
+ * say so, also when they change. Limits are tried out in a cgroup of the test's
+ * own, where it may make one. And what attributes say of workers: hooks at both
+ * ends, CPUs, names, signals that are not theirs.
  */
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -26,37 +27,60 @@ static uint64_t nr_workers(void)
 	return nr;
 }
 
-static int run_on(void *set)
+static atomic_int nr_started, nr_stopped;
+static _Thread_local int number;
+
+static void start(unsigned int worker, void *nr)
 {
-	return sched_getaffinity(0, sizeof(cpu_set_t), set);
+	number = (int)worker + 1;
+	++*(atomic_int *)nr;
 }
 
-static int name_of(void *name)
+static void stop(unsigned int worker, void *arg)
 {
-	return pthread_getname_np(pthread_self(), name, 16);
+	nr_stopped += number == (int)worker + 1;
+}
+
+/* In a worker: is it as the attributes say? */
+static int is_placed(void *wanted)
+{
+	char name[16] = "";
+	sigset_t blocked;
+	cpu_set_t set;
+
+	pthread_sigmask(SIG_SETMASK, NULL, &blocked);
+	pthread_getname_np(pthread_self(), name, sizeof(name));
+	return number && !sched_getaffinity(0, sizeof(set), &set) &&
+	       CPU_EQUAL(&set, (cpu_set_t *)wanted) &&
+	       !strncmp(name, "a-rather-l-", 11) &&
+	       sigismember(&blocked, SIGTERM) &&
+	       sigismember(&blocked, SIGALRM) &&
+	       !sigismember(&blocked, SIGSEGV);
 }
 
 static void test_placed(void)
 {
-	cpu_set_t set, last = { 0 };
-	int cpu = CPU_SETSIZE;
-	char name[16] = "";
+	cpu_set_t one = one_cpu();
+	drover_poolattr_t attr = { .workers = 3,
+				   .cpu_sets = &one,
+				   .nr_cpu_sets = 1,
+				   .start = start,
+				   .stop = stop,
+				   .arg = &nr_started,
+				   .name = "a-rather-long-name" };
+	drover_task_t task;
 
-	sched_getaffinity(0, sizeof(set), &set);
-	while (!CPU_ISSET(--cpu, &set))
-		;
-	CPU_SET(cpu, &last);
-	begin_with((drover_poolattr_t){ .workers = 1,
-					.cpu_sets = &last,
-					.nr_cpu_sets = 1,
-					.name = "a-rather-long-name" });
-	/* Posted, so that no waiting thread runs them. */
-	drover_pool_post(pool, run_on, &set);
-	drover_pool_post(pool, name_of, name);
+	begin_with(attr);
+	submit(&task, is_placed, &one);
 	drover_pool_wait_all(pool);
-	tap_ok(CPU_EQUAL(&set, &last), "a worker has the CPUs of its set");
-	tap_ok(!strcmp(name, "a-rather-l-0"), "it is called %s", name);
+	tap_is(result_of(&task), 1, "begun, on its CPU, without signals");
 	end();
+	tap_is(nr_started, 3, "each begins once");
+	tap_is(nr_stopped, 3, "and ends once");
+	CPU_ZERO(&one);
+	tap_is(drover_pool_create(&pool, &attr), EINVAL, "no CPU at all");
+	attr.nr_cpu_sets = 0;
+	tap_is(drover_pool_create(&pool, &attr), EINVAL, "a set of none");
 }
 
 static bool write_file(const char *folder, const char *name, const char *text)
@@ -70,36 +94,6 @@ static bool write_file(const char *folder, const char *name, const char *text)
 		return false;
 	fputs(text, file);
 	return !fclose(file);
-}
-
-/* In a child, which alone goes into the cgroup: its workers, or 0. */
-static int workers_in(const char *folder)
-{
-	int status = -1;
-	pid_t child = fork();
-
-	if (child == 0)
-		_exit(write_file(folder, "cgroup.procs", "0") ? nr_workers() :
-								0);
-	waitpid(child, &status, 0);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-static void test_limit(const char *mount, const char *file, const char *limit)
-{
-	char folder[128];
-	int nr = 0;
-
-	snprintf(folder, sizeof(folder), "%s/drover-test-%d", mount, getpid());
-	if (!mkdir(folder, 0755)) {
-		if (write_file(folder, file, limit))
-			nr = workers_in(folder);
-		rmdir(folder);
-	}
-	if (nr)
-		tap_is(nr, 1, "%s: one worker", file);
-	else
-		tap_skip(file, "no cgroup can be made, limited, and entered");
 }
 
 static int run_thread_on(pid_t tid, const void *set)
@@ -121,20 +115,61 @@ static bool becomes(const cpu_set_t *set, uint64_t nr)
 	return stats_of(pool).workers == nr;
 }
 
+/* In a child, which alone goes into the cgroup. Bits: one worker; then all */
+static int workers_in(const char *folder, const char *file,
+		      const char *no_limit, uint64_t nr_all)
+{
+	cpu_set_t all;
+	int found = 0, status = -1;
+	pid_t child = fork();
+
+	if (child == 0) {
+		if (!write_file(folder, "cgroup.procs", "0"))
+			_exit(0);
+		sched_getaffinity(0, sizeof(all), &all);
+		begin(0);
+		found = stats_of(pool).workers == 1 ? 1 : 4;
+		write_file(folder, file, no_limit);
+		_exit(becomes(&all, nr_all) ? found | 2 : found);
+	}
+	waitpid(child, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void test_limit(const char *mount, const char *file, const char *limit,
+		       const char *no_limit, uint64_t nr_all)
+{
+	char folder[128];
+	int found = 0;
+
+	snprintf(folder, sizeof(folder), "%s/drover-test-%d", mount, getpid());
+	if (!mkdir(folder, 0755)) {
+		if (write_file(folder, file, limit))
+			found = workers_in(folder, file, no_limit, nr_all);
+		rmdir(folder);
+	}
+	if (found)
+		tap_is(found, 3, "%s: one worker, and all without it", file);
+	else
+		tap_skip(file, "no cgroup can be made, limited, and entered");
+}
+
 int main(void)
 {
 	cpu_set_t all, one = one_cpu();
 	uint64_t before = nr_workers();
 
 	watchdog("worker count");
-	tap_plan(4 + 2 + 2);
+	tap_plan(1 + 5 + 2 + 3);
 	sched_getaffinity(0, sizeof(all), &all);
 	/* A quota may leave fewer. */
 	tap_ok(before >= 1 && before <= (unsigned)CPU_COUNT(&all),
 	       "as many workers as CPUs, at most");
 	test_placed();
-	test_limit("/sys/fs/cgroup", "cpu.max", "100000 100000");
-	test_limit("/sys/fs/cgroup/cpu", "cpu.cfs_quota_us", "100000");
+	test_limit("/sys/fs/cgroup", "cpu.max", "100000 100000", "max 100000",
+		   before);
+	test_limit("/sys/fs/cgroup/cpu", "cpu.cfs_quota_us", "100000", "-1",
+		   before);
 	begin_with((drover_poolattr_t){ .stack = STACK });
 	tap_ok(becomes(&one, 1), "CPUs go: so do workers");
 	tap_ok(becomes(&all, before), "and come back");
