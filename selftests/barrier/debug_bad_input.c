@@ -3,102 +3,55 @@
  * A debug build says what a caller does wrong with a barrier, and aborts: no
  * barrier, one that was destroyed, one with threads that wait, destroyed.
  */
-#include <drover/barrier.h>
-
-#include "blocked.h"
 #include "sandbox.h"
+#include "steps.h"
 
-static drover_barrier_t barrier;
-static atomic_int tid;
+#define NEVER "was never initialised, or is destroyed"
 
 /* Read where the compiler does not look. */
 static void *volatile no_memory;
+static const char *text;
 
-static void *wait_for_ever(void *arg)
+STEP(at_null)
 {
-	tid = blocked_gettid();
-	drover_barrier_wait(&barrier);
-	return arg;
+	at = no_memory;
+	return 0;
 }
 
-static void with_sleeper(unsigned int count)
+STEP(at_odd)
 {
-	drover_barrier_init(&barrier, count, NULL);
-	thread_of(wait_for_ever, NULL);
-	reached(&tid, 1);
-	asleep(tid);
+	at = (drover_barrier_t *)((char *)&barrier + 1);
+	return 0;
 }
 
-static void destroy_pair(void)
+static void do_text(void)
 {
-	with_sleeper(2);
-	drover_barrier_destroy(&barrier);
+	steps_do(text);
 }
 
-static void destroy_more(void)
-{
-	with_sleeper(3);
-	drover_barrier_destroy(&barrier);
-}
-
-static void destroy_twice(void)
-{
-	drover_barrier_init(&barrier, 2, NULL);
-	drover_barrier_destroy(&barrier);
-	drover_barrier_destroy(&barrier);
-}
-
-static void wait_at_none(void)
-{
-	drover_barrier_wait(&barrier);
-}
-
-static void arrive_at_none(void)
-{
-	drover_barrier_arrive(&barrier, 1, NULL);
-}
-
-static void drop_from_none(void)
-{
-	drover_barrier_arrive_and_drop(&barrier);
-}
-
-static void count_none(void)
-{
-	drover_barrier_set_count(&barrier, 2);
-}
-
-static void wait_at_null(void)
-{
-	drover_barrier_wait(no_memory);
-}
-
-static void wait_unaligned(void)
-{
-	drover_barrier_wait((drover_barrier_t *)((char *)&barrier + 1));
-}
-
-static const struct misuse misuses[] = {
-	{ NULL, destroy_pair, "drover_barrier_destroy(): barrier" },
-	{ NULL, destroy_pair, "has threads waiting" },
-	{ NULL, destroy_more, "has threads waiting" },
-	{ NULL, destroy_twice, "was never initialised, or is destroyed" },
-	{ NULL, wait_at_none, "drover_barrier_wait(): barrier" },
-	{ NULL, wait_at_none, "was never initialised, or is destroyed" },
-	{ NULL, arrive_at_none, "was never initialised, or is destroyed" },
-	{ NULL, drop_from_none, "was never initialised, or is destroyed" },
-	{ NULL, count_none, "was never initialised, or is destroyed" },
-	{ NULL, wait_at_null, "is NULL" },
-	{ NULL, wait_unaligned, "is not aligned" },
+static const struct {
+	const char *text, *says;
+} all[] = {
+	{ "init 2; sleeper; destroy", "drover_barrier_destroy(): barrier" },
+	{ "init 2; sleeper; destroy", "has threads waiting" },
+	{ "init 3; sleeper; destroy", "has threads waiting" },
+	{ "init 2; destroy; destroy", NEVER },
+	{ "wait", "drover_barrier_wait(): barrier" },
+	{ "wait", NEVER },
+	{ "arrive 1 none", NEVER },
+	{ "drop", NEVER },
+	{ "count 2", NEVER },
+	{ "at_null; wait", "is NULL" },
+	{ "at_odd; wait", "is not aligned" },
 };
-
-#define NR_MISUSES ((int)(sizeof(misuses) / sizeof(misuses[0])))
 
 int main(void)
 {
-	tap_plan(NR_MISUSES);
+	tap_plan(NR_OF(all));
 	watchdog("bad input");
-	for (int i = 0; i < NR_MISUSES; i++)
-		misuse_test(&misuses[i]);
+	for (int i = 0; i < NR_OF(all); i++) {
+		text = all[i].text;
+		misuse_test(&(struct misuse){ NULL, do_text, all[i].says });
+	}
 	return tap_exit();
 }

@@ -2,11 +2,10 @@
 /*
  * The first thread to leave destroys the barrier and unmaps its memory: a
  * thread that still looks at it would be killed. The others spin, sleep, or
- * have yet to be given back their phase.
+ * have yet to be given back their phase. Processes: stopped_member.
  */
 #include <drover/barrier.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 
 #include "run.h"
 #include "blocked.h"
@@ -18,17 +17,13 @@ static atomic_int nr_left, nr_errors;
 static atomic_int tids[NR_THREADS];
 static bool split;
 
-static drover_barrier_t *map_barrier(unsigned int flags)
+static void new_barrier(void)
 {
-	drover_barrierattr_t attr = { .flags = flags };
-	void *memory = mmap(NULL, sizeof(drover_barrier_t),
-			    PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-			    -1, 0);
-
-	if (memory == MAP_FAILED ||
-	    drover_barrier_init(memory, NR_THREADS, &attr))
-		tap_bail("no barrier");
-	return memory;
+	barrier = mmap(NULL, sizeof(*barrier), PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (barrier == MAP_FAILED)
+		tap_bail("mmap");
+	MUST(drover_barrier_init(barrier, NR_THREADS, NULL));
 }
 
 /* The caller is out; the first one that is ends the barrier. */
@@ -61,7 +56,7 @@ static void one_life(bool all_asleep)
 {
 	pthread_t threads[NR_THREADS];
 
-	barrier = map_barrier(0);
+	new_barrier();
 	nr_left = 0;
 	for (int i = 0; i < NR_THREADS; i++) {
 		tids[i] = 0;
@@ -76,47 +71,12 @@ static void one_life(bool all_asleep)
 		joined(threads[i]);
 }
 
-/* The same with processes. */
-static void shared_life(void)
-{
-	static atomic_int *left;
-	pid_t pids[NR_THREADS];
-	int ended = 0;
-
-	barrier = map_barrier(DROVER_BARRIER_SHARED);
-	left = mmap(NULL, sizeof(*left), PROT_READ | PROT_WRITE,
-		    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	for (int i = 0; i < NR_THREADS; i++) {
-		pids[i] = fork();
-		if (pids[i])
-			continue;
-		for (int j = 0; j < 100; j++)
-			drover_barrier_wait(barrier);
-		if (!atomic_fetch_add(left, 1)) {
-			/* Its bytes are gone for all of them. */
-			if (drover_barrier_destroy(barrier))
-				_exit(1);
-			memset(barrier, 0xff, sizeof(*barrier));
-		}
-		_exit(0);
-	}
-	for (int i = 0; i < NR_THREADS; i++) {
-		int status = -1;
-
-		waitpid(pids[i], &status, 0);
-		ended += status == 0;
-	}
-	nr_left += ended == NR_THREADS;
-	munmap(barrier, sizeof(*barrier));
-	munmap(left, sizeof(*left));
-}
-
 int main(int argc, char **argv)
 {
 	struct args args = args_parse(argc, argv, "rounds");
 	int nr_rounds = args_get(&args, "rounds", 60);
 
-	tap_plan(4);
+	tap_plan(3);
 	for (int form = 0; form < 2; form++) {
 		split = form;
 		watchdog("destroyed at once");
@@ -129,10 +89,5 @@ int main(int argc, char **argv)
 	for (int i = 0; i < nr_rounds / 10; i++)
 		one_life(true);
 	tap_is(nr_errors, 0, "destroyed while the others wake up");
-	watchdog("shared");
-	nr_left = 0;
-	for (int i = 0; i < nr_rounds / 30; i++)
-		shared_life();
-	tap_is(nr_left, nr_rounds / 30, "shared, destroyed at once");
 	return tap_exit();
 }

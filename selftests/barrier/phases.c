@@ -131,45 +131,6 @@ static void start(pthread_t *thread, void *(*main)(void *), void *arg)
 	pthread_attr_destroy(&attr);
 }
 
-/* Threads of a barrier that counts @count: how many phases were completed. */
-static long run_threads(int nr, int count, void *(*main)(void *),
-			uint32_t spin_us, bool changing, bool ready,
-			uint64_t *seed, long *nr_wrong)
-{
-	const drover_barrierattr_t attr = { .spin_us = spin_us };
-	long nr_serial = 0;
-	pthread_t changer;
-
-	nr_threads = nr;
-	nr_over = nr_back = 0;
-	nr_to_come = count * nr * nr_rounds;
-	if (ready)
-		barrier = (drover_barrier_t)DROVER_BARRIER_INITIALIZER(2);
-	else
-		MUST(drover_barrier_init(&barrier, count, &attr));
-	for (int i = 0; i < nr; i++) {
-		runners[i] =
-			(struct runner){ .nr = i, .random = random_next(seed) };
-	}
-	for (int i = 0; i < nr; i++)
-		start(&runners[i].thread, main, &runners[i]);
-	over = false;
-	if (changing) {
-		changer = thread_of(change_cpus, NULL);
-		/* It uses the ids of threads that are not joined yet. */
-		reached(&nr_over, nr);
-		over = true;
-		joined(changer);
-	}
-	for (int i = 0; i < nr; i++) {
-		joined(runners[i].thread);
-		nr_serial += runners[i].nr_serial;
-		*nr_wrong += runners[i].nr_wrong;
-	}
-	MUST(drover_barrier_destroy(&barrier));
-	return nr_serial;
-}
-
 static const struct kind {
 	const char *what;
 	int nr, count;
@@ -195,25 +156,59 @@ static const struct kind {
 	{ "the same, no spinning", 3, 2, run_three, false, false, 100 },
 };
 
-#define NR_KINDS (sizeof(kinds) / sizeof(kinds[0]))
+/* Threads of one barrier: how many phases were completed. */
+static long run_threads(const struct kind *kind, uint64_t *seed, long *nr_wrong)
+{
+	const drover_barrierattr_t attr = {
+		.spin_us = kind->spins ? 0 : DROVER_BARRIER_NO_SPIN
+	};
+	long nr_serial = 0;
+	pthread_t changer;
+
+	nr_over = nr_back = 0;
+	nr_to_come = kind->count * nr_threads * nr_rounds;
+	if (kind->lives && kind->spins)
+		barrier = (drover_barrier_t)DROVER_BARRIER_INITIALIZER(2);
+	else
+		MUST(drover_barrier_init(&barrier, kind->count, &attr));
+	for (int i = 0; i < nr_threads; i++)
+		runners[i] =
+			(struct runner){ .nr = i, .random = random_next(seed) };
+	for (int i = 0; i < nr_threads; i++)
+		start(&runners[i].thread, kind->main, &runners[i]);
+	over = false;
+	if (kind->changing) {
+		changer = thread_of(change_cpus, NULL);
+		/* It uses the ids of threads that are not joined yet. */
+		reached(&nr_over, nr_threads);
+		over = true;
+		joined(changer);
+	}
+	for (int i = 0; i < nr_threads; i++) {
+		joined(runners[i].thread);
+		nr_serial += runners[i].nr_serial;
+		*nr_wrong += runners[i].nr_wrong;
+	}
+	MUST(drover_barrier_destroy(&barrier));
+	return nr_serial;
+}
 
 static void test_kind(const struct kind *kind, long rounds, uint64_t *seed)
 {
+	int nr_lives = kind->lives ? kind->lives : 1;
 	long nr_serial = 0, nr_wrong = 0, wanted;
 
 	watchdog(kind->what);
+	nr_threads = kind->nr;
 	nr_rounds = kind->lives ? 8 : rounds / kind->nr + 1;
 	wanted = 2 * nr_rounds;
 	if (kind->main == run_three)
-		wanted = kind->nr * nr_rounds * (kind->lives ? kind->lives : 1);
-	for (int i = 0; i < (kind->lives ? kind->lives : 1); i++)
-		nr_serial +=
-			run_threads(kind->nr, kind->count, kind->main,
-				    kind->spins ? 0 : DROVER_BARRIER_NO_SPIN,
-				    kind->changing, kind->lives && kind->spins,
-				    seed, &nr_wrong);
-	tap_is(nr_wrong, 0, "%s: nothing wrong", kind->what);
-	tap_is(nr_serial, wanted, "%s: one serial thread a phase", kind->what);
+		wanted = kind->nr * nr_rounds * nr_lives;
+	for (int i = 0; i < nr_lives; i++)
+		nr_serial += run_threads(kind, seed, &nr_wrong);
+	tap_ok(!nr_wrong && nr_serial == wanted,
+	       "%s: %ld wrong, %ld serial threads for %ld phases", kind->what,
+	       nr_wrong, nr_serial, wanted);
 }
 
 /* A pending cancellation is not noticed inside, and nobody is kept waiting. */
@@ -256,43 +251,20 @@ static void complete(void *arg)
 	nr_inside--;
 }
 
-static void *wait_alone(void *arg)
-{
-	long nr_serial = 0;
-
-	for (int i = 0; i < NR_LONELY; i++)
-		nr_serial += drover_barrier_wait(&barrier) ==
-			     DROVER_BARRIER_SERIAL;
-	return (void *)nr_serial;
-}
-
-static void *arrive_alone(void *arg)
+static void *run_alone(void *arg)
 {
 	drover_phase_t *mine = arg;
 	long nr_serial = 0;
 
 	for (int i = 0; i < NR_LONELY; i++) {
+		nr_serial += drover_barrier_wait(&barrier) ==
+			     DROVER_BARRIER_SERIAL;
 		nr_serial += drover_barrier_arrive(&barrier, 1, &mine[i]) ==
 			     DROVER_BARRIER_SERIAL;
-		sched_yield();
 	}
 	for (int i = 0; i < NR_LONELY; i++)
 		drover_barrier_forget(&barrier, mine[i]);
 	return (void *)nr_serial;
-}
-
-static void test_alone(const char *what, void *(*main)(void *))
-{
-	pthread_t threads[NR_ALONE];
-	long nr_serial = 0;
-
-	watchdog(what);
-	for (int i = 0; i < NR_ALONE; i++)
-		threads[i] = thread_of(main, &phases[i * NR_LONELY]);
-	for (int i = 0; i < NR_ALONE; i++)
-		nr_serial += (long)joined(threads[i]);
-	tap_is(nr_serial, NR_ALONE * NR_LONELY,
-	       "a barrier of one: each %s completes a phase", what);
 }
 
 static int compare(const void *a, const void *b)
@@ -305,11 +277,17 @@ static int compare(const void *a, const void *b)
 static void test_count_of_one(void)
 {
 	const drover_barrierattr_t attr = { .completion = complete };
-	long nr_twice = 0;
+	long nr_serial = 0, nr_twice = 0;
+	pthread_t threads[NR_ALONE];
 
+	watchdog("a barrier of one");
 	MUST(drover_barrier_init(&barrier, 1, &attr));
-	test_alone("wait", wait_alone);
-	test_alone("arrival", arrive_alone);
+	for (int i = 0; i < NR_ALONE; i++)
+		threads[i] = thread_of(run_alone, &phases[i * NR_LONELY]);
+	for (int i = 0; i < NR_ALONE; i++)
+		nr_serial += (long)joined(threads[i]);
+	tap_is(nr_serial, 2 * NR_ALONE * NR_LONELY,
+	       "a barrier of one: each wait and arrival completes a phase");
 	tap_is(nr_overlaps, 0, "completions at the same time");
 	tap_is(nr_completed, 2 * NR_ALONE * NR_LONELY, "completions");
 	qsort(phases, NR_ALONE * NR_LONELY, sizeof(phases[0]), compare);
@@ -325,9 +303,9 @@ int main(int argc, char **argv)
 	uint64_t seed = args_get(&args, "seed", args_fresh_seed());
 	long rounds = args_get(&args, "rounds", 800);
 
-	tap_plan(2 * NR_KINDS + 1 + 5);
+	tap_plan(NR_OF(kinds) + 1 + 4);
 	tap_diag("seed=%" PRIu64, seed);
-	for (size_t i = 0; i < NR_KINDS; i++)
+	for (int i = 0; i < NR_OF(kinds); i++)
 		test_kind(&kinds[i], rounds, &seed);
 	test_cancel();
 	test_count_of_one();
