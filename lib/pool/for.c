@@ -20,28 +20,19 @@
 /* What threads' memory is aligned to. */
 #define LINE 64
 
-/**
- * struct loop - a call of drover_pool_loop()
- * @of, @begin, @end, @grain, @nr_parts, @pool: constant
- * @most: so many may help
- * @stride: from one thread's scratch to the next
- * @scratch: to be freed
- * @help: the task of those that help
- * @frame: the caller is inside of the loop
- * @counted: as if it were a task of the pool
- * @nr_helpers: how many have begun: their numbers
- * @next: part; grows beyond @nr_parts, by one a thread
- */
+/* A call of drover_pool_loop(); all up to scratch is constant. */
 struct loop {
 	const drover_loop_t *of;
 	struct drover_pool *pool;
 	size_t begin, end, grain, nr_parts;
-	size_t most, stride;
+	size_t most;   /* so many may help */
+	size_t stride; /* from one thread's scratch to the next */
 	char *scratch;
-	struct task help;
-	struct frame frame;
-	bool counted;
-	_Atomic uint32_t nr_helpers;
+	struct task help;	     /* of those that help */
+	struct frame frame;	     /* the caller is inside of the loop */
+	bool counted;		     /* as if it were a task of the pool */
+	_Atomic uint32_t nr_helpers; /* that have begun: their numbers */
+	/* Part; grows beyond nr_parts, by one a thread. */
 	_Atomic size_t next __attribute__((aligned(128)));
 	_Atomic int result;
 };

@@ -50,30 +50,19 @@ enum owner {
 	OWNER_LOOP, /* may run several times at once: without a result */
 };
 
-/**
- * struct task - the inside of drover_task_t
- * @function, @arg: the user's
- * @unended: how many threads have yet to run it; a latch
- * @result: what @function returned; written before it has ended
- * @prev, @next: in the queue; [queue's lock]
- * @queue: where it is queued, or NULL; written with the queue's lock
- * @left: how many threads may still take it; [queue's lock]
- * @owner: constant
- * @cancelled: it did not run to its end; written before it has ended
- * @accepted: once it was
- */
+/* The inside of drover_task_t. */
 struct task {
 	int (*function)(void *arg);
 	void *arg;
-	futex_word unended;
-	int result;
-	struct task *prev;
+	futex_word unended; /* how many threads have yet to run it; a latch */
+	int result;	    /* written before it has ended */
+	struct task *prev;  /* in the queue; [queue's lock] */
 	struct task *next;
-	_Atomic(struct queue *) queue;
-	uint32_t left;
-	uint8_t owner;
-	bool cancelled;
-	_Atomic bool accepted;
+	_Atomic(struct queue *) queue; /* or NULL; written with its lock */
+	uint32_t left;	/* how many threads may still take it; [queue's lock] */
+	uint8_t owner;	/* constant */
+	bool cancelled; /* not run to its end; written before it has ended */
+	_Atomic bool accepted; /* once it was */
 	char gap[9];
 };
 
@@ -83,57 +72,36 @@ struct post {
 	void (*otherwise)(void *arg);
 };
 
-/**
- * struct queue - tasks that nobody has begun
- * @lock: short sections without a system call
- * @first: the oldest; [lock]
- * @last: the newest; [lock]
- * @nr: how many, each as often as it may be taken; written with @lock, read
- *	without, as a hint
- */
+/* Tasks that nobody has begun. */
 struct queue {
-	struct lock lock;
-	_Atomic uint32_t nr;
-	struct task *first;
-	struct task *last;
+	struct lock lock; /* short sections without a system call */
+	_Atomic uint32_t
+		nr; /* as often as may be taken; read without, as a hint */
+	struct task *first; /* the oldest; [lock] */
+	struct task *last;  /* the newest; [lock] */
 } __attribute__((aligned(128)));
 
-/**
- * struct worker - a thread of the pool
- * @queue: what it has submitted itself: it takes the newest, others the oldest
- * @pool, @next, @nr: constant
- * @thread: written with the lock of growing
- * @park: PARKED while it may sleep; whoever claims it sets UNPARKED
- * @next_idle: [idle lock]
- * @takes: how often it has looked for a task; its own
- * @fair: the worker whose queue had its turn; its own
- * @tid: thread id
- * @cpu: where it was when it became idle; [idle lock]
- * @woken_from: the CPU of who woke it and is busy there, or -1
- * @moved: to be put back when it wakes up; from being claimed to UNPARKED its
- *	   claimer's, otherwise its own, as are
- * @allowed: the affinity to be put back
- * @lent: the one that it wakes up with
- * @account: for looking out for tasks
- * @tasks, @steals, @sleeps, @linger_ns: written by the worker alone
- */
+/* A thread of the pool. */
 struct worker {
-	struct queue queue;
+	struct queue
+		queue; /* its submits: it takes the newest, others the oldest */
 	struct drover_pool *pool;
-	struct worker *next;
+	struct worker *next; /* constant, as are pool and nr */
 	unsigned int nr;
-	pthread_t thread;
-	futex_word park;
-	struct worker *next_idle;
-	uint32_t takes;
-	struct worker *fair;
+	pthread_t thread; /* written with the lock of growing */
+	futex_word park;  /* PARKED while it may sleep, until it is claimed */
+	struct worker *next_idle; /* [idle lock] */
+	uint32_t takes;		  /* looks for a task; its own */
+	struct worker *fair;	  /* whose queue had its turn; its own */
 	pid_t tid;
-	int cpu;
-	int woken_from;
-	bool moved;
-	cpu_set_t allowed;
-	cpu_set_t lent;
-	struct account account;
+	int cpu;	/* where it was when it became idle; [idle lock] */
+	int woken_from; /* the CPU of who woke it and is busy there, or -1 */
+	/* From being claimed to UNPARKED its claimer's, otherwise its own: */
+	bool moved;		/* to be put back when it wakes up */
+	cpu_set_t allowed;	/* the affinity to be put back */
+	cpu_set_t lent;		/* the one that it wakes up with */
+	struct account account; /* for looking out for tasks */
+	/* Written by the worker alone. */
 	_Atomic uint64_t tasks;
 	_Atomic uint64_t steals;
 	_Atomic uint64_t sleeps;
@@ -146,16 +114,11 @@ struct frame {
 	struct frame *below;
 };
 
-/**
- * struct here - what a pool keeps of the calling thread
- * @worker: that it is, or NULL
- * @top: the innermost task or loop
- * @account: for waiting for tasks
- */
+/* What a pool keeps of the calling thread. */
 struct here {
-	struct worker *worker;
-	struct frame *top;
-	struct account account;
+	struct worker *worker;	/* that it is, or NULL */
+	struct frame *top;	/* the innermost task or loop */
+	struct account account; /* for waiting for tasks */
 };
 
 extern _Thread_local struct here pool_here;
@@ -172,76 +135,49 @@ enum {
 	POOL_CANCELS,
 };
 
-/**
- * struct drover_pool - a pool
- * @attr: the user's; of what they point to, @name and @cpu_sets are copies
- * @linger: most time to look out for a task, on big CPUs and on small ones
- * @generation: that of forks
- *
- * @injected: tasks submitted by threads that are no workers
- *
- * @nr_queued: tasks in all queues; changed with the queue's lock
- * @nr_searching: workers that are awake without a task: they look for one, or
- *		  have been claimed and are on their way
- * @nr_active: see above
- * @nr_workers: how many may be
- *
- * @idle_lock: of the list of workers that sleep or are about to
- * @idle: the list; the latest first
- * @nr_idle: how many; written with @idle_lock
- * @lingering: somebody looks out for a task
- * @look_after: wake-ups that still are to be kept off the waking CPU
- *
- * @grow: lock of making threads
- * @threads: all workers; only grows; [written with grow]
- * @nr_threads: how many; [written with grow]
- * @nr_blocked: of them, with those that are lost
- * @nr_lost: those that have ended, and could not be replaced
- * @nr_cpus: how many there are for the process, as last known
- * @looked_at: when that was
- * @follows: @nr_workers is to be @nr_cpus
- *
- * @pending: tasks that were accepted and have not ended; see PENDING_NONE
- * @ending: POOL_*
- * @over: workers shall end
- *
- * @nr_queued, @nr_searching, @nr_active and @nr_idle decide together whether to
- * wake and whether to sleep. See wake_if_needed().
+/*
+ * nr_queued, nr_searching, nr_active and nr_idle decide together whether to wake
+ * and whether to sleep. See wake_if_needed().
  */
 struct drover_pool {
-	drover_poolattr_t attr;
+	drover_poolattr_t attr; /* copies of what name and cpu_sets point to */
 	char name[11];
-	int64_t linger[2];
-	uint32_t generation;
+	int64_t linger[2];   /* at most; on big CPUs and on small ones */
+	uint32_t generation; /* of forks */
 
-	struct queue injected;
+	struct queue injected; /* by threads that are no workers */
 
+	/* Tasks in all queues; changed with the queue's lock. */
 	_Atomic uint32_t nr_queued __attribute__((aligned(128)));
+	/* Workers that look for a task, or are claimed and on their way. */
 	_Atomic uint32_t nr_searching;
-	_Atomic uint32_t nr_active;
-	_Atomic uint32_t nr_workers;
+	_Atomic uint32_t nr_active;  /* see above */
+	_Atomic uint32_t nr_workers; /* how many may be active */
 
+	/* Of the list of workers that sleep or are about to, the latest first. */
 	struct lock idle_lock __attribute__((aligned(128)));
 	struct worker *idle;
-	_Atomic uint32_t nr_idle;
-	_Atomic uint32_t lingering;
+	_Atomic uint32_t nr_idle;   /* written with the lock */
+	_Atomic uint32_t lingering; /* somebody looks out for a task */
 	_Atomic uint64_t wakes;
-	_Atomic uint32_t look_after;
+	_Atomic uint32_t look_after; /* so many wake-ups, see place.c */
 	_Atomic uint64_t moves;
 
+	/* Of making threads. */
 	struct lock grow __attribute__((aligned(128)));
-	_Atomic(struct worker *) threads;
-	_Atomic uint32_t nr_threads;
-	_Atomic uint32_t nr_blocked;
-	_Atomic uint32_t nr_lost;
+	_Atomic(struct worker *) threads; /* only grow; written with grow */
+	_Atomic uint32_t nr_threads;	  /* written with grow */
+	_Atomic uint32_t nr_blocked; /* of them, with those that are lost */
+	_Atomic uint32_t nr_lost;    /* ended, and not replaced */
 	_Atomic uint64_t blocks;
-	_Atomic uint32_t nr_cpus;
-	_Atomic int64_t looked_at;
-	_Atomic bool follows;
+	_Atomic uint32_t nr_cpus;  /* for the process, as last known */
+	_Atomic int64_t looked_at; /* when that was */
+	_Atomic bool follows;	   /* nr_workers is to be nr_cpus */
 
+	/* Tasks that were accepted and have not ended; see PENDING_NONE. */
 	_Atomic uint64_t pending __attribute__((aligned(128)));
-	_Atomic uint32_t ending;
-	_Atomic uint32_t over;
+	_Atomic uint32_t ending; /* POOL_* */
+	_Atomic uint32_t over;	 /* workers shall end */
 	_Atomic uint64_t helped;
 	_Atomic uint64_t cancelled;
 	_Atomic uint32_t queued_most;

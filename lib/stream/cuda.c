@@ -298,10 +298,10 @@ static int cuda_open(struct stream *s, const drover_streamattr_t *attr)
 
 	if (err)
 		return err;
-	c = s->device_private = calloc(1, sizeof(*c));
+	c = calloc(1, sizeof(*c) + s->depth * sizeof(*c->marks));
+	s->device_private = c;
 	if (!c)
 		return stream_because(ENOMEM, "no memory");
-	c->end = &c->marks;
 	err = cuda_context(s->device, &c->context);
 	if (!err)
 		err = cuda_enter(s, &mode);

@@ -114,33 +114,22 @@ int cuda_error(cu_result result, const char *called);
  */
 int cuda_context(uint32_t device, cu_context *context);
 
-/**
- * struct cuda_mark - an event behind operation @number
- * @users: threads that wait for the event; it is no other one's meanwhile
- * @dropped: not in the list any more: the last user makes it a spare
- */
+/* An event behind operation @number. */
 struct cuda_mark {
-	struct cuda_mark *next;
 	cu_event event;
 	uint64_t number;
-	uint32_t users;
-	bool dropped;
+	uint32_t users; /* wait for the event; it is no other one's meanwhile */
 };
 
-/**
- * struct cuda_stream - the backend's part of a stream
- * @lock: guards the marks; nothing is called with it that may block
- * @borrowed: the stream is the caller's
- * @marks, @end: recorded and not known to be done, oldest first
- * @spare: events for new marks
- */
+/* The backend's part of a stream. */
 struct cuda_stream {
-	drover_mutex_t lock;
+	drover_mutex_t lock; /* of the marks; nothing blocks with it */
 	cu_context context;
 	cu_stream stream;
-	bool borrowed;
-	struct cuda_mark *marks, **end;
-	struct cuda_mark *spare;
+	bool borrowed; /* the caller's */
+	/* From first to last: recorded, and not known to be done, a ring. */
+	uint64_t first, last;
+	struct cuda_mark marks[];
 };
 
 static inline struct cuda_stream *cuda_private(const struct stream *s)

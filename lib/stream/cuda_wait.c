@@ -4,59 +4,34 @@
  * operation.
  */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "stream/cuda.h"
 
 /* ---- marks ---- */
 
-static void add_spare(struct cuda_stream *c, struct cuda_mark *mark)
+static struct cuda_mark *mark_at(struct stream *s, uint64_t i)
 {
-	mark->next = c->spare;
-	c->spare = mark;
+	return &cuda_private(s)->marks[i % s->depth];
 }
 
+/* One that somebody still waits for stays where it is. */
 static void drop_marks(struct stream *s)
 {
 	struct cuda_stream *c = cuda_private(s);
-	uint64_t done = stream_done(s);
-	struct cuda_mark *mark;
 
-	while ((mark = c->marks) && mark->number <= done) {
-		c->marks = mark->next;
-		if (!c->marks)
-			c->end = &c->marks;
-		mark->dropped = true;
-		if (!mark->users)
-			add_spare(c, mark);
-	}
+	while (c->first < c->last && !mark_at(s, c->first)->users &&
+	       mark_at(s, c->first)->number <= stream_done(s))
+		c->first++;
 }
 
-static struct cuda_mark *new_mark(struct stream *s)
+static struct cuda_mark *mark_behind(struct stream *s, uint64_t number)
 {
 	struct cuda_stream *c = cuda_private(s);
-	struct cuda_mark *mark = c->spare;
 
-	if (mark) {
-		c->spare = mark->next;
-		return mark;
-	}
-	mark = calloc(1, sizeof(*mark));
-	if (mark &&
-	    CUDA_CALL(s, event_create, &mark->event, CU_EVENT_DISABLE_TIMING)) {
-		free(mark);
-		mark = NULL;
-	}
-	return mark;
-}
-
-static struct cuda_mark *mark_behind(struct cuda_stream *c, uint64_t number)
-{
-	struct cuda_mark *mark = c->marks;
-
-	while (mark && mark->number < number)
-		mark = mark->next;
-	return mark;
+	for (uint64_t i = c->first; i < c->last; i++)
+		if (mark_at(s, i)->number >= number)
+			return mark_at(s, i);
+	return NULL;
 }
 
 /* A mark behind @number, all of which is issued; NULL: none is to be had. */
@@ -66,22 +41,18 @@ static struct cuda_mark *get_mark(struct stream *s, uint64_t number)
 	struct cuda_mark *mark;
 
 	drop_marks(s);
-	mark = mark_behind(c, number);
-	if (mark)
+	mark = mark_behind(s, number);
+	if (mark || c->last - c->first == s->depth)
 		return mark;
-	mark = new_mark(s);
-	if (!mark)
+	mark = mark_at(s, c->last);
+	if (!mark->event &&
+	    CUDA_CALL(s, event_create, &mark->event, CU_EVENT_DISABLE_TIMING))
 		return NULL;
 	/* What is issued meanwhile is in front of it or not. */
 	mark->number = load_acquire(&s->posted.at);
-	if (CUDA_CALL(s, event_record, mark->event, c->stream)) {
-		add_spare(c, mark);
+	if (CUDA_CALL(s, event_record, mark->event, c->stream))
 		return NULL;
-	}
-	mark->dropped = false;
-	mark->next = NULL;
-	*c->end = mark;
-	c->end = &mark->next;
+	c->last++;
 	return mark;
 }
 
@@ -115,14 +86,10 @@ int cuda_queue_wait(struct stream *s, struct stream *other, uint64_t number)
 void cuda_free_marks(struct stream *s)
 {
 	struct cuda_stream *c = cuda_private(s);
-	struct cuda_mark *mark;
 
-	drop_marks(s);
-	while ((mark = c->spare)) {
-		c->spare = mark->next;
-		CUDA_CALL(s, event_destroy, mark->event);
-		free(mark);
-	}
+	for (uint32_t i = 0; i < s->depth; i++)
+		if (c->marks[i].event)
+			CUDA_CALL(s, event_destroy, c->marks[i].event);
 }
 
 /* ---- what is done ---- */
@@ -174,11 +141,11 @@ void cuda_poll(struct stream *s)
 	if (cuda_enter(s, &mode))
 		return;
 	drover_mutex_lock(&c->lock);
-	for (struct cuda_mark *m = c->marks; m && !result; m = m->next) {
-		result = ask(s, m, false);
-		done = result ? done : m->number;
+	for (uint64_t i = c->first; i < c->last && !result; i++) {
+		result = ask(s, mark_at(s, i), false);
+		done = result ? done : mark_at(s, i)->number;
 	}
-	if (!c->marks) {
+	if (c->first == c->last) {
 		result = ask(s, NULL, false);
 		done = result ? done : issued;
 	}
@@ -231,7 +198,7 @@ int cuda_wait(struct stream *s, uint64_t number,
 	if (err)
 		return err;
 	drover_mutex_lock(&c->lock);
-	mark = mark_behind(c, number);
+	mark = mark_behind(s, number);
 	/* All of the stream: no mark is needed. */
 	if (!mark && number < behind && stream_done(s) < number)
 		mark = get_mark(s, number);
@@ -246,8 +213,8 @@ int cuda_wait(struct stream *s, uint64_t number,
 	drover_mutex_lock(&c->lock);
 	if (!is_unknown(result))
 		set_done(s, behind, cuda_error(result, "a wait"));
-	if (mark && !--mark->users && mark->dropped)
-		add_spare(c, mark);
+	if (mark)
+		mark->users--;
 	drover_mutex_unlock(&c->lock);
 	cuda_leave(s, &mode);
 	return is_unknown(result) ? ETIMEDOUT : 0;

@@ -38,47 +38,37 @@
 
 struct stream;
 
-/**
- * struct backend - who carries operations out, and what it keeps by itself
- * @name: for people
- * @id: enum drover_backend
- * @family: streams of one family reach the same device memory, and what is
- *	queued in them can wait for each other without the host
- * @copies_queued: copies are queued; otherwise they start when submitted
- *
- * The engine relies on these declarations and on nothing else.
- *
- * @open: make ready; fails with a reason for drover_stream_why()
- * @close: end what open() began; nothing is under way
- * @submit: begin to carry @op out; [stream_lock]
- * @issue: the same where the driver may block, without the lock; raises posted
- * @turn: @op is next for the queue's thread, see queue_open(); raises done
- * @wait: until done >= @number or the deadline: 0 or ETIMEDOUT
- * @poll: bring done up to date, without blocking; [stream_lock]. NULL: it always
- *	is
- * @alloc, @free: device memory, or @host memory that the device reaches
- * @graph_make, @graph_drop: prepare a graph; NULL: nothing to prepare. The second
- *	one has stream_lock
- * @load: find a kernel; NULL: there are none to be loaded
- * @native: the device's own stream; NULL: there is none
+/*
+ * Who carries operations out, and what it keeps by itself. The engine relies on
+ * the first declarations, and on nothing else.
  */
 struct backend {
-	const char *name;
+	const char *name; /* for people */
 	enum drover_backend id;
+	/* Of one: the same device memory; what is queued waits for each other. */
 	unsigned int family;
-	bool copies_queued;
+	bool copies_queued; /* otherwise they start when submitted */
+	/* Fails with a reason for drover_stream_why(). */
 	int (*open)(struct stream *s, const drover_streamattr_t *attr);
-	void (*close)(struct stream *s);
+	void (*close)(struct stream *s); /* nothing is under way */
+	/* Begin to carry @op out; [stream_lock] */
 	int (*submit)(struct stream *s, struct op *op);
+	/* The same where that may block, without the lock; raises posted. */
 	int (*issue)(struct stream *s, struct op *op);
+	/* @op is next for the queue's thread, see queue_open(); raises done. */
 	void (*turn)(struct stream *s, struct op *op);
+	/* Until done >= @number or the deadline: 0 or ETIMEDOUT */
 	int (*wait)(struct stream *s, uint64_t number,
 		    const struct deadline *deadline);
+	/* Bring done up to date; [stream_lock]. NULL: it always is. */
 	void (*poll)(struct stream *s);
+	/* Device memory, or @host memory that the device reaches. */
 	void *(*alloc)(struct stream *s, size_t bytes, bool host);
 	void (*free)(struct stream *s, void *memory, bool host);
+	/* NULL: nothing to prepare. The second one has stream_lock. */
 	int (*graph_make)(struct stream *s, struct drover_graph *graph);
 	void (*graph_drop)(struct drover_graph *graph);
+	/* NULL: no kernels are loaded; it has no stream of its own. */
 	int (*load)(struct stream *s, const void *image, const char *name,
 		    drover_kernel_t *kernel);
 	void *(*native)(const struct stream *s);
@@ -94,85 +84,56 @@ enum family {
 	FAMILY_CUDA,
 };
 
-/**
- * struct number - a number that only grows, and those who wait for it
- * @at: how far it is; the low half is a futex word
- * @sleepers: their count << 48 | how far below NUMBER_MAX is the least that any of
- *	them waits for; 0: nobody. See wait.c
- */
+/* A number that only grows, and those who wait for it. */
 struct number {
-	_Atomic uint64_t at;
+	_Atomic uint64_t at; /* the low half is a futex word */
+	/* Count << 48 | how far below NUMBER_MAX what any waits for is; wait.c */
 	_Atomic uint64_t sleepers;
 };
 
-/**
- * struct stream - a slot: one stream after the other
- *
- * Who has no lock keeps a stream by @users [S-USERS]: from then on until it is
- * let go the slot is not used for another one.
- *
- * @slot: its index
- * @taken: the slot is in use, also while it is being made or closed; [lock]
- * @life: which stream of this slot; odd while there is one
- * @backend, @order, @depth, @device: as it was made
- * @ring: operations; number N is in ring[N % depth] until it is retired
- * @clocks: for each of the ring, what was ordered before it: STREAM_MAX numbers
- * @clock: what is ordered before the next queued operation; [T] says that all
- *	up to that number of slot T are
- * @first: the first number of this life
- * @submitted: the last number given
- * @wanted: up to here somebody is going to wait for the device
- * @retired: up to here operations are done and their memory is given back
- * @host_number: the last operation that touches host memory
- * @capture: the graph that is being made, or NULL
- * @staging, @staging_bytes: a ring of memory for staged copies
- * @staging_head, @staging_tail: in use is from tail to head, counted for ever
- * @staging_wanted: head when @wanted was set last
- * @counts: see drover_stream_counts_t; [stream_lock] but for the atomic ones
- * @device_private: the backend's own
- *
- * Atomics, written by the threads that carry operations out:
- * @posted: the last number that the queue's thread may begin, or that is issued
- * @stop: the queue's thread is to end
- * @done: see the top
- * @failure: number << 12 | errno of the first failed operation, or NUMBER_NONE
- * @users: who keeps the slot as it is; never reset; futex word
- * @worker: thread id of who runs the kernels and host calls, or 0
+/*
+ * A slot: one stream after the other. Who has no lock keeps a stream by users
+ * [S-USERS]: from then on until it is let go the slot is not used for another one.
+ * What says nothing else is guarded by stream_lock, or constant.
  */
 struct stream {
 	uint32_t slot;
-	bool taken;
-	_Atomic uint32_t life;
+	bool taken; /* also while it is being made or closed */
+	_Atomic uint32_t
+		life; /* which one of this slot; odd while there is one */
 	const struct backend *backend;
 	enum drover_order order;
 	uint32_t depth;
 	uint32_t device;
-	struct op *ring;
-	uint64_t (*clocks)[STREAM_MAX];
+	struct op *ring; /* number N is in ring[N % depth] until it is retired */
+	uint64_t (*clocks)[STREAM_MAX]; /* the same: what is in front of it */
+	/* Up to there slot T is in front of the next queued operation. */
 	uint64_t clock[STREAM_MAX];
-	uint64_t first;
-	uint64_t submitted;
-	uint64_t wanted;
-	uint64_t retired;
-	uint64_t host_number;
-	struct drover_graph *capture;
-	unsigned char *staging;
+	uint64_t first;	      /* number of this life */
+	uint64_t submitted;   /* the last number given */
+	uint64_t wanted;      /* somebody is going to wait for the device */
+	uint64_t retired;     /* up to here memory is given back */
+	uint64_t host_number; /* the last one that touches host memory */
+	struct drover_graph *capture; /* that is being made, or NULL */
+	unsigned char *staging;	      /* a ring, in use from tail to head */
 	size_t staging_bytes;
-	uint64_t staging_head;
-	uint64_t staging_wanted;
+	uint64_t staging_head;	 /* counted for ever */
+	uint64_t staging_wanted; /* head when wanted was set last */
 	uint64_t staging_tail;
 	drover_stream_counts_t counts;
 	_Atomic uint64_t system_calls;
 	_Atomic uint64_t driver_calls;
-	void *device_private;
+	void *device_private; /* the backend's */
 	pthread_t thread;
-	_Atomic uint32_t stop;
+	_Atomic uint32_t stop; /* the queue's thread is to end */
 
-	cache_aligned struct number posted;
-	cache_aligned struct number done;
+	/* Written by the threads that carry operations out. */
+	cache_aligned struct number posted; /* may begin, or is issued */
+	cache_aligned struct number done;   /* see the top */
+	/* number << 12 | errno of the first one that failed, or NUMBER_NONE */
 	_Atomic uint64_t failure;
-	_Atomic uint32_t users;
-	_Atomic uint32_t worker;
+	_Atomic uint32_t users; /* who keep the slot; futex word; never reset */
+	_Atomic uint32_t worker; /* thread id of who runs kernels, or 0 */
 };
 
 /* What the host has to wait for before it can go on; it keeps the stream. */

@@ -29,6 +29,9 @@
  *  - A thread that arrives while the phase already has all its threads is not
  *    lost: it belongs to the next phase.
  *
+ * In all functions @phase is from drover_barrier_arrive(); @attr may be NULL, for
+ * the defaults.
+ *
  * All functions return 0, DROVER_BARRIER_SERIAL or an errno value and leave
  * errno alone. None is a cancellation point; signal handlers run while a thread
  * waits, and it waits on afterwards. A barrier is not carried over to the child
@@ -111,9 +114,7 @@ typedef struct {
 
 /**
  * drover_barrier_init() - make @barrier a valid barrier
- * @barrier: memory of the caller's
  * @count: how many threads complete a phase, 1 to DROVER_BARRIER_MAX
- * @attr: attributes, or NULL for the defaults
  *
  * Never blocks. The first call of a process reads a few files, to find out which
  * CPUs are small; none of the other functions does.
@@ -143,7 +144,6 @@ int drover_barrier_destroy(drover_barrier_t *barrier);
 
 /**
  * drover_barrier_wait() - arrive, and wait until all have
- * @barrier: the barrier
  *
  * Blocks. With a count of one and no completion function it returns at once,
  * without any atomic read-modify-write. Threads that use such a barrier at the
@@ -157,7 +157,6 @@ int drover_barrier_wait(drover_barrier_t *barrier);
 
 /**
  * drover_barrier_arrive() - arrive without waiting
- * @barrier: the barrier
  * @nr: for how many threads, usually 1
  * @phase: what to wait for goes there; NULL: nobody will wait
  *
@@ -175,8 +174,6 @@ int drover_barrier_arrive(drover_barrier_t *barrier, unsigned int nr,
 
 /**
  * drover_barrier_wait_for() - wait until a phase is complete
- * @barrier: the barrier
- * @phase: from drover_barrier_arrive()
  *
  * Blocks. Return: 0.
  */
@@ -184,8 +181,6 @@ int drover_barrier_wait_for(drover_barrier_t *barrier, drover_phase_t phase);
 
 /**
  * drover_barrier_wait_until() - wait until a phase is complete, or a deadline
- * @barrier: the barrier
- * @phase: from drover_barrier_arrive()
  * @clock: CLOCK_REALTIME or CLOCK_MONOTONIC
  * @deadline: absolute time on @clock
  *
@@ -198,8 +193,6 @@ int drover_barrier_wait_until(drover_barrier_t *barrier, drover_phase_t phase,
 
 /**
  * drover_barrier_test() - whether a phase is complete
- * @barrier: the barrier
- * @phase: from drover_barrier_arrive()
  *
  * Never blocks. Return: 0, and @phase is given back, as by
  * drover_barrier_wait_for(); EINPROGRESS, and it is still the caller's.
@@ -208,8 +201,6 @@ int drover_barrier_test(drover_barrier_t *barrier, drover_phase_t phase);
 
 /**
  * drover_barrier_forget() - nobody is going to wait for a phase after all
- * @barrier: the barrier
- * @phase: from drover_barrier_arrive()
  *
  * Never blocks. Return: 0.
  */
@@ -217,7 +208,6 @@ int drover_barrier_forget(drover_barrier_t *barrier, drover_phase_t phase);
 
 /**
  * drover_barrier_arrive_and_drop() - arrive, and be counted no more
- * @barrier: the barrier
  *
  * Never blocks, but as drover_barrier_arrive(). The phases after this one are
  * complete with one thread less.

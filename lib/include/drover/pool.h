@@ -33,6 +33,9 @@
  *    runs it, the exception goes on to that thread's caller. In a worker a C++
  *    exception ends the program; drover/pool.hpp keeps it for who waits.
  *
+ * In all functions @pool is the pool, @task a task that was submitted to it, and
+ * @arg is for @function; @attr may be NULL, for the defaults.
+ *
  * Functions return 0 or an errno value and leave errno alone. None is a
  * cancellation point, though a task that the caller runs itself may have some. In
  * the child of a fork a pool of the parent has no threads: all functions answer
@@ -125,8 +128,6 @@ typedef struct {
 
 /**
  * drover_pool_create() - start the workers of a new pool
- * @pool: where the pool goes
- * @attr: attributes, or NULL for the defaults
  *
  * Never blocks, but for what it takes to make threads.
  *
@@ -138,7 +139,6 @@ int drover_pool_create(drover_pool_t **pool, const drover_poolattr_t *attr);
 
 /**
  * drover_pool_resize() - change how many tasks run at a time
- * @pool: the pool
  * @workers: as in drover_poolattr_t; 0: as many as CPUs, from now on
  *
  * Never blocks, but for what it takes to make threads; not for running tasks: if
@@ -156,7 +156,6 @@ enum drover_pool_end {
 
 /**
  * drover_pool_shutdown() - accept no more tasks, and end the workers
- * @pool: the pool
  * @how: what becomes of the tasks that are there
  *
  * Blocks until all workers have ended. Tasks that are running run to their end,
@@ -183,7 +182,6 @@ void drover_task_init(drover_task_t *task, int (*function)(void *arg),
 
 /**
  * drover_pool_submit() - let a worker run @task
- * @pool: the pool
  * @task: to be waited for before its memory is used for something else
  *
  * Never blocks, but for a short internal lock. Wakes a worker only if those
@@ -197,9 +195,6 @@ int drover_pool_submit(drover_pool_t *pool, drover_task_t *task);
 
 /**
  * drover_pool_submit_batch() - drover_pool_submit() for several, or for none
- * @pool: the pool
- * @tasks: an array
- * @nr: how many tasks
  *
  * Never blocks. Return: as drover_pool_submit(); unless 0, none was accepted.
  */
@@ -208,9 +203,7 @@ int drover_pool_submit_batch(drover_pool_t *pool, drover_task_t *tasks,
 
 /**
  * drover_pool_post() - run a function that nobody will wait for by itself
- * @pool: the pool
  * @function: its result goes nowhere
- * @arg: for @function
  *
  * Never blocks, but for locks. Return: as drover_pool_submit(), or ENOMEM.
  */
@@ -226,8 +219,6 @@ int drover_pool_post_or(drover_pool_t *pool, int (*function)(void *arg),
 
 /**
  * drover_pool_wait() - wait until @task has ended
- * @pool: the pool that it was submitted to
- * @task: a task that was submitted
  * @result: what its function returned goes there, unless NULL
  *
  * Blocks. A task that nobody has begun is run by the caller. If another thread
@@ -268,7 +259,6 @@ int drover_pool_test(drover_pool_t *pool, drover_task_t *task, int *result);
 
 /**
  * drover_pool_wait_all() - wait until no task is left
- * @pool: the pool
  *
  * Blocks until there is a moment at which no accepted task is left, posted ones
  * included, and no loop.
@@ -279,8 +269,6 @@ int drover_pool_wait_all(drover_pool_t *pool);
 
 /**
  * drover_pool_cancel() - do not run @task, if nobody has begun
- * @pool: the pool that it was submitted to
- * @task: a task
  *
  * Never blocks. Who waits for @task gets ECANCELED.
  *
@@ -291,12 +279,8 @@ int drover_pool_cancel(drover_pool_t *pool, drover_task_t *task);
 
 /**
  * drover_pool_for() - call a function for all parts of a range
- * @pool: the pool
- * @begin: first index
- * @end: one behind the last index
  * @grain: most indices of one call, 0: as the library thinks fit
  * @function: called for parts [begin, end); 0 to go on
- * @arg: for @function
  *
  * Blocks. The caller does its share, and all of it if the pool has been shut
  * down or all workers are busy. Parts are given out as threads become free. As
@@ -315,16 +299,11 @@ int drover_pool_for(drover_pool_t *pool, size_t begin, size_t end, size_t grain,
 		    int (*function)(size_t begin, size_t end, void *arg),
 		    void *arg);
 
-/**
- * drover_part_t - a thread that takes part in a loop
- * @thread: its number: the caller is 0, and no two have the same
- * @threads: above all these numbers; the same for all parts of the loop
- * @scratch: memory of its own, see drover_loop_t
- */
+/* drover_part_t - a thread that takes part in a loop */
 typedef struct {
-	unsigned int thread;
-	unsigned int threads;
-	void *scratch;
+	unsigned int thread;  /* its own number; that of the caller is 0 */
+	unsigned int threads; /* above all numbers; the same in all parts */
+	void *scratch;	      /* memory of its own, see drover_loop_t */
 } drover_part_t;
 
 /**
@@ -364,34 +343,20 @@ typedef struct {
 int drover_pool_loop(drover_pool_t *pool, size_t begin, size_t end,
 		     const drover_loop_t *loop);
 
-/**
- * drover_poolstats_t - what a pool has done since it was created
- * @workers: how many tasks may run at a time
- * @tasks: tasks that ran
- * @cancelled: tasks that did not
- * @steals: tasks that a worker took out of another one's queue
- * @helped: tasks that a waiting thread, no worker, ran itself
- * @sleeps: how often a worker went to sleep
- * @wakes: how often a submit or a worker woke one
- * @linger_ns: time spent looking out for work, nanoseconds, of all workers
- * @queued_most: the most tasks that were queued at one time
- * @moves: how often a worker was woken off the CPU of the thread that woke it
- * @threads: how many there are, spares included
- * @blocks: how often a worker that waited gave its place to another one
- */
+/* drover_poolstats_t - what a pool has done since it was created */
 typedef struct {
-	uint64_t workers;
-	uint64_t tasks;
-	uint64_t cancelled;
-	uint64_t steals;
-	uint64_t helped;
-	uint64_t sleeps;
-	uint64_t wakes;
-	uint64_t linger_ns;
-	uint64_t queued_most;
-	uint64_t moves;
-	uint64_t threads;
-	uint64_t blocks;
+	uint64_t workers;     /* how many tasks may run at a time */
+	uint64_t tasks;	      /* that ran */
+	uint64_t cancelled;   /* tasks that did not */
+	uint64_t steals;      /* tasks taken out of another worker's queue */
+	uint64_t helped;      /* tasks run by a thread that waits, no worker */
+	uint64_t sleeps;      /* of workers */
+	uint64_t wakes;	      /* of workers, by submits and workers */
+	uint64_t linger_ns;   /* that workers have looked out for work */
+	uint64_t queued_most; /* tasks at one time */
+	uint64_t moves;	      /* wake-ups off the CPU of who woke */
+	uint64_t threads;     /* spares included */
+	uint64_t blocks;      /* waits of workers that gave their place away */
 	uint64_t reserved[4];
 } drover_poolstats_t;
 

@@ -40,6 +40,10 @@
  * memory. Device memory is touched by operations of streams and by nobody else;
  * whoever has to do otherwise calls drover_stream_drain() first.
  *
+ * In all functions @ticket, unless NULL, is where the ticket of the operation goes;
+ * @accesses is what it touches; a copy is of device or host memory, which must not
+ * overlap; @attr may be NULL, for the defaults.
+ *
  * All threads may use a stream; their calls take effect one after the other.
  * All functions return 0 or an errno value and leave errno alone; after an
  * error drover_stream_why() has a sentence about it. None is a cancellation
@@ -176,39 +180,25 @@ typedef struct {
 	uint32_t shared;
 } drover_kernel_t;
 
-/**
- * drover_stream_counts_t - what a stream has done since it was made
- * @operations: submitted; a replayed graph is one
- * @asked: synchronizations asked for: drover_stream_synchronize(),
- *	drover_stream_wait_event(), and drover_stream_drain() if it waits
- * @elided: of those, the order was given already
- * @deferred: of those, the device waits and the host does not
- * @waited: of those, the host had to wait. elided + deferred + waited = asked
- * @added_device: waits of the device that the library has put in
- * @added_host: waits of the host that it has put in
- * @read_backs: blocking copies, each of which waits
- * @throttled: submits that waited for room
- * @system_calls: futex calls made for the stream, by all threads
- * @driver_calls: calls of the CUDA driver
- */
+/* drover_stream_counts_t - what a stream has done since it was made */
 typedef struct {
-	uint64_t operations;
+	uint64_t operations; /* submitted; a replayed graph is one */
+	/* drover_stream_synchronize(), _wait_event(), and _drain() if it waits; */
 	uint64_t asked;
-	uint64_t elided;
-	uint64_t deferred;
-	uint64_t waited;
-	uint64_t added_device;
+	uint64_t elided;   /* of those, the order was given already */
+	uint64_t deferred; /* of those, the device waits, the host does not */
+	uint64_t waited;   /* of those, the host had to wait: all others */
+	uint64_t added_device; /* waits that the library has put in */
 	uint64_t added_host;
-	uint64_t read_backs;
-	uint64_t throttled;
-	uint64_t system_calls;
-	uint64_t driver_calls;
+	uint64_t read_backs;   /* blocking copies, each of which waits */
+	uint64_t throttled;    /* submits that waited for room */
+	uint64_t system_calls; /* futex calls for the stream, by all threads */
+	uint64_t driver_calls; /* of the CUDA driver */
 } drover_stream_counts_t;
 
 /**
  * drover_stream_create() - make a stream
  * @stream: where its name goes
- * @attr: attributes, or NULL for the defaults
  *
  * Starts a thread (CPU), or loads the CUDA driver, libcuda.so.1 or what
  * the environment variable DROVER_CUDA_LIBRARY names.
@@ -222,7 +212,6 @@ int drover_stream_create(drover_stream_t *stream,
 
 /**
  * drover_stream_destroy() - wait for all operations and end the stream
- * @stream: the stream
  *
  * Blocks, also until threads have left that wait for the stream. The name is
  * worth nothing afterwards, to anybody who has a copy of
@@ -237,7 +226,6 @@ int drover_stream_destroy(drover_stream_t *stream);
 
 /**
  * drover_stream_native() - the device's own stream
- * @stream: the stream
  * @native: where the CUstream goes
  *
  * What is put there by others than drover_kernel_t.issue comes behind what was
@@ -247,18 +235,15 @@ int drover_stream_destroy(drover_stream_t *stream);
  */
 int drover_stream_native(drover_stream_t *stream, void **native);
 
-/**
- * drover_stream_why() - what the last error of the calling thread was about
- *
- * Return: a sentence, valid until the thread's next call, never NULL. Names
- * the library, the function or the device that is missing.
+/*
+ * drover_stream_why() - a sentence on the last error of the calling thread, valid
+ * until its next call; names the library, function or device that is missing
  */
 const char *drover_stream_why(void);
 
 /**
  * drover_stream_alloc() - get device memory
  * @stream: a stream of the backend whose memory it is to be
- * @bytes: how much, more than 0
  * @memory: where its address goes; its content is not defined
  *
  * May block, in the driver. All streams of the backend may use the memory.
@@ -270,7 +255,6 @@ int drover_stream_alloc(drover_stream_t *stream, size_t bytes, void **memory);
 /**
  * drover_stream_alloc_host() - get host memory that a device reaches by itself
  * @stream: a stream of the backend that is to reach it
- * @bytes: how much, more than 0
  * @memory: where its address goes; its content is not defined
  *
  * It is host memory in all ways. A CUDA driver pins it, and a copy from or to it
@@ -293,10 +277,6 @@ int drover_stream_free(drover_stream_t *stream, void *memory);
 
 /**
  * drover_stream_copy() - copy and wait
- * @stream: the stream
- * @to: device or host memory
- * @from: device or host memory
- * @bytes: how much; must not overlap
  *
  * Blocks until the copy, and so everything it depends on, is done.
  *
@@ -309,13 +289,10 @@ int drover_stream_copy(drover_stream_t *stream, void *to, const void *from,
 
 /**
  * drover_stream_copy_staged() - copy; the source is free at once
- * @stream: the stream
  * @to: device or host memory. Host memory belongs to the copy until it is done.
  * @from: host memory: read before the call returns, and the caller's again
  *	then. Device memory: read in its turn, before anything that is submitted
  *	later writes it.
- * @bytes: how much; must not overlap
- * @ticket: where the operation's ticket goes, or NULL
  *
  * Blocks only when there is no room for it, or while operations under way
  * still write host memory @from.
@@ -328,11 +305,6 @@ int drover_stream_copy_staged(drover_stream_t *stream, void *to,
 
 /**
  * drover_stream_copy_borrowed() - copy; the source stays as it is until then
- * @stream: the stream
- * @to: device or host memory
- * @from: device or host memory
- * @bytes: how much; must not overlap
- * @ticket: where the operation's ticket goes, or NULL
  *
  * Host memory on either side belongs to the copy until @ticket is done, or a
  * drover_stream_synchronize() behind it has returned: @from must exist and not
@@ -347,11 +319,8 @@ int drover_stream_copy_borrowed(drover_stream_t *stream, void *to,
 
 /**
  * drover_stream_set() - set bytes of memory
- * @stream: the stream
  * @to: device or host memory; with CUDA only what this library has allocated
  * @byte: what they are to be
- * @bytes: how many, more than 0
- * @ticket: where the operation's ticket goes, or NULL
  *
  * Return: as drover_stream_copy_borrowed().
  */
@@ -360,14 +329,9 @@ int drover_stream_set(drover_stream_t *stream, void *to, int byte, size_t bytes,
 
 /**
  * drover_stream_run() - run a kernel
- * @stream: the stream
  * @kernel: what to run; read during the call
  * @args: its arguments, copied during the call, or NULL. For CUDA they are laid
  *	out as the kernel's parameters are.
- * @args_bytes: how many bytes they have
- * @accesses: all memory that the kernel touches; NULL: anything
- * @nr_accesses: how many there are
- * @ticket: where the operation's ticket goes, or NULL
  *
  * Blocks only when there is no room. The order and the elision rest on
  * @accesses: what is missing there is a race.
@@ -397,14 +361,9 @@ int drover_stream_load(drover_stream_t *stream, const void *image,
 
 /**
  * drover_stream_host_call() - call a function when its turn comes
- * @stream: the stream
  * @call: called by a thread of the library's or the driver's; returns 0 or an
  *	errno value, which fails the operation. On CUDA it may not call the
  *	driver, so no functions of streams.
- * @arg: its argument
- * @accesses: all memory it touches; NULL: anything
- * @nr_accesses: how many there are
- * @ticket: where the operation's ticket goes, or NULL
  *
  * Blocks only when there is no room. Return: as drover_stream_run().
  */
@@ -412,18 +371,14 @@ int drover_stream_host_call(drover_stream_t *stream, int (*call)(void *arg),
 			    void *arg, const drover_access_t *accesses,
 			    size_t nr_accesses, drover_ticket_t *ticket);
 
-/**
- * drover_stream_record() - make @event the point behind all submitted so far
- * @stream: the stream
- * @event: the event
- *
- * Never blocks. Return: 0; ENOMEM (capturing).
+/*
+ * drover_stream_record() - make @event the point behind all submitted so far. Never
+ * blocks. Return: 0; ENOMEM (capturing).
  */
 int drover_stream_record(drover_stream_t *stream, drover_event_t *event);
 
 /**
  * drover_stream_wait_event() - what is submitted later waits for @event
- * @stream: the stream that waits
  * @event: recorded in any stream, of any backend
  *
  * The point counts at which the event is recorded now. An operation, unless the
@@ -438,7 +393,6 @@ int drover_stream_wait_event(drover_stream_t *stream, drover_event_t *event);
 
 /**
  * drover_stream_synchronize() - the host may touch its memory again
- * @stream: the stream
  *
  * Blocks until all operations are done that touch host memory or may touch
  * anything, of this stream, and of others as far as something of this one waits
@@ -451,17 +405,11 @@ int drover_stream_wait_event(drover_stream_t *stream, drover_event_t *event);
  */
 int drover_stream_synchronize(drover_stream_t *stream);
 
-/**
- * drover_stream_drain() - wait until all operations are done
- * @stream: the stream
- *
- * Blocks, and is never elided. Return: as drover_stream_synchronize().
- */
+/* The same for all operations, and never elided. */
 int drover_stream_drain(drover_stream_t *stream);
 
 /**
  * drover_ticket_done() - whether an operation is done
- * @ticket: its ticket
  *
  * Never blocks, and for the CPU backend makes no system call but for a lock.
  *
@@ -472,7 +420,6 @@ int drover_ticket_done(const drover_ticket_t *ticket);
 
 /**
  * drover_ticket_wait() - wait until an operation is done
- * @ticket: its ticket
  * @clock: CLOCK_REALTIME or CLOCK_MONOTONIC
  * @deadline: absolute time on @clock; NULL: without end
  *
@@ -487,7 +434,6 @@ int drover_ticket_wait(const drover_ticket_t *ticket, clockid_t clock,
 
 /**
  * drover_stream_capture() - keep operations instead of submitting them
- * @stream: the stream
  *
  * Until drover_stream_capture_end() copies, kernels, host calls, records and
  * waits for events go into a graph. Their tickets are done at once. The source
@@ -502,7 +448,6 @@ int drover_stream_capture(drover_stream_t *stream);
 
 /**
  * drover_stream_capture_end() - stop capturing
- * @stream: the stream
  * @graph: where the graph goes; to be destroyed by the caller
  *
  * Never blocks. Return: 0; EINVAL when it does not capture; EIO when the driver
@@ -513,8 +458,6 @@ int drover_stream_capture_end(drover_stream_t *stream, drover_graph_t **graph);
 /**
  * drover_graph_replay() - submit a captured graph as one operation
  * @stream: a stream of the backend, and on CUDA the device, of the capture
- * @graph: the graph
- * @ticket: where the operation's ticket goes, or NULL
  *
  * The operations run in the order in which they were captured. Borrowed sources
  * are borrowed anew until the ticket is done. Events recorded in the graph are
@@ -525,31 +468,19 @@ int drover_stream_capture_end(drover_stream_t *stream, drover_graph_t **graph);
 int drover_graph_replay(drover_stream_t *stream, drover_graph_t *graph,
 			drover_ticket_t *ticket);
 
-/**
- * drover_graph_destroy() - let go of a graph
- * @graph: the graph, or NULL; may be under way, and then stays until it is done
- *
- * Never blocks. Return: 0.
+/*
+ * drover_graph_destroy() - let go of a graph, or NULL. Never blocks: it stays until
+ * it is not under way. Return: 0.
  */
 int drover_graph_destroy(drover_graph_t *graph);
 
-/**
- * drover_stream_counts() - what the stream has done so far
- * @stream: the stream
- * @counts: where it goes
- *
- * Never blocks. Return: 0.
- */
+/* drover_stream_counts() - what @stream has done. Never blocks. Return: 0. */
 int drover_stream_counts(drover_stream_t *stream,
 			 drover_stream_counts_t *counts);
 
-/**
- * drover_stream_note() - the host touches memory now, as it believes it may
- * @accesses: what it touches
- * @nr_accesses: how many there are
- *
- * For the debug build, which reports a race with operations that nobody has
- * waited for. Any other build does nothing. Never blocks. Return: 0.
+/*
+ * drover_stream_note() - the host touches memory now, as it believes it may: so a
+ * debug build reports a race with what nobody has waited for. Return: 0.
  */
 int drover_stream_note(const drover_access_t *accesses, size_t nr_accesses);
 
@@ -558,7 +489,6 @@ int drover_stream_note(const drover_access_t *accesses, size_t nr_accesses);
  * @report: called with a text that names both accesses and the addresses of the
  *	calls that submitted them, and with @arg; NULL: the text goes to stderr. It must not
  *	call functions of streams.
- * @arg: the caller's
  *
  * A race is reported where its second access is submitted or noted; a borrowed
  * source that has changed, where the copy is carried out, by a thread of the
