@@ -47,18 +47,19 @@ class Judgement:
 
     def sentence(self):
         """Does it help, and is that real?"""
-        if not self.settled:
-            said = ("No difference was found: with Drover it takes between"
-                    f" {_change(self.time)} time." if self.time["interval"]
-                    else "Nothing can be said of so few pairs of runs.")
-            return said + (" More time (-m) would narrow that." if self.over
-                           else " More runs (-n), longer ones or a quieter"
-                           " machine would narrow that.")
+        more = (" More time (-m) would narrow that." if self.over else
+                " More runs (-n), longer ones or a quieter machine would"
+                " narrow that.")
+        if not self.time["interval"]:
+            return f"Nothing can be said of so few pairs of runs.{more}"
         said = {FASTER: "Drover makes it faster: it takes between"
                         f" {_change(self.time)} time.",
                 SLOWER: "Drover makes it slower: it takes between"
                         f" {_change(self.time)} time.",
-                SAME: "Drover makes no difference to its time."}[self.verdict]
+                SAME: "Drover makes no difference to its time.",
+                OPEN: "No difference was found: with Drover it takes between"
+                      f" {_change(self.time)} time.{more}"
+                }[self.verdict]
         word = _word(self.cpu)
         if word in (FASTER, SLOWER) and not _is_alike(self.cpu):
             said += f" It uses between {_change(self.cpu)} CPU time."
