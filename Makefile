@@ -240,6 +240,10 @@ deb: dist ## Debian packages of it, in build/deb/
 	@cd $(O)/deb && lintian --allow-root --fail-on error *.changes
 	@ls $(O)/deb/*.deb
 
+doc: ## the manual as HTML, in build/doc/html/
+	@tools/deps doc
+	@tools/release/manual $(O)/doc
+
 ##@ Configure
 
 menuconfig: ## choose build options
@@ -280,5 +284,5 @@ help: ## this list
 	waiting bench bench-full bench-programs kernel-bench report vm \
 	check check-fast check-systems check-long check-kernel-debug check-models check-mutants \
 	check-mutants-kernel check-differential check-programs format-check \
-	series-check dist deb menuconfig olddefconfig defconfig-update \
+	series-check dist deb doc menuconfig olddefconfig defconfig-update \
 	compile_commands.json deps clean distclean help

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: MIT
+"""How Sphinx makes HTML of the manual; tools/release/manual runs it."""
+
+# pylint: disable=invalid-name,redefined-builtin
+project = "Drover"
+copyright = "2026, the Drover authors"
+root_doc = "index"
+html_theme = "alabaster"
+html_theme_options = {"description": "condition variables that move waiters",
+                      "page_width": "64em", "fixed_sidebar": True}
+html_copy_source = False
+# "::" is what a terminal shows, not Python.
+highlight_language = "none"

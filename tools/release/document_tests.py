@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: MIT
+"""Runs the commands of the pages for users, as they stand there."""
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import textwrap
+
+PAGES = ("README.md", "Documentation/tutorial.rst",
+         "Documentation/when-not-to-use-it.rst")
+#: In a literal block; a comment is no part of it.
+COMMAND = re.compile(
+    r"^ {4}((?:make|gcc|build/bin/drover)\b.*?)(?: {2,}#.*)?$", re.M)
+#: What everybody has run who runs this, and what takes hours.
+LEFT_OUT = ("make", "make table", "make check")
+#: Of a machine with other things to do, something else may be true for once.
+TRIES = 3
+LIMIT = 300
+
+HERD = "of the threads sleep again once they are released"
+
+
+def commands(path):
+    """All commands of a page."""
+    with open(path, encoding="utf-8") as file:
+        text = re.sub(r"^```\n(.*?)^```",
+                      lambda block: textwrap.indent(block[1], "    "),
+                      file.read(), flags=re.M | re.S)
+    return [line for line in COMMAND.findall(text) if line not in LEFT_OUT]
+
+
+def row(out, name):
+    """Ratio and interval, if there is one, of a line that compare prints."""
+    found = re.search(rf"^{name} .* (\d\.\d+)(?: \((\S+) to (\S+)\))?$", out,
+                      re.M)
+    return [float(each) for each in found.groups() if each] if found else []
+
+
+def is_less(out):
+    """The herd is gone."""
+    switches = row(out, "context switches")
+    return bool(switches) and switches[0] < 0.8
+
+
+def tells_cost(out):
+    """How much CPU time it takes; in words, where that is clear."""
+    cost = row(out, "CPU time")
+    clear = len(cost) == 3 and not cost[1] - 0.03 < 1 < cost[2] + 0.03
+    return bool(cost) and (not clear or "CPU time." in " ".join(out.split()))
+
+
+def tells_nothing_to_gain(out):
+    """A program of one thread."""
+    counted = shutil.which("perf") or shutil.which("strace")
+    return "o difference" in out and (not counted
+                                      or "hardly a futex call" in out)
+
+
+#: How a command begins, and whether what it printed is what the page says.
+SAID = {
+    "build/bin/drover stat --stock -- build/thun": lambda out: HERD in out,
+    "build/bin/drover stat -- build/thun": lambda out: HERD not in out,
+    "build/bin/drover compare -- build/thun": is_less,
+    "build/bin/drover compare -n 8 -- awk": tells_nothing_to_gain,
+    "build/bin/drover compare -n 8 -- build/prod": tells_cost}
+
+
+def right(command, out):
+    """Whether a command printed what it should. One CPU makes no herd."""
+    return all(is_right(out) for begin, is_right in SAID.items()
+               if command.startswith(begin)
+               and ("thun" not in begin or len(os.sched_getaffinity(0)) > 1))
+
+
+def run(command, top, build, folder):
+    """Exit status and all output; what is installed goes to a folder."""
+    command = command.replace("PROGRAM ARGUMENT...", "true")
+    clean = {key: value for key, value in os.environ.items()
+             if key not in ("LD_PRELOAD", "DROVER_POLICY", "MAKEFLAGS",
+                            "MAKELEVEL", "MFLAGS", "PREFIX", "LIBDIR")}
+    done = subprocess.run(
+        ["sh", "-c", re.sub(r"(?<!\S)build/", f"{build}/", command)], cwd=top,
+        env=clean | {"O": build, "DESTDIR": folder}, check=False, text=True,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, timeout=LIMIT)
+    return done.returncode, done.stdout
+
+
+def test_all(tap, top, build):
+    """Each command ends well and prints what the page says."""
+    with tempfile.TemporaryDirectory() as folder:
+        for page in PAGES:
+            found = commands(os.path.join(top, page))
+            tap.ok(found, f"{page}: has commands")
+            for command in found:
+                for _ in range(TRIES):
+                    status, out = run(command, top, build, folder)
+                    if status or right(command, out):
+                        break
+                tap.ok(status == 0 and right(command, out),
+                       f"{os.path.basename(page)}: {command}",
+                       f"status {status}: {out[-3000:]}")
