@@ -205,7 +205,7 @@ def _settings(text):
 
 def _documents():
     return [path for path in source.files()
-            if path.endswith((".rst", ".md")) or path == "MAINTAINERS"]
+            if path.endswith((".rst", ".md", "MAINTAINERS")) or "/man/" in path]
 
 
 def check_targets():
@@ -216,14 +216,14 @@ def check_targets():
     for name in sorted(targets - helped):
         yield f"Makefile: {name}: not in `make help`"
     for path in _documents():
-        for name in re.findall(r"(?:`| {3,})make ([a-z][a-z_-]+)",
+        for name in re.findall(r"(?:`| {3,}|\t)make ([a-z][a-z_-]+)",
                                source.read(path)):
             if name not in targets:
                 yield f"{path}: `make {name}`: no such target"
 
 
 #: A program of ours in a literal block, and what it is given.
-COMMAND = re.compile(r" {3,}((?:build/)?(?:selftests|tools)/[\w./-]*\w)(.*)")
+COMMAND = re.compile(r"(?:   +|T:\t)((?:build/)?(?:selftests|tools)/\S*\w)(.*)")
 
 
 def check_commands():
