@@ -80,51 +80,39 @@
 /* A gate, or what is like one: a phase, polled and slept on. */
 typedef _Atomic uint64_t barrier_word;
 
-/**
- * struct barrier - the inside of drover_barrier_t
- * @before: the user's neighbour may write there
- *
- * What waiting threads read, and the thread that opens writes:
- * @gate: see above
- * @count: threads of a phase, before any dropped; 0: not a barrier
- * @is_pair: two threads that meet at @pair; @gate, @arrived and @begin stay as
- *	     they are then
- * @completion, @arg: as the attributes have them; constant
- * @flags: DROVER_BARRIER_*; constant
- * @most: how long a wait may spin at most, ns; 0: BUDGET_MOST; constant
- *
- * What arriving threads write:
- * @arrived: ARRIVAL for each arrival, DROP for each that was the last of a
- *	     thread since count was set
- * @begin: number of the last arrival before a phase, for even and odd phases.
- *	   Written for the next phase before the gate opens to it; here, since
- *	   on the gate's line those that poll would take it away in between
- *
- * @pair: see above; with it what arriving and waiting hardly ever writes:
- * @tickets: phases handed out and not yet waited for, and, for a shared
- *	     barrier or a thread that the library can't list, threads inside
- * @budget: how long a wait may spin just now, ns; learned, for big and for
- *	    small CPUs, since those on the big ones wait longer; 0: not yet
- *
- * A static initialiser sets what it does not leave zero.
- */
+/* The inside of drover_barrier_t. An initialiser sets what it does not leave 0. */
 struct barrier {
-	char before[64];
-	barrier_word gate;
-	_Atomic uint32_t count;
-	_Atomic uint32_t is_pair;
+	char before[64]; /* the user's neighbour may write there */
+
+	/* What waiting threads read, and the thread that opens writes: */
+	barrier_word gate;	  /* see above */
+	_Atomic uint32_t count;	  /* before any dropped; 0: not a barrier */
+	_Atomic uint32_t is_pair; /* two meet at the pair, the gate stays */
+	/* Constant: as the attributes have them; ns, or 0: BUDGET_MOST. */
 	void (*completion)(void *arg);
 	void *arg;
 	uint32_t flags;
 	uint32_t most;
 	char gap[BARRIER_LINE - 24 - 2 * sizeof(void *)];
 
+	/* Written by arriving threads: DROP for a thread's last since count was set. */
 	barrier_word arrived;
+	/*
+	 * Number of the last arrival before a phase, for even and odd phases.
+	 * Written for the next phase before the gate opens to it; here, since on
+	 * the gate's line those that poll would take it away in between.
+	 */
 	_Atomic uint32_t begin[2];
 	char gap2[BARRIER_LINE - 16];
 
+	/* See above; with it what arriving and waiting hardly ever writes: */
 	barrier_word pair;
+	/*
+	 * Phases handed out and not yet waited for, and, for a shared barrier or a
+	 * thread that the library can't list, threads inside.
+	 */
 	_Atomic uint32_t tickets;
+	/* How long a wait may spin, ns; learned, on big and small CPUs; 0: not yet */
 	_Atomic uint32_t budget[2];
 };
 

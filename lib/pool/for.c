@@ -20,9 +20,13 @@
 /* What threads' memory is aligned to. */
 #define LINE 64
 
-/* A call of drover_pool_loop(); all up to scratch is constant. */
+/* The function of drover_pool_for(). */
+typedef int plain_function(size_t begin, size_t end, void *arg);
+
+/* A call of one of the two; all up to scratch is constant. */
 struct loop {
 	const drover_loop_t *of;
+	plain_function *plain; /* instead of its function, or NULL */
 	struct drover_pool *pool;
 	size_t begin, end, grain, nr_parts;
 	size_t most;   /* so many may help */
@@ -59,7 +63,9 @@ static bool loop_step(struct loop *loop, const drover_part_t *by)
 		return false;
 	begin = loop->begin + part * loop->grain;
 	end = loop->end - begin > loop->grain ? begin + loop->grain : loop->end;
-	result = loop->of->function(begin, end, by, loop->of->arg);
+	result = loop->plain ?
+			 loop->plain(begin, end, loop->of->arg) :
+			 loop->of->function(begin, end, by, loop->of->arg);
 	if (result)
 		loop_ends_with(loop, result);
 	return true;
@@ -188,16 +194,16 @@ static void join_all(struct loop *loop)
 		of->join(of->total, loop->scratch + i * loop->stride, of->arg);
 }
 
-int drover_pool_loop(drover_pool_t *pool, size_t begin, size_t end,
-		     const drover_loop_t *of)
+static int loop_over(drover_pool_t *pool, size_t begin, size_t end,
+		     const drover_loop_t *of, plain_function *plain)
 {
 	int saved = errno, err;
 	size_t cpus, nr_workers;
 
 	if (!pool_is_here(pool))
 		return ECHILD;
-	if (!of->function || (of->join && !of->total) || of->reserved[0] ||
-	    of->reserved[1])
+	if (!(of->function || plain) || (of->join && !of->total) ||
+	    of->reserved[0] || of->reserved[1])
 		return EINVAL;
 	if (begin >= end)
 		return 0;
@@ -209,6 +215,7 @@ int drover_pool_loop(drover_pool_t *pool, size_t begin, size_t end,
 
 	struct loop loop __attribute__((cleanup(loop_end))) = {
 		.of = of,
+		.plain = plain,
 		.pool = pool,
 		.begin = begin,
 		.end = end,
@@ -229,28 +236,17 @@ int drover_pool_loop(drover_pool_t *pool, size_t begin, size_t end,
 	return load_relaxed(&loop.result);
 }
 
-struct plain {
-	int (*function)(size_t begin, size_t end, void *arg);
-	void *arg;
-};
-
-static int run_plain(size_t begin, size_t end, const drover_part_t *part,
-		     void *arg)
-{
-	struct plain *plain = arg;
-
-	(void)part;
-	return plain->function(begin, end, plain->arg);
-}
-
 int drover_pool_for(drover_pool_t *pool, size_t begin, size_t end, size_t grain,
 		    int (*function)(size_t begin, size_t end, void *arg),
 		    void *arg)
 {
-	struct plain plain = { function, arg };
-	drover_loop_t loop = { .function = function ? run_plain : NULL,
-			       .arg = &plain,
-			       .grain = grain };
+	drover_loop_t loop = { .arg = arg, .grain = grain };
 
-	return drover_pool_loop(pool, begin, end, &loop);
+	return loop_over(pool, begin, end, &loop, function);
+}
+
+int drover_pool_loop(drover_pool_t *pool, size_t begin, size_t end,
+		     const drover_loop_t *loop)
+{
+	return loop_over(pool, begin, end, loop, NULL);
 }

@@ -77,11 +77,12 @@ static void print_access(char *text, size_t size, const struct shadow *s)
 		 s->access.bytes, s->access.start, who, place);
 }
 
-static void report(const char *format, const char *one, const char *two)
+static void report(const char *one, const char *two)
 {
-	char text[1000];
+	char text[1100];
 
-	snprintf(text, sizeof(text), format, one, two);
+	snprintf(text, sizeof(text), "race: %s, and %s, which nothing orders",
+		 one, two);
 	if (checker.report)
 		checker.report(text, checker.arg);
 	else
@@ -175,14 +176,8 @@ static void remember(const struct shadow *s)
 
 static bool pair_conflicts(const struct shadow *a, const struct shadow *b)
 {
-	uintptr_t start_a = (uintptr_t)a->access.start;
-	uintptr_t start_b = (uintptr_t)b->access.start;
-
-	if (a->anything || b->anything)
-		return true;
-	return (a->access.kind | b->access.kind) & DROVER_WRITE &&
-	       start_a < start_b + b->access.bytes &&
-	       start_b < start_a + a->access.bytes;
+	return a->anything || b->anything ||
+	       access_conflict(&a->access, &b->access);
 }
 
 static bool kept_in_queue(const struct shadow *a, const struct shadow *b)
@@ -205,7 +200,7 @@ static void check_access(const struct shadow *b, const vector *clock)
 			continue;
 		print_access(one, sizeof(one), a);
 		print_access(two, sizeof(two), b);
-		report("race: %s, and %s, which nothing orders", one, two);
+		report(one, two);
 	}
 }
 
@@ -241,49 +236,6 @@ static void clock_before(struct stream *s, const struct op *op, vector *clock)
 	}
 }
 
-/* ---- borrowed sources ---- */
-
-static uint64_t sum_of(const unsigned char *from, size_t bytes)
-{
-	uint64_t sum = 0xcbf29ce484222325;
-
-	for (size_t i = 0; i < bytes; i++)
-		sum = (sum ^ from[i]) * 0x100000001b3;
-	return sum;
-}
-
-void check_source_after(const struct op *op)
-{
-	char place[300], what[100];
-
-	if (!op->summed || sum_of(op->from, op->bytes) == op->sum)
-		return;
-	print_place(place, sizeof(place), op->caller);
-	snprintf(what, sizeof(what), "%zu bytes at %p", op->bytes, op->from);
-	drover_mutex_lock(&checker.lock);
-	report("race: a write by the host to %s, borrowed by the copy from %s, which is not done",
-	       what, place);
-	drover_mutex_unlock(&checker.lock);
-}
-
-static bool source_may_be_summed(const struct op *op)
-{
-	drover_access_t read = { op->from, op->bytes, DROVER_READ };
-	struct shadow b = { .access = read };
-
-	for (size_t i = 0; i < checker.nr; i++) {
-		const struct shadow *a =
-			&checker.history[(checker.first + i) % HISTORY];
-
-		/* Whether done or not: it may be changing at this moment. */
-		if (pair_conflicts(a, &b) &&
-		    (a->slot != op->slot || a->number != op->number))
-			return false;
-	}
-	return op->kind == OP_COPY && !op->staged && op->bytes &&
-	       !memory_is_device(op->from, op->bytes);
-}
-
 /* ---- what the engine and the host do ---- */
 
 void check_submit(struct stream *s, struct op *op)
@@ -302,10 +254,7 @@ void check_submit(struct stream *s, struct op *op)
 		join(&checker.queue[s->slot], &clock);
 	memcpy(behind(s, op->number), checker.queue[s->slot], sizeof(vector));
 	for_all(&f, &b, NULL);
-	op->summed = source_may_be_summed(op);
 	drover_mutex_unlock(&checker.lock);
-	if (op->summed)
-		op->sum = sum_of(op->from, op->bytes);
 }
 
 void check_host_touches(const struct footprint *f, const void *caller)

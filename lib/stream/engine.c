@@ -31,26 +31,22 @@ struct footprint op_footprint(const struct op *op)
 	};
 }
 
-static bool overlap(const drover_access_t *a, const drover_access_t *b)
+bool access_conflict(const drover_access_t *a, const drover_access_t *b)
 {
 	uintptr_t start_a = (uintptr_t)a->start, start_b = (uintptr_t)b->start;
 
-	return start_a < start_b + b->bytes && start_b < start_a + a->bytes;
+	return (a->kind | b->kind) & DROVER_WRITE &&
+	       start_a < start_b + b->bytes && start_b < start_a + a->bytes;
 }
 
-/* Whether both touch the same memory, and one of them writes. */
 static bool conflict(const struct footprint *a, const struct footprint *b)
 {
 	if (a->anything || b->anything)
 		return true;
-	for (size_t i = 0; i < a->nr; i++) {
-		const drover_access_t *one = &a->accesses[i];
-
+	for (size_t i = 0; i < a->nr; i++)
 		for (size_t j = 0; j < b->nr; j++)
-			if ((one->kind | b->accesses[j].kind) & DROVER_WRITE &&
-			    overlap(one, &b->accesses[j]))
+			if (access_conflict(&a->accesses[i], &b->accesses[j]))
 				return true;
-	}
 	return false;
 }
 

@@ -69,10 +69,7 @@ struct op {
 	uint32_t nr_dependencies;
 	struct dependency dependencies[OP_DEPENDENCIES];
 	uint64_t staging_end; /* of the staging memory in use, for ever; or 0 */
-	/* For the checker: an address in who submitted it; of a borrowed source */
-	const void *caller;
-	uint64_t sum;
-	bool summed;
+	const void *caller; /* an address in who submitted it; for the checker */
 };
 
 /* A captured graph; nodes and accesses do not change once it is made. */

@@ -14,7 +14,6 @@ static int perform_node(struct op *op)
 	case OP_COPY:
 		if (op->bytes)
 			memcpy(op->to, op->from, op->bytes);
-		check_source_after(op);
 		return 0;
 	case OP_SET:
 		memset(op->to, op->byte, op->bytes);

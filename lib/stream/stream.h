@@ -24,7 +24,6 @@
 #include "base/atomic.h"
 #include "base/futex.h"
 #include "base/thread.h"
-#include "stream/check.h"
 #include "stream/op.h"
 
 #define STREAM_MAX     128 /* streams at a time */
@@ -258,6 +257,8 @@ struct footprint {
 };
 
 struct footprint op_footprint(const struct op *op);
+/* Do both touch the same memory, and one of them writes? */
+bool access_conflict(const drover_access_t *a, const drover_access_t *b);
 /*
  * Order @op behind all it conflicts with; its dependencies are filled in. 0;
  * EAGAIN: the host has to wait for @need first; or an error that it inherits.
@@ -319,6 +320,24 @@ bool memory_is_device(const void *start, size_t bytes);
 /* Copy the host source of @op to where it stays; EAGAIN: no room yet. */
 int staging_take(struct stream *s, struct op *op, struct need *need);
 void memory_after_fork(void);
+
+/* ---- check.c: what the debug build is told ---- */
+
+#ifdef DROVER_STREAM_DEBUG
+void check_open(struct stream *s);
+void check_close(struct stream *s);
+void check_submit(struct stream *s, struct op *op);
+void check_host_knows(const struct stream *s, uint64_t number);
+void check_host_touches(const struct footprint *f, const void *caller);
+void check_after_fork(void);
+#else
+#define check_open(s)			      ((void)(s))
+#define check_close(s)			      ((void)(s))
+#define check_submit(s, op)		      ((void)(s))
+#define check_host_knows(s, number)	      ((void)(s))
+#define check_host_touches(footprint, caller) ((void)(footprint))
+#define check_after_fork()		      ((void)0)
+#endif
 
 /* ---- graph.c ---- */
 

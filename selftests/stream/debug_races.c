@@ -2,8 +2,7 @@
 /*
  * The checker of the debug build: every pair that nothing orders is reported,
  * whatever the time between them, with both places; every order that there is
- * keeps it silent. Who borrows a source and changes it is told so by what is in the memory, and by what
- * the host says it does.
+ * keeps it silent.
  */
 #include "script.h"
 
@@ -133,12 +132,8 @@ static void test_places(void)
 	tap_ok(races_found() == 1 && races_name(at[0], at[1]) &&
 		       races_name(at[1], at[2]),
 	       "the report names the copy and the host's access");
-	if (RACES_MAY_BE_REAL)
-		memset(host, 2, BYTES);
 	gate_open(&gate);
 	MUST(drover_ticket_wait(&ticket, CLOCK_MONOTONIC, NULL));
-	tap_is(races_found(), RACES_MAY_BE_REAL,
-	       "a borrowed source that has changed");
 	MUST(drover_stream_free(&s, device));
 	MUST(drover_stream_destroy(&s));
 }
@@ -165,7 +160,7 @@ int main(void)
 		if (RACES_MAY_BE_REAL)
 			nr += scripts_run(real_races, eager, counts);
 		if (counts)
-			tap_plan(nr + NR_ORDERED + 2 + 2 + 2);
+			tap_plan(nr + NR_ORDERED + 2 + 1 + 2);
 	}
 	for (int i = 0; i < NR_ORDERED; i++)
 		test_ordered(&all_ordered[i]);

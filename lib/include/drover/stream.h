@@ -490,9 +490,7 @@ int drover_stream_note(const drover_access_t *accesses, size_t nr_accesses);
  *	calls that submitted them, and with @arg; NULL: the text goes to stderr. It must not
  *	call functions of streams.
  *
- * A race is reported where its second access is submitted or noted; a borrowed
- * source that has changed, where the copy is carried out, by a thread of the
- * library's.
+ * A race is reported where its second access is submitted or noted.
  *
  * Return: 0; ENOTSUP when the library is not a debug build.
  */
