@@ -25,6 +25,11 @@
 	"; free s a = 0; destroy s = " error "; destroy t = " error \
 	"; create s; free s b; destroy s = 0;"
 
+/* There a host call fails, and the device goes on. */
+#define DENIED                                                             \
+	"gate x s; gate y t; deny s a; fill t b 0 @2; add t b a @1; open " \
+	"x; "
+
 static const struct scenario scenarios[] = {
 	/* The newest conflict is with one that reads the same, and feeds nobody. */
 	{ "behind another reader",
@@ -44,53 +49,22 @@ static const struct scenario scenarios[] = {
 	{ "a kernel fails",
 	  "fill s a 1; fill s b 1; fill s i 2 @1; borrow s b i; "
 	  "fail s a @2; " AFTER("ENOSPC") },
-	{ NULL, NULL },
-};
-
-static const struct scenario by_events[] = {
-	{ "an event is behind what fails later",
+	{ "cpu: an event is behind what fails later",
 	  "gate x S; fail S h @1; record S e; wait T e; open x; "
 	  "ticket 1 = ENOSPC; drain T = ENOSPC; fill T h 1 = ENOSPC; "
-	  "destroy T = ENOSPC; "
-	  "destroy S = ENOSPC;" },
-	{ NULL, NULL },
-};
-
-#ifdef DROVER_STREAM_DEBUG
-static const struct scenario by_copies[] = {
-	{ "a copy fails",
+	  "destroy T = ENOSPC; destroy S = ENOSPC;" },
+	{ "eager: a copy fails",
 	  "fill s a 1; fill s b 1; drain s; break 2; fill s i 2 @1; sync s; "
 	  "borrow s b i; borrow s a b @2; " AFTER("EIO") },
-	{ NULL, NULL },
-};
-#endif
-
-/* There a host call fails, and the device goes on. */
-#define DENIED                                                             \
-	"gate x s; gate y t; deny s a; fill t b 0 @2; add t b a @1; open " \
-	"x; "
-
-static const struct scenario by_cuda[] = {
-	{ "a host call fails", DENIED "drain s = ENOSPC; open y; "
-				      "ticket 1 = ENOSPC; done 2 = 0;" },
-	{ "destroyed meanwhile", DENIED "destroy s = ENOSPC; open y; "
-					"ticket 1 = ENOSPC; done 2 = 0;" },
+	{ "cuda: a host call fails",
+	  DENIED "drain s = ENOSPC; open y; ticket 1 = ENOSPC; done 2;" },
+	{ "cuda: destroyed meanwhile",
+	  DENIED "destroy s = ENOSPC; open y; ticket 1 = ENOSPC; done 2;" },
 	{ NULL, NULL },
 };
 
 int main(void)
 {
 	mock_cuda_start();
-	for (int counts = 1; counts >= 0; counts--) {
-		int nr = scripts_run(scenarios, cpu_pairings, counts) +
-			 scripts_run(by_events, cpu_alone, counts) +
-			 scripts_run(by_cuda, cuda, counts);
-
-#ifdef DROVER_STREAM_DEBUG
-		nr += scripts_run(by_copies, eager, counts);
-#endif
-		if (counts)
-			tap_plan(nr);
-	}
-	return tap_exit();
+	return scripts_main(scenarios, NULL, 0);
 }

@@ -9,10 +9,20 @@
  */
 #include "script.h"
 
-#define STEPS  60
 #define DOUBLE "staged s a h; sync s; add s a a; copy s i a; "
 #define ROUND  "staged t b a; add t b c; borrow s a b; add s a c; "
 #define TURNS  ROUND ROUND ROUND ROUND ROUND
+#define PAIRS  "cpu cpu+eager eager+cpu eager"
+#define LATE                                                            \
+	"fill s a 64; fill s b 65; fill s c 66; fill s d 67; drain s; " \
+	"late 50; borrow s h a @1; borrow s i b @2; borrow s j c @3; "  \
+	"borrow s k d @4; "
+#define ALL_HERE "late 0; is h 64; is i 65; is j 66; is k 67;"
+#define REUSE(synchronizes)                                                \
+	"set h 1; staged s a h; " synchronizes "add u b a; borrow s i b; " \
+	"set h 2; staged s a h; " synchronizes "add u b a; borrow s j b; " \
+	"set h 3; staged s a h; " synchronizes "add u b a; borrow s k b; " \
+	"sync s; is i 1; is j 3; is k 6;"
 
 static const struct scenario scenarios[] = {
 	/*
@@ -23,7 +33,7 @@ static const struct scenario scenarios[] = {
 	{ "a kernel reads the input while the next one comes",
 	  "set h 1; copy s a h; fill s b 0; gate x s; add s b a; mark s; "
 	  "set h 2; eager: later x; staged s a h; eager: waited x; "
-	  "eager: host s 1; cpu: host s 0; cpu: open x; "
+	  "eager: host s = 1; cpu: host s = 0; cpu: open x; "
 	  "copy s i b; is i 1; copy s i a; is i 2;" },
 	{ "a kernel sees what was copied before it",
 	  "set h 1; " DOUBLE "is i 2; set h 2; " DOUBLE "is i 4; "
@@ -32,121 +42,40 @@ static const struct scenario scenarios[] = {
 	{ "a staged source may go when the call returns",
 	  "set h 49; gate x s; staged s a h; set h 0; open x; copy s i a; "
 	  "is i 49; set h 50; copy s a h; set h 0; copy s i a; is i 50;" },
-	{ "staged from what an operation still writes: after it",
-	  "mark s; gate x s h; later x; staged s a h; waited x; host s 1; "
+	{ "staged from what an operation still writes, after it",
+	  "mark s; gate x s h; later x; staged s a h; waited x; host s = 1; "
 	  "copy s i a; is i 106;" },
 	{ "no event to be waited for",
 	  "mark s; wait s f = 0; fill t h 1; record t e; destroy t; "
 	  "wait s e = 0; create t; wait s e = 0; wait s o = 0; "
-	  "record s e; wait s e = 0; since s 5500;" },
-	{ NULL, NULL },
-};
-
-static const struct scenario between[] = {
+	  "record s e; wait s e = 0; since s = 5500;" },
+	/* The same buffers, step after step, by two streams. */
+	{ "every step reads its own input", "fill u b 0; " REUSE("") },
+	{ "and when it synchronizes", "fill u b 0; " REUSE("sync s; ") },
 	/* The caller orders, so nothing else does. */
-	{ "an event",
+	{ PAIRS ": an event",
 	  "gate x S h; record S e; eager: later x; wait T e; fill T h 33; "
 	  "eager: waited x; cpu: open x; sync T; drain S; is h 33;" },
-	{ "copies into each other's memory",
+	{ PAIRS ": copies into each other's memory",
 	  "alloc t b; fill s a 0; fill s c 1; " TURNS TURNS
 	  "copy t i a; is i 20;" },
-	{ NULL, NULL },
-};
-
-/* The host is to wait at the end alone, if the devices can. */
-static const struct scenario by_devices[] = {
-	{ "copies into each other's memory",
-	  "alloc t b; fill s a 0; fill s c 1; mark t; " TURNS "host t 0;" },
-	{ NULL, NULL },
-};
-
-#ifdef DROVER_STREAM_DEBUG
-#define LATE                                                            \
-	"fill s a 64; fill s b 65; fill s c 66; fill s d 67; drain s; " \
-	"late 50; borrow s h a @1; borrow s i b @2; borrow s j c @3; "  \
-	"borrow s k d @4; "
-
-/*
- * A backend whose copies have threads of their own and no queue in common. A wait
- * for the stream is one for all; copies end in any order, their numbers in one.
- */
-static const struct scenario at_once[] = {
-	{ "synchronize waits for all copies",
-	  LATE "sync s; late 0; is h 64; is i 65; is j 66; is k 67;" },
-	{ "drain does",
-	  LATE "drain s; late 0; is h 64; is i 65; is j 66; is k 67;" },
-	{ "each ticket is done when its copy is",
+	/* The host is to wait at the end alone, if the devices can. */
+	{ "cpu: the same, by devices",
+	  "alloc t b; fill s a 0; fill s c 1; mark t; " TURNS "host t = 0;" },
+	/*
+	 * A backend whose copies have threads of their own and no queue in
+	 * common. A wait for the stream is one for all; copies end in any order,
+	 * their numbers in one.
+	 */
+	{ "eager: synchronize waits for all copies", LATE "sync s; " ALL_HERE },
+	{ "eager: drain does", LATE "drain s; " ALL_HERE },
+	{ "eager: each ticket is done when its copy is",
 	  LATE "ticket 4; is k 67; ticket 3; is j 66; ticket 2; is i 65; "
-	       "ticket 1; is h 64; late 0;" },
+	       "ticket 1; " ALL_HERE },
 	{ NULL, NULL },
 };
-#endif
-
-static const struct pairing pairs[] = {
-	{ "cpu and cpu", DROVER_BACKEND_CPU, DROVER_BACKEND_CPU },
-#ifdef DROVER_STREAM_DEBUG
-	{ "cpu and eager", DROVER_BACKEND_CPU, DROVER_BACKEND_EAGER },
-	{ "eager and cpu", DROVER_BACKEND_EAGER, DROVER_BACKEND_CPU },
-	{ "eager and eager", DROVER_BACKEND_EAGER, DROVER_BACKEND_EAGER },
-#endif
-	{ NULL, 0, 0 },
-};
-
-static unsigned char input[BYTES], logits[STEPS][BYTES];
-
-static void reuse(const char *name, drover_stream_t *copies,
-		  drover_stream_t *kernels, bool synchronizes)
-{
-	unsigned char *in = device_memory(kernels, BYTES), sum = 0;
-	unsigned char *state = device_memory(kernels, BYTES);
-	bool right = true;
-
-	MUST(fill_submit(kernels, state, 0, BYTES, NULL));
-	for (int i = 0; i < STEPS; i++) {
-		memset(input, i, BYTES);
-		MUST(drover_stream_copy_staged(copies, in, input, BYTES, NULL));
-		if (synchronizes)
-			MUST(drover_stream_synchronize(copies));
-		MUST(add_submit(kernels, state, in, BYTES, NULL));
-		MUST(drover_stream_copy_borrowed(copies, logits[i], state,
-						 BYTES, NULL));
-	}
-	MUST(drover_stream_synchronize(copies));
-	for (int i = 0; i < STEPS; i++) {
-		sum += i;
-		right &= all_are(logits[i], sum, BYTES);
-	}
-	tap_ok(right, "%s, %ssynchronized%s: every step reads its own input",
-	       name, synchronizes ? "" : "not ",
-	       copies == kernels ? "" : ", two streams");
-	MUST(drover_stream_free(kernels, state));
-	MUST(drover_stream_free(kernels, in));
-}
-
-static void test_reuse(const char *name, uint32_t backend)
-{
-	drover_stream_t a = stream_of(backend, DROVER_ORDER_ENGINE);
-	drover_stream_t b = stream_of(backend, DROVER_ORDER_ENGINE);
-
-	for (int i = 0; i < 4; i++)
-		reuse(name, &a, i % 2 ? &b : &a, i / 2);
-	MUST(drover_stream_destroy(&b));
-	MUST(drover_stream_destroy(&a));
-}
 
 int main(void)
 {
-	for (int counts = 1; counts >= 0; counts--) {
-		int nr = scripts_run(scenarios, cpu_pairings, counts) +
-			 scripts_run(between, pairs, counts) +
-			 scripts_run(by_devices, cpu_alone, counts);
-
-#ifdef DROVER_STREAM_DEBUG
-		nr += scripts_run(at_once, eager, counts);
-#endif
-		if (counts)
-			tap_plan(nr + 4 * NR_CPU_BACKENDS);
-	}
-	for_each_cpu_backend(test_reuse);
-	return tap_exit();
+	return scripts_main(scenarios, NULL, 0);
 }

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * script.h - what streams do, in words
+ * script.h - what streams do, in words: see run.h
  *
  *	{ "a copy waits", "gate x s a; later x; copy s h a; waited x; is h 106" },
  *
- * Statements end with ";". Streams are s and u, of the first backend, and t, of
- * the second; S, T and U are ordered by their caller. All that are named exist
- * from the start, but for those of a "create". Memory a to d is the device's, h to
- * k the host's, p the host's and pinned. All but "is" below may end in "= ERROR"
- * (a result of the test; otherwise they must succeed), submissions in "@1" to "@9"
- * (their ticket). "cpu:", "eager:" and "cuda:" are for a backend t alone.
+ * Streams are s and u, of the first backend, and t, of the second; S, T and U are
+ * ordered by their caller. All that are named exist from the start, but for those
+ * of a "create". Memory a to d is the device's, h to k the host's, p the host's and
+ * pinned. What has no "=" is to come to 0, that is, to succeed. Submissions may
+ * end in "@1" to "@9": their ticket. "cpu:", "eager:" and "cuda:" are for a
+ * backend t alone.
  *
- *	fill s a 5	put s a 5	add s b a	fail s a	call s a	deny s a
- *	copy s b a	staged s b a	borrow s b a	set h 3
+ *	fill s a 5	put s a 5	add s b a	fail s a	call s a
+ *	deny s a	copy s b a	staged s b a	borrow s b a	replay s g
  *	gate x s [a]	reader x s a	open x		later x		waited x
  *	record s e	wait s e	sync s		drain s
- *	ticket 1	done 1		over 1 (a time)	capture s	end s g
- *	replay s g	drop g		create s	destroy s	free s a
- *	alloc t b	soon 1 (a time)	refuse FUNCTION CODE (of the mock)
- *	is h 5		mark s		since s 4100	host s 1	device s 0
- *	submits s 9	called 5	why WORD 1	note h w
- *	races 1		break 2		late 20		count FUNCTION	calls FUNCTION 3
+ *	ticket 1	done 1		over 1 (a time)	soon 1 (a time)
+ *	capture s	end s g		drop g
+ *	create s	destroy s	alloc t b	free s a	set h 3
+ *	is h 5		note h w	called = 5	races = 1	break 2
+ *	mark s		since s = 4100	submits s = 9	host s = 1	device s = 0
+ *	refuse FUNCTION CODE (of the mock)	count	calls FUNCTION = 3
  *
  * A kernel "fail"s with ENOSPC, a host call "call"s or "deny"s with it. A gate is
  * closed until "open", or "later" until this thread sleeps; it fills what it has
@@ -30,12 +30,13 @@
 #define DROVER_SELFTESTS_SCRIPT_H
 
 #include <ctype.h>
-#include <errno.h>
 
 #include "../mock/cuda/mock_cuda.h"
+#include "run.h"
 
 #define BYTES 256
 
+/* @name: may begin with the backends of s and t, such as "cpu eager+cpu: " */
 struct scenario {
 	const char *name, *text;
 };
@@ -43,6 +44,7 @@ struct scenario {
 static struct script {
 	const char *name;
 	uint32_t backends[2];
+	drover_streamattr_t attr; /* of the next one, but for who it is of */
 	drover_stream_t streams[128];
 	bool exists[128];
 	unsigned char *memory[128];
@@ -51,42 +53,43 @@ static struct script {
 	drover_graph_t *graphs[128];
 	drover_ticket_t tickets[10];
 	drover_stream_counts_t mark[128];
-	int called, nr_counts;
-	struct {
-		char function[32];
-		int before;
-	} counts[4];
+	int called;
 } script;
 
+static _Thread_local drover_ticket_t *script_ticket; /* of the next one */
 static unsigned char script_host[4][BYTES];
 
-static const struct {
-	const char *name;
-	int err;
-} script_errors[] = {
-	{ "0", 0 },	      { "EBUSY", EBUSY },
-	{ "EINVAL", EINVAL }, { "EIO", EIO },
-	{ "ENOSPC", ENOSPC }, { "ETIMEDOUT", ETIMEDOUT },
-	{ "EXDEV", EXDEV },   { "EINPROGRESS", EINPROGRESS },
-	{ "EBADF", EBADF },   { NULL, 0 },
-};
+#ifndef DROVER_STREAM_DEBUG
+#define DROVER_BACKEND_EAGER ~0u
+#endif
 
-static inline uint32_t script_backend(int stream)
+/* Return: false for a backend that is not in this build. */
+static inline bool script_backend_of(const char *text, uint32_t *id)
 {
-	return script.backends[tolower(stream) == 't'];
+	if (!strncmp(text, "cpu", 3))
+		*id = DROVER_BACKEND_CPU;
+	else if (!strncmp(text, "cuda", 4))
+		*id = DROVER_BACKEND_CUDA;
+	else if (!strncmp(text, "eager", 5))
+		*id = DROVER_BACKEND_EAGER;
+	else
+		tap_bail("%s: no backend is called so", text);
+	return *id != ~0u;
 }
 
 static inline bool script_is_cuda(int stream)
 {
-	return script_backend(stream) == DROVER_BACKEND_CUDA;
+	return script.backends[tolower(stream) == 't'] == DROVER_BACKEND_CUDA;
 }
 
-static inline void script_create(int name)
+static inline int script_create(int name)
 {
-	script.streams[name] = stream_of(script_backend(name),
-					 isupper(name) ? DROVER_ORDER_CALLER :
-							 DROVER_ORDER_ENGINE);
+	script.attr.backend = script.backends[tolower(name) == 't'];
+	script.attr.order = isupper(name) ? DROVER_ORDER_CALLER :
+					    DROVER_ORDER_ENGINE;
+	MUST(drover_stream_create(&script.streams[name], &script.attr));
 	script.exists[name] = true;
+	return 0;
 }
 
 static inline drover_stream_t *script_any(void)
@@ -102,17 +105,53 @@ static inline unsigned char *script_memory(int name)
 {
 	void *memory;
 
+	if (name == 1)
+		return NULL;
 	if (name >= 'h' && name <= 'k')
 		return script_host[name - 'h'];
-	if (!script.memory[name]) {
-		memory = name == 'p' ? NULL :
-				       device_memory(script_any(), BYTES);
-		if (!memory)
-			MUST(drover_stream_alloc_host(script_any(), BYTES,
-						      &memory));
-		script.memory[name] = memory;
-	}
-	return script.memory[name];
+	if (script.memory[name])
+		return script.memory[name];
+	if (name == 'p')
+		MUST(drover_stream_alloc_host(script_any(), BYTES, &memory));
+	else
+		memory = device_memory(script_any(), BYTES);
+	return script.memory[name] = memory;
+}
+
+/* ---- words ---- */
+
+#define STREAM	 (&script.streams[args[0]])
+#define TO	 script_memory(args[1])
+#define FROM	 script_memory(args[2])
+#define TICKET	 script_ticket
+#define SINCE(f) (counts_of(STREAM).f - script.mark[args[0]].f)
+
+STEP(destroy)
+{
+	int err = drover_stream_destroy(STREAM);
+
+	script.exists[args[0]] = err == EBUSY;
+	return err;
+}
+
+STEP(alloc)
+{
+	script.memory[args[1]] = device_memory(STREAM, BYTES);
+	return 0;
+}
+
+STEP(free)
+{
+	unsigned char *memory = script.memory[args[1]];
+
+	script.memory[args[1]] = NULL;
+	return drover_stream_free(STREAM, memory);
+}
+
+STEP(set)
+{
+	memset(script_memory(args[0]), args[1], BYTES);
+	return 0;
 }
 
 static inline int script_count_call(void *arg)
@@ -126,315 +165,221 @@ static inline int script_no_space(void *arg)
 	return ENOSPC;
 }
 
-static inline int script_gate(int name, int stream, drover_access_t access,
-			      drover_ticket_t *ticket)
+static inline int script_host_call(const long *args, int (*call)(void *arg))
 {
-	drover_stream_t *s = &script.streams[stream];
-	struct gate *gate = &script.gates[name];
+	drover_access_t access = { TO, BYTES, DROVER_READ | DROVER_WRITE };
+
+	return drover_stream_host_call(STREAM, call, NULL, &access,
+				       access.start ? 1 : 0, TICKET);
+}
+
+/* Of @args a gate, a stream, and perhaps memory. */
+static inline int script_gate(const long *args, uint32_t kind)
+{
+	struct gate *gate = &script.gates[args[0]];
+	drover_stream_t *stream = &script.streams[args[1]];
+	drover_access_t access = { FROM, FROM ? BYTES : 0, FROM ? kind : 0 };
 
 	*gate = (struct gate)GATE_INIT;
-	if (script_is_cuda(stream)) {
-		cuda_gate_block(gate, s);
-		return 0;
-	}
-	return gate_submit_access(gate, s, access, ticket);
+	if (!script_is_cuda(args[1]))
+		return gate_submit_access(gate, stream, access, TICKET);
+	cuda_gate_block(gate, stream);
+	return 0;
 }
 
-/* What is submitted: the call's error. @w: the words, @t: of its ticket, or NULL */
-static inline int script_submit(char w[5][32], drover_ticket_t *t)
+STEP(open)
 {
-	int stream = w[1][0], nr = atoi(w[3]);
-	drover_stream_t *s = &script.streams[stream];
-	unsigned char *to, *from;
-	drover_access_t access = { NULL, BYTES, DROVER_READ | DROVER_WRITE };
-	bool cuda = script_is_cuda(stream);
-
-	if (!strcmp(w[0], "replay"))
-		return drover_graph_replay(s, script.graphs[(int)w[2][0]], t);
-	access.start = to = w[2][0] ? script_memory(w[2][0]) : NULL;
-	from = isalpha(w[3][0]) ? script_memory(w[3][0]) : NULL;
-	if (!strcmp(w[0], "fill"))
-		return (cuda ? cuda_fill_submit : fill_submit)(s, to, nr, BYTES,
-							       t);
-	if (!strcmp(w[0], "put"))
-		return drover_stream_set(s, to, nr, BYTES, t);
-	if (!strcmp(w[0], "add"))
-		return (cuda ? cuda_add_submit : add_submit)(s, to, from, BYTES,
-							     t);
-	if (!strcmp(w[0], "fail"))
-		return fail_submit(s, ENOSPC, to, BYTES, t);
-	if (!strcmp(w[0], "call") || !strcmp(w[0], "deny"))
-		return drover_stream_host_call(
-			s, w[0][0] == 'c' ? script_count_call : script_no_space,
-			NULL, &access, to ? 1 : 0, t);
-	if (!strcmp(w[0], "copy"))
-		return drover_stream_copy(s, to, from, BYTES);
-	if (!strcmp(w[0], "staged"))
-		return drover_stream_copy_staged(s, to, from, BYTES, t);
-	if (!strcmp(w[0], "borrow"))
-		return drover_stream_copy_borrowed(s, to, from, BYTES, t);
-	return -1;
+	gate_open(&script.gates[args[0]]);
+	return 0;
 }
 
-/* Waits, events, graphs and ends */
-static inline int script_control(char w[5][32])
+STEP(later)
 {
-	int stream = w[1][0], two = w[2][0];
-	drover_stream_t *s = &script.streams[stream];
-	drover_ticket_t *ticket = &script.tickets[atoi(w[1]) % 10];
-	struct timespec past = deadline_in(CLOCK_MONOTONIC, -1);
-	struct timespec soon = deadline_in(CLOCK_MONOTONIC, NS_PER_MS);
+	gate_open_when_asleep(&script.gates[args[0]]);
+	return 0;
+}
 
-	if (!strcmp(w[0], "record"))
-		return drover_stream_record(s, &script.events[two]);
-	if (!strcmp(w[0], "wait"))
-		return drover_stream_wait_event(s, &script.events[two]);
-	if (!strcmp(w[0], "sync"))
-		return drover_stream_synchronize(s);
-	if (!strcmp(w[0], "drain"))
-		return drover_stream_drain(s);
-	if (!strcmp(w[0], "ticket"))
-		return drover_ticket_wait(ticket, CLOCK_MONOTONIC, NULL);
-	if (!strcmp(w[0], "over"))
-		return drover_ticket_wait(ticket, CLOCK_MONOTONIC, &past);
-	if (!strcmp(w[0], "soon"))
-		return drover_ticket_wait(ticket, CLOCK_MONOTONIC, &soon);
-	if (!strcmp(w[0], "done"))
-		return drover_ticket_done(ticket);
-	if (!strcmp(w[0], "capture"))
-		return drover_stream_capture(s);
-	if (!strcmp(w[0], "end"))
-		return drover_stream_capture_end(s, &script.graphs[two]);
-	if (!strcmp(w[0], "drop"))
-		return drover_graph_destroy(script.graphs[stream]);
-	if (!strcmp(w[0], "free")) {
-		unsigned char *memory = script.memory[two];
+STEP(waited)
+{
+	gate_was_waited_for(&script.gates[args[0]]);
+	return 0;
+}
 
-		script.memory[two] = NULL;
-		return drover_stream_free(s, memory);
-	}
-	if (!strcmp(w[0], "destroy")) {
-		int err = drover_stream_destroy(s);
+static inline int script_wait(long ticket, int64_t ns)
+{
+	struct timespec deadline = deadline_in(CLOCK_MONOTONIC, ns);
 
-		script.exists[stream] = err == EBUSY;
-		return err;
-	}
+	return drover_ticket_wait(&script.tickets[ticket], CLOCK_MONOTONIC,
+				  &deadline);
+}
+
+STEP(mark)
+{
+	script.mark[args[0]] = counts_of(STREAM);
+	return 0;
+}
+
+STEP(refuse)
+{
+	mock_cuda.fail((const char *)args[0], 0, args[1]);
+	return 0;
+}
+
+STEP_IS(create, script_create(args[0]));
+STEP_IS(fill, (script_is_cuda(args[0]) ?
+		       cuda_fill_submit :
+		       fill_submit)(STREAM, TO, args[2], BYTES, TICKET));
+STEP_IS(add, (script_is_cuda(args[0]) ?
+		      cuda_add_submit :
+		      add_submit)(STREAM, TO, FROM, BYTES, TICKET));
+STEP_IS(put, drover_stream_set(STREAM, TO, args[2], BYTES, TICKET));
+STEP_IS(fail, fail_submit(STREAM, ENOSPC, TO, BYTES, TICKET));
+STEP_IS(call, script_host_call(args, script_count_call));
+STEP_IS(deny, script_host_call(args, script_no_space));
+STEP_IS(copy, drover_stream_copy(STREAM, TO, FROM, BYTES));
+STEP_IS(staged, drover_stream_copy_staged(STREAM, TO, FROM, BYTES, TICKET));
+STEP_IS(borrow, drover_stream_copy_borrowed(STREAM, TO, FROM, BYTES, TICKET));
+STEP_IS(gate, script_gate(args, DROVER_WRITE));
+STEP_IS(reader, script_gate(args, DROVER_READ));
+STEP_IS(record, drover_stream_record(STREAM, &script.events[args[1]]));
+STEP_IS(wait, drover_stream_wait_event(STREAM, &script.events[args[1]]));
+STEP_IS(sync, drover_stream_synchronize(STREAM));
+STEP_IS(drain, drover_stream_drain(STREAM));
+STEP_IS(ticket,
+	drover_ticket_wait(&script.tickets[args[0]], CLOCK_MONOTONIC, NULL));
+STEP_IS(over, script_wait(args[0], -1));
+STEP_IS(soon, script_wait(args[0], NS_PER_MS));
+STEP_IS(done, drover_ticket_done(&script.tickets[args[0]]));
+STEP_IS(capture, drover_stream_capture(STREAM));
+STEP_IS(end, drover_stream_capture_end(STREAM, &script.graphs[args[1]]));
+STEP_IS(replay, drover_graph_replay(STREAM, script.graphs[args[1]], TICKET));
+STEP_IS(drop, drover_graph_destroy(script.graphs[args[0]]));
+STEP_IS(is, all_are(script_memory(args[0]), args[1], BYTES) ? 0 : -1);
+STEP_IS(count, mock_cuda.calls(NULL));
+STEP_IS(called, script.called);
+STEP_IS(calls, mock_cuda.calls((const char *)args[0]));
+STEP_IS(why, strstr(drover_stream_why(), (const char *)args[0]) ? 0 : -1);
+STEP_IS(since, SINCE(asked) * 1000 + SINCE(elided) * 100 +
+		       SINCE(deferred) * 10 + SINCE(waited));
+STEP_IS(submits, SINCE(operations));
+STEP_IS(host, SINCE(added_host));
+STEP_IS(device, SINCE(added_device));
+
 #ifdef DROVER_STREAM_DEBUG
-	if (!strcmp(w[0], "note")) {
-		const drover_access_t access = { script_memory(stream), BYTES,
-						 two == 'r' ? DROVER_READ :
-							      DROVER_WRITE };
+STEP(note)
+{
+	const drover_access_t access = { script_memory(args[0]), BYTES,
+					 args[1] == 'r' ? DROVER_READ :
+							  DROVER_WRITE };
 
-		return drover_stream_note(&access, 1);
-	}
+	return drover_stream_note(&access, 1);
+}
+
+STEP(late)
+{
+	eager_plants.late = args[0];
+	return 0;
+}
+
+STEP(break)
+{
+	eager_plants.fail_copy = args[0];
+	return 0;
+}
+
+STEP_IS(races, races_found());
 #endif
-	return -1;
-}
 
-static inline void script_count(const char *function)
+#define TEXT(text) NUMBER(text, (long)#text)
+TEXT(cuEventRecord);
+TEXT(cuGraphInstantiateWithFlags);
+TEXT(cuLaunchKernel);
+TEXT(cuMemHostAlloc);
+TEXT(cuMemcpyAsync);
+TEXT(cuStreamDestroy_v2);
+TEXT(cuStreamSynchronize);
+TEXT(cuStreamWaitEvent);
+TEXT(CUDA_ERROR_LAUNCH_FAILED);
+NUMBER(EBADF, EBADF);
+NUMBER(EINPROGRESS, EINPROGRESS);
+NUMBER(EIO, EIO);
+NUMBER(ENOSPC, ENOSPC);
+NUMBER(EXDEV, EXDEV);
+
+/* ---- scripts ---- */
+
+/* One step: names of one letter are numbers for run.h. */
+static inline bool script_step(char *text)
 {
-	strcpy(script.counts[script.nr_counts].function, function);
-	script.counts[script.nr_counts++].before = mock_cuda.calls(function);
-}
+	bool has_result = strchr(text, '=');
+	char step[200] = "", *rest, *word;
+	uint32_t backend;
 
-static inline int script_calls(const char *function)
-{
-	for (int i = 0; i < script.nr_counts; i++)
-		if (!strcmp(function, script.counts[i].function))
-			return mock_cuda.calls(function) -
-			       script.counts[i].before;
-	return -1;
-}
+	TICKET = NULL;
+	for (word = strtok_r(text, " ", &rest); word;
+	     word = strtok_r(NULL, " ", &rest)) {
+		size_t len = strlen(step);
 
-/* What has no error; false if it is none of those. */
-static inline bool script_do(char w[5][32])
-{
-	int name = w[1][0];
-
-	if (!strcmp(w[0], "set"))
-		memset(script_memory(name), atoi(w[2]), BYTES);
-	else if (!strcmp(w[0], "alloc"))
-		script.memory[(int)w[2][0]] =
-			device_memory(&script.streams[name], BYTES);
-	else if (!strcmp(w[0], "refuse"))
-		mock_cuda.fail(w[1], 0, atoi(w[2]));
-	else if (!strcmp(w[0], "count"))
-		script_count(w[1]);
-	else if (!strcmp(w[0], "create"))
-		script_create(name);
-	else if (!strcmp(w[0], "mark"))
-		script.mark[name] = counts_of(&script.streams[name]);
-	else if (!strcmp(w[0], "open"))
-		gate_open(&script.gates[name]);
-	else if (!strcmp(w[0], "later"))
-		gate_open_when_asleep(&script.gates[name]);
-	else if (!strcmp(w[0], "waited"))
-		gate_was_waited_for(&script.gates[name]);
-#ifdef DROVER_STREAM_DEBUG
-	else if (!strcmp(w[0], "late"))
-		eager_plants.late = atoi(w[1]);
-	else if (!strcmp(w[0], "break"))
-		eager_plants.fail_copy = atoi(w[1]);
-#endif
-	else
-		return false;
-	return true;
-}
-
-/* What is looked at; -1 if it is none of those. */
-static inline long script_look(char w[5][32])
-{
-	int name = w[1][0];
-	drover_stream_counts_t now, *was = &script.mark[name];
-
-	if (!strcmp(w[0], "is"))
-		return all_are(script_memory(name), atoi(w[2]), BYTES) ?
-			       atoi(w[2]) :
-			       -2;
-	if (!strcmp(w[0], "called"))
-		return script.called;
-	if (!strcmp(w[0], "calls"))
-		return script_calls(w[1]);
-	if (!strcmp(w[0], "why"))
-		return strstr(drover_stream_why(), w[1]) != NULL;
-#ifdef DROVER_STREAM_DEBUG
-	if (!strcmp(w[0], "races"))
-		return races_found();
-#endif
-	if (!isalpha(name) || !script.exists[name])
-		return -1;
-	now = counts_of(&script.streams[name]);
-	if (!strcmp(w[0], "since"))
-		return (now.asked - was->asked) * 1000 +
-		       (now.elided - was->elided) * 100 +
-		       (now.deferred - was->deferred) * 10 +
-		       (now.waited - was->waited);
-	if (!strcmp(w[0], "submits"))
-		return now.operations - was->operations;
-	if (!strcmp(w[0], "host"))
-		return now.added_host - was->added_host;
-	if (!strcmp(w[0], "device"))
-		return now.added_device - was->added_device;
-	return -1;
-}
-
-static inline bool script_looks(const char *word)
-{
-	static const char words[] = " is called calls why races since "
-				    "submits host device ";
-	char found[40];
-
-	snprintf(found, sizeof(found), " %s ", word);
-	return strstr(words, found);
-}
-
-static inline int script_error(const char *text)
-{
-	for (int i = 0; script_errors[i].name; i++)
-		if (!strcmp(text, script_errors[i].name))
-			return script_errors[i].err;
-	tap_bail("%s: no error is called %s", script.name, text);
-}
-
-/* One statement, without its ";". @counts: only say how many results it has */
-static inline int script_line(char *line, bool counts)
-{
-	static const char *const of[] = { "cpu:", "eager:", "cuda:" };
-	static const uint32_t backends[] = {
-		DROVER_BACKEND_CPU,
-#ifdef DROVER_STREAM_DEBUG
-		DROVER_BACKEND_EAGER,
-#else
-		~0u,
-#endif
-		DROVER_BACKEND_CUDA,
-	};
-	char w[5][32] = { "" }, wanted[20] = "", *equals, *at;
-	drover_ticket_t *ticket = NULL;
-	int err;
-
-	line += strspn(line, " ");
-	for (int i = 0; i < 3; i++)
-		if (!strncmp(line, of[i], strlen(of[i]))) {
-			if (script.backends[1] != backends[i])
-				return 0;
-			line += strlen(of[i]);
-			line += strspn(line, " ");
+		if (strchr(word, ':')) {
+			if (!script_backend_of(word, &backend) ||
+			    backend != script.backends[1])
+				return true;
+		} else if (*word == '@') {
+			TICKET = &script.tickets[word[1] - '0'];
+		} else if (isalpha(*word) && !word[1]) {
+			snprintf(step + len, sizeof(step) - len, " %d", *word);
+		} else {
+			snprintf(step + len, sizeof(step) - len, " %s", word);
 		}
-	equals = strchr(line, '=');
-	if (equals)
-		sscanf(equals + 1, "%19s", wanted);
-	at = strchr(line, '@');
-	sscanf(line, "%31[a-z] %31[^ =@] %31[^ =@] %31[^ =@] %31[^ =@]", w[0],
-	       w[1], w[2], w[3], w[4]);
-	if (counts || !w[0][0])
-		return equals || script_looks(w[0]);
-	if (script_looks(w[0])) {
-		long got = script_look(w);
-
-		tap_is(got, atoi(w[w[2][0] ? 2 : 1]), "%s: %s", script.name,
-		       line);
-		return 1;
 	}
-	if (at)
-		ticket = &script.tickets[at[1] - '0'];
-	if (!strcmp(w[0], "gate") || !strcmp(w[0], "reader")) {
-		drover_access_t access = { 0 };
-
-		if (w[3][0])
-			access = (drover_access_t){
-				script_memory(w[3][0]), BYTES,
-				w[0][0] == 'g' ? DROVER_WRITE : DROVER_READ
-			};
-		err = script_gate(w[1][0], w[2][0], access, ticket);
-	} else if (script_do(w)) {
-		return 0;
-	} else {
-		err = script_control(w);
-		if (err == -1)
-			err = script_submit(w, ticket);
-	}
-	if (equals)
-		tap_is(err, script_error(wanted), "%s: %s", script.name, line);
-	else if (err)
-		tap_bail("%s: %s: %s (%s)", script.name, line, strerror(err),
-			 drover_stream_why());
-	return equals != NULL;
+	return !*step || steps_do(strcat(step, has_result ? "" : " = 0"));
 }
 
-static inline int script_lines(const char *text, bool counts)
+/* script_say - do all steps: did all go well? */
+static inline bool script_say(const char *text)
 {
-	char copy[2000], *save, *line;
-	int nr = 0;
+	char copy[2000], line[200], *rest, *step;
+	bool right = true;
 
 	if (strlen(text) >= sizeof(copy))
 		tap_bail("%s: too long", script.name);
 	strcpy(copy, text);
-	for (line = strtok_r(copy, ";", &save); line;
-	     line = strtok_r(NULL, ";", &save))
-		nr += script_line(line, counts);
-	return nr;
+	for (step = strtok_r(copy, ";", &rest); step;
+	     step = strtok_r(NULL, ";", &rest)) {
+		snprintf(line, sizeof(line), "%s", step);
+		if (script_step(step))
+			continue;
+		tap_diag("%s:%s (%s)", script.name, line, drover_stream_why());
+		right = false;
+	}
+	return right;
 }
 
-static inline void script_begin(const char *text)
+/* script_start - the streams that are named in @text, but those it creates */
+static inline void script_start(const char *name, const char *text,
+				uint32_t one, uint32_t two)
 {
 	static bool has_kernels;
-	char word[] = " s", end[] = " create s";
-	const char *made;
+	char word[] = " s", create[] = "create s";
 
+	script = (struct script){ .name = name, .backends = { one, two } };
+	memset(&script.events['o'], 0xff, sizeof(script.events['o']));
+	memset(script_host, 0, sizeof(script_host));
+	watchdog(name);
 	for (const char *s = "stuSTU"; *s; s++) {
-		const char *at = text;
+		const char *at = text, *made;
 
-		word[1] = end[8] = *s;
+		word[1] = create[7] = *s;
+		made = strstr(text, create);
 		while ((at = strstr(at, word)) && !strchr(" ;=@", at[2]))
 			at++;
-		made = strstr(text, end);
 		if (at && (!made || at < made))
 			script_create(*s);
 	}
-	if (script_is_cuda('s') && !has_kernels)
+	if (one == DROVER_BACKEND_CUDA && !has_kernels) {
 		mock_cuda_kernels(script_any());
-	has_kernels |= script_is_cuda('s');
+		has_kernels = true;
+	}
 }
 
 static inline void script_end(void)
@@ -448,91 +393,54 @@ static inline void script_end(void)
 			drover_stream_destroy(&script.streams[(int)*s]);
 }
 
-/*
- * Beside C: script_start() makes the streams that are named, script_say() carries
- * out statements, as often as it takes, and script_end() cleans up.
- */
-static inline void script_start(const char *name, const char *streams,
-				uint32_t one, uint32_t two)
+/* One result, if this build has the backends. */
+static inline int script_run(const struct scenario *s, const char *on,
+			     bool counts)
 {
-	script = (struct script){ .name = name, .backends = { one, two } };
-	memset(&script.events['o'], 0xff, sizeof(script.events['o']));
-	memset(script_host, 0, sizeof(script_host));
-	if (!streams)
-		return;
-	watchdog(name);
-	script_begin(streams);
-}
-
-static inline void script_say(const char *text)
-{
-	script_lines(text, false);
-}
-
-/* script_run - carry it out, or only say how many results it has */
-static inline int script_run(const struct scenario *scenario, const char *with,
-			     uint32_t one, uint32_t two, bool counts)
-{
-	static char name[200];
-	int nr;
-
-	snprintf(name, sizeof(name), "%s: %s", with, scenario->name);
-	script_start(name, counts ? NULL : scenario->text, one, two);
-	nr = script_lines(scenario->text, counts);
-	if (!counts)
-		script_end();
-	return nr;
-}
-
-/* Pairs of backends */
-struct pairing {
-	const char *name;
+	const char *name = strstr(s->name, ": "), *plus = strchr(on, '+');
 	uint32_t one, two;
-};
+	bool right;
 
-__attribute__((unused)) static const struct pairing cpu_alone[] = {
-	{ "cpu", DROVER_BACKEND_CPU, DROVER_BACKEND_CPU },
-	{ NULL, 0, 0 },
-};
+	if (!script_backend_of(on, &one) ||
+	    !script_backend_of(plus ? plus + 1 : on, &two))
+		return 0;
+	if (counts)
+		return 1;
+	script_start(s->name, s->text, one, two);
+	right = script_say(s->text);
+	script_end();
+	tap_ok(right, "%s: %s", on, name ? name + 2 : s->name);
+	return 1;
+}
 
-#ifdef DROVER_STREAM_DEBUG
-__attribute__((unused)) static const struct pairing eager[] = {
-	{ "eager", DROVER_BACKEND_EAGER, DROVER_BACKEND_EAGER },
-	{ NULL, 0, 0 },
-};
-#endif
-
-__attribute__((unused)) static const struct pairing cuda[] = {
-	{ "cuda", DROVER_BACKEND_CUDA, DROVER_BACKEND_CUDA },
-	{ NULL, 0, 0 },
-};
-
-__attribute__((unused)) static const struct pairing cpu_pairings[] = {
-	{ "cpu", DROVER_BACKEND_CPU, DROVER_BACKEND_CPU },
-#ifdef DROVER_STREAM_DEBUG
-	{ "eager", DROVER_BACKEND_EAGER, DROVER_BACKEND_EAGER },
-#endif
-	{ NULL, 0, 0 },
-};
-
-/* scripts_run - all of them with each pair, or only how many results there are */
-static inline int scripts_run(const struct scenario *scenarios,
-			      const struct pairing *pairings, bool counts)
+/* scripts_run - all of them, or only say how many results they have */
+static inline int scripts_run(const struct scenario *scenarios, bool counts)
 {
 	int nr = 0;
 
-	for (const struct pairing *p = pairings; p->name; p++)
-		for (const struct scenario *s = scenarios; s->name; s++)
-			nr += script_run(s, p->name, p->one, p->two, counts);
+	for (const struct scenario *s = scenarios; s->name; s++) {
+		bool has_on = strstr(s->name, ": ");
+		char all[200], *rest, *on = all;
+
+		snprintf(all, sizeof(all), "%s",
+			 has_on ? s->name : "cpu eager:");
+		all[strcspn(all, ":")] = '\0';
+		while ((on = strtok_r(on, " ", &rest))) {
+			nr += script_run(s, on, counts);
+			on = NULL;
+		}
+	}
 	return nr;
 }
 
-/* scripts_main - what main() returns where there is nothing else */
+/* scripts_main - what main() returns; @more and its results come behind them */
 static inline int scripts_main(const struct scenario *scenarios,
-			       const struct pairing *pairings)
+			       void (*more)(void), int nr_more)
 {
-	tap_plan(scripts_run(scenarios, pairings, true));
-	scripts_run(scenarios, pairings, false);
+	tap_plan(scripts_run(scenarios, true) + nr_more);
+	scripts_run(scenarios, false);
+	if (more)
+		more();
 	return tap_exit();
 }
 

@@ -27,13 +27,16 @@ EXPORT void mock_cuda_fail(const char *function, int after, int result)
 	pthread_mutex_unlock(&lock);
 }
 
+/* How often was it called? NULL: count anew. */
 EXPORT int mock_cuda_calls(const char *function)
 {
 	int nr = 0;
 
 	pthread_mutex_lock(&lock);
 	for (int i = 0; i < 64 && calls[i].function; i++)
-		if (!strcmp(calls[i].function, function))
+		if (!function)
+			calls[i].nr = 0;
+		else if (!strcmp(calls[i].function, function))
 			nr = calls[i].nr;
 	pthread_mutex_unlock(&lock);
 	return nr;

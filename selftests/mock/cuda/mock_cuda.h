@@ -17,6 +17,7 @@ static struct {
 	void (*fail)(const char *function, int after, int result);
 	int (*calls)(const char *function);
 	int (*push)(int nr);
+	int (*priority)(void);
 	void (*capture_elsewhere)(bool is);
 	/* As a program calls them that uses the driver, too. */
 	int (*stream_create)(void **stream, unsigned int flags, int priority);
@@ -46,6 +47,7 @@ static inline void mock_cuda_start(void)
 		tap_bail("%s", dlerror());
 	*(void **)&mock_cuda.fail = dlsym(mock, "mock_cuda_fail");
 	*(void **)&mock_cuda.calls = dlsym(mock, "mock_cuda_calls");
+	*(void **)&mock_cuda.priority = dlsym(mock, "mock_cuda_priority");
 	*(void **)&mock_cuda.push = dlsym(mock, "mock_cuda_push");
 	*(void **)&mock_cuda.capture_elsewhere =
 		dlsym(mock, "mock_cuda_capture_elsewhere");

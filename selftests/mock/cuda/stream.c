@@ -136,13 +136,21 @@ int add_job(struct stream *s, struct job job)
 	return failed;
 }
 
+static int last_priority;
+
+/* For tests: of the stream that was made last. */
+EXPORT int mock_cuda_priority(void)
+{
+	return last_priority;
+}
+
 EXPORT int cuStreamCreateWithPriority(struct stream **stream,
 				      unsigned int flags, int priority)
 {
 	struct stream *s;
 
 	WANT_CONTEXT();
-	(void)priority; /* one out of range is not an error */
+	last_priority = priority; /* one out of range is not an error */
 	if (flags != 1)
 		return INVALID_VALUE;
 	s = calloc(1, sizeof(*s));
