@@ -3,6 +3,13 @@
 #include "cond/cond.h"
 #include "cond/policy.h"
 
+/*
+ * How many one call moves, if the caller holds the mutex: the kernel has two
+ * locks of its own for so long, and does not let anything else run. A call costs
+ * less than a twentieth of what it takes to move so many.
+ */
+#define SLICE 64
+
 /* A kernel without requeue, or a sandbox: never cleared. */
 static atomic_bool requeue_refused;
 
@@ -105,6 +112,7 @@ static void unblock(struct group *g, struct wake_plan plan, int nr,
 		    struct lock *held)
 {
 	uint32_t word = group_unblock(g, nr, plan.move ? GROUP_MOVED : 0);
+	int most = plan.nr_wake == 0 && nr > SLICE ? SLICE : nr;
 	futex_word *slept_on = LOW_HALF(&g->state);
 	long ret = -EAGAIN;
 
@@ -114,12 +122,17 @@ static void unblock(struct group *g, struct wake_plan plan, int nr,
 	if (!(word & GROUP_AWAKE) && unlikely(load_relaxed(&g->pi_target))) {
 		cond_pi_wake(g, nr);
 	} else if (!(word & GROUP_AWAKE)) {
-		/* If the word has changed since, sleepers are woken. */
-		if (plan.move) {
+		/*
+		 * If the word has changed since, sleepers are woken. Between two
+		 * calls the chain cannot end: the mutex stays the caller's.
+		 */
+		while (plan.move) {
 			ret = futex_cmp_requeue(slept_on, word, plan.nr_wake,
-						nr, plan.target, false);
+						most, plan.target, false);
 			PROBE_REQUEUE(load_relaxed(&g->owner), ret,
 				      plan.nr_wake);
+			if (ret < most || most == nr)
+				break;
 		}
 		if (ret == -ENOSYS || ret == -EPERM)
 			store_relaxed(&requeue_refused, true);

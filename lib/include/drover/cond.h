@@ -180,13 +180,14 @@ int drover_cond_signal(drover_cond_t *cond);
  * Never blocks, but for a short internal lock. If the mutex is held, at most
  * one thread is woken, and none if the caller holds it; the rest are moved to
  * the mutex, with one system call for each group of waiters (there are at
- * most two). If it is free all are woken. DROVER_POLICY in drover(7) changes
- * that, and so does a mutex to which nobody can be moved.
+ * most two), or for each 64 of them if the caller holds it. If it is free all
+ * are woken. DROVER_POLICY in drover(7) changes that, and so does a mutex to
+ * which nobody can be moved.
  *
  * Return: 0.
  *
  * Tests: cond/broadcast_moves cond/some_awake cond/nobody_waits
- * Tests: cond/mutex_kinds cond/requeue_refused
+ * Tests: cond/mutex_kinds cond/requeue_refused attack/wake_ahead
  */
 int drover_cond_broadcast(drover_cond_t *cond);
 
