@@ -172,6 +172,7 @@ check-systems: ## what is committed, in Debian 11, 12, 13, unstable; SYSTEMS=
 check-long: ## hours: 10^8 wakeups under stress, large models, all sanitizers
 	@tools/deps build check $(kernel_deps) vm models programs
 	@+$(MAKE) -s all kselftest
+	@+$(MAKE) -s -C kernel O=$(O) backport
 	@selftests/run-check --long
 
 check-models: ## the protocol in Spin, proved, and its busted twins, which fail
@@ -191,7 +192,7 @@ check-mutants: ## bugs put into the library, one at a time: each must be caught
 
 check-mutants-kernel: ## the same with bugs in the mover
 	@tools/deps build $(kernel_deps) vm
-	@+$(MAKE) -s lib selftests kernel KERNEL_VARIANTS="mainline drover"
+	@+$(MAKE) -s lib selftests kselftest KERNEL_VARIANTS="mainline drover"
 	@selftests/mutants/run-kernel
 
 check-differential: ## the same futex calls to mainline and drover, a million

@@ -218,6 +218,9 @@ def long_stages(settings, pairs):
                           f"--build={settings.build}", f"--calls={CALLS}")
         yield _tool_stage(settings, "mutants/kernel", 1200,
                           "mutants/run-kernel")
+    yield _tool_stage(settings, "differential/6.12", 600, "differential/run",
+                      "mainline-6.12", "drover-6.12",
+                      f"--build={settings.build}", f"--calls={CALLS // 10}")
     for machine in settings.machines():
         yield Stage(f"kselftest/{machine.label}", 150 * min(machine.cpus, 2),
                     lambda progress, machine=machine:

@@ -52,8 +52,9 @@ PUT_CHUNK = 9000
 
 
 def kernel_path(variant, build=BUILD):
-    """Where `make kernel` leaves the image of a variant."""
-    path = os.path.join(build, "kernel", variant, "bzImage")
+    """Where `make kernel` leaves the image of a variant, as drover-6.12."""
+    name, dash, base = variant.partition("-")
+    path = os.path.join(build, "kernel" + dash + base, name, "bzImage")
     if not os.path.exists(path):
         raise GuestMissing(f"{path} is missing; run: make kernel")
     return path
