@@ -26,10 +26,11 @@ MACHINE = "q35,sata=off,smbus=off,i8042=off,usb=off,vmport=off"
 #: Stalls are reported after 120 s, not 20: on a host with more to do than
 #: CPUs, an emulated CPU may well not run for as long as that.
 #: panic_print=64: where each CPU was when the guest panicked.
+#: numa=fake=2: two nodes, in a kernel that knows of nodes.
 APPEND = ("console=ttyS0 ignore_loglevel printk.devkmsg=on printk.time=1"
           " panic=-1 tsc=reliable no_timer_check"
           " rcupdate.rcu_cpu_stall_timeout=120 watchdog_thresh=60"
-          " panic_print=64")
+          " panic_print=64 numa=fake=2")
 
 ACCELERATORS = {
     "kvm": ("-accel", "kvm", "-cpu", "host"),
