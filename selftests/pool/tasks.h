@@ -94,15 +94,6 @@ static inline void submit_held(drover_task_t *task)
 	reached(&nr_begun, before + 1);
 }
 
-/* submit_waiting - a task that sleeps for another one on return */
-static inline void submit_waiting(drover_task_t *task, drover_task_t *other)
-{
-	sleeper = 0;
-	submit(task, wait_for, other);
-	reached(&sleeper, 1);
-	asleep(sleeper);
-}
-
 /* In a thread that is no worker: it runs the task if nobody has begun it. */
 static inline void *wait_in_thread(void *task)
 {

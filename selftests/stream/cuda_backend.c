@@ -76,9 +76,9 @@ static void test_refused(void)
 	drover_stream_t t;
 	void *memory;
 
-	mock_cuda.fail("cuMemAlloc_v2", 0, 2);
+	mock_cuda_fail("cuMemAlloc_v2", 0, 2);
 	IS(ENOMEM, drover_stream_alloc(&s, BYTES, &memory));
-	mock_cuda.fail("cuStreamCreateWithPriority", 0, 2);
+	mock_cuda_fail("cuStreamCreateWithPriority", 0, 2);
 	IS(ENOMEM, drover_stream_create(&t, &attr));
 	tap_is(drover_stream_run(&s, &on_cpu, NULL, 0, NULL, 0, NULL), EINVAL,
 	       "a kernel of another backend: EINVAL");

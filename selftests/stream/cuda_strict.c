@@ -29,8 +29,8 @@ static int foreign_issue(void *stream, const void *args)
 	nr_issued++;
 	if (f->err)
 		return f->err;
-	return mock_cuda.set((uintptr_t)f->to, f->byte, BYTES, stream) ? EIO :
-									 0;
+	return cuMemsetD8Async((uintptr_t)f->to, f->byte, BYTES, stream) ? EIO :
+									   0;
 }
 
 /* Of @args a stream, memory, and what to set it to. */
@@ -50,23 +50,23 @@ STEP(raw)
 	uintptr_t to = (uintptr_t)script_memory(args[0]);
 	int err;
 
-	mock_cuda.push(1);
-	err = mock_cuda.set(to, args[1], BYTES, native);
-	mock_cuda.push(-1);
+	mock_cuda_push(1);
+	err = cuMemsetD8Async(to, args[1], BYTES, native);
+	mock_cuda_push(-1);
 	return err;
 }
 
 /* lend: the next one is made of a CUstream of the program's */
 STEP(lend)
 {
-	mock_cuda.push(1);
-	return mock_cuda.stream_create(&script.attr.native, 1, 0);
+	mock_cuda_push(1);
+	return cuStreamCreateWithPriority(&script.attr.native, 1, 0);
 }
 
 STEP(take_back)
 {
-	mock_cuda.stream_destroy(script.attr.native);
-	mock_cuda.push(-1);
+	cuStreamDestroy_v2(script.attr.native);
+	mock_cuda_push(-1);
 	return native != script.attr.native;
 }
 
@@ -74,7 +74,7 @@ STEP(take_back)
 STEP(shared)
 {
 	const struct fill fill = { script_host[0], 0, 1 };
-	drover_kernel_t kernel = mock_cuda.fill;
+	drover_kernel_t kernel = mock_cuda_fill;
 	drover_access_t nothing = { 0 };
 
 	kernel.shared = 64 << 10;
@@ -101,7 +101,7 @@ STEP(large_is)
 
 STEP(elsewhere)
 {
-	mock_cuda.capture_elsewhere(args[0]);
+	mock_cuda_capture_elsewhere(args[0]);
 	return 0;
 }
 
@@ -109,11 +109,11 @@ STEP_IS(foreign, foreign(args, 0));
 STEP_IS(foreign_fails, foreign(args, ENOSPC));
 STEP_IS(issued, nr_issued);
 STEP_IS(native, drover_stream_native(STREAM, &native));
-STEP_IS(push, mock_cuda.push(args[0]));
+STEP_IS(push, mock_cuda_push(args[0]));
 STEP_IS(is_open, script.gates[args[0]].is_open);
 STEP_IS(depth, (script.attr.depth = args[0]) == 0);
 STEP_IS(priority, (script.attr.priority = args[0]) == 0);
-STEP_IS(priority_was, mock_cuda.priority());
+STEP_IS(priority_was, mock_cuda_priority());
 STEP_IS(alloc_large,
 	drover_stream_alloc(STREAM, LARGE, (void **)&script.memory[args[1]]));
 TEXT(cuCtxPushCurrent_v2);

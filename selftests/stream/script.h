@@ -221,7 +221,7 @@ STEP(mark)
 
 STEP(refuse)
 {
-	mock_cuda.fail((const char *)args[0], 0, args[1]);
+	mock_cuda_fail((const char *)args[0], 0, args[1]);
 	return 0;
 }
 
@@ -255,9 +255,9 @@ STEP_IS(end, drover_stream_capture_end(STREAM, &script.graphs[args[1]]));
 STEP_IS(replay, drover_graph_replay(STREAM, script.graphs[args[1]], TICKET));
 STEP_IS(drop, drover_graph_destroy(script.graphs[args[0]]));
 STEP_IS(is, all_are(script_memory(args[0]), args[1], BYTES) ? 0 : -1);
-STEP_IS(count, mock_cuda.calls(NULL));
+STEP_IS(count, mock_cuda_calls(NULL));
 STEP_IS(called, script.called);
-STEP_IS(calls, mock_cuda.calls((const char *)args[0]));
+STEP_IS(calls, mock_cuda_calls((const char *)args[0]));
 STEP_IS(why, strstr(drover_stream_why(), (const char *)args[0]) ? 0 : -1);
 STEP_IS(since, SINCE(asked) * 1000 + SINCE(elided) * 100 +
 		       SINCE(deferred) * 10 + SINCE(waited));

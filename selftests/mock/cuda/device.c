@@ -1,16 +1,71 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Devices, contexts, capture modes and memory. */
+/*
+ * Devices, contexts, capture modes and memory; and calls, which are counted, and
+ * fail when they are told to.
+ */
 #include <stdlib.h>
 #include <string.h>
 
 #include "mock.h"
 
+pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+
+static struct {
+	char function[40];
+	int after, result;
+} planned;
+
+static struct {
+	const char *function;
+	int nr;
+} calls[64];
+
+EXPORT void mock_cuda_fail(const char *function, int after, int result)
+{
+	pthread_mutex_lock(&lock);
+	strncpy(planned.function, function, sizeof(planned.function) - 1);
+	planned.after = after;
+	planned.result = result;
+	pthread_mutex_unlock(&lock);
+}
+
+EXPORT int mock_cuda_calls(const char *function)
+{
+	int nr = 0;
+
+	pthread_mutex_lock(&lock);
+	for (int i = 0; i < 64 && calls[i].function; i++)
+		if (!function)
+			calls[i].nr = 0;
+		else if (!strcmp(calls[i].function, function))
+			nr = calls[i].nr;
+	pthread_mutex_unlock(&lock);
+	return nr;
+}
+
+int called(const char *function)
+{
+	int result = SUCCESS, i = 0;
+
+	pthread_mutex_lock(&lock);
+	while (calls[i].function && strcmp(calls[i].function, function))
+		i++;
+	calls[i].function = function;
+	calls[i].nr++;
+	if (planned.result && !strcmp(planned.function, function) &&
+	    planned.after-- == 0) {
+		result = planned.result;
+		planned.result = 0;
+	}
+	pthread_mutex_unlock(&lock);
+	return result;
+}
+
 static int context_object;
 _Thread_local int nr_pushed;
-
-/* Of all contexts: [lock]. */
-static int nr_retained;
-int context_life;
+static _Atomic int nr_retained;
+_Atomic int context_life;
 
 EXPORT int cuInit(unsigned int flags)
 {
@@ -24,30 +79,12 @@ EXPORT int cuInit(unsigned int flags)
 
 EXPORT int cuGetErrorName(int error, const char **name)
 {
-	static const struct {
-		int error;
-		const char *name;
-	} names[] = {
-		{ INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE" },
-		{ OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY" },
-		{ NO_DEVICE, "CUDA_ERROR_NO_DEVICE" },
-		{ INVALID_DEVICE, "CUDA_ERROR_INVALID_DEVICE" },
-		{ INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT" },
-		{ NOT_FOUND, "CUDA_ERROR_NOT_FOUND" },
-		{ CONTEXT_IS_DESTROYED, "CUDA_ERROR_CONTEXT_IS_DESTROYED" },
-		{ LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED" },
-		{ CAPTURE_UNSUPPORTED,
-		  "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED" },
-		{ CAPTURE_INVALIDATED,
-		  "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED" },
-	};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		if (names[i].error == error) {
-			*name = names[i].name;
-			return SUCCESS;
-		}
+#define ERROR_NAME(name_, number)             \
+	if (error == (number)) {              \
+		*name = "CUDA_ERROR_" #name_; \
+		return SUCCESS;               \
 	}
+	ERRORS(ERROR_NAME)
 	return INVALID_VALUE;
 }
 
@@ -64,8 +101,6 @@ struct allocation {
 	struct allocation *next;
 	unsigned char *start;
 	size_t bytes;
-	bool pinned;
-	int life; /* of the context */
 };
 
 static struct allocation *allocations; /* [lock] */
@@ -81,7 +116,7 @@ static struct allocation *find(const void *start)
 	return a;
 }
 
-static void *allocate(size_t bytes, bool pinned)
+static void *allocate(size_t bytes)
 {
 	struct allocation *a = malloc(sizeof(*a));
 	void *start = malloc(bytes);
@@ -91,9 +126,7 @@ static void *allocate(size_t bytes, bool pinned)
 	pthread_mutex_lock(&lock);
 	*a = (struct allocation){ .next = allocations,
 				  .start = start,
-				  .bytes = bytes,
-				  .pinned = pinned,
-				  .life = context_life };
+				  .bytes = bytes };
 	allocations = a;
 	pthread_mutex_unlock(&lock);
 	return start;
@@ -131,7 +164,7 @@ EXPORT int cuMemAlloc_v2(uint64_t *address, size_t bytes)
 {
 	WANT_CONTEXT();
 	UNSAFE();
-	*address = (uintptr_t)allocate(bytes, false);
+	*address = (uintptr_t)allocate(bytes);
 	return *address ? SUCCESS : OUT_OF_MEMORY;
 }
 
@@ -145,8 +178,7 @@ EXPORT int cuMemHostAlloc(void **memory, size_t bytes, unsigned int flags)
 {
 	WANT_CONTEXT();
 	UNSAFE();
-	(void)flags;
-	*memory = allocate(bytes, true);
+	*memory = allocate(bytes);
 	return *memory ? SUCCESS : OUT_OF_MEMORY;
 }
 
@@ -190,10 +222,7 @@ EXPORT int cuMemsetD8Async(uint64_t to, unsigned char byte, size_t bytes,
 EXPORT int cuDevicePrimaryCtxRetain(void **context, int device)
 {
 	CALLED();
-	(void)device;
-	pthread_mutex_lock(&lock);
 	nr_retained++;
-	pthread_mutex_unlock(&lock);
 	*context = &context_object;
 	return SUCCESS;
 }
@@ -202,13 +231,12 @@ EXPORT int cuDevicePrimaryCtxRetain(void **context, int device)
 EXPORT int cuDevicePrimaryCtxRelease_v2(int device)
 {
 	CALLED();
-	(void)device;
+	if (--nr_retained)
+		return SUCCESS;
+	context_life++;
 	pthread_mutex_lock(&lock);
-	if (!--nr_retained) {
-		context_life++;
-		for (struct allocation *a = allocations; a; a = a->next)
-			memset(a->start, 0xdd, a->bytes);
-	}
+	for (struct allocation *a = allocations; a; a = a->next)
+		memset(a->start, 0xdd, a->bytes);
 	pthread_mutex_unlock(&lock);
 	return SUCCESS;
 }
@@ -216,7 +244,6 @@ EXPORT int cuDevicePrimaryCtxRelease_v2(int device)
 EXPORT int cuStreamGetCtx(struct stream *s, void **context)
 {
 	WANT_CONTEXT();
-	(void)s;
 	*context = &context_object;
 	return SUCCESS;
 }
@@ -240,7 +267,6 @@ EXPORT int cuCtxPopCurrent_v2(void **context)
 	return SUCCESS;
 }
 
-/* For tests: the caller's own contexts, and how many are current. */
 EXPORT int mock_cuda_push(int nr)
 {
 	nr_pushed += nr;
@@ -250,7 +276,7 @@ EXPORT int mock_cuda_push(int nr)
 /* ---- captures of others ---- */
 
 static _Thread_local int capture_mode; /* 0 global, 1 thread local, 2 relaxed */
-static bool captured_elsewhere;
+static _Atomic bool captured_elsewhere;
 
 EXPORT int cuThreadExchangeStreamCaptureMode(int *mode)
 {
@@ -262,20 +288,12 @@ EXPORT int cuThreadExchangeStreamCaptureMode(int *mode)
 	return SUCCESS;
 }
 
-/* For tests: some thread of the program's captures, and wants no calls. */
 EXPORT void mock_cuda_capture_elsewhere(bool is)
 {
-	pthread_mutex_lock(&lock);
 	captured_elsewhere = is;
-	pthread_mutex_unlock(&lock);
 }
 
 bool is_unsafe(void)
 {
-	bool is;
-
-	pthread_mutex_lock(&lock);
-	is = captured_elsewhere && capture_mode != 2;
-	pthread_mutex_unlock(&lock);
-	return is;
+	return captured_elsewhere && capture_mode != 2;
 }

@@ -51,6 +51,16 @@ static void kernel_nothing(const void *args)
 {
 }
 
+static const struct {
+	const char *name;
+	void (*run)(const void *args);
+} kernels[] = {
+	{ "fill", kernel_fill },
+	{ "add", kernel_add },
+	{ "token", kernel_token },
+	{ "nothing", kernel_nothing },
+};
+
 EXPORT int cuModuleLoadData(void **module, const void *image)
 {
 	WANT_CONTEXT();
@@ -62,25 +72,19 @@ EXPORT int cuModuleLoadData(void **module, const void *image)
 EXPORT int cuModuleUnload(void *module)
 {
 	WANT_CONTEXT();
-	(void)module;
 	return SUCCESS;
 }
 
 EXPORT int cuModuleGetFunction(void **function, void *module, const char *name)
 {
 	WANT_CONTEXT();
-	(void)module;
-	if (!strcmp(name, "fill"))
-		*function = (void *)kernel_fill;
-	else if (!strcmp(name, "add"))
-		*function = (void *)kernel_add;
-	else if (!strcmp(name, "token"))
-		*function = (void *)kernel_token;
-	else if (!strcmp(name, "nothing"))
-		*function = (void *)kernel_nothing;
-	else
-		return NOT_FOUND;
-	return SUCCESS;
+	for (int i = 0; i < 4; i++) {
+		if (strcmp(name, kernels[i].name))
+			continue;
+		*function = (void *)kernels[i].run;
+		return SUCCESS;
+	}
+	return NOT_FOUND;
 }
 
 #define SHARED_FREE 49152

@@ -22,19 +22,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define ERRORS(error)                                                          \
+	error(INVALID_VALUE, 1) error(OUT_OF_MEMORY, 2) error(NO_DEVICE, 100)  \
+		error(INVALID_DEVICE, 101) error(INVALID_CONTEXT,              \
+						 201) error(NOT_FOUND, 500)    \
+			error(NOT_READY, 600) error(CONTEXT_IS_DESTROYED, 709) \
+				error(LAUNCH_FAILED, 719) error(               \
+					STREAM_CAPTURE_UNSUPPORTED, 900)       \
+					error(STREAM_CAPTURE_INVALIDATED, 901)
+
+#define ERROR_NUMBER(name, number) name = number,
 enum {
-	SUCCESS = 0,
-	INVALID_VALUE = 1,
-	OUT_OF_MEMORY = 2,
-	NO_DEVICE = 100,
-	INVALID_DEVICE = 101,
-	INVALID_CONTEXT = 201,
-	NOT_FOUND = 500,
-	NOT_READY = 600,
-	CONTEXT_IS_DESTROYED = 709,
-	LAUNCH_FAILED = 719,
-	CAPTURE_UNSUPPORTED = 900,
-	CAPTURE_INVALIDATED = 901,
+	SUCCESS,
+	ERRORS(ERROR_NUMBER)
 };
 
 #define EXPORT __attribute__((visibility("default")))
@@ -43,7 +43,7 @@ enum {
 extern pthread_mutex_t lock;
 extern pthread_cond_t changed;
 
-/* ---- calls.c ---- */
+/* ---- device.c ---- */
 
 /* Counts the call; what it was told to answer, or 0. */
 int called(const char *function);
@@ -55,18 +55,16 @@ int called(const char *function);
 			return planned_;         \
 	} while (0)
 
-/* ---- device.c ---- */
-
 extern _Thread_local int nr_pushed;
-/* Goes up when the primary context ends; [lock]. */
-extern int context_life;
+/* Goes up when the primary context ends. */
+extern _Atomic int context_life;
 /* Whether a capture does not permit the calling thread what is unsafe. */
 bool is_unsafe(void);
 
-#define UNSAFE()                                    \
-	do {                                        \
-		if (is_unsafe())                    \
-			return CAPTURE_UNSUPPORTED; \
+#define UNSAFE()                                           \
+	do {                                               \
+		if (is_unsafe())                           \
+			return STREAM_CAPTURE_UNSUPPORTED; \
 	} while (0)
 
 /* All that works on memory or streams wants a current context. */
@@ -93,8 +91,9 @@ struct graph;
 
 /* It may be destroyed while jobs use it. */
 struct event {
-	uint64_t recorded, done; /* [lock] */
-	int refs;
+	_Atomic uint64_t recorded;
+	uint64_t done; /* [lock] */
+	_Atomic int refs;
 };
 
 struct job {
@@ -114,7 +113,7 @@ struct job {
 
 struct graph {
 	struct job *first, **end;
-	int refs;    /* [lock] */
+	_Atomic int refs;
 	bool spoilt; /* somebody asked what is done of its stream */
 	int life;    /* of the context */
 };
@@ -131,6 +130,5 @@ struct stream {
 int add_job(struct stream *s, struct job job);
 /* Until all is done that is queued; the stream's error. */
 int await_jobs(struct stream *s);
-void graph_put(struct graph *graph);
 
 #endif /* MOCK_H */

@@ -1,30 +1,35 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * mock_cuda.h - the CUDA backend without a GPU
+ * mock_cuda_h - the CUDA backend without a GPU
  *
  *	mock_cuda_start();		// before the first CUDA stream
- *	mock_cuda.fail("cuMemcpyAsync", 2, 719);
+ *	mock_cuda_fail("cuMemcpyAsync", 2, 719);
  */
 #ifndef DROVER_SELFTESTS_MOCK_CUDA_H
 #define DROVER_SELFTESTS_MOCK_CUDA_H
 
-#include <dlfcn.h>
 #include <limits.h>
 
 #include "blocks.h"
 
-static struct {
-	void (*fail)(const char *function, int after, int result);
-	int (*calls)(const char *function);
-	int (*push)(int nr);
-	int (*priority)(void);
-	void (*capture_elsewhere)(bool is);
-	/* As a program calls them that uses the driver, too. */
-	int (*stream_create)(void **stream, unsigned int flags, int priority);
-	int (*stream_destroy)(void *stream);
-	int (*set)(uint64_t to, unsigned char byte, size_t bytes, void *stream);
-	drover_kernel_t fill, add;
-} mock_cuda;
+/* The call of @function behind @after others answers @result. */
+void mock_cuda_fail(const char *function, int after, int result);
+/* How often was it called? NULL: count anew. */
+int mock_cuda_calls(const char *function);
+/* The caller's own contexts, and how many are current. */
+int mock_cuda_push(int nr);
+/* Of the stream that was made last. */
+int mock_cuda_priority(void);
+/* Some thread of the program's captures, and wants no calls. */
+void mock_cuda_capture_elsewhere(bool is);
+
+/* As a program calls them that uses the driver, too. */
+int cuStreamCreateWithPriority(void **stream, unsigned int flags, int priority);
+int cuStreamDestroy_v2(void *stream);
+int cuMemsetD8Async(uint64_t to, unsigned char byte, size_t bytes,
+		    void *stream);
+
+static drover_kernel_t mock_cuda_fill, mock_cuda_add;
 
 /* mock_cuda_path - where the mock lies, seen from this program */
 static inline const char *mock_cuda_path(void)
@@ -41,28 +46,14 @@ static inline const char *mock_cuda_path(void)
 
 static inline void mock_cuda_start(void)
 {
-	void *mock = dlopen(mock_cuda_path(), RTLD_NOW);
-
-	if (!mock)
-		tap_bail("%s", dlerror());
-	*(void **)&mock_cuda.fail = dlsym(mock, "mock_cuda_fail");
-	*(void **)&mock_cuda.calls = dlsym(mock, "mock_cuda_calls");
-	*(void **)&mock_cuda.priority = dlsym(mock, "mock_cuda_priority");
-	*(void **)&mock_cuda.push = dlsym(mock, "mock_cuda_push");
-	*(void **)&mock_cuda.capture_elsewhere =
-		dlsym(mock, "mock_cuda_capture_elsewhere");
-	*(void **)&mock_cuda.stream_create =
-		dlsym(mock, "cuStreamCreateWithPriority");
-	*(void **)&mock_cuda.stream_destroy = dlsym(mock, "cuStreamDestroy_v2");
-	*(void **)&mock_cuda.set = dlsym(mock, "cuMemsetD8Async");
 	setenv("DROVER_CUDA_LIBRARY", mock_cuda_path(), 1);
 }
 
 /* mock_cuda_kernels - load them; any stream may run them afterwards */
 static inline void mock_cuda_kernels(drover_stream_t *stream)
 {
-	MUST(drover_stream_load(stream, "", "fill", &mock_cuda.fill));
-	MUST(drover_stream_load(stream, "", "add", &mock_cuda.add));
+	MUST(drover_stream_load(stream, "", "fill", &mock_cuda_fill));
+	MUST(drover_stream_load(stream, "", "add", &mock_cuda_add));
 }
 
 static inline int cuda_fill_submit(drover_stream_t *stream, void *to, int byte,
@@ -71,7 +62,7 @@ static inline int cuda_fill_submit(drover_stream_t *stream, void *to, int byte,
 	const struct fill fill = { to, bytes, byte };
 	const drover_access_t access = { to, bytes, DROVER_WRITE };
 
-	return drover_stream_run(stream, &mock_cuda.fill, &fill, sizeof(fill),
+	return drover_stream_run(stream, &mock_cuda_fill, &fill, sizeof(fill),
 				 &access, 1, ticket);
 }
 
@@ -85,7 +76,7 @@ static inline int cuda_add_submit(drover_stream_t *stream, void *to,
 		{ from, bytes, DROVER_READ },
 	};
 
-	return drover_stream_run(stream, &mock_cuda.add, &add, sizeof(add),
+	return drover_stream_run(stream, &mock_cuda_add, &add, sizeof(add),
 				 accesses, 2, ticket);
 }
 

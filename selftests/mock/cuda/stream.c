@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Streams and what they do, and events. */
+/* Streams and what they do, events and graphs. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,31 +7,20 @@
 
 static void do_jobs(struct job *job, struct stream *s);
 
-void graph_put(struct graph *graph)
+static void graph_put(struct graph *graph)
 {
-	bool last;
-
-	pthread_mutex_lock(&lock);
-	last = --graph->refs == 0;
-	pthread_mutex_unlock(&lock);
-	while (last && graph->first) {
-		struct job *job = graph->first;
-
-		graph->first = job->next;
+	if (--graph->refs)
+		return;
+	for (struct job *job = graph->first, *next; job; job = next) {
+		next = job->next;
 		free(job);
 	}
-	if (last)
-		free(graph);
+	free(graph);
 }
 
 static void event_put(struct event *event)
 {
-	bool last;
-
-	pthread_mutex_lock(&lock);
-	last = --event->refs == 0;
-	pthread_mutex_unlock(&lock);
-	if (last)
+	if (!--event->refs)
 		free(event);
 }
 
@@ -138,7 +127,6 @@ int add_job(struct stream *s, struct job job)
 
 static int last_priority;
 
-/* For tests: of the stream that was made last. */
 EXPORT int mock_cuda_priority(void)
 {
 	return last_priority;
@@ -199,7 +187,7 @@ static int spoil_capture(struct stream *s)
 	pthread_mutex_lock(&lock);
 	if (s->capture) {
 		s->capture->spoilt = true;
-		result = CAPTURE_UNSUPPORTED;
+		result = STREAM_CAPTURE_UNSUPPORTED;
 	}
 	pthread_mutex_unlock(&lock);
 	return result;
@@ -267,9 +255,7 @@ EXPORT int cuEventRecord(struct event *event, struct stream *s)
 	struct job job = { .kind = RECORD, .event = event };
 
 	WANT_CONTEXT();
-	pthread_mutex_lock(&lock);
 	job.number = ++event->recorded;
-	pthread_mutex_unlock(&lock);
 	return add_job(s, job);
 }
 
@@ -279,10 +265,7 @@ EXPORT int cuStreamWaitEvent(struct stream *s, struct event *event,
 	struct job job = { .kind = WAIT, .event = event };
 
 	WANT_CONTEXT();
-	(void)flags;
-	pthread_mutex_lock(&lock);
 	job.number = event->recorded;
-	pthread_mutex_unlock(&lock);
 	return add_job(s, job);
 }
 
@@ -307,4 +290,70 @@ EXPORT int cuEventSynchronize(struct event *event)
 		pthread_cond_wait(&changed, &lock);
 	pthread_mutex_unlock(&lock);
 	return SUCCESS;
+}
+
+/* ---- graphs ---- */
+
+EXPORT int cuStreamBeginCapture_v2(struct stream *s, int mode)
+{
+	struct graph *graph;
+
+	WANT_CONTEXT();
+	graph = calloc(1, sizeof(*graph));
+	if (!graph || mode != 1)
+		return graph ? INVALID_VALUE : OUT_OF_MEMORY;
+	graph->end = &graph->first;
+	graph->refs = 1;
+	graph->life = context_life;
+	pthread_mutex_lock(&lock);
+	s->capture = graph;
+	pthread_mutex_unlock(&lock);
+	return SUCCESS;
+}
+
+EXPORT int cuStreamEndCapture(struct stream *s, struct graph **graph)
+{
+	WANT_CONTEXT();
+	pthread_mutex_lock(&lock);
+	*graph = s->capture;
+	s->capture = NULL;
+	pthread_mutex_unlock(&lock);
+	if (*graph && (*graph)->spoilt) {
+		graph_put(*graph);
+		*graph = NULL;
+		return STREAM_CAPTURE_INVALIDATED;
+	}
+	return *graph ? SUCCESS : INVALID_VALUE;
+}
+
+/* An executable graph shares the jobs of the one it was made of. */
+EXPORT int cuGraphInstantiateWithFlags(struct graph **exec, struct graph *graph,
+				       unsigned long long flags)
+{
+	WANT_CONTEXT();
+	graph->refs++;
+	*exec = graph;
+	return SUCCESS;
+}
+
+EXPORT int cuGraphDestroy(struct graph *graph)
+{
+	CALLED();
+	graph_put(graph);
+	return SUCCESS;
+}
+
+EXPORT int cuGraphExecDestroy(struct graph *exec)
+{
+	CALLED();
+	graph_put(exec);
+	return SUCCESS;
+}
+
+EXPORT int cuGraphLaunch(struct graph *exec, struct stream *s)
+{
+	WANT_CONTEXT();
+	if (exec->life != context_life)
+		return CONTEXT_IS_DESTROYED;
+	return add_job(s, (struct job){ .kind = GRAPH, .graph = exec });
 }
