@@ -85,6 +85,10 @@ static int in_fork(pid_t (*forking)(void))
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+#if defined(__GLIBC__) && !__GLIBC_PREREQ(2, 34)
+#define _Fork fork /* there is none yet */
+#endif
+
 /* In a thread that has not waited yet. */
 static void *make_others(void *results)
 {

@@ -73,7 +73,8 @@ static int mutex_init(pthread_mutex_t *mutex, const struct kind *kind)
 #ifdef __x86_64__
 	if (kind->elided) {
 		mutex->__data.__kind |= KIND_ELIDED;
-		mutex->__data.__elision = NOT_YET;
+		/* After __spins; since glibc 2.43 it has another name. */
+		(&mutex->__data.__spins)[1] = NOT_YET;
 	}
 #endif
 	return err;

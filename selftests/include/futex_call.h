@@ -27,6 +27,13 @@
 #define SYS_futex_requeue 456
 #endif
 
+#ifndef FUTEX_32 /* nor does Debian 11 have this */
+struct futex_waitv {
+	uint64_t val, uaddr;
+	uint32_t flags, __reserved;
+};
+#endif
+
 /* Flags of one entry of struct futex_waitv. */
 #ifndef FUTEX2_SIZE_U32
 #define FUTEX2_SIZE_U32 0x02

@@ -5,6 +5,7 @@ import functools
 import glob
 import os
 import re
+import shutil
 import subprocess
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(
@@ -21,10 +22,10 @@ APIS = re.compile(r"^ \* APIs: drover (.*)$", re.MULTILINE)
 @functools.lru_cache(maxsize=1)
 def files():
     """Paths, relative to the top, of all files that are or will be kept."""
-    listed = subprocess.run(
+    listed = shutil.which("git") and subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others",
          "--exclude-standard"], cwd=TOP, capture_output=True, check=False)
-    if not listed.returncode:
+    if listed and not listed.returncode:
         paths = listed.stdout.decode().split("\0")
         return sorted(path for path in set(paths) if path and
                       os.path.isfile(os.path.join(TOP, path)))
