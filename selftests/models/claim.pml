@@ -71,7 +71,36 @@ inline unblock()
 	claim = false
 }
 
-proctype Signaller()
+#define MAY_LEAVE	BUSTED_OR(LEAVE_CLAIMED, true, !claimed)
+
+inline leave()
+{
+	members--;
+	blocked--;
+	step_of_state()
+}
+
+/* group_leave() */
+active [NR_MEMBERS] proctype Member()
+{
+	do
+	:: atomic { released -> members--; break }
+	:: atomic {
+		!released && tokens ->
+		members--;
+		tokens--;
+		step_of_state();
+		break
+	   }
+	:: atomic { !released && !tokens && MAY_LEAVE -> leave(); break }
+	:: !released && !tokens && !(MAY_LEAVE) ->
+		take(claim);
+		claim = false;
+		BUSTED(NO_SECOND_LOOK, atomic { leave(); break })
+	od
+}
+
+active [NR_SIGNALLERS] proctype Signaller()
 {
 	bool found, last;
 
@@ -103,49 +132,7 @@ proctype Signaller()
 	fi
 }
 
-#define MAY_LEAVE	BUSTED_OR(LEAVE_CLAIMED, true, !claimed)
-
-inline leave()
+active proctype Judge()
 {
-	members--;
-	blocked--;
-	step_of_state()
-}
-
-/* group_leave() */
-proctype Member()
-{
-	do
-	:: atomic { released -> members--; break }
-	:: atomic {
-		!released && tokens ->
-		members--;
-		tokens--;
-		step_of_state();
-		break
-	   }
-	:: atomic { !released && !tokens && MAY_LEAVE -> leave(); break }
-	:: !released && !tokens && !(MAY_LEAVE) ->
-		take(claim);
-		claim = false;
-		BUSTED(NO_SECOND_LOOK, atomic { leave(); break })
-	od
-}
-
-init
-{
-	byte i;
-
-	atomic {
-		do
-		:: i < NR_MEMBERS -> run Member(); i++
-		:: else -> break
-		od;
-		i = 0;
-		do
-		:: i < NR_SIGNALLERS -> run Signaller(); i++
-		:: else -> break
-		od
-	}
 	atomic { timeout -> CHECK(nobody_is_left, !members && !claim) }
 }

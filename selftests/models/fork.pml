@@ -52,7 +52,7 @@ inline cond_drop_stale()
 }
 
 /* cond_lock(), then what a waiter does with it; lock_drop(). */
-proctype Thread()
+active [NR_THREADS] proctype Thread()
 {
 	GUARD(NO_GENERATION, cond_drop_stale();)
 	atomic { !lock -> lock = true }
@@ -65,13 +65,8 @@ proctype Thread()
 	lock = false
 }
 
-init
+active proctype Judge()
 {
-	atomic {
-		run Thread();
-		run Thread();
-		run Thread()
-	}
 	timeout;
 	CHECK(nobody_was_dropped, open == NR_THREADS && joined == NR_THREADS)
 }

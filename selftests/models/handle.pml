@@ -55,7 +55,7 @@ inline set_done(number)
 	fi
 }
 
-proctype Worker()
+active proctype Worker()
 {
 	failed = true;
 	set_done(1);
@@ -63,7 +63,7 @@ proctype Worker()
 	set_done(2)
 }
 
-proctype Waiter()
+active proctype Waiter()
 {
 	bool is_done, has_failed;
 	byte seen;
@@ -94,7 +94,7 @@ proctype Waiter()
 over:	nr_over++
 }
 
-proctype Owner()
+active proctype Owner()
 {
 	done >= 1;
 	life = 2;
@@ -108,12 +108,7 @@ proctype Owner()
 	nr_over++
 }
 
-init
+active proctype Judge()
 {
-	atomic {
-		run Worker();
-		run Waiter();
-		run Owner()
-	}
 	atomic { timeout -> CHECK(nobody_is_left, nr_over == 2) }
 }

@@ -92,21 +92,21 @@ inline lock_drop(t)
 #endif
 }
 
-proctype Thread(byte t)
+active [NR_THREADS] proctype Thread()
 {
 	byte seen;
 	bool pi;
 
-	lock_take(t);
+	lock_take(_pid);
 	seen = guarded;
 	guarded = seen + 1;
-	lock_drop(t);
+	lock_drop(_pid);
 	/* All others have come, and so this is cond_destroy(). */
 	if
 	:: seen == NR_THREADS - 1 ->
 #if defined(PI) && !defined(BUSTED_NO_SETTLE)
 		if
-		:: pi_used -> lock_pi_take(t); lock_pi_drop(t)
+		:: pi_used -> lock_pi_take(_pid); lock_pi_drop(_pid)
 		:: !pi_used
 		fi;
 #endif
@@ -115,29 +115,16 @@ proctype Thread(byte t)
 	fi
 }
 
-init
+active proctype Judge()
 {
-	atomic {
-		mutex_users[0] = NR_THREADS;
-		i = 0;
-		do
-		:: i < NR_THREADS -> run Thread(i); i++
-		:: else -> break
-		od;
-		i = 0
-	}
 #ifdef PI
 	pi_used = true;
 #endif
 	atomic {
 		timeout ->
-		i = 0;
-		do
-		:: i < NR_THREADS ->
-			CHECK(nobody_sleeps, at[i] == AWAKE);
-			i++
-		:: else -> break
-		od;
+		for (i : 0 .. NR_THREADS - 1) {
+			CHECK(nobody_sleeps, at[i] == AWAKE)
+		}
 		CHECK(nothing_was_overwritten, guarded == NR_THREADS)
 	}
 }

@@ -36,16 +36,14 @@ byte nr_over;
 inline wake()
 {
 	d_step {
-		i = 0;
-		do
-		:: i < NR_WAITERS -> asleep[i] = false; i++
-		:: else -> break
-		od;
+		for (i : 0 .. NR_WAITERS - 1) {
+			asleep[i] = false
+		}
 		i = 0
 	}
 }
 
-proctype Raiser()
+active proctype Raiser()
 {
 	byte to = 1, seen_count, seen_least, i;
 	bool seen_mixed;
@@ -118,9 +116,9 @@ inline wait_for(number)
 }
 
 /* The first one waits for all numbers, the others for one each. */
-proctype Waiter(byte me)
+active [NR_WAITERS] proctype Waiter()
 {
-	byte number = 1, seen;
+	byte number = 1, seen, me = _pid - 1;
 
 	if
 	:: me == 0 ->
@@ -135,16 +133,7 @@ proctype Waiter(byte me)
 	nr_over++
 }
 
-init
+active proctype Judge()
 {
-	byte i;
-
-	atomic {
-		run Raiser();
-		do
-		:: i < NR_WAITERS -> run Waiter(i); i++
-		:: else -> break
-		od
-	}
 	atomic { timeout -> CHECK(nobody_is_left, nr_over == NR_WAITERS) }
 }

@@ -71,7 +71,6 @@ hidden byte no_task_is_left;
 hidden byte all_sleep_in_the_end;
 hidden byte idle_once;
 hidden byte places_are_kept;
-hidden byte i;
 
 byte nr_queued;
 byte nr_searching;
@@ -184,7 +183,7 @@ end_blocked:
 	GUARD(KEEP_PLACE, nr_active++)
 }
 
-proctype Worker(byte w)
+active [NR_WORKERS] proctype Worker()
 {
 	byte seen, claimed;
 	bool found, is_first;
@@ -203,10 +202,10 @@ end_loop:
 		do
 		BUSTED_OR(SEARCHING_TO_THE_END, ::, :: nr_searching--;)
 		BUSTED(LOOK_FIRST, wake_if_needed();)
-		   parked[w] = true;
+		   parked[_pid] = true;
 		   atomic {
-			CHECK(idle_once, !is_idle[w]);
-			is_idle[w] = true;
+			CHECK(idle_once, !is_idle[_pid]);
+			is_idle[_pid] = true;
 			nr_idle++;
 			nr_active--
 		   }
@@ -217,17 +216,17 @@ end_loop:
 		BUSTED(SEARCHING_TO_THE_END, nr_searching--;)
 end_asleep:
 		   do
-		   :: !parked[w] -> break
+		   :: !parked[_pid] -> break
 		BUSTED(GOES_ON, :: nr_queued > 0 -> break)
-		   :: parked[w] ->
+		   :: parked[_pid] ->
 			/* The kernel looks at the word again. */
 			atomic {
 				if
-				:: parked[w] -> asleep[w] = true
+				:: parked[_pid] -> asleep[_pid] = true
 				:: else
 				fi
 			}
-end_sleep:		!asleep[w]
+end_sleep:		!asleep[_pid]
 		   od;
 		   try_take();
 		   if
@@ -254,7 +253,7 @@ end_run:   nr_run == NR_TASKS;
 	od
 }
 
-proctype Submit()
+active [NR_SUBMITS] proctype Submit()
 {
 	byte seen, claimed, left = EACH;
 
@@ -267,21 +266,8 @@ proctype Submit()
 	od
 }
 
-init
+active proctype Judge()
 {
-	atomic {
-		i = 0;
-		do
-		:: i < NR_WORKERS -> run Worker(i); i++
-		:: else -> break
-		od;
-		i = 0;
-		do
-		:: i < NR_SUBMITS -> run Submit(); i++
-		:: else -> break
-		od;
-		i = 0
-	}
 	atomic {
 		timeout ->
 		CHECK(no_task_is_left, nr_run == NR_TASKS);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Process-shared condvars, whose waiters are woken and not moved. The mutex
- * plays no part.
+ * Process-shared condvars whose waiters are woken and not moved. The mutex plays
+ * no part:
  *
+ * @model shared
  * @run
  * @run -DNR_WAITERS=2 -DTIMED=true
  * @run quick -DNR_WAITERS=2 -DDESTROYS
@@ -27,6 +28,36 @@
  *	who times out does
  * @twin END_WAKES_NOBODY nobody_unblocked_is_left -DENDS: the
  *	token is there for one that sleeps on
+ *
+ * Those whose broadcaster and destroyer know the mutex, and hold it or not:
+ * drover_cond_broadcast_on() and drover_cond_destroy_on():
+ *
+ * @model shared-moved -DMOVES -DNR_SIGNALLERS=1
+ * @run
+ * @run -DDESTROYS
+ * @twin quick NO_MARK nobody_unblocked_is_left: those behind it are forgotten
+ * @twin quick NO_SET_CONTENDED nobody_unblocked_is_left: the unlock wakes
+ *	nobody
+ * @twin quick CHANGED_IS_DONE nobody_unblocked_is_left: EAGAIN taken for "all
+ *	moved"
+ * @twin quick DESTROY_WAKES_NOBODY nobody_unblocked_is_left -DDESTROYS: all
+ *	wait for its mutex
+ * @twin quick COUNT_OUT_LATE nobody_sleeps_on_a_mutex -DDESTROYS: which destroy
+ *	has
+ *
+ * One process is killed, at any step: what it has done so far stays, and the
+ * rest never comes. If a survivor broadcasts, all survivors return, and destroy
+ * ends, which knows the dead by their silence. If two survivors signal instead,
+ * the dead one takes at most one of the signals with it:
+ *
+ * @model shared-killed -DKILLED -DDESTROYS
+ * @run
+ * @run quick -DSIGNALS_ONLY
+ * @twin LATER_OVERLOOKED survivors_return: a waker was killed before it
+ *	woke
+ * @twin quick NO_HELP survivors_return: a broadcast that is half done stays so
+ * @twin quick DESTROY_IS_PATIENT invalid_end_state: waits for a dead one
+ * @twin quick POST_SAME_WORD dead_take_one_signal -DSIGNALS_ONLY: with nobody dead
  */
 #ifndef NR_WAITERS
 #define NR_WAITERS	3
@@ -37,69 +68,233 @@
 #define NR_THREADS	(NR_WAITERS + 1)
 #define NR_GROUPS	2
 
+#include "futex.inc"
+
 #ifdef DESTROYS
 byte calls = NR_SIGNALLERS;
+#endif
+
+#ifdef KILLED
+/* After a death anybody may return: spec.inc has nothing to say. */
+#define BIT(t)				(1 << (t))
+#define spec_join(c, t)			skip
+#define spec_return(c, t)		skip
+#define spec_leave(c, t)		skip
+#define spec_signal(c)			skip
+#define spec_broadcast(c)		skip
+#define spec_broadcast_to(c, threads)	skip
+#define spec_nobody(c)			skip
+#define SPEC_EFFECT			skip
+
+bool may_die = true;
+byte living;		/* those of the users that survive */
+byte dead, returned;	/* sets of waiters */
+
+/* Where a process may be killed: one more choice of an "if". */
+#define MORE_LOCALS	; bool survives, counted
+#define LIVING(change)	living change; counted = !counted
+#define OR_KILLED \
+	:: atomic { may_die && !survives -> may_die = false; goto killed }
+#define OR_KILLED_ASLEEP OR_KILLED
+/* The time is over for living ones to count themselves out. */
+#define NOBODY_COMES	BUSTED_OR(DESTROY_IS_PATIENT, false, (living == 0))
+#else
+#define MORE_LOCALS	MOVER_LOCALS; bool effective
+#define OR_KILLED
+#define OR_KILLED_ASLEEP
+#define LIVING(change)	skip
+#define NOBODY_COMES	false
+#ifdef DESTROYS
 #define SPEC_EFFECT	calls--; effective = true
 /* Others may do what the broadcaster has begun. */
 #define SPEC_BROADCAST_EFFECT skip
 #endif
-
-#include "futex.inc"
 #include "spec.inc"
+#endif
+
+#ifdef MOVES
+#define MOVER_LOCALS	; byte plan; bool same
+#define MY_TURN(t)	(waiters_started == t && mutex_word[0] == FREE)
+#else
+#define MOVER_LOCALS
+#define MY_TURN(t)	(waiters_started == t)
+#endif
 
 #include "shared.inc"
 
-proctype Waiter(byte t)
+hidden byte survivors_return;
+hidden byte dead_take_one_signal;
+hidden byte nobody_sleeps_on_a_mutex;
+
+/* Within an atomic block. */
+inline die()
+{
+	if
+	:: counted -> living--
+	:: else
+	fi
+}
+
+#define RELOCK_AS \
+	BUSTED_OR(NO_MARK, HELD, (was_moved -> CONTENDED : HELD))
+
+active [NR_WAITERS] proctype Waiter()
 {
 	MEMBER_LOCALS;
 
-	shared_join(t);
-	shared_sleep(t);
-#ifdef ENDS
-ended:	shared_ended(t);
+#ifdef KILLED
+	waiters_started == _pid;
 #endif
-out:	shared_leave(t)
+	shared_join(_pid);
+	shared_sleep(_pid);
+#ifdef ENDS
+ended:	shared_ended(_pid);
+#endif
+out:
+#ifdef MOVES
+	BUSTED(COUNT_OUT_LATE,
+		atomic { was_moved = moved }
+		mutex_lock(0, _pid, RELOCK_AS);)
+	shared_leave(_pid);
+	GUARD(COUNT_OUT_LATE, mutex_lock(0, _pid, RELOCK_AS);)
+	mutex_unlock(0, _pid, 0)
+#else
+	shared_leave(_pid);
+#endif
+#ifdef KILLED
+	atomic { returned = returned | BIT(_pid); goto end }
+killed:	atomic {
+		die();
+		at[_pid] = AWAKE;
+		dead = dead | BIT(_pid);
+		waiters_started =
+			waiters_started + (waiters_started == _pid -> 1 : 0)
+	}
+#endif
+end:	skip
 }
 
-proctype Signaller(byte s)
+/* Within an atomic block: the mutex is the caller's, or not. */
+inline shared_plan(holds)
 {
-	WAKER_LOCALS;
-#ifdef DESTROYS
-	bool effective;
+	if
+	:: plan = PLAN_WAKE_ALL
+	:: plan = PLAN_WAKE_ONE; moved = true
+	:: holds ->
+		plan = PLAN_WAKE_NONE;
+		moved = true;
+		GUARD(NO_SET_CONTENDED, mutex_word[0] = CONTENDED)
+	fi
+}
+
+/*
+ * Of those who move the first one holds the mutex, the second does not. If one
+ * is killed the last one survives, and calls when all waiters have come.
+ */
+#define SIGNALLER	DESTROYER
+#ifdef SIGNALS_ONLY
+#define SURVIVES(s)	true
+#define RESCUES(s)	shared_signal()
+#else
+#define SURVIVES(s)	(s == NR_SIGNALLERS - 1)
+#define RESCUES(s)	shared_broadcast(s)
 #endif
 
+active [NR_SIGNALLERS] proctype Signaller()
+{
+	WAKER_LOCALS;
+	byte s = _pid - NR_WAITERS;
+
+#if defined(KILLED)
+	survives = SURVIVES(s);
+	if
+	:: survives && (joined | dead) == ALL_WAITERS -> RESCUES(s)
+	:: !survives -> shared_signal()
+	:: !survives -> shared_broadcast(s)
+	fi;
+#elif defined(MOVES)
+	if
+	:: atomic {
+		!s && mutex_word[0] == FREE ->
+		mutex_take(0, SIGNALLER, HELD);
+		shared_plan(true)
+	   }
+	   shared_broadcast(s)
+	:: s -> shared_signal()
+	:: atomic { s -> shared_plan(false) }
+	   shared_broadcast(s)
+	fi;
+#else
 	atomic { signallers_started == s -> signallers_started++ }
 	if
 	:: shared_signal()
 	:: shared_broadcast(s)
 	fi;
-out:
-#ifdef DESTROYS
-	if
-	:: effective
-	:: else -> calls--
-	fi
 #endif
-	skip
+out:
+#if defined(KILLED)
+	atomic { calls--; goto end }
+killed:	atomic { die(); calls-- }
+#elif defined(DESTROYS)
+	if
+	:: effective -> effective = false
+	:: else -> calls--
+	fi;
+#endif
+#ifdef MOVES
+	if
+	:: !s -> mutex_unlock(0, SIGNALLER, 0)
+	:: s
+	fi;
+#endif
+end:	skip
 }
 
-#ifdef DESTROYS
-/* As soon as that is legal; see destroy.pml. */
-proctype Destroyer()
+#if defined(DESTROYS) && !defined(SIGNALS_ONLY)
+/* As soon as that is legal; see destroy of cond.pml. With the mutex throughout. */
+active proctype Destroyer()
 {
 	byte seen;
 
 end_early:
+#if defined(KILLED)
+	!calls;
+#elif defined(MOVES)
+	atomic {
+		joined == ALL_WAITERS && !calls &&
+		SPEC_ALL_UNBLOCKED(0) && mutex_word[0] == FREE ->
+		mutex_take(0, DESTROYER, HELD)
+	}
+	GUARD(DESTROY_WAKES_NOBODY, atomic { futex_wake_all(ON_MUTEX(0)) })
+#else
 	joined == ALL_WAITERS && !calls && SPEC_ALL_UNBLOCKED(0);
-	shared_destroy(false)
+#endif
+	shared_destroy(NOBODY_COMES);
+#ifdef MOVES
+	mutex_unlock(0, DESTROYER, 0)
+#endif
 }
 #endif
 
-init
+active proctype Judge()
 {
-	atomic { run_shared() }
 	atomic {
 		timeout ->
-		CHECK(nobody_unblocked_is_left, !spec_free && !spec_nr_owed[0])
+#if defined(SIGNALS_ONLY)
+		i = 0;
+		do
+		:: returned -> i = i + (returned & 1); returned = returned >> 1
+		:: else -> break
+		od;
+		CHECK(dead_take_one_signal, i + (dead != 0) >= NR_SIGNALLERS)
+#elif defined(KILLED)
+		CHECK(survivors_return, (returned | dead) == ALL_WAITERS)
+#else
+		CHECK(nobody_unblocked_is_left,
+		      !spec_free && !spec_nr_owed[0]);
+		for (i : 0 .. NR_WAITERS - 1) {
+			CHECK(nobody_sleeps_on_a_mutex, at[i] != ON_MUTEX(0))
+		}
+#endif
 	}
 }
