@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * pool-perf - requests, each a sequence of short parallel loops, as those of an
- * inference engine are; back to back, or one every so many microseconds.
+ * inference engine are, or tasks that fork and join; back to back, or one every so
+ * many microseconds.
  *
  * Told of a request is how long it took from its beginning. Afterwards nothing
  * is asked for, and the CPU time that is used nevertheless is told, too.
@@ -23,7 +24,7 @@
 #define IDLE_NS	  (50 * NS_PER_MS)
 
 struct args {
-	uint64_t threads, requests, period_us, loops, parts, part_ns;
+	uint64_t threads, requests, period_us, loops, parts, part_ns, forks;
 };
 
 static struct {
@@ -47,7 +48,9 @@ static uint64_t request(const struct args *args)
 {
 	uint64_t begin = bench_now_ns();
 
-	for (uint64_t i = 0; i < args->loops; i++)
+	if (args->forks)
+		impl_pool_fork(args->forks, run_part, NULL);
+	for (uint64_t i = 0; !args->forks && i < args->loops; i++)
 		impl_pool_for(args->parts, run_part, NULL);
 	return bench_now_ns() - begin;
 }
@@ -115,7 +118,9 @@ static void explain(void *arg)
 
 static void check(const struct args *args)
 {
-	uint64_t wanted = args->requests * args->loops * args->parts;
+	uint64_t wanted = args->requests * (args->forks ?
+						    UINT64_C(1) << args->forks :
+						    args->loops * args->parts);
 
 	if (progress(NULL) != wanted)
 		bench_wrong("%" PRIu64 " parts were to run, and %" PRIu64
@@ -234,6 +239,10 @@ static const struct bench_option options[] = {
 	BENCH_COUNT_OPTION('k', "parts", parts, 1, 1000000, "PARTS",
 			   "parts of a loop (default 8)", .preset = 8,
 			   .key = "parts"),
+	BENCH_COUNT_OPTION(
+		'f', "fork", forks, 1, 20, "DEPTH",
+		"instead of loops: tasks that make two tasks each, so deep",
+		.preset = 0, .key = "forks"),
 	BENCH_COUNT_OPTION('w', "work", part_ns, 0, 1000000000, "NANOSECONDS",
 			   "what a part takes (default 5000)", .preset = 5000,
 			   .key = "part_ns"),

@@ -4,6 +4,8 @@
  *
  *	impl_pool_start(threads)	the caller is one of them
  *	impl_pool_for(nr, part, arg)	part(i, arg) for each i below nr
+ *	impl_pool_fork(depth, part, arg)	2^depth parts by tasks, each of
+ *					which has two more, and waits for them
  *	impl_pool_end()
  *	impl, a struct bench_impl
  *
@@ -62,6 +64,48 @@ static inline void impl_pool_for(size_t nr, part_fn part, void *arg)
 		bench_expect_0("drover_pool_for",
 			       drover_pool_for(impl_pool, 0, nr, 1,
 					       impl_run_parts, &parts));
+}
+
+struct impl_fork {
+	drover_task_t task;
+	uint64_t depth;
+	struct impl_parts parts;
+};
+
+static inline int impl_join(struct impl_fork *fork)
+{
+	return drover_pool_wait(impl_pool, &fork->task, NULL);
+}
+
+static int impl_run_fork(void *arg)
+{
+	struct impl_fork *fork = arg, halves[2] = { *fork, *fork };
+
+	if (!fork->depth) {
+		fork->parts.part(0, fork->parts.arg);
+		return 0;
+	}
+	for (int i = 0; i < 2; i++) {
+		halves[i].depth--;
+		drover_task_init(&halves[i].task, impl_run_fork, &halves[i]);
+		bench_expect_0("drover_pool_submit",
+			       drover_pool_submit(impl_pool, &halves[i].task));
+	}
+	for (int i = 0; i < 2; i++)
+		bench_expect_0("drover_pool_wait", impl_join(&halves[i]));
+	return 0;
+}
+
+static inline void impl_pool_fork(uint64_t depth, part_fn part, void *arg)
+{
+	struct impl_fork root = { .depth = depth, .parts = { part, arg } };
+
+	if (!impl_pool)
+		impl_pool_start(2);
+	drover_task_init(&root.task, impl_run_fork, &root);
+	bench_expect_0("drover_pool_submit",
+		       drover_pool_submit(impl_pool, &root.task));
+	bench_expect_0("drover_pool_wait", impl_join(&root));
 }
 
 static inline void impl_pool_end(void)
@@ -186,6 +230,12 @@ static inline void impl_pool_for(size_t nr, part_fn part, void *arg)
 		impl_wait(&impl_pool.nr_back, back);
 }
 
+/* They have no tasks. */
+static inline void impl_pool_fork(uint64_t depth, part_fn part, void *arg)
+{
+	impl_pool_for((size_t)1 << depth, part, arg);
+}
+
 static inline void impl_pool_end(void)
 {
 	atomic_store(&impl_pool.over, true);
@@ -222,6 +272,26 @@ static inline void impl_pool_for(size_t nr, part_fn part, void *arg)
 		part(i, arg);
 }
 
+static void impl_run_fork(uint64_t depth, part_fn part, void *arg)
+{
+	if (!depth) {
+		part(0, arg);
+		return;
+	}
+	for (int i = 0; i < 2; i++) {
+#pragma omp task
+		impl_run_fork(depth - 1, part, arg);
+	}
+#pragma omp taskwait
+}
+
+static inline void impl_pool_fork(uint64_t depth, part_fn part, void *arg)
+{
+#pragma omp parallel num_threads(impl_threads)
+#pragma omp single
+	impl_run_fork(depth, part, arg);
+}
+
 static inline void impl_pool_end(void)
 {
 }
@@ -242,11 +312,13 @@ static const char *impl_library(void)
 /* tbb_pool.cc */
 void tbb_pool_start(unsigned int threads);
 void tbb_pool_for(size_t nr, part_fn part, void *arg);
+void tbb_pool_fork(uint64_t depth, part_fn part, void *arg);
 void tbb_pool_end(void);
 const char *tbb_pool_version(void);
 
 #define impl_pool_start tbb_pool_start
 #define impl_pool_for	tbb_pool_for
+#define impl_pool_fork	tbb_pool_fork
 #define impl_pool_end	tbb_pool_end
 
 static const char *impl_library(void)

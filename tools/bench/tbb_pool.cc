@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 // oneTBB for pool-perf, whose harness is written in C.
+#include <cstdint>
 #include <cstdio>
 #include <memory>
 
 #include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
+#include <tbb/parallel_invoke.h>
 #include <tbb/task_arena.h>
 #include <tbb/version.h>
 
@@ -31,6 +33,22 @@ extern "C" void tbb_pool_for(std::size_t nr, void (*part)(std::size_t, void *),
 			},
 			tbb::simple_partitioner());
 	});
+}
+
+static void fork_parts(std::uint64_t depth, void (*part)(std::size_t, void *),
+		       void *arg)
+{
+	if (depth)
+		tbb::parallel_invoke([=] { fork_parts(depth - 1, part, arg); },
+				     [=] { fork_parts(depth - 1, part, arg); });
+	else
+		part(0, arg);
+}
+
+extern "C" void tbb_pool_fork(std::uint64_t depth,
+			      void (*part)(std::size_t, void *), void *arg)
+{
+	arena->execute([=] { fork_parts(depth, part, arg); });
 }
 
 extern "C" void tbb_pool_end(void)

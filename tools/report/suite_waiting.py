@@ -14,6 +14,8 @@ from results import Cells
 
 BARRIERS = ("drover", "spin", "std", "gomp", "pthread")
 POOLS = ("drover", "spin", "sleep", "gomp", "tbb")
+#: Of these tasks may wait for tasks.
+FORKS = ("drover", "gomp", "tbb")
 WORK, PERIOD = 128, 5000
 #: What is shown of each: a unit, and further columns.
 SHOWN = {"barrier": ("ns per node",),
@@ -62,6 +64,13 @@ def pool(cpus, threads, period, milliseconds):
                metric="p50_us", goals=goals)
 
 
+def forks(threads, milliseconds):
+    """A row: tasks that make two tasks each, and wait for them."""
+    return Row(f"pool-perf {threads} {max(milliseconds // 2, 20)} -f 8",
+               "pool", f"{threads} threads, 256 parts by fork and join",
+               own_program=True, guest=True, metric="p50_us")
+
+
 class Waiting(Suite):
     """`make waiting`."""
 
@@ -100,7 +109,8 @@ class Waiting(Suite):
                 ("barrier", self.barriers(cpus, options), BARRIERS),
                 ("pool", [pool(cpus, threads, period, options.ms)
                           for threads in (cpus, 2 * cpus)
-                          for period in (0, PERIOD)], POOLS)):
+                          for period in (0, PERIOD)], POOLS),
+                ("pool", [forks(cpus, options.ms)], FORKS)):
             if options.crowd and kind == "pool":
                 continue
             contenders = [Contender(name, name, variant=options.variant
