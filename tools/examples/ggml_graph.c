@@ -4,9 +4,15 @@
  * each graph has a team of its own size.
  *
  *	cc ggml_graph.c -ldrover -pthread
+ *
+ * With a number of threads and one of milliseconds it says how long a node takes.
+ * ggml_table compares that with what else ggml can be built with: OpenMP's barrier
+ * (-fopenmp), and one that spins without end (-DSPIN).
  */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "ggml_barrier.h"
 
@@ -14,9 +20,36 @@
 #define NR_NODES    200
 #define NR_ROWS	    60
 
-static struct ggml_drover_barrier barrier;
 static int n_threads; /* of the present graph */
 static unsigned int values[2][NR_ROWS];
+
+#ifndef _OPENMP
+static struct ggml_drover_barrier barrier;
+#endif
+
+static void meet(void)
+{
+#if defined(_OPENMP)
+#pragma omp barrier
+#elif defined(SPIN)
+	static _Alignas(64) atomic_int nr_here;
+	static _Alignas(64) atomic_int nr_passed;
+	int passed = atomic_load_explicit(&nr_passed, memory_order_relaxed);
+
+	if (atomic_fetch_add(&nr_here, 1) == n_threads - 1) {
+		atomic_store_explicit(&nr_here, 0, memory_order_relaxed);
+		atomic_fetch_add(&nr_passed, 1);
+		return;
+	}
+	while (atomic_load(&nr_passed) == passed) {
+#ifdef __x86_64__
+		__builtin_ia32_pause();
+#endif
+	}
+#else
+	ggml_drover_barrier_wait(&barrier);
+#endif
+}
 
 static void compute_graph(int ith)
 {
@@ -26,25 +59,29 @@ static void compute_graph(int ith)
 
 		for (int row = ith; row < NR_ROWS; row += n_threads)
 			to[row] = from[NR_ROWS - 1 - row] * 3 + row;
-		ggml_drover_barrier_wait(&barrier);
+		meet();
 	}
 }
 
+#ifdef _OPENMP
+static void compute_together(int team)
+{
+	atomic_int nr = 0;
+
+#pragma omp parallel num_threads(team)
+	compute_graph(nr++);
+}
+#else
 static void *secondary_thread(void *ith)
 {
 	compute_graph((int)(long)ith);
 	return NULL;
 }
 
-/* One graph, as ggml_graph_compute() does it. */
-static unsigned int graph_compute(int team)
+static void compute_together(int team)
 {
-	pthread_t threads[MAX_THREADS];
-	unsigned int sum = 0;
+	pthread_t threads[NR_ROWS];
 
-	for (int i = 0; i < NR_ROWS; i++)
-		values[0][i] = i;
-	n_threads = team;
 	ggml_drover_barrier_team(&barrier, team);
 	for (long ith = 1; ith < team; ith++)
 		if (pthread_create(&threads[ith], NULL, secondary_thread,
@@ -53,21 +90,65 @@ static unsigned int graph_compute(int team)
 	compute_graph(0);
 	for (int ith = 1; ith < team; ith++)
 		pthread_join(threads[ith], NULL);
+}
+#endif
+
+/* One graph, as ggml_graph_compute() does it. */
+static unsigned int graph_compute(int team)
+{
+	unsigned int sum = 0;
+
+	for (int i = 0; i < NR_ROWS; i++)
+		values[0][i] = i;
+	n_threads = team;
+	compute_together(team);
 	for (int i = 0; i < NR_ROWS; i++)
 		sum += values[NR_NODES % 2][i];
 	return sum;
 }
 
-int main(void)
+/* Nanoseconds. */
+static double now(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return ts.tv_sec * 1e9 + ts.tv_nsec;
+}
+
+/* One graph after the other for so long: ns a node, and CPU time a second. */
+static int measure(int team, int milliseconds)
+{
+	double begin = now(CLOCK_MONOTONIC), ns;
+	double cpu = now(CLOCK_PROCESS_CPUTIME_ID);
+	int nr_graphs = 0;
+
+	do {
+		graph_compute(team);
+		nr_graphs++;
+		ns = now(CLOCK_MONOTONIC) - begin;
+	} while (ns < milliseconds * 1e6);
+	cpu = now(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+	printf("%.1f %.2f\n", ns / nr_graphs / NR_NODES, cpu / ns);
+	return 0;
+}
+
+int main(int argc, char **argv)
 {
 	unsigned int alone, wrong = 0;
 
+#ifndef _OPENMP
 	ggml_drover_barrier_init(&barrier, 1);
+#endif
+	if (argc == 3 && atoi(argv[1]) <= NR_ROWS)
+		return measure(atoi(argv[1]), atoi(argv[2]));
 	alone = graph_compute(1);
 	for (int team = 2; team <= MAX_THREADS; team++)
 		for (int i = 0; i < 5; i++)
 			wrong += graph_compute(team) != alone;
+#ifndef _OPENMP
 	ggml_drover_barrier_free(&barrier);
+#endif
 	printf("teams of 1 to %d threads: %u results differ\n", MAX_THREADS,
 	       wrong);
 	return wrong != 0;
