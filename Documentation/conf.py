@@ -4,7 +4,6 @@
 # pylint: disable=invalid-name,redefined-builtin
 project = "Drover"
 copyright = "2026, the Drover authors"
-root_doc = "index"
 html_theme = "alabaster"
 html_theme_options = {"description": "condition variables that move waiters",
                       "page_width": "64em", "fixed_sidebar": True}

@@ -212,8 +212,8 @@ static void start_hogs(pid_t *hogs, uint64_t nr)
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
 			if (getppid() != parent)
 				_exit(0); /* it ended before that */
-			for (volatile uint64_t n = 0;; n++)
-				;
+			for (;;)
+				__asm__ volatile("");
 		}
 	}
 }
