@@ -93,15 +93,16 @@ static inline long ring_submit(struct ring *ring,
 static inline long ring_wait(struct ring *ring, uint64_t id, const void *uaddr,
 			     int flags, uint32_t val, uint32_t bitset)
 {
-	const struct io_uring_sqe sqe = {
+	struct io_uring_sqe sqe = {
 		.opcode = RING_OP_FUTEX_WAIT,
 		.fd = FUTEX2_SIZE_U32 |
 		      (flags & FUTEX_PRIVATE_FLAG ? FUTEX2_PRIVATE : 0),
 		.addr = (uintptr_t)uaddr,
 		.addr2 = val,
-		.addr3 = bitset,
 		.user_data = id,
 	};
+	/* addr3, which Debian 11 has no name for */
+	((uint64_t *)&sqe)[6] = bitset;
 
 	return ring_submit(ring, &sqe);
 }

@@ -177,6 +177,12 @@ static inline bool blocked_state_is_sleep(const char *stat)
 	return end && strncmp(end, ") S", 3) == 0;
 }
 
+/* Under qemu-user on x86-64 it is the emulator's call, of its addresses. */
+static inline bool is_futex(long nr)
+{
+	return nr == SYS_futex || nr == 202;
+}
+
 static inline bool blocked_call_is_futex(const char *call, const void *uaddr)
 {
 	unsigned long long first_arg;
@@ -184,7 +190,7 @@ static inline bool blocked_call_is_futex(const char *call, const void *uaddr)
 
 	if (sscanf(call, "%ld 0x%llx", &nr, &first_arg) != 2)
 		return false;
-	if (nr != SYS_futex && nr != SYS_futex_waitv && nr != SYS_futex_wait)
+	if (!is_futex(nr) && nr != SYS_futex_waitv && nr != SYS_futex_wait)
 		return false;
 	return !uaddr || first_arg == (uintptr_t)uaddr;
 }

@@ -44,7 +44,7 @@ static inline enum place place_of(pid_t pid, pid_t tid, const void *mutex)
 
 	if (blocked_read(pid, tid, "syscall", text, sizeof(text)) < 0 ||
 	    sscanf(text, "%ld 0x%llx 0x%llx", &nr, &address, &op) != 3 ||
-	    nr != SYS_futex)
+	    !is_futex(nr))
 		return AWAKE;
 	/* Second, so that it is this sleep or a later one. */
 	if (blocked_read(pid, tid, "stat", text, sizeof(text)) < 0 ||

@@ -38,7 +38,7 @@ static unsigned long long futex_of_waiter(void)
 
 	if (blocked_read(getpid(), atomic_load(&waiter_tid), "syscall", text,
 			 sizeof(text)) < 0 ||
-	    sscanf(text, "%ld 0x%llx", &nr, &address) != 2 || nr != SYS_futex)
+	    sscanf(text, "%ld 0x%llx", &nr, &address) != 2 || !is_futex(nr))
 		return 0;
 	return address;
 }
