@@ -26,7 +26,7 @@ sys.path.append(os.path.join(TOP, "selftests", "mutants"))
 import mutants  # noqa: E402
 
 #: Kept as others wrote them or as a tool writes them.
-VERBATIM = re.compile(r"LICENSES/|kernel/patches/|.*\.png$"
+VERBATIM = re.compile(r"LICENSES/|kernel/patches|.*\.png$"
                       r"|debian/(changelog|source/format)$")
 
 SPDX = re.compile(r"SPDX-License-Identifier: ([\w.-]+)")
