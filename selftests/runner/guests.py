@@ -62,12 +62,12 @@ class Machine:
         """How it is called in results and file names."""
         return f"{self.variant}-{self.cpus}cpu"
 
-    def boot(self, log, kselftest=True):
-        """The running guest, with or without the kselftest folder in it."""
+    def boot(self, log):
+        """The running guest, with the kselftest folder in it."""
         folder = os.path.join(self.build, "kselftest")
         return Guest(variant=self.variant, cpus=self.cpus, mem=self.mem,
                      accel=self.accel, build=self.build, log=log,
-                     additions=[(folder, KSELFTEST)] if kselftest else [])
+                     additions=[(folder, KSELFTEST)])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,29 +102,37 @@ def share(machine, variants, cpus):
     return found
 
 
+def _command(variant, seconds, selection, arguments=None):
+    """Run a selection of tests; seconds: for one program, if not as they say."""
+    words = " ".join(f"KSELFTEST_{program.upper()}_ARGS='{text}'"
+                     for program, text in (arguments or {}).items())
+    option = f"-o {seconds} " if seconds else ""
+    return (f"ln -sfn /proc/self/fd/1 /dev/stdout; {words}"
+            f" DROVER_VARIANT={variant}"
+            f" {KSELFTEST}/run_kselftest.sh -f {option}{selection}")
+
+
 def jobs(build, variant, limit=None, arguments=None):
     """All collections, mainline's first.
 
     limit: seconds for one program, if not those that its settings say;
     arguments: {program: its arguments}.
     """
-    extra = {f"KSELFTEST_{program.upper()}_ARGS": text
-             for program, text in (arguments or {}).items()}
-
-    def command(seconds, selection, settings):
-        words = " ".join(f"{key}='{value}'" for key, value in
-                         {**settings, "DROVER_VARIANT": variant}.items())
-        option = f"-o {seconds} " if seconds else ""
-        return (f"ln -sfn /proc/self/fd/1 /dev/stdout; {words}"
-                f" {KSELFTEST}/run_kselftest.sh -f {option}{selection}")
-
     for name in collections(build):
         if name == MAINLINE:
             quick = MAINLINE_LIMIT.get(variant, limit or EMULATED_LIMIT)
-            yield Job(name, command(quick, f"-c {name}", {}),
-                      again=command(limit, "-t ", {}))
+            yield Job(name, _command(variant, quick, f"-c {name}"),
+                      again=_command(variant, limit, "-t "))
         else:
-            yield Job(name, command(limit, f"-c drover-{name}", extra))
+            yield Job(name, _command(variant, limit, f"-c drover-{name}",
+                                     arguments))
+
+
+def program_job(variant, program, arguments, limit):
+    """One program by itself."""
+    folder, name = program.split("/")
+    return Job(folder, _command(variant, limit, f"-t drover-{folder}:{name}",
+                                {name: arguments}), limit)
 
 
 def run(machine, work, logs, progress=lambda name: None, known=()):

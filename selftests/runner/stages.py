@@ -16,7 +16,6 @@ import host
 import results as tap
 import source
 import static
-from guests import GuestError, GuestTimeout
 from results import FAIL, PASS, Result
 from source import TOP
 
@@ -229,22 +228,36 @@ def long_stages(settings, pairs):
         machine = settings.machine(variant, guests.CHECKER_CPUS)
         yield Stage(f"guest/{machine.label}",
                     SECONDS["guest"] * pairs // GUEST_SHARE // 10 ** 6,
-                    lambda progress, machine=machine:
-                    _stress_guest(settings, machine, pairs // GUEST_SHARE,
-                                  progress))
+                    lambda progress, machine=machine: guests.run(
+                        machine, [guests.program_job(
+                            machine.variant, program,
+                            _stress_options(pairs // GUEST_SHARE)
+                            + f" patience={GUEST_PATIENCE}", LIMIT)
+                                  for program in STRESS],
+                        settings.logs, progress))
     for program in STRESS:
         yield _host_stage(settings, program,
                           SECONDS["host"] * pairs // len(STRESS) // 10 ** 6,
-                          *_stress_options(pairs))
+                          *_stress_options(pairs).split())
     yield _tool_stage(settings, "models", 900, "models/run", "--long")
 
 
 def _tool_stage(settings, name, seconds, program, *options):
     """A program under selftests/ that prints TAP."""
+    return _program_stage(settings, name, seconds,
+                          os.path.join(TOP, "selftests", program), *options)
+
+
+def _host_stage(settings, program, seconds, *options):
+    """A test program."""
+    return _program_stage(settings, f"host/{program}", seconds,
+                          _program(settings, program), *options)
+
+
+def _program_stage(settings, name, seconds, *command):
     def run(progress):
-        path = os.path.join(TOP, "selftests", program)
-        results, output = host.run_test(name, [path, *options], LIMIT,
-                                        note=progress)
+        results, output = host.run_test(name, command, LIMIT,
+                                        {"DROVER_VARIANT": "host"}, progress)
         settings.keep(name, output)
         return results
     return Stage(name, seconds, run)
@@ -254,57 +267,8 @@ def _program(settings, program):
     return os.path.join(settings.build, "selftests", program)
 
 
-def _host_stage(settings, program, seconds, *options):
-    def run(progress):
-        results, output = host.run_test(
-            program, [_program(settings, program), *options], LIMIT,
-            {"DROVER_VARIANT": "host"}, progress)
-        settings.keep("host/" + program, output)
-        return results
-    return Stage(f"host/{program}", seconds, run)
-
-
 def _stress_options(pairs):
-    return [f"pairs={pairs // len(STRESS)}", "progress=10"]
-
-
-def _stress_guest(settings, machine, pairs, progress):
-    """One guest for both programs; what breaks it ends it."""
-    results = []
-    os.makedirs(settings.results, exist_ok=True)
-    try:
-        with machine.boot(os.path.join(settings.results, "guest-"
-                                       f"{machine.label}.kernel-log"),
-                          kselftest=False) as guest:
-            for program in STRESS:
-                results += _stress_in(guest, settings, machine, program,
-                                      _stress_options(pairs), progress)
-    except GuestError as error:
-        results.append(guests.broken(machine.label, error))
-    return results
-
-
-def _stress_in(guest, settings, machine, program, options, progress):
-    name = f"{machine.label}/{program}"
-    command = " ".join([f"DROVER_VARIANT={machine.variant}",
-                        f"/drover/selftests/{program}", *options,
-                        f"patience={GUEST_PATIENCE}"])
-    pieces = []
-
-    def show(data):
-        pieces.append(data)
-        lines = b"".join(pieces[-2:]).decode(errors="replace").split("\n")
-        if len(lines) > 1:
-            progress(lines[-2].lstrip("# "))
-
-    try:
-        status, _ = guest.run(command, timeout=LIMIT, sink=show)
-    except GuestTimeout:
-        return [Result(name, FAIL, f"ran longer than {LIMIT} s")]
-    finally:
-        output = b"".join(pieces).decode(errors="replace")
-        settings.keep("guest/" + name, output)
-    return tap.parse(name, output, status)
+    return f"pairs={pairs // len(STRESS)} progress=10"
 
 
 def _check_with(settings, sanitizer, progress):
