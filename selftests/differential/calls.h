@@ -21,21 +21,24 @@ void note_show(bool show);
 uint64_t note_digest(void);
 
 /* What was reached, over all sequences: as much on one kernel as on another. */
+#define COUNTS(X)                                                              \
+	X(CALLS, calls)		      /* futex calls of the sequences */       \
+	X(BUSY_CALLS, busy_calls)     /* wakes, requeues; two or more slept */ \
+	X(REQUEUES, requeues)	      /* calls that requeue */                 \
+	X(MOVES, moves)		      /* of these, with an answer above 0 */   \
+	X(SAME_BUCKET, same_bucket)   /* of these, within one bucket */        \
+	X(PI_MET, pi_met)	      /* EINVAL for a PI waiter in line */     \
+	X(PI_MET_LATER, pi_met_later) /* of these, others woken before */      \
+	X(PI_BETWEEN, pi_between)     /* EINVAL, one among those to move */    \
+	X(WOKEN, woken)                                                        \
+	X(TIMED_OUT, timed_out)                                                \
+	X(INTERRUPTED, interrupted)                                            \
+	X(VECTORS, vectors) /* waits on several futexes that were woken */     \
+	X(RING, ring)	    /* waits of io_uring that were woken */
+
+#define COUNT(upper, lower) NR_##upper,
 enum count {
-	NR_CALLS,	 /* futex calls that the sequences made */
-	NR_BUSY_CALLS,	 /* wakes and requeues while two or more slept */
-	NR_REQUEUES,	 /* calls that requeue */
-	NR_MOVES,	 /* of these, with an answer above 0 */
-	NR_SAME_BUCKET,	 /* of these, between two futexes of one bucket */
-	NR_PI_MET,	 /* EINVAL for a PI waiter in line */
-	NR_PI_MET_LATER, /* of these, with others woken before */
-	NR_PI_BETWEEN,	 /* EINVAL, one being among waiters who were to move */
-	NR_WOKEN,
-	NR_TIMED_OUT,
-	NR_INTERRUPTED,
-	NR_VECTORS, /* waits on several futexes that were woken */
-	NR_RING,    /* waits of io_uring that were woken */
-	NR_COUNTS,
+	COUNTS(COUNT) NR_COUNTS
 };
 
 extern uint64_t counts[NR_COUNTS];

@@ -64,21 +64,8 @@ uint64_t note_digest(void)
 	return was;
 }
 
-static const char *const count_names[NR_COUNTS] = {
-	[NR_CALLS] = "calls",
-	[NR_BUSY_CALLS] = "busy_calls",
-	[NR_REQUEUES] = "requeues",
-	[NR_MOVES] = "moves",
-	[NR_SAME_BUCKET] = "same_bucket",
-	[NR_PI_MET] = "pi_met",
-	[NR_PI_MET_LATER] = "pi_met_later",
-	[NR_PI_BETWEEN] = "pi_between",
-	[NR_WOKEN] = "woken",
-	[NR_TIMED_OUT] = "timed_out",
-	[NR_INTERRUPTED] = "interrupted",
-	[NR_VECTORS] = "vectors",
-	[NR_RING] = "ring",
-};
+#define NAME(upper, lower) #lower,
+static const char *const count_names[] = { COUNTS(NAME) };
 
 /* Seeds of sequences that follow each other have nothing in common. */
 static uint64_t seed_of(uint64_t seed, uint64_t number)
