@@ -3,21 +3,8 @@
  * drover_barrier_t: threads wait for each other. A waiting thread spins while
  * that pays, and then sleeps, by itself: there is nothing to switch on.
  *
- *	static drover_barrier_t barrier;
- *
- *	drover_barrier_init(&barrier, nr_threads, NULL);
- *
- *	each thread, again and again:
- *		work_on_my_part();
- *		drover_barrier_wait(&barrier);
- *
- * or, with something to do that needs nobody else:
- *		drover_phase_t phase;
- *
- *		work_on_my_part();
- *		drover_barrier_arrive(&barrier, 1, &phase);
- *		prepare_for_the_next();
- *		drover_barrier_wait_for(&barrier, phase);
+ * drover_barrier(3) has an example. A thread with something else to do calls
+ * drover_barrier_arrive(), and drover_barrier_wait_for() later.
  *
  * What holds (Documentation/barrier-design.rst says how):
  *  - A phase is complete when as many threads have arrived as the barrier

@@ -1,18 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * drover_pool_t: threads that run tasks, and burn no CPU time when there are
- * none.
- *
- *	drover_pool_t *pool;
- *	drover_task_t task = DROVER_TASK_INITIALIZER(function, argument);
- *	int result;
- *
- *	drover_pool_create(&pool, NULL);
- *	drover_pool_submit(pool, &task);
- *	...
- *	drover_pool_wait(pool, &task, &result);
- *	drover_pool_shutdown(pool, DROVER_POOL_DRAIN);
- *	drover_pool_free(pool);
+ * none. drover_pool(3) has an example.
  *
  * What holds (Documentation/pool-design.rst says how):
  *  - Each task that was accepted runs once, unless it is cancelled; what was

@@ -2,26 +2,7 @@
 /*
  * drover_stream_t: a queue of copies and kernels that a device works off while
  * the host goes on, and that never waits where the order is given anyway.
- *
- *	drover_stream_t stream;
- *	void *input, *output;
- *
- *	drover_stream_create(&stream, NULL);
- *	drover_stream_alloc(&stream, bytes, &input);
- *	drover_stream_alloc(&stream, bytes, &output);
- *	for (each token) {
- *		drover_stream_copy_staged(&stream, input, ids, bytes, NULL);
- *		drover_stream_synchronize(&stream);	nothing waits here
- *		drover_stream_run(&stream, &kernel, args, sizeof(args),
- *				  (drover_access_t[]){
- *					{ input, bytes, DROVER_READ },
- *					{ output, bytes, DROVER_WRITE } }, 2,
- *				  NULL);
- *		drover_stream_copy(&stream, logits, output, bytes);
- *	}
- *	drover_stream_free(&stream, output);
- *	drover_stream_free(&stream, input);
- *	drover_stream_destroy(&stream);
+ * drover_stream(3) has an example.
  *
  * What holds (Documentation/stream.rst says how):
  *  - Operations of all streams that touch the same memory, one of them writing,
