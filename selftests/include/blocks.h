@@ -21,15 +21,6 @@
 #endif
 
 /*
- *	static void test(const char *name, uint32_t backend) { ... }
- *
- *	int main(void)
- *	{
- *		tap_plan(2 * NR_CPU_BACKENDS);
- *		for_each_cpu_backend(test);
- *		return tap_exit();
- *	}
- *
  * A gate is a kernel that does not end before it is opened, so that what is
  * behind it is surely under way:
  *
@@ -42,21 +33,6 @@
  * gate_open_when_asleep() opens it once the calling thread sleeps, so a call
  * that follows is seen to wait.
  */
-
-#ifdef DROVER_STREAM_DEBUG
-#define NR_CPU_BACKENDS 2
-#else
-#define NR_CPU_BACKENDS 1
-#endif
-
-static inline void for_each_cpu_backend(void (*test)(const char *name,
-						     uint32_t backend))
-{
-	test("cpu", DROVER_BACKEND_CPU);
-#ifdef DROVER_STREAM_DEBUG
-	test("eager", DROVER_BACKEND_EAGER);
-#endif
-}
 
 static inline drover_stream_t stream_of(uint32_t backend, uint32_t order)
 {

@@ -1,62 +1,104 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Random programs of operations over a few buffers, on two or three streams, in the
- * debug build of all CPU-side backends: byte for byte what the same operations
- * give when they are run one after the other, with every synchronization kept, and
- * with those elided that the library thinks nobody needs. The debug build checks
- * every pair of accesses beside.
+ * Random programs of operations over a few buffers, each of which is half over the
+ * next, on three streams, in the debug build of all CPU-side backends: byte for byte
+ * what the same operations give when they are run one after the other, with every
+ * synchronization kept, and with those elided that the library thinks nobody needs.
+ * The debug build checks every pair of accesses beside.
  *
- * In one program of two, all is done with whole buffers, and the host writes to
- * its memory as soon as a synchronization lets it. When that is is found out by
- * vector clocks: behind a synchronization of a stream all is over that its
- * operations were behind, by its queue, by events, or by memory that they had in
- * common.
+ * Where all streams are of the CPU, the host writes to its memory as soon as a
+ * synchronization lets it. When that is is found out by vector clocks: behind a
+ * synchronization of a stream all is over that its operations were behind, by its
+ * queue, by events, or by memory that they had in common.
  *
  *	random_programs programs=100000 seed=1
  *
  * APIs: drover stream/debug_random_programs
  */
-#include "run.h"
-#include "blocks.h"
+#include "script.h"
 
 #define NR_STREAMS 3
-#define NR_BUFFERS 6 /* the first half is the host's */
-#define NR_HOST	   (NR_BUFFERS / 2)
-#define BYTES	   96
+#define NR_BUFFERS 4 /* of the host, and as many of the device */
+#define HALF	   (BYTES / 2)
 #define NR_STEPS   30
 
-enum what {
-	/* All that programs of whole buffers have: */
-	BORROWED,
-	ADD,
-	DAWDLE,
-	EVENT,
-	SYNCHRONIZE,
-	HOST_WRITE, /* in others once it is waited for */
-	NR_WHOLE,
-	FILL = NR_WHOLE,
-	STAGED,
-	COPY,
-	CALL,
-	SET,
-	REPLAY,
-	NR_WHAT,
+enum effect {
+	MOVES,
+	STAGES, /* reads the host's memory at once */
+	ADDS,
+	FILLS,
+	TOUCHES, /* may write */
+	NOTHING,
+	WAITS,
+	SYNCHRONIZES,
+	HOST_WRITES,
 };
 
+/* In words: %1 a stream, %2 to, %3 from, %4 a byte, %5 another stream */
+static const struct kind {
+	enum effect effect;
+	const char *text;
+} kinds[] = {
+	{ MOVES, "borrow %1$c %2$c %3$c" },
+	{ MOVES, "borrow %1$c %2$c %3$c" },
+	{ STAGES, "staged %1$c %2$c %3$c" },
+	{ MOVES, "copy %1$c %2$c %3$c" },
+	{ ADDS, "add %1$c %2$c %3$c" },
+	{ ADDS, "add %1$c %2$c %3$c" },
+	{ ADDS, "capture %1$c; add %1$c %2$c %3$c; end %1$c g; replay %1$c g; "
+		"drop g" },
+	{ FILLS, "fill %1$c %2$c %4$d" },
+	{ FILLS, "put %1$c %2$c %4$d" },
+	{ TOUCHES, "call %1$c %2$c" },
+	{ NOTHING, "dawdle %1$c %4$d" },
+	{ NOTHING, "dawdle %1$c %4$d" },
+	{ WAITS, "record %5$c e; wait %1$c e" },
+	{ WAITS, "record %5$c e; wait %1$c e" },
+	{ SYNCHRONIZES, "sync %1$c" },
+	{ SYNCHRONIZES, "sync %1$c" },
+	{ HOST_WRITES, "write %2$c %4$d" },
+	{ HOST_WRITES, "write %2$c %4$d" },
+};
+
+static const char streams[] = "stu", buffers[] = "hijkabcd";
+
 struct step {
-	enum what what;
-	int stream, other;
-	int to, from; /* buffers */
-	size_t at_to, at_from, bytes;
-	int byte;
+	const struct kind *kind;
+	int stream, other, to, from, byte;
 };
 
 struct program {
-	bool whole;
-	int nr, nr_streams;
+	bool modelled;
+	uint32_t one, two; /* backends */
+	int nr;
 	struct step steps[NR_STEPS];
-	uint32_t backends[NR_STREAMS];
 };
+
+static int dawdle_run(const void *args)
+{
+	for (int i = *(const int *)args % 64; i; i--)
+		sched_yield();
+	return 0;
+}
+
+STEP(dawdle)
+{
+	const drover_kernel_t dawdle = { .run = dawdle_run };
+	int nr = args[1];
+
+	return drover_stream_run(STREAM, &dawdle, &nr, sizeof(nr),
+				 &(drover_access_t){ 0 }, 0, NULL);
+}
+
+STEP(write)
+{
+	unsigned char *memory = script_memory(args[0]);
+	drover_access_t access = { memory, BYTES, DROVER_WRITE };
+
+	MUST(drover_stream_note(&access, 1));
+	memset(memory, args[1], BYTES);
+	return 0;
+}
 
 /* ---- what the host may write ---- */
 
@@ -65,7 +107,7 @@ typedef uint32_t vector[NR_STREAMS];
 /* An operation as the model has it: what is over when it is. */
 struct past {
 	vector behind;
-	unsigned int reads, writes; /* masks of buffers */
+	unsigned int reads, writes; /* masks of halves */
 };
 
 struct model {
@@ -80,6 +122,17 @@ static void join(vector to, const vector from)
 	for (int i = 0; i < NR_STREAMS; i++)
 		if (from[i] > to[i])
 			to[i] = from[i];
+}
+
+/* Where a buffer begins, in halves: behind the host's are the device's. */
+static int first_half(int buffer)
+{
+	return buffer + buffer / NR_BUFFERS;
+}
+
+static unsigned int halves(int buffer)
+{
+	return 3u << first_half(buffer);
 }
 
 static void model_op(struct model *m, int stream, unsigned int reads,
@@ -101,7 +154,7 @@ static bool host_may_write(const struct model *m, int buffer)
 	for (int i = 0; i < m->nr_ops; i++)
 		for (int j = 0; j < NR_STREAMS; j++)
 			if ((m->ops[i].reads | m->ops[i].writes) &
-				    1u << buffer &&
+				    halves(buffer) &&
 			    m->ops[i].behind[j] > m->host[j])
 				return false;
 	return true;
@@ -110,21 +163,30 @@ static bool host_may_write(const struct model *m, int buffer)
 /* Put the step into the model. Return: false if it must not be done. */
 static bool model_step(struct model *m, const struct step *step)
 {
-	switch (step->what) {
-	case BORROWED:
-		model_op(m, step->stream, 1u << step->from, 1u << step->to);
+	unsigned int to = halves(step->to), from = halves(step->from);
+
+	switch (step->kind->effect) {
+	case MOVES:
+		model_op(m, step->stream, from, to);
 		return true;
-	case ADD:
-		model_op(m, step->stream, 1u << step->from | 1u << step->to,
-			 1u << step->to);
+	case STAGES:
+		model_op(m, step->stream, step->from < NR_BUFFERS ? 0 : from,
+			 to);
 		return true;
-	case DAWDLE:
+	case ADDS:
+		model_op(m, step->stream, from | to, to);
+		return true;
+	case TOUCHES:
+	case FILLS:
+		model_op(m, step->stream, 0, to);
+		return true;
+	case NOTHING:
 		model_op(m, step->stream, 0, 0);
 		return true;
-	case EVENT:
+	case WAITS:
 		join(m->streams[step->stream], m->streams[step->other]);
 		return true;
-	case SYNCHRONIZE:
+	case SYNCHRONIZES:
 		join(m->host, m->streams[step->stream]);
 		return true;
 	default:
@@ -134,226 +196,122 @@ static bool model_step(struct model *m, const struct step *step)
 
 /* ---- programs ---- */
 
-static struct step random_step(uint64_t *random, const struct program *p)
-{
-	struct step step = {
-		.what = random_below(random, p->whole ? NR_WHOLE : NR_WHAT),
-		.stream = random_below(random, p->nr_streams),
-		.other = random_below(random, p->nr_streams),
-		.to = random_below(random, NR_BUFFERS),
-		.from = random_below(random, NR_BUFFERS),
-		.bytes = BYTES,
-		.byte = random_below(random, 256),
-	};
-
-	if (!p->whole) {
-		step.bytes = 1 + random_below(random, BYTES / 2);
-		step.at_to = random_below(random, BYTES - step.bytes + 1);
-		step.at_from = random_below(random, BYTES - step.bytes + 1);
-	} else if (step.what == ADD) {
-		/* of the device alone */
-		step.to = NR_HOST + step.to % NR_HOST;
-		step.from = NR_HOST + step.from % NR_HOST;
-	}
-	if (step.what == HOST_WRITE)
-		step.to %= NR_HOST;
-	if (step.to == step.from)
-		step.from = step.to % NR_HOST ? step.to - 1 : step.to + 1;
-	return step;
-}
-
 static struct program random_program(uint64_t *random)
 {
-	struct program p = { .whole = random_below(random, 2) };
+	struct program p = { .modelled = random_below(random, 2) };
 	struct model model = { 0 };
-	int nr = p.whole ? NR_STEPS : 4 + random_below(random, NR_STEPS - 4);
 
-	p.nr_streams = p.whole ? NR_STREAMS : 2;
-	for (int i = 0; i < nr; i++) {
-		struct step step = random_step(random, &p);
+	for (int i = 0; i < NR_STEPS; i++) {
+		struct step step = {
+			.kind = &kinds[random_below(random, NR_OF(kinds))],
+			.stream = random_below(random, NR_STREAMS),
+			.other = random_below(random, NR_STREAMS),
+			.to = random_below(random, 2 * NR_BUFFERS),
+			.byte = random_below(random, 256),
+		};
 
-		if (!p.whole || model_step(&model, &step))
+		if (step.kind->effect == HOST_WRITES)
+			step.to %= NR_BUFFERS;
+		/* They must not overlap. */
+		do
+			step.from = random_below(random, 2 * NR_BUFFERS);
+		while (halves(step.from) & halves(step.to));
+		if (!p.modelled || model_step(&model, &step))
 			p.steps[p.nr++] = step;
 	}
-	for (int i = 0; i < NR_STREAMS; i++) {
-		p.backends[i] = DROVER_BACKEND_CPU;
+	p.one = p.two = DROVER_BACKEND_CPU;
 #ifdef DROVER_STREAM_DEBUG
-		if (!p.whole && random_below(random, 2))
-			p.backends[i] = DROVER_BACKEND_EAGER;
+	if (!p.modelled && random_below(random, 2))
+		p.one = DROVER_BACKEND_EAGER;
+	if (!p.modelled && random_below(random, 2))
+		p.two = DROVER_BACKEND_EAGER;
 #endif
-	}
 	return p;
 }
 
-/* ---- one after the other ---- */
+static unsigned char memory[2 * (NR_BUFFERS + 1) * HALF];
 
-static void run_plainly(const struct step *step, unsigned char (*m)[BYTES])
+/* One after the other */
+static void run_plainly(const struct step *step)
 {
-	struct add add = { m[step->to] + step->at_to,
-			   m[step->from] + step->at_from, step->bytes };
+	struct add add = { memory + first_half(step->to) * HALF,
+			   memory + first_half(step->from) * HALF, BYTES };
 
-	switch (step->what) {
-	case FILL:
-	case CALL:
-	case SET:
-	case HOST_WRITE:
-		memset(add.to, step->byte, step->bytes);
+	switch (step->kind->effect) {
+	case MOVES:
+	case STAGES:
+		memcpy(add.to, add.from, BYTES);
 		return;
-	case ADD:
-	case REPLAY:
+	case ADDS:
 		add_run(&add);
 		return;
-	case STAGED:
-	case BORROWED:
-	case COPY:
-		memcpy(add.to, add.from, step->bytes);
+	case FILLS:
+	case HOST_WRITES:
+		memset(add.to, step->byte, BYTES);
 		return;
 	default:
 		return;
 	}
 }
 
-/* ---- by streams ---- */
-
-static int call_fill(void *fill)
+static bool run_step(const struct program *p, const struct step *step,
+		     bool keeps)
 {
-	return fill_run(fill);
-}
+	bool writes = step->kind->effect == HOST_WRITES;
+	char text[200];
 
-static int dawdle_run(const void *args)
-{
-	for (int i = *(const int *)args % 64; i; i--)
-		sched_yield();
-	return 0;
-}
-
-static void replay(drover_stream_t *s, const struct add *add)
-{
-	drover_graph_t *graph;
-
-	MUST(drover_stream_capture(s));
-	MUST(add_submit(s, add->to, add->from, add->bytes, NULL));
-	MUST(drover_stream_capture_end(s, &graph));
-	MUST(drover_graph_replay(s, graph, NULL));
-	MUST(drover_graph_destroy(graph));
-}
-
-/* The host writes its own memory, which in whole programs it knows it may. */
-static void host_writes(const struct program *p, drover_stream_t *streams,
-			const drover_access_t *access, int byte)
-{
-	for (int i = 0; !p->whole && i < p->nr_streams; i++)
-		MUST(drover_stream_synchronize(&streams[i]));
-#ifdef DROVER_STREAM_DEBUG
-	MUST(drover_stream_note(access, 1));
-#endif
-	memset((void *)access->start, byte, access->bytes);
-}
-
-/* @fill: alive until the program has ended */
-static void run_step(const struct program *p, const struct step *step,
-		     drover_stream_t *streams, unsigned char **m,
-		     struct fill *fill, bool keeps)
-{
-	const drover_kernel_t dawdle = { .run = dawdle_run };
-	drover_stream_t *s = &streams[step->stream];
-	unsigned char *to = m[step->to] + step->at_to;
-	unsigned char *from = m[step->from] + step->at_from;
-	size_t bytes = step->bytes;
-	struct add add = { to, from, bytes };
-	drover_access_t access = { to, bytes, DROVER_WRITE };
-	drover_event_t event;
-
-	*fill = (struct fill){ to, bytes, step->byte };
-	switch (step->what) {
-	case FILL:
-		MUST(fill_submit(s, to, step->byte, bytes, NULL));
-		return;
-	case ADD:
-		MUST(add_submit(s, to, from, bytes, NULL));
-		return;
-	case STAGED:
-		MUST(drover_stream_copy_staged(s, to, from, bytes, NULL));
-		return;
-	case BORROWED:
-		MUST(drover_stream_copy_borrowed(s, to, from, bytes, NULL));
-		return;
-	case COPY:
-		MUST(drover_stream_copy(s, to, from, bytes));
-		return;
-	case CALL:
-		MUST(drover_stream_host_call(s, call_fill, fill, &access, 1,
-					     NULL));
-		return;
-	case DAWDLE:
-		MUST(drover_stream_run(s, &dawdle, &step->byte,
-				       sizeof(step->byte), &access, 0, NULL));
-		return;
-	case EVENT:
-		MUST(drover_stream_record(&streams[step->other], &event));
-		MUST(drover_stream_wait_event(s, &event));
-		return;
-	case SYNCHRONIZE:
-		MUST((keeps ? drover_stream_drain :
-			      drover_stream_synchronize)(s));
-		return;
-	case SET:
-		MUST(drover_stream_set(s, to, step->byte, bytes, NULL));
-		return;
-	case HOST_WRITE:
-		host_writes(p, streams, &access, step->byte);
-		return;
-	case REPLAY:
-		replay(s, &add);
-		return;
-	default:
-		return;
-	}
+	snprintf(text, sizeof(text), step->kind->text, streams[step->stream],
+		 buffers[step->to], buffers[step->from], step->byte,
+		 streams[step->other]);
+	if (!p->modelled && (keeps || writes) &&
+	    !script_say(keeps ? "drain s; drain t; drain u" :
+				"sync s; sync t; sync u"))
+		return false;
+	if (keeps && step->kind->effect == SYNCHRONIZES)
+		snprintf(text, sizeof(text), "drain %c", streams[step->stream]);
+	return script_say(text);
 }
 
 static drover_stream_counts_t total;
 
-static void end_stream(drover_stream_t *stream)
+static void add_counts(int stream)
 {
-	drover_stream_counts_t counts = counts_of(stream);
+	drover_stream_counts_t counts = counts_of(&script.streams[stream]);
 
 	total.asked += counts.asked;
 	total.elided += counts.elided;
 	total.deferred += counts.deferred;
 	total.waited += counts.waited;
-	MUST(drover_stream_destroy(stream));
 }
 
 /* Whether the streams give what plain execution gives. */
 static bool run_program(const struct program *p, bool keeps)
 {
-	static unsigned char host[NR_HOST][BYTES], wanted[NR_BUFFERS][BYTES];
-	drover_stream_t streams[NR_STREAMS];
-	unsigned char *m[NR_BUFFERS], *device;
-	struct fill fills[NR_STEPS];
+	static unsigned char host[(NR_BUFFERS + 1) * HALF];
+	unsigned char *device;
 	bool same = true;
 
-	for (int i = 0; i < p->nr_streams; i++)
-		streams[i] = stream_of(p->backends[i], DROVER_ORDER_ENGINE);
-	device = device_memory(&streams[0], NR_HOST * BYTES);
-	for (int i = 0; i < NR_BUFFERS; i++) {
-		m[i] = i < NR_HOST ? host[i] : device + (i - NR_HOST) * BYTES;
-		memset(m[i], i, BYTES);
-		memset(wanted[i], i, BYTES);
-	}
+	script_start("random programs", " s t u ", p->one, p->two);
+	device = device_memory(&script.streams['s'], sizeof(host));
+	memset(memory, 0, sizeof(memory));
+	memset(host, 0, sizeof(host));
+	memset(device, 0, sizeof(host));
+	for (int i = 0; i < 2 * NR_BUFFERS; i++)
+		script.memory[(int)buffers[i]] =
+			(i < NR_BUFFERS ? host : device) +
+			i % NR_BUFFERS * HALF;
 	for (int i = 0; i < p->nr; i++) {
-		run_plainly(&p->steps[i], wanted);
-		run_step(p, &p->steps[i], streams, m, &fills[i], keeps);
-		if (keeps && !p->whole)
-			MUST(drover_stream_drain(&streams[p->steps[i].stream]));
+		run_plainly(&p->steps[i]);
+		same &= run_step(p, &p->steps[i], keeps);
 	}
-	for (int i = 0; i < p->nr_streams; i++)
-		MUST(drover_stream_drain(&streams[i]));
-	for (int i = 0; i < NR_BUFFERS; i++)
-		same &= !memcmp(m[i], wanted[i], BYTES);
-	MUST(drover_stream_free(&streams[0], device));
-	for (int i = 0; i < p->nr_streams; i++)
-		end_stream(&streams[i]);
+	same &= script_say("drain s; drain t; drain u") &&
+		!memcmp(memory, host, sizeof(host)) &&
+		!memcmp(memory + sizeof(host), device, sizeof(host));
+	MUST(drover_stream_free(&script.streams['s'], device));
+	memset(script.memory, 0, sizeof(script.memory));
+	for (int i = 0; i < NR_STREAMS; i++)
+		add_counts(streams[i]);
+	script_end();
 	return same;
 }
 
@@ -374,8 +332,6 @@ int main(int argc, char **argv)
 	for (uint64_t i = 0; i < programs; i++) {
 		struct program p = random_program(&random);
 
-		if (i % 100 == 0)
-			watchdog("random programs");
 		if (i && i % 10000 == 0)
 			tap_diag("%" PRIu64 " programs", i);
 		nr_kept += !run_program(&p, true);

@@ -105,12 +105,10 @@ static inline unsigned char *script_memory(int name)
 {
 	void *memory;
 
-	if (name == 1)
-		return NULL;
+	if (name == 1 || script.memory[name])
+		return script.memory[name];
 	if (name >= 'h' && name <= 'k')
 		return script_host[name - 'h'];
-	if (script.memory[name])
-		return script.memory[name];
 	if (name == 'p')
 		MUST(drover_stream_alloc_host(script_any(), BYTES, &memory));
 	else

@@ -17,7 +17,6 @@
  *	mutex=N			only this kind of mutex, see api.h
  *	threads=N most=N	from so many threads to so many; each round
  *				draws anew, the first two have these
- *	round=N			so many pairs, then all threads end
  *	seed=N
  *	progress=N		a line every N seconds
  *	patience=N		seconds without any progress that are a hang
@@ -38,12 +37,17 @@ static bool enough(void)
 			 run.nr_pairs + nr_pairs() >= run.want;
 }
 
-static bool signallers_ended(void)
+static bool have_ended(int nr)
 {
-	for (int i = 0; i < mixed->nr_signallers; i++)
+	for (int i = 0; i < nr; i++)
 		if (mixed->workers[i].state != ENDED)
 			return false;
 	return true;
+}
+
+static bool signallers_ended(void)
+{
+	return have_ended(mixed->nr_signallers);
 }
 
 /* Only those wait who should: nobody is owed anything, nobody is on the way. */
@@ -71,10 +75,7 @@ static bool settled(void)
 
 static bool all_ended(void)
 {
-	for (int i = 0; i < mixed->nr_workers; i++)
-		if (mixed->workers[i].state != ENDED)
-			return false;
-	return true;
+	return have_ended(mixed->nr_workers);
 }
 
 /* Everybody goes home; the condvar may be destroyed at once, as POSIX says. */
@@ -108,6 +109,16 @@ static const struct mutex_kind *draw_kind(uint64_t *random)
 	return &mutex_kinds[random_below(random, NR_MUTEX_KINDS)];
 }
 
+/* Many rounds, for each has its own number of threads and kind of mutex. */
+static long some_round(long pairs)
+{
+	long round = pairs / 300;
+
+	if (ATTACKED)
+		return 400;
+	return round < 2000 ? 2000 : round > 100000 ? 100000 : round;
+}
+
 static void round_make(uint64_t *random)
 {
 	int nr_waiters;
@@ -120,9 +131,9 @@ static void round_make(uint64_t *random)
 		mixed->nr_signallers += random_below(random, 2);
 	nr_waiters = mixed->nr_workers - mixed->nr_signallers;
 	/* Few threads sleep and wake for every single pair: that is slow. */
-	run.round = options.round;
+	run.round = some_round(options.pairs);
 	if (nr_waiters < 8)
-		run.round = options.round * nr_waiters / 8;
+		run.round = run.round * nr_waiters / 8;
 	mixed->nr_boxes = nr_waiters < 4 ? 1 : nr_waiters < 8 ? 2 : MAX_BOXES;
 	if (ATTACKED && random_below(random, 2))
 		mixed->nr_boxes = 1;
@@ -152,16 +163,6 @@ static void round_start(uint64_t *random)
 	}
 }
 
-static void round_count(void)
-{
-	run.nr_rounds++;
-	run.nr_pairs += nr_pairs();
-	for (int i = 0; i < mixed->nr_boxes; i++) {
-		run.nr_signalled += mixed->boxes[i].ledger.nr_signalled;
-		run.nr_left += mixed->boxes[i].ledger.nr_left;
-	}
-}
-
 /* Returns whether every pair is accounted for, and nobody is left. */
 static bool round_passes(uint64_t *random)
 {
@@ -186,7 +187,8 @@ static bool round_passes(uint64_t *random)
 		worker_join(&mixed->workers[i]);
 		feed_watchdog(blocked_now_ns());
 	}
-	round_count();
+	run.nr_rounds++;
+	run.nr_pairs += nr_pairs();
 	memset(mixed->workers, 0, sizeof(mixed->workers));
 	return !nr_wrong();
 }
@@ -206,16 +208,17 @@ static bool rounds_pass(uint64_t random)
 	do {
 		passed = round_passes(&random);
 	} while (passed && (run.nr_rounds < 2 || !run_over()));
-	tap_diag(
-		"%ld pairs, %ld of them by signals; %ld waits ended otherwise; %d rounds",
-		run.nr_pairs, run.nr_signalled, run.nr_left, run.nr_rounds);
+	tap_diag("%ld pairs, %d rounds", run.nr_pairs, run.nr_rounds);
 	return passed && run.nr_pairs;
 }
 
 #else
 
-static _Noreturn void storm_run(uint64_t random)
+static uint64_t storm_seed;
+
+static bool storm_runs(void)
 {
+	uint64_t random = storm_seed;
 	struct fake_futex fake = fake_futex_of(random_next(&random));
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -224,27 +227,7 @@ static _Noreturn void storm_run(uint64_t random)
 		fake.refuse_from = random_below(&random, 30);
 	}
 	fake_futex_start(fake);
-	_exit(round_passes(&random) ? 0 : 1);
-}
-
-/* Did the storm of this seed pass? */
-static bool storm_passes(uint64_t seed)
-{
-	pid_t pid = fork();
-	int status;
-
-	if (pid < 0)
-		tap_bail("fork: %s", strerror(errno));
-	if (pid == 0)
-		storm_run(seed);
-	watchdog("a storm");
-	if (waitpid(pid, &status, 0) != pid)
-		tap_bail("waitpid: %s", strerror(errno));
-	if (WIFSIGNALED(status))
-		tap_diag("killed by signal %d", WTERMSIG(status));
-	if (status)
-		tap_diag("this was the storm of seed=%" PRIu64, seed);
-	return status == 0;
+	return round_passes(&random);
 }
 
 /* Storms, each a round in a process of its own. */
@@ -256,7 +239,11 @@ static bool rounds_pass(uint64_t seed)
 
 	while (passed && (nr == 0 || (options.storms ? nr < options.storms :
 						       !run_over()))) {
-		passed = storm_passes(seed);
+		watchdog("a storm");
+		storm_seed = seed;
+		passed = child_does(storm_runs, "a storm");
+		if (!passed)
+			tap_diag("this was the storm of seed=%" PRIu64, seed);
 		seed = random_next(&random);
 		nr++;
 	}
@@ -269,11 +256,10 @@ static bool rounds_pass(uint64_t seed)
 static void test(const char *policy)
 {
 	run.policy = policy;
-	run.begun = blocked_now_ns();
-	run.said = run.begun;
+	run.said = blocked_now_ns();
 	run.want = (options.pairs + NR_POLICIES - 1) / NR_POLICIES;
 	if (!options.pairs)
-		run.end = run.begun + options.seconds * NS_PER_S / NR_POLICIES;
+		run.end = run.said + options.seconds * NS_PER_S / NR_POLICIES;
 	tap_diag("seed=%" PRIu64 " threads=%d most=%d", options.seed,
 		 options.threads, options.most);
 	mixed = map_shared(sizeof(*mixed));
@@ -294,21 +280,11 @@ static void add_handlers(void)
 	sigaction(SIGUSR1, &action, NULL);
 }
 
-/* Many rounds, for each has its own number of threads and kind of mutex. */
-static long some_round(long pairs)
-{
-	long round = pairs / 300;
-
-	if (ATTACKED)
-		return 400;
-	return round < 2000 ? 2000 : round > 100000 ? 100000 : round;
-}
-
 int main(int argc, char **argv)
 {
 	struct args args = args_parse(argc, argv,
 				      "seed pairs seconds storms mutex threads "
-				      "most round progress patience");
+				      "most progress patience");
 
 	int most;
 
@@ -321,7 +297,6 @@ int main(int argc, char **argv)
 	options.mutex = args_get(&args, "mutex", -1);
 	options.threads = args_get(&args, "threads", ATTACKED ? 3 : 2);
 	options.most = args_get(&args, "most", most);
-	options.round = args_get(&args, "round", some_round(options.pairs));
 	options.progress = args_get(&args, "progress", 0);
 	options.patience = args_get(&args, "patience", 60);
 	if (options.threads < 2 || options.most < options.threads ||

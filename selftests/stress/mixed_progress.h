@@ -13,7 +13,7 @@
 static struct {
 	uint64_t seed;
 	long pairs;
-	long round, storms;
+	long storms;
 	int64_t seconds;
 	int threads, most, mutex;
 	int64_t progress, patience;
@@ -24,8 +24,8 @@ static struct {
 /* What one policy came to. */
 static struct {
 	const char *policy;
-	int64_t begun, end, said;
-	long want, round, nr_pairs, nr_signalled, nr_left;
+	int64_t end, said;
+	long want, round, nr_pairs;
 	int nr_rounds;
 } run;
 
@@ -59,7 +59,6 @@ static inline int nr_wrong(void)
 static inline void box_report(const struct box *box)
 {
 	const struct ledger *l = &box->ledger;
-	const uint32_t *mutex = (const uint32_t *)box->mutex;
 
 	if (l->nr_wrong)
 		tap_diag("wrong: %s (and %d more)", l->wrong, l->nr_wrong - 1);
@@ -69,8 +68,6 @@ static inline void box_report(const struct box *box)
 		l->due, l->nr_signals, l->sending,
 		box->hold_back ? " hold-back" : "",
 		box->stopped ? " stopped" : "");
-	tap_diag("  condvar %p, mutex %p: %#x, owner %u", (void *)box->cond,
-		 (void *)box->mutex, mutex[0], mutex[API_IS_PTHREAD ? 2 : 1]);
 }
 
 /* With the system call that it sleeps in, as the kernel tells. */
@@ -106,29 +103,13 @@ static inline void report(void)
 	fflush(stdout);
 }
 
-static inline int nr_policies_left(void)
-{
-	int nr = 0;
-
-	while (strcmp(policies[NR_POLICIES - 1 - nr], run.policy) != 0)
-		nr++;
-	return nr;
-}
-
 static inline void say_progress(int64_t now)
 {
-	long done = run.nr_pairs + nr_pairs();
-	double took = (now - run.begun) / 1e9;
-	long todo = run.want > done ? run.want - done : 0;
-	double left = took * todo / (done ? done : 1);
-
 	if (!options.progress || now < run.said + options.progress * NS_PER_S)
 		return;
 	run.said = now;
-	left += nr_policies_left() * (took + left);
-	tap_diag("%s: %ld of %ld pairs in %.0f s, about %.0f s left",
-		 run.policy, done, run.want, took, left);
-	fflush(stdout);
+	tap_diag("%s: %ld of %ld pairs", run.policy, run.nr_pairs + nr_pairs(),
+		 run.want);
 }
 
 /*
