@@ -5,6 +5,8 @@
  * signals. No wait outlasts its deadline, signals reach both kinds of waiters,
  * who do not harm each other, and it is said once what is wrong.
  */
+#include <gnu/libc-version.h>
+
 #include "../cond/steps.h"
 
 #define SOON   (20 * NS_PER_MS)
@@ -258,6 +260,10 @@ int main(int argc, char **argv)
 	if (!MUTEXES_MAY_BE_FOREIGN)
 		return sanitizer_skips("glibc's own functions",
 				       "ThreadSanitizer does not see them");
+	if (strverscmp(gnu_get_libc_version(), "2.41") >= 0)
+		return sanitizer_skips(
+			"glibc's own functions",
+			"since glibc 2.41 they must not be used");
 	tap_plan(3 + NR_OF(scenes) + 1);
 	glibc_wait = of_glibc("pthread_cond_wait");
 	glibc_timedwait = of_glibc("pthread_cond_timedwait");
