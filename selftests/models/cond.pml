@@ -10,6 +10,7 @@
  * @run -DTWO_LOOKS
  * @run -DNO_REQUEUE
  * @run -DNR_HANDLERS=1
+ * @run -DSLICES
  * @twin SIGNAL_OPEN_FIRST return_was_owed: the younger group is served first
  * @twin quick NO_CLOSING return_was_owed: a signalled group goes on to be
  *	joined
@@ -22,6 +23,7 @@
  * @twin LOOK_AT_MUTEX_LATE mutex_exists: after the release
  * @twin CHANGED_IS_DONE nobody_unblocked_is_left: EAGAIN taken for "all moved"
  * @twin REFUSED_IS_DONE nobody_unblocked_is_left -DNO_REQUEUE: ENOSYS likewise
+ * @twin SLICE_IS_ALL nobody_unblocked_is_left -DSLICES: the rest sleep on
  * @twin MEMBER_WITHOUT_REF no_signal_was_lost: its group is recycled under it
  *
  * Time may run out at any moment of a sleep:
@@ -55,7 +57,7 @@
  * @model mutexes -DNR_MUTEXES=2
  * @run
  * @twin FIRST_MUTEX_COUNTS nobody_moves_to_a_foreign_mutex: to the first's
- * @twin BEHIND_ANOTHER_MUTEX nobody_moves_to_a_foreign_mutex: behind the older
+ * @twin BEHIND_ANOTHER_MUTEX nobody_unblocked_is_left: behind the older
  *
  * Two condvars with a mutex each, and threads that go from one to the other:
  * groups are used again for the other condvar, under signallers that are slow

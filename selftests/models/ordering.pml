@@ -27,27 +27,15 @@
  * @model overwriting -DOVERWRITING
  * @run quick
  * @twin quick RELEASE nothing_is_overwritten: the old value reaches memory last
- *
- * [S-PREFIX]: two operations finish at once. Each marks itself, then goes on
- * from what is done as far as there are marks: stream_finish(). The last one
- * must not be left marked and not done. The first one changes what is done
- * before it looks for the second's mark, and that is a barrier:
- *
- * @model prefix -DPREFIX -DNR_WORDS=3
- * @run quick
- * @twin quick SECOND all_is_done: its mark is on its way when the first looks
  */
 #include "guard.inc"
 
 #define NR_CPUS 2
-#ifndef NR_WORDS
 #define NR_WORDS 2
-#endif
 
 hidden byte what_was_said_is_seen;
 hidden byte one_sees_the_other;
 hidden byte nothing_is_overwritten;
-hidden byte all_is_done;
 
 /*
  * Each CPU has a store buffer, with room for one store to each word, which reach
@@ -171,35 +159,6 @@ inline thread(cpu)
 }
 
 #define IS_RIGHT	CHECK(nothing_is_overwritten, memory[MEMORY] == 2)
-
-#elif defined(PREFIX)
-#define DONE	0
-#define LAST	2
-
-/* Operation n is on CPU n - 1, and its mark in word n. */
-inline thread(cpu)
-{
-	BUSTED_OR(SECOND,
-		if
-		:: cpu -> store_release(cpu, cpu + 1, 1)
-		:: !cpu -> store_seq_cst(cpu, cpu + 1, 1)
-		fi,
-		store_seq_cst(cpu, cpu + 1, 1));
-	do
-	:: seen = LOAD(cpu, DONE) + 1;
-	   if
-	   :: seen > LAST || !LOAD(cpu, seen) -> break
-	   :: seen <= LAST && LOAD(cpu, seen) ->
-		atomic {
-			IS_EMPTY(cpu) ->
-			memory[DONE] =
-				(memory[DONE] < seen -> seen : memory[DONE])
-		}
-	   fi
-	od
-}
-
-#define IS_RIGHT	CHECK(all_is_done, memory[DONE] == LAST)
 #endif
 
 #define CPU	(_pid - NR_CPUS * NR_WORDS)
