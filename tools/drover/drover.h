@@ -3,7 +3,6 @@
 #ifndef DROVER_COMMAND_H
 #define DROVER_COMMAND_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 /* In lib/ beside the folder of the program, or in LIBDIR. */
@@ -25,10 +24,17 @@ int drop_in_preload(const char *path);
 int script(const char *name, char **argv);
 
 /*
- * Is @program one of musl's, whose loader would end it with the drop-in? What
- * has no loader does not need one, and what is no program exec() refuses.
+ * What loads the libraries of a program: nothing if it is linked statically,
+ * and musl's would end it with the drop-in. What is no program exec() refuses.
  */
-bool uses_musl(const char *program);
+enum linker {
+	LINKER_OTHER,
+	LINKER_NONE,
+	LINKER_FOREIGN, /* for another machine */
+	LINKER_MUSL
+};
+
+enum linker linker_of(const char *program);
 
 /* What the C library, the drop-in and the kernel can do, on stdout. */
 int info(void);

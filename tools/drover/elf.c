@@ -28,38 +28,44 @@ static FILE *open_program(const char *name)
 	return file;
 }
 
-/* Put the name of its dynamic linker into @name; 0, or -1 if it has none. */
-static int read_linker(FILE *file, char *name, size_t size)
+/* This program's own, from the static linker. */
+extern const Elf64_Ehdr __ehdr_start __attribute__((visibility("hidden")));
+
+static enum linker read_linker(FILE *file)
 {
+	char name[PATH_MAX];
 	Elf64_Ehdr head;
 	Elf64_Phdr part;
 
 	if (fread(&head, sizeof(head), 1, file) != 1 ||
 	    memcmp(head.e_ident, ELFMAG, SELFMAG) ||
 	    head.e_ident[EI_CLASS] != ELFCLASS64)
-		return -1;
+		return LINKER_OTHER;
+	if (head.e_machine != __ehdr_start.e_machine)
+		return LINKER_FOREIGN;
 	fseek(file, (long)head.e_phoff, SEEK_SET);
 	for (int i = 0; i < head.e_phnum; i++) {
 		if (fread(&part, sizeof(part), 1, file) != 1)
-			return -1;
+			return LINKER_OTHER;
 		if (part.p_type != PT_INTERP)
 			continue;
 		fseek(file, (long)part.p_offset, SEEK_SET);
-		return fgets(name, (int)size, file) ? 0 : -1;
+		return fgets(name, sizeof(name), file) &&
+				       strstr(name, "/ld-musl-") ?
+			       LINKER_MUSL :
+			       LINKER_OTHER;
 	}
-	return -1;
+	return LINKER_NONE;
 }
 
-bool uses_musl(const char *program)
+enum linker linker_of(const char *program)
 {
 	FILE *file = open_program(program);
-	char name[PATH_MAX];
-	bool found = false;
+	enum linker found = LINKER_OTHER;
 
 	if (!file)
-		return false;
-	if (read_linker(file, name, sizeof(name)) == 0)
-		found = strstr(name, "/ld-musl-");
+		return found;
+	found = read_linker(file);
 	fclose(file);
 	return found;
 }

@@ -101,11 +101,19 @@ int drop_in_preload(const char *path)
 
 static int run(int argc, char **argv)
 {
+	static const char *const what_of[] = {
+		[LINKER_NONE] =
+			"is linked statically: it runs with its own condition variables",
+		[LINKER_FOREIGN] = "is a program for another machine",
+		[LINKER_MUSL] =
+			"uses musl, and the drop-in takes the place of glibc's functions",
+	};
 	static const struct option options[] = {
 		{ "policy", required_argument, NULL, 'p' }, { 0 }
 	};
 	const char *policy = NULL;
 	char path[PATH_MAX];
+	enum linker linker;
 	int option;
 
 	optind = 1;
@@ -116,12 +124,12 @@ static int run(int argc, char **argv)
 	}
 	if (optind == argc)
 		return usage("run: which program?");
-	if (uses_musl(argv[optind])) {
-		fprintf(stderr,
-			"drover: %s uses musl, and the drop-in takes the place of glibc's functions\n",
-			argv[optind]);
+	linker = linker_of(argv[optind]);
+	if (linker != LINKER_OTHER)
+		fprintf(stderr, "drover: %s %s\n", argv[optind],
+			what_of[linker]);
+	if (linker == LINKER_MUSL || linker == LINKER_FOREIGN)
 		return EXIT_CANNOT_RUN;
-	}
 	if (policy && !policy_force(policy, &(struct policy){ 0 }))
 		return usage("policy %s: it may be " POLICY_HELP, policy);
 	if (drop_in_path(path, sizeof(path))) {
