@@ -19,8 +19,9 @@ void drover_task_init(drover_task_t *task, int (*function)(void *arg),
 /* ---- how many there are ---- */
 
 /*
- * [P-END] Release of all that the task did; pairs with the acquire load of who
- * waits. One step with the look at ASLEEP, as at the barrier.
+ * [P-END] Release of all that the task did, and of the last access to the latch;
+ * pairs with the acquire load of who waits. One step with the look at ASLEEP, as at
+ * the barrier.
  */
 void latch_down(futex_word *latch, uint32_t nr)
 {
@@ -28,7 +29,7 @@ void latch_down(futex_word *latch, uint32_t nr)
 
 	if (sub_acq_rel(latch, nr * LATCH_ONE) ==
 		    nr * LATCH_ONE + LATCH_ASLEEP &&
-	    cas_relaxed(latch, &left, 0))
+	    cas_release(latch, &left, 0))
 		sleep_end(latch, INT_MAX, false);
 }
 
