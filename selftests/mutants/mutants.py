@@ -24,7 +24,7 @@ import re
 import signal
 import subprocess
 import sys
-import threading
+import time
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
@@ -98,64 +98,30 @@ def _parse(lines):
     return found
 
 
-_lock = threading.Lock()
-_running = set()                # [_lock]
-_ended = threading.Event()      # [_lock] nothing is started any more
-
-
 def command(arguments, folder, limit, last=None, env=None):
     """Run in a process group of its own; (exit status or None, output).
 
-    It is ended after limit seconds, and at a line that begins with last. What
-    it prints is added to folder/output.
+    It is ended after limit seconds, at a line that begins with last, and when
+    this program ends. What it prints is added to folder/output.
     """
-    with _lock:
-        if _ended.is_set():
-            raise Broken("ended")
-        process = subprocess.Popen(
-            arguments, cwd=TOP, stdin=subprocess.DEVNULL, text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace",
-            env=dict(os.environ, **(env or {})), start_new_session=True)
-        _running.add(process)
-    timer = threading.Timer(limit, _end_group, [process])
-    timer.start()
-    lines, complete = [], False
-    try:
+    lines = []
+    end = time.monotonic() + limit
+    with subprocess.Popen(
+            ["setpriv", "--pdeathsig=TERM", "timeout", "-s", "KILL",
+             str(limit), *arguments], cwd=TOP, text=True, errors="replace",
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=dict(os.environ, **(env or {}))) as process:
         for line in process.stdout:
             lines.append(line)
             if last and line.startswith(last):
+                process.terminate()
                 break
-        else:
-            complete = True
-    finally:
-        too_long = not timer.is_alive()
-        timer.cancel()
-        if not complete:
-            _end_group(process)
-        status = process.wait()
-        _end_group(process)
-        with _lock:
-            _running.discard(process)
-        process.stdout.close()
+    status = None if time.monotonic() >= end else process.returncode
     with open(os.path.join(folder, "output"), "a", encoding="utf-8") as file:
         print("$", *arguments, f"\n{''.join(lines)}[status {status}]\n",
               file=file)
-    return None if too_long else status, "".join(lines)
-
-
-def _end_group(process):
-    """Kill it and all that it started."""
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
-
-
-def _end_all():
-    with _lock:
-        _ended.set()
-        for process in _running:
-            _end_group(process)
+    return status, "".join(lines)
 
 
 def _result(ok, number, name, comment=""):
@@ -184,15 +150,9 @@ def _run(chosen, what, prepare, hunt, parallel):
         return _result(False, 1, f"{what} as it is passes all tests", error)
     _result(True, 1, f"{what} as it is passes {len(tests)} tests")
     with concurrent.futures.ThreadPoolExecutor(parallel) as pool:
-        try:
-            futures = [pool.submit(hunt, each, prepared) for each in chosen]
-            found = [_report(number, *pair) for number, pair
-                     in enumerate(zip(chosen, futures), 2)]
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            _end_all()
-            raise
-    return all(found)
+        futures = [pool.submit(hunt, each, prepared) for each in chosen]
+        return all([_report(number, *pair) for number, pair
+                    in enumerate(zip(chosen, futures), 2)])
 
 
 def main(options, folder, what, prepare, hunt, parallel=1):
@@ -211,7 +171,8 @@ def main(options, folder, what, prepare, hunt, parallel=1):
         return 0
     if not chosen:
         sys.exit("no mutant is called so; see --list")
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    # All that runs ends with this program.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     return 0 if _run(chosen, what, prepare, hunt, parallel) else 1
 
 
