@@ -11,9 +11,11 @@
  * are PI waiters, and some stay queued when they are woken, as those of
  * io_uring may. After each call the copies have to be the same: the answer, who
  * was woken, the counts, all queues with their links, and every key and
- * lock_ptr. Every waiter has to be in the bucket that its key says, and every
- * reference to the private hash has to be given back.
+ * lock_ptr. Every waiter has to be in the bucket that its key says, every
+ * reference to the private hash has to be given back, and nobody may look at a
+ * waiter that was woken.
  */
+#include <sanitizer/asan_interface.h>
 #include <stdio.h>
 #include <linux/plist.h>
 
@@ -149,8 +151,11 @@ static void wake(struct wake_q_head *wake_q, struct futex_q *q)
 {
 	(void)wake_q;
 	world->woken[world->nr_woken++] = q - world->waiters;
-	if (q->bitset != STAYS_QUEUED)
-		unqueue(q);
+	if (q->bitset == STAYS_QUEUED)
+		return;
+	unqueue(q);
+	/* Its thread may end: the rest of the call must not look at it. */
+	ASAN_POISON_MEMORY_REGION(q, sizeof(*q));
 }
 
 static int below(int n)
@@ -257,6 +262,7 @@ static void make_call(const struct call *c)
 					 futex_requeue)(from, flags1, to,
 							flags2, c->nr_wake,
 							c->nr_requeue, NULL, 0);
+		ASAN_UNPOISON_MEMORY_REGION(world, sizeof(*world));
 	}
 }
 
