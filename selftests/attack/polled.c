@@ -208,5 +208,5 @@ int main(int argc, char **argv)
 	struct policy_list list = { names, sizeof(names) / sizeof(*names) };
 
 	args_parse(argc, argv, "");
-	return policies_main(argv, list, 12, test);
+	return policies_main(argv, list, test);
 }

@@ -100,13 +100,6 @@ STEP(signal_late)
 	return scene.again ? STEPS_END : 0;
 }
 
-static const struct step_word words[] = {
-	VERB(late),
-	VERB(signal_late),
-	COND_WORDS,
-	LAST_WORD,
-};
-
 static const struct scene scenes[] = {
 	{ "who waited first has the signal, the other one timed out",
 	  "wait; late; signal_late; gone 2; result 0 = 0;"
@@ -133,7 +126,7 @@ int main(int argc, char **argv)
 	/* From the first mutex on that inherits priorities. */
 	lock_use_pi();
 	scene_start("", "normal", false);
-	scenes_test("claimed", words, scenes, 1);
+	scenes_test("claimed", scenes, 1);
 	if (real_time)
 		tap_ok(rushed, "it lent the signaller its priority meanwhile");
 	else

@@ -121,6 +121,5 @@ int main(int argc, char **argv)
 	static const char *const names[] = { "auto", "requeue" };
 
 	args_parse(argc, argv, "");
-	return policies_main(argv, (struct policy_list){ names, 2 },
-			     API_IS_PTHREAD ? 3 : 5, test);
+	return policies_main(argv, (struct policy_list){ names, 2 }, test);
 }

@@ -18,12 +18,6 @@ STEP(woken_free)
 	return fixture_count(&fixture, AT_MUTEX) + 1 == (moves ? 1 : 50);
 }
 
-static const struct step_word words[] = {
-	VERB(woken_free),
-	COND_WORDS,
-	LAST_WORD,
-};
-
 static const struct scene scenes[] = {
 	{ "a broadcast by the mutex's holder, and nobody returns yet",
 	  "wait 50; lock; broadcast; woken 0 50 = 1; returned = 0" },
@@ -50,11 +44,11 @@ static const struct scene scenes[] = {
 static void test(const char *policy)
 {
 	scene_start(policy, "normal", false);
-	scenes_test(policy, words, scenes, NR_OF(scenes));
+	scenes_test(policy, scenes, NR_OF(scenes));
 }
 
 int main(int argc, char **argv)
 {
 	api_start(argv);
-	return policy_main(argv, NR_OF(scenes), test);
+	return policy_main(argv, test);
 }

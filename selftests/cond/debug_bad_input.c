@@ -100,15 +100,6 @@ STEP(bad_clock)
 	return api_cond_clockwait(&cond, &mutex, 4711, &past);
 }
 
-static const struct step_word words[] = {
-	VERB(null),	     VERB(unaligned),  VERB(unaligned_mutex),
-	VERB(no_deadline),   VERB(destroyed),  VERB(mutex_destroyed),
-	VERB(overwritten),   VERB(use_wait),   VERB(use_timedwait),
-	VERB(use_timedlock), VERB(use_signal), VERB(use_broadcast),
-	VERB(bad_time),	     VERB(bad_clock),  COND_WORDS,
-	LAST_WORD,
-};
-
 static const struct row {
 	const char *steps;
 	const char *says;
@@ -140,7 +131,7 @@ static const struct row *row;
 
 static void do_row(void)
 {
-	scene_holds(words, row->steps);
+	scene_holds(row->steps);
 }
 
 /* Somebody waits, and somebody else gets it wrong, as errno can say. */
@@ -156,6 +147,6 @@ int main(void)
 	scene_start("", "normal", false);
 	for (row = rows; row < rows + NR_OF(rows); row++)
 		misuse_test(&(struct misuse){ NULL, do_row, row->says });
-	scenes_test("debug", words, scenes, 1);
+	scenes_test("debug", scenes, 1);
 	return tap_exit();
 }

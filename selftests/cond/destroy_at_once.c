@@ -150,5 +150,5 @@ int main(int argc, char **argv)
 
 	api_start(argv);
 	nr_rounds = args_get(&args, "rounds", 250);
-	return policy_main(argv, 6, test);
+	return policy_main(argv, test);
 }

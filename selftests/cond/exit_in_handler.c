@@ -99,11 +99,6 @@ STEP(signals_arrive)
 	return 1;
 }
 
-static const struct step_word words[] = {
-	VERB(victim),	      VERB(may_exit), VERB(to_handler), VERB(ends),
-	VERB(signals_arrive), COND_WORDS,     LAST_WORD,
-};
-
 static const struct scene scenes[] = {
 	{ "asleep", "victim; may_exit; to_handler; ends = 1;"
 		    "signals_arrive = 1" },
@@ -174,10 +169,10 @@ int main(int argc, char **argv)
 	tap_plan(NR_OF(scenes) + 1);
 	scene_start("", "errorcheck", false);
 	if (variant_is("none")) {
-		scenes_test("in a handler", words, scenes, NR_OF(scenes) - 1);
+		scenes_test("in a handler", scenes, NR_OF(scenes) - 1);
 		tap_skip("at the mutex", "this kernel has no requeue");
 	} else {
-		scenes_test("in a handler", words, scenes, NR_OF(scenes));
+		scenes_test("in a handler", scenes, NR_OF(scenes));
 	}
 	test_woken();
 	return tap_exit();

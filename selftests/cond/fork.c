@@ -45,14 +45,10 @@ STEP(child)
 	return child_does(in_child, "the child of a fork");
 }
 
-static const struct step_word words[] = {
-	VERB(destroy), VERB(child), VERB(grandchild), COND_WORDS, LAST_WORD,
-};
-
 /* The fixture is the parent's. */
 static bool in_child(void)
 {
-	return scene_holds(words, child_steps);
+	return scene_holds(child_steps);
 }
 
 static const struct work {
@@ -78,9 +74,9 @@ static void test_waiters(const char *policy, const struct work *work)
 	if (work->starts_threads && !CHILDREN_MAY_HAVE_THREADS)
 		tap_skip(work->name, "not with ThreadSanitizer");
 	else
-		tap_ok(scene_holds(words, "wait 2; signal; gone 1; wait 2;"
-					  "child = 1; waiting = 3; broadcast;"
-					  "gone 4; zeros = 4"),
+		tap_ok(scene_holds("wait 2; signal; gone 1; wait 2;"
+				   "child = 1; waiting = 3; broadcast;"
+				   "gone 4; zeros = 4"),
 		       "%s: with waiters in the parent, a child %s", policy,
 		       work->name);
 }
@@ -107,8 +103,8 @@ static void *keep_busy(void *arg)
 static bool use_all(void)
 {
 	api_mutex_init(&mutex);
-	return steps_do(words, "signal; lock; time_out = ETIMEDOUT; unlock;"
-			       "broadcast = 0; destroy = 0");
+	return steps_do("signal; lock; time_out = ETIMEDOUT; unlock;"
+			"broadcast = 0; destroy = 0");
 }
 
 /* With threads, and a child that comes upon it first. */
@@ -116,8 +112,7 @@ static bool use_all_twice(void)
 {
 	api_mutex_init(&mutex);
 	return child_does(use_all, "a child of a child") &&
-	       (!fork_threads_work() ||
-		scene_holds(words, "wait 2; each 2 0 = 1")) &&
+	       (!fork_threads_work() || scene_holds("wait 2; each 2 0 = 1")) &&
 	       use_all();
 }
 
@@ -154,5 +149,5 @@ int main(int argc, char **argv)
 
 	api_start(argv);
 	nr_rounds = args_get(&args, "rounds", 100);
-	return policy_main(argv, NR_OF(works) + 1, test);
+	return policy_main(argv, test);
 }

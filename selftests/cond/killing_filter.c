@@ -41,8 +41,6 @@ static void kill_others(void)
 	sandbox_has(filter_install(code, at));
 }
 
-static const struct step_word words[] = { MEETING_WORDS, LAST_WORD };
-
 static const struct meeting meetings[] = {
 	{ "signal and broadcast", "wait 3", "signal", "broadcast", "gone 3" },
 	{ "broadcast, mutex held, and broadcast", "wait 3", "broadcast_held",
@@ -78,7 +76,7 @@ static void report(int status, const char *what, const char *name)
 
 static void meet_everywhere(const void *arg)
 {
-	struct scenario scenario = meeting_scenario(words, arg);
+	struct scenario scenario = meeting_scenario(arg);
 
 	kill_others();
 	if (!everywhere(&scenario, seed, MS))

@@ -12,7 +12,7 @@
  *		api_start(argv);
  *		scenarios_start(argc, argv, 150);
  *		...
- *		meetings_test(policy, words, meetings, NR_MEETINGS);
+ *		meetings_test(policy, meetings, NR_MEETINGS);
  *
  * The call is one verb, which is stopped after each of its instructions in turn.
  */
@@ -31,14 +31,13 @@ struct meeting {
 };
 
 static const struct meeting *meeting;
-static const struct step_word *meeting_words;
 static long (*meeting_act)(const long *args);
 
 static inline void meeting_begin(void)
 {
 	scene.ns = NS_PER_MS;
 	fixture = fixture_of(&cond, &mutex, MOST_MEMBERS);
-	steps_do(meeting_words, meeting->begin);
+	steps_do(meeting->begin);
 }
 
 static inline void meeting_call(void *arg)
@@ -48,36 +47,33 @@ static inline void meeting_call(void *arg)
 
 static inline void meeting_other(void)
 {
-	steps_do(meeting_words, meeting->other);
+	steps_do(meeting->other);
 }
 
 static inline bool meeting_end(void)
 {
-	bool ok = steps_do(meeting_words, meeting->end);
+	bool ok = steps_do(meeting->end);
 
 	scene_over();
 	return ok;
 }
 
 /* meeting_scenario - of @m, until the next one is asked for */
-static inline struct scenario meeting_scenario(const struct step_word *words,
-					       const struct meeting *m)
+static inline struct scenario meeting_scenario(const struct meeting *m)
 {
 	meeting = m;
-	meeting_words = words;
-	meeting_act = step_in(words, m->call)->act;
+	meeting_act = step_named(m->call)->act;
 	return (struct scenario){ m->name, meeting_begin, meeting_call,
 				  meeting_other, meeting_end };
 }
 
 /* meetings_test - a result for each; @label begins with the policy */
 static inline void meetings_test(const char *label,
-				 const struct step_word *words,
 				 const struct meeting *meetings, int nr)
 {
 	tap_diag("seed=%" PRIu64, scenario_options.seed);
 	for (int i = 0; i < nr; i++) {
-		struct scenario s = meeting_scenario(words, &meetings[i]);
+		struct scenario s = meeting_scenario(&meetings[i]);
 
 		scenario_test(label, &s);
 	}
@@ -113,9 +109,5 @@ STEP(own_result)
 {
 	return own_result;
 }
-
-#define MEETING_WORDS                                                 \
-	VERB(signal_held), VERB(broadcast_held), VERB(time_out_held), \
-		VERB(own_result), COND_WORDS
 
 #endif /* DROVER_SELFTESTS_COND_MEET_H */

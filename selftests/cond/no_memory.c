@@ -59,11 +59,6 @@ STEP(own_wait_until_far)
 	return api_cond_clockwait(&cond, &mutex, CLOCK_MONOTONIC, &far);
 }
 
-static const struct step_word words[] = {
-	VERB(no_memory),	  VERB(memory), VERB(own_wait),
-	VERB(own_wait_until_far), COND_WORDS,	LAST_WORD,
-};
-
 static const struct scene scenes[] = {
 	{ "a wait returns, long before its deadline, with the mutex held",
 	  "lock; no_memory; own_wait = 0; own_wait_until_far = 0; memory;"
@@ -159,7 +154,7 @@ static void sleeper_end(struct sleeper *s)
 
 static void wait_a_moment(void)
 {
-	steps_do(words, "lock; time_out; unlock");
+	steps_do("lock; time_out; unlock");
 }
 
 static void test_thread_ends(void)
@@ -199,10 +194,10 @@ int main(int argc, char **argv)
 		return tap_exit();
 	}
 	scene_start("", "errorcheck", false);
-	scenes_test("without memory", words, &scenes[0], 1);
+	scenes_test("without memory", &scenes[0], 1);
 	test_deadline();
 	/* From here on the library has some to spare. */
-	scenes_test("without memory", words, &scenes[1], 1);
+	scenes_test("without memory", &scenes[1], 1);
 	test_thread_ends();
 	return tap_exit();
 }

@@ -91,18 +91,6 @@ STEP(its_calls_at_most)
 	return member_calls <= args[0];
 }
 
-static const struct step_word words[] = {
-	VERB(calls_for_nobody),
-	VERB(signal_calls),
-	VERB(broadcast_calls),
-	VERB(broadcast_calls_at_most),
-	VERB(time_out_calls_at_most),
-	VERB(wait_counted),
-	VERB(its_calls_at_most),
-	COND_WORDS,
-	LAST_WORD,
-};
-
 static const struct scene scenes[] = {
 	{ "nobody ever waited: no futex call", "calls_for_nobody = 0" },
 	/* The library may find out now that it cannot move anybody. */
@@ -136,7 +124,7 @@ static void test_all(const char *policy)
 	if (futex_filter_count())
 		tap_skip_all(NR_OF(scenes), policy, "no seccomp filters here");
 	else
-		scenes_test(policy, words, scenes, NR_OF(scenes));
+		scenes_test(policy, scenes, NR_OF(scenes));
 }
 
 /* The kernel kills a strict process for any call but read, write and exit. */
@@ -166,7 +154,7 @@ static void test_silence(const char *policy, bool waited)
 		tap_bail("fork: %s", strerror(errno));
 	if (!pid) {
 		if (waited)
-			scene_holds(words, scenes[1].steps);
+			scene_holds(scenes[1].steps);
 		call_strictly();
 	}
 	waitpid(pid, &status, 0);
@@ -208,5 +196,5 @@ int main(int argc, char **argv)
 	api_start(argv);
 	if (!HANDLERS_ARE_PROMPT)
 		return handlers_are_late();
-	return policy_main(argv, NR_SILENT + NR_OF(scenes), test);
+	return policy_main(argv, test);
 }

@@ -13,12 +13,6 @@ STEP(wait_not_held)
 	return 0;
 }
 
-static const struct step_word words[] = {
-	VERB(wait_not_held),
-	MEETING_WORDS,
-	LAST_WORD,
-};
-
 /* After a broadcast somebody else begins to wait, for whom it was not. */
 static const struct meeting meetings[] = {
 	{ "not held, and a signal: the waiter returns", "wait", "wait_not_held",
@@ -38,12 +32,12 @@ static const struct meeting meetings[] = {
 static void test(const char *policy)
 {
 	scene_start(policy, "errorcheck", false);
-	meetings_test(policy, words, meetings, NR_OF(meetings));
+	meetings_test(policy, meetings, NR_OF(meetings));
 }
 
 int main(int argc, char **argv)
 {
 	api_start(argv);
 	scenarios_start(argc, argv, 150);
-	return policy_main(argv, NR_OF(meetings), test);
+	return policy_main(argv, test);
 }

@@ -140,23 +140,6 @@ STEP(child_was_well)
 	return child_was_well;
 }
 
-static const struct step_word words[] = {
-	VERB(let_it_time_out),
-	VERB(it_is_over),
-	VERB(one_of_both_returns),
-	VERB(not_ready),
-	VERB(wait_until_ready),
-	VERB(make_ready),
-	VERB(owner_waits),
-	VERB(signal_owner),
-	VERB(broadcast_owner),
-	VERB(owner_settles),
-	VERB(fork),
-	VERB(child_was_well),
-	MEETING_WORDS,
-	LAST_WORD,
-};
-
 #define TWO_GROUPS "wait 2; signal; gone 1; wait 2"
 
 static const struct meeting meetings[] = {
@@ -192,12 +175,12 @@ static const struct meeting meetings[] = {
 static void test(const char *policy)
 {
 	scene_start(policy, "normal", false);
-	meetings_test(policy, words, meetings, NR_OF(meetings));
+	meetings_test(policy, meetings, NR_OF(meetings));
 }
 
 int main(int argc, char **argv)
 {
 	api_start(argv);
 	scenarios_start(argc, argv, 150);
-	return policy_main(argv, NR_OF(meetings), test);
+	return policy_main(argv, test);
 }

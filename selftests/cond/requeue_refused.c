@@ -36,11 +36,6 @@ STEP(requeues)
 	return futex_counts.requeues;
 }
 
-static const struct step_word words[] = {
-	VERB(refuse),	VERB(refuse_pi), VERB(count),
-	VERB(requeues), COND_WORDS,	 LAST_WORD,
-};
-
 static const struct row {
 	const char *name, *kind, *steps;
 } rows[] = {
@@ -78,7 +73,7 @@ static void begin(void)
 
 static bool in_sandbox(void)
 {
-	return scene_holds(words, row->steps);
+	return scene_holds(row->steps);
 }
 
 static void test(const char *policy)
@@ -99,5 +94,5 @@ static void test(const char *policy)
 int main(int argc, char **argv)
 {
 	api_start(argv);
-	return policy_main(argv, 2 * NR_OF(rows), test);
+	return policy_main(argv, test);
 }

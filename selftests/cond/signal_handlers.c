@@ -86,11 +86,6 @@ STEP(locker_is_through)
 	return pthread_join(locker, NULL) == 0;
 }
 
-static const struct step_word words[] = {
-	VERB(interrupt),	 VERB(waits), VERB(locker_queues),
-	VERB(locker_is_through), COND_WORDS,  LAST_WORD,
-};
-
 static const struct scene scenes[] = {
 	{ "handlers run, nobody returns; and then as it should be",
 	  "waits 6; interrupt 0 5; waiting = 6; signal; gone 1; waiting = 5;"
@@ -117,7 +112,7 @@ static void test(const char *policy)
 
 		mode = &modes[i];
 		snprintf(label, sizeof(label), "%s: %s", policy, mode->name);
-		scenes_test(label, words, scenes, NR_OF(scenes));
+		scenes_test(label, scenes, NR_OF(scenes));
 	}
 }
 
@@ -126,5 +121,5 @@ int main(int argc, char **argv)
 	api_start(argv);
 	if (!HANDLERS_ARE_PROMPT)
 		return handlers_are_late();
-	return policy_main(argv, NR_OF(scenes) * NR_OF(modes), test);
+	return policy_main(argv, test);
 }

@@ -9,8 +9,6 @@
 
 static int nr_rounds;
 
-static const struct step_word words[] = { COND_WORDS, LAST_WORD };
-
 /* All who waited are held off; the signal that comes now is for one of them. */
 static const struct scene scenes[] = {
 	{ "a newcomer leaves the signal to two who waited",
@@ -106,10 +104,10 @@ static void test_race(const char *policy)
 static void test(const char *policy)
 {
 	scene_start(policy, "PI", false);
-	scenes_test(policy, words, with_pi, 1);
+	scenes_test(policy, with_pi, 1);
 	scene_start(policy, "normal", false);
 	if (HANDLERS_ARE_PROMPT)
-		scenes_test(policy, words, scenes, NR_OF(scenes));
+		scenes_test(policy, scenes, NR_OF(scenes));
 	else
 		tap_skip_all(NR_OF(scenes), policy, "handlers are late");
 	test_race(policy);
@@ -121,5 +119,5 @@ int main(int argc, char **argv)
 
 	api_start(argv);
 	nr_rounds = args_get(&args, "rounds", 5000);
-	return policy_main(argv, 1 + NR_OF(scenes) + 1, test);
+	return policy_main(argv, test);
 }

@@ -8,7 +8,7 @@
  *	};
  *
  *	scene_start(policy, "PI", true);	// the mutex, a shared condvar
- *	scenes_test(policy, words, scenes, NR_SCENES);
+ *	scenes_test(policy, scenes, NR_SCENES);
  *
  * Members are numbered from 0 as they are started. When a scene is over, what
  * the main thread still has is given back, and all who wait are woken.
@@ -300,17 +300,6 @@ STEP(result)
 	return fixture.members[args[0]].result;
 }
 
-/* The words of every program. */
-#define COND_WORDS                                                             \
-	VERB(wait), VERB(join), VERB(wait_second), VERB(timed), VERB(in_time), \
-		VERB(time_passes), VERB(times_out), VERB(time_out),            \
-		VERB(signal), VERB(broadcast), VERB(broadcast_on), VERB(lock), \
-		VERB(unlock), VERB(lock_second), VERB(unlock_second),          \
-		VERB(each), VERB(hold), VERB(let_go), VERB(off), VERB(on),     \
-		VERB(keep), VERB(gone), VERB(one_returns), VERB(waiting),      \
-		VERB(at_mutex), VERB(woken), VERB(returned), VERB(zeros),      \
-		VERB(results), VERB(sleeps), VERB(result)
-
 static inline void scene_over(void)
 {
 	if (scene.nr_off)
@@ -329,7 +318,7 @@ static inline void scene_over(void)
 	fixture_end(&fixture);
 }
 
-static inline bool scene_holds(const struct step_word *words, const char *steps)
+static inline bool scene_holds(const char *steps)
 {
 	bool ok;
 
@@ -340,7 +329,7 @@ static inline bool scene_holds(const struct step_word *words, const char *steps)
 			tap_bail("never in time: %s", steps);
 		scene.again = false;
 		fixture = fixture_of(&cond, &mutex, MOST_MEMBERS);
-		ok = steps_do(words, steps);
+		ok = steps_do(steps);
 		scene_over();
 	} while (scene.again);
 	return ok;
@@ -366,11 +355,11 @@ static inline void scene_start(const char *policy, const char *kind,
 }
 
 /* scenes_test - a result for each */
-static inline void scenes_test(const char *label, const struct step_word *words,
-			       const struct scene *scenes, int nr)
+static inline void scenes_test(const char *label, const struct scene *scenes,
+			       int nr)
 {
 	for (int i = 0; i < nr; i++)
-		tap_ok(scene_holds(words, scenes[i].steps), "%s: %s", label,
+		tap_ok(scene_holds(scenes[i].steps), "%s: %s", label,
 		       scenes[i].name);
 }
 

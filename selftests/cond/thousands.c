@@ -18,12 +18,8 @@
 #define NR_WAITERS (variant_is_host() ? 3000 : 1000)
 #endif
 
-static struct step_word words[] = {
-	VALUE(half, 0),
-	VALUE(all, 0),
-	COND_WORDS,
-	LAST_WORD,
-};
+NUMBER(half, 0);
+NUMBER(all, 0);
 
 /* The signals close a group, and who waits afterwards is in another one. */
 static const struct scene scenes[] = {
@@ -41,7 +37,7 @@ static const struct scene scenes[] = {
 static void test(const char *policy)
 {
 	scene_start(policy, "normal", false);
-	scenes_test(policy, words, scenes, 4);
+	scenes_test(policy, scenes, 4);
 }
 
 int main(int argc, char **argv)
@@ -49,7 +45,7 @@ int main(int argc, char **argv)
 	struct args args = args_parse(argc, argv, "waiters");
 
 	api_start(argv);
-	words[0].value = args_get(&args, "waiters", NR_WAITERS) / 2;
-	words[1].value = 2 * words[0].value;
-	return policy_main(argv, 4, test);
+	word_half.value = args_get(&args, "waiters", NR_WAITERS) / 2;
+	word_all.value = 2 * word_half.value;
+	return policy_main(argv, test);
 }

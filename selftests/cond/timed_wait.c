@@ -10,8 +10,6 @@
 static int nr_rounds;
 static uint64_t seed;
 
-static const struct step_word words[] = { COND_WORDS, LAST_WORD };
-
 static const struct scene scenes[] = {
 	/* The kernel ends its sleep meanwhile, wherever that is. */
 	{ "late for the mutex after a broadcast: 0",
@@ -157,7 +155,7 @@ static void test(const char *policy)
 	scene_start(policy, "normal", false);
 	for (int i = 0; i < NR_OF(waits); i++)
 		test_wait(policy, &waits[i]);
-	scenes_test(policy, words, scenes, NR_OF(scenes));
+	scenes_test(policy, scenes, NR_OF(scenes));
 	test_signal_race(policy);
 }
 
@@ -168,5 +166,5 @@ int main(int argc, char **argv)
 	api_start(argv);
 	seed = args_get(&args, "seed", args_fresh_seed());
 	nr_rounds = args_get(&args, "rounds", 300);
-	return policy_main(argv, NR_OF(waits) + NR_OF(scenes) + 1, test);
+	return policy_main(argv, test);
 }

@@ -40,13 +40,6 @@ STEP(goes_on)
 	return keeper_result == 0;
 }
 
-static const struct step_word words[] = {
-	VERB(wait_twice_locked),
-	VERB(goes_on),
-	COND_WORDS,
-	LAST_WORD,
-};
-
 static const struct scene scenes[] = {
 	{ "one mutex after the other",
 	  "wait 6; lock; broadcast; unlock; gone 6; wait_second 6;"
@@ -84,13 +77,13 @@ static const struct scene recursive[] = {
 static void test(const char *policy)
 {
 	scene_start(policy, "normal", false);
-	scenes_test(policy, words, scenes, NR_OF(scenes));
+	scenes_test(policy, scenes, NR_OF(scenes));
 	scene_start(policy, "recursive", false);
-	scenes_test(policy, words, recursive, NR_OF(recursive));
+	scenes_test(policy, recursive, NR_OF(recursive));
 }
 
 int main(int argc, char **argv)
 {
 	api_start(argv);
-	return policy_main(argv, NR_OF(scenes) + NR_OF(recursive), test);
+	return policy_main(argv, test);
 }

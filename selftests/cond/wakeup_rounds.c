@@ -136,12 +136,6 @@ STEP(walker_returns)
 	return walker_results[1];
 }
 
-static const struct step_word words[] = {
-	VERB(signals),	    VERB(signal_by_two),  VERB(walk),
-	VERB(walker_waits), VERB(walker_returns), COND_WORDS,
-	LAST_WORD,
-};
-
 static const struct scene scenes[] = {
 	{ "waiters of two condvars, one after the other, are not mixed",
 	  "walk = ETIMEDOUT; wait; broadcast; gone 1; zeros = 1;"
@@ -158,7 +152,7 @@ static bool signals_return(int nr, bool held)
 		 "broadcast; gone %d; zeros = %d",
 		 NR_WAITERS, nr, held, nr, nr, NR_WAITERS - nr, NR_WAITERS,
 		 NR_WAITERS);
-	return scene_holds(words, steps);
+	return scene_holds(steps);
 }
 
 static void test_signals(const char *policy, bool held)
@@ -176,7 +170,7 @@ static void test_two_signallers(const char *policy)
 	bool ok = true;
 
 	for (int i = 0; i < nr_rounds / 10; i++)
-		ok &= scene_holds(words, "wait 2; signal_by_two; gone 2");
+		ok &= scene_holds("wait 2; signal_by_two; gone 2");
 	tap_ok(ok, "%s: two signals at once return two", policy);
 }
 
@@ -188,7 +182,7 @@ static void test(const char *policy)
 	test_signals(policy, false);
 	test_signals(policy, true);
 	test_two_signallers(policy);
-	scenes_test(policy, words, scenes, 1);
+	scenes_test(policy, scenes, 1);
 }
 
 int main(int argc, char **argv)
@@ -197,5 +191,5 @@ int main(int argc, char **argv)
 
 	api_start(argv);
 	nr_rounds = args_get(&args, "rounds", 500);
-	return policy_main(argv, 6, test);
+	return policy_main(argv, test);
 }

@@ -20,9 +20,6 @@ STEP(wake_op)
 	return futexes[TO] == 7 ? woken : -1;
 }
 
-static const struct step_word words[] = { VERB(wake_op), FUTEX_WORDS,
-					  LAST_WORD };
-
 /* Arguments that are refused, so that no call can sleep. */
 static long wait_requeue_pi(void)
 {
@@ -83,9 +80,9 @@ static void test_wait_and_wake(void)
 	       "FUTEX_WAIT: compares");
 	tap_is(sys_futex_wait(&word, FLAGS, 0, &now), -ETIMEDOUT,
 	       "FUTEX_WAIT: times out");
-	tap_ok(steps_hold(words, "wait from 2; one from = 0; all from = 1"),
+	tap_ok(steps_hold("wait from 2; one from = 0; all from = 1"),
 	       "FUTEX_WAKE: one of two, then the other");
-	tap_ok(steps_hold(words, "wait from; wait to; wake_op = 2; gone 2"),
+	tap_ok(steps_hold("wait from; wait to; wake_op = 2; gone 2"),
 	       "FUTEX_WAKE_OP");
 }
 

@@ -26,8 +26,6 @@ STEP(rt)
 	return 0;
 }
 
-static const struct step_word words[] = { VERB(rt), FUTEX_WORDS, LAST_WORD };
-
 static bool may_use_fifo(void)
 {
 	struct sched_param fifo = { .sched_priority = 1 };
@@ -77,7 +75,7 @@ static bool meet_in_order(const struct meeting *meeting)
 		futexes = &targets[2 * i];
 		aliases = futexes;
 		sleepers = sleepers_of(NR_WAITERS);
-		steps_do(words, meeting->fill);
+		steps_do(meeting->fill);
 		op->requeue(&futexes[FROM], &futexes[TO], flags, 0, INT_MAX);
 		for (int place = 0; place < NR_WAITERS; place++)
 			order[place] = do_one((long[]){ TO });
@@ -143,9 +141,9 @@ static void test_op(const struct requeue_op *which)
 	}
 	tap_ok(meet_in_order(&by_priority), "%s: by real-time priority",
 	       op->name);
-	tap_ok(steps_hold(words, "rt from 0; rt from 0; rt from 10;"
-				 "requeue from to 1 max = 3; gone 1;"
-				 "turn 0 = 2; line to 0 1 = 1"),
+	tap_ok(steps_hold("rt from 0; rt from 0; rt from 10;"
+			  "requeue from to 1 max = 3; gone 1;"
+			  "turn 0 = 2; line to 0 1 = 1"),
 	       "%s: wakes the highest priority", op->name);
 }
 

@@ -151,12 +151,6 @@ STEP(kill)
 	return args[0];
 }
 
-static const struct step_word words[] = {
-	VERB(vector), VERB(wait_pi), VERB(requeue_pi),	VERB(interrupt),
-	VERB(asleep), VERB(timed),   VERB(wait_doomed), VERB(kill),
-	FUTEX_WORDS,  LAST_WORD,
-};
-
 enum needs {
 	NOTHING,
 	WAITV,
@@ -180,22 +174,22 @@ static const struct scene {
 	  "all to = 1" },
 	{ NOTHING, "a PI waiter in mid-line",
 	  "wait from 3; wait_pi from; wait from 2;"
-	  "requeue from to 1 max = EINVAL; gone 1; turn 0 = 0; all to = 2;"
+	  "requeue from to 1 max = -EINVAL; gone 1; turn 0 = 0; all to = 2;"
 	  "requeue_pi from pi 1 0 = 1; gone 4; result 3 = 0; all from = 2" },
 	{ NOTHING, "a PI waiter that is not reached",
 	  "wait from 2; wait_pi from; requeue from to 1 1 = 2; gone 1;"
 	  "all to = 1; requeue_pi from pi 1 0 = 1; gone 3; result 2 = 0" },
 	{ NOTHING, "a plain waiter where a PI waiter is expected",
-	  "wait from; requeue_pi from pi 1 0 = EINVAL; all from = 1" },
+	  "wait from; requeue_pi from pi 1 0 = -EINVAL; all from = 1" },
 	{ HANDLERS, "EINTR: the others stay in line",
 	  "wait from 3; requeue from to 0 max = 3; interrupt 1 0; gone 1;"
-	  "result 1 = EINTR; one to = 0; one to = 2; one to = -1" },
+	  "result 1 = -EINTR; one to = 0; one to = 2; one to = -1" },
 	{ HANDLERS, "SA_RESTART: it sleeps at the source again",
 	  "wait from; requeue from to 0 1 = 1; interrupt 0; asleep 0;"
 	  "one to = -1; all from = 1; result 0 = 0" },
 	{ HANDLERS, "SA_RESTART: and compares the word again",
 	  "wait from; requeue from to 0 1 = 1; set from 1; interrupt 0; gone 1;"
-	  "set from 0; result 0 = EAGAIN" },
+	  "set from 0; result 0 = -EAGAIN" },
 	{ PROCESSES, "a process is killed: the others are in line",
 	  "wait from; wait_doomed; wait from; requeue from to 0 max = 10; kill;"
 	  "returned = 0; one to = 0; one to = 1; one to = -1; one from = -1" },
@@ -233,10 +227,10 @@ static void use_memory(enum needs needs)
 static bool times_out(void)
 {
 	sleepers = sleepers_of(3);
-	steps_do(words, "wait from; timed from; wait from");
+	steps_do("wait from; timed from; wait from");
 	if (do_requeue((long[]){ FROM, TO, 0, INT_MAX }) == 3)
 		return true;
-	steps_do(words, "gone 1; all to; all from");
+	steps_do("gone 1; all to; all from");
 	sleepers_end(&sleepers);
 	return false;
 }
@@ -249,8 +243,8 @@ static void test_timeout(void)
 	for (; !times_out(); timeout_ns *= 2)
 		if (timeout_ns > 20 * NS_PER_S)
 			tap_bail("%s: never moved in time", op->name);
-	ok = steps_do(words, "gone 1; result 1 = ETIMEDOUT; all from = 0;"
-			     "all to = 2");
+	ok = steps_do("gone 1; result 1 = -ETIMEDOUT; all from = 0;"
+		      "all to = 2");
 	sleepers_end(&sleepers);
 	tap_ok(ok, "%s: ETIMEDOUT, once, and nothing is left", op->name);
 }
@@ -265,8 +259,8 @@ static void test_op(const struct requeue_op *which)
 		if (why)
 			tap_skip(scenes[i].name, why);
 		else
-			tap_ok(steps_hold(words, scenes[i].steps), "%s: %s",
-			       op->name, scenes[i].name);
+			tap_ok(steps_hold(scenes[i].steps), "%s: %s", op->name,
+			       scenes[i].name);
 	}
 	use_memory(NOTHING);
 	test_timeout();

@@ -142,24 +142,19 @@ STEP(result)
 	return sleepers.waiters[args[0]].result;
 }
 
-/* The words of every program. */
-#define FUTEX_WORDS                                                          \
-	VERB(wait), VERB(bits), VERB(requeue), VERB(requeue_other),          \
-		VERB(pieces), VERB(all), VERB(one), VERB(line),              \
-		VERB(one_other), VERB(wake_bits), VERB(set), VERB(gone),     \
-		VERB(returned), VERB(turn), VERB(result), VALUE(from, FROM), \
-		VALUE(to, TO), VALUE(second, SECOND), VALUE(pi, PI),         \
-		VALUE(EAGAIN, -EAGAIN), VALUE(EINVAL, -EINVAL),              \
-		VALUE(EINTR, -EINTR), VALUE(ETIMEDOUT, -ETIMEDOUT)
+NUMBER(from, FROM);
+NUMBER(to, TO);
+NUMBER(second, SECOND);
+NUMBER(pi, PI);
 
 /* steps_hold - one scenario, from no waiters to no waiters */
-static inline bool steps_hold(const struct step_word *words, const char *steps)
+static inline bool steps_hold(const char *steps)
 {
 	bool ok;
 
 	watchdog(steps);
 	sleepers = sleepers_of(MOST_SLEEPERS);
-	ok = steps_do(words, steps);
+	ok = steps_do(steps);
 	sleepers_end(&sleepers);
 	return ok;
 }

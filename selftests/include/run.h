@@ -174,18 +174,16 @@ static inline bool child_does(bool (*work)(void), const char *what)
 /*
  * Scenarios in words
  *
- *	static const struct step_word words[] = {
- *		VERB(wait),		// STEP(wait) { ... args[0] ... }
- *		VERB(signal),
- *		VALUE(everybody, 8),
- *		LAST_WORD,
- *	};
+ *	STEP(wait) { ... args[0] ... }
+ *	STEP(signal) { ... }
+ *	NUMBER(everybody, 8);
  *
- *	tap_ok(steps_do(words, "wait 8; signal; returned = 1"), "a signal");
+ *	tap_ok(steps_do("wait 8; signal; returned = 1"), "a signal");
  *
  * A step is a verb and its numbers; those that are left out are 1. What is
  * behind the = has to come of it: if not, the step is printed, and the others
- * follow all the same, unless STEPS_END comes of it.
+ * follow all the same, unless STEPS_END comes of it. All words that a program
+ * defines lie in a section of their own, where they are found.
  */
 
 #define STEP_NUMBERS 4
@@ -198,8 +196,8 @@ struct step_word {
 	long value;
 } __attribute__((aligned(32))); /* no compiler leaves gaps between them */
 
-/* Without a table of words, all that a program defines are known. */
 #define STEP_WORDS __attribute__((used, section("step_words")))
+
 #define STEP(name)                                                             \
 	static long do_##name(const long *args);                               \
 	static struct step_word word_##name STEP_WORDS = { .word = #name,      \
@@ -208,48 +206,40 @@ struct step_word {
 #define NUMBER(name, number)                                              \
 	static struct step_word word_##name STEP_WORDS = { .word = #name, \
 							   .value = number }
+
 NUMBER(max, INT_MAX);
+NUMBER(EAGAIN, EAGAIN);
+NUMBER(EBUSY, EBUSY);
+NUMBER(EDEADLK, EDEADLK);
+NUMBER(EINTR, EINTR);
+NUMBER(EINVAL, EINVAL);
+NUMBER(ENOTRECOVERABLE, ENOTRECOVERABLE);
+NUMBER(EOWNERDEAD, EOWNERDEAD);
+NUMBER(EPERM, EPERM);
+NUMBER(ETIMEDOUT, ETIMEDOUT);
+
 extern const struct step_word __start_step_words[], __stop_step_words[];
-#define VERB(name)                              \
-	{                                       \
-		.word = #name, .act = do_##name \
-	}
-#define VALUE(name, number)                    \
-	{                                      \
-		.word = #name, .value = number \
-	}
-#define LAST_WORD            \
-	{                    \
-		.word = NULL \
-	}
 
-static inline const struct step_word *step_in(const struct step_word *words,
-					      const char *text)
+static inline const struct step_word *step_named(const char *name)
 {
-	const struct step_word *word = words ? words : __start_step_words;
+	const struct step_word *word = __start_step_words;
 
-	while (word != __stop_step_words && word->word &&
-	       strcmp(word->word, text) != 0)
+	while (word < __stop_step_words && strcmp(word->word, name) != 0)
 		word++;
-	return word != __stop_step_words && word->word ? word : NULL;
+	return word < __stop_step_words ? word : NULL;
 }
 
-static inline long step_number(const struct step_word *words, const char *text)
+static inline long step_number(const char *text)
 {
-	static const struct step_word common[] = {
-		VALUE(max, INT_MAX),	     VALUE(EAGAIN, EAGAIN),
-		VALUE(EPERM, EPERM),	     VALUE(EINVAL, EINVAL),
-		VALUE(ETIMEDOUT, ETIMEDOUT), VALUE(EBUSY, EBUSY),
-		VALUE(EDEADLK, EDEADLK),     LAST_WORD,
-	};
-	const struct step_word *known = step_in(words, text);
+	bool negated = *text == '-';
+	const struct step_word *known = step_named(text + negated);
 	long number;
 	char *end;
 
-	if (!known)
-		known = step_in(common, text);
+	if (known && known->act)
+		return (long)known->act;
 	if (known)
-		return known->value;
+		return negated ? -known->value : known->value;
 	number = strtol(text, &end, 0);
 	if (*end)
 		tap_bail("'%s' in a scenario is no number", text);
@@ -257,7 +247,7 @@ static inline long step_number(const struct step_word *words, const char *text)
 }
 
 /* @text is cut into its words. *end: the others are not done. */
-static inline bool step_do(const struct step_word *words, char *text, bool *end)
+static inline bool step_do(char *text, bool *end)
 {
 	long args[STEP_NUMBERS] = { 1, 1, 1, 1 }, got, wanted;
 	const struct step_word *verb;
@@ -266,23 +256,23 @@ static inline bool step_do(const struct step_word *words, char *text, bool *end)
 
 	snprintf(whole, sizeof(whole), "%s", text);
 	word = strtok_r(text, " ", &rest);
-	verb = step_in(words, word);
+	verb = step_named(word);
 	if (!verb || !verb->act)
 		tap_bail("'%s' in a scenario is no verb", word);
 	while ((word = strtok_r(NULL, " ", &rest)) && *word != '=')
-		args[nr++] = step_number(words, word);
+		args[nr++] = step_number(word);
 	got = verb->act(args);
 	*end = got == STEPS_END;
 	if (!word || *end)
 		return true;
-	wanted = step_number(words, rest + strspn(rest, " "));
+	wanted = step_number(rest + strspn(rest, " "));
 	if (got != wanted)
 		tap_diag("%s: it is %ld", whole, got);
 	return got == wanted;
 }
 
 /* steps_do - do all of @text, with steps behind semicolons: did all go well? */
-static inline bool steps_do_of(const struct step_word *words, const char *text)
+static inline bool steps_do(const char *text)
 {
 	char copy[STEPS_LENGTH], *rest, *step;
 	bool ok = true, end = false;
@@ -290,28 +280,19 @@ static inline bool steps_do_of(const struct step_word *words, const char *text)
 	snprintf(copy, sizeof(copy), "%s", text);
 	for (step = strtok_r(copy, ";", &rest); step && !end;
 	     step = strtok_r(NULL, ";", &rest))
-		ok = step_do(words, step, &end) && ok;
+		ok = step_do(step, &end) && ok;
 	return ok;
-}
-
-#define STEPS_PICK(words, text, which, ...) which
-#define steps_do(...) \
-	STEPS_PICK(__VA_ARGS__, steps_do_of, steps_do_all)(__VA_ARGS__)
-
-static inline bool steps_do_all(const char *text)
-{
-	return steps_do_of(NULL, text);
 }
 
 /*
  * The same test under each policy of the library
  *
- *	static void test(const char *policy) { ... 3 results ... }
+ *	static void test(const char *policy) { ... }
  *
  *	int main(int argc, char **argv)
  *	{
  *		api_start(argv);
- *		return policy_main(argv, 3, test);
+ *		return policy_main(argv, test);
  *	}
  *
  * The library reads DROVER_POLICY when it is loaded, so the program executes
@@ -349,7 +330,7 @@ static inline void run_hand_on(unsigned int stage)
 }
 
 /* run_go_on - with the results of the program before; its stage, or -1 */
-static inline int run_go_on(unsigned int nr_planned)
+static inline int run_go_on(void)
 {
 	const char *state = getenv("POLICY_STAGE");
 	unsigned int stage;
@@ -360,7 +341,6 @@ static inline int run_go_on(unsigned int nr_planned)
 		   &tap.skipped) != 4)
 		tap_bail("POLICY_STAGE=%s is for this program alone", state);
 	setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
-	tap.planned = nr_planned;
 	return stage;
 }
 
@@ -374,12 +354,11 @@ static inline _Noreturn void policy_exec(char **argv, const char *policy,
 	tap_bail("%s: %s", argv[0], strerror(errno));
 }
 
-/* policies_main - what main() returns; @nr_results for each of @list */
+/* policies_main - what main() returns that tests under each of @list */
 static inline int policies_main(char **argv, struct policy_list list,
-				unsigned int nr_results,
 				void (*test)(const char *policy))
 {
-	int stage = run_go_on(list.nr * nr_results);
+	int stage = run_go_on();
 	unsigned int next;
 
 	if (stage < 0)
@@ -387,7 +366,7 @@ static inline int policies_main(char **argv, struct policy_list list,
 	if (stage >= (int)list.nr)
 		tap_bail("there are %u policies", list.nr);
 	if (stage == 0)
-		tap_plan(list.nr * nr_results);
+		tap_start();
 	test(list.names[stage]);
 	next = stage + 1;
 	if (next < list.nr)
@@ -396,12 +375,11 @@ static inline int policies_main(char **argv, struct policy_list list,
 }
 
 /* policy_main - the same under all of them */
-static inline int policy_main(char **argv, unsigned int nr_results,
-			      void (*test)(const char *policy))
+static inline int policy_main(char **argv, void (*test)(const char *policy))
 {
 	struct policy_list list = { policies, NR_POLICIES };
 
-	return policies_main(argv, list, nr_results, test);
+	return policies_main(argv, list, test);
 }
 
 #endif /* DROVER_SELFTESTS_RUN_H */

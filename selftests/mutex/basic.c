@@ -55,30 +55,7 @@ static int timed_far(void)
 	return err ? err : drover_mutex_unlock(mutex);
 }
 
-/* Each is a verb of the scenarios, and what "elsewhere" and "sleeps" call. */
-#define CALLS                                                   \
-	CALL(lock, drover_mutex_lock(mutex))                    \
-	CALL(trylock, drover_mutex_trylock(mutex))              \
-	CALL(unlock, drover_mutex_unlock(mutex))                \
-	CALL(destroy, drover_mutex_destroy(mutex))              \
-	CALL(consistent, drover_mutex_consistent(mutex))        \
-	CALL(lock_unlock, lock_and_unlock())                    \
-	CALL(past, timed(CLOCK_MONOTONIC, -1))                  \
-	CALL(past_realtime, timed(CLOCK_REALTIME, -1))          \
-	CALL(before_epoch, timed_at(CLOCK_REALTIME, -1, 0))     \
-	CALL(soon, timed(CLOCK_REALTIME, NS_PER_MS))            \
-	CALL(soon_monotonic, timed(CLOCK_MONOTONIC, NS_PER_MS)) \
-	CALL(far_unlock, timed_far())                           \
-	CALL(bad_nsec, timed_at(CLOCK_MONOTONIC, 0, NS_PER_S))  \
-	CALL(bad_clock, timed_at(CLOCK_PROCESS_CPUTIME_ID, 0, 0))
-
-#define CALL(name, expression) CALL_##name,
-enum calls {
-	CALLS NR_CALLS
-};
-#undef CALL
-
-/* No function touches errno. */
+/* Each is a verb, and what "elsewhere" and "sleeps" call. None touches errno. */
 #define CALL(name, expression)                       \
 	STEP(name)                                   \
 	{                                            \
@@ -88,19 +65,26 @@ enum calls {
 		err = expression;                    \
 		return errno == 4711 ? err : -errno; \
 	}
-CALLS
-#undef CALL
 
-static long (*const calls[])(const long *args) = {
-#define CALL(name, expression) do_##name,
-	CALLS
-#undef CALL
-};
+CALL(lock, drover_mutex_lock(mutex))
+CALL(trylock, drover_mutex_trylock(mutex))
+CALL(unlock, drover_mutex_unlock(mutex))
+CALL(destroy, drover_mutex_destroy(mutex))
+CALL(consistent, drover_mutex_consistent(mutex))
+CALL(lock_unlock, lock_and_unlock())
+CALL(past, timed(CLOCK_MONOTONIC, -1))
+CALL(past_realtime, timed(CLOCK_REALTIME, -1))
+CALL(before_epoch, timed_at(CLOCK_REALTIME, -1, 0))
+CALL(soon, timed(CLOCK_REALTIME, NS_PER_MS))
+CALL(soon_monotonic, timed(CLOCK_MONOTONIC, NS_PER_MS))
+CALL(far_unlock, timed_far())
+CALL(bad_nsec, timed_at(CLOCK_MONOTONIC, 0, NS_PER_S))
+CALL(bad_clock, timed_at(CLOCK_PROCESS_CPUTIME_ID, 0, 0))
 
 /* A call in another thread. */
 static struct {
 	pthread_t thread;
-	long call;
+	long (*call)(const long *args);
 	atomic_int tid;
 	long answer;
 } other;
@@ -108,13 +92,13 @@ static struct {
 static void *other_calls(void *arg)
 {
 	atomic_store(&other.tid, blocked_gettid());
-	other.answer = calls[other.call](NULL);
+	other.answer = other.call(NULL);
 	return arg;
 }
 
 STEP(elsewhere)
 {
-	other.call = args[0];
+	other.call = (long (*)(const long *))args[0];
 	start_thread(&other.thread, other_calls, NULL);
 	pthread_join(other.thread, NULL);
 	return other.answer;
@@ -122,7 +106,7 @@ STEP(elsewhere)
 
 STEP(sleeps)
 {
-	other.call = args[0];
+	other.call = (long (*)(const long *))args[0];
 	atomic_store(&other.tid, 0);
 	start_thread(&other.thread, other_calls, NULL);
 	if (wait_at_least(&other.tid, 1) ||
@@ -172,8 +156,8 @@ STEP(lock_of_killed)
 STEP(others_are_out)
 {
 	return !fork_threads_work() ||
-	       (do_elsewhere((long[]){ CALL_unlock }) == EPERM &&
-		do_elsewhere((long[]){ CALL_trylock }) == EBUSY);
+	       (do_elsewhere((long[]){ (long)do_unlock }) == EPERM &&
+		do_elsewhere((long[]){ (long)do_trylock }) == EBUSY);
 }
 
 static bool do_child_steps(void);
@@ -211,30 +195,9 @@ STEP(atfork)
 	return pthread_atfork(before_fork, after_fork, after_fork);
 }
 
-static const struct step_word words[] = {
-#define CALL(name, expression) \
-	{ .word = #name, .act = do_##name, .value = CALL_##name },
-	CALLS
-#undef CALL
-		VERB(elsewhere),
-	VERB(sleeps),
-	VERB(answers),
-	VERB(wait),
-	VERB(lock_of_killed),
-	VERB(others_are_out),
-	VERB(child),
-	VERB(grandchild),
-	VERB(atfork),
-	VALUE(EBUSY, EBUSY),
-	VALUE(EDEADLK, EDEADLK),
-	VALUE(EOWNERDEAD, EOWNERDEAD),
-	VALUE(ENOTRECOVERABLE, ENOTRECOVERABLE),
-	LAST_WORD,
-};
-
 static bool do_child_steps(void)
 {
-	return steps_do(words, child_steps);
+	return steps_do(child_steps);
 }
 
 #define ALONE                                                       \
@@ -320,7 +283,7 @@ static void test_scene(const struct scene *scene)
 	memset(mutex, 0xff, sizeof(*mutex));
 	if (drover_mutex_init(mutex, scene->flags ? &attr : NULL))
 		tap_bail("%s: init", scene->name);
-	ok = steps_do(words, scene->steps);
+	ok = steps_do(scene->steps);
 	tap_ok(ok, "%s", scene->name);
 }
 

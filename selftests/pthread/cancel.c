@@ -156,23 +156,8 @@ STEP(type_afterwards)
 	return victim.type_after;
 }
 
-static const struct step_word words[] = {
-	VALUE(deferred, PTHREAD_CANCEL_DEFERRED),
-	VALUE(asynchronous, PTHREAD_CANCEL_ASYNCHRONOUS),
-	VERB(victim),
-	VERB(victim_timed),
-	VERB(victim_disabled),
-	VERB(victim_of_itself),
-	VERB(victim_sleeps),
-	VERB(victim_off),
-	VERB(cancel),
-	VERB(acts),
-	VERB(returns_0_and_acts),
-	VERB(one_has_it),
-	VERB(type_afterwards),
-	COND_WORDS,
-	LAST_WORD,
-};
+NUMBER(deferred, PTHREAD_CANCEL_DEFERRED);
+NUMBER(asynchronous, PTHREAD_CANCEL_ASYNCHRONOUS);
 
 /* A signal after it goes to the one who waits beside the victim. */
 #define CANCELLED_ALONE \
@@ -224,9 +209,9 @@ static void test(const char *policy)
 			 shared ? "shared" : "private");
 		/* Such a mutex knows whether a thread holds it. */
 		scene_start(policy, "errorcheck", shared);
-		scenes_test(label, words, scenes, NR_OF(scenes));
+		scenes_test(label, scenes, NR_OF(scenes));
 		if (HANDLERS_ARE_PROMPT)
-			scenes_test(label, words, unnoticed, NR_OF(unnoticed));
+			scenes_test(label, unnoticed, NR_OF(unnoticed));
 		else
 			tap_skip_all(NR_OF(unnoticed), label,
 				     "handlers are late");
@@ -238,5 +223,5 @@ int main(int argc, char **argv)
 	drop_in_load(argv);
 	if (!FRAMES_MAY_UNWIND)
 		return frames_stay();
-	return policy_main(argv, 2 * (NR_OF(scenes) + NR_OF(unnoticed)), test);
+	return policy_main(argv, test);
 }

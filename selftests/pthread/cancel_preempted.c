@@ -90,19 +90,6 @@ STEP(one_has_signal)
 	return fixture_count(&fixture, RETURNED) == !victim.returned;
 }
 
-static const struct step_word words[] = {
-	VERB(wait_cancellable),
-	VERB(no_victim),
-	VERB(victim),
-	VERB(victim_ends),
-	VERB(cancel),
-	VERB(broadcast_is_first),
-	VERB(unblocked_returned),
-	VERB(one_has_signal),
-	MEETING_WORDS,
-	LAST_WORD,
-};
-
 static const struct meeting meetings[] = {
 	{ "wait, broadcast and then cancel: it returns", "no_victim; wait",
 	  "wait_cancellable", "lock; broadcast_is_first; unlock; cancel",
@@ -121,7 +108,7 @@ static void test(const char *policy)
 		scene_start(policy, "normal", shared);
 		snprintf(label, sizeof(label), "%s: %s", policy,
 			 shared ? "shared" : "private");
-		meetings_test(label, words, meetings, NR_OF(meetings));
+		meetings_test(label, meetings, NR_OF(meetings));
 	}
 }
 
@@ -131,5 +118,5 @@ int main(int argc, char **argv)
 	if (!FRAMES_MAY_UNWIND)
 		return frames_stay();
 	scenarios_start(argc, argv, 150);
-	return policy_main(argv, 2 * NR_OF(meetings), test);
+	return policy_main(argv, test);
 }

@@ -99,11 +99,6 @@ STEP(was_settled)
 	return settled;
 }
 
-static const struct step_word words[] = {
-	VERB(waiter),	   VERB(cancel),  VERB(signal_and_settle),
-	VERB(was_settled), MEETING_WORDS, LAST_WORD,
-};
-
 static const struct meeting meetings[] = {
 	{ "a cancellation, stopped, and a signal", "waiter", "cancel",
 	  "signal_and_settle", "was_settled = 1" },
@@ -116,8 +111,7 @@ int main(int argc, char **argv)
 	tap_plan(2);
 	for (int shared = 0; shared <= 1; shared++) {
 		scene_start("", "normal", shared);
-		meetings_test(shared ? "shared" : "private", words, meetings,
-			      1);
+		meetings_test(shared ? "shared" : "private", meetings, 1);
 	}
 	return tap_exit();
 }

@@ -57,18 +57,6 @@ STEP(wait_and_repair)
 	return 0;
 }
 
-static const struct step_word words[] = {
-	VALUE(EOWNERDEAD, EOWNERDEAD),
-	VALUE(ENOTRECOVERABLE, ENOTRECOVERABLE),
-	VERB(wait_not_held),
-	VERB(timed_wait_not_held),
-	VERB(die_after_signal),
-	VERB(die_after_broadcast),
-	VERB(wait_and_repair),
-	COND_WORDS,
-	LAST_WORD,
-};
-
 static const struct scene not_held = {
 	"not held: EPERM, and no waiter is lost",
 	"wait 3; wait_not_held = EPERM; timed_wait_not_held = EPERM;"
@@ -109,14 +97,14 @@ static void test(const char *policy)
 
 		snprintf(label, sizeof(label), "%s: %s", policy, kinds[i].name);
 		kind_mutex_init(&mutex, &kinds[i], false);
-		scenes_test(label, words, &not_held, 1);
+		scenes_test(label, &not_held, 1);
 		if (kinds[i].robust)
-			scenes_test(label, words, robust, 2);
+			scenes_test(label, robust, 2);
 	}
 }
 
 int main(int argc, char **argv)
 {
 	drop_in_load(argv);
-	return policy_main(argv, NR_RESULTS, test);
+	return policy_main(argv, test);
 }

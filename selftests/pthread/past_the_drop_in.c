@@ -136,12 +136,6 @@ STEP(is_filled)
 	return memcmp(&cond, &filled, sizeof(cond)) == 0;
 }
 
-static const struct step_word words[] = {
-	VERB(foreign), VERB(foreign_soon), VERB(own),	       VERB(fresh),
-	VERB(init),    VERB(ready),	   VERB(glibc_signal), VERB(destroy),
-	VERB(fill),    VERB(is_filled),	   COND_WORDS,	       LAST_WORD,
-};
-
 #define ONE_DEADLINE "foreign_soon 1; gone "
 
 static const struct scene scenes[] = {
@@ -168,8 +162,7 @@ static void test_destroy(void)
 	bool ok = true;
 
 	for (int i = 0; i < ROUNDS; i++)
-		ok &= scene_holds(words,
-				  "fresh; foreign 1; lock; ready; broadcast;"
+		ok &= scene_holds("fresh; foreign 1; lock; ready; broadcast;"
 				  "destroy; fill; unlock; gone 1;"
 				  "is_filled = 1");
 	tap_ok(ok, "destroy waits for those of glibc's");
@@ -274,7 +267,7 @@ int main(int argc, char **argv)
 	scene_start("", "normal", false);
 	test_clock();
 	test_cancel();
-	scenes_test("glibc's", words, scenes, NR_OF(scenes));
+	scenes_test("glibc's", scenes, NR_OF(scenes));
 	test_destroy();
 	test_said(said);
 	return tap_exit();

@@ -64,10 +64,6 @@ STEP(highest_first)
 	return 1;
 }
 
-static const struct step_word words[] = {
-	VERB(rt), VERB(turn), VERB(highest_first), COND_WORDS, LAST_WORD,
-};
-
 static const struct scene signals[] = {
 	{ "signals: highest priority first",
 	  "rt 0 6; each 6 0 = 1; highest_first = 1" },
@@ -170,13 +166,13 @@ int main(int argc, char **argv)
 		return tap_exit();
 	}
 	scene_start("", "PI", false);
-	scenes_test("PI", words, signals, 1);
+	scenes_test("PI", signals, 1);
 	if (variant_is("none")) {
-		scenes_test("PI", words, without_requeue, 1);
+		scenes_test("PI", without_requeue, 1);
 		tap_skip_all(2, "a broadcast",
 			     "without requeue-PI all are woken");
 	} else {
-		scenes_test("PI", words, with_requeue, 3);
+		scenes_test("PI", with_requeue, 3);
 	}
 	test_no_inversion();
 	return tap_exit();

@@ -156,12 +156,6 @@ STEP(destroys)
 	return 0;
 }
 
-static const struct step_word words[] = {
-	VERB(init),	VERB(zero),	  VERB(untouched), VERB(waits),
-	VERB(signals),	VERB(broadcasts), VERB(soon),	   VERB(bad_time),
-	VERB(destroys), COND_WORDS,	  LAST_WORD,
-};
-
 #define ALL_CALLS                                                    \
 	"signals = 0; waits 3; signals = 0; gone 1; returned = 1;"   \
 	"broadcasts = 0; gone 3; zeros = 3; soon = 1; bad_time = 1;" \
@@ -182,7 +176,7 @@ static void test_family(int number, const char *kind,
 {
 	family = &families[number];
 	scene_start("", kind, false);
-	scenes_test(family->name, words, scenes, nr);
+	scenes_test(family->name, scenes, nr);
 }
 
 static void test_symbol(const char *name, const char *version)

@@ -309,5 +309,5 @@ int main(int argc, char **argv)
 	prctl(PR_SET_TIMERSLACK, 1);
 	watchdog_report = report;
 	watchdog_seconds = options.patience + WATCHDOG_SECONDS / 2;
-	return policy_main(argv, 1, test);
+	return policy_main(argv, test);
 }

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * One CPU, where a third thread computes. Each of two signals wakes a waiter by
+ * itself: the second one does not depend on the first, which may be of
+ * SCHED_IDLE and not run for long, or be in a signal handler for ever. With
+ * threads enough that wait elsewhere the first one had to wake it once.
+ *
+ * APIs: drover pthread
+ */
+#include <sched.h>
+
+#include "steps.h"
+
+#define NR_ELSEWHERE 12
+#define NR_ROUNDS    5
+
+static int wait_idle(api_cond_t *c, api_mutex_t *m)
+{
+	struct sched_param param = { 0 };
+
+	if (sched_setscheduler(0, SCHED_IDLE, &param))
+		tap_bail("SCHED_IDLE: %s", strerror(errno));
+	return api_cond_wait(c, m);
+}
+
+STEP(wait_idle)
+{
+	scene_add(1, &(struct member){ .wait = wait_idle }, true);
+	return 0;
+}
+
+/* How often it has lost the CPU, which the caller has now. */
+static long nr_runs(const struct member *member)
+{
+	static const char key[] = "voluntary_ctxt_switches:";
+	char text[4096] = "";
+	long nr = 0;
+
+	blocked_read(getpid(), member->tid, "status", text, sizeof(text));
+	for (char *at = text; (at = strstr(at, key));)
+		nr += atol(at += sizeof(key) - 1);
+	return nr;
+}
+
+static long runs_before, runs_seen; /* of the first: by the second */
+
+static void see_first(struct member *member)
+{
+	runs_seen = nr_runs(&fixture.members[0]);
+}
+
+STEP(wait_and_see)
+{
+	scene_add(1, &(struct member){ .then = see_first }, true);
+	runs_before = nr_runs(&fixture.members[0]);
+	return 0;
+}
+
+STEP(first_ran)
+{
+	return runs_seen != runs_before;
+}
+
+/* Once more, if the first one was so quick that it has the mutex already. */
+STEP(mutex_is_free)
+{
+	scene.again = api_mutex_trylock(&mutex) != 0;
+	if (!scene.again)
+		return api_mutex_unlock(&mutex);
+	scene.ns *= 2;
+	return STEPS_END;
+}
+
+/* The main thread computes: it asks all the time. */
+static void test_idle(void)
+{
+	int nr_first = 0;
+
+	for (int i = 0; i < NR_ROUNDS; i++)
+		nr_first += scene_holds("wait_idle; wait_and_see; signal 2;"
+					"gone 2; first_ran = 0");
+	tap_ok(nr_first > NR_ROUNDS / 2,
+	       "the first is SCHED_IDLE: the second does not wait for it");
+}
+
+/* CPUs are counted when the library is loaded. */
+static void be_on_one_cpu(char **argv)
+{
+	cpu_set_t all, one = one_cpu();
+
+	sched_getaffinity(0, sizeof(all), &all);
+	if (CPU_COUNT(&all) == 1)
+		return;
+	sched_setaffinity(0, sizeof(one), &one);
+	execv("/proc/self/exe", argv);
+	tap_bail("%s: %s", argv[0], strerror(errno));
+}
+
+int main(int argc, char **argv)
+{
+	static api_cond_t other = API_COND_INITIALIZER;
+	static api_mutex_t other_mutex = API_MUTEX_INITIALIZER;
+	static const struct scene in_handler[] = {
+		{ "the first is in a signal handler: the second returns",
+		  "wait_idle; wait; signal; off 0 0; mutex_is_free; signal; gone 1; on; gone 2" },
+	};
+	struct fixture elsewhere;
+
+	be_on_one_cpu(argv);
+	api_start(argv);
+	if (!HANDLERS_ARE_PROMPT)
+		return handlers_are_late();
+	tap_plan(2);
+	watchdog("threads that wait elsewhere");
+	elsewhere = fixture_of(&other, &other_mutex, NR_ELSEWHERE);
+	fixture_add(&elsewhere, NR_ELSEWHERE);
+	scene_start("", "normal", false);
+	test_idle();
+	scenes_test("one CPU", in_handler, 1);
+	api_cond_broadcast(&other);
+	fixture_end(&elsewhere);
+	return tap_exit();
+}

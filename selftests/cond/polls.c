@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Some who wait still poll, and others sleep already: whatever comes then wakes
+ * whom it has to and nobody else. A signal or broadcast, stopped after each of
+ * its instructions in turn while those who polled for it fall asleep; a wait,
+ * stopped likewise, while another thread takes the signal that has ended its
+ * poll; and a broadcast to sleepers behind a group that polls.
+ *
+ * A signal handler keeps threads awake in the midst of their polls.
+ *
+ *	seed=N	ms=N: for each meeting; 0: each and every instruction
+ *
+ * APIs: drover pthread
+ */
+#include "meet.h"
+
+#define NR_ROUNDS 3
+#define NR_SAVED  10 /* more polls than a thread has to begin with */
+
+/* The first for calls that are stopped; in the second a poll outlasts a scene. */
+static const char *const names[] = { "auto,spin=2000", "auto,spin=100000" };
+
+static int64_t poll_ns;
+static atomic_int nr_held;
+static atomic_bool may_go_on;
+
+/* Until the poll is over, and later. */
+static void hold_in_poll(int signal)
+{
+	int64_t end = blocked_now_ns() + poll_ns;
+
+	atomic_fetch_add(&nr_held, 1);
+	while (!atomic_load(&may_go_on))
+		sched_yield();
+	while (blocked_now_ns() < end)
+		;
+}
+
+/* poll N: they are held in the midst of their polls */
+STEP(poll)
+{
+	atomic_store(&nr_held, 0);
+	atomic_store(&may_go_on, false);
+	for (int i = 0; i < args[0]; i++) {
+		scene_add(1, NULL, false);
+		pthread_kill(fixture.members[fixture.nr - 1].thread, SIGUSR1);
+	}
+	reached(&nr_held, args[0]);
+	return 0;
+}
+
+STEP(fall_asleep)
+{
+	int64_t end = blocked_now_ns() + 10 * poll_ns;
+
+	atomic_store(&may_go_on, true);
+	while (fixture_any_awake(&fixture) && blocked_now_ns() < end)
+		sched_yield();
+	return 0;
+}
+
+/* Two signals: when the stopped thread has joined, and when it sleeps. */
+static pthread_t signaller;
+static atomic_bool waits, other_settled;
+
+static void *signal_twice(void *arg)
+{
+	while (!atomic_load(&waits) || api_mutex_trylock(&mutex))
+		sched_yield();
+	api_mutex_unlock(&mutex);
+	api_cond_signal(&cond);
+	while (!atomic_load(&other_settled) ||
+	       (!atomic_load(&caller.done) &&
+		blocked_in_futex(getpid(), atomic_load(&caller.tid), NULL) !=
+			1))
+		sched_yield();
+	api_cond_signal(&cond);
+	return arg;
+}
+
+STEP(signaller)
+{
+	atomic_store(&waits, false);
+	atomic_store(&other_settled, false);
+	start_thread(&signaller, signal_twice, NULL);
+	return 0;
+}
+
+STEP(wait_once)
+{
+	api_mutex_lock(&mutex);
+	atomic_store(&waits, true);
+	api_cond_wait(&cond, &mutex);
+	api_mutex_unlock(&mutex);
+	return 0;
+}
+
+STEP(settled)
+{
+	atomic_store(&other_settled, true);
+	return 0;
+}
+
+STEP(signaller_ends)
+{
+	return pthread_join(signaller, NULL);
+}
+
+/* Spends all that it may poll, and then sleeps at once. */
+static atomic_int spent, may_wait;
+
+static int spend_and_wait(api_cond_t *c, api_mutex_t *m)
+{
+	static api_cond_t other = API_COND_INITIALIZER;
+
+	for (int i = 0; i < NR_SAVED; i++) {
+		struct timespec soon = deadline_in(CLOCK_MONOTONIC, poll_ns);
+
+		api_cond_clockwait(&other, m, CLOCK_MONOTONIC, &soon);
+	}
+	api_mutex_unlock(m);
+	atomic_store(&spent, 1);
+	wait_at_least(&may_wait, 1);
+	api_mutex_lock(m);
+	return api_cond_wait(c, m);
+}
+
+STEP(spender)
+{
+	atomic_store(&spent, 0);
+	atomic_store(&may_wait, 0);
+	fixture_start(&fixture, &(struct member){ .wait = spend_and_wait });
+	return wait_at_least(&spent, 1);
+}
+
+STEP(spender_sleeps)
+{
+	atomic_store(&may_wait, 1);
+	member_asleep(&fixture.members[0]);
+	return 0;
+}
+
+static const struct meeting meetings[] = {
+	{ "signal to two that fall asleep: each wakes one", "poll 2", "signal",
+	  "fall_asleep", "gone 1; waiting = 1; signal; gone 2" },
+	{ "broadcast to two that fall asleep: both return", "poll 2",
+	  "broadcast", "fall_asleep", "gone 2" },
+	{ "wait, and another takes the signal: the next wakes it",
+	  "poll 1; signaller", "wait_once", "fall_asleep; settled",
+	  "signaller_ends; gone 1" },
+};
+
+/*
+ * The signal closes the group; one is left. The sleeper was moved behind that
+ * older group, and nobody was woken there, as nobody seemed to sleep.
+ */
+static void test_behind_pollers(void)
+{
+	bool ok = true;
+
+	for (int i = 0; i < NR_ROUNDS; i++)
+		ok &= scene_holds("spender; join 2; signal; spender_sleeps;"
+				  "hold; broadcast; let_go; gone 3");
+	tap_ok(ok, "who sleeps behind a group that polls returns");
+}
+
+static void test(const char *name)
+{
+	const struct sigaction action = { .sa_handler = hold_in_poll };
+
+	sigaction(SIGUSR1, &action, NULL);
+	poll_ns = name == names[0] ? 2 * NS_PER_MS : 100 * NS_PER_MS;
+	scene_start(name, "normal", false);
+	if (name == names[0])
+		meetings_test("polls", meetings, NR_OF(meetings));
+	else
+		test_behind_pollers();
+}
+
+int main(int argc, char **argv)
+{
+	api_start(argv);
+	if (!HANDLERS_ARE_PROMPT)
+		return handlers_are_late();
+	scenarios_start(argc, argv, 1500);
+	return policies_main(argv, (struct policy_list){ names, 2 }, test);
+}

@@ -1,0 +1,491 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A condvar and a mutex in memory that several processes share, each at an
+ * address of its own. Processes are killed after any instruction of their calls
+ * (sourceware bug 21422), or stopped there while one of another pid namespace
+ * uses the condvar, where their thread ids name others or nobody; or stopped when
+ * they have been released, and destroy may take them for dead. Nobody else hangs,
+ * and what is no longer the condvar's stays as it is.
+ *
+ *	seed=N
+ *
+ * APIs: drover pthread
+ */
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+
+#include "fixture.h"
+#include "preempt.h"
+
+#define MOST_PROCESSES 10
+#define STRIDE	       7
+#define SETTLE_NS      (2 * NS_PER_MS)
+/* For one kind of call that is stopped. */
+#define MOST_NS (1000 * NS_PER_MS)
+/* Longer than it takes until a process is taken for dead. */
+#define LONG_NS (2500 * NS_PER_MS)
+
+static struct arena {
+	api_cond_t cond;
+	api_mutex_t mutex;
+	atomic_int nr_waiting, nr_returned;
+	atomic_bool is_over, has_finished, has_no_namespace;
+	atomic_int nr_asked, nr_acted; /* of the other to act */
+} * arena;
+
+static int memory; /* its file */
+static pid_t pids[MOST_PROCESSES];
+static int nr_pids;
+static uint64_t seed;
+
+static struct arena *arena_map(void)
+{
+	struct arena *map = mmap(NULL, sizeof(*map), PROT_READ | PROT_WRITE,
+				 MAP_SHARED, memory, 0);
+
+	if (map == MAP_FAILED)
+		tap_bail("mmap: %s", strerror(errno));
+	return map;
+}
+
+static void arena_start(const char *kind)
+{
+	if (arena)
+		munmap(arena, sizeof(*arena));
+	close(memory);
+	memory = memfd_create("arena", MFD_CLOEXEC);
+	if (memory < 0 || ftruncate(memory, sizeof(*arena)))
+		tap_bail("memfd_create: %s", strerror(errno));
+	arena = arena_map();
+	if (kind_mutex_init(&arena->mutex, kind_named(kind), true) ||
+	    kind_cond_init(&arena->cond, true))
+		tap_bail("no arena");
+}
+
+static int repaired(int err)
+{
+	return err == EOWNERDEAD ? API(mutex_consistent)(&arena->mutex) : err;
+}
+
+static void lock(void)
+{
+	if (repaired(api_mutex_lock(&arena->mutex)))
+		tap_bail("the mutex is not to be had");
+}
+
+static pid_t start(void (*body)(void))
+{
+	const char *stage = watchdog_stage;
+	struct arena *here;
+	pid_t pid = fork();
+
+	if (pid < 0)
+		tap_bail("fork: %s", strerror(errno));
+	if (pid > 0)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	watchdog(stage);
+	/* Elsewhere than in the parent, whose mapping goes. */
+	here = arena_map();
+	munmap(arena, sizeof(*arena));
+	arena = here;
+	body();
+	_exit(0);
+}
+
+static int reap(pid_t pid)
+{
+	int status;
+
+	if (waitpid(pid, &status, 0) != pid)
+		tap_bail("waitpid: %s", strerror(errno));
+	return status;
+}
+
+static void wait_once(void)
+{
+	lock();
+	atomic_fetch_add(&arena->nr_waiting, 1);
+	if (repaired(api_cond_wait(&arena->cond, &arena->mutex)))
+		_exit(1);
+	atomic_fetch_add(&arena->nr_returned, 1);
+	api_mutex_unlock(&arena->mutex);
+}
+
+/* wait N: so many processes, asleep */
+STEP(wait)
+{
+	for (int i = 0; i < args[0]; i++) {
+		int nr = atomic_load(&arena->nr_waiting) + 1;
+
+		pids[nr_pids++] = start(wait_once);
+		reached(&arena->nr_waiting, nr);
+		if (place_settled(pids[nr_pids - 1], pids[nr_pids - 1], NULL))
+			tap_bail("a process never slept");
+	}
+	return 0;
+}
+
+/* How many end well. */
+STEP(end)
+{
+	int nr = 0;
+
+	while (nr_pids)
+		nr += reap(pids[--nr_pids]) == 0;
+	return nr;
+}
+
+STEP(asleep)
+{
+	int nr = 0;
+
+	for (int i = 0; i < nr_pids; i++)
+		nr += place_of(pids[i], pids[i], NULL) == AT_COND;
+	return nr;
+}
+
+/* signals HELD: does each return one? */
+STEP(signals)
+{
+	for (int i = 1; i <= nr_pids; i++) {
+		signal_as(&arena->cond, &arena->mutex, args[0]);
+		reached(&arena->nr_returned, i);
+		if (do_asleep(NULL) != nr_pids - i)
+			return 0;
+	}
+	return 1;
+}
+
+STEP(broadcast)
+{
+	return api_cond_broadcast(&arena->cond);
+}
+
+STEP(lock)
+{
+	return api_mutex_lock(&arena->mutex);
+}
+
+STEP(unlock)
+{
+	return api_mutex_unlock(&arena->mutex);
+}
+
+static int wait_till(int64_t ns)
+{
+	struct timespec end = deadline_in(CLOCK_MONOTONIC, ns);
+	int err;
+
+	lock();
+	err = repaired(api_cond_clockwait(&arena->cond, &arena->mutex,
+					  CLOCK_MONOTONIC, &end));
+	api_mutex_unlock(&arena->mutex);
+	return err;
+}
+
+STEP(time_out)
+{
+	return wait_till(-1);
+}
+
+STEP(destroy)
+{
+	return api_cond_destroy(&arena->cond);
+}
+
+STEP(fill)
+{
+	memset(&arena->cond, args[0], sizeof(arena->cond));
+	return 0;
+}
+
+STEP(filled)
+{
+	const unsigned char *at = (const void *)&arena->cond;
+
+	for (size_t i = 0; i < sizeof(arena->cond); i++)
+		if (at[i] != args[0])
+			return 0;
+	return 1;
+}
+
+STEP(kill)
+{
+	while (nr_pids) {
+		kill(pids[--nr_pids], SIGKILL);
+		reap(pids[nr_pids]);
+	}
+	return 0;
+}
+
+STEP(stop)
+{
+	int status;
+
+	kill(pids[0], SIGSTOP);
+	return waitpid(pids[0], &status, WUNTRACED) == pids[0] &&
+	       WIFSTOPPED(status);
+}
+
+STEP(go_on)
+{
+	return kill(pids[0], SIGCONT);
+}
+
+/* usable DEAD: they absorb no more than a signal each, and no broadcast */
+STEP(usable)
+{
+	do_wait((long[]){ 1 });
+	for (int i = 0; i <= args[0]; i++)
+		api_cond_signal(&arena->cond);
+	do_end(NULL);
+	do_wait((long[]){ 3 });
+	api_cond_broadcast(&arena->cond);
+	return do_end(NULL) == 3;
+}
+
+/* Threads of this process are known to live. */
+static struct fixture fixture;
+static pthread_t destroyer;
+static atomic_bool is_destroyed;
+
+static void *destroy(void *arg)
+{
+	api_cond_destroy(&arena->cond);
+	atomic_store(&is_destroyed, true);
+	return arg;
+}
+
+STEP(thread_is_stopped)
+{
+	fixture = fixture_of(&arena->cond, &arena->mutex, 1);
+	hold_off(fixture_wait(&fixture)->thread);
+	return 0;
+}
+
+STEP(destroy_waits)
+{
+	struct timespec late = deadline_in(CLOCK_MONOTONIC, LONG_NS);
+
+	atomic_store(&is_destroyed, false);
+	start_thread(&destroyer, destroy, NULL);
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &late, NULL);
+	return !atomic_load(&is_destroyed);
+}
+
+STEP(thread_goes_on)
+{
+	hold_off_end(1);
+	pthread_join(destroyer, NULL);
+	do_fill(args);
+	fixture_end(&fixture);
+	return do_filled(args);
+}
+
+#define STOPPED(pattern)                                    \
+	"wait; stop = 1; broadcast; destroy; fill " pattern \
+	"; go_on; end = 1;"                                 \
+	"filled " pattern " = 1"
+
+static const struct scene {
+	const char *name, *kind, *steps;
+} scenes[] = {
+	{ "signals, mutex free, return one each", "normal",
+	  "wait 4; signals 0 = 1; end = 4" },
+	{ "signals, mutex held, return one each", "normal",
+	  "wait 4; signals 1 = 1; end = 4" },
+	{ "a broadcast, mutex free, returns all", "normal",
+	  "wait 4; broadcast; end = 4" },
+	{ "a broadcast, mutex held, returns all", "normal",
+	  "wait 4; lock; broadcast; unlock; end = 4" },
+	{ "a timeout beside others, which still wait", "normal",
+	  "wait 4; time_out = ETIMEDOUT; asleep = 4; broadcast; end = 4" },
+	{ "destroyed at once: all return, and nobody touches it", "normal",
+	  "wait 4; lock; broadcast; destroy = 0; fill 255; unlock; end = 4;"
+	  "filled 255 = 1" },
+	{ "waiters are killed: the others go on", "robust",
+	  "wait 3; kill; usable 3 = 1; usable 0 = 1" },
+	{ "a waiter is killed: destroy takes it for dead", "normal",
+	  "wait; kill; broadcast; destroy = 0" },
+	{ "stopped, and all bytes are 0x00 by now", "normal", STOPPED("0") },
+
+	{ "stopped, and all bytes are 0xff by now", "normal", STOPPED("255") },
+	{ "destroy waits for a thread of the same process", "normal",
+	  "thread_is_stopped; broadcast; destroy_waits = 1;"
+	  "thread_goes_on 255 = 1" },
+};
+
+static void test_scenes(void)
+{
+	for (int i = 0; i < NR_OF(scenes); i++) {
+		watchdog(scenes[i].name);
+		arena_start(scenes[i].kind);
+		tap_ok(steps_do(scenes[i].steps), "%s", scenes[i].name);
+	}
+}
+
+/* ---- calls that are interrupted ---- */
+
+static void signal_it(void *arg)
+{
+	api_cond_signal(&arena->cond);
+}
+
+static void broadcast_held(void *arg)
+{
+	lock();
+	api_cond_broadcast(&arena->cond);
+	api_mutex_unlock(&arena->mutex);
+}
+
+static void time_out(void *arg)
+{
+	wait_till(-1);
+}
+
+static const struct call {
+	const char *name;
+	void (*call)(void *arg);
+	int stride; /* of the instructions after which it is killed */
+} calls[] = {
+	{ "signal", signal_it, 1 },
+	{ "broadcast, mutex held", broadcast_held, 1 },
+	{ "wait, which times out", time_out, 3 * STRIDE },
+};
+
+static const struct call *call;
+static long place; /* the number of an instruction in it */
+
+static void die(void *arg)
+{
+	kill(getpid(), SIGKILL);
+}
+
+static void call_and_die(void)
+{
+	preempt_after(place, call->call, die, NULL);
+}
+
+/* After each of its instructions. Others have been killed before it. */
+static void test_killed(void)
+{
+	bool ok = true;
+
+	watchdog(call->name);
+	arena_start("robust");
+	place = call->stride > 1 ? 1 + random_below(&seed, call->stride) : 1;
+	for (; ok; place += call->stride) {
+		do_wait((long[]){ 2 });
+		if (reap(start(call_and_die)) == 0)
+			break;
+		/* One for the dead one, which may have begun to wait. */
+		for (int i = 0; i < 3; i++)
+			api_cond_signal(&arena->cond);
+		ok = do_end(NULL) == 2;
+		watchdog(call->name);
+	}
+	do_broadcast(NULL);
+	do_end(NULL);
+	tap_ok(ok && do_usable((long[]){ 0 }),
+	       "%s, killed after any of %ld instructions", call->name, place);
+}
+
+/* In the midst of the stopped one's call. It may have the mutex. */
+static void let_other_act(void *arg)
+{
+	int nr = atomic_fetch_add(&arena->nr_asked, 1) + 1;
+	int64_t end = blocked_now_ns() + SETTLE_NS;
+
+	while (atomic_load(&arena->nr_acted) < nr && blocked_now_ns() < end)
+		sched_yield();
+}
+
+static void call_and_stop(void)
+{
+	int64_t end = blocked_now_ns() + MOST_NS;
+
+	place = 1 + random_below(&seed, STRIDE);
+	do {
+		if (!preempt_after(place, call->call, let_other_act, NULL))
+			place = random_below(&seed, STRIDE);
+		place += STRIDE;
+		while (atomic_load(&arena->nr_acted) <
+		       atomic_load(&arena->nr_asked))
+			sched_yield();
+	} while (blocked_now_ns() < end);
+	atomic_store(&arena->has_finished, true);
+}
+
+/* Its child is in the namespace, and has another id there. */
+static void in_namespace(void)
+{
+	if (unshare(CLONE_NEWPID) && unshare(CLONE_NEWUSER | CLONE_NEWPID)) {
+		atomic_store(&arena->has_no_namespace, true);
+		atomic_store(&arena->has_finished, true);
+		return;
+	}
+	reap(start(call_and_stop));
+}
+
+static void wait_till_the_end(void)
+{
+	lock();
+	while (!atomic_load(&arena->is_over))
+		api_cond_wait(&arena->cond, &arena->mutex);
+	api_mutex_unlock(&arena->mutex);
+}
+
+static void test_namespaces(void)
+{
+	pid_t waiting, other;
+
+	watchdog(call->name);
+	arena_start("normal");
+	waiting = start(wait_till_the_end);
+	other = start(in_namespace);
+	while (!atomic_load(&arena->has_finished)) {
+		int nr = atomic_load(&arena->nr_asked);
+
+		for (int i = 0;
+		     i < NR_OF(calls) && nr != atomic_load(&arena->nr_acted);
+		     i++)
+			calls[i].call(NULL);
+		atomic_store(&arena->nr_acted, nr);
+		sched_yield();
+	}
+	reap(other);
+	lock();
+	atomic_store(&arena->is_over, true);
+	api_cond_broadcast(&arena->cond);
+	api_mutex_unlock(&arena->mutex);
+	reap(waiting);
+	if (atomic_load(&arena->has_no_namespace))
+		tap_skip(call->name, "no pid namespace is permitted here");
+	else
+		tap_ok(true,
+		       "%s, stopped %d times for one of another namespace",
+		       call->name, atomic_load(&arena->nr_acted));
+}
+
+int main(int argc, char **argv)
+{
+	struct args args = args_parse(argc, argv, "seed");
+
+	api_start(argv);
+	if (!HANDLERS_ARE_PROMPT)
+		return handlers_are_late();
+	seed = args_get(&args, "seed", args_fresh_seed());
+	tap_plan(NR_OF(scenes) + 2 * NR_OF(calls));
+	tap_diag("seed=%" PRIu64, seed);
+	test_scenes();
+	if (!PREEMPT_POSSIBLE)
+		tap_skip_all(2 * NR_OF(calls), "in a call", "no trap flag");
+	for (int i = 0; PREEMPT_POSSIBLE && i < NR_OF(calls); i++) {
+		call = &calls[i];
+		test_killed();
+		test_namespaces();
+	}
+	return tap_exit();
+}
