@@ -26,7 +26,7 @@
  *
  *	struct gate gate = GATE_INIT;
  *
- *	gate_block(&gate, &stream);
+ *	gate_submit_access(&gate, &stream, access, &ticket);
  *	...
  *	gate_open(&gate);
  *
@@ -86,16 +86,18 @@ static inline int fill_run(const void *args)
 	return 0;
 }
 
+/* On a CUDA device they have to be loaded, too. */
+static drover_kernel_t fill_kernel = { .run = fill_run };
+
 /* fill_submit - a kernel that sets all bytes */
 static inline int fill_submit(drover_stream_t *stream, void *to, int byte,
 			      size_t bytes, drover_ticket_t *ticket)
 {
-	const drover_kernel_t kernel = { .run = fill_run };
 	const struct fill fill = { to, bytes, byte };
 	const drover_access_t access = { to, bytes, DROVER_WRITE };
 
-	return drover_stream_run(stream, &kernel, &fill, sizeof(fill), &access,
-				 1, ticket);
+	return drover_stream_run(stream, &fill_kernel, &fill, sizeof(fill),
+				 &access, 1, ticket);
 }
 
 struct add {
@@ -113,20 +115,21 @@ static inline int add_run(const void *args)
 	return 0;
 }
 
+static drover_kernel_t add_kernel = { .run = add_run };
+
 /* add_submit - a kernel that adds bytes to others */
 static inline int add_submit(drover_stream_t *stream, void *to,
 			     const void *from, size_t bytes,
 			     drover_ticket_t *ticket)
 {
-	const drover_kernel_t kernel = { .run = add_run };
 	const struct add add = { to, from, bytes };
 	const drover_access_t accesses[] = {
 		{ to, bytes, DROVER_READ | DROVER_WRITE },
 		{ from, bytes, DROVER_READ },
 	};
 
-	return drover_stream_run(stream, &kernel, &add, sizeof(add), accesses,
-				 2, ticket);
+	return drover_stream_run(stream, &add_kernel, &add, sizeof(add),
+				 accesses, 2, ticket);
 }
 
 static inline int fail_run(const void *args)
@@ -175,25 +178,18 @@ static inline int gate_run(const void *args)
 	return 0;
 }
 
+static drover_kernel_t gate_kernel = { .run = gate_run };
+
 static inline int gate_submit_access(struct gate *gate, drover_stream_t *stream,
 				     drover_access_t access,
 				     drover_ticket_t *ticket)
 {
-	const drover_kernel_t kernel = { .run = gate_run };
-	struct gate *arg = gate;
-
 	if (access.kind & DROVER_WRITE) {
 		gate->to = (void *)access.start;
 		gate->bytes = access.bytes;
 	}
-	return drover_stream_run(stream, &kernel, &arg, sizeof(arg), &access,
-				 access.bytes ? 1 : 0, ticket);
-}
-
-/* gate_block - a gate that touches nothing at all */
-static inline void gate_block(struct gate *gate, drover_stream_t *stream)
-{
-	MUST(gate_submit_access(gate, stream, (drover_access_t){ 0 }, NULL));
+	return drover_stream_run(stream, &gate_kernel, &gate, sizeof(gate),
+				 &access, access.bytes ? 1 : 0, ticket);
 }
 
 static inline void gate_open(struct gate *gate)

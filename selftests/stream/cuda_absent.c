@@ -5,42 +5,41 @@
  */
 #include "../mock/cuda/mock_cuda.h"
 
-static const drover_streamattr_t cuda = { .backend = DROVER_BACKEND_CUDA };
-
-static void expect(int wanted, const char *named, const char *what)
-{
-	drover_stream_t s;
-
-	tap_is(drover_stream_create(&s, &cuda), wanted, "%s", what);
-	tap_ok(strstr(drover_stream_why(), named), "%s: names %s", what, named);
-	tap_diag("%s", drover_stream_why());
-}
+static const struct {
+	const char *library; /* NULL: the mock */
+	int device, err;
+	const char *named;
+} all[] = {
+	{ "/nowhere/libcuda.so.1", 0, ENODEV, "/nowhere/libcuda.so.1" },
+	/* Any library that is no CUDA driver. */
+	{ "libc.so.6", 0, ENOSYS, "cuInit" },
+	{ NULL, 0, ENODEV, "CUDA_ERROR_NO_DEVICE" },
+	{ NULL, 7, ENODEV, "CUDA_ERROR_INVALID_DEVICE" },
+};
 
 int main(void)
 {
-	const drover_streamattr_t far = { .backend = DROVER_BACKEND_CUDA,
-					  .device = 7 };
+	drover_streamattr_t attr = { .backend = DROVER_BACKEND_CUDA };
 	drover_stream_t s;
 
-	tap_plan(11);
+	tap_plan(NR_OF(all) + 2);
 	watchdog("no driver");
-	setenv("DROVER_CUDA_LIBRARY", "/nowhere/libcuda.so.1", 1);
-	expect(ENODEV, "/nowhere/libcuda.so.1", "no driver");
-	/* Any library that is no CUDA driver. */
-	setenv("DROVER_CUDA_LIBRARY", "libc.so.6", 1);
-	expect(ENOSYS, "cuInit", "a driver that lacks functions");
-	setenv("DROVER_CUDA_LIBRARY", mock_cuda_path(), 1);
 	setenv("DROVER_MOCK_CUDA", "no-device", 1);
-	expect(ENODEV, "CUDA_ERROR_NO_DEVICE", "no device");
-	unsetenv("DROVER_MOCK_CUDA");
-	tap_is(drover_stream_create(&s, &far), ENODEV, "no device 7");
-	tap_ok(strstr(drover_stream_why(), "CUDA_ERROR_INVALID_DEVICE"),
-	       "no device 7: %s", drover_stream_why());
-
+	for (int i = 0; i < NR_OF(all); i++) {
+		setenv("DROVER_CUDA_LIBRARY",
+		       all[i].library ? all[i].library : mock_cuda_path(), 1);
+		attr.device = all[i].device;
+		if (attr.device)
+			unsetenv("DROVER_MOCK_CUDA");
+		tap_ok(drover_stream_create(&s, &attr) == all[i].err &&
+			       strstr(drover_stream_why(), all[i].named),
+		       "%s", drover_stream_why());
+	}
 	MUST(drover_stream_create(&s, NULL));
 	tap_is(drover_stream_destroy(&s), 0, "the CPU backend does not care");
 	/* Once there is a driver, there is one. */
-	tap_is(drover_stream_create(&s, &cuda), 0, "a driver that comes later");
-	tap_is(drover_stream_destroy(&s), 0, "and its stream ends");
+	attr.device = 0;
+	MUST(drover_stream_create(&s, &attr));
+	tap_is(drover_stream_destroy(&s), 0, "a driver that comes later");
 	return tap_exit();
 }

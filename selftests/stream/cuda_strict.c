@@ -74,7 +74,7 @@ STEP(take_back)
 STEP(shared)
 {
 	const struct fill fill = { script_host[0], 0, 1 };
-	drover_kernel_t kernel = mock_cuda_fill;
+	drover_kernel_t kernel = fill_kernel;
 	drover_access_t nothing = { 0 };
 
 	kernel.shared = 64 << 10;

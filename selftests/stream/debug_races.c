@@ -114,11 +114,12 @@ static void test_places(void)
 	drover_stream_t s = stream_of(DROVER_BACKEND_CPU, DROVER_ORDER_ENGINE);
 	void *device = device_memory(&s, BYTES);
 	drover_access_t write = { host + 100, 1, DROVER_WRITE };
+	const drover_access_t nothing = { 0 };
 	struct gate gate = GATE_INIT;
 	drover_ticket_t ticket;
 	const char *at[3];
 
-	gate_block(&gate, &s);
+	MUST(gate_submit_access(&gate, &s, nothing, NULL));
 	at[0] = here();
 	MUST(drover_stream_copy_borrowed(&s, device, host, BYTES, &ticket));
 	at[1] = here();

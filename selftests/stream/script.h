@@ -77,11 +77,6 @@ static inline bool script_backend_of(const char *text, uint32_t *id)
 	return *id != ~0u;
 }
 
-static inline bool script_is_cuda(int stream)
-{
-	return script.backends[tolower(stream) == 't'] == DROVER_BACKEND_CUDA;
-}
-
 static inline int script_create(int name)
 {
 	script.attr.backend = script.backends[tolower(name) == 't'];
@@ -179,10 +174,7 @@ static inline int script_gate(const long *args, uint32_t kind)
 	drover_access_t access = { FROM, FROM ? BYTES : 0, FROM ? kind : 0 };
 
 	*gate = (struct gate)GATE_INIT;
-	if (!script_is_cuda(args[1]))
-		return gate_submit_access(gate, stream, access, TICKET);
-	cuda_gate_block(gate, stream);
-	return 0;
+	return gate_submit_access(gate, stream, access, TICKET);
 }
 
 STEP(open)
@@ -224,12 +216,8 @@ STEP(refuse)
 }
 
 STEP_IS(create, script_create(args[0]));
-STEP_IS(fill, (script_is_cuda(args[0]) ?
-		       cuda_fill_submit :
-		       fill_submit)(STREAM, TO, args[2], BYTES, TICKET));
-STEP_IS(add, (script_is_cuda(args[0]) ?
-		      cuda_add_submit :
-		      add_submit)(STREAM, TO, FROM, BYTES, TICKET));
+STEP_IS(fill, fill_submit(STREAM, TO, args[2], BYTES, TICKET));
+STEP_IS(add, add_submit(STREAM, TO, FROM, BYTES, TICKET));
 STEP_IS(put, drover_stream_set(STREAM, TO, args[2], BYTES, TICKET));
 STEP_IS(fail, fail_submit(STREAM, ENOSPC, TO, BYTES, TICKET));
 STEP_IS(call, script_host_call(args, script_count_call));

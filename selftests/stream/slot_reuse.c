@@ -5,82 +5,71 @@
  * another one is made. The thread has the error all the same, and who sleeps for
  * the new stream, alone, is woken.
  */
-#include "blocks.h"
-
-#define NR_ROUNDS 3
+#include "script.h"
 
 static atomic_bool stop;
 static atomic_int late_tid;
 static int late_result;
+static pthread_t late_thread, hog_thread;
 
-static void *wait_late(void *ticket)
+static void *wait_late(void *arg)
 {
 	struct sched_param none = { 0 };
 
 	if (sched_setscheduler(0, SCHED_IDLE, &none))
 		tap_bail("SCHED_IDLE");
 	late_tid = blocked_gettid();
-	late_result = drover_ticket_wait(ticket, CLOCK_MONOTONIC, NULL);
-	return NULL;
+	late_result =
+		drover_ticket_wait(&script.tickets[1], CLOCK_MONOTONIC, NULL);
+	return arg;
 }
 
 /* Takes the CPU until it is told to stop, or for two seconds. */
 static void *take_cpu(void *arg)
 {
-	int64_t end = watchdog_now() + 2 * INT64_C(1000000000);
+	int64_t end = watchdog_now() + 2 * NS_PER_S;
 
 	while (!stop && watchdog_now() < end)
 		;
 	return arg;
 }
 
-/* The second stream of a slot, of which the first one's waiter is late. */
-static drover_stream_t second_stream(void)
+/* It waits for ticket 1, asleep. Then another thread wants the CPU. */
+STEP(late)
 {
-	drover_stream_t first =
-		stream_of(DROVER_BACKEND_CPU, DROVER_ORDER_ENGINE);
-	struct gate gate = GATE_INIT;
-	drover_ticket_t ticket;
-	drover_stream_t second;
-	pthread_t late, hog;
-
-	stop = false;
 	late_tid = 0;
-	gate_block(&gate, &first);
-	MUST(fail_submit(&first, EIO, NULL, 0, &ticket));
-	late = thread_of(wait_late, &ticket);
+	late_thread = thread_of(wait_late, NULL);
 	reached(&late_tid, 1);
 	asleep(late_tid);
-	hog = thread_of(take_cpu, NULL);
-	gate_open(&gate);
-	drover_stream_destroy(&first);
-	second = stream_of(DROVER_BACKEND_CPU, DROVER_ORDER_ENGINE);
-	stop = true;
-	joined(hog);
-	joined(late);
-	return second;
+	stop = false;
+	hog_thread = thread_of(take_cpu, NULL);
+	return 0;
 }
+
+STEP(late_result)
+{
+	stop = true;
+	joined(hog_thread);
+	joined(late_thread);
+	return late_result;
+}
+
+#define ROUND                                                          \
+	"gate x s; fail s j @1; late; open x; destroy s = ENOSPC; "    \
+	"create s; late_result = ENOSPC; gate y s; later y; drain s; " \
+	"waited y; "
+
+static const struct scenario scenarios[] = {
+	{ "cpu: who is late has the error, and a lone sleeper is woken",
+	  "fill s j 1; " ROUND ROUND ROUND },
+	{ NULL, NULL },
+};
 
 int main(void)
 {
 	cpu_set_t one = one_cpu();
 
-	tap_plan(2 * NR_ROUNDS);
 	watchdog_seconds = 20;
 	sched_setaffinity(0, sizeof(one), &one);
-	for (int i = 0; i < NR_ROUNDS; i++) {
-		struct gate gate = GATE_INIT;
-		drover_stream_t second;
-
-		watchdog("a lone sleeper");
-		second = second_stream();
-		tap_is(late_result, EIO, "who is late has the error");
-		gate_block(&gate, &second);
-		gate_open_when_asleep(&gate);
-		MUST(drover_stream_drain(&second));
-		gate_was_waited_for(&gate);
-		tap_ok(true, "a lone sleeper is woken");
-		MUST(drover_stream_destroy(&second));
-	}
-	return tap_exit();
+	return scripts_main(scenarios, NULL, 0);
 }

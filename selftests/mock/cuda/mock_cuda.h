@@ -26,10 +26,9 @@ void mock_cuda_capture_elsewhere(bool is);
 /* As a program calls them that uses the driver, too. */
 int cuStreamCreateWithPriority(void **stream, unsigned int flags, int priority);
 int cuStreamDestroy_v2(void *stream);
+int cuLaunchHostFunc(void *stream, void (*call)(void *arg), void *arg);
 int cuMemsetD8Async(uint64_t to, unsigned char byte, size_t bytes,
 		    void *stream);
-
-static drover_kernel_t mock_cuda_fill, mock_cuda_add;
 
 /* mock_cuda_path - where the mock lies, seen from this program */
 static inline const char *mock_cuda_path(void)
@@ -44,56 +43,27 @@ static inline const char *mock_cuda_path(void)
 	return path;
 }
 
+static inline void mock_gate_call(void *gate)
+{
+	gate_run(&gate);
+}
+
+static inline int mock_gate_issue(void *native, const void *args)
+{
+	return cuLaunchHostFunc(native, mock_gate_call, *(void *const *)args);
+}
+
 static inline void mock_cuda_start(void)
 {
+	gate_kernel.issue = mock_gate_issue;
 	setenv("DROVER_CUDA_LIBRARY", mock_cuda_path(), 1);
 }
 
 /* mock_cuda_kernels - load them; any stream may run them afterwards */
 static inline void mock_cuda_kernels(drover_stream_t *stream)
 {
-	MUST(drover_stream_load(stream, "", "fill", &mock_cuda_fill));
-	MUST(drover_stream_load(stream, "", "add", &mock_cuda_add));
-}
-
-static inline int cuda_fill_submit(drover_stream_t *stream, void *to, int byte,
-				   size_t bytes, drover_ticket_t *ticket)
-{
-	const struct fill fill = { to, bytes, byte };
-	const drover_access_t access = { to, bytes, DROVER_WRITE };
-
-	return drover_stream_run(stream, &mock_cuda_fill, &fill, sizeof(fill),
-				 &access, 1, ticket);
-}
-
-static inline int cuda_add_submit(drover_stream_t *stream, void *to,
-				  const void *from, size_t bytes,
-				  drover_ticket_t *ticket)
-{
-	const struct add add = { to, from, bytes };
-	const drover_access_t accesses[] = {
-		{ to, bytes, DROVER_READ | DROVER_WRITE },
-		{ from, bytes, DROVER_READ },
-	};
-
-	return drover_stream_run(stream, &mock_cuda_add, &add, sizeof(add),
-				 accesses, 2, ticket);
-}
-
-static inline int gate_call(void *arg)
-{
-	struct gate *gate = arg;
-
-	return gate_run(&gate);
-}
-
-/* cuda_gate_block - a host call that ends when the gate is opened */
-static inline void cuda_gate_block(struct gate *gate, drover_stream_t *stream)
-{
-	drover_access_t nothing = { 0 };
-
-	MUST(drover_stream_host_call(stream, gate_call, gate, &nothing, 0,
-				     NULL));
+	MUST(drover_stream_load(stream, "", "fill", &fill_kernel));
+	MUST(drover_stream_load(stream, "", "add", &add_kernel));
 }
 
 #endif /* DROVER_SELFTESTS_MOCK_CUDA_H */
