@@ -221,18 +221,21 @@ static void test_moment(void)
 	cpu_set_t one = one_cpu(), all;
 
 	watchdog("a moment without tasks");
-	begin(2);
-	waiter_done = 0;
 	sched_getaffinity(0, sizeof(all), &all);
-	sched_setaffinity(0, sizeof(one), &one);
-	drover_pool_for(pool, 0, 1, 1, begin_to_wait, NULL);
-	submit(&tasks[0], hold, NULL);
-	reached(&waiter_done, 1);
+	/* One of them may let it look, if others have the CPU in between. */
+	for (int i = 0; i < 5; i++) {
+		begin(2);
+		waiter_done = 0;
+		sched_setaffinity(0, sizeof(one), &one);
+		drover_pool_for(pool, 0, 1, 1, begin_to_wait, NULL);
+		submit(&tasks[0], hold, NULL);
+		reached(&waiter_done, 1);
+		sched_setaffinity(0, sizeof(all), &all);
+		gate = 1;
+		joined(helper);
+		end();
+	}
 	tap_ok(true, "a moment without tasks is enough for wait_all");
-	sched_setaffinity(0, sizeof(all), &all);
-	gate = 1;
-	joined(helper);
-	end();
 }
 
 static void test_create(void)
