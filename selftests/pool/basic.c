@@ -180,8 +180,23 @@ static int count_apart(void *counter)
 	return 0;
 }
 
+/* With a helper in the other part, of which the child knows no end. */
+static int fork_in_part(size_t begin, size_t end, void *child)
+{
+	nr_begun++;
+	if (pthread_equal(pthread_self(), main_thread)) {
+		reached(&nr_begun, 2);
+		fork_and_return(child);
+	} else {
+		reached(&gate, 1);
+	}
+	gate = 1;
+	return 0;
+}
+
 static void test_return(void)
 {
+	int err, status;
 	atomic_int *nr = mmap(NULL, sizeof(*nr), PROT_READ | PROT_WRITE,
 			      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	pid_t child;
@@ -193,6 +208,13 @@ static void test_return(void)
 	drover_pool_wait_all(pool);
 	waitpid(child, NULL, 0);
 	tap_is(*nr, 1, "no task runs again in a child that comes back");
+	nr_begun = 0;
+	err = drover_pool_for(pool, 0, 2, 1, fork_in_part, &child);
+	if (!child)
+		_exit(err);
+	waitpid(child, &status, 0);
+	tap_ok(!err && WEXITSTATUS(status) == ECHILD,
+	       "a loop that it comes back from is none");
 	end();
 }
 
@@ -284,7 +306,7 @@ static void test_idle(void)
 
 int main(void)
 {
-	tap_plan(NR_OF(scenarios) + 1 + 2 + 2 + 2);
+	tap_plan(NR_OF(scenarios) + 1 + 2 + 3 + 2);
 	main_thread = pthread_self();
 	for (int i = 0; i < NR_OF(scenarios); i++) {
 		watchdog(scenarios[i].name);
