@@ -3,7 +3,9 @@
  * A sandbox such as browsers have ends the program at any futex operation but
  * wait, wake and requeue. Condvars and mutexes that do not inherit priorities
  * work in there, also where threads meet at every instruction; and a program
- * that has got the filter from its parent starts with the drop-in.
+ * that has got the filter from its parent starts with the drop-in. No system
+ * call is made but those of the C library's threads, and those that
+ * Documentation/differences-from-glibc.rst lists.
  *
  * APIs: drover pthread
  */
@@ -104,6 +106,88 @@ static void start_program(const void *program)
 	_exit(SANDBOX_VIOLATED);
 }
 
+/* ---- which system calls ---- */
+
+#define RING   4
+#define ROUNDS 500
+
+static const int listed[] = {
+	/* threads, memory, and condvars of the C library */
+	SYS_clone, SYS_clone3, SYS_exit, SYS_exit_group, SYS_rt_sigprocmask,
+	SYS_rt_sigaction, SYS_set_robust_list, SYS_rseq, SYS_mmap, SYS_munmap,
+	SYS_mprotect, SYS_madvise, SYS_brk, SYS_getrandom, SYS_futex,
+	SYS_clock_gettime,
+	/* Drover's, in a wait or signal */
+	SYS_gettid, SYS_sched_yield, SYS_sched_getscheduler, SYS_nanosleep,
+	/* the test's, to say which it was */
+	SYS_write
+};
+
+static void not_listed(int signal, siginfo_t *info, void *context)
+{
+	char text[64];
+	int len = snprintf(text, sizeof(text), "# system call %d\n",
+			   info->si_syscall);
+
+	_exit(write(STDOUT_FILENO, text, len) < 0 ? SANDBOX_ABSENT :
+						    SANDBOX_VIOLATED);
+}
+
+static void kill_unlisted(void)
+{
+	const struct sigaction action = { .sa_sigaction = not_listed,
+					  .sa_flags = SA_SIGINFO };
+	struct sock_filter code[3 + NR_OF(listed)];
+	int at = 0;
+
+	code[at++] = (struct sock_filter)FILTER_LOAD(nr);
+	for (int i = 0; i < NR_OF(listed); i++)
+		code[at++] = (struct sock_filter)FILTER_IF(listed[i],
+							   NR_OF(listed) - i);
+	code[at++] = (struct sock_filter)FILTER_RETURN(SECCOMP_RET_TRAP);
+	code[at++] = (struct sock_filter)FILTER_RETURN(SECCOMP_RET_ALLOW);
+	sigaction(SIGSYS, &action, NULL);
+	sandbox_has(filter_install(code, at));
+}
+
+static int turn; /* [mutex] */
+
+static void *take_turns(void *arg)
+{
+	int own = (int)(intptr_t)arg;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		struct timespec end = deadline_in(CLOCK_MONOTONIC, NS_PER_S);
+
+		api_mutex_lock(&mutex);
+		while (turn % RING != own)
+			if (own)
+				api_cond_wait(&cond, &mutex);
+			else
+				api_cond_clockwait(&cond, &mutex,
+						   CLOCK_MONOTONIC, &end);
+		turn++;
+		if (i & 1)
+			api_cond_broadcast(&cond);
+		api_mutex_unlock(&mutex);
+		if (!(i & 1))
+			api_cond_broadcast(&cond);
+		api_cond_signal(&cond);
+	}
+	return NULL;
+}
+
+static void call_what_is_listed(const void *arg)
+{
+	pthread_t threads[RING];
+
+	kill_unlisted();
+	for (intptr_t i = 0; i < RING; i++)
+		threads[i] = thread_of(take_turns, (void *)i);
+	for (int i = 0; i < RING; i++)
+		joined(threads[i]);
+}
+
 int main(int argc, char **argv)
 {
 	struct args args = args_parse(argc, argv, "seed");
@@ -112,11 +196,14 @@ int main(int argc, char **argv)
 	if (!CHILDREN_MAY_HAVE_THREADS)
 		return children_have_no_threads();
 	seed = args_get(&args, "seed", args_fresh_seed());
-	tap_plan(1 + 2 * NR_OF(meetings));
+	tap_plan(2 + 2 * NR_OF(meetings));
 	tap_diag("seed=%" PRIu64, seed);
 	watchdog("in a sandbox");
 	report(child_status(start_program, "/bin/true"), "",
 	       "/bin/true starts");
+	scene_start("", "normal", false);
+	report(child_status(call_what_is_listed, NULL), "",
+	       "no other system call than those that are listed");
 	test_meetings(false);
 	test_meetings(true);
 
