@@ -99,9 +99,7 @@ inline claim()
 {
 	if
 	:: HAS_PLACE && is_idle[0] -> claimed = 0
-#if NR_WORKERS > 1
 	:: HAS_PLACE && is_idle[1] -> claimed = 1
-#endif
 #if NR_WORKERS > 2
 	:: HAS_PLACE && is_idle[2] -> claimed = 2
 #endif
