@@ -53,7 +53,7 @@ static struct script {
 	drover_graph_t *graphs[128];
 	drover_ticket_t tickets[10];
 	drover_stream_counts_t mark[128];
-	int called;
+	atomic_int called;
 } script;
 
 static _Thread_local drover_ticket_t *script_ticket; /* of the next one */
