@@ -3,11 +3,23 @@
  * A broadcast while the mutex is in use makes at most one waiter runnable and
  * moves the rest to the mutex; under wake-all, and where the kernel cannot
  * move, it wakes all. Who was woken sleeps on the mutex afterwards, and who was
- * moved is still in its first sleep: see fixture.h.
+ * moved is still in its first sleep: see fixture.h. And where thousands wait, so
+ * many signals return so many and a broadcast all others, older and younger.
  *
  * APIs: drover pthread
  */
+#define MOST_MEMBERS 3000
 #include "steps.h"
+
+/* ThreadSanitizer takes ten times as long, and a guest more. */
+#ifdef __SANITIZE_THREAD__
+#define NR_THOUSANDS 500
+#else
+#define NR_THOUSANDS (variant_is_host() ? 3000 : 1000)
+#endif
+
+NUMBER(half, 0);
+NUMBER(all, 0);
 
 /* With the mutex free only one policy moves. */
 STEP(woken_free)
@@ -41,10 +53,26 @@ static const struct scene scenes[] = {
 	  "wait 50; lock; broadcast; unlock; gone 50; zeros = 50" },
 };
 
+/* The signals close a group, and who waits afterwards is in another one. */
+static const struct scene thousands[] = {
+	{ "signals, mutex held, return as many, and a broadcast the rest",
+	  "join half; lock; signal 10; unlock; gone 10; join half; zeros = 10;"
+	  "lock; broadcast; unlock; gone all; zeros = all" },
+	{ "signals, mutex free, return as many, and a broadcast the rest",
+	  "join half; signal 10; gone 10; join half; zeros = 10; broadcast;"
+	  "gone all; zeros = all" },
+	{ "deadlines return all",
+	  "timed all; gone all; results ETIMEDOUT = all" },
+	{ "and then one", "wait; lock; signal; unlock; gone 1; zeros = 1" },
+};
+
 static void test(const char *policy)
 {
 	scene_start(policy, "normal", false);
 	scenes_test(policy, scenes, NR_OF(scenes));
+	word_half.value = NR_THOUSANDS / 2;
+	word_all.value = NR_THOUSANDS;
+	scenes_test(policy, thousands, NR_OF(thousands));
 }
 
 int main(int argc, char **argv)

@@ -2,7 +2,8 @@
 /*
  * Two calls at the same time, the first stopped after each of its instructions
  * in turn while the second runs: no wakeup is lost, none is taken twice, and
- * nothing is touched that is gone.
+ * nothing is touched that is gone. The same where a wait is refused, for its
+ * caller does not hold the mutex.
  *
  * APIs: drover pthread
  */
@@ -172,10 +173,34 @@ static const struct meeting meetings[] = {
 	  "child_was_well = 1" },
 };
 
+STEP(wait_not_held)
+{
+	own_result = errno_kept(api_cond_wait(&cond, &mutex));
+	return 0;
+}
+
+/* After a broadcast somebody else begins to wait, for whom it was not. */
+static const struct meeting not_held[] = {
+	{ "not held, and a signal: the waiter returns", "wait", "wait_not_held",
+	  "signal", "gone 1; own_result = EPERM" },
+	{ "not held, and a signal, mutex held: the waiter returns", "wait",
+	  "wait_not_held", "signal_held", "gone 1; own_result = EPERM" },
+	{ "not held, and a broadcast, mutex held: the waiter returns", "wait",
+	  "wait_not_held", "broadcast_held", "gone 1; own_result = EPERM" },
+	{ "not held, and a broadcast: a newcomer waits", "gone 0",
+	  "wait_not_held", "broadcast; join; sleeps 0",
+	  "waiting = 1; own_result = EPERM" },
+	{ "not held, and a broadcast to another: a newcomer waits", "wait",
+	  "wait_not_held", "broadcast; join; sleeps 1",
+	  "waiting = 1; returned = 1; own_result = EPERM" },
+};
+
 static void test(const char *policy)
 {
 	scene_start(policy, "normal", false);
 	meetings_test(policy, meetings, NR_OF(meetings));
+	scene_start(policy, "errorcheck", false);
+	meetings_test(policy, not_held, NR_OF(not_held));
 }
 
 int main(int argc, char **argv)

@@ -7,8 +7,6 @@
  */
 #include "steps.h"
 
-static int nr_rounds;
-
 /* All who waited are held off; the signal that comes now is for one of them. */
 static const struct scene scenes[] = {
 	{ "a newcomer leaves the signal to two who waited",
@@ -37,70 +35,6 @@ static const struct scene with_pi[] = {
 	  "wait 2; lock; signal; time_out = ETIMEDOUT; unlock" },
 };
 
-/*
- * Waits are numbered and signals sent under the mutex, so who returns must
- * have a number that existed when the last signal was sent.
- */
-static struct {
-	api_mutex_t lock;
-	unsigned long nr_waits;	  /* waits begun */
-	unsigned long nr_signals; /* signals sent */
-	unsigned long nr_returns; /* waits that returned */
-	unsigned long newest;	  /* nr_waits at the last signal */
-	unsigned long nr_stolen;
-	unsigned long goal;
-} race = { .lock = API_MUTEX_INITIALIZER };
-
-static void *wait_in_order(void *arg)
-{
-	api_mutex_lock(&race.lock);
-	while (race.nr_waits < race.goal) {
-		unsigned long number = ++race.nr_waits;
-
-		api_cond_wait(&cond, &race.lock);
-		race.nr_returns++;
-		race.nr_stolen += number > race.newest;
-	}
-	api_mutex_unlock(&race.lock);
-	return arg;
-}
-
-/* One more signal, if somebody waits whom no signal was sent for. */
-static bool signal_in_order(void)
-{
-	bool done, none_waits;
-
-	api_mutex_lock(&race.lock);
-	done = race.nr_returns == race.nr_waits && race.nr_waits >= race.goal;
-	none_waits = race.nr_signals == race.nr_waits;
-	if (!none_waits) {
-		race.nr_signals++;
-		race.newest = race.nr_waits;
-		api_cond_signal(&cond);
-	}
-	api_mutex_unlock(&race.lock);
-	if (none_waits)
-		sched_yield();
-	return !done;
-}
-
-static void test_race(const char *policy)
-{
-	pthread_t threads[4];
-
-	watchdog("signals in order");
-	race.goal = nr_rounds;
-	for (int i = 0; i < 4; i++)
-		start_thread(&threads[i], wait_in_order, NULL);
-	while (signal_in_order())
-		;
-	for (int i = 0; i < 4; i++)
-		pthread_join(threads[i], NULL);
-	tap_ok(!race.nr_stolen && race.nr_signals == race.nr_returns,
-	       "%s: %d signals, none taken by a later waiter", policy,
-	       nr_rounds);
-}
-
 static void test(const char *policy)
 {
 	scene_start(policy, "PI", false);
@@ -110,14 +44,10 @@ static void test(const char *policy)
 		scenes_test(policy, scenes, NR_OF(scenes));
 	else
 		tap_skip_all(NR_OF(scenes), policy, "handlers are late");
-	test_race(policy);
 }
 
 int main(int argc, char **argv)
 {
-	struct args args = args_parse(argc, argv, "rounds");
-
 	api_start(argv);
-	nr_rounds = args_get(&args, "rounds", 5000);
 	return policy_main(argv, test);
 }

@@ -121,37 +121,38 @@ STEP(time_out)
 {
 	struct timespec past = deadline_in(CLOCK_MONOTONIC, -1);
 
-	return api_cond_clockwait(&cond, &mutex, CLOCK_MONOTONIC, &past);
+	return errno_kept(
+		api_cond_clockwait(&cond, &mutex, CLOCK_MONOTONIC, &past));
 }
 
 STEP(signal)
 {
 	for (int i = 0; i < args[0]; i++)
-		api_cond_signal(&cond);
+		errno_kept(api_cond_signal(&cond));
 	return 0;
 }
 
 STEP(broadcast)
 {
-	return api_cond_broadcast(&cond);
+	return errno_kept(api_cond_broadcast(&cond));
 }
 
 /* Told the mutex, where the API can. */
 STEP(broadcast_on)
 {
-	return kind_broadcast(&cond, &mutex);
+	return errno_kept(kind_broadcast(&cond, &mutex));
 }
 
 STEP(lock)
 {
 	scene.lock = true;
-	return api_mutex_lock(&mutex);
+	return errno_kept(api_mutex_lock(&mutex));
 }
 
 STEP(unlock)
 {
 	scene.lock = false;
-	return api_mutex_unlock(&mutex);
+	return errno_kept(api_mutex_unlock(&mutex));
 }
 
 STEP(lock_second)

@@ -7,9 +7,6 @@
  */
 #include "steps.h"
 
-static int nr_rounds;
-static uint64_t seed;
-
 static const struct scene scenes[] = {
 	/* The kernel ends its sleep meanwhile, wherever that is. */
 	{ "late for the mutex after a broadcast: 0",
@@ -107,48 +104,6 @@ static void test_wait(const char *policy, const struct wait *wait)
 	pthread_join(other, NULL);
 }
 
-/*
- * A signal to three waiters, while the time of two runs out. The third, which
- * came last, sees to it that there is always one to take the signal.
- */
-static int signal_race(void)
-{
-	int64_t ns = 150000 + random_below(&seed, 300000);
-	const struct timespec deadline = deadline_in(CLOCK_MONOTONIC, ns);
-	const struct member how = {
-		.deadline = &deadline,
-		.clock = CLOCK_MONOTONIC,
-	};
-	struct fixture three = fixture_of(&cond, &mutex, 3);
-	int nr_signalled;
-
-	fixture_start(&three, &how);
-	fixture_start(&three, &how);
-	fixture_wait(&three);
-	while (!deadline_passed(CLOCK_MONOTONIC, &deadline))
-		sched_yield();
-	api_cond_signal(&cond);
-	fixture_gone(&three, 2);
-	if (!fixture_results(&three, 0))
-		fixture_gone(&three, 3);
-	nr_signalled = fixture_results(&three, 0);
-	api_cond_broadcast(&cond);
-	fixture_end(&three);
-	return nr_signalled;
-}
-
-static void test_signal_race(const char *policy)
-{
-	int nr_wrong = 0;
-
-	watchdog("signals against timeouts");
-	tap_diag("seed=%" PRIu64, seed);
-	for (int i = 0; i < nr_rounds; i++)
-		nr_wrong += signal_race() != 1;
-	tap_is(nr_wrong, 0, "%s: signal against timeout: one returns 0, always",
-	       policy);
-}
-
 static void test(const char *policy)
 {
 	watchdog("timed waits");
@@ -156,15 +111,10 @@ static void test(const char *policy)
 	for (int i = 0; i < NR_OF(waits); i++)
 		test_wait(policy, &waits[i]);
 	scenes_test(policy, scenes, NR_OF(scenes));
-	test_signal_race(policy);
 }
 
 int main(int argc, char **argv)
 {
-	struct args args = args_parse(argc, argv, "seed rounds");
-
 	api_start(argv);
-	seed = args_get(&args, "seed", args_fresh_seed());
-	nr_rounds = args_get(&args, "rounds", 300);
 	return policy_main(argv, test);
 }

@@ -142,14 +142,26 @@ static inline struct fixture fixture_of(api_cond_t *cond, api_mutex_t *mutex,
 	return fixture;
 }
 
+/* errno_kept - no function touches errno, whatever it returns: its answer */
+#define errno_kept(call) (errno = 4711, errno_kept_by(call, #call))
+
+static inline int errno_kept_by(int answer, const char *call)
+{
+#ifndef DROVER_FAKE_FUTEX /* which touches it itself */
+	if (errno != 4711)
+		tap_bail("errno %d after %s", errno, call);
+#endif
+	return answer;
+}
+
 static inline int member_wait(struct member *member)
 {
 	if (member->wait)
 		return member->wait(member->cond, member->mutex);
 	if (!member->deadline)
-		return api_cond_wait(member->cond, member->mutex);
-	return api_cond_clockwait(member->cond, member->mutex, member->clock,
-				  member->deadline);
+		return errno_kept(api_cond_wait(member->cond, member->mutex));
+	return errno_kept(api_cond_clockwait(member->cond, member->mutex,
+					     member->clock, member->deadline));
 }
 
 static inline void *member_thread(void *arg)

@@ -46,8 +46,11 @@ static inline void preempt_step(int signal, siginfo_t *info, void *context)
 		return;
 	regs[REG_EFL] &= ~PREEMPT_TRAP_FLAG;
 	if (preempt.left == 0) {
+		int error = errno;
+
 		preempt.done = true;
 		preempt.meanwhile(preempt.arg);
+		errno = error;
 	}
 }
 

@@ -81,44 +81,63 @@ CALL(far_unlock, timed_far())
 CALL(bad_nsec, timed_at(CLOCK_MONOTONIC, 0, NS_PER_S))
 CALL(bad_clock, timed_at(CLOCK_PROCESS_CPUTIME_ID, 0, 0))
 
-/* A call in another thread. */
-static struct {
+/* Calls in other threads. */
+#define MOST_OTHERS 3
+
+static struct other {
 	pthread_t thread;
 	long (*call)(const long *args);
 	atomic_int tid;
 	long answer;
-} other;
+} others[MOST_OTHERS];
+
+static int nr_others;
 
 static void *other_calls(void *arg)
 {
-	atomic_store(&other.tid, blocked_gettid());
-	other.answer = other.call(NULL);
+	struct other *other = arg;
+
+	atomic_store(&other->tid, blocked_gettid());
+	other->answer = other->call(NULL);
 	return arg;
+}
+
+static struct other *other_start(long call)
+{
+	struct other *other = &others[nr_others++];
+
+	other->call = (long (*)(const long *))call;
+	atomic_store(&other->tid, 0);
+	start_thread(&other->thread, other_calls, other);
+	return other;
+}
+
+/* answers: 0, or what one of them got instead */
+STEP(answers)
+{
+	long wrong = 0;
+
+	while (nr_others) {
+		pthread_join(others[--nr_others].thread, NULL);
+		wrong = wrong ? wrong : others[nr_others].answer;
+	}
+	return wrong;
 }
 
 STEP(elsewhere)
 {
-	other.call = (long (*)(const long *))args[0];
-	start_thread(&other.thread, other_calls, NULL);
-	pthread_join(other.thread, NULL);
-	return other.answer;
+	other_start(args[0]);
+	return do_answers(NULL);
 }
 
 STEP(sleeps)
 {
-	other.call = (long (*)(const long *))args[0];
-	atomic_store(&other.tid, 0);
-	start_thread(&other.thread, other_calls, NULL);
-	if (wait_at_least(&other.tid, 1) ||
-	    wait_blocked(getpid(), atomic_load(&other.tid), mutex))
+	struct other *other = other_start(args[0]);
+
+	if (wait_at_least(&other->tid, 1) ||
+	    wait_blocked(getpid(), atomic_load(&other->tid), mutex))
 		tap_bail("no thread waits for the mutex");
 	return 0;
-}
-
-STEP(answers)
-{
-	pthread_join(other.thread, NULL);
-	return other.answer;
 }
 
 STEP(wait)
@@ -227,6 +246,11 @@ static const struct scene {
 	  "answers = 0",
 	  NULL },
 	{ "one thread again", 0, ALONE, NULL },
+	/* Each has to wake the next, though others take the mutex between them. */
+	{ "three sleep, and all get it", 0,
+	  "lock; sleeps lock_unlock; sleeps lock_unlock; sleeps lock_unlock;"
+	  "unlock; lock_unlock = 0; lock_unlock = 0; answers = 0",
+	  NULL },
 	{ "held", 0,
 	  "lock; elsewhere unlock = EPERM; elsewhere past = ETIMEDOUT;"
 	  "elsewhere before_epoch = ETIMEDOUT; elsewhere soon = ETIMEDOUT;"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Many threads, one mutex: nobody is in it beside another, and no unlock
- * leaves a sleeper behind.
+ * Many threads, one mutex: nobody is in it beside another.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -93,63 +92,6 @@ static void test_exclusion(void)
 	api_mutex_unlock(&mutex);
 }
 
-static struct {
-	atomic_int tid;
-	atomic_int nr_done;
-} sleeper;
-
-static void *lock_and_go(void *arg)
-{
-	atomic_store(&sleeper.tid, blocked_gettid());
-	api_mutex_lock(&mutex);
-	api_mutex_unlock(&mutex);
-	atomic_fetch_add(&sleeper.nr_done, 1);
-	return NULL;
-}
-
-static void *lock_in_passing(void *arg)
-{
-	for (int i = 0; i < 10; i++)
-		if (api_mutex_trylock(&mutex) == 0)
-			api_mutex_unlock(&mutex);
-	return NULL;
-}
-
-/*
- * Three sleep, one after the other is woken, and passers-by take the mutex
- * without knowing of the sleepers. All have to come through.
- */
-static void sleepers_round(void)
-{
-	pthread_t sleepers[3], passer;
-
-	api_mutex_lock(&mutex);
-	for (int i = 0; i < 3; i++) {
-		atomic_store(&sleeper.tid, 0);
-		if (pthread_create(&sleepers[i], NULL, lock_and_go, NULL) ||
-		    wait_at_least(&sleeper.tid, 1) ||
-		    wait_blocked(getpid(), atomic_load(&sleeper.tid), &mutex))
-			tap_bail("no thread waits for the mutex");
-	}
-	start_thread(&passer, lock_in_passing, NULL);
-	api_mutex_unlock(&mutex);
-	lock_in_passing(NULL);
-	for (int i = 0; i < 3; i++)
-		pthread_join(sleepers[i], NULL);
-	pthread_join(passer, NULL);
-}
-
-static void test_wakes(void)
-{
-	int nr = nr_rounds / 100;
-
-	watchdog("sleepers of a mutex");
-	for (int i = 0; i < nr; i++)
-		sleepers_round();
-	tap_is(atomic_load(&sleeper.nr_done), 3 * nr,
-	       "%d times three sleepers: none is left behind", nr);
-}
-
 int main(int argc, char **argv)
 {
 	struct args args = args_parse(argc, argv, "seed rounds");
@@ -157,9 +99,8 @@ int main(int argc, char **argv)
 	api_start(argv);
 	seed = args_get(&args, "seed", args_fresh_seed());
 	nr_rounds = args_get(&args, "rounds", 20000);
-	tap_plan(5);
+	tap_plan(4);
 	tap_diag("seed=%" PRIu64, seed);
 	test_exclusion();
-	test_wakes();
 	return tap_exit();
 }

@@ -27,7 +27,7 @@
  * All functions return 0 or an errno value and leave errno alone. None is a
  * cancellation point.
  *
- * Tests: cond/signal_order cond/wakeup_rounds cond/no_memory cond/errno_kept
+ * Tests: cond/signal_order cond/wakeup_rounds cond/no_memory cond/timed_wait
  * Tests: cond/nobody_waits cond/destroy_at_once
  */
 #ifndef DROVER_COND_H
@@ -123,7 +123,7 @@ int drover_cond_destroy(drover_cond_t *cond);
  * Return: 0; EPERM when the caller does not hold @mutex; EINVAL when others
  * wait with a mutex of another kind (PI or not).
  *
- * Tests: cond/one_preemption cond/two_mutexes cond/not_held cond/mutex_kinds
+ * Tests: cond/one_preemption cond/two_mutexes cond/mutex_kinds
  * Tests: pthread/mutex_errors
  */
 int drover_cond_wait(drover_cond_t *cond, drover_mutex_t *mutex);
@@ -140,7 +140,7 @@ int drover_cond_wait(drover_cond_t *cond, drover_mutex_t *mutex);
  * drover_cond_wait(); EINVAL when tv_nsec is not within 0 to 999,999,999, with
  * @mutex not released in between.
  *
- * Tests: cond/timed_wait attack/worst_moment cond/not_held
+ * Tests: cond/timed_wait attack/worst_moment cond/one_preemption
  */
 int drover_cond_timedwait(drover_cond_t *cond, drover_mutex_t *mutex,
 			  const struct timespec *deadline);

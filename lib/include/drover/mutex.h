@@ -22,7 +22,7 @@
  * All functions return 0 or an errno value and leave errno alone. None is a
  * cancellation point.
  *
- * Tests: mutex/basic cond/errno_kept
+ * Tests: mutex/basic
  */
 #ifndef DROVER_MUTEX_H
 #define DROVER_MUTEX_H
