@@ -71,6 +71,7 @@ static const struct {
 
 static u32 words[NR_WORDS];
 static struct mm_struct mm;
+struct task_struct the_task;
 
 int get_futex_key(u32 *uaddr, unsigned int flags, union futex_key *key,
 		  enum futex_access rw)

@@ -98,6 +98,9 @@ typedef long long ktime_t;
 #define spin_lock_nested(lock, depth) spin_lock(lock)
 #define smp_mb__after_atomic()	      ((void)0)
 #define smp_mb()		      ((void)0)
+#define smp_load_acquire(p)	      READ_ONCE(*(p))
+#define smp_store_release(p, value)   WRITE_ONCE(*(p), value)
+#define lockdep_assert_held(lock)     ((void)0)
 
 static inline void spin_lock(spinlock_t *lock)
 {
@@ -148,6 +151,9 @@ union futex_key {
 
 struct task_struct {
 	unsigned long timer_slack_ns;
+	struct {
+		struct futex_queue *queue_cache;
+	} futex;
 };
 
 struct wake_q_head {
@@ -172,8 +178,25 @@ struct hrtimer_sleeper {
 #define DEFINE_WAKE_Q(name) struct wake_q_head name = { NULL }
 #define wake_up_q(wake_q)   ((void)(wake_q))
 
+extern struct task_struct the_task;
+#define current (&the_task)
+
+/* Memory of the queues, with which everything is as it is left */
+#define SLAB_TYPESAFE_BY_RCU   0
+#define SLAB_PANIC	       0
+#define SLAB_ACCOUNT	       0
+#define GFP_KERNEL	       0
+#define kmem_cache_create(...) NULL
+#define core_initcall(function)
+#define __ro_after_init
+#define __init
+struct kmem_cache;
+struct futex_queue;
+void futex_queue_free(struct futex_queue *queue);
+void *kmem_cache_alloc(struct kmem_cache *cache, unsigned int gfp);
+void kmem_cache_free(struct kmem_cache *cache, void *object);
+
 /* Never called: no waiter here waits with a PI operation. */
-#define current ((struct task_struct *)NULL)
 int wake_up_state(struct task_struct *task, unsigned int state);
 void rt_mutex_init_waiter(void *waiter);
 void hrtimer_cancel(void *timer);

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What a requeue of all waiters costs, to a futex without waiters and to one
+ * with a waiter; a wait and its wakeup; and a wakeup that finds nobody among
+ * the waiters of another futex.
+ *
+ * usage: requeue-whole WAITERS...
+ *
+ * In a guest whose clock counts instructions (qemu -icount shift=0) the unit is
+ * instructions, elsewhere nanoseconds.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef PR_FUTEX_HASH
+#define PR_FUTEX_HASH		78
+#define PR_FUTEX_HASH_SET_SLOTS 1
+#endif
+
+#define NR_RUNS	      9
+#define NR_PAIRS      2000
+#define NR_BYSTANDERS 1000
+#define STACK	      (32 * 1024)
+
+static uint32_t words[1024] __attribute__((aligned(4096)));
+
+static void die(const char *what, int error)
+{
+	fprintf(stderr, "requeue-whole: %s: %s\n", what, strerror(error));
+	exit(1);
+}
+
+static long futex(uint32_t *uaddr, int op, int nr, long nr2, uint32_t *uaddr2)
+{
+	return syscall(SYS_futex, uaddr, op | FUTEX_PRIVATE_FLAG, nr, nr2,
+		       uaddr2, 0);
+}
+
+static long long now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
+}
+
+static int compare(const void *a, const void *b)
+{
+	long long x = *(const long long *)a, y = *(const long long *)b;
+
+	return (x > y) - (x < y);
+}
+
+static long long median(long long *v, int nr)
+{
+	qsort(v, nr, sizeof(*v), compare);
+	return v[nr / 2];
+}
+
+static void *waiter(void *unused)
+{
+	(void)unused;
+	futex(&words[0], FUTEX_WAIT, 0, 0, NULL);
+	return NULL;
+}
+
+/* Start @nr threads, and gather them on @word once they sleep. */
+static void start(pthread_t *threads, long nr, uint32_t *word)
+{
+	struct timespec pause = { .tv_nsec = 1000000 };
+	pthread_attr_t attr;
+	int error;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK);
+	for (long i = 0; i < nr; i++) {
+		error = pthread_create(&threads[i], &attr, waiter, NULL);
+		if (error)
+			die("pthread_create", error);
+	}
+	while (nr > 0) {
+		nanosleep(&pause, NULL);
+		nr -= futex(&words[0], FUTEX_REQUEUE, 0, INT_MAX, word);
+	}
+}
+
+static void finish(pthread_t *threads, long nr, uint32_t *word)
+{
+	if (futex(word, FUTEX_WAKE, INT_MAX, 0, NULL) != nr)
+		die("a wake missed some waiters", EPROTO);
+	for (long i = 0; i < nr; i++)
+		pthread_join(threads[i], NULL);
+}
+
+static long long time_requeue(uint32_t *from, uint32_t *to, long nr)
+{
+	long long begin = now();
+	long moved = futex(from, FUTEX_REQUEUE, 0, INT_MAX, to);
+	long long end = now();
+
+	if (moved != nr)
+		die("a requeue moved another number of waiters", EPROTO);
+	return end - begin;
+}
+
+static void measure_requeue(long nr)
+{
+	pthread_t *threads = calloc(nr + NR_RUNS, sizeof(*threads));
+	long long empty[NR_RUNS], joined[NR_RUNS];
+	uint32_t *from = &words[1];
+
+	start(threads, nr, from);
+	for (int i = 0; i < NR_RUNS; i++) {
+		empty[i] = time_requeue(from, &words[2 + i], nr);
+		from = &words[2 + i];
+	}
+	/* One waits on each of the next futexes. */
+	for (int i = 0; i < NR_RUNS; i++)
+		start(&threads[nr + i], 1, &words[100 + i]);
+	for (int i = 0; i < NR_RUNS; i++) {
+		joined[i] = time_requeue(from, &words[100 + i], nr + i);
+		from = &words[100 + i];
+	}
+	finish(threads, nr + NR_RUNS, from);
+	free(threads);
+	printf("to_empty_%ld\t%lld\n", nr, median(empty, NR_RUNS));
+	printf("to_waiter_%ld\t%lld\n", nr, median(joined, NR_RUNS));
+}
+
+/* Each waits until the other one has woken it. */
+static void *pong(void *unused)
+{
+	(void)unused;
+	for (int i = 0; i < NR_PAIRS; i++) {
+		while (!__atomic_exchange_n(&words[1], 0, __ATOMIC_SEQ_CST))
+			futex(&words[1], FUTEX_WAIT, 0, 0, NULL);
+		__atomic_store_n(&words[2], 1, __ATOMIC_SEQ_CST);
+		futex(&words[2], FUTEX_WAKE, 1, 0, NULL);
+	}
+	return NULL;
+}
+
+static void measure_pair(void)
+{
+	pthread_t thread;
+	long long begin;
+	int error = pthread_create(&thread, NULL, pong, NULL);
+
+	if (error)
+		die("pthread_create", error);
+	begin = now();
+	for (int i = 0; i < NR_PAIRS; i++) {
+		__atomic_store_n(&words[1], 1, __ATOMIC_SEQ_CST);
+		futex(&words[1], FUTEX_WAKE, 1, 0, NULL);
+		while (!__atomic_exchange_n(&words[2], 0, __ATOMIC_SEQ_CST))
+			futex(&words[2], FUTEX_WAIT, 0, 0, NULL);
+	}
+	pthread_join(thread, NULL);
+	printf("wait_and_wake\t%lld\n", (now() - begin) / (2 * NR_PAIRS));
+}
+
+/* Of two buckets, that of the bystanders is the one where it takes longer. */
+static void measure_bystanders(void)
+{
+	pthread_t threads[NR_BYSTANDERS];
+	long long most = 0, t[NR_RUNS], begin;
+
+	if (prctl(PR_FUTEX_HASH, PR_FUTEX_HASH_SET_SLOTS, 2, 0))
+		die("PR_FUTEX_HASH", errno);
+	start(threads, NR_BYSTANDERS, &words[1]);
+	for (int w = 10; w < 26; w++) {
+		for (int i = 0; i < NR_RUNS; i++) {
+			begin = now();
+			futex(&words[w], FUTEX_WAKE, 1, 0, NULL);
+			t[i] = now() - begin;
+		}
+		if (median(t, NR_RUNS) > most)
+			most = t[NR_RUNS / 2];
+	}
+	finish(threads, NR_BYSTANDERS, &words[1]);
+	printf("among_%d\t%lld\n", NR_BYSTANDERS, most);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2) {
+		fprintf(stderr, "usage: requeue-whole WAITERS...\n");
+		return 2;
+	}
+	for (int i = 1; i < argc; i++)
+		measure_requeue(atol(argv[i]));
+	measure_pair();
+	measure_bystanders();
+	return 0;
+}
