@@ -204,8 +204,7 @@ def may_have_been_hurried(result, job):
 
 def _again(guest, job, result, output, known):
     """The result, or a pass where the same program passes when repeated."""
-    if (not job.again or result.status != FAIL
-            or result.name in SERIES.union(known)):
+    if not may_have_been_hurried(result, job) or result.name in known:
         return result
     for attempt in range(2, TRIES + 1):
         for repeated in _run_job(guest, once_more(job, result.name), output):
