@@ -13,7 +13,27 @@
 	"why CUDA_ERROR_LAUNCH_FAILED; sync s = EIO; fill s a 1 = EIO; " \
 	"done 1 = 0; destroy s = EIO;"
 
+static const drover_streamattr_t attr = { .backend = DROVER_BACKEND_CUDA };
+static const drover_kernel_t on_cpu = { .run = fill_run };
+static drover_stream_t refused;
+static drover_kernel_t unknown;
+static void *none;
+
+STEP_IS(try_alloc, drover_stream_alloc(STREAM, BYTES, &none));
+STEP_IS(try_create, drover_stream_create(&refused, &attr));
+STEP_IS(run_on_cpu, drover_stream_run(STREAM, &on_cpu, NULL, 0, NULL, 0, NULL));
+STEP_IS(load, drover_stream_load(STREAM, "", "no such", &unknown));
+STEP_IS(copy_none, drover_stream_copy(STREAM, none, script_host, 0));
+TEXT(cuMemAlloc_v2);
+TEXT(cuStreamCreateWithPriority);
+NUMBER(ENOMEM, ENOMEM);
+NUMBER(ENOENT, ENOENT);
+
 static const struct scenario scenarios[] = {
+	{ "cuda: what the driver refuses, and what is none of its",
+	  "refuse cuMemAlloc_v2 2; try_alloc s = ENOMEM; "
+	  "refuse cuStreamCreateWithPriority 2; try_create = ENOMEM; "
+	  "run_on_cpu s = EINVAL; load s = ENOENT; copy_none s; destroy s;" },
 	{ "cuda: operations", "set h 3; staged s a h; set h 4; fill s b 5; "
 			      "add s b a; copy s i b; is i 8;" },
 	/* The decode loop: synchronizations asked for, and none of them made. */
@@ -67,29 +87,8 @@ static const struct scenario scenarios[] = {
 	{ NULL, NULL },
 };
 
-static void test_refused(void)
-{
-	drover_stream_t s = stream_of(DROVER_BACKEND_CUDA, DROVER_ORDER_ENGINE);
-	const drover_streamattr_t attr = { .backend = DROVER_BACKEND_CUDA };
-	const drover_kernel_t on_cpu = { .run = fill_run };
-	drover_kernel_t kernel;
-	drover_stream_t t;
-	void *memory;
-
-	mock_cuda_fail("cuMemAlloc_v2", 0, 2);
-	IS(ENOMEM, drover_stream_alloc(&s, BYTES, &memory));
-	mock_cuda_fail("cuStreamCreateWithPriority", 0, 2);
-	IS(ENOMEM, drover_stream_create(&t, &attr));
-	tap_is(drover_stream_run(&s, &on_cpu, NULL, 0, NULL, 0, NULL), EINVAL,
-	       "a kernel of another backend: EINVAL");
-	IS(ENOENT, drover_stream_load(&s, "", "no such", &kernel));
-	tap_is(drover_stream_copy(&s, memory, script_host, 0), 0,
-	       "a copy of nothing");
-	IS(0, drover_stream_destroy(&s));
-}
-
 int main(void)
 {
 	mock_cuda_start();
-	return scripts_main(scenarios, test_refused, 6);
+	return scripts_main(scenarios, NULL, 0);
 }
