@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Barriers and thread pools against their peers.
 
-Each run lasts --ms milliseconds, so an implementation that is slow does less
-and does not take longer.  In a guest with --guest=CPUS.
+Each run lasts --ms milliseconds, however slow.  In a guest with --guest=CPUS.
 """
 
 import plan
@@ -14,8 +13,6 @@ from results import Cells
 
 BARRIERS = ("drover", "spin", "std", "gomp", "pthread")
 POOLS = ("drover", "spin", "sleep", "gomp", "tbb")
-#: Of these tasks may wait for tasks.
-FORKS = ("drover", "gomp", "tbb")
 WORK, PERIOD = 128, 5000
 #: What is shown of each: a unit, and further columns.
 SHOWN = {"barrier": ("ns per node",),
@@ -53,8 +50,7 @@ def pool(cpus, threads, period, milliseconds):
     goals = () if not period else (("p99_us", "sleep", 1),) \
         if threads > cpus else (
             ("p50_us", "spin", 1), ("cpu_us_per_request", "sleep", 1.2),
-            # Reading two clocks one after the other makes a microsecond in
-            # 50 ms.
+            # To read two clocks takes a microsecond, of 50 ms.
             ("idle_cpu", None, 1e-4))
     return Row(f"pool-perf {threads} {count} -p {period}", "pool",
                f"{threads} threads, " + (f"a request every {period} us"
@@ -62,13 +58,6 @@ def pool(cpus, threads, period, milliseconds):
                                          "requests back to back"),
                own_program=True, guest=True, promised=True,
                metric="p50_us", goals=goals)
-
-
-def forks(threads, milliseconds):
-    """A row: tasks that make two tasks each, and wait for them."""
-    return Row(f"pool-perf {threads} {max(milliseconds // 2, 20)} -f 8",
-               "pool", f"{threads} threads, 256 parts by fork and join",
-               own_program=True, guest=True, metric="p50_us")
 
 
 class Waiting(Suite):
@@ -105,21 +94,22 @@ class Waiting(Suite):
     def cells(self, options, missing):
         cpus = options.guest or options.host_cpus[-1]
         found = []
-        for kind, rows, names in (
-                ("barrier", self.barriers(cpus, options), BARRIERS),
-                ("pool", [pool(cpus, threads, period, options.ms)
-                          for threads in (cpus, 2 * cpus)
-                          for period in (0, PERIOD)], POOLS),
-                ("pool", [forks(cpus, options.ms)], FORKS)):
-            if options.crowd and kind == "pool":
-                continue
+        # Of the last one's contenders tasks may wait for tasks.
+        for rows, names in (
+                (self.barriers(cpus, options), BARRIERS),
+                ([pool(cpus, threads, period, options.ms)
+                  for threads in (cpus, 2 * cpus)
+                  for period in (0, PERIOD)], POOLS),
+                ([Row(f"pool-perf {cpus} 100 -f 8", "pool",
+                      f"{cpus} threads, fork and join of 256 parts",
+                      own_program=True, guest=True, metric="p50_us")],
+                 ("drover", "gomp", "tbb")))[:1 if options.crowd else 3]:
             contenders = [Contender(name, name, variant=options.variant
                                     if options.guest else "")
                           for name in names]
-            found += (plan.guest_cells(rows, contenders, cpus)
-                      if options.guest else
-                      plan.host_cells(rows, contenders, [cpus],
-                                      options.build))
+            found += (plan.guest_cells(rows, contenders, cpus) if options.guest
+                      else plan.host_cells(rows, contenders, [cpus],
+                                           options.build))
         return found
 
     def well(self, session):
