@@ -94,10 +94,10 @@ static void pay(struct account *a, int64_t ns)
 	a->spent = MAX(0, MIN(a->spent + ns, most));
 }
 
-/* May others run now? Not at the will of a thread of a real-time policy. */
+/* May others run? Not by a real-time thread. musl's own function is ENOSYS. */
 static bool may_yield(void)
 {
-	int policy = sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
+	int policy = syscall(SYS_sched_getscheduler, 0) & ~SCHED_RESET_ON_FORK;
 
 	return policy == SCHED_OTHER || policy == SCHED_BATCH ||
 	       policy == SCHED_IDLE;
