@@ -51,59 +51,34 @@ static const struct meeting meetings[] = {
 	  "broadcast", "gone 3" },
 };
 
-/* In a process of its own. Return: its status. */
-static int child_status(void (*work)(const void *arg), const void *arg)
-{
-	int status;
-	pid_t pid = fork();
+static const struct meeting *chosen;
 
-	if (pid < 0)
-		tap_bail("fork: %s", strerror(errno));
-	if (!pid) {
-		work(arg);
-		_exit(SANDBOX_HELD);
-	}
-	if (waitpid(pid, &status, 0) != pid)
-		tap_bail("waitpid: %s", strerror(errno));
-	return status;
+static bool meet_everywhere(void)
+{
+	struct scenario scenario = meeting_scenario(chosen);
+
+	return everywhere(&scenario, seed, MS);
 }
 
-static void report(int status, const char *what, const char *name)
+static void test_meetings(const char *what, bool shared)
 {
-	if (WIFEXITED(status) && WEXITSTATUS(status) == SANDBOX_ABSENT)
-		tap_skip(name, "this kernel has no seccomp filters");
-	else if (!tap_ok(status == SANDBOX_HELD, "%s%s", what, name))
-		tap_diag("status %#x", status);
-}
-
-static void meet_everywhere(const void *arg)
-{
-	struct scenario scenario = meeting_scenario(arg);
-
-	kill_others();
-	if (!everywhere(&scenario, seed, MS))
-		_exit(SANDBOX_VIOLATED);
-}
-
-static void test_meetings(bool shared)
-{
-	const char *what = shared ? "shared: " : "";
-
 	scene_start("", "normal", shared);
-	for (int i = 0; i < NR_OF(meetings); i++) {
+	for (chosen = meetings; chosen < meetings + NR_OF(meetings); chosen++) {
+		const struct sandbox_test test = { chosen->name,
+						   meet_everywhere };
+
 		if (!PREEMPT_POSSIBLE)
-			tap_skip(meetings[i].name, "no trap flag here");
+			tap_skip(chosen->name, "no trap flag here");
 		else
-			report(child_status(meet_everywhere, &meetings[i]),
-			       what, meetings[i].name);
+			sandbox_run(what, &test, 0, kill_others);
 	}
 }
 
-static void start_program(const void *program)
+/* It has got the filter from its parent, and ends with 0. */
+static bool start_program(void)
 {
-	kill_others();
-	execl(program, program, NULL);
-	_exit(SANDBOX_VIOLATED);
+	execl("/bin/true", "/bin/true", NULL);
+	return false;
 }
 
 /* ---- which system calls ---- */
@@ -177,19 +152,24 @@ static void *take_turns(void *arg)
 	return NULL;
 }
 
-static void call_what_is_listed(const void *arg)
+static bool call_what_is_listed(void)
 {
 	pthread_t threads[RING];
 
-	kill_unlisted();
 	for (intptr_t i = 0; i < RING; i++)
 		threads[i] = thread_of(take_turns, (void *)i);
 	for (int i = 0; i < RING; i++)
 		joined(threads[i]);
+	return true;
 }
 
 int main(int argc, char **argv)
 {
+	const struct sandbox_test start = { "/bin/true", start_program };
+	const struct sandbox_test list = {
+		"no other system call than those that are listed",
+		call_what_is_listed
+	};
 	struct args args = args_parse(argc, argv, "seed");
 
 	api_start(argv);
@@ -199,16 +179,13 @@ int main(int argc, char **argv)
 	tap_plan(2 + 2 * NR_OF(meetings));
 	tap_diag("seed=%" PRIu64, seed);
 	watchdog("in a sandbox");
-	report(child_status(start_program, "/bin/true"), "",
-	       "/bin/true starts");
+	sandbox_run("a program", &start, 0, kill_others);
 	scene_start("", "normal", false);
 	if (!FRAMES_MAY_UNWIND)
 		tap_skip("system calls", "AddressSanitizer makes others");
 	else
-		report(child_status(call_what_is_listed, NULL), "",
-		       "no other system call than those that are listed");
-	test_meetings(false);
-	test_meetings(true);
-
+		sandbox_run("private", &list, 0, kill_unlisted);
+	test_meetings("private", false);
+	test_meetings("shared", true);
 	return tap_exit();
 }

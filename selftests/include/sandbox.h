@@ -82,7 +82,8 @@ static inline void sandbox_run(const char *what,
 		tap_skip(test->name, "this kernel has no seccomp filters");
 	else
 		tap_ok(WIFEXITED(status) && WEXITSTATUS(status) == SANDBOX_HELD,
-		       "%s: %s: %s", what, strerror(error), test->name);
+		       "%s: %s: %s", what,
+		       error ? strerror(error) : "in a sandbox", test->name);
 }
 
 /*
