@@ -36,8 +36,9 @@
  * @run
  * @run -DDESTROYS
  * @twin quick NO_MARK nobody_unblocked_is_left: those behind it are forgotten
- * @twin quick NO_SET_CONTENDED nobody_unblocked_is_left: the unlock wakes
- *	nobody
+ * @run -DTWO_GROUPS
+ * @twin YOUNG_LATER nobody_unblocked_is_left -DTWO_GROUPS: the chain of unlocks
+ *	ends before they are in it
  * @twin quick CHANGED_IS_DONE nobody_unblocked_is_left: EAGAIN taken for "all
  *	moved"
  * @twin quick DESTROY_WAKES_NOBODY nobody_unblocked_is_left -DDESTROYS: all
@@ -113,7 +114,7 @@ byte dead, returned;	/* sets of waiters */
 #endif
 
 #ifdef MOVES
-#define MOVER_LOCALS	; byte plan; bool same
+#define MOVER_LOCALS	; byte plan
 #define MY_TURN(t)	(waiters_started == t && mutex_word[0] == FREE)
 #else
 #define MOVER_LOCALS
@@ -174,16 +175,12 @@ killed:	atomic {
 end:	skip
 }
 
-/* Within an atomic block: the mutex is the caller's, or not. */
-inline shared_plan(holds)
+/* Within an atomic block. */
+inline shared_plan()
 {
 	if
 	:: plan = PLAN_WAKE_ALL
 	:: plan = PLAN_WAKE_ONE; moved = true
-	:: holds ->
-		plan = PLAN_WAKE_NONE;
-		moved = true;
-		GUARD(NO_SET_CONTENDED, mutex_word[0] = CONTENDED)
 	fi
 }
 
@@ -212,16 +209,20 @@ active [NR_SIGNALLERS] proctype Signaller()
 	:: !survives -> shared_signal()
 	:: !survives -> shared_broadcast(s)
 	fi;
+#elif defined(TWO_GROUPS)
+	shared_signal();
+	atomic { shared_plan() }
+	shared_broadcast(s);
 #elif defined(MOVES)
 	if
 	:: atomic {
 		!s && mutex_word[0] == FREE ->
 		mutex_take(0, SIGNALLER, HELD);
-		shared_plan(true)
+		shared_plan()
 	   }
 	   shared_broadcast(s)
 	:: s -> shared_signal()
-	:: atomic { s -> shared_plan(false) }
+	:: atomic { s -> shared_plan() }
 	   shared_broadcast(s)
 	fi;
 #else
@@ -241,7 +242,7 @@ killed:	atomic { die(); calls-- }
 	:: else -> calls--
 	fi;
 #endif
-#ifdef MOVES
+#if defined(MOVES) && !defined(TWO_GROUPS)
 	if
 	:: !s -> mutex_unlock(0, SIGNALLER, 0)
 	:: s
