@@ -124,7 +124,8 @@ static void unblock(struct group *g, struct wake_plan plan, int nr,
 	} else if (!(word & GROUP_AWAKE)) {
 		/*
 		 * If the word has changed since, sleepers are woken. Between two
-		 * calls the chain cannot end: the mutex stays the caller's.
+		 * calls the chain cannot end: the mutex stays the caller's, or
+		 * the older group has yet to be released.
 		 */
 		while (plan.move) {
 			ret = futex_cmp_requeue(slept_on, word, plan.nr_wake,

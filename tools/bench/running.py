@@ -41,7 +41,8 @@ FIELDS = {
     "mixed": {"phase_ms": int, "cycles": int, "kinds": dict,
               "switches_per_waiter_round": (int, float)},
     "pool-perf": {**{key: int for key in (
-        "period_us", "loops", "parts", "part_ns", "work_ps", "peak_kb")},
+        "period_us", "loops", "parts", "forks", "part_ns", "work_ps",
+        "peak_kb")},
                   **{key: (int, float) for key in (
                       "first_us", "total_us", "average_us",
                       "requests_per_second", "cpu", "cpu_us_per_request",
