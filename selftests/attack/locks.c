@@ -51,12 +51,6 @@ long raw_futex_call(_Atomic uint32_t *word, int op, uint32_t val,
 	return ret;
 }
 
-static void start(pthread_t *thread, void *(*run)(void *), void *arg)
-{
-	if (pthread_create(thread, NULL, run, arg))
-		tap_bail("pthread_create");
-}
-
 static void *take_once(void *arg)
 {
 	atomic_store((atomic_int *)arg, blocked_gettid());
@@ -73,10 +67,8 @@ static void test_sleepers(void)
 	watchdog("several sleep for one lock");
 	lock_take(&lock);
 	for (int i = 0; i < NR_THREADS; i++) {
-		start(&threads[i], take_once, &tids[i]);
-		if (wait_at_least(&tids[i], 1) ||
-		    wait_blocked(getpid(), tids[i], &lock.word))
-			tap_bail("it does not sleep for the lock");
+		start_thread(&threads[i], take_once, &tids[i]);
+		asleep_on(&tids[i], &lock.word);
 	}
 	lock_drop(&lock);
 	tap_is(wait_at_least(&nr_through, NR_THREADS), 0,
@@ -103,7 +95,7 @@ static void test_exclusion(void)
 
 	watchdog("several at one lock");
 	for (int i = 0; i < NR_THREADS; i++)
-		start(&threads[i], take_often, NULL);
+		start_thread(&threads[i], take_often, NULL);
 	for (int i = 0; i < NR_THREADS; i++)
 		pthread_join(threads[i], NULL);
 	tap_ok(nr_alike == 0 && exits == NR_THREADS * NR_ROUNDS,
@@ -138,10 +130,8 @@ static void test_gone(const char *what, bool late)
 		tap_bail("mmap");
 	cond_init(cond, 0);
 	cond_lock(cond);
-	start(&destroyer, destroy, NULL);
-	if (wait_at_least(&destroyer_tid, 1) ||
-	    wait_blocked(getpid(), destroyer_tid, &cond->lock.word))
-		tap_bail("destroy does not sleep for the lock");
+	start_thread(&destroyer, destroy, NULL);
+	asleep_on(&destroyer_tid, &cond->lock.word);
 	lock_use_pi();
 	if (late)
 		lock_pi_take(&cond->lock);

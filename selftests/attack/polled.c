@@ -137,9 +137,8 @@ static bool is_cancelled(bool *early)
 	void *result;
 
 	begin("a cancellation");
-	if (pthread_create(&thread, NULL, wait_for_cancellation, &waits) ||
-	    wait_at_least(&waits, 1))
-		tap_bail("pthread_create");
+	start_thread(&thread, wait_for_cancellation, &waits);
+	reached(&waits, 1);
 	/* Who gets the mutex now comes after it has joined. */
 	api_mutex_lock(&mutex);
 	api_mutex_unlock(&mutex);

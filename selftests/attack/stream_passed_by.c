@@ -38,14 +38,6 @@ long raw_futex_call(_Atomic uint32_t *word, int op, uint32_t val,
 	return result;
 }
 
-static void await_asleep(void)
-{
-	while (!atomic_load(&queue_tid))
-		sched_yield();
-	if (wait_blocked(getpid(), atomic_load(&queue_tid), NULL))
-		tap_bail("the queue's thread does not sleep");
-}
-
 /* The threads of this process, as the kernel counts them. */
 static int nr_threads(void)
 {
@@ -83,14 +75,13 @@ int main(void)
 	b = device_memory(&stream, BYTES);
 	MUST(fill_submit(&stream, a, 7, BYTES, NULL));
 	MUST(drover_stream_drain(&stream));
-	await_asleep();
+	asleep_on(&queue_tid, NULL);
 	atomic_store(&hold, true);
 	nr = nr_threads();
 	MUST(drover_stream_copy_borrowed(&stream, b, a, BYTES, NULL));
 	while (nr_threads() != nr)
 		sched_yield();
-	if (pthread_create(&opener, NULL, let_go_when_asleep, &slept))
-		tap_bail("pthread_create");
+	start_thread(&opener, let_go_when_asleep, &slept);
 	MUST(drover_stream_copy_borrowed(&stream, back, b, BYTES, NULL));
 	pthread_join(opener, NULL);
 	tap_ok(slept, "it sleeps until the queue's thread has passed by");

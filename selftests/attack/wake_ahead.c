@@ -58,8 +58,6 @@ static void *broadcaster(void *unused)
 /* With the mutex held by this thread, by this one or by @another. */
 static void broadcast(int nr, bool another)
 {
-	pthread_t thread;
-
 	fixture = fixture_of(&cond, &mutex, nr);
 	fixture_add(&fixture, nr);
 	atomic_store(&nr_ahead, 0);
@@ -70,9 +68,7 @@ static void broadcast(int nr, bool another)
 		api_cond_broadcast(&cond);
 		return;
 	}
-	if (pthread_create(&thread, NULL, broadcaster, NULL))
-		tap_bail("pthread_create");
-	pthread_join(thread, NULL);
+	joined(thread_of(broadcaster, NULL));
 }
 
 static void all_return(int nr)

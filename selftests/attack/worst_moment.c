@@ -131,8 +131,7 @@ static void start_at_door(int nr, int answer, const struct member *how)
 	door_answer = answer;
 	for (int i = 0; i < nr; i++)
 		fixture_start(&fixture, how);
-	if (wait_at_least(&nr_at_door, nr))
-		tap_bail("the waiters do not come to sleep");
+	reached(&nr_at_door, nr);
 	atomic_store(&has_door, false);
 }
 
@@ -198,8 +197,7 @@ STEP(early)
 	atomic_store(&nr_at_door, 0);
 	atomic_store(&nr_open, 0);
 	fixture_start(&fixture, &(struct member){ .wait = wait_early });
-	if (wait_at_least(&nr_at_door, 1))
-		tap_bail("the waiter does not come to sleep");
+	reached(&nr_at_door, 1);
 	return 0;
 }
 
@@ -223,12 +221,9 @@ static void *signal_second(void *arg)
  */
 static void another_signals(void)
 {
-	pthread_t signaller;
-
 	was_second = true;
 	atomic_store(&is_late, true);
-	start_thread(&signaller, signal_second, NULL);
-	pthread_join(signaller, NULL);
+	joined(thread_of(signal_second, NULL));
 }
 
 STEP(another_signals_before_it_moves)
@@ -387,8 +382,7 @@ static void test_cancel(const char *label)
 	start_at_door(0, GO_ON, NULL);
 	atomic_store(&has_door, true);
 	start_thread(&victim, wait_cancellable, NULL);
-	if (wait_at_least(&nr_at_door, 1))
-		tap_bail("the victim does not come to sleep");
+	reached(&nr_at_door, 1);
 	atomic_store(&has_door, false);
 	pthread_cancel(victim);
 	atomic_store(&nr_open, nr_doors);

@@ -115,14 +115,6 @@ static const char *const places[] = {
 	"a child of fork()",   "a vfork()", "its caller",
 };
 
-static void run(void *(*body)(void *), int *results)
-{
-	pthread_t thread;
-
-	start_thread(&thread, body, results);
-	pthread_join(thread, NULL);
-}
-
 static void test(const char *name)
 {
 	int results[NR_OF(places)];
@@ -130,8 +122,8 @@ static void test(const char *name)
 	if (kind_mutex_init(&mutex, kind_named(name), false))
 		tap_bail("mutex_init");
 	watchdog(name);
-	run(make_others, results);
-	run(make_child, &results[4]);
+	joined(thread_of(make_others, results));
+	joined(thread_of(make_child, &results[4]));
 	for (int i = 0; i < NR_OF(places); i++)
 		tap_is(results[i], ETIMEDOUT, "%s: in %s a wait times out",
 		       name, places[i]);

@@ -72,8 +72,7 @@ STEP(may_exit)
 STEP(to_handler)
 {
 	pthread_kill(victim.thread, SIGUSR1);
-	if (wait_at_least(&nr_in_handler, 1))
-		tap_bail("no signal is handled");
+	reached(&nr_in_handler, 1);
 	return 0;
 }
 

@@ -9,8 +9,6 @@
  *
  * APIs: drover pthread
  */
-#define EVERYWHERE_SPIN_MS 2
-
 #include "meet.h"
 #include "sandbox.h"
 
@@ -176,6 +174,7 @@ int main(int argc, char **argv)
 	if (!CHILDREN_MAY_HAVE_THREADS)
 		return children_have_no_threads();
 	seed = args_get(&args, "seed", args_fresh_seed());
+	everywhere_spin_ms = 2;
 	tap_plan(2 + 2 * NR_OF(meetings));
 	tap_diag("seed=%" PRIu64, seed);
 	watchdog("in a sandbox");

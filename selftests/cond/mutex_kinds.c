@@ -136,11 +136,9 @@ static void *mutex_is_busy(void *busy)
 /* Another thread asks. */
 STEP(busy)
 {
-	pthread_t other;
 	int busy;
 
-	start_thread(&other, mutex_is_busy, &busy);
-	pthread_join(other, NULL);
+	joined(thread_of(mutex_is_busy, &busy));
 	return busy;
 }
 
@@ -186,13 +184,11 @@ static void set_priority(bool ceiling)
 /* And not everybody may be a real-time thread. */
 static bool may_lock(const struct kind *kind)
 {
-	pthread_t thread;
 	bool may;
 
 	if (has_ceiling(kind) && !ANY_LOCK_MAY_FAIL)
 		return false;
-	start_thread(&thread, try_lock, &may);
-	pthread_join(thread, NULL);
+	joined(thread_of(try_lock, &may));
 	return may;
 }
 

@@ -93,8 +93,7 @@ static void test_deadline(void)
 }
 
 /* More threads than a page has waiters, and one whose memory goes with it. */
-#define NR_OTHERS  70
-#define STACK_SIZE (256 * 1024)
+#define NR_OTHERS 70
 
 static struct sleeper {
 	pthread_t thread;
@@ -121,26 +120,16 @@ static void *sleep_until_go(void *arg)
 static void sleeper_start(struct sleeper *s, api_cond_t *on, atomic_bool *go,
 			  void *stack)
 {
-	pthread_attr_t attr;
-
 	s->cond = on;
 	s->go = go;
-	pthread_attr_init(&attr);
-	if (stack)
-		pthread_attr_setstack(&attr, stack, STACK_SIZE);
-	else
-		pthread_attr_setstacksize(&attr, STACK_SIZE);
-	if (pthread_create(&s->thread, &attr, sleep_until_go, s) ||
-	    wait_at_least(&s->tid, 1))
-		tap_bail("pthread_create");
-	pthread_attr_destroy(&attr);
+	start_thread_on(stack, &s->thread, sleep_until_go, s);
+	reached(&s->tid, 1);
 }
 
 static void sleeper_begin(struct sleeper *s)
 {
 	atomic_store(&s->begin, true);
-	if (wait_blocked(getpid(), s->tid, NULL))
-		tap_bail("a thread does not wait");
+	asleep(s->tid);
 }
 
 static void sleeper_end(struct sleeper *s)
@@ -161,7 +150,7 @@ static void test_thread_ends(void)
 {
 	static api_cond_t of_last = API_COND_INITIALIZER;
 	static atomic_bool others_go, last_goes;
-	void *stack = mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE,
+	void *stack = mmap(NULL, THREAD_STACK_SIZE, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	watchdog("a thread without memory ends");
@@ -176,7 +165,7 @@ static void test_thread_ends(void)
 		sleeper_begin(&others[i]);
 	sleeper_begin(&last);
 	sleeper_end(&last);
-	munmap(stack, STACK_SIZE);
+	munmap(stack, THREAD_STACK_SIZE);
 	wait_a_moment();
 	for (int i = 0; i < NR_OTHERS; i++)
 		sleeper_end(&others[i]);

@@ -201,8 +201,7 @@ STEP(hold)
 	atomic_store(&holder.has_it, 0);
 	atomic_store(&holder.let_go, false);
 	start_thread(&holder.thread, hold_mutex, NULL);
-	if (wait_at_least(&holder.has_it, 1))
-		tap_bail("no thread took the mutex");
+	reached(&holder.has_it, 1);
 	scene.holder = true;
 	return 0;
 }

@@ -31,11 +31,9 @@ static void *try_mutex(void *result)
 /* Does this thread hold the mutex? Another one tries. */
 static bool mutex_is_held(void)
 {
-	pthread_t thread;
 	int result;
 
-	start_thread(&thread, try_mutex, &result);
-	pthread_join(thread, NULL);
+	joined(thread_of(try_mutex, &result));
 	return result == EBUSY;
 }
 

@@ -9,35 +9,19 @@
  */
 #include "steps.h"
 
-static pthread_t keeper;
-static atomic_int keeper_tid;
-static int keeper_result;
-
-static void *wait_as_holder(void *arg)
+static int wait_as_holder(api_cond_t *c, api_mutex_t *m)
 {
-	api_mutex_lock(&mutex);
-	api_mutex_lock(&mutex);
-	atomic_store(&keeper_tid, blocked_gettid());
-	keeper_result = api_cond_wait(&cond, &mutex);
-	keeper_result |= api_mutex_unlock(&mutex);
-	keeper_result |= api_mutex_unlock(&mutex);
-	return arg;
+	int err = api_mutex_lock(m) ?: api_cond_wait(c, m);
+
+	return err ?: api_mutex_unlock(m);
 }
 
 STEP(wait_twice_locked)
 {
-	atomic_store(&keeper_tid, 0);
-	start_thread(&keeper, wait_as_holder, NULL);
-	if (wait_at_least(&keeper_tid, 1) ||
-	    wait_blocked(getpid(), atomic_load(&keeper_tid), NULL))
-		tap_bail("the holder never slept");
-	return 0;
-}
+	const struct member how = { .wait = wait_as_holder };
 
-STEP(goes_on)
-{
-	pthread_join(keeper, NULL);
-	return keeper_result == 0;
+	asleep_on(&fixture_start(&fixture, &how)->tid, NULL);
+	return 0;
 }
 
 static const struct scene scenes[] = {
@@ -65,13 +49,13 @@ static const struct scene scenes[] = {
 /* The others waited before it, with the mutex that it has then. */
 static const struct scene recursive[] = {
 	{ "locked twice, a broadcast: the holder goes on",
-	  "wait_twice_locked; broadcast; goes_on = 1" },
+	  "wait_twice_locked; broadcast; gone 1; zeros = 1" },
 	{ "locked twice, a signal: the holder goes on",
-	  "wait_twice_locked; signal; goes_on = 1" },
+	  "wait_twice_locked; signal; gone 1; zeros = 1" },
 	{ "locked twice, a broadcast to others, too",
-	  "wait 4; wait_twice_locked; broadcast; goes_on = 1; gone 4" },
+	  "wait 4; wait_twice_locked; broadcast; gone 5; zeros = 5" },
 	{ "locked twice, signals to others, too",
-	  "wait 4; wait_twice_locked; signal 5; goes_on = 1; gone 4" },
+	  "wait 4; wait_twice_locked; signal 5; gone 5; zeros = 5" },
 };
 
 static void test(const char *policy)

@@ -81,8 +81,7 @@ STEP(interrupt)
 	sigaction(SIGUSR1, &action, NULL);
 	atomic_store(&nr_handled, 0);
 	pthread_kill(sleepers.waiters[args[0]].thread, SIGUSR1);
-	if (wait_at_least(&nr_handled, 1))
-		tap_bail("the signal was never handled");
+	reached(&nr_handled, 1);
 	return 0;
 }
 

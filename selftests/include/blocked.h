@@ -42,13 +42,28 @@
 
 #include "tap.h"
 
+/* Of thousands of threads. */
+#define THREAD_STACK_SIZE (256 * 1024)
+
+/* @stack: of that size, or NULL */
+static inline void start_thread_on(void *stack, pthread_t *thread,
+				   void *(*run)(void *arg), void *arg)
+{
+	pthread_attr_t attr;
+
+	pthread_attr_init(&attr);
+	if (stack)
+		pthread_attr_setstack(&attr, stack, THREAD_STACK_SIZE);
+	else
+		pthread_attr_setstacksize(&attr, THREAD_STACK_SIZE);
+	MUST(pthread_create(thread, &attr, run, arg));
+	pthread_attr_destroy(&attr);
+}
+
 static inline void start_thread(pthread_t *thread, void *(*run)(void *arg),
 				void *arg)
 {
-	int err = pthread_create(thread, NULL, run, arg);
-
-	if (err)
-		tap_bail("pthread_create: %s", strerror(err));
+	start_thread_on(NULL, thread, run, arg);
 }
 
 static inline pthread_t thread_of(void *(*run)(void *arg), void *arg)
@@ -334,6 +349,14 @@ static inline void asleep(pid_t tid)
 		tap_bail("a thread that should wait does not");
 }
 
+/* asleep_on - on a futex, or NULL; @tid: 0 until it is known */
+static inline void asleep_on(atomic_int *tid, const void *uaddr)
+{
+	reached(tid, 1);
+	if (wait_blocked(getpid(), *tid, uaddr))
+		tap_bail("a thread that should wait does not");
+}
+
 /*
  * Stop a waiting thread before it can look for its wake-up
  *
@@ -368,16 +391,14 @@ static inline void hold_off(pthread_t thread)
 	sigaction(SIGUSR2, &action, NULL);
 	holding_off = true;
 	pthread_kill(thread, SIGUSR2);
-	if (wait_at_least(&nr_held_off, nr + 1))
-		tap_bail("a thread does not handle its signal");
+	reached(&nr_held_off, nr + 1);
 }
 
 /* hold_off_end - let all @nr go on */
 static inline void hold_off_end(int nr)
 {
 	holding_off = false;
-	if (wait_at_least(&nr_let_go, nr))
-		tap_bail("a thread does not leave its handler");
+	reached(&nr_let_go, nr);
 	nr_held_off = 0;
 	nr_let_go = 0;
 }

@@ -89,8 +89,6 @@ static inline int place_settled(pid_t pid, pid_t tid, const void *mutex)
  * program with "Bail out!".
  */
 
-#define FIXTURE_STACK_SIZE (256 * 1024)
-
 struct fixture;
 
 struct member {
@@ -194,8 +192,6 @@ static inline struct member *fixture_start(struct fixture *fixture,
 					   const struct member *how)
 {
 	struct member *member = &fixture->members[fixture->nr];
-	pthread_attr_t attr;
-	int err;
 
 	if (fixture->nr == fixture->max)
 		tap_bail("more than %d waiters in this fixture", fixture->max);
@@ -206,13 +202,7 @@ static inline struct member *fixture_start(struct fixture *fixture,
 	member->cond = member->cond ? member->cond : fixture->cond;
 	member->mutex = member->mutex ? member->mutex : fixture->mutex;
 	atomic_init(&member->turn, -1);
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, FIXTURE_STACK_SIZE);
-	err = pthread_create(&member->thread, &attr, member_thread, member);
-	pthread_attr_destroy(&attr);
-	if (err)
-		tap_bail("waiter %d: pthread_create: %s", fixture->nr - 1,
-			 strerror(err));
+	start_thread(&member->thread, member_thread, member);
 	return member;
 }
 
@@ -274,17 +264,13 @@ static inline void fixture_add(struct fixture *fixture, int nr)
 /* fixture_returned - wait until @nr members have returned altogether */
 static inline void fixture_returned(struct fixture *fixture, int nr)
 {
-	if (wait_at_least(&fixture->nr_returned, nr))
-		tap_bail("%d of %d waiters returned, expected %d",
-			 fixture->nr_returned, fixture->nr, nr);
+	reached(&fixture->nr_returned, nr);
 }
 
 /* fixture_gone - wait until @nr have returned and have unlocked their mutex */
 static inline void fixture_gone(struct fixture *fixture, int nr)
 {
-	if (wait_at_least(&fixture->nr_gone, nr))
-		tap_bail("%d of %d waiters returned, expected %d",
-			 fixture->nr_gone, fixture->nr, nr);
+	reached(&fixture->nr_gone, nr);
 }
 
 /* Who has returned, and has not unlocked yet, is about to wake another. */

@@ -148,9 +148,7 @@ static inline bool preempt_after(long nr, void (*call)(void *arg),
 #define EVERYWHERE_MAX 1200
 
 /* How long the other may neither end nor sleep before the stopped one goes on. */
-#ifndef EVERYWHERE_SPIN_MS
-#define EVERYWHERE_SPIN_MS 20
-#endif
+static int everywhere_spin_ms = 20;
 
 struct scenario {
 	const char *name;
@@ -190,8 +188,7 @@ static inline void *other_thread(void *arg)
  */
 static inline void thread_settled(atomic_int *tid, atomic_bool *done)
 {
-	int64_t deadline =
-		blocked_now_ns() + EVERYWHERE_SPIN_MS * INT64_C(1000000);
+	int64_t deadline = blocked_now_ns() + everywhere_spin_ms * NS_PER_MS;
 
 	while (!atomic_load(done) && blocked_now_ns() < deadline) {
 		if (atomic_load(tid) &&
@@ -241,8 +238,7 @@ static inline void actor_start(struct actor *actor, void *(*run)(void *),
 	actor->tid = 0;
 	actor->go = false;
 	actor->done = false;
-	if (pthread_create(&actor->thread, NULL, run, NULL))
-		tap_bail("pthread_create");
+	start_thread(&actor->thread, run, NULL);
 }
 
 /* One round; *more: the call has more than @nr instructions. */
@@ -278,7 +274,7 @@ static inline bool everywhere_round(const struct scenario *scenario, long nr,
 static inline bool everywhere(const struct scenario *scenario, uint64_t seed,
 			      uint64_t ms)
 {
-	int64_t deadline = blocked_now_ns() + (int64_t)ms * 1000000;
+	int64_t deadline = blocked_now_ns() + (int64_t)ms * NS_PER_MS;
 	long nr_rounds = 0;
 	bool ok = true;
 

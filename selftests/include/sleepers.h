@@ -36,8 +36,6 @@
  * ends the program with "Bail out!".
  */
 
-#define SLEEPERS_STACK_SIZE (64 * 1024)
-
 struct sleepers;
 
 struct waiter {
@@ -112,8 +110,6 @@ static inline struct waiter *sleepers_start(struct sleepers *sleepers,
 					    const struct waiter *wait)
 {
 	struct waiter *waiter = &sleepers->waiters[sleepers->nr];
-	pthread_attr_t attr;
-	int err;
 
 	if (sleepers->nr == sleepers->max)
 		tap_bail("more than %d waiters in this sleepers",
@@ -122,24 +118,15 @@ static inline struct waiter *sleepers_start(struct sleepers *sleepers,
 	*waiter = *wait;
 	waiter->sleepers = sleepers;
 	atomic_init(&waiter->turn, -1);
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, SLEEPERS_STACK_SIZE);
-	err = pthread_create(&waiter->thread, &attr, sleepers_thread, waiter);
-	pthread_attr_destroy(&attr);
-	if (err)
-		tap_bail("waiter %d: pthread_create: %s", sleepers->nr - 1,
-			 strerror(err));
-	if (wait_at_least(&waiter->tid, 1))
-		tap_bail("waiter %d never ran", sleepers->nr - 1);
+	start_thread(&waiter->thread, sleepers_thread, waiter);
+	reached(&waiter->tid, 1);
 	return waiter;
 }
 
 /* sleepers_asleep - wait until @waiter sleeps in its system call */
 static inline void sleepers_asleep(struct waiter *waiter)
 {
-	if (wait_blocked(getpid(), waiter->tid, waiter->futex))
-		tap_bail("waiter %d never slept",
-			 (int)(waiter - waiter->sleepers->waiters));
+	asleep_on(&waiter->tid, waiter->futex);
 }
 
 /* sleepers_wait_on - one more waiter, asleep on @futex when this returns */
@@ -167,9 +154,7 @@ static inline void sleepers_fill(struct sleepers *sleepers, int nr,
 /* sleepers_returned - wait until @nr waiters have returned altogether */
 static inline void sleepers_returned(struct sleepers *sleepers, int nr)
 {
-	if (wait_at_least(&sleepers->nr_returned, nr))
-		tap_bail("%d of %d waiters returned, expected %d",
-			 sleepers->nr_returned, sleepers->nr, nr);
+	reached(&sleepers->nr_returned, nr);
 }
 
 /* sleepers_of_turn - the number of the waiter that returned as number @turn */

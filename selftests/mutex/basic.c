@@ -132,11 +132,7 @@ STEP(elsewhere)
 
 STEP(sleeps)
 {
-	struct other *other = other_start(args[0]);
-
-	if (wait_at_least(&other->tid, 1) ||
-	    wait_blocked(getpid(), atomic_load(&other->tid), mutex))
-		tap_bail("no thread waits for the mutex");
+	asleep_on(&other_start(args[0])->tid, mutex);
 	return 0;
 }
 

@@ -3,8 +3,14 @@
  * Cancellation of waiting threads: before they are unblocked it acts, with the
  * mutex held, and takes no signal; afterwards the wait returns 0 and the
  * cancellation stays pending.
+ *
+ * Also where the wait, or a signal to it, is stopped after each of its
+ * instructions in turn. And a pthread_cancel() that is stopped, as a thread of
+ * low priority may be: the waiter that it is about returns when it is signalled,
+ * or sleeps until the canceller goes on. It once spun for it, and a spinning
+ * thread of high priority would keep a canceller from going on.
  */
-#include "../cond/steps.h"
+#include "../cond/meet.h"
 
 /* A thread that waits, to be cancelled. */
 static struct victim {
@@ -19,6 +25,7 @@ static struct victim {
 	atomic_int result; /* of the wait; -1 if it did not return */
 	bool pending;	   /* the cancellation acted after it had returned */
 	bool had_mutex;	   /* when it was cancelled */
+	bool unblocked;	   /* waited at the time of the broadcast */
 	int type_after;
 	void *end;
 } victim;
@@ -26,6 +33,7 @@ static struct victim {
 /* An error-checking mutex knows whether we hold it. */
 static void cleanup(void *arg)
 {
+	preempt_trap_end();
 	victim.had_mutex = pthread_mutex_unlock(&mutex) == 0;
 }
 
@@ -61,14 +69,18 @@ static void *victim_thread(void *arg)
 	return NULL;
 }
 
+static void victim_init(int state, int type, bool timed, bool self)
+{
+	victim = (struct victim){ .state = state,
+				  .type = type,
+				  .timed = timed,
+				  .self = self,
+				  .result = -1 };
+}
+
 static void victim_start(int state, int type, bool timed, bool self)
 {
-	memset(&victim, 0, sizeof(victim));
-	victim.state = state;
-	victim.type = type;
-	victim.timed = timed;
-	victim.self = self;
-	atomic_store(&victim.result, -1);
+	victim_init(state, type, timed, self);
 	start_thread(&victim.thread, victim_thread, NULL);
 	while (!atomic_load(&victim.waiting))
 		sched_yield();
@@ -117,9 +129,10 @@ STEP(victim_off)
 	return 0;
 }
 
+/* It or the thread that is stopped. */
 STEP(cancel)
 {
-	return pthread_cancel(victim.thread);
+	return pthread_cancel(victim.thread ? victim.thread : caller.thread);
 }
 
 /* It was cancelled in its wait, with the mutex. */
@@ -143,7 +156,8 @@ STEP(one_has_it)
 {
 	bool cancelled;
 
-	pthread_join(victim.thread, NULL);
+	if (victim.thread)
+		pthread_join(victim.thread, NULL);
 	cancelled = atomic_load(&victim.result) == -1;
 	if (cancelled)
 		fixture_gone(&fixture, 1);
@@ -200,6 +214,112 @@ static const struct scene unnoticed[] = {
 	  "one_has_it = 1" },
 };
 
+/* The one that is stopped waits, and is cancelled. */
+STEP(no_victim)
+{
+	victim_init(PTHREAD_CANCEL_ENABLE, args[0], false, false);
+	return 0;
+}
+
+STEP(wait_cancellable)
+{
+	victim_thread(NULL);
+	return 0;
+}
+
+/* Who waits now has to return 0: it is cancelled too late. */
+STEP(broadcast_is_first)
+{
+	victim.unblocked = victim.waiting && victim.result == -1;
+	return pthread_cond_broadcast(&cond);
+}
+
+STEP(unblocked_returned)
+{
+	return victim.result == 0 || !victim.unblocked;
+}
+
+static const struct meeting meetings[] = {
+	{ "wait, broadcast and then cancel: it returns",
+	  "no_victim deferred; wait", "wait_cancellable",
+	  "lock; broadcast_is_first; unlock; cancel",
+	  "unblocked_returned = 1" },
+	{ "wait, cancel and then signal: one returns",
+	  "no_victim deferred; wait", "wait_cancellable", "cancel; signal",
+	  "one_has_it = 1" },
+	{ "signal and cancel: one returns", "wait; victim deferred", "signal",
+	  "cancel", "one_has_it = 1" },
+};
+
+/* The futex that the victim is in a call for; 0 if in none. */
+static unsigned long long futex_of_victim(void)
+{
+	unsigned long long address;
+	char text[512];
+	long nr;
+
+	if (blocked_read(getpid(), victim.tid, "syscall", text, sizeof(text)) <
+		    0 ||
+	    sscanf(text, "%ld 0x%llx", &nr, &address) != 2 || !is_futex(nr))
+		return 0;
+	return address;
+}
+
+static unsigned long long waited_at;
+static pthread_t signaller;
+static bool settled;
+
+STEP(remember_where)
+{
+	waited_at = futex_of_victim();
+	settled = false;
+	return 0;
+}
+
+/* Asleep, and no longer for its signal: for a lock of the library's. */
+static bool waits_for_lock(void)
+{
+	unsigned long long address = futex_of_victim();
+
+	return address && address != waited_at &&
+	       blocked_in_futex(getpid(), victim.tid, NULL) == 1;
+}
+
+static void *signal_once(void *arg)
+{
+	pthread_cond_signal(&cond);
+	return arg;
+}
+
+/*
+ * It may be on its way for a moment, but is seen to return or to sleep. The
+ * signaller is another thread, for the victim may have what it needs.
+ */
+STEP(signal_and_settle)
+{
+	int64_t deadline = blocked_now_ns() + 4 * NS_PER_S;
+
+	start_thread(&signaller, signal_once, NULL);
+	while (!settled && blocked_now_ns() < deadline) {
+		settled = victim.result == 0 || waits_for_lock();
+		sched_yield();
+	}
+	return 0;
+}
+
+STEP(was_settled)
+{
+	joined(signaller);
+	joined(victim.thread);
+	return settled;
+}
+
+static const struct meeting canceller_stopped[] = {
+	{ "a cancellation, stopped, and a signal",
+	  "victim_disabled deferred; remember_where", "cancel",
+	  "signal_and_settle", "was_settled = 1" },
+};
+
 static void test(const char *policy)
 {
 	for (int shared = 0; shared <= 1; shared++) {
@@ -215,6 +335,11 @@ static void test(const char *policy)
 		else
 			tap_skip_all(NR_OF(unnoticed), label,
 				     "handlers are late");
+		everywhere_spin_ms = 20;
+		meetings_test(label, meetings, NR_OF(meetings));
+		/* Longer than whoever looks takes for ever. */
+		everywhere_spin_ms = 10000;
+		meetings_test(label, canceller_stopped, 1);
 	}
 }
 
@@ -223,5 +348,6 @@ int main(int argc, char **argv)
 	drop_in_load(argv);
 	if (!FRAMES_MAY_UNWIND)
 		return frames_stay();
+	scenarios_start(argc, argv, 150);
 	return policy_main(argv, test);
 }

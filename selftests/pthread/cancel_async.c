@@ -5,9 +5,6 @@
  * library locks inside was once left locked: their cleanup handlers wait, which
  * needs it.
  */
-#include "run.h"
-/* The canceller has to be through before the cancelled goes on. */
-#define EVERYWHERE_SPIN_MS 2000
 #include "fixture.h"
 #include "preempt.h"
 
@@ -120,18 +117,16 @@ static void *find_functions(void *arg)
 
 int main(int argc, char **argv)
 {
-	pthread_t finder;
-
 	drop_in_load(argv);
 	if (!FRAMES_MAY_UNWIND)
 		return frames_stay();
 	scenarios_start(argc, argv, 500);
+	/* The canceller has to be through before the cancelled goes on. */
+	everywhere_spin_ms = 2000;
 	tap_plan(NR_OF(scenarios));
 	watchdog("the first calls");
-	if (pthread_create(&immune, NULL, be_immune, NULL) ||
-	    pthread_create(&finder, NULL, find_functions, NULL) ||
-	    pthread_join(finder, NULL))
-		tap_bail("pthread_create");
+	start_thread(&immune, be_immune, NULL);
+	joined(thread_of(find_functions, NULL));
 	scenarios_test("asynchronous", scenarios, NR_OF(scenarios));
 	pthread_mutex_lock(&mutex);
 	stop = true;

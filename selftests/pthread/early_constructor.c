@@ -32,32 +32,29 @@ static void *wait_for_ever(void *arg)
 	return NULL;
 }
 
-static bool starts(pthread_t *thread, pthread_mutex_t *with)
+static pthread_t waits(pthread_mutex_t *with)
 {
-	atomic_store(&tid, 0);
-	return !pthread_create(thread, NULL, wait_for_ever, with) &&
-	       !wait_at_least(&tid, 1) &&
-	       !wait_blocked(getpid(), atomic_load(&tid), NULL);
+	pthread_t thread;
+
+	tid = 0;
+	thread = thread_of(wait_for_ever, with);
+	asleep_on(&tid, NULL);
+	return thread;
 }
 
 /* Before any library's constructor. One thread goes on waiting afterwards. */
 static __attribute__((unused)) void wait_early(void)
 {
-	pthread_t thread;
-	void *end = NULL;
+	pthread_t thread = waits(&mutex);
 
 	was_early = true;
-	if (!starts(&thread, &mutex) || pthread_cancel(thread) ||
-	    pthread_join(thread, &end))
-		return;
-	was_cancelled = end == PTHREAD_CANCELED;
-	if (!starts(&thread, &mutex) || pthread_cond_signal(&cond) ||
-	    pthread_join(thread, &end))
-		return;
-	was_signalled = end == NULL && nr_woken == 1;
+	pthread_cancel(thread);
+	was_cancelled = joined(thread) == PTHREAD_CANCELED;
+	thread = waits(&mutex);
+	pthread_cond_signal(&cond);
+	was_signalled = !joined(thread) && nr_woken == 1;
 	kind_mutex_init(&pi_mutex, kind_named("PI"), false);
-	if (!starts(&patient, &pi_mutex))
-		was_early = false;
+	patient = waits(&pi_mutex);
 }
 
 /* AddressSanitizer is not there yet either. */
@@ -80,8 +77,7 @@ int main(int argc, char **argv)
 	tap_ok(was_cancelled, "a wait was cancelled before constructors ran");
 	tap_ok(was_signalled, "a wait was signalled before constructors ran");
 	/* With the same mutex, which both have to see alike. */
-	if (!starts(&thread, &pi_mutex))
-		tap_bail("no second waiter");
+	thread = waits(&pi_mutex);
 	pthread_cond_broadcast(&cond);
 	pthread_join(thread, NULL);
 	pthread_join(patient, NULL);

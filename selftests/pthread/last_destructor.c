@@ -11,7 +11,6 @@
 #include "blocked.h"
 #include "api.h"
 
-#define STACK_SIZE (256 * 1024)
 #define NR_THREADS 400 /* more than the library has lists of threads */
 #define NR_VICTIMS 10
 
@@ -51,20 +50,15 @@ static void *end_waiting(void *arg)
 /* Run a thread in memory of ours. */
 static void run_on(char *stack)
 {
-	pthread_attr_t attr;
 	pthread_t thread;
 
-	pthread_attr_init(&attr);
-	if (pthread_attr_setstack(&attr, stack, STACK_SIZE) ||
-	    pthread_create(&thread, &attr, end_waiting, &key) ||
-	    pthread_join(thread, NULL))
-		tap_bail("no thread on a stack of ours");
-	pthread_attr_destroy(&attr);
+	start_thread_on(stack, &thread, end_waiting, &key);
+	joined(thread);
 }
 
 static char *map_stacks(void)
 {
-	char *stacks = mmap(NULL, NR_THREADS * STACK_SIZE,
+	char *stacks = mmap(NULL, NR_THREADS * THREAD_STACK_SIZE,
 			    PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
@@ -98,10 +92,8 @@ static bool waits_are_cancelled(void)
 	for (int i = 0; i < NR_VICTIMS; i++) {
 		atomic_int tid = 0;
 
-		if (pthread_create(&threads[i], NULL, wait_for_ever, &tid) ||
-		    wait_at_least(&tid, 1) ||
-		    wait_blocked(getpid(), atomic_load(&tid), NULL))
-			tap_bail("nobody waits");
+		start_thread(&threads[i], wait_for_ever, &tid);
+		asleep_on(&tid, NULL);
 	}
 	for (int i = 0; i < NR_VICTIMS; i++) {
 		pthread_cancel(threads[i]);
@@ -125,14 +117,14 @@ int main(int argc, char **argv)
 		tap_bail("no key");
 	stacks = map_stacks();
 	for (int i = 0; i < NR_THREADS; i++)
-		run_on(stacks + i * STACK_SIZE);
-	munmap(stacks, NR_THREADS * STACK_SIZE);
+		run_on(stacks + i * THREAD_STACK_SIZE);
+	munmap(stacks, NR_THREADS * THREAD_STACK_SIZE);
 	tap_ok(waits_are_cancelled(), "threads that are unmapped are not met");
 	stacks = map_stacks();
 	for (int i = 0; i < NR_THREADS; i++)
 		run_on(stacks);
 	tap_ok(waits_are_cancelled(), "nor those that had the same memory");
-	munmap(stacks, NR_THREADS * STACK_SIZE);
+	munmap(stacks, NR_THREADS * THREAD_STACK_SIZE);
 	tap_is(nr_last_waits, 2 * NR_THREADS, "each waited in the last pass");
 	return tap_exit();
 }

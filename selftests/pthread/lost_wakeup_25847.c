@@ -20,8 +20,6 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-/* Beyond that somebody spins until the stopped thread goes on. */
-#define EVERYWHERE_SPIN_MS 2000
 #include "api.h"
 #include "preempt.h"
 #include "run.h"
@@ -89,9 +87,8 @@ static void begin(int number)
 		return;
 	atomic_store(&taker->tid, 0);
 	atomic_store(&taker->done, false);
-	if (pthread_create(&taker->thread, NULL, taker_thread, taker) ||
-	    wait_at_least(&taker->tid, 1))
-		tap_bail("pthread_create");
+	start_thread(&taker->thread, taker_thread, taker);
+	reached(&taker->tid, 1);
 	settle();
 }
 
@@ -179,6 +176,8 @@ static _Noreturn void round_run(long place)
 	pthread_mutex_lock(&mutex);
 	pthread_cond_timedwait(&cond, &mutex, &past);
 	pthread_mutex_unlock(&mutex);
+	/* Beyond that somebody spins until the stopped thread goes on. */
+	everywhere_spin_ms = 2000;
 	actor_start(&caller, caller_thread, &scenario, place);
 	actor_start(&other, other_thread, &scenario, place);
 	atomic_store(&caller.go, true);

@@ -29,10 +29,7 @@ static void *die_as_holder(void *wake)
 
 static long run_to_its_end(int (*wake)(pthread_cond_t *))
 {
-	pthread_t thread;
-
-	start_thread(&thread, die_as_holder, (void *)wake);
-	return pthread_join(thread, NULL);
+	return joined(thread_of(die_as_holder, (void *)wake)) != NULL;
 }
 
 STEP(die_after_signal)

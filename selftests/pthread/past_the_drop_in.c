@@ -215,9 +215,8 @@ static void test_cancel(void)
 	if (skips_cancellation("cancelled by glibc's function"))
 		return;
 	do_fresh(NULL);
-	if (pthread_create(&thread, NULL, wait_shortly, &tid) ||
-	    wait_at_least(&tid, 1))
-		tap_bail("pthread_create");
+	start_thread(&thread, wait_shortly, &tid);
+	reached(&tid, 1);
 	glibc_cancel(thread);
 	pthread_join(thread, &result);
 	tap_ok(result == PTHREAD_CANCELED,

@@ -44,7 +44,6 @@ static inline void fake_futex_thread(unsigned int nr)
 #define MAX_THREADS 200
 #define MAX_BOXES   4
 #define NR_CONDS    8 /* of one box, one after the other */
-#define STACK_SIZE  (256 * 1024)
 
 #define CAN_CANCEL (API_IS_PTHREAD && FRAMES_MAY_UNWIND && !PROCESSES)
 
@@ -370,21 +369,12 @@ static inline void worker_fork(struct worker *w)
 /* It comes to life, for the first time or again. */
 static inline void worker_start(struct worker *w)
 {
-	pthread_attr_t attr;
-	int err;
-
 	w->state = ACTIVE;
 	w->cancelled = false;
-	if (PROCESSES) {
+	if (PROCESSES)
 		worker_fork(w);
-		return;
-	}
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, STACK_SIZE);
-	err = pthread_create(&w->thread, &attr, worker_main, w);
-	pthread_attr_destroy(&attr);
-	if (err)
-		tap_bail("pthread_create: %s", strerror(err));
+	else
+		start_thread(&w->thread, worker_main, w);
 }
 
 static inline void worker_join(struct worker *w)
