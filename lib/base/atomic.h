@@ -23,6 +23,7 @@
 #define swap_acquire(p, v) atomic_exchange_explicit(p, v, memory_order_acquire)
 #define swap_release(p, v) atomic_exchange_explicit(p, v, memory_order_release)
 #define swap_acq_rel(p, v) atomic_exchange_explicit(p, v, memory_order_acq_rel)
+#define swap_seq_cst(p, v) atomic_exchange_explicit(p, v, memory_order_seq_cst)
 
 #define add_relaxed(p, v) atomic_fetch_add_explicit(p, v, memory_order_relaxed)
 #define and_relaxed(p, v) atomic_fetch_and_explicit(p, v, memory_order_relaxed)

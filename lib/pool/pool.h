@@ -48,6 +48,8 @@ enum owner {
 	OWNER_USER,
 	OWNER_POST,
 	OWNER_LOOP, /* may run several times at once: without a result */
+	/* A stream's, see pool_enqueue_own(). */
+	OWNER_QUEUE,
 };
 
 /* The inside of drover_task_t. */
@@ -291,6 +293,12 @@ int pool_admit(struct drover_pool *pool, uint32_t nr);
  */
 void pool_enqueue(struct drover_pool *pool, struct task *first,
 		  struct task *last, uint32_t nr, bool busy);
+
+/*
+ * Queue one task that nobody waits for, and that may be queued again as soon as
+ * its function says so, by the function, too. It is always accepted.
+ */
+void pool_enqueue_own(struct drover_pool *pool, struct task *task);
 
 /* Is the caller a worker of @pool, or inside a task or loop of it? */
 bool pool_inside(const struct drover_pool *pool);

@@ -192,6 +192,13 @@ void pool_enqueue(struct drover_pool *pool, struct task *first,
 	wake_if_needed(pool, nr < WAKE_AT_ONCE ? nr : WAKE_AT_ONCE, busy || w);
 }
 
+void pool_enqueue_own(struct drover_pool *pool, struct task *task)
+{
+	add_seq_cst(&pool->pending, LATCH_ONE);
+	link_all(task, 1);
+	pool_enqueue(pool, task, task, 1, false);
+}
+
 static int submit(struct drover_pool *pool, struct task *tasks, size_t nr)
 {
 	int err;
@@ -257,6 +264,7 @@ int drover_pool_post(drover_pool_t *pool, int (*function)(void *arg), void *arg)
 struct running {
 	struct frame frame;
 	struct task *task;
+	enum owner owner; /* a stream's task may be another one's meanwhile */
 	bool cancelled;
 };
 
@@ -266,11 +274,11 @@ static void running_end(struct running *r)
 	struct drover_pool *pool = r->frame.pool;
 
 	frame_leave(&r->frame);
-	if (r->task->owner == OWNER_USER)
+	if (r->owner == OWNER_USER)
 		r->task->cancelled = r->cancelled;
-	if (r->task->owner == OWNER_POST)
+	if (r->owner == OWNER_POST)
 		free(r->task);
-	else
+	else if (r->owner != OWNER_QUEUE)
 		latch_down(&r->task->unended, 1);
 	pool_count_down(pool, 1);
 }
@@ -288,7 +296,7 @@ static void cancel(struct drover_pool *pool, struct task *task)
 
 void task_run(struct drover_pool *pool, struct task *task, bool cancelled)
 {
-	RUNNING r = { .task = task, .cancelled = true };
+	RUNNING r = { .task = task, .owner = task->owner, .cancelled = true };
 	struct worker *w = pool_self(pool);
 	int result;
 
@@ -302,7 +310,7 @@ void task_run(struct drover_pool *pool, struct task *task, bool cancelled)
 	else
 		add_relaxed(&pool->helped, 1);
 	result = task->function(task->arg);
-	if (task->owner == OWNER_USER)
+	if (r.owner == OWNER_USER)
 		task->result = result;
 	r.cancelled = false;
 }

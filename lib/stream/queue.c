@@ -1,12 +1,24 @@
 // SPDX-License-Identifier: MIT
-/* A thread that works off a queue, and the CPU backend, which is just that. */
-#include <signal.h>
+/* A queue that the workers of a pool work off: the CPU backend, which is just that. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cpus.h"
 #include "stream/stream.h"
 
+/* Of all queues, while there are any; written with pool_lock. */
+static drover_pool_t *pool;
+
 /* ---- carrying operations out ---- */
+
+static int run(struct op *op)
+{
+	const drover_kernel_t *k = &op->kernel;
+
+	return k->run ? k->run(op_args(op)) :
+			drover_pool_for(pool, 0, k->grid[0] ?: 1, 0, k->part,
+					op_args(op));
+}
 
 static int perform_node(struct op *op)
 {
@@ -19,7 +31,7 @@ static int perform_node(struct op *op)
 		memset(op->to, op->byte, op->bytes);
 		return 0;
 	case OP_RUN:
-		return op->kernel.run(op_args(op));
+		return run(op);
 	case OP_HOST_CALL:
 		return op->call(op->arg);
 	default:
@@ -64,50 +76,115 @@ void op_perform(struct stream *s, struct op *op)
 		stream_fail(s, op->number, err);
 }
 
-/* ---- the queue's thread ---- */
+/* ---- whose threads: one pool for all queues, while there are any ---- */
 
-static void *queue_main(void *arg)
+static drover_mutex_t pool_lock = DROVER_MUTEX_INITIALIZER;
+static uint32_t nr_queues; /* that it has; [pool_lock] */
+
+void queue_after_fork(void)
 {
-	struct stream *s = arg;
+	pool_lock = (drover_mutex_t)DROVER_MUTEX_INITIALIZER;
+	pool = NULL;
+	nr_queues = 0;
+}
 
-	store_relaxed(&s->worker, thread_tid());
-	for (uint64_t next = s->first;; next++) {
-		number_wait(s, &s->posted, next, NULL);
-		if (load_relaxed(&s->stop))
-			return NULL;
-		s->backend->turn(s, stream_op(s, next));
-	}
+/*
+ * As many workers as CPUs, for kernels that share out their work; and as queues,
+ * so that each goes on whatever the kernels of another one wait for.
+ */
+static int pool_resize(void)
+{
+	uint32_t cpus = cpus_usable();
+	const drover_poolattr_t attr = {
+		.workers = nr_queues > cpus ? nr_queues : cpus,
+		.name = "stream",
+	};
+
+	return pool ? drover_pool_resize(pool, attr.workers) :
+		      drover_pool_create(&pool, &attr);
+}
+
+/* Its last queue ends it, but not one of its own threads. */
+static void pool_leave(void)
+{
+	nr_queues--;
+	if (nr_queues || !pool ||
+	    drover_pool_shutdown(pool, DROVER_POOL_DRAIN) == EDEADLK)
+		return;
+	drover_pool_free(pool);
+	pool = NULL;
+}
+
+/* ---- a queue: a task that works off what is posted ---- */
+
+static int queue_main(void *arg);
+
+/* A kernel was left by the end of its thread: it has failed, and so has all else. */
+static void queue_left(struct stream **s)
+{
+	if (!*s)
+		return;
+	stream_fail(*s, (*s)->next, ECANCELED);
+	queue_main(*s);
+}
+
+static int queue_main(void *arg)
+{
+	struct stream *s __attribute__((cleanup(queue_left))) = arg;
+	struct stream *of = s;
+	uint32_t generation = fork_generation;
+	uint64_t next;
+
+	do {
+		store_relaxed(&s->worker, thread_tid());
+		for (next = s->next; next <= load_acquire(&s->posted.at);
+		     s->next = ++next)
+			s->backend->turn(s, stream_op(s, next));
+		store_relaxed(&s->worker, 0);
+		store_seq_cst(&s->at_work, false); /* [S-QUEUE] */
+	} while (fork_generation == generation &&
+		 load_seq_cst(&s->posted.at) >= next &&
+		 !swap_seq_cst(&s->at_work, true));
+	s = NULL;
+	if (fork_generation == generation)
+		stream_unuse(of);
+	return 0;
 }
 
 int queue_open(struct stream *s, const drover_streamattr_t *attr)
 {
-	sigset_t all, before;
 	int err;
 
 	(void)attr;
-	/* A handler of the program's has no business in a thread of ours. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = pthread_create(&s->thread, NULL, queue_main, s);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return err ? stream_because(EAGAIN, "no thread: error %d", err) : 0;
+	s->next = s->first;
+	store_relaxed(&s->at_work, false);
+	s->task = (struct task){ .function = queue_main,
+				 .arg = s,
+				 .owner = OWNER_QUEUE };
+	drover_mutex_lock(&pool_lock);
+	nr_queues++;
+	err = pool_resize();
+	if (err)
+		pool_leave();
+	drover_mutex_unlock(&pool_lock);
+	return err ? stream_because(EAGAIN, "no threads: error %d", err) : 0;
 }
 
 void queue_close(struct stream *s)
 {
-	int state;
-
-	store_relaxed(&s->stop, 1);
-	number_raise(s, &s->posted, s->submitted + 1);
-	/* To join is a cancellation point, and no function of a stream is. */
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
-	pthread_join(s->thread, NULL);
-	pthread_setcancelstate(state, &state);
+	(void)s;
+	drover_mutex_lock(&pool_lock);
+	pool_leave();
+	drover_mutex_unlock(&pool_lock);
 }
 
 int queue_submit(struct stream *s, struct op *op)
 {
 	number_raise(s, &s->posted, op->number);
+	if (!swap_seq_cst(&s->at_work, true)) { /* [S-QUEUE] */
+		stream_use(s);
+		pool_enqueue_own(pool, &s->task);
+	}
 	return 0;
 }
 
@@ -134,6 +211,12 @@ void memory_free(struct stream *s, void *memory, bool host)
 	free(memory);
 }
 
+static void *cpu_native(const struct stream *s)
+{
+	(void)s;
+	return pool;
+}
+
 const struct backend stream_cpu = {
 	.name = "cpu",
 	.id = DROVER_BACKEND_CPU,
@@ -146,4 +229,5 @@ const struct backend stream_cpu = {
 	.wait = stream_wait_done,
 	.alloc = memory_alloc,
 	.free = memory_free,
+	.native = cpu_native,
 };

@@ -96,6 +96,7 @@ static void after_fork(void)
 		store_relaxed(&s->done.sleepers, 0);
 	}
 	memory_after_fork();
+	queue_after_fork();
 	check_after_fork();
 }
 
@@ -189,7 +190,6 @@ static void set_up(struct stream *s, const drover_streamattr_t *attr)
 	store_relaxed(&s->posted.at, s->submitted);
 	s->retired = s->host_number = s->wanted = s->submitted;
 	s->first = s->submitted + 1;
-	store_relaxed(&s->stop, 0);
 	s->capture = NULL;
 	s->device_private = NULL;
 	store_relaxed(&s->worker, 0);

@@ -8,8 +8,8 @@
  * number @done says that it and all in front of it are done; its low half is a
  * futex word. So "wait for operation N" is always "wait until done >= N".
  *
- * Locks. stream_lock guards everything but the atomics and what a queue's
- * thread needs of an operation, which does not change from being posted until
+ * Locks. stream_lock guards everything but the atomics and what the worker of
+ * a queue needs of an operation, which does not change from being posted until
  * it is done. Nobody sleeps with it for longer than a system call, and the
  * threads that carry operations out do without it. Order: stream_lock, then
  * the lock of the checker.
@@ -24,6 +24,7 @@
 #include "base/atomic.h"
 #include "base/futex.h"
 #include "base/thread.h"
+#include "pool/pool.h"
 #include "stream/op.h"
 
 #define STREAM_MAX     128 /* streams at a time */
@@ -54,7 +55,7 @@ struct backend {
 	int (*submit)(struct stream *s, struct op *op);
 	/* The same where that may block, without the lock; raises posted. */
 	int (*issue)(struct stream *s, struct op *op);
-	/* @op is next for the queue's thread, see queue_open(); raises done. */
+	/* @op is next in the queue, see queue_open(); raises done. */
 	void (*turn)(struct stream *s, struct op *op);
 	/* Until done >= @number or the deadline: 0 or ETIMEDOUT */
 	int (*wait)(struct stream *s, uint64_t number,
@@ -123,8 +124,9 @@ struct stream {
 	_Atomic uint64_t system_calls;
 	_Atomic uint64_t driver_calls;
 	void *device_private; /* the backend's */
-	pthread_t thread;
-	_Atomic uint32_t stop; /* the queue's thread is to end */
+	struct task task;     /* works the queue off, while at_work */
+	uint64_t next;	      /* that has its turn; its own */
+	_Atomic bool at_work;
 
 	/* Written by the threads that carry operations out. */
 	cache_aligned struct number posted; /* may begin, or is issued */
@@ -354,11 +356,12 @@ int graph_order(struct stream *s, struct op *op, struct need *need);
 int event_order(struct stream *s, struct op *op, const drover_event_t *event,
 		struct need *need);
 
-/* ---- queue.c: a thread that works off a queue ---- */
+/* ---- queue.c: workers that work off a queue ---- */
 
 int queue_open(struct stream *s, const drover_streamattr_t *attr);
 void queue_close(struct stream *s);
 int queue_submit(struct stream *s, struct op *op);
+void queue_after_fork(void);
 /* Device memory that is memory. */
 void *memory_alloc(struct stream *s, size_t bytes, bool host);
 void memory_free(struct stream *s, void *memory, bool host);

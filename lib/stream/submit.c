@@ -90,7 +90,7 @@ static int check_kernel(const struct stream *s, const struct op *op)
 
 	if (op->kind != OP_RUN ||
 	    (s->backend->id == DROVER_BACKEND_CUDA ? k->function || k->issue :
-						     k->run != NULL))
+						     k->run || k->part))
 		return 0;
 	return stream_because(EINVAL, "not a kernel for the %s backend",
 			      s->backend->name);

@@ -106,9 +106,12 @@ int number_wait(struct stream *s, struct number *n, uint64_t wanted,
 	if (linger(&thread_this.for_streams, poll_number, &a,
 		   time_left(deadline)))
 		return 0;
+	/* A worker's place is free meanwhile. */
+	block_begin(true);
 	sleepers_enter(n, wanted);
 	err = sleep_until(s, n, wanted, deadline);
 	sleepers_leave(n);
+	block_end();
 	return err;
 }
 

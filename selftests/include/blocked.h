@@ -116,6 +116,24 @@ static inline int for_all_threads(int (*function)(pid_t tid, const void *arg),
 	return sum;
 }
 
+static inline int is_thread(pid_t tid, const void *arg)
+{
+	return 1;
+}
+
+/* A joined thread may be in the list a moment longer; ThreadSanitizer has one. */
+static inline void await_alone(void)
+{
+#ifdef __SANITIZE_THREAD__
+	const int nr = 2;
+#else
+	const int nr = 1;
+#endif
+
+	while (for_all_threads(is_thread, NULL) > nr)
+		sched_yield();
+}
+
 /* Absolute times for timed waits */
 
 #define NS_PER_MS INT64_C(1000000)

@@ -7,13 +7,6 @@
 #define REFUSES
 #include "tasks.h"
 
-/* ThreadSanitizer has one of its own. */
-#ifdef __SANITIZE_THREAD__
-#define NR_THREADS 2
-#else
-#define NR_THREADS 1
-#endif
-
 #define NR	 1000
 #define MOST	 100
 #define NR_POSTS 3
@@ -92,18 +85,6 @@ static bool plain_loop_is_right(void)
 	return !drover_pool_for(pool, 0, NR, 1, add_shared, &sum) && sum == NR;
 }
 
-static int one(pid_t tid, const void *arg)
-{
-	return 1;
-}
-
-/* A joined thread may be in the list a moment longer. */
-static void await_alone(int nr)
-{
-	while (for_all_threads(one, NULL) > nr)
-		sched_yield();
-}
-
 /* Was all as it should be? */
 static bool life(void)
 {
@@ -146,7 +127,7 @@ int main(void)
 		}
 		was_last = left >= 0;
 		left = -1;
-		await_alone(NR_THREADS);
+		await_alone();
 	}
 	tap_is(nr_wrong, 0, "with each fault all was as it should be");
 	tap_is(nr_waits_failed, 0, "no wait failed for good");

@@ -167,11 +167,31 @@ void *aligned_alloc(size_t alignment, size_t bytes)
 }
 
 #if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+static inline void *no_memory(void)
+{
+	errno = ENOMEM;
+	return NULL;
+}
+
 extern void *__libc_malloc(size_t bytes);
 
 void *malloc(size_t bytes)
 {
-	return refuses(true) ? NULL : __libc_malloc(bytes);
+	return refuses(true) ? no_memory() : __libc_malloc(bytes);
+}
+
+extern void *__libc_calloc(size_t nr, size_t bytes);
+
+void *calloc(size_t nr, size_t bytes)
+{
+	return refuses(true) ? no_memory() : __libc_calloc(nr, bytes);
+}
+
+extern void *__libc_realloc(void *memory, size_t bytes);
+
+void *realloc(void *memory, size_t bytes)
+{
+	return refuses(true) ? no_memory() : __libc_realloc(memory, bytes);
 }
 #endif
 

@@ -83,7 +83,7 @@ typedef struct drover_graph drover_graph_t;
 /* drover_streamattr_t.backend: who carries the operations out */
 enum drover_backend {
 	DROVER_BACKEND_CPU =
-		0, /* a thread, in order; device memory is memory */
+		0, /* workers of a pool, in order; device memory is memory */
 	DROVER_BACKEND_CUDA = 2, /* a CUDA driver, found when it is asked for */
 };
 
@@ -144,6 +144,8 @@ typedef struct {
  * drover_kernel_t - something to run on a device
  * @run: CPU backend: called with the copied arguments; returns 0 or
  *	an errno value, which fails the operation
+ * @part: CPU backend, instead: called for parts of the indices below @grid[0], by
+ *	several threads, as drover_pool_for() does. It calls no functions of streams.
  * @function: CUDA backend: a CUfunction, see drover_stream_load()
  * @issue: CUDA backend, instead: called by the submitting thread, with the context
  *	current, when it is its turn: puts its work into the CUstream, as libraries
@@ -154,6 +156,7 @@ typedef struct {
  */
 typedef struct {
 	int (*run)(const void *args);
+	int (*part)(size_t begin, size_t end, void *args);
 	void *function;
 	int (*issue)(void *native, const void *args);
 	uint32_t grid[3];
@@ -181,11 +184,13 @@ typedef struct {
  * drover_stream_create() - make a stream
  * @stream: where its name goes
  *
- * Starts a thread (CPU), or loads the CUDA driver, libcuda.so.1 or what
- * the environment variable DROVER_CUDA_LIBRARY names.
+ * Loads the CUDA driver, libcuda.so.1 or what the environment variable
+ * DROVER_CUDA_LIBRARY names; the first stream of the CPU backend starts the pool
+ * that all of them run on. It has as many workers as there are CPUs, or streams, if
+ * they are more, and ends with the last stream.
  *
  * Return: 0; EINVAL for unknown attributes; EAGAIN when there are 128 streams,
- * or no thread is to be had; ENOMEM; ENODEV when there is no CUDA driver or no
+ * or no thread; ENOMEM; ENODEV when there is no CUDA driver or no
  * such device; ENOSYS when the driver lacks a function; EIO when it fails.
  */
 int drover_stream_create(drover_stream_t *stream,
@@ -206,13 +211,14 @@ int drover_stream_create(drover_stream_t *stream,
 int drover_stream_destroy(drover_stream_t *stream);
 
 /**
- * drover_stream_native() - the device's own stream
- * @native: where the CUstream goes
+ * drover_stream_native() - what the stream runs on
+ * @native: where the CUstream goes, or for the CPU backend the drover_pool_t, which
+ *	is not to be shut down or resized
  *
  * What is put there by others than drover_kernel_t.issue comes behind what was
  * submitted and issued before, and the library knows nothing else of it; a wait
  * for all of the stream may wait for it, too. To be used until
- * drover_stream_destroy(). Never blocks. Return: 0; EINVAL for another backend.
+ * drover_stream_destroy(). Never blocks. Return: 0.
  */
 int drover_stream_native(drover_stream_t *stream, void **native);
 
@@ -342,8 +348,9 @@ int drover_stream_load(drover_stream_t *stream, const void *image,
 
 /**
  * drover_stream_host_call() - call a function when its turn comes
- * @call: called by a thread of the library's or the driver's; returns 0 or an
- *	errno value, which fails the operation. On CUDA it may not call the
+ * @call: called by a worker of the pool or a thread of the driver's; returns 0 or
+ *	an errno value, which fails the operation; so does, on the CPU, the end of its
+ *	thread. On CUDA it may not call the
  *	driver, so no functions of streams.
  *
  * Blocks only when there is no room. Return: as drover_stream_run().

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Memory or a thread is refused, once in each place where the library asks: the
+ * call says so and has changed nothing, what was accepted is done, nothing hangs,
+ * and neither stream nor thread is left behind.
+ */
+#define REFUSES
+#include "../pool/tasks.h"
+#include "blocks.h"
+
+#define MOST	  100
+#define NR_RANGES 10
+
+static atomic_int left = -1; /* before the one that fails */
+static int nr_added, nr_wrong;
+
+static bool refuses(bool memory)
+{
+	return left >= 0 && left-- == 0;
+}
+
+/* Did a call go well? It may lack memory or a thread. */
+static bool went(int err)
+{
+	nr_wrong += err && err != ENOMEM && err != EAGAIN;
+	return !err;
+}
+
+static int add_one(const void *args)
+{
+	(**(unsigned char *const *)args)++;
+	return 0;
+}
+
+/* With more accesses than an operation has room for. */
+static bool add(drover_stream_t *s, unsigned char *to)
+{
+	const drover_kernel_t kernel = { .run = add_one };
+	drover_access_t accesses[NR_RANGES];
+
+	for (int i = 0; i < NR_RANGES; i++)
+		accesses[i] = (drover_access_t){ to, 1, DROVER_WRITE };
+	return went(drover_stream_run(s, &kernel, &to, sizeof(to), accesses,
+				      NR_RANGES, NULL));
+}
+
+/* What of it was captured is replayed. */
+static void graph(drover_stream_t *s, unsigned char *memory)
+{
+	unsigned char zero[2] = { 0 };
+	drover_graph_t *graph;
+	int nr;
+
+	if (!went(drover_stream_capture(s)))
+		return;
+	went(drover_stream_copy_staged(s, memory + 1, zero, 1, NULL));
+	nr = add(s, memory) + add(s, memory);
+	if (!went(drover_stream_capture_end(s, &graph)))
+		return;
+	if (went(drover_graph_replay(s, graph, NULL)))
+		nr_added += nr;
+	drover_graph_destroy(graph);
+}
+
+static void life(void)
+{
+	const drover_streamattr_t attr = { 0 };
+	unsigned char zero[2] = { 0 }, *memory;
+	drover_stream_t s;
+	void *place;
+
+	if (!went(drover_stream_create(&s, &attr)))
+		return;
+	if (went(drover_stream_alloc(&s, 2, &place))) {
+		memory = place;
+		MUST(drover_stream_copy_staged(&s, memory, zero, 2, NULL));
+		nr_added = add(&s, memory);
+		graph(&s, memory);
+		MUST(drover_stream_drain(&s));
+		nr_wrong += *memory != nr_added;
+		MUST(drover_stream_free(&s, memory));
+	}
+	MUST(drover_stream_destroy(&s));
+}
+
+int main(void)
+{
+	bool was_last = false;
+	int nr = 0;
+
+	tap_plan(2);
+	for (; nr < MOST && !was_last; nr++) {
+		int before = nr_wrong;
+
+		watchdog("a fault");
+		left = nr;
+		life();
+		was_last = left >= 0;
+		left = -1;
+		await_alone();
+		if (nr_wrong > before)
+			tap_diag("fault %d", nr);
+	}
+	tap_is(nr_wrong, 0, "with each fault all was as it should be");
+	tap_ok(nr > 8 && nr < MOST, "%d places", nr);
+	return tap_exit();
+}

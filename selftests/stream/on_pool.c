@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Streams of the CPU backend run on one pool, and have no threads of their own: a
+ * kernel's parts run at the same time, who waits for a stream in the pool gives its
+ * place away, a kernel may end its thread, and the last stream ends them all.
+ */
+#include <drover/pool.h>
+
+#include "script.h"
+
+#define NR_PARTS   100
+#define NR_STREAMS 20
+#define NR_TASKS   (NR_STREAMS + 64)
+
+static atomic_int nr_begun, times[NR_PARTS];
+
+/* The first two wait for each other. */
+static int part(size_t begin, size_t end, void *args)
+{
+	int most = *(int *)args;
+
+	nr_begun++;
+	reached(&nr_begun, most);
+	for (size_t i = begin; i < end; i++)
+		times[i]++;
+	return nr_begun < most;
+}
+
+/* parts STREAM: all indices once, by two threads at least */
+STEP(parts)
+{
+	const drover_kernel_t kernel = { .part = part, .grid = { NR_PARTS } };
+	drover_access_t access = { times, sizeof(times), DROVER_WRITE };
+	const int two = 2;
+
+	memset(times, 0, sizeof(times));
+	nr_begun = 0;
+	MUST(drover_stream_run(STREAM, &kernel, &two, sizeof(two), &access, 1,
+			       NULL));
+	MUST(drover_stream_synchronize(STREAM));
+	for (int i = 0; i < NR_PARTS; i++)
+		if (times[i] != 1)
+			return i + 1;
+	return 0;
+}
+
+static int part_without_space(size_t begin, size_t end, void *args)
+{
+	return ENOSPC;
+}
+
+STEP(part_fails)
+{
+	const drover_kernel_t kernel = { .part = part_without_space };
+
+	return drover_stream_run(STREAM, &kernel, NULL, 0, NULL, 0, TICKET);
+}
+
+static int end_thread(void *arg)
+{
+	pthread_exit(NULL);
+}
+
+STEP(alone)
+{
+	await_alone();
+	return 0;
+}
+
+/* many: streams, and how many threads there are more than streams or CPUs */
+STEP(many)
+{
+	int cpus = sysconf(_SC_NPROCESSORS_ONLN), most, nr;
+	drover_stream_t streams[NR_STREAMS];
+
+	for (int i = 0; i < NR_STREAMS; i++) {
+		MUST(drover_stream_create(&streams[i], NULL));
+		MUST(fill_submit(&streams[i], script_host[0], i, BYTES, NULL));
+	}
+	most = 1 + (NR_STREAMS > cpus ? NR_STREAMS : cpus);
+	nr = for_all_threads(is_thread, NULL);
+	for (int i = 0; i < NR_STREAMS; i++)
+		MUST(drover_stream_destroy(&streams[i]));
+	return nr > most ? nr : 0;
+}
+
+static int wait_for_ticket(void *ticket)
+{
+	return drover_ticket_wait(ticket, CLOCK_MONOTONIC, NULL);
+}
+
+static int open_gate(void *gate)
+{
+	gate_open(gate);
+	return 0;
+}
+
+/* crowd STREAM GATE: more tasks wait for ticket 1 than there are places */
+STEP(crowd)
+{
+	drover_task_t tasks[NR_TASKS];
+	int result, nr_right = 0;
+	void *native;
+
+	MUST(drover_stream_native(STREAM, &native));
+	for (int i = 0; i < NR_TASKS; i++) {
+		bool opens = i == NR_TASKS - 1;
+
+		drover_task_init(&tasks[i], opens ? open_gate : wait_for_ticket,
+				 opens ? (void *)&script.gates[args[1]] :
+					 &script.tickets[1]);
+		MUST(drover_pool_submit(native, &tasks[i]));
+	}
+	MUST(drover_pool_wait_all(native));
+	for (int i = 0; i < NR_TASKS; i++)
+		nr_right += !drover_pool_test(native, &tasks[i], &result) &&
+			    !result;
+	return NR_TASKS - nr_right;
+}
+
+STEP_IS(end_thread, script_host_call(args, end_thread));
+NUMBER(ECANCELED, ECANCELED);
+
+static const struct scenario scenarios[] = {
+	{ "cpu: a kernel's parts, at the same time",
+	  "parts s; parts s; part_fails s @1; ticket 1 = ENOSPC; "
+	  "destroy s = ENOSPC; alone;" },
+	{ "cpu: who waits for a stream gives its place away",
+	  "gate x s @1; crowd s x; destroy s; alone;" },
+	{ "cpu: a call ends its thread, and the stream with it",
+	  "fill s h 1 @1; gate x s; end_thread s h @2; fill s h 2; open x; "
+	  "ticket 1 = 0; ticket 2 = ECANCELED; is h 1; fill t i 3; drain t; is i 3; "
+	  "destroy s = ECANCELED; destroy t; alone;" },
+	{ "cpu: no more threads than CPUs or streams", "many; alone;" },
+	{ NULL, NULL },
+};
+
+int main(void)
+{
+	return scripts_main(scenarios, NULL, 0);
+}
