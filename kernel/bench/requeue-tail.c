@@ -2,9 +2,11 @@
 /*
  * How long a requeue of many waiters takes, and how long it holds up others.
  *
- * usage: requeue-tail WAITERS ROUNDS
+ * usage: requeue-tail WAITERS ROUNDS [SLICE]
  *
- * One thread moves WAITERS threads to another bucket and back, ROUNDS times.
+ * One thread moves WAITERS threads to another bucket and back, ROUNDS times, in
+ * one call, or in calls that move SLICE each, as the library does: a requeue in
+ * what follows is all of them.
  * A bystander calls FUTEX_WAIT with a value that is not there, as perf bench
  * futex hash does: that takes the lock of the bucket and no more. Its word is
  * in the bucket that the waiters leave. The longest of its calls that began or
@@ -53,6 +55,7 @@ static struct samples calls = { .name = "requeue" };
 static struct samples held_up = { .name = "held_up" };
 static struct samples between = { .name = "between" };
 static int nr_returned, woken_index;
+static long slice = INT_MAX;
 static unsigned long nr_steps; /* odd while a requeue is under way */
 static uint32_t *longest;      /* of each requeue */
 static bool stop;
@@ -209,11 +212,14 @@ static void *bystander(void *word)
 static void move(uint32_t *a, uint32_t *b, long nr, struct samples *s)
 {
 	long long before, after;
-	long moved;
+	long moved = 0, now_moved;
 
 	__atomic_add_fetch(&nr_steps, 1, __ATOMIC_RELEASE);
 	before = now();
-	moved = futex(a, FUTEX_REQUEUE, 0, INT_MAX, b);
+	do {
+		now_moved = futex(a, FUTEX_REQUEUE, 0, slice, b);
+		moved += now_moved;
+	} while (moved < nr && now_moved > 0);
 	after = now();
 	__atomic_add_fetch(&nr_steps, 1, __ATOMIC_RELEASE);
 	if (moved != nr)
@@ -261,8 +267,10 @@ int main(int argc, char **argv)
 	uint32_t *near, *to;
 	pthread_t thread;
 
-	if (nr < 1 || rounds < 1)
-		die("usage: requeue-tail WAITERS ROUNDS", EINVAL);
+	if (argc > 3)
+		slice = atol(argv[3]);
+	if (nr < 1 || rounds < 1 || slice < 1)
+		die("usage: requeue-tail WAITERS ROUNDS [SLICE]", EINVAL);
 	for (int i = 0; i < 3; i++) {
 		all[i]->ns = malloc(MAX_SAMPLES * sizeof(uint32_t));
 		if (!all[i]->ns)
