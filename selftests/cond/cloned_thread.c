@@ -61,16 +61,14 @@ static int in_clone(void)
 
 static int in_vfork(void)
 {
-	static volatile int result;
 	pid_t pid = vfork();
+	int status;
 
-	if (pid == 0) {
-		result = time_out();
-		_exit(0);
-	}
-	if (pid < 0 || waitpid(pid, NULL, 0) != pid)
+	if (pid == 0)
+		_exit(time_out());
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
 		tap_bail("vfork: %s", strerror(errno));
-	return result;
+	return WEXITSTATUS(status);
 }
 
 static int in_fork(pid_t (*forking)(void))

@@ -97,6 +97,23 @@ static inline cpu_set_t one_cpu(void)
 	return one;
 }
 
+/* A thread that was there before the program: qemu-user's own. */
+static pid_t emulators_thread;
+
+#ifndef __x86_64__
+__attribute__((constructor)) static void find_emulators_thread(void)
+{
+	DIR *dir = opendir("/proc/self/task");
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.' && atoi(entry->d_name) != getpid())
+			emulators_thread = atoi(entry->d_name);
+	if (dir)
+		closedir(dir);
+}
+#endif
+
 /*
  * for_all_threads - call @function for each thread of the process; the sum of
  * what it returns
@@ -109,7 +126,8 @@ static inline int for_all_threads(int (*function)(pid_t tid, const void *arg),
 	int sum = 0;
 
 	while (dir && (entry = readdir(dir)))
-		if (entry->d_name[0] != '.')
+		if (entry->d_name[0] != '.' &&
+		    atoi(entry->d_name) != emulators_thread)
 			sum += function(atoi(entry->d_name), arg);
 	if (dir)
 		closedir(dir);

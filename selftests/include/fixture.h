@@ -23,7 +23,8 @@
  * after a requeue. So a waiter that was woken and went to sleep on the mutex is
  * AT_MUTEX, and one that was moved there is AT_COND as before. Who sleeps in
  * FUTEX_LOCK_PI elsewhere wants a lock inside the library for a moment; in
- * FUTEX_WAIT, which no wait on a condvar uses, one inside a sanitizer.
+ * FUTEX_WAIT one inside a sanitizer: no wait on a condvar uses that, but glibc's
+ * own before 2.34, see places_of_glibc.
  *
  * Known gap: who sleeps for a lock of the library without priority inheritance
  * is in FUTEX_WAIT_BITSET, too, and is taken for AT_COND until it goes on.
@@ -35,6 +36,8 @@ enum place {
 	AT_MUTEX, /* was awake since */
 	AWAKE,	  /* on the way */
 };
+
+static bool places_of_glibc;
 
 static inline enum place place_of(pid_t pid, pid_t tid, const void *mutex)
 {
@@ -57,7 +60,7 @@ static inline enum place place_of(pid_t pid, pid_t tid, const void *mutex)
 	case FUTEX_WAIT_REQUEUE_PI:
 		return AT_COND;
 	default:
-		return AWAKE;
+		return places_of_glibc ? AT_COND : AWAKE;
 	}
 }
 

@@ -22,7 +22,9 @@ static int (*glibc_cancel)(pthread_t);
 
 static void *of_glibc(const char *name)
 {
-	void *libc = dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD);
+	/* They are there before glibc 2.34. */
+	void *own = dlopen("libpthread.so.0", RTLD_NOW | RTLD_NOLOAD);
+	void *libc = own ? own : dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD);
 	void *function = libc ? dlsym(libc, name) : NULL;
 
 	if (!function || drop_in_owns(function))
@@ -262,6 +264,7 @@ int main(int argc, char **argv)
 	glibc_clockwait = of_glibc("pthread_cond_clockwait");
 	glibc_signal = of_glibc("pthread_cond_signal");
 	glibc_cancel = of_glibc("pthread_cancel");
+	places_of_glibc = true;
 	said = said_begin();
 	scene_start("", "normal", false);
 	test_clock();
