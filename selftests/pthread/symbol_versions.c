@@ -8,15 +8,28 @@
 
 #include "../cond/steps.h"
 
+/* Of condvars, in each port of glibc: two generations, or one. */
+#if defined(__x86_64__)
+#define OLDEST	 "GLIBC_2.2.5"
+#define CONDVARS "GLIBC_2.3.2"
+#elif defined(__riscv)
+#define CONDVARS "GLIBC_2.27"
+#else
+#define CONDVARS "GLIBC_2.17"
+#endif
+#ifndef OLDEST
+#define OLDEST CONDVARS
+#endif
+
 static const struct {
 	const char *name, *version, *later;
 } symbols[] = {
-	{ "pthread_cond_init", "GLIBC_2.2.5", "GLIBC_2.3.2" },
-	{ "pthread_cond_destroy", "GLIBC_2.2.5", "GLIBC_2.3.2" },
-	{ "pthread_cond_wait", "GLIBC_2.2.5", "GLIBC_2.3.2" },
-	{ "pthread_cond_timedwait", "GLIBC_2.2.5", "GLIBC_2.3.2" },
-	{ "pthread_cond_signal", "GLIBC_2.2.5", "GLIBC_2.3.2" },
-	{ "pthread_cond_broadcast", "GLIBC_2.2.5", "GLIBC_2.3.2" },
+	{ "pthread_cond_init", OLDEST, CONDVARS },
+	{ "pthread_cond_destroy", OLDEST, CONDVARS },
+	{ "pthread_cond_wait", OLDEST, CONDVARS },
+	{ "pthread_cond_timedwait", OLDEST, CONDVARS },
+	{ "pthread_cond_signal", OLDEST, CONDVARS },
+	{ "pthread_cond_broadcast", OLDEST, CONDVARS },
 	{ "pthread_cond_clockwait", "GLIBC_2.30", "GLIBC_2.34" },
 	{ "cnd_init", "GLIBC_2.28", "GLIBC_2.34" },
 	{ "cnd_destroy", "GLIBC_2.28", "GLIBC_2.34" },
@@ -42,8 +55,8 @@ static struct family {
 	int (*init)(pthread_cond_t *cond, const void *attr);
 	int (*destroy)(pthread_cond_t *cond);
 } families[] = {
-	{ .name = "2.2.5",
-	  .version = "GLIBC_2.2.5",
+	{ .name = "the oldest",
+	  .version = OLDEST,
 	  .functions = { "pthread_cond_wait", "pthread_cond_timedwait",
 			 "pthread_cond_signal", "pthread_cond_broadcast",
 			 "pthread_cond_init", "pthread_cond_destroy" },
@@ -200,7 +213,10 @@ int main(int argc, char **argv)
 	}
 	for (int i = 0; i < NR_FAMILIES; i++)
 		find(&families[i]);
-	test_family(0, "normal", of_old, 2);
+	if (strcmp(OLDEST, CONDVARS))
+		test_family(0, "normal", of_old, 2);
+	else
+		tap_skip_all(2, "the oldest", "this port has one generation");
 	test_family(1, "normal", of_c11, 1);
 	test_family(1, "recursive", of_c11, 1);
 	return tap_exit();
