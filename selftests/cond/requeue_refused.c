@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * In a sandbox that answers EPERM or ENOSYS to requeues every waiter is woken
- * all the same, also by the very call that finds out, and no other call asks
- * again. And one that comes when threads already sleep for requeue-PI, and
+ * all the same, also by the very call that finds out. And one that comes when threads already sleep for requeue-PI, and
  * refuses that: nothing but requeue-PI and signals can wake such a thread.
  *
  * APIs: drover pthread
@@ -23,19 +22,6 @@ STEP(refuse_pi)
 	return 0;
 }
 
-/* Under a second filter. */
-STEP(count)
-{
-	sandbox_has(futex_filter_count());
-	futex_counts = (struct futex_counts){ 0 };
-	return 0;
-}
-
-STEP(requeues)
-{
-	return futex_counts.requeues;
-}
-
 static const struct row {
 	const char *name, *kind, *steps;
 } rows[] = {
@@ -46,10 +32,6 @@ static const struct row {
 	  "refuse; wait 4; signal; gone 1; wait 4; lock; broadcast; unlock;"
 	  "gone 8; zeros = 8" },
 	{ "signals, mutex held", "normal", "refuse; wait 8; each 8 1 = 1" },
-	{ "refused once, not asked again", "normal",
-	  "refuse; wait 8; lock; broadcast; unlock; gone 8; wait 4; signal;"
-	  "gone 9; count; wait 4; lock; broadcast; unlock; gone 16; wait 8;"
-	  "each 24 1 = 1; requeues = 0" },
 	{ "a broadcast", "PI",
 	  "wait 4; refuse_pi 0; lock; broadcast; unlock; gone 4; zeros = 4" },
 	/* None is lost, and none wakes two. */
@@ -82,10 +64,6 @@ static void test(const char *policy)
 	for (row = rows; row < rows + NR_OF(rows); row++) {
 		const struct sandbox_test sandboxed = { row->name, in_sandbox };
 
-		if (strstr(row->steps, "count") && !HANDLERS_ARE_PROMPT) {
-			tap_skip_all(2, row->name, "handlers are late");
-			continue;
-		}
 		sandbox_run(policy, &sandboxed, EPERM, begin);
 		sandbox_run(policy, &sandboxed, ENOSYS, begin);
 	}

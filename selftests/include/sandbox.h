@@ -29,7 +29,6 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #include "tap.h"
@@ -87,20 +86,14 @@ static inline void sandbox_run(const char *what,
 }
 
 /*
- * Refuse requeues as a sandbox does, or count futex calls
+ * Refuse requeues as a sandbox does
  *
  *	err = futex_filter_refuse(EPERM);	// this thread and its children
  *	err = futex_filter_refuse_pi(EPERM, false);
  *
- *	err = futex_filter_count();
- *	futex_counts = (struct futex_counts){ 0 };
- *	api_cond_signal(&cond);
- *	tap_is(futex_counts.all, 0, "no system call");
- *
- * All install a seccomp filter for good, in the calling thread and in those
- * it creates from then on, and return 0 or an errno value: EINVAL where the
- * kernel has no filters. Counted calls are trapped and made again from the
- * signal handler, by an instruction that the filter lets through.
+ * Both install a seccomp filter for good, in the calling thread and in those it
+ * creates from then on, and return 0 or an errno value: EINVAL where the kernel
+ * has no filters.
  */
 
 #define FILTER_LOAD(field) \
@@ -122,8 +115,8 @@ static inline int filter_install(struct sock_filter *code, unsigned short len)
 	return 0;
 }
 
-/* Answer @error to two of the futex operations, which may be the same. */
-static inline int filter_refuse(int error, uint32_t op, uint32_t other)
+/* Answer two of the futex operations, which may be the same. */
+static inline int filter_answer(uint32_t what, uint32_t op, uint32_t other)
 {
 	struct sock_filter code[] = {
 		FILTER_LOAD(nr),
@@ -132,7 +125,7 @@ static inline int filter_refuse(int error, uint32_t op, uint32_t other)
 		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, FUTEX_CMD_MASK),
 		FILTER_IF(op, 1),
 		FILTER_UNLESS(other, 1),
-		FILTER_RETURN(SECCOMP_RET_ERRNO | error),
+		FILTER_RETURN(what),
 		FILTER_RETURN(SECCOMP_RET_ALLOW),
 	};
 
@@ -142,113 +135,17 @@ static inline int filter_refuse(int error, uint32_t op, uint32_t other)
 /* futex_filter_refuse - answer @error to every plain requeue */
 static inline int futex_filter_refuse(int error)
 {
-	return filter_refuse(error, FUTEX_REQUEUE, FUTEX_CMP_REQUEUE);
+	return filter_answer(SECCOMP_RET_ERRNO | error, FUTEX_REQUEUE,
+			     FUTEX_CMP_REQUEUE);
 }
 
 /* futex_filter_refuse_pi - answer @error to requeue-PI: wakers, or waiters too */
 static inline int futex_filter_refuse_pi(int error, bool waiters)
 {
-	return filter_refuse(error, FUTEX_CMP_REQUEUE_PI,
+	return filter_answer(SECCOMP_RET_ERRNO | error, FUTEX_CMP_REQUEUE_PI,
 			     waiters ? FUTEX_WAIT_REQUEUE_PI :
 				       FUTEX_CMP_REQUEUE_PI);
 }
-
-/* What this thread has called since it last set them to 0. */
-struct futex_counts {
-	int all;
-	int waits;
-	int wakes;
-	int requeues;
-};
-
-static _Thread_local volatile struct futex_counts futex_counts;
-
-#if defined(__x86_64__)
-
-/* The one instruction that the filter lets through, and a call of it. */
-extern const char futex_allowed[];
-
-long futex_again(long nr, const long long *args);
-
-__asm__(".text\n"
-	".type futex_again, @function\n"
-	"futex_again:\n"
-	"	mov %rdi, %rax\n"
-	"	mov %rsi, %r11\n"
-	"	mov (%r11), %rdi\n"
-	"	mov 8(%r11), %rsi\n"
-	"	mov 16(%r11), %rdx\n"
-	"	mov 24(%r11), %r10\n"
-	"	mov 32(%r11), %r8\n"
-	"	mov 40(%r11), %r9\n"
-	"	syscall\n"
-	"futex_allowed:\n"
-	"	ret\n"
-	".size futex_again, . - futex_again\n");
-
-static inline void futex_count(int op)
-{
-	futex_counts.all++;
-	switch (op & FUTEX_CMD_MASK) {
-	case FUTEX_WAIT:
-	case FUTEX_WAIT_BITSET:
-		futex_counts.waits++;
-		break;
-	case FUTEX_WAKE:
-		futex_counts.wakes++;
-		break;
-	case FUTEX_REQUEUE:
-	case FUTEX_CMP_REQUEUE:
-		futex_counts.requeues++;
-		break;
-	}
-}
-
-static inline void futex_trapped(int signal, siginfo_t *info, void *context)
-{
-	greg_t *regs = ((ucontext_t *)context)->uc_mcontext.gregs;
-	const long long args[] = {
-		regs[REG_RDI], regs[REG_RSI], regs[REG_RDX],
-		regs[REG_R10], regs[REG_R8],  regs[REG_R9],
-	};
-
-	futex_count((int)args[1]);
-	regs[REG_RAX] = futex_again(info->si_syscall, args);
-}
-
-static inline int futex_filter_count(void)
-{
-	const struct sigaction action = {
-		.sa_sigaction = futex_trapped,
-		.sa_flags = SA_SIGINFO | SA_NODEFER | SA_RESTART,
-	};
-	uintptr_t allowed = (uintptr_t)futex_allowed;
-	struct sock_filter code[] = {
-		FILTER_LOAD(nr),
-		FILTER_UNLESS(SYS_futex, 5),
-		FILTER_LOAD(instruction_pointer),
-		FILTER_UNLESS(allowed, 2),
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-			 offsetof(struct seccomp_data, instruction_pointer) +
-				 4),
-		FILTER_IF(allowed >> 32, 1),
-		FILTER_RETURN(SECCOMP_RET_TRAP),
-		FILTER_RETURN(SECCOMP_RET_ALLOW),
-	};
-
-	if (sigaction(SIGSYS, &action, NULL))
-		return errno;
-	return filter_install(code, sizeof(code) / sizeof(code[0]));
-}
-
-#else /* not known how to make a trapped call again */
-
-static inline int futex_filter_count(void)
-{
-	return ENOTSUP;
-}
-
-#endif
 
 /*
  * What a debug build says before it aborts

@@ -28,7 +28,7 @@
  * cancellation point.
  *
  * Tests: cond/signal_order cond/wakeup_rounds cond/no_memory cond/timed_wait
- * Tests: cond/nobody_waits cond/destroy_at_once
+ * Tests: attack/calls cond/destroy_at_once
  */
 #ifndef DROVER_COND_H
 #define DROVER_COND_H
@@ -186,8 +186,8 @@ int drover_cond_signal(drover_cond_t *cond);
  *
  * Return: 0.
  *
- * Tests: cond/broadcast_moves cond/some_awake cond/nobody_waits
- * Tests: cond/mutex_kinds cond/requeue_refused attack/wake_ahead
+ * Tests: cond/broadcast_moves cond/some_awake attack/calls
+ * Tests: cond/mutex_kinds cond/requeue_refused attack/calls
  */
 int drover_cond_broadcast(drover_cond_t *cond);
 

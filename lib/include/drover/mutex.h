@@ -167,7 +167,7 @@ int drover_mutex_timedlock(drover_mutex_t *mutex, clockid_t clock,
  * Return: 0, or EPERM when the calling thread does not hold @mutex (nothing
  * is changed then).
  *
- * Tests: mutex/basic mutex/contended cond/nobody_waits
+ * Tests: mutex/basic mutex/contended attack/calls
  */
 int drover_mutex_unlock(drover_mutex_t *mutex);
 

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The library's futex calls, counted: none when nobody waits, and no other system
+ * call; one for a signal, and for a broadcast at most two, whatever the number of
+ * waiters, and likewise for a wait, a native mutex's calls included. None on
+ * either side while the waiters poll, which a deadline and a cancellation end.
+ *
+ * Wake-ahead: the first of those that were moved to the mutex wakes a few more,
+ * if it finds that free; once for each broadcast, and not where the policy is to
+ * move and do nothing else. Slices: the mutex's holder moves a few at each call,
+ * another one all at once. And who was refused a requeue does not ask again.
+ *
+ * APIs: drover pthread
+ */
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+
+#include "base/linger.h"
+
+#define MOST_MEMBERS 150
+#include "../cond/steps.h"
+#include "futex_call.h"
+
+/* How long threads poll, in microseconds: longer than anything here takes. */
+#define POLLING "spin=100000"
+#define POLL_NS (100 * NS_PER_MS)
+/* One of so many is not held up by other things. */
+#define NR_TRIES 20
+
+/* Calls of this thread, and of the members until each has the mutex again. */
+static _Thread_local int nr_calls;
+static atomic_int nr_member_calls, nr_ahead, nr_requeues;
+static atomic_long most_moved;
+static _Thread_local bool takes_back; /* before its unlock wakes anybody */
+static atomic_bool refuses;
+
+/* What the library calls. An unlock wakes one. */
+long raw_futex_call(_Atomic uint32_t *word, int op, uint32_t val,
+		    const void *timeout_or_val2, _Atomic uint32_t *word2,
+		    uint32_t val3)
+{
+	int command = op & FUTEX_CMD_MASK;
+
+	nr_calls++;
+	if (command == FUTEX_CMP_REQUEUE) {
+		nr_requeues++;
+		if ((long)timeout_or_val2 > most_moved)
+			most_moved = (long)timeout_or_val2;
+		if (refuses) {
+			errno = ENOSYS;
+			return -1;
+		}
+	}
+	if (command == FUTEX_WAKE && api_mutex_has(&mutex, word)) {
+		nr_ahead += val > 1;
+		if (takes_back) {
+			takes_back = false;
+			api_mutex_lock(&mutex);
+		}
+	}
+	return syscall(SYS_futex, word, op, val, timeout_or_val2, word2, val3);
+}
+
+STEP(count)
+{
+	nr_calls = 0;
+	nr_member_calls = nr_ahead = nr_requeues = 0;
+	most_moved = 0;
+	return 0;
+}
+
+STEP_IS(calls, nr_calls);
+STEP_IS(calls_at_most, nr_calls <= args[0]);
+STEP_IS(member_calls_at_most, nr_member_calls <= args[0]);
+STEP_IS(ahead, nr_ahead);
+STEP_IS(requeues, nr_requeues);
+STEP_IS(moved_at_once, most_moved);
+STEP_IS(takes_back, takes_back = true);
+STEP_IS(refused, refuses = true);
+NUMBER(one_ahead, 0); /* where there is wake-ahead */
+
+static void count_calls(struct member *member)
+{
+	nr_member_calls += nr_calls;
+}
+
+/*
+ * counted N: they wait, asleep or not, and have not met us on the mutex, which
+ * costs a call.
+ */
+STEP(counted)
+{
+	const struct member how = { .then = count_calls };
+
+	for (int i = 0; i < args[0]; i++) {
+		struct member *member = fixture_start(&fixture, &how);
+
+		while (!member->waiting || api_mutex_trylock(&mutex))
+			sched_yield();
+		api_mutex_unlock(&mutex);
+	}
+	return 0;
+}
+
+static const struct scene scenes[] = {
+	{ "nobody ever waited: no call",
+	  "count; signal; broadcast; lock; signal; broadcast; calls = 0" },
+	{ "nobody waits any more: no call",
+	  "wait 20; lock; broadcast; unlock; gone 20; wait 1; lock; signal;"
+	  "unlock; gone 21; count; signal; broadcast; lock; signal; broadcast;"
+	  "calls = 0" },
+	{ "signal to 20, mutex free: one call",
+	  "wait 20; count; signal; calls = 1" },
+	{ "signal to 20, mutex held: one call",
+	  "wait 20; lock; count; signal; calls = 1" },
+	{ "broadcast to 20, mutex free: one call",
+	  "wait 20; count; broadcast; calls = 1" },
+	{ "broadcast to 20, mutex held: one call",
+	  "wait 20; lock; count; broadcast; calls = 1" },
+	{ "broadcast after a signal, mutex free: at most two",
+	  "wait 10; signal; gone 1; wait 10; count; broadcast;"
+	  "calls_at_most 2 = 1" },
+	{ "broadcast after a signal, mutex held: at most two",
+	  "wait 10; signal; gone 1; wait 10; lock; count; broadcast;"
+	  "calls_at_most 2 = 1" },
+	{ "a wait, mutex free: at most two calls, but some",
+	  "count; counted; sleeps 0 = 1; signal; gone 1;"
+	  "member_calls_at_most 2 = 1; member_calls_at_most 0 = 0" },
+	{ "a wait, mutex held: at most two calls, but some",
+	  "count; counted; sleeps 0 = 1; lock; signal; unlock; gone 1;"
+	  "member_calls_at_most 2 = 1; member_calls_at_most 0 = 0" },
+	{ "a wait that times out: at most one call, and then none",
+	  "lock; count; time_out; calls_at_most 1 = 1; unlock; count; signal;"
+	  "broadcast; calls = 0" },
+};
+
+#define NO_CALL " calls = 0; member_calls_at_most 0 = 1"
+
+static const struct scene polling[] = {
+	{ "a signal: no call", "count; counted; signal; gone 1;" NO_CALL },
+	{ "a signal, mutex held: no call",
+	  "count; counted; lock; signal; unlock; gone 1;" NO_CALL },
+	{ "a broadcast to two: no call",
+	  "count; counted 2; broadcast; gone 2;" NO_CALL },
+	{ "a broadcast, mutex held: no call",
+	  "count; counted; lock; broadcast; unlock; gone 1;" NO_CALL },
+};
+
+static const struct scene moves[] = {
+	{ "the holder moves 150 by three calls",
+	  "wait 150; lock; count; broadcast; requeues = 3; moved_at_once = 64" },
+	{ "another one moves them by one",
+	  "wait 150; hold; count; broadcast; requeues = 1; moved_at_once = max" },
+	{ "the mutex is free: one wakes ahead, or none",
+	  "wait 20; count; lock; broadcast; unlock; gone 20;"
+	  "ahead = one_ahead" },
+#if !API_IS_PTHREAD /* glibc's mutex wakes by a call of its own */
+	{ "the mutex is taken: not yet, but then",
+	  "wait 20; count; lock; broadcast; takes_back; unlock; returned = 0;"
+	  "ahead = 0; unlock; gone 20; ahead = one_ahead" },
+#endif
+};
+
+static const struct scene refused[] = {
+	{ "requeue is refused: not asked again",
+	  "refused; wait 8; lock; broadcast; unlock; gone 8; count; wait 4;"
+	  "signal; gone 9; wait 4; lock; broadcast; unlock; gone 16; wait 8;"
+	  "each 24 1 = 1; requeues = 0" },
+};
+
+/* Are these steps over before a poll could be, at least once? */
+static bool early(const char *steps)
+{
+	for (int i = 0; i < NR_TRIES; i++) {
+		int64_t end = blocked_now_ns() + POLL_NS / 2;
+
+		if (!scene_holds(steps))
+			return false;
+		if (blocked_now_ns() < end)
+			return true;
+	}
+	return false;
+}
+
+#if API_IS_PTHREAD
+static void unlock(void *m)
+{
+	api_mutex_unlock(m);
+}
+
+/* @waits: set with the mutex held */
+static void *wait_for_cancellation(void *waits)
+{
+	api_mutex_lock(&mutex);
+	pthread_cleanup_push(unlock, &mutex);
+	*(atomic_int *)waits = 1;
+	while (true)
+		api_cond_wait(&cond, &mutex);
+	pthread_cleanup_pop(0);
+	return NULL;
+}
+
+STEP(is_cancelled)
+{
+	atomic_int waits = 0;
+	pthread_t thread = thread_of(wait_for_cancellation, &waits);
+
+	reached(&waits, 1);
+	/* Who gets the mutex now comes after it has joined. */
+	api_mutex_lock(&mutex);
+	api_mutex_unlock(&mutex);
+	pthread_cancel(thread);
+	return joined(thread) == PTHREAD_CANCELED;
+}
+#endif
+
+static void test_polls(void)
+{
+	scenes_test("polls", polling, NR_OF(polling));
+	tap_ok(early("timed; gone 1; results ETIMEDOUT = 1"),
+	       "a deadline ends the poll");
+#if API_IS_PTHREAD
+	if (!skips_cancellation("a cancellation ends the poll"))
+		tap_ok(early("is_cancelled = 1"),
+		       "a cancellation ends the poll");
+#endif
+}
+
+/* The kernel kills a strict process for any call but read, write and exit. */
+static bool call_strictly(void)
+{
+	/* The library asks once for the thread's number. */
+	for (int strict = 0; strict <= 1; strict++) {
+		if (strict && prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT))
+			return false;
+		steps_do("signal; broadcast; lock; signal; broadcast; unlock");
+	}
+	syscall(SYS_exit, 0);
+	return false;
+}
+
+static void test_silence(const char *policy)
+{
+	for (int i = 0; i < 4; i++) {
+		const char *kind = i & 2 ? "shared" : "private";
+
+		if (i & 1)
+			scene_holds("wait; signal; gone 1");
+		else
+			scene_start(policy, "normal", i & 2);
+		if (prctl(PR_GET_SECCOMP) || !CHILDREN_MAY_HAVE_THREADS)
+			tap_skip(kind, "no strict seccomp here");
+		else
+			tap_ok(child_does(call_strictly, kind),
+			       "%s: %s, nobody %s: no system call", policy,
+			       kind, i & 1 ? "waits any more" : "ever waited");
+	}
+}
+
+static const char *const names[] = { "auto",   "requeue", "wake-all",
+				     "spin=0", "spin=1",  POLLING };
+
+static void test(const char *policy)
+{
+	word_one_ahead.value = !strcmp(policy, "auto") && linger_has_cpu();
+	test_silence(policy);
+	scene_start(policy, "normal", false);
+	if (!strcmp(policy, POLLING)) {
+		test_polls();
+		return;
+	}
+	scenes_test(policy, scenes, NR_OF(scenes));
+	if (strcmp(policy, "auto") && strcmp(policy, "requeue"))
+		return;
+	scenes_test(policy, moves, NR_OF(moves));
+	scenes_test(policy, refused, 1);
+}
+
+int main(int argc, char **argv)
+{
+	args_parse(argc, argv, "");
+	return policies_main(argv, (struct policy_list){ names, NR_OF(names) },
+			     test);
+}
