@@ -27,9 +27,8 @@ static void destroyer_settles(void)
 {
 	int64_t deadline = blocked_deadline();
 
-	while (!atomic_load(&nr_destroyed) &&
-	       blocked_in_futex(getpid(), atomic_load(&destroyer_tid),
-				&cond->lock.pi) != 1) {
+	while (!nr_destroyed &&
+	       blocked_in_futex(getpid(), destroyer_tid, &cond->lock.pi) != 1) {
 		if (blocked_over(deadline))
 			tap_bail("destroy neither ends nor sleeps");
 		sched_yield();
@@ -56,7 +55,7 @@ static void *take_once(void *arg)
 	atomic_store((atomic_int *)arg, blocked_gettid());
 	lock_take(&lock);
 	lock_drop(&lock);
-	atomic_fetch_add(&nr_through, 1);
+	nr_through++;
 	return arg;
 }
 
@@ -82,7 +81,7 @@ static void *take_often(void *arg)
 	for (int i = 0; i < NR_ROUNDS; i++) {
 		lock_take(&lock);
 		if (entries++ != exits)
-			atomic_fetch_add(&nr_alike, 1);
+			nr_alike++;
 		exits++;
 		lock_drop(&lock);
 	}
@@ -105,10 +104,10 @@ static void test_exclusion(void)
 /* It was on its way before there were mutexes that inherit priorities. */
 static void *destroy(void *arg)
 {
-	atomic_store(&destroyer_tid, blocked_gettid());
+	destroyer_tid = blocked_gettid();
 	cond_destroy(cond);
 	munmap(cond, sizeof(*cond));
-	atomic_store(&nr_destroyed, 1);
+	nr_destroyed = 1;
 	return arg;
 }
 
@@ -121,9 +120,9 @@ static void test_gone(const char *what, bool late)
 	pthread_t destroyer;
 
 	watchdog(what);
-	atomic_store(&lock_pi_used, false);
-	atomic_store(&destroyer_tid, 0);
-	atomic_store(&nr_destroyed, 0);
+	lock_pi_used = false;
+	destroyer_tid = 0;
+	nr_destroyed = 0;
 	cond = mmap(NULL, sizeof(*cond), PROT_READ | PROT_WRITE,
 		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (cond == MAP_FAILED)
@@ -149,14 +148,14 @@ static void test_priorities(void)
 	api_mutex_t mutex;
 
 	watchdog("priorities");
-	atomic_store(&lock_pi_used, false);
+	lock_pi_used = false;
 	if (kind_cond_init(&own, false) ||
 	    kind_mutex_init(&mutex, kind_named("PI"), false))
 		tap_bail("init");
 	api_mutex_lock(&mutex);
 	api_cond_clockwait(&own, &mutex, CLOCK_MONOTONIC, &past);
 	api_mutex_unlock(&mutex);
-	tap_ok(atomic_load(&lock_pi_used),
+	tap_ok(lock_pi_used,
 	       "a wait with a PI mutex: locks lend priorities from now on");
 	lock_take(&lock);
 	tap_is(lock.pi & FUTEX_TID_MASK, (uint32_t)blocked_gettid(),

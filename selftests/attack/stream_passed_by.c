@@ -28,11 +28,11 @@ long raw_futex_call(_Atomic uint32_t *word, int op, uint32_t val,
 	int error;
 
 	if (is_queue)
-		atomic_store(&queue_tid, tid);
+		queue_tid = tid;
 	result =
 		syscall(SYS_futex, word, op, val, timeout_or_val2, word2, val3);
 	error = errno;
-	while (is_queue && atomic_load(&hold) && !atomic_load(&let_go))
+	while (is_queue && hold && !let_go)
 		sched_yield();
 	errno = error;
 	return result;
@@ -54,7 +54,7 @@ static int nr_threads(void)
 static void *let_go_when_asleep(void *slept)
 {
 	*(bool *)slept = !wait_blocked(getpid(), getpid(), NULL);
-	atomic_store(&let_go, true);
+	let_go = true;
 	return NULL;
 }
 
@@ -76,7 +76,7 @@ int main(void)
 	MUST(fill_submit(&stream, a, 7, BYTES, NULL));
 	MUST(drover_stream_drain(&stream));
 	asleep_on(&queue_tid, NULL);
-	atomic_store(&hold, true);
+	hold = true;
 	nr = nr_threads();
 	MUST(drover_stream_copy_borrowed(&stream, b, a, BYTES, NULL));
 	while (nr_threads() != nr)

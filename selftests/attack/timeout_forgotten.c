@@ -65,9 +65,8 @@ static bool meets_claim(struct group *g)
 	bool met = false;
 
 	do_time_passes(NULL);
-	while (atomic_load(&late->turn) < 0 && !met) {
-		met = blocked_in_futex(getpid(), atomic_load(&late->tid),
-				       &g->claim.pi) == 1;
+	while (late->turn < 0 && !met) {
+		met = blocked_in_futex(getpid(), late->tid, &g->claim.pi) == 1;
 		sched_yield();
 	}
 	return met;

@@ -43,8 +43,8 @@ static long failed(int error)
 static void stop_at_door(void)
 {
 	nr_passed++;
-	atomic_fetch_add(&nr_at_door, 1);
-	while (atomic_load(&nr_open) < nr_passed)
+	nr_at_door++;
+	while (nr_open < nr_passed)
 		sched_yield();
 }
 
@@ -73,15 +73,14 @@ static void after_call(int command, const void *word)
 {
 	bool of_mutex = api_mutex_has(&mutex, word);
 
-	while (command == FUTEX_WAIT_BITSET && !of_mutex &&
-	       atomic_load(&is_late))
+	while (command == FUTEX_WAIT_BITSET && !of_mutex && is_late)
 		sched_yield();
 	if (settles && (command == FUTEX_WAKE || command == FUTEX_CMP_REQUEUE))
 		settle();
 	if (is_first || command != FUTEX_WAKE || !of_mutex)
 		return;
-	atomic_fetch_add(&nr_unlocked, 1);
-	while (atomic_load(&unlocks_late))
+	nr_unlocked++;
+	while (unlocks_late)
 		sched_yield();
 }
 
@@ -94,15 +93,15 @@ long raw_futex_call(_Atomic uint32_t *word, int op, uint32_t val,
 	void (*before)(void) = NULL;
 	long ret;
 
-	if (command == FUTEX_WAIT_BITSET && atomic_load(&has_door) &&
-	    nr_passed < nr_doors && !api_mutex_has(&mutex, word)) {
+	if (command == FUTEX_WAIT_BITSET && has_door && nr_passed < nr_doors &&
+	    !api_mutex_has(&mutex, word)) {
 		stop_at_door();
 		if (nr_passed < nr_doors)
 			return failed(EAGAIN);
 		if (door_answer != GO_ON)
 			return door_answer ? failed(door_answer) : 0;
 	}
-	if (command == FUTEX_WAIT_REQUEUE_PI && atomic_load(&pi_refused))
+	if (command == FUTEX_WAIT_REQUEUE_PI && pi_refused)
 		return failed(EPERM);
 	if (command == FUTEX_CMP_REQUEUE_PI && pi_again) {
 		pi_again = false;
@@ -116,7 +115,7 @@ long raw_futex_call(_Atomic uint32_t *word, int op, uint32_t val,
 	ret = syscall(SYS_futex, word, op, val, timeout_or_val2, word2, val3);
 	error = errno;
 	if (before)
-		atomic_store(&is_late, false);
+		is_late = false;
 	after_call(command, word);
 	errno = error;
 	return ret;
@@ -125,14 +124,14 @@ long raw_futex_call(_Atomic uint32_t *word, int op, uint32_t val,
 static void start_at_door(int nr, int answer, const struct member *how)
 {
 	nr_doors = 1;
-	atomic_store(&nr_at_door, 0);
-	atomic_store(&nr_open, 0);
-	atomic_store(&has_door, true);
+	nr_at_door = 0;
+	nr_open = 0;
+	has_door = true;
 	door_answer = answer;
 	for (int i = 0; i < nr; i++)
 		fixture_start(&fixture, how);
 	reached(&nr_at_door, nr);
-	atomic_store(&has_door, false);
+	has_door = false;
 }
 
 /* door N: held in front of their calls */
@@ -147,10 +146,10 @@ STEP(doors)
 {
 	start_at_door(args[0], GO_ON, NULL);
 	nr_doors = 2;
-	atomic_store(&has_door, true);
-	atomic_store(&nr_open, 1);
+	has_door = true;
+	nr_open = 1;
 	reached(&nr_at_door, 2 * (int)args[0]);
-	atomic_store(&has_door, false);
+	has_door = false;
 	return 0;
 }
 
@@ -194,8 +193,8 @@ static int wait_early(api_cond_t *c, api_mutex_t *m)
 /* It knows already on which value of the word it will sleep. */
 STEP(early)
 {
-	atomic_store(&nr_at_door, 0);
-	atomic_store(&nr_open, 0);
+	nr_at_door = 0;
+	nr_open = 0;
 	fixture_start(&fixture, &(struct member){ .wait = wait_early });
 	reached(&nr_at_door, 1);
 	return 0;
@@ -203,7 +202,7 @@ STEP(early)
 
 STEP(open)
 {
-	atomic_store(&nr_open, nr_doors);
+	nr_open = nr_doors;
 	return 0;
 }
 
@@ -222,7 +221,7 @@ static void *signal_second(void *arg)
 static void another_signals(void)
 {
 	was_second = true;
-	atomic_store(&is_late, true);
+	is_late = true;
 	joined(thread_of(signal_second, NULL));
 }
 
@@ -248,7 +247,7 @@ STEP(requeue_pi_again)
 
 STEP(requeue_pi_refused)
 {
-	atomic_store(&pi_refused, args[0]);
+	pi_refused = args[0];
 	return 0;
 }
 
@@ -265,8 +264,8 @@ STEP(join_behind_us)
 
 	while (member_place(member) != AT_MUTEX)
 		sched_yield();
-	atomic_store(&nr_unlocked, 0);
-	atomic_store(&unlocks_late, true);
+	nr_unlocked = 0;
+	unlocks_late = true;
 	return 0;
 }
 
@@ -277,7 +276,7 @@ STEP(it_unlocks)
 
 STEP(it_goes_on)
 {
-	atomic_store(&unlocks_late, false);
+	unlocks_late = false;
 	return 0;
 }
 
@@ -356,12 +355,12 @@ static atomic_bool victim_gone;
 static void unlock(void *arg)
 {
 	pthread_mutex_unlock(&mutex);
-	atomic_store(&victim_gone, true);
+	victim_gone = true;
 }
 
 static void *wait_cancellable(void *arg)
 {
-	atomic_store(&victim_tid, blocked_gettid());
+	victim_tid = blocked_gettid();
 	pthread_mutex_lock(&mutex);
 	pthread_cleanup_push(unlock, NULL);
 	pthread_cond_wait(&cond, &mutex);
@@ -378,17 +377,16 @@ static void test_cancel(const char *label)
 	if (skips_cancellation("a cancellation"))
 		return;
 	watchdog("a cancellation");
-	atomic_store(&victim_gone, false);
+	victim_gone = false;
 	start_at_door(0, GO_ON, NULL);
-	atomic_store(&has_door, true);
+	has_door = true;
 	start_thread(&victim, wait_cancellable, NULL);
 	reached(&nr_at_door, 1);
-	atomic_store(&has_door, false);
+	has_door = false;
 	pthread_cancel(victim);
-	atomic_store(&nr_open, nr_doors);
-	while (!atomic_load(&victim_gone) && !asleep) {
-		asleep = place_of(getpid(), atomic_load(&victim_tid), &mutex) ==
-			 AT_COND;
+	nr_open = nr_doors;
+	while (!victim_gone && !asleep) {
+		asleep = place_of(getpid(), victim_tid, &mutex) == AT_COND;
 		sched_yield();
 	}
 	/* For one that sleeps, which is cancelled once it is awake. */

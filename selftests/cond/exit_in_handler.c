@@ -26,22 +26,22 @@ static atomic_int nr_in_handler;
 
 static void end_thread(int signal)
 {
-	atomic_fetch_add(&nr_in_handler, 1);
-	while (!atomic_load(&may_exit))
+	nr_in_handler++;
+	while (!may_exit)
 		sched_yield();
 	pthread_exit(NULL);
 }
 
 static void clean_up(void *arg)
 {
-	atomic_store(&victim.had_mutex, api_mutex_unlock(&mutex) == 0);
+	victim.had_mutex = api_mutex_unlock(&mutex) == 0;
 }
 
 static void *wait_for_end(void *arg)
 {
 	api_mutex_lock(&mutex);
 	pthread_cleanup_push(clean_up, NULL);
-	atomic_store(&victim.tid, blocked_gettid());
+	victim.tid = blocked_gettid();
 	for (;;) {
 		api_cond_wait(&cond, &mutex);
 		victim.returned = true;
@@ -54,18 +54,18 @@ static void *wait_for_end(void *arg)
 STEP(victim)
 {
 	memset(&victim, 0, sizeof(victim));
-	atomic_store(&may_exit, false);
-	atomic_store(&nr_in_handler, 0);
+	may_exit = false;
+	nr_in_handler = 0;
 	start_thread(&victim.thread, wait_for_end, NULL);
 	if (wait_at_least(&victim.tid, 1) ||
-	    place_settled(getpid(), atomic_load(&victim.tid), &mutex))
+	    place_settled(getpid(), victim.tid, &mutex))
 		tap_bail("the thread does not wait");
 	return 0;
 }
 
 STEP(may_exit)
 {
-	atomic_store(&may_exit, true);
+	may_exit = true;
 	return 0;
 }
 
@@ -81,7 +81,7 @@ STEP(ends)
 {
 	do_may_exit(NULL);
 	pthread_join(victim.thread, NULL);
-	return atomic_load(&victim.had_mutex);
+	return victim.had_mutex;
 }
 
 /* One waiter after another; who takes a signal that is not its own shows. */

@@ -88,7 +88,7 @@ static void *keep_busy(void *arg)
 {
 	struct timespec soon;
 
-	while (!atomic_load(&stop)) {
+	while (!stop) {
 		soon = deadline_in(CLOCK_MONOTONIC, 20000);
 		api_mutex_lock(&mutex);
 		api_cond_clockwait(&cond, &mutex, CLOCK_MONOTONIC, &soon);
@@ -122,13 +122,13 @@ static void test_busy(const char *policy)
 	int nr_failed = 0;
 
 	watchdog("fork of a busy process");
-	atomic_store(&stop, false);
+	stop = false;
 	for (int i = 0; i < NR_BUSY; i++)
 		start_thread(&threads[i], keep_busy, NULL);
 	for (int i = 0; i < nr_rounds; i++)
 		nr_failed += !child_does(i % 10 ? use_all : use_all_twice,
 					 "a child of a busy parent");
-	atomic_store(&stop, true);
+	stop = true;
 	for (int i = 0; i < NR_BUSY; i++)
 		pthread_join(threads[i], NULL);
 	tap_is(nr_failed, 0, "%s: %d forks while others are in their calls",

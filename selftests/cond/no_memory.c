@@ -118,8 +118,8 @@ static void *sleep_until_go(void *arg)
 {
 	struct sleeper *s = arg;
 
-	atomic_store(&s->tid, blocked_gettid());
-	while (!atomic_load(&s->begin))
+	s->tid = blocked_gettid();
+	while (!s->begin)
 		usleep(1000);
 	api_mutex_lock(&mutex);
 	while (!atomic_load(s->go))
@@ -139,7 +139,7 @@ static void sleeper_start(struct sleeper *s, api_cond_t *on, atomic_bool *go,
 
 static void sleeper_begin(struct sleeper *s)
 {
-	atomic_store(&s->begin, true);
+	s->begin = true;
 	asleep(s->tid);
 }
 

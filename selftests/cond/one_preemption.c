@@ -78,7 +78,7 @@ static void unmap(struct member *member)
 {
 	api_cond_destroy(owner.cond);
 	munmap(owner.cond, sizeof(*owner.cond));
-	atomic_store(&owner.done, true);
+	owner.done = true;
 }
 
 STEP(owner_waits)
@@ -88,7 +88,7 @@ STEP(owner_waits)
 	if (owner.cond == MAP_FAILED)
 		tap_bail("mmap: %s", strerror(errno));
 	api_cond_init(owner.cond);
-	atomic_store(&owner.done, false);
+	owner.done = false;
 	owner.member =
 		fixture_start(&fixture, &(struct member){ .cond = owner.cond,
 							  .then = unmap });

@@ -29,8 +29,8 @@ static void hold_in_poll(int signal)
 {
 	int64_t end = blocked_now_ns() + poll_ns;
 
-	atomic_fetch_add(&nr_held, 1);
-	while (!atomic_load(&may_go_on))
+	nr_held++;
+	while (!may_go_on)
 		sched_yield();
 	while (blocked_now_ns() < end)
 		;
@@ -39,8 +39,8 @@ static void hold_in_poll(int signal)
 /* poll N: they are held in the midst of their polls */
 STEP(poll)
 {
-	atomic_store(&nr_held, 0);
-	atomic_store(&may_go_on, false);
+	nr_held = 0;
+	may_go_on = false;
 	for (int i = 0; i < args[0]; i++) {
 		scene_add(1, NULL, false);
 		pthread_kill(fixture.members[fixture.nr - 1].thread, SIGUSR1);
@@ -53,7 +53,7 @@ STEP(fall_asleep)
 {
 	int64_t end = blocked_now_ns() + 10 * poll_ns;
 
-	atomic_store(&may_go_on, true);
+	may_go_on = true;
 	while (fixture_any_awake(&fixture) && blocked_now_ns() < end)
 		sched_yield();
 	return 0;
@@ -65,14 +65,13 @@ static atomic_bool waits, other_settled;
 
 static void *signal_twice(void *arg)
 {
-	while (!atomic_load(&waits) || api_mutex_trylock(&mutex))
+	while (!waits || api_mutex_trylock(&mutex))
 		sched_yield();
 	api_mutex_unlock(&mutex);
 	api_cond_signal(&cond);
-	while (!atomic_load(&other_settled) ||
-	       (!atomic_load(&caller.done) &&
-		blocked_in_futex(getpid(), atomic_load(&caller.tid), NULL) !=
-			1))
+	while (!other_settled ||
+	       (!caller.done &&
+		blocked_in_futex(getpid(), caller.tid, NULL) != 1))
 		sched_yield();
 	api_cond_signal(&cond);
 	return arg;
@@ -80,8 +79,8 @@ static void *signal_twice(void *arg)
 
 STEP(signaller)
 {
-	atomic_store(&waits, false);
-	atomic_store(&other_settled, false);
+	waits = false;
+	other_settled = false;
 	start_thread(&signaller, signal_twice, NULL);
 	return 0;
 }
@@ -89,7 +88,7 @@ STEP(signaller)
 STEP(wait_once)
 {
 	api_mutex_lock(&mutex);
-	atomic_store(&waits, true);
+	waits = true;
 	api_cond_wait(&cond, &mutex);
 	api_mutex_unlock(&mutex);
 	return 0;
@@ -97,7 +96,7 @@ STEP(wait_once)
 
 STEP(settled)
 {
-	atomic_store(&other_settled, true);
+	other_settled = true;
 	return 0;
 }
 
@@ -119,7 +118,7 @@ static int spend_and_wait(api_cond_t *c, api_mutex_t *m)
 		api_cond_clockwait(&other, m, CLOCK_MONOTONIC, &soon);
 	}
 	api_mutex_unlock(m);
-	atomic_store(&spent, 1);
+	spent = 1;
 	wait_at_least(&may_wait, 1);
 	api_mutex_lock(m);
 	return api_cond_wait(c, m);
@@ -127,15 +126,15 @@ static int spend_and_wait(api_cond_t *c, api_mutex_t *m)
 
 STEP(spender)
 {
-	atomic_store(&spent, 0);
-	atomic_store(&may_wait, 0);
+	spent = 0;
+	may_wait = 0;
 	fixture_start(&fixture, &(struct member){ .wait = spend_and_wait });
 	return wait_at_least(&spent, 1);
 }
 
 STEP(spender_sleeps)
 {
-	atomic_store(&may_wait, 1);
+	may_wait = 1;
 	member_asleep(&fixture.members[0]);
 	return 0;
 }

@@ -106,10 +106,10 @@ static int reap(pid_t pid)
 static void wait_once(void)
 {
 	lock();
-	atomic_fetch_add(&arena->nr_waiting, 1);
+	arena->nr_waiting++;
 	if (repaired(api_cond_wait(&arena->cond, &arena->mutex)))
 		_exit(1);
-	atomic_fetch_add(&arena->nr_returned, 1);
+	arena->nr_returned++;
 	api_mutex_unlock(&arena->mutex);
 }
 
@@ -117,7 +117,7 @@ static void wait_once(void)
 STEP(wait)
 {
 	for (int i = 0; i < args[0]; i++) {
-		int nr = atomic_load(&arena->nr_waiting) + 1;
+		int nr = arena->nr_waiting + 1;
 
 		pids[nr_pids++] = start(wait_once);
 		reached(&arena->nr_waiting, nr);
@@ -254,7 +254,7 @@ static atomic_bool is_destroyed;
 static void *destroy(void *arg)
 {
 	api_cond_destroy(&arena->cond);
-	atomic_store(&is_destroyed, true);
+	is_destroyed = true;
 	return arg;
 }
 
@@ -269,10 +269,10 @@ STEP(destroy_waits)
 {
 	struct timespec late = deadline_in(CLOCK_MONOTONIC, LONG_NS);
 
-	atomic_store(&is_destroyed, false);
+	is_destroyed = false;
 	start_thread(&destroyer, destroy, NULL);
 	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &late, NULL);
-	return !atomic_load(&is_destroyed);
+	return !is_destroyed;
 }
 
 STEP(thread_goes_on)
@@ -398,7 +398,7 @@ static void let_other_act(void *arg)
 	int nr = atomic_fetch_add(&arena->nr_asked, 1) + 1;
 	int64_t end = blocked_now_ns() + SETTLE_NS;
 
-	while (atomic_load(&arena->nr_acted) < nr && blocked_now_ns() < end)
+	while (arena->nr_acted < nr && blocked_now_ns() < end)
 		sched_yield();
 }
 
@@ -411,19 +411,18 @@ static void call_and_stop(void)
 		if (!preempt_after(place, call->call, let_other_act, NULL))
 			place = random_below(&seed, STRIDE);
 		place += STRIDE;
-		while (atomic_load(&arena->nr_acted) <
-		       atomic_load(&arena->nr_asked))
+		while (arena->nr_acted < arena->nr_asked)
 			sched_yield();
 	} while (blocked_now_ns() < end);
-	atomic_store(&arena->has_finished, true);
+	arena->has_finished = true;
 }
 
 /* Its child is in the namespace, and has another id there. */
 static void in_namespace(void)
 {
 	if (unshare(CLONE_NEWPID) && unshare(CLONE_NEWUSER | CLONE_NEWPID)) {
-		atomic_store(&arena->has_no_namespace, true);
-		atomic_store(&arena->has_finished, true);
+		arena->has_no_namespace = true;
+		arena->has_finished = true;
 		return;
 	}
 	reap(start(call_and_stop));
@@ -432,7 +431,7 @@ static void in_namespace(void)
 static void wait_till_the_end(void)
 {
 	lock();
-	while (!atomic_load(&arena->is_over))
+	while (!arena->is_over)
 		api_cond_wait(&arena->cond, &arena->mutex);
 	api_mutex_unlock(&arena->mutex);
 }
@@ -445,28 +444,26 @@ static void test_namespaces(void)
 	arena_start("normal");
 	waiting = start(wait_till_the_end);
 	other = start(in_namespace);
-	while (!atomic_load(&arena->has_finished)) {
-		int nr = atomic_load(&arena->nr_asked);
+	while (!arena->has_finished) {
+		int nr = arena->nr_asked;
 
-		for (int i = 0;
-		     i < NR_OF(calls) && nr != atomic_load(&arena->nr_acted);
-		     i++)
+		for (int i = 0; i < NR_OF(calls) && nr != arena->nr_acted; i++)
 			calls[i].call(NULL);
-		atomic_store(&arena->nr_acted, nr);
+		arena->nr_acted = nr;
 		sched_yield();
 	}
 	reap(other);
 	lock();
-	atomic_store(&arena->is_over, true);
+	arena->is_over = true;
 	api_cond_broadcast(&arena->cond);
 	api_mutex_unlock(&arena->mutex);
 	reap(waiting);
-	if (atomic_load(&arena->has_no_namespace))
+	if (arena->has_no_namespace)
 		tap_skip(call->name, "no pid namespace is permitted here");
 	else
 		tap_ok(true,
 		       "%s, stopped %d times for one of another namespace",
-		       call->name, atomic_load(&arena->nr_acted));
+		       call->name, arena->nr_acted);
 }
 
 int main(int argc, char **argv)

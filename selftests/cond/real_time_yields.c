@@ -30,7 +30,7 @@ static atomic_int nr_yields;
 int sched_yield(void)
 {
 	if (counts_yields)
-		atomic_fetch_add(&nr_yields, 1);
+		nr_yields++;
 	return syscall(SYS_sched_yield);
 }
 
@@ -82,7 +82,7 @@ static void *take_turns(void *arg)
 	int own = (intptr_t)arg, err = become(run.policy);
 
 	if (err)
-		atomic_store(&run.err, err);
+		run.err = err;
 	counts_yields = true;
 	api_mutex_lock(&mutex);
 	for (int i = 0; i < NR_TURNS; i++) {
@@ -102,17 +102,16 @@ static void test_hand_offs(void)
 	run.turn = 0;
 	for (int i = 0; i < NR_THREADS; i++)
 		api_cond_init(&turns[i]);
-	atomic_store(&nr_yields, 0);
+	nr_yields = 0;
 	for (intptr_t i = 0; i < NR_THREADS; i++)
 		start_thread(&threads[i], take_turns, (void *)i);
 	for (int i = 0; i < NR_THREADS; i++)
 		pthread_join(threads[i], NULL);
-	if (atomic_load(&run.err))
-		tap_skip(run.policy->name, strerror(atomic_load(&run.err)));
+	if (run.err)
+		tap_skip(run.policy->name, strerror(run.err));
 	else
-		tap_is(atomic_load(&nr_yields), 0,
-		       "%s: no yield in %d hand-offs", run.policy->name,
-		       NR_THREADS * NR_TURNS);
+		tap_is(nr_yields, 0, "%s: no yield in %d hand-offs",
+		       run.policy->name, NR_THREADS * NR_TURNS);
 }
 
 static int64_t own_cpu_ns(void)
@@ -127,7 +126,7 @@ static void *wait_for_turns(void *arg)
 {
 	int64_t begin;
 
-	atomic_store(&run.err, become(run.policy));
+	run.err = become(run.policy);
 	begin = own_cpu_ns();
 	api_mutex_lock(&mutex);
 	for (int i = 1; i <= NR_WAITS; i++)
@@ -158,8 +157,8 @@ static void test_signaller_below(void)
 	}
 	pthread_join(waiter, NULL);
 	sched_setaffinity(0, sizeof(before), &before);
-	if (atomic_load(&run.err))
-		tap_skip(run.policy->name, strerror(atomic_load(&run.err)));
+	if (run.err)
+		tap_skip(run.policy->name, strerror(run.err));
 	else if (!tap_ok(run.cpu_ns < NR_WAITS * (int64_t)MOST_NS,
 			 "%s: a wait costs no more than a poll",
 			 run.policy->name))
@@ -173,7 +172,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < NR_OF(policies_of_threads); i++) {
 		run.policy = &policies_of_threads[i];
 		watchdog(run.policy->name);
-		atomic_store(&run.err, 0);
+		run.err = 0;
 		test_hand_offs();
 		test_signaller_below();
 	}

@@ -23,9 +23,9 @@ static _Thread_local bool is_main;
 
 int sched_yield(void)
 {
-	if (atomic_load(&keeps_awake) && !is_main) {
-		atomic_fetch_add(&nr_kept, 1);
-		while (atomic_load(&keeps_awake))
+	if (keeps_awake && !is_main) {
+		nr_kept++;
+		while (keeps_awake)
 			usleep(500);
 	}
 	return syscall(SYS_sched_yield);
@@ -42,7 +42,7 @@ static int wait_in_rounds(api_cond_t *c, api_mutex_t *m)
 		while (atomic_load(&round_of[number]) < round)
 			usleep(500);
 		api_mutex_lock(m);
-		atomic_fetch_add(&nr_waiting, 1);
+		nr_waiting++;
 		api_cond_wait(c, m);
 		atomic_fetch_sub(&nr_waiting, 1);
 	}
@@ -52,11 +52,11 @@ static int wait_in_rounds(api_cond_t *c, api_mutex_t *m)
 /* It waits when this returns: asleep, or kept from that. */
 static void let_wait(int number)
 {
-	int kept = atomic_load(&nr_kept);
+	int kept = nr_kept;
 
 	atomic_fetch_add(&round_of[number], 1);
 	reached(&nr_waiting, number + 1);
-	while (atomic_load(&nr_kept) == kept &&
+	while (nr_kept == kept &&
 	       member_place(&fixture.members[number]) != AT_COND)
 		sched_yield();
 }
@@ -67,16 +67,16 @@ static int run_round(bool held_by_other)
 	int nr = 0;
 
 	for (int i = 0; i < NR_WAITERS; i++) {
-		atomic_store(&keeps_awake, i >= NR_ASLEEP);
+		keeps_awake = i >= NR_ASLEEP;
 		let_wait(i);
 	}
 	(held_by_other ? do_hold : do_lock)(NULL);
 	api_cond_broadcast(&cond);
 	for (int i = 0; i < NR_ASLEEP; i++)
 		nr += member_place(&fixture.members[i]) != AT_COND;
-	atomic_store(&keeps_awake, false);
+	keeps_awake = false;
 	(held_by_other ? do_let_go : do_unlock)(NULL);
-	while (atomic_load(&nr_waiting))
+	while (nr_waiting)
 		sched_yield();
 	return nr;
 }

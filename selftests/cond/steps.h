@@ -170,7 +170,7 @@ STEP(unlock_second)
 /* each N: signals, the mutex held or not: each returns one more, up to N. */
 STEP(each)
 {
-	for (int i = atomic_load(&fixture.nr_returned) + 1; i <= args[0]; i++) {
+	for (int i = fixture.nr_returned + 1; i <= args[0]; i++) {
 		signal_as(&cond, &mutex, args[1]);
 		fixture_gone(&fixture, i);
 		if (fixture_count(&fixture, RETURNED) != i)
@@ -189,8 +189,8 @@ static struct {
 static inline void *hold_mutex(void *arg)
 {
 	api_mutex_lock(&mutex);
-	atomic_store(&holder.has_it, 1);
-	while (!atomic_load(&holder.let_go))
+	holder.has_it = 1;
+	while (!holder.let_go)
 		sched_yield();
 	api_mutex_unlock(&mutex);
 	return arg;
@@ -198,8 +198,8 @@ static inline void *hold_mutex(void *arg)
 
 STEP(hold)
 {
-	atomic_store(&holder.has_it, 0);
-	atomic_store(&holder.let_go, false);
+	holder.has_it = 0;
+	holder.let_go = false;
 	start_thread(&holder.thread, hold_mutex, NULL);
 	reached(&holder.has_it, 1);
 	scene.holder = true;
@@ -208,7 +208,7 @@ STEP(hold)
 
 STEP(let_go)
 {
-	atomic_store(&holder.let_go, true);
+	holder.let_go = true;
 	pthread_join(holder.thread, NULL);
 	scene.holder = false;
 	return 0;
@@ -232,7 +232,7 @@ STEP(on)
 /* Who returns keeps the mutex, until the scene is over. */
 STEP(keep)
 {
-	atomic_store(&fixture.keep, true);
+	fixture.keep = true;
 	return 0;
 }
 
@@ -310,8 +310,8 @@ static inline void scene_over(void)
 		do_unlock_second(NULL);
 	if (scene.holder)
 		do_let_go(NULL);
-	atomic_store(&fixture.keep, false);
-	while (atomic_load(&fixture.nr_returned) < fixture.nr) {
+	fixture.keep = false;
+	while (fixture.nr_returned < fixture.nr) {
 		kind_broadcast(&cond, &mutex);
 		fixture_count(&fixture, RETURNED);
 	}

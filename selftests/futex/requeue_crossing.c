@@ -79,7 +79,7 @@ static void may_fail(bool fail)
 static long answer(long result)
 {
 	if (result == -EFAULT && storm->fails)
-		atomic_fetch_add(&nr_faults, 1);
+		nr_faults++;
 	else if (result < 0 && result != -EAGAIN && result != -EINTR &&
 		 result != -ETIMEDOUT)
 		tap_bail("a futex call: %s", strerror(-result));
@@ -104,7 +104,7 @@ static void *wait_again(void *arg)
 	struct worker *self = arg;
 
 	may_fail(true);
-	while (!atomic_load(&stop)) {
+	while (!stop) {
 		struct timespec timeout = { 0 };
 		long result;
 
@@ -130,7 +130,7 @@ static void *move(void *arg)
 	if (!requeue_op_exists(&requeue_ops[2]))
 		nr_ops--;
 	may_fail(true);
-	while (!atomic_load(&stop)) {
+	while (!stop) {
 		const struct requeue_op *op =
 			&requeue_ops[random_below(&self->random, nr_ops)];
 		int nr = random_below(&self->random, 2 * NR_WAITERS);
@@ -149,7 +149,7 @@ static void *wake(void *arg)
 	struct worker *self = arg;
 
 	may_fail(true);
-	while (!atomic_load(&stop))
+	while (!stop)
 		atomic_fetch_add(&nr_wakes,
 				 answer(sys_futex_wake(word_of(self),
 						       flags_of(self), 1)));
@@ -181,10 +181,9 @@ static void run_for(long rounds)
 	int64_t deadline = blocked_deadline();
 	long seen = 0;
 
-	while (atomic_load(&nr_moves) < rounds ||
-	       atomic_load(&nr_wakes) < rounds / 100) {
+	while (nr_moves < rounds || nr_wakes < rounds / 100) {
 		uint32_t victim = random_below(&seed, NR_WAITERS);
-		long done = atomic_load(&nr_moves) + atomic_load(&nr_wakes);
+		long done = nr_moves + nr_wakes;
 
 		if (blocked_still(done, &seen, &deadline))
 			break;
@@ -212,7 +211,7 @@ static long finish(void)
 {
 	for (int i = 0; i < NR_WORDS; i++)
 		__atomic_store_n(&words[i], 1, __ATOMIC_SEQ_CST);
-	atomic_store(&stop, true);
+	stop = true;
 	join(movers, NR_MOVERS);
 	join(wakers, NR_WAKERS);
 	if (storm->fails)
@@ -226,10 +225,10 @@ static void test(long rounds)
 {
 	watchdog(storm->name);
 	memset(words, 0, sizeof(words));
-	atomic_store(&stop, false);
-	atomic_store(&nr_moves, 0);
-	atomic_store(&nr_wakes, 0);
-	atomic_store(&nr_woken, 0);
+	stop = false;
+	nr_moves = 0;
+	nr_wakes = 0;
+	nr_woken = 0;
 	if (storm->fails)
 		inject();
 	start(waiters, NR_WAITERS, wait_again);
@@ -237,12 +236,11 @@ static void test(long rounds)
 	start(wakers, NR_WAKERS, wake);
 	run_for(rounds);
 	tap_is(finish(), 0, "%s: nobody is left behind", storm->name);
-	tap_ok(atomic_load(&nr_moves) >= rounds, "%s: %ld moves", storm->name,
-	       rounds);
-	tap_is(atomic_load(&nr_woken), atomic_load(&nr_wakes),
+	tap_ok(nr_moves >= rounds, "%s: %ld moves", storm->name, rounds);
+	tap_is(nr_woken, nr_wakes,
 	       "%s: every return was a wake, every wake a return", storm->name);
-	tap_is(atomic_load(&nr_faults) > 0, storm->fails, "%s: %ld faults",
-	       storm->name, atomic_load(&nr_faults));
+	tap_is(nr_faults > 0, storm->fails, "%s: %ld faults", storm->name,
+	       nr_faults);
 }
 
 int main(int argc, char **argv)

@@ -67,7 +67,7 @@ static atomic_int nr_handled;
 
 static void handle(int signal)
 {
-	atomic_fetch_add(&nr_handled, 1);
+	nr_handled++;
 }
 
 /* interrupt NUMBER RESTARTS */
@@ -79,7 +79,7 @@ STEP(interrupt)
 	};
 
 	sigaction(SIGUSR1, &action, NULL);
-	atomic_store(&nr_handled, 0);
+	nr_handled = 0;
 	pthread_kill(sleepers.waiters[args[0]].thread, SIGUSR1);
 	reached(&nr_handled, 1);
 	return 0;
@@ -104,9 +104,8 @@ STEP(timed)
 				&(struct waiter){ .futex = &futexes[args[0]],
 						  .flags = flags,
 						  .deadline = &deadline });
-	while (!blocked_in_futex(getpid(), atomic_load(&waiter->tid),
-				 waiter->futex) &&
-	       atomic_load(&waiter->turn) < 0)
+	while (!blocked_in_futex(getpid(), waiter->tid, waiter->futex) &&
+	       waiter->turn < 0)
 		sched_yield();
 	return 0;
 }

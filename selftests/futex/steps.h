@@ -128,7 +128,7 @@ STEP(gone)
 
 STEP(returned)
 {
-	return atomic_load(&sleepers.nr_returned);
+	return sleepers.nr_returned;
 }
 
 /* turn N: who returned as number N, from 0 */

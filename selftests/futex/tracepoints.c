@@ -113,7 +113,7 @@ static void call_all(void)
 	sys_futex_cmp_requeue(&from, &to, FUTEX_PRIVATE_FLAG, 1, INT_MAX, 7);
 	sys_futex_cmp_requeue(&from, &to, FUTEX_PRIVATE_FLAG, 1, 3, 0);
 	sys_futex_wake(&other, FUTEX_PRIVATE_FLAG, 9);
-	while (atomic_load(&sleepers.nr_returned) < sleepers.nr) {
+	while (sleepers.nr_returned < sleepers.nr) {
 		sleepers_wake_all(&sleepers, &to, FUTEX_PRIVATE_FLAG);
 		sleepers_wake_all(&sleepers, &from, FUTEX_PRIVATE_FLAG);
 	}

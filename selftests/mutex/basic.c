@@ -97,7 +97,7 @@ static void *other_calls(void *arg)
 {
 	struct other *other = arg;
 
-	atomic_store(&other->tid, blocked_gettid());
+	other->tid = blocked_gettid();
 	other->answer = other->call(NULL);
 	return arg;
 }
@@ -107,7 +107,7 @@ static struct other *other_start(long call)
 	struct other *other = &others[nr_others++];
 
 	other->call = (long (*)(const long *))call;
-	atomic_store(&other->tid, 0);
+	other->tid = 0;
 	start_thread(&other->thread, other_calls, other);
 	return other;
 }

@@ -51,15 +51,15 @@ static void *victim_thread(void *arg)
 	int ignored;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &ignored);
-	atomic_store(&victim.tid, blocked_gettid());
+	victim.tid = blocked_gettid();
 	pthread_mutex_lock(&mutex);
 	pthread_cleanup_push(cleanup, arg);
 	if (victim.self)
 		pthread_cancel(pthread_self());
-	atomic_store(&victim.waiting, true);
+	victim.waiting = true;
 	pthread_setcanceltype(victim.type, &ignored);
 	pthread_setcancelstate(victim.state, &ignored);
-	atomic_store(&victim.result, victim_wait());
+	victim.result = victim_wait();
 	pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &victim.type_after);
 	pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &ignored);
 	victim.pending = true;
@@ -82,7 +82,7 @@ static void victim_start(int state, int type, bool timed, bool self)
 {
 	victim_init(state, type, timed, self);
 	start_thread(&victim.thread, victim_thread, NULL);
-	while (!atomic_load(&victim.waiting))
+	while (!victim.waiting)
 		sched_yield();
 }
 
@@ -91,9 +91,9 @@ STEP(victim_sleeps)
 {
 	pthread_mutex_lock(&mutex);
 	pthread_mutex_unlock(&mutex);
-	if (place_settled(getpid(), atomic_load(&victim.tid), &mutex))
+	if (place_settled(getpid(), victim.tid, &mutex))
 		tap_bail("the victim does not sleep");
-	return atomic_load(&victim.result) == -1;
+	return victim.result == -1;
 }
 
 /* victim TYPE: "deferred", "asynchronous"; the others are deferred */
@@ -140,7 +140,7 @@ STEP(acts)
 {
 	pthread_join(victim.thread, &victim.end);
 	return victim.end == PTHREAD_CANCELED && victim.had_mutex &&
-	       atomic_load(&victim.result) == -1;
+	       victim.result == -1;
 }
 
 /* Its wait returned 0, and then the cancellation acted. */
@@ -148,7 +148,7 @@ STEP(returns_0_and_acts)
 {
 	pthread_join(victim.thread, &victim.end);
 	return victim.end == PTHREAD_CANCELED && victim.had_mutex &&
-	       atomic_load(&victim.result) == 0 && victim.pending;
+	       victim.result == 0 && victim.pending;
 }
 
 /* It or the first member has the signal. */
@@ -158,7 +158,7 @@ STEP(one_has_it)
 
 	if (victim.thread)
 		pthread_join(victim.thread, NULL);
-	cancelled = atomic_load(&victim.result) == -1;
+	cancelled = victim.result == -1;
 	if (cancelled)
 		fixture_gone(&fixture, 1);
 	return fixture_count(&fixture, RETURNED) == cancelled;

@@ -25,9 +25,9 @@ static void *wait_for_ever(void *arg)
 {
 	pthread_mutex_lock(arg);
 	pthread_cleanup_push(unlock, arg);
-	atomic_store(&tid, blocked_gettid());
+	tid = blocked_gettid();
 	pthread_cond_wait(&cond, arg);
-	atomic_fetch_add(&nr_woken, 1);
+	nr_woken++;
 	pthread_cleanup_pop(1);
 	return NULL;
 }

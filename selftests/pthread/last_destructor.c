@@ -38,7 +38,7 @@ static void wait_in_the_end(void *arg)
 		return;
 	}
 	wait_a_moment();
-	atomic_fetch_add(&nr_last_waits, 1);
+	nr_last_waits++;
 }
 
 static void *end_waiting(void *arg)

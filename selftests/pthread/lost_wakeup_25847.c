@@ -52,15 +52,15 @@ static void *taker_thread(void *arg)
 {
 	struct taker *taker = arg;
 
-	atomic_store(&taker->tid, blocked_gettid());
+	taker->tid = blocked_gettid();
 	take_token(NULL);
-	atomic_store(&taker->done, true);
+	taker->done = true;
 	return NULL;
 }
 
 static bool waits(const struct taker *taker)
 {
-	return atomic_load(&taker->tid) && !atomic_load(&taker->done);
+	return taker->tid && !taker->done;
 }
 
 static int nr_waiting(void)
@@ -69,7 +69,7 @@ static int nr_waiting(void)
 
 	for (int i = 0; i < NR_TAKERS; i++)
 		nr += waits(&takers[i]);
-	return nr + !atomic_load(&caller.done);
+	return nr + !caller.done;
 }
 
 static void settle(void)
@@ -85,8 +85,8 @@ static void begin(int number)
 
 	if (waits(taker))
 		return;
-	atomic_store(&taker->tid, 0);
-	atomic_store(&taker->done, false);
+	taker->tid = 0;
+	taker->done = false;
 	start_thread(&taker->thread, taker_thread, taker);
 	reached(&taker->tid, 1);
 	settle();
@@ -124,13 +124,12 @@ static void groups_turn(void)
 /* It gets a token as soon as it sleeps, and is stopped before or after that. */
 static void others_move(void)
 {
-	while (!atomic_load(&other.go) && !atomic_load(&caller.done)) {
-		if (blocked_in_futex(getpid(), atomic_load(&caller.tid),
-				     NULL) == 1)
+	while (!other.go && !caller.done) {
+		if (blocked_in_futex(getpid(), caller.tid, NULL) == 1)
 			post(1);
 		sched_yield();
 	}
-	if (!atomic_load(&other.go))
+	if (!other.go)
 		return;
 	groups_turn();
 }
@@ -141,9 +140,8 @@ static const struct scenario scenario = { .call = take_token,
 /* Do all sleep who have not ended? */
 static bool all_sleep(uint64_t *sleeps)
 {
-	if (!atomic_load(&other.done) ||
-	    (!atomic_load(&caller.done) &&
-	     !sleeps_add(getpid(), atomic_load(&caller.tid), sleeps)))
+	if (!other.done ||
+	    (!caller.done && !sleeps_add(getpid(), caller.tid, sleeps)))
 		return false;
 	for (int i = 0; i < NR_TAKERS; i++)
 		if (waits(&takers[i]) &&
@@ -180,7 +178,7 @@ static _Noreturn void round_run(long place)
 	everywhere_spin_ms = 2000;
 	actor_start(&caller, caller_thread, &scenario, place);
 	actor_start(&other, other_thread, &scenario, place);
-	atomic_store(&caller.go, true);
+	caller.go = true;
 	do {
 		while (!all_quiet()) {
 			if (blocked_over(deadline))
