@@ -72,6 +72,18 @@ static void test_requeues(void)
 	}
 }
 
+/* Where there is none, the waiter is left alone, private or shared. */
+static void test_waiter(const struct requeue_op *which)
+{
+	op = which;
+	for (int i = 0; i < 2; i++) {
+		flags = i ? FLAGS : 0;
+		tap_ok(steps_hold("wait from; requeue from to 1 1 = -ENOSYS;"
+				  "one to = -1; all from = 1"),
+		       "%s: the waiter still waits", op->name);
+	}
+}
+
 static void test_wait_and_wake(void)
 {
 	const struct timespec now = { 0 };
@@ -114,7 +126,13 @@ static void test_lock_pi(void)
 
 int main(void)
 {
-	tap_plan(NR_OF(requeues) + 4 + 3);
+	tap_plan(NR_OF(requeues) + 4 + 3 + 2 * NR_REQUEUE_OPS);
+	for (int i = 0; i < NR_REQUEUE_OPS; i++) {
+		if (variant_is("none"))
+			test_waiter(&requeue_ops[i]);
+		else
+			tap_skip_all(2, requeue_ops[i].name, "it is there");
+	}
 	flags = FLAGS;
 	test_requeues();
 	test_wait_and_wake();

@@ -13,13 +13,9 @@
 #include "run.h"
 #include "sleepers.h"
 
-#define MOST_SLEEPERS 1000
-
 enum futex_word {
 	FROM,
 	TO,
-	SECOND, /* of a futex_waitv caller */
-	PI,
 	NR_WORDS
 };
 
@@ -27,7 +23,6 @@ enum futex_word {
 static const struct requeue_op *op;
 static int flags;
 static uint32_t own_words[NR_WORDS], *futexes = own_words, *aliases = own_words;
-static struct sleepers sleepers;
 
 /* Who shares the futexes meets private ones, and the other way round. */
 static inline int other_flags(void)
@@ -42,17 +37,14 @@ static inline bool compares(void)
 
 STEP(wait)
 {
-	sleepers_fill(&sleepers, args[1], &futexes[args[0]], flags);
+	sleepers_fill(args[1], &futexes[args[0]], flags);
 	return 0;
 }
 
 /* bits WORD BITS: only a wake with one of these bits finds it. */
 STEP(bits)
 {
-	sleepers_asleep(sleepers_start(
-		&sleepers, &(struct waiter){ .futex = &futexes[args[0]],
-					     .flags = flags,
-					     .bitset = args[1] }));
+	sleepers_add(&futexes[args[0]], flags, args[1]);
 	return 0;
 }
 
@@ -84,13 +76,13 @@ STEP(pieces)
 
 STEP(all)
 {
-	return sleepers_wake_all(&sleepers, &aliases[args[0]], flags);
+	return sleepers_wake_all(&aliases[args[0]], flags);
 }
 
 /* one WORD: the number of the one that is woken there, or -1. */
 STEP(one)
 {
-	return sleepers_wake_one(&sleepers, &aliases[args[0]], flags);
+	return sleepers_wake_one(&aliases[args[0]], flags);
 }
 
 /* line WORD FIRST LAST: do those come, in this order? */
@@ -122,30 +114,18 @@ STEP(set)
 
 STEP(gone)
 {
-	sleepers_returned(&sleepers, args[0]);
+	reached(&nr_returned, args[0]);
 	return 0;
-}
-
-STEP(returned)
-{
-	return sleepers.nr_returned;
 }
 
 /* turn N: who returned as number N, from 0 */
 STEP(turn)
 {
-	return sleepers_of_turn(&sleepers, args[0]);
-}
-
-STEP(result)
-{
-	return sleepers.waiters[args[0]].result;
+	return sleepers_of_turn(args[0]);
 }
 
 NUMBER(from, FROM);
 NUMBER(to, TO);
-NUMBER(second, SECOND);
-NUMBER(pi, PI);
 
 /* steps_hold - one scenario, from no waiters to no waiters */
 static inline bool steps_hold(const char *steps)
@@ -153,9 +133,8 @@ static inline bool steps_hold(const char *steps)
 	bool ok;
 
 	watchdog(steps);
-	sleepers = sleepers_of(MOST_SLEEPERS);
 	ok = steps_do(steps);
-	sleepers_end(&sleepers);
+	sleepers_end();
 	return ok;
 }
 

@@ -106,18 +106,17 @@ static void test_requeue(const char *what, const char *rest, int nr)
 static void call_all(void)
 {
 	static const uint32_t other;
-	struct sleepers sleepers = sleepers_of(NR_WAITERS);
 
-	sleepers_fill(&sleepers, NR_WAITERS, &from, FUTEX_PRIVATE_FLAG);
+	sleepers_fill(NR_WAITERS, &from, FUTEX_PRIVATE_FLAG);
 	sys_futex_wait(&from, FUTEX_PRIVATE_FLAG, 0, &(struct timespec){ 0 });
 	sys_futex_cmp_requeue(&from, &to, FUTEX_PRIVATE_FLAG, 1, INT_MAX, 7);
 	sys_futex_cmp_requeue(&from, &to, FUTEX_PRIVATE_FLAG, 1, 3, 0);
 	sys_futex_wake(&other, FUTEX_PRIVATE_FLAG, 9);
-	while (sleepers.nr_returned < sleepers.nr) {
-		sleepers_wake_all(&sleepers, &to, FUTEX_PRIVATE_FLAG);
-		sleepers_wake_all(&sleepers, &from, FUTEX_PRIVATE_FLAG);
+	while (nr_returned < nr_sleepers) {
+		sleepers_wake_all(&to, FUTEX_PRIVATE_FLAG);
+		sleepers_wake_all(&from, FUTEX_PRIVATE_FLAG);
 	}
-	sleepers_end(&sleepers);
+	sleepers_end();
 	trace_stop();
 	test_wake(&other, 9, 0);
 }
