@@ -44,8 +44,7 @@ static inline void *sleeper_thread(void *arg)
 	struct sleeper *s = arg;
 
 	s->tid = blocked_gettid();
-	s->result =
-		sys_futex_wait_bitset(s->futex, s->flags, 0, NULL, s->bitset);
+	sys_futex_wait_bitset(s->futex, s->flags, 0, NULL, s->bitset);
 	s->turn = next_turn++;
 	nr_returned++;
 	return NULL;
