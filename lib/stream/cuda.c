@@ -90,15 +90,32 @@ static int launch_graph(struct stream *s, struct op *op, cu_stream stream)
 	return err;
 }
 
+static struct cu_end end_of(const void *memory, size_t pitch)
+{
+	return (struct cu_end){ .memory_type = CU_MEMORY_UNIFIED,
+				.address = (cu_address)(uintptr_t)memory,
+				.pitch = pitch };
+}
+
+static int copy(struct stream *s, struct op *op, cu_stream stream)
+{
+	const struct cu_copy_2d rows = {
+		.from = end_of(op->from, op->from_pitch),
+		.to = end_of(op->to, op->to_pitch),
+		.bytes = op->bytes,
+		.rows = op->rows,
+	};
+
+	return op->rows > 1 ? CUDA_CALL(s, copy_2d, &rows, stream) :
+			      CUDA_CALL(s, copy, rows.to.address,
+					rows.from.address, op->bytes, stream);
+}
+
 static int issue(struct stream *s, struct op *op, cu_stream stream)
 {
 	switch (op->kind) {
 	case OP_COPY:
-		if (!op->bytes)
-			return 0;
-		return CUDA_CALL(s, copy, (cu_address)(uintptr_t)op->to,
-				 (cu_address)(uintptr_t)op->from, op->bytes,
-				 stream);
+		return op->bytes ? copy(s, op, stream) : 0;
 	case OP_SET:
 		return CUDA_CALL(s, set, (cu_address)(uintptr_t)op->to,
 				 op->byte, op->bytes, stream);
@@ -233,7 +250,7 @@ static int cuda_load_kernel(struct stream *s, const void *image,
 
 /* ---- memory ---- */
 
-static void *cuda_alloc(struct stream *s, size_t bytes, bool host)
+static void *cuda_alloc(struct stream *s, size_t bytes, enum memory kind)
 {
 	cu_address address = 0;
 	void *memory = NULL;
@@ -241,7 +258,7 @@ static void *cuda_alloc(struct stream *s, size_t bytes, bool host)
 
 	if (err)
 		return NULL;
-	if (host)
+	if (kind == MEMORY_HOST)
 		err = CUDA_CALL(s, host_alloc, &memory, bytes,
 				CU_HOST_ALLOC_PORTABLE);
 	else
@@ -249,20 +266,34 @@ static void *cuda_alloc(struct stream *s, size_t bytes, bool host)
 	cuda_leave(s, &mode);
 	if (err)
 		return NULL;
-	return host ? memory : (void *)(uintptr_t)address;
+	return memory ?: (void *)(uintptr_t)address;
 }
 
-static void cuda_free(struct stream *s, void *memory, bool host)
+static void cuda_free(struct stream *s, void *memory, enum memory kind)
 {
 	int mode;
 
 	if (cuda_enter(s, &mode))
 		return;
-	if (host)
+	if (kind == MEMORY_PINNED)
+		CUDA_CALL(s, host_unregister, memory);
+	else if (kind == MEMORY_HOST)
 		CUDA_CALL(s, host_free, memory);
 	else
 		CUDA_CALL(s, free, (cu_address)(uintptr_t)memory);
 	cuda_leave(s, &mode);
+}
+
+static int cuda_pin(struct stream *s, void *memory, size_t bytes)
+{
+	int mode, err = cuda_enter(s, &mode);
+
+	if (err)
+		return err;
+	err = CUDA_CALL(s, host_register, memory, bytes,
+			CU_HOST_REGISTER_PORTABLE);
+	cuda_leave(s, &mode);
+	return err;
 }
 
 /* ---- beginning and end ---- */
@@ -341,6 +372,7 @@ const struct backend stream_cuda = {
 	.poll = cuda_poll,
 	.alloc = cuda_alloc,
 	.free = cuda_free,
+	.pin = cuda_pin,
 	.graph_make = cuda_graph_make,
 	.graph_drop = cuda_graph_drop,
 	.load = cuda_load_kernel,

@@ -36,6 +36,8 @@ enum {
 	CU_STREAM_NON_BLOCKING = 1,
 	CU_EVENT_DISABLE_TIMING = 2,
 	CU_HOST_ALLOC_PORTABLE = 1,
+	CU_HOST_REGISTER_PORTABLE = 1,
+	CU_MEMORY_UNIFIED = 4,
 	CU_CAPTURE_THREAD_LOCAL = 1,
 	CU_CAPTURE_RELAXED = 2,
 	CU_FUNCTION_DYNAMIC_SHARED = 8,
@@ -45,6 +47,21 @@ enum {
 #define CU_LAUNCH_BUFFER_POINTER ((void *)1)
 #define CU_LAUNCH_BUFFER_SIZE	 ((void *)2)
 #define CU_LAUNCH_END		 ((void *)0)
+
+/* The ends of a copy of rows; the driver's has them one behind the other. */
+struct cu_end {
+	size_t x, y;
+	int memory_type;
+	const void *host;
+	cu_address address;
+	void *array;
+	size_t pitch;
+};
+
+struct cu_copy_2d {
+	struct cu_end from, to;
+	size_t bytes, rows;
+};
 
 /* name of the member, symbol in the library, arguments */
 #define CUDA_FUNCTIONS(F)                                                     \
@@ -73,7 +90,12 @@ enum {
 	F(free, "cuMemFree_v2", (cu_address))                                 \
 	F(host_alloc, "cuMemHostAlloc", (void **, size_t, unsigned int))      \
 	F(host_free, "cuMemFreeHost", (void *))                               \
+	F(host_register, "cuMemHostRegister_v2",                              \
+	  (void *, size_t, unsigned int))                                     \
+	F(host_unregister, "cuMemHostUnregister", (void *))                   \
 	F(copy, "cuMemcpyAsync", (cu_address, cu_address, size_t, cu_stream)) \
+	F(copy_2d, "cuMemcpy2DAsync_v2",                                      \
+	  (const struct cu_copy_2d *, cu_stream))                             \
 	F(set, "cuMemsetD8Async",                                             \
 	  (cu_address, unsigned char, size_t, cu_stream))                     \
 	F(launch, "cuLaunchKernel",                                           \

@@ -71,11 +71,18 @@ int cuda_queue_wait(struct stream *s, struct stream *other, uint64_t number)
 {
 	struct cuda_stream *c = cuda_private(other);
 	struct cuda_mark *mark;
-	int err = EIO;
+	cu_context context;
+	int err;
 
 	number_wait(other, &other->posted, number, NULL);
+	/* It may be another device's: an event is in the context of its stream. */
+	err = CUDA_CALL(s, context_push, c->context);
+	if (err)
+		return err;
 	drover_mutex_lock(&c->lock);
 	mark = get_mark(other, number);
+	CUDA_CALL(s, context_pop, &context);
+	err = EIO;
 	if (mark)
 		err = CUDA_CALL(s, stream_wait_event, cuda_private(s)->stream,
 				mark->event, 0);

@@ -87,7 +87,6 @@ static bool device_can_wait(const struct stream *s, const struct op *op,
 					    op->queued;
 
 	return queued && stream_family(s) == stream_family(other) &&
-	       s->device == other->device &&
 	       op->nr_dependencies < OP_DEPENDENCIES;
 }
 

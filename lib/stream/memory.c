@@ -10,12 +10,12 @@
 
 #include "stream/stream.h"
 
-/* Device memory, and pinned @host memory, sorted by @start; no two overlap. */
+/* Memory that is not just the host's, sorted by @start; no two overlap. */
 struct range {
 	uintptr_t start;
 	size_t bytes;
 	const struct backend *backend;
-	bool host;
+	enum memory kind;
 };
 
 /* [stream_lock] */
@@ -57,12 +57,20 @@ static bool lies_in(const struct range *range, const void *start, size_t bytes)
 	       bytes <= range->bytes - (address - range->start);
 }
 
+static int is_known(const void *memory)
+{
+	return stream_because(EINVAL, "%p is known already", memory);
+}
+
 static int add_range(const struct stream *s, void *memory, size_t bytes,
-		     bool host)
+		     enum memory kind)
 {
 	size_t i = range_at((uintptr_t)memory);
-	void *more = realloc(ranges, (nr_ranges + 1) * sizeof(*ranges));
+	void *more;
 
+	if (range_of(memory, bytes))
+		return is_known(memory);
+	more = realloc(ranges, (nr_ranges + 1) * sizeof(*ranges));
 	if (!more)
 		return stream_because(ENOMEM, "no memory");
 	ranges = more;
@@ -70,7 +78,7 @@ static int add_range(const struct stream *s, void *memory, size_t bytes,
 	ranges[i] = (struct range){ .start = (uintptr_t)memory,
 				    .bytes = bytes,
 				    .backend = s->backend,
-				    .host = host };
+				    .kind = kind };
 	nr_ranges++;
 	return 0;
 }
@@ -94,7 +102,8 @@ bool memory_is_device(const void *start, size_t bytes)
 {
 	struct range *range = range_of(start, bytes);
 
-	return range && !range->host && lies_in(range, start, bytes);
+	return range && range->kind == MEMORY_DEVICE &&
+	       lies_in(range, start, bytes);
 }
 
 int memory_classify(const struct stream *s, struct op *op)
@@ -107,11 +116,11 @@ int memory_classify(const struct stream *s, struct op *op)
 		const drover_access_t *a = &f.accesses[i];
 		struct range *range = range_of(a->start, a->bytes);
 
-		if (!range && op->kind == OP_SET &&
-		    stream_family(s) == FAMILY_CUDA)
+		if ((!range || range->kind == MEMORY_PINNED) &&
+		    op->kind == OP_SET && stream_family(s) == FAMILY_CUDA)
 			return stream_because(EXDEV, "%p is no memory to set",
 					      a->start);
-		if (range && range->host)
+		if (range && range->kind != MEMORY_DEVICE)
 			range = NULL;
 		/* Memory of threads is host memory to every other device. */
 		if (range && range->backend->family != stream_family(s) &&
@@ -126,8 +135,20 @@ int memory_classify(const struct stream *s, struct op *op)
 	return 0;
 }
 
+static int pin(struct stream *s, void *memory, size_t bytes)
+{
+	bool known;
+
+	drover_mutex_lock(&stream_lock);
+	known = range_of(memory, bytes);
+	drover_mutex_unlock(&stream_lock);
+	if (known)
+		return is_known(memory);
+	return s->backend->pin ? s->backend->pin(s, memory, bytes) : 0;
+}
+
 static int get_memory(drover_stream_t *stream, size_t bytes, void **memory,
-		      bool host)
+		      enum memory kind)
 {
 	struct stream *s = stream_keep(stream);
 	int err = 0;
@@ -136,15 +157,17 @@ static int get_memory(drover_stream_t *stream, size_t bytes, void **memory,
 		return EBADF;
 	if (!bytes || !memory)
 		err = stream_because(EINVAL, "no bytes asked for, or no place");
-	else if (!(*memory = s->backend->alloc(s, bytes, host)))
+	else if (kind == MEMORY_PINNED)
+		err = pin(s, *memory, bytes);
+	else if (!(*memory = s->backend->alloc(s, bytes, kind)))
 		err = stream_because(ENOMEM, "no %s memory of %zu bytes",
 				     s->backend->name, bytes);
 	if (!err) {
 		drover_mutex_lock(&stream_lock);
-		err = add_range(s, *memory, bytes, host);
+		err = add_range(s, *memory, bytes, kind);
 		drover_mutex_unlock(&stream_lock);
 		if (err)
-			s->backend->free(s, *memory, host);
+			s->backend->free(s, *memory, kind);
 	}
 	stream_unuse(s);
 	return err;
@@ -152,18 +175,24 @@ static int get_memory(drover_stream_t *stream, size_t bytes, void **memory,
 
 int drover_stream_alloc(drover_stream_t *stream, size_t bytes, void **memory)
 {
-	return get_memory(stream, bytes, memory, false);
+	return get_memory(stream, bytes, memory, MEMORY_DEVICE);
 }
 
 int drover_stream_alloc_host(drover_stream_t *stream, size_t bytes,
 			     void **memory)
 {
-	return get_memory(stream, bytes, memory, true);
+	return get_memory(stream, bytes, memory, MEMORY_HOST);
+}
+
+int drover_stream_pin(drover_stream_t *stream, void *memory, size_t bytes)
+{
+	return get_memory(stream, bytes, memory ? &memory : NULL,
+			  MEMORY_PINNED);
 }
 
 struct release {
 	void *memory;
-	bool host;
+	enum memory kind;
 	struct stream *kept; /* when the memory is in nobody's use */
 };
 
@@ -183,7 +212,7 @@ static int release_step(struct stream *s, void *arg, struct need *need)
 	engine_order_host(&f, need);
 	if (need->on)
 		return EAGAIN;
-	r->host = range->host;
+	r->kind = range->kind;
 	remove_range(range);
 	stream_use(s);
 	r->kept = s;
@@ -196,7 +225,7 @@ int drover_stream_free(drover_stream_t *stream, void *memory)
 	int err = memory ? stream_repeat(stream, release_step, &r) : 0;
 
 	if (r.kept) {
-		r.kept->backend->free(r.kept, memory, r.host);
+		r.kept->backend->free(r.kept, memory, r.kind);
 		stream_unuse(r.kept);
 	}
 	return err;

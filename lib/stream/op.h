@@ -53,6 +53,7 @@ struct op {
 	void *to;
 	const void *from;
 	size_t bytes;
+	size_t rows, to_pitch, from_pitch; /* of more than one row */
 	unsigned char byte;
 	drover_kernel_t kernel; /* OP_RUN */
 	int (*call)(void *arg); /* OP_HOST_CALL */

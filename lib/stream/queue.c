@@ -20,12 +20,22 @@ static int run(struct op *op)
 					op_args(op));
 }
 
+static void copy(const struct op *op)
+{
+	char *to = op->to;
+	const char *from = op->from;
+
+	if (op->bytes)
+		memcpy(to, from, op->bytes);
+	for (size_t i = 1; i < op->rows; i++)
+		memcpy(to += op->to_pitch, from += op->from_pitch, op->bytes);
+}
+
 static int perform_node(struct op *op)
 {
 	switch (op->kind) {
 	case OP_COPY:
-		if (op->bytes)
-			memcpy(op->to, op->from, op->bytes);
+		copy(op);
 		return 0;
 	case OP_SET:
 		memset(op->to, op->byte, op->bytes);
@@ -196,19 +206,19 @@ static void cpu_turn(struct stream *s, struct op *op)
 	number_raise(s, &s->done, op->number);
 }
 
-void *memory_alloc(struct stream *s, size_t bytes, bool host)
+void *memory_alloc(struct stream *s, size_t bytes, enum memory kind)
 {
 	(void)s;
-	(void)host;
+	(void)kind;
 	return aligned_alloc(CACHE_LINE, (bytes + CACHE_LINE - 1) / CACHE_LINE *
 						 CACHE_LINE);
 }
 
-void memory_free(struct stream *s, void *memory, bool host)
+void memory_free(struct stream *s, void *memory, enum memory kind)
 {
 	(void)s;
-	(void)host;
-	free(memory);
+	if (kind != MEMORY_PINNED)
+		free(memory);
 }
 
 static void *cpu_native(const struct stream *s)

@@ -209,7 +209,8 @@ static int open_slot(struct stream *s, const drover_streamattr_t *attr)
 		return err;
 	err = s->backend->open(s, attr);
 	if (!err) {
-		s->staging = s->backend->alloc(s, s->staging_bytes, true);
+		s->staging =
+			s->backend->alloc(s, s->staging_bytes, MEMORY_HOST);
 		if (s->staging)
 			return 0;
 		s->backend->close(s);
@@ -271,7 +272,7 @@ static void close_slot(struct stream *s)
 	while (s->retired < s->submitted)
 		op_free(stream_op(s, ++s->retired));
 	drover_mutex_unlock(&stream_lock);
-	s->backend->free(s, s->staging, true);
+	s->backend->free(s, s->staging, MEMORY_HOST);
 	s->backend->close(s);
 	free(s->ring);
 	give_slot(s);

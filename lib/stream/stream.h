@@ -38,6 +38,12 @@
 
 struct stream;
 
+enum memory {
+	MEMORY_DEVICE,
+	MEMORY_HOST,   /* that the device reaches */
+	MEMORY_PINNED, /* the same, of the program's */
+};
+
 /*
  * Who carries operations out, and what it keeps by itself. The engine relies on
  * the first declarations, and on nothing else.
@@ -62,9 +68,10 @@ struct backend {
 		    const struct deadline *deadline);
 	/* Bring done up to date; [stream_lock]. NULL: it always is. */
 	void (*poll)(struct stream *s);
-	/* Device memory, or @host memory that the device reaches. */
-	void *(*alloc)(struct stream *s, size_t bytes, bool host);
-	void (*free)(struct stream *s, void *memory, bool host);
+	void *(*alloc)(struct stream *s, size_t bytes, enum memory kind);
+	void (*free)(struct stream *s, void *memory, enum memory kind);
+	/* NULL: nothing to do; an errno value */
+	int (*pin)(struct stream *s, void *memory, size_t bytes);
 	/* NULL: nothing to prepare. The second one has stream_lock. */
 	int (*graph_make)(struct stream *s, struct drover_graph *graph);
 	void (*graph_drop)(struct drover_graph *graph);
@@ -363,8 +370,8 @@ void queue_close(struct stream *s);
 int queue_submit(struct stream *s, struct op *op);
 void queue_after_fork(void);
 /* Device memory that is memory. */
-void *memory_alloc(struct stream *s, size_t bytes, bool host);
-void memory_free(struct stream *s, void *memory, bool host);
+void *memory_alloc(struct stream *s, size_t bytes, enum memory kind);
+void memory_free(struct stream *s, void *memory, enum memory kind);
 /* Carry one operation out, here and now. */
 void op_perform(struct stream *s, struct op *op);
 

@@ -239,15 +239,12 @@ int stream_submit(const drover_stream_t *name, struct op *op,
 
 /* ---- the operations ---- */
 
-static int check_copy(const void *to, const void *from, size_t bytes)
+/* @a: where to, and where from */
+static int check_copy(const drover_access_t *a)
 {
-	uintptr_t a = (uintptr_t)to, b = (uintptr_t)from;
-
-	if (!bytes)
-		return 0;
-	if (!to || !from)
+	if (a->bytes && (!a[0].start || !a[1].start))
 		return stream_because(EINVAL, "a copy from or to NULL");
-	if (a < b + bytes && b < a + bytes)
+	if (access_conflict(&a[0], &a[1]))
 		return stream_because(EINVAL, "a copy onto itself");
 	return 0;
 }
@@ -274,7 +271,7 @@ static int copy(drover_stream_t *stream, const struct op *how, void *to,
 	drover_access_t accesses[] = { { to, bytes, DROVER_WRITE },
 				       { from, bytes, DROVER_READ } };
 	size_t most = op.staged ? most_staged(stream, from, bytes) : bytes;
-	int err = check_copy(to, from, bytes);
+	int err = check_copy(accesses);
 
 	if (err)
 		return err;
@@ -312,6 +309,36 @@ int drover_stream_copy_borrowed(drover_stream_t *stream, void *to,
 			       .caller = __builtin_return_address(0) };
 
 	return copy(stream, &op, to, from, bytes, ticket);
+}
+
+int drover_stream_copy_rows(drover_stream_t *stream, void *to, size_t to_pitch,
+			    const void *from, size_t from_pitch, size_t bytes,
+			    size_t rows, drover_ticket_t *ticket)
+{
+	struct op op = { .to = to,
+			 .from = from,
+			 .bytes = rows ? bytes : 0,
+			 .rows = rows,
+			 .to_pitch = to_pitch,
+			 .from_pitch = from_pitch,
+			 .ticketed = ticket,
+			 .caller = __builtin_return_address(0) };
+	size_t pitch = to_pitch > from_pitch ? to_pitch : from_pitch;
+	size_t last = op.bytes ? rows - 1 : 0;
+	drover_access_t accesses[] = {
+		{ to, last * to_pitch + op.bytes, DROVER_WRITE },
+		{ from, last * from_pitch + op.bytes, DROVER_READ },
+	};
+	int err;
+
+	if (last && (to_pitch < bytes || from_pitch < bytes ||
+		     pitch > (SIZE_MAX - bytes) / last))
+		return stream_because(EINVAL, "rows that overlap, or no end");
+	err = check_copy(accesses);
+	if (err)
+		return err;
+	op_fill(&op, accesses, 2, NULL, 0);
+	return stream_submit(stream, &op, ticket);
 }
 
 int drover_stream_copy(drover_stream_t *stream, void *to, const void *from,

@@ -99,12 +99,50 @@ STEP(large_is)
 	return !all_are(large, args[2], LARGE);
 }
 
+/* on DEVICE: the next one is made */
+STEP(on)
+{
+	script.attr.device = args[0];
+	return 0;
+}
+
+/* rows STREAM TO FROM: four times eight bytes, of rows of 16 and of 32 */
+STEP(rows)
+{
+	return drover_stream_copy_rows(STREAM, TO, 32, FROM, 16, 8, 4, TICKET);
+}
+
+/* rows_are MEMORY BYTE OTHER: what of them has come, and what is between */
+STEP(rows_are)
+{
+	unsigned char *memory = script_memory(args[0]);
+	bool right = true;
+
+	for (int i = 0; i < BYTES; i++)
+		right &= memory[i] == args[1 + (i / 32 >= 4 || i % 32 >= 8)];
+	return !right;
+}
+
+STEP(no_rows)
+{
+	drover_stream_t *s = STREAM;
+	unsigned char *to = script_host[0], *from = script_host[1];
+
+	return drover_stream_copy_rows(s, to, 7, from, 8, 8, 2, NULL) -
+	       drover_stream_copy_rows(s, to, 8, from, SIZE_MAX / 2, 8, 9,
+				       NULL) +
+	       drover_stream_copy_rows(s, to, 8, to + 8, 8, 8, 2, NULL) +
+	       drover_stream_copy_rows(s, to, 8, from, 8, 8, 0, NULL);
+}
+
 STEP(elsewhere)
 {
 	mock_cuda_capture_elsewhere(args[0]);
 	return 0;
 }
 
+STEP_IS(pin, drover_stream_pin(STREAM, TO, BYTES));
+STEP_IS(unpin, drover_stream_free(STREAM, TO));
 STEP_IS(foreign, foreign(args, 0));
 STEP_IS(foreign_fails, foreign(args, ENOSPC));
 STEP_IS(issued, nr_issued);
@@ -142,6 +180,23 @@ static const struct scenario scenarios[] = {
 	  "priority -3 = 0; create s; priority_was = -3; priority 0 = 1; "
 	  "create t; priority_was = 0; fill s a 4; copy t h a; is h 4;" },
 	/* What comes before foreign work and what comes behind, in another one. */
+	{ "cuda: devices wait for each other, the host does not",
+	  "on 1; create s; on 0; create t; count; mark t; fill s a 3; "
+	  "gate x s; fill s a 5; fill t b 1; add t b a; record s e; "
+	  "wait t e; calls cuStreamWaitEvent = 1; host t = 0; open x; "
+	  "copy t h b; is h 6;" },
+	{ "cuda: the program's memory is pinned, and read back meanwhile",
+	  "fill s a 3; pin s h; pin s h = EINVAL; put s h 5 = EXDEV; "
+	  "gate x s; borrow s h a @1; done 1 = EINPROGRESS; later x; ticket 1; "
+	  "waited x; is h 3; unpin s h; unpin s h = EINVAL; pin s h; "
+	  "unpin s h;" },
+	{ "cuda+cpu: rows of a matrix",
+	  "alloc t b; set h 4; set i 1; set k 9; fill s a 1; fill t b 1; rows s a h; "
+	  "rows t b h; copy s i a; rows_are i 4 1; copy t i b; rows_are i 4 1; "
+	  "pin s k; pin s h; gate x s; rows s k h @1; done 1 = EINPROGRESS; "
+	  "open x; ticket 1; rows_are k 4 9; unpin s k; unpin s h; "
+	  "capture s; rows s a k; end s g; fill s a 2; replay s g; "
+	  "copy s i a; drop g; no_rows s = EINVAL; no_rows t = EINVAL;" },
 	{ "cuda: a borrowed stream",
 	  "lend; create s; native s; fill s a 1; fill s b 1; gate x t; "
 	  "add t b a; foreign s a 7; add t b a; open x; copy t h b; is h 9; "

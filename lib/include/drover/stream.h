@@ -251,9 +251,18 @@ int drover_stream_alloc_host(drover_stream_t *stream, size_t bytes,
 			     void **memory);
 
 /**
+ * drover_stream_pin() - the same with memory that the program has
+ *
+ * It stays host memory, and where it is, until drover_stream_free() has given it
+ * back to the program. May block, in the driver. Return: 0; EINVAL also if a part of
+ * it is such memory already; ENOMEM; EIO.
+ */
+int drover_stream_pin(drover_stream_t *stream, void *memory, size_t bytes);
+
+/**
  * drover_stream_free() - give memory back
  * @stream: a stream of the same backend
- * @memory: from drover_stream_alloc() or drover_stream_alloc_host(), or NULL
+ * @memory: from drover_stream_alloc(), _alloc_host() or _pin(), or NULL
  *
  * Blocks until no operation of any stream touches it.
  *
@@ -296,13 +305,26 @@ int drover_stream_copy_staged(drover_stream_t *stream, void *to,
  * Host memory on either side belongs to the copy until @ticket is done, or a
  * drover_stream_synchronize() behind it has returned: @from must exist and not
  * change, @to must exist and not be looked at. A CUDA driver makes the caller
- * wait for a copy whose host memory is not pinned.
+ * wait for a copy whose host memory is not pinned: so to read a result back while
+ * the caller goes on is such a copy to pinned memory.
  *
  * Return: as drover_stream_copy_staged().
  */
 int drover_stream_copy_borrowed(drover_stream_t *stream, void *to,
 				const void *from, size_t bytes,
 				drover_ticket_t *ticket);
+
+/**
+ * drover_stream_copy_rows() - copy a part of a matrix, as _copy_borrowed() does
+ * @to_pitch, @from_pitch: bytes from one row to the next, at least @bytes
+ * @bytes: of each row
+ *
+ * It counts as touching all from the first byte to the last, those between the rows
+ * included, and the two ranges must not overlap. Return: as _copy_borrowed().
+ */
+int drover_stream_copy_rows(drover_stream_t *stream, void *to, size_t to_pitch,
+			    const void *from, size_t from_pitch, size_t bytes,
+			    size_t rows, drover_ticket_t *ticket);
 
 /**
  * drover_stream_set() - set bytes of memory

@@ -62,8 +62,9 @@ int called(const char *function)
 	return result;
 }
 
-static int context_object;
+char contexts[2];
 _Thread_local int nr_pushed;
+static _Thread_local char *pushed[8];
 static _Atomic int nr_retained;
 _Atomic int context_life;
 
@@ -92,7 +93,7 @@ EXPORT int cuDeviceGet(int *device, int ordinal)
 {
 	CALLED();
 	*device = ordinal;
-	return ordinal ? INVALID_DEVICE : SUCCESS;
+	return ordinal > 1 ? INVALID_DEVICE : SUCCESS;
 }
 
 /* ---- memory, which the context has ---- */
@@ -101,6 +102,7 @@ struct allocation {
 	struct allocation *next;
 	unsigned char *start;
 	size_t bytes;
+	bool registered; /* the program's own */
 };
 
 static struct allocation *allocations; /* [lock] */
@@ -116,35 +118,40 @@ static struct allocation *find(const void *start)
 	return a;
 }
 
-static void *allocate(size_t bytes)
+/* @own: the program's memory, or NULL */
+static void *allocate(size_t bytes, void *own)
 {
 	struct allocation *a = malloc(sizeof(*a));
-	void *start = malloc(bytes);
+	void *start = own ? own : malloc(bytes);
 
 	if (!a || !start)
 		return NULL;
 	pthread_mutex_lock(&lock);
 	*a = (struct allocation){ .next = allocations,
 				  .start = start,
-				  .bytes = bytes };
+				  .bytes = bytes,
+				  .registered = own };
 	allocations = a;
 	pthread_mutex_unlock(&lock);
 	return start;
 }
 
-static int release(void *start)
+static int release(void *start, bool registered)
 {
 	struct allocation **at = &allocations, *a;
 
 	pthread_mutex_lock(&lock);
 	while ((a = *at) && a->start != start)
 		at = &a->next;
+	if (a && a->registered != registered)
+		a = NULL;
 	if (a)
 		*at = a->next;
 	pthread_mutex_unlock(&lock);
 	if (!a)
 		return INVALID_VALUE;
-	free(a->start);
+	if (!registered)
+		free(a->start);
 	free(a);
 	return SUCCESS;
 }
@@ -164,28 +171,53 @@ EXPORT int cuMemAlloc_v2(uint64_t *address, size_t bytes)
 {
 	WANT_CONTEXT();
 	UNSAFE();
-	*address = (uintptr_t)allocate(bytes);
+	*address = (uintptr_t)allocate(bytes, NULL);
 	return *address ? SUCCESS : OUT_OF_MEMORY;
 }
 
 EXPORT int cuMemFree_v2(uint64_t address)
 {
 	WANT_CONTEXT();
-	return release((void *)(uintptr_t)address);
+	return release((void *)(uintptr_t)address, false);
 }
 
 EXPORT int cuMemHostAlloc(void **memory, size_t bytes, unsigned int flags)
 {
 	WANT_CONTEXT();
 	UNSAFE();
-	*memory = allocate(bytes);
+	*memory = allocate(bytes, NULL);
 	return *memory ? SUCCESS : OUT_OF_MEMORY;
 }
 
 EXPORT int cuMemFreeHost(void *memory)
 {
 	WANT_CONTEXT();
-	return release(memory);
+	return release(memory, false);
+}
+
+EXPORT int cuMemHostRegister_v2(void *memory, size_t bytes, unsigned int flags)
+{
+	WANT_CONTEXT();
+	UNSAFE();
+	if (!is_pageable(memory))
+		return INVALID_VALUE;
+	return allocate(bytes, memory) ? SUCCESS : OUT_OF_MEMORY;
+}
+
+EXPORT int cuMemHostUnregister(void *memory)
+{
+	WANT_CONTEXT();
+	return release(memory, true);
+}
+
+static int add_copy(struct stream *s, struct job job)
+{
+	int result = add_job(s, job);
+
+	if (!result && !s->capture &&
+	    (is_pageable(job.to) || is_pageable(job.from)))
+		result = await_jobs(s);
+	return result;
 }
 
 EXPORT int cuMemcpyAsync(uint64_t to, uint64_t from, size_t bytes,
@@ -195,14 +227,48 @@ EXPORT int cuMemcpyAsync(uint64_t to, uint64_t from, size_t bytes,
 			   .to = (void *)(uintptr_t)to,
 			   .from = (void *)(uintptr_t)from,
 			   .bytes = bytes };
-	int result;
 
 	WANT_CONTEXT();
-	result = add_job(s, job);
-	if (!result && !s->capture &&
-	    (is_pageable(job.to) || is_pageable(job.from)))
-		result = await_jobs(s);
-	return result;
+	return add_copy(s, job);
+}
+
+/* The ends of a copy of rows, as the driver's documentation has them. */
+struct end {
+	size_t x, y;
+	unsigned int memory_type;
+	const void *host;
+	uint64_t address;
+	void *array;
+	size_t pitch;
+};
+
+struct copy_2d {
+	struct end from, to;
+	size_t bytes, rows;
+};
+
+/* Any memory, and nothing in front. */
+static bool is_right(const struct end *end, size_t bytes)
+{
+	return !end->x && !end->y && end->memory_type == 4 && !end->host &&
+	       end->address && !end->array && end->pitch >= bytes;
+}
+
+EXPORT int cuMemcpy2DAsync_v2(const struct copy_2d *copy, struct stream *s)
+{
+	struct job job = { .kind = COPY,
+			   .to = (void *)(uintptr_t)copy->to.address,
+			   .from = (void *)(uintptr_t)copy->from.address,
+			   .bytes = copy->bytes,
+			   .rows = copy->rows,
+			   .to_pitch = copy->to.pitch,
+			   .from_pitch = copy->from.pitch };
+
+	WANT_CONTEXT();
+	if (!is_right(&copy->from, job.bytes) ||
+	    !is_right(&copy->to, job.bytes))
+		return INVALID_VALUE;
+	return add_copy(s, job);
 }
 
 EXPORT int cuMemsetD8Async(uint64_t to, unsigned char byte, size_t bytes,
@@ -212,9 +278,13 @@ EXPORT int cuMemsetD8Async(uint64_t to, unsigned char byte, size_t bytes,
 			   .to = (void *)(uintptr_t)to,
 			   .number = byte,
 			   .bytes = bytes };
+	bool is_device;
 
 	WANT_CONTEXT();
-	return is_pageable(job.to) ? INVALID_VALUE : add_job(s, job);
+	pthread_mutex_lock(&lock);
+	is_device = find(job.to) && !find(job.to)->registered;
+	pthread_mutex_unlock(&lock);
+	return is_device ? add_job(s, job) : INVALID_VALUE;
 }
 
 /* ---- the primary context ---- */
@@ -223,7 +293,7 @@ EXPORT int cuDevicePrimaryCtxRetain(void **context, int device)
 {
 	CALLED();
 	nr_retained++;
-	*context = &context_object;
+	*context = &contexts[device];
 	return SUCCESS;
 }
 
@@ -244,16 +314,16 @@ EXPORT int cuDevicePrimaryCtxRelease_v2(int device)
 EXPORT int cuStreamGetCtx(struct stream *s, void **context)
 {
 	WANT_CONTEXT();
-	*context = &context_object;
+	*context = s->context;
 	return SUCCESS;
 }
 
 EXPORT int cuCtxPushCurrent_v2(void *context)
 {
 	CALLED();
-	if (context != &context_object)
+	if (context != &contexts[0] && context != &contexts[1])
 		return INVALID_CONTEXT;
-	nr_pushed++;
+	pushed[nr_pushed++] = context;
 	return SUCCESS;
 }
 
@@ -262,13 +332,19 @@ EXPORT int cuCtxPopCurrent_v2(void **context)
 	CALLED();
 	if (!nr_pushed)
 		return INVALID_CONTEXT;
-	nr_pushed--;
-	*context = &context_object;
+	*context = pushed[--nr_pushed];
 	return SUCCESS;
+}
+
+char *current_context(void)
+{
+	return nr_pushed ? pushed[nr_pushed - 1] : NULL;
 }
 
 EXPORT int mock_cuda_push(int nr)
 {
+	for (int i = 0; i < nr; i++)
+		pushed[nr_pushed + i] = &contexts[0];
 	nr_pushed += nr;
 	return nr_pushed;
 }

@@ -24,8 +24,8 @@
 
 #define ERRORS(error)                                                          \
 	error(INVALID_VALUE, 1) error(OUT_OF_MEMORY, 2) error(NO_DEVICE, 100)  \
-		error(INVALID_DEVICE, 101) error(INVALID_CONTEXT,              \
-						 201) error(NOT_FOUND, 500)    \
+		error(INVALID_DEVICE, 101) error(INVALID_CONTEXT, 201) error(  \
+			INVALID_HANDLE, 400) error(NOT_FOUND, 500)             \
 			error(NOT_READY, 600) error(CONTEXT_IS_DESTROYED, 709) \
 				error(LAUNCH_FAILED, 719) error(               \
 					STREAM_CAPTURE_UNSUPPORTED, 900)       \
@@ -56,6 +56,9 @@ int called(const char *function);
 	} while (0)
 
 extern _Thread_local int nr_pushed;
+/* Of as many devices, each with one; the thread's own, or NULL. */
+extern char contexts[2];
+char *current_context(void);
 /* Goes up when the primary context ends. */
 extern _Atomic int context_life;
 /* Whether a capture does not permit the calling thread what is unsafe. */
@@ -94,6 +97,7 @@ struct event {
 	_Atomic uint64_t recorded;
 	uint64_t done; /* [lock] */
 	_Atomic int refs;
+	char *context;
 };
 
 struct job {
@@ -101,7 +105,7 @@ struct job {
 	enum kind kind;
 	void *to;
 	const void *from;
-	size_t bytes;
+	size_t bytes, rows, to_pitch, from_pitch;
 	void (*kernel)(const void *args);
 	unsigned char args[256];
 	void (*call)(void *arg);
@@ -125,6 +129,7 @@ struct stream {
 	bool stop;
 	struct graph *capture;
 	pthread_t thread;
+	char *context;
 };
 
 int add_job(struct stream *s, struct job job);

@@ -29,6 +29,10 @@ static void do_job(struct job *job, struct stream *s)
 	switch (job->kind) {
 	case COPY:
 		memcpy(job->to, job->from, job->bytes);
+		for (size_t i = 1; i < job->rows; i++)
+			memcpy((char *)job->to + i * job->to_pitch,
+			       (const char *)job->from + i * job->from_pitch,
+			       job->bytes);
 		return;
 	case SET:
 		memset(job->to, (int)job->number, job->bytes);
@@ -145,6 +149,7 @@ EXPORT int cuStreamCreateWithPriority(struct stream **stream,
 	if (!s)
 		return OUT_OF_MEMORY;
 	s->end = &s->first;
+	s->context = current_context();
 	if (pthread_create(&s->thread, NULL, stream_main, s)) {
 		free(s);
 		return OUT_OF_MEMORY;
@@ -240,6 +245,7 @@ EXPORT int cuEventCreate(struct event **event, unsigned int flags)
 	if (!*event)
 		return OUT_OF_MEMORY;
 	(*event)->refs = 1;
+	(*event)->context = current_context();
 	return SUCCESS;
 }
 
@@ -255,6 +261,8 @@ EXPORT int cuEventRecord(struct event *event, struct stream *s)
 	struct job job = { .kind = RECORD, .event = event };
 
 	WANT_CONTEXT();
+	if (event->context != s->context)
+		return INVALID_HANDLE;
 	job.number = ++event->recorded;
 	return add_job(s, job);
 }
