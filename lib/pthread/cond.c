@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * pthread_cond_*: glibc's condition variables, replaced. Everything that is
- * not glibc's calling convention is in the core.
+ * pthread_cond_* and C11's cnd_*: glibc's condition variables, replaced.
+ * Everything that is not glibc's calling convention is in the core.
  *
  * Cancellation. glibc's pthread_cancel() only marks a thread whose type is
  * deferred, so it is replaced too: it marks the thread, and then makes it look
@@ -13,13 +13,16 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <threads.h>
 
 #include "drop_in.h"
 
 _Static_assert(sizeof(struct cond) <= sizeof(pthread_cond_t), "fits");
 _Static_assert(_Alignof(struct cond) <= _Alignof(pthread_cond_t), "fits");
+_Static_assert(sizeof(struct cond) <= sizeof(cnd_t), "fits");
 
-int drop_in_cond_init(pthread_cond_t *cond, const pthread_condattr_t *attr)
+static int drop_in_cond_init(pthread_cond_t *cond,
+			     const pthread_condattr_t *attr)
 {
 	clockid_t clock = CLOCK_REALTIME;
 	int pshared = PTHREAD_PROCESS_PRIVATE;
@@ -39,7 +42,7 @@ int drop_in_cond_init(pthread_cond_t *cond, const pthread_condattr_t *attr)
 	return 0;
 }
 
-int drop_in_cond_destroy(pthread_cond_t *cond)
+static int drop_in_cond_destroy(pthread_cond_t *cond)
 {
 	cond_debug_idle(cond_of(cond), __func__);
 	cond_destroy((struct cond *)cond);
@@ -75,14 +78,15 @@ static int wait_cancellable(struct cond *c, pthread_mutex_t *mutex,
 	return err;
 }
 
-HOT int drop_in_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
+HOT static int drop_in_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
 {
 	glibc_mutex_check(mutex, __func__);
 	return wait_cancellable(cond_of(cond), mutex, NULL);
 }
 
-HOT int drop_in_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
-			       clockid_t clock, const struct timespec *abstime)
+HOT static int drop_in_cond_clockwait(pthread_cond_t *cond,
+				      pthread_mutex_t *mutex, clockid_t clock,
+				      const struct timespec *abstime)
 {
 	struct deadline deadline = { .clock = clock };
 
@@ -94,21 +98,21 @@ HOT int drop_in_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
 	return wait_cancellable(cond_of(cond), mutex, &deadline);
 }
 
-int drop_in_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
-			   const struct timespec *abstime)
+static int drop_in_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
+				  const struct timespec *abstime)
 {
 	return drop_in_cond_clockwait(cond, mutex, cond_clock(cond_of(cond)),
 				      abstime);
 }
 
-ONE_LINE int drop_in_cond_signal(pthread_cond_t *cond)
+ONE_LINE static int drop_in_cond_signal(pthread_cond_t *cond)
 {
 	struct cond *c = cond_of(cond);
 
 	return likely(cond_is_idle(c)) ? 0 : cond_signal(c);
 }
 
-ONE_LINE int drop_in_cond_broadcast(pthread_cond_t *cond)
+ONE_LINE static int drop_in_cond_broadcast(pthread_cond_t *cond)
 {
 	struct cond *c = cond_of(cond);
 
@@ -135,7 +139,7 @@ __attribute__((constructor)) static void find_glibc_cancel(void)
  * The caller may be cancelled asynchronously, by itself too: not here, where it
  * takes the library's locks.
  */
-int drop_in_cancel(pthread_t thread)
+static int drop_in_cancel(pthread_t thread)
 {
 	int state, ignored, err;
 
@@ -159,3 +163,132 @@ EXPORT(pthread_cond_clockwait, 0, drop_in_cond_clockwait, "@@GLIBC_2.34");
 EXPORT(pthread_cond_clockwait, 1, drop_in_cond_clockwait, "@GLIBC_2.30");
 EXPORT(pthread_cancel, 0, drop_in_cancel, "@@GLIBC_2.34");
 EXPORT(pthread_cancel, 1, drop_in_cancel, "@" BASE);
+
+/*
+ * ---- C11: in glibc a cnd_t is a pthread_cond_t and an mtx_t is a
+ * pthread_mutex_t. Waits are cancellation points, as glibc's are. ----
+ */
+
+/* Where nothing else is returned, it is the function of threads.h, too. */
+_Static_assert(thrd_success == 0, "is no error");
+
+static int thrd_result(int err)
+{
+	if (err == ETIMEDOUT)
+		return thrd_timedout;
+	return err ? thrd_error : thrd_success;
+}
+
+static int drop_in_cnd_init(cnd_t *cond)
+{
+	return drop_in_cond_init((pthread_cond_t *)cond, NULL);
+}
+
+static int drop_in_cnd_wait(cnd_t *cond, mtx_t *mutex)
+{
+	return thrd_result(drop_in_cond_wait((pthread_cond_t *)cond,
+					     (pthread_mutex_t *)mutex));
+}
+
+/* @abstime is in TIME_UTC, which is CLOCK_REALTIME. */
+static int drop_in_cnd_timedwait(cnd_t *restrict cond, mtx_t *restrict mutex,
+				 const struct timespec *restrict abstime)
+{
+	return thrd_result(drop_in_cond_clockwait((pthread_cond_t *)cond,
+						  (pthread_mutex_t *)mutex,
+						  CLOCK_REALTIME, abstime));
+}
+
+#define EXPORT_CND(name, function)                 \
+	EXPORT(name, 0, function, "@@GLIBC_2.34"); \
+	EXPORT(name, 1, function, "@GLIBC_2.28")
+
+EXPORT_CND(cnd_init, drop_in_cnd_init);
+EXPORT_CND(cnd_destroy, drop_in_cond_destroy);
+EXPORT_CND(cnd_wait, drop_in_cnd_wait);
+EXPORT_CND(cnd_timedwait, drop_in_cnd_timedwait);
+EXPORT_CND(cnd_signal, drop_in_cond_signal);
+EXPORT_CND(cnd_broadcast, drop_in_cond_broadcast);
+
+/*
+ * ---- pthread_cond_*@GLIBC_2.2.5: programs linked before glibc 2.3.2 (2002) have
+ * a smaller condition variable. Its first word, zero at first, becomes a pointer
+ * to a real one, allocated when it is needed. ----
+ */
+
+#ifdef __x86_64__ /* no other 64-bit port that is supported had them */
+
+typedef _Atomic(pthread_cond_t *) old_cond;
+
+static pthread_cond_t *real_cond(old_cond *old)
+{
+	pthread_cond_t *cond = load_acquire(old);
+	pthread_cond_t *fresh;
+
+	if (cond)
+		return cond;
+	fresh = calloc(1, sizeof(*fresh));
+	if (!fresh)
+		return NULL;
+	/* [O-COND] Publishes the zeroes; pairs with each load_acquire() here. */
+	if (cas_acq_rel(old, &cond, fresh))
+		return fresh;
+	free(fresh);
+	return cond;
+}
+
+static int old_init(old_cond *old, const pthread_condattr_t *attr)
+{
+	(void)attr; /* none that existed then had a meaning */
+	store_relaxed(old, NULL);
+	return 0;
+}
+
+static int old_destroy(old_cond *old)
+{
+	pthread_cond_t *cond = load_acquire(old);
+
+	if (!cond)
+		return 0;
+	drop_in_cond_destroy(cond);
+	free(cond);
+	store_relaxed(old, NULL);
+	return 0;
+}
+
+static int old_wait(old_cond *old, pthread_mutex_t *mutex)
+{
+	pthread_cond_t *cond = real_cond(old);
+
+	return cond ? drop_in_cond_wait(cond, mutex) : ENOMEM;
+}
+
+static int old_timedwait(old_cond *old, pthread_mutex_t *mutex,
+			 const struct timespec *abstime)
+{
+	pthread_cond_t *cond = real_cond(old);
+
+	return cond ? drop_in_cond_timedwait(cond, mutex, abstime) : ENOMEM;
+}
+
+static int old_signal(old_cond *old)
+{
+	pthread_cond_t *cond = load_acquire(old);
+
+	return cond ? drop_in_cond_signal(cond) : 0;
+}
+
+static int old_broadcast(old_cond *old)
+{
+	pthread_cond_t *cond = load_acquire(old);
+
+	return cond ? drop_in_cond_broadcast(cond) : 0;
+}
+
+EXPORT(pthread_cond_init, old, old_init, "@GLIBC_2.2.5");
+EXPORT(pthread_cond_destroy, old, old_destroy, "@GLIBC_2.2.5");
+EXPORT(pthread_cond_wait, old, old_wait, "@GLIBC_2.2.5");
+EXPORT(pthread_cond_timedwait, old, old_timedwait, "@GLIBC_2.2.5");
+EXPORT(pthread_cond_signal, old, old_signal, "@GLIBC_2.2.5");
+EXPORT(pthread_cond_broadcast, old, old_broadcast, "@GLIBC_2.2.5");
+#endif

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The drop-in's own functions, which its exported symbols are versions of:
- * three generations of pthread_cond_*, and C11's cnd_*.
- */
+/* The versions of the drop-in's symbols. */
 #ifndef DROVER_DROP_IN_H
 #define DROVER_DROP_IN_H
 
@@ -19,17 +16,6 @@ void glibc_mutex_check(pthread_mutex_t *mutex, const char *call);
 #else
 #define glibc_mutex_check(mutex, call) ((void)0)
 #endif
-
-int drop_in_cond_init(pthread_cond_t *cond, const pthread_condattr_t *attr);
-int drop_in_cond_destroy(pthread_cond_t *cond);
-int drop_in_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex);
-int drop_in_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
-			   const struct timespec *abstime);
-int drop_in_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
-			   clockid_t clock, const struct timespec *abstime);
-int drop_in_cond_signal(pthread_cond_t *cond);
-int drop_in_cond_broadcast(pthread_cond_t *cond);
-int drop_in_cancel(pthread_t thread);
 
 /*
  * The version of the condition variables that the port of glibc began with, or

@@ -3,7 +3,5 @@
 #define DROVER_DROP_IN
 #include "../whole.c"
 
-#include "pthread/cnd.c"
 #include "pthread/cond.c"
-#include "pthread/cond_2_2_5.c"
 #include "pthread/glibc_mutex.c"
