@@ -11,6 +11,7 @@
 _Thread_local struct thread thread_this;
 
 uint32_t fork_generation = GENERATION_LEAST;
+struct lock fork_lock;
 
 /* How many numbers of threads have been given out. */
 static _Atomic uint32_t nr_threads;
@@ -204,9 +205,11 @@ static void thread_after_fork(void)
 	struct waiter *w = thread_this.waiter;
 
 	fork_generation = (fork_generation + 1) | GENERATION_LEAST;
+	lock_reset(&fork_lock);
 	memset(buckets, 0, sizeof(buckets));
 	memset(&free_waiters, 0, sizeof(free_waiters));
 	memset(&free_spares, 0, sizeof(free_spares));
+	thread_this.owner_id = 0;
 	if (thread_this.tid)
 		thread_this.tid = (pid_t)syscall(SYS_gettid);
 	if (w) {

@@ -21,6 +21,8 @@ struct waiter;
  * @number: unlike any other thread's of this process, never 0; the child of a
  *	    fork keeps it
  * @waiter: what others may see of it, or NULL if it has never waited
+ * @owner_id: by which the C library's mutexes know it, or 0: not asked for yet,
+ *	      or not since a fork
  * @for_signals: what it may spend on polling for a signal
  * @for_mutexes: the same for a mutex
  * @for_locks: the same for the library's own locks
@@ -29,6 +31,7 @@ struct waiter;
 struct thread {
 	pid_t tid;
 	uint32_t number;
+	uint32_t owner_id;
 	struct waiter *waiter;
 	struct account for_signals;
 	struct account for_mutexes;
@@ -115,6 +118,9 @@ static inline struct waiter *waiter_self(void)
  */
 #define GENERATION_LEAST (UINT32_C(1) << 31)
 extern uint32_t fork_generation;
+
+/* For what starts anew in the child of a fork, where nobody has it. */
+extern struct lock fork_lock;
 
 /**
  * waiter_publish() - where a cancellation finds this thread asleep

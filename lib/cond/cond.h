@@ -106,8 +106,7 @@ static inline clockid_t cond_clock(struct cond *c)
 #define cond_of(cond) \
 	debug_object(cond, struct cond, COND_KNOWN, "condition variable")
 
-/* Held by the one thread that starts a condvar anew, by cond_drop_stale(). */
-extern struct lock cond_stale_lock;
+/* Start a condvar anew, in the child of a fork; with fork_lock. */
 COLD void cond_drop_stale(struct cond *c);
 
 /* The condvar's verbs; @deadline NULL waits without end. */

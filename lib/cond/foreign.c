@@ -41,13 +41,13 @@ bool cond_wake_special(struct cond *c, void (*shared)(struct cond *c))
 	}
 	say_once();
 	/* It stays glibc's, or ours, as long as we have this lock. */
-	lock_take(&cond_stale_lock);
+	lock_take(&fork_lock);
 	ours = load_relaxed(&c->generation);
 	give_signals(&c->foreign_signals, nr);
 	/* As long as it is all glibc's, its other group may be in use, too. */
 	if (!ours)
 		give_signals(&c->closed_high, nr);
-	lock_drop(&cond_stale_lock);
+	lock_drop(&fork_lock);
 	return !ours;
 }
 

@@ -64,18 +64,6 @@ void cond_destroy(struct cond *c)
 #endif
 }
 
-struct lock cond_stale_lock;
-
-static void stale_lock_anew(void)
-{
-	lock_reset(&cond_stale_lock);
-}
-
-__attribute__((constructor)) static void stale_lock_start(void)
-{
-	pthread_atfork(NULL, NULL, stale_lock_anew);
-}
-
 static void cond_forget_foreign(struct cond *c)
 {
 	and_relaxed(&c->flags, COND_MONOTONIC);
@@ -97,7 +85,7 @@ void cond_drop_stale(struct cond *c)
 	if (!load_relaxed(&c->foreign_seq) &&
 	    cas_acq_rel(&c->generation, &unused, fork_generation))
 		return;
-	lock_take(&cond_stale_lock);
+	lock_take(&fork_lock);
 	if (load_relaxed(&c->generation) != fork_generation) {
 		store_relaxed(&c->open, NULL);
 		cond_set_closed(c, NULL);
@@ -106,5 +94,5 @@ void cond_drop_stale(struct cond *c)
 		/* [CV-FORK] With the acquire in cond_lock(). */
 		store_release(&c->generation, fork_generation);
 	}
-	lock_drop(&cond_stale_lock);
+	lock_drop(&fork_lock);
 }

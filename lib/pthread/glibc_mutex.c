@@ -48,6 +48,7 @@
 #define KIND(m)	 __atomic_load_n(&MUTEX(m)->__data.__kind, __ATOMIC_RELAXED)
 #define OWNER(m) \
 	((uint32_t)__atomic_load_n(&MUTEX(m)->__data.__owner, __ATOMIC_RELAXED))
+#define OWN_ID (thread_this.owner_id ?: owner_id_ask())
 
 /* What came of the trial; the same for whoever makes it. */
 enum layout {
@@ -64,26 +65,17 @@ COLD static int pi_layout_try(void);
 /*
  * The id by which glibc knows the calling thread, as it writes it into a mutex.
  * It is not always the kernel's: in a thread that clone() has made, or a child
- * of vfork(), it is the id of the one whose memory for threads it uses. 0: not
- * asked for yet.
+ * of vfork(), it is the id of the one whose memory for threads it uses.
  */
-static _Thread_local uint32_t own_id;
-
-COLD static uint32_t own_id_ask(void)
+COLD static uint32_t owner_id_ask(void)
 {
 	pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
 
 	pthread_mutex_lock(&m);
-	own_id = OWNER(&m);
+	thread_this.owner_id = OWNER(&m);
 	pthread_mutex_unlock(&m);
 	pthread_mutex_destroy(&m);
-	return own_id;
-}
-
-/* In the child of a fork. */
-static void own_id_forget(void)
-{
-	own_id = 0;
+	return thread_this.owner_id;
 }
 
 /* Type normal, and like those that waiters can be moved to. */
@@ -102,9 +94,9 @@ int user_mutex_prepare(void *mutex, void **movable, futex_word **pi_word)
 	if ((type == PTHREAD_MUTEX_RECURSIVE ||
 	     type == PTHREAD_MUTEX_ERRORCHECK ||
 	     kind & (KIND_ROBUST | KIND_PI)) &&
-	    OWNER(mutex) != (own_id ?: own_id_ask()) &&
+	    OWNER(mutex) != OWN_ID &&
 	    /* The child of _Fork(), which tells nobody, has another id. */
-	    OWNER(mutex) != own_id_ask())
+	    OWNER(mutex) != owner_id_ask())
 		return EPERM;
 	if (type == PTHREAD_MUTEX_RECURSIVE && MUTEX(mutex)->__data.__count > 1)
 		*movable = NULL;
@@ -126,7 +118,7 @@ void glibc_mutex_check(pthread_mutex_t *mutex, const char *call)
 	/* The others get EPERM; only these have their owner noted. */
 	if (user_mutex_holder(mutex, &word) != MUTEX_UNMOVABLE &&
 	    type != PTHREAD_MUTEX_RECURSIVE &&
-	    type != PTHREAD_MUTEX_ERRORCHECK && OWNER(mutex) != own_id_ask())
+	    type != PTHREAD_MUTEX_ERRORCHECK && OWNER(mutex) != owner_id_ask())
 		debug_wrong(mutex, "mutex",
 			    "is not held by the caller: lock it before a wait",
 			    call);
@@ -164,8 +156,8 @@ enum mutex_holder user_mutex_holder(void *mutex, futex_word **word)
 	*word = WORD(mutex);
 	if (load_relaxed(WORD(mutex)) == LOCK_FREE)
 		return MUTEX_FREE;
-	return OWNER(mutex) == (own_id ?: own_id_ask()) ? MUTEX_HELD_BY_CALLER :
-							  MUTEX_HELD_BY_OTHER;
+	return OWNER(mutex) == OWN_ID ? MUTEX_HELD_BY_CALLER :
+					MUTEX_HELD_BY_OTHER;
 }
 
 /* What pthread_mutex_lock() does after it has got a PI mutex's word. */
@@ -174,8 +166,7 @@ int user_mutex_adopt(void *mutex)
 	pthread_mutex_t *m = mutex;
 
 	tell_tsan_locked(m);
-	__atomic_store_n(&m->__data.__owner, own_id ?: own_id_ask(),
-			 __ATOMIC_RELAXED);
+	__atomic_store_n(&m->__data.__owner, OWN_ID, __ATOMIC_RELAXED);
 	m->__data.__nusers++;
 	if ((m->__data.__kind & KIND_TYPE) == PTHREAD_MUTEX_RECURSIVE)
 		m->__data.__count = 1;
@@ -233,7 +224,7 @@ static bool make(pthread_mutex_t *m, int type, int robust, int protocol,
 /* The word, owner and counts of a recursive PI mutex that is locked once. */
 static bool pi_states(void)
 {
-	uint32_t tid = own_id_ask();
+	uint32_t tid = owner_id_ask();
 	pthread_mutex_t m;
 	bool ok;
 
@@ -311,5 +302,4 @@ static int pi_layout_try(void)
 __attribute__((constructor)) static void layout_try_when_loaded(void)
 {
 	layout_try();
-	pthread_atfork(NULL, NULL, own_id_forget);
 }
