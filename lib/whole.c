@@ -10,7 +10,6 @@
 #include "base/thread.c"
 #include "cond/cancel.c"
 #include "cond/foreign.c"
-#include "cond/group.c"
 #include "cond/init.c"
 #include "cond/pi.c"
 #include "cond/policy.c"

@@ -20,15 +20,9 @@
  *   bit  1	GROUP_MOVED	members may have been moved to the mutex: who
  *				leaves must keep the mutex contended. Never
  *				cleared.
- *   bit  2	GROUP_CLAIMED	a signaller is choosing how to release: nobody
- *				may time out meanwhile, which keeps the mutex
- *				of the members alive. Set under the condvar's
- *				lock and the group's @claim, which the claimer
- *				keeps until the release or post. Who wants to
- *				leave waits for that lock.
- *   bit  3	GROUP_AWAKE	nobody sleeps on the word: its members poll it.
+ *   bit  2	GROUP_AWAKE	nobody sleeps on the word: its members poll it.
  *				Once cleared, it stays so.
- *   bits 4-25	tokens		signals that were posted and not yet taken
+ *   bits 3-25	tokens		signals that were posted and not yet taken
  *   bits 26-31	interrupts	changed to make members look up; wraps
  *   bits 32-63	blocked		members that no signal was posted for
  *
@@ -37,23 +31,26 @@
  *   join	blocked + 1			under the condvar's lock
  *   fall asleep	- AWAKE		by a member, or by a broadcaster that
  *					moves others to the word
- *   claim	+ CLAIMED, if blocked > 0	under the condvar's lock
- *   post	- CLAIMED, blocked - 1, tokens + 1 (+ MOVED)
- *							by the claimer
- *   release	- CLAIMED, blocked = 0, tokens = 0, + RELEASED (+ MOVED)
- *							by the claimer
+ *   post	blocked - 1, tokens + 1 (+ MOVED)	under @claim
+ *   release	blocked = 0, tokens = 0, + RELEASED (+ MOVED)
+ *							under @claim
  *   take	tokens - 1		by a member
- *   time out	blocked - 1, if not RELEASED, no CLAIMED, no tokens
- *							by a member
+ *   time out	blocked - 1, if not RELEASED, no tokens
+ *					by a member, under @claim
  *   interrupt	interrupts + 1		by anybody
- *   end	blocked - 1, if blocked > 0, no CLAIMED
- *					by a member whose thread ends in the wait
+ *   end	blocked - 1, if blocked > 0
+ *					by a member whose thread ends in the
+ *					wait, under @claim
+ *
+ * A signaller has the lock @claim from when it sees that somebody is blocked
+ * until it has posted or released: so nobody times out while it chooses how, and
+ * the mutex of the members exists.
  *
  * A member sleeps only while the word has neither RELEASED nor tokens; each
  * post and release changes the word before it wakes or moves, so the kernel's
  * value check closes the race with falling asleep.
  *
- * Bounds: 2^22 tokens (the kernel has no more threads); an interrupt is missed
+ * Bounds: 2^23 tokens (the kernel has no more threads); an interrupt is missed
  * by a member that is delayed between its load of the word and its futex call
  * while an exact multiple of 64 interrupts hits its group: it is then noticed at
  * the next event of the group.
@@ -68,10 +65,9 @@ struct cond;
 
 #define GROUP_RELEASED	 (UINT64_C(1) << 0)
 #define GROUP_MOVED	 (UINT64_C(1) << 1)
-#define GROUP_CLAIMED	 (UINT64_C(1) << 2)
-#define GROUP_AWAKE	 (UINT64_C(1) << 3)
-#define GROUP_TOKEN	 (UINT64_C(1) << 4)
-#define GROUP_TOKENS	 (((UINT64_C(1) << 22) - 1) * GROUP_TOKEN)
+#define GROUP_AWAKE	 (UINT64_C(1) << 2)
+#define GROUP_TOKEN	 (UINT64_C(1) << 3)
+#define GROUP_TOKENS	 (((UINT64_C(1) << 23) - 1) * GROUP_TOKEN)
 #define GROUP_INTERRUPT	 (UINT64_C(1) << 26)
 #define GROUP_INTERRUPTS (UINT64_C(63) * GROUP_INTERRUPT)
 #define GROUP_BLOCKED	 (UINT64_C(1) << 32)
@@ -82,7 +78,7 @@ struct cond;
  * struct group - one group of waiters
  * @next_spare: of a group in nobody's use; base/thread.c
  * @state: see above
- * @claim: a lock, which the claimer has
+ * @claim: who posts, releases or leaves has it
  * @refs: members, and signallers that are at work on it; whoever drops the
  *	  last one recycles the group
  * @ahead: how many of those moved to the mutex the first of them that runs
@@ -105,7 +101,7 @@ struct group {
 	_Atomic(futex_word *) pi_target;
 } __attribute__((aligned(SPARE_BYTES)));
 
-/* How many members no signal was posted for; constant while claimed. */
+/* How many members no signal was posted for; with @claim, none becomes less. */
 #define group_blocked(g) group_nr_blocked(load_relaxed(&(g)->state))
 
 /*

@@ -142,24 +142,20 @@ static bool group_take(struct group *g, uint64_t *state)
  */
 APART static bool group_leave(struct group *g, bool ends)
 {
-	uint64_t state = load_acquire(&g->state);
+	uint64_t state;
+	bool leaves;
 
-	for (;;) {
-		/* Who cannot use a token leaves it to another, if there is one. */
-		if (!(ends && group_nr_blocked(state)) && group_take(g, &state))
-			return false;
-		if (state & GROUP_CLAIMED) {
-			lock_take(&g->claim);
-			lock_drop(&g->claim);
-			state = load_acquire(&g->state);
-		} else if (cas_acq_rel(&g->state, &state,
-				       state - GROUP_BLOCKED)) {
-			break;
-		}
-	}
-	if (ends && state & GROUP_TOKENS && !load_relaxed(&g->pi_target))
+	lock_take(&g->claim);
+	state = load_acquire(&g->state);
+	/* Who cannot use a token leaves it to another, if there is one. */
+	leaves = (ends && group_nr_blocked(state)) || !group_take(g, &state);
+	if (leaves)
+		state = sub_acq_rel(&g->state, GROUP_BLOCKED);
+	lock_drop(&g->claim);
+	if (leaves && ends && state & GROUP_TOKENS &&
+	    !load_relaxed(&g->pi_target))
 		futex_wake(LOW_HALF(&g->state), 1, false);
-	return true;
+	return leaves;
 }
 
 /* ---- sleeping ---- */

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: MIT
-/* Signal and broadcast: who is unblocked, and woken or moved to the mutex. */
+/*
+ * Signal and broadcast: who is unblocked, and woken or moved to the mutex; and
+ * who keeps a group in use.
+ */
 #include "cond/cond.h"
 #include "cond/policy.h"
+
+_Static_assert(sizeof(struct group) == SPARE_BYTES, "a cache line each");
 
 /*
  * How many one call moves, if the caller holds the mutex: the kernel has two
@@ -12,6 +17,55 @@
 
 /* A kernel without requeue, or a sandbox: never cleared. */
 static atomic_bool requeue_refused;
+
+void cond_lock(struct cond *c)
+{
+	/* [CV-FORK] Pairs with the release in cond_drop_stale(). */
+	if (unlikely(load_acquire(&c->generation) != fork_generation))
+		cond_drop_stale(c);
+	lock_take(&c->lock);
+}
+
+struct group *cond_closed(struct cond *c)
+{
+	uint64_t low = load_relaxed(&c->closed_low) & ~CLOSED_IS_THERE;
+	uint64_t high = load_relaxed(&c->closed_high);
+
+	return (struct group *)(uintptr_t)(high << 32 | low);
+}
+
+void cond_set_closed(struct cond *c, struct group *g)
+{
+	uint64_t at = (uintptr_t)g;
+
+	store_relaxed(&c->closed_high, (uint32_t)(at >> 32));
+	store_relaxed(&c->closed_low, g ? (uint32_t)at | CLOSED_IS_THERE : 0);
+}
+
+bool group_pin(struct group *g, struct cond *c)
+{
+	uint32_t refs = g ? load_relaxed(&g->refs) : 0;
+
+	do {
+		if (!refs)
+			return false;
+	} while (!cas_acquire(&g->refs, &refs, refs + 1)); /* [G-REF] */
+
+	/* While we hold a reference, the owner does not change. */
+	if (load_relaxed(&g->owner) == c)
+		return true;
+	group_unpin(g);
+	return false;
+}
+
+void group_unpin(struct group *g)
+{
+	/* What others did with the group comes before its next use. */
+	if (sub_acq_rel(&g->refs, 1) != 1)
+		return;
+	store_relaxed(&g->owner, NULL);
+	spare_put(thread_this.waiter, g);
+}
 
 /*
  * Nothing to do for a signal or broadcast? Asked without the lock.
@@ -38,15 +92,11 @@ inline bool cond_is_idle(struct cond *c)
  */
 struct group *group_claim(struct group *g, struct cond *c)
 {
-	uint64_t state;
-
 	if (!group_pin(g, c))
 		return NULL;
 	lock_take(&g->claim);
-	state = load_relaxed(&g->state);
-	while (group_nr_blocked(state))
-		if (cas_acq_rel(&g->state, &state, state | GROUP_CLAIMED))
-			return g;
+	if (group_blocked(g))
+		return g;
 	lock_drop(&g->claim);
 	group_unpin(g);
 	return NULL;
@@ -60,8 +110,7 @@ uint32_t group_unblock(struct group *g, int nr, uint64_t moved)
 
 	do {
 		if (nr == 1)
-			to = (state & ~GROUP_CLAIMED) - GROUP_BLOCKED +
-			     GROUP_TOKEN;
+			to = state - GROUP_BLOCKED + GROUP_TOKEN;
 		else
 			to = (state & kept) | GROUP_RELEASED;
 		to |= moved;

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The lock of a claimed group, struct group's claim: group_claim(),
- * group_unblock() and group_leave(), which waits for it. The
- * other models have no such lock: there nobody can leave a claimed group, and
- * that is what this shows.
+ * group_unblock() and group_leave(), which takes it. In the other models it is a
+ * mark of the group, that nobody can leave it, and that is what this shows.
  *
  * Members of one group, whose time has run out, and signallers one after the
  * other. The last member that is out frees the mutex.
  *
  * @run quick
  * @twin quick LEAVE_CLAIMED somebody_is_blocked: left after the choice
- * @twin quick NO_SECOND_LOOK somebody_is_blocked: who waited leaves blindly
- * @twin quick CLAIM_IN_TWO_STEPS mutex_exists: the last one leaves after the
- *	look
+ * @twin quick LOOK_BEFORE_LOCK somebody_is_blocked: who waited leaves blindly
+ * @twin quick CLAIM_WITHOUT_LOCK somebody_is_blocked: the last one leaves
+ *	after the look
  * @twin quick USE_AFTER_POST mutex_exists: the members may be gone
  */
 #define NR_MEMBERS	3
@@ -26,7 +25,7 @@ hidden byte mutex_exists;
 hidden byte nobody_is_left;
 
 /* The group's state, which changes as one word; and its lock. */
-bool released, claimed;
+bool released;
 byte tokens, blocked = NR_MEMBERS;
 bool claim;
 
@@ -55,7 +54,6 @@ inline unblock()
 {
 	atomic {
 		CHECK(somebody_is_blocked, blocked > 0);
-		claimed = false;
 		if
 		:: blocked > 1 ->
 			blocked--;
@@ -71,10 +69,18 @@ inline unblock()
 	claim = false
 }
 
-#define MAY_LEAVE	BUSTED_OR(LEAVE_CLAIMED, true, !claimed)
+#define CAN_TAKE	(released || tokens)
+
+inline group_take()
+{
+	members--;
+	tokens = (released -> tokens : tokens - 1);
+	step_of_state()
+}
 
 inline leave()
 {
+	CHECK(somebody_is_blocked, blocked > 0);
 	members--;
 	blocked--;
 	step_of_state()
@@ -83,21 +89,22 @@ inline leave()
 /* group_leave() */
 active [NR_MEMBERS] proctype Member()
 {
-	do
-	:: atomic { released -> members--; break }
-	:: atomic {
-		!released && tokens ->
-		members--;
-		tokens--;
-		step_of_state();
-		break
-	   }
-	:: atomic { !released && !tokens && MAY_LEAVE -> leave(); break }
-	:: !released && !tokens && !(MAY_LEAVE) ->
-		take(claim);
-		claim = false;
-		BUSTED(NO_SECOND_LOOK, atomic { leave(); break })
-	od
+	if
+	:: atomic { CAN_TAKE -> group_take() }
+	:: !CAN_TAKE ->
+		GUARD(LEAVE_CLAIMED, take(claim);)
+		if
+		:: atomic {
+			BUSTED_OR(LOOK_BEFORE_LOCK, false, CAN_TAKE) ->
+			group_take()
+		   }
+		:: atomic {
+			BUSTED_OR(LOOK_BEFORE_LOCK, true, !CAN_TAKE) ->
+			leave()
+		   }
+		fi;
+		GUARD(LEAVE_CLAIMED, claim = false)
+	fi
 }
 
 active [NR_SIGNALLERS] proctype Signaller()
@@ -107,11 +114,8 @@ active [NR_SIGNALLERS] proctype Signaller()
 	take(cond_lock);
 	if
 	:: is_closed ->
-		take(claim);
-		BUSTED_OR(CLAIM_IN_TWO_STEPS,
-			found = (blocked > 0);
-			claimed = found;,
-			atomic { found = (blocked > 0); claimed = found })
+		GUARD(CLAIM_WITHOUT_LOCK, take(claim);)
+		found = (blocked > 0);
 		if
 		:: found ->
 			last = (blocked == 1);
