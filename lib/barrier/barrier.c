@@ -27,7 +27,8 @@ static _Atomic uint32_t *begin_of(struct barrier *b, uint32_t phase)
 
 /*
  * All have arrived, @arrived in the end: let them go. The memory may be gone
- * for all but those inside as soon as the gate is open.
+ * for all but those inside as soon as the gate is open; if the completion function
+ * was inside of something else, the caller is not. It only names the gate then.
  */
 static void open_gate(struct barrier *b, uint32_t phase, uint64_t arrived)
 {
@@ -194,34 +195,6 @@ static bool is_between(struct barrier *b)
 	return nr_arrived(load_relaxed(&b->arrived)) == begin;
 }
 
-/**
- * struct inside - whether a thread is inside of a barrier
- * @barrier: which one
- * @found: so far
- */
-struct inside {
-	const struct barrier *barrier;
-	bool found;
-};
-
-static void look_inside(struct waiter *w, void *arg)
-{
-	struct inside *in = arg;
-
-	/* [B-LEAVE] */
-	if (load_acquire(&w->barrier) == in->barrier)
-		in->found = true;
-}
-
-/* Who was inside at first is found by this until it has left. */
-static bool somebody_is_inside(const struct barrier *b)
-{
-	struct inside in = { .barrier = b };
-
-	waiter_for_all(look_inside, &in);
-	return in.found;
-}
-
 int drover_barrier_destroy(drover_barrier_t *barrier)
 {
 	struct barrier *b = barrier_of(barrier, __func__);
@@ -239,7 +212,8 @@ int drover_barrier_destroy(drover_barrier_t *barrier)
 			break;
 		thread_pause(i);
 	}
-	for (unsigned int i = 0; somebody_is_inside(b); i++)
+	/* Who was inside at first is found by this until it has left. */
+	for (unsigned int i = 0; waiter_is_inside(b); i++)
 		thread_pause(i);
 	store_relaxed(&b->is_pair, 0);
 	store_relaxed(&b->count, 0);

@@ -159,7 +159,7 @@ static inline bool barrier_enter(struct barrier *b)
 		add_relaxed(&b->tickets, 1);
 		return true;
 	}
-	store_relaxed(&w->barrier, b);
+	store_relaxed(&w->inside, b);
 	return false;
 }
 
@@ -168,8 +168,8 @@ static inline void barrier_leave(struct barrier *b, bool counted)
 	if (unlikely(counted))
 		sub_release(&b->tickets, 1); /* [B-LEAVE] */
 	else
-		store_release(&thread_this.waiter->barrier,
-			      NULL); /* [B-LEAVE] */
+		/* [B-LEAVE] */
+		store_release(&thread_this.waiter->inside, NULL);
 }
 
 /* ---- wait.c ---- */

@@ -165,6 +165,20 @@ void waiter_for_all(void (*each)(struct waiter *w, void *arg), void *arg)
 	}
 }
 
+static void look_inside(struct waiter *w, void *arg)
+{
+	const void **object = arg;
+
+	if (load_acquire(&w->inside) == *object) /* [B-LEAVE] */
+		*object = NULL;
+}
+
+bool waiter_is_inside(const void *object)
+{
+	waiter_for_all(look_inside, &object);
+	return !object;
+}
+
 void waiter_publish(struct waiter *w, futex_word *word)
 {
 	struct bucket *b = bucket_of(w->thread);

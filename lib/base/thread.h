@@ -67,8 +67,8 @@ static inline uint32_t thread_tid(void)
  * @group: the private group on which the thread waits, or NULL
  * @shared_word: the shared futex word on which it waits, or NULL;
  *		 [bucket's lock]
- * @shared_cond: the condvar of several processes that the thread is inside of,
- *		 or NULL
+ * @inside: the private barrier, or condvar of several processes, that the thread
+ *	    is inside of, or NULL
  * @tid: its thread id; written under the bucket's lock
  * @interrupts: counts the cancellations that want the thread to look
  * @seen: the value of @interrupts that it knows of; only this thread touches it
@@ -76,7 +76,6 @@ static inline uint32_t thread_tid(void)
  *	 written under the bucket's lock
  * @nr_spares: how many of @spares are there
  * @spares: groups in nobody's use; only this thread touches them
- * @barrier: the private barrier that the thread is inside of, or NULL
  *
  * Waiters lie in pages that are never unmapped: a thread whose last destructors
  * wait leaves its own behind, where a canceller may still see it.
@@ -91,14 +90,13 @@ struct waiter {
 	struct waiter *next;
 	_Atomic(struct group *) group;
 	futex_word *shared_word;
-	_Atomic(void *) shared_cond;
+	_Atomic(void *) inside;
 	pid_t tid;
 	_Atomic uint32_t interrupts;
 	uint32_t seen;
 	uint32_t bit;
 	uint32_t nr_spares;
 	void *spares[WAITER_SPARES];
-	_Atomic(void *) barrier;
 } __attribute__((aligned(64)));
 
 COLD struct waiter *waiter_setup(void);
@@ -135,6 +133,9 @@ void waiter_with(pthread_t thread, void (*each)(struct waiter *w, void *arg),
 
 /* The same for all waiters, one bucket at a time. */
 void waiter_for_all(void (*each)(struct waiter *w, void *arg), void *arg);
+
+/* Is a thread of this process inside of @object? */
+bool waiter_is_inside(const void *object);
 
 /*
  * Let other threads run, also those of lower priority: one more time, after

@@ -123,10 +123,10 @@ APART int cond_signal(struct cond *c);	  /* 0 */
 APART int cond_broadcast(struct cond *c); /* 0 */
 
 /*
- * Wake by @shared, if the condvar is, or all foreign waiters of a private one,
- * foreign.c. Return: false if others may wait there, too.
+ * Signal, or broadcast to @all, if the condvar is shared; or wake all foreign
+ * waiters, foreign.c. Return: false if others may wait there, too.
  */
-APART bool cond_wake_special(struct cond *c, void (*shared)(struct cond *c));
+APART bool cond_wake_special(struct cond *c, bool all);
 /* Wait until they are gone. */
 COLD void cond_await_foreign(struct cond *c);
 

@@ -30,13 +30,13 @@ static void give_signals(futex_word *signals, uint32_t nr)
 	futex_wake(signals, INT_MAX, false);
 }
 
-bool cond_wake_special(struct cond *c, void (*shared)(struct cond *c))
+bool cond_wake_special(struct cond *c, bool all)
 {
 	uint32_t nr = load_relaxed(&c->flags) / COND_FOREIGN;
 	bool ours;
 
 	if (cond_is_shared(c)) {
-		shared(c);
+		cond_shared_wake(c, all, NULL, MUTEX_UNMOVABLE);
 		return true;
 	}
 	say_once();

@@ -155,10 +155,10 @@ static futex_word *shared_target(drover_mutex_t *mutex)
 int drover_cond_broadcast_on(drover_cond_t *cond, drover_mutex_t *mutex)
 {
 	struct cond *c = cond_of(cond);
-	futex_word *target = shared_target(mutex);
 
-	if (cond_is_shared(c) && target)
-		cond_shared_broadcast_on(c, target, holder_of(mutex_of(mutex)));
+	if (cond_is_shared(c))
+		cond_shared_wake(c, true, shared_target(mutex),
+				 holder_of(mutex_of(mutex)));
 	else
 		drover_cond_broadcast(cond);
 	return 0;

@@ -3,7 +3,7 @@
  * Condition variables of several processes; shared.h has the states.
  *
  * Waiters are woken, not moved: a broadcaster cannot know at which address it
- * sees their mutex, unless it is told (cond_shared_broadcast_on()).
+ * XX
  *
  * Processes may be killed at any point:
  *  - A waiter stays blocked until its group is released, so it can absorb one
@@ -14,9 +14,10 @@
  *  - A broadcast is one step; whoever comes next finishes the renumbering.
  *
  * Two signallers that wake at the same time may wake a member of the wrong
- * group, who sleeps again. Who counts in second sees the first one, and wakes
- * everybody. The first one looks again after its wake-up: if the second one
- * still counts, it wakes everybody, too; if not, that one has done so.
+ * group, who sleeps again. So each looks after its wake-up whether another one
+ * counts, and wakes everybody if so. The one that counts out last may find
+ * nobody: then the other has done so, after both have released, or had done with
+ * its wake-ups before this one came.
  */
 #include "cond/cond.h"
 #include "cond/policy.h"
@@ -37,11 +38,6 @@ struct view {
 static bool has_blocked(uint64_t state)
 {
 	return state & SLOT_MEMBERS;
-}
-
-static bool has_one_blocked(uint64_t state)
-{
-	return (state & SLOT_MEMBERS) == SLOT_BLOCKED;
 }
 
 /* Numbers only grow, so those of one view were there at the same time. */
@@ -87,12 +83,6 @@ static struct view settled_view(struct shared_cond *s)
 
 /* ---- who uses it ---- */
 
-/* Return: which life of the condvar it is. */
-static uint64_t waiter_get(struct shared_cond *s)
-{
-	return add_relaxed(&s->users, USERS_WAITER) & USERS_LIVES;
-}
-
 /*
  * One waiter or waker less, which may be the last time that the condvar exists.
  * If destroy has taken this one for dead, it is another one's memory by now.
@@ -124,21 +114,6 @@ void cond_shared_init(struct cond *c)
 	store_relaxed(&c->shared.users, seed & USERS_LIVES);
 }
 
-static void note_ours(struct waiter *w, void *arg)
-{
-	const void **cond = arg;
-
-	if (load_relaxed(&w->shared_cond) == *cond)
-		*cond = NULL;
-}
-
-/* Is a thread of this process in a wait on it? Then it lives. */
-static bool is_used_by_us(const void *cond)
-{
-	waiter_for_all(note_ours, &cond);
-	return !cond;
-}
-
 /* Wait for @users to change. Return: false if it has not, for too long. */
 static bool users_change(struct shared_cond *s, uint64_t users)
 {
@@ -161,7 +136,8 @@ void cond_shared_destroy(struct cond *c)
 
 	users |= USERS_DESTROYED;
 	while (users & (USERS_WAITERS | USERS_WAKERS) && !dead) {
-		dead = !users_change(s, users) && !is_used_by_us(c);
+		/* A thread of this process lives. */
+		dead = !users_change(s, users) && !waiter_is_inside(c);
 		if (!dead)
 			users = load_acquire(&s->users);
 	}
@@ -231,25 +207,25 @@ static bool is_released(const struct shared_member *m, uint64_t *seen)
 }
 
 /*
- * Stop being a member. Return: 0 if unblocked; else @why, or EAGAIN if that is
- * 0 and the wait goes on.
+ * Stop being a member. @ends: as for group_leave(). Return: 0 if unblocked; else
+ * @why, or EAGAIN if that is 0 and the wait goes on.
  */
-static int shared_out(struct shared_member *m, int why)
+static int shared_out(struct shared_member *m, int why, bool ends)
 {
-	for (;;) {
-		uint64_t seen, to;
+	uint64_t seen, to;
+	bool takes;
 
+	do {
 		if (is_released(m, &seen))
 			return 0;
-		if (seen & SLOT_TOKENS)
-			to = seen - SLOT_TOKEN;
-		else if (why)
-			to = seen - SLOT_BLOCKED;
-		else
+		takes = seen & SLOT_TOKENS && !(ends && has_blocked(seen));
+		if (!takes && !why)
 			return EAGAIN;
-		if (cas_acq_rel(&m->s->slot[m->slot], &seen, to))
-			return seen & SLOT_TOKENS ? 0 : why;
-	}
+		to = seen - (takes ? SLOT_TOKEN : SLOT_BLOCKED);
+	} while (!cas_acq_rel(&m->s->slot[m->slot], &seen, to));
+	if (ends && !takes && seen & SLOT_TOKENS)
+		futex_wake(&m->s->word[m->slot], 1, true);
+	return takes ? 0 : why;
 }
 
 /* Sleep as a member until unblocked, or there is another reason to return. */
@@ -262,7 +238,7 @@ static int shared_sleep(struct shared_member *m,
 	for (;;) {
 		/* [S-WORD], and [W-WORD] with an interrupt */
 		uint32_t word = load_acquire(sleeps_on);
-		int err = shared_out(m, why);
+		int err = shared_out(m, why, false);
 
 		if (err != EAGAIN)
 			return err;
@@ -280,7 +256,7 @@ static int shared_sleep(struct shared_member *m,
 static void shared_leave(struct shared_member *m)
 {
 	users_put(m->s, USERS_WAITER, m->life);
-	store_relaxed(&m->w->shared_cond, NULL);
+	store_relaxed(&m->w->inside, NULL);
 }
 
 static int shared_relock(struct shared_member *m)
@@ -293,24 +269,13 @@ static int shared_relock(struct shared_member *m)
 	return user_mutex_lock(m->mutex, moved);
 }
 
-/*
- * The thread ends in the middle of its wait: a signal handler has called
- * pthread_exit(). As in group_leave(), a signal is left to another member.
- */
+/* As member_ended(). */
 static void shared_ended(struct shared_member *m)
 {
-	uint64_t seen = 0, to;
-
 	if (likely(!m->sleeps))
 		return;
-	do {
-		if (m->out || is_released(m, &seen))
-			break;
-		to = has_blocked(seen) ? seen - SLOT_BLOCKED :
-					 seen - SLOT_TOKEN;
-	} while (!cas_acq_rel(&m->s->slot[m->slot], &seen, to));
-	if (seen & SLOT_TOKENS)
-		futex_wake(&m->s->word[m->slot], 1, true);
+	if (!m->out)
+		shared_out(m, ECANCELED, true);
 	shared_relock(m);
 }
 
@@ -319,19 +284,20 @@ int cond_shared_wait(struct cond *c, void *mutex,
 {
 	struct shared_member m __attribute__((cleanup(shared_ended))) = {
 		.s = &c->shared,
-		.life = waiter_get(&c->shared),
+		.life = add_relaxed(&c->shared.users, USERS_WAITER) &
+			USERS_LIVES,
 		.w = waiter_self(),
 		.mutex = mutex,
 	};
 	int err = ENOMEM, lock_err;
 
-	store_relaxed(&m.w->shared_cond, c);
+	store_relaxed(&m.w->inside, c);
 	if (likely(shared_join(&m)))
 		err = user_mutex_unlock(mutex);
 	if (unlikely(err)) {
 		/* What met us meanwhile is not for us. */
-		if (err != ENOMEM && shared_out(&m, err) == 0)
-			cond_shared_signal(c);
+		if (err != ENOMEM && shared_out(&m, err, false) == 0)
+			cond_signal(c);
 		shared_leave(&m);
 		return err;
 	}
@@ -352,29 +318,27 @@ static bool others_wake(uint64_t users)
 }
 
 /*
- * The end of a signal or broadcast, by a waker that found @before: wake @nr[i]
- * sleepers of slot i, and count out.
+ * The end of a signal or broadcast, by a waker of @life: wake @nr[i] sleepers of
+ * slot i, and count out.
  */
-static void shared_wake(struct shared_cond *s, const int nr[2], uint64_t before)
+static void shared_wake(struct shared_cond *s, int nr[2], uint64_t life)
 {
-	bool all = before & USERS_WAKERS;
-
 	for (int pass = 0; pass < 2; pass++) {
 		for (int i = 0; i < 2; i++) {
-			if (!all && (pass || !nr[i]))
+			if (!nr[i])
 				continue;
 			/* Taken for dead by destroy? */
-			if ((load_acquire(&s->users) ^ before) & USERS_LIVES)
+			if ((load_acquire(&s->users) & USERS_LIVES) != life)
 				return;
 			word_change(s, i);
-			futex_wake(&s->word[i], all ? INT_MAX : nr[i], true);
+			futex_wake(&s->word[i], nr[i], true);
 		}
-		/* One that came meanwhile may have taken our wake-up. */
-		if (all || !others_wake(load_acquire(&s->users)))
+		/* It may have taken our wake-up, or never come to its own. */
+		if (!others_wake(load_acquire(&s->users)))
 			break;
-		all = true;
+		nr[0] = nr[1] = INT_MAX;
 	}
-	users_put(s, USERS_WAKER, before & USERS_LIVES);
+	users_put(s, USERS_WAKER, life);
 }
 
 /* Nobody to release, and nobody else who should have woken somebody. */
@@ -390,23 +354,23 @@ static bool is_idle(struct shared_cond *s)
 /* Unblock one member, if there is one; @nr: whom to wake. */
 static void shared_post(struct shared_cond *s, int nr[2])
 {
-	for (;;) {
-		struct view v = settled_view(s);
-		uint64_t seen = v.state[v.old];
+	bool several, done;
+	uint64_t seen;
+	struct view v;
 
+	do {
+		v = settled_view(s);
+		seen = v.state[v.old];
 		if (!has_blocked(seen | v.state[!v.old]))
 			return;
-		if (has_blocked(seen) && !has_one_blocked(seen)) {
-			nr[v.old] = 1;
-			if (cas_acq_rel(&s->slot[v.old], &seen,
-					seen - SLOT_BLOCKED + SLOT_TOKEN))
-				return;
-		} else if (renumber(s, v.old, seen) && has_blocked(seen)) {
-			nr[v.old] = INT_MAX;
-			return;
-		}
-		nr[v.old] = 0;
-	}
+		several = (seen & SLOT_MEMBERS) > SLOT_BLOCKED;
+		if (several)
+			done = cas_acq_rel(&s->slot[v.old], &seen,
+					   seen - SLOT_BLOCKED + SLOT_TOKEN);
+		else
+			done = renumber(s, v.old, seen) && has_blocked(seen);
+	} while (!done);
+	nr[v.old] = several ? 1 : INT_MAX;
 }
 
 /*
@@ -449,10 +413,31 @@ static void shared_move_both(struct shared_cond *s, const struct view *v,
 		nr[old] = shared_move(s, old, word[old], plan) ? 0 : INT_MAX;
 }
 
-/* Unblock all; @nr: whom to wake. */
-static void shared_release(struct shared_cond *s, struct wake_plan plan,
-			   int nr[2])
+/* How to unblock those whom @v shows. @target, @holder: cond_shared_wake() */
+static struct wake_plan shared_plan(struct shared_cond *s, const struct view *v,
+				    futex_word *target,
+				    enum mutex_holder holder)
 {
+	uint64_t nr =
+		(v->state[0] & SLOT_MEMBERS) + (v->state[1] & SLOT_MEMBERS);
+	struct wake_plan plan;
+
+	/* Sleepers whom others have yet to wake may want another mutex. */
+	if (!target || others_wake(load_acquire(&s->users)))
+		return PLAN_WAKE_ALL;
+	plan = policy_plan(holder, (uint32_t)(nr / SLOT_BLOCKED));
+	plan.target = target;
+	/* In another pid namespace the holder may have the caller's id. */
+	if (plan.move)
+		plan.nr_wake = 1;
+	return plan;
+}
+
+/* Unblock all; @nr: whom to wake. */
+static void shared_release(struct shared_cond *s, futex_word *target,
+			   enum mutex_holder holder, int nr[2])
+{
+	struct wake_plan plan;
 	uint32_t word[2];
 	struct view v;
 	uint64_t seen;
@@ -464,17 +449,15 @@ static void shared_release(struct shared_cond *s, struct wake_plan plan,
 		seen = v.state[!v.old];
 		if (!has_blocked(v.state[0] | v.state[1]))
 			return;
-		/* Sleepers whom it has yet to wake may want another mutex. */
-		if (others_wake(load_acquire(&s->users)))
-			plan = PLAN_WAKE_ALL;
+		plan = shared_plan(s, &v, target, holder);
 	} while (!cas_acq_rel(&s->slot[!v.old], &seen, seen | SLOT_RELEASING));
 
 	shared_move_both(s, &v, word, plan, nr);
 	settled_view(s);
 }
 
-/* A signal, or a broadcast by @all. */
-static void shared_unblock(struct cond *c, const struct wake_plan *all)
+void cond_shared_wake(struct cond *c, bool all, futex_word *target,
+		      enum mutex_holder holder)
 {
 	struct shared_cond *s = &c->shared;
 	int nr[2] = { 0 };
@@ -483,46 +466,18 @@ static void shared_unblock(struct cond *c, const struct wake_plan *all)
 
 	if (is_idle(s))
 		return;
-	/* Like a waiter, a waker lives as long as its process: is_used_by_us(). */
+	/* Like a waiter, a waker lives as long as its process. */
 	w = waiter_self();
 	if (w)
-		store_relaxed(&w->shared_cond, c);
+		store_relaxed(&w->inside, c);
+	if (target)
+		or_relaxed(&s->users, USERS_MOVED);
 	before = add_seq_cst(&s->users, USERS_WAKER);
 	if (all)
-		shared_release(s, *all, nr);
+		shared_release(s, target, holder, nr);
 	else
 		shared_post(s, nr);
-	shared_wake(s, nr, before);
+	shared_wake(s, nr, before & USERS_LIVES);
 	if (w)
-		store_relaxed(&w->shared_cond, NULL);
-}
-
-void cond_shared_signal(struct cond *c)
-{
-	shared_unblock(c, NULL);
-}
-
-void cond_shared_broadcast(struct cond *c)
-{
-	shared_unblock(c, &PLAN_WAKE_ALL);
-}
-
-void cond_shared_broadcast_on(struct cond *c, futex_word *target,
-			      enum mutex_holder holder)
-{
-	struct shared_cond *s = &c->shared;
-	struct view v = view_of(s);
-	uint64_t nr = (v.state[0] & SLOT_MEMBERS) + (v.state[1] & SLOT_MEMBERS);
-	struct wake_plan plan;
-
-	if (is_idle(s))
-		return;
-	plan = policy_plan(holder, (uint32_t)(nr / SLOT_BLOCKED));
-	plan.target = target;
-	/* In another pid namespace the holder may have the caller's id. */
-	if (plan.move) {
-		plan.nr_wake = 1;
-		or_relaxed(&s->users, USERS_MOVED);
-	}
-	shared_unblock(c, &plan);
+		store_relaxed(&w->inside, NULL);
 }

@@ -93,10 +93,11 @@ APART void cond_shared_destroy(struct cond *c);
 /* Return: as cond_wait(), and ENOMEM, with @mutex held, if there is no room. */
 APART int cond_shared_wait(struct cond *c, void *mutex,
 			   const struct deadline *deadline);
-APART void cond_shared_signal(struct cond *c);
-APART void cond_shared_broadcast(struct cond *c);
-/* @target: the word of a shared mutex, three states, that @holder has. */
-APART void cond_shared_broadcast_on(struct cond *c, futex_word *target,
-				    enum mutex_holder holder);
+/*
+ * A signal, or a broadcast to @all. @target: NULL, or the word of a shared mutex,
+ * three states, that @holder has: they may be moved there.
+ */
+APART void cond_shared_wake(struct cond *c, bool all, futex_word *target,
+			    enum mutex_holder holder);
 
 #endif /* DROVER_COND_SHARED_H */

@@ -214,7 +214,7 @@ HOT int cond_signal(struct cond *c)
 
 	PROBE(signal, c, 0);
 	if (unlikely(load_relaxed(&c->flags) & COND_SPECIAL) &&
-	    cond_wake_special(c, cond_shared_signal))
+	    cond_wake_special(c, false))
 		return 0;
 	cond_lock(c);
 	g = cond_claim_oldest(c);
@@ -260,7 +260,7 @@ HOT int cond_broadcast(struct cond *c)
 
 	PROBE(broadcast, c, 0);
 	if (unlikely(load_relaxed(&c->flags) & COND_SPECIAL) &&
-	    cond_wake_special(c, cond_shared_broadcast))
+	    cond_wake_special(c, true))
 		return 0;
 	cond_lock(c);
 	if (load_relaxed(&c->closed_low)) {

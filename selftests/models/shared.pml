@@ -178,9 +178,10 @@ end:	skip
 /* Within an atomic block. */
 inline shared_plan()
 {
+	moved = true;
 	if
 	:: plan = PLAN_WAKE_ALL
-	:: plan = PLAN_WAKE_ONE; moved = true
+	:: plan = PLAN_WAKE_ONE
 	fi
 }
 
