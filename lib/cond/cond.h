@@ -133,9 +133,6 @@ COLD void cond_await_foreign(struct cond *c);
 /* Make the thread @thread look for its cancellation, if it waits; cancel.c */
 void cond_interrupt(pthread_t thread);
 
-/* Take all who wait in @g out of their system call; cancel.c */
-void cond_interrupt_group(struct group *g);
-
 /*
  * Requeue-PI, pi.c. cond_pi_works(): does the kernel have it? Asked once, for
  * the first mutex that inherits priorities. cond_pi_wait(): sleep on a group's

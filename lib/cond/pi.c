@@ -12,6 +12,8 @@
  * The futex operations are Darren Hart's: "Requeue-PI: Making Glibc Condvars
  * PI-Aware", 2009.
  */
+#include <signal.h>
+
 #include "cond/cond.h"
 
 static atomic_int requeue_pi; /* once REFUSED, it stays so */
@@ -56,6 +58,44 @@ long cond_pi_wait(struct group *g, uint32_t word,
 	store_relaxed(&requeue_pi, REFUSED);
 	ret = futex_wait(sleeps_on, word, deadline, false);
 	return ret == 0 ? -EINTR : ret; /* 0 would be the mutex */
+}
+
+/*
+ * The signal that glibc keeps for itself to change the user of all threads. It
+ * is never blocked, and has a handler as soon as there is a second thread, which
+ * ignores what it was not sent for: all but SI_TKILL.
+ */
+#define SIGNAL_SETXID 33
+
+static bool signal_is_handled(void)
+{
+	/* As the kernel has it: the handler comes first. */
+	uintptr_t action[8] = { 0 };
+
+	return !syscall(SYS_rt_sigaction, SIGNAL_SETXID, NULL, action, 8) &&
+	       action[0] != (uintptr_t)SIG_DFL &&
+	       action[0] != (uintptr_t)SIG_IGN;
+}
+
+static void send_signal(struct waiter *w, void *group)
+{
+	siginfo_t info = { .si_code = SI_QUEUE, .si_pid = getpid() };
+
+	if (load_seq_cst(&w->group) == group)
+		syscall(SYS_rt_tgsigqueueinfo, info.si_pid, w->tid,
+			SIGNAL_SETXID, &info);
+}
+
+/* Take all who wait in @g out of their system call. */
+static void cond_interrupt_group(struct group *g)
+{
+	int saved = errno;
+
+	if (signal_is_handled()) {
+		add_seq_cst(&g->state, 0); /* [W-INTERRUPT] */
+		waiter_for_all(send_signal, g);
+	}
+	errno = saved;
 }
 
 void cond_pi_wake(struct group *g, int nr)
