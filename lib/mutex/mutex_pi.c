@@ -65,20 +65,6 @@ static int take_over(struct mutex *m, uint32_t seen)
 	return mutex_pi_got(m);
 }
 
-/* Sleep: the woken one may have a lower priority, and this CPU. */
-static int try_later(void)
-{
-	struct deadline soon = { .clock = CLOCK_MONOTONIC };
-	futex_word never = 0;
-
-	clock_gettime(soon.clock, &soon.at);
-	soon.at.tv_nsec += 50 * NS_PER_US;
-	soon.at.tv_sec += soon.at.tv_nsec / NS_PER_S;
-	soon.at.tv_nsec %= NS_PER_S;
-	futex_wait(&never, 0, &soon, false);
-	return EAGAIN;
-}
-
 /* @seen: the word, some time before the kernel refused with @err. */
 static int lock_refused(struct mutex *m, int err, uint32_t seen,
 			const struct deadline *deadline)
@@ -92,8 +78,14 @@ static int lock_refused(struct mutex *m, int err, uint32_t seen,
 	case EDEADLK:
 		return wait_in_vain(deadline);
 	case EINVAL:
-		/* The holder has died, and whom that woke has not run yet. */
-		return m->flags & DROVER_MUTEX_ROBUST ? try_later() : err;
+		/*
+		 * The holder has died, and whom that woke has not run yet. It
+		 * may have a lower priority, and this CPU: sleep.
+		 */
+		if (!(m->flags & DROVER_MUTEX_ROBUST))
+			return err;
+		thread_pause(UINT_MAX);
+		return EAGAIN;
 	default:
 		return err;
 	}
