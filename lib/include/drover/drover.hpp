@@ -29,6 +29,7 @@
 #include <memory>
 #include <mutex>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 
 #include <drover/cond.h>
@@ -252,41 +253,27 @@ public:
 		detail::check(drover_cond_wait(&c_, handle(lock)), "wait");
 	}
 
-	// A jump of the system's clock counts, as the standard wants it.
-	template <class Lock, class Duration>
-	std::cv_status
-	wait_until(Lock &lock,
-		   const std::chrono::time_point<std::chrono::system_clock,
-						 Duration> &deadline)
-	{
-		using clock = std::chrono::system_clock;
-
-		return wait_at(lock, CLOCK_REALTIME,
-			       detail::clamped<clock>(deadline));
-	}
-
-	template <class Lock, class Duration>
-	std::cv_status
-	wait_until(Lock &lock,
-		   const std::chrono::time_point<std::chrono::steady_clock,
-						 Duration> &deadline)
-	{
-		using clock = std::chrono::steady_clock;
-
-		return wait_at(lock, CLOCK_MONOTONIC,
-			       detail::clamped<clock>(deadline));
-	}
-
-	// On any other clock. A thread that was notified is not told that its
-	// time is over.
+	// On system_clock a jump of it counts, as the standard wants it. On any
+	// clock that is translated, a thread that was notified is not told that
+	// its time is over.
 	template <class Lock, class Clock, class Duration>
 	std::cv_status
 	wait_until(Lock &lock,
 		   const std::chrono::time_point<Clock, Duration> &deadline)
 	{
-		using clock = std::chrono::steady_clock;
-		auto status = wait_at(lock, CLOCK_MONOTONIC,
-				      detail::translated<clock>(deadline));
+		using std::chrono::steady_clock;
+		using std::chrono::system_clock;
+
+		if constexpr (std::is_same_v<Clock, system_clock>)
+			return wait_at(lock, CLOCK_REALTIME,
+				       detail::clamped<Clock>(deadline));
+		if constexpr (std::is_same_v<Clock, steady_clock>)
+			return wait_at(lock, CLOCK_MONOTONIC,
+				       detail::clamped<Clock>(deadline));
+
+		auto status =
+			wait_at(lock, CLOCK_MONOTONIC,
+				detail::translated<steady_clock>(deadline));
 
 		if (status == std::cv_status::timeout &&
 		    Clock::now() < deadline)
