@@ -50,14 +50,16 @@ typedef _Atomic uint32_t futex_word;
 #define NS_PER_US INT64_C(1000)
 #define NS_PER_S  INT64_C(1000000000)
 
-/* CLOCK_MONOTONIC in nanoseconds. */
-static inline int64_t clock_now(void)
+/* In nanoseconds. */
+static inline int64_t clock_read(clockid_t clock)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
+	clock_gettime(clock, &now);
 	return now.tv_sec * NS_PER_S + now.tv_nsec;
 }
+
+#define clock_now() clock_read(CLOCK_MONOTONIC)
 
 /**
  * struct deadline - an absolute time on a clock

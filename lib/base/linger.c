@@ -194,14 +194,6 @@ bool linger_for(struct account *a, enum polled (*poll)(void *arg), void *arg,
 
 /* ---- what sleeping costs ---- */
 
-static int64_t cpu_time(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return now.tv_sec * NS_PER_S + now.tv_nsec;
-}
-
 /* Towards @ns by one part in eight: others' samples may get lost. */
 static void note(_Atomic int32_t *value, int64_t ns, int64_t least,
 		 int64_t most)
@@ -230,15 +222,16 @@ long sleep_on(futex_word *word, uint32_t val, const struct deadline *deadline,
 	      bool shared, uint32_t bits, struct account *a)
 {
 	bool sampled = nr_sleeps++ % SAMPLE_EVERY == 0;
-	int64_t begin = sampled ? cpu_time() : 0;
+	int64_t begin = sampled ? clock_read(CLOCK_THREAD_CPUTIME_ID) : 0;
 	long ret = futex_wait_for(word, val, deadline, shared, bits, NULL);
 
 	if (ret == 0) {
 		note_latency(word);
 		pay(a, -cost_ns() / IN_VAIN);
 		if (sampled)
-			note(&measured.sleep, cpu_time() - begin, COST_LEAST,
-			     COST_MOST);
+			note(&measured.sleep,
+			     clock_read(CLOCK_THREAD_CPUTIME_ID) - begin,
+			     COST_LEAST, COST_MOST);
 	}
 	return ret;
 }
@@ -265,16 +258,15 @@ long sleep_end(futex_word *word, int nr_wake, bool shared)
 
 int64_t time_left(const struct deadline *deadline)
 {
-	struct timespec now;
+	int64_t now;
 
 	if (!deadline)
 		return INT64_MAX;
-	clock_gettime(deadline->clock, &now);
-	/* No poll is longer than a second. */
-	if (deadline->at.tv_sec - now.tv_sec > 1)
-		return INT64_MAX;
-	if (deadline->at.tv_sec < now.tv_sec)
+	now = clock_read(deadline->clock);
+	if (deadline->at.tv_sec < now / NS_PER_S)
 		return 0;
-	return (deadline->at.tv_sec - now.tv_sec) * NS_PER_S +
-	       deadline->at.tv_nsec - now.tv_nsec;
+	/* No poll is longer than a second. */
+	if (deadline->at.tv_sec > now / NS_PER_S + 1)
+		return INT64_MAX;
+	return deadline->at.tv_sec * NS_PER_S + deadline->at.tv_nsec - now;
 }
