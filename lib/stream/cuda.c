@@ -53,11 +53,6 @@ static void graph_main(void *arg)
 		stream_fail(&streams[op->slot], op->number, (int)err);
 }
 
-static unsigned int at_least_1(uint32_t n)
-{
-	return n ? n : 1;
-}
-
 static int launch(struct stream *s, struct op *op, cu_stream stream)
 {
 	const drover_kernel_t *k = &op->kernel;
@@ -74,11 +69,10 @@ static int launch(struct stream *s, struct op *op, cu_stream stream)
 				CU_FUNCTION_DYNAMIC_SHARED, (int)k->shared);
 	if (err)
 		return err;
-	return CUDA_CALL(s, launch, k->function, at_least_1(k->grid[0]),
-			 at_least_1(k->grid[1]), at_least_1(k->grid[2]),
-			 at_least_1(k->block[0]), at_least_1(k->block[1]),
-			 at_least_1(k->block[2]), k->shared, stream, NULL,
-			 bytes ? extra : NULL);
+	return CUDA_CALL(s, launch, k->function, k->grid[0] ?: 1,
+			 k->grid[1] ?: 1, k->grid[2] ?: 1, k->block[0] ?: 1,
+			 k->block[1] ?: 1, k->block[2] ?: 1, k->shared, stream,
+			 NULL, bytes ? extra : NULL);
 }
 
 static int launch_graph(struct stream *s, struct op *op, cu_stream stream)
@@ -250,15 +244,18 @@ static int cuda_load_kernel(struct stream *s, const void *image,
 
 /* ---- memory ---- */
 
-static void *cuda_alloc(struct stream *s, size_t bytes, enum memory kind)
+static void *cuda_alloc(struct stream *s, size_t bytes, enum memory kind,
+			void *memory)
 {
 	cu_address address = 0;
-	void *memory = NULL;
 	int mode, err = cuda_enter(s, &mode);
 
 	if (err)
 		return NULL;
-	if (kind == MEMORY_HOST)
+	if (kind == MEMORY_PINNED)
+		err = CUDA_CALL(s, host_register, memory, bytes,
+				CU_HOST_REGISTER_PORTABLE);
+	else if (kind == MEMORY_HOST)
 		err = CUDA_CALL(s, host_alloc, &memory, bytes,
 				CU_HOST_ALLOC_PORTABLE);
 	else
@@ -282,18 +279,6 @@ static void cuda_free(struct stream *s, void *memory, enum memory kind)
 	else
 		CUDA_CALL(s, free, (cu_address)(uintptr_t)memory);
 	cuda_leave(s, &mode);
-}
-
-static int cuda_pin(struct stream *s, void *memory, size_t bytes)
-{
-	int mode, err = cuda_enter(s, &mode);
-
-	if (err)
-		return err;
-	err = CUDA_CALL(s, host_register, memory, bytes,
-			CU_HOST_REGISTER_PORTABLE);
-	cuda_leave(s, &mode);
-	return err;
 }
 
 /* ---- beginning and end ---- */
@@ -372,7 +357,6 @@ const struct backend stream_cuda = {
 	.poll = cuda_poll,
 	.alloc = cuda_alloc,
 	.free = cuda_free,
-	.pin = cuda_pin,
 	.graph_make = cuda_graph_make,
 	.graph_drop = cuda_graph_drop,
 	.load = cuda_load_kernel,

@@ -86,7 +86,7 @@ static bool device_can_wait(const struct stream *s, const struct op *op,
 	bool queued = op->kind == OP_WAIT ? s->backend->copies_queued :
 					    op->queued;
 
-	return queued && stream_family(s) == stream_family(other) &&
+	return queued && s->backend->family == other->backend->family &&
 	       op->nr_dependencies < OP_DEPENDENCIES;
 }
 

@@ -57,20 +57,12 @@ static bool lies_in(const struct range *range, const void *start, size_t bytes)
 	       bytes <= range->bytes - (address - range->start);
 }
 
-static int is_known(const void *memory)
-{
-	return stream_because(EINVAL, "%p is known already", memory);
-}
-
 static int add_range(const struct stream *s, void *memory, size_t bytes,
 		     enum memory kind)
 {
 	size_t i = range_at((uintptr_t)memory);
-	void *more;
+	void *more = realloc(ranges, (nr_ranges + 1) * sizeof(*ranges));
 
-	if (range_of(memory, bytes))
-		return is_known(memory);
-	more = realloc(ranges, (nr_ranges + 1) * sizeof(*ranges));
 	if (!more)
 		return stream_because(ENOMEM, "no memory");
 	ranges = more;
@@ -117,13 +109,13 @@ int memory_classify(const struct stream *s, struct op *op)
 		struct range *range = range_of(a->start, a->bytes);
 
 		if ((!range || range->kind == MEMORY_PINNED) &&
-		    op->kind == OP_SET && stream_family(s) == FAMILY_CUDA)
+		    op->kind == OP_SET && s->backend->family == FAMILY_CUDA)
 			return stream_because(EXDEV, "%p is no memory to set",
 					      a->start);
 		if (range && range->kind != MEMORY_DEVICE)
 			range = NULL;
 		/* Memory of threads is host memory to every other device. */
-		if (range && range->backend->family != stream_family(s) &&
+		if (range && range->backend->family != s->backend->family &&
 		    range->backend->id == DROVER_BACKEND_CUDA)
 			return stream_because(
 				EXDEV,
@@ -135,31 +127,30 @@ int memory_classify(const struct stream *s, struct op *op)
 	return 0;
 }
 
-static int pin(struct stream *s, void *memory, size_t bytes)
+static bool is_known(const void *memory, size_t bytes)
 {
-	bool known;
+	bool is;
 
 	drover_mutex_lock(&stream_lock);
-	known = range_of(memory, bytes);
+	is = range_of(memory, bytes);
 	drover_mutex_unlock(&stream_lock);
-	if (known)
-		return is_known(memory);
-	return s->backend->pin ? s->backend->pin(s, memory, bytes) : 0;
+	return is;
 }
 
 static int get_memory(drover_stream_t *stream, size_t bytes, void **memory,
 		      enum memory kind)
 {
 	struct stream *s = stream_keep(stream);
+	void *own = NULL;
 	int err = 0;
 
 	if (!s)
 		return EBADF;
 	if (!bytes || !memory)
 		err = stream_because(EINVAL, "no bytes asked for, or no place");
-	else if (kind == MEMORY_PINNED)
-		err = pin(s, *memory, bytes);
-	else if (!(*memory = s->backend->alloc(s, bytes, kind)))
+	else if (kind == MEMORY_PINNED && is_known(own = *memory, bytes))
+		err = stream_because(EINVAL, "%p is known already", own);
+	else if (!(*memory = s->backend->alloc(s, bytes, kind, own)))
 		err = stream_because(ENOMEM, "no %s memory of %zu bytes",
 				     s->backend->name, bytes);
 	if (!err) {
@@ -204,7 +195,7 @@ static int release_step(struct stream *s, void *arg, struct need *need)
 	struct footprint f = { .accesses = &all, .nr = 1 };
 
 	if (!range || range->start != (uintptr_t)r->memory ||
-	    range->backend->family != stream_family(s))
+	    range->backend->family != s->backend->family)
 		return stream_because(EINVAL, "%p is no such memory",
 				      r->memory);
 	all = (drover_access_t){ r->memory, range->bytes, DROVER_WRITE };

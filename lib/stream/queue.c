@@ -206,10 +206,12 @@ static void cpu_turn(struct stream *s, struct op *op)
 	number_raise(s, &s->done, op->number);
 }
 
-void *memory_alloc(struct stream *s, size_t bytes, enum memory kind)
+void *memory_alloc(struct stream *s, size_t bytes, enum memory kind,
+		   void *memory)
 {
 	(void)s;
-	(void)kind;
+	if (kind == MEMORY_PINNED)
+		return memory;
 	return aligned_alloc(CACHE_LINE, (bytes + CACHE_LINE - 1) / CACHE_LINE *
 						 CACHE_LINE);
 }

@@ -209,8 +209,8 @@ static int open_slot(struct stream *s, const drover_streamattr_t *attr)
 		return err;
 	err = s->backend->open(s, attr);
 	if (!err) {
-		s->staging =
-			s->backend->alloc(s, s->staging_bytes, MEMORY_HOST);
+		s->staging = s->backend->alloc(s, s->staging_bytes, MEMORY_HOST,
+					       NULL);
 		if (s->staging)
 			return 0;
 		s->backend->close(s);

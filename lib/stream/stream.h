@@ -68,10 +68,10 @@ struct backend {
 		    const struct deadline *deadline);
 	/* Bring done up to date; [stream_lock]. NULL: it always is. */
 	void (*poll)(struct stream *s);
-	void *(*alloc)(struct stream *s, size_t bytes, enum memory kind);
+	/* @memory is what is to be pinned. */
+	void *(*alloc)(struct stream *s, size_t bytes, enum memory kind,
+		       void *memory);
 	void (*free)(struct stream *s, void *memory, enum memory kind);
-	/* NULL: nothing to do; an errno value */
-	int (*pin)(struct stream *s, void *memory, size_t bytes);
 	/* NULL: nothing to prepare. The second one has stream_lock. */
 	int (*graph_make)(struct stream *s, struct drover_graph *graph);
 	void (*graph_drop)(struct drover_graph *graph);
@@ -183,11 +183,6 @@ int stream_captures(const struct stream *s);
 /* Keep a sentence for drover_stream_why() and return @error. */
 int stream_because(int error, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-
-static inline uint32_t stream_family(const struct stream *s)
-{
-	return s->backend->family;
-}
 
 static inline struct op *stream_op(const struct stream *s, uint64_t number)
 {
@@ -370,7 +365,8 @@ void queue_close(struct stream *s);
 int queue_submit(struct stream *s, struct op *op);
 void queue_after_fork(void);
 /* Device memory that is memory. */
-void *memory_alloc(struct stream *s, size_t bytes, enum memory kind);
+void *memory_alloc(struct stream *s, size_t bytes, enum memory kind,
+		   void *memory);
 void memory_free(struct stream *s, void *memory, enum memory kind);
 /* Carry one operation out, here and now. */
 void op_perform(struct stream *s, struct op *op);

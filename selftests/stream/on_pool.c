@@ -70,14 +70,15 @@ STEP(alone)
 /* many: streams, and how many threads there are more than streams or CPUs */
 STEP(many)
 {
-	int cpus = sysconf(_SC_NPROCESSORS_ONLN), most, nr;
+	int cpus = sysconf(_SC_NPROCESSORS_ONLN), nr;
+	int before = for_all_threads(is_thread, NULL);
+	int most = before + (NR_STREAMS > cpus ? NR_STREAMS : cpus);
 	drover_stream_t streams[NR_STREAMS];
 
 	for (int i = 0; i < NR_STREAMS; i++) {
 		MUST(drover_stream_create(&streams[i], NULL));
 		MUST(fill_submit(&streams[i], script_host[0], i, BYTES, NULL));
 	}
-	most = 1 + (NR_STREAMS > cpus ? NR_STREAMS : cpus);
 	nr = for_all_threads(is_thread, NULL);
 	for (int i = 0; i < NR_STREAMS; i++)
 		MUST(drover_stream_destroy(&streams[i]));
