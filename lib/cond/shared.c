@@ -3,7 +3,7 @@
  * Condition variables of several processes; shared.h has the states.
  *
  * Waiters are woken, not moved: a broadcaster cannot know at which address it
- * XX
+ * sees their mutex, unless it is told (cond_shared_wake()).
  *
  * Processes may be killed at any point:
  *  - A waiter stays blocked until its group is released, so it can absorb one
