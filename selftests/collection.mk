@@ -3,7 +3,7 @@
 # One object's tests as a collection of the kernel's kselftest, by the
 # kernel's own lib.mk: targets install, emit_tests and run_tests.
 #
-#	make -f collection.mk PROGRAMS="requeue_basic requeue_absent" \
+#	make -f collection.mk PROGRAMS="requeue_absent requeue_crossing" \
 #		OUTPUT=../build/selftests/futex \
 #		KSELFTEST=/usr/src/linux/tools/testing/selftests run_tests
 #

@@ -1,24 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Which operations the kernel has: without CONFIG_FUTEX_REQUEUE the five that
- * requeue answer ENOSYS whatever their arguments, and all others work; with
- * it none answers ENOSYS.
+ * requeue answer ENOSYS whatever their arguments, and leave waiters alone, and
+ * all others work; with it none answers ENOSYS.
  */
-#include "steps.h"
+#include "sleepers.h"
 
 #define FLAGS FUTEX_PRIVATE_FLAG
 
 static uint32_t word, other;
-
-/* It wakes at both, if the second one's word was 0. */
-STEP(wake_op)
-{
-	long woken = sys_futex(&futexes[FROM], FUTEX_WAKE_OP | FLAGS, 1, 1,
-			       &futexes[TO],
-			       FUTEX_OP(FUTEX_OP_SET, 7, FUTEX_OP_CMP_EQ, 0));
-
-	return futexes[TO] == 7 ? woken : -1;
-}
 
 /* Arguments that are refused, so that no call can sleep. */
 static long wait_requeue_pi(void)
@@ -72,16 +62,19 @@ static void test_requeues(void)
 	}
 }
 
-/* Where there is none, the waiter is left alone, private or shared. */
-static void test_waiter(const struct requeue_op *which)
+/* Where there is none, the waiter is left alone. */
+static void test_waiter(const struct requeue_op *op, int flags)
 {
-	op = which;
-	for (int i = 0; i < 2; i++) {
-		flags = i ? FLAGS : 0;
-		tap_ok(steps_hold("wait from; requeue from to 1 1 = -ENOSYS;"
-				  "one to = -1; all from = 1"),
-		       "%s: the waiter still waits", op->name);
+	if (!variant_is("none")) {
+		tap_skip(op->name, "it is there");
+		return;
 	}
+	sleepers_fill(1, &word, flags);
+	tap_ok(op->requeue(&word, &other, flags, 1, 1) == -ENOSYS &&
+		       sleepers_wake(&other, flags, 1) == 0 &&
+		       sleepers_wake(&word, flags, 1) == 1,
+	       "%s: the waiter still waits", op->name);
+	sleepers_end();
 }
 
 static void test_wait_and_wake(void)
@@ -92,10 +85,20 @@ static void test_wait_and_wake(void)
 	       "FUTEX_WAIT: compares");
 	tap_is(sys_futex_wait(&word, FLAGS, 0, &now), -ETIMEDOUT,
 	       "FUTEX_WAIT: times out");
-	tap_ok(steps_hold("wait from 2; one from = 0; all from = 1"),
+	sleepers_fill(2, &word, FLAGS);
+	tap_ok(sleepers_wake(&word, FLAGS, 1) == 1 &&
+		       sleepers_wake(&word, FLAGS, INT_MAX) == 1,
 	       "FUTEX_WAKE: one of two, then the other");
-	tap_ok(steps_hold("wait from; wait to; wake_op = 2; gone 2"),
+	sleepers_end();
+	sleepers_fill(1, &word, FLAGS);
+	sleepers_fill(1, &other, FLAGS);
+	/* It wakes at both, if the second one's word was 0. */
+	tap_ok(sys_futex(&word, FUTEX_WAKE_OP | FLAGS, 1, 1, &other,
+			 FUTEX_OP(FUTEX_OP_SET, 7, FUTEX_OP_CMP_EQ, 0)) == 2 &&
+		       other == 7,
 	       "FUTEX_WAKE_OP");
+	sleepers_end();
+	other = 0;
 }
 
 static void *lock_and_unlock(void *result)
@@ -128,12 +131,9 @@ int main(void)
 {
 	tap_plan(NR_OF(requeues) + 4 + 3 + 2 * NR_REQUEUE_OPS);
 	for (int i = 0; i < NR_REQUEUE_OPS; i++) {
-		if (variant_is("none"))
-			test_waiter(&requeue_ops[i]);
-		else
-			tap_skip_all(2, requeue_ops[i].name, "it is there");
+		test_waiter(&requeue_ops[i], 0);
+		test_waiter(&requeue_ops[i], FLAGS);
 	}
-	flags = FLAGS;
 	test_requeues();
 	test_wait_and_wake();
 	test_lock_pi();

@@ -113,8 +113,8 @@ static void call_all(void)
 	sys_futex_cmp_requeue(&from, &to, FUTEX_PRIVATE_FLAG, 1, 3, 0);
 	sys_futex_wake(&other, FUTEX_PRIVATE_FLAG, 9);
 	while (nr_returned < nr_sleepers) {
-		sleepers_wake_all(&to, FUTEX_PRIVATE_FLAG);
-		sleepers_wake_all(&from, FUTEX_PRIVATE_FLAG);
+		sleepers_wake(&to, FUTEX_PRIVATE_FLAG, INT_MAX);
+		sleepers_wake(&from, FUTEX_PRIVATE_FLAG, INT_MAX);
 	}
 	sleepers_end();
 	trace_stop();

@@ -19,7 +19,7 @@ BAIL = re.compile(r"Bail out!\s*(.*)")
 DIRECTIVE = re.compile(r"#\s*(SKIP|TO" r"DO)\b\s*(.*)", re.I)
 
 #: kselftest's verdict on one program, e.g.
-#: "not ok 3 selftests: drover-futex: requeue_basic # exit=1". It can be in the
+#: "not ok 3 selftests: drover-futex: tracepoints # exit=1". It can be in the
 #: middle of a line, when a thread of the program prints as the program ends.
 VERDICT = re.compile(r"(not )?ok \d+ selftests: (\S+): (\S+)\s*(#.*)?$")
 
