@@ -18,15 +18,69 @@ enum moves {
 	BY_KERNEL, /* which hands the mutex over: the policy is not asked */
 };
 
+struct kind {
+	struct mutex_kind kind;
+	enum moves moves;
+	bool shared;
+	bool moves_shared; /* those of a shared condvar, if told the mutex */
+	bool elided;
+};
+
 #if API_IS_PTHREAD
 
-struct kind {
-	const char *name;
-	enum moves moves;
-	int type, robust, protocol, pshared;
-	bool elided;
-	bool moves_shared;
+#define RECURSIVE PTHREAD_MUTEX_RECURSIVE
+#define CHECKED	  PTHREAD_MUTEX_ERRORCHECK
+#define ADAPTIVE  PTHREAD_MUTEX_ADAPTIVE_NP
+#define ROBUST	  PTHREAD_MUTEX_ROBUST
+#define INHERIT	  PTHREAD_PRIO_INHERIT
+#define PROTECT	  PTHREAD_PRIO_PROTECT
+
+static const struct kind kinds[] = {
+	{ { "normal", 0, 0, 0 }, .moves = BY_POLICY },
+	{ { "recursive", RECURSIVE, 0, 0 }, .moves = BY_POLICY },
+	{ { "errorcheck", CHECKED, 0, 0 }, .moves = BY_POLICY },
+	{ { "adaptive", ADAPTIVE, 0, 0 }, .moves = BY_POLICY },
+	{ { "robust", 0, 0, ROBUST }, .moves = NEVER },
+	{ { "PI", 0, INHERIT, 0 }, .moves = BY_KERNEL },
+	{ { "PI, recursive", RECURSIVE, INHERIT, 0 }, .moves = BY_KERNEL },
+	{ { "PI, robust", 0, INHERIT, ROBUST }, .moves = NEVER },
+	{ { "protect", 0, PROTECT, 0 }, .moves = NEVER },
+#ifdef __x86_64__
+	{ { "elided", 0, 0, 0 }, .moves = NEVER, .elided = true },
+#endif
+	{ { "shared", 0, 0, 0 }, .moves = NEVER, .shared = true },
+	{ { "shared, robust", 0, 0, ROBUST }, .moves = NEVER, .shared = true },
+	{ { "shared, PI", 0, INHERIT, 0 }, .moves = NEVER, .shared = true },
 };
+
+#define HAS_CEILING(kind) ((kind)->kind.protocol == PROTECT)
+
+#else /* native */
+
+#define RECURSIVE DROVER_MUTEX_RECURSIVE
+#define CHECKED	  DROVER_MUTEX_ERRORCHECK
+#define ROBUST	  DROVER_MUTEX_ROBUST
+#define INHERIT	  DROVER_MUTEX_PI
+
+static const struct kind kinds[] = {
+	{ { "normal", 0 }, .moves = BY_POLICY },
+	{ { "recursive", RECURSIVE }, .moves = BY_POLICY },
+	{ { "errorcheck", CHECKED }, .moves = BY_POLICY },
+	{ { "robust", ROBUST }, .moves = BY_KERNEL },
+	{ { "PI", INHERIT }, .moves = BY_KERNEL },
+	{ { "PI, recursive", INHERIT | RECURSIVE }, .moves = BY_KERNEL },
+	{ { "PI, robust", INHERIT | ROBUST }, .moves = BY_KERNEL },
+	{ { "shared", 0 },
+	  .moves = NEVER,
+	  .shared = true,
+	  .moves_shared = true },
+	{ { "shared, robust", ROBUST }, .moves = NEVER, .shared = true },
+	{ { "shared, PI", INHERIT }, .moves = NEVER, .shared = true },
+};
+
+#define HAS_CEILING(kind) false
+
+#endif
 
 /*
  * What glibc adds to __kind where it elides locks. Without the hardware it must
@@ -35,95 +89,19 @@ struct kind {
 #define KIND_ELIDED 256
 #define NOT_YET	    30000
 
-#define SHARED	PTHREAD_PROCESS_SHARED
-#define ROBUST	PTHREAD_MUTEX_ROBUST
-#define INHERIT PTHREAD_PRIO_INHERIT
-
-static const struct kind kinds[] = {
-	{ "normal", BY_POLICY, 0, 0, 0, 0, false, false },
-	{ "recursive", BY_POLICY, .type = PTHREAD_MUTEX_RECURSIVE },
-	{ "errorcheck", BY_POLICY, .type = PTHREAD_MUTEX_ERRORCHECK },
-	{ "adaptive", BY_POLICY, .type = PTHREAD_MUTEX_ADAPTIVE_NP },
-	{ "robust", NEVER, .robust = ROBUST },
-	{ "PI", BY_KERNEL, .protocol = INHERIT },
-	{ "PI, recursive", BY_KERNEL, .type = PTHREAD_MUTEX_RECURSIVE,
-	  .protocol = INHERIT },
-	{ "PI, robust", NEVER, .robust = ROBUST, .protocol = INHERIT },
-	{ "protect", NEVER, .protocol = PTHREAD_PRIO_PROTECT },
-#ifdef __x86_64__
-	{ "elided", NEVER, .elided = true },
-#endif
-	{ "shared", NEVER, .pshared = SHARED },
-	{ "shared, robust", NEVER, .robust = ROBUST, .pshared = SHARED },
-	{ "shared, PI", NEVER, .protocol = INHERIT, .pshared = SHARED },
-};
-
-static int mutex_init(pthread_mutex_t *mutex, const struct kind *kind)
+static int mutex_init(const struct kind *kind)
 {
-	pthread_mutexattr_t attr;
-	int err;
+	int err = kind_mutex_init(&mutex, &kind->kind, kind->shared);
 
-	pthread_mutexattr_init(&attr);
-	pthread_mutexattr_settype(&attr, kind->type);
-	pthread_mutexattr_setrobust(&attr, kind->robust);
-	pthread_mutexattr_setprotocol(&attr, kind->protocol);
-	pthread_mutexattr_setpshared(&attr, kind->pshared);
-	err = pthread_mutex_init(mutex, &attr);
-	pthread_mutexattr_destroy(&attr);
-#ifdef __x86_64__
+#if API_IS_PTHREAD && defined(__x86_64__)
 	if (kind->elided) {
-		mutex->__data.__kind |= KIND_ELIDED;
+		mutex.__data.__kind |= KIND_ELIDED;
 		/* After __spins; since glibc 2.43 it has another name. */
-		(&mutex->__data.__spins)[1] = NOT_YET;
+		(&mutex.__data.__spins)[1] = NOT_YET;
 	}
 #endif
 	return err;
 }
-
-static bool has_ceiling(const struct kind *kind)
-{
-	return kind->protocol == PTHREAD_PRIO_PROTECT;
-}
-
-#else /* native */
-
-struct kind {
-	const char *name;
-	enum moves moves;
-	uint32_t flags;
-	bool moves_shared; /* those of a shared condvar, if told the mutex */
-};
-
-#define SHARED DROVER_MUTEX_SHARED
-#define ROBUST DROVER_MUTEX_ROBUST
-
-static const struct kind kinds[] = {
-	{ "normal", BY_POLICY, 0, false },
-	{ "recursive", BY_POLICY, DROVER_MUTEX_RECURSIVE, false },
-	{ "errorcheck", BY_POLICY, DROVER_MUTEX_ERRORCHECK, false },
-	{ "robust", BY_KERNEL, ROBUST, false },
-	{ "PI", BY_KERNEL, DROVER_MUTEX_PI, false },
-	{ "PI, recursive", BY_KERNEL, DROVER_MUTEX_PI | DROVER_MUTEX_RECURSIVE,
-	  false },
-	{ "PI, robust", BY_KERNEL, DROVER_MUTEX_PI | ROBUST, false },
-	{ "shared", NEVER, SHARED, true },
-	{ "shared, robust", NEVER, SHARED | ROBUST, false },
-	{ "shared, PI", NEVER, SHARED | DROVER_MUTEX_PI, false },
-};
-
-static int mutex_init(drover_mutex_t *mutex, const struct kind *kind)
-{
-	const drover_mutexattr_t attr = { .flags = kind->flags };
-
-	return drover_mutex_init(mutex, &attr);
-}
-
-static bool has_ceiling(const struct kind *kind)
-{
-	return false;
-}
-
-#endif
 
 static void *mutex_is_busy(void *busy)
 {
@@ -186,7 +164,7 @@ static bool may_lock(const struct kind *kind)
 {
 	bool may;
 
-	if (has_ceiling(kind) && !ANY_LOCK_MAY_FAIL)
+	if (HAS_CEILING(kind) && !ANY_LOCK_MAY_FAIL)
 		return false;
 	joined(thread_of(try_lock, &may));
 	return may;
@@ -211,11 +189,11 @@ static void test_kind(const char *policy, const struct kind *kind, bool shared)
 	static char label[128];
 
 	snprintf(label, sizeof(label), "%s: %s mutex, %s condvar", policy,
-		 kind->name, shared ? "shared" : "private");
+		 kind->kind.name, shared ? "shared" : "private");
 	scene_start(policy, "normal", shared);
-	if (mutex_init(&mutex, kind))
+	if (mutex_init(kind))
 		tap_bail("%s: init", label);
-	set_priority(has_ceiling(kind));
+	set_priority(HAS_CEILING(kind));
 	expect(kind, shared);
 	if (may_lock(kind))
 		scenes_test(label, scenes, NR_RESULTS);

@@ -96,22 +96,10 @@ STEP(victim_sleeps)
 	return victim.result == -1;
 }
 
-/* victim TYPE: "deferred", "asynchronous"; the others are deferred */
+/* victim TYPE STATE TIMED: asleep */
 STEP(victim)
 {
-	victim_start(PTHREAD_CANCEL_ENABLE, args[0], false, false);
-	return do_victim_sleeps(NULL);
-}
-
-STEP(victim_timed)
-{
-	victim_start(PTHREAD_CANCEL_ENABLE, args[0], true, false);
-	return do_victim_sleeps(NULL);
-}
-
-STEP(victim_disabled)
-{
-	victim_start(PTHREAD_CANCEL_DISABLE, args[0], false, false);
+	victim_start(args[1], args[0], args[2], false);
 	return do_victim_sleeps(NULL);
 }
 
@@ -172,6 +160,8 @@ STEP(type_afterwards)
 
 NUMBER(deferred, PTHREAD_CANCEL_DEFERRED);
 NUMBER(asynchronous, PTHREAD_CANCEL_ASYNCHRONOUS);
+NUMBER(enabled, PTHREAD_CANCEL_ENABLE);
+NUMBER(disabled, PTHREAD_CANCEL_DISABLE);
 
 /* A signal after it goes to the one who waits beside the victim. */
 #define CANCELLED_ALONE \
@@ -179,38 +169,38 @@ NUMBER(asynchronous, PTHREAD_CANCEL_ASYNCHRONOUS);
 
 static const struct scene scenes[] = {
 	{ "blocked: acts, mutex held, and takes no signal",
-	  "victim deferred; " CANCELLED_ALONE },
+	  "victim deferred enabled 0; " CANCELLED_ALONE },
 	{ "timed, blocked: acts, mutex held, and takes no signal",
-	  "victim_timed deferred; " CANCELLED_ALONE },
+	  "victim deferred enabled 1; " CANCELLED_ALONE },
 	{ "asynchronous, blocked: acts, mutex held, and takes no signal",
-	  "victim asynchronous; " CANCELLED_ALONE },
+	  "victim asynchronous enabled 0; " CANCELLED_ALONE },
 	/* Unblocked, but the mutex is taken when it is cancelled. */
 	{ "after a signal: returns 0, then acts",
-	  "victim deferred; lock; signal; cancel; unlock;"
+	  "victim deferred enabled 0; lock; signal; cancel; unlock;"
 	  "returns_0_and_acts = 1" },
 	{ "after a broadcast: returns 0, then acts",
-	  "victim deferred; wait; lock; broadcast; cancel; unlock;"
+	  "victim deferred enabled 0; wait; lock; broadcast; cancel; unlock;"
 	  "returns_0_and_acts = 1; gone 1" },
 	{ "disabled: stays blocked, and acts when enabled",
-	  "victim_disabled deferred; cancel; victim_sleeps = 1; signal;"
+	  "victim deferred disabled 0; cancel; victim_sleeps = 1; signal;"
 	  "returns_0_and_acts = 1" },
 	{ "pending before: acts, mutex held",
 	  "wait; victim_of_itself deferred; acts = 1; signal; gone 1" },
 	/* What the library makes of the type is for the wait only. */
-	{ "the type is what it was", "victim_disabled asynchronous; signal;"
+	{ "the type is what it was", "victim asynchronous disabled 0; signal;"
 				     "type_afterwards = asynchronous" },
 };
 
 /* Unblocked, but it has not noticed yet when it is cancelled. */
 static const struct scene unnoticed[] = {
 	{ "just after a signal: returns 0, then acts",
-	  "victim deferred; victim_off; signal; cancel; on;"
+	  "victim deferred enabled 0; victim_off; signal; cancel; on;"
 	  "returns_0_and_acts = 1" },
 	{ "just after a broadcast: returns 0, then acts",
-	  "victim deferred; victim_off; broadcast; cancel; on;"
+	  "victim deferred enabled 0; victim_off; broadcast; cancel; on;"
 	  "returns_0_and_acts = 1" },
 	{ "with a signal: it or another takes that",
-	  "victim deferred; wait; victim_off; off 0 0; signal; cancel; on;"
+	  "victim deferred enabled 0; wait; victim_off; off 0 0; signal; cancel; on;"
 	  "one_has_it = 1" },
 };
 
@@ -247,8 +237,8 @@ static const struct meeting meetings[] = {
 	{ "wait, cancel and then signal: one returns",
 	  "no_victim deferred; wait", "wait_cancellable", "cancel; signal",
 	  "one_has_it = 1" },
-	{ "signal and cancel: one returns", "wait; victim deferred", "signal",
-	  "cancel", "one_has_it = 1" },
+	{ "signal and cancel: one returns", "wait; victim deferred enabled 0",
+	  "signal", "cancel", "one_has_it = 1" },
 };
 
 /* The futex that the victim is in a call for; 0 if in none. */
@@ -316,7 +306,7 @@ STEP(was_settled)
 
 static const struct meeting canceller_stopped[] = {
 	{ "a cancellation, stopped, and a signal",
-	  "victim_disabled deferred; remember_where", "cancel",
+	  "victim deferred disabled 0; remember_where", "cancel",
 	  "signal_and_settle", "was_settled = 1" },
 };
 
