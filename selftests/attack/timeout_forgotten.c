@@ -105,22 +105,11 @@ static const struct scene scenes[] = {
 	  "result 1 = ETIMEDOUT" },
 };
 
-static bool real_time_permitted(void)
-{
-	struct sched_param param = { .sched_priority = PRIORITY };
-	struct sched_param normal = { 0 };
-	bool ok = !sched_setscheduler(0, SCHED_FIFO, &param);
-
-	if (ok)
-		sched_setscheduler(0, SCHED_OTHER, &normal);
-	return ok;
-}
-
 int main(int argc, char **argv)
 {
 	args_parse(argc, argv, "");
 	tap_plan(2);
-	real_time = real_time_permitted();
+	real_time = fifo_permitted();
 	fake_futex_start((struct fake_futex){ 0 });
 	/* From the first mutex on that inherits priorities. */
 	lock_use_pi();

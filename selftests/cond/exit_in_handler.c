@@ -138,14 +138,10 @@ static bool ends_woken(bool *other_returns)
 
 static void test_woken(void)
 {
-	cpu_set_t before, one;
+	cpu_set_t before = to_one_cpu();
 	bool ended = false, other_returns = false;
 
 	watchdog("woken");
-	sched_getaffinity(0, sizeof(before), &before);
-	CPU_ZERO(&one);
-	CPU_SET(sched_getcpu(), &one);
-	sched_setaffinity(0, sizeof(one), &one);
 	for (int i = 0; i < TRIES && !ended; i++)
 		ended = ends_woken(&other_returns);
 	sched_setaffinity(0, sizeof(before), &before);

@@ -140,14 +140,10 @@ static void *wait_for_turns(void *arg)
 /* Both on one CPU, and the signaller runs when nobody else does. */
 static void test_signaller_below(void)
 {
-	cpu_set_t before, one;
+	cpu_set_t before = to_one_cpu();
 	pthread_t waiter;
 
 	run.turn = 0;
-	sched_getaffinity(0, sizeof(before), &before);
-	CPU_ZERO(&one);
-	CPU_SET(sched_getcpu(), &one);
-	sched_setaffinity(0, sizeof(one), &one);
 	start_thread(&waiter, wait_for_turns, NULL);
 	for (int i = 0; i < NR_WAITS; i++) {
 		api_mutex_lock(&mutex);

@@ -114,6 +114,25 @@ __attribute__((constructor)) static void find_emulators_thread(void)
 }
 #endif
 
+/* to_one_cpu - from now on; returns where the caller might run before */
+static inline cpu_set_t to_one_cpu(void)
+{
+	cpu_set_t before, one = one_cpu();
+
+	sched_getaffinity(0, sizeof(before), &before);
+	sched_setaffinity(0, sizeof(one), &one);
+	return before;
+}
+
+/* fifo_permitted - may the caller be of SCHED_FIFO? */
+static inline bool fifo_permitted(void)
+{
+	struct sched_param fifo = { .sched_priority = 1 }, other = { 0 };
+
+	return !sched_setscheduler(0, SCHED_FIFO, &fifo) &&
+	       !sched_setscheduler(0, SCHED_OTHER, &other);
+}
+
 /*
  * for_all_threads - call @function for each thread of the process; the sum of
  * what it returns

@@ -19,17 +19,6 @@ static void be_real_time(int priority)
 		tap_bail("SCHED_FIFO was permitted, and is no longer");
 }
 
-static bool real_time_permitted(void)
-{
-	struct sched_param param = { .sched_priority = LOWEST };
-	struct sched_param normal = { 0 };
-	bool ok = !sched_setscheduler(0, SCHED_FIFO, &param);
-
-	if (ok)
-		sched_setscheduler(0, SCHED_OTHER, &normal);
-	return ok;
-}
-
 static int next_priority;
 
 static int wait_with_priority(pthread_cond_t *c, pthread_mutex_t *m)
@@ -124,14 +113,10 @@ static void test_no_inversion(void)
 	const int high = LOWEST + NR_WAITERS + 10;
 	pthread_t low, hog;
 	atomic_bool enough = false;
-	cpu_set_t one, before;
+	cpu_set_t before = to_one_cpu();
 	int ended = 0;
 
 	watchdog("a hog of middle priority");
-	sched_getaffinity(0, sizeof(before), &before);
-	CPU_ZERO(&one);
-	CPU_SET(sched_getcpu(), &one);
-	sched_setaffinity(0, sizeof(one), &one);
 	be_real_time(high);
 	hog_stop = false;
 	start_thread(&low, low_main, &enough);
@@ -161,7 +146,7 @@ int main(int argc, char **argv)
 {
 	drop_in_load(argv);
 	tap_plan(5);
-	if (!real_time_permitted()) {
+	if (!fifo_permitted()) {
 		tap_skip_all(5, "priorities", "SCHED_FIFO is not permitted");
 		return tap_exit();
 	}
