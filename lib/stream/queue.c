@@ -114,17 +114,6 @@ static int pool_resize(void)
 		      drover_pool_create(&pool, &attr);
 }
 
-/* Its last queue ends it, but not one of its own threads. */
-static void pool_leave(void)
-{
-	nr_queues--;
-	if (nr_queues || !pool ||
-	    drover_pool_shutdown(pool, DROVER_POOL_DRAIN) == EDEADLK)
-		return;
-	drover_pool_free(pool);
-	pool = NULL;
-}
-
 /* ---- a queue: a task that works off what is posted ---- */
 
 static int queue_main(void *arg);
@@ -174,18 +163,28 @@ int queue_open(struct stream *s, const drover_streamattr_t *attr)
 	drover_mutex_lock(&pool_lock);
 	nr_queues++;
 	err = pool_resize();
-	if (err)
-		pool_leave();
 	drover_mutex_unlock(&pool_lock);
+	if (err)
+		queue_close(s);
 	return err ? stream_because(EAGAIN, "no threads: error %d", err) : 0;
 }
 
+/* The last one ends the pool, unless one of the pool's threads calls. */
 void queue_close(struct stream *s)
 {
+	drover_pool_t *ended = NULL;
+
 	(void)s;
 	drover_mutex_lock(&pool_lock);
-	pool_leave();
+	if (!--nr_queues && pool && !pool_inside(pool)) {
+		ended = pool;
+		pool = NULL;
+	}
 	drover_mutex_unlock(&pool_lock);
+	if (!ended)
+		return;
+	drover_pool_shutdown(ended, DROVER_POOL_DRAIN);
+	drover_pool_free(ended);
 }
 
 int queue_submit(struct stream *s, struct op *op)

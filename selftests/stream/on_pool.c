@@ -119,6 +119,25 @@ STEP(crowd)
 	return NR_TASKS - nr_right;
 }
 
+static int use_streams(void *tid)
+{
+	asleep(*(pid_t *)tid);
+	return script_say("create u; fill u k 5; destroy u");
+}
+
+/* outlives STREAM: a task of the pool uses streams as the last one ends */
+STEP(outlives)
+{
+	pid_t tid = blocked_gettid();
+	drover_task_t task;
+	void *native;
+
+	drover_task_init(&task, use_streams, &tid);
+	MUST(drover_stream_native(STREAM, &native));
+	MUST(drover_pool_submit(native, &task));
+	return do_destroy(args);
+}
+
 STEP_IS(end_thread, script_host_call(args, end_thread));
 NUMBER(ECANCELED, ECANCELED);
 
@@ -132,6 +151,8 @@ static const struct scenario scenarios[] = {
 	  "fill s h 1 @1; gate x s; end_thread s h @2; fill s h 2; open x; "
 	  "ticket 1 = 0; ticket 2 = ECANCELED; is h 1; fill t i 3; drain t; is i 3; "
 	  "destroy s = ECANCELED; destroy t; alone;" },
+	{ "cpu: a task uses streams when the last one ends",
+	  "outlives s; is k 5; alone;" },
 	{ "cpu: no more threads than CPUs or streams", "many; alone;" },
 	{ NULL, NULL },
 };
