@@ -14,47 +14,17 @@
  * on a futex that has no waiters still passes all that are in its bucket.
  */
 #define _GNU_SOURCE
-#include <errno.h>
-#include <limits.h>
-#include <linux/futex.h>
-#include <pthread.h>
 #include <sched.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
+
+#include "bench.h"
 
 #define NR_WORDS 1024 /* a page */
 #define NR_RUNS	 31
 #define NR_APART 5
 #define NR_PRIOS 90
-#define STACK	 (32 * 1024)
 
 /* All 0. In one page, so that their keys differ in the offset alone. */
 static uint32_t words[NR_WORDS] __attribute__((aligned(4096)));
-
-static void die(const char *what, int error)
-{
-	fprintf(stderr, "requeue-cost: %s: %s\n", what, strerror(error));
-	exit(1);
-}
-
-static long futex(uint32_t *uaddr, int op, int nr, long nr2, uint32_t *uaddr2)
-{
-	return syscall(SYS_futex, uaddr, op | FUTEX_PRIVATE_FLAG, nr, nr2,
-		       uaddr2, 0);
-}
-
-static long long now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
-}
 
 static void *waiter(void *prio)
 {
@@ -89,53 +59,18 @@ static long long time_requeue(uint32_t *from, uint32_t *to, long nr)
 	return time_call(from, to, INT_MAX, nr);
 }
 
-static int compare(const void *a, const void *b)
-{
-	long long x = *(const long long *)a, y = *(const long long *)b;
-
-	return (x > y) - (x < y);
-}
-
-static long long median(long long *v, int nr)
-{
-	qsort(v, nr, sizeof(*v), compare);
-	return v[nr / 2];
-}
-
 /* Start @nr threads and gather them on words[1] once they sleep. */
 static pthread_t *start(long nr, int nr_prios)
 {
 	pthread_t *threads = calloc(nr, sizeof(*threads));
-	struct timespec pause = { .tv_nsec = 1000000 };
-	pthread_attr_t attr;
-	long asleep = 0;
 	intptr_t prio;
-	int error;
 
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, STACK);
 	for (long i = 0; i < nr; i++) {
 		prio = nr_prios ? 1 + i % nr_prios : 0;
-		error = pthread_create(&threads[i], &attr, waiter,
-				       (void *)prio);
-		if (error)
-			die("pthread_create", error);
+		threads[i] = start_thread(waiter, (void *)prio);
 	}
-	while (asleep < nr) {
-		nanosleep(&pause, NULL);
-		asleep +=
-			futex(&words[0], FUTEX_REQUEUE, 0, INT_MAX, &words[1]);
-	}
+	gather(&words[0], &words[1], nr);
 	return threads;
-}
-
-static void finish(pthread_t *threads, long nr, uint32_t *where)
-{
-	if (futex(where, FUTEX_WAKE, INT_MAX, 0, NULL) != nr)
-		die("a wake missed some waiters", EPROTO);
-	for (long i = 0; i < nr; i++)
-		pthread_join(threads[i], NULL);
-	free(threads);
 }
 
 struct cost {
@@ -255,6 +190,7 @@ static struct cost measure(long nr, int nr_prios)
 	measure_same(&cost, &place, nr);
 	measure_apart(&cost, &place, nr);
 	finish(threads, nr, place.all);
+	free(threads);
 	return cost;
 }
 
@@ -265,6 +201,7 @@ static long long measure_call(long nr)
 	struct cost cost;
 
 	finish(threads, nr, measure_other(&cost, &words[1], nr));
+	free(threads);
 	return cost.other;
 }
 

@@ -18,31 +18,22 @@
  * least, or the bystander does not run during a requeue.
  */
 #define _GNU_SOURCE
-#include <errno.h>
-#include <limits.h>
-#include <linux/futex.h>
-#include <pthread.h>
 #include <sched.h>
 #include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
+#include <sys/prctl.h>
 
-#define NR_WORDS    (1 << 20)
-#define NR_BATCH    128 /* FUTEX_WAITV_MAX */
-#define STACK	    (32 * 1024)
+#include "bench.h"
+
+#ifndef PR_FUTEX_HASH
+#define PR_FUTEX_HASH		78
+#define PR_FUTEX_HASH_SET_SLOTS 1
+#endif
+
+#define NR_WORDS    1024 /* a page */
+#define NR_SLOTS    16
 #define PAUSE_US    500
 #define NR_BINS	    33
 #define MAX_SAMPLES (1 << 21)
-
-struct batch {
-	uint32_t *words;
-	int nr;
-};
 
 struct samples {
 	const char *name;
@@ -50,55 +41,19 @@ struct samples {
 	uint32_t *ns;
 };
 
-static uint32_t words[NR_WORDS], from;
+static uint32_t words[NR_WORDS] __attribute__((aligned(4096))), from;
 static struct samples calls = { .name = "requeue" };
 static struct samples held_up = { .name = "held_up" };
 static struct samples between = { .name = "between" };
-static int nr_returned, woken_index;
 static long slice = INT_MAX;
 static unsigned long nr_steps; /* odd while a requeue is under way */
 static uint32_t *longest;      /* of each requeue */
 static bool stop;
 
-static void die(const char *what, int error)
-{
-	fprintf(stderr, "requeue-tail: %s: %s\n", what, strerror(error));
-	exit(1);
-}
-
-static long futex(uint32_t *uaddr, int op, int nr, long nr2, uint32_t *uaddr2)
-{
-	return syscall(SYS_futex, uaddr, op | FUTEX_PRIVATE_FLAG, nr, nr2,
-		       uaddr2, 0);
-}
-
-static long long now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
-}
-
 static void sample(struct samples *s, long long ns)
 {
 	if (s->nr < MAX_SAMPLES)
 		s->ns[s->nr++] = ns < UINT32_MAX ? ns : UINT32_MAX;
-}
-
-static pthread_t start(void *(*function)(void *), void *argument)
-{
-	pthread_attr_t attr;
-	pthread_t thread;
-	int error;
-
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, STACK);
-	error = pthread_create(&thread, &attr, function, argument);
-	if (error)
-		die("pthread_create; see /proc/sys/kernel/threads-max", error);
-	pthread_attr_destroy(&attr);
-	return thread;
 }
 
 /* A requeue of a futex onto itself moves nobody, and counts. */
@@ -111,83 +66,40 @@ static void wait_queued(uint32_t *word, long nr)
 static void *wait_one(void *word)
 {
 	futex(word, FUTEX_WAIT, 0, 0, NULL);
-	woken_index = -1;
-	__atomic_add_fetch(&nr_returned, 1, __ATOMIC_RELEASE);
 	return NULL;
 }
 
-static void *wait_batch(void *argument)
+static uint32_t rotate(uint32_t x, int by)
 {
-	struct futex_waitv waits[NR_BATCH] = { 0 };
-	struct batch *b = argument;
-
-	for (int i = 0; i < b->nr; i++) {
-		waits[i].uaddr = (uintptr_t)&b->words[i];
-		waits[i].flags = FUTEX_32 | FUTEX_PRIVATE_FLAG;
-	}
-	woken_index = syscall(SYS_futex_waitv, waits, b->nr, 0, NULL, 0);
-	__atomic_add_fetch(&nr_returned, 1, __ATOMIC_RELEASE);
-	return NULL;
+	return x << by | x >> (32 - by);
 }
 
-/* The index of who is first in line at @word, -1 for the thread that is one. */
-static int wake_first(uint32_t *word)
+/* As the kernel hashes a private futex: jhash2() of its page and its offset */
+static uint32_t bucket_of(uint32_t *word)
 {
-	int before = __atomic_load_n(&nr_returned, __ATOMIC_ACQUIRE);
+	uint32_t offset = (uintptr_t)word % 4096;
+	uint64_t page = (uintptr_t)word - offset;
+	uint32_t c = 0xdeadbeef + 8 + offset;
+	uint32_t a = c + (uint32_t)page, b = c + (uint32_t)(page >> 32);
 
-	if (futex(word, FUTEX_WAKE, 1, 0, NULL) != 1)
-		die("FUTEX_WAKE woke nobody", errno);
-	while (__atomic_load_n(&nr_returned, __ATOMIC_ACQUIRE) == before)
-		sched_yield();
-	return woken_index;
+	c = (c ^ b) - rotate(b, 14);
+	a = (a ^ c) - rotate(c, 11);
+	b = (b ^ a) - rotate(a, 25);
+	c = (c ^ b) - rotate(b, 16);
+	a = (a ^ c) - rotate(c, 4);
+	b = (b ^ a) - rotate(a, 14);
+	c = (c ^ b) - rotate(b, 24);
+	return c % NR_SLOTS;
 }
 
-/*
- * One of @nr words of @batch that is in the bucket of @word, or NULL. A waiter
- * that is moved within its bucket keeps its place there: it is woken before one
- * that came later. Moved to another bucket, it goes to the end.
- */
-static uint32_t *find_in_batch(uint32_t *batch, int nr, uint32_t *word)
+/* The first word that is in the bucket of @word, or not in it */
+static uint32_t *find(uint32_t *word, bool near)
 {
-	struct batch b = { .words = batch, .nr = nr };
-	pthread_t many, one;
-	int found;
+	uint32_t *found = words;
 
-	many = start(wait_batch, &b);
-	wait_queued(&batch[nr - 1], 1);
-	one = start(wait_one, word);
-	wait_queued(word, 1);
-	for (int i = 0; i < nr; i++)
-		futex(&batch[i], FUTEX_REQUEUE, 0, 1, word);
-	found = wake_first(word);
-	wake_first(word);
-	pthread_join(many, NULL);
-	pthread_join(one, NULL);
-	return found < 0 ? NULL : &batch[found];
-}
-
-/* The first of the words that is in the bucket of @word. */
-static uint32_t *find_near(uint32_t *word)
-{
-	uint32_t *batch = words, *found = NULL;
-
-	while (!found && batch + NR_BATCH <= words + NR_WORDS) {
-		found = find_in_batch(batch, NR_BATCH, word);
-		batch += NR_BATCH;
-	}
-	if (!found)
-		die("no two words are in one bucket", 0);
+	while ((bucket_of(found) == bucket_of(word)) != near)
+		found++;
 	return found;
-}
-
-/* The last of the words that is not. */
-static uint32_t *find_far(uint32_t *word)
-{
-	uint32_t *far = &words[NR_WORDS - 1];
-
-	while (find_in_batch(far, 1, word))
-		far--;
-	return far;
 }
 
 static void *bystander(void *word)
@@ -279,12 +191,14 @@ int main(int argc, char **argv)
 	longest = calloc(2 * rounds, sizeof(*longest));
 	if (!longest)
 		die("calloc", errno);
-	near = find_near(&from);
-	to = find_far(&from);
+	if (prctl(PR_FUTEX_HASH, PR_FUTEX_HASH_SET_SLOTS, NR_SLOTS, 0))
+		die("PR_FUTEX_HASH", errno);
+	near = find(&from, true);
+	to = find(&from, false);
 	for (long i = 0; i < nr; i++)
-		start(wait_one, &from);
+		start_thread(wait_one, &from);
 	wait_queued(&from, nr);
-	thread = start(bystander, near);
+	thread = start_thread(bystander, near);
 	for (long i = 0; i < rounds; i++) {
 		move(&from, to, nr, &calls);
 		move(to, &from, nr, &calls);

@@ -10,18 +10,9 @@
  * instructions, elsewhere nanoseconds.
  */
 #define _GNU_SOURCE
-#include <errno.h>
-#include <limits.h>
-#include <linux/futex.h>
-#include <pthread.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
+
+#include "bench.h"
 
 #ifndef PR_FUTEX_HASH
 #define PR_FUTEX_HASH		78
@@ -31,42 +22,8 @@
 #define NR_RUNS	      9
 #define NR_PAIRS      2000
 #define NR_BYSTANDERS 1000
-#define STACK	      (32 * 1024)
 
 static uint32_t words[1024] __attribute__((aligned(4096)));
-
-static void die(const char *what, int error)
-{
-	fprintf(stderr, "requeue-whole: %s: %s\n", what, strerror(error));
-	exit(1);
-}
-
-static long futex(uint32_t *uaddr, int op, int nr, long nr2, uint32_t *uaddr2)
-{
-	return syscall(SYS_futex, uaddr, op | FUTEX_PRIVATE_FLAG, nr, nr2,
-		       uaddr2, 0);
-}
-
-static long long now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
-}
-
-static int compare(const void *a, const void *b)
-{
-	long long x = *(const long long *)a, y = *(const long long *)b;
-
-	return (x > y) - (x < y);
-}
-
-static long long median(long long *v, int nr)
-{
-	qsort(v, nr, sizeof(*v), compare);
-	return v[nr / 2];
-}
 
 static void *waiter(void *unused)
 {
@@ -78,29 +35,9 @@ static void *waiter(void *unused)
 /* Start @nr threads, and gather them on @word once they sleep. */
 static void start(pthread_t *threads, long nr, uint32_t *word)
 {
-	struct timespec pause = { .tv_nsec = 1000000 };
-	pthread_attr_t attr;
-	int error;
-
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, STACK);
-	for (long i = 0; i < nr; i++) {
-		error = pthread_create(&threads[i], &attr, waiter, NULL);
-		if (error)
-			die("pthread_create", error);
-	}
-	while (nr > 0) {
-		nanosleep(&pause, NULL);
-		nr -= futex(&words[0], FUTEX_REQUEUE, 0, INT_MAX, word);
-	}
-}
-
-static void finish(pthread_t *threads, long nr, uint32_t *word)
-{
-	if (futex(word, FUTEX_WAKE, INT_MAX, 0, NULL) != nr)
-		die("a wake missed some waiters", EPROTO);
 	for (long i = 0; i < nr; i++)
-		pthread_join(threads[i], NULL);
+		threads[i] = start_thread(waiter, NULL);
+	gather(&words[0], word, nr);
 }
 
 static long long time_requeue(uint32_t *from, uint32_t *to, long nr)
@@ -153,13 +90,9 @@ static void *pong(void *unused)
 
 static void measure_pair(void)
 {
-	pthread_t thread;
-	long long begin;
-	int error = pthread_create(&thread, NULL, pong, NULL);
+	pthread_t thread = start_thread(pong, NULL);
+	long long begin = now();
 
-	if (error)
-		die("pthread_create", error);
-	begin = now();
 	for (int i = 0; i < NR_PAIRS; i++) {
 		__atomic_store_n(&words[1], 1, __ATOMIC_SEQ_CST);
 		futex(&words[1], FUTEX_WAKE, 1, 0, NULL);

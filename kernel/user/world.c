@@ -136,7 +136,7 @@ static void join(struct futex_q *q)
 	WARN_ON(futex_q_prepare(q));
 	q->lock_ptr = &hb->lock;
 	futex_hb_waiters_inc(hb);
-	futex_queue_join(q, hb, &q->key);
+	futex_queue_join(q, futex_queue_find(hb, &q->key), hb, &q->key);
 }
 
 static void gone(struct futex_q *q)

@@ -71,7 +71,7 @@ enum {
 
 extern struct place places[NR_PLACES];
 
-void palette_make(void);
+void palette_make(bool all_apart);
 uint32_t *bad_address(uint64_t *random, int flags);
 
 /* sleepers.c: threads that wait, and what waits in io_uring. */

@@ -3,7 +3,7 @@
  * Half of the differential test: makes generated futex calls and says what
  * came of them, so that two kernels can be compared. `run` does that.
  *
- *	calls seed=N first=N sequences=N [show=1]
+ *	calls seed=N first=N sequences=N [show=1] [apart=1]
  *
  * Prints a line for each sequence, its number and a digest of all that
  * happened in it (show=1: all that happened), then a line with each count.
@@ -78,7 +78,8 @@ static uint64_t seed_of(uint64_t seed, uint64_t number)
 
 int main(int argc, char **argv)
 {
-	struct args args = args_parse(argc, argv, "seed first sequences show");
+	struct args args =
+		args_parse(argc, argv, "seed first sequences show apart");
 	uint64_t seed = args_get(&args, "seed", 1);
 	uint64_t first = args_get(&args, "first", 0);
 	uint64_t end = first + args_get(&args, "sequences", 100);
@@ -87,7 +88,7 @@ int main(int argc, char **argv)
 		die("not in a guest: the clock would be put forward");
 	setvbuf(stdout, NULL, _IOFBF, 65536);
 	sleepers_start();
-	palette_make();
+	palette_make(args_get(&args, "apart", 0));
 	memset(counts, 0, sizeof(counts));
 	note_digest();
 	note_show(args_get(&args, "show", 0));

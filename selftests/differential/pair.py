@@ -31,9 +31,10 @@ class Unfounded(Exception):
 class Pair:
     """The first guest's kernel is the one that the other's is held against."""
 
-    def __init__(self, guests, seed):
+    def __init__(self, guests, seed, apart=False):
         self.guests = guests        # by name, in order
         self.seed = seed
+        self.apart = apart          # no two futexes in one bucket
 
     def run(self, first, sequences, show=False):
         """The lines that each prints, in order.
@@ -41,7 +42,8 @@ class Pair:
         What the first one cannot do either is no fault of the other.
         """
         command = (f"DROVER_VARIANT=guest {PROGRAM} seed={self.seed}"
-                   f" first={first} sequences={sequences} show={int(show)}")
+                   f" first={first} sequences={sequences} show={int(show)}"
+                   f" apart={int(self.apart)}")
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             one, other = (pool.submit(_run_one, name, guest, command)
                           for name, guest in self.guests.items())

@@ -7,6 +7,8 @@
  * buckets alike. The hash depends on addresses in the kernel and cannot be
  * computed. But it shows: of two waiters, the older one is moved to the
  * younger one's futex, and whoever is woken there first was first in line.
+ * Where buckets do not show, as each futex has a queue of its own, all are kept
+ * apart.
  */
 #include <sys/mman.h>
 
@@ -16,6 +18,7 @@
 #define NR_WORDS    ((int)(REGION_SIZE / sizeof(uint32_t)))
 
 struct place places[NR_PLACES];
+static bool apart;
 
 static void *map(int prot, int flags, int fd)
 {
@@ -77,7 +80,7 @@ static void choose(int index, const char *name, uint32_t *region, int flags,
 	*place = (struct place){
 		.name = name,
 		.flags = flags,
-		.bucket = bucket,
+		.bucket = apart ? index : bucket,
 	};
 	for (int i = 0; i < NR_WORDS; i++) {
 		place->addr = &region[next++ % NR_WORDS];
@@ -134,8 +137,9 @@ static void choose_unmapped(void)
 		die("mprotect: %s", strerror(errno));
 }
 
-void palette_make(void)
+void palette_make(bool all_apart)
 {
+	apart = all_apart;
 	choose_private();
 	choose_shared();
 	choose_unmapped();
