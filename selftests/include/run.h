@@ -154,8 +154,11 @@ static inline bool variant_is_host(void)
 	       !variant_is("drover");
 }
 
-/* child_does - does it go well in a child? @what: for the watchdog */
-static inline bool child_does(bool (*work)(void), const char *what)
+/*
+ * child_status - of a child that does some work: 0 if that goes well, 1 if not,
+ * another if it says so by itself, -1 if it does not end; @what: for the watchdog
+ */
+static inline int child_status(bool (*work)(void), const char *what)
 {
 	pid_t pid = fork();
 	int status;
@@ -168,7 +171,12 @@ static inline bool child_does(bool (*work)(void), const char *what)
 	}
 	if (waitpid(pid, &status, 0) != pid)
 		tap_bail("waitpid: %s", strerror(errno));
-	return status == 0;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static inline bool child_does(bool (*work)(void), const char *what)
+{
+	return child_status(work, what) == 0;
 }
 
 /*

@@ -2,13 +2,12 @@
 /*
  * sandbox.h - tests in processes of their own, which get a seccomp filter
  *
- *	static void begin(void)
+ *	static bool broadcast(void)
  *	{
- *		sandbox_has(futex_filter_refuse(sandbox_error));
- *	}
+ *		sandbox_has(futex_filter_refuse(EPERM));
+ *		...
  *
- *	struct sandbox_test test = { "broadcast", broadcast };
- *	sandbox_run("auto", &test, EPERM, begin);	// one result
+ *	sandbox_run("auto", "broadcast", broadcast);	// one result
  *
  * What the library finds out about the kernel it remembers, so each test has to
  * find out for itself.
@@ -31,22 +30,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "run.h"
 #include "tap.h"
 
-/* What a child says by its exit status. */
-enum sandbox_outcome {
-	SANDBOX_HELD,
-	SANDBOX_VIOLATED,
-	SANDBOX_ABSENT,
-};
-
-struct sandbox_test {
-	const char *name;
-	bool (*run)(void); /* in the child: does it hold? */
-};
-
-/* In the child: what the filter is to answer. */
-static int sandbox_error;
+#define SANDBOX_ABSENT 2
 
 /* sandbox_has - @err is what installing a filter came to */
 static inline void sandbox_has(int err)
@@ -55,34 +42,16 @@ static inline void sandbox_has(int err)
 		_exit(SANDBOX_ABSENT);
 }
 
-static inline _Noreturn void sandbox_child(const struct sandbox_test *test,
-					   int error, void (*begin)(void))
+/* sandbox_run - does it hold? */
+static inline void sandbox_run(const char *what, const char *name,
+			       bool (*test)(void))
 {
-	watchdog(test->name);
-	sandbox_error = error;
-	begin();
-	_exit(test->run() ? SANDBOX_HELD : SANDBOX_VIOLATED);
-}
+	int status = child_status(test, name);
 
-static inline void sandbox_run(const char *what,
-			       const struct sandbox_test *test, int error,
-			       void (*begin)(void))
-{
-	int status;
-	pid_t pid = fork();
-
-	if (pid < 0)
-		tap_bail("fork: %s", strerror(errno));
-	if (!pid)
-		sandbox_child(test, error, begin);
-	if (waitpid(pid, &status, 0) != pid)
-		tap_bail("waitpid: %s", strerror(errno));
-	if (WIFEXITED(status) && WEXITSTATUS(status) == SANDBOX_ABSENT)
-		tap_skip(test->name, "this kernel has no seccomp filters");
+	if (status == SANDBOX_ABSENT)
+		tap_skip(name, "this kernel has no seccomp filters");
 	else
-		tap_ok(WIFEXITED(status) && WEXITSTATUS(status) == SANDBOX_HELD,
-		       "%s: %s: %s", what,
-		       error ? strerror(error) : "in a sandbox", test->name);
+		tap_ok(status == 0, "%s: %s", what, name);
 }
 
 /*
