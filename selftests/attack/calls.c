@@ -183,11 +183,6 @@ static bool early(const char *steps)
 }
 
 #if API_IS_PTHREAD
-static void unlock(void *m)
-{
-	api_mutex_unlock(m);
-}
-
 /* @waits: set with the mutex held */
 static void *wait_for_cancellation(void *waits)
 {

@@ -352,7 +352,7 @@ static const struct scene with_pi[] = {
 static atomic_int victim_tid;
 static atomic_bool victim_gone;
 
-static void unlock(void *arg)
+static void end_wait(void *arg)
 {
 	pthread_mutex_unlock(&mutex);
 	victim_gone = true;
@@ -362,7 +362,7 @@ static void *wait_cancellable(void *arg)
 {
 	victim_tid = blocked_gettid();
 	pthread_mutex_lock(&mutex);
-	pthread_cleanup_push(unlock, NULL);
+	pthread_cleanup_push(end_wait, NULL);
 	pthread_cond_wait(&cond, &mutex);
 	pthread_cleanup_pop(1);
 	return arg;

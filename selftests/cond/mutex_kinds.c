@@ -103,23 +103,6 @@ static int mutex_init(const struct kind *kind)
 	return err;
 }
 
-static void *mutex_is_busy(void *busy)
-{
-	const struct timespec past = { 0, 0 };
-
-	*(int *)busy = kind_timedlock(&mutex, &past) == ETIMEDOUT;
-	return NULL;
-}
-
-/* Another thread asks. */
-STEP(busy)
-{
-	int busy;
-
-	joined(thread_of(mutex_is_busy, &busy));
-	return busy;
-}
-
 /* How many a broadcast by the holder wakes, which is told the mutex or not. */
 NUMBER(some, 0);
 NUMBER(some_on, 0);

@@ -20,23 +20,6 @@ static const struct scene scenes[] = {
 	  "result 0 = 0" },
 };
 
-static void *try_mutex(void *result)
-{
-	*(int *)result = api_mutex_trylock(&mutex);
-	if (*(int *)result == 0)
-		api_mutex_unlock(&mutex);
-	return NULL;
-}
-
-/* Does this thread hold the mutex? Another one tries. */
-static bool mutex_is_held(void)
-{
-	int result;
-
-	joined(thread_of(try_mutex, &result));
-	return result == EBUSY;
-}
-
 static void *count_locks(void *nr)
 {
 	api_mutex_lock(&mutex);
@@ -91,7 +74,7 @@ static void test_wait(const char *policy, const struct wait *wait)
 		result = api_cond_timedwait(&cond, &mutex, &deadline);
 	else
 		result = api_cond_clockwait(&cond, &mutex, clock, &deadline);
-	ok = result == wait->result && mutex_is_held();
+	ok = result == wait->result && do_busy(NULL);
 	if (result == EINVAL)
 		ok = ok && nr_locks == 0;
 	else

@@ -171,6 +171,12 @@ static inline int api_mutex_timedlock(api_mutex_t *mutex, clockid_t clock,
 #define api_cond_signal	   API(cond_signal)
 #define api_cond_broadcast API(cond_broadcast)
 
+/* unlock - for clean-up handlers */
+static inline void unlock(void *mutex)
+{
+	api_mutex_unlock(mutex);
+}
+
 /* signal_as - with the mutex held, or not */
 static inline void signal_as(api_cond_t *cond, api_mutex_t *mutex, bool held)
 {

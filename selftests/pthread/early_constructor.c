@@ -16,11 +16,6 @@ static atomic_int tid, nr_woken;
 static bool was_early, was_cancelled, was_signalled;
 static pthread_t patient;
 
-static void unlock(void *arg)
-{
-	pthread_mutex_unlock(arg);
-}
-
 static void *wait_for_ever(void *arg)
 {
 	pthread_mutex_lock(arg);

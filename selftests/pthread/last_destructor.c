@@ -67,11 +67,6 @@ static char *map_stacks(void)
 	return stacks;
 }
 
-static void unlock(void *arg)
-{
-	pthread_mutex_unlock(arg);
-}
-
 static void *wait_for_ever(void *arg)
 {
 	pthread_mutex_lock(&mutex);

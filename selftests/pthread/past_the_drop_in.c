@@ -189,11 +189,6 @@ static void test_clock(void)
 	pthread_cond_destroy(&cond);
 }
 
-static void unlock(void *arg)
-{
-	pthread_mutex_unlock(arg);
-}
-
 static void *wait_shortly(void *arg)
 {
 	struct timespec end = deadline_in(CLOCK_MONOTONIC, SOON);
