@@ -103,93 +103,77 @@ static bool may_yield(void)
 	       policy == SCHED_IDLE;
 }
 
-/**
- * struct polling - a thread polls
- * @poll, @arg: looks whether it has come
- * @least: a yield that took longer has let others run; to find nobody takes less
- * @begin: when it began; what others did meanwhile is left out
- * @now: the last look at the clock
- */
-struct polling {
-	enum polled (*poll)(void *arg);
-	void *arg;
-	int64_t least, begin, now;
-};
-
 /*
  * Poll for @ns, and let others run in between, until one did or the time is
- * over. What others did is not ours to pay, but for the switch: it is taken out
- * of @begin. Once they want the CPU nobody polls for longer than a wake-up takes.
- * No poll is longer than a second, nor than @left.
+ * over: a yield that took longer than @least has let others run; to find nobody
+ * takes less. What they did is not ours to pay, but for the switch: it is taken
+ * out of @begin. Once they want the CPU nobody polls for longer than a wake-up
+ * takes. No poll is longer than a second, nor than @left.
  */
-static enum polled poll_politely(struct account *a, struct polling *p,
-				 int64_t ns, int64_t left)
+static bool poll_politely(struct account *a, enum polled (*poll)(void *arg),
+			  void *arg, int64_t least, int64_t ns, int64_t left)
 {
 	bool alone = load_relaxed(&measured.cpus) > 1, asked = false;
 	enum polled found = POLL_NOTHING;
-	int64_t before, away, end, last, yield_at;
+	int64_t now = clock_now(), begin = now, yield_at = now;
+	int64_t end = now + MIN(ns, left), last = now + MIN(left, NS_PER_S);
+	int64_t before, away;
 
-	p->now = p->begin = yield_at = clock_now();
-	end = p->now + MIN(ns, left);
-	last = p->now + MIN(left, NS_PER_S);
 	if (alone && !a->crowded)
 		yield_at += SLICE_NS;
-	while (found == POLL_NOTHING && p->now < end) {
-		if (p->now < yield_at) {
+	while (found == POLL_NOTHING && now < end) {
+		if (now < yield_at) {
 			for (int i = 0; i < POLLS_PER_CLOCK && !found; i++) {
-				found = p->poll(p->arg);
+				found = poll(arg);
 				cpu_relax();
 			}
-			p->now = clock_now();
+			now = clock_now();
 			continue;
 		}
 		if (!asked && !may_yield())
 			break;
 		asked = true;
-		before = p->now;
+		before = now;
 		sched_yield();
-		p->now = clock_now();
-		away = p->now - before;
-		a->crowded = away > p->least;
+		now = clock_now();
+		away = now - before;
+		a->crowded = away > least;
 		if (a->crowded) {
 			away -= load_relaxed(&measured.sleep);
-			p->begin += away;
+			begin += away;
 			end = MIN(end + away, last);
-			end = MIN(end,
-				  p->now + load_relaxed(&measured.latency));
+			end = MIN(end, now + load_relaxed(&measured.latency));
 		} else {
-			yield_at = p->now + SLICE_NS;
+			yield_at = now + SLICE_NS;
 		}
-		found = p->poll(p->arg);
+		found = poll(arg);
 		if (!alone)
 			break;
 	}
-	return found;
+	pay(a, now - begin - (found == POLL_CAME ? cost_ns() : 0));
+	return found == POLL_CAME;
 }
 
 bool linger(struct account *a, enum polled (*poll)(void *arg), void *arg,
 	    int64_t left)
 {
-	struct polling p = { poll, arg, load_relaxed(&measured.sleep), 0, 0 };
 	int32_t latency = load_relaxed(&measured.latency);
 	enum polled found = poll(arg);
 
 	if (found != POLL_NOTHING || a->spent >= SAVED * latency)
 		return found == POLL_CAME;
-	found = poll_politely(a, &p, latency, left);
-	pay(a, p.now - p.begin - (found == POLL_CAME ? cost_ns() : 0));
-	return PROBE_SPIN(found == POLL_CAME);
+	return PROBE_SPIN(poll_politely(
+		a, poll, arg, load_relaxed(&measured.sleep), latency, left));
 }
 
 bool linger_for(struct account *a, enum polled (*poll)(void *arg), void *arg,
 		int64_t ns)
 {
 	/* Those who meet here run for a moment each. */
-	struct polling p = { poll, arg, load_relaxed(&measured.sleep) / 4, 0,
-			     0 };
+	int64_t least = load_relaxed(&measured.sleep) / 4;
 
 	return load_relaxed(&measured.latency) &&
-	       poll_politely(a, &p, ns, INT64_MAX) == POLL_CAME;
+	       poll_politely(a, poll, arg, least, ns, INT64_MAX);
 }
 
 /* ---- what sleeping costs ---- */

@@ -1,23 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Polling before sleeping: the one way to do so in the library, and what it
- * may cost.
- *
- * This is competitive spinning (A. Karlin, K. Li, M. Manasse, S. Owicki,
+ * Polling before sleeping: the one way to do so in the library, and what it may
+ * cost: competitive spinning (A. Karlin, K. Li, M. Manasse, S. Owicki,
  * "Empirical Studies of Competitive Spinning for a Shared-Memory
- * Multiprocessor", SOSP 1991). A thread polls for at most as long as it takes
- * to wake one that sleeps, as measured in this process. What that costs is
- * kept in an account: a poll takes from it the time it took; one that has
- * spared a sleep adds what a sleep and its wake-up cost, measured too; and each
- * sleep adds one part in fifty of that. A thread whose account is empty sleeps
- * at once. So all polling together costs what it spares, and at most 2 % more
- * than sleeping would.
+ * Multiprocessor", SOSP 1991).
  *
- * Nobody spins where more threads want to run than there are CPUs: a thread
- * that polls yields every few microseconds, and where another one ran meanwhile
- * it only yields, which costs it a switch each time. With one CPU it yields
- * once, and sleeps. A thread of a real-time policy never yields: it polls for
- * the first few microseconds, and sleeps.
+ * A thread polls for at most as long as it takes to wake one that sleeps, as
+ * measured in this process. A poll takes the time that it took from an account;
+ * one that has spared a sleep adds what a sleep and its wake-up cost, measured
+ * too, and each sleep one part in fifty of that. Whose account is empty sleeps
+ * at once. A thread that polls yields every few microseconds, and where another
+ * one ran meanwhile it only yields; one of a real-time policy never does.
  */
 #ifndef DROVER_LINGER_H
 #define DROVER_LINGER_H
