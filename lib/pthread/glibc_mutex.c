@@ -57,10 +57,7 @@ enum layout {
 	LAYOUT_KNOWN,
 };
 
-static _Atomic int layout, pi_layout;
-
-COLD static int layout_try(void);
-COLD static int pi_layout_try(void);
+static _Atomic int plain_layout, pi_layout;
 
 /*
  * The id by which glibc knows the calling thread, as it writes it into a mutex.
@@ -78,112 +75,7 @@ COLD static uint32_t owner_id_ask(void)
 	return thread_this.owner_id;
 }
 
-/* Type normal, and like those that waiters can be moved to. */
-bool user_mutex_is_plain(void *mutex)
-{
-	return !(KIND(mutex) & ~KIND_NO_ELISION);
-}
-
-int user_mutex_prepare(void *mutex, void **movable, futex_word **pi_word)
-{
-	int kind = KIND(mutex), type = kind & KIND_TYPE;
-
-	if (layout_try() != LAYOUT_KNOWN)
-		return 0;
-	/* The mutexes that glibc does not let anybody unlock but their holder. */
-	if ((type == PTHREAD_MUTEX_RECURSIVE ||
-	     type == PTHREAD_MUTEX_ERRORCHECK ||
-	     kind & (KIND_ROBUST | KIND_PI)) &&
-	    OWNER(mutex) != OWN_ID &&
-	    /* The child of _Fork(), which tells nobody, has another id. */
-	    OWNER(mutex) != owner_id_ask())
-		return EPERM;
-	if (type == PTHREAD_MUTEX_RECURSIVE && MUTEX(mutex)->__data.__count > 1)
-		*movable = NULL;
-	/* Private, not robust, and the kernel's priority inheritance. */
-	else if ((kind & ~KIND_PLAIN) == KIND_PI &&
-		 pi_layout_try() == LAYOUT_KNOWN)
-		*pi_word = WORD(mutex);
-	return 0;
-}
-
-#ifdef DROVER_DEBUG
-void glibc_mutex_check(pthread_mutex_t *mutex, const char *call)
-{
-	futex_word *word;
-	int type;
-
-	debug_pointer(mutex, _Alignof(pthread_mutex_t), "mutex", call);
-	type = KIND(mutex) & KIND_TYPE;
-	/* The others get EPERM; only these have their owner noted. */
-	if (user_mutex_holder(mutex, &word) != MUTEX_UNMOVABLE &&
-	    type != PTHREAD_MUTEX_RECURSIVE &&
-	    type != PTHREAD_MUTEX_ERRORCHECK && OWNER(mutex) != owner_id_ask())
-		debug_wrong(mutex, "mutex",
-			    "is not held by the caller: lock it before a wait",
-			    call);
-}
-#endif
-
-int user_mutex_unlock(void *mutex)
-{
-	return pthread_mutex_unlock(mutex);
-}
-
-int user_mutex_lock(void *mutex, bool moved)
-{
-	int err = pthread_mutex_lock(mutex);
-
-	/*
-	 * Every thread that may have been moved does what a sleeper of the
-	 * mutex does: that nobody of its group is left proves nothing about
-	 * those who queued behind it.
-	 */
-	if (moved && !err)
-		lock_set_contended(WORD(mutex));
-	return err;
-}
-
-bool user_mutex_try_lock(void *mutex)
-{
-	return pthread_mutex_trylock(mutex) == 0;
-}
-
-enum mutex_holder user_mutex_holder(void *mutex, futex_word **word)
-{
-	if (load_relaxed(&layout) != LAYOUT_KNOWN || KIND(mutex) & ~KIND_PLAIN)
-		return MUTEX_UNMOVABLE;
-	*word = WORD(mutex);
-	if (load_relaxed(WORD(mutex)) == LOCK_FREE)
-		return MUTEX_FREE;
-	return OWNER(mutex) == OWN_ID ? MUTEX_HELD_BY_CALLER :
-					MUTEX_HELD_BY_OTHER;
-}
-
-/* What pthread_mutex_lock() does after it has got a PI mutex's word. */
-int user_mutex_adopt(void *mutex)
-{
-	pthread_mutex_t *m = mutex;
-
-	tell_tsan_locked(m);
-	__atomic_store_n(&m->__data.__owner, OWN_ID, __ATOMIC_RELAXED);
-	m->__data.__nusers++;
-	if ((m->__data.__kind & KIND_TYPE) == PTHREAD_MUTEX_RECURSIVE)
-		m->__data.__count = 1;
-	return 0;
-}
-
-const bool waits_can_be_cancelled = true;
-
-/* glibc tells only whether one that is pending may act. */
-bool cancellation_is_due(void)
-{
-	int state, ignored;
-
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
-	pthread_setcancelstate(state, &ignored);
-	return state == PTHREAD_CANCEL_ENABLE;
-}
+/* ---- is it as expected? ---- */
 
 /*
  * Walk a mutex through its three states. The second lock, by a thread that
@@ -273,33 +165,137 @@ static bool kinds_tell(void)
 	       !kind_is_plain(0, 0, none, PTHREAD_PROCESS_SHARED);
 }
 
-/* Once; later calls say what came of it. */
-static int layout_try(void)
+static bool plain_states(void)
 {
-	int known = load_relaxed(&layout), found = LAYOUT_UNKNOWN;
+	return three_states() && kinds_tell();
+}
+
+/* Once; later calls say what came of it. */
+COLD static int layout_try(_Atomic int *layout, bool (*is_as_expected)(void))
+{
+	int known = load_relaxed(layout), found = LAYOUT_UNKNOWN;
 
 	if (known != LAYOUT_UNTRIED)
 		return known;
-	if (three_states() && kinds_tell())
+	if (is_as_expected())
 		found = LAYOUT_KNOWN;
-	if (cas_relaxed(&layout, &known, found) && found == LAYOUT_UNKNOWN)
+	if (cas_relaxed(layout, &known, found) && found == LAYOUT_UNKNOWN)
 		fputs("drover: this C library's mutex is not as expected: waiters are woken, never moved\n",
 		      stderr);
 	return found;
 }
 
-static int pi_layout_try(void)
-{
-	int known = load_relaxed(&pi_layout);
+/* ---- what the condition variable asks ---- */
 
-	if (known == LAYOUT_UNTRIED) {
-		known = pi_states() ? LAYOUT_KNOWN : LAYOUT_UNKNOWN;
-		store_relaxed(&pi_layout, known);
-	}
-	return known;
+/* Type normal, and like those that waiters can be moved to. */
+bool user_mutex_is_plain(void *mutex)
+{
+	return !(KIND(mutex) & ~KIND_NO_ELISION);
+}
+
+int user_mutex_prepare(void *mutex, void **movable, futex_word **pi_word)
+{
+	int kind = KIND(mutex), type = kind & KIND_TYPE;
+
+	if (layout_try(&plain_layout, plain_states) != LAYOUT_KNOWN)
+		return 0;
+	/* The mutexes that glibc does not let anybody unlock but their holder. */
+	if ((type == PTHREAD_MUTEX_RECURSIVE ||
+	     type == PTHREAD_MUTEX_ERRORCHECK ||
+	     kind & (KIND_ROBUST | KIND_PI)) &&
+	    OWNER(mutex) != OWN_ID &&
+	    /* The child of _Fork(), which tells nobody, has another id. */
+	    OWNER(mutex) != owner_id_ask())
+		return EPERM;
+	if (type == PTHREAD_MUTEX_RECURSIVE && MUTEX(mutex)->__data.__count > 1)
+		*movable = NULL;
+	/* Private, not robust, and the kernel's priority inheritance. */
+	else if ((kind & ~KIND_PLAIN) == KIND_PI &&
+		 layout_try(&pi_layout, pi_states) == LAYOUT_KNOWN)
+		*pi_word = WORD(mutex);
+	return 0;
+}
+
+#ifdef DROVER_DEBUG
+void glibc_mutex_check(pthread_mutex_t *mutex, const char *call)
+{
+	futex_word *word;
+	int type;
+
+	debug_pointer(mutex, _Alignof(pthread_mutex_t), "mutex", call);
+	type = KIND(mutex) & KIND_TYPE;
+	/* The others get EPERM; only these have their owner noted. */
+	if (user_mutex_holder(mutex, &word) != MUTEX_UNMOVABLE &&
+	    type != PTHREAD_MUTEX_RECURSIVE &&
+	    type != PTHREAD_MUTEX_ERRORCHECK && OWNER(mutex) != owner_id_ask())
+		debug_wrong(mutex, "mutex",
+			    "is not held by the caller: lock it before a wait",
+			    call);
+}
+#endif
+
+int user_mutex_unlock(void *mutex)
+{
+	return pthread_mutex_unlock(mutex);
+}
+
+int user_mutex_lock(void *mutex, bool moved)
+{
+	int err = pthread_mutex_lock(mutex);
+
+	/*
+	 * Every thread that may have been moved does what a sleeper of the
+	 * mutex does: that nobody of its group is left proves nothing about
+	 * those who queued behind it.
+	 */
+	if (moved && !err)
+		lock_set_contended(WORD(mutex));
+	return err;
+}
+
+bool user_mutex_try_lock(void *mutex)
+{
+	return pthread_mutex_trylock(mutex) == 0;
+}
+
+enum mutex_holder user_mutex_holder(void *mutex, futex_word **word)
+{
+	if (load_relaxed(&plain_layout) != LAYOUT_KNOWN ||
+	    KIND(mutex) & ~KIND_PLAIN)
+		return MUTEX_UNMOVABLE;
+	*word = WORD(mutex);
+	if (load_relaxed(WORD(mutex)) == LOCK_FREE)
+		return MUTEX_FREE;
+	return OWNER(mutex) == OWN_ID ? MUTEX_HELD_BY_CALLER :
+					MUTEX_HELD_BY_OTHER;
+}
+
+/* What pthread_mutex_lock() does after it has got a PI mutex's word. */
+int user_mutex_adopt(void *mutex)
+{
+	pthread_mutex_t *m = mutex;
+
+	tell_tsan_locked(m);
+	__atomic_store_n(&m->__data.__owner, OWN_ID, __ATOMIC_RELAXED);
+	m->__data.__nusers++;
+	if ((m->__data.__kind & KIND_TYPE) == PTHREAD_MUTEX_RECURSIVE)
+		m->__data.__count = 1;
+	return 0;
+}
+
+const bool waits_can_be_cancelled = true;
+
+/* glibc tells only whether one that is pending may act. */
+bool cancellation_is_due(void)
+{
+	int state, ignored;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	pthread_setcancelstate(state, &ignored);
+	return state == PTHREAD_CANCEL_ENABLE;
 }
 
 __attribute__((constructor)) static void layout_try_when_loaded(void)
 {
-	layout_try();
+	layout_try(&plain_layout, plain_states);
 }
