@@ -47,8 +47,6 @@ static void cond_destroy_private(struct cond *c)
 	 * that released them may not have dropped the lock yet.
 	 */
 	cond_lock(c);
-	store_relaxed(&c->open, NULL);
-	cond_set_closed(c, NULL);
 	lock_drop(&c->lock);
 	lock_settle(&c->lock);
 }
@@ -62,15 +60,6 @@ void cond_destroy(struct cond *c)
 #ifdef DROVER_DEBUG
 	store_relaxed(&c->flags, DEBUG_DESTROYED);
 #endif
-}
-
-static void cond_forget_foreign(struct cond *c)
-{
-	and_relaxed(&c->flags, COND_MONOTONIC);
-	store_relaxed(&c->foreign_seq, 0);
-	store_relaxed(&c->foreign_refs, 0);
-	store_relaxed(&c->foreign_size, 0);
-	store_relaxed(&c->foreign_signals, 0);
 }
 
 /*
@@ -90,7 +79,12 @@ void cond_drop_stale(struct cond *c)
 		store_relaxed(&c->open, NULL);
 		cond_set_closed(c, NULL);
 		lock_reset(&c->lock);
-		cond_forget_foreign(c);
+		/* Foreign waiters, too. */
+		and_relaxed(&c->flags, COND_MONOTONIC);
+		store_relaxed(&c->foreign_seq, 0);
+		store_relaxed(&c->foreign_refs, 0);
+		store_relaxed(&c->foreign_size, 0);
+		store_relaxed(&c->foreign_signals, 0);
 		/* [CV-FORK] With the acquire in cond_lock(). */
 		store_release(&c->generation, fork_generation);
 	}

@@ -376,18 +376,16 @@ static void shared_post(struct shared_cond *s, int nr[2])
 /*
  * Move the sleepers of slot @i, all of which are released, to @plan's target.
  * @word: its word, from before they were. If it has changed, newcomers may
- * sleep there, and nobody is moved. Return: false if they have to be woken.
+ * sleep there, and nobody is moved. Return: how many have to be woken.
  */
-static bool shared_move(struct shared_cond *s, int i, uint32_t word,
-			struct wake_plan plan)
+static int shared_move(struct shared_cond *s, int i, uint32_t word,
+		       struct wake_plan plan)
 {
-	long ret;
-
-	if (!plan.move || !cas_acq_rel(&s->word[i], &word, word + 1))
-		return false;
-	ret = futex_cmp_requeue(&s->word[i], word + 1, plan.nr_wake, INT_MAX,
-				plan.target, true);
-	return ret >= 0;
+	if (!plan.move || !cas_acq_rel(&s->word[i], &word, word + 1) ||
+	    futex_cmp_requeue(&s->word[i], word + 1, plan.nr_wake, INT_MAX,
+			      plan.target, true) < 0)
+		return INT_MAX;
+	return 0;
 }
 
 /*
@@ -407,10 +405,9 @@ static void shared_move_both(struct shared_cond *s, const struct view *v,
 		young.target = &s->word[old];
 	}
 	if (has_blocked(v->state[!old]))
-		nr[!old] = shared_move(s, !old, word[!old], young) ? 0 :
-								     INT_MAX;
+		nr[!old] = shared_move(s, !old, word[!old], young);
 	if (has_blocked(v->state[old]))
-		nr[old] = shared_move(s, old, word[old], plan) ? 0 : INT_MAX;
+		nr[old] = shared_move(s, old, word[old], plan);
 }
 
 /* How to unblock those whom @v shows. @target, @holder: cond_shared_wake() */

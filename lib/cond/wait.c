@@ -74,17 +74,6 @@ static inline struct group *group_new(struct cond *c, struct member *m,
 }
 
 /*
- * May a waiter for requeue-PI, or its like, join @g? Its sleepers must all want
- * the same mutex. Once that is refused, arrivals for it have no target, whichever
- * group they find.
- */
-COLD static bool group_is_for(struct group *g, futex_word *pi_word,
-			      futex_word *pi_target)
-{
-	return !pi_target && load_relaxed(&g->pi_target) == pi_word;
-}
-
-/*
  * Join the open group, or start one. @pi_word: where the kernel may hand the
  * mutex over, or NULL. Return: 0, ENOMEM or EINVAL.
  */
@@ -107,7 +96,11 @@ static inline int cond_join(struct cond *c, struct member *m,
 		g = group_new(c, m, pi_target);
 		err = unlikely(!g) ? ENOMEM : 0;
 	} else if (unlikely(load_relaxed(&g->pi_target) != pi_target) &&
-		   !group_is_for(g, pi_word, pi_target)) {
+		   (pi_target || load_relaxed(&g->pi_target) != pi_word)) {
+		/*
+		 * Sleepers for requeue-PI must all want the same mutex. Once
+		 * that is refused, arrivals for it have no target.
+		 */
 		group_unpin(g);
 		err = EINVAL;
 	} else {

@@ -211,6 +211,7 @@ static struct group *cond_claim_oldest(struct cond *c)
 HOT int cond_signal(struct cond *c)
 {
 	struct group *g;
+	bool last;
 
 	PROBE(signal, c, 0);
 	if (unlikely(load_relaxed(&c->flags) & COND_SPECIAL) &&
@@ -218,14 +219,14 @@ HOT int cond_signal(struct cond *c)
 		return 0;
 	cond_lock(c);
 	g = cond_claim_oldest(c);
-	if (g && group_blocked(g) > 1) {
-		unblock(g, plan_for(g, 1), 1, &c->lock);
-		return 0;
+	last = !g || group_blocked(g) == 1;
+	if (last) {
+		cond_set_closed(c, NULL);
+		lock_drop(&c->lock);
 	}
-	cond_set_closed(c, NULL);
-	lock_drop(&c->lock);
 	if (g)
-		unblock(g, plan_for(g, 1), INT_MAX, NULL);
+		unblock(g, plan_for(g, 1), last ? INT_MAX : 1,
+			last ? NULL : &c->lock);
 	return 0;
 }
 
