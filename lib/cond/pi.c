@@ -86,11 +86,36 @@ static void send_signal(struct waiter *w, void *group)
 			SIGNAL_SETXID, &info);
 }
 
+#ifdef __GLIBC__
+#define signal_prepare() ((void)0)
+#else
+/*
+ * It is musl's for cancellation, whose handler comes with the first one and
+ * ignores what was sent to a thread that nobody has cancelled.
+ */
+static void *end_at_once(void *none)
+{
+	return none;
+}
+
+static void signal_prepare(void)
+{
+	pthread_t thread;
+
+	if (!signal_is_handled() &&
+	    !pthread_create(&thread, NULL, end_at_once, NULL)) {
+		pthread_cancel(thread);
+		pthread_join(thread, NULL);
+	}
+}
+#endif
+
 /* Take all who wait in @g out of their system call. */
 static void cond_interrupt_group(struct group *g)
 {
 	int saved = errno;
 
+	signal_prepare();
 	if (signal_is_handled()) {
 		add_seq_cst(&g->state, 0); /* [W-INTERRUPT] */
 		waiter_for_all(send_signal, g);
