@@ -123,7 +123,7 @@ int drover_cond_destroy(drover_cond_t *cond);
  * Return: 0; EPERM when the caller does not hold @mutex; EINVAL when others
  * wait with a mutex of another kind (PI or not).
  *
- * Tests: cond/one_preemption cond/two_mutexes cond/mutex_kinds
+ * Tests: cond/one_preemption cond/wakeup_rounds cond/mutex_kinds
  * Tests: pthread/mutex_errors
  */
 int drover_cond_wait(drover_cond_t *cond, drover_mutex_t *mutex);
