@@ -18,7 +18,6 @@
  */
 #include <gnu/libc-version.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 
 #include "api.h"
 #include "preempt.h"
@@ -37,7 +36,8 @@ static struct taker {
 	atomic_bool done;
 } takers[NR_TAKERS];
 
-static bool keep; /* the mutex, at a signal */
+static long place; /* after so many instructions */
+static bool keep;  /* the mutex, at a signal */
 
 static void take_token(void *arg)
 {
@@ -163,8 +163,8 @@ enum outcome {
 	NO_SUCH_PLACE
 };
 
-/* A round, in a process of its own: stop it after so many instructions. */
-static _Noreturn void round_run(long place)
+/* A round, in a process of its own. */
+static bool round_runs(void)
 {
 	int64_t deadline = blocked_deadline();
 	struct timespec past = { 0, 0 };
@@ -193,21 +193,16 @@ static _Noreturn void round_run(long place)
 	_exit(preempt.done ? WENT_WELL : NO_SUCH_PLACE);
 }
 
-static enum outcome outcome_of(long place, bool keeping)
+static enum outcome outcome_of(long nr, bool keeping)
 {
 	int status;
-	pid_t pid;
 
-	fflush(stdout);
+	place = nr;
 	keep = keeping;
-	watchdog("a wait that is stopped");
-	pid = fork();
-	if (pid == 0)
-		round_run(place);
-	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status) ||
-	    WEXITSTATUS(status) > NO_SUCH_PLACE)
+	status = child_status(round_runs, "a wait that is stopped");
+	if (status < 0 || status > NO_SUCH_PLACE)
 		tap_bail("stopped after %ld instructions, it breaks", place);
-	return WEXITSTATUS(status);
+	return status;
 }
 
 static int nr_places;
@@ -222,20 +217,20 @@ static int every_place(uint64_t seed, uint64_t ms)
 	int nr_lost = 0, nr_tried = 0;
 
 	for (int i = 0; i < EVERYWHERE_STRIDE; i++) {
-		long place = 1 + (seed + 7 * i) % EVERYWHERE_STRIDE;
+		long nr = 1 + (seed + 7 * i) % EVERYWHERE_STRIDE;
 		enum outcome outcome = WENT_WELL;
 
 		while (outcome != NO_SUCH_PLACE) {
 			if (ms && nr_tried && blocked_now_ns() > end)
 				return nr_lost;
-			outcome = outcome_of(place, (seed + nr_tried) % 2);
+			outcome = outcome_of(nr, (seed + nr_tried) % 2);
 			if (outcome == LOST)
 				tap_diag("lost: after %ld instructions", place);
 			nr_lost += outcome == LOST;
 			nr_tried++;
-			if (place > nr_places)
-				nr_places = place;
-			place += EVERYWHERE_STRIDE;
+			if (nr > nr_places)
+				nr_places = nr;
+			nr += EVERYWHERE_STRIDE;
 		}
 	}
 	return nr_lost;
