@@ -39,11 +39,12 @@ class Pair:
     def run(self, first, sequences, show=False):
         """The lines that each prints, in order.
 
-        What the first one cannot do either is no fault of the other.
+        What the first one cannot do either is no fault of the other. Every
+        other hundred has the global hash.
         """
         command = (f"DROVER_VARIANT=guest {PROGRAM} seed={self.seed}"
                    f" first={first} sequences={sequences} show={int(show)}"
-                   f" apart={int(self.apart)}")
+                   f" global={first // 100 % 2} apart={int(self.apart)}")
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             one, other = (pool.submit(_run_one, name, guest, command)
                           for name, guest in self.guests.items())
