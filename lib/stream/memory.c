@@ -276,8 +276,7 @@ int staging_take(struct stream *s, struct op *op, struct need *need)
 		s->counts.throttled++;
 		return need_of(need, s, s->retired + 1);
 	}
-	memcpy(room, op->from, op->bytes);
-	op->from = room;
+	op->from = room; /* stream_submit() copies */
 	op->staging_end = s->staging_head;
 	return 0;
 }

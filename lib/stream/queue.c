@@ -187,13 +187,15 @@ void queue_close(struct stream *s)
 	drover_pool_free(ended);
 }
 
-int queue_submit(struct stream *s, struct op *op)
+int queue_issue(struct stream *s, struct op *op)
 {
+	number_wait(s, &s->posted, op->number - 1, NULL);
+	stream_use(s); /* until the task is queued, or works it off */
 	number_raise(s, &s->posted, op->number);
-	if (!swap_seq_cst(&s->at_work, true)) { /* [S-QUEUE] */
-		stream_use(s);
+	if (!swap_seq_cst(&s->at_work, true)) /* [S-QUEUE] */
 		pool_enqueue_own(pool, &s->task);
-	}
+	else
+		stream_unuse(s);
 	return 0;
 }
 
@@ -235,7 +237,7 @@ const struct backend stream_cpu = {
 	.copies_queued = true,
 	.open = queue_open,
 	.close = queue_close,
-	.submit = queue_submit,
+	.issue = queue_issue,
 	.turn = cpu_turn,
 	.wait = stream_wait_done,
 	.alloc = memory_alloc,

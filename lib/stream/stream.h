@@ -57,9 +57,10 @@ struct backend {
 	/* Fails with a reason for drover_stream_why(). */
 	int (*open)(struct stream *s, const drover_streamattr_t *attr);
 	void (*close)(struct stream *s); /* nothing is under way */
-	/* Begin to carry @op out; [stream_lock] */
-	int (*submit)(struct stream *s, struct op *op);
-	/* The same where that may block, without the lock; raises posted. */
+	/*
+	 * Begin to carry @op out, without the lock, when those in front have been:
+	 * raises posted, and the stream may be gone after that.
+	 */
 	int (*issue)(struct stream *s, struct op *op);
 	/* @op is next in the queue, see queue_open(); raises done. */
 	void (*turn)(struct stream *s, struct op *op);
@@ -321,7 +322,7 @@ static inline const drover_access_t *op_accesses(const struct op *op)
 /* Which is host memory? Sets @op->host; EXDEV: out of reach. */
 int memory_classify(const struct stream *s, struct op *op);
 bool memory_is_device(const void *start, size_t bytes);
-/* Copy the host source of @op to where it stays; EAGAIN: no room yet. */
+/* Where the host source of @op is to be copied to; EAGAIN: no room yet. */
 int staging_take(struct stream *s, struct op *op, struct need *need);
 void memory_after_fork(void);
 
@@ -362,7 +363,7 @@ int event_order(struct stream *s, struct op *op, const drover_event_t *event,
 
 int queue_open(struct stream *s, const drover_streamattr_t *attr);
 void queue_close(struct stream *s);
-int queue_submit(struct stream *s, struct op *op);
+int queue_issue(struct stream *s, struct op *op);
 void queue_after_fork(void);
 /* Device memory that is memory. */
 void *memory_alloc(struct stream *s, size_t bytes, enum memory kind,

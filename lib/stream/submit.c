@@ -184,8 +184,9 @@ static int may_block(const struct stream *s)
 
 struct submission {
 	struct op *op;
-	struct stream *issues; /* the stream, if its backend does so */
+	struct stream *s; /* that has it, and has given it a number, */
 	struct op *posted;
+	const void *from; /* and it is staged from there */
 };
 
 static int submit_step(struct stream *s, void *arg, struct need *need)
@@ -209,32 +210,30 @@ static int submit_step(struct stream *s, void *arg, struct need *need)
 	if (op->kind == OP_WAIT && !op->nr_dependencies)
 		return 0;
 	sub->posted = publish(s, op);
-	if (s->backend->issue)
-		sub->issues = s;
-	else
-		err = s->backend->submit(s, sub->posted);
-	if (err)
-		stream_fail(s, op->number, err);
-	return err;
+	sub->s = s;
+	return 0;
 }
 
 int stream_submit(const drover_stream_t *name, struct op *op,
 		  drover_ticket_t *ticket)
 {
-	struct submission sub = { .op = op };
+	struct submission sub = { .op = op, .from = op->from };
 	int err = stream_repeat(name, submit_step, &sub);
 
-	/* With a number it is owned by the ring, failed or not. */
-	if (err && !op->number) {
+	if (err) {
 		drover_mutex_lock(&stream_lock);
 		op_free(op);
 		drover_mutex_unlock(&stream_lock);
+		return err;
 	}
-	if (!err && ticket)
+	if (ticket)
 		*ticket = (drover_ticket_t){ *name, op->number };
+	if (!sub.s)
+		return 0;
 	/* Until it is issued it is not done, and the stream stays. */
-	return sub.issues ? sub.issues->backend->issue(sub.issues, sub.posted) :
-			    err;
+	if (sub.posted->staging_end)
+		memcpy((void *)op->from, sub.from, op->bytes);
+	return sub.s->backend->issue(sub.s, sub.posted);
 }
 
 /* ---- the operations ---- */

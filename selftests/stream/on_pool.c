@@ -5,6 +5,8 @@
  * place away, a kernel may end its thread, and the last stream ends them all.
  */
 #include <drover/pool.h>
+#include <signal.h>
+#include <sys/mman.h>
 
 #include "script.h"
 
@@ -141,6 +143,42 @@ STEP(outlives)
 STEP_IS(end_thread, script_host_call(args, end_thread));
 NUMBER(ECANCELED, ECANCELED);
 
+/* ---- a copy whose source takes time to be read ---- */
+
+static unsigned char *slow;
+static atomic_int faulted, recorded;
+
+static void *record_all(void *arg)
+{
+	reached(&faulted, 1);
+	script_say("record s e; fill t i 6; record t f");
+	recorded = 1;
+	return arg;
+}
+
+/* The page is there when others have submitted meanwhile. */
+static void on_fault(int signal)
+{
+	faulted = 1;
+	reached(&recorded, 1);
+	mprotect(slow, BYTES, PROT_READ | PROT_WRITE);
+}
+
+STEP(slow)
+{
+	const struct sigaction action = { .sa_handler = on_fault };
+	pthread_t thread = thread_of(record_all, NULL);
+	struct sigaction before;
+	int err;
+
+	slow = mmap(NULL, BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	sigaction(SIGSEGV, &action, &before);
+	err = drover_stream_copy_staged(STREAM, TO, slow, BYTES, TICKET);
+	sigaction(SIGSEGV, &before, NULL);
+	joined(thread);
+	return err;
+}
+
 static const struct scenario scenarios[] = {
 	{ "cpu: a kernel's parts, at the same time",
 	  "parts s; parts s; part_fails s @1; ticket 1 = ENOSPC; "
@@ -153,6 +191,9 @@ static const struct scenario scenarios[] = {
 	  "destroy s = ECANCELED; destroy t; alone;" },
 	{ "cpu: a task uses streams when the last one ends",
 	  "outlives s; is k 5; alone;" },
+	{ "cpu: a staged copy holds up nobody else",
+	  "set h 3; staged s h i; slow s h; fill t k 1; sync s; sync t; "
+	  "is h 0; is i 6;" },
 	{ "cpu: no more threads than CPUs or streams", "many; alone;" },
 	{ NULL, NULL },
 };

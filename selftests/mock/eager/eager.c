@@ -94,15 +94,15 @@ static void *copy_main(void *arg)
 	return NULL;
 }
 
-static int submit(struct stream *s, struct op *op)
+static int issue(struct stream *s, struct op *op)
 {
 	pthread_t thread;
 	int err;
 
-	queue_submit(s, op);
 	if (op->queued)
-		return 0;
+		return queue_issue(s, op);
 	stream_use(s);
+	queue_issue(s, op);
 	err = pthread_create(&thread, NULL, copy_main, op);
 	if (!err) {
 		pthread_detach(thread);
@@ -136,7 +136,7 @@ static const struct backend eager = {
 	.copies_queued = false,
 	.open = eager_open,
 	.close = eager_close,
-	.submit = submit,
+	.issue = issue,
 	.turn = turn,
 	.wait = stream_wait_done,
 	.alloc = memory_alloc,
