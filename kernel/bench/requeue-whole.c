@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What a requeue of all waiters costs, to a futex without waiters and to one
- * with a waiter; a wait and its wakeup; and a wakeup that finds nobody among
- * the waiters of another futex.
+ * with a waiter; a wait and its wakeup, alone and among futexes with a waiter
+ * each; and a wakeup that finds nobody among the waiters of another futex.
  *
  * usage: requeue-whole WAITERS...
  *
@@ -88,7 +88,7 @@ static void *pong(void *unused)
 	return NULL;
 }
 
-static void measure_pair(void)
+static void measure_pair(const char *name)
 {
 	pthread_t thread = start_thread(pong, NULL);
 	long long begin = now();
@@ -100,7 +100,19 @@ static void measure_pair(void)
 			futex(&words[2], FUTEX_WAIT, 0, 0, NULL);
 	}
 	pthread_join(thread, NULL);
-	printf("wait_and_wake\t%lld\n", (now() - begin) / (2 * NR_PAIRS));
+	printf("%s\t%lld\n", name, (now() - begin) / (2 * NR_PAIRS));
+}
+
+/* In two buckets, a thousand futexes and the two of the pair */
+static void measure_neighbours(void)
+{
+	pthread_t threads[NR_BYSTANDERS];
+
+	for (int i = 0; i < NR_BYSTANDERS; i++)
+		start(&threads[i], 1, &words[10 + i]);
+	measure_pair("wait_and_wake_among");
+	for (int i = 0; i < NR_BYSTANDERS; i++)
+		finish(&threads[i], 1, &words[10 + i]);
 }
 
 /* Of two buckets, that of the bystanders is the one where it takes longer. */
@@ -131,9 +143,10 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: requeue-whole WAITERS...\n");
 		return 2;
 	}
+	measure_pair("wait_and_wake");
 	for (int i = 1; i < argc; i++)
 		measure_requeue(atol(argv[i]));
-	measure_pair();
 	measure_bystanders();
+	measure_neighbours();
 	return 0;
 }
