@@ -328,12 +328,4 @@ static inline void scenario_test(const char *label, const struct scenario *one)
 		       label, one->name);
 }
 
-static inline void scenarios_test(const char *label,
-				  const struct scenario *list, int nr)
-{
-	tap_diag("seed=%" PRIu64, scenario_options.seed);
-	for (int i = 0; i < nr; i++)
-		scenario_test(label, &list[i]);
-}
-
 #endif /* DROVER_SELFTESTS_PREEMPT_H */

@@ -5,12 +5,9 @@
  * library locks inside was once left locked: their cleanup handlers wait, which
  * needs it.
  */
-#include "fixture.h"
-#include "preempt.h"
+#include "../cond/meet.h"
 
-static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 static pthread_cond_t own = PTHREAD_COND_INITIALIZER;
-static pthread_mutex_t mutex = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
 static bool had_mutex;
 
 static pthread_t immune;
@@ -46,29 +43,19 @@ static void asynchronously(void (*act)(void))
 	pthread_cleanup_pop(1);
 }
 
-static void nobody_waits(void)
-{
-	had_mutex = false;
-}
+STEP_IS(nobody_waits, had_mutex = false);
+STEP_IS(had_mutex, had_mutex);
+STEP_IS(cancel, pthread_cancel(caller.thread));
 
 static void wait_once(void)
 {
 	pthread_cond_wait(&cond, &mutex);
 }
 
-static void wait_asynchronous(void *arg)
+STEP(wait_asynchronous)
 {
 	asynchronously(wait_once);
-}
-
-static void cancel_caller(void)
-{
-	pthread_cancel(caller.thread);
-}
-
-static bool mutex_was_held(void)
-{
-	return had_mutex;
+	return 0;
 }
 
 /* One that does not mind being cancelled, for others to try. */
@@ -89,17 +76,18 @@ static void cancel_immune(void)
 	pthread_cancel(immune);
 }
 
-static void cancel_asynchronous(void *arg)
+STEP(cancel_asynchronous)
 {
 	asynchronously(cancel_immune);
+	return 0;
 }
 
-static const struct scenario scenarios[] = {
+static const struct meeting meetings[] = {
 	/* Nobody signals: the round ends by the cancellation, or never. */
-	{ "a wait of asynchronous type, cancelled", nobody_waits,
-	  wait_asynchronous, cancel_caller, mutex_was_held },
-	{ "a cancellation by one of asynchronous type, cancelled", nobody_waits,
-	  cancel_asynchronous, cancel_caller, mutex_was_held },
+	{ "a wait of asynchronous type, cancelled", "nobody_waits",
+	  "wait_asynchronous", "cancel", "had_mutex = 1" },
+	{ "a cancellation by one of asynchronous type, cancelled",
+	  "nobody_waits", "cancel_asynchronous", "cancel", "had_mutex = 1" },
 };
 
 /* The dynamic linker, which finds functions when first called, is no target. */
@@ -123,11 +111,12 @@ int main(int argc, char **argv)
 	scenarios_start(argc, argv, 500);
 	/* The canceller has to be through before the cancelled goes on. */
 	everywhere_spin_ms = 2000;
-	tap_plan(NR_OF(scenarios));
+	tap_plan(NR_OF(meetings));
+	scene_start("", "errorcheck", false);
 	watchdog("the first calls");
 	start_thread(&immune, be_immune, NULL);
 	joined(thread_of(find_functions, NULL));
-	scenarios_test("asynchronous", scenarios, NR_OF(scenarios));
+	meetings_test("asynchronous", meetings, NR_OF(meetings));
 	pthread_mutex_lock(&mutex);
 	stop = true;
 	pthread_cond_broadcast(&own);
