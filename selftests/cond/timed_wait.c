@@ -43,6 +43,7 @@ static const struct wait {
 	{ "past", ETIMEDOUT, DEFAULT, { RELATIVE, -1 } },
 	{ "before the epoch", ETIMEDOUT, CLOCK_REALTIME, { -1, 0 } },
 	{ "before the epoch", ETIMEDOUT, CLOCK_MONOTONIC, { -1, 0 } },
+	{ "long ago", ETIMEDOUT, CLOCK_MONOTONIC, { INT64_MIN, 0 } },
 	{ "in 2 ms", ETIMEDOUT, CLOCK_REALTIME, { RELATIVE, 2000000 } },
 	{ "in 2 ms", ETIMEDOUT, CLOCK_MONOTONIC, { RELATIVE, 2000000 } },
 	{ "in 2 ms", ETIMEDOUT, DEFAULT, { RELATIVE, 2000000 } },
