@@ -133,7 +133,7 @@ static bool wake_one(struct drover_pool *pool, bool busy)
 /*
  * Tasks were pushed, or a worker has stopped searching because it found one, or
  * is blocked from now on. Store-buffering pairs, sequentially consistent on all
- * sides; models: pool.pml, store-buffering.pml
+ * sides; models: pool.pml, ordering.pml
  *
  *   [P-PUSH] here: nr_queued grows, then nr_searching is read; a worker that
  *	      gives up: nr_searching shrinks, nr_idle grows, then nr_queued is

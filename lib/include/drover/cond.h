@@ -187,7 +187,7 @@ int drover_cond_signal(drover_cond_t *cond);
  * Return: 0.
  *
  * Tests: cond/broadcast_moves cond/some_awake attack/calls
- * Tests: cond/mutex_kinds cond/requeue_refused attack/calls
+ * Tests: cond/mutex_kinds cond/requeue_refused
  */
 int drover_cond_broadcast(drover_cond_t *cond);
 

@@ -8,7 +8,7 @@ is printed so if the drop-in is loaded.
 
 import gdb
 
-GROUP_BITS = ("released", "moved", "claimed", "awake")
+GROUP_BITS = ("released", "moved", "awake")
 MUTEX_FLAGS = ("recursive", "errorcheck", "PI", "robust", "shared")
 TID_MASK = 0x3fffffff
 WORDS = ("free", "locked", "locked, with sleepers")
@@ -38,7 +38,7 @@ def flags_of(bits, names):
 def group_text(group):
     """A group of waiters: group.h."""
     state = field(group, "state")
-    signalled = state >> 4 & (1 << 22) - 1
+    signalled = state >> 3 & (1 << 23) - 1
     parts = [f"{state >> 32} waiting", f"{signalled} signalled"]
     return ", ".join(parts + flags_of(state, GROUP_BITS))
 
@@ -150,7 +150,7 @@ def find(value):
     kind = value.type.unqualified()
     name = kind.name or kind.strip_typedefs().tag
     if name == "pthread_cond_t":
-        return Cond(value) if gdb.lookup_global_symbol(
+        return Cond(value) if gdb.lookup_static_symbol(
             "drop_in_cond_wait") else None
     found = PRINTERS.get(name)
     # Without debug information of the library nothing is known.
