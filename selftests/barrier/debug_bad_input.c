@@ -51,7 +51,7 @@ int main(void)
 	watchdog("bad input");
 	for (int i = 0; i < NR_OF(all); i++) {
 		text = all[i].text;
-		misuse_test(&(struct misuse){ NULL, do_text, all[i].says });
+		misuse_test(do_text, all[i].says);
 	}
 	return tap_exit();
 }

@@ -146,7 +146,7 @@ int main(void)
 	tap_plan(NR_OF(rows) + 1);
 	scene_start("", "normal", false);
 	for (row = rows; row < rows + NR_OF(rows); row++)
-		misuse_test(&(struct misuse){ NULL, do_row, row->says });
+		misuse_test(do_row, row->says);
 	scenes_test("debug", scenes, 1);
 	return tap_exit();
 }

@@ -119,33 +119,23 @@ static inline int futex_filter_refuse_pi(int error, bool waiters)
 /*
  * What a debug build says before it aborts
  *
- *	misuse_test(&(struct misuse){ NULL, signal_null, "is NULL" });	// 1 result
+ *	misuse_test(signal_null, "is NULL");	// 1 result
  *
  * Each is done in a child.
  */
-
-struct misuse {
-	void (*begin)(void); /* or NULL */
-	void (*call)(void);
-	const char *says; /* in the message */
-};
-
-static inline _Noreturn void misuse_do(const struct misuse *misuse, int err)
+static inline _Noreturn void misuse_do(void (*call)(void), int err)
 {
 	const struct rlimit no_core = { 0, 0 };
 
 	watchdog("in the child");
 	setrlimit(RLIMIT_CORE, &no_core);
 	dup2(err, STDERR_FILENO);
-	if (misuse->begin)
-		misuse->begin();
-	misuse->call();
+	call();
 	_exit(0);
 }
 
 /* What it says before it aborts; empty if it does not. */
-static inline void misuse_message(const struct misuse *misuse, char text[],
-				  size_t size)
+static inline void misuse_message(void (*call)(void), char text[], size_t size)
 {
 	int ends[2], status;
 	ssize_t len;
@@ -155,7 +145,7 @@ static inline void misuse_message(const struct misuse *misuse, char text[],
 		tap_bail("pipe");
 	pid = fork();
 	if (pid == 0)
-		misuse_do(misuse, ends[1]);
+		misuse_do(call, ends[1]);
 	close(ends[1]);
 	len = read(ends[0], text, size - 1);
 	close(ends[0]);
@@ -165,13 +155,13 @@ static inline void misuse_message(const struct misuse *misuse, char text[],
 		text[0] = '\0';
 }
 
-static inline void misuse_test(const struct misuse *misuse)
+static inline void misuse_test(void (*call)(void), const char *says)
 {
 	char text[512];
 
-	misuse_message(misuse, text, sizeof(text));
-	if (!tap_ok(strstr(text, "drover: ") && strstr(text, misuse->says),
-		    "says \"%s\", and aborts", misuse->says))
+	misuse_message(call, text, sizeof(text));
+	if (!tap_ok(strstr(text, "drover: ") && strstr(text, says),
+		    "says \"%s\", and aborts", says))
 		tap_diag("it said: %s", text);
 }
 
