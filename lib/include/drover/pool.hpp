@@ -84,7 +84,7 @@ template <class Function> struct parts {
 
 } // namespace detail
 
-// A task that was submitted. Its destructor waits for it.
+// A submitted task. ~future() waits for it or runs it: no pthread_exit() there.
 template <class Result> class future
 {
 public:
