@@ -130,7 +130,7 @@ APART bool cond_wake_special(struct cond *c, bool all);
 /* Wait until they are gone. */
 COLD void cond_await_foreign(struct cond *c);
 
-/* Make the thread @thread look for its cancellation, if it waits; cancel.c */
+/* Interrupt the wait of @thread, which may be cancelled; cancel.c */
 void cond_interrupt(pthread_t thread);
 
 /*

@@ -23,7 +23,7 @@
  *   bit  2	GROUP_AWAKE	nobody sleeps on the word: its members poll it.
  *				Once cleared, it stays so.
  *   bits 3-25	tokens		signals that were posted and not yet taken
- *   bits 26-31	interrupts	changed to make members look up; wraps
+ *   bits 26-31	interrupts	changed to interrupt members; wraps
  *   bits 32-63	blocked		members that no signal was posted for
  *
  * Legal transitions, each one atomic step:
@@ -126,7 +126,7 @@ struct group *group_claim(struct group *g, struct cond *c);
  */
 uint32_t group_unblock(struct group *g, int nr, uint64_t moved);
 
-/* Make every member look up that sleeps with one of @bits; cancel.c */
+/* Interrupt every member that sleeps with one of @bits; cancel.c */
 COLD void group_interrupt(struct group *g, uint32_t bits);
 
 #endif /* DROVER_GROUP_H */

@@ -102,7 +102,7 @@ struct worker {
 	bool moved;		/* to be put back when it wakes up */
 	cpu_set_t allowed;	/* the affinity to be put back */
 	cpu_set_t lent;		/* the one that it wakes up with */
-	struct account account; /* for looking out for tasks */
+	struct account account; /* for polling for tasks */
 	/* Written by the worker alone. */
 	_Atomic uint64_t tasks;
 	_Atomic uint64_t steals;
@@ -160,7 +160,7 @@ struct drover_pool {
 	struct lock idle_lock __attribute__((aligned(128)));
 	struct worker *idle;
 	_Atomic uint32_t nr_idle;   /* written with the lock */
-	_Atomic uint32_t lingering; /* somebody looks out for a task */
+	_Atomic uint32_t lingering; /* somebody polls for a task */
 	_Atomic uint64_t wakes;
 	_Atomic uint32_t look_after; /* so many wake-ups, see place.c */
 	_Atomic uint64_t moves;

@@ -141,14 +141,14 @@ static int get_memory(drover_stream_t *stream, size_t bytes, void **memory,
 		      enum memory kind)
 {
 	struct stream *s = stream_keep(stream);
-	void *own = NULL;
+	void *own = kind == MEMORY_PINNED ? *memory : NULL;
 	int err = 0;
 
 	if (!s)
 		return EBADF;
 	if (!bytes || !memory)
 		err = stream_because(EINVAL, "no bytes asked for, or no place");
-	else if (kind == MEMORY_PINNED && is_known(own = *memory, bytes))
+	else if (own && is_known(own, bytes))
 		err = stream_because(EINVAL, "%p is known already", own);
 	else if (!(*memory = s->backend->alloc(s, bytes, kind, own)))
 		err = stream_because(ENOMEM, "no %s memory of %zu bytes",

@@ -15,7 +15,7 @@
  *    those that other threads submitted, and one the oldest of a worker's
  *    queue, each worker's in turn: none waits for ever.
  *  - To accept a task needs no memory: it lies in the caller's.
- *  - Of the workers without work at most one looks out for some, for
+ *  - Of the workers without work at most one polls for some, for
  *    microseconds; the others, and soon that one, sleep.
  *  - A task whose function is left by an exception or by the end of its thread
  *    counts as cancelled for others that wait for it. If a thread that waits
@@ -79,7 +79,7 @@ typedef struct {
  * @workers: how many tasks run at a time, to DROVER_POOL_MAX; 0: as many as the
  *	     CPUs that the affinity of the calling thread and its cgroup's limit
  *	     leave, also when these change: a pool at work looks once a second
- * @linger_us: how long one worker without work looks out for some before it
+ * @linger_us: how long one worker without work polls for some before it
  *	       sleeps, in microseconds, at most; 0: as the library thinks fit;
  *	       DROVER_POOL_NO_LINGER
  * @linger_small_us: the same on the slower CPUs of a hybrid processor; 0: 10
@@ -341,7 +341,7 @@ typedef struct {
 	uint64_t helped;      /* tasks run by a thread that waits, no worker */
 	uint64_t sleeps;      /* of workers */
 	uint64_t wakes;	      /* of workers, by submits and workers */
-	uint64_t linger_ns;   /* that workers have looked out for work */
+	uint64_t linger_ns;   /* that workers have polled for work */
 	uint64_t queued_most; /* tasks at one time */
 	uint64_t moves;	      /* wake-ups off the CPU of who woke */
 	uint64_t threads;     /* spares included */
