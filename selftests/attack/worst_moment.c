@@ -135,11 +135,7 @@ static void start_at_door(int nr, int answer, const struct member *how)
 }
 
 /* door N: held in front of their calls */
-STEP(door)
-{
-	start_at_door(args[0], GO_ON, NULL);
-	return 0;
-}
+STEP_DO(door, start_at_door(args[0], GO_ON, NULL));
 
 /* doors N: likewise, and all have joined when each looked last */
 STEP(doors)
@@ -154,11 +150,7 @@ STEP(doors)
 }
 
 /* answer ERROR N: which the kernel answers then, or 0: they are woken */
-STEP(answer)
-{
-	start_at_door(args[1], args[0], NULL);
-	return 0;
-}
+STEP_DO(answer, start_at_door(args[1], args[0], NULL));
 
 /* A wait whose time is over when others have hardly begun. */
 static struct member shortly(void)
@@ -200,11 +192,7 @@ STEP(early)
 	return 0;
 }
 
-STEP(open)
-{
-	nr_open = nr_doors;
-	return 0;
-}
+STEP_DO(open, nr_open = nr_doors);
 
 static bool was_second;
 
@@ -239,23 +227,9 @@ STEP(each_has_returned_one)
 	return fixture_count(&fixture, RETURNED) == 1 + was_second;
 }
 
-STEP(requeue_pi_again)
-{
-	pi_again = args[0];
-	return 0;
-}
-
-STEP(requeue_pi_refused)
-{
-	pi_refused = args[0];
-	return 0;
-}
-
-STEP(wakers_are_late)
-{
-	settles = args[0];
-	return 0;
-}
+STEP_DO(requeue_pi_again, pi_again = args[0]);
+STEP_DO(requeue_pi_refused, pi_refused = args[0]);
+STEP_DO(wakers_are_late, settles = args[0]);
 
 /* It has slept on the mutex, so in its wait the unlock is a call. */
 STEP(join_behind_us)
@@ -269,16 +243,8 @@ STEP(join_behind_us)
 	return 0;
 }
 
-STEP(it_unlocks)
-{
-	return wait_at_least(&nr_unlocked, 1);
-}
-
-STEP(it_goes_on)
-{
-	unlocks_late = false;
-	return 0;
-}
+STEP_IS(it_unlocks, wait_at_least(&nr_unlocked, 1));
+STEP_DO(it_goes_on, unlocks_late = false);
 
 /* With a private and with a shared condvar. */
 static const struct scene scenes[] = {

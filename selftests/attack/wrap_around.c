@@ -34,10 +34,7 @@ static bool child_passes(void)
 			   "gone 4; zeros = 4");
 }
 
-STEP(child)
-{
-	return child_does(child_passes, "in the child");
-}
+STEP_IS(child, child_does(child_passes, "in the child"));
 
 static const struct scene interrupts[] = {
 	{ "interrupts of a group count nobody in or out, and return nobody",

@@ -12,17 +12,8 @@
 static void *volatile no_memory;
 static const char *text;
 
-STEP(at_null)
-{
-	at = no_memory;
-	return 0;
-}
-
-STEP(at_odd)
-{
-	at = (drover_barrier_t *)((char *)&barrier + 1);
-	return 0;
-}
+STEP_DO(at_null, at = no_memory);
+STEP_DO(at_odd, at = (drover_barrier_t *)((char *)&barrier + 1));
 
 static void do_text(void)
 {

@@ -41,11 +41,7 @@ STEP(init)
 	return drover_barrier_init(at, args[0], &attr);
 }
 
-STEP(ready)
-{
-	barrier = (drover_barrier_t)DROVER_BARRIER_INITIALIZER(args[0]);
-	return 0;
-}
+STEP_DO(ready, barrier = (drover_barrier_t)DROVER_BARRIER_INITIALIZER(args[0]));
 
 /* waits N: how often it was the serial one */
 STEP(waits)

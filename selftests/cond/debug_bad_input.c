@@ -22,70 +22,19 @@ static api_cond_t *volatile used = &cond;
 static api_mutex_t *volatile used_mutex = &mutex;
 static const struct timespec *volatile used_deadline = &past;
 
-STEP(null)
-{
-	used = NULL;
-	return 0;
-}
-
-STEP(unaligned)
-{
-	used = (void *)(room.bytes + 1);
-	return 0;
-}
-
-STEP(unaligned_mutex)
-{
-	used_mutex = (void *)(room.bytes + 1);
-	return 0;
-}
-
-STEP(no_deadline)
-{
-	used_deadline = NULL;
-	return 0;
-}
-
-STEP(destroyed)
-{
-	return api_cond_destroy(&cond);
-}
-
-STEP(mutex_destroyed)
-{
-	return api_mutex_destroy(&mutex);
-}
-
-STEP(overwritten)
-{
-	memset(&cond, 0xff, sizeof(cond));
-	return 0;
-}
-
-STEP(use_wait)
-{
-	return api_cond_wait(used, used_mutex);
-}
-
-STEP(use_timedwait)
-{
-	return api_cond_timedwait(used, used_mutex, used_deadline);
-}
-
-STEP(use_timedlock)
-{
-	return api_mutex_timedlock(used_mutex, CLOCK_MONOTONIC, used_deadline);
-}
-
-STEP(use_signal)
-{
-	return api_cond_signal(used);
-}
-
-STEP(use_broadcast)
-{
-	return api_cond_broadcast(used);
-}
+STEP_DO(null, used = NULL);
+STEP_DO(unaligned, used = (void *)(room.bytes + 1));
+STEP_DO(unaligned_mutex, used_mutex = (void *)(room.bytes + 1));
+STEP_DO(no_deadline, used_deadline = NULL);
+STEP_IS(destroyed, api_cond_destroy(&cond));
+STEP_IS(mutex_destroyed, api_mutex_destroy(&mutex));
+STEP_DO(overwritten, memset(&cond, 0xff, sizeof(cond)));
+STEP_IS(use_wait, api_cond_wait(used, used_mutex));
+STEP_IS(use_timedwait, api_cond_timedwait(used, used_mutex, used_deadline));
+STEP_IS(use_timedlock,
+	api_mutex_timedlock(used_mutex, CLOCK_MONOTONIC, used_deadline));
+STEP_IS(use_signal, api_cond_signal(used));
+STEP_IS(use_broadcast, api_cond_broadcast(used));
 
 /* Times and clocks, for which there is an errno value. */
 STEP(bad_time)
@@ -95,10 +44,7 @@ STEP(bad_time)
 	return api_cond_timedwait(&cond, &mutex, &below);
 }
 
-STEP(bad_clock)
-{
-	return api_cond_clockwait(&cond, &mutex, 4711, &past);
-}
+STEP_IS(bad_clock, api_cond_clockwait(&cond, &mutex, 4711, &past));
 
 static const struct row {
 	const char *steps;

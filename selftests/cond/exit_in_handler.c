@@ -63,11 +63,7 @@ STEP(victim)
 	return 0;
 }
 
-STEP(may_exit)
-{
-	may_exit = true;
-	return 0;
-}
+STEP_DO(may_exit, may_exit = true);
 
 STEP(to_handler)
 {

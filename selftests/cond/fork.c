@@ -25,10 +25,7 @@ __attribute__((constructor)) static void be_late(void)
 
 static int nr_rounds;
 
-STEP(destroy)
-{
-	return api_cond_destroy(&cond);
-}
+STEP_IS(destroy, api_cond_destroy(&cond));
 
 static bool in_child(void);
 static const char *child_steps;
@@ -40,10 +37,7 @@ STEP(grandchild)
 }
 
 /* child: with what has been chosen for it */
-STEP(child)
-{
-	return child_does(in_child, "the child of a fork");
-}
+STEP_IS(child, child_does(in_child, "the child of a fork"));
 
 /* The fixture is the parent's. */
 static bool in_child(void)

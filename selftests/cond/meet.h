@@ -81,17 +81,8 @@ static inline void meetings_test(const char *label,
 
 /* The verbs of several, and those that stand for a call with the mutex. */
 
-STEP(signal_held)
-{
-	signal_as(&cond, &mutex, true);
-	return 0;
-}
-
-STEP(broadcast_held)
-{
-	broadcast_as(&cond, &mutex, true);
-	return 0;
-}
+STEP_DO(signal_held, signal_as(&cond, &mutex, true));
+STEP_DO(broadcast_held, broadcast_as(&cond, &mutex, true));
 
 static long own_result; /* of the call that is stopped */
 
@@ -105,9 +96,6 @@ STEP(time_out_held)
 	return own_result;
 }
 
-STEP(own_result)
-{
-	return own_result;
-}
+STEP_IS(own_result, own_result);
 
 #endif /* DROVER_SELFTESTS_COND_MEET_H */

@@ -45,22 +45,9 @@ static bool memory_can_be_taken(void)
 	return page == MAP_FAILED;
 }
 
-STEP(no_memory)
-{
-	take_memory(true);
-	return 0;
-}
-
-STEP(memory)
-{
-	take_memory(false);
-	return 0;
-}
-
-STEP(own_wait)
-{
-	return api_cond_wait(&cond, &mutex);
-}
+STEP_DO(no_memory, take_memory(true));
+STEP_DO(memory, take_memory(false));
+STEP_IS(own_wait, api_cond_wait(&cond, &mutex));
 
 STEP(own_wait_until_far)
 {

@@ -23,11 +23,7 @@ static int wait_idle(api_cond_t *c, api_mutex_t *m)
 	return api_cond_wait(c, m);
 }
 
-STEP(wait_idle)
-{
-	scene_add(1, &(struct member){ .wait = wait_idle }, true);
-	return 0;
-}
+STEP_DO(wait_idle, scene_add(1, &(struct member){ .wait = wait_idle }, true));
 
 /* How often it has lost the CPU, which the caller has now. */
 static long nr_runs(const struct member *member)
@@ -56,10 +52,7 @@ STEP(wait_and_see)
 	return 0;
 }
 
-STEP(first_ran)
-{
-	return runs_seen != runs_before;
-}
+STEP_IS(first_ran, runs_seen != runs_before);
 
 /* Once more, if the first one was so quick that it has the mutex already. */
 STEP(mutex_is_free)

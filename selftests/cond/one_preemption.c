@@ -46,11 +46,7 @@ STEP(one_of_both_returns)
 /* A predicate, as every program has one. */
 static bool ready;
 
-STEP(not_ready)
-{
-	ready = false;
-	return 0;
-}
+STEP_DO(not_ready, ready = false);
 
 STEP(wait_until_ready)
 {
@@ -61,11 +57,7 @@ STEP(wait_until_ready)
 	return 0;
 }
 
-STEP(make_ready)
-{
-	ready = true;
-	return 0;
-}
+STEP_DO(make_ready, ready = true);
 
 /* Whoever is woken destroys and unmaps; the caller may still be at work. */
 static struct {
@@ -96,21 +88,9 @@ STEP(owner_waits)
 	return 0;
 }
 
-STEP(signal_owner)
-{
-	return api_cond_signal(owner.cond);
-}
-
-STEP(broadcast_owner)
-{
-	return api_cond_broadcast(owner.cond);
-}
-
-STEP(owner_settles)
-{
-	thread_settled(&owner.member->tid, &owner.done);
-	return 0;
-}
+STEP_IS(signal_owner, api_cond_signal(owner.cond));
+STEP_IS(broadcast_owner, api_cond_broadcast(owner.cond));
+STEP_DO(owner_settles, thread_settled(&owner.member->tid, &owner.done));
 
 /* A child that uses the condvar, whatever state it was copied in. */
 static bool use_in_child(void)
@@ -130,16 +110,8 @@ static bool use_in_child(void)
 
 static bool child_was_well;
 
-STEP(fork)
-{
-	child_was_well = child_does(use_in_child, "the child of a fork");
-	return 0;
-}
-
-STEP(child_was_well)
-{
-	return child_was_well;
-}
+STEP_DO(fork, child_was_well = child_does(use_in_child, "the child of a fork"));
+STEP_IS(child_was_well, child_was_well);
 
 #define TWO_GROUPS "wait 2; signal; gone 1; wait 2"
 
@@ -173,11 +145,7 @@ static const struct meeting meetings[] = {
 	  "child_was_well = 1" },
 };
 
-STEP(wait_not_held)
-{
-	own_result = errno_kept(api_cond_wait(&cond, &mutex));
-	return 0;
-}
+STEP_DO(wait_not_held, own_result = errno_kept(api_cond_wait(&cond, &mutex)));
 
 /* After a broadcast somebody else begins to wait, for whom it was not. */
 static const struct meeting not_held[] = {

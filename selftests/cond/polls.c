@@ -93,16 +93,8 @@ STEP(wait_once)
 	return 0;
 }
 
-STEP(settled)
-{
-	other_settled = true;
-	return 0;
-}
-
-STEP(signaller_ends)
-{
-	return pthread_join(signaller, NULL);
-}
+STEP_DO(settled, other_settled = true);
+STEP_IS(signaller_ends, pthread_join(signaller, NULL));
 
 /* Spends all that it may poll, and then sleeps at once. */
 static atomic_int spent, may_wait;
@@ -148,11 +140,7 @@ static const struct meeting meetings[] = {
 	  "signaller_ends; gone 1" },
 };
 
-STEP(go_on)
-{
-	may_go_on = true;
-	return 0;
-}
+STEP_DO(go_on, may_go_on = true);
 
 /*
  * The signal closes the group; one is left. The sleeper was moved behind that

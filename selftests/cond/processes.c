@@ -158,20 +158,9 @@ STEP(signals)
 	return 1;
 }
 
-STEP(broadcast)
-{
-	return api_cond_broadcast(&arena->cond);
-}
-
-STEP(lock)
-{
-	return api_mutex_lock(&arena->mutex);
-}
-
-STEP(unlock)
-{
-	return api_mutex_unlock(&arena->mutex);
-}
+STEP_IS(broadcast, api_cond_broadcast(&arena->cond));
+STEP_IS(lock, api_mutex_lock(&arena->mutex));
+STEP_IS(unlock, api_mutex_unlock(&arena->mutex));
 
 static int wait_till(int64_t ns)
 {
@@ -185,21 +174,9 @@ static int wait_till(int64_t ns)
 	return err;
 }
 
-STEP(time_out)
-{
-	return wait_till(-1);
-}
-
-STEP(destroy)
-{
-	return api_cond_destroy(&arena->cond);
-}
-
-STEP(fill)
-{
-	memset(&arena->cond, args[0], sizeof(arena->cond));
-	return 0;
-}
+STEP_IS(time_out, wait_till(-1));
+STEP_IS(destroy, api_cond_destroy(&arena->cond));
+STEP_DO(fill, memset(&arena->cond, args[0], sizeof(arena->cond)));
 
 STEP(filled)
 {
@@ -229,10 +206,7 @@ STEP(stop)
 	       WIFSTOPPED(status);
 }
 
-STEP(go_on)
-{
-	return kill(pids[0], SIGCONT);
-}
+STEP_IS(go_on, kill(pids[0], SIGCONT));
 
 /* usable DEAD: they absorb no more than a signal each, and no broadcast */
 STEP(usable)

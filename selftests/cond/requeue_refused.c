@@ -12,17 +12,8 @@
 static int error; /* that requeues are refused with */
 
 /* refuse, refuse_pi WAITERS: those that come are refused the wait as well */
-STEP(refuse)
-{
-	sandbox_has(futex_filter_refuse(error));
-	return 0;
-}
-
-STEP(refuse_pi)
-{
-	sandbox_has(futex_filter_refuse_pi(error, args[0]));
-	return 0;
-}
+STEP_DO(refuse, sandbox_has(futex_filter_refuse(error)));
+STEP_DO(refuse_pi, sandbox_has(futex_filter_refuse_pi(error, args[0])));
 
 static const struct row {
 	const char *name, *kind, *steps;

@@ -57,24 +57,12 @@ static inline void scene_add(int nr, const struct member *how, bool asleep)
 }
 
 /* wait N: they sleep. */
-STEP(wait)
-{
-	scene_add(args[0], NULL, true);
-	return 0;
-}
+STEP_DO(wait, scene_add(args[0], NULL, true));
 
 /* join N: they wait, and may not sleep yet. */
-STEP(join)
-{
-	scene_add(args[0], NULL, false);
-	return 0;
-}
-
-STEP(wait_second)
-{
-	scene_add(args[0], &(struct member){ .mutex = &second }, true);
-	return 0;
-}
+STEP_DO(join, scene_add(args[0], NULL, false));
+STEP_DO(wait_second,
+	scene_add(args[0], &(struct member){ .mutex = &second }, true));
 
 /* timed N: with a deadline that is long enough for what comes before it. */
 STEP(timed)
@@ -132,16 +120,10 @@ STEP(signal)
 	return 0;
 }
 
-STEP(broadcast)
-{
-	return errno_kept(api_cond_broadcast(&cond));
-}
+STEP_IS(broadcast, errno_kept(api_cond_broadcast(&cond)));
 
 /* Told the mutex, where the API can. */
-STEP(broadcast_on)
-{
-	return errno_kept(kind_broadcast(&cond, &mutex));
-}
+STEP_IS(broadcast_on, errno_kept(kind_broadcast(&cond, &mutex)));
 
 STEP(lock)
 {
@@ -250,33 +232,11 @@ STEP(on)
 }
 
 /* Who returns keeps the mutex, until the scene is over. */
-STEP(keep)
-{
-	fixture.keep = true;
-	return 0;
-}
-
-STEP(gone)
-{
-	fixture_gone(&fixture, args[0]);
-	return 0;
-}
-
-STEP(one_returns)
-{
-	fixture_returned(&fixture, args[0]);
-	return 0;
-}
-
-STEP(waiting)
-{
-	return fixture_count(&fixture, AT_COND);
-}
-
-STEP(at_mutex)
-{
-	return fixture_count(&fixture, AT_MUTEX);
-}
+STEP_DO(keep, fixture.keep = true);
+STEP_DO(gone, fixture_gone(&fixture, args[0]));
+STEP_DO(one_returns, fixture_returned(&fixture, args[0]));
+STEP_IS(waiting, fixture_count(&fixture, AT_COND));
+STEP_IS(at_mutex, fixture_count(&fixture, AT_MUTEX));
 
 /* woken N ALL: those, or all where nobody can be moved */
 STEP(woken)
@@ -289,21 +249,11 @@ STEP(woken)
 	return 0;
 }
 
-STEP(returned)
-{
-	return fixture_count(&fixture, RETURNED);
-}
+STEP_IS(returned, fixture_count(&fixture, RETURNED));
 
 /* How many have returned with 0 and with a number. */
-STEP(zeros)
-{
-	return fixture_results(&fixture, 0);
-}
-
-STEP(results)
-{
-	return fixture_results(&fixture, args[0]);
-}
+STEP_IS(zeros, fixture_results(&fixture, 0));
+STEP_IS(results, fixture_results(&fixture, args[0]));
 
 /* sleeps MEMBER: in its first sleep, once it is settled */
 STEP(sleeps)
@@ -315,10 +265,7 @@ STEP(sleeps)
 	return member_place(member) == AT_COND;
 }
 
-STEP(result)
-{
-	return fixture.members[args[0]].result;
-}
+STEP_IS(result, fixture.members[args[0]].result);
 
 static inline void scene_over(void)
 {

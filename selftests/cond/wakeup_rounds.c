@@ -24,16 +24,8 @@ static int wait_on_both(api_cond_t *c, api_mutex_t *m)
 	return err == ETIMEDOUT ? api_cond_wait(&other_cond, m) : -1;
 }
 
-STEP(walk)
-{
-	scene_add(1, &(struct member){ .wait = wait_on_both }, true);
-	return 0;
-}
-
-STEP(broadcast_other)
-{
-	return api_cond_broadcast(&other_cond);
-}
+STEP_DO(walk, scene_add(1, &(struct member){ .wait = wait_on_both }, true));
+STEP_IS(broadcast_other, api_cond_broadcast(&other_cond));
 
 static const struct scene scenes[] = {
 	{ "waiters of two condvars, one after the other, are not mixed",

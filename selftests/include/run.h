@@ -125,14 +125,6 @@ static inline uint32_t random_below(uint64_t *state, uint32_t bound)
 	return (random_next(state) >> 32) * bound >> 32;
 }
 
-/* STEP_IS - a step, see below, that is a call, or what is looked at */
-#define STEP_IS(name, call)  \
-	STEP(name)           \
-	{                    \
-		return call; \
-	}                    \
-	_Static_assert(true, #name)
-
 /*
  * Which kernel a test runs on.
  *
@@ -214,6 +206,21 @@ struct step_word {
 #define NUMBER(name, number)                                              \
 	static struct step_word word_##name STEP_WORDS = { .word = #name, \
 							   .value = number }
+
+/* STEP_IS - a step that is a call, or what is looked at; STEP_DO: it is 0 */
+#define STEP_IS(name, call)  \
+	STEP(name)           \
+	{                    \
+		return call; \
+	}                    \
+	_Static_assert(true, #name)
+#define STEP_DO(name, call) \
+	STEP(name)          \
+	{                   \
+		call;       \
+		return 0;   \
+	}                   \
+	_Static_assert(true, #name)
 
 NUMBER(max, INT_MAX);
 NUMBER(EAGAIN, EAGAIN);

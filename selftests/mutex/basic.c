@@ -130,11 +130,7 @@ STEP(elsewhere)
 	return do_answers(NULL);
 }
 
-STEP(sleeps)
-{
-	asleep_on(&other_start(args[0])->tid, mutex);
-	return 0;
-}
+STEP_DO(sleeps, asleep_on(&other_start(args[0])->tid, mutex));
 
 STEP(wait)
 {
@@ -168,30 +164,22 @@ STEP(lock_of_killed)
 }
 
 /* Another thread of a child may neither unlock nor lock. */
-STEP(others_are_out)
-{
-	return !fork_threads_work() ||
-	       (do_elsewhere((long[]){ (long)do_unlock }) == EPERM &&
-		do_elsewhere((long[]){ (long)do_trylock }) == EBUSY);
-}
+STEP_IS(others_are_out,
+	!fork_threads_work() ||
+		(do_elsewhere((long[]){ (long)do_unlock }) == EPERM &&
+		 do_elsewhere((long[]){ (long)do_trylock }) == EBUSY));
 
 static bool do_child_steps(void);
 
 /* The same in a child, and in a child of a child. */
-STEP(child)
-{
-	return child_does(do_child_steps, "in the child");
-}
+STEP_IS(child, child_does(do_child_steps, "in the child"));
 
 static bool child_with_child(void)
 {
 	return do_child(NULL) && do_child_steps();
 }
 
-STEP(grandchild)
-{
-	return child_does(child_with_child, "in the child");
-}
+STEP_IS(grandchild, child_does(child_with_child, "in the child"));
 
 /* The idiom that all this is for. */
 static void before_fork(void)
@@ -205,10 +193,7 @@ static void after_fork(void)
 		tap_bail("an atfork handler could not unlock");
 }
 
-STEP(atfork)
-{
-	return pthread_atfork(before_fork, after_fork, after_fork);
-}
+STEP_IS(atfork, pthread_atfork(before_fork, after_fork, after_fork));
 
 static bool do_child_steps(void)
 {

@@ -185,19 +185,11 @@ STEP(second)
 	return drover_pool_create(&pool, &next_attr);
 }
 
-STEP(end)
-{
-	end();
-	return 0;
-}
+STEP_DO(end, end());
 
 /* init TASK WHAT ARG */
-STEP(init)
-{
-	drover_task_init(task_at(args[0]), (task_function *)args[1],
-			 (void *)args[2]);
-	return 0;
-}
+STEP_DO(init, drover_task_init(task_at(args[0]), (task_function *)args[1],
+			       (void *)args[2]));
 
 /* task TASK WHAT ARG: and submit it */
 STEP(task)
@@ -247,11 +239,7 @@ static void *open_when_asleep(void *tid)
 	return NULL;
 }
 
-STEP(idle)
-{
-	await_sleep(args[0]);
-	return 0;
-}
+STEP_DO(idle, await_sleep(args[0]));
 
 /* errno N: what it was */
 STEP(errno)
@@ -294,7 +282,6 @@ STEP_IS(met, wait_at_least(&nr_met, args[0]));
 STEP_IS(there, wait_at_least(&sleeper, 1));
 STEP_IS(asleep, wait_blocked(getpid(), sleeper, NULL));
 STEP_IS(otherwise, wait_at_least(&nr_otherwise, args[0]) ? -1 : nr_otherwise);
-
 STEP_IS(result, result);
 STEP_IS(ran, nr_run);
 STEP_IS(most, nr_most);

@@ -104,11 +104,8 @@ STEP(victim)
 }
 
 /* It is not a waiter then. */
-STEP(victim_of_itself)
-{
-	victim_start(PTHREAD_CANCEL_ENABLE, args[0], false, true);
-	return 0;
-}
+STEP_DO(victim_of_itself,
+	victim_start(PTHREAD_CANCEL_ENABLE, args[0], false, true));
 
 STEP(victim_off)
 {
@@ -118,10 +115,7 @@ STEP(victim_off)
 }
 
 /* It or the thread that is stopped. */
-STEP(cancel)
-{
-	return pthread_cancel(victim.thread ? victim.thread : caller.thread);
-}
+STEP_IS(cancel, pthread_cancel(victim.thread ? victim.thread : caller.thread));
 
 /* It was cancelled in its wait, with the mutex. */
 STEP(acts)
@@ -205,17 +199,8 @@ static const struct scene unnoticed[] = {
 };
 
 /* The one that is stopped waits, and is cancelled. */
-STEP(no_victim)
-{
-	victim_init(PTHREAD_CANCEL_ENABLE, args[0], false, false);
-	return 0;
-}
-
-STEP(wait_cancellable)
-{
-	victim_thread(NULL);
-	return 0;
-}
+STEP_DO(no_victim, victim_init(PTHREAD_CANCEL_ENABLE, args[0], false, false));
+STEP_DO(wait_cancellable, victim_thread(NULL));
 
 /* Who waits now has to return 0: it is cancelled too late. */
 STEP(broadcast_is_first)
@@ -224,10 +209,7 @@ STEP(broadcast_is_first)
 	return pthread_cond_broadcast(&cond);
 }
 
-STEP(unblocked_returned)
-{
-	return victim.result == 0 || !victim.unblocked;
-}
+STEP_IS(unblocked_returned, victim.result == 0 || !victim.unblocked);
 
 static const struct meeting meetings[] = {
 	{ "wait, broadcast and then cancel: it returns",

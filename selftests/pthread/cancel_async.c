@@ -52,11 +52,7 @@ static void wait_once(void)
 	pthread_cond_wait(&cond, &mutex);
 }
 
-STEP(wait_asynchronous)
-{
-	asynchronously(wait_once);
-	return 0;
-}
+STEP_DO(wait_asynchronous, asynchronously(wait_once));
 
 /* One that does not mind being cancelled, for others to try. */
 static void *be_immune(void *arg)
@@ -76,11 +72,7 @@ static void cancel_immune(void)
 	pthread_cancel(immune);
 }
 
-STEP(cancel_asynchronous)
-{
-	asynchronously(cancel_immune);
-	return 0;
-}
+STEP_DO(cancel_asynchronous, asynchronously(cancel_immune));
 
 static const struct meeting meetings[] = {
 	/* Nobody signals: the round ends by the cancellation, or never. */

@@ -7,10 +7,7 @@
 #include "../cond/steps.h"
 
 /* The main thread waits without the mutex. */
-STEP(wait_not_held)
-{
-	return pthread_cond_wait(&cond, &mutex);
-}
+STEP_IS(wait_not_held, pthread_cond_wait(&cond, &mutex));
 
 STEP(timed_wait_not_held)
 {
@@ -32,15 +29,8 @@ static long run_to_its_end(int (*wake)(pthread_cond_t *))
 	return joined(thread_of(die_as_holder, (void *)wake)) != NULL;
 }
 
-STEP(die_after_signal)
-{
-	return run_to_its_end(pthread_cond_signal);
-}
-
-STEP(die_after_broadcast)
-{
-	return run_to_its_end(pthread_cond_broadcast);
-}
+STEP_IS(die_after_signal, run_to_its_end(pthread_cond_signal));
+STEP_IS(die_after_broadcast, run_to_its_end(pthread_cond_broadcast));
 
 static void repair(struct member *member)
 {
@@ -48,11 +38,8 @@ static void repair(struct member *member)
 		pthread_mutex_consistent(&mutex);
 }
 
-STEP(wait_and_repair)
-{
-	scene_add(1, &(struct member){ .then = repair }, true);
-	return 0;
-}
+STEP_DO(wait_and_repair,
+	scene_add(1, &(struct member){ .then = repair }, true));
 
 static const struct scene not_held = {
 	"not held: EPERM, and no waiter is lost",

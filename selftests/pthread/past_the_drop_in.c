@@ -68,11 +68,8 @@ static int glibc_wait_soon(pthread_cond_t *c, pthread_mutex_t *m)
 }
 
 /* foreign N: in glibc's wait, asleep */
-STEP(foreign)
-{
-	scene_add(args[0], &(struct member){ .wait = glibc_wait_ready }, true);
-	return 0;
-}
+STEP_DO(foreign,
+	scene_add(args[0], &(struct member){ .wait = glibc_wait_ready }, true));
 
 /* foreign_soon MS: with a deadline */
 STEP(foreign_soon)
@@ -83,11 +80,8 @@ STEP(foreign_soon)
 }
 
 /* In the drop-in's wait, with the same predicate. */
-STEP(own)
-{
-	scene_add(args[0], &(struct member){ .wait = own_wait_ready }, false);
-	return 0;
-}
+STEP_DO(own,
+	scene_add(args[0], &(struct member){ .wait = own_wait_ready }, false));
 
 STEP(fresh)
 {
@@ -114,21 +108,9 @@ STEP(ready)
 	return 0;
 }
 
-STEP(glibc_signal)
-{
-	return glibc_signal(&cond);
-}
-
-STEP(destroy)
-{
-	return pthread_cond_destroy(&cond);
-}
-
-STEP(fill)
-{
-	memset(&cond, 0xa5, sizeof(cond));
-	return 0;
-}
+STEP_IS(glibc_signal, glibc_signal(&cond));
+STEP_IS(destroy, pthread_cond_destroy(&cond));
+STEP_DO(fill, memset(&cond, 0xa5, sizeof(cond)));
 
 STEP(is_filled)
 {

@@ -39,10 +39,7 @@ STEP(rt)
 }
 
 /* turn MEMBER: how many returned before it */
-STEP(turn)
-{
-	return atomic_load(&fixture.members[args[0]].turn);
-}
+STEP_IS(turn, atomic_load(&fixture.members[args[0]].turn));
 
 /* The one that started last has to be the first to return. */
 STEP(highest_first)

@@ -102,10 +102,7 @@ static void find(struct family *f)
 		*to[i] = function_of(f->functions[i], f->version);
 }
 
-STEP(init)
-{
-	return family->init(&old.cond, NULL);
-}
+STEP_IS(init, family->init(&old.cond, NULL));
 
 STEP(zero)
 {
@@ -122,23 +119,12 @@ STEP(untouched)
 	return 1;
 }
 
-STEP(waits)
-{
+STEP_DO(waits,
 	scene_add(args[0],
 		  &(struct member){ .cond = &old.cond, .wait = family->wait },
-		  true);
-	return 0;
-}
-
-STEP(signals)
-{
-	return family->signal(&old.cond);
-}
-
-STEP(broadcasts)
-{
-	return family->broadcast(&old.cond);
-}
+		  true));
+STEP_IS(signals, family->signal(&old.cond));
+STEP_IS(broadcasts, family->broadcast(&old.cond));
 
 STEP(soon)
 {
@@ -163,11 +149,7 @@ STEP(bad_time)
 	return err == family->error;
 }
 
-STEP(destroys)
-{
-	family->destroy(&old.cond);
-	return 0;
-}
+STEP_DO(destroys, family->destroy(&old.cond));
 
 #define ALL_CALLS                                                    \
 	"signals = 0; waits 3; signals = 0; gone 1; returned = 1;"   \

@@ -58,10 +58,7 @@ static bool child_uses_streams(void)
 }
 
 /* A child of which the streams' threads are not. */
-STEP(child)
-{
-	return !child_does(child_uses_streams, "a child's streams");
-}
+STEP_IS(child, !child_does(child_uses_streams, "a child's streams"));
 
 static void *come_through(void *right)
 {

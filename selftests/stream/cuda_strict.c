@@ -100,17 +100,10 @@ STEP(large_is)
 }
 
 /* on DEVICE: the next one is made */
-STEP(on)
-{
-	script.attr.device = args[0];
-	return 0;
-}
+STEP_DO(on, script.attr.device = args[0]);
 
 /* rows STREAM TO FROM: four times eight bytes, of rows of 16 and of 32 */
-STEP(rows)
-{
-	return drover_stream_copy_rows(STREAM, TO, 32, FROM, 16, 8, 4, TICKET);
-}
+STEP_IS(rows, drover_stream_copy_rows(STREAM, TO, 32, FROM, 16, 8, 4, TICKET));
 
 /* rows_are MEMORY BYTE OTHER: what of them has come, and what is between */
 STEP(rows_are)
@@ -135,12 +128,7 @@ STEP(no_rows)
 	       drover_stream_copy_rows(s, to, 8, from, 8, 8, 0, NULL);
 }
 
-STEP(elsewhere)
-{
-	mock_cuda_capture_elsewhere(args[0]);
-	return 0;
-}
-
+STEP_DO(elsewhere, mock_cuda_capture_elsewhere(args[0]));
 STEP_IS(pin, drover_stream_pin(STREAM, TO, BYTES));
 STEP_IS(unpin, drover_stream_free(STREAM, TO));
 STEP_IS(foreign, foreign(args, 0));

@@ -56,17 +56,8 @@ static void *let_end(void *arg)
 	return arg;
 }
 
-STEP(slowly)
-{
-	may_end = false;
-	return 0;
-}
-
-STEP(let_end)
-{
-	return pthread_create(&opener, NULL, let_end, NULL);
-}
-
+STEP_DO(slowly, may_end = false);
+STEP_IS(let_end, pthread_create(&opener, NULL, let_end, NULL));
 STEP_IS(joined, pthread_join(opener, NULL));
 STEP_IS(named, races_name(from, to));
 

@@ -66,11 +66,7 @@ static int end_thread(void *arg)
 	pthread_exit(NULL);
 }
 
-STEP(alone)
-{
-	await_alone();
-	return 0;
-}
+STEP_DO(alone, await_alone());
 
 /* many: streams, and how many threads there are more than streams or CPUs */
 STEP(many)

@@ -127,11 +127,7 @@ STEP(destroy)
 	return err;
 }
 
-STEP(alloc)
-{
-	script.memory[args[1]] = device_memory(STREAM, BYTES);
-	return 0;
-}
+STEP_DO(alloc, script.memory[args[1]] = device_memory(STREAM, BYTES));
 
 STEP(free)
 {
@@ -141,11 +137,7 @@ STEP(free)
 	return drover_stream_free(STREAM, memory);
 }
 
-STEP(set)
-{
-	memset(script_memory(args[0]), args[1], BYTES);
-	return 0;
-}
+STEP_DO(set, memset(script_memory(args[0]), args[1], BYTES));
 
 static inline int script_count_call(void *arg)
 {
@@ -177,23 +169,9 @@ static inline int script_gate(const long *args, uint32_t kind)
 	return gate_submit_access(gate, stream, access, TICKET);
 }
 
-STEP(open)
-{
-	gate_open(&script.gates[args[0]]);
-	return 0;
-}
-
-STEP(later)
-{
-	gate_open_when_asleep(&script.gates[args[0]]);
-	return 0;
-}
-
-STEP(waited)
-{
-	gate_was_waited_for(&script.gates[args[0]]);
-	return 0;
-}
+STEP_DO(open, gate_open(&script.gates[args[0]]));
+STEP_DO(later, gate_open_when_asleep(&script.gates[args[0]]));
+STEP_DO(waited, gate_was_waited_for(&script.gates[args[0]]));
 
 static inline int script_wait(long ticket, int64_t ns)
 {
@@ -203,18 +181,8 @@ static inline int script_wait(long ticket, int64_t ns)
 				  &deadline);
 }
 
-STEP(mark)
-{
-	script.mark[args[0]] = counts_of(STREAM);
-	return 0;
-}
-
-STEP(refuse)
-{
-	mock_cuda_fail((const char *)args[0], 0, args[1]);
-	return 0;
-}
-
+STEP_DO(mark, script.mark[args[0]] = counts_of(STREAM));
+STEP_DO(refuse, mock_cuda_fail((const char *)args[0], 0, args[1]));
 STEP_IS(create, script_create(args[0]));
 STEP_IS(fill, fill_submit(STREAM, TO, args[2], BYTES, TICKET));
 STEP_IS(add, add_submit(STREAM, TO, FROM, BYTES, TICKET));
@@ -261,18 +229,8 @@ STEP(note)
 	return drover_stream_note(&access, 1);
 }
 
-STEP(late)
-{
-	eager_plants.late = args[0];
-	return 0;
-}
-
-STEP(break)
-{
-	eager_plants.fail_copy = args[0];
-	return 0;
-}
-
+STEP_DO(late, eager_plants.late = args[0]);
+STEP_DO(break, eager_plants.fail_copy = args[0]);
 STEP_IS(races, races_found());
 #endif
 
