@@ -29,7 +29,6 @@ LAST_SIGNAL = 64
 #: How many of the last lines of a program explain its failure.
 TAIL = 15
 
-CONTRACT = "selftests/contract.txt"
 EXPECTED = os.path.join(source.TOP, "selftests", "expected-failures")
 
 
@@ -208,20 +207,3 @@ def compare(results, known):
     return compared + [Result(name, FAIL, "listed as an expected failure, but"
                               " was not run")
                        for name in known if name not in seen]
-
-
-def contract(text, there):
-    """One result for each row of the contract; @there: tests that exist."""
-    rows = []
-    for line in text.splitlines():
-        if line.startswith("\t") and rows:
-            rows[-1][1].extend(line.split())
-        elif line and not line.startswith("#"):
-            rows.append((line.partition(":")[0], []))
-    results = []
-    for name, named in rows:
-        missing = tuple(test for test in named if test not in there)
-        why = "no such test" if missing else "" if named else "no test"
-        results.append(Result(f"contract: {name}: {' '.join(named)}",
-                              FAIL if why else PASS, why, missing))
-    return results or [Result(CONTRACT, FAIL, "has no rows")]

@@ -106,8 +106,6 @@ def all_stages(settings):
     """The stages of `make check`, in order; the cheap ones come first."""
     if not settings.sanitizer:
         yield Stage("static", 5, lambda progress: static.run())
-        yield Stage("contract", 1, lambda progress: listed(tap.contract(
-            source.read(tap.CONTRACT), source.tests())))
         yield Stage("budgets", 1, lambda progress: listed(run_tool(
             "selftests/budgets/run", f"--build={settings.build}")))
     for path in FOLDER_TESTS:

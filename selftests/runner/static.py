@@ -318,17 +318,17 @@ def check_promises():
                                re.M | re.S):
             title = text.split("\n")[1].strip(" *")
             if re.match(r"drover_\w+(\(\)|:)", title):
-                yield from _untested(path, title, text)
+                yield from untested(path, title, text)
     for path in source.files():
         if path.startswith("Documentation/man/"):
             for text in re.split(r"^\.S[HS] ", source.read(path),
                                  flags=re.M)[1:]:
                 title = text.split("\n")[0]
                 if title not in EMPTY_SECTIONS:
-                    yield from _untested(path, title, text)
+                    yield from untested(path, title, text)
 
 
-def _untested(path, title, text):
+def untested(path, title, text):
     """What is wrong with the line "Tests:" of one promise."""
     named = re.findall(r"Tests: (.*)$", text, re.M)
     if not named:
