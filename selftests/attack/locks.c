@@ -6,8 +6,6 @@
  *
  * APIs: drover pthread
  */
-#include <sys/mman.h>
-
 #include "cond/cond.h"
 #include "api.h"
 #include "blocked.h"
@@ -25,14 +23,9 @@ static atomic_int destroyer_tid, nr_destroyed;
 /* The condvar is gone, or who destroys it waits for its lock's PI futex. */
 static void destroyer_settles(void)
 {
-	int64_t deadline = blocked_deadline();
-
-	while (!nr_destroyed &&
-	       blocked_in_futex(getpid(), destroyer_tid, &cond->lock.pi) != 1) {
-		if (blocked_over(deadline))
-			tap_bail("destroy neither ends nor sleeps");
-		sched_yield();
-	}
+	wait_until(nr_destroyed || blocked_in_futex(getpid(), destroyer_tid,
+						    &cond->lock.pi) == 1,
+		   "destroy neither ends nor sleeps");
 }
 
 /* What the library calls. */
@@ -123,10 +116,7 @@ static void test_gone(const char *what, bool late)
 	lock_pi_used = false;
 	destroyer_tid = 0;
 	nr_destroyed = 0;
-	cond = mmap(NULL, sizeof(*cond), PROT_READ | PROT_WRITE,
-		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (cond == MAP_FAILED)
-		tap_bail("mmap");
+	cond = map_pages(sizeof(*cond));
 	cond_init(cond, 0);
 	cond_lock(cond);
 	start_thread(&destroyer, destroy, NULL);

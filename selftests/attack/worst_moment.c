@@ -58,17 +58,6 @@ int clock_gettime(clockid_t clock, struct timespec *now)
 	return (int)syscall(SYS_clock_gettime, clock, now);
 }
 
-static void settle(void)
-{
-	int64_t deadline = blocked_deadline();
-
-	while (fixture_any_awake(&fixture)) {
-		if (blocked_over(deadline))
-			tap_bail("a waiter neither returns nor sleeps");
-		sched_yield();
-	}
-}
-
 static void after_call(int command, const void *word)
 {
 	bool of_mutex = api_mutex_has(&mutex, word);
@@ -76,7 +65,7 @@ static void after_call(int command, const void *word)
 	while (command == FUTEX_WAIT_BITSET && !of_mutex && is_late)
 		sched_yield();
 	if (settles && (command == FUTEX_WAKE || command == FUTEX_CMP_REQUEUE))
-		settle();
+		wait_until(!fixture_any_awake(&fixture), "a waiter is awake");
 	if (is_first || command != FUTEX_WAKE || !of_mutex)
 		return;
 	nr_unlocked++;

@@ -5,7 +5,6 @@
  * have yet to be given back their phase. Processes: stopped_member.
  */
 #include <drover/barrier.h>
-#include <sys/mman.h>
 
 #include "run.h"
 #include "blocked.h"
@@ -19,10 +18,7 @@ static bool split;
 
 static void new_barrier(void)
 {
-	barrier = mmap(NULL, sizeof(*barrier), PROT_READ | PROT_WRITE,
-		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (barrier == MAP_FAILED)
-		tap_bail("mmap");
+	barrier = map_pages(sizeof(*barrier));
 	MUST(drover_barrier_init(barrier, NR_THREADS, NULL));
 }
 

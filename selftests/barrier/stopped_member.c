@@ -7,7 +7,6 @@
  */
 #include <drover/barrier.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
@@ -59,26 +58,11 @@ static void member(int nr)
 	_exit(0);
 }
 
-static void wait_for_state(pid_t pid, char state)
-{
-	int64_t deadline = blocked_deadline();
-	char text[512], *end;
-
-	for (;;) {
-		if (blocked_read(pid, pid, "stat", text, sizeof(text)) > 0 &&
-		    (end = strrchr(text, ')')) && end[2] == state)
-			return;
-		if (blocked_over(deadline))
-			tap_bail("process %d is not in state %c", pid, state);
-		sched_yield();
-	}
-}
-
 /* Stop one; all others must fall asleep. Wake them for nothing. */
 static void stop_one(const pid_t *pids, int nr)
 {
 	kill(pids[nr], SIGSTOP);
-	wait_for_state(pids[nr], 'T');
+	waitpid(pids[nr], NULL, WUNTRACED);
 	for (int i = 0; i < NR_MEMBERS; i++) {
 		int handled = shared->nr_handled;
 
@@ -98,14 +82,9 @@ static void stop_one(const pid_t *pids, int nr)
 
 static void wait_for_turns(long more)
 {
-	int64_t deadline = blocked_deadline();
 	long turn = shared->turns[0];
 
-	while (shared->turns[0] < turn + more) {
-		if (blocked_over(deadline))
-			tap_bail("nobody goes on");
-		sched_yield();
-	}
+	wait_until(shared->turns[0] >= turn + more, "nobody goes on");
 }
 
 /* Returns how many ended as they should. */
@@ -139,10 +118,7 @@ int main(int argc, char **argv)
 	int nr_ended = 0, nr_early = 0;
 
 	tap_plan(2);
-	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
-		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (shared == MAP_FAILED)
-		tap_bail("mmap");
+	shared = map_pages(sizeof(*shared));
 	for (int i = 0; i < NR_LIVES; i++) {
 		watchdog("a stopped member");
 		nr_ended += one_life(nr_rounds);

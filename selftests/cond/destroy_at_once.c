@@ -7,8 +7,6 @@
  *
  * APIs: drover pthread attack/destroy_at_once
  */
-#include <sys/mman.h>
-
 #include "fixture.h"
 #include "run.h"
 
@@ -28,11 +26,8 @@ static int nr_rounds;
 
 static api_cond_t *cond_map(void)
 {
-	api_cond_t *cond = mmap(NULL, sizeof(*cond), PROT_READ | PROT_WRITE,
-				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	api_cond_t *cond = map_pages(sizeof(*cond));
 
-	if (cond == MAP_FAILED)
-		tap_bail("mmap: %s", strerror(errno));
 	api_cond_init(cond);
 	return cond;
 }

@@ -8,7 +8,6 @@
  *
  * APIs: drover pthread
  */
-#include <sys/mman.h>
 #include <sys/resource.h>
 
 #include "steps.h"
@@ -148,12 +147,9 @@ static void test_thread_ends(void)
 {
 	static api_cond_t of_last = API_COND_INITIALIZER;
 	static atomic_bool others_go, last_goes;
-	void *stack = mmap(NULL, THREAD_STACK_SIZE, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *stack = map_pages(THREAD_STACK_SIZE);
 
 	watchdog("a thread without memory ends");
-	if (stack == MAP_FAILED)
-		tap_bail("mmap: %s", strerror(errno));
 	wait_a_moment();
 	for (int i = 0; i < NR_OTHERS; i++)
 		sleeper_start(&others[i], &cond, &others_go, NULL);

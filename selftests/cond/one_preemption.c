@@ -7,7 +7,6 @@
  *
  * APIs: drover pthread
  */
-#include <sys/mman.h>
 #include <sys/wait.h>
 
 #include "meet.h"
@@ -75,10 +74,7 @@ static void unmap(struct member *member)
 
 STEP(owner_waits)
 {
-	owner.cond = mmap(NULL, sizeof(*owner.cond), PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (owner.cond == MAP_FAILED)
-		tap_bail("mmap: %s", strerror(errno));
+	owner.cond = map_pages(sizeof(*owner.cond));
 	api_cond_init(owner.cond);
 	owner.done = false;
 	owner.member =

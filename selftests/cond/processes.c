@@ -121,8 +121,7 @@ STEP(wait)
 
 		pids[nr_pids++] = start(wait_once);
 		reached(&arena->nr_waiting, nr);
-		if (place_settled(pids[nr_pids - 1], pids[nr_pids - 1], NULL))
-			tap_bail("a process never slept");
+		place_settled(pids[nr_pids - 1], pids[nr_pids - 1], NULL);
 	}
 	return 0;
 }
@@ -235,7 +234,8 @@ static void *destroy(void *arg)
 STEP(thread_is_stopped)
 {
 	fixture = fixture_of(&arena->cond, &arena->mutex, 1);
-	hold_off(fixture_wait(&fixture)->thread);
+	fixture_add(&fixture, 1);
+	hold_off(fixture.members[0].thread);
 	return 0;
 }
 

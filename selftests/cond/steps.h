@@ -234,7 +234,7 @@ STEP(on)
 /* Who returns keeps the mutex, until the scene is over. */
 STEP_DO(keep, fixture.keep = true);
 STEP_DO(gone, fixture_gone(&fixture, args[0]));
-STEP_DO(one_returns, fixture_returned(&fixture, args[0]));
+STEP_DO(one_returns, reached(&fixture.nr_returned, args[0]));
 STEP_IS(waiting, fixture_count(&fixture, AT_COND));
 STEP_IS(at_mutex, fixture_count(&fixture, AT_MUTEX));
 

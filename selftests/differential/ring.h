@@ -15,7 +15,7 @@
  *
  * A request is queued on its futex when the call that submits it returns. Who
  * is woken by the thread that has the ring is completed when its call returns
- * to user space: no waiting is needed. From another thread it is, ring_await().
+ * to user space: no waiting is needed.
  */
 #ifndef DROVER_SELFTESTS_RING_H
 #define DROVER_SELFTESTS_RING_H
@@ -149,19 +149,6 @@ static inline bool ring_next(struct ring *ring, uint64_t *id, int *result)
 	/* The kernel may use the place again. */
 	atomic_store_explicit(ring->cq_head, head + 1, memory_order_release);
 	return true;
-}
-
-/* ring_await - wait for a result; 0 or -ETIMEDOUT */
-static inline int ring_await(struct ring *ring, uint64_t *id, int *result)
-{
-	int64_t deadline = blocked_deadline();
-
-	while (!ring_next(ring, id, result)) {
-		if (blocked_over(deadline))
-			return -ETIMEDOUT;
-		sched_yield();
-	}
-	return 0;
 }
 
 #endif /* DROVER_SELFTESTS_RING_H */

@@ -117,11 +117,8 @@ static void test_lock_pi(void)
 
 	tap_is(sys_futex_lock_pi(owner, FLAGS, NULL), 0, "FUTEX_LOCK_PI");
 	start_thread(&locker, lock_and_unlock, &answer);
-	for (int64_t end = blocked_deadline();
-	     !(__atomic_load_n(owner, __ATOMIC_ACQUIRE) & FUTEX_WAITERS);
-	     sched_yield())
-		if (blocked_now_ns() > end)
-			tap_bail("the second locker never waited");
+	wait_until(__atomic_load_n(owner, __ATOMIC_ACQUIRE) & FUTEX_WAITERS,
+		   "the second locker never waited");
 	tap_is(sys_futex_unlock_pi(owner, FLAGS), 0, "FUTEX_UNLOCK_PI");
 	pthread_join(locker, NULL);
 	tap_is(answer, 0, "FUTEX_LOCK_PI: waited for and got");

@@ -35,6 +35,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <time.h>
@@ -64,6 +65,17 @@ static inline void start_thread(pthread_t *thread, void *(*run)(void *arg),
 				void *arg)
 {
 	start_thread_on(NULL, thread, run, arg);
+}
+
+/* map_pages - zero bytes in pages of their own, shared with children */
+static inline void *map_pages(size_t bytes)
+{
+	void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			   MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (pages == MAP_FAILED)
+		tap_bail("mmap: %s", strerror(errno));
+	return pages;
 }
 
 static inline pthread_t thread_of(void *(*run)(void *arg), void *arg)
@@ -204,7 +216,7 @@ static inline bool deadline_passed(clockid_t clock,
 }
 
 /* Under emulation with a thousand threads a second is nothing. */
-#define BLOCKED_DEADLINE_SECONDS 60
+#define BLOCKED_DEADLINE_NS (60 * NS_PER_S)
 
 #ifndef SYS_futex_waitv
 #define SYS_futex_waitv 449
@@ -296,27 +308,14 @@ static inline int blocked_in_futex(pid_t pid, pid_t tid, const void *uaddr)
 	return blocked_state_is_sleep(text);
 }
 
-static inline int64_t blocked_now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
-}
-
 /* Of the time on the wall, what this thread has not seen pass, see below. */
 static _Thread_local int64_t blocked_seen, blocked_unseen;
 
-/* blocked_deadline_in - the moment at which waiting becomes a failure */
-static inline int64_t blocked_deadline_in(int64_t seconds)
-{
-	blocked_seen = blocked_now_ns();
-	return blocked_seen - blocked_unseen + seconds * INT64_C(1000000000);
-}
-
+/* blocked_deadline - the moment at which waiting becomes a failure */
 static inline int64_t blocked_deadline(void)
 {
-	return blocked_deadline_in(BLOCKED_DEADLINE_SECONDS);
+	blocked_seen = blocked_now_ns();
+	return blocked_seen - blocked_unseen + BLOCKED_DEADLINE_NS;
 }
 
 /*
@@ -328,26 +327,17 @@ static inline bool blocked_over(int64_t deadline)
 {
 	int64_t now = blocked_now_ns();
 
-	if (now > blocked_seen + INT64_C(1000000000))
+	if (now > blocked_seen + NS_PER_S)
 		blocked_unseen += now - blocked_seen;
 	blocked_seen = now;
 	return now - blocked_unseen > deadline;
 }
 
-/*
- * blocked_still - has a number that others change stood still until a
- * blocked_deadline()? To be asked all the time, as above; @seen is what it was
- * when asked last. Each change begins a new deadline, so that who is slow is not
- * taken for who is stuck.
- */
-static inline bool blocked_still(long number, long *seen, int64_t *deadline)
-{
-	if (number == *seen)
-		return blocked_over(*deadline);
-	*seen = number;
-	*deadline = blocked_deadline();
-	return false;
-}
+/* wait_until - yield until @condition; what never comes ends the program */
+#define wait_until(condition, ...)                                             \
+	for (int64_t until_ = blocked_deadline(); !(condition); sched_yield()) \
+		if (blocked_over(until_))                                      \
+	tap_bail(__VA_ARGS__)
 
 /*
  * wait_blocked - wait until thread @tid of process @pid sleeps in futex

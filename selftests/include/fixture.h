@@ -64,17 +64,11 @@ static inline enum place place_of(pid_t pid, pid_t tid, const void *mutex)
 	}
 }
 
-/* place_settled - wait until the thread sleeps in its wait; 0 or -ETIMEDOUT */
-static inline int place_settled(pid_t pid, pid_t tid, const void *mutex)
+/* place_settled - wait until the thread sleeps in its wait */
+static inline void place_settled(pid_t pid, pid_t tid, const void *mutex)
 {
-	int64_t deadline = blocked_deadline();
-
-	while (place_of(pid, tid, mutex) != AT_COND) {
-		if (blocked_over(deadline))
-			return -ETIMEDOUT;
-		sched_yield();
-	}
-	return 0;
+	wait_until(place_of(pid, tid, mutex) == AT_COND,
+		   "thread %d never sleeps in its wait", tid);
 }
 
 /*
@@ -217,13 +211,7 @@ static inline struct member *fixture_start(struct fixture *fixture,
  */
 static inline void member_has_joined(struct member *member)
 {
-	int64_t deadline = blocked_deadline();
-
-	while (!member->waiting) {
-		if (blocked_over(deadline))
-			tap_bail("a waiter never waited");
-		sched_yield();
-	}
+	wait_until(member->waiting, "a waiter never waited");
 	api_mutex_lock(member->mutex);
 	api_mutex_unlock(member->mutex);
 }
@@ -239,18 +227,7 @@ static inline enum place member_place(struct member *member)
 static inline void member_asleep(struct member *member)
 {
 	member_has_joined(member);
-	if (place_settled(getpid(), member->tid, member->mutex))
-		tap_bail("waiter %d never slept",
-			 (int)(member - member->fixture->members));
-}
-
-/* fixture_wait - one more member that waits without end, asleep on return */
-static inline struct member *fixture_wait(struct fixture *fixture)
-{
-	struct member *member = fixture_start(fixture, NULL);
-
-	member_asleep(member);
-	return member;
+	place_settled(getpid(), member->tid, member->mutex);
 }
 
 /* fixture_add - @nr more members, asleep on return, in no known order */
@@ -262,12 +239,6 @@ static inline void fixture_add(struct fixture *fixture, int nr)
 		fixture_start(fixture, NULL);
 	for (int i = 0; i < nr; i++)
 		member_asleep(&first[i]);
-}
-
-/* fixture_returned - wait until @nr members have returned altogether */
-static inline void fixture_returned(struct fixture *fixture, int nr)
-{
-	reached(&fixture->nr_returned, nr);
 }
 
 /* fixture_gone - wait until @nr have returned and have unlocked their mutex */
@@ -334,20 +305,6 @@ static inline void fixture_end(struct fixture *fixture)
 		pthread_join(fixture->members[i].thread, NULL);
 	free(fixture->members);
 	fixture->members = NULL;
-}
-
-/*
- * The end of a fixture whose condvar and mutex are of some kind
- */
-
-/* kind_fixture_end - wake who still waits, join all, destroy what they used */
-static inline void kind_fixture_end(struct fixture *fixture)
-{
-	while (fixture_count(fixture, RETURNED) < fixture->nr)
-		kind_broadcast(fixture->cond, fixture->mutex);
-	fixture_end(fixture);
-	kind_cond_destroy(fixture->cond, fixture->mutex);
-	api_mutex_destroy(fixture->mutex);
 }
 
 #endif /* DROVER_SELFTESTS_FIXTURE_H */

@@ -266,7 +266,7 @@ static unsigned int watchdog_seconds = WATCHDOG_SECONDS;
 static void (*volatile watchdog_report)(void);
 static volatile int64_t watchdog_due;
 
-static inline int64_t watchdog_now(void)
+static inline int64_t blocked_now_ns(void)
 {
 	struct timespec now;
 
@@ -276,7 +276,8 @@ static inline int64_t watchdog_now(void)
 
 static inline void watchdog_start(void)
 {
-	watchdog_due = watchdog_now() + watchdog_seconds * INT64_C(1000000000);
+	watchdog_due =
+		blocked_now_ns() + watchdog_seconds * INT64_C(1000000000);
 	alarm(watchdog_seconds);
 }
 
@@ -288,7 +289,7 @@ static inline void watchdog_write(const char *text)
 
 static inline void watchdog_bite(int number)
 {
-	if (watchdog_now() > watchdog_due + WATCHDOG_LATE) {
+	if (blocked_now_ns() > watchdog_due + WATCHDOG_LATE) {
 		watchdog_start();
 		return;
 	}

@@ -10,7 +10,6 @@
  */
 #include <drover/cond.h>
 #include <drover/mutex.h>
-#include <sys/mman.h>
 
 #include "blocked.h"
 #include "run.h"
@@ -306,10 +305,7 @@ static void test_bad_attributes(void)
 
 int main(void)
 {
-	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
-		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (shared == MAP_FAILED)
-		tap_bail("mmap");
+	shared = map_pages(sizeof(*shared));
 	tap_plan(NR_OF(scenes) + 3);
 	for (int i = 0; i < NR_OF(scenes); i++)
 		test_scene(&scenes[i]);

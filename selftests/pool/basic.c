@@ -5,7 +5,6 @@
  * a worker that sleeps so gives its place to another, as far as there are spares;
  * and what a task may do does not depend on who runs it.
  */
-#include <sys/mman.h>
 #include <sys/prctl.h>
 
 #include "steps.h"
@@ -197,8 +196,7 @@ static int fork_in_part(size_t begin, size_t end, void *child)
 static void test_return(void)
 {
 	int err, status;
-	atomic_int *nr = mmap(NULL, sizeof(*nr), PROT_READ | PROT_WRITE,
-			      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	atomic_int *nr = map_pages(sizeof(*nr));
 	pid_t child;
 
 	watchdog("back in the child");

@@ -78,20 +78,15 @@ int open(const char *path, int flags, ...)
 /* Does a worker look out for work before it sleeps? */
 static bool lingers(uint32_t linger_us, uint32_t linger_small_us)
 {
-	int64_t deadline = blocked_deadline();
-	drover_poolstats_t stats;
+	bool lingered;
 
 	begin_with((drover_poolattr_t){ .workers = 1,
 					.linger_us = linger_us,
 					.linger_small_us = linger_small_us });
-	do {
-		if (blocked_over(deadline))
-			tap_bail("the worker does not sleep");
-		sched_yield();
-		stats = stats_of(pool);
-	} while (!stats.sleeps);
+	wait_until(stats_of(pool).sleeps, "the worker does not sleep");
+	lingered = stats_of(pool).linger_ns;
 	end();
-	return stats.linger_ns != 0;
+	return lingered;
 }
 
 /* In a child: the library finds out once. Bits: lingers with either budget. */

@@ -128,13 +128,7 @@ static inline bool workers_sleep(int nr)
 /* One that was woken and has not run yet is awake. */
 static inline void await_sleep(int nr)
 {
-	int64_t deadline = blocked_deadline();
-
-	while (!workers_sleep(nr)) {
-		if (blocked_over(deadline))
-			tap_bail("workers do not sleep");
-		sched_yield();
-	}
+	wait_until(workers_sleep(nr), "workers do not sleep");
 }
 
 #ifdef REFUSES

@@ -91,8 +91,7 @@ STEP(victim_sleeps)
 {
 	pthread_mutex_lock(&mutex);
 	pthread_mutex_unlock(&mutex);
-	if (place_settled(getpid(), victim.tid, &mutex))
-		tap_bail("the victim does not sleep");
+	place_settled(getpid(), victim.tid, &mutex);
 	return victim.result == -1;
 }
 

@@ -6,7 +6,6 @@
  */
 #include <limits.h>
 #include <pthread.h>
-#include <sys/mman.h>
 
 #include "blocked.h"
 #include "api.h"
@@ -56,17 +55,6 @@ static void run_on(char *stack)
 	joined(thread);
 }
 
-static char *map_stacks(void)
-{
-	char *stacks = mmap(NULL, NR_THREADS * THREAD_STACK_SIZE,
-			    PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	if (stacks == MAP_FAILED)
-		tap_bail("no memory");
-	return stacks;
-}
-
 static void *wait_for_ever(void *arg)
 {
 	pthread_mutex_lock(&mutex);
@@ -110,12 +98,12 @@ int main(int argc, char **argv)
 	watchdog("waits in last destructors");
 	if (pthread_key_create(&key, wait_in_the_end))
 		tap_bail("no key");
-	stacks = map_stacks();
+	stacks = map_pages(NR_THREADS * THREAD_STACK_SIZE);
 	for (int i = 0; i < NR_THREADS; i++)
 		run_on(stacks + i * THREAD_STACK_SIZE);
 	munmap(stacks, NR_THREADS * THREAD_STACK_SIZE);
 	tap_ok(waits_are_cancelled(), "threads that are unmapped are not met");
-	stacks = map_stacks();
+	stacks = map_pages(NR_THREADS * THREAD_STACK_SIZE);
 	for (int i = 0; i < NR_THREADS; i++)
 		run_on(stacks);
 	tap_ok(waits_are_cancelled(), "nor those that had the same memory");

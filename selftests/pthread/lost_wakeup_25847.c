@@ -166,7 +166,6 @@ enum outcome {
 /* A round, in a process of its own. */
 static bool round_runs(void)
 {
-	int64_t deadline = blocked_deadline();
 	struct timespec past = { 0, 0 };
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -180,11 +179,7 @@ static bool round_runs(void)
 	actor_start(&other, other_thread, &scenario, place);
 	caller.go = true;
 	do {
-		while (!all_quiet()) {
-			if (blocked_over(deadline))
-				tap_bail("the threads never come to rest");
-			sched_yield();
-		}
+		wait_until(all_quiet(), "the threads never come to rest");
 		if (tokens && nr_waiting())
 			_exit(LOST);
 		if (nr_waiting())

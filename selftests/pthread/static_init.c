@@ -3,8 +3,6 @@
  * Where a condvar may lie and how it may begin: with the initializer, as zero
  * bytes, by init() over garbage, again after destroy(), with attributes.
  */
-#include <sys/mman.h>
-
 #include "fixture.h"
 
 #define NR_WAITERS 3
@@ -91,12 +89,11 @@ static void test_clock(clockid_t clock, clockid_t other, const char *name)
 static void test_size(void)
 {
 	long page = sysconf(_SC_PAGESIZE);
-	char *pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *pages = map_pages(2 * page);
 	pthread_cond_t *last;
 
-	if (pages == MAP_FAILED || mprotect(pages + page, page, PROT_NONE))
-		tap_bail("mmap: %s", strerror(errno));
+	if (mprotect(pages + page, page, PROT_NONE))
+		tap_bail("mprotect: %s", strerror(errno));
 	last = (pthread_cond_t *)(pages + page) - 1;
 	pthread_cond_init(last, NULL);
 	tap_ok(works(last), "no byte behind it is touched");

@@ -27,9 +27,9 @@ static void *wait_late(void *arg)
 /* Takes the CPU until it is told to stop, or for two seconds. */
 static void *take_cpu(void *arg)
 {
-	int64_t end = watchdog_now() + 2 * NS_PER_S;
+	int64_t end = blocked_now_ns() + 2 * NS_PER_S;
 
-	while (!stop && watchdog_now() < end)
+	while (!stop && blocked_now_ns() < end)
 		;
 	return arg;
 }

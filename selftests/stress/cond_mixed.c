@@ -266,7 +266,7 @@ static void test(const char *policy)
 		run.end = run.said + options.seconds * NS_PER_S / NR_POLICIES;
 	tap_diag("seed=%" PRIu64 " threads=%d most=%d", options.seed,
 		 options.threads, options.most);
-	mixed = map_shared(sizeof(*mixed));
+	mixed = map_pages(sizeof(*mixed));
 	tap_ok(rounds_pass(options.seed), "%s: every pair is accounted for",
 	       policy);
 }

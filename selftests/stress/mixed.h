@@ -12,7 +12,6 @@
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
@@ -125,16 +124,6 @@ struct mixed {
 
 static struct mixed *mixed;
 
-static inline void *map_shared(size_t size)
-{
-	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
-			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-	if (memory == MAP_FAILED)
-		tap_bail("mmap: %s", strerror(errno));
-	return memory;
-}
-
 /*
  * Another condvar for a box. One of threads lies in a page of its own, which is
  * gone when it is destroyed: who touches it later gets SIGSEGV. One of processes
@@ -143,7 +132,7 @@ static inline void *map_shared(size_t size)
 static inline void box_new_cond(struct box *box)
 {
 	box->cond = mixed->shared ? &box->conds[box->nr_conds++ % NR_CONDS] :
-				    map_shared(sizeof(*box->cond));
+				    map_pages(sizeof(*box->cond));
 	if (kind_cond_init(box->cond, mixed->shared))
 		tap_bail("cond_init");
 }
