@@ -274,6 +274,5 @@ static void test(const char *policy)
 int main(int argc, char **argv)
 {
 	args_parse(argc, argv, "");
-	return policies_main(argv, (struct policy_list){ names, NR_OF(names) },
-			     test);
+	return policies_main(argv, names, NR_OF(names), test);
 }

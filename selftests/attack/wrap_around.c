@@ -56,7 +56,7 @@ int main(int argc, char **argv)
 	scenes_test("wraps", interrupts, 1);
 	fork_generation = UINT32_MAX;
 	scene_start("", "normal", false);
-	if (fork_threads_work())
+	if (FORK_THREADS_WORK)
 		scenes_test("wraps", forks, 1);
 	else
 		tap_skip("generations of forks", FORK_THREADS_SKIP);

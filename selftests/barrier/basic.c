@@ -153,7 +153,7 @@ static void test_files(const char *what)
 	/* What is known of a limit gets old within a second. */
 	nanosleep(&(struct timespec){ 1, 200000000 }, NULL);
 	pthread_attr_init(&attr);
-#if CHILDREN_MAY_HAVE_THREADS && FRAMES_MAY_UNWIND
+#if FORK_THREADS_WORK
 	pthread_attr_setstacksize(&attr, PTHREAD_STACK_MIN);
 #endif
 	MUST(pthread_create(&thread, &attr, wait_for_long, &barrier));

@@ -106,7 +106,7 @@ static bool use_all_twice(void)
 {
 	api_mutex_init(&mutex);
 	return child_does(use_all, "a child of a child") &&
-	       (!fork_threads_work() || scene_holds("wait 2; each 2 0 = 1")) &&
+	       (!FORK_THREADS_WORK || scene_holds("wait 2; each 2 0 = 1")) &&
 	       use_all();
 }
 

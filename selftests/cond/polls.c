@@ -171,5 +171,5 @@ int main(int argc, char **argv)
 	if (!HANDLERS_ARE_PROMPT)
 		return handlers_are_late();
 	scenarios_start(argc, argv, 1500);
-	return policies_main(argv, (struct policy_list){ names, 2 }, test);
+	return policies_main(argv, names, 2, test);
 }

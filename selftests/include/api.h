@@ -19,11 +19,7 @@
 #include "tap.h"
 
 /*
- * Run this pthread program on libdrover-pthread
- *
- *	int main(int argc, char **argv)
- *	{
- *		drop_in_load(argv);
+ * drop_in_load(argv) runs this pthread program on libdrover-pthread
  *
  * Unless the library is loaded already, the program executes itself again
  * with it in LD_PRELOAD. It is looked for where the build folder and a guest
@@ -94,12 +90,8 @@ static inline void drop_in_load(char **argv)
 }
 
 /*
- * One name for the native functions and for pthread's
- *
- * A property that both promise is written once, with the api_ names, and is
- * built for each API that the test names, see the Makefile.
- *
- * api_start() comes first in main().
+ * One name for the native functions and for pthread's: a property that both
+ * promise is written once. api_start() comes first in main().
  */
 
 #ifdef API_PTHREAD
@@ -204,12 +196,6 @@ static inline bool api_mutex_has(const api_mutex_t *mutex, const void *word)
 
 /*
  * Every kind of mutex that the API has, and condvars to go with it
- *
- *	kind_mutex_init(&mutex, &mutex_kinds[random_below(&random,
- *							   NR_MUTEX_KINDS)],
- *			shared);
- *	kind_cond_init(&cond, shared);
- *	kind_broadcast(&cond, &mutex);
  *
  * The usual kind is there more than once, to be drawn more often. Where the
  * native API takes the mutex with a broadcast or destroy, it is given.

@@ -2,15 +2,6 @@
 /*
  * blocked.h - wait until the kernel shows a thread asleep in futex
  *
- * A test that wakes or moves a waiter must know that it sleeps. Waiting for
- * some milliseconds is a guess that fails on a loaded machine and under
- * emulation; the kernel knows:
- *
- *	pid_t tid = ...;		// published by the thread: gettid()
- *
- *	if (wait_blocked(getpid(), tid, &futex))
- *		tap_bail("the waiter never went to sleep");
- *
  * /proc/<pid>/task/<tid>/syscall names the system call and its arguments
  * once the thread is off its CPU, and "running" before that. A thread in a
  * page fault inside futex looks the same, so its state must be S as well;
@@ -339,12 +330,7 @@ static inline bool blocked_over(int64_t deadline)
 		if (blocked_over(until_))                                      \
 	tap_bail(__VA_ARGS__)
 
-/*
- * wait_blocked - wait until thread @tid of process @pid sleeps in futex
- * @uaddr: first argument of its system call, or NULL for any
- *
- * Returns 0, -ETIMEDOUT, or -ESRCH when the thread is gone.
- */
+/* wait_blocked - until blocked_in_futex(); 0, -ETIMEDOUT, or -ESRCH */
 static inline int wait_blocked(pid_t pid, pid_t tid, const void *uaddr)
 {
 	int64_t deadline = blocked_deadline();
@@ -360,11 +346,7 @@ static inline int wait_blocked(pid_t pid, pid_t tid, const void *uaddr)
 	}
 }
 
-/*
- * wait_at_least - wait until other threads have counted @count up to @value
- *
- * Returns 0 or -ETIMEDOUT. What they wrote before counting is visible.
- */
+/* wait_at_least - until others have counted up to @value; 0 or -ETIMEDOUT */
 static inline int wait_at_least(atomic_int *count, int value)
 {
 	int64_t deadline = blocked_deadline();
@@ -403,14 +385,8 @@ static inline void asleep_on(atomic_int *tid, const void *uaddr)
 }
 
 /*
- * Stop a waiting thread before it can look for its wake-up
- *
- *	hold_off(member->thread);	// now in a signal handler
- *	api_cond_signal(&cond);		// somebody else may try to take this
- *	hold_off_end(1);		// all handlers return
- *
- * The handler takes the thread out of its system call and keeps it until the
- * end, as an unlucky scheduler would.
+ * Stop waiting threads before they can look for their wake-up: a signal handler
+ * keeps them from hold_off() to hold_off_end(), as an unlucky scheduler would.
  */
 
 static atomic_int nr_held_off, nr_let_go;

@@ -20,20 +20,6 @@
 #include "../mock/eager/eager.h"
 #endif
 
-/*
- * A gate is a kernel that does not end before it is opened, so that what is
- * behind it is surely under way:
- *
- *	struct gate gate = GATE_INIT;
- *
- *	gate_submit_access(&gate, &stream, access, &ticket);
- *	...
- *	gate_open(&gate);
- *
- * gate_open_when_asleep() opens it once the calling thread sleeps, so a call
- * that follows is seen to wait.
- */
-
 static inline drover_stream_t stream_of(uint32_t backend, uint32_t order)
 {
 	drover_streamattr_t attr = { .backend = backend, .order = order };
@@ -148,7 +134,7 @@ static inline int fail_submit(drover_stream_t *stream, int err, void *to,
 				 ticket);
 }
 
-/* ---- gates ---- */
+/* A gate is a kernel that does not end before it is opened. */
 
 struct gate {
 	drover_mutex_t lock;
@@ -226,16 +212,7 @@ static inline void gate_was_waited_for(struct gate *gate)
 
 #ifdef DROVER_STREAM_DEBUG
 
-/*
- * What the debug build of the library reports
- *
- *	races_watch();
- *	...
- *	tap_is(races_found(), 1, "one race");
- *	tap_ok(races_name(from, to), "which names the call between them");
- *
- * For programs called debug_*, which are linked to the debug build.
- */
+/* What the debug build of the library reports: for programs called debug_*. */
 
 static struct {
 	drover_mutex_t lock;

@@ -2,26 +2,12 @@
 /*
  * fake_futex.h - a layer between the library and the kernel's futex
  *
- *	fake_futex_start(fake_futex_of(seed));	// before there are threads
- *	...
- *	fake_futex_thread(nr);			// in thread nr, first thing
- *
  * For the programs of attack/, which are linked to a build of the library that
  * calls raw_futex_call() where it would call the kernel. The layer does only
- * what a kernel may do to its caller at any time:
- *
- *  - Calls are late: the thread yields, spins or sleeps before the call (a
- *    wake is held back, a requeue comes after the mutex has changed hands)
- *    and after it (the answer is old).
- *  - A wait returns 0 though nobody woke it, EINTR, or EAGAIN; PI operations
- *    answer EAGAIN.
- *  - A wait whose deadline is near is over at the deadline exactly, without
- *    ever having slept: a wake that comes meanwhile goes to somebody else.
- *  - Requeue answers ENOSYS or EPERM, from its N-th call on.
- *
- * What it does is drawn from a stream of random numbers for each thread, which
- * depends on the seed and the thread's number alone. So a seed that fails does
- * the same to the same calls again, as far as the scheduler permits.
+ * what a kernel may do to its caller at any time, see struct fake_futex. It is
+ * drawn from a stream of random numbers for each thread, which depends on the
+ * seed and the thread's number alone. So a seed that fails does the same to the
+ * same calls again, as far as the scheduler permits.
  */
 #ifndef DROVER_SELFTESTS_FAKE_FUTEX_H
 #define DROVER_SELFTESTS_FAKE_FUTEX_H
@@ -43,8 +29,10 @@
  * struct fake_futex - what to do; all zero: only what the kernel does
  * @seed: of all threads' random numbers
  * @late: how many of 1000 calls are late, before the kernel and behind it
- * @spurious: how many of 1000 waits return 0, EINTR or EAGAIN at once
- * @expire: how many of 1000 waits whose deadline is near just let it pass
+ * @spurious: how many of 1000 waits return 0, EINTR or EAGAIN at once, and PI
+ *	      operations EAGAIN
+ * @expire: how many of 1000 waits whose deadline is near just let it pass: a
+ *	    wake that comes meanwhile goes to somebody else
  * @refuse_with: ENOSYS or EPERM for requeues, or 0
  * @refuse_from: the number of the first requeue that is refused
  */

@@ -17,8 +17,6 @@
 /*
  * Where a thread sleeps that waits on a condvar or its mutex
  *
- *	place_of(getpid(), tid, &mutex)
- *
  * A thread that sleeps in futex shows the call that put it to sleep, also
  * after a requeue. So a waiter that was woken and went to sleep on the mutex is
  * AT_MUTEX, and one that was moved there is AT_COND as before. Who sleeps in
@@ -72,7 +70,7 @@ static inline void place_settled(pid_t pid, pid_t tid, const void *mutex)
 }
 
 /*
- * A number of threads that wait on a condvar, each once
+ * Threads that wait on a condvar, each once, without a predicate
  *
  *	struct fixture fixture = fixture_of(&cond, &mutex, 8);
  *
@@ -80,10 +78,6 @@ static inline void place_settled(pid_t pid, pid_t tid, const void *mutex)
  *	api_cond_signal(&cond);
  *	fixture_gone(&fixture, 1);		// one has returned and unlocked
  *	tap_is(fixture_count(&fixture, AT_COND), 7, "the others still wait");
- *
- * The waits have no predicate, so every return is seen. Where a member is, the
- * kernel tells: see above. Everything is bounded: what never comes ends the
- * program with "Bail out!".
  */
 
 struct fixture;

@@ -162,13 +162,7 @@ static inline long sys_futex_cmp_requeue_pi(const volatile void *uaddr,
 			 (uintptr_t)nr_requeue, uaddr2, val);
 }
 
-/*
- * The three ways to requeue, behind one signature
- *
- * FUTEX_REQUEUE, FUTEX_CMP_REQUEUE and futex_requeue(2) promise the same of
- * the waiters; a test of such a promise runs over all of them. Those that
- * compare expect the word at @from to be 0.
- */
+/* The three ways to requeue. Those that compare expect 0 at @from. */
 
 struct requeue_op {
 	const char *name;

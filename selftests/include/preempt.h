@@ -2,14 +2,9 @@
 /*
  * preempt.h - stop a thread after any one of its instructions
  *
- *	for (long nr = 1; preempt_after(nr, signal, others_act, &arg); nr++)
- *		check(&arg);
- *
- * runs signal(arg) again and again, and others_act(arg) once in the midst of
- * it: after the first instruction in the first round, after the second in the
- * second. So what an unlucky scheduler can do with one preemption is not left
- * to chance. The CPU's trap flag makes every instruction raise SIGTRAP; the
- * handler of the chosen one is where the others act.
+ * What an unlucky scheduler can do with one preemption is not left to chance:
+ * the CPU's trap flag makes every instruction raise SIGTRAP, and the handler of
+ * the chosen one is where the others act.
  */
 #ifndef DROVER_SELFTESTS_PREEMPT_H
 #define DROVER_SELFTESTS_PREEMPT_H
@@ -126,16 +121,6 @@ static inline bool preempt_after(long nr, void (*call)(void *arg),
 /*
  * One scenario, with a preemption at every instruction in turn
  *
- *	static const struct scenario scenario = {
- *		.name = "a signal, and another in its midst",
- *		.begin = two_wait,	// in every round
- *		.call = signal,		// a thread; it is stopped in here
- *		.other = signal,	// another thread, meanwhile
- *		.end = both_return,	// did it go well?
- *	};
- *
- *	tap_ok(everywhere(&scenario, seed, ms), "%s", scenario.name);
- *
  * The other thread runs until it has finished or sleeps, for it may need what
  * the stopped one holds; then the stopped one goes on. If that one falls asleep
  * by itself before its turn, the other acts then. What does not fit into the
@@ -152,10 +137,10 @@ static int everywhere_spin_ms = 20;
 
 struct scenario {
 	const char *name;
-	void (*begin)(void);
-	void (*call)(void *);
-	void (*other)(void);
-	bool (*end)(void);
+	void (*begin)(void);  /* in every round */
+	void (*call)(void *); /* of a thread, which is stopped in here */
+	void (*other)(void);  /* of another thread, meanwhile */
+	bool (*end)(void);    /* did it go well? */
 };
 
 struct actor {

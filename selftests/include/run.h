@@ -23,13 +23,9 @@
  *
  *	struct args args = args_parse(argc, argv, "seed seconds");
  *	uint64_t seed = args_get(&args, "seed", args_fresh_seed());
- *	long seconds = args_get(&args, "seconds", 2);
- *
- *	tap_diag("seed=%" PRIu64, seed);
  *
  * An argument that is not in the list ends the program with a message and
- * status 2: a misspelt one must not silently run something else. kselftest
- * passes none.
+ * status 2: a misspelt one must not silently run something else.
  */
 
 struct args {
@@ -125,13 +121,7 @@ static inline uint32_t random_below(uint64_t *state, uint32_t bound)
 	return (random_next(state) >> 32) * bound >> 32;
 }
 
-/*
- * Which kernel a test runs on.
- *
- * DROVER_VARIANT says it: none, mainline or drover in a guest, set by the
- * runner; anything else or nothing is the host's own kernel.
- */
-
+/* In a guest the runner says which kernel it has; else it is the host's own. */
 static inline bool variant_is(const char *name)
 {
 	const char *variant = getenv("DROVER_VARIANT");
@@ -175,15 +165,13 @@ static inline bool child_does(bool (*work)(void), const char *what)
  * Scenarios in words
  *
  *	STEP(wait) { ... args[0] ... }
- *	STEP(signal) { ... }
  *	NUMBER(everybody, 8);
  *
- *	tap_ok(steps_do("wait 8; signal; returned = 1"), "a signal");
+ *	tap_ok(steps_do("wait everybody; signal; returned = 1"), "a signal");
  *
  * A step is a verb and its numbers; those that are left out are 1. What is
  * behind the = has to come of it: if not, the step is printed, and the others
- * follow all the same, unless STEPS_END comes of it. All words that a program
- * defines lie in a section of their own, where they are found.
+ * follow all the same, unless STEPS_END comes of it.
  */
 
 #define STEP_NUMBERS 4
@@ -301,18 +289,12 @@ static inline bool steps_do(const char *text)
 }
 
 /*
- * The same test under each policy of the library
+ * The same test under each policy of the library, which reads DROVER_POLICY when
+ * it is loaded: so the program executes itself once for each policy, and hands its
+ * results on in the environment.
  *
- *	static void test(const char *policy) { ... }
- *
- *	int main(int argc, char **argv)
- *	{
- *		api_start(argv);
- *		return policy_main(argv, test);
- *	}
- *
- * The library reads DROVER_POLICY when it is loaded, so the program executes
- * itself once for each policy, and hands its results on in the environment.
+ *	api_start(argv);
+ *	return policy_main(argv, test);
  */
 
 #define NR_POLICIES 4
@@ -322,11 +304,6 @@ static const char *const policies[NR_POLICIES] = {
 	"requeue",
 	"wake-all",
 	"spin=0",
-};
-
-struct policy_list {
-	const char *const *names;
-	unsigned int nr;
 };
 
 /* policy_moves - does @policy move waiters where the mutex is in use? */
@@ -370,32 +347,28 @@ static inline _Noreturn void policy_exec(char **argv, const char *policy,
 	tap_bail("%s: %s", argv[0], strerror(errno));
 }
 
-/* policies_main - what main() returns that tests under each of @list */
-static inline int policies_main(char **argv, struct policy_list list,
+/* policies_main - what main() returns that tests under each of @nr @names */
+static inline int policies_main(char **argv, const char *const *names, int nr,
 				void (*test)(const char *policy))
 {
 	int stage = run_go_on();
-	unsigned int next;
 
 	if (stage < 0)
-		policy_exec(argv, list.names[0], 0);
-	if (stage >= (int)list.nr)
-		tap_bail("there are %u policies", list.nr);
+		policy_exec(argv, names[0], 0);
+	if (stage >= nr)
+		tap_bail("there are %d policies", nr);
 	if (stage == 0)
 		tap_start();
-	test(list.names[stage]);
-	next = stage + 1;
-	if (next < list.nr)
-		policy_exec(argv, list.names[next], next);
+	test(names[stage]);
+	if (++stage < nr)
+		policy_exec(argv, names[stage], stage);
 	return tap_exit();
 }
 
 /* policy_main - the same under all of them */
 static inline int policy_main(char **argv, void (*test)(const char *policy))
 {
-	struct policy_list list = { policies, NR_POLICIES };
-
-	return policies_main(argv, list, test);
+	return policies_main(argv, policies, NR_POLICIES, test);
 }
 
 #endif /* DROVER_SELFTESTS_RUN_H */

@@ -2,13 +2,6 @@
 /*
  * sandbox.h - tests in processes of their own, which get a seccomp filter
  *
- *	static bool broadcast(void)
- *	{
- *		sandbox_has(futex_filter_refuse(EPERM));
- *		...
- *
- *	sandbox_run("auto", "broadcast", broadcast);	// one result
- *
  * What the library finds out about the kernel it remembers, so each test has to
  * find out for itself.
  */
@@ -55,14 +48,8 @@ static inline void sandbox_run(const char *what, const char *name,
 }
 
 /*
- * Refuse requeues as a sandbox does
- *
- *	err = futex_filter_refuse(EPERM);	// this thread and its children
- *	err = futex_filter_refuse_pi(EPERM, false);
- *
- * Both install a seccomp filter for good, in the calling thread and in those it
- * creates from then on, and return 0 or an errno value: EINVAL where the kernel
- * has no filters.
+ * Filters are for good, in the calling thread and in those it creates from then
+ * on. 0 or an errno value comes back: EINVAL where the kernel has none.
  */
 
 #define FILTER_LOAD(field) \
@@ -116,13 +103,7 @@ static inline int futex_filter_refuse_pi(int error, bool waiters)
 				       FUTEX_CMP_REQUEUE_PI);
 }
 
-/*
- * What a debug build says before it aborts
- *
- *	misuse_test(signal_null, "is NULL");	// 1 result
- *
- * Each is done in a child.
- */
+/* What a debug build says before it aborts: misuse_test(), in a child. */
 static inline _Noreturn void misuse_do(void (*call)(void), int err)
 {
 	const struct rlimit no_core = { 0, 0 };

@@ -2,20 +2,12 @@
 /*
  * tap.h - results of a test program in the Test Anything Protocol
  *
- * What kselftest reads: a version line, a plan, one line for each result.
+ *	tap_plan(2);
+ *	tap_is(wake(1), 0, "nobody left to wake");
+ *	tap_skip("real-time order", "SCHED_FIFO is not permitted");
+ *	return tap_exit();
  *
- *	int main(void)
- *	{
- *		tap_plan(3);
- *		tap_ok(wake(1) == 1, "one waiter woken");
- *		tap_is(wake(1), 0, "nobody left to wake");
- *		tap_skip("real-time order", "SCHED_FIFO is not permitted");
- *		return tap_exit();
- *	}
- *
- * Only one thread may report: call these from the main thread. Results are
- * written line by line, so a program that is killed has said what it knew.
- * A child made by fork() must leave by _exit().
+ * For the main thread alone; a child made by fork() must leave by _exit().
  */
 #ifndef DROVER_SELFTESTS_TAP_H
 #define DROVER_SELFTESTS_TAP_H
@@ -176,18 +168,13 @@ static inline int tap_exit(void)
 /*
  * What cannot be tested in a build with a sanitizer
  *
- *	if (!HANDLERS_ARE_PROMPT)
- *		return handlers_are_late();
- *	if (!CHILDREN_MAY_HAVE_THREADS)
- *		return children_have_no_threads();
- *
  * ThreadSanitizer keeps signals back until a thread comes by at one of its own
  * functions, so a thread that sleeps in futex never runs its handler. It ends
  * the child of a fork that starts a thread. It crashes in a thread whose memory
  * was unmapped after its end, and takes a mutex that answers EINVAL for one that
- * does not exist; of a mutex of the program's own it knows nothing. A race that a
- * test makes on purpose it reports, of course. AddressSanitizer takes the frames
- * that a cancellation unwinds for alive.
+ * does not exist; of a mutex of the program's own it knows nothing.
+ * AddressSanitizer takes the frames that a cancellation unwinds for alive, and
+ * the lock of its allocator may be held by a thread that is not in the child.
  */
 
 #ifdef __SANITIZE_THREAD__
@@ -207,6 +194,10 @@ static inline int tap_exit(void)
 #else
 #define FRAMES_MAY_UNWIND 1
 #endif
+
+/* POSIX leaves it open whether the child of several threads may start some. */
+#define FORK_THREADS_WORK (NO_TSAN && FRAMES_MAY_UNWIND)
+#define FORK_THREADS_SKIP "this sanitizer cannot start threads there"
 
 #define FRAMES_STAY "AddressSanitizer takes unwound frames for alive"
 
@@ -250,12 +241,9 @@ static inline int children_have_no_threads(void)
  *
  *	watchdog("rounds of broadcasts");	// again for every stage
  *
- * What was announced last has to be over within a minute of time on the wall,
- * which is a thousand times what any stage needs. A program that can say what
- * its threads are about sets watchdog_report, and one that has a better idea of
- * how long is too long watchdog_seconds. If the end of the minute is itself
- * noticed late, the process was stopped or the machine has no time for it: then
- * the minute begins again.
+ * What was announced last has to be over within watchdog_seconds, and if not
+ * watchdog_report() is called. If the end of that time is itself noticed late,
+ * the process was stopped or the machine has no time for it: it begins again.
  */
 
 #define WATCHDOG_SECONDS 60
@@ -314,28 +302,6 @@ static inline void watchdog(const char *stage)
 	watchdog_stage = stage;
 	sigaction(SIGALRM, &action, NULL);
 	watchdog_start();
-}
-
-/*
- * Can a child of several threads start threads?
- *
- *	if (!fork_threads_work())
- *		tap_skip("a child with threads", FORK_THREADS_SKIP);
- *
- * POSIX leaves it open whether that works; glibc makes it work, and the tests
- * of fork are about it. The sanitizers do not: ThreadSanitizer takes the child's
- * threads for those of the parent that had the same address, and the lock of
- * AddressSanitizer's allocator may be held by a thread that is not in the child.
- */
-#define FORK_THREADS_SKIP "this sanitizer cannot start threads there"
-
-static inline bool fork_threads_work(void)
-{
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-	return false;
-#else
-	return true;
-#endif
 }
 
 #endif /* DROVER_SELFTESTS_TAP_H */

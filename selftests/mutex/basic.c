@@ -164,7 +164,7 @@ STEP(lock_of_killed)
 
 /* Another thread of a child may neither unlock nor lock. */
 STEP_IS(others_are_out,
-	!fork_threads_work() ||
+	!FORK_THREADS_WORK ||
 		(do_elsewhere((long[]){ (long)do_unlock }) == EPERM &&
 		 do_elsewhere((long[]){ (long)do_trylock }) == EBUSY));
 

@@ -154,7 +154,7 @@ static void test_children(void)
 	begin(1);
 	tap_ok(child_does(child_is_told, "the child of a fork"),
 	       "the child of a fork is told");
-	if (fork_threads_work()) {
+	if (FORK_THREADS_WORK) {
 		submit(&task, fork_in_task, NULL);
 		drover_pool_wait_all(pool);
 		tap_is(result_of(&task), 1, "the child of a worker is none");

@@ -11,7 +11,7 @@
 #include "tasks.h"
 
 /* A worker at work finds out how many CPUs there are, whatever its stack. */
-#if CHILDREN_MAY_HAVE_THREADS && FRAMES_MAY_UNWIND
+#if FORK_THREADS_WORK
 #define STACK PTHREAD_STACK_MIN
 #else
 #define STACK 0

@@ -259,7 +259,7 @@ static void test_stock(uint64_t seed)
 /* Why threads cannot be stopped here, or NULL. */
 static const char *why_not(void)
 {
-	if (!fork_threads_work())
+	if (!FORK_THREADS_WORK)
 		return "most instructions would be the sanitizer's";
 	return PREEMPT_POSSIBLE ? NULL : "only written for x86-64";
 }
