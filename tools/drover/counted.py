@@ -16,11 +16,9 @@ SLOT = struct.Struct("=QQ48x")
 COUNTS = ("waits", "released", "over", "signals", "broadcasts", "moved",
           "paid", "in_vain", "sampled", "awake", "again")
 ROW = struct.Struct(f"={len(COUNTS)}Q{NR_SITES}Q{NR_BUCKETS}I{NR_SITES}I")
-OWNER = struct.Struct("=II")
 MODULES_AT = HEAD.size
 SLOTS_AT = MODULES_AT + NR_MODULES * MODULE.size
-SHARDS_AT = SLOTS_AT + NR_CONDS * SLOT.size + 4096
-SHARD_SIZE = NR_CONDS * ROW.size
+ROWS_AT = SLOTS_AT + NR_CONDS * SLOT.size + 4096
 SITE_KINDS = ("wait", "signal", "broadcast")
 SITE_SHIFT = 62
 #: Address of the condition variables that found no place.
@@ -88,14 +86,10 @@ class Counted:
     def _sums(self, file):
         """Over all shards."""
         found = {}
-        owners = OWNER.iter_unpack(file.read(NR_SHARDS * OWNER.size))
-        for number, (_, used) in enumerate(owners):
-            if not used:
-                continue
-            file.seek(SHARDS_AT + number * SHARD_SIZE)
-            rows = file.read(SHARD_SIZE)
-            for index in self._addresses:
-                row = ROW.unpack_from(rows, index * ROW.size)
+        size = NR_SHARDS * ROW.size
+        for index in self._addresses:
+            file.seek(ROWS_AT + index * size)
+            for row in ROW.iter_unpack(file.read(size)):
                 if any(row[:len(COUNTS)]):
                     self._add(found, index, row)
         return [one for one in found.values() if one.calls]

@@ -10,11 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "interpose.h"
 
-/* Slots that are looked at before a condition variable has no place. */
+/* Slots, or shards, that are looked at before one has no place. */
 #define PROBES 16
 /* Files of one process id, which execs. */
 #define MOST_EXECS 1000
@@ -87,43 +88,42 @@ __attribute__((constructor)) static void begin(void)
 
 /* ---- shards ---- */
 
-extern int __cxa_thread_atexit_impl(void (*end)(void *), void *arg, void *dso);
-extern void *__dso_handle;
-
-static void shard_leave(void *arg)
+static bool has_ended(int tid)
 {
-	struct counts_file *file = atomic_load(&counts_file);
+	int saved = errno;
+	bool ended = syscall(SYS_tgkill, getpid(), tid, 0) && errno == ESRCH;
 
-	if (file && !counting.shared && counting.shard == arg)
-		atomic_store_explicit(
-			&file->owners[counting.shard - file->shards].taken, 0,
-			memory_order_release);
-	counting.shard = NULL;
+	errno = saved;
+	return ended;
 }
 
-__attribute__((cold)) struct shard *shard_take(struct counts_file *file)
+/*
+ * A destructor at a thread's end would be told, and cost each thread an arena of
+ * malloc()'s.
+ */
+__attribute__((cold)) struct row *shard_take(struct counts_file *file)
 {
-	for (int i = 0; i < NR_SHARDS - 1 && !counting.had_one; i++) {
-		struct shard *shard = &file->shards[i];
-		struct owner *owner = &file->owners[i];
-		uint32_t taken = 0;
+	static _Atomic uint32_t next;
+	int self = (int)syscall(SYS_gettid);
 
-		if (!atomic_load_explicit(&owner->taken,
-					  memory_order_relaxed) &&
-		    atomic_compare_exchange_strong(&owner->taken, &taken, 1)) {
-			counting.shard = shard;
-			counting.shared = false;
-			counting.had_one = true;
-			atomic_store(&owner->used, 1);
-			__cxa_thread_atexit_impl(shard_leave, shard,
-						 &__dso_handle);
-			return shard;
-		}
+	for (int i = 0; i < PROBES; i++) {
+		uint32_t nr = atomic_fetch_add(&next, 1);
+		uint32_t at = nr % (NR_SHARDS - 1);
+		int32_t taker = atomic_load(&file->takers[at]);
+
+		if ((taker && !has_ended(taker)) ||
+		    !atomic_compare_exchange_strong(&file->takers[at], &taker,
+						    self))
+			continue;
+		/* Not every thread counts the same of its calls. */
+		counting.nr_waits = counting.nr_releases = nr * 61;
+		counting.shared = false;
+		counting.shard = &file->rows[0][at];
+		return counting.shard;
 	}
 	/* The last one is for all who have none of their own. */
 	counting.shared = true;
-	counting.shard = &file->shards[NR_SHARDS - 1];
-	atomic_store(&file->owners[NR_SHARDS - 1].used, 1);
+	counting.shard = &file->rows[0][NR_SHARDS - 1];
 	return counting.shard;
 }
 

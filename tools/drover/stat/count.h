@@ -5,8 +5,8 @@
  *
  * Threads do not count together, which would cost them the cache lines that
  * they share: each has a shard to itself, with a row for each condition
- * variable, and leaves it to another thread when it ends. All counts are sums
- * over the shards.
+ * variable. When it has ended another may have it. All counts are sums over the
+ * shards.
  */
 #ifndef DROVER_COUNT_H
 #define DROVER_COUNT_H
@@ -69,16 +69,6 @@ struct row {
 
 _Static_assert(sizeof(struct row) == 256, "as counted.py has it");
 
-struct shard {
-	struct row rows[NR_CONDS];
-};
-
-/* Of a shard: a thread has it, and one has or had. Apart: a page less each. */
-struct owner {
-	_Atomic uint32_t taken;
-	_Atomic uint32_t used;
-};
-
 /* The address of all that find no place. */
 #define OTHERS 1
 
@@ -87,11 +77,13 @@ struct owner {
  * @address: 0 if there is none
  * @stamp: when it was released last, in nanoseconds times 2, of those that were
  *	   timed; odd: by a broadcast. 0 once a signal's waiter has returned.
+ * @nr_waits_seen, @nr_releases_seen: how many were looked at closely, or FIRST
  */
 struct slot {
 	_Atomic uint64_t address;
 	_Atomic uint64_t stamp;
-	uint64_t unused[6];
+	_Atomic uint32_t nr_waits_seen, nr_releases_seen;
+	uint64_t unused[5];
 };
 
 /* A loaded file: its addresses, and what is added to those in it. */
@@ -109,11 +101,12 @@ struct counts_file {
 	char unused[4008];
 	struct module modules[NR_MODULES];
 	struct slot slots[NR_CONDS];
-	struct owner owners[NR_SHARDS];
-	char unused2[3072];
-	struct shard shards[NR_SHARDS];
+	_Atomic int32_t takers[NR_SHARDS]; /* threads, also some that ended */
+	char unused2[3584];
+	/* The first touch of a page is dear: many threads share one here. */
+	struct row rows[NR_CONDS][NR_SHARDS];
 };
 
-_Static_assert(offsetof(struct counts_file, shards) % 4096 == 0, "pages");
+_Static_assert(offsetof(struct counts_file, rows) % 4096 == 0, "pages");
 
 #endif /* DROVER_COUNT_H */

@@ -4,7 +4,7 @@
  * the call on to whoever comes next: the drop-in, or the C library.
  *
  * A call costs a few nanoseconds more. Clocks are read and context switches
- * counted for one in so many alone, after the first few of a thread.
+ * counted for one in so many alone, after the first few of a condvar.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -18,15 +18,13 @@
 #include "pthread/drop_in.h" /* EXPORT() */
 
 /*
- * Of the calls of a thread, its first ones are looked at closely, and one in so
- * many then: where it comes from; of these, every other one is timed, and of one
+ * The first calls of a condvar are looked at closely, and one in so many of a
+ * thread's: where it comes from; of these, every other one is timed, and of one
  * in sixteen, which costs ten times as much, the context switches are counted.
  */
-#define FIRST_SITES    16
+#define FIRST	       32
 #define SITES_EVERY    64
-#define FIRST_TIMED    16
 #define TIMED_EVERY    128
-#define FIRST_SWITCHES 4
 #define SWITCHES_EVERY 1024
 
 /* What is rare stays out of the way of what is not: caches are small. */
@@ -63,9 +61,21 @@ static long switches(void)
 	return used.ru_nvcsw;
 }
 
-static bool sampled(uint32_t nr, uint32_t first, uint32_t every)
+/* @seen: how many of the condvar's were looked at */
+static bool is_first(const _Atomic uint32_t *seen)
 {
-	return nr < first || nr % every == 0;
+	return atomic_load_explicit(seen, memory_order_relaxed) < FIRST;
+}
+
+/* Return: whether it was one of the first. Some may get lost. */
+static bool count_first(_Atomic uint32_t *seen)
+{
+	uint32_t nr = atomic_load_explicit(seen, memory_order_relaxed);
+
+	if (nr >= FIRST)
+		return false;
+	atomic_store_explicit(seen, nr + 1, memory_order_relaxed);
+	return true;
 }
 
 /* ---- what comes next ---- */
@@ -103,7 +113,7 @@ static inline struct row *row_of(const void *cond, struct slot **slot)
 {
 	struct counts_file *file =
 		atomic_load_explicit(&counts_file, memory_order_acquire);
-	struct shard *shard = counting.shard;
+	struct row *shard = counting.shard;
 	uint64_t address = (uint64_t)(uintptr_t)cond;
 	uint32_t number = slot_first(address);
 
@@ -116,7 +126,7 @@ static inline struct row *row_of(const void *cond, struct slot **slot)
 					 memory_order_relaxed) == address))
 		number = slot_find(file, address);
 	*slot = &file->slots[number];
-	return &shard->rows[number];
+	return shard + number * NR_SHARDS;
 }
 
 RARE static void add_site(struct row *row, uint64_t caller, enum site kind)
@@ -143,7 +153,7 @@ struct wait {
 RARE static void look_at_wait(struct wait *w, uint32_t nr, uint64_t caller)
 {
 	add_site(w->row, caller, SITE_WAIT);
-	if (sampled(nr, FIRST_SWITCHES, SWITCHES_EVERY))
+	if (count_first(&w->slot->nr_waits_seen) || nr % SWITCHES_EVERY == 0)
 		w->switches = switches();
 }
 
@@ -158,7 +168,7 @@ static inline void wait_begin(struct wait *w, const void *cond, uint64_t caller)
 	w->stamp = atomic_load_explicit(&w->slot->stamp, memory_order_relaxed);
 	counting.row = w->row;
 	nr = counting.nr_waits++;
-	if (!likely(!sampled(nr, FIRST_SITES, SITES_EVERY)))
+	if (!likely(nr % SITES_EVERY && !is_first(&w->slot->nr_waits_seen)))
 		look_at_wait(w, nr, caller);
 }
 
@@ -214,7 +224,7 @@ RARE static void look_at_release(struct row *row, struct slot *slot,
 				 uint32_t nr, uint64_t caller, enum site kind)
 {
 	add_site(row, caller, kind);
-	if (sampled(nr, FIRST_TIMED, TIMED_EVERY))
+	if (count_first(&slot->nr_releases_seen) || nr % TIMED_EVERY == 0)
 		atomic_store_explicit(&slot->stamp,
 				      now() << 1 | (kind == SITE_BROADCAST),
 				      memory_order_relaxed);
@@ -232,7 +242,7 @@ static inline void count_release(const void *cond, uint64_t caller,
 	add(&row->counts[kind == SITE_SIGNAL ? COUNT_SIGNALS : COUNT_BROADCASTS],
 	    1);
 	nr = counting.nr_releases++;
-	if (!likely(!sampled(nr, FIRST_SITES, SITES_EVERY)))
+	if (!likely(nr % SITES_EVERY && !is_first(&slot->nr_releases_seen)))
 		look_at_release(row, slot, nr, caller, kind);
 }
 

@@ -11,16 +11,15 @@
 
 /**
  * struct counting - what a thread keeps to itself
- * @shard: its own, or one that others use, too; NULL before its first call
+ * @shard: its own, or one that others use, too: the row of condition variable
+ *	   0; NULL before its first call
  * @shared: then they add up in atomic steps
- * @had_one: it has, or had, one of its own: after its end it gets no other
  * @row: of the condition variable in whose wait it is, or NULL
- * @nr_releases, @nr_waits: so far
+ * @nr_releases, @nr_waits: so far, and where it began to count
  */
 struct counting {
-	struct shard *shard;
+	struct row *shard;
 	bool shared;
-	bool had_one;
 	struct row *row;
 	uint32_t nr_releases;
 	uint32_t nr_waits;
@@ -29,7 +28,7 @@ struct counting {
 extern _Thread_local struct counting counting;
 extern _Atomic(struct counts_file *) counts_file; /* NULL: do not count */
 
-struct shard *shard_take(struct counts_file *file);
+struct row *shard_take(struct counts_file *file);
 
 /* Where a condition variable is looked for first. */
 static inline uint32_t slot_first(uint64_t address)
