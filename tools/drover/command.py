@@ -3,6 +3,7 @@
 
 import argparse
 import os
+import signal
 import sys
 
 FAILED, USAGE, INTERRUPTED = 1, 2, 130
@@ -12,6 +13,11 @@ def say(text, status):
     """A line on stderr; the exit status."""
     print(f"drover: {text}", file=sys.stderr)
     return status
+
+
+def interruptible():
+    """Let Ctrl-C through, which the drover command has held back."""
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
 
 
 class Parser(argparse.ArgumentParser):

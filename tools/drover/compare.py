@@ -23,7 +23,7 @@ import judge
 import machine
 import plan
 import process
-from command import FAILED, INTERRUPTED, Parser, say
+from command import FAILED, INTERRUPTED, Parser, interruptible, say
 from progress import Progress
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -266,6 +266,7 @@ def main():
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _stop)
     try:
+        interruptible()
         checked.check(options.program[0], options.drop_in)
         with tempfile.TemporaryDirectory(prefix="drover-") as folder:
             return compare(options, folder)

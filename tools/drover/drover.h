@@ -30,7 +30,8 @@ int script(const char *name, char **argv);
 enum linker {
 	LINKER_OTHER,
 	LINKER_NONE,
-	LINKER_FOREIGN, /* for another machine */
+	LINKER_FOREIGN,	   /* for another machine */
+	LINKER_PRIVILEGED, /* loads nothing that a user asks for */
 	LINKER_MUSL
 };
 

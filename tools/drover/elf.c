@@ -2,9 +2,11 @@
 /* Which dynamic linker a program asks for. */
 #include <elf.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "drover.h"
@@ -31,6 +33,15 @@ static FILE *open_program(const char *name)
 /* This program's own, from the static linker. */
 extern const Elf64_Ehdr __ehdr_start __attribute__((visibility("hidden")));
 
+static bool gains_privileges(FILE *file)
+{
+	struct stat found;
+
+	return fstat(fileno(file), &found) == 0 &&
+	       ((found.st_mode & S_ISUID && found.st_uid != getuid()) ||
+		(found.st_mode & S_ISGID && found.st_gid != getgid()));
+}
+
 static enum linker read_linker(FILE *file)
 {
 	char name[PATH_MAX];
@@ -50,10 +61,11 @@ static enum linker read_linker(FILE *file)
 		if (part.p_type != PT_INTERP)
 			continue;
 		fseek(file, (long)part.p_offset, SEEK_SET);
-		return fgets(name, sizeof(name), file) &&
-				       strstr(name, "/ld-musl-") ?
-			       LINKER_MUSL :
-			       LINKER_OTHER;
+		if (fgets(name, sizeof(name), file) &&
+		    strstr(name, "/ld-musl-"))
+			return LINKER_MUSL;
+		return gains_privileges(file) ? LINKER_PRIVILEGED :
+						LINKER_OTHER;
 	}
 	return LINKER_NONE;
 }

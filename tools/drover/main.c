@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,7 +52,7 @@ static int usage(const char *format, ...)
 	va_start(words, format);
 	vfprintf(stderr, format, words);
 	va_end(words);
-	fprintf(stderr, "\n%s", help);
+	fputs("; see drover --help\n", stderr);
 	return EXIT_USAGE;
 }
 
@@ -105,6 +106,8 @@ static int run(int argc, char **argv)
 		[LINKER_NONE] =
 			"is linked statically: it runs with its own condition variables",
 		[LINKER_FOREIGN] = "is a program for another machine",
+		[LINKER_PRIVILEGED] =
+			"is setuid or setgid: it runs with the C library's condition variables",
 		[LINKER_MUSL] =
 			"uses musl, and the drop-in takes the place of glibc's functions",
 	};
@@ -117,9 +120,10 @@ static int run(int argc, char **argv)
 	int option;
 
 	optind = 1;
+	opterr = 0;
 	while ((option = getopt_long(argc, argv, "+p:", options, NULL)) != -1) {
 		if (option != 'p')
-			return usage("see above");
+			return usage("run: no such option, or no policy");
 		policy = optarg;
 	}
 	if (optind == argc)
@@ -151,6 +155,7 @@ static int run(int argc, char **argv)
 int script(const char *name, char **argv)
 {
 	char path[PATH_MAX], *program = NULL, *library = NULL, **words;
+	sigset_t interrupt;
 	int nr = 0;
 
 	if (drop_in_path(path, sizeof(path)) || strpbrk(path, " :")) {
@@ -170,6 +175,10 @@ int script(const char *name, char **argv)
 	words[1] = "-EsB";
 	words[2] = program;
 	words[3] = library;
+	/* Python's start is not to be interrupted: command.py unblocks it. */
+	sigemptyset(&interrupt);
+	sigaddset(&interrupt, SIGINT);
+	sigprocmask(SIG_BLOCK, &interrupt, NULL);
 	memcpy(&words[4], argv, nr * sizeof(*words));
 	execv("/usr/bin/python3", words);
 	execvp(words[0], words);

@@ -13,7 +13,7 @@ import checked
 import counted
 import counted_report
 import plan
-from command import Parser, say
+from command import INTERRUPTED, Parser, interruptible, say
 
 COUNTER = "libdrover-stat.so"
 #: Processes of a program that are shown.
@@ -83,6 +83,7 @@ def main():
     options = parse(sys.argv[1:])
     memory = MEMORY if os.access(MEMORY, os.W_OK) else None
     try:
+        interruptible()
         checked.check(options.program[0], options.drop_in)
         with tempfile.TemporaryDirectory(prefix="drover-", dir=memory,
                                          ) as folder:
@@ -94,6 +95,8 @@ def main():
         return say(str(error), error.status)
     except OSError as error:
         return say(str(error), checked.CANNOT_RUN)
+    except KeyboardInterrupt:
+        return say("stat: interrupted", INTERRUPTED)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import time
 
 import counted
 import counted_report
-from command import FAILED, Parser, say
+from command import FAILED, Parser, interruptible, say
 from document import plain
 
 CLEAR = "\033[H\033[J"
@@ -70,6 +70,7 @@ def main():
     """The exit status."""
     options = parse(sys.argv[1:])
     try:
+        interruptible()
         watch(options)
     except LookupError as error:
         return say(f"top: {error}", FAILED)

@@ -215,6 +215,20 @@ def test_interrupted(tap, drover):
                f"compare: {number.name} leaves no process")
 
 
+def test_interrupted_early(tap, drover):
+    """Ctrl-C while the scripts are loaded is said in one line, too."""
+    for command in ("compare", "stat"):
+        with subprocess.Popen([drover, command, "sleep", "987"], text=True,
+                              stderr=subprocess.PIPE) as process:
+            while os.readlink(f"/proc/{process.pid}/exe") == drover:
+                pass
+            process.send_signal(signal.SIGINT)
+            _, err = process.communicate(timeout=LIMIT)
+        tap.equal((process.returncode, err),
+                  (130, f"drover: {command}: interrupted\n"),
+                  f"{command}: SIGINT at once ends it")
+
+
 def test_all(tap, run, drover, program):
     """run(): of drover, for its exit status and output."""
     test_verdicts(tap)
@@ -224,3 +238,4 @@ def test_all(tap, run, drover, program):
     test_same(tap, run)
     test_result(tap, run, program)
     test_interrupted(tap, drover)
+    test_interrupted_early(tap, drover)
