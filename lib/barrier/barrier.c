@@ -191,7 +191,7 @@ static bool is_between(struct barrier *b)
 	uint32_t begin = load_relaxed(begin_of(b, gate_phase(gate)));
 
 	if (load_acquire(&b->is_pair))
-		return pair_is_between(b);
+		return !(load_relaxed(&b->pair) & PAIR_ARRIVAL);
 	return nr_arrived(load_relaxed(&b->arrived)) == begin;
 }
 

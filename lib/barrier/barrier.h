@@ -205,11 +205,6 @@ COLD void pair_close(struct barrier *b);
 /* Nobody has arrived: there is a pair from now on. */
 COLD void pair_open(struct barrier *b);
 
-static inline bool pair_is_between(struct barrier *b)
-{
-	return !(load_relaxed(&b->pair) & PAIR_ARRIVAL);
-}
-
 /* Threads arrive at the gate from now on: what all need that don't just wait. */
 static inline void pair_end(struct barrier *b)
 {

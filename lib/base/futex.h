@@ -111,20 +111,12 @@ static inline long futex_call(futex_word *word, int op, bool shared,
 			 : "rcx", "r11", "memory");
 #elif defined(__riscv) && !defined(DROVER_FAKE_FUTEX)
 	/* glibc's syscall() cannot be unwound: see SLEEPS. */
-	register long nr __asm__("a7") = SYS_futex;
-	register futex_word *arg1 __asm__("a0") = word;
-	register long arg2 __asm__("a1") = op;
-	register long arg3 __asm__("a2") = val;
-	register const void *arg4 __asm__("a3") = timeout_or_val2;
-	register futex_word *arg5 __asm__("a4") = word2;
-	register long arg6 __asm__("a5") = val3;
-
-	__asm__ volatile("ecall"
-			 : "+r"(arg1)
-			 : "r"(arg2), "r"(arg3), "r"(arg4), "r"(arg5),
-			   "r"(arg6), "r"(nr)
-			 : "memory");
-	ret = (long)arg1;
+	__asm__ volatile("mv a0, %1; mv a1, %2; mv a2, %3; mv a3, %4;"
+			 "mv a4, %5; mv a5, %6; li a7, %7; ecall; mv %0, a0"
+			 : "=r"(ret)
+			 : "r"(word), "r"(op), "r"(val), "r"(timeout_or_val2),
+			   "r"(word2), "r"(val3), "i"(SYS_futex)
+			 : "a0", "a1", "a2", "a3", "a4", "a5", "a7", "memory");
 #else
 	int saved = errno;
 

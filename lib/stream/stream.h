@@ -159,12 +159,7 @@ extern uint32_t nr_slots; /* that were ever used; [lock] */
 
 #define for_each_stream(s)                                            \
 	for (struct stream *s = streams; s < streams + nr_slots; s++) \
-		if (stream_lives(s))
-
-static inline bool stream_lives(const struct stream *s)
-{
-	return load_relaxed(&s->life) & 1;
-}
+		if (load_relaxed(&s->life) & 1)
 
 /* Take stream_lock and find a stream; NULL, without the lock: EBADF. */
 struct stream *stream_enter(const drover_stream_t *name);
