@@ -155,9 +155,7 @@ void waiter_with(pthread_t thread, void (*each)(struct waiter *w, void *arg),
 
 void waiter_for_all(void (*each)(struct waiter *w, void *arg), void *arg)
 {
-	for (int i = 0; i < NR_BUCKETS; i++) {
-		struct bucket *b = &buckets[i];
-
+	for (struct bucket *b = buckets; b < buckets + NR_BUCKETS; b++) {
 		lock_take(&b->lock);
 		for (struct waiter *w = b->first; w; w = w->next)
 			each(w, arg);
@@ -233,16 +231,20 @@ static void thread_after_fork(void)
 	}
 }
 
+/* Or by the first to wait: other constructors may come before this. */
+__attribute__((constructor)) static void thread_expect_forks(void)
+{
+	static atomic_bool expected;
+
+	if (!swap_relaxed(&expected, true))
+		pthread_atfork(NULL, NULL, thread_after_fork);
+}
+
+/* Not before somebody waits: a program may want all keys that there are. */
 static void thread_start(void)
 {
 	thread_end_valid = pthread_key_create(&thread_end, waiter_end) == 0;
-	pthread_atfork(NULL, NULL, thread_after_fork);
-}
-
-/* Also done by the first to wait: other constructors may come before this. */
-__attribute__((constructor)) static void thread_start_once(void)
-{
-	pthread_once(&started, thread_start);
+	thread_expect_forks();
 }
 
 struct waiter *waiter_setup(void)
@@ -252,7 +254,7 @@ struct waiter *waiter_setup(void)
 	int saved = errno;
 	struct waiter *w;
 
-	thread_start_once();
+	pthread_once(&started, thread_start);
 	lock_take(&b->lock);
 	/* Left behind by a thread that has ended, perhaps by this one? */
 	w = bucket_find(b, self);
