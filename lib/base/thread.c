@@ -44,12 +44,9 @@ static pthread_once_t started = PTHREAD_ONCE_INIT;
 
 void thread_setup(void)
 {
-	uint32_t number;
-
 	do
-		number = add_relaxed(&nr_threads, 1) + 1;
-	while (!number);
-	thread_this.number = number;
+		thread_this.number = add_relaxed(&nr_threads, 1) + 1;
+	while (!thread_this.number);
 	thread_this.tid = (pid_t)syscall(SYS_gettid);
 }
 
