@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The library's futex calls, counted: none when nobody waits, and no other system
- * call; one for a signal, and for a broadcast at most two, whatever the number of
- * waiters, and likewise for a wait, a native mutex's calls included. None on
- * either side while the waiters poll, which a deadline and a cancellation end.
- *
- * Wake-ahead: the first of those that were moved to the mutex wakes a few more,
- * if it finds that free; once for each broadcast, and not where the policy is to
- * move and do nothing else. Slices: the mutex's holder moves a few at each call,
- * another one all at once. And who was refused a requeue does not ask again.
+ * The library's futex calls, counted: none when nobody waits, and no other
+ * system call; one for a signal, at most two for a broadcast or a wait; none on
+ * either side while the waiters poll. Wake-ahead is once for each broadcast,
+ * the mutex's holder moves in slices, and who was refused a requeue does not
+ * ask again.
  *
  * APIs: drover pthread
  */

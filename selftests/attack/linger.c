@@ -31,14 +31,6 @@ int sched_yield(void)
 	return (int)syscall(SYS_sched_yield);
 }
 
-static int64_t cpu_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return now.tv_sec * NS_PER_S + now.tv_nsec;
-}
-
 static enum polled never_comes(void *unused)
 {
 	nr_polls++;
@@ -48,13 +40,14 @@ static enum polled never_comes(void *unused)
 static enum polled comes_late(void *unused)
 {
 	nr_polls++;
-	return cpu_ns() < comes_at ? POLL_NOTHING : POLL_CAME;
+	return ns_of(CLOCK_THREAD_CPUTIME_ID) < comes_at ? POLL_NOTHING :
+							   POLL_CAME;
 }
 
 static bool polls(struct account *a, enum polled (*poll)(void *arg))
 {
 	nr_polls = 0;
-	comes_at = cpu_ns() + LATE_NS;
+	comes_at = ns_of(CLOCK_THREAD_CPUTIME_ID) + LATE_NS;
 	linger(a, poll, NULL, INT64_MAX);
 	return nr_polls > 1;
 }

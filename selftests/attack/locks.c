@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The locks inside the library, to which this is linked: nobody who sleeps for
- * one is forgotten, two never have it, and who drops one touches it no more when
- * the next holder may have freed it. And the mutex of who was moved.
+ * The locks inside the library: nobody who sleeps for one is forgotten, two
+ * never have it, and who drops one touches it no more when the next holder may
+ * have freed it. And the mutex of who was moved.
  *
  * APIs: drover pthread
  */

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A copy of an eager stream is over before the queue's thread has passed by it,
- * and its place is wanted: who wants it sleeps. It would spin for ever if it had
- * a CPU to itself by its priority, and the queue's thread none.
+ * and its place is wanted: who wants it sleeps.
  */
 #include <pthread.h>
 #include <stdlib.h>

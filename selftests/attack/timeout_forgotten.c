@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A waiter's time runs out while a signaller has claimed its group, and the
- * signal is for another waiter: it must still time out. It once slept until the
- * claim was over, but the signal woke only the other one. While it waits for the
- * end of the claim, the signaller has its priority.
- *
- * The signaller is the test itself: it claims and posts by the library's own
- * functions, to which it is linked.
+ * A waiter's time runs out while a signaller, which is the test itself, has
+ * claimed its group for another waiter: it must still time out, and lends the
+ * signaller its priority. It once slept until the claim was over, but only the
+ * other was woken.
  */
 /* The member of a group is not the member of a fixture. */
 #define member group_member

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the kernel and the scheduler may do at any moment, done at the worst one.
- *
- * Threads are signalled or cancelled when all they have left to do is the system
- * call in which they sleep, or before the library begins it: it has to be
- * refused. A signaller is held in front of the call that moves a waiter, and has
- * to notice what it has missed. A wait ends for no reason, or by its deadline
- * when a signal has just been sent; requeue-PI is told to try again, or is
- * refused; a waker goes on only when all that it woke have settled, and a waiter
- * when the signal after its unlock is over.
+ * What the kernel and the scheduler may do at any moment, done at the worst
+ * one: threads are signalled or cancelled in front of their sleep, a signaller
+ * is held in front of the call that moves, a wait ends for no reason or by its
+ * deadline when a signal has been sent, requeue-PI is refused, wakers and
+ * waiters are late.
  *
  * APIs: drover pthread
  */

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Many phases with 1 to 256 threads, in all forms of arriving, while the
- * process's CPUs change, and while two become three and a pair again: what was
- * written before a barrier is read behind it, nobody gets through early, one
- * thread of each phase is the serial one, and none is left behind. One thread
- * alone is a phase by itself, also if several use the barrier: completion
- * functions run one after the other then, and no phase comes twice.
+ * process's CPUs change: what was written before a barrier is read behind it,
+ * nobody gets through early, one thread of each phase is the serial one, and
+ * none is left behind.
  */
 #include <drover/barrier.h>
 

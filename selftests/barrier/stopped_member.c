@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A process of a shared barrier is stopped (SIGSTOP) for as long as it takes
- * the others to fall asleep, which they do by themselves. Signal handlers run
- * meanwhile. When it goes on, all go on, however often that happens. In the end
- * the first process to leave destroys the barrier, and its bytes are gone for all.
+ * A process of a shared barrier is stopped for as long as it takes the others
+ * to fall asleep. When it goes on, all go on. In the end the first process to
+ * leave destroys the barrier, and its bytes are gone for all.
  */
 #include <drover/barrier.h>
 #include <signal.h>

@@ -2,9 +2,8 @@
 /*
  * A broadcast while the mutex is in use makes at most one waiter runnable and
  * moves the rest to the mutex; under wake-all, and where the kernel cannot
- * move, it wakes all. Who was woken sleeps on the mutex afterwards, and who was
- * moved is still in its first sleep: see fixture.h. And where thousands wait, so
- * many signals return so many and a broadcast all others, older and younger.
+ * move, it wakes all. Where thousands wait, so many signals return so many and
+ * a broadcast all others, older and younger.
  *
  * APIs: drover pthread
  */

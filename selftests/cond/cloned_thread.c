@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A thread that the C library did not make has the memory for threads of the one
- * that called clone() or vfork(), and there the C library's id. The holder of a
- * mutex is who that id says, so a wait with it is permitted: in there, in its
- * maker afterwards, and in the child of _Fork(), where the id changes.
+ * A thread by clone() or vfork() has the C library's id of the thread that made
+ * it, and the holder of a mutex is who that id says: a wait with it is
+ * permitted in there, in its maker afterwards, and in the child of _Fork().
  *
  * APIs: drover pthread
  */

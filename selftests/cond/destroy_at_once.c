@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A condvar may be destroyed as soon as all its waiters are unblocked, while
- * the mutex is still held too, and its memory be unmapped at once. Whoever
- * touches it afterwards gets SIGSEGV. In attack/ every futex call is late: a
- * signaller is still in its call when the waiter that it woke has unmapped it.
+ * the mutex is still held too, and its memory be unmapped at once. In attack/
+ * every futex call is late: a signaller is still in its call then.
  *
  * APIs: drover pthread attack/destroy_at_once
  */

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * In the child of a fork a private condvar has no waiters and no locked lock,
- * whatever its threads were doing in the parent; and the parent's waiters go
- * on as if nothing had been. In attack/ every futex call may be late, and a wait
- * end for no reason, so the others are stopped anywhere.
+ * whatever its threads were doing in the parent, and the parent's waiters go
+ * on. In attack/ futex calls are late and waits end for no reason.
  *
  *	rounds=N	forks of a busy process
  *

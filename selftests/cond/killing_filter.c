@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A sandbox such as browsers have ends the program at any futex operation but
- * wait, wake and requeue. Condvars and mutexes that do not inherit priorities
- * work in there, also where threads meet at every instruction; and a program
- * that has got the filter from its parent starts with the drop-in. No system
- * call is made but those of the C library's threads, and those that
- * Documentation/differences-from-glibc.rst lists.
+ * wait, wake and requeue. Condvars and mutexes without priority inheritance
+ * work in there, and no system call is made but those of the C library's
+ * threads and those that Documentation/differences-from-glibc.rst lists.
  *
  * APIs: drover pthread
  */

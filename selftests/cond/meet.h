@@ -2,19 +2,8 @@
 /*
  * meet.h - two calls at the same time, in words: see steps.h and preempt.h
  *
- *	static const struct meeting meetings[] = {
- *		{ "signal and broadcast: all return",
- *		  "wait 2", "signal", "broadcast", "gone 2; zeros = 2" },
- *	};
- *
- *	int main(int argc, char **argv)
- *	{
- *		api_start(argv);
- *		scenarios_start(argc, argv, 150);
- *		...
- *		meetings_test(policy, meetings, NR_MEETINGS);
- *
- * The call is one verb, which is stopped after each of its instructions in turn.
+ * The call is one verb, which is stopped after each of its instructions in
+ * turn.
  */
 #ifndef DROVER_SELFTESTS_COND_MEET_H
 #define DROVER_SELFTESTS_COND_MEET_H

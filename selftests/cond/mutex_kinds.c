@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Every kind of mutex, with a private and with a process-shared condvar: it
- * works, and is moved to or not as the table in cond-design.rst has it. Who was
- * woken sleeps on the mutex afterwards; who was moved is still in its first
- * sleep.
+ * works, and is moved to or not as the table in cond-design.rst has it.
  *
  * APIs: drover pthread
  */

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Without memory for a group a wait returns spuriously: 0, with the mutex held
- * again, after it has been released. That is the one spurious return of normal
- * operation. It keeps to its deadline, it sleeps before it returns, and nobody
- * remembers a thread that had no memory when that has ended. Where there is
- * memory again, waits wait.
+ * Without memory for a group a wait returns 0, with the mutex held again: the
+ * one spurious return of normal operation. It keeps to its deadline, it sleeps
+ * before it returns, and nobody remembers a thread that had no memory when that
+ * has ended.
  *
  * APIs: drover pthread
  */

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * One CPU, where a third thread computes. Each of two signals wakes a waiter by
- * itself: the second one does not depend on the first, which may be of
- * SCHED_IDLE and not run for long, or be in a signal handler for ever. With
- * threads enough that wait elsewhere the first one had to wake it once.
+ * One CPU: each of two signals wakes a waiter by itself. The second one does
+ * not depend on the first, which may be of SCHED_IDLE or in a signal handler.
  *
  * APIs: drover pthread
  */

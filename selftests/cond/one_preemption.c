@@ -2,8 +2,7 @@
 /*
  * Two calls at the same time, the first stopped after each of its instructions
  * in turn while the second runs: no wakeup is lost, none is taken twice, and
- * nothing is touched that is gone. The same where a wait is refused, for its
- * caller does not hold the mutex.
+ * nothing is touched that is gone.
  *
  * APIs: drover pthread
  */

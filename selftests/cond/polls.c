@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Some who wait still poll, and others sleep already: whatever comes then wakes
- * whom it has to and nobody else. A signal or broadcast, stopped after each of
- * its instructions in turn while those who polled for it fall asleep; a wait,
- * stopped likewise, while another thread takes the signal that has ended its
- * poll; and a broadcast to sleepers behind a group that polls.
- *
- * A signal handler keeps threads awake in the midst of their polls.
+ * whom it has to and nobody else. A signal handler keeps threads awake in the
+ * midst of their polls.
  *
  *	seed=N	ms=N: for each meeting; 0: each and every instruction
  *

@@ -3,9 +3,8 @@
  * A condvar and a mutex in memory that several processes share, each at an
  * address of its own. Processes are killed after any instruction of their calls
  * (sourceware bug 21422), or stopped there while one of another pid namespace
- * uses the condvar, where their thread ids name others or nobody; or stopped when
- * they have been released, and destroy may take them for dead. Nobody else hangs,
- * and what is no longer the condvar's stays as it is.
+ * uses the condvar; or when they have been released. Nobody else hangs, and
+ * what is no longer the condvar's stays as it is.
  *
  *	seed=N
  *

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A thread of a real-time policy never yields: under SCHED_DEADLINE that gives
- * away the rest of its period, and under the others nobody of a lower priority
- * gets on by it. Nor does it keep the CPU from a signaller of lower priority: a
- * wait costs it less CPU time than a poll can take.
+ * A thread of a real-time policy never yields, and does not keep the CPU from a
+ * signaller of lower priority: a wait costs it less CPU time than a poll can
+ * take.
  *
  * APIs: drover pthread
  */
@@ -114,26 +113,18 @@ static void test_hand_offs(void)
 		       run.policy->name, NR_THREADS * NR_TURNS);
 }
 
-static int64_t own_cpu_ns(void)
-{
-	struct timespec used;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-	return used.tv_sec * NS_PER_S + used.tv_nsec;
-}
-
 static void *wait_for_turns(void *arg)
 {
 	int64_t begin;
 
 	run.err = become(run.policy);
-	begin = own_cpu_ns();
+	begin = ns_of(CLOCK_THREAD_CPUTIME_ID);
 	api_mutex_lock(&mutex);
 	for (int i = 1; i <= NR_WAITS; i++)
 		while (run.turn < i)
 			api_cond_wait(&cond, &mutex);
 	api_mutex_unlock(&mutex);
-	run.cpu_ns = own_cpu_ns() - begin;
+	run.cpu_ns = ns_of(CLOCK_THREAD_CPUTIME_ID) - begin;
 	return arg;
 }
 

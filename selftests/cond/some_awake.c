@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Some waiters sleep when a broadcast comes, and most have not fallen asleep
- * yet, as is usual for threads that wait in short rounds. While the mutex is in
- * use the broadcast wakes at most one of those that sleep all the same, in
- * whatever round.
- *
- * Who polls yields now and then: the others are kept there, by a sched_yield()
- * of this program's.
+ * yet: a sched_yield() of this program's keeps them in their polls. While the
+ * mutex is in use the broadcast wakes at most one of those that sleep.
  *
  * APIs: drover pthread
  */

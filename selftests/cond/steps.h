@@ -2,13 +2,8 @@
 /*
  * steps.h - scenarios of waiters on one condvar, in words: see run.h
  *
- *	static const struct scene scenes[] = {
- *		{ "three signals to three",
- *		  "wait 3; signal 3; gone 3; returned = 3" },
- *	};
- *
  *	scene_start(policy, "PI", true);	// the mutex, a shared condvar
- *	scenes_test(policy, scenes, NR_SCENES);
+ *	scenes_test(policy, scenes, NR_OF(scenes));
  *
  * Members are numbered from 0 as they are started. When a scene is over, what
  * the main thread still has is given back, and all who wait are woken.

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Waits without a predicate: every broadcast returns every waiter once, every
- * signal one, and between them nobody returns. Also where a condvar is used with
- * two mutexes: one after the other, overlapping while waiters of the first are
- * still on the way, and at the same time. And where a waiter has locked its mutex
- * twice, and so keeps it: a broadcast once moved that one to the mutex that it
- * held itself, where nobody would ever wake it.
+ * signal one, and between them nobody returns. Also where a condvar is used
+ * with two mutexes, and where a waiter has locked its mutex twice: a broadcast
+ * once moved that one to the mutex that it held itself.
  *
  * APIs: drover pthread
  */

@@ -2,13 +2,12 @@
 /*
  * Futexes of every kind, of which is known who shares a hash bucket.
  *
- * Within a bucket a moved waiter keeps its place in line, and elsewhere it
- * goes to the end: so two kernels only answer alike if their futexes share
- * buckets alike. The hash depends on addresses in the kernel and cannot be
- * computed. But it shows: of two waiters, the older one is moved to the
- * younger one's futex, and whoever is woken there first was first in line.
- * Where buckets do not show, as each futex has a queue of its own, all are kept
- * apart.
+ * Within a bucket a moved waiter keeps its place in line, and elsewhere it goes
+ * to the end: so two kernels only answer alike if their futexes share buckets
+ * alike. The hash cannot be computed, but it shows: of two waiters, the older
+ * one is moved to the younger one's futex, and whoever is woken there first was
+ * first in line. Where buckets do not show, as each futex has a queue of its
+ * own, all are kept apart.
  */
 #include <sys/mman.h>
 

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Waiters, movers and wakers on a few futexes, all at once: no waiter is lost,
- * and none is woken without a wake that counted it. A deadlock of two bucket
- * locks would show here, too.
+ * and none is woken without a wake that counted it. Then with deadlines and
+ * signals, and if the kernel can (CONFIG_FAIL_FUTEX) with calls that fail on
+ * purpose.
  *
  *	seed=N	rounds=N
- *
- * First only that. Then the waits have deadlines, and signals interrupt them.
- * And then, if the kernel can (CONFIG_FAIL_FUTEX), calls fail on purpose:
- * whatever fails has done nothing.
  */
 #include <signal.h>
 

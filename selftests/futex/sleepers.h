@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * sleepers.h - threads asleep on futexes, each waiting once
- *
- *	sleepers_fill(8, &from, 0);	// asleep when this returns
- *	moved = sys_futex_requeue(&from, &to, 0, 1, INT_MAX);
- *	sleepers_wake(&to, 0, INT_MAX);
- *	sleepers_end();
- *
- * What never comes ends the program with "Bail out!".
  */
 #ifndef DROVER_SELFTESTS_FUTEX_SLEEPERS_H
 #define DROVER_SELFTESTS_FUTEX_SLEEPERS_H

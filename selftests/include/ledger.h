@@ -7,19 +7,16 @@
  * until it is unblocked, or LEAVES when its time runs out or it is cancelled:
  * of the latter nobody can know whether it still waits.
  *
- * Signals. One is only sent while more waits stay than there are signals not
- * yet answered. So there is somebody for it, and it must make exactly one wait
- * return, a staying or a leaving one. It is written down with the number of
- * the newest wait that began before it, and who returns must find one that is
- * new enough for its number: otherwise it has stolen it. If it finds none at
- * all, its return was spurious. An "open" signal is still being sent, without
- * the mutex: newcomers may have it.
+ * A signal is only sent while more waits stay than there are signals not yet
+ * answered, so it must make exactly one wait return. It is written down with
+ * the number of the newest wait that began before it, and who returns must find
+ * one that is new enough for its number: otherwise it has stolen it. If it
+ * finds none at all, its return was spurious. An "open" signal is still being
+ * sent, without the mutex: newcomers may have it. A broadcast makes every wait
+ * return that has begun; signals that are not answered yet are void then.
  *
- * Broadcasts make every wait return that has begun, staying ones for certain.
- * Signals that are not answered yet are void then.
- *
- * So after the last signal everything that is owed must come, @owed is 0, and
- * nothing else may.
+ * So after the last signal everything that is owed must come, and nothing else
+ * may.
  */
 #ifndef DROVER_SELFTESTS_LEDGER_H
 #define DROVER_SELFTESTS_LEDGER_H

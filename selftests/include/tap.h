@@ -254,12 +254,17 @@ static unsigned int watchdog_seconds = WATCHDOG_SECONDS;
 static void (*volatile watchdog_report)(void);
 static volatile int64_t watchdog_due;
 
-static inline int64_t blocked_now_ns(void)
+static inline int64_t ns_of(clockid_t clock)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
+	clock_gettime(clock, &now);
 	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
+static inline int64_t blocked_now_ns(void)
+{
+	return ns_of(CLOCK_MONOTONIC);
 }
 
 static inline void watchdog_start(void)

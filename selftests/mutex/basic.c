@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What drover_mutex_t answers, right and wrong, with each of its attributes: to
- * its holder, to others, when its holder has died, and across a fork. There the
- * child's one thread holds what the forking thread held, as an atfork handler
- * needs it; it has another thread id.
- *
- * The first scenario is of a process with one thread, where a mutex need not be
- * locked in one step.
+ * its holder, to others, when its holder has died, and across a fork. The first
+ * scenario is of a process with one thread.
  */
 #include <drover/cond.h>
 #include <drover/mutex.h>

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What the calls of drover_pool_t answer, right and wrong, what is counted, and
- * who runs what: in words. A thread that waits for a task runs that one, or none;
- * a worker that sleeps so gives its place to another, as far as there are spares;
- * and what a task may do does not depend on who runs it.
+ * who runs what: in words. A thread that waits for a task runs that one, or
+ * none; a worker that sleeps so gives its place to another.
  */
 #include <sys/prctl.h>
 

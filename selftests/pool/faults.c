@@ -5,20 +5,14 @@
  * nothing hangs, and no thread is left behind.
  */
 #define REFUSES
+#define FAULTS 100 /* more than there are */
 #include "tasks.h"
 
 #define NR	 1000
-#define MOST	 100
 #define NR_POSTS 3
 
-static atomic_int left = -1; /* before the one that fails */
 static atomic_int nr_waits_failed;
 static int nr_accepted;
-
-static bool refuses(bool memory)
-{
-	return left >= 0 && left-- == 0;
-}
 
 static int wait_till_it_goes(void *task)
 {
@@ -113,24 +107,8 @@ static bool life(void)
 
 int main(void)
 {
-	int nr = 0, nr_wrong = 0;
-	bool was_last = false;
-
 	tap_plan(3);
-	for (; nr < MOST && !was_last; nr++) {
-		watchdog("a fault");
-		left = nr;
-		if (!life()) {
-			tap_diag("fault %d: %d of %d tasks ran", nr, nr_run,
-				 nr_accepted);
-			nr_wrong++;
-		}
-		was_last = left >= 0;
-		left = -1;
-		await_alone();
-	}
-	tap_is(nr_wrong, 0, "with each fault all was as it should be");
+	with_each_fault(life);
 	tap_is(nr_waits_failed, 0, "no wait failed for good");
-	tap_ok(nr > 8 && nr < MOST, "%d places", nr);
 	return tap_exit();
 }

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * tasks.h - the pool of a test, and tasks whose course the test decides
- *
- *	begin(2);
- *	submit_held(&held);	// a worker has it, until gate = 1
- *	...
- *	end();
  */
 #ifndef DROVER_SELFTESTS_TASKS_H
 #define DROVER_SELFTESTS_TASKS_H
@@ -140,6 +135,38 @@ static inline void await_sleep(int nr)
  * C library's.
  */
 static bool refuses(bool memory);
+
+#ifdef FAULTS
+
+static atomic_int faults_left = -1; /* before the one that fails */
+
+static bool refuses(bool memory)
+{
+	return faults_left >= 0 && faults_left-- == 0;
+}
+
+/* with_each_fault - two results: what @life answers, and that it had them all */
+static inline void with_each_fault(bool (*life)(void))
+{
+	int nr = 0, nr_wrong = 0;
+	bool was_last = false;
+
+	for (; nr < FAULTS && !was_last; nr++) {
+		watchdog("a fault");
+		faults_left = nr;
+		if (!life()) {
+			tap_diag("fault %d", nr);
+			nr_wrong++;
+		}
+		was_last = faults_left >= 0;
+		faults_left = -1;
+		await_alone();
+	}
+	tap_is(nr_wrong, 0, "with each fault all was as it should be");
+	tap_ok(nr > 8 && nr < FAULTS, "%d places", nr);
+}
+
+#endif
 
 int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
 		   void *(*run)(void *), void *arg)

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Many threads submit tasks in all ways, and call loops; tasks submit tasks and
- * wait for them, 64 deep now and then, some are cancelled: each task runs once or is
- * cancelled, none is lost, and its result comes back. In the last storm the CPUs of
- * all threads change; when nobody changes them any more, every worker keeps those
- * that it was given, although it is woken now here, now there.
- * tasks=100000000 is the long form.
+ * wait for them, some are cancelled, and the CPUs of all threads change: each
+ * task runs once or is cancelled, and its result comes back. tasks=100000000 is
+ * the long form.
  */
 #include "tasks.h"
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A thread is cancelled inside its share of a loop, and inside a task that it
+ * A thread is cancelled inside its share of a loop, or inside a task that it
  * runs because it waits for it; and a task ends the worker that runs it. Nobody
- * uses a stack that has gone, nothing hangs, and others are told. No call is a
- * cancellation point: a thread that was cancelled comes through all of them.
+ * uses a stack that has gone, nothing hangs, and others are told.
  */
 #include "steps.h"
 

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How many workers a pool has by default: the affinity and the cgroup's limit
- * say so, also when they change. Limits are tried out in a cgroup of the test's
- * own, where it may make one. And what attributes say of workers: hooks at both
- * ends, CPUs, names, signals that are not theirs.
+ * How many workers a pool has by default, by the affinity and the limit of a
+ * cgroup, also when they change; and what attributes say of workers.
  */
 #include <sys/stat.h>
 #include <sys/wait.h>

@@ -2,13 +2,8 @@
 /*
  * Cancellation of waiting threads: before they are unblocked it acts, with the
  * mutex held, and takes no signal; afterwards the wait returns 0 and the
- * cancellation stays pending.
- *
- * Also where the wait, or a signal to it, is stopped after each of its
- * instructions in turn. And a pthread_cancel() that is stopped, as a thread of
- * low priority may be: the waiter that it is about returns when it is signalled,
- * or sleeps until the canceller goes on. It once spun for it, and a spinning
- * thread of high priority would keep a canceller from going on.
+ * cancellation stays pending. Also at each instruction of a wait, of a signal,
+ * and of a pthread_cancel(), for which the waiter once spun.
  */
 #include "../cond/meet.h"
 

@@ -1,20 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The lost wakeup of glibc 2.25 to 2.40 (sourceware bug 25847), on purpose;
- * and the same on the drop-in, which must not lose one. The explanation is in
- * Documentation/lost-wakeup.rst.
+ * The lost wakeup of glibc 2.25 to 2.40 (sourceware bug 25847), on purpose,
+ * where the C library has it; and the same on the drop-in, which must not lose
+ * one. The explanation is in Documentation/lost-wakeup.rst.
  *
- *	seed=N
- *	ms=N		for the drop-in; 0: all places
+ *	seed=N	ms=N: for the drop-in; 0: all places
  *
- * Each round is a process with a semaphore: a mutex, a condvar and a number of
- * tokens. One thread is stopped after one instruction of its turn, as an unlucky
- * scheduler would, while others take and post tokens. A wakeup is lost when all
- * sleep, and there is both a token and a thread that waits for one. With STOCK=1
- * in the environment only the C library is tested.
- *
- * In a guest, where a step takes as long as a hundred elsewhere, the C library
- * is not tried.
+ * Each round is a process in which one thread is stopped after one instruction
+ * of its turn while others take and post tokens. A wakeup is lost when all
+ * sleep, and there is both a token and a thread that waits for one.
  */
 #include <gnu/libc-version.h>
 #include <sys/prctl.h>

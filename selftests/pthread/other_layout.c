@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A C library whose mutex is not as the drop-in knows it. This program brings
- * one of its own, which is locked by other bytes and counts where glibc has
- * its lock word and its owner. The drop-in says so when it is loaded; it moves
- * nobody, and writes nothing to the mutex.
+ * A C library whose mutex is not as the drop-in knows it: this program brings
+ * one of its own. The drop-in says so when it is loaded; it moves nobody, and
+ * writes nothing to the mutex.
  */
 #include <sys/mman.h>
 

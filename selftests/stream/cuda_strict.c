@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a CUDA driver does that is easy to forget: copies from and to memory that is
- * not pinned block, a thread's contexts are its own, captures forbid calls, and
- * events are used again. And a program that uses the driver itself, or a library
- * that does: its CUstream is borrowed, one of ours handed out, and work that it
- * puts there by itself is ordered by what it is said to touch, like any other.
+ * What a CUDA driver does that is easy to forget: copies to memory that is not
+ * pinned block, contexts are a thread's own, captures forbid calls, events are
+ * used again. And a program that uses the driver itself: its CUstream is
+ * borrowed, or one of ours handed out.
  */
 #include "script.h"
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The first error reaches its ticket, its stream, later operations, and who reads
- * what was not made, also who is already waiting for its turn, by whichever way it
- * was ordered. Who reads nothing of it has none, what is in front of it is sound,
- * and nothing hangs.
+ * The first error reaches its ticket, its stream, later operations, and who
+ * reads what was not made. Who reads nothing of it has none, what is in front
+ * of it is sound, and nothing hangs.
  *
  * APIs: drover stream/debug_errors_reach_readers
  */

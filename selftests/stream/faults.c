@@ -5,19 +5,13 @@
  * and neither stream nor thread is left behind.
  */
 #define REFUSES
+#define FAULTS 100 /* more than there are */
 #include "../pool/tasks.h"
 #include "blocks.h"
 
-#define MOST	  100
 #define NR_RANGES 10
 
-static atomic_int left = -1; /* before the one that fails */
 static int nr_added, nr_wrong;
-
-static bool refuses(bool memory)
-{
-	return left >= 0 && left-- == 0;
-}
 
 /* Did a call go well? It may lack memory or a thread. */
 static bool went(int err)
@@ -62,7 +56,7 @@ static void graph(drover_stream_t *s, unsigned char *memory)
 	drover_graph_destroy(graph);
 }
 
-static void life(void)
+static void live(void)
 {
 	const drover_streamattr_t attr = { 0 };
 	unsigned char zero[2] = { 0 }, *memory;
@@ -83,25 +77,17 @@ static void life(void)
 	MUST(drover_stream_destroy(&s));
 }
 
+/* Was all as it should be? */
+static bool life(void)
+{
+	nr_wrong = 0;
+	live();
+	return !nr_wrong;
+}
+
 int main(void)
 {
-	bool was_last = false;
-	int nr = 0;
-
 	tap_plan(2);
-	for (; nr < MOST && !was_last; nr++) {
-		int before = nr_wrong;
-
-		watchdog("a fault");
-		left = nr;
-		life();
-		was_last = left >= 0;
-		left = -1;
-		await_alone();
-		if (nr_wrong > before)
-			tap_diag("fault %d", nr);
-	}
-	tap_is(nr_wrong, 0, "with each fault all was as it should be");
-	tap_ok(nr > 8 && nr < MOST, "%d places", nr);
+	with_each_fault(life);
 	return tap_exit();
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Streams of the CPU backend run on one pool, and have no threads of their own: a
- * kernel's parts run at the same time, who waits for a stream in the pool gives its
- * place away, a kernel may end its thread, and the last stream ends them all.
+ * Streams of the CPU backend run on one pool: a kernel's parts run at the same
+ * time, who waits for a stream in the pool gives its place away, a kernel may
+ * end its thread, and the last stream ends them all.
  */
 #include <drover/pool.h>
 #include <signal.h>

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Conflicting operations take effect as they were submitted, on any backend:
- * whatever starts at once, between backends, by events of others, of streams that
- * are gone and of none at all; and the same few buffers, step after step, where
- * what a step reads must not be overwritten by the next one's input.
+ * Conflicting operations take effect as they were submitted, on any backend,
+ * and between backends; and the same few buffers, step after step.
  *
  * APIs: drover stream/debug_order
  */

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Random programs of operations over a few buffers, each of which is half over the
- * next, on three streams, in the debug build of all CPU-side backends: byte for byte
- * what the same operations give when they are run one after the other, with every
- * synchronization kept, and with those elided that the library thinks nobody needs.
- * The debug build checks every pair of accesses beside.
+ * Random programs of operations over a few buffers, each of which is half over
+ * the next, on three streams: byte for byte what the same operations give when
+ * they are run one after the other, with every synchronization kept, and with
+ * those elided that the library thinks nobody needs. The debug build checks
+ * every pair of accesses beside.
  *
  * Where all streams are of the CPU, the host writes to its memory as soon as a
  * synchronization lets it. When that is is found out by vector clocks: behind a
- * synchronization of a stream all is over that its operations were behind, by its
- * queue, by events, or by memory that they had in common.
- *
- *	random_programs programs=100000 seed=1
+ * synchronization of a stream all is over that its operations were behind.
  *
  * APIs: drover stream/debug_random_programs
  */

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A thread that waits for a ticket is slow to wake up: it runs only when nobody
- * else wants the CPU. Meanwhile the operation fails, its stream is destroyed and
- * another one is made. The thread has the error all the same, and who sleeps for
- * the new stream, alone, is woken.
+ * A thread that waits for a ticket wakes up late: the operation has failed, its
+ * stream is destroyed and another one is made. It has the error all the same,
+ * and who sleeps for the new stream, alone, is woken.
  */
 #include "script.h"
 

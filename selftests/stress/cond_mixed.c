@@ -1,22 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Everything at once: waits without end and with deadlines of 0 to 200
- * microseconds, signals, broadcasts, destroys, cancellations and signal
- * handlers, on every kind of mutex, by few threads and by many. A ledger for
- * each condvar accounts for every pair of a wait and the wakeup that ended it:
- * see mixed.h.
+ * Everything at once: waits without end and with short deadlines, signals,
+ * broadcasts, destroys, cancellations and signal handlers, on every kind of
+ * mutex. A ledger for each condvar accounts for every pair of a wait and the
+ * wakeup that ended it: see mixed.h.
  *
  * attack/storm and its like are the same over a futex layer that is late,
- * spurious, and may refuse requeues. A storm is one round. It is made from its
- * seed alone and has a process of its own, so one that failed is repeated, as
- * far as the scheduler permits, with seed= and storms=1.
+ * spurious, and may refuse requeues. A storm is one round, of its seed alone,
+ * in a process of its own: one that failed is repeated with seed= and storms=1.
  *
  *	pairs=N			so many over all policies, or
  *	seconds=N		for so long
  *	storms=N		so many under each policy
  *	mutex=N			only this kind of mutex, see api.h
- *	threads=N most=N	from so many threads to so many; each round
- *				draws anew, the first two have these
+ *	threads=N most=N	drawn anew; the first rounds have these
  *	seed=N
  *	progress=N		a line every N seconds
  *	patience=N		seconds without any progress that are a hang

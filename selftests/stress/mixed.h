@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * mixed.h - what the workers of cond_mixed work on, how the waiters wait, and
- * how each pair is accounted for; see mixed_signal.h for the signallers
+ * mixed.h - the workers of cond_mixed, how they wait, and how that is accounted
+ * for
  *
  * A box is a condvar with a ledger of its own. Waiters choose a box anew for
  * each wait. Workers are threads, or with API_SHARED processes.

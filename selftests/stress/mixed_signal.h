@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * mixed_signal.h - what the workers of cond_mixed do, signallers above all
+ * mixed_signal.h - what the signallers of cond_mixed do
  *
- * They send signals and broadcasts, with the mutex or after it, destroy, cancel,
- * interrupt, and now and then stop one box until all that it owes has come: so
- * what is lost is not made up for by the next signal. A broadcast would make up
- * for it too, and so mostly comes after such a stop.
+ * Now and then they stop one box until all that it owes has come: so what is
+ * lost is not made up for by the next signal. A broadcast mostly comes after
+ * such a stop.
  */
 #ifndef DROVER_SELFTESTS_MIXED_SIGNAL_H
 #define DROVER_SELFTESTS_MIXED_SIGNAL_H
