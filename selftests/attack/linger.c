@@ -4,7 +4,6 @@
  * itself: what is polled for never comes, or late, and sleeps end at once.
  */
 #include <sched.h>
-#include <sys/wait.h>
 
 #include "base/linger.h"
 #include "blocked.h"
@@ -135,20 +134,11 @@ static int main_on_one_cpu(void)
 }
 
 /* A fresh process: CPUs are counted once. */
-static void test_one_cpu(char *program)
+static bool run_on_one_cpu(void)
 {
-	char *argv[] = { program, "one_cpu=1", NULL };
-	cpu_set_t one = one_cpu();
-	int status = 1;
-	pid_t pid = fork();
-
-	if (pid == 0) {
-		sched_setaffinity(0, sizeof(one), &one);
-		execv("/proc/self/exe", argv);
-		_exit(2);
-	}
-	tap_ok(pid > 0 && waitpid(pid, &status, 0) == pid && status == 0,
-	       "one CPU: it yields once, and then sleeps");
+	to_one_cpu();
+	execl("/proc/self/exe", "linger", "one_cpu=1", NULL);
+	return false;
 }
 
 int main(int argc, char **argv)
@@ -167,6 +157,7 @@ int main(int argc, char **argv)
 		for (int i = 0; i < 8; i++)
 			tap_skip("polls", "there is one CPU");
 	}
-	test_one_cpu(argv[0]);
+	tap_ok(child_does(run_on_one_cpu, "one CPU"),
+	       "one CPU: it yields once, and then sleeps");
 	return tap_exit();
 }

@@ -6,8 +6,7 @@
  *
  * Phases are numbered from 0 to 3; "none" is one that nobody wants.
  */
-#ifndef DROVER_SELFTESTS_BARRIER_STEPS_H
-#define DROVER_SELFTESTS_BARRIER_STEPS_H
+#pragma once
 
 #include <drover/barrier.h>
 #include <errno.h>
@@ -126,5 +125,3 @@ NUMBER(none, -1);
 NUMBER(most, DROVER_BARRIER_MAX);
 NUMBER(EOVERFLOW, EOVERFLOW);
 NUMBER(EINPROGRESS, EINPROGRESS);
-
-#endif /* DROVER_SELFTESTS_BARRIER_STEPS_H */

@@ -5,8 +5,7 @@
  * The call is one verb, which is stopped after each of its instructions in
  * turn.
  */
-#ifndef DROVER_SELFTESTS_COND_MEET_H
-#define DROVER_SELFTESTS_COND_MEET_H
+#pragma once
 
 #include "preempt.h"
 #include "steps.h"
@@ -86,5 +85,3 @@ STEP(time_out_held)
 }
 
 STEP_IS(own_result, own_result);
-
-#endif /* DROVER_SELFTESTS_COND_MEET_H */

@@ -8,8 +8,7 @@
  * Members are numbered from 0 as they are started. When a scene is over, what
  * the main thread still has is given back, and all who wait are woken.
  */
-#ifndef DROVER_SELFTESTS_COND_STEPS_H
-#define DROVER_SELFTESTS_COND_STEPS_H
+#pragma once
 
 #include "fixture.h"
 #include "run.h"
@@ -324,5 +323,3 @@ static inline void scenes_test(const char *label, const struct scene *scenes,
 		tap_ok(scene_holds(scenes[i].steps), "%s: %s", label,
 		       scenes[i].name);
 }
-
-#endif /* DROVER_SELFTESTS_COND_STEPS_H */

@@ -2,8 +2,7 @@
 /*
  * What the parts of the differential test share; see main.c.
  */
-#ifndef DROVER_SELFTESTS_DIFFERENTIAL_CALLS_H
-#define DROVER_SELFTESTS_DIFFERENTIAL_CALLS_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -173,5 +172,3 @@ void step_wait(struct sequence *s);
 void begin_wait(struct sequence *s, const struct wait *wait);
 
 void sequence_run(uint64_t seed);
-
-#endif /* DROVER_SELFTESTS_DIFFERENTIAL_CALLS_H */

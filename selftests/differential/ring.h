@@ -17,8 +17,7 @@
  * is woken by the thread that has the ring is completed when its call returns
  * to user space: no waiting is needed.
  */
-#ifndef DROVER_SELFTESTS_RING_H
-#define DROVER_SELFTESTS_RING_H
+#pragma once
 
 #include <linux/io_uring.h>
 #include <sched.h>
@@ -150,5 +149,3 @@ static inline bool ring_next(struct ring *ring, uint64_t *id, int *result)
 	atomic_store_explicit(ring->cq_head, head + 1, memory_order_release);
 	return true;
 }
-
-#endif /* DROVER_SELFTESTS_RING_H */

@@ -2,8 +2,7 @@
 /*
  * sleepers.h - threads asleep on futexes, each waiting once
  */
-#ifndef DROVER_SELFTESTS_FUTEX_SLEEPERS_H
-#define DROVER_SELFTESTS_FUTEX_SLEEPERS_H
+#pragma once
 
 #include <limits.h>
 #include <pthread.h>
@@ -72,5 +71,3 @@ static inline void sleepers_end(void)
 		pthread_join(sleepers[--nr_sleepers].thread, NULL);
 	nr_returned = 0;
 }
-
-#endif /* DROVER_SELFTESTS_FUTEX_SLEEPERS_H */

@@ -2,8 +2,7 @@
 /*
  * api.h - the two APIs by one name, and each kind of mutex they have
  */
-#ifndef DROVER_SELFTESTS_API_H
-#define DROVER_SELFTESTS_API_H
+#pragma once
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -331,5 +330,3 @@ static inline const struct mutex_kind *kind_named(const char *name)
 }
 
 #define NR_MUTEX_KINDS (sizeof(mutex_kinds) / sizeof(*mutex_kinds))
-
-#endif /* DROVER_SELFTESTS_API_H */

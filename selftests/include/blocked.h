@@ -12,8 +12,7 @@
  * address of the array. After SIGSTOP and SIGCONT a wait with a relative
  * timeout goes on as restart_syscall, which has no address: avoid those.
  */
-#ifndef DROVER_SELFTESTS_BLOCKED_H
-#define DROVER_SELFTESTS_BLOCKED_H
+#pragma once
 
 #include <dirent.h>
 #include <errno.h>
@@ -451,5 +450,3 @@ static inline bool sleeps_add(pid_t pid, pid_t tid, uint64_t *sleeps)
 	*sleeps += strtoull(count + sizeof(switches) - 1, NULL, 10);
 	return true;
 }
-
-#endif /* DROVER_SELFTESTS_BLOCKED_H */

@@ -2,8 +2,7 @@
 /*
  * blocks.h - what the tests of streams share
  */
-#ifndef DROVER_SELFTESTS_BLOCKS_H
-#define DROVER_SELFTESTS_BLOCKS_H
+#pragma once
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -274,5 +273,3 @@ static inline bool races_name(const char *from, const char *to)
 }
 
 #endif /* DROVER_STREAM_DEBUG */
-
-#endif /* DROVER_SELFTESTS_BLOCKS_H */

@@ -9,8 +9,7 @@
  * seed and the thread's number alone. So a seed that fails does the same to the
  * same calls again, as far as the scheduler permits.
  */
-#ifndef DROVER_SELFTESTS_FAKE_FUTEX_H
-#define DROVER_SELFTESTS_FAKE_FUTEX_H
+#pragma once
 
 #include <sched.h>
 #include <stdatomic.h>
@@ -224,5 +223,3 @@ long raw_futex_call(_Atomic uint32_t *word, int op, uint32_t val,
 	errno = error;
 	return result;
 }
-
-#endif /* DROVER_SELFTESTS_FAKE_FUTEX_H */

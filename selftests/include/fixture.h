@@ -2,8 +2,7 @@
 /*
  * fixture.h - threads that wait on one condvar, and where it lies
  */
-#ifndef DROVER_SELFTESTS_FIXTURE_H
-#define DROVER_SELFTESTS_FIXTURE_H
+#pragma once
 
 #include <linux/futex.h>
 #include <pthread.h>
@@ -300,5 +299,3 @@ static inline void fixture_end(struct fixture *fixture)
 	free(fixture->members);
 	fixture->members = NULL;
 }
-
-#endif /* DROVER_SELFTESTS_FIXTURE_H */

@@ -9,8 +9,7 @@
  *
  * Addresses are void * on purpose: tests pass bad ones.
  */
-#ifndef DROVER_SELFTESTS_FUTEX_CALL_H
-#define DROVER_SELFTESTS_FUTEX_CALL_H
+#pragma once
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -209,5 +208,3 @@ static inline int requeue_op_exists(const struct requeue_op *op)
 
 	return op->requeue(&from, &to, FUTEX_PRIVATE_FLAG, 0, 0) != -ENOSYS;
 }
-
-#endif /* DROVER_SELFTESTS_FUTEX_CALL_H */

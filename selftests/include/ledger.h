@@ -18,8 +18,7 @@
  * So after the last signal everything that is owed must come, and nothing else
  * may.
  */
-#ifndef DROVER_SELFTESTS_LEDGER_H
-#define DROVER_SELFTESTS_LEDGER_H
+#pragma once
 
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -195,5 +194,3 @@ static inline void ledger_broadcast(struct ledger *l)
 	l->nr_signals = 0;
 	ledger_publish(l);
 }
-
-#endif /* DROVER_SELFTESTS_LEDGER_H */

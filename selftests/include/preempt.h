@@ -6,8 +6,7 @@
  * the CPU's trap flag makes every instruction raise SIGTRAP, and the handler of
  * the chosen one is where the others act.
  */
-#ifndef DROVER_SELFTESTS_PREEMPT_H
-#define DROVER_SELFTESTS_PREEMPT_H
+#pragma once
 
 #include <pthread.h>
 #include <signal.h>
@@ -312,5 +311,3 @@ static inline void scenario_test(const char *label, const struct scenario *one)
 		tap_ok(everywhere(one, scenario_options.seed, ms), "%s: %s",
 		       label, one->name);
 }
-
-#endif /* DROVER_SELFTESTS_PREEMPT_H */

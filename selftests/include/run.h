@@ -2,8 +2,7 @@
 /*
  * run.h - what a run of a test depends on: its options, the kernel, the policy
  */
-#ifndef DROVER_SELFTESTS_RUN_H
-#define DROVER_SELFTESTS_RUN_H
+#pragma once
 
 #include <errno.h>
 #include <inttypes.h>
@@ -370,5 +369,3 @@ static inline int policy_main(char **argv, void (*test)(const char *policy))
 {
 	return policies_main(argv, policies, NR_POLICIES, test);
 }
-
-#endif /* DROVER_SELFTESTS_RUN_H */

@@ -5,8 +5,7 @@
  * What the library finds out about the kernel it remembers, so each test has to
  * find out for itself.
  */
-#ifndef DROVER_SELFTESTS_SANDBOX_H
-#define DROVER_SELFTESTS_SANDBOX_H
+#pragma once
 
 #include <errno.h>
 #include <linux/filter.h>
@@ -145,5 +144,3 @@ static inline void misuse_test(void (*call)(void), const char *says)
 		    "says \"%s\", and aborts", says))
 		tap_diag("it said: %s", text);
 }
-
-#endif /* DROVER_SELFTESTS_SANDBOX_H */

@@ -9,8 +9,7 @@
  *
  * For the main thread alone; a child made by fork() must leave by _exit().
  */
-#ifndef DROVER_SELFTESTS_TAP_H
-#define DROVER_SELFTESTS_TAP_H
+#pragma once
 
 #include <signal.h>
 #include <stdarg.h>
@@ -308,5 +307,3 @@ static inline void watchdog(const char *stage)
 	sigaction(SIGALRM, &action, NULL);
 	watchdog_start();
 }
-
-#endif /* DROVER_SELFTESTS_TAP_H */

@@ -6,7 +6,6 @@
  */
 #include <stdarg.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 
 #include "tasks.h"
 
@@ -90,20 +89,9 @@ static bool lingers(uint32_t linger_us, uint32_t linger_small_us)
 }
 
 /* In a child: the library finds out once. Bits: lingers with either budget. */
-static int budgets_of(const struct sizes *of)
+static bool budgets(void)
 {
-	int status = -1;
-	pid_t child = fork();
-
-	if (child == 0) {
-		watchdog("in the child");
-		sizes = of;
-		_exit(lingers(100, DROVER_POOL_NO_LINGER) | lingers(1, 100)
-								    << 1);
-	}
-	if (waitpid(child, &status, 0) != child || !WIFEXITED(status))
-		return -1;
-	return WEXITSTATUS(status);
+	_exit(lingers(100, DROVER_POOL_NO_LINGER) | lingers(1, 100) << 1);
 }
 
 int main(void)
@@ -116,13 +104,15 @@ int main(void)
 	for (int i = 0; i < NR_SIZES; i++) {
 		const struct sizes *of = &all_sizes[i];
 
+		sizes = of;
 		if (CPU_COUNT(&all) < 2)
 			tap_skip(of->what, "nobody looks out with one CPU");
 		else
-			tap_is(budgets_of(of), of->small ? 2 : 3,
-			       "%s: %s budget", of->what,
+			tap_is(child_status(budgets, "in the child"),
+			       of->small ? 2 : 3, "%s: %s budget", of->what,
 			       of->small ? "the small CPUs'" : "the usual");
 	}
+	sizes = NULL;
 	tap_ok(!lingers(DROVER_POOL_NO_LINGER, 100),
 	       "no budget at all: nobody looks out");
 	return tap_exit();

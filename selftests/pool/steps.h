@@ -6,8 +6,7 @@
  *
  * Tasks are numbered from 0 to 9. What a task does is a word, too.
  */
-#ifndef DROVER_SELFTESTS_POOL_STEPS_H
-#define DROVER_SELFTESTS_POOL_STEPS_H
+#pragma once
 
 #define REFUSES
 #include "tasks.h"
@@ -303,5 +302,3 @@ NUMBER(drain, DROVER_POOL_DRAIN);
 NUMBER(ECANCELED, ECANCELED);
 NUMBER(ESHUTDOWN, ESHUTDOWN);
 NUMBER(EALREADY, EALREADY);
-
-#endif /* DROVER_SELFTESTS_POOL_STEPS_H */

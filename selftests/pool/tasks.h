@@ -2,8 +2,7 @@
 /*
  * tasks.h - the pool of a test, and tasks whose course the test decides
  */
-#ifndef DROVER_SELFTESTS_TASKS_H
-#define DROVER_SELFTESTS_TASKS_H
+#pragma once
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -217,5 +216,3 @@ void *realloc(void *memory, size_t bytes)
 #endif
 
 #endif /* REFUSES */
-
-#endif /* DROVER_SELFTESTS_TASKS_H */

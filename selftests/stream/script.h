@@ -26,8 +26,7 @@
  * closed until "open", or "later" until this thread sleeps; it fills what it has
  * with 106. "since" mark: asked, elided, deferred, waited, as one number.
  */
-#ifndef DROVER_SELFTESTS_SCRIPT_H
-#define DROVER_SELFTESTS_SCRIPT_H
+#pragma once
 
 #include <ctype.h>
 
@@ -387,5 +386,3 @@ static inline int scripts_main(const struct scenario *scenarios,
 		more();
 	return tap_exit();
 }
-
-#endif /* DROVER_SELFTESTS_SCRIPT_H */

@@ -6,8 +6,7 @@
  * A box is a condvar with a ledger of its own. Waiters choose a box anew for
  * each wait. Workers are threads, or with API_SHARED processes.
  */
-#ifndef DROVER_SELFTESTS_MIXED_H
-#define DROVER_SELFTESTS_MIXED_H
+#pragma once
 
 #include <limits.h>
 #include <pthread.h>
@@ -373,5 +372,3 @@ static inline void worker_join(struct worker *w)
 	else
 		pthread_join(w->thread, NULL);
 }
-
-#endif /* DROVER_SELFTESTS_MIXED_H */

@@ -3,8 +3,7 @@
  * mixed_progress.h - how cond_mixed goes on: its progress, whether somebody was
  * forgotten, and a report of everybody then
  */
-#ifndef DROVER_SELFTESTS_MIXED_PROGRESS_H
-#define DROVER_SELFTESTS_MIXED_PROGRESS_H
+#pragma once
 
 #include "mixed_signal.h"
 #include "run.h"
@@ -182,5 +181,3 @@ static inline bool await(bool (*done)(void))
 	report();
 	return false;
 }
-
-#endif /* DROVER_SELFTESTS_MIXED_PROGRESS_H */

@@ -6,8 +6,7 @@
  * lost is not made up for by the next signal. A broadcast mostly comes after
  * such a stop.
  */
-#ifndef DROVER_SELFTESTS_MIXED_SIGNAL_H
-#define DROVER_SELFTESTS_MIXED_SIGNAL_H
+#pragma once
 
 #include "mixed.h"
 
@@ -211,5 +210,3 @@ static inline void take_part(struct worker *w)
 		 !mixed->stop_signals)
 		send_signal(some_box(w), random_below(&w->random, 2));
 }
-
-#endif /* DROVER_SELFTESTS_MIXED_SIGNAL_H */

@@ -15,8 +15,7 @@
  *
  * DROVER_MOCK_CUDA=no-device in the environment: a driver without a device.
  */
-#ifndef MOCK_H
-#define MOCK_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -135,5 +134,3 @@ struct stream {
 int add_job(struct stream *s, struct job job);
 /* Until all is done that is queued; the stream's error. */
 int await_jobs(struct stream *s);
-
-#endif /* MOCK_H */

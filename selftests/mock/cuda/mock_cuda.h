@@ -5,8 +5,7 @@
  *	mock_cuda_start();		// before the first CUDA stream
  *	mock_cuda_fail("cuMemcpyAsync", 2, 719);
  */
-#ifndef DROVER_SELFTESTS_MOCK_CUDA_H
-#define DROVER_SELFTESTS_MOCK_CUDA_H
+#pragma once
 
 #include <limits.h>
 
@@ -65,5 +64,3 @@ static inline void mock_cuda_kernels(drover_stream_t *stream)
 	MUST(drover_stream_load(stream, "", "fill", &fill_kernel));
 	MUST(drover_stream_load(stream, "", "add", &add_kernel));
 }
-
-#endif /* DROVER_SELFTESTS_MOCK_CUDA_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* eager.h - a backend for tests: a copy starts when it is submitted, see eager.c */
-#ifndef DROVER_SELFTESTS_EAGER_H
-#define DROVER_SELFTESTS_EAGER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -18,5 +17,3 @@ struct eager_plants {
 };
 
 extern struct eager_plants eager_plants;
-
-#endif /* DROVER_SELFTESTS_EAGER_H */
