@@ -373,7 +373,4 @@ static void test(const char *policy)
 	scenes_test(policy, with_pi, NR_OF(with_pi));
 }
 
-int main(int argc, char **argv)
-{
-	return policy_main(argv, test);
-}
+POLICY_MAIN(test)

@@ -74,8 +74,4 @@ static void test(const char *policy)
 	scenes_test(policy, thousands, NR_OF(thousands));
 }
 
-int main(int argc, char **argv)
-{
-	api_start(argv);
-	return policy_main(argv, test);
-}
+POLICY_MAIN(test)

@@ -232,8 +232,4 @@ static void test(const char *policy)
 	test_attributes();
 }
 
-int main(int argc, char **argv)
-{
-	api_start(argv);
-	return policy_main(argv, test);
-}
+POLICY_MAIN(test)

@@ -58,8 +58,4 @@ static void test(const char *policy)
 	}
 }
 
-int main(int argc, char **argv)
-{
-	api_start(argv);
-	return policy_main(argv, test);
-}
+POLICY_MAIN(test)

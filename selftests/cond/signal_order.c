@@ -46,8 +46,4 @@ static void test(const char *policy)
 		tap_skip_all(NR_OF(scenes), policy, "handlers are late");
 }
 
-int main(int argc, char **argv)
-{
-	api_start(argv);
-	return policy_main(argv, test);
-}
+POLICY_MAIN(test)

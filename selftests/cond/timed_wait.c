@@ -95,8 +95,4 @@ static void test(const char *policy)
 	scenes_test(policy, scenes, NR_OF(scenes));
 }
 
-int main(int argc, char **argv)
-{
-	api_start(argv);
-	return policy_main(argv, test);
-}
+POLICY_MAIN(test)

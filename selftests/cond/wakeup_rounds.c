@@ -105,8 +105,4 @@ static void test(const char *policy)
 	scenes_test(policy, recursive, NR_OF(recursive));
 }
 
-int main(int argc, char **argv)
-{
-	api_start(argv);
-	return policy_main(argv, test);
-}
+POLICY_MAIN(test)

@@ -292,8 +292,7 @@ static inline bool steps_do(const char *text)
  * it is loaded: so the program executes itself once for each policy, and hands its
  * results on in the environment.
  *
- *	api_start(argv);
- *	return policy_main(argv, test);
+ *	POLICY_MAIN(test)
  */
 
 #define NR_POLICIES 4
@@ -369,3 +368,11 @@ static inline int policy_main(char **argv, void (*test)(const char *policy))
 {
 	return policies_main(argv, policies, NR_POLICIES, test);
 }
+
+/* POLICY_MAIN - a main() that does nothing else */
+#define POLICY_MAIN(test)                       \
+	int main(int argc, char **argv)         \
+	{                                       \
+		api_start(argv);                \
+		return policy_main(argv, test); \
+	}

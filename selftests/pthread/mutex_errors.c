@@ -98,8 +98,4 @@ static void test(const char *policy)
 	}
 }
 
-int main(int argc, char **argv)
-{
-	drop_in_load(argv);
-	return policy_main(argv, test);
-}
+POLICY_MAIN(test)

@@ -164,7 +164,4 @@ static const struct scenario scenarios[] = {
 	{ NULL, NULL },
 };
 
-int main(void)
-{
-	return scripts_main(scenarios, NULL, 0);
-}
+SCRIPTS_MAIN(scenarios)

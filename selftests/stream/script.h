@@ -386,3 +386,9 @@ static inline int scripts_main(const struct scenario *scenarios,
 		more();
 	return tap_exit();
 }
+
+#define SCRIPTS_MAIN(scenarios)                          \
+	int main(void)                                   \
+	{                                                \
+		return scripts_main(scenarios, NULL, 0); \
+	}
