@@ -139,9 +139,8 @@ static void test_priorities(void)
 
 	watchdog("priorities");
 	lock_pi_used = false;
-	if (kind_cond_init(&own, false) ||
-	    kind_mutex_init(&mutex, kind_named("PI"), false))
-		tap_bail("init");
+	MUST(kind_cond_init(&own, false));
+	MUST(kind_mutex_init(&mutex, kind_named("PI"), false));
 	api_mutex_lock(&mutex);
 	api_cond_clockwait(&own, &mutex, CLOCK_MONOTONIC, &past);
 	api_mutex_unlock(&mutex);
@@ -159,8 +158,7 @@ static void test_moved(void)
 	api_mutex_t mutex;
 	futex_word *word;
 
-	if (kind_mutex_init(&mutex, kind_named("normal"), false))
-		tap_bail("init");
+	MUST(kind_mutex_init(&mutex, kind_named("normal"), false));
 	user_mutex_lock(&mutex, true);
 	tap_ok(user_mutex_holder(&mutex, &word) != MUTEX_UNMOVABLE &&
 		       load_relaxed(word) == LOCK_CONTENDED,

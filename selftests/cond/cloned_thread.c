@@ -116,8 +116,7 @@ static void test(const char *name)
 {
 	int results[NR_OF(places)];
 
-	if (kind_mutex_init(&mutex, kind_named(name), false))
-		tap_bail("mutex_init");
+	MUST(kind_mutex_init(&mutex, kind_named(name), false));
 	watchdog(name);
 	joined(thread_of(make_others, results));
 	joined(thread_of(make_child, &results[4]));

@@ -172,8 +172,7 @@ static void test_kind(const char *policy, const struct kind *kind, bool shared)
 	snprintf(label, sizeof(label), "%s: %s mutex, %s condvar", policy,
 		 kind->kind.name, shared ? "shared" : "private");
 	scene_start(policy, "normal", shared);
-	if (mutex_init(kind))
-		tap_bail("%s: init", label);
+	MUST(mutex_init(kind));
 	set_priority(HAS_CEILING(kind));
 	expect(kind, shared);
 	if (may_lock(kind))

@@ -28,8 +28,7 @@ static void take_memory(bool away)
 	if (away && getrlimit(RLIMIT_AS, &before))
 		tap_bail("getrlimit: %s", strerror(errno));
 	none = (struct rlimit){ .rlim_max = before.rlim_max };
-	if (setrlimit(RLIMIT_AS, away ? &none : &before))
-		tap_bail("setrlimit: %s", strerror(errno));
+	MUST(setrlimit(RLIMIT_AS, away ? &none : &before));
 }
 
 /* Not if an emulator has mapped all that there is. */

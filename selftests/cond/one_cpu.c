@@ -16,8 +16,7 @@ static int wait_idle(api_cond_t *c, api_mutex_t *m)
 {
 	struct sched_param param = { 0 };
 
-	if (sched_setscheduler(0, SCHED_IDLE, &param))
-		tap_bail("SCHED_IDLE: %s", strerror(errno));
+	MUST(sched_setscheduler(0, SCHED_IDLE, &param));
 	return api_cond_wait(c, m);
 }
 

@@ -29,8 +29,7 @@ int main(void)
 			.flags = DROVER_MUTEX_SHARED | rows[i].flags,
 		};
 
-		if (drover_mutex_init(&mutex, &attr))
-			tap_bail("mutex_init");
+		MUST(drover_mutex_init(&mutex, &attr));
 		tap_ok(scene_holds(rows[i].steps) &&
 			       drover_mutex_trylock(&mutex) == 0,
 		       "%s: all return", rows[i].name);

@@ -57,9 +57,8 @@ static void arena_start(const char *kind)
 	if (memory < 0 || ftruncate(memory, sizeof(*arena)))
 		tap_bail("memfd_create: %s", strerror(errno));
 	arena = arena_map();
-	if (kind_mutex_init(&arena->mutex, kind_named(kind), true) ||
-	    kind_cond_init(&arena->cond, true))
-		tap_bail("no arena");
+	MUST(kind_mutex_init(&arena->mutex, kind_named(kind), true));
+	MUST(kind_cond_init(&arena->cond, true));
 }
 
 static int repaired(int err)
@@ -69,8 +68,7 @@ static int repaired(int err)
 
 static void lock(void)
 {
-	if (repaired(api_mutex_lock(&arena->mutex)))
-		tap_bail("the mutex is not to be had");
+	MUST(repaired(api_mutex_lock(&arena->mutex)));
 }
 
 static pid_t start(void (*body)(void))

@@ -309,10 +309,9 @@ static inline void scene_start(const char *policy, const char *kind,
 	}
 	started = true;
 	scene_policy = policy;
-	if (kind_cond_init(&cond, shared) ||
-	    kind_mutex_init(&mutex, kind_named(kind), shared) ||
-	    kind_mutex_init(&second, kind_named(kind), shared))
-		tap_bail("init");
+	MUST(kind_cond_init(&cond, shared));
+	MUST(kind_mutex_init(&mutex, kind_named(kind), shared));
+	MUST(kind_mutex_init(&second, kind_named(kind), shared));
 }
 
 /* scenes_test - a result for each */

@@ -43,8 +43,7 @@ static void trace_start(void)
 {
 	snprintf(instance, sizeof(instance), TRACING "/instances/drover-%d",
 		 getpid());
-	if (mkdir(instance, 0700))
-		tap_bail("%s: %s", instance, strerror(errno));
+	MUST(mkdir(instance, 0700));
 	trace_file("events/futex/enable", O_WRONLY, (char[]){ "1" }, 1);
 }
 
@@ -52,8 +51,7 @@ static void trace_stop(void)
 {
 	trace_file("events/futex/enable", O_WRONLY, (char[]){ "0" }, 1);
 	trace[trace_file("trace", O_RDONLY, trace, TRACE_SIZE - 1)] = '\0';
-	if (rmdir(instance))
-		tap_bail("%s: %s", instance, strerror(errno));
+	MUST(rmdir(instance));
 }
 
 /* How many events end like this; the end is all that the event says. */

@@ -90,8 +90,7 @@ static inline cpu_set_t one_cpu(void)
 	cpu_set_t all, one;
 	int cpu = 0;
 
-	if (sched_getaffinity(0, sizeof(all), &all))
-		tap_bail("sched_getaffinity: %s", strerror(errno));
+	MUST(sched_getaffinity(0, sizeof(all), &all));
 	while (!CPU_ISSET(cpu, &all))
 		cpu++;
 	CPU_ZERO(&one);

@@ -199,8 +199,7 @@ static inline void *gate_opener(void *arg)
 static inline void gate_open_when_asleep(struct gate *gate)
 {
 	gate->sleeper = blocked_gettid();
-	if (pthread_create(&gate->opener, NULL, gate_opener, gate))
-		tap_bail("pthread_create");
+	MUST(pthread_create(&gate->opener, NULL, gate_opener, gate));
 }
 
 /* gate_was_waited_for - the end of gate_open_when_asleep() */

@@ -121,8 +121,7 @@ static inline void misuse_message(void (*call)(void), char text[], size_t size)
 	ssize_t len;
 	pid_t pid;
 
-	if (pipe(ends))
-		tap_bail("pipe");
+	MUST(pipe(ends));
 	pid = fork();
 	if (pid == 0)
 		misuse_do(call, ends[1]);

@@ -11,6 +11,7 @@
  */
 #pragma once
 
+#include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -122,13 +123,13 @@ static TAP_PRINTF(3) bool tap_is(long got, long want, const char *fmt, ...)
 /* IS - one result, named by the call itself */
 #define IS(want, call) tap_is(call, want, "%s", #call)
 
-/* MUST - a call whose failure leaves nothing to be tested */
+/* MUST - a call whose failure leaves nothing to be tested; -1: see errno */
 #define MUST(call) tap_must(call, #call)
 
 static inline void tap_must(int err, const char *call)
 {
 	if (err)
-		tap_bail("%s: %s", call, strerror(err));
+		tap_bail("%s: %s", call, strerror(err < 0 ? errno : err));
 }
 
 /* tap_skip - one result that could not be had here, and why */

@@ -141,8 +141,7 @@ STEP(lock_of_killed)
 	pid_t holder, parent = getpid();
 	char byte;
 
-	if (pipe(ready))
-		tap_bail("%s", strerror(errno));
+	MUST(pipe(ready));
 	holder = fork();
 	if (holder == 0) {
 		drover_mutex_lock(mutex);
@@ -184,8 +183,7 @@ static void before_fork(void)
 
 static void after_fork(void)
 {
-	if (drover_mutex_unlock(mutex))
-		tap_bail("an atfork handler could not unlock");
+	MUST(drover_mutex_unlock(mutex));
 }
 
 STEP_IS(atfork, pthread_atfork(before_fork, after_fork, after_fork));
@@ -281,8 +279,7 @@ static void test_scene(const struct scene *scene)
 	mutex = scene->flags & SHARED ? shared : &own;
 	child_steps = scene->child_steps;
 	memset(mutex, 0xff, sizeof(*mutex));
-	if (drover_mutex_init(mutex, scene->flags ? &attr : NULL))
-		tap_bail("%s: init", scene->name);
+	MUST(drover_mutex_init(mutex, scene->flags ? &attr : NULL));
 	ok = steps_do(scene->steps);
 	tap_ok(ok, "%s", scene->name);
 }

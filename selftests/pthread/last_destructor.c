@@ -96,8 +96,7 @@ int main(int argc, char **argv)
 				       "the sanitizer looks at them");
 	tap_plan(3);
 	watchdog("waits in last destructors");
-	if (pthread_key_create(&key, wait_in_the_end))
-		tap_bail("no key");
+	MUST(pthread_key_create(&key, wait_in_the_end));
 	stacks = map_pages(NR_THREADS * THREAD_STACK_SIZE);
 	for (int i = 0; i < NR_THREADS; i++)
 		run_on(stacks + i * THREAD_STACK_SIZE);

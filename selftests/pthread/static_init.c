@@ -92,8 +92,7 @@ static void test_size(void)
 	char *pages = map_pages(2 * page);
 	pthread_cond_t *last;
 
-	if (mprotect(pages + page, page, PROT_NONE))
-		tap_bail("mprotect: %s", strerror(errno));
+	MUST(mprotect(pages + page, page, PROT_NONE));
 	last = (pthread_cond_t *)(pages + page) - 1;
 	pthread_cond_init(last, NULL);
 	tap_ok(works(last), "no byte behind it is touched");

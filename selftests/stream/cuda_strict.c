@@ -258,8 +258,7 @@ static void *wait_ticket(void *arg)
 {
 	struct sched_param none = { 0 };
 
-	if (sched_setscheduler(0, SCHED_IDLE, &none))
-		tap_bail("SCHED_IDLE");
+	MUST(sched_setscheduler(0, SCHED_IDLE, &none));
 	tid = blocked_gettid();
 	script_say("ticket 1;");
 	return arg;

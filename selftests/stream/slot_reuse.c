@@ -15,8 +15,7 @@ static void *wait_late(void *arg)
 {
 	struct sched_param none = { 0 };
 
-	if (sched_setscheduler(0, SCHED_IDLE, &none))
-		tap_bail("SCHED_IDLE");
+	MUST(sched_setscheduler(0, SCHED_IDLE, &none));
 	late_tid = blocked_gettid();
 	late_result =
 		drover_ticket_wait(&script.tickets[1], CLOCK_MONOTONIC, NULL);

@@ -141,9 +141,8 @@ static void round_make(uint64_t *random)
 	    ENOTSUP)
 		mixed->kind = kind_named("normal");
 	for (int i = 0; i < MAX_BOXES / 2; i++)
-		if (kind_mutex_init(&mixed->mutexes[i], mixed->kind,
-				    mixed->shared))
-			tap_bail("mutex_init");
+		MUST(kind_mutex_init(&mixed->mutexes[i], mixed->kind,
+				     mixed->shared));
 	for (int i = 0; i < mixed->nr_boxes; i++) {
 		mixed->boxes[i].mutex = &mixed->mutexes[i / 2];
 		box_new_cond(&mixed->boxes[i]);

@@ -132,8 +132,7 @@ static inline void box_new_cond(struct box *box)
 {
 	box->cond = mixed->shared ? &box->conds[box->nr_conds++ % NR_CONDS] :
 				    map_pages(sizeof(*box->cond));
-	if (kind_cond_init(box->cond, mixed->shared))
-		tap_bail("cond_init");
+	MUST(kind_cond_init(box->cond, mixed->shared));
 }
 
 /* Destroy one that has just been broadcast to. */
