@@ -8,14 +8,11 @@
  * @run quick
  * @run -DCOUNT=2
  * @run -DNR_THREADS=2 -DCOUNT=2 -DROUNDS=3
- * @twin quick OPEN_IN_TWO_STEPS nobody_is_left: one falls asleep between the
- *	look for sleepers and the opening
- * @twin quick NO_VALUE_CHECK nobody_is_left: one falls asleep in a phase that
- *	is over
+ * @twin quick OPEN_IN_TWO_STEPS nobody_is_left: one falls asleep in between
+ * @twin quick NO_VALUE_CHECK nobody_is_left: asleep in a phase that is over
  * @twin quick NO_ASLEEP_BIT nobody_is_left: sleepers do not say that they are
  * @twin quick NO_INSIDE barrier_exists: destroy does not wait for those inside
- * @twin quick LEAVE_EARLY barrier_exists: a thread says that it has left and
- *	looks once more
+ * @twin quick LEAVE_EARLY barrier_exists: looks once more when it has left
  * @twin quick ALL_OF_THIS_PHASE nobody_gets_through_early -DCOUNT=2: an
  *	arrival beyond the target is taken for one of the present phase
  *
@@ -30,15 +27,11 @@
  * @run long -DNR_THREADS=4 -DROUNDS=1
  * @twin quick NO_VALUE_CHECK nobody_is_left: as above
  * @twin quick NO_ASLEEP_BIT nobody_is_left: as above
- * @twin quick WAKE_THEN_CLEAR nobody_is_left: one falls asleep in between,
- *	unseen
- * @twin quick CLOSE_WAKES_NOBODY nobody_is_left: a sleeper does not hear of
- *	the end
+ * @twin quick WAKE_THEN_CLEAR nobody_is_left: asleep in between
+ * @twin quick CLOSE_WAKES_NOBODY nobody_is_left: a sleeper is not told
  * @twin quick NO_CREDIT nobody_is_left: who waits has not arrived at the gate
- * @twin quick LATE_IS_TAKEN nobody_gets_through_early: an arrival that came
- *	too late is one
- * @twin quick PHASE_LATER nobody_is_left: the gate's phase is read after the
- *	arrival
+ * @twin quick LATE_IS_TAKEN nobody_gets_through_early: when it is closed
+ * @twin quick PHASE_LATER nobody_is_left: read after the arrival
  * @twin quick NO_INSIDE barrier_exists: as above
  * @twin quick CREDIT_LATE nobody_gets_through_early -DNR_THREADS=4 -DROUNDS=1:
  *	others arrive at the gate before the one that came first is counted
@@ -60,11 +53,8 @@
 
 #include "guard.inc"
 
-hidden byte nobody_is_left;
-hidden byte nobody_gets_through_early;
-hidden byte barrier_exists;
-hidden byte opened_once;
-hidden byte i;
+hidden byte nobody_is_left, nobody_gets_through_early, barrier_exists,
+	opened_once, i;
 
 /* The gate's word, or the pair's. */
 bool asleep;
@@ -107,10 +97,7 @@ inline await(t)
 	:: atomic { IS_SAME -> EXISTS; GUARD(NO_ASLEEP_BIT, asleep = true) }
 	   atomic {
 		EXISTS;
-		if
-		:: FALLS_ASLEEP -> sleeping[t] = true
-		:: else
-		fi
+		WHEN(FALLS_ASLEEP, sleeping[t] = true)
 	   }
 	   if
 	   :: !sleeping[t]
@@ -141,10 +128,7 @@ inline open_gate(last)
 		atomic { EXISTS; was_asleep = asleep }
 		atomic { change_phase(last) },
 		atomic { EXISTS; was_asleep = asleep; change_phase(last) })
-	if
-	:: was_asleep -> wake_all()
-	:: else
-	fi
+	WHEN(was_asleep, wake_all())
 }
 
 /* Which phase is arrival @mine of? Opens it, if it is the last one. */
@@ -196,10 +180,7 @@ byte gate_arrived;
 inline gate_arrive()
 {
 	gate_arrived++;
-	if
-	:: gate_arrived % 2 == 0 -> gate_phase++
-	:: else
-	fi
+	WHEN(gate_arrived % 2 == 0, gate_phase++)
 }
 
 inline gate_await(is_over)
@@ -231,12 +212,9 @@ inline close()
 		EXISTS;
 		was_closed = closed; was_asleep = asleep;
 		odd = number % 2 != 0;
-		if
-		:: !closed ->
+		WHEN(!closed,
 			closed = true; asleep = false;
-			GUARD(NO_BACK, number = (odd -> number - BACK : number))
-		:: else
-		fi
+			GUARD(NO_BACK, number = (odd -> number - BACK : number)))
 	}
 	if
 	:: was_closed -> atomic { !is_pair -> EXISTS }
@@ -248,10 +226,7 @@ inline close()
 		fi;
 		atomic { EXISTS; is_pair = false }
 		GUARD(CLOSE_WAKES_NOBODY,
-			if
-			:: was_asleep -> wake_all()
-			:: else
-			fi)
+			WHEN(was_asleep, wake_all()))
 	fi
 }
 
@@ -263,10 +238,7 @@ inline pair_wait(t)
 		number++; word = number;
 		was_asleep = asleep; was_closed = closed;
 		BUSTED(LATE_IS_TAKEN, was_closed = false;)
-		if
-		:: !was_closed -> arrived++; mine = arrived
-		:: else
-		fi
+		WHEN(!was_closed, arrived++; mine = arrived)
 	}
 	BUSTED(PHASE_LATER, atomic { EXISTS; phase = gate_phase })
 	if
@@ -280,10 +252,7 @@ inline pair_wait(t)
 			BUSTED_OR(NO_BACK, odd = closed && number == word,
 				odd = number < word)
 		}
-		if
-		:: odd -> gate_await(gate_phase != phase)
-		:: else
-		fi
+		WHEN(odd, gate_await(gate_phase != phase))
 	:: !was_closed && word % 2 == 0 && was_asleep ->
 		BUSTED_OR(WAKE_THEN_CLEAR,
 			wake_all();

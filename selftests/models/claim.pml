@@ -10,8 +10,7 @@
  * @run quick
  * @twin quick LEAVE_CLAIMED somebody_is_blocked: left after the choice
  * @twin quick LOOK_BEFORE_LOCK somebody_is_blocked: who waited leaves blindly
- * @twin quick CLAIM_WITHOUT_LOCK somebody_is_blocked: the last one leaves
- *	after the look
+ * @twin quick CLAIM_WITHOUT_LOCK somebody_is_blocked: the last one has left
  * @twin quick USE_AFTER_POST mutex_exists: the members may be gone
  */
 #define NR_MEMBERS	3
@@ -19,10 +18,7 @@
 
 #include "guard.inc"
 
-hidden byte members_add_up;
-hidden byte somebody_is_blocked;
-hidden byte mutex_exists;
-hidden byte nobody_is_left;
+hidden byte members_add_up, somebody_is_blocked, mutex_exists, nobody_is_left;
 
 /* The group's state, which changes as one word; and its lock. */
 bool released;

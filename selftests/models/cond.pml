@@ -12,8 +12,7 @@
  * @run -DNR_HANDLERS=1
  * @run -DSLICES
  * @twin SIGNAL_OPEN_FIRST return_was_owed: the younger group is served first
- * @twin quick NO_CLOSING return_was_owed: a signalled group goes on to be
- *	joined
+ * @twin quick NO_CLOSING return_was_owed: a signalled group is joined
  * @twin OPEN_BEFORE_CLOSED nobody_was_overlooked -DTWO_LOOKS: [CV-EMPTY]
  * @twin TWO_LOOKS no_signal_was_lost: the looks are of different times
  * @twin KEEP_OPEN return_was_owed: a released group is joined
@@ -30,10 +29,8 @@
  *
  * @model timeout -DTIMED=NR_WAITERS
  * @run
- * @twin quick NO_CLAIM no_signal_was_consumed_by_leaving: left after the
- *	choice
- * @twin quick TIMEOUT_TAKES_SIGNAL no_signal_was_consumed_by_leaving:
- *	ETIMEDOUT
+ * @twin quick NO_CLAIM no_signal_was_consumed_by_leaving: when chosen
+ * @twin quick TIMEOUT_TAKES_SIGNAL no_signal_was_consumed_by_leaving: ETIMEDOUT
  * @twin quick LEAVE_WITH_TOKENS somebody_is_blocked: leaves although signalled
  *
  * Two groups at one broadcast: signals leave an older group with members. Any
@@ -41,8 +38,7 @@
  *
  * @model two-groups -DINTERRUPTS_ANY -DMAY_HOLD=2 -DMAY_NOT_HOLD=3 -DCALL=EACH
  * @run
- * @twin SECOND_GROUP_WAKE_NONE nobody_unblocked_is_left: behind one that is
- *	gone
+ * @twin SECOND_GROUP_WAKE_NONE nobody_unblocked_is_left: behind nobody
  *
  * Threads that wait again, in a group that may be the one that they or others
  * have just left. The time of the first may run out:
@@ -78,8 +74,7 @@
  * @run long -DWAKES_AHEAD
  * @twin quick NO_MARK nobody_unblocked_is_left: those behind it are forgotten
  * @twin MOVED_READ_LATE nobody_sleeps_on_a_mutex: the group is new by then
- * @twin NO_PASS_WAKE nobody_sleeps_on_a_mutex: the mutex's wake-up is
- *	swallowed
+ * @twin NO_PASS_WAKE nobody_sleeps_on_a_mutex: the wake-up is swallowed
  * @twin NO_SET_CONTENDED nobody_unblocked_is_left: the unlock wakes nobody
  * @twin SLEEPER_NO_MARK nobody_sleeps_on_a_mutex: the rest sleep on
  *
@@ -92,8 +87,7 @@
  *
  * @model destroy -DDESTROYS -DTIMED=1
  * @run
- * @twin DESTROY_NO_LOCK condvar_exists: the poster drops the lock when the
- *	last has left
+ * @twin DESTROY_NO_LOCK condvar_exists: the poster drops the lock later
  * @twin TOUCH_AFTER_UNLOCK condvar_exists: the signaller comes back to it
  * @twin MEMBER_TOUCHES_CONDVAR condvar_exists: when it has been moved
  *
@@ -104,39 +98,29 @@
  * @run
  * @run quick -DNR_WAITERS=2 -DTIMED=2
  * @run -DNR_WAITERS=2 -DINTERRUPTS_ANY
- * @twin quick SLEEPS_AWAKE nobody_unblocked_is_left: asleep, and taken for
- *	awake
- * @twin quick NO_LOOK_AFTER_CLEAR nobody_unblocked_is_left: it was posted to
- *	before it cleared the bit
+ * @twin quick SLEEPS_AWAKE nobody_unblocked_is_left: taken for awake
+ * @twin quick NO_LOOK_AFTER_CLEAR nobody_unblocked_is_left: posted before that
  * @twin AWAKE_READ_EARLY nobody_unblocked_is_left: it has fallen asleep since
- * @twin BEHIND_THE_AWAKE nobody_unblocked_is_left: moved to a word that nobody
- *	is woken on
+ * @twin BEHIND_THE_AWAKE nobody_unblocked_is_left: nobody is woken there
  *
  * A thread that ends in the middle of its wait, at any moment: it leaves the
  * signal that it was woken for to another member that can have it:
  *
  * @model end -DENDS
  * @run quick
- * @twin quick END_TAKES no_signal_was_consumed_by_leaving: as who times out
- *	does
- * @twin quick END_WAKES_NOBODY nobody_unblocked_is_left: the token is there
- *	for one that sleeps on
- * @twin quick NO_CLAIM no_signal_was_consumed_by_leaving: left after the
- *	choice
+ * @twin quick END_TAKES no_signal_was_consumed_by_leaving: as by timeout
+ * @twin quick END_WAKES_NOBODY nobody_unblocked_is_left: with the token there
+ * @twin quick NO_CLAIM no_signal_was_consumed_by_leaving: when chosen
  *
  * One thread is cancelled, at any moment: wait_cancellable(), drop_in_cancel()
  * and cond_interrupt():
  *
  * @model cancel -DCANCEL -DCALL=SIGNAL
  * @run
- * @twin INTERRUPT_READ_EARLY nobody_cancelled_is_left: before it reads the
- *	word
- * @twin INTERRUPT_READ_ONLY_WHEN_WOKEN nobody_cancelled_is_left: it was there
- *	before
- * @twin INTERRUPT_WITHOUT_CHANGE nobody_cancelled_is_left: it comes before the
- *	sleep
- * @twin INTERRUPT_SEEN_LATE nobody_cancelled_is_left: it is taken for an old
- *	one
+ * @twin INTERRUPT_READ_EARLY nobody_cancelled_is_left: before the word
+ * @twin INTERRUPT_READ_ONLY_WHEN_WOKEN nobody_cancelled_is_left: or before
+ * @twin INTERRUPT_WITHOUT_CHANGE nobody_cancelled_is_left: before the sleep
+ * @twin INTERRUPT_SEEN_LATE nobody_cancelled_is_left: taken for an old one
  *
  * @model cancel-broadcast -DCANCEL -DCALL=EACH
  * @run long

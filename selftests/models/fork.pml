@@ -6,8 +6,7 @@
  * cond_drop_stale().
  *
  * @run quick
- * @twin quick NO_GENERATION nobody_was_dropped: the parent's thread never
- *	drops its lock
+ * @twin quick NO_GENERATION nobody_was_dropped: the parent keeps its lock
  * @twin quick OPEN_KEPT no_stale_waiter_is_seen: the parent's group stays
  * @twin quick NO_STALE_LOCK nobody_was_dropped: two threads start it anew
  * @twin quick NO_SECOND_LOOK nobody_was_dropped: the second one starts it anew
@@ -27,9 +26,7 @@ byte open = STALE;
 byte inside;
 byte joined;
 
-hidden byte one_holds_the_lock;
-hidden byte no_stale_waiter_is_seen;
-hidden byte nobody_was_dropped;
+hidden byte one_holds_the_lock, no_stale_waiter_is_seen, nobody_was_dropped;
 
 /* With the lock under which that is done, and another look. */
 inline cond_drop_stale()

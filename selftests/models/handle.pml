@@ -12,13 +12,11 @@
  * @twin quick NO_AWAIT error_is_kept: the end does not wait for users
  * @twin quick LATE_USE error_is_kept: the waiter looks at the life, then uses
  * @twin quick LIFE_FIRST error_is_kept: who finds it done looks at the life first
- * @twin quick RESET nobody_is_left: the new stream begins with no sleepers, and
- *	does not wait for users
+ * @twin quick RESET nobody_is_left: begins without its users
  */
 #include "guard.inc"
 
-hidden byte error_is_kept;
-hidden byte nobody_is_left;
+hidden byte error_is_kept, nobody_is_left;
 
 byte life = 1;
 byte done;
@@ -36,10 +34,7 @@ inline sleep(me, number)
 	:: done >= number -> break
 	:: done < number ->
 		atomic {
-			if
-			:: done < number -> asleep[me] = true
-			:: else
-			fi
+			WHEN(done < number, asleep[me] = true)
 		}
 		!asleep[me]
 	od;
@@ -49,10 +44,7 @@ inline sleep(me, number)
 inline set_done(number)
 {
 	done = number;
-	if
-	:: sleepers > 0 -> atomic { asleep[0] = false; asleep[1] = false }
-	:: else
-	fi
+	WHEN(sleepers > 0, atomic { asleep[0] = false; asleep[1] = false })
 }
 
 active proctype Worker()
@@ -84,12 +76,9 @@ active proctype Waiter()
 		users++;,
 		users++;
 		seen = life;)
-	if
-	:: seen == 1 ->
+	WHEN(seen == 1,
 		sleep(0, 1);
-		CHECK(error_is_kept, failed)
-	:: else
-	fi;
+		CHECK(error_is_kept, failed));
 	users--;
 over:	nr_over++
 }

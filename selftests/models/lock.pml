@@ -13,10 +13,8 @@
  * @twin quick SLEEPER_NO_MARK nobody_sleeps: a sleeper leaves the rest asleep
  * @twin quick UNLOCK_IN_TWO_STEPS nobody_sleeps: one falls asleep between them
  * @twin quick UNLOCK_LOOKS_AGAIN mutex_exists: the next holder has freed it
- * @twin quick PI_EXCLUDES mutex_is_held_by_one -DPI: not those that have the
- *	word alone
- * @twin quick PI_ASKED_LATE lock_exists -DPI: whose is it? when the word is
- *	free
+ * @twin quick PI_EXCLUDES mutex_is_held_by_one -DPI: others have the word
+ * @twin quick PI_ASKED_LATE lock_exists -DPI: when it is free
  * @twin quick NO_SETTLE lock_exists -DPI: its last holder drops the PI futex
  */
 #ifdef PI
@@ -29,10 +27,7 @@
 
 #include "futex.inc"
 
-hidden byte nothing_was_overwritten;
-hidden byte nobody_sleeps;
-hidden byte lock_exists;
-hidden byte i;
+hidden byte nothing_was_overwritten, nobody_sleeps, lock_exists, i;
 
 byte guarded;
 bool pi_used;			/* lock_pi_used */

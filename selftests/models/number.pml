@@ -10,11 +10,9 @@
  *
  * @run quick
  * @run quick -DNR_WAITERS=1
- * @twin quick NO_MIXED nobody_is_left: of several sleepers the last is taken for
- *	one that was alone
+ * @twin quick NO_MIXED nobody_is_left: the last is taken for one alone
  * @twin quick READ_FIRST nobody_is_left: a raiser looks who sleeps, then raises
- * @twin quick NO_VALUE_CHECK nobody_is_left: it falls asleep though the number was
- *	raised behind its look
+ * @twin quick NO_VALUE_CHECK nobody_is_left: raised behind its look
  */
 #ifndef NR_WAITERS
 #define NR_WAITERS 3
@@ -88,10 +86,7 @@ inline leave()
 {
 	d_step {
 		count--;
-		if
-		:: !count -> least = NONE; mixed = false
-		:: else
-		fi
+		WHEN(!count, least = NONE; mixed = false)
 	}
 }
 
@@ -100,10 +95,7 @@ inline wait_for(number)
 	enter(number);
 	do
 	::	seen = at;
-		if
-		:: seen >= number -> break
-		:: else
-		fi;
+		WHEN(seen >= number, break);
 		atomic {
 			if
 			GUARD(NO_VALUE_CHECK, :: at != seen)

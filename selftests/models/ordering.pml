@@ -33,9 +33,7 @@
 #define NR_CPUS 2
 #define NR_WORDS 2
 
-hidden byte what_was_said_is_seen;
-hidden byte one_sees_the_other;
-hidden byte nothing_is_overwritten;
+hidden byte what_was_said_is_seen, one_sees_the_other, nothing_is_overwritten;
 
 /*
  * Each CPU has a store buffer, with room for one store to each word, which reach
@@ -152,10 +150,7 @@ inline thread(cpu)
 		memory[NR_GONE]++;
 		seen = memory[NR_GONE]
 	}
-	if
-	:: seen == NR_CPUS -> store_relaxed(cpu, MEMORY, 2)
-	:: else
-	fi
+	WHEN(seen == NR_CPUS, store_relaxed(cpu, MEMORY, 2))
 }
 
 #define IS_RIGHT	CHECK(nothing_is_overwritten, memory[MEMORY] == 2)

@@ -20,22 +20,15 @@
  * @run -DPLACES=1 -DBLOCKS
  * @run -DTWO_OF_THREE -DBLOCKS
  * @run long -DNR_WORKERS=3 -DPLACES=1 -DBLOCKS
- * @twin NO_LOOK no_task_is_left: a worker sleeps without another look at the
- *	queue
+ * @twin NO_LOOK no_task_is_left: sleeps without another look
  * @twin LOOK_FIRST no_task_is_left: it looks before it says that it is idle
- * @twin SEARCHING_TO_THE_END no_task_is_left: it stops to count as searching
- *	after its last look
- * @twin NO_CHAIN no_task_is_left -DTOGETHER: who found a task does not ask
- *	whether there are more
- * @twin NO_OTHER no_task_is_left -DPLACES=1 -DBLOCKS: a worker that is blocked
- *	does not ask whether there are tasks for another one
- * @twin ASK_FIRST no_task_is_left -DPLACES=1 -DBLOCKS: it asks while it still
- *	has its place
+ * @twin SEARCHING_TO_THE_END no_task_is_left: counts after its look
+ * @twin NO_CHAIN no_task_is_left -DTOGETHER: asks not for more
+ * @twin NO_OTHER no_task_is_left -DPLACES=1 -DBLOCKS: asks for nobody
+ * @twin ASK_FIRST no_task_is_left -DPLACES=1 -DBLOCKS: with its place
  * @twin KEEP_PLACE no_task_is_left -DPLACES=1 -DBLOCKS: it keeps its place
- * @twin NO_LIMIT places_are_kept -DPLACES=1: who wakes another one does not ask
- *	whether there is a place
- * @twin GOES_ON idle_once: a worker that finds that there is work after all goes
- *	on before it is told
+ * @twin NO_LIMIT places_are_kept -DPLACES=1: wakes without a place
+ * @twin GOES_ON idle_once: a worker goes on before it is told
  */
 #ifdef TWO_OF_THREE
 #define NR_WORKERS 3
@@ -67,10 +60,7 @@
 
 #include "guard.inc"
 
-hidden byte no_task_is_left;
-hidden byte all_sleep_in_the_end;
-hidden byte idle_once;
-hidden byte places_are_kept;
+hidden byte no_task_is_left, all_sleep_in_the_end, idle_once, places_are_kept;
 
 byte nr_queued;
 byte nr_searching;
@@ -105,10 +95,7 @@ inline claim()
 #endif
 	:: nr_idle == 0 || !HAS_PLACE -> claimed = NR_WORKERS
 	fi;
-	if
-	:: claimed < NR_WORKERS -> unidle(claimed)
-	:: else
-	fi
+	WHEN(claimed < NR_WORKERS, unidle(claimed))
 }
 
 inline wake_if_needed()
@@ -127,12 +114,9 @@ inline wake_if_needed()
 				:: !HAS_PLACE
 				:: HAS_PLACE ->
 					atomic { claim() }
-					if
-					:: claimed < NR_WORKERS ->
+					WHEN(claimed < NR_WORKERS,
 						parked[claimed] = false;
-						asleep[claimed] = false
-					:: else
-					fi
+						asleep[claimed] = false)
 				fi
 			fi
 		fi
@@ -158,12 +142,9 @@ inline run_task()
 	CHECK(places_are_kept, nr_running <= MOST_RUNNING);
 	nr_run++;
 #ifdef BLOCKS
-	if
-	:: nr_run == 1 ->
+	WHEN(nr_run == 1,
 		is_first = true;
-		nr_running--
-	:: else
-	fi
+		nr_running--)
 #endif
 }
 
@@ -219,10 +200,7 @@ end_asleep:
 		   :: parked[_pid] ->
 			/* The kernel looks at the word again. */
 			atomic {
-				if
-				:: parked[_pid] -> asleep[_pid] = true
-				:: else
-				fi
+				WHEN(parked[_pid], asleep[_pid] = true)
 			}
 end_sleep:		!asleep[_pid]
 		   od;

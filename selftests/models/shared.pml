@@ -8,26 +8,21 @@
  * @run -DNR_WAITERS=2 -DTIMED=true
  * @run quick -DNR_WAITERS=2 -DDESTROYS
  * @run -DNR_WAITERS=2 -DENDS
- * @twin quick JOIN_WITH_TOKENS return_was_owed: a signalled group goes on to be
- *	joined
+ * @twin quick JOIN_WITH_TOKENS return_was_owed: a signalled group is joined
  * @twin NO_HELP nobody_unblocked_is_left: nobody ends a broadcast
- * @twin quick NO_RELEASING return_was_owed: a broadcast to
- *	one group after the other
+ * @twin quick NO_RELEASING return_was_owed: one group after the other
  * @twin quick NO_NUMBER nobody_unblocked_is_left: released, and no token for it
  * @twin quick WORD_LOADED_LATE nobody_unblocked_is_left: after the state
  * @twin quick POST_SAME_WORD nobody_unblocked_is_left: asleep after the wake-up
- * @twin quick LEAVE_WITH_TOKENS somebody_is_blocked -DTIMED=true: though
- *	signalled
+ * @twin quick LEAVE_WITH_TOKENS somebody_is_blocked -DTIMED=true: signalled
  * @twin quick WAITER_NOT_COUNTED condvar_exists -DNR_WAITERS=2 -DDESTROYS: a
  *	released waiter looks at it
  * @twin quick WAKER_NOT_COUNTED condvar_exists -DNR_WAITERS=2 -DDESTROYS: the
  *	signaller counts itself out
  * @twin LAST_DOES_NOT_WAKE invalid_end_state -DNR_WAITERS=2 -DDESTROYS:
  *	destroy sleeps on
- * @twin END_TAKES no_signal_was_consumed_by_leaving -DENDS: as
- *	who times out does
- * @twin END_WAKES_NOBODY nobody_unblocked_is_left -DENDS: the
- *	token is there for one that sleeps on
+ * @twin END_TAKES no_signal_was_consumed_by_leaving -DENDS: as by timeout
+ * @twin END_WAKES_NOBODY nobody_unblocked_is_left -DENDS: with the token there
  *
  * Those whose broadcaster and destroyer know the mutex, and hold it or not:
  * drover_cond_broadcast_on() and drover_cond_destroy_on():
@@ -37,14 +32,11 @@
  * @run -DDESTROYS
  * @twin quick NO_MARK nobody_unblocked_is_left: those behind it are forgotten
  * @run -DTWO_GROUPS
- * @twin YOUNG_LATER nobody_unblocked_is_left -DTWO_GROUPS: the chain of unlocks
- *	ends before they are in it
- * @twin quick CHANGED_IS_DONE nobody_unblocked_is_left: EAGAIN taken for "all
- *	moved"
+ * @twin YOUNG_LATER nobody_unblocked_is_left -DTWO_GROUPS: too late
+ * @twin quick CHANGED_IS_DONE nobody_unblocked_is_left: EAGAIN is not "done"
  * @twin quick DESTROY_WAKES_NOBODY nobody_unblocked_is_left -DDESTROYS: all
  *	wait for its mutex
- * @twin quick COUNT_OUT_LATE nobody_sleeps_on_a_mutex -DDESTROYS: which destroy
- *	has
+ * @twin quick COUNT_OUT_LATE nobody_sleeps_on_a_mutex -DDESTROYS: behind it
  *
  * One process is killed, at any step: what it has done so far stays, and the
  * rest never comes. If a survivor broadcasts, all survivors return, and destroy
@@ -54,8 +46,7 @@
  * @model shared-killed -DKILLED -DDESTROYS
  * @run
  * @run quick -DSIGNALS_ONLY
- * @twin LATER_OVERLOOKED survivors_return: a waker was killed before it
- *	woke
+ * @twin LATER_OVERLOOKED survivors_return: killed before it woke
  * @twin quick NO_HELP survivors_return: a broadcast that is half done stays so
  * @twin quick DESTROY_IS_PATIENT invalid_end_state: waits for a dead one
  * @twin quick POST_SAME_WORD dead_take_one_signal -DSIGNALS_ONLY: with nobody dead
@@ -123,17 +114,12 @@ byte dead, returned;	/* sets of waiters */
 
 #include "shared.inc"
 
-hidden byte survivors_return;
-hidden byte dead_take_one_signal;
-hidden byte nobody_sleeps_on_a_mutex;
+hidden byte survivors_return, dead_take_one_signal, nobody_sleeps_on_a_mutex;
 
 /* Within an atomic block. */
 inline die()
 {
-	if
-	:: counted -> living--
-	:: else
-	fi
+	WHEN(counted, living--)
 }
 
 #define RELOCK_AS \

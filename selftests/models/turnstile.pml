@@ -14,8 +14,7 @@
  * @twin quick NO_REFS spare_is_nobodys: a merged queue that still leads on
  * @twin quick NO_REST queues_are_kept: another one has left without
  * @twin NO_RCU bucket_exists -DRESIZE: the hash was resized and freed
- * @twin QUEUE_FIRST bucket_exists -DRESIZE: no queue any longer, and an
- *	old lock
+ * @twin QUEUE_FIRST bucket_exists -DRESIZE: no queue, and an old lock
  */
 #include "guard.inc"
 
@@ -27,13 +26,8 @@
 #define NR_BUCKETS	4
 #define NONE		255
 
-hidden byte owner_holds_the_lock;
-hidden byte bucket_exists;
-hidden byte spare_is_nobodys;
-hidden byte queues_are_kept;
-hidden byte everybody_has_left;
-hidden byte i;
-hidden byte x;
+hidden byte owner_holds_the_lock, bucket_exists, spare_is_nobodys,
+	queues_are_kept, everybody_has_left, i, x;
 
 /* struct futex_hash_bucket: futex f is in f of the old hash, f + 2 of the new */
 bool locked[NR_BUCKETS];
@@ -190,10 +184,7 @@ inline leave(t)
 	GUARD(NO_RCU, in_rcu[t] = true;)
 	do
 	:: follow(t);
-		if
-		:: b == NONE -> break
-		:: else
-		fi;
+		WHEN(b == NONE, break);
 		take(b);
 		was = b;
 		GUARD(NO_SECOND_LOOK, follow(t);)
@@ -226,10 +217,7 @@ proctype Waiter(byte t)
 		join(t, b);
 		atomic { DROP_LOCK(b); users--; q = NONE; b = NONE };
 		leave(t);
-		if
-		:: spare[t] == 0 -> break
-		:: else
-		fi
+		WHEN(spare[t] == 0, break)
 	:: break
 	od
 }
@@ -248,15 +236,9 @@ proctype Waker()
 		:: else -> t = (members[q] & 1 -> 0 : 1)
 		fi
 	};
-	if
-	:: t != NONE -> unqueue(t, b)
-	:: else
-	fi;
+	WHEN(t != NONE, unqueue(t, b));
 	atomic {
-		if
-		:: t != NONE -> lock[t] = NONE
-		:: else
-		fi;
+		WHEN(t != NONE, lock[t] = NONE);
 		DROP_LOCK(b);
 		users--
 	}
@@ -273,17 +255,14 @@ inline move(c)
 		fi;
 		members[r] = members[r] | members[q];
 		linked[q] = false;
-		if
-		:: rank[q] > rank[r] ->
+		WHEN(rank[q] > rank[r],
 			members[q] = members[r];
 			linked[r] = false;
 			linked[q] = true;
 			bucket[q] = c;
 			i = q;
 			q = r;
-			r = i
-		:: else
-		fi;
+			r = i);
 		rank[r] = rank[r] + (rank[r] == rank[q]);
 		refs[r]++;
 		spares[r] = spares[r] | spares[q];
@@ -323,10 +302,7 @@ proctype Resizer()
 		take(b + 2);
 		atomic {
 			find(b, q);
-			if
-			:: q != NONE -> bucket[q] = b + 2
-			:: else
-			fi;
+			WHEN(q != NONE, bucket[q] = b + 2);
 			q = NONE
 		};
 		atomic { DROP_LOCK(b + 2); DROP_LOCK(b); b++ }
