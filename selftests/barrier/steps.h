@@ -102,15 +102,6 @@ STEP(back)
 	return last->ret;
 }
 
-/* errno N: what it was */
-STEP(errno)
-{
-	int before = errno;
-
-	errno = args[0];
-	return before;
-}
-
 STEP_IS(wait, drover_barrier_wait(at));
 STEP_IS(wait_for, drover_barrier_wait_for(at, phases[args[0]]));
 STEP_IS(test, drover_barrier_test(at, phases[args[0]]));

@@ -221,6 +221,15 @@ NUMBER(ENOSYS, ENOSYS);
 NUMBER(EPERM, EPERM);
 NUMBER(ETIMEDOUT, ETIMEDOUT);
 
+/* errno N: what it was */
+STEP(errno)
+{
+	int before = errno;
+
+	errno = args[0];
+	return before;
+}
+
 extern const struct step_word __start_step_words[], __stop_step_words[];
 
 static inline const struct step_word *step_named(const char *name)

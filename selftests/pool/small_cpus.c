@@ -4,7 +4,6 @@
  * workers there have a budget of their own: with one of nothing, they never look
  * out for work. sysfs is the test's, since most machines have one size of CPU.
  */
-#include <stdarg.h>
 #include <sys/mman.h>
 
 #include "tasks.h"
@@ -57,21 +56,14 @@ static int open_capacity(int cpu)
 /* What the library calls: the program's comes before the C library's. */
 int open(const char *path, int flags, ...)
 {
-	static int (*real)(const char *, int, ...);
-	va_list more;
-	int mode, cpu;
+	int cpu;
 
-	va_start(more, flags);
-	mode = flags & O_CREAT ? va_arg(more, int) : 0;
-	va_end(more);
 	if (sizes &&
 	    sscanf(path, "/sys/devices/system/cpu/cpu%d/cpu_c", &cpu) == 1)
 		return open_capacity(cpu);
 	if (sizes && !strcmp(path, "/sys/devices/cpu_atom/cpus"))
 		return file_of(sizes->atom);
-	if (!real)
-		real = (__typeof__(real))dlsym(RTLD_NEXT, "open");
-	return real(path, flags, mode);
+	return syscall(SYS_openat, AT_FDCWD, path, flags, 0600);
 }
 
 /* Does a worker look out for work before it sleeps? */

@@ -240,15 +240,6 @@ static void *open_when_asleep(void *tid)
 
 STEP_DO(idle, await_sleep(args[0]));
 
-/* errno N: what it was */
-STEP(errno)
-{
-	int before = errno;
-
-	errno = args[0];
-	return before;
-}
-
 STEP_IS(submit, drover_pool_submit(pool, task_at(args[0])));
 STEP_IS(batch, drover_pool_submit_batch(pool, task_at(args[0]), args[1]));
 STEP_IS(test, drover_pool_test(pool, task_at(args[0]), NULL));
