@@ -143,6 +143,6 @@ int main(int argc, char **argv)
 	struct args args = args_parse(argc, argv, "rounds");
 
 	api_start(argv);
-	nr_rounds = args_get(&args, "rounds", 250);
+	nr_rounds = args_get(&args, "rounds", guest_share(250));
 	return policy_main(argv, test);
 }

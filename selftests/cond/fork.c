@@ -141,6 +141,6 @@ int main(int argc, char **argv)
 	struct args args = args_parse(argc, argv, "rounds");
 
 	api_start(argv);
-	nr_rounds = args_get(&args, "rounds", 100);
+	nr_rounds = args_get(&args, "rounds", guest_share(100));
 	return policy_main(argv, test);
 }

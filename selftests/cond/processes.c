@@ -342,12 +342,13 @@ static void call_and_die(void)
 /* After each of its instructions. Others have been killed before it. */
 static void test_killed(void)
 {
+	int stride = call->stride * 3 / guest_share(3);
 	bool ok = true;
 
 	watchdog(call->name);
 	arena_start("robust");
-	place = call->stride > 1 ? 1 + random_below(&seed, call->stride) : 1;
-	for (; ok; place += call->stride) {
+	place = 1 + random_below(&seed, stride);
+	for (; ok; place += stride) {
 		do_wait((long[]){ 2 });
 		if (reap(start(call_and_die)) == 0)
 			break;

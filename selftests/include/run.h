@@ -135,6 +135,12 @@ static inline bool variant_is_host(void)
 	       !variant_is("drover");
 }
 
+/* guest_share - of what is repeated: a guest is slow, and the host does it all */
+static inline long guest_share(long nr)
+{
+	return variant_is_host() ? nr : nr / 3;
+}
+
 /*
  * child_status - of a child that does some work: 0 if that goes well, 1 if not,
  * another if it says so by itself, -1 if it does not end; @what: for the watchdog
