@@ -71,8 +71,8 @@ STEP_IS(member_calls_at_most, nr_member_calls <= args[0]);
 STEP_IS(ahead, nr_ahead);
 STEP_IS(requeues, nr_requeues);
 STEP_IS(moved_at_once, most_moved);
-STEP_IS(takes_back, takes_back = true);
-STEP_IS(refused, refuses = true);
+STEP_DO(takes_back, takes_back = true);
+STEP_DO(refused, refuses = true);
 NUMBER(one_ahead, 0); /* where there is wake-ahead */
 
 static void count_calls(struct member *member)

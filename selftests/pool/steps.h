@@ -253,10 +253,10 @@ STEP_IS(free, drover_pool_free(pool));
 STEP_IS(back, (pool = first_pool) != NULL);
 STEP_IS(spares, next_attr.spares = args[0]);
 STEP_IS(refuse, refuse = args[0]);
-STEP_IS(open, gate = 1);
-STEP_IS(release, apart = 1);
-STEP_IS(let, may_wait = 1);
-STEP_IS(nobody, sleeper = 0);
+STEP_DO(open, gate = 1);
+STEP_DO(release, apart = 1);
+STEP_DO(let, may_wait = 1);
+STEP_DO(nobody, sleeper = 0);
 /* Threads, which are to be joined */
 STEP_IS(thread,
 	pthread_create(&helper, NULL, wait_in_thread, task_at(args[0])));
