@@ -3,8 +3,6 @@
  * What a thread may spend on polling before it sleeps. The test calls linger()
  * itself: what is polled for never comes, or late, and sleeps end at once.
  */
-#include <sched.h>
-
 #include "base/linger.h"
 #include "blocked.h"
 #include "run.h"

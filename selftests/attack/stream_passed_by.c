@@ -3,9 +3,6 @@
  * A copy of an eager stream is over before the queue's thread has passed by it,
  * and its place is wanted: who wants it sleeps.
  */
-#include <pthread.h>
-#include <stdlib.h>
-
 #include "futex_call.h"
 #include "blocks.h"
 #include "../mock/eager/eager.h"

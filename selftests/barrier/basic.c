@@ -5,8 +5,6 @@
  * And a thread that waits, or was just released, reads no file: its stack may be the
  * smallest there is.
  */
-#include <fcntl.h>
-
 #include "steps.h"
 
 /* Memory that is all zero, or was a barrier once, is no barrier. */

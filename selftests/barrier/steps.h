@@ -9,7 +9,6 @@
 #pragma once
 
 #include <drover/barrier.h>
-#include <errno.h>
 
 #include "blocked.h"
 #include "run.h"

@@ -5,9 +5,7 @@
  * leave destroys the barrier, and its bytes are gone for all.
  */
 #include <drover/barrier.h>
-#include <signal.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 
 #include "run.h"
 #include "blocked.h"

@@ -6,7 +6,6 @@
  *
  * APIs: drover pthread
  */
-#include <sched.h>
 #include <sys/wait.h>
 
 #include "api.h"

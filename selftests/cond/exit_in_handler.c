@@ -6,8 +6,6 @@
  *
  * APIs: drover pthread
  */
-#include <sched.h>
-
 #include "steps.h"
 
 #define ROUNDS 3

@@ -5,8 +5,6 @@
  *
  * APIs: drover pthread
  */
-#include <sched.h>
-
 #include "steps.h"
 
 #define NR_ELSEWHERE 12

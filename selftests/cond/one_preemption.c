@@ -6,8 +6,6 @@
  *
  * APIs: drover pthread
  */
-#include <sys/wait.h>
-
 #include "meet.h"
 
 /* Give member 1 time to act on its timeout, if it can. */

@@ -3,7 +3,6 @@
  * drover_prepare_thread() gets what the first wait of a thread would map
  * otherwise: no wait grows the process afterwards. And drover_version().
  */
-#include <fcntl.h>
 #include <sys/wait.h>
 
 #include "api.h"

@@ -10,8 +10,6 @@
  *
  * APIs: drover pthread
  */
-#include <sched.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 
 #include "fixture.h"

@@ -6,8 +6,6 @@
  *
  * APIs: drover pthread
  */
-#include <sched.h>
-
 #include "fixture.h"
 
 #define NR_THREADS 4

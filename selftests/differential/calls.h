@@ -4,10 +4,6 @@
  */
 #pragma once
 
-#include <limits.h>
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "run.h"
 #include "futex_call.h"
 

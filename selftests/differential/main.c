@@ -13,7 +13,6 @@
  *
  * It puts the clock forward. It is for guests only, and runs on one CPU.
  */
-#include <stdarg.h>
 #include <sys/prctl.h>
 
 #include "calls.h"

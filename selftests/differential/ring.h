@@ -20,11 +20,6 @@
 #pragma once
 
 #include <linux/io_uring.h>
-#include <sched.h>
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <string.h>
-#include <sys/mman.h>
 
 #include "blocked.h"
 #include "futex_call.h"

@@ -11,11 +11,6 @@
  * share one CPU: whom it wakes runs at once. That makes the test fast, but its
  * answers do not depend on it.
  */
-#include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
-#include <sys/mman.h>
-
 #include "blocked.h"
 #include "calls.h"
 #include "ring.h"

@@ -7,8 +7,6 @@
  *
  *	seed=N	rounds=N
  */
-#include <signal.h>
-
 #include "run.h"
 #include "sleepers.h"
 

@@ -4,11 +4,6 @@
  */
 #pragma once
 
-#include <limits.h>
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdbool.h>
-
 #include "blocked.h"
 #include "futex_call.h"
 #include "run.h"

@@ -5,15 +5,7 @@
 #pragma once
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <limits.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "tap.h"
 

@@ -5,9 +5,6 @@
 #pragma once
 
 #include <dlfcn.h>
-#include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <drover/cond.h>
 #include <drover/stream.h>

@@ -11,9 +11,6 @@
  */
 #pragma once
 
-#include <sched.h>
-#include <stdatomic.h>
-#include <stdbool.h>
 #include <sys/prctl.h>
 
 #include "blocked.h"

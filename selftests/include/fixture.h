@@ -5,9 +5,6 @@
 #pragma once
 
 #include <linux/futex.h>
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdlib.h>
 
 #include "api.h"
 #include "blocked.h"

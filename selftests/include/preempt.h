@@ -8,10 +8,6 @@
  */
 #pragma once
 
-#include <pthread.h>
-#include <signal.h>
-#include <stdatomic.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <ucontext.h>
 

@@ -4,16 +4,9 @@
  */
 #pragma once
 
-#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "tap.h"
 

@@ -2,9 +2,6 @@
 /*
  * Many threads, one mutex: nobody is in it beside another.
  */
-#include <errno.h>
-#include <pthread.h>
-
 #include "run.h"
 #include "blocked.h"
 #include "api.h"

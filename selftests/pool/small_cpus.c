@@ -4,8 +4,6 @@
  * workers there have a budget of their own: with one of nothing, they never look
  * out for work. sysfs is the test's, since most machines have one size of CPU.
  */
-#include <sys/mman.h>
-
 #include "tasks.h"
 
 /* A CPU that no machine has whose tests run here. */

@@ -5,10 +5,6 @@
 #pragma once
 
 #include <dlfcn.h>
-#include <errno.h>
-#include <pthread.h>
-#include <sched.h>
-#include <stdatomic.h>
 
 #include <drover/pool.h>
 

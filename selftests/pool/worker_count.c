@@ -4,7 +4,6 @@
  * cgroup, also when they change; and what attributes say of workers.
  */
 #include <sys/stat.h>
-#include <sys/wait.h>
 
 #include "tasks.h"
 

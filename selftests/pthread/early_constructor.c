@@ -4,8 +4,6 @@
  * and is cancelled, others are signalled. pthread_cancel() once called NULL
  * then.
  */
-#include <pthread.h>
-
 #include "blocked.h"
 #include "api.h"
 

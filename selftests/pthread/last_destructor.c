@@ -4,9 +4,6 @@
  * of its end, and its memory is unmapped. The library once kept a pointer
  * there, which the next pthread_cancel() followed.
  */
-#include <limits.h>
-#include <pthread.h>
-
 #include "blocked.h"
 #include "api.h"
 

@@ -4,8 +4,6 @@
  * one of its own. The drop-in says so when it is loaded; it moves nobody, and
  * writes nothing to the mutex.
  */
-#include <sys/mman.h>
-
 #include "fixture.h"
 #include "sandbox.h"
 

@@ -3,8 +3,6 @@
  * With a priority-inheriting mutex the waiter of highest priority comes first,
  * and a thread of middle priority keeps nobody waiting.
  */
-#include <sched.h>
-
 #include "../cond/steps.h"
 
 #define NR_WAITERS 6

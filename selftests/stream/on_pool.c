@@ -5,8 +5,6 @@
  * end its thread, and the last stream ends them all.
  */
 #include <drover/pool.h>
-#include <signal.h>
-#include <sys/mman.h>
 
 #include "script.h"
 

@@ -8,11 +8,7 @@
  */
 #pragma once
 
-#include <limits.h>
-#include <pthread.h>
-#include <signal.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 
 #include "run.h"
 #include "blocked.h"
