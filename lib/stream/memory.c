@@ -61,8 +61,11 @@ static int add_range(const struct stream *s, void *memory, size_t bytes,
 		     enum memory kind)
 {
 	size_t i = range_at((uintptr_t)memory);
-	void *more = realloc(ranges, (nr_ranges + 1) * sizeof(*ranges));
+	void *more;
 
+	if (range_of(memory, bytes))
+		return stream_because(EINVAL, "%p is known already", memory);
+	more = realloc(ranges, (nr_ranges + 1) * sizeof(*ranges));
 	if (!more)
 		return stream_because(ENOMEM, "no memory");
 	ranges = more;
@@ -141,7 +144,7 @@ static int get_memory(drover_stream_t *stream, size_t bytes, void **memory,
 		      enum memory kind)
 {
 	struct stream *s = stream_keep(stream);
-	void *own = kind == MEMORY_PINNED ? *memory : NULL;
+	void *own = kind == MEMORY_PINNED && memory ? *memory : NULL;
 	int err = 0;
 
 	if (!s)

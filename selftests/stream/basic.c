@@ -123,6 +123,32 @@ STEP(no_time)
 	return drover_ticket_wait(&script.tickets[1], CLOCK_MONOTONIC, &never);
 }
 
+static drover_stream_t *pins_by;
+static atomic_int nr_pinned, nr_twice;
+
+static void *pin_often(void *memory)
+{
+	for (int i = 0; i < 1000000; i++) {
+		if (drover_stream_pin(pins_by, memory, BYTES))
+			continue;
+		nr_twice += nr_pinned++ != 0;
+		nr_pinned--;
+		MUST(drover_stream_free(pins_by, memory));
+	}
+	return NULL;
+}
+
+STEP(pins)
+{
+	pthread_t other;
+
+	pins_by = STREAM;
+	other = thread_of(pin_often, host);
+	pin_often(host + 1);
+	joined(other);
+	return nr_twice;
+}
+
 static drover_kernel_t nothing;
 
 STEP_IS(itself, drover_stream_host_call(STREAM, wait_for_itself, STREAM, NULL,
@@ -134,6 +160,7 @@ STEP_IS(no_call, drover_stream_host_call(STREAM, NULL, NULL, NULL, 0, NULL));
 STEP_IS(load, drover_stream_load(STREAM, "", "", &nothing));
 STEP_IS(copy_none, drover_stream_copy(STREAM, TO, FROM, 0));
 STEP_IS(overlap, drover_stream_copy_staged(STREAM, TO, TO + 5, 10, TICKET));
+STEP_IS(pin, drover_stream_pin(STREAM, TO, BYTES));
 STEP_IS(staging, (script.attr.staging = args[0]) == 0);
 STEP_IS(system_calls, SINCE(system_calls));
 
@@ -160,7 +187,8 @@ static const struct scenario scenarios[] = {
 	  "no_attr; no_kernel s = EINVAL; no_call s = EINVAL; "
 	  "load s = EINVAL; copy_none s a h; copy s 1 h = EINVAL; "
 	  "copy s h 1 = EINVAL; overlap s h = EINVAL; free_twice s = EINVAL; "
-	  "staged s a h @1; no_time = EINVAL;" },
+	  "staged s a h @1; no_time = EINVAL; pin s 1 = EINVAL;" },
+	{ "cpu: two threads pin the same memory", "pins s;" },
 	{ NULL, NULL },
 };
 
