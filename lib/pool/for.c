@@ -52,11 +52,11 @@ static void loop_ends_with(struct loop *loop, int result)
 /* Run one part; false: none was left, or one has failed. */
 static bool loop_step(struct loop *loop, const drover_part_t *by)
 {
+	struct drover_pool *pool = loop->pool;
 	size_t part, begin, end;
 	int result;
 
-	/* A child of a fork has no helpers. */
-	if (load_relaxed(&loop->result) || !pool_is_here(loop->pool))
+	if (load_relaxed(&loop->result))
 		return false;
 	part = add_relaxed(&loop->next, 1);
 	if (part >= loop->nr_parts)
@@ -66,6 +66,9 @@ static bool loop_step(struct loop *loop, const drover_part_t *by)
 	result = loop->plain ?
 			 loop->plain(begin, end, loop->of->arg) :
 			 loop->of->function(begin, end, by, loop->of->arg);
+	/* A child of a fork has no helpers, and the helper no loop. */
+	if (!pool_is_here(pool))
+		return false;
 	if (result)
 		loop_ends_with(loop, result);
 	return true;

@@ -266,16 +266,24 @@ struct running {
 	struct task *task;
 	enum owner owner; /* a stream's task may be another one's meanwhile */
 	bool cancelled;
+	int result;
 };
 
-/* By a return, an exception, or the end of the thread. */
+/*
+ * By a return, an exception, or the end of the thread. In a child that a task
+ * has come back in its memory may be another thread's stack.
+ */
 static void running_end(struct running *r)
 {
 	struct drover_pool *pool = r->frame.pool;
 
 	frame_leave(&r->frame);
-	if (r->owner == OWNER_USER)
+	if (!pool_is_here(pool))
+		return;
+	if (r->owner == OWNER_USER) {
 		r->task->cancelled = r->cancelled;
+		r->task->result = r->result;
+	}
 	if (r->owner == OWNER_POST)
 		free(r->task);
 	else if (r->owner != OWNER_QUEUE)
@@ -298,7 +306,6 @@ void task_run(struct drover_pool *pool, struct task *task, bool cancelled)
 {
 	RUNNING r = { .task = task, .owner = task->owner, .cancelled = true };
 	struct worker *w = pool_self(pool);
-	int result;
 
 	frame_enter(&r.frame, pool);
 	if (cancelled || load_relaxed(&pool->ending) == POOL_CANCELS) {
@@ -309,9 +316,7 @@ void task_run(struct drover_pool *pool, struct task *task, bool cancelled)
 		store_relaxed(&w->tasks, load_relaxed(&w->tasks) + 1);
 	else
 		add_relaxed(&pool->helped, 1);
-	result = task->function(task->arg);
-	if (r.owner == OWNER_USER)
-		task->result = result;
+	r.result = task->function(task->arg);
 	r.cancelled = false;
 }
 

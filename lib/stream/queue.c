@@ -82,7 +82,7 @@ void op_perform(struct stream *s, struct op *op)
 		return;
 	err = op->kind == OP_GRAPH ? perform_graph(op->graph) :
 				     perform_node(op);
-	if (err)
+	if (err && stream_called_by_worker(s))
 		stream_fail(s, op->number, err);
 }
 
@@ -118,10 +118,13 @@ static int pool_resize(void)
 
 static int queue_main(void *arg);
 
-/* A kernel was left by the end of its thread: it has failed, and so has all else. */
+/*
+ * A kernel was left by the end of its thread: it has failed, and so has all else.
+ * In a child of a fork, which it may come back in, the slot is not this thread's.
+ */
 static void queue_left(struct stream **s)
 {
-	if (!*s)
+	if (!stream_called_by_worker(*s))
 		return;
 	stream_fail(*s, (*s)->next, ECANCELED);
 	queue_main(*s);
@@ -130,23 +133,21 @@ static void queue_left(struct stream **s)
 static int queue_main(void *arg)
 {
 	struct stream *s __attribute__((cleanup(queue_left))) = arg;
-	struct stream *of = s;
-	uint32_t generation = fork_generation;
 	uint64_t next;
 
 	do {
 		store_relaxed(&s->worker, thread_tid());
 		for (next = s->next; next <= load_acquire(&s->posted.at);
-		     s->next = ++next)
+		     s->next = ++next) {
 			s->backend->turn(s, stream_op(s, next));
+			if (!stream_called_by_worker(s))
+				return 0;
+		}
 		store_relaxed(&s->worker, 0);
 		store_seq_cst(&s->at_work, false); /* [S-QUEUE] */
-	} while (fork_generation == generation &&
-		 load_seq_cst(&s->posted.at) >= next &&
+	} while (load_seq_cst(&s->posted.at) >= next &&
 		 !swap_seq_cst(&s->at_work, true));
-	s = NULL;
-	if (fork_generation == generation)
-		stream_unuse(of);
+	stream_unuse(s);
 	return 0;
 }
 

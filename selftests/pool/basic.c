@@ -163,55 +163,82 @@ static void test_children(void)
 	end();
 }
 
-/* The child comes back, as the worker that it was. */
-static int fork_and_return(void *child)
+static pid_t child;
+static pthread_t leader;
+static atomic_int *nr_apart;
+static int nr_wrong;
+
+/* The child comes back as what it was; the stack of who waits it has not. */
+static int fork_and_return(void *stack)
 {
-	*(pid_t *)child = fork();
-	if (!*(pid_t *)child)
+	child = fork();
+	if (!child) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (stack)
+			mprotect(stack, THREAD_STACK_SIZE, PROT_NONE);
+	}
 	return 0;
 }
 
-static int count_apart(void *counter)
+static int count_apart(void *arg)
 {
-	++*(atomic_int *)counter;
+	++*nr_apart;
 	return 0;
 }
 
-/* With a helper in the other part, of which the child knows no end. */
-static int fork_in_part(size_t begin, size_t end, void *child)
+/* By the caller, or by its helper: the child knows no end of the other part. */
+static int fork_in_part(size_t begin, size_t end, void *stack)
 {
 	nr_begun++;
-	if (pthread_equal(pthread_self(), main_thread)) {
+	if (pthread_equal(pthread_self(), leader) != (stack != NULL)) {
 		reached(&nr_begun, 2);
-		fork_and_return(child);
-	} else {
-		reached(&gate, 1);
+		fork_and_return(stack);
+		gate = 1;
 	}
-	gate = 1;
+	reached(&gate, 1);
 	return 0;
+}
+
+static void child_ends_with(int wanted)
+{
+	int status;
+
+	nr_wrong += waitpid(child, &status, 0) != child ||
+		    status != wanted << 8;
+}
+
+static void *leave_to_worker(void *stack)
+{
+	struct timespec never = { .tv_sec = INT32_MAX };
+	drover_task_t task;
+	int err;
+
+	submit(&task, fork_and_return, stack);
+	drover_pool_post(pool, count_apart, NULL);
+	drover_pool_clockwait(pool, &task, CLOCK_REALTIME, &never, NULL);
+	child_ends_with(0);
+	leader = pthread_self();
+	nr_begun = gate = 0;
+	err = drover_pool_for(pool, 0, 2, 1, fork_in_part, stack);
+	if (!child)
+		_exit(err);
+	child_ends_with(stack ? 0 : ECHILD);
+	nr_wrong += err != 0;
+	return NULL;
 }
 
 static void test_return(void)
 {
-	int err, status;
-	atomic_int *nr = map_pages(sizeof(*nr));
-	pid_t child;
+	void *stack = aligned_alloc(THREAD_STACK_SIZE, THREAD_STACK_SIZE);
 
 	watchdog("back in the child");
 	begin(1);
-	drover_pool_post(pool, fork_and_return, &child);
-	drover_pool_post(pool, count_apart, nr);
-	drover_pool_wait_all(pool);
-	waitpid(child, NULL, 0);
-	tap_is(*nr, 1, "no task runs again in a child that comes back");
-	nr_begun = 0;
-	err = drover_pool_for(pool, 0, 2, 1, fork_in_part, &child);
-	if (!child)
-		_exit(err);
-	waitpid(child, &status, 0);
-	tap_ok(!err && WEXITSTATUS(status) == ECHILD,
-	       "a loop that it comes back from is none");
+	nr_apart = map_pages(sizeof(*nr_apart));
+	start_thread_on(stack, &helper, leave_to_worker, stack);
+	joined(helper);
+	leave_to_worker(NULL);
+	tap_is(*nr_apart, 2, "no task runs again in a child that comes back");
+	tap_is(nr_wrong, 0, "no loop goes on, and no stack is touched");
 	end();
 }
 

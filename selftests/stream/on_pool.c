@@ -137,6 +137,30 @@ STEP(outlives)
 	return do_destroy(args);
 }
 
+static drover_stream_t of_child;
+static pthread_t forked;
+
+/* When the call has come back. */
+static void *use_of_child(void *arg)
+{
+	joined(forked);
+	_exit(drover_stream_drain(&of_child));
+}
+
+static int make_in_child(void *arg)
+{
+	int status;
+
+	if (waitpid(fork(), &status, 0) > 0)
+		return status;
+	forked = pthread_self();
+	MUST(drover_stream_create(&of_child, NULL));
+	thread_of(use_of_child, NULL);
+	return ENOSPC;
+}
+
+STEP_IS(fork,
+	CHILDREN_MAY_HAVE_THREADS ? script_host_call(args, make_in_child) : 0);
 STEP_IS(end_thread, script_host_call(args, end_thread));
 NUMBER(ECANCELED, ECANCELED);
 
@@ -188,6 +212,8 @@ static const struct scenario scenarios[] = {
 	  "destroy s = ECANCELED; destroy t; alone;" },
 	{ "cpu: a task uses streams when the last one ends",
 	  "outlives s; is k 5; alone;" },
+	{ "cpu: a call comes back in a child, whose stream has the slot",
+	  "fork s h; fill s i 1; drain s;" },
 	{ "cpu: a staged copy holds up nobody else",
 	  "set h 3; staged s h i; slow s h; fill t k 1; sync s; sync t; "
 	  "is h 0; is i 6;" },
