@@ -36,11 +36,10 @@ static void host_main(void *arg)
 static void node_main(void *arg)
 {
 	struct op *op = arg;
-	_Atomic uint32_t *error = op->to;
 	int err = op->call(op->arg);
 
 	if (err)
-		store_relaxed(error, (uint32_t)err);
+		store_relaxed((_Atomic uint32_t *)op->to, (uint32_t)err);
 }
 
 /* Behind a graph with host calls; replays of it come one after the other. */
@@ -342,7 +341,6 @@ static void cuda_close(struct stream *s)
 		cuda_leave(s, &mode);
 	}
 	free(c);
-	s->device_private = NULL;
 }
 
 const struct backend stream_cuda = {

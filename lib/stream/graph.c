@@ -113,10 +113,8 @@ int drover_stream_capture_end(drover_stream_t *stream, drover_graph_t **graph)
 	s->capture = NULL;
 	stream_use(s);
 	stream_leave();
-	if (!made)
-		err = stream_because(EINVAL, "the stream does not capture");
-	else
-		err = make(s, made);
+	err = made ? make(s, made) :
+		     stream_because(EINVAL, "the stream does not capture");
 	if (made && err)
 		drover_graph_destroy(made);
 	else if (made)
@@ -179,9 +177,7 @@ static int set_graph(drover_stream_t *stream, struct op *op,
 	if (!s)
 		return EBADF;
 	if (graph->backend != s->backend || graph->device != s->device)
-		err = stream_because(
-			EINVAL,
-			"the graph was captured on another backend or device");
+		err = stream_because(EINVAL, "the graph is of another device");
 	else
 		graph->refs++;
 	stream_leave();
@@ -196,10 +192,7 @@ int drover_graph_replay(drover_stream_t *stream, drover_graph_t *graph,
 	struct op op = { .kind = OP_GRAPH,
 			 .ticketed = ticket,
 			 .caller = __builtin_return_address(0) };
-	int err;
+	int err = set_graph(stream, &op, graph);
 
-	err = set_graph(stream, &op, graph);
-	if (err)
-		return err;
-	return stream_submit(stream, &op, ticket);
+	return err ? err : stream_submit(stream, &op, ticket);
 }

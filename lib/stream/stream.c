@@ -182,7 +182,6 @@ static void set_up(struct stream *s, const drover_streamattr_t *attr)
 	if (s->staging_bytes < STAGING_LEAST)
 		s->staging_bytes = STAGING_LEAST;
 	s->staging_head = s->staging_tail = s->staging_wanted = 0;
-	s->staging = NULL;
 	memset(s->clock, 0, sizeof(s->clock));
 	memset(&s->counts, 0, sizeof(s->counts));
 	/* After a fork some may never be done. */
@@ -191,7 +190,6 @@ static void set_up(struct stream *s, const drover_streamattr_t *attr)
 	s->retired = s->host_number = s->wanted = s->submitted;
 	s->first = s->submitted + 1;
 	s->capture = NULL;
-	s->device_private = NULL;
 	store_relaxed(&s->worker, 0);
 	/* Released: see outcome() of tickets. */
 	store_release(&s->failure, NUMBER_NONE);

@@ -270,12 +270,13 @@ static int copy(drover_stream_t *stream, const struct op *how, void *to,
 	drover_access_t accesses[] = { { to, bytes, DROVER_WRITE },
 				       { from, bytes, DROVER_READ } };
 	size_t most = op.staged ? most_staged(stream, from, bytes) : bytes;
+	size_t at = 0;
 	int err = check_copy(accesses);
 
 	if (err)
 		return err;
 	/* In pieces, if there is not enough memory to stage it. */
-	for (size_t at = 0; !err && (at < bytes || !at); at += op.bytes) {
+	do {
 		op.number = 0;
 		accesses[0].start = op.to = (char *)to + at;
 		accesses[1].start = op.from = (const char *)from + at;
@@ -283,9 +284,8 @@ static int copy(drover_stream_t *stream, const struct op *how, void *to,
 		accesses[0].bytes = accesses[1].bytes = op.bytes;
 		op_fill(&op, accesses, 2, NULL, 0);
 		err = stream_submit(stream, &op, ticket);
-		if (!bytes)
-			break;
-	}
+		at += op.bytes;
+	} while (!err && at < bytes);
 	return err;
 }
 
@@ -407,11 +407,9 @@ int drover_stream_load(drover_stream_t *stream, const void *image,
 
 	if (!s)
 		return EBADF;
-	if (s->backend->load)
-		err = s->backend->load(s, image, name, kernel);
-	else
-		err = stream_because(EINVAL, "the %s backend loads no kernels",
-				     s->backend->name);
+	err = s->backend->load ? s->backend->load(s, image, name, kernel) :
+				 stream_because(EINVAL, "not for %s streams",
+						s->backend->name);
 	stream_unuse(s);
 	return err;
 }
