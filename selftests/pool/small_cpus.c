@@ -25,8 +25,6 @@ static const struct sizes {
 	{ "a larger capacity than another CPU's", false, NULL, 1024, 512 },
 };
 
-#define NR_SIZES ((int)(sizeof(all_sizes) / sizeof(all_sizes[0])))
-
 static const struct sizes *sizes;
 
 /* One with this text, or none. */
@@ -89,9 +87,9 @@ int main(void)
 	cpu_set_t all;
 
 	watchdog("small CPUs");
-	tap_plan(NR_SIZES + 1);
+	tap_plan(NR_OF(all_sizes) + 1);
 	sched_getaffinity(0, sizeof(all), &all);
-	for (int i = 0; i < NR_SIZES; i++) {
+	for (int i = 0; i < NR_OF(all_sizes); i++) {
 		const struct sizes *of = &all_sizes[i];
 
 		sizes = of;

@@ -99,6 +99,11 @@ static inline int result_of(drover_task_t *task)
 	return result;
 }
 
+static inline int run_on(pid_t tid, const void *set)
+{
+	return sched_setaffinity(tid, sizeof(cpu_set_t), set);
+}
+
 /*
  * workers_sleep - do so many threads sleep in futex?
  *

@@ -204,11 +204,6 @@ static void *submit_all(void *arg)
 static cpu_set_t all_cpus, cpu;
 static atomic_bool over;
 
-static int give(pid_t tid, const void *set)
-{
-	return sched_setaffinity(tid, sizeof(cpu_set_t), set);
-}
-
 static int has_other(pid_t tid, const void *set)
 {
 	cpu_set_t now;
@@ -220,9 +215,9 @@ static int has_other(pid_t tid, const void *set)
 static void *change_cpus(void *arg)
 {
 	while (!over) {
-		for_all_threads(give, &cpu);
+		for_all_threads(run_on, &cpu);
 		sched_yield();
-		for_all_threads(give, &all_cpus);
+		for_all_threads(run_on, &all_cpus);
 		sched_yield();
 	}
 	return arg;
@@ -232,7 +227,7 @@ static void *change_cpus(void *arg)
 static void test_cpus(unsigned int nr)
 {
 	await_sleep(nr);
-	for_all_threads(give, &all_cpus);
+	for_all_threads(run_on, &all_cpus);
 	for (int i = 0; i < 200; i++)
 		one_loop();
 	await_sleep(nr);

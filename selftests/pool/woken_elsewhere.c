@@ -43,11 +43,6 @@ static int loop_here(void *set)
 	return sched_setaffinity(0, sizeof(cpu_set_t), set);
 }
 
-static uint64_t nr_moves(void)
-{
-	return stats_of(pool).moves;
-}
-
 /* One loop while a worker sleeps; was its affinity as it should be? */
 static bool loop_with(cpu_set_t *set)
 {
@@ -69,12 +64,13 @@ static bool loop_with(cpu_set_t *set)
 static void test_moved(cpu_set_t *set, const char *which)
 {
 	int64_t deadline = blocked_deadline();
-	uint64_t before = nr_moves();
+	uint64_t before = stats_of(pool).moves;
 	int nr_wrong = 0;
 
-	while (nr_moves() < before + 10 && !blocked_over(deadline))
+	while (stats_of(pool).moves < before + 10 && !blocked_over(deadline))
 		nr_wrong += !loop_with(set);
-	tap_ok(nr_moves() >= before + 10, "%s: it was woken elsewhere", which);
+	tap_ok(stats_of(pool).moves >= before + 10,
+	       "%s: it was woken elsewhere", which);
 	tap_is(nr_wrong, 0, "%s: and has its affinity", which);
 }
 
@@ -97,9 +93,9 @@ int main(void)
 	begin(nr_workers = 1);
 	test_moved(&all, "all CPUs");
 	test_moved(&wide, "two CPUs");
-	before = nr_moves();
+	before = stats_of(pool).moves;
 	tap_ok(loop_with(&narrow), "pinned: it stays where it is told to");
-	tap_is(nr_moves(), before, "and is not moved");
+	tap_is(stats_of(pool).moves, before, "and is not moved");
 	end();
 	sched_setaffinity(0, sizeof(wide), &wide);
 	begin(nr_workers = 2);

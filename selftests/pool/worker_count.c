@@ -93,17 +93,12 @@ static bool write_file(const char *folder, const char *name, const char *text)
 	return !fclose(file);
 }
 
-static int run_thread_on(pid_t tid, const void *set)
-{
-	return sched_setaffinity(tid, sizeof(cpu_set_t), set);
-}
-
 /* When all threads are put on these CPUs, does the pool come to have @nr workers? */
 static bool becomes(const cpu_set_t *set, uint64_t nr)
 {
 	int64_t deadline = blocked_deadline();
 
-	for_all_threads(run_thread_on, set);
+	for_all_threads(run_on, set);
 	do {
 		for (int i = 0; i < 100; i++)
 			drover_pool_post(pool, count, NULL);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A stream that is gone is never mistaken for another, and one that a forked
- * child has inherited has no threads there and says so.
+ * child has inherited has no threads there and says so. Who waits for a ticket and
+ * wakes up when its stream has failed, is destroyed, and another one is made, has the
+ * error all the same, and who sleeps for the new stream, alone, is woken.
  *
  * APIs: drover stream/debug_after_destroy
  */
@@ -78,6 +80,57 @@ STEP(cancelled)
 	return joined(thread) != PTHREAD_CANCELED || !right;
 }
 
+static atomic_bool stop;
+static atomic_int late_tid;
+static int late_result;
+static pthread_t late_thread, hog_thread;
+
+static void *wait_late(void *arg)
+{
+	struct sched_param none = { 0 };
+
+	MUST(sched_setscheduler(0, SCHED_IDLE, &none));
+	late_tid = blocked_gettid();
+	late_result =
+		drover_ticket_wait(&script.tickets[1], CLOCK_MONOTONIC, NULL);
+	return arg;
+}
+
+/* Takes the CPU until it is told to stop, or for two seconds. */
+static void *take_cpu(void *arg)
+{
+	int64_t end = blocked_now_ns() + 2 * NS_PER_S;
+
+	while (!stop && blocked_now_ns() < end)
+		;
+	return arg;
+}
+
+/* It waits for ticket 1, asleep. Then another thread wants the CPU. */
+STEP(idler)
+{
+	late_tid = 0;
+	late_thread = thread_of(wait_late, NULL);
+	reached(&late_tid, 1);
+	asleep(late_tid);
+	stop = false;
+	hog_thread = thread_of(take_cpu, NULL);
+	return 0;
+}
+
+STEP(idlers)
+{
+	stop = true;
+	joined(hog_thread);
+	joined(late_thread);
+	return late_result;
+}
+
+#define ROUND                                                        \
+	"gate x s; fail s j @1; idler; open x; destroy s = ENOSPC; " \
+	"create s; idlers = ENOSPC; gate y s; later y; drain s; "    \
+	"waited y; "
+
 static const struct scenario scenarios[] = {
 	{ "cpu: a name of zeroes", "gone x;" },
 	{ "destroy waits for all, and the name names nothing afterwards",
@@ -90,7 +143,15 @@ static const struct scenario scenarios[] = {
 	{ "cpu: a thread that was cancelled comes through all calls",
 	  "cancelled;" },
 	{ "cpu: 128 streams, and not one more", "many 128 = EAGAIN;" },
+	{ "cpu: who is late has the error, and a lone sleeper is woken",
+	  "fill s j 1; " ROUND ROUND ROUND },
 	{ NULL, NULL },
 };
 
-SCRIPTS_MAIN(scenarios)
+int main(void)
+{
+	cpu_set_t one = one_cpu();
+
+	sched_setaffinity(0, sizeof(one), &one);
+	return scripts_main(scenarios, NULL, 0);
+}

@@ -2,8 +2,152 @@
 /*
  * The CUDA backend, against a driver made of threads: operations, waits by the
  * device, elision, graphs, events, other backends, and every way to fail.
+ * What a CUDA driver does that is easy to forget: copies to memory that is not
+ * pinned block, contexts are a thread's own, captures forbid calls, events are
+ * used again. And a program that uses the driver itself: its CUstream is
+ * borrowed, or one of ours handed out.
  */
 #include "script.h"
+
+#define LARGE (4 << 20)
+
+static unsigned char large[LARGE];
+static atomic_int tid;
+static int nr_issued;
+static void *native;
+
+/* ---- what a library does that is given a CUstream ---- */
+
+struct foreign {
+	void *to;
+	int byte, err;
+};
+
+static int foreign_issue(void *stream, const void *args)
+{
+	const struct foreign *f = args;
+
+	nr_issued++;
+	if (f->err)
+		return f->err;
+	return cuMemsetD8Async((uintptr_t)f->to, f->byte, BYTES, stream) ? EIO :
+									   0;
+}
+
+/* Of @args a stream, memory, and what to set it to. */
+static int foreign(const long *args, int err)
+{
+	const drover_kernel_t kernel = { .issue = foreign_issue };
+	struct foreign f = { TO, args[2], err };
+	drover_access_t writes = { f.to, BYTES, DROVER_WRITE };
+
+	return drover_stream_run(STREAM, &kernel, &f, sizeof(f), &writes, 1,
+				 NULL);
+}
+
+/* raw MEMORY BYTE: into the one that was handed out, knowing nothing of us */
+STEP(raw)
+{
+	uintptr_t to = (uintptr_t)script_memory(args[0]);
+	int err;
+
+	mock_cuda_push(1);
+	err = cuMemsetD8Async(to, args[1], BYTES, native);
+	mock_cuda_push(-1);
+	return err;
+}
+
+/* lend: the next one is made of a CUstream of the program's */
+STEP(lend)
+{
+	mock_cuda_push(1);
+	return cuStreamCreateWithPriority(&script.attr.native, 1, 0);
+}
+
+STEP(take_back)
+{
+	cuStreamDestroy_v2(script.attr.native);
+	mock_cuda_push(-1);
+	return native != script.attr.native;
+}
+
+/* More than 48 KiB of shared memory */
+STEP(shared)
+{
+	const struct fill fill = { script_host[0], 0, 1 };
+	drover_kernel_t kernel = fill_kernel;
+	drover_access_t nothing = { 0 };
+
+	kernel.shared = 64 << 10;
+	return drover_stream_run(STREAM, &kernel, &fill, sizeof(fill), &nothing,
+				 0, NULL);
+}
+
+/* large BYTE: staged there, and the source is free */
+STEP(large)
+{
+	int err;
+
+	memset(large, args[2], LARGE);
+	err = drover_stream_copy_staged(STREAM, TO, large, LARGE, NULL);
+	memset(large, 0, LARGE);
+	return err;
+}
+
+STEP(large_is)
+{
+	MUST(drover_stream_copy(STREAM, large, TO, LARGE));
+	return !all_are(large, args[2], LARGE);
+}
+
+/* on DEVICE: the next one is made */
+STEP_DO(on, script.attr.device = args[0]);
+
+/* rows STREAM TO FROM: four times eight bytes, of rows of 16 and of 32 */
+STEP_IS(rows, drover_stream_copy_rows(STREAM, TO, 32, FROM, 16, 8, 4, TICKET));
+
+/* rows_are MEMORY BYTE OTHER: what of them has come, and what is between */
+STEP(rows_are)
+{
+	unsigned char *memory = script_memory(args[0]);
+	bool right = true;
+
+	for (int i = 0; i < BYTES; i++)
+		right &= memory[i] == args[1 + (i / 32 >= 4 || i % 32 >= 8)];
+	return !right;
+}
+
+STEP(no_rows)
+{
+	drover_stream_t *s = STREAM;
+	unsigned char *to = script_host[0], *from = script_host[1];
+
+	return drover_stream_copy_rows(s, to, 7, from, 8, 8, 2, NULL) -
+	       drover_stream_copy_rows(s, to, 8, from, SIZE_MAX / 2, 8, 9,
+				       NULL) +
+	       drover_stream_copy_rows(s, to, 8, to + 8, 8, 8, 2, NULL) +
+	       drover_stream_copy_rows(s, to, 8, from, 8, 8, 0, NULL);
+}
+
+STEP_DO(elsewhere, mock_cuda_capture_elsewhere(args[0]));
+STEP_IS(pin, drover_stream_pin(STREAM, TO, BYTES));
+STEP_IS(unpin, drover_stream_free(STREAM, TO));
+STEP_IS(foreign, foreign(args, 0));
+STEP_IS(foreign_fails, foreign(args, ENOSPC));
+STEP_IS(issued, nr_issued);
+STEP_IS(native, drover_stream_native(STREAM, &native));
+STEP_IS(push, mock_cuda_push(args[0]));
+STEP_IS(is_open, script.gates[args[0]].is_open);
+STEP_IS(depth, (script.attr.depth = args[0]) == 0);
+STEP_IS(priority, (script.attr.priority = args[0]) == 0);
+STEP_IS(priority_was, mock_cuda_priority());
+STEP_IS(alloc_large,
+	drover_stream_alloc(STREAM, LARGE, (void **)&script.memory[args[1]]));
+TEXT(cuCtxPushCurrent_v2);
+
+#define GATES_FULL                                         \
+	"fill s a 1; fill s a 1; fill s a 1; fill s a 1; " \
+	"fill s a 1; fill s a 1; fill s a 1; "
 
 #define STAGE "set h 3; staged s a h; sync s; "
 #define TOKEN STAGE STAGE STAGE STAGE "add s b a; copy s i b; "
@@ -84,11 +228,153 @@ static const struct scenario scenarios[] = {
 	  "alloc t b; fill s a 1; " ROUND ROUND ROUND "fill s a 1; " ROUND ROUND
 	  "copy s i a; is i 4; copy t i a = EXDEV; record s e; wait t e; "
 	  "record t e; wait s e = 0;" },
+	{ "cuda: a context that is not to be had, and the caller's own",
+	  "put s a 1; push 2 = 2; refuse cuCtxPushCurrent_v2 201; "
+	  "fill s a 1 = EIO; push -2 = 0; destroy s = EIO;" },
+	{ "cuda: somebody captures",
+	  "fill s a 5 @1; record s e; elsewhere 1; sync s; copy s h a; "
+	  "elsewhere 0; is h 5;" },
+	{ "cuda: more than 48 KiB of shared memory", "shared s;" },
+	{ "cuda: a large copy allocates no pinned memory",
+	  "drain s; count; alloc_large s a; large s a 1; large s a 2; "
+	  "large s a 3; calls cuMemHostAlloc = 0; large_is s a 3;" },
+	/* The oldest have to be done, and not all. */
+	{ "cuda: a ring that is full",
+	  "depth 16 = 0; create s; gate x s; " GATES_FULL
+	  "gate y s; " GATES_FULL
+	  "later x; fill s a 9; waited x; is_open y; open y; drain s;" },
+	{ "cuda: priorities are the driver's",
+	  "priority -3 = 0; create s; priority_was = -3; priority 0 = 1; "
+	  "create t; priority_was = 0; fill s a 4; copy t h a; is h 4;" },
+	/* What comes before foreign work and what comes behind, in another one. */
+	{ "cuda: devices wait for each other, the host does not",
+	  "on 1; create s; on 0; create t; count; mark t; fill s a 3; "
+	  "gate x s; fill s a 5; fill t b 1; add t b a; record s e; "
+	  "wait t e; calls cuStreamWaitEvent = 1; host t = 0; open x; "
+	  "copy t h b; is h 6;" },
+	{ "cuda: the program's memory is pinned, and read back meanwhile",
+	  "fill s a 3; pin s h; pin s h = EINVAL; put s h 5 = EXDEV; "
+	  "gate x s; borrow s h a @1; done 1 = EINPROGRESS; later x; ticket 1; "
+	  "waited x; is h 3; unpin s h; unpin s h = EINVAL; pin s h; "
+	  "unpin s h;" },
+	{ "cuda+cpu: rows of a matrix",
+	  "alloc t b; set h 4; set i 1; set k 9; fill s a 1; fill t b 1; rows s a h; "
+	  "rows t b h; copy s i a; rows_are i 4 1; copy t i b; rows_are i 4 1; "
+	  "pin s k; pin s h; gate x s; rows s k h @1; done 1 = EINPROGRESS; "
+	  "open x; ticket 1; rows_are k 4 9; unpin s k; unpin s h; "
+	  "capture s; rows s a k; end s g; fill s a 2; replay s g; "
+	  "copy s i a; drop g; no_rows s = EINVAL; no_rows t = EINVAL;" },
+	{ "cuda: a borrowed stream",
+	  "lend; create s; native s; fill s a 1; fill s b 1; gate x t; "
+	  "add t b a; foreign s a 7; add t b a; open x; copy t h b; is h 9; "
+	  "fill t a 1; fill t b 1; gate x s; add s b a; foreign t a 7; "
+	  "add s b a; open x; copy s h b; is h 9; fill s a 0; capture s; "
+	  "foreign s a 3; add s a a; end s g; issued = 3; replay s g; "
+	  "fill s a 9; replay s g; copy s h a; is h 6; issued = 3; drop g; "
+	  "count; put s p 5; sync s; is p 5; free s p; put s h 5 = EXDEV; "
+	  "destroy s; calls cuStreamDestroy_v2 = 0; take_back;" },
+	{ "cuda+cpu: a stream that is handed out",
+	  "native s; put s a 1; raw a 4; add s a a; copy s h a; is h 8;" },
+	{ "cuda: foreign work that fails: its error is that of the submit",
+	  "foreign_fails s a = ENOSPC; free s a; destroy s = ENOSPC;" },
 	{ NULL, NULL },
 };
 
+/* ---- threads ---- */
+
+static pthread_t started(void *(*main)(void *), void *arg)
+{
+	pthread_t thread;
+
+	tid = 0;
+	thread = thread_of(main, arg);
+	reached(&tid, 1);
+	asleep(tid);
+	return thread;
+}
+
+static void *read_back(void *arg)
+{
+	tid = blocked_gettid();
+	script_say("copy s h a;");
+	return arg;
+}
+
+static void *open_later(void *gate)
+{
+	/* Before the watchdog, but late enough for all that does not wait. */
+	for (int i = 0; i < 300 && !tid; i++)
+		nanosleep(&(struct timespec){ 0, 10000000 }, NULL);
+	gate_open(gate);
+	return NULL;
+}
+
+static void test_blocking_copy(void)
+{
+	struct gate *gate = &script.gates['x'];
+	pthread_t reader, opener;
+	bool was_open;
+
+	script_start("a copy that blocks", " s t ", DROVER_BACKEND_CUDA,
+		     DROVER_BACKEND_CPU);
+	script_say("fill s a 3; gate x s;");
+	reader = started(read_back, NULL);
+	tid = 0;
+	opener = thread_of(open_later, gate);
+	script_say("record t e; fill t i 1; record s e;");
+	drover_mutex_lock(&gate->lock);
+	was_open = gate->is_open;
+	drover_mutex_unlock(&gate->lock);
+	tid = 1;
+	joined(opener);
+	joined(reader);
+	tap_ok(!was_open && script_say("is h 3;"),
+	       "a copy blocks who called it, and nobody else");
+	script_end();
+}
+
+/* Runs only when nobody else wants the CPU. */
+static void *wait_ticket(void *arg)
+{
+	struct sched_param none = { 0 };
+
+	MUST(sched_setscheduler(0, SCHED_IDLE, &none));
+	tid = blocked_gettid();
+	script_say("ticket 1;");
+	return arg;
+}
+
+/* The event of who waits is not to be recorded again meanwhile. */
+static void test_events(void)
+{
+	cpu_set_t all, one = one_cpu();
+	pthread_t waiter;
+
+	sched_getaffinity(0, sizeof(all), &all);
+	sched_setaffinity(0, sizeof(one), &one);
+	script_start("events", " s ", DROVER_BACKEND_CUDA, DROVER_BACKEND_CUDA);
+	script_say("gate x s; fill s a 1 @1; fill s a 1;");
+	waiter = started(wait_ticket, NULL);
+	script_say("open x;");
+	while (drover_ticket_done(&script.tickets[1]) == EINPROGRESS)
+		;
+	script_say("gate y s; fill s a 1 @2; fill s a 1;");
+	joined(waiter);
+	tap_ok(true, "who waits for an event does not wait for later work");
+	script_say("open y; drain s;");
+	script_end();
+	sched_setaffinity(0, sizeof(all), &all);
+}
+
+static void test_threads(void)
+{
+	test_events();
+	test_blocking_copy();
+}
+
 int main(void)
 {
+	watchdog_seconds = 20;
 	mock_cuda_start();
-	return scripts_main(scenarios, NULL, 0);
+	return scripts_main(scenarios, test_threads, 2);
 }

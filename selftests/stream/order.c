@@ -2,6 +2,10 @@
 /*
  * Conflicting operations take effect as they were submitted, on any backend,
  * and between backends; and the same few buffers, step after step.
+ * Which synchronizations go, and which stay, by the counters; and graphs, which do
+ * at each replay what their operations would have done, as one that is ordered.
+ * The first error reaches its ticket, its stream, later operations, and who
+ * reads what was not made. Who reads nothing of it has none.
  *
  * APIs: drover stream/debug_order
  */
@@ -21,6 +25,28 @@
 	"set h 2; staged s a h; " synchronizes "add u b a; borrow s j b; " \
 	"set h 3; staged s a h; " synchronizes "add u b a; borrow s k b; " \
 	"sync s; is i 1; is j 3; is k 6;"
+#define REPLAY "replay s g @2; ticket 2; copy s k a; "
+
+/* What s should make in a, t reads; b is spare, and the result in c. */
+#define BEGIN                                                            \
+	"fill t a 1; fill t b 1; fill t c 1; drain t; gate x s; fail s " \
+	"a; "
+#define END "ticket 1 = ENOSPC; is c 1; destroy t = ENOSPC;"
+
+/* What comes behind an error of ticket 2. */
+#define AFTER(error)                                                \
+	"ticket 2 = " error "; done 2 = " error                     \
+	"; done 1 = 0; sync s = " error "; fill s i 3 = " error     \
+	"; copy s i b = " error "; call s = " error                 \
+	"; record s e; add t b a = " error                          \
+	"; copy t i b = 0; wait t e = " error "; drain t = " error  \
+	"; free s a = 0; destroy s = " error "; destroy t = " error \
+	"; create s; free s b; destroy s = 0;"
+
+/* There a host call fails, and the device goes on. */
+#define DENIED                                                             \
+	"gate x s; gate y t; deny s a; fill t b 0 @2; add t b a @1; open " \
+	"x; "
 
 static const struct scenario scenarios[] = {
 	/*
@@ -70,7 +96,78 @@ static const struct scenario scenarios[] = {
 	{ "eager: each ticket is done when its copy is",
 	  LATE "ticket 4; is k 67; ticket 3; is j 66; ticket 2; is i 65; "
 	       "ticket 1; " ALL_HERE },
+	{ "device memory alone",
+	  "mark s; gate x s; staged s a h; sync s; staged s b h; sync s; "
+	  "staged s c h; sync s; since s = 3300; fill s d 5; sync s; "
+	  "since s = 4400; open x; drain s;" },
+	/* The gate writes the source, so the copy comes late anywhere. */
+	{ "a copy to the host",
+	  "gate x s a; later x; borrow s i a; sync s; waited x; is i 106;" },
+	{ "a kernel on host memory",
+	  "mark s; gate x s; fill s j 1; fill s a 1; later x; sync s; waited x; "
+	  "since s = 1001;" },
+	{ "an event of another stream",
+	  "fill s b 3; mark t; gate x s a; record s e; later x; wait t e; "
+	  "cpu: since t = 1010; eager: since t = 1001; wait t e; "
+	  "cpu: since t = 2110; eager: since t = 2101; add t a b; device t = 0; "
+	  "copy t i a; waited x; is i 109;" },
+	{ "replays",
+	  "fill s a 0; drain s; set h 2; mark s; capture s; capture s = EBUSY; "
+	  "staged s c h @1; borrow s b i; add s a b; add s a c; call s j; "
+	  "sync s = EBUSY; copy s a h = EBUSY; destroy s = EBUSY; end s g; "
+	  "done 1 = 0; submits s = 0; called = 0; set h 99; "
+	  "set i 1; " REPLAY "is k 3; set i 2; " REPLAY "is k 7; called = 2; "
+	  /* The graph goes before it was carried out. */
+	  "replay s g; drop g; sync s; called = 3;" },
+	{ "ordered like its operations",
+	  "fill s a 1; fill s b 1; capture s; add s b a; end s g; gate x s a; "
+	  "replay s g; later x; sync s; copy t i b; waited x; is i 107; "
+	  "end s f = EINVAL; drop g;" },
+	{ "events are recorded anew, and waited for anew",
+	  "capture T; wait T e; add T a a; record T f; end T g; gate x s a; "
+	  "record s e; later x; replay T g; wait U f; add U a a; drain U; "
+	  "waited x; is a 424; drop g; drain T;" },
+	{ "an operation inside fails",
+	  "capture s; fill s h 1; fail s h; fill s h 2; end s g; "
+	  "replay s g @1; ticket 1 = ENOSPC; is h 1; replay s g = ENOSPC; "
+	  "drop g; destroy s = ENOSPC;" },
+	{ "cpu+eager eager+cpu: not on another backend, but when the first stream is gone",
+	  "capture s; fill s h 77; end s g; destroy s; replay t g = EINVAL; "
+	  "replay u g; sync u; is h 77; drop g; drop f;" },
+	/* The newest conflict is with one that reads the same, and feeds nobody. */
+	{ "behind another reader",
+	  BEGIN "add s b a; add t a c; add t c a @1; open x; " END },
+	/* It is ordered by the wait of one that only overwrites, and has it, too. */
+	{ "ordered already",
+	  BEGIN "add s a b; fill t b 2 @2; add t c a @1; open x; "
+		"ticket 2 = ENOSPC; " END },
+	/* The stream that failed is gone, its slot another's. */
+	{ "destroyed meanwhile",
+	  BEGIN "gate y t; add t c a @1; open x; destroy s = ENOSPC; "
+		"create s; open y; " END " destroy s = 0;" },
+	{ "under way",
+	  "gate x s; fill s a 1 @1; fill s a 9 @2; fail s a @3; fill s a 4 @4; "
+	  "open x; ticket 4 = ENOSPC; ticket 3 = ENOSPC; ticket 2 = 0; "
+	  "ticket 1 = 0; is a 9; destroy s = ENOSPC;" },
+	{ "a kernel fails",
+	  "fill s a 1; fill s b 1; fill s i 2 @1; borrow s b i; "
+	  "fail s a @2; " AFTER("ENOSPC") },
+	{ "cpu: an event is behind what fails later",
+	  "gate x S; fail S h @1; record S e; wait T e; open x; "
+	  "ticket 1 = ENOSPC; drain T = ENOSPC; fill T h 1 = ENOSPC; "
+	  "destroy T = ENOSPC; destroy S = ENOSPC;" },
+	{ "eager: a copy fails",
+	  "fill s a 1; fill s b 1; drain s; break 2; fill s i 2 @1; sync s; "
+	  "borrow s b i; borrow s a b @2; " AFTER("EIO") },
+	{ "cuda: a host call fails",
+	  DENIED "drain s = ENOSPC; open y; ticket 1 = ENOSPC; done 2;" },
+	{ "cuda: destroyed meanwhile",
+	  DENIED "destroy s = ENOSPC; open y; ticket 1 = ENOSPC; done 2;" },
 	{ NULL, NULL },
 };
 
-SCRIPTS_MAIN(scenarios)
+int main(void)
+{
+	mock_cuda_start();
+	return scripts_main(scenarios, NULL, 0);
+}
