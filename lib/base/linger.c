@@ -27,6 +27,10 @@
 #define IN_VAIN 50
 /* So many polls may be saved up; an account begins with them. */
 #define SAVED 8
+/* From so many CPU times of a sleep on the turn of another thread is long. */
+#define LONG_TURN 16
+/* May be lost by those: a few slices of a scheduler. */
+#define MOST_LOST (10 * 1000 * NS_PER_US)
 
 /**
  * struct measured - what sleeping costs in this process, in nanoseconds
@@ -58,6 +62,9 @@ static struct {
 
 static _Thread_local uint32_t nr_sleeps, nr_wakes;
 
+/* How often a thread that polls has let others run. */
+static _Atomic uint32_t nr_turns;
+
 /* Files are read, so not in the middle of a wait. */
 __attribute__((constructor)) static void linger_start(void)
 {
@@ -68,11 +75,6 @@ void linger_limit(uint32_t us)
 {
 	store_relaxed(&measured.fixed, true);
 	store_relaxed(&measured.latency, us * NS_PER_US);
-}
-
-bool linger_may(struct account *a)
-{
-	return a->spent < SAVED * load_relaxed(&measured.latency);
 }
 
 bool linger_has_cpu(void)
@@ -92,6 +94,8 @@ static void pay(struct account *a, int64_t ns)
 	int64_t most = (SAVED + 1) * load_relaxed(&measured.latency);
 
 	a->spent = MAX(0, MIN(a->spent + ns, most));
+	if (ns < 0)
+		a->lost = MAX(0, a->lost + ns);
 }
 
 /* May others run? Not by a real-time thread. musl's own function is ENOSYS. */
@@ -105,21 +109,27 @@ static bool may_yield(void)
 
 /*
  * Poll for @ns, and let others run in between, until one did or the time is
- * over: a yield that took longer than @least has let others run; to find nobody
- * takes less. What they did is not ours to pay, but for the switch: it is taken
- * out of @begin. Once they want the CPU nobody polls for longer than a wake-up
- * takes. No poll is longer than a second, nor than @left.
+ * over: a yield longer than @least has let others run. What they did is not ours
+ * to pay, but for the switch: it is taken out of @begin. Once they want the CPU
+ * nobody polls for longer than a wake-up takes; or than a second, or @left.
+ *
+ * But a yield may leave the CPU to a thread that waits for nothing, and a sleeper
+ * would get it when it is woken. So what took longer than @most for the turn of
+ * each who has run is lost, for sleeps and polls that come to make up for. Those
+ * who @meet run for a moment each, and wait for each other whatever it takes.
  */
 static bool poll_politely(struct account *a, enum polled (*poll)(void *arg),
-			  void *arg, int64_t least, int64_t ns, int64_t left)
+			  void *arg, int64_t ns, int64_t left, bool meet)
 {
-	bool alone = load_relaxed(&measured.cpus) > 1, asked = false;
+	int64_t sleep = load_relaxed(&measured.sleep);
+	int64_t least = meet ? sleep / 4 : sleep;
+	int64_t most = meet ? INT64_MAX : LONG_TURN * sleep, away;
+	uint32_t cpus = load_relaxed(&measured.cpus), turns;
 	enum polled found = POLL_NOTHING;
-	int64_t now = clock_now(), begin = now, yield_at = now;
+	int64_t now = clock_now(), begin = now, yield_at = now, before = 0;
 	int64_t end = now + MIN(ns, left), last = now + MIN(left, NS_PER_S);
-	int64_t before, away;
 
-	if (alone && !a->crowded)
+	if (cpus > 1 && !a->crowded)
 		yield_at += SLICE_NS;
 	while (found == POLL_NOTHING && now < end) {
 		if (now < yield_at) {
@@ -130,24 +140,26 @@ static bool poll_politely(struct account *a, enum polled (*poll)(void *arg),
 			now = clock_now();
 			continue;
 		}
-		if (!asked && !may_yield())
+		if (!before && !may_yield())
 			break;
-		asked = true;
 		before = now;
+		turns = load_relaxed(&nr_turns);
 		sched_yield();
 		now = clock_now();
-		away = now - before;
-		a->crowded = away > least;
-		if (a->crowded) {
-			away -= load_relaxed(&measured.sleep);
-			begin += away;
-			end = MIN(end + away, last);
-			end = MIN(end, now + load_relaxed(&measured.latency));
-		} else {
-			yield_at = now + SLICE_NS;
-		}
 		found = poll(arg);
-		if (!alone)
+		yield_at = now + SLICE_NS;
+		a->crowded = now - before > least;
+		if (a->crowded) {
+			away = now - before - sleep;
+			turns = 1 + (add_relaxed(&nr_turns, 1) - turns) / cpus;
+			if (away / turns > most)
+				a->lost = MIN(a->lost + away, 2 * MOST_LOST);
+			begin += away;
+			end = MIN(MIN(end + away, last),
+				  now + load_relaxed(&measured.latency));
+			yield_at = now;
+		}
+		if (cpus == 1 || a->lost >= MOST_LOST)
 			break;
 	}
 	pay(a, now - begin - (found == POLL_CAME ? cost_ns() : 0));
@@ -160,20 +172,17 @@ bool linger(struct account *a, enum polled (*poll)(void *arg), void *arg,
 	int32_t latency = load_relaxed(&measured.latency);
 	enum polled found = poll(arg);
 
-	if (found != POLL_NOTHING || a->spent >= SAVED * latency)
+	if (found != POLL_NOTHING || a->spent >= SAVED * latency ||
+	    a->lost >= MOST_LOST)
 		return found == POLL_CAME;
-	return PROBE_SPIN(poll_politely(
-		a, poll, arg, load_relaxed(&measured.sleep), latency, left));
+	return PROBE_SPIN(poll_politely(a, poll, arg, latency, left, false));
 }
 
 bool linger_for(struct account *a, enum polled (*poll)(void *arg), void *arg,
 		int64_t ns)
 {
-	/* Those who meet here run for a moment each. */
-	int64_t least = load_relaxed(&measured.sleep) / 4;
-
 	return load_relaxed(&measured.latency) &&
-	       poll_politely(a, poll, arg, least, ns, INT64_MAX);
+	       poll_politely(a, poll, arg, ns, INT64_MAX, true);
 }
 
 /* ---- what sleeping costs ---- */
@@ -190,16 +199,13 @@ static void note(_Atomic int32_t *value, int64_t ns, int64_t least,
 /* The caller slept on @word, and was woken. */
 static void note_latency(const futex_word *word)
 {
-	int64_t at;
-
 	/* Pairs with the release in sleep_end(): the time is this word's. */
 	if (load_acquire(&timed.word) != word)
 		return;
-	at = load_relaxed(&timed.at);
-	store_relaxed(&timed.word, NULL);
 	if (!load_relaxed(&measured.fixed))
-		note(&measured.latency, clock_now() - at, LATENCY_LEAST,
-		     LATENCY_MOST);
+		note(&measured.latency, clock_now() - load_relaxed(&timed.at),
+		     LATENCY_LEAST, LATENCY_MOST);
+	store_relaxed(&timed.word, NULL);
 }
 
 long sleep_on(futex_word *word, uint32_t val, const struct deadline *deadline,

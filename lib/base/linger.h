@@ -22,12 +22,14 @@
 /**
  * struct account - what one thread may spend on polling for one kind of thing
  * @spent: in nanoseconds; it is empty when that is as much as may be saved
+ * @lost: to threads that kept the CPU; it is empty then, too
  * @crowded: the last time others wanted the CPU
  *
  * All zero bytes are a valid one.
  */
 struct account {
 	int32_t spent;
+	int32_t lost;
 	bool crowded;
 };
 
@@ -57,9 +59,6 @@ APART bool linger(struct account *a, enum polled (*poll)(void *arg), void *arg,
  */
 APART bool linger_for(struct account *a, enum polled (*poll)(void *arg),
 		      void *arg, int64_t ns);
-
-/* May the caller poll at all? Then linger() does so, too. */
-bool linger_may(struct account *a);
 
 /* Is there a CPU on which others run while the caller polls? */
 bool linger_has_cpu(void);

@@ -28,10 +28,7 @@ int user_mutex_prepare(void *mutex, void **movable, futex_word **pi_word)
 
 int user_mutex_unlock(void *mutex)
 {
-	if (unlikely(!mutex_is_plain(mutex)))
-		return drover_mutex_unlock(mutex);
-	mutex_drop(mutex, false);
-	return 0;
+	return drover_mutex_unlock(mutex);
 }
 
 int user_mutex_lock(void *mutex, bool moved)

@@ -274,12 +274,10 @@ HOT int cond_broadcast(struct cond *c)
 
 	if (closed && open) {
 		release_both(closed, open);
-		return 0;
-	}
-	if (closed)
-		open = closed;
-	if (open)
+	} else if (closed || open) {
+		open = open ?: closed;
 		unblock(open, plan_for(open, group_blocked(open)), INT_MAX,
 			NULL);
+	}
 	return 0;
 }

@@ -242,7 +242,7 @@ static struct task *look_for_task(struct worker *w)
 	int64_t begin, most = pool->linger[cpu_is_small(sched_getcpu())];
 	uint32_t free = 0;
 
-	if (!most || !linger_has_cpu() || !linger_may(&w->account) ||
+	if (!most || !linger_has_cpu() ||
 	    !cas_relaxed(&pool->lingering, &free, 1))
 		return NULL;
 	begin = clock_now();

@@ -151,11 +151,13 @@ static bool kind_is_plain(int type, int robust, int protocol, int pshared)
  * Every property that forbids moving shows in the kind, and no type does. That
  * a mutex inherits priorities shows where its protection does.
  */
-static bool kinds_tell(void)
+static bool plain_states(void)
 {
 	const int none = PTHREAD_PRIO_NONE;
 	const int own = PTHREAD_PROCESS_PRIVATE;
 
+	if (!three_states())
+		return false;
 	for (int type = PTHREAD_MUTEX_NORMAL; type <= PTHREAD_MUTEX_ADAPTIVE_NP;
 	     type++)
 		if (!kind_is_plain(type, PTHREAD_MUTEX_STALLED, none, own))
@@ -163,11 +165,6 @@ static bool kinds_tell(void)
 	return !kind_is_plain(0, PTHREAD_MUTEX_ROBUST, none, own) &&
 	       !kind_is_plain(0, 0, PTHREAD_PRIO_PROTECT, own) &&
 	       !kind_is_plain(0, 0, none, PTHREAD_PROCESS_SHARED);
-}
-
-static bool plain_states(void)
-{
-	return three_states() && kinds_tell();
 }
 
 /* Once; later calls say what came of it. */

@@ -10,9 +10,11 @@
 #define NR_TIMES 1000
 #define NR_SAVED 8 /* polls that an account begins with, as linger.c has it */
 #define LATE_NS	 500000 /* of CPU time */
+#define SLICE_NS 3000000
 
-static int nr_polls, nr_yields;
+static int nr_polls, nr_yields, nr_before;
 static int64_t comes_at;
+static int64_t yield_ns; /* how long others keep the CPU */
 
 /* What the library calls. A sleep is over at once. */
 long raw_futex_call(_Atomic uint32_t *word, int op, uint32_t val,
@@ -24,14 +26,23 @@ long raw_futex_call(_Atomic uint32_t *word, int op, uint32_t val,
 
 int sched_yield(void)
 {
+	struct timespec away = { .tv_nsec = yield_ns };
+
 	nr_yields++;
-	return (int)syscall(SYS_sched_yield);
+	if (yield_ns)
+		nanosleep(&away, NULL);
+	return 0;
 }
 
 static enum polled never_comes(void *unused)
 {
 	nr_polls++;
 	return POLL_NOTHING;
+}
+
+static enum polled comes_with_yield(void *unused)
+{
+	return nr_yields > nr_before ? POLL_CAME : POLL_NOTHING;
 }
 
 static enum polled comes_late(void *unused)
@@ -70,6 +81,17 @@ static int count(struct account *a, enum polled (*poll)(void *arg), int times,
 	return nr;
 }
 
+/* After how many sleeps; -1: not at all. */
+static int polls_again(struct account *a)
+{
+	for (int nr = 0; nr < 1000 * NR_TIMES; nr++) {
+		if (polls(a, never_comes))
+			return nr;
+		sleep_once(a);
+	}
+	return -1;
+}
+
 static void test_in_vain(void)
 {
 	struct account a = { 0 };
@@ -83,10 +105,8 @@ static void test_in_vain(void)
 	nr = count(&a, never_comes, 2 * NR_TIMES, true);
 	tap_ok(nr <= 2 * NR_TIMES / 100 + 1, "before a sleep: %d of %d times",
 	       nr, 2 * NR_TIMES);
-	nr = 0;
-	while (!linger_may(&a) && nr++ < 100 * NR_TIMES)
-		sleep_once(&a);
-	tap_ok(linger_may(&a), "it polls again when it has slept %d times", nr);
+	nr = polls_again(&a);
+	tap_ok(nr > 0, "it polls again after %d sleeps", nr);
 	linger_limit(1);
 	for (int i = 0; i < 100 * NR_TIMES; i++)
 		sleep_once(&a);
@@ -105,6 +125,29 @@ static void test_comes_late(void)
 	nr = count(&a, comes_late, NR_TIMES, false);
 	tap_ok(nr > 0 && nr <= NR_TIMES / 4, "what comes late: %d of %d times",
 	       nr, NR_TIMES);
+}
+
+/* A thread that computes has the CPU for its slice, at each yield. */
+static void test_slices(void)
+{
+	struct account a = { 0 };
+	int nr;
+
+	linger_limit(100);
+	nr_yields = 0;
+	yield_ns = SLICE_NS;
+	tap_ok(linger(&a, comes_with_yield, NULL, INT64_MAX),
+	       "what came meanwhile is not missed");
+	for (int i = 0; i < NR_TIMES; i++) {
+		nr_before = nr_yields;
+		linger(&a, comes_with_yield, NULL, INT64_MAX);
+		sleep_once(&a);
+	}
+	tap_ok(nr_yields <= 10, "it yields %d of %d times", nr_yields,
+	       NR_TIMES);
+	yield_ns = 0;
+	nr = polls_again(&a);
+	tap_ok(nr > 0, "it polls again after %d sleeps", nr);
 }
 
 static void test_limits(void)
@@ -145,14 +188,15 @@ int main(int argc, char **argv)
 
 	if (args_get(&args, "one_cpu", 0))
 		return main_on_one_cpu();
-	tap_plan(9);
+	tap_plan(12);
 	watchdog("polls");
 	if (linger_has_cpu()) {
 		test_in_vain();
 		test_comes_late();
+		test_slices();
 		test_limits();
 	} else {
-		for (int i = 0; i < 8; i++)
+		for (int i = 0; i < 11; i++)
 			tap_skip("polls", "there is one CPU");
 	}
 	tap_ok(child_does(run_on_one_cpu, "one CPU"),
