@@ -31,7 +31,7 @@ class Place:
     """This machine, with the programs' input."""
 
     def __init__(self, suite, options):
-        self._suite, self._limit = suite, options.limit
+        self._suite, self._options = suite, options
         self._library = os.path.join(options.build, "lib", plan.DROP_IN)
         self._told = {"kernel": os.uname().release, "library": self._library,
                       "version": os.confstr("CS_GNU_LIBC_VERSION"),
@@ -40,11 +40,17 @@ class Place:
     def __enter__(self):
         self._suite.runner.prepare(self._suite.chosen)
         self._wake_ups("before")
+        self._beside = [
+            process.spawn(["sh", "-c", "while :; do :; done"], os.environ,
+                          os.sched_getaffinity(0), os.devnull)
+            for _ in range(self._options.beside)]
         return self
 
     def __exit__(self, kind, *_exception):
         with contextlib.ExitStack() as stack:
             stack.callback(self._suite.runner.close)
+            for pid in self._beside:
+                process.end(pid)
             if not kind:
                 self._wake_ups("after")
 
@@ -83,6 +89,8 @@ class Programs(Suite):
         self.chosen, self.runner, self.regime = [], None, {}
 
     def arguments(self, parser):
+        parser.add_argument("--beside", type=int, default=0, metavar="N",
+                            help="N processes that compute (%(default)s)")
         parser.add_argument("--only", action="append", metavar="NAME",
                             choices=sorted(BY_NAME),
                             help="this one; may be given several times: "
