@@ -167,6 +167,6 @@ static void test(const char *policy)
 int main(int argc, char **argv)
 {
 	api_start(argv);
-	scenarios_start(argc, argv, guest_share(150));
+	meetings_start(argc, argv, guest_share(150));
 	return policy_main(argv, test);
 }

@@ -166,6 +166,6 @@ int main(int argc, char **argv)
 	api_start(argv);
 	if (!HANDLERS_ARE_PROMPT)
 		return handlers_are_late();
-	scenarios_start(argc, argv, guest_share(1500));
+	meetings_start(argc, argv, guest_share(1500));
 	return policies_main(argv, names, 2, test);
 }

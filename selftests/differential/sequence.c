@@ -170,7 +170,8 @@ static long call_wake(const struct place *at, int nr, uint32_t bitset)
 	long ret;
 
 	count_call();
-	ret = sys_futex_wake_bitset(at->addr, at->flags, nr, bitset);
+	ret = sys_futex(at->addr, FUTEX_WAKE_BITSET | at->flags, nr, 0, NULL,
+			bitset);
 	note("WAKE %s, %d, bits %x: %ld", at->name, nr, bitset, ret);
 	settle_after(ret);
 	return ret;

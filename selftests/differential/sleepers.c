@@ -76,8 +76,9 @@ static long do_wait(struct thread *t)
 
 	switch (wait->kind) {
 	case WAIT_PLAIN:
-		return sys_futex_wait_bitset(wait->at->addr, flags, wait->val,
-					     until, wait->bitset);
+		return sys_futex(wait->at->addr, FUTEX_WAIT_BITSET | flags,
+				 wait->val, (uintptr_t)until, NULL,
+				 wait->bitset);
 	case WAIT_VECTOR:
 		fill_vector(t->vector, wait);
 		return sys_futex_waitv(t->vector, 2, until, CLOCK_REALTIME);

@@ -70,7 +70,7 @@ static void test_waiter(const struct requeue_op *op, int flags)
 		return;
 	}
 	sleepers_fill(1, &word, flags);
-	tap_ok(op->requeue(&word, &other, flags, 1, 1) == -ENOSYS &&
+	tap_ok(requeue_by(op, &word, &other, flags, 1, 1) == -ENOSYS &&
 		       sleepers_wake(&other, flags, 1) == 0 &&
 		       sleepers_wake(&word, flags, 1) == 1,
 	       "%s: the waiter still waits", op->name);

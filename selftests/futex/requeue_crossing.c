@@ -131,9 +131,9 @@ static void *move(void *arg)
 		int nr = random_below(&self->random, 2 * NR_WAITERS);
 
 		atomic_fetch_add(&nr_moves,
-				 answer(op->requeue(word_of(self),
-						    word_of(self),
-						    flags_of(self), 0, nr)));
+				 answer(requeue_by(op, word_of(self),
+						   word_of(self),
+						   flags_of(self), 0, nr)));
 	}
 	may_fail(false);
 	return NULL;

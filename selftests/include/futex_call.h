@@ -65,15 +65,6 @@ static inline long sys_futex_wait(const volatile void *uaddr, int flags,
 			 NULL, 0);
 }
 
-static inline long sys_futex_wait_bitset(const volatile void *uaddr, int flags,
-					 uint32_t val,
-					 const struct timespec *absolute,
-					 uint32_t bitset)
-{
-	return sys_futex(uaddr, FUTEX_WAIT_BITSET | flags, val,
-			 (uintptr_t)absolute, NULL, bitset);
-}
-
 static inline long sys_futex_waitv(struct futex_waitv *waiters,
 				   unsigned int nr_futexes,
 				   const struct timespec *absolute,
@@ -89,13 +80,6 @@ static inline long sys_futex_wake(const volatile void *uaddr, int flags,
 				  int nr_wake)
 {
 	return sys_futex(uaddr, FUTEX_WAKE | flags, nr_wake, 0, NULL, 0);
-}
-
-static inline long sys_futex_wake_bitset(const volatile void *uaddr, int flags,
-					 int nr_wake, uint32_t bitset)
-{
-	return sys_futex(uaddr, FUTEX_WAKE_BITSET | flags, nr_wake, 0, NULL,
-			 bitset);
 }
 
 /*
@@ -163,26 +147,20 @@ static inline long sys_futex_cmp_requeue_pi(const volatile void *uaddr,
 
 /* The three ways to requeue. Those that compare expect 0 at @from. */
 
-struct requeue_op {
+#define NR_REQUEUE_OPS 3
+
+static const struct requeue_op {
 	const char *name;
-	long (*requeue)(const void *from, const void *to, int flags,
-			int nr_wake, int nr_requeue);
+	int op; /* 0: futex_requeue(2) */
+} requeue_ops[NR_REQUEUE_OPS] = {
+	{ "FUTEX_REQUEUE", FUTEX_REQUEUE },
+	{ "FUTEX_CMP_REQUEUE", FUTEX_CMP_REQUEUE },
+	{ "futex_requeue(2)", 0 },
 };
 
-static inline long op_requeue(const void *from, const void *to, int flags,
-			      int nr_wake, int nr_requeue)
-{
-	return sys_futex_requeue(from, to, flags, nr_wake, nr_requeue);
-}
-
-static inline long op_cmp_requeue(const void *from, const void *to, int flags,
-				  int nr_wake, int nr_requeue)
-{
-	return sys_futex_cmp_requeue(from, to, flags, nr_wake, nr_requeue, 0);
-}
-
-static inline long op_requeue2(const void *from, const void *to, int flags,
-			       int nr_wake, int nr_requeue)
+static inline long requeue_by(const struct requeue_op *op, const void *from,
+			      const void *to, int flags, int nr_wake,
+			      int nr_requeue)
 {
 	uint32_t flags2 = FUTEX2_SIZE_U32 |
 			  (flags & FUTEX_PRIVATE_FLAG ? FUTEX2_PRIVATE : 0);
@@ -191,20 +169,15 @@ static inline long op_requeue2(const void *from, const void *to, int flags,
 		{ .uaddr = (uintptr_t)to, .flags = flags2 },
 	};
 
+	if (op->op)
+		return sys_futex(from, op->op | flags, nr_wake, nr_requeue, to,
+				 0);
 	return sys_futex_requeue2(pair, 0, nr_wake, nr_requeue);
 }
-
-#define NR_REQUEUE_OPS 3
-
-static const struct requeue_op requeue_ops[NR_REQUEUE_OPS] = {
-	{ "FUTEX_REQUEUE", op_requeue },
-	{ "FUTEX_CMP_REQUEUE", op_cmp_requeue },
-	{ "futex_requeue(2)", op_requeue2 },
-};
 
 static inline int requeue_op_exists(const struct requeue_op *op)
 {
 	static const uint32_t from, to;
 
-	return op->requeue(&from, &to, FUTEX_PRIVATE_FLAG, 0, 0) != -ENOSYS;
+	return requeue_by(op, &from, &to, FUTEX_PRIVATE_FLAG, 0, 0) != -ENOSYS;
 }

@@ -114,32 +114,21 @@ static inline bool preempt_after(long nr, void (*call)(void *arg),
 #endif
 
 /*
- * One scenario, with a preemption at every instruction in turn
+ * Two threads, of which the caller is stopped
  *
- * The other thread runs until it has finished or sleeps, for it may need what
- * the stopped one holds; then the stopped one goes on. If that one falls asleep
- * by itself before its turn, the other acts then. What does not fit into the
- * time for a scenario is left to other seeds: an even choice is tried.
+ * The other runs until it has finished or sleeps, for it may need what the
+ * caller holds; then the caller goes on. If that one falls asleep by itself
+ * before its turn, the other acts then.
  */
 
+/* Instructions are tried in another order: each so many, and those between. */
 #define EVERYWHERE_STRIDE 16
-
-/* More than any call has; a cancelled thread goes on with its unwinding. */
-#define EVERYWHERE_MAX 1200
 
 /* How long the other may neither end nor sleep before the stopped one goes on. */
 static int everywhere_spin_ms = 20;
 
-struct scenario {
-	const char *name;
-	void (*begin)(void);  /* in every round */
-	void (*call)(void *); /* of a thread, which is stopped in here */
-	void (*other)(void);  /* of another thread, meanwhile */
-	bool (*end)(void);    /* did it go well? */
-};
-
 struct actor {
-	const struct scenario *scenario;
+	void (*act)(void *unused);
 	pthread_t thread;
 	atomic_int tid; /* 0 until it acts */
 	atomic_bool go;
@@ -155,7 +144,7 @@ static inline void *other_thread(void *arg)
 			     blocked_in_futex(getpid(), caller.tid, NULL) != 1))
 		sched_yield();
 	other.tid = blocked_gettid();
-	other.scenario->other();
+	other.act(NULL);
 	other.done = true;
 	return arg;
 }
@@ -205,105 +194,18 @@ static inline void *caller_thread(void *arg)
 		sched_yield();
 	pthread_cleanup_push(caller_ends, NULL);
 	caller.tid = blocked_gettid();
-	preempt_after(caller.nr, caller.scenario->call, other_acts, NULL);
+	preempt_after(caller.nr, caller.act, other_acts, NULL);
 	pthread_cleanup_pop(1);
 	return arg;
 }
 
 static inline void actor_start(struct actor *actor, void *(*run)(void *),
-			       const struct scenario *scenario, long nr)
+			       void (*act)(void *unused), long nr)
 {
-	actor->scenario = scenario;
+	actor->act = act;
 	actor->nr = nr;
 	actor->tid = 0;
 	actor->go = false;
 	actor->done = false;
 	start_thread(&actor->thread, run, NULL);
-}
-
-/* One round; *more: the call has more than @nr instructions. */
-static inline bool everywhere_round(const struct scenario *scenario, long nr,
-				    bool *more)
-{
-	static char stage[128];
-
-	snprintf(stage, sizeof(stage), "%s, after %ld instructions",
-		 scenario->name, nr);
-	watchdog(stage);
-	scenario->begin();
-	actor_start(&caller, caller_thread, scenario, nr);
-	actor_start(&other, other_thread, scenario, nr);
-	/* Now that both know each other. */
-	caller.go = true;
-	pthread_join(caller.thread, NULL);
-	*more = preempt.done;
-	if (!*more)
-		other_acts(NULL);
-	pthread_join(other.thread, NULL);
-	if (scenario->end())
-		return true;
-	tap_diag("not after %ld instructions", nr);
-	return false;
-}
-
-/*
- * everywhere - did all rounds of @scenario go well?
- * @seed: where to begin
- * @ms: when to stop, if not all instructions had their turn; 0: never
- */
-static inline bool everywhere(const struct scenario *scenario, uint64_t seed,
-			      uint64_t ms)
-{
-	int64_t deadline = blocked_now_ns() + (int64_t)ms * NS_PER_MS;
-	long nr_rounds = 0;
-	bool ok = true;
-
-	for (int i = 0; i < EVERYWHERE_STRIDE && ok; i++) {
-		/* 7 and 16 have no common divisor, so all have their turn. */
-		long nr = 1 + (seed + 7 * i) % EVERYWHERE_STRIDE;
-		bool more = true;
-
-		for (; more && ok && nr < EVERYWHERE_MAX;
-		     nr += EVERYWHERE_STRIDE) {
-			if (ms && nr_rounds && blocked_now_ns() > deadline)
-				return true;
-			ok = everywhere_round(scenario, nr, &more);
-			nr_rounds++;
-		}
-	}
-	return ok;
-}
-
-/*
- * A number of scenarios under each policy
- *
- *	seed=N	where to begin
- *	ms=N	for each scenario, four times that under the default policy; 0:
- *		stop after each and every instruction
- */
-
-static struct {
-	uint64_t seed, ms;
-} scenario_options;
-
-static inline void scenarios_start(int argc, char **argv, uint64_t ms)
-{
-	struct args args = args_parse(argc, argv, "seed ms");
-
-	scenario_options.seed = args_get(&args, "seed", args_fresh_seed());
-	scenario_options.ms = args_get(&args, "ms", ms);
-}
-
-/* scenario_test - one result; @label begins with the policy */
-static inline void scenario_test(const char *label, const struct scenario *one)
-{
-	uint64_t ms = scenario_options.ms;
-
-	if (!strncmp(label, policies[0], strlen(policies[0])))
-		ms *= 4;
-	if (!PREEMPT_POSSIBLE)
-		tap_skip(one->name, "no trap flag here");
-	else
-		tap_ok(everywhere(one, scenario_options.seed, ms), "%s: %s",
-		       label, one->name);
 }

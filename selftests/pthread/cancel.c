@@ -314,6 +314,6 @@ int main(int argc, char **argv)
 	drop_in_load(argv);
 	if (!FRAMES_MAY_UNWIND)
 		return frames_stay();
-	scenarios_start(argc, argv, guest_share(150));
+	meetings_start(argc, argv, guest_share(150));
 	return policy_main(argv, test);
 }

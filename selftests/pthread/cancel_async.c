@@ -100,7 +100,7 @@ int main(int argc, char **argv)
 	drop_in_load(argv);
 	if (!FRAMES_MAY_UNWIND)
 		return frames_stay();
-	scenarios_start(argc, argv, 500);
+	meetings_start(argc, argv, 500);
 	/* The canceller has to be through before the cancelled goes on. */
 	everywhere_spin_ms = 2000;
 	tap_plan(NR_OF(meetings));

@@ -116,7 +116,7 @@ static void groups_turn(void)
 }
 
 /* It gets a token as soon as it sleeps, and is stopped before or after that. */
-static void others_move(void)
+static void others_move(void *arg)
 {
 	while (!other.go && !caller.done) {
 		if (blocked_in_futex(getpid(), caller.tid, NULL) == 1)
@@ -127,9 +127,6 @@ static void others_move(void)
 		return;
 	groups_turn();
 }
-
-static const struct scenario scenario = { .call = take_token,
-					  .other = others_move };
 
 /* Do all sleep who have not ended? */
 static bool all_sleep(uint64_t *sleeps)
@@ -169,8 +166,8 @@ static bool round_runs(void)
 	pthread_mutex_unlock(&mutex);
 	/* Beyond that somebody spins until the stopped thread goes on. */
 	everywhere_spin_ms = 2000;
-	actor_start(&caller, caller_thread, &scenario, place);
-	actor_start(&other, other_thread, &scenario, place);
+	actor_start(&caller, caller_thread, take_token, place);
+	actor_start(&other, other_thread, others_move, place);
 	caller.go = true;
 	do {
 		wait_until(all_quiet(), "the threads never come to rest");
