@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The CUDA backend, against a driver made of threads: operations, waits by the
- * device, elision, graphs, events, other backends, and every way to fail.
- * What a CUDA driver does that is easy to forget: copies to memory that is not
- * pinned block, contexts are a thread's own, captures forbid calls, events are
- * used again. And a program that uses the driver itself: its CUstream is
- * borrowed, or one of ours handed out.
+ * The CUDA backend, against a driver made of threads, which is strict: copies to
+ * memory that is not pinned block, contexts are a thread's own, captures forbid
+ * calls. And a program that uses the driver itself.
  */
 #include "script.h"
 
