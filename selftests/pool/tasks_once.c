@@ -273,7 +273,7 @@ static void test_storm(unsigned int nr, bool changing, uint64_t *seed)
 		 stats.steals, stats.helped, stats.sleeps, stats.blocks,
 		 stats.threads);
 	if (changing)
-		test_cpus(nr);
+		test_cpus(stats.threads);
 	end();
 }
 
