@@ -71,25 +71,17 @@ inline hold_hash()
 inline find(b, q)
 {
 	q = NONE;
-	i = 0;
-	do
-	:: i < NR_QUEUES -> if
-		:: IS_IN(i, b) -> q = i
-		:: else
-		fi;
-		i++
-	:: else -> break
-	od
+	for (i : 0 .. NR_QUEUES - 1) {
+		WHEN(IS_IN(i, b), q = i)
+	}
 }
 
 /* Who is not in use has no one that leads to it. */
 inline check_spare(q)
 {
-	i = 0;
-	do
-	:: i < NR_WAITERS -> CHECK(spare_is_nobodys, queue[i] != (q)); i++
-	:: else -> break
-	od
+	for (i : 0 .. NR_WAITERS - 1) {
+		CHECK(spare_is_nobodys, queue[i] != (q))
+	}
 }
 
 /* futex_queue_join(), locked */
@@ -318,11 +310,9 @@ proctype Resizer()
 init
 {
 	atomic {
-		x = 0;
-		do
-		:: x < NR_WAITERS -> run Waiter(x); x++
-		:: else -> break
-		od;
+		for (x : 0 .. NR_WAITERS - 1) {
+			run Waiter(x)
+		}
 		run Waker();
 		run Requeuer(1);
 #ifdef RESIZE
