@@ -234,8 +234,8 @@ static void test_return(void)
 
 	watchdog("back in the child");
 	begin(1);
-	/* A sanitizer that starts no threads in a child wants a larger one. */
-	if (CHILDREN_MAY_HAVE_THREADS)
+	/* A sanitizer wants a larger one, or to read it in the child. */
+	if (CHILDREN_MAY_HAVE_THREADS && FRAMES_MAY_UNWIND)
 		stack = aligned_alloc(THREAD_STACK_SIZE, THREAD_STACK_SIZE);
 	start_thread_on(stack, &helper, leave_to_worker, stack);
 	joined(helper);
