@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * drover_mutex_t inside. Ordinary mutexes have the three states of enum
- * mutex_word (mutex.c). PI and robust ones are PI futexes: the holder's thread
- * id, and the kernel's bits (mutex_pi.c).
+ * lock_word (base/lock.h). PI and robust ones are PI futexes: the holder's
+ * thread id, and the kernel's bits (mutex_pi.c).
  */
 #ifndef DROVER_MUTEX_INTERNAL_H
 #define DROVER_MUTEX_INTERNAL_H

@@ -86,7 +86,7 @@ typedef uint64_t drover_phase_t;
  * @completion: called once in each phase by the thread that completes it, when
  *		all have arrived and none has gone on; or NULL. It must not use
  *		the barrier, throw, or end the thread: the others would wait for
- *		ever.
+ *		ever. A shared barrier has none.
  * @arg: for @completion
  *
  * All zero bytes are the defaults.
@@ -106,7 +106,7 @@ typedef struct {
  * Never blocks. The first call of a process reads a few files, to find out which
  * CPUs are small; none of the other functions does.
  *
- * Return: 0; EINVAL for another @count or an unknown flag.
+ * Return: 0; EINVAL for another @count or other attributes.
  */
 int drover_barrier_init(drover_barrier_t *barrier, unsigned int count,
 			const drover_barrierattr_t *attr);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * drover_cond_t: a condition variable whose broadcast moves the waiters to
- * the mutex with one system call instead of waking them all.
+ * the mutex, if that is held, instead of waking them all.
  *
  *	static drover_mutex_t lock = DROVER_MUTEX_INITIALIZER;
  *	static drover_cond_t filled = DROVER_COND_INITIALIZER;
@@ -114,14 +114,14 @@ int drover_cond_destroy(drover_cond_t *cond);
  *
  * Blocks. Releasing @mutex and starting to wait are one step to any thread
  * that takes @mutex afterwards. @mutex is held again when the call returns.
- * Threads that wait on one @cond at the same time may use different mutexes,
- * but are then woken all at once by a broadcast.
+ * Threads that wait at the same time may use different mutexes, none of them PI
+ * or robust; a broadcast then wakes all of them.
  *
  * A robust @mutex may come back with EOWNERDEAD or ENOTRECOVERABLE, as from
  * drover_mutex_lock(), whether or not the caller was unblocked.
  *
  * Return: 0; EPERM when the caller does not hold @mutex; EINVAL when others
- * wait with a mutex of another kind (PI or not).
+ * wait with another mutex, and one of the two is PI or robust.
  *
  * Tests: cond/one_preemption cond/wakeup_rounds cond/mutex_kinds
  * Tests: pthread/mutex_errors

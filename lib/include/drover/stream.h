@@ -190,8 +190,8 @@ typedef struct {
  * they are more, and ends with the last stream.
  *
  * Return: 0; EINVAL for unknown attributes; EAGAIN when there are 128 streams,
- * or no thread; ENOMEM; ENODEV when there is no CUDA driver or no
- * such device; ENOSYS when the driver lacks a function; EIO when it fails.
+ * or no thread; ENOMEM; ENODEV when there is no CUDA driver or no such device;
+ * ENOSYS when the driver lacks a function; EIO when it fails.
  */
 int drover_stream_create(drover_stream_t *stream,
 			 const drover_streamattr_t *attr);
@@ -199,10 +199,9 @@ int drover_stream_create(drover_stream_t *stream,
 /**
  * drover_stream_destroy() - wait for all operations and end the stream
  *
- * Blocks, also until threads have left that wait for the stream. The name is
- * worth nothing afterwards, to anybody who has a copy of
- * it: calls with it, its tickets included, answer EBADF. Device memory stays
- * until drover_stream_free() is called with any stream of the same backend.
+ * Blocks, also until threads have left that wait for the stream. Calls with a
+ * copy of the name, or with its tickets, answer EBADF afterwards. Device memory
+ * is kept until drover_stream_free(), by any stream of the same backend.
  *
  * Return: 0; the error of the first operation that failed, with the stream
  * ended all the same; EBUSY while it captures; EDEADLK when called by one of
@@ -235,7 +234,7 @@ const char *drover_stream_why(void);
  *
  * May block, in the driver. All streams of the backend may use the memory.
  *
- * Return: 0; EINVAL; ENOMEM; EIO.
+ * Return: 0; EINVAL for no bytes; ENOMEM.
  */
 int drover_stream_alloc(drover_stream_t *stream, size_t bytes, void **memory);
 
@@ -253,9 +252,9 @@ int drover_stream_alloc_host(drover_stream_t *stream, size_t bytes,
 /**
  * drover_stream_pin() - the same with memory that the program has
  *
- * It stays host memory, and where it is, until drover_stream_free() has given it
- * back to the program. May block, in the driver. Return: 0; EINVAL also if a part of
- * it is such memory already; ENOMEM; EIO.
+ * It stays host memory, and where it is, until drover_stream_free() has given
+ * it back to the program. May block, in the driver. Return: as
+ * drover_stream_alloc(); EINVAL also if a part of it is such memory already.
  */
 int drover_stream_pin(drover_stream_t *stream, void *memory, size_t bytes);
 
@@ -371,9 +370,9 @@ int drover_stream_load(drover_stream_t *stream, const void *image,
 /**
  * drover_stream_host_call() - call a function when its turn comes
  * @call: called by a worker of the pool or a thread of the driver's; returns 0 or
- *	an errno value, which fails the operation; so does, on the CPU, the end of its
- *	thread. On CUDA it may not call the
- *	driver, so no functions of streams.
+ *	an errno value, which fails the operation; so does, on the CPU, the end
+ *	of its thread. On CUDA it may not call the driver, so no functions of
+ *	streams.
  *
  * Blocks only when there is no room. Return: as drover_stream_run().
  */
@@ -421,7 +420,7 @@ int drover_stream_drain(drover_stream_t *stream);
 /**
  * drover_ticket_done() - whether an operation is done
  *
- * Never blocks, and for the CPU backend makes no system call but for a lock.
+ * Never blocks, and for the CPU backend makes no system call.
  *
  * Return: 0: done; EINPROGRESS: not yet; EBADF: its stream was destroyed, which
  * waited for it; the operation's error, which may be that of an earlier one.
@@ -473,7 +472,8 @@ int drover_stream_capture_end(drover_stream_t *stream, drover_graph_t **graph);
  * are borrowed anew until the ticket is done. Events recorded in the graph are
  * at its end; events waited for in it are waited for at its beginning.
  *
- * Return: as drover_stream_run(); EINVAL for another backend.
+ * Return: as drover_stream_run(); EINVAL for another backend; EBUSY while the
+ * stream captures.
  */
 int drover_graph_replay(drover_stream_t *stream, drover_graph_t *graph,
 			drover_ticket_t *ticket);
