@@ -160,7 +160,7 @@ check: ## all tests, on the host and in guests; SAN=thread|address|undefined
 	@+$(MAKE) -s all $(if $(SAN),,kselftest)
 	@selftests/run-check
 
-check-fast: ## the tests that need no guest, in less than two minutes
+check-fast: ## the tests that need no guest: minutes
 	@tools/deps build check
 	@+$(MAKE) -s all
 	@selftests/run-check --fast

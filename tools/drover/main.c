@@ -28,7 +28,7 @@ static const char help[] =
 	"run      start PROGRAM with Drover's condition variables in place of the\n"
 	"         C library's; its exit status is PROGRAM's\n"
 	"           -p, --policy=POLICY   what a broadcast does: auto (default),\n"
-	"                                 requeue, wake-all; or parts, see drover(7)\n"
+	"                                 requeue or wake-all; see drover(7)\n"
 	"compare  run PROGRAM without and with them by turns, and say what that\n"
 	"         does to its time\n"
 	"           -n, --runs=RUNS       pairs of runs at most (32)\n"
