@@ -62,8 +62,7 @@ typedef union {
  * @flags: DROVER_MUTEX_*
  * @reserved: zero
  *
- * All zero bytes are the defaults: not recursive, no priority inheritance, not
- * robust, private to the process.
+ * All zero bytes are the defaults: none of these.
  */
 typedef struct {
 	uint32_t flags;
@@ -133,8 +132,9 @@ int drover_mutex_lock(drover_mutex_t *mutex);
  * drover_mutex_trylock() - take @mutex if that needs no waiting
  * @mutex: the mutex
  *
- * Never blocks. Return: 0; EBUSY when another thread has it, or this one and it
- * is not recursive; otherwise as drover_mutex_lock().
+ * Never blocks. Return: 0; EBUSY when another thread has it, even one that has
+ * ended, or this one and it is not recursive; otherwise as drover_mutex_lock(),
+ * but for EOWNERDEAD.
  *
  * Tests: mutex/basic
  */
