@@ -12,15 +12,8 @@
 #define NR_THREADS 4
 
 static drover_barrier_t *barrier;
-static atomic_int nr_left, nr_errors;
-static atomic_int tids[NR_THREADS];
+static atomic_int nr_left, nr_errors, tids[NR_THREADS];
 static bool split;
-
-static void new_barrier(void)
-{
-	barrier = map_pages(sizeof(*barrier));
-	MUST(drover_barrier_init(barrier, NR_THREADS, NULL));
-}
 
 /* The caller is out; the first one that is ends the barrier. */
 static void end_if_first(void)
@@ -52,7 +45,8 @@ static void one_life(bool all_asleep)
 {
 	pthread_t threads[NR_THREADS];
 
-	new_barrier();
+	barrier = map_pages(sizeof(*barrier));
+	MUST(drover_barrier_init(barrier, NR_THREADS, NULL));
 	nr_left = 0;
 	for (int i = 0; i < NR_THREADS; i++) {
 		tids[i] = 0;

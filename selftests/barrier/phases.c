@@ -11,7 +11,6 @@
 #include "run.h"
 
 #define MAX_THREADS 256
-#define STACK_SIZE  (64 * 1024)
 #define NR_ALONE    4
 #define NR_LONELY   5000
 
@@ -119,16 +118,6 @@ static void *change_cpus(void *arg)
 	return NULL;
 }
 
-static void start(pthread_t *thread, void *(*main)(void *), void *arg)
-{
-	pthread_attr_t attr;
-
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, STACK_SIZE);
-	MUST(pthread_create(thread, &attr, main, arg));
-	pthread_attr_destroy(&attr);
-}
-
 static const struct kind {
 	const char *what;
 	int nr, count;
@@ -173,7 +162,7 @@ static long run_threads(const struct kind *kind, uint64_t *seed, long *nr_wrong)
 		runners[i] =
 			(struct runner){ .nr = i, .random = random_next(seed) };
 	for (int i = 0; i < nr_threads; i++)
-		start(&runners[i].thread, kind->main, &runners[i]);
+		start_thread(&runners[i].thread, kind->main, &runners[i]);
 	over = false;
 	if (kind->changing) {
 		changer = thread_of(change_cpus, NULL);
