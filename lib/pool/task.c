@@ -7,7 +7,7 @@
 
 #define WAKE_AT_ONCE 2
 
-/* The most tasks at a time; twice as many can be pending. */
+/* The most tasks at a time; 2^31 - 1 can be pending. */
 #define BATCH_MOST (1u << 30)
 
 void drover_task_init(drover_task_t *task, int (*function)(void *arg),
@@ -154,20 +154,23 @@ int drover_pool_wait_all(drover_pool_t *pool)
 /* ---- submitting ---- */
 
 /* Accept all, or none: then they are what they were. */
-static int accept_all(struct task *tasks, size_t nr)
+static int accept_all(struct drover_pool *pool, struct task *tasks, size_t nr)
 {
-	for (size_t i = 0; i < nr; i++) {
-		uint32_t ended = 0;
+	uint32_t ended = 0;
+	size_t i = 0;
+	int err;
 
-		if (tasks[i].function &&
-		    cas_acquire(&tasks[i].unended, &ended, LATCH_ONE))
-			continue;
-		ended = tasks[i].function ? EBUSY : EINVAL;
-		while (i--)
-			latch_down(&tasks[i].unended, 1);
-		return (int)ended;
-	}
-	return 0;
+	while (i < nr && tasks[i].function &&
+	       cas_acquire(&tasks[i].unended, &ended, LATCH_ONE))
+		i++;
+	/* Not before: a batch that is refused can claim to be of any length. */
+	if (i == nr)
+		err = pool_admit(pool, (uint32_t)nr);
+	else
+		err = tasks[i].function ? EBUSY : EINVAL;
+	while (err && i--)
+		latch_down(&tasks[i].unended, 1);
+	return err;
 }
 
 /* Make a list of them. */
@@ -207,14 +210,9 @@ static int submit(struct drover_pool *pool, struct task *tasks, size_t nr)
 		return ECHILD;
 	if (!nr || nr > BATCH_MOST)
 		return nr ? EINVAL : 0;
-	err = pool_admit(pool, (uint32_t)nr);
+	err = accept_all(pool, tasks, nr);
 	if (err)
 		return err;
-	err = accept_all(tasks, nr);
-	if (err) {
-		pool_count_down(pool, (uint32_t)nr);
-		return err;
-	}
 	link_all(tasks, nr);
 	pool_enqueue(pool, tasks, &tasks[nr - 1], (uint32_t)nr, false);
 	return 0;

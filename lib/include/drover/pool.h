@@ -185,7 +185,8 @@ int drover_pool_submit(drover_pool_t *pool, drover_task_t *task);
 /**
  * drover_pool_submit_batch() - drover_pool_submit() for several, or for none
  *
- * Never blocks. Return: as drover_pool_submit(); unless 0, none was accepted.
+ * Never blocks. Return: as drover_pool_submit(), and EINVAL for more than 2^30;
+ * unless 0, none was accepted.
  */
 int drover_pool_submit_batch(drover_pool_t *pool, drover_task_t *tasks,
 			     size_t nr);
