@@ -78,7 +78,8 @@ typedef struct {
  * drover_poolattr_t - pool attributes
  * @workers: how many tasks run at a time, to DROVER_POOL_MAX; 0: as many as the
  *	     CPUs that the affinity of the calling thread and its cgroup's limit
- *	     leave, also when these change: a pool at work looks once a second
+ *	     leave, also when these change: a worker looks with each 61st task, but
+ *	     not twice in a second
  * @linger_us: how long one worker without work polls for some before it
  *	       sleeps, in microseconds, at most; 0: as the library thinks fit;
  *	       DROVER_POOL_NO_LINGER
