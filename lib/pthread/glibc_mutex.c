@@ -10,7 +10,8 @@
  * mutex after a move leaves it at 2. Whether the loaded glibc works like that is
  * tried when the library is loaded; before, or if not, nothing is moved. Mutexes
  * that inherit priorities are tried when the first of them is met: a sandbox may
- * end a program that makes one.
+ * end a program that makes one. Kinds are not tried: processes whose C libraries
+ * differ share mutexes, so they cannot change.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -96,32 +97,20 @@ static bool three_states(void)
 	return ok && load_relaxed(WORD(&m)) == LOCK_FREE && OWNER(&m) == 0;
 }
 
-/* Make a mutex like that; false if it is refused. */
-static bool make(pthread_mutex_t *m, int type, int robust, int protocol,
-		 int pshared)
-{
-	pthread_mutexattr_t attr;
-	bool made;
-
-	pthread_mutexattr_init(&attr);
-	made = !pthread_mutexattr_settype(&attr, type) &&
-	       !pthread_mutexattr_setrobust(&attr, robust) &&
-	       !pthread_mutexattr_setprotocol(&attr, protocol) &&
-	       !pthread_mutexattr_setpshared(&attr, pshared) &&
-	       !pthread_mutex_init(m, &attr);
-	pthread_mutexattr_destroy(&attr);
-	return made;
-}
-
 /* The word, owner and counts of a recursive PI mutex that is locked once. */
 static bool pi_states(void)
 {
 	uint32_t tid = owner_id_ask();
+	pthread_mutexattr_t attr;
 	pthread_mutex_t m;
 	bool ok;
 
-	if (!make(&m, PTHREAD_MUTEX_RECURSIVE, PTHREAD_MUTEX_STALLED,
-		  PTHREAD_PRIO_INHERIT, PTHREAD_PROCESS_PRIVATE))
+	pthread_mutexattr_init(&attr);
+	ok = !pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE) &&
+	     !pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT) &&
+	     !pthread_mutex_init(&m, &attr);
+	pthread_mutexattr_destroy(&attr);
+	if (!ok)
 		return false;
 	ok = KIND(&m) == (PTHREAD_MUTEX_RECURSIVE | KIND_PI);
 	ok = ok && pthread_mutex_lock(&m) == 0;
@@ -132,39 +121,6 @@ static bool pi_states(void)
 	ok = ok && m.__data.__nusers == 0 && m.__data.__count == 0;
 	pthread_mutex_destroy(&m);
 	return ok;
-}
-
-/* Does the kind of such a mutex say that waiters can be moved? */
-static bool kind_is_plain(int type, int robust, int protocol, int pshared)
-{
-	pthread_mutex_t m;
-	int kind;
-
-	if (!make(&m, type, robust, protocol, pshared))
-		return false;
-	kind = KIND(&m);
-	pthread_mutex_destroy(&m);
-	return !(kind & ~KIND_PLAIN);
-}
-
-/*
- * Every property that forbids moving shows in the kind, and no type does. That
- * a mutex inherits priorities shows where its protection does.
- */
-static bool plain_states(void)
-{
-	const int none = PTHREAD_PRIO_NONE;
-	const int own = PTHREAD_PROCESS_PRIVATE;
-
-	if (!three_states())
-		return false;
-	for (int type = PTHREAD_MUTEX_NORMAL; type <= PTHREAD_MUTEX_ADAPTIVE_NP;
-	     type++)
-		if (!kind_is_plain(type, PTHREAD_MUTEX_STALLED, none, own))
-			return false;
-	return !kind_is_plain(0, PTHREAD_MUTEX_ROBUST, none, own) &&
-	       !kind_is_plain(0, 0, PTHREAD_PRIO_PROTECT, own) &&
-	       !kind_is_plain(0, 0, none, PTHREAD_PROCESS_SHARED);
 }
 
 /* Once; later calls say what came of it. */
@@ -194,7 +150,7 @@ int user_mutex_prepare(void *mutex, void **movable, futex_word **pi_word)
 {
 	int kind = KIND(mutex), type = kind & KIND_TYPE;
 
-	if (layout_try(&plain_layout, plain_states) != LAYOUT_KNOWN)
+	if (layout_try(&plain_layout, three_states) != LAYOUT_KNOWN)
 		return 0;
 	/* The mutexes that glibc does not let anybody unlock but their holder. */
 	if ((type == PTHREAD_MUTEX_RECURSIVE ||
@@ -294,5 +250,5 @@ bool cancellation_is_due(void)
 
 __attribute__((constructor)) static void layout_try_when_loaded(void)
 {
-	layout_try(&plain_layout, plain_states);
+	layout_try(&plain_layout, three_states);
 }
