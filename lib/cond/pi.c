@@ -16,34 +16,29 @@
 
 #include "cond/cond.h"
 
-static atomic_int requeue_pi; /* once REFUSED, it stays so */
+static atomic_bool refused; /* never cleared */
 
-enum {
-	UNKNOWN,
-	WORKS,
-	REFUSED
-};
+/* By a kernel without them, or a sandbox, which may come later. */
+static bool is_refused(long ret)
+{
+	if (ret != -EPERM && ret != -ENOSYS)
+		return false;
+	store_relaxed(&refused, true);
+	return true;
+}
 
 bool cond_pi_works(void)
 {
 	static futex_word word, target;
-	int now = load_relaxed(&requeue_pi), found = REFUSED;
+	static atomic_bool asked;
 
-	if (now != UNKNOWN)
-		return now == WORKS;
 	/* Do the two halves of it exist? Each is asked for a wrong value. */
-	if (futex_wait_for(&word, 1, NULL, false, 0, &target) == -EAGAIN &&
-	    futex_cmp_requeue_pi(&word, 1, 0, &target) == -EAGAIN)
-		found = WORKS;
-	if (cas_relaxed(&requeue_pi, &now, found))
-		now = found;
-	return now == WORKS;
-}
-
-/* By a sandbox that came after the operations were tried. */
-static bool is_refused(long ret)
-{
-	return ret == -EPERM || ret == -ENOSYS;
+	if (!load_relaxed(&asked)) {
+		is_refused(futex_wait_for(&word, 1, NULL, false, 0, &target));
+		is_refused(futex_cmp_requeue_pi(&word, 1, 0, &target));
+		store_relaxed(&asked, true);
+	}
+	return !load_relaxed(&refused);
 }
 
 long cond_pi_wait(struct group *g, uint32_t word,
@@ -55,7 +50,6 @@ long cond_pi_wait(struct group *g, uint32_t word,
 
 	if (!is_refused(ret))
 		return ret;
-	store_relaxed(&requeue_pi, REFUSED);
 	ret = futex_wait(sleeps_on, word, deadline, false);
 	return ret == 0 ? -EINTR : ret; /* 0 would be the mutex */
 }
@@ -133,13 +127,11 @@ void cond_pi_wake(struct group *g, int nr)
 	for (unsigned int i = 0; nr == INT_MAX || state & due; i++) {
 		long ret = -EPERM;
 
-		if (cond_pi_works())
+		if (!load_relaxed(&refused))
 			ret = futex_cmp_requeue_pi(LOW_HALF(&g->state),
 						   (uint32_t)state,
 						   nr == INT_MAX ? INT_MAX : 0,
 						   target);
-		if (is_refused(ret))
-			store_relaxed(&requeue_pi, REFUSED);
 		/* EINVAL: one that was refused meanwhile waits plainly. */
 		if (is_refused(ret) || ret == -EINVAL) {
 			cond_interrupt_group(g);
