@@ -248,15 +248,13 @@ long sleep_end(futex_word *word, int nr_wake, bool shared)
 
 int64_t time_left(const struct deadline *deadline)
 {
-	int64_t now;
+	int64_t now, second;
 
 	if (!deadline)
 		return INT64_MAX;
 	now = clock_read(deadline->clock);
-	if (deadline->at.tv_sec < now / NS_PER_S)
-		return 0;
+	second = now / NS_PER_S;
 	/* No poll is longer than a second. */
-	if (deadline->at.tv_sec > now / NS_PER_S + 1)
-		return INT64_MAX;
-	return deadline->at.tv_sec * NS_PER_S + deadline->at.tv_nsec - now;
+	second = MAX(second - 1, MIN(deadline->at.tv_sec, second + 2));
+	return second * NS_PER_S + deadline->at.tv_nsec - now;
 }
