@@ -167,11 +167,12 @@ static inline long futex_wake(futex_word *word, int nr_wake, bool shared)
 			  NULL, 0);
 }
 
-/* All of those threads that have one of @bits. */
-static inline long futex_wake_bits(futex_word *word, bool shared, uint32_t bits)
+/* The same of those that have one of @bits. */
+static inline long futex_wake_bits(futex_word *word, int nr_wake, bool shared,
+				   uint32_t bits)
 {
-	return futex_call(word, FUTEX_WAKE_BITSET, shared, INT_MAX, NULL, NULL,
-			  bits);
+	return futex_call(word, FUTEX_WAKE_BITSET, shared, (uint32_t)nr_wake,
+			  NULL, NULL, bits);
 }
 
 /*

@@ -264,7 +264,7 @@ struct waiter *waiter_setup(void)
 		}
 	}
 	if (w) {
-		w->bit = UINT32_C(1) << (thread_self()->number % 32);
+		w->bit = UINT32_C(1) << thread_self()->number % WAITER_BITS;
 		w->tid = thread_self()->tid;
 	}
 	lock_drop(&b->lock);

@@ -60,6 +60,9 @@ static inline uint32_t thread_tid(void)
 /* Spare groups a thread keeps; more go to the list that all threads share. */
 #define WAITER_SPARES 2
 
+/* The other two bits of a futex bitset are for the groups of shared condvars. */
+#define WAITER_BITS 30
+
 /**
  * struct waiter - a thread that has waited
  * @thread: for finding the thread by its pthread_t; [bucket's lock]
@@ -72,8 +75,8 @@ static inline uint32_t thread_tid(void)
  * @tid: its thread id; written under the bucket's lock
  * @interrupts: counts the cancellations that want the thread to look
  * @seen: the value of @interrupts that it knows of; only this thread touches it
- * @bit: which of 32 kinds of sleeper it is: others need not wake for its sake;
- *	 written under the bucket's lock
+ * @bit: which of WAITER_BITS kinds of sleeper it is: others need not wake for
+ *	 its sake; written under the bucket's lock
  * @nr_spares: how many of @spares are there
  * @spares: groups in nobody's use; only this thread touches them
  *

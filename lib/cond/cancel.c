@@ -12,7 +12,7 @@ static void interrupt(struct waiter *w, void *arg)
 	found->bit = w->bit;
 	if (w->shared_word) {
 		add_release(w->shared_word, 1); /* [W-WORD] */
-		futex_wake_bits(w->shared_word, true, w->bit);
+		futex_wake_bits(w->shared_word, INT_MAX, true, w->bit);
 	}
 }
 
@@ -28,7 +28,7 @@ void group_interrupt(struct group *g, uint32_t bits)
 	if (load_relaxed(&g->pi_target))
 		cond_pi_wake(g, INT_MAX);
 	else
-		futex_wake_bits(LOW_HALF(&g->state), false, bits);
+		futex_wake_bits(LOW_HALF(&g->state), INT_MAX, false, bits);
 }
 
 void cond_interrupt(pthread_t thread)

@@ -36,7 +36,7 @@ bool cond_wake_special(struct cond *c, bool all)
 	bool ours;
 
 	if (cond_is_shared(c)) {
-		cond_shared_wake(c, all, NULL, MUTEX_UNMOVABLE);
+		cond_shared_wake(c, all, NULL);
 		return true;
 	}
 	say_once();

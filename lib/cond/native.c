@@ -41,14 +41,6 @@ int user_mutex_lock(void *mutex, bool moved)
 	return mutex_lock_polled(m);
 }
 
-static enum mutex_holder holder_of(struct mutex *m)
-{
-	if (load_relaxed(&m->word) == LOCK_FREE)
-		return MUTEX_FREE;
-	return mutex_held_by_caller(m) ? MUTEX_HELD_BY_CALLER :
-					 MUTEX_HELD_BY_OTHER;
-}
-
 enum mutex_holder user_mutex_holder(void *mutex, futex_word **word)
 {
 	struct mutex *m = mutex;
@@ -57,7 +49,10 @@ enum mutex_holder user_mutex_holder(void *mutex, futex_word **word)
 	if (mutex_is_pi(m) || mutex_is_shared(m))
 		return MUTEX_UNMOVABLE;
 	*word = &m->word;
-	return holder_of(m);
+	if (load_relaxed(&m->word) == LOCK_FREE)
+		return MUTEX_FREE;
+	return mutex_held_by_caller(m) ? MUTEX_HELD_BY_CALLER :
+					 MUTEX_HELD_BY_OTHER;
 }
 
 bool user_mutex_try_lock(void *mutex)
@@ -154,8 +149,7 @@ int drover_cond_broadcast_on(drover_cond_t *cond, drover_mutex_t *mutex)
 	struct cond *c = cond_of(cond);
 
 	if (cond_is_shared(c))
-		cond_shared_wake(c, true, shared_target(mutex),
-				 holder_of(mutex_of(mutex)));
+		cond_shared_wake(c, true, shared_target(mutex));
 	else
 		drover_cond_broadcast(cond);
 	return 0;

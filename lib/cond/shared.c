@@ -11,7 +11,6 @@
  *  - A signaller counts as a waker from before it releases until after it has
  *    woken. Where another one counts, dead or alive, everybody is woken: so
  *    the next signal or broadcast makes up for what was left undone.
- *  - A broadcast is one step; whoever comes next finishes the renumbering.
  *
  * Two signallers that wake at the same time may wake a member of the wrong
  * group, who sleeps again. So each looks after its wake-up whether another one
@@ -25,60 +24,33 @@
 /* How long destroy waits for users of other processes before they are dead. */
 #define DEAD_AFTER_SECONDS 2
 
-/**
- * struct view - both slots, as they were
- * @state: their states
- * @old: the one with the older group
- */
-struct view {
-	uint64_t state[2];
-	int old;
-};
+/* The kinds of sleeper, besides those of a waiter's bit. */
+#define EVEN (UINT32_C(1) << WAITER_BITS)
+#define ODD  (EVEN << 1)
 
-static bool has_blocked(uint64_t state)
+/* Of what kind members of the group of @number are. */
+static uint32_t kind_of(uint64_t number)
 {
-	return state & SLOT_MEMBERS;
+	return number & SHARED_NUMBER ? ODD : EVEN;
 }
 
-/* Numbers only grow, so those of one view were there at the same time. */
-static struct view view_of(struct shared_cond *s)
+/* The number of the younger group. */
+static uint64_t next_number(uint64_t state)
 {
-	struct view v;
+	return (state & SHARED_NUMBERS) + SHARED_NUMBER;
+}
 
-	do {
-		v.state[0] = load_acquire(&s->slot[0]);
-		v.state[1] = load_acquire(&s->slot[1]);
-	} while (load_acquire(&s->slot[0]) != v.state[0]);
-	v.old = !!((v.state[0] ^ v.state[1]) & SLOT_NUMBER);
-	return v;
+/* The older group is released, and the younger one is the older. */
+static uint64_t next_group(uint64_t state)
+{
+	return next_number(state) +
+	       (state & SHARED_YOUNGS) * (SHARED_OLD / SHARED_YOUNG);
 }
 
 /* [S-WORD] A member loads the word, then the state; here it is the reverse. */
-static void word_change(struct shared_cond *s, int i)
+static void word_change(struct shared_cond *s)
 {
-	add_release(&s->word[i], 1);
-}
-
-/* Release all members of the older group, whose state was @seen. */
-static bool renumber(struct shared_cond *s, int i, uint64_t seen)
-{
-	uint64_t to = (seen & SLOT_NUMBERS) + SLOT_NUMBER;
-	bool done = cas_acq_rel(&s->slot[i], &seen, to);
-
-	word_change(s, i);
-	return done;
-}
-
-/* A view without a broadcast that is half done. */
-static struct view settled_view(struct shared_cond *s)
-{
-	struct view v = view_of(s);
-
-	while ((v.state[0] | v.state[1]) & SLOT_RELEASING) {
-		renumber(s, v.old, v.state[v.old]);
-		v = view_of(s);
-	}
-	return v;
+	add_release(&s->word, 1);
 }
 
 /* ---- who uses it ---- */
@@ -107,39 +79,31 @@ void cond_shared_init(struct cond *c)
 	 */
 	uint64_t seed = (uint64_t)clock_now() * UINT64_C(0x9e3779b97f4a7c15);
 
-	store_relaxed(&c->shared.slot[0], seed & SLOT_NUMBERS);
-	store_relaxed(&c->shared.slot[1], seed & SLOT_NUMBERS);
-	store_relaxed(&c->shared.word[0], (uint32_t)seed);
-	store_relaxed(&c->shared.word[1], (uint32_t)seed);
+	store_relaxed(&c->shared.state, seed & SHARED_NUMBERS);
+	store_relaxed(&c->shared.word, (uint32_t)seed);
 	store_relaxed(&c->shared.users, seed & USERS_LIVES);
-}
-
-/* Wait for @users to change. Return: false if it has not, for too long. */
-static bool users_change(struct shared_cond *s, uint64_t users)
-{
-	struct deadline deadline = { .clock = CLOCK_MONOTONIC };
-	long ret = 0;
-
-	clock_gettime(deadline.clock, &deadline.at);
-	deadline.at.tv_sec += DEAD_AFTER_SECONDS;
-	while (load_relaxed(&s->users) == users && ret != -ETIMEDOUT)
-		ret = futex_wait(LOW_HALF(&s->users), (uint32_t)users,
-				 &deadline, true);
-	return load_relaxed(&s->users) != users;
 }
 
 void cond_shared_destroy(struct cond *c)
 {
+	struct deadline deadline = { .clock = CLOCK_MONOTONIC };
 	struct shared_cond *s = &c->shared;
-	uint64_t users = or_relaxed(&s->users, USERS_DESTROYED);
-	bool dead = false;
+	uint64_t users = or_relaxed(&s->users, USERS_DESTROYED), before;
+	long ret;
 
 	users |= USERS_DESTROYED;
-	while (users & (USERS_WAITERS | USERS_WAKERS) && !dead) {
-		/* A thread of this process lives. */
-		dead = !users_change(s, users) && !waiter_is_inside(c);
-		if (!dead)
+	while (users & (USERS_WAITERS | USERS_WAKERS)) {
+		clock_gettime(deadline.clock, &deadline.at);
+		deadline.at.tv_sec += DEAD_AFTER_SECONDS;
+		before = users;
+		do {
+			ret = futex_wait(LOW_HALF(&s->users), (uint32_t)before,
+					 &deadline, true);
 			users = load_acquire(&s->users);
+		} while (users == before && ret != -ETIMEDOUT);
+		/* A thread of this process lives. */
+		if (users == before && !waiter_is_inside(c))
+			break;
 	}
 	/* Another life: who counts out from now on writes nothing. */
 	while (!cas_acq_rel(&s->users, &users,
@@ -153,8 +117,7 @@ void cond_shared_destroy(struct cond *c)
  * struct shared_member - a thread that waits
  * @s: on this condvar
  * @life: in this life of it
- * @slot: in the group of this slot
- * @number: of this number
+ * @number: in the group of this number
  * @w: the thread
  * @mutex: the mutex it released and will lock again
  * @sleeps: between the release of the mutex and its return
@@ -163,7 +126,6 @@ void cond_shared_destroy(struct cond *c)
 struct shared_member {
 	struct shared_cond *s;
 	uint64_t life;
-	int slot;
 	uint64_t number;
 	struct waiter *w;
 	void *mutex;
@@ -177,19 +139,14 @@ struct shared_member {
  */
 static bool shared_join(struct shared_member *m)
 {
-	struct view v;
-	uint64_t seen;
+	uint64_t seen = load_acquire(&m->s->state);
 
 	do {
-		v = settled_view(m->s);
-		m->slot = !v.old;
-		seen = v.state[m->slot];
-		if ((seen & SLOT_MEMBERS) == SLOT_MEMBERS)
+		if ((seen & SHARED_YOUNGS) == SHARED_YOUNGS)
 			return false;
-	} while (
-		!cas_acq_rel(&m->s->slot[m->slot], &seen, seen + SLOT_BLOCKED));
-	word_change(m->s, m->slot);
-	m->number = seen & SLOT_NUMBERS;
+	} while (!cas_acq_rel(&m->s->state, &seen, seen + SHARED_YOUNG));
+	word_change(m->s);
+	m->number = next_number(seen);
 	return true;
 }
 
@@ -197,13 +154,15 @@ static bool shared_join(struct shared_member *m)
  * Has the group been released? It has if destroy has taken the process for dead
  * while it was stopped: this may be other memory by now.
  */
-static bool is_released(const struct shared_member *m, uint64_t *seen)
+static bool is_released(const struct shared_member *m, uint64_t *seen,
+			bool *old)
 {
 	*seen = 0;
 	if ((load_acquire(&m->s->users) & USERS_LIVES) != m->life)
 		return true;
-	*seen = settled_view(m->s).state[m->slot];
-	return (*seen & SLOT_NUMBERS) != m->number;
+	*seen = load_acquire(&m->s->state);
+	*old = (*seen & SHARED_NUMBERS) == m->number;
+	return !*old && next_number(*seen) != m->number;
 }
 
 /*
@@ -213,18 +172,21 @@ static bool is_released(const struct shared_member *m, uint64_t *seen)
 static int shared_out(struct shared_member *m, int why, bool ends)
 {
 	uint64_t seen, to;
-	bool takes;
+	bool old, takes;
 
 	do {
-		if (is_released(m, &seen))
+		if (is_released(m, &seen, &old))
 			return 0;
-		takes = seen & SLOT_TOKENS && !(ends && has_blocked(seen));
+		takes = old && seen & SHARED_TOKENS &&
+			!(ends && seen & SHARED_OLDS);
 		if (!takes && !why)
 			return EAGAIN;
-		to = seen - (takes ? SLOT_TOKEN : SLOT_BLOCKED);
-	} while (!cas_acq_rel(&m->s->slot[m->slot], &seen, to));
-	if (ends && !takes && seen & SLOT_TOKENS)
-		futex_wake(&m->s->word[m->slot], 1, true);
+		to = seen - (takes ? SHARED_TOKEN :
+			     old   ? SHARED_OLD :
+				     SHARED_YOUNG);
+	} while (!cas_acq_rel(&m->s->state, &seen, to));
+	if (ends && old && !takes && seen & SHARED_TOKENS)
+		futex_wake_bits(&m->s->word, 1, true, kind_of(m->number));
 	return takes ? 0 : why;
 }
 
@@ -232,7 +194,8 @@ static int shared_out(struct shared_member *m, int why, bool ends)
 static int shared_sleep(struct shared_member *m,
 			const struct deadline *deadline)
 {
-	futex_word *sleeps_on = &m->s->word[m->slot];
+	uint32_t kinds = m->w->bit | kind_of(m->number);
+	futex_word *sleeps_on = &m->s->word;
 	int why = 0;
 
 	for (;;) {
@@ -246,7 +209,7 @@ static int shared_sleep(struct shared_member *m,
 		    load_relaxed(&m->w->interrupts) != m->w->seen &&
 		    cancellation_is_due())
 			why = ECANCELED;
-		else if (sleep_on(sleeps_on, word, deadline, true, m->w->bit,
+		else if (sleep_on(sleeps_on, word, deadline, true, kinds,
 				  &thread_this.for_signals) == -ETIMEDOUT)
 			why = ETIMEDOUT;
 	}
@@ -302,7 +265,7 @@ int cond_shared_wait(struct cond *c, void *mutex,
 		return err;
 	}
 	m.sleeps = true;
-	waiter_publish(m.w, &m.s->word[m.slot]);
+	waiter_publish(m.w, &m.s->word);
 	err = shared_sleep(&m, deadline);
 	m.out = true;
 	lock_err = shared_relock(&m);
@@ -318,25 +281,25 @@ static bool others_wake(uint64_t users)
 }
 
 /*
- * The end of a signal or broadcast, by a waker of @life: wake @nr[i] sleepers of
- * slot i, and count out.
+ * The end of a signal or broadcast, by a waker of @life: wake @nr sleepers of
+ * @kinds, and count out.
  */
-static void shared_wake(struct shared_cond *s, int nr[2], uint64_t life)
+static void shared_wake(struct shared_cond *s, int nr, uint32_t kinds,
+			uint64_t life)
 {
 	for (int pass = 0; pass < 2; pass++) {
-		for (int i = 0; i < 2; i++) {
-			if (!nr[i])
-				continue;
-			/* Taken for dead by destroy? */
-			if ((load_acquire(&s->users) & USERS_LIVES) != life)
-				return;
-			word_change(s, i);
-			futex_wake(&s->word[i], nr[i], true);
+		/* Taken for dead by destroy? */
+		if ((load_acquire(&s->users) & USERS_LIVES) != life)
+			return;
+		if (nr) {
+			word_change(s);
+			futex_wake_bits(&s->word, nr, true, kinds);
 		}
 		/* It may have taken our wake-up, or never come to its own. */
 		if (!others_wake(load_acquire(&s->users)))
 			break;
-		nr[0] = nr[1] = INT_MAX;
+		nr = INT_MAX;
+		kinds = EVEN | ODD;
 	}
 	users_put(s, USERS_WAKER, life);
 }
@@ -344,122 +307,71 @@ static void shared_wake(struct shared_cond *s, int nr[2], uint64_t life)
 /* Nobody to release, and nobody else who should have woken somebody. */
 static bool is_idle(struct shared_cond *s)
 {
-	struct view v = view_of(s);
-
-	return !has_blocked(v.state[0] | v.state[1]) &&
-	       !((v.state[0] | v.state[1]) & SLOT_RELEASING) &&
+	return !(load_acquire(&s->state) & SHARED_BLOCKED) &&
 	       !(load_relaxed(&s->users) & USERS_WAKERS);
 }
 
-/* Unblock one member, if there is one; @nr: whom to wake. */
-static void shared_post(struct shared_cond *s, int nr[2])
+/* Unblock one member, if there is one. Return: how many of @kind to wake. */
+static int shared_post(struct shared_cond *s, uint32_t *kind)
 {
-	bool several, done;
-	uint64_t seen;
-	struct view v;
+	uint64_t seen = load_acquire(&s->state), to;
+	bool several;
 
 	do {
-		v = settled_view(s);
-		seen = v.state[v.old];
-		if (!has_blocked(seen | v.state[!v.old]))
-			return;
-		several = (seen & SLOT_MEMBERS) > SLOT_BLOCKED;
-		if (several)
-			done = cas_acq_rel(&s->slot[v.old], &seen,
-					   seen - SLOT_BLOCKED + SLOT_TOKEN);
-		else
-			done = renumber(s, v.old, seen) && has_blocked(seen);
-	} while (!done);
-	nr[v.old] = several ? 1 : INT_MAX;
+		if (!(seen & SHARED_BLOCKED))
+			return 0;
+		to = seen & SHARED_OLDS ? seen : next_group(seen);
+		*kind = kind_of(to);
+		several = (to & SHARED_OLDS) > SHARED_OLD;
+		to = several ? to - SHARED_OLD + SHARED_TOKEN : next_group(to);
+	} while (!cas_acq_rel(&s->state, &seen, to));
+	return several ? 1 : INT_MAX;
 }
 
 /*
- * Move the sleepers of slot @i, all of which are released, to @plan's target.
- * @word: its word, from before they were. If it has changed, newcomers may
- * sleep there, and nobody is moved. Return: how many have to be woken.
+ * Unblock all, and move them to @target as planned. If the word is not what it was
+ * before they were released, newcomers may sleep there, and nobody is moved.
+ * Return: how many have to be woken.
  */
-static int shared_move(struct shared_cond *s, int i, uint32_t word,
-		       struct wake_plan plan)
+static int shared_release(struct shared_cond *s, futex_word *target)
 {
-	if (!plan.move || !cas_acq_rel(&s->word[i], &word, word + 1) ||
-	    futex_cmp_requeue(&s->word[i], word + 1, plan.nr_wake, INT_MAX,
-			      plan.target, true) < 0)
+	struct wake_plan plan = PLAN_WAKE_ALL;
+	uint64_t seen, nr;
+	uint32_t word;
+
+	do {
+		word = load_acquire(&s->word);
+		seen = load_acquire(&s->state);
+		if (!(seen & SHARED_BLOCKED))
+			return 0;
+		nr = (seen & SHARED_OLDS) / SHARED_OLD +
+		     (seen & SHARED_YOUNGS) / SHARED_YOUNG;
+		/* The ids of holders in other pid namespaces say nothing. */
+		if (target)
+			plan = policy_plan(load_relaxed(target) == LOCK_FREE ?
+						   MUTEX_FREE :
+						   MUTEX_HELD_BY_OTHER,
+					   (uint32_t)nr);
+		/* Sleepers others have yet to wake may want another mutex. */
+		if (others_wake(load_acquire(&s->users)))
+			plan = PLAN_WAKE_ALL;
+	} while (
+		!cas_acq_rel(&s->state, &seen, next_number(next_number(seen))));
+
+	if (!plan.move || !cas_acq_rel(&s->word, &word, word + 1) ||
+	    futex_cmp_requeue(&s->word, word + 1, plan.nr_wake, INT_MAX, target,
+			      true) < 0)
 		return INT_MAX;
 	return 0;
 }
 
-/*
- * Move all that @v shows, or set in @nr who has to be woken. One thread is woken
- * for both groups, so the younger one's sleepers are first moved behind those of
- * the older one: the chain must not end before they are in it.
- */
-static void shared_move_both(struct shared_cond *s, const struct view *v,
-			     const uint32_t word[2], struct wake_plan plan,
-			     int nr[2])
-{
-	struct wake_plan young = plan;
-	int old = v->old;
-
-	if (has_blocked(v->state[old])) {
-		young.nr_wake = 0;
-		young.target = &s->word[old];
-	}
-	if (has_blocked(v->state[!old]))
-		nr[!old] = shared_move(s, !old, word[!old], young);
-	if (has_blocked(v->state[old]))
-		nr[old] = shared_move(s, old, word[old], plan);
-}
-
-/* How to unblock those whom @v shows. @target, @holder: cond_shared_wake() */
-static struct wake_plan shared_plan(struct shared_cond *s, const struct view *v,
-				    futex_word *target,
-				    enum mutex_holder holder)
-{
-	uint64_t nr =
-		(v->state[0] & SLOT_MEMBERS) + (v->state[1] & SLOT_MEMBERS);
-	struct wake_plan plan;
-
-	/* Sleepers whom others have yet to wake may want another mutex. */
-	if (!target || others_wake(load_acquire(&s->users)))
-		return PLAN_WAKE_ALL;
-	plan = policy_plan(holder, (uint32_t)(nr / SLOT_BLOCKED));
-	plan.target = target;
-	/* In another pid namespace the holder may have the caller's id. */
-	if (plan.move)
-		plan.nr_wake = 1;
-	return plan;
-}
-
-/* Unblock all; @nr: whom to wake. */
-static void shared_release(struct shared_cond *s, futex_word *target,
-			   enum mutex_holder holder, int nr[2])
-{
-	struct wake_plan plan;
-	uint32_t word[2];
-	struct view v;
-	uint64_t seen;
-
-	do {
-		word[0] = load_acquire(&s->word[0]);
-		word[1] = load_acquire(&s->word[1]);
-		v = settled_view(s);
-		seen = v.state[!v.old];
-		if (!has_blocked(v.state[0] | v.state[1]))
-			return;
-		plan = shared_plan(s, &v, target, holder);
-	} while (!cas_acq_rel(&s->slot[!v.old], &seen, seen | SLOT_RELEASING));
-
-	shared_move_both(s, &v, word, plan, nr);
-	settled_view(s);
-}
-
-void cond_shared_wake(struct cond *c, bool all, futex_word *target,
-		      enum mutex_holder holder)
+void cond_shared_wake(struct cond *c, bool all, futex_word *target)
 {
 	struct shared_cond *s = &c->shared;
-	int nr[2] = { 0 };
+	uint32_t kinds = EVEN | ODD;
 	struct waiter *w;
 	uint64_t before;
+	int nr;
 
 	if (is_idle(s))
 		return;
@@ -470,11 +382,8 @@ void cond_shared_wake(struct cond *c, bool all, futex_word *target,
 	if (target)
 		or_relaxed(&s->users, USERS_MOVED);
 	before = add_seq_cst(&s->users, USERS_WAKER);
-	if (all)
-		shared_release(s, target, holder, nr);
-	else
-		shared_post(s, nr);
-	shared_wake(s, nr, before & USERS_LIVES);
+	nr = all ? shared_release(s, target) : shared_post(s, &kinds);
+	shared_wake(s, nr, kinds, before & USERS_LIVES);
 	if (w)
 		store_relaxed(&w->inside, NULL);
 }

@@ -7,37 +7,33 @@
  * processes in different pid namespaces may use the same: each step is a single
  * atomic change of one word, after which the condvar is whole.
  *
- * There are two slots, each with one group of waiters. The older group gets the
- * signals, the younger one the arrivals. A slot's state is one 64-bit word:
+ * There are two groups of waiters: the older one gets the signals, the younger one
+ * the arrivals. The state of both is one 64-bit word:
  *
- *   bit  0	SLOT_RELEASING	a broadcast has released this group and any
- *				older one: whoever sees it renumbers both
- *   bits 1-18	tokens		signals that were posted and not yet taken
- *   bits 19-36	blocked		members that no signal was posted for
- *   bits 37-63	number		of the group. A member whose number has gone
- *				is released.
- *
- * Slot 0 has numbers 0, 1, 2..., and as many as slot 1 or one more: the groups
- * come in the order 0/0, 1/0, 0/1, 1/1, 0/2 (slot/number). Only the older group
- * is ever renumbered, and becomes the younger one by that: empty, with all its
- * members released.
+ *   bits 0-12	young		members of the younger group
+ *   bits 13-25	old		members of the older one that no signal was
+ *				posted for
+ *   bits 26-38	tokens		signals to it that were posted and not yet taken
+ *   bits 39-63	number		of the older group. The younger one has the next
+ *				number, and a member of any other is released.
  *
  * Legal transitions:
  *
- *   join	blocked + 1			of the younger, by the member
- *   post	blocked - 1, tokens + 1		of the older, by a signaller
- *   renumber	number + 1, the rest 0		of the older: by a signaller, if
- *						blocked is 1 (the signal is for
- *						that one) or 0 (used up); by
- *						anybody, if RELEASING is set
- *   broadcast	+ RELEASING			of the younger, by a broadcaster
- *   take	tokens - 1			by a member
- *   leave	blocked - 1, if no tokens	by a member
- *   end	blocked - 1, if blocked > 0	by a member whose thread ends
+ *   join	young + 1		by the member
+ *   close	number + 1, old = young, the rest 0
+ *					by a signaller, in one step with the
+ *					next, if old is 0
+ *   post	old - 1, tokens + 1	by a signaller, if old is more than 1
+ *   release	as close		by a signaller, if old is 1: the signal
+ *					is for that one
+ *   broadcast	number + 2, the rest 0	by a broadcaster
+ *   take	tokens - 1		by a member of the older group
+ *   leave	young - 1; old - 1, if no tokens	by a member of that
+ *   end	young - 1; old - 1, if old > 0	by one whose thread ends
  *
- * Bounds. 2^18 - 1 members of a group; whoever comes then returns spuriously.
+ * Bounds. 2^13 - 1 members of a group; whoever comes then returns spuriously.
  * 2^24 waiters and 2^20 signallers at once, the killed ones included. A member
- * that is stopped while its slot gets exactly a multiple of 2^27 numbers takes a
+ * that is stopped while the number grows by exactly a multiple of 2^25 takes a
  * later group for its own.
  */
 #ifndef DROVER_COND_SHARED_H
@@ -48,13 +44,17 @@
 
 struct cond;
 
-#define SLOT_RELEASING UINT64_C(1)
-#define SLOT_TOKEN     (UINT64_C(1) << 1)
-#define SLOT_TOKENS    (((UINT64_C(1) << 18) - 1) * SLOT_TOKEN)
-#define SLOT_BLOCKED   (UINT64_C(1) << 19)
-#define SLOT_MEMBERS   (((UINT64_C(1) << 18) - 1) * SLOT_BLOCKED)
-#define SLOT_NUMBER    (UINT64_C(1) << 37)
-#define SLOT_NUMBERS   (~(SLOT_NUMBER - 1))
+/* struct shared_cond::state */
+#define SHARED_MOST    ((UINT64_C(1) << 13) - 1)
+#define SHARED_YOUNG   (UINT64_C(1))
+#define SHARED_YOUNGS  (SHARED_MOST * SHARED_YOUNG)
+#define SHARED_OLD     (UINT64_C(1) << 13)
+#define SHARED_OLDS    (SHARED_MOST * SHARED_OLD)
+#define SHARED_TOKEN   (UINT64_C(1) << 26)
+#define SHARED_TOKENS  (SHARED_MOST * SHARED_TOKEN)
+#define SHARED_NUMBER  (UINT64_C(1) << 39)
+#define SHARED_NUMBERS (~(SHARED_NUMBER - 1))
+#define SHARED_BLOCKED (SHARED_YOUNGS | SHARED_OLDS)
 
 /* struct shared_cond::users */
 #define USERS_WAITER	(UINT64_C(1))
@@ -68,9 +68,9 @@ struct cond;
 
 /**
  * struct shared_cond - the inside of a condvar of several processes
- * @slot: their states
- * @word: what the members of each slot sleep on. Changed after each change of
- *	  the state that may end a sleep, and by each member before it sleeps.
+ * @state: of both groups
+ * @word: what members sleep on. Changed after each change of the state that may
+ *	  end a sleep, and by each member before it sleeps.
  * @users: who will still touch the condvar: waiters, and signallers (and
  *	   broadcasters) that may not have woken yet whom they should; flags;
  *	   and a number that destroy changes, so that nobody who comes late
@@ -80,10 +80,10 @@ struct cond;
  * All zero bytes are a valid one.
  */
 struct shared_cond {
-	_Atomic uint64_t slot[2];
-	futex_word word[2];
+	_Atomic uint64_t state;
 	_Atomic uint64_t users;
-	uint32_t unused;
+	futex_word word;
+	uint32_t unused[4];
 	_Atomic uint32_t flags;
 };
 
@@ -95,9 +95,8 @@ APART int cond_shared_wait(struct cond *c, void *mutex,
 			   const struct deadline *deadline);
 /*
  * A signal, or a broadcast to @all. @target: NULL, or the word of a shared mutex,
- * three states, that @holder has: they may be moved there.
+ * three states: they may be moved there.
  */
-APART void cond_shared_wake(struct cond *c, bool all, futex_word *target,
-			    enum mutex_holder holder);
+APART void cond_shared_wake(struct cond *c, bool all, futex_word *target);
 
 #endif /* DROVER_COND_SHARED_H */

@@ -9,8 +9,8 @@
  * @run quick -DNR_WAITERS=2 -DDESTROYS
  * @run -DNR_WAITERS=2 -DENDS
  * @twin quick JOIN_WITH_TOKENS return_was_owed: a signalled group is joined
- * @twin NO_HELP nobody_unblocked_is_left: nobody ends a broadcast
- * @twin quick NO_RELEASING return_was_owed: one group after the other
+ * @twin quick BROADCAST_IN_TWO return_was_owed: one group after the other
+ * @twin quick ANY_KIND nobody_unblocked_is_left: wakes one who came later
  * @twin quick NO_NUMBER nobody_unblocked_is_left: released, and no token for it
  * @twin quick WORD_LOADED_LATE nobody_unblocked_is_left: after the state
  * @twin quick POST_SAME_WORD nobody_unblocked_is_left: asleep after the wake-up
@@ -27,16 +27,18 @@
  * Those whose broadcaster and destroyer know the mutex, and hold it or not:
  * drover_cond_broadcast_on() and drover_cond_destroy_on():
  *
- * @model shared-moved -DMOVES -DNR_SIGNALLERS=1
+ * @model shared-moved -DMOVES
  * @run
- * @run -DDESTROYS
+ * @run quick -DNR_SIGNALLERS=1 -DDESTROYS
  * @twin quick NO_MARK nobody_unblocked_is_left: those behind it are forgotten
- * @run -DTWO_GROUPS
- * @twin YOUNG_LATER nobody_unblocked_is_left -DTWO_GROUPS: too late
- * @twin quick CHANGED_IS_DONE nobody_unblocked_is_left: EAGAIN is not "done"
- * @twin quick DESTROY_WAKES_NOBODY nobody_unblocked_is_left -DDESTROYS: all
- *	wait for its mutex
- * @twin quick COUNT_OUT_LATE nobody_sleeps_on_a_mutex -DDESTROYS: behind it
+ * @run quick -DNR_SIGNALLERS=1 -DTWO_GROUPS
+ * @twin CHANGED_IS_DONE nobody_unblocked_is_left: EAGAIN is not "done"
+ * @twin JOIN_SAME_WORD nobody_sleeps_on_a_mutex: moved, though it came
+ *	later
+ * @twin quick DESTROY_WAKES_NOBODY nobody_unblocked_is_left -DNR_SIGNALLERS=1
+ *	-DDESTROYS: all wait for its mutex
+ * @twin quick COUNT_OUT_LATE nobody_sleeps_on_a_mutex -DNR_SIGNALLERS=1
+ *	-DDESTROYS: behind it
  *
  * One process is killed, at any step: what it has done so far stays, and the
  * rest never comes. If a survivor broadcasts, all survivors return, and destroy
@@ -47,7 +49,6 @@
  * @run
  * @run quick -DSIGNALS_ONLY
  * @twin LATER_OVERLOOKED survivors_return: killed before it woke
- * @twin quick NO_HELP survivors_return: a broadcast that is half done stays so
  * @twin quick DESTROY_IS_PATIENT invalid_end_state: waits for a dead one
  * @twin quick POST_SAME_WORD dead_take_one_signal -DSIGNALS_ONLY: with nobody dead
  */
@@ -74,7 +75,6 @@ byte calls = NR_SIGNALLERS;
 #define spec_leave(c, t)		skip
 #define spec_signal(c)			skip
 #define spec_broadcast(c)		skip
-#define spec_broadcast_to(c, threads)	skip
 #define spec_nobody(c)			skip
 #define SPEC_EFFECT			skip
 
@@ -98,8 +98,6 @@ byte dead, returned;	/* sets of waiters */
 #define NOBODY_COMES	false
 #ifdef DESTROYS
 #define SPEC_EFFECT	calls--; effective = true
-/* Others may do what the broadcaster has begun. */
-#define SPEC_BROADCAST_EFFECT skip
 #endif
 #include "spec.inc"
 #endif

@@ -19,7 +19,7 @@
  *    thread that starts to wait later never takes a signal from one that
  *    waited before (POSIX.1-2024).
  *  - In normal operation there is no spurious return. Only running out of
- *    memory can cause one, and a shared one on which 2^18 threads wait.
+ *    memory can cause one, and a shared one on which 2^13 threads wait.
  *  - With nobody waiting, signal and broadcast make no system call.
  *  - A condition variable may be destroyed, and its memory freed, as soon as
  *    all waiters have been unblocked, also while the mutex is still held.

@@ -56,11 +56,11 @@ def groups_of(cond):
                 yield name, group
 
 
-def slots_of(cond):
-    """(slot, waiting, signalled) of a shared one: shared.h."""
-    for at in (0, 1):
-        state = number(cond["shared"]["slot"][at])
-        yield at, state >> 19 & (1 << 18) - 1, state >> 1 & (1 << 18) - 1
+def shared_text(cond):
+    """Both groups of a shared one: shared.h."""
+    state = number(cond["shared"]["state"])
+    young, old, signalled = (state >> at & (1 << 13) - 1 for at in (0, 13, 26))
+    return f"{young + old} waiting, {signalled} signalled"
 
 
 class Cond:
@@ -72,9 +72,7 @@ class Cond:
     def to_string(self):
         cond = self._cond
         if field(cond, "flags") & COND_SHARED:
-            return "condvar, shared: " + "; ".join(
-                f"slot {at}: {waiting} waiting, {signalled} signalled"
-                for at, waiting, signalled in slots_of(cond))
+            return "condvar, shared: " + shared_text(cond)
         found = [f"{name} group: {group_text(group)}"
                  for name, group in groups_of(cond)]
         return "condvar: " + ("; ".join(found) or "nobody waits")
