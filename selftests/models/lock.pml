@@ -50,10 +50,7 @@ inline lock_pi_drop(t)
 inline lock_take(t)
 {
 #ifdef PI
-	if
-	:: pi_used -> lock_pi_take(t)
-	:: !pi_used
-	fi;
+	WHEN(pi_used, lock_pi_take(t));
 #endif
 	BUSTED_OR(PI_EXCLUDES,
 		if
@@ -80,10 +77,7 @@ inline lock_drop(t)
 	mutex_unlock(0, t, 1);
 #ifdef PI
 	BUSTED(PI_ASKED_LATE, ask_pi(t);)
-	if
-	:: pi -> lock_pi_drop(t)
-	:: !pi
-	fi
+	WHEN(pi, lock_pi_drop(t))
 #endif
 }
 
@@ -100,10 +94,7 @@ active [NR_THREADS] proctype Thread()
 	if
 	:: seen == NR_THREADS - 1 ->
 #if defined(PI) && !defined(BUSTED_NO_SETTLE)
-		if
-		:: pi_used -> lock_pi_take(_pid); lock_pi_drop(_pid)
-		:: !pi_used
-		fi;
+		WHEN(pi_used, lock_pi_take(_pid); lock_pi_drop(_pid));
 #endif
 		gone = true
 	:: else

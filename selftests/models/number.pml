@@ -58,12 +58,9 @@ active proctype Raiser()
 		if
 		:: seen_count && seen_least <= to ->
 			atomic {
-				if
-				:: seen_count == 1 && !seen_mixed &&
-				   count == 1 && least == seen_least && !mixed ->
-					least = NONE
-				:: else
-				fi
+				WHEN(seen_count == 1 && !seen_mixed &&
+				     count == 1 && least == seen_least && !mixed,
+					least = NONE)
 			}
 			wake()
 		:: else

@@ -205,10 +205,7 @@ end_asleep:
 end_sleep:		!asleep[_pid]
 		   od;
 		   try_take();
-		   if
-		   :: found -> break
-		   :: else
-		   fi
+		   WHEN(found, break)
 		od;
 		nr_searching--;
 		GUARD(NO_CHAIN, wake_if_needed())
@@ -216,10 +213,7 @@ end_sleep:		!asleep[_pid]
 	   found = false;
 	   atomic { run_task() }
 #ifdef BLOCKS
-	   if
-	   :: is_first -> be_blocked()
-	   :: else
-	   fi;
+	   WHEN(is_first, be_blocked());
 	   is_first = false;
 #endif
 #ifdef TOGETHER

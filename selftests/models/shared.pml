@@ -120,9 +120,6 @@ inline die()
 	WHEN(counted, living--)
 }
 
-#define RELOCK_AS \
-	BUSTED_OR(NO_MARK, HELD, (was_moved -> CONTENDED : HELD))
-
 active [NR_WAITERS] proctype Waiter()
 {
 	MEMBER_LOCALS;
