@@ -157,13 +157,6 @@ static const struct scene moves[] = {
 #endif
 };
 
-static const struct scene refused[] = {
-	{ "requeue is refused: not asked again",
-	  "refused; wait 8; lock; broadcast; unlock; gone 8; count; wait 4;"
-	  "signal; gone 9; wait 4; lock; broadcast; unlock; gone 16; wait 8;"
-	  "each 24 1 = 1; requeues = 0" },
-};
-
 /* Are these steps over before a poll could be, at least once? */
 static bool early(const char *steps)
 {
@@ -205,18 +198,6 @@ STEP(is_cancelled)
 }
 #endif
 
-static void test_polls(void)
-{
-	scenes_test("polls", polling, NR_OF(polling));
-	tap_ok(early("timed; gone 1; results ETIMEDOUT = 1"),
-	       "a deadline ends the poll");
-#if API_IS_PTHREAD
-	if (!skips_cancellation("a cancellation ends the poll"))
-		tap_ok(early("is_cancelled = 1"),
-		       "a cancellation ends the poll");
-#endif
-}
-
 /* The kernel kills a strict process for any call but read, write and exit. */
 static bool call_strictly(void)
 {
@@ -257,14 +238,25 @@ static void test(const char *policy)
 	test_silence(policy);
 	scene_start(policy, "normal", false);
 	if (!strcmp(policy, POLLING)) {
-		test_polls();
+		scenes_test("polls", polling, NR_OF(polling));
+		tap_ok(early("timed; gone 1; results ETIMEDOUT = 1"),
+		       "a deadline ends the poll");
+#if API_IS_PTHREAD
+		if (!skips_cancellation("a cancellation ends the poll"))
+			tap_ok(early("is_cancelled = 1"),
+			       "a cancellation ends the poll");
+#endif
 		return;
 	}
 	scenes_test(policy, scenes, NR_OF(scenes));
 	if (strcmp(policy, "auto") && strcmp(policy, "requeue"))
 		return;
 	scenes_test(policy, moves, NR_OF(moves));
-	scenes_test(policy, refused, 1);
+	tap_ok(scene_holds(
+		       "refused; wait 8; lock; broadcast; unlock; gone 8;"
+		       "count; wait 4; signal; gone 9; wait 4; lock; broadcast;"
+		       "unlock; gone 16; wait 8; each 24 1 = 1; requeues = 0"),
+	       "%s: requeue is refused: not asked again", policy);
 }
 
 int main(int argc, char **argv)

@@ -113,14 +113,8 @@ static void test_in_vain(void)
 	nr = count(&a, never_comes, NR_TIMES, false);
 	tap_ok(nr > 0 && nr <= NR_SAVED, "after many sleeps %d of %d times", nr,
 	       NR_TIMES);
-}
-
-/* It costs ten times what it spares, or more; what others run is not counted. */
-static void test_comes_late(void)
-{
-	struct account a = { 0 };
-	int nr;
-
+	/* It costs ten times what it spares; what others run is not counted. */
+	a = (struct account){ 0 };
 	linger_limit(2 * LATE_NS / 1000);
 	nr = count(&a, comes_late, NR_TIMES, false);
 	tap_ok(nr > 0 && nr <= NR_TIMES / 4, "what comes late: %d of %d times",
@@ -164,16 +158,6 @@ static void test_limits(void)
 	tap_is(nr_yields, 0, "nor does it yield");
 }
 
-/* One poll, one yield, one more poll. */
-static int main_on_one_cpu(void)
-{
-	struct account a = { 0 };
-
-	linger_limit(100000);
-	polls(&a, never_comes);
-	return nr_polls == 2 && nr_yields == 1 ? 0 : 1;
-}
-
 /* A fresh process: CPUs are counted once. */
 static bool run_on_one_cpu(void)
 {
@@ -185,19 +169,22 @@ static bool run_on_one_cpu(void)
 int main(int argc, char **argv)
 {
 	struct args args = args_parse(argc, argv, "one_cpu");
+	struct account a = { 0 };
 
-	if (args_get(&args, "one_cpu", 0))
-		return main_on_one_cpu();
+	if (args_get(&args, "one_cpu", 0)) {
+		/* One poll, one yield, one more poll. */
+		linger_limit(100000);
+		polls(&a, never_comes);
+		return nr_polls != 2 || nr_yields != 1;
+	}
 	tap_plan(12);
 	watchdog("polls");
 	if (linger_has_cpu()) {
 		test_in_vain();
-		test_comes_late();
 		test_slices();
 		test_limits();
 	} else {
-		for (int i = 0; i < 11; i++)
-			tap_skip("polls", "there is one CPU");
+		tap_skip_all(11, "polls", "there is one CPU");
 	}
 	tap_ok(child_does(run_on_one_cpu, "one CPU"),
 	       "one CPU: it yields once, and then sleeps");

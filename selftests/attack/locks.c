@@ -20,14 +20,6 @@ static volatile long entries, exits;
 static _Thread_local bool stops_after_wake;
 static atomic_int destroyer_tid, nr_destroyed;
 
-/* The condvar is gone, or who destroys it waits for its lock's PI futex. */
-static void destroyer_settles(void)
-{
-	wait_until(nr_destroyed || blocked_in_futex(getpid(), destroyer_tid,
-						    &cond->lock.pi) == 1,
-		   "destroy neither ends nor sleeps");
-}
-
 /* What the library calls. */
 long raw_futex_call(_Atomic uint32_t *word, int op, uint32_t val,
 		    const void *timeout_or_val2, _Atomic uint32_t *word2,
@@ -37,8 +29,12 @@ long raw_futex_call(_Atomic uint32_t *word, int op, uint32_t val,
 		syscall(SYS_futex, word, op, val, timeout_or_val2, word2, val3);
 	int error = errno;
 
+	/* The condvar is gone, or destroy waits for its lock's PI futex. */
 	if ((op & FUTEX_CMD_MASK) == FUTEX_WAKE && stops_after_wake)
-		destroyer_settles();
+		wait_until(nr_destroyed ||
+				   blocked_in_futex(getpid(), destroyer_tid,
+						    &cond->lock.pi) == 1,
+			   "destroy neither ends nor sleeps");
 	errno = error;
 	return ret;
 }
@@ -83,13 +79,8 @@ static void *take_often(void *arg)
 
 static void test_exclusion(void)
 {
-	pthread_t threads[NR_THREADS];
-
 	watchdog("several at one lock");
-	for (int i = 0; i < NR_THREADS; i++)
-		start_thread(&threads[i], take_often, NULL);
-	for (int i = 0; i < NR_THREADS; i++)
-		pthread_join(threads[i], NULL);
+	run_threads(NR_THREADS, take_often);
 	tap_ok(nr_alike == 0 && exits == NR_THREADS * NR_ROUNDS,
 	       "nobody has it beside another");
 }
@@ -133,7 +124,6 @@ static void test_gone(const char *what, bool late)
 
 static void test_priorities(void)
 {
-	struct timespec past = { 0, 0 };
 	api_cond_t own;
 	api_mutex_t mutex;
 
@@ -141,9 +131,7 @@ static void test_priorities(void)
 	lock_pi_used = false;
 	MUST(kind_cond_init(&own, false));
 	MUST(kind_mutex_init(&mutex, kind_named("PI"), false));
-	api_mutex_lock(&mutex);
-	api_cond_clockwait(&own, &mutex, CLOCK_MONOTONIC, &past);
-	api_mutex_unlock(&mutex);
+	api_time_out(&own, &mutex);
 	tap_ok(lock_pi_used,
 	       "a wait with a PI mutex: locks lend priorities from now on");
 	lock_take(&lock);

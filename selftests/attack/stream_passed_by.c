@@ -34,19 +34,6 @@ long raw_futex_call(_Atomic uint32_t *word, int op, uint32_t val,
 	return result;
 }
 
-/* The threads of this process, as the kernel counts them. */
-static int nr_threads(void)
-{
-	char status[4096];
-	const char *line;
-
-	if (blocked_read(getpid(), getpid(), "status", status, sizeof(status)) <
-	    0)
-		tap_bail("/proc/self/status");
-	line = strstr(status, "\nThreads:");
-	return line ? atoi(line + strlen("\nThreads:")) : 0;
-}
-
 static void *let_go_when_asleep(void *slept)
 {
 	*(bool *)slept = !wait_blocked(getpid(), getpid(), NULL);
@@ -73,9 +60,9 @@ int main(void)
 	MUST(drover_stream_drain(&stream));
 	asleep_on(&queue_tid, NULL);
 	hold = true;
-	nr = nr_threads();
+	nr = for_all_threads(is_thread, NULL);
 	MUST(drover_stream_copy_borrowed(&stream, b, a, BYTES, NULL));
-	while (nr_threads() != nr)
+	while (for_all_threads(is_thread, NULL) != nr)
 		sched_yield();
 	start_thread(&opener, let_go_when_asleep, &slept);
 	MUST(drover_stream_copy_borrowed(&stream, back, b, BYTES, NULL));

@@ -15,15 +15,6 @@ static drover_barrier_t *barrier;
 static atomic_int nr_left, nr_errors, tids[NR_THREADS];
 static bool split;
 
-/* The caller is out; the first one that is ends the barrier. */
-static void end_if_first(void)
-{
-	if (nr_left++)
-		return;
-	nr_errors += drover_barrier_destroy(barrier) != 0;
-	munmap(barrier, sizeof(*barrier));
-}
-
 static void *meet(void *arg)
 {
 	atomic_int *tid = arg;
@@ -36,7 +27,11 @@ static void *meet(void *arg)
 		drover_barrier_arrive(barrier, 1, &phase);
 		drover_barrier_wait_for(barrier, phase);
 	}
-	end_if_first();
+	/* The first one that is out ends the barrier. */
+	if (nr_left++)
+		return NULL;
+	nr_errors += drover_barrier_destroy(barrier) != 0;
+	munmap(barrier, sizeof(*barrier));
 	return NULL;
 }
 

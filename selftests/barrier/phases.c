@@ -102,9 +102,8 @@ static void *run_three(void *arg)
 /* Give all threads one CPU, then all again, and so on. */
 static void *change_cpus(void *arg)
 {
-	cpu_set_t all, one = one_cpu();
+	cpu_set_t all = own_cpus(), one = one_cpu();
 
-	sched_getaffinity(0, sizeof(all), &all);
 	while (!over) {
 		for (int i = 0; i < nr_threads; i++)
 			pthread_setaffinity_np(runners[i].thread, sizeof(one),
@@ -144,7 +143,7 @@ static const struct kind {
 };
 
 /* Threads of one barrier: how many phases were completed. */
-static long run_threads(const struct kind *kind, uint64_t *seed, long *nr_wrong)
+static long run_life(const struct kind *kind, uint64_t *seed, long *nr_wrong)
 {
 	const drover_barrierattr_t attr = {
 		.spin_us = kind->spins ? 0 : DROVER_BARRIER_NO_SPIN
@@ -192,7 +191,7 @@ static void test_kind(const struct kind *kind, long rounds, uint64_t *seed)
 	if (kind->main == run_three)
 		wanted = kind->nr * nr_rounds * nr_lives;
 	for (int i = 0; i < nr_lives; i++)
-		nr_serial += run_threads(kind, seed, &nr_wrong);
+		nr_serial += run_life(kind, seed, &nr_wrong);
 	tap_ok(!nr_wrong && nr_serial == wanted,
 	       "%s: %ld wrong, %ld serial threads for %ld phases", kind->what,
 	       nr_wrong, nr_serial, wanted);

@@ -21,14 +21,7 @@ static api_mutex_t mutex;
 /* What a wait with the mutex comes to; ETIMEDOUT is right. */
 static int time_out(void)
 {
-	struct timespec past = deadline_in(CLOCK_MONOTONIC, -1);
-	int err;
-
-	if (api_mutex_lock(&mutex))
-		return -1;
-	err = api_cond_clockwait(&cond, &mutex, CLOCK_MONOTONIC, &past);
-	api_mutex_unlock(&mutex);
-	return err;
+	return api_time_out(&cond, &mutex);
 }
 
 static int cloned(void *result)
@@ -57,18 +50,7 @@ static int in_clone(void)
 	return result;
 }
 
-static int in_vfork(void)
-{
-	pid_t pid = vfork();
-	int status;
-
-	if (pid == 0)
-		_exit(time_out());
-	if (pid < 0 || waitpid(pid, &status, 0) != pid)
-		tap_bail("vfork: %s", strerror(errno));
-	return WEXITSTATUS(status);
-}
-
+/* The child of a vfork() is in this very frame until it ends. */
 static int in_fork(pid_t (*forking)(void))
 {
 	pid_t pid = forking();
@@ -101,7 +83,7 @@ static void *make_child(void *results)
 {
 	int *result = results;
 
-	*result++ = in_vfork();
+	*result++ = in_fork(vfork);
 	*result++ = time_out();
 	return NULL;
 }
@@ -128,8 +110,8 @@ int main(int argc, char **argv)
 {
 	api_start(argv);
 	if (!STACKS_MAY_GO)
-		return sanitizer_skips("threads by clone()",
-				       "ThreadSanitizer does not know them");
+		return tap_skipped("threads by clone()",
+				   "ThreadSanitizer does not know them");
 	tap_plan(NR_KINDS * NR_OF(places));
 	test("recursive");
 	test("errorcheck");

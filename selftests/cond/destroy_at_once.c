@@ -130,10 +130,8 @@ static void test_by_waiter(const char *policy, bool broadcast)
 
 static void test(const char *policy)
 {
-	test_unblocked(policy, false, false);
-	test_unblocked(policy, false, true);
-	test_unblocked(policy, true, false);
-	test_unblocked(policy, true, true);
+	for (int i = 0; i < 4; i++)
+		test_unblocked(policy, i & 2, i & 1);
 	test_by_waiter(policy, false);
 	test_by_waiter(policy, true);
 }

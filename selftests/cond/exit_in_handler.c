@@ -110,33 +110,26 @@ static const struct scene scenes[] = {
  * The signal has woken the victim, and it ends before it has seen that. On one
  * CPU it does not run before that, as long as it does not preempt who wakes it.
  */
-static bool ends_woken(bool *other_returns)
-{
-	struct sched_param param = { 0 };
-	bool ended;
-
-	fixture = fixture_of(&cond, &mutex, 2);
-	do_victim(NULL);
-	do_may_exit(NULL);
-	pthread_setschedparam(victim.thread, SCHED_BATCH, &param);
-	fixture_add(&fixture, 2);
-	api_cond_signal(&cond);
-	pthread_kill(victim.thread, SIGUSR1);
-	pthread_join(victim.thread, NULL);
-	ended = !victim.returned;
-	*other_returns = fixture_count(&fixture, RETURNED) == 1;
-	scene_over();
-	return ended;
-}
-
 static void test_woken(void)
 {
 	cpu_set_t before = to_one_cpu();
+	struct sched_param param = { 0 };
 	bool ended = false, other_returns = false;
 
 	watchdog("woken");
-	for (int i = 0; i < TRIES && !ended; i++)
-		ended = ends_woken(&other_returns);
+	for (int i = 0; i < TRIES && !ended; i++) {
+		fixture = fixture_of(&cond, &mutex, 2);
+		do_victim(NULL);
+		do_may_exit(NULL);
+		pthread_setschedparam(victim.thread, SCHED_BATCH, &param);
+		fixture_add(&fixture, 2);
+		api_cond_signal(&cond);
+		pthread_kill(victim.thread, SIGUSR1);
+		pthread_join(victim.thread, NULL);
+		ended = !victim.returned;
+		other_returns = fixture_count(&fixture, RETURNED) == 1;
+		scene_over();
+	}
 	sched_setaffinity(0, sizeof(before), &before);
 	if (ended)
 		tap_ok(other_returns, "woken: another has the signal");
@@ -146,14 +139,12 @@ static void test_woken(void)
 
 int main(int argc, char **argv)
 {
-	const struct sigaction action = { .sa_handler = end_thread };
-
 	api_start(argv);
 	if (!HANDLERS_ARE_PROMPT)
 		return handlers_are_late();
 	if (!FRAMES_MAY_UNWIND)
 		return frames_stay();
-	sigaction(SIGUSR1, &action, NULL);
+	signal(SIGUSR1, end_thread);
 	tap_plan(NR_OF(scenes) + 1);
 	scene_start("", "errorcheck", false);
 	if (variant_is("none")) {

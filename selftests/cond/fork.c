@@ -61,18 +61,9 @@ static const struct work {
 };
 
 /* The parent's waiters are of two groups: a signal was posted and taken. */
-static void test_waiters(const char *policy, const struct work *work)
-{
-	child_steps = work->steps;
-	if (work->starts_threads && !CHILDREN_MAY_HAVE_THREADS)
-		tap_skip(work->name, "not with ThreadSanitizer");
-	else
-		tap_ok(scene_holds("wait 2; signal; gone 1; wait 2;"
-				   "child = 1; waiting = 3; broadcast;"
-				   "gone 4; zeros = 4"),
-		       "%s: with waiters in the parent, a child %s", policy,
-		       work->name);
-}
+#define WITH_WAITERS                                              \
+	"wait 2; signal; gone 1; wait 2; child = 1; waiting = 3;" \
+	"broadcast; gone 4; zeros = 4"
 
 static atomic_bool stop;
 
@@ -131,8 +122,15 @@ static void test_busy(const char *policy)
 static void test(const char *policy)
 {
 	scene_start(policy, "normal", false);
-	for (int i = 0; i < NR_OF(works); i++)
-		test_waiters(policy, &works[i]);
+	for (int i = 0; i < NR_OF(works); i++) {
+		child_steps = works[i].steps;
+		if (works[i].starts_threads && !CHILDREN_MAY_HAVE_THREADS)
+			tap_skip(works[i].name, "not with ThreadSanitizer");
+		else
+			tap_ok(scene_holds(WITH_WAITERS),
+			       "%s: with waiters in the parent, a child %s",
+			       policy, works[i].name);
+	}
 	test_busy(policy);
 }
 

@@ -19,24 +19,27 @@ static const uint32_t permitted[] = {
 	FUTEX_CMP_REQUEUE, FUTEX_WAIT_BITSET, FUTEX_WAKE_BITSET,
 };
 
-static void kill_others(void)
+/* What comes behind the first @at: permit @list alone. */
+static void permit(struct sock_filter *code, int at, const uint32_t *list,
+		   int nr, uint32_t others)
 {
-	struct sock_filter code[6 + NR_OF(permitted)];
-	int at = 0;
-
-	code[at++] = (struct sock_filter)FILTER_LOAD(nr);
-	code[at++] = (struct sock_filter)FILTER_UNLESS(SYS_futex,
-						       3 + NR_OF(permitted));
-	code[at++] = (struct sock_filter)FILTER_LOAD(args[1]);
-	code[at++] = (struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K,
-						  FUTEX_CMD_MASK);
-	for (int i = 0; i < NR_OF(permitted); i++)
-		code[at++] = (struct sock_filter)FILTER_IF(
-			permitted[i], NR_OF(permitted) - i);
-	code[at++] =
-		(struct sock_filter)FILTER_RETURN(SECCOMP_RET_KILL_PROCESS);
+	for (int i = 0; i < nr; i++)
+		code[at++] = (struct sock_filter)FILTER_IF(list[i], nr - i);
+	code[at++] = (struct sock_filter)FILTER_RETURN(others);
 	code[at++] = (struct sock_filter)FILTER_RETURN(SECCOMP_RET_ALLOW);
 	sandbox_has(filter_install(code, at));
+}
+
+static void kill_others(void)
+{
+	struct sock_filter code[6 + NR_OF(permitted)] = {
+		FILTER_LOAD(nr),
+		FILTER_UNLESS(SYS_futex, 3 + NR_OF(permitted)),
+		FILTER_LOAD(args[1]),
+		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, FUTEX_CMD_MASK),
+	};
+
+	permit(code, 4, permitted, NR_OF(permitted), SECCOMP_RET_KILL_PROCESS);
 }
 
 static const struct meeting meetings[] = {
@@ -79,7 +82,7 @@ static bool start_program(void)
 #define RING   4
 #define ROUNDS 500
 
-static const int listed[] = {
+static const uint32_t listed[] = {
 	/* threads, memory, and condvars of the C library */
 	SYS_clone, SYS_clone3, SYS_exit, SYS_exit_group, SYS_rt_sigprocmask,
 	SYS_rt_sigaction, SYS_set_robust_list, SYS_rseq, SYS_mmap, SYS_munmap,
@@ -98,23 +101,6 @@ static void not_listed(int signal, siginfo_t *info, void *context)
 			   info->si_syscall);
 
 	_exit(write(STDOUT_FILENO, text, len) < 0 ? SANDBOX_ABSENT : 1);
-}
-
-static void kill_unlisted(void)
-{
-	const struct sigaction action = { .sa_sigaction = not_listed,
-					  .sa_flags = SA_SIGINFO };
-	struct sock_filter code[3 + NR_OF(listed)];
-	int at = 0;
-
-	code[at++] = (struct sock_filter)FILTER_LOAD(nr);
-	for (int i = 0; i < NR_OF(listed); i++)
-		code[at++] = (struct sock_filter)FILTER_IF(listed[i],
-							   NR_OF(listed) - i);
-	code[at++] = (struct sock_filter)FILTER_RETURN(SECCOMP_RET_TRAP);
-	code[at++] = (struct sock_filter)FILTER_RETURN(SECCOMP_RET_ALLOW);
-	sigaction(SIGSYS, &action, NULL);
-	sandbox_has(filter_install(code, at));
 }
 
 static int turn; /* [mutex] */
@@ -146,13 +132,13 @@ static void *take_turns(void *arg)
 
 static bool call_what_is_listed(void)
 {
-	pthread_t threads[RING];
+	const struct sigaction action = { .sa_sigaction = not_listed,
+					  .sa_flags = SA_SIGINFO };
+	struct sock_filter code[3 + NR_OF(listed)] = { FILTER_LOAD(nr) };
 
-	kill_unlisted();
-	for (intptr_t i = 0; i < RING; i++)
-		threads[i] = thread_of(take_turns, (void *)i);
-	for (int i = 0; i < RING; i++)
-		joined(threads[i]);
+	sigaction(SIGSYS, &action, NULL);
+	permit(code, 1, listed, NR_OF(listed), SECCOMP_RET_TRAP);
+	run_threads(RING, take_turns);
 	return true;
 }
 
@@ -162,7 +148,8 @@ int main(int argc, char **argv)
 
 	api_start(argv);
 	if (!CHILDREN_MAY_HAVE_THREADS)
-		return children_have_no_threads();
+		return tap_skipped("threads of a child",
+				   "ThreadSanitizer ends the child");
 	seed = args_get(&args, "seed", args_fresh_seed());
 	everywhere_spin_ms = 2;
 	tap_plan(2 + 2 * NR_OF(meetings));

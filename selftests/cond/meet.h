@@ -137,14 +137,5 @@ STEP_DO(broadcast_held, broadcast_as(&cond, &mutex, true));
 
 static long own_result; /* of the call that is stopped */
 
-STEP(time_out_held)
-{
-	struct timespec past = deadline_in(CLOCK_MONOTONIC, -1);
-
-	api_mutex_lock(&mutex);
-	own_result = api_cond_clockwait(&cond, &mutex, CLOCK_MONOTONIC, &past);
-	api_mutex_unlock(&mutex);
-	return own_result;
-}
-
+STEP_DO(time_out_held, own_result = api_time_out(&cond, &mutex));
 STEP_IS(own_result, own_result);

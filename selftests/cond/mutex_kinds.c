@@ -130,22 +130,17 @@ static void *try_lock(void *may)
 
 /*
  * Only a real-time thread can lock a mutex with a priority ceiling, and may not
- * be above it. Threads that are created inherit that.
+ * be above it. Threads that are created inherit that. And not everybody may be
+ * a real-time thread.
  */
-static void set_priority(bool ceiling)
+static bool may_lock(const struct kind *kind)
 {
+	bool may, ceiling = HAS_CEILING(kind);
 	struct sched_param param = { .sched_priority = ceiling };
 
 	pthread_setschedparam(pthread_self(),
 			      ceiling ? SCHED_FIFO : SCHED_OTHER, &param);
-}
-
-/* And not everybody may be a real-time thread. */
-static bool may_lock(const struct kind *kind)
-{
-	bool may;
-
-	if (HAS_CEILING(kind) && !ANY_LOCK_MAY_FAIL)
+	if (ceiling && !ANY_LOCK_MAY_FAIL)
 		return false;
 	joined(thread_of(try_lock, &may));
 	return may;
@@ -173,7 +168,6 @@ static void test_kind(const char *policy, const struct kind *kind, bool shared)
 		 kind->kind.name, shared ? "shared" : "private");
 	scene_start(policy, "normal", shared);
 	MUST(mutex_init(kind));
-	set_priority(HAS_CEILING(kind));
 	expect(kind, shared);
 	if (may_lock(kind))
 		scenes_test(label, scenes, NR_RESULTS);
@@ -181,17 +175,7 @@ static void test_kind(const char *policy, const struct kind *kind, bool shared)
 		tap_skip_all(NR_RESULTS, label, "this user may not lock it");
 }
 
-#if API_IS_PTHREAD
-
-#define NR_OF_ATTRIBUTES 0
-
-static void test_attributes(void)
-{
-}
-
-#else
-
-#define NR_OF_ATTRIBUTES 4
+#if !API_IS_PTHREAD
 
 static void test_clock(clockid_t clock)
 {
@@ -220,6 +204,41 @@ static void test_attributes(void)
 	test_clock(CLOCK_MONOTONIC);
 }
 
+/*
+ * Waiters of a shared condvar were moved to their mutex. Later others wait on it
+ * with a mutex that nobody can be moved to: what a moved thread does to its mutex
+ * must not be done to that one. A PI mutex lost its holder, and its waiter slept
+ * for ever.
+ */
+static const struct {
+	const char *name;
+	uint32_t flags;
+	const char *steps;
+} others_after[] = {
+	{ "moved", 0, "wait 2; lock; broadcast_on; unlock; gone 2" },
+	{ "then PI", DROVER_MUTEX_PI, "wait 2; each 2 1 = 1" },
+	{ "then robust", DROVER_MUTEX_ROBUST, "wait 2; each 2 1 = 1" },
+	{ "then recursive", DROVER_MUTEX_RECURSIVE, "wait 2; each 2 1 = 1" },
+	{ "then recursive, locked twice", DROVER_MUTEX_RECURSIVE,
+	  "lock; lock; time_out = ETIMEDOUT; unlock; unlock" },
+};
+
+static void test_others_after(const char *policy)
+{
+	scene_start(policy, "normal", true);
+	for (int i = 0; i < NR_OF(others_after); i++) {
+		const drover_mutexattr_t attr = {
+			.flags = DROVER_MUTEX_SHARED | others_after[i].flags,
+		};
+
+		MUST(drover_mutex_init(&mutex, &attr));
+		tap_ok(scene_holds(others_after[i].steps) &&
+			       drover_mutex_trylock(&mutex) == 0,
+		       "%s: %s: all return", policy, others_after[i].name);
+		drover_mutex_unlock(&mutex);
+	}
+}
+
 #endif
 
 static void test(const char *policy)
@@ -228,7 +247,10 @@ static void test(const char *policy)
 		test_kind(policy, &kinds[i], false);
 		test_kind(policy, &kinds[i], true);
 	}
+#if !API_IS_PTHREAD
 	test_attributes();
+	test_others_after(policy);
+#endif
 }
 
 POLICY_MAIN(test)

@@ -3,10 +3,9 @@
  * drover_prepare_thread() gets what the first wait of a thread would map
  * otherwise: no wait grows the process afterwards. And drover_version().
  */
-#include <sys/wait.h>
-
 #include "api.h"
 #include "blocked.h"
+#include "run.h"
 
 /* Sanitizers map memory of their own. */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
@@ -30,43 +29,20 @@ static long nr_pages(void)
 	return atol(text);
 }
 
-static int wait_once(void)
+static bool prepares;
+
+/* In a child: by how much does a wait grow it? */
+static bool grow(void)
 {
-	const struct timespec past = { 0, 0 };
-	int err;
+	long pages;
 
-	drover_mutex_lock(&mutex);
-	err = drover_cond_timedwait(&cond, &mutex, &past);
-	drover_mutex_unlock(&mutex);
-	return err == ETIMEDOUT ? 0 : 1;
-}
-
-static int nothing(void)
-{
-	return 0;
-}
-
-/* By how much a wait grows a process that has called @before. */
-static int growth_after(int (*before)(void))
-{
-	int status;
-	pid_t child = fork();
-
-	if (child == 0) {
-		long pages;
-
-		nr_pages();
-		if (before())
-			_exit(255);
-		pages = nr_pages();
-		if (wait_once())
-			_exit(254);
-		_exit((int)(nr_pages() - pages));
-	}
-	if (child < 0 || waitpid(child, &status, 0) != child ||
-	    !WIFEXITED(status))
-		tap_bail("no child");
-	return WEXITSTATUS(status);
+	nr_pages();
+	if (prepares && drover_prepare_thread())
+		_exit(255);
+	pages = nr_pages();
+	if (api_time_out(&cond, &mutex) != ETIMEDOUT)
+		_exit(254);
+	_exit((int)(nr_pages() - pages));
 }
 
 int main(void)
@@ -77,11 +53,12 @@ int main(void)
 		tap_skip("the first wait maps memory", "so does the sanitizer");
 		tap_skip("prepared, it maps none", "so does the sanitizer");
 	} else {
-		int grown = growth_after(nothing);
+		int grown = child_status(grow, "a first wait");
 
 		tap_ok(grown > 0 && grown <= 2,
 		       "the first wait maps a page or two: %d", grown);
-		tap_is(growth_after(drover_prepare_thread), 0,
+		prepares = true;
+		tap_is(child_status(grow, "prepared"), 0,
 		       "prepared, it maps none");
 	}
 	tap_ok(drover_version() && strchr(drover_version(), '.'), "a version");

@@ -286,15 +286,6 @@ static const struct scene {
 	  "thread_goes_on 255 = 1" },
 };
 
-static void test_scenes(void)
-{
-	for (int i = 0; i < NR_OF(scenes); i++) {
-		watchdog(scenes[i].name);
-		arena_start(scenes[i].kind);
-		tap_ok(steps_do(scenes[i].steps), "%s", scenes[i].name);
-	}
-}
-
 /* ---- calls that are interrupted ---- */
 
 static void signal_it(void *arg)
@@ -446,7 +437,11 @@ int main(int argc, char **argv)
 	seed = args_get(&args, "seed", args_fresh_seed());
 	tap_plan(NR_OF(scenes) + 2 * NR_OF(calls));
 	tap_diag("seed=%" PRIu64, seed);
-	test_scenes();
+	for (int i = 0; i < NR_OF(scenes); i++) {
+		watchdog(scenes[i].name);
+		arena_start(scenes[i].kind);
+		tap_ok(steps_do(scenes[i].steps), "%s", scenes[i].name);
+	}
 	if (!PREEMPT_POSSIBLE)
 		tap_skip_all(2 * NR_OF(calls), "in a call", "no trap flag");
 	for (int i = 0; PREEMPT_POSSIBLE && i < NR_OF(calls); i++) {

@@ -94,16 +94,11 @@ static void *take_turns(void *arg)
 
 static void test_hand_offs(void)
 {
-	pthread_t threads[NR_THREADS];
-
 	run.turn = 0;
 	for (int i = 0; i < NR_THREADS; i++)
 		api_cond_init(&turns[i]);
 	nr_yields = 0;
-	for (intptr_t i = 0; i < NR_THREADS; i++)
-		start_thread(&threads[i], take_turns, (void *)i);
-	for (int i = 0; i < NR_THREADS; i++)
-		pthread_join(threads[i], NULL);
+	run_threads(NR_THREADS, take_turns);
 	if (run.err)
 		tap_skip(run.policy->name, strerror(run.err));
 	else

@@ -11,9 +11,16 @@
 
 static int error; /* that requeues are refused with */
 
+static void refuse(uint32_t op, uint32_t other)
+{
+	sandbox_has(filter_answer(SECCOMP_RET_ERRNO | error, op, other));
+}
+
 /* refuse, refuse_pi WAITERS: those that come are refused the wait as well */
-STEP_DO(refuse, sandbox_has(futex_filter_refuse(error)));
-STEP_DO(refuse_pi, sandbox_has(futex_filter_refuse_pi(error, args[0])));
+STEP_DO(refuse, refuse(FUTEX_REQUEUE, FUTEX_CMP_REQUEUE));
+STEP_DO(refuse_pi,
+	refuse(FUTEX_CMP_REQUEUE_PI,
+	       args[0] ? FUTEX_WAIT_REQUEUE_PI : FUTEX_CMP_REQUEUE_PI));
 
 static const struct row {
 	const char *name, *kind, *steps;

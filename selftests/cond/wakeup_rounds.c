@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Waits without a predicate: every broadcast returns every waiter once, every
- * signal one, and between them nobody returns. Also where a condvar is used
+ * signal one, and between them nobody returns. A thread that begins to wait after
+ * a signal does not take it from those who waited before (POSIX.1-2024;
+ * sourceware bug 13165). Also where a condvar is used
  * with two mutexes, and where a waiter has locked its mutex twice: a broadcast
  * once moved that one to the mutex that it held itself.
  *
@@ -96,10 +98,41 @@ static const struct scene recursive[] = {
 	  "wait 4; wait_twice_locked; signal 5; gone 5; zeros = 5" },
 };
 
+/* All who waited are held off; the signal that comes now is for one of them. */
+static const struct scene order[] = {
+	{ "a newcomer leaves the signal to two who waited",
+	  "wait 2; off 0 1; signal; join; sleeps 2 = 1; on; gone 1;"
+	  "returned = 1; sleeps 2 = 1" },
+	/* There is no second to whom the signal might go. */
+	{ "a newcomer leaves the signal to one who waited",
+	  "wait; off 0 0; signal; join; sleeps 1 = 1; on; gone 1; returned = 1;"
+	  "sleeps 1 = 1" },
+	{ "three signals go to the three who waited first",
+	  "wait 3; off 0 2; signal; wait; signal 2; on; gone 3; returned = 3;"
+	  "sleeps 3 = 1" },
+	/* What is remembered of the used-up must not let newcomers in. */
+	{ "the same after a timeout has used up their elders",
+	  "wait; timed; sleeps 1; signal; in_time; times_out 1; gone 2; wait 2;"
+	  "off 2 3; signal; join; sleeps 4 = 1; on; gone 3; returned = 3;"
+	  "sleeps 4 = 1" },
+};
+
 static void test(const char *policy)
 {
+	/*
+	 * Of those who wait with a mutex that inherits priorities the kernel
+	 * chooses, so a newcomer joins them; but not while one is on its way.
+	 */
+	scene_start(policy, "PI", false);
+	tap_ok(scene_holds("wait 2; lock; signal; time_out = ETIMEDOUT;"
+			   "unlock"),
+	       "%s: a newcomer leaves the signal, PI", policy);
 	scene_start(policy, "normal", false);
 	scenes_test(policy, scenes, NR_OF(scenes));
+	if (HANDLERS_ARE_PROMPT)
+		scenes_test(policy, order, NR_OF(order));
+	else
+		tap_skip_all(NR_OF(order), policy, "handlers are late");
 	scenes_test(policy, two_mutexes, NR_OF(two_mutexes));
 	scene_start(policy, "recursive", false);
 	scenes_test(policy, recursive, NR_OF(recursive));

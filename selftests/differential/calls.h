@@ -12,8 +12,6 @@ _Noreturn void die(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* main.c: what happened, as text, of which each sequence gives a digest. */
 void note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-void note_show(bool show);
-uint64_t note_digest(void);
 
 /* What was reached, over all sequences: as much on one kernel as on another. */
 #define COUNTS(X)                                                              \

@@ -41,11 +41,6 @@ void die(const char *fmt, ...)
 	exit(1);
 }
 
-void note_show(bool show)
-{
-	shown = show;
-}
-
 void note(const char *fmt, ...)
 {
 	char line[256];
@@ -61,26 +56,8 @@ void note(const char *fmt, ...)
 		puts(line);
 }
 
-/* Of all that was noted since the last call. */
-uint64_t note_digest(void)
-{
-	uint64_t was = digest;
-
-	digest = UINT64_C(0xcbf29ce484222325);
-	return was;
-}
-
 #define NAME(upper, lower) #lower,
 static const char *const count_names[] = { COUNTS(NAME) };
-
-/* Seeds of sequences that follow each other have nothing in common. */
-static uint64_t seed_of(uint64_t seed, uint64_t number)
-{
-	uint64_t state = seed;
-
-	state = random_next(&state) + number;
-	return random_next(&state);
-}
 
 int main(int argc, char **argv)
 {
@@ -99,11 +76,15 @@ int main(int argc, char **argv)
 	sleepers_start();
 	palette_make(args_get(&args, "apart", 0));
 	memset(counts, 0, sizeof(counts));
-	note_digest();
-	note_show(args_get(&args, "show", 0));
+	shown = args_get(&args, "show", 0);
+	/* Seeds of sequences that follow each other have nothing in common. */
+	seed = random_next(&seed);
 	for (uint64_t i = first; i < end; i++) {
-		sequence_run(seed_of(seed, i));
-		printf("%" PRIu64 " %016" PRIx64 "\n", i, note_digest());
+		uint64_t state = seed + i;
+
+		digest = UINT64_C(0xcbf29ce484222325);
+		sequence_run(random_next(&state));
+		printf("%" PRIu64 " %016" PRIx64 "\n", i, digest);
 	}
 	for (int i = 0; i < NR_COUNTS; i++)
 		printf("%s=%" PRIu64 "\n", count_names[i], counts[i]);

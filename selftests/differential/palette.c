@@ -60,16 +60,7 @@ static bool in_one_bucket(const struct place *a, const struct place *b)
 	return first;
 }
 
-/* Whether it shares buckets as its bucket number says, with those before it. */
-static bool fits(const struct place *place)
-{
-	for (const struct place *p = places; p < place; p++)
-		if (p->flags == place->flags && p->addr != places[T0].addr &&
-		    in_one_bucket(p, place) != (p->bucket == place->bucket))
-			return false;
-	return true;
-}
-
+/* One that shares buckets as @bucket says, with those before it. */
 static void choose(int index, const char *name, uint32_t *region, int flags,
 		   int bucket)
 {
@@ -82,19 +73,35 @@ static void choose(int index, const char *name, uint32_t *region, int flags,
 		.bucket = apart ? index : bucket,
 	};
 	for (int i = 0; i < NR_WORDS; i++) {
+		const struct place *p = places;
+
 		place->addr = &region[next++ % NR_WORDS];
-		if (fits(place))
+		while (p < place && (p->flags != place->flags ||
+				     p->addr == places[T0].addr ||
+				     in_one_bucket(p, place) ==
+					     (p->bucket == place->bucket)))
+			p++;
+		if (p == place)
 			return;
 	}
 	die("%s: no word of %d fits", name, NR_WORDS);
 }
 
-static void choose_private(void)
+void palette_make(bool all_apart)
 {
-	uint32_t *own =
-		map(PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
-	uint32_t *read_only = map(PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	const int both = PROT_READ | PROT_WRITE;
+	const int anonymous = MAP_PRIVATE | MAP_ANONYMOUS;
+	uint32_t *own = map(both, anonymous, -1);
+	uint32_t *read_only = map(PROT_READ, anonymous, -1);
+	uint32_t *unmapped = map(PROT_READ, anonymous, -1);
+	int fd = memfd_create("futexes", 0);
+	uint32_t *file, *again;
 
+	if (fd < 0 || ftruncate(fd, REGION_SIZE))
+		die("memfd: %s", strerror(errno));
+	file = map(both, MAP_SHARED, fd);
+	again = map(both, MAP_SHARED, fd);
+	apart = all_apart;
 	choose(P0, "P0", own, FUTEX_PRIVATE_FLAG, 0);
 	choose(P1, "P1", own, FUTEX_PRIVATE_FLAG, 0);
 	choose(P2, "P2", own, FUTEX_PRIVATE_FLAG, 1);
@@ -102,46 +109,18 @@ static void choose_private(void)
 	choose(I0, "I0", own, FUTEX_PRIVATE_FLAG, 3);
 	choose(I1, "I1", own, FUTEX_PRIVATE_FLAG, 4);
 	places[I0].pi = places[I1].pi = true;
-}
-
-static void choose_shared(void)
-{
-	int fd = memfd_create("futexes", 0);
-	uint32_t *file, *again, *own, *anonymous;
-
-	if (fd < 0 || ftruncate(fd, REGION_SIZE))
-		die("memfd: %s", strerror(errno));
-	file = map(PROT_READ | PROT_WRITE, MAP_SHARED, fd);
-	again = map(PROT_READ | PROT_WRITE, MAP_SHARED, fd);
-	own = map(PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
-	anonymous = map(PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1);
-
 	choose(S0, "S0", file, 0, 5);
 	choose(S1, "S1", file, 0, 5);
 	choose(S2, "S2", file, 0, 6);
 	places[T0] = places[S0];
 	places[T0].name = "T0";
 	places[T0].addr = again + (places[S0].addr - file);
-	choose(A0, "A0", own, 0, 7);
-	choose(M0, "M0", anonymous, 0, 8);
-}
-
-/* To the kernel, a private futex that is not mapped is one all the same. */
-static void choose_unmapped(void)
-{
-	uint32_t *region = map(PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1);
-
-	choose(PX, "PX", region, FUTEX_PRIVATE_FLAG, 9);
-	if (mprotect(region, REGION_SIZE, PROT_NONE))
+	choose(A0, "A0", map(both, anonymous, -1), 0, 7);
+	choose(M0, "M0", map(both, MAP_SHARED | MAP_ANONYMOUS, -1), 0, 8);
+	/* To the kernel, a private futex that is not mapped is one, too. */
+	choose(PX, "PX", unmapped, FUTEX_PRIVATE_FLAG, 9);
+	if (mprotect(unmapped, REGION_SIZE, PROT_NONE))
 		die("mprotect: %s", strerror(errno));
-}
-
-void palette_make(bool all_apart)
-{
-	apart = all_apart;
-	choose_private();
-	choose_shared();
-	choose_unmapped();
 }
 
 /* An address that is no futex: unaligned, of the kernel, not mapped. */

@@ -2,17 +2,6 @@
 /*
  * ring.h - waiters of io_uring, which need no thread
  *
- *	struct ring ring;
- *	uint64_t id;
- *	int result;
- *
- *	if (ring_open(&ring))
- *		tap_skip("io_uring", "not in this kernel");
- *	ring_wait(&ring, 7, &word, FUTEX_PRIVATE_FLAG, 0, ~0u);
- *	sys_futex_wake(&word, FUTEX_PRIVATE_FLAG, 1);
- *	while (ring_next(&ring, &id, &result))
- *		...			// id 7, result 0
- *
  * A request is queued on its futex when the call that submits it returns. Who
  * is woken by the thread that has the ring is completed when its call returns
  * to user space: no waiting is needed.
@@ -68,7 +57,7 @@ static inline int ring_open(struct ring *ring)
 	return 0;
 }
 
-/* Hands one request to the kernel; 1 or negative errno. */
+/* ring_submit - hands one request to the kernel; 1 or negative errno */
 static inline long ring_submit(struct ring *ring,
 			       const struct io_uring_sqe *sqe)
 {
@@ -81,51 +70,6 @@ static inline long ring_submit(struct ring *ring,
 	atomic_store_explicit(ring->sq_tail, tail + 1, memory_order_release);
 	return sys_result(
 		syscall(SYS_io_uring_enter, ring->fd, 1, 0, 0, NULL, 0));
-}
-
-/* ring_wait - wait on @uaddr while its value is @val; @flags as futex(2)'s */
-static inline long ring_wait(struct ring *ring, uint64_t id, const void *uaddr,
-			     int flags, uint32_t val, uint32_t bitset)
-{
-	struct io_uring_sqe sqe = {
-		.opcode = RING_OP_FUTEX_WAIT,
-		.fd = FUTEX2_SIZE_U32 |
-		      (flags & FUTEX_PRIVATE_FLAG ? FUTEX2_PRIVATE : 0),
-		.addr = (uintptr_t)uaddr,
-		.addr2 = val,
-		.user_data = id,
-	};
-	/* addr3, which Debian 11 has no name for */
-	((uint64_t *)&sqe)[6] = bitset;
-
-	return ring_submit(ring, &sqe);
-}
-
-/* ring_waitv - wait on @nr futexes at once */
-static inline long ring_waitv(struct ring *ring, uint64_t id,
-			      const struct futex_waitv *futexes, int nr)
-{
-	const struct io_uring_sqe sqe = {
-		.opcode = RING_OP_FUTEX_WAITV,
-		.addr = (uintptr_t)futexes,
-		.len = nr,
-		.user_data = id,
-	};
-
-	return ring_submit(ring, &sqe);
-}
-
-/* ring_cancel - end request @id; the answer comes as a result for @own_id */
-static inline long ring_cancel(struct ring *ring, uint64_t own_id, uint64_t id)
-{
-	const struct io_uring_sqe sqe = {
-		.opcode = IORING_OP_ASYNC_CANCEL,
-		.fd = -1,
-		.addr = id,
-		.user_data = own_id,
-	};
-
-	return ring_submit(ring, &sqe);
 }
 
 /* ring_next - take the next result, if there is one */

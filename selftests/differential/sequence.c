@@ -65,21 +65,6 @@ static struct requeue pick_requeue(struct sequence *s)
 	return r;
 }
 
-static void count_requeue(const struct requeue *r, long ret, int nr_over)
-{
-	counts[NR_REQUEUES]++;
-	if (ret > 0) {
-		counts[NR_MOVES]++;
-		if (r->from->bucket == r->to->bucket)
-			counts[NR_SAME_BUCKET]++;
-	}
-	if (ret == -EINVAL && r->good) {
-		counts[NR_PI_MET]++;
-		if (nr_over)
-			counts[NR_PI_MET_LATER]++;
-	}
-}
-
 /* futex_requeue(2) also takes futexes of different flags, to refuse them. */
 static long requeue2(struct sequence *s, struct requeue *r)
 {
@@ -104,7 +89,7 @@ static long call_requeue(struct sequence *s, struct requeue *r)
 {
 	static const char *const names[] = { "REQUEUE", "CMP_REQUEUE",
 					     "futex_requeue" };
-	int op = random_below(&s->random, 3);
+	int nr_over, op = random_below(&s->random, 3);
 	long ret;
 
 	count_call();
@@ -122,15 +107,13 @@ static long call_requeue(struct sequence *s, struct requeue *r)
 	     r->from_addr == r->from->addr ? "" : "(bad)", r->to->name,
 	     r->to_addr == r->to->addr ? "" : "(bad)", r->nr_wake,
 	     r->nr_requeue, ret);
-	count_requeue(r, ret, settle_after(ret));
+	nr_over = settle_after(ret);
+	counts[NR_REQUEUES]++;
+	counts[NR_MOVES] += ret > 0;
+	counts[NR_SAME_BUCKET] += ret > 0 && r->from->bucket == r->to->bucket;
+	counts[NR_PI_MET] += ret == -EINVAL && r->good;
+	counts[NR_PI_MET_LATER] += ret == -EINVAL && r->good && nr_over;
 	return ret;
-}
-
-static void step_requeue(struct sequence *s)
-{
-	struct requeue r = pick_requeue(s);
-
-	call_requeue(s, &r);
 }
 
 /*
@@ -260,12 +243,15 @@ static void step_store(struct sequence *s)
 
 static void step(struct sequence *s)
 {
+	struct requeue r;
+
 	switch (random_below(&s->random, 41)) {
 	case 0 ... 13:
 		step_wait(s);
 		break;
 	case 14 ... 28:
-		step_requeue(s);
+		r = pick_requeue(s);
+		call_requeue(s, &r);
 		break;
 	case 29 ... 31:
 		step_wake(s);
@@ -308,19 +294,6 @@ static void find_all(void)
 			;
 }
 
-/* Those who wait for PI futexes are not found by wakes. */
-static void find_pi(struct sequence *s)
-{
-	for (int i = 0; i < 2; i++)
-		if (s->held[i])
-			toggle_lock(s, i);
-	for (int from = P0; from <= PR; from++)
-		for (int i = I0; i <= I1; i++)
-			while (call_requeue_pi(&places[from], &places[i], 1, 0,
-					       value_at(&places[from])) > 0)
-				;
-}
-
 /* In words that mean the same on every kernel. */
 static void note_pi(const struct place *pi)
 {
@@ -336,10 +309,17 @@ static void note_pi(const struct place *pi)
 static void finish(struct sequence *s)
 {
 	find_all();
-	if (s->pi) {
-		find_pi(s);
+	/* Those who wait for PI futexes are not found by wakes. */
+	for (int i = 0; i < 2; i++)
+		if (s->held[i])
+			toggle_lock(s, i);
+	for (int from = P0; s->pi && from <= PR; from++)
+		for (int i = I0; i <= I1; i++)
+			while (call_requeue_pi(&places[from], &places[i], 1, 0,
+					       value_at(&places[from])) > 0)
+				;
+	if (s->pi)
 		find_all();
-	}
 	time_passes();
 	for (int i = 0; i < NR_SLOTS; i++)
 		slot_cancel(i);

@@ -56,16 +56,12 @@ static void fill_vector(struct futex_waitv *vector, const struct wait *wait)
 {
 	const struct place *at[2] = { wait->at, wait->other };
 
-	for (int i = 0; i < 2; i++) {
-		bool private = at[i]->flags & FUTEX_PRIVATE_FLAG;
-
+	for (int i = 0; i < 2; i++)
 		vector[i] = (struct futex_waitv){
 			.uaddr = (uintptr_t)at[i]->addr,
 			.val = wait->val,
-			.flags = FUTEX2_SIZE_U32 |
-				 (private ? FUTEX2_PRIVATE : 0),
+			.flags = FUTEX2_SIZE_U32 | at[i]->flags,
 		};
-	}
 }
 
 static long do_wait(struct thread *t)
@@ -93,18 +89,10 @@ static long do_wait(struct thread *t)
 	return -ENOSYS;
 }
 
-/* Who was given a PI futex gives it back. */
-static int give_back(const struct wait *wait)
-{
-	const struct place *pi = wait->kind == WAIT_LOCK_PI ? wait->at :
-							      wait->other;
-
-	return sys_futex_unlock_pi(pi->addr, pi->flags);
-}
-
 static void *thread_run(void *arg)
 {
 	struct thread *t = arg;
+	const struct place *pi;
 	uint32_t seen = 0;
 
 	t->tid = blocked_gettid();
@@ -115,8 +103,10 @@ static void *thread_run(void *arg)
 		seen++;
 		t->result = do_wait(t);
 		t->unlocked = 0;
+		pi = t->wait.kind == WAIT_LOCK_PI ? t->wait.at : t->wait.other;
+		/* Who was given a PI futex gives it back. */
 		if (!t->result && t->wait.kind >= WAIT_REQUEUE_PI)
-			t->unlocked = give_back(&t->wait);
+			t->unlocked = sys_futex_unlock_pi(pi->addr, pi->flags);
 	}
 	return NULL;
 }
@@ -152,11 +142,9 @@ void sleepers_start(void)
 {
 	const struct sched_param none = { .sched_priority = 0 };
 	struct sigaction action = { .sa_handler = on_signal };
-	cpu_set_t cpu;
+	cpu_set_t cpu = one_cpu();
 	int err;
 
-	CPU_ZERO(&cpu);
-	CPU_SET(0, &cpu);
 	if (sched_setaffinity(0, sizeof(cpu), &cpu) ||
 	    sched_setscheduler(0, SCHED_IDLE, &none) ||
 	    mlockall(MCL_CURRENT | MCL_FUTURE))
@@ -283,25 +271,18 @@ static void note_over(struct thread *t)
 	t->busy = false;
 }
 
-/* Who gives a PI futex back may end the wait of one that was asleep before. */
-static void find_over(bool over[NR_THREADS])
+int settle(void)
 {
-	bool more = true;
+	bool over[NR_THREADS] = { false }, more = true;
+	int nr_over = 0;
 
+	/* Who gives a PI futex back may end the wait of one asleep before. */
 	while (more) {
 		more = false;
 		for (int i = 0; i < NR_THREADS; i++)
 			if (threads[i].busy && !over[i] && is_over(&threads[i]))
 				over[i] = more = true;
 	}
-}
-
-int settle(void)
-{
-	bool over[NR_THREADS] = { false };
-	int nr_over = 0;
-
-	find_over(over);
 	for (int i = 0; i < NR_THREADS; i++) {
 		if (!over[i])
 			continue;
@@ -326,24 +307,37 @@ void thread_wait(int thread, const struct wait *wait)
 		note_over(t);
 }
 
+static void slot_submit(const struct io_uring_sqe *sqe)
+{
+	long ret = ring_submit(&ring, sqe);
+
+	if (ret != 1)
+		die("io_uring_enter: %s", strerror(-ret));
+	settle();
+}
+
 void slot_wait(int slot, const struct wait *wait)
 {
 	struct slot *s = &slots[slot];
-	long ret;
+	struct io_uring_sqe sqe = { .user_data = slot };
 
 	counts[NR_CALLS]++;
 	s->wait = *wait;
 	s->busy = true;
 	if (wait->kind == WAIT_VECTOR) {
 		fill_vector(s->vector, wait);
-		ret = ring_waitv(&ring, slot, s->vector, 2);
+		sqe.opcode = RING_OP_FUTEX_WAITV;
+		sqe.addr = (uintptr_t)s->vector;
+		sqe.len = 2;
 	} else {
-		ret = ring_wait(&ring, slot, wait->at->addr, wait->at->flags,
-				wait->val, wait->bitset);
+		sqe.opcode = RING_OP_FUTEX_WAIT;
+		sqe.fd = FUTEX2_SIZE_U32 | wait->at->flags;
+		sqe.addr = (uintptr_t)wait->at->addr;
+		sqe.addr2 = wait->val;
+		/* addr3, which Debian 11 has no name for */
+		((uint64_t *)&sqe)[6] = wait->bitset;
 	}
-	if (ret != 1)
-		die("io_uring_enter: %s", strerror(-ret));
-	settle();
+	slot_submit(&sqe);
 }
 
 /* A wait for a PI futex only goes on after a signal. */
@@ -363,9 +357,10 @@ void slot_cancel(int slot)
 	if (!slots[slot].busy)
 		return;
 	note("cancel request %d", slot);
-	if (ring_cancel(&ring, CANCEL_ID + slot, slot) != 1)
-		die("io_uring_enter: %s", strerror(errno));
-	settle();
+	slot_submit(&(struct io_uring_sqe){ .opcode = IORING_OP_ASYNC_CANCEL,
+					    .fd = -1,
+					    .addr = slot,
+					    .user_data = CANCEL_ID + slot });
 }
 
 /* All who have a deadline are late. They only notice one by one. */

@@ -4,22 +4,7 @@
  */
 #include "calls.h"
 
-static void pick_pi_wait(struct sequence *s, struct wait *wait)
-{
-	const struct place *pi = &places[I0 + random_below(&s->random, 2)];
-
-	wait->timed = true;
-	if (ONE_IN(s, 3)) {
-		wait->kind = WAIT_LOCK_PI;
-		wait->at = pi;
-		return;
-	}
-	wait->kind = WAIT_REQUEUE_PI;
-	wait->at = pick(s, false);
-	wait->other = pi;
-}
-
-static struct wait pick_wait(struct sequence *s)
+void step_wait(struct sequence *s)
 {
 	struct wait wait = {
 		.kind = WAIT_PLAIN,
@@ -32,12 +17,19 @@ static struct wait pick_wait(struct sequence *s)
 		wait.kind = WAIT_VECTOR;
 		wait.other = pick(s, pick_shared(s));
 	} else if (s->pi && ONE_IN(s, 3)) {
-		pick_pi_wait(s, &wait);
+		const struct place *pi =
+			&places[I0 + random_below(&s->random, 2)];
+		bool locks = ONE_IN(s, 3);
+
+		wait.timed = true;
+		wait.kind = locks ? WAIT_LOCK_PI : WAIT_REQUEUE_PI;
+		wait.at = locks ? pi : pick(s, false);
+		wait.other = locks ? NULL : pi;
 	} else if (ONE_IN(s, 4)) {
 		wait.bitset = random_below(&s->random, 16);
 	}
 	wait.val = value_at(wait.at) + ONE_IN(s, 32);
-	return wait;
+	begin_wait(s, &wait);
 }
 
 void begin_wait(struct sequence *s, const struct wait *wait)
@@ -59,11 +51,4 @@ void begin_wait(struct sequence *s, const struct wait *wait)
 		slot_wait(slot, wait);
 	else
 		thread_wait(thread, wait);
-}
-
-void step_wait(struct sequence *s)
-{
-	const struct wait wait = pick_wait(s);
-
-	begin_wait(s, &wait);
 }

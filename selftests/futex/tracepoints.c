@@ -39,21 +39,6 @@ static ssize_t trace_file(const char *name, int mode, char *text, size_t size)
 	return len;
 }
 
-static void trace_start(void)
-{
-	snprintf(instance, sizeof(instance), TRACING "/instances/drover-%d",
-		 getpid());
-	MUST(mkdir(instance, 0700));
-	trace_file("events/futex/enable", O_WRONLY, (char[]){ "1" }, 1);
-}
-
-static void trace_stop(void)
-{
-	trace_file("events/futex/enable", O_WRONLY, (char[]){ "0" }, 1);
-	trace[trace_file("trace", O_RDONLY, trace, TRACE_SIZE - 1)] = '\0';
-	MUST(rmdir(instance));
-}
-
 /* How many events end like this; the end is all that the event says. */
 static int nr_events(const char *end)
 {
@@ -101,10 +86,14 @@ static void test_requeue(const char *what, const char *rest, int nr)
 	tap_is(nr_events(end), nr, "%s", what);
 }
 
-static void call_all(void)
+static void trace_all_calls(void)
 {
 	static const uint32_t other;
 
+	snprintf(instance, sizeof(instance), TRACING "/instances/drover-%d",
+		 getpid());
+	MUST(mkdir(instance, 0700));
+	trace_file("events/futex/enable", O_WRONLY, (char[]){ "1" }, 1);
 	sleepers_fill(NR_WAITERS, &from, FUTEX_PRIVATE_FLAG);
 	sys_futex_wait(&from, FUTEX_PRIVATE_FLAG, 0, &(struct timespec){ 0 });
 	sys_futex_cmp_requeue(&from, &to, FUTEX_PRIVATE_FLAG, 1, INT_MAX, 7);
@@ -115,51 +104,35 @@ static void call_all(void)
 		sleepers_wake(&from, FUTEX_PRIVATE_FLAG, INT_MAX);
 	}
 	sleepers_end();
-	trace_stop();
+	trace_file("events/futex/enable", O_WRONLY, (char[]){ "0" }, 1);
+	trace[trace_file("trace", O_RDONLY, trace, TRACE_SIZE - 1)] = '\0';
+	MUST(rmdir(instance));
 	test_wake(&other, 9, 0);
-}
-
-/* One is woken and three are moved; the fifth stays. */
-static void test_moves(void)
-{
-	test_wake(&to, INT_MAX, 3);
-	test_wake(&from, INT_MAX, 1);
-	test_requeue("a requeue that finds another value",
-		     "nr_wake=1 nr_requeue=2147483647 woken=0 requeued=0"
-		     " ret=-11",
-		     1);
-	test_requeue("a requeue that wakes one and moves three",
-		     "nr_wake=1 nr_requeue=3 woken=1 requeued=3 ret=4", 1);
-}
-
-/* A requeue that there is not has no event. */
-static void test_no_moves(void)
-{
-	test_wake(&to, INT_MAX, 0);
-	test_wake(&from, INT_MAX, NR_WAITERS);
-	test_requeue("no requeue", "nr_wake=1", 0);
-	tap_ok(!strstr(trace, "futex_requeue:"), "no event of a requeue");
 }
 
 int main(void)
 {
+	bool moves = !variant_is("none");
+
 	if (access(TRACING "/events/futex", F_OK)) {
-		tap_plan(1);
 		if (variant_is_host())
-			tap_skip("tracepoints", "not in this kernel");
-		else
-			tap_ok(false, "there are tracepoints: %s",
-			       strerror(errno));
-		return tap_exit();
+			return tap_skipped("tracepoints", "not in this kernel");
+		tap_bail("no tracepoints: %s", strerror(errno));
 	}
-	tap_plan(7);
-	trace_start();
-	call_all();
+	tap_plan(8);
+	trace_all_calls();
 	test_wait(&from, 0, NR_WAITERS);
 	test_wait(&from, -ETIMEDOUT, 1);
-	if (variant_is("none"))
-		test_no_moves();
-	else
-		test_moves();
+	/* One is woken and three are moved; the fifth stays. */
+	test_wake(&to, INT_MAX, moves ? 3 : 0);
+	test_wake(&from, INT_MAX, moves ? 1 : NR_WAITERS);
+	test_requeue("a requeue that finds another value",
+		     "nr_wake=1 nr_requeue=2147483647 woken=0 requeued=0"
+		     " ret=-11",
+		     moves);
+	test_requeue("a requeue that wakes one and moves three",
+		     "nr_wake=1 nr_requeue=3 woken=1 requeued=3 ret=4", moves);
+	/* A requeue that there is not has no event. */
+	tap_ok(moves || !strstr(trace, "futex_requeue:"), "no other event");
 	return tap_exit();
 }

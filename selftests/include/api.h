@@ -39,42 +39,26 @@ static inline bool drop_in_loaded(void)
 	return drop_in_owns(dlsym(RTLD_DEFAULT, "pthread_cond_wait"));
 }
 
-static inline void drop_in_path(char path[PATH_MAX])
-{
-	char program[PATH_MAX], near[PATH_MAX + 64];
-	ssize_t len = readlink("/proc/self/exe", program, sizeof(program) - 1);
-
-	if (len < 0)
-		tap_bail("/proc/self/exe: %s", strerror(errno));
-	program[len] = '\0';
-	*strrchr(program, '/') = '\0';
-	snprintf(near, sizeof(near), "%s/../../lib/" DROP_IN_LIBRARY, program);
-	if (!realpath(near, path))
-		tap_bail("%s: %s; build it with: make -C lib", near,
-			 strerror(errno));
-}
-
-/* What is preloaded already, such as a sanitizer, has to stay first. */
-static inline void drop_in_preload(const char *path)
-{
-	const char *before = getenv("LD_PRELOAD");
-	char list[2 * PATH_MAX];
-
-	snprintf(list, sizeof(list), "%s%s%s", before ? before : "",
-		 before && *before ? ":" : "", path);
-	setenv("LD_PRELOAD", list, 1);
-}
-
 static inline void drop_in_load(char **argv)
 {
-	char path[PATH_MAX];
+	const char *before = getenv("LD_PRELOAD");
+	char path[PATH_MAX], near[PATH_MAX + 64], list[2 * PATH_MAX];
 
 	if (!drop_in_wanted() || drop_in_loaded())
 		return;
 	if (getenv("DROP_IN_LOADING"))
-		tap_bail("LD_PRELOAD=%s had no effect", getenv("LD_PRELOAD"));
-	drop_in_path(path);
-	drop_in_preload(path);
+		tap_bail("LD_PRELOAD=%s had no effect", before);
+	if (!realpath("/proc/self/exe", path))
+		tap_bail("/proc/self/exe: %s", strerror(errno));
+	*strrchr(path, '/') = '\0';
+	snprintf(near, sizeof(near), "%s/../../lib/" DROP_IN_LIBRARY, path);
+	if (!realpath(near, path))
+		tap_bail("%s: %s; build it with: make -C lib", near,
+			 strerror(errno));
+	/* What is preloaded already, such as a sanitizer, stays first. */
+	snprintf(list, sizeof(list), "%s%s%s", before ? before : "",
+		 before && *before ? ":" : "", path);
+	setenv("LD_PRELOAD", list, 1);
 	setenv("DROP_IN_LOADING", "1", 1);
 	execv("/proc/self/exe", argv);
 	tap_bail("%s: %s", argv[0], strerror(errno));
@@ -158,6 +142,19 @@ static inline int api_mutex_timedlock(api_mutex_t *mutex, clockid_t clock,
 static inline void unlock(void *mutex)
 {
 	api_mutex_unlock(mutex);
+}
+
+/* api_time_out - with the mutex, a wait whose time is over: its result, or -1 */
+static inline int api_time_out(api_cond_t *cond, api_mutex_t *mutex)
+{
+	const struct timespec past = { 0, 0 };
+	int err;
+
+	if (api_mutex_lock(mutex))
+		return -1;
+	err = api_cond_clockwait(cond, mutex, CLOCK_MONOTONIC, &past);
+	api_mutex_unlock(mutex);
+	return err;
 }
 
 /* signal_as - with the mutex held, or not */

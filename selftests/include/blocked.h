@@ -76,13 +76,32 @@ static inline void *joined(pthread_t thread)
 	return result;
 }
 
-/* one_cpu - the first of those that the caller may run on */
-static inline cpu_set_t one_cpu(void)
+/* run_threads - @nr at a time, each given its number */
+static inline void run_threads(int nr, void *(*run)(void *number))
 {
-	cpu_set_t all, one;
-	int cpu = 0;
+	pthread_t threads[nr];
+
+	for (intptr_t i = 0; i < nr; i++)
+		threads[i] = thread_of(run, (void *)i);
+	while (nr--)
+		joined(threads[nr]);
+}
+
+/* own_cpus - those that the caller may run on */
+static inline cpu_set_t own_cpus(void)
+{
+	cpu_set_t all;
 
 	MUST(sched_getaffinity(0, sizeof(all), &all));
+	return all;
+}
+
+/* one_cpu - the first of them */
+static inline cpu_set_t one_cpu(void)
+{
+	cpu_set_t one, all = own_cpus();
+	int cpu = 0;
+
 	while (!CPU_ISSET(cpu, &all))
 		cpu++;
 	CPU_ZERO(&one);
@@ -110,9 +129,8 @@ __attribute__((constructor)) static void find_emulators_thread(void)
 /* to_one_cpu - from now on; returns where the caller might run before */
 static inline cpu_set_t to_one_cpu(void)
 {
-	cpu_set_t before, one = one_cpu();
+	cpu_set_t before = own_cpus(), one = one_cpu();
 
-	sched_getaffinity(0, sizeof(before), &before);
 	sched_setaffinity(0, sizeof(one), &one);
 	return before;
 }
@@ -246,18 +264,6 @@ static inline bool is_futex(long nr)
 	return nr == SYS_futex || nr == 202;
 }
 
-static inline bool blocked_call_is_futex(const char *call, const void *uaddr)
-{
-	unsigned long long first_arg;
-	long nr;
-
-	if (sscanf(call, "%ld 0x%llx", &nr, &first_arg) != 2)
-		return false;
-	if (!is_futex(nr) && nr != SYS_futex_waitv && nr != SYS_futex_wait)
-		return false;
-	return !uaddr || first_arg == (uintptr_t)uaddr;
-}
-
 /*
  * blocked_in_futex - does thread @tid of process @pid sleep in futex now?
  * @uaddr: first argument of its system call, or NULL for any
@@ -268,12 +274,17 @@ static inline bool blocked_call_is_futex(const char *call, const void *uaddr)
  */
 static inline int blocked_in_futex(pid_t pid, pid_t tid, const void *uaddr)
 {
+	unsigned long long first;
 	char text[512];
 	ssize_t len;
+	long nr;
 
 	len = blocked_read(pid, tid, "syscall", text, sizeof(text));
 	if (len >= 0) {
-		if (!blocked_call_is_futex(text, uaddr))
+		if (sscanf(text, "%ld 0x%llx", &nr, &first) != 2 ||
+		    (!is_futex(nr) && nr != SYS_futex_waitv &&
+		     nr != SYS_futex_wait) ||
+		    (uaddr && first != (uintptr_t)uaddr))
 			return 0;
 	} else {
 		len = blocked_read(pid, tid, "wchan", text, sizeof(text));
@@ -393,13 +404,9 @@ static inline void hold_off_here(int signal)
 /* hold_off - @thread is in the handler when this returns */
 static inline void hold_off(pthread_t thread)
 {
-	const struct sigaction action = {
-		.sa_handler = hold_off_here,
-		.sa_flags = SA_RESTART,
-	};
 	int nr = nr_held_off;
 
-	sigaction(SIGUSR2, &action, NULL);
+	signal(SIGUSR2, hold_off_here);
 	holding_off = true;
 	pthread_kill(thread, SIGUSR2);
 	reached(&nr_held_off, nr + 1);

@@ -16,15 +16,6 @@
 #include "../mock/eager/eager.h"
 #endif
 
-static inline drover_stream_t stream_of(uint32_t backend, uint32_t order)
-{
-	drover_streamattr_t attr = { .backend = backend, .order = order };
-	drover_stream_t stream;
-
-	MUST(drover_stream_create(&stream, &attr));
-	return stream;
-}
-
 static inline void *device_memory(drover_stream_t *stream, size_t bytes)
 {
 	void *memory;
@@ -192,17 +183,11 @@ static inline void *gate_opener(void *arg)
 	return NULL;
 }
 
-/* gate_open_when_asleep - the caller's next sleep in futex opens the gate */
+/* gate_open_when_asleep - by another thread, which is to be joined */
 static inline void gate_open_when_asleep(struct gate *gate)
 {
 	gate->sleeper = blocked_gettid();
-	MUST(pthread_create(&gate->opener, NULL, gate_opener, gate));
-}
-
-/* gate_was_waited_for - the end of gate_open_when_asleep() */
-static inline void gate_was_waited_for(struct gate *gate)
-{
-	pthread_join(gate->opener, NULL);
+	gate->opener = thread_of(gate_opener, gate);
 }
 
 #ifdef DROVER_STREAM_DEBUG

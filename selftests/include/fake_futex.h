@@ -111,22 +111,15 @@ static inline void fake_futex_late(void)
 	}
 }
 
-static inline int fake_futex_command(int op)
-{
-	return op & ~(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME);
-}
-
 /* How long until @deadline; far away if there is none. */
 static inline int64_t fake_futex_left(int op, const struct timespec *deadline)
 {
 	bool realtime = op & FUTEX_CLOCK_REALTIME;
-	struct timespec now;
 
 	if (!deadline)
 		return INT64_MAX;
-	clock_gettime(realtime ? CLOCK_REALTIME : CLOCK_MONOTONIC, &now);
-	return (deadline->tv_sec - now.tv_sec) * INT64_C(1000000000) +
-	       deadline->tv_nsec - now.tv_nsec;
+	return deadline->tv_sec * NS_PER_S + deadline->tv_nsec -
+	       ns_of(realtime ? CLOCK_REALTIME : CLOCK_MONOTONIC);
 }
 
 static inline long fake_futex_error(int error)
@@ -135,24 +128,14 @@ static inline long fake_futex_error(int error)
 	return -1;
 }
 
-/* Every answer that a plain wait may give at any time. */
-static inline long fake_futex_spurious(void)
-{
-	switch (random_below(&fake_futex_random, 3)) {
-	case 0:
-		return 0;
-	case 1:
-		return fake_futex_error(EINTR);
-	default:
-		return fake_futex_error(EAGAIN);
-	}
-}
-
 /* Returns whether @result is the answer, without the kernel. */
 static inline bool fake_futex_wait(int op, const struct timespec *deadline,
 				   long *result)
 {
+	/* A plain wait may answer any of them at any time. */
+	static const int errors[] = { 0, EINTR, EAGAIN };
 	int64_t left = fake_futex_left(op, deadline);
+	int error = EAGAIN;
 
 	if (left < FAKE_FUTEX_NEAR_NS && fake_futex_draws(fake_futex.expire)) {
 		while (fake_futex_left(op, deadline) > 0)
@@ -163,29 +146,24 @@ static inline bool fake_futex_wait(int op, const struct timespec *deadline,
 	if (!fake_futex_draws(fake_futex.spurious))
 		return false;
 	/* A wait for requeue-PI that returns 0 has the lock: not to be faked. */
-	if (fake_futex_command(op) == FUTEX_WAIT_REQUEUE_PI)
-		*result = fake_futex_error(EAGAIN);
+	if ((op & FUTEX_CMD_MASK) == FUTEX_WAIT_REQUEUE_PI)
+		error = EAGAIN;
 	else
-		*result = fake_futex_spurious();
+		error = errors[random_below(&fake_futex_random, 3)];
+	*result = error ? fake_futex_error(error) : 0;
 	return true;
-}
-
-static inline bool fake_futex_refuses(void)
-{
-	int nr = atomic_fetch_add(&fake_futex_nr_requeues, 1);
-
-	return fake_futex.refuse_with && nr >= fake_futex.refuse_from;
 }
 
 /* Returns whether @result is the answer, without the kernel. */
 static inline bool fake_futex_answers(int op, const void *timeout, long *result)
 {
-	switch (fake_futex_command(op)) {
+	switch (op & FUTEX_CMD_MASK) {
 	case FUTEX_WAIT_BITSET:
 	case FUTEX_WAIT_REQUEUE_PI:
 		return fake_futex_wait(op, timeout, result);
 	case FUTEX_CMP_REQUEUE:
-		if (!fake_futex_refuses())
+		if (fake_futex_nr_requeues++ < fake_futex.refuse_from ||
+		    !fake_futex.refuse_with)
 			return false;
 		*result = fake_futex_error(fake_futex.refuse_with);
 		return true;
@@ -198,10 +176,6 @@ static inline bool fake_futex_answers(int op, const void *timeout, long *result)
 		return false;
 	}
 }
-
-long raw_futex_call(_Atomic uint32_t *word, int op, uint32_t val,
-		    const void *timeout_or_val2, _Atomic uint32_t *word2,
-		    uint32_t val3);
 
 /* What the library calls. */
 long raw_futex_call(_Atomic uint32_t *word, int op, uint32_t val,

@@ -76,8 +76,6 @@ static inline void place_settled(pid_t pid, pid_t tid, const void *mutex)
  *	tap_is(fixture_count(&fixture, AT_COND), 7, "the others still wait");
  */
 
-struct fixture;
-
 struct member {
 	struct fixture *fixture;
 	pthread_t thread;
@@ -139,25 +137,23 @@ static inline int errno_kept_by(int answer, const char *call)
 	return answer;
 }
 
-static inline int member_wait(struct member *member)
-{
-	if (member->wait)
-		return member->wait(member->cond, member->mutex);
-	if (!member->deadline)
-		return errno_kept(api_cond_wait(member->cond, member->mutex));
-	return errno_kept(api_cond_clockwait(member->cond, member->mutex,
-					     member->clock, member->deadline));
-}
-
 static inline void *member_thread(void *arg)
 {
 	struct member *member = arg;
 	struct fixture *fixture = member->fixture;
+	api_cond_t *cond = member->cond;
+	api_mutex_t *mutex = member->mutex;
 
 	member->tid = blocked_gettid();
-	api_mutex_lock(member->mutex);
+	api_mutex_lock(mutex);
 	member->waiting = true;
-	member->result = member_wait(member);
+	if (member->wait)
+		member->result = member->wait(cond, mutex);
+	else if (!member->deadline)
+		member->result = errno_kept(api_cond_wait(cond, mutex));
+	else
+		member->result = errno_kept(api_cond_clockwait(
+			cond, mutex, member->clock, member->deadline));
 	if (member->then)
 		member->then(member);
 	member->turn = atomic_fetch_add(&fixture->nr_returned, 1);
@@ -165,7 +161,7 @@ static inline void *member_thread(void *arg)
 		sched_yield();
 	/* Of a mutex that nobody can have it is not the holder. */
 	if (member->result != ENOTRECOVERABLE)
-		api_mutex_unlock(member->mutex);
+		api_mutex_unlock(mutex);
 	fixture->nr_gone++;
 	return NULL;
 }

@@ -36,7 +36,6 @@ struct futex_waitv {
 /* Flags of one entry of struct futex_waitv. */
 #ifndef FUTEX2_SIZE_U32
 #define FUTEX2_SIZE_U32 0x02
-#define FUTEX2_PRIVATE	FUTEX_PRIVATE_FLAG
 #endif
 
 static inline long sys_result(long ret)
@@ -162,8 +161,8 @@ static inline long requeue_by(const struct requeue_op *op, const void *from,
 			      const void *to, int flags, int nr_wake,
 			      int nr_requeue)
 {
-	uint32_t flags2 = FUTEX2_SIZE_U32 |
-			  (flags & FUTEX_PRIVATE_FLAG ? FUTEX2_PRIVATE : 0);
+	/* FUTEX2_PRIVATE is FUTEX_PRIVATE_FLAG. */
+	uint32_t flags2 = FUTEX2_SIZE_U32 | (flags & FUTEX_PRIVATE_FLAG);
 	struct futex_waitv pair[2] = {
 		{ .uaddr = (uintptr_t)from, .flags = flags2 },
 		{ .uaddr = (uintptr_t)to, .flags = flags2 },

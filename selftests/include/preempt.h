@@ -44,28 +44,18 @@ static inline void preempt_step(int signal, siginfo_t *info, void *context)
 	}
 }
 
-static inline void preempt_trap(void)
-{
-	__asm__ volatile("lea -128(%%rsp), %%rsp\n\t" /* the red zone */
-			 "pushfq\n\t"
-			 "orl %0, (%%rsp)\n\t"
-			 "popfq\n\t"
-			 "lea 128(%%rsp), %%rsp"
-			 :
-			 : "i"(PREEMPT_TRAP_FLAG)
-			 : "memory", "cc");
-}
+#define PREEMPT_FLAGS(instruction, flags)                                \
+	__asm__ volatile("lea -128(%%rsp), %%rsp\n\t" /* the red zone */ \
+			 "pushfq\n\t" instruction " %0, (%%rsp)\n\t"     \
+			 "popfq\n\t"                                     \
+			 "lea 128(%%rsp), %%rsp"                         \
+			 :                                               \
+			 : "i"(flags)                                    \
+			 : "memory", "cc")
 
 static inline void preempt_trap_end(void)
 {
-	__asm__ volatile("lea -128(%%rsp), %%rsp\n\t"
-			 "pushfq\n\t"
-			 "andl %0, (%%rsp)\n\t"
-			 "popfq\n\t"
-			 "lea 128(%%rsp), %%rsp"
-			 :
-			 : "i"(~PREEMPT_TRAP_FLAG)
-			 : "memory", "cc");
+	PREEMPT_FLAGS("andl", ~PREEMPT_TRAP_FLAG);
 }
 
 /*
@@ -87,7 +77,7 @@ static inline bool preempt_after(long nr, void (*call)(void *arg),
 	preempt.meanwhile = meanwhile;
 	preempt.arg = arg;
 	preempt.done = false;
-	preempt_trap();
+	PREEMPT_FLAGS("orl", PREEMPT_TRAP_FLAG);
 	call(arg);
 	preempt_trap_end();
 	return preempt.done;

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <sys/wait.h>
@@ -25,35 +26,14 @@ struct args {
 	char **argv;
 };
 
-static inline bool args_known(const char *names, const char *name, size_t len)
-{
-	const char *at = names;
-
-	while ((at = strstr(at, name))) {
-		bool starts = at == names || at[-1] == ' ';
-
-		if (starts && (at[len] == ' ' || at[len] == '\0'))
-			return true;
-		at++;
-	}
-	return false;
-}
-
 static inline bool args_valid(const char *names, const char *arg)
 {
-	const char *equals = strchr(arg, '=');
-	char name[32], *end;
-	size_t len;
+	char all[256], word[40] = " ", rest;
+	long long number;
 
-	if (!equals || equals == arg || !equals[1])
-		return false;
-	len = equals - arg;
-	if (len >= sizeof(name))
-		return false;
-	memcpy(name, arg, len);
-	name[len] = '\0';
-	strtoull(equals + 1, &end, 0);
-	return *end == '\0' && args_known(names, name, len);
+	snprintf(all, sizeof(all), " %s ", names);
+	return sscanf(arg, "%30[a-z_]=%lli%c", word + 1, &number, &rest) == 2 &&
+	       strstr(all, strcat(word, " "));
 }
 
 /* args_parse - check all arguments against @names, separated by spaces */
@@ -167,7 +147,7 @@ static inline bool child_does(bool (*work)(void), const char *what)
  *
  *	tap_ok(steps_do("wait everybody; signal; returned = 1"), "a signal");
  *
- * A step is a verb and its numbers; those that are left out are 1. What is
+ * A step is a verb and its numbers, or letters; what is left out is 1. What is
  * behind the = has to come of it: if not, the step is printed, and the others
  * follow all the same, unless STEPS_END comes of it.
  */
@@ -242,7 +222,7 @@ static inline const struct step_word *step_named(const char *name)
 
 static inline long step_number(const char *text)
 {
-	bool negated = *text == '-';
+	bool negated = *text == '-', letter = isalpha(*text) && !text[1];
 	const struct step_word *known = step_named(text + negated);
 	long number;
 	char *end;
@@ -251,8 +231,8 @@ static inline long step_number(const char *text)
 		return (long)known->act;
 	if (known)
 		return negated ? -known->value : known->value;
-	number = strtol(text, &end, 0);
-	if (*end)
+	number = letter ? *text : strtol(text, &end, 0);
+	if (!letter && *end)
 		tap_bail("'%s' in a scenario is no number", text);
 	return number;
 }

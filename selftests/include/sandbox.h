@@ -80,59 +80,31 @@ static inline int filter_answer(uint32_t what, uint32_t op, uint32_t other)
 	return filter_install(code, sizeof(code) / sizeof(code[0]));
 }
 
-/* futex_filter_refuse - answer @error to every plain requeue */
-static inline int futex_filter_refuse(int error)
-{
-	return filter_answer(SECCOMP_RET_ERRNO | error, FUTEX_REQUEUE,
-			     FUTEX_CMP_REQUEUE);
-}
-
-/* futex_filter_refuse_pi - answer @error to requeue-PI: wakers, or waiters too */
-static inline int futex_filter_refuse_pi(int error, bool waiters)
-{
-	return filter_answer(SECCOMP_RET_ERRNO | error, FUTEX_CMP_REQUEUE_PI,
-			     waiters ? FUTEX_WAIT_REQUEUE_PI :
-				       FUTEX_CMP_REQUEUE_PI);
-}
-
-/* What a debug build says before it aborts: misuse_test(), in a child. */
-static inline _Noreturn void misuse_do(void (*call)(void), int err)
+/* misuse_test - in a child: a debug build @says it of the steps, and aborts */
+static inline void misuse_test(bool (*act)(const char *steps),
+			       const char *steps, const char *says)
 {
 	const struct rlimit no_core = { 0, 0 };
-
-	watchdog("in the child");
-	setrlimit(RLIMIT_CORE, &no_core);
-	dup2(err, STDERR_FILENO);
-	call();
-	_exit(0);
-}
-
-/* What it says before it aborts; empty if it does not. */
-static inline void misuse_message(void (*call)(void), char text[], size_t size)
-{
+	char text[512] = "";
 	int ends[2], status;
-	ssize_t len;
 	pid_t pid;
 
 	MUST(pipe(ends));
 	pid = fork();
-	if (pid == 0)
-		misuse_do(call, ends[1]);
+	if (pid == 0) {
+		watchdog("in the child");
+		setrlimit(RLIMIT_CORE, &no_core);
+		dup2(ends[1], STDERR_FILENO);
+		act(steps);
+		_exit(0);
+	}
 	close(ends[1]);
-	len = read(ends[0], text, size - 1);
+	if (read(ends[0], text, sizeof(text) - 1) < 0)
+		tap_bail("pipe: %s", strerror(errno));
 	close(ends[0]);
-	text[len > 0 ? len : 0] = '\0';
-	if (waitpid(pid, &status, 0) != pid || !WIFSIGNALED(status) ||
-	    WTERMSIG(status) != SIGABRT)
-		text[0] = '\0';
-}
-
-static inline void misuse_test(void (*call)(void), const char *says)
-{
-	char text[512];
-
-	misuse_message(call, text, sizeof(text));
-	if (!tap_ok(strstr(text, "drover: ") && strstr(text, says),
+	if (!tap_ok(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) &&
+			    WTERMSIG(status) == SIGABRT &&
+			    strstr(text, "drover: ") && strstr(text, says),
 		    "says \"%s\", and aborts", says))
 		tap_diag("it said: %s", text);
 }

@@ -165,6 +165,14 @@ static inline int tap_exit(void)
 	return nr_done && tap.skipped == nr_done ? TAP_SKIP : TAP_PASS;
 }
 
+/* tap_skipped - what main() returns if nothing can be tested here */
+static inline int tap_skipped(const char *name, const char *why)
+{
+	tap_plan(1);
+	tap_skip(name, why);
+	return tap_exit();
+}
+
 /*
  * What cannot be tested in a build with a sanitizer
  *
@@ -209,31 +217,17 @@ static inline bool skips_cancellation(const char *name)
 	return !FRAMES_MAY_UNWIND;
 }
 
-static inline int sanitizer_skips(const char *name, const char *why)
-{
-	tap_plan(1);
-	tap_skip(name, why);
-	return tap_exit();
-}
-
 /* frames_stay - what main() returns where threads are cancelled */
 static inline int frames_stay(void)
 {
-	return sanitizer_skips("cancellation", FRAMES_STAY);
+	return tap_skipped("cancellation", FRAMES_STAY);
 }
 
 /* handlers_are_late - what main() returns where all depends on handlers */
 static inline int handlers_are_late(void)
 {
-	return sanitizer_skips("signal handlers",
-			       "ThreadSanitizer holds them back");
-}
-
-/* children_have_no_threads - the same where children start threads */
-static inline int children_have_no_threads(void)
-{
-	return sanitizer_skips("threads of a child",
-			       "ThreadSanitizer ends the child");
+	return tap_skipped("signal handlers",
+			   "ThreadSanitizer holds them back");
 }
 
 /*

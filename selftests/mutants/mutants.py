@@ -3,7 +3,7 @@
 
     lib/cond/wake.c
 
-    [signal-forgets-the-closed] attack/storm seconds=5 | cond/signal_order
+    [signal-forgets-the-closed] attack/storm seconds=5 | cond/wakeup_rounds
     what goes wrong, in a few words
     -	a line to be taken out
     +	a line to be put there

@@ -278,9 +278,7 @@ static void test_return(void)
 
 static void *wait_for_all(void *arg)
 {
-	struct sched_param none = { 0 };
-
-	pthread_setschedparam(pthread_self(), SCHED_IDLE, &none);
+	sched_setscheduler(0, SCHED_IDLE, &(struct sched_param){ 0 });
 	sleeper = blocked_gettid();
 	drover_pool_wait_all(pool);
 	waiter_done = 1;

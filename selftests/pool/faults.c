@@ -53,50 +53,44 @@ static void join(void *total, const void *scratch, void *arg)
 	*(long *)total += *(const long *)scratch;
 }
 
-static bool loop_is_right(void)
-{
-	long total = 0;
-	drover_loop_t loop = { .function = add,
-			       .scratch = sizeof(total),
-			       .total = &total,
-			       .join = join };
-	int err = drover_pool_loop(pool, 0, NR, &loop);
-
-	return err ? err == ENOMEM && !total : total == NR;
-}
-
 static int add_shared(size_t begin, size_t end, void *sum)
 {
 	*(atomic_long *)sum += end - begin;
 	return 0;
 }
 
-/* It needs no memory. */
-static bool plain_loop_is_right(void)
+/* A plain one needs no memory. */
+static bool loops_are_right(void)
 {
+	long total = 0;
 	atomic_long sum = 0;
+	drover_loop_t loop = { .function = add,
+			       .scratch = sizeof(total),
+			       .total = &total,
+			       .join = join };
+	int err = drover_pool_loop(pool, 0, NR, &loop);
 
-	return !drover_pool_for(pool, 0, NR, 1, add_shared, &sum) && sum == NR;
+	return (err ? err == ENOMEM && !total : total == NR) &&
+	       !drover_pool_for(pool, 0, NR, 1, add_shared, &sum) && sum == NR;
 }
 
 /* Was all as it should be? */
 static bool life(void)
 {
-	cpu_set_t all;
+	cpu_set_t all = own_cpus();
 	drover_poolattr_t attr = { .workers = 2,
 				   .cpu_sets = &all,
 				   .nr_cpu_sets = 1 };
 	bool right;
 	int err;
 
-	sched_getaffinity(0, sizeof(all), &all);
 	nr_run = nr_accepted = 0;
 	pool = NULL;
 	err = drover_pool_create(&pool, &attr);
 	if (err)
 		return !pool && (err == ENOMEM || err == EAGAIN);
 	waits();
-	right = loop_is_right() && plain_loop_is_right();
+	right = loops_are_right();
 	err = drover_pool_resize(pool, 5);
 	right &= !err || err == ENOMEM || err == EAGAIN;
 	waits();

@@ -136,13 +136,8 @@ static void *loop_in_thread(void *arg)
 
 static void test_nested(void)
 {
-	pthread_t threads[4];
-
 	begin(2);
-	for (int i = 0; i < 4; i++)
-		threads[i] = thread_of(loop_in_thread, NULL);
-	for (int i = 0; i < 4; i++)
-		joined(threads[i]);
+	run_threads(4, loop_in_thread);
 	tap_ok(!nr_wrong && nr_parts == 4 * 20 * 100,
 	       "loops in loops of several threads");
 	end();
@@ -156,25 +151,20 @@ static int meet(size_t begin, size_t end, const drover_part_t *part, void *arg)
 	return 0;
 }
 
-static void test_many(void)
-{
-	const drover_loop_t loop = { .function = meet,
-				     .grain = 1,
-				     .threads = NR_MANY + 1 };
-
-	watchdog("many workers");
-	begin(NR_MANY);
-	tap_is(drover_pool_loop(pool, 0, NR_MANY + 1, &loop), 0,
-	       "as many take part as it says");
-	end();
-}
-
 int main(void)
 {
+	const drover_loop_t of_many = { .function = meet,
+					.grain = 1,
+					.threads = NR_MANY + 1 };
+
 	watchdog("loops");
 	tap_plan(NR_OF(ranges) + 5 + 2 + 1 + 1);
 	test_ranges();
 	test_nested();
-	test_many();
+	watchdog("many workers");
+	begin(NR_MANY);
+	tap_is(drover_pool_loop(pool, 0, NR_MANY + 1, &of_many), 0,
+	       "as many take part as it says");
+	end();
 	return tap_exit();
 }

@@ -40,23 +40,20 @@ static int file_of(const char *text)
 	return fd;
 }
 
-static int open_capacity(int cpu)
-{
-	char text[16];
-
-	snprintf(text, sizeof(text), "%d\n",
-		 cpu == LAST_CPU ? sizes->capacity_of_last : sizes->capacity);
-	return file_of(sizes->capacity && cpu <= LAST_CPU ? text : NULL);
-}
-
 /* What the library calls: the program's comes before the C library's. */
 int open(const char *path, int flags, ...)
 {
+	char text[16];
 	int cpu;
 
 	if (sizes &&
-	    sscanf(path, "/sys/devices/system/cpu/cpu%d/cpu_c", &cpu) == 1)
-		return open_capacity(cpu);
+	    sscanf(path, "/sys/devices/system/cpu/cpu%d/cpu_c", &cpu) == 1) {
+		snprintf(text, sizeof(text), "%d\n",
+			 cpu == LAST_CPU ? sizes->capacity_of_last :
+					   sizes->capacity);
+		return file_of(sizes->capacity && cpu <= LAST_CPU ? text :
+								    NULL);
+	}
 	if (sizes && !strcmp(path, "/sys/devices/cpu_atom/cpus"))
 		return file_of(sizes->atom);
 	return syscall(SYS_openat, AT_FDCWD, path, flags, 0600);
@@ -84,11 +81,10 @@ static bool budgets(void)
 
 int main(void)
 {
-	cpu_set_t all;
+	cpu_set_t all = own_cpus();
 
 	watchdog("small CPUs");
 	tap_plan(NR_OF(all_sizes) + 1);
-	sched_getaffinity(0, sizeof(all), &all);
 	for (int i = 0; i < NR_OF(all_sizes); i++) {
 		const struct sizes *of = &all_sizes[i];
 

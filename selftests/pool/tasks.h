@@ -188,32 +188,19 @@ void *aligned_alloc(size_t alignment, size_t bytes)
 }
 
 #if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
-static inline void *no_memory(void)
-{
-	errno = ENOMEM;
-	return NULL;
-}
+#define MAY_LACK(function, parameters, ...)                    \
+	extern void *__libc_##function parameters;             \
+	void *function parameters                              \
+	{                                                      \
+		if (!refuses(true))                            \
+			return __libc_##function(__VA_ARGS__); \
+		errno = ENOMEM;                                \
+		return NULL;                                   \
+	}
 
-extern void *__libc_malloc(size_t bytes);
-
-void *malloc(size_t bytes)
-{
-	return refuses(true) ? no_memory() : __libc_malloc(bytes);
-}
-
-extern void *__libc_calloc(size_t nr, size_t bytes);
-
-void *calloc(size_t nr, size_t bytes)
-{
-	return refuses(true) ? no_memory() : __libc_calloc(nr, bytes);
-}
-
-extern void *__libc_realloc(void *memory, size_t bytes);
-
-void *realloc(void *memory, size_t bytes)
-{
-	return refuses(true) ? no_memory() : __libc_realloc(memory, bytes);
-}
+MAY_LACK(malloc, (size_t bytes), bytes)
+MAY_LACK(calloc, (size_t nr, size_t bytes), nr, bytes)
+MAY_LACK(realloc, (void *memory, size_t bytes), memory, bytes)
 #endif
 
 #endif /* REFUSES */

@@ -41,28 +41,20 @@ static int run_post(void *arg)
 	return 0;
 }
 
-/* Longer than who waits for it polls. */
-static void take_time(void)
-{
-	struct timespec until = deadline_in(CLOCK_MONOTONIC, SLOW_NS);
-
-	while (!deadline_passed(CLOCK_MONOTONIC, &until))
-		;
-}
-
 /* Twice its number, plus the results of its children. */
 static int run_job(void *arg)
 {
 	struct job *job = arg;
+	int64_t until = blocked_now_ns() + (job->slow ? SLOW_NS : 0);
 	int sum = job->number * 2, result;
 
 	job->nr_runs++;
 	atomic_fetch_add_explicit(&nr_jobs_run, 1, memory_order_relaxed);
 	for (int i = 0; job->children && i < 2; i++)
 		nr_wrong += !!drover_pool_submit(pool, &job->children[i].task);
-	/* A parent leaves its children to others. */
-	if (job->slow)
-		take_time();
+	/* A parent leaves its children to others; longer than a waiter polls. */
+	while (job->slow && blocked_now_ns() < until)
+		;
 	for (int i = 0; job->children && i < 2; i++) {
 		nr_wrong += !!drover_pool_wait(pool, &job->children[i].task,
 					       &result);
@@ -223,18 +215,6 @@ static void *change_cpus(void *arg)
 	return arg;
 }
 
-/* When nobody changes them any more. */
-static void test_cpus(unsigned int nr)
-{
-	await_sleep(nr);
-	for_all_threads(run_on, &all_cpus);
-	for (int i = 0; i < 200; i++)
-		one_loop();
-	await_sleep(nr);
-	tap_is(for_all_threads(has_other, &all_cpus), 0,
-	       "all threads have the CPUs that they were given");
-}
-
 static void test_storm(unsigned int nr, bool changing, uint64_t *seed)
 {
 	struct submitter all[NR_SUBMITTERS] = { 0 }, sum = { 0 };
@@ -272,8 +252,16 @@ static void test_storm(unsigned int nr, bool changing, uint64_t *seed)
 	tap_diag("steals %lu, helped %lu, sleeps %lu, blocks %lu, threads %lu",
 		 stats.steals, stats.helped, stats.sleeps, stats.blocks,
 		 stats.threads);
-	if (changing)
-		test_cpus(stats.threads);
+	/* When nobody changes their CPUs any more */
+	if (changing) {
+		await_sleep(stats.threads);
+		for_all_threads(run_on, &all_cpus);
+		for (int i = 0; i < 200; i++)
+			one_loop();
+		await_sleep(stats.threads);
+		tap_is(for_all_threads(has_other, &all_cpus), 0,
+		       "all threads have the CPUs that they were given");
+	}
 	end();
 }
 
@@ -285,7 +273,7 @@ int main(int argc, char **argv)
 	nr_wanted = args_get(&args, "tasks", 300000) / 3 / NR_SUBMITTERS;
 	tap_plan(3 * 5 + 1);
 	cpu = one_cpu();
-	sched_getaffinity(0, sizeof(all_cpus), &all_cpus);
+	all_cpus = own_cpus();
 	tap_diag("seed=%" PRIu64, seed);
 	test_storm(1, false, &seed);
 	test_storm(2, false, &seed);

@@ -112,16 +112,6 @@ static void *come_through(void *right)
 	return NULL;
 }
 
-static void test_calls(void)
-{
-	bool right = false;
-
-	watchdog("cancelled before");
-	tap_ok(joined(thread_of(come_through, &right)) == PTHREAD_CANCELED,
-	       "cancelled before all calls, and afterwards");
-	tap_ok(right, "it came through all calls");
-}
-
 static const char *const scenarios[] = {
 	/* In a task that a thread runs because it waits for it */
 	"begin 2; task 0 holds; task 1 holds; begun 2 = 0; task 2 ends; "
@@ -133,6 +123,8 @@ static const char *const scenarios[] = {
 
 int main(void)
 {
+	bool right = false;
+
 	if (!FRAMES_MAY_UNWIND)
 		return frames_stay();
 	tap_plan(2 + 2 + 2 + 2);
@@ -146,6 +138,9 @@ int main(void)
 		       i ? "workers" : "who waits");
 	}
 	test_helper();
-	test_calls();
+	watchdog("cancelled before");
+	tap_ok(joined(thread_of(come_through, &right)) == PTHREAD_CANCELED,
+	       "cancelled before all calls, and afterwards");
+	tap_ok(right, "it came through all calls");
 	return tap_exit();
 }

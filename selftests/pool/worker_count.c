@@ -107,37 +107,34 @@ static bool becomes(const cpu_set_t *set, uint64_t nr)
 	return stats_of(pool).workers == nr;
 }
 
+/* Of a cgroup, and of the pool without a limit */
+static const char *file, *no_limit;
+static uint64_t nr_all;
+static char folder[128];
+
 /* In a child, which alone goes into the cgroup. Bits: one worker; then all */
-static int workers_in(const char *folder, const char *file,
-		      const char *no_limit, uint64_t nr_all)
+static bool find_workers(void)
 {
 	cpu_set_t all;
-	int found = 0, status = -1;
-	pid_t child = fork();
+	int found;
 
-	if (child == 0) {
-		if (!write_file(folder, "cgroup.procs", "0"))
-			_exit(0);
-		sched_getaffinity(0, sizeof(all), &all);
-		begin(0);
-		found = stats_of(pool).workers == 1 ? 1 : 4;
-		write_file(folder, file, no_limit);
-		_exit(becomes(&all, nr_all) ? found | 2 : found);
-	}
-	waitpid(child, &status, 0);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+	if (!write_file(folder, "cgroup.procs", "0"))
+		_exit(0);
+	all = own_cpus();
+	begin(0);
+	found = stats_of(pool).workers == 1 ? 1 : 4;
+	write_file(folder, file, no_limit);
+	_exit(becomes(&all, nr_all) ? found | 2 : found);
 }
 
-static void test_limit(const char *mount, const char *file, const char *limit,
-		       const char *no_limit, uint64_t nr_all)
+static void test_limit(const char *mount, const char *limit)
 {
-	char folder[128];
 	int found = 0;
 
 	snprintf(folder, sizeof(folder), "%s/drover-test-%d", mount, getpid());
 	if (!mkdir(folder, 0755)) {
 		if (write_file(folder, file, limit))
-			found = workers_in(folder, file, no_limit, nr_all);
+			found = child_status(find_workers, "in the cgroup");
 		rmdir(folder);
 	}
 	if (found)
@@ -148,23 +145,24 @@ static void test_limit(const char *mount, const char *file, const char *limit,
 
 int main(void)
 {
-	cpu_set_t all, one = one_cpu();
-	uint64_t before = nr_workers();
+	cpu_set_t all = own_cpus(), one = one_cpu();
 
 	watchdog("worker count");
 	tap_plan(1 + 5 + 2 + 3);
-	sched_getaffinity(0, sizeof(all), &all);
+	nr_all = nr_workers();
 	/* A quota may leave fewer. */
-	tap_ok(before >= 1 && before <= (unsigned)CPU_COUNT(&all),
+	tap_ok(nr_all >= 1 && nr_all <= (unsigned)CPU_COUNT(&all),
 	       "as many workers as CPUs, at most");
 	test_placed();
-	test_limit("/sys/fs/cgroup", "cpu.max", "100000 100000", "max 100000",
-		   before);
-	test_limit("/sys/fs/cgroup/cpu", "cpu.cfs_quota_us", "100000", "-1",
-		   before);
+	file = "cpu.max";
+	no_limit = "max 100000";
+	test_limit("/sys/fs/cgroup", "100000 100000");
+	file = "cpu.cfs_quota_us";
+	no_limit = "-1";
+	test_limit("/sys/fs/cgroup/cpu", "100000");
 	begin_with((drover_poolattr_t){ .stack = STACK });
 	tap_ok(becomes(&one, 1), "CPUs go: so do workers");
-	tap_ok(becomes(&all, before), "and come back");
+	tap_ok(becomes(&all, nr_all), "and come back");
 	end();
 	sched_setaffinity(0, sizeof(one), &one);
 	tap_is(nr_workers(), 1, "one CPU: one worker");

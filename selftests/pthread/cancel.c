@@ -32,17 +32,9 @@ static void cleanup(void *arg)
 	victim.had_mutex = pthread_mutex_unlock(&mutex) == 0;
 }
 
-static int victim_wait(void)
-{
-	struct timespec far = deadline_in(CLOCK_MONOTONIC, 1000 * NS_PER_S);
-
-	if (!victim.timed)
-		return pthread_cond_wait(&cond, &mutex);
-	return pthread_cond_clockwait(&cond, &mutex, CLOCK_MONOTONIC, &far);
-}
-
 static void *victim_thread(void *arg)
 {
+	struct timespec far = deadline_in(CLOCK_MONOTONIC, 1000 * NS_PER_S);
 	int ignored;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &ignored);
@@ -54,7 +46,10 @@ static void *victim_thread(void *arg)
 	victim.waiting = true;
 	pthread_setcanceltype(victim.type, &ignored);
 	pthread_setcancelstate(victim.state, &ignored);
-	victim.result = victim_wait();
+	victim.result = victim.timed ?
+				pthread_cond_clockwait(&cond, &mutex,
+						       CLOCK_MONOTONIC, &far) :
+				pthread_cond_wait(&cond, &mutex);
 	pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &victim.type_after);
 	pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &ignored);
 	victim.pending = true;
@@ -242,15 +237,6 @@ STEP(remember_where)
 	return 0;
 }
 
-/* Asleep, and no longer for its signal: for a lock of the library's. */
-static bool waits_for_lock(void)
-{
-	unsigned long long address = futex_of_victim();
-
-	return address && address != waited_at &&
-	       blocked_in_futex(getpid(), victim.tid, NULL) == 1;
-}
-
 static void *signal_once(void *arg)
 {
 	pthread_cond_signal(&cond);
@@ -258,8 +244,9 @@ static void *signal_once(void *arg)
 }
 
 /*
- * It may be on its way for a moment, but is seen to return or to sleep. The
- * signaller is another thread, for the victim may have what it needs.
+ * It may be on its way for a moment, but is seen to return or to sleep, no longer
+ * for its signal: for a lock of the library's. The signaller is another thread,
+ * for the victim may have what it needs.
  */
 STEP(signal_and_settle)
 {
@@ -267,7 +254,11 @@ STEP(signal_and_settle)
 
 	start_thread(&signaller, signal_once, NULL);
 	while (!settled && blocked_now_ns() < deadline) {
-		settled = victim.result == 0 || waits_for_lock();
+		unsigned long long at = futex_of_victim();
+
+		settled = victim.result == 0 ||
+			  (at && at != waited_at &&
+			   blocked_in_futex(getpid(), victim.tid, NULL) == 1);
 		sched_yield();
 	}
 	return 0;

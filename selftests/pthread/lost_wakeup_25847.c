@@ -102,20 +102,10 @@ static void post(int nr)
 }
 
 /*
- * The stopped thread's group is closed, the next one comes and goes, and the
- * one after that has the place of the first, and two members.
+ * It gets a token as soon as it sleeps, and is stopped before or after that. Then
+ * its group is closed, the next one comes and goes, and the one after that has the
+ * place of the first, and two members.
  */
-static void groups_turn(void)
-{
-	post(-1);
-	begin(0);
-	post(1);
-	begin(1);
-	begin(2);
-	post(1);
-}
-
-/* It gets a token as soon as it sleeps, and is stopped before or after that. */
 static void others_move(void *arg)
 {
 	while (!other.go && !caller.done) {
@@ -125,7 +115,12 @@ static void others_move(void *arg)
 	}
 	if (!other.go)
 		return;
-	groups_turn();
+	post(-1);
+	begin(0);
+	post(1);
+	begin(1);
+	begin(2);
+	post(1);
 }
 
 /* Do all sleep who have not ended? */
@@ -141,14 +136,8 @@ static bool all_sleep(uint64_t *sleeps)
 	return true;
 }
 
-static bool all_quiet(void)
-{
-	uint64_t first = 0, second = 0;
-
-	return all_sleep(&first) && all_sleep(&second) && first == second;
-}
-
-enum outcome {
+/* What comes of a round. */
+enum {
 	WENT_WELL,
 	LOST,
 	NO_SUCH_PLACE
@@ -157,38 +146,26 @@ enum outcome {
 /* A round, in a process of its own. */
 static bool round_runs(void)
 {
-	struct timespec past = { 0, 0 };
+	uint64_t first, second;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	/* What only a process's first wait does is over. */
-	pthread_mutex_lock(&mutex);
-	pthread_cond_timedwait(&cond, &mutex, &past);
-	pthread_mutex_unlock(&mutex);
+	api_time_out(&cond, &mutex);
 	/* Beyond that somebody spins until the stopped thread goes on. */
 	everywhere_spin_ms = 2000;
 	actor_start(&caller, caller_thread, take_token, place);
 	actor_start(&other, other_thread, others_move, place);
 	caller.go = true;
 	do {
-		wait_until(all_quiet(), "the threads never come to rest");
+		wait_until((first = second = 0, all_sleep(&first)) &&
+				   all_sleep(&second) && first == second,
+			   "the threads never come to rest");
 		if (tokens && nr_waiting())
 			_exit(LOST);
 		if (nr_waiting())
 			post(1);
 	} while (nr_waiting());
 	_exit(preempt.done ? WENT_WELL : NO_SUCH_PLACE);
-}
-
-static enum outcome outcome_of(long nr, bool keeping)
-{
-	int status;
-
-	place = nr;
-	keep = keeping;
-	status = child_status(round_runs, "a wait that is stopped");
-	if (status < 0 || status > NO_SUCH_PLACE)
-		tap_bail("stopped after %ld instructions, it breaks", place);
-	return status;
 }
 
 static int nr_places;
@@ -203,20 +180,23 @@ static int every_place(uint64_t seed, uint64_t ms)
 	int nr_lost = 0, nr_tried = 0;
 
 	for (int i = 0; i < EVERYWHERE_STRIDE; i++) {
-		long nr = 1 + (seed + 7 * i) % EVERYWHERE_STRIDE;
-		enum outcome outcome = WENT_WELL;
+		int outcome = WENT_WELL;
 
+		place = 1 + (seed + 7 * i) % EVERYWHERE_STRIDE;
 		while (outcome != NO_SUCH_PLACE) {
 			if (ms && nr_tried && blocked_now_ns() > end)
 				return nr_lost;
-			outcome = outcome_of(nr, (seed + nr_tried) % 2);
+			keep = (seed + nr_tried) % 2;
+			outcome = child_status(round_runs, "a stopped wait");
+			if (outcome < 0 || outcome > NO_SUCH_PLACE)
+				tap_bail("%ld instructions: it breaks", place);
 			if (outcome == LOST)
 				tap_diag("lost: after %ld instructions", place);
 			nr_lost += outcome == LOST;
 			nr_tried++;
-			if (nr > nr_places)
-				nr_places = nr;
-			nr += EVERYWHERE_STRIDE;
+			if (place > nr_places)
+				nr_places = place;
+			place += EVERYWHERE_STRIDE;
 		}
 	}
 	return nr_lost;
@@ -262,8 +242,8 @@ int main(int argc, char **argv)
 	uint64_t ms = args_get(&args, "ms", 3000);
 
 	if (why_not())
-		return sanitizer_skips("stop a waiter at each instruction",
-				       why_not());
+		return tap_skipped("stop a waiter at each instruction",
+				   why_not());
 	/* A function is not to be looked for when it is called first. */
 	if (!getenv("LD_BIND_NOW")) {
 		setenv("LD_BIND_NOW", "1", 1);

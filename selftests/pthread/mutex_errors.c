@@ -70,28 +70,21 @@ static const struct mutex_kind kinds[] = {
 	  PTHREAD_MUTEX_ROBUST },
 };
 
-#define NR_KINDS   5
-#define NR_RESULTS (NR_KINDS + 2 * 2)
-
-/* Not in an emulator's processes. */
-static bool has_robust_lists(void)
+static void test(const char *policy)
 {
 	void *list;
 	size_t size;
+	/* Not in an emulator's processes. */
+	bool has_lists = !syscall(SYS_get_robust_list, 0, &list, &size);
 
-	return !syscall(SYS_get_robust_list, 0, &list, &size);
-}
-
-static void test(const char *policy)
-{
 	scene_start(policy, "normal", false);
-	for (int i = 0; i < NR_KINDS; i++) {
+	for (int i = 0; i < NR_OF(kinds); i++) {
 		char label[64];
 
 		snprintf(label, sizeof(label), "%s: %s", policy, kinds[i].name);
 		kind_mutex_init(&mutex, &kinds[i], false);
 		scenes_test(label, &not_held, 1);
-		if (kinds[i].robust && has_robust_lists())
+		if (kinds[i].robust && has_lists)
 			scenes_test(label, robust, 2);
 		else if (kinds[i].robust)
 			tap_skip_all(2, label, "no robust lists here");

@@ -60,26 +60,6 @@ int pthread_mutex_timedlock(pthread_mutex_t *m, const struct timespec *deadline)
 	return pthread_mutex_trylock(m) ? ETIMEDOUT : 0;
 }
 
-/* What it says while it is loaded goes to a file. */
-static void keep_what_it_says(void)
-{
-	int file = memfd_create("stderr", 0);
-
-	if (file < 0 || dup2(file, STDERR_FILENO) < 0)
-		tap_bail("no file for stderr");
-}
-
-static void test_message(void)
-{
-	char text[512] = "";
-
-	if (pread(STDERR_FILENO, text, sizeof(text) - 1, 0) < 0)
-		tap_bail("stderr: %s", strerror(errno));
-	if (!tap_ok(strstr(text, "drover: this C library's mutex is not as"),
-		    "the library says that it does not know the mutex"))
-		tap_diag("it said: %s", text);
-}
-
 /*
  * With the mutex held, where glibc's waiters would be moved. Who asks for a
  * requeue is killed.
@@ -106,31 +86,33 @@ static void test_nobody_is_moved(void)
 		tap_skip("and moves nobody", "no seccomp filters here");
 }
 
-static void test_mutex_is_intact(void)
+int main(int argc, char **argv)
 {
 	struct other_mutex *m = other_of(&mutex);
+	char text[512] = "";
 
+	if (!drop_in_wanted())
+		return tap_skipped("a mutex of its own",
+				   "glibc's condvars rely on glibc's");
+	if (!MUTEXES_MAY_BE_FOREIGN)
+		return tap_skipped("a mutex of its own",
+				   "ThreadSanitizer knows glibc's only");
+	/* What the library says while it is loaded goes to a file. */
+	if (!drop_in_loaded() &&
+	    dup2(memfd_create("stderr", 0), STDERR_FILENO) < 0)
+		tap_bail("no file for stderr");
+	drop_in_load(argv);
+	watchdog("a mutex of its own");
+	tap_plan(NR_TESTS);
+	if (pread(STDERR_FILENO, text, sizeof(text) - 1, 0) < 0)
+		tap_bail("stderr: %s", strerror(errno));
+	if (!tap_ok(strstr(text, "drover: this C library's mutex is not as"),
+		    "the library says that it does not know the mutex"))
+		tap_diag("it said: %s", text);
+	test_nobody_is_moved();
 	tap_ok(m->nr_locked == nr_locked && m->foreign == FOREIGN,
 	       "where glibc has its word and owner nothing was written");
 	tap_ok(!m->unused && !m->other[0] && !m->other[1] && !m->other[2],
 	       "nor elsewhere");
-}
-
-int main(int argc, char **argv)
-{
-	if (!drop_in_wanted())
-		return sanitizer_skips("a mutex of its own",
-				       "glibc's condvars rely on glibc's");
-	if (!MUTEXES_MAY_BE_FOREIGN)
-		return sanitizer_skips("a mutex of its own",
-				       "ThreadSanitizer knows glibc's only");
-	if (!drop_in_loaded())
-		keep_what_it_says();
-	drop_in_load(argv);
-	watchdog("a mutex of its own");
-	tap_plan(NR_TESTS);
-	test_message();
-	test_nobody_is_moved();
-	test_mutex_is_intact();
 	return tap_exit();
 }

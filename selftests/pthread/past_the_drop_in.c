@@ -140,18 +140,6 @@ static const struct scene scenes[] = {
 	  "destroy = 0" },
 };
 
-/* A waiter that was released may still be in its wait. */
-static void test_destroy(void)
-{
-	bool ok = true;
-
-	for (int i = 0; i < ROUNDS; i++)
-		ok &= scene_holds("fresh; foreign 1; lock; ready; broadcast;"
-				  "destroy; fill; unlock; gone 1;"
-				  "is_filled = 1");
-	tap_ok(ok, "destroy waits for those of glibc's");
-}
-
 /* glibc's timed wait asks the condvar for its clock. */
 static void test_clock(void)
 {
@@ -202,39 +190,20 @@ static void test_cancel(void)
 	       "cancelled by glibc's function: at the deadline at the latest");
 }
 
-/* What the library says goes to a file meanwhile. */
-static FILE *said_begin(void)
-{
-	FILE *file = tmpfile();
-
-	if (!file || dup2(fileno(file), STDERR_FILENO) < 0)
-		tap_bail("a temporary file: %s", strerror(errno));
-	return file;
-}
-
-static void test_said(FILE *file)
-{
-	char line[512];
-	int nr = 0;
-
-	rewind(file);
-	while (fgets(line, sizeof(line), file))
-		nr += strstr(line, "RTLD_DEEPBIND") != NULL;
-	tap_is(nr, 1, "and it says so, once");
-}
-
 int main(int argc, char **argv)
 {
+	char line[512];
+	bool ok = true;
+	int nr = 0;
 	FILE *said;
 
 	drop_in_load(argv);
 	if (!MUTEXES_MAY_BE_FOREIGN)
-		return sanitizer_skips("glibc's own functions",
-				       "ThreadSanitizer does not see them");
+		return tap_skipped("glibc's own functions",
+				   "ThreadSanitizer does not see them");
 	if (strverscmp(gnu_get_libc_version(), "2.41") >= 0)
-		return sanitizer_skips(
-			"glibc's own functions",
-			"since glibc 2.41 they must not be used");
+		return tap_skipped("glibc's own functions",
+				   "since glibc 2.41 they must not be used");
 	tap_plan(3 + NR_OF(scenes) + 1);
 	glibc_wait = of_glibc("pthread_cond_wait");
 	glibc_timedwait = of_glibc("pthread_cond_timedwait");
@@ -242,12 +211,23 @@ int main(int argc, char **argv)
 	glibc_signal = of_glibc("pthread_cond_signal");
 	glibc_cancel = of_glibc("pthread_cancel");
 	places_of_glibc = true;
-	said = said_begin();
+	/* What the library says goes to a file meanwhile. */
+	said = tmpfile();
+	if (!said || dup2(fileno(said), STDERR_FILENO) < 0)
+		tap_bail("a temporary file: %s", strerror(errno));
 	scene_start("", "normal", false);
 	test_clock();
 	test_cancel();
 	scenes_test("glibc's", scenes, NR_OF(scenes));
-	test_destroy();
-	test_said(said);
+	/* A waiter that was released may still be in its wait. */
+	for (int i = 0; i < ROUNDS; i++)
+		ok &= scene_holds("fresh; foreign 1; lock; ready; broadcast;"
+				  "destroy; fill; unlock; gone 1;"
+				  "is_filled = 1");
+	tap_ok(ok, "destroy waits for those of glibc's");
+	rewind(said);
+	while (fgets(line, sizeof(line), said))
+		nr += strstr(line, "RTLD_DEEPBIND") != NULL;
+	tap_is(nr, 1, "and it says so, once");
 	return tap_exit();
 }

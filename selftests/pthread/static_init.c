@@ -30,17 +30,6 @@ static bool works(pthread_cond_t *cond)
 	return ok;
 }
 
-static void test_initializer(void)
-{
-	static pthread_cond_t in_data = PTHREAD_COND_INITIALIZER;
-	static pthread_cond_t in_bss;
-	pthread_cond_t on_stack = PTHREAD_COND_INITIALIZER;
-
-	tap_ok(works(&in_data), "static, PTHREAD_COND_INITIALIZER");
-	tap_ok(works(&in_bss), "static, zero bytes");
-	tap_ok(works(&on_stack), "on the stack");
-}
-
 static void test_init(void)
 {
 	pthread_cond_t *on_heap = malloc(sizeof(*on_heap));
@@ -102,10 +91,16 @@ static void test_size(void)
 
 int main(int argc, char **argv)
 {
+	static pthread_cond_t in_data = PTHREAD_COND_INITIALIZER;
+	static pthread_cond_t in_bss;
+	pthread_cond_t on_stack = PTHREAD_COND_INITIALIZER;
+
 	drop_in_load(argv);
 	watchdog("condvars at their beginning");
 	tap_plan(11);
-	test_initializer();
+	tap_ok(works(&in_data), "static, PTHREAD_COND_INITIALIZER");
+	tap_ok(works(&in_bss), "static, zero bytes");
+	tap_ok(works(&on_stack), "on the stack");
 	test_init();
 	test_clock(CLOCK_MONOTONIC, CLOCK_REALTIME, "CLOCK_MONOTONIC");
 	test_clock(CLOCK_REALTIME, CLOCK_MONOTONIC, "CLOCK_REALTIME");

@@ -83,23 +83,17 @@ static union {
 	};
 } old;
 
-static void *function_of(const char *name, const char *version)
-{
-	void *function = dlvsym(RTLD_DEFAULT, name, version);
-
-	if (!function)
-		tap_bail("no %s@%s", name, version);
-	return function;
-}
-
 static void find(struct family *f)
 {
 	void **const to[] = { (void **)&f->wait,   (void **)&f->timedwait,
 			      (void **)&f->signal, (void **)&f->broadcast,
 			      (void **)&f->init,   (void **)&f->destroy };
 
-	for (int i = 0; i < 6; i++)
-		*to[i] = function_of(f->functions[i], f->version);
+	for (int i = 0; i < 6; i++) {
+		*to[i] = dlvsym(RTLD_DEFAULT, f->functions[i], f->version);
+		if (!*to[i])
+			tap_bail("no %s@%s", f->functions[i], f->version);
+	}
 }
 
 STEP_IS(init, family->init(&old.cond, NULL));

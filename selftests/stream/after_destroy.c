@@ -87,9 +87,7 @@ static pthread_t late_thread, hog_thread;
 
 static void *wait_late(void *arg)
 {
-	struct sched_param none = { 0 };
-
-	MUST(sched_setscheduler(0, SCHED_IDLE, &none));
+	MUST(sched_setscheduler(0, SCHED_IDLE, &(struct sched_param){ 0 }));
 	late_tid = blocked_gettid();
 	late_result =
 		drover_ticket_wait(&script.tickets[1], CLOCK_MONOTONIC, NULL);
@@ -150,8 +148,6 @@ static const struct scenario scenarios[] = {
 
 int main(void)
 {
-	cpu_set_t one = one_cpu();
-
-	sched_setaffinity(0, sizeof(one), &one);
-	return scripts_main(scenarios, NULL, 0);
+	to_one_cpu();
+	return scripts_main(scenarios, NULL);
 }

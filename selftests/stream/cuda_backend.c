@@ -333,9 +333,7 @@ static void test_blocking_copy(void)
 /* Runs only when nobody else wants the CPU. */
 static void *wait_ticket(void *arg)
 {
-	struct sched_param none = { 0 };
-
-	MUST(sched_setscheduler(0, SCHED_IDLE, &none));
+	MUST(sched_setscheduler(0, SCHED_IDLE, &(struct sched_param){ 0 }));
 	tid = blocked_gettid();
 	script_say("ticket 1;");
 	return arg;
@@ -344,11 +342,9 @@ static void *wait_ticket(void *arg)
 /* The event of who waits is not to be recorded again meanwhile. */
 static void test_events(void)
 {
-	cpu_set_t all, one = one_cpu();
+	cpu_set_t all = to_one_cpu();
 	pthread_t waiter;
 
-	sched_getaffinity(0, sizeof(all), &all);
-	sched_setaffinity(0, sizeof(one), &one);
 	script_start("events", " s ", DROVER_BACKEND_CUDA, DROVER_BACKEND_CUDA);
 	script_say("gate x s; fill s a 1 @1; fill s a 1;");
 	waiter = started(wait_ticket, NULL);
@@ -373,5 +369,5 @@ int main(void)
 {
 	watchdog_seconds = 20;
 	mock_cuda_start();
-	return scripts_main(scenarios, test_threads, 2);
+	return scripts_main(scenarios, test_threads);
 }

@@ -56,15 +56,16 @@ static void graph(drover_stream_t *s, unsigned char *memory)
 	drover_graph_destroy(graph);
 }
 
-static void live(void)
+/* Was all as it should be? */
+static bool life(void)
 {
-	const drover_streamattr_t attr = { 0 };
 	unsigned char zero[2] = { 0 }, *memory;
 	drover_stream_t s;
 	void *place;
 
-	if (!went(drover_stream_create(&s, &attr)))
-		return;
+	nr_wrong = 0;
+	if (!went(drover_stream_create(&s, NULL)))
+		return !nr_wrong;
 	if (went(drover_stream_alloc(&s, 2, &place))) {
 		memory = place;
 		MUST(drover_stream_copy_staged(&s, memory, zero, 2, NULL));
@@ -75,13 +76,6 @@ static void live(void)
 		MUST(drover_stream_free(&s, memory));
 	}
 	MUST(drover_stream_destroy(&s));
-}
-
-/* Was all as it should be? */
-static bool life(void)
-{
-	nr_wrong = 0;
-	live();
 	return !nr_wrong;
 }
 

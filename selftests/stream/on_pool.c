@@ -31,11 +31,9 @@ STEP(parts)
 {
 	const drover_kernel_t kernel = { .part = part, .grid = { NR_PARTS } };
 	drover_access_t access = { times, sizeof(times), DROVER_WRITE };
-	cpu_set_t cpus;
-	int most;
+	cpu_set_t cpus = own_cpus();
+	int most = CPU_COUNT(&cpus) > 1 ? 2 : 1;
 
-	MUST(sched_getaffinity(0, sizeof(cpus), &cpus));
-	most = CPU_COUNT(&cpus) > 1 ? 2 : 1;
 	memset(times, 0, sizeof(times));
 	nr_begun = 0;
 	MUST(drover_stream_run(STREAM, &kernel, &most, sizeof(most), &access, 1,
@@ -187,15 +185,13 @@ static void on_fault(int signal)
 
 STEP(slow)
 {
-	const struct sigaction action = { .sa_handler = on_fault };
 	pthread_t thread = thread_of(record_all, NULL);
-	struct sigaction before;
+	void (*before)(int signal) = signal(SIGSEGV, on_fault);
 	int err;
 
 	slow = mmap(NULL, BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	sigaction(SIGSEGV, &action, &before);
 	err = drover_stream_copy_staged(STREAM, TO, slow, BYTES, TICKET);
-	sigaction(SIGSEGV, &before, NULL);
+	signal(SIGSEGV, before);
 	joined(thread);
 	return err;
 }

@@ -271,16 +271,6 @@ static bool run_step(const struct program *p, const struct step *step,
 
 static drover_stream_counts_t total;
 
-static void add_counts(int stream)
-{
-	drover_stream_counts_t counts = counts_of(&script.streams[stream]);
-
-	total.asked += counts.asked;
-	total.elided += counts.elided;
-	total.deferred += counts.deferred;
-	total.waited += counts.waited;
-}
-
 /* Whether the streams give what plain execution gives. */
 static bool run_program(const struct program *p, bool keeps)
 {
@@ -306,8 +296,15 @@ static bool run_program(const struct program *p, bool keeps)
 		!memcmp(memory + sizeof(host), device, sizeof(host));
 	MUST(drover_stream_free(&script.streams['s'], device));
 	memset(script.memory, 0, sizeof(script.memory));
-	for (int i = 0; i < NR_STREAMS; i++)
-		add_counts(streams[i]);
+	for (const char *s = streams; *s; s++) {
+		drover_stream_counts_t counts =
+			counts_of(&script.streams[(int)*s]);
+
+		total.asked += counts.asked;
+		total.elided += counts.elided;
+		total.deferred += counts.deferred;
+		total.waited += counts.waited;
+	}
 	script_end();
 	return same;
 }

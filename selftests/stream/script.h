@@ -28,8 +28,6 @@
  */
 #pragma once
 
-#include <ctype.h>
-
 #include "../mock/cuda/mock_cuda.h"
 #include "run.h"
 
@@ -170,7 +168,7 @@ static inline int script_gate(const long *args, uint32_t kind)
 
 STEP_DO(open, gate_open(&script.gates[args[0]]));
 STEP_DO(later, gate_open_when_asleep(&script.gates[args[0]]));
-STEP_DO(waited, gate_was_waited_for(&script.gates[args[0]]));
+STEP_DO(waited, joined(script.gates[args[0]].opener));
 
 static inline int script_wait(long ticket, int64_t ns)
 {
@@ -251,31 +249,22 @@ NUMBER(EXDEV, EXDEV);
 
 /* ---- scripts ---- */
 
-/* One step: names of one letter are numbers for run.h. */
+/* One step, in the words of run.h. */
 static inline bool script_step(char *text)
 {
-	bool has_result = strchr(text, '=');
-	char step[200] = "", *rest, *word;
+	char step[200], *colon = strchr(text, ':'), *at = strchr(text, '@');
 	uint32_t backend;
 
-	TICKET = NULL;
-	for (word = strtok_r(text, " ", &rest); word;
-	     word = strtok_r(NULL, " ", &rest)) {
-		size_t len = strlen(step);
-
-		if (strchr(word, ':')) {
-			if (!script_backend_of(word, &backend) ||
-			    backend != script.backends[1])
-				return true;
-		} else if (*word == '@') {
-			TICKET = &script.tickets[word[1] - '0'];
-		} else if (isalpha(*word) && !word[1]) {
-			snprintf(step + len, sizeof(step) - len, " %d", *word);
-		} else {
-			snprintf(step + len, sizeof(step) - len, " %s", word);
-		}
-	}
-	return !*step || steps_do(strcat(step, has_result ? "" : " = 0"));
+	if (colon && (!script_backend_of(text + strspn(text, " "), &backend) ||
+		      backend != script.backends[1]))
+		return true;
+	TICKET = at ? &script.tickets[at[1] - '0'] : NULL;
+	if (at)
+		memset(at, ' ', 2);
+	text = colon ? colon + 1 : text;
+	snprintf(step, sizeof(step), "%s%s", text,
+		 strchr(text, '=') ? "" : " = 0");
+	return !text[strspn(text, " ")] || steps_do(step);
 }
 
 /* script_say - do all steps: did all go well? */
@@ -337,8 +326,7 @@ static inline void script_end(void)
 }
 
 /* One result, if this build has the backends. */
-static inline int script_run(const struct scenario *s, const char *on,
-			     bool counts)
+static inline void script_run(const struct scenario *s, const char *on)
 {
 	const char *name = strstr(s->name, ": "), *plus = strchr(on, '+');
 	uint32_t one, two;
@@ -346,21 +334,18 @@ static inline int script_run(const struct scenario *s, const char *on,
 
 	if (!script_backend_of(on, &one) ||
 	    !script_backend_of(plus ? plus + 1 : on, &two))
-		return 0;
-	if (counts)
-		return 1;
+		return;
 	script_start(s->name, s->text, one, two);
 	right = script_say(s->text);
 	script_end();
 	tap_ok(right, "%s: %s", on, name ? name + 2 : s->name);
-	return 1;
 }
 
-/* scripts_run - all of them, or only say how many results they have */
-static inline int scripts_run(const struct scenario *scenarios, bool counts)
+/* scripts_main - what main() returns; @more has the results behind them */
+static inline int scripts_main(const struct scenario *scenarios,
+			       void (*more)(void))
 {
-	int nr = 0;
-
+	tap_start();
 	for (const struct scenario *s = scenarios; s->name; s++) {
 		bool has_on = strstr(s->name, ": ");
 		char all[200], *rest, *on = all;
@@ -369,26 +354,17 @@ static inline int scripts_run(const struct scenario *scenarios, bool counts)
 			 has_on ? s->name : "cpu eager:");
 		all[strcspn(all, ":")] = '\0';
 		while ((on = strtok_r(on, " ", &rest))) {
-			nr += script_run(s, on, counts);
+			script_run(s, on);
 			on = NULL;
 		}
 	}
-	return nr;
-}
-
-/* scripts_main - what main() returns; @more and its results come behind them */
-static inline int scripts_main(const struct scenario *scenarios,
-			       void (*more)(void), int nr_more)
-{
-	tap_plan(scripts_run(scenarios, true) + nr_more);
-	scripts_run(scenarios, false);
 	if (more)
 		more();
 	return tap_exit();
 }
 
-#define SCRIPTS_MAIN(scenarios)                          \
-	int main(void)                                   \
-	{                                                \
-		return scripts_main(scenarios, NULL, 0); \
+#define SCRIPTS_MAIN(scenarios)                       \
+	int main(void)                                \
+	{                                             \
+		return scripts_main(scenarios, NULL); \
 	}

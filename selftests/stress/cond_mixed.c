@@ -47,6 +47,11 @@ static bool signallers_ended(void)
 	return have_ended(mixed->nr_signallers);
 }
 
+static bool all_ended(void)
+{
+	return have_ended(mixed->nr_workers);
+}
+
 /* Only those wait who should: nobody is owed anything, nobody is on the way. */
 static bool settled(void)
 {
@@ -70,20 +75,6 @@ static bool settled(void)
 	return nr_waiting == nr_stay;
 }
 
-static bool all_ended(void)
-{
-	return have_ended(mixed->nr_workers);
-}
-
-/* Everybody goes home; the condvar may be destroyed at once, as POSIX says. */
-static void box_end(struct box *box)
-{
-	box_lock(box);
-	ledger_broadcast(&box->ledger);
-	broadcast_to(box, box->cond, true);
-	box_unlock(box);
-}
-
 static int draw_threads(uint64_t *random)
 {
 	int nr = options.threads, doublings = 0;
@@ -97,28 +88,10 @@ static int draw_threads(uint64_t *random)
 	return nr < options.most ? nr : options.most;
 }
 
-static const struct mutex_kind *draw_kind(uint64_t *random)
-{
-	if (options.mutex >= 0)
-		return &mutex_kinds[options.mutex];
-	if (!ATTACKED && random_below(random, 3))
-		return &mutex_kinds[0];
-	return &mutex_kinds[random_below(random, NR_MUTEX_KINDS)];
-}
-
-/* Many rounds, for each has its own number of threads and kind of mutex. */
-static long some_round(long pairs)
-{
-	long round = pairs / 300;
-
-	if (ATTACKED)
-		return 400;
-	return round < 2000 ? 2000 : round > 100000 ? 100000 : round;
-}
-
 static void round_make(uint64_t *random)
 {
-	int nr_waiters;
+	long most = options.pairs / 300;
+	int nr_waiters, kind = options.mutex;
 
 	memset(mixed, 0, sizeof(*mixed));
 	mixed->watched_ns = 1;
@@ -127,14 +100,22 @@ static void round_make(uint64_t *random)
 	if (ATTACKED && mixed->nr_workers > 4)
 		mixed->nr_signallers += random_below(random, 2);
 	nr_waiters = mixed->nr_workers - mixed->nr_signallers;
+	/* Many rounds: each has its own number of threads and kind of mutex. */
+	run.round = ATTACKED	  ? 400 :
+		    most < 2000	  ? 2000 :
+		    most < 100000 ? most :
+				    100000;
 	/* Few threads sleep and wake for every single pair: that is slow. */
-	run.round = some_round(options.pairs);
 	if (nr_waiters < 8)
 		run.round = run.round * nr_waiters / 8;
 	mixed->nr_boxes = nr_waiters < 4 ? 1 : nr_waiters < 8 ? 2 : MAX_BOXES;
 	if (ATTACKED && random_below(random, 2))
 		mixed->nr_boxes = 1;
-	mixed->kind = draw_kind(random);
+	if (kind < 0)
+		kind = !ATTACKED && random_below(random, 3) ?
+			       0 :
+			       random_below(random, NR_MUTEX_KINDS);
+	mixed->kind = &mutex_kinds[kind];
 	mixed->shared = PROCESSES || random_below(random, 8) == 0;
 	/* Without robust lists, as under qemu-user, there are fewer kinds. */
 	if (kind_mutex_init(&mixed->mutexes[0], mixed->kind, mixed->shared) ==
@@ -179,12 +160,23 @@ static bool round_passes(uint64_t *random)
 	mixed->stop_waits = true;
 	if (!await(settled))
 		return false;
-	for (int i = 0; i < mixed->nr_boxes; i++)
-		box_end(&mixed->boxes[i]);
+	/* Everybody goes home; the condvar may be destroyed at once. */
+	for (struct box *box = mixed->boxes;
+	     box < mixed->boxes + mixed->nr_boxes; box++) {
+		box_lock(box);
+		ledger_broadcast(&box->ledger);
+		broadcast_to(box, box->cond, true);
+		box_unlock(box);
+	}
 	if (!await(all_ended))
 		return false;
 	for (int i = 0; i < mixed->nr_workers; i++) {
-		worker_join(&mixed->workers[i]);
+		struct worker *w = &mixed->workers[i];
+
+		if (w->pid)
+			waitpid(w->pid, NULL, 0);
+		else
+			joined(w->thread);
 		feed_watchdog(blocked_now_ns());
 	}
 	run.nr_rounds++;
@@ -271,21 +263,12 @@ static void handle_nothing(int signal)
 {
 }
 
-static void add_handlers(void)
-{
-	struct sigaction action = { .sa_handler = handle_nothing };
-
-	sigaction(SIGUSR2, &action, NULL);
-	action.sa_flags = SA_RESTART;
-	sigaction(SIGUSR1, &action, NULL);
-}
-
 int main(int argc, char **argv)
 {
 	struct args args = args_parse(argc, argv,
 				      "seed pairs seconds storms mutex threads "
 				      "most progress patience");
-
+	struct sigaction action = { .sa_handler = handle_nothing };
 	int most;
 
 	api_start(argv);
@@ -304,7 +287,9 @@ int main(int argc, char **argv)
 		tap_bail("2 <= threads <= most <= %d", MAX_THREADS);
 	if (options.mutex >= (int)NR_MUTEX_KINDS)
 		tap_bail("there are %zu kinds of mutexes", NR_MUTEX_KINDS);
-	add_handlers();
+	sigaction(SIGUSR2, &action, NULL);
+	action.sa_flags = SA_RESTART;
+	sigaction(SIGUSR1, &action, NULL);
 	/* Or a short sleep would take 50 microseconds more. */
 	prctl(PR_SET_TIMERSLACK, 1);
 	watchdog_report = report;

@@ -131,16 +131,6 @@ static inline void box_new_cond(struct box *box)
 	MUST(kind_cond_init(box->cond, mixed->shared));
 }
 
-/* Destroy one that has just been broadcast to. */
-static inline void box_end_cond(struct box *box, api_cond_t *cond)
-{
-	kind_cond_destroy(cond, box->mutex);
-	if (mixed->shared)
-		memset(cond, 0xa5, sizeof(*cond));
-	else
-		munmap(cond, sizeof(*cond));
-}
-
 static inline void box_lock(struct box *box)
 {
 	int err = api_mutex_lock(box->mutex);
@@ -211,16 +201,6 @@ static inline void wait_cancelled(void *arg)
 	wait->worker->state = ENDED;
 }
 
-static inline int wait_call(struct wait *wait)
-{
-	struct box *box = wait->box;
-
-	if (!wait->timed)
-		return api_cond_wait(box->cond, box->mutex);
-	return api_cond_clockwait(box->cond, box->mutex, wait->clock,
-				  &wait->deadline);
-}
-
 static inline void wait_account(struct wait *wait, int err)
 {
 	struct ledger *l = &wait->box->ledger;
@@ -241,26 +221,29 @@ static inline void wait_account(struct wait *wait, int err)
 static inline int wait_once(struct wait *wait)
 {
 	struct worker *w = wait->worker;
+	struct box *box = wait->box;
 	int err, ignored;
 
-	wait->number = ledger_begin(&wait->box->ledger, wait->kind);
-	ledger_exit(&wait->box->ledger);
+	wait->number = ledger_begin(&box->ledger, wait->kind);
+	ledger_exit(&box->ledger);
 	w->wait = wait;
-	w->box = wait->box;
+	w->box = box;
 	if (!wait->timed) {
 		w->state = WAITING;
-		wait_has_begun(wait->box);
+		wait_has_begun(box);
 	}
 	pthread_cleanup_push(wait_cancelled, wait);
 	pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &ignored);
-	err = wait_call(wait);
+	err = wait->timed ? api_cond_clockwait(box->cond, box->mutex,
+					       wait->clock, &wait->deadline) :
+			    api_cond_wait(box->cond, box->mutex);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &ignored);
 	pthread_cleanup_pop(0);
 	w->box = NULL;
 	w->state = ACTIVE;
-	ledger_enter(&wait->box->ledger);
+	ledger_enter(&box->ledger);
 	wait_account(wait, err);
-	wait_has_ended(wait->box);
+	wait_has_ended(box);
 	return err;
 }
 
@@ -358,12 +341,4 @@ static inline void worker_start(struct worker *w)
 		worker_fork(w);
 	else
 		start_thread(&w->thread, worker_main, w);
-}
-
-static inline void worker_join(struct worker *w)
-{
-	if (w->pid)
-		waitpid(w->pid, NULL, 0);
-	else
-		pthread_join(w->thread, NULL);
 }

@@ -102,15 +102,6 @@ static inline void report(void)
 	fflush(stdout);
 }
 
-static inline void say_progress(int64_t now)
-{
-	if (!options.progress || now < run.said + options.progress * NS_PER_S)
-		return;
-	run.said = now;
-	tap_diag("%s: %ld of %ld pairs", run.policy, run.nr_pairs + nr_pairs(),
-		 run.want);
-}
-
 /*
  * Move watched_ns on. Between two calls it takes no more than a moment: if they
  * are further apart, nobody in this process has had the time to do anything.
@@ -124,20 +115,6 @@ static inline int64_t watch_ns(int64_t now)
 	if (passed > LONGEST_PAUSE)
 		passed = LONGEST_PAUSE;
 	return atomic_fetch_add(&mixed->watched_ns, passed) + passed;
-}
-
-/* How long has a box been stopped, waiting for what it is owed? */
-static inline int64_t longest_stop(int64_t watched)
-{
-	int64_t longest = 0;
-
-	for (int i = 0; i < mixed->nr_boxes; i++) {
-		int64_t since = mixed->boxes[i].since;
-
-		if (since && watched - since > longest)
-			longest = watched - since;
-	}
-	return longest;
 }
 
 /* For the times when this thread itself hangs. */
@@ -155,7 +132,7 @@ static inline void feed_watchdog(int64_t now)
 static inline bool await(bool (*done)(void))
 {
 	const struct timespec moment = { .tv_nsec = NS_PER_MS };
-	int64_t since = watch_ns(blocked_now_ns());
+	int64_t oldest, since = watch_ns(blocked_now_ns());
 	unsigned long before = 0;
 
 	while (!nr_wrong() && !done()) {
@@ -167,13 +144,25 @@ static inline bool await(bool (*done)(void))
 			feed_watchdog(now);
 		}
 		before = steps;
-		if (watched - since > options.patience * NS_PER_S ||
-		    longest_stop(watched) > options.patience * NS_PER_S) {
+		/* Or a box has been stopped for long, and waits for its due. */
+		oldest = since;
+		for (int i = 0; i < mixed->nr_boxes; i++) {
+			int64_t stopped = mixed->boxes[i].since;
+
+			if (stopped && stopped < oldest)
+				oldest = stopped;
+		}
+		if (watched - oldest > options.patience * NS_PER_S) {
 			tap_diag("somebody was forgotten");
 			report();
 			return false;
 		}
-		say_progress(now);
+		if (options.progress &&
+		    now >= run.said + options.progress * NS_PER_S) {
+			run.said = now;
+			tap_diag("%s: %ld of %ld pairs", run.policy,
+				 run.nr_pairs + nr_pairs(), run.want);
+		}
 		nanosleep(&moment, NULL);
 	}
 	if (!nr_wrong())

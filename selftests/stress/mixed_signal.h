@@ -50,8 +50,13 @@ static inline bool box_is_quiet(struct box *box)
 static inline void broadcast_to(struct box *box, api_cond_t *cond, bool destroy)
 {
 	send_result(box, "broadcast", kind_broadcast(cond, box->mutex));
-	if (destroy)
-		box_end_cond(box, cond);
+	if (!destroy)
+		return;
+	kind_cond_destroy(cond, box->mutex);
+	if (mixed->shared)
+		memset(cond, 0xa5, sizeof(*cond));
+	else
+		munmap(cond, sizeof(*cond));
 }
 
 static inline void send_broadcast(struct box *box, struct worker *w)

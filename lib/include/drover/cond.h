@@ -27,7 +27,7 @@
  * All functions return 0 or an errno value and leave errno alone. None is a
  * cancellation point.
  *
- * Tests: cond/signal_order cond/wakeup_rounds cond/no_memory cond/timed_wait
+ * Tests: cond/wakeup_rounds cond/no_memory cond/timed_wait
  * Tests: attack/calls cond/destroy_at_once
  */
 #ifndef DROVER_COND_H
@@ -169,7 +169,7 @@ int drover_cond_clockwait(drover_cond_t *cond, drover_mutex_t *mutex,
  *
  * Return: 0.
  *
- * Tests: cond/signal_order cond/wakeup_rounds cond/broadcast_moves
+ * Tests: cond/wakeup_rounds cond/broadcast_moves
  */
 int drover_cond_signal(drover_cond_t *cond);
 
@@ -203,7 +203,7 @@ int drover_cond_broadcast(drover_cond_t *cond);
  *
  * Return: 0.
  *
- * Tests: cond/mutex_kinds cond/other_mutex_after attack/shared_storm
+ * Tests: cond/mutex_kinds attack/shared_storm
  */
 int drover_cond_broadcast_on(drover_cond_t *cond, drover_mutex_t *mutex);
 

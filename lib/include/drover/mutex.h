@@ -124,7 +124,7 @@ int drover_mutex_destroy(drover_mutex_t *mutex);
  * another thread have got that before anybody wanted the mutex, its end is
  * waited for.
  *
- * Tests: mutex/basic mutex/contended
+ * Tests: mutex/basic
  */
 int drover_mutex_lock(drover_mutex_t *mutex);
 
@@ -167,7 +167,7 @@ int drover_mutex_timedlock(drover_mutex_t *mutex, clockid_t clock,
  * Return: 0, or EPERM when the calling thread does not hold @mutex (nothing
  * is changed then).
  *
- * Tests: mutex/basic mutex/contended attack/calls
+ * Tests: mutex/basic attack/calls
  */
 int drover_mutex_unlock(drover_mutex_t *mutex);
 

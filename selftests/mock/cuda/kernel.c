@@ -1,35 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Modules, and the kernels that are built in. */
-#include <string.h>
-
+#include "blocks.h"
 #include "mock.h"
-
-struct fill {
-	unsigned char *to;
-	size_t bytes;
-	int byte;
-};
-
-static void kernel_fill(const void *args)
-{
-	const struct fill *fill = args;
-
-	memset(fill->to, fill->byte, fill->bytes);
-}
-
-struct add {
-	unsigned char *to;
-	const unsigned char *from;
-	size_t bytes;
-};
-
-static void kernel_add(const void *args)
-{
-	const struct add *add = args;
-
-	for (size_t i = 0; i < add->bytes; i++)
-		add->to[i] += add->from[i];
-}
 
 /* tools/bench/stream-perf.c has it in PTX. */
 struct token {
@@ -38,25 +10,27 @@ struct token {
 	uint64_t nr, stride, work;
 };
 
-static void kernel_token(const void *args)
+static int kernel_token(const void *args)
 {
 	const struct token *token = args;
 
 	for (uint64_t i = 0; i < token->nr; i++)
 		*token->state =
 			*token->state * 31 + token->inputs[i * token->stride];
+	return 0;
 }
 
-static void kernel_nothing(const void *args)
+static int kernel_nothing(const void *args)
 {
+	return 0;
 }
 
 static const struct {
 	const char *name;
-	void (*run)(const void *args);
+	int (*run)(const void *args);
 } kernels[] = {
-	{ "fill", kernel_fill },
-	{ "add", kernel_add },
+	{ "fill", fill_run },
+	{ "add", add_run },
 	{ "token", kernel_token },
 	{ "nothing", kernel_nothing },
 };

@@ -105,7 +105,7 @@ struct job {
 	void *to;
 	const void *from;
 	size_t bytes, rows, to_pitch, from_pitch;
-	void (*kernel)(const void *args);
+	int (*kernel)(const void *args);
 	unsigned char args[256];
 	void (*call)(void *arg);
 	void *arg;

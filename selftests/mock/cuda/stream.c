@@ -5,8 +5,6 @@
 
 #include "mock.h"
 
-static void do_jobs(struct job *job, struct stream *s);
-
 static void graph_put(struct graph *graph)
 {
 	if (--graph->refs)
@@ -24,7 +22,7 @@ static void event_put(struct event *event)
 		free(event);
 }
 
-static void do_job(struct job *job, struct stream *s)
+static void do_job(struct job *job)
 {
 	switch (job->kind) {
 	case COPY:
@@ -44,7 +42,8 @@ static void do_job(struct job *job, struct stream *s)
 		job->call(job->arg);
 		return;
 	case GRAPH:
-		do_jobs(job->graph->first, s);
+		for (struct job *j = job->graph->first; j; j = j->next)
+			do_job(j);
 		graph_put(job->graph);
 		return;
 	case RECORD:
@@ -65,12 +64,6 @@ static void do_job(struct job *job, struct stream *s)
 	}
 }
 
-static void do_jobs(struct job *job, struct stream *s)
-{
-	for (; job; job = job->next)
-		do_job(job, s);
-}
-
 static void *stream_main(void *arg)
 {
 	struct stream *s = arg;
@@ -89,7 +82,7 @@ static void *stream_main(void *arg)
 		if (!s->first)
 			s->end = &s->first;
 		pthread_mutex_unlock(&lock);
-		do_job(job, s);
+		do_job(job);
 		free(job);
 		pthread_mutex_lock(&lock);
 		s->nr_done++;

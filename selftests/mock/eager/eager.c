@@ -68,25 +68,19 @@ static void turn(struct stream *s, struct op *op)
 	finish(s, op->number);
 }
 
-static bool counts_down(_Atomic uint32_t *left)
-{
-	uint32_t old = load_relaxed(left);
-
-	while (old && !cas_relaxed(left, &old, old - 1))
-		;
-	return old == 1;
-}
-
 static void *copy_main(void *arg)
 {
 	static _Atomic uint32_t turns;
 	uint32_t most = load_relaxed(&eager_plants.late);
+	uint32_t left = load_relaxed(&eager_plants.fail_copy);
 	struct op *op = arg;
 	struct stream *s = &streams[op->slot];
 
 	for (uint32_t n = most ? add_relaxed(&turns, 7919) % most : 0; n; n--)
 		sched_yield();
-	if (counts_down(&eager_plants.fail_copy))
+	while (left && !cas_relaxed(&eager_plants.fail_copy, &left, left - 1))
+		;
+	if (left == 1)
 		stream_fail(s, op->number, EIO);
 	op_perform(s, op);
 	pass(s, op->number);

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
+ * States inside the library, to which the test is linked, that are rarely met.
+ *
  * A waiter's time runs out while a signaller, which is the test itself, has
  * claimed its group for another waiter: it must still time out, and lends the
  * signaller its priority. It once slept until the claim was over, but only the
- * other was woken.
+ * other was woken. And counters are brought to where they wrap: the interrupts of
+ * a group, and the generations of forks.
  */
 /* The member of a group is not the member of a fixture. */
 #define member group_member
@@ -13,7 +16,8 @@
 #include "../cond/steps.h"
 #include "fake_futex.h"
 
-#define PRIORITY 7
+#define PRIORITY      7
+#define NR_INTERRUPTS 300 /* more than twice what there is room for */
 
 static struct cond *const inside = (struct cond *)&cond;
 static bool real_time, rushed;
@@ -55,67 +59,88 @@ STEP(late)
 	return 0;
 }
 
-/* Until the late one's time is over and it sleeps once more. */
-static bool meets_claim(struct group *g)
-{
-	struct member *late = &fixture.members[1];
-	bool met = false;
-
-	do_time_passes(NULL);
-	while (late->turn < 0 && !met) {
-		met = blocked_in_futex(getpid(), late->tid, &g->claim.pi) == 1;
-		sched_yield();
-	}
-	return met;
-}
-
 /*
- * Once more, with more time, if the timeout did not meet the claim or the late
- * one was quicker to get the signal, which both may have.
+ * The late one's time is over, and it sleeps once more. Again, with more time, if
+ * the timeout did not meet the claim or the late one was quicker to get the
+ * signal, which both may have.
  */
 STEP(signal_late)
 {
+	struct member *late = &fixture.members[1];
 	struct group *g;
-	bool met;
+	bool met = false;
 
 	cond_lock(inside);
 	g = group_claim(load_relaxed(&inside->open), inside);
 	if (!g)
 		tap_bail("nobody waits");
 	lock_drop(&inside->lock);
-	met = meets_claim(g);
+	do_time_passes(NULL);
+	while (late->turn < 0 && !met) {
+		met = blocked_in_futex(getpid(), late->tid, &g->claim.pi) == 1;
+		sched_yield();
+	}
 	rushed = met && priority_now() == PRIORITY;
 	group_unblock(g, 1, 0);
 	futex_wake(LOW_HALF(&g->state), 1, false);
 	group_unpin(g);
-	while (atomic_load(&fixture.members[1].turn) < 0)
+	while (late->turn < 0)
 		sched_yield();
 	if (!met)
 		scene.ns *= 2;
-	scene.again = !met || fixture.members[1].result == 0;
+	scene.again = !met || late->result == 0;
 	return scene.again ? STEPS_END : 0;
 }
 
-static const struct scene scenes[] = {
-	{ "who waited first has the signal, the other one timed out",
-	  "wait; late; signal_late; gone 2; result 0 = 0;"
-	  "result 1 = ETIMEDOUT" },
-};
+/* interrupts N: after each the group has N who are blocked */
+STEP(interrupts)
+{
+	struct group *g = load_relaxed(&inside->open);
+	bool exact = true;
+
+	for (int i = 0; i < NR_INTERRUPTS; i++) {
+		group_interrupt(g, UINT32_MAX);
+		exact = exact && group_blocked(g) == args[0];
+	}
+	return exact;
+}
+
+static bool child_passes(void)
+{
+	return fork_generation == GENERATION_LEAST &&
+	       scene_holds("wait 4; signal; gone 1; returned = 1; broadcast;"
+			   "gone 4; zeros = 4");
+}
+
+STEP_IS(child, child_does(child_passes, "in the child"));
 
 int main(int argc, char **argv)
 {
 	args_parse(argc, argv, "");
-	tap_plan(2);
+	tap_plan(4);
 	real_time = fifo_permitted();
 	fake_futex_start((struct fake_futex){ 0 });
+	scene_start("", "normal", false);
+	tap_ok(scene_holds("wait 4; interrupts 4 = 1; waiting = 4"),
+	       "interrupts that wrap count nobody in or out, nor return any");
 	/* From the first mutex on that inherits priorities. */
 	lock_use_pi();
 	scene_start("", "normal", false);
-	scenes_test("claimed", scenes, 1);
+	tap_ok(scene_holds("wait; late; signal_late; gone 2; result 0 = 0;"
+			   "result 1 = ETIMEDOUT"),
+	       "who waited first has the signal, the other one timed out");
 	if (real_time)
 		tap_ok(rushed, "it lent the signaller its priority meanwhile");
 	else
 		tap_skip("it lends its priority",
 			 "SCHED_FIFO is not permitted");
+	/* To 0, which is also what zero bytes have. */
+	fork_generation = UINT32_MAX;
+	scene_start("", "normal", false);
+	if (FORK_THREADS_WORK)
+		tap_ok(scene_holds("wait 4; child = 1; waiting = 4"),
+		       "no stale waiters when the generations of forks wrap");
+	else
+		tap_skip("generations of forks", FORK_THREADS_SKIP);
 	return tap_exit();
 }

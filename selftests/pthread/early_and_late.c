@@ -2,10 +2,15 @@
 /*
  * Constructors that run before the library's own use all of it: a thread waits
  * and is cancelled, others are signalled. pthread_cancel() once called NULL
- * then.
+ * then. And a thread waits in the last of its destructors, when the library hears
+ * no more of its end, and its memory is unmapped. The library once kept a pointer
+ * there, which the next pthread_cancel() followed.
  */
 #include "blocked.h"
 #include "api.h"
+
+#define NR_THREADS 400 /* more than the library has lists of threads */
+#define NR_VICTIMS 10
 
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -56,6 +61,70 @@ __attribute__((section(".preinit_array"),
 	       used)) static void (*const early)(void) = wait_early;
 #endif
 
+/* ---- the end ---- */
+
+static pthread_key_t key;
+static _Thread_local int nr_passes;
+static atomic_int nr_last_waits;
+
+/* Comes behind the library's, whose key is of the first wait, and older. */
+static void wait_in_the_end(void *arg)
+{
+	if (++nr_passes < PTHREAD_DESTRUCTOR_ITERATIONS) {
+		pthread_setspecific(key, arg);
+		return;
+	}
+	api_time_out(&cond, &mutex);
+	nr_last_waits++;
+}
+
+static void *end_waiting(void *arg)
+{
+	pthread_setspecific(key, arg);
+	return NULL;
+}
+
+/* Run a thread in memory of ours. */
+static void run_on(char *stack)
+{
+	pthread_t thread;
+
+	start_thread_on(stack, &thread, end_waiting, &key);
+	joined(thread);
+}
+
+static bool waits_are_cancelled(void)
+{
+	pthread_t threads[NR_VICTIMS];
+	bool cancelled = true;
+
+	for (int i = 0; i < NR_VICTIMS; i++)
+		threads[i] = waits(&mutex);
+	for (int i = 0; i < NR_VICTIMS; i++) {
+		pthread_cancel(threads[i]);
+		cancelled &= joined(threads[i]) == PTHREAD_CANCELED;
+	}
+	return cancelled;
+}
+
+static void test_ends(void)
+{
+	char *stacks = map_pages(NR_THREADS * THREAD_STACK_SIZE);
+
+	watchdog("waits in last destructors");
+	MUST(pthread_key_create(&key, wait_in_the_end));
+	for (int i = 0; i < NR_THREADS; i++)
+		run_on(stacks + i * THREAD_STACK_SIZE);
+	munmap(stacks, NR_THREADS * THREAD_STACK_SIZE);
+	tap_ok(waits_are_cancelled(), "threads that are unmapped are not met");
+	stacks = map_pages(NR_THREADS * THREAD_STACK_SIZE);
+	for (int i = 0; i < NR_THREADS; i++)
+		run_on(stacks);
+	tap_ok(waits_are_cancelled(), "nor those that had the same memory");
+	munmap(stacks, NR_THREADS * THREAD_STACK_SIZE);
+	tap_is(nr_last_waits, 2 * NR_THREADS, "each waited in the last pass");
+}
+
 int main(int argc, char **argv)
 {
 	pthread_t thread;
@@ -63,7 +132,7 @@ int main(int argc, char **argv)
 	drop_in_load(argv);
 	if (!FRAMES_MAY_UNWIND)
 		return frames_stay();
-	tap_plan(3);
+	tap_plan(6);
 	watchdog("waits that began early");
 	if (!was_early)
 		tap_bail("nothing ran before the constructors");
@@ -75,5 +144,9 @@ int main(int argc, char **argv)
 	pthread_join(thread, NULL);
 	pthread_join(patient, NULL);
 	tap_is(nr_woken, 3, "one from before and one from now are woken");
+	if (STACKS_MAY_GO)
+		test_ends();
+	else
+		tap_skip_all(3, "unmapped threads", "the sanitizer minds");
 	return tap_exit();
 }
