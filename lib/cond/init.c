@@ -51,10 +51,10 @@ static void cond_destroy_private(struct cond *c)
 	lock_settle(&c->lock);
 }
 
-void cond_destroy(struct cond *c)
+void cond_destroy(struct cond *c, futex_word *target)
 {
 	if (cond_is_shared(c))
-		cond_shared_destroy(c);
+		cond_shared_destroy(c, target);
 	else
 		cond_destroy_private(c);
 #ifdef DROVER_DEBUG

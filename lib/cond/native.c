@@ -93,7 +93,7 @@ int drover_cond_init(drover_cond_t *cond, const drover_condattr_t *attr)
 int drover_cond_destroy(drover_cond_t *cond)
 {
 	cond_debug_idle(cond_of(cond), __func__);
-	cond_destroy((struct cond *)cond);
+	cond_destroy((struct cond *)cond, NULL);
 	return 0;
 }
 
@@ -157,13 +157,9 @@ int drover_cond_broadcast_on(drover_cond_t *cond, drover_mutex_t *mutex)
 
 int drover_cond_destroy_on(drover_cond_t *cond, drover_mutex_t *mutex)
 {
-	struct cond *c = cond_of(cond);
-	futex_word *target = shared_target(mutex);
-
-	/* Whoever was moved gets away from the condvar, and locks again. */
-	if (cond_is_shared(c) && target)
-		futex_wake(target, INT_MAX, true);
-	return drover_cond_destroy(cond);
+	cond_debug_idle(cond_of(cond), __func__);
+	cond_destroy((struct cond *)cond, shared_target(mutex));
+	return 0;
 }
 
 int drover_prepare_thread(void)

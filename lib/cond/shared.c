@@ -84,15 +84,19 @@ void cond_shared_init(struct cond *c)
 	store_relaxed(&c->shared.users, seed & USERS_LIVES);
 }
 
-void cond_shared_destroy(struct cond *c)
+void cond_shared_destroy(struct cond *c, futex_word *target)
 {
 	struct deadline deadline = { .clock = CLOCK_MONOTONIC };
 	struct shared_cond *s = &c->shared;
-	uint64_t users = or_relaxed(&s->users, USERS_DESTROYED), before;
+	uint64_t users = or_relaxed(&s->users, USERS_DESTROYED),
+		 before = ~users;
 	long ret;
 
 	users |= USERS_DESTROYED;
 	while (users & (USERS_WAITERS | USERS_WAKERS)) {
+		/* A waker that still counts may have moved some since. */
+		if (target && (users ^ before) & USERS_WAKERS)
+			futex_wake(target, INT_MAX, true);
 		clock_gettime(deadline.clock, &deadline.at);
 		deadline.at.tv_sec += DEAD_AFTER_SECONDS;
 		before = users;

@@ -88,7 +88,8 @@ struct shared_cond {
 };
 
 void cond_shared_init(struct cond *c);
-APART void cond_shared_destroy(struct cond *c);
+/* @target: NULL, or where members were moved: they get away from @c. */
+APART void cond_shared_destroy(struct cond *c, futex_word *target);
 
 /* Return: as cond_wait(), and ENOMEM, with @mutex held, if there is no room. */
 APART int cond_shared_wait(struct cond *c, void *mutex,

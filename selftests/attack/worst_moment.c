@@ -205,6 +205,36 @@ STEP(another_signals_before_it_moves)
 	return 0;
 }
 
+static pid_t first_tid;
+
+static void destroyer_sleeps(void)
+{
+	nr_at_door = 1;
+	wait_blocked(getpid(), first_tid, NULL);
+}
+
+static void *broadcast_late(void *arg)
+{
+	before_requeue = destroyer_sleeps;
+	kind_broadcast(&cond, &mutex);
+	nr_at_door = 1; /* perhaps nobody was moved */
+	return arg;
+}
+
+/* By the holder, when another thread has yet to move whom it has released. */
+STEP(destroy_beside_a_broadcast)
+{
+	pthread_t other;
+
+	first_tid = blocked_gettid();
+	nr_at_door = 0;
+	start_thread(&other, broadcast_late, NULL);
+	reached(&nr_at_door, 1);
+	kind_cond_destroy(&cond, &mutex);
+	joined(other);
+	return kind_cond_init(&cond, true);
+}
+
 /* If nobody is to be moved, there was no other signal. */
 STEP(each_has_returned_one)
 {
@@ -252,6 +282,12 @@ static const struct scene scenes[] = {
 	  "returned; zeros = 3" },
 	{ "a signal, and a broadcast to old and young",
 	  "wait 3; signal; returned = 1; wait 2; broadcast_on; returned = 5" },
+};
+
+static const struct scene with_shared[] = {
+	{ "destroyed when another thread has yet to move them",
+	  "wait 3; lock; destroy_beside_a_broadcast = 0; unlock;"
+	  "returned = 3" },
 };
 
 /* Wakers of a shared condvar keep its lock, which the woken need. */
@@ -367,6 +403,8 @@ static void test(const char *policy)
 		scene_start(policy, "normal", shared);
 		scenes_test(label, scenes, NR_OF(scenes));
 		test_cancel(label);
+		if (shared)
+			scenes_test(label, with_shared, NR_OF(with_shared));
 	}
 	scenes_test(policy, with_private, NR_OF(with_private));
 	scene_start(policy, "PI", false);

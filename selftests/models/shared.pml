@@ -29,16 +29,16 @@
  *
  * @model shared-moved -DMOVES
  * @run
- * @run quick -DNR_SIGNALLERS=1 -DDESTROYS
+ * @run -DDESTROYS
  * @twin quick NO_MARK nobody_unblocked_is_left: those behind it are forgotten
  * @run quick -DNR_SIGNALLERS=1 -DTWO_GROUPS
  * @twin CHANGED_IS_DONE nobody_unblocked_is_left: EAGAIN is not "done"
  * @twin JOIN_SAME_WORD nobody_sleeps_on_a_mutex: moved, though it came
  *	later
- * @twin quick DESTROY_WAKES_NOBODY nobody_unblocked_is_left -DNR_SIGNALLERS=1
- *	-DDESTROYS: all wait for its mutex
- * @twin quick COUNT_OUT_LATE nobody_sleeps_on_a_mutex -DNR_SIGNALLERS=1
- *	-DDESTROYS: behind it
+ * @twin quick DESTROY_WAKES_NOBODY nobody_unblocked_is_left -DDESTROYS: all
+ *	wait for its mutex
+ * @twin DESTROY_WAKES_ONCE nobody_unblocked_is_left -DDESTROYS: another moves later
+ * @twin quick COUNT_OUT_LATE nobody_sleeps_on_a_mutex -DDESTROYS: behind it
  *
  * One process is killed, at any step: what it has done so far stays, and the
  * rest never comes. If a survivor broadcasts, all survivors return, and destroy
@@ -237,7 +237,7 @@ end:	skip
 /* As soon as that is legal; see destroy of cond.pml. With the mutex throughout. */
 active proctype Destroyer()
 {
-	byte seen;
+	byte seen, wakers;
 
 end_early:
 #if defined(KILLED)
@@ -248,7 +248,6 @@ end_early:
 		SPEC_ALL_UNBLOCKED(0) && mutex_word[0] == FREE ->
 		mutex_take(0, DESTROYER, HELD)
 	}
-	GUARD(DESTROY_WAKES_NOBODY, atomic { futex_wake_all(ON_MUTEX(0)) })
 #else
 	joined == ALL_WAITERS && !calls && SPEC_ALL_UNBLOCKED(0);
 #endif
