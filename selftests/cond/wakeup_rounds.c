@@ -17,14 +17,26 @@
  */
 static api_cond_t other_cond = API_COND_INITIALIZER;
 
+static atomic_int nr_timed_out;
+
 static int wait_on_both(api_cond_t *c, api_mutex_t *m)
 {
 	int err = do_time_out(NULL);
 
+	nr_timed_out++;
 	return err == ETIMEDOUT ? api_cond_wait(&other_cond, m) : -1;
 }
 
-STEP_DO(walk, scene_add(1, &(struct member){ .wait = wait_on_both }, true));
+/* It sleeps on the second one. */
+STEP(walk)
+{
+	nr_timed_out = 0;
+	fixture_start(&fixture, &(struct member){ .wait = wait_on_both });
+	reached(&nr_timed_out, 1);
+	member_asleep(&fixture.members[fixture.nr - 1]);
+	return 0;
+}
+
 STEP_IS(broadcast_other, api_cond_broadcast(&other_cond));
 
 static const struct scene scenes[] = {
