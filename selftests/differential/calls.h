@@ -161,8 +161,4 @@ static inline uint32_t value_at(const struct place *place)
 		       __atomic_load_n(place->addr, __ATOMIC_RELAXED);
 }
 
-/* waits.c: a wait that was drawn, and this one, by a thread or request drawn. */
-void step_wait(struct sequence *s);
-void begin_wait(struct sequence *s, const struct wait *wait);
-
 void sequence_run(uint64_t seed);

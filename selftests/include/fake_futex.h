@@ -47,20 +47,6 @@ static atomic_uint fake_futex_nr_threads;
 static _Thread_local bool fake_futex_started;
 static _Thread_local uint64_t fake_futex_random;
 
-/* fake_futex_of - a mild or a harsh layer, as @seed has it */
-static inline struct fake_futex fake_futex_of(uint64_t seed)
-{
-	uint64_t random = seed;
-	uint32_t harsh = random_below(&random, 4);
-
-	return (struct fake_futex){
-		.seed = random_next(&random),
-		.late = harsh * random_below(&random, 200),
-		.spurious = harsh * random_below(&random, 60),
-		.expire = harsh * random_below(&random, 300),
-	};
-}
-
 /* fake_futex_thread - this thread is number @nr: its random numbers start */
 static inline void fake_futex_thread(unsigned int nr)
 {

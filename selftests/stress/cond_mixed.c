@@ -210,10 +210,14 @@ static uint64_t storm_seed;
 
 static bool storm_runs(void)
 {
-	uint64_t random = storm_seed;
-	struct fake_futex fake = fake_futex_of(random_next(&random));
+	uint64_t random = storm_seed, layer = random_next(&random);
+	uint32_t harsh = random_below(&layer, 4); /* or mild */
+	struct fake_futex fake = { .seed = random_next(&layer) };
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	fake.late = harsh * random_below(&layer, 200);
+	fake.spurious = harsh * random_below(&layer, 60);
+	fake.expire = harsh * random_below(&layer, 300);
 	if (random_below(&random, 4) == 0) {
 		fake.refuse_with = random_below(&random, 2) ? ENOSYS : EPERM;
 		fake.refuse_from = random_below(&random, 30);
