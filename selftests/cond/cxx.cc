@@ -14,8 +14,6 @@
 #include <thread>
 #include <type_traits>
 
-#include <unistd.h>
-
 #include "tap.h"
 
 using namespace std::chrono_literals;

@@ -11,7 +11,6 @@
  * share one CPU: whom it wakes runs at once. That makes the test fast, but its
  * answers do not depend on it.
  */
-#include "blocked.h"
 #include "calls.h"
 #include "ring.h"
 

@@ -7,7 +7,6 @@
  *
  *	seed=N	rounds=N
  */
-#include "run.h"
 #include "sleepers.h"
 
 #define FAIL_FUTEX "/sys/kernel/debug/fail_futex/"

@@ -7,7 +7,6 @@
 #include "blocked.h"
 #include "futex_call.h"
 #include "run.h"
-#include "tap.h"
 
 #define MOST_SLEEPERS 10
 

@@ -5,7 +5,6 @@
  */
 #include <sys/stat.h>
 
-#include "run.h"
 #include "sleepers.h"
 
 #define TRACING	   "/sys/kernel/tracing"

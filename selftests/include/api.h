@@ -77,8 +77,6 @@ static inline void drop_in_load(char **argv)
 #define API_COND_INITIALIZER  PTHREAD_COND_INITIALIZER
 #define API_MUTEX_INITIALIZER PTHREAD_MUTEX_INITIALIZER
 #define API_IS_PTHREAD	      1
-/* A mutex that tells its holder from others. */
-#define API_MUTEX_CHECKED_INITIALIZER PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP
 
 typedef pthread_cond_t api_cond_t;
 typedef pthread_mutex_t api_mutex_t;
@@ -89,25 +87,19 @@ static inline void api_start(char **argv)
 #ifndef DROVER_FAKE_FUTEX
 	drop_in_load(argv);
 #endif
-	(void)argv;
 }
 
-static inline int api_mutex_timedlock(api_mutex_t *mutex, clockid_t clock,
-				      const struct timespec *deadline)
-{
-	return pthread_mutex_clocklock(mutex, clock, deadline);
-}
+#define api_mutex_timedlock pthread_mutex_clocklock
 
 #else /* native */
 
 #include <drover/cond.h>
 #include <drover/mutex.h>
 
-#define API(name)		      drover_##name
-#define API_COND_INITIALIZER	      DROVER_COND_INITIALIZER
-#define API_MUTEX_INITIALIZER	      DROVER_MUTEX_INITIALIZER
-#define API_IS_PTHREAD		      0
-#define API_MUTEX_CHECKED_INITIALIZER DROVER_MUTEX_INITIALIZER
+#define API(name)	      drover_##name
+#define API_COND_INITIALIZER  DROVER_COND_INITIALIZER
+#define API_MUTEX_INITIALIZER DROVER_MUTEX_INITIALIZER
+#define API_IS_PTHREAD	      0
 
 typedef drover_cond_t api_cond_t;
 typedef drover_mutex_t api_mutex_t;
@@ -116,11 +108,7 @@ static inline void api_start(char **argv)
 {
 }
 
-static inline int api_mutex_timedlock(api_mutex_t *mutex, clockid_t clock,
-				      const struct timespec *deadline)
-{
-	return drover_mutex_timedlock(mutex, clock, deadline);
-}
+#define api_mutex_timedlock drover_mutex_timedlock
 
 #endif
 
@@ -238,21 +226,9 @@ static inline int kind_mutex_init(api_mutex_t *mutex,
 }
 
 /* ThreadSanitizer does not know pthread_mutex_clocklock(). */
-static inline int kind_timedlock(api_mutex_t *mutex,
-				 const struct timespec *realtime)
-{
-	return pthread_mutex_timedlock(mutex, realtime);
-}
-
-static inline int kind_broadcast(api_cond_t *cond, api_mutex_t *mutex)
-{
-	return pthread_cond_broadcast(cond);
-}
-
-static inline int kind_cond_destroy(api_cond_t *cond, api_mutex_t *mutex)
-{
-	return pthread_cond_destroy(cond);
-}
+#define kind_timedlock		       pthread_mutex_timedlock
+#define kind_broadcast(cond, mutex)    pthread_cond_broadcast(cond)
+#define kind_cond_destroy(cond, mutex) pthread_cond_destroy(cond)
 
 #else /* native */
 
@@ -290,21 +266,10 @@ static inline int kind_mutex_init(api_mutex_t *mutex,
 	return drover_mutex_init(mutex, &attr);
 }
 
-static inline int kind_timedlock(api_mutex_t *mutex,
-				 const struct timespec *realtime)
-{
-	return drover_mutex_timedlock(mutex, CLOCK_REALTIME, realtime);
-}
-
-static inline int kind_broadcast(api_cond_t *cond, api_mutex_t *mutex)
-{
-	return drover_cond_broadcast_on(cond, mutex);
-}
-
-static inline int kind_cond_destroy(api_cond_t *cond, api_mutex_t *mutex)
-{
-	return drover_cond_destroy_on(cond, mutex);
-}
+#define kind_timedlock(mutex, realtime) \
+	drover_mutex_timedlock(mutex, CLOCK_REALTIME, realtime)
+#define kind_broadcast	  drover_cond_broadcast_on
+#define kind_cond_destroy drover_cond_destroy_on
 
 #endif
 

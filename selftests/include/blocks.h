@@ -10,7 +10,6 @@
 #include <drover/stream.h>
 
 #include "blocked.h"
-#include "tap.h"
 
 #ifdef DROVER_STREAM_DEBUG
 #include "../mock/eager/eager.h"

@@ -8,7 +8,6 @@
 
 #include "api.h"
 #include "blocked.h"
-#include "tap.h"
 
 /*
  * Where a thread sleeps that waits on a condvar or its mutex

@@ -13,7 +13,6 @@
 
 #include "blocked.h"
 #include "run.h"
-#include "tap.h"
 
 #if defined(__x86_64__)
 

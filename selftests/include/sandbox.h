@@ -16,7 +16,6 @@
 #include <sys/syscall.h>
 
 #include "run.h"
-#include "tap.h"
 
 #define SANDBOX_ABSENT 2
 

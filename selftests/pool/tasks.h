@@ -10,7 +10,6 @@
 
 #include "blocked.h"
 #include "run.h"
-#include "tap.h"
 
 static drover_pool_t *pool;
 static atomic_int gate, nr_begun, nr_run, sleeper;

@@ -15,7 +15,6 @@
 
 #include "api.h"
 #include "preempt.h"
-#include "run.h"
 
 #define NR_TAKERS 5
 

@@ -15,7 +15,6 @@
 #include "futex_call.h"
 #include "api.h"
 #include "ledger.h"
-#include "tap.h"
 
 /* Is there a layer over the kernel's futex that is late, and refuses? */
 #ifdef DROVER_FAKE_FUTEX

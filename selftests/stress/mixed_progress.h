@@ -6,8 +6,6 @@
 #pragma once
 
 #include "mixed_signal.h"
-#include "run.h"
-#include "tap.h"
 
 static struct {
 	uint64_t seed;
