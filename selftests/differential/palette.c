@@ -51,7 +51,8 @@ static bool in_one_bucket(const struct place *a, const struct place *b)
 
 	wait_at(0, a);
 	wait_at(1, b);
-	if (sys_futex_requeue(a->addr, b->addr, a->flags, 0, 1) != 1 ||
+	if (sys_futex(a->addr, FUTEX_REQUEUE | a->flags, 0, 1, b->addr, 0) !=
+		    1 ||
 	    sys_futex_wake(b->addr, b->flags, 1) != 1)
 		die("one waiter cannot be moved and woken");
 	settle();

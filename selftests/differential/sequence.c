@@ -139,18 +139,15 @@ static long call_requeue(struct sequence *s, struct requeue *r)
 {
 	static const char *const names[] = { "REQUEUE", "CMP_REQUEUE",
 					     "futex_requeue" };
+	static const int ops[] = { FUTEX_REQUEUE, FUTEX_CMP_REQUEUE };
 	int nr_over, op = random_below(&s->random, 3);
 	long ret;
 
 	count_call();
-	if (op == 0)
-		ret = sys_futex_requeue(r->from_addr, r->to_addr,
-					r->from->flags, r->nr_wake,
-					r->nr_requeue);
-	else if (op == 1)
-		ret = sys_futex_cmp_requeue(r->from_addr, r->to_addr,
-					    r->from->flags, r->nr_wake,
-					    r->nr_requeue, r->cmpval);
+	if (op < 2)
+		ret = sys_futex(r->from_addr, ops[op] | r->from->flags,
+				r->nr_wake, r->nr_requeue, r->to_addr,
+				r->cmpval);
 	else
 		ret = requeue2(s, r);
 	note("%s %s%s to %s%s, %d %d: %ld", names[op], r->from->name,
@@ -247,8 +244,8 @@ static long call_requeue_pi(const struct place *from, const struct place *pi,
 	long ret;
 
 	count_call();
-	ret = sys_futex_cmp_requeue_pi(from->addr, pi->addr, from->flags,
-				       nr_wake, nr_requeue, cmpval);
+	ret = sys_futex(from->addr, FUTEX_CMP_REQUEUE_PI | from->flags, nr_wake,
+			nr_requeue, pi->addr, cmpval);
 	note("CMP_REQUEUE_PI %s to %s, %d %d: %ld", from->name, pi->name,
 	     nr_wake, nr_requeue, ret);
 	settle();

@@ -76,11 +76,12 @@ static long do_wait(struct thread *t)
 				 wait->bitset);
 	case WAIT_VECTOR:
 		fill_vector(t->vector, wait);
-		return sys_futex_waitv(t->vector, 2, until, CLOCK_REALTIME);
+		return sys_result(syscall(SYS_futex_waitv, t->vector, 2, 0,
+					  until, CLOCK_REALTIME));
 	case WAIT_REQUEUE_PI:
-		return sys_futex_wait_requeue_pi(wait->at->addr,
-						 wait->other->addr, flags,
-						 wait->val, until);
+		return sys_futex(wait->at->addr, FUTEX_WAIT_REQUEUE_PI | flags,
+				 wait->val, (uintptr_t)until, wait->other->addr,
+				 0);
 	case WAIT_LOCK_PI:
 		return sys_futex_lock_pi(wait->at->addr, wait->at->flags,
 					 until);

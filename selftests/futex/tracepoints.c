@@ -87,6 +87,7 @@ static void test_requeue(const char *what, const char *rest, int nr)
 
 static void trace_all_calls(void)
 {
+	const int requeue = FUTEX_CMP_REQUEUE | FUTEX_PRIVATE_FLAG;
 	static const uint32_t other;
 
 	snprintf(instance, sizeof(instance), TRACING "/instances/drover-%d",
@@ -95,8 +96,8 @@ static void trace_all_calls(void)
 	trace_file("events/futex/enable", O_WRONLY, (char[]){ "1" }, 1);
 	sleepers_fill(NR_WAITERS, &from, FUTEX_PRIVATE_FLAG);
 	sys_futex_wait(&from, FUTEX_PRIVATE_FLAG, 0, &(struct timespec){ 0 });
-	sys_futex_cmp_requeue(&from, &to, FUTEX_PRIVATE_FLAG, 1, INT_MAX, 7);
-	sys_futex_cmp_requeue(&from, &to, FUTEX_PRIVATE_FLAG, 1, 3, 0);
+	sys_futex(&from, requeue, 1, INT_MAX, &to, 7);
+	sys_futex(&from, requeue, 1, 3, &to, 0);
 	sys_futex_wake(&other, FUTEX_PRIVATE_FLAG, 9);
 	while (nr_returned < nr_sleepers) {
 		sleepers_wake(&to, FUTEX_PRIVATE_FLAG, INT_MAX);

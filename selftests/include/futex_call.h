@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * futex_call.h - the futex system calls, one small wrapper per operation
+ * futex_call.h - the futex system calls
  *
  * Every wrapper returns what the kernel answered: the result, or a negative
  * errno value. errno itself is not used. @flags is 0 for a futex shared
@@ -64,15 +64,6 @@ static inline long sys_futex_wait(const volatile void *uaddr, int flags,
 			 NULL, 0);
 }
 
-static inline long sys_futex_waitv(struct futex_waitv *waiters,
-				   unsigned int nr_futexes,
-				   const struct timespec *absolute,
-				   clockid_t clock)
-{
-	return sys_result(syscall(SYS_futex_waitv, waiters, nr_futexes, 0,
-				  absolute, clock));
-}
-
 /* Wakes: how many were woken. */
 
 static inline long sys_futex_wake(const volatile void *uaddr, int flags,
@@ -82,28 +73,9 @@ static inline long sys_futex_wake(const volatile void *uaddr, int flags,
 }
 
 /*
- * Requeues: FUTEX_REQUEUE answers how many were woken plus requeued, like
- * FUTEX_CMP_REQUEUE and futex_requeue(2), which also compare *uaddr to @val.
+ * Requeues answer how many were woken plus requeued. futex_requeue(2): @waiters
+ * is the source and the target, in this order.
  */
-
-static inline long sys_futex_requeue(const volatile void *uaddr,
-				     const volatile void *uaddr2, int flags,
-				     int nr_wake, int nr_requeue)
-{
-	return sys_futex(uaddr, FUTEX_REQUEUE | flags, nr_wake,
-			 (uintptr_t)nr_requeue, uaddr2, 0);
-}
-
-static inline long sys_futex_cmp_requeue(const volatile void *uaddr,
-					 const volatile void *uaddr2, int flags,
-					 int nr_wake, int nr_requeue,
-					 uint32_t val)
-{
-	return sys_futex(uaddr, FUTEX_CMP_REQUEUE | flags, nr_wake,
-			 (uintptr_t)nr_requeue, uaddr2, val);
-}
-
-/* futex_requeue(2): @waiters is the source and the target, in this order. */
 static inline long sys_futex_requeue2(struct futex_waitv *waiters,
 				      unsigned int flags, int nr_wake,
 				      int nr_requeue)
@@ -124,24 +96,6 @@ static inline long sys_futex_lock_pi(const volatile void *uaddr, int flags,
 static inline long sys_futex_unlock_pi(const volatile void *uaddr, int flags)
 {
 	return sys_futex(uaddr, FUTEX_UNLOCK_PI | flags, 0, 0, NULL, 0);
-}
-
-static inline long sys_futex_wait_requeue_pi(const volatile void *uaddr,
-					     const volatile void *uaddr2,
-					     int flags, uint32_t val,
-					     const struct timespec *absolute)
-{
-	return sys_futex(uaddr, FUTEX_WAIT_REQUEUE_PI | flags, val,
-			 (uintptr_t)absolute, uaddr2, 0);
-}
-
-static inline long sys_futex_cmp_requeue_pi(const volatile void *uaddr,
-					    const volatile void *uaddr2,
-					    int flags, int nr_wake,
-					    int nr_requeue, uint32_t val)
-{
-	return sys_futex(uaddr, FUTEX_CMP_REQUEUE_PI | flags, nr_wake,
-			 (uintptr_t)nr_requeue, uaddr2, val);
 }
 
 /* The three ways to requeue. Those that compare expect 0 at @from. */
