@@ -16,7 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/futex.h"
+#include "base/atomic.h"
 #include "base/cpus.h"
 
 /* Room for 8192 CPUs. */
@@ -25,13 +25,11 @@
 #define NO_LIMIT UINT32_MAX
 
 /*
- * The cgroup's limit in CPUs, and until when it is taken for true. READING: a
- * thread reads it, and what is static is that one's; its stack may be small.
+ * The cgroup's limit in CPUs, as it was read last; and whether a thread reads it:
+ * what is static is that one's, as its stack may be small.
  */
-#define READING INT64_MAX
-
 static _Atomic uint32_t limit_known = NO_LIMIT;
-static _Atomic int64_t limit_expires;
+static atomic_bool reading;
 
 static unsigned int affinity_of(pid_t tid)
 {
@@ -141,22 +139,12 @@ static uint32_t read_limit(void)
 
 static uint32_t cgroup_limit(void)
 {
-	int64_t now = clock_now(), expires = load_relaxed(&limit_expires);
-
 	/* The others take what is known. */
-	if (now >= expires && cas_acquire(&limit_expires, &expires, READING)) {
+	if (!swap_acquire(&reading, true)) {
 		store_relaxed(&limit_known, read_limit());
-		store_release(&limit_expires, now + NS_PER_S);
+		store_release(&reading, false);
 	}
 	return load_relaxed(&limit_known);
-}
-
-void cpus_forget(void)
-{
-	int64_t expires = load_relaxed(&limit_expires);
-
-	if (expires != READING)
-		cas_relaxed(&limit_expires, &expires, 0);
 }
 
 unsigned int cpus_usable(void)

@@ -8,13 +8,10 @@
 /*
  * CPUs that the calling thread may run on, or the process's first thread if
  * those are more (a pinned thread is not alone), but no more than the limit of
- * the process's cgroup, rounded up; at least 1. The limit is read anew once a
- * second at most. Not to be called where a few microseconds matter.
+ * the process's cgroup, rounded up; at least 1. Files are read: not to be called
+ * where a few microseconds matter.
  */
 unsigned int cpus_usable(void);
-
-/* Forget the limit: the next call reads it anew. */
-void cpus_forget(void);
 
 /* Find out which CPUs are the slow ones of a hybrid processor. */
 void cpus_look_at_sizes(void);

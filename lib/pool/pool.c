@@ -70,7 +70,7 @@ static int create(struct drover_pool **to, const drover_poolattr_t *attr)
 		memcpy(pool->cpu_sets, attr->cpu_sets, bytes);
 	set_up(pool, attr);
 	cpus_look_at_sizes();
-	err = threads_set(pool, attr->workers);
+	err = threads_set(pool, attr->workers, false);
 	if (err) {
 		threads_end(pool);
 		pool_delete(pool);

@@ -247,9 +247,12 @@ void block_end(void);
 
 /* threads.c */
 
-/* As many threads as may be active, or as are to be: 0 or why not. */
+/*
+ * As many threads as may be active, or as are to be: 0 or why not. @again: only
+ * if it still is to be as many as CPUs.
+ */
 int threads_fill(struct drover_pool *pool);
-int threads_set(struct drover_pool *pool, uint32_t nr);
+int threads_set(struct drover_pool *pool, uint32_t nr, bool again);
 void threads_end(struct drover_pool *pool);
 
 /* Is any thread left? If not, one is made. */

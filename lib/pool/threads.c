@@ -157,8 +157,7 @@ void threads_end(struct drover_pool *pool)
 
 /* ---- how many ---- */
 
-/* With @again: only if it still is to be as many as CPUs. */
-static int set(struct drover_pool *pool, uint32_t nr, bool again)
+int threads_set(struct drover_pool *pool, uint32_t nr, bool again)
 {
 	uint32_t cpus = cpus_usable();
 	int err;
@@ -176,12 +175,6 @@ static int set(struct drover_pool *pool, uint32_t nr, bool again)
 	return err;
 }
 
-int threads_set(struct drover_pool *pool, uint32_t nr)
-{
-	cpus_forget();
-	return set(pool, nr, false);
-}
-
 int drover_pool_resize(drover_pool_t *pool, uint32_t workers)
 {
 	int err;
@@ -190,7 +183,7 @@ int drover_pool_resize(drover_pool_t *pool, uint32_t workers)
 		return ECHILD;
 	if (workers > DROVER_POOL_MAX)
 		return EINVAL;
-	err = threads_set(pool, workers);
+	err = threads_set(pool, workers, false);
 	return load_relaxed(&pool->over) ? ESHUTDOWN : err;
 }
 
@@ -200,5 +193,5 @@ void threads_follow(struct drover_pool *pool)
 
 	if (load_relaxed(&pool->follows) && now - at >= FOLLOW_EVERY &&
 	    cas_relaxed(&pool->looked_at, &at, now))
-		set(pool, 0, true);
+		threads_set(pool, 0, true);
 }
