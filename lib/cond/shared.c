@@ -308,13 +308,6 @@ static void shared_wake(struct shared_cond *s, int nr, uint32_t kinds,
 	users_put(s, USERS_WAKER, life);
 }
 
-/* Nobody to release, and nobody else who should have woken somebody. */
-static bool is_idle(struct shared_cond *s)
-{
-	return !(load_acquire(&s->state) & SHARED_BLOCKED) &&
-	       !(load_relaxed(&s->users) & USERS_WAKERS);
-}
-
 /* Unblock one member, if there is one. Return: how many of @kind to wake. */
 static int shared_post(struct shared_cond *s, uint32_t *kind)
 {
@@ -377,7 +370,9 @@ void cond_shared_wake(struct cond *c, bool all, futex_word *target)
 	uint64_t before;
 	int nr;
 
-	if (is_idle(s))
+	/* Nobody to release, and nobody else who should have woken somebody? */
+	if (!(load_acquire(&s->state) & SHARED_BLOCKED) &&
+	    !(load_relaxed(&s->users) & USERS_WAKERS))
 		return;
 	/* Like a waiter, a waker lives as long as its process. */
 	w = waiter_self();
