@@ -110,7 +110,7 @@ static inline clockid_t cond_clock(struct cond *c)
 COLD void cond_drop_stale(struct cond *c);
 
 /* The condvar's verbs; @deadline NULL waits without end. */
-void cond_init(struct cond *c, uint32_t flags);
+void cond_init(struct cond *c, clockid_t clock, bool shared);
 void cond_destroy(struct cond *c, futex_word *target); /* shared.h */
 #ifdef DROVER_DEBUG
 void cond_debug_idle(struct cond *c, const char *call); /* nobody waits */

@@ -4,11 +4,13 @@
 
 #include "cond/cond.h"
 
-void cond_init(struct cond *c, uint32_t flags)
+void cond_init(struct cond *c, clockid_t clock, bool shared)
 {
 	memset(c, 0, sizeof(*c));
-	store_relaxed(&c->flags, flags);
-	if (flags & COND_SHARED)
+	store_relaxed(&c->flags,
+		      (clock == CLOCK_MONOTONIC ? COND_MONOTONIC : 0) |
+			      (shared ? COND_SHARED : 0));
+	if (shared)
 		cond_shared_init(c);
 }
 
@@ -18,17 +20,10 @@ void cond_debug_idle(struct cond *c, const char *call)
 	if (cond_is_shared(c))
 		return;
 	cond_lock(c);
-	for (int i = 0; i < 2; i++) {
-		struct group *g = i ? cond_closed(c) : load_relaxed(&c->open);
-
-		if (!group_pin(g, c))
-			continue;
-		if (group_blocked(g))
-			debug_wrong(c, "condition variable",
-				    "has threads waiting: wake them first",
-				    call);
-		group_unpin(g);
-	}
+	if (group_claim(cond_closed(c), c) ||
+	    group_claim(load_relaxed(&c->open), c))
+		debug_wrong(c, "condition variable",
+			    "has threads waiting: wake them first", call);
 	lock_drop(&c->lock);
 }
 #endif

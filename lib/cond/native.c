@@ -74,19 +74,14 @@ bool cancellation_is_due(void)
 
 int drover_cond_init(drover_cond_t *cond, const drover_condattr_t *attr)
 {
-	uint32_t flags = 0;
-
 	if (attr &&
 	    (attr->flags & ~DROVER_COND_SHARED ||
 	     (attr->clock != CLOCK_REALTIME && attr->clock != CLOCK_MONOTONIC)))
 		return EINVAL;
-	if (attr && attr->flags & DROVER_COND_SHARED)
-		flags |= COND_SHARED;
-	if (attr && attr->clock == CLOCK_MONOTONIC)
-		flags |= COND_MONOTONIC;
 	debug_pointer(cond, _Alignof(struct cond), "condition variable",
 		      __func__);
-	cond_init((struct cond *)cond, flags);
+	cond_init((struct cond *)cond, attr ? attr->clock : CLOCK_REALTIME,
+		  attr && attr->flags & DROVER_COND_SHARED);
 	return 0;
 }
 

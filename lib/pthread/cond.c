@@ -26,19 +26,15 @@ static int drop_in_cond_init(pthread_cond_t *cond,
 {
 	clockid_t clock = CLOCK_REALTIME;
 	int pshared = PTHREAD_PROCESS_PRIVATE;
-	uint32_t flags = 0;
 
 	if (attr) {
 		pthread_condattr_getclock(attr, &clock);
 		pthread_condattr_getpshared(attr, &pshared);
 	}
-	if (clock == CLOCK_MONOTONIC)
-		flags |= COND_MONOTONIC;
-	if (pshared == PTHREAD_PROCESS_SHARED)
-		flags |= COND_SHARED;
 	debug_pointer(cond, _Alignof(struct cond), "condition variable",
 		      __func__);
-	cond_init((struct cond *)cond, flags);
+	cond_init((struct cond *)cond, clock,
+		  pshared == PTHREAD_PROCESS_SHARED);
 	return 0;
 }
 

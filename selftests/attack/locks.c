@@ -108,7 +108,7 @@ static void test_gone(const char *what, bool late)
 	destroyer_tid = 0;
 	nr_destroyed = 0;
 	cond = map_pages(sizeof(*cond));
-	cond_init(cond, 0);
+	cond_init(cond, CLOCK_REALTIME, false);
 	cond_lock(cond);
 	start_thread(&destroyer, destroy, NULL);
 	asleep_on(&destroyer_tid, &cond->lock.word);
