@@ -240,7 +240,7 @@ static inline ssize_t blocked_read(pid_t pid, pid_t tid, const char *file,
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", pid, tid, file);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return -errno;
+		return errno == ENOENT ? -ESRCH : -errno;
 	len = read(fd, text, size - 1);
 	if (len < 0)
 		len = -errno;
@@ -289,15 +289,13 @@ static inline int blocked_in_futex(pid_t pid, pid_t tid, const void *uaddr)
 	} else {
 		len = blocked_read(pid, tid, "wchan", text, sizeof(text));
 		if (len < 0)
-			return len == -ENOENT ? -ESRCH : len;
+			return len;
 		if (strncmp(text, "futex", 5) != 0)
 			return 0;
 	}
 
 	len = blocked_read(pid, tid, "stat", text, sizeof(text));
-	if (len < 0)
-		return len == -ENOENT ? -ESRCH : len;
-	return blocked_state_is_sleep(text);
+	return len < 0 ? len : blocked_state_is_sleep(text);
 }
 
 /* Of the time on the wall, what this thread has not seen pass, see below. */
@@ -337,14 +335,12 @@ static inline int wait_blocked(pid_t pid, pid_t tid, const void *uaddr)
 	int64_t deadline = blocked_deadline();
 	int ret;
 
-	for (;;) {
-		ret = blocked_in_futex(pid, tid, uaddr);
-		if (ret)
-			return ret > 0 ? 0 : ret;
+	while (!(ret = blocked_in_futex(pid, tid, uaddr))) {
 		if (blocked_over(deadline))
 			return -ETIMEDOUT;
 		sched_yield();
 	}
+	return ret > 0 ? 0 : ret;
 }
 
 /* wait_at_least - until others have counted up to @value; 0 or -ETIMEDOUT */
