@@ -2,77 +2,107 @@
 /*
  * The first thread to leave destroys the barrier and unmaps its memory: a
  * thread that still looks at it would be killed. The others spin, sleep, or
- * have yet to be given back their phase. Processes: stopped_member.
+ * have yet to be given back their phase; or sleep, and the last one is stopped after
+ * any of its instructions. Processes: stopped_member.
  */
 #include <drover/barrier.h>
 
-#include "run.h"
-#include "blocked.h"
+#include "preempt.h"
 
-#define NR_THREADS 4
+#define MOST_THREADS 4
+#define NR_ROUNDS    60
 
 static drover_barrier_t *barrier;
-static atomic_int nr_left, nr_errors, tids[NR_THREADS];
+static atomic_int nr_left, nr_errors, tids[MOST_THREADS];
+static atomic_bool is_gone;
 static bool split;
 
-static void *meet(void *arg)
+static void arrive(void *unused)
 {
-	atomic_int *tid = arg;
 	drover_phase_t phase;
 
-	*tid = blocked_gettid();
 	if (!split) {
 		drover_barrier_wait(barrier);
 	} else {
 		drover_barrier_arrive(barrier, 1, &phase);
 		drover_barrier_wait_for(barrier, phase);
 	}
-	/* The first one that is out ends the barrier. */
+}
+
+/* The first one that is out ends the barrier. */
+static void leave(void)
+{
 	if (nr_left++)
-		return NULL;
+		return;
 	nr_errors += drover_barrier_destroy(barrier) != 0;
 	munmap(barrier, sizeof(*barrier));
+	is_gone = true;
+}
+
+static void *meet(void *tid)
+{
+	*(atomic_int *)tid = blocked_gettid();
+	arrive(NULL);
+	leave();
 	return NULL;
 }
 
-/* @all_asleep: the last one comes when all others are asleep. */
-static void one_life(bool all_asleep)
+/* Who sleeps though the phase is complete is out then. */
+static void interrupt(void *sleeper)
 {
-	pthread_t threads[NR_THREADS];
-
-	barrier = map_pages(sizeof(*barrier));
-	MUST(drover_barrier_init(barrier, NR_THREADS, NULL));
-	nr_left = 0;
-	for (int i = 0; i < NR_THREADS; i++) {
-		tids[i] = 0;
-		if (all_asleep && i == NR_THREADS - 1)
-			for (int j = 0; j < i; j++) {
-				reached(&tids[j], 1);
-				asleep(tids[j]);
-			}
-		threads[i] = thread_of(meet, &tids[i]);
-	}
-	for (int i = 0; i < NR_THREADS; i++)
-		joined(threads[i]);
+	pthread_kill(*(pthread_t *)sleeper, SIGUSR1);
+	thread_settled(&tids[0], &is_gone);
 }
 
-int main(int argc, char **argv)
+/*
+ * @place: 0, or the last one comes when all others are asleep, and is stopped after
+ * so many instructions, if it has them
+ */
+static bool one_life(int nr, long place)
 {
-	struct args args = args_parse(argc, argv, "rounds");
-	int nr_rounds = args_get(&args, "rounds", 60);
+	pthread_t threads[MOST_THREADS];
+	bool stopped = false;
 
-	tap_plan(3);
-	for (int form = 0; form < 2; form++) {
+	barrier = map_pages(sizeof(*barrier));
+	MUST(drover_barrier_init(barrier, nr, NULL));
+	nr_left = is_gone = 0;
+	for (int i = 1; i < nr; i++) {
+		tids[i - 1] = 0;
+		threads[i - 1] = thread_of(meet, &tids[i - 1]);
+		if (place)
+			asleep_on(&tids[i - 1], NULL);
+	}
+	if (place && PREEMPT_POSSIBLE && HANDLERS_ARE_PROMPT)
+		stopped = preempt_after(place, arrive, interrupt, threads);
+	else
+		arrive(NULL);
+	leave();
+	for (int i = 1; i < nr; i++)
+		joined(threads[i - 1]);
+	return stopped;
+}
+
+int main(void)
+{
+	tap_plan(4);
+	for (int form = 2; form--;) {
 		split = form;
 		watchdog("destroyed at once");
-		for (int i = 0; i < nr_rounds; i++)
-			one_life(false);
+		for (int i = 0; i < NR_ROUNDS; i++)
+			one_life(MOST_THREADS, 0);
 		tap_is(nr_errors, 0, "%s: destroyed at once, %d times",
-		       split ? "arrive, wait_for" : "wait", nr_rounds);
+		       split ? "arrive, wait_for" : "wait", NR_ROUNDS);
 	}
-	watchdog("destroyed with sleepers");
-	for (int i = 0; i < nr_rounds / 10; i++)
-		one_life(true);
-	tap_is(nr_errors, 0, "destroyed while the others wake up");
+	signal(SIGUSR1, hold_off_here); /* which does not, now */
+	everywhere_spin_ms = 2;
+	for (int nr = 2; nr <= MOST_THREADS; nr += 2) {
+		long place = 1;
+
+		watchdog("destroyed with sleepers");
+		while (one_life(nr, place))
+			place++;
+		tap_is(nr_errors, 0, "%d sleep, the last stopped %ld times",
+		       nr - 1, place - 1);
+	}
 	return tap_exit();
 }

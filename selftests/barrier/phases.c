@@ -197,32 +197,6 @@ static void test_kind(const struct kind *kind, long rounds, uint64_t *seed)
 	       nr_wrong, nr_serial, wanted);
 }
 
-/* A pending cancellation is not noticed inside, and nobody is kept waiting. */
-static void *run_cancelled(void *arg)
-{
-	pthread_cancel(pthread_self());
-	for (int i = 0; i < 100; i++)
-		drover_barrier_wait(&barrier);
-	nr_over++;
-	pthread_testcancel();
-	return arg;
-}
-
-static void test_cancel(void)
-{
-	pthread_t thread;
-
-	watchdog("cancellation");
-	nr_over = 0;
-	drover_barrier_init(&barrier, 2, NULL);
-	thread = thread_of(run_cancelled, NULL);
-	for (int i = 0; i < 100; i++)
-		drover_barrier_wait(&barrier);
-	tap_ok(joined(thread) == PTHREAD_CANCELED && nr_over == 1,
-	       "a cancelled thread comes through all phases first");
-	drover_barrier_destroy(&barrier);
-}
-
 /* ---- a barrier of one, and several threads ---- */
 
 static drover_phase_t phases[NR_ALONE * NR_LONELY];
@@ -291,11 +265,10 @@ int main(int argc, char **argv)
 	uint64_t seed = args_get(&args, "seed", args_fresh_seed());
 	long rounds = args_get(&args, "rounds", 800);
 
-	tap_plan(NR_OF(kinds) + 1 + 4);
+	tap_plan(NR_OF(kinds) + 4);
 	tap_diag("seed=%" PRIu64, seed);
 	for (int i = 0; i < NR_OF(kinds); i++)
 		test_kind(&kinds[i], rounds, &seed);
-	test_cancel();
 	test_count_of_one();
 	return tap_exit();
 }

@@ -27,10 +27,12 @@ static void count_up(void *nr)
 	++*(int *)nr;
 }
 
-/* init COUNT SPIN COUNTED: 0: does not spin; 2: completions are counted */
+/* init COUNT SPIN COUNTED FLAGS: the last three one higher; 2^32: reserved */
 STEP(init)
 {
 	drover_barrierattr_t attr = { .spin_us = args[1] - 1,
+				      .flags = args[3] - 1,
+				      .reserved = { args[3] >> 32 },
 				      .arg = &nr_completed };
 
 	if (args[2] == 2)
@@ -76,6 +78,7 @@ static void *wait_once(void *arg)
 {
 	struct sleeper *self = arg;
 
+	pthread_cancel(pthread_self()); /* which no call notices */
 	tid = blocked_gettid();
 	self->ret = drover_barrier_wait(at);
 	return NULL;
@@ -97,8 +100,7 @@ STEP(back)
 {
 	struct sleeper *last = &sleepers[--nr_sleepers];
 
-	joined(last->thread);
-	return last->ret;
+	return joined(last->thread) == PTHREAD_CANCELED ? EINTR : last->ret;
 }
 
 STEP_IS(wait, drover_barrier_wait(at));
