@@ -59,18 +59,6 @@ static bool unblock_and_unmap(int nr_waiters, bool by_signal, bool keep)
 	return all;
 }
 
-static void test_unblocked(const char *policy, bool by_signal, bool keep)
-{
-	bool all = true;
-
-	watchdog("destroy after broadcasts or signals");
-	for (int i = 0; i < nr_rounds / 10; i++)
-		all = unblock_and_unmap(1 + i % NR_WAITERS, by_signal, keep) &&
-		      all;
-	tap_ok(all, "%s: destroyed after %s, mutex %s: all return 0", policy,
-	       by_signal ? "signals" : "broadcast", keep ? "held" : "free");
-}
-
 /* The condvar of this round, under the mutex; NULL between rounds. */
 static api_cond_t *current;
 static bool signalled;
@@ -130,8 +118,17 @@ static void test_by_waiter(const char *policy, bool broadcast)
 
 static void test(const char *policy)
 {
-	for (int i = 0; i < 4; i++)
-		test_unblocked(policy, i & 2, i & 1);
+	for (int how = 0; how < 4; how++) {
+		bool by_signal = how & 2, keep = how & 1, all = true;
+
+		watchdog("destroy after broadcasts or signals");
+		for (int i = 0; i < nr_rounds / 10; i++)
+			all &= unblock_and_unmap(1 + i % NR_WAITERS, by_signal,
+						 keep);
+		tap_ok(all, "%s: destroyed after %s, mutex %s: all return 0",
+		       policy, by_signal ? "signals" : "broadcast",
+		       keep ? "held" : "free");
+	}
 	test_by_waiter(policy, false);
 	test_by_waiter(policy, true);
 }

@@ -111,8 +111,9 @@ static void *move(void *arg)
 	struct worker *self = arg;
 	uint32_t nr_ops = NR_REQUEUE_OPS;
 
-	if (!requeue_op_exists(&requeue_ops[2]))
-		nr_ops--;
+	/* The last one may not exist. */
+	nr_ops -= requeue_by(&requeue_ops[2], &words[0], &words[1], 0, 0, 0) ==
+		  -ENOSYS;
 	may_fail(true);
 	while (!stop) {
 		const struct requeue_op *op =

@@ -127,10 +127,3 @@ static inline long requeue_by(const struct requeue_op *op, const void *from,
 				 0);
 	return sys_futex_requeue2(pair, 0, nr_wake, nr_requeue);
 }
-
-static inline int requeue_op_exists(const struct requeue_op *op)
-{
-	static const uint32_t from, to;
-
-	return requeue_by(op, &from, &to, FUTEX_PRIVATE_FLAG, 0, 0) != -ENOSYS;
-}

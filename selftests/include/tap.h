@@ -38,19 +38,19 @@ static struct tap_state {
 	unsigned int skipped;
 } tap;
 
-/* tap_plan - say how many results will follow; first call of every test */
-static inline void tap_plan(unsigned int nr_tests)
-{
-	setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
-	tap.planned = nr_tests;
-	printf("TAP version 13\n1..%u\n", nr_tests);
-}
-
-/* tap_start - the same, if only tap_exit() knows how many there were */
+/* tap_start - first call of a test, if tap_exit() knows how many results */
 static inline void tap_start(void)
 {
 	setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
 	printf("TAP version 13\n");
+}
+
+/* tap_plan - the same, and say how many results will follow */
+static inline void tap_plan(unsigned int nr_tests)
+{
+	tap_start();
+	tap.planned = nr_tests;
+	printf("1..%u\n", nr_tests);
 }
 
 /* tap_diag - a line for the reader that is not a result */
