@@ -100,8 +100,11 @@ int drover_mutex_destroy(drover_mutex_t *mutex)
 
 int drover_mutex_trylock(drover_mutex_t *mutex)
 {
-	int err = take_now(mutex_of(mutex));
+	struct mutex *m = mutex_of(mutex);
+	int err = take_now(m);
 
+	if (err == EBUSY && m->flags & DROVER_MUTEX_ROBUST)
+		return mutex_pi_try_dead(m);
 	return err == EDEADLK ? EBUSY : err;
 }
 

@@ -149,8 +149,12 @@ int mutex_take_contended(struct mutex *m, const struct deadline *deadline);
 /* The same as drover_mutex_lock(), by a thread that has polled already. */
 int mutex_lock_polled(struct mutex *m);
 
-/* The PI futex: try, lock (NULL: no deadline), unlock; 0 or an errno value. */
+/*
+ * The PI futex: try, also if it is robust and its holder dead, lock (NULL: no
+ * deadline), unlock; 0 or an errno value.
+ */
 int mutex_pi_try(struct mutex *m);
+int mutex_pi_try_dead(struct mutex *m);
 int mutex_pi_lock(struct mutex *m, const struct deadline *deadline);
 void mutex_pi_unlock(struct mutex *m);
 

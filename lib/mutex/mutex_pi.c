@@ -65,6 +65,23 @@ static int take_over(struct mutex *m, uint32_t seen)
 	return mutex_pi_got(m);
 }
 
+int mutex_pi_try_dead(struct mutex *m)
+{
+	uint32_t seen;
+	long ret;
+	int err;
+
+	/* The kernel's first refusal sets FUTEX_WAITERS. */
+	do {
+		seen = load_relaxed(&m->word);
+		ret = futex_trylock_pi(&m->word, mutex_is_shared(m));
+		err = ret == 0	    ? mutex_pi_got(m) :
+		      ret == -ESRCH ? take_over(m, seen) :
+				      EBUSY;
+	} while (err == EAGAIN);
+	return err;
+}
+
 /* @seen: the word, some time before the kernel refused with @err. */
 static int lock_refused(struct mutex *m, int err, uint32_t seen,
 			const struct deadline *deadline)

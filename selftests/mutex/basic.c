@@ -233,6 +233,11 @@ static const struct scene {
 	  "elsewhere lock; lock = EOWNERDEAD; consistent = 0;"
 	  "consistent = EINVAL; unlock = 0; lock = 0; unlock = 0",
 	  NULL },
+	{ "robust, tried", ROBUST,
+	  "lock; trylock = EBUSY; elsewhere trylock = EBUSY; unlock = 0;"
+	  "elsewhere lock; trylock = EOWNERDEAD; elsewhere trylock = EBUSY;"
+	  "consistent = 0; unlock = 0; trylock = 0; unlock = 0",
+	  NULL },
 	{ "robust, not repaired", ROBUST,
 	  "elsewhere lock; lock = EOWNERDEAD; unlock; lock = ENOTRECOVERABLE;"
 	  "trylock = ENOTRECOVERABLE",

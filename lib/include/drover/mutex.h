@@ -132,9 +132,8 @@ int drover_mutex_lock(drover_mutex_t *mutex);
  * drover_mutex_trylock() - take @mutex if that needs no waiting
  * @mutex: the mutex
  *
- * Never blocks. Return: 0; EBUSY when another thread has it, even one that has
- * ended, or this one and it is not recursive; otherwise as drover_mutex_lock(),
- * but for EOWNERDEAD.
+ * Never blocks. Return: 0; EBUSY when another thread has it, or this one and it
+ * is not recursive; otherwise as drover_mutex_lock().
  *
  * Tests: mutex/basic
  */
