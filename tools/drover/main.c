@@ -201,7 +201,7 @@ static int bench(char **argv)
 		snprintf(path, sizeof(path), "%s/drover/%s", folder, argv[0]);
 		execv(path, argv);
 	}
-	return usage("bench: no %s: %s", argv[0], strerror(errno));
+	return usage("bench: %s: %s", argv[0], strerror(errno));
 }
 
 int main(int argc, char **argv)
