@@ -171,7 +171,7 @@ static bool is_released(const struct shared_member *m, uint64_t *seen,
 
 /*
  * Stop being a member. @ends: as for group_leave(). Return: 0 if unblocked; else
- * @why, or EAGAIN if that is 0 and the wait goes on.
+ * @why, or EAGAIN if that is 0. Who ends wakes a later group of its kind, too.
  */
 static int shared_out(struct shared_member *m, int why, bool ends)
 {
@@ -190,7 +190,7 @@ static int shared_out(struct shared_member *m, int why, bool ends)
 				     SHARED_YOUNG);
 	} while (!cas_acq_rel(&m->s->state, &seen, to));
 	if (ends && old && !takes && seen & SHARED_TOKENS)
-		futex_wake_bits(&m->s->word, 1, true, kind_of(m->number));
+		futex_wake_bits(&m->s->word, INT_MAX, true, kind_of(m->number));
 	return takes ? 0 : why;
 }
 
