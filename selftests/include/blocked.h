@@ -190,28 +190,14 @@ static inline void await_alone(void)
 /* deadline_in - the time on @clock in @ns nanoseconds, negative: in the past */
 static inline struct timespec deadline_in(clockid_t clock, int64_t ns)
 {
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	ns += now.tv_nsec;
-	now.tv_sec += ns / NS_PER_S;
-	now.tv_nsec = ns % NS_PER_S;
-	if (now.tv_nsec < 0) {
-		now.tv_nsec += NS_PER_S;
-		now.tv_sec--;
-	}
-	return now;
+	ns += ns_of(clock);
+	return (struct timespec){ ns / NS_PER_S, ns % NS_PER_S };
 }
 
 static inline bool deadline_passed(clockid_t clock,
 				   const struct timespec *deadline)
 {
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return now.tv_sec > deadline->tv_sec ||
-	       (now.tv_sec == deadline->tv_sec &&
-		now.tv_nsec >= deadline->tv_nsec);
+	return ns_of(clock) >= deadline->tv_sec * NS_PER_S + deadline->tv_nsec;
 }
 
 /* Under emulation with a thousand threads a second is nothing. */
@@ -362,15 +348,8 @@ static inline int wait_at_least(atomic_int *count, int value)
 static inline void reached_or_bail(atomic_int *count, int value,
 				   const char *name)
 {
-	if (wait_at_least(count, value))
-		tap_bail("%s: %d, never %d", name, atomic_load(count), value);
-}
-
-/* asleep - and who never sleeps, too */
-static inline void asleep(pid_t tid)
-{
-	if (wait_blocked(getpid(), tid, NULL))
-		tap_bail("a thread that should wait does not");
+	wait_until(atomic_load(count) >= value, "%s: %d, never %d", name,
+		   atomic_load(count), value);
 }
 
 /* asleep_on - on a futex, or NULL; @tid: 0 until it is known */
@@ -379,6 +358,12 @@ static inline void asleep_on(atomic_int *tid, const void *uaddr)
 	reached(tid, 1);
 	if (wait_blocked(getpid(), *tid, uaddr))
 		tap_bail("a thread that should wait does not");
+}
+
+/* asleep - and who never sleeps, too */
+static inline void asleep(pid_t tid)
+{
+	asleep_on(&(atomic_int){ tid }, NULL);
 }
 
 /*

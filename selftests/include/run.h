@@ -68,10 +68,7 @@ static inline uint64_t args_get(const struct args *args, const char *name,
 /* args_fresh_seed - a seed for a run that was given none; print it */
 static inline uint64_t args_fresh_seed(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec << 20 ^ (uint64_t)now.tv_nsec;
+	return ns_of(CLOCK_REALTIME);
 }
 
 /*

@@ -23,6 +23,8 @@
  *	destroy sleeps on
  * @twin END_TAKES no_signal_was_consumed_by_leaving -DENDS: as by timeout
  * @twin END_WAKES_NOBODY nobody_unblocked_is_left -DENDS: with the token there
+ * @twin END_WAKES_ONE nobody_unblocked_is_left -DNR_WAITERS=5 -DENDS -DTURNS: of a
+ *	later group
  *
  * Those whose broadcaster and destroyer know the mutex, and hold it or not:
  * drover_cond_broadcast_on() and drover_cond_destroy_on():
@@ -107,7 +109,14 @@ byte dead, returned;	/* sets of waiters */
 #define MY_TURN(t)	(waiters_started == t && mutex_word[0] == FREE)
 #else
 #define MOVER_LOCALS
+#ifdef TURNS
+/* Two waiters, a signal, two waiters, a signal, and one more waiter. */
+#define MY_TURN(t)	(waiters_started == t && signallers_started == t / 2)
+#define ITS_TURN(s)	(signallers_started == s && waiters_started == 2 * s + 2)
+#else
 #define MY_TURN(t)	(waiters_started == t)
+#define ITS_TURN(s)	(signallers_started == s)
+#endif
 #endif
 
 #include "shared.inc"
@@ -208,10 +217,12 @@ active [NR_SIGNALLERS] proctype Signaller()
 	   shared_broadcast(s)
 	fi;
 #else
-	atomic { signallers_started == s -> signallers_started++ }
+	atomic { ITS_TURN(s) -> signallers_started++ }
 	if
 	:: shared_signal()
+#ifndef TURNS
 	:: shared_broadcast(s)
+#endif
 	fi;
 #endif
 out:

@@ -197,9 +197,9 @@ int drover_cond_broadcast(drover_cond_t *cond);
  * @mutex: the mutex that all waiters use, as this process sees it
  *
  * Makes a difference for a shared condvar only: a broadcaster in another
- * process cannot know where the waiters' mutex is, and so wakes them all. If
- * it is told, it wakes one and moves the others to @mutex, which has to be
- * shared, and neither PI nor robust; otherwise all are woken.
+ * process cannot know where the waiters' mutex is, and wakes all, unless told.
+ * Then one is woken, and the rest move to @mutex, if it is shared, not PI and
+ * not robust. If that one is killed, they sleep until the mutex is contended.
  *
  * Return: 0.
  *
