@@ -49,7 +49,7 @@ static void open_gate(struct barrier *b, uint32_t phase, uint64_t arrived)
 	 */
 	old = swap_acq_rel(&b->gate, gate_of(phase, last + next));
 	if (old & GATE_ASLEEP)
-		sleep_end(gate_word(&b->gate), INT_MAX, shared);
+		sleep_end(LOW_HALF(&b->gate), INT_MAX, shared);
 }
 
 /*
@@ -114,8 +114,8 @@ static int arrive_many(struct barrier *b, uint32_t nr, uint32_t *phase)
 
 	*phase = gate_phase(gate);
 	do {
-		if (gate_target(gate) - nr_arrived(arrived) < nr ||
-		    (int32_t)(gate_target(gate) - nr_arrived(arrived)) < 0)
+		if ((int32_t)(gate_target(gate) - nr_arrived(arrived)) <
+		    (int64_t)nr)
 			return EOVERFLOW;
 		to = arrived + nr * ARRIVAL;
 	} while (!cas_acq_rel(&b->arrived, &arrived, to)); /* [B-ARRIVE] */
@@ -177,10 +177,10 @@ static inline struct barrier *barrier_of(drover_barrier_t *barrier,
 	debug_pointer(barrier, _Alignof(drover_barrier_t), "barrier", call);
 	if (likely(load_relaxed(&b->count)))
 		return b;
-	barrier_wrong(b, EINVAL,
-		      "was never initialised, or is destroyed: initialise it "
-		      "before it is used",
-		      call);
+	debug_wrong(b, "barrier",
+		    "was never initialised, or is destroyed: initialise it "
+		    "before it is used",
+		    call);
 	return NULL;
 }
 
@@ -202,11 +202,13 @@ int drover_barrier_destroy(drover_barrier_t *barrier)
 
 	if (!b)
 		return EINVAL;
-	if (!is_between(b))
-		return barrier_wrong(b, EBUSY,
-				     "has threads waiting: let them through "
-				     "before it is destroyed",
-				     __func__);
+	if (!is_between(b)) {
+		debug_wrong(b, "barrier",
+			    "has threads waiting: let them through before it "
+			    "is destroyed",
+			    __func__);
+		return EBUSY;
+	}
 	for (unsigned int i = 0; load_acquire(&b->tickets); i++) {
 		if (barrier_is_shared(b) && clock_now() > patience)
 			break;

@@ -116,27 +116,9 @@ struct barrier {
 	_Atomic uint32_t budget[2];
 };
 
-/* Wrong use @wrong, of which a debug build says so. Return: @err. */
-static inline int barrier_wrong(struct barrier *b, int err, const char *wrong,
-				const char *call)
-{
-#ifdef DROVER_DEBUG
-	debug_wrong(b, "barrier", wrong, call);
-#endif
-	(void)b;
-	(void)wrong;
-	(void)call;
-	return err;
-}
-
 static inline bool barrier_is_shared(const struct barrier *b)
 {
 	return b->flags & DROVER_BARRIER_SHARED;
-}
-
-static inline futex_word *gate_word(barrier_word *gate)
-{
-	return (futex_word *)gate + (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
 }
 
 static inline bool phase_is_over(barrier_word *gate, uint32_t phase)

@@ -29,7 +29,7 @@ static COLD void await_end(struct barrier *b)
 static COLD void wake(struct barrier *b)
 {
 	and_relaxed(&b->pair, ~(uint64_t)GATE_ASLEEP);
-	sleep_end(gate_word(&b->pair), INT_MAX, barrier_is_shared(b));
+	sleep_end(LOW_HALF(&b->pair), INT_MAX, barrier_is_shared(b));
 }
 
 /* The caller's arrival number @mine is odd: it waits for the next one. */
@@ -82,7 +82,7 @@ void pair_close(struct barrier *b)
 		add_acq_rel(&b->arrived, ARRIVAL); /* [B-ARRIVE] */
 	store_release(&b->is_pair, 0);
 	if (old & GATE_ASLEEP)
-		sleep_end(gate_word(&b->pair), INT_MAX, barrier_is_shared(b));
+		sleep_end(LOW_HALF(&b->pair), INT_MAX, barrier_is_shared(b));
 }
 
 void pair_open(struct barrier *b)

@@ -83,7 +83,7 @@ static void sleep_until_over(struct barrier *b, barrier_word *gate,
 		if (!(seen & GATE_ASLEEP) &&
 		    !cas_relaxed(gate, &seen, seen | GATE_ASLEEP))
 			continue;
-		ret = sleep_on(gate_word(gate), phase | GATE_ASLEEP, deadline,
+		ret = sleep_on(LOW_HALF(gate), phase | GATE_ASLEEP, deadline,
 			       barrier_is_shared(b), FUTEX_BITSET_MATCH_ANY,
 			       &thread_this.for_barriers);
 		seen = load_relaxed(gate);

@@ -34,6 +34,7 @@ _Noreturn void debug_wrong(const void *p, const char *what, const char *wrong,
 
 #else
 #define debug_pointer(p, align, what, call) ((void)0)
+#define debug_wrong(p, what, wrong, call)   ((void)(call))
 #define debug_object(p, type, known, what)  ((type *)(p))
 #endif
 
