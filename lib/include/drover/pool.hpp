@@ -16,18 +16,13 @@
 #define DROVER_POOL_HPP
 
 #include <atomic>
-#include <cerrno>
-#include <chrono>
 #include <cstddef>
 #include <cxxabi.h>
 #include <exception>
 #include <future>
-#include <memory>
-#include <system_error>
 #include <thread>
-#include <type_traits>
-#include <utility>
 
+#include <drover/drover.hpp>
 #include <drover/pool.h>
 
 namespace drover
@@ -35,12 +30,6 @@ namespace drover
 
 namespace detail
 {
-
-inline void check_pool(int err, const char *what)
-{
-	if (err)
-		throw std::system_error(err, std::generic_category(), what);
-}
 
 // A task whose result or exception is kept.
 template <class Result> struct work {
@@ -120,23 +109,17 @@ public:
 		int err = drover_pool_wait(pool_, &work_->task, nullptr);
 
 		if (err != ECANCELED)
-			detail::check_pool(err, "wait");
+			detail::check(err, "wait");
 	}
 	// Whether it has ended by then.
 	bool wait_until(std::chrono::steady_clock::time_point deadline)
 	{
-		using namespace std::chrono;
-		auto at = deadline.time_since_epoch();
-		auto whole = floor<seconds>(at);
-		struct timespec ts = {
-			static_cast<time_t>(whole.count()),
-			static_cast<long>(nanoseconds(at - whole).count())
-		};
+		auto ts = detail::to_timespec(deadline);
 		int err = drover_pool_clockwait(pool_, &work_->task,
 						CLOCK_MONOTONIC, &ts, nullptr);
 
 		if (err != ETIMEDOUT && err != ECANCELED)
-			detail::check_pool(err, "wait_until");
+			detail::check(err, "wait_until");
 		return err != ETIMEDOUT;
 	}
 	// Once: the future is not valid any more.
@@ -144,7 +127,7 @@ public:
 	{
 		int err = drover_pool_wait(pool_, &work_->task, nullptr);
 
-		detail::check_pool(err, "get");
+		detail::check(err, "get");
 		auto work = std::move(work_);
 		return work->call.get_future().get();
 	}
@@ -175,11 +158,11 @@ public:
 		drover_poolattr_t attr = {};
 
 		attr.workers = workers;
-		detail::check_pool(drover_pool_create(&pool_, &attr), "pool");
+		detail::check(drover_pool_create(&pool_, &attr), "pool");
 	}
 	explicit pool(const drover_poolattr_t &attr)
 	{
-		detail::check_pool(drover_pool_create(&pool_, &attr), "pool");
+		detail::check(drover_pool_create(&pool_, &attr), "pool");
 	}
 	~pool()
 	{
@@ -195,7 +178,7 @@ public:
 		auto work = std::make_unique<detail::work<result>>(
 			std::forward<Function>(function));
 
-		detail::check_pool(drover_pool_submit(pool_, &work->task),
+		detail::check(drover_pool_submit(pool_, &work->task),
 				   "submit");
 		return future<result>(pool_, std::move(work));
 	}
@@ -213,12 +196,12 @@ public:
 
 		if (all.error)
 			std::rethrow_exception(all.error);
-		detail::check_pool(err, "loop");
+		detail::check(err, "loop");
 	}
 
 	void wait_all()
 	{
-		detail::check_pool(drover_pool_wait_all(pool_), "wait_all");
+		detail::check(drover_pool_wait_all(pool_), "wait_all");
 	}
 	drover_pool_t *native_handle()
 	{
