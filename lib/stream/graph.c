@@ -133,38 +133,26 @@ int drover_graph_destroy(drover_graph_t *graph)
 	return 0;
 }
 
-static const struct op *node_of_kind(const struct drover_graph *graph,
-				     size_t *i, enum op_kind kind)
-{
-	while (*i < graph->nr_nodes) {
-		const struct op *node = &graph->nodes[(*i)++];
-
-		if (node->kind == kind)
-			return node;
-	}
-	return NULL;
-}
-
 void graph_record_events(struct stream *s, const struct op *op)
 {
-	const struct op *node;
-	size_t i = 0;
+	const struct op *node = op->graph->nodes;
 
-	while ((node = node_of_kind(op->graph, &i, OP_RECORD)))
-		*node->event = (drover_event_t){
-			{ { .name = { s->slot, load_relaxed(&s->life) } },
-			  op->number }
-		};
+	for (size_t i = 0; i < op->graph->nr_nodes; i++, node++)
+		if (node->kind == OP_RECORD)
+			*node->event = (drover_event_t){
+				{ { { s->slot, load_relaxed(&s->life) } },
+				  op->number }
+			};
 }
 
 int graph_order(struct stream *s, struct op *op, struct need *need)
 {
-	const struct op *node;
-	size_t i = 0;
+	const struct op *node = op->graph->nodes;
 	int err = 0;
 
-	while (!err && (node = node_of_kind(op->graph, &i, OP_WAIT)))
-		err = event_order(s, op, node->event, need);
+	for (size_t i = 0; i < op->graph->nr_nodes && !err; i++, node++)
+		if (node->kind == OP_WAIT)
+			err = event_order(s, op, node->event, need);
 	return err;
 }
 

@@ -184,9 +184,8 @@ static int may_block(const struct stream *s)
 
 struct submission {
 	struct op *op;
-	struct stream *s; /* that has it, and has given it a number, */
-	struct op *posted;
-	const void *from; /* and it is staged from there */
+	struct op *posted; /* in its stream, with a number; */
+	const void *from;  /* and it is staged from there */
 };
 
 static int submit_step(struct stream *s, void *arg, struct need *need)
@@ -210,7 +209,6 @@ static int submit_step(struct stream *s, void *arg, struct need *need)
 	if (op->kind == OP_WAIT && !op->nr_dependencies)
 		return 0;
 	sub->posted = publish(s, op);
-	sub->s = s;
 	return 0;
 }
 
@@ -219,6 +217,7 @@ int stream_submit(const drover_stream_t *name, struct op *op,
 {
 	struct submission sub = { .op = op, .from = op->from };
 	int err = stream_repeat(name, submit_step, &sub);
+	struct stream *s = &streams[op->slot];
 
 	if (err) {
 		drover_mutex_lock(&stream_lock);
@@ -228,25 +227,15 @@ int stream_submit(const drover_stream_t *name, struct op *op,
 	}
 	if (ticket)
 		*ticket = (drover_ticket_t){ *name, op->number };
-	if (!sub.s)
+	if (!sub.posted)
 		return 0;
 	/* Until it is issued it is not done, and the stream stays. */
 	if (sub.posted->staging_end)
 		memcpy((void *)op->from, sub.from, op->bytes);
-	return sub.s->backend->issue(sub.s, sub.posted);
+	return s->backend->issue(s, sub.posted);
 }
 
 /* ---- the operations ---- */
-
-/* @a: where to, and where from */
-static int check_copy(const drover_access_t *a)
-{
-	if (a->bytes && (!a[0].start || !a[1].start))
-		return stream_because(EINVAL, "a copy from or to NULL");
-	if (access_conflict(&a[0], &a[1]))
-		return stream_because(EINVAL, "a copy onto itself");
-	return 0;
-}
 
 /* How much of a copy can be staged at once. */
 static size_t most_staged(drover_stream_t *stream, const void *from,
@@ -263,25 +252,32 @@ static size_t most_staged(drover_stream_t *stream, const void *from,
 	return bytes;
 }
 
+/* @bytes: of each row */
 static int copy(drover_stream_t *stream, const struct op *how, void *to,
 		const void *from, size_t bytes, drover_ticket_t *ticket)
 {
 	struct op op = *how;
-	drover_access_t accesses[] = { { to, bytes, DROVER_WRITE },
-				       { from, bytes, DROVER_READ } };
+	size_t last = bytes && op.rows ? op.rows - 1 : 0;
+	drover_access_t accesses[] = {
+		{ to, last * op.to_pitch + bytes, DROVER_WRITE },
+		{ from, last * op.from_pitch + bytes, DROVER_READ },
+	};
 	size_t most = op.staged ? most_staged(stream, from, bytes) : bytes;
 	size_t at = 0;
-	int err = check_copy(accesses);
+	int err;
 
-	if (err)
-		return err;
+	if (bytes && (!to || !from))
+		return stream_because(EINVAL, "a copy from or to NULL");
+	if (access_conflict(&accesses[0], &accesses[1]))
+		return stream_because(EINVAL, "a copy onto itself");
 	/* In pieces, if there is not enough memory to stage it. */
 	do {
 		op.number = 0;
 		accesses[0].start = op.to = (char *)to + at;
 		accesses[1].start = op.from = (const char *)from + at;
 		op.bytes = bytes - at < most ? bytes - at : most;
-		accesses[0].bytes = accesses[1].bytes = op.bytes;
+		accesses[0].bytes = last * op.to_pitch + op.bytes;
+		accesses[1].bytes = last * op.from_pitch + op.bytes;
 		op_fill(&op, accesses, 2, NULL, 0);
 		err = stream_submit(stream, &op, ticket);
 		at += op.bytes;
@@ -314,30 +310,18 @@ int drover_stream_copy_rows(drover_stream_t *stream, void *to, size_t to_pitch,
 			    const void *from, size_t from_pitch, size_t bytes,
 			    size_t rows, drover_ticket_t *ticket)
 {
-	struct op op = { .to = to,
-			 .from = from,
-			 .bytes = rows ? bytes : 0,
-			 .rows = rows,
-			 .to_pitch = to_pitch,
-			 .from_pitch = from_pitch,
-			 .ticketed = ticket,
-			 .caller = __builtin_return_address(0) };
+	const struct op op = { .rows = rows,
+			       .to_pitch = to_pitch,
+			       .from_pitch = from_pitch,
+			       .ticketed = ticket,
+			       .caller = __builtin_return_address(0) };
 	size_t pitch = to_pitch > from_pitch ? to_pitch : from_pitch;
-	size_t last = op.bytes ? rows - 1 : 0;
-	drover_access_t accesses[] = {
-		{ to, last * to_pitch + op.bytes, DROVER_WRITE },
-		{ from, last * from_pitch + op.bytes, DROVER_READ },
-	};
-	int err;
 
-	if (last && (to_pitch < bytes || from_pitch < bytes ||
-		     pitch > (SIZE_MAX - bytes) / last))
+	if (bytes && rows > 1 &&
+	    (to_pitch < bytes || from_pitch < bytes ||
+	     pitch > (SIZE_MAX - bytes) / (rows - 1)))
 		return stream_because(EINVAL, "rows that overlap, or no end");
-	err = check_copy(accesses);
-	if (err)
-		return err;
-	op_fill(&op, accesses, 2, NULL, 0);
-	return stream_submit(stream, &op, ticket);
+	return copy(stream, &op, to, from, rows ? bytes : 0, ticket);
 }
 
 int drover_stream_copy(drover_stream_t *stream, void *to, const void *from,
