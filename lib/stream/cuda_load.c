@@ -10,15 +10,13 @@
 
 struct cuda_driver cuda;
 
-struct symbol {
-	const char *name;
-	void **to;
-};
-
 #define CUDA_SYMBOL(member, symbol, arguments) \
 	{ symbol, (void **)&cuda.member },
 
-static const struct symbol symbols[] = { CUDA_FUNCTIONS(CUDA_SYMBOL) };
+static const struct {
+	const char *name;
+	void **to;
+} symbols[] = { CUDA_FUNCTIONS(CUDA_SYMBOL) };
 
 int cuda_error(cu_result result, const char *called)
 {

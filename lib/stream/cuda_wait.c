@@ -175,14 +175,11 @@ static cu_result poll_until(struct stream *s, const struct cuda_mark *mark,
 
 	while (is_unknown(result = ask(s, mark, false)) &&
 	       (left = time_left(deadline)) > 0) {
-		struct deadline next = { .clock = deadline->clock };
+		int64_t at = clock_read(deadline->clock) +
+			     (sleep_ns < left ? sleep_ns : left);
+		struct deadline next = { deadline->clock,
+					 { at / NS_PER_S, at % NS_PER_S } };
 
-		clock_gettime(next.clock, &next.at);
-		next.at.tv_nsec += sleep_ns < left ? sleep_ns : left;
-		if (next.at.tv_nsec >= 1000000000) {
-			next.at.tv_nsec -= 1000000000;
-			next.at.tv_sec++;
-		}
 		add_relaxed(&s->system_calls, 1);
 		futex_wait(&never, 0, &next, false);
 		if (sleep_ns < 1000000)

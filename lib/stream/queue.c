@@ -156,7 +156,7 @@ int queue_open(struct stream *s, const drover_streamattr_t *attr)
 	int err;
 
 	(void)attr;
-	s->next = s->first;
+	s->next = s->submitted + 1;
 	store_relaxed(&s->at_work, false);
 	s->task = (struct task){ .function = queue_main,
 				 .arg = s,

@@ -88,8 +88,10 @@ int stream_repeat(const drover_stream_t *name,
 static void after_fork(void)
 {
 	stream_lock = (drover_mutex_t)DROVER_MUTEX_INITIALIZER;
-	for_each_stream(s) store_relaxed(&s->life, load_relaxed(&s->life) + 1);
 	for (struct stream *s = streams; s < streams + nr_slots; s++) {
+		uint32_t life = load_relaxed(&s->life);
+
+		store_relaxed(&s->life, life + (life & 1));
 		s->taken = false;
 		store_relaxed(&s->users, 0);
 		store_relaxed(&s->posted.sleepers, 0);
@@ -188,7 +190,6 @@ static void set_up(struct stream *s, const drover_streamattr_t *attr)
 	store_relaxed(&s->done.at, s->submitted);
 	store_relaxed(&s->posted.at, s->submitted);
 	s->retired = s->host_number = s->wanted = s->submitted;
-	s->first = s->submitted + 1;
 	s->capture = NULL;
 	store_relaxed(&s->worker, 0);
 	/* Released: see outcome() of tickets. */

@@ -117,7 +117,6 @@ struct stream {
 	uint64_t (*clocks)[STREAM_MAX]; /* the same: what is in front of it */
 	/* Up to there slot T is in front of the next queued operation. */
 	uint64_t clock[STREAM_MAX];
-	uint64_t first;	      /* number of this life */
 	uint64_t submitted;   /* the last number given */
 	uint64_t wanted;      /* somebody is going to wait for the device */
 	uint64_t retired;     /* up to here memory is given back */

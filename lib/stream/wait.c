@@ -5,17 +5,10 @@
 
 #include "stream/stream.h"
 
-#define SLEEPER	   (NUMBER_MAX + 1)
-#define LEAST_MASK NUMBER_MAX
-#define MIXED	   (UINT64_C(1) << 63) /* there was more than one */
+#define SLEEPER (NUMBER_MAX + 1)
+#define MIXED	(UINT64_C(1) << 63) /* there was more than one */
 
 /* ---- numbers ---- */
-
-static futex_word *low_half(struct number *n)
-{
-	_Static_assert(sizeof(futex_word) == 4, "half");
-	return (futex_word *)&n->at + (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
-}
 
 /*
  * [S-NUMBER] The number is raised, then sleepers read; whoever goes to sleep
@@ -36,12 +29,12 @@ void number_raise(struct stream *s, struct number *n, uint64_t to)
 			return;
 	} while (!cas_seq_cst(&n->at, &old, to));
 	sleepers = load_seq_cst(&n->sleepers);
-	if (!sleepers || NUMBER_MAX - (sleepers & LEAST_MASK) > to)
+	if (!sleepers || NUMBER_MAX - (sleepers & NUMBER_MAX) > to)
 		return;
 	if (sleepers < 2 * SLEEPER)
 		cas_seq_cst(&n->sleepers, &sleepers, SLEEPER);
 	add_relaxed(&s->system_calls, 1);
-	sleep_end(low_half(n), INT_MAX, false);
+	sleep_end(LOW_HALF(&n->at), INT_MAX, false);
 }
 
 /* Say on the way to sleep what for. */
@@ -52,8 +45,8 @@ static void sleepers_enter(struct number *n, uint64_t wanted)
 	wanted = NUMBER_MAX - wanted;
 	do {
 		new = old ? (old + SLEEPER) | MIXED : SLEEPER;
-		if ((new &LEAST_MASK) < wanted)
-			new = (new & ~LEAST_MASK) | wanted;
+		if ((new &NUMBER_MAX) < wanted)
+			new = (new & ~NUMBER_MAX) | wanted;
 	} while (!cas_seq_cst(&n->sleepers, &old, new)); /* [S-NUMBER] */
 }
 
@@ -76,8 +69,8 @@ static int sleep_until(struct stream *s, struct number *n, uint64_t wanted,
 		if (seen >= wanted)
 			return 0;
 		add_relaxed(&s->system_calls, 1);
-		ret = sleep_on(low_half(n), (uint32_t)seen, deadline, false,
-			       FUTEX_BITSET_MATCH_ANY,
+		ret = sleep_on(LOW_HALF(&n->at), (uint32_t)seen, deadline,
+			       false, FUTEX_BITSET_MATCH_ANY,
 			       &thread_this.for_streams);
 		if (ret == -ETIMEDOUT)
 			return load_acquire(&n->at) >= wanted ? 0 : ETIMEDOUT;
