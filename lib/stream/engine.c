@@ -195,7 +195,7 @@ void engine_inherit(struct stream *s, const struct op *op)
 
 void engine_pass_error_on(const struct stream *s)
 {
-	if (stream_failed_number(s) == NUMBER_NONE)
+	if (!stream_error_at(s, NUMBER_MAX))
 		return;
 	for_each_stream(other)
 	{

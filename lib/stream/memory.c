@@ -130,20 +130,10 @@ int memory_classify(const struct stream *s, struct op *op)
 	return 0;
 }
 
-static bool is_known(const void *memory, size_t bytes)
-{
-	bool is;
-
-	drover_mutex_lock(&stream_lock);
-	is = range_of(memory, bytes);
-	drover_mutex_unlock(&stream_lock);
-	return is;
-}
-
 static int get_memory(drover_stream_t *stream, size_t bytes, void **memory,
 		      enum memory kind)
 {
-	struct stream *s = stream_keep(stream);
+	struct stream *s = stream_enter(stream);
 	void *own = kind == MEMORY_PINNED && memory ? *memory : NULL;
 	int err = 0;
 
@@ -151,9 +141,11 @@ static int get_memory(drover_stream_t *stream, size_t bytes, void **memory,
 		return EBADF;
 	if (!bytes || !memory)
 		err = stream_because(EINVAL, "no bytes asked for, or no place");
-	else if (own && is_known(own, bytes))
+	else if (own && range_of(own, bytes))
 		err = stream_because(EINVAL, "%p is known already", own);
-	else if (!(*memory = s->backend->alloc(s, bytes, kind, own)))
+	stream_use(s);
+	stream_leave();
+	if (!err && !(*memory = s->backend->alloc(s, bytes, kind, own)))
 		err = stream_because(ENOMEM, "no %s memory of %zu bytes",
 				     s->backend->name, bytes);
 	if (!err) {

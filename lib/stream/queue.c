@@ -67,7 +67,7 @@ static void await_dependencies(const struct op *op)
 
 		stream_use(other); /* [S-USERS] */
 		if (load_seq_cst(&other->done.at) < d->number)
-			stream_wait_done(other, d->number, NULL);
+			number_wait(other, &other->done, d->number, NULL);
 		stream_unuse(other);
 	}
 }
@@ -240,7 +240,6 @@ const struct backend stream_cpu = {
 	.close = queue_close,
 	.issue = queue_issue,
 	.turn = cpu_turn,
-	.wait = stream_wait_done,
 	.alloc = memory_alloc,
 	.free = memory_free,
 	.native = cpu_native,

@@ -52,17 +52,6 @@ void stream_leave(void)
 	drover_mutex_unlock(&stream_lock);
 }
 
-struct stream *stream_keep(const drover_stream_t *name)
-{
-	struct stream *s = stream_enter(name);
-
-	if (s) {
-		stream_use(s);
-		stream_leave();
-	}
-	return s;
-}
-
 int stream_repeat(const drover_stream_t *name,
 		  int (*step)(struct stream *s, void *arg, struct need *need),
 		  void *arg)
@@ -193,7 +182,7 @@ static void set_up(struct stream *s, const drover_streamattr_t *attr)
 	s->capture = NULL;
 	store_relaxed(&s->worker, 0);
 	/* Released: see outcome() of tickets. */
-	store_release(&s->failure, NUMBER_NONE);
+	store_release(&s->failure, FAILURE_NONE);
 	store_relaxed(&s->system_calls, 0);
 	store_relaxed(&s->driver_calls, 0);
 }
@@ -307,17 +296,12 @@ int drover_stream_destroy(drover_stream_t *stream)
 int drover_stream_native(drover_stream_t *stream, void **native)
 {
 	struct stream *s = stream_enter(stream);
-	int err = 0;
 
 	if (!s)
 		return EBADF;
-	if (s->backend->native)
-		*native = s->backend->native(s);
-	else
-		err = stream_because(EINVAL, "the %s backend has none",
-				     s->backend->name);
+	*native = s->backend->native(s);
 	stream_leave();
-	return err;
+	return 0;
 }
 
 int drover_stream_counts(drover_stream_t *stream,

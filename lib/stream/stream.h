@@ -32,7 +32,7 @@
 #define STREAM_STAGING (1u << 20)
 #define STAGING_LEAST  8192u
 #define NUMBER_MAX     ((UINT64_C(1) << 48) - 1)
-#define NUMBER_NONE    UINT64_MAX
+#define FAILURE_NONE   UINT64_MAX
 #define CACHE_LINE     64
 #define cache_aligned  _Alignas(CACHE_LINE)
 
@@ -64,7 +64,10 @@ struct backend {
 	int (*issue)(struct stream *s, struct op *op);
 	/* @op is next in the queue, see queue_open(); raises done. */
 	void (*turn)(struct stream *s, struct op *op);
-	/* Until done >= @number or the deadline: 0 or ETIMEDOUT */
+	/*
+	 * Until done >= @number or the deadline: 0 or ETIMEDOUT. NULL: whoever
+	 * carries operations out raises it.
+	 */
 	int (*wait)(struct stream *s, uint64_t number,
 		    const struct deadline *deadline);
 	/* Bring done up to date; [stream_lock]. NULL: it always is. */
@@ -138,7 +141,7 @@ struct stream {
 	/* Written by the threads that carry operations out. */
 	cache_aligned struct number posted; /* may begin, or is issued */
 	cache_aligned struct number done;   /* see the top */
-	/* number << 12 | errno of the first one that failed, or NUMBER_NONE */
+	/* number << 12 | errno of the first one that failed, or FAILURE_NONE */
 	_Atomic uint64_t failure;
 	_Atomic uint32_t users; /* who keep the slot; futex word; never reset */
 	_Atomic uint32_t worker; /* thread id of who runs kernels, or 0 */
@@ -163,8 +166,6 @@ extern uint32_t nr_slots; /* that were ever used; [lock] */
 /* Take stream_lock and find a stream; NULL, without the lock: EBADF. */
 struct stream *stream_enter(const drover_stream_t *name);
 void stream_leave(void);
-/* Find a stream and keep it, without the lock: stream_unuse() is to follow. */
-struct stream *stream_keep(const drover_stream_t *name);
 /*
  * Do a step of a call with the lock, and again whenever it answers EAGAIN and the
  * host has waited for what it needs.
@@ -203,14 +204,11 @@ int number_wait(struct stream *s, struct number *n, uint64_t wanted,
 /* Wait until s->done >= number; EDEADLK from the stream's own callbacks. */
 int stream_wait(struct stream *s, uint64_t number,
 		const struct deadline *deadline);
-/* The same through done's futex word; the wait() of backends with threads. */
-int stream_wait_done(struct stream *s, uint64_t number,
-		     const struct deadline *deadline);
 /* The error of @number, which is done, or 0. */
 int stream_error_at(const struct stream *s, uint64_t number);
 /* The error that has ended the stream, or 0. */
 int stream_error(const struct stream *s);
-/* The first number that failed, or NUMBER_NONE. */
+/* The first number that failed, or one beyond all. */
 uint64_t stream_failed_number(const struct stream *s);
 void stream_fail(struct stream *s, uint64_t number, int error);
 /* Whether @number is done, asking the device if need be; [lock]. */

@@ -386,11 +386,13 @@ int drover_stream_host_call(drover_stream_t *stream, int (*call)(void *arg),
 int drover_stream_load(drover_stream_t *stream, const void *image,
 		       const char *name, drover_kernel_t *kernel)
 {
-	struct stream *s = stream_keep(stream);
+	struct stream *s = stream_enter(stream);
 	int err;
 
 	if (!s)
 		return EBADF;
+	stream_use(s);
+	stream_leave();
 	err = s->backend->load ? s->backend->load(s, image, name, kernel) :
 				 stream_because(EINVAL, "not for %s streams",
 						s->backend->name);

@@ -108,12 +108,6 @@ int number_wait(struct stream *s, struct number *n, uint64_t wanted,
 	return err;
 }
 
-int stream_wait_done(struct stream *s, uint64_t number,
-		     const struct deadline *deadline)
-{
-	return number_wait(s, &s->done, number, deadline);
-}
-
 /* ---- streams ---- */
 
 void stream_await_users(struct stream *s)
@@ -139,7 +133,9 @@ int stream_wait(struct stream *s, uint64_t number,
 			return stream_because(
 				EDEADLK,
 				"a kernel or host call would wait for itself");
-		err = s->backend->wait(s, number, deadline);
+		err = s->backend->wait ?
+			      s->backend->wait(s, number, deadline) :
+			      number_wait(s, &s->done, number, deadline);
 	}
 	if (!err)
 		check_host_knows(s, number);
@@ -183,28 +179,29 @@ void stream_fail(struct stream *s, uint64_t number, int error)
 
 uint64_t stream_failed_number(const struct stream *s)
 {
-	uint64_t failure = load_acquire(&s->failure);
-
-	return failure == NUMBER_NONE ? NUMBER_NONE : failure >> 12;
+	return load_acquire(&s->failure) >> 12;
 }
 
 int stream_error_at(const struct stream *s, uint64_t number)
 {
 	uint64_t failure = load_acquire(&s->failure);
 
-	if (failure == NUMBER_NONE || failure >> 12 > number)
-		return 0;
-	return (int)(failure & 0xfff);
+	return failure >> 12 > number ? 0 : (int)(failure & 0xfff);
 }
 
 int stream_error(const struct stream *s)
 {
-	int err = stream_error_at(s, NUMBER_NONE >> 12);
+	int err = stream_error_at(s, NUMBER_MAX);
 
 	return err ? stream_because(err, "an operation has failed before") : 0;
 }
 
 /* ---- tickets ---- */
+
+static struct stream *slot_of(const drover_ticket_t *ticket)
+{
+	return &streams[ticket->stream.name[0] % STREAM_MAX];
+}
 
 static int gone(void)
 {
@@ -221,7 +218,10 @@ static int outcome(struct stream *s, const drover_ticket_t *ticket)
 	bool done = stream_done(s) >= ticket->number;
 	int err = stream_error_at(s, ticket->number);
 
-	if (load_acquire(&s->life) != ticket->stream.name[1])
+	if (!ticket->number)
+		return 0;
+	if (ticket->stream.name[0] >= STREAM_MAX ||
+	    load_acquire(&s->life) != ticket->stream.name[1])
 		return gone();
 	if (!done)
 		return EINPROGRESS;
@@ -229,21 +229,10 @@ static int outcome(struct stream *s, const drover_ticket_t *ticket)
 	return err;
 }
 
-/* The same from a ticket; @s: its slot. */
-static int look_at(const drover_ticket_t *ticket, struct stream **s)
-{
-	uint32_t slot = ticket->stream.name[0];
-
-	*s = &streams[slot < STREAM_MAX ? slot : 0];
-	if (!ticket->number)
-		return 0;
-	return slot < STREAM_MAX ? outcome(*s, ticket) : gone();
-}
-
 int drover_ticket_done(const drover_ticket_t *ticket)
 {
-	struct stream *s;
-	int err = look_at(ticket, &s);
+	struct stream *s = slot_of(ticket);
+	int err = outcome(s, ticket);
 
 	if (err != EINPROGRESS || !s->backend->poll)
 		return err;
@@ -259,7 +248,7 @@ int drover_ticket_wait(const drover_ticket_t *ticket, clockid_t clock,
 		       const struct timespec *deadline)
 {
 	struct deadline d = { .clock = clock };
-	struct stream *s;
+	struct stream *s = slot_of(ticket);
 	int err;
 
 	if (deadline) {
@@ -267,7 +256,7 @@ int drover_ticket_wait(const drover_ticket_t *ticket, clockid_t clock,
 		if (!deadline_valid(&d))
 			return stream_because(EINVAL, "no such time");
 	}
-	err = look_at(ticket, &s);
+	err = outcome(s, ticket);
 	if (err != EINPROGRESS)
 		return err;
 	stream_use(s);

@@ -132,7 +132,6 @@ static const struct backend eager = {
 	.close = eager_close,
 	.issue = issue,
 	.turn = turn,
-	.wait = stream_wait_done,
 	.alloc = memory_alloc,
 	.free = memory_free,
 };
