@@ -21,7 +21,7 @@ static const struct range {
 
 static int marks[NR];
 static atomic_int nr_parts, busy[NR_WORKERS + 2], nr_wrong;
-static size_t longest;
+static atomic_size_t longest;
 
 static int mark(size_t begin, size_t end, void *arg)
 {
