@@ -103,18 +103,17 @@ int cuda_load(void)
 int cuda_context(uint32_t number, cu_context *context)
 {
 	static cu_context contexts[MAX_DEVICES];
-	cu_result result = CU_INVALID_DEVICE;
+	cu_result result = CU_SUCCESS;
 	cu_device device;
 
+	if (number >= MAX_DEVICES)
+		return cuda_error(CU_INVALID_DEVICE, "to get the device");
 	drover_mutex_lock(&lock);
-	if (number < MAX_DEVICES && contexts[number])
-		result = CU_SUCCESS;
-	else if (number < MAX_DEVICES)
+	if (!contexts[number])
 		result = cuda.device_get(&device, (int)number);
 	if (!result && !contexts[number])
 		result = cuda.context_retain(&contexts[number], device);
-	if (!result)
-		*context = contexts[number];
+	*context = contexts[number];
 	drover_mutex_unlock(&lock);
 	return cuda_checked(result, "to get the device");
 }

@@ -32,18 +32,6 @@ static struct stream *stream_of_event(const drover_event_t *event)
 	return &streams[slot];
 }
 
-/* What a wait for an event has come to. */
-static void count_event(struct stream *s, const struct op *op)
-{
-	s->counts.asked++;
-	if (op->waited)
-		s->counts.waited++;
-	else if (op->nr_dependencies)
-		s->counts.deferred++;
-	else
-		s->counts.elided++;
-}
-
 int event_order(struct stream *s, struct op *op, const drover_event_t *event,
 		struct need *need)
 {
@@ -64,10 +52,14 @@ int event_order(struct stream *s, struct op *op, const drover_event_t *event,
 			stream_because(err, "what the event is for has failed");
 		}
 	}
-	if (need->on)
+	if (need->on) {
 		op->waited = true;
-	else if (op->kind == OP_WAIT)
-		count_event(s, op);
+	} else if (op->kind == OP_WAIT) {
+		s->counts.asked++;
+		s->counts.waited += op->waited;
+		s->counts.deferred += !op->waited && op->nr_dependencies;
+		s->counts.elided += !op->waited && !op->nr_dependencies;
+	}
 	return err;
 }
 

@@ -66,9 +66,10 @@ int graph_add(struct stream *s, struct op *op)
 	return 0;
 }
 
-/* Two ways to forget a graph: it was never made, or nobody wants it. */
-static void graph_free(struct drover_graph *graph)
+void graph_put(struct drover_graph *graph)
 {
+	if (--graph->refs)
+		return;
 	if (graph->backend->graph_drop && graph->device_private)
 		graph->backend->graph_drop(graph);
 	for (size_t i = 0; i < graph->nr_nodes; i++)
@@ -76,12 +77,6 @@ static void graph_free(struct drover_graph *graph)
 	free(graph->nodes);
 	free(graph->accesses);
 	free(graph);
-}
-
-void graph_put(struct drover_graph *graph)
-{
-	if (!--graph->refs)
-		graph_free(graph);
 }
 
 /*

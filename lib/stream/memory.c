@@ -78,14 +78,6 @@ static int add_range(const struct stream *s, void *memory, size_t bytes,
 	return 0;
 }
 
-static void remove_range(const struct range *range)
-{
-	size_t i = (size_t)(range - ranges);
-
-	nr_ranges--;
-	memmove(&ranges[i], &ranges[i + 1], (nr_ranges - i) * sizeof(*ranges));
-}
-
 /* Ranges of a fork's parent: their memory may be the child's as well. */
 void memory_after_fork(void)
 {
@@ -118,8 +110,8 @@ int memory_classify(const struct stream *s, struct op *op)
 		if (range && range->kind != MEMORY_DEVICE)
 			range = NULL;
 		/* Memory of threads is host memory to every other device. */
-		if (range && range->backend->family != s->backend->family &&
-		    range->backend->id == DROVER_BACKEND_CUDA)
+		if (range && range->backend->family == FAMILY_CUDA &&
+		    s->backend->family != FAMILY_CUDA)
 			return stream_because(
 				EXDEV,
 				"the %s backend cannot reach memory of the %s one",
@@ -199,7 +191,9 @@ static int release_step(struct stream *s, void *arg, struct need *need)
 	if (need->on)
 		return EAGAIN;
 	r->kind = range->kind;
-	remove_range(range);
+	nr_ranges--;
+	memmove(range, range + 1,
+		(size_t)(ranges + nr_ranges - range) * sizeof(*ranges));
 	stream_use(s);
 	r->kept = s;
 	return 0;

@@ -31,8 +31,11 @@ static void copy(const struct op *op)
 		memcpy(to += op->to_pitch, from += op->from_pitch, op->bytes);
 }
 
-static int perform_node(struct op *op)
+static int perform(struct op *op)
 {
+	const struct drover_graph *graph = op->graph;
+	int err = 0;
+
 	switch (op->kind) {
 	case OP_COPY:
 		copy(op);
@@ -44,18 +47,13 @@ static int perform_node(struct op *op)
 		return run(op);
 	case OP_HOST_CALL:
 		return op->call(op->arg);
+	case OP_GRAPH:
+		for (size_t i = 0; i < graph->nr_nodes && !err; i++)
+			err = perform(&graph->nodes[i]);
+		return err;
 	default:
 		return 0;
 	}
-}
-
-static int perform_graph(const struct drover_graph *graph)
-{
-	int err = 0;
-
-	for (size_t i = 0; i < graph->nr_nodes && !err; i++)
-		err = perform_node(&graph->nodes[i]);
-	return err;
 }
 
 /* Wait also where nothing is going to be done: others count on the order. */
@@ -80,8 +78,7 @@ void op_perform(struct stream *s, struct op *op)
 	engine_inherit(s, op);
 	if (stream_error_at(s, op->number))
 		return;
-	err = op->kind == OP_GRAPH ? perform_graph(op->graph) :
-				     perform_node(op);
+	err = perform(op);
 	if (err && stream_called_by_worker(s))
 		stream_fail(s, op->number, err);
 }
