@@ -11,6 +11,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 
 #include "pool/pool.h"
 
@@ -84,11 +85,6 @@ static void divide(struct loop *loop, size_t grain, size_t nr_threads)
 	if (!loop->grain)
 		loop->grain = 1;
 	loop->nr_parts = nr / loop->grain + (nr % loop->grain != 0);
-}
-
-static size_t least(size_t a, size_t b)
-{
-	return a < b ? a : b;
 }
 
 static drover_part_t part_of(struct loop *loop, size_t thread)
@@ -201,7 +197,7 @@ static int loop_over(drover_pool_t *pool, size_t begin, size_t end,
 		     const drover_loop_t *of, plain_function *plain)
 {
 	int saved = errno, err;
-	size_t cpus, nr_workers;
+	size_t cpus, nr_workers, most;
 
 	if (!pool_is_here(pool))
 		return ECHILD;
@@ -211,10 +207,9 @@ static int loop_over(drover_pool_t *pool, size_t begin, size_t end,
 	if (begin >= end)
 		return 0;
 	cpus = load_relaxed(&pool->nr_cpus);
-	nr_workers = least(load_relaxed(&pool->nr_workers),
-			   of->threads ? of->threads - 1 :
-			   cpus > 1    ? cpus - 1 :
-					 1);
+	nr_workers = load_relaxed(&pool->nr_workers);
+	most = of->threads ? of->threads - 1 : cpus > 1 ? cpus - 1 : 1;
+	most = MIN(most, nr_workers);
 
 	struct loop loop __attribute__((cleanup(loop_end))) = {
 		.of = of,
@@ -224,8 +219,8 @@ static int loop_over(drover_pool_t *pool, size_t begin, size_t end,
 		.end = end,
 		.help = { .function = help, .owner = OWNER_LOOP },
 	};
-	divide(&loop, of->grain, nr_workers + 1);
-	loop.most = least(nr_workers, loop.nr_parts - 1);
+	divide(&loop, of->grain, most + 1);
+	loop.most = MIN(most, loop.nr_parts - 1);
 	loop.help.arg = &loop;
 	err = alloc_scratch(&loop);
 	errno = saved;
