@@ -17,7 +17,7 @@ int drover_stream_record(drover_stream_t *stream, drover_event_t *event)
 		s->wanted = s->submitted;
 		*event = (drover_event_t){ { *stream, s->submitted } };
 	}
-	stream_leave();
+	drover_mutex_unlock(&stream_lock);
 	return err;
 }
 
@@ -119,7 +119,7 @@ static int synchronize(drover_stream_t *stream, bool elidable)
 		return EBADF;
 	err = stream_captures(s);
 	if (err) {
-		stream_leave();
+		drover_mutex_unlock(&stream_lock);
 		return err;
 	}
 	nr = synchronize_with(s, elidable, needs);
@@ -127,7 +127,7 @@ static int synchronize(drover_stream_t *stream, bool elidable)
 	s->counts.elided += elidable && !nr;
 	s->counts.waited += nr != 0;
 	stream_use(s);
-	stream_leave();
+	drover_mutex_unlock(&stream_lock);
 	for (size_t i = 0; i < nr; i++) {
 		int waited = need_wait(&needs[i]);
 

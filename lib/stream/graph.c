@@ -23,7 +23,7 @@ int drover_stream_capture(drover_stream_t *stream)
 		s->capture->backend = s->backend;
 		s->capture->device = s->device;
 	}
-	stream_leave();
+	drover_mutex_unlock(&stream_lock);
 	return err;
 }
 
@@ -107,7 +107,7 @@ int drover_stream_capture_end(drover_stream_t *stream, drover_graph_t **graph)
 	made = s->capture;
 	s->capture = NULL;
 	stream_use(s);
-	stream_leave();
+	drover_mutex_unlock(&stream_lock);
 	err = made ? make(s, made) :
 		     stream_because(EINVAL, "the stream does not capture");
 	if (made && err)
@@ -163,7 +163,7 @@ static int set_graph(drover_stream_t *stream, struct op *op,
 		err = stream_because(EINVAL, "the graph is of another device");
 	else
 		graph->refs++;
-	stream_leave();
+	drover_mutex_unlock(&stream_lock);
 	op->graph = graph;
 	op->anything = graph->anything;
 	return err;

@@ -136,7 +136,7 @@ static int get_memory(drover_stream_t *stream, size_t bytes, void **memory,
 	else if (own && range_of(own, bytes))
 		err = stream_because(EINVAL, "%p is known already", own);
 	stream_use(s);
-	stream_leave();
+	drover_mutex_unlock(&stream_lock);
 	if (!err && !(*memory = s->backend->alloc(s, bytes, kind, own)))
 		err = stream_because(ENOMEM, "no %s memory of %zu bytes",
 				     s->backend->name, bytes);

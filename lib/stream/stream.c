@@ -47,11 +47,6 @@ struct stream *stream_enter(const drover_stream_t *name)
 	return NULL;
 }
 
-void stream_leave(void)
-{
-	drover_mutex_unlock(&stream_lock);
-}
-
 int stream_repeat(const drover_stream_t *name,
 		  int (*step)(struct stream *s, void *arg, struct need *need),
 		  void *arg)
@@ -64,7 +59,7 @@ int stream_repeat(const drover_stream_t *name,
 		if (!s)
 			return EBADF;
 		err = step(s, arg, &need);
-		stream_leave();
+		drover_mutex_unlock(&stream_lock);
 		if (!need.on)
 			return err;
 		err = need_wait(&need);
@@ -149,8 +144,7 @@ static int get_memory(struct stream *s)
 {
 	size_t bytes = s->depth * (sizeof(*s->ring) + sizeof(*s->clocks));
 
-	bytes = (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
-	s->ring = aligned_alloc(CACHE_LINE, bytes);
+	s->ring = memory_alloc(s, bytes, MEMORY_HOST, NULL);
 	if (!s->ring)
 		return stream_because(ENOMEM, "no memory for %u operations",
 				      s->depth);
@@ -300,7 +294,7 @@ int drover_stream_native(drover_stream_t *stream, void **native)
 	if (!s)
 		return EBADF;
 	*native = s->backend->native(s);
-	stream_leave();
+	drover_mutex_unlock(&stream_lock);
 	return 0;
 }
 
@@ -314,6 +308,6 @@ int drover_stream_counts(drover_stream_t *stream,
 	*counts = s->counts;
 	counts->system_calls = load_relaxed(&s->system_calls);
 	counts->driver_calls = load_relaxed(&s->driver_calls);
-	stream_leave();
+	drover_mutex_unlock(&stream_lock);
 	return 0;
 }

@@ -165,7 +165,6 @@ extern uint32_t nr_slots; /* that were ever used; [lock] */
 
 /* Take stream_lock and find a stream; NULL, without the lock: EBADF. */
 struct stream *stream_enter(const drover_stream_t *name);
-void stream_leave(void);
 /*
  * Do a step of a call with the lock, and again whenever it answers EAGAIN and the
  * host has waited for what it needs.

@@ -248,7 +248,7 @@ static size_t most_staged(drover_stream_t *stream, const void *from,
 	if (!s->capture && !memory_is_device(from, bytes) &&
 	    bytes > s->staging_bytes / 2)
 		bytes = s->staging_bytes / 2;
-	stream_leave();
+	drover_mutex_unlock(&stream_lock);
 	return bytes;
 }
 
@@ -392,7 +392,7 @@ int drover_stream_load(drover_stream_t *stream, const void *image,
 	if (!s)
 		return EBADF;
 	stream_use(s);
-	stream_leave();
+	drover_mutex_unlock(&stream_lock);
 	err = s->backend->load ? s->backend->load(s, image, name, kernel) :
 				 stream_because(EINVAL, "not for %s streams",
 						s->backend->name);

@@ -240,7 +240,7 @@ int drover_ticket_done(const drover_ticket_t *ticket)
 	if (!s)
 		return EBADF;
 	stream_is_done(s, ticket->number);
-	stream_leave();
+	drover_mutex_unlock(&stream_lock);
 	return outcome(s, ticket);
 }
 
