@@ -24,25 +24,36 @@ static void block_signals(sigset_t *old)
 	pthread_sigmask(SIG_SETMASK, &all, old);
 }
 
+/* Run on @cpus; @old: where the caller ran. */
+static int lend_cpus(cpu_set_t *old, const cpu_set_t *cpus)
+{
+	pthread_t self = pthread_self();
+	int err = old ? pthread_getaffinity_np(self, sizeof(*old), old) : 0;
+
+	return err ? err : pthread_setaffinity_np(self, sizeof(*cpus), cpus);
+}
+
 static int make_thread(struct worker *w, const drover_poolattr_t *of)
 {
 	const cpu_set_t *sets = w->pool->cpu_sets;
 	pthread_attr_t attr;
 	sigset_t signals;
+	cpu_set_t cpus;
 	int err = pthread_attr_init(&attr);
 
 	if (err)
 		return err;
 	if (of->stack)
 		err = pthread_attr_setstacksize(&attr, of->stack);
+	/* A thread begins with the CPUs and the signals of its maker. */
 	if (!err && of->nr_cpu_sets)
-		err = pthread_attr_setaffinity_np(
-			&attr, sizeof(*sets), &sets[w->nr % of->nr_cpu_sets]);
+		err = lend_cpus(&cpus, &sets[w->nr % of->nr_cpu_sets]);
 	if (!err) {
-		/* A thread begins with the signals of its maker. */
 		block_signals(&signals);
 		err = pthread_create(&w->thread, &attr, worker_main, w);
 		pthread_sigmask(SIG_SETMASK, &signals, NULL);
+		if (of->nr_cpu_sets)
+			lend_cpus(NULL, &cpus);
 	}
 	pthread_attr_destroy(&attr);
 	return err;
