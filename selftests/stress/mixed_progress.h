@@ -9,11 +9,9 @@
 
 static struct {
 	uint64_t seed;
-	long pairs;
-	long storms;
-	int64_t seconds;
+	long pairs, storms;
+	int64_t seconds, progress, patience;
 	int threads, most, mutex;
-	int64_t progress, patience;
 } options;
 
 #define LONGEST_PAUSE (100 * NS_PER_MS)
@@ -67,19 +65,21 @@ static inline void box_report(const struct box *box)
 		box->stopped ? " stopped" : "");
 }
 
-/* With the system call that it sleeps in, as the kernel tells. */
+/* With the system call that it sleeps in, as the kernel tells, if it does. */
 static inline void worker_report(const struct worker *w)
 {
 	static const char *const states[] = { "active", "waits", "ended" };
 	const struct box *box = w->box;
-	char call[256];
-	ssize_t len = blocked_read(w->pid ? w->pid : getpid(), w->tid,
-				   "syscall", call, sizeof(call));
+	pid_t pid = w->pid ? w->pid : getpid();
+	char call[256], stat[512] = "";
+	ssize_t len = blocked_read(pid, w->tid, "syscall", call, sizeof(call));
 
-	tap_diag("%s %d: %s, box %d%s, system call %.*s",
+	blocked_read(pid, w->tid, "stat", stat, sizeof(stat));
+	tap_diag("%s %d: %s, box %d%s%s, system call %.*s",
 		 w->act == stir ? "signaller" : "waiter", w->tid,
 		 states[w->state], box ? (int)(box - mixed->boxes) : -1,
 		 w->cancelled ? ", cancelled" : "",
+		 blocked_state_is_sleep(stat) ? ", asleep" : "",
 		 len > 0 ? (int)strcspn(call, "\n") : 1, len > 0 ? call : "?");
 }
 
