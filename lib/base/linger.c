@@ -134,10 +134,10 @@ static bool poll_politely(struct account *a, enum polled (*poll)(void *arg),
 	while (found == POLL_NOTHING && now < end) {
 		if (now < yield_at) {
 			for (int i = 0; i < POLLS_PER_CLOCK && !found; i++) {
-				found = poll(arg);
 				cpu_relax();
+				found = poll(arg);
 			}
-			now = clock_now();
+			now = found ? now : clock_now();
 			continue;
 		}
 		if (!before && !may_yield())
