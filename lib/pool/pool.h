@@ -93,7 +93,7 @@ struct worker {
 	pthread_t thread; /* written with the lock of growing */
 	futex_word park;  /* PARKED while it may sleep, until it is claimed */
 	struct worker *next_idle; /* [idle lock] */
-	uint32_t takes;		  /* looks for a task; its own */
+	uint32_t takes;		  /* searches for a task; its own */
 	struct worker *fair;	  /* whose queue had its turn; its own */
 	pid_t tid;
 	int cpu;	/* where it was when it became idle; [idle lock] */
@@ -151,7 +151,7 @@ struct drover_pool {
 
 	/* Tasks in all queues; changed with the queue's lock. */
 	_Atomic uint32_t nr_queued __attribute__((aligned(128)));
-	/* Workers that look for a task, or are claimed and on their way. */
+	/* Workers that search for a task, or are claimed and on their way. */
 	_Atomic uint32_t nr_searching;
 	_Atomic uint32_t nr_active;  /* see above */
 	_Atomic uint32_t nr_workers; /* how many may be active */

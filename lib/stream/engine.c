@@ -54,7 +54,7 @@ static bool conflict(const struct footprint *a, const struct footprint *b)
  * The newest operation of @other that conflicts with @mine, of those that are not
  * known to be done or in front, up to @known. Failed ones are never done.
  *
- * [S-FAIL] It looks whether one has failed behind its look at done: what fails
+ * [S-FAIL] It asks whether one has failed after it has read done: what fails
  * and is done meanwhile is found to be one or the other.
  */
 static uint64_t newest_conflict(const struct stream *other,
@@ -74,7 +74,7 @@ static uint64_t newest_conflict(const struct stream *other,
 		if (!(in_queue && a->queued) && conflict(&theirs, mine))
 			return n;
 	}
-	/* A look that found it done is as good as a wait. */
+	/* To have found it done is as good as a wait. */
 	check_host_knows(other, done);
 	return 0;
 }

@@ -79,7 +79,7 @@ struct backend {
 	/* NULL: nothing to prepare. The second one has stream_lock. */
 	int (*graph_make)(struct stream *s, struct drover_graph *graph);
 	void (*graph_drop)(struct drover_graph *graph);
-	/* NULL: no kernels are loaded; it has no stream of its own. */
+	/* NULL: no kernels are loaded. */
 	int (*load)(struct stream *s, const void *image, const char *name,
 		    drover_kernel_t *kernel);
 	void *(*native)(const struct stream *s);
