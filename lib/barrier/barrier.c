@@ -9,10 +9,11 @@
 #define SAME_PLACE(field) \
 	(offsetof(struct barrier, field) == offsetof(drover_barrier_t, field))
 
-_Static_assert(SAME_PLACE(gate) && SAME_PLACE(count) && SAME_PLACE(is_pair),
+_Static_assert(SAME_PLACE(gate) && SAME_PLACE(count) && SAME_PLACE(unused),
 	       "the initialiser sets them");
-_Static_assert(offsetof(struct barrier, arrived) == 64 + BARRIER_LINE &&
-		       offsetof(struct barrier, pair) == 64 + 2 * BARRIER_LINE,
+_Static_assert(offsetof(struct barrier, far) == 64 + BARRIER_LINE,
+	       "lines apart");
+_Static_assert(offsetof(struct barrier, tickets) == 64 + 2 * BARRIER_LINE,
 	       "lines apart");
 _Static_assert(sizeof(struct barrier) + 64 <= sizeof(drover_barrier_t),
 	       "and from those of the user's neighbours");
@@ -22,7 +23,7 @@ _Static_assert(sizeof(struct barrier) + 64 <= sizeof(drover_barrier_t),
 
 static _Atomic uint32_t *begin_of(struct barrier *b, uint32_t phase)
 {
-	return &b->begin[phase / GATE_PHASE & 1];
+	return &arrivals_of(b)->begin[phase / GATE_PHASE & 1];
 }
 
 /*
@@ -80,10 +81,10 @@ static APART int arrive_later(struct barrier *b, uint64_t arrived,
 		if ((int32_t)(mine - target) < 0)
 			return 0;
 		if (begin == target) { /* all have dropped out */
-			sub_release(&b->arrived, more);
+			sub_release(&arrivals_of(b)->arrived, more);
 			return EINVAL;
 		}
-		(void)barrier_await(b, &b->gate, *phase);
+		barrier_await(b, *phase);
 	}
 }
 
@@ -93,7 +94,7 @@ static inline int arrive_one(struct barrier *b, uint64_t more, uint32_t *phase)
 	/* A thread of the present phase has seen that it is the present one. */
 	uint64_t gate = load_relaxed(&b->gate);
 	/* [B-ARRIVE] Each arrival is released to the last, which acquires. */
-	uint64_t arrived = add_acq_rel(&b->arrived, more) + more;
+	uint64_t arrived = add_acq_rel(&arrivals_of(b)->arrived, more) + more;
 	uint32_t mine = nr_arrived(arrived);
 
 	*phase = gate_phase(gate);
@@ -109,8 +110,9 @@ static inline int arrive_one(struct barrier *b, uint64_t more, uint32_t *phase)
 /* Arrive @nr times in one phase, or not at all. */
 static int arrive_many(struct barrier *b, uint32_t nr, uint32_t *phase)
 {
+	_Atomic uint64_t *at = &arrivals_of(b)->arrived;
 	uint64_t gate = load_acquire(&b->gate);
-	uint64_t arrived = load_relaxed(&b->arrived), to;
+	uint64_t arrived = load_relaxed(at), to;
 
 	*phase = gate_phase(gate);
 	do {
@@ -118,7 +120,7 @@ static int arrive_many(struct barrier *b, uint32_t nr, uint32_t *phase)
 		    (int64_t)nr)
 			return EOVERFLOW;
 		to = arrived + nr * ARRIVAL;
-	} while (!cas_acq_rel(&b->arrived, &arrived, to)); /* [B-ARRIVE] */
+	} while (!cas_acq_rel(at, &arrived, to)); /* [B-ARRIVE] */
 	if (nr_arrived(to) != gate_target(gate))
 		return 0;
 	open_gate(b, *phase, to);
@@ -133,12 +135,8 @@ static int arrive_many(struct barrier *b, uint32_t nr, uint32_t *phase)
 static bool is_alone(struct barrier *b)
 {
 	return load_relaxed(&b->count) == 1 && !b->completion &&
-	       !barrier_is_shared(b) && !nr_dropped(load_relaxed(&b->arrived));
-}
-
-static bool may_be_pair(const struct barrier *b)
-{
-	return load_relaxed(&b->count) == 2 && !b->completion;
+	       !barrier_is_shared(b) &&
+	       !nr_dropped(load_relaxed(&b->far.arrived));
 }
 
 int drover_barrier_init(drover_barrier_t *barrier, unsigned int count,
@@ -163,7 +161,6 @@ int drover_barrier_init(drover_barrier_t *barrier, unsigned int count,
 	b->flags = attr->flags;
 	b->completion = attr->completion;
 	b->arg = attr->arg;
-	store_relaxed(&b->is_pair, may_be_pair(b));
 	barrier_wait_init(b, attr->spin_us);
 	return 0;
 }
@@ -190,9 +187,7 @@ static bool is_between(struct barrier *b)
 	uint64_t gate = load_acquire(&b->gate);
 	uint32_t begin = load_relaxed(begin_of(b, gate_phase(gate)));
 
-	if (load_acquire(&b->is_pair))
-		return !(load_relaxed(&b->pair) & PAIR_ARRIVAL);
-	return nr_arrived(load_relaxed(&b->arrived)) == begin;
+	return nr_arrived(load_relaxed(&arrivals_of(b)->arrived)) == begin;
 }
 
 int drover_barrier_destroy(drover_barrier_t *barrier)
@@ -217,20 +212,19 @@ int drover_barrier_destroy(drover_barrier_t *barrier)
 	/* Who was inside at first is found by this until it has left. */
 	for (unsigned int i = 0; waiter_is_inside(b); i++)
 		thread_pause(i);
-	store_relaxed(&b->is_pair, 0);
 	store_relaxed(&b->count, 0);
 	return 0;
 }
 
 /* Not inline: one who is alone has no use for its registers. */
-APART HOT int wait_together(struct barrier *b)
+static APART HOT int wait_together(struct barrier *b)
 {
 	bool counted = barrier_enter(b);
 	uint32_t phase;
 	int ret = arrive_one(b, ARRIVAL, &phase);
 
 	if (!ret)
-		(void)barrier_await(b, &b->gate, phase);
+		barrier_await(b, phase);
 	barrier_leave(b, counted);
 	return ret;
 }
@@ -241,8 +235,6 @@ int drover_barrier_wait(drover_barrier_t *barrier)
 
 	if (unlikely(!b))
 		return EINVAL;
-	if (load_acquire(&b->is_pair))
-		return pair_wait(b);
 	return is_alone(b) ? DROVER_BARRIER_SERIAL : wait_together(b);
 }
 
@@ -254,7 +246,6 @@ static int arrive(struct barrier *b, unsigned int nr, uint64_t drop,
 	uint32_t arrived_in;
 	int ret;
 
-	pair_end(b);
 	/* Before the arrival: destroy() may come as soon as it is done. */
 	if (phase)
 		add_relaxed(&b->tickets, 1);
@@ -287,7 +278,7 @@ int drover_barrier_wait_for(drover_barrier_t *barrier, drover_phase_t phase)
 {
 	struct barrier *b = (struct barrier *)barrier;
 
-	(void)barrier_await(b, &b->gate, gate_phase(phase));
+	barrier_await(b, gate_phase(phase));
 	return drover_barrier_forget(barrier, phase);
 }
 
@@ -299,8 +290,8 @@ int drover_barrier_wait_until(drover_barrier_t *barrier, drover_phase_t phase,
 
 	if (!deadline_valid(&until))
 		return EINVAL;
-	if (!phase_is_over(&b->gate, gate_phase(phase)))
-		barrier_await_long(b, &b->gate, gate_phase(phase), &until);
+	if (!phase_is_over(b, gate_phase(phase)))
+		barrier_await_long(b, gate_phase(phase), &until);
 	return drover_barrier_test(barrier, phase) ? ETIMEDOUT : 0;
 }
 
@@ -331,15 +322,13 @@ int drover_barrier_set_count(drover_barrier_t *barrier, unsigned int count)
 		return EINVAL;
 	if (!is_between(b))
 		return EBUSY;
-	pair_end(b);
 	gate = load_acquire(&b->gate);
-	arrived = load_relaxed(&b->arrived);
+	arrived = load_relaxed(&arrivals_of(b)->arrived);
 	/* Threads that leave only look at the phase, which stays. */
-	store_relaxed(&b->arrived, arrived - nr_dropped(arrived));
 	store_relaxed(&b->count, count);
+	store_relaxed(&arrivals_of(b)->arrived, arrived - nr_dropped(arrived));
+	store_relaxed(begin_of(b, gate_phase(gate)), nr_arrived(arrived));
 	store_release(&b->gate,
 		      gate_of((uint32_t)gate, nr_arrived(arrived) + count));
-	if (may_be_pair(b))
-		pair_open(b);
 	return 0;
 }

@@ -38,23 +38,6 @@
 #include "base/futex.h"
 #include "base/thread.h"
 
-/*
- * Two threads without a completion function do with one word, the pair's: see
- * pair.c. Its low half is the futex word then:
- *
- *   bit  0	GATE_ASLEEP	somebody may be asleep
- *   bit  1	PAIR_CLOSED	no pair any more: arrive at the gate
- *   bits 2-31	arrivals	never reset; wraps
- *
- *   arrive	+ PAIR_ARRIVAL		by a thread; an odd number waits for it
- *					to change, an even one has made it do so
- *   sleep	+ ASLEEP		by a waiting thread of this phase
- *   wake	- ASLEEP		by one that arrived last and saw it
- *   close	+ CLOSED, and, if one waits, - PAIR_BACK, so that arrivals that
- *		come too late don't end its wait; it goes on waiting at the gate
- *   open	- CLOSED		by set_count(), when nobody has arrived
- */
-
 /* Apart by two lines: processors fetch them in pairs. */
 #define BARRIER_LINE 128
 
@@ -73,43 +56,43 @@
 #define nr_arrived(arrived) ((uint32_t)((arrived) >> 32))
 #define nr_dropped(arrived) ((uint32_t)(arrived))
 
-#define PAIR_CLOSED  2u
-#define PAIR_ARRIVAL 4u
-#define PAIR_BACK    (UINT32_C(1) << 30)
-
-/* A gate, or what is like one: a phase, polled and slept on. */
-typedef _Atomic uint64_t barrier_word;
+/* What arriving threads write. */
+struct arrivals {
+	/* DROP for a thread's last since count was set */
+	_Atomic uint64_t arrived;
+	/*
+	 * Number of the last arrival before a phase, for even and odd phases.
+	 * Written for the next phase before the gate opens to it.
+	 */
+	_Atomic uint32_t begin[2];
+};
 
 /* The inside of drover_barrier_t. An initialiser sets what it does not leave 0. */
 struct barrier {
 	char before[64]; /* the user's neighbour may write there */
 
 	/* What waiting threads read, and the thread that opens writes: */
-	barrier_word gate;	  /* see above */
-	_Atomic uint32_t count;	  /* before any dropped; 0: not a barrier */
-	_Atomic uint32_t is_pair; /* two meet at the pair, the gate stays */
+	_Atomic uint64_t gate;	/* see above */
+	_Atomic uint32_t count; /* before any dropped; 0: not a barrier */
+	uint32_t unused;	/* the initialiser sets it */
+	struct arrivals near;	/* of two threads */
 	/* Constant: as the attributes have them; ns, or 0: BUDGET_MOST. */
 	void (*completion)(void *arg);
 	void *arg;
 	uint32_t flags;
 	uint32_t most;
-	char gap[BARRIER_LINE - 24 - 2 * sizeof(void *)];
+	char gap[BARRIER_LINE - 40 - 2 * sizeof(void *)];
 
-	/* Written by arriving threads: DROP for a thread's last since count was set. */
-	barrier_word arrived;
 	/*
-	 * Number of the last arrival before a phase, for even and odd phases.
-	 * Written for the next phase before the gate opens to it; here, since on
-	 * the gate's line those that poll would take it away in between.
+	 * More than two arrive here: on the gate's line they would take it from
+	 * all that poll, and those that poll from the one that opens.
 	 */
-	_Atomic uint32_t begin[2];
+	struct arrivals far;
 	char gap2[BARRIER_LINE - 16];
 
-	/* See above; with it what arriving and waiting hardly ever writes: */
-	barrier_word pair;
 	/*
-	 * Phases handed out and not yet waited for, and, for a shared barrier or a
-	 * thread that the library can't list, threads inside.
+	 * Hardly ever written: phases handed out and not yet waited for, and, for a
+	 * shared barrier or a thread that the library can't list, threads inside.
 	 */
 	_Atomic uint32_t tickets;
 	/* How long a wait may spin, ns; learned, on big and small CPUs; 0: not yet */
@@ -121,9 +104,14 @@ static inline bool barrier_is_shared(const struct barrier *b)
 	return b->flags & DROVER_BARRIER_SHARED;
 }
 
-static inline bool phase_is_over(barrier_word *gate, uint32_t phase)
+static inline struct arrivals *arrivals_of(struct barrier *b)
 {
-	return gate_phase(load_relaxed(gate)) != phase;
+	return load_relaxed(&b->count) == 2 ? &b->near : &b->far;
+}
+
+static inline bool phase_is_over(struct barrier *b, uint32_t phase)
+{
+	return gate_phase(load_relaxed(&b->gate)) != phase;
 }
 
 /*
@@ -160,43 +148,16 @@ static inline void barrier_leave(struct barrier *b, bool counted)
 void barrier_wait_init(struct barrier *b, uint32_t spin_us);
 
 /* Wait until @phase is over or @deadline, if there is one. */
-APART void barrier_await_long(struct barrier *b, barrier_word *gate,
-			      uint32_t phase, const struct deadline *deadline);
+APART void barrier_await_long(struct barrier *b, uint32_t phase,
+			      const struct deadline *deadline);
 
-/*
- * Wait until @phase is over, as @gate says: the barrier's gate, or a pair's word.
- * Return: what that says then; what was done before is seen.
- */
-static inline uint64_t barrier_await(struct barrier *b, barrier_word *gate,
-				     uint32_t phase)
+/* Wait until @phase is over. What was done before is seen. */
+static inline void barrier_await(struct barrier *b, uint32_t phase)
 {
-	if (!phase_is_over(gate, phase))
-		barrier_await_long(b, gate, phase, NULL);
-	/* [B-OPEN] [B-PAIR] The polling is relaxed; this acquires, once. */
-	return load_acquire(gate);
+	if (!phase_is_over(b, phase))
+		barrier_await_long(b, phase, NULL);
+	/* [B-OPEN] The polling is relaxed; this acquires, once. */
+	(void)load_acquire(&b->gate);
 }
-
-/* ---- pair.c ---- */
-
-/* drover_barrier_wait() of a pair. */
-int pair_wait(struct barrier *b);
-
-/* From now on all arrive at the gate; one that has arrived did so there. */
-COLD void pair_close(struct barrier *b);
-
-/* Nobody has arrived: there is a pair from now on. */
-COLD void pair_open(struct barrier *b);
-
-/* Threads arrive at the gate from now on: what all need that don't just wait. */
-static inline void pair_end(struct barrier *b)
-{
-	if (load_acquire(&b->is_pair))
-		pair_close(b);
-}
-
-/* ---- barrier.c ---- */
-
-/* drover_barrier_wait() of several that are no pair. */
-APART int wait_together(struct barrier *b);
 
 #endif /* DROVER_BARRIER_INTERNAL_H */

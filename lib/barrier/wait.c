@@ -58,7 +58,7 @@ static void learn(struct barrier *b, _Atomic uint32_t *budget, int64_t before,
 }
 
 struct awaited {
-	barrier_word *gate;
+	struct barrier *b;
 	uint32_t phase;
 };
 
@@ -66,34 +66,32 @@ static enum polled poll_gate(void *arg)
 {
 	const struct awaited *a = arg;
 
-	return phase_is_over(a->gate, a->phase) ? POLL_CAME : POLL_NOTHING;
+	return phase_is_over(a->b, a->phase) ? POLL_CAME : POLL_NOTHING;
 }
 
-static void sleep_until_over(struct barrier *b, barrier_word *gate,
-			     uint32_t phase, const struct deadline *deadline)
+static void sleep_until_over(struct barrier *b, uint32_t phase,
+			     const struct deadline *deadline)
 {
-	uint64_t seen = load_relaxed(gate);
+	uint64_t seen = load_relaxed(&b->gate);
 	long ret = 0;
 
 	while (gate_phase(seen) == phase && ret != -ETIMEDOUT) {
-		/*
-		 * [B-OPEN] [B-PAIR] In one step with the phase: see open_gate(),
-		 * pair.c.
-		 */
+		/* [B-OPEN] In one step with the phase: see open_gate(). */
 		if (!(seen & GATE_ASLEEP) &&
-		    !cas_relaxed(gate, &seen, seen | GATE_ASLEEP))
+		    !cas_relaxed(&b->gate, &seen, seen | GATE_ASLEEP))
 			continue;
-		ret = sleep_on(LOW_HALF(gate), phase | GATE_ASLEEP, deadline,
-			       barrier_is_shared(b), FUTEX_BITSET_MATCH_ANY,
+		ret = sleep_on(LOW_HALF(&b->gate), phase | GATE_ASLEEP,
+			       deadline, barrier_is_shared(b),
+			       FUTEX_BITSET_MATCH_ANY,
 			       &thread_this.for_barriers);
-		seen = load_relaxed(gate);
+		seen = load_relaxed(&b->gate);
 	}
 }
 
-void barrier_await_long(struct barrier *b, barrier_word *gate, uint32_t phase,
+void barrier_await_long(struct barrier *b, uint32_t phase,
 			const struct deadline *deadline)
 {
-	struct awaited awaited = { gate, phase };
+	struct awaited awaited = { b, phase };
 	_Atomic uint32_t *budget = &b->budget[cpu_is_small(sched_getcpu())];
 	int64_t ns = load_relaxed(budget), left = time_left(deadline);
 	int64_t begin = clock_now();
@@ -103,7 +101,7 @@ void barrier_await_long(struct barrier *b, barrier_word *gate, uint32_t phase,
 	if (linger_for(&thread_this.for_barriers, poll_gate, &awaited,
 		       ns < left ? ns : left))
 		return;
-	sleep_until_over(b, gate, phase, deadline);
+	sleep_until_over(b, phase, deadline);
 	if (!deadline)
 		learn(b, budget, ns, clock_now() - begin);
 }

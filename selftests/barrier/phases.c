@@ -69,7 +69,7 @@ static void *run(void *arg)
 	return NULL;
 }
 
-/* Both are here now and then; one of them makes a pair of them again. */
+/* Both are here now and then, and one of them sets the count. */
 static void *run_reopened(void *arg)
 {
 	struct runner *r = arg;
@@ -90,7 +90,7 @@ static void *run_reopened(void *arg)
 	return NULL;
 }
 
-/* An even number of arrivals at a pair, by whoever of three is free. */
+/* An even number of arrivals of two, by whoever of three is free. */
 static void *run_three(void *arg)
 {
 	while (atomic_fetch_sub(&nr_to_come, 1) > 0)
@@ -133,11 +133,10 @@ static const struct kind {
 	{ "2 threads, CPUs changing", 2, 2, run, true, true, 0 },
 	{ "5 threads, CPUs changing", 5, 5, run, true, true, 0 },
 	{ "5 threads, no spinning", 5, 5, run, false, false, 0 },
-	{ "again and again a pair", 2, 2, run_reopened, false, true, 0 },
+	{ "counted again and again", 2, 2, run_reopened, false, true, 0 },
 	{ "the same, no spinning", 2, 2, run_reopened, false, false, 0 },
-	{ "3 threads at a pair", 3, 2, run_three, false, true, 0 },
+	{ "3 threads, 2 counted", 3, 2, run_three, false, true, 0 },
 	{ "the same, no spinning", 3, 2, run_three, false, false, 0 },
-	/* The pair ends within a few phases, and was there from the start. */
 	{ "short lives", 3, 2, run_three, false, true, 100 },
 	{ "the same, no spinning", 3, 2, run_three, false, false, 100 },
 };

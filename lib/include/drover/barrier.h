@@ -54,7 +54,7 @@ extern "C" {
  */
 typedef struct {
 	uint64_t before[8], gate;
-	uint32_t count, is_pair;
+	uint32_t count, unused;
 	uint64_t rest[46];
 } drover_barrier_t;
 
@@ -65,7 +65,7 @@ typedef struct {
  */
 /* clang-format off */
 #define DROVER_BARRIER_INITIALIZER(count) \
-	{ { 0 }, (uint64_t)(count) << 32, (count), (count) == 2, { 0 } }
+	{ { 0 }, (uint64_t)(count) << 32, (count), 0, { 0 } }
 /* clang-format on */
 
 /* A phase in which the caller has arrived. */

@@ -92,7 +92,7 @@ public:
 	{
 		drover_barrierattr_t attr = {};
 
-		// Two threads without one meet faster.
+		// One thread without one has nothing to do.
 		if (!std::is_same_v<Completion, detail::nothing>) {
 			attr.completion = complete;
 			attr.arg = this;

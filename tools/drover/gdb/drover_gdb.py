@@ -114,12 +114,9 @@ class Barrier:
         if not count:
             return "barrier: not initialised"
         gate = field(barrier, "gate")
-        if field(barrier, "is_pair") and not field(barrier, "pair") & 2:
-            pair = field(barrier, "pair")
-            arrived, asleep = pair >> 2 & 1, pair & 1
-        else:
-            missing = (gate >> 32) - (field(barrier, "arrived") >> 32)
-            arrived, asleep = count - (missing & 0xffffffff), gate & 1
+        of = barrier["near" if count == 2 else "far"]
+        missing = (gate >> 32) - (field(of, "arrived") >> 32)
+        arrived, asleep = count - (missing & 0xffffffff), gate & 1
         return (f"barrier of {count}, arrived: {arrived}"
                 + ", some may sleep" * asleep)
 
