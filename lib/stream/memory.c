@@ -5,12 +5,13 @@
  * Only what is listed here is taken for device memory, so memory that nobody
  * has told us of is taken for the host's: a synchronization too many at worst.
  */
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "stream/stream.h"
 
-/* Memory that is not just the host's, sorted by @start; no two overlap. */
+/* Memory that is not just the host's; no two overlap. */
 struct range {
 	uintptr_t start;
 	size_t bytes;
@@ -18,35 +19,26 @@ struct range {
 	enum memory kind;
 };
 
-/* [stream_lock] */
-static struct range *ranges;
-static size_t nr_ranges;
+/* A search tree; [stream_lock] */
+static void *ranges;
 
-/* The index of the first range that ends behind @address. */
-static size_t range_at(uintptr_t address)
+/* What overlaps is the same. */
+static int compare(const void *one, const void *two)
 {
-	size_t low = 0, high = nr_ranges;
+	const struct range *a = one, *b = two;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (ranges[middle].start + ranges[middle].bytes > address)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low;
+	if (a->start >= b->start + b->bytes)
+		return 1;
+	return b->start >= a->start + a->bytes ? -1 : 0;
 }
 
 /* The range that has a part of this memory, or NULL. */
 static struct range *range_of(const void *start, size_t bytes)
 {
-	uintptr_t address = (uintptr_t)start;
-	size_t i = range_at(address);
+	const struct range part = { .start = (uintptr_t)start, .bytes = bytes };
+	struct range **found = tfind(&part, &ranges, compare);
 
-	if (i == nr_ranges || ranges[i].start >= address + bytes)
-		return NULL;
-	return &ranges[i];
+	return found ? *found : NULL;
 }
 
 static bool lies_in(const struct range *range, const void *start, size_t bytes)
@@ -60,29 +52,24 @@ static bool lies_in(const struct range *range, const void *start, size_t bytes)
 static int add_range(const struct stream *s, void *memory, size_t bytes,
 		     enum memory kind)
 {
-	size_t i = range_at((uintptr_t)memory);
-	void *more;
+	struct range *range = malloc(sizeof(*range)), **found = NULL;
 
-	if (range_of(memory, bytes))
-		return stream_because(EINVAL, "%p is known already", memory);
-	more = realloc(ranges, (nr_ranges + 1) * sizeof(*ranges));
-	if (!more)
-		return stream_because(ENOMEM, "no memory");
-	ranges = more;
-	memmove(&ranges[i + 1], &ranges[i], (nr_ranges - i) * sizeof(*ranges));
-	ranges[i] = (struct range){ .start = (uintptr_t)memory,
-				    .bytes = bytes,
-				    .backend = s->backend,
-				    .kind = kind };
-	nr_ranges++;
-	return 0;
+	if (range) {
+		*range = (struct range){ (uintptr_t)memory, bytes, s->backend,
+					 kind };
+		found = tsearch(range, &ranges, compare);
+	}
+	if (found && *found == range)
+		return 0;
+	free(range);
+	return found ? stream_because(EINVAL, "%p is known already", memory) :
+		       stream_because(ENOMEM, "no memory");
 }
 
 /* Ranges of a fork's parent: their memory may be the child's as well. */
 void memory_after_fork(void)
 {
 	ranges = NULL;
-	nr_ranges = 0;
 }
 
 bool memory_is_device(const void *start, size_t bytes)
@@ -191,9 +178,8 @@ static int release_step(struct stream *s, void *arg, struct need *need)
 	if (need->on)
 		return EAGAIN;
 	r->kind = range->kind;
-	nr_ranges--;
-	memmove(range, range + 1,
-		(size_t)(ranges + nr_ranges - range) * sizeof(*ranges));
+	tdelete(range, &ranges, compare);
+	free(range);
 	stream_use(s);
 	r->kept = s;
 	return 0;
