@@ -5,16 +5,10 @@
 #include <string.h>
 
 #include "base/cpus.h"
-#include "base/thread.h"
 #include "pool/pool.h"
 
 #define LINGER_SMALL (10 * NS_PER_US)
 #define SPARES	     256
-
-bool pool_is_here(const struct drover_pool *pool)
-{
-	return pool->generation == fork_generation;
-}
 
 bool pool_inside(const struct drover_pool *pool)
 {
@@ -101,23 +95,17 @@ int drover_pool_create(drover_pool_t **pool, const drover_poolattr_t *attr)
 
 /* ---- the end ---- */
 
-static void queue_empty(struct drover_pool *pool, struct queue *queue,
-			bool cancel)
-{
-	struct task *task;
-
-	while ((task = queue_take(pool, queue, false)))
-		task_run(pool, task, cancel);
-}
-
 void queues_empty(struct drover_pool *pool, bool cancel)
 {
 	/* [P-THREADS] */
 	struct worker *w = load_acquire(&pool->threads);
+	struct task *task;
 
 	for (; w; w = w->next)
-		queue_empty(pool, &w->queue, cancel);
-	queue_empty(pool, &pool->injected, cancel);
+		while ((task = queue_take(pool, &w->queue, false)))
+			task_run(pool, task, cancel);
+	while ((task = queue_take(pool, &pool->injected, false)))
+		task_run(pool, task, cancel);
 }
 
 int drover_pool_shutdown(drover_pool_t *pool, enum drover_pool_end how)

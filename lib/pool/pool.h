@@ -32,6 +32,7 @@
 
 #include "base/lock.h"
 #include "base/linger.h"
+#include "base/thread.h"
 
 /*
  * A latch: a count of what is yet to end, doubled, and 1 if somebody may be
@@ -65,12 +66,7 @@ struct task {
 	uint8_t owner;	/* constant */
 	bool cancelled; /* not run to its end; written before it has ended */
 	_Atomic bool accepted; /* once it was */
-	char gap[9];
-};
-
-/* A posted one, and what is called if it is cancelled, or NULL. */
-struct post {
-	struct task task;
+	/* Of a posted one: what is called if it is cancelled; or NULL. */
 	void (*otherwise)(void *arg);
 };
 
@@ -95,6 +91,7 @@ struct worker {
 	struct worker *next_idle; /* [idle lock] */
 	uint32_t takes;		  /* searches for a task; its own */
 	struct worker *fair;	  /* whose queue had its turn; its own */
+	struct task *found;	  /* by polling; its own */
 	pid_t tid;
 	int cpu;	/* where it was when it became idle; [idle lock] */
 	int woken_from; /* the CPU of who woke it and is busy there, or -1 */
@@ -189,9 +186,10 @@ struct drover_pool {
 
 _Static_assert(sizeof(struct task) == sizeof(drover_task_t), "arrays fit");
 
-static inline struct task *task_of(drover_task_t *task)
+/* Does @pool live in the calling process? */
+static inline bool pool_is_here(const struct drover_pool *pool)
 {
-	return (struct task *)task;
+	return pool->generation == fork_generation;
 }
 
 /* The worker of @pool that the caller is, or NULL. */
@@ -305,8 +303,5 @@ void pool_enqueue_own(struct drover_pool *pool, struct task *task);
 
 /* Is the caller a worker of @pool, or inside a task or loop of it? */
 bool pool_inside(const struct drover_pool *pool);
-
-/* Does @pool live in the calling process? */
-bool pool_is_here(const struct drover_pool *pool);
 
 #endif /* DROVER_POOL_INTERNAL_H */

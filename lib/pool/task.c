@@ -220,20 +220,20 @@ static int submit(struct drover_pool *pool, struct task *tasks, size_t nr)
 
 int drover_pool_submit(drover_pool_t *pool, drover_task_t *task)
 {
-	return task ? submit(pool, task_of(task), 1) : EINVAL;
+	return task ? submit(pool, (struct task *)task, 1) : EINVAL;
 }
 
 int drover_pool_submit_batch(drover_pool_t *pool, drover_task_t *tasks,
 			     size_t nr)
 {
-	return tasks || !nr ? submit(pool, task_of(tasks), nr) : EINVAL;
+	return tasks || !nr ? submit(pool, (struct task *)tasks, nr) : EINVAL;
 }
 
 int drover_pool_post_or(drover_pool_t *pool, int (*function)(void *arg),
 			void (*otherwise)(void *arg), void *arg)
 {
 	int saved = errno, err;
-	struct post *post;
+	struct task *post;
 
 	if (!function)
 		return EINVAL;
@@ -241,11 +241,11 @@ int drover_pool_post_or(drover_pool_t *pool, int (*function)(void *arg),
 	errno = saved;
 	if (!post)
 		return ENOMEM;
-	*post = (struct post){ .task.function = function,
-			       .task.arg = arg,
-			       .task.owner = OWNER_POST,
+	*post = (struct task){ .function = function,
+			       .arg = arg,
+			       .owner = OWNER_POST,
 			       .otherwise = otherwise };
-	err = submit(pool, &post->task, 1);
+	err = submit(pool, post, 1);
 	if (err)
 		free(post);
 	return err;
@@ -293,11 +293,9 @@ static void running_end(struct running *r)
 
 static void cancel(struct drover_pool *pool, struct task *task)
 {
-	struct post *post = (struct post *)task;
-
 	add_relaxed(&pool->cancelled, 1);
-	if (task->owner == OWNER_POST && post->otherwise)
-		post->otherwise(task->arg);
+	if (task->otherwise)
+		task->otherwise(task->arg);
 }
 
 void task_run(struct drover_pool *pool, struct task *task, bool cancelled)
@@ -339,7 +337,7 @@ static int may_wait(struct drover_pool *pool, struct task *task)
 
 int drover_pool_wait(drover_pool_t *pool, drover_task_t *of, int *result)
 {
-	struct task *task = task_of(of);
+	struct task *task = (struct task *)of;
 	int err = may_wait(pool, task);
 
 	if (!err && queue_take_all(pool, task))
@@ -354,7 +352,7 @@ int drover_pool_clockwait(drover_pool_t *pool, drover_task_t *of,
 			  int *result)
 {
 	struct deadline deadline = { clock, *at };
-	struct task *task = task_of(of);
+	struct task *task = (struct task *)of;
 	int err = may_wait(pool, task);
 
 	if (!err && !deadline_valid(&deadline))
@@ -366,7 +364,7 @@ int drover_pool_clockwait(drover_pool_t *pool, drover_task_t *of,
 
 int drover_pool_test(drover_pool_t *pool, drover_task_t *of, int *result)
 {
-	struct task *task = task_of(of);
+	struct task *task = (struct task *)of;
 	int err = may_wait(pool, task);
 
 	if (!err && load_acquire(&task->unended)) /* [P-END] */
@@ -376,7 +374,7 @@ int drover_pool_test(drover_pool_t *pool, drover_task_t *of, int *result)
 
 int drover_pool_cancel(drover_pool_t *pool, drover_task_t *of)
 {
-	struct task *task = task_of(of);
+	struct task *task = (struct task *)of;
 	int err = may_wait(pool, task);
 
 	if (err)

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/cpus.h"
-#include "base/thread.h"
 #include "pool/pool.h"
 
 /* How often a pool at work looks at the CPUs. */

@@ -7,7 +7,6 @@
 #include <stdio.h>
 
 #include "base/cpus.h"
-#include "base/thread.h"
 #include "pool/pool.h"
 
 /*
@@ -219,37 +218,32 @@ void block_end(void)
 
 /* ---- looking out ---- */
 
-struct lookout {
-	struct worker *w;
-	struct task *task;
-};
-
 static enum polled poll_tasks(void *arg)
 {
-	struct lookout *l = arg;
+	struct worker *w = arg;
 
-	l->task = worker_take(l->w);
-	if (l->task)
+	w->found = worker_take(w);
+	if (w->found)
 		return POLL_CAME;
-	return load_relaxed(&l->w->pool->over) ? POLL_STOP : POLL_NOTHING;
+	return load_relaxed(&w->pool->over) ? POLL_STOP : POLL_NOTHING;
 }
 
 /* At most one worker does so at a time, if it has a CPU. */
 static struct task *look_for_task(struct worker *w)
 {
 	struct drover_pool *pool = w->pool;
-	struct lookout l = { w, NULL };
 	int64_t begin, most = pool->linger[cpu_is_small(sched_getcpu())];
 	uint32_t free = 0;
 
 	if (!most || !linger_has_cpu() ||
 	    !cas_relaxed(&pool->lingering, &free, 1))
 		return NULL;
+	w->found = NULL;
 	begin = clock_now();
-	linger(&w->account, poll_tasks, &l, most);
+	linger(&w->account, poll_tasks, w, most);
 	store_relaxed(&pool->lingering, 0);
 	count(&w->linger_ns, clock_now() - begin);
-	return l.task;
+	return w->found;
 }
 
 /* ---- sleeping ---- */
