@@ -194,6 +194,12 @@ static int submit_step(struct stream *s, void *arg, struct need *need)
 	struct op *op = sub->op;
 	int err = stream_error(s);
 
+	/* There is never room for it: it is borrowed, and waited for. */
+	if (op->staged && op->bytes > s->staging_bytes && !s->capture &&
+	    !memory_is_device(op->from, op->bytes)) {
+		op->staged = false;
+		op->blocks = true;
+	}
 	if (!err && op->blocks)
 		err = may_block(s);
 	if (err)
@@ -237,51 +243,32 @@ int stream_submit(const drover_stream_t *name, struct op *op,
 
 /* ---- the operations ---- */
 
-/* How much of a copy can be staged at once. */
-static size_t most_staged(drover_stream_t *stream, const void *from,
-			  size_t bytes)
-{
-	struct stream *s;
-
-	if (bytes <= STAGING_LEAST / 2 || !(s = stream_enter(stream)))
-		return bytes;
-	if (!s->capture && !memory_is_device(from, bytes) &&
-	    bytes > s->staging_bytes / 2)
-		bytes = s->staging_bytes / 2;
-	drover_mutex_unlock(&stream_lock);
-	return bytes;
-}
-
 /* @bytes: of each row */
 static int copy(drover_stream_t *stream, const struct op *how, void *to,
 		const void *from, size_t bytes, drover_ticket_t *ticket)
 {
 	struct op op = *how;
 	size_t last = bytes && op.rows ? op.rows - 1 : 0;
-	drover_access_t accesses[] = {
+	const drover_access_t accesses[] = {
 		{ to, last * op.to_pitch + bytes, DROVER_WRITE },
 		{ from, last * op.from_pitch + bytes, DROVER_READ },
 	};
-	size_t most = op.staged ? most_staged(stream, from, bytes) : bytes;
-	size_t at = 0;
+	drover_ticket_t own;
 	int err;
 
 	if (bytes && (!to || !from))
 		return stream_because(EINVAL, "a copy from or to NULL");
 	if (access_conflict(&accesses[0], &accesses[1]))
 		return stream_because(EINVAL, "a copy onto itself");
-	/* In pieces, if there is not enough memory to stage it. */
-	do {
-		op.number = 0;
-		accesses[0].start = op.to = (char *)to + at;
-		accesses[1].start = op.from = (const char *)from + at;
-		op.bytes = bytes - at < most ? bytes - at : most;
-		accesses[0].bytes = last * op.to_pitch + op.bytes;
-		accesses[1].bytes = last * op.from_pitch + op.bytes;
-		op_fill(&op, accesses, 2, NULL, 0);
-		err = stream_submit(stream, &op, ticket);
-		at += op.bytes;
-	} while (!err && at < bytes);
+	op.to = to;
+	op.from = from;
+	op.bytes = bytes;
+	op_fill(&op, accesses, 2, NULL, 0);
+	if (!ticket)
+		ticket = &own;
+	err = stream_submit(stream, &op, ticket);
+	if (!err && op.blocks)
+		err = drover_ticket_wait(ticket, CLOCK_MONOTONIC, NULL);
 	return err;
 }
 
@@ -329,10 +316,8 @@ int drover_stream_copy(drover_stream_t *stream, void *to, const void *from,
 {
 	const struct op op = { .blocks = true,
 			       .caller = __builtin_return_address(0) };
-	drover_ticket_t ticket;
-	int err = copy(stream, &op, to, from, bytes, &ticket);
 
-	return err ? err : drover_ticket_wait(&ticket, CLOCK_MONOTONIC, NULL);
+	return copy(stream, &op, to, from, bytes, NULL);
 }
 
 int drover_stream_set(drover_stream_t *stream, void *to, int byte, size_t bytes,

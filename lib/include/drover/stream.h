@@ -101,7 +101,7 @@ enum drover_order {
  * @depth: operations under way at most, then a submit waits; 0: 256
  * @device: number of the CUDA device
  * @staging: bytes of memory for staged copies under way; 0: 1 MiB, and at least
- *	8 KiB. A copy larger than half of it goes in pieces.
+ *	8 KiB. A larger copy is waited for.
  * @native: CUDA: a CUstream to be used and left as it is, which outlives this one;
  *	in the device's primary context, no default stream, and not capturing while
  *	this library has work there. NULL: a new one
@@ -289,8 +289,8 @@ int drover_stream_copy(drover_stream_t *stream, void *to, const void *from,
  *	then. Device memory: read in its turn, before anything that is submitted
  *	later writes it.
  *
- * Blocks only when there is no room for it, or while operations under way
- * still write host memory @from.
+ * Blocks only when there is no room for it (until it is done, if it is larger than
+ * drover_streamattr_t.staging), or while operations under way write host memory @from.
  *
  * Return: as drover_stream_copy(), but not EBUSY.
  */
