@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The shapes of pairs that memory-ordering.rst names, on memory that is weaker
- * than Spin's own.
+ * than Spin's own: two accesses of a CPU that nothing orders may change places.
+ * For pairs that is as weak as Arm; x86 is stronger.
  *
  * Message passing: one CPU writes what it has to say, then a flag, with release;
  * another one that acquires the flag sees what was said before:
@@ -17,7 +18,7 @@
  *
  * @model store-buffering -DSTORE_BUFFERING
  * @run quick
- * @twin quick BARRIER one_sees_the_other: its store is still in the buffer
+ * @twin quick BARRIER one_sees_the_other: its store comes behind its load
  *
  * Who is done with some memory says so with release; who learns of it uses the
  * memory for something else, which must stay ([G-STATE], group_unpin()). The
@@ -31,88 +32,30 @@
 #include "guard.inc"
 
 #define NR_CPUS 2
-#define NR_WORDS 2
 
 hidden byte what_was_said_is_seen, one_sees_the_other, nothing_is_overwritten;
 
-/*
- * Each CPU has a store buffer, with room for one store to each word, which reach
- * memory at any time and in any order. A CPU reads its own stores from its
- * buffer.
- *
- *   relaxed store	into the buffer
- *   release store	into the buffer, once it is empty: after all before it
- *   seq_cst store	a store, and a wait until the buffer is empty
- *   loads		in program order, unless the model says that two of
- *			them may change places (both relaxed)
- *
- * x86 is stronger (the buffer is a queue); Arm and POWER can do all of this.
- */
-byte memory[NR_WORDS];
-bool buffered[NR_CPUS * NR_WORDS];
-byte buffer[NR_CPUS * NR_WORDS];
-byte nr_buffered[NR_CPUS];
+byte word[2];
 
-#define SLOT(cpu, word)	((cpu) * NR_WORDS + (word))
-#define IS_EMPTY(cpu)	(nr_buffered[cpu] == 0)
-#define LOAD(cpu, word)							\
-	(buffered[SLOT(cpu, word)] -> buffer[SLOT(cpu, word)] : memory[word])
-
-/* One slot for each word: a second store to it waits for the first. */
-#define STORE(cpu, word, value, may)					\
-	atomic {							\
-		may ->							\
-		buffered[SLOT(cpu, word)] = true;			\
-		nr_buffered[cpu]++;					\
-		buffer[SLOT(cpu, word)] = value				\
-	}
-
-inline store_relaxed(cpu, word, value)
-{
-	STORE(cpu, word, value, !buffered[SLOT(cpu, word)])
-}
-
-inline store_release(cpu, word, value)
-{
-	STORE(cpu, word, value, IS_EMPTY(cpu))
-}
-
-inline store_seq_cst(cpu, word, value)
-{
-	store_release(cpu, word, value);
-	IS_EMPTY(cpu)
-}
-
-/* The buffers, in the background: each drains one word of one CPU. */
-active [NR_CPUS * NR_WORDS] proctype Buffer()
-{
-end_buffer:
-	do
-	:: atomic {
-		buffered[_pid] ->
-		memory[_pid % NR_WORDS] = buffer[_pid];
-		buffered[_pid] = false;
-		nr_buffered[_pid / NR_WORDS]--;
-		buffer[_pid] = 0
-	   }
-	od
-}
+#define IN_ANY_ORDER(first, second)					\
+	if								\
+	:: first; second						\
+	:: second; first						\
+	fi
 
 #if defined(MESSAGE_PASSING)
-#define SAID	0
-#define FLAG	1
+#define SAID	word[0]
+#define FLAG	word[1]
 
 inline thread(cpu)
 {
 	if
 	:: cpu == 0 ->
-		store_relaxed(0, SAID, 1);
-		BUSTED_OR(RELEASE, store_relaxed(0, FLAG, 1),
-			  store_release(0, FLAG, 1))
+		BUSTED_OR(RELEASE, IN_ANY_ORDER(SAID = 1, FLAG = 1),
+			  SAID = 1; FLAG = 1)
 	:: cpu == 1 ->
-		BUSTED(ACQUIRE, seen = LOAD(1, SAID);)
-		flag = LOAD(1, FLAG);
-		GUARD(ACQUIRE, seen = LOAD(1, SAID);)
+		BUSTED_OR(ACQUIRE, IN_ANY_ORDER(flag = FLAG, seen = SAID),
+			  flag = FLAG; seen = SAID);
 		CHECK(what_was_said_is_seen, !flag || seen)
 	fi
 }
@@ -123,46 +66,41 @@ inline thread(cpu)
 /* CPU n changes word n. */
 bool saw[NR_CPUS];
 
+/* The twin has a barrier on one side. */
 inline thread(cpu)
 {
-	BUSTED_OR(BARRIER,
-		if
-		:: cpu -> store_seq_cst(cpu, cpu, 1)
-		:: !cpu -> store_release(cpu, cpu, 1)
-		fi,
-		store_seq_cst(cpu, cpu, 1));
-	saw[cpu] = LOAD(cpu, 1 - cpu)
+	if
+	:: word[cpu] = 1;
+		saw[cpu] = word[1 - cpu]
+	BUSTED(BARRIER,
+	:: cpu == 0 ->
+		saw[cpu] = word[1 - cpu];
+		word[cpu] = 1)
+	fi
 }
 
 #define IS_RIGHT	CHECK(one_sees_the_other, saw[0] || saw[1])
 
 #elif defined(OVERWRITING)
-#define MEMORY		0
-#define NR_GONE		1
+#define MEMORY		word[0]
+#define NR_GONE		word[1]
+#define SAY_SO		atomic { NR_GONE++; seen = NR_GONE }
 
-/* Read-modify-write, of memory itself; what was stored before may come later. */
 inline thread(cpu)
 {
-	store_relaxed(cpu, MEMORY, 1);
-	atomic {
-		BUSTED_OR(RELEASE, !buffered[SLOT(cpu, NR_GONE)],
-			  IS_EMPTY(cpu)) ->
-		memory[NR_GONE]++;
-		seen = memory[NR_GONE]
-	}
-	WHEN(seen == NR_CPUS, store_relaxed(cpu, MEMORY, 2))
+	BUSTED_OR(RELEASE, IN_ANY_ORDER(MEMORY = 1, SAY_SO),
+		  MEMORY = 1; SAY_SO);
+	WHEN(seen == NR_CPUS, MEMORY = 2)
 }
 
-#define IS_RIGHT	CHECK(nothing_is_overwritten, memory[MEMORY] == 2)
+#define IS_RIGHT	CHECK(nothing_is_overwritten, MEMORY == 2)
 #endif
-
-#define CPU	(_pid - NR_CPUS * NR_WORDS)
 
 active [NR_CPUS] proctype Thread()
 {
 	byte seen, flag;
 
-	thread(CPU)
+	thread(_pid)
 }
 
 active proctype Judge()
