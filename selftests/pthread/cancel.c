@@ -4,6 +4,9 @@
  * mutex held, and takes no signal; afterwards the wait returns 0 and the
  * cancellation stays pending. Also at each instruction of a wait, of a signal,
  * and of a pthread_cancel(), for which the waiter once spun.
+ *
+ * Threads of the asynchronous type once left locked what the library locks
+ * inside: their cleanup handlers wait and cancel, which needs it.
  */
 #include "../cond/meet.h"
 
@@ -277,6 +280,76 @@ static const struct meeting canceller_stopped[] = {
 	  "signal_and_settle", "was_settled = 1" },
 };
 
+/* ---- the asynchronous type ---- */
+
+static bool had_mutex;
+
+/*
+ * Waits, as a thread that has never waited before does, and times out; and
+ * cancels the victim, as it may have done before.
+ */
+static void wait_and_unlock(void *arg)
+{
+	struct timespec past = deadline_in(CLOCK_MONOTONIC, 0);
+
+	preempt_trap_end();
+	pthread_cond_clockwait(&cond, &mutex, CLOCK_MONOTONIC, &past);
+	pthread_cancel(victim.thread);
+	had_mutex = pthread_mutex_unlock(&mutex) == 0;
+}
+
+/* Call @act with the mutex and the asynchronous type. */
+static void asynchronously(void (*act)(void))
+{
+	int ignored;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &ignored);
+	pthread_mutex_lock(&mutex);
+	pthread_cleanup_push(wait_and_unlock, NULL);
+	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &ignored);
+	pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &ignored);
+	act();
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &ignored);
+	pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &ignored);
+	pthread_cleanup_pop(1);
+}
+
+static void wait_once(void)
+{
+	pthread_cond_wait(&cond, &mutex);
+}
+
+static void cancel_victim(void)
+{
+	pthread_cancel(victim.thread);
+}
+
+STEP_DO(not_yet, had_mutex = false);
+STEP_IS(had_mutex, had_mutex);
+STEP_DO(wait_asynchronous, asynchronously(wait_once));
+STEP_DO(cancel_asynchronous, asynchronously(cancel_victim));
+STEP_IS(cancel_caller, pthread_cancel(caller.thread));
+
+static const struct meeting asynchronous[] = {
+	/* Nobody signals: the round ends by the cancellation, or never. */
+	{ "a wait of asynchronous type, cancelled", "not_yet",
+	  "wait_asynchronous", "cancel_caller", "had_mutex = 1" },
+	{ "a cancellation by one of asynchronous type, cancelled", "not_yet",
+	  "cancel_asynchronous", "cancel_caller", "had_mutex = 1" },
+};
+
+/* The victim waits meanwhile, and does not mind being cancelled. */
+static void test_asynchronous(const char *label)
+{
+	victim_start(PTHREAD_CANCEL_DISABLE, PTHREAD_CANCEL_DEFERRED, false,
+		     false);
+	/* The canceller has to be through before the cancelled goes on. */
+	everywhere_spin_ms = 2000;
+	meetings_test(label, asynchronous, NR_OF(asynchronous));
+	pthread_cond_signal(&cond);
+	joined(victim.thread);
+}
+
 static void test(const char *policy)
 {
 	for (int shared = 0; shared <= 1; shared++) {
@@ -287,6 +360,9 @@ static void test(const char *policy)
 		/* Such a mutex knows whether a thread holds it. */
 		scene_start(policy, "errorcheck", shared);
 		scenes_test(label, scenes, NR_OF(scenes));
+		/* The dynamic linker, which has found all by now, is no target. */
+		if (!shared && policy == policies[0])
+			test_asynchronous(label);
 		if (HANDLERS_ARE_PROMPT)
 			scenes_test(label, unnoticed, NR_OF(unnoticed));
 		else
