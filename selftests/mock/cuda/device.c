@@ -65,8 +65,6 @@ int called(const char *function)
 char contexts[2];
 _Thread_local int nr_pushed;
 static _Thread_local char *pushed[8];
-static _Atomic int nr_retained;
-_Atomic int context_life;
 
 EXPORT int cuInit(unsigned int flags)
 {
@@ -292,22 +290,7 @@ EXPORT int cuMemsetD8Async(uint64_t to, unsigned char byte, size_t bytes,
 EXPORT int cuDevicePrimaryCtxRetain(void **context, int device)
 {
 	CALLED();
-	nr_retained++;
 	*context = &contexts[device];
-	return SUCCESS;
-}
-
-/* With the last one all goes that the context has. */
-EXPORT int cuDevicePrimaryCtxRelease_v2(int device)
-{
-	CALLED();
-	if (--nr_retained)
-		return SUCCESS;
-	context_life++;
-	pthread_mutex_lock(&lock);
-	for (struct allocation *a = allocations; a; a = a->next)
-		memset(a->start, 0xdd, a->bytes);
-	pthread_mutex_unlock(&lock);
 	return SUCCESS;
 }
 

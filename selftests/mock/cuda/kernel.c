@@ -43,12 +43,6 @@ EXPORT int cuModuleLoadData(void **module, const void *image)
 	return image ? SUCCESS : INVALID_VALUE;
 }
 
-EXPORT int cuModuleUnload(void *module)
-{
-	WANT_CONTEXT();
-	return SUCCESS;
-}
-
 EXPORT int cuModuleGetFunction(void **function, void *module, const char *name)
 {
 	WANT_CONTEXT();

@@ -6,10 +6,9 @@
  * of a module are built in: "fill", "add", "token" and "nothing".
  *
  * It is strict where the documentation is: a copy from or to memory that is not
- * pinned blocks; with the last reference to the primary context all memory and
- * graphs are gone; asking what is done of a stream that captures spoils the
- * capture; while somebody captures, unsafe calls are refused to threads that are
- * not relaxed; more than 48 KiB of shared memory have to be asked for.
+ * pinned blocks; asking what is done of a stream that captures spoils the capture;
+ * while somebody captures, unsafe calls are refused to threads that are not
+ * relaxed; more than 48 KiB of shared memory have to be asked for.
  *
  * Beside them, for tests: mock_cuda_*().
  *
@@ -21,13 +20,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ERRORS(error)                                                          \
-	error(INVALID_VALUE, 1) error(OUT_OF_MEMORY, 2) error(NO_DEVICE, 100)  \
-		error(INVALID_DEVICE, 101) error(INVALID_CONTEXT, 201) error(  \
-			INVALID_HANDLE, 400) error(NOT_FOUND, 500)             \
-			error(NOT_READY, 600) error(CONTEXT_IS_DESTROYED, 709) \
-				error(LAUNCH_FAILED, 719) error(               \
-					STREAM_CAPTURE_UNSUPPORTED, 900)       \
+#define ERRORS(error)                                                         \
+	error(INVALID_VALUE, 1) error(OUT_OF_MEMORY, 2) error(NO_DEVICE, 100) \
+		error(INVALID_DEVICE, 101) error(INVALID_CONTEXT, 201) error( \
+			INVALID_HANDLE, 400) error(NOT_FOUND, 500)            \
+			error(NOT_READY, 600) error(LAUNCH_FAILED, 719)       \
+				error(STREAM_CAPTURE_UNSUPPORTED, 900)        \
 					error(STREAM_CAPTURE_INVALIDATED, 901)
 
 #define ERROR_NUMBER(name, number) name = number,
@@ -58,8 +56,6 @@ extern _Thread_local int nr_pushed;
 /* Of as many devices, each with one; the thread's own, or NULL. */
 extern char contexts[2];
 char *current_context(void);
-/* Goes up when the primary context ends. */
-extern _Atomic int context_life;
 /* Whether a capture does not permit the calling thread what is unsafe. */
 bool is_unsafe(void);
 
@@ -118,7 +114,6 @@ struct graph {
 	struct job *first, **end;
 	_Atomic int refs;
 	bool spoilt; /* somebody asked what is done of its stream */
-	int life;    /* of the context */
 };
 
 struct stream {

@@ -305,7 +305,6 @@ EXPORT int cuStreamBeginCapture_v2(struct stream *s, int mode)
 		return graph ? INVALID_VALUE : OUT_OF_MEMORY;
 	graph->end = &graph->first;
 	graph->refs = 1;
-	graph->life = context_life;
 	pthread_mutex_lock(&lock);
 	s->capture = graph;
 	pthread_mutex_unlock(&lock);
@@ -354,7 +353,5 @@ EXPORT int cuGraphExecDestroy(struct graph *exec)
 EXPORT int cuGraphLaunch(struct graph *exec, struct stream *s)
 {
 	WANT_CONTEXT();
-	if (exec->life != context_life)
-		return CONTEXT_IS_DESTROYED;
 	return add_job(s, (struct job){ .kind = GRAPH, .graph = exec });
 }
