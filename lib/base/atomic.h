@@ -36,21 +36,17 @@
 #define sub_release(p, v) atomic_fetch_sub_explicit(p, v, memory_order_release)
 
 /* Compare and swap: true on success; on failure *old holds what was there. */
-#define cas_relaxed(p, old, new)                 \
-	atomic_compare_exchange_strong_explicit( \
-		p, old, new, memory_order_relaxed, memory_order_relaxed)
-#define cas_release(p, old, to)                  \
-	atomic_compare_exchange_strong_explicit( \
-		p, old, to, memory_order_release, memory_order_relaxed)
-#define cas_acquire(p, old, new)                 \
-	atomic_compare_exchange_strong_explicit( \
-		p, old, new, memory_order_acquire, memory_order_relaxed)
-#define cas_seq_cst(p, old, new)                 \
-	atomic_compare_exchange_strong_explicit( \
-		p, old, new, memory_order_seq_cst, memory_order_relaxed)
-#define cas_acq_rel(p, old, new)                 \
-	atomic_compare_exchange_strong_explicit( \
-		p, old, new, memory_order_acq_rel, memory_order_acquire)
+#define cas_ordered atomic_compare_exchange_strong_explicit
+#define cas_relaxed(p, old, to) \
+	cas_ordered(p, old, to, memory_order_relaxed, memory_order_relaxed)
+#define cas_release(p, old, to) \
+	cas_ordered(p, old, to, memory_order_release, memory_order_relaxed)
+#define cas_acquire(p, old, to) \
+	cas_ordered(p, old, to, memory_order_acquire, memory_order_relaxed)
+#define cas_seq_cst(p, old, to) \
+	cas_ordered(p, old, to, memory_order_seq_cst, memory_order_relaxed)
+#define cas_acq_rel(p, old, to) \
+	cas_ordered(p, old, to, memory_order_acq_rel, memory_order_acquire)
 
 /* Tell the CPU that this is a short busy wait. */
 static inline void cpu_relax(void)
