@@ -192,22 +192,6 @@ static void unblock(struct group *g, struct wake_plan plan, int nr,
 	group_unpin(g);
 }
 
-/*
- * Choose the group that a signal goes to: the closed one, or when that is
- * used up, the open one, which is closed by it. Return: claimed, or NULL.
- */
-static struct group *cond_claim_oldest(struct cond *c)
-{
-	struct group *g = group_claim(cond_closed(c), c);
-
-	if (g)
-		return g;
-	g = group_claim(load_relaxed(&c->open), c);
-	cond_set_closed(c, g);
-	store_release(&c->open, NULL); /* [CV-EMPTY] */
-	return g;
-}
-
 HOT int cond_signal(struct cond *c)
 {
 	struct group *g;
@@ -218,7 +202,13 @@ HOT int cond_signal(struct cond *c)
 	    cond_wake_special(c, false))
 		return 0;
 	cond_lock(c);
-	g = cond_claim_oldest(c);
+	g = group_claim(cond_closed(c), c);
+	if (!g) {
+		/* It is used up: the signal closes the open one. */
+		g = group_claim(load_relaxed(&c->open), c);
+		cond_set_closed(c, g);
+		store_release(&c->open, NULL); /* [CV-EMPTY] */
+	}
 	last = !g || group_blocked(g) == 1;
 	if (last) {
 		cond_set_closed(c, NULL);
