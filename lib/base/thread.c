@@ -16,25 +16,20 @@ struct lock fork_lock;
 /* How many numbers of threads have been given out. */
 static _Atomic uint32_t nr_threads;
 
-/*
- * All waiters, by a hash of their pthread_t: ten thousand of them make lists of
- * forty. The lock is held across a wake-up (waiter_with()).
- */
-#define NR_BUCKETS 256
-
-static struct bucket {
-	struct lock lock;
-	struct waiter *first; /* [lock] */
-} buckets[NR_BUCKETS];
-
-#define PAGE_BYTES 4096
-
-/* Memory in nobody's use, in lists; a page is added when one runs out. */
 struct list {
 	struct lock lock;
 	void *first; /* [lock]; each begins with a pointer to the next */
 };
 
+/*
+ * All waiters, by a hash of their pthread_t: ten thousand of them make lists of
+ * forty. The lock is held across a wake-up (cond_interrupt()).
+ */
+#define NR_BUCKETS 256
+static struct list buckets[NR_BUCKETS];
+
+/* Memory in nobody's use; a page is added when a list runs out. */
+#define PAGE_BYTES 4096
 static struct list free_waiters, free_spares;
 
 /* Its destructor tells that a thread ends. */
@@ -106,53 +101,32 @@ void spare_put(struct waiter *w, void *spare)
 		list_put(&free_spares, spare);
 }
 
-bool waiter_fill_spares(struct waiter *w)
-{
-	while (w->nr_spares < WAITER_SPARES) {
-		void *spare = list_get(&free_spares, SPARE_BYTES);
-
-		if (!spare)
-			return false;
-		w->spares[w->nr_spares++] = spare;
-	}
-	return true;
-}
-
 /* ---- finding a thread ---- */
 
 /* Addresses of threads are alike in their low bits, and often in the high. */
-static struct bucket *bucket_of(pthread_t thread)
+static struct list *bucket_of(pthread_t thread)
 {
 	uint64_t mixed = (uint64_t)thread * UINT64_C(0x9e3779b97f4a7c15);
 
 	return &buckets[mixed >> 56];
 }
 
-static struct waiter *bucket_find(struct bucket *b, pthread_t thread)
+struct waiter *waiter_find(pthread_t thread, struct lock **lock)
 {
-	struct waiter *w = b->first;
+	struct list *b = bucket_of(thread);
+	struct waiter *w;
 
+	*lock = &b->lock;
+	lock_take(*lock);
+	w = b->first;
 	while (w && !pthread_equal(w->thread, thread))
 		w = w->next;
 	return w;
 }
 
-void waiter_with(pthread_t thread, void (*each)(struct waiter *w, void *arg),
-		 void *arg)
-{
-	struct bucket *b = bucket_of(thread);
-	struct waiter *w;
-
-	lock_take(&b->lock);
-	w = bucket_find(b, thread);
-	if (w)
-		each(w, arg);
-	lock_drop(&b->lock);
-}
-
 void waiter_for_all(void (*each)(struct waiter *w, void *arg), void *arg)
 {
-	for (struct bucket *b = buckets; b < buckets + NR_BUCKETS; b++) {
+	for (struct list *b = buckets; b < buckets + NR_BUCKETS; b++) {
 		lock_take(&b->lock);
 		for (struct waiter *w = b->first; w; w = w->next)
 			each(w, arg);
@@ -176,12 +150,12 @@ bool waiter_is_inside(const void *object)
 
 void waiter_publish(struct waiter *w, futex_word *word)
 {
-	struct bucket *b = bucket_of(w->thread);
+	struct lock *lock = &bucket_of(w->thread)->lock;
 
 	/* A canceller keeps the lock as long as it uses the last word. */
-	lock_take(&b->lock);
+	lock_take(lock);
 	w->shared_word = word;
-	lock_drop(&b->lock);
+	lock_drop(lock);
 }
 
 /* ---- begin and end ---- */
@@ -194,14 +168,14 @@ void waiter_publish(struct waiter *w, futex_word *word)
 static void waiter_end(void *arg)
 {
 	struct waiter *w = arg;
-	struct bucket *b = bucket_of(w->thread);
-	struct waiter **at = &b->first;
+	struct list *b = bucket_of(w->thread);
+	void **at = &b->first;
 
 	while (w->nr_spares)
 		list_put(&free_spares, w->spares[--w->nr_spares]);
 	lock_take(&b->lock);
 	while (*at != w)
-		at = &(*at)->next;
+		at = &((struct waiter *)*at)->next;
 	*at = w->next;
 	lock_drop(&b->lock);
 	thread_this.waiter = NULL;
@@ -247,14 +221,14 @@ static void thread_start(void)
 struct waiter *waiter_setup(void)
 {
 	pthread_t self = pthread_self();
-	struct bucket *b = bucket_of(self);
+	struct list *b = bucket_of(self);
 	int saved = errno;
+	struct lock *lock;
 	struct waiter *w;
 
 	pthread_once(&started, thread_start);
-	lock_take(&b->lock);
 	/* Left behind by a thread that has ended, perhaps by this one? */
-	w = bucket_find(b, self);
+	w = waiter_find(self, &lock);
 	if (!w) {
 		w = list_get(&free_waiters, sizeof(*w));
 		if (w) {
@@ -267,7 +241,7 @@ struct waiter *waiter_setup(void)
 		w->bit = UINT32_C(1) << thread_self()->number % WAITER_BITS;
 		w->tid = thread_self()->tid;
 	}
-	lock_drop(&b->lock);
+	lock_drop(lock);
 	if (w && thread_end_valid)
 		pthread_setspecific(thread_end, w);
 	thread_this.waiter = w;

@@ -90,7 +90,7 @@ static inline uint32_t thread_tid(void)
  */
 struct waiter {
 	pthread_t thread;
-	struct waiter *next;
+	void *next;
 	_Atomic(struct group *) group;
 	futex_word *shared_word;
 	_Atomic(void *) inside;
@@ -130,11 +130,10 @@ extern struct lock fork_lock;
  */
 COLD void waiter_publish(struct waiter *w, futex_word *word);
 
-/* Call @each, with its bucket locked, for the waiter of @thread, if it has one. */
-void waiter_with(pthread_t thread, void (*each)(struct waiter *w, void *arg),
-		 void *arg);
+/* The waiter of @thread or NULL, with the @lock of its bucket: to be dropped. */
+struct waiter *waiter_find(pthread_t thread, struct lock **lock);
 
-/* The same for all waiters, one bucket at a time. */
+/* Call @each for all waiters, with the bucket of each locked. */
 void waiter_for_all(void (*each)(struct waiter *w, void *arg), void *arg);
 
 /* Is a thread of this process inside of @object? */
@@ -154,8 +153,5 @@ COLD void thread_pause(unsigned int nr_before);
 #define SPARE_BYTES 64
 void *spare_get(struct waiter *w); /* NULL: no memory */
 void spare_put(struct waiter *w, void *spare);
-
-/* Have as many as a thread keeps. Return: false without memory. */
-bool waiter_fill_spares(struct waiter *w);
 
 #endif /* DROVER_THREAD_H */

@@ -2,20 +2,6 @@
 /* Getting a thread out of its sleep for another reason than a signal. */
 #include "cond/cond.h"
 
-/* With the lock that keeps @w and a shared word in use. */
-static void interrupt(struct waiter *w, void *arg)
-{
-	struct waiter *found = arg;
-
-	add_seq_cst(&w->interrupts, 1); /* [W-CANCEL] [W-SEEN] */
-	store_relaxed(&found->group, load_seq_cst(&w->group));
-	found->bit = w->bit;
-	if (w->shared_word) {
-		add_release(w->shared_word, 1); /* [W-WORD] */
-		futex_wake_bits(w->shared_word, INT_MAX, true, w->bit);
-	}
-}
-
 void group_interrupt(struct group *g, uint32_t bits)
 {
 	uint64_t state = load_relaxed(&g->state);
@@ -33,12 +19,21 @@ void group_interrupt(struct group *g, uint32_t bits)
 
 void cond_interrupt(pthread_t thread)
 {
-	struct waiter found = { 0 };
-	struct group *g;
+	struct group *g = NULL;
+	struct lock *lock;
+	struct waiter *w = waiter_find(thread, &lock);
+	uint32_t bit = w ? w->bit : 0;
 
-	waiter_with(thread, interrupt, &found);
-	g = load_relaxed(&found.group);
+	if (w) {
+		add_seq_cst(&w->interrupts, 1); /* [W-CANCEL] [W-SEEN] */
+		g = load_seq_cst(&w->group);
+		if (w->shared_word) {
+			add_release(w->shared_word, 1); /* [W-WORD] */
+			futex_wake_bits(w->shared_word, INT_MAX, true, bit);
+		}
+	}
+	lock_drop(lock);
 	/* It may be in other use by now, where an interrupt does no harm. */
 	if (g)
-		group_interrupt(g, found.bit);
+		group_interrupt(g, bit);
 }

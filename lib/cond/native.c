@@ -160,8 +160,14 @@ int drover_cond_destroy_on(drover_cond_t *cond, drover_mutex_t *mutex)
 int drover_prepare_thread(void)
 {
 	struct waiter *w = waiter_self();
+	void *spares[WAITER_SPARES];
+	int nr = 0;
 
-	return w && waiter_fill_spares(w) ? 0 : ENOMEM;
+	while (w && nr < WAITER_SPARES && (spares[nr] = spare_get(w)))
+		nr++;
+	for (int i = 0; i < nr; i++)
+		spare_put(w, spares[i]);
+	return nr == WAITER_SPARES ? 0 : ENOMEM;
 }
 
 const char *drover_version(void)
