@@ -39,3 +39,8 @@ _Noreturn void debug_wrong(const void *p, const char *what, const char *wrong,
 #endif
 
 #endif /* DROVER_DEBUG_H */
+/* A time that a caller has passed to this function, not yet checked. */
+#define deadline_of(on, time)                                                  \
+	(debug_pointer(time, _Alignof(struct timespec), "deadline", __func__), \
+	 (struct deadline){ .clock = (on), .at = *(time) })
+

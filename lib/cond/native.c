@@ -38,7 +38,7 @@ int user_mutex_lock(void *mutex, bool moved)
 	/* A shared condvar that once moved its waiters has other mutexes, too. */
 	if (moved && !mutex_is_pi(m) && !mutex_held_by_caller(m))
 		return mutex_take_contended(m, NULL);
-	return mutex_lock_polled(m);
+	return mutex_lock_slow(m, NULL, false);
 }
 
 enum mutex_holder user_mutex_holder(void *mutex, futex_word **word)
@@ -53,11 +53,6 @@ enum mutex_holder user_mutex_holder(void *mutex, futex_word **word)
 		return MUTEX_FREE;
 	return mutex_held_by_caller(m) ? MUTEX_HELD_BY_CALLER :
 					 MUTEX_HELD_BY_OTHER;
-}
-
-bool user_mutex_try_lock(void *mutex)
-{
-	return mutex_try(mutex);
 }
 
 int user_mutex_adopt(void *mutex)
@@ -107,11 +102,8 @@ int drover_cond_timedwait(drover_cond_t *cond, drover_mutex_t *mutex,
 HOT int drover_cond_clockwait(drover_cond_t *cond, drover_mutex_t *mutex,
 			      clockid_t clock, const struct timespec *deadline)
 {
-	struct deadline d = { .clock = clock };
+	struct deadline d = deadline_of(clock, deadline);
 
-	debug_pointer(deadline, _Alignof(struct timespec), "deadline",
-		      __func__);
-	d.at = *deadline;
 	if (!deadline_valid(&d))
 		return EINVAL;
 	return cond_wait(cond_of(cond), mutex_of(mutex), &d);

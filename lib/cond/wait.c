@@ -247,15 +247,6 @@ static inline int member_sleep(struct member *m,
 
 /* ---- the mutex again ---- */
 
-static enum polled poll_mutex_of(void *arg)
-{
-	const struct member *m = arg;
-	bool got = load_relaxed(m->word) == LOCK_FREE &&
-		   user_mutex_try_lock(m->mutex);
-
-	return got ? POLL_CAME : POLL_NOTHING;
-}
-
 /*
  * Take the mutex, and let go of the group.
  *
@@ -281,7 +272,8 @@ static inline int member_relock(struct member *m)
 		return m->lock_err;
 	/* A mutex that has stayed ours never becomes free. */
 	if (holder == MUTEX_UNMOVABLE ||
-	    !linger(&thread_this.for_mutexes, poll_mutex_of, m, INT64_MAX))
+	    !linger(&thread_this.for_mutexes, user_mutex_poll, m->mutex,
+		    INT64_MAX))
 		return user_mutex_lock(m->mutex, moved);
 	if (moved)
 		lock_set_contended(m->word);

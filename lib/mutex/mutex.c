@@ -50,13 +50,7 @@ int mutex_take_contended(struct mutex *m, const struct deadline *deadline)
 	return 0;
 }
 
-static int take_asleep(struct mutex *m, const struct deadline *deadline)
-{
-	return mutex_is_pi(m) ? mutex_pi_lock(m, deadline) :
-				mutex_take_contended(m, deadline);
-}
-
-static enum polled poll_mutex(void *mutex)
+enum polled user_mutex_poll(void *mutex)
 {
 	struct mutex *m = mutex;
 	bool got = load_relaxed(&m->word) == LOCK_FREE && mutex_try(m);
@@ -64,11 +58,21 @@ static enum polled poll_mutex(void *mutex)
 	return got ? POLL_CAME : POLL_NOTHING;
 }
 
-int mutex_lock_polled(struct mutex *m)
+int mutex_lock_slow(struct mutex *m, const struct deadline *deadline,
+		    bool polls)
 {
 	int err = take_now(m);
 
-	return err == EBUSY ? take_asleep(m, NULL) : err;
+	if (err != EBUSY)
+		return err;
+	if (deadline && !deadline_valid(deadline))
+		return EINVAL;
+	if (mutex_is_pi(m))
+		return mutex_pi_lock(m, deadline);
+	if (polls &&
+	    linger(&thread_this.for_mutexes, user_mutex_poll, m, INT64_MAX))
+		return 0;
+	return mutex_take_contended(m, deadline);
 }
 
 int drover_mutex_init(drover_mutex_t *mutex, const drover_mutexattr_t *attr)
@@ -108,18 +112,6 @@ int drover_mutex_trylock(drover_mutex_t *mutex)
 	return err == EDEADLK ? EBUSY : err;
 }
 
-APART static int lock_in_some_way(struct mutex *m)
-{
-	int err = take_now(m);
-
-	if (err != EBUSY)
-		return err;
-	if (!mutex_is_pi(m) &&
-	    linger(&thread_this.for_mutexes, poll_mutex, m, INT64_MAX))
-		return 0;
-	return take_asleep(m, NULL);
-}
-
 ONE_LINE int drover_mutex_lock(drover_mutex_t *mutex)
 {
 	struct mutex *m = mutex_of(mutex);
@@ -127,24 +119,16 @@ ONE_LINE int drover_mutex_lock(drover_mutex_t *mutex)
 
 	if (likely(caller && !m->flags) && likely(mutex_take_plain(m, caller)))
 		return 0;
-	return lock_in_some_way(m);
+	return mutex_lock_slow(m, NULL, true);
 }
 
 /* The deadline may be near: it does not poll. */
 int drover_mutex_timedlock(drover_mutex_t *mutex, clockid_t clock,
 			   const struct timespec *deadline)
 {
-	struct deadline d = { .clock = clock };
-	struct mutex *m = mutex_of(mutex);
-	int err;
+	struct deadline d = deadline_of(clock, deadline);
 
-	debug_pointer(deadline, _Alignof(struct timespec), "deadline",
-		      __func__);
-	d.at = *deadline;
-	err = take_now(m);
-	if (err != EBUSY)
-		return err;
-	return deadline_valid(&d) ? take_asleep(m, &d) : EINVAL;
+	return mutex_lock_slow(mutex_of(mutex), &d, false);
 }
 
 APART static int unlock_in_some_way(struct mutex *m)

@@ -97,11 +97,9 @@ static inline bool mutex_take_free(struct mutex *m, uint32_t caller)
 	return true;
 }
 
-/* The same by the caller. @mutex: a struct mutex */
-static inline bool mutex_try(void *mutex)
+/* The same by the caller. */
+static inline bool mutex_try(struct mutex *m)
 {
-	struct mutex *m = mutex;
-
 	return mutex_take_free(m, mutex_caller(m));
 }
 
@@ -146,8 +144,9 @@ static inline void mutex_drop_plain(struct mutex *m)
  */
 int mutex_take_contended(struct mutex *m, const struct deadline *deadline);
 
-/* The same as drover_mutex_lock(), by a thread that has polled already. */
-int mutex_lock_polled(struct mutex *m);
+/* Lock it, whatever it is; @deadline: NULL or unchecked. 0 or an errno value. */
+APART int mutex_lock_slow(struct mutex *m, const struct deadline *deadline,
+			  bool polls);
 
 /*
  * The PI futex: try, also if it is robust and its holder dead, lock (NULL: no

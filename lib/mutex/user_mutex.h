@@ -6,6 +6,7 @@
 #ifndef DROVER_USER_MUTEX_H
 #define DROVER_USER_MUTEX_H
 
+#include "base/linger.h"
 #include "base/lock.h"
 
 /* How the caller finds a mutex. */
@@ -44,8 +45,8 @@ int user_mutex_unlock(void *mutex);
  */
 int user_mutex_lock(void *mutex, bool moved);
 
-/* Take one that waiters can be moved to, if the caller does not hold it. */
-bool user_mutex_try_lock(void *mutex);
+/* Take it if it is free. For linger(); not for those that nobody is moved to. */
+enum polled user_mutex_poll(void *mutex);
 
 /*
  * Who has it. @mutex is in use by a blocked waiter. @word: where its sleepers

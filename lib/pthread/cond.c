@@ -84,10 +84,8 @@ HOT static int drop_in_cond_clockwait(pthread_cond_t *cond,
 				      pthread_mutex_t *mutex, clockid_t clock,
 				      const struct timespec *abstime)
 {
-	struct deadline deadline = { .clock = clock };
+	struct deadline deadline = deadline_of(clock, abstime);
 
-	debug_pointer(abstime, _Alignof(struct timespec), "deadline", __func__);
-	deadline.at = *abstime;
 	if (!deadline_valid(&deadline))
 		return EINVAL;
 	glibc_mutex_check(mutex, __func__);

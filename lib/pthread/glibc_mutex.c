@@ -206,9 +206,12 @@ int user_mutex_lock(void *mutex, bool moved)
 	return err;
 }
 
-bool user_mutex_try_lock(void *mutex)
+enum polled user_mutex_poll(void *mutex)
 {
-	return pthread_mutex_trylock(mutex) == 0;
+	bool got = load_relaxed(WORD(mutex)) == LOCK_FREE &&
+		   pthread_mutex_trylock(mutex) == 0;
+
+	return got ? POLL_CAME : POLL_NOTHING;
 }
 
 enum mutex_holder user_mutex_holder(void *mutex, futex_word **word)
