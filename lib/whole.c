@@ -9,7 +9,6 @@
 #include "base/lock.c"
 #include "base/thread.c"
 #include "cond/cancel.c"
-#include "cond/foreign.c"
 #include "cond/init.c"
 #include "cond/pi.c"
 #include "cond/policy.c"

@@ -12,10 +12,11 @@
 
 #include <stddef.h>
 
-#ifdef DROVER_DEBUG
-
 /* struct cond::flags and struct mutex::flags when destroyed. */
 #define DEBUG_DESTROYED 0xdead0000u
+
+#ifdef DROVER_DEBUG
+#define DEBUG_BUILD true
 
 /* A pointer that must not be NULL, and is to be a multiple of @align. */
 void debug_pointer(const void *p, size_t align, const char *what,
@@ -33,14 +34,15 @@ _Noreturn void debug_wrong(const void *p, const char *what, const char *wrong,
 			      what, __func__))
 
 #else
+#define DEBUG_BUILD			    false
 #define debug_pointer(p, align, what, call) ((void)0)
 #define debug_wrong(p, what, wrong, call)   ((void)(call))
 #define debug_object(p, type, known, what)  ((type *)(p))
 #endif
 
-#endif /* DROVER_DEBUG_H */
 /* A time that a caller has passed to this function, not yet checked. */
 #define deadline_of(on, time)                                                  \
 	(debug_pointer(time, _Alignof(struct timespec), "deadline", __func__), \
 	 (struct deadline){ .clock = (on), .at = *(time) })
 
+#endif /* DROVER_DEBUG_H */

@@ -54,7 +54,7 @@
  *    if that is below @open. @generation is the high half: the number is larger
  *    than any pointer.
  *  - So it sleeps until its deadline, or until a signal finds it in @flags
- *    (foreign.c).
+ *    (init.c).
  */
 struct cond {
 	union {
@@ -111,12 +111,8 @@ COLD void cond_drop_stale(struct cond *c);
 
 /* The condvar's verbs; @deadline NULL waits without end. */
 void cond_init(struct cond *c, clockid_t clock, bool shared);
-void cond_destroy(struct cond *c, futex_word *target); /* shared.h */
-#ifdef DROVER_DEBUG
-void cond_debug_idle(struct cond *c, const char *call); /* nobody waits */
-#else
-#define cond_debug_idle(c, call) ((void)0)
-#endif
+/* @target: shared.h; @call: __func__ */
+void cond_destroy(struct cond *c, futex_word *target, const char *call);
 int cond_wait(struct cond *c, void *mutex, const struct deadline *deadline);
 bool cond_is_idle(struct cond *c);	  /* nothing to do for the next two? */
 APART int cond_signal(struct cond *c);	  /* 0 */
@@ -124,11 +120,9 @@ APART int cond_broadcast(struct cond *c); /* 0 */
 
 /*
  * Signal, or broadcast to @all, if the condvar is shared; or wake all foreign
- * waiters, foreign.c. Return: false if others may wait there, too.
+ * waiters, init.c. Return: false if others may wait there, too.
  */
 APART bool cond_wake_special(struct cond *c, bool all);
-/* Wait until they are gone. */
-COLD void cond_await_foreign(struct cond *c);
 
 /* Interrupt the wait of @thread, which may be cancelled; cancel.c */
 void cond_interrupt(pthread_t thread);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The beginning and the end of a condition variable, and its life after fork. */
+#include <stdio.h>
 #include <string.h>
 
 #include "cond/cond.h"
@@ -10,51 +11,58 @@ void cond_init(struct cond *c, clockid_t clock, bool shared)
 	store_relaxed(&c->flags,
 		      (clock == CLOCK_MONOTONIC ? COND_MONOTONIC : 0) |
 			      (shared ? COND_SHARED : 0));
-	if (shared)
-		cond_shared_init(c);
-}
+	if (shared) {
+		/*
+		 * Unlike what was here before, and what will be: a late user
+		 * then changes nothing, and does not sleep.
+		 */
+		uint64_t seed =
+			(uint64_t)clock_now() * UINT64_C(0x9e3779b97f4a7c15);
 
-#ifdef DROVER_DEBUG
-void cond_debug_idle(struct cond *c, const char *call)
-{
-	if (cond_is_shared(c))
-		return;
-	cond_lock(c);
-	if (group_claim(cond_closed(c), c) ||
-	    group_claim(load_relaxed(&c->open), c))
-		debug_wrong(c, "condition variable",
-			    "has threads waiting: wake them first", call);
-	lock_drop(&c->lock);
-}
-#endif
-
-static void cond_destroy_private(struct cond *c)
-{
-	if (unlikely(load_relaxed(&c->flags) & COND_SPECIAL)) {
-		/* After a fork, foreign waiters stayed in the parent, too. */
-		if (load_acquire(&c->generation))
-			cond_drop_stale(c);
-		if (load_relaxed(&c->flags) & COND_SPECIAL)
-			cond_await_foreign(c);
+		store_relaxed(&c->shared.state, seed & SHARED_NUMBERS);
+		store_relaxed(&c->shared.word, (uint32_t)seed);
+		store_relaxed(&c->shared.users, seed & USERS_LIVES);
 	}
-	/*
-	 * Released waiters have no business here any more, but the signaller
-	 * that released them may not have dropped the lock yet.
-	 */
-	cond_lock(c);
-	lock_drop(&c->lock);
-	lock_settle(&c->lock);
 }
 
-void cond_destroy(struct cond *c, futex_word *target)
+/* As glibc's destroy does: the last of them wakes who set COND_DESTROYED. */
+COLD static void await_foreign(struct cond *c)
 {
-	if (cond_is_shared(c))
+	uint32_t flags = or_relaxed(&c->flags, COND_DESTROYED);
+
+	flags |= COND_DESTROYED;
+	while (flags >= COND_FOREIGN) {
+		futex_wait(&c->flags, flags, NULL, false);
+		flags = load_acquire(&c->flags);
+	}
+}
+
+void cond_destroy(struct cond *c, futex_word *target, const char *call)
+{
+	if (cond_is_shared(c)) {
 		cond_shared_destroy(c, target);
-	else
-		cond_destroy_private(c);
-#ifdef DROVER_DEBUG
-	store_relaxed(&c->flags, DEBUG_DESTROYED);
-#endif
+	} else {
+		/* After a fork, foreign waiters stayed in the parent, too. */
+		if (unlikely(load_relaxed(&c->flags) & COND_SPECIAL) &&
+		    load_acquire(&c->generation))
+			cond_drop_stale(c);
+		if (unlikely(load_relaxed(&c->flags) & COND_SPECIAL))
+			await_foreign(c);
+		/*
+		 * Released waiters have no business here any more, but the
+		 * signaller that released them may not have dropped the lock.
+		 */
+		cond_lock(c);
+		if (DEBUG_BUILD && (group_claim(cond_closed(c), c) ||
+				    group_claim(load_relaxed(&c->open), c)))
+			debug_wrong(c, "condition variable",
+				    "has threads waiting: wake them first",
+				    call);
+		lock_drop(&c->lock);
+		lock_settle(&c->lock);
+	}
+	if (DEBUG_BUILD)
+		store_relaxed(&c->flags, DEBUG_DESTROYED);
 }
 
 /*
@@ -84,4 +92,53 @@ void cond_drop_stale(struct cond *c)
 		store_release(&c->generation, fork_generation);
 	}
 	lock_drop(&fork_lock);
+}
+
+/*
+ * ---- foreign waiters: threads in glibc's own wait, on a condvar that is ours.
+ * They count themselves in its flags, and sleep until there are signals for them
+ * in the word where glibc has those of its first group; see struct cond.
+ *
+ * Which of them a signal should wake is not known, so it wakes them all: for
+ * the others that is a spurious return. ----
+ */
+
+static void say_once(void)
+{
+	static atomic_bool said;
+
+	if (!swap_relaxed(&said, true))
+		fputs("drover: a thread waits in the C library's own pthread_cond_*wait(), which this library's signals wake spuriously; load what it is in without RTLD_DEEPBIND\n",
+		      stderr);
+}
+
+/*
+ * Who is late for its signal, because its deadline was earlier, leaves it to the
+ * next one: that is a spurious return, too.
+ */
+static void give_signals(futex_word *signals, uint32_t nr)
+{
+	add_release(signals, 2 * nr);
+	futex_wake(signals, INT_MAX, false);
+}
+
+bool cond_wake_special(struct cond *c, bool all)
+{
+	uint32_t nr = load_relaxed(&c->flags) / COND_FOREIGN;
+	bool ours;
+
+	if (cond_is_shared(c)) {
+		cond_shared_wake(c, all, NULL);
+		return true;
+	}
+	say_once();
+	/* It stays glibc's, or ours, as long as we have this lock. */
+	lock_take(&fork_lock);
+	ours = load_relaxed(&c->generation);
+	give_signals(&c->foreign_signals, nr);
+	/* As long as it is all glibc's, its other group may be in use, too. */
+	if (!ours)
+		give_signals(&c->closed_high, nr);
+	lock_drop(&fork_lock);
+	return !ours;
 }

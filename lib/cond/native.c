@@ -82,8 +82,7 @@ int drover_cond_init(drover_cond_t *cond, const drover_condattr_t *attr)
 
 int drover_cond_destroy(drover_cond_t *cond)
 {
-	cond_debug_idle(cond_of(cond), __func__);
-	cond_destroy((struct cond *)cond, NULL);
+	cond_destroy(cond_of(cond), NULL, __func__);
 	return 0;
 }
 
@@ -144,8 +143,7 @@ int drover_cond_broadcast_on(drover_cond_t *cond, drover_mutex_t *mutex)
 
 int drover_cond_destroy_on(drover_cond_t *cond, drover_mutex_t *mutex)
 {
-	cond_debug_idle(cond_of(cond), __func__);
-	cond_destroy((struct cond *)cond, shared_target(mutex));
+	cond_destroy(cond_of(cond), shared_target(mutex), __func__);
 	return 0;
 }
 

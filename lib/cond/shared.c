@@ -71,19 +71,6 @@ static void users_put(struct shared_cond *s, uint64_t user, uint64_t life)
 		futex_wake(LOW_HALF(&s->users), INT_MAX, true);
 }
 
-void cond_shared_init(struct cond *c)
-{
-	/*
-	 * Unlike what was here before, and what will be: a late user then
-	 * changes nothing, and does not sleep.
-	 */
-	uint64_t seed = (uint64_t)clock_now() * UINT64_C(0x9e3779b97f4a7c15);
-
-	store_relaxed(&c->shared.state, seed & SHARED_NUMBERS);
-	store_relaxed(&c->shared.word, (uint32_t)seed);
-	store_relaxed(&c->shared.users, seed & USERS_LIVES);
-}
-
 void cond_shared_destroy(struct cond *c, futex_word *target)
 {
 	struct deadline deadline = { .clock = CLOCK_MONOTONIC };

@@ -87,7 +87,6 @@ struct shared_cond {
 	_Atomic uint32_t flags;
 };
 
-void cond_shared_init(struct cond *c);
 /* @target: NULL, or where members were moved: they get away from @c. */
 APART void cond_shared_destroy(struct cond *c, futex_word *target);
 

@@ -96,9 +96,8 @@ int drover_mutex_destroy(drover_mutex_t *mutex)
 
 	if (load_relaxed(&m->word) != LOCK_FREE)
 		return EBUSY;
-#ifdef DROVER_DEBUG
-	m->flags = DEBUG_DESTROYED;
-#endif
+	if (DEBUG_BUILD)
+		m->flags = DEBUG_DESTROYED;
 	return 0;
 }
 

@@ -40,8 +40,7 @@ static int drop_in_cond_init(pthread_cond_t *cond,
 
 static int drop_in_cond_destroy(pthread_cond_t *cond)
 {
-	cond_debug_idle(cond_of(cond), __func__);
-	cond_destroy((struct cond *)cond, NULL);
+	cond_destroy(cond_of(cond), NULL, __func__);
 	return 0;
 }
 

@@ -89,7 +89,7 @@ static void test_exclusion(void)
 static void *destroy(void *arg)
 {
 	destroyer_tid = blocked_gettid();
-	cond_destroy(cond, NULL);
+	cond_destroy(cond, NULL, __func__);
 	munmap(cond, sizeof(*cond));
 	nr_destroyed = 1;
 	return arg;
