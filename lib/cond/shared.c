@@ -9,8 +9,9 @@
  *  - A waiter stays blocked until its group is released, so it can absorb one
  *    signal, and never a broadcast.
  *  - A signaller counts as a waker from before it releases until after it has
- *    woken. Where another one counts, dead or alive, everybody is woken: so
- *    the next signal or broadcast makes up for what was left undone.
+ *    woken; so does a waiter whose thread ends, which passes its wake-up on.
+ *    Where another one counts, dead or alive, everybody is woken: so the next
+ *    signal or broadcast makes up for what was left undone.
  *
  * Two signallers that wake at the same time may wake a member of the wrong
  * group, who sleeps again. So each looks after its wake-up whether another one
@@ -56,17 +57,17 @@ static void word_change(struct shared_cond *s)
 /* ---- who uses it ---- */
 
 /*
- * One waiter or waker less, which may be the last time that the condvar exists.
+ * @more waiters or wakers: if it is one less, the condvar may be gone after this.
  * If destroy has taken this one for dead, it is another one's memory by now.
  */
-static void users_put(struct shared_cond *s, uint64_t user, uint64_t life)
+static void users_add(struct shared_cond *s, uint64_t more, uint64_t life)
 {
 	uint64_t users = load_relaxed(&s->users);
 
 	do {
 		if ((users & USERS_LIVES) != life)
 			return;
-	} while (!cas_acq_rel(&s->users, &users, users - user));
+	} while (!cas_acq_rel(&s->users, &users, users + more));
 	if (users & USERS_DESTROYED)
 		futex_wake(LOW_HALF(&s->users), INT_MAX, true);
 }
@@ -100,6 +101,33 @@ void cond_shared_destroy(struct cond *c, futex_word *target)
 	while (!cas_acq_rel(&s->users, &users,
 			    (users & USERS_LIVES) + USERS_LIFE))
 		;
+}
+
+/* Is there a waker other than the caller, who counts? */
+static bool others_wake(uint64_t users)
+{
+	return (users & USERS_WAKERS) != USERS_WAKER;
+}
+
+/* The end of a waker of @life: wake @nr sleepers of @kinds, and count out. */
+static void shared_wake(struct shared_cond *s, int nr, uint32_t kinds,
+			uint64_t life)
+{
+	for (int pass = 0; pass < 2; pass++) {
+		/* Taken for dead by destroy? */
+		if ((load_acquire(&s->users) & USERS_LIVES) != life)
+			return;
+		if (nr) {
+			word_change(s);
+			futex_wake_bits(&s->word, nr, true, kinds);
+		}
+		/* It may have taken our wake-up, or never come to its own. */
+		if (!others_wake(load_acquire(&s->users)))
+			break;
+		nr = INT_MAX;
+		kinds = EVEN | ODD;
+	}
+	users_add(s, -USERS_WAKER, life);
 }
 
 /* ---- waiting ---- */
@@ -158,7 +186,7 @@ static bool is_released(const struct shared_member *m, uint64_t *seen,
 
 /*
  * Stop being a member. @ends: as for group_leave(). Return: 0 if unblocked; else
- * @why, or EAGAIN if that is 0. Who ends wakes a later group of its kind, too.
+ * @why, or EAGAIN if that is 0.
  */
 static int shared_out(struct shared_member *m, int why, bool ends)
 {
@@ -176,8 +204,6 @@ static int shared_out(struct shared_member *m, int why, bool ends)
 			     old   ? SHARED_OLD :
 				     SHARED_YOUNG);
 	} while (!cas_acq_rel(&m->s->state, &seen, to));
-	if (ends && old && !takes && seen & SHARED_TOKENS)
-		futex_wake_bits(&m->s->word, INT_MAX, true, kind_of(m->number));
 	return takes ? 0 : why;
 }
 
@@ -209,7 +235,7 @@ static int shared_sleep(struct shared_member *m,
 /* No member any more: the condvar may be gone after this. */
 static void shared_leave(struct shared_member *m)
 {
-	users_put(m->s, USERS_WAITER, m->life);
+	users_add(m->s, -USERS_WAITER, m->life);
 	store_relaxed(&m->w->inside, NULL);
 }
 
@@ -223,13 +249,16 @@ static int shared_relock(struct shared_member *m)
 	return user_mutex_lock(m->mutex, moved);
 }
 
-/* As member_ended(). */
+/* As member_ended(). It may have had the wake-up for a signal that it leaves. */
 static void shared_ended(struct shared_member *m)
 {
 	if (likely(!m->sleeps))
 		return;
-	if (!m->out)
+	if (!m->out) {
+		users_add(m->s, USERS_WAKER, m->life);
 		shared_out(m, ECANCELED, true);
+		shared_wake(m->s, 1, kind_of(m->number), m->life);
+	}
 	shared_relock(m);
 }
 
@@ -264,36 +293,6 @@ int cond_shared_wait(struct cond *c, void *mutex,
 }
 
 /* ---- waking ---- */
-
-/* Is there a waker other than the caller, who counts? */
-static bool others_wake(uint64_t users)
-{
-	return (users & USERS_WAKERS) != USERS_WAKER;
-}
-
-/*
- * The end of a signal or broadcast, by a waker of @life: wake @nr sleepers of
- * @kinds, and count out.
- */
-static void shared_wake(struct shared_cond *s, int nr, uint32_t kinds,
-			uint64_t life)
-{
-	for (int pass = 0; pass < 2; pass++) {
-		/* Taken for dead by destroy? */
-		if ((load_acquire(&s->users) & USERS_LIVES) != life)
-			return;
-		if (nr) {
-			word_change(s);
-			futex_wake_bits(&s->word, nr, true, kinds);
-		}
-		/* It may have taken our wake-up, or never come to its own. */
-		if (!others_wake(load_acquire(&s->users)))
-			break;
-		nr = INT_MAX;
-		kinds = EVEN | ODD;
-	}
-	users_put(s, USERS_WAKER, life);
-}
 
 /* Unblock one member, if there is one. Return: how many of @kind to wake. */
 static int shared_post(struct shared_cond *s, uint32_t *kind)

@@ -32,7 +32,7 @@
  *   end	young - 1; old - 1, if old > 0	by one whose thread ends
  *
  * Bounds. 2^13 - 1 members of a group; whoever comes then returns spuriously.
- * 2^24 waiters and 2^20 signallers at once, the killed ones included. A member
+ * 2^24 waiters and 2^20 wakers at once, the killed ones included. A member
  * that is stopped while the number grows by exactly a multiple of 2^25 takes a
  * later group for its own.
  */
@@ -71,10 +71,10 @@ struct cond;
  * @state: of both groups
  * @word: what members sleep on. Changed after each change of the state that may
  *	  end a sleep, and by each member before it sleeps.
- * @users: who will still touch the condvar: waiters, and signallers (and
- *	   broadcasters) that may not have woken yet whom they should; flags;
- *	   and a number that destroy changes, so that nobody who comes late
- *	   writes to what is no longer this condvar
+ * @users: who will still touch the condvar: waiters, and wakers (signallers,
+ *	   broadcasters, threads that end) that may not have woken yet whom they
+ *	   should; flags; and a number that destroy changes, so that nobody who
+ *	   comes late writes to what is no longer this condvar
  * @flags: struct cond's
  *
  * All zero bytes are a valid one.

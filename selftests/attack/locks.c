@@ -2,7 +2,7 @@
 /*
  * The locks inside the library: nobody who sleeps for one is forgotten, two
  * never have it, and who drops one touches it no more when the next holder may
- * have freed it. And the mutex of who was moved.
+ * have freed it. The mutex of who was moved; and who ends when it is woken.
  *
  * APIs: drover pthread
  */
@@ -15,9 +15,12 @@
 
 static struct lock lock;
 static struct cond *cond;
-static atomic_int tids[NR_THREADS], nr_through, nr_alike;
+static pthread_t threads[NR_THREADS];
+static api_cond_t own;
+static api_mutex_t mutex;
+static atomic_int tids[NR_THREADS], nr_through, nr_alike, nr_stopped;
 static volatile long entries, exits;
-static _Thread_local bool stops_after_wake;
+static _Thread_local bool stops_after_wake, ends;
 static atomic_int destroyer_tid, nr_destroyed;
 
 /* What the library calls. */
@@ -25,10 +28,17 @@ long raw_futex_call(_Atomic uint32_t *word, int op, uint32_t val,
 		    const void *timeout_or_val2, _Atomic uint32_t *word2,
 		    uint32_t val3)
 {
-	long ret =
-		syscall(SYS_futex, word, op, val, timeout_or_val2, word2, val3);
-	int error = errno;
+	long ret;
+	int error;
 
+	if ((op & FUTEX_CMD_MASK) == FUTEX_WAKE_BITSET && ends) {
+		nr_stopped = 1;
+		reached(&nr_through, 1);
+	}
+	ret = syscall(SYS_futex, word, op, val, timeout_or_val2, word2, val3);
+	error = errno;
+	if ((op & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET && !ret && ends)
+		pthread_exit(NULL);
 	/* The condvar is gone, or destroy waits for its lock's PI futex. */
 	if ((op & FUTEX_CMD_MASK) == FUTEX_WAKE && stops_after_wake)
 		wait_until(nr_destroyed ||
@@ -37,6 +47,17 @@ long raw_futex_call(_Atomic uint32_t *word, int op, uint32_t val,
 			   "destroy neither ends nor sleeps");
 	errno = error;
 	return ret;
+}
+
+/* One after the other, until they sleep on @word, or NULL. */
+static void start_asleep(int nr, void *(*run)(void *tid), const void *word)
+{
+	nr_through = 0;
+	for (int i = 0; i < nr; i++) {
+		tids[i] = 0;
+		threads[i] = thread_of(run, &tids[i]);
+		asleep_on(&tids[i], word);
+	}
 }
 
 static void *take_once(void *arg)
@@ -50,19 +71,14 @@ static void *take_once(void *arg)
 
 static void test_sleepers(void)
 {
-	pthread_t threads[NR_THREADS];
-
 	watchdog("several sleep for one lock");
 	lock_take(&lock);
-	for (int i = 0; i < NR_THREADS; i++) {
-		start_thread(&threads[i], take_once, &tids[i]);
-		asleep_on(&tids[i], &lock.word);
-	}
+	start_asleep(NR_THREADS, take_once, &lock.word);
 	lock_drop(&lock);
 	tap_is(wait_at_least(&nr_through, NR_THREADS), 0,
 	       "all who sleep for a lock get it");
 	for (int i = 0; i < NR_THREADS; i++)
-		pthread_join(threads[i], NULL);
+		joined(threads[i]);
 }
 
 static void *take_often(void *arg)
@@ -101,8 +117,6 @@ static void *destroy(void *arg)
  */
 static void test_gone(const char *what, bool late)
 {
-	pthread_t destroyer;
-
 	watchdog(what);
 	lock_pi_used = false;
 	destroyer_tid = 0;
@@ -110,7 +124,7 @@ static void test_gone(const char *what, bool late)
 	cond = map_pages(sizeof(*cond));
 	cond_init(cond, CLOCK_REALTIME, false);
 	cond_lock(cond);
-	start_thread(&destroyer, destroy, NULL);
+	threads[0] = thread_of(destroy, NULL);
 	asleep_on(&destroyer_tid, &cond->lock.word);
 	lock_use_pi();
 	if (late)
@@ -118,15 +132,12 @@ static void test_gone(const char *what, bool late)
 	stops_after_wake = true;
 	lock_drop(&cond->lock);
 	stops_after_wake = false;
-	pthread_join(destroyer, NULL);
+	joined(threads[0]);
 	tap_ok(1, "%s", what);
 }
 
 static void test_priorities(void)
 {
-	api_cond_t own;
-	api_mutex_t mutex;
-
 	watchdog("priorities");
 	lock_pi_used = false;
 	MUST(kind_cond_init(&own, false));
@@ -143,7 +154,6 @@ static void test_priorities(void)
 
 static void test_moved(void)
 {
-	api_mutex_t mutex;
 	futex_word *word;
 
 	MUST(kind_mutex_init(&mutex, kind_named("normal"), false));
@@ -154,14 +164,51 @@ static void test_moved(void)
 	api_mutex_unlock(&mutex);
 }
 
+static void *wait_once(void *tid)
+{
+	ends = tid == tids;
+	api_mutex_lock(&mutex);
+	pthread_cleanup_push(unlock, &mutex);
+	atomic_store((atomic_int *)tid, blocked_gettid());
+	api_cond_wait(&own, &mutex);
+	pthread_cleanup_pop(1);
+	nr_through++;
+	return tid;
+}
+
+/*
+ * A signal wakes the first, which ends before it has seen that, and leaves it to the
+ * other. If several processes may wait, it is stopped then, as if killed: the next
+ * signal wakes the other.
+ */
+static void test_woken(const char *what, bool shared)
+{
+	if (skips_cancellation(what))
+		return;
+	watchdog(what);
+	MUST(kind_cond_init(&own, shared));
+	MUST(kind_mutex_init(&mutex, kind_named("normal"), shared));
+	start_asleep(2, wait_once, NULL);
+	api_cond_signal(&own);
+	if (shared) {
+		reached(&nr_stopped, 1);
+		api_cond_signal(&own);
+	}
+	joined(threads[0]);
+	joined(threads[1]);
+	tap_ok(1, "%s", what);
+}
+
 int main(int argc, char **argv)
 {
-	tap_plan(8);
+	tap_plan(10);
 	test_sleepers();
 	test_exclusion();
 	test_gone("dropped by one who came before the PI futex", false);
 	test_gone("dropped by one who has the PI futex", true);
 	test_priorities();
 	test_moved();
+	test_woken("who ends when woken leaves the signal to another", false);
+	test_woken("and the next signal makes up for one that stops", true);
 	return tap_exit();
 }

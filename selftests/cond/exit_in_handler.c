@@ -2,21 +2,19 @@
 /*
  * A signal handler ends the thread while it waits. Its clean-up handlers run with
  * the mutex held, as after a cancellation, and no waiter is left behind that
- * takes a later signal. One that has woken it goes to another waiter.
+ * takes a later signal.
  *
  * APIs: drover pthread
  */
 #include "steps.h"
 
 #define ROUNDS 3
-#define TRIES  100
 
 /* The thread that ends. */
 static struct {
 	pthread_t thread;
 	atomic_int tid;
 	atomic_bool had_mutex;
-	bool returned; /* at least once */
 } victim;
 
 static atomic_bool may_exit;
@@ -40,10 +38,8 @@ static void *wait_for_end(void *arg)
 	api_mutex_lock(&mutex);
 	pthread_cleanup_push(clean_up, NULL);
 	victim.tid = blocked_gettid();
-	for (;;) {
+	for (;;)
 		api_cond_wait(&cond, &mutex);
-		victim.returned = true;
-	}
 	pthread_cleanup_pop(0);
 	return NULL;
 }
@@ -106,53 +102,20 @@ static const struct scene scenes[] = {
 	  "ends = 1; returned = 1; signals_arrive = 1" },
 };
 
-/*
- * The signal has woken the victim, and it ends before it has seen that. On one
- * CPU it does not run before that, as long as it does not preempt who wakes it.
- */
-static void test_woken(void)
-{
-	cpu_set_t before = to_one_cpu();
-	struct sched_param param = { 0 };
-	bool ended = false, other_returns = false;
-
-	watchdog("woken");
-	for (int i = 0; i < TRIES && !ended; i++) {
-		fixture = fixture_of(&cond, &mutex, 2);
-		do_victim(NULL);
-		do_may_exit(NULL);
-		pthread_setschedparam(victim.thread, SCHED_BATCH, &param);
-		fixture_add(&fixture, 2);
-		api_cond_signal(&cond);
-		pthread_kill(victim.thread, SIGUSR1);
-		pthread_join(victim.thread, NULL);
-		ended = !victim.returned;
-		other_returns = fixture_count(&fixture, RETURNED) == 1;
-		scene_over();
-	}
-	sched_setaffinity(0, sizeof(before), &before);
-	if (ended)
-		tap_ok(other_returns, "woken: another has the signal");
-	else
-		tap_skip("woken", "it always came first");
-}
-
 int main(int argc, char **argv)
 {
+	bool no_requeue = variant_is("none");
+
 	api_start(argv);
 	if (!HANDLERS_ARE_PROMPT)
 		return handlers_are_late();
 	if (!FRAMES_MAY_UNWIND)
 		return frames_stay();
 	signal(SIGUSR1, end_thread);
-	tap_plan(NR_OF(scenes) + 1);
+	tap_plan(NR_OF(scenes));
 	scene_start("", "errorcheck", false);
-	if (variant_is("none")) {
-		scenes_test("in a handler", scenes, NR_OF(scenes) - 1);
+	scenes_test("in a handler", scenes, NR_OF(scenes) - no_requeue);
+	if (no_requeue)
 		tap_skip("at the mutex", "this kernel has no requeue");
-	} else {
-		scenes_test("in a handler", scenes, NR_OF(scenes));
-	}
-	test_woken();
 	return tap_exit();
 }

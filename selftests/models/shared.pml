@@ -23,8 +23,6 @@
  *	destroy sleeps on
  * @twin END_TAKES no_signal_was_consumed_by_leaving -DENDS: as by timeout
  * @twin END_WAKES_NOBODY nobody_unblocked_is_left -DENDS: with the token there
- * @twin END_WAKES_ONE nobody_unblocked_is_left -DNR_WAITERS=5 -DENDS -DTURNS: of a
- *	later group
  *
  * Those whose broadcaster and destroyer know the mutex, and hold it or not:
  * drover_cond_broadcast_on() and drover_cond_destroy_on():
@@ -50,7 +48,9 @@
  * @model shared-killed -DKILLED -DDESTROYS
  * @run
  * @run quick -DSIGNALS_ONLY
+ * @run quick -DNR_WAITERS=2 -DENDS
  * @twin LATER_OVERLOOKED survivors_return: killed before it woke
+ * @twin quick END_COUNTS_LATE survivors_return -DNR_WAITERS=2 -DENDS: it ended
  * @twin quick DESTROY_IS_PATIENT invalid_end_state: waits for a dead one
  * @twin quick POST_SAME_WORD dead_take_one_signal -DSIGNALS_ONLY: with nobody dead
  */
@@ -83,10 +83,11 @@ byte calls = NR_SIGNALLERS;
 bool may_die = true;
 byte living;		/* those of the users that survive */
 byte dead, returned;	/* sets of waiters */
+hidden byte no_signal_was_consumed_by_leaving;
 
 /* Where a process may be killed: one more choice of an "if". */
-#define MORE_LOCALS	; bool survives, counted
-#define LIVING(change)	living change; counted = !counted
+#define MORE_LOCALS	; bool survives; byte counted
+#define LIVING(change)	living change; counted change
 #define OR_KILLED \
 	:: atomic { may_die && !survives -> may_die = false; goto killed }
 #define OR_KILLED_ASLEEP OR_KILLED
@@ -109,25 +110,12 @@ byte dead, returned;	/* sets of waiters */
 #define MY_TURN(t)	(waiters_started == t && mutex_word[0] == FREE)
 #else
 #define MOVER_LOCALS
-#ifdef TURNS
-/* Two waiters, a signal, two waiters, a signal, and one more waiter. */
-#define MY_TURN(t)	(waiters_started == t && signallers_started == t / 2)
-#define ITS_TURN(s)	(signallers_started == s && waiters_started == 2 * s + 2)
-#else
 #define MY_TURN(t)	(waiters_started == t)
-#define ITS_TURN(s)	(signallers_started == s)
-#endif
 #endif
 
 #include "shared.inc"
 
 hidden byte survivors_return, dead_take_one_signal, nobody_sleeps_on_a_mutex;
-
-/* Within an atomic block. */
-inline die()
-{
-	WHEN(counted, living--)
-}
 
 active [NR_WAITERS] proctype Waiter()
 {
@@ -155,7 +143,7 @@ out:
 #ifdef KILLED
 	atomic { returned = returned | BIT(_pid); goto end }
 killed:	atomic {
-		die();
+		living = living - counted;
 		at[_pid] = AWAKE;
 		dead = dead | BIT(_pid);
 		waiters_started =
@@ -217,18 +205,16 @@ active [NR_SIGNALLERS] proctype Signaller()
 	   shared_broadcast(s)
 	fi;
 #else
-	atomic { ITS_TURN(s) -> signallers_started++ }
+	atomic { signallers_started == s -> signallers_started++ }
 	if
 	:: shared_signal()
-#ifndef TURNS
 	:: shared_broadcast(s)
-#endif
 	fi;
 #endif
 out:
 #if defined(KILLED)
 	atomic { calls--; goto end }
-killed:	atomic { die(); calls-- }
+killed:	atomic { living = living - counted; calls-- }
 #elif defined(DESTROYS)
 	if
 	:: effective -> effective = false
