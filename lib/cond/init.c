@@ -14,7 +14,7 @@ void cond_init(struct cond *c, clockid_t clock, bool shared)
 	if (shared) {
 		/*
 		 * Unlike what was here before, and what will be: a late user
-		 * then changes nothing, and does not sleep.
+		 * then changes the word at most, and does not sleep.
 		 */
 		uint64_t seed =
 			(uint64_t)clock_now() * UINT64_C(0x9e3779b97f4a7c15);

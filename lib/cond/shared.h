@@ -34,7 +34,8 @@
  * Bounds. 2^13 - 1 members of a group; whoever comes then returns spuriously.
  * 2^24 waiters and 2^20 wakers at once, the killed ones included. A member
  * that is stopped while the number grows by exactly a multiple of 2^25 takes a
- * later group for its own.
+ * later group for its own. Who was taken for dead and comes back takes what is
+ * there by then for the same condvar if it has the same life, one of 2^18.
  */
 #ifndef DROVER_COND_SHARED_H
 #define DROVER_COND_SHARED_H
@@ -71,10 +72,10 @@ struct cond;
  * @state: of both groups
  * @word: what members sleep on. Changed after each change of the state that may
  *	  end a sleep, and by each member before it sleeps.
- * @users: who will still touch the condvar: waiters, and wakers (signallers,
- *	   broadcasters, threads that end) that may not have woken yet whom they
- *	   should; flags; and a number that destroy changes, so that nobody who
- *	   comes late writes to what is no longer this condvar
+ * @users: who will still touch the condvar: waiters, and wakers, which may not
+ *	   have woken yet whom they should; flags; and its life, which destroy
+ *	   changes: who comes late sees that and writes nothing but, if stopped
+ *	   before word_change(), 1 more to @word
  * @flags: struct cond's
  *
  * All zero bytes are a valid one.
