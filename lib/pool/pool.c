@@ -38,19 +38,6 @@ static int64_t linger_of(uint32_t us, int64_t unless)
 	return us ? us * NS_PER_US : unless;
 }
 
-static void set_up(struct drover_pool *pool, const drover_poolattr_t *attr)
-{
-	pool->attr = *attr;
-	if (!attr->spares)
-		pool->attr.spares = SPARES;
-	if (attr->spares == DROVER_POOL_NO_SPARES)
-		pool->attr.spares = 0;
-	snprintf(pool->name, sizeof(pool->name), "%s", attr->name ?: "pool");
-	pool->linger[0] = linger_of(attr->linger_us, INT64_MAX);
-	pool->linger[1] = linger_of(attr->linger_small_us, LINGER_SMALL);
-	pool->generation = fork_generation;
-}
-
 static int create(struct drover_pool **to, const drover_poolattr_t *attr)
 {
 	size_t bytes = attr->nr_cpu_sets * sizeof(cpu_set_t);
@@ -62,7 +49,15 @@ static int create(struct drover_pool **to, const drover_poolattr_t *attr)
 	memset(pool, 0, sizeof(*pool));
 	if (bytes)
 		memcpy(pool->cpu_sets, attr->cpu_sets, bytes);
-	set_up(pool, attr);
+	pool->attr = *attr;
+	if (!attr->spares)
+		pool->attr.spares = SPARES;
+	if (attr->spares == DROVER_POOL_NO_SPARES)
+		pool->attr.spares = 0;
+	snprintf(pool->name, sizeof(pool->name), "%s", attr->name ?: "pool");
+	pool->linger[0] = linger_of(attr->linger_us, INT64_MAX);
+	pool->linger[1] = linger_of(attr->linger_small_us, LINGER_SMALL);
+	pool->generation = fork_generation;
 	cpus_look_at_sizes();
 	err = threads_set(pool, attr->workers, false);
 	if (err) {

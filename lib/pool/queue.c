@@ -6,18 +6,12 @@
  */
 #include "pool/pool.h"
 
-static void note_most(struct drover_pool *pool, uint32_t nr)
-{
-	uint32_t most = load_relaxed(&pool->queued_most);
-
-	while (nr > most && !cas_relaxed(&pool->queued_most, &most, nr))
-		;
-}
-
 /* Append the list from @first to @last, to be taken @nr times. */
 void queue_push(struct drover_pool *pool, struct queue *queue,
 		struct task *first, struct task *last, uint32_t nr)
 {
+	uint32_t most = load_relaxed(&pool->queued_most);
+
 	lock_take(&queue->lock);
 	for (struct task *task = first; task; task = task->next)
 		store_release(&task->queue, queue); /* [P-TASK] */
@@ -32,7 +26,8 @@ void queue_push(struct drover_pool *pool, struct queue *queue,
 	/* [P-PUSH] Before the look at who is awake: wake_if_needed(). */
 	nr += add_seq_cst(&pool->nr_queued, nr);
 	lock_drop(&queue->lock);
-	note_most(pool, nr);
+	while (nr > most && !cas_relaxed(&pool->queued_most, &most, nr))
+		;
 }
 
 /* With the queue's lock: @nr times. */

@@ -61,12 +61,18 @@ static enum polled poll_latch(void *of)
 	return load_acquire(latch) ? POLL_NOTHING : POLL_CAME; /* [P-END] */
 }
 
-/* Return: 0 or ETIMEDOUT. */
-static int latch_sleep(futex_word *latch, const struct deadline *deadline)
+int latch_await(futex_word *latch, const struct deadline *deadline, bool must)
 {
-	uint32_t left = load_relaxed(latch);
+	uint32_t left;
 	long ret = 0;
+	int err;
 
+	if (linger(&pool_here.account, poll_latch, latch, time_left(deadline)))
+		return 0;
+	err = block_begin(must);
+	if (err)
+		return err;
+	left = load_relaxed(latch);
 	/* ASLEEP alone is about to become 0, and that is the last access to it. */
 	while (left && ret != -ETIMEDOUT) {
 		if (!(left & LATCH_ASLEEP) &&
@@ -76,19 +82,7 @@ static int latch_sleep(futex_word *latch, const struct deadline *deadline)
 			       FUTEX_BITSET_MATCH_ANY, &pool_here.account);
 		left = load_relaxed(latch);
 	}
-	return load_acquire(latch) ? ETIMEDOUT : 0; /* [P-END] */
-}
-
-int latch_await(futex_word *latch, const struct deadline *deadline, bool must)
-{
-	int err;
-
-	if (linger(&pool_here.account, poll_latch, latch, time_left(deadline)))
-		return 0;
-	err = block_begin(must);
-	if (err)
-		return err;
-	err = latch_sleep(latch, deadline);
+	err = load_acquire(latch) ? ETIMEDOUT : 0; /* [P-END] */
 	block_end();
 	return err;
 }
@@ -291,13 +285,6 @@ static void running_end(struct running *r)
 
 #define RUNNING __attribute__((cleanup(running_end))) struct running
 
-static void cancel(struct drover_pool *pool, struct task *task)
-{
-	add_relaxed(&pool->cancelled, 1);
-	if (task->otherwise)
-		task->otherwise(task->arg);
-}
-
 void task_run(struct drover_pool *pool, struct task *task, bool cancelled)
 {
 	RUNNING r = { .task = task, .owner = task->owner, .cancelled = true };
@@ -305,7 +292,9 @@ void task_run(struct drover_pool *pool, struct task *task, bool cancelled)
 
 	frame_enter(&r.frame, pool);
 	if (cancelled || load_relaxed(&pool->ending) == POOL_CANCELS) {
-		cancel(pool, task);
+		add_relaxed(&pool->cancelled, 1);
+		if (task->otherwise)
+			task->otherwise(task->arg);
 		return;
 	}
 	if (w)

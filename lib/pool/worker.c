@@ -248,7 +248,8 @@ static struct task *look_for_task(struct worker *w)
 
 /* ---- sleeping ---- */
 
-static void become_idle(struct worker *w)
+/* Until somebody who has claimed us says so. */
+static void sleep_idle(struct worker *w)
 {
 	struct drover_pool *pool = w->pool;
 	int cpu = sched_getcpu();
@@ -261,14 +262,6 @@ static void become_idle(struct worker *w)
 	store_seq_cst(&pool->nr_idle, load_relaxed(&pool->nr_idle) + 1);
 	add_seq_cst(&pool->nr_active, (uint32_t)-1);
 	lock_drop(&pool->idle_lock);
-}
-
-/* Until somebody who has claimed us says so. */
-static void sleep_idle(struct worker *w)
-{
-	struct drover_pool *pool = w->pool;
-
-	become_idle(w);
 	/*
 	 * [P-PUSH], [P-PLACE] After all of that. There may be work after all, for
 	 * any one of those that are idle: most likely for this one.

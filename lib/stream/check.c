@@ -166,19 +166,7 @@ static void forget_known(void)
 	}
 }
 
-static void remember(const struct shadow *s)
-{
-	forget_known();
-	checker.history[(checker.first + checker.nr++) % HISTORY] = *s;
-}
-
 /* ---- pairs ---- */
-
-static bool pair_conflicts(const struct shadow *a, const struct shadow *b)
-{
-	return a->anything || b->anything ||
-	       access_conflict(&a->access, &b->access);
-}
 
 static bool kept_in_queue(const struct shadow *a, const struct shadow *b)
 {
@@ -196,7 +184,8 @@ static void check_access(const struct shadow *b, const vector *clock)
 
 		if (a->number <= (*clock)[a->slot] || kept_in_queue(a, b) ||
 		    (a->slot == b->slot && a->number == b->number) ||
-		    !pair_conflicts(a, b))
+		    !(a->anything || b->anything ||
+		      access_conflict(&a->access, &b->access)))
 			continue;
 		print_access(one, sizeof(one), a);
 		print_access(two, sizeof(two), b);
@@ -212,10 +201,12 @@ static void for_all(const struct footprint *f, struct shadow *b,
 	for (size_t i = 0; i < (f->anything ? 1 : f->nr); i++) {
 		if (!f->anything)
 			b->access = f->accesses[i];
-		if (clock)
+		if (clock) {
 			check_access(b, clock);
-		else
-			remember(b);
+			continue;
+		}
+		forget_known();
+		checker.history[(checker.first + checker.nr++) % HISTORY] = *b;
 	}
 }
 

@@ -127,7 +127,7 @@ extern struct cuda_driver cuda;
 
 /* Find the driver and start it; once it is there, 0 at once. */
 int cuda_load(void);
-/* An errno value for @result of the driver's function @called, and why. */
+/* 0, or an errno value for @result of the driver's function @called, and why. */
 int cuda_error(cu_result result, const char *called);
 
 /*
@@ -159,15 +159,10 @@ static inline struct cuda_stream *cuda_private(const struct stream *s)
 	return s->device_private;
 }
 
-static inline int cuda_checked(cu_result result, const char *called)
-{
-	return result ? cuda_error(result, called) : 0;
-}
-
 /* Call the driver for @s; an errno value. */
 #define CUDA_CALL(s, member, ...)            \
 	(add_relaxed(&(s)->driver_calls, 1), \
-	 cuda_checked(cuda.member(__VA_ARGS__), "the driver's " #member))
+	 cuda_error(cuda.member(__VA_ARGS__), "the driver's " #member))
 
 /*
  * Between these the stream's context is current, then the caller's is again; and

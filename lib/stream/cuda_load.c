@@ -22,13 +22,13 @@ int cuda_error(cu_result result, const char *called)
 {
 	const char *name = NULL;
 
+	if (!result)
+		return 0;
 	if (cuda.error_name)
 		cuda.error_name(result, &name);
 	stream_because(0, "%s: %s (%d)", called, name ? name : "unknown error",
 		       result);
 	switch (result) {
-	case CU_SUCCESS:
-		return 0;
 	case CU_OUT_OF_MEMORY:
 		return ENOMEM;
 	case CU_NO_DEVICE:
@@ -63,7 +63,6 @@ static int load(void)
 {
 	/* Not of whoever calls a program with more rights than they have. */
 	const char *path = secure_getenv("DROVER_CUDA_LIBRARY");
-	cu_result result;
 	int err;
 
 	if (cuda.library)
@@ -78,11 +77,8 @@ static int load(void)
 				      reason ? reason : path);
 	}
 	err = find_symbols(path);
-	if (!err) {
-		result = cuda.init(0);
-		if (result)
-			err = cuda_error(result, "cuInit");
-	}
+	if (!err)
+		err = cuda_error(cuda.init(0), "cuInit");
 	if (err)
 		forget();
 	return err;
@@ -115,5 +111,5 @@ int cuda_context(uint32_t number, cu_context *context)
 		result = cuda.context_retain(&contexts[number], device);
 	*context = contexts[number];
 	drover_mutex_unlock(&lock);
-	return cuda_checked(result, "to get the device");
+	return cuda_error(result, "to get the device");
 }

@@ -156,13 +156,6 @@ int engine_order_host(const struct footprint *f, struct need *need)
 	return err ? failed_before(err) : 0;
 }
 
-static void raise_to(uint64_t *clock, const uint64_t *other)
-{
-	for (uint32_t i = 0; i < nr_slots; i++)
-		if (other[i] > clock[i])
-			clock[i] = other[i];
-}
-
 void engine_submitted(struct stream *s, struct op *op)
 {
 	uint64_t *behind = stream_clock_of(s, op->number);
@@ -170,9 +163,12 @@ void engine_submitted(struct stream *s, struct op *op)
 	for (uint32_t i = 0; i < op->nr_dependencies; i++) {
 		const struct dependency *d = &op->dependencies[i];
 		struct stream *other = &streams[d->slot];
+		const uint64_t *clock = stream_clock_of(other, d->number);
 
-		if (d->number > other->retired)
-			raise_to(s->clock, stream_clock_of(other, d->number));
+		for (uint32_t t = 0; t < nr_slots; t++)
+			if (d->number > other->retired &&
+			    clock[t] > s->clock[t])
+				s->clock[t] = clock[t];
 		if (d->number > other->wanted)
 			other->wanted = d->number;
 		if (d->number > s->clock[d->slot])

@@ -79,28 +79,12 @@ void graph_put(struct drover_graph *graph)
 	free(graph);
 }
 
-/*
- * A device's graph with host calls is written to when it is replayed, so that the
- * engine orders its replays, of all streams.
- */
-static int make(struct stream *s, struct drover_graph *graph)
-{
-	struct op replay = { .nr_accesses = 1,
-			     .accesses = { { graph, 1, DROVER_WRITE } } };
-	int err = 0;
-
-	if (!s->backend->graph_make)
-		return 0;
-	if (graph->calls)
-		err = add_accesses(graph, &replay);
-	return err ? err : s->backend->graph_make(s, graph);
-}
-
 int drover_stream_capture_end(drover_stream_t *stream, drover_graph_t **graph)
 {
 	struct stream *s = stream_enter(stream);
 	struct drover_graph *made;
-	int err;
+	struct op replay = { .nr_accesses = 1 };
+	int err = 0;
 
 	if (!s)
 		return EBADF;
@@ -108,8 +92,17 @@ int drover_stream_capture_end(drover_stream_t *stream, drover_graph_t **graph)
 	s->capture = NULL;
 	stream_use(s);
 	drover_mutex_unlock(&stream_lock);
-	err = made ? make(s, made) :
-		     stream_because(EINVAL, "the stream does not capture");
+	if (!made)
+		err = stream_because(EINVAL, "the stream does not capture");
+	/*
+	 * A device's graph with host calls is written to when it is replayed, so
+	 * that the engine orders its replays, of all streams.
+	 */
+	replay.accesses[0] = (drover_access_t){ made, 1, DROVER_WRITE };
+	if (made && made->calls && s->backend->graph_make)
+		err = add_accesses(made, &replay);
+	if (made && !err && s->backend->graph_make)
+		err = s->backend->graph_make(s, made);
 	if (made && err)
 		drover_graph_destroy(made);
 	else if (made)
@@ -151,9 +144,14 @@ int graph_order(struct stream *s, struct op *op, struct need *need)
 	return err;
 }
 
-static int set_graph(drover_stream_t *stream, struct op *op,
-		     drover_graph_t *graph)
+int drover_graph_replay(drover_stream_t *stream, drover_graph_t *graph,
+			drover_ticket_t *ticket)
 {
+	struct op op = { .kind = OP_GRAPH,
+			 .graph = graph,
+			 .anything = graph->anything,
+			 .ticketed = ticket,
+			 .caller = __builtin_return_address(0) };
 	struct stream *s = stream_enter(stream);
 	int err = 0;
 
@@ -164,18 +162,5 @@ static int set_graph(drover_stream_t *stream, struct op *op,
 	else
 		graph->refs++;
 	drover_mutex_unlock(&stream_lock);
-	op->graph = graph;
-	op->anything = graph->anything;
-	return err;
-}
-
-int drover_graph_replay(drover_stream_t *stream, drover_graph_t *graph,
-			drover_ticket_t *ticket)
-{
-	struct op op = { .kind = OP_GRAPH,
-			 .ticketed = ticket,
-			 .caller = __builtin_return_address(0) };
-	int err = set_graph(stream, &op, graph);
-
 	return err ? err : stream_submit(stream, &op, ticket);
 }

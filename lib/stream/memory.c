@@ -228,23 +228,18 @@ static void *staging_room(struct stream *s, size_t bytes)
 	return s->staging + at;
 }
 
-/* A graph's lives longer than the stream: it is ordinary memory. */
-static int staging_of_its_own(struct op *op)
-{
-	op->heap = malloc(op->bytes);
-	if (!op->heap)
-		return stream_because(ENOMEM, "no memory to stage %zu bytes",
-				      op->bytes);
-	op->from = memcpy(op->heap, op->from, op->bytes);
-	return 0;
-}
-
 int staging_take(struct stream *s, struct op *op, struct need *need)
 {
 	void *room;
 
-	if (s->capture)
-		return staging_of_its_own(op);
+	/* A graph's lives longer than the stream: it is ordinary memory. */
+	if (s->capture) {
+		op->heap = malloc(op->bytes);
+		if (!op->heap)
+			return stream_because(ENOMEM, "no memory to stage");
+		op->from = memcpy(op->heap, op->from, op->bytes);
+		return 0;
+	}
 	room = staging_room(s, op->bytes);
 	if (!room) {
 		/* All that is under way may have to go: it does for certain. */

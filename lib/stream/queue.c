@@ -95,22 +95,6 @@ void queue_after_fork(void)
 	nr_queues = 0;
 }
 
-/*
- * As many workers as CPUs, for kernels that share out their work; and as queues,
- * so that each goes on whatever the kernels of another one wait for.
- */
-static int pool_resize(void)
-{
-	uint32_t cpus = cpus_usable();
-	const drover_poolattr_t attr = {
-		.workers = nr_queues > cpus ? nr_queues : cpus,
-		.name = "stream",
-	};
-
-	return pool ? drover_pool_resize(pool, attr.workers) :
-		      drover_pool_create(&pool, &attr);
-}
-
 /* ---- a queue: a task that works off what is posted ---- */
 
 static int queue_main(void *arg);
@@ -148,19 +132,26 @@ static int queue_main(void *arg)
 	return 0;
 }
 
-int queue_open(struct stream *s, const drover_streamattr_t *attr)
+/*
+ * The pool has as many workers as CPUs, for kernels that share out their work;
+ * and as queues, so that each goes on whatever the kernels of another wait for.
+ */
+int queue_open(struct stream *s, const drover_streamattr_t *unused)
 {
+	drover_poolattr_t attr = { .workers = cpus_usable(), .name = "stream" };
 	int err;
 
-	(void)attr;
+	(void)unused;
 	s->next = s->submitted + 1;
 	store_relaxed(&s->at_work, false);
 	s->task = (struct task){ .function = queue_main,
 				 .arg = s,
 				 .owner = OWNER_QUEUE };
 	drover_mutex_lock(&pool_lock);
-	nr_queues++;
-	err = pool_resize();
+	if (++nr_queues > attr.workers)
+		attr.workers = nr_queues;
+	err = pool ? drover_pool_resize(pool, attr.workers) :
+		     drover_pool_create(&pool, &attr);
 	drover_mutex_unlock(&pool_lock);
 	if (err)
 		queue_close(s);

@@ -139,20 +139,6 @@ static void give_slot(struct stream *s)
 	drover_mutex_unlock(&stream_lock);
 }
 
-/* The ring, and its clocks behind it. */
-static int get_memory(struct stream *s)
-{
-	size_t bytes = s->depth * (sizeof(*s->ring) + sizeof(*s->clocks));
-
-	s->ring = memory_alloc(s, bytes, MEMORY_HOST, NULL);
-	if (!s->ring)
-		return stream_because(ENOMEM, "no memory for %u operations",
-				      s->depth);
-	memset(s->ring, 0, bytes);
-	s->clocks = (void *)(s->ring + s->depth);
-	return 0;
-}
-
 /*
  * Numbers go on: everything up to the last one of the stream before is done. Who
  * sleeps, and who uses the slot, is not reset: nobody does.
@@ -183,12 +169,18 @@ static void set_up(struct stream *s, const drover_streamattr_t *attr)
 
 static int open_slot(struct stream *s, const drover_streamattr_t *attr)
 {
+	size_t bytes;
 	int err;
 
 	set_up(s, attr);
-	err = get_memory(s);
-	if (err)
-		return err;
+	/* The ring, and its clocks behind it. */
+	bytes = s->depth * (sizeof(*s->ring) + sizeof(*s->clocks));
+	s->ring = memory_alloc(s, bytes, MEMORY_HOST, NULL);
+	if (!s->ring)
+		return stream_because(ENOMEM, "no memory for %u operations",
+				      s->depth);
+	memset(s->ring, 0, bytes);
+	s->clocks = (void *)(s->ring + s->depth);
 	err = s->backend->open(s, attr);
 	if (!err) {
 		s->staging = s->backend->alloc(s, s->staging_bytes, MEMORY_HOST,
@@ -237,14 +229,6 @@ int drover_stream_create(drover_stream_t *stream,
 	return 0;
 }
 
-/* The end of a name: nobody finds the stream any more; [lock]. */
-static void end_life(struct stream *s)
-{
-	engine_pass_error_on(s);
-	check_close(s);
-	store_seq_cst(&s->life, load_relaxed(&s->life) + 1); /* [S-USERS] */
-}
-
 /* Nothing is under way, and nobody looks at it any more. */
 static void close_slot(struct stream *s)
 {
@@ -270,7 +254,10 @@ static int destroy_step(struct stream *s, void *arg, struct need *need)
 	if (!stream_is_done(s, s->submitted))
 		return need_of(need, s, s->submitted);
 	err = stream_error(s);
-	end_life(s);
+	engine_pass_error_on(s);
+	check_close(s);
+	/* Nobody finds it any more. */
+	store_seq_cst(&s->life, load_relaxed(&s->life) + 1); /* [S-USERS] */
 	*(struct stream **)arg = s;
 	return err;
 }

@@ -174,14 +174,6 @@ static struct op *publish(struct stream *s, struct op *op)
 	return posted;
 }
 
-/* Whether the caller may wait for the stream at all. */
-static int may_block(const struct stream *s)
-{
-	return stream_called_by_worker(s) ?
-		       stream_because(EDEADLK, "it would wait for itself") :
-		       stream_captures(s);
-}
-
 struct submission {
 	struct op *op;
 	struct op *posted; /* in its stream, with a number; */
@@ -201,7 +193,9 @@ static int submit_step(struct stream *s, void *arg, struct need *need)
 		op->blocks = true;
 	}
 	if (!err && op->blocks)
-		err = may_block(s);
+		err = stream_called_by_worker(s) ?
+			      stream_because(EDEADLK, "a wait for itself") :
+			      stream_captures(s);
 	if (err)
 		return err;
 	op->slot = s->slot;

@@ -203,11 +203,6 @@ static struct stream *slot_of(const drover_ticket_t *ticket)
 	return &streams[ticket->stream.name[0] % STREAM_MAX];
 }
 
-static int gone(void)
-{
-	return stream_because(EBADF, "the ticket's stream was destroyed");
-}
-
 /*
  * EINPROGRESS, or how the operation has ended. Life is looked at last: the end of
  * a stream changes it before anything else becomes another stream's, and what is
@@ -222,7 +217,7 @@ static int outcome(struct stream *s, const drover_ticket_t *ticket)
 		return 0;
 	if (ticket->stream.name[0] >= STREAM_MAX ||
 	    load_acquire(&s->life) != ticket->stream.name[1])
-		return gone();
+		return stream_because(EBADF, "the stream was destroyed");
 	if (!done)
 		return EINPROGRESS;
 	check_host_knows(s, ticket->number);
@@ -261,7 +256,7 @@ int drover_ticket_wait(const drover_ticket_t *ticket, clockid_t clock,
 		return err;
 	stream_use(s);
 	if (load_seq_cst(&s->life) != ticket->stream.name[1]) /* [S-USERS] */
-		err = gone();
+		err = stream_because(EBADF, "the stream was destroyed");
 	else
 		err = stream_wait(s, ticket->number, deadline ? &d : NULL);
 	if (!err)
