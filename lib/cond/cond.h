@@ -39,10 +39,11 @@
  *		0 before the first
  * @lock: guards the others
  * @open: the group that arrivals join, or NULL. It may have been recycled:
- *	  only group_pin() says. Read without the lock to see that nobody
- *	  waits.
+ *	  only group_pin() says.
  * @closed_low, @closed_high: the older group that signals go to, or NULL; same
- *			      as @open
+ *			      as @open. The low half says by its lowest bits
+ *			      which of both are there, and is 0 if none: read
+ *			      without the lock to see that nobody waits.
  * @foreign_signals: each foreign waiter takes 2 of them, and is out
  * @shared: all of one that several processes use; shared.h
  *
@@ -80,15 +81,16 @@ _Static_assert(offsetof(struct cond, shared.flags) == 36, "the same");
 _Static_assert(offsetof(struct cond, lock.word) == 32, "as glibc's lock");
 _Static_assert(offsetof(struct cond, foreign_signals) == 40, "__g_signals");
 
-/* Lowest bit of @closed_low: there is one. */
+/* Bits of @closed_low. */
 #define CLOSED_IS_THERE 1u
+#define OPEN_IS_THERE	2u
 
 /* Take the lock of a private condvar, in the state this process left it. */
 void cond_lock(struct cond *c);
 
-/* The closed group, with the lock. */
+/* With the lock: the closed group, and which are there from now on. */
 struct group *cond_closed(struct cond *c);
-void cond_set_closed(struct cond *c, struct group *g);
+void cond_set_groups(struct cond *c, struct group *closed, struct group *open);
 
 static inline bool cond_is_shared(struct cond *c)
 {

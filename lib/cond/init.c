@@ -79,8 +79,7 @@ void cond_drop_stale(struct cond *c)
 		return;
 	lock_take(&fork_lock);
 	if (load_relaxed(&c->generation) != fork_generation) {
-		store_relaxed(&c->open, NULL);
-		cond_set_closed(c, NULL);
+		cond_set_groups(c, NULL, NULL);
 		lock_reset(&c->lock);
 		/* Foreign waiters, too. */
 		and_relaxed(&c->flags, COND_MONOTONIC);

@@ -48,7 +48,7 @@ COLD static struct group *cond_pin_closed(struct cond *c)
 static inline struct group *group_new(struct cond *c, struct member *m,
 				      futex_word *pi_target)
 {
-	struct group *g = spare_get(m->w);
+	struct group *g = spare_get(m->w), *closed = cond_closed(c);
 
 	if (unlikely(!g))
 		return NULL;
@@ -67,9 +67,7 @@ static inline struct group *group_new(struct cond *c, struct member *m,
 	 * and may be the very one we were given: it must not be both, or
 	 * arrivals would join those whom signals go to.
 	 */
-	if (cond_closed(c) == g)
-		cond_set_closed(c, NULL);
-	store_relaxed(&c->open, g);
+	cond_set_groups(c, closed == g ? NULL : closed, g);
 	return g;
 }
 

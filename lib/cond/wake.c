@@ -28,18 +28,23 @@ void cond_lock(struct cond *c)
 
 struct group *cond_closed(struct cond *c)
 {
-	uint64_t low = load_relaxed(&c->closed_low) & ~CLOSED_IS_THERE;
+	uint32_t low = load_relaxed(&c->closed_low);
 	uint64_t high = load_relaxed(&c->closed_high);
 
+	if (!(low & CLOSED_IS_THERE))
+		return NULL;
+	low &= ~(CLOSED_IS_THERE | OPEN_IS_THERE);
 	return (struct group *)(uintptr_t)(high << 32 | low);
 }
 
-void cond_set_closed(struct cond *c, struct group *g)
+void cond_set_groups(struct cond *c, struct group *closed, struct group *open)
 {
-	uint64_t at = (uintptr_t)g;
+	uint64_t at = (uintptr_t)closed;
+	uint32_t low = (uint32_t)at | (closed ? CLOSED_IS_THERE : 0);
 
+	store_relaxed(&c->open, open);
 	store_relaxed(&c->closed_high, (uint32_t)(at >> 32));
-	store_relaxed(&c->closed_low, g ? (uint32_t)at | CLOSED_IS_THERE : 0);
+	store_relaxed(&c->closed_low, low | (open ? OPEN_IS_THERE : 0));
 }
 
 bool group_pin(struct group *g, struct cond *c)
@@ -73,16 +78,12 @@ void group_unpin(struct group *g)
  * Who must be seen has released the user's mutex after joining, and a
  * signaller that has to see it has held that mutex since. Without the mutex
  * there is no order between them, and "not yet waiting" is a valid answer. So
- * this is not a store-buffering pair, and needs no full barrier.
- *
- * [CV-EMPTY] A signaller makes the open group the closed one: it sets @closed
- * and then clears @open, with release; here @open is read first, with acquire.
- * Otherwise both could be seen empty while the group is on its way.
+ * this is not a store-buffering pair, and needs no full barrier. It is one look
+ * at both groups: each of them could be NULL at a time when the other is not.
  */
 inline bool cond_is_idle(struct cond *c)
 {
 	return likely(!(load_relaxed(&c->flags) & COND_SPECIAL)) &&
-	       likely(!load_acquire(&c->open)) &&
 	       likely(!load_relaxed(&c->closed_low));
 }
 
@@ -206,12 +207,11 @@ HOT int cond_signal(struct cond *c)
 	if (!g) {
 		/* It is used up: the signal closes the open one. */
 		g = group_claim(load_relaxed(&c->open), c);
-		cond_set_closed(c, g);
-		store_release(&c->open, NULL); /* [CV-EMPTY] */
+		cond_set_groups(c, g, NULL);
 	}
 	last = !g || group_blocked(g) == 1;
 	if (last) {
-		cond_set_closed(c, NULL);
+		cond_set_groups(c, NULL, load_relaxed(&c->open));
 		lock_drop(&c->lock);
 	}
 	if (g)
@@ -254,12 +254,11 @@ HOT int cond_broadcast(struct cond *c)
 	    cond_wake_special(c, true))
 		return 0;
 	cond_lock(c);
-	if (load_relaxed(&c->closed_low)) {
+	if (load_relaxed(&c->closed_low) & CLOSED_IS_THERE)
 		closed = group_claim(cond_closed(c), c);
-		cond_set_closed(c, NULL);
-	}
 	open = group_claim(load_relaxed(&c->open), c);
 	store_relaxed(&c->open, NULL);
+	store_relaxed(&c->closed_low, 0);
 	lock_drop(&c->lock);
 
 	if (closed && open) {

@@ -108,6 +108,9 @@ STEP_IS(child_was_well, child_was_well);
 static const struct meeting meetings[] = {
 	{ "signal and signal: two return", "wait 2", "signal", "signal",
 	  "gone 2; zeros = 2" },
+	{ "signal, and another after a newcomer waits: two return",
+	  "wait 2; signal; gone 1", "signal", "wait; signal",
+	  "gone 3; zeros = 3" },
 	{ "signal and broadcast: all return", TWO_GROUPS, "signal", "broadcast",
 	  "gone 4; zeros = 4" },
 	{ "broadcast and signal: all return", TWO_GROUPS, "broadcast", "signal",

@@ -7,14 +7,12 @@
  *
  * @model signal -DWHOLE_MUTEX -DALIKE -DMAY_HOLD=3 -DMAY_NOT_HOLD=3
  * @run
- * @run -DTWO_LOOKS
  * @run -DNO_REQUEUE
  * @run -DNR_HANDLERS=1
  * @run -DSLICES
  * @twin SIGNAL_OPEN_FIRST return_was_owed: the younger group is served first
  * @twin quick NO_CLOSING return_was_owed: a signalled group is joined
- * @twin OPEN_BEFORE_CLOSED nobody_was_overlooked -DTWO_LOOKS: [CV-EMPTY]
- * @twin TWO_LOOKS no_signal_was_lost: the looks are of different times
+ * @twin TWO_LOOKS no_signal_was_lost: at the open group, then at the closed
  * @twin KEEP_OPEN return_was_owed: a released group is joined
  * @twin WAKE_BEFORE_CHANGE nobody_unblocked_is_left: asleep after the wake-up
  * @twin WAKE_NONE_UNHELD nobody_unblocked_is_left: unlocked before the move

@@ -46,8 +46,8 @@ def group_text(group):
 def groups_of(cond):
     """(name, group) of a private condvar: cond.h."""
     kind = gdb.lookup_type("struct group").pointer()
-    closed = (field(cond, "closed_high") << 32
-              | field(cond, "closed_low") & ~1)
+    low = field(cond, "closed_low")
+    closed = low & 1 and field(cond, "closed_high") << 32 | low & ~3
     for name, at in (("closed", closed), ("open", field(cond, "open"))):
         if at:
             group = gdb.Value(at).cast(kind).dereference()
