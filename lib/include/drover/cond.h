@@ -186,7 +186,7 @@ int drover_cond_signal(drover_cond_t *cond);
  *
  * Return: 0.
  *
- * Tests: cond/broadcast_moves cond/some_awake attack/calls
+ * Tests: cond/broadcast_moves cond/polls attack/calls
  * Tests: cond/mutex_kinds cond/requeue_refused
  */
 int drover_cond_broadcast(drover_cond_t *cond);
