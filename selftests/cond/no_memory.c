@@ -3,13 +3,16 @@
  * Without memory for a group a wait returns 0, with the mutex held again: the
  * one spurious return of normal operation. It keeps to its deadline, it sleeps
  * before it returns, and nobody remembers a thread that had no memory when that
- * has ended.
+ * has ended. A thread's first wait needs two pages at most, and one that was
+ * prepared none. And drover_version().
  *
  * APIs: drover pthread
  */
 #include <sys/resource.h>
 
 #include "steps.h"
+
+#define PAGE 4096
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 #define NEEDS_NO_MEMORY 0
@@ -35,7 +38,7 @@ static bool memory_can_be_taken(void)
 	void *page;
 
 	take_memory(true);
-	page = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	page = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	take_memory(false);
 	return page == MAP_FAILED;
 }
@@ -60,6 +63,49 @@ static const struct scene scenes[] = {
 	  "no_memory; signal; broadcast = 0; memory; wait 3; no_memory; signal;"
 	  "gone 1; waiting = 2; broadcast; memory; gone 3; zeros = 3" },
 };
+
+/* In a child, which has not waited yet: is it no spurious return? */
+static bool first_wait_times_out(void)
+{
+	struct timespec soon = deadline_in(CLOCK_MONOTONIC, 50 * NS_PER_MS);
+
+	api_mutex_lock(&mutex);
+	return api_cond_clockwait(&cond, &mutex, CLOCK_MONOTONIC, &soon) ==
+	       ETIMEDOUT;
+}
+
+static bool waits_with_two_pages(void)
+{
+	struct rlimit limit;
+	char text[64];
+
+	blocked_read(getpid(), getpid(), "statm", text, sizeof(text));
+	MUST(getrlimit(RLIMIT_AS, &limit));
+	limit.rlim_cur = (strtoul(text, NULL, 10) + 2) * PAGE;
+	MUST(setrlimit(RLIMIT_AS, &limit));
+	return first_wait_times_out();
+}
+
+#if API_IS_PTHREAD
+#define NR_NATIVE 0
+#define test_prepared()
+#else
+#define NR_NATIVE 2
+
+static bool waits_prepared(void)
+{
+	MUST(drover_prepare_thread());
+	take_memory(true);
+	return first_wait_times_out();
+}
+
+static void test_prepared(void)
+{
+	tap_ok(child_does(waits_prepared, "prepared"),
+	       "a thread that was prepared needs none for its first wait");
+	tap_ok(drover_version() && strchr(drover_version(), '.'), "a version");
+}
+#endif
 
 /* As many returns as if each slept for a millisecond. */
 static void test_deadline(void)
@@ -165,8 +211,11 @@ int main(int argc, char **argv)
 	if (!NEEDS_NO_MEMORY || !memory_can_be_taken())
 		return tap_skipped("no memory",
 				   "a sanitizer or an emulator has some");
-	tap_plan(5);
+	tap_plan(6 + NR_NATIVE);
 	scene_start("", "errorcheck", false);
+	tap_ok(child_does(waits_with_two_pages, "a first wait"),
+	       "two pages are enough for a thread's first wait");
+	test_prepared();
 	scenes_test("without memory", &scenes[0], 1);
 	test_deadline();
 	/* From here on the library has some to spare. */

@@ -231,7 +231,7 @@ int drover_cond_destroy_on(drover_cond_t *cond, drover_mutex_t *mutex);
  *
  * Return: 0, or ENOMEM.
  *
- * Tests: cond/prepare_thread
+ * Tests: cond/no_memory
  */
 int drover_prepare_thread(void);
 
@@ -240,7 +240,7 @@ int drover_prepare_thread(void);
  *
  * Return: a string such as "0.1.0", never NULL, never to be freed.
  *
- * Tests: cond/prepare_thread
+ * Tests: cond/no_memory
  */
 const char *drover_version(void);
 
