@@ -116,6 +116,13 @@ STEP(idler)
 	return 0;
 }
 
+STEP(finished)
+{
+	while (drover_ticket_done(&script.tickets[args[0]]) == EINPROGRESS)
+		;
+	return 0;
+}
+
 STEP(idlers)
 {
 	stop = true;
@@ -143,11 +150,16 @@ static const struct scenario scenarios[] = {
 	{ "cpu: 128 streams, and not one more", "many 128 = EAGAIN;" },
 	{ "cpu: who is late has the error, and a lone sleeper is woken",
 	  "fill s j 1; " ROUND ROUND ROUND },
+	{ "cuda: who is late does not wait for later work",
+	  "gate x s; fill s a 1 @1; fill s a 1; idler; open x; finished 1; "
+	  "gate y s; fill s a 1 @2; fill s a 1; over 2 = ETIMEDOUT; idlers; "
+	  "open y; drain s;" },
 	{ NULL, NULL },
 };
 
 int main(void)
 {
 	to_one_cpu();
+	mock_cuda_start();
 	return scripts_main(scenarios, NULL);
 }

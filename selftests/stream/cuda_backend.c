@@ -126,6 +126,25 @@ STEP(no_rows)
 	       drover_stream_copy_rows(s, to, 8, from, 8, 8, 0, NULL);
 }
 
+static pthread_t reader;
+
+static void *read_back(void *arg)
+{
+	tid = blocked_gettid();
+	script_say("copy s h a;");
+	return arg;
+}
+
+/* Another thread's copy, which blocks; then "copied" */
+STEP(copies)
+{
+	tid = 0;
+	reader = thread_of(read_back, NULL);
+	asleep_on(&tid, NULL);
+	return 0;
+}
+
+STEP_DO(copied, joined(reader));
 STEP_DO(elsewhere, mock_cuda_capture_elsewhere(args[0]));
 STEP_IS(pin, drover_stream_pin(STREAM, TO, BYTES));
 STEP_IS(unpin, drover_stream_free(STREAM, TO));
@@ -254,6 +273,10 @@ static const struct scenario scenarios[] = {
 	  "gate x s; borrow s h a @1; done 1 = EINPROGRESS; later x; ticket 1; "
 	  "waited x; is h 3; unpin s h; unpin s h = EINVAL; pin s h; "
 	  "unpin s h;" },
+	/* What waits for the copy would hang: only then is the gate opened. */
+	{ "cuda+cpu: a copy blocks who called it, and nobody else",
+	  "fill s a 3; gate x s; copies; record t e; fill t i 1; record s e; "
+	  "open x; copied; is h 3;" },
 	{ "cuda+cpu: rows of a matrix",
 	  "alloc t b; set h 4; set i 1; set k 9; fill s a 1; fill t b 1; rows s a h; "
 	  "rows t b h; copy s i a; rows_are i 4 1; copy t i b; rows_are i 4 1; "
@@ -277,97 +300,9 @@ static const struct scenario scenarios[] = {
 	{ NULL, NULL },
 };
 
-/* ---- threads ---- */
-
-static pthread_t started(void *(*main)(void *), void *arg)
-{
-	pthread_t thread;
-
-	tid = 0;
-	thread = thread_of(main, arg);
-	reached(&tid, 1);
-	asleep(tid);
-	return thread;
-}
-
-static void *read_back(void *arg)
-{
-	tid = blocked_gettid();
-	script_say("copy s h a;");
-	return arg;
-}
-
-static void *open_later(void *gate)
-{
-	/* Before the watchdog, but late enough for all that does not wait. */
-	for (int i = 0; i < 300 && !tid; i++)
-		nanosleep(&(struct timespec){ 0, 10000000 }, NULL);
-	gate_open(gate);
-	return NULL;
-}
-
-static void test_blocking_copy(void)
-{
-	struct gate *gate = &script.gates['x'];
-	pthread_t reader, opener;
-	bool was_open;
-
-	script_start("a copy that blocks", " s t ", DROVER_BACKEND_CUDA,
-		     DROVER_BACKEND_CPU);
-	script_say("fill s a 3; gate x s;");
-	reader = started(read_back, NULL);
-	tid = 0;
-	opener = thread_of(open_later, gate);
-	script_say("record t e; fill t i 1; record s e;");
-	drover_mutex_lock(&gate->lock);
-	was_open = gate->is_open;
-	drover_mutex_unlock(&gate->lock);
-	tid = 1;
-	joined(opener);
-	joined(reader);
-	tap_ok(!was_open && script_say("is h 3;"),
-	       "a copy blocks who called it, and nobody else");
-	script_end();
-}
-
-/* Runs only when nobody else wants the CPU. */
-static void *wait_ticket(void *arg)
-{
-	MUST(sched_setscheduler(0, SCHED_IDLE, &(struct sched_param){ 0 }));
-	tid = blocked_gettid();
-	script_say("ticket 1;");
-	return arg;
-}
-
-/* The event of who waits is not to be recorded again meanwhile. */
-static void test_events(void)
-{
-	cpu_set_t all = to_one_cpu();
-	pthread_t waiter;
-
-	script_start("events", " s ", DROVER_BACKEND_CUDA, DROVER_BACKEND_CUDA);
-	script_say("gate x s; fill s a 1 @1; fill s a 1;");
-	waiter = started(wait_ticket, NULL);
-	script_say("open x;");
-	while (drover_ticket_done(&script.tickets[1]) == EINPROGRESS)
-		;
-	script_say("gate y s; fill s a 1 @2; fill s a 1;");
-	joined(waiter);
-	tap_ok(true, "who waits for an event does not wait for later work");
-	script_say("open y; drain s;");
-	script_end();
-	sched_setaffinity(0, sizeof(all), &all);
-}
-
-static void test_threads(void)
-{
-	test_events();
-	test_blocking_copy();
-}
-
 int main(void)
 {
 	watchdog_seconds = 20;
 	mock_cuda_start();
-	return scripts_main(scenarios, test_threads);
+	return scripts_main(scenarios, NULL);
 }
