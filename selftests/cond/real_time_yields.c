@@ -8,9 +8,7 @@
  */
 #include "fixture.h"
 
-#define NR_THREADS 4
-#define NR_TURNS   500
-#define NR_WAITS   200
+#define NR_TURNS 500
 /* A poll lasts at most 100 us; then there are the sleep and the mutex. */
 #define MOST_NS (300 * 1000)
 
@@ -64,85 +62,58 @@ static int become(const struct policy *policy)
 	return syscall(SYS_sched_setattr, 0, &attr, 0) ? errno : 0;
 }
 
+/* Two, of which one waits for the other in turn. */
 static struct {
 	const struct policy *policy;
-	int turn; /* [mutex] */
+	bool below; /* the second is no real-time thread; and there is one CPU */
+	int turn;   /* [mutex] */
 	atomic_int err;
-	int64_t cpu_ns; /* of the waiter */
+	int64_t cpu_ns; /* of the first */
 } run;
-
-/* A ring: each has a condvar, and signals the next one's. */
-static api_cond_t turns[NR_THREADS];
 
 static void *take_turns(void *arg)
 {
-	int own = (intptr_t)arg, err = become(run.policy);
+	int own = (intptr_t)arg, err;
+	int64_t begin;
 
+	counts_yields = !own || !run.below;
+	err = counts_yields ? become(run.policy) : 0;
 	if (err)
 		run.err = err;
-	counts_yields = true;
+	begin = ns_of(CLOCK_THREAD_CPUTIME_ID);
 	api_mutex_lock(&mutex);
 	for (int i = 0; i < NR_TURNS; i++) {
-		while (run.turn % NR_THREADS != own)
-			api_cond_wait(&turns[own], &mutex);
+		while (run.turn % 2 != own)
+			api_cond_wait(&cond, &mutex);
 		run.turn++;
-		api_cond_signal(&turns[(own + 1) % NR_THREADS]);
+		api_cond_signal(&cond);
 	}
 	api_mutex_unlock(&mutex);
+	if (!own)
+		run.cpu_ns = ns_of(CLOCK_THREAD_CPUTIME_ID) - begin;
 	return NULL;
 }
 
-static void test_hand_offs(void)
+static void test(const struct policy *policy, bool below)
 {
-	run.turn = 0;
-	for (int i = 0; i < NR_THREADS; i++)
-		api_cond_init(&turns[i]);
-	nr_yields = 0;
-	run_threads(NR_THREADS, take_turns);
-	if (run.err)
-		tap_skip(run.policy->name, strerror(run.err));
-	else
-		tap_is(nr_yields, 0, "%s: no yield in %d hand-offs",
-		       run.policy->name, NR_THREADS * NR_TURNS);
-}
+	cpu_set_t before = own_cpus();
 
-static void *wait_for_turns(void *arg)
-{
-	int64_t begin;
-
-	run.err = become(run.policy);
-	begin = ns_of(CLOCK_THREAD_CPUTIME_ID);
-	api_mutex_lock(&mutex);
-	for (int i = 1; i <= NR_WAITS; i++)
-		while (run.turn < i)
-			api_cond_wait(&cond, &mutex);
-	api_mutex_unlock(&mutex);
-	run.cpu_ns = ns_of(CLOCK_THREAD_CPUTIME_ID) - begin;
-	return arg;
-}
-
-/* Both on one CPU, and the signaller runs when nobody else does. */
-static void test_signaller_below(void)
-{
-	cpu_set_t before = to_one_cpu();
-	pthread_t waiter;
-
-	run.turn = 0;
-	start_thread(&waiter, wait_for_turns, NULL);
-	for (int i = 0; i < NR_WAITS; i++) {
-		api_mutex_lock(&mutex);
-		run.turn++;
-		api_mutex_unlock(&mutex);
-		api_cond_signal(&cond);
-	}
-	pthread_join(waiter, NULL);
+	watchdog(policy->name);
+	run.policy = policy;
+	run.below = below;
+	run.turn = run.err = nr_yields = 0;
+	if (below)
+		to_one_cpu();
+	run_threads(2, take_turns);
 	sched_setaffinity(0, sizeof(before), &before);
 	if (run.err)
-		tap_skip(run.policy->name, strerror(run.err));
-	else if (!tap_ok(run.cpu_ns < NR_WAITS * (int64_t)MOST_NS,
-			 "%s: a wait costs no more than a poll",
-			 run.policy->name))
-		tap_diag("%ld ns each", (long)(run.cpu_ns / NR_WAITS));
+		tap_skip(policy->name, strerror(run.err));
+	else if (!below)
+		tap_is(nr_yields, 0, "%s: no yield in %d hand-offs",
+		       policy->name, 2 * NR_TURNS);
+	else if (!tap_ok(run.cpu_ns < NR_TURNS * (int64_t)MOST_NS,
+			 "%s: a wait costs no more than a poll", policy->name))
+		tap_diag("%ld ns each", (long)(run.cpu_ns / NR_TURNS));
 }
 
 int main(int argc, char **argv)
@@ -150,11 +121,8 @@ int main(int argc, char **argv)
 	api_start(argv);
 	tap_plan(2 * NR_OF(policies_of_threads));
 	for (int i = 0; i < NR_OF(policies_of_threads); i++) {
-		run.policy = &policies_of_threads[i];
-		watchdog(run.policy->name);
-		run.err = 0;
-		test_hand_offs();
-		test_signaller_below();
+		test(&policies_of_threads[i], false);
+		test(&policies_of_threads[i], true);
 	}
 	return tap_exit();
 }
