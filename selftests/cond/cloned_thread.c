@@ -19,19 +19,19 @@ static api_cond_t cond = API_COND_INITIALIZER;
 static api_mutex_t mutex;
 
 /* What a wait with the mutex comes to; ETIMEDOUT is right. */
-static int time_out(void)
+static int time_out(pid_t (*unused)(void))
 {
 	return api_time_out(&cond, &mutex);
 }
 
 static int cloned(void *result)
 {
-	*(int *)result = time_out();
+	*(int *)result = time_out(NULL);
 	syscall(SYS_exit, 0);
 	return 0;
 }
 
-static int in_clone(void)
+static int in_clone(pid_t (*unused)(void))
 {
 	const int flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND |
 			  CLONE_THREAD | CLONE_SYSVSEM | CLONE_PARENT_SETTID |
@@ -57,7 +57,7 @@ static int in_fork(pid_t (*forking)(void))
 	int status;
 
 	if (pid == 0)
-		_exit(time_out());
+		_exit(time_out(NULL));
 	if (pid < 0 || waitpid(pid, &status, 0) != pid)
 		tap_bail("fork: %s", strerror(errno));
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
@@ -67,43 +67,38 @@ static int in_fork(pid_t (*forking)(void))
 #define _Fork fork /* there is none yet */
 #endif
 
-/* In a thread that has not waited yet. */
-static void *make_others(void *results)
-{
-	int *result = results;
-
-	*result++ = in_clone();
-	*result++ = time_out();
-	*result++ = in_fork(_Fork);
-	*result++ = in_fork(fork);
-	return NULL;
-}
-
-static void *make_child(void *results)
-{
-	int *result = results;
-
-	*result++ = in_fork(vfork);
-	*result++ = time_out();
-	return NULL;
-}
-
-static const char *const places[] = {
-	"a thread by clone()", "its maker", "a child of _Fork()",
-	"a child of fork()",   "a vfork()", "its caller",
+/* The first and the fifth are in a thread that has not waited yet. */
+static const struct {
+	const char *name;
+	int (*wait)(pid_t (*forking)(void));
+	pid_t (*forking)(void);
+} places[] = {
+	{ "a thread by clone()", in_clone, NULL },
+	{ "its maker", time_out, NULL },
+	{ "a child of _Fork()", in_fork, _Fork },
+	{ "a child of fork()", in_fork, fork },
+	{ "a vfork()", in_fork, vfork },
+	{ "its caller", time_out, NULL },
 };
+
+static int results[NR_OF(places)];
+
+static void *wait_in(void *range)
+{
+	for (int i = ((int *)range)[0]; i < ((int *)range)[1]; i++)
+		results[i] = places[i].wait(places[i].forking);
+	return NULL;
+}
 
 static void test(const char *name)
 {
-	int results[NR_OF(places)];
-
 	MUST(kind_mutex_init(&mutex, kind_named(name), false));
 	watchdog(name);
-	joined(thread_of(make_others, results));
-	joined(thread_of(make_child, &results[4]));
+	joined(thread_of(wait_in, (int[]){ 0, 4 }));
+	joined(thread_of(wait_in, (int[]){ 4, NR_OF(places) }));
 	for (int i = 0; i < NR_OF(places); i++)
 		tap_is(results[i], ETIMEDOUT, "%s: in %s a wait times out",
-		       name, places[i]);
+		       name, places[i].name);
 }
 
 int main(int argc, char **argv)

@@ -134,72 +134,59 @@ static void test_deadline(void)
 /* More threads than a page has waiters, and one whose memory goes with it. */
 #define NR_OTHERS 70
 
-static struct sleeper {
-	pthread_t thread;
-	api_cond_t *cond;
-	atomic_bool *go;
-	atomic_bool begin;
-	atomic_int tid;
-} others[NR_OTHERS], last;
+static api_cond_t of_last = API_COND_INITIALIZER;
+static atomic_int nr_there, last_tid;
+static atomic_bool may_begin, last_goes, others_go;
 
-static void *sleep_until_go(void *arg)
+/* It is there before the memory goes. */
+static int wait_later(api_cond_t *c, api_mutex_t *m)
 {
-	struct sleeper *s = arg;
+	atomic_bool *goes = c == &of_last ? &last_goes : &others_go;
 
-	s->tid = blocked_gettid();
-	while (!s->begin)
+	api_mutex_unlock(m);
+	nr_there++;
+	while (!may_begin)
 		usleep(1000);
+	api_mutex_lock(m);
+	while (!*goes)
+		api_cond_wait(c, m);
+	return 0;
+}
+
+static void *be_last(void *arg)
+{
+	last_tid = blocked_gettid();
 	api_mutex_lock(&mutex);
-	while (!atomic_load(s->go))
-		api_cond_wait(s->cond, &mutex);
+	wait_later(&of_last, &mutex);
 	api_mutex_unlock(&mutex);
-	return NULL;
-}
-
-static void sleeper_start(struct sleeper *s, api_cond_t *on, atomic_bool *go,
-			  void *stack)
-{
-	s->cond = on;
-	s->go = go;
-	start_thread_on(stack, &s->thread, sleep_until_go, s);
-	reached(&s->tid, 1);
-}
-
-static void sleeper_begin(struct sleeper *s)
-{
-	s->begin = true;
-	asleep(s->tid);
-}
-
-static void sleeper_end(struct sleeper *s)
-{
-	api_mutex_lock(&mutex);
-	atomic_store(s->go, true);
-	api_cond_signal(s->cond);
-	api_mutex_unlock(&mutex);
-	pthread_join(s->thread, NULL);
+	return arg;
 }
 
 static void test_thread_ends(void)
 {
-	static api_cond_t of_last = API_COND_INITIALIZER;
-	static atomic_bool others_go, last_goes;
 	void *stack = map_pages(THREAD_STACK_SIZE);
+	pthread_t last;
 
 	watchdog("a thread without memory ends");
 	api_time_out(&cond, &mutex);
+	fixture = fixture_of(&cond, &mutex, NR_OTHERS);
 	for (int i = 0; i < NR_OTHERS; i++)
-		sleeper_start(&others[i], &cond, &others_go, NULL);
-	sleeper_start(&last, &of_last, &last_goes, stack);
+		fixture_start(&fixture, &(struct member){ .wait = wait_later });
+	start_thread_on(stack, &last, be_last, NULL);
+	reached(&nr_there, NR_OTHERS + 1);
 	take_memory(true);
+	may_begin = true;
 	for (int i = 0; i < NR_OTHERS; i++)
-		sleeper_begin(&others[i]);
-	sleeper_begin(&last);
-	sleeper_end(&last);
+		asleep(fixture.members[i].tid);
+	asleep(last_tid);
+	last_goes = true;
+	api_cond_signal(&of_last);
+	pthread_join(last, NULL);
 	munmap(stack, THREAD_STACK_SIZE);
 	api_time_out(&cond, &mutex);
-	for (int i = 0; i < NR_OTHERS; i++)
-		sleeper_end(&others[i]);
+	others_go = true;
+	api_cond_broadcast(&cond);
+	fixture_end(&fixture);
 	take_memory(false);
 	tap_ok(true, "who had no memory and has ended is forgotten");
 }

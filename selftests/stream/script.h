@@ -11,17 +11,6 @@
  * end in "@1" to "@9": their ticket. "cpu:", "eager:" and "cuda:" are for a
  * backend t alone.
  *
- *	fill s a 5	put s a 5	add s b a	fail s a	call s a
- *	deny s a	copy s b a	staged s b a	borrow s b a	replay s g
- *	gate x s [a]	reader x s a	open x		later x		waited x
- *	record s e	wait s e	sync s		drain s
- *	ticket 1	done 1		over 1 (a time)	soon 1 (a time)
- *	capture s	end s g		drop g
- *	create s	destroy s	alloc t b	free s a	set h 3
- *	is h 5		note h w	called = 5	races = 1	break 2
- *	mark s		since s = 4100	submits s = 9	host s = 1	device s = 0
- *	refuse FUNCTION CODE (of the mock)	count	calls FUNCTION = 3
- *
  * A kernel "fail"s with ENOSPC, a host call "call"s or "deny"s with it. A gate is
  * closed until "open", or "later" until this thread sleeps; it fills what it has
  * with 106. "since" mark: asked, elided, deferred, waited, as one number.
