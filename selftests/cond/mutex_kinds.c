@@ -16,69 +16,35 @@ enum moves {
 	BY_KERNEL, /* which hands the mutex over: the policy is not asked */
 };
 
-struct kind {
-	struct mutex_kind kind;
+static const struct kind {
+	const char *name;
 	enum moves moves;
 	bool shared;
 	bool moves_shared; /* those of a shared condvar, if told the mutex */
 	bool elided;
-};
-
+} kinds[] = {
+	{ "normal", .moves = BY_POLICY },
+	{ "recursive", .moves = BY_POLICY },
+	{ "errorcheck", .moves = BY_POLICY },
+	{ "PI", .moves = BY_KERNEL },
+	{ "recursive PI", .moves = BY_KERNEL },
 #if API_IS_PTHREAD
-
-#define RECURSIVE PTHREAD_MUTEX_RECURSIVE
-#define CHECKED	  PTHREAD_MUTEX_ERRORCHECK
-#define ADAPTIVE  PTHREAD_MUTEX_ADAPTIVE_NP
-#define ROBUST	  PTHREAD_MUTEX_ROBUST
-#define INHERIT	  PTHREAD_PRIO_INHERIT
-#define PROTECT	  PTHREAD_PRIO_PROTECT
-
-static const struct kind kinds[] = {
-	{ { "normal", 0, 0, 0 }, .moves = BY_POLICY },
-	{ { "recursive", RECURSIVE, 0, 0 }, .moves = BY_POLICY },
-	{ { "errorcheck", CHECKED, 0, 0 }, .moves = BY_POLICY },
-	{ { "adaptive", ADAPTIVE, 0, 0 }, .moves = BY_POLICY },
-	{ { "robust", 0, 0, ROBUST }, .moves = NEVER },
-	{ { "PI", 0, INHERIT, 0 }, .moves = BY_KERNEL },
-	{ { "PI, recursive", RECURSIVE, INHERIT, 0 }, .moves = BY_KERNEL },
-	{ { "PI, robust", 0, INHERIT, ROBUST }, .moves = NEVER },
-	{ { "protect", 0, PROTECT, 0 }, .moves = NEVER },
+	{ "adaptive", .moves = BY_POLICY },
+	{ "robust", .moves = NEVER },
+	{ "robust PI", .moves = NEVER },
+	{ "protect", .moves = NEVER },
 #ifdef __x86_64__
-	{ { "elided", 0, 0, 0 }, .moves = NEVER, .elided = true },
+	{ "normal", .moves = NEVER, .elided = true },
 #endif
-	{ { "shared", 0, 0, 0 }, .moves = NEVER, .shared = true },
-	{ { "shared, robust", 0, 0, ROBUST }, .moves = NEVER, .shared = true },
-	{ { "shared, PI", 0, INHERIT, 0 }, .moves = NEVER, .shared = true },
-};
-
-#define HAS_CEILING(kind) ((kind)->kind.protocol == PROTECT)
-
-#else /* native */
-
-#define RECURSIVE DROVER_MUTEX_RECURSIVE
-#define CHECKED	  DROVER_MUTEX_ERRORCHECK
-#define ROBUST	  DROVER_MUTEX_ROBUST
-#define INHERIT	  DROVER_MUTEX_PI
-
-static const struct kind kinds[] = {
-	{ { "normal", 0 }, .moves = BY_POLICY },
-	{ { "recursive", RECURSIVE }, .moves = BY_POLICY },
-	{ { "errorcheck", CHECKED }, .moves = BY_POLICY },
-	{ { "robust", ROBUST }, .moves = BY_KERNEL },
-	{ { "PI", INHERIT }, .moves = BY_KERNEL },
-	{ { "PI, recursive", INHERIT | RECURSIVE }, .moves = BY_KERNEL },
-	{ { "PI, robust", INHERIT | ROBUST }, .moves = BY_KERNEL },
-	{ { "shared", 0 },
-	  .moves = NEVER,
-	  .shared = true,
-	  .moves_shared = true },
-	{ { "shared, robust", ROBUST }, .moves = NEVER, .shared = true },
-	{ { "shared, PI", INHERIT }, .moves = NEVER, .shared = true },
-};
-
-#define HAS_CEILING(kind) false
-
+	{ "normal", .moves = NEVER, .shared = true },
+#else
+	{ "robust", .moves = BY_KERNEL },
+	{ "robust PI", .moves = BY_KERNEL },
+	{ "normal", .moves = NEVER, .shared = true, .moves_shared = true },
 #endif
+	{ "robust", .moves = NEVER, .shared = true },
+	{ "PI", .moves = NEVER, .shared = true },
+};
 
 /*
  * What glibc adds to __kind where it elides locks. Without the hardware it must
@@ -89,7 +55,7 @@ static const struct kind kinds[] = {
 
 static int mutex_init(const struct kind *kind)
 {
-	int err = kind_mutex_init(&mutex, &kind->kind, kind->shared);
+	int err = kind_mutex_init(&mutex, kind_named(kind->name), kind->shared);
 
 #if API_IS_PTHREAD && defined(__x86_64__)
 	if (kind->elided) {
@@ -135,7 +101,7 @@ static void *try_lock(void *may)
  */
 static bool may_lock(const struct kind *kind)
 {
-	bool may, ceiling = HAS_CEILING(kind);
+	bool may, ceiling = !strcmp(kind->name, "protect");
 	struct sched_param param = { .sched_priority = ceiling };
 
 	pthread_setschedparam(pthread_self(),
@@ -164,8 +130,11 @@ static void test_kind(const char *policy, const struct kind *kind, bool shared)
 {
 	static char label[128];
 
-	snprintf(label, sizeof(label), "%s: %s mutex, %s condvar", policy,
-		 kind->kind.name, shared ? "shared" : "private");
+	snprintf(label, sizeof(label), "%s: %s%s mutex, %s condvar", policy,
+		 kind->shared ? "shared " :
+		 kind->elided ? "elided " :
+				"",
+		 kind->name, shared ? "shared" : "private");
 	scene_start(policy, "normal", shared);
 	MUST(mutex_init(kind));
 	expect(kind, shared);

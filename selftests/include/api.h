@@ -173,8 +173,9 @@ static inline bool api_mutex_has(const api_mutex_t *mutex, const void *word)
 /*
  * Every kind of mutex that the API has, and condvars to go with it
  *
- * The usual kind is there more than once, to be drawn more often. Where the
- * native API takes the mutex with a broadcast or destroy, it is given.
+ * The first NR_MUTEX_KINDS may be drawn, the usual kind, which is there more than
+ * once, more often. Where the native API takes the mutex with a broadcast or
+ * destroy, it is given.
  */
 
 #ifdef API_PTHREAD
@@ -207,7 +208,12 @@ static const struct mutex_kind mutex_kinds[] = {
 	{ "robust", PTHREAD_MUTEX_NORMAL, 0, PTHREAD_MUTEX_ROBUST },
 	{ "PI", PTHREAD_MUTEX_NORMAL, PTHREAD_PRIO_INHERIT, 0 },
 	{ "recursive PI", PTHREAD_MUTEX_RECURSIVE, PTHREAD_PRIO_INHERIT, 0 },
+	{ "robust PI", PTHREAD_MUTEX_NORMAL, PTHREAD_PRIO_INHERIT,
+	  PTHREAD_MUTEX_ROBUST },
+	{ "protect", PTHREAD_MUTEX_NORMAL, PTHREAD_PRIO_PROTECT, 0 },
 };
+
+#define NR_MUTEX_KINDS 8
 
 static inline int kind_mutex_init(api_mutex_t *mutex,
 				  const struct mutex_kind *kind, bool shared)
@@ -254,7 +260,11 @@ static const struct mutex_kind mutex_kinds[] = {
 	{ "errorcheck", DROVER_MUTEX_ERRORCHECK },
 	{ "robust", DROVER_MUTEX_ROBUST },
 	{ "PI", DROVER_MUTEX_PI },
+	{ "recursive PI", DROVER_MUTEX_RECURSIVE | DROVER_MUTEX_PI },
+	{ "robust PI", DROVER_MUTEX_ROBUST | DROVER_MUTEX_PI },
 };
+
+#define NR_MUTEX_KINDS 7
 
 static inline int kind_mutex_init(api_mutex_t *mutex,
 				  const struct mutex_kind *kind, bool shared)
@@ -282,5 +292,3 @@ static inline const struct mutex_kind *kind_named(const char *name)
 		kind++;
 	return kind;
 }
-
-#define NR_MUTEX_KINDS (sizeof(mutex_kinds) / sizeof(*mutex_kinds))

@@ -289,8 +289,8 @@ int main(int argc, char **argv)
 	if (options.threads < 2 || options.most < options.threads ||
 	    options.most > MAX_THREADS)
 		tap_bail("2 <= threads <= most <= %d", MAX_THREADS);
-	if (options.mutex >= (int)NR_MUTEX_KINDS)
-		tap_bail("there are %zu kinds of mutexes", NR_MUTEX_KINDS);
+	if (options.mutex >= NR_MUTEX_KINDS)
+		tap_bail("there are %d kinds of mutexes", NR_MUTEX_KINDS);
 	sigaction(SIGUSR2, &action, NULL);
 	action.sa_flags = SA_RESTART;
 	sigaction(SIGUSR1, &action, NULL);
