@@ -161,5 +161,5 @@ int main(void)
 {
 	to_one_cpu();
 	mock_cuda_start();
-	return scripts_main(scenarios, NULL);
+	return scripts_main(scenarios);
 }

@@ -304,5 +304,5 @@ int main(void)
 {
 	watchdog_seconds = 20;
 	mock_cuda_start();
-	return scripts_main(scenarios, NULL);
+	return scripts_main(scenarios);
 }

@@ -6,7 +6,7 @@
  */
 #include "script.h"
 
-static unsigned char memory[BYTES], host[BYTES], told;
+static unsigned char memory[BYTES], told;
 static const char *from, *to;
 static atomic_bool may_end = true;
 static pthread_t opener;
@@ -49,6 +49,21 @@ STEP(told)
 	return 0;
 }
 
+/* places STREAM TO FROM: a copy reads what the host writes; both are named */
+STEP(places)
+{
+	const drover_access_t write = { FROM + 100, 1, DROVER_WRITE };
+	const char *at[3];
+
+	at[0] = here();
+	MUST(drover_stream_copy_borrowed(STREAM, TO, FROM, BYTES, TICKET));
+	at[1] = here();
+	MUST(drover_stream_note(&write, 1));
+	at[2] = here();
+	return races_found() == 1 && races_name(at[0], at[1]) &&
+	       races_name(at[1], at[2]);
+}
+
 static void *let_end(void *arg)
 {
 	sched_yield();
@@ -86,6 +101,8 @@ static const struct scenario scenarios[] = {
 	  "borrow s a h @1; note h r; races = 0; note h w; races = 1; ticket 1; "
 	  "note h w; races = 0; borrow s i a; note i r; races = 1; sync s; "
 	  "note i r; races = 0;" },
+	{ "cpu: the report names the copy and the host's access",
+	  "gate x s; places s a h @1 = 1; open x; ticket 1;" },
 	{ "cpu: a copy behind a copy",
 	  "borrow S h i; borrow S h i; races = 0;" },
 	{ "cpu: changed when its ticket is done, or staged",
@@ -99,38 +116,11 @@ static const struct scenario scenarios[] = {
 	{ NULL, NULL },
 };
 
-/* The copy reads what the host wrote meanwhile, and the report names places. */
-static void test_places(void)
-{
-	drover_stream_t s;
-	void *device;
-	drover_access_t write = { host + 100, 1, DROVER_WRITE };
-	const drover_access_t nothing = { 0 };
-	struct gate gate = GATE_INIT;
-	drover_ticket_t ticket;
-	const char *at[3];
-
-	MUST(drover_stream_create(&s, NULL));
-	device = device_memory(&s, BYTES);
-	MUST(gate_submit_access(&gate, &s, nothing, NULL));
-	at[0] = here();
-	MUST(drover_stream_copy_borrowed(&s, device, host, BYTES, &ticket));
-	at[1] = here();
-	MUST(drover_stream_note(&write, 1));
-	at[2] = here();
-	tap_ok(races_found() == 1 && races_name(at[0], at[1]) &&
-		       races_name(at[1], at[2]),
-	       "the report names the copy and the host's access");
-	gate_open(&gate);
-	MUST(drover_ticket_wait(&ticket, CLOCK_MONOTONIC, NULL));
-	MUST(drover_stream_free(&s, device));
-	MUST(drover_stream_destroy(&s));
-	MUST(drover_stream_watch_races(NULL, NULL));
-	MUST(drover_stream_note(NULL, 0));
-}
-
 int main(void)
 {
 	races_watch();
-	return scripts_main(scenarios, test_places);
+	MUST(drover_stream_watch_races(NULL, NULL));
+	MUST(drover_stream_note(NULL, 0));
+	races_watch();
+	return scripts_main(scenarios);
 }

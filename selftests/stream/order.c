@@ -169,5 +169,5 @@ static const struct scenario scenarios[] = {
 int main(void)
 {
 	mock_cuda_start();
-	return scripts_main(scenarios, NULL);
+	return scripts_main(scenarios);
 }

@@ -20,6 +20,7 @@
 #define NR_STEPS   30
 
 enum effect {
+	/* Those that read %3 come first. */
 	MOVES,
 	STAGES, /* reads the host's memory at once */
 	ADDS,
@@ -160,34 +161,25 @@ static bool host_may_write(const struct model *m, int buffer)
 /* Put the step into the model. Return: false if it must not be done. */
 static bool model_step(struct model *m, const struct step *step)
 {
-	unsigned int to = halves(step->to), from = halves(step->from);
+	unsigned int to = halves(step->to), reads = halves(step->from);
+	enum effect effect = step->kind->effect;
 
-	switch (step->kind->effect) {
-	case MOVES:
-		model_op(m, step->stream, from, to);
-		return true;
-	case STAGES:
-		model_op(m, step->stream, step->from < NR_BUFFERS ? 0 : from,
-			 to);
-		return true;
-	case ADDS:
-		model_op(m, step->stream, from | to, to);
-		return true;
-	case TOUCHES:
-	case FILLS:
-		model_op(m, step->stream, 0, to);
-		return true;
-	case NOTHING:
-		model_op(m, step->stream, 0, 0);
-		return true;
+	switch (effect) {
 	case WAITS:
 		join(m->streams[step->stream], m->streams[step->other]);
 		return true;
 	case SYNCHRONIZES:
 		join(m->host, m->streams[step->stream]);
 		return true;
-	default:
+	case HOST_WRITES:
 		return host_may_write(m, step->to);
+	default:
+		if (effect > ADDS ||
+		    (effect == STAGES && step->from < NR_BUFFERS))
+			reads = 0;
+		model_op(m, step->stream, reads | (effect == ADDS ? to : 0),
+			 effect == NOTHING ? 0 : to);
+		return true;
 	}
 }
 

@@ -330,9 +330,8 @@ static inline void script_run(const struct scenario *s, const char *on)
 	tap_ok(right, "%s: %s", on, name ? name + 2 : s->name);
 }
 
-/* scripts_main - what main() returns; @more has the results behind them */
-static inline int scripts_main(const struct scenario *scenarios,
-			       void (*more)(void))
+/* scripts_main - what main() returns */
+static inline int scripts_main(const struct scenario *scenarios)
 {
 	tap_start();
 	for (const struct scenario *s = scenarios; s->name; s++) {
@@ -347,13 +346,11 @@ static inline int scripts_main(const struct scenario *scenarios,
 			on = NULL;
 		}
 	}
-	if (more)
-		more();
 	return tap_exit();
 }
 
-#define SCRIPTS_MAIN(scenarios)                       \
-	int main(void)                                \
-	{                                             \
-		return scripts_main(scenarios, NULL); \
+#define SCRIPTS_MAIN(scenarios)                 \
+	int main(void)                          \
+	{                                       \
+		return scripts_main(scenarios); \
 	}
