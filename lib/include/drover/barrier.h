@@ -19,10 +19,10 @@
  * In all functions @phase is from drover_barrier_arrive(); @attr may be NULL, for
  * the defaults.
  *
- * All functions return 0, DROVER_BARRIER_SERIAL or an errno value and leave
- * errno alone. None is a cancellation point; signal handlers run while a thread
- * waits, and it waits on afterwards. A barrier is not carried over to the child
- * of a fork, unless it is shared.
+ * All functions return 0, DROVER_BARRIER_SERIAL or an errno value, leave errno
+ * alone, and never block unless they say so. None is a cancellation point;
+ * signal handlers run while a thread waits, and it waits on afterwards. A
+ * barrier is not carried over to the child of a fork, unless it is shared.
  */
 #ifndef DROVER_BARRIER_H
 #define DROVER_BARRIER_H
@@ -48,9 +48,9 @@ extern "C" {
 /**
  * drover_barrier_t - a barrier; the content is private to the library
  *
- * Has to be made by drover_barrier_init(), or by the initialiser. It keeps what
- * arriving threads write and what waiting threads read on cache lines apart,
- * wherever it lies, hence its size.
+ * Made by drover_barrier_init() or the initialiser. It keeps what is written by
+ * some and read by others on cache lines apart, wherever it lies, hence its
+ * size.
  */
 typedef struct {
 	uint64_t before[8], gate;
@@ -103,8 +103,8 @@ typedef struct {
  * drover_barrier_init() - make @barrier a valid barrier
  * @count: how many threads complete a phase, 1 to DROVER_BARRIER_MAX
  *
- * Never blocks. The first call of a process reads a few files, to find out which
- * CPUs are small; none of the other functions does.
+ * The first call of a process reads a few files, to find out which CPUs are
+ * small; none of the other functions does.
  *
  * Return: 0; EINVAL for another @count or other attributes.
  */
@@ -115,13 +115,11 @@ int drover_barrier_init(drover_barrier_t *barrier, unsigned int count,
  * drover_barrier_destroy() - end the life of @barrier
  * @barrier: a barrier at which no thread will arrive any more
  *
- * May be called as soon as one thread has returned from the last phase: it
- * waits for the others to get away from @barrier, which takes no longer than
- * waking them. Blocks for that. A phase got from drover_barrier_arrive() has to be
- * waited for, or given back, before the call can return.
- *
- * A shared barrier takes threads of other processes that do not come for two
- * seconds for dead.
+ * May be called as soon as one thread has returned from the last phase. Blocks
+ * until the others are away from @barrier, which takes no longer than waking
+ * them (threads of a shared one that do not come for two seconds are taken for
+ * dead), and all phases got from drover_barrier_arrive() are waited for or
+ * forgotten.
  *
  * Return: 0; EBUSY when threads have arrived and wait for others, EINVAL when
  * @barrier was not made or is destroyed already (nothing is changed then). A debug
@@ -147,10 +145,10 @@ int drover_barrier_wait(drover_barrier_t *barrier);
  * @nr: for how many threads, usually 1
  * @phase: what to wait for goes there; NULL: nobody will wait
  *
- * Never blocks, unless it arrives before the phase before is over for all,
- * which takes more threads than @barrier counts. Each phase that is stored is
- * to be given to drover_barrier_wait_for() or drover_barrier_forget() once, by
- * any thread.
+ * Blocks only if it arrives before the phase before is over for all, which
+ * takes more threads than @barrier counts. Each phase that is stored is to be
+ * given to drover_barrier_wait_for() or drover_barrier_forget() once, by any
+ * thread.
  *
  * Return: 0; DROVER_BARRIER_SERIAL when this completed the phase; EINVAL as
  * drover_barrier_wait(), or for an @nr of 0; EOVERFLOW when the phase has fewer
@@ -159,19 +157,15 @@ int drover_barrier_wait(drover_barrier_t *barrier);
 int drover_barrier_arrive(drover_barrier_t *barrier, unsigned int nr,
 			  drover_phase_t *phase);
 
-/**
- * drover_barrier_wait_for() - wait until a phase is complete
- *
- * Blocks. Return: 0.
- */
+/** drover_barrier_wait_for() - block until a phase is complete. Return: 0. */
 int drover_barrier_wait_for(drover_barrier_t *barrier, drover_phase_t phase);
 
 /**
- * drover_barrier_wait_until() - wait until a phase is complete, or a deadline
+ * drover_barrier_wait_until() - block until a phase is complete, or a deadline
  * @clock: CLOCK_REALTIME or CLOCK_MONOTONIC
  * @deadline: absolute time on @clock
  *
- * Blocks. Return: 0; ETIMEDOUT; EINVAL for another clock or a tv_nsec outside 0
+ * Return: 0; ETIMEDOUT; EINVAL for another clock or a tv_nsec outside 0
  * to 999,999,999. In the last two cases @phase is still the caller's, who has
  * arrived all the same, and is to wait again or to forget it.
  */
@@ -181,25 +175,19 @@ int drover_barrier_wait_until(drover_barrier_t *barrier, drover_phase_t phase,
 /**
  * drover_barrier_test() - whether a phase is complete
  *
- * Never blocks. Return: 0, and @phase is given back, as by
- * drover_barrier_wait_for(); EINPROGRESS, and it is still the caller's.
+ * Return: 0, and @phase is given back, as by drover_barrier_wait_for();
+ * EINPROGRESS, and it is still the caller's.
  */
 int drover_barrier_test(drover_barrier_t *barrier, drover_phase_t phase);
 
-/**
- * drover_barrier_forget() - nobody is going to wait for a phase after all
- *
- * Never blocks. Return: 0.
- */
+/** drover_barrier_forget() - nobody is going to wait for a phase. Return: 0. */
 int drover_barrier_forget(drover_barrier_t *barrier, drover_phase_t phase);
 
 /**
  * drover_barrier_arrive_and_drop() - arrive, and be counted no more
  *
- * Never blocks, but as drover_barrier_arrive(). The phases after this one are
- * complete with one thread less.
- *
- * Return: as drover_barrier_arrive().
+ * The phases after this one are complete with one thread less. Blocks, and
+ * returns, as drover_barrier_arrive().
  */
 int drover_barrier_arrive_and_drop(drover_barrier_t *barrier);
 
@@ -208,8 +196,8 @@ int drover_barrier_arrive_and_drop(drover_barrier_t *barrier);
  * @barrier: a barrier at which nobody arrives meanwhile
  * @count: 1 to DROVER_BARRIER_MAX
  *
- * Never blocks. May be called as soon as one thread has returned from a phase,
- * provided that no thread arrives before the call has returned.
+ * May be called as soon as one thread has returned from a phase, provided that
+ * no thread arrives before the call has returned.
  *
  * Return: 0; EINVAL for another @count, or when @barrier was not made; EBUSY
  * when threads have arrived and wait for others (nothing is changed then).

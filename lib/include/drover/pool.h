@@ -25,7 +25,8 @@
  * In all functions @pool is the pool, @task a task that was submitted to it, and
  * @arg is for @function; @attr may be NULL, for the defaults.
  *
- * Functions return 0 or an errno value and leave errno alone. None is a
+ * Functions return 0 or an errno value, leave errno alone, and block only where
+ * they say so, but for short internal locks and to make threads. None is a
  * cancellation point, though a task that the caller runs itself may have some. In
  * the child of a fork a pool of the parent has no threads: all functions answer
  * ECHILD, but for drover_pool_free().
@@ -119,8 +120,6 @@ typedef struct {
 /**
  * drover_pool_create() - start the workers of a new pool
  *
- * Never blocks, but for what it takes to make threads.
- *
  * Return: 0; EINVAL for too many workers or spares, CPUs that there are not, or a
  * stack that is too small; ENOMEM; EAGAIN when the system refuses a thread. Then no
  * thread is left and @pool is not written.
@@ -131,11 +130,10 @@ int drover_pool_create(drover_pool_t **pool, const drover_poolattr_t *attr);
  * drover_pool_resize() - change how many tasks run at a time
  * @workers: as in drover_poolattr_t; 0: as many as CPUs, from now on
  *
- * Never blocks, but for what it takes to make threads; not for running tasks: if
- * there are more than @workers, no new ones begin until there are fewer.
+ * If more tasks than @workers run, no new ones begin until there are fewer.
  *
  * Return: 0; EINVAL for too many; EAGAIN or ENOMEM when the system refuses a
- * thread (those that there are do the work); ESHUTDOWN; ECHILD.
+ * thread (those that there are do the work); ESHUTDOWN.
  */
 int drover_pool_resize(drover_pool_t *pool, uint32_t workers);
 
@@ -153,7 +151,7 @@ enum drover_pool_end {
  * with CANCEL not.
  *
  * Return: 0; EALREADY when it was called before; EDEADLK inside a task or loop
- * of @pool; EINVAL for another @how; ECHILD.
+ * of @pool; EINVAL for another @how.
  */
 int drover_pool_shutdown(drover_pool_t *pool, enum drover_pool_end how);
 
@@ -161,12 +159,12 @@ int drover_pool_shutdown(drover_pool_t *pool, enum drover_pool_end how);
  * drover_pool_free() - give back the memory of a pool that was shut down
  * @pool: a pool that no call is inside of any more
  *
- * Never blocks. Return: 0; EBUSY when @pool was not shut down (nothing is
- * changed then). In the child of a fork: 0, whatever the parent did.
+ * Return: 0, in the child of a fork whatever the parent did; EBUSY when @pool
+ * was not shut down (nothing is changed then).
  */
 int drover_pool_free(drover_pool_t *pool);
 
-/* drover_task_init() - as DROVER_TASK_INITIALIZER. Never blocks, never fails. */
+/* drover_task_init() - as DROVER_TASK_INITIALIZER */
 void drover_task_init(drover_task_t *task, int (*function)(void *arg),
 		      void *arg);
 
@@ -174,20 +172,19 @@ void drover_task_init(drover_task_t *task, int (*function)(void *arg),
  * drover_pool_submit() - let a worker run @task
  * @task: to be waited for before its memory is used for something else
  *
- * Never blocks, but for a short internal lock. Wakes a worker only if those
- * awake do not suffice.
+ * Wakes a worker only if those awake do not suffice.
  *
  * Return: 0; EINVAL when @task or its function is NULL; EBUSY when it was
- * submitted and has not ended; ESHUTDOWN after drover_pool_shutdown(); ECHILD.
- * Nothing is changed then.
+ * submitted and has not ended; ESHUTDOWN after drover_pool_shutdown(). Nothing
+ * is changed then.
  */
 int drover_pool_submit(drover_pool_t *pool, drover_task_t *task);
 
 /**
  * drover_pool_submit_batch() - drover_pool_submit() for several, or for none
  *
- * Never blocks. Return: as drover_pool_submit(), and EINVAL for more than 2^30;
- * unless 0, none was accepted.
+ * Return: as drover_pool_submit(), and EINVAL for more than 2^30; unless 0,
+ * none was accepted.
  */
 int drover_pool_submit_batch(drover_pool_t *pool, drover_task_t *tasks,
 			     size_t nr);
@@ -196,7 +193,7 @@ int drover_pool_submit_batch(drover_pool_t *pool, drover_task_t *tasks,
  * drover_pool_post() - run a function that nobody will wait for by itself
  * @function: its result goes nowhere
  *
- * Never blocks, but for locks. Return: as drover_pool_submit(), or ENOMEM.
+ * Return: as drover_pool_submit(), or ENOMEM.
  */
 int drover_pool_post(drover_pool_t *pool, int (*function)(void *arg),
 		     void *arg);
@@ -223,7 +220,7 @@ int drover_pool_post_or(drover_pool_t *pool, int (*function)(void *arg),
  * EAGAIN instead: the task goes on, and is still to be waited for.
  *
  * Return: 0; ECANCELED when it was cancelled, or left without a result (@result
- * is not written); EAGAIN; EINVAL when @task was never submitted; ECHILD.
+ * is not written); EAGAIN; EINVAL when @task was never submitted.
  */
 int drover_pool_wait(drover_pool_t *pool, drover_task_t *task, int *result);
 
@@ -244,7 +241,7 @@ int drover_pool_clockwait(drover_pool_t *pool, drover_task_t *task,
 /**
  * drover_pool_test() - has @task ended?
  *
- * Never blocks. Return: EBUSY if not; otherwise as drover_pool_wait().
+ * Return: EBUSY if not; otherwise as drover_pool_wait().
  */
 int drover_pool_test(drover_pool_t *pool, drover_task_t *task, int *result);
 
@@ -254,17 +251,15 @@ int drover_pool_test(drover_pool_t *pool, drover_task_t *task, int *result);
  * Blocks until there is a moment at which no accepted task is left, posted ones
  * included, and no loop.
  *
- * Return: 0; EDEADLK inside a task or loop of @pool; ECHILD.
+ * Return: 0; EDEADLK inside a task or loop of @pool.
  */
 int drover_pool_wait_all(drover_pool_t *pool);
 
 /**
  * drover_pool_cancel() - do not run @task, if nobody has begun
  *
- * Never blocks. Who waits for @task gets ECANCELED.
- *
- * Return: 0; EBUSY when it is running or has ended, EINVAL when it was never
- * submitted (nothing is changed then); ECHILD.
+ * Return: 0, and who waits for @task gets ECANCELED; EBUSY when it is running
+ * or has ended, EINVAL when it was never submitted (nothing is changed then).
  */
 int drover_pool_cancel(drover_pool_t *pool, drover_task_t *task);
 
@@ -283,8 +278,7 @@ int drover_pool_cancel(drover_pool_t *pool, drover_task_t *task);
  * thread, the result is ECANCELED. It needs no memory.
  *
  * Return: 0, or what the first call of @function that did not return 0 has
- * returned (parts that nobody has begun are then left out); EINVAL when
- * @function is NULL; ECHILD.
+ * returned (parts that nobody has begun are then left out); EINVAL without one.
  */
 int drover_pool_for(drover_pool_t *pool, size_t begin, size_t end, size_t grain,
 		    int (*function)(size_t begin, size_t end, void *arg),
@@ -351,7 +345,7 @@ typedef struct {
 	uint64_t reserved[4];
 } drover_poolstats_t;
 
-/* drover_pool_stats() - count; exact when no task is left. Never blocks. */
+/* drover_pool_stats() - count; exact when no task is left */
 void drover_pool_stats(drover_pool_t *pool, drover_poolstats_t *stats);
 
 #pragma GCC visibility pop

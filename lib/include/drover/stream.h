@@ -26,10 +26,16 @@
  * overlap; @attr may be NULL, for the defaults.
  *
  * All threads may use a stream; their calls take effect one after the other.
- * All functions return 0 or an errno value and leave errno alone; after an
- * error drover_stream_why() has a sentence about it. None is a cancellation
- * point. Every function that takes a stream answers EBADF for one that was
- * destroyed, or was made by a process of which this one is a fork.
+ * All functions return 0 or an errno value, leave errno alone, and block only
+ * where they say so; after an error drover_stream_why() has a sentence about
+ * it. None is a cancellation point. What takes a stream answers EBADF for one
+ * that was destroyed, or was made by a process of which this one is a fork.
+ *
+ * What submits an operation blocks only when there is no room for it, and
+ * answers EINVAL for what is none (NULL, an overlap), EXDEV for memory that the
+ * backend cannot reach, EDEADLK where a kernel or host call of the stream would
+ * wait for itself, ENOMEM, EIO from the driver, or the error that has ended the
+ * stream.
  */
 #ifndef DROVER_STREAM_H
 #define DROVER_STREAM_H
@@ -217,7 +223,7 @@ int drover_stream_destroy(drover_stream_t *stream);
  * What is put there by others than drover_kernel_t.issue comes behind what was
  * submitted and issued before, and the library knows nothing else of it; a wait
  * for all of the stream may wait for it, too. To be used until
- * drover_stream_destroy(). Never blocks. Return: 0.
+ * drover_stream_destroy(). Return: 0.
  */
 int drover_stream_native(drover_stream_t *stream, void **native);
 
@@ -275,9 +281,7 @@ int drover_stream_free(drover_stream_t *stream, void *memory);
  *
  * Blocks until the copy, and so everything it depends on, is done.
  *
- * Return: 0; EINVAL for NULL or an overlap; EXDEV for memory that the backend
- * cannot reach; EBUSY while the stream captures; EDEADLK from its own kernels
- * and host calls; ENOMEM; or the error that has ended the stream.
+ * Return: as every submit; EBUSY while the stream captures.
  */
 int drover_stream_copy(drover_stream_t *stream, void *to, const void *from,
 		       size_t bytes);
@@ -289,10 +293,9 @@ int drover_stream_copy(drover_stream_t *stream, void *to, const void *from,
  *	then. Device memory: read in its turn, before anything that is submitted
  *	later writes it.
  *
- * Blocks only when there is no room for it (until it is done, if it is larger than
- * drover_streamattr_t.staging), or while operations under way write host memory @from.
- *
- * Return: as drover_stream_copy(), but not EBUSY.
+ * Blocks also while operations under way write host memory @from, and until it
+ * is done if it is larger than drover_streamattr_t.staging. Return: as every
+ * submit.
  */
 int drover_stream_copy_staged(drover_stream_t *stream, void *to,
 			      const void *from, size_t bytes,
@@ -305,9 +308,7 @@ int drover_stream_copy_staged(drover_stream_t *stream, void *to,
  * drover_stream_synchronize() behind it has returned: @from must exist and not
  * change, @to must exist and not be looked at. A CUDA driver makes the caller
  * wait for a copy whose host memory is not pinned: so to read a result back while
- * the caller goes on is such a copy to pinned memory.
- *
- * Return: as drover_stream_copy_staged().
+ * the caller goes on is such a copy to pinned memory. Return: as every submit.
  */
 int drover_stream_copy_borrowed(drover_stream_t *stream, void *to,
 				const void *from, size_t bytes,
@@ -319,7 +320,7 @@ int drover_stream_copy_borrowed(drover_stream_t *stream, void *to,
  * @bytes: of each row
  *
  * It counts as touching all from the first byte to the last, those between the rows
- * included, and the two ranges must not overlap. Return: as _copy_borrowed().
+ * included, and the two ranges must not overlap. Return: as every submit.
  */
 int drover_stream_copy_rows(drover_stream_t *stream, void *to, size_t to_pitch,
 			    const void *from, size_t from_pitch, size_t bytes,
@@ -330,7 +331,7 @@ int drover_stream_copy_rows(drover_stream_t *stream, void *to, size_t to_pitch,
  * @to: device or host memory; with CUDA only what this library has allocated
  * @byte: what they are to be
  *
- * Return: as drover_stream_copy_borrowed().
+ * Return: as every submit; EINVAL also for no bytes.
  */
 int drover_stream_set(drover_stream_t *stream, void *to, int byte, size_t bytes,
 		      drover_ticket_t *ticket);
@@ -341,11 +342,9 @@ int drover_stream_set(drover_stream_t *stream, void *to, int byte, size_t bytes,
  * @args: its arguments, copied during the call, or NULL. For CUDA they are laid
  *	out as the kernel's parameters are.
  *
- * Blocks only when there is no room. The order and the elision rest on
- * @accesses: what is missing there is a race.
- *
- * Return: 0; EINVAL when the kernel is none for this backend; EXDEV; EDEADLK;
- * ENOMEM; or the error that has ended the stream.
+ * The order and the elision rest on @accesses: what is missing there is a race.
+ * Return: as every submit; EINVAL also when the kernel is none for this
+ * backend.
  */
 int drover_stream_run(drover_stream_t *stream, const drover_kernel_t *kernel,
 		      const void *args, size_t args_bytes,
@@ -372,17 +371,15 @@ int drover_stream_load(drover_stream_t *stream, const void *image,
  * @call: called by a worker of the pool or a thread of the driver's; returns 0 or
  *	an errno value, which fails the operation; so does, on the CPU, the end
  *	of its thread. On CUDA it may not call the driver, so no functions of
- *	streams.
- *
- * Blocks only when there is no room. Return: as drover_stream_run().
+ *	streams. Return: as every submit.
  */
 int drover_stream_host_call(drover_stream_t *stream, int (*call)(void *arg),
 			    void *arg, const drover_access_t *accesses,
 			    size_t nr_accesses, drover_ticket_t *ticket);
 
 /*
- * drover_stream_record() - make @event the point behind all submitted so far. Never
- * blocks. Return: 0; ENOMEM (capturing).
+ * drover_stream_record() - make @event the point behind all submitted so far.
+ * Return: 0; ENOMEM (capturing).
  */
 int drover_stream_record(drover_stream_t *stream, drover_event_t *event);
 
@@ -391,12 +388,12 @@ int drover_stream_record(drover_stream_t *stream, drover_event_t *event);
  * @event: recorded in any stream, of any backend
  *
  * The point counts at which the event is recorded now. An operation, unless the
- * order is given already. Blocks only when there is no room, or between backends of
- * which neither can wait for the other.
+ * order is given already. Blocks also between backends of which neither can
+ * wait for the other.
  *
- * Return: 0, also for an event whose stream was destroyed, for then all of it
- * is done; the error of the operations in front of the event, which this stream
- * then ends with as well; EDEADLK; EIO.
+ * Return: as every submit; 0 for an event whose stream was destroyed, for then
+ * all of it is done; the error of the operations in front of the event, which
+ * this stream then ends with as well.
  */
 int drover_stream_wait_event(drover_stream_t *stream, drover_event_t *event);
 
@@ -420,7 +417,7 @@ int drover_stream_drain(drover_stream_t *stream);
 /**
  * drover_ticket_done() - whether an operation is done
  *
- * Never blocks, and for the CPU backend makes no system call.
+ * For the CPU backend it makes no system call.
  *
  * Return: 0: done; EINPROGRESS: not yet; EBADF: its stream was destroyed, which
  * waited for it; the operation's error, which may be that of an earlier one.
@@ -432,10 +429,8 @@ int drover_ticket_done(const drover_ticket_t *ticket);
  * @clock: CLOCK_REALTIME or CLOCK_MONOTONIC
  * @deadline: absolute time on @clock; NULL: without end
  *
- * Blocks, at most until @deadline.
- *
- * Return: as drover_ticket_done(), but ETIMEDOUT for not yet; EINVAL for
- * another clock or a tv_nsec outside 0 to 999,999,999; EDEADLK from the
+ * Blocks. Return: as drover_ticket_done(), but ETIMEDOUT for not yet; EINVAL
+ * for another clock or a tv_nsec outside 0 to 999,999,999; EDEADLK from the
  * stream's own kernels and host calls.
  */
 int drover_ticket_wait(const drover_ticket_t *ticket, clockid_t clock,
@@ -451,7 +446,7 @@ int drover_ticket_wait(const drover_ticket_t *ticket, clockid_t clock,
  * An event named meanwhile has to exist as long as the graph does: each replay
  * records it anew, or waits for the point at which it is recorded then.
  *
- * Never blocks. Return: 0; EBUSY when it captures already; ENOMEM.
+ * Return: 0; EBUSY when it captures already; ENOMEM.
  */
 int drover_stream_capture(drover_stream_t *stream);
 
@@ -459,8 +454,8 @@ int drover_stream_capture(drover_stream_t *stream);
  * drover_stream_capture_end() - stop capturing
  * @graph: where the graph goes; to be destroyed by the caller
  *
- * Never blocks. Return: 0; EINVAL when it does not capture; EIO when the driver
- * cannot make a graph of it, and the operations are lost; ENOMEM.
+ * Return: 0; EINVAL when it does not capture; EIO when the driver cannot make a
+ * graph of it, and the operations are lost; ENOMEM.
  */
 int drover_stream_capture_end(drover_stream_t *stream, drover_graph_t **graph);
 
@@ -472,19 +467,16 @@ int drover_stream_capture_end(drover_stream_t *stream, drover_graph_t **graph);
  * are borrowed anew until the ticket is done. Events recorded in the graph are
  * at its end; events waited for in it are waited for at its beginning.
  *
- * Return: as drover_stream_run(); EINVAL for another backend; EBUSY while the
- * stream captures.
+ * Return: as every submit; EINVAL also for another backend; EBUSY while it
+ * captures.
  */
 int drover_graph_replay(drover_stream_t *stream, drover_graph_t *graph,
 			drover_ticket_t *ticket);
 
-/*
- * drover_graph_destroy() - let go of a graph, or NULL. Never blocks: it stays until
- * it is not under way. Return: 0.
- */
+/* drover_graph_destroy() - let go of a graph, also one under way, or of NULL */
 int drover_graph_destroy(drover_graph_t *graph);
 
-/* drover_stream_counts() - what @stream has done. Never blocks. Return: 0. */
+/* drover_stream_counts() - what @stream has done. Return: 0. */
 int drover_stream_counts(drover_stream_t *stream,
 			 drover_stream_counts_t *counts);
 
