@@ -16,9 +16,6 @@
  */
 #define FAIR_EVERY 61
 
-/* Idle workers that are looked at for one that is not on this CPU. */
-#define LOOKS_AT_IDLE 8
-
 _Thread_local struct here pool_here;
 
 static void count(_Atomic uint64_t *counter, uint64_t more)
@@ -85,17 +82,6 @@ static struct task *worker_take(struct worker *w)
 
 /* ---- waking ---- */
 
-/* With the idle lock: the latest one that was not on @cpu, of a few. */
-static struct worker **idle_off(struct drover_pool *pool, int cpu)
-{
-	struct worker **at = &pool->idle;
-
-	for (int i = 0; i < LOOKS_AT_IDLE && *at; i++, at = &(*at)->next_idle)
-		if ((*at)->cpu != cpu)
-			return at;
-	return &pool->idle;
-}
-
 static bool may_be_active(struct drover_pool *pool)
 {
 	return load_seq_cst(&pool->nr_active) <
@@ -106,14 +92,12 @@ static bool may_be_active(struct drover_pool *pool)
 /* The one that is woken is searching from now on. */
 static bool wake_one(struct drover_pool *pool, bool busy)
 {
-	int cpu = busy ? sched_getcpu() : -1;
-	struct worker *w, **at;
+	struct worker *w;
 
 	lock_take(&pool->idle_lock);
-	at = idle_off(pool, cpu);
-	w = may_be_active(pool) ? *at : NULL;
+	w = may_be_active(pool) ? pool->idle : NULL;
 	if (w) {
-		*at = w->next_idle;
+		pool->idle = w->next_idle;
 		store_seq_cst(&pool->nr_idle, load_relaxed(&pool->nr_idle) - 1);
 		add_seq_cst(&pool->nr_searching, 1);
 		add_seq_cst(&pool->nr_active, 1);
@@ -122,7 +106,7 @@ static bool wake_one(struct drover_pool *pool, bool busy)
 	if (!w)
 		return false;
 	if (busy)
-		place_before_wake(w, cpu);
+		place_before_wake(w, sched_getcpu());
 	store_release(&w->park, UNPARKED); /* [P-CLAIM] */
 	sleep_end(&w->park, 1, false);
 	add_relaxed(&pool->wakes, 1);
