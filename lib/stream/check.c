@@ -50,31 +50,22 @@ static struct {
 
 /* ---- reports ---- */
 
-static void print_place(char *text, size_t size, const void *caller)
-{
-	Dl_info info;
-
-	if (dladdr(caller, &info) && info.dli_fname)
-		snprintf(text, size, "%s+0x%lx", info.dli_fname,
-			 (unsigned long)((uintptr_t)caller -
-					 (uintptr_t)info.dli_fbase));
-	else
-		snprintf(text, size, "%p", caller);
-}
-
 static void print_access(char *text, size_t size, const struct shadow *s)
 {
 	static const char *const kinds[] = { "nothing", "read", "write",
 					     "read and write" };
-	char place[300], who[60] = "the host";
+	char who[60] = "the host";
+	Dl_info info = { 0 };
 
-	print_place(place, sizeof(place), s->caller);
+	if (!dladdr(s->caller, &info) || !info.dli_fname)
+		info.dli_fname = "?";
 	if (s->number)
 		snprintf(who, sizeof(who), "operation %llu of stream %u",
 			 (unsigned long long)s->number, s->slot);
-	snprintf(text, size, "%s of %zu bytes at %p by %s, from %s",
+	snprintf(text, size, "%s of %zu bytes at %p by %s, from %s+0x%tx",
 		 s->anything ? "anything" : kinds[s->access.kind & 3],
-		 s->access.bytes, s->access.start, who, place);
+		 s->access.bytes, s->access.start, who, info.dli_fname,
+		 (char *)s->caller - (char *)info.dli_fbase);
 }
 
 static void report(const char *one, const char *two)
@@ -210,23 +201,6 @@ static void for_all(const struct footprint *f, struct shadow *b,
 	}
 }
 
-/* What is over before @op begins. */
-static void clock_before(struct stream *s, const struct op *op, vector *clock)
-{
-	memcpy(*clock, checker.host, sizeof(*clock));
-	if (op->queued)
-		join(clock, &checker.queue[s->slot]);
-	for (uint32_t i = 0; i < op->nr_dependencies; i++) {
-		const struct dependency *d = &op->dependencies[i];
-		const struct stream *other = &streams[d->slot];
-
-		if (d->number > other->retired)
-			join(clock, behind(other, d->number));
-		if (d->number > (*clock)[d->slot])
-			(*clock)[d->slot] = d->number;
-	}
-}
-
 /* ---- what the engine and the host do ---- */
 
 void check_submit(struct stream *s, struct op *op)
@@ -236,10 +210,21 @@ void check_submit(struct stream *s, struct op *op)
 			    .slot = s->slot,
 			    .number = op->number,
 			    .caller = op->caller };
-	vector clock;
+	vector clock; /* what is over before @op begins */
 
 	drover_mutex_lock(&checker.lock);
-	clock_before(s, op, &clock);
+	memcpy(clock, checker.host, sizeof(clock));
+	if (op->queued)
+		join(&clock, &checker.queue[s->slot]);
+	for (uint32_t i = 0; i < op->nr_dependencies; i++) {
+		const struct dependency *d = &op->dependencies[i];
+		const struct stream *other = &streams[d->slot];
+
+		if (d->number > other->retired)
+			join(&clock, behind(other, d->number));
+		if (d->number > clock[d->slot])
+			clock[d->slot] = d->number;
+	}
 	for_all(&f, &b, &clock);
 	if (op->queued)
 		join(&checker.queue[s->slot], &clock);

@@ -53,12 +53,6 @@ static int find_symbols(const char *path)
 	return 0;
 }
 
-static void forget(void)
-{
-	dlclose(cuda.library);
-	cuda = (struct cuda_driver){ 0 };
-}
-
 static int load(void)
 {
 	/* Not of whoever calls a program with more rights than they have. */
@@ -79,8 +73,10 @@ static int load(void)
 	err = find_symbols(path);
 	if (!err)
 		err = cuda_error(cuda.init(0), "cuInit");
-	if (err)
-		forget();
+	if (err) {
+		dlclose(cuda.library);
+		cuda = (struct cuda_driver){ 0 };
+	}
 	return err;
 }
 

@@ -79,21 +79,16 @@ static uint64_t newest_conflict(const struct stream *other,
 	return 0;
 }
 
-static bool device_can_wait(const struct stream *s, const struct op *op,
-			    const struct stream *other)
+int engine_put_behind(struct stream *s, struct op *op, struct stream *other,
+		      uint64_t number, struct need *need)
 {
 	/* Behind an event are copies as well. */
 	bool queued = op->kind == OP_WAIT ? s->backend->copies_queued :
 					    op->queued;
 
-	return queued && s->backend->family == other->backend->family &&
-	       op->nr_dependencies < OP_DEPENDENCIES;
-}
-
-int engine_put_behind(struct stream *s, struct op *op, struct stream *other,
-		      uint64_t number, struct need *need)
-{
-	if (!device_can_wait(s, op, other))
+	/* Otherwise the device can wait. */
+	if (!queued || s->backend->family != other->backend->family ||
+	    op->nr_dependencies == OP_DEPENDENCIES)
 		return need_of(need, other, number);
 	op->dependencies[op->nr_dependencies++] =
 		(struct dependency){ .slot = other->slot, .number = number };

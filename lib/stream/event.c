@@ -90,29 +90,11 @@ static uint64_t host_needs(const struct stream *s, const struct stream *t,
 	return stream_op(t, number)->host_number;
 }
 
-/* Find out what to wait for. Return: how many streams that are. */
-static size_t synchronize_with(const struct stream *s, bool elidable,
-			       struct need *needs)
-{
-	size_t nr = 0;
-
-	for_each_stream(t)
-	{
-		uint64_t number = host_needs(s, t, elidable);
-
-		if (stream_is_done(t, number))
-			check_host_knows(t, number);
-		else
-			need_of(&needs[nr++], t, number);
-	}
-	return nr;
-}
-
 static int synchronize(drover_stream_t *stream, bool elidable)
 {
 	struct stream *s = stream_enter(stream);
 	struct need needs[STREAM_MAX];
-	size_t nr;
+	size_t nr = 0;
 	int err;
 
 	if (!s)
@@ -122,7 +104,15 @@ static int synchronize(drover_stream_t *stream, bool elidable)
 		drover_mutex_unlock(&stream_lock);
 		return err;
 	}
-	nr = synchronize_with(s, elidable, needs);
+	for_each_stream(t)
+	{
+		uint64_t number = host_needs(s, t, elidable);
+
+		if (stream_is_done(t, number))
+			check_host_knows(t, number);
+		else
+			need_of(&needs[nr++], t, number);
+	}
 	s->counts.asked += elidable || nr;
 	s->counts.elided += elidable && !nr;
 	s->counts.waited += nr != 0;

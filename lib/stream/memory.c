@@ -199,27 +199,20 @@ int drover_stream_free(drover_stream_t *stream, void *memory)
 
 /* ---- staging: a ring that is given back in the order of the operations ---- */
 
-/*
- * With nothing in use the ring begins anew. So a loop that waits for each of its
- * steps stays in memory that is in the cache, and was ever touched.
- */
-static void staging_rewind(struct stream *s)
-{
-	size_t at = s->staging_head % s->staging_bytes;
-
-	if (s->staging_head != s->staging_tail || !at)
-		return;
-	s->staging_head += s->staging_bytes - at;
-	s->staging_tail = s->staging_head;
-}
-
 /* Room for @bytes in one piece; NULL: not before more is given back. */
 static void *staging_room(struct stream *s, size_t bytes)
 {
-	size_t at, skip;
+	size_t at = s->staging_head % s->staging_bytes, skip;
 
-	staging_rewind(s);
-	at = s->staging_head % s->staging_bytes;
+	/*
+	 * With nothing in use the ring begins anew, so that a loop that waits for
+	 * each of its steps stays in memory that is in the cache.
+	 */
+	if (s->staging_head == s->staging_tail && at) {
+		s->staging_head += s->staging_bytes - at;
+		s->staging_tail = s->staging_head;
+		at = 0;
+	}
 	skip = at + bytes > s->staging_bytes ? s->staging_bytes - at : 0;
 	if (s->staging_head + skip + bytes - s->staging_tail > s->staging_bytes)
 		return NULL;

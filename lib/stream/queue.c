@@ -11,15 +11,6 @@ static drover_pool_t *pool;
 
 /* ---- carrying operations out ---- */
 
-static int run(struct op *op)
-{
-	const drover_kernel_t *k = &op->kernel;
-
-	return k->run ? k->run(op_args(op)) :
-			drover_pool_for(pool, 0, k->grid[0] ?: 1, 0, k->part,
-					op_args(op));
-}
-
 static void copy(const struct op *op)
 {
 	char *to = op->to;
@@ -34,6 +25,7 @@ static void copy(const struct op *op)
 static int perform(struct op *op)
 {
 	const struct drover_graph *graph = op->graph;
+	const drover_kernel_t *k = &op->kernel;
 	int err = 0;
 
 	switch (op->kind) {
@@ -44,7 +36,10 @@ static int perform(struct op *op)
 		memset(op->to, op->byte, op->bytes);
 		return 0;
 	case OP_RUN:
-		return run(op);
+		if (k->run)
+			return k->run(op_args(op));
+		return drover_pool_for(pool, 0, k->grid[0] ?: 1, 0, k->part,
+				       op_args(op));
 	case OP_HOST_CALL:
 		return op->call(op->arg);
 	case OP_GRAPH:

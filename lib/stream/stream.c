@@ -195,16 +195,6 @@ static int open_slot(struct stream *s, const drover_streamattr_t *attr)
 	return err;
 }
 
-static void publish(struct stream *s, drover_stream_t *name)
-{
-	drover_mutex_lock(&stream_lock);
-	store_release(&s->life, load_relaxed(&s->life) + 1);
-	*name = (drover_stream_t){ .name = { s->slot,
-					     load_relaxed(&s->life) } };
-	check_open(s);
-	drover_mutex_unlock(&stream_lock);
-}
-
 int drover_stream_create(drover_stream_t *stream,
 			 const drover_streamattr_t *attr)
 {
@@ -225,23 +215,13 @@ int drover_stream_create(drover_stream_t *stream,
 		give_slot(s);
 		return err;
 	}
-	publish(s, stream);
-	return 0;
-}
-
-/* Nothing is under way, and nobody looks at it any more. */
-static void close_slot(struct stream *s)
-{
 	drover_mutex_lock(&stream_lock);
-	stream_retire(s);
-	/* Those behind a failure are kept until now. */
-	while (s->retired < s->submitted)
-		op_free(stream_op(s, ++s->retired));
+	store_release(&s->life, load_relaxed(&s->life) + 1);
+	*stream = (drover_stream_t){ .name = { s->slot,
+					       load_relaxed(&s->life) } };
+	check_open(s);
 	drover_mutex_unlock(&stream_lock);
-	s->backend->free(s, s->staging, MEMORY_HOST);
-	s->backend->close(s);
-	free(s->ring);
-	give_slot(s);
+	return 0;
 }
 
 /* Until all is done; then @arg is where the stream is to be found. */
@@ -267,10 +247,20 @@ int drover_stream_destroy(drover_stream_t *stream)
 	struct stream *s = NULL;
 	int err = stream_repeat(stream, destroy_step, &s);
 
-	if (s) {
-		stream_await_users(s);
-		close_slot(s);
-	}
+	if (!s)
+		return err;
+	/* Nothing is under way, and nobody looks at it any more. */
+	stream_await_users(s);
+	drover_mutex_lock(&stream_lock);
+	stream_retire(s);
+	/* Those behind a failure are kept until now. */
+	while (s->retired < s->submitted)
+		op_free(stream_op(s, ++s->retired));
+	drover_mutex_unlock(&stream_lock);
+	s->backend->free(s, s->staging, MEMORY_HOST);
+	s->backend->close(s);
+	free(s->ring);
+	give_slot(s);
 	return err;
 }
 

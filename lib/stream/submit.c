@@ -96,20 +96,6 @@ static int check_kernel(const struct stream *s, const struct op *op)
 			      s->backend->name);
 }
 
-static int order(struct stream *s, struct op *op, struct need *need)
-{
-	int err = 0;
-
-	op->nr_dependencies = 0;
-	if (op->kind == OP_WAIT)
-		err = event_order(s, op, op->event, need);
-	else if (op->kind == OP_GRAPH)
-		err = graph_order(s, op, need);
-	if (!err && s->order == DROVER_ORDER_ENGINE)
-		err = engine_order(s, op, need);
-	return err;
-}
-
 /* All that can make the caller wait or fail, before there is a number. */
 static int prepare(struct stream *s, struct op *op, struct need *need)
 {
@@ -125,8 +111,13 @@ static int prepare(struct stream *s, struct op *op, struct need *need)
 		err = room_in_ring(s, need);
 	if (!err && staged)
 		err = host_reads_source(s, op, need);
-	if (!err && !s->capture)
-		err = order(s, op, need);
+	op->nr_dependencies = 0;
+	if (!err && !s->capture && op->kind == OP_WAIT)
+		err = event_order(s, op, op->event, need);
+	if (!err && !s->capture && op->kind == OP_GRAPH)
+		err = graph_order(s, op, need);
+	if (!err && !s->capture && s->order == DROVER_ORDER_ENGINE)
+		err = engine_order(s, op, need);
 	if (!err && staged)
 		err = staging_take(s, op, need);
 	return err;

@@ -198,11 +198,6 @@ int stream_error(const struct stream *s)
 
 /* ---- tickets ---- */
 
-static struct stream *slot_of(const drover_ticket_t *ticket)
-{
-	return &streams[ticket->stream.name[0] % STREAM_MAX];
-}
-
 /*
  * EINPROGRESS, or how the operation has ended. Life is looked at last: the end of
  * a stream changes it before anything else becomes another stream's, and what is
@@ -226,7 +221,7 @@ static int outcome(struct stream *s, const drover_ticket_t *ticket)
 
 int drover_ticket_done(const drover_ticket_t *ticket)
 {
-	struct stream *s = slot_of(ticket);
+	struct stream *s = &streams[ticket->stream.name[0] % STREAM_MAX];
 	int err = outcome(s, ticket);
 
 	if (err != EINPROGRESS || !s->backend->poll)
@@ -243,7 +238,7 @@ int drover_ticket_wait(const drover_ticket_t *ticket, clockid_t clock,
 		       const struct timespec *deadline)
 {
 	struct deadline d = { .clock = clock };
-	struct stream *s = slot_of(ticket);
+	struct stream *s = &streams[ticket->stream.name[0] % STREAM_MAX];
 	int err;
 
 	if (deadline) {
