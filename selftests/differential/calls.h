@@ -8,10 +8,37 @@
 #include "futex_call.h"
 
 /* Anything that the test needs and does not get. */
-_Noreturn void die(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+static _Noreturn __attribute__((format(printf, 1, 2))) void die(const char *fmt,
+								...)
+{
+	va_list args;
 
-/* main.c: what happened, as text, of which each sequence gives a digest. */
-void note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+	va_start(args, fmt);
+	printf("calls: ");
+	vprintf(fmt, args);
+	printf("\n");
+	va_end(args);
+	exit(1);
+}
+
+/* What happened, line by line: shown, or condensed to a number. */
+static uint64_t digest;
+static bool shown;
+
+static __attribute__((format(printf, 1, 2))) void note(const char *fmt, ...)
+{
+	char line[256];
+	va_list args;
+	int len;
+
+	va_start(args, fmt);
+	len = vsnprintf(line, sizeof(line), fmt, args);
+	va_end(args);
+	for (int i = 0; i < len; i++)
+		digest = (digest ^ line[i]) * UINT64_C(0x100000001b3);
+	if (shown)
+		puts(line);
+}
 
 /* What was reached, over all sequences: as much on one kernel as on another. */
 #define COUNTS(X)                                                              \
@@ -34,9 +61,9 @@ enum count {
 	COUNTS(COUNT) NR_COUNTS
 };
 
-extern uint64_t counts[NR_COUNTS];
+static uint64_t counts[NR_COUNTS];
 
-/* palette.c: the futexes of all sequences. */
+/* The futexes of all sequences, see palette.h. */
 struct place {
 	const char *name;
 	uint32_t *addr;
@@ -62,12 +89,9 @@ enum {
 	NR_PLACES,
 };
 
-extern struct place places[NR_PLACES];
+static struct place places[NR_PLACES];
 
-void palette_make(bool all_apart);
-uint32_t *bad_address(uint64_t *random, int flags);
-
-/* sleepers.c: threads that wait, and what waits in io_uring. */
+/* Threads that wait, and what waits in io_uring, see sleepers.h. */
 #define NR_THREADS 8
 #define NR_SLOTS   4
 
@@ -87,27 +111,6 @@ struct wait {
 	bool timed;
 };
 
-void sleepers_start(void);
-int own_number(pid_t tid);
-/* A thread or a slot that is free, in turn from @from on; -1 if none is. */
-int thread_free(int from);
-int slot_free(int from);
-/* Begins to wait, and waits until that sleeps or is over. */
-void thread_wait(int thread, const struct wait *wait);
-void slot_wait(int slot, const struct wait *wait);
-/* Ends the wait from outside, if there is one that can be ended so. */
-void thread_signal(int thread, bool restart);
-void slot_cancel(int slot);
-void time_passes(void);
-/*
- * Waits until all are asleep that still wait; notes and counts who does not
- * any more.
- */
-int settle(void);
-int nr_asleep(void);
-bool thread_is_asleep(int thread);
-
-/* sequence.c: what a sequence draws from its seed, whichever call it is for. */
 /* What a sequence remembers between its steps. */
 struct sequence {
 	uint64_t random;
@@ -122,8 +125,7 @@ static const int private_places[] = {
 static const int shared_places[] = { S0, S0, S0, S1, S1, S1,
 				     S2, S2, T0, T0, A0, M0 };
 
-#define LENGTH(array)	  ((int)(sizeof(array) / sizeof((array)[0])))
-#define ONE_OF(s, array)  ((array)[random_below(&(s)->random, LENGTH(array))])
+#define ONE_OF(s, array)  ((array)[random_below(&(s)->random, NR_OF(array))])
 #define ONE_IN(s, number) (random_below(&(s)->random, number) == 0)
 
 static inline const struct place *pick(struct sequence *s, bool shared)
@@ -160,5 +162,3 @@ static inline uint32_t value_at(const struct place *place)
 		       0 :
 		       __atomic_load_n(place->addr, __ATOMIC_RELAXED);
 }
-
-void sequence_run(uint64_t seed);

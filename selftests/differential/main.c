@@ -15,46 +15,12 @@
  */
 #include <sys/prctl.h>
 
-#include "calls.h"
+#include "sequence.h"
 
 #ifndef PR_FUTEX_HASH
 #define PR_FUTEX_HASH		78
 #define PR_FUTEX_HASH_SET_SLOTS 1
 #endif
-
-/* What happened, line by line: shown, or condensed to a number. */
-
-static uint64_t digest;
-static bool shown;
-
-uint64_t counts[NR_COUNTS];
-
-void die(const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	printf("calls: ");
-	vprintf(fmt, args);
-	printf("\n");
-	va_end(args);
-	exit(1);
-}
-
-void note(const char *fmt, ...)
-{
-	char line[256];
-	va_list args;
-	int len;
-
-	va_start(args, fmt);
-	len = vsnprintf(line, sizeof(line), fmt, args);
-	va_end(args);
-	for (int i = 0; i < len; i++)
-		digest = (digest ^ line[i]) * UINT64_C(0x100000001b3);
-	if (shown)
-		puts(line);
-}
 
 #define NAME(upper, lower) #lower,
 static const char *const count_names[] = { COUNTS(NAME) };

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Futexes of every kind, of which is known who shares a hash bucket.
  *
@@ -9,14 +9,13 @@
  * first in line. Where buckets do not show, as each futex has a queue of its
  * own, all are kept apart.
  */
-#include <sys/mman.h>
+#pragma once
 
-#include "calls.h"
+#include "sleepers.h"
 
 #define REGION_SIZE (64 * 1024)
 #define NR_WORDS    ((int)(REGION_SIZE / sizeof(uint32_t)))
 
-struct place places[NR_PLACES];
 static bool apart;
 
 static void *map(int prot, int flags, int fd)
@@ -88,7 +87,7 @@ static void choose(int index, const char *name, uint32_t *region, int flags,
 	die("%s: no word of %d fits", name, NR_WORDS);
 }
 
-void palette_make(bool all_apart)
+static void palette_make(bool all_apart)
 {
 	const int both = PROT_READ | PROT_WRITE;
 	const int anonymous = MAP_PRIVATE | MAP_ANONYMOUS;
@@ -125,7 +124,7 @@ void palette_make(bool all_apart)
 }
 
 /* An address that is no futex: unaligned, of the kernel, not mapped. */
-uint32_t *bad_address(uint64_t *random, int flags)
+static uint32_t *bad_address(uint64_t *random, int flags)
 {
 	switch (random_below(random, flags ? 3 : 4)) {
 	case 0:

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Those who wait: threads, and requests of io_uring.
  *
@@ -11,6 +11,8 @@
  * share one CPU: whom it wakes runs at once. That makes the test fast, but its
  * answers do not depend on it.
  */
+#pragma once
+
 #include "calls.h"
 #include "ring.h"
 
@@ -138,7 +140,7 @@ static void set_deadline(void)
 	deadline.tv_sec += STEP_SECONDS / 2;
 }
 
-void sleepers_start(void)
+static void sleepers_start(void)
 {
 	const struct sched_param none = { .sched_priority = 0 };
 	struct sigaction action = { .sa_handler = on_signal };
@@ -161,7 +163,7 @@ void sleepers_start(void)
 	set_deadline();
 }
 
-int own_number(pid_t tid)
+static int own_number(pid_t tid)
 {
 	for (int i = 0; i < NR_THREADS; i++)
 		if (threads[i].tid == tid)
@@ -169,7 +171,8 @@ int own_number(pid_t tid)
 	return -1;
 }
 
-int thread_free(int from)
+/* A thread or a slot that is free, in turn from @from on; -1 if none is. */
+static int thread_free(int from)
 {
 	for (int i = from; i < from + NR_THREADS; i++)
 		if (!threads[i % NR_THREADS].busy)
@@ -177,7 +180,7 @@ int thread_free(int from)
 	return -1;
 }
 
-int slot_free(int from)
+static int slot_free(int from)
 {
 	for (int i = from; i < from + NR_SLOTS; i++)
 		if (!slots[i % NR_SLOTS].busy)
@@ -185,12 +188,12 @@ int slot_free(int from)
 	return -1;
 }
 
-bool thread_is_asleep(int thread)
+static bool thread_is_asleep(int thread)
 {
 	return threads[thread].busy;
 }
 
-int nr_asleep(void)
+static int nr_asleep(void)
 {
 	int nr = 0;
 
@@ -271,7 +274,11 @@ static void note_over(struct thread *t)
 	t->busy = false;
 }
 
-int settle(void)
+/*
+ * Waits until all are asleep that still wait; notes and counts who does not
+ * any more.
+ */
+static int settle(void)
 {
 	bool over[NR_THREADS] = { false }, more = true;
 	int nr_over = 0;
@@ -292,7 +299,8 @@ int settle(void)
 	return nr_over + settle_ring();
 }
 
-void thread_wait(int thread, const struct wait *wait)
+/* Begins to wait, and waits until that sleeps or is over. */
+static void thread_wait(int thread, const struct wait *wait)
 {
 	struct thread *t = &threads[thread];
 
@@ -316,7 +324,7 @@ static void slot_submit(const struct io_uring_sqe *sqe)
 	settle();
 }
 
-void slot_wait(int slot, const struct wait *wait)
+static void slot_wait(int slot, const struct wait *wait)
 {
 	struct slot *s = &slots[slot];
 	struct io_uring_sqe sqe = { .user_data = slot };
@@ -340,8 +348,8 @@ void slot_wait(int slot, const struct wait *wait)
 	slot_submit(&sqe);
 }
 
-/* A wait for a PI futex only goes on after a signal. */
-void thread_signal(int thread, bool restart)
+/* Ends the wait; one for a PI futex only goes on after a signal. */
+static void thread_signal(int thread, bool restart)
 {
 	struct thread *t = &threads[thread];
 
@@ -352,7 +360,7 @@ void thread_signal(int thread, bool restart)
 	settle();
 }
 
-void slot_cancel(int slot)
+static void slot_cancel(int slot)
 {
 	if (!slots[slot].busy)
 		return;
@@ -364,7 +372,7 @@ void slot_cancel(int slot)
 }
 
 /* All who have a deadline are late. They only notice one by one. */
-void time_passes(void)
+static void time_passes(void)
 {
 	struct timespec now;
 	int64_t end = blocked_deadline();

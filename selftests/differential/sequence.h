@@ -1,11 +1,11 @@
-// SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * One sequence of calls, drawn from its seed. It begins with nobody waiting,
  * and ends by finding everybody: wakes at each futex, one by one.
  */
-#include <sys/types.h>
+#pragma once
 
-#include "calls.h"
+#include "palette.h"
 
 #define MAX_STEPS 96
 
@@ -384,7 +384,7 @@ static void finish(struct sequence *s)
 			__atomic_store_n(places[i].addr, 0, __ATOMIC_RELAXED);
 }
 
-void sequence_run(uint64_t seed)
+static void sequence_run(uint64_t seed)
 {
 	struct sequence s = { .random = seed };
 	int nr_steps;
