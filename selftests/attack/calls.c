@@ -16,6 +16,9 @@
 #define MOST_MEMBERS 150
 #include "../cond/steps.h"
 #include "futex_call.h"
+#if API_IS_PTHREAD
+#include "../pthread/victim.h"
+#endif
 
 /* How long threads poll, in microseconds: longer than anything here takes. */
 #define POLLING "spin=100000"
@@ -172,29 +175,15 @@ static bool early(const char *steps)
 }
 
 #if API_IS_PTHREAD
-/* @waits: set with the mutex held */
-static void *wait_for_cancellation(void *waits)
-{
-	api_mutex_lock(&mutex);
-	pthread_cleanup_push(unlock, &mutex);
-	*(atomic_int *)waits = 1;
-	while (true)
-		api_cond_wait(&cond, &mutex);
-	pthread_cleanup_pop(0);
-	return NULL;
-}
-
 STEP(is_cancelled)
 {
-	atomic_int waits = 0;
-	pthread_t thread = thread_of(wait_for_cancellation, &waits);
-
-	reached(&waits, 1);
+	victim_start(PTHREAD_CANCEL_ENABLE, PTHREAD_CANCEL_DEFERRED, false,
+		     false);
 	/* Who gets the mutex now comes after it has joined. */
 	api_mutex_lock(&mutex);
 	api_mutex_unlock(&mutex);
-	pthread_cancel(thread);
-	return joined(thread) == PTHREAD_CANCELED;
+	pthread_cancel(victim.thread);
+	return joined(victim.thread) == PTHREAD_CANCELED;
 }
 #endif
 

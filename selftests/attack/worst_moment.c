@@ -10,6 +10,9 @@
  */
 #include "../cond/steps.h"
 #include "futex_call.h"
+#if API_IS_PTHREAD
+#include "../pthread/victim.h"
+#endif
 
 #define GO_ON (-1)
 
@@ -336,50 +339,28 @@ static const struct scene with_pi[] = {
 
 #if API_IS_PTHREAD
 
-static atomic_int victim_tid;
-static atomic_bool victim_gone;
-
-static void end_wait(void *arg)
-{
-	pthread_mutex_unlock(&mutex);
-	victim_gone = true;
-}
-
-static void *wait_cancellable(void *arg)
-{
-	victim_tid = blocked_gettid();
-	pthread_mutex_lock(&mutex);
-	pthread_cleanup_push(end_wait, NULL);
-	pthread_cond_wait(&cond, &mutex);
-	pthread_cleanup_pop(1);
-	return arg;
-}
-
 static void test_cancel(const char *label)
 {
 	bool asleep = false;
-	pthread_t victim;
-	void *result;
 
 	if (skips_cancellation("a cancellation"))
 		return;
 	watchdog("a cancellation");
-	victim_gone = false;
 	start_at_door(0, GO_ON, NULL);
 	has_door = true;
-	start_thread(&victim, wait_cancellable, NULL);
+	victim_start(PTHREAD_CANCEL_ENABLE, PTHREAD_CANCEL_DEFERRED, false,
+		     false);
 	reached(&nr_at_door, 1);
 	has_door = false;
-	pthread_cancel(victim);
+	pthread_cancel(victim.thread);
 	nr_open = nr_doors;
-	while (!victim_gone && !asleep) {
-		asleep = place_of(getpid(), victim_tid, &mutex) == AT_COND;
+	while (!victim.had_mutex && !asleep) {
+		asleep = place_of(getpid(), victim.tid, &mutex) == AT_COND;
 		sched_yield();
 	}
 	/* For one that sleeps, which is cancelled once it is awake. */
 	pthread_cond_broadcast(&cond);
-	pthread_join(victim, &result);
-	tap_ok(!asleep && result == PTHREAD_CANCELED,
+	tap_ok(joined(victim.thread) == PTHREAD_CANCELED && !asleep,
 	       "%s: a cancellation in front of the sleep", label);
 }
 
