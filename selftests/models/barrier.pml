@@ -163,12 +163,6 @@ active [NR_THREADS] proctype Thread()
 out:	skip
 }
 
-active proctype Judge()
-{
-	atomic {
-		timeout ->
-		/* Who is alone in the last phase may wait for ever. */
-		CHECK(nobody_is_left, nr_done + arrived % COUNT == NR_THREADS);
-		over = true
-	}
-}
+/* Who is alone in the last phase may wait for ever. */
+JUDGE(CHECK(nobody_is_left, nr_done + arrived % COUNT == NR_THREADS);
+      over = true)

@@ -74,14 +74,6 @@ inline group_take()
 	step_of_state()
 }
 
-inline leave()
-{
-	CHECK(somebody_is_blocked, blocked > 0);
-	members--;
-	blocked--;
-	step_of_state()
-}
-
 /* group_leave() */
 active [NR_MEMBERS] proctype Member()
 {
@@ -96,7 +88,10 @@ active [NR_MEMBERS] proctype Member()
 		   }
 		:: atomic {
 			BUSTED_OR(LOOK_BEFORE_LOCK, true, !CAN_TAKE) ->
-			leave()
+			CHECK(somebody_is_blocked, blocked > 0);
+			members--;
+			blocked--;
+			step_of_state()
 		   }
 		fi;
 		GUARD(LEAVE_CLAIMED, claim = false)
@@ -132,7 +127,4 @@ active [NR_SIGNALLERS] proctype Signaller()
 	fi
 }
 
-active proctype Judge()
-{
-	atomic { timeout -> CHECK(nobody_is_left, !members && !claim) }
-}
+JUDGE(CHECK(nobody_is_left, !members && !claim))

@@ -62,8 +62,4 @@ active [NR_THREADS] proctype Thread()
 	lock = false
 }
 
-active proctype Judge()
-{
-	timeout;
-	CHECK(nobody_was_dropped, open == NR_THREADS && joined == NR_THREADS)
-}
+JUDGE(CHECK(nobody_was_dropped, open == NR_THREADS && joined == NR_THREADS))

@@ -97,7 +97,4 @@ active proctype Owner()
 	nr_over++
 }
 
-active proctype Judge()
-{
-	atomic { timeout -> CHECK(nobody_is_left, nr_over == 2) }
-}
+JUDGE(CHECK(nobody_is_left, nr_over == 2))

@@ -31,16 +31,6 @@ bool mixed;
 bool asleep[NR_WAITERS];
 byte nr_over;
 
-inline wake()
-{
-	d_step {
-		for (i : 0 .. NR_WAITERS - 1) {
-			asleep[i] = false
-		}
-		i = 0
-	}
-}
-
 active proctype Raiser()
 {
 	byte to = 1, seen_count, seen_least, i;
@@ -55,16 +45,18 @@ active proctype Raiser()
 			seen_mixed = mixed
 		}
 		BUSTED(READ_FIRST, at = to;)
-		if
-		:: seen_count && seen_least <= to ->
+		WHEN(seen_count && seen_least <= to,
 			atomic {
 				WHEN(seen_count == 1 && !seen_mixed &&
 				     count == 1 && least == seen_least && !mixed,
 					least = NONE)
 			}
-			wake()
-		:: else
-		fi;
+			d_step {
+				for (i : 0 .. NR_WAITERS - 1) {
+					asleep[i] = false
+				}
+				i = 0
+			});
 		to++
 	:: else -> break
 	od
@@ -122,7 +114,4 @@ active [NR_WAITERS] proctype Waiter()
 	nr_over++
 }
 
-active proctype Judge()
-{
-	atomic { timeout -> CHECK(nobody_is_left, nr_over == NR_WAITERS) }
-}
+JUDGE(CHECK(nobody_is_left, nr_over == NR_WAITERS))

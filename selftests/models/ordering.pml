@@ -103,7 +103,4 @@ active [NR_CPUS] proctype Thread()
 	thread(_pid)
 }
 
-active proctype Judge()
-{
-	atomic { timeout -> IS_RIGHT }
-}
+JUDGE(IS_RIGHT)

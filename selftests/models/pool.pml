@@ -98,29 +98,18 @@ inline claim()
 	WHEN(claimed < NR_WORKERS, unidle(claimed))
 }
 
+/* One look after the other. */
 inline wake_if_needed()
 {
 	seen = nr_queued;
-	if
-	:: seen == 0
-	:: seen > 0 ->
-		if
-		:: nr_searching >= seen
-		:: nr_searching < seen ->
-			if
-			:: nr_idle == 0
-			:: nr_idle > 0 ->
-				if
-				:: !HAS_PLACE
-				:: HAS_PLACE ->
-					atomic { claim() }
-					WHEN(claimed < NR_WORKERS,
-						parked[claimed] = false;
-						asleep[claimed] = false)
-				fi
-			fi
-		fi
-	fi;
+	WHEN(seen > 0,
+	WHEN(nr_searching < seen,
+	WHEN(nr_idle > 0,
+	WHEN(HAS_PLACE,
+		atomic { claim() }
+		WHEN(claimed < NR_WORKERS,
+			parked[claimed] = false;
+			asleep[claimed] = false)))));
 	seen = 0;
 	claimed = 0
 }
@@ -236,13 +225,6 @@ active [NR_SUBMITS] proctype Submit()
 	od
 }
 
-active proctype Judge()
-{
-	atomic {
-		timeout ->
-		CHECK(no_task_is_left, nr_run == NR_TASKS);
-		CHECK(all_sleep_in_the_end,
-		      nr_searching == 0 && nr_active == 0 &&
-		      nr_idle == NR_WORKERS)
-	}
-}
+JUDGE(CHECK(no_task_is_left, nr_run == NR_TASKS);
+      CHECK(all_sleep_in_the_end,
+	    nr_searching == 0 && nr_active == 0 && nr_idle == NR_WORKERS))

@@ -76,14 +76,6 @@ inline find(b, q)
 	}
 }
 
-/* Who is not in use has no one that leads to it. */
-inline check_spare(q)
-{
-	for (i : 0 .. NR_WAITERS - 1) {
-		CHECK(spare_is_nobodys, queue[i] != (q))
-	}
-}
-
 /* futex_queue_join(), locked */
 inline join(t, b)
 {
@@ -94,7 +86,10 @@ inline join(t, b)
 			/* The lowest of those that it brought. */
 			q = (spare[t] & 1 -> 0 : 1);
 			CHECK(queues_are_kept, spare[t] & BIT(q));
-			check_spare(q);
+			/* Who is not in use has no one that leads to it. */
+			for (i : 0 .. NR_WAITERS - 1) {
+				CHECK(spare_is_nobodys, queue[i] != q)
+			}
 			spares[q] = spare[t] & ~BIT(q);
 			members[q] = 0;
 			refs[q] = 0;
