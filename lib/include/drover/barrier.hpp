@@ -21,6 +21,7 @@
 #define DROVER_BARRIER_HPP
 
 #include <cstddef>
+#include <memory>
 #include <system_error>
 #include <type_traits>
 #include <utility>
@@ -51,30 +52,20 @@ template <class Completion = detail::nothing> class barrier
 public:
 	class arrival_token
 	{
-	public:
-		arrival_token(arrival_token &&other) noexcept
-			: of_(std::exchange(other.of_, nullptr)),
-			  phase_(other.phase_)
-		{
-		}
-		arrival_token &operator=(arrival_token &&other) noexcept
-		{
-			std::swap(of_, other.of_);
-			std::swap(phase_, other.phase_);
-			return *this;
-		}
-		~arrival_token()
-		{
-			if (of_)
-				drover_barrier_forget(of_, phase_);
-		}
-
-	private:
 		friend class barrier;
-		arrival_token() = default;
+		struct forget {
+			drover_phase_t phase;
+			void operator()(drover_barrier_t *of) const
+			{
+				drover_barrier_forget(of, phase);
+			}
+		};
+		arrival_token(drover_barrier_t *of, drover_phase_t phase)
+			: of_(of, forget{ phase })
+		{
+		}
 
-		drover_barrier_t *of_ = nullptr;
-		drover_phase_t phase_ = 0;
+		std::unique_ptr<drover_barrier_t, forget> of_;
 	};
 
 	static constexpr std::ptrdiff_t max() noexcept
@@ -107,29 +98,29 @@ public:
 
 	[[nodiscard]] arrival_token arrive(std::ptrdiff_t nr = 1)
 	{
-		arrival_token token;
+		drover_phase_t phase;
 
-		detail::check_barrier(drover_barrier_arrive(&b_, to_count(nr),
-							    &token.phase_),
-				      "arrive");
-		token.of_ = &b_;
-		return token;
+		detail::check_barrier(
+			drover_barrier_arrive(&b_, to_count(nr), &phase),
+			"arrive");
+		return arrival_token(&b_, phase);
 	}
 
 	void wait(arrival_token &&token) const
 	{
-		if (token.of_)
-			drover_barrier_wait_for(
-				std::exchange(token.of_, nullptr),
-				token.phase_);
+		if (drover_barrier_t *of = token.of_.release())
+			drover_barrier_wait_for(of,
+						token.of_.get_deleter().phase);
 	}
 
 	// Whether the phase is complete; then the token is spent.
 	bool try_wait(arrival_token &token) const
 	{
-		if (token.of_ && drover_barrier_test(token.of_, token.phase_))
+		if (token.of_ &&
+		    drover_barrier_test(token.of_.get(),
+					token.of_.get_deleter().phase))
 			return false;
-		token.of_ = nullptr;
+		token.of_.release();
 		return true;
 	}
 
