@@ -65,10 +65,8 @@ int event_order(struct stream *s, struct op *op, const drover_event_t *event,
 
 int drover_stream_wait_event(drover_stream_t *stream, drover_event_t *event)
 {
-	const drover_access_t none = { 0 };
 	struct op op = { .kind = OP_WAIT, .event = event };
 
-	op_fill(&op, &none, 0, NULL, 0);
 	return stream_submit(stream, &op, NULL);
 }
 

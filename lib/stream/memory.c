@@ -227,10 +227,10 @@ int staging_take(struct stream *s, struct op *op, struct need *need)
 
 	/* A graph's lives longer than the stream: it is ordinary memory. */
 	if (s->capture) {
-		op->heap = malloc(op->bytes);
-		if (!op->heap)
+		op->source = malloc(op->bytes);
+		if (!op->source)
 			return stream_because(ENOMEM, "no memory to stage");
-		op->from = memcpy(op->heap, op->from, op->bytes);
+		op->from = memcpy(op->source, op->from, op->bytes);
 		return 0;
 	}
 	room = staging_room(s, op->bytes);

@@ -58,12 +58,13 @@ struct op {
 	drover_kernel_t kernel; /* OP_RUN */
 	int (*call)(void *arg); /* OP_HOST_CALL */
 	void *arg;
-	/* OP_RUN: up to OP_ARGS bytes, else in heap, as more than OP_ACCESSES */
+	/* OP_RUN */
 	size_t args_bytes;
 	_Alignas(16) unsigned char args[OP_ARGS];
 	size_t nr_accesses;
 	drover_access_t accesses[OP_ACCESSES];
-	void *heap; /* or, of a staged copy in a graph, its source */
+	void *heap; /* where arguments and accesses are that do not fit here */
+	void *source;		    /* of a staged copy in a graph */
 	struct drover_graph *graph; /* OP_GRAPH: a reference */
 	drover_event_t *event;	    /* OP_WAIT and OP_RECORD; the caller's */
 	/* To be waited for by the device. */

@@ -288,24 +288,19 @@ int op_fill(struct op *op, const drover_access_t *accesses, size_t nr,
 /* Free what @op has on the heap. */
 void op_free(struct op *op);
 
-/* What long arguments take of op.heap, in front of many accesses. */
-static inline size_t op_args_heap(const struct op *op)
-{
-	return op->args_bytes > OP_ARGS ? (op->args_bytes + 15) / 16 * 16 : 0;
-}
-
 static inline void *op_args(struct op *op)
 {
-	return op->args_bytes > OP_ARGS ? op->heap : op->args;
+	return op->heap ? op->heap : op->args;
 }
 
 static inline const drover_access_t *op_accesses(const struct op *op)
 {
 	if (op->kind == OP_GRAPH)
 		return op->graph->accesses;
-	if (op->nr_accesses <= OP_ACCESSES)
+	if (!op->heap)
 		return op->accesses;
-	return (void *)((char *)op->heap + op_args_heap(op));
+	/* Behind the arguments. */
+	return (void *)((char *)op->heap + (op->args_bytes + 15) / 16 * 16);
 }
 
 /* ---- memory.c: device memory, staging ---- */

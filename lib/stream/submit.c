@@ -10,17 +10,15 @@
 int op_fill(struct op *op, const drover_access_t *accesses, size_t nr,
 	    const void *args, size_t bytes)
 {
-	size_t heap = 0;
-
 	op->anything = !accesses;
 	op->nr_accesses = accesses ? nr : 0;
 	op->args_bytes = args ? bytes : 0;
-	if (op->nr_accesses > OP_ACCESSES)
-		heap = nr * sizeof(*accesses);
-	if (op->args_bytes > OP_ARGS)
-		heap += op_args_heap(op);
-	if (heap && !(op->heap = malloc(heap)))
-		return stream_because(ENOMEM, "no memory");
+	if (op->nr_accesses > OP_ACCESSES || op->args_bytes > OP_ARGS) {
+		op->heap = malloc(op->args_bytes + 16 +
+				  op->nr_accesses * sizeof(*accesses));
+		if (!op->heap)
+			return stream_because(ENOMEM, "no memory");
+	}
 	if (op->nr_accesses)
 		memcpy((void *)op_accesses(op), accesses,
 		       nr * sizeof(*accesses));
@@ -32,7 +30,8 @@ int op_fill(struct op *op, const drover_access_t *accesses, size_t nr,
 void op_free(struct op *op)
 {
 	free(op->heap);
-	op->heap = NULL;
+	free(op->source);
+	op->heap = op->source = NULL;
 	if (op->graph)
 		graph_put(op->graph);
 	op->graph = NULL;
