@@ -144,9 +144,6 @@ static inline void barrier_leave(struct barrier *b, bool counted)
 
 /* ---- wait.c ---- */
 
-/* Set how long waits of @b may spin. */
-void barrier_wait_init(struct barrier *b, uint32_t spin_us);
-
 /* Wait until @phase is over or @deadline, if there is one. */
 APART void barrier_await_long(struct barrier *b, uint32_t phase,
 			      const struct deadline *deadline);

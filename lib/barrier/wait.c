@@ -21,21 +21,6 @@
 #define BUDGET_FIRST (1000 * NS_PER_US)
 #define BUDGET_MOST  (5000 * NS_PER_US)
 
-void barrier_wait_init(struct barrier *b, uint32_t spin_us)
-{
-	static _Atomic uint32_t looked;
-
-	/* Which CPUs are small: this reads files, once. */
-	if (!swap_acq_rel(&looked, 1))
-		cpus_look_at_sizes();
-	if (spin_us == DROVER_BARRIER_NO_SPIN)
-		b->most = 1;
-	else if (spin_us)
-		b->most = spin_us < UINT32_MAX / NS_PER_US ?
-				  spin_us * NS_PER_US :
-				  UINT32_MAX;
-}
-
 static int64_t most_of(const struct barrier *b)
 {
 	return b->most ? b->most : BUDGET_MOST;
