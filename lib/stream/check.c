@@ -242,16 +242,6 @@ void check_host_touches(const struct footprint *f, const void *caller)
 	drover_mutex_unlock(&checker.lock);
 }
 
-int drover_stream_note(const drover_access_t *accesses, size_t nr_accesses)
-{
-	struct footprint f = { .accesses = accesses,
-			       .nr = nr_accesses,
-			       .anything = !accesses };
-
-	check_host_touches(&f, __builtin_return_address(0));
-	return 0;
-}
-
 #else
 #include "stream/stream.h"
 
@@ -262,11 +252,14 @@ int drover_stream_watch_races(void (*report)(const char *text, void *arg),
 	(void)arg;
 	return stream_because(ENOTSUP, "the library is not a debug build");
 }
+#endif
 
 int drover_stream_note(const drover_access_t *accesses, size_t nr_accesses)
 {
-	(void)accesses;
-	(void)nr_accesses;
+	struct footprint f = { .accesses = accesses,
+			       .nr = nr_accesses,
+			       .anything = !accesses };
+
+	check_host_touches(&f, __builtin_return_address(0));
 	return 0;
 }
-#endif

@@ -140,30 +140,23 @@ static int wait_for_others(struct stream *s, struct op *op)
 	return err;
 }
 
-static int issue_in_context(struct stream *s, struct op *op)
-{
-	int mode, err = cuda_enter(s, &mode);
-
-	if (err)
-		return err;
-	/* What others have asked for: before more is in front of it. */
-	if (op->mark_first)
-		cuda_make_mark(s, op->mark_first);
-	err = wait_for_others(s, op);
-	if (!err)
-		err = issue(s, op, cuda_private(s)->stream);
-	cuda_leave(s, &mode);
-	return err;
-}
-
 /* Several threads may be here: one after the other, by number. */
 static int cuda_issue(struct stream *s, struct op *op)
 {
 	uint64_t number = op->number;
-	int err;
+	int mode, err;
 
 	number_wait(s, &s->posted, number - 1, NULL);
-	err = issue_in_context(s, op);
+	err = cuda_enter(s, &mode);
+	if (!err) {
+		/* What others have asked for: before more is in front of it. */
+		if (op->mark_first)
+			cuda_make_mark(s, op->mark_first);
+		err = wait_for_others(s, op);
+		if (!err)
+			err = issue(s, op, cuda_private(s)->stream);
+		cuda_leave(s, &mode);
+	}
 	if (err)
 		stream_fail(s, number, err);
 	number_raise(s, &s->posted, number);

@@ -100,35 +100,27 @@ static int failed_before(int err)
 	return stream_because(err, "what it is to come behind has failed");
 }
 
-static int order_behind(struct stream *s, struct op *op, struct stream *other,
-			struct need *need)
-{
-	struct footprint mine = op_footprint(op);
-	uint64_t number;
-	int err;
-
-	/* The usual case at no cost: one stream, and all of it queued. */
-	if (s == other && s->backend->copies_queued)
-		return 0;
-	number = newest_conflict(other, &mine,
-				 op->queued ? s->clock[other->slot] : 0,
-				 s == other && op->queued);
-	err = stream_error_at(other, number);
-	if (err)
-		return failed_before(err);
-	if (!number)
-		return 0;
-	err = engine_put_behind(s, op, other, number, need);
-	s->counts.added_host += err != 0;
-	return err;
-}
-
 int engine_order(struct stream *s, struct op *op, struct need *need)
 {
+	struct footprint mine = op_footprint(op);
+
 	for_each_stream(other)
 	{
-		int err = order_behind(s, op, other, need);
+		uint64_t number;
+		int err;
 
+		/* The usual case at no cost: one stream, and all of it queued. */
+		if (s == other && s->backend->copies_queued)
+			continue;
+		number = newest_conflict(other, &mine,
+					 op->queued ? s->clock[other->slot] : 0,
+					 s == other && op->queued);
+		err = stream_error_at(other, number);
+		if (err)
+			return failed_before(err);
+		if (number)
+			err = engine_put_behind(s, op, other, number, need);
+		s->counts.added_host += err != 0;
 		if (err)
 			return err;
 	}
