@@ -55,32 +55,25 @@ static void list_put(struct list *list, void *item)
 	lock_drop(&list->lock);
 }
 
-/* With the lock. Return: NULL without memory. */
-COLD static void *list_grow(struct list *list, size_t bytes)
-{
-	char *page = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (page == MAP_FAILED)
-		return NULL;
-	for (size_t at = bytes; at + bytes <= PAGE_BYTES; at += bytes) {
-		*(void **)(page + at) = list->first;
-		list->first = page + at;
-	}
-	return page;
-}
-
-static void *list_get(struct list *list, size_t bytes)
+/* Return: NULL without memory. */
+APART static void *list_get(struct list *list, size_t bytes)
 {
 	int saved = errno;
+	char *page = MAP_FAILED;
 	void *item;
 
 	lock_take(&list->lock);
+	if (unlikely(!list->first))
+		page = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	for (size_t at = 0; page != MAP_FAILED && at + bytes <= PAGE_BYTES;
+	     at += bytes) {
+		*(void **)(page + at) = list->first;
+		list->first = page + at;
+	}
 	item = list->first;
 	if (item)
 		list->first = *(void **)item;
-	else
-		item = list_grow(list, bytes);
 	lock_drop(&list->lock);
 	errno = saved;
 	return item;
