@@ -130,11 +130,10 @@ APART bool cond_wake_special(struct cond *c, bool all);
 void cond_interrupt(pthread_t thread);
 
 /*
- * Requeue-PI, pi.c. cond_pi_works(): does the kernel have it? Asked once, for
- * the first mutex that inherits priorities. cond_pi_wait(): sleep on a group's
- * @word, 0: the caller has the mutex. cond_pi_wake(): get members going.
+ * Requeue-PI, pi.c. cond_pi_wait(): sleep on a group's @word, 0: the caller has
+ * the mutex. cond_pi_wake(): get members going.
  */
-bool cond_pi_works(void);
+extern atomic_bool pi_refused; /* by a kernel or a sandbox; never cleared */
 SLEEPS long cond_pi_wait(struct group *g, uint32_t word,
 			 const struct deadline *deadline);
 APART void cond_pi_wake(struct group *g, int nr);

@@ -5,9 +5,9 @@
  * requeue-PI operations: FUTEX_WAIT_REQUEUE_PI names the mutex when the wait
  * begins, and FUTEX_CMP_REQUEUE_PI hands it to the first sleeper of highest
  * priority, or queues him by priority if it is taken. A waiter that returns 0
- * has the mutex. Nothing else can wake such a sleeper, but for a signal: should
- * a sandbox refuse the operations from some time on, all members get one, see
- * what has happened to their group, and lock the mutex as others do.
+ * has the mutex. Nothing else can wake such a sleeper, but for a signal: when the
+ * operations are refused, all members get one, see what has happened to their
+ * group, and lock the mutex as others do.
  *
  * The futex operations are Darren Hart's: "Requeue-PI: Making Glibc Condvars
  * PI-Aware", 2009.
@@ -16,29 +16,15 @@
 
 #include "cond/cond.h"
 
-static atomic_bool refused; /* never cleared */
+atomic_bool pi_refused;
 
 /* By a kernel without them, or a sandbox, which may come later. */
 static bool is_refused(long ret)
 {
 	if (ret != -EPERM && ret != -ENOSYS)
 		return false;
-	store_relaxed(&refused, true);
+	store_relaxed(&pi_refused, true);
 	return true;
-}
-
-bool cond_pi_works(void)
-{
-	static futex_word word, target;
-	static atomic_bool asked;
-
-	/* Do the two halves of it exist? Each is asked for a wrong value. */
-	if (!load_relaxed(&asked)) {
-		is_refused(futex_wait_for(&word, 1, NULL, false, 0, &target));
-		is_refused(futex_cmp_requeue_pi(&word, 1, 0, &target));
-		store_relaxed(&asked, true);
-	}
-	return !load_relaxed(&refused);
 }
 
 long cond_pi_wait(struct group *g, uint32_t word,
@@ -127,7 +113,7 @@ void cond_pi_wake(struct group *g, int nr)
 	for (unsigned int i = 0; nr == INT_MAX || state & due; i++) {
 		long ret = -EPERM;
 
-		if (!load_relaxed(&refused))
+		if (!load_relaxed(&pi_refused))
 			ret = futex_cmp_requeue_pi(LOW_HALF(&g->state),
 						   (uint32_t)state,
 						   nr == INT_MAX ? INT_MAX : 0,

@@ -84,7 +84,7 @@ static inline int cond_join(struct cond *c, struct member *m,
 
 	if (unlikely(pi_word)) {
 		lock_use_pi();
-		pi_target = cond_pi_works() ? pi_word : NULL;
+		pi_target = load_relaxed(&pi_refused) ? NULL : pi_word;
 	}
 	cond_lock(c);
 	g = load_relaxed(&c->open);
@@ -169,18 +169,6 @@ static enum polled poll_signal(void *arg)
 							    POLL_STOP;
 }
 
-COLD static long member_pi_sleep(struct member *m, uint32_t word,
-				 const struct deadline *deadline)
-{
-	long ret = cond_pi_wait(m->g, word, deadline);
-
-	if (ret == 0) {
-		m->owns = true;
-		m->lock_err = user_mutex_adopt(m->mutex);
-	}
-	return ret;
-}
-
 /*
  * A wake-up brought neither release nor token: another member, which was awake,
  * has taken the token.
@@ -234,9 +222,12 @@ static inline int member_sleep(struct member *m,
 		/* Before it is cleared no member sleeps, and nobody is woken. */
 		if (state & GROUP_AWAKE)
 			and_relaxed(&g->state, ~GROUP_AWAKE);
-		else if (unlikely(load_relaxed(&g->pi_target)))
-			ret = member_pi_sleep(m, (uint32_t)state, deadline);
-		else
+		else if (unlikely(load_relaxed(&g->pi_target))) {
+			ret = cond_pi_wait(g, (uint32_t)state, deadline);
+			m->owns = ret == 0;
+			if (m->owns)
+				m->lock_err = user_mutex_adopt(m->mutex);
+		} else
 			ret = sleep_on(LOW_HALF(&g->state), (uint32_t)state,
 				       deadline, false, m->w->bit,
 				       &thread_this.for_signals);
