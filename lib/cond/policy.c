@@ -20,17 +20,18 @@ static _Atomic uint32_t nr_ahead;
 __attribute__((constructor)) static void policy_choose(void)
 {
 	const char *forced = secure_getenv("DROVER_POLICY");
-	struct policy chosen = { POLICY_AUTO, SPIN_MEASURED };
+	enum policy_base chosen = POLICY_AUTO;
+	int spin_us = -1;
 
-	if (forced && !policy_force(forced, &chosen))
+	if (forced && !policy_force(forced, &chosen, &spin_us))
 		fprintf(stderr,
 			"drover: DROVER_POLICY=%s is unknown, using auto; it may be %s\n",
 			forced, POLICY_HELP);
-	if (chosen.spin_us != SPIN_MEASURED)
-		linger_limit((uint32_t)chosen.spin_us);
-	if (chosen.base == POLICY_AUTO && linger_has_cpu())
+	if (spin_us >= 0)
+		linger_limit((uint32_t)spin_us);
+	if (chosen == POLICY_AUTO && linger_has_cpu())
 		store_relaxed(&nr_ahead, WAKE_AHEAD);
-	store_relaxed(&base, (int)chosen.base);
+	store_relaxed(&base, (int)chosen);
 }
 
 struct wake_plan policy_plan(enum mutex_holder holder, uint32_t nr_waiters)

@@ -38,19 +38,12 @@ enum policy_base {
 	POLICY_WAKE_ALL, /* never */
 };
 
-/* @spin_us: how long a poll before sleeping lasts at most, in microseconds */
-struct policy {
-	enum policy_base base;
-	int32_t spin_us;
-};
-
-#define SPIN_MEASURED (-1) /* as long as a wake-up takes: base/linger.h */
-
 /*
- * Set @p as @forced, the value of DROVER_POLICY, says. Return: false if it is not
- * understood; nothing is changed then.
+ * What @forced, the value of DROVER_POLICY, says. @spin_us: how long a poll before
+ * sleeping lasts at most, in microseconds; -1: as long as a wake-up takes. Return:
+ * false if it is not understood; nothing is changed then.
  */
-bool policy_force(const char *forced, struct policy *p);
+bool policy_force(const char *forced, enum policy_base *to, int *spin_us);
 #define POLICY_HELP \
 	"auto, requeue or wake-all, and perhaps spin=US after a comma"
 

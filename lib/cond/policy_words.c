@@ -13,29 +13,27 @@ static const char *const words[] = {
 	[POLICY_WAKE_ALL] = "wake-all",
 };
 
-bool policy_force(const char *forced, struct policy *p)
+bool policy_force(const char *forced, enum policy_base *to, int *spin_us)
 {
-	struct policy found = { POLICY_AUTO, SPIN_MEASURED };
+	enum policy_base found = POLICY_AUTO;
 	size_t length = strcspn(forced, ",");
-	unsigned long us;
+	long us = -1;
 	char *end;
 
 	for (int i = 0; i <= POLICY_WAKE_ALL; i++) {
 		if (strncmp(forced, words[i], length) || words[i][length])
 			continue;
-		found.base = (enum policy_base)i;
+		found = (enum policy_base)i;
 		/* The fixed ones wake or move, and do nothing else. */
-		found.spin_us = i == POLICY_AUTO ? SPIN_MEASURED : 0;
+		us = i == POLICY_AUTO ? -1 : 0;
 		forced += length + (forced[length] == ',');
 		break;
 	}
-	if (*forced) {
-		if (strncmp(forced, "spin=", 5) || forced[5] < '0' ||
-		    forced[5] > '9' ||
-		    (us = strtoul(forced + 5, &end, 10)) > MOST_US || *end)
-			return false;
-		found.spin_us = (int32_t)us;
-	}
-	*p = found;
+	if (*forced && (strncmp(forced, "spin=", 5) || forced[5] < '0' ||
+			forced[5] > '9' ||
+			(us = strtol(forced + 5, &end, 10)) > MOST_US || *end))
+		return false;
+	*to = found;
+	*spin_us = (int)us;
 	return true;
 }
