@@ -47,6 +47,8 @@ inline void check(int err, const char *what)
 		throw std::system_error(err, std::generic_category(), what);
 }
 
+using std::chrono::steady_clock;
+using std::chrono::system_clock;
 using seconds_as_double = std::chrono::duration<double>;
 
 // steady_clock is CLOCK_MONOTONIC on Linux, and system_clock CLOCK_REALTIME.
@@ -140,8 +142,6 @@ public:
 	std::cv_status
 	wait_for(Lock &lock, const std::chrono::duration<Rep, Period> &timeout)
 	{
-		using std::chrono::steady_clock;
-
 		return self().wait_until(lock, after<steady_clock>(timeout));
 	}
 
@@ -150,8 +150,6 @@ public:
 		      const std::chrono::duration<Rep, Period> &timeout,
 		      Predicate ready)
 	{
-		using std::chrono::steady_clock;
-
 		return wait_until(lock, after<steady_clock>(timeout),
 				  std::move(ready));
 	}
@@ -192,17 +190,15 @@ public:
 	bool try_lock_for(const std::chrono::duration<Rep, Period> &timeout)
 	{
 		return try_lock_steady(
-			detail::after<std::chrono::steady_clock>(timeout));
+			detail::after<detail::steady_clock>(timeout));
 	}
 
 	template <class Clock, class Duration>
 	bool
 	try_lock_until(const std::chrono::time_point<Clock, Duration> &deadline)
 	{
-		using std::chrono::steady_clock;
-
 		while (!try_lock_steady(
-			detail::translated<steady_clock>(deadline)))
+			detail::translated<detail::steady_clock>(deadline)))
 			if (Clock::now() >= deadline)
 				return false;
 		return true;
@@ -214,7 +210,7 @@ public:
 	}
 
 private:
-	bool try_lock_steady(std::chrono::steady_clock::time_point deadline)
+	bool try_lock_steady(detail::steady_clock::time_point deadline)
 	{
 		auto at = detail::to_timespec(deadline);
 
@@ -261,19 +257,16 @@ public:
 	wait_until(Lock &lock,
 		   const std::chrono::time_point<Clock, Duration> &deadline)
 	{
-		using std::chrono::steady_clock;
-		using std::chrono::system_clock;
-
-		if constexpr (std::is_same_v<Clock, system_clock>)
+		if constexpr (std::is_same_v<Clock, detail::system_clock>)
 			return wait_at(lock, CLOCK_REALTIME,
 				       detail::clamped<Clock>(deadline));
-		if constexpr (std::is_same_v<Clock, steady_clock>)
+		if constexpr (std::is_same_v<Clock, detail::steady_clock>)
 			return wait_at(lock, CLOCK_MONOTONIC,
 				       detail::clamped<Clock>(deadline));
 
-		auto status =
-			wait_at(lock, CLOCK_MONOTONIC,
-				detail::translated<steady_clock>(deadline));
+		auto status = wait_at(
+			lock, CLOCK_MONOTONIC,
+			detail::translated<detail::steady_clock>(deadline));
 
 		if (status == std::cv_status::timeout &&
 		    Clock::now() < deadline)
@@ -361,20 +354,11 @@ public:
 	}
 
 private:
-	// Locks the caller's lock again, whatever happens, and last.
-	template <class Lock> struct unlocked {
-		Lock &lock;
-
-		explicit unlocked(Lock &l) : lock(l)
+	template <class Lock> struct relock {
+		void operator()(Lock *lock)
 		{
-			lock.unlock();
+			lock->lock();
 		}
-		~unlocked()
-		{
-			lock.lock();
-		}
-		unlocked(const unlocked &) = delete;
-		unlocked &operator=(const unlocked &) = delete;
 	};
 
 	// The condvar may be destroyed once this thread is notified: what it
@@ -382,12 +366,13 @@ private:
 	template <class Lock, class Wait> void sleep(Lock &lock, Wait wait)
 	{
 		std::shared_ptr<mutex> own = own_;
+		// Locks the caller's lock again, whatever happens, and last.
+		std::unique_ptr<Lock, relock<Lock>> again;
 		std::unique_lock<mutex> held(*own);
-		unlocked<Lock> release(lock);
-		// Given back before the caller's lock is taken.
-		std::unique_lock<mutex> inner(std::move(held));
 
-		wait(inner);
+		lock.unlock();
+		again.reset(std::addressof(lock));
+		wait(held);
 	}
 
 	condition_variable c_;
