@@ -230,9 +230,9 @@ static pthread_cond_t *real_cond(old_cond *old)
 	return cond;
 }
 
-static int old_init(old_cond *old, const pthread_condattr_t *attr)
+/* Of the attributes, which are not looked at, none that existed had a meaning. */
+static int old_init(old_cond *old)
 {
-	(void)attr; /* none that existed then had a meaning */
 	store_relaxed(old, NULL);
 	return 0;
 }
