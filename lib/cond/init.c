@@ -93,27 +93,12 @@ void cond_drop_stale(struct cond *c)
 	lock_drop(&fork_lock);
 }
 
-/*
- * ---- foreign waiters: threads in glibc's own wait, on a condvar that is ours.
- * They count themselves in its flags, and sleep until there are signals for them
- * in the word where glibc has those of its first group; see struct cond.
- *
- * Which of them a signal should wake is not known, so it wakes them all: for
- * the others that is a spurious return. ----
- */
-
-static void say_once(void)
-{
-	static atomic_bool said;
-
-	if (!swap_relaxed(&said, true))
-		fputs("drover: a thread waits in the C library's own pthread_cond_*wait(), which this library's signals wake spuriously; load what it is in without RTLD_DEEPBIND\n",
-		      stderr);
-}
+/* ---- foreign waiters: struct cond ---- */
 
 /*
- * Who is late for its signal, because its deadline was earlier, leaves it to the
- * next one: that is a spurious return, too.
+ * Which of them a signal should wake is not known, so it wakes them all: for the
+ * others that is a spurious return. Who is late for its signal, because its
+ * deadline was earlier, leaves it to the next one: that is one, too.
  */
 static void give_signals(futex_word *signals, uint32_t nr)
 {
@@ -124,13 +109,16 @@ static void give_signals(futex_word *signals, uint32_t nr)
 bool cond_wake_special(struct cond *c, bool all)
 {
 	uint32_t nr = load_relaxed(&c->flags) / COND_FOREIGN;
+	static atomic_bool said;
 	bool ours;
 
 	if (cond_is_shared(c)) {
 		cond_shared_wake(c, all, NULL);
 		return true;
 	}
-	say_once();
+	if (!swap_relaxed(&said, true))
+		fputs("drover: a thread waits in the C library's own pthread_cond_*wait(), which this library's signals wake spuriously; load what it is in without RTLD_DEEPBIND\n",
+		      stderr);
 	/* It stays glibc's, or ours, as long as we have this lock. */
 	lock_take(&fork_lock);
 	ours = load_relaxed(&c->generation);
