@@ -42,7 +42,7 @@ void thread_setup(void)
 	do
 		thread_this.number = add_relaxed(&nr_threads, 1) + 1;
 	while (!thread_this.number);
-	thread_this.tid = (pid_t)syscall(SYS_gettid);
+	thread_this.tid = (uint32_t)syscall(SYS_gettid);
 }
 
 /* ---- memory ---- */
@@ -187,7 +187,7 @@ static void thread_after_fork(void)
 	memset(&free_spares, 0, sizeof(free_spares));
 	thread_this.owner_id = 0;
 	if (thread_this.tid)
-		thread_this.tid = (pid_t)syscall(SYS_gettid);
+		thread_this.tid = (uint32_t)syscall(SYS_gettid);
 	if (w) {
 		w->tid = thread_this.tid;
 		w->next = NULL;
@@ -232,7 +232,7 @@ struct waiter *waiter_setup(void)
 	}
 	if (w) {
 		w->bit = UINT32_C(1) << thread_self()->number % WAITER_BITS;
-		w->tid = thread_self()->tid;
+		w->tid = thread_tid();
 	}
 	lock_drop(lock);
 	if (w && thread_end_valid)

@@ -7,7 +7,6 @@
 #define DROVER_THREAD_H
 
 #include <pthread.h>
-#include <sys/types.h>
 
 #include "base/linger.h"
 #include "base/lock.h"
@@ -29,7 +28,7 @@ struct waiter;
  * @for_barriers, @for_streams: the same for phases, and for operations
  */
 struct thread {
-	pid_t tid;
+	uint32_t tid;
 	uint32_t number;
 	uint32_t owner_id;
 	struct waiter *waiter;
@@ -51,11 +50,7 @@ static inline struct thread *thread_self(void)
 	return &thread_this;
 }
 
-/* In the format of the kernel's PI futexes. */
-static inline uint32_t thread_tid(void)
-{
-	return (uint32_t)thread_self()->tid;
-}
+#define thread_tid() (thread_self()->tid)
 
 /* Spare groups a thread keeps; more go to the list that all threads share. */
 #define WAITER_SPARES 2
@@ -94,7 +89,7 @@ struct waiter {
 	_Atomic(struct group *) group;
 	futex_word *shared_word;
 	_Atomic(void *) inside;
-	pid_t tid;
+	uint32_t tid;
 	_Atomic uint32_t interrupts;
 	uint32_t seen;
 	uint32_t bit;
