@@ -196,18 +196,6 @@ static void note(_Atomic int32_t *value, int64_t ns, int64_t least,
 	store_relaxed(value, old + (MAX(least, MIN(ns, most)) - old) / 8);
 }
 
-/* The caller slept on @word, and was woken. */
-static void note_latency(const futex_word *word)
-{
-	/* Pairs with the release in sleep_end(): the time is this word's. */
-	if (load_acquire(&timed.word) != word)
-		return;
-	if (!load_relaxed(&measured.fixed))
-		note(&measured.latency, clock_now() - load_relaxed(&timed.at),
-		     LATENCY_LEAST, LATENCY_MOST);
-	store_relaxed(&timed.word, NULL);
-}
-
 long sleep_on(futex_word *word, uint32_t val, const struct deadline *deadline,
 	      bool shared, uint32_t bits, struct account *a)
 {
@@ -216,7 +204,14 @@ long sleep_on(futex_word *word, uint32_t val, const struct deadline *deadline,
 	long ret = futex_wait_for(word, val, deadline, shared, bits, NULL);
 
 	if (ret == 0) {
-		note_latency(word);
+		/* Pairs with the release in sleep_end(): the time is this word's. */
+		if (load_acquire(&timed.word) == word) {
+			if (!load_relaxed(&measured.fixed))
+				note(&measured.latency,
+				     clock_now() - load_relaxed(&timed.at),
+				     LATENCY_LEAST, LATENCY_MOST);
+			store_relaxed(&timed.word, NULL);
+		}
 		pay(a, -cost_ns() / IN_VAIN);
 		if (sampled)
 			note(&measured.sleep,
