@@ -78,11 +78,13 @@ int mutex_lock_slow(struct mutex *m, const struct deadline *deadline,
 int drover_mutex_init(drover_mutex_t *mutex, const drover_mutexattr_t *attr)
 {
 	uint32_t flags = attr ? attr->flags : 0;
+	futex_word word = 0;
 
 	if (flags & ~MUTEX_FLAGS || (flags & MUTEX_TWICE) == MUTEX_TWICE)
 		return EINVAL;
-	if ((flags & (DROVER_MUTEX_PI | DROVER_MUTEX_ROBUST)) &&
-	    !mutex_pi_supported())
+	/* Not held by us: any other answer is of a kernel without PI futexes. */
+	if (flags & (DROVER_MUTEX_PI | DROVER_MUTEX_ROBUST) &&
+	    futex_unlock_pi(&word, false) != -EPERM)
 		return ENOTSUP;
 	debug_pointer(mutex, _Alignof(struct mutex), "mutex", __func__);
 	memset(mutex, 0, sizeof(*mutex));

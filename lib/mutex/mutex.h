@@ -160,7 +160,4 @@ void mutex_pi_unlock(struct mutex *m);
 /* The caller has got the word of a PI mutex. Return: 0 or what to tell it. */
 int mutex_pi_got(struct mutex *m);
 
-/* Does the kernel have PI futexes? */
-bool mutex_pi_supported(void);
-
 #endif /* DROVER_MUTEX_INTERNAL_H */

@@ -5,14 +5,6 @@
  */
 #include "mutex/mutex.h"
 
-bool mutex_pi_supported(void)
-{
-	futex_word word = 0;
-
-	/* Not held by us: any other answer means that it was not looked at. */
-	return futex_unlock_pi(&word, false) == -EPERM;
-}
-
 int mutex_pi_got(struct mutex *m)
 {
 	bool died = load_acquire(&m->word) & FUTEX_OWNER_DIED;
