@@ -16,20 +16,11 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/syscall.h>
-
-#include "drop_in.h"
-
-/* ThreadSanitizer sees who locks a pthread mutex, but not the kernel. */
 #ifdef __SANITIZE_THREAD__
 #include <sanitizer/tsan_interface.h>
-#define tell_tsan_locked(m)                                          \
-	do {                                                         \
-		__tsan_mutex_pre_lock(m, __tsan_mutex_try_lock);     \
-		__tsan_mutex_post_lock(m, __tsan_mutex_try_lock, 0); \
-	} while (0)
-#else
-#define tell_tsan_locked(m) ((void)(m))
 #endif
+
+#include "drop_in.h"
 
 /*
  * Bits of __data.__kind. The two lowest are the type; NO_ELISION only says
@@ -231,7 +222,10 @@ int user_mutex_adopt(void *mutex)
 {
 	pthread_mutex_t *m = mutex;
 
-	tell_tsan_locked(m);
+#ifdef __SANITIZE_THREAD__ /* does not see that the kernel has locked it */
+	__tsan_mutex_pre_lock(m, __tsan_mutex_try_lock);
+	__tsan_mutex_post_lock(m, __tsan_mutex_try_lock, 0);
+#endif
 	__atomic_store_n(&m->__data.__owner, OWN_ID, __ATOMIC_RELAXED);
 	m->__data.__nusers++;
 	if ((m->__data.__kind & KIND_TYPE) == PTHREAD_MUTEX_RECURSIVE)
