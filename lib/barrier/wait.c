@@ -54,12 +54,22 @@ static enum polled poll_gate(void *arg)
 	return phase_is_over(a->b, a->phase) ? POLL_CAME : POLL_NOTHING;
 }
 
-static void sleep_until_over(struct barrier *b, uint32_t phase,
-			     const struct deadline *deadline)
+void barrier_await_long(struct barrier *b, uint32_t phase,
+			const struct deadline *deadline)
 {
-	uint64_t seen = load_relaxed(&b->gate);
+	struct awaited awaited = { b, phase };
+	_Atomic uint32_t *budget = &b->budget[cpu_is_small(sched_getcpu())];
+	int64_t ns = load_relaxed(budget), left = time_left(deadline);
+	int64_t begin = clock_now();
+	uint64_t seen;
 	long ret = 0;
 
+	if (!ns)
+		ns = most_of(b) < BUDGET_FIRST ? most_of(b) : BUDGET_FIRST;
+	if (linger_for(&thread_this.for_barriers, poll_gate, &awaited,
+		       ns < left ? ns : left))
+		return;
+	seen = load_relaxed(&b->gate);
 	while (gate_phase(seen) == phase && ret != -ETIMEDOUT) {
 		/* [B-OPEN] In one step with the phase: see open_gate(). */
 		if (!(seen & GATE_ASLEEP) &&
@@ -71,22 +81,6 @@ static void sleep_until_over(struct barrier *b, uint32_t phase,
 			       &thread_this.for_barriers);
 		seen = load_relaxed(&b->gate);
 	}
-}
-
-void barrier_await_long(struct barrier *b, uint32_t phase,
-			const struct deadline *deadline)
-{
-	struct awaited awaited = { b, phase };
-	_Atomic uint32_t *budget = &b->budget[cpu_is_small(sched_getcpu())];
-	int64_t ns = load_relaxed(budget), left = time_left(deadline);
-	int64_t begin = clock_now();
-
-	if (!ns)
-		ns = most_of(b) < BUDGET_FIRST ? most_of(b) : BUDGET_FIRST;
-	if (linger_for(&thread_this.for_barriers, poll_gate, &awaited,
-		       ns < left ? ns : left))
-		return;
-	sleep_until_over(b, phase, deadline);
 	if (!deadline)
 		learn(b, budget, ns, clock_now() - begin);
 }

@@ -74,15 +74,6 @@ static int launch(struct stream *s, struct op *op, cu_stream stream)
 			 NULL, bytes ? extra : NULL);
 }
 
-static int launch_graph(struct stream *s, struct op *op, cu_stream stream)
-{
-	int err = CUDA_CALL(s, graph_launch, op->graph->device_private, stream);
-
-	if (!err && op->graph->calls)
-		err = CUDA_CALL(s, host_call, stream, graph_main, op);
-	return err;
-}
-
 static struct cu_end end_of(const void *memory, size_t pitch)
 {
 	return (struct cu_end){ .memory_type = CU_MEMORY_UNIFIED,
@@ -106,6 +97,8 @@ static int copy(struct stream *s, struct op *op, cu_stream stream)
 
 static int issue(struct stream *s, struct op *op, cu_stream stream)
 {
+	int err;
+
 	switch (op->kind) {
 	case OP_COPY:
 		return op->bytes ? copy(s, op, stream) : 0;
@@ -118,7 +111,11 @@ static int issue(struct stream *s, struct op *op, cu_stream stream)
 		return CUDA_CALL(s, host_call, stream,
 				 op->number ? host_main : node_main, op);
 	case OP_GRAPH:
-		return launch_graph(s, op, stream);
+		err = CUDA_CALL(s, graph_launch, op->graph->device_private,
+				stream);
+		if (!err && op->graph->calls)
+			err = CUDA_CALL(s, host_call, stream, graph_main, op);
+		return err;
 	default:
 		return 0;
 	}

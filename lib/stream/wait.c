@@ -59,24 +59,6 @@ static void sleepers_leave(struct number *n)
 	} while (!cas_seq_cst(&n->sleepers, &old, new));
 }
 
-static int sleep_until(struct stream *s, struct number *n, uint64_t wanted,
-		       const struct deadline *deadline)
-{
-	for (;;) {
-		uint64_t seen = load_seq_cst(&n->at); /* [S-NUMBER] */
-		long ret;
-
-		if (seen >= wanted)
-			return 0;
-		add_relaxed(&s->system_calls, 1);
-		ret = sleep_on(LOW_HALF(&n->at), (uint32_t)seen, deadline,
-			       false, FUTEX_BITSET_MATCH_ANY,
-			       &thread_this.for_streams);
-		if (ret == -ETIMEDOUT)
-			return load_acquire(&n->at) >= wanted ? 0 : ETIMEDOUT;
-	}
-}
-
 struct awaited_number {
 	const struct number *number;
 	uint64_t wanted;
@@ -94,7 +76,8 @@ int number_wait(struct stream *s, struct number *n, uint64_t wanted,
 		const struct deadline *deadline)
 {
 	struct awaited_number a = { n, wanted };
-	int err;
+	uint64_t seen;
+	long ret = 0;
 
 	if (linger(&thread_this.for_streams, poll_number, &a,
 		   time_left(deadline)))
@@ -102,10 +85,16 @@ int number_wait(struct stream *s, struct number *n, uint64_t wanted,
 	/* A worker's place is free meanwhile. */
 	block_begin(true);
 	sleepers_enter(n, wanted);
-	err = sleep_until(s, n, wanted, deadline);
+	/* [S-NUMBER] */
+	while ((seen = load_seq_cst(&n->at)) < wanted && ret != -ETIMEDOUT) {
+		add_relaxed(&s->system_calls, 1);
+		ret = sleep_on(LOW_HALF(&n->at), (uint32_t)seen, deadline,
+			       false, FUTEX_BITSET_MATCH_ANY,
+			       &thread_this.for_streams);
+	}
 	sleepers_leave(n);
 	block_end();
-	return err;
+	return seen < wanted ? ETIMEDOUT : 0;
 }
 
 /* ---- streams ---- */
