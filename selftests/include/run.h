@@ -144,8 +144,8 @@ static inline bool child_does(bool (*work)(void), const char *what)
  *
  *	tap_ok(steps_do("wait everybody; signal; returned = 1"), "a signal");
  *
- * A step is a verb and its numbers, or letters; what is left out is 1. What is
- * behind the = has to come of it: if not, the step is printed, and the others
+ * A step is a verb and its numbers, or letters, or 'words; what is left out is 1.
+ * What is behind the = has to come of it: if not, the step is printed, and the others
  * follow all the same, unless STEPS_END comes of it.
  */
 
@@ -224,6 +224,8 @@ static inline long step_number(const char *text)
 	long number;
 	char *end;
 
+	if (*text == '\'')
+		return (long)(text + 1);
 	if (known && known->act)
 		return (long)known->act;
 	if (known)

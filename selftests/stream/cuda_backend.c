@@ -159,7 +159,6 @@ STEP_IS(priority, (script.attr.priority = args[0]) == 0);
 STEP_IS(priority_was, mock_cuda_priority());
 STEP_IS(alloc_large,
 	drover_stream_alloc(STREAM, LARGE, (void **)&script.memory[args[1]]));
-TEXT(cuCtxPushCurrent_v2);
 
 #define GATES_FULL                                         \
 	"fill s a 1; fill s a 1; fill s a 1; fill s a 1; " \
@@ -169,8 +168,8 @@ TEXT(cuCtxPushCurrent_v2);
 #define TOKEN STAGE STAGE STAGE STAGE "add s b a; copy s i b; "
 #define ROUND "borrow s b a; add t b b; staged s a b; "
 /* A driver that refuses an operation, or loses one. */
-#define BROKEN                                                           \
-	"why CUDA_ERROR_LAUNCH_FAILED; sync s = EIO; fill s a 1 = EIO; " \
+#define BROKEN                                                            \
+	"why 'CUDA_ERROR_LAUNCH_FAILED; sync s = EIO; fill s a 1 = EIO; " \
 	"done 1 = 0; destroy s = EIO;"
 
 static const drover_streamattr_t attr = { .backend = DROVER_BACKEND_CUDA };
@@ -184,15 +183,13 @@ STEP_IS(try_create, drover_stream_create(&refused, &attr));
 STEP_IS(run_on_cpu, drover_stream_run(STREAM, &on_cpu, NULL, 0, NULL, 0, NULL));
 STEP_IS(load, drover_stream_load(STREAM, "", "no such", &unknown));
 STEP_IS(copy_none, drover_stream_copy(STREAM, none, script_host, 0));
-TEXT(cuMemAlloc_v2);
-TEXT(cuStreamCreateWithPriority);
 NUMBER(ENOMEM, ENOMEM);
 NUMBER(ENOENT, ENOENT);
 
 static const struct scenario scenarios[] = {
 	{ "cuda: what the driver refuses, and what is none of its",
-	  "refuse cuMemAlloc_v2 2; try_alloc s = ENOMEM; "
-	  "refuse cuStreamCreateWithPriority 2; try_create = ENOMEM; "
+	  "refuse 'cuMemAlloc_v2 2; try_alloc s = ENOMEM; "
+	  "refuse 'cuStreamCreateWithPriority 2; try_create = ENOMEM; "
 	  "run_on_cpu s = EINVAL; load s = ENOENT; copy_none s; destroy s;" },
 	{ "cuda: operations", "set h 3; staged s a h; set h 4; fill s b 5; "
 			      "add s b a; copy s i b; is i 8;" },
@@ -200,7 +197,7 @@ static const struct scenario scenarios[] = {
 	{ "cuda: elision",
 	  "count; mark s; "
 	  "fill s b 0; " TOKEN TOKEN TOKEN "is i 9; since s = 13200; "
-	  "calls cuStreamSynchronize = 3; calls cuEventRecord = 0;" },
+	  "calls 'cuStreamSynchronize = 3; calls 'cuEventRecord = 0;" },
 	/* What is behind it is not waited for: it cannot be done. */
 	{ "cuda: a ticket",
 	  "gate x s; fill s a 1 @1; gate y s; "
@@ -209,24 +206,24 @@ static const struct scenario scenarios[] = {
 	/* The device waits once for each change of hands, the host does not. */
 	{ "cuda: two streams",
 	  "count; mark t; gate x s; fill s a 1; fill t b 2; "
-	  "add t b a; add t b a; add s a b; calls cuStreamWaitEvent = 2; "
+	  "add t b a; add t b a; add s a b; calls 'cuStreamWaitEvent = 2; "
 	  "host t = 0; open x; copy t i a; is i 5;" },
 	{ "cuda: a graph",
 	  "count; fill s b 0; capture s; borrow s a h; "
 	  "add s b a; end s g; set h 1; replay s g; sync s; set h 2; "
-	  "replay s g; sync s; copy s i b; is i 3; calls cuLaunchKernel = 2; "
+	  "replay s g; sync s; copy s i b; is i 3; calls 'cuLaunchKernel = 2; "
 	  "drop g; capture s; add s b a; "
-	  "refuse cuGraphInstantiateWithFlags 719; end s g = EIO;" },
+	  "refuse 'cuGraphInstantiateWithFlags 719; end s g = EIO;" },
 	{ "cuda: a copy fails",
-	  "fill s a 1 @1; drain s; refuse cuMemcpyAsync 719; "
+	  "fill s a 1 @1; drain s; refuse 'cuMemcpyAsync 719; "
 	  "staged s a h = EIO; " BROKEN },
 	{ "cuda: a kernel fails",
-	  "fill s a 1 @1; drain s; refuse cuLaunchKernel 719; staged s a h; "
+	  "fill s a 1 @1; drain s; refuse 'cuLaunchKernel 719; staged s a h; "
 	  "fill s a 2 = EIO; " BROKEN },
 	/* Or it would be done before it is waited for. */
 	{ "cuda: a wait fails",
 	  "fill s a 1 @1; drain s; gate x s; later x; "
-	  "refuse cuStreamSynchronize 719; staged s a h; fill s a 2; "
+	  "refuse 'cuStreamSynchronize 719; staged s a h; fill s a 2; "
 	  "drain s = EIO; waited x; sync s = EIO; fill s a 1 = EIO; "
 	  "done 1 = 0; destroy s = EIO;" },
 	{ "cuda: a host call fails",
@@ -245,7 +242,7 @@ static const struct scenario scenarios[] = {
 	  "copy s i a; is i 4; copy t i a = EXDEV; record s e; wait t e; "
 	  "record t e; wait s e = 0;" },
 	{ "cuda: a context that is not to be had, and the caller's own",
-	  "put s a 1; push 2 = 2; refuse cuCtxPushCurrent_v2 201; "
+	  "put s a 1; push 2 = 2; refuse 'cuCtxPushCurrent_v2 201; "
 	  "fill s a 1 = EIO; push -2 = 0; destroy s = EIO;" },
 	{ "cuda: somebody captures",
 	  "fill s a 5 @1; record s e; elsewhere 1; sync s; copy s h a; "
@@ -253,7 +250,7 @@ static const struct scenario scenarios[] = {
 	{ "cuda: more than 48 KiB of shared memory", "shared s;" },
 	{ "cuda: a large copy allocates no pinned memory",
 	  "drain s; count; alloc_large s a; large s a 1; large s a 2; "
-	  "large s a 3; calls cuMemHostAlloc = 0; large_is s a 3;" },
+	  "large s a 3; calls 'cuMemHostAlloc = 0; large_is s a 3;" },
 	/* The oldest have to be done, and not all. */
 	{ "cuda: a ring that is full",
 	  "depth 16 = 0; create s; gate x s; " GATES_FULL
@@ -266,7 +263,7 @@ static const struct scenario scenarios[] = {
 	{ "cuda: devices wait for each other, the host does not",
 	  "on 1; create s; on 0; create t; count; mark t; fill s a 3; "
 	  "gate x s; fill s a 5; fill t b 1; add t b a; record s e; "
-	  "wait t e; calls cuStreamWaitEvent = 1; host t = 0; open x; "
+	  "wait t e; calls 'cuStreamWaitEvent = 1; host t = 0; open x; "
 	  "copy t h b; is h 6;" },
 	{ "cuda: the program's memory is pinned, and read back meanwhile",
 	  "fill s a 3; pin s h; pin s h = EINVAL; put s h 5 = EXDEV; "
@@ -292,7 +289,7 @@ static const struct scenario scenarios[] = {
 	  "foreign s a 3; add s a a; end s g; issued = 3; replay s g; "
 	  "fill s a 9; replay s g; copy s h a; is h 6; issued = 3; drop g; "
 	  "count; put s p 5; sync s; is p 5; free s p; put s h 5 = EXDEV; "
-	  "destroy s; calls cuStreamDestroy_v2 = 0; take_back;" },
+	  "destroy s; calls 'cuStreamDestroy_v2 = 0; take_back;" },
 	{ "cuda+cpu: a stream that is handed out",
 	  "native s; put s a 1; raw a 4; add s a a; copy s h a; is h 8;" },
 	{ "cuda: foreign work that fails: its error is that of the submit",

@@ -220,16 +220,6 @@ STEP_DO(break, eager_plants.fail_copy = args[0]);
 STEP_IS(races, races_found());
 #endif
 
-#define TEXT(text) NUMBER(text, (long)#text)
-TEXT(cuEventRecord);
-TEXT(cuGraphInstantiateWithFlags);
-TEXT(cuLaunchKernel);
-TEXT(cuMemHostAlloc);
-TEXT(cuMemcpyAsync);
-TEXT(cuStreamDestroy_v2);
-TEXT(cuStreamSynchronize);
-TEXT(cuStreamWaitEvent);
-TEXT(CUDA_ERROR_LAUNCH_FAILED);
 NUMBER(EBADF, EBADF);
 NUMBER(EINPROGRESS, EINPROGRESS);
 NUMBER(EIO, EIO);
