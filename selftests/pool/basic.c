@@ -107,11 +107,11 @@ static const struct scenario {
 	  TWO WAITS "task 2 waits 1; begun 2 = 0; open; all = 0; end" },
 	/* It is queued before the wait, and outlasts it. */
 	{ "no unrelated task runs on top of one that waits",
-	  TWO "task 2 outlasts; " WAITS "begun 2 = 0; open; all = 0; end" },
+	  TWO "task 2 apart; " WAITS "begun 2 = 0; open; all = 0; end" },
 	{ "both workers of another pool wait for a task, and two run",
 	  HELD "task 1 holds; thread 1 = 0; begun 2 = 0; second 2 = 0; "
-	       "task 2 waits_first 1; there = 0; asleep = 0; nobody; "
-	       "task 3 waits_first 1; there = 0; asleep = 0; task 4 meets; "
+	       "task 2 waits 1; there = 0; asleep = 0; nobody; "
+	       "task 3 waits 1; there = 0; asleep = 0; task 4 meets; "
 	       "task 5 meets; met 2 = 0; open; join = 0; end; back; end" },
 	{ "a task waits for its children, and two run at a time",
 	  "begin 2; task 0 family; all = 0; wait 0 = 0; result = 0; end" },
@@ -281,7 +281,7 @@ static void *wait_for_all(void *arg)
 	sched_setscheduler(0, SCHED_IDLE, &(struct sched_param){ 0 });
 	sleeper = blocked_gettid();
 	drover_pool_wait_all(pool);
-	waiter_done = 1;
+	nr_met = 1;
 	return arg;
 }
 
@@ -302,11 +302,11 @@ static void test_moment(void)
 	/* One of them may let it look, if others have the CPU in between. */
 	for (int i = 0; i < 5; i++) {
 		begin(2);
-		waiter_done = 0;
+		nr_met = 0;
 		all = to_one_cpu();
 		drover_pool_for(pool, 0, 1, 1, begin_to_wait, NULL);
 		submit(&tasks[0], hold, NULL);
-		reached(&waiter_done, 1);
+		reached(&nr_met, 1);
 		sched_setaffinity(0, sizeof(all), &all);
 		gate = 1;
 		joined(helper);
@@ -350,7 +350,7 @@ int main(void)
 	for (int i = 0; i < NR_OF(scenarios); i++) {
 		watchdog(scenarios[i].name);
 		next_attr = (drover_poolattr_t){ 0 };
-		may_wait = waiter_done = nr_met = nr_most = nr_otherwise = 0;
+		may_wait = nr_met = nr_most = nr_otherwise = 0;
 		apart = refuse = was_here = 0;
 		told_all = told_shutdown = told_post = -1;
 		tap_ok(steps_do(scenarios[i].text), "%s", scenarios[i].name);

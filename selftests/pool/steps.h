@@ -15,10 +15,10 @@
 #define NR_CHILDREN 40
 
 static drover_task_t tasks[10];
-static drover_pool_t *first_pool; /* when there are two */
+static drover_pool_t *first_pool; /* the other one, when there are two */
 static drover_poolattr_t next_attr;
 static pthread_t main_thread, helper;
-static atomic_int may_wait, waiter_done, nr_met, nr_inside, nr_most, apart;
+static atomic_int may_wait, nr_met, nr_inside, nr_most, apart;
 static atomic_int nr_otherwise;
 static int result, told_all, told_shutdown, told_post;
 static bool was_here, refuse;
@@ -61,19 +61,15 @@ TASK(told)
 	sleeper = blocked_gettid();
 	reached(&may_wait, 1);
 	err = drover_pool_wait(pool, task_at((long)arg), NULL);
-	waiter_done = 1;
+	apart = 1;
 	return err;
 }
 
+/* In the first pool */
 TASK(waits)
 {
-	nr_begun++;
-	return drover_pool_wait(pool, task_at((long)arg), NULL);
-}
-
-TASK(waits_first)
-{
 	sleeper = blocked_gettid();
+	nr_begun++;
 	return drover_pool_wait(first_pool, task_at((long)arg), NULL);
 }
 
@@ -86,12 +82,6 @@ TASK(insists)
 	while (drover_pool_wait(pool, task_at((long)arg), NULL) == EAGAIN)
 		sched_yield();
 	return first;
-}
-
-TASK(outlasts)
-{
-	nr_begun++;
-	return wait_at_least(&waiter_done, 1);
 }
 
 /* In pairs: each ends when the other one has begun. */
@@ -174,12 +164,12 @@ STEP(begin)
 {
 	next_attr.workers = args[0];
 	begin_with(next_attr);
+	first_pool = pool;
 	return 0;
 }
 
 STEP(second)
 {
-	first_pool = pool;
 	next_attr.workers = args[0];
 	return drover_pool_create(&pool, &next_attr);
 }
