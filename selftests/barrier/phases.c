@@ -11,8 +11,7 @@
 #include "run.h"
 
 #define MAX_THREADS 256
-#define NR_ALONE    4
-#define NR_LONELY   5000
+#define NR_ALONE    5000 /* rounds of a barrier of one */
 
 struct runner {
 	pthread_t thread;
@@ -31,6 +30,40 @@ static atomic_bool over;
 static atomic_int nr_over, nr_back;
 static atomic_long nr_to_come;
 
+/* Of a barrier of one: phases that arrivals came into, and completions */
+static drover_phase_t phases[2000];
+static atomic_int nr_phases, nr_inside, nr_overlaps;
+static long nr_completed; /* the barrier alone orders it */
+
+static void complete(void *arg)
+{
+	nr_overlaps += nr_inside++ != 0;
+	/* Not each time: on a busy machine that may take a time slice. */
+	if (nr_completed % 8 == 0)
+		sched_yield();
+	nr_completed++;
+	nr_inside--;
+}
+
+static void phase_came(drover_phase_t phase)
+{
+	int nr = nr_phases++;
+
+	if (nr < NR_OF(phases))
+		phases[nr] = phase;
+}
+
+static int wrong_completions(long wanted)
+{
+	int nr = nr_phases < NR_OF(phases) ? nr_phases : NR_OF(phases);
+	int nr_twice = 0;
+
+	for (int i = 0; i < nr; i++)
+		for (int j = 0; j < i; j++)
+			nr_twice += phases[i] == phases[j];
+	return nr_overlaps + nr_twice + (nr_completed != wanted);
+}
+
 /* One phase, one way or another: a wait as a rule. */
 static void meet(struct runner *r)
 {
@@ -41,6 +74,7 @@ static void meet(struct runner *r)
 		ret = drover_barrier_wait(&barrier);
 	} else {
 		ret = drover_barrier_arrive(&barrier, 1, &phase);
+		phase_came(phase);
 		if (random_below(&r->random, 2))
 			sched_yield();
 		if (ret == DROVER_BARRIER_SERIAL && random_below(&r->random, 2))
@@ -137,20 +171,29 @@ static const struct kind {
 	{ "the same, no spinning", 2, 2, run_reopened, false, false, 0 },
 	{ "3 threads, 2 counted", 3, 2, run_three, false, true, 0 },
 	{ "the same, no spinning", 3, 2, run_three, false, false, 0 },
+	{ "4 threads, each completes a phase", 4, 1, run_three, false, true,
+	  0 },
 	{ "short lives", 3, 2, run_three, false, true, 100 },
 	{ "the same, no spinning", 3, 2, run_three, false, false, 100 },
 };
+
+/* Each thread completes phases, and there is a completion function. */
+static bool is_of_one(const struct kind *kind)
+{
+	return kind->count == 1 && kind->nr > 1;
+}
 
 /* Threads of one barrier: how many phases were completed. */
 static long run_life(const struct kind *kind, uint64_t *seed, long *nr_wrong)
 {
 	const drover_barrierattr_t attr = {
-		.spin_us = kind->spins ? 0 : DROVER_BARRIER_NO_SPIN
+		.spin_us = kind->spins ? 0 : DROVER_BARRIER_NO_SPIN,
+		.completion = is_of_one(kind) ? complete : NULL,
 	};
 	long nr_serial = 0;
 	pthread_t changer;
 
-	nr_over = nr_back = 0;
+	nr_over = nr_back = nr_phases = nr_completed = 0;
 	nr_to_come = kind->count * nr_threads * nr_rounds;
 	if (kind->lives && kind->spins)
 		barrier = (drover_barrier_t)DROVER_BARRIER_INITIALIZER(2);
@@ -175,6 +218,8 @@ static long run_life(const struct kind *kind, uint64_t *seed, long *nr_wrong)
 		*nr_wrong += runners[i].nr_wrong;
 	}
 	MUST(drover_barrier_destroy(&barrier));
+	if (is_of_one(kind))
+		*nr_wrong += wrong_completions(nr_serial);
 	return nr_serial;
 }
 
@@ -186,6 +231,8 @@ static void test_kind(const struct kind *kind, long rounds, uint64_t *seed)
 	watchdog(kind->what);
 	nr_threads = kind->nr;
 	nr_rounds = kind->lives ? 8 : rounds / kind->nr + 1;
+	if (is_of_one(kind))
+		nr_rounds = NR_ALONE;
 	wanted = 2 * nr_rounds;
 	if (kind->main == run_three)
 		wanted = kind->nr * nr_rounds * nr_lives;
@@ -196,78 +243,15 @@ static void test_kind(const struct kind *kind, long rounds, uint64_t *seed)
 	       nr_wrong, nr_serial, wanted);
 }
 
-/* ---- a barrier of one, and several threads ---- */
-
-static drover_phase_t phases[NR_ALONE * NR_LONELY];
-static atomic_int nr_inside, nr_overlaps;
-static long nr_completed; /* the barrier alone orders it */
-
-static void complete(void *arg)
-{
-	nr_overlaps += nr_inside++ != 0;
-	/* Not each time: on a busy machine that may take a time slice. */
-	if (nr_completed % 8 == 0)
-		sched_yield();
-	nr_completed++;
-	nr_inside--;
-}
-
-static void *run_alone(void *arg)
-{
-	drover_phase_t *mine = arg;
-	long nr_serial = 0;
-
-	for (int i = 0; i < NR_LONELY; i++) {
-		nr_serial += drover_barrier_wait(&barrier) ==
-			     DROVER_BARRIER_SERIAL;
-		nr_serial += drover_barrier_arrive(&barrier, 1, &mine[i]) ==
-			     DROVER_BARRIER_SERIAL;
-	}
-	for (int i = 0; i < NR_LONELY; i++)
-		drover_barrier_forget(&barrier, mine[i]);
-	return (void *)nr_serial;
-}
-
-static int compare(const void *a, const void *b)
-{
-	drover_phase_t one = *(drover_phase_t *)a, two = *(drover_phase_t *)b;
-
-	return (one > two) - (one < two);
-}
-
-static void test_count_of_one(void)
-{
-	const drover_barrierattr_t attr = { .completion = complete };
-	long nr_serial = 0, nr_twice = 0;
-	pthread_t threads[NR_ALONE];
-
-	watchdog("a barrier of one");
-	MUST(drover_barrier_init(&barrier, 1, &attr));
-	for (int i = 0; i < NR_ALONE; i++)
-		threads[i] = thread_of(run_alone, &phases[i * NR_LONELY]);
-	for (int i = 0; i < NR_ALONE; i++)
-		nr_serial += (long)joined(threads[i]);
-	tap_is(nr_serial, 2 * NR_ALONE * NR_LONELY,
-	       "a barrier of one: each wait and arrival completes a phase");
-	tap_is(nr_overlaps, 0, "completions at the same time");
-	tap_is(nr_completed, 2 * NR_ALONE * NR_LONELY, "completions");
-	qsort(phases, NR_ALONE * NR_LONELY, sizeof(phases[0]), compare);
-	for (int i = 1; i < NR_ALONE * NR_LONELY; i++)
-		nr_twice += phases[i] == phases[i - 1];
-	tap_is(nr_twice, 0, "phases that came twice");
-	drover_barrier_destroy(&barrier);
-}
-
 int main(int argc, char **argv)
 {
 	struct args args = args_parse(argc, argv, "seed rounds");
 	uint64_t seed = args_get(&args, "seed", args_fresh_seed());
 	long rounds = args_get(&args, "rounds", 800);
 
-	tap_plan(NR_OF(kinds) + 4);
+	tap_plan(NR_OF(kinds));
 	tap_diag("seed=%" PRIu64, seed);
 	for (int i = 0; i < NR_OF(kinds); i++)
 		test_kind(&kinds[i], rounds, &seed);
-	test_count_of_one();
 	return tap_exit();
 }
