@@ -8,13 +8,9 @@
 
 static unsigned char memory[BYTES], told;
 static const char *from, *to;
-static atomic_bool may_end = true;
-static pthread_t opener;
 
 static int tell_run(const void *args)
 {
-	while (!may_end)
-		sched_yield();
 	__atomic_store_n(&told, 1, __ATOMIC_RELEASE);
 	return 0;
 }
@@ -64,16 +60,6 @@ STEP(places)
 	       races_name(at[1], at[2]);
 }
 
-static void *let_end(void *arg)
-{
-	sched_yield();
-	may_end = true;
-	return arg;
-}
-
-STEP_DO(slowly, may_end = false);
-STEP_IS(let_end, pthread_create(&opener, NULL, let_end, NULL));
-STEP_IS(joined, pthread_join(opener, NULL));
 STEP_IS(named, races_name(from, to));
 
 static const struct scenario scenarios[] = {
@@ -87,8 +73,8 @@ static const struct scenario scenarios[] = {
 	  "tell T; races = 0;" },
 	/* The first stream is not done yet when the third waits. */
 	{ "cpu: a ticket of a third stream",
-	  "slowly; tell S; record S e; wait U e; fill U i 1 @2; let_end; "
-	  "ticket 2; joined; tell T; races = 0;" },
+	  "gate y S; tell S; record S e; wait U e; fill U i 1 @2; later y; "
+	  "ticket 2; waited y; tell T; races = 0;" },
 	{ "cpu: time alone", "tell S; told; tell T; races = 1; named = 1;" },
 	{ "cpu: one that may touch anything",
 	  "tell_all S; fill T i 1; races = 1;" },
