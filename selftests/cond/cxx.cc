@@ -58,20 +58,9 @@ struct odd_clock {
 };
 
 // The least that a lock may have.
-struct basic_lock {
-	std::mutex inside;
-	bool held = false;
-
-	void lock()
-	{
-		inside.lock();
-		held = true;
-	}
-	void unlock()
-	{
-		held = false;
-		inside.unlock();
-	}
+struct basic_lock : private std::mutex {
+	using std::mutex::lock;
+	using std::mutex::unlock;
 };
 
 template <class Function> bool elsewhere(Function function)
@@ -116,14 +105,17 @@ void test_timed_lockable()
 
 	tap_ok(elsewhere([&] {
 		       using time_point = steady_clock::time_point;
-		       using hours = std::chrono::duration<long, std::ratio<3600>>;
+		       using hours =
+			       std::chrono::duration<long, std::ratio<3600>>;
 
 		       return !(mutex.try_lock_for(1ms) ||
 				mutex.try_lock_for(-1ns) ||
 				mutex.try_lock_for(hours::min()) ||
 				mutex.try_lock_until(time_point::min()) ||
-				mutex.try_lock_until(steady_clock::now() + 1ms) ||
-				mutex.try_lock_until(system_clock::now() + 1ms) ||
+				mutex.try_lock_until(steady_clock::now() +
+						     1ms) ||
+				mutex.try_lock_until(system_clock::now() +
+						     1ms) ||
 				mutex.try_lock_until(odd_clock::now() + 1ms));
 	       }),
 	       "try_lock_for and _until give up in time");
@@ -299,17 +291,21 @@ void test_errors()
 void test_any()
 {
 	drover::condition_variable_any cond;
-	basic_lock lock;
+	drover::mutex lock;
+	basic_lock basic;
 	bool thrown = false;
 
 	lock.lock();
 	try {
 		cond.wait_for(lock, 1ms, []() -> bool { throw 42; });
 	} catch (int) {
-		thrown = lock.held;
+		thrown = is_locked(lock);
 	}
 	lock.unlock();
 	tap_ok(thrown, "a predicate that throws leaves the lock held");
+	basic.lock();
+	cond.wait_for(basic, 1ms);
+	basic.unlock();
 
 	std::shared_mutex mutex;
 	std::shared_lock<std::shared_mutex> held(mutex);
