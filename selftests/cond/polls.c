@@ -108,7 +108,7 @@ static int spend_and_wait(api_cond_t *c, api_mutex_t *m)
 	}
 	api_mutex_unlock(m);
 	spent = 1;
-	wait_at_least(&may_wait, 1);
+	reached(&may_wait, 1);
 	api_mutex_lock(m);
 	return api_cond_wait(c, m);
 }

@@ -329,21 +329,9 @@ static inline int wait_blocked(pid_t pid, pid_t tid, const void *uaddr)
 	return ret > 0 ? 0 : ret;
 }
 
-/* wait_at_least - until others have counted up to @value; 0 or -ETIMEDOUT */
-static inline int wait_at_least(atomic_int *count, int value)
-{
-	int64_t deadline = blocked_deadline();
-
-	while (atomic_load_explicit(count, memory_order_acquire) < value) {
-		if (blocked_over(deadline))
-			return -ETIMEDOUT;
-		sched_yield();
-	}
-	return 0;
-}
-
-/* reached - the same, and what never comes ends the program */
-#define reached(count, value) reached_or_bail(count, value, #count)
+/* reached - until others have counted up to @value; wait_at_least - and 0 */
+#define reached(count, value)	    reached_or_bail(count, value, #count)
+#define wait_at_least(count, value) (reached(count, value), 0)
 
 static inline void reached_or_bail(atomic_int *count, int value,
 				   const char *name)
