@@ -19,27 +19,10 @@ static const uint32_t permitted[] = {
 	FUTEX_CMP_REQUEUE, FUTEX_WAIT_BITSET, FUTEX_WAKE_BITSET,
 };
 
-/* What comes behind the first @at: permit @list alone. */
-static void permit(struct sock_filter *code, int at, const uint32_t *list,
-		   int nr, uint32_t others)
-{
-	for (int i = 0; i < nr; i++)
-		code[at++] = (struct sock_filter)FILTER_IF(list[i], nr - i);
-	code[at++] = (struct sock_filter)FILTER_RETURN(others);
-	code[at++] = (struct sock_filter)FILTER_RETURN(SECCOMP_RET_ALLOW);
-	sandbox_has(filter_install(code, at));
-}
-
 static void kill_others(void)
 {
-	struct sock_filter code[6 + NR_OF(permitted)] = {
-		FILTER_LOAD(nr),
-		FILTER_UNLESS(SYS_futex, 3 + NR_OF(permitted)),
-		FILTER_LOAD(args[1]),
-		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, FUTEX_CMD_MASK),
-	};
-
-	permit(code, 4, permitted, NR_OF(permitted), SECCOMP_RET_KILL_PROCESS);
+	sandbox_has(filter_futex(permitted, NR_OF(permitted), SECCOMP_RET_ALLOW,
+				 SECCOMP_RET_KILL_PROCESS));
 }
 
 static const struct meeting meetings[] = {
@@ -137,7 +120,8 @@ static bool call_what_is_listed(void)
 	struct sock_filter code[3 + NR_OF(listed)] = { FILTER_LOAD(nr) };
 
 	sigaction(SIGSYS, &action, NULL);
-	permit(code, 1, listed, NR_OF(listed), SECCOMP_RET_TRAP);
+	sandbox_has(filter_list(code, 1, listed, NR_OF(listed),
+				SECCOMP_RET_ALLOW, SECCOMP_RET_TRAP));
 	run_threads(RING, take_turns);
 	return true;
 }

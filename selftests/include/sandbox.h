@@ -45,38 +45,47 @@ static inline void sandbox_run(const char *what, const char *name,
 
 #define FILTER_LOAD(field) \
 	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
-#define FILTER_UNLESS(value, skip) \
-	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(value), 0, skip)
 #define FILTER_IF(value, skip) \
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(value), skip, 0)
 #define FILTER_RETURN(what) BPF_STMT(BPF_RET | BPF_K, what)
 
-static inline int filter_install(struct sock_filter *code, unsigned short len)
+/* filter_list - is what the first @at of @code load one of @nr, or others? */
+static inline int filter_list(struct sock_filter *code, int at,
+			      const uint32_t *list, int nr, uint32_t listed,
+			      uint32_t others)
 {
-	struct sock_fprog program = { .len = len, .filter = code };
+	struct sock_fprog program = { .len = at + nr + 2, .filter = code };
 
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-		return errno;
-	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+	for (int i = 0; i < nr; i++)
+		code[at++] = (struct sock_filter)FILTER_IF(list[i], nr - i);
+	code[at++] = (struct sock_filter)FILTER_RETURN(others);
+	code[at++] = (struct sock_filter)FILTER_RETURN(listed);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
 		return errno;
 	return 0;
+}
+
+/* filter_futex - the same of futex operations; other system calls go on */
+static inline int filter_futex(const uint32_t *list, int nr, uint32_t listed,
+			       uint32_t others)
+{
+	struct sock_filter code[16] = {
+		FILTER_LOAD(nr),
+		FILTER_IF(SYS_futex, 1),
+		FILTER_RETURN(SECCOMP_RET_ALLOW),
+		FILTER_LOAD(args[1]),
+		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, FUTEX_CMD_MASK),
+	};
+
+	return filter_list(code, 5, list, nr, listed, others);
 }
 
 /* Answer two of the futex operations, which may be the same. */
 static inline int filter_answer(uint32_t what, uint32_t op, uint32_t other)
 {
-	struct sock_filter code[] = {
-		FILTER_LOAD(nr),
-		FILTER_UNLESS(SYS_futex, 5),
-		FILTER_LOAD(args[1]),
-		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, FUTEX_CMD_MASK),
-		FILTER_IF(op, 1),
-		FILTER_UNLESS(other, 1),
-		FILTER_RETURN(what),
-		FILTER_RETURN(SECCOMP_RET_ALLOW),
-	};
-
-	return filter_install(code, sizeof(code) / sizeof(code[0]));
+	return filter_futex((uint32_t[]){ op, other }, 2, what,
+			    SECCOMP_RET_ALLOW);
 }
 
 /* misuse_test - in a child: a debug build @says it of the steps, and aborts */
