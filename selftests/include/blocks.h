@@ -126,16 +126,13 @@ struct gate {
 	drover_mutex_t lock;
 	drover_cond_t opened;
 	bool is_open;
-	void *to; /* what it fills when it is open, with @byte */
+	void *to; /* what it fills when it is open, or NULL */
 	size_t bytes;
-	int byte;
 	pthread_t opener;
 	pid_t sleeper;
 };
 
-/* clang-format off */
-#define GATE_INIT { .lock = DROVER_MUTEX_INITIALIZER, .byte = 0x6a }
-/* clang-format on */
+#define GATE_BYTE 0x6a
 
 static inline int gate_run(const void *args)
 {
@@ -146,22 +143,23 @@ static inline int gate_run(const void *args)
 		drover_cond_wait(&gate->opened, &gate->lock);
 	drover_mutex_unlock(&gate->lock);
 	if (gate->to)
-		memset(gate->to, gate->byte, gate->bytes);
+		memset(gate->to, GATE_BYTE, gate->bytes);
 	return 0;
 }
 
 static drover_kernel_t gate_kernel = { .run = gate_run };
 
-static inline int gate_submit_access(struct gate *gate, drover_stream_t *stream,
-				     drover_access_t access,
-				     drover_ticket_t *ticket)
+/* gate_submit - a gate is closed, in front of what follows */
+static inline int gate_submit(struct gate *gate, drover_stream_t *stream,
+			      void *to, size_t bytes, drover_ticket_t *ticket)
 {
-	if (access.kind & DROVER_WRITE) {
-		gate->to = (void *)access.start;
-		gate->bytes = access.bytes;
-	}
+	const drover_access_t access = { to, bytes, DROVER_WRITE };
+
+	*gate = (struct gate){ .lock = DROVER_MUTEX_INITIALIZER,
+			       .to = to,
+			       .bytes = bytes };
 	return drover_stream_run(stream, &gate_kernel, &gate, sizeof(gate),
-				 &access, access.bytes ? 1 : 0, ticket);
+				 &access, to ? 1 : 0, ticket);
 }
 
 static inline void gate_open(struct gate *gate)

@@ -144,17 +144,6 @@ static inline int script_host_call(const long *args, int (*call)(void *arg))
 				       access.start ? 1 : 0, TICKET);
 }
 
-/* Of @args a gate, a stream, and perhaps memory. */
-static inline int script_gate(const long *args, uint32_t kind)
-{
-	struct gate *gate = &script.gates[args[0]];
-	drover_stream_t *stream = &script.streams[args[1]];
-	drover_access_t access = { FROM, FROM ? BYTES : 0, FROM ? kind : 0 };
-
-	*gate = (struct gate)GATE_INIT;
-	return gate_submit_access(gate, stream, access, TICKET);
-}
-
 STEP_DO(open, gate_open(&script.gates[args[0]]));
 STEP_DO(later, gate_open_when_asleep(&script.gates[args[0]]));
 STEP_DO(waited, joined(script.gates[args[0]].opener));
@@ -179,8 +168,9 @@ STEP_IS(deny, script_host_call(args, script_no_space));
 STEP_IS(copy, drover_stream_copy(STREAM, TO, FROM, BYTES));
 STEP_IS(staged, drover_stream_copy_staged(STREAM, TO, FROM, BYTES, TICKET));
 STEP_IS(borrow, drover_stream_copy_borrowed(STREAM, TO, FROM, BYTES, TICKET));
-STEP_IS(gate, script_gate(args, DROVER_WRITE));
-STEP_IS(reader, script_gate(args, DROVER_READ));
+/* gate GATE STREAM, and perhaps memory */
+STEP_IS(gate, gate_submit(&script.gates[args[0]], &script.streams[args[1]],
+			  FROM, BYTES, TICKET));
 STEP_IS(record, drover_stream_record(STREAM, &script.events[args[1]]));
 STEP_IS(wait, drover_stream_wait_event(STREAM, &script.events[args[1]]));
 STEP_IS(sync, drover_stream_synchronize(STREAM));
