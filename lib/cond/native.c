@@ -8,11 +8,6 @@
 _Static_assert(sizeof(struct cond) <= sizeof(drover_cond_t), "fits");
 _Static_assert(_Alignof(struct cond) <= _Alignof(drover_cond_t), "fits");
 
-bool user_mutex_is_plain(void *mutex)
-{
-	return mutex_is_plain(mutex);
-}
-
 int user_mutex_prepare(void *mutex, void **movable, futex_word **pi_word)
 {
 	struct mutex *m = mutex;
@@ -53,11 +48,6 @@ enum mutex_holder user_mutex_holder(void *mutex, futex_word **word)
 		return MUTEX_FREE;
 	return mutex_held_by_caller(m) ? MUTEX_HELD_BY_CALLER :
 					 MUTEX_HELD_BY_OTHER;
-}
-
-int user_mutex_adopt(void *mutex)
-{
-	return mutex_pi_got(mutex);
 }
 
 const bool waits_can_be_cancelled;

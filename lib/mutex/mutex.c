@@ -26,6 +26,16 @@ static int take_again(struct mutex *m)
 	return 0;
 }
 
+/* Nothing is special about it, and the caller has it once. */
+inline bool user_mutex_is_plain(void *mutex)
+{
+	struct mutex *m = mutex;
+	uint32_t owner = load_relaxed(&m->owner);
+
+	/* A thread that has not been set up has no mutex, and its number is 0. */
+	return !m->flags && !m->count && owner && owner == thread_this.number;
+}
+
 /* Return: EBUSY if another thread has it. */
 static inline int take_now(struct mutex *m)
 {
@@ -33,7 +43,7 @@ static inline int take_now(struct mutex *m)
 
 	if (mutex_is_pi(m))
 		err = mutex_pi_try(m);
-	else if (mutex_try(m))
+	else if (mutex_take_free(m, mutex_caller(m)))
 		return 0;
 	return err == EBUSY ? take_again(m) : err;
 }
@@ -53,7 +63,8 @@ int mutex_take_contended(struct mutex *m, const struct deadline *deadline)
 enum polled user_mutex_poll(void *mutex)
 {
 	struct mutex *m = mutex;
-	bool got = load_relaxed(&m->word) == LOCK_FREE && mutex_try(m);
+	bool got = load_relaxed(&m->word) == LOCK_FREE &&
+		   mutex_take_free(m, mutex_caller(m));
 
 	return got ? POLL_CAME : POLL_NOTHING;
 }
@@ -149,7 +160,7 @@ ONE_LINE int drover_mutex_unlock(drover_mutex_t *mutex)
 {
 	struct mutex *m = mutex_of(mutex);
 
-	if (unlikely(!mutex_is_plain(m)))
+	if (unlikely(!user_mutex_is_plain(m)))
 		return unlock_in_some_way(m);
 	mutex_drop_plain(m);
 	return 0;

@@ -77,15 +77,6 @@ static inline bool mutex_held_by_caller(struct mutex *m)
 	return load_relaxed(&m->owner) == mutex_caller(m);
 }
 
-/* Nothing is special about it, and the caller has it once. */
-static inline bool mutex_is_plain(struct mutex *m)
-{
-	uint32_t owner = load_relaxed(&m->owner);
-
-	/* A thread that has not been set up has no mutex, and its number is 0. */
-	return !m->flags && !m->count && owner && owner == thread_this.number;
-}
-
 /* Take one that is no PI futex, if it is free. @caller: mutex_caller() */
 static inline bool mutex_take_free(struct mutex *m, uint32_t caller)
 {
@@ -95,12 +86,6 @@ static inline bool mutex_take_free(struct mutex *m, uint32_t caller)
 		return false;
 	store_relaxed(&m->owner, caller);
 	return true;
-}
-
-/* The same by the caller. */
-static inline bool mutex_try(struct mutex *m)
-{
-	return mutex_take_free(m, mutex_caller(m));
 }
 
 /* Release one that is no PI futex. */
@@ -156,8 +141,5 @@ int mutex_pi_try(struct mutex *m);
 int mutex_pi_try_dead(struct mutex *m);
 int mutex_pi_lock(struct mutex *m, const struct deadline *deadline);
 void mutex_pi_unlock(struct mutex *m);
-
-/* The caller has got the word of a PI mutex. Return: 0 or what to tell it. */
-int mutex_pi_got(struct mutex *m);
 
 #endif /* DROVER_MUTEX_INTERNAL_H */

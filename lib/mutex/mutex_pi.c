@@ -5,8 +5,9 @@
  */
 #include "mutex/mutex.h"
 
-int mutex_pi_got(struct mutex *m)
+int user_mutex_adopt(void *mutex)
 {
+	struct mutex *m = mutex;
 	bool died = load_acquire(&m->word) & FUTEX_OWNER_DIED;
 
 	if (died) {
@@ -30,7 +31,7 @@ int mutex_pi_try(struct mutex *m)
 
 	if (!cas_acquire(&m->word, &old, thread_tid()))
 		return EBUSY;
-	return mutex_pi_got(m);
+	return user_mutex_adopt(m);
 }
 
 /* What waits here is promised to wait for ever, or until its deadline. */
@@ -54,7 +55,7 @@ static int take_over(struct mutex *m, uint32_t seen)
 
 	if (!cas_acquire(&m->word, &seen, mine | (seen & FUTEX_WAITERS)))
 		return EAGAIN;
-	return mutex_pi_got(m);
+	return user_mutex_adopt(m);
 }
 
 int mutex_pi_try_dead(struct mutex *m)
@@ -67,7 +68,7 @@ int mutex_pi_try_dead(struct mutex *m)
 	do {
 		seen = load_relaxed(&m->word);
 		ret = futex_trylock_pi(&m->word, mutex_is_shared(m));
-		err = ret == 0	    ? mutex_pi_got(m) :
+		err = ret == 0	    ? user_mutex_adopt(m) :
 		      ret == -ESRCH ? take_over(m, seen) :
 				      EBUSY;
 	} while (err == EAGAIN);
@@ -113,7 +114,7 @@ int mutex_pi_lock(struct mutex *m, const struct deadline *deadline)
 			return err;
 		ret = futex_lock_pi(&m->word, deadline, mutex_is_shared(m));
 		if (ret == 0)
-			return mutex_pi_got(m);
+			return user_mutex_adopt(m);
 		err = lock_refused(m, (int)-ret, seen, deadline);
 	} while (err == EAGAIN);
 	return err;
