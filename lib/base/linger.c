@@ -185,8 +185,6 @@ bool linger_for(struct account *a, enum polled (*poll)(void *arg), void *arg,
 	       poll_politely(a, poll, arg, ns, INT64_MAX, true);
 }
 
-/* ---- what sleeping costs ---- */
-
 /* Towards @ns by one part in eight: others' samples may get lost. */
 static void note(_Atomic int32_t *value, int64_t ns, int64_t least,
 		 int64_t most)
@@ -243,13 +241,10 @@ long sleep_end(futex_word *word, int nr_wake, bool shared)
 
 int64_t time_left(const struct deadline *deadline)
 {
-	int64_t now, second;
+	const int64_t most = INT64_MAX / NS_PER_S - 1;
 
 	if (!deadline)
 		return INT64_MAX;
-	now = clock_read(deadline->clock);
-	second = now / NS_PER_S;
-	/* No poll is longer than a second. */
-	second = MAX(second - 1, MIN(deadline->at.tv_sec, second + 2));
-	return second * NS_PER_S + deadline->at.tv_nsec - now;
+	return MAX(0, MIN(deadline->at.tv_sec, most)) * NS_PER_S +
+	       deadline->at.tv_nsec - clock_read(deadline->clock);
 }

@@ -77,7 +77,7 @@ SLEEPS long sleep_on(futex_word *word, uint32_t val,
 /* futex_wake() of threads that sleep by sleep_on(). */
 long sleep_end(futex_word *word, int nr_wake, bool shared);
 
-/* Nanoseconds until @deadline, or some seconds; INT64_MAX without one. */
+/* Nanoseconds until @deadline; INT64_MAX without one. */
 int64_t time_left(const struct deadline *deadline);
 
 #endif /* DROVER_LINGER_H */
