@@ -54,8 +54,6 @@ static void word_change(struct shared_cond *s)
 	add_release(&s->word, 1);
 }
 
-/* ---- who uses it ---- */
-
 /*
  * @more waiters or wakers: if it is one less, the condvar may be gone after this.
  * If destroy has taken this one for dead, it is another one's memory by now.
@@ -130,8 +128,6 @@ static void shared_wake(struct shared_cond *s, int nr, uint32_t kinds,
 	users_add(s, -USERS_WAKER, life);
 }
 
-/* ---- waiting ---- */
-
 /**
  * struct shared_member - a thread that waits
  * @s: on this condvar
@@ -170,23 +166,9 @@ static bool shared_join(struct shared_member *m)
 }
 
 /*
- * Has the group been released? It has if destroy has taken the process for dead
- * while it was stopped: this may be other memory by now.
- */
-static bool is_released(const struct shared_member *m, uint64_t *seen,
-			bool *old)
-{
-	*seen = 0;
-	if ((load_acquire(&m->s->users) & USERS_LIVES) != m->life)
-		return true;
-	*seen = load_acquire(&m->s->state);
-	*old = (*seen & SHARED_NUMBERS) == m->number;
-	return !*old && next_number(*seen) != m->number;
-}
-
-/*
  * Stop being a member. @ends: as for group_leave(). Return: 0 if unblocked; else
- * @why, or EAGAIN if that is 0.
+ * @why, or EAGAIN if that is 0. If destroy has taken the process for dead while it
+ * was stopped, this may be other memory by now, and the member is unblocked.
  */
 static int shared_out(struct shared_member *m, int why, bool ends)
 {
@@ -194,7 +176,11 @@ static int shared_out(struct shared_member *m, int why, bool ends)
 	bool old, takes;
 
 	do {
-		if (is_released(m, &seen, &old))
+		if ((load_acquire(&m->s->users) & USERS_LIVES) != m->life)
+			return 0;
+		seen = load_acquire(&m->s->state);
+		old = (seen & SHARED_NUMBERS) == m->number;
+		if (!old && next_number(seen) != m->number)
 			return 0;
 		takes = old && seen & SHARED_TOKENS &&
 			!(ends && seen & SHARED_OLDS);
@@ -291,8 +277,6 @@ int cond_shared_wait(struct cond *c, void *mutex,
 	lock_err = shared_relock(&m);
 	return lock_err ? lock_err : err;
 }
-
-/* ---- waking ---- */
 
 /* Unblock one member, if there is one. Return: how many of @kind to wake. */
 static int shared_post(struct shared_cond *s, uint32_t *kind)
