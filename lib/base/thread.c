@@ -45,8 +45,6 @@ void thread_setup(void)
 	thread_this.tid = (uint32_t)syscall(SYS_gettid);
 }
 
-/* ---- memory ---- */
-
 static void list_put(struct list *list, void *item)
 {
 	lock_take(&list->lock);
@@ -93,8 +91,6 @@ void spare_put(struct waiter *w, void *spare)
 	else
 		list_put(&free_spares, spare);
 }
-
-/* ---- finding a thread ---- */
 
 /* Addresses of threads are alike in their low bits, and often in the high. */
 static struct list *bucket_of(pthread_t thread)
@@ -150,8 +146,6 @@ void waiter_publish(struct waiter *w, futex_word *word)
 	w->shared_word = word;
 	lock_drop(lock);
 }
-
-/* ---- begin and end ---- */
 
 /*
  * A destructor that runs after this one may wait on a condvar again: that sets

@@ -93,11 +93,9 @@ void cond_drop_stale(struct cond *c)
 	lock_drop(&fork_lock);
 }
 
-/* ---- foreign waiters: struct cond ---- */
-
 /*
- * Which of them a signal should wake is not known, so it wakes them all: for the
- * others that is a spurious return. Who is late for its signal, because its
+ * Which foreign waiter a signal should wake is not known, so it wakes all: for
+ * the others that is a spurious return. Who is late for its signal, because its
  * deadline was earlier, leaves it to the next one: that is one, too.
  */
 static void give_signals(futex_word *signals, uint32_t nr)

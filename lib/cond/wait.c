@@ -26,8 +26,6 @@ struct member {
 	bool sleeps;
 };
 
-/* ---- joining a group ---- */
-
 /*
  * For requeue-PI also the closed group is joined, if no signal is on its way to
  * a member: the kernel chooses by priority among those in one group.
@@ -111,8 +109,6 @@ static inline int cond_join(struct cond *c, struct member *m,
 	return err;
 }
 
-/* ---- leaving it ---- */
-
 /* Be out, if that was posted or released. @state: the one last seen; updated */
 static bool group_take(struct group *g, uint64_t *state)
 {
@@ -148,8 +144,6 @@ APART static bool group_leave(struct group *g, bool ends)
 		futex_wake(LOW_HALF(&g->state), 1, false);
 	return leaves;
 }
-
-/* ---- sleeping ---- */
 
 /*
  * An interrupt ends the poll, too. A token would have done for any of several
@@ -234,8 +228,6 @@ static inline int member_sleep(struct member *m,
 	}
 }
 
-/* ---- the mutex again ---- */
-
 /*
  * Take the mutex, and let go of the group.
  *
@@ -282,8 +274,6 @@ static void member_ended(struct member *m)
 	group_leave(m->g, true);
 	member_relock(m);
 }
-
-/* ---- all of it ---- */
 
 /* How long a thread sleeps that has no memory to wait in. */
 #define NAP_NS (10 * 1000 * NS_PER_US)

@@ -67,8 +67,6 @@ COLD static uint32_t owner_id_ask(void)
 	return thread_this.owner_id;
 }
 
-/* ---- is it as expected? ---- */
-
 /*
  * Walk a mutex through its three states. The second lock, by a thread that
  * holds it and with a deadline long past, leaves it as a sleeper would.
@@ -128,8 +126,6 @@ COLD static int layout_try(_Atomic int *layout, bool (*is_as_expected)(void))
 		      stderr);
 	return found;
 }
-
-/* ---- what the condition variable asks ---- */
 
 /* Type normal, and like those that waiters can be moved to. */
 bool user_mutex_is_plain(void *mutex)
