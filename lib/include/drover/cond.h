@@ -24,8 +24,12 @@
  *  - A condition variable may be destroyed, and its memory freed, as soon as
  *    all waiters have been unblocked, also while the mutex is still held.
  *
- * All functions return 0 or an errno value and leave errno alone. None is a
- * cancellation point.
+ * In all functions @cond is the condition variable, and @mutex one that the
+ * thread that is to wait holds, once; @attr may be NULL, for the defaults.
+ *
+ * All functions return 0 or an errno value, leave errno alone, and block only
+ * where they say so, but for short internal locks. None is a cancellation
+ * point.
  *
  * Tests: cond/wakeup_rounds cond/no_memory cond/timed_wait
  * Tests: attack/calls cond/destroy_at_once
@@ -78,11 +82,9 @@ typedef struct {
 /* clang-format on */
 
 /**
- * drover_cond_init() - make @cond a valid condition variable without waiters
- * @cond: memory of the caller's
- * @attr: attributes, or NULL for the defaults
+ * drover_cond_init() - make @cond a condition variable without waiters
  *
- * Never blocks. Return: 0, or EINVAL for an unknown flag or clock.
+ * Return: 0, or EINVAL for an unknown flag or clock.
  *
  * Tests: cond/mutex_kinds
  */
@@ -90,16 +92,15 @@ int drover_cond_init(drover_cond_t *cond, const drover_condattr_t *attr);
 
 /**
  * drover_cond_destroy() - end the life of @cond
- * @cond: a condition variable on which no thread is blocked
  *
  * Legal as soon as every waiter has been unblocked, whether or not it has
  * returned, and whether or not the caller holds the mutex. A signal or
  * broadcast still under way in another thread is waited for, for the few
  * instructions in which it touches @cond.
  *
- * A shared condvar waits for its released waiters to get away from it; those
- * of other processes that do not in two seconds it takes for dead. After
- * drover_cond_broadcast_on() use drover_cond_destroy_on().
+ * For a shared condvar it blocks until the released waiters have got away from
+ * it; those of other processes that do not in two seconds it takes for dead.
+ * After drover_cond_broadcast_on() use drover_cond_destroy_on().
  *
  * Return: 0.
  *
@@ -109,8 +110,6 @@ int drover_cond_destroy(drover_cond_t *cond);
 
 /**
  * drover_cond_wait() - release @mutex and sleep until unblocked
- * @cond: the condition variable
- * @mutex: a mutex that the calling thread holds, once
  *
  * Blocks. Releasing @mutex and starting to wait are one step to any thread
  * that takes @mutex afterwards. @mutex is held again when the call returns.
@@ -130,8 +129,6 @@ int drover_cond_wait(drover_cond_t *cond, drover_mutex_t *mutex);
 
 /**
  * drover_cond_timedwait() - drover_cond_wait() with a deadline
- * @cond: the condition variable
- * @mutex: a mutex that the calling thread holds, once
  * @deadline: absolute time on the condvar's clock, CLOCK_REALTIME by default
  *
  * A thread that was unblocked returns 0, even if its time has run out since.
@@ -147,8 +144,6 @@ int drover_cond_timedwait(drover_cond_t *cond, drover_mutex_t *mutex,
 
 /**
  * drover_cond_clockwait() - drover_cond_timedwait() on a clock of choice
- * @cond: the condition variable
- * @mutex: a mutex that the calling thread holds, once
  * @clock: CLOCK_REALTIME or CLOCK_MONOTONIC
  * @deadline: absolute time on @clock
  *
@@ -161,13 +156,9 @@ int drover_cond_clockwait(drover_cond_t *cond, drover_mutex_t *mutex,
 
 /**
  * drover_cond_signal() - unblock one of the threads that wait on @cond
- * @cond: the condition variable
  *
- * Never blocks, but for a short internal lock. Of the waiting threads one of
- * those that started to wait first is chosen. If the caller holds the mutex,
- * the thread is moved to it, and wakes when it is unlocked.
- *
- * Return: 0.
+ * One of those that started to wait first is chosen. If the caller holds the
+ * mutex, it is moved to it, and wakes when that is unlocked. Return: 0.
  *
  * Tests: cond/wakeup_rounds cond/broadcast_moves
  */
@@ -175,16 +166,12 @@ int drover_cond_signal(drover_cond_t *cond);
 
 /**
  * drover_cond_broadcast() - unblock all threads that wait on @cond
- * @cond: the condition variable
  *
- * Never blocks, but for a short internal lock. If the mutex is held, at most
- * one thread is woken, and none if the caller holds it; the rest are moved to
- * the mutex, with one system call for each group of waiters (there are at
- * most two), or for each 64 of them if the caller holds it. If it is free all
- * are woken. DROVER_POLICY in drover(7) changes that, and so does a mutex to
- * which nobody can be moved.
- *
- * Return: 0.
+ * If the mutex is held, at most one thread is woken, and none if the caller
+ * holds it; the rest are moved to the mutex, with one system call for each
+ * group of waiters (there are at most two), or for each 64 of them if the
+ * caller holds it. If it is free all are woken. DROVER_POLICY in drover(7)
+ * changes that, and so does a mutex to which nobody can be moved. Return: 0.
  *
  * Tests: cond/broadcast_moves cond/polls attack/calls
  * Tests: cond/mutex_kinds cond/requeue_refused
@@ -193,14 +180,12 @@ int drover_cond_broadcast(drover_cond_t *cond);
 
 /**
  * drover_cond_broadcast_on() - drover_cond_broadcast(), naming the mutex
- * @cond: the condition variable
  * @mutex: the mutex that all waiters use, as this process sees it
  *
  * Makes a difference for a shared condvar only: a broadcaster in another
  * process cannot know where the waiters' mutex is, and wakes all, unless told.
  * Then one is woken, and the rest move to @mutex, if it is shared, not PI and
  * not robust. If that one is killed, they sleep until the mutex is contended.
- *
  * Return: 0.
  *
  * Tests: cond/mutex_kinds attack/shared_storm
@@ -209,11 +194,9 @@ int drover_cond_broadcast_on(drover_cond_t *cond, drover_mutex_t *mutex);
 
 /**
  * drover_cond_destroy_on() - drover_cond_destroy() after a broadcast_on
- * @cond: a condition variable on which no thread is blocked
  * @mutex: the mutex its waiters may have been moved to; may be held
  *
  * Moved waiters of a shared condvar are woken, to let them get away from it.
- *
  * Return: 0.
  *
  * Tests: cond/mutex_kinds attack/shared_storm
@@ -226,8 +209,6 @@ int drover_cond_destroy_on(drover_cond_t *cond, drover_mutex_t *mutex);
  * The first wait of a thread may map memory, up to two pages. A thread that
  * must not do so in the middle of its work calls this before. Later waits map
  * memory only when more threads wait than the process has ever got memory for.
- *
- * Never blocks, but for a short internal lock.
  *
  * Return: 0, or ENOMEM.
  *

@@ -19,8 +19,10 @@
  * still the holder, nor with DROVER_MUTEX_PI and DROVER_MUTEX_ROBUST, where the
  * kernel says so: the child gets EPERM, and initialises a private one anew.
  *
- * All functions return 0 or an errno value and leave errno alone. None is a
- * cancellation point.
+ * In all functions @mutex is the mutex; @attr may be NULL, for the defaults.
+ *
+ * All functions return 0 or an errno value, leave errno alone, and never block
+ * unless they say so. None is a cancellation point.
  *
  * Tests: mutex/basic
  */
@@ -78,24 +80,20 @@ typedef struct {
 /* clang-format on */
 
 /**
- * drover_mutex_init() - make @mutex a valid, unlocked mutex
- * @mutex: memory of the caller's
- * @attr: attributes, or NULL for the defaults
+ * drover_mutex_init() - make @mutex, memory of the caller's, an unlocked mutex
  *
- * Never blocks. Return: 0; EINVAL when @attr has flags that do not go together
- * or are unknown; ENOTSUP when the kernel has no PI futexes and @attr wants
- * one.
+ * Return: 0; EINVAL when @attr has unknown flags, or such that do not go
+ * together; ENOTSUP when the kernel has no PI futexes and @attr wants one.
  *
  * Tests: mutex/basic
  */
 int drover_mutex_init(drover_mutex_t *mutex, const drover_mutexattr_t *attr);
 
 /**
- * drover_mutex_destroy() - end the life of an unlocked mutex
- * @mutex: a mutex that no thread holds or waits for
+ * drover_mutex_destroy() - end the life of a mutex nobody holds or waits for
  *
- * Never blocks. The memory may be freed as soon as the call has returned,
- * also by the thread that was the last to unlock.
+ * The memory may be freed as soon as the call has returned, also by the thread
+ * that was the last to unlock.
  *
  * Return: 0, or EBUSY when @mutex is locked (nothing is changed then).
  *
@@ -105,7 +103,6 @@ int drover_mutex_destroy(drover_mutex_t *mutex);
 
 /**
  * drover_mutex_lock() - take @mutex, sleeping until it is free
- * @mutex: the mutex
  *
  * Blocks. Unless @mutex is PI or robust, the caller may poll before it sleeps,
  * for as long as waking it would take: see "Polling" in drover(7).
@@ -130,10 +127,9 @@ int drover_mutex_lock(drover_mutex_t *mutex);
 
 /**
  * drover_mutex_trylock() - take @mutex if that needs no waiting
- * @mutex: the mutex
  *
- * Never blocks. Return: 0; EBUSY when another thread has it, or this one and it
- * is not recursive; otherwise as drover_mutex_lock().
+ * Return: 0; EBUSY when another thread has it, or this one and it is not
+ * recursive; otherwise as drover_mutex_lock().
  *
  * Tests: mutex/basic
  */
@@ -141,12 +137,10 @@ int drover_mutex_trylock(drover_mutex_t *mutex);
 
 /**
  * drover_mutex_timedlock() - take @mutex, but wait no longer than a deadline
- * @mutex: the mutex
  * @clock: CLOCK_REALTIME or CLOCK_MONOTONIC
  * @deadline: absolute time on @clock
  *
- * Blocks, at most until @deadline. A mutex that is free is taken whatever the
- * deadline says.
+ * Blocks, at most until @deadline, and not if @mutex is free.
  *
  * Return: 0; ETIMEDOUT when the deadline passed; EINVAL for another clock, or
  * for a tv_nsec outside 0 to 999,999,999, when the call would have to wait;
@@ -159,9 +153,8 @@ int drover_mutex_timedlock(drover_mutex_t *mutex, clockid_t clock,
 
 /**
  * drover_mutex_unlock() - release @mutex and wake one waiting thread, if any
- * @mutex: a mutex that the calling thread holds
  *
- * Never blocks. Makes a system call only when threads may be asleep.
+ * Makes a system call only when threads may be asleep.
  *
  * Return: 0, or EPERM when the calling thread does not hold @mutex (nothing
  * is changed then).
@@ -172,9 +165,8 @@ int drover_mutex_unlock(drover_mutex_t *mutex);
 
 /**
  * drover_mutex_consistent() - what a robust mutex guards is right again
- * @mutex: a robust mutex that the caller holds since it got EOWNERDEAD
  *
- * Never blocks. Return: 0, or EINVAL when @mutex is not in that state.
+ * Return: 0, or EINVAL unless the caller holds @mutex since it got EOWNERDEAD.
  *
  * Tests: mutex/basic
  */
