@@ -33,11 +33,13 @@ namespace detail
 
 // A task whose result or exception is kept.
 template <class Result> struct work {
+	drover_pool_t *pool;
 	drover_task_t task = {};
 	std::packaged_task<Result()> call;
 
 	template <class Function>
-	explicit work(Function &&f) : call(std::forward<Function>(f))
+	work(drover_pool_t *to, Function &&f)
+		: pool(to), call(std::forward<Function>(f))
 	{
 		drover_task_init(&task, run, this);
 	}
@@ -45,6 +47,20 @@ template <class Result> struct work {
 	{
 		static_cast<work *>(arg)->call();
 		return 0;
+	}
+	int wait()
+	{
+		return drover_pool_wait(pool, &task, nullptr);
+	}
+};
+
+// Its memory is the pool's until it has ended.
+struct finish {
+	template <class Result> void operator()(work<Result> *work)
+	{
+		while (work->wait() == EAGAIN)
+			std::this_thread::yield();
+		delete work;
 	}
 };
 
@@ -73,23 +89,12 @@ template <class Function> struct parts {
 
 } // namespace detail
 
-// A submitted task. ~future() waits for it or runs it: no pthread_exit() there.
+// A submitted task. ~future() waits for it or runs it, and so does assigning
+// another one over it: no pthread_exit() there.
 template <class Result> class future
 {
 public:
 	future() = default;
-	future(future &&) = default;
-	future &operator=(future &&other)
-	{
-		finish();
-		pool_ = other.pool_;
-		work_ = std::move(other.work_);
-		return *this;
-	}
-	~future()
-	{
-		finish();
-	}
 
 	bool valid() const noexcept
 	{
@@ -97,16 +102,17 @@ public:
 	}
 	bool ready() const
 	{
-		return drover_pool_test(pool_, &work_->task, nullptr) != EBUSY;
+		return drover_pool_test(work_->pool, &work_->task, nullptr) !=
+		       EBUSY;
 	}
 	// Whether it was cancelled: nobody had begun it.
 	bool cancel()
 	{
-		return drover_pool_cancel(pool_, &work_->task) == 0;
+		return drover_pool_cancel(work_->pool, &work_->task) == 0;
 	}
 	void wait()
 	{
-		int err = drover_pool_wait(pool_, &work_->task, nullptr);
+		int err = work_->wait();
 
 		if (err != ECANCELED)
 			detail::check(err, "wait");
@@ -115,7 +121,7 @@ public:
 	bool wait_until(std::chrono::steady_clock::time_point deadline)
 	{
 		auto ts = detail::to_timespec(deadline);
-		int err = drover_pool_clockwait(pool_, &work_->task,
+		int err = drover_pool_clockwait(work_->pool, &work_->task,
 						CLOCK_MONOTONIC, &ts, nullptr);
 
 		if (err != ETIMEDOUT && err != ECANCELED)
@@ -125,28 +131,15 @@ public:
 	// Once: the future is not valid any more.
 	Result get()
 	{
-		int err = drover_pool_wait(pool_, &work_->task, nullptr);
-
-		detail::check(err, "get");
+		detail::check(work_->wait(), "get");
 		auto work = std::move(work_);
 		return work->call.get_future().get();
 	}
 
 private:
 	friend class pool;
-	future(drover_pool_t *pool, std::unique_ptr<detail::work<Result>> work)
-		: pool_(pool), work_(std::move(work))
-	{
-	}
-	void finish()
-	{
-		while (work_ &&
-		       drover_pool_wait(pool_, &work_->task, nullptr) == EAGAIN)
-			std::this_thread::yield();
-	}
 
-	drover_pool_t *pool_ = nullptr;
-	std::unique_ptr<detail::work<Result>> work_;
+	std::unique_ptr<detail::work<Result>, detail::finish> work_;
 };
 
 // Its destructor runs all tasks to their end. Futures have to go before it.
@@ -175,12 +168,13 @@ public:
 	template <class Function> auto submit(Function &&function)
 	{
 		using result = std::invoke_result_t<std::decay_t<Function> &>;
-		auto work = std::make_unique<detail::work<result>>(
-			std::forward<Function>(function));
+		future<result> to;
 
-		detail::check(drover_pool_submit(pool_, &work->task),
-				   "submit");
-		return future<result>(pool_, std::move(work));
+		to.work_.reset(new detail::work<result>(
+			pool_, std::forward<Function>(function)));
+		detail::check(drover_pool_submit(pool_, &to.work_->task),
+			      "submit");
+		return to;
 	}
 
 	// function(begin, end) for parts of at most @grain; after an exception
