@@ -23,6 +23,7 @@
 #ifndef DROVER_DROVER_HPP
 #define DROVER_DROVER_HPP
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
@@ -51,67 +52,56 @@ using std::chrono::steady_clock;
 using std::chrono::system_clock;
 using seconds_as_double = std::chrono::duration<double>;
 
+// In nanoseconds, upwards, between nothing and 292 years.
+template <class Rep, class Period>
+std::chrono::nanoseconds
+clamped(const std::chrono::duration<Rep, Period> &time)
+{
+	using namespace std::chrono;
+	seconds_as_double about = time;
+
+	// Not one that rounding could carry beyond the end.
+	if (about >= nanoseconds::max() - seconds_as_double(1))
+		return nanoseconds::max();
+	return about.count() > 0 ? ceil<nanoseconds>(time) :
+				   nanoseconds::zero();
+}
+
 // steady_clock is CLOCK_MONOTONIC on Linux, and system_clock CLOCK_REALTIME.
 template <class Clock, class Duration>
 struct timespec
 to_timespec(const std::chrono::time_point<Clock, Duration> &deadline)
 {
-	using namespace std::chrono;
-	auto since = deadline.time_since_epoch();
-	auto whole = floor<seconds>(since);
+	auto since = clamped(deadline.time_since_epoch()).count();
 
-	return { static_cast<time_t>(whole.count()),
-		 static_cast<long>(
-			 duration_cast<nanoseconds>(since - whole).count()) };
-}
-
-// @deadline in ticks of @Clock, as far as it has them.
-template <class Clock, class Duration>
-typename Clock::time_point
-clamped(const std::chrono::time_point<Clock, Duration> &deadline)
-{
-	using namespace std::chrono;
-	seconds_as_double at = deadline.time_since_epoch();
-	seconds_as_double most = Clock::duration::max();
-
-	if (at >= most - seconds_as_double(1))
-		return Clock::time_point::max();
-	if (at <= seconds_as_double::zero())
-		return typename Clock::time_point();
-	return ceil<typename Clock::duration>(deadline);
+	return { static_cast<time_t>(since / 1000000000),
+		 static_cast<long>(since % 1000000000) };
 }
 
 // Now and @timeout, which may be more than the clock can tell, or long past.
-template <class Clock, class Rep, class Period>
-typename Clock::time_point
+template <class Rep, class Period>
+steady_clock::time_point
 after(const std::chrono::duration<Rep, Period> &timeout)
 {
-	using namespace std::chrono;
-	auto now = Clock::now();
-	seconds_as_double left = timeout;
-	seconds_as_double most = Clock::time_point::max() - now;
+	auto now = steady_clock::now();
 
-	if (left <= seconds_as_double::zero())
-		return now;
-	// Not one that rounding could carry beyond the end.
-	if (left >= most - seconds_as_double(1))
-		return Clock::time_point::max();
-	return now + ceil<typename Clock::duration>(timeout);
+	return now + std::min(clamped(timeout),
+			      steady_clock::time_point::max() - now);
 }
 
-// What is left until a deadline on any clock, as a deadline on @Clock.
-template <class Clock, class Other, class Duration>
-typename Clock::time_point
-translated(const std::chrono::time_point<Other, Duration> &deadline)
+// What is left until a deadline on any clock, as a deadline on steady_clock.
+template <class Clock, class Duration>
+steady_clock::time_point
+translated(const std::chrono::time_point<Clock, Duration> &deadline)
 {
 	seconds_as_double left =
 		seconds_as_double(deadline.time_since_epoch()) -
-		seconds_as_double(Other::now().time_since_epoch());
+		seconds_as_double(Clock::now().time_since_epoch());
 
 	// Far away the subtraction of the clock's own ticks could overflow.
 	if (left.count() > 1e9 || left.count() <= 0)
-		return after<Clock>(left);
-	return after<Clock>(deadline - Other::now());
+		return after(left);
+	return after(deadline - Clock::now());
 }
 
 // What both condition variables make of a wait, and of one with a deadline.
@@ -142,7 +132,7 @@ public:
 	std::cv_status
 	wait_for(Lock &lock, const std::chrono::duration<Rep, Period> &timeout)
 	{
-		return self().wait_until(lock, after<steady_clock>(timeout));
+		return self().wait_until(lock, after(timeout));
 	}
 
 	template <class Lock, class Rep, class Period, class Predicate>
@@ -150,8 +140,7 @@ public:
 		      const std::chrono::duration<Rep, Period> &timeout,
 		      Predicate ready)
 	{
-		return wait_until(lock, after<steady_clock>(timeout),
-				  std::move(ready));
+		return wait_until(lock, after(timeout), std::move(ready));
 	}
 
 private:
@@ -189,16 +178,14 @@ public:
 	template <class Rep, class Period>
 	bool try_lock_for(const std::chrono::duration<Rep, Period> &timeout)
 	{
-		return try_lock_steady(
-			detail::after<detail::steady_clock>(timeout));
+		return try_lock_steady(detail::after(timeout));
 	}
 
 	template <class Clock, class Duration>
 	bool
 	try_lock_until(const std::chrono::time_point<Clock, Duration> &deadline)
 	{
-		while (!try_lock_steady(
-			detail::translated<detail::steady_clock>(deadline)))
+		while (!try_lock_steady(detail::translated(deadline)))
 			if (Clock::now() >= deadline)
 				return false;
 		return true;
@@ -258,15 +245,12 @@ public:
 		   const std::chrono::time_point<Clock, Duration> &deadline)
 	{
 		if constexpr (std::is_same_v<Clock, detail::system_clock>)
-			return wait_at(lock, CLOCK_REALTIME,
-				       detail::clamped<Clock>(deadline));
+			return wait_at(lock, CLOCK_REALTIME, deadline);
 		if constexpr (std::is_same_v<Clock, detail::steady_clock>)
-			return wait_at(lock, CLOCK_MONOTONIC,
-				       detail::clamped<Clock>(deadline));
+			return wait_at(lock, CLOCK_MONOTONIC, deadline);
 
-		auto status = wait_at(
-			lock, CLOCK_MONOTONIC,
-			detail::translated<detail::steady_clock>(deadline));
+		auto status = wait_at(lock, CLOCK_MONOTONIC,
+				      detail::translated(deadline));
 
 		if (status == std::cv_status::timeout &&
 		    Clock::now() < deadline)
