@@ -248,9 +248,10 @@ static const struct scenario scenarios[] = {
 	  "fill s a 5 @1; record s e; elsewhere 1; sync s; copy s h a; "
 	  "elsewhere 0; is h 5;" },
 	{ "cuda: more than 48 KiB of shared memory", "shared s;" },
-	{ "cuda: a large copy allocates no pinned memory",
-	  "drain s; count; alloc_large s a; large s a 1; large s a 2; "
-	  "large s a 3; calls 'cuMemHostAlloc = 0; large_is s a 3;" },
+	{ "cpu cuda: a large staged copy is waited for, but for a captured one",
+	  "alloc_large s a; gate x s; cuda: count; later x; large s a 3; waited x; "
+	  "cuda: calls 'cuMemHostAlloc = 0; large_is s a 3; "
+	  "capture s; large s a 5; end s g; replay s g; large_is s a 5; drop g;" },
 	/* The oldest have to be done, and not all. */
 	{ "cuda: a ring that is full",
 	  "depth 16 = 0; create s; gate x s; " GATES_FULL
