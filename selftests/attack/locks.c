@@ -31,7 +31,7 @@ long raw_futex_call(_Atomic uint32_t *word, int op, uint32_t val,
 	long ret;
 	int error;
 
-	if ((op & FUTEX_CMD_MASK) == FUTEX_WAKE_BITSET && ends) {
+	if ((op & FUTEX_CMD_MASK) == FUTEX_WAKE_BITSET && ends && !nr_stopped) {
 		nr_stopped = 1;
 		reached(&nr_through, 1);
 	}
@@ -178,10 +178,10 @@ static void *wait_once(void *tid)
 
 /*
  * A signal wakes the first, which ends before it has seen that, and leaves it to the
- * other. If several processes may wait, it is stopped then, as if killed: the next
- * signal wakes the other.
+ * other. If it @stops before it has woken that, as if killed, the next signal wakes
+ * the other.
  */
-static void test_woken(const char *what, bool shared)
+static void test_woken(const char *what, bool shared, bool stops)
 {
 	if (skips_cancellation(what))
 		return;
@@ -189,8 +189,9 @@ static void test_woken(const char *what, bool shared)
 	MUST(kind_cond_init(&own, shared));
 	MUST(kind_mutex_init(&mutex, kind_named("normal"), shared));
 	start_asleep(2, wait_once, NULL);
+	nr_stopped = !stops;
 	api_cond_signal(&own);
-	if (shared) {
+	if (stops) {
 		reached(&nr_stopped, 1);
 		api_cond_signal(&own);
 	}
@@ -201,14 +202,15 @@ static void test_woken(const char *what, bool shared)
 
 int main(int argc, char **argv)
 {
-	tap_plan(10);
+	tap_plan(11);
 	test_sleepers();
 	test_exclusion();
 	test_gone("dropped by one who came before the PI futex", false);
 	test_gone("dropped by one who has the PI futex", true);
 	test_priorities();
 	test_moved();
-	test_woken("who ends when woken leaves the signal to another", false);
-	test_woken("and the next signal makes up for one that stops", true);
+	test_woken("who ends when woken leaves it to another", false, false);
+	test_woken("the same on a shared condvar", true, false);
+	test_woken("the next signal makes up for one that stops", true, true);
 	return tap_exit();
 }
