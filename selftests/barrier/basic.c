@@ -58,7 +58,7 @@ static const struct {
 	  "init 2; count 0 = EINVAL; count 1 = 0; wait = SERIAL; count 3 = 0; "
 	  "arrive 2 none; drop = SERIAL; arrive 1 0; drop = SERIAL; "
 	  "wait_for 0; wait = SERIAL; count 2 = 0; arrive 1 none = 0; "
-	  "wait = SERIAL; destroy = 0" },
+	  "wait = SERIAL; arrive 1 none = 0; wait = SERIAL; destroy = 0" },
 	{ "a completion: once a phase, when all have come",
 	  "init 2 1 2; arrive 1 none; completed = 0; arrive 1 none; "
 	  "completed = 1; count 1; wait; completed = 2; destroy = 0" },
