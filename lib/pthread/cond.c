@@ -75,7 +75,7 @@ static int wait_cancellable(struct cond *c, pthread_mutex_t *mutex,
 
 HOT static int drop_in_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
 {
-	glibc_mutex_check(mutex, __func__);
+	debug_pointer(mutex, _Alignof(pthread_mutex_t), "mutex", __func__);
 	return wait_cancellable(cond_of(cond), mutex, NULL);
 }
 
@@ -87,7 +87,7 @@ HOT static int drop_in_cond_clockwait(pthread_cond_t *cond,
 
 	if (!deadline_valid(&deadline))
 		return EINVAL;
-	glibc_mutex_check(mutex, __func__);
+	debug_pointer(mutex, _Alignof(pthread_mutex_t), "mutex", __func__);
 	return wait_cancellable(cond_of(cond), mutex, &deadline);
 }
 

@@ -8,16 +8,6 @@
 #include "cond/cond.h"
 
 /*
- * Debug build: a mutex of a type that glibc does not check is held by the
- * caller, who has called @call.
- */
-#ifdef DROVER_DEBUG
-void glibc_mutex_check(pthread_mutex_t *mutex, const char *call);
-#else
-#define glibc_mutex_check(mutex, call) ((void)0)
-#endif
-
-/*
  * The version of the condition variables that the port of glibc began with, or
  * has had since 2.3.2; where that is another, BASE is that of the rest.
  */

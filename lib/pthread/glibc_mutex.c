@@ -127,26 +127,32 @@ COLD static int layout_try(_Atomic int *layout, bool (*is_as_expected)(void))
 	return found;
 }
 
-/* Type normal, and like those that waiters can be moved to. */
+/* Type normal, like those that waiters can be moved to, and not to be checked. */
 bool user_mutex_is_plain(void *mutex)
 {
-	return !(KIND(mutex) & ~KIND_NO_ELISION);
+	return !DEBUG_BUILD && !(KIND(mutex) & ~KIND_NO_ELISION);
 }
 
 int user_mutex_prepare(void *mutex, void **movable, futex_word **pi_word)
 {
 	int kind = KIND(mutex), type = kind & KIND_TYPE;
+	/* The mutexes that glibc does not let anybody unlock but their holder. */
+	bool strict = type == PTHREAD_MUTEX_RECURSIVE ||
+		      type == PTHREAD_MUTEX_ERRORCHECK ||
+		      kind & (KIND_ROBUST | KIND_PI);
 
 	if (layout_try(&plain_layout, three_states) != LAYOUT_KNOWN)
 		return 0;
-	/* The mutexes that glibc does not let anybody unlock but their holder. */
-	if ((type == PTHREAD_MUTEX_RECURSIVE ||
-	     type == PTHREAD_MUTEX_ERRORCHECK ||
-	     kind & (KIND_ROBUST | KIND_PI)) &&
+	if ((strict || (DEBUG_BUILD && !(kind & ~KIND_PLAIN))) &&
 	    OWNER(mutex) != OWN_ID &&
 	    /* The child of _Fork(), which tells nobody, has another id. */
-	    OWNER(mutex) != owner_id_ask())
-		return EPERM;
+	    OWNER(mutex) != owner_id_ask()) {
+		if (strict)
+			return EPERM;
+		debug_wrong(mutex, "mutex",
+			    "is not held by the caller: lock it before a wait",
+			    "drop_in_cond_*wait");
+	}
 	if (type == PTHREAD_MUTEX_RECURSIVE && MUTEX(mutex)->__data.__count > 1)
 		*movable = NULL;
 	/* Private, not robust, and the kernel's priority inheritance. */
@@ -155,24 +161,6 @@ int user_mutex_prepare(void *mutex, void **movable, futex_word **pi_word)
 		*pi_word = WORD(mutex);
 	return 0;
 }
-
-#ifdef DROVER_DEBUG
-void glibc_mutex_check(pthread_mutex_t *mutex, const char *call)
-{
-	futex_word *word;
-	int type;
-
-	debug_pointer(mutex, _Alignof(pthread_mutex_t), "mutex", call);
-	type = KIND(mutex) & KIND_TYPE;
-	/* The others get EPERM; only these have their owner noted. */
-	if (user_mutex_holder(mutex, &word) != MUTEX_UNMOVABLE &&
-	    type != PTHREAD_MUTEX_RECURSIVE &&
-	    type != PTHREAD_MUTEX_ERRORCHECK && OWNER(mutex) != owner_id_ask())
-		debug_wrong(mutex, "mutex",
-			    "is not held by the caller: lock it before a wait",
-			    call);
-}
-#endif
 
 int user_mutex_unlock(void *mutex)
 {
