@@ -157,7 +157,7 @@ static inline int script_wait(long ticket, int64_t ns)
 }
 
 STEP_DO(mark, script.mark[args[0]] = counts_of(STREAM));
-STEP_DO(refuse, mock_cuda_fail((const char *)args[0], 0, args[1]));
+STEP_DO(refuse, mock_cuda_fail((const char *)args[0], args[1]));
 STEP_IS(create, script_create(args[0]));
 STEP_IS(fill, fill_submit(STREAM, TO, args[2], BYTES, TICKET));
 STEP_IS(add, add_submit(STREAM, TO, FROM, BYTES, TICKET));

@@ -13,7 +13,7 @@ pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 
 static struct {
 	char function[40];
-	int after, result;
+	int result;
 } planned;
 
 static struct {
@@ -21,11 +21,10 @@ static struct {
 	int nr;
 } calls[64];
 
-EXPORT void mock_cuda_fail(const char *function, int after, int result)
+EXPORT void mock_cuda_fail(const char *function, int result)
 {
 	pthread_mutex_lock(&lock);
 	strncpy(planned.function, function, sizeof(planned.function) - 1);
-	planned.after = after;
 	planned.result = result;
 	pthread_mutex_unlock(&lock);
 }
@@ -53,8 +52,7 @@ int called(const char *function)
 		i++;
 	calls[i].function = function;
 	calls[i].nr++;
-	if (planned.result && !strcmp(planned.function, function) &&
-	    planned.after-- == 0) {
+	if (planned.result && !strcmp(planned.function, function)) {
 		result = planned.result;
 		planned.result = 0;
 	}

@@ -3,7 +3,7 @@
  * mock_cuda_h - the CUDA backend without a GPU
  *
  *	mock_cuda_start();		// before the first CUDA stream
- *	mock_cuda_fail("cuMemcpyAsync", 2, 719);
+ *	mock_cuda_fail("cuMemcpyAsync", 719);
  */
 #pragma once
 
@@ -11,8 +11,8 @@
 
 #include "blocks.h"
 
-/* The call of @function behind @after others answers @result. */
-void mock_cuda_fail(const char *function, int after, int result);
+/* The next call of @function answers @result. */
+void mock_cuda_fail(const char *function, int result);
 /* How often was it called? NULL: count anew. */
 int mock_cuda_calls(const char *function);
 /* The caller's own contexts, and how many are current. */
