@@ -16,18 +16,14 @@
 #include "api.h"
 #include "preempt.h"
 
-#define NR_TAKERS 5
+#define NR_TAKERS 3
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 static int tokens; /* [mutex] */
 
 /* Threads that take a token each, beside the one that is stopped. */
-static struct taker {
-	pthread_t thread;
-	atomic_int tid; /* 0: never begun */
-	atomic_bool done;
-} takers[NR_TAKERS];
+static struct actor takers[NR_TAKERS];
 
 static long place; /* after so many instructions */
 static bool keep;  /* the mutex, at a signal */
@@ -43,7 +39,7 @@ static void take_token(void *arg)
 
 static void *taker_thread(void *arg)
 {
-	struct taker *taker = arg;
+	struct actor *taker = arg;
 
 	taker->tid = blocked_gettid();
 	take_token(NULL);
@@ -51,7 +47,7 @@ static void *taker_thread(void *arg)
 	return NULL;
 }
 
-static bool waits(const struct taker *taker)
+static bool waits(const struct actor *taker)
 {
 	return taker->tid && !taker->done;
 }
@@ -74,12 +70,8 @@ static void settle(void)
 
 static void begin(int number)
 {
-	struct taker *taker = &takers[number];
+	struct actor *taker = &takers[number];
 
-	if (waits(taker))
-		return;
-	taker->tid = 0;
-	taker->done = false;
 	start_thread(&taker->thread, taker_thread, taker);
 	reached(&taker->tid, 1);
 	settle();

@@ -43,10 +43,8 @@ class Result:
 
 def count(results):
     """How many there are of each status."""
-    counts = {PASS: 0, FAIL: 0, SKIP: 0, KNOWN: 0}
-    for result in results:
-        counts[result.status] += 1
-    return counts
+    return {status: sum(result.status == status for result in results)
+            for status in (PASS, FAIL, SKIP, KNOWN)}
 
 
 def summary(counts):
