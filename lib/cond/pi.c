@@ -90,24 +90,12 @@ static void signal_prepare(void)
 }
 #endif
 
-/* Take all who wait in @g out of their system call. */
-static void cond_interrupt_group(struct group *g)
-{
-	int saved = errno;
-
-	signal_prepare();
-	if (signal_is_handled()) {
-		add_seq_cst(&g->state, 0); /* [W-INTERRUPT] */
-		waiter_for_all(send_signal, g);
-	}
-	errno = saved;
-}
-
 void cond_pi_wake(struct group *g, int nr)
 {
 	const uint64_t due = GROUP_RELEASED | GROUP_TOKENS;
 	futex_word *target = load_relaxed(&g->pi_target);
 	uint64_t state = load_relaxed(&g->state);
+	int saved = errno;
 
 	/* Does anybody still need what was posted or released? */
 	for (unsigned int i = 0; nr == INT_MAX || state & due; i++) {
@@ -118,9 +106,17 @@ void cond_pi_wake(struct group *g, int nr)
 						   (uint32_t)state,
 						   nr == INT_MAX ? INT_MAX : 0,
 						   target);
-		/* EINVAL: one that was refused meanwhile waits plainly. */
+		/*
+		 * Take all out of their system call. EINVAL: one that was
+		 * refused meanwhile waits plainly.
+		 */
 		if (is_refused(ret) || ret == -EINVAL) {
-			cond_interrupt_group(g);
+			signal_prepare();
+			if (signal_is_handled()) {
+				add_seq_cst(&g->state, 0); /* [W-INTERRUPT] */
+				waiter_for_all(send_signal, g);
+			}
+			errno = saved;
 			return;
 		}
 		/*
