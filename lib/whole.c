@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * The condition variable and the mutex of libdrover as one translation unit:
- * a wait or a signal goes through a dozen small functions, which cost more in
- * calls than in work unless the compiler sees them together.
- */
+/* The condition variable and the mutex as one translation unit: compiler.h. */
 #include "base/debug.c"
 #include "base/linger.c"
 #include "base/lock.c"

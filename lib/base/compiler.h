@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the compiler is told of where the time goes. A wait or a signal runs
- * through a dozen small functions: those that programs call are flattened, so
- * all of that becomes one piece of straight code, which knows its mutex. What is
- * another case stays apart, and what is rare is cold.
+ * through a dozen small functions, compiled as one (whole.c). Those that programs
+ * call are flattened, so all of that becomes one piece of straight code, which
+ * knows its mutex. What is another case stays apart, and what is rare is cold.
  */
 #ifndef DROVER_COMPILER_H
 #define DROVER_COMPILER_H

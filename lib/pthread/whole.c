@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The drop-in as one translation unit; why is said in ../whole.c. */
+/* The drop-in as one translation unit: compiler.h. */
 #define DROVER_DROP_IN
 #include "../whole.c"
 
