@@ -24,6 +24,9 @@
 
 #define NO_LIMIT UINT32_MAX
 
+/* Of the fastest CPU, whatever it is: the kernel scales them so. */
+#define MOST_CAPACITY 1024
+
 /*
  * The cgroup's limit in CPUs, as it was read last; and whether a thread reads it:
  * what is static is that one's, as its stack may be small.
@@ -42,10 +45,11 @@ static unsigned int affinity_of(pid_t tid)
 	return nr;
 }
 
-static bool read_text(const char *path, char *text, size_t size)
+/* What is in a file: nothing, if there is none. */
+static void read_text(const char *path, char *text, size_t size)
 {
-	int fd, state, ignored, saved = errno;
-	ssize_t len = -1;
+	int fd, state;
+	ssize_t len = 0;
 
 	/* These are cancellation points, and whoever asks for CPUs is none. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
@@ -54,12 +58,8 @@ static bool read_text(const char *path, char *text, size_t size)
 		len = read(fd, text, size - 1);
 		close(fd);
 	}
-	pthread_setcancelstate(state, &ignored);
-	errno = saved;
-	if (len <= 0)
-		return false;
-	text[len] = '\0';
-	return true;
+	pthread_setcancelstate(state, &state);
+	text[MAX(len, 0)] = '\0';
 }
 
 /* The limit that one folder sets. */
@@ -71,11 +71,13 @@ static uint32_t folder_limit(const char *folder, bool second)
 
 	snprintf(path, sizeof(path), "%s/%s", folder,
 		 second ? "cpu.max" : "cpu.cfs_quota_us");
-	if (read_text(path, text, sizeof(text)))
-		sscanf(text, "%lld %lld", &quota, &period); /* or "max" */
-	snprintf(path, sizeof(path), "%s/cpu.cfs_period_us", folder);
-	if (!second && read_text(path, text, sizeof(text)))
+	read_text(path, text, sizeof(text));
+	sscanf(text, "%lld %lld", &quota, &period); /* or "max" */
+	if (!second) {
+		snprintf(path, sizeof(path), "%s/cpu.cfs_period_us", folder);
+		read_text(path, text, sizeof(text));
 		period = atoll(text);
+	}
 	if (quota <= 0 || period <= 0)
 		return NO_LIMIT;
 	return (uint32_t)MIN((quota + period - 1) / period, NO_LIMIT);
@@ -106,45 +108,37 @@ static uint32_t path_limit(const char *mount, const char *name, bool second)
 /* One line of /proc/self/cgroup, "id:controllers:/path". */
 static uint32_t line_limit(char *line)
 {
-	char *controllers = strchr(line, ':'), *name, *save, *each;
+	char *controllers, *each;
 
-	if (!controllers || !(name = strchr(++controllers, ':')))
+	strsep(&line, ":");
+	controllers = strsep(&line, ":");
+	if (!line)
 		return NO_LIMIT;
-	*name++ = '\0';
 	if (!*controllers)
-		return path_limit("/sys/fs/cgroup", name, true);
-	for (each = strtok_r(controllers, ",", &save); each;
-	     each = strtok_r(NULL, ",", &save))
+		return path_limit("/sys/fs/cgroup", line, true);
+	while ((each = strsep(&controllers, ",")))
 		if (strcmp(each, "cpu") == 0)
-			return path_limit("/sys/fs/cgroup/cpu", name, false);
+			return path_limit("/sys/fs/cgroup/cpu", line, false);
 	return NO_LIMIT;
-}
-
-static uint32_t read_limit(void)
-{
-	uint32_t least = NO_LIMIT;
-	static char text[4096];
-	char *line, *save;
-
-	if (!read_text("/proc/self/cgroup", text, sizeof(text)))
-		return NO_LIMIT;
-	for (line = strtok_r(text, "\n", &save); line;
-	     line = strtok_r(NULL, "\n", &save)) {
-		uint32_t limit = line_limit(line);
-
-		least = MIN(least, limit);
-	}
-	return least;
 }
 
 static uint32_t cgroup_limit(void)
 {
+	uint32_t least = NO_LIMIT, limit;
+	static char text[4096];
+	char *rest = text, *line;
+
 	/* The others take what is known. */
-	if (!swap_acquire(&reading, true)) {
-		store_relaxed(&limit_known, read_limit());
-		store_release(&reading, false);
+	if (swap_acquire(&reading, true))
+		return load_relaxed(&limit_known);
+	read_text("/proc/self/cgroup", text, sizeof(text));
+	while ((line = strsep(&rest, "\n"))) {
+		limit = line_limit(line);
+		least = MIN(least, limit);
 	}
-	return load_relaxed(&limit_known);
+	store_relaxed(&limit_known, least);
+	store_release(&reading, false);
+	return least;
 }
 
 unsigned int cpus_usable(void)
@@ -162,47 +156,39 @@ unsigned int cpus_usable(void)
 
 static _Atomic uint64_t small[MASK_WORDS];
 
-static void note_small(long first, long last)
+static void note_small(unsigned int first, unsigned int last)
 {
-	for (long cpu = first; cpu <= last && cpu < MASK_WORDS * 64; cpu++)
-		or_relaxed(&small[cpu / 64], UINT64_C(1) << cpu % 64);
+	for (; first <= last && first < MASK_WORDS * 64; first++)
+		or_relaxed(&small[first / 64], UINT64_C(1) << first % 64);
 }
 
-/* A list such as "4-7,12". */
-static void note_list(char *at)
-{
-	while (*at >= '0' && *at <= '9') {
-		long first = strtol(at, &at, 10), last = first;
-
-		if (*at == '-')
-			last = strtol(at + 1, &at, 10);
-		note_small(first, last);
-		if (*at == ',')
-			at++;
-	}
-}
-
-static long capacity_of(int cpu)
+static long capacity_of(unsigned int cpu)
 {
 	char path[64], text[32];
 
 	snprintf(path, sizeof(path),
-		 "/sys/devices/system/cpu/cpu%d/cpu_capacity", cpu);
-	return read_text(path, text, sizeof(text)) ? atol(text) : 0;
+		 "/sys/devices/system/cpu/cpu%u/cpu_capacity", cpu);
+	read_text(path, text, sizeof(text));
+	return atol(text);
 }
 
 void cpus_look_at_sizes(void)
 {
-	long capacity, most = 0;
-	int saved = errno, cpu;
-	char text[4096];
+	char text[4096], *list = text, *each;
+	int saved = errno;
+	long capacity;
 
-	if (read_text("/sys/devices/cpu_atom/cpus", text, sizeof(text)))
-		note_list(text);
-	for (cpu = 0; (capacity = capacity_of(cpu)); cpu++)
-		most = MAX(most, capacity);
-	while (cpu--)
-		if (capacity_of(cpu) < most * 3 / 4)
+	/* Such as "4-7,12". */
+	read_text("/sys/devices/cpu_atom/cpus", text, sizeof(text));
+	while ((each = strsep(&list, ","))) {
+		unsigned int first = 1, last = 0;
+
+		if (sscanf(each, "%u-%u", &first, &last) == 1)
+			last = first;
+		note_small(first, last);
+	}
+	for (unsigned int cpu = 0; (capacity = capacity_of(cpu)); cpu++)
+		if (capacity < MOST_CAPACITY * 3 / 4)
 			note_small(cpu, cpu);
 	errno = saved;
 }
