@@ -23,18 +23,11 @@ static void block_signals(sigset_t *old)
 	pthread_sigmask(SIG_SETMASK, &all, old);
 }
 
-/* Run on @cpus; @old: where the caller ran. */
-static int lend_cpus(cpu_set_t *old, const cpu_set_t *cpus)
+static int make_thread(struct worker *w)
 {
-	pthread_t self = pthread_self();
-	int err = old ? pthread_getaffinity_np(self, sizeof(*old), old) : 0;
-
-	return err ? err : pthread_setaffinity_np(self, sizeof(*cpus), cpus);
-}
-
-static int make_thread(struct worker *w, const drover_poolattr_t *of)
-{
+	const drover_poolattr_t *of = &w->pool->attr;
 	const cpu_set_t *sets = w->pool->cpu_sets;
+	pthread_t self = pthread_self();
 	pthread_attr_t attr;
 	sigset_t signals;
 	cpu_set_t cpus;
@@ -46,13 +39,16 @@ static int make_thread(struct worker *w, const drover_poolattr_t *of)
 		err = pthread_attr_setstacksize(&attr, of->stack);
 	/* A thread begins with the CPUs and the signals of its maker. */
 	if (!err && of->nr_cpu_sets)
-		err = lend_cpus(&cpus, &sets[w->nr % of->nr_cpu_sets]);
+		err = pthread_getaffinity_np(self, sizeof(cpus), &cpus) ?:
+			      pthread_setaffinity_np(
+				      self, sizeof(*sets),
+				      &sets[w->nr % of->nr_cpu_sets]);
 	if (!err) {
 		block_signals(&signals);
 		err = pthread_create(&w->thread, &attr, worker_main, w);
 		pthread_sigmask(SIG_SETMASK, &signals, NULL);
 		if (of->nr_cpu_sets)
-			lend_cpus(NULL, &cpus);
+			pthread_setaffinity_np(self, sizeof(cpus), &cpus);
 	}
 	pthread_attr_destroy(&attr);
 	return err;
@@ -72,7 +68,7 @@ static int add_thread(struct drover_pool *pool)
 	w->nr = nr;
 	w->next = load_relaxed(&pool->threads);
 	add_seq_cst(&pool->nr_active, 1);
-	err = make_thread(w, &pool->attr);
+	err = make_thread(w);
 	if (err) {
 		add_seq_cst(&pool->nr_active, (uint32_t)-1);
 		free(w);
@@ -122,12 +118,11 @@ bool thread_replace(struct worker *w)
 	struct drover_pool *pool = w->pool;
 	pthread_t old = w->thread;
 	bool over;
-	int err = 0;
+	int err;
 
 	lock_take(&pool->grow);
 	over = load_relaxed(&pool->over);
-	if (!over)
-		err = make_thread(w, &pool->attr);
+	err = over ? 0 : make_thread(w);
 	if (err) {
 		w->thread = old;
 		add_relaxed(&pool->nr_lost, 1);
