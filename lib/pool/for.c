@@ -79,11 +79,7 @@ static void divide(struct loop *loop, size_t grain, size_t nr_threads)
 {
 	size_t nr = loop->end - loop->begin;
 
-	loop->grain = grain ? grain : nr / (nr_threads * PARTS_EACH);
-	if (loop->grain < nr / (SIZE_MAX / 2))
-		loop->grain = 2;
-	if (!loop->grain)
-		loop->grain = 1;
+	loop->grain = MAX(grain ?: nr / (nr_threads * PARTS_EACH), 1);
 	loop->nr_parts = nr / loop->grain + (nr % loop->grain != 0);
 }
 
