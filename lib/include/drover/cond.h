@@ -1,18 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * drover_cond_t: a condition variable whose broadcast moves the waiters to
- * the mutex, if that is held, instead of waking them all.
- *
- *	static drover_mutex_t lock = DROVER_MUTEX_INITIALIZER;
- *	static drover_cond_t filled = DROVER_COND_INITIALIZER;
- *	static int items;
- *
- *	consumer:				producer:
- *	drover_mutex_lock(&lock);		drover_mutex_lock(&lock);
- *	while (items == 0)			items++;
- *		drover_cond_wait(&filled, &lock);
- *	items--;				drover_cond_signal(&filled);
- *	drover_mutex_unlock(&lock);		drover_mutex_unlock(&lock);
+ * the mutex, if that is held, instead of waking them all. drover_cond(3) has an
+ * example.
  *
  * What holds (Documentation/cond-design.rst says how):
  *  - A signal or broadcast chooses whom it unblocks in one atomic step; a

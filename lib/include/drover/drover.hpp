@@ -5,17 +5,8 @@
 // std::condition_variable_any, for drover::mutex and for any lock over one.
 // drover::condition_variable_any takes any lock there is, at a price.
 //
-//	drover::mutex lock;
-//	drover::condition_variable filled;
-//	std::queue<int> items;
-//
-//	consumer:
-//		std::unique_lock<drover::mutex> held(lock);
-//		filled.wait(held, [&] { return !items.empty(); });
-//	producer:
-//		std::scoped_lock<drover::mutex> held(lock);
-//		items.push(1);
-//		filled.notify_one();
+//	std::unique_lock<drover::mutex> held(lock);
+//	filled.wait(held, [&] { return !items.empty(); });
 //
 // Waits are moved to the mutex, not woken, under the rules of <drover/cond.h>.
 // Errors that mean a broken contract, such as waiting with a mutex that is not
@@ -112,7 +103,7 @@ public:
 	void wait(Lock &lock, Predicate ready)
 	{
 		while (!ready())
-			self().wait(lock);
+			static_cast<Self *>(this)->wait(lock);
 	}
 
 	template <class Lock, class Clock, class Duration, class Predicate>
@@ -121,8 +112,10 @@ public:
 		   const std::chrono::time_point<Clock, Duration> &deadline,
 		   Predicate ready)
 	{
+		auto self = static_cast<Self *>(this);
+
 		while (!ready())
-			if (self().wait_until(lock, deadline) ==
+			if (self->wait_until(lock, deadline) ==
 			    std::cv_status::timeout)
 				return ready();
 		return true;
@@ -132,7 +125,8 @@ public:
 	std::cv_status
 	wait_for(Lock &lock, const std::chrono::duration<Rep, Period> &timeout)
 	{
-		return self().wait_until(lock, after(timeout));
+		return static_cast<Self *>(this)->wait_until(lock,
+							     after(timeout));
 	}
 
 	template <class Lock, class Rep, class Period, class Predicate>
@@ -141,12 +135,6 @@ public:
 		      Predicate ready)
 	{
 		return wait_until(lock, after(timeout), std::move(ready));
-	}
-
-private:
-	Self &self()
-	{
-		return static_cast<Self &>(*this);
 	}
 };
 

@@ -2,13 +2,7 @@
 /*
  * drover_mutex_t: a sleeping mutual-exclusion lock for the threads of one
  * process or of several, small enough to embed anywhere. It is the lock that
- * drover_cond_t moves waiters to.
- *
- *	static drover_mutex_t lock = DROVER_MUTEX_INITIALIZER;
- *
- *	drover_mutex_lock(&lock);
- *	... the data that the lock guards ...
- *	drover_mutex_unlock(&lock);
+ * drover_cond_t moves waiters to; drover_cond(3) has an example.
  *
  * The algorithm is the three-state futex lock (free, locked, locked with
  * sleepers) of U. Drepper, "Futexes Are Tricky", section "Mutex, Take 2"; with
