@@ -190,18 +190,14 @@ int drover_pool_submit_batch(drover_pool_t *pool, drover_task_t *tasks,
 			     size_t nr);
 
 /**
- * drover_pool_post() - run a function that nobody will wait for by itself
+ * drover_pool_post(), _post_or() - run a function that nobody will wait for
  * @function: its result goes nowhere
+ * @otherwise: called by whoever cancels it, and is to return; NULL: nothing is
  *
  * Return: as drover_pool_submit(), or ENOMEM.
  */
 int drover_pool_post(drover_pool_t *pool, int (*function)(void *arg),
 		     void *arg);
-
-/*
- * The same; if it is cancelled, @otherwise is called by whoever cancels it, and is
- * to return.
- */
 int drover_pool_post_or(drover_pool_t *pool, int (*function)(void *arg),
 			void (*otherwise)(void *arg), void *arg);
 
@@ -238,20 +234,14 @@ int drover_pool_clockwait(drover_pool_t *pool, drover_task_t *task,
 			  clockid_t clock, const struct timespec *deadline,
 			  int *result);
 
-/**
- * drover_pool_test() - has @task ended?
- *
- * Return: EBUSY if not; otherwise as drover_pool_wait().
- */
+/* drover_pool_test() - drover_pool_wait(), but EBUSY if @task has not ended */
 int drover_pool_test(drover_pool_t *pool, drover_task_t *task, int *result);
 
 /**
- * drover_pool_wait_all() - wait until no task is left
+ * drover_pool_wait_all() - block until a moment at which no task is left
  *
- * Blocks until there is a moment at which no accepted task is left, posted ones
- * included, and no loop.
- *
- * Return: 0; EDEADLK inside a task or loop of @pool.
+ * Posted ones and loops count, too. Return: 0; EDEADLK inside a task or loop of
+ * @pool.
  */
 int drover_pool_wait_all(drover_pool_t *pool);
 
