@@ -33,9 +33,8 @@ struct loop {
 	size_t most;   /* so many may help */
 	size_t stride; /* from one thread's scratch to the next */
 	char *scratch;
-	struct task help;	     /* of those that help */
-	struct frame frame;	     /* the caller is inside of the loop */
-	bool counted;		     /* as if it were a task of the pool */
+	struct task help;   /* of those that help */
+	struct frame frame; /* the caller is inside, if pool_admit() lets it */
 	_Atomic uint32_t nr_helpers; /* that have begun: their numbers */
 	/* Part; grows beyond nr_parts, by one a thread. */
 	_Atomic size_t next __attribute__((aligned(128)));
@@ -101,19 +100,16 @@ static int alloc_scratch(struct loop *loop)
 
 	if (!of->scratch)
 		return 0;
-	if (of->scratch <= SIZE_MAX / 2 / nr) {
-		loop->stride = (of->scratch + LINE - 1) / LINE * LINE;
+	loop->stride = roundup(of->scratch, LINE);
+	if (of->scratch <= SIZE_MAX / 2 / nr)
 		loop->scratch = aligned_alloc(LINE, nr * loop->stride);
-	}
-	for (size_t i = 0; loop->scratch && i < nr; i++) {
-		void *to = loop->scratch + i * loop->stride;
-
-		if (of->total)
-			memcpy(to, of->total, of->scratch);
-		else
-			memset(to, 0, of->scratch);
-	}
-	return loop->scratch ? 0 : ENOMEM;
+	if (!loop->scratch)
+		return ENOMEM;
+	memset(loop->scratch, 0, nr * loop->stride);
+	for (size_t i = 0; of->total && i < nr; i++)
+		memcpy(loop->scratch + i * loop->stride, of->total,
+		       of->scratch);
+	return 0;
 }
 
 /* By the end of its thread, unless it came to its own: a part is not done. */
@@ -156,10 +152,9 @@ static void lead(struct loop *loop)
 	uint32_t nr = (uint32_t)loop->most;
 
 	/* Shut down: all is left to the caller. */
-	loop->counted = !pool_admit(loop->pool, 1 + nr);
-	if (loop->counted)
+	if (!pool_admit(loop->pool, 1 + nr))
 		frame_enter(&loop->frame, loop->pool);
-	if (loop->counted && nr) {
+	if (loop->frame.pool && nr) {
 		store_relaxed(&loop->help.unended, nr * LATCH_ONE);
 		loop->help.left = nr;
 		pool_enqueue(loop->pool, &loop->help, &loop->help, nr, true);
@@ -175,18 +170,10 @@ static void loop_end(struct loop *loop)
 	loop_ends_with(loop, ECANCELED);
 	await_helpers(loop);
 	free(loop->scratch);
-	if (loop->counted) {
+	if (loop->frame.pool) {
 		frame_leave(&loop->frame);
 		pool_count_down(loop->pool, 1);
 	}
-}
-
-static void join_all(struct loop *loop)
-{
-	const drover_loop_t *of = loop->of;
-
-	for (size_t i = 0; i <= loop->most; i++)
-		of->join(of->total, loop->scratch + i * loop->stride, of->arg);
 }
 
 static int loop_over(drover_pool_t *pool, size_t begin, size_t end,
@@ -225,9 +212,10 @@ static int loop_over(drover_pool_t *pool, size_t begin, size_t end,
 	lead(&loop);
 	if (!pool_is_here(pool))
 		return ECHILD;
-	if (of->join && !load_relaxed(&loop.result))
-		join_all(&loop);
-	return load_relaxed(&loop.result);
+	err = load_relaxed(&loop.result);
+	for (size_t i = 0; of->join && !err && i <= loop.most; i++)
+		of->join(of->total, loop.scratch + i * loop.stride, of->arg);
+	return err;
 }
 
 int drover_pool_for(drover_pool_t *pool, size_t begin, size_t end, size_t grain,

@@ -283,11 +283,11 @@ static void running_end(struct running *r)
 	pool_count_down(pool, 1);
 }
 
-#define RUNNING __attribute__((cleanup(running_end))) struct running
-
 void task_run(struct drover_pool *pool, struct task *task, bool cancelled)
 {
-	RUNNING r = { .task = task, .owner = task->owner, .cancelled = true };
+	struct running r __attribute__((cleanup(running_end))) = {
+		.task = task, .owner = task->owner, .cancelled = true
+	};
 	struct worker *w = pool_self(pool);
 
 	frame_enter(&r.frame, pool);

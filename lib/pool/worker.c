@@ -217,10 +217,8 @@ static struct task *look_for_task(struct worker *w)
 {
 	struct drover_pool *pool = w->pool;
 	int64_t begin, most = pool->linger[cpu_is_small(sched_getcpu())];
-	uint32_t free = 0;
 
-	if (!most || !linger_has_cpu() ||
-	    !cas_relaxed(&pool->lingering, &free, 1))
+	if (!most || !linger_has_cpu() || swap_relaxed(&pool->lingering, 1))
 		return NULL;
 	w->found = NULL;
 	begin = clock_now();
