@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * In a sandbox that answers EPERM or ENOSYS to requeues every waiter is woken
- * all the same, also by the very call that finds out. And one that comes when threads already sleep for requeue-PI, and
- * refuses that: nothing but requeue-PI and signals can wake such a thread.
+ * In a sandbox that answers EPERM or ENOSYS to requeues every waiter is woken all
+ * the same, also by the very call that finds out; and in one that refuses
+ * requeue-PI to threads that sleep for it, whom only signals can wake then.
  *
  * APIs: drover pthread
  */
@@ -34,13 +34,13 @@ static const struct row {
 	{ "signals, mutex held", "normal", "refuse; wait 8; each 8 1 = 1" },
 	{ "a broadcast", "PI",
 	  "wait 4; refuse_pi 0; lock; broadcast; unlock; gone 4; zeros = 4" },
-	/* None is lost, and none wakes two. */
 	{ "signals", "PI", "wait 4; refuse_pi 0; each 4 1 = 1" },
+	{ "from the beginning", "PI",
+	  "refuse_pi; wait 4; each 4 1 = 1; wait 2; each 2 1 = 1" },
 	/* They join those that were there, and may not sleep as they do. */
 	{ "newcomers", "PI",
 	  "wait 4; refuse_pi; wait 4; lock; broadcast; unlock; gone 8;"
 	  "zeros = 8" },
-	/* None of the first has a group left. */
 	{ "afterwards", "PI",
 	  "wait 4; refuse_pi 0; lock; broadcast; unlock; gone 4; wait 4; lock;"
 	  "broadcast; unlock; gone 8; zeros = 8" },
