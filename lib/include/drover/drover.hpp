@@ -58,17 +58,6 @@ clamped(const std::chrono::duration<Rep, Period> &time)
 				   nanoseconds::zero();
 }
 
-// steady_clock is CLOCK_MONOTONIC on Linux, and system_clock CLOCK_REALTIME.
-template <class Clock, class Duration>
-struct timespec
-to_timespec(const std::chrono::time_point<Clock, Duration> &deadline)
-{
-	auto since = clamped(deadline.time_since_epoch()).count();
-
-	return { static_cast<time_t>(since / 1000000000),
-		 static_cast<long>(since % 1000000000) };
-}
-
 // Now and @timeout, which may be more than the clock can tell, or long past.
 template <class Rep, class Period>
 steady_clock::time_point
@@ -80,19 +69,34 @@ after(const std::chrono::duration<Rep, Period> &timeout)
 			      steady_clock::time_point::max() - now);
 }
 
-// What is left until a deadline on any clock, as a deadline on steady_clock.
-template <class Clock, class Duration>
-steady_clock::time_point
-translated(const std::chrono::time_point<Clock, Duration> &deadline)
-{
-	seconds_as_double left =
-		seconds_as_double(deadline.time_since_epoch()) -
-		seconds_as_double(Clock::now().time_since_epoch());
+// On Linux; what is left until a deadline on another clock is measured by
+// steady_clock.
+template <class Clock>
+inline constexpr clockid_t id_of = std::is_same_v<Clock, system_clock> ?
+					   CLOCK_REALTIME :
+					   CLOCK_MONOTONIC;
+template <class Clock>
+inline constexpr bool is_other = !std::is_same_v<Clock, system_clock> &&
+				 !std::is_same_v<Clock, steady_clock>;
 
-	// Far away the subtraction of the clock's own ticks could overflow.
-	if (left.count() > 1e9 || left.count() <= 0)
-		return after(left);
-	return after(deadline - Clock::now());
+template <class Clock, class Duration>
+struct timespec
+to_timespec(const std::chrono::time_point<Clock, Duration> &deadline)
+{
+	if constexpr (is_other<Clock>) {
+		seconds_as_double left =
+			seconds_as_double(deadline.time_since_epoch()) -
+			seconds_as_double(Clock::now().time_since_epoch());
+
+		// Far away a subtraction of the clock's ticks could overflow.
+		if (left.count() > 1e9 || left.count() <= 0)
+			return to_timespec(after(left));
+		return to_timespec(after(deadline - Clock::now()));
+	}
+	auto since = clamped(deadline.time_since_epoch()).count();
+
+	return { static_cast<time_t>(since / 1000000000),
+		 static_cast<long>(since % 1000000000) };
 }
 
 // What both condition variables make of a wait, and of one with a deadline.
@@ -166,17 +170,22 @@ public:
 	template <class Rep, class Period>
 	bool try_lock_for(const std::chrono::duration<Rep, Period> &timeout)
 	{
-		return try_lock_steady(detail::after(timeout));
+		return try_lock_until(detail::after(timeout));
 	}
 
 	template <class Clock, class Duration>
 	bool
 	try_lock_until(const std::chrono::time_point<Clock, Duration> &deadline)
 	{
-		while (!try_lock_steady(detail::translated(deadline)))
+		for (;;) {
+			auto at = detail::to_timespec(deadline);
+
+			if (!drover_mutex_timedlock(&m_, detail::id_of<Clock>,
+						    &at))
+				return true;
 			if (Clock::now() >= deadline)
 				return false;
-		return true;
+		}
 	}
 
 	native_handle_type native_handle()
@@ -185,13 +194,6 @@ public:
 	}
 
 private:
-	bool try_lock_steady(detail::steady_clock::time_point deadline)
-	{
-		auto at = detail::to_timespec(deadline);
-
-		return drover_mutex_timedlock(&m_, CLOCK_MONOTONIC, &at) == 0;
-	}
-
 	drover_mutex_t m_ = DROVER_MUTEX_INITIALIZER;
 };
 
@@ -232,18 +234,15 @@ public:
 	wait_until(Lock &lock,
 		   const std::chrono::time_point<Clock, Duration> &deadline)
 	{
-		if constexpr (std::is_same_v<Clock, detail::system_clock>)
-			return wait_at(lock, CLOCK_REALTIME, deadline);
-		if constexpr (std::is_same_v<Clock, detail::steady_clock>)
-			return wait_at(lock, CLOCK_MONOTONIC, deadline);
+		auto at = detail::to_timespec(deadline);
+		int err = drover_cond_clockwait(&c_, handle(lock),
+						detail::id_of<Clock>, &at);
 
-		auto status = wait_at(lock, CLOCK_MONOTONIC,
-				      detail::translated(deadline));
-
-		if (status == std::cv_status::timeout &&
-		    Clock::now() < deadline)
-			return std::cv_status::no_timeout;
-		return status;
+		if (err != ETIMEDOUT)
+			detail::check(err, "wait");
+		else if (!detail::is_other<Clock> || Clock::now() >= deadline)
+			return std::cv_status::timeout;
+		return std::cv_status::no_timeout;
 	}
 
 	native_handle_type native_handle()
@@ -262,18 +261,6 @@ private:
 	{
 		detail::check(lock.owns_lock() ? 0 : EPERM, "wait");
 		return lock.mutex()->native_handle();
-	}
-
-	template <class Lock, class TimePoint>
-	std::cv_status wait_at(Lock &lock, clockid_t clock, TimePoint until)
-	{
-		auto at = detail::to_timespec(until);
-		int err = drover_cond_clockwait(&c_, handle(lock), clock, &at);
-
-		if (err == ETIMEDOUT)
-			return std::cv_status::timeout;
-		detail::check(err, "wait");
-		return std::cv_status::no_timeout;
 	}
 
 	drover_cond_t c_ = DROVER_COND_INITIALIZER;
