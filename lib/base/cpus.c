@@ -91,9 +91,7 @@ static uint32_t path_limit(const char *mount, const char *name, bool second)
 	static char folder[PATH_MAX];
 	char *slash;
 
-	if (snprintf(folder, sizeof(folder), "%s%s", mount, name) >=
-	    (int)sizeof(folder))
-		return NO_LIMIT;
+	snprintf(folder, sizeof(folder), "%s%s", mount, name);
 	do {
 		uint32_t limit = folder_limit(folder, second);
 
