@@ -170,7 +170,6 @@ void drover_task_init(drover_task_t *task, int (*function)(void *arg),
 
 /**
  * drover_pool_submit() - let a worker run @task
- * @task: to be waited for before its memory is used for something else
  *
  * Wakes a worker only if those awake do not suffice.
  *
