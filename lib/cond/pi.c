@@ -93,7 +93,7 @@ static void signal_prepare(void)
 void cond_pi_wake(struct group *g, int nr)
 {
 	const uint64_t due = GROUP_RELEASED | GROUP_TOKENS;
-	futex_word *target = load_relaxed(&g->pi_target);
+	futex_word *word = LOW_HALF(&g->state);
 	uint64_t state = load_relaxed(&g->state);
 	int saved = errno;
 
@@ -102,15 +102,15 @@ void cond_pi_wake(struct group *g, int nr)
 		long ret = -EPERM;
 
 		if (!load_relaxed(&pi_refused))
-			ret = futex_cmp_requeue_pi(LOW_HALF(&g->state),
-						   (uint32_t)state,
+			ret = futex_cmp_requeue_pi(word, (uint32_t)state,
 						   nr == INT_MAX ? INT_MAX : 0,
-						   target);
+						   load_relaxed(&g->pi_target));
 		/*
 		 * Take all out of their system call. EINVAL: one that was
-		 * refused meanwhile waits plainly.
+		 * refused meanwhile waits plainly, as all may do by now.
 		 */
 		if (is_refused(ret) || ret == -EINVAL) {
+			futex_wake(word, INT_MAX, false);
 			signal_prepare();
 			if (signal_is_handled()) {
 				add_seq_cst(&g->state, 0); /* [W-INTERRUPT] */

@@ -21,6 +21,7 @@ STEP_DO(refuse, refuse(FUTEX_REQUEUE, FUTEX_CMP_REQUEUE));
 STEP_DO(refuse_pi,
 	refuse(FUTEX_CMP_REQUEUE_PI,
 	       args[0] ? FUTEX_WAIT_REQUEUE_PI : FUTEX_CMP_REQUEUE_PI));
+STEP_DO(no_signals, setrlimit(RLIMIT_SIGPENDING, &(struct rlimit){ 0 }));
 
 static const struct row {
 	const char *name, *kind, *steps;
@@ -35,8 +36,8 @@ static const struct row {
 	{ "a broadcast", "PI",
 	  "wait 4; refuse_pi 0; lock; broadcast; unlock; gone 4; zeros = 4" },
 	{ "signals", "PI", "wait 4; refuse_pi 0; each 4 1 = 1" },
-	{ "from the beginning", "PI",
-	  "refuse_pi; wait 4; each 4 1 = 1; wait 2; each 2 1 = 1" },
+	{ "from the beginning, and signal 33, too", "PI",
+	  "no_signals; refuse_pi; wait 4; each 4 1 = 1; wait 2; each 2 1 = 1" },
 	/* They join those that were there, and may not sleep as they do. */
 	{ "newcomers", "PI",
 	  "wait 4; refuse_pi; wait 4; lock; broadcast; unlock; gone 8;"
@@ -44,9 +45,7 @@ static const struct row {
 	{ "afterwards", "PI",
 	  "wait 4; refuse_pi 0; lock; broadcast; unlock; gone 4; wait 4; lock;"
 	  "broadcast; unlock; gone 8; zeros = 8" },
-};
-
-static const struct row *row;
+}, *row;
 
 static bool in_sandbox(void)
 {
