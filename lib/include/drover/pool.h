@@ -204,10 +204,9 @@ int drover_pool_post_or(drover_pool_t *pool, int (*function)(void *arg),
  * drover_pool_wait() - wait until @task has ended
  * @result: what its function returned goes there, unless NULL
  *
- * Blocks. A task that nobody has begun is run by the caller. If another thread
- * has begun it, the caller sleeps, and if it is a worker, of whichever pool,
- * another one runs in its place. Several threads may wait for one task, provided
- * that it is not submitted again meanwhile.
+ * Blocks, or runs @task, as said above; a worker of another pool gives its
+ * place away, too. Several threads may wait for one task, provided that it is
+ * not submitted again meanwhile.
  *
  * Without a thread that could take its place (the bound of
  * drover_poolattr_t.spares is reached, or the system refuses one), a worker
