@@ -3,11 +3,8 @@
  * A loop over a range: the caller and as many helpers as there may be take
  * parts, one after the other, until there are none left. The helpers are one
  * task on the caller's stack, which several workers may take; what is left of
- * it when the parts are given out the caller takes back.
- *
- * There are as many as can run beside the caller, unless it says how many. One
- * more of them would take the CPU from one that has a part in its hands, and the
- * caller waits for all.
+ * it when the parts are given out the caller takes back. pool-design.rst says
+ * why there are no more of them than can run beside the caller.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Where a worker wakes up: not where the thread that wakes it goes on to be
- * busy (pool-design.rst says why the kernel lets it). Who wakes takes its own
- * CPU out of the sleeping worker's affinity, which costs two system calls and
- * no migration; the worker puts it back as soon as it is awake. That is done if
- * the worker ran here last, and for some time after one was pulled here, since
- * the kernel does that with such that ran elsewhere, too.
+ * busy (pool-design.rst says why, and how that is done). It costs two system
+ * calls and no migration.
  *
  * Affinities of more than CPU_SETSIZE CPUs are left alone: the kernel refuses to
  * tell them.

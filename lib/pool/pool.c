@@ -92,8 +92,7 @@ int drover_pool_create(drover_pool_t **pool, const drover_poolattr_t *attr)
 
 void queues_empty(struct drover_pool *pool, bool cancel)
 {
-	/* [P-THREADS] */
-	struct worker *w = load_acquire(&pool->threads);
+	struct worker *w = load_acquire(&pool->threads); /* [P-THREADS] */
 	struct task *task;
 
 	for (; w; w = w->next)
@@ -137,8 +136,7 @@ int drover_pool_free(drover_pool_t *pool)
 
 void drover_pool_stats(drover_pool_t *pool, drover_poolstats_t *stats)
 {
-	/* [P-THREADS] */
-	struct worker *w = load_acquire(&pool->threads);
+	struct worker *w = load_acquire(&pool->threads); /* [P-THREADS] */
 
 	*stats = (drover_poolstats_t){
 		.workers = load_relaxed(&pool->nr_workers),

@@ -41,12 +41,7 @@ static struct task *steal(struct worker *w)
 	return task;
 }
 
-/*
- * Nothing waits for ever, however many tasks there are that a worker would
- * prefer: what waits behind n others in the shared queue begins before a worker
- * has taken 61 (n + 1) more, and in one of t workers' queues before it has taken
- * 61 t (n + 1).
- */
+/* So that nothing waits for ever: pool-design.rst has the bounds. */
 static struct task *take_fairly(struct worker *w)
 {
 	struct drover_pool *pool = w->pool;
