@@ -45,8 +45,7 @@ using seconds_as_double = std::chrono::duration<double>;
 
 // In nanoseconds, upwards, between nothing and 292 years.
 template <class Rep, class Period>
-std::chrono::nanoseconds
-clamped(const std::chrono::duration<Rep, Period> &time)
+std::chrono::nanoseconds clamped(const std::chrono::duration<Rep, Period> &time)
 {
 	using namespace std::chrono;
 	seconds_as_double about = time;
@@ -72,9 +71,8 @@ after(const std::chrono::duration<Rep, Period> &timeout)
 // On Linux; what is left until a deadline on another clock is measured by
 // steady_clock.
 template <class Clock>
-inline constexpr clockid_t id_of = std::is_same_v<Clock, system_clock> ?
-					   CLOCK_REALTIME :
-					   CLOCK_MONOTONIC;
+inline constexpr clockid_t id_of =
+	std::is_same_v<Clock, system_clock> ? CLOCK_REALTIME : CLOCK_MONOTONIC;
 template <class Clock>
 inline constexpr bool is_other = !std::is_same_v<Clock, system_clock> &&
 				 !std::is_same_v<Clock, steady_clock>;
