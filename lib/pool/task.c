@@ -229,8 +229,6 @@ int drover_pool_post_or(drover_pool_t *pool, int (*function)(void *arg),
 	int saved = errno, err;
 	struct task *post;
 
-	if (!function)
-		return EINVAL;
 	post = malloc(sizeof(*post));
 	errno = saved;
 	if (!post)
