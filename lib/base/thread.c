@@ -18,7 +18,7 @@ static _Atomic uint32_t nr_threads;
 
 struct list {
 	struct lock lock;
-	void *first; /* [lock]; each begins with a pointer to the next */
+	void *first; /* [lock]; a free one begins with a pointer to the next */
 };
 
 /*
