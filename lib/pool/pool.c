@@ -126,7 +126,7 @@ int drover_pool_shutdown(drover_pool_t *pool, enum drover_pool_end how)
 
 int drover_pool_free(drover_pool_t *pool)
 {
-	if (pool_is_here(pool) && !load_relaxed(&pool->over))
+	if (pool_is_here(pool) && load_relaxed(&pool->ending) != POOL_OVER)
 		return EBUSY;
 	pool_delete(pool);
 	return 0;

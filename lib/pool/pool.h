@@ -132,6 +132,7 @@ enum {
 	POOL_OPEN,
 	POOL_DRAINS,
 	POOL_CANCELS,
+	POOL_OVER, /* workers shall end */
 };
 
 /*
@@ -176,7 +177,6 @@ struct drover_pool {
 	/* Tasks that were accepted and have not ended; see PENDING_NONE. */
 	_Atomic uint64_t pending __attribute__((aligned(128)));
 	_Atomic uint32_t ending; /* POOL_* */
-	_Atomic uint32_t over;	 /* workers shall end */
 	_Atomic uint64_t helped;
 	_Atomic uint64_t cancelled;
 	_Atomic uint32_t queued_most;

@@ -98,7 +98,7 @@ int threads_fill(struct drover_pool *pool)
 			load_relaxed(&pool->nr_workers) + pool->attr.spares;
 
 		err = EAGAIN;
-		if (!load_relaxed(&pool->over) &&
+		if (load_relaxed(&pool->ending) != POOL_OVER &&
 		    load_relaxed(&pool->nr_threads) < most)
 			err = add_thread(pool);
 	}
@@ -121,7 +121,7 @@ bool thread_replace(struct worker *w)
 	int err;
 
 	lock_take(&pool->grow);
-	over = load_relaxed(&pool->over);
+	over = load_relaxed(&pool->ending) == POOL_OVER;
 	err = over ? 0 : make_thread(w);
 	if (err) {
 		w->thread = old;
@@ -139,7 +139,7 @@ void threads_end(struct drover_pool *pool)
 
 	lock_take(&pool->grow);
 	/* [P-PUSH] A worker that falls asleep looks at it, or is woken here. */
-	store_seq_cst(&pool->over, 1);
+	store_seq_cst(&pool->ending, POOL_OVER);
 	lock_drop(&pool->grow);
 	wake_all_idle(pool);
 	/* To join is a cancellation point, and no function of a pool is. */
@@ -178,7 +178,7 @@ int drover_pool_resize(drover_pool_t *pool, uint32_t workers)
 	if (workers > DROVER_POOL_MAX)
 		return EINVAL;
 	err = threads_set(pool, workers, false);
-	return load_relaxed(&pool->over) ? ESHUTDOWN : err;
+	return load_relaxed(&pool->ending) == POOL_OVER ? ESHUTDOWN : err;
 }
 
 void threads_follow(struct drover_pool *pool)

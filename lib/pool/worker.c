@@ -81,7 +81,7 @@ static bool may_be_active(struct drover_pool *pool)
 {
 	return load_seq_cst(&pool->nr_active) <
 		       load_seq_cst(&pool->nr_workers) ||
-	       load_relaxed(&pool->over);
+	       load_relaxed(&pool->ending) == POOL_OVER;
 }
 
 /* The one that is woken is searching from now on. */
@@ -204,7 +204,8 @@ static enum polled poll_tasks(void *arg)
 	w->found = worker_take(w);
 	if (w->found)
 		return POLL_CAME;
-	return load_relaxed(&w->pool->over) ? POLL_STOP : POLL_NOTHING;
+	return load_relaxed(&w->pool->ending) == POOL_OVER ? POLL_STOP :
+							     POLL_NOTHING;
 }
 
 /* At most one worker does so at a time, if it has a CPU. */
@@ -243,7 +244,7 @@ static void sleep_idle(struct worker *w)
 	 * [P-PUSH], [P-PLACE] After all of that. There may be work after all, for
 	 * any one of those that are idle: most likely for this one.
 	 */
-	if (load_seq_cst(&pool->over))
+	if (load_seq_cst(&pool->ending) == POOL_OVER)
 		wake_all_idle(pool);
 	wake_if_needed(pool, 1, false);
 	if (load_relaxed(&w->park) == PARKED)
@@ -271,7 +272,7 @@ static struct task *await_task(struct worker *w, bool has_place)
 		add_seq_cst(&pool->nr_searching, (uint32_t)-1);
 		sleep_idle(w);
 		task = worker_take(w);
-		if (!task && load_seq_cst(&pool->over))
+		if (!task && load_seq_cst(&pool->ending) == POOL_OVER)
 			break;
 		/* Too late for one task: the next may be close behind. */
 		if (!task)

@@ -33,11 +33,6 @@ static void start(unsigned int worker, void *nr)
 	++*(atomic_int *)nr;
 }
 
-static void stop(unsigned int worker, void *arg)
-{
-	nr_stopped += number == (int)worker + 1;
-}
-
 /* In a worker: is it as the attributes say? */
 static int is_placed(void *wanted)
 {
@@ -53,6 +48,12 @@ static int is_placed(void *wanted)
 	       sigismember(&blocked, SIGTERM) &&
 	       sigismember(&blocked, SIGALRM) &&
 	       !sigismember(&blocked, SIGSEGV);
+}
+
+static void stop(unsigned int worker, void *arg)
+{
+	nr_stopped += number == (int)worker + 1 &&
+		      drover_pool_post(pool, is_placed, NULL) == ESHUTDOWN;
 }
 
 static void test_placed(void)
@@ -73,7 +74,7 @@ static void test_placed(void)
 	tap_is(result_of(&task), 1, "begun, on its CPU, without signals");
 	end();
 	tap_is(nr_started, 3, "each begins once");
-	tap_is(nr_stopped, 3, "and ends once");
+	tap_is(nr_stopped, 3, "and ends once, too late for a task");
 	CPU_ZERO(&one);
 	tap_is(drover_pool_create(&pool, &attr), EINVAL, "no CPU at all");
 	attr.nr_cpu_sets = 0;
