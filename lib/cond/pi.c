@@ -30,10 +30,18 @@ static bool is_refused(long ret)
 long cond_pi_wait(struct group *g, uint32_t word,
 		  const struct deadline *deadline)
 {
+	static futex_word never, target;
+	static atomic_bool asked;
 	futex_word *sleeps_on = LOW_HALF(&g->state);
-	long ret = futex_wait_for(sleeps_on, word, deadline, false, 0,
-				  load_relaxed(&g->pi_target));
+	long ret = -EPERM;
 
+	/* Is there the other half of it, too? Asked for a wrong value. */
+	if (!load_relaxed(&asked))
+		is_refused(futex_cmp_requeue_pi(&never, 1, 0, &target));
+	store_relaxed(&asked, true);
+	if (!load_relaxed(&pi_refused))
+		ret = futex_wait_for(sleeps_on, word, deadline, false, 0,
+				     load_relaxed(&g->pi_target));
 	if (!is_refused(ret))
 		return ret;
 	ret = futex_wait(sleeps_on, word, deadline, false);

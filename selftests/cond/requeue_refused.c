@@ -38,6 +38,8 @@ static const struct row {
 	{ "signals", "PI", "wait 4; refuse_pi 0; each 4 1 = 1" },
 	{ "from the beginning, and signal 33, too", "PI",
 	  "no_signals; refuse_pi; wait 4; each 4 1 = 1; wait 2; each 2 1 = 1" },
+	{ "from the beginning, but for the wait, and signal 33, too", "PI",
+	  "no_signals; refuse_pi 0; wait 4; each 4 1 = 1" },
 	/* They join those that were there, and may not sleep as they do. */
 	{ "newcomers", "PI",
 	  "wait 4; refuse_pi; wait 4; lock; broadcast; unlock; gone 8;"
