@@ -114,7 +114,7 @@ static inline bool preempt_after(long nr, void (*call)(void *arg),
 #define EVERYWHERE_STRIDE 16
 
 /* How long the other may neither end nor sleep before the stopped one goes on. */
-static int everywhere_spin_ms = 20;
+static atomic_int everywhere_spin_ms = 20;
 
 struct actor {
 	void (*act)(void *unused);
