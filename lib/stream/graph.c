@@ -149,7 +149,6 @@ int drover_graph_replay(drover_stream_t *stream, drover_graph_t *graph,
 {
 	struct op op = { .kind = OP_GRAPH,
 			 .graph = graph,
-			 .anything = graph->anything,
 			 .ticketed = ticket,
 			 .caller = __builtin_return_address(0) };
 	struct stream *s = stream_enter(stream);
@@ -161,6 +160,7 @@ int drover_graph_replay(drover_stream_t *stream, drover_graph_t *graph,
 		err = stream_because(EINVAL, "the graph is of another device");
 	else
 		graph->refs++;
+	op.anything = graph->anything;
 	drover_mutex_unlock(&stream_lock);
 	return err ? err : stream_submit(stream, &op, ticket);
 }

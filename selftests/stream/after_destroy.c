@@ -29,6 +29,7 @@ STEP(gone)
 		drover_stream_drain(s),
 		drover_stream_capture(s),
 		drover_stream_capture_end(s, &graph),
+		drover_graph_replay(s, NULL, NULL),
 		drover_stream_counts(s, &counts),
 		drover_stream_destroy(s),
 	};
