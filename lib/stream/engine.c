@@ -152,9 +152,9 @@ void engine_submitted(struct stream *s, struct op *op)
 		struct stream *other = &streams[d->slot];
 		const uint64_t *clock = stream_clock_of(other, d->number);
 
-		for (uint32_t t = 0; t < nr_slots; t++)
-			if (d->number > other->retired &&
-			    clock[t] > s->clock[t])
+		for (uint32_t t = 0; d->number > other->retired && t < nr_slots;
+		     t++)
+			if (clock[t] > s->clock[t])
 				s->clock[t] = clock[t];
 		if (d->number > other->wanted)
 			other->wanted = d->number;

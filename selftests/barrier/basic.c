@@ -129,7 +129,7 @@ static void test_files(const char *what)
 
 	watchdog(what);
 	nr_opened = tid = 0;
-	/* What is known of a limit gets old within a second. */
+	/* If a limit was known for a second, a wait would read it anew. */
 	nanosleep(&(struct timespec){ 1, 200000000 }, NULL);
 	pthread_attr_init(&attr);
 #if FORK_THREADS_WORK
