@@ -4,7 +4,7 @@
     lib/cond/wake.c
 
     [signal-forgets-the-closed] attack/storm seconds=5 | cond/wakeup_rounds
-    what goes wrong, in a few words
+    what goes wrong, in a few words, if the name does not say it
     -	a line to be taken out
     +	a line to be put there
 
@@ -28,6 +28,13 @@ import time
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
+sys.path.append(os.path.join(TOP, "tools"))
+
+# pylint: disable=wrong-import-position
+from tap import Tap  # noqa: E402
+
+SOUND = "sound"     # what is named so has no mutant
+TOO_LONG = 1800
 FILE = re.compile(r"(lib|kernel/futex)/[\w/]+\.[ch]$")
 HEAD = re.compile(r"\[([\w-]+)\] (.*)$")
 
@@ -124,56 +131,69 @@ def command(arguments, folder, limit, last=None, env=None):
     return status, "".join(lines)
 
 
-def _result(ok, number, name, comment=""):
-    print(f"{'ok' if ok else 'not ok'} {number} {name}",
-          *str(comment).splitlines(), sep="\n# ", flush=True)
-    return ok
+def _hunt(mutant, build, wrong_by, limits):
+    """The test that caught a mutant, and how; or None."""
+    folder = build(mutant.name, mutant.tests, mutant)
+    for test in mutant.tests:
+        wrong = wrong_by(folder, test, limits[test])
+        if wrong:
+            return f"caught by {test.split()[0]}: {wrong}"
+    return None
 
 
-def _report(number, mutant, future):
-    """Print one result; whether the mutant was caught."""
-    try:
-        how = future.result()
-    except (Broken, Unfit, OSError) as error:
-        return _result(False, number, mutant.name, error)
-    return _result(bool(how), number, mutant.name, how or
-                   f"{mutant.breaks}\nnot caught by {mutant.tests}")
+def _limit(folder, test, wrong_by):
+    """How many seconds a test may take, which must pass without a mutant."""
+    start = time.monotonic()
+    wrong = wrong_by(folder, test, TOO_LONG)
+    if wrong:
+        raise Broken(f"{test}: {wrong}\nsee {folder}/output")
+    return 10 + 5 * (time.monotonic() - start)
 
 
-def _run(chosen, what, prepare, hunt, parallel):
-    """Hunt these mutants, in their order; whether all is as it should be."""
-    print(f"TAP version 13\n1..{len(chosen) + 1}", flush=True)
+def _run(chosen, pool, build, wrong_by):
+    """Hunt these mutants, in their order; the exit status."""
+    tap = Tap()
     tests = sorted({test for mutant in chosen for test in mutant.tests})
+    sound = f"{len(tests)} tests pass without a mutant"
     try:
-        prepared = prepare(tests)
+        folder = build(SOUND, tests)
+        limits = dict(zip(tests, pool.map(
+            lambda test: _limit(folder, test, wrong_by), tests)))
     except (Broken, OSError) as error:
-        return _result(False, 1, f"{what} as it is passes all tests", error)
-    _result(True, 1, f"{what} as it is passes {len(tests)} tests")
-    with concurrent.futures.ThreadPoolExecutor(parallel) as pool:
-        futures = [pool.submit(hunt, each, prepared) for each in chosen]
-        return all([_report(number, *pair) for number, pair
-                    in enumerate(zip(chosen, futures), 2)])
+        tap.ok(False, sound, error)
+        return tap.exit_status()
+    tap.ok(True, sound)
+    for mutant, future in [(mutant, pool.submit(_hunt, mutant, build, wrong_by,
+                                                limits)) for mutant in chosen]:
+        try:
+            how = future.result()
+        except (Broken, Unfit, OSError) as error:
+            tap.ok(False, mutant.name, error)
+        else:
+            tap.ok(how, f"{mutant.name}: {how or 'not caught'}", mutant.breaks)
+    return tap.exit_status()
 
 
-def main(options, folder, what, prepare, hunt, parallel=1):
+def main(options, folder, build, wrong_by, parallel=1):
     """The exit status: 0 if every mutant that was asked for was caught.
 
-    options: those of parser(); what: such as "the library"; prepare(tests) sees
-    that it passes them as it is; hunt(mutant, what that returned) says what
-    caught a mutant, or None.
+    options: those of parser(). build(name, tests, mutant or None) makes a folder
+    of that name, with what the tests need; wrong_by(folder, test, seconds) says
+    what is wrong by one of them, or None.
     """
     chosen = [mutant for mutant in read_all(folder)
               for name in options.names or "*"
               if fnmatch.fnmatch(mutant.name, name)]
     if options.list:
         for mutant in chosen:
-            print(f"{mutant.name}: {mutant.breaks}; {', '.join(mutant.tests)}")
+            print(f"{mutant.name}: {' | '.join(mutant.tests)}")
         return 0
     if not chosen:
         sys.exit("no mutant is called so; see --list")
     # All that runs ends with this program.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    return 0 if _run(chosen, what, prepare, hunt, parallel) else 1
+    with concurrent.futures.ThreadPoolExecutor(parallel) as pool:
+        return _run(chosen, pool, build, wrong_by)
 
 
 def parser(doc):
