@@ -135,7 +135,7 @@ def program_job(variant, program, arguments, limit):
                                 {name: arguments}), limit)
 
 
-def run(machine, work, logs, progress=lambda name: None, known=()):
+def run(machine, work, logs, progress, known=()):
     """Boot a machine and run the jobs in it; returns the results.
 
     What breaks the guest is a failure, and ends it with the jobs undone.
@@ -269,15 +269,10 @@ BROKEN = {
 }
 
 
-def run_broken(machine, kinds, logs, progress=lambda name: None):
-    """The results of a guest in which things are broken."""
-    return run(machine, [BROKEN[kind][0] for kind in kinds],
-               os.path.join(logs, "broken"), progress)
-
-
 def check_broken(machine, logs, progress):
     """One result a kind: was it found, and for the right reason?"""
-    found = run_broken(machine, BROKEN, logs, progress)
+    found = run(machine, [job for job, _ in BROKEN.values()],
+                os.path.join(logs, "broken"), progress)
     checked = []
     for kind, (_, reason) in BROKEN.items():
         right = any(result.status == FAIL and kind in result.name + result.why

@@ -8,8 +8,6 @@ import multiprocessing
 import os
 import signal
 import subprocess
-import tempfile
-import time
 from multiprocessing import connection
 
 from results import FAIL, Result, parse, tail
@@ -59,41 +57,24 @@ def end_children(spared=()):
                 os.waitpid(pid, 0)
 
 
-def last_line(file):
-    """The last complete line that somebody has written to a file."""
-    size = os.fstat(file.fileno()).st_size
-    text = os.pread(file.fileno(), 4096, max(size - 4096, 0))
-    lines = text.decode(errors="replace").split("\n")
-    return lines[-2] if len(lines) > 1 else ""
-
-
-def _wait(process, limit, output, note):
-    """Its exit status, or None; note is called with what it prints."""
-    end = time.monotonic() + limit
-    while note and time.monotonic() < end:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            return process.wait(min(1, limit))
-        note(last_line(output).lstrip("# "))
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        return process.wait(max(end - time.monotonic(), 0))
-    return None
-
-
-def run(command, limit, env=None, note=None):
+def run(command, limit, path, env=None):
     """Run a command; returns (exit status, output, names left behind).
 
-    The exit status is None when its time was over. Everything it started is
-    gone when this returns, also by an exception such as Ctrl-C. note, if
-    given, is called every second with the last line of the output.
+    The exit status is None when its time was over. The output can be read in
+    path meanwhile. Everything it started is gone when this returns, also by an
+    exception such as Ctrl-C.
     """
     before = children()
-    with tempfile.TemporaryFile() as output:
+    status = None
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w+b") as output:
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=output,
             stderr=subprocess.STDOUT, env=dict(os.environ, **(env or {})),
             start_new_session=True, preexec_fn=_die_with_parent)
         try:
-            status = _wait(process, limit, output, note)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                status = process.wait(limit)
         finally:
             if process.poll() is None:
                 process.kill()
@@ -103,17 +84,17 @@ def run(command, limit, env=None, note=None):
         return status, output.read().decode(errors="replace"), left
 
 
-def run_test(name, command, limit, env=None, note=None):
-    """Run one test program; returns its results and its raw output."""
-    status, output, left = run(command, limit, env, note)
+def run_test(name, command, limit, path, env=None):
+    """Run one test program, as run() does; returns its results."""
+    status, output, left = run(command, limit, path, env)
     if status is None:
         return [Result(name, FAIL, f"ran longer than {limit} s",
-                       tail(output))], output
+                       tail(output))]
     results = parse(name, output, status)
     if left:
         results.append(Result(name, FAIL,
                               f"left processes behind: {', '.join(left)}"))
-    return results, output
+    return results
 
 
 def side_by_side(function, things):

@@ -26,8 +26,8 @@ FOLDER_TESTS = ("selftests/runner/selftest", "tools/bench/selftest",
 #: Those that boot guests or take minutes, and are not in check-fast, with
 #: about how many seconds each takes.
 SLOW_FOLDER_TESTS = {"tools/vm/selftest": 130, "selftests/programs/run": 10,
-                     "kernel/selftest": 40, "tools/release/selftest": 60}
-FOLDER_LIMIT = 900
+                     "kernel/selftest": 40, "tools/release/selftest": 60,
+                     "selftests/models/selftest": 20}
 
 #: Kernels that check themselves, and about how many seconds their tests and
 #: the mutants made for them take.
@@ -48,7 +48,8 @@ SECONDS = {"host": 15, "guest": 500}
 GUEST_PATIENCE = 600
 
 SANITIZERS = ("thread", "address", "undefined")
-LIMIT = 24 * 3600
+#: Seconds for a program that is a stage, and in a run that takes hours.
+LIMIT, LONG_LIMIT = 900, 24 * 3600
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,12 +95,9 @@ class Settings:
         return [self.machine(variant, cpus)
                 for cpus in self.cpus for variant in self.variants]
 
-    def keep(self, name, output):
-        """All that something has printed, for who wants to see it."""
-        path = os.path.join(self.results, name.replace("/", "-") + ".output")
-        os.makedirs(self.results, exist_ok=True)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(output)
+    def output(self, name):
+        """Where what is called so prints to."""
+        return os.path.join(self.results, name.replace("/", "-") + ".output")
 
 
 def all_stages(settings):
@@ -107,7 +105,8 @@ def all_stages(settings):
     if not settings.sanitizer:
         yield Stage("static", 5, lambda progress: static.run())
         yield Stage("budgets", 1, lambda progress: listed(run_tool(
-            "selftests/budgets/run", f"--build={settings.build}")))
+            settings, "budgets", "selftests/budgets/run",
+            f"--build={settings.build}")))
     for path in FOLDER_TESTS:
         yield from _folder_stages(settings, path, 5)
     for name in source.objects(settings.build):
@@ -119,26 +118,24 @@ def all_stages(settings):
 
 def _folder_stages(settings, path, seconds, one_cpu=False):
     if not settings.sanitizer and os.path.exists(os.path.join(TOP, path)):
-        yield Stage(os.path.dirname(path), seconds,
-                    lambda progress: run_tool(path), one_cpu=one_cpu)
+        yield _tool_stage(settings, os.path.dirname(path), seconds, path,
+                          one_cpu=one_cpu)
 
 
 def _guest_stages(settings):
     for path, seconds in SLOW_FOLDER_TESTS.items():
         yield from _folder_stages(settings, path, seconds, one_cpu=True)
-    yield Stage("models", 30, lambda progress: [
-        *run_tool("selftests/models/selftest"),
-        *run_tool("selftests/models/run", "--quick", "--jobs=1")],
-                one_cpu=True)
+    yield _tool_stage(settings, "models", 30, "selftests/models/run",
+                      "--quick", "--jobs=1", one_cpu=True)
     yield Stage("broken", 10, lambda progress: guests.check_broken(
         settings.machine(settings.variants[-1], 1), settings.logs, progress),
                 one_cpu=True)
     build = f"--build={settings.build}"
-    yield Stage("counts", 50, lambda progress: run_tool(
-        "tools/report/measure", "counts", "--tap", build), one_cpu=True)
+    yield _tool_stage(settings, "counts", 50, "tools/report/measure", "counts",
+                      "--tap", build, one_cpu=True)
     if {"mainline", "drover"} <= set(settings.variants):
-        yield Stage("differential", 20, lambda progress: run_tool(
-            "selftests/differential/run", build), one_cpu=True)
+        yield _tool_stage(settings, "differential", 20,
+                          "selftests/differential/run", build, one_cpu=True)
     for machine in settings.machines():
         share = guests.share(machine, settings.variants, settings.cpus)
         yield Stage(f"guest/{machine.label}",
@@ -156,11 +153,16 @@ def listed(results):
     return results
 
 
-def run_tool(path, *options):
-    """The results of the test that a folder brings itself."""
-    return host.run_test(os.path.dirname(path),
-                         [os.path.join(TOP, path), *options],
-                         FOLDER_LIMIT)[0]
+def run_tool(settings, name, program, *options):
+    """The results of a program that prints TAP."""
+    return host.run_test(name, [os.path.join(TOP, program), *options],
+                         LONG_LIMIT if settings.slow else LIMIT,
+                         settings.output(name), {"DROVER_VARIANT": "host"})
+
+
+def _tool_stage(settings, name, seconds, program, *options, one_cpu=False):
+    return Stage(name, seconds, lambda progress: run_tool(
+        settings, name, program, *options), one_cpu)
 
 
 def run_object(settings, name, progress):
@@ -177,10 +179,8 @@ def run_object(settings, name, progress):
     for path in source.programs(settings.build, name):
         test = f"{name}/{os.path.basename(path)}"
         progress(test)
-        found, output = host.run_test(test, [path], settings.limit,
-                                      environment)
-        results += found
-        settings.keep("host/" + test, output)
+        results += host.run_test(test, [path], settings.limit,
+                                 settings.output("host/" + test), environment)
     return results or [Result(name, FAIL, "no test was run")]
 
 
@@ -193,17 +193,18 @@ def checker_stages(settings, kinds):
                     lambda progress, machine=machine: guests.run_checker(
                         machine, settings.logs, progress))
         yield _tool_stage(settings, f"mutants/{kind}", mutants,
-                          "mutants/run-kernel", f"--checker={kind}")
+                          "selftests/mutants/run-kernel", f"--checker={kind}")
 
 
 def long_stages(settings, pairs):
     """All stages of `make check-long`, the short ones first."""
-    yield _tool_stage(settings, "programs", 300, "programs/run", "--all")
+    yield _tool_stage(settings, "programs", 300, "selftests/programs/run",
+                      "--all")
     for sanitizer in SANITIZERS:
         yield Stage(f"sanitizer/{sanitizer}", 420,
                     lambda progress, sanitizer=sanitizer:
-                    _check_with(settings, sanitizer, progress))
-    yield _tool_stage(settings, "mutants/library", 900, "mutants/run")
+                    _check_with(settings, sanitizer))
+    yield _tool_stage(settings, "mutants/library", 900, "selftests/mutants/run")
     for program, seconds, option in (
             ("stream/debug_random_programs", 60, f"programs={PROGRAMS}"),
             ("pool/tasks_once", 180 * pairs // PAIRS, f"tasks={pairs}")):
@@ -211,12 +212,13 @@ def long_stages(settings, pairs):
         if os.path.exists(_program(settings, program)):
             yield _host_stage(settings, program, seconds, option)
     if {"mainline", "drover"} <= set(settings.variants):
-        yield _tool_stage(settings, "differential", 600, "differential/run",
+        yield _tool_stage(settings, "differential", 600,
+                          "selftests/differential/run",
                           f"--build={settings.build}", f"--calls={CALLS}")
         yield _tool_stage(settings, "mutants/kernel", 1200,
-                          "mutants/run-kernel")
-    yield _tool_stage(settings, "differential/6.12", 600, "differential/run",
-                      "mainline-6.12", "drover-6.12",
+                          "selftests/mutants/run-kernel")
+    yield _tool_stage(settings, "differential/6.12", 600,
+                      "selftests/differential/run", "mainline-6.12", "drover-6.12",
                       f"--build={settings.build}", f"--calls={CALLS // 10}")
     for machine in settings.machines():
         yield Stage(f"kselftest/{machine.label}", 150 * min(machine.cpus, 2),
@@ -230,35 +232,21 @@ def long_stages(settings, pairs):
                         machine, [guests.program_job(
                             machine.variant, program,
                             _stress_options(pairs // GUEST_SHARE)
-                            + f" patience={GUEST_PATIENCE}", LIMIT)
+                            + f" patience={GUEST_PATIENCE}", LONG_LIMIT)
                                   for program in STRESS],
                         settings.logs, progress))
     for program in STRESS:
         yield _host_stage(settings, program,
                           SECONDS["host"] * pairs // len(STRESS) // 10 ** 6,
                           *_stress_options(pairs).split())
-    yield _tool_stage(settings, "models", 900, "models/run", "--long")
-
-
-def _tool_stage(settings, name, seconds, program, *options):
-    """A program under selftests/ that prints TAP."""
-    return _program_stage(settings, name, seconds,
-                          os.path.join(TOP, "selftests", program), *options)
+    yield _tool_stage(settings, "models", 900, "selftests/models/run",
+                      "--long")
 
 
 def _host_stage(settings, program, seconds, *options):
     """A test program."""
-    return _program_stage(settings, f"host/{program}", seconds,
-                          _program(settings, program), *options)
-
-
-def _program_stage(settings, name, seconds, *command):
-    def run(progress):
-        results, output = host.run_test(name, command, LIMIT,
-                                        {"DROVER_VARIANT": "host"}, progress)
-        settings.keep(name, output)
-        return results
-    return Stage(name, seconds, run)
+    return _tool_stage(settings, f"host/{program}", seconds,
+                       _program(settings, program), *options)
 
 
 def _program(settings, program):
@@ -269,14 +257,14 @@ def _stress_options(pairs):
     return f"pairs={pairs // len(STRESS)} progress=10"
 
 
-def _check_with(settings, sanitizer, progress):
+def _check_with(settings, sanitizer):
     """All tests in a build of their own: one result."""
     title = f"make check SAN={sanitizer}"
     command = ["make", "-C", TOP, "-s", "--no-print-directory", "check",
                f"SAN={sanitizer}"]
-    status, output, _ = host.run(command, LIMIT, {"MAKEFLAGS": ""},
-                                 note=progress)
-    settings.keep("sanitizer/" + sanitizer, output)
+    status, output, _ = host.run(command, LONG_LIMIT,
+                                 settings.output("sanitizer/" + sanitizer),
+                                 {"MAKEFLAGS": ""})
     lines = output.splitlines()
     if status:
         failed = [line for line in lines if line.startswith("  FAILED")]
