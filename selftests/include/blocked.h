@@ -201,7 +201,7 @@ static inline bool deadline_passed(clockid_t clock,
 }
 
 /* Under emulation with a thousand threads a second is nothing. */
-#define BLOCKED_DEADLINE_NS (60 * NS_PER_S)
+static int64_t blocked_patience = 60 * NS_PER_S;
 
 #ifndef SYS_futex_waitv
 #define SYS_futex_waitv 449
@@ -291,7 +291,7 @@ static _Thread_local int64_t blocked_seen, blocked_unseen;
 static inline int64_t blocked_deadline(void)
 {
 	blocked_seen = blocked_now_ns();
-	return blocked_seen - blocked_unseen + BLOCKED_DEADLINE_NS;
+	return blocked_seen - blocked_unseen + blocked_patience;
 }
 
 /*

@@ -42,9 +42,6 @@ enum wait_kind {
  * @stay: waits that stay, newer than that
  * @due: waits that stay, of those that have been broadcast to
  * @signals: of each signal not yet answered, the newest wait that may have it
- * @nr_returned: waits that were unblocked, by a signal or a broadcast
- * @nr_signalled: of those by a signal
- * @nr_left: waits that timed out or were cancelled
  * @owed: returns that must come
  * @sending: signals on their way without the mutex
  * @wrong: what was found wrong first
@@ -57,9 +54,6 @@ struct ledger {
 	int due;
 	int nr_signals;
 	unsigned long signals[LEDGER_SIGNALS];
-	unsigned long nr_returned;
-	unsigned long nr_signalled;
-	unsigned long nr_left;
 	atomic_int owed;
 	atomic_int sending;
 	atomic_int nr_wrong;
@@ -135,7 +129,6 @@ static inline int ledger_find(struct ledger *l, unsigned long number)
 static inline void ledger_return(struct ledger *l, unsigned long number,
 				 enum wait_kind kind)
 {
-	l->nr_returned++;
 	if (number > l->broadcast) {
 		int i = ledger_find(l, number);
 
@@ -147,7 +140,6 @@ static inline void ledger_return(struct ledger *l, unsigned long number,
 				     number);
 		else
 			l->signals[i] = l->signals[--l->nr_signals];
-		l->nr_signalled++;
 	}
 	ledger_forget(l, number, kind);
 }
@@ -155,7 +147,6 @@ static inline void ledger_return(struct ledger *l, unsigned long number,
 /* Wait @number, which was free to, has returned without being unblocked. */
 static inline void ledger_leave(struct ledger *l, unsigned long number)
 {
-	l->nr_left++;
 	ledger_forget(l, number, LEAVES);
 }
 

@@ -7,13 +7,10 @@
  *
  * attack/storm and its like are the same over a futex layer that is late,
  * spurious, and may refuse requeues. A storm is one round, of its seed alone,
- * in a process of its own: one that failed is repeated with seed= and storms=1.
+ * in a process of its own: one that failed is repeated with seed= and seconds=0.
  *
  *	pairs=N			so many over all policies, or
  *	seconds=N		for so long
- *	storms=N		so many under each policy
- *	mutex=N			only this kind of mutex, see api.h
- *	threads=N most=N	drawn anew; the first rounds have these
  *	seed=N
  *	progress=N		a line every N seconds
  *	patience=N		seconds without any progress that are a hang
@@ -22,16 +19,137 @@
  * APIs: drover attack/storm attack/pthread_storm
  * APIs: drover attack/shared_storm attack/pthread_shared_storm
  */
-#include "mixed_progress.h"
+#include "mixed_signal.h"
 
+static struct {
+	uint64_t seed;
+	long pairs;
+	int64_t seconds, progress;
+} options;
+
+/* What one policy came to. */
+static struct {
+	const char *policy;
+	int64_t end, said;
+	long want, round, nr_pairs;
+	int nr_rounds;
+} run;
+
+static long nr_pairs(void)
+{
+	long nr = 0;
+
+	for (int i = 0; i < mixed->nr_workers; i++)
+		nr += mixed->workers[i].nr_pairs;
+	return nr;
+}
+
+/* Of the waiters. If they stand still the signallers go on. */
+static unsigned long nr_steps(void)
+{
+	unsigned long nr = 0;
+
+	for (int i = mixed->nr_signallers; i < mixed->nr_workers; i++)
+		nr += mixed->workers[i].nr_steps;
+	return nr;
+}
+
+static int nr_wrong(void)
+{
+	int nr = 0;
+
+	for (int i = 0; i < mixed->nr_boxes; i++)
+		nr += mixed->boxes[i].ledger.nr_wrong;
+	return nr;
+}
+
+static void box_report(const struct box *box)
+{
+	const struct ledger *l = &box->ledger;
+
+	if (l->nr_wrong)
+		tap_diag("wrong: %s (and %d more)", l->wrong, l->nr_wrong - 1);
+	tap_diag(
+		"box %d: waits=%lu broadcast=%lu stay=%d due=%d signals=%d sending=%d%s",
+		(int)(box - mixed->boxes), l->begun, l->broadcast, l->stay,
+		l->due, l->nr_signals, l->sending,
+		box->closed ? " closed" : "");
+}
+
+/* With the system call that it sleeps in, as the kernel tells, if it does. */
+static void worker_report(const struct worker *w)
+{
+	static const char *const states[] = { "active", "waits", "ended" };
+	const struct box *box = w->box;
+	char call[256], stat[512] = "";
+	ssize_t len =
+		blocked_read(w->pid, w->tid, "syscall", call, sizeof(call));
+
+	blocked_read(w->pid, w->tid, "stat", stat, sizeof(stat));
+	tap_diag("%s %d: %s, box %d%s%s, system call %.*s",
+		 w->act == stir ? "signaller" : "waiter", w->tid,
+		 states[w->state], box ? (int)(box - mixed->boxes) : -1,
+		 w->cancelled ? ", cancelled" : "",
+		 blocked_state_is_sleep(stat) ? ", asleep" : "",
+		 len > 0 ? (int)strcspn(call, "\n") : 1, len > 0 ? call : "?");
+}
+
+static void report(void)
+{
+	tap_diag("%s, round %d: %d threads, %s mutex%s, %ld pairs", run.policy,
+		 run.nr_rounds, mixed->nr_workers, mixed->kind->name,
+		 mixed->shared ? ", shared" : "", nr_pairs());
+	for (int i = 0; i < mixed->nr_boxes; i++)
+		box_report(&mixed->boxes[i]);
+	for (int i = 0; i < mixed->nr_workers; i++)
+		worker_report(&mixed->workers[i]);
+	fflush(stdout);
+}
+
+/* Watch the others until @done; false, with a report, if it goes wrong. */
+static bool await(bool (*done)(void))
+{
+	const struct timespec moment = { .tv_nsec = NS_PER_MS };
+	int64_t deadline = blocked_deadline();
+	unsigned long before = 0, steps;
+
+	while (!nr_wrong() && !done()) {
+		steps = nr_steps();
+		if (steps != before) {
+			deadline = blocked_deadline();
+			/* For the times when this thread itself hangs. */
+			watchdog("mixed stress");
+		} else if (blocked_over(deadline)) {
+			tap_diag("somebody was forgotten");
+			report();
+			return false;
+		}
+		before = steps;
+		if (options.progress &&
+		    blocked_now_ns() >=
+			    run.said + options.progress * NS_PER_S) {
+			run.said = blocked_now_ns();
+			tap_diag("%s: %ld of %ld pairs", run.policy,
+				 run.nr_pairs + nr_pairs(), run.want);
+		}
+		nanosleep(&moment, NULL);
+	}
+	if (!nr_wrong())
+		return true;
+	report();
+	return false;
+}
+
+static bool run_over(void)
+{
+	return blocked_now_ns() >= run.end ||
+	       run.nr_pairs + nr_pairs() >= run.want;
+}
+
+/* A storm depends on the seed alone. */
 static bool enough(void)
 {
-	if (nr_pairs() >= run.round)
-		return true;
-	if (ATTACKED) /* it depends on the seed alone */
-		return false;
-	return run.end ? blocked_now_ns() >= run.end :
-			 run.nr_pairs + nr_pairs() >= run.want;
+	return nr_pairs() >= run.round || (!ATTACKED && run_over());
 }
 
 static bool have_ended(int nr)
@@ -52,49 +170,36 @@ static bool all_ended(void)
 	return have_ended(mixed->nr_workers);
 }
 
-/* Only those wait who should: nobody is owed anything, nobody is on the way. */
+/* Only those wait who should: nobody is on the way, nobody is owed anything. */
 static bool settled(void)
 {
-	int nr_waiting = 0, nr_stay = 0;
-
+	for (int i = mixed->nr_signallers; i < mixed->nr_workers; i++)
+		if (mixed->workers[i].state == ACTIVE)
+			return false;
 	for (int i = 0; i < mixed->nr_boxes; i++)
 		if (mixed->boxes[i].ledger.owed)
 			return false;
-	for (int i = mixed->nr_signallers; i < mixed->nr_workers; i++) {
-		int state = mixed->workers[i].state;
-
-		if (state == ACTIVE)
-			return false;
-		nr_waiting += state == WAITING;
-	}
-	for (int i = 0; i < mixed->nr_boxes; i++) {
-		box_lock(&mixed->boxes[i]);
-		nr_stay += mixed->boxes[i].ledger.stay;
-		box_unlock(&mixed->boxes[i]);
-	}
-	return nr_waiting == nr_stay;
+	return true;
 }
 
+/* Few more often than many; in the first rounds as few and as many as may be. */
 static int draw_threads(uint64_t *random)
 {
-	int nr = options.threads, doublings = 0;
+	int least = ATTACKED ? 3 : 2;
+	int most = ATTACKED ? 16 : options.pairs ? MAX_THREADS : 40;
 
 	if (!ATTACKED && run.nr_rounds < 2)
-		return run.nr_rounds ? options.most : options.threads;
-	while (nr << (doublings + 1) < options.most)
-		doublings++;
-	nr <<= random_below(random, doublings + 1);
-	nr += random_below(random, nr);
-	return nr < options.most ? nr : options.most;
+		return run.nr_rounds ? most : least;
+	most = random_below(random, most - least + 1);
+	return least + random_below(random, most + 1);
 }
 
 static void round_make(uint64_t *random)
 {
 	long most = options.pairs / 300;
-	int nr_waiters, kind = options.mutex;
+	int nr_waiters, kind = 0;
 
 	memset(mixed, 0, sizeof(*mixed));
-	mixed->watched_ns = 1;
 	mixed->nr_workers = draw_threads(random);
 	mixed->nr_signallers = 1 + mixed->nr_workers / 32;
 	if (ATTACKED && mixed->nr_workers > 4)
@@ -111,10 +216,8 @@ static void round_make(uint64_t *random)
 	mixed->nr_boxes = nr_waiters < 4 ? 1 : nr_waiters < 8 ? 2 : MAX_BOXES;
 	if (ATTACKED && random_below(random, 2))
 		mixed->nr_boxes = 1;
-	if (kind < 0)
-		kind = !ATTACKED && random_below(random, 3) ?
-			       0 :
-			       random_below(random, NR_MUTEX_KINDS);
+	if (ATTACKED || random_below(random, 3) == 0)
+		kind = random_below(random, NR_MUTEX_KINDS);
 	mixed->kind = &mutex_kinds[kind];
 	mixed->shared = PROCESSES || random_below(random, 8) == 0;
 	/* Without robust lists, as under qemu-user, there are fewer kinds. */
@@ -140,21 +243,19 @@ static void round_start(uint64_t *random)
 		w->stop = signals ? &mixed->stop_signals : &mixed->stop_waits;
 		w->random = random_next(random);
 		worker_start(w);
-		feed_watchdog(blocked_now_ns());
+		watchdog("mixed stress");
 	}
 }
 
 /* Returns whether every pair is accounted for, and nobody is left. */
 static bool round_passes(uint64_t *random)
 {
-	feed_watchdog(blocked_now_ns());
+	watchdog("mixed stress");
 	round_make(random);
 	round_start(random);
 	if (!await(enough))
 		return false;
 	mixed->stop_signals = true;
-	mixed->arrivals++;
-	rouse(&mixed->arrivals, INT_MAX);
 	if (!await(signallers_ended))
 		return false;
 	mixed->stop_waits = true;
@@ -171,23 +272,16 @@ static bool round_passes(uint64_t *random)
 	if (!await(all_ended))
 		return false;
 	for (int i = 0; i < mixed->nr_workers; i++) {
-		struct worker *w = &mixed->workers[i];
-
-		if (w->pid)
-			waitpid(w->pid, NULL, 0);
+		if (PROCESSES)
+			wait(NULL);
 		else
-			joined(w->thread);
-		feed_watchdog(blocked_now_ns());
+			joined(mixed->workers[i].thread);
+		watchdog("mixed stress");
 	}
 	run.nr_rounds++;
 	run.nr_pairs += nr_pairs();
 	memset(mixed->workers, 0, sizeof(mixed->workers));
 	return !nr_wrong();
-}
-
-static bool run_over(void)
-{
-	return run.end ? blocked_now_ns() >= run.end : run.nr_pairs >= run.want;
 }
 
 #ifndef DROVER_FAKE_FUTEX
@@ -233,8 +327,7 @@ static bool rounds_pass(uint64_t seed)
 	bool passed = true;
 	long nr = 0;
 
-	while (passed && (nr == 0 || (options.storms ? nr < options.storms :
-						       !run_over()))) {
+	while (passed && (nr == 0 || !run_over())) {
 		watchdog("a storm");
 		storm_seed = seed;
 		passed = child_does(storm_runs, "a storm");
@@ -253,11 +346,13 @@ static void test(const char *policy)
 {
 	run.policy = policy;
 	run.said = blocked_now_ns();
-	run.want = (options.pairs + NR_POLICIES - 1) / NR_POLICIES;
-	if (!options.pairs)
+	run.want = LONG_MAX;
+	run.end = INT64_MAX;
+	if (options.pairs)
+		run.want = (options.pairs + NR_POLICIES - 1) / NR_POLICIES;
+	else
 		run.end = run.said + options.seconds * NS_PER_S / NR_POLICIES;
-	tap_diag("seed=%" PRIu64 " threads=%d most=%d", options.seed,
-		 options.threads, options.most);
+	tap_diag("seed=%" PRIu64, options.seed);
 	mixed = map_pages(sizeof(*mixed));
 	tap_ok(rounds_pass(options.seed), "%s: every pair is accounted for",
 	       policy);
@@ -269,34 +364,23 @@ static void handle_nothing(int signal)
 
 int main(int argc, char **argv)
 {
-	struct args args = args_parse(argc, argv,
-				      "seed pairs seconds storms mutex threads "
-				      "most progress patience");
+	struct args args =
+		args_parse(argc, argv, "seed pairs seconds progress patience");
 	struct sigaction action = { .sa_handler = handle_nothing };
-	int most;
+	uint64_t patience = args_get(&args, "patience", 60);
 
 	api_start(argv);
 	options.seed = args_get(&args, "seed", args_fresh_seed());
 	options.pairs = args_get(&args, "pairs", 0);
-	most = ATTACKED ? 16 : options.pairs ? 200 : 40;
 	options.seconds = args_get(&args, "seconds", ATTACKED ? 2 : 1);
-	options.storms = args_get(&args, "storms", 0);
-	options.mutex = args_get(&args, "mutex", -1);
-	options.threads = args_get(&args, "threads", ATTACKED ? 3 : 2);
-	options.most = args_get(&args, "most", most);
 	options.progress = args_get(&args, "progress", 0);
-	options.patience = args_get(&args, "patience", 60);
-	if (options.threads < 2 || options.most < options.threads ||
-	    options.most > MAX_THREADS)
-		tap_bail("2 <= threads <= most <= %d", MAX_THREADS);
-	if (options.mutex >= NR_MUTEX_KINDS)
-		tap_bail("there are %d kinds of mutexes", NR_MUTEX_KINDS);
 	sigaction(SIGUSR2, &action, NULL);
 	action.sa_flags = SA_RESTART;
 	sigaction(SIGUSR1, &action, NULL);
 	/* Or a short sleep would take 50 microseconds more. */
 	prctl(PR_SET_TIMERSLACK, 1);
 	watchdog_report = report;
-	watchdog_seconds = options.patience + WATCHDOG_SECONDS / 2;
+	blocked_patience = patience * NS_PER_S;
+	watchdog_seconds = patience + WATCHDOG_SECONDS / 2;
 	return policy_main(argv, test);
 }

@@ -44,10 +44,9 @@ static inline void fake_futex_thread(unsigned int nr)
  * struct box - a condvar; two of them use one mutex
  * @cond: the one in use; others come when it has been destroyed
  * @conds: those of processes, which must stay where all see them
- * @hold_back: a broadcast is on its way without the mutex: nobody may begin to
- *	       wait, signal or broadcast; changes under the mutex; a futex
- * @stopped: nobody begins anything new here, until nothing is owed; a futex
- * @since: since when it is stopped, by watched_ns, or 0
+ * @closed: nobody begins to wait or signals here, until nothing is owed or
+ *	    while a broadcast is on its way without the mutex; a futex. Who has
+ *	    the mutex next after it has changed knows.
  */
 struct box {
 	api_cond_t *cond; /* [mutex] */
@@ -55,9 +54,7 @@ struct box {
 	unsigned int nr_conds;
 	api_mutex_t *mutex;
 	struct ledger ledger;
-	_Atomic uint32_t hold_back;
-	_Atomic uint32_t stopped;
-	_Atomic int64_t since;
+	_Atomic uint32_t closed;
 };
 
 enum worker_state {
@@ -66,28 +63,19 @@ enum worker_state {
 	ENDED,
 };
 
-struct wait;
-
 struct worker {
 	_Alignas(64) pthread_t thread;
-	pid_t pid; /* of a process; 0: a thread */
 	void (*act)(struct worker *worker);
 	atomic_bool *stop;
 	uint64_t random;
-	atomic_int tid;
+	atomic_int pid, tid;
 	atomic_int state;
 	atomic_bool cancelled;
-	struct wait *wait; /* [mutex of its box] */
-	/* Where it waits: set and cleared under the mutex of that box. */
-	_Atomic(struct box *) box;
 	atomic_ulong nr_steps;
 	atomic_ulong nr_pairs;
-};
-
-/* One wait under way. */
-struct wait {
-	struct worker *worker;
-	struct box *box;
+	/* Where it waits: set and cleared under the mutex of that box. */
+	_Atomic(struct box *) box;
+	/* How it does: under that mutex, too. */
 	enum wait_kind kind;
 	bool timed;
 	bool released; /* before it was cancelled */
@@ -96,20 +84,12 @@ struct wait {
 	clockid_t clock;
 };
 
-/**
- * struct mixed - one round, in shared memory
- * @watched_ns: for how long the workers have been watched; never 0
- * @arrivals: futex: waits that stay and have begun, in all boxes
- * @nr_idle: signallers that sleep until there is one more
- */
+/* One round, in shared memory. */
 struct mixed {
 	int nr_boxes, nr_workers, nr_signallers;
-	_Atomic int64_t watched_ns;
 	bool shared;
 	const struct mutex_kind *kind;
 	atomic_bool stop_signals, stop_waits;
-	_Atomic uint32_t arrivals;
-	atomic_int nr_idle;
 	api_mutex_t mutexes[MAX_BOXES / 2];
 	struct box boxes[MAX_BOXES];
 	/* The signallers first. */
@@ -165,95 +145,80 @@ static inline void rouse(void *word, int nr)
 	sys_futex_wake(word, PROCESSES ? 0 : FUTEX_PRIVATE_FLAG, nr);
 }
 
-/* Signallers with nobody to signal to look again, when there are some. */
-static inline void wait_has_begun(struct box *box)
-{
-	uint32_t nr = atomic_fetch_add(&mixed->arrivals, 1);
-	bool some = nr % (1 + mixed->nr_workers / 8) == 0;
-
-	if (!some && box->ledger.owed)
-		return;
-	if (mixed->nr_idle)
-		rouse(&mixed->arrivals, 1);
-}
-
-/* Who has stopped the box wants to know when nothing is owed any more. */
+/* Who has closed the box may wait until nothing is owed any more. */
 static inline void wait_has_ended(struct box *box)
 {
-	if (box->stopped && !box->ledger.owed)
+	if (box->closed && !box->ledger.owed)
 		rouse(&box->ledger.owed, 1);
 }
 
-static inline void wait_cancelled(void *arg)
+static inline void wait_cancelled(void *worker)
 {
-	struct wait *wait = arg;
-	struct ledger *l = &wait->box->ledger;
+	struct worker *w = worker;
+	struct box *box = w->box;
+	struct ledger *l = &box->ledger;
 
-	wait->worker->box = NULL;
+	w->box = NULL;
 	ledger_enter(l);
-	if (wait->kind == STAYS || wait->released)
+	if (w->kind == STAYS || w->released)
 		ledger_wrong(l, "wait %lu was cancelled, but unblocked before",
-			     wait->number);
-	ledger_leave(l, wait->number);
-	wait_has_ended(wait->box);
-	box_unlock(wait->box);
-	wait->worker->state = ENDED;
+			     w->number);
+	ledger_leave(l, w->number);
+	wait_has_ended(box);
+	box_unlock(box);
+	w->state = ENDED;
 }
 
-static inline void wait_account(struct wait *wait, int err)
+static inline void wait_account(struct worker *w, struct ledger *l, int err)
 {
-	struct ledger *l = &wait->box->ledger;
-
 	if (err == 0) {
-		ledger_return(l, wait->number, wait->kind);
-		wait->worker->nr_pairs++;
+		ledger_return(l, w->number, w->kind);
+		w->nr_pairs++;
 		return;
 	}
-	if (err != ETIMEDOUT || !wait->timed)
+	if (err != ETIMEDOUT || !w->timed)
 		ledger_wrong(l, "a wait returned %s", strerror(err));
-	else if (!deadline_passed(wait->clock, &wait->deadline))
+	else if (!deadline_passed(w->clock, &w->deadline))
 		ledger_wrong(l, "a wait timed out before its deadline");
-	ledger_leave(l, wait->number);
+	ledger_leave(l, w->number);
 }
 
-/* Returns 0 if it was unblocked. */
-static inline int wait_once(struct wait *wait)
+/* One in eight waits has a deadline. Returns 0 if it was unblocked. */
+static inline int wait_once(struct worker *w, struct box *box)
 {
-	struct worker *w = wait->worker;
-	struct box *box = wait->box;
+	uint32_t ns, how = random_below(&w->random, 32);
 	int err, ignored;
 
-	wait->number = ledger_begin(&box->ledger, wait->kind);
+	ns = random_below(&w->random, 3) ? 5000 : 200000;
+	w->timed = how < 4;
+	w->kind = w->timed ? LEAVES : STAYS;
+	w->clock = how ? CLOCK_MONOTONIC : CLOCK_REALTIME;
+	w->deadline = deadline_in(w->clock, random_below(&w->random, ns));
+	w->number = ledger_begin(&box->ledger, w->kind);
 	ledger_exit(&box->ledger);
-	w->wait = wait;
 	w->box = box;
-	if (!wait->timed) {
+	if (!w->timed)
 		w->state = WAITING;
-		wait_has_begun(box);
-	}
-	pthread_cleanup_push(wait_cancelled, wait);
+	pthread_cleanup_push(wait_cancelled, w);
 	pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &ignored);
-	err = wait->timed ? api_cond_clockwait(box->cond, box->mutex,
-					       wait->clock, &wait->deadline) :
-			    api_cond_wait(box->cond, box->mutex);
+	err = w->timed ? api_cond_clockwait(box->cond, box->mutex, w->clock,
+					    &w->deadline) :
+			 api_cond_wait(box->cond, box->mutex);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &ignored);
 	pthread_cleanup_pop(0);
 	w->box = NULL;
 	w->state = ACTIVE;
 	ledger_enter(&box->ledger);
-	wait_account(wait, err);
+	wait_account(w, &box->ledger, err);
 	wait_has_ended(box);
 	return err;
 }
 
+/* With the mutex. */
 static inline void dawdle(struct worker *w)
 {
-	uint32_t how = ATTACKED ? random_below(&w->random, 8) : 8;
-
-	if (how == 0)
+	if (ATTACKED && random_below(&w->random, 8) == 0)
 		sched_yield();
-	for (volatile uint32_t i = 0; how == 1 && i < 2000; i++)
-		;
 }
 
 /* Use the mutex alone. */
@@ -269,33 +234,19 @@ static inline void use_mutex(struct worker *w, struct box *box)
 	box_unlock(box);
 }
 
-/* One in eight waits has a deadline. Returns whether it was unblocked. */
+/* Returns whether it was unblocked. */
 static inline bool wait_in(struct box *box, struct worker *w)
 {
-	uint32_t how = random_below(&w->random, 32);
-	struct wait wait = {
-		.worker = w,
-		.box = box,
-		.kind = how < 4 ? LEAVES : STAYS,
-		.timed = how < 4,
-		.clock = how ? CLOCK_MONOTONIC : CLOCK_REALTIME,
-	};
-	bool held_back, unblocked = false;
-	uint32_t ns;
+	bool closed, unblocked = false;
 
-	ns = random_below(&w->random, 3) ? 5000 : 200000;
-	ns = random_below(&w->random, ns);
 	box_lock(box);
-	held_back = box->hold_back;
-	if (!mixed->stop_waits && !held_back) {
-		if (wait.timed)
-			wait.deadline = deadline_in(wait.clock, ns);
-		unblocked = !wait_once(&wait);
-	}
+	closed = box->closed;
+	if (!mixed->stop_waits && !closed)
+		unblocked = !wait_once(w, box);
 	dawdle(w);
 	box_unlock(box);
-	if (held_back)
-		doze(&box->hold_back, true);
+	if (closed)
+		doze(&box->closed, true);
 	return unblocked;
 }
 
@@ -306,6 +257,7 @@ static inline void *worker_main(void *arg)
 
 	fake_futex_thread(1 + (w - mixed->workers));
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &ignored);
+	w->pid = getpid();
 	w->tid = blocked_gettid();
 	while (!atomic_load(w->stop) && !w->cancelled) {
 		w->act(w);
@@ -315,29 +267,23 @@ static inline void *worker_main(void *arg)
 	return NULL;
 }
 
-static inline void worker_fork(struct worker *w)
-{
-	pid_t pid = fork();
-
-	if (pid < 0)
-		tap_bail("fork: %s", strerror(errno));
-	if (pid) {
-		w->pid = pid;
-		return;
-	}
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	w->pid = getpid(); /* others look for it as soon as it waits */
-	worker_main(w);
-	_exit(0);
-}
-
 /* It comes to life, for the first time or again. */
 static inline void worker_start(struct worker *w)
 {
+	pid_t pid;
+
 	w->state = ACTIVE;
 	w->cancelled = false;
-	if (PROCESSES)
-		worker_fork(w);
-	else
+	if (!PROCESSES) {
 		start_thread(&w->thread, worker_main, w);
+		return;
+	}
+	pid = fork();
+	if (pid < 0)
+		tap_bail("fork: %s", strerror(errno));
+	if (pid)
+		return;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	worker_main(w);
+	_exit(0);
 }

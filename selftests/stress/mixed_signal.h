@@ -2,13 +2,15 @@
 /*
  * mixed_signal.h - what the signallers of cond_mixed do
  *
- * Now and then they stop one box until all that it owes has come: so what is
+ * Now and then they close one box until all that it owes has come: so what is
  * lost is not made up for by the next signal. A broadcast mostly comes after
- * such a stop.
+ * that.
  */
 #pragma once
 
 #include "mixed.h"
+
+#define IDLE_NS 20000
 
 static inline void send_result(struct box *box, const char *what, int err)
 {
@@ -23,11 +25,9 @@ static inline bool send_signal(struct box *box, bool keep)
 	api_cond_t *cond;
 	bool allowed;
 
-	if (box->stopped)
-		return false;
 	box_lock(box);
 	cond = box->cond;
-	allowed = !box->hold_back && ledger_signal(l, !keep);
+	allowed = !box->closed && ledger_signal(l, !keep);
 	if (allowed && keep)
 		send_result(box, "signal", api_cond_signal(cond));
 	else if (allowed)
@@ -40,10 +40,15 @@ static inline bool send_signal(struct box *box, bool keep)
 	return allowed;
 }
 
-/* Nothing is on its way without the mutex. */
-static inline bool box_is_quiet(struct box *box)
+static inline bool box_close(struct box *box)
 {
-	return !box->hold_back && !box->ledger.sending;
+	return !atomic_exchange(&box->closed, true);
+}
+
+static inline void box_open(struct box *box)
+{
+	box->closed = false;
+	rouse(&box->closed, INT_MAX);
 }
 
 /* @destroy: at once, and whoever waits from now on does so on another one */
@@ -66,9 +71,11 @@ static inline void send_broadcast(struct box *box, struct worker *w)
 	api_cond_t *cond;
 	bool allowed;
 
+	if (!keep && !box_close(box))
+		return;
 	box_lock(box);
 	cond = box->cond;
-	allowed = box_is_quiet(box);
+	allowed = !box->ledger.sending;
 	if (allowed) {
 		ledger_broadcast(&box->ledger);
 		wait_has_ended(box);
@@ -77,31 +84,28 @@ static inline void send_broadcast(struct box *box, struct worker *w)
 		if (keep)
 			broadcast_to(box, cond, destroy);
 		else
-			box->hold_back = true;
+			box->ledger.sending++;
 	}
 	box_unlock(box);
-	if (!allowed || keep)
+	if (keep)
 		return;
-	broadcast_to(box, cond, destroy);
-	box_lock(box);
-	box->hold_back = false;
-	box_unlock(box);
-	rouse(&box->hold_back, INT_MAX);
+	if (allowed) {
+		broadcast_to(box, cond, destroy);
+		box->ledger.sending--;
+	}
+	box_open(box);
 }
 
 /* Until all that is owed has come; nobody begins anything new meanwhile. */
-static inline void box_stop(struct box *box)
+static inline void box_settle(struct box *box)
 {
 	int owed;
 
-	if (atomic_exchange(&box->stopped, true))
+	if (!box_close(box))
 		return;
-	box->since = mixed->watched_ns;
 	while ((owed = box->ledger.owed))
 		doze(&box->ledger.owed, owed);
-	box->since = 0;
-	box->stopped = false;
-	rouse(&box->stopped, INT_MAX);
+	box_open(box);
 }
 
 /*
@@ -111,30 +115,17 @@ static inline void box_stop(struct box *box)
 static inline bool cancel_in(struct box *box, struct worker *victim)
 {
 	struct ledger *l = &box->ledger;
-	struct wait *wait;
 
-	if (victim->box != box || !box_is_quiet(box) ||
+	if (victim->box != box || l->sending ||
 	    atomic_exchange(&victim->cancelled, true))
 		return false;
-	wait = victim->wait;
-	wait->released = wait->number <= l->broadcast;
-	if (wait->kind == STAYS && ledger_may_leave(l, wait->number)) {
-		wait->kind = LEAVES;
+	victim->released = victim->number <= l->broadcast;
+	if (victim->kind == STAYS && ledger_may_leave(l, victim->number)) {
+		victim->kind = LEAVES;
 		victim->state = ACTIVE;
 	}
 	pthread_cancel(victim->thread);
 	return true;
-}
-
-/* Take one out of its system call. One signal restarts it, one does not. */
-static inline void interrupt(struct worker *victim, bool restart)
-{
-	int number = restart ? SIGUSR1 : SIGUSR2;
-
-	if (victim->pid)
-		kill(victim->pid, number);
-	else
-		pthread_kill(victim->thread, number);
 }
 
 /* Who is in a wait of this box cannot end while we have the mutex. */
@@ -149,7 +140,9 @@ static inline void disturb(struct worker *w, struct box *box)
 	if (CAN_CANCEL && random_below(&w->random, 2))
 		cancelled = cancel_in(box, victim);
 	else if (victim->box == box)
-		interrupt(victim, random_below(&w->random, 2));
+		/* One of the signals restarts its system call, one does not. */
+		syscall(SYS_tgkill, victim->pid, victim->tid,
+			random_below(&w->random, 2) ? SIGUSR1 : SIGUSR2);
 	box_unlock(box);
 	if (cancelled) {
 		pthread_join(victim->thread, NULL);
@@ -157,13 +150,9 @@ static inline void disturb(struct worker *w, struct box *box)
 	}
 }
 
-/*
- * A signal to one box or another, or sleep until somebody begins to wait. Where
- * a box is stopped or held back another signaller is at work, and goes on.
- */
+/* To one box or another; where nobody is to be signalled, a while later. */
 static inline void signal_somebody(struct worker *w)
 {
-	uint32_t arrivals = mixed->arrivals;
 	int first = random_below(&w->random, mixed->nr_boxes);
 
 	for (int i = 0; i < mixed->nr_boxes; i++) {
@@ -172,10 +161,7 @@ static inline void signal_somebody(struct worker *w)
 		if (send_signal(&mixed->boxes[nr], random_below(&w->random, 2)))
 			return;
 	}
-	mixed->nr_idle++;
-	if (arrivals == mixed->arrivals)
-		doze(&mixed->arrivals, arrivals);
-	mixed->nr_idle--;
+	nanosleep(&(struct timespec){ .tv_nsec = IDLE_NS }, NULL);
 }
 
 /* What a signaller does. */
@@ -188,10 +174,10 @@ static inline void stir(struct worker *w)
 		disturb(w, box);
 		break;
 	case 1:
-		box_stop(box);
+		box_settle(box);
 		break;
 	case 2 ... 6:
-		box_stop(box);
+		box_settle(box);
 		send_broadcast(box, w);
 		break;
 	case 7 ... 8:
@@ -207,9 +193,7 @@ static inline void take_part(struct worker *w)
 {
 	struct box *box = some_box(w);
 
-	if (box->stopped)
-		doze(&box->stopped, true);
-	else if (ATTACKED && random_below(&w->random, 8) == 0)
+	if (ATTACKED && random_below(&w->random, 8) == 0)
 		use_mutex(w, box);
 	else if (wait_in(box, w) && random_below(&w->random, 2) &&
 		 !mixed->stop_signals)
