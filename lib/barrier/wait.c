@@ -47,11 +47,11 @@ struct awaited {
 	uint32_t phase;
 };
 
-static enum polled poll_gate(void *arg)
+static bool poll_gate(void *arg)
 {
 	const struct awaited *a = arg;
 
-	return phase_is_over(a->b, a->phase) ? POLL_CAME : POLL_NOTHING;
+	return phase_is_over(a->b, a->phase);
 }
 
 void barrier_await_long(struct barrier *b, uint32_t phase,

@@ -118,20 +118,20 @@ static bool may_yield(void)
  * each who has run is lost, for sleeps and polls that come to make up for. Those
  * who @meet run for a moment each, and wait for each other whatever it takes.
  */
-static bool poll_politely(struct account *a, enum polled (*poll)(void *arg),
-			  void *arg, int64_t ns, int64_t left, bool meet)
+static bool poll_politely(struct account *a, bool (*poll)(void *arg), void *arg,
+			  int64_t ns, int64_t left, bool meet)
 {
 	int64_t sleep = load_relaxed(&measured.sleep);
 	int64_t least = meet ? sleep / 4 : sleep;
 	int64_t most = meet ? INT64_MAX : LONG_TURN * sleep, away;
 	uint32_t cpus = load_relaxed(&measured.cpus), turns;
-	enum polled found = POLL_NOTHING;
+	bool found = false;
 	int64_t now = clock_now(), begin = now, yield_at = now, before = 0;
 	int64_t end = now + MIN(ns, left), last = now + MIN(left, NS_PER_S);
 
 	if (cpus > 1 && !a->crowded)
 		yield_at += SLICE_NS;
-	while (found == POLL_NOTHING && now < end) {
+	while (!found && now < end) {
 		if (now < yield_at) {
 			for (int i = 0; i < POLLS_PER_CLOCK && !found; i++) {
 				cpu_relax();
@@ -162,23 +162,21 @@ static bool poll_politely(struct account *a, enum polled (*poll)(void *arg),
 		if (cpus == 1 || a->lost >= MOST_LOST)
 			break;
 	}
-	pay(a, now - begin - (found == POLL_CAME ? cost_ns() : 0));
-	return found == POLL_CAME;
+	pay(a, now - begin - (found ? cost_ns() : 0));
+	return found;
 }
 
-bool linger(struct account *a, enum polled (*poll)(void *arg), void *arg,
-	    int64_t left)
+bool linger(struct account *a, bool (*poll)(void *arg), void *arg, int64_t left)
 {
 	int32_t latency = load_relaxed(&measured.latency);
-	enum polled found = poll(arg);
+	bool found = poll(arg);
 
-	if (found != POLL_NOTHING || a->spent >= SAVED * latency ||
-	    a->lost >= MOST_LOST)
-		return found == POLL_CAME;
+	if (found || a->spent >= SAVED * latency || a->lost >= MOST_LOST)
+		return found;
 	return PROBE_SPIN(poll_politely(a, poll, arg, latency, left, false));
 }
 
-bool linger_for(struct account *a, enum polled (*poll)(void *arg), void *arg,
+bool linger_for(struct account *a, bool (*poll)(void *arg), void *arg,
 		int64_t ns)
 {
 	return load_relaxed(&measured.latency) &&

@@ -33,32 +33,25 @@ struct account {
 	bool crowded;
 };
 
-/* What a poll finds. */
-enum polled {
-	POLL_NOTHING,
-	POLL_CAME, /* what is waited for */
-	POLL_STOP, /* there is no use in polling any more */
-};
-
 /**
  * linger() - poll before sleeping
  * @a: the caller's account
- * @poll: looks whether what is waited for has come
+ * @poll: has what is waited for come?
  * @arg: for @poll
  * @left: nanoseconds that the caller has got; INT64_MAX: any time
  *
  * Return: whether it has come. A caller that is told false sleeps, with
  * sleep_on().
  */
-APART bool linger(struct account *a, enum polled (*poll)(void *arg), void *arg,
+APART bool linger(struct account *a, bool (*poll)(void *arg), void *arg,
 		  int64_t left);
 
 /*
  * The same for @ns at most, whatever the account says: where threads wait for
  * each other, and how long that takes is learned by the caller.
  */
-APART bool linger_for(struct account *a, enum polled (*poll)(void *arg),
-		      void *arg, int64_t ns);
+APART bool linger_for(struct account *a, bool (*poll)(void *arg), void *arg,
+		      int64_t ns);
 
 /* Is there a CPU on which others run while the caller polls? */
 bool linger_has_cpu(void);

@@ -6,11 +6,11 @@
 
 atomic_bool lock_pi_used;
 
-static enum polled poll_lock(void *lock)
+static bool poll_lock(void *lock)
 {
 	const struct lock *l = lock;
 
-	return load_relaxed(&l->word) == LOCK_FREE ? POLL_CAME : POLL_NOTHING;
+	return load_relaxed(&l->word) == LOCK_FREE;
 }
 
 void lock_sleep(struct lock *l)

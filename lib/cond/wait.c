@@ -150,17 +150,14 @@ APART static bool group_leave(struct group *g, bool ends)
  * members. With one CPU the others had better sleep until there is more to do,
  * so a token does not count as what was polled for.
  */
-static enum polled poll_signal(void *arg)
+static bool poll_signal(void *arg)
 {
 	const struct member *m = arg;
 	uint32_t word = load_relaxed(LOW_HALF(&m->g->state));
 
-	if (unlikely(word & GROUP_RELEASED))
-		return POLL_CAME;
-	if (unlikely(word & GROUP_TOKENS))
-		return linger_has_cpu() ? POLL_CAME : POLL_STOP;
-	return (word & GROUP_INTERRUPTS) == m->interrupts ? POLL_NOTHING :
-							    POLL_STOP;
+	return word & GROUP_RELEASED ||
+	       (word & GROUP_TOKENS && linger_has_cpu()) ||
+	       (word & GROUP_INTERRUPTS) != m->interrupts;
 }
 
 /*

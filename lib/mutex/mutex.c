@@ -60,13 +60,12 @@ int mutex_take_contended(struct mutex *m, const struct deadline *deadline)
 	return 0;
 }
 
-enum polled user_mutex_poll(void *mutex)
+bool user_mutex_poll(void *mutex)
 {
 	struct mutex *m = mutex;
-	bool got = load_relaxed(&m->word) == LOCK_FREE &&
-		   mutex_take_free(m, mutex_caller(m));
 
-	return got ? POLL_CAME : POLL_NOTHING;
+	return load_relaxed(&m->word) == LOCK_FREE &&
+	       mutex_take_free(m, mutex_caller(m));
 }
 
 int mutex_lock_slow(struct mutex *m, const struct deadline *deadline,

@@ -46,7 +46,7 @@ int user_mutex_unlock(void *mutex);
 int user_mutex_lock(void *mutex, bool moved);
 
 /* Take it if it is free. For linger(); not for those that nobody is moved to. */
-enum polled user_mutex_poll(void *mutex);
+bool user_mutex_poll(void *mutex);
 
 /*
  * Who has it. @mutex is in use by a blocked waiter. @word: where its sleepers

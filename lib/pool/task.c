@@ -54,11 +54,11 @@ void pool_count_down(struct drover_pool *pool, uint32_t nr)
 		sleep_end(nones_of(pool), INT_MAX, false);
 }
 
-static enum polled poll_latch(void *of)
+static bool poll_latch(void *of)
 {
 	futex_word *latch = of;
 
-	return load_acquire(latch) ? POLL_NOTHING : POLL_CAME; /* [P-END] */
+	return !load_acquire(latch); /* [P-END] */
 }
 
 int latch_await(futex_word *latch, const struct deadline *deadline, bool must)
@@ -93,14 +93,12 @@ struct moment {
 };
 
 /* Is there none, or was there none since the beginning? */
-static enum polled poll_moment(void *of)
+static bool poll_moment(void *of)
 {
 	struct moment *m = of;
 
 	m->now = load_acquire(&m->pool->pending); /* [P-END] */
-	return (uint32_t)m->now && (m->now ^ m->begin) < PENDING_NONE ?
-		       POLL_NOTHING :
-		       POLL_CAME;
+	return !(uint32_t)m->now || (m->now ^ m->begin) >= PENDING_NONE;
 }
 
 void pool_await_none(struct drover_pool *pool)
@@ -113,7 +111,7 @@ void pool_await_none(struct drover_pool *pool)
 	if (linger(&pool_here.account, poll_moment, &m, INT64_MAX))
 		return;
 	block_begin(true);
-	while (poll_moment(&m) == POLL_NOTHING)
+	while (!poll_moment(&m))
 		if (m.now & LATCH_ASLEEP ||
 		    cas_relaxed(&pool->pending, &m.now, m.now | LATCH_ASLEEP))
 			sleep_on(nones_of(pool), (uint32_t)(m.begin >> 32),

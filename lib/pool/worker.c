@@ -197,15 +197,12 @@ void block_end(void)
 
 /* ---- looking out ---- */
 
-static enum polled poll_tasks(void *arg)
+static bool poll_tasks(void *arg)
 {
 	struct worker *w = arg;
 
 	w->found = worker_take(w);
-	if (w->found)
-		return POLL_CAME;
-	return load_relaxed(&w->pool->ending) == POOL_OVER ? POLL_STOP :
-							     POLL_NOTHING;
+	return w->found || load_relaxed(&w->pool->ending) == POOL_OVER;
 }
 
 /* At most one worker does so at a time, if it has a CPU. */

@@ -181,12 +181,10 @@ int user_mutex_lock(void *mutex, bool moved)
 	return err;
 }
 
-enum polled user_mutex_poll(void *mutex)
+bool user_mutex_poll(void *mutex)
 {
-	bool got = load_relaxed(WORD(mutex)) == LOCK_FREE &&
-		   pthread_mutex_trylock(mutex) == 0;
-
-	return got ? POLL_CAME : POLL_NOTHING;
+	return load_relaxed(WORD(mutex)) == LOCK_FREE &&
+	       pthread_mutex_trylock(mutex) == 0;
 }
 
 enum mutex_holder user_mutex_holder(void *mutex, futex_word **word)

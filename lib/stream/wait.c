@@ -64,12 +64,11 @@ struct awaited_number {
 	uint64_t wanted;
 };
 
-static enum polled poll_number(void *arg)
+static bool poll_number(void *arg)
 {
 	const struct awaited_number *a = arg;
 
-	return load_acquire(&a->number->at) >= a->wanted ? POLL_CAME :
-							   POLL_NOTHING;
+	return load_acquire(&a->number->at) >= a->wanted;
 }
 
 int number_wait(struct stream *s, struct number *n, uint64_t wanted,

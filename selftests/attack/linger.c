@@ -34,25 +34,24 @@ int sched_yield(void)
 	return 0;
 }
 
-static enum polled never_comes(void *unused)
+static bool never_comes(void *unused)
 {
 	nr_polls++;
-	return POLL_NOTHING;
+	return false;
 }
 
-static enum polled comes_with_yield(void *unused)
+static bool comes_with_yield(void *unused)
 {
-	return nr_yields > nr_before ? POLL_CAME : POLL_NOTHING;
+	return nr_yields > nr_before;
 }
 
-static enum polled comes_late(void *unused)
+static bool comes_late(void *unused)
 {
 	nr_polls++;
-	return ns_of(CLOCK_THREAD_CPUTIME_ID) < comes_at ? POLL_NOTHING :
-							   POLL_CAME;
+	return ns_of(CLOCK_THREAD_CPUTIME_ID) >= comes_at;
 }
 
-static bool polls(struct account *a, enum polled (*poll)(void *arg))
+static bool polls(struct account *a, bool (*poll)(void *arg))
 {
 	nr_polls = 0;
 	comes_at = ns_of(CLOCK_THREAD_CPUTIME_ID) + LATE_NS;
@@ -68,7 +67,7 @@ static void sleep_once(struct account *a)
 }
 
 /* How often of @times it polls before it sleeps. */
-static int count(struct account *a, enum polled (*poll)(void *arg), int times,
+static int count(struct account *a, bool (*poll)(void *arg), int times,
 		 bool sleeps)
 {
 	int nr = 0;
