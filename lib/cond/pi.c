@@ -16,7 +16,12 @@
 
 #include "cond/cond.h"
 
+/* Other C libraries have no signal that gets sleepers going: send_signal(). */
+#ifdef __GLIBC__
 atomic_bool pi_refused;
+#else
+atomic_bool pi_refused = true;
+#endif
 
 /* By a kernel without them, or a sandbox, which may come later. */
 static bool is_refused(long ret)
@@ -55,16 +60,6 @@ long cond_pi_wait(struct group *g, uint32_t word,
  */
 #define SIGNAL_SETXID 33
 
-static bool signal_is_handled(void)
-{
-	/* As the kernel has it: the handler comes first. */
-	uintptr_t action[8] = { 0 };
-
-	return !syscall(SYS_rt_sigaction, SIGNAL_SETXID, NULL, action, 8) &&
-	       action[0] != (uintptr_t)SIG_DFL &&
-	       action[0] != (uintptr_t)SIG_IGN;
-}
-
 static void send_signal(struct waiter *w, void *group)
 {
 	siginfo_t info = { .si_code = SI_QUEUE, .si_pid = getpid() };
@@ -73,30 +68,6 @@ static void send_signal(struct waiter *w, void *group)
 		syscall(SYS_rt_tgsigqueueinfo, info.si_pid, w->tid,
 			SIGNAL_SETXID, &info);
 }
-
-#ifdef __GLIBC__
-#define signal_prepare() ((void)0)
-#else
-/*
- * It is musl's for cancellation, whose handler comes with the first one and
- * ignores what was sent to a thread that nobody has cancelled.
- */
-static void *end_at_once(void *none)
-{
-	return none;
-}
-
-static void signal_prepare(void)
-{
-	pthread_t thread;
-
-	if (!signal_is_handled() &&
-	    !pthread_create(&thread, NULL, end_at_once, NULL)) {
-		pthread_cancel(thread);
-		pthread_join(thread, NULL);
-	}
-}
-#endif
 
 void cond_pi_wake(struct group *g, int nr)
 {
@@ -119,11 +90,8 @@ void cond_pi_wake(struct group *g, int nr)
 		 */
 		if (is_refused(ret) || ret == -EINVAL) {
 			futex_wake(word, INT_MAX, false);
-			signal_prepare();
-			if (signal_is_handled()) {
-				add_seq_cst(&g->state, 0); /* [W-INTERRUPT] */
-				waiter_for_all(send_signal, g);
-			}
+			add_seq_cst(&g->state, 0); /* [W-INTERRUPT] */
+			waiter_for_all(send_signal, g);
 			errno = saved;
 			return;
 		}
