@@ -217,12 +217,6 @@ static inline long futex_lock_pi(futex_word *word,
 	return futex_call(word, op, shared, 0, &deadline->at, NULL, 0);
 }
 
-/* The same without waiting: -ESRCH if the holder has ended. */
-static inline long futex_trylock_pi(futex_word *word, bool shared)
-{
-	return futex_call(word, FUTEX_TRYLOCK_PI, shared, 0, NULL, NULL, 0);
-}
-
 /* Hand the PI lock @word, which we hold, to the first of its sleepers. */
 static inline long futex_unlock_pi(futex_word *word, bool shared)
 {

@@ -115,12 +115,14 @@ int drover_mutex_destroy(drover_mutex_t *mutex)
 
 int drover_mutex_trylock(drover_mutex_t *mutex)
 {
+	const struct deadline past = { .clock = CLOCK_REALTIME };
 	struct mutex *m = mutex_of(mutex);
 	int err = take_now(m);
 
+	/* The kernel finds out whether the holder is dead. EPERM: it forked us. */
 	if (err == EBUSY && m->flags & DROVER_MUTEX_ROBUST)
-		return mutex_pi_try_dead(m);
-	return err == EDEADLK ? EBUSY : err;
+		err = mutex_pi_lock(m, &past);
+	return err == EDEADLK || err == ETIMEDOUT || err == EPERM ? EBUSY : err;
 }
 
 ONE_LINE int drover_mutex_lock(drover_mutex_t *mutex)

@@ -133,12 +133,8 @@ int mutex_take_contended(struct mutex *m, const struct deadline *deadline);
 APART int mutex_lock_slow(struct mutex *m, const struct deadline *deadline,
 			  bool polls);
 
-/*
- * The PI futex: try, also if it is robust and its holder dead, lock (NULL: no
- * deadline), unlock; 0 or an errno value.
- */
+/* The PI futex: try, lock (NULL: no deadline), unlock; 0 or an errno value. */
 int mutex_pi_try(struct mutex *m);
-int mutex_pi_try_dead(struct mutex *m);
 int mutex_pi_lock(struct mutex *m, const struct deadline *deadline);
 void mutex_pi_unlock(struct mutex *m);
 

@@ -58,23 +58,6 @@ static int take_over(struct mutex *m, uint32_t seen)
 	return user_mutex_adopt(m);
 }
 
-int mutex_pi_try_dead(struct mutex *m)
-{
-	uint32_t seen;
-	long ret;
-	int err;
-
-	/* The kernel's first refusal sets FUTEX_WAITERS. */
-	do {
-		seen = load_relaxed(&m->word);
-		ret = futex_trylock_pi(&m->word, mutex_is_shared(m));
-		err = ret == 0	    ? user_mutex_adopt(m) :
-		      ret == -ESRCH ? take_over(m, seen) :
-				      EBUSY;
-	} while (err == EAGAIN);
-	return err;
-}
-
 /* @seen: the word, some time before the kernel refused with @err. */
 static int lock_refused(struct mutex *m, int err, uint32_t seen,
 			const struct deadline *deadline)
@@ -94,6 +77,8 @@ static int lock_refused(struct mutex *m, int err, uint32_t seen,
 		 */
 		if (!(m->flags & DROVER_MUTEX_ROBUST))
 			return err;
+		if (time_left(deadline) <= 0)
+			return ETIMEDOUT;
 		thread_pause(UINT_MAX);
 		return EAGAIN;
 	default:
