@@ -8,10 +8,9 @@
  * that word with the private futex operations. __data.__owner is the holder's
  * thread id as glibc has it. So waiters can be moved there, if whoever takes the
  * mutex after a move leaves it at 2. Whether the loaded glibc works like that is
- * tried when the library is loaded; before, or if not, nothing is moved. Mutexes
- * that inherit priorities are tried when the first of them is met: a sandbox may
- * end a program that makes one. Kinds are not tried: processes whose C libraries
- * differ share mutexes, so they cannot change.
+ * tried when the library is loaded; before, or if not, nothing is moved. Kinds,
+ * and what is beside the word of a mutex that inherits priorities, are not tried:
+ * processes whose C libraries differ share such mutexes, so it cannot change.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -42,14 +41,7 @@
 	((uint32_t)__atomic_load_n(&MUTEX(m)->__data.__owner, __ATOMIC_RELAXED))
 #define OWN_ID (thread_this.owner_id ?: owner_id_ask())
 
-/* What came of the trial; the same for whoever makes it. */
-enum layout {
-	LAYOUT_UNTRIED,
-	LAYOUT_UNKNOWN,
-	LAYOUT_KNOWN,
-};
-
-static _Atomic int plain_layout, pi_layout;
+static atomic_bool layout_known;
 
 /*
  * The id by which glibc knows the calling thread, as it writes it into a mutex.
@@ -71,7 +63,7 @@ COLD static uint32_t owner_id_ask(void)
  * Walk a mutex through its three states. The second lock, by a thread that
  * holds it and with a deadline long past, leaves it as a sleeper would.
  */
-static bool three_states(void)
+static void three_states(void)
 {
 	pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
 	uint32_t tid = (uint32_t)syscall(SYS_gettid);
@@ -83,48 +75,19 @@ static bool three_states(void)
 	ok = ok && pthread_mutex_timedlock(&m, &past) == ETIMEDOUT;
 	ok = ok && load_relaxed(WORD(&m)) == LOCK_CONTENDED;
 	pthread_mutex_unlock(&m);
-	return ok && load_relaxed(WORD(&m)) == LOCK_FREE && OWNER(&m) == 0;
-}
-
-/* The word, owner and counts of a recursive PI mutex that is locked once. */
-static bool pi_states(void)
-{
-	uint32_t tid = owner_id_ask();
-	pthread_mutexattr_t attr;
-	pthread_mutex_t m;
-	bool ok;
-
-	pthread_mutexattr_init(&attr);
-	ok = !pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE) &&
-	     !pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT) &&
-	     !pthread_mutex_init(&m, &attr);
-	pthread_mutexattr_destroy(&attr);
+	ok = ok && load_relaxed(WORD(&m)) == LOCK_FREE && OWNER(&m) == 0;
+	store_relaxed(&layout_known, ok);
 	if (!ok)
-		return false;
-	ok = KIND(&m) == (PTHREAD_MUTEX_RECURSIVE | KIND_PI);
-	ok = ok && pthread_mutex_lock(&m) == 0;
-	ok = ok && load_relaxed(WORD(&m)) == tid && OWNER(&m) == tid;
-	ok = ok && m.__data.__nusers == 1 && m.__data.__count == 1;
-	ok = ok && pthread_mutex_unlock(&m) == 0;
-	ok = ok && load_relaxed(WORD(&m)) == 0 && OWNER(&m) == 0;
-	ok = ok && m.__data.__nusers == 0 && m.__data.__count == 0;
-	pthread_mutex_destroy(&m);
-	return ok;
-}
-
-/* Once; later calls say what came of it. */
-COLD static int layout_try(_Atomic int *layout, bool (*is_as_expected)(void))
-{
-	int known = load_relaxed(layout), found = LAYOUT_UNKNOWN;
-
-	if (known != LAYOUT_UNTRIED)
-		return known;
-	if (is_as_expected())
-		found = LAYOUT_KNOWN;
-	if (cas_relaxed(layout, &known, found) && found == LAYOUT_UNKNOWN)
 		fputs("drover: this C library's mutex is not as expected: waiters are woken, never moved\n",
 		      stderr);
-	return found;
+}
+
+/* Others' constructors may come before this, and have threads that wait. */
+__attribute__((constructor)) static void layout_try(void)
+{
+	static pthread_once_t tried = PTHREAD_ONCE_INIT;
+
+	pthread_once(&tried, three_states);
 }
 
 /* Type normal, like those that waiters can be moved to, and not to be checked. */
@@ -141,7 +104,8 @@ int user_mutex_prepare(void *mutex, void **movable, futex_word **pi_word)
 		      type == PTHREAD_MUTEX_ERRORCHECK ||
 		      kind & (KIND_ROBUST | KIND_PI);
 
-	if (layout_try(&plain_layout, three_states) != LAYOUT_KNOWN)
+	layout_try();
+	if (!load_relaxed(&layout_known))
 		return 0;
 	if ((strict || (DEBUG_BUILD && !(kind & ~KIND_PLAIN))) &&
 	    OWNER(mutex) != OWN_ID &&
@@ -156,8 +120,7 @@ int user_mutex_prepare(void *mutex, void **movable, futex_word **pi_word)
 	if (type == PTHREAD_MUTEX_RECURSIVE && MUTEX(mutex)->__data.__count > 1)
 		*movable = NULL;
 	/* Private, not robust, and the kernel's priority inheritance. */
-	else if ((kind & ~KIND_PLAIN) == KIND_PI &&
-		 layout_try(&pi_layout, pi_states) == LAYOUT_KNOWN)
+	else if ((kind & ~KIND_PLAIN) == KIND_PI)
 		*pi_word = WORD(mutex);
 	return 0;
 }
@@ -189,8 +152,7 @@ bool user_mutex_poll(void *mutex)
 
 enum mutex_holder user_mutex_holder(void *mutex, futex_word **word)
 {
-	if (load_relaxed(&plain_layout) != LAYOUT_KNOWN ||
-	    KIND(mutex) & ~KIND_PLAIN)
+	if (!load_relaxed(&layout_known) || KIND(mutex) & ~KIND_PLAIN)
 		return MUTEX_UNMOVABLE;
 	*word = WORD(mutex);
 	if (load_relaxed(WORD(mutex)) == LOCK_FREE)
@@ -225,9 +187,4 @@ bool cancellation_is_due(void)
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	pthread_setcancelstate(state, &ignored);
 	return state == PTHREAD_CANCEL_ENABLE;
-}
-
-__attribute__((constructor)) static void layout_try_when_loaded(void)
-{
-	layout_try(&plain_layout, three_states);
 }
