@@ -98,7 +98,8 @@ PROGRAMS = (
     _packer("7z", "p7zip-full", "a -bd -y -mmt4 -mx1 {folder}/packed.7z"
             " {folder}/text", fresh=("packed.7z",)),
     _packer("x264", "x264", "--no-progress --quiet --threads 6 --preset"
-            " medium --output {folder}/film.264 {folder}/film.y4m"),
+            " medium --output {folder}/film.264 {folder}/film.y4m",
+            fresh=("film.264",)),
     Program("rocksdb", "db_bench --db={folder}/rocksdb --num=16000"
             " --benchmarks=fillrandom,readrandom --threads=4 --histogram=0",
             "rocksdb-tools", fresh=("rocksdb",)),

@@ -58,14 +58,20 @@ class Runner:
         """As it can be typed, while the input is there."""
         return shlex.join(program.words(self.folder, self.work))
 
-    def run(self, program, cpus, library, limit):
-        """One run; what it took."""
+    def run(self, program, cpus, library, limit, kept=None, **more):
+        """One run; what it took.
+
+        kept: a folder for what it prints; more: of its environment.
+        """
+        output, errors = (os.path.join(kept, "output"),
+                          os.path.join(kept, "errors")) if kept else (
+                              os.devnull, self._errors)
         for name in program.fresh:
             path = os.path.join(self.folder, name)
             shutil.rmtree(path, ignore_errors=True)
             with contextlib.suppress(FileNotFoundError, IsADirectoryError):
                 os.remove(path)
-        environment = system.environment(library)
+        environment = system.environment(library, **more)
         with contextlib.ExitStack() as stack:
             server = stack.enter_context(mariadb.Server(
                 os.path.join(self.folder, "mariadb"), environment, cpus,
@@ -73,11 +79,11 @@ class Runner:
             before = server.used() if server else {}
             words = program.words(self.folder, self.work)
             start = time.monotonic()
-            pid = spawn(words, environment, cpus, self._errors)
+            pid = spawn(words, environment, cpus, errors, output)
             status, used = finish(pid, limit)
             seconds = time.monotonic() - start
             after = server.used() if server else {}
-        check(status, words, self._errors)
+        check(status, words, errors)
         return {"seconds": seconds,
                 **{key: value + after.get(key, 0) - before.get(key, 0)
                    for key, value in used_by(used).items()}}
