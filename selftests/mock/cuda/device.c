@@ -14,7 +14,7 @@ pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static struct {
 	char function[40];
 	int result;
-} planned;
+} to_fail;
 
 static struct {
 	const char *function;
@@ -24,8 +24,8 @@ static struct {
 EXPORT void mock_cuda_fail(const char *function, int result)
 {
 	pthread_mutex_lock(&lock);
-	strncpy(planned.function, function, sizeof(planned.function) - 1);
-	planned.result = result;
+	strncpy(to_fail.function, function, sizeof(to_fail.function) - 1);
+	to_fail.result = result;
 	pthread_mutex_unlock(&lock);
 }
 
@@ -43,7 +43,7 @@ EXPORT int mock_cuda_calls(const char *function)
 	return nr;
 }
 
-int called(const char *function)
+int enter(const char *function)
 {
 	int result = SUCCESS, i = 0;
 
@@ -52,17 +52,17 @@ int called(const char *function)
 		i++;
 	calls[i].function = function;
 	calls[i].nr++;
-	if (planned.result && !strcmp(planned.function, function)) {
-		result = planned.result;
-		planned.result = 0;
+	if (!strcmp(to_fail.function, function)) {
+		result = to_fail.result;
+		to_fail.result = SUCCESS;
 	}
-	pthread_mutex_unlock(&lock);
 	return result;
 }
 
-char contexts[2];
-_Thread_local int nr_pushed;
-static _Thread_local char *pushed[8];
+void leave(int *planned)
+{
+	pthread_mutex_unlock(&lock);
+}
 
 EXPORT int cuInit(unsigned int flags)
 {
@@ -101,9 +101,9 @@ struct allocation {
 	bool registered; /* the program's own */
 };
 
-static struct allocation *allocations; /* [lock] */
+static struct allocation *allocations;
 
-/* The allocation that has this memory, or NULL; [lock]. */
+/* The allocation that has this memory; NULL: it is pageable. */
 static struct allocation *find(const void *start)
 {
 	struct allocation *a = allocations;
@@ -122,13 +122,11 @@ static void *allocate(size_t bytes, void *own)
 
 	if (!a || !start)
 		return NULL;
-	pthread_mutex_lock(&lock);
 	*a = (struct allocation){ .next = allocations,
 				  .start = start,
 				  .bytes = bytes,
 				  .registered = own };
 	allocations = a;
-	pthread_mutex_unlock(&lock);
 	return start;
 }
 
@@ -136,37 +134,20 @@ static int release(void *start, bool registered)
 {
 	struct allocation **at = &allocations, *a;
 
-	pthread_mutex_lock(&lock);
 	while ((a = *at) && a->start != start)
 		at = &a->next;
-	if (a && a->registered != registered)
-		a = NULL;
-	if (a)
-		*at = a->next;
-	pthread_mutex_unlock(&lock);
-	if (!a)
+	if (!a || a->registered != registered)
 		return INVALID_VALUE;
+	*at = a->next;
 	if (!registered)
 		free(a->start);
 	free(a);
 	return SUCCESS;
 }
 
-/* What the driver copies by itself, while the caller waits. */
-static bool is_pageable(const void *start)
-{
-	bool is;
-
-	pthread_mutex_lock(&lock);
-	is = !find(start);
-	pthread_mutex_unlock(&lock);
-	return is;
-}
-
 EXPORT int cuMemAlloc_v2(uint64_t *address, size_t bytes)
 {
-	WANT_CONTEXT();
-	UNSAFE();
+	WANT_SAFE();
 	*address = (uintptr_t)allocate(bytes, NULL);
 	return *address ? SUCCESS : OUT_OF_MEMORY;
 }
@@ -179,8 +160,7 @@ EXPORT int cuMemFree_v2(uint64_t address)
 
 EXPORT int cuMemHostAlloc(void **memory, size_t bytes, unsigned int flags)
 {
-	WANT_CONTEXT();
-	UNSAFE();
+	WANT_SAFE();
 	*memory = allocate(bytes, NULL);
 	return *memory ? SUCCESS : OUT_OF_MEMORY;
 }
@@ -193,9 +173,8 @@ EXPORT int cuMemFreeHost(void *memory)
 
 EXPORT int cuMemHostRegister_v2(void *memory, size_t bytes, unsigned int flags)
 {
-	WANT_CONTEXT();
-	UNSAFE();
-	if (!is_pageable(memory))
+	WANT_SAFE();
+	if (find(memory))
 		return INVALID_VALUE;
 	return allocate(bytes, memory) ? SUCCESS : OUT_OF_MEMORY;
 }
@@ -206,26 +185,26 @@ EXPORT int cuMemHostUnregister(void *memory)
 	return release(memory, true);
 }
 
-static int add_copy(struct stream *s, struct job job)
+/* What is pageable the driver copies by itself, while the caller waits. */
+static int add_copy(struct stream *s, const struct job *job)
 {
 	int result = add_job(s, job);
 
-	if (!result && !s->capture &&
-	    (is_pageable(job.to) || is_pageable(job.from)))
-		result = await_jobs(s);
+	if (!result && !s->capture && (!find(job->to) || !find(job->from)))
+		await_jobs(s);
 	return result;
 }
 
 EXPORT int cuMemcpyAsync(uint64_t to, uint64_t from, size_t bytes,
 			 struct stream *s)
 {
-	struct job job = { .kind = COPY,
-			   .to = (void *)(uintptr_t)to,
+	struct job job = { .to = (void *)(uintptr_t)to,
 			   .from = (void *)(uintptr_t)from,
-			   .bytes = bytes };
+			   .bytes = bytes,
+			   .rows = 1 };
 
 	WANT_CONTEXT();
-	return add_copy(s, job);
+	return add_copy(s, &job);
 }
 
 /* The ends of a copy of rows, as the driver's documentation has them. */
@@ -252,8 +231,7 @@ static bool is_right(const struct end *end, size_t bytes)
 
 EXPORT int cuMemcpy2DAsync_v2(const struct copy_2d *copy, struct stream *s)
 {
-	struct job job = { .kind = COPY,
-			   .to = (void *)(uintptr_t)copy->to.address,
+	struct job job = { .to = (void *)(uintptr_t)copy->to.address,
 			   .from = (void *)(uintptr_t)copy->from.address,
 			   .bytes = copy->bytes,
 			   .rows = copy->rows,
@@ -264,26 +242,27 @@ EXPORT int cuMemcpy2DAsync_v2(const struct copy_2d *copy, struct stream *s)
 	if (!is_right(&copy->from, job.bytes) ||
 	    !is_right(&copy->to, job.bytes))
 		return INVALID_VALUE;
-	return add_copy(s, job);
+	return add_copy(s, &job);
 }
 
 EXPORT int cuMemsetD8Async(uint64_t to, unsigned char byte, size_t bytes,
 			   struct stream *s)
 {
-	struct job job = { .kind = SET,
-			   .to = (void *)(uintptr_t)to,
-			   .number = byte,
+	struct job job = { .to = (void *)(uintptr_t)to,
+			   .byte = byte,
 			   .bytes = bytes };
-	bool is_device;
+	const struct allocation *a;
 
 	WANT_CONTEXT();
-	pthread_mutex_lock(&lock);
-	is_device = find(job.to) && !find(job.to)->registered;
-	pthread_mutex_unlock(&lock);
-	return is_device ? add_job(s, job) : INVALID_VALUE;
+	a = find(job.to);
+	return a && !a->registered ? add_job(s, &job) : INVALID_VALUE;
 }
 
-/* ---- the primary context ---- */
+/* ---- contexts: each device has one ---- */
+
+static char contexts[2];
+static _Thread_local char *pushed[8];
+static _Thread_local int nr_pushed;
 
 EXPORT int cuDevicePrimaryCtxRetain(void **context, int device)
 {
@@ -310,9 +289,7 @@ EXPORT int cuCtxPushCurrent_v2(void *context)
 
 EXPORT int cuCtxPopCurrent_v2(void **context)
 {
-	CALLED();
-	if (!nr_pushed)
-		return INVALID_CONTEXT;
+	WANT_CONTEXT();
 	*context = pushed[--nr_pushed];
 	return SUCCESS;
 }

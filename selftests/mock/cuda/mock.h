@@ -3,7 +3,7 @@
  * A CUDA driver made of threads, for tests without a GPU: the functions of the
  * driver API that the library calls, with what their documentation promises. A
  * stream is a thread that works off a queue, memory is memory, and the kernels
- * of a module are built in: "fill", "add", "token" and "nothing".
+ * of a module are built in: "fill", "add" and "token".
  *
  * It is strict where the documentation is: a copy from or to memory that is not
  * pinned blocks; asking what is done of a stream that captures spoils the capture;
@@ -36,96 +36,73 @@ enum {
 
 #define EXPORT __attribute__((visibility("default")))
 
+/* ---- device.c ---- */
+
 /* Guards all that is not said to be a thread's own; changed: some job is done. */
 extern pthread_mutex_t lock;
 extern pthread_cond_t changed;
 
-/* ---- device.c ---- */
-
-/* Counts the call; what it was told to answer, or 0. */
-int called(const char *function);
-
-#define CALLED()                                 \
-	do {                                     \
-		int planned_ = called(__func__); \
-		if (planned_)                    \
-			return planned_;         \
-	} while (0)
-
-extern _Thread_local int nr_pushed;
-/* Of as many devices, each with one; the thread's own, or NULL. */
-extern char contexts[2];
+/* Takes the lock, and counts the call; what it was told to answer, or 0. */
+int enter(const char *function);
+void leave(int *planned);
+/* The thread's own, or NULL. */
 char *current_context(void);
 /* Whether a capture does not permit the calling thread what is unsafe. */
 bool is_unsafe(void);
 
-#define UNSAFE()                                           \
-	do {                                               \
-		if (is_unsafe())                           \
-			return STREAM_CAPTURE_UNSUPPORTED; \
-	} while (0)
+/* The lock is held until the function that was called returns. */
+#define ENTER() __attribute__((cleanup(leave))) int planned = enter(__func__)
+
+#define CALLED()     \
+	ENTER();     \
+	if (planned) \
+	return planned
 
 /* All that works on memory or streams wants a current context. */
-#define WANT_CONTEXT()                          \
-	do {                                    \
-		CALLED();                       \
-		if (!nr_pushed)                 \
-			return INVALID_CONTEXT; \
-	} while (0)
+#define WANT_CONTEXT()          \
+	CALLED();               \
+	if (!current_context()) \
+	return INVALID_CONTEXT
 
-/* ---- stream.c: streams are a list of jobs and a thread ---- */
+#define WANT_SAFE()      \
+	WANT_CONTEXT();  \
+	if (is_unsafe()) \
+	return STREAM_CAPTURE_UNSUPPORTED
 
-enum kind {
-	COPY,
-	SET,
-	LAUNCH,
-	CALL,
-	RECORD,
-	WAIT,
-	GRAPH
-};
+/* ---- stream.c: streams are a list of jobs and a thread; [lock] ---- */
 
-struct graph;
+struct stream;
 
-/* It may be destroyed while jobs use it. */
-struct event {
-	_Atomic uint64_t recorded;
-	uint64_t done; /* [lock] */
-	_Atomic int refs;
-	char *context;
-};
-
+/* It is what it has: a kernel, a call, a wait, a copy of rows, or bytes to set. */
 struct job {
 	struct job *next;
-	enum kind kind;
-	void *to;
-	const void *from;
-	size_t bytes, rows, to_pitch, from_pitch;
 	int (*kernel)(const void *args);
 	unsigned char args[256];
 	void (*call)(void *arg);
 	void *arg;
-	struct event *event;
-	uint64_t number;
-	struct graph *graph;
+	const struct stream *behind;
+	uint64_t number; /* of the job there */
+	void *to;
+	const void *from;
+	unsigned char byte;
+	size_t bytes, rows, to_pitch, from_pitch;
 };
 
 struct graph {
 	struct job *first, **end;
-	_Atomic int refs;
 	bool spoilt; /* somebody asked what is done of its stream */
 };
 
+/* It stays when it is destroyed, as others may be behind it. */
 struct stream {
-	struct job *first, **end; /* [lock] */
+	struct stream *older;
+	struct graph jobs, *capture;
 	uint64_t nr_added, nr_done;
 	int failed;
-	bool stop;
-	struct graph *capture;
-	pthread_t thread;
+	bool destroyed;
 	char *context;
 };
 
-int add_job(struct stream *s, struct job job);
-/* Until all is done that is queued; the stream's error. */
-int await_jobs(struct stream *s);
+int add_job(struct stream *s, const struct job *job);
+/* Until all is done that is queued. */
+void await_jobs(const struct stream *s);

@@ -1,86 +1,49 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Streams and what they do, events and graphs. */
+/* Streams and what they do, events, graphs, and the kernels that are built in. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "blocks.h"
 #include "mock.h"
 
-static void graph_put(struct graph *graph)
-{
-	if (--graph->refs)
-		return;
-	for (struct job *job = graph->first, *next; job; job = next) {
-		next = job->next;
-		free(job);
-	}
-	free(graph);
-}
-
-static void event_put(struct event *event)
-{
-	if (!--event->refs)
-		free(event);
-}
+static struct stream *all_streams;
+static int last_priority;
 
 static void do_job(struct job *job)
 {
-	switch (job->kind) {
-	case COPY:
-		memcpy(job->to, job->from, job->bytes);
-		for (size_t i = 1; i < job->rows; i++)
+	if (job->kernel)
+		job->kernel(job->args);
+	else if (job->call)
+		job->call(job->arg);
+	else if (job->from)
+		for (size_t i = 0; i < job->rows; i++)
 			memcpy((char *)job->to + i * job->to_pitch,
 			       (const char *)job->from + i * job->from_pitch,
 			       job->bytes);
-		return;
-	case SET:
-		memset(job->to, (int)job->number, job->bytes);
-		return;
-	case LAUNCH:
-		job->kernel(job->args);
-		return;
-	case CALL:
-		job->call(job->arg);
-		return;
-	case GRAPH:
-		for (struct job *j = job->graph->first; j; j = j->next)
-			do_job(j);
-		graph_put(job->graph);
-		return;
-	case RECORD:
-		pthread_mutex_lock(&lock);
-		if (job->event->done < job->number)
-			job->event->done = job->number;
-		pthread_cond_broadcast(&changed);
-		pthread_mutex_unlock(&lock);
-		event_put(job->event);
-		return;
-	case WAIT:
-		pthread_mutex_lock(&lock);
-		while (job->event->done < job->number)
-			pthread_cond_wait(&changed, &lock);
-		pthread_mutex_unlock(&lock);
-		event_put(job->event);
-		return;
-	}
+	else if (job->to)
+		memset(job->to, job->byte, job->bytes);
+}
+
+/* Its turn has come, unless it is a wait that is not over. */
+static bool may_begin(const struct job *job)
+{
+	return job && (!job->behind || job->behind->nr_done >= job->number);
 }
 
 static void *stream_main(void *arg)
 {
 	struct stream *s = arg;
+	struct job *job;
 
 	pthread_mutex_lock(&lock);
-	for (;;) {
-		struct job *job = s->first;
-
-		if (!job && s->stop)
-			break;
-		if (!job) {
+	while ((job = s->jobs.first) || !s->destroyed) {
+		if (!may_begin(job)) {
 			pthread_cond_wait(&changed, &lock);
 			continue;
 		}
-		s->first = job->next;
-		if (!s->first)
-			s->end = &s->first;
+		s->jobs.first = job->next;
+		if (!job->next)
+			s->jobs.end = &s->jobs.first;
 		pthread_mutex_unlock(&lock);
 		do_job(job);
 		free(job);
@@ -92,37 +55,33 @@ static void *stream_main(void *arg)
 	return NULL;
 }
 
-int add_job(struct stream *s, struct job job)
+int add_job(struct stream *s, const struct job *job)
 {
+	struct graph *to = s->capture ? s->capture : &s->jobs;
 	struct job *kept = malloc(sizeof(*kept));
-	int failed;
 
 	if (!kept)
 		return OUT_OF_MEMORY;
-	*kept = job;
-	kept->next = NULL;
-	pthread_mutex_lock(&lock);
-	failed = s->failed;
-	if (s->capture) {
-		*s->capture->end = kept;
-		s->capture->end = &kept->next;
-	} else if (!failed) {
-		if (kept->kind == GRAPH)
-			kept->graph->refs++;
-		if (kept->event)
-			kept->event->refs++;
-		*s->end = kept;
-		s->end = &kept->next;
-		s->nr_added++;
-		pthread_cond_broadcast(&changed);
-	}
-	pthread_mutex_unlock(&lock);
-	if (failed)
+	if (s->failed || s->destroyed) {
 		free(kept);
-	return failed;
+		return s->failed ? s->failed : INVALID_HANDLE;
+	}
+	*kept = *job;
+	kept->next = NULL;
+	*to->end = kept;
+	to->end = &kept->next;
+	s->nr_added += to == &s->jobs;
+	pthread_cond_broadcast(&changed);
+	return SUCCESS;
 }
 
-static int last_priority;
+void await_jobs(const struct stream *s)
+{
+	uint64_t last = s->nr_added;
+
+	while (s->nr_done < last)
+		pthread_cond_wait(&changed, &lock);
+}
 
 EXPORT int mock_cuda_priority(void)
 {
@@ -133,6 +92,7 @@ EXPORT int cuStreamCreateWithPriority(struct stream **stream,
 				      unsigned int flags, int priority)
 {
 	struct stream *s;
+	pthread_t thread;
 
 	WANT_CONTEXT();
 	last_priority = priority; /* one out of range is not an error */
@@ -141,93 +101,77 @@ EXPORT int cuStreamCreateWithPriority(struct stream **stream,
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return OUT_OF_MEMORY;
-	s->end = &s->first;
+	s->jobs.end = &s->jobs.first;
 	s->context = current_context();
-	if (pthread_create(&s->thread, NULL, stream_main, s)) {
-		free(s);
+	s->older = all_streams;
+	all_streams = s;
+	if (pthread_create(&thread, NULL, stream_main, s))
 		return OUT_OF_MEMORY;
-	}
+	pthread_detach(thread);
 	*stream = s;
 	return SUCCESS;
 }
 
+/* What it has yet to do, it does. */
 EXPORT int cuStreamDestroy_v2(struct stream *s)
 {
 	WANT_CONTEXT();
-	pthread_mutex_lock(&lock);
-	s->stop = true;
+	s->destroyed = true;
 	pthread_cond_broadcast(&changed);
-	pthread_mutex_unlock(&lock);
-	pthread_join(s->thread, NULL);
-	free(s);
 	return SUCCESS;
 }
 
-int await_jobs(struct stream *s)
+/*
+ * A planned failure of a wait is one of the device: it stays. And a stream that
+ * captures is not to be asked.
+ */
+static int ask(struct stream *s, int planned)
 {
-	uint64_t last;
-	int result;
-
-	pthread_mutex_lock(&lock);
-	last = s->nr_added;
-	while (s->nr_done < last)
-		pthread_cond_wait(&changed, &lock);
-	result = s->failed;
-	pthread_mutex_unlock(&lock);
-	return result;
-}
-
-/* A stream that captures is not to be asked. */
-static int spoil_capture(struct stream *s)
-{
-	int result = SUCCESS;
-
-	pthread_mutex_lock(&lock);
-	if (s->capture) {
-		s->capture->spoilt = true;
-		result = STREAM_CAPTURE_UNSUPPORTED;
-	}
-	pthread_mutex_unlock(&lock);
-	return result;
-}
-
-/* A planned failure of a wait is one of the device: it stays. */
-static int device_failed(struct stream *s, const char *function)
-{
-	int result = called(function);
-
-	pthread_mutex_lock(&lock);
-	if (result)
-		s->failed = result;
-	result = s->failed;
-	pthread_mutex_unlock(&lock);
-	return nr_pushed ? result : INVALID_CONTEXT;
+	if (planned)
+		s->failed = planned;
+	if (!current_context())
+		return INVALID_CONTEXT;
+	if (s->failed || !s->capture)
+		return s->failed;
+	s->capture->spoilt = true;
+	return STREAM_CAPTURE_UNSUPPORTED;
 }
 
 EXPORT int cuStreamQuery(struct stream *s)
 {
-	int result = device_failed(s, __func__);
+	int result;
 
-	UNSAFE();
-	if (!result)
-		result = spoil_capture(s);
-	pthread_mutex_lock(&lock);
+	ENTER();
+	result = ask(s, planned);
+	if (is_unsafe())
+		return STREAM_CAPTURE_UNSUPPORTED;
 	if (!result && s->nr_done < s->nr_added)
 		result = NOT_READY;
-	pthread_mutex_unlock(&lock);
 	return result;
 }
 
 EXPORT int cuStreamSynchronize(struct stream *s)
 {
-	int result = device_failed(s, __func__);
-	int spoilt = spoil_capture(s);
+	int result;
 
+	ENTER();
+	result = ask(s, planned);
 	await_jobs(s);
-	return result ? result : spoilt;
+	return result;
 }
 
 /* ---- events ---- */
+
+struct event {
+	const struct stream *behind; /* that of the last record, or NULL */
+	uint64_t number;
+	char *context;
+};
+
+static bool is_done(const struct event *event)
+{
+	return !event->behind || event->behind->nr_done >= event->number;
+}
 
 EXPORT int cuEventCreate(struct event **event, unsigned int flags)
 {
@@ -237,7 +181,6 @@ EXPORT int cuEventCreate(struct event **event, unsigned int flags)
 	*event = calloc(1, sizeof(**event));
 	if (!*event)
 		return OUT_OF_MEMORY;
-	(*event)->refs = 1;
 	(*event)->context = current_context();
 	return SUCCESS;
 }
@@ -245,51 +188,43 @@ EXPORT int cuEventCreate(struct event **event, unsigned int flags)
 EXPORT int cuEventDestroy_v2(struct event *event)
 {
 	WANT_CONTEXT();
-	event_put(event);
+	free(event);
 	return SUCCESS;
 }
 
 EXPORT int cuEventRecord(struct event *event, struct stream *s)
 {
-	struct job job = { .kind = RECORD, .event = event };
-
 	WANT_CONTEXT();
 	if (event->context != s->context)
 		return INVALID_HANDLE;
-	job.number = ++event->recorded;
-	return add_job(s, job);
+	event->behind = s;
+	event->number = s->nr_added;
+	return s->failed;
 }
 
 EXPORT int cuStreamWaitEvent(struct stream *s, struct event *event,
 			     unsigned int flags)
 {
-	struct job job = { .kind = WAIT, .event = event };
+	struct job job = { 0 };
 
 	WANT_CONTEXT();
-	job.number = event->recorded;
-	return add_job(s, job);
+	job.behind = event->behind;
+	job.number = event->number;
+	return add_job(s, &job);
 }
 
 EXPORT int cuEventQuery(struct event *event)
 {
-	int result;
-
-	WANT_CONTEXT();
-	UNSAFE();
-	pthread_mutex_lock(&lock);
-	result = event->done < event->recorded ? NOT_READY : SUCCESS;
-	pthread_mutex_unlock(&lock);
-	return result;
+	WANT_SAFE();
+	return is_done(event) ? SUCCESS : NOT_READY;
 }
 
 EXPORT int cuEventSynchronize(struct event *event)
 {
 	WANT_CONTEXT();
-	pthread_mutex_lock(&lock);
 	/* Recorded again meanwhile: for the last time that counts. */
-	while (event->done < event->recorded)
+	while (!is_done(event))
 		pthread_cond_wait(&changed, &lock);
-	pthread_mutex_unlock(&lock);
 	return SUCCESS;
 }
 
@@ -297,61 +232,160 @@ EXPORT int cuEventSynchronize(struct event *event)
 
 EXPORT int cuStreamBeginCapture_v2(struct stream *s, int mode)
 {
-	struct graph *graph;
-
 	WANT_CONTEXT();
-	graph = calloc(1, sizeof(*graph));
-	if (!graph || mode != 1)
-		return graph ? INVALID_VALUE : OUT_OF_MEMORY;
-	graph->end = &graph->first;
-	graph->refs = 1;
-	pthread_mutex_lock(&lock);
-	s->capture = graph;
-	pthread_mutex_unlock(&lock);
+	if (mode != 1)
+		return INVALID_VALUE;
+	s->capture = calloc(1, sizeof(*s->capture));
+	if (!s->capture)
+		return OUT_OF_MEMORY;
+	s->capture->end = &s->capture->first;
 	return SUCCESS;
+}
+
+static void graph_free(struct graph *graph)
+{
+	for (struct job *job = graph->first, *next; job; job = next) {
+		next = job->next;
+		free(job);
+	}
+	free(graph);
 }
 
 EXPORT int cuStreamEndCapture(struct stream *s, struct graph **graph)
 {
 	WANT_CONTEXT();
-	pthread_mutex_lock(&lock);
 	*graph = s->capture;
 	s->capture = NULL;
-	pthread_mutex_unlock(&lock);
-	if (*graph && (*graph)->spoilt) {
-		graph_put(*graph);
-		*graph = NULL;
-		return STREAM_CAPTURE_INVALIDATED;
-	}
-	return *graph ? SUCCESS : INVALID_VALUE;
+	if (!*graph || !(*graph)->spoilt)
+		return *graph ? SUCCESS : INVALID_VALUE;
+	graph_free(*graph);
+	*graph = NULL;
+	return STREAM_CAPTURE_INVALIDATED;
 }
 
-/* An executable graph shares the jobs of the one it was made of. */
+/* It has the jobs then, and the one that it was made of has none. */
 EXPORT int cuGraphInstantiateWithFlags(struct graph **exec, struct graph *graph,
 				       unsigned long long flags)
 {
 	WANT_CONTEXT();
-	graph->refs++;
-	*exec = graph;
+	*exec = calloc(1, sizeof(**exec));
+	if (!*exec)
+		return OUT_OF_MEMORY;
+	(*exec)->first = graph->first;
+	graph->first = NULL;
 	return SUCCESS;
 }
 
 EXPORT int cuGraphDestroy(struct graph *graph)
 {
 	CALLED();
-	graph_put(graph);
+	graph_free(graph);
 	return SUCCESS;
 }
 
 EXPORT int cuGraphExecDestroy(struct graph *exec)
 {
 	CALLED();
-	graph_put(exec);
+	graph_free(exec);
 	return SUCCESS;
 }
 
 EXPORT int cuGraphLaunch(struct graph *exec, struct stream *s)
 {
+	int result = SUCCESS;
+
 	WANT_CONTEXT();
-	return add_job(s, (struct job){ .kind = GRAPH, .graph = exec });
+	for (struct job *job = exec->first; job && !result; job = job->next)
+		result = add_job(s, job);
+	return result;
+}
+
+/* ---- modules ---- */
+
+/* tools/bench/stream-perf.c has it in PTX. */
+struct token {
+	const uint32_t *inputs;
+	uint32_t *state;
+	uint64_t nr, stride, work;
+};
+
+static int token_run(const void *args)
+{
+	const struct token *token = args;
+
+	for (uint64_t i = 0; i < token->nr; i++)
+		*token->state =
+			*token->state * 31 + token->inputs[i * token->stride];
+	return 0;
+}
+
+static const struct {
+	const char *name;
+	int (*run)(const void *args);
+} kernels[] = {
+	{ "fill", fill_run },
+	{ "add", add_run },
+	{ "token", token_run },
+};
+
+EXPORT int cuModuleLoadData(void **module, const void *image)
+{
+	WANT_SAFE();
+	*module = (void *)image;
+	return image ? SUCCESS : INVALID_VALUE;
+}
+
+EXPORT int cuModuleGetFunction(void **function, void *module, const char *name)
+{
+	WANT_CONTEXT();
+	for (int i = 0; i < NR_OF(kernels); i++) {
+		if (strcmp(name, kernels[i].name))
+			continue;
+		*function = (void *)kernels[i].run;
+		return SUCCESS;
+	}
+	return NOT_FOUND;
+}
+
+static unsigned int shared_most = 48 << 10; /* until more is asked for */
+
+EXPORT int cuFuncSetAttribute(void *function, int attribute, int value)
+{
+	WANT_CONTEXT();
+	if (!function || attribute != 8 || value < 0)
+		return INVALID_VALUE;
+	shared_most = value;
+	return SUCCESS;
+}
+
+EXPORT int cuLaunchKernel(void *function, unsigned int grid_x,
+			  unsigned int grid_y, unsigned int grid_z,
+			  unsigned int block_x, unsigned int block_y,
+			  unsigned int block_z, unsigned int shared,
+			  struct stream *s, void **params, void **extra)
+{
+	struct job job = { .kernel = (int (*)(const void *args))function };
+
+	WANT_CONTEXT();
+	if (!grid_x || !grid_y || !grid_z || !block_x || !block_y || !block_z ||
+	    shared > shared_most || params)
+		return INVALID_VALUE;
+	if (extra) {
+		size_t bytes = *(size_t *)extra[3];
+
+		if (extra[0] != (void *)1 || extra[2] != (void *)2 ||
+		    extra[4] || bytes > sizeof(job.args))
+			return INVALID_VALUE;
+		memcpy(job.args, extra[1], bytes);
+	}
+	return add_job(s, &job);
+}
+
+EXPORT int cuLaunchHostFunc(struct stream *s, void (*call)(void *arg),
+			    void *arg)
+{
+	struct job job = { .call = call, .arg = arg };
+
+	WANT_CONTEXT();
+	return add_job(s, &job);
 }
