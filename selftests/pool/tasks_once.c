@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Many threads submit tasks in all ways, and call loops; tasks submit tasks and
- * wait for them, some are cancelled, and the CPUs of all threads change: each
- * task runs once or is cancelled, and its result comes back. tasks=100000000 is
- * the long form.
+ * wait for them, some are cancelled, and meanwhile the CPUs of all threads change,
+ * or the pool is shut down: what is accepted runs once or is cancelled, and its
+ * result comes back, and nothing hangs. tasks=100000000 is the long form.
  */
 #include "tasks.h"
 
@@ -20,46 +20,93 @@ struct job {
 	/* Plain data: submitting and waiting order it. */
 	uint32_t number;
 	int nr_runs;
-	bool slow;
+	bool slow, accepted;
 };
 
-static atomic_ulong nr_jobs_run, nr_post_run;
+static atomic_ulong nr_accepted, nr_ran, nr_cancelled;
 static atomic_int nr_wrong;
+static atomic_bool over, shut;
 static unsigned long nr_wanted;
+static uint64_t seed;
 
-struct submitter {
-	pthread_t thread;
-	uint64_t random;
-	unsigned long nr_tasks;
-	/* How many of its own ran, and were cancelled or not accepted. */
-	unsigned long nr_done, nr_cancelled, nr_posted;
-};
+/* These order nothing. */
+static void add(atomic_ulong *to, unsigned long nr)
+{
+	atomic_fetch_add_explicit(to, nr, memory_order_relaxed);
+}
+
+static unsigned long now(atomic_ulong *nr)
+{
+	return atomic_load_explicit(nr, memory_order_relaxed);
+}
+
+#define CHECK(right) check(right, #right)
+
+static void check(bool right, const char *what)
+{
+	if (!right && !nr_wrong++)
+		tap_diag("the first that is wrong: %s", what);
+}
+
+/* Were @nr tasks accepted? Only a pool that is shut down refuses them. */
+static bool accepted(int err, int nr)
+{
+	CHECK(!err || (err == ESHUTDOWN && shut));
+	if (!err)
+		add(&nr_accepted, nr);
+	return !err;
+}
+
+/* By who waits, or so that only a worker can run it. */
+static int wait_somehow(drover_task_t *task, bool by_worker, int *result)
+{
+	struct timespec never = { .tv_sec = INT32_MAX };
+
+	if (!by_worker)
+		return drover_pool_wait(pool, task, result);
+	return drover_pool_clockwait(pool, task, CLOCK_REALTIME, &never,
+				     result);
+}
+
+/* Wait for @job as @task, and check what came of it. */
+static int finish(struct job *job, drover_task_t *task, bool by_worker)
+{
+	int wanted = job->number * 2, result = 0, err;
+
+	if (!job->accepted)
+		return 0;
+	err = wait_somehow(task, by_worker, &result);
+	for (int i = 0; job->children && i < 2; i++)
+		if (job->children[i].nr_runs)
+			wanted += job->children[i].number * 2;
+	CHECK(err ? err == ECANCELED && !job->nr_runs :
+		    job->nr_runs == 1 && result == wanted);
+	return result;
+}
 
 static int run_post(void *arg)
 {
-	atomic_fetch_add_explicit(&nr_post_run, 1, memory_order_relaxed);
+	add(&nr_ran, 1);
 	return 0;
 }
 
 /* Twice its number, plus the results of its children. */
 static int run_job(void *arg)
 {
-	struct job *job = arg;
+	struct job *job = arg, *child = job->children;
 	int64_t until = blocked_now_ns() + (job->slow ? SLOW_NS : 0);
-	int sum = job->number * 2, result;
+	int sum = job->number * 2;
 
 	job->nr_runs++;
-	atomic_fetch_add_explicit(&nr_jobs_run, 1, memory_order_relaxed);
-	for (int i = 0; job->children && i < 2; i++)
-		nr_wrong += !!drover_pool_submit(pool, &job->children[i].task);
+	add(&nr_ran, 1);
+	for (int i = 0; child && i < 2; i++)
+		child[i].accepted =
+			accepted(drover_pool_submit(pool, &child[i].task), 1);
 	/* A parent leaves its children to others; longer than a waiter polls. */
 	while (job->slow && blocked_now_ns() < until)
 		;
-	for (int i = 0; job->children && i < 2; i++) {
-		nr_wrong += !!drover_pool_wait(pool, &job->children[i].task,
-					       &result);
-		sum += result;
-	}
+	for (int i = 0; child && i < 2; i++)
+		sum += finish(&child[i], &child[i].task, false);
 	return sum;
 }
 
@@ -72,60 +119,26 @@ static void job_init(struct job *job, uint32_t number, struct job *children,
 	drover_task_init(&job->task, run_job, job);
 }
 
-/* Now and then so that only a worker can run it. */
-static int wait_somehow(struct submitter *s, drover_task_t *task, int *result)
-{
-	struct timespec never = { .tv_sec = INT32_MAX };
+/* A task, and as many below it: each submits the next one and waits for it. */
+static int chain(intptr_t left, bool by_worker);
 
-	if (random_below(&s->random, 8))
-		return drover_pool_wait(pool, task, result);
-	return drover_pool_clockwait(pool, task, CLOCK_REALTIME, &never,
-				     result);
+static int run_link(void *left)
+{
+	add(&nr_ran, 1);
+	return left ? chain((intptr_t)left - 1, false) : 0;
 }
 
-/* Wait for @job as @task, which was submitted, and check what came of it. */
-static void finish(struct submitter *s, struct job *job, drover_task_t *task)
+static int chain(intptr_t left, bool by_worker)
 {
-	int result = -1, err = wait_somehow(s, task, &result);
-	int wanted = job->number * 2;
+	drover_task_t task;
+	int result = -1, err;
 
-	for (int i = 0; job->children && i < 2; i++) {
-		wanted += job->children[i].number * 2;
-		s->nr_done += err == 0;
-		nr_wrong += job->children[i].nr_runs != !err;
-	}
-	s->nr_done += err == 0;
-	s->nr_cancelled += err == ECANCELED;
-	nr_wrong += (err && err != ECANCELED) || job->nr_runs != !err ||
-		    (!err && result != wanted);
-}
-
-/* A task that submits the next one and waits for it: how many are below it. */
-static int run_link(void *arg)
-{
-	intptr_t left = (intptr_t)arg;
-	drover_task_t next;
-	int result = -1;
-
-	atomic_fetch_add_explicit(&nr_jobs_run, 1, memory_order_relaxed);
-	if (!left)
+	drover_task_init(&task, run_link, (void *)left);
+	if (!accepted(drover_pool_submit(pool, &task), 1))
 		return 0;
-	drover_task_init(&next, run_link, (void *)(left - 1));
-	nr_wrong += drover_pool_submit(pool, &next) ||
-		    drover_pool_wait(pool, &next, &result);
+	err = wait_somehow(&task, by_worker, &result);
+	CHECK(!err || (err == ECANCELED && shut));
 	return result + 1;
-}
-
-static void one_chain(struct submitter *s)
-{
-	drover_task_t first;
-	int result = -1;
-
-	drover_task_init(&first, run_link, (void *)(intptr_t)(DEEP - 1));
-	nr_wrong += drover_pool_submit(pool, &first) ||
-		    wait_somehow(s, &first, &result) || result != DEEP - 1;
-	s->nr_tasks += DEEP;
-	s->nr_done += DEEP;
 }
 
 static int run_part(size_t begin, size_t end, void *nr_parts)
@@ -138,63 +151,69 @@ static void one_loop(void)
 {
 	atomic_int nr_parts = 0;
 
-	nr_wrong += drover_pool_for(pool, 0, PARTS, 1, run_part, &nr_parts) ||
-		    nr_parts != PARTS;
+	CHECK(!drover_pool_for(pool, 0, PARTS, 1, run_part, &nr_parts) &&
+	      nr_parts == PARTS);
 }
 
 /* Submitted at once, or one by one, and then some are cancelled. */
-static void one_batch(struct submitter *s)
+static void one_batch(uint64_t *random)
 {
 	drover_task_t tasks[BATCH];
 	struct job jobs[BATCH], children[BATCH][2];
-	bool at_once = random_below(&s->random, 2);
+	bool at_once = random_below(random, 2);
 
 	for (int i = 0; i < BATCH; i++) {
-		bool parent = random_below(&s->random, 8) == 0;
-		bool slow = parent && random_below(&s->random, 64) == 0;
+		bool parent = random_below(random, 8) == 0;
+		bool slow = parent && random_below(random, 64) == 0;
 
 		job_init(&children[i][0], i, NULL, slow);
 		job_init(&children[i][1], i + 1, NULL, slow);
 		job_init(&jobs[i], i, parent ? children[i] : NULL, slow);
 		drover_task_init(&tasks[i], run_job, &jobs[i]);
-		s->nr_tasks += 1 + 2 * parent;
-		nr_wrong += !at_once && drover_pool_submit(pool, &jobs[i].task);
+		if (!at_once)
+			jobs[i].accepted = accepted(
+				drover_pool_submit(pool, &jobs[i].task), 1);
 	}
-	if (at_once)
-		nr_wrong += !!drover_pool_submit_batch(pool, tasks, BATCH);
-	else if (random_below(&s->random, 4) == 0)
+	if (at_once &&
+	    accepted(drover_pool_submit_batch(pool, tasks, BATCH), BATCH))
+		for (int i = 0; i < BATCH; i++)
+			jobs[i].accepted = true;
+	if (!at_once && random_below(random, 4) == 0)
 		for (int i = 0; i < BATCH; i += 3)
-			if (!drover_pool_cancel(pool, &jobs[i].task) &&
-			    jobs[i].children)
-				s->nr_cancelled += 2;
+			if (!drover_pool_cancel(pool, &jobs[i].task))
+				add(&nr_cancelled, 1);
 	for (int i = BATCH; i--;)
-		finish(s, &jobs[i], at_once ? &tasks[i] : &jobs[i].task);
-	s->nr_posted += !drover_pool_post(pool, run_post, NULL);
+		finish(&jobs[i], at_once ? &tasks[i] : &jobs[i].task,
+		       random_below(random, 8) == 0);
 }
 
 /* The long form takes minutes: a line for each tenth, and no hang of hours. */
-static void *submit_all(void *arg)
+static void *submit_all(void *number)
 {
-	struct submitter *s = arg;
+	uint64_t random = seed + (intptr_t)number;
 	unsigned long tenth = nr_wanted / 10, next = tenth;
 
-	while (s->nr_tasks < nr_wanted) {
-		one_batch(s);
-		if (random_below(&s->random, 8) == 0)
-			one_chain(s);
-		if (random_below(&s->random, 8) == 0)
+	while (now(&nr_accepted) < nr_wanted &&
+	       accepted(drover_pool_post(pool, run_post, NULL), 1)) {
+		one_batch(&random);
+		if (random_below(&random, 8) == 0)
+			CHECK(chain(DEEP - 1, random_below(&random, 8) == 0) ==
+				      DEEP ||
+			      shut);
+		if (random_below(&random, 8) == 0)
 			one_loop();
-		if (s->nr_tasks < next || nr_wanted < LONG)
+		if (number || now(&nr_accepted) < next || tenth < LONG / 10)
 			continue;
 		watchdog("tasks");
-		tap_diag("a submitter has had %lu tasks done", s->nr_tasks);
+		tap_diag("%lu tasks", now(&nr_accepted));
 		next += tenth;
 	}
 	return NULL;
 }
 
+/* ---- and meanwhile ---- */
+
 static cpu_set_t all_cpus, cpu;
-static atomic_bool over;
 
 static int has_other(pid_t tid, const void *set)
 {
@@ -215,68 +234,91 @@ static void *change_cpus(void *arg)
 	return arg;
 }
 
-static void test_storm(unsigned int nr, bool changing, uint64_t *seed)
+/* When nobody changes their CPUs any more */
+static void test_cpus(int nr_threads)
 {
-	struct submitter all[NR_SUBMITTERS] = { 0 }, sum = { 0 };
-	drover_poolstats_t stats;
-	pthread_t changer;
+	await_sleep(nr_threads);
+	for_all_threads(run_on, &all_cpus);
+	for (int i = 0; i < 200; i++)
+		one_loop();
+	await_sleep(nr_threads);
+	tap_is(for_all_threads(has_other, &all_cpus), 0,
+	       "all threads have the CPUs that they were given");
+}
 
-	watchdog("tasks");
-	begin(nr);
-	over = !changing;
-	changer = thread_of(change_cpus, NULL);
-	nr_jobs_run = nr_post_run = 0;
-	for (int i = 0; i < NR_SUBMITTERS; i++) {
-		all[i].random = random_next(seed);
-		start_thread(&all[i].thread, submit_all, &all[i]);
-	}
-	for (int i = 0; i < NR_SUBMITTERS; i++) {
-		joined(all[i].thread);
-		sum.nr_tasks += all[i].nr_tasks;
-		sum.nr_done += all[i].nr_done;
-		sum.nr_cancelled += all[i].nr_cancelled;
-		sum.nr_posted += all[i].nr_posted;
-	}
-	drover_pool_wait_all(pool);
+static void *shut_down(void *how)
+{
+	wait_until(now(&nr_accepted) > 3000, "no tasks are accepted");
+	shut = true;
+	CHECK(!drover_pool_shutdown(pool, (intptr_t)how));
+	return NULL;
+}
+
+static const struct storm {
+	const char *what;
+	int nr_workers, rounds;
+	void *(*meanwhile)(void *how);
+	enum drover_pool_end how;
+} storms[] = {
+	{ "1 worker", 1, 1, NULL, 0 },
+	{ "2 workers", 2, 1, NULL, 0 },
+	{ "5 workers, CPUs changing", 5, 1, change_cpus, 0 },
+	{ "drained", 2, 12, shut_down, DROVER_POOL_DRAIN },
+	{ "cancelled", 2, 12, shut_down, DROVER_POOL_CANCEL },
+};
+
+static void one_round(const struct storm *storm)
+{
+	drover_poolstats_t stats;
+	pthread_t meanwhile = 0;
+
+	begin(storm->nr_workers);
+	nr_accepted = nr_ran = nr_cancelled = 0;
+	over = shut = false;
+	if (storm->meanwhile)
+		meanwhile = thread_of(storm->meanwhile, (void *)storm->how);
+	run_threads(NR_SUBMITTERS, submit_all);
 	over = true;
-	joined(changer);
+	if (storm->meanwhile)
+		joined(meanwhile);
+	if (!shut)
+		drover_pool_wait_all(pool);
 	stats = stats_of(pool);
-	tap_is(nr_wrong, 0, "%u workers: all as it should be", nr);
-	tap_is(sum.nr_done + sum.nr_cancelled, sum.nr_tasks,
-	       "%u workers: of %lu tasks none is lost", nr, sum.nr_tasks);
-	tap_is(nr_jobs_run, sum.nr_done, "%u workers: none ran twice", nr);
-	tap_is(nr_post_run, sum.nr_posted, "%u workers: nor did posts", nr);
+	CHECK(nr_ran + stats.cancelled == nr_accepted);
+	CHECK(stats.cancelled == nr_cancelled ||
+	      storm->how == DROVER_POOL_CANCEL);
 	/* It also counts who helps in loops. */
-	tap_ok(stats.tasks >= sum.nr_done + sum.nr_posted,
-	       "%u workers: the pool counts no fewer", nr);
-	tap_diag("steals %lu, helped %lu, sleeps %lu, blocks %lu, threads %lu",
-		 stats.steals, stats.helped, stats.sleeps, stats.blocks,
-		 stats.threads);
-	/* When nobody changes their CPUs any more */
-	if (changing) {
-		await_sleep(stats.threads);
-		for_all_threads(run_on, &all_cpus);
-		for (int i = 0; i < 200; i++)
-			one_loop();
-		await_sleep(stats.threads);
-		tap_is(for_all_threads(has_other, &all_cpus), 0,
-		       "all threads have the CPUs that they were given");
-	}
-	end();
+	CHECK(stats.tasks >= nr_ran);
+	tap_diag(
+		"%lu tasks, steals %lu, helped %lu, sleeps %lu, blocks %lu, threads %lu",
+		stats.tasks, stats.steals, stats.helped, stats.sleeps,
+		stats.blocks, stats.threads);
+	if (storm->meanwhile == change_cpus)
+		test_cpus(stats.threads);
+	if (!shut)
+		end();
+	else
+		drover_pool_free(pool);
 }
 
 int main(int argc, char **argv)
 {
 	struct args args = args_parse(argc, argv, "seed tasks");
-	uint64_t seed = args_get(&args, "seed", args_fresh_seed());
+	uint64_t fresh = args_get(&args, "seed", args_fresh_seed());
 
-	nr_wanted = args_get(&args, "tasks", 300000) / 3 / NR_SUBMITTERS;
-	tap_plan(3 * 5 + 1);
+	nr_wanted = args_get(&args, "tasks", 300000) / 3;
+	tap_plan(NR_OF(storms) + 1);
 	cpu = one_cpu();
 	all_cpus = own_cpus();
-	tap_diag("seed=%" PRIu64, seed);
-	test_storm(1, false, &seed);
-	test_storm(2, false, &seed);
-	test_storm(5, true, &seed);
+	tap_diag("seed=%" PRIu64, fresh);
+	for (int i = 0; i < NR_OF(storms); i++) {
+		watchdog(storms[i].what);
+		for (int round = 0; round < storms[i].rounds; round++) {
+			seed = random_next(&fresh);
+			one_round(&storms[i]);
+		}
+		tap_is(nr_wrong, 0, "%s: none is lost, and none runs twice",
+		       storms[i].what);
+	}
 	return tap_exit();
 }
