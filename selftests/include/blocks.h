@@ -6,7 +6,6 @@
 
 #include <dlfcn.h>
 
-#include <drover/cond.h>
 #include <drover/stream.h>
 
 #include "blocked.h"
@@ -87,122 +86,22 @@ static inline int add_run(const void *args)
 	return 0;
 }
 
-static drover_kernel_t add_kernel = { .run = add_run };
-
-/* add_submit - a kernel that adds bytes to others */
-static inline int add_submit(drover_stream_t *stream, void *to,
-			     const void *from, size_t bytes,
-			     drover_ticket_t *ticket)
-{
-	const struct add add = { to, from, bytes };
-	const drover_access_t accesses[] = {
-		{ to, bytes, DROVER_READ | DROVER_WRITE },
-		{ from, bytes, DROVER_READ },
-	};
-
-	return drover_stream_run(stream, &add_kernel, &add, sizeof(add),
-				 accesses, 2, ticket);
-}
-
-static inline int fail_run(const void *args)
-{
-	return *(const int *)args;
-}
-
-/* fail_submit - a kernel that should write somewhere, and fails with @err */
-static inline int fail_submit(drover_stream_t *stream, int err, void *to,
-			      size_t bytes, drover_ticket_t *ticket)
-{
-	const drover_kernel_t kernel = { .run = fail_run };
-	const drover_access_t access = { to, bytes, DROVER_WRITE };
-
-	return drover_stream_run(stream, &kernel, &err, sizeof(err), &access, 1,
-				 ticket);
-}
-
-/* A gate is a kernel that does not end before it is opened. */
-
-struct gate {
-	drover_mutex_t lock;
-	drover_cond_t opened;
-	bool is_open;
-	void *to; /* what it fills when it is open, or NULL */
-	size_t bytes;
-	pthread_t opener;
-	pid_t sleeper;
-};
-
-#define GATE_BYTE 0x6a
-
-static inline int gate_run(const void *args)
-{
-	struct gate *gate = *(struct gate *const *)args;
-
-	drover_mutex_lock(&gate->lock);
-	while (!gate->is_open)
-		drover_cond_wait(&gate->opened, &gate->lock);
-	drover_mutex_unlock(&gate->lock);
-	if (gate->to)
-		memset(gate->to, GATE_BYTE, gate->bytes);
-	return 0;
-}
-
-static drover_kernel_t gate_kernel = { .run = gate_run };
-
-/* gate_submit - a gate is closed, in front of what follows */
-static inline int gate_submit(struct gate *gate, drover_stream_t *stream,
-			      void *to, size_t bytes, drover_ticket_t *ticket)
-{
-	const drover_access_t access = { to, bytes, DROVER_WRITE };
-
-	*gate = (struct gate){ .lock = DROVER_MUTEX_INITIALIZER,
-			       .to = to,
-			       .bytes = bytes };
-	return drover_stream_run(stream, &gate_kernel, &gate, sizeof(gate),
-				 &access, to ? 1 : 0, ticket);
-}
-
-static inline void gate_open(struct gate *gate)
-{
-	drover_mutex_lock(&gate->lock);
-	gate->is_open = true;
-	drover_cond_broadcast(&gate->opened);
-	drover_mutex_unlock(&gate->lock);
-}
-
-static inline void *gate_opener(void *arg)
-{
-	struct gate *gate = arg;
-
-	if (wait_blocked(getpid(), gate->sleeper, NULL))
-		tap_bail("what should wait does not");
-	gate_open(gate);
-	return NULL;
-}
-
-/* gate_open_when_asleep - by another thread, which is to be joined */
-static inline void gate_open_when_asleep(struct gate *gate)
-{
-	gate->sleeper = blocked_gettid();
-	gate->opener = thread_of(gate_opener, gate);
-}
-
 #ifdef DROVER_STREAM_DEBUG
 
 /* What the debug build of the library reports: for programs called debug_*. */
 
 static struct {
-	drover_mutex_t lock;
+	pthread_mutex_t lock;
 	int nr;
 	char last[1000];
-} races;
+} races = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static inline void races_take(const char *text, void *arg)
 {
-	drover_mutex_lock(&races.lock);
+	pthread_mutex_lock(&races.lock);
 	races.nr++;
 	snprintf(races.last, sizeof(races.last), "%s", text);
-	drover_mutex_unlock(&races.lock);
+	pthread_mutex_unlock(&races.lock);
 }
 
 static inline void races_watch(void)
@@ -215,12 +114,12 @@ static inline int races_found(void)
 {
 	int nr;
 
-	drover_mutex_lock(&races.lock);
+	pthread_mutex_lock(&races.lock);
 	nr = races.nr;
 	races.nr = 0;
 	if (nr)
 		tap_diag("%s", races.last);
-	drover_mutex_unlock(&races.lock);
+	pthread_mutex_unlock(&races.lock);
 	return nr;
 }
 

@@ -153,7 +153,7 @@ static const struct scenario scenarios[] = {
 	  "fill s j 1; " ROUND ROUND ROUND },
 	{ "cuda: who is late does not wait for later work",
 	  "gate x s; fill s a 1 @1; fill s a 1; idler; open x; finished 1; "
-	  "gate y s; fill s a 1 @2; fill s a 1; over 2 = ETIMEDOUT; idlers; "
+	  "gate y s; fill s a 1 @2; fill s a 1; until 2 0 = ETIMEDOUT; idlers; "
 	  "open y; drain s;" },
 	{ NULL, NULL },
 };
@@ -161,6 +161,5 @@ static const struct scenario scenarios[] = {
 int main(void)
 {
 	to_one_cpu();
-	mock_cuda_start();
 	return scripts_main(scenarios);
 }

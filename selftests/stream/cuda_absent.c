@@ -3,18 +3,18 @@
  * No CUDA driver, one without a device, one that lacks a function: an error,
  * and a sentence that names what is missing. Other backends do not care.
  */
-#include "../mock/cuda/mock_cuda.h"
+#include "script.h"
 
 static const struct {
-	const char *library; /* NULL: the mock */
+	const char *library;
 	int device, err;
 	const char *named;
 } all[] = {
 	{ "/nowhere/libcuda.so.1", 0, ENODEV, "/nowhere/libcuda.so.1" },
 	/* Any library that is no CUDA driver. */
 	{ "libc.so.6", 0, ENOSYS, "cuInit" },
-	{ NULL, 0, ENODEV, "CUDA_ERROR_NO_DEVICE" },
-	{ NULL, 7, ENODEV, "CUDA_ERROR_INVALID_DEVICE" },
+	{ "libcuda-mock.so", 0, ENODEV, "CUDA_ERROR_NO_DEVICE" },
+	{ "libcuda-mock.so", 7, ENODEV, "CUDA_ERROR_INVALID_DEVICE" },
 };
 
 int main(void)
@@ -26,10 +26,7 @@ int main(void)
 	watchdog("no driver");
 	setenv("DROVER_MOCK_CUDA", "no-device", 1);
 	for (int i = 0; i < NR_OF(all); i++) {
-		if (all[i].library)
-			setenv("DROVER_CUDA_LIBRARY", all[i].library, 1);
-		else
-			mock_cuda_start();
+		setenv("DROVER_CUDA_LIBRARY", all[i].library, 1);
 		attr.device = all[i].device;
 		if (attr.device)
 			unsetenv("DROVER_MOCK_CUDA");

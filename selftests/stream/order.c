@@ -166,8 +166,4 @@ static const struct scenario scenarios[] = {
 	{ NULL, NULL },
 };
 
-int main(void)
-{
-	mock_cuda_start();
-	return scripts_main(scenarios);
-}
+SCRIPTS_MAIN(scenarios)

@@ -17,14 +17,42 @@
  */
 #pragma once
 
-#include "../mock/cuda/mock_cuda.h"
+#include <semaphore.h>
+
+#include "blocks.h"
 #include "run.h"
 
-#define BYTES 256
+#define BYTES	  256
+#define GATE_BYTE 106
+
+/* Of the driver that is made of threads: the next @function answers @result. */
+void mock_cuda_fail(const char *function, int result);
+/* How often was it called? NULL: count anew. */
+int mock_cuda_calls(const char *function);
+/* The caller's own contexts, and how many are current. */
+int mock_cuda_push(int nr);
+/* Of the stream that was made last. */
+int mock_cuda_priority(void);
+/* Some thread of the program's captures, and wants no calls. */
+void mock_cuda_capture_elsewhere(bool is);
+
+/* As a program calls them that uses the driver, too. */
+int cuStreamCreateWithPriority(void **stream, unsigned int flags, int priority);
+int cuStreamDestroy_v2(void *stream);
+int cuLaunchHostFunc(void *stream, void (*call)(void *arg), void *arg);
+int cuMemsetD8Async(uint64_t to, unsigned char byte, size_t bytes,
+		    void *stream);
 
 /* @name: may begin with the backends of s and t, such as "cpu eager+cpu: " */
 struct scenario {
 	const char *name, *text;
+};
+
+struct gate {
+	sem_t opened;
+	void *to; /* what it fills when it is open, or NULL */
+	pthread_t opener;
+	pid_t sleeper;
 };
 
 static struct script {
@@ -144,41 +172,117 @@ static inline int script_host_call(const long *args, int (*call)(void *arg))
 				       access.start ? 1 : 0, TICKET);
 }
 
-STEP_DO(open, gate_open(&script.gates[args[0]]));
-STEP_DO(later, gate_open_when_asleep(&script.gates[args[0]]));
-STEP_DO(waited, joined(script.gates[args[0]].opener));
-
-static inline int script_wait(long ticket, int64_t ns)
+static inline int script_fail_run(const void *args)
 {
-	struct timespec deadline = deadline_in(CLOCK_MONOTONIC, ns);
-
-	return drover_ticket_wait(&script.tickets[ticket], CLOCK_MONOTONIC,
-				  &deadline);
+	return ENOSPC;
 }
 
+STEP(fail)
+{
+	const drover_kernel_t kernel = { .run = script_fail_run };
+	const drover_access_t access = { TO, BYTES, DROVER_WRITE };
+
+	return drover_stream_run(STREAM, &kernel, NULL, 0, &access, 1, TICKET);
+}
+
+static drover_kernel_t add_kernel = { .run = add_run };
+
+STEP(add)
+{
+	const struct add add = { TO, FROM, BYTES };
+	const drover_access_t accesses[] = {
+		{ add.to, BYTES, DROVER_READ | DROVER_WRITE },
+		{ add.from, BYTES, DROVER_READ },
+	};
+
+	return drover_stream_run(STREAM, &add_kernel, &add, sizeof(add),
+				 accesses, 2, TICKET);
+}
+
+static inline int gate_run(const void *args)
+{
+	struct gate *gate = *(struct gate *const *)args;
+
+	while (sem_wait(&gate->opened))
+		;
+	if (gate->to)
+		memset(gate->to, GATE_BYTE, BYTES);
+	return 0;
+}
+
+static inline void gate_call(void *gate)
+{
+	gate_run(&gate);
+}
+
+static inline int gate_issue(void *native, const void *args)
+{
+	return cuLaunchHostFunc(native, gate_call, *(void *const *)args);
+}
+
+/* gate GATE STREAM, and perhaps memory */
+STEP(gate)
+{
+	const drover_kernel_t kernel = { .run = gate_run, .issue = gate_issue };
+	struct gate *gate = &script.gates[args[0]];
+	const drover_access_t access = { FROM, BYTES, DROVER_WRITE };
+
+	gate->to = FROM;
+	MUST(sem_init(&gate->opened, 0, 0));
+	return drover_stream_run(&script.streams[args[1]], &kernel, &gate,
+				 sizeof(gate), &access, gate->to ? 1 : 0,
+				 TICKET);
+}
+
+static inline void *gate_opener(void *arg)
+{
+	struct gate *gate = arg;
+
+	asleep(gate->sleeper);
+	sem_post(&gate->opened);
+	return NULL;
+}
+
+/* By another thread, which is to be "waited" for */
+STEP(later)
+{
+	struct gate *gate = &script.gates[args[0]];
+
+	gate->sleeper = blocked_gettid();
+	gate->opener = thread_of(gate_opener, gate);
+	return 0;
+}
+
+/* until TICKET MILLISECONDS; -1: no time */
+STEP(until)
+{
+	struct timespec until = { 0, NS_PER_S };
+
+	if (args[1] >= 0)
+		until = deadline_in(CLOCK_MONOTONIC, args[1] * NS_PER_MS);
+	return drover_ticket_wait(&script.tickets[args[0]], CLOCK_MONOTONIC,
+				  &until);
+}
+
+STEP_DO(open, sem_post(&script.gates[args[0]].opened));
+STEP_DO(waited, joined(script.gates[args[0]].opener));
 STEP_DO(mark, script.mark[args[0]] = counts_of(STREAM));
 STEP_DO(refuse, mock_cuda_fail((const char *)args[0], args[1]));
 STEP_IS(create, script_create(args[0]));
 STEP_IS(fill, fill_submit(STREAM, TO, args[2], BYTES, TICKET));
-STEP_IS(add, add_submit(STREAM, TO, FROM, BYTES, TICKET));
 STEP_IS(put, drover_stream_set(STREAM, TO, args[2], BYTES, TICKET));
-STEP_IS(fail, fail_submit(STREAM, ENOSPC, TO, BYTES, TICKET));
 STEP_IS(call, script_host_call(args, script_count_call));
 STEP_IS(deny, script_host_call(args, script_no_space));
 STEP_IS(copy, drover_stream_copy(STREAM, TO, FROM, BYTES));
 STEP_IS(staged, drover_stream_copy_staged(STREAM, TO, FROM, BYTES, TICKET));
 STEP_IS(borrow, drover_stream_copy_borrowed(STREAM, TO, FROM, BYTES, TICKET));
-/* gate GATE STREAM, and perhaps memory */
-STEP_IS(gate, gate_submit(&script.gates[args[0]], &script.streams[args[1]],
-			  FROM, BYTES, TICKET));
 STEP_IS(record, drover_stream_record(STREAM, &script.events[args[1]]));
 STEP_IS(wait, drover_stream_wait_event(STREAM, &script.events[args[1]]));
+STEP_IS(pin, drover_stream_pin(STREAM, TO, BYTES));
 STEP_IS(sync, drover_stream_synchronize(STREAM));
 STEP_IS(drain, drover_stream_drain(STREAM));
 STEP_IS(ticket,
 	drover_ticket_wait(&script.tickets[args[0]], CLOCK_MONOTONIC, NULL));
-STEP_IS(over, script_wait(args[0], -1));
-STEP_IS(soon, script_wait(args[0], NS_PER_MS));
 STEP_IS(done, drover_ticket_done(&script.tickets[args[0]]));
 STEP_IS(capture, drover_stream_capture(STREAM));
 STEP_IS(end, drover_stream_capture_end(STREAM, &script.graphs[args[1]]));
@@ -233,26 +337,22 @@ static inline bool script_step(char *text)
 	text = colon ? colon + 1 : text;
 	snprintf(step, sizeof(step), "%s%s", text,
 		 strchr(text, '=') ? "" : " = 0");
-	return !text[strspn(text, " ")] || steps_do(step);
+	if (!text[strspn(text, " ")] || steps_do(step))
+		return true;
+	tap_diag("%s:%s (%s)", script.name, text, drover_stream_why());
+	return false;
 }
 
 /* script_say - do all steps: did all go well? */
 static inline bool script_say(const char *text)
 {
-	char copy[2000], line[200], *rest, *step;
+	char *copy = strdup(text), *rest, *step;
 	bool right = true;
 
-	if (strlen(text) >= sizeof(copy))
-		tap_bail("%s: too long", script.name);
-	strcpy(copy, text);
 	for (step = strtok_r(copy, ";", &rest); step;
-	     step = strtok_r(NULL, ";", &rest)) {
-		snprintf(line, sizeof(line), "%s", step);
-		if (script_step(step))
-			continue;
-		tap_diag("%s:%s (%s)", script.name, line, drover_stream_why());
-		right = false;
-	}
+	     step = strtok_r(NULL, ";", &rest))
+		right = script_step(step) && right;
+	free(copy);
 	return right;
 }
 
@@ -260,7 +360,6 @@ static inline bool script_say(const char *text)
 static inline void script_start(const char *name, const char *text,
 				uint32_t one, uint32_t two)
 {
-	static bool has_kernels;
 	char word[] = " s", create[] = "create s";
 
 	script = (struct script){ .name = name, .backends = { one, two } };
@@ -277,9 +376,11 @@ static inline void script_start(const char *name, const char *text,
 		if (at && (!made || at < made))
 			script_create(*s);
 	}
-	if (one == DROVER_BACKEND_CUDA && !has_kernels) {
-		mock_cuda_kernels(script_any());
-		has_kernels = true;
+	/* Any stream may run them afterwards. */
+	if (one == DROVER_BACKEND_CUDA && !fill_kernel.function) {
+		MUST(drover_stream_load(script_any(), "", "fill",
+					&fill_kernel));
+		MUST(drover_stream_load(script_any(), "", "add", &add_kernel));
 	}
 }
 
@@ -313,6 +414,8 @@ static inline void script_run(const struct scenario *s, const char *on)
 /* scripts_main - what main() returns */
 static inline int scripts_main(const struct scenario *scenarios)
 {
+	/* It is loaded already: the program is linked to it, by this name. */
+	setenv("DROVER_CUDA_LIBRARY", "libcuda-mock.so", 1);
 	tap_start();
 	for (const struct scenario *s = scenarios; s->name; s++) {
 		bool has_on = strstr(s->name, ": ");
