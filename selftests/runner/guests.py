@@ -135,7 +135,7 @@ def program_job(variant, program, arguments, limit):
                                 {name: arguments}), limit)
 
 
-def run(machine, work, logs, progress, known=()):
+def run(machine, work, logs, known=()):
     """Boot a machine and run the jobs in it; returns the results.
 
     What breaks the guest is a failure, and ends it with the jobs undone.
@@ -148,7 +148,6 @@ def run(machine, work, logs, progress, known=()):
         try:
             with machine.boot(path + ".kernel-log") as guest:
                 for job in work:
-                    progress(job.name)
                     found += [_again(guest, job, result, output, known)
                               for result in _run_job(guest, job, output)]
         except GuestError as error:
@@ -157,14 +156,14 @@ def run(machine, work, logs, progress, known=()):
     return found
 
 
-def run_and_compare(machine, logs, progress, only=None):
+def run_and_compare(machine, logs, only=None):
     """Collections, or all, in one guest, held against the known failures."""
     work = [job for job in jobs(machine.build, machine.variant)
             if not only or job.name in only]
     known = {}
     if MAINLINE in (job.name for job in work):
         known = tap.expected(machine.variant)
-    return tap.compare(run(machine, work, logs, progress, known), known)
+    return tap.compare(run(machine, work, logs, known), known)
 
 
 def _run_job(guest, job, output):
@@ -269,10 +268,10 @@ BROKEN = {
 }
 
 
-def check_broken(machine, logs, progress):
+def check_broken(machine, logs):
     """One result a kind: was it found, and for the right reason?"""
     found = run(machine, [job for job, _ in BROKEN.values()],
-                os.path.join(logs, "broken"), progress)
+                os.path.join(logs, "broken"))
     checked = []
     for kind, (_, reason) in BROKEN.items():
         right = any(result.status == FAIL and kind in result.name + result.why
@@ -301,20 +300,20 @@ CHECKER_TEST_LIMIT = 900
 CHECKER_LIMIT = 2700
 
 
-def run_checker(machine, logs, progress):
+def run_checker(machine, logs):
     """The tests of the kernel; some again by a clock that waits."""
     tests = jobs(machine.build, "drover", CHECKER_TEST_LIMIT,
                  CHECKER_ARGUMENTS)
     work = [ALL_CPUS, *(dataclasses.replace(job, limit=CHECKER_LIMIT)
                         for job in tests if job.name in KERNEL_TESTS)]
     known = tap.expected("drover")
-    found = run(machine, work, logs, progress, known)
+    found = run(machine, work, logs, known)
     again = [once_more(job, result.name) for result in found
              for job in work if may_have_been_hurried(result, job)
              and result.name not in known]
     if again:
         calm = dataclasses.replace(machine, cpus=1, accel="icount")
-        found = replaced(found, run(calm, again, logs, progress))
+        found = replaced(found, run(calm, again, logs))
     return tap.compare(found, known)
 
 

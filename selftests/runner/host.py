@@ -8,53 +8,24 @@ import multiprocessing
 import os
 import signal
 import subprocess
+import sys
 from multiprocessing import connection
 
+import source
 from results import FAIL, Result, parse, tail
 
+sys.path.append(os.path.join(source.TOP, "tools", "programs"))
+
+# pylint: disable=wrong-import-position
+from process import adopt_orphans, children, end_children  # noqa: E402
+
 PR_SET_PDEATHSIG = 1
-PR_SET_CHILD_SUBREAPER = 36
 _prctl = ctypes.CDLL(None, use_errno=True).prctl
 _fork = multiprocessing.get_context("fork")
 
 
-def adopt_orphans():
-    """Become the parent of whatever a test program leaves behind."""
-    _prctl(PR_SET_CHILD_SUBREAPER, 1)
-
-
 def _die_with_parent():
     _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
-def children():
-    """Process ids of this process's children, name included."""
-    found = {}
-    for entry in filter(str.isdigit, os.listdir("/proc")):
-        with contextlib.suppress(OSError):
-            with open(f"/proc/{entry}/stat", encoding="utf-8",
-                      errors="replace") as file:
-                name, rest = file.read().rsplit(") ", 1)
-            if int(rest.split()[1]) == os.getpid() and rest[0] != "Z":
-                found[int(entry)] = name.split("(", 1)[1]
-    return found
-
-
-def end_children(spared=()):
-    """Kill children and what they leave, until none is left; their names."""
-    ended = []
-    while True:
-        left = {pid: name for pid, name in children().items()
-                if pid not in spared}
-        if not left:
-            return ended
-        for pid, name in left.items():
-            ended.append(name)
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        for pid in left:
-            with contextlib.suppress(ChildProcessError):
-                os.waitpid(pid, 0)
 
 
 def run(command, limit, path, env=None):

@@ -2,7 +2,7 @@
 """What the checks consist of: ordered lists of stages.
 
 A stage has a name, a guess at how many seconds it takes, and a function that
-is given a way to report progress and returns results.
+returns results.
 """
 
 import dataclasses
@@ -103,15 +103,15 @@ class Settings:
 def all_stages(settings):
     """The stages of `make check`, in order; the cheap ones come first."""
     if not settings.sanitizer:
-        yield Stage("static", 5, lambda progress: static.run())
-        yield Stage("budgets", 1, lambda progress: listed(run_tool(
+        yield Stage("static", 5, static.run)
+        yield Stage("budgets", 1, lambda: listed(run_tool(
             settings, "budgets", "selftests/budgets/run",
             f"--build={settings.build}")))
     for path in FOLDER_TESTS:
         yield from _folder_stages(settings, path, 5)
     for name in source.objects(settings.build):
-        yield Stage(f"host/{name}", 20, lambda progress, name=name:
-                    run_object(settings, name, progress))
+        yield Stage(f"host/{name}", 20, lambda name=name:
+                    run_object(settings, name))
     if not settings.fast and not settings.sanitizer:
         yield from _guest_stages(settings)
 
@@ -127,8 +127,8 @@ def _guest_stages(settings):
         yield from _folder_stages(settings, path, seconds, one_cpu=True)
     yield _tool_stage(settings, "models", 30, "selftests/models/run",
                       "--quick", "--jobs=1", one_cpu=True)
-    yield Stage("broken", 10, lambda progress: guests.check_broken(
-        settings.machine(settings.variants[-1], 1), settings.logs, progress),
+    yield Stage("broken", 10, lambda: guests.check_broken(
+        settings.machine(settings.variants[-1], 1), settings.logs),
                 one_cpu=True)
     build = f"--build={settings.build}"
     yield _tool_stage(settings, "counts", 50, "tools/report/measure", "counts",
@@ -140,9 +140,8 @@ def _guest_stages(settings):
         share = guests.share(machine, settings.variants, settings.cpus)
         yield Stage(f"guest/{machine.label}",
                     15 * len(share) * min(machine.cpus, 2),
-                    lambda progress, machine=machine, share=share:
-                    guests.run_and_compare(machine, settings.logs, progress,
-                                           share),
+                    lambda machine=machine, share=share:
+                    guests.run_and_compare(machine, settings.logs, share),
                     one_cpu=machine.cpus == 1)
 
 
@@ -161,11 +160,11 @@ def run_tool(settings, name, program, *options):
 
 
 def _tool_stage(settings, name, seconds, program, *options, one_cpu=False):
-    return Stage(name, seconds, lambda progress: run_tool(
+    return Stage(name, seconds, lambda: run_tool(
         settings, name, program, *options), one_cpu)
 
 
-def run_object(settings, name, progress):
+def run_object(settings, name):
     """The results of all programs of one object, on this machine."""
     environment = {"DROVER_VARIANT": "host",
                    "UBSAN_OPTIONS": "halt_on_error=1"}
@@ -178,7 +177,6 @@ def run_object(settings, name, progress):
     results = []
     for path in source.programs(settings.build, name):
         test = f"{name}/{os.path.basename(path)}"
-        progress(test)
         results += host.run_test(test, [path], settings.limit,
                                  settings.output("host/" + test), environment)
     return results or [Result(name, FAIL, "no test was run")]
@@ -190,8 +188,8 @@ def checker_stages(settings, kinds):
         seconds, mutants = CHECKERS[kind]
         machine = settings.machine(kind, guests.CHECKER_CPUS)
         yield Stage(f"checker/{kind}", seconds,
-                    lambda progress, machine=machine: guests.run_checker(
-                        machine, settings.logs, progress))
+                    lambda machine=machine: guests.run_checker(
+                        machine, settings.logs))
         yield _tool_stage(settings, f"mutants/{kind}", mutants,
                           "selftests/mutants/run-kernel", f"--checker={kind}")
 
@@ -202,7 +200,7 @@ def long_stages(settings, pairs):
                       "--all")
     for sanitizer in SANITIZERS:
         yield Stage(f"sanitizer/{sanitizer}", 420,
-                    lambda progress, sanitizer=sanitizer:
+                    lambda sanitizer=sanitizer:
                     _check_with(settings, sanitizer))
     yield _tool_stage(settings, "mutants/library", 900, "selftests/mutants/run")
     for program, seconds, option in (
@@ -222,19 +220,19 @@ def long_stages(settings, pairs):
                       f"--build={settings.build}", f"--calls={CALLS // 10}")
     for machine in settings.machines():
         yield Stage(f"kselftest/{machine.label}", 150 * min(machine.cpus, 2),
-                    lambda progress, machine=machine:
-                    guests.run_and_compare(machine, settings.logs, progress))
+                    lambda machine=machine:
+                    guests.run_and_compare(machine, settings.logs))
     for variant in settings.variants:
         machine = settings.machine(variant, guests.CHECKER_CPUS)
         yield Stage(f"guest/{machine.label}",
                     SECONDS["guest"] * pairs // GUEST_SHARE // 10 ** 6,
-                    lambda progress, machine=machine: guests.run(
+                    lambda machine=machine: guests.run(
                         machine, [guests.program_job(
                             machine.variant, program,
                             _stress_options(pairs // GUEST_SHARE)
                             + f" patience={GUEST_PATIENCE}", LONG_LIMIT)
                                   for program in STRESS],
-                        settings.logs, progress))
+                        settings.logs))
     for program in STRESS:
         yield _host_stage(settings, program,
                           SECONDS["host"] * pairs // len(STRESS) // 10 ** 6,

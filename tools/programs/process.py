@@ -103,25 +103,32 @@ def adopt_orphans():
 
 
 def children():
-    """Process ids of this process's children, also those that have ended."""
-    found = []
+    """This process's children by id: names, "" for one that has ended."""
+    found = {}
     for entry in filter(str.isdigit, os.listdir("/proc")):
-        with contextlib.suppress(OSError), open(f"/proc/{entry}/stat",
-                                                "rb") as file:
-            if int(file.read().rsplit(b") ", 1)[1].split()[1]) == os.getpid():
-                found.append(int(entry))
+        with contextlib.suppress(OSError), open(
+                f"/proc/{entry}/stat", encoding="utf-8",
+                errors="replace") as file:
+            name, rest = file.read().rsplit(") ", 1)
+            state, parent = rest.split()[:2]
+            if int(parent) == os.getpid():
+                found[int(entry)] = name.split("(", 1)[1] * (state != "Z")
     return found
 
 
-def end_children():
-    """End whatever was started and is left, with all it has started."""
-    while left := children():
+def end_children(spared=()):
+    """End whatever was started and is left, with all it has started; names."""
+    names = []
+    while left := {pid: name for pid, name in children().items()
+                   if pid not in spared}:
+        names += filter(None, left.values())
         for pid in left:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         for pid in left:
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(pid, 0)
+    return names
 
 
 def wake_up(program, first, second):
