@@ -107,9 +107,8 @@ int user_mutex_prepare(void *mutex, void **movable, futex_word **pi_word)
 	layout_try();
 	if (!load_relaxed(&layout_known))
 		return 0;
+	/* Asked anew: the child of _Fork(), which tells nobody, has another. */
 	if ((strict || (DEBUG_BUILD && !(kind & ~KIND_PLAIN))) &&
-	    OWNER(mutex) != OWN_ID &&
-	    /* The child of _Fork(), which tells nobody, has another id. */
 	    OWNER(mutex) != owner_id_ask()) {
 		if (strict)
 			return EPERM;
@@ -134,11 +133,7 @@ int user_mutex_lock(void *mutex, bool moved)
 {
 	int err = pthread_mutex_lock(mutex);
 
-	/*
-	 * Every thread that may have been moved does what a sleeper of the
-	 * mutex does: that nobody of its group is left proves nothing about
-	 * those who queued behind it.
-	 */
+	/* As a sleeper of the mutex does, which it may have been. */
 	if (moved && !err)
 		lock_set_contended(WORD(mutex));
 	return err;
