@@ -4,12 +4,10 @@
  * Are Tricky", "Mutex, Take 2"). Sections under it are a few dozen
  * instructions; the longest is a walk over the registered threads.
  *
- * A program that waits with a mutex that inherits priorities must not lose
- * that inside the library: a thread of low priority that is preempted with
- * the lock held would stop one of high priority. So from the first such mutex
- * on (lock_use_pi()) who takes a lock takes a PI futex before the word, and
- * lends its priority to the thread that has both. The word alone excludes:
- * threads that were on their way before do not take the PI futex.
+ * From the first mutex that inherits priorities on (lock_use_pi()) who takes a
+ * lock takes a PI futex before the word, and lends its priority to the thread
+ * that has both. The word alone excludes: threads that were on their way before
+ * do not take the PI futex.
  *
  * The unlocking thread may wake sleepers at an address that the next holder
  * has freed; that is harmless. lock_settle() waits until it writes no more.

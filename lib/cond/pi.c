@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Mutexes that inherit priorities. Their word is the kernel's, and their
- * sleepers are on the kernel's own lock, so waiters get there only by the
- * requeue-PI operations: FUTEX_WAIT_REQUEUE_PI names the mutex when the wait
- * begins, and FUTEX_CMP_REQUEUE_PI hands it to the first sleeper of highest
+ * Mutexes that inherit priorities: FUTEX_WAIT_REQUEUE_PI names the mutex when the
+ * wait begins, and FUTEX_CMP_REQUEUE_PI hands it to the first sleeper of highest
  * priority, or queues him by priority if it is taken. A waiter that returns 0
  * has the mutex. Nothing else can wake such a sleeper, but for a signal: when the
  * operations are refused, all members get one, see what has happened to their

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * When to wake and when to move. It never affects correctness: whatever is
- * planned, everybody who is released gets going.
- *
- * Moving pays when the mutex is held: a woken waiter would sleep a second time.
- * If the caller holds it, its unlock wakes the first. If the mutex is free,
- * waking is cheaper: a moved waiter costs one more FUTEX_WAKE, by the unlock of
- * the one before it. The measurements are in Documentation/benchmarks.rst.
+ * When to wake and when to move; Documentation/cond-design.rst says why. It never
+ * affects correctness: whatever is planned, everybody who is released gets going.
  */
 #ifndef DROVER_COND_POLICY_H
 #define DROVER_COND_POLICY_H

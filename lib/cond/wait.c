@@ -225,13 +225,7 @@ static inline int member_sleep(struct member *m,
 	}
 }
 
-/*
- * Take the mutex, and let go of the group.
- *
- * Those that were moved are woken one by one, each by the unlock of the one
- * before it, and meanwhile CPUs go idle. The first of them that finds the mutex
- * free wakes a few more.
- */
+/* Take the mutex, and let go of the group; after a move wake ahead, policy.c. */
 static inline int member_relock(struct member *m)
 {
 	bool moved = load_relaxed(&m->g->state) & GROUP_MOVED;
