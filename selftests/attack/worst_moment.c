@@ -22,14 +22,10 @@ static int door_answer; /* an errno value, or GO_ON: ask the kernel */
 /* One door behind the other; all but the last say EAGAIN. */
 static atomic_int nr_doors, nr_at_door, nr_open;
 static _Thread_local int nr_passed;
-static _Thread_local bool stops_early;
 
 static atomic_bool is_late; /* who is woken does not come back */
 static _Thread_local void (*before_requeue)(void); /* called once */
-static atomic_bool unlocks_late; /* of all threads but the first */
-static atomic_int nr_unlocked;
-static _Thread_local bool is_first;
-static _Thread_local bool pi_again; /* once */
+static _Thread_local bool pi_again;		   /* once */
 static atomic_bool pi_refused;
 static _Thread_local bool settles;
 
@@ -47,16 +43,6 @@ static void stop_at_door(void)
 		sched_yield();
 }
 
-/* The library asks how much CPU time a thread's first sleep costs. */
-int clock_gettime(clockid_t clock, struct timespec *now)
-{
-	if (clock == CLOCK_THREAD_CPUTIME_ID && stops_early) {
-		stops_early = false;
-		stop_at_door();
-	}
-	return (int)syscall(SYS_clock_gettime, clock, now);
-}
-
 static void after_call(int command, const void *word)
 {
 	bool of_mutex = api_mutex_has(&mutex, word);
@@ -65,11 +51,6 @@ static void after_call(int command, const void *word)
 		sched_yield();
 	if (settles && (command == FUTEX_WAKE || command == FUTEX_CMP_REQUEUE))
 		wait_until(!fixture_any_awake(&fixture), "a waiter is awake");
-	if (is_first || command != FUTEX_WAKE || !of_mutex)
-		return;
-	nr_unlocked++;
-	while (unlocks_late)
-		sched_yield();
 }
 
 /* What the library calls. */
@@ -164,22 +145,6 @@ STEP(shortly)
 	return 0;
 }
 
-static int wait_early(api_cond_t *c, api_mutex_t *m)
-{
-	stops_early = true;
-	return api_cond_wait(c, m);
-}
-
-/* It knows already on which value of the word it will sleep. */
-STEP(early)
-{
-	nr_at_door = 0;
-	nr_open = 0;
-	fixture_start(&fixture, &(struct member){ .wait = wait_early });
-	reached(&nr_at_door, 1);
-	return 0;
-}
-
 STEP_DO(open, nr_open = nr_doors);
 
 static bool was_second;
@@ -249,21 +214,6 @@ STEP_DO(requeue_pi_again, pi_again = args[0]);
 STEP_DO(requeue_pi_refused, pi_refused = args[0]);
 STEP_DO(wakers_are_late, settles = args[0]);
 
-/* It has slept on the mutex, so in its wait the unlock is a call. */
-STEP(join_behind_us)
-{
-	struct member *member = fixture_start(&fixture, NULL);
-
-	while (member_place(member) != AT_MUTEX)
-		sched_yield();
-	nr_unlocked = 0;
-	unlocks_late = true;
-	return 0;
-}
-
-STEP_IS(it_unlocks, wait_at_least(&nr_unlocked, 1));
-STEP_DO(it_goes_on, unlocks_late = false);
-
 /* With a private and with a shared condvar. */
 static const struct scene scenes[] = {
 	{ "a signal in front of the sleep",
@@ -298,9 +248,6 @@ static const struct scene with_private[] = {
 	{ "the same, late behind each call",
 	  "wait 3; wakers_are_late; signal; returned = 1; wait 2;"
 	  "broadcast_on; wakers_are_late 0; returned = 5" },
-	{ "a signal before the call begins", "early; signal; open; gone 1" },
-	{ "a broadcast before the call begins",
-	  "early; broadcast_on; open; gone 1" },
 	/*
 	 * The signal moves one waiter, and another one, which is awake, takes
 	 * it: it waits for the mutex behind the first one, who is woken there
@@ -316,11 +263,6 @@ static const struct scene with_private[] = {
 	{ "a signal, and another before it moves: each wakes one",
 	  "wait 3; another_signals_before_it_moves; lock; signal; unlock;"
 	  "each_has_returned_one = 1" },
-#if !API_IS_PTHREAD /* whose mutex is not the library's */
-	{ "a signal just behind the waiter's unlock: it returns",
-	  "lock; join_behind_us; unlock; it_unlocks = 0; signal; it_goes_on;"
-	  "returned = 1" },
-#endif
 };
 
 /* The library remembers a refusal. */
@@ -375,7 +317,6 @@ static void test_cancel(const char *label)
 
 static void test(const char *policy)
 {
-	is_first = true;
 	for (int shared = 1; shared >= 0; shared--) {
 		char label[64];
 
