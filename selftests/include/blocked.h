@@ -244,44 +244,40 @@ static inline bool blocked_state_is_sleep(const char *stat)
 	return end && strncmp(end, ") S", 3) == 0;
 }
 
-/* Under qemu-user on x86-64 it is the emulator's call, of its addresses. */
-static inline bool is_futex(long nr)
-{
-	return nr == SYS_futex || nr == 202;
-}
-
-/*
- * blocked_in_futex - does thread @tid of process @pid sleep in futex now?
- * @uaddr: first argument of its system call, or NULL for any
- *
- * Returns 1 or 0, or negative errno: -ESRCH when the thread is gone. Where
- * /proc has no syscall file, the name of the kernel function in wchan must
- * do, which cannot tell one futex from another.
+/**
+ * struct blocked_call - the call in futex that a thread sleeps in: its first two
+ * arguments. Under qemu-user on x86-64 it is the emulator's, of its addresses.
  */
-static inline int blocked_in_futex(pid_t pid, pid_t tid, const void *uaddr)
+struct blocked_call {
+	unsigned long long address, op;
+};
+
+/* blocked_in - is there one? Returns 1 or 0, or -ESRCH when the thread is gone. */
+static inline int blocked_in(pid_t pid, pid_t tid, struct blocked_call *call)
 {
-	unsigned long long first;
 	char text[512];
 	ssize_t len;
 	long nr;
 
 	len = blocked_read(pid, tid, "syscall", text, sizeof(text));
-	if (len >= 0) {
-		if (sscanf(text, "%ld 0x%llx", &nr, &first) != 2 ||
-		    (!is_futex(nr) && nr != SYS_futex_waitv &&
-		     nr != SYS_futex_wait) ||
-		    (uaddr && first != (uintptr_t)uaddr))
-			return 0;
-	} else {
-		len = blocked_read(pid, tid, "wchan", text, sizeof(text));
-		if (len < 0)
-			return len;
-		if (strncmp(text, "futex", 5) != 0)
-			return 0;
-	}
-
+	if (len < 0)
+		return len;
+	if (sscanf(text, "%ld 0x%llx 0x%llx", &nr, &call->address, &call->op) !=
+		    3 ||
+	    (nr != SYS_futex && nr != 202 && nr != SYS_futex_waitv &&
+	     nr != SYS_futex_wait))
+		return 0;
 	len = blocked_read(pid, tid, "stat", text, sizeof(text));
 	return len < 0 ? len : blocked_state_is_sleep(text);
+}
+
+/* blocked_in_futex - the same; @uaddr: with this address, or NULL for any */
+static inline int blocked_in_futex(pid_t pid, pid_t tid, const void *uaddr)
+{
+	struct blocked_call call;
+	int ret = blocked_in(pid, tid, &call);
+
+	return ret == 1 && uaddr ? call.address == (uintptr_t)uaddr : ret;
 }
 
 /* Of the time on the wall, what this thread has not seen pass, see below. */

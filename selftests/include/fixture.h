@@ -34,21 +34,13 @@ static bool places_of_glibc;
 
 static inline enum place place_of(pid_t pid, pid_t tid, const void *mutex)
 {
-	unsigned long long address, op;
-	char text[512];
-	long nr;
+	struct blocked_call call;
 
-	if (blocked_read(pid, tid, "syscall", text, sizeof(text)) < 0 ||
-	    sscanf(text, "%ld 0x%llx 0x%llx", &nr, &address, &op) != 3 ||
-	    !is_futex(nr))
+	if (blocked_in(pid, tid, &call) != 1)
 		return AWAKE;
-	/* Second, so that it is this sleep or a later one. */
-	if (blocked_read(pid, tid, "stat", text, sizeof(text)) < 0 ||
-	    !blocked_state_is_sleep(text))
-		return AWAKE;
-	if (address == (uintptr_t)mutex)
+	if (call.address == (uintptr_t)mutex)
 		return AT_MUTEX;
-	switch (op & FUTEX_CMD_MASK) {
+	switch (call.op & FUTEX_CMD_MASK) {
 	case FUTEX_WAIT_BITSET:
 	case FUTEX_WAIT_REQUEUE_PI:
 		return AT_COND;

@@ -147,27 +147,13 @@ static const struct meeting meetings[] = {
 	  "signal", "cancel", "one_has_it = 1" },
 };
 
-/* The futex that the victim is in a call for; 0 if in none. */
-static unsigned long long futex_of_victim(void)
-{
-	unsigned long long address;
-	char text[512];
-	long nr;
-
-	if (blocked_read(getpid(), victim.tid, "syscall", text, sizeof(text)) <
-		    0 ||
-	    sscanf(text, "%ld 0x%llx", &nr, &address) != 2 || !is_futex(nr))
-		return 0;
-	return address;
-}
-
-static unsigned long long waited_at;
+static struct blocked_call waited_at;
 static pthread_t signaller;
 static bool settled;
 
 STEP(remember_where)
 {
-	waited_at = futex_of_victim();
+	blocked_in(getpid(), victim.tid, &waited_at);
 	settled = false;
 	return 0;
 }
@@ -189,11 +175,11 @@ STEP(signal_and_settle)
 
 	start_thread(&signaller, signal_once, NULL);
 	while (!settled && blocked_now_ns() < deadline) {
-		unsigned long long at = futex_of_victim();
+		struct blocked_call at;
 
 		settled = victim.result == 0 ||
-			  (at && at != waited_at &&
-			   blocked_in_futex(getpid(), victim.tid, NULL) == 1);
+			  (blocked_in(getpid(), victim.tid, &at) == 1 &&
+			   at.address != waited_at.address);
 		sched_yield();
 	}
 	return 0;
