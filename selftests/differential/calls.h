@@ -7,20 +7,6 @@
 #include "run.h"
 #include "futex_call.h"
 
-/* Anything that the test needs and does not get. */
-static _Noreturn __attribute__((format(printf, 1, 2))) void die(const char *fmt,
-								...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	printf("calls: ");
-	vprintf(fmt, args);
-	printf("\n");
-	va_end(args);
-	exit(1);
-}
-
 /* What happened, line by line: shown, or condensed to a number. */
 static uint64_t digest;
 static bool shown;

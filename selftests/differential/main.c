@@ -34,7 +34,7 @@ int main(int argc, char **argv)
 	uint64_t end = first + args_get(&args, "sequences", 100);
 
 	if (!getenv("DROVER_VARIANT"))
-		die("not in a guest: the clock would be put forward");
+		tap_bail("not in a guest: the clock would be put forward");
 	setvbuf(stdout, NULL, _IOFBF, 65536);
 	/* Before 6.16 there is no other. */
 	if (args_get(&args, "global", 0))

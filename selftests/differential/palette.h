@@ -23,7 +23,7 @@ static void *map(int prot, int flags, int fd)
 	void *at = mmap(NULL, REGION_SIZE, prot, flags | MAP_POPULATE, fd, 0);
 
 	if (at == MAP_FAILED)
-		die("mmap: %s", strerror(errno));
+		tap_bail("mmap: %s", strerror(errno));
 	return at;
 }
 
@@ -53,9 +53,9 @@ static bool in_one_bucket(const struct place *a, const struct place *b)
 	if (sys_futex(a->addr, FUTEX_REQUEUE | a->flags, 0, 1, b->addr, 0) !=
 		    1 ||
 	    sys_futex_wake(b->addr, b->flags, 1) != 1)
-		die("one waiter cannot be moved and woken");
+		tap_bail("one waiter cannot be moved and woken");
 	settle();
-	first = !thread_is_asleep(0);
+	first = !threads[0].busy;
 	wake_all(b);
 	return first;
 }
@@ -84,7 +84,7 @@ static void choose(int index, const char *name, uint32_t *region, int flags,
 		if (p == place)
 			return;
 	}
-	die("%s: no word of %d fits", name, NR_WORDS);
+	tap_bail("%s: no word of %d fits", name, NR_WORDS);
 }
 
 static void palette_make(bool all_apart)
@@ -97,8 +97,7 @@ static void palette_make(bool all_apart)
 	int fd = memfd_create("futexes", 0);
 	uint32_t *file, *again;
 
-	if (fd < 0 || ftruncate(fd, REGION_SIZE))
-		die("memfd: %s", strerror(errno));
+	MUST(ftruncate(fd, REGION_SIZE));
 	file = map(both, MAP_SHARED, fd);
 	again = map(both, MAP_SHARED, fd);
 	apart = all_apart;
@@ -119,8 +118,7 @@ static void palette_make(bool all_apart)
 	choose(M0, "M0", map(both, MAP_SHARED | MAP_ANONYMOUS, -1), 0, 8);
 	/* To the kernel, a private futex that is not mapped is one, too. */
 	choose(PX, "PX", unmapped, FUTEX_PRIVATE_FLAG, 9);
-	if (mprotect(unmapped, REGION_SIZE, PROT_NONE))
-		die("mprotect: %s", strerror(errno));
+	MUST(mprotect(unmapped, REGION_SIZE, PROT_NONE));
 }
 
 /* An address that is no futex: unaligned, of the kernel, not mapped. */

@@ -137,20 +137,18 @@ static long requeue2(struct sequence *s, struct requeue *r)
 
 static long call_requeue(struct sequence *s, struct requeue *r)
 {
-	static const char *const names[] = { "REQUEUE", "CMP_REQUEUE",
-					     "futex_requeue" };
-	static const int ops[] = { FUTEX_REQUEUE, FUTEX_CMP_REQUEUE };
-	int nr_over, op = random_below(&s->random, 3);
+	const struct requeue_op *by = &ONE_OF(s, requeue_ops);
+	int nr_over;
 	long ret;
 
 	count_call();
-	if (op < 2)
-		ret = sys_futex(r->from_addr, ops[op] | r->from->flags,
+	if (by->op)
+		ret = sys_futex(r->from_addr, by->op | r->from->flags,
 				r->nr_wake, r->nr_requeue, r->to_addr,
 				r->cmpval);
 	else
 		ret = requeue2(s, r);
-	note("%s %s%s to %s%s, %d %d: %ld", names[op], r->from->name,
+	note("%s %s%s to %s%s, %d %d: %ld", by->name, r->from->name,
 	     r->from_addr == r->from->addr ? "" : "(bad)", r->to->name,
 	     r->to_addr == r->to->addr ? "" : "(bad)", r->nr_wake,
 	     r->nr_requeue, ret);
@@ -373,8 +371,8 @@ static void finish(struct sequence *s)
 	if (nr_asleep() || slot_free(0) != 0)
 		find_all();
 	if (nr_asleep())
-		die("%d still wait after all was done to wake them",
-		    nr_asleep());
+		tap_bail("%d still wait after all was done to wake them",
+			 nr_asleep());
 	if (s->pi) {
 		note_pi(&places[I0]);
 		note_pi(&places[I1]);

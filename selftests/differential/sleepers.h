@@ -19,12 +19,11 @@
 /* Two threads, of which each has a priority of its own, stay ahead. */
 #define FIRST_REAL_TIME 6
 #define STEP_SECONDS	1000
-#define STACK_SIZE	(64 * 1024)
 
 struct thread {
 	pthread_t thread;
-	pid_t tid;
-	int fd; /* its syscall file */
+	atomic_int tid; /* 0 until it runs */
+	int fd;		/* its syscall file */
 	bool busy;
 	struct wait wait;
 	struct futex_waitv vector[2];
@@ -44,7 +43,6 @@ struct slot {
 static struct thread threads[NR_THREADS];
 static struct slot slots[NR_SLOTS];
 static struct ring ring;
-static atomic_int nr_ready;
 
 /* Waits that are timed end when the clock is put forward: time_passes(). */
 static struct timespec deadline;
@@ -98,7 +96,6 @@ static void *thread_run(void *arg)
 	uint32_t seen = 0;
 
 	t->tid = blocked_gettid();
-	nr_ready++;
 	for (;;) {
 		while (__atomic_load_n(&t->go, __ATOMIC_ACQUIRE) == seen)
 			sys_futex_wait(&t->go, FUTEX_PRIVATE_FLAG, seen, NULL);
@@ -116,41 +113,32 @@ static void *thread_run(void *arg)
 static void thread_start(struct thread *t, int priority)
 {
 	const struct sched_param param = { .sched_priority = priority };
-	pthread_attr_t attr;
 	char path[64];
 
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, STACK_SIZE);
-	pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED);
-	pthread_attr_setschedpolicy(&attr, priority ? SCHED_FIFO : SCHED_OTHER);
-	pthread_attr_setschedparam(&attr, &param);
-	if (pthread_create(&t->thread, &attr, thread_run, t))
-		die("no thread of priority %d: this takes root", priority);
-	if (wait_at_least(&nr_ready, t - threads + 1))
-		die("a thread does not start");
+	start_thread(&t->thread, thread_run, t);
+	MUST(pthread_setschedparam(
+		t->thread, priority ? SCHED_FIFO : SCHED_OTHER, &param));
+	reached(&t->tid, 1);
 	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", t->tid);
 	t->fd = open(path, O_RDONLY);
 	if (t->fd < 0)
-		die("%s: %s", path, strerror(errno));
+		tap_bail("%s: %s", path, strerror(errno));
 }
 
 static void set_deadline(void)
 {
-	clock_gettime(CLOCK_REALTIME, &deadline);
-	deadline.tv_sec += STEP_SECONDS / 2;
+	deadline = deadline_in(CLOCK_REALTIME, STEP_SECONDS / 2 * NS_PER_S);
 }
 
 static void sleepers_start(void)
 {
 	const struct sched_param none = { .sched_priority = 0 };
 	struct sigaction action = { .sa_handler = on_signal };
-	cpu_set_t cpu = one_cpu();
 	int err;
 
-	if (sched_setaffinity(0, sizeof(cpu), &cpu) ||
-	    sched_setscheduler(0, SCHED_IDLE, &none) ||
-	    mlockall(MCL_CURRENT | MCL_FUTURE))
-		die("cannot set up: %s", strerror(errno));
+	to_one_cpu();
+	MUST(sched_setscheduler(0, SCHED_IDLE, &none));
+	MUST(mlockall(MCL_CURRENT | MCL_FUTURE));
 	sigaction(SIGUSR1, &action, NULL);
 	action.sa_flags = SA_RESTART;
 	sigaction(SIGUSR2, &action, NULL);
@@ -159,7 +147,7 @@ static void sleepers_start(void)
 			     i < FIRST_REAL_TIME ? 0 : 1 + i - FIRST_REAL_TIME);
 	err = ring_open(&ring);
 	if (err)
-		die("io_uring: %s", strerror(-err));
+		tap_bail("io_uring: %s", strerror(-err));
 	set_deadline();
 }
 
@@ -186,11 +174,6 @@ static int slot_free(int from)
 		if (!slots[i % NR_SLOTS].busy)
 			return i % NR_SLOTS;
 	return -1;
-}
-
-static bool thread_is_asleep(int thread)
-{
-	return threads[thread].busy;
 }
 
 static int nr_asleep(void)
@@ -227,14 +210,14 @@ static bool is_over(struct thread *t)
 		long nr;
 
 		if (len <= 0)
-			die("its syscall file: %s", strerror(errno));
+			tap_bail("its syscall file: %s", strerror(errno));
 		text[len] = '\0';
 		if (sscanf(text, "%ld 0x%llx", &nr, &first) == 2)
 			return first == (uintptr_t)&t->go;
 		if (!end)
 			end = blocked_deadline();
 		else if (blocked_now_ns() > end)
-			die("a thread runs for ever");
+			tap_bail("a thread runs for ever");
 		stand_back();
 	}
 }
@@ -320,7 +303,7 @@ static void slot_submit(const struct io_uring_sqe *sqe)
 	long ret = ring_submit(&ring, sqe);
 
 	if (ret != 1)
-		die("io_uring_enter: %s", strerror(-ret));
+		tap_bail("io_uring_enter: %s", strerror(-ret));
 	settle();
 }
 
@@ -374,19 +357,18 @@ static void slot_cancel(int slot)
 /* All who have a deadline are late. They only notice one by one. */
 static void time_passes(void)
 {
-	struct timespec now;
+	struct timespec now =
+		deadline_in(CLOCK_REALTIME, STEP_SECONDS * NS_PER_S);
 	int64_t end = blocked_deadline();
 
 	note("time passes");
-	clock_gettime(CLOCK_REALTIME, &now);
-	now.tv_sec += STEP_SECONDS;
-	if (clock_settime(CLOCK_REALTIME, &now))
-		die("clock_settime: %s", strerror(errno));
+	MUST(clock_settime(CLOCK_REALTIME, &now));
 	for (int i = 0; i < NR_THREADS; i++)
 		while (threads[i].busy && threads[i].wait.timed &&
 		       !is_over(&threads[i])) {
 			if (blocked_now_ns() > end)
-				die("a deadline passed and nothing came of it");
+				tap_bail(
+					"a deadline passed and nothing came of it");
 			stand_back();
 		}
 	settle();
