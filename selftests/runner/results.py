@@ -41,12 +41,6 @@ class Result:
     details: tuple = ()
 
 
-def count(results):
-    """How many there are of each status."""
-    return {status: sum(result.status == status for result in results)
-            for status in (PASS, FAIL, SKIP, KNOWN)}
-
-
 def summary(counts):
     """The line that ends a run."""
     return (f"{counts[PASS]} passed, {counts[FAIL]} failed, "

@@ -196,6 +196,7 @@ def checker_stages(settings, kinds):
 
 def long_stages(settings, pairs):
     """All stages of `make check-long`, the short ones first."""
+    programs = os.path.join(settings.build, "selftests")
     yield _tool_stage(settings, "programs", 300, "selftests/programs/run",
                       "--all")
     for sanitizer in SANITIZERS:
@@ -207,8 +208,9 @@ def long_stages(settings, pairs):
             ("stream/debug_random_programs", 60, f"programs={PROGRAMS}"),
             ("pool/tasks_once", 180 * pairs // PAIRS, f"tasks={pairs}")):
         # An optional part of the library may not be there.
-        if os.path.exists(_program(settings, program)):
-            yield _host_stage(settings, program, seconds, option)
+        if os.path.exists(os.path.join(programs, program)):
+            yield _tool_stage(settings, f"host/{program}", seconds,
+                              os.path.join(programs, program), option)
     if {"mainline", "drover"} <= set(settings.variants):
         yield _tool_stage(settings, "differential", 600,
                           "selftests/differential/run",
@@ -216,8 +218,8 @@ def long_stages(settings, pairs):
         yield _tool_stage(settings, "mutants/kernel", 1200,
                           "selftests/mutants/run-kernel")
     yield _tool_stage(settings, "differential/6.12", 600,
-                      "selftests/differential/run", "mainline-6.12", "drover-6.12",
-                      f"--build={settings.build}", f"--calls={CALLS // 10}")
+                      "selftests/differential/run", f"--build={settings.build}",
+                      f"--calls={CALLS // 10}", "mainline-6.12", "drover-6.12")
     for machine in settings.machines():
         yield Stage(f"kselftest/{machine.label}", 150 * min(machine.cpus, 2),
                     lambda machine=machine:
@@ -234,21 +236,12 @@ def long_stages(settings, pairs):
                                   for program in STRESS],
                         settings.logs))
     for program in STRESS:
-        yield _host_stage(settings, program,
+        yield _tool_stage(settings, f"host/{program}",
                           SECONDS["host"] * pairs // len(STRESS) // 10 ** 6,
+                          os.path.join(programs, program),
                           *_stress_options(pairs).split())
     yield _tool_stage(settings, "models", 900, "selftests/models/run",
                       "--long")
-
-
-def _host_stage(settings, program, seconds, *options):
-    """A test program."""
-    return _tool_stage(settings, f"host/{program}", seconds,
-                       _program(settings, program), *options)
-
-
-def _program(settings, program):
-    return os.path.join(settings.build, "selftests", program)
 
 
 def _stress_options(pairs):
