@@ -138,7 +138,7 @@ static void await_helpers(struct loop *loop)
 	nr = queue_take_all(loop->pool, &loop->help);
 	if (nr) {
 		latch_down(&loop->help.unended, nr);
-		pool_count_down(loop->pool, nr);
+		latch_down(&loop->pool->pending, nr);
 	}
 	latch_await(&loop->help.unended, NULL, true);
 }
@@ -169,7 +169,7 @@ static void loop_end(struct loop *loop)
 	free(loop->scratch);
 	if (loop->frame.pool) {
 		frame_leave(&loop->frame);
-		pool_count_down(loop->pool, 1);
+		latch_down(&loop->pool->pending, 1);
 	}
 }
 

@@ -36,13 +36,12 @@
 
 /*
  * A latch: a count of what is yet to end, doubled, and 1 if somebody may be
- * asleep until it is 0.
+ * asleep until it is 0; and in the upper half how often it was 0.
  */
+typedef _Atomic uint64_t latch_word;
 #define LATCH_ASLEEP 1u
 #define LATCH_ONE    2u
-
-/* drover_pool.pending is a latch, and above it counts how often it was 0. */
-#define PENDING_NONE (UINT64_C(1) << 32)
+#define LATCH_NONE   (UINT64_C(1) << 32)
 
 /* Whose memory a task is in. */
 enum owner {
@@ -57,17 +56,15 @@ enum owner {
 struct task {
 	int (*function)(void *arg);
 	void *arg;
-	futex_word unended; /* how many threads have yet to run it; a latch */
-	int result;	    /* written before it has ended */
+	latch_word unended; /* how many threads have yet to run it */
 	struct task *prev;  /* in the queue; [queue's lock] */
 	struct task *next;
 	_Atomic(struct queue *) queue; /* or NULL; written with its lock */
+	int result;		       /* written before it has ended */
 	uint32_t left;	/* how many threads may still take it; [queue's lock] */
 	uint8_t owner;	/* constant */
 	bool cancelled; /* not run to its end; written before it has ended */
 	_Atomic bool accepted; /* once it was */
-	/* Of a posted one: what is called if it is cancelled; or NULL. */
-	void (*otherwise)(void *arg);
 };
 
 /* Tasks that nobody has begun. */
@@ -174,8 +171,8 @@ struct drover_pool {
 	_Atomic int64_t looked_at; /* when that was */
 	_Atomic bool follows;	   /* nr_workers is to be nr_cpus */
 
-	/* Tasks that were accepted and have not ended; see PENDING_NONE. */
-	_Atomic uint64_t pending __attribute__((aligned(128)));
+	/* Tasks that were accepted and have not ended. */
+	latch_word pending __attribute__((aligned(128)));
 	_Atomic uint32_t ending; /* POOL_* */
 	_Atomic uint64_t helped;
 	_Atomic uint64_t cancelled;
@@ -270,17 +267,16 @@ void place_before_wake(struct worker *w, int cpu);
 void place_after_wake(struct worker *w);
 
 /* task.c: @nr have ended. Who waits for all may free the memory then. */
-void latch_down(futex_word *latch, uint32_t nr);
-void pool_count_down(struct drover_pool *pool, uint32_t nr);
-
-/* Until no task is left, or there was such a moment since the call. */
-void pool_await_none(struct drover_pool *pool);
+void latch_down(latch_word *latch, uint32_t nr);
 
 /*
- * Until all have ended, or @deadline. @must: as for block_begin(). Return: 0,
- * ETIMEDOUT, EAGAIN.
+ * Until all have ended, or had at some moment since the call, or @deadline.
+ * @must: as for block_begin(). Return: 0, ETIMEDOUT, EAGAIN.
  */
-int latch_await(futex_word *latch, const struct deadline *deadline, bool must);
+int latch_await(latch_word *latch, const struct deadline *deadline, bool must);
+
+/* Until no task is left, or there was such a moment. */
+void pool_await_none(struct drover_pool *pool);
 
 /* Run a task that was taken, or cancel it. */
 void task_run(struct drover_pool *pool, struct task *task, bool cancelled);

@@ -18,106 +18,73 @@ void drover_task_init(drover_task_t *task, int (*function)(void *arg),
 
 /* ---- how many there are ---- */
 
-/*
- * [P-END] Release of all that the task did, and of the last access to the latch;
- * pairs with the acquire load of who waits. One step with the look at ASLEEP, as at
- * the barrier.
- */
-void latch_down(futex_word *latch, uint32_t nr)
+/* How often it was 0: what sleepers wait for a change of. */
+static futex_word *nones_of(latch_word *latch)
 {
-	uint32_t left = LATCH_ASLEEP;
-
-	if (sub_acq_rel(latch, nr * LATCH_ONE) ==
-		    nr * LATCH_ONE + LATCH_ASLEEP &&
-	    cas_release(latch, &left, 0))
-		sleep_end(latch, INT_MAX, false);
-}
-
-/* How often there was none: what sleepers wait for a change of. */
-static futex_word *nones_of(struct drover_pool *pool)
-{
-	return (futex_word *)&pool->pending +
+	return (futex_word *)latch +
 	       (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
 }
 
-/* [P-END] The same, and the moment without tasks is counted in that step. */
-void pool_count_down(struct drover_pool *pool, uint32_t nr)
+/*
+ * [P-END] Release of all that the task did, and of the last access to the latch;
+ * pairs with the acquire load of who waits. One step with the look at ASLEEP, as at
+ * the barrier, and the moment without tasks is counted in that step.
+ */
+void latch_down(latch_word *latch, uint32_t nr)
 {
-	uint64_t old = load_relaxed(&pool->pending), to;
+	uint64_t old = load_relaxed(latch), to;
 
 	do {
 		to = old - nr * LATCH_ONE;
 		if ((uint32_t)to <= LATCH_ASLEEP)
-			to = (to & ~(uint64_t)LATCH_ASLEEP) + PENDING_NONE;
-	} while (!cas_acq_rel(&pool->pending, &old, to));
+			to = (to & ~(uint64_t)LATCH_ASLEEP) + LATCH_NONE;
+	} while (!cas_acq_rel(latch, &old, to));
 	if (!(uint32_t)to && old & LATCH_ASLEEP)
-		sleep_end(nones_of(pool), INT_MAX, false);
+		sleep_end(nones_of(latch), INT_MAX, false);
 }
 
+struct awaited {
+	latch_word *latch;
+	uint64_t begin, now;
+};
+
+/* Is it 0, or was it since the beginning? */
 static bool poll_latch(void *of)
 {
-	futex_word *latch = of;
+	struct awaited *a = of;
 
-	return !load_acquire(latch); /* [P-END] */
+	a->now = load_acquire(a->latch); /* [P-END] */
+	return !(uint32_t)a->now || (a->now ^ a->begin) >= LATCH_NONE;
 }
 
-int latch_await(futex_word *latch, const struct deadline *deadline, bool must)
+int latch_await(latch_word *latch, const struct deadline *deadline, bool must)
 {
-	uint32_t left;
+	/* [P-END] Sequentially consistent: the pool's, against pool_admit(). */
+	struct awaited a = { latch, load_seq_cst(latch), 0 };
 	long ret = 0;
 	int err;
 
-	if (linger(&pool_here.account, poll_latch, latch, time_left(deadline)))
+	if (linger(&pool_here.account, poll_latch, &a, time_left(deadline)))
 		return 0;
 	err = block_begin(must);
 	if (err)
 		return err;
-	left = load_relaxed(latch);
-	/* ASLEEP alone is about to become 0, and that is the last access to it. */
-	while (left && ret != -ETIMEDOUT) {
-		if (!(left & LATCH_ASLEEP) &&
-		    !cas_relaxed(latch, &left, left | LATCH_ASLEEP))
-			continue;
-		ret = sleep_on(latch, left | LATCH_ASLEEP, deadline, false,
-			       FUTEX_BITSET_MATCH_ANY, &pool_here.account);
-		left = load_relaxed(latch);
-	}
-	err = load_acquire(latch) ? ETIMEDOUT : 0; /* [P-END] */
+	while (!poll_latch(&a) && ret != -ETIMEDOUT)
+		if (a.now & LATCH_ASLEEP ||
+		    cas_relaxed(latch, &a.now, a.now | LATCH_ASLEEP))
+			ret = sleep_on(nones_of(latch),
+				       (uint32_t)(a.begin >> 32), deadline,
+				       false, FUTEX_BITSET_MATCH_ANY,
+				       &pool_here.account);
 	block_end();
-	return err;
-}
-
-struct moment {
-	struct drover_pool *pool;
-	uint64_t begin, now;
-};
-
-/* Is there none, or was there none since the beginning? */
-static bool poll_moment(void *of)
-{
-	struct moment *m = of;
-
-	m->now = load_acquire(&m->pool->pending); /* [P-END] */
-	return !(uint32_t)m->now || (m->now ^ m->begin) >= PENDING_NONE;
+	return poll_latch(&a) ? 0 : ETIMEDOUT;
 }
 
 void pool_await_none(struct drover_pool *pool)
 {
-	/* [P-END] Sequentially consistent: against pool_admit(). */
-	struct moment m = { pool, load_seq_cst(&pool->pending), 0 };
-
 	if (!threads_any(pool))
 		queues_empty(pool, false);
-	if (linger(&pool_here.account, poll_moment, &m, INT64_MAX))
-		return;
-	block_begin(true);
-	while (!poll_moment(&m))
-		if (m.now & LATCH_ASLEEP ||
-		    cas_relaxed(&pool->pending, &m.now, m.now | LATCH_ASLEEP))
-			sleep_on(nones_of(pool), (uint32_t)(m.begin >> 32),
-				 NULL, false, FUTEX_BITSET_MATCH_ANY,
-				 &pool_here.account);
-	block_end();
+	latch_await(&pool->pending, NULL, true);
 }
 
 int pool_admit(struct drover_pool *pool, uint32_t nr)
@@ -129,7 +96,7 @@ int pool_admit(struct drover_pool *pool, uint32_t nr)
 	ending = load_seq_cst(&pool->ending);
 	if (ending == POOL_OPEN || (ending == POOL_DRAINS && pool_inside(pool)))
 		return 0;
-	pool_count_down(pool, nr);
+	latch_down(&pool->pending, nr);
 	return ESHUTDOWN;
 }
 
@@ -145,15 +112,22 @@ int drover_pool_wait_all(drover_pool_t *pool)
 
 /* ---- submitting ---- */
 
+/* Accept it, unless it is accepted and has not ended. */
+static bool accept_one(struct task *task)
+{
+	uint64_t ended = load_relaxed(&task->unended);
+
+	return !(uint32_t)ended &&
+	       cas_acquire(&task->unended, &ended, ended + LATCH_ONE);
+}
+
 /* Accept all, or none: then they are what they were. */
 static int accept_all(struct drover_pool *pool, struct task *tasks, size_t nr)
 {
-	uint32_t ended = 0;
 	size_t i = 0;
 	int err;
 
-	while (i < nr && tasks[i].function &&
-	       cas_acquire(&tasks[i].unended, &ended, LATCH_ONE))
+	while (i < nr && tasks[i].function && accept_one(&tasks[i]))
 		i++;
 	/* Not before: a batch that is refused can claim to be of any length. */
 	if (i == nr)
@@ -221,21 +195,26 @@ int drover_pool_submit_batch(drover_pool_t *pool, drover_task_t *tasks,
 	return tasks || !nr ? submit(pool, (struct task *)tasks, nr) : EINVAL;
 }
 
+/* A task that nobody waits for. */
+struct post {
+	struct task task;
+	void (*otherwise)(void *arg); /* called if it is cancelled; or NULL */
+};
+
 int drover_pool_post_or(drover_pool_t *pool, int (*function)(void *arg),
 			void (*otherwise)(void *arg), void *arg)
 {
 	int saved = errno, err;
-	struct task *post;
+	struct post *post = malloc(sizeof(*post));
 
-	post = malloc(sizeof(*post));
 	errno = saved;
 	if (!post)
 		return ENOMEM;
-	*post = (struct task){ .function = function,
-			       .arg = arg,
-			       .owner = OWNER_POST,
-			       .otherwise = otherwise };
-	err = submit(pool, post, 1);
+	*post = (struct post){
+		{ .function = function, .arg = arg, .owner = OWNER_POST },
+		otherwise
+	};
+	err = submit(pool, &post->task, 1);
 	if (err)
 		free(post);
 	return err;
@@ -276,7 +255,7 @@ static void running_end(struct running *r)
 		free(r->task);
 	else if (r->owner != OWNER_QUEUE)
 		latch_down(&r->task->unended, 1);
-	pool_count_down(pool, 1);
+	latch_down(&pool->pending, 1);
 }
 
 void task_run(struct drover_pool *pool, struct task *task, bool cancelled)
@@ -288,9 +267,11 @@ void task_run(struct drover_pool *pool, struct task *task, bool cancelled)
 
 	frame_enter(&r.frame, pool);
 	if (cancelled || load_relaxed(&pool->ending) == POOL_CANCELS) {
+		struct post *post = (struct post *)task; /* if it is one */
+
 		add_relaxed(&pool->cancelled, 1);
-		if (task->otherwise)
-			task->otherwise(task->arg);
+		if (r.owner == OWNER_POST && post->otherwise)
+			post->otherwise(task->arg);
 		return;
 	}
 	if (w)
@@ -352,7 +333,7 @@ int drover_pool_test(drover_pool_t *pool, drover_task_t *of, int *result)
 	struct task *task = (struct task *)of;
 	int err = may_wait(pool, task);
 
-	if (!err && load_acquire(&task->unended)) /* [P-END] */
+	if (!err && (uint32_t)load_acquire(&task->unended)) /* [P-END] */
 		err = EBUSY;
 	return outcome(task, err, result);
 }
