@@ -284,16 +284,6 @@ void task_run(struct drover_pool *pool, struct task *task, bool cancelled)
 
 /* ---- waiting ---- */
 
-/* The end of a wait that came to @err. */
-static int outcome(struct task *task, int err, int *result)
-{
-	if (!err && task->cancelled)
-		err = ECANCELED;
-	if (!err && result)
-		*result = task->result;
-	return err;
-}
-
 static int may_wait(struct drover_pool *pool, struct task *task)
 {
 	if (!pool_is_here(pool))
@@ -310,7 +300,7 @@ int drover_pool_wait(drover_pool_t *pool, drover_task_t *of, int *result)
 		task_run(pool, task, false);
 	else if (!err)
 		err = latch_await(&task->unended, NULL, false);
-	return outcome(task, err, result);
+	return err ?: drover_pool_test(pool, of, result);
 }
 
 int drover_pool_clockwait(drover_pool_t *pool, drover_task_t *of,
@@ -325,7 +315,7 @@ int drover_pool_clockwait(drover_pool_t *pool, drover_task_t *of,
 		err = EINVAL;
 	if (!err)
 		err = latch_await(&task->unended, &deadline, false);
-	return outcome(task, err, result);
+	return err ?: drover_pool_test(pool, of, result);
 }
 
 int drover_pool_test(drover_pool_t *pool, drover_task_t *of, int *result)
@@ -333,9 +323,15 @@ int drover_pool_test(drover_pool_t *pool, drover_task_t *of, int *result)
 	struct task *task = (struct task *)of;
 	int err = may_wait(pool, task);
 
-	if (!err && (uint32_t)load_acquire(&task->unended)) /* [P-END] */
-		err = EBUSY;
-	return outcome(task, err, result);
+	if (err)
+		return err;
+	if ((uint32_t)load_acquire(&task->unended)) /* [P-END] */
+		return EBUSY;
+	if (task->cancelled)
+		return ECANCELED;
+	if (result)
+		*result = task->result;
+	return 0;
 }
 
 int drover_pool_cancel(drover_pool_t *pool, drover_task_t *of)

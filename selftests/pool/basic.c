@@ -243,7 +243,7 @@ static void child_ends_with(int wanted)
 static void *leave_to_worker(void *stack)
 {
 	struct timespec never = { .tv_sec = INT32_MAX };
-	drover_task_t task;
+	drover_task_t task, held;
 	int err;
 
 	submit(&task, fork_and_return, stack);
@@ -257,6 +257,16 @@ static void *leave_to_worker(void *stack)
 		_exit(err);
 	child_ends_with(stack ? 0 : ECHILD);
 	nr_wrong += err != 0;
+	/* A wait that runs the task comes back, too. */
+	gate = 0;
+	submit_held(&held);
+	submit(&task, fork_and_return, NULL);
+	err = drover_pool_wait(pool, &task, NULL);
+	if (!child)
+		_exit(err);
+	child_ends_with(ECHILD);
+	gate = 1;
+	nr_wrong += err != 0 || drover_pool_wait(pool, &held, NULL) != 0;
 	return NULL;
 }
 
