@@ -163,9 +163,8 @@ struct drover_pool {
 	/* Of making threads. */
 	struct lock grow __attribute__((aligned(128)));
 	_Atomic(struct worker *) threads; /* only grow; written with grow */
-	_Atomic uint32_t nr_threads;	  /* written with grow */
-	_Atomic uint32_t nr_blocked; /* of them, with those that are lost */
-	_Atomic uint32_t nr_lost;    /* ended, and not replaced */
+	_Atomic uint32_t nr_threads;	  /* at work; written with grow */
+	_Atomic int32_t nr_ready;	  /* of them, not blocked */
 	_Atomic uint64_t blocks;
 	_Atomic uint32_t nr_cpus;  /* for the process, as last known */
 	_Atomic int64_t looked_at; /* when that was */
@@ -253,7 +252,10 @@ void threads_end(struct drover_pool *pool);
 /* Is any thread left? If not, one is made. */
 bool threads_any(struct drover_pool *pool);
 
-/* The caller ends. Return: is another thread @w now, or does the pool end? */
+/*
+ * The caller ends. Return: is another thread @w now, or does the pool end? If not,
+ * there is one thread less.
+ */
 bool thread_replace(struct worker *w);
 
 /* Have the CPUs changed? At most once a second. */

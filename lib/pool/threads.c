@@ -30,6 +30,7 @@ static int make_thread(struct worker *w)
 	pthread_t self = pthread_self();
 	pthread_attr_t attr;
 	sigset_t signals;
+	pthread_t thread;
 	cpu_set_t cpus;
 	int err = pthread_attr_init(&attr);
 
@@ -45,12 +46,14 @@ static int make_thread(struct worker *w)
 				      &sets[w->nr % of->nr_cpu_sets]);
 	if (!err) {
 		block_signals(&signals);
-		err = pthread_create(&w->thread, &attr, worker_main, w);
+		err = pthread_create(&thread, &attr, worker_main, w);
 		pthread_sigmask(SIG_SETMASK, &signals, NULL);
 		if (of->nr_cpu_sets)
 			pthread_setaffinity_np(self, sizeof(cpus), &cpus);
 	}
 	pthread_attr_destroy(&attr);
+	if (!err)
+		w->thread = thread;
 	return err;
 }
 
@@ -58,15 +61,14 @@ static int make_thread(struct worker *w)
 static int add_thread(struct drover_pool *pool)
 {
 	struct worker *w = aligned_alloc(128, sizeof(*w));
-	uint32_t nr = load_relaxed(&pool->nr_threads);
 	int err;
 
 	if (!w)
 		return ENOMEM;
 	memset(w, 0, sizeof(*w));
 	w->pool = pool;
-	w->nr = nr;
 	w->next = load_relaxed(&pool->threads);
+	w->nr = w->next ? w->next->nr + 1 : 0;
 	add_seq_cst(&pool->nr_active, 1);
 	err = make_thread(w);
 	if (err) {
@@ -75,15 +77,16 @@ static int add_thread(struct drover_pool *pool)
 		return err;
 	}
 	store_release(&pool->threads, w); /* [P-THREADS] */
-	store_seq_cst(&pool->nr_threads, nr + 1);
+	add_relaxed(&pool->nr_threads, 1);
+	add_seq_cst(&pool->nr_ready, 1);
 	return 0;
 }
 
+/* Below 0 is a thread that is blocked before it is counted. */
 static bool enough(struct drover_pool *pool)
 {
-	return load_seq_cst(&pool->nr_threads) >=
-	       load_seq_cst(&pool->nr_blocked) +
-		       load_relaxed(&pool->nr_workers);
+	return load_seq_cst(&pool->nr_ready) >=
+	       (int32_t)load_relaxed(&pool->nr_workers);
 }
 
 int threads_fill(struct drover_pool *pool)
@@ -109,14 +112,12 @@ int threads_fill(struct drover_pool *pool)
 
 bool threads_any(struct drover_pool *pool)
 {
-	return load_relaxed(&pool->nr_threads) > load_relaxed(&pool->nr_lost) ||
-	       !threads_fill(pool);
+	return load_relaxed(&pool->nr_threads) || !threads_fill(pool);
 }
 
 bool thread_replace(struct worker *w)
 {
 	struct drover_pool *pool = w->pool;
-	pthread_t old = w->thread;
 	bool over;
 	int err;
 
@@ -124,10 +125,11 @@ bool thread_replace(struct worker *w)
 	over = load_relaxed(&pool->ending) == POOL_OVER;
 	err = over ? 0 : make_thread(w);
 	if (err) {
-		w->thread = old;
-		add_relaxed(&pool->nr_lost, 1);
+		add_relaxed(&pool->nr_threads, (uint32_t)-1);
+		add_seq_cst(&pool->nr_ready, -1);
+		add_seq_cst(&pool->nr_active, (uint32_t)-1);
 	} else if (!over) {
-		pthread_detach(old);
+		pthread_detach(pthread_self());
 	}
 	lock_drop(&pool->grow);
 	return !err;

@@ -148,20 +148,6 @@ void wake_all_idle(struct drover_pool *pool)
 
 /* ---- taking places ---- */
 
-static void leave_place(struct drover_pool *pool)
-{
-	add_seq_cst(&pool->nr_blocked, 1);
-	add_seq_cst(&pool->nr_active, (uint32_t)-1);
-	threads_fill(pool);
-}
-
-/* There may be one too many then, until some worker has done its task. */
-static void take_place(struct drover_pool *pool)
-{
-	add_seq_cst(&pool->nr_active, 1);
-	add_seq_cst(&pool->nr_blocked, (uint32_t)-1);
-}
-
 /* The pool that the caller is a worker of; in a child it is nobody's worker. */
 static struct drover_pool *own_pool(void)
 {
@@ -176,10 +162,11 @@ int block_begin(bool must)
 
 	if (!pool)
 		return 0;
-	leave_place(pool);
-	if (!must && load_seq_cst(&pool->nr_blocked) >=
-			     load_seq_cst(&pool->nr_threads)) {
-		take_place(pool);
+	add_seq_cst(&pool->nr_ready, -1);
+	add_seq_cst(&pool->nr_active, (uint32_t)-1);
+	threads_fill(pool);
+	if (!must && load_seq_cst(&pool->nr_ready) <= 0) {
+		block_end();
 		return EAGAIN;
 	}
 	add_relaxed(&pool->blocks, 1);
@@ -187,12 +174,15 @@ int block_begin(bool must)
 	return 0;
 }
 
+/* There may be one too many then, until some worker has done its task. */
 void block_end(void)
 {
 	struct drover_pool *pool = own_pool();
 
-	if (pool)
-		take_place(pool);
+	if (!pool)
+		return;
+	add_seq_cst(&pool->nr_active, 1);
+	add_seq_cst(&pool->nr_ready, 1);
 }
 
 /* ---- looking out ---- */
@@ -298,7 +288,6 @@ static void worker_end(struct worker **w)
 	pool_here.worker = NULL;
 	if (thread_replace(*w))
 		return;
-	leave_place(pool);
 	if (threads_any(pool))
 		wake_if_needed(pool, 1, false);
 	else
