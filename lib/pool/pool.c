@@ -59,7 +59,8 @@ static int create(struct drover_pool **to, const drover_poolattr_t *attr)
 	pool->linger[1] = linger_of(attr->linger_small_us, LINGER_SMALL);
 	pool->generation = fork_generation;
 	cpus_look_at_sizes();
-	err = threads_set(pool, attr->workers, false);
+	store_relaxed(&pool->wanted, attr->workers);
+	err = threads_set(pool);
 	if (err) {
 		threads_end(pool);
 		pool_delete(pool);

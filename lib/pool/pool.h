@@ -168,7 +168,7 @@ struct drover_pool {
 	_Atomic uint64_t blocks;
 	_Atomic uint32_t nr_cpus;  /* for the process, as last known */
 	_Atomic int64_t looked_at; /* when that was */
-	_Atomic bool follows;	   /* nr_workers is to be nr_cpus */
+	_Atomic uint32_t wanted;   /* nr_workers is to be; 0: nr_cpus */
 
 	/* Tasks that were accepted and have not ended. */
 	latch_word pending __attribute__((aligned(128)));
@@ -241,12 +241,9 @@ void block_end(void);
 
 /* threads.c */
 
-/*
- * As many threads as may be active, or as are to be: 0 or why not. @again: only
- * if it still is to be as many as CPUs.
- */
+/* As many threads as may be active, or as are wanted now: 0 or why not. */
 int threads_fill(struct drover_pool *pool);
-int threads_set(struct drover_pool *pool, uint32_t nr, bool again);
+int threads_set(struct drover_pool *pool);
 void threads_end(struct drover_pool *pool);
 
 /* Is any thread left? If not, one is made. */

@@ -153,17 +153,14 @@ void threads_end(struct drover_pool *pool)
 
 /* ---- how many ---- */
 
-int threads_set(struct drover_pool *pool, uint32_t nr, bool again)
+int threads_set(struct drover_pool *pool)
 {
 	uint32_t cpus = cpus_usable();
 	int err;
 
 	lock_take(&pool->grow);
 	store_relaxed(&pool->nr_cpus, cpus);
-	if (!again || load_relaxed(&pool->follows)) {
-		store_relaxed(&pool->follows, !nr);
-		store_seq_cst(&pool->nr_workers, nr ?: cpus);
-	}
+	store_seq_cst(&pool->nr_workers, load_relaxed(&pool->wanted) ?: cpus);
 	lock_drop(&pool->grow);
 	store_relaxed(&pool->looked_at, clock_now());
 	err = threads_fill(pool);
@@ -179,7 +176,8 @@ int drover_pool_resize(drover_pool_t *pool, uint32_t workers)
 		return ECHILD;
 	if (workers > DROVER_POOL_MAX)
 		return EINVAL;
-	err = threads_set(pool, workers, false);
+	store_relaxed(&pool->wanted, workers);
+	err = threads_set(pool);
 	return load_relaxed(&pool->ending) == POOL_OVER ? ESHUTDOWN : err;
 }
 
@@ -187,7 +185,7 @@ void threads_follow(struct drover_pool *pool)
 {
 	int64_t now = clock_now(), at = load_relaxed(&pool->looked_at);
 
-	if (load_relaxed(&pool->follows) && now - at >= FOLLOW_EVERY &&
+	if (!load_relaxed(&pool->wanted) && now - at >= FOLLOW_EVERY &&
 	    cas_relaxed(&pool->looked_at, &at, now))
-		threads_set(pool, 0, true);
+		threads_set(pool);
 }
