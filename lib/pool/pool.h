@@ -69,11 +69,9 @@ struct task {
 
 /* Tasks that nobody has begun. */
 struct queue {
-	struct lock lock; /* short sections without a system call */
-	_Atomic uint32_t
-		nr; /* as often as may be taken; read without, as a hint */
-	struct task *first; /* the oldest; [lock] */
-	struct task *last;  /* the newest; [lock] */
+	struct lock lock;	      /* short sections without a system call */
+	_Atomic(struct task *) first; /* the oldest; read without, as a hint */
+	struct task *last;	      /* the newest; [lock] */
 } __attribute__((aligned(128)));
 
 /* A thread of the pool. */

@@ -20,9 +20,8 @@ void queue_push(struct drover_pool *pool, struct queue *queue,
 	if (queue->last)
 		queue->last->next = first;
 	else
-		queue->first = first;
+		store_relaxed(&queue->first, first);
 	queue->last = last;
-	store_relaxed(&queue->nr, load_relaxed(&queue->nr) + nr);
 	/* [P-PUSH] Before the look at who is awake: wake_if_needed(). */
 	nr += add_seq_cst(&pool->nr_queued, nr);
 	lock_drop(&queue->lock);
@@ -34,7 +33,6 @@ void queue_push(struct drover_pool *pool, struct queue *queue,
 static void take(struct drover_pool *pool, struct queue *queue,
 		 struct task *task, uint32_t nr)
 {
-	store_relaxed(&queue->nr, load_relaxed(&queue->nr) - nr);
 	sub_seq_cst(&pool->nr_queued, nr);
 	task->left -= nr;
 	if (task->left)
@@ -42,7 +40,7 @@ static void take(struct drover_pool *pool, struct queue *queue,
 	if (task->prev)
 		task->prev->next = task->next;
 	else
-		queue->first = task->next;
+		store_relaxed(&queue->first, task->next);
 	if (task->next)
 		task->next->prev = task->prev;
 	else
@@ -55,10 +53,10 @@ struct task *queue_take(struct drover_pool *pool, struct queue *queue,
 {
 	struct task *task;
 
-	if (!load_relaxed(&queue->nr))
+	if (!load_relaxed(&queue->first))
 		return NULL;
 	lock_take(&queue->lock);
-	task = newest ? queue->last : queue->first;
+	task = newest ? queue->last : load_relaxed(&queue->first);
 	if (task)
 		take(pool, queue, task, 1);
 	lock_drop(&queue->lock);
