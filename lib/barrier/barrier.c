@@ -42,7 +42,7 @@ static void open_gate(struct barrier *b, uint32_t phase, uint64_t arrived)
 	if (b->completion)
 		b->completion(b->arg);
 	phase += GATE_PHASE;
-	store_relaxed(begin_of(b, phase), last);
+	store_release(begin_of(b, phase), last); /* [B-BEGIN] */
 	/*
 	 * [B-OPEN] Release of all that was done before the phase's arrivals,
 	 * which the last one has acquired; pairs with the acquire load at the
@@ -55,57 +55,40 @@ static void open_gate(struct barrier *b, uint32_t phase, uint64_t arrived)
 }
 
 /*
- * Arrival number @mine is not of the phase that the caller took for the
- * present one: more threads are about than the barrier counts. Find out whose
- * turn it is; once it is that of @mine, end like arrive_one().
+ * Arrive once, with @more than that. Return: 0 and the phase to wait for. An arrival
+ * beyond the target waits for its turn: more threads are about than are counted.
  */
-static APART int arrive_later(struct barrier *b, uint64_t arrived,
-			      uint64_t more, uint32_t *phase)
-{
-	uint32_t mine = nr_arrived(arrived);
-
-	for (;;) {
-		uint64_t gate = load_acquire(&b->gate);
-		uint32_t target = gate_target(gate), begin;
-
-		*phase = gate_phase(gate);
-		/* Or that of a later phase: then ours is over, or not yet. */
-		begin = load_relaxed(begin_of(b, *phase));
-		if ((int32_t)(mine - begin) <= 0) {
-			*phase -= GATE_PHASE; /* over already */
-			return 0;
-		}
-		if (mine == target) {
-			open_gate(b, *phase, arrived);
-			return DROVER_BARRIER_SERIAL;
-		}
-		if ((int32_t)(mine - target) < 0)
-			return 0;
-		if (begin == target) { /* all have dropped out */
-			sub_release(&arrivals_of(b)->arrived, more);
-			return EINVAL;
-		}
-		barrier_await(b, *phase);
-	}
-}
-
-/* Arrive once, with @more than that. Return: 0 and the phase to wait for. */
 static inline int arrive_one(struct barrier *b, uint64_t more, uint32_t *phase)
 {
 	/* A thread of the present phase has seen that it is the present one. */
 	uint64_t gate = load_relaxed(&b->gate);
 	/* [B-ARRIVE] Each arrival is released to the last, which acquires. */
 	uint64_t arrived = add_acq_rel(&arrivals_of(b)->arrived, more) + more;
-	uint32_t mine = nr_arrived(arrived);
+	uint32_t mine = nr_arrived(arrived), begin;
 
-	*phase = gate_phase(gate);
-	if (unlikely(mine == gate_target(gate))) {
-		open_gate(b, *phase, arrived);
-		return DROVER_BARRIER_SERIAL;
+	while (unlikely((int32_t)(mine - gate_target(gate)) > 0)) {
+		begin = load_relaxed(begin_of(b, gate_phase(gate)));
+		if (begin == gate_target(gate)) { /* all have dropped out */
+			sub_release(&arrivals_of(b)->arrived, more);
+			return EINVAL;
+		}
+		barrier_await(b, gate_phase(gate));
+		/* [B-BEGIN] Not what the phase after the next one begins with. */
+		do {
+			gate = load_acquire(&b->gate);
+			begin = load_acquire(begin_of(b, gate_phase(gate)));
+		} while (phase_is_over(b, gate_phase(gate)));
+		if ((int32_t)(mine - begin) <= 0) {
+			*phase = gate_phase(gate) -
+				 GATE_PHASE; /* over already */
+			return 0;
+		}
 	}
-	if (likely((int32_t)(mine - gate_target(gate)) < 0))
+	*phase = gate_phase(gate);
+	if (likely(mine != gate_target(gate)))
 		return 0;
-	return arrive_later(b, arrived, more, phase);
+	open_gate(b, *phase, arrived);
+	return DROVER_BARRIER_SERIAL;
 }
 
 /* Arrive @nr times in one phase, or not at all. */

@@ -62,7 +62,7 @@ struct arrivals {
 	_Atomic uint64_t arrived;
 	/*
 	 * Number of the last arrival before a phase, for even and odd phases.
-	 * Written for the next phase before the gate opens to it.
+	 * Written for the next phase before the gate opens to it. [B-BEGIN]
 	 */
 	_Atomic uint32_t begin[2];
 };

@@ -6,7 +6,7 @@
  *
  * @model barrier
  * @run quick
- * @run -DCOUNT=2
+ * @run -DCOUNT=2 -DROUNDS=3
  * @run -DNR_THREADS=2 -DCOUNT=2 -DROUNDS=3
  * @twin quick OPEN_IN_TWO_STEPS nobody_is_left: one falls asleep in between
  * @twin quick NO_VALUE_CHECK nobody_is_left: asleep in a phase that is over
@@ -15,6 +15,8 @@
  * @twin quick LEAVE_EARLY barrier_exists: looks once more when it has left
  * @twin quick ALL_OF_THIS_PHASE nobody_gets_through_early -DCOUNT=2: an
  *	arrival beyond the target is taken for one of the present phase
+ * @twin quick NO_SECOND_LOOK nobody_gets_through_early -DCOUNT=2 -DROUNDS=3: the
+ *	number that a phase begins with is that of the phase after the next one
  */
 #ifndef NR_THREADS
 #define NR_THREADS 3
@@ -97,19 +99,19 @@ inline open_gate(last)
 	WHEN(was_asleep, wake_all())
 }
 
-/* Which phase is arrival @mine of? Opens it, if it is the last one. */
+/* Which phase is arrival @mine of? It is beyond the target. */
 inline arrive_later(t)
 {
 	do
-	:: atomic { EXISTS; p = phase; seen_target = target }
-	   atomic { EXISTS; seen_begin = begin[p % 2] }
-	   if
-	   :: mine <= seen_begin -> p = p - 1; break
-	   :: mine > seen_begin && mine == seen_target ->
-		open_gate(mine); opener = true; break
-	   :: mine > seen_begin && mine < seen_target -> break
-	   :: mine > seen_begin && mine > seen_target -> await(t)
-	   fi
+	:: mine > seen_target ->
+		await(t);
+		do
+		:: atomic { EXISTS; p = phase; seen_target = target }
+		   atomic { EXISTS; seen_begin = begin[p % 2] }
+		   WHEN(BUSTED_OR(NO_SECOND_LOOK, true, phase == p), break)
+		od;
+		WHEN(mine <= seen_begin, p = p - 1; break)
+	:: mine <= seen_target -> break
 	od
 }
 
@@ -118,11 +120,8 @@ inline wait(t)
 	atomic { EXISTS; p = phase; seen_target = target }
 	atomic { EXISTS; arrived++; mine = arrived }
 	opener = false;
-	if
-	:: mine == seen_target -> open_gate(mine); opener = true
-	:: mine < seen_target
-	:: mine > seen_target -> GUARD(ALL_OF_THIS_PHASE, arrive_later(t))
-	fi;
+	GUARD(ALL_OF_THIS_PHASE, arrive_later(t))
+	WHEN(mine == seen_target, open_gate(mine); opener = true)
 	BUSTED(LEAVE_EARLY, inside[t] = false;)
 	if
 	:: opener
@@ -139,9 +138,8 @@ active [NR_THREADS] proctype Thread()
 	:: round < ROUNDS ->
 		inside[_pid] = true;
 		wait(_pid);
-		/* All arrivals of its phase have come. */
-		CHECK(nobody_gets_through_early,
-		      arrived >= ((mine + COUNT - 1) / COUNT) * COUNT);
+		/* The gate has been opened after its phase. */
+		CHECK(nobody_gets_through_early, phase * COUNT >= mine);
 		inside[_pid] = false;
 		round++
 	:: round == ROUNDS -> break
