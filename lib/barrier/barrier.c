@@ -127,7 +127,6 @@ int drover_barrier_init(drover_barrier_t *barrier, unsigned int count,
 			const drover_barrierattr_t *attr)
 {
 	static const drover_barrierattr_t defaults;
-	static _Atomic uint32_t looked;
 	struct barrier *b = (struct barrier *)barrier;
 
 	debug_pointer(barrier, _Alignof(drover_barrier_t), "barrier", __func__);
@@ -146,14 +145,8 @@ int drover_barrier_init(drover_barrier_t *barrier, unsigned int count,
 	b->flags = attr->flags;
 	b->completion = attr->completion;
 	b->arg = attr->arg;
-	b->most = attr->spin_us < UINT32_MAX / NS_PER_US ?
-			  attr->spin_us * NS_PER_US :
-			  UINT32_MAX;
-	if (attr->spin_us == DROVER_BARRIER_NO_SPIN)
-		b->most = 1;
-	/* Which CPUs are small: this reads files, once. */
-	if (!swap_acq_rel(&looked, 1))
-		cpus_look_at_sizes();
+	b->spin_us = attr->spin_us;
+	cpus_look_at_sizes();
 	return 0;
 }
 

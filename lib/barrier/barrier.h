@@ -76,11 +76,11 @@ struct barrier {
 	_Atomic uint32_t count; /* before any dropped; 0: not a barrier */
 	uint32_t unused;	/* the initialiser sets it */
 	struct arrivals near;	/* of two threads */
-	/* Constant: as the attributes have them; ns, or 0: BUDGET_MOST. */
+	/* Constant: as the attributes have them. */
 	void (*completion)(void *arg);
 	void *arg;
 	uint32_t flags;
-	uint32_t most;
+	uint32_t spin_us;
 	char gap[BARRIER_LINE - 40 - 2 * sizeof(void *)];
 
 	/*

@@ -13,6 +13,7 @@
  * No file is read here: the stack may be small, and the time is short.
  */
 #include <sched.h>
+#include <sys/param.h>
 
 #include "barrier/barrier.h"
 #include "base/cpus.h"
@@ -23,21 +24,21 @@
 
 static int64_t most_of(const struct barrier *b)
 {
-	return b->most ? b->most : BUDGET_MOST;
+	if (b->spin_us == DROVER_BARRIER_NO_SPIN)
+		return 1;
+	return b->spin_us ? MIN(b->spin_us * NS_PER_US, UINT32_MAX) :
+			    BUDGET_MOST;
 }
 
 /* A wait had @before to spin, went to sleep, and has taken @ns in all. */
 static void learn(struct barrier *b, _Atomic uint32_t *budget, int64_t before,
 		  int64_t ns)
 {
-	int64_t now = before / 2, most = most_of(b);
+	int64_t most = most_of(b);
+	int64_t now = ns <= most ? MAX(2 * ns, before) :
+				   MAX(before / 2, BUDGET_LEAST);
 
-	if (ns <= most)
-		now = 2 * ns > before ? 2 * ns : before;
-	else if (now < BUDGET_LEAST)
-		now = BUDGET_LEAST;
-	if (now > most)
-		now = most;
+	now = MIN(now, most);
 	if (now != before)
 		store_relaxed(budget, (uint32_t)now);
 }
@@ -65,9 +66,9 @@ void barrier_await_long(struct barrier *b, uint32_t phase,
 	long ret = 0;
 
 	if (!ns)
-		ns = most_of(b) < BUDGET_FIRST ? most_of(b) : BUDGET_FIRST;
+		ns = MIN(most_of(b), BUDGET_FIRST);
 	if (linger_for(&thread_this.for_barriers, poll_gate, &awaited,
-		       ns < left ? ns : left))
+		       MIN(ns, left)))
 		return;
 	seen = load_relaxed(&b->gate);
 	while (gate_phase(seen) == phase && ret != -ETIMEDOUT) {

@@ -8,12 +8,12 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/param.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/atomic.h"
@@ -36,13 +36,11 @@ static atomic_bool reading;
 
 static unsigned int affinity_of(pid_t tid)
 {
-	uint64_t mask[MASK_WORDS];
-	unsigned int nr = 0;
-	long bytes = syscall(SYS_sched_getaffinity, tid, sizeof(mask), mask);
+	cpu_set_t set[MASK_WORDS * 64 / CPU_SETSIZE];
 
-	for (long i = 0; i < bytes / (long)sizeof(mask[0]); i++)
-		nr += __builtin_popcountll(mask[i]);
-	return nr;
+	return sched_getaffinity(tid, sizeof(set), set) ?
+		       0 :
+		       CPU_COUNT_S(sizeof(set), set);
 }
 
 /* What is in a file: nothing, if there is none. */
@@ -172,10 +170,13 @@ static long capacity_of(unsigned int cpu)
 
 void cpus_look_at_sizes(void)
 {
+	static atomic_bool looked;
 	char text[4096], *list = text, *each;
 	int saved = errno;
 	long capacity;
 
+	if (swap_relaxed(&looked, true))
+		return;
 	/* Such as "4-7,12". */
 	read_text("/sys/devices/cpu_atom/cpus", text, sizeof(text));
 	while ((each = strsep(&list, ","))) {
