@@ -69,7 +69,6 @@ void place_after_wake(struct worker *w)
 {
 	struct drover_pool *pool = w->pool;
 	uint32_t left = load_relaxed(&pool->look_after);
-	int saved = errno;
 
 	if (w->moved) {
 		put_back(w);
@@ -80,5 +79,4 @@ void place_after_wake(struct worker *w)
 	}
 	w->moved = false;
 	w->woken_from = -1;
-	errno = saved;
 }

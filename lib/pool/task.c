@@ -168,14 +168,17 @@ void pool_enqueue_own(struct drover_pool *pool, struct task *task)
 	pool_enqueue(pool, task, task, 1, false);
 }
 
-static int submit(struct drover_pool *pool, struct task *tasks, size_t nr)
+int drover_pool_submit_batch(drover_pool_t *pool, drover_task_t *of, size_t nr)
 {
+	struct task *tasks = (struct task *)of;
 	int err;
 
 	if (!pool_is_here(pool))
 		return ECHILD;
-	if (!nr || nr > BATCH_MOST)
-		return nr ? EINVAL : 0;
+	if (!nr)
+		return 0;
+	if (!tasks || nr > BATCH_MOST)
+		return EINVAL;
 	err = accept_all(pool, tasks, nr);
 	if (err)
 		return err;
@@ -186,13 +189,7 @@ static int submit(struct drover_pool *pool, struct task *tasks, size_t nr)
 
 int drover_pool_submit(drover_pool_t *pool, drover_task_t *task)
 {
-	return task ? submit(pool, (struct task *)task, 1) : EINVAL;
-}
-
-int drover_pool_submit_batch(drover_pool_t *pool, drover_task_t *tasks,
-			     size_t nr)
-{
-	return tasks || !nr ? submit(pool, (struct task *)tasks, nr) : EINVAL;
+	return drover_pool_submit_batch(pool, task, 1);
 }
 
 /* A task that nobody waits for. */
@@ -214,7 +211,7 @@ int drover_pool_post_or(drover_pool_t *pool, int (*function)(void *arg),
 		{ .function = function, .arg = arg, .owner = OWNER_POST },
 		otherwise
 	};
-	err = submit(pool, &post->task, 1);
+	err = drover_pool_submit(pool, (drover_task_t *)&post->task);
 	if (err)
 		free(post);
 	return err;
