@@ -21,12 +21,9 @@
 #define DROVER_BARRIER_HPP
 
 #include <cstddef>
-#include <memory>
-#include <system_error>
-#include <type_traits>
-#include <utility>
 
 #include <drover/barrier.h>
+#include <drover/drover.hpp>
 
 namespace drover
 {
@@ -37,12 +34,6 @@ namespace detail
 struct nothing {
 	void operator()() noexcept {}
 };
-
-inline void check_barrier(int err, const char *what)
-{
-	if (err && err != DROVER_BARRIER_SERIAL)
-		throw std::system_error(err, std::generic_category(), what);
-}
 
 } // namespace detail
 
@@ -88,9 +79,8 @@ public:
 			attr.completion = complete;
 			attr.arg = this;
 		}
-		detail::check_barrier(
-			drover_barrier_init(&b_, to_count(count), &attr),
-			"barrier");
+		detail::check(drover_barrier_init(&b_, to_count(count), &attr),
+			      "barrier");
 	}
 	~barrier() { drover_barrier_destroy(&b_); }
 	barrier(const barrier &) = delete;
@@ -100,9 +90,8 @@ public:
 	{
 		drover_phase_t phase;
 
-		detail::check_barrier(
-			drover_barrier_arrive(&b_, to_count(nr), &phase),
-			"arrive");
+		detail::check(drover_barrier_arrive(&b_, to_count(nr), &phase),
+			      "arrive");
 		return arrival_token(&b_, phase);
 	}
 
@@ -126,14 +115,13 @@ public:
 
 	void arrive_and_wait()
 	{
-		detail::check_barrier(drover_barrier_wait(&b_),
-				      "arrive_and_wait");
+		detail::check(drover_barrier_wait(&b_), "arrive_and_wait");
 	}
 
 	void arrive_and_drop()
 	{
-		detail::check_barrier(drover_barrier_arrive_and_drop(&b_),
-				      "arrive_and_drop");
+		detail::check(drover_barrier_arrive_and_drop(&b_),
+			      "arrive_and_drop");
 	}
 
 	drover_barrier_t *native_handle() { return &b_; }

@@ -33,9 +33,10 @@ namespace drover
 namespace detail
 {
 
+// A negative one is DROVER_BARRIER_SERIAL.
 inline void check(int err, const char *what)
 {
-	if (err)
+	if (err > 0)
 		throw std::system_error(err, std::generic_category(), what);
 }
 
