@@ -66,6 +66,9 @@ static const struct {
 	{ "deadlines of the wall clock", DEADLINES("0") },
 	{ "sleepers", "init 2; " SLEEPERS },
 	{ "sleepers that do not spin", "init 2 0; " SLEEPERS },
+	{ "sleepers of other processes", "init 2 1 1 2; " SLEEPERS },
+	{ "a phase that somebody died with",
+	  "init 2 1 1 2; arrive 1 0; arrive 1 none = SERIAL; destroy = 0" },
 	{ "errno is left alone",
 	  "errno 4711; init 1; waits 2; count 5; arrive 9 0; destroy; "
 	  "errno 0 = 4711" },

@@ -3,7 +3,7 @@
  * The first thread to leave destroys the barrier and unmaps its memory: a
  * thread that still looks at it would be killed. The others spin, sleep, or
  * have yet to be given back their phase; or sleep, and the last one is stopped after
- * any of its instructions. Processes: stopped_member.
+ * any of its instructions.
  */
 #include <drover/barrier.h>
 
@@ -93,7 +93,9 @@ int main(void)
 		tap_is(nr_errors, 0, "%s: destroyed at once, %d times",
 		       split ? "arrive, wait_for" : "wait", NR_ROUNDS);
 	}
-	signal(SIGUSR1, hold_off_here); /* which does not, now */
+	/* Which does not, now; and a sleep is not gone on with. */
+	sigaction(SIGUSR1, &(struct sigaction){ .sa_handler = hold_off_here },
+		  NULL);
 	everywhere_spin_ms = 2;
 	for (int nr = 2; nr <= MOST_THREADS; nr += 2) {
 		long place = 1;

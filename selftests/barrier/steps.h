@@ -4,11 +4,13 @@
  *
  *	"init 3; arrive 2 0 = 0; sleeper; wait = SERIAL; ..."
  *
- * Phases are numbered from 0 to 3; "none" is one that nobody wants.
+ * Phases are numbered from 0 to 3; "none" is one that nobody wants. Those who
+ * sleep at a shared barrier are processes.
  */
 #pragma once
 
 #include <drover/barrier.h>
+#include <sys/prctl.h>
 
 #include "blocked.h"
 #include "run.h"
@@ -17,6 +19,7 @@ static drover_barrier_t barrier, *at = &barrier;
 static drover_phase_t phases[4];
 static struct sleeper {
 	pthread_t thread;
+	pid_t process;
 	int ret;
 } sleepers[2];
 static int nr_sleepers, nr_completed;
@@ -38,6 +41,8 @@ STEP(init)
 	if (args[2] == 2)
 		attr.completion = count_up;
 	nr_completed = nr_sleepers = 0;
+	at = attr.flags == DROVER_BARRIER_SHARED ? map_pages(sizeof(*at)) :
+						   &barrier;
 	return drover_barrier_init(at, args[0], &attr);
 }
 
@@ -90,16 +95,28 @@ STEP(sleeper)
 	struct sleeper *next = &sleepers[nr_sleepers++];
 
 	tid = 0;
-	next->thread = thread_of(wait_once, next);
-	reached(&tid, 1);
-	asleep(tid);
+	if (at == &barrier) {
+		next->thread = thread_of(wait_once, next);
+		asleep_on(&tid, NULL);
+		return 0;
+	}
+	next->process = fork();
+	if (!next->process) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		_exit(drover_barrier_wait(at));
+	}
+	if (wait_blocked(next->process, next->process, NULL))
+		tap_bail("a process that should wait does not");
 	return 0;
 }
 
 STEP(back)
 {
 	struct sleeper *last = &sleepers[--nr_sleepers];
+	int status;
 
+	if (at != &barrier)
+		return waitpid(last->process, &status, 0) < 0 ? -1 : status;
 	return joined(last->thread) == PTHREAD_CANCELED ? EINTR : last->ret;
 }
 
