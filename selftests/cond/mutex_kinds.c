@@ -146,21 +146,6 @@ static void test_kind(const char *policy, const struct kind *kind, bool shared)
 
 #if !API_IS_PTHREAD
 
-static void test_clock(clockid_t clock)
-{
-	drover_mutex_t plain = DROVER_MUTEX_INITIALIZER;
-	drover_condattr_t attr = { .clock = clock };
-	struct timespec soon = deadline_in(clock, NS_PER_MS);
-	drover_cond_t with;
-
-	drover_cond_init(&with, &attr);
-	drover_mutex_lock(&plain);
-	tap_ok(drover_cond_timedwait(&with, &plain, &soon) == ETIMEDOUT &&
-		       deadline_passed(clock, &soon),
-	       "timedwait is on the attribute's clock %d", clock);
-	drover_mutex_unlock(&plain);
-}
-
 static void test_attributes(void)
 {
 	drover_condattr_t flag = { .flags = 0x80 };
@@ -169,8 +154,6 @@ static void test_attributes(void)
 
 	tap_is(drover_cond_init(&with, &flag), EINVAL, "an unknown flag");
 	tap_is(drover_cond_init(&with, &clock), EINVAL, "an unusable clock");
-	test_clock(CLOCK_REALTIME);
-	test_clock(CLOCK_MONOTONIC);
 }
 
 /*

@@ -28,7 +28,7 @@ static void *count_locks(void *nr)
 	return NULL;
 }
 
-#define DEFAULT	 (-1) /* timedwait(), which is on CLOCK_REALTIME */
+#define DEFAULT	 (-1) /* timedwait(), which is on the condvar's own clock */
 #define RELATIVE (-2)
 
 static const clockid_t clocks[] = { DEFAULT, CLOCK_REALTIME, CLOCK_MONOTONIC };
@@ -47,10 +47,12 @@ static const struct wait {
 	{ "tv_nsec of a second", EINVAL, { 0, NS_PER_S } },
 }, other_clock = { "another clock", EINVAL, { 0, 1 } };
 
+static clockid_t own_clock;
+
 /* Another thread queues for the mutex; a bad call must not let it in. */
 static void test_wait(const char *policy, const struct wait *wait, clockid_t on)
 {
-	clockid_t clock = on == DEFAULT ? CLOCK_REALTIME : on;
+	clockid_t clock = on == DEFAULT ? own_clock : on;
 	struct timespec deadline = wait->time;
 	atomic_int nr_locks = 0;
 	pthread_t other;
@@ -70,21 +72,29 @@ static void test_wait(const char *policy, const struct wait *wait, clockid_t on)
 		ok = ok && nr_locks == 0;
 	else
 		ok = ok && deadline_passed(clock, &deadline);
-	tap_ok(ok, "%s: clock %d, %s: %s, the mutex held", policy, on,
-	       wait->name, strerror(wait->result));
+	tap_ok(ok, "%s: clock %d of a condvar of clock %d, %s: %s, mutex held",
+	       policy, on, own_clock, wait->name, strerror(wait->result));
 	api_mutex_unlock(&mutex);
 	pthread_join(other, NULL);
 }
 
-static void test(const char *policy)
+static void test_clock(const char *policy, clockid_t clock)
 {
 	watchdog("timed waits");
 	scene_start(policy, "normal", false);
+	own_clock = clock;
+	MUST(cond_init_for(&cond, clock, false));
 	for (int i = 0; i < NR_OF(waits) * NR_OF(clocks); i++)
 		test_wait(policy, &waits[i / NR_OF(clocks)],
 			  clocks[i % NR_OF(clocks)]);
 	test_wait(policy, &other_clock, CLOCK_PROCESS_CPUTIME_ID);
 	test_wait(policy, &other_clock, 4711);
+}
+
+static void test(const char *policy)
+{
+	test_clock(policy, CLOCK_MONOTONIC);
+	test_clock(policy, CLOCK_REALTIME);
 	scenes_test(policy, scenes, NR_OF(scenes));
 }
 

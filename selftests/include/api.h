@@ -180,12 +180,13 @@ static inline bool api_mutex_has(const api_mutex_t *mutex, const void *word)
 
 #ifdef API_PTHREAD
 
-static inline int kind_cond_init(api_cond_t *cond, bool shared)
+static inline int cond_init_for(api_cond_t *cond, clockid_t clock, bool shared)
 {
 	pthread_condattr_t attr;
 	int err;
 
 	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, clock);
 	pthread_condattr_setpshared(&attr, shared);
 	err = pthread_cond_init(cond, &attr);
 	pthread_condattr_destroy(&attr);
@@ -238,9 +239,10 @@ static inline int kind_mutex_init(api_mutex_t *mutex,
 
 #else /* native */
 
-static inline int kind_cond_init(api_cond_t *cond, bool shared)
+static inline int cond_init_for(api_cond_t *cond, clockid_t clock, bool shared)
 {
 	const drover_condattr_t attr = {
+		.clock = clock,
 		.flags = shared ? DROVER_COND_SHARED : 0,
 	};
 
@@ -282,6 +284,8 @@ static inline int kind_mutex_init(api_mutex_t *mutex,
 #define kind_cond_destroy drover_cond_destroy_on
 
 #endif
+
+#define kind_cond_init(cond, shared) cond_init_for(cond, CLOCK_REALTIME, shared)
 
 /* kind_named - the kind called @name, which exists */
 static inline const struct mutex_kind *kind_named(const char *name)

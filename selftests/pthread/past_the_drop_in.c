@@ -144,13 +144,10 @@ static const struct scene scenes[] = {
 static void test_clock(void)
 {
 	struct timespec end = deadline_in(CLOCK_MONOTONIC, SOON);
-	pthread_condattr_t attr;
 	int err;
 
 	watchdog("the clock");
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&cond, &attr);
+	MUST(cond_init_for(&cond, CLOCK_MONOTONIC, false));
 	pthread_mutex_lock(&mutex);
 	err = glibc_timedwait(&cond, &mutex, &end);
 	pthread_mutex_unlock(&mutex);

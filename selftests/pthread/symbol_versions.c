@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Every version of every condvar function that glibc has is the library's, for
- * two implementations must not meet in one condvar. And the oldest versions and
- * those of C11 work.
+ * two implementations must not meet in one condvar. And all work, the oldest and
+ * those of C11, too: on a condvar of zero bytes, as PTHREAD_COND_INITIALIZER has
+ * it, after init() over garbage, again after destroy(); and no byte behind it is
+ * touched.
  */
 #include <threads.h>
 
@@ -21,32 +23,27 @@
 #define OLDEST CONDVARS
 #endif
 
-static const struct {
-	const char *name, *version, *later;
-} symbols[] = {
-	{ "pthread_cond_init", OLDEST, CONDVARS },
-	{ "pthread_cond_destroy", OLDEST, CONDVARS },
-	{ "pthread_cond_wait", OLDEST, CONDVARS },
-	{ "pthread_cond_timedwait", OLDEST, CONDVARS },
-	{ "pthread_cond_signal", OLDEST, CONDVARS },
-	{ "pthread_cond_broadcast", OLDEST, CONDVARS },
-	{ "pthread_cond_clockwait", "GLIBC_2.30", "GLIBC_2.34" },
-	{ "cnd_init", "GLIBC_2.28", "GLIBC_2.34" },
-	{ "cnd_destroy", "GLIBC_2.28", "GLIBC_2.34" },
-	{ "cnd_wait", "GLIBC_2.28", "GLIBC_2.34" },
-	{ "cnd_timedwait", "GLIBC_2.28", "GLIBC_2.34" },
-	{ "cnd_signal", "GLIBC_2.28", "GLIBC_2.34" },
-	{ "cnd_broadcast", "GLIBC_2.28", "GLIBC_2.34" },
-};
-
 /*
- * The functions of old programs, whose condvar is one pointer; and those of C11,
- * which glibc makes of pthread's.
+ * The functions of old programs, whose condvar is one pointer; pthread's; and
+ * those of C11, which glibc makes of pthread's.
  */
-static struct family {
-	const char *name, *version;
-	const char *functions[6];
+static const struct family {
+	const char *name, *prefix, *version, *mutex;
+	size_t size;
 	int timed_out, error;
+} families[] = {
+	{ "the oldest", "pthread_cond", OLDEST, "normal", sizeof(void *),
+	  ETIMEDOUT, EINVAL },
+	{ "pthread", "pthread_cond", CONDVARS, "normal", sizeof(cond),
+	  ETIMEDOUT, EINVAL },
+	{ "C11", "cnd", "GLIBC_2.28", "normal", sizeof(cnd_t), thrd_timedout,
+	  thrd_error },
+	{ "later C11", "cnd", "GLIBC_2.34", "recursive", sizeof(cnd_t),
+	  thrd_timedout, thrd_error },
+}, *family;
+
+/* Of the family; and a condvar, in the last bytes of a page. */
+static struct {
 	int (*wait)(pthread_cond_t *cond, pthread_mutex_t *mutex);
 	int (*timedwait)(pthread_cond_t *cond, pthread_mutex_t *mutex,
 			 const struct timespec *deadline);
@@ -54,71 +51,32 @@ static struct family {
 	int (*broadcast)(pthread_cond_t *cond);
 	int (*init)(pthread_cond_t *cond, const void *attr);
 	int (*destroy)(pthread_cond_t *cond);
-} families[] = {
-	{ .name = "the oldest",
-	  .version = OLDEST,
-	  .functions = { "pthread_cond_wait", "pthread_cond_timedwait",
-			 "pthread_cond_signal", "pthread_cond_broadcast",
-			 "pthread_cond_init", "pthread_cond_destroy" },
-	  .timed_out = ETIMEDOUT,
-	  .error = EINVAL },
-	{ .name = "C11",
-	  .version = "GLIBC_2.28",
-	  .functions = { "cnd_wait", "cnd_timedwait", "cnd_signal",
-			 "cnd_broadcast", "cnd_init", "cnd_destroy" },
-	  .timed_out = thrd_timedout,
-	  .error = thrd_error },
+} call;
+static pthread_cond_t *used;
+
+static const struct {
+	const char *name;
+	void **call;
+} functions[] = {
+	{ "wait", (void **)&call.wait },
+	{ "timedwait", (void **)&call.timedwait },
+	{ "signal", (void **)&call.signal },
+	{ "broadcast", (void **)&call.broadcast },
+	{ "init", (void **)&call.init },
+	{ "destroy", (void **)&call.destroy },
 };
 
-#define NR_FAMILIES 2
+#define NR_FUNCTIONS 6
+#define NR_SCENES    4
 
-static const struct family *family;
+STEP_IS(init, call.init(used, NULL));
 
-/* What comes behind an old one is the program's. */
-static union {
-	pthread_cond_t cond;
-	struct {
-		void *pointer;
-		char guard[40];
-	};
-} old;
-
-static void find(struct family *f)
-{
-	void **const to[] = { (void **)&f->wait,   (void **)&f->timedwait,
-			      (void **)&f->signal, (void **)&f->broadcast,
-			      (void **)&f->init,   (void **)&f->destroy };
-
-	for (int i = 0; i < 6; i++) {
-		*to[i] = dlvsym(RTLD_DEFAULT, f->functions[i], f->version);
-		if (!*to[i])
-			tap_bail("no %s@%s", f->functions[i], f->version);
-	}
-}
-
-STEP_IS(init, family->init(&old.cond, NULL));
-
-STEP(zero)
-{
-	memset(&old, 0, sizeof(old));
-	memset(old.guard, 0x5a, sizeof(old.guard));
-	return 0;
-}
-
-STEP(untouched)
-{
-	for (size_t i = 0; i < sizeof(old.guard); i++)
-		if (old.guard[i] != 0x5a)
-			return 0;
-	return 1;
-}
-
+STEP_DO(fill, memset(used, args[0], family->size));
 STEP_DO(waits,
-	scene_add(args[0],
-		  &(struct member){ .cond = &old.cond, .wait = family->wait },
+	scene_add(args[0], &(struct member){ .cond = used, .wait = call.wait },
 		  true));
-STEP_IS(signals, family->signal(&old.cond));
-STEP_IS(broadcasts, family->broadcast(&old.cond));
+STEP_IS(signals, call.signal(used));
+STEP_IS(broadcasts, call.broadcast(used));
 
 STEP(soon)
 {
@@ -126,7 +84,7 @@ STEP(soon)
 	int err;
 
 	pthread_mutex_lock(&mutex);
-	err = family->timedwait(&old.cond, &mutex, &soon);
+	err = call.timedwait(used, &mutex, &soon);
 	pthread_mutex_unlock(&mutex);
 	return err == family->timed_out &&
 	       deadline_passed(CLOCK_REALTIME, &soon);
@@ -138,62 +96,65 @@ STEP(bad_time)
 	int err;
 
 	pthread_mutex_lock(&mutex);
-	err = family->timedwait(&old.cond, &mutex, &bad);
+	err = call.timedwait(used, &mutex, &bad);
 	pthread_mutex_unlock(&mutex);
 	return err == family->error;
 }
 
-STEP_DO(destroys, family->destroy(&old.cond));
+STEP_DO(destroys, call.destroy(used));
 
 #define ALL_CALLS                                                    \
 	"signals = 0; waits 3; signals = 0; gone 1; returned = 1;"   \
 	"broadcasts = 0; gone 3; zeros = 3; soon = 1; bad_time = 1;" \
 	"destroys"
 
-static const struct scene of_old[] = {
-	{ "zero bytes, and only the first word is used",
-	  "zero; " ALL_CALLS "; untouched = 1" },
+static const struct scene scenes[NR_SCENES] = {
+	{ "init over garbage", "fill 0xa5; init = 0; " ALL_CALLS },
+	{ "init after destroy", "init = 0; " ALL_CALLS },
 	{ "init, and destroy of an unused one", "init = 0; destroys" },
+	{ "zero bytes", "fill 0; " ALL_CALLS },
 };
 
-static const struct scene of_c11[] = {
-	{ "init, and all calls", "init = 0; " ALL_CALLS },
-};
-
-static void test_family(int number, const char *kind,
-			const struct scene *scenes, int nr)
+static void *test_symbol(const char *prefix, const char *name,
+			 const char *version)
 {
-	family = &families[number];
-	scene_start("", kind, false);
-	scenes_test(family->name, scenes, nr);
+	char symbol[40];
+	void *function;
+
+	snprintf(symbol, sizeof(symbol), "%s_%s", prefix, name);
+	function = dlvsym(RTLD_DEFAULT, symbol, version);
+	tap_ok(function && (!drop_in_wanted() || drop_in_owns(function)),
+	       "%s@%s %s", symbol, version,
+	       drop_in_wanted() ? "is the library's" : "exists");
+	return function;
 }
 
-static void test_symbol(const char *name, const char *version)
+static void test_family(char *page_end)
 {
-	void *function = dlvsym(RTLD_DEFAULT, name, version);
-
-	if (drop_in_wanted())
-		tap_ok(drop_in_owns(function), "%s@%s is the library's", name,
-		       version);
+	for (int i = 0; i < NR_FUNCTIONS; i++)
+		*functions[i].call = test_symbol(
+			family->prefix, functions[i].name, family->version);
+	used = (void *)(page_end - family->size);
+	scene_start("", family->mutex, false);
+	if (family->size < sizeof(cond) && !strcmp(OLDEST, CONDVARS))
+		tap_skip_all(NR_SCENES, family->name,
+			     "this port has one generation");
 	else
-		tap_ok(function, "%s@%s exists", name, version);
+		scenes_test(family->name, scenes, NR_SCENES);
 }
 
 int main(int argc, char **argv)
 {
+	long page = sysconf(_SC_PAGESIZE);
+	char *page_end = map_pages(2 * page);
+
 	drop_in_load(argv);
-	tap_plan(2 * NR_OF(symbols) + 2 + 1 + 1);
-	for (int i = 0; i < NR_OF(symbols); i++) {
-		test_symbol(symbols[i].name, symbols[i].version);
-		test_symbol(symbols[i].name, symbols[i].later);
-	}
-	for (int i = 0; i < NR_FAMILIES; i++)
-		find(&families[i]);
-	if (strcmp(OLDEST, CONDVARS))
-		test_family(0, "normal", of_old, 2);
-	else
-		tap_skip_all(2, "the oldest", "this port has one generation");
-	test_family(1, "normal", of_c11, 1);
-	test_family(1, "recursive", of_c11, 1);
+	page_end += page;
+	MUST(mprotect(page_end, page, PROT_NONE));
+	tap_plan(NR_OF(families) * (NR_FUNCTIONS + NR_SCENES) + 2);
+	for (family = families; family < families + NR_OF(families); family++)
+		test_family(page_end);
+	test_symbol("pthread_cond", "clockwait", "GLIBC_2.30");
+	test_symbol("pthread_cond", "clockwait", "GLIBC_2.34");
 	return tap_exit();
 }
