@@ -113,7 +113,7 @@ int drover_cond_destroy(drover_cond_t *cond);
  * wait with another mutex, and one of the two is PI or robust.
  *
  * Tests: cond/one_preemption cond/wakeup_rounds cond/mutex_kinds
- * Tests: pthread/mutex_errors
+ * Tests: pthread/mutex_kinds
  */
 int drover_cond_wait(drover_cond_t *cond, drover_mutex_t *mutex);
 
