@@ -17,7 +17,7 @@
 #include "../cond/steps.h"
 #include "futex_call.h"
 #if API_IS_PTHREAD
-#include "../pthread/victim.h"
+#include "../cond/victim.h"
 #endif
 
 /* How long threads poll, in microseconds: longer than anything here takes. */
@@ -177,8 +177,7 @@ static bool early(const char *steps)
 #if API_IS_PTHREAD
 STEP(is_cancelled)
 {
-	victim_start(PTHREAD_CANCEL_ENABLE, PTHREAD_CANCEL_DEFERRED, false,
-		     false);
+	victim_start((struct victim){ 0 });
 	/* Who gets the mutex now comes after it has joined. */
 	api_mutex_lock(&mutex);
 	api_mutex_unlock(&mutex);

@@ -11,7 +11,7 @@
 #include "../cond/steps.h"
 #include "futex_call.h"
 #if API_IS_PTHREAD
-#include "../pthread/victim.h"
+#include "../cond/victim.h"
 #endif
 
 #define GO_ON (-1)
@@ -290,8 +290,7 @@ static void test_cancel(const char *label)
 	watchdog("a cancellation");
 	start_at_door(0, GO_ON, NULL);
 	has_door = true;
-	victim_start(PTHREAD_CANCEL_ENABLE, PTHREAD_CANCEL_DEFERRED, false,
-		     false);
+	victim_start((struct victim){ 0 });
 	reached(&nr_at_door, 1);
 	has_door = false;
 	pthread_cancel(victim.thread);

@@ -6,16 +6,7 @@
  *
  * APIs: drover pthread
  */
-#include "steps.h"
-
-#define ROUNDS 3
-
-/* The thread that ends. */
-static struct {
-	pthread_t thread;
-	atomic_int tid;
-	atomic_bool had_mutex;
-} victim;
+#include "victim.h"
 
 static atomic_bool may_exit;
 static atomic_int nr_in_handler;
@@ -25,35 +16,15 @@ static void end_thread(int signal)
 	nr_in_handler++;
 	while (!may_exit)
 		sched_yield();
-	pthread_exit(NULL);
-}
-
-static void clean_up(void *arg)
-{
-	victim.had_mutex = api_mutex_unlock(&mutex) == 0;
-}
-
-static void *wait_for_end(void *arg)
-{
-	api_mutex_lock(&mutex);
-	pthread_cleanup_push(clean_up, NULL);
-	victim.tid = blocked_gettid();
-	for (;;)
-		api_cond_wait(&cond, &mutex);
-	pthread_cleanup_pop(0);
-	return NULL;
+	pthread_exit(PTHREAD_CANCELED);
 }
 
 /* It sleeps when this returns. */
-STEP(victim)
+STEP(waiter)
 {
-	memset(&victim, 0, sizeof(victim));
 	may_exit = false;
 	nr_in_handler = 0;
-	start_thread(&victim.thread, wait_for_end, NULL);
-	reached(&victim.tid, 1);
-	place_settled(getpid(), victim.tid, &mutex);
-	return 0;
+	return do_victim((long[]){ 0, 0, 0 });
 }
 
 STEP_DO(may_exit, may_exit = true);
@@ -65,41 +36,21 @@ STEP(to_handler)
 	return 0;
 }
 
-/* Its clean-up handler has the mutex. */
-STEP(ends)
-{
-	do_may_exit(NULL);
-	pthread_join(victim.thread, NULL);
-	return victim.had_mutex;
-}
-
-/* One waiter after another; who takes a signal that is not its own shows. */
-STEP(signals_arrive)
-{
-	int nr = fixture_count(&fixture, RETURNED);
-
-	for (int i = 1; i <= ROUNDS; i++) {
-		scene_add(1, NULL, true);
-		api_cond_signal(&cond);
-		if (fixture_count(&fixture, RETURNED) != nr + i)
-			return 0;
-	}
-	return 1;
-}
+STEP_IS(ends, (do_may_exit(NULL), do_acts(NULL)));
 
 static const struct scene scenes[] = {
-	{ "asleep", "victim; may_exit; to_handler; ends = 1;"
-		    "signals_arrive = 1" },
+	{ "asleep", "waiter; may_exit; to_handler; ends = 1;"
+		    "wait 3; each 3 0 = 1" },
 	{ "signalled with another",
-	  "victim; wait; to_handler; signal; ends = 1; returned = 1;"
-	  "signals_arrive = 1" },
+	  "waiter; wait; to_handler; signal; ends = 1; returned = 1;"
+	  "wait 3; each 4 0 = 1" },
 	{ "both signalled",
-	  "victim; wait; to_handler; signal 2; ends = 1; returned = 1;"
-	  "signals_arrive = 1" },
+	  "waiter; wait; to_handler; signal 2; ends = 1; returned = 1;"
+	  "wait 3; each 4 0 = 1" },
 	/* The mutex to which both may have been moved is free only later. */
 	{ "at the mutex",
-	  "victim; wait; lock; broadcast; may_exit; to_handler; unlock;"
-	  "ends = 1; returned = 1; signals_arrive = 1" },
+	  "waiter; wait; lock; broadcast; may_exit; to_handler; unlock;"
+	  "ends = 1; returned = 1; wait 3; each 4 0 = 1" },
 };
 
 int main(int argc, char **argv)

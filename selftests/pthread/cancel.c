@@ -9,27 +9,11 @@
  * inside: their cleanup handlers wait and cancel, which needs it.
  */
 #include "../cond/meet.h"
-#include "victim.h"
-
-/* Asleep, or it is gone. */
-STEP(victim_sleeps)
-{
-	pthread_mutex_lock(&mutex);
-	pthread_mutex_unlock(&mutex);
-	place_settled(getpid(), victim.tid, &mutex);
-	return victim.result == -1;
-}
-
-/* victim TYPE STATE TIMED: asleep */
-STEP(victim)
-{
-	victim_start(args[1], args[0], args[2], false);
-	return do_victim_sleeps(NULL);
-}
+#include "../cond/victim.h"
 
 /* It is not a waiter then. */
 STEP_DO(victim_of_itself,
-	victim_start(PTHREAD_CANCEL_ENABLE, args[0], false, true));
+	victim_start((struct victim){ .type = args[0], .self = true }));
 
 STEP(victim_off)
 {
@@ -41,19 +25,10 @@ STEP(victim_off)
 /* It or the thread that is stopped. */
 STEP_IS(cancel, pthread_cancel(victim.thread ? victim.thread : caller.thread));
 
-/* It was cancelled in its wait, with the mutex. */
-STEP(acts)
-{
-	pthread_join(victim.thread, &victim.end);
-	return victim.end == PTHREAD_CANCELED && victim.had_mutex &&
-	       victim.result == -1;
-}
-
 /* Its wait returned 0, and then the cancellation acted. */
 STEP(returns_0_and_acts)
 {
-	pthread_join(victim.thread, &victim.end);
-	return victim.end == PTHREAD_CANCELED && victim.had_mutex &&
+	return joined(victim.thread) == PTHREAD_CANCELED && victim.had_mutex &&
 	       victim.result == 0 && victim.pending;
 }
 
@@ -75,11 +50,6 @@ STEP(type_afterwards)
 	pthread_join(victim.thread, NULL);
 	return victim.type_after;
 }
-
-NUMBER(deferred, PTHREAD_CANCEL_DEFERRED);
-NUMBER(asynchronous, PTHREAD_CANCEL_ASYNCHRONOUS);
-NUMBER(enabled, PTHREAD_CANCEL_ENABLE);
-NUMBER(disabled, PTHREAD_CANCEL_DISABLE);
 
 /* A signal after it goes to the one who waits beside the victim. */
 #define CANCELLED_ALONE \
@@ -123,7 +93,7 @@ static const struct scene unnoticed[] = {
 };
 
 /* The one that is stopped waits, and is cancelled. */
-STEP_DO(no_victim, victim_init(PTHREAD_CANCEL_ENABLE, args[0], false, false));
+STEP_DO(no_victim, victim = (struct victim){ .result = -1 });
 STEP_DO(wait_cancellable, victim_thread(NULL));
 
 /* Who waits now has to return 0: it is cancelled too late. */
@@ -136,13 +106,11 @@ STEP(broadcast_is_first)
 STEP_IS(unblocked_returned, victim.result == 0 || !victim.unblocked);
 
 static const struct meeting meetings[] = {
-	{ "wait, broadcast and then cancel: it returns",
-	  "no_victim deferred; wait", "wait_cancellable",
-	  "lock; broadcast_is_first; unlock; cancel",
+	{ "wait, broadcast and then cancel: it returns", "no_victim; wait",
+	  "wait_cancellable", "lock; broadcast_is_first; unlock; cancel",
 	  "unblocked_returned = 1" },
-	{ "wait, cancel and then signal: one returns",
-	  "no_victim deferred; wait", "wait_cancellable", "cancel; signal",
-	  "one_has_it = 1" },
+	{ "wait, cancel and then signal: one returns", "no_victim; wait",
+	  "wait_cancellable", "cancel; signal", "one_has_it = 1" },
 	{ "signal and cancel: one returns", "wait; victim deferred enabled 0",
 	  "signal", "cancel", "one_has_it = 1" },
 };
@@ -259,8 +227,7 @@ static const struct meeting asynchronous[] = {
 /* The victim waits meanwhile, and does not mind being cancelled. */
 static void test_asynchronous(const char *label)
 {
-	victim_start(PTHREAD_CANCEL_DISABLE, PTHREAD_CANCEL_DEFERRED, false,
-		     false);
+	victim_start((struct victim){ .state = PTHREAD_CANCEL_DISABLE });
 	/* The canceller has to be through before the cancelled goes on. */
 	everywhere_spin_ms = 2000;
 	meetings_test(label, asynchronous, NR_OF(asynchronous));

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * victim.h - a thread that waits, to be cancelled
+ * victim.h - a thread that waits, to be cancelled or ended
  */
 #pragma once
 
-#include "../cond/steps.h"
 #include "preempt.h"
+#include "steps.h"
 
 static struct victim {
 	pthread_t thread;
@@ -21,14 +21,13 @@ static struct victim {
 	atomic_bool had_mutex; /* when it was cancelled */
 	bool unblocked;	       /* waited at the time of the broadcast */
 	int type_after;
-	void *end;
 } victim;
 
 /* An error-checking mutex knows whether we hold it. */
 static inline void cleanup(void *arg)
 {
 	preempt_trap_end();
-	victim.had_mutex = pthread_mutex_unlock(&mutex) == 0;
+	victim.had_mutex = api_mutex_unlock(&mutex) == 0;
 }
 
 static inline void *victim_thread(void *arg)
@@ -38,7 +37,7 @@ static inline void *victim_thread(void *arg)
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &ignored);
 	victim.tid = blocked_gettid();
-	pthread_mutex_lock(&mutex);
+	api_mutex_lock(&mutex);
 	pthread_cleanup_push(cleanup, arg);
 	if (victim.self)
 		pthread_cancel(pthread_self());
@@ -46,9 +45,9 @@ static inline void *victim_thread(void *arg)
 	pthread_setcanceltype(victim.type, &ignored);
 	pthread_setcancelstate(victim.state, &ignored);
 	victim.result = victim.timed ?
-				pthread_cond_clockwait(&cond, &mutex,
-						       CLOCK_MONOTONIC, &far) :
-				pthread_cond_wait(&cond, &mutex);
+				api_cond_clockwait(&cond, &mutex,
+						   CLOCK_MONOTONIC, &far) :
+				api_cond_wait(&cond, &mutex);
 	pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &victim.type_after);
 	pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &ignored);
 	victim.pending = true;
@@ -58,19 +57,38 @@ static inline void *victim_thread(void *arg)
 	return NULL;
 }
 
-static inline void victim_init(int state, int type, bool timed, bool self)
+/* victim_start - with its state and type, timed, self */
+static inline void victim_start(struct victim how)
 {
-	victim = (struct victim){ .state = state,
-				  .type = type,
-				  .timed = timed,
-				  .self = self,
-				  .result = -1 };
-}
-
-static inline void victim_start(int state, int type, bool timed, bool self)
-{
-	victim_init(state, type, timed, self);
+	victim = how;
+	victim.result = -1;
 	start_thread(&victim.thread, victim_thread, NULL);
 	while (!victim.waiting)
 		sched_yield();
 }
+
+NUMBER(deferred, PTHREAD_CANCEL_DEFERRED);
+NUMBER(asynchronous, PTHREAD_CANCEL_ASYNCHRONOUS);
+NUMBER(enabled, PTHREAD_CANCEL_ENABLE);
+NUMBER(disabled, PTHREAD_CANCEL_DISABLE);
+
+/* Asleep, or it is gone. */
+STEP(victim_sleeps)
+{
+	api_mutex_lock(&mutex);
+	api_mutex_unlock(&mutex);
+	place_settled(getpid(), victim.tid, &mutex);
+	return victim.result == -1;
+}
+
+/* victim TYPE STATE TIMED: asleep */
+STEP(victim)
+{
+	victim_start((struct victim){
+		.type = args[0], .state = args[1], .timed = args[2] });
+	return do_victim_sleeps(NULL);
+}
+
+/* It was cancelled in its wait, with the mutex. */
+STEP_IS(acts, joined(victim.thread) == PTHREAD_CANCELED && victim.had_mutex &&
+		      victim.result == -1);
