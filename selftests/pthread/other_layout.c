@@ -4,12 +4,11 @@
  * one of its own. The drop-in says so when it is loaded; it moves nobody, and
  * writes nothing to the mutex.
  */
-#include "fixture.h"
+#include "../cond/steps.h"
 #include "sandbox.h"
 
-#define NR_WAITERS 8
-#define NR_TESTS   6
-#define FOREIGN	   0x5eed0000
+#define NR_TESTS 5
+#define FOREIGN	 0x5eed0000
 
 struct other_mutex {
 	uint32_t nr_locked; /* glibc's lock word */
@@ -21,8 +20,6 @@ struct other_mutex {
 
 _Static_assert(sizeof(struct other_mutex) <= sizeof(pthread_mutex_t), "fits");
 
-static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static uint32_t nr_locked;
 
 static struct other_mutex *other_of(pthread_mutex_t *m)
@@ -64,31 +61,16 @@ int pthread_mutex_timedlock(pthread_mutex_t *m, const struct timespec *deadline)
  * With the mutex held, where glibc's waiters would be moved. Who asks for a
  * requeue is killed.
  */
-static void test_nobody_is_moved(void)
-{
-	struct fixture fixture = fixture_of(&cond, &mutex, NR_WAITERS);
-	const bool killed = !filter_answer(SECCOMP_RET_KILL_PROCESS,
-					   FUTEX_REQUEUE, FUTEX_CMP_REQUEUE);
-
-	fixture_add(&fixture, NR_WAITERS);
-	signal_as(&cond, &mutex, true);
-	fixture_gone(&fixture, 1);
-	tap_is(fixture_count(&fixture, AT_COND), NR_WAITERS - 1,
-	       "a signal unblocks one");
-	broadcast_as(&cond, &mutex, true);
-	fixture_gone(&fixture, NR_WAITERS);
-	tap_is(fixture_results(&fixture, 0), NR_WAITERS,
-	       "a broadcast unblocks the others");
-	fixture_end(&fixture);
-	if (killed)
-		tap_ok(true, "and moves nobody");
-	else
-		tap_skip("and moves nobody", "no seccomp filters here");
-}
+static const struct scene scenes[] = {
+	{ "a signal unblocks one, and a broadcast the others",
+	  "wait 8; lock; signal; unlock; gone 1; waiting = 7; lock; broadcast;"
+	  "unlock; gone 8; zeros = 8" },
+};
 
 int main(int argc, char **argv)
 {
 	struct other_mutex *m = other_of(&mutex);
+	bool killed;
 	char text[4096] = ""; /* with what the loader of an emulator says */
 
 	if (!drop_in_wanted())
@@ -109,7 +91,15 @@ int main(int argc, char **argv)
 	if (!tap_ok(strstr(text, "drover: this C library's mutex is not as"),
 		    "the library says that it does not know the mutex"))
 		tap_diag("it said: %s", text);
-	test_nobody_is_moved();
+	scene_start("", "normal", false);
+	memset(&mutex, 0, sizeof(mutex)); /* which glibc has initialised */
+	killed = !filter_answer(SECCOMP_RET_KILL_PROCESS, FUTEX_REQUEUE,
+				FUTEX_CMP_REQUEUE);
+	scenes_test("its mutex", scenes, 1);
+	if (killed)
+		tap_ok(true, "and moves nobody");
+	else
+		tap_skip("and moves nobody", "no seccomp filters here");
 	tap_ok(m->nr_locked == nr_locked && m->foreign == FOREIGN,
 	       "where glibc has its word and owner nothing was written");
 	tap_ok(!m->unused && !m->other[0] && !m->other[1] && !m->other[2],
