@@ -2,10 +2,8 @@
 /*
  * What drover_mutex_t answers, right and wrong, with each of its attributes: to
  * its holder, to others, when its holder has died, and across a fork. The first
- * scenario is of a process with one thread. Then many threads and one mutex:
- * nobody is in it beside another.
- *
- *	seed=N	rounds=N: of each of the many
+ * scenario is of a process with one thread. That nobody is in it beside another:
+ * stress/cond_mixed.
  */
 #include <drover/cond.h>
 #include <drover/mutex.h>
@@ -283,82 +281,11 @@ static void test_scene(const struct scene *scene)
 	tap_ok(ok, "%s", scene->name);
 }
 
-/* ---- many threads ---- */
-
-#define NR_RACERS 8
-
-static uint64_t seed;
-static long nr_rounds;
-static atomic_long nr_locked, nr_errors;
-
-/* Under the mutex. Two words: a second thread inside makes them differ. */
-static volatile long entries, exits;
-static long nr_collisions;
-
-static int lock_somehow(uint64_t *random)
+int main(void)
 {
-	struct timespec soon;
-
-	switch (random_below(random, 4)) {
-	case 0:
-		return drover_mutex_trylock(mutex);
-	case 1:
-		soon = deadline_in(CLOCK_MONOTONIC,
-				   random_below(random, 20000));
-		return drover_mutex_timedlock(mutex, CLOCK_MONOTONIC, &soon);
-	default:
-		return drover_mutex_lock(mutex);
-	}
-}
-
-static void *race(void *number)
-{
-	uint64_t random = seed + (uintptr_t)number;
-	long locked = 0, errors = 0;
-
-	for (long i = 0; i < nr_rounds; i++) {
-		int err = lock_somehow(&random);
-
-		if (err) {
-			errors += err != EBUSY && err != ETIMEDOUT;
-			continue;
-		}
-		nr_collisions += entries != exits;
-		entries++;
-		/* Now and then long enough for others to fall asleep. */
-		if (random_below(&random, 16) == 0)
-			sched_yield();
-		exits++;
-		errors += drover_mutex_unlock(mutex) != 0;
-		locked++;
-	}
-	nr_locked += locked;
-	nr_errors += errors;
-	return NULL;
-}
-
-static void test_exclusion(void)
-{
-	watchdog("contended mutex");
-	MUST(drover_mutex_init(mutex, NULL));
-	run_threads(NR_RACERS, race);
-	tap_is(nr_collisions, 0, "nobody was inside beside another");
-	tap_is(entries, nr_locked, "as many were inside as locked");
-	tap_is(nr_errors, 0, "no errors");
-	tap_is(drover_mutex_trylock(mutex), 0, "free in the end");
-}
-
-int main(int argc, char **argv)
-{
-	struct args args = args_parse(argc, argv, "seed rounds");
-
-	seed = args_get(&args, "seed", args_fresh_seed());
-	nr_rounds = args_get(&args, "rounds", 20000);
 	shared = map_pages(sizeof(*shared));
-	tap_plan(NR_OF(scenes) + 4);
-	tap_diag("seed=%" PRIu64, seed);
+	tap_plan(NR_OF(scenes));
 	for (int i = 0; i < NR_OF(scenes); i++)
 		test_scene(&scenes[i]);
-	test_exclusion();
 	return tap_exit();
 }

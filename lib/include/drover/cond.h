@@ -94,7 +94,7 @@ int drover_cond_init(drover_cond_t *cond, const drover_condattr_t *attr);
  *
  * Return: 0.
  *
- * Tests: cond/destroy_at_once pthread/processes
+ * Tests: cond/destroy_at_once cond/one_preemption pthread/processes
  */
 int drover_cond_destroy(drover_cond_t *cond);
 
