@@ -288,35 +288,32 @@ static const struct scene {
 
 /* ---- calls that are interrupted ---- */
 
-static void signal_it(void *arg)
-{
-	api_cond_signal(&arena->cond);
-}
+STEP_IS(signal, api_cond_signal(&arena->cond));
 
-static void broadcast_held(void *arg)
+STEP(broadcast_held)
 {
 	lock();
-	api_cond_broadcast(&arena->cond);
-	api_mutex_unlock(&arena->mutex);
-}
-
-static void time_out(void *arg)
-{
-	wait_till(-1);
+	do_broadcast(NULL);
+	return do_unlock(NULL);
 }
 
 static const struct call {
 	const char *name;
-	void (*call)(void *arg);
+	long (*act)(const long *args);
 	int stride; /* of the instructions after which it is killed */
 } calls[] = {
-	{ "signal", signal_it, 1 },
-	{ "broadcast, mutex held", broadcast_held, 1 },
-	{ "wait, which times out", time_out, 3 * STRIDE },
+	{ "signal", do_signal, 1 },
+	{ "broadcast, mutex held", do_broadcast_held, 1 },
+	{ "wait, which times out", do_time_out, 3 * STRIDE },
 };
 
 static const struct call *call;
 static long place; /* the number of an instruction in it */
+
+static void make_call(void *unused)
+{
+	call->act(NULL);
+}
 
 static void die(void *arg)
 {
@@ -325,7 +322,7 @@ static void die(void *arg)
 
 static void call_and_die(void)
 {
-	preempt_after(place, call->call, die, NULL);
+	preempt_after(place, make_call, die, NULL);
 }
 
 /* After each of its instructions. Others have been killed before it. */
@@ -369,7 +366,7 @@ static void call_and_stop(void)
 
 	place = 1 + random_below(&seed, STRIDE);
 	do {
-		if (!preempt_after(place, call->call, let_other_act, NULL))
+		if (!preempt_after(place, make_call, let_other_act, NULL))
 			place = random_below(&seed, STRIDE);
 		place += STRIDE;
 		while (arena->nr_acted < arena->nr_asked)
@@ -406,14 +403,12 @@ static void test_namespaces(void)
 		int nr = arena->nr_asked;
 
 		for (int i = 0; i < NR_OF(calls) && nr != arena->nr_acted; i++)
-			calls[i].call(NULL);
+			calls[i].act(NULL);
 		arena->nr_acted = nr;
 		sched_yield();
 	}
-	lock();
 	arena->is_over = true;
-	api_cond_broadcast(&arena->cond);
-	api_mutex_unlock(&arena->mutex);
+	do_broadcast_held(NULL);
 	reap(waiting);
 	if (status == TAP_SKIP << 8)
 		tap_skip(call->name, "no pid namespace is permitted here");
