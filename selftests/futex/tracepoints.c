@@ -17,24 +17,21 @@ static char instance[64];
 static char trace[TRACE_SIZE];
 
 /* Read or write a file of our own trace buffer. */
-static ssize_t trace_file(const char *name, int mode, char *text, size_t size)
+static size_t trace_file(const char *name, const char *mode, char *text,
+			 size_t size)
 {
 	char path[128];
-	ssize_t len = 0, got;
-	int fd;
+	size_t len;
+	FILE *file;
 
 	snprintf(path, sizeof(path), "%s/%s", instance, name);
-	fd = open(path, mode);
-	if (fd < 0)
+	file = fopen(path, mode);
+	if (!file)
 		tap_bail("%s: %s", path, strerror(errno));
-	do {
-		got = mode == O_RDONLY ? read(fd, text + len, size - len) :
-					 write(fd, text + len, size - len);
-		if (got < 0)
-			tap_bail("%s: %s", path, strerror(errno));
-		len += got;
-	} while (got > 0 && (size_t)len < size);
-	close(fd);
+	len = *mode == 'r' ? fread(text, 1, size, file) :
+			     fwrite(text, 1, size, file);
+	if (ferror(file) || fclose(file))
+		tap_bail("%s: %s", path, strerror(errno));
 	return len;
 }
 
@@ -55,35 +52,20 @@ static int nr_events(const char *end)
 	return nr;
 }
 
-static void test_wait(const uint32_t *word, long result, int nr)
-{
-	char end[128];
-
-	snprintf(end, sizeof(end),
-		 ": futex_wait: uaddr=%p val=0x0 bitset=0xffffffff ret=%ld",
-		 (const void *)word, result);
-	tap_is(nr_events(end), nr, "waits that end with %ld", result);
-}
-
-static void test_wake(const uint32_t *word, int nr_wake, long result)
-{
-	char end[128];
-
-	snprintf(end, sizeof(end),
-		 ": futex_wake: uaddr=%p nr_wake=%d bitset=0xffffffff ret=%ld",
-		 (const void *)word, nr_wake, result);
-	tap_is(nr_events(end), 1, "a wake of %d that answers %ld", nr_wake,
-	       result);
-}
-
-static void test_requeue(const char *what, const char *rest, int nr)
+static TAP_PRINTF(3) void test(int nr, const char *what, const char *fmt, ...)
 {
 	char end[256];
+	va_list args;
 
-	snprintf(end, sizeof(end), ": futex_requeue: uaddr1=%p uaddr2=%p %s",
-		 (void *)&from, (void *)&to, rest);
+	va_start(args, fmt);
+	vsnprintf(end, sizeof(end), fmt, args);
+	va_end(args);
 	tap_is(nr_events(end), nr, "%s", what);
 }
+
+#define WAIT	": futex_wait: uaddr=%p val=0x0 bitset=0xffffffff ret=%d"
+#define WAKE	": futex_wake: uaddr=%p nr_wake=%d bitset=0xffffffff ret=%d"
+#define REQUEUE ": futex_requeue: uaddr1=%p uaddr2=%p "
 
 static void trace_all_calls(void)
 {
@@ -93,7 +75,7 @@ static void trace_all_calls(void)
 	snprintf(instance, sizeof(instance), TRACING "/instances/drover-%d",
 		 getpid());
 	MUST(mkdir(instance, 0700));
-	trace_file("events/futex/enable", O_WRONLY, (char[]){ "1" }, 1);
+	trace_file("events/futex/enable", "w", (char[]){ "1" }, 1);
 	sleepers_fill(NR_WAITERS, &from, FUTEX_PRIVATE_FLAG);
 	sys_futex_wait(&from, FUTEX_PRIVATE_FLAG, 0, &(struct timespec){ 0 });
 	sys_futex(&from, requeue, 1, INT_MAX, &to, 7);
@@ -104,10 +86,10 @@ static void trace_all_calls(void)
 		sleepers_wake(&from, FUTEX_PRIVATE_FLAG, INT_MAX);
 	}
 	sleepers_end();
-	trace_file("events/futex/enable", O_WRONLY, (char[]){ "0" }, 1);
-	trace[trace_file("trace", O_RDONLY, trace, TRACE_SIZE - 1)] = '\0';
+	trace_file("events/futex/enable", "w", (char[]){ "0" }, 1);
+	trace[trace_file("trace", "r", trace, TRACE_SIZE - 1)] = '\0';
 	MUST(rmdir(instance));
-	test_wake(&other, 9, 0);
+	test(1, "a wake where nobody waits", WAKE, (void *)&other, 9, 0);
 }
 
 int main(void)
@@ -121,17 +103,20 @@ int main(void)
 	}
 	tap_plan(8);
 	trace_all_calls();
-	test_wait(&from, 0, NR_WAITERS);
-	test_wait(&from, -ETIMEDOUT, 1);
+	test(NR_WAITERS, "waits that are woken", WAIT, (void *)&from, 0);
+	test(1, "a wait that times out", WAIT, (void *)&from, -ETIMEDOUT);
 	/* One is woken and three are moved; the fifth stays. */
-	test_wake(&to, INT_MAX, moves ? 3 : 0);
-	test_wake(&from, INT_MAX, moves ? 1 : NR_WAITERS);
-	test_requeue("a requeue that finds another value",
-		     "nr_wake=1 nr_requeue=2147483647 woken=0 requeued=0"
+	test(1, "a wake of those who were moved", WAKE, (void *)&to, INT_MAX,
+	     moves ? 3 : 0);
+	test(1, "a wake of those who were not", WAKE, (void *)&from, INT_MAX,
+	     moves ? 1 : NR_WAITERS);
+	test(moves, "a requeue that finds another value",
+	     REQUEUE "nr_wake=1 nr_requeue=2147483647 woken=0 requeued=0"
 		     " ret=-11",
-		     moves);
-	test_requeue("a requeue that wakes one and moves three",
-		     "nr_wake=1 nr_requeue=3 woken=1 requeued=3 ret=4", moves);
+	     (void *)&from, (void *)&to);
+	test(moves, "a requeue that wakes one and moves three",
+	     REQUEUE "nr_wake=1 nr_requeue=3 woken=1 requeued=3 ret=4",
+	     (void *)&from, (void *)&to);
 	/* A requeue that there is not has no event. */
 	tap_ok(moves || !strstr(trace, "futex_requeue:"), "no other event");
 	return tap_exit();
