@@ -3,8 +3,14 @@
  * Polling before sleeping: the one way to do so in the library, and what it may
  * cost: competitive spinning (A. Karlin, K. Li, M. Manasse, S. Owicki,
  * "Empirical Studies of Competitive Spinning for a Shared-Memory
- * Multiprocessor", SOSP 1991). Documentation/cond-design.rst, "Linger", has the
- * rules.
+ * Multiprocessor", SOSP 1991).
+ *
+ * A thread polls for at most as long as it takes to wake one that sleeps, as
+ * measured in this process. A poll takes the time that it took from an account;
+ * one that has spared a sleep adds what a sleep and its wake-up cost, measured
+ * too, and each sleep one part in fifty of that. Whose account is empty sleeps
+ * at once. A thread that polls yields every few microseconds, and where another
+ * one ran meanwhile it only yields; one of a real-time policy never does.
  */
 #ifndef DROVER_LINGER_H
 #define DROVER_LINGER_H

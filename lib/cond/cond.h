@@ -4,8 +4,10 @@
  * (native.c) and the drop-in (../pthread/); they differ in the mutex only,
  * which the core reaches through mutex/user_mutex.h.
  *
- * A condvar of one process keeps its waiters in groups (group.h); what several
- * processes use is apart (shared.h).
+ * A condvar of one process keeps its waiters in groups (group.h): arrivals
+ * join the open group; a signal goes to the closed, older one, and closes the
+ * open one when there is none. So nobody who comes after a signal can take it.
+ * (Waiters for requeue-PI may join the closed one: see cond_pin_closed().)
  *
  * Lock order: a condvar's lock, then its groups' claims, the closed one's
  * first; then a bucket of waiters; then a list of spares or of waiters. The one

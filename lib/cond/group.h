@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A group: threads that wait on one condition variable of this process and
- * are interchangeable to a signal, because all came before it. They sleep on the
- * group's own futex word, in memory that is never given back, and it is not used
- * again before all have left: Documentation/cond-design.rst says what follows.
+ * are interchangeable to a signal, because all came before it.
+ *
+ * Members sleep on the group's own futex word, not on one in the condvar. All
+ * groups lie in memory that is never given back, so whoever was released has
+ * no further business with the condvar: it may be destroyed and unmapped
+ * while members still sleep on the mutex they were moved to. And a group is
+ * not used again before everybody has left it, so one requeue on its word
+ * moves exactly its members, without any lock held.
  *
  * Its life: spare; open, when its first member comes; closed, by the first
  * signal; unlinked from the condvar, by a broadcast or its last signal; released;
@@ -44,6 +49,11 @@
  * A member sleeps only while the word has neither RELEASED nor tokens; each
  * post and release changes the word before it wakes or moves, so the kernel's
  * value check closes the race with falling asleep.
+ *
+ * Bounds: 2^23 tokens (the kernel has no more threads); an interrupt is missed
+ * by a member that is delayed between its load of the word and its futex call
+ * while an exact multiple of 64 interrupts hits its group: it is then noticed at
+ * the next event of the group.
  */
 #ifndef DROVER_GROUP_H
 #define DROVER_GROUP_H

@@ -2,10 +2,13 @@
 /*
  * Condition variables of several processes; shared.h has the states.
  *
- * A signaller counts as a waker from before it releases until after it has woken;
- * so does a waiter whose thread ends, which passes its wake-up on. Where another
- * one counts, dead or alive, everybody is woken: so the next signal or broadcast
- * makes up for what one that was killed has left undone.
+ * Processes may be killed at any point:
+ *  - A waiter stays blocked until its group is released, so it can absorb one
+ *    signal, and never a broadcast.
+ *  - A signaller counts as a waker from before it releases until after it has
+ *    woken; so does a waiter whose thread ends, which passes its wake-up on.
+ *    Where another one counts, dead or alive, everybody is woken: so the next
+ *    signal or broadcast makes up for what was left undone.
  *
  * Two signallers that wake at the same time may wake a member of the wrong
  * group, who sleeps again. So each looks after its wake-up whether another one

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Condition variables of several processes: shared.c. They have no lock and no
- * thread ids, and whoever is killed leaves a whole condvar: each step is a single
- * atomic change of one word. Documentation/cond-design.rst says more.
+ * Condition variables of several processes: shared.c.
+ *
+ * All lies in the condvar, which is the only memory that the processes have in
+ * common. There is no lock, as its holder could be killed, and no thread id, as
+ * processes in different pid namespaces may use the same: each step is a single
+ * atomic change of one word, after which the condvar is whole.
  *
  * There are two groups of waiters: the older one gets the signals, the younger one
  * the arrivals. The state of both is one 64-bit word:

@@ -109,7 +109,7 @@ int user_mutex_prepare(void *mutex, void **movable, futex_word **pi_word)
 		return 0;
 	/* Asked anew: the child of _Fork(), which tells nobody, has another. */
 	if ((strict || (DEBUG_BUILD && !(kind & ~KIND_PLAIN))) &&
-	    OWNER(mutex) != owner_id_ask()) {
+	    OWNER(mutex) != OWN_ID && OWNER(mutex) != owner_id_ask()) {
 		if (strict)
 			return EPERM;
 		debug_wrong(mutex, "mutex",
@@ -133,7 +133,11 @@ int user_mutex_lock(void *mutex, bool moved)
 {
 	int err = pthread_mutex_lock(mutex);
 
-	/* As a sleeper of the mutex does, which it may have been. */
+	/*
+	 * Every thread that may have been moved does what a sleeper of the
+	 * mutex does: that nobody of its group is left proves nothing about
+	 * those who queued behind it.
+	 */
 	if (moved && !err)
 		lock_set_contended(WORD(mutex));
 	return err;
