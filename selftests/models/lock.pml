@@ -4,24 +4,19 @@
  * lock: threads take it, change what it guards, and drop it. The last one frees
  * the memory that it is in.
  *
- * With PI the PI futex beside the word comes into use at any moment: who takes
- * the lock from then on takes that first; others were on their way, and have the
- * word alone. The one who frees the memory waits by lock_settle().
+ * The PI futex beside the word comes into use at any moment: who takes the lock
+ * from then on takes that first; others were on their way, and have the word
+ * alone. The one who frees the memory waits by lock_settle().
  *
  * @run quick
- * @run quick -DPI
  * @twin quick SLEEPER_NO_MARK nobody_sleeps: a sleeper leaves the rest asleep
  * @twin quick UNLOCK_IN_TWO_STEPS nobody_sleeps: one falls asleep between them
  * @twin quick UNLOCK_LOOKS_AGAIN mutex_exists: the next holder has freed it
- * @twin quick PI_EXCLUDES mutex_is_held_by_one -DPI: others have the word
- * @twin quick PI_ASKED_LATE lock_exists -DPI: when it is free
- * @twin quick NO_SETTLE lock_exists -DPI: its last holder drops the PI futex
+ * @twin quick PI_EXCLUDES mutex_is_held_by_one: others have the word
+ * @twin quick PI_ASKED_LATE lock_exists: when it is free
+ * @twin quick NO_SETTLE lock_exists: its last holder drops the PI futex
  */
-#ifdef PI
-#define NR_THREADS	3
-#else
 #define NR_THREADS	4
-#endif
 #define NR_GROUPS	1
 #define FINE_MUTEX
 
@@ -49,9 +44,7 @@ inline lock_pi_drop(t)
 
 inline lock_take(t)
 {
-#ifdef PI
 	WHEN(pi_used, lock_pi_take(t));
-#endif
 	BUSTED_OR(PI_EXCLUDES,
 		if
 		:: pi_holder == t -> mutex_take(0, t, HELD)
@@ -71,14 +64,10 @@ inline ask_pi(t)
 
 inline lock_drop(t)
 {
-#if defined(PI) && !defined(BUSTED_PI_ASKED_LATE)
-	ask_pi(t);
-#endif
+	GUARD(PI_ASKED_LATE, ask_pi(t);)
 	mutex_unlock(0, t, 1);
-#ifdef PI
 	BUSTED(PI_ASKED_LATE, ask_pi(t);)
 	WHEN(pi, lock_pi_drop(t))
-#endif
 }
 
 active [NR_THREADS] proctype Thread()
@@ -93,24 +82,17 @@ active [NR_THREADS] proctype Thread()
 	/* All others have come, and so this is cond_destroy(). */
 	if
 	:: seen == NR_THREADS - 1 ->
-#if defined(PI) && !defined(BUSTED_NO_SETTLE)
-		WHEN(pi_used, lock_pi_take(_pid); lock_pi_drop(_pid));
-#endif
+		GUARD(NO_SETTLE,
+			WHEN(pi_used, lock_pi_take(_pid); lock_pi_drop(_pid));)
 		gone = true
 	:: else
 	fi
 }
 
-active proctype Judge()
-{
-#ifdef PI
-	pi_used = true;
-#endif
-	atomic {
-		timeout ->
-		for (i : 0 .. NR_THREADS - 1) {
-			CHECK(nobody_sleeps, at[i] == AWAKE)
-		}
-		CHECK(nothing_was_overwritten, guarded == NR_THREADS)
-	}
-}
+/* lock_use_pi() */
+active proctype User_of_pi() { pi_used = true }
+
+JUDGE(for (i : 0 .. NR_THREADS - 1) {
+		CHECK(nobody_sleeps, at[i] == AWAKE)
+      }
+      CHECK(nothing_was_overwritten, guarded == NR_THREADS))

@@ -9,14 +9,11 @@
  * others wait for one.
  *
  * @run quick
- * @run quick -DNR_WAITERS=1
  * @twin quick NO_MIXED nobody_is_left: the last is taken for one alone
  * @twin quick READ_FIRST nobody_is_left: a raiser looks who sleeps, then raises
  * @twin quick NO_VALUE_CHECK nobody_is_left: raised behind its look
  */
-#ifndef NR_WAITERS
 #define NR_WAITERS 3
-#endif
 #define LAST 3
 #define NONE 255
 

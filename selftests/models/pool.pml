@@ -18,25 +18,19 @@
  * @run long -DNR_WORKERS=3 -DNR_SUBMITS=2 -DTOGETHER
  * @run -DNR_WORKERS=3 -DNR_SUBMITS=1 -DEACH=3 -DTOGETHER
  * @run -DPLACES=1 -DBLOCKS
- * @run -DTWO_OF_THREE -DBLOCKS
  * @run long -DNR_WORKERS=3 -DPLACES=1 -DBLOCKS
- * @twin NO_LOOK no_task_is_left: sleeps without another look
  * @twin LOOK_FIRST no_task_is_left: it looks before it says that it is idle
  * @twin SEARCHING_TO_THE_END no_task_is_left: counts after its look
  * @twin NO_CHAIN no_task_is_left -DTOGETHER: asks not for more
- * @twin NO_OTHER no_task_is_left -DPLACES=1 -DBLOCKS: asks for nobody
  * @twin ASK_FIRST no_task_is_left -DPLACES=1 -DBLOCKS: with its place
  * @twin KEEP_PLACE no_task_is_left -DPLACES=1 -DBLOCKS: it keeps its place
  * @twin NO_LIMIT places_are_kept -DPLACES=1: wakes without a place
  * @twin GOES_ON idle_once: a worker goes on before it is told
+ *
+ * @model pool-of-three -DNR_WORKERS=3 -DPLACES=2 -DNR_SUBMITS=1 -DEACH=3
+ *	-DTOGETHER -DBLOCKS
+ * @run
  */
-#ifdef TWO_OF_THREE
-#define NR_WORKERS 3
-#define PLACES	   2
-#define NR_SUBMITS 1
-#define EACH	   3
-#define TOGETHER
-#endif
 #ifndef NR_WORKERS
 #define NR_WORKERS 2
 #endif
@@ -142,9 +136,7 @@ inline be_blocked()
 {
 	BUSTED(ASK_FIRST, wake_if_needed();)
 	GUARD(KEEP_PLACE, nr_active--;)
-#if !defined(BUSTED_NO_OTHER) && !defined(BUSTED_ASK_FIRST)
-	wake_if_needed();
-#endif
+	GUARD(ASK_FIRST, wake_if_needed();)
 end_blocked:
 	nr_ended == NR_TASKS - 1;
 	nr_running++;
@@ -177,10 +169,8 @@ end_loop:
 			nr_idle++;
 			nr_active--
 		   }
-#if !defined(BUSTED_NO_LOOK) && !defined(BUSTED_LOOK_FIRST)
 		   /* Any of those that are idle may do it. */
-		   wake_if_needed();
-#endif
+		GUARD(LOOK_FIRST, wake_if_needed();)
 		BUSTED(SEARCHING_TO_THE_END, nr_searching--;)
 end_asleep:
 		   do

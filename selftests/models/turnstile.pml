@@ -18,9 +18,6 @@
  */
 #include "guard.inc"
 
-#ifndef WAITS
-#define WAITS		2
-#endif
 #define NR_WAITERS	2
 #define NR_QUEUES	NR_WAITERS	/* one each; a failed find is the caller's */
 #define NR_BUCKETS	4
@@ -50,7 +47,7 @@ byte queue[NR_WAITERS] = NONE;
 byte lock[NR_WAITERS] = NONE;
 byte spare[NR_WAITERS];		/* a bit each */
 bool in_rcu[NR_WAITERS];
-byte waits_left = WAITS;
+byte waits_left = 2;
 
 #define BIT(n) (1 << (n))
 #define IS_IN(q, b) (linked[q] && bucket[q] == (b))
