@@ -31,7 +31,6 @@
  * @run
  * @run -DDESTROYS
  * @twin quick NO_MARK nobody_unblocked_is_left: those behind it are forgotten
- * @run quick -DNR_SIGNALLERS=1 -DTWO_GROUPS
  * @twin CHANGED_IS_DONE nobody_unblocked_is_left: EAGAIN is not "done"
  * @twin JOIN_SAME_WORD nobody_sleeps_on_a_mutex: moved, though it came
  *	later
@@ -82,7 +81,8 @@ byte calls = NR_SIGNALLERS;
 
 bool may_die = true;
 byte living;		/* those of the users that survive */
-byte dead, returned;	/* sets of waiters */
+byte dead;		/* a set of waiters, of one at most */
+byte returned;		/* how many waiters */
 hidden byte no_signal_was_consumed_by_leaving;
 
 /* Where a process may be killed: one more choice of an "if". */
@@ -141,7 +141,7 @@ out:
 	shared_leave(_pid);
 #endif
 #ifdef KILLED
-	atomic { returned = returned | BIT(_pid); goto end }
+	atomic { returned++; goto end }
 killed:	atomic {
 		living = living - counted;
 		at[_pid] = AWAKE;
@@ -151,16 +151,6 @@ killed:	atomic {
 	}
 #endif
 end:	skip
-}
-
-/* Within an atomic block. */
-inline shared_plan()
-{
-	moved = true;
-	if
-	:: plan = PLAN_WAKE_ALL
-	:: plan = PLAN_WAKE_ONE
-	fi
 }
 
 /*
@@ -188,20 +178,18 @@ active [NR_SIGNALLERS] proctype Signaller()
 	:: !survives -> shared_signal()
 	:: !survives -> shared_broadcast(s)
 	fi;
-#elif defined(TWO_GROUPS)
-	shared_signal();
-	atomic { shared_plan() }
-	shared_broadcast(s);
 #elif defined(MOVES)
 	if
-	:: atomic {
-		!s && mutex_word[0] == FREE ->
-		mutex_take(0, SIGNALLER, HELD);
-		shared_plan()
-	   }
-	   shared_broadcast(s)
 	:: s -> shared_signal()
-	:: atomic { s -> shared_plan() }
+	:: atomic {
+		s || mutex_word[0] == FREE ->
+		WHEN(!s, mutex_take(0, SIGNALLER, HELD));
+		moved = true;
+		if
+		:: plan = PLAN_WAKE_ALL
+		:: plan = PLAN_WAKE_ONE
+		fi
+	   }
 	   shared_broadcast(s)
 	fi;
 #else
@@ -221,11 +209,8 @@ killed:	atomic { living = living - counted; calls-- }
 	:: else -> calls--
 	fi;
 #endif
-#if defined(MOVES) && !defined(TWO_GROUPS)
-	if
-	:: !s -> mutex_unlock(0, SIGNALLER, 0)
-	:: s
-	fi;
+#ifdef MOVES
+	WHEN(!s, mutex_unlock(0, SIGNALLER, 0));
 #endif
 end:	skip
 }
@@ -260,14 +245,10 @@ active proctype Judge()
 	atomic {
 		timeout ->
 #if defined(SIGNALS_ONLY)
-		i = 0;
-		do
-		:: returned -> i = i + (returned & 1); returned = returned >> 1
-		:: else -> break
-		od;
-		CHECK(dead_take_one_signal, i + (dead != 0) >= NR_SIGNALLERS)
+		CHECK(dead_take_one_signal,
+		      returned + (dead != 0) >= NR_SIGNALLERS)
 #elif defined(KILLED)
-		CHECK(survivors_return, (returned | dead) == ALL_WAITERS)
+		CHECK(survivors_return, returned + (dead != 0) == NR_WAITERS)
 #else
 		CHECK(nobody_unblocked_is_left,
 		      !spec_free && !spec_nr_owed[0]);
