@@ -6,21 +6,17 @@
  * Waiters without deadline, signallers of any kind, with and without the mutex:
  *
  * @model signal -DWHOLE_MUTEX -DALIKE -DMAY_HOLD=3 -DMAY_NOT_HOLD=3
+ *	-DNR_HANDLERS=1
  * @run
- * @run -DNO_REQUEUE
- * @run -DNR_HANDLERS=1
- * @run -DSLICES
  * @twin SIGNAL_OPEN_FIRST return_was_owed: the younger group is served first
  * @twin quick NO_CLOSING return_was_owed: a signalled group is joined
  * @twin TWO_LOOKS no_signal_was_lost: at the open group, then at the closed
  * @twin KEEP_OPEN return_was_owed: a released group is joined
  * @twin WAKE_BEFORE_CHANGE nobody_unblocked_is_left: asleep after the wake-up
  * @twin WAKE_NONE_UNHELD nobody_unblocked_is_left: unlocked before the move
- * @twin WAKE_NONE_FREE nobody_unblocked_is_left: moved to a free mutex
  * @twin LOOK_AT_MUTEX_LATE mutex_exists: after the release
  * @twin CHANGED_IS_DONE nobody_unblocked_is_left: EAGAIN taken for "all moved"
- * @twin REFUSED_IS_DONE nobody_unblocked_is_left -DNO_REQUEUE: ENOSYS likewise
- * @twin SLICE_IS_ALL nobody_unblocked_is_left -DSLICES: the rest sleep on
+ * @twin SLICE_IS_ALL nobody_unblocked_is_left: the rest sleep on
  * @twin MEMBER_WITHOUT_REF no_signal_was_lost: its group is recycled under it
  *
  * Time may run out at any moment of a sleep:
@@ -30,6 +26,8 @@
  * @twin quick NO_CLAIM no_signal_was_consumed_by_leaving: when chosen
  * @twin quick TIMEOUT_TAKES_SIGNAL no_signal_was_consumed_by_leaving: ETIMEDOUT
  * @twin quick LEAVE_WITH_TOKENS somebody_is_blocked: leaves although signalled
+ * @twin quick CLAIM_WITHOUT_LOCK no_signal_was_consumed_by_leaving: the last one
+ *	is about to leave
  *
  * Two groups at one broadcast: signals leave an older group with members. Any
  * group's word may change at any moment, as by an interrupt:
@@ -69,15 +67,11 @@
  *
  * @model chain -DFINE_MUTEX -DWHOLE_MUTEX -DCALL=EACH -DNR_LOCKERS=1
  * @run
- * @run long -DWAKES_AHEAD
  * @twin quick NO_MARK nobody_unblocked_is_left: those behind it are forgotten
  * @twin MOVED_READ_LATE nobody_sleeps_on_a_mutex: the group is new by then
  * @twin NO_PASS_WAKE nobody_sleeps_on_a_mutex: the wake-up is swallowed
  * @twin NO_SET_CONTENDED nobody_unblocked_is_left: the unlock wakes nobody
  * @twin SLEEPER_NO_MARK nobody_sleeps_on_a_mutex: the rest sleep on
- *
- * @model ahead -DFINE_MUTEX -DWHOLE_MUTEX -DCALL=EACH -DWAKES_AHEAD
- * @run
  *
  * Destroy, and the memory given back, as soon as POSIX permits: when all
  * waiters have been unblocked, whether or not they have returned, or have left,
@@ -108,7 +102,6 @@
  * @run quick
  * @twin quick END_TAKES no_signal_was_consumed_by_leaving: as by timeout
  * @twin quick END_WAKES_NOBODY nobody_unblocked_is_left: with the token there
- * @twin quick NO_CLAIM no_signal_was_consumed_by_leaving: when chosen
  *
  * One thread is cancelled, at any moment: wait_cancellable(), drop_in_cancel()
  * and cond_interrupt():
