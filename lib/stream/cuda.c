@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The CUDA backend: a stream is a CUDA stream, and behind each operation there is
- * an event to wait for.
+ * The CUDA backend: a stream is a CUDA stream, a point to wait for is an event
+ * recorded behind it.
  *
  * What it declares is what the driver documents: operations of one stream take
  * effect in the order in which they were issued, copies among them; the source
@@ -141,16 +141,17 @@ static int wait_for_others(struct stream *s, struct op *op)
 static int cuda_issue(struct stream *s, struct op *op)
 {
 	uint64_t number = op->number;
-	int mode, err, marked;
+	int mode, err;
 
 	number_wait(s, &s->posted, number - 1, NULL);
 	err = cuda_enter(s, &mode);
 	if (!err) {
+		/* What others have asked for: before more is in front of it. */
+		if (op->mark_first)
+			cuda_make_mark(s, op->mark_first);
 		err = wait_for_others(s, op);
 		if (!err)
 			err = issue(s, op, cuda_private(s)->stream);
-		marked = cuda_make_mark(s, number);
-		err = err ? err : marked;
 		cuda_leave(s, &mode);
 	}
 	if (err)
@@ -161,7 +162,10 @@ static int cuda_issue(struct stream *s, struct op *op)
 
 /* ---- graphs and modules ---- */
 
-/* On a stream of its own: others may issue meanwhile. */
+/*
+ * On a stream of its own: whoever asks what is done of a stream that captures
+ * spoils it.
+ */
 static int capture_nodes(struct stream *s, struct drover_graph *graph,
 			 cu_graph *captured)
 {

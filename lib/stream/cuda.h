@@ -30,6 +30,8 @@ enum {
 	CU_INVALID_DEVICE = 101,
 	CU_NOT_FOUND = 500,
 	CU_NOT_READY = 600,
+	CU_CAPTURE_FIRST = 900, /* what some thread's capture does not permit */
+	CU_CAPTURE_LAST = 909,
 
 	CU_STREAM_NON_BLOCKING = 1,
 	CU_EVENT_DISABLE_TIMING = 2,
@@ -75,6 +77,8 @@ struct cu_copy_2d {
 	  (cu_stream *, unsigned int, int))                                   \
 	F(stream_context, "cuStreamGetCtx", (cu_stream, cu_context *))        \
 	F(stream_destroy, "cuStreamDestroy_v2", (cu_stream))                  \
+	F(stream_query, "cuStreamQuery", (cu_stream))                         \
+	F(stream_synchronize, "cuStreamSynchronize", (cu_stream))             \
 	F(stream_wait_event, "cuStreamWaitEvent",                             \
 	  (cu_stream, cu_event, unsigned int))                                \
 	F(event_create, "cuEventCreate", (cu_event *, unsigned int))          \
@@ -123,10 +127,7 @@ extern struct cuda_driver cuda;
 
 /* Find the driver and start it; once it is there, 0 at once. */
 int cuda_load(void);
-/*
- * 0, EAGAIN for what is not ready, or an errno value for @result of the driver's
- * function @called, and why.
- */
+/* 0, or an errno value for @result of the driver's function @called, and why. */
 int cuda_error(cu_result result, const char *called);
 
 /*
@@ -135,20 +136,22 @@ int cuda_error(cu_result result, const char *called);
  */
 int cuda_context(uint32_t device, cu_context *context);
 
-/* The event behind an operation. */
+/* An event behind operation @number. */
 struct cuda_mark {
 	cu_event event;
-	_Atomic uint64_t number;
-	drover_mutex_t waiter; /* the event is no other operation's meanwhile */
+	uint64_t number;
+	uint32_t users; /* wait for the event; it is no other one's meanwhile */
 };
 
 /* The backend's part of a stream. */
 struct cuda_stream {
-	drover_mutex_t lock; /* nothing blocks with it */
+	drover_mutex_t lock; /* of the marks; nothing blocks with it */
 	cu_context context;
 	cu_stream stream;
-	bool borrowed;		  /* the caller's */
-	struct cuda_mark marks[]; /* number N has N % depth, as in the ring */
+	bool borrowed; /* the caller's */
+	/* From first to last: recorded, and not known to be done, a ring. */
+	uint64_t first, last;
+	struct cuda_mark marks[];
 };
 
 static inline struct cuda_stream *cuda_private(const struct stream *s)
@@ -185,12 +188,15 @@ static inline void cuda_leave(struct stream *s, int *mode)
 
 /* ---- cuda_wait.c ---- */
 
-/* Mark operation @number, which is issued last; with the context current. */
-int cuda_make_mark(struct stream *s, uint64_t number);
+/*
+ * Mark what is issued, if @number has no mark; with the context current. Without
+ * one who waits for @number waits for more.
+ */
+void cuda_make_mark(struct stream *s, uint64_t number);
 /* Queue a wait for operation @number of @other, which is kept. */
 int cuda_queue_wait(struct stream *s, struct stream *other, uint64_t number);
 /* See struct backend. */
-void cuda_poll(struct stream *s, uint64_t number);
+void cuda_poll(struct stream *s);
 int cuda_wait(struct stream *s, uint64_t number,
 	      const struct deadline *deadline);
 /* Nobody waits any more. */

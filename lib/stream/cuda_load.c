@@ -22,9 +22,10 @@ int cuda_error(cu_result result, const char *called)
 {
 	const char *name = NULL;
 
-	if (!result || result == CU_NOT_READY)
-		return result ? EAGAIN : 0;
-	cuda.error_name(result, &name);
+	if (!result)
+		return 0;
+	if (cuda.error_name)
+		cuda.error_name(result, &name);
 	stream_because(0, "%s: %s (%d)", called, name ? name : "unknown error",
 		       result);
 	switch (result) {

@@ -1,56 +1,85 @@
 // SPDX-License-Identifier: MIT
-/* Waiting for a CUDA stream: for its marks, which are events. */
+/* Waiting for a CUDA stream: for marks, events recorded behind operations. */
 #include <errno.h>
 
 #include "stream/cuda.h"
 
-/*
- * The mark to wait for; NULL: all is done. An operation without one has failed,
- * and is done when that in front of it is.
- */
-static struct cuda_mark *mark_of(const struct stream *s, uint64_t number)
-{
-	struct cuda_mark *mark;
+/* ---- marks ---- */
 
-	for (; number > stream_done(s); number--) {
-		mark = &cuda_private(s)->marks[number % s->depth];
-		if (load_acquire(&mark->number) == number)
-			return mark;
-	}
+static struct cuda_mark *mark_at(struct stream *s, uint64_t i)
+{
+	return &cuda_private(s)->marks[i % s->depth];
+}
+
+/* One that somebody still waits for stays where it is. */
+static void drop_marks(struct stream *s)
+{
+	struct cuda_stream *c = cuda_private(s);
+
+	while (c->first < c->last && !mark_at(s, c->first)->users &&
+	       mark_at(s, c->first)->number <= stream_done(s))
+		c->first++;
+}
+
+static struct cuda_mark *mark_behind(struct stream *s, uint64_t number)
+{
+	struct cuda_stream *c = cuda_private(s);
+
+	for (uint64_t i = c->first; i < c->last; i++)
+		if (mark_at(s, i)->number >= number)
+			return mark_at(s, i);
 	return NULL;
 }
 
-int cuda_make_mark(struct stream *s, uint64_t number)
+/* A mark behind @number, all of which is issued; NULL: none is to be had. */
+static struct cuda_mark *get_mark(struct stream *s, uint64_t number)
 {
 	struct cuda_stream *c = cuda_private(s);
-	struct cuda_mark *mark = &c->marks[number % s->depth];
-	int err = 0;
+	struct cuda_mark *mark;
 
-	/* Until those have left who waited for the operation that had it before. */
-	drover_mutex_lock(&mark->waiter);
+	drop_marks(s);
+	mark = mark_behind(s, number);
+	if (mark || c->last - c->first == s->depth)
+		return mark;
+	mark = mark_at(s, c->last);
+	if (!mark->event &&
+	    CUDA_CALL(s, event_create, &mark->event, CU_EVENT_DISABLE_TIMING))
+		return NULL;
+	/* What is issued meanwhile is in front of it or not. */
+	mark->number = load_acquire(&s->posted.at);
+	if (CUDA_CALL(s, event_record, mark->event, c->stream))
+		return NULL;
+	c->last++;
+	return mark;
+}
+
+void cuda_make_mark(struct stream *s, uint64_t number)
+{
+	struct cuda_stream *c = cuda_private(s);
+
+	if (stream_done(s) >= number)
+		return;
 	drover_mutex_lock(&c->lock);
-	if (!mark->event)
-		err = CUDA_CALL(s, event_create, &mark->event,
-				CU_EVENT_DISABLE_TIMING);
-	if (!err)
-		err = CUDA_CALL(s, event_record, mark->event, c->stream);
-	if (!err)
-		store_release(&mark->number, number);
+	get_mark(s, number);
 	drover_mutex_unlock(&c->lock);
-	drover_mutex_unlock(&mark->waiter);
-	return err;
 }
 
 int cuda_queue_wait(struct stream *s, struct stream *other, uint64_t number)
 {
 	struct cuda_stream *c = cuda_private(other);
 	struct cuda_mark *mark;
-	int err = 0;
+	cu_context context;
+	int err;
 
 	number_wait(other, &other->posted, number, NULL);
-	/* Once it is done its event may be another one's. */
+	/* It may be another device's: an event is in the context of its stream. */
+	err = CUDA_CALL(s, context_push, c->context);
+	if (err)
+		return err;
 	drover_mutex_lock(&c->lock);
-	mark = mark_of(other, number);
+	mark = get_mark(other, number);
+	CUDA_CALL(s, context_pop, &context);
+	err = EIO;
 	if (mark)
 		err = CUDA_CALL(s, stream_wait_event, cuda_private(s)->stream,
 				mark->event, 0);
@@ -67,82 +96,127 @@ void cuda_free_marks(struct stream *s)
 			CUDA_CALL(s, event_destroy, c->marks[i].event);
 }
 
+/* ---- what is done ---- */
+
+/* Neither done nor lost: not yet, or a capture does not permit to ask. */
+static bool is_unknown(cu_result result)
+{
+	return result == CU_NOT_READY ||
+	       (result >= CU_CAPTURE_FIRST && result <= CU_CAPTURE_LAST);
+}
+
 /*
- * All up to @number is done; with the lock none of them is another one before it
+ * All up to @number is done; [c->lock], so none of them is another one before it
  * has the errors of what it was behind. With @err the driver has lost one, and
  * all that follow: which one it does not say, so the first.
  */
 static void set_done(struct stream *s, uint64_t number, int err)
 {
-	uint64_t n;
+	uint64_t n = stream_done(s) + 1;
 
-	drover_mutex_lock(&cuda_private(s)->lock);
-	n = stream_done(s) + 1;
 	if (err)
 		stream_fail(s, n, err);
 	for (; n <= number; n++)
 		engine_inherit(s, stream_op(s, n));
 	number_raise(s, &s->done, number);
-	drover_mutex_unlock(&cuda_private(s)->lock);
+	drop_marks(s);
 }
 
-/* If the event is another one's by now, @number is known to be done. */
-void cuda_poll(struct stream *s, uint64_t number)
+/* Ask, or wait, for a mark, or without one for all of the stream. */
+static cu_result ask(struct stream *s, const struct cuda_mark *mark, bool wait)
 {
-	struct cuda_mark *mark;
-	int mode, err;
+	cu_stream stream = cuda_private(s)->stream;
 
-	if (load_acquire(&s->posted.at) < number || cuda_enter(s, &mode))
+	add_relaxed(&s->driver_calls, 1);
+	if (mark)
+		return wait ? cuda.event_synchronize(mark->event) :
+			      cuda.event_query(mark->event);
+	return wait ? cuda.stream_synchronize(stream) :
+		      cuda.stream_query(stream);
+}
+
+void cuda_poll(struct stream *s)
+{
+	struct cuda_stream *c = cuda_private(s);
+	uint64_t issued = load_acquire(&s->posted.at), done = 0;
+	cu_result result = CU_SUCCESS;
+	int mode;
+
+	if (cuda_enter(s, &mode))
 		return;
-	mark = mark_of(s, number);
-	err = mark ? CUDA_CALL(s, event_query, mark->event) : 0;
-	if (err != EAGAIN)
-		set_done(s, number, err);
+	drover_mutex_lock(&c->lock);
+	for (uint64_t i = c->first; i < c->last && !result; i++) {
+		result = ask(s, mark_at(s, i), false);
+		done = result ? done : mark_at(s, i)->number;
+	}
+	if (c->first == c->last) {
+		result = ask(s, NULL, false);
+		done = result ? done : issued;
+	}
+	set_done(s, done, 0);
+	if (result && !is_unknown(result))
+		set_done(s, issued, cuda_error(result, "a query"));
+	drover_mutex_unlock(&c->lock);
 	cuda_leave(s, &mode);
 }
 
-/* The driver has no wait with a deadline: look, and sleep in between. */
-static int poll_until(struct stream *s, uint64_t number,
-		      const struct deadline *deadline)
-{
-	int64_t sleep_ns = 10000, left, at;
-	struct deadline next = { .clock = deadline->clock };
-	int err;
+/* ---- waiting ---- */
 
-	do {
-		left = time_left(deadline);
-		at = clock_read(next.clock) +
-		     (sleep_ns < left ? sleep_ns : left);
-		next.at = (struct timespec){ at / NS_PER_S, at % NS_PER_S };
-		cuda_poll(s, number);
-		err = number_wait(s, &s->done, number, &next);
+/* The driver has no wait with a deadline: look, and sleep in between. */
+static cu_result poll_until(struct stream *s, const struct cuda_mark *mark,
+			    const struct deadline *deadline)
+{
+	int64_t sleep_ns = 10000, left;
+	futex_word never = 0;
+	cu_result result;
+
+	while (is_unknown(result = ask(s, mark, false)) &&
+	       (left = time_left(deadline)) > 0) {
+		int64_t at = clock_read(deadline->clock) +
+			     (sleep_ns < left ? sleep_ns : left);
+		struct deadline next = { deadline->clock,
+					 { at / NS_PER_S, at % NS_PER_S } };
+
+		add_relaxed(&s->system_calls, 1);
+		futex_wait(&never, 0, &next, false);
 		if (sleep_ns < 1000000)
 			sleep_ns *= 2;
-	} while (err && left > 0);
-	return err;
+	}
+	return result;
 }
 
 int cuda_wait(struct stream *s, uint64_t number,
 	      const struct deadline *deadline)
 {
+	struct cuda_stream *c = cuda_private(s);
 	int err = number_wait(s, &s->posted, number, deadline), mode;
+	uint64_t behind = load_acquire(&s->posted.at);
 	struct cuda_mark *mark;
+	cu_result result;
 
+	if (!err)
+		err = cuda_enter(s, &mode);
 	if (err)
 		return err;
-	if (deadline)
-		return poll_until(s, number, deadline);
-	err = cuda_enter(s, &mode);
-	if (err)
-		return err;
-	mark = mark_of(s, number);
+	drover_mutex_lock(&c->lock);
+	mark = mark_behind(s, number);
+	/* All of the stream: no mark is needed. */
+	if (!mark && number < behind && stream_done(s) < number)
+		mark = get_mark(s, number);
 	if (mark) {
-		drover_mutex_lock(&mark->waiter);
-		if (stream_done(s) < number)
-			err = CUDA_CALL(s, event_synchronize, mark->event);
-		drover_mutex_unlock(&mark->waiter);
+		mark->users++;
+		behind = mark->number;
 	}
-	set_done(s, number, err);
+	drover_mutex_unlock(&c->lock);
+	result = stream_done(s) >= number ? 0 :
+		 deadline		  ? poll_until(s, mark, deadline) :
+					    ask(s, mark, true);
+	drover_mutex_lock(&c->lock);
+	if (!is_unknown(result))
+		set_done(s, behind, cuda_error(result, "a wait"));
+	if (mark)
+		mark->users--;
+	drover_mutex_unlock(&c->lock);
 	cuda_leave(s, &mode);
-	return 0;
+	return is_unknown(result) ? ETIMEDOUT : 0;
 }

@@ -156,6 +156,8 @@ void engine_submitted(struct stream *s, struct op *op)
 		     t++)
 			if (clock[t] > s->clock[t])
 				s->clock[t] = clock[t];
+		if (d->number > other->wanted)
+			other->wanted = d->number;
 		if (d->number > s->clock[d->slot])
 			s->clock[d->slot] = d->number;
 	}

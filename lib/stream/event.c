@@ -14,6 +14,7 @@ int drover_stream_record(drover_stream_t *stream, drover_event_t *event)
 
 		err = graph_add(s, &op);
 	} else {
+		s->wanted = s->submitted;
 		*event = (drover_event_t){ { *stream, s->submitted } };
 	}
 	drover_mutex_unlock(&stream_lock);

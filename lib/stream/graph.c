@@ -149,6 +149,7 @@ int drover_graph_replay(drover_stream_t *stream, drover_graph_t *graph,
 {
 	struct op op = { .kind = OP_GRAPH,
 			 .graph = graph,
+			 .ticketed = ticket,
 			 .caller = __builtin_return_address(0) };
 	struct stream *s = stream_enter(stream);
 	int err = 0;

@@ -40,11 +40,14 @@ struct op {
 	uint32_t slot; /* its stream */
 	bool queued;   /* takes its turn; otherwise it starts when submitted */
 	bool staged;   /* a copy whose host source is to be read at once */
+	bool ticketed; /* somebody is going to wait for just this one */
 	bool blocks;   /* the caller waits for it */
 	bool waited;   /* the host has waited for the event of OP_WAIT */
 	bool host;     /* touches host memory */
 	bool anything; /* may touch any memory; there are no accesses then */
-	uint64_t number;      /* from when it is submitted */
+	uint64_t number; /* from when it is submitted */
+	/* Up to here somebody waits for the device: mark it before this is issued. */
+	uint64_t mark_first;
 	uint64_t host_number; /* the last one up to here that touches host memory */
 	/* OP_COPY, OP_SET; from may lie in the staging memory */
 	void *to;

@@ -152,13 +152,13 @@ static void set_up(struct stream *s, const drover_streamattr_t *attr)
 	s->staging_bytes = attr->staging ? attr->staging : STREAM_STAGING;
 	if (s->staging_bytes < STAGING_LEAST)
 		s->staging_bytes = STAGING_LEAST;
-	s->staging_head = s->staging_tail = 0;
+	s->staging_head = s->staging_tail = s->staging_wanted = 0;
 	memset(s->clock, 0, sizeof(s->clock));
 	memset(&s->counts, 0, sizeof(s->counts));
 	/* After a fork some may never be done. */
 	store_relaxed(&s->done.at, s->submitted);
 	store_relaxed(&s->posted.at, s->submitted);
-	s->retired = s->host_number = s->submitted;
+	s->retired = s->host_number = s->wanted = s->submitted;
 	s->capture = NULL;
 	store_relaxed(&s->worker, 0);
 	/* Released: see outcome() of tickets. */

@@ -70,8 +70,8 @@ struct backend {
 	 */
 	int (*wait)(struct stream *s, uint64_t number,
 		    const struct deadline *deadline);
-	/* Raise done if @number is done. NULL: it always is so far. */
-	void (*poll)(struct stream *s, uint64_t number);
+	/* Bring done up to date; [stream_lock]. NULL: it always is. */
+	void (*poll)(struct stream *s);
 	/* @memory is what is to be pinned. */
 	void *(*alloc)(struct stream *s, size_t bytes, enum memory kind,
 		       void *memory);
@@ -121,12 +121,14 @@ struct stream {
 	/* Up to there slot T is in front of the next queued operation. */
 	uint64_t clock[STREAM_MAX];
 	uint64_t submitted;   /* the last number given */
+	uint64_t wanted;      /* somebody is going to wait for the device */
 	uint64_t retired;     /* up to here memory is given back */
 	uint64_t host_number; /* the last one that touches host memory */
 	struct drover_graph *capture; /* that is being made, or NULL */
 	unsigned char *staging;	      /* a ring, in use from tail to head */
 	size_t staging_bytes;
-	uint64_t staging_head; /* counted for ever */
+	uint64_t staging_head;	 /* counted for ever */
+	uint64_t staging_wanted; /* head when wanted was set last */
 	uint64_t staging_tail;
 	drover_stream_counts_t counts;
 	_Atomic uint64_t system_calls;

@@ -122,6 +122,27 @@ static int prepare(struct stream *s, struct op *op, struct need *need)
 	return err;
 }
 
+/*
+ * Which points are to be marked, so that who waits does not wait for more: what
+ * somebody has asked for, and every so many operations, for the ring and the
+ * staging memory go round.
+ */
+static void want_mark(struct stream *s, struct op *op)
+{
+	uint64_t from = stream_done(s), staged = s->staging_tail;
+
+	if (s->wanted > from)
+		from = s->wanted;
+	if (s->staging_wanted > staged)
+		staged = s->staging_wanted;
+	op->mark_first = s->wanted;
+	if (!op->ticketed && s->submitted - from < s->depth / 4 &&
+	    s->staging_head - staged < s->staging_bytes / 4)
+		return;
+	s->wanted = op->number;
+	s->staging_wanted = s->staging_head;
+}
+
 static struct op *publish(struct stream *s, struct op *op)
 {
 	struct op *posted;
@@ -133,6 +154,7 @@ static struct op *publish(struct stream *s, struct op *op)
 	s->counts.operations++;
 	s->counts.read_backs += op->blocks;
 	s->counts.added_device += op->kind == OP_WAIT ? 0 : op->nr_dependencies;
+	want_mark(s, op);
 	posted = stream_op(s, op->number);
 	*posted = *op;
 	engine_submitted(s, posted);
@@ -239,6 +261,7 @@ int drover_stream_copy_staged(drover_stream_t *stream, void *to,
 			      drover_ticket_t *ticket)
 {
 	const struct op op = { .staged = true,
+			       .ticketed = ticket,
 			       .caller = __builtin_return_address(0) };
 
 	return copy(stream, &op, to, from, bytes, ticket);
@@ -248,7 +271,8 @@ int drover_stream_copy_borrowed(drover_stream_t *stream, void *to,
 				const void *from, size_t bytes,
 				drover_ticket_t *ticket)
 {
-	const struct op op = { .caller = __builtin_return_address(0) };
+	const struct op op = { .ticketed = ticket,
+			       .caller = __builtin_return_address(0) };
 
 	return copy(stream, &op, to, from, bytes, ticket);
 }
@@ -260,6 +284,7 @@ int drover_stream_copy_rows(drover_stream_t *stream, void *to, size_t to_pitch,
 	const struct op op = { .rows = rows,
 			       .to_pitch = to_pitch,
 			       .from_pitch = from_pitch,
+			       .ticketed = ticket,
 			       .caller = __builtin_return_address(0) };
 	size_t pitch = to_pitch > from_pitch ? to_pitch : from_pitch;
 
@@ -287,6 +312,7 @@ int drover_stream_set(drover_stream_t *stream, void *to, int byte, size_t bytes,
 			 .to = to,
 			 .byte = (unsigned char)byte,
 			 .bytes = bytes,
+			 .ticketed = ticket,
 			 .caller = __builtin_return_address(0) };
 
 	if (!to || !bytes)
@@ -302,6 +328,7 @@ int drover_stream_run(drover_stream_t *stream, const drover_kernel_t *kernel,
 {
 	struct op op = { .kind = OP_RUN,
 			 .kernel = *kernel,
+			 .ticketed = ticket,
 			 .caller = __builtin_return_address(0) };
 	int err = op_fill(&op, accesses, nr_accesses, args, args_bytes);
 
@@ -315,6 +342,7 @@ int drover_stream_host_call(drover_stream_t *stream, int (*call)(void *arg),
 	struct op op = { .kind = OP_HOST_CALL,
 			 .call = call,
 			 .arg = arg,
+			 .ticketed = ticket,
 			 .caller = __builtin_return_address(0) };
 	int err;
 

@@ -135,7 +135,7 @@ bool stream_is_done(struct stream *s, uint64_t number)
 	if (stream_done(s) >= number)
 		return true;
 	if (s->backend->poll)
-		s->backend->poll(s, number);
+		s->backend->poll(s);
 	return stream_done(s) >= number;
 }
 

@@ -195,13 +195,12 @@ static const struct scenario scenarios[] = {
 	{ "cuda: elision",
 	  "count; mark s; "
 	  "fill s b 0; " TOKEN TOKEN TOKEN "is i 9; since s = 13200; "
-	  "calls 'cuEventSynchronize = 3;" },
+	  "calls 'cuStreamSynchronize = 3; calls 'cuEventRecord = 0;" },
 	/* What is behind it is not waited for: it cannot be done. */
 	{ "cuda: a ticket",
 	  "gate x s; fill s a 1 @1; gate y s; "
 	  "done 1 = EINPROGRESS; until 1 0 = ETIMEDOUT; "
-	  "until 1 1 = ETIMEDOUT; add t b a @2; open x; ticket 2 = 0; "
-	  "ticket 1 = 0; open y;" },
+	  "until 1 1 = ETIMEDOUT; open x; ticket 1 = 0; open y;" },
 	/* The device waits once for each change of hands, the host does not. */
 	{ "cuda: two streams",
 	  "count; mark t; gate x s; fill s a 1; fill t b 2; "
@@ -222,7 +221,7 @@ static const struct scenario scenarios[] = {
 	/* Or it would be done before it is waited for. */
 	{ "cuda: a wait fails",
 	  "fill s a 1 @1; drain s; gate x s; later x; "
-	  "refuse 'cuEventSynchronize 719; staged s a h; fill s a 2; "
+	  "refuse 'cuStreamSynchronize 719; staged s a h; fill s a 2; "
 	  "drain s = EIO; waited x; sync s = EIO; fill s a 1 = EIO; "
 	  "done 1 = 0; destroy s = EIO;" },
 	{ "cuda: a host call fails",

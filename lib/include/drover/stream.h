@@ -221,8 +221,9 @@ int drover_stream_destroy(drover_stream_t *stream);
  *	is not to be shut down or resized
  *
  * What is put there by others than drover_kernel_t.issue comes behind what was
- * submitted and issued before, and the library knows nothing else of it. To be
- * used until drover_stream_destroy(). Return: 0.
+ * submitted and issued before, and the library knows nothing else of it; a wait
+ * for all of the stream may wait for it, too. To be used until
+ * drover_stream_destroy(). Return: 0.
  */
 int drover_stream_native(drover_stream_t *stream, void **native);
 

@@ -6,8 +6,9 @@
  * of a module are built in: "fill", "add" and "token".
  *
  * It is strict where the documentation is: a copy from or to memory that is not
- * pinned blocks; while somebody captures, unsafe calls are refused to threads that
- * are not relaxed; more than 48 KiB of shared memory have to be asked for.
+ * pinned blocks; asking what is done of a stream that captures spoils the capture;
+ * while somebody captures, unsafe calls are refused to threads that are not
+ * relaxed; more than 48 KiB of shared memory have to be asked for.
  *
  * Beside them, for tests: mock_cuda_*().
  *
@@ -21,11 +22,11 @@
 
 #define ERRORS(error)                                                         \
 	error(INVALID_VALUE, 1) error(OUT_OF_MEMORY, 2) error(NO_DEVICE, 100) \
-		error(INVALID_DEVICE, 101) error(INVALID_CONTEXT, 201)        \
-			error(INVALID_HANDLE, 400) error(NOT_FOUND, 500)      \
-				error(NOT_READY, 600) error(LAUNCH_FAILED,    \
-							    719)              \
-					error(STREAM_CAPTURE_UNSUPPORTED, 900)
+		error(INVALID_DEVICE, 101) error(INVALID_CONTEXT, 201) error( \
+			INVALID_HANDLE, 400) error(NOT_FOUND, 500)            \
+			error(NOT_READY, 600) error(LAUNCH_FAILED, 719)       \
+				error(STREAM_CAPTURE_UNSUPPORTED, 900)        \
+					error(STREAM_CAPTURE_INVALIDATED, 901)
 
 #define ERROR_NUMBER(name, number) name = number,
 enum {
@@ -89,6 +90,7 @@ struct job {
 
 struct graph {
 	struct job *first, **end;
+	bool spoilt; /* somebody asked what is done of its stream */
 };
 
 /* It stays when it is destroyed, as others may be behind it. */
@@ -96,6 +98,7 @@ struct stream {
 	struct stream *older;
 	struct graph jobs, *capture;
 	uint64_t nr_added, nr_done;
+	int failed;
 	bool destroyed;
 	char *context;
 };

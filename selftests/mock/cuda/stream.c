@@ -62,9 +62,9 @@ int add_job(struct stream *s, const struct job *job)
 
 	if (!kept)
 		return OUT_OF_MEMORY;
-	if (s->destroyed) {
+	if (s->failed || s->destroyed) {
 		free(kept);
-		return INVALID_HANDLE;
+		return s->failed ? s->failed : INVALID_HANDLE;
 	}
 	*kept = *job;
 	kept->next = NULL;
@@ -121,6 +121,45 @@ EXPORT int cuStreamDestroy_v2(struct stream *s)
 	return SUCCESS;
 }
 
+/*
+ * A planned failure of a wait is one of the device: it stays. And a stream that
+ * captures is not to be asked.
+ */
+static int ask(struct stream *s, int planned)
+{
+	if (planned)
+		s->failed = planned;
+	if (!current_context())
+		return INVALID_CONTEXT;
+	if (s->failed || !s->capture)
+		return s->failed;
+	s->capture->spoilt = true;
+	return STREAM_CAPTURE_UNSUPPORTED;
+}
+
+EXPORT int cuStreamQuery(struct stream *s)
+{
+	int result;
+
+	ENTER();
+	result = ask(s, planned);
+	if (is_unsafe())
+		return STREAM_CAPTURE_UNSUPPORTED;
+	if (!result && s->nr_done < s->nr_added)
+		result = NOT_READY;
+	return result;
+}
+
+EXPORT int cuStreamSynchronize(struct stream *s)
+{
+	int result;
+
+	ENTER();
+	result = ask(s, planned);
+	await_jobs(s);
+	return result;
+}
+
 /* ---- events ---- */
 
 struct event {
@@ -160,7 +199,7 @@ EXPORT int cuEventRecord(struct event *event, struct stream *s)
 		return INVALID_HANDLE;
 	event->behind = s;
 	event->number = s->nr_added;
-	return SUCCESS;
+	return s->failed;
 }
 
 EXPORT int cuStreamWaitEvent(struct stream *s, struct event *event,
@@ -182,12 +221,11 @@ EXPORT int cuEventQuery(struct event *event)
 
 EXPORT int cuEventSynchronize(struct event *event)
 {
-	ENTER();
+	WANT_CONTEXT();
 	/* Recorded again meanwhile: for the last time that counts. */
 	while (!is_done(event))
 		pthread_cond_wait(&changed, &lock);
-	/* A device that has failed does nothing any more. */
-	return current_context() ? planned : INVALID_CONTEXT;
+	return SUCCESS;
 }
 
 /* ---- graphs ---- */
@@ -218,7 +256,11 @@ EXPORT int cuStreamEndCapture(struct stream *s, struct graph **graph)
 	WANT_CONTEXT();
 	*graph = s->capture;
 	s->capture = NULL;
-	return *graph ? SUCCESS : INVALID_VALUE;
+	if (!*graph || !(*graph)->spoilt)
+		return *graph ? SUCCESS : INVALID_VALUE;
+	graph_free(*graph);
+	*graph = NULL;
+	return STREAM_CAPTURE_INVALIDATED;
 }
 
 /* It has the jobs then, and the one that it was made of has none. */
