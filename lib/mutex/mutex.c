@@ -115,14 +115,15 @@ int drover_mutex_destroy(drover_mutex_t *mutex)
 
 int drover_mutex_trylock(drover_mutex_t *mutex)
 {
-	const struct deadline past = { .clock = CLOCK_REALTIME };
 	struct mutex *m = mutex_of(mutex);
 	int err = take_now(m);
 
-	/* The kernel finds out whether the holder is dead. EPERM: it forked us. */
+	/* The kernel knows whether the holder is dead. The deadline is past. */
 	if (err == EBUSY && m->flags & DROVER_MUTEX_ROBUST)
-		err = mutex_pi_lock(m, &past);
-	return err == EDEADLK || err == ETIMEDOUT || err == EPERM ? EBUSY : err;
+		err = mutex_pi_lock(m, &(struct deadline){ 0 });
+	if (err && err != EAGAIN && err != EOWNERDEAD && err != ENOTRECOVERABLE)
+		err = EBUSY;
+	return err;
 }
 
 ONE_LINE int drover_mutex_lock(drover_mutex_t *mutex)
