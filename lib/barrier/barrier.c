@@ -60,8 +60,8 @@ static void open_gate(struct barrier *b, uint32_t phase, uint64_t arrived)
  */
 static inline int arrive_one(struct barrier *b, uint64_t more, uint32_t *phase)
 {
-	/* A thread of the present phase has seen that it is the present one. */
-	uint64_t gate = load_relaxed(&b->gate);
+	/* [B-BEGIN] For one that comes beyond the target of its phase. */
+	uint64_t gate = load_acquire(&b->gate);
 	/* [B-ARRIVE] Each arrival is released to the last, which acquires. */
 	uint64_t arrived = add_acq_rel(&arrivals_of(b)->arrived, more) + more;
 	uint32_t mine = nr_arrived(arrived), begin;
@@ -78,9 +78,8 @@ static inline int arrive_one(struct barrier *b, uint64_t more, uint32_t *phase)
 			gate = load_acquire(&b->gate);
 			begin = load_acquire(begin_of(b, gate_phase(gate)));
 		} while (phase_is_over(b, gate_phase(gate)));
-		if ((int32_t)(mine - begin) <= 0) {
-			*phase = gate_phase(gate) -
-				 GATE_PHASE; /* over already */
+		if ((int32_t)(mine - begin) <= 0) { /* over already */
+			*phase = gate_phase(gate) - GATE_PHASE;
 			return 0;
 		}
 	}
