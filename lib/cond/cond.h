@@ -133,7 +133,7 @@ void cond_interrupt(pthread_t thread);
  * Requeue-PI, pi.c. cond_pi_wait(): sleep on a group's @word, 0: the caller has
  * the mutex. cond_pi_wake(): get members going.
  */
-extern atomic_bool pi_refused; /* by a kernel or a sandbox; never cleared */
+extern atomic_bool pi_refused; /* or no glibc; never cleared */
 SLEEPS long cond_pi_wait(struct group *g, uint32_t word,
 			 const struct deadline *deadline);
 APART void cond_pi_wake(struct group *g, int nr);

@@ -53,7 +53,7 @@ long cond_pi_wait(struct group *g, uint32_t word,
 
 /*
  * The signal that glibc keeps for itself to change the user of all threads. It
- * is never blocked, and has a handler as soon as there is a second thread, which
+ * is never blocked, and has a handler from the first pthread_create() on, which
  * ignores what it was not sent for: all but SI_TKILL.
  */
 #define SIGNAL_SETXID 33
