@@ -68,7 +68,7 @@ class Stage:
 class Settings:
     """Where and what to test; see run-check.
 
-    slow: it takes long enough to say how long, and what goes on.
+    slow: it takes long enough to say how long, and has no other limit.
     """
     build: str
     results: str

@@ -115,7 +115,7 @@ int drover_mutex_destroy(drover_mutex_t *mutex);
  * another thread have got that before anybody wanted the mutex, its end is
  * waited for.
  *
- * Tests: mutex/basic
+ * Tests: mutex/basic stress/cond_mixed
  */
 int drover_mutex_lock(drover_mutex_t *mutex);
 

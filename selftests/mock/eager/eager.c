@@ -29,7 +29,7 @@ static _Atomic uint64_t *finished_of(struct stream *s, uint64_t number)
  * [S-PREFIX] An operation is marked, then those behind done are looked at, and
  * two that finish at once must not both miss the other's mark: sequentially
  * consistent on both sides. An unposted one is not looked at, for its place in
- * the ring may be in the hands of a submitter. Model: store-buffering
+ * the ring may be in the hands of a submitter. Model: ordering
  */
 static void finish(struct stream *s, uint64_t number)
 {
