@@ -266,7 +266,8 @@ void task_run(struct drover_pool *pool, struct task *task, bool cancelled)
 	if (cancelled || load_relaxed(&pool->ending) == POOL_CANCELS) {
 		struct post *post = (struct post *)task; /* if it is one */
 
-		add_relaxed(&pool->cancelled, 1);
+		/* To help in a loop is no task that anybody submitted. */
+		add_relaxed(&pool->cancelled, r.owner != OWNER_LOOP);
 		if (r.owner == OWNER_POST && post->otherwise)
 			post->otherwise(task->arg);
 		return;
