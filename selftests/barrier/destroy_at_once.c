@@ -3,7 +3,7 @@
  * The first thread to leave destroys the barrier and unmaps its memory: a
  * thread that still looks at it would be killed. The others spin, sleep, or
  * have yet to be given back their phase; or sleep, and the last one is stopped after
- * any of its instructions.
+ * any of its instructions. Those of one process, and shared ones.
  */
 #include <drover/barrier.h>
 
@@ -16,6 +16,7 @@ static drover_barrier_t *barrier;
 static atomic_int nr_left, nr_errors, tids[MOST_THREADS];
 static atomic_bool is_gone;
 static bool split;
+static drover_barrierattr_t attr;
 
 static void arrive(void *unused)
 {
@@ -64,7 +65,7 @@ static bool one_life(int nr, long place)
 	bool stopped = false;
 
 	barrier = map_pages(sizeof(*barrier));
-	MUST(drover_barrier_init(barrier, nr, NULL));
+	MUST(drover_barrier_init(barrier, nr, &attr));
 	nr_left = is_gone = 0;
 	for (int i = 1; i < nr; i++) {
 		tids[i - 1] = 0;
@@ -84,13 +85,15 @@ static bool one_life(int nr, long place)
 
 int main(void)
 {
-	tap_plan(4);
-	for (int form = 2; form--;) {
-		split = form;
+	tap_plan(6);
+	for (int form = 4; form--;) {
+		split = form & 1;
+		attr.flags = form & 2 ? DROVER_BARRIER_SHARED : 0;
 		watchdog("destroyed at once");
 		for (int i = 0; i < NR_ROUNDS; i++)
 			one_life(MOST_THREADS, 0);
-		tap_is(nr_errors, 0, "%s: destroyed at once, %d times",
+		tap_is(nr_errors, 0, "%s%s: destroyed at once, %d times",
+		       attr.flags ? "shared, " : "",
 		       split ? "arrive, wait_for" : "wait", NR_ROUNDS);
 	}
 	/* Which does not, now; and a sleep is not gone on with. */

@@ -132,7 +132,8 @@ static const struct scene robust[] = {
 static bool knows_holder(const struct mutex_kind *kind)
 {
 #if API_IS_PTHREAD
-	return kind->robust || kind->type == PTHREAD_MUTEX_ERRORCHECK ||
+	return kind->robust || kind->protocol == PTHREAD_PRIO_INHERIT ||
+	       kind->type == PTHREAD_MUTEX_ERRORCHECK ||
 	       kind->type == PTHREAD_MUTEX_RECURSIVE;
 #else
 	return true;

@@ -135,8 +135,8 @@ static void test_deadline(void)
 #define NR_OTHERS 70
 
 static api_cond_t of_last = API_COND_INITIALIZER;
-static atomic_int nr_there, last_tid;
-static atomic_bool may_begin, last_goes, others_go;
+static atomic_int nr_there, last_tid, may_begin;
+static atomic_bool last_goes, others_go;
 
 /* It is there before the memory goes. */
 static int wait_later(api_cond_t *c, api_mutex_t *m)
@@ -145,8 +145,7 @@ static int wait_later(api_cond_t *c, api_mutex_t *m)
 
 	api_mutex_unlock(m);
 	nr_there++;
-	while (!may_begin)
-		usleep(1000);
+	reached(&may_begin, 1);
 	api_mutex_lock(m);
 	while (!*goes)
 		api_cond_wait(c, m);
@@ -175,7 +174,7 @@ static void test_thread_ends(void)
 	start_thread_on(stack, &last, be_last, NULL);
 	reached(&nr_there, NR_OTHERS + 1);
 	take_memory(true);
-	may_begin = true;
+	may_begin = 1;
 	for (int i = 0; i < NR_OTHERS; i++)
 		asleep(fixture.members[i].tid);
 	asleep(last_tid);

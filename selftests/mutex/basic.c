@@ -3,7 +3,7 @@
  * What drover_mutex_t answers, right and wrong, with each of its attributes: to
  * its holder, to others, when its holder has died, and across a fork. The first
  * scenario is of a process with one thread. That nobody is in it beside another:
- * stress/cond_mixed.
+ * stress/cond_mixed, and after trylock and timedlock attack/storm.
  */
 #include <drover/cond.h>
 #include <drover/mutex.h>

@@ -225,10 +225,17 @@ static inline void dawdle(struct worker *w)
 static inline void use_mutex(struct worker *w, struct box *box)
 {
 	struct timespec soon = deadline_in(CLOCK_REALTIME, 50000);
+	bool tries = random_below(&w->random, 2);
+	int err = tries ? api_mutex_trylock(box->mutex) :
+			  kind_timedlock(box->mutex, &soon);
 
-	if (random_below(&w->random, 2) ? api_mutex_trylock(box->mutex) :
-					  kind_timedlock(box->mutex, &soon))
+	if (err) {
+		if (err != (tries ? EBUSY : ETIMEDOUT))
+			ledger_wrong(&box->ledger, "%s of a mutex: %s",
+				     tries ? "trylock" : "timedlock",
+				     strerror(err));
 		return;
+	}
 	ledger_enter(&box->ledger);
 	dawdle(w);
 	box_unlock(box);

@@ -125,7 +125,7 @@ int drover_mutex_lock(drover_mutex_t *mutex);
  * Return: 0; EBUSY when another thread has it, or this one and it is not
  * recursive; otherwise as drover_mutex_lock().
  *
- * Tests: mutex/basic
+ * Tests: mutex/basic attack/storm
  */
 int drover_mutex_trylock(drover_mutex_t *mutex);
 
@@ -140,7 +140,7 @@ int drover_mutex_trylock(drover_mutex_t *mutex);
  * for a tv_nsec outside 0 to 999,999,999, when the call would have to wait;
  * otherwise as drover_mutex_lock().
  *
- * Tests: mutex/basic
+ * Tests: mutex/basic attack/storm
  */
 int drover_mutex_timedlock(drover_mutex_t *mutex, clockid_t clock,
 			   const struct timespec *deadline);
