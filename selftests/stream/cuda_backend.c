@@ -164,6 +164,10 @@ STEP_IS(alloc_large,
 
 #define STAGE "set h 3; staged s a h; sync s; "
 #define TOKEN STAGE STAGE STAGE STAGE "add s b a; copy s i b; "
+/* The next operation would make a mark, and then who waits. */
+#define UNMADE "refuse 'cuEventCreate 2; fill s a 1; refuse 'cuEventCreate 2; "
+#define UNRECORDED \
+	"refuse 'cuEventRecord 2; fill s a 1; refuse 'cuEventRecord 2; "
 #define ROUND "borrow s b a; add t b b; staged s a b; "
 /* A driver that refuses an operation, or loses one. */
 #define BROKEN                                                            \
@@ -224,6 +228,15 @@ static const struct scenario scenarios[] = {
 	  "refuse 'cuStreamSynchronize 719; staged s a h; fill s a 2; "
 	  "drain s = EIO; waited x; sync s = EIO; fill s a 1 = EIO; "
 	  "done 1 = 0; destroy s = EIO;" },
+	/* Then all of the stream is waited for, what is behind it, too. */
+	{ "cuda: no event is to be had",
+	  "count; gate x s; call s a @1; " UNMADE
+	  "later x; ticket 1; called = 1; "
+	  "waited x; gate y s; call s a @2; " UNRECORDED
+	  "until 2 1 = ETIMEDOUT; refuse 'cuEventRecord 2; later y; ticket 2; "
+	  "called = 2; waited y; calls 'cuEventSynchronize = 0; "
+	  "calls 'cuStreamSynchronize = 2; fill t b 1; gate z s; fill s a 1; "
+	  "refuse 'cuEventRecord 2; add t b a = EIO; open z; destroy t = EIO;" },
 	{ "cuda: a host call fails",
 	  "deny s @1; ticket 1 = ENOSPC; destroy s = ENOSPC;" },
 	{ "cuda: memory outlives the last stream, and so do graphs",
