@@ -93,12 +93,10 @@ def share(machine, variants, cpus):
     last = machine.variant == variants[-1]
     many = machine.cpus > min(cpus)
     found = set(KERNEL_TESTS)
-    if machine.variant == "none" and many:
-        found.remove(MAINLINE)
-    if last or (machine.variant == "none" and not many):
-        found |= REQUEUERS
-    if last and not many:
-        found.update(collections(machine.build))
+    if last:
+        found.update(("cond",) if many else collections(machine.build))
+    elif machine.variant == "none":
+        found = found - {MAINLINE} if many else found | REQUEUERS
     return found
 
 
