@@ -10,12 +10,14 @@
  * (Waiters for requeue-PI may join the closed one: see cond_pin_closed().)
  *
  * Lock order: a condvar's lock, then its groups' claims, the closed one's
- * first; then a bucket of waiters; then a list of spares or of waiters. The one
- * under which stale waiters are dropped comes alone. No mutex of the user's
- * is taken with any of them held.
+ * first; then a bucket of waiters; then a list of spares or of waiters. fork_lock
+ * comes alone. No mutex of the user's is taken with any of them held. Where a
+ * tag such as [G-REF] stands, memory-ordering.rst names the other side.
  *
  * After a signaller has dropped the condvar's lock it touches the condvar no
- * more: the threads it releases may destroy it, and then free it.
+ * more: the threads it releases may destroy it, and then free it. A group is
+ * nobody's; its memory is never freed. A struct waiter is its thread's own until
+ * that ends, and others use it with the lock of its bucket (base/thread.h).
  */
 #ifndef DROVER_COND_H_INTERNAL
 #define DROVER_COND_H_INTERNAL
@@ -52,8 +54,7 @@
  *  - It writes to the fields foreign_*, adds to @flags, and takes @lock.word as
  *    a lock of three states, which it is.
  *  - It reads the first 8 bytes as its number, and believes that it was released
- *    if that is below @open. @generation is the high half: the number is larger
- *    than any pointer.
+ *    if that is below @open: never, as @generation, their high half, is large.
  *  - So it sleeps until its deadline, or until a signal finds it in @flags
  *    (init.c).
  */
@@ -88,7 +89,7 @@ _Static_assert(offsetof(struct cond, foreign_signals) == 40, "__g_signals");
 /* Take the lock of a private condvar, in the state this process left it. */
 void cond_lock(struct cond *c);
 
-/* With the lock: the closed group, and which are there from now on. */
+/* With the lock: the closed group; and set both. */
 struct group *cond_closed(struct cond *c);
 void cond_set_groups(struct cond *c, struct group *closed, struct group *open);
 
@@ -108,7 +109,7 @@ static inline clockid_t cond_clock(struct cond *c)
 #define cond_of(cond) \
 	debug_object(cond, struct cond, COND_KNOWN, "condition variable")
 
-/* Start a condvar anew, in the child of a fork; with fork_lock. */
+/* Start a condvar anew, at its first use and in the child of a fork. */
 COLD void cond_drop_stale(struct cond *c);
 
 /* The condvar's verbs; @deadline NULL waits without end. */

@@ -8,11 +8,12 @@
  * no further business with the condvar: it may be destroyed and unmapped
  * while members still sleep on the mutex they were moved to. And a group is
  * not used again before everybody has left it, so one requeue on its word
- * moves exactly its members, without any lock held.
+ * moves none but who is free to go, without any lock held.
  *
- * Its life: spare; open, when its first member comes; closed, by the first
- * signal; unlinked from the condvar, by a broadcast or its last signal; released;
- * and spare, when the last reference is dropped.
+ * Its life: spare; open, from its first member on; closed, by a signal that finds
+ * nobody blocked in an older one; unlinked, by its last signal or a broadcast,
+ * which takes an open one, too; released; and spare, when the last reference is
+ * dropped: after timeouts alone while still linked.
  *
  * The state is one 64-bit word, and the low half is the futex word:
  *
@@ -46,7 +47,7 @@
  * until it has posted or released: so nobody times out while it chooses how, and
  * the mutex of the members exists.
  *
- * A member sleeps only while the word has neither RELEASED nor tokens; each
+ * A member falls asleep only if the word has neither RELEASED nor tokens; each
  * post and release changes the word before it wakes or moves, so the kernel's
  * value check closes the race with falling asleep.
  *
@@ -82,7 +83,7 @@ struct cond;
  * @refs: members, and signallers that are at work on it; whoever drops the
  *	  last one recycles the group
  * @ahead: how many of those moved to the mutex the first of them that runs
- *	   shall wake; written by the claimer
+ *	   shall wake; set by the claimer
  * @owner: the condvar it belongs to; NULL when recycled. Changes only while
  *	   @refs is 0.
  * @mutex: the mutex that all members use, or NULL if they use several or one
@@ -101,7 +102,7 @@ struct group {
 	_Atomic(futex_word *) pi_target;
 } __attribute__((aligned(SPARE_BYTES)));
 
-/* How many members no signal was posted for; with @claim, none becomes less. */
+/* How many members no signal was posted for; with @claim it cannot fall. */
 #define group_blocked(g) group_nr_blocked(load_relaxed(&(g)->state))
 
 /*

@@ -50,7 +50,7 @@ void cond_destroy(struct cond *c, futex_word *target, const char *call)
 			await_foreign(c);
 		/*
 		 * Released waiters have no business here any more, but the
-		 * signaller that released them may not have dropped the lock.
+		 * signaller that released them may still be dropping the lock.
 		 */
 		cond_lock(c);
 		if (DEBUG_BUILD && (group_claim(cond_closed(c), c) ||
@@ -94,9 +94,9 @@ void cond_drop_stale(struct cond *c)
 }
 
 /*
- * Which foreign waiter a signal should wake is not known, so it wakes all: for
- * the others that is a spurious return. Who is late for its signal, because its
- * deadline was earlier, leaves it to the next one: that is one, too.
+ * Which foreign waiter a signal should wake is not known, so it wakes all: a
+ * spurious return for the others. Whose deadline was earlier leaves its signal to
+ * the next one: that is one, too.
  */
 static void give_signals(futex_word *signals, uint32_t nr)
 {

@@ -3,9 +3,9 @@
  * Mutexes that inherit priorities: FUTEX_WAIT_REQUEUE_PI names the mutex when the
  * wait begins, and FUTEX_CMP_REQUEUE_PI hands it to the first sleeper of highest
  * priority, or queues him by priority if it is taken. A waiter that returns 0
- * has the mutex. Nothing else can wake such a sleeper, but for a signal: when the
- * operations are refused, all members get one, see what has happened to their
- * group, and lock the mutex as others do.
+ * has the mutex. Nothing else can wake such a sleeper but a POSIX signal: when
+ * the operations are refused, all members get one, see what has happened to
+ * their group, and lock the mutex as others do.
  *
  * The futex operations are Darren Hart's: "Requeue-PI: Making Glibc Condvars
  * PI-Aware", 2009.
@@ -101,8 +101,8 @@ void cond_pi_wake(struct group *g, int nr)
 			return;
 		/*
 		 * The word has changed, a sleeper is just waking, or the
-		 * holder is exiting. The group is ours: what is on its word is
-		 * still ours to move.
+		 * holder is exiting. What is on the word waits for this
+		 * mutex, or the answer is EINVAL.
 		 */
 		thread_pause(i);
 		state = load_relaxed(&g->state);

@@ -44,7 +44,7 @@ struct wake_plan policy_plan(enum mutex_holder holder, uint32_t nr_waiters)
 		move.ahead = 0;
 	if (now != POLICY_WAKE_ALL && holder == MUTEX_HELD_BY_CALLER)
 		return move;
-	/* A single thread is woken, whoever has the mutex. */
+	/* A single thread is woken, whoever else has the mutex. */
 	if (now == POLICY_WAKE_ALL || nr_waiters == 1 ||
 	    (now == POLICY_AUTO && holder == MUTEX_FREE))
 		return PLAN_WAKE_ALL;

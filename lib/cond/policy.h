@@ -29,7 +29,7 @@ struct wake_plan policy_plan(enum mutex_holder holder, uint32_t nr_waiters);
 
 enum policy_base {
 	POLICY_AUTO,	 /* move when it pays */
-	POLICY_REQUEUE,	 /* always */
+	POLICY_REQUEUE,	 /* always, of several */
 	POLICY_WAKE_ALL, /* never */
 };
 

@@ -12,14 +12,14 @@
  *
  * Two signallers that wake at the same time may wake a member of the wrong
  * group, who sleeps again. So each looks after its wake-up whether another one
- * counts, and wakes everybody if so. The one that counts out last may find
- * nobody: then the other has done so, after both have released, or had done with
- * its wake-ups before this one came.
+ * counts, and wakes everybody if so. The last of two to count out may find no
+ * other: then that one has found it, and has woken everybody after both had
+ * released, or had counted out before this one counted in.
  */
 #include "cond/cond.h"
 #include "cond/policy.h"
 
-/* How long destroy waits for users of other processes before they are dead. */
+/* After how long destroy takes users of other processes for dead. */
 #define DEAD_AFTER_SECONDS 2
 
 /* The kinds of sleeper, besides those of a waiter's bit. */

@@ -22,7 +22,7 @@
  *   join	young + 1		by the member
  *   close	number + 1, old = young, the rest 0
  *					by a signaller, in one step with the
- *					next, if old is 0
+ *					post or release, if old is 0
  *   post	old - 1, tokens + 1	by a signaller, if old is more than 1
  *   release	as close		by a signaller, if old is 1: the signal
  *					is for that one
@@ -77,8 +77,6 @@ struct cond;
  *	   changes: who comes late sees that and writes nothing but, if stopped
  *	   before word_change(), 1 more to @word
  * @flags: struct cond's
- *
- * All zero bytes are a valid one.
  */
 struct shared_cond {
 	_Atomic uint64_t state;
@@ -88,7 +86,7 @@ struct shared_cond {
 	_Atomic uint32_t flags;
 };
 
-/* @target: NULL, or where members were moved: they get away from @c. */
+/* @target: NULL, or where members were moved, who are woken there. */
 APART void cond_shared_destroy(struct cond *c, futex_word *target);
 
 /* Return: as cond_wait(), and ENOMEM, with @mutex held, if there is no room. */

@@ -8,10 +8,10 @@
  * @w: the thread
  * @mutex: the mutex it released and will lock again
  * @movable: the same, or NULL if nobody may be moved there
- * @word: where its sleepers wait
+ * @word: where the sleepers of @mutex wait
  * @owns: it has the mutex already, by requeue-PI
  * @lock_err: what locking that way answered
- * @interrupts: of its group, when it began to poll
+ * @interrupts: of @g, when it began to poll
  * @sleeps: between the release of the mutex and its return
  */
 struct member {
@@ -27,8 +27,8 @@ struct member {
 };
 
 /*
- * For requeue-PI also the closed group is joined, if no signal is on its way to
- * a member: the kernel chooses by priority among those in one group.
+ * For requeue-PI also the closed group is joined, if all earlier signals have
+ * been taken: the kernel chooses by priority among those in one group.
  */
 COLD static struct group *cond_pin_closed(struct cond *c)
 {
@@ -146,9 +146,9 @@ APART static bool group_leave(struct group *g, bool ends)
 }
 
 /*
- * An interrupt ends the poll, too. A token would have done for any of several
+ * Does the poll end before a sleep? A token may be taken by any of several
  * members. With one CPU the others had better sleep until there is more to do,
- * so a token does not count as what was polled for.
+ * so there it is not what was polled for.
  */
 static bool poll_signal(void *arg)
 {
@@ -242,7 +242,7 @@ static inline int member_relock(struct member *m)
 	/* From here on the condvar may no longer exist. */
 	if (unlikely(m->owns))
 		return m->lock_err;
-	/* A mutex that has stayed ours never becomes free. */
+	/* A recursive mutex that is still ours never becomes free. */
 	if (holder == MUTEX_UNMOVABLE ||
 	    !linger(&thread_this.for_mutexes, user_mutex_poll, m->mutex,
 		    INT64_MAX))
@@ -337,7 +337,7 @@ int cond_wait(struct cond *c, void *mutex, const struct deadline *deadline)
 		return err;
 	err = user_mutex_unlock(mutex);
 	if (unlikely(err)) {
-		/* Broken. What met us meanwhile goes on. */
+		/* Broken. A signal that met us goes to whoever waits now. */
 		if (!group_leave(m.g, false))
 			cond_signal(c);
 		group_unpin(m.g);
@@ -349,6 +349,7 @@ int cond_wait(struct cond *c, void *mutex, const struct deadline *deadline)
 	if (be_found)
 		store_seq_cst(&m.w->group, m.g); /* [W-CANCEL] */
 	m.interrupts = load_relaxed(&m.g->state) & GROUP_INTERRUPTS;
+	/* About as long as a wake-up takes, if such polls pay: base/linger.h */
 	if (likely(!load_relaxed(&m.g->pi_target)))
 		linger(&thread_this.for_signals, poll_signal, &m,
 		       deadline ? time_left(deadline) : INT64_MAX);

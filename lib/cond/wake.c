@@ -120,10 +120,7 @@ uint32_t group_unblock(struct group *g, int nr, uint64_t moved)
 	return (uint32_t)to;
 }
 
-/*
- * What to do with @nr_waiters members of a claimed group, so that the mutex of
- * its members exists.
- */
+/* What to do with @nr_waiters of a claimed group, whose mutex thus exists. */
 static struct wake_plan plan_for(struct group *g, uint32_t nr_waiters)
 {
 	void *mutex = load_relaxed(&g->mutex);
