@@ -39,8 +39,8 @@ static void open_gate(struct barrier *b, uint32_t phase, uint64_t arrived)
 	bool shared = barrier_is_shared(b);
 	uint64_t old;
 
-	if (b->completion)
-		b->completion(b->arg);
+	if (b->attr.completion)
+		b->attr.completion(b->attr.arg);
 	phase += GATE_PHASE;
 	store_release(begin_of(b, phase), last); /* [B-BEGIN] */
 	/*
@@ -117,7 +117,7 @@ static int arrive_many(struct barrier *b, uint32_t nr, uint32_t *phase)
  */
 static bool is_alone(struct barrier *b)
 {
-	return load_relaxed(&b->count) == 1 && !b->completion &&
+	return load_relaxed(&b->count) == 1 && !b->attr.completion &&
 	       !barrier_is_shared(b) &&
 	       !nr_dropped(load_relaxed(&b->far.arrived));
 }
@@ -141,10 +141,7 @@ int drover_barrier_init(drover_barrier_t *barrier, unsigned int count,
 	memset(b, 0, sizeof(*barrier));
 	store_relaxed(&b->gate, gate_of(0, count));
 	store_relaxed(&b->count, count);
-	b->flags = attr->flags;
-	b->completion = attr->completion;
-	b->arg = attr->arg;
-	b->spin_us = attr->spin_us;
+	b->attr = *attr;
 	cpus_look_at_sizes();
 	return 0;
 }

@@ -72,16 +72,12 @@ struct barrier {
 	char before[64]; /* the user's neighbour may write there */
 
 	/* What waiting threads read, and the thread that opens writes: */
-	_Atomic uint64_t gate;	/* see above */
-	_Atomic uint32_t count; /* before any dropped; 0: not a barrier */
-	uint32_t unused;	/* the initialiser sets it */
-	struct arrivals near;	/* of two threads */
-	/* Constant: as the attributes have them. */
-	void (*completion)(void *arg);
-	void *arg;
-	uint32_t flags;
-	uint32_t spin_us;
-	char gap[BARRIER_LINE - 40 - 2 * sizeof(void *)];
+	_Atomic uint64_t gate;	   /* see above */
+	_Atomic uint32_t count;	   /* before any dropped; 0: not a barrier */
+	uint32_t unused;	   /* the initialiser sets it */
+	struct arrivals near;	   /* of two threads */
+	drover_barrierattr_t attr; /* constant */
+	char gap[BARRIER_LINE - 32 - sizeof(drover_barrierattr_t)];
 
 	/*
 	 * More than two arrive here: on the gate's line they would take it from
@@ -101,7 +97,7 @@ struct barrier {
 
 static inline bool barrier_is_shared(const struct barrier *b)
 {
-	return b->flags & DROVER_BARRIER_SHARED;
+	return b->attr.flags & DROVER_BARRIER_SHARED;
 }
 
 static inline struct arrivals *arrivals_of(struct barrier *b)

@@ -24,10 +24,10 @@
 
 static int64_t most_of(const struct barrier *b)
 {
-	if (b->spin_us == DROVER_BARRIER_NO_SPIN)
+	if (b->attr.spin_us == DROVER_BARRIER_NO_SPIN)
 		return 1;
-	return b->spin_us ? MIN(b->spin_us * NS_PER_US, UINT32_MAX) :
-			    BUDGET_MOST;
+	return b->attr.spin_us ? MIN(b->attr.spin_us * NS_PER_US, UINT32_MAX) :
+				 BUDGET_MOST;
 }
 
 /* A wait had @before to spin, went to sleep, and has taken @ns in all. */

@@ -36,11 +36,10 @@ static atomic_bool reading;
 
 static unsigned int affinity_of(pid_t tid)
 {
-	cpu_set_t set[MASK_WORDS * 64 / CPU_SETSIZE];
+	cpu_set_t set[MASK_WORDS * 64 / CPU_SETSIZE] = { 0 };
 
-	return sched_getaffinity(tid, sizeof(set), set) ?
-		       0 :
-		       CPU_COUNT_S(sizeof(set), set);
+	sched_getaffinity(tid, sizeof(set), set);
+	return CPU_COUNT_S(sizeof(set), set);
 }
 
 /* What is in a file: nothing, if there is none. */
@@ -60,8 +59,8 @@ static void read_text(const char *path, char *text, size_t size)
 	text[MAX(len, 0)] = '\0';
 }
 
-/* The limit that one folder sets. */
-static uint32_t folder_limit(const char *folder, bool second)
+/* Lower @least to the limit that one folder sets. */
+static void folder_limit(const char *folder, bool second, uint32_t *least)
 {
 	static char path[PATH_MAX + 32];
 	long long quota = 0, period = 0;
@@ -76,51 +75,44 @@ static uint32_t folder_limit(const char *folder, bool second)
 		read_text(path, text, sizeof(text));
 		period = atoll(text);
 	}
-	if (quota <= 0 || period <= 0)
-		return NO_LIMIT;
-	return (uint32_t)MIN((quota + period - 1) / period, NO_LIMIT);
+	if (quota > 0 && period > 0)
+		*least = (uint32_t)MIN((quota + period - 1) / period, *least);
 }
 
-/* The least limit of the folder @mount@name and of all above it. */
-static uint32_t path_limit(const char *mount, const char *name, bool second)
+/* The same for the folder @mount@name and all above it. */
+static void path_limit(const char *mount, const char *name, bool second,
+		       uint32_t *least)
 {
-	uint32_t least = NO_LIMIT;
-	size_t root = strlen(mount);
 	static char folder[PATH_MAX];
 	char *slash;
 
 	snprintf(folder, sizeof(folder), "%s%s", mount, name);
-	do {
-		uint32_t limit = folder_limit(folder, second);
-
-		least = MIN(least, limit);
-		slash = strrchr(folder + root, '/');
-		if (slash)
-			*slash = '\0';
-	} while (slash);
-	return least;
+	folder_limit(folder, second, least);
+	while ((slash = strrchr(folder + strlen(mount), '/'))) {
+		*slash = '\0';
+		folder_limit(folder, second, least);
+	}
 }
 
 /* One line of /proc/self/cgroup, "id:controllers:/path". */
-static uint32_t line_limit(char *line)
+static void line_limit(char *line, uint32_t *least)
 {
 	char *controllers, *each;
 
 	strsep(&line, ":");
 	controllers = strsep(&line, ":");
 	if (!line)
-		return NO_LIMIT;
+		return;
 	if (!*controllers)
-		return path_limit("/sys/fs/cgroup", line, true);
+		path_limit("/sys/fs/cgroup", line, true, least);
 	while ((each = strsep(&controllers, ",")))
 		if (strcmp(each, "cpu") == 0)
-			return path_limit("/sys/fs/cgroup/cpu", line, false);
-	return NO_LIMIT;
+			path_limit("/sys/fs/cgroup/cpu", line, false, least);
 }
 
 static uint32_t cgroup_limit(void)
 {
-	uint32_t least = NO_LIMIT, limit;
+	uint32_t least = NO_LIMIT;
 	static char text[4096];
 	char *rest = text, *line;
 
@@ -128,10 +120,8 @@ static uint32_t cgroup_limit(void)
 	if (swap_acquire(&reading, true))
 		return load_relaxed(&limit_known);
 	read_text("/proc/self/cgroup", text, sizeof(text));
-	while ((line = strsep(&rest, "\n"))) {
-		limit = line_limit(line);
-		least = MIN(least, limit);
-	}
+	while ((line = strsep(&rest, "\n")))
+		line_limit(line, &least);
 	store_relaxed(&limit_known, least);
 	store_release(&reading, false);
 	return least;

@@ -43,9 +43,11 @@
 
 typedef _Atomic uint32_t futex_word;
 
-/* The half of a 64-bit state that threads sleep on. */
+/* The halves of a 64-bit state: threads sleep on one of them. */
 #define LOW_HALF(state) \
 	((futex_word *)(state) + (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__))
+#define HIGH_HALF(state) \
+	((futex_word *)(state) + (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__))
 
 #define NS_PER_US INT64_C(1000)
 #define NS_PER_S  INT64_C(1000000000)

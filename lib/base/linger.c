@@ -173,7 +173,11 @@ bool linger(struct account *a, bool (*poll)(void *arg), void *arg, int64_t left)
 
 	if (found || a->spent >= SAVED * latency || a->lost >= MOST_LOST)
 		return found;
-	return PROBE_SPIN(poll_politely(a, poll, arg, latency, left, false));
+	found = poll_politely(a, poll, arg, latency, left, false);
+	PROBE(spin, 0, found);
+	if (unlikely(drover_probe))
+		drover_probe(PROBE_SPUN, 0, found);
+	return found;
 }
 
 bool linger_for(struct account *a, bool (*poll)(void *arg), void *arg,

@@ -8,17 +8,15 @@ atomic_bool lock_pi_used;
 
 static bool poll_lock(void *lock)
 {
-	const struct lock *l = lock;
+	struct lock *l = lock;
+	uint32_t old = load_relaxed(&l->word);
 
-	return load_relaxed(&l->word) == LOCK_FREE;
+	return old == LOCK_FREE && cas_acquire(&l->word, &old, LOCK_HELD);
 }
 
 void lock_sleep(struct lock *l)
 {
-	uint32_t old = LOCK_FREE;
-
-	if (linger(&thread_this.for_locks, poll_lock, l, INT64_MAX) &&
-	    cas_acquire(&l->word, &old, LOCK_HELD))
+	if (linger(&thread_this.for_locks, poll_lock, l, INT64_MAX))
 		return;
 	while (swap_acquire(&l->word, LOCK_CONTENDED) != LOCK_FREE)
 		sleep_on(&l->word, LOCK_CONTENDED, NULL, false,

@@ -73,13 +73,6 @@ static inline void lock_drop(struct lock *l)
 		lock_pi_drop(l);
 }
 
-/* Forget who had it: in the child of a fork that thread does not exist. */
-static inline void lock_reset(struct lock *l)
-{
-	store_relaxed(&l->word, LOCK_FREE);
-	store_relaxed(&l->pi, 0);
-}
-
 /* Whoever had it before the caller had it touches it no more. */
 static inline void lock_settle(struct lock *l)
 {

@@ -36,14 +36,4 @@ extern void drover_probe(enum probe_event event, const void *cond, int64_t nr)
 			drover_probe(PROBE_MOVED, cond, ret - (nr_woken));   \
 	} while (0)
 
-/* A poll is over; its value is whether that @paid. */
-#define PROBE_SPIN(paid)                                   \
-	({                                                 \
-		bool came = paid;                          \
-		PROBE(spin, 0, came);                      \
-		if (__builtin_expect(!!drover_probe, 0))   \
-			drover_probe(PROBE_SPUN, 0, came); \
-		came;                                      \
-	})
-
 #endif /* DROVER_PROBE_H */

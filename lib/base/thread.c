@@ -175,7 +175,7 @@ static void thread_after_fork(void)
 	struct waiter *w = thread_this.waiter;
 
 	fork_generation = (fork_generation + 1) | GENERATION_LEAST;
-	lock_reset(&fork_lock);
+	memset(&fork_lock, 0, sizeof(fork_lock));
 	memset(buckets, 0, sizeof(buckets));
 	memset(&free_waiters, 0, sizeof(free_waiters));
 	memset(&free_spares, 0, sizeof(free_spares));

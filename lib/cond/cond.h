@@ -117,9 +117,10 @@ void cond_init(struct cond *c, clockid_t clock, bool shared);
 /* @target: shared.h; @call: __func__ */
 void cond_destroy(struct cond *c, futex_word *target, const char *call);
 int cond_wait(struct cond *c, void *mutex, const struct deadline *deadline);
-bool cond_is_idle(struct cond *c);	  /* nothing to do for the next two? */
 APART int cond_signal(struct cond *c);	  /* 0 */
 APART int cond_broadcast(struct cond *c); /* 0 */
+/* One of these, if anybody waits. */
+int cond_unless_idle(struct cond *c, int (*verb)(struct cond *c));
 
 /*
  * Signal, or broadcast to @all, if the condvar is shared; or wake all foreign

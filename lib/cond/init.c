@@ -80,7 +80,7 @@ void cond_drop_stale(struct cond *c)
 	lock_take(&fork_lock);
 	if (load_relaxed(&c->generation) != fork_generation) {
 		cond_set_groups(c, NULL, NULL);
-		lock_reset(&c->lock);
+		memset(&c->lock, 0, sizeof(c->lock));
 		/* Foreign waiters, too. */
 		and_relaxed(&c->flags, COND_MONOTONIC);
 		store_relaxed(&c->foreign_seq, 0);

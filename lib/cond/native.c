@@ -50,8 +50,6 @@ enum mutex_holder user_mutex_holder(void *mutex, futex_word **word)
 					 MUTEX_HELD_BY_OTHER;
 }
 
-const bool waits_can_be_cancelled;
-
 bool cancellation_is_due(void)
 {
 	return false;
@@ -100,16 +98,12 @@ HOT int drover_cond_clockwait(drover_cond_t *cond, drover_mutex_t *mutex,
 
 ONE_LINE int drover_cond_signal(drover_cond_t *cond)
 {
-	struct cond *c = cond_of(cond);
-
-	return likely(cond_is_idle(c)) ? 0 : cond_signal(c);
+	return cond_unless_idle(cond_of(cond), cond_signal);
 }
 
 ONE_LINE int drover_cond_broadcast(drover_cond_t *cond)
 {
-	struct cond *c = cond_of(cond);
-
-	return likely(cond_is_idle(c)) ? 0 : cond_broadcast(c);
+	return cond_unless_idle(cond_of(cond), cond_broadcast);
 }
 
 /* The word to which waiters of a shared condvar can be moved, or NULL. */

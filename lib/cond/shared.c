@@ -205,8 +205,7 @@ static int shared_sleep(struct shared_member *m,
 
 		if (err != EAGAIN)
 			return err;
-		if (waits_can_be_cancelled &&
-		    load_relaxed(&m->w->interrupts) != m->w->seen &&
+		if (load_relaxed(&m->w->interrupts) != m->w->seen &&
 		    cancellation_is_due())
 			why = ECANCELED;
 		else if (sleep_on(sleeps_on, word, deadline, true, kinds,

@@ -204,9 +204,8 @@ static inline int member_sleep(struct member *m,
 		why = m->lock_err;
 		if (ret == -ETIMEDOUT)
 			why = ETIMEDOUT;
-		else if (waits_can_be_cancelled && /* [W-CANCEL] */
-			 load_seq_cst(&m->w->interrupts) != m->w->seen &&
-			 cancellation_is_due())
+		else if (load_seq_cst(&m->w->interrupts) != m->w->seen &&
+			 cancellation_is_due()) /* [W-CANCEL] */
 			why = ECANCELED;
 		if (why)
 			return group_leave(g, false) ? why : 0;
@@ -322,7 +321,6 @@ int cond_wait(struct cond *c, void *mutex, const struct deadline *deadline)
 		.w = waiter_self(), .mutex = mutex, .movable = mutex
 	};
 	futex_word *pi_word = NULL;
-	bool be_found; /* by who cancels the thread, or interrupts the group */
 	int err, lock_err;
 
 	PROBE(wait, c, mutex);
@@ -345,17 +343,14 @@ int cond_wait(struct cond *c, void *mutex, const struct deadline *deadline)
 	}
 
 	m.sleeps = true;
-	be_found = waits_can_be_cancelled || pi_word;
-	if (be_found)
-		store_seq_cst(&m.w->group, m.g); /* [W-CANCEL] */
+	store_seq_cst(&m.w->group, m.g); /* [W-CANCEL] [W-INTERRUPT] */
 	m.interrupts = load_relaxed(&m.g->state) & GROUP_INTERRUPTS;
 	/* About as long as a wake-up takes, if such polls pay: base/linger.h */
 	if (likely(!load_relaxed(&m.g->pi_target)))
 		linger(&thread_this.for_signals, poll_signal, &m,
 		       deadline ? time_left(deadline) : INT64_MAX);
 	err = member_sleep(&m, deadline);
-	if (be_found)
-		store_relaxed(&m.w->group, NULL);
+	store_relaxed(&m.w->group, NULL);
 	m.sleeps = false;
 	lock_err = member_relock(&m);
 	return lock_err ? lock_err : err;

@@ -73,18 +73,16 @@ void group_unpin(struct group *g)
 }
 
 /*
- * Nothing to do for a signal or broadcast? Asked without the lock.
- *
- * Who must be seen has released the user's mutex after joining, and a
- * signaller that has to see it has held that mutex since. Without the mutex
- * there is no order between them, and "not yet waiting" is a valid answer. So
- * this is not a store-buffering pair, and needs no full barrier. It is one look
- * at both groups: each of them could be NULL at a time when the other is not.
+ * Asked without the lock, and with no ordering pair (memory-ordering.rst). It is
+ * one look at both groups: each of them could be NULL at a time when the other is
+ * not.
  */
-inline bool cond_is_idle(struct cond *c)
+inline int cond_unless_idle(struct cond *c, int (*verb)(struct cond *c))
 {
-	return likely(!(load_relaxed(&c->flags) & COND_SPECIAL)) &&
-	       likely(!load_relaxed(&c->closed_low));
+	if (likely(!(load_relaxed(&c->flags) & COND_SPECIAL)) &&
+	    likely(!load_relaxed(&c->closed_low)))
+		return 0;
+	return verb(c);
 }
 
 /*

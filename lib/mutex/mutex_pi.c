@@ -11,8 +11,7 @@ int user_mutex_adopt(void *mutex)
 	bool died = load_acquire(&m->word) & FUTEX_OWNER_DIED;
 
 	if (died) {
-		atomic_fetch_and_explicit(&m->word, ~(uint32_t)FUTEX_OWNER_DIED,
-					  memory_order_relaxed);
+		and_relaxed(&m->word, ~(uint32_t)FUTEX_OWNER_DIED);
 		if (m->health == MUTEX_SOUND)
 			m->health = MUTEX_INCONSISTENT;
 	}
@@ -62,28 +61,23 @@ static int take_over(struct mutex *m, uint32_t seen)
 static int lock_refused(struct mutex *m, int err, uint32_t seen,
 			const struct deadline *deadline)
 {
-	switch (err) {
-	case EINTR:
-		return EAGAIN;
-	case ESRCH:
-		return m->flags & DROVER_MUTEX_ROBUST ? take_over(m, seen) :
-							wait_in_vain(deadline);
-	case EDEADLK:
+	bool robust = m->flags & DROVER_MUTEX_ROBUST;
+
+	if (err == ESRCH && robust)
+		return take_over(m, seen);
+	if (err == ESRCH || err == EDEADLK)
 		return wait_in_vain(deadline);
-	case EINVAL:
-		/*
-		 * The holder has died, and whom that woke has not run yet. It
-		 * may have a lower priority, and this CPU: sleep.
-		 */
-		if (!(m->flags & DROVER_MUTEX_ROBUST))
-			return err;
+	/*
+	 * The holder has died, and whom that woke has not run yet. It may have
+	 * a lower priority, and this CPU: sleep.
+	 */
+	if (err == EINVAL && robust) {
 		if (time_left(deadline) <= 0)
 			return ETIMEDOUT;
 		thread_pause(UINT_MAX);
 		return EAGAIN;
-	default:
-		return err;
 	}
+	return err == EINTR ? EAGAIN : err;
 }
 
 int mutex_pi_lock(struct mutex *m, const struct deadline *deadline)

@@ -61,8 +61,7 @@ enum mutex_holder user_mutex_holder(void *mutex, futex_word **word);
  */
 int user_mutex_adopt(void *mutex);
 
-/* Are waits cancellation points, and may a cancellation act on the caller? */
-extern const bool waits_can_be_cancelled;
+/* May a cancellation act on the caller, who was interrupted? */
 bool cancellation_is_due(void);
 
 #endif /* DROVER_USER_MUTEX_H */

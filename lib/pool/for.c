@@ -71,14 +71,6 @@ static bool loop_step(struct loop *loop, const drover_part_t *by)
 	return true;
 }
 
-static void divide(struct loop *loop, size_t grain, size_t nr_threads)
-{
-	size_t nr = loop->end - loop->begin;
-
-	loop->grain = MAX(grain ?: nr / (nr_threads * PARTS_EACH), 1);
-	loop->nr_parts = nr / loop->grain + (nr % loop->grain != 0);
-}
-
 static drover_part_t part_of(struct loop *loop, size_t thread)
 {
 	return (drover_part_t){
@@ -177,7 +169,7 @@ static int loop_over(drover_pool_t *pool, size_t begin, size_t end,
 		     const drover_loop_t *of, plain_function *plain)
 {
 	int saved = errno, err;
-	size_t cpus, nr_workers, most;
+	size_t cpus, nr_workers, most, grain, nr_parts;
 
 	if (!pool_is_here(pool))
 		return ECHILD;
@@ -190,6 +182,9 @@ static int loop_over(drover_pool_t *pool, size_t begin, size_t end,
 	nr_workers = load_relaxed(&pool->nr_workers);
 	most = of->threads ? of->threads - 1 : cpus > 1 ? cpus - 1 : 1;
 	most = MIN(most, nr_workers);
+	grain = of->grain ?: (end - begin) / ((most + 1) * PARTS_EACH);
+	grain = MAX(grain, 1);
+	nr_parts = (end - begin - 1) / grain + 1;
 
 	struct loop loop __attribute__((cleanup(loop_end))) = {
 		.of = of,
@@ -197,11 +192,11 @@ static int loop_over(drover_pool_t *pool, size_t begin, size_t end,
 		.pool = pool,
 		.begin = begin,
 		.end = end,
-		.help = { .function = help, .owner = OWNER_LOOP },
+		.grain = grain,
+		.nr_parts = nr_parts,
+		.most = MIN(most, nr_parts - 1),
+		.help = { .function = help, .arg = &loop, .owner = OWNER_LOOP },
 	};
-	divide(&loop, of->grain, most + 1);
-	loop.most = MIN(most, loop.nr_parts - 1);
-	loop.help.arg = &loop;
 	err = alloc_scratch(&loop);
 	errno = saved;
 	if (err)

@@ -40,9 +40,8 @@ void place_before_wake(struct worker *w, int cpu)
 		CPU_CLR(cpu, &w->lent);
 		w->moved =
 			!sched_setaffinity(w->tid, sizeof(w->lent), &w->lent);
+		add_relaxed(&pool->moves, w->moved);
 	}
-	if (w->moved)
-		add_relaxed(&pool->moves, 1);
 	errno = saved;
 }
 

@@ -81,8 +81,8 @@ struct worker {
 	struct drover_pool *pool;
 	struct worker *next; /* constant, as are pool and nr */
 	unsigned int nr;
-	pthread_t thread; /* written with the lock of growing */
-	futex_word park;  /* PARKED while it may sleep, until it is claimed */
+	pthread_t thread;	  /* written with the lock of growing */
+	futex_word parked;	  /* it may sleep, until it is claimed */
 	struct worker *next_idle; /* [idle lock] */
 	uint32_t takes;		  /* searches for a task; its own */
 	struct worker *fair;	  /* whose queue had its turn; its own */
@@ -90,7 +90,7 @@ struct worker {
 	pid_t tid;
 	int cpu;	/* where it was when it became idle; [idle lock] */
 	int woken_from; /* the CPU of who woke it and is busy there, or -1 */
-	/* From being claimed to UNPARKED its claimer's, otherwise its own: */
+	/* From being claimed to not parked its claimer's, otherwise its own: */
 	bool moved;		/* to be put back when it wakes up */
 	cpu_set_t allowed;	/* the affinity to be put back */
 	cpu_set_t lent;		/* the one that it wakes up with */
@@ -116,11 +116,6 @@ struct here {
 };
 
 extern _Thread_local struct here pool_here;
-
-enum {
-	UNPARKED,
-	PARKED
-};
 
 /* drover_pool.ending */
 enum {

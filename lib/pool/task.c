@@ -18,13 +18,6 @@ void drover_task_init(drover_task_t *task, int (*function)(void *arg),
 
 /* ---- how many there are ---- */
 
-/* How often it was 0: what sleepers wait for a change of. */
-static futex_word *nones_of(latch_word *latch)
-{
-	return (futex_word *)latch +
-	       (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
-}
-
 /*
  * [P-END] Release of all that the task did, and of the last access to the latch;
  * pairs with the acquire load of who waits. One step with the look at ASLEEP, as at
@@ -40,7 +33,7 @@ void latch_down(latch_word *latch, uint32_t nr)
 			to = (to & ~(uint64_t)LATCH_ASLEEP) + LATCH_NONE;
 	} while (!cas_acq_rel(latch, &old, to));
 	if (!(uint32_t)to && old & LATCH_ASLEEP)
-		sleep_end(nones_of(latch), INT_MAX, false);
+		sleep_end(HIGH_HALF(latch), INT_MAX, false);
 }
 
 struct awaited {
@@ -72,7 +65,7 @@ int latch_await(latch_word *latch, const struct deadline *deadline, bool must)
 	while (!poll_latch(&a) && ret != -ETIMEDOUT)
 		if (a.now & LATCH_ASLEEP ||
 		    cas_relaxed(latch, &a.now, a.now | LATCH_ASLEEP))
-			ret = sleep_on(nones_of(latch),
+			ret = sleep_on(HIGH_HALF(latch),
 				       (uint32_t)(a.begin >> 32), deadline,
 				       false, FUTEX_BITSET_MATCH_ANY,
 				       &pool_here.account);
@@ -144,7 +137,6 @@ static void link_all(struct task *tasks, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++) {
 		tasks[i].left = 1;
-		tasks[i].cancelled = false;
 		store_relaxed(&tasks[i].accepted, true);
 		tasks[i].prev = i ? &tasks[i - 1] : NULL;
 		tasks[i].next = i + 1 < nr ? &tasks[i + 1] : NULL;

@@ -67,12 +67,8 @@ static struct task *worker_take(struct worker *w)
 
 	if (!load_relaxed(&pool->nr_queued))
 		return NULL;
-	task = take_fairly(w);
-	if (!task)
-		task = queue_take(pool, &w->queue, true);
-	if (!task)
-		task = queue_take(pool, &pool->injected, false);
-	return task ? task : steal(w);
+	task = take_fairly(w) ?: queue_take(pool, &w->queue, true);
+	return task ?: queue_take(pool, &pool->injected, false) ?: steal(w);
 }
 
 /* ---- waking ---- */
@@ -102,8 +98,8 @@ static bool wake_one(struct drover_pool *pool, bool busy)
 		return false;
 	if (busy)
 		place_before_wake(w, sched_getcpu());
-	store_release(&w->park, UNPARKED); /* [P-CLAIM] */
-	sleep_end(&w->park, 1, false);
+	store_release(&w->parked, false); /* [P-CLAIM] */
+	sleep_end(&w->parked, 1, false);
 	add_relaxed(&pool->wakes, 1);
 	return true;
 }
@@ -174,7 +170,6 @@ int block_begin(bool must)
 	return 0;
 }
 
-/* There may be one too many then, until some worker has done its task. */
 void block_end(void)
 {
 	struct drover_pool *pool = own_pool();
@@ -219,7 +214,7 @@ static void sleep_idle(struct worker *w)
 	struct drover_pool *pool = w->pool;
 	int cpu = sched_getcpu();
 
-	store_relaxed(&w->park, PARKED);
+	store_relaxed(&w->parked, true);
 	lock_take(&pool->idle_lock);
 	w->cpu = cpu;
 	w->next_idle = pool->idle;
@@ -234,10 +229,10 @@ static void sleep_idle(struct worker *w)
 	if (load_seq_cst(&pool->ending) == POOL_OVER)
 		wake_all_idle(pool);
 	wake_if_needed(pool, 1, false);
-	if (load_relaxed(&w->park) == PARKED)
+	if (load_relaxed(&w->parked))
 		count(&w->sleeps, 1);
-	while (load_acquire(&w->park) == PARKED) /* [P-CLAIM] */
-		sleep_on(&w->park, PARKED, NULL, false, FUTEX_BITSET_MATCH_ANY,
+	while (load_acquire(&w->parked)) /* [P-CLAIM] */
+		sleep_on(&w->parked, true, NULL, false, FUTEX_BITSET_MATCH_ANY,
 			 &w->account);
 	place_after_wake(w);
 }

@@ -100,16 +100,12 @@ static int drop_in_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
 
 ONE_LINE static int drop_in_cond_signal(pthread_cond_t *cond)
 {
-	struct cond *c = cond_of(cond);
-
-	return likely(cond_is_idle(c)) ? 0 : cond_signal(c);
+	return cond_unless_idle(cond_of(cond), cond_signal);
 }
 
 ONE_LINE static int drop_in_cond_broadcast(pthread_cond_t *cond)
 {
-	struct cond *c = cond_of(cond);
-
-	return likely(cond_is_idle(c)) ? 0 : cond_broadcast(c);
+	return cond_unless_idle(cond_of(cond), cond_broadcast);
 }
 
 /* Whatever finds it finds the same. */
@@ -249,39 +245,23 @@ static int old_destroy(old_cond *old)
 	return 0;
 }
 
-static int old_wait(old_cond *old, pthread_mutex_t *mutex)
-{
-	pthread_cond_t *cond = real_cond(old);
-
-	return cond ? drop_in_cond_wait(cond, mutex) : ENOMEM;
-}
-
-static int old_timedwait(old_cond *old, pthread_mutex_t *mutex,
-			 const struct timespec *abstime)
-{
-	pthread_cond_t *cond = real_cond(old);
-
-	return cond ? drop_in_cond_timedwait(cond, mutex, abstime) : ENOMEM;
-}
-
-static int old_signal(old_cond *old)
-{
-	pthread_cond_t *cond = load_acquire(old);
-
-	return cond ? drop_in_cond_signal(cond) : 0;
-}
-
-static int old_broadcast(old_cond *old)
-{
-	pthread_cond_t *cond = load_acquire(old);
-
-	return cond ? drop_in_cond_broadcast(cond) : 0;
-}
-
 EXPORT(pthread_cond_init, old, old_init, "@GLIBC_2.2.5");
 EXPORT(pthread_cond_destroy, old, old_destroy, "@GLIBC_2.2.5");
-EXPORT(pthread_cond_wait, old, old_wait, "@GLIBC_2.2.5");
-EXPORT(pthread_cond_timedwait, old, old_timedwait, "@GLIBC_2.2.5");
-EXPORT(pthread_cond_signal, old, old_signal, "@GLIBC_2.2.5");
-EXPORT(pthread_cond_broadcast, old, old_broadcast, "@GLIBC_2.2.5");
+
+/* The same with a real one, which glibc's signal allocates, too. */
+#define OLD_VERB(verb, parameters, ...)                                  \
+	static int old_##verb parameters                                 \
+	{                                                                \
+		pthread_cond_t *cond = real_cond(old);                   \
+                                                                         \
+		return cond ? drop_in_cond_##verb(__VA_ARGS__) : ENOMEM; \
+	}                                                                \
+	EXPORT(pthread_cond_##verb, old, old_##verb, "@GLIBC_2.2.5")
+
+OLD_VERB(wait, (old_cond * old, pthread_mutex_t *mutex), cond, mutex);
+OLD_VERB(timedwait,
+	 (old_cond * old, pthread_mutex_t *mutex, const struct timespec *at),
+	 cond, mutex, at);
+OLD_VERB(signal, (old_cond * old), cond);
+OLD_VERB(broadcast, (old_cond * old), cond);
 #endif

@@ -176,8 +176,6 @@ int user_mutex_adopt(void *mutex)
 	return 0;
 }
 
-const bool waits_can_be_cancelled = true;
-
 /* glibc tells only whether one that is pending may act. */
 bool cancellation_is_due(void)
 {
