@@ -159,11 +159,6 @@ static void forget_known(void)
 
 /* ---- pairs ---- */
 
-static bool kept_in_queue(const struct shadow *a, const struct shadow *b)
-{
-	return b->number && a->slot == b->slot && a->queued && b->queued;
-}
-
 /* One access against all that are not known to be over. */
 static void check_access(const struct shadow *b, const vector *clock)
 {
@@ -173,8 +168,9 @@ static void check_access(const struct shadow *b, const vector *clock)
 		const struct shadow *a =
 			&checker.history[(checker.first + i) % HISTORY];
 
-		if (a->number <= (*clock)[a->slot] || kept_in_queue(a, b) ||
-		    (a->slot == b->slot && a->number == b->number) ||
+		/* Its own stream keeps the order of what is queued. */
+		if (a->number <= (*clock)[a->slot] ||
+		    (a->slot == b->slot && a->queued && b->queued) ||
 		    !(a->anything || b->anything ||
 		      access_conflict(&a->access, &b->access)))
 			continue;

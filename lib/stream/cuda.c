@@ -12,44 +12,26 @@
 #include <string.h>
 
 #include "stream/cuda.h"
-#include "base/thread.h"
 
 /* Bytes of dynamic shared memory that a kernel has without being asked for. */
 #define SHARED_FREE (48u << 10)
 
 /* ---- operations ---- */
 
+/*
+ * A host call, or behind a graph what its host calls have left there: of which
+ * stream one in a graph is, is known only then. Replays come one by one.
+ */
 static void host_main(void *arg)
 {
 	struct op *op = arg;
-	struct stream *s = &streams[op->slot];
-	int err;
+	int err = op->kind == OP_GRAPH ? swap_relaxed(&op->graph->error, 0) :
+					 op->call(op->arg);
 
-	store_relaxed(&s->worker, thread_tid());
-	err = op->call(op->arg);
-	store_relaxed(&s->worker, 0);
-	if (err)
-		stream_fail(s, op->number, err);
-}
-
-/* The same in a graph: of which stream is known behind it. */
-static void node_main(void *arg)
-{
-	struct op *op = arg;
-	int err = op->call(op->arg);
-
-	if (err)
-		store_relaxed((_Atomic uint32_t *)op->to, (uint32_t)err);
-}
-
-/* Behind a graph with host calls; replays of it come one after the other. */
-static void graph_main(void *arg)
-{
-	struct op *op = arg;
-	uint32_t err = swap_relaxed(&op->graph->error, 0);
-
-	if (err)
-		stream_fail(&streams[op->slot], op->number, (int)err);
+	if (err && op->number)
+		stream_fail(&streams[op->slot], op->number, err);
+	else if (err)
+		store_relaxed((_Atomic int *)op->to, err);
 }
 
 static int launch(struct stream *s, struct op *op, cu_stream stream)
@@ -108,13 +90,12 @@ static int issue(struct stream *s, struct op *op, cu_stream stream)
 	case OP_RUN:
 		return launch(s, op, stream);
 	case OP_HOST_CALL:
-		return CUDA_CALL(s, host_call, stream,
-				 op->number ? host_main : node_main, op);
+		return CUDA_CALL(s, host_call, stream, host_main, op);
 	case OP_GRAPH:
 		err = CUDA_CALL(s, graph_launch, op->graph->device_private,
 				stream);
 		if (!err && op->graph->calls)
-			err = CUDA_CALL(s, host_call, stream, graph_main, op);
+			err = CUDA_CALL(s, host_call, stream, host_main, op);
 		return err;
 	default:
 		return 0;
@@ -137,21 +118,18 @@ static int wait_for_others(struct stream *s, struct op *op)
 	return err;
 }
 
-/* Several threads may be here: one after the other, by number. */
 static int cuda_issue(struct stream *s, struct op *op)
 {
 	uint64_t number = op->number;
 	int mode, err;
 
-	number_wait(s, &s->posted, number - 1, NULL);
 	err = cuda_enter(s, &mode);
 	if (!err) {
 		/* What others have asked for: before more is in front of it. */
-		if (op->mark_first)
-			cuda_make_mark(s, op->mark_first);
+		cuda_make_mark(s, op->mark_first);
 		err = wait_for_others(s, op);
 		if (!err)
-			err = issue(s, op, cuda_private(s)->stream);
+			err = issue(s, op, s->native);
 		cuda_leave(s, &mode);
 	}
 	if (err)
@@ -275,30 +253,26 @@ static void cuda_free(struct stream *s, void *memory, enum memory kind)
 /* A stream of ours, or the caller's. */
 static int open_stream(struct stream *s, const drover_streamattr_t *attr)
 {
-	struct cuda_stream *c = cuda_private(s);
-	cu_context context;
+	struct cuda_stream *c = s->device_private;
+	cu_stream stream = attr->native;
+	cu_context context = c->context;
 	int err;
 
-	if (!attr->native)
-		return CUDA_CALL(s, stream_create, &c->stream,
+	c->borrowed = stream;
+	err = stream ? CUDA_CALL(s, stream_context, stream, &context) :
+		       CUDA_CALL(s, stream_create, &stream,
 				 CU_STREAM_NON_BLOCKING, attr->priority);
-	c->borrowed = true;
-	c->stream = attr->native;
-	err = CUDA_CALL(s, stream_context, c->stream, &context);
+	s->native = stream;
 	if (!err && context != c->context)
 		err = stream_because(
 			EINVAL, "not in the primary context of the device");
 	return err;
 }
 
-static void *cuda_native(const struct stream *s)
-{
-	return cuda_private(s)->stream;
-}
-
 static int cuda_open(struct stream *s, const drover_streamattr_t *attr)
 {
 	struct cuda_stream *c;
+	cu_device device;
 	int err = cuda_load(), mode;
 
 	if (err)
@@ -307,7 +281,10 @@ static int cuda_open(struct stream *s, const drover_streamattr_t *attr)
 	s->device_private = c;
 	if (!c)
 		return stream_because(ENOMEM, "no memory");
-	err = cuda_context(s->device, &c->context);
+	err = CUDA_CALL(s, device_get, &device, (int)s->device);
+	/* It stays for good: memory, kernels and graphs outlive streams. */
+	if (!err)
+		err = CUDA_CALL(s, context_retain, &c->context, device);
 	if (!err)
 		err = cuda_enter(s, &mode);
 	if (!err) {
@@ -321,13 +298,15 @@ static int cuda_open(struct stream *s, const drover_streamattr_t *attr)
 
 static void cuda_close(struct stream *s)
 {
-	struct cuda_stream *c = cuda_private(s);
+	struct cuda_stream *c = s->device_private;
 	int mode;
 
 	if (!cuda_enter(s, &mode)) {
-		cuda_free_marks(s);
+		for (uint32_t i = 0; i < s->depth; i++)
+			if (c->marks[i].event)
+				CUDA_CALL(s, event_destroy, c->marks[i].event);
 		if (!c->borrowed)
-			CUDA_CALL(s, stream_destroy, c->stream);
+			CUDA_CALL(s, stream_destroy, s->native);
 		cuda_leave(s, &mode);
 	}
 	free(c);
@@ -336,7 +315,7 @@ static void cuda_close(struct stream *s)
 const struct backend stream_cuda = {
 	.name = "cuda",
 	.id = DROVER_BACKEND_CUDA,
-	.family = FAMILY_CUDA,
+	.cuda = true,
 	.copies_queued = true,
 	.open = cuda_open,
 	.close = cuda_close,
@@ -348,5 +327,4 @@ const struct backend stream_cuda = {
 	.graph_make = cuda_graph_make,
 	.graph_drop = cuda_graph_drop,
 	.load = cuda_load_kernel,
-	.native = cuda_native,
 };

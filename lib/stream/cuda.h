@@ -130,12 +130,6 @@ int cuda_load(void);
 /* 0, or an errno value for @result of the driver's function @called, and why. */
 int cuda_error(cu_result result, const char *called);
 
-/*
- * The device's primary context. It stays for good: memory, kernels and graphs
- * are in it, and live longer than streams.
- */
-int cuda_context(uint32_t device, cu_context *context);
-
 /* An event behind operation @number. */
 struct cuda_mark {
 	cu_event event;
@@ -147,17 +141,11 @@ struct cuda_mark {
 struct cuda_stream {
 	drover_mutex_t lock; /* of the marks; nothing blocks with it */
 	cu_context context;
-	cu_stream stream;
 	bool borrowed; /* the caller's */
 	/* From first to last: recorded, and not known to be done, a ring. */
 	uint64_t first, last;
 	struct cuda_mark marks[];
 };
-
-static inline struct cuda_stream *cuda_private(const struct stream *s)
-{
-	return s->device_private;
-}
 
 /* Call the driver for @s; an errno value. */
 #define CUDA_CALL(s, member, ...)            \
@@ -170,7 +158,8 @@ static inline struct cuda_stream *cuda_private(const struct stream *s)
  */
 static inline int cuda_enter(struct stream *s, int *mode)
 {
-	int err = CUDA_CALL(s, context_push, cuda_private(s)->context);
+	struct cuda_stream *c = s->device_private;
+	int err = CUDA_CALL(s, context_push, c->context);
 
 	*mode = CU_CAPTURE_RELAXED;
 	if (!err)
@@ -199,7 +188,5 @@ int cuda_queue_wait(struct stream *s, struct stream *other, uint64_t number);
 void cuda_poll(struct stream *s);
 int cuda_wait(struct stream *s, uint64_t number,
 	      const struct deadline *deadline);
-/* Nobody waits any more. */
-void cuda_free_marks(struct stream *s);
 
 #endif /* DROVER_STREAM_CUDA_H */

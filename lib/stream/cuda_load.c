@@ -6,7 +6,6 @@
 #include "stream/cuda.h"
 
 #define CUDA_LIBRARY "libcuda.so.1"
-#define MAX_DEVICES  64
 
 struct cuda_driver cuda;
 
@@ -24,8 +23,7 @@ int cuda_error(cu_result result, const char *called)
 
 	if (!result)
 		return 0;
-	if (cuda.error_name)
-		cuda.error_name(result, &name);
+	cuda.error_name(result, &name);
 	stream_because(0, "%s: %s (%d)", called, name ? name : "unknown error",
 		       result);
 	switch (result) {
@@ -64,12 +62,8 @@ static int load(void)
 	if (!path || !*path)
 		path = CUDA_LIBRARY;
 	cuda.library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	if (!cuda.library) {
-		const char *reason = dlerror();
-
-		return stream_because(ENODEV, "no CUDA driver: %s",
-				      reason ? reason : path);
-	}
+	if (!cuda.library)
+		return stream_because(ENODEV, "no CUDA driver: %s", dlerror());
 	err = find_symbols(path);
 	if (!err)
 		err = cuda_error(cuda.init(0), "cuInit");
@@ -90,22 +84,4 @@ int cuda_load(void)
 	err = load();
 	drover_mutex_unlock(&lock);
 	return err;
-}
-
-int cuda_context(uint32_t number, cu_context *context)
-{
-	static cu_context contexts[MAX_DEVICES];
-	cu_result result = CU_SUCCESS;
-	cu_device device;
-
-	if (number >= MAX_DEVICES)
-		return cuda_error(CU_INVALID_DEVICE, "to get the device");
-	drover_mutex_lock(&lock);
-	if (!contexts[number])
-		result = cuda.device_get(&device, (int)number);
-	if (!result && !contexts[number])
-		result = cuda.context_retain(&contexts[number], device);
-	*context = contexts[number];
-	drover_mutex_unlock(&lock);
-	return cuda_error(result, "to get the device");
 }

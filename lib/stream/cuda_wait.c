@@ -8,13 +8,15 @@
 
 static struct cuda_mark *mark_at(struct stream *s, uint64_t i)
 {
-	return &cuda_private(s)->marks[i % s->depth];
+	struct cuda_stream *c = s->device_private;
+
+	return &c->marks[i % s->depth];
 }
 
 /* One that somebody still waits for stays where it is. */
 static void drop_marks(struct stream *s)
 {
-	struct cuda_stream *c = cuda_private(s);
+	struct cuda_stream *c = s->device_private;
 
 	while (c->first < c->last && !mark_at(s, c->first)->users &&
 	       mark_at(s, c->first)->number <= stream_done(s))
@@ -23,7 +25,7 @@ static void drop_marks(struct stream *s)
 
 static struct cuda_mark *mark_behind(struct stream *s, uint64_t number)
 {
-	struct cuda_stream *c = cuda_private(s);
+	struct cuda_stream *c = s->device_private;
 
 	for (uint64_t i = c->first; i < c->last; i++)
 		if (mark_at(s, i)->number >= number)
@@ -34,7 +36,7 @@ static struct cuda_mark *mark_behind(struct stream *s, uint64_t number)
 /* A mark behind @number, all of which is issued; NULL: none is to be had. */
 static struct cuda_mark *get_mark(struct stream *s, uint64_t number)
 {
-	struct cuda_stream *c = cuda_private(s);
+	struct cuda_stream *c = s->device_private;
 	struct cuda_mark *mark;
 
 	drop_marks(s);
@@ -47,7 +49,7 @@ static struct cuda_mark *get_mark(struct stream *s, uint64_t number)
 		return NULL;
 	/* What is issued meanwhile is in front of it or not. */
 	mark->number = load_acquire(&s->posted.at);
-	if (CUDA_CALL(s, event_record, mark->event, c->stream))
+	if (CUDA_CALL(s, event_record, mark->event, s->native))
 		return NULL;
 	c->last++;
 	return mark;
@@ -55,7 +57,7 @@ static struct cuda_mark *get_mark(struct stream *s, uint64_t number)
 
 void cuda_make_mark(struct stream *s, uint64_t number)
 {
-	struct cuda_stream *c = cuda_private(s);
+	struct cuda_stream *c = s->device_private;
 
 	if (stream_done(s) >= number)
 		return;
@@ -66,7 +68,7 @@ void cuda_make_mark(struct stream *s, uint64_t number)
 
 int cuda_queue_wait(struct stream *s, struct stream *other, uint64_t number)
 {
-	struct cuda_stream *c = cuda_private(other);
+	struct cuda_stream *c = other->device_private;
 	struct cuda_mark *mark;
 	cu_context context;
 	int err;
@@ -81,19 +83,10 @@ int cuda_queue_wait(struct stream *s, struct stream *other, uint64_t number)
 	CUDA_CALL(s, context_pop, &context);
 	err = EIO;
 	if (mark)
-		err = CUDA_CALL(s, stream_wait_event, cuda_private(s)->stream,
-				mark->event, 0);
+		err = CUDA_CALL(s, stream_wait_event, s->native, mark->event,
+				0);
 	drover_mutex_unlock(&c->lock);
 	return err;
-}
-
-void cuda_free_marks(struct stream *s)
-{
-	struct cuda_stream *c = cuda_private(s);
-
-	for (uint32_t i = 0; i < s->depth; i++)
-		if (c->marks[i].event)
-			CUDA_CALL(s, event_destroy, c->marks[i].event);
 }
 
 /* ---- what is done ---- */
@@ -125,19 +118,17 @@ static void set_done(struct stream *s, uint64_t number, int err)
 /* Ask, or wait, for a mark, or without one for all of the stream. */
 static cu_result ask(struct stream *s, const struct cuda_mark *mark, bool wait)
 {
-	cu_stream stream = cuda_private(s)->stream;
-
 	add_relaxed(&s->driver_calls, 1);
 	if (mark)
 		return wait ? cuda.event_synchronize(mark->event) :
 			      cuda.event_query(mark->event);
-	return wait ? cuda.stream_synchronize(stream) :
-		      cuda.stream_query(stream);
+	return wait ? cuda.stream_synchronize(s->native) :
+		      cuda.stream_query(s->native);
 }
 
 void cuda_poll(struct stream *s)
 {
-	struct cuda_stream *c = cuda_private(s);
+	struct cuda_stream *c = s->device_private;
 	uint64_t issued = load_acquire(&s->posted.at), done = 0;
 	cu_result result = CU_SUCCESS;
 	int mode;
@@ -188,7 +179,7 @@ static cu_result poll_until(struct stream *s, const struct cuda_mark *mark,
 int cuda_wait(struct stream *s, uint64_t number,
 	      const struct deadline *deadline)
 {
-	struct cuda_stream *c = cuda_private(s);
+	struct cuda_stream *c = s->device_private;
 	int err = number_wait(s, &s->posted, number, deadline), mode;
 	uint64_t behind = load_acquire(&s->posted.at);
 	struct cuda_mark *mark;

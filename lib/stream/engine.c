@@ -87,7 +87,7 @@ int engine_put_behind(struct stream *s, struct op *op, struct stream *other,
 					    op->queued;
 
 	/* Otherwise the device can wait. */
-	if (!queued || s->backend->family != other->backend->family ||
+	if (!queued || s->backend->cuda != other->backend->cuda ||
 	    op->nr_dependencies == OP_DEPENDENCIES)
 		return need_of(need, other, number);
 	op->dependencies[op->nr_dependencies++] =
@@ -95,14 +95,10 @@ int engine_put_behind(struct stream *s, struct op *op, struct stream *other,
 	return 0;
 }
 
-static int failed_before(int err)
-{
-	return stream_because(err, "what it is to come behind has failed");
-}
-
 int engine_order(struct stream *s, struct op *op, struct need *need)
 {
 	struct footprint mine = op_footprint(op);
+	int failed = 0;
 
 	for_each_stream(other)
 	{
@@ -110,37 +106,23 @@ int engine_order(struct stream *s, struct op *op, struct need *need)
 		int err;
 
 		/* The usual case at no cost: one stream, and all of it queued. */
-		if (s == other && s->backend->copies_queued)
+		if (s == other && op->queued && s->backend->copies_queued)
 			continue;
 		number = newest_conflict(other, &mine,
 					 op->queued ? s->clock[other->slot] : 0,
 					 s == other && op->queued);
 		err = stream_error_at(other, number);
-		if (err)
-			return failed_before(err);
-		if (number)
+		failed = failed ? failed : err;
+		if (number && !err)
 			err = engine_put_behind(s, op, other, number, need);
-		s->counts.added_host += err != 0;
-		if (err)
+		if (need->on) {
+			s->counts.added_host++;
 			return err;
+		}
 	}
-	return 0;
-}
-
-int engine_order_host(const struct footprint *f, struct need *need)
-{
-	int err = 0;
-
-	for_each_stream(s)
-	{
-		uint64_t number = newest_conflict(s, f, 0, false);
-		int failed = stream_error_at(s, number);
-
-		if (number && !failed)
-			return need_of(need, s, number);
-		err = err ? err : failed;
-	}
-	return err ? failed_before(err) : 0;
+	if (failed)
+		stream_because(failed, "what it is to come behind has failed");
+	return failed;
 }
 
 void engine_submitted(struct stream *s, struct op *op)

@@ -21,25 +21,17 @@ int drover_stream_record(drover_stream_t *stream, drover_event_t *event)
 	return err;
 }
 
-/* The stream in which an event was recorded, if it still lives. */
-static struct stream *stream_of_event(const drover_event_t *event)
-{
-	uint32_t slot = event->at.stream.name[0];
-
-	if (!event->at.number || slot >= nr_slots ||
-	    load_relaxed(&streams[slot].life) != event->at.stream.name[1])
-		return NULL;
-	return &streams[slot];
-}
-
 int event_order(struct stream *s, struct op *op, const drover_event_t *event,
 		struct need *need)
 {
-	struct stream *other = stream_of_event(event);
+	const drover_stream_t *name = &event->at.stream;
+	struct stream *other = &streams[name->name[0] % STREAM_MAX];
 	uint64_t number = event->at.number;
 	int err = 0;
 
-	if (other && !(s == other && s->backend->copies_queued) &&
+	/* Of a stream that is gone all is done. */
+	if (load_relaxed(&other->life) == name->name[1] &&
+	    !(s == other && s->backend->copies_queued) &&
 	    s->clock[other->slot] < number) {
 		/* [S-FAIL] */
 		if (!stream_is_done(other, number))

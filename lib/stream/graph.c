@@ -61,7 +61,6 @@ int graph_add(struct stream *s, struct op *op)
 	graph->nodes = more;
 	graph->nodes[graph->nr_nodes++] = *op;
 	graph->anything |= op->anything;
-	graph->host |= op->host;
 	graph->calls |= op->kind == OP_HOST_CALL;
 	return 0;
 }
@@ -92,21 +91,21 @@ int drover_stream_capture_end(drover_stream_t *stream, drover_graph_t **graph)
 	s->capture = NULL;
 	stream_use(s);
 	drover_mutex_unlock(&stream_lock);
-	if (!made)
-		err = stream_because(EINVAL, "the stream does not capture");
 	/*
 	 * A device's graph with host calls is written to when it is replayed, so
 	 * that the engine orders its replays, of all streams.
 	 */
 	replay.accesses[0] = (drover_access_t){ made, 1, DROVER_WRITE };
-	if (made && made->calls && s->backend->graph_make)
+	if (!made)
+		err = stream_because(EINVAL, "the stream does not capture");
+	else if (made->calls && s->backend->graph_make)
 		err = add_accesses(made, &replay);
-	if (made && !err && s->backend->graph_make)
+	if (!err && s->backend->graph_make)
 		err = s->backend->graph_make(s, made);
-	if (made && err)
-		drover_graph_destroy(made);
-	else if (made)
+	if (!err)
 		*graph = made;
+	else
+		drover_graph_destroy(made);
 	stream_unuse(s);
 	return err;
 }
@@ -149,7 +148,6 @@ int drover_graph_replay(drover_stream_t *stream, drover_graph_t *graph,
 {
 	struct op op = { .kind = OP_GRAPH,
 			 .graph = graph,
-			 .ticketed = ticket,
 			 .caller = __builtin_return_address(0) };
 	struct stream *s = stream_enter(stream);
 	int err = 0;

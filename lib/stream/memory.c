@@ -85,20 +85,19 @@ int memory_classify(const struct stream *s, struct op *op)
 	struct footprint f = op_footprint(op);
 
 	op->host = op->anything || op->kind == OP_HOST_CALL ||
-		   (op->kind == OP_GRAPH && op->graph->host);
+		   (op->kind == OP_GRAPH && op->graph->calls);
 	for (size_t i = 0; i < f.nr; i++) {
 		const drover_access_t *a = &f.accesses[i];
 		struct range *range = range_of(a->start, a->bytes);
 
 		if ((!range || range->kind == MEMORY_PINNED) &&
-		    op->kind == OP_SET && s->backend->family == FAMILY_CUDA)
+		    op->kind == OP_SET && s->backend->cuda)
 			return stream_because(EXDEV, "%p is no memory to set",
 					      a->start);
 		if (range && range->kind != MEMORY_DEVICE)
 			range = NULL;
 		/* Memory of threads is host memory to every other device. */
-		if (range && range->backend->family == FAMILY_CUDA &&
-		    s->backend->family != FAMILY_CUDA)
+		if (range && range->backend->cuda && !s->backend->cuda)
 			return stream_because(
 				EXDEV,
 				"the %s backend cannot reach memory of the %s one",
@@ -165,16 +164,16 @@ static int release_step(struct stream *s, void *arg, struct need *need)
 {
 	struct release *r = arg;
 	struct range *range = range_of(r->memory, 1);
-	drover_access_t all;
-	struct footprint f = { .accesses = &all, .nr = 1 };
+	struct op write = { .nr_accesses = 1 };
 
 	if (!range || range->start != (uintptr_t)r->memory ||
-	    range->backend->family != s->backend->family)
+	    range->backend->cuda != s->backend->cuda)
 		return stream_because(EINVAL, "%p is no such memory",
 				      r->memory);
-	all = (drover_access_t){ r->memory, range->bytes, DROVER_WRITE };
+	write.accesses[0] =
+		(drover_access_t){ r->memory, range->bytes, DROVER_WRITE };
 	/* Whether they have failed makes no difference. */
-	engine_order_host(&f, need);
+	engine_order(s, &write, need);
 	if (need->on)
 		return EAGAIN;
 	r->kind = range->kind;

@@ -53,7 +53,7 @@ struct op {
 	void *to;
 	const void *from;
 	size_t bytes;
-	size_t rows, to_pitch, from_pitch; /* of more than one row */
+	size_t rows, to_pitch, from_pitch;
 	unsigned char byte;
 	drover_kernel_t kernel; /* OP_RUN */
 	int (*call)(void *arg); /* OP_HOST_CALL */
@@ -84,9 +84,8 @@ struct drover_graph {
 	drover_access_t *accesses;
 	size_t nr_accesses;
 	bool anything;
-	bool host;
-	bool calls;		/* the host */
-	_Atomic uint32_t error; /* of a host call; [the device] */
+	bool calls;	   /* the host */
+	_Atomic int error; /* of a host call; [the device] */
 	void *device_private;
 };
 

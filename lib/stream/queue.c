@@ -11,17 +11,6 @@ static drover_pool_t *pool;
 
 /* ---- carrying operations out ---- */
 
-static void copy(const struct op *op)
-{
-	char *to = op->to;
-	const char *from = op->from;
-
-	if (op->bytes)
-		memcpy(to, from, op->bytes);
-	for (size_t i = 1; i < op->rows; i++)
-		memcpy(to += op->to_pitch, from += op->from_pitch, op->bytes);
-}
-
 static int perform(struct op *op)
 {
 	const struct drover_graph *graph = op->graph;
@@ -30,7 +19,10 @@ static int perform(struct op *op)
 
 	switch (op->kind) {
 	case OP_COPY:
-		copy(op);
+		for (size_t i = 0; i < op->rows; i++)
+			memcpy((char *)op->to + i * op->to_pitch,
+			       (const char *)op->from + i * op->from_pitch,
+			       op->bytes);
 		return 0;
 	case OP_SET:
 		memset(op->to, op->byte, op->bytes);
@@ -143,13 +135,13 @@ int queue_open(struct stream *s, const drover_streamattr_t *unused)
 				 .arg = s,
 				 .owner = OWNER_QUEUE };
 	drover_mutex_lock(&pool_lock);
-	if (++nr_queues > attr.workers)
-		attr.workers = nr_queues;
+	if (nr_queues >= attr.workers)
+		attr.workers = nr_queues + 1;
 	err = pool ? drover_pool_resize(pool, attr.workers) :
 		     drover_pool_create(&pool, &attr);
+	s->native = pool;
+	nr_queues += !err;
 	drover_mutex_unlock(&pool_lock);
-	if (err)
-		queue_close(s);
 	return err ? stream_because(EAGAIN, "no threads: error %d", err) : 0;
 }
 
@@ -173,7 +165,6 @@ void queue_close(struct stream *s)
 
 int queue_issue(struct stream *s, struct op *op)
 {
-	number_wait(s, &s->posted, op->number - 1, NULL);
 	stream_use(s); /* until the task is queued, or works it off */
 	number_raise(s, &s->posted, op->number);
 	if (!swap_seq_cst(&s->at_work, true)) /* [S-QUEUE] */
@@ -208,16 +199,9 @@ void memory_free(struct stream *s, void *memory, enum memory kind)
 		free(memory);
 }
 
-static void *cpu_native(const struct stream *s)
-{
-	(void)s;
-	return pool;
-}
-
 const struct backend stream_cpu = {
 	.name = "cpu",
 	.id = DROVER_BACKEND_CPU,
-	.family = FAMILY_THREADS,
 	.copies_queued = true,
 	.open = queue_open,
 	.close = queue_close,
@@ -225,5 +209,4 @@ const struct backend stream_cpu = {
 	.turn = cpu_turn,
 	.alloc = memory_alloc,
 	.free = memory_free,
-	.native = cpu_native,
 };

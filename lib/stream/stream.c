@@ -246,13 +246,14 @@ int drover_stream_destroy(drover_stream_t *stream)
 {
 	struct stream *s = NULL;
 	int err = stream_repeat(stream, destroy_step, &s);
+	uint32_t users;
 
 	if (!s)
 		return err;
 	/* Nothing is under way, and nobody looks at it any more. */
-	stream_await_users(s);
+	while ((users = load_seq_cst(&s->users))) /* [S-USERS] */
+		futex_wait(&s->users, users, NULL, false);
 	drover_mutex_lock(&stream_lock);
-	stream_retire(s);
 	/* Those behind a failure are kept until now. */
 	while (s->retired < s->submitted)
 		op_free(stream_op(s, ++s->retired));
@@ -270,7 +271,7 @@ int drover_stream_native(drover_stream_t *stream, void **native)
 
 	if (!s)
 		return EBADF;
-	*native = s->backend->native(s);
+	*native = s->native;
 	drover_mutex_unlock(&stream_lock);
 	return 0;
 }

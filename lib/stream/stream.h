@@ -51,8 +51,8 @@ enum memory {
 struct backend {
 	const char *name; /* for people */
 	enum drover_backend id;
-	/* Of one: the same device memory; what is queued waits for each other. */
-	unsigned int family;
+	/* Of equals: the same device memory; queues wait for each other. */
+	bool cuda;
 	bool copies_queued; /* otherwise they start when submitted */
 	/* Fails with a reason for drover_stream_why(). */
 	int (*open)(struct stream *s, const drover_streamattr_t *attr);
@@ -82,18 +82,11 @@ struct backend {
 	/* NULL: no kernels are loaded. */
 	int (*load)(struct stream *s, const void *image, const char *name,
 		    drover_kernel_t *kernel);
-	void *(*native)(const struct stream *s);
 };
 
 extern const struct backend stream_cpu, stream_cuda;
 /* For tests that are linked statically: one of theirs, or NULL. */
 extern const struct backend *stream_of_tests;
-
-/* struct backend.family */
-enum family {
-	FAMILY_THREADS,
-	FAMILY_CUDA,
-};
 
 /* A number that only grows, and those who wait for it. */
 struct number {
@@ -133,6 +126,7 @@ struct stream {
 	drover_stream_counts_t counts;
 	_Atomic uint64_t system_calls;
 	_Atomic uint64_t driver_calls;
+	void *native;	      /* of drover_stream_native(); set by open */
 	void *device_private; /* the backend's */
 	struct task task;     /* works the queue off, while at_work */
 	uint64_t next;	      /* that has its turn; its own */
@@ -232,9 +226,6 @@ static inline void stream_unuse(struct stream *s)
 		futex_wake(&s->users, 1, false);
 }
 
-/* The end of a stream: no more users come. */
-void stream_await_users(struct stream *s);
-
 /* The host has to wait. */
 static inline int need_of(struct need *need, struct stream *s, uint64_t number)
 {
@@ -269,11 +260,6 @@ void engine_inherit(struct stream *s, const struct op *op);
 void engine_pass_error_on(const struct stream *s);
 /* @op has got its number: what it waited for, the stream has now. */
 void engine_submitted(struct stream *s, struct op *op);
-/*
- * The host is to touch @f: 0; EAGAIN: it has to wait for @need first; or the error
- * of an operation that it conflicts with.
- */
-int engine_order_host(const struct footprint *f, struct need *need);
 
 /* ---- submit.c ---- */
 
@@ -282,9 +268,6 @@ int stream_submit(const drover_stream_t *name, struct op *op,
 		  drover_ticket_t *ticket);
 /* Give back what operations that are done have held; [lock]. */
 void stream_retire(struct stream *s);
-/* What @op touches, and arguments: copied. */
-int op_fill(struct op *op, const drover_access_t *accesses, size_t nr,
-	    const void *args, size_t bytes);
 /* Free what @op has on the heap. */
 void op_free(struct op *op);
 

@@ -7,8 +7,9 @@
 
 /* ---- what an operation holds on the heap ---- */
 
-int op_fill(struct op *op, const drover_access_t *accesses, size_t nr,
-	    const void *args, size_t bytes)
+/* What @op touches, and arguments: copied. */
+static int op_fill(struct op *op, const drover_access_t *accesses, size_t nr,
+		   const void *args, size_t bytes)
 {
 	op->anything = !accesses;
 	op->nr_accesses = accesses ? nr : 0;
@@ -71,13 +72,14 @@ static int room_in_ring(struct stream *s, struct need *need)
 /* The host itself is going to read the source of a staged copy. */
 static int host_reads_source(struct stream *s, struct op *op, struct need *need)
 {
-	drover_access_t read = { op->from, op->bytes, DROVER_READ };
-	struct footprint f = { .accesses = &read, .nr = 1 };
+	struct op read = { .nr_accesses = 1,
+			   .accesses = {
+				   { op->from, op->bytes, DROVER_READ } } };
+	struct footprint f = op_footprint(&read);
 	int err = s->order == DROVER_ORDER_ENGINE ?
-			  engine_order_host(&f, need) :
+			  engine_order(s, &read, need) :
 			  0;
 
-	s->counts.added_host += need->on != NULL;
 	if (!err)
 		check_host_touches(&f, op->caller);
 	return err;
@@ -88,8 +90,7 @@ static int check_kernel(const struct stream *s, const struct op *op)
 	const drover_kernel_t *k = &op->kernel;
 
 	if (op->kind != OP_RUN ||
-	    (s->backend->id == DROVER_BACKEND_CUDA ? k->function || k->issue :
-						     k->run || k->part))
+	    (s->backend->cuda ? k->function || k->issue : k->run || k->part))
 		return 0;
 	return stream_because(EINVAL, "not a kernel for the %s backend",
 			      s->backend->name);
@@ -98,17 +99,16 @@ static int check_kernel(const struct stream *s, const struct op *op)
 /* All that can make the caller wait or fail, before there is a number. */
 static int prepare(struct stream *s, struct op *op, struct need *need)
 {
-	bool staged = op->staged && !memory_is_device(op->from, op->bytes);
 	int err = check_kernel(s, op);
 
 	/* Its turn is for the copy out of the staging memory: the write. */
-	if (staged)
+	if (op->staged)
 		op->nr_accesses = 1;
 	if (!err)
 		err = memory_classify(s, op);
 	if (!err && !s->capture)
 		err = room_in_ring(s, need);
-	if (!err && staged)
+	if (!err && op->staged)
 		err = host_reads_source(s, op, need);
 	op->nr_dependencies = 0;
 	if (!err && !s->capture && op->kind == OP_WAIT)
@@ -117,7 +117,7 @@ static int prepare(struct stream *s, struct op *op, struct need *need)
 		err = graph_order(s, op, need);
 	if (!err && !s->capture && s->order == DROVER_ORDER_ENGINE)
 		err = engine_order(s, op, need);
-	if (!err && staged)
+	if (!err && op->staged)
 		err = staging_take(s, op, need);
 	return err;
 }
@@ -143,10 +143,8 @@ static void want_mark(struct stream *s, struct op *op)
 	s->staging_wanted = s->staging_head;
 }
 
-static struct op *publish(struct stream *s, struct op *op)
+static void publish(struct stream *s, struct op *op)
 {
-	struct op *posted;
-
 	op->number = ++s->submitted;
 	if (op->host)
 		s->host_number = op->number;
@@ -155,30 +153,23 @@ static struct op *publish(struct stream *s, struct op *op)
 	s->counts.read_backs += op->blocks;
 	s->counts.added_device += op->kind == OP_WAIT ? 0 : op->nr_dependencies;
 	want_mark(s, op);
-	posted = stream_op(s, op->number);
-	*posted = *op;
-	engine_submitted(s, posted);
-	check_submit(s, posted);
+	*stream_op(s, op->number) = *op;
+	engine_submitted(s, op);
+	check_submit(s, op);
 	if (op->kind == OP_GRAPH)
 		graph_record_events(s, op);
-	return posted;
 }
-
-struct submission {
-	struct op *op;
-	struct op *posted; /* in its stream, with a number; */
-	const void *from;  /* and it is staged from there */
-};
 
 static int submit_step(struct stream *s, void *arg, struct need *need)
 {
-	struct submission *sub = arg;
-	struct op *op = sub->op;
+	struct op *op = arg;
 	int err = stream_error(s);
 
+	/* Device memory is read in its turn. */
+	if (op->staged && memory_is_device(op->from, op->bytes))
+		op->staged = false;
 	/* There is never room for it: it is borrowed, and waited for. */
-	if (op->staged && op->bytes > s->staging_bytes && !s->capture &&
-	    !memory_is_device(op->from, op->bytes)) {
+	if (op->staged && op->bytes > s->staging_bytes && !s->capture) {
 		op->staged = false;
 		op->blocks = true;
 	}
@@ -195,20 +186,21 @@ static int submit_step(struct stream *s, void *arg, struct need *need)
 		return err;
 	if (s->capture)
 		return graph_add(s, op);
-	/* A wait for what is given. */
-	if (op->kind == OP_WAIT && !op->nr_dependencies)
-		return 0;
-	sub->posted = publish(s, op);
+	/* But no wait for what is given. */
+	if (op->kind != OP_WAIT || op->nr_dependencies)
+		publish(s, op);
 	return 0;
 }
 
 int stream_submit(const drover_stream_t *name, struct op *op,
 		  drover_ticket_t *ticket)
 {
-	struct submission sub = { .op = op, .from = op->from };
-	int err = stream_repeat(name, submit_step, &sub);
-	struct stream *s = &streams[op->slot];
+	const void *from = op->from;
+	struct stream *s;
+	int err;
 
+	op->ticketed = ticket;
+	err = stream_repeat(name, submit_step, op);
 	if (err) {
 		drover_mutex_lock(&stream_lock);
 		op_free(op);
@@ -217,25 +209,26 @@ int stream_submit(const drover_stream_t *name, struct op *op,
 	}
 	if (ticket)
 		*ticket = (drover_ticket_t){ *name, op->number };
-	if (!sub.posted)
+	if (!op->number)
 		return 0;
 	/* Until it is issued it is not done, and the stream stays. */
-	if (sub.posted->staging_end)
-		memcpy((void *)op->from, sub.from, op->bytes);
-	return s->backend->issue(s, sub.posted);
+	s = &streams[op->slot];
+	if (op->staging_end)
+		memcpy((void *)op->from, from, op->bytes);
+	number_wait(s, &s->posted, op->number - 1, NULL);
+	return s->backend->issue(s, stream_op(s, op->number));
 }
 
 /* ---- the operations ---- */
 
 /* @bytes: of each row */
-static int copy(drover_stream_t *stream, const struct op *how, void *to,
+static int copy(drover_stream_t *stream, struct op *op, void *to,
 		const void *from, size_t bytes, drover_ticket_t *ticket)
 {
-	struct op op = *how;
-	size_t last = bytes && op.rows ? op.rows - 1 : 0;
+	size_t last = bytes && op->rows ? op->rows - 1 : 0;
 	const drover_access_t accesses[] = {
-		{ to, last * op.to_pitch + bytes, DROVER_WRITE },
-		{ from, last * op.from_pitch + bytes, DROVER_READ },
+		{ to, last * op->to_pitch + bytes, DROVER_WRITE },
+		{ from, last * op->from_pitch + bytes, DROVER_READ },
 	};
 	drover_ticket_t own;
 	int err;
@@ -244,15 +237,15 @@ static int copy(drover_stream_t *stream, const struct op *how, void *to,
 		return stream_because(EINVAL, "a copy from or to NULL");
 	if (access_conflict(&accesses[0], &accesses[1]))
 		return stream_because(EINVAL, "a copy onto itself");
-	op.to = to;
-	op.from = from;
-	op.bytes = bytes;
-	op_fill(&op, accesses, 2, NULL, 0);
-	if (!ticket)
-		ticket = &own;
-	err = stream_submit(stream, &op, ticket);
-	if (!err && op.blocks)
-		err = drover_ticket_wait(ticket, CLOCK_MONOTONIC, NULL);
+	op->to = to;
+	op->from = from;
+	op->bytes = bytes;
+	op->rows = bytes ? last + 1 : 0;
+	op_fill(op, accesses, 2, NULL, 0);
+	err = stream_submit(stream, op, ticket);
+	own = (drover_ticket_t){ *stream, op->number };
+	if (!err && op->blocks)
+		err = drover_ticket_wait(&own, CLOCK_MONOTONIC, NULL);
 	return err;
 }
 
@@ -260,9 +253,8 @@ int drover_stream_copy_staged(drover_stream_t *stream, void *to,
 			      const void *from, size_t bytes,
 			      drover_ticket_t *ticket)
 {
-	const struct op op = { .staged = true,
-			       .ticketed = ticket,
-			       .caller = __builtin_return_address(0) };
+	struct op op = { .staged = true,
+			 .caller = __builtin_return_address(0) };
 
 	return copy(stream, &op, to, from, bytes, ticket);
 }
@@ -271,8 +263,7 @@ int drover_stream_copy_borrowed(drover_stream_t *stream, void *to,
 				const void *from, size_t bytes,
 				drover_ticket_t *ticket)
 {
-	const struct op op = { .ticketed = ticket,
-			       .caller = __builtin_return_address(0) };
+	struct op op = { .caller = __builtin_return_address(0) };
 
 	return copy(stream, &op, to, from, bytes, ticket);
 }
@@ -281,11 +272,10 @@ int drover_stream_copy_rows(drover_stream_t *stream, void *to, size_t to_pitch,
 			    const void *from, size_t from_pitch, size_t bytes,
 			    size_t rows, drover_ticket_t *ticket)
 {
-	const struct op op = { .rows = rows,
-			       .to_pitch = to_pitch,
-			       .from_pitch = from_pitch,
-			       .ticketed = ticket,
-			       .caller = __builtin_return_address(0) };
+	struct op op = { .rows = rows,
+			 .to_pitch = to_pitch,
+			 .from_pitch = from_pitch,
+			 .caller = __builtin_return_address(0) };
 	size_t pitch = to_pitch > from_pitch ? to_pitch : from_pitch;
 
 	if (bytes && rows > 1 &&
@@ -298,8 +288,8 @@ int drover_stream_copy_rows(drover_stream_t *stream, void *to, size_t to_pitch,
 int drover_stream_copy(drover_stream_t *stream, void *to, const void *from,
 		       size_t bytes)
 {
-	const struct op op = { .blocks = true,
-			       .caller = __builtin_return_address(0) };
+	struct op op = { .blocks = true,
+			 .caller = __builtin_return_address(0) };
 
 	return copy(stream, &op, to, from, bytes, NULL);
 }
@@ -312,7 +302,6 @@ int drover_stream_set(drover_stream_t *stream, void *to, int byte, size_t bytes,
 			 .to = to,
 			 .byte = (unsigned char)byte,
 			 .bytes = bytes,
-			 .ticketed = ticket,
 			 .caller = __builtin_return_address(0) };
 
 	if (!to || !bytes)
@@ -328,7 +317,6 @@ int drover_stream_run(drover_stream_t *stream, const drover_kernel_t *kernel,
 {
 	struct op op = { .kind = OP_RUN,
 			 .kernel = *kernel,
-			 .ticketed = ticket,
 			 .caller = __builtin_return_address(0) };
 	int err = op_fill(&op, accesses, nr_accesses, args, args_bytes);
 
@@ -342,7 +330,6 @@ int drover_stream_host_call(drover_stream_t *stream, int (*call)(void *arg),
 	struct op op = { .kind = OP_HOST_CALL,
 			 .call = call,
 			 .arg = arg,
-			 .ticketed = ticket,
 			 .caller = __builtin_return_address(0) };
 	int err;
 

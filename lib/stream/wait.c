@@ -98,14 +98,6 @@ int number_wait(struct stream *s, struct number *n, uint64_t wanted,
 
 /* ---- streams ---- */
 
-void stream_await_users(struct stream *s)
-{
-	uint32_t users;
-
-	while ((users = load_seq_cst(&s->users))) /* [S-USERS] */
-		futex_wait(&s->users, users, NULL, false);
-}
-
 bool stream_called_by_worker(const struct stream *s)
 {
 	return load_relaxed(&s->worker) == thread_tid();

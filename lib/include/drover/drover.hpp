@@ -153,18 +153,9 @@ public:
 	mutex(const mutex &) = delete;
 	mutex &operator=(const mutex &) = delete;
 
-	void lock()
-	{
-		detail::check(drover_mutex_lock(&m_), "lock");
-	}
-	bool try_lock()
-	{
-		return drover_mutex_trylock(&m_) == 0;
-	}
-	void unlock()
-	{
-		drover_mutex_unlock(&m_);
-	}
+	void lock() { detail::check(drover_mutex_lock(&m_), "lock"); }
+	bool try_lock() { return drover_mutex_trylock(&m_) == 0; }
+	void unlock() { drover_mutex_unlock(&m_); }
 
 	template <class Rep, class Period>
 	bool try_lock_for(const std::chrono::duration<Rep, Period> &timeout)
@@ -187,10 +178,7 @@ public:
 		}
 	}
 
-	native_handle_type native_handle()
-	{
-		return &m_;
-	}
+	native_handle_type native_handle() { return &m_; }
 
 private:
 	drover_mutex_t m_ = DROVER_MUTEX_INITIALIZER;
@@ -204,21 +192,12 @@ public:
 	using waits::wait_until;
 
 	constexpr condition_variable() noexcept = default;
-	~condition_variable()
-	{
-		drover_cond_destroy(&c_);
-	}
+	~condition_variable() { drover_cond_destroy(&c_); }
 	condition_variable(const condition_variable &) = delete;
 	condition_variable &operator=(const condition_variable &) = delete;
 
-	void notify_one() noexcept
-	{
-		drover_cond_signal(&c_);
-	}
-	void notify_all() noexcept
-	{
-		drover_cond_broadcast(&c_);
-	}
+	void notify_one() noexcept { drover_cond_signal(&c_); }
+	void notify_all() noexcept { drover_cond_broadcast(&c_); }
 
 	template <class Lock> void wait(Lock &lock)
 	{
@@ -244,10 +223,7 @@ public:
 		return std::cv_status::no_timeout;
 	}
 
-	native_handle_type native_handle()
-	{
-		return &c_;
-	}
+	native_handle_type native_handle() { return &c_; }
 
 private:
 	static drover_mutex_t *handle(mutex &lock)
@@ -274,9 +250,7 @@ public:
 	using waits::wait;
 	using waits::wait_until;
 
-	condition_variable_any() : own_(std::make_shared<mutex>())
-	{
-	}
+	condition_variable_any() : own_(std::make_shared<mutex>()) {}
 	condition_variable_any(const condition_variable_any &) = delete;
 	condition_variable_any &
 	operator=(const condition_variable_any &) = delete;
@@ -313,10 +287,7 @@ public:
 
 private:
 	template <class Lock> struct relock {
-		void operator()(Lock *lock)
-		{
-			lock->lock();
-		}
+		void operator()(Lock *lock) { lock->lock(); }
 	};
 
 	// The condvar may be destroyed once this thread is notified: what it

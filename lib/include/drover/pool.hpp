@@ -48,10 +48,7 @@ template <class Result> struct work {
 		static_cast<work *>(arg)->call();
 		return 0;
 	}
-	int wait()
-	{
-		return drover_pool_wait(pool, &task, nullptr);
-	}
+	int wait() { return drover_pool_wait(pool, &task, nullptr); }
 };
 
 // Its memory is the pool's until it has ended.
@@ -96,10 +93,7 @@ template <class Result> class future
 public:
 	future() = default;
 
-	bool valid() const noexcept
-	{
-		return work_ != nullptr;
-	}
+	bool valid() const noexcept { return work_ != nullptr; }
 	bool ready() const
 	{
 		return drover_pool_test(work_->pool, &work_->task, nullptr) !=
@@ -197,10 +191,7 @@ public:
 	{
 		detail::check(drover_pool_wait_all(pool_), "wait_all");
 	}
-	drover_pool_t *native_handle()
-	{
-		return pool_;
-	}
+	drover_pool_t *native_handle() { return pool_; }
 
 private:
 	drover_pool_t *pool_ = nullptr;

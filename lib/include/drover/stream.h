@@ -88,8 +88,7 @@ typedef struct drover_graph drover_graph_t;
 
 /* drover_streamattr_t.backend: who carries the operations out */
 enum drover_backend {
-	DROVER_BACKEND_CPU =
-		0, /* workers of a pool, in order; device memory is memory */
+	DROVER_BACKEND_CPU = 0,	 /* workers of a pool, in order; plain memory */
 	DROVER_BACKEND_CUDA = 2, /* a CUDA driver, found when it is asked for */
 };
 

@@ -126,7 +126,6 @@ static void eager_close(struct stream *s)
 static const struct backend eager = {
 	.name = "eager",
 	.id = DROVER_BACKEND_EAGER,
-	.family = FAMILY_THREADS,
 	.copies_queued = false,
 	.open = eager_open,
 	.close = eager_close,
