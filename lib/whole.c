@@ -15,5 +15,6 @@
 
 #ifndef DROVER_DROP_IN
 #include "mutex/mutex.c"
+#include "mutex/user_mutex.c"
 #include "cond/native.c"
 #endif

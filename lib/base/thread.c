@@ -79,15 +79,16 @@ APART static void *list_get(struct list *list, size_t bytes)
 
 void *spare_get(struct waiter *w)
 {
-	if (likely(w->nr_spares))
-		return w->spares[--w->nr_spares];
-	return list_get(&free_spares, SPARE_BYTES);
+	void *spare = w->spare;
+
+	w->spare = NULL;
+	return likely(spare) ? spare : list_get(&free_spares, SPARE_BYTES);
 }
 
 void spare_put(struct waiter *w, void *spare)
 {
-	if (likely(w && w->nr_spares < WAITER_SPARES))
-		w->spares[w->nr_spares++] = spare;
+	if (likely(w && !w->spare))
+		w->spare = spare;
 	else
 		list_put(&free_spares, spare);
 }
@@ -158,8 +159,9 @@ static void waiter_end(void *arg)
 	struct list *b = bucket_of(w->thread);
 	void **at = &b->first;
 
-	while (w->nr_spares)
-		list_put(&free_spares, w->spares[--w->nr_spares]);
+	if (w->spare)
+		list_put(&free_spares, w->spare);
+	w->spare = NULL;
 	lock_take(&b->lock);
 	while (*at != w)
 		at = &((struct waiter *)*at)->next;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the library keeps for each thread: its ids, its accounts, and, once it
- * has waited, a few spare groups and where a cancellation finds it.
+ * has waited, a spare group and where a cancellation finds it.
  */
 #ifndef DROVER_THREAD_H
 #define DROVER_THREAD_H
@@ -52,9 +52,6 @@ static inline struct thread *thread_self(void)
 
 #define thread_tid() (thread_self()->tid)
 
-/* Spare groups a thread keeps; more go to the list that all threads share. */
-#define WAITER_SPARES 2
-
 /* The other two bits of a futex bitset are for the groups of shared condvars. */
 #define WAITER_BITS 30
 
@@ -72,8 +69,7 @@ static inline struct thread *thread_self(void)
  * @seen: the value of @interrupts that it knows of; only this thread touches it
  * @bit: which of WAITER_BITS kinds of sleeper it is: others need not wake for
  *	 its sake; written under the bucket's lock
- * @nr_spares: how many of @spares are there
- * @spares: groups in nobody's use; only this thread touches them
+ * @spare: a group in nobody's use, or NULL; only this thread touches it
  *
  * Waiters lie in pages that are never unmapped: a thread whose last destructors
  * wait leaves its own behind, where a canceller may still see it.
@@ -93,8 +89,7 @@ struct waiter {
 	_Atomic uint32_t interrupts;
 	uint32_t seen;
 	uint32_t bit;
-	uint32_t nr_spares;
-	void *spares[WAITER_SPARES];
+	void *spare;
 } __attribute__((aligned(64)));
 
 COLD struct waiter *waiter_setup(void);
@@ -143,7 +138,7 @@ COLD void thread_pause(unsigned int nr_before);
 /*
  * Spares: cache lines in pages that are never given back, so that who has an
  * old pointer to one may read it. What is in a spare stays, but for the first
- * pointer.
+ * pointer. A thread keeps one; more go to the list that all threads share.
  */
 #define SPARE_BYTES 64
 void *spare_get(struct waiter *w); /* NULL: no memory */

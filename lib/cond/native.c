@@ -8,53 +8,6 @@
 _Static_assert(sizeof(struct cond) <= sizeof(drover_cond_t), "fits");
 _Static_assert(_Alignof(struct cond) <= _Alignof(drover_cond_t), "fits");
 
-int user_mutex_prepare(void *mutex, void **movable, futex_word **pi_word)
-{
-	struct mutex *m = mutex;
-
-	if (!mutex_held_by_caller(m))
-		return EPERM;
-	if (m->count > 0)
-		*movable = NULL;
-	else if (mutex_is_pi(m) && !mutex_is_shared(m))
-		*pi_word = &m->word;
-	return 0;
-}
-
-int user_mutex_unlock(void *mutex)
-{
-	return drover_mutex_unlock(mutex);
-}
-
-int user_mutex_lock(void *mutex, bool moved)
-{
-	struct mutex *m = mutex;
-
-	/* A shared condvar that once moved its waiters has other mutexes, too. */
-	if (moved && !mutex_is_pi(m) && !mutex_held_by_caller(m))
-		return mutex_take_contended(m, NULL);
-	return mutex_lock_slow(m, NULL, false);
-}
-
-enum mutex_holder user_mutex_holder(void *mutex, futex_word **word)
-{
-	struct mutex *m = mutex;
-
-	/* Waiters of a private condvar sleep on a private futex. */
-	if (mutex_is_pi(m) || mutex_is_shared(m))
-		return MUTEX_UNMOVABLE;
-	*word = &m->word;
-	if (load_relaxed(&m->word) == LOCK_FREE)
-		return MUTEX_FREE;
-	return mutex_held_by_caller(m) ? MUTEX_HELD_BY_CALLER :
-					 MUTEX_HELD_BY_OTHER;
-}
-
-bool cancellation_is_due(void)
-{
-	return false;
-}
-
 int drover_cond_init(drover_cond_t *cond, const drover_condattr_t *attr)
 {
 	if (attr &&
@@ -134,14 +87,12 @@ int drover_cond_destroy_on(drover_cond_t *cond, drover_mutex_t *mutex)
 int drover_prepare_thread(void)
 {
 	struct waiter *w = waiter_self();
-	void *spares[WAITER_SPARES];
-	int nr = 0;
+	void *spare = w ? spare_get(w) : NULL;
 
-	while (w && nr < WAITER_SPARES && (spares[nr] = spare_get(w)))
-		nr++;
-	for (int i = 0; i < nr; i++)
-		spare_put(w, spares[i]);
-	return nr == WAITER_SPARES ? 0 : ENOMEM;
+	if (!spare)
+		return ENOMEM;
+	spare_put(w, spare);
+	return 0;
 }
 
 const char *drover_version(void)

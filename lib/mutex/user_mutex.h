@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a condition variable asks of the mutexes used with it. Each library has
- * its own: drover_mutex_t (cond/native.c) or glibc's (pthread/glibc_mutex.c).
+ * its own: drover_mutex_t (user_mutex.c) or glibc's (pthread/glibc_mutex.c).
  */
 #ifndef DROVER_USER_MUTEX_H
 #define DROVER_USER_MUTEX_H

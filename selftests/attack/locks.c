@@ -101,6 +101,14 @@ static void test_exclusion(void)
 	       "nobody has it beside another");
 }
 
+static void test_dropped(void)
+{
+	lock_sleep(&lock);
+	tap_is(lock.word != LOCK_FREE, true,
+	       "who wants to sleep for a lock dropped meanwhile has it");
+	lock_drop(&lock);
+}
+
 /* It was on its way before there were mutexes that inherit priorities. */
 static void *destroy(void *arg)
 {
@@ -202,9 +210,10 @@ static void test_woken(const char *what, bool shared, bool stops)
 
 int main(int argc, char **argv)
 {
-	tap_plan(11);
+	tap_plan(12);
 	test_sleepers();
 	test_exclusion();
+	test_dropped();
 	test_gone("dropped by one who came before the PI futex", false);
 	test_gone("dropped by one who has the PI futex", true);
 	test_priorities();
