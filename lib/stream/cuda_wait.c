@@ -191,8 +191,8 @@ int cuda_wait(struct stream *s, uint64_t number,
 		return err;
 	drover_mutex_lock(&c->lock);
 	mark = mark_behind(s, number);
-	/* All of the stream: no mark is needed. */
-	if (!mark && number < behind && stream_done(s) < number)
+	/* All of the stream needs no mark, if it is not looked at repeatedly. */
+	if (!mark && (deadline || number < behind) && stream_done(s) < number)
 		mark = get_mark(s, number);
 	if (mark) {
 		mark->users++;

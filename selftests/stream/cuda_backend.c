@@ -127,6 +127,7 @@ STEP(no_rows)
 }
 
 static pthread_t reader;
+static bool in_time;
 
 static void *read_back(void *arg)
 {
@@ -145,6 +146,29 @@ STEP(copies)
 }
 
 STEP_DO(copied, joined(reader));
+
+static void *wait_in_time(void *arg)
+{
+	tid = blocked_gettid();
+	in_time = script_say("until 1 1000;");
+	return arg;
+}
+
+/* Another thread looks for ticket 1 every millisecond by now; then "timed" */
+STEP(times)
+{
+	tid = 0;
+	reader = thread_of(wait_in_time, NULL);
+	asleep_on(&tid, NULL);
+	return usleep(5000);
+}
+
+STEP(timed)
+{
+	joined(reader);
+	return !in_time;
+}
+
 STEP_DO(elsewhere, mock_cuda_capture_elsewhere(args[0]));
 STEP_IS(unpin, drover_stream_free(STREAM, TO));
 STEP_IS(foreign, foreign(args, 0));
@@ -161,6 +185,13 @@ STEP_IS(alloc_large,
 #define GATES_FULL                                         \
 	"fill s a 1; fill s a 1; fill s a 1; fill s a 1; " \
 	"fill s a 1; fill s a 1; fill s a 1; "
+
+/* A ring of as many marks, while another thread still waits for one of before. */
+#define MARK "fill s a 1 @2; until 2 0 = ETIMEDOUT; "
+#define MARKS                                                                  \
+	"gate x s @1; times; open x; ticket 1; gate y s @2; "                  \
+	"until 2 0 = ETIMEDOUT; " MARK MARK MARK MARK MARK MARK MARK MARK MARK \
+		MARK MARK MARK MARK MARK MARK "timed; open y; drain s; "
 
 #define STAGE "set h 3; staged s a h; sync s; "
 #define TOKEN STAGE STAGE STAGE STAGE "add s b a; copy s i b; "
@@ -268,6 +299,8 @@ static const struct scenario scenarios[] = {
 	  "depth 16 = 0; create s; gate x s; " GATES_FULL
 	  "gate y s; " GATES_FULL
 	  "later x; fill s a 9; waited x; open y; drain s;" },
+	{ "cuda: a mark that somebody waits for is not another's",
+	  "depth 16 = 0; create s; " MARKS MARKS MARKS MARKS MARKS },
 	{ "cuda: priorities are the driver's",
 	  "priority -3 = 0; create s; priority_was = -3; priority 0 = 1; "
 	  "create t; priority_was = 0; fill s a 4; copy t h a; is h 4;" },
