@@ -88,12 +88,12 @@ static int64_t cost_ns(void)
 	return load_relaxed(&measured.sleep) + load_relaxed(&measured.wake);
 }
 
-/* @ns: less than 0 if it was earned */
+/* @ns: below 0 if it was earned. A latency that falls forgives nothing. */
 static void pay(struct account *a, int64_t ns)
 {
 	int64_t most = (SAVED + 1) * load_relaxed(&measured.latency);
 
-	a->spent = MAX(0, MIN(a->spent + ns, most));
+	a->spent = MAX(0, MIN(a->spent + ns, MAX(most, a->spent)));
 	if (ns < 0)
 		a->lost = MAX(0, a->lost + ns);
 }
