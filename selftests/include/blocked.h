@@ -366,14 +366,19 @@ static inline void hold_off_here(int signal)
 	nr_let_go++;
 }
 
+static inline void hold_off_soon(pthread_t thread)
+{
+	signal(SIGUSR2, hold_off_here);
+	holding_off = true;
+	pthread_kill(thread, SIGUSR2);
+}
+
 /* hold_off - @thread is in the handler when this returns */
 static inline void hold_off(pthread_t thread)
 {
 	int nr = nr_held_off;
 
-	signal(SIGUSR2, hold_off_here);
-	holding_off = true;
-	pthread_kill(thread, SIGUSR2);
+	hold_off_soon(thread);
 	reached(&nr_held_off, nr + 1);
 }
 
