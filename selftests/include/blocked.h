@@ -366,6 +366,7 @@ static inline void hold_off_here(int signal)
 	nr_let_go++;
 }
 
+/* hold_off_soon - @thread goes there when it runs, unless it ends before */
 static inline void hold_off_soon(pthread_t thread)
 {
 	signal(SIGUSR2, hold_off_here);
