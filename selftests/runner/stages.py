@@ -104,8 +104,8 @@ def all_stages(settings):
     """The stages of `make check`, in order; the cheap ones come first."""
     if not settings.sanitizer:
         yield Stage("static", 5, static.run)
-        yield Stage("budgets", 1, lambda: listed(run_tool(
-            settings, "budgets", "selftests/budgets/run",
+        yield Stage("shape", 1, lambda: listed(run_tool(
+            settings, "shape", "selftests/shape/run",
             f"--build={settings.build}")))
     for path in FOLDER_TESTS:
         yield from _folder_stages(settings, path, 5)
