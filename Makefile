@@ -87,11 +87,11 @@ table: ## the main table; HOST=1: on this kernel only, no guests
 ifdef HOST
 	@tools/deps build table
 	@+$(MAKE) -s lib tools
-	@tools/report/measure table --host-only $(table_flags)
+	@tools/measure table --host-only $(table_flags)
 else
 	@tools/deps build table $(kernel_deps) vm
 	@+$(MAKE) -s lib tools kernel KERNEL_VARIANTS="none mainline drover"
-	@tools/report/measure table $(table_flags) --accel=$(ACCEL) \
+	@tools/measure table $(table_flags) --accel=$(ACCEL) \
 		--cpus="$(call unquote,$(CONFIG_VM_CPUS))" \
 		--mem=$(CONFIG_VM_MEM_MB)
 endif
@@ -102,12 +102,12 @@ table_flags = --build=$(O) --runs=$(CONFIG_TABLE_RUNS) \
 waiting: ## barriers and thread pools against their peers, on this machine
 	@tools/deps build waiting
 	@+$(MAKE) -s lib tools
-	@tools/report/measure waiting --build=$(O)
+	@tools/measure waiting --build=$(O)
 
 counts: ## context switches per waiter and round, exact, in a guest
 	@tools/deps build table $(kernel_deps) vm
 	@+$(MAKE) -s lib tools kernel KERNEL_VARIANTS="none mainline drover"
-	@tools/report/measure counts --build=$(O)
+	@tools/measure counts --build=$(O)
 
 bench: ## all suites against all peers, 10 minutes; HOST=1: no guests; BENCH=options
 	@tools/deps $(bench_deps)
@@ -123,14 +123,14 @@ bench-full: ## the same with all rows, peers and CPU counts: hours
 
 bench_deps = build table peers $(if $(HOST),,$(kernel_deps) vm)
 bench_builds = peers $(if $(HOST),,kernel KERNEL_VARIANTS=drover)
-bench_command = tools/report/measure bench --build=$(O) --mem=$(CONFIG_VM_MEM_MB) \
+bench_command = tools/measure bench --build=$(O) --mem=$(CONFIG_VM_MEM_MB) \
 	$(if $(HOST),--host-only,--accel=$(ACCEL)) $(BENCH)
 
 bench-programs: ## real programs, stock and drop-in, 20 minutes; PROGRAMS=options
 	@tools/deps build table
 	@tools/deps -k bench-programs
 	@+$(MAKE) -s lib
-	@tools/report/measure programs --build=$(O) $(PROGRAMS)
+	@tools/measure programs --build=$(O) $(PROGRAMS)
 
 kernel-bench: ## both movers: cost, perf bench, and how long locks are held
 	@tools/deps build $(kernel_deps) vm perf
@@ -139,12 +139,12 @@ kernel-bench: ## both movers: cost, perf bench, and how long locks are held
 
 report: ## tables and plots of what was measured; KEEP=1: keep a plot and a JSON
 	@tools/deps plots
-	@tools/report/report --build=$(O) $(if $(KEEP),--keep)
+	@tools/report --build=$(O) $(if $(KEEP),--keep)
 
 vm: ## a guest; VARIANT=none|mainline|drover CPUS=n CMD='...' or a shell
 	@tools/deps build $(kernel_deps) vm
 	@+$(MAKE) -s all kernel KERNEL_VARIANTS=$(VARIANT)
-	@tools/vm/vm --variant=$(VARIANT) --cpus=$(CPUS) --build=$(O) \
+	@tools/vm --variant=$(VARIANT) --cpus=$(CPUS) --build=$(O) \
 		--mem=$(CONFIG_VM_MEM_MB) --accel=$(ACCEL) \
 		$(if $(CMD),-- "$$CMD")
 
@@ -158,12 +158,12 @@ check: ## all tests, on the host and in guests; SAN=thread|address|undefined
 	@tools/deps build check $(if $(SAN),,$(kernel_deps) vm models perf)
 	@$(if $(SAN),,tools/deps -k deb doc)
 	@+$(MAKE) -s all $(if $(SAN),,kselftest)
-	@selftests/run-check
+	@tools/check
 
 check-fast: ## the tests that need no guest: minutes
 	@tools/deps build check
 	@+$(MAKE) -s all
-	@selftests/run-check --fast
+	@tools/check --fast
 
 check-systems: ## what is committed, in Debian 11, 12, 13, unstable; SYSTEMS=
 	@tools/deps systems
@@ -173,41 +173,41 @@ check-long: ## hours: 10^8 wakeups under stress, large models, all sanitizers
 	@tools/deps build check $(kernel_deps) vm models programs
 	@+$(MAKE) -s all kselftest
 	@+$(MAKE) -s -C kernel O=$(O) backport
-	@selftests/run-check --long
+	@tools/check --long
 
 check-models: ## the protocol in Spin, proved, and its busted twins, which fail
 	@tools/deps models
-	@selftests/models/run
+	@tools/models
 
 check-kernel-debug: ## kernel tests in kernels that check themselves; CHECKERS=
 	@tools/deps build check $(kernel_deps) vm
 	@+$(MAKE) -s all kselftest KERNEL_VARIANTS="$(CHECKERS)"
-	@selftests/run-check --checkers $(CHECKERS)
+	@tools/check --checkers $(CHECKERS)
 
 CHECKERS ?= rt debug kcsan
 
 check-mutants: ## bugs put into the library, one at a time: each must be caught
 	@tools/deps build
-	@selftests/mutants/run
+	@tools/mutants
 
 check-mutants-kernel: ## the same with bugs in the mover
 	@tools/deps build $(kernel_deps) vm
 	@+$(MAKE) -s lib selftests kselftest KERNEL_VARIANTS="mainline drover"
-	@selftests/mutants/run-kernel
+	@tools/mutants-kernel
 
 check-differential: ## the same futex calls to mainline and drover, a million
 	@tools/deps build $(kernel_deps) vm
 	@+$(MAKE) -s lib selftests kernel KERNEL_VARIANTS="mainline drover"
-	@selftests/differential/run --calls=1000000
+	@tools/differential --calls=1000000
 
 check-programs: ## real programs with and without the drop-in, the same results
 	@tools/deps build programs
 	@+$(MAKE) -s lib
-	@selftests/programs/run --all
+	@tools/check-programs --all
 
 format-check: ## whether all C is formatted as .clang-format says
 	@tools/deps check
-	@selftests/run-check --only=format
+	@tools/check --only=format
 
 series-check: ## whether the kernel series is fit to be sent
 	@tools/deps series $(kernel_deps)
@@ -243,7 +243,7 @@ deb: dist ## Debian packages of it, in build/deb/
 
 doc: ## the manual as HTML, in build/doc/html/
 	@tools/deps doc
-	@tools/release/manual $(O)/doc
+	@tools/manual $(O)/doc
 
 ##@ Configure
 
