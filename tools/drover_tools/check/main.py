@@ -12,14 +12,12 @@ import argparse
 import collections
 import itertools
 import os
-import re
 import signal
 import sys
 import time
 
 from drover_tools.check import host, stages as lists, static
 from drover_tools.check.results import FAIL, KNOWN, summary, write_tap
-from drover_tools.check.source import read
 from drover_tools.runs.process import adopt_orphans
 from drover_tools.signals import leave_on
 from drover_tools.tree import TOP
@@ -27,6 +25,11 @@ from drover_tools.tree import TOP
 #: How many times longer a test may take in a build with a sanitizer.
 SLOWNESS = 4
 DEFAULT_BUILD = os.path.join(TOP, "build")
+
+
+def cpu_counts(text):
+    """"1 4" as (1, 4)"""
+    return tuple(map(int, text.split()))
 
 
 def parse():
@@ -50,15 +53,17 @@ def parse():
     parser.add_argument("--checkers", metavar="KIND", nargs="+",
                         choices=sorted(lists.CHECKERS), default=[],
                         help="guests whose kernels check themselves, instead")
+    parser.add_argument("--cpus", type=cpu_counts, default="1 4",
+                        help="of guests: each variant is booted with each"
+                        ' number ("%(default)s")')
+    parser.add_argument("--mem", type=int, default=2048, metavar="MB",
+                        help="of each guest (%(default)s)")
+    parser.add_argument("--accel", default=os.environ.get("ACCEL") or "auto",
+                        choices=("auto", "kvm", "tcg"))
+    parser.add_argument("--limit", type=int, default=120, metavar="S",
+                        help="seconds that one test program may run on this"
+                        " machine (%(default)s)")
     return parser.parse_args()
-
-
-def config(name):
-    """A setting of Kconfig, from .config, or by default."""
-    kept = os.path.exists(os.path.join(TOP, ".config"))
-    return re.search(rf'^CONFIG_{name}="?(.*?)"?$',
-                     (read(".config") if kept else "") + read("defconfig"),
-                     re.M).group(1)
 
 
 def folder_of(options):
@@ -80,10 +85,10 @@ def settings_of(options):
         build=build,
         results=os.path.join(build, "results", folder_of(options)),
         variants=tuple(variants.split()),
-        cpus=tuple(map(int, config("CHECK_CPUS").split())),
-        mem=int(config("VM_MEM_MB")),
-        accel=os.environ.get("ACCEL") or config("VM_ACCEL"),
-        limit=int(config("CHECK_TIMEOUT")) * (SLOWNESS if san else 1),
+        cpus=options.cpus,
+        mem=options.mem,
+        accel=options.accel,
+        limit=options.limit * (SLOWNESS if san else 1),
         sanitizer=san,
         fast=options.fast,
         slow=bool(options.long or options.checkers))

@@ -11,8 +11,7 @@ import subprocess
 from drover_tools.tree import TOP
 
 #: Not the project's: an unpacked archive has no git to say so.
-NOT_SOURCE = (".git", "build", "__pycache__", ".config", ".config.old",
-              "compile_commands.json")
+NOT_SOURCE = (".git", "build", "__pycache__", ".config", ".config.old")
 
 #: In a test's source: the APIs it is built for, the first of them its own.
 APIS = re.compile(r"^ \* APIs: drover (.*)$", re.MULTILINE)

@@ -198,10 +198,8 @@ def long_stages(settings, pairs):
     for program, seconds, option in (
             ("stream/debug_random_programs", 60, f"programs={PROGRAMS}"),
             ("pool/tasks_once", 180 * pairs // PAIRS, f"tasks={pairs}")):
-        # An optional part of the library may not be there.
-        if os.path.exists(os.path.join(programs, program)):
-            yield _tool_stage(settings, f"host/{program}", seconds,
-                              os.path.join(programs, program), option)
+        yield _tool_stage(settings, f"host/{program}", seconds,
+                          os.path.join(programs, program), option)
     if {"mainline", "drover"} <= set(settings.variants):
         yield _tool_stage(settings, "differential", 600,
                           "tools/differential",

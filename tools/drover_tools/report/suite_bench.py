@@ -116,7 +116,7 @@ def built(build, variant=""):
     for each in CONTENDERS:
         if not os.path.exists(os.path.join(build, "bin", each.program)):
             missing.append((each.name, f"not built: {each.needs};"
-                            " then: make peers"))
+                            " then: make -C tools peers"))
         elif each.requeue and variant == "none":
             missing.append((each.name, "hangs on a kernel without requeue"))
         else:

@@ -104,9 +104,6 @@ def implementations(program):
 
 def test_barriers(tap):
     """Each barrier there is lets all through, and none too early."""
-    if not os.path.exists(os.path.join(BUILD, "bin", "barrier-perf")):
-        tap.skip("barrier-perf", "not built: Kconfig leaves it out")
-        return
     for impl in implementations("barrier-perf"):
         result = test_json(tap, "barrier-perf", impl,
                            ["2", "3", "-N", "5", "-w", "7", "-H", "1"])
@@ -128,9 +125,6 @@ def test_barriers(tap):
 
 def test_pools(tap):
     """Each pool there is serves all requests, and sums add up."""
-    if not os.path.exists(os.path.join(BUILD, "bin", "pool-perf")):
-        tap.skip("pool-perf", "not built: Kconfig leaves it out")
-        return
     for impl in implementations("pool-perf"):
         for words in (["2", "30", "-l", "3", "-p", "100"],
                       ["3", "30", "-k", "5"]):
@@ -155,11 +149,6 @@ def test_pools(tap):
 
 def test_waiting(tap):
     """The comparison of barriers and pools runs, and judges all goals."""
-    programs = ("barrier-perf", "pool-perf")
-    if not all(os.path.exists(os.path.join(BUILD, "bin", program))
-               for program in programs):
-        tap.skip("waiting", "not built: Kconfig leaves it out")
-        return
     words = [os.path.join(TOP, "tools", "measure"), "waiting",
              "--runs=1", "--ms=1", f"--build={BUILD}"]
     done, crowd = (subprocess.run([*words, *more], capture_output=True,
@@ -275,10 +264,7 @@ def test_many(tap):
 
 def main():
     tap = Tap()
-    for program in list(GOOD):
-        if not os.path.exists(os.path.join(BUILD, "bin", program)):
-            tap.skip(program, "not built: Kconfig leaves it out")
-            continue
+    for program in GOOD:
         test_usage(tap, program)
         test_help(tap, program)
     test_text(tap)

@@ -108,7 +108,8 @@ def test_peers(tap):
     for peer, impl in PEERS.items():
         program = f"{BENCH}-{peer}"
         if not os.path.exists(os.path.join(BUILD, "bin", program)):
-            tap.skip(f"{program}: all suites", "not built; see: make peers")
+            tap.skip(f"{program}: all suites", "not built: make -C tools"
+                     " peers")
             continue
         for suite, words in SUITES.items():
             if peer == "go" and suite not in GO_SUITES:
