@@ -17,23 +17,16 @@ PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 PYTHON := /usr/bin/python3
 
-include $(if $(wildcard .config),.config,defconfig)
+# What `make menuconfig` has chosen of the kernels; all of them without that.
+-include .config
 
 # Strings come out of Kconfig in quotes.
-unquote = $(subst ",,$(1))
-
-LINUX ?= $(call unquote,$(CONFIG_KERNEL_TREE))
-ACCEL ?= $(call unquote,$(CONFIG_VM_ACCEL))
-KERNEL_VARIANTS ?= $(if $(CONFIG_KERNEL_NONE),none) \
-		   $(if $(CONFIG_KERNEL_MAINLINE),mainline) \
-		   $(if $(CONFIG_KERNEL_DROVER),drover)
-LIB_PARTS ?= $(if $(CONFIG_LIB_DROP_IN),drop-in) \
-	     $(if $(CONFIG_LIB_STATIC),static) \
-	     $(if $(CONFIG_LIB_DEBUG),debug) \
-	     $(if $(CONFIG_LIB_BARRIER),barrier) \
-	     $(if $(CONFIG_LIB_POOL),pool) \
-	     $(if $(CONFIG_LIB_STREAM),stream) \
-	     $(if $(CONFIG_LIB_STREAM_DEBUG),stream-debug)
+LINUX ?= $(subst ",,$(CONFIG_KERNEL_TREE))
+ACCEL ?= auto
+KERNEL_VARIANTS ?= $(if $(wildcard .config),\
+	$(if $(CONFIG_KERNEL_NONE),none) \
+	$(if $(CONFIG_KERNEL_MAINLINE),mainline) \
+	$(if $(CONFIG_KERNEL_DROVER),drover),none mainline drover)
 
 # A sanitizer build lives beside the ordinary one.
 ifdef SAN
@@ -44,26 +37,27 @@ export LDFLAGS := -fsanitize=$(SAN)
 export SAN
 endif
 
-export O PREFIX LIBDIR DESTDIR LINUX ACCEL KERNEL_VARIANTS LIB_PARTS
+export O PREFIX LIBDIR DESTDIR LINUX ACCEL KERNEL_VARIANTS
 
 kernel_deps := kernel
-kconfig := KCONFIG_CONFIG=.config $(PYTHON) -m
 
 ##@ Build
 
-all: lib tools selftests ## libraries, programs and tests, into build/
+all: lib tools selftests ## libraries, programs and tests, into build/; parts: lib tools selftests
 
-lib: ## the libraries
+lib:
 	+$(MAKE) -C lib O=$(O)
 
-tools: lib ## the benchmark programs
+tools: lib
 	+$(MAKE) -C tools O=$(O)
 
-peers: lib ## the suites over other projects' condition variables, if here
-	+$(MAKE) -C tools O=$(O) peers
-
-selftests: lib ## the test programs
+selftests: lib
 	+$(MAKE) -C selftests O=$(O)
+
+# The kernel's test machinery with all tests, for guests
+kselftest: kernel selftests
+	+$(MAKE) -C kernel O=$(O) kselftest
+	+$(MAKE) -C selftests O=$(O) kselftest
 
 install: lib tools ## libraries, headers and programs to DESTDIR= PREFIX= LIBDIR=
 	+$(MAKE) -C lib O=$(O) install
@@ -77,60 +71,38 @@ kernel: ## the kernel variants for the guests; LINUX=tree or tarball
 	@tools/deps $(kernel_deps)
 	+$(MAKE) -C kernel O=$(O)
 
-kselftest: kernel selftests ## the kernel's test machinery with all tests
-	+$(MAKE) -C kernel O=$(O) kselftest
-	+$(MAKE) -C selftests O=$(O) kselftest
-
 ##@ Measure
 
-table: ## the main table; HOST=1: on this kernel only, no guests
-ifdef HOST
-	@tools/deps build table
-	@+$(MAKE) -s lib tools
-	@tools/report/measure table --host-only $(table_flags)
-else
-	@tools/deps build table $(kernel_deps) vm
-	@+$(MAKE) -s lib tools kernel KERNEL_VARIANTS="none mainline drover"
-	@tools/report/measure table $(table_flags) --accel=$(ACCEL) \
-		--cpus="$(call unquote,$(CONFIG_VM_CPUS))" \
-		--mem=$(CONFIG_VM_MEM_MB)
-endif
-
-table_flags = --build=$(O) --runs=$(CONFIG_TABLE_RUNS) \
-	      --run-limit=$(CONFIG_TABLE_LIMIT)
+table: ## the main table; HOST=1: on this kernel only; TABLE=options
+	@tools/deps build table $(if $(HOST),,$(kernel_deps) vm)
+	@+$(MAKE) -s lib tools $(if $(HOST),,kernel KERNEL_VARIANTS="none mainline drover")
+	@tools/measure table --build=$(O) \
+		$(if $(HOST),--host-only,--accel=$(ACCEL)) $(TABLE)
 
 waiting: ## barriers and thread pools against their peers, on this machine
 	@tools/deps build waiting
 	@+$(MAKE) -s lib tools
-	@tools/report/measure waiting --build=$(O)
+	@tools/measure waiting --build=$(O)
 
 counts: ## context switches per waiter and round, exact, in a guest
 	@tools/deps build table $(kernel_deps) vm
 	@+$(MAKE) -s lib tools kernel KERNEL_VARIANTS="none mainline drover"
-	@tools/report/measure counts --build=$(O)
+	@tools/measure counts --build=$(O)
 
-bench: ## all suites against all peers, 10 minutes; HOST=1: no guests; BENCH=options
-	@tools/deps $(bench_deps)
-	@+$(MAKE) -s $(bench_builds)
-	@$(bench_command)
-
-bench-full: ## the same with all rows, peers and CPU counts: hours
-	@tools/deps $(bench_deps)
-	@command -v cargo >/dev/null || tools/deps rust
-	@command -v go >/dev/null || tools/deps go
-	@+$(MAKE) -s $(bench_builds)
-	@$(bench_command) --full
-
-bench_deps = build table peers $(if $(HOST),,$(kernel_deps) vm)
-bench_builds = peers $(if $(HOST),,kernel KERNEL_VARIANTS=drover)
-bench_command = tools/report/measure bench --build=$(O) --mem=$(CONFIG_VM_MEM_MB) \
-	$(if $(HOST),--host-only,--accel=$(ACCEL)) $(BENCH)
+bench: ## all suites, all peers, 10 minutes; FULL=1: hours; HOST=1 BENCH=options
+	@tools/deps build table peers $(if $(HOST),,$(kernel_deps) vm)
+	@$(if $(FULL),command -v cargo >/dev/null || tools/deps rust)
+	@$(if $(FULL),command -v go >/dev/null || tools/deps go)
+	@+$(MAKE) -s lib $(if $(HOST),,kernel KERNEL_VARIANTS=drover)
+	@+$(MAKE) -s -C tools O=$(O) peers
+	@tools/measure bench --build=$(O) $(if $(FULL),--full) \
+		$(if $(HOST),--host-only,--accel=$(ACCEL)) $(BENCH)
 
 bench-programs: ## real programs, stock and drop-in, 20 minutes; PROGRAMS=options
 	@tools/deps build table
 	@tools/deps -k bench-programs
 	@+$(MAKE) -s lib
-	@tools/report/measure programs --build=$(O) $(PROGRAMS)
+	@tools/measure programs --build=$(O) $(PROGRAMS)
 
 kernel-bench: ## both movers: cost, perf bench, and how long locks are held
 	@tools/deps build $(kernel_deps) vm perf
@@ -139,14 +111,13 @@ kernel-bench: ## both movers: cost, perf bench, and how long locks are held
 
 report: ## tables and plots of what was measured; KEEP=1: keep a plot and a JSON
 	@tools/deps plots
-	@tools/report/report --build=$(O) $(if $(KEEP),--keep)
+	@tools/report --build=$(O) $(if $(KEEP),--keep)
 
 vm: ## a guest; VARIANT=none|mainline|drover CPUS=n CMD='...' or a shell
 	@tools/deps build $(kernel_deps) vm
 	@+$(MAKE) -s all kernel KERNEL_VARIANTS=$(VARIANT)
-	@tools/vm/vm --variant=$(VARIANT) --cpus=$(CPUS) --build=$(O) \
-		--mem=$(CONFIG_VM_MEM_MB) --accel=$(ACCEL) \
-		$(if $(CMD),-- "$$CMD")
+	@tools/vm --variant=$(VARIANT) --cpus=$(CPUS) --build=$(O) \
+		--accel=$(ACCEL) $(if $(CMD),-- "$$CMD")
 
 VARIANT ?= drover
 CPUS ?= 1
@@ -154,16 +125,23 @@ export CMD
 
 ##@ Test
 
-check: ## all tests, on the host and in guests; SAN=thread|address|undefined
-	@tools/deps build check $(if $(SAN),,$(kernel_deps) vm models perf)
-	@$(if $(SAN),,tools/deps -k deb doc)
-	@+$(MAKE) -s all $(if $(SAN),,kselftest)
-	@selftests/run-check
+check: ## all tests; ONLY=stages, SAN=, CHECKERS=, CHECK=options: testing.rst
+	@tools/deps build check $(if $(in_guests),$(kernel_deps) vm) \
+		$(if $(ONLY)$(SAN)$(CHECKERS),,models perf)
+	@$(if $(ONLY)$(SAN)$(CHECKERS),,tools/deps -k deb doc)
+	@+$(MAKE) -s all $(if $(in_guests),kselftest) \
+		$(if $(CHECKERS),KERNEL_VARIANTS="$(CHECKERS)")
+	@tools/check $(ONLY:%=--only=%) $(if $(CHECKERS),--checkers $(CHECKERS)) \
+		$(CHECK)
+
+# Whether any of the stages boots guests
+in_guests = $(CHECKERS)$(if $(ONLY)$(SAN),$(filter guest% broken% counts% \
+	    differential% tools/vm% tools/kernel%,$(ONLY)),yes)
 
 check-fast: ## the tests that need no guest: minutes
 	@tools/deps build check
 	@+$(MAKE) -s all
-	@selftests/run-check --fast
+	@tools/check --fast
 
 check-systems: ## what is committed, in Debian 11, 12, 13, unstable; SYSTEMS=
 	@tools/deps systems
@@ -173,41 +151,17 @@ check-long: ## hours: 10^8 wakeups under stress, large models, all sanitizers
 	@tools/deps build check $(kernel_deps) vm models programs
 	@+$(MAKE) -s all kselftest
 	@+$(MAKE) -s -C kernel O=$(O) backport
-	@selftests/run-check --long
+	@tools/check --long
 
-check-models: ## the protocol in Spin, proved, and its busted twins, which fail
-	@tools/deps models
-	@selftests/models/run
-
-check-kernel-debug: ## kernel tests in kernels that check themselves; CHECKERS=
-	@tools/deps build check $(kernel_deps) vm
-	@+$(MAKE) -s all kselftest KERNEL_VARIANTS="$(CHECKERS)"
-	@selftests/run-check --checkers $(CHECKERS)
-
-CHECKERS ?= rt debug kcsan
-
-check-mutants: ## bugs put into the library, one at a time: each must be caught
-	@tools/deps build
-	@selftests/mutants/run
-
-check-mutants-kernel: ## the same with bugs in the mover
+check-mutants: ## bugs put into the library must be caught; KERNEL=1: into the mover
+ifdef KERNEL
 	@tools/deps build $(kernel_deps) vm
 	@+$(MAKE) -s lib selftests kselftest KERNEL_VARIANTS="mainline drover"
-	@selftests/mutants/run-kernel
-
-check-differential: ## the same futex calls to mainline and drover, a million
-	@tools/deps build $(kernel_deps) vm
-	@+$(MAKE) -s lib selftests kernel KERNEL_VARIANTS="mainline drover"
-	@selftests/differential/run --calls=1000000
-
-check-programs: ## real programs with and without the drop-in, the same results
-	@tools/deps build programs
-	@+$(MAKE) -s lib
-	@selftests/programs/run --all
-
-format-check: ## whether all C is formatted as .clang-format says
-	@tools/deps check
-	@selftests/run-check --only=format
+	@tools/mutants-kernel
+else
+	@tools/deps build
+	@tools/mutants
+endif
 
 series-check: ## whether the kernel series is fit to be sent
 	@tools/deps series $(kernel_deps)
@@ -243,47 +197,25 @@ deb: dist ## Debian packages of it, in build/deb/
 
 doc: ## the manual as HTML, in build/doc/html/
 	@tools/deps doc
-	@tools/release/manual $(O)/doc
+	@tools/manual $(O)/doc
 
 ##@ Configure
 
-menuconfig: ## choose build options
+menuconfig: ## choose the kernels that are built
 	@tools/deps kconfig
-	@$(kconfig) menuconfig Kconfig
-
-olddefconfig: ## complete .config with the defaults of new options
-	@tools/deps kconfig
-	@$(kconfig) olddefconfig Kconfig
-
-defconfig-update: ## write defconfig anew from the defaults in Kconfig
-	@tools/deps kconfig
-	@KCONFIG_CONFIG=defconfig KCONFIG_CONFIG_HEADER="$$(sed '/\.config\.$$/q' \
-		defconfig)" $(PYTHON) -m alldefconfig Kconfig
-	@$(RM) defconfig.old
+	@KCONFIG_CONFIG=.config $(PYTHON) -m menuconfig Kconfig
 
 ##@ Other
 
-compile_commands.json: ## for editors and language servers
-	@tools/deps build tags
-	bear --output $@ -- $(MAKE) -s O=$(O)/compile-commands all
-
-deps: ## install the Debian packages that all targets need
-	tools/deps build check table vm models series tags $(kernel_deps)
-
 clean: ## remove build/, except the kernels
 	$(RM) -r $(filter-out $(O)/kernel,$(wildcard $(O)/*))
-
-distclean: clean ## remove all that was built or configured
-	$(RM) -r $(O) .config .config.old compile_commands.json
 
 help: ## this list
 	@awk -F ':.*## ' '/^##@/ { print "\n" substr($$0, 5) ":" } \
 		/^[a-z_.-]+:.*## / { printf "  %-22s %s\n", $$1, $$2 }' \
 		$(firstword $(MAKEFILE_LIST))
 
-.PHONY: all lib tools peers selftests install uninstall kernel kselftest table counts \
-	waiting bench bench-full bench-programs kernel-bench report vm \
-	check check-fast check-systems check-long check-kernel-debug check-models check-mutants \
-	check-mutants-kernel check-differential check-programs format-check \
-	series-check dist deb doc menuconfig olddefconfig defconfig-update \
-	compile_commands.json deps clean distclean help
+.PHONY: all lib tools selftests kselftest install uninstall kernel table counts \
+	waiting bench bench-programs kernel-bench report vm check check-fast \
+	check-systems check-long check-mutants series-check dist deb doc \
+	menuconfig clean help

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How Sphinx makes HTML of the manual; tools/release/manual runs it."""
+"""How Sphinx makes HTML of the manual; tools/manual runs it."""
 
 # pylint: disable=invalid-name,redefined-builtin
 project = "Drover"

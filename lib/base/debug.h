@@ -2,7 +2,7 @@
 /*
  * What a caller gets wrong. The ordinary build answers what can be told without
  * cost by an errno value, and trusts the caller for the rest; a debug build
- * (CONFIG_LIB_DEBUG) says what is wrong on standard error, and aborts. It does
+ * (-DDROVER_DEBUG) says what is wrong on standard error, and aborts. It does
  * so before anything is changed: no other waiter is concerned.
  *
  * @call is the name of the function that was called, __func__.

@@ -18,10 +18,10 @@ int drop_in_path(char *path, size_t size);
 int drop_in_preload(const char *path);
 
 /*
- * Become the script @name of those beside the drop-in, with the arguments
- * @argv. Return: an exit status, if that does not work.
+ * Become the sub-command @argv[0], which is written in Python, with its
+ * arguments. Return: an exit status, if that does not work.
  */
-int script(const char *name, char **argv);
+int script(char **argv);
 
 /*
  * What loads the libraries of a program: nothing if it is linked statically,

@@ -153,7 +153,7 @@ static int run(int argc, char **argv)
 	return errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
 }
 
-int script(const char *name, char **argv)
+int script(char **argv)
 {
 	char path[PATH_MAX], *program = NULL, *library = NULL, **words;
 	sigset_t interrupt;
@@ -169,18 +169,19 @@ int script(const char *name, char **argv)
 		nr++;
 	words = calloc(nr + 5, sizeof(*words));
 	if (!words || asprintf(&library, "--drop-in=%s", path) < 0 ||
-	    asprintf(&program, "%.*s/drover/%s",
-		     (int)(strrchr(path, '/') - path), path, name) < 0)
+	    asprintf(&program, "%.*s/drover", (int)(strrchr(path, '/') - path),
+		     path) < 0)
 		return EXIT_CANNOT_RUN;
 	words[0] = "python3";
 	words[1] = "-EsB";
 	words[2] = program;
-	words[3] = library;
-	/* Python's start is not to be interrupted: command.py unblocks it. */
+	words[3] = argv[0];
+	words[4] = library;
+	/* Python's start is not to be interrupted: interruptible() is called. */
 	sigemptyset(&interrupt);
 	sigaddset(&interrupt, SIGINT);
 	sigprocmask(SIG_BLOCK, &interrupt, NULL);
-	memcpy(&words[4], argv, nr * sizeof(*words));
+	memcpy(&words[5], &argv[1], (nr - 1) * sizeof(*words));
 	execv("/usr/bin/python3", words);
 	execvp(words[0], words);
 	fprintf(stderr, "drover: python3: %s: install it\n", strerror(errno));
@@ -211,12 +212,9 @@ int main(int argc, char **argv)
 
 	if (!strcmp(command, "run"))
 		return run(argc - 1, argv + 1);
-	if (!strcmp(command, "compare"))
-		return script("compare.py", argv + 2);
-	if (!strcmp(command, "stat"))
-		return script("stat_command.py", argv + 2);
-	if (!strcmp(command, "top"))
-		return script("top_command.py", argv + 2);
+	if (!strcmp(command, "compare") || !strcmp(command, "stat") ||
+	    !strcmp(command, "top"))
+		return script(argv + 1);
 	if (!strcmp(command, "bench"))
 		return bench(argv + 2);
 	if (!strcmp(command, "info") && argc == 2)

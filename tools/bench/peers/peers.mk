@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
 # build/bin/drover-bench-PEER: the suites over other projects' mutexes and
-# condition variables, one program each. `make peers` builds those whose
+# condition variables, one program each. `make -C tools peers` builds those whose
 # packages or toolchains are here and says what is missing for the others;
 # nothing else needs any of them.
 

@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: MIT
+"""The shape of lib/: what may not grow, each figure beside its limit.
+
+Documentation/testing.rst says what is measured. The functions on the way to a
+system call are those that selftests/shape/path.c recorded, so functions of
+headers and small ones count, too. A file depends on another one if it includes
+a header of that name or uses a symbol that the other file defines.
+"""
+
+import collections
+import concurrent.futures
+import os
+import re
+import subprocess
+import tempfile
+
+from drover_tools.check import source
+from drover_tools.check.results import FAIL, PASS, SKIP, Result
+from drover_tools.tree import TOP
+
+SECONDS = 20
+CODE = (".c", ".h", ".hpp", ".S")
+PATH_DOCUMENT = "Documentation/broadcast-path.rst"
+
+#: What each folder of lib/ may use, besides itself and the public headers.
+USES = {
+    "base": (),
+    "mutex": ("base",),
+    "cond": ("base", "mutex"),
+    "pthread": ("base", "mutex", "cond"),
+    "barrier": ("base",),
+    "pool": ("base",),
+    "stream": ("base", "mutex", "pool"),
+}
+#: Folders whose files may not depend on each other in a circle.
+LAYERED = ("cond", "stream")
+
+#: Lines of a function, from its head to its last brace.
+MOST_IN_FUNCTION = 47
+#: Lines of code in lib/, as on 2026-11-27. A new mechanism raises the limit in
+#: the commit that brings it, which says what it is worth.
+MOST_CODE = 7885
+
+
+def sources(folder, ends=CODE):
+    """The files of lib/ or of one folder of it."""
+    return [path for path in source.files()
+            if path.startswith(f"lib/{folder}") and path.endswith(ends)]
+
+
+def without_comments(path):
+    """The code of a file; its lines keep their numbers."""
+    return re.sub(r"/\*.*?\*/|//[^\n]*",
+                  lambda comment: "\n" * comment.group().count("\n"),
+                  source.read(path), flags=re.S)
+
+
+def nr_code():
+    """Lines of lib/ that are neither blank nor comments alone."""
+    return sum(1 for path in sources("")
+               for line in without_comments(path).splitlines()
+               if line.strip())
+
+
+def functions(path):
+    """(name, lines) of each function of a file in kernel style.
+
+    Its head starts in column 0, its braces stand there alone.
+    """
+    head, begin, inside = "", None, False
+    for number, line in enumerate(without_comments(path).splitlines()):
+        if inside and line == "}":
+            name = re.search(r"(\w+)\(", head)
+            yield name.group(1) if name else head, number - begin + 1
+            head, begin, inside = "", None, False
+        elif inside:
+            continue
+        elif line == "{":
+            inside = True
+        elif not line.strip() or re.match(r"#|.*[;}]$", line):
+            head, begin = "", None
+        else:
+            head += line
+            begin = number if begin is None else begin
+
+
+def long_functions():
+    """Those of lib/ with too many lines."""
+    return [f"{path}:{name}:{lines}" for path in sources("", (".c", ".h"))
+            for name, lines in functions(path) if lines > MOST_IN_FUNCTION]
+
+
+def included(path):
+    """The files of lib/ that a file includes."""
+    return {f"lib/{name}" for name in
+            re.findall(r'^#\s*include "([\w/.-]+)"', source.read(path), re.M)}
+
+
+def symbols(path, scratch):
+    """What a file defines, and what it uses of others."""
+    built = os.path.join(scratch, path.replace("/", "-") + ".o")
+    subprocess.run(
+        [os.environ.get("CC", "gcc"), "-O0", "-w", "-std=c11", "-D_GNU_SOURCE",
+         '-DDROVER_VERSION=""', "-pthread", "-iquote", os.path.join(TOP, "lib"),
+         "-I", os.path.join(TOP, "lib", "include"), "-c",
+         os.path.join(TOP, path), "-o", built], check=True)
+    named = subprocess.run(["nm", built], check=True, capture_output=True,
+                           text=True).stdout
+    return (set(re.findall(r" [TDBRCVW] (\w+)$", named, re.M)),
+            set(re.findall(r" U (\w+)$", named, re.M)))
+
+
+def dependencies():
+    """{file: files}: what each C file and header of lib/ depends on."""
+    compiled = [path for folder in USES for path in sources(folder + "/", ".c")
+                if not path.endswith("/whole.c")]
+    with tempfile.TemporaryDirectory() as scratch, \
+            concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        found = dict(zip(compiled, pool.map(
+            lambda path: symbols(path, scratch), compiled)))
+    # Both libraries have functions of some names: those of one folder first.
+    home = collections.defaultdict(list)
+    for path, (defined, _) in found.items():
+        for symbol in defined:
+            home[symbol].append(path)
+    arrows = {}
+    for path, (_, used) in found.items():
+        arrows[path] = included(path)
+        for symbol in used:
+            paths = home[symbol]
+            own = [other for other in paths
+                   if os.path.dirname(other) == os.path.dirname(path)]
+            arrows[path].update(own or paths[:1])
+    for folder in USES:
+        for path in sources(folder + "/", ".h"):
+            arrows[path] = included(path)
+    return {path: others - {path} for path, others in arrows.items()}
+
+
+def folder_of(path):
+    """The folder of lib/ that a file is in."""
+    return path.split("/")[1]
+
+
+def upward(arrows):
+    """Arrows from a folder to one that it may not use."""
+    return sorted(f"{path} -> {other}" for path, others in arrows.items()
+                  for other in others if other in arrows
+                  and folder_of(other) != folder_of(path)
+                  and folder_of(other) not in USES[folder_of(path)])
+
+
+def unit(path):
+    """A C file and the header of its name are one."""
+    return os.path.splitext(path)[0]
+
+
+def circles(arrows, folder):
+    """Groups of files of one folder that all reach each other."""
+    units = collections.defaultdict(set)
+    for path, others in arrows.items():
+        if folder_of(path) == folder:
+            units[unit(path)].update(
+                unit(other) for other in others if other in arrows
+                and folder_of(other) == folder and unit(other) != unit(path))
+    reached = {start: reach(units, start) for start in units}
+    whole = {frozenset(other for other in reached[start]
+                       if start in reached[other])
+             for start in units if start in reached[start]}
+    return sorted(" <-> ".join(map(os.path.basename, sorted(circle)))
+                  for circle in whole)
+
+
+def reach(units, start):
+    """All that can be come to from a unit; itself only by a circle."""
+    found, left = set(), [start]
+    while left:
+        for other in units[left.pop()] - found:
+            found.add(other)
+            left.append(other)
+    return found
+
+
+def recorded(program):
+    """What is on each path: {"broadcast" or "wait": {function: file}}."""
+    done = subprocess.run([program], check=True, capture_output=True,
+                          text=True, timeout=SECONDS)
+    calls = [line.split() for line in done.stdout.splitlines()]
+    found = subprocess.run(
+        ["addr2line", "-f", "-e", program, *(call[1] for call in calls)],
+        check=True, capture_output=True, text=True).stdout.splitlines()
+    steps = {"broadcast": {}, "wait": {}}
+    for call, name, place in zip(calls, found[::2], found[1::2]):
+        steps[call[0]][name] = os.path.relpath(place.rsplit(":", 1)[0], TOP)
+    return steps
+
+
+def path_rows(steps):
+    """The rows of the two paths."""
+    for name, most_functions, files in (("broadcast", 15, 6), ("wait", 22, 8)):
+        yield (f"functions from pthread_cond_{name}() to its system call",
+               list(steps[name]), most_functions)
+        yield (f"files from pthread_cond_{name}() to its system call",
+               sorted(set(steps[name].values())), files)
+    document = source.read(PATH_DOCUMENT)
+    yield (f"functions on the two paths that {PATH_DOCUMENT} does not name",
+           sorted({name for step in steps.values() for name in step
+                   if not re.search(rf"\b{name}\b", document)}), 0)
+
+
+def rows():
+    """What is measured, how much or which there are, and the limit."""
+    yield (f"functions of lib/ of more than {MOST_IN_FUNCTION} lines",
+           long_functions(), 0)
+    arrows = dependencies()
+    yield ("arrows from a folder of lib/ to one that it may not use",
+           upward(arrows), 0)
+    for folder in LAYERED:
+        yield (f"circles of files in lib/{folder}", circles(arrows, folder), 0)
+    yield "lines of code in lib/, without comments", nr_code(), MOST_CODE
+
+
+def judge(name, found, limit):
+    """A row as a result; found: a number, or the things that are counted."""
+    count = found if isinstance(found, int) else len(found)
+    return Result(f"shape: {name}: {count} of {limit}",
+                  PASS if count <= limit else FAIL, "",
+                  () if count is found else tuple(found))
+
+
+def measure(build):
+    """The results of all rows; build: where shape/path was built to."""
+    program = os.path.join(build, "shape", "path")
+    results = [judge(*row) for row in rows()]
+    if not os.path.exists(program):
+        return [Result("shape: the two paths to a system call", SKIP,
+                       "gcc alone builds what records them"), *results]
+    return [*(judge(*row) for row in path_rows(recorded(program))), *results]

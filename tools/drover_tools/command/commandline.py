@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: MIT
+"""What the scripts of the drover command say, and how they are called."""
+
+import argparse
+import os
+import signal
+import sys
+
+FAILED, USAGE, INTERRUPTED = 1, 2, 130
+#: The folder of the package, which has the command's other files, too.
+BESIDE = os.path.dirname(os.path.dirname(os.path.dirname(
+    os.path.abspath(__file__))))
+
+
+def say(text, status):
+    """A line on stderr; the exit status."""
+    print(f"drover: {text}", file=sys.stderr)
+    return status
+
+
+def interruptible():
+    """Let Ctrl-C through, which the drover command has held back."""
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line."""
+
+    def error(self, message):
+        raise SystemExit(say(f"{self.prog.split()[1]}: {message};"
+                             f" see drover --help", USAGE))
+
+    def parse_program(self, arguments, files=("json",)):
+        """Options, then a program; files: those that will be written."""
+        options = self.parse_args(arguments)
+        if options.program[:1] == ["--"]:
+            del options.program[0]
+        if not options.program:
+            self.error("which program?")
+        for path in filter(None, (getattr(options, name) for name in files)):
+            folder = os.path.dirname(os.path.abspath(path))
+            if not os.access(folder, os.W_OK):
+                self.error(f"{path} cannot be written")
+        return options

@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: MIT
+"""drover compare: does Drover help this program?
+
+Stock and drop-in run by turns. Whether the difference is real is asked a few
+times on the way, each time with its share of the doubt, and once it is clear
+no more is run.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import shlex
+import shutil
+import signal
+import stat
+import sys
+import tempfile
+import time
+
+from drover_tools.command import checked, judge
+from drover_tools.command.commandline import (BESIDE, FAILED, INTERRUPTED,
+                                              Parser, interruptible, say)
+from drover_tools.runs import machine, plan, process
+from drover_tools.runs.progress import Progress
+
+STOCK, DROP_IN = "stock", "drop-in"
+RUNS, MINUTES = 32, 5
+#: Pairs before the first look, at least.
+LEAST = 8
+COUNTERS = {
+    "perf": ["perf", "stat", "-x,", "-e", "syscalls:sys_enter_futex", "-o"],
+    "strace": ["strace", "-qq", "-f", "-c", "-e", "trace=futex", "-o"]}
+
+
+def parse(arguments):
+    """The command line; the drop-in is named by the drover command."""
+    parser = Parser(prog="drover compare", allow_abbrev=False)
+    parser.add_argument("--drop-in", help=argparse.SUPPRESS)
+    parser.add_argument("-n", "--runs", type=int, default=RUNS)
+    parser.add_argument("-m", "--minutes", type=float, default=MINUTES)
+    parser.add_argument("--json", metavar="FILE")
+    parser.add_argument("--plot", metavar="FILE.svg")
+    parser.add_argument("program", nargs="...")
+    options = parser.parse_program(arguments, ("json", "plot"))
+    if options.runs < 1 or not options.minutes > 0:
+        parser.error("--runs and --minutes must be more than 0")
+    return options
+
+
+def looks(runs):
+    """After how many pairs it is asked whether the answer is clear."""
+    return [n for n in (runs // 4, runs // 2) if n >= LEAST] + [runs]
+
+
+def environment(library):
+    """The caller's; with a library, that is preloaded first."""
+    found = dict(os.environ)
+    others = [word for word in found.pop("LD_PRELOAD", "").replace(
+        ":", " ").split() if os.path.basename(word) != plan.DROP_IN]
+    words = [library] * bool(library) + others
+    return {**found, "LD_PRELOAD": ":".join(words)} if words else found
+
+
+class Comparison:
+    """The runs of one program."""
+
+    def __init__(self, options, folder):
+        self.options, self._folder = options, folder
+        self.words = options.program
+        self.line = shlex.join(self.words)
+        self.cpus = os.sched_getaffinity(0)
+        self.cells = {
+            name: plan.Cell("host", len(self.cpus), plan.Row(self.line),
+                            plan.Contender(name), self.line)
+            for name in (STOCK, DROP_IN)}
+        self.progress = Progress(options.minutes * 60)
+        self.futex, self.counter, self.wake_up = {}, None, {}
+        self.differs, self.host = False, machine.host()
+        # A file may be read again by each run; a pipe could not.
+        self._given = os.devnull
+        if stat.S_ISREG(os.fstat(0).st_mode):
+            self._given = f"/proc/{os.getpid()}/fd/0"
+
+    @property
+    def runs(self):
+        """Of stock, and of the drop-in."""
+        return self.cells[STOCK].runs, self.cells[DROP_IN].runs
+
+    def once(self, name, output=os.devnull, before=(), limit=None):
+        """One run: (exit status, what it used)."""
+        errors = os.path.join(self._folder, "errors")
+        library = self.options.drop_in if name == DROP_IN else None
+        words, settings = [*before, *self.words], environment(library)
+        if before:      # not for the tool that counts
+            preload = settings.pop("LD_PRELOAD", None)
+            words = [*before, "env", *([f"LD_PRELOAD={preload}"] if preload
+                                       else []), *self.words]
+        start = time.monotonic()
+        pid = process.spawn(words, settings, self.cpus, errors, output,
+                            self._given)
+        status, used = process.finish(pid,
+                                      limit or self.options.minutes * 60)
+        return status, {"seconds": time.monotonic() - start,
+                        **process.used_by(used)}
+
+    def _checked(self, name):
+        """Run it once for its exit status and output, not for its time."""
+        output = os.path.join(self._folder, "output")
+        with self.progress.running(self.cells[name], 0):
+            status, _ = self.once(name, output)
+        with open(output, "rb") as file:
+            digest = hashlib.sha256()
+            for part in iter(lambda: file.read(1 << 20), b""):
+                digest.update(part)
+        return status, digest.hexdigest()
+
+    def check(self):
+        """Complain if one fails, and note if they print different things.
+
+        What prints something else each time is no difference.
+        """
+        stock = self._checked(STOCK)
+        self._fail_by_itself(stock[0])
+        ours = self._checked(DROP_IN)
+        if ours[0]:
+            raise checked.Unfit(
+                f"{self.words[0]} fails with Drover ({how(ours[0])}) and"
+                " not without: please report it", FAILED)
+        self.differs = (ours != stock and self._checked(STOCK) == stock
+                        and self._checked(DROP_IN) == ours)
+
+    def _fail_by_itself(self, status):
+        if status:
+            last = process.last_words(os.path.join(self._folder, "errors"))
+            raise checked.Unfit(
+                f"{self.words[0]} fails without Drover, too ({how(status)}:"
+                f" {last}): nothing to compare", FAILED)
+
+    def measure(self):
+        """Pairs of runs, until it is clear or over."""
+        wanted = looks(self.options.runs)
+        self.progress.plan(self.cells.values(), self.options.runs)
+        for number in range(self.options.runs):
+            order = list(self.cells.items())
+            for name, cell in order if number % 2 else order[::-1]:
+                if number and not self.progress.left():
+                    return self._judged(len(wanted), over=True)
+                with self.progress.running(cell, number):
+                    status, used = self.once(name)
+                if status:
+                    raise checked.Unfit(
+                        f"{self.words[0]} failed {name} in one of its runs"
+                        f" ({how(status)})", FAILED)
+                cell.runs.append({"round": number, **used})
+            if number + 1 in wanted:
+                found = self._judged(len(wanted))
+                if found.settled:
+                    return found
+        return self._judged(len(wanted))
+
+    def _judged(self, nr_looks, over=False):
+        return judge.Judgement(*self.runs, 0.05 / nr_looks, over)
+
+    def count(self):
+        """Futex calls, of one more run of each, if anything counts them."""
+        path = os.path.join(self._folder, "counted")
+        limit = max(20 * max(run["seconds"] for runs in self.runs
+                             for run in runs), 10)
+        for tool, before in COUNTERS.items():
+            if not shutil.which(before[0]):
+                continue
+            found = {}
+            for name in (STOCK, DROP_IN):
+                self.progress.note(f"counting futex calls: {tool}, {name}")
+                try:
+                    status, _ = self.once(name, before=[*before, path],
+                                          limit=limit)
+                    if status:
+                        break
+                    found[name] = read_count(path)
+                except (process.TooSlow, OSError, ValueError):
+                    break
+            if len(found) == 2:
+                self.futex, self.counter = found, tool
+                return
+
+    def measure_wake_up(self):
+        """What waking a thread costs here."""
+        first, *others = sorted(self.cpus)
+        program = os.path.join(BESIDE, "wakeup")
+        self.progress.note("how dear a wake-up is")
+        self.wake_up = {
+            "same": process.wake_up(program, first, first),
+            "between": process.wake_up(program, first, others[-1])
+            if others else None}
+
+
+def read_count(path):
+    """The number of futex calls that perf or strace has counted."""
+    with open(path, encoding="utf-8") as file:
+        lines = file.read().splitlines()
+    for line in lines:
+        if "sys_enter_futex" in line:
+            return int(line.split(",")[0])
+        words = line.split()
+        if words[-1:] == ["futex"]:
+            return int(words[3])
+    # strace has no line for what was never called.
+    if any("total" in line for line in lines) or not lines:
+        return 0
+    raise ValueError(path)
+
+
+def how(status):
+    """An exit status in words."""
+    return f"signal {-status}" if status < 0 else f"exit status {status}"
+
+
+def write(comparison, found):
+    """The files that were asked for."""
+    options = comparison.options
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as file:
+            json.dump({"schema": 1, "command": comparison.words,
+                       "host": comparison.host,
+                       "runs": {name: cell.runs for name, cell
+                                in comparison.cells.items()},
+                       "compared": found.compared, "futex": comparison.futex,
+                       "wake_up_ns": comparison.wake_up,
+                       "output_differs": comparison.differs,
+                       "verdict": found.verdict,
+                       "sentence": found.sentence()}, file, indent=1)
+            file.write("\n")
+    if options.plot:
+        with open(options.plot, "w", encoding="utf-8") as file:
+            file.write(judge.plot(comparison.line, *comparison.runs, found))
+
+
+def compare(options, folder):
+    """All of it, said on stdout; the exit status."""
+    comparison = Comparison(options, folder)
+    try:
+        comparison.check()
+        found = comparison.measure()
+        comparison.count()
+        comparison.measure_wake_up()
+    finally:
+        comparison.progress.close()
+    write(comparison, found)
+    sys.stdout.write(judge.report(comparison, found))
+    return FAILED if comparison.differs else 0
+
+
+def _stop(number, _frame):
+    raise KeyboardInterrupt(number)
+
+
+def main(arguments):
+    """The exit status."""
+    options = parse(arguments)
+    process.adopt_orphans()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _stop)
+    try:
+        interruptible()
+        checked.check(options.program[0], options.drop_in)
+        with tempfile.TemporaryDirectory(prefix="drover-") as folder:
+            return compare(options, folder)
+    except checked.Unfit as error:
+        return say(str(error), error.status)
+    except process.TooSlow:
+        return say(f"{options.program[0]} did not end in {options.minutes:g}"
+                   " minutes: give it more (-m), or less to do", FAILED)
+    except OSError as error:
+        return say(str(error), checked.CANNOT_RUN)
+    except KeyboardInterrupt:
+        return say("compare: interrupted", INTERRUPTED)
+    finally:
+        process.end_children()

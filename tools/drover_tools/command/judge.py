@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: MIT
+"""What the runs of a comparison mean, in a table, sentences and a plot."""
+
+import html
+import textwrap
+
+from drover_tools.runs import process
+from drover_tools.tables import sections, stats
+from drover_tools.tables.document import Table, Text, plain
+
+#: A time within so much of the other is none that anybody notices.
+ALIKE = 0.02
+#: Seconds below which a run is mostly the start of a program.
+SHORT = 0.05
+#: Futex calls that a program without waiting threads makes, too.
+FEW = 10
+KEYS = {"seconds": "time", "cpu_seconds": "CPU time",
+        "switches": "context switches"}
+FASTER, SLOWER, SAME, OPEN = "faster", "slower", "no difference", "undecided"
+WORDS = {stats.AHEAD: FASTER, stats.BEHIND: SLOWER}
+
+
+def _with_switches(runs):
+    return [{**run, "switches": stats.switches(run)} for run in runs]
+
+
+class Judgement:
+    """Ratios of the pairs, and what they say.
+
+    doubt: how often an interval may be wrong; over: the time was.
+    """
+
+    def __init__(self, stock, ours, doubt, over=False):
+        self.stock, self.ours = _with_switches(stock), _with_switches(ours)
+        self.over = over
+        self.compared = {key: stats.compare(self.ours, self.stock, key, doubt)
+                         for key in KEYS}
+        self.time, self.cpu = (self.compared["seconds"],
+                               self.compared["cpu_seconds"])
+        self.verdict = _word(self.time)
+
+    @property
+    def settled(self):
+        """Whether more runs would say nothing else."""
+        return self.verdict != OPEN
+
+    def sentence(self):
+        """Does it help, and is that real?"""
+        more = (" More time (-m) would narrow that." if self.over else
+                " More runs (-n), longer ones or a quieter machine would"
+                " narrow that.")
+        if not self.time["interval"]:
+            return f"Nothing can be said of so few pairs of runs.{more}"
+        said = {FASTER: "Drover makes it faster: it takes between"
+                        f" {_change(self.time)} time.",
+                SLOWER: "Drover makes it slower: it takes between"
+                        f" {_change(self.time)} time.",
+                SAME: "Drover makes no difference to its time.",
+                OPEN: "No difference was found: with Drover it takes between"
+                      f" {_change(self.time)} time.{more}"
+                }[self.verdict]
+        word = _word(self.cpu)
+        if word in (FASTER, SLOWER) and not _is_alike(self.cpu):
+            said += f" It uses between {_change(self.cpu)} CPU time."
+        return said
+
+
+def _is_alike(found):
+    """Both ends of the interval within what nobody notices."""
+    return bool(found and found["interval"] and all(
+        abs(bound - 1) <= ALIKE for bound in found["interval"]))
+
+
+def _word(found):
+    if _is_alike(found):
+        return SAME
+    return WORDS.get(found["verdict"], OPEN) if found else OPEN
+
+
+def _change(found):
+    """10 and 12 % less"""
+    low, high = ((bound - 1) * 100 for bound in found["interval"])
+    if high <= 0:
+        return f"{-high:.0f} and {-low:.0f} % less"
+    if low >= 0:
+        return f"{low:.0f} and {high:.0f} % more"
+    return f"{-low:.0f} % less and {high:.0f} % more"
+
+
+def _amount(runs, key):
+    middle = stats.median({"runs": runs}, key)
+    text = (f"{middle:.0f}" if key == "switches"
+            else sections.duration(middle * 1e9))
+    spread = stats.spread([run[key] for run in runs])
+    return f"{text} {sections.percent(spread)}"
+
+
+def _wake_up(found):
+    """How dear a wake-up is, and what follows from it."""
+    if not found.get("same"):
+        return "What a wake-up costs here is not known."
+    text = ("A wake-up takes"
+            f" {sections.duration(found['same'])} on the same CPU here")
+    if found["between"] is None:
+        return text + "."
+    word = process.dear_or_cheap(found["between"])
+    text += f" and {sections.duration(found['between'])} on another"
+    return text + (f", which is {word}: where it is "
+                   + ("cheap, Drover gains less." if word == "dear"
+                      else "dear, Drover gains more."))
+
+
+def report(comparison, found):
+    """What is printed."""
+    lines = [[name, _amount(found.stock, key), _amount(found.ours, key),
+              sections.ratio_text(found.compared[key])
+              if found.compared[key] else "-"] for key, name in KEYS.items()]
+    if comparison.futex:
+        stock, ours = comparison.futex.values()
+        lines.append([f"futex calls ({comparison.counter})", str(stock),
+                      str(ours), f"{ours / stock:.2f}" if stock else "-"])
+    pairs = len(found.stock)
+    blocks = [
+        Text(f"{comparison.line}: {pairs} pair{'s' * (pairs > 1)} of runs on"
+             f" {len(comparison.cpus)} CPU{'s' * (len(comparison.cpus) > 1)};"
+             " median and half the span."),
+        Table(["", "stock", "Drover", "Drover / stock"], lines),
+        Text(found.sentence())]
+    if comparison.differs:
+        blocks.append(Text("It prints something else with Drover than"
+                           " without: report that, if it should not."))
+    if stats.median({"runs": found.stock}, "seconds") < SHORT:
+        blocks.append(Text("Such short runs are mostly the start of the"
+                           " program: give it more to do."))
+    load, cpus = comparison.host["load"], len(comparison.cpus)
+    if load > cpus:
+        blocks.append(Text(f"This machine was busy before (load {load:.0f} on"
+                           f" {cpus} CPUs): a quiet one tells more."))
+    if comparison.futex and max(comparison.futex.values()) < FEW:
+        blocks.append(Text("It makes hardly a futex call: there is nothing in"
+                           " it for Drover to change."))
+    blocks.append(Text(_wake_up(comparison.wake_up)))
+    return plain(blocks)
+
+
+WIDTH, LEFT, ROW, LINE, COLUMNS = 640, 70, 80, 16, 92
+COLOURS = {"stock": "#777777", "Drover": "#0a7d33"}
+
+
+def _text(across, down, text, more=""):
+    return (f'<text x="{across:.1f}" y="{down}" {more}>{html.escape(text)}'
+            "</text>")
+
+
+def _dots(runs, name, place, top):
+    """One strip: a dot for each run, a bar for the median."""
+    colour = f'fill="{COLOURS[name]}"'
+    yield _text(5, top + 4, name, colour)
+    for run in runs:
+        yield (f'<circle cx="{place(run["seconds"]):.1f}" cy="{top}" r="4"'
+               f' {colour} fill-opacity="0.4"/>')
+    middle = stats.median({"runs": runs}, "seconds")
+    yield (f'<rect x="{place(middle) - 1:.1f}" y="{top - 15}" width="2"'
+           f' height="30" {colour}/>')
+    yield _text(place(middle), top + 30, sections.duration(middle * 1e9),
+                f'{colour} text-anchor="middle"')
+
+
+def plot(line, stock, ours, found):
+    """The times as SVG, from zero on."""
+    most = max(run["seconds"] for run in stock + ours)
+
+    def place(seconds):
+        return LEFT + (WIDTH - LEFT - 20) * seconds / most
+
+    said = textwrap.wrap(found.sentence(), COLUMNS)
+    height = 2 * ROW + 60 + LINE * len(said)
+    parts = ['<svg xmlns="http://www.w3.org/2000/svg"'
+             f' width="{WIDTH}" height="{height}"'
+             ' font-family="sans-serif" font-size="12">',
+             '<rect width="100%" height="100%" fill="white"/>',
+             f'<rect x="{LEFT}" y="35" width="1" height="{2 * ROW - 10}"/>',
+             _text(LEFT, 2 * ROW + 40, "0", 'text-anchor="middle"'),
+             _text(5, 20, line[:COLUMNS])]
+    for number, (name, runs) in enumerate((("stock", stock),
+                                           ("Drover", ours))):
+        parts += _dots(runs, name, place, 60 + ROW * number)
+    parts += [_text(5, 2 * ROW + 60 + LINE * number, text)
+              for number, text in enumerate(said)]
+    return "\n".join(parts) + "\n</svg>\n"

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: MIT
+"""Finds the sub-command; tools/drover/main.c has looked at its name before."""
+
+import importlib
+import sys
+
+SUBCOMMANDS = ("compare", "stat", "top")
+
+
+def main():
+    """The sub-command's exit status."""
+    name, *arguments = sys.argv[1:]
+    assert name in SUBCOMMANDS, name
+    return importlib.import_module(
+        f"drover_tools.command.{name}").main(arguments)

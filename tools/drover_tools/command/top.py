@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: MIT
+"""drover top: what a running program does with its condition variables."""
+
+import os
+import sys
+import time
+
+from drover_tools.command import counted, counted_report
+from drover_tools.command.commandline import FAILED, Parser, interruptible, say
+from drover_tools.tables.document import plain
+
+CLEAR = "\033[H\033[J"
+
+
+def parse(arguments):
+    """The command line."""
+    parser = Parser(prog="drover top", allow_abbrev=False)
+    parser.add_argument("--drop-in")
+    parser.add_argument("-d", "--delay", type=float, default=1)
+    parser.add_argument("-n", "--times", type=int, default=0)
+    parser.add_argument("pid", type=int)
+    options = parser.parse_args(arguments)
+    if not options.delay > 0 or options.times < 0:
+        parser.error("--delay and --times must be more than 0")
+    return options
+
+
+def file_of(pid):
+    """Where a process is counted; LookupError says why it is not."""
+    try:
+        with open(f"/proc/{pid}/maps", encoding="utf-8",
+                  errors="replace") as file:
+            for line in file:
+                path = line.rstrip("\n").split(" ", 5)[-1].strip()
+                if os.path.basename(path).startswith(counted.PREFIX):
+                    return path
+    except (FileNotFoundError, ProcessLookupError):
+        raise LookupError(f"there is no process {pid}") from None
+    except PermissionError:
+        raise LookupError(f"process {pid} is another user's") from None
+    raise LookupError(f"process {pid} is not counted: start it by"
+                      " `drover stat -- PROGRAM`")
+
+
+def show(found, seconds):
+    """One screen, of what was counted in so many seconds."""
+    text = (f"{found.name} ({found.pid}), in {seconds:.1f} s\n\n")
+    text += plain([counted_report.table(found)]) if found.condvars else (
+        "No condition variable was used.\n")
+    sys.stdout.write(CLEAR * sys.stdout.isatty() + text
+                     + "\n" * (not sys.stdout.isatty()))
+    sys.stdout.flush()
+
+
+def watch(options):
+    """Until the process ends, or so many times."""
+    path = file_of(options.pid)
+    before, then, shown = counted.Counted(path), time.monotonic(), 0
+    while not options.times or shown < options.times:
+        time.sleep(options.delay)
+        now, moment = counted.Counted(path), time.monotonic()
+        show(counted.since(before, now), moment - then)
+        before, then, shown = now, moment, shown + 1
+        if not os.path.exists(f"/proc/{options.pid}"):
+            return
+
+
+def main(arguments):
+    """The exit status."""
+    options = parse(arguments)
+    try:
+        interruptible()
+        watch(options)
+    except LookupError as error:
+        return say(f"top: {error}", FAILED)
+    except (OSError, ValueError):
+        return 0                # it has ended
+    except KeyboardInterrupt:
+        return 0
+    return 0

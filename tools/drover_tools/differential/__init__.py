@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""Gives two kernels the same futex calls."""

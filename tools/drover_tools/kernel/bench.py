@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: MIT
+"""What a requeue costs on the variants mainline and drover, side by side.
+
+In guests with one CPU whose clock counts instructions (QEMU's -icount), so
+that two runs agree:
+
+  requeue-cost    a waiter and a bystander, as slopes, and whole calls
+  perf bench      futex requeue and futex hash, as perf has them
+  locks held      while both bucket locks are held in the broadcasts of
+                  cond-perf, from the event futex:futex_requeue_locked
+
+Writes kernel-bench.txt and kernel-bench.json to BUILD/results. Fails if one
+of the ratios is above what has been promised.
+"""
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+
+from drover_tools.report import store
+from drover_tools.runs.machine import host
+from drover_tools.tree import BUILD
+from drover_tools.vm.guest import Guest, GuestError
+
+PERF = "/usr/bin/perf"
+VARIANTS = ("mainline", "drover")
+LIMIT = 1800
+
+#: Slopes from so many waiters to twice as many.
+WAITERS = 1000
+MANY = 5000
+ROUNDS = 50
+
+TRACING = "/sys/kernel/tracing"
+EVENT = f"{TRACING}/events/futex/futex_requeue_locked/enable"
+COST = "/root/requeue-cost"
+REQUEUE = f"perf bench -r 5 futex requeue -s -B -t {WAITERS}"
+HASH = "perf bench futex hash -s -t 1 -f 64 -r 1"
+BROADCASTS = (f"echo 1 >{EVENT}; cond-perf --impl=drover -k -n {WAITERS}"
+              f" -r {ROUNDS} >/dev/null; echo 0 >{EVENT}; cat {TRACING}/trace")
+
+#: What drover may take of mainline's time or instructions.
+PROMISED = {
+    "other_bucket": 0.25,
+    "same_bucket": 0.55,
+    "bystander": 0.45,
+    "waiter_and_bystander": 1.0,
+    "whole_call_10": 0.6,
+    "whole_call_1": 1.0,
+    "whole_call_0": 1.0,
+    "90_priorities": 0.25,
+}
+
+#: How much the slope between MANY and 2 MANY waiters may be above the other.
+GROWTH = 1.02
+
+
+def cost(guest, waiters):
+    """The rows of requeue-cost."""
+    rows = {}
+    for line in output(guest, f"{COST} {waiters}").splitlines():
+        name, value = line.split("\t")
+        rows[name] = float(value)
+    return rows
+
+
+def slopes_of_many(guest):
+    """The same for more waiters, without the whole calls."""
+    return {f"{name}, {MANY} to {2 * MANY} waiters": value
+            for name, value in cost(guest, MANY).items()
+            if not name.startswith("whole_call")}
+
+
+def perf_bench(guest):
+    """Both benchmarks of perf that a mover could change."""
+    text = output(guest, REQUEUE)
+    found = re.search(r"Requeued (\d+) of (\d+) threads in ([\d.]+) ms", text)
+    assert found and found[1] == found[2] == str(WAITERS), text
+    rows = {"perf bench futex requeue, a waiter":
+            float(found[3]) * 1e6 / WAITERS}
+    text = output(guest, HASH)
+    found = re.search(r"(\d+) operations/sec", text)
+    assert found, text
+    rows["perf bench futex hash, an operation"] = 1e9 / int(found[1])
+    return rows
+
+
+def locks_held(guest):
+    """How long both locks were held, in calls that moved most waiters."""
+    text = output(guest, BROADCASTS)
+    held = sorted(int(held) for held, moved in
+                  re.findall(r"held=(\d+) ret=(\d+)", text)
+                  if int(moved) >= WAITERS // 2)
+    assert len(held) >= ROUNDS // 2, text
+    title = "locks held, a broadcast to " + str(WAITERS)
+    return {f"{title}, median": held[len(held) // 2],
+            f"{title}, 9 of 10 below": held[len(held) * 9 // 10],
+            f"{title}, largest": held[-1]}
+
+
+def output(guest, command):
+    """What a command printed; it has to succeed."""
+    status, text = guest.run(command, timeout=LIMIT)
+    text = text.decode(errors="replace")
+    assert status == 0, f"{command}: exit status {status}: {text}"
+    return text
+
+
+def measure(variant, build):
+    """All rows of one variant."""
+    additions = [(PERF, PERF),
+                 (os.path.join(build, "kernel", "requeue-cost"), COST)]
+    rows = {}
+    with Guest(variant=variant, accel="icount", build=build, mem=3072,
+               additions=additions) as guest:
+        for part in (lambda guest: cost(guest, WAITERS), slopes_of_many,
+                     perf_bench, locks_held):
+            rows.update(part(guest))
+            print(f"kernel-bench: {variant}: {len(rows)} rows",
+                  file=sys.stderr)
+    return rows
+
+
+def table(results):
+    """Both variants side by side."""
+    width = max(map(len, results["mainline"]))
+    yield f"{'':{width}} {'mainline':>10} {'drover':>10}  ratio  promised"
+    for name, theirs in results["mainline"].items():
+        ours = results["drover"][name]
+        promised = PROMISED.get(name, "")
+        yield (f"{name:{width}} {theirs:10.1f} {ours:10.1f} {ours/theirs:6.2f}"
+               f"  {promised}").rstrip()
+
+
+def broken(results):
+    """What was promised and does not hold."""
+    theirs, ours = (results[variant] for variant in VARIANTS)
+    for name, most in PROMISED.items():
+        if ours[name] > most * theirs[name]:
+            yield f"{name}: more than {most} of mainline's"
+    for name in ("other_bucket", "90_priorities"):
+        many = ours[f"{name}, {MANY} to {2 * MANY} waiters"]
+        if many > GROWTH * ours[name]:
+            yield f"{name}: grows with the number of waiters"
+
+
+def main():
+    """Measure, print, and save."""
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default=BUILD,
+                        type=os.path.abspath)
+    build = parser.parse_args().build
+    try:
+        results = {name: measure(name, build) for name in VARIANTS}
+    except (AssertionError, GuestError, subprocess.SubprocessError) as error:
+        print(f"kernel-bench: {error}", file=sys.stderr)
+        return 1
+    lines = list(table(results)) + [f"! {line}" for line in broken(results)]
+    print("\n".join(lines))
+    path = os.path.join(build, "results", "kernel-bench")
+    store.write(f"{path}.txt", "\n".join(lines) + "\n")
+    store.write_json(f"{path}.json", {
+        "machine": host(),
+        "unit": "instructions",
+        "commands": [f"{COST} {WAITERS}", f"{COST} {MANY}", REQUEUE, HASH,
+                     BROADCASTS],
+        "promised": PROMISED, "results": results})
+    return 1 if list(broken(results)) else 0

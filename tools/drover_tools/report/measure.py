@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: MIT
+"""Measure one of the project's suites; `measure SUITE --help` says more.
+
+Leaves SUITE.json in build/results, of which tools/report makes tables
+and plots.  When interrupted, what was measured until then.
+"""
+
+import argparse
+import importlib
+import os
+import signal
+import sys
+
+from drover_tools.report import engine, store
+from drover_tools.runs import plan
+from drover_tools.signals import leave_on
+from drover_tools.tables import document
+from drover_tools.tree import BUILD
+
+NAMES = ("table", "bench", "programs", "waiting", "stream", "counts")
+
+
+def at_least(least, kind=int):
+    """A type of numbers for argparse."""
+    def read_number(text):
+        value = kind(text)
+        if value < least:
+            raise argparse.ArgumentTypeError(f"{text} is less than {least}")
+        return value
+    return read_number
+
+
+def counts(text):
+    """"1 2 4" as [1, 2, 4]"""
+    return sorted({at_least(1)(word) for word in text.split()})
+
+
+def add_common(parser, suite):
+    """Options that all suites have."""
+    add = parser.add_argument
+    add("--runs", "--rounds", type=at_least(1), default=suite.rounds,
+        metavar="N", dest="rounds",
+        help=f"of each cell, at most (default {suite.rounds})")
+    add("--minutes", "--limit", type=at_least(0.01, float), metavar="M",
+        dest="minutes",
+        help=f"begin no round later (default {suite.minutes})")
+    add("--run-limit", type=at_least(0.01, float), default=suite.limit,
+        metavar="S", dest="limit",
+        help=f"seconds after which a run is ended (default {suite.limit})")
+    add("--settle", type=at_least(3), nargs="?", metavar="N",
+        const=engine.SETTLE_ROUNDS, help="then N rounds more (default"
+        f" {engine.SETTLE_ROUNDS}) on this machine of what was promised and"
+        " is open")
+    add("--print", metavar="JSON", dest="source",
+        help="measure nothing, print what is in this file")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--host-only", action="store_true",
+                       help="no guests, and so no kernels needed")
+    where.add_argument("--guests-only", action="store_true")
+    add("--host-cpus", type=counts, default=plan.host_cpu_counts(),
+        help='CPUs of this machine to use (default: "1" and all)')
+    add("--cpus", type=counts, default=[1, 2, 4],
+        help='of guests (default "1 2 4")')
+    add("--mem", type=at_least(1), default=2048, metavar="MB",
+        help="of each guest (default 2048)")
+    add("--accel", default=os.environ.get("ACCEL") or "auto",
+        choices=("auto", "kvm", "tcg"))
+    add("--build", default=BUILD, metavar="DIR", type=os.path.abspath)
+
+
+def parser_of(name):
+    """(suite, its command line)"""
+    suite = importlib.import_module(
+        f"drover_tools.report.suite_{name}").SUITE
+    parser = argparse.ArgumentParser(
+        prog=f"measure {name}", description=sys.modules[
+            type(suite).__module__].__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_common(parser, suite)
+    suite.arguments(parser)
+    return suite, parser
+
+
+def parse(arguments):
+    """(suite, options)"""
+    if arguments[:1] in (["-h"], ["--help"]):
+        print(__doc__, *(parser_of(name)[1].format_help() for name in NAMES),
+              sep="\n")
+        sys.exit(0)
+    if not arguments or arguments[0] not in NAMES:
+        print(f"usage: measure {{{','.join(NAMES)}}} [OPTION...]",
+              file=sys.stderr)
+        sys.exit(2)
+    suite, parser = parser_of(arguments[0])
+    options = parser.parse_args(arguments[1:])
+    full = getattr(options, "full", False)
+    options.minutes = options.minutes or (
+        24 * 60 if full else 2 * suite.minutes if options.settle
+        else suite.minutes)
+    if full:
+        options.settle = options.settle or engine.SETTLE_ROUNDS
+    return suite, options
+
+
+def read(path):
+    """A stored measurement, or an end with a message."""
+    if not os.path.exists(path):
+        sys.exit(f"measure: {path} is missing")
+    result = store.read_json(path)
+    wrong = list(store.errors(result))
+    if wrong:
+        sys.exit(f"measure: {path} is no result: {wrong[0]}")
+    return result
+
+
+def show(suite, result):
+    print(document.plain(suite.blocks(result)), end="", flush=True)
+
+
+def save(suite, session, path):
+    """Write the files and print what was found."""
+    result = session.result()
+    for line in store.errors(result):
+        session.progress.tell(f"{suite.name}: {line}")
+    store.write_lines(path, result)
+    if not getattr(session.options, "tap", False):
+        show(suite, result)
+        print(f"Saved: {path}")
+
+
+def run(suite, options):
+    """Measure, save whatever happens; the exit status."""
+    session = engine.Session(suite, options)
+    path = os.path.join(options.build, "results", f"{suite.name}.json")
+    try:
+        session.measure()
+    finally:
+        session.progress.close()
+        if session.cells or session.extras:
+            save(suite, session, path)
+    return 0 if suite.well(session) and not session.failed else 1
+
+
+def main():
+    leave_on(signal.SIGTERM, signal.SIGHUP)
+    suite, options = parse(sys.argv[1:])
+    if options.source:
+        show(suite, read(options.source))
+        return 0
+    try:
+        return run(suite, options)
+    except KeyboardInterrupt:
+        return 130

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: MIT
+"""The main table: four commands, on the host's own kernel and in
+guests of the three kernel variants with several numbers of CPUs.
+"""
+
+from drover_tools.report.cells import guest_cells, host_cells
+from drover_tools.report.engine import Suite
+from drover_tools.runs import plan
+from drover_tools.runs.plan import Contender, Row
+from drover_tools.tables import sections, stats
+from drover_tools.tables.document import Heading, Table, Text, Value
+from drover_tools.tables.results import Cells
+
+ROWS = tuple(Row(command, operation, guest=True, promised=True)
+             for command, operation in (
+                 ("cond-perf -r 100 -n 200", "waiter and round"),
+                 ("cond-perf -r 1000 -n 100", "waiter and round"),
+                 ("pp -n 128 -i 1000 -S 32768", "hand-off"),
+                 ("pp -n 1024 -i 10 -S 32768", "hand-off")))
+HOST = (Contender("wake-all", "drover", policy="wake-all"),
+        Contender("glibc", "pthread"),
+        Contender("auto", "drover", policy="auto"))
+GUEST = (Contender("wake-all on none", "drover", policy="wake-all",
+                   variant="none"),
+         Contender("glibc on none", "pthread", variant="none"),
+         *(Contender(f"{policy} on {variant}", "drover", policy=policy,
+                     variant=variant)
+           for policy in ("requeue", "auto")
+           for variant in ("mainline", "drover")))
+
+
+class TableSuite(Suite):
+    """`make table`."""
+
+    name, title = "table", "The table"
+    needs = ("bin/drover-bench", "lib/libdrover.so.1")
+    rounds, minutes = 5, 60
+    against = {one.name: group[1].name for group in (HOST, GUEST)
+               for one in group if one is not group[1]}
+    own = tuple(against)
+
+    def cells(self, options, missing):
+        cells = [] if options.guests_only else host_cells(
+            ROWS, HOST, options.host_cpus, options.build)
+        for cpus in [] if options.host_only else options.cpus:
+            cells += guest_cells(ROWS, GUEST, cpus)
+        return cells
+
+    def blocks(self, result):
+        cells = Cells(result)
+        settings = result["settings"]
+        limit = settings["limit"]
+        yield from sections.machine(result)
+        yield Text(f"seconds: median of {settings['rounds']} interleaved runs;"
+                   " ±: half the span from the fastest to the slowest; ratio:"
+                   " to glibc in the same place, \"!\": slower beyond its"
+                   " interval, \"=\": not; sw: context switches; incomplete"
+                   f" {limit:g}s+: a run was ended after {limit:g} s.")
+        for place, title in (("host", "On the host's own kernel"),
+                             ("guest", "In guests")):
+            mine = [one for one in result["cells"] if one["place"] == place]
+            if mine:
+                yield Heading(2, title)
+                yield _table(cells, result, mine)
+        compared = [cells.to_opponent(cell) for cell in cells.promised()]
+        behind = [one for one in compared
+                  if one and one["verdict"] == stats.BEHIND]
+        yield Text(f"Slower than glibc in {len(behind)} of {len(compared)}"
+                   " cells.")
+        yield from sections.not_measured(result)
+
+
+def _table(cells, result, mine):
+    """All rows measured in one place."""
+    counts = sorted({cell["cpus"] for cell in mine})
+    header = [""]
+    for cpus in counts:
+        header += [f"{plan.cpus_text(cpus)}: seconds", "±", "ratio", "sw"]
+    by_key = {(cell["row"], cell["contender"], cell["cpus"]): cell
+              for cell in mine}
+    rows = []
+    for row in dict.fromkeys(cell["row"] for cell in mine):
+        operation = result["rows"][row]["group"]
+        rows.append([f"{row}  (sw: for each {operation})"]
+                    + [""] * (len(header) - 1))
+        for name in cells.contenders(mine):
+            line = ["  " + name]
+            for cpus in counts:
+                line += _cell(cells, by_key[row, name, cpus], result)
+            rows.append(line)
+    return Table(header, rows)
+
+
+def _cell(cells, cell, result):
+    """Seconds, spread, ratio, switches: or why not."""
+    if not cell["runs"] or cell["state"] == plan.INCOMPLETE:
+        limit = f"incomplete {result['settings']['limit']:g}s+"
+        return [{plan.INCOMPLETE: limit, plan.FAILED: "failed"}.get(
+            cell["state"], "not measured"), "", "", ""]
+    own = stats.figures(cell, "seconds")
+    found = cells.to_opponent(cell) if cell["contender"] in cells.against \
+        else None
+    ratio = Value(f"{found['ratio']:.2f}", found["verdict"]) if found else (
+        "-" if cell["contender"] in cells.against else "1.00")
+    return [f"{own['seconds']:.3f}", sections.percent(own["spread"]), ratio,
+            f"{own['switches']:.2f}"]
+
+
+SUITE = TableSuite()

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: MIT
+"""What is measured: rows, contenders, and a cell for each pair in a place."""
+
+import dataclasses
+import os
+import shlex
+
+#: Where build/bin and build/lib are in a guest.
+GUEST_ROOT = "/drover"
+DROP_IN = "libdrover-pthread.so.1"
+VARIANTS = ("none", "mainline", "drover")
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """One command line of a benchmark program, as the row is called.
+
+    group: the table it belongs to; title: what stands above it there; quick:
+    not only with --full; guest: it is run in guests; promised: ours must not
+    be behind in it; own_program: its first word is a program, not a suite of
+    the contender's; metric: what is compared, of a run; goals: (metric, peer,
+    how much of the peer's ours may have at most), without a peer in itself.
+    """
+
+    command: str
+    group: str = ""
+    title: str = ""
+    quick: bool = True
+    guest: bool = False
+    promised: bool = False
+    own_program: bool = False
+    metric: str = "ns_per_operation"
+    goals: tuple = ()
+
+    @property
+    def words(self):
+        return self.command.split()
+
+    @property
+    def suite(self):
+        return self.words[0]
+
+    @property
+    def works(self):
+        """Whether its threads work for a while that is measured first."""
+        return (self.suite in ("mixed", "pool-perf", "stream-perf")
+                or self.suite == "broadcast" and "-c 0" not in self.command)
+
+
+@dataclasses.dataclass(frozen=True)
+class Contender:
+    """An implementation, as one program runs it.
+
+    variant: of a guest's kernel; needs: what the program is built from, and
+    how to get it; kernel_threads: its hand-offs go through the kernel;
+    requeue: it hangs without one; own_work: its threads work with code of
+    their own, at its own cost; suites: those it has, if not all.
+    """
+
+    name: str
+    impl: str = ""
+    program: str = "drover-bench"
+    policy: str = ""
+    drop_in: bool = False
+    variant: str = ""
+    needs: str = ""
+    kernel_threads: bool = True
+    requeue: bool = False
+    own_work: bool = False
+    suites: tuple = ()
+
+    def command(self, row, root, more=()):
+        """The shell command that runs it; root holds bin/ and lib/."""
+        settings = []
+        if self.policy:
+            settings.append(f"DROVER_POLICY={self.policy}")
+        if self.drop_in:
+            library = os.path.join(root, "lib", DROP_IN)
+            settings.append(f"LD_PRELOAD={shlex.quote(library)}")
+        words = row.words if row.own_program else [self.program, *row.words]
+        program = shlex.quote(os.path.join(root, "bin", words[0]))
+        return " ".join([*settings, program, *words[1:], *more,
+                         f"--impl={self.impl}", "--json"])
+
+    def offers(self, row):
+        """Whether it can run this row."""
+        return ((not self.suites or row.suite in self.suites)
+                and (self.kernel_threads or "--latency" not in row.words))
+
+
+PENDING = "pending"
+COMPLETE = "complete"
+INCOMPLETE = "incomplete"       # a run took longer than the limit
+FAILED = "failed"
+
+
+@dataclasses.dataclass
+class Cell:
+    """One row for one contender on a number of CPUs, and its runs."""
+
+    place: str              # "host" or "guest"
+    cpus: int
+    row: Row
+    contender: Contender
+    command: str            # what is run, from a shell in the top folder
+    state: str = PENDING
+    reason: str = ""        # of a failure
+    runs: list = dataclasses.field(default_factory=list)
+
+    @property
+    def open(self):
+        """Whether it may be run again."""
+        return self.state in (PENDING, COMPLETE)
+
+    @property
+    def where(self):
+        """Which cells it is compared with."""
+        return self.row.command, self.place, self.cpus
+
+    @property
+    def key(self):
+        return (*self.where, self.contender.name)
+
+    def as_json(self):
+        return {"place": self.place, "cpus": self.cpus,
+                "row": self.row.command, "contender": self.contender.name,
+                "variant": self.contender.variant or None,
+                "command": self.command, "state": self.state,
+                "reason": self.reason, "runs": self.runs}
+
+
+def cpus_text(number):
+    """In words."""
+    return f"{number} CPU{'s' * (number > 1)}"
+
+
+def host_cpu_counts():
+    """One, and all."""
+    return sorted({1, len(os.sched_getaffinity(0))})
+
+
+def first_cpus(number):
+    """So many of those that may be used."""
+    return sorted(os.sched_getaffinity(0))[:number]

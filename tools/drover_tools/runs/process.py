@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: MIT
+"""Running a program so that measuring it costs it nothing.
+
+A program is started by posix_spawn() on the CPUs it is given, and the runner
+sleeps in wait4() until it ends, which also tells what it and its children
+used.
+"""
+
+import contextlib
+import ctypes
+import os
+import signal
+import subprocess
+
+from drover_tools.runs import system
+
+PR_SET_CHILD_SUBREAPER = 36
+#: Nanoseconds of a wake-up on another CPU from which it is dear.
+DEAR = 10000
+WAKE_UPS, WAKE_UP_LIMIT = 20000, 60
+
+
+class TooSlow(Exception):
+    """A program was ended at its time limit."""
+
+
+class Failed(Exception):
+    """A program failed; the text says how."""
+
+
+def _ring(_number, _frame):
+    raise TooSlow
+
+
+def spawn(words, environment, cpus, errors, output=os.devnull,
+          given=os.devnull):
+    """Start a program in a session of its own; its process id.
+
+    errors, output: what it prints goes there; given: what it reads.
+    """
+    signal.signal(signal.SIGALRM, _ring)
+    write = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+    mine = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cpus)
+    try:
+        return os.posix_spawn(
+            system.have(words[0]) or words[0], words, environment,
+            setsid=True, setsigdef=[signal.SIGINT, signal.SIGPIPE],
+            file_actions=[
+                (os.POSIX_SPAWN_OPEN, 0, given, os.O_RDONLY, 0),
+                (os.POSIX_SPAWN_OPEN, 1, output, write, 0o644),
+                (os.POSIX_SPAWN_OPEN, 2, errors, write, 0o644)])
+    finally:
+        os.sched_setaffinity(0, mine)
+
+
+def finish(pid, limit):
+    """Wait for its end: (exit status, resources)."""
+    try:
+        signal.setitimer(signal.ITIMER_REAL, limit)
+        _, status, used = os.wait4(pid, 0)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        return os.waitstatus_to_exitcode(status), used
+    except BaseException:
+        end(pid)
+        raise
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def end(pid):
+    """End it with all that it started, unless it has ended."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(pid, signal.SIGKILL)
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(pid, 0)
+
+
+def last_words(errors):
+    """The last line that a program has left there."""
+    with open(errors, encoding="utf-8", errors="replace") as file:
+        return (file.read().strip().splitlines()[-1:]
+                or ["no message"])[0][:200]
+
+
+def check(status, words, errors):
+    """Complain of an exit status."""
+    if status:
+        raise Failed(f"{words[0]}: exit status {status}:"
+                     f" {last_words(errors)}")
+
+
+def used_by(used):
+    """Resources, as a run has them."""
+    return {"cpu_seconds": used.ru_utime + used.ru_stime,
+            "voluntary_switches": used.ru_nvcsw,
+            "involuntary_switches": used.ru_nivcsw}
+
+
+def adopt_orphans():
+    """Become the parent of whatever a program leaves behind."""
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
+
+
+def children():
+    """This process's children by id: names, "" for one that has ended."""
+    found = {}
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError), open(
+                f"/proc/{entry}/stat", encoding="utf-8",
+                errors="replace") as file:
+            name, rest = file.read().rsplit(") ", 1)
+            state, parent = rest.split()[:2]
+            if int(parent) == os.getpid():
+                found[int(entry)] = name.split("(", 1)[1] * (state != "Z")
+    return found
+
+
+def end_children(spared=()):
+    """End whatever was started and is left, with all it has started; names."""
+    names = []
+    while left := {pid: name for pid, name in children().items()
+                   if pid not in spared}:
+        names += filter(None, left.values())
+        for pid in left:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        for pid in left:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, 0)
+    return names
+
+
+def wake_up(program, first, second):
+    """Nanoseconds of waking a thread on another CPU, or on the same.
+
+    program: work/wakeup.c; without it, None.
+    """
+    if not os.path.exists(program):
+        return None
+    done = subprocess.run(
+        [program, str(WAKE_UPS), str(first), str(second)], check=True,
+        capture_output=True, text=True, timeout=WAKE_UP_LIMIT)
+    return int(done.stdout)
+
+
+def dear_or_cheap(nanoseconds):
+    """What a wake-up on another CPU is."""
+    return "dear" if nanoseconds >= DEAR else "cheap"

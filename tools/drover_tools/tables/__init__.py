@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""What numbers say of each other, and tables of that."""

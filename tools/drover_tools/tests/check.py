@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: MIT
+"""Does the machinery see failures? Feeds it programs and output that fail."""
+
+import os
+import re
+import signal
+import sys
+import tempfile
+
+from drover_tools.check import guests, host, results, static
+from drover_tools.check.results import FAIL, KNOWN, PASS, SKIP, Result
+from drover_tools.differential import pair
+from drover_tools.runs.process import adopt_orphans, children
+from drover_tools.tap import Tap
+from drover_tools.vm.errors import GuestError
+
+
+def outcome(found):
+    """Pairs of status and reason, which is what tests look at."""
+    return [(result.status, result.why) for result in found]
+
+
+def outcome_of(function, *arguments):
+    """What a function returns, or the class of what it raises."""
+    try:
+        return function(*arguments)
+    except BaseException as error:      # pylint: disable=broad-except
+        return type(error)
+
+
+#: Shell scripts as test programs, and what they come to at the end.
+SCRIPTS = {
+    "echo 1..3; echo ok 1 a; echo 'ok 2 b # SKIP no clock'; echo ok 3 c":
+        [(PASS, ""), (SKIP, "no clock"), (PASS, "")],
+    "echo 1..1; echo 'not ok 1 a # TO" "DO at most 5'": [(KNOWN, "at most 5")],
+    "echo '1..0 # SKIP no futex'; exit 4": [(SKIP, "no futex")],
+    "echo 1..2; echo ok 1 a":
+        [(PASS, ""), (FAIL, "planned 2 results and gave 1")],
+    "true": [(FAIL, "printed no TAP plan")],
+    "echo 1..1; echo not ok 1 a":
+        [(FAIL, ""), (FAIL, "exit status 0 with a failed result")],
+    "echo 1..1; echo ok 1 a; exit 1":
+        [(PASS, ""), (FAIL, "exit status 1 without a failed result")],
+    "echo 1..1; echo 'Bail out! oh'; exit 1": [(FAIL, "gave up: oh")],
+    "echo 1..1; echo ok 1 a; kill -SEGV $$":
+        [(PASS, ""), (FAIL, "killed by signal 11")],
+    "echo 1..1; sleep 1000 & read never </dev/zero":
+        [(FAIL, "ran longer than 1 s")],
+    "echo 1..1; echo ok 1 a; setsid sleep 1000 >/dev/null 2>&1 &":
+        [(PASS, ""), (FAIL, "left processes behind")],
+}
+
+KSELFTEST = """TAP version 13
+1..4
+# selftests: drover-x: good
+# TAP version 13
+# 1..1
+# ok 1 a
+ok 1 selftests: drover-x: good
+# selftests: drover-x: bad
+# 1..1
+# not ok 1 b
+not ok 2 selftests: drover-x: bad # exit=1
+# selftests: drover-x: slow
+# 1..1
+#
+not ok 3 selftests: drover-x: slow # TIMEOUT 45 seconds
+# selftests: drover-x: crash
+# 1..1
+not ok 4 selftests: drover-x: crash # exit=139
+# selftests: futex/functional: lies
+# not ok 1 c
+ok 5 selftests: futex/functional: lies
+# selftests: drover-x: cut
+# wainot ok 9 selftests: drover-x: cut # exit=254
+"""
+
+
+def test_programs(tap, folder):
+    """Whatever a program does wrong is seen, and nothing stays behind."""
+    for script, wanted in SCRIPTS.items():
+        found = outcome(host.run_test(
+            "t", ["sh", "-c", script], 1 if "never" in script else 20,
+            os.path.join(folder, "output")))
+        tap.equal(([(status, re.sub("(behind).*", r"\1", why))
+                    for status, why in found], children()), (wanted, {}),
+                  f"sh -c {script!r}".replace("#", ""))
+    tap.equal(results.parse("t", "1..1\nnot ok 1 a\n# got 1\n", 1),
+              [Result("t: a", FAIL, "", ("got 1",))],
+              "the comments behind a failed result come with it")
+
+
+def test_side_by_side(tap, _folder):
+    """Each is called once, exceptions arrive, and so does a death."""
+    def square(number):
+        return number ** 2
+
+    def leave(number):
+        if number == 3:
+            sys.exit(7)
+
+    def die(_number):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def all_of(function, things):
+        return dict(host.side_by_side(function, things))
+
+    tap.equal(all_of(square, range(20)), {i: i ** 2 for i in range(20)},
+              "side by side: each is called once")
+    for function, things, wanted in ((leave, [3], SystemExit),
+                                     (leave, [1, 2, 3, 4], SystemExit),
+                                     (die, [1, 2], RuntimeError)):
+        tap.equal(outcome_of(all_of, function, things), wanted,
+                  f"side by side: {function.__name__} {things}")
+
+
+def test_commands(tap, _folder):
+    """No such program, test or option; what follows -- is another's."""
+    for line, wrong in {
+            "tools/check --only=format # --what": [],
+            "tools/vm --cpus=4 -- cond-perf --what": [],
+            "tools/check --what=format": ["tools/check: knows no --what"],
+            "selftests/walk": ["selftests/walk: no such program"],
+            "build/selftests/stream/basic seed=1": [],
+            "build/selftests/futex/no": ["build/selftests/futex/no: no such"
+                                         " test"],
+    }.items():
+        program, rest = static.COMMAND.fullmatch("    " + line).groups()
+        tap.equal(list(static.wrong_command(program, rest)), wrong,
+                  "in a document: " + line.split(" #")[0])
+
+
+def test_lists(tap, _folder):
+    """Known failures, and promises with and without a test."""
+    for result, wanted in ((Result("a", FAIL, "exit status 1"), [KNOWN]),
+                           (Result("a", PASS), [FAIL]),
+                           (Result("b", PASS), [PASS, FAIL])):
+        tap.equal([each.status for each
+                   in results.compare([result], {"a": "requeue"})], wanted,
+                  f"a is known to fail, and {result.name} {result.status}")
+    for text, wrong in (("Tests: mutex/basic */", []),
+                        ("Tests: mutex/none", ["f: x: no test mutex/none"]),
+                        ("", ["f: x: names no tests"])):
+        tap.equal(list(static.untested("f", "x", text)), wrong,
+                  f"a promise: {text!r}")
+
+
+def test_nested(tap, _folder):
+    """Each program's own results are found inside kselftest's."""
+    tap.equal([(result.name, result.status, result.why) for result
+               in guests.kselftest_results(KSELFTEST, "x")],
+              [("x/good: a", PASS, ""), ("x/bad: b", FAIL, ""),
+               ("x/slow", FAIL, "ran out of time"),
+               ("x/crash", FAIL, "killed by signal 11"),
+               ("futex/functional:lies", FAIL, "not ok 1 c"),
+               ("x/cut", FAIL, "exit status 254")], "kselftest's output")
+
+
+def test_once_more(tap, _folder):
+    """Mainline's programs that failed are run again, and nothing else."""
+    job = guests.Job(guests.MAINLINE, "all", again="one ")
+    for name, status, hurried in (
+            ("futex/functional:futex_requeue", FAIL, True),
+            ("futex/functional:futex_requeue", PASS, False),
+            ("futex/functional:futex_requeue_race", FAIL, False),
+            ("futex/functional", FAIL, False),
+            ("futex/requeue_race: ends", FAIL, False)):
+        tap.equal(bool(guests.may_have_been_hurried(
+            Result(name, status), job)), hurried,
+                  f"once more: {name} {status}")
+    tap.equal(guests.once_more(job, "x:y").command, "one x:y",
+              "once more: that program only")
+    first = [Result("a", FAIL, "slow"), Result("b", PASS)]
+    for again, wanted in (
+            (Result("a", PASS), [(PASS, ""), (PASS, "by a clock that waits")]),
+            (Result("guest", FAIL, "died"),
+             [(FAIL, "slow"), (PASS, ""), (FAIL, "died")])):
+        tap.equal(outcome(guests.replaced(first, [again])), wanted,
+                  f"once more: {again.name} {again.status}")
+
+
+def test_share(tap, folder):
+    """Whatever there is runs in one guest; what asks for requeue with it and
+    without, and the library on many CPUs."""
+    # The last one is a program whose source is gone.
+    for name in ("attack/locks", "cond/fork", "futex/tracepoints",
+                 "mutex/basic", "pthread/fork", "stress/cond_mixed",
+                 "pool/gone"):
+        os.makedirs(os.path.join(folder, "selftests", name))
+    kernels = {"futex", "futex/functional", "stress"}
+    requeuers = {"cond", "pthread", *kernels}
+    for variant, cpus, wanted in (
+            ("drover", 1, {"mutex", *requeuers}),
+            ("drover", 4, {"cond", *kernels}),
+            ("none", 1, requeuers), ("mainline", 1, kernels),
+            ("none", 4, {"futex", "stress"}), ("mainline", 4, kernels)):
+        machine = guests.Machine(variant, cpus, 0, "", folder)
+        tap.equal(guests.share(machine, ("none", "mainline", "drover"),
+                               (1, 4)), wanted,
+                  f"share: {variant}, {cpus} CPUs")
+
+
+class FakeGuest:
+    """Answers every command alike."""
+
+    def __init__(self, status, output):
+        self.answer = status, output
+
+    def run(self, _command, timeout):
+        """As that of a Guest, which may end instead."""
+        assert timeout
+        if isinstance(self.answer[1], Exception):
+            raise self.answer[1]
+        return self.answer
+
+
+#: What a guest answers for one sequence.
+ANSWERS = {"passes": FakeGuest(0, b"0 12\ncalls=5\n"),
+           "differs": FakeGuest(0, b"0 13\ncalls=5\n"),
+           "fails": FakeGuest(1, b"calls: a thread runs for ever\n"),
+           "dies": FakeGuest(0, GuestError("the guest died", "Oops"))}
+
+
+def test_pair(tap, _folder):
+    """What the differential test says of two kernels' answers."""
+    wanted = {"passes": {"calls": "5"}, "differs": pair.Different,
+              "fails": pair.Different, "dies": GuestError}
+    for one in ("passes", "fails", "dies"):
+        for other in wanted:
+            two = pair.Pair({"mainline": ANSWERS[one],
+                             "other": ANSWERS[other]}, 1)
+            tap.equal(outcome_of(two.compare, 0, 1),
+                      wanted[other] if one == "passes" else pair.Unfounded,
+                      f"differential: mainline {one}, the other {other}")
+
+
+def main():
+    """Run all tests; the exit status."""
+    adopt_orphans()
+    tap = Tap()
+    for test in (test_programs, test_side_by_side, test_commands, test_lists,
+                 test_nested, test_once_more, test_share, test_pair):
+        with tempfile.TemporaryDirectory() as folder:
+            test(tap, folder)
+    return tap.exit_status()

@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: MIT
+"""Programs that the tests of the drover command compile."""
+
+import os
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+FIXTURE = os.path.join(HERE, "fixture.c")
+PRINTED = os.path.join(HERE, "printed.c")

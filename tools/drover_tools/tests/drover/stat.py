@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: MIT
+"""Tests of drover stat and drover top."""
+
+import json
+import os
+import signal
+import subprocess
+import tempfile
+
+from drover_tools.tests.drover.sources import FIXTURE
+
+LIMIT = 60
+
+
+def compile_fixture(folder):
+    """fixture.c, with symbols."""
+    path = os.path.join(folder, "fixture")
+    subprocess.run([os.environ.get("CC", "gcc"), "-O1", "-g", "-pthread",
+                    "-o", path, FIXTURE], check=True)
+    return path
+
+
+def test_usage(tap, run):
+    """One line, and status 2."""
+    for line in ("stat", "stat -x true", "stat --json /nowhere/file true",
+                 "top", "top one", "top -d 0 1", "top -x 1", "top 1 2"):
+        status, out, err = run(*line.split())
+        tap.ok((status, out, err.count("\n")) == (2, "", 1),
+               f"usage: drover {line}", f"status {status}: {out}{err}")
+    for wanted, line in ((127, "stat /nowhere/program"), (126, "stat /"),
+                         (1, "top 99999999"), (1, f"top {os.getpid()}")):
+        status, out, err = run(*line.split())
+        tap.ok((status, out, err.count("\n")) == (wanted, "", 1),
+               f"drover {line.split()[0]}: status {wanted}",
+               f"status {status}: {out}{err}")
+
+
+def test_status(tap, run):
+    """A program's exit status, and what it prints, stay its own."""
+    status, out, err = run("stat", "sh", "-c", "echo out; exit 7")
+    tap.ok((status, out) == (7, "out\n") and "no condition variables" in err,
+           "stat: the program's exit status", f"status {status}: {out}{err}")
+    status, _, err = run("stat", "sh", "-c", "kill -9 $$")
+    tap.equal(status, 128 + 9, "stat: the program's signal")
+
+
+def counted(run, fixture, folder, *words, **environment):
+    """(what it printed, the processes by their number of waits)"""
+    told = os.path.join(folder, "told.json")
+    status, out, err = run("stat", "--json", told, *words, fixture,
+                           "stock" if "--stock" in words else "drop-in",
+                           **environment)
+    assert status == 3, f"status {status}: {out}{err}"
+    with open(told, encoding="utf-8") as file:
+        processes = json.load(file)["processes"]
+    return err, [{one["name"].split("+")[0]: one for one in each["condvars"]}
+                 for each in processes]
+
+
+def test_counts(tap, run, fixture, folder):
+    """What the fixture does is what is counted, whoever it is done by."""
+    for words, settings in (((), {"DROVER_POLICY": "requeue,spin=0"}),
+                            (("--stock",), {})):
+        text, found = counted(run, fixture, folder, *words, **settings)
+        who = "the C library" if words else "Drover"
+        tap.ok(len(found) == 2, f"stat, {who}: the child by itself", text)
+        parent, child = found
+        for name, wanted in (
+                ("gate", {"waits": 4, "broadcasts": 1, "signals": 0,
+                          "released": 4, "over": 0, "sampled": 4,
+                          "moved": 0 if words else 4,
+                          "again": 4 if words else 0}),
+                ("late", {"waits": 3, "over": 3, "released": 0}),
+                ("never", {"waits": 1, "over": 1, "released": 0}),
+                ("arrived", {"signals": 5}), ("c11", {"signals": 1})):
+            got = {key: parent[name][key] for key in wanted}
+            tap.equal(got, wanted, f"stat, {who}: {name}")
+        tap.equal({name: one["signals"] for name, one in child.items()},
+                  {"gate": 2}, f"stat, {who}: the child's signals")
+        tap.ok(sum(parent["gate"]["latency_log2_ns"]) == 4
+               and "From release to return: 50 % below" in text,
+               f"stat, {who}: four returns are timed", text)
+        tap.ok("wait_at_gate (fixture" in text and "open_gate" in text,
+               f"stat, {who}: call sites", text)
+        tap.ok(("sleep again once they are released" in text) == bool(words),
+               f"stat, {who}: a herd is told", text)
+
+
+def test_polls(tap, run, fixture, folder):
+    """A poll that lasts as long as it takes pays."""
+    _, found = counted(run, fixture, folder, DROVER_POLICY="spin=0")
+    polls = sum(one["paid"] + one["in_vain"] for one in found[0].values())
+    tap.equal(polls, 0, "stat: who does not poll has paid for nothing")
+    _, found = counted(run, fixture, folder, DROVER_POLICY="spin=10")
+    polls = sum(one["paid"] + one["in_vain"] for one in found[0].values())
+    tap.ok(polls > 0, "stat: polls are counted", found)
+
+
+def test_top(tap, run, drover, fixture):
+    """Beside a program that runs, which Ctrl-C then ends."""
+    with subprocess.Popen(
+            [drover, "stat", "--stock", fixture, "stock", "stay"], text=True,
+            start_new_session=True, stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        pid = int(process.stdout.readline())
+        with open(f"/proc/{pid}/maps", encoding="utf-8") as file:
+            path = next(line.split()[-1] for line in file
+                        if "drover-stat." in line)
+        status, out, err = run("top", "-n", "1", "-d", "0.2", str(pid))
+        line = next((line for line in out.splitlines()
+                     if line.startswith("gate")), "gate 0 0").split()
+        tap.ok(status == 0 and int(line[2]) > 0,
+               "top: what is done now", f"status {status}: {out}{err}")
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=LIMIT)
+    tap.ok(process.returncode == 128 + signal.SIGINT and "gate" in err,
+           "stat: Ctrl-C ends the program, and what was counted is told",
+           f"status {process.returncode}: {out}{err}")
+    tap.ok(not os.path.exists(path) and not os.path.exists(f"/proc/{pid}"),
+           "stat: leaves neither file nor process")
+
+
+def test_all(tap, run, drover):
+    """run(): of drover, for its exit status and output."""
+    test_usage(tap, run)
+    test_status(tap, run)
+    with tempfile.TemporaryDirectory() as folder:
+        fixture = compile_fixture(folder)
+        test_counts(tap, run, fixture, folder)
+        test_polls(tap, run, fixture, folder)
+        test_top(tap, run, drover, fixture)

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: MIT
+"""Compiles the examples as a user would, and runs them; prints TAP.
+
+O= in the environment: the build folder, whose libdrover is used.
+"""
+
+import os
+import shutil
+import subprocess
+import tempfile
+
+from drover_tools.tap import Tap
+from drover_tools.tree import BUILD, TOP
+
+SOURCES = os.path.join(TOP, "tools", "examples")
+LIB = os.path.join(BUILD, "lib")
+WARNINGS = ("-Wall", "-Wextra", "-Werror")
+
+#: What each example prints.
+EXAMPLES = {
+    "barrier.c": "sum after 1000 steps: 192108\n",
+    "barrier.cc": "phases: 100, early: 0, a count of 0 is refused\n",
+    "ggml_graph.c": "teams of 1 to 4 threads: 0 results differ\n",
+    "pool.c": "sum: 2499975000.0, fibonacci(18): 2584\n",
+    "pool.cc": "not a number: none\nsum: 42, 999 squared: 998001\n",
+    "thundering_herd.c": "3203762688\n",
+    "token-loop.c": "0 0 14816 56895 59478 27641 11750 5075 16405 5302 \n"
+                    "synchronizations: 20 asked for, 0 waited for;"
+                    " read-backs: 10\n",
+}
+
+
+def compile_example(name, program):
+    """Compile as the example's comment says; what the compiler said."""
+    if name.endswith(".cc"):
+        command = [os.environ.get("CXX", "g++"), "-std=c++17"]
+    else:
+        command = [os.environ.get("CC", "gcc"), "-std=c11", "-D_GNU_SOURCE"]
+    done = subprocess.run(
+        [*command, *WARNINGS, "-O1", os.path.join(SOURCES, name),
+         f"-I{TOP}/lib/include", f"-L{LIB}", "-ldrover", "-pthread",
+         f"-Wl,-rpath,{LIB}", "-o", program], capture_output=True,
+        text=True, check=False)
+    return done.returncode, done.stderr
+
+
+def cmake(folder, *settings):
+    """Build the example with CMake and run it; what it said."""
+    project = os.path.join(SOURCES, "cmake")
+    for words in (["cmake", "-S", project, "-B", folder, *settings],
+                  ["cmake", "--build", folder], [f"{folder}/example"]):
+        done = subprocess.run(words, capture_output=True, text=True,
+                              timeout=120, check=False)
+        if done.returncode:
+            return done.stdout + done.stderr
+    return done.stdout
+
+
+def test_cmake(tap, folder):
+    """With the library that is installed, and as a part of the project."""
+    installed = os.path.join(folder, "installed")
+    done = subprocess.run(
+        ["make", "-s", "-C", os.path.join(TOP, "lib"), f"O={BUILD}",
+         f"PREFIX={installed}", f"LIBDIR={installed}/lib", "DESTDIR=",
+         "install"], capture_output=True, text=True, check=False)
+    tap.ok(done.returncode == 0, "make install", done.stderr)
+    for name, setting in (("find_package", f"-DCMAKE_PREFIX_PATH={installed}"),
+                          ("add_subdirectory", f"-DDROVER_SOURCE={TOP}")):
+        tap.equal(cmake(os.path.join(folder, name), setting),
+                  EXAMPLES["barrier.c"], f"CMake: {name}()")
+
+
+def main():
+    """Compile and run all; the exit status."""
+    tap = Tap()
+    with tempfile.TemporaryDirectory() as folder:
+        for name, wanted in EXAMPLES.items():
+            if name.endswith(".cc") and not shutil.which("g++"):
+                tap.skip(name, "there is no C++ compiler")
+                continue
+            program = os.path.join(folder, name + ".out")
+            status, said = compile_example(name, program)
+            tap.ok(status == 0 and not said, f"{name} compiles", said)
+            if status:
+                continue
+            done = subprocess.run([program], capture_output=True, text=True,
+                                  timeout=60, check=False)
+            tap.equal((done.returncode, done.stdout + done.stderr),
+                      (0, wanted), f"{name} prints what it should")
+        if not shutil.which("cmake"):
+            tap.skip("CMake", "there is no cmake")
+        else:
+            test_cmake(tap, folder)
+    return tap.exit_status()

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: MIT
+"""Tests the series; prints TAP.
+
+Both movers, in user space, do the same with random calls. And the examples of
+Documentation/tracing.rst run in guests: what one shows is looked at, not its
+wording: which events came, and that the numbers of each agree with each other.
+"""
+
+import os
+import re
+import subprocess
+import traceback
+
+from drover_tools.tree import TOP
+
+DOCUMENT = os.path.join(TOP, "Documentation", "tracing.rst")
+
+#: Outside make check: takes a kernel of its own.
+LEFT_OUT = "--variant=trace"
+
+#: Of calls that were answered: the library asks once what the kernel can.
+REQUEUE = re.compile(r"uaddr1=0x.* woken=(\d+) requeued=(\d+) ret=(\d+)")
+WAKE = re.compile(r"uaddr=0x.* nr_wake=\d+ .*ret=(-?\d+)")
+
+AGREE = "make -s -C kernel agree"
+
+#: cond-perf -n 20 -r 5
+THREADS = 20
+ROUNDS = 5
+
+
+def examples():
+    """The commands of the document that boot a guest."""
+    with open(DOCUMENT, encoding="utf-8") as file:
+        return [line.strip() for line in file
+                if line.startswith("    tools/vm ")
+                and LEFT_OUT not in line]
+
+
+def run(command):
+    """The output of a command, which has to succeed."""
+    done = subprocess.run(["sh", "-c", command], cwd=TOP, check=False,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, timeout=600)
+    text = done.stdout.decode(errors="replace")
+    assert done.returncode == 0, text
+    return text
+
+
+def check_moves(text):
+    """Each broadcast moved what it says, none more threads than there are."""
+    moves = [tuple(map(int, found)) for found in REQUEUE.findall(text)]
+    assert 1 <= len(moves) <= 4 * ROUNDS, text
+    for woken, requeued, ret in moves:
+        assert woken + requeued == ret <= THREADS, text
+    assert any(requeued > 1 for _, requeued, _ in moves), text
+
+
+def check_wakes(text):
+    """The C library's condition variable wakes, and never moves."""
+    assert any(int(ret) > 0 for ret in WAKE.findall(text)), text
+    assert not REQUEUE.search(text), text
+
+
+def check(command):
+    """One command, by what it asks for."""
+    text = run(command)
+    if command == AGREE:
+        assert "no difference" in text, text
+    elif "--impl=drover" in command:
+        check_moves(text)
+    else:
+        check_wakes(text)
+
+
+def main():
+    """One result for each command."""
+    commands = [AGREE] + examples()
+    print("TAP version 13")
+    print(f"1..{len(commands)}")
+    failed = len(commands) < 2
+    for number, command in enumerate(commands, 1):
+        verdict = "ok"
+        try:
+            check(command)
+        except (AssertionError, subprocess.SubprocessError):
+            verdict = "not ok"
+            failed = True
+            for line in traceback.format_exc().splitlines():
+                print("#", line)
+        print(f"{verdict} {number} {command.split(' -- ')[-1][:60]}",
+              flush=True)
+    return 1 if failed else 0

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: MIT
+"""The guest's kernel log, and which of its lines count as a failure."""
+
+import os
+import re
+import sys
+import threading
+import time
+
+#: What the kernel prints when something is wrong with it.  The capitals
+#: matter: "kasan: KernelAddressSanitizer initialized" is no report.
+FAILURE = re.compile(
+    r"BUG:|BUG at |kernel BUG|WARNING:|Oops|general protection"
+    r"|Kernel panic|unable to handle|stack-protector:|double fault"
+    r"|detected stalls|self-detected stall|rcu_.*kthread starved"
+    r"|blocked for more than|soft lockup|hard LOCKUP"
+    r"|KASAN:|KCSAN:|KFENCE:|UBSAN:|KMSAN:"
+    r"|possible (circular|recursive|irq|deadlock|.* deadlock)"
+    r"|inconsistent lock state|inconsistent .*-> .* usage"
+    r"|suspicious RCU usage|lockdep is turned off|lock held when returning"
+    r"|sleeping function called from invalid context"
+    r"|scheduling while atomic|bad unlock balance|held lock freed"
+    r"|list_(add|del) corruption|refcount_t: |ODEBUG:|DEBUG_LOCKS_WARN_ON"
+    r"|Internal error|nobody cared")
+
+#: Lines to show: around the first failure, or else the last ones.
+LINES_BEFORE = 5
+LINES = 100
+ECHO_SECONDS = 0.1
+
+
+def failures(text):
+    """The lines of text that count as a failure of the kernel."""
+    return [line for line in text.splitlines() if FAILURE.search(line)]
+
+
+class KernelLog:
+    """A file that QEMU appends to, in memory unless a path is given.
+
+    A file cannot fill up as a pipe can, so a guest never waits for a
+    reader, and it is all there after QEMU has died.
+    """
+
+    def __init__(self, path=None, echo=False):
+        if path:
+            self.fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o644)
+        else:
+            self.fd = os.memfd_create("kernel-log")
+        self._checked = 0
+        self._echo = None
+        if echo:
+            self._closing = threading.Event()
+            self._echo = threading.Thread(target=self._follow, daemon=True)
+            self._echo.start()
+
+    def close(self):
+        if self._echo:
+            self._closing.set()
+            self._echo.join()
+        os.close(self.fd)
+
+    def _follow(self):
+        """Copy the log to stderr while it grows."""
+        done = 0
+        last = False
+        while not last:
+            last = self._closing.wait(ECHO_SECONDS)
+            fresh = self._read(done)
+            done += len(fresh)
+            sys.stderr.write(fresh.decode(errors="replace").replace("\r", ""))
+            sys.stderr.flush()
+
+    def _read(self, start=0):
+        size = os.fstat(self.fd).st_size
+        return os.pread(self.fd, max(size - start, 0), start)
+
+    def text(self):
+        return self._read().decode(errors="replace").replace("\r", "")
+
+    def excerpt(self, failure=None):
+        """The part of the log that a person should see first."""
+        lines = self.text().splitlines()
+        start = max(len(lines) - LINES, 0)
+        if failure in lines:
+            start = max(lines.index(failure) - LINES_BEFORE, 0)
+        return "\n".join(lines[start:start + LINES])
+
+    def new_failures(self):
+        """Failures in the lines that no earlier call has looked at."""
+        fresh = self._read(self._checked)
+        fresh = fresh[:fresh.rfind(b"\n") + 1]
+        self._checked += len(fresh)
+        return failures(fresh.decode(errors="replace").replace("\r", ""))
+
+    def wait_for(self, mark, seconds):
+        """Wait until a line with mark is in the log; False if none comes.
+
+        printk is done before the marked line's writer goes on, unless
+        another CPU has the console: then it is a matter of milliseconds.
+        """
+        mark = mark.encode()
+        deadline = time.monotonic() + seconds
+        start = max(self._checked - len(mark), 0)
+        while mark not in self._read(start):
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.002)
+        return True
