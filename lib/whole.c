@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 /* The condition variable and the mutex as one translation unit: compiler.h. */
 #include "base/debug.c"
+#include "base/free_list.c"
 #include "base/linger.c"
 #include "base/lock.c"
+#include "base/spare.c"
 #include "base/thread.c"
 #include "cond/cancel.c"
 #include "cond/init.c"

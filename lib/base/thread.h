@@ -135,13 +135,4 @@ bool waiter_is_inside(const void *object);
  */
 COLD void thread_pause(unsigned int nr_before);
 
-/*
- * Spares: cache lines in pages that are never given back, so that who has an
- * old pointer to one may read it. What is in a spare stays, but for the first
- * pointer. A thread keeps one; more go to the list that all threads share.
- */
-#define SPARE_BYTES 64
-void *spare_get(struct waiter *w); /* NULL: no memory */
-void spare_put(struct waiter *w, void *spare);
-
 #endif /* DROVER_THREAD_H */
