@@ -6,6 +6,7 @@
 
 #include "barrier/barrier.h"
 #include "base/cpus.h"
+#include "base/pause.h"
 
 #define SAME_PLACE(field) \
 	(offsetof(struct barrier, field) == offsetof(drover_barrier_t, field))

@@ -7,7 +7,7 @@
 #ifndef DROVER_SPARE_H
 #define DROVER_SPARE_H
 
-#include "base/thread.h"
+#include "base/waiter.h"
 
 #define SPARE_BYTES 64
 void *spare_get(struct waiter *w); /* NULL: no memory */

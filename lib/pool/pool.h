@@ -30,8 +30,9 @@
 #include <sched.h>
 #include <stdbool.h>
 
-#include "base/lock.h"
+#include "base/fork.h"
 #include "base/linger.h"
+#include "base/lock.h"
 #include "base/thread.h"
 
 /*
