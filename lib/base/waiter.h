@@ -27,8 +27,9 @@ struct group;
  * @inside: the private barrier, or condvar of several processes, that the thread
  *	    is inside of, or NULL
  * @tid: its thread id; written under the bucket's lock
- * @interrupts: counts the cancellations that want the thread to look
- * @seen: the value of @interrupts that it knows of; only this thread touches it
+ * @cancellations: counts the calls that cancel the thread: it has to look
+ * @cancellations_seen: the value of @cancellations that the thread knows of; only
+ *			this thread touches it
  * @bit: which of WAITER_BITS kinds of sleeper it is: others need not wake for
  *	 its sake; written under the bucket's lock
  * @spare: a group in nobody's use, or NULL; only this thread touches it
@@ -36,8 +37,8 @@ struct group;
  * Waiters lie in pages that are never unmapped: a thread whose last destructors
  * wait leaves its own behind, where a canceller may still see it.
  *
- * [W-CANCEL] @group is set before the thread looks at @interrupts, and
- * @interrupts is raised before the canceller looks at @group: store buffering,
+ * [W-CANCEL] @group is set before the thread looks at @cancellations, and
+ * @cancellations is raised before the canceller looks at @group: store buffering,
  * so both sides are sequentially consistent. Without it the thread could go to
  * sleep with its cancellation pending.
  */
@@ -48,8 +49,8 @@ struct waiter {
 	futex_word *shared_word;
 	_Atomic(void *) inside;
 	uint32_t tid;
-	_Atomic uint32_t interrupts;
-	uint32_t seen;
+	_Atomic uint32_t cancellations;
+	uint32_t cancellations_seen;
 	uint32_t bit;
 	void *spare;
 } __attribute__((aligned(64)));

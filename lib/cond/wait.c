@@ -204,7 +204,8 @@ static inline int member_sleep(struct member *m,
 		why = m->lock_err;
 		if (ret == -ETIMEDOUT)
 			why = ETIMEDOUT;
-		else if (load_seq_cst(&m->w->interrupts) != m->w->seen &&
+		else if (load_seq_cst(&m->w->cancellations) !=
+				 m->w->cancellations_seen &&
 			 cancellation_is_due()) /* [W-CANCEL] */
 			why = ECANCELED;
 		if (why)
