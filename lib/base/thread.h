@@ -25,7 +25,7 @@
 #ifndef DROVER_THREAD_H
 #define DROVER_THREAD_H
 
-#include "base/linger.h"
+#include "base/poll.h"
 
 struct waiter;
 
@@ -46,11 +46,11 @@ struct thread {
 	uint32_t number;
 	uint32_t libc_id;
 	struct waiter *waiter;
-	struct account for_signals;
-	struct account for_mutexes;
-	struct account for_locks;
-	struct account for_barriers;
-	struct account for_streams;
+	struct poll_account for_signals;
+	struct poll_account for_mutexes;
+	struct poll_account for_locks;
+	struct poll_account for_barriers;
+	struct poll_account for_streams;
 };
 
 extern _Thread_local struct thread thread_this;

@@ -79,8 +79,8 @@ int mutex_lock_slow(struct mutex *m, const struct deadline *deadline,
 		return EINVAL;
 	if (mutex_is_pi(m))
 		return mutex_pi_lock(m, deadline);
-	if (polls &&
-	    linger(&thread_this.for_mutexes, user_mutex_poll, m, INT64_MAX))
+	if (polls && poll_before_sleep(&thread_this.for_mutexes,
+				       user_mutex_poll, m, INT64_MAX))
 		return 0;
 	return mutex_take_contended(m, deadline);
 }

@@ -94,7 +94,7 @@ static inline void mutex_drop(struct mutex *m, bool shared)
 	store_relaxed(&m->owner, 0);
 	/* The next holder may free it: the word is touched once, and no more. */
 	if (swap_release(&m->word, LOCK_FREE) == LOCK_CONTENDED)
-		sleep_end(&m->word, 1, shared);
+		wake_sleepers(&m->word, 1, shared);
 }
 
 /*

@@ -6,35 +6,36 @@
  * Multiprocessor", SOSP 1991).
  *
  * A thread polls for at most as long as it takes to wake one that sleeps, as
- * measured in this process. A poll takes the time that it took from an account;
+ * measured in this process. A poll charges the time that it took to an account;
  * one that has spared a sleep adds what a sleep and its wake-up cost, measured
- * too, and each sleep one part in fifty of that. Whose account is empty sleeps
- * at once. A thread that polls yields every few microseconds, and where another
- * one ran meanwhile it only yields; one of a real-time policy never does.
+ * too, and each sleep adds one part in fifty of that. A thread whose account is
+ * empty sleeps at once. A thread that polls yields every few microseconds, and
+ * where another one ran meanwhile it only yields; a thread of a real-time policy
+ * never yields.
  */
-#ifndef DROVER_LINGER_H
-#define DROVER_LINGER_H
+#ifndef DROVER_POLL_H
+#define DROVER_POLL_H
 
 #include "base/atomic.h"
 #include "base/futex.h"
 #include "base/probe.h"
 
 /**
- * struct account - what one thread may spend on polling for one kind of thing
+ * struct poll_account - what one thread may spend on polling for one kind of thing
  * @spent: in nanoseconds; it is empty when that is as much as may be saved
  * @lost: to threads that kept the CPU; it is empty then, too
  * @crowded: the last time others wanted the CPU
  *
  * All zero bytes are a valid one.
  */
-struct account {
+struct poll_account {
 	int32_t spent;
 	int32_t lost;
 	bool crowded;
 };
 
 /**
- * linger() - poll before sleeping
+ * poll_before_sleep() - poll before sleeping
  * @a: the caller's account
  * @poll: has what is waited for come?
  * @arg: for @poll
@@ -43,34 +44,34 @@ struct account {
  * Return: whether it has come. A caller that is told false sleeps, with
  * sleep_on().
  */
-APART bool linger(struct account *a, bool (*poll)(void *arg), void *arg,
-		  int64_t left);
+APART bool poll_before_sleep(struct poll_account *a, bool (*poll)(void *arg),
+			     void *arg, int64_t left);
 
 /*
  * The same for @ns at most, whatever the account says: where threads wait for
  * each other, and how long that takes is learned by the caller.
  */
-APART bool linger_for(struct account *a, bool (*poll)(void *arg), void *arg,
-		      int64_t ns);
+APART bool poll_for(struct poll_account *a, bool (*poll)(void *arg), void *arg,
+		    int64_t ns);
 
 /* Is there a CPU on which others run while the caller polls? */
-bool linger_has_cpu(void);
+bool poll_has_cpu(void);
 
 /**
- * linger_limit() - fix how long a thread polls
+ * poll_limit() - fix how long a thread polls
  * @us: microseconds; 0: never, and nobody lets others run
  */
-void linger_limit(uint32_t us);
+void poll_limit(uint32_t us);
 
 /* futex_wait_for() of no PI lock, entered in the account. */
 SLEEPS long sleep_on(futex_word *word, uint32_t val,
 		     const struct deadline *deadline, bool shared,
-		     uint32_t bits, struct account *a);
+		     uint32_t bits, struct poll_account *a);
 
-/* futex_wake() of threads that sleep by sleep_on(). */
-long sleep_end(futex_word *word, int nr_wake, bool shared);
+/* futex_wake() of threads that sleep by sleep_on(), whose wake-up it times. */
+long wake_sleepers(futex_word *word, int nr_wake, bool shared);
 
 /* Nanoseconds until @deadline; INT64_MAX without one. */
 int64_t time_left(const struct deadline *deadline);
 
-#endif /* DROVER_LINGER_H */
+#endif /* DROVER_POLL_H */

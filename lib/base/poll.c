@@ -4,7 +4,7 @@
 #include <sys/param.h>
 
 #include "base/cpus.h"
-#include "base/linger.h"
+#include "base/poll.h"
 
 /* Between two looks at the clock, which take about as long. */
 #define POLLS_PER_CLOCK 8
@@ -36,7 +36,7 @@
  * struct measured - what sleeping costs in this process, in nanoseconds
  * @latency: from the call that wakes a thread until it runs: how long a poll
  *	     lasts at most
- * @fixed: linger_limit() has said so
+ * @fixed: poll_limit() has said so
  * @sleep: CPU time of a sleep
  * @wake: of the call that ends it
  * @cpus: CPUs that the process may use
@@ -66,18 +66,18 @@ static _Thread_local uint32_t nr_sleeps, nr_wakes;
 static _Atomic uint32_t nr_turns;
 
 /* Files are read, so not in the middle of a wait. */
-__attribute__((constructor)) static void linger_start(void)
+__attribute__((constructor)) static void poll_start(void)
 {
 	store_relaxed(&measured.cpus, cpus_usable());
 }
 
-void linger_limit(uint32_t us)
+void poll_limit(uint32_t us)
 {
 	store_relaxed(&measured.fixed, true);
 	store_relaxed(&measured.latency, us * NS_PER_US);
 }
 
-bool linger_has_cpu(void)
+bool poll_has_cpu(void)
 {
 	return load_relaxed(&measured.cpus) > 1;
 }
@@ -89,7 +89,7 @@ static int64_t cost_ns(void)
 }
 
 /* @ns: below 0 if it was earned. A latency that falls forgives nothing. */
-static void pay(struct account *a, int64_t ns)
+static void pay(struct poll_account *a, int64_t ns)
 {
 	int64_t most = (SAVED + 1) * load_relaxed(&measured.latency);
 
@@ -118,8 +118,8 @@ static bool may_yield(void)
  * each who has run is lost, for sleeps and polls that come to make up for. Those
  * who @meet run for a moment each, and wait for each other whatever it takes.
  */
-static bool poll_politely(struct account *a, bool (*poll)(void *arg), void *arg,
-			  int64_t ns, int64_t left, bool meet)
+static bool poll_politely(struct poll_account *a, bool (*poll)(void *arg),
+			  void *arg, int64_t ns, int64_t left, bool meet)
 {
 	int64_t sleep = load_relaxed(&measured.sleep);
 	int64_t least = meet ? sleep / 4 : sleep;
@@ -166,7 +166,8 @@ static bool poll_politely(struct account *a, bool (*poll)(void *arg), void *arg,
 	return found;
 }
 
-bool linger(struct account *a, bool (*poll)(void *arg), void *arg, int64_t left)
+bool poll_before_sleep(struct poll_account *a, bool (*poll)(void *arg),
+		       void *arg, int64_t left)
 {
 	int32_t latency = load_relaxed(&measured.latency);
 	bool found = poll(arg);
@@ -180,8 +181,8 @@ bool linger(struct account *a, bool (*poll)(void *arg), void *arg, int64_t left)
 	return found;
 }
 
-bool linger_for(struct account *a, bool (*poll)(void *arg), void *arg,
-		int64_t ns)
+bool poll_for(struct poll_account *a, bool (*poll)(void *arg), void *arg,
+	      int64_t ns)
 {
 	return load_relaxed(&measured.latency) &&
 	       poll_politely(a, poll, arg, ns, INT64_MAX, true);
@@ -197,14 +198,14 @@ static void note(_Atomic int32_t *value, int64_t ns, int64_t least,
 }
 
 long sleep_on(futex_word *word, uint32_t val, const struct deadline *deadline,
-	      bool shared, uint32_t bits, struct account *a)
+	      bool shared, uint32_t bits, struct poll_account *a)
 {
 	bool sampled = nr_sleeps++ % SAMPLE_EVERY == 0;
 	int64_t begin = sampled ? clock_read(CLOCK_THREAD_CPUTIME_ID) : 0;
 	long ret = futex_wait_for(word, val, deadline, shared, bits, NULL);
 
 	if (ret == 0) {
-		/* Pairs with the release in sleep_end(): the time is this word's. */
+		/* Pairs with the release in wake_sleepers(): the time is this word's. */
 		if (load_acquire(&timed.word) == word) {
 			if (!load_relaxed(&measured.fixed))
 				note(&measured.latency,
@@ -221,7 +222,7 @@ long sleep_on(futex_word *word, uint32_t val, const struct deadline *deadline,
 	return ret;
 }
 
-long sleep_end(futex_word *word, int nr_wake, bool shared)
+long wake_sleepers(futex_word *word, int nr_wake, bool shared)
 {
 	int64_t begin;
 	long ret;
