@@ -88,82 +88,154 @@ static int64_t cost_ns(void)
 	return load_relaxed(&measured.sleep) + load_relaxed(&measured.wake);
 }
 
-/* @ns: below 0 if it was earned. A latency that falls forgives nothing. */
-static void pay(struct poll_account *a, int64_t ns)
+/*
+ * Enter in the account what a poll or a sleep has cost.
+ * @own: nanoseconds of the caller's; below 0 if they were earned
+ * @others: nanoseconds in which threads that compute had the CPU. Later sleeps,
+ *	    and polls that succeed, pay them back.
+ *
+ * A latency that falls forgives nothing.
+ */
+static void charge(struct poll_account *a, int64_t own, int64_t others)
 {
 	int64_t most = (SAVED + 1) * load_relaxed(&measured.latency);
 
-	a->spent = MAX(0, MIN(a->spent + ns, MAX(most, a->spent)));
-	if (ns < 0)
-		a->lost = MAX(0, a->lost + ns);
+	a->spent = MAX(0, MIN(a->spent + own, MAX(most, a->spent)));
+	if (own < 0)
+		a->lost = MAX(0, a->lost + own);
+	if (others)
+		a->lost = MIN(a->lost + others, 2 * MOST_LOST);
 }
 
-/* May others run? Not by a real-time thread. musl's own function is ENOSYS. */
-static bool may_yield(void)
-{
-	int policy = syscall(SYS_sched_getscheduler, 0) & ~SCHED_RESET_ON_FORK;
+/**
+ * struct polling - a poll that is under way
+ * @a: the account that it is charged to
+ * @poll: has what is waited for come?
+ * @arg: for @poll
+ * @found: it has
+ * @yields: the caller is known to be no real-time thread
+ * @cpus: CPUs that the process may use
+ * @cost: of a switch to another thread and back: the CPU time of a sleep
+ * @least: a yield that takes longer has let others run
+ * @most: a thread that runs for longer computes; others soon wait again
+ *
+ * The rest are moments, in nanoseconds on CLOCK_MONOTONIC:
+ *
+ * @now: as the clock was last read
+ * @begin: when the poll began, put off by the time in which others had the CPU
+ * @yield_at: when the caller lets others run next
+ * @end: when the poll ends in vain, put off as well
+ * @last: until when @end can be put off
+ */
+struct polling {
+	struct poll_account *a;
+	bool (*poll)(void *arg);
+	void *arg;
+	bool found;
+	bool yields;
+	uint32_t cpus;
+	int64_t cost;
+	int64_t least;
+	int64_t most;
+	int64_t now;
+	int64_t begin;
+	int64_t yield_at;
+	int64_t end;
+	int64_t last;
+};
 
-	return policy == SCHED_OTHER || policy == SCHED_BATCH ||
-	       policy == SCHED_IDLE;
+/*
+ * Yield once, and poll. Return: whether the poll goes on. A real-time thread does
+ * not yield, and with one CPU nobody yields twice.
+ *
+ * If others ran, the caller does not pay for that time, except for the switch:
+ * @begin and @end are put off. But the CPU is wanted, so from now on the poll
+ * takes no longer than a wake-up, and the next yield follows at once.
+ *
+ * A yield may leave the CPU to a thread that computes, for as long as the
+ * scheduler likes; a sleeper would get the CPU back when it is woken. So if the
+ * threads that ran took longer than @most each, the time is charged to the
+ * account after all. How many they were is an estimate: one, and on each CPU its
+ * part of the yields of other threads that ended meanwhile.
+ */
+static bool let_others_run(struct polling *p)
+{
+	int64_t before = p->now, away;
+	uint32_t turns;
+
+	if (!p->yields) {
+		/* musl's own function is ENOSYS. */
+		int policy = syscall(SYS_sched_getscheduler, 0) &
+			     ~SCHED_RESET_ON_FORK;
+
+		p->yields = policy == SCHED_OTHER || policy == SCHED_BATCH ||
+			    policy == SCHED_IDLE;
+		if (!p->yields)
+			return false;
+	}
+	turns = load_relaxed(&nr_turns);
+	sched_yield();
+	p->now = clock_now();
+	p->found = p->poll(p->arg);
+	p->yield_at = p->now + SLICE_NS;
+	p->a->crowded = p->now - before > p->least;
+	if (p->a->crowded) {
+		away = p->now - before - p->cost;
+		turns = 1 + (add_relaxed(&nr_turns, 1) - turns) / p->cpus;
+		if (away / turns > p->most)
+			charge(p->a, 0, away);
+		p->begin += away;
+		p->end = MIN(MIN(p->end + away, p->last),
+			     p->now + load_relaxed(&measured.latency));
+		p->yield_at = p->now;
+	}
+	return p->cpus > 1 && p->a->lost < MOST_LOST;
 }
 
 /*
- * Poll for @ns, and let others run in between, until one did or the time is
- * over: a yield longer than @least has let others run. What they did is not ours
- * to pay, but for the switch: it is taken out of @begin. Once they want the CPU
- * nobody polls for longer than a wake-up takes; or than a second, or @left.
+ * Poll for @ns of the caller's own time, and let others run in between; they can
+ * make it longer, but not longer than @left, or a second.
  *
- * But a yield may leave the CPU to a thread that waits for nothing, and a sleeper
- * would get it when it is woken. So what took longer than @most for the turn of
- * each who has run is lost, for sleeps and polls that come to make up for. Those
- * who @meet run for a moment each, and wait for each other whatever it takes.
+ * @meet: the caller and others wait for each other, and run for a moment each.
+ * So a shorter yield says that others ran, and a long one is not charged.
  */
 static bool poll_politely(struct poll_account *a, bool (*poll)(void *arg),
 			  void *arg, int64_t ns, int64_t left, bool meet)
 {
-	int64_t sleep = load_relaxed(&measured.sleep);
-	int64_t least = meet ? sleep / 4 : sleep;
-	int64_t most = meet ? INT64_MAX : LONG_TURN * sleep, away;
-	uint32_t cpus = load_relaxed(&measured.cpus), turns;
-	bool found = false;
-	int64_t now = clock_now(), begin = now, yield_at = now, before = 0;
-	int64_t end = now + MIN(ns, left), last = now + MIN(left, NS_PER_S);
+	int64_t sleep = load_relaxed(&measured.sleep), now = clock_now();
+	struct polling p = {
+		.a = a,
+		.poll = poll,
+		.arg = arg,
+		.cpus = load_relaxed(&measured.cpus),
+		.cost = sleep,
+		.least = meet ? sleep / 4 : sleep,
+		.most = meet ? INT64_MAX : LONG_TURN * sleep,
+		.now = now,
+		.begin = now,
+		.yield_at = now,
+		.end = now + MIN(ns, left),
+		.last = now + MIN(left, NS_PER_S),
+	};
 
-	if (cpus > 1 && !a->crowded)
-		yield_at += SLICE_NS;
-	while (!found && now < end) {
-		if (now < yield_at) {
-			for (int i = 0; i < POLLS_PER_CLOCK && !found; i++) {
-				cpu_relax();
-				found = poll(arg);
-			}
-			now = found ? now : clock_now();
+	/* Where others wanted the CPU the last time it yields at once. */
+	if (p.cpus > 1 && !a->crowded)
+		p.yield_at += SLICE_NS;
+	while (!p.found && p.now < p.end) {
+		if (p.now >= p.yield_at) {
+			if (!let_others_run(&p))
+				break;
 			continue;
 		}
-		if (!before && !may_yield())
-			break;
-		before = now;
-		turns = load_relaxed(&nr_turns);
-		sched_yield();
-		now = clock_now();
-		found = poll(arg);
-		yield_at = now + SLICE_NS;
-		a->crowded = now - before > least;
-		if (a->crowded) {
-			away = now - before - sleep;
-			turns = 1 + (add_relaxed(&nr_turns, 1) - turns) / cpus;
-			if (away / turns > most)
-				a->lost = MIN(a->lost + away, 2 * MOST_LOST);
-			begin += away;
-			end = MIN(MIN(end + away, last),
-				  now + load_relaxed(&measured.latency));
-			yield_at = now;
+		for (int i = 0; i < POLLS_PER_CLOCK && !p.found; i++) {
+			cpu_relax();
+			p.found = poll(arg);
 		}
-		if (cpus == 1 || a->lost >= MOST_LOST)
-			break;
+		if (!p.found)
+			p.now = clock_now();
 	}
-	pay(a, now - begin - (found ? cost_ns() : 0));
-	return found;
+	charge(a, p.now - p.begin - (p.found ? cost_ns() : 0), 0);
+	return p.found;
 }
 
 bool poll_before_sleep(struct poll_account *a, bool (*poll)(void *arg),
@@ -213,7 +285,7 @@ long sleep_on(futex_word *word, uint32_t val, const struct deadline *deadline,
 				     LATENCY_LEAST, LATENCY_MOST);
 			store_relaxed(&timed.word, NULL);
 		}
-		pay(a, -cost_ns() / IN_VAIN);
+		charge(a, -cost_ns() / IN_VAIN, 0);
 		if (sampled)
 			note(&measured.sleep,
 			     clock_read(CLOCK_THREAD_CPUTIME_ID) - begin,
