@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Forks. The child has one thread, the caller of fork(): other threads stayed in
- * the parent, some of them with locks of the library's.
+ * Forks. The child has one thread, the caller of fork(): other threads stayed
+ * in the parent, some of them with locks of the library's.
  */
 #ifndef DROVER_FORK_H
 #define DROVER_FORK_H
@@ -17,8 +17,8 @@
 extern uint32_t fork_generation;
 
 /*
- * For an object that starts anew in the child of a fork, where nobody has its own
- * lock: whoever finds it of an older generation takes this one.
+ * For an object that starts anew in the child of a fork, where nobody has its
+ * own lock: whoever finds it of an older generation takes this one.
  */
 extern struct lock fork_lock;
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Cache lines in nobody's use, which all threads share. They lie in pages that are
- * never given back, so a thread that has an old pointer to a line may read it.
- * What is in a line stays there, except for its first pointer, which links the
- * list.
+ * Cache lines in nobody's use, which all threads share. They lie in pages that
+ * are never given back, so a thread that has an old pointer to a line may read
+ * it. What is in a line stays there, except for its first pointer, which links
+ * the list.
  */
 #ifndef DROVER_FREE_LIST_H
 #define DROVER_FREE_LIST_H

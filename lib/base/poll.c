@@ -54,7 +54,26 @@ static struct {
 	.cpus = 1,
 };
 
-/* A wake-up that is being timed: of a sleeper on @word, called at @at. */
+/*
+ * A wake-up that is being timed: of a sleeper on @word, called at @at.
+ *
+ * [T-TIMED] The sleeper reads the time of its own wake-up:
+ *
+ *   CPU 0                              CPU 1
+ *   wake_sleepers()                    sleep_on()
+ *
+ *                                        FUTEX_WAIT(word)
+ *     timed.word = NULL;
+ *     timed.at = now;
+ *     timed.word = word; release (A) <-.
+ *     FUTEX_WAKE(word)                 |
+ *                                      `-> timed.word == word? acquire (B)
+ *                                          latency = now - timed.at;
+ *
+ * (A) pairs with (B). Impossible: (B) finds its own word, and @at is older than
+ * (A). But @at can be newer, of another word's wake-up that is timed by now:
+ * that makes a wrong sample, and no more.
+ */
 static struct {
 	_Atomic(futex_word *) word;
 	_Atomic int64_t at;
@@ -145,8 +164,8 @@ struct polling {
 };
 
 /*
- * Yield once, and poll. Return: whether the poll goes on. A real-time thread does
- * not yield, and with one CPU nobody yields twice.
+ * Yield once, and poll. Return: whether the poll goes on. A real-time thread
+ * does not yield, and with one CPU nobody yields twice.
  *
  * If others ran, the caller does not pay for that time, except for the switch:
  * @begin and @end are put off. But the CPU is wanted, so from now on the poll
@@ -155,8 +174,8 @@ struct polling {
  * A yield may leave the CPU to a thread that computes, for as long as the
  * scheduler likes; a sleeper would get the CPU back when it is woken. So if the
  * threads that ran took longer than @most each, the time is charged to the
- * account after all. How many they were is an estimate: one, and on each CPU its
- * part of the yields of other threads that ended meanwhile.
+ * account after all. How many they were is an estimate: one, and on each CPU
+ * its part of the yields of other threads that ended meanwhile.
  */
 static bool let_others_run(struct polling *p)
 {
@@ -193,8 +212,8 @@ static bool let_others_run(struct polling *p)
 }
 
 /*
- * Poll for @ns of the caller's own time, and let others run in between; they can
- * make it longer, but not longer than @left, or a second.
+ * Poll for @ns of the caller's own time, and let others run in between; they
+ * can make it longer, but not longer than @left, or a second.
  *
  * @meet: the caller and others wait for each other, and run for a moment each.
  * So a shorter yield says that others ran, and a long one is not charged.
@@ -277,7 +296,7 @@ long sleep_on(futex_word *word, uint32_t val, const struct deadline *deadline,
 	long ret = futex_wait_for(word, val, deadline, shared, bits, NULL);
 
 	if (ret == 0) {
-		/* Pairs with the release in wake_sleepers(): the time is this word's. */
+		/* [T-TIMED] */
 		if (load_acquire(&timed.word) == word) {
 			if (!load_relaxed(&measured.fixed))
 				note(&measured.latency,
@@ -304,7 +323,7 @@ long wake_sleepers(futex_word *word, int nr_wake, bool shared)
 	begin = clock_now();
 	store_relaxed(&timed.word, NULL);
 	store_relaxed(&timed.at, begin);
-	store_release(&timed.word, word);
+	store_release(&timed.word, word); /* [T-TIMED] */
 	ret = futex_wake(word, nr_wake, shared);
 	if (ret > 0)
 		note(&measured.wake, (clock_now() - begin) / ret, COST_LEAST,

@@ -10,8 +10,8 @@
  * one that has spared a sleep adds what a sleep and its wake-up cost, measured
  * too, and each sleep adds one part in fifty of that. A thread whose account is
  * empty sleeps at once. A thread that polls yields every few microseconds, and
- * where another one ran meanwhile it only yields; a thread of a real-time policy
- * never yields.
+ * where another one ran meanwhile it only yields; a thread of a real-time
+ * policy never yields.
  */
 #ifndef DROVER_POLL_H
 #define DROVER_POLL_H
@@ -21,7 +21,8 @@
 #include "base/probe.h"
 
 /**
- * struct poll_account - what one thread may spend on polling for one kind of thing
+ * struct poll_account - what one thread may spend on polling for one kind of
+ * thing
  * @spent: in nanoseconds; it is empty when that is as much as may be saved
  * @lost: to threads that kept the CPU; it is empty then, too
  * @crowded: the last time others wanted the CPU

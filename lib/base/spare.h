@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Spares: cache lines in pages that are never given back, so that a thread that
- * has an old pointer to one may read it. What is in a spare stays, except for its
- * first pointer. A thread keeps one; more go to the list that all threads share.
+ * has an old pointer to one may read it. What is in a spare stays, except for
+ * its first pointer. A thread keeps one; more go to the list that all threads
+ * share.
  */
 #ifndef DROVER_SPARE_H
 #define DROVER_SPARE_H

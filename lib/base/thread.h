@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the library keeps for each thread: its ids, its accounts, and where others
- * find it once it has waited.
+ * What the library keeps for each thread: its ids, its accounts, and where
+ * others find it once it has waited.
  *
  * A thread is known by four ids, and the words of mutexes hold three of them:
  *

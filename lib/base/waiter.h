@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The registry of waiters: the threads that have waited, and what others may see
- * of them. A cancellation finds there where its thread sleeps, and destroy
+ * The registry of waiters: the threads that have waited, and what others may
+ * see of them. A cancellation finds there where its thread sleeps, and destroy
  * whether a thread is still inside of what is to be destroyed.
  */
 #ifndef DROVER_WAITER_H

@@ -92,7 +92,10 @@ static inline bool mutex_take_free(struct mutex *m, uint32_t caller)
 static inline void mutex_drop(struct mutex *m, bool shared)
 {
 	store_relaxed(&m->owner, 0);
-	/* The next holder may free it: the word is touched once, and no more. */
+	/*
+	 * [L-PASS] [L-SLEEP] The next holder may free it: the word is touched
+	 * once, and no more.
+	 */
 	if (swap_release(&m->word, LOCK_FREE) == LOCK_CONTENDED)
 		wake_sleepers(&m->word, 1, shared);
 }
