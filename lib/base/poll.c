@@ -9,7 +9,7 @@
 /* Between two looks at the clock, which take about as long. */
 #define POLLS_PER_CLOCK 8
 
-/* How long a thread polls until it lets others run who want the CPU. */
+/* How long a thread polls until it lets others run that want the CPU. */
 #define SLICE_NS (2 * NS_PER_US)
 
 /*
@@ -23,13 +23,13 @@
 #define COST_MOST     (25 * NS_PER_US)
 #define SAMPLE_EVERY  32
 
-/* Of what a sleep costs, one part in so many may be spent in vain. */
+/* One part in so many of what a sleep costs may be spent on polls in vain. */
 #define IN_VAIN 50
 /* So many polls may be saved up; an account begins with them. */
 #define SAVED 8
-/* From so many CPU times of a sleep on the turn of another thread is long. */
+/* The turn of another thread is long if it takes so many times a sleep's CPU time. */
 #define LONG_TURN 16
-/* May be lost by those: a few slices of a scheduler. */
+/* An account is empty when long turns have taken this: a scheduler's few slices. */
 #define MOST_LOST (10 * 1000 * NS_PER_US)
 
 /**

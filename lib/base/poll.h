@@ -23,9 +23,11 @@
 /**
  * struct poll_account - what one thread may spend on polling for one kind of
  * thing
- * @spent: in nanoseconds; it is empty when that is as much as may be saved
- * @lost: to threads that kept the CPU; it is empty then, too
- * @crowded: the last time others wanted the CPU
+ * @spent: nanoseconds of polls that nothing has paid for yet. The account is
+ *	   empty when that is as much as may be saved up.
+ * @lost: nanoseconds in which a yield left the CPU to threads that compute, and
+ *	  that nothing has paid for yet. Too many make the account empty as well.
+ * @crowded: others wanted the CPU the last time
  *
  * All zero bytes are a valid one.
  */
@@ -49,8 +51,8 @@ APART bool poll_before_sleep(struct poll_account *a, bool (*poll)(void *arg),
 			     void *arg, int64_t left);
 
 /*
- * The same for @ns at most, whatever the account says: where threads wait for
- * each other, and how long that takes is learned by the caller.
+ * The same for @ns at most, whatever the account says. It is for threads that
+ * wait for each other; the caller learns how long that takes.
  */
 APART bool poll_for(struct poll_account *a, bool (*poll)(void *arg), void *arg,
 		    int64_t ns);

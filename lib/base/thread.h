@@ -3,24 +3,31 @@
  * What the library keeps for each thread: its ids, its accounts, and where
  * others find it once it has waited.
  *
- * A thread is known by four ids, and the words of mutexes hold three of them:
+ * A thread is known by four ids, and a mutex holds one of three of them, in its
+ * futex word or as its owner:
  *
- *   id		given by	who knows the thread by it, and in the child
- *				of a fork
+ *   id		given by	in the child of a fork
  *
- *   tid	the kernel	the kernel's PI futexes: struct lock::pi, and
- *				the word of a drover_mutex_t that inherits
- *				priorities or is robust; also the owner of such
- *				a mutex and of a shared one. The child gets
- *				another one, so those mutexes stay the parent's.
- *   number	thread_setup()	the owner of any other drover_mutex_t, and the
- *				choice of struct waiter::bit. The child keeps
- *				it, and so the mutexes that it held.
- *   libc_id	the C library	the owner in the C library's own mutexes: most
- *				often the tid, but not in a thread that clone()
- *				has made. The child asks again.
- *   pthread_t	the C library	pthread_cancel(), and so the registry of
- *				waiters (base/waiter.h). The child keeps it.
+ *   tid	the kernel	another one, so these mutexes stay the parent's
+ *
+ *	It is in the words of PI futexes: struct lock::pi, and the word of a
+ *	drover_mutex_t that inherits priorities or is robust. It is the owner of
+ *	such a mutex, and of a shared one.
+ *
+ *   number	thread_setup()	the same, so the child has these mutexes, too
+ *
+ *	It is the owner of any other drover_mutex_t, whose word says only that
+ *	it is held. It chooses struct waiter::bit.
+ *
+ *   libc_id	the C library	asked for again
+ *
+ *	It is the owner of a mutex of the C library's: most often the tid, but
+ *	not in a thread that clone() has made.
+ *
+ *   pthread_t	the C library	the same
+ *
+ *	pthread_cancel() is given it, so the registry of waiters (base/waiter.h)
+ *	has it as its key.
  */
 #ifndef DROVER_THREAD_H
 #define DROVER_THREAD_H
