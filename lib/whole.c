@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: MIT
 /* The condition variable and the mutex as one translation unit: compiler.h. */
 #include "base/debug.c"
-#include "base/linger.c"
+#include "base/fork.c"
+#include "base/free_list.c"
 #include "base/lock.c"
+#include "base/pause.c"
+#include "base/poll.c"
+#include "base/spare.c"
 #include "base/thread.c"
+#include "base/waiter.c"
+#include "base/waiter_setup.c"
 #include "cond/cancel.c"
 #include "cond/init.c"
 #include "cond/pi.c"

@@ -6,6 +6,7 @@
 
 #include "barrier/barrier.h"
 #include "base/cpus.h"
+#include "base/pause.h"
 
 #define SAME_PLACE(field) \
 	(offsetof(struct barrier, field) == offsetof(drover_barrier_t, field))
@@ -51,7 +52,7 @@ static void open_gate(struct barrier *b, uint32_t phase, uint64_t arrived)
 	 */
 	old = swap_acq_rel(&b->gate, gate_of(phase, last + next));
 	if (old & GATE_ASLEEP)
-		sleep_end(LOW_HALF(&b->gate), INT_MAX, shared);
+		wake_sleepers(LOW_HALF(&b->gate), INT_MAX, shared);
 }
 
 /*

@@ -36,7 +36,7 @@
 #include "base/compiler.h"
 #include "base/debug.h"
 #include "base/futex.h"
-#include "base/thread.h"
+#include "base/waiter.h"
 
 /* Apart by two lines: processors fetch them in pairs. */
 #define BARRIER_LINE 128

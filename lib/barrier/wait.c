@@ -3,7 +3,7 @@
  * How a thread waits at a barrier: the only place that decides, and it never
  * affects correctness.
  *
- * It polls, letting others run who want the CPU (base/linger.h), and sleeps.
+ * It polls, letting others run who want the CPU (base/poll.h), and sleeps.
  * How long it polls is learned. A wait that slept, and would have ended within
  * the longest budget, raises the budget to twice its time; a longer one halves
  * it. Foreign load makes waits of about a slice of the scheduler's, a few
@@ -67,8 +67,8 @@ void barrier_await_long(struct barrier *b, uint32_t phase,
 
 	if (!ns)
 		ns = MIN(most_of(b), BUDGET_FIRST);
-	if (linger_for(&thread_this.for_barriers, poll_gate, &awaited,
-		       MIN(ns, left)))
+	if (poll_for(&thread_this.for_barriers, poll_gate, &awaited,
+		     MIN(ns, left)))
 		return;
 	seen = load_relaxed(&b->gate);
 	while (gate_phase(seen) == phase && ret != -ETIMEDOUT) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* The library's lock when it is contended, and its PI futex. */
 #include "base/lock.h"
-#include "base/linger.h"
+#include "base/poll.h"
 #include "base/thread.h"
 
 atomic_bool lock_pi_used;
@@ -16,7 +16,7 @@ static bool poll_lock(void *lock)
 
 void lock_sleep(struct lock *l)
 {
-	if (linger(&thread_this.for_locks, poll_lock, l, INT64_MAX))
+	if (poll_before_sleep(&thread_this.for_locks, poll_lock, l, INT64_MAX))
 		return;
 	while (swap_acquire(&l->word, LOCK_CONTENDED) != LOCK_FREE)
 		sleep_on(&l->word, LOCK_CONTENDED, NULL, false,

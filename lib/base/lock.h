@@ -2,12 +2,53 @@
 /*
  * The lock inside the library: a three-state futex lock (U. Drepper, "Futexes
  * Are Tricky", "Mutex, Take 2"). Sections under it are a few dozen
- * instructions; the longest is a walk over the registered threads.
+ * instructions; the longest is a walk over the registered threads. The word of
+ * a drover_mutex_t that is no PI futex goes through the same steps.
  *
- * From the first mutex that inherits priorities on (lock_use_pi()) who takes a
- * lock takes a PI futex before the word, and lends its priority to the thread
- * that has both. The word alone excludes: threads that were on their way before
- * do not take the PI futex.
+ * [L-PASS] The next holder reads what the last one has written:
+ *
+ *   CPU 0                              CPU 1
+ *   lock_drop()                        lock_take()
+ *
+ *     writes what is guarded
+ *     swap_release(word, FREE); (A) <-.
+ *                                     |
+ *                                     `-> cas_acquire(word, HELD); (B)
+ *                                         reads what is guarded
+ *
+ * (A) pairs with (B). Impossible: (B) finds the FREE of (A), and CPU 1 reads
+ * what was there before CPU 0 wrote.
+ *
+ * [L-SLEEP] A thread falls asleep while another one unlocks:
+ *
+ *   CPU 0                              CPU 1
+ *   lock_drop()                        lock_sleep()
+ *
+ *                                        swap_acquire(word, CONTENDED); (A)
+ *                                        FUTEX_WAIT(word, CONTENDED):
+ *                                          lock(bucket);
+ *     old = swap_release(word, FREE); (B)  if (word != CONTENDED) (C)
+ *     if (old == CONTENDED)                  return -EAGAIN;
+ *       FUTEX_WAKE(word):                  queue CPU 1
+ *         lock(bucket); (D)                unlock(bucket);
+ *         wake one of the queue            sleep
+ *         unlock(bucket);
+ *
+ * (A) and (B) change one word, each in one step, so the later one finds what
+ * the earlier one wrote. If (B) is later, it finds CONTENDED, and CPU 0 wakes.
+ * If (A) is later, it finds FREE, and CPU 1 has the lock; or it finds what
+ * another holder wrote, whose unlock is (B) again. Where CPU 0 wakes, either (D)
+ * comes after CPU 1 is queued, and CPU 1 is woken; or (D) comes before, and then
+ * (C) finds FREE, or what another holder wrote, as above. Impossible: the word
+ * is FREE, CPU 1 sleeps, and nobody is about to wake it.
+ *
+ * A thread that has slept takes the lock by (A), so the word stays CONTENDED:
+ * it cannot know whether others still sleep.
+ *
+ * From the first mutex that inherits priorities on (lock_use_pi()) a thread
+ * that takes a lock takes a PI futex before the word, and lends its priority to
+ * the thread that has both. The word alone excludes: threads that were on their
+ * way before do not take the PI futex.
  *
  * The unlocking thread may wake sleepers at an address that the next holder
  * has freed; that is harmless. lock_settle() waits until it writes no more.

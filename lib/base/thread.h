@@ -1,27 +1,48 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the library keeps for each thread: its ids, its accounts, and, once it
- * has waited, a spare group and where a cancellation finds it.
+ * What the library keeps for each thread: its ids, its accounts, and where
+ * others find it once it has waited.
+ *
+ * A thread is known by four ids, and a mutex holds one of three of them, in its
+ * futex word or as its owner:
+ *
+ *   id		given by	in the child of a fork
+ *
+ *   tid	the kernel	another one, so these mutexes stay the parent's
+ *
+ *	It is in the words of PI futexes: struct lock::pi, and the word of a
+ *	drover_mutex_t that inherits priorities or is robust. It is the owner of
+ *	such a mutex, and of a shared one.
+ *
+ *   number	thread_setup()	the same, so the child has these mutexes, too
+ *
+ *	It is the owner of any other drover_mutex_t, whose word says only that
+ *	it is held. It chooses struct waiter::bit.
+ *
+ *   libc_id	the C library	asked for again
+ *
+ *	It is the owner of a mutex of the C library's: most often the tid, but
+ *	not in a thread that clone() has made.
+ *
+ *   pthread_t	the C library	the same
+ *
+ *	pthread_cancel() is given it, so the registry of waiters (base/waiter.h)
+ *	has it as its key.
  */
 #ifndef DROVER_THREAD_H
 #define DROVER_THREAD_H
 
-#include <pthread.h>
+#include "base/poll.h"
 
-#include "base/linger.h"
-#include "base/lock.h"
-
-struct group;
 struct waiter;
 
 /**
  * struct thread - a thread, in its own memory
- * @tid: kernel thread id; another one in the child of a fork
- * @number: unlike any other thread's of this process, never 0; the child of a
- *	    fork keeps it
+ * @tid: kernel thread id, or 0 before thread_setup()
+ * @number: unlike any other thread's of this process, or 0 before thread_setup()
+ * @libc_id: by which the C library's mutexes know it, or 0: not asked for yet,
+ *	     or not since a fork
  * @waiter: what others may see of it, or NULL if it has never waited
- * @owner_id: by which the C library's mutexes know it, or 0: not asked for yet,
- *	      or not since a fork
  * @for_signals: what it may spend on polling for a signal
  * @for_mutexes: the same for a mutex
  * @for_locks: the same for the library's own locks
@@ -30,13 +51,13 @@ struct waiter;
 struct thread {
 	uint32_t tid;
 	uint32_t number;
-	uint32_t owner_id;
+	uint32_t libc_id;
 	struct waiter *waiter;
-	struct account for_signals;
-	struct account for_mutexes;
-	struct account for_locks;
-	struct account for_barriers;
-	struct account for_streams;
+	struct poll_account for_signals;
+	struct poll_account for_mutexes;
+	struct poll_account for_locks;
+	struct poll_account for_barriers;
+	struct poll_account for_streams;
 };
 
 extern _Thread_local struct thread thread_this;
@@ -52,96 +73,7 @@ static inline struct thread *thread_self(void)
 
 #define thread_tid() (thread_self()->tid)
 
-/* The other two bits of a futex bitset are for the groups of shared condvars. */
-#define WAITER_BITS 30
-
-/**
- * struct waiter - a thread that has waited
- * @thread: for finding the thread by its pthread_t; [bucket's lock]
- * @next: the list of a bucket; [its lock]
- * @group: the private group on which the thread waits, or NULL
- * @shared_word: the shared futex word on which it waits, or NULL;
- *		 [bucket's lock]
- * @inside: the private barrier, or condvar of several processes, that the thread
- *	    is inside of, or NULL
- * @tid: its thread id; written under the bucket's lock
- * @interrupts: counts the cancellations that want the thread to look
- * @seen: the value of @interrupts that it knows of; only this thread touches it
- * @bit: which of WAITER_BITS kinds of sleeper it is: others need not wake for
- *	 its sake; written under the bucket's lock
- * @spare: a group in nobody's use, or NULL; only this thread touches it
- *
- * Waiters lie in pages that are never unmapped: a thread whose last destructors
- * wait leaves its own behind, where a canceller may still see it.
- *
- * [W-CANCEL] @group is set before the thread looks at @interrupts, and
- * @interrupts is raised before the canceller looks at @group: store buffering,
- * so both sides are sequentially consistent. Without it the thread could go to
- * sleep with its cancellation pending.
- */
-struct waiter {
-	pthread_t thread;
-	void *next;
-	_Atomic(struct group *) group;
-	futex_word *shared_word;
-	_Atomic(void *) inside;
-	uint32_t tid;
-	_Atomic uint32_t interrupts;
-	uint32_t seen;
-	uint32_t bit;
-	void *spare;
-} __attribute__((aligned(64)));
-
-COLD struct waiter *waiter_setup(void);
-
-/* The caller's, or NULL without memory. */
-static inline struct waiter *waiter_self(void)
-{
-	struct waiter *w = thread_this.waiter;
-
-	return likely(w) ? w : waiter_setup();
-}
-
-/*
- * Counts the forks that led to this process, from GENERATION_LEAST to
- * UINT32_MAX and again. It changes only in the child of a fork, while that has
- * one thread.
- */
-#define GENERATION_LEAST (UINT32_C(1) << 31)
-extern uint32_t fork_generation;
-
-/* For what starts anew in the child of a fork, where nobody has it. */
-extern struct lock fork_lock;
-
-/**
- * waiter_publish() - where a cancellation finds this thread asleep
- * @w: the caller
- * @word: a word of a shared condvar, or NULL: nobody uses the last one any more
- */
-COLD void waiter_publish(struct waiter *w, futex_word *word);
-
-/* The waiter of @thread or NULL, with the @lock of its bucket: to be dropped. */
-struct waiter *waiter_find(pthread_t thread, struct lock **lock);
-
-/* Call @each for all waiters, with the bucket of each locked. */
-void waiter_for_all(void (*each)(struct waiter *w, void *arg), void *arg);
-
-/* Is a thread of this process inside of @object? */
-bool waiter_is_inside(const void *object);
-
-/*
- * Let other threads run, also those of lower priority: one more time, after
- * @nr_before times.
- */
-COLD void thread_pause(unsigned int nr_before);
-
-/*
- * Spares: cache lines in pages that are never given back, so that who has an
- * old pointer to one may read it. What is in a spare stays, but for the first
- * pointer. A thread keeps one; more go to the list that all threads share.
- */
-#define SPARE_BYTES 64
-void *spare_get(struct waiter *w); /* NULL: no memory */
-void spare_put(struct waiter *w, void *spare);
+/* In the child of a fork: the caller's ids that are not the parent's. */
+void thread_after_fork(void);
 
 #endif /* DROVER_THREAD_H */

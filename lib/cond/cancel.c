@@ -25,7 +25,7 @@ void cond_interrupt(pthread_t thread)
 	uint32_t bit = w ? w->bit : 0;
 
 	if (w) {
-		add_seq_cst(&w->interrupts, 1); /* [W-CANCEL] [W-SEEN] */
+		add_seq_cst(&w->cancellations, 1); /* [W-CANCEL] [W-SEEN] */
 		g = load_seq_cst(&w->group);
 		if (w->shared_word) {
 			add_release(w->shared_word, 1); /* [W-WORD] */

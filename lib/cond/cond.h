@@ -17,12 +17,13 @@
  * After a signaller has dropped the condvar's lock it touches the condvar no
  * more: the threads it releases may destroy it, and then free it. A group is
  * nobody's; its memory is never freed. A struct waiter is its thread's own until
- * that ends, and others use it with the lock of its bucket (base/thread.h).
+ * that ends, and others use it with the lock of its bucket (base/waiter.h).
  */
 #ifndef DROVER_COND_H_INTERNAL
 #define DROVER_COND_H_INTERNAL
 
 #include "base/debug.h"
+#include "base/fork.h"
 #include "cond/group.h"
 #include "cond/shared.h"
 

@@ -59,7 +59,7 @@
 #ifndef DROVER_GROUP_H
 #define DROVER_GROUP_H
 
-#include "base/thread.h"
+#include "base/spare.h"
 #include "mutex/user_mutex.h"
 
 struct cond;
@@ -77,7 +77,7 @@ struct cond;
 
 /**
  * struct group - one group of waiters
- * @next_spare: of a group in nobody's use; base/thread.c
+ * @next_spare: of a group in nobody's use; base/free_list.h
  * @state: see above
  * @claim: who posts, releases or leaves has it
  * @refs: members, and signallers that are at work on it; whoever drops the

@@ -12,6 +12,7 @@
  */
 #include <signal.h>
 
+#include "base/pause.h"
 #include "cond/cond.h"
 
 /* Other C libraries have no signal that gets sleepers going: send_signal(). */

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/linger.h"
+#include "base/poll.h"
 #include "cond/policy.h"
 
 /*
@@ -28,8 +28,8 @@ __attribute__((constructor)) static void policy_choose(void)
 			"drover: DROVER_POLICY=%s is unknown, using auto; it may be %s\n",
 			forced, POLICY_HELP);
 	if (spin_us >= 0)
-		linger_limit((uint32_t)spin_us);
-	if (chosen == POLICY_AUTO && linger_has_cpu())
+		poll_limit((uint32_t)spin_us);
+	if (chosen == POLICY_AUTO && poll_has_cpu())
 		store_relaxed(&nr_ahead, WAKE_AHEAD);
 	store_relaxed(&base, (int)chosen);
 }

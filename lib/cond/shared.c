@@ -205,7 +205,8 @@ static int shared_sleep(struct shared_member *m,
 
 		if (err != EAGAIN)
 			return err;
-		if (load_relaxed(&m->w->interrupts) != m->w->seen &&
+		if (load_relaxed(&m->w->cancellations) !=
+			    m->w->cancellations_seen &&
 		    cancellation_is_due())
 			why = ECANCELED;
 		else if (sleep_on(sleeps_on, word, deadline, true, kinds,

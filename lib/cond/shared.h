@@ -40,7 +40,7 @@
 #ifndef DROVER_COND_SHARED_H
 #define DROVER_COND_SHARED_H
 
-#include "base/thread.h"
+#include "base/waiter.h"
 #include "mutex/user_mutex.h"
 
 struct cond;

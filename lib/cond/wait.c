@@ -156,7 +156,7 @@ static bool poll_signal(void *arg)
 	uint32_t word = load_relaxed(LOW_HALF(&m->g->state));
 
 	return word & GROUP_RELEASED ||
-	       (word & GROUP_TOKENS && linger_has_cpu()) ||
+	       (word & GROUP_TOKENS && poll_has_cpu()) ||
 	       (word & GROUP_INTERRUPTS) != m->interrupts;
 }
 
@@ -204,7 +204,8 @@ static inline int member_sleep(struct member *m,
 		why = m->lock_err;
 		if (ret == -ETIMEDOUT)
 			why = ETIMEDOUT;
-		else if (load_seq_cst(&m->w->interrupts) != m->w->seen &&
+		else if (load_seq_cst(&m->w->cancellations) !=
+				 m->w->cancellations_seen &&
 			 cancellation_is_due()) /* [W-CANCEL] */
 			why = ECANCELED;
 		if (why)
@@ -243,8 +244,8 @@ static inline int member_relock(struct member *m)
 		return m->lock_err;
 	/* A recursive mutex that is still ours never becomes free. */
 	if (holder == MUTEX_UNMOVABLE ||
-	    !linger(&thread_this.for_mutexes, user_mutex_poll, m->mutex,
-		    INT64_MAX))
+	    !poll_before_sleep(&thread_this.for_mutexes, user_mutex_poll,
+			       m->mutex, INT64_MAX))
 		return user_mutex_lock(m->mutex, moved);
 	if (moved)
 		lock_set_contended(m->word);
@@ -345,10 +346,10 @@ int cond_wait(struct cond *c, void *mutex, const struct deadline *deadline)
 	m.sleeps = true;
 	store_seq_cst(&m.w->group, m.g); /* [W-CANCEL] [W-INTERRUPT] */
 	m.interrupts = load_relaxed(&m.g->state) & GROUP_INTERRUPTS;
-	/* About as long as a wake-up takes, if such polls pay: base/linger.h */
+	/* About as long as a wake-up takes, if such polls pay: base/poll.h */
 	if (likely(!load_relaxed(&m.g->pi_target)))
-		linger(&thread_this.for_signals, poll_signal, &m,
-		       deadline ? time_left(deadline) : INT64_MAX);
+		poll_before_sleep(&thread_this.for_signals, poll_signal, &m,
+				  deadline ? time_left(deadline) : INT64_MAX);
 	err = member_sleep(&m, deadline);
 	store_relaxed(&m.w->group, NULL);
 	m.sleeps = false;

@@ -183,7 +183,7 @@ static void unblock(struct group *g, struct wake_plan plan, int nr,
 		if (ret == -ENOSYS || ret == -EPERM)
 			store_relaxed(&requeue_refused, true);
 		if (ret < 0)
-			sleep_end(slept_on, nr, false);
+			wake_sleepers(slept_on, nr, false);
 	}
 	group_unpin(g);
 }

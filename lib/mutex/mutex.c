@@ -43,7 +43,7 @@ static inline int take_now(struct mutex *m)
 
 	if (mutex_is_pi(m))
 		err = mutex_pi_try(m);
-	else if (mutex_take_free(m, mutex_caller(m)))
+	else if (mutex_take_free(m, mutex_owner_id(m)))
 		return 0;
 	return err == EBUSY ? take_again(m) : err;
 }
@@ -56,7 +56,7 @@ int mutex_take_contended(struct mutex *m, const struct deadline *deadline)
 			     &thread_this.for_mutexes) == -ETIMEDOUT)
 			return ETIMEDOUT;
 	}
-	store_relaxed(&m->owner, mutex_caller(m));
+	store_relaxed(&m->owner, mutex_owner_id(m));
 	return 0;
 }
 
@@ -65,7 +65,7 @@ bool user_mutex_poll(void *mutex)
 	struct mutex *m = mutex;
 
 	return load_relaxed(&m->word) == LOCK_FREE &&
-	       mutex_take_free(m, mutex_caller(m));
+	       mutex_take_free(m, mutex_owner_id(m));
 }
 
 int mutex_lock_slow(struct mutex *m, const struct deadline *deadline,
@@ -79,8 +79,8 @@ int mutex_lock_slow(struct mutex *m, const struct deadline *deadline,
 		return EINVAL;
 	if (mutex_is_pi(m))
 		return mutex_pi_lock(m, deadline);
-	if (polls &&
-	    linger(&thread_this.for_mutexes, user_mutex_poll, m, INT64_MAX))
+	if (polls && poll_before_sleep(&thread_this.for_mutexes,
+				       user_mutex_poll, m, INT64_MAX))
 		return 0;
 	return mutex_take_contended(m, deadline);
 }

@@ -28,8 +28,8 @@ enum mutex_health {
 /**
  * struct mutex - the inside of drover_mutex_t; all zero bytes are valid
  * @word: an enum lock_word, or a PI futex
- * @owner: id of the holder, 0 when free. Written by the holder only, so a
- *	   thread that reads its own id does hold the mutex.
+ * @owner: mutex_owner_id() of the holder, 0 when free. Written by the holder
+ *	   only, so a thread that reads its own id does hold the mutex.
  * @flags: DROVER_MUTEX_*; constant
  * @count: how many times more a recursive one is locked; [holder]
  * @health: an enum mutex_health; [holder]
@@ -60,12 +60,12 @@ static inline bool mutex_is_shared(const struct mutex *m)
 }
 
 /*
- * The caller's id as an owner. In the child of a fork it has the private
- * mutexes that it had in the parent, so they know it by what a fork does not
- * change. Shared ones stay the parent's; and the word of a PI futex is the
- * kernel's, where the parent's thread has it.
+ * The caller's id as the owner of @m; base/thread.h has a table of all ids. In the
+ * child of a fork the caller has the private mutexes that it had in the parent, so
+ * they know it by what a fork does not change. Shared ones stay the parent's; and
+ * the word of a PI futex is the kernel's, where the parent's thread has it.
  */
-static inline uint32_t mutex_caller(const struct mutex *m)
+static inline uint32_t mutex_owner_id(const struct mutex *m)
 {
 	if (mutex_is_pi(m) || mutex_is_shared(m))
 		return thread_tid();
@@ -74,10 +74,10 @@ static inline uint32_t mutex_caller(const struct mutex *m)
 
 static inline bool mutex_held_by_caller(struct mutex *m)
 {
-	return load_relaxed(&m->owner) == mutex_caller(m);
+	return load_relaxed(&m->owner) == mutex_owner_id(m);
 }
 
-/* Take one that is no PI futex, if it is free. @caller: mutex_caller() */
+/* Take one that is no PI futex, if it is free. @caller: mutex_owner_id() */
 static inline bool mutex_take_free(struct mutex *m, uint32_t caller)
 {
 	uint32_t old = LOCK_FREE;
@@ -92,9 +92,12 @@ static inline bool mutex_take_free(struct mutex *m, uint32_t caller)
 static inline void mutex_drop(struct mutex *m, bool shared)
 {
 	store_relaxed(&m->owner, 0);
-	/* The next holder may free it: the word is touched once, and no more. */
+	/*
+	 * [L-PASS] [L-SLEEP] The next holder may free it: the word is touched
+	 * once, and no more.
+	 */
 	if (swap_release(&m->word, LOCK_FREE) == LOCK_CONTENDED)
-		sleep_end(&m->word, 1, shared);
+		wake_sleepers(&m->word, 1, shared);
 }
 
 /*

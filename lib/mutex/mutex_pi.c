@@ -3,6 +3,7 @@
  * drover_mutex_t with priority inheritance, and robust ones: the kernel's PI
  * futex. It knows who holds it, so it also finds out that the holder is dead.
  */
+#include "base/pause.h"
 #include "mutex/mutex.h"
 
 int user_mutex_adopt(void *mutex)

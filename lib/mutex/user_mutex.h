@@ -6,8 +6,8 @@
 #ifndef DROVER_USER_MUTEX_H
 #define DROVER_USER_MUTEX_H
 
-#include "base/linger.h"
 #include "base/lock.h"
+#include "base/poll.h"
 
 /* How the caller finds a mutex. */
 enum mutex_holder {
@@ -45,7 +45,10 @@ int user_mutex_unlock(void *mutex);
  */
 int user_mutex_lock(void *mutex, bool moved);
 
-/* Take it if it is free. For linger(); not for those that nobody is moved to. */
+/*
+ * Take it if it is free. For poll_before_sleep(); not for a mutex that nobody is
+ * moved to.
+ */
 bool user_mutex_poll(void *mutex);
 
 /*

@@ -30,8 +30,9 @@
 #include <sched.h>
 #include <stdbool.h>
 
+#include "base/fork.h"
 #include "base/lock.h"
-#include "base/linger.h"
+#include "base/poll.h"
 #include "base/thread.h"
 
 /*
@@ -91,10 +92,10 @@ struct worker {
 	int cpu;	/* where it was when it became idle; [idle lock] */
 	int woken_from; /* the CPU of who woke it and is busy there, or -1 */
 	/* From being claimed to not parked its claimer's, otherwise its own: */
-	bool moved;		/* to be put back when it wakes up */
-	cpu_set_t allowed;	/* the affinity to be put back */
-	cpu_set_t lent;		/* the one that it wakes up with */
-	struct account account; /* for polling for tasks */
+	bool moved;		     /* to be put back when it wakes up */
+	cpu_set_t allowed;	     /* the affinity to be put back */
+	cpu_set_t lent;		     /* the one that it wakes up with */
+	struct poll_account account; /* for polling for tasks */
 	/* Written by the worker alone. */
 	_Atomic uint64_t tasks;
 	_Atomic uint64_t steals;
@@ -110,9 +111,9 @@ struct frame {
 
 /* What a pool keeps of the calling thread. */
 struct here {
-	struct worker *worker;	/* that it is, or NULL */
-	struct frame *top;	/* the innermost task or loop */
-	struct account account; /* for waiting for tasks */
+	struct worker *worker;	     /* that it is, or NULL */
+	struct frame *top;	     /* the innermost task or loop */
+	struct poll_account account; /* for waiting for tasks */
 };
 
 extern _Thread_local struct here pool_here;
@@ -147,8 +148,8 @@ struct drover_pool {
 	/* Of the list of workers that sleep or are about to, the latest first. */
 	struct lock idle_lock __attribute__((aligned(128)));
 	struct worker *idle;
-	_Atomic uint32_t nr_idle;   /* written with the lock */
-	_Atomic uint32_t lingering; /* somebody polls for a task */
+	_Atomic uint32_t nr_idle; /* written with the lock */
+	_Atomic uint32_t polling; /* somebody polls for a task */
 	_Atomic uint64_t wakes;
 	_Atomic uint32_t look_after; /* so many wake-ups, see place.c */
 	_Atomic uint64_t moves;

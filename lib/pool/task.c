@@ -33,7 +33,7 @@ void latch_down(latch_word *latch, uint32_t nr)
 			to = (to & ~(uint64_t)LATCH_ASLEEP) + LATCH_NONE;
 	} while (!cas_acq_rel(latch, &old, to));
 	if (!(uint32_t)to && old & LATCH_ASLEEP)
-		sleep_end(HIGH_HALF(latch), INT_MAX, false);
+		wake_sleepers(HIGH_HALF(latch), INT_MAX, false);
 }
 
 struct awaited {
@@ -57,7 +57,8 @@ int latch_await(latch_word *latch, const struct deadline *deadline, bool must)
 	long ret = 0;
 	int err;
 
-	if (linger(&pool_here.account, poll_latch, &a, time_left(deadline)))
+	if (poll_before_sleep(&pool_here.account, poll_latch, &a,
+			      time_left(deadline)))
 		return 0;
 	err = block_begin(must);
 	if (err)

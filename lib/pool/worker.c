@@ -99,7 +99,7 @@ static bool wake_one(struct drover_pool *pool, bool busy)
 	if (busy)
 		place_before_wake(w, sched_getcpu());
 	store_release(&w->parked, false); /* [P-CLAIM] */
-	sleep_end(&w->parked, 1, false);
+	wake_sleepers(&w->parked, 1, false);
 	add_relaxed(&pool->wakes, 1);
 	return true;
 }
@@ -196,12 +196,12 @@ static struct task *look_for_task(struct worker *w)
 	struct drover_pool *pool = w->pool;
 	int64_t begin, most = pool->linger[cpu_is_small(sched_getcpu())];
 
-	if (!most || !linger_has_cpu() || swap_relaxed(&pool->lingering, 1))
+	if (!most || !poll_has_cpu() || swap_relaxed(&pool->polling, 1))
 		return NULL;
 	w->found = NULL;
 	begin = clock_now();
-	linger(&w->account, poll_tasks, w, most);
-	store_relaxed(&pool->lingering, 0);
+	poll_before_sleep(&w->account, poll_tasks, w, most);
+	store_relaxed(&pool->polling, 0);
 	count(&w->linger_ns, clock_now() - begin);
 	return w->found;
 }

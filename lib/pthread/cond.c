@@ -48,9 +48,10 @@ static int drop_in_cond_destroy(pthread_cond_t *cond)
  * The caller may have the asynchronous type: while it waits, a cancellation is
  * deferred, for it could come between two steps of the protocol.
  *
- * [W-SEEN] The canceller marks the thread, then raises its count of interrupts;
- * here the count is read first. Otherwise a mark could be missed whose interrupt
- * is taken for one that has been seen, and the thread would sleep with it.
+ * [W-SEEN] The canceller marks the thread, then raises its count of
+ * cancellations; here the count is read first. Otherwise a mark could be missed
+ * whose cancellation is taken for one that has been seen, and the thread would
+ * sleep with it.
  */
 static int wait_cancellable(struct cond *c, pthread_mutex_t *mutex,
 			    const struct deadline *deadline)
@@ -61,7 +62,8 @@ static int wait_cancellable(struct cond *c, pthread_mutex_t *mutex,
 	pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
 	w = waiter_self();
 	if (likely(w))
-		w->seen = load_acquire(&w->interrupts); /* [W-SEEN] */
+		w->cancellations_seen =
+			load_acquire(&w->cancellations); /* [W-SEEN] */
 	pthread_testcancel();
 	err = cond_wait(c, mutex, deadline);
 	if (err == ECANCELED) {

@@ -6,11 +6,12 @@
  * not robust, has no priority protocol and is not elided keeps its state in
  * __data.__lock: 0 free, 1 held, 2 held and there may be sleepers, who wait on
  * that word with the private futex operations. __data.__owner is the holder's
- * thread id as glibc has it. So waiters can be moved there, if whoever takes the
- * mutex after a move leaves it at 2. Whether the loaded glibc works like that is
- * tried when the library is loaded; before, or if not, nothing is moved. Kinds,
- * and what is beside the word of a mutex that inherits priorities, are not tried:
- * processes whose C libraries differ share such mutexes, so it cannot change.
+ * thread id as glibc has it, struct thread::libc_id. So waiters can be moved
+ * there, if whoever takes the mutex after a move leaves it at 2. Whether the
+ * loaded glibc works like that is tried when the library is loaded; before, or if
+ * not, nothing is moved. Kinds, and what is beside the word of a mutex that
+ * inherits priorities, are not tried: processes whose C libraries differ share
+ * such mutexes, so it cannot change.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -39,7 +40,7 @@
 #define KIND(m)	 __atomic_load_n(&MUTEX(m)->__data.__kind, __ATOMIC_RELAXED)
 #define OWNER(m) \
 	((uint32_t)__atomic_load_n(&MUTEX(m)->__data.__owner, __ATOMIC_RELAXED))
-#define OWN_ID (thread_this.owner_id ?: owner_id_ask())
+#define OWN_ID (thread_this.libc_id ?: libc_id_ask())
 
 static atomic_bool layout_known;
 
@@ -48,15 +49,15 @@ static atomic_bool layout_known;
  * It is not always the kernel's: in a thread that clone() has made, or a child
  * of vfork(), it is the id of the one whose memory for threads it uses.
  */
-COLD static uint32_t owner_id_ask(void)
+COLD static uint32_t libc_id_ask(void)
 {
 	pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
 
 	pthread_mutex_lock(&m);
-	thread_this.owner_id = OWNER(&m);
+	thread_this.libc_id = OWNER(&m);
 	pthread_mutex_unlock(&m);
 	pthread_mutex_destroy(&m);
-	return thread_this.owner_id;
+	return thread_this.libc_id;
 }
 
 /*
@@ -109,7 +110,7 @@ int user_mutex_prepare(void *mutex, void **movable, futex_word **pi_word)
 		return 0;
 	/* Asked anew: the child of _Fork(), which tells nobody, has another. */
 	if ((strict || (DEBUG_BUILD && !(kind & ~KIND_PLAIN))) &&
-	    OWNER(mutex) != OWN_ID && OWNER(mutex) != owner_id_ask()) {
+	    OWNER(mutex) != OWN_ID && OWNER(mutex) != libc_id_ask()) {
 		if (strict)
 			return EPERM;
 		debug_wrong(mutex, "mutex",

@@ -34,7 +34,7 @@ void number_raise(struct stream *s, struct number *n, uint64_t to)
 	if (sleepers < 2 * SLEEPER)
 		cas_seq_cst(&n->sleepers, &sleepers, SLEEPER);
 	add_relaxed(&s->system_calls, 1);
-	sleep_end(LOW_HALF(&n->at), INT_MAX, false);
+	wake_sleepers(LOW_HALF(&n->at), INT_MAX, false);
 }
 
 /* Say on the way to sleep what for. */
@@ -78,8 +78,8 @@ int number_wait(struct stream *s, struct number *n, uint64_t wanted,
 	uint64_t seen;
 	long ret = 0;
 
-	if (linger(&thread_this.for_streams, poll_number, &a,
-		   time_left(deadline)))
+	if (poll_before_sleep(&thread_this.for_streams, poll_number, &a,
+			      time_left(deadline)))
 		return 0;
 	/* A worker's place is free meanwhile. */
 	block_begin(true);

@@ -11,7 +11,7 @@
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
 
-#include "base/linger.h"
+#include "base/poll.h"
 
 #define MOST_MEMBERS 150
 #include "../cond/steps.h"
@@ -220,12 +220,12 @@ static const char *const names[] = { "auto",   "requeue", "wake-all",
 
 static void test(const char *policy)
 {
-	word_one_ahead.value = !strcmp(policy, "auto") && linger_has_cpu();
+	word_one_ahead.value = !strcmp(policy, "auto") && poll_has_cpu();
 	test_silence(policy);
 	scene_start(policy, "normal", false);
 	if (!strcmp(policy, POLLING)) {
 		scenes_test("polls", polling, NR_OF(polling));
-		if (!linger_has_cpu())
+		if (!poll_has_cpu())
 			tap_skip("polls: a broadcast to two", "one CPU");
 		else
 			tap_ok(scene_holds("count; counted 2; broadcast;"

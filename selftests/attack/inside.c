@@ -119,7 +119,7 @@ int main(int argc, char **argv)
 	args_parse(argc, argv, "");
 	tap_plan(4);
 	/* With one CPU the late one, of higher priority, always gets it. */
-	real_time = fifo_permitted() && linger_has_cpu();
+	real_time = fifo_permitted() && poll_has_cpu();
 	fake_futex_start((struct fake_futex){ 0 });
 	scene_start("", "normal", false);
 	tap_ok(scene_holds("wait 4; interrupts 4 = 1; waiting = 4"),

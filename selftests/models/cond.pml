@@ -111,7 +111,7 @@
  * @twin INTERRUPT_READ_EARLY nobody_cancelled_is_left: before the word
  * @twin INTERRUPT_READ_ONLY_WHEN_WOKEN nobody_cancelled_is_left: or before
  * @twin INTERRUPT_WITHOUT_CHANGE nobody_cancelled_is_left: before the sleep
- * @twin INTERRUPT_SEEN_LATE nobody_cancelled_is_left: taken for an old one
+ * @twin CANCELLATION_SEEN_LATE nobody_cancelled_is_left: taken for an old one
  *
  * @model cancel-broadcast -DCANCEL -DCALL=EACH
  * @run long

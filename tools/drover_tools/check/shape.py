@@ -101,9 +101,9 @@ def symbols(path, scratch):
     built = os.path.join(scratch, path.replace("/", "-") + ".o")
     subprocess.run(
         [os.environ.get("CC", "gcc"), "-O0", "-w", "-std=c11", "-D_GNU_SOURCE",
-         '-DDROVER_VERSION=""', "-pthread", "-iquote", os.path.join(TOP, "lib"),
-         "-I", os.path.join(TOP, "lib", "include"), "-c",
-         os.path.join(TOP, path), "-o", built], check=True)
+         '-DDROVER_VERSION=""', "-pthread", "-iquote",
+         os.path.join(TOP, "lib"), "-I", os.path.join(TOP, "lib", "include"),
+         "-c", os.path.join(TOP, path), "-o", built], check=True)
     named = subprocess.run(["nm", built], check=True, capture_output=True,
                            text=True).stdout
     return (set(re.findall(r" [TDBRCVW] (\w+)$", named, re.M)),

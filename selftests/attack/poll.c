@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a thread may spend on polling before it sleeps. The test calls linger()
- * itself: what is polled for never comes, or late, and sleeps end at once.
+ * What a thread may spend on polling before it sleeps. The test calls
+ * poll_before_sleep() itself: what is polled for never comes, or late, and sleeps
+ * end at once.
  */
-#include "base/linger.h"
+#include "base/poll.h"
 #include "blocked.h"
 #include "run.h"
 
 #define NR_TIMES 1000
-#define NR_SAVED 8 /* polls that an account begins with, as linger.c has it */
+#define NR_SAVED 8 /* polls that an account begins with, as poll.c has it */
 #define LATE_NS	 500000 /* of CPU time */
 #define SLICE_NS 3000000
 
@@ -51,15 +52,15 @@ static bool comes_late(void *unused)
 	return ns_of(CLOCK_THREAD_CPUTIME_ID) >= comes_at;
 }
 
-static bool polls(struct account *a, bool (*poll)(void *arg))
+static bool polls(struct poll_account *a, bool (*poll)(void *arg))
 {
 	nr_polls = 0;
 	comes_at = ns_of(CLOCK_THREAD_CPUTIME_ID) + LATE_NS;
-	linger(a, poll, NULL, INT64_MAX);
+	poll_before_sleep(a, poll, NULL, INT64_MAX);
 	return nr_polls > 1;
 }
 
-static void sleep_once(struct account *a)
+static void sleep_once(struct poll_account *a)
 {
 	static futex_word word;
 
@@ -67,7 +68,7 @@ static void sleep_once(struct account *a)
 }
 
 /* How often of @times it polls before it sleeps. */
-static int count(struct account *a, bool (*poll)(void *arg), int times,
+static int count(struct poll_account *a, bool (*poll)(void *arg), int times,
 		 bool sleeps)
 {
 	int nr = 0;
@@ -81,7 +82,7 @@ static int count(struct account *a, bool (*poll)(void *arg), int times,
 }
 
 /* After how many sleeps; -1: not at all. */
-static int polls_again(struct account *a)
+static int polls_again(struct poll_account *a)
 {
 	for (int nr = 0; nr < 1000 * NR_TIMES; nr++) {
 		if (polls(a, never_comes))
@@ -93,10 +94,10 @@ static int polls_again(struct account *a)
 
 static void test_in_vain(void)
 {
-	struct account a = { 0 };
+	struct poll_account a = { 0 };
 	int nr;
 
-	linger_limit(100);
+	poll_limit(100);
 	nr = count(&a, never_comes, NR_TIMES, false);
 	tap_ok(nr > 0 && nr <= NR_SAVED, "polls in vain: %d of %d times", nr,
 	       NR_TIMES);
@@ -106,7 +107,7 @@ static void test_in_vain(void)
 	       nr, 2 * NR_TIMES);
 	nr = polls_again(&a);
 	tap_ok(nr > 0, "it polls again after %d sleeps", nr);
-	linger_limit(1);
+	poll_limit(1);
 	for (int i = 0; i < 100 * NR_TIMES; i++)
 		sleep_once(&a);
 	nr = count(&a, never_comes, NR_TIMES, false);
@@ -115,16 +116,16 @@ static void test_in_vain(void)
 	/* What a wake-up takes is measured again and again, and varies. */
 	nr = 0;
 	for (int i = 0; i < NR_TIMES; i++) {
-		linger_limit(1);
+		poll_limit(1);
 		sleep_once(&a);
-		linger_limit(100);
+		poll_limit(100);
 		nr += polls(&a, never_comes);
 	}
 	tap_ok(nr <= NR_SAVED + NR_TIMES / 100 + 1,
 	       "where the limit varies: %d of %d times", nr, NR_TIMES);
 	/* It costs ten times what it spares; what others run is not counted. */
-	a = (struct account){ 0 };
-	linger_limit(2 * LATE_NS / 1000);
+	a = (struct poll_account){ 0 };
+	poll_limit(2 * LATE_NS / 1000);
 	nr = count(&a, comes_late, NR_TIMES, false);
 	tap_ok(nr > 0 && nr <= NR_TIMES / 4, "what comes late: %d of %d times",
 	       nr, NR_TIMES);
@@ -133,17 +134,17 @@ static void test_in_vain(void)
 /* A thread that computes has the CPU for its slice, at each yield. */
 static void test_slices(void)
 {
-	struct account a = { 0 };
+	struct poll_account a = { 0 };
 	int nr;
 
-	linger_limit(100);
+	poll_limit(100);
 	nr_yields = 0;
 	yield_ns = SLICE_NS;
-	tap_ok(linger(&a, comes_with_yield, NULL, INT64_MAX),
+	tap_ok(poll_before_sleep(&a, comes_with_yield, NULL, INT64_MAX),
 	       "what came meanwhile is not missed");
 	for (int i = 0; i < NR_TIMES; i++) {
 		nr_before = nr_yields;
-		linger(&a, comes_with_yield, NULL, INT64_MAX);
+		poll_before_sleep(&a, comes_with_yield, NULL, INT64_MAX);
 		sleep_once(&a);
 	}
 	tap_ok(nr_yields <= 10, "it yields %d of %d times", nr_yields,
@@ -155,13 +156,13 @@ static void test_slices(void)
 
 static void test_limits(void)
 {
-	struct account a = { 0 };
+	struct poll_account a = { 0 };
 
-	linger_limit(100000);
+	poll_limit(100000);
 	nr_polls = 0;
-	linger(&a, never_comes, NULL, 1000);
+	poll_before_sleep(&a, never_comes, NULL, 1000);
 	tap_ok(nr_polls < 200, "a deadline ends it: %d polls", nr_polls);
-	linger_limit(0);
+	poll_limit(0);
 	nr_yields = 0;
 	tap_is(polls(&a, never_comes), 0, "spin=0: it does not poll");
 	tap_is(nr_yields, 0, "nor does it yield");
@@ -171,24 +172,24 @@ static void test_limits(void)
 static bool run_on_one_cpu(void)
 {
 	to_one_cpu();
-	execl("/proc/self/exe", "linger", "one_cpu=1", NULL);
+	execl("/proc/self/exe", "poll", "one_cpu=1", NULL);
 	return false;
 }
 
 int main(int argc, char **argv)
 {
 	struct args args = args_parse(argc, argv, "one_cpu");
-	struct account a = { 0 };
+	struct poll_account a = { 0 };
 
 	if (args_get(&args, "one_cpu", 0)) {
 		/* One poll, one yield, one more poll. */
-		linger_limit(100000);
+		poll_limit(100000);
 		polls(&a, never_comes);
 		return nr_polls != 2 || nr_yields != 1;
 	}
 	tap_plan(13);
 	watchdog("polls");
-	if (linger_has_cpu()) {
+	if (poll_has_cpu()) {
 		test_in_vain();
 		test_slices();
 		test_limits();

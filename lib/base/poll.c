@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: MIT
+/* How long a thread polls before it sleeps, and what that is worth. */
+#include <sched.h>
+#include <sys/param.h>
+
+#include "base/cpus.h"
+#include "base/poll.h"
+
+/* Between two looks at the clock, which take about as long. */
+#define POLLS_PER_CLOCK 8
+
+/* How long a thread polls until it lets others run that want the CPU. */
+#define SLICE_NS (2 * NS_PER_US)
+
+/*
+ * What is measured starts at a guess and stays within limits: no machine wakes
+ * a thread in less than the least, and above the most the thread was held up
+ * by something else. Every SAMPLE_EVERYth sleep or wake-up is timed.
+ */
+#define LATENCY_LEAST (2 * NS_PER_US)
+#define LATENCY_MOST  (100 * NS_PER_US)
+#define COST_LEAST    (NS_PER_US / 2)
+#define COST_MOST     (25 * NS_PER_US)
+#define SAMPLE_EVERY  32
+
+/* One part in so many of what a sleep costs may be spent on polls in vain. */
+#define IN_VAIN 50
+/* So many polls may be saved up; an account begins with them. */
+#define SAVED 8
+/* The turn of another thread is long if it takes so many times a sleep's CPU time. */
+#define LONG_TURN 16
+/* An account is empty when long turns have taken this: a scheduler's few slices. */
+#define MOST_LOST (10 * 1000 * NS_PER_US)
+
+/**
+ * struct measured - what sleeping costs in this process, in nanoseconds
+ * @latency: from the call that wakes a thread until it runs: how long a poll
+ *	     lasts at most
+ * @fixed: poll_limit() has said so
+ * @sleep: CPU time of a sleep
+ * @wake: of the call that ends it
+ * @cpus: CPUs that the process may use
+ */
+static struct {
+	_Atomic int32_t latency;
+	atomic_bool fixed;
+	_Atomic int32_t sleep;
+	_Atomic int32_t wake;
+	_Atomic uint32_t cpus;
+} measured = {
+	.latency = 20 * NS_PER_US,
+	.sleep = 3 * NS_PER_US,
+	.wake = 2 * NS_PER_US,
+	.cpus = 1,
+};
+
+/*
+ * A wake-up that is being timed: of a sleeper on @word, called at @at.
+ *
+ * [T-TIMED] The sleeper reads the time of its own wake-up:
+ *
+ *   CPU 0                              CPU 1
+ *   wake_sleepers()                    sleep_on()
+ *
+ *                                        FUTEX_WAIT(word)
+ *     timed.word = NULL;
+ *     timed.at = now;
+ *     timed.word = word; release (A) <-.
+ *     FUTEX_WAKE(word)                 |
+ *                                      `-> timed.word == word? acquire (B)
+ *                                          latency = now - timed.at;
+ *
+ * (A) pairs with (B). Impossible: (B) finds its own word, and @at is older than
+ * (A). But @at can be newer, of another word's wake-up that is timed by now:
+ * that makes a wrong sample, and no more.
+ */
+static struct {
+	_Atomic(futex_word *) word;
+	_Atomic int64_t at;
+} timed;
+
+static _Thread_local uint32_t nr_sleeps, nr_wakes;
+
+/* How often a thread that polls has let others run. */
+static _Atomic uint32_t nr_turns;
+
+/* Files are read, so not in the middle of a wait. */
+__attribute__((constructor)) static void poll_start(void)
+{
+	store_relaxed(&measured.cpus, cpus_usable());
+}
+
+void poll_limit(uint32_t us)
+{
+	store_relaxed(&measured.fixed, true);
+	store_relaxed(&measured.latency, us * NS_PER_US);
+}
+
+bool poll_has_cpu(void)
+{
+	return load_relaxed(&measured.cpus) > 1;
+}
+
+/* What a sleep and its wake-up cost. */
+static int64_t cost_ns(void)
+{
+	return load_relaxed(&measured.sleep) + load_relaxed(&measured.wake);
+}
+
+/*
+ * Enter in the account what a poll or a sleep has cost.
+ * @own: nanoseconds of the caller's; below 0 if they were earned
+ * @others: nanoseconds in which threads that compute had the CPU. Later sleeps,
+ *	    and polls that succeed, pay them back.
+ *
+ * A latency that falls forgives nothing.
+ */
+static void charge(struct poll_account *a, int64_t own, int64_t others)
+{
+	int64_t most = (SAVED + 1) * load_relaxed(&measured.latency);
+
+	a->spent = MAX(0, MIN(a->spent + own, MAX(most, a->spent)));
+	if (own < 0)
+		a->lost = MAX(0, a->lost + own);
+	if (others)
+		a->lost = MIN(a->lost + others, 2 * MOST_LOST);
+}
+
+/**
+ * struct polling - a poll that is under way
+ * @a: the account that it is charged to
+ * @poll: has what is waited for come?
+ * @arg: for @poll
+ * @found: it has
+ * @yields: the caller is known to be no real-time thread
+ * @cpus: CPUs that the process may use
+ * @cost: of a switch to another thread and back: the CPU time of a sleep
+ * @least: a yield that takes longer has let others run
+ * @most: a thread that runs for longer computes; others soon wait again
+ *
+ * The rest are moments, in nanoseconds on CLOCK_MONOTONIC:
+ *
+ * @now: as the clock was last read
+ * @begin: when the poll began, put off by the time in which others had the CPU
+ * @yield_at: when the caller lets others run next
+ * @end: when the poll ends in vain, put off as well
+ * @last: until when @end can be put off
+ */
+struct polling {
+	struct poll_account *a;
+	bool (*poll)(void *arg);
+	void *arg;
+	bool found;
+	bool yields;
+	uint32_t cpus;
+	int64_t cost;
+	int64_t least;
+	int64_t most;
+	int64_t now;
+	int64_t begin;
+	int64_t yield_at;
+	int64_t end;
+	int64_t last;
+};
+
+/*
+ * Yield once, and poll. Return: whether the poll goes on. A real-time thread
+ * does not yield, and with one CPU nobody yields twice.
+ *
+ * If others ran, the caller does not pay for that time, except for the switch:
+ * @begin and @end are put off. But the CPU is wanted, so from now on the poll
+ * takes no longer than a wake-up, and the next yield follows at once.
+ *
+ * A yield may leave the CPU to a thread that computes, for as long as the
+ * scheduler likes; a sleeper would get the CPU back when it is woken. So if the
+ * threads that ran took longer than @most each, the time is charged to the
+ * account after all. How many they were is an estimate: one, and on each CPU
+ * its part of the yields of other threads that ended meanwhile.
+ */
+static bool let_others_run(struct polling *p)
+{
+	int64_t before = p->now, away;
+	uint32_t turns;
+
+	if (!p->yields) {
+		/* musl's own function is ENOSYS. */
+		int policy = syscall(SYS_sched_getscheduler, 0) &
+			     ~SCHED_RESET_ON_FORK;
+
+		p->yields = policy == SCHED_OTHER || policy == SCHED_BATCH ||
+			    policy == SCHED_IDLE;
+		if (!p->yields)
+			return false;
+	}
+	turns = load_relaxed(&nr_turns);
+	sched_yield();
+	p->now = clock_now();
+	p->found = p->poll(p->arg);
+	p->yield_at = p->now + SLICE_NS;
+	p->a->crowded = p->now - before > p->least;
+	if (p->a->crowded) {
+		away = p->now - before - p->cost;
+		turns = 1 + (add_relaxed(&nr_turns, 1) - turns) / p->cpus;
+		if (away / turns > p->most)
+			charge(p->a, 0, away);
+		p->begin += away;
+		p->end = MIN(MIN(p->end + away, p->last),
+			     p->now + load_relaxed(&measured.latency));
+		p->yield_at = p->now;
+	}
+	return p->cpus > 1 && p->a->lost < MOST_LOST;
+}
+
+/*
+ * Poll for @ns of the caller's own time, and let others run in between; they
+ * can make it longer, but not longer than @left, or a second.
+ *
+ * @meet: the caller and others wait for each other, and run for a moment each.
+ * So a shorter yield says that others ran, and a long one is not charged.
+ */
+static bool poll_politely(struct poll_account *a, bool (*poll)(void *arg),
+			  void *arg, int64_t ns, int64_t left, bool meet)
+{
+	int64_t sleep = load_relaxed(&measured.sleep), now = clock_now();
+	struct polling p = {
+		.a = a,
+		.poll = poll,
+		.arg = arg,
+		.cpus = load_relaxed(&measured.cpus),
+		.cost = sleep,
+		.least = meet ? sleep / 4 : sleep,
+		.most = meet ? INT64_MAX : LONG_TURN * sleep,
+		.now = now,
+		.begin = now,
+		.yield_at = now,
+		.end = now + MIN(ns, left),
+		.last = now + MIN(left, NS_PER_S),
+	};
+
+	/* Where others wanted the CPU the last time it yields at once. */
+	if (p.cpus > 1 && !a->crowded)
+		p.yield_at += SLICE_NS;
+	while (!p.found && p.now < p.end) {
+		if (p.now >= p.yield_at) {
+			if (!let_others_run(&p))
+				break;
+			continue;
+		}
+		for (int i = 0; i < POLLS_PER_CLOCK && !p.found; i++) {
+			cpu_relax();
+			p.found = poll(arg);
+		}
+		if (!p.found)
+			p.now = clock_now();
+	}
+	charge(a, p.now - p.begin - (p.found ? cost_ns() : 0), 0);
+	return p.found;
+}
+
+bool poll_before_sleep(struct poll_account *a, bool (*poll)(void *arg),
+		       void *arg, int64_t left)
+{
+	int32_t latency = load_relaxed(&measured.latency);
+	bool found = poll(arg);
+
+	if (found || a->spent >= SAVED * latency || a->lost >= MOST_LOST)
+		return found;
+	found = poll_politely(a, poll, arg, latency, left, false);
+	PROBE(spin, 0, found);
+	if (unlikely(drover_probe))
+		drover_probe(PROBE_SPUN, 0, found);
+	return found;
+}
+
+bool poll_for(struct poll_account *a, bool (*poll)(void *arg), void *arg,
+	      int64_t ns)
+{
+	return load_relaxed(&measured.latency) &&
+	       poll_politely(a, poll, arg, ns, INT64_MAX, true);
+}
+
+/* Towards @ns by one part in eight: others' samples may get lost. */
+static void note(_Atomic int32_t *value, int64_t ns, int64_t least,
+		 int64_t most)
+{
+	int64_t old = load_relaxed(value);
+
+	store_relaxed(value, old + (MAX(least, MIN(ns, most)) - old) / 8);
+}
+
+long sleep_on(futex_word *word, uint32_t val, const struct deadline *deadline,
+	      bool shared, uint32_t bits, struct poll_account *a)
+{
+	bool sampled = nr_sleeps++ % SAMPLE_EVERY == 0;
+	int64_t begin = sampled ? clock_read(CLOCK_THREAD_CPUTIME_ID) : 0;
+	long ret = futex_wait_for(word, val, deadline, shared, bits, NULL);
+
+	if (ret == 0) {
+		/* [T-TIMED] */
+		if (load_acquire(&timed.word) == word) {
+			if (!load_relaxed(&measured.fixed))
+				note(&measured.latency,
+				     clock_now() - load_relaxed(&timed.at),
+				     LATENCY_LEAST, LATENCY_MOST);
+			store_relaxed(&timed.word, NULL);
+		}
+		charge(a, -cost_ns() / IN_VAIN, 0);
+		if (sampled)
+			note(&measured.sleep,
+			     clock_read(CLOCK_THREAD_CPUTIME_ID) - begin,
+			     COST_LEAST, COST_MOST);
+	}
+	return ret;
+}
+
+long wake_sleepers(futex_word *word, int nr_wake, bool shared)
+{
+	int64_t begin;
+	long ret;
+
+	if (nr_wakes++ % SAMPLE_EVERY)
+		return futex_wake(word, nr_wake, shared);
+	begin = clock_now();
+	store_relaxed(&timed.word, NULL);
+	store_relaxed(&timed.at, begin);
+	store_release(&timed.word, word); /* [T-TIMED] */
+	ret = futex_wake(word, nr_wake, shared);
+	if (ret > 0)
+		note(&measured.wake, (clock_now() - begin) / ret, COST_LEAST,
+		     COST_MOST);
+	else
+		store_relaxed(&timed.word, NULL);
+	return ret;
+}
+
+int64_t time_left(const struct deadline *deadline)
+{
+	const int64_t most = INT64_MAX / NS_PER_S - 1;
+
+	if (!deadline)
+		return INT64_MAX;
+	return MAX(0, MIN(deadline->at.tv_sec, most)) * NS_PER_S +
+	       deadline->at.tv_nsec - clock_read(deadline->clock);
+}

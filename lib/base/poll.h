@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Polling before sleeping: the one way to do so in the library, and what it may
+ * cost: competitive spinning (A. Karlin, K. Li, M. Manasse, S. Owicki,
+ * "Empirical Studies of Competitive Spinning for a Shared-Memory
+ * Multiprocessor", SOSP 1991).
+ *
+ * A thread polls for at most as long as it takes to wake one that sleeps, as
+ * measured in this process. A poll charges the time that it took to an account;
+ * one that has spared a sleep adds what a sleep and its wake-up cost, measured
+ * too, and each sleep adds one part in fifty of that. A thread whose account is
+ * empty sleeps at once. A thread that polls yields every few microseconds, and
+ * where another one ran meanwhile it only yields; a thread of a real-time
+ * policy never yields.
+ */
+#ifndef DROVER_POLL_H
+#define DROVER_POLL_H
+
+#include "base/atomic.h"
+#include "base/futex.h"
+#include "base/probe.h"
+
+/**
+ * struct poll_account - what one thread may spend on polling for one kind of
+ * thing
+ * @spent: nanoseconds of polls that nothing has paid for yet. The account is
+ *	   empty when that is as much as may be saved up.
+ * @lost: nanoseconds in which a yield left the CPU to threads that compute, and
+ *	  that nothing has paid for yet. Too many make the account empty as well.
+ * @crowded: others wanted the CPU the last time
+ *
+ * All zero bytes are a valid one.
+ */
+struct poll_account {
+	int32_t spent;
+	int32_t lost;
+	bool crowded;
+};
+
+/**
+ * poll_before_sleep() - poll before sleeping
+ * @a: the caller's account
+ * @poll: has what is waited for come?
+ * @arg: for @poll
+ * @left: nanoseconds that the caller has got; INT64_MAX: any time
+ *
+ * Return: whether it has come. A caller that is told false sleeps, with
+ * sleep_on().
+ */
+APART bool poll_before_sleep(struct poll_account *a, bool (*poll)(void *arg),
+			     void *arg, int64_t left);
+
+/*
+ * The same for @ns at most, whatever the account says. It is for threads that
+ * wait for each other; the caller learns how long that takes.
+ */
+APART bool poll_for(struct poll_account *a, bool (*poll)(void *arg), void *arg,
+		    int64_t ns);
+
+/* Is there a CPU on which others run while the caller polls? */
+bool poll_has_cpu(void);
+
+/**
+ * poll_limit() - fix how long a thread polls
+ * @us: microseconds; 0: never, and nobody lets others run
+ */
+void poll_limit(uint32_t us);
+
+/* futex_wait_for() of no PI lock, entered in the account. */
+SLEEPS long sleep_on(futex_word *word, uint32_t val,
+		     const struct deadline *deadline, bool shared,
+		     uint32_t bits, struct poll_account *a);
+
+/* futex_wake() of threads that sleep by sleep_on(), whose wake-up it times. */
+long wake_sleepers(futex_word *word, int nr_wake, bool shared);
+
+/* Nanoseconds until @deadline; INT64_MAX without one. */
+int64_t time_left(const struct deadline *deadline);
+
+#endif /* DROVER_POLL_H */

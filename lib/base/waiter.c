@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+/* The registry of waiters: a hash table, and who may be found there. */
+#include <string.h>
+
+#include "base/lock.h"
+#include "base/waiter.h"
+
+/*
+ * All waiters, by a hash of their pthread_t: ten thousand of them make lists of
+ * forty. The lock is held across a wake-up (cond_interrupt()).
+ */
+#define NR_BUCKETS 256
+static struct bucket {
+	struct lock lock;
+	struct waiter *first; /* [lock] */
+} buckets[NR_BUCKETS];
+
+/* Addresses of threads are alike in their low bits, and often in the high. */
+static struct bucket *bucket_of(pthread_t thread)
+{
+	uint64_t mixed = (uint64_t)thread * UINT64_C(0x9e3779b97f4a7c15);
+
+	return &buckets[mixed >> 56];
+}
+
+struct waiter *waiter_find(pthread_t thread, struct lock **lock)
+{
+	struct bucket *b = bucket_of(thread);
+	struct waiter *w;
+
+	*lock = &b->lock;
+	lock_take(*lock);
+	w = b->first;
+	while (w && !pthread_equal(w->thread, thread))
+		w = w->next;
+	return w;
+}
+
+void waiter_for_all(void (*each)(struct waiter *w, void *arg), void *arg)
+{
+	for (struct bucket *b = buckets; b < buckets + NR_BUCKETS; b++) {
+		lock_take(&b->lock);
+		for (struct waiter *w = b->first; w; w = w->next)
+			each(w, arg);
+		lock_drop(&b->lock);
+	}
+}
+
+static void look_inside(struct waiter *w, void *arg)
+{
+	const void **object = arg;
+
+	if (load_acquire(&w->inside) == *object) /* [B-LEAVE] */
+		*object = NULL;
+}
+
+bool waiter_is_inside(const void *object)
+{
+	waiter_for_all(look_inside, &object);
+	return !object;
+}
+
+void waiter_publish(struct waiter *w, futex_word *word)
+{
+	struct lock *lock = &bucket_of(w->thread)->lock;
+
+	/* A canceller keeps the lock as long as it uses the last word. */
+	lock_take(lock);
+	w->shared_word = word;
+	lock_drop(lock);
+}
+
+void waiter_add(struct waiter *w)
+{
+	struct bucket *b = bucket_of(w->thread);
+
+	w->next = b->first;
+	b->first = w;
+}
+
+void waiter_remove(struct waiter *w)
+{
+	struct bucket *b = bucket_of(w->thread);
+	struct waiter **at = &b->first;
+
+	lock_take(&b->lock);
+	while (*at != w)
+		at = &(*at)->next;
+	*at = w->next;
+	lock_drop(&b->lock);
+}
+
+void waiters_after_fork(void)
+{
+	struct waiter *w = thread_this.waiter;
+
+	memset(buckets, 0, sizeof(buckets));
+	if (w) {
+		w->tid = thread_this.tid;
+		waiter_add(w);
+	}
+}

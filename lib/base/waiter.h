@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The registry of waiters: the threads that have waited, and what others may
+ * see of them. A cancellation finds there where its thread sleeps, and destroy
+ * whether a thread is still inside of what is to be destroyed.
+ */
+#ifndef DROVER_WAITER_H
+#define DROVER_WAITER_H
+
+#include <pthread.h>
+
+#include "base/lock.h"
+#include "base/thread.h"
+
+struct group;
+
+/* The other two bits of a futex bitset are for the groups of shared condvars. */
+#define WAITER_BITS 30
+
+/**
+ * struct waiter - a thread that has waited
+ * @thread: for finding the thread by its pthread_t; [bucket's lock]
+ * @next: the list of a bucket; [its lock]
+ * @group: the private group on which the thread waits, or NULL
+ * @shared_word: the shared futex word on which it waits, or NULL;
+ *		 [bucket's lock]
+ * @inside: the private barrier, or condvar of several processes, that the thread
+ *	    is inside of, or NULL
+ * @tid: its thread id; written under the bucket's lock
+ * @cancellations: counts the calls that cancel the thread: it has to look
+ * @cancellations_seen: the value of @cancellations that the thread knows of; only
+ *			this thread touches it
+ * @bit: which of WAITER_BITS kinds of sleeper it is: others need not wake for
+ *	 its sake; written under the bucket's lock
+ * @spare: a group in nobody's use, or NULL; only this thread touches it
+ *
+ * Waiters lie in pages that are never unmapped: a thread whose last destructors
+ * wait leaves its own behind, where a canceller may still see it.
+ *
+ * [W-CANCEL] @group is set before the thread looks at @cancellations, and
+ * @cancellations is raised before the canceller looks at @group: store buffering,
+ * so both sides are sequentially consistent. Without it the thread could go to
+ * sleep with its cancellation pending.
+ */
+struct waiter {
+	pthread_t thread;
+	struct waiter *next;
+	_Atomic(struct group *) group;
+	futex_word *shared_word;
+	_Atomic(void *) inside;
+	uint32_t tid;
+	_Atomic uint32_t cancellations;
+	uint32_t cancellations_seen;
+	uint32_t bit;
+	void *spare;
+} __attribute__((aligned(64)));
+
+COLD struct waiter *waiter_setup(void);
+
+/* The caller's, or NULL without memory. */
+static inline struct waiter *waiter_self(void)
+{
+	struct waiter *w = thread_this.waiter;
+
+	return likely(w) ? w : waiter_setup();
+}
+
+/**
+ * waiter_publish() - where a cancellation finds this thread asleep
+ * @w: the caller
+ * @word: a word of a shared condvar, or NULL: nobody uses the last one any more
+ */
+COLD void waiter_publish(struct waiter *w, futex_word *word);
+
+/* The waiter of @thread or NULL, with the @lock of its bucket: to be dropped. */
+struct waiter *waiter_find(pthread_t thread, struct lock **lock);
+
+/* Call @each for all waiters, with the bucket of each locked. */
+void waiter_for_all(void (*each)(struct waiter *w, void *arg), void *arg);
+
+/* Is a thread of this process inside of @object? */
+bool waiter_is_inside(const void *object);
+
+/* Enter @w, by @w->thread; the caller has the lock that waiter_find() took. */
+void waiter_add(struct waiter *w);
+
+/* Take @w out, after which nobody else finds it. */
+void waiter_remove(struct waiter *w);
+
+/* In the child of a fork only the caller is left, under another thread id. */
+void waiters_after_fork(void);
+
+#endif /* DROVER_WAITER_H */

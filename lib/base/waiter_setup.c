@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+/* A thread becomes a waiter when it waits for the first time, until it ends. */
+#include "base/fork.h"
+#include "base/free_list.h"
+#include "base/waiter.h"
+
+_Static_assert(sizeof(struct waiter) == LINE_BYTES, "a line each");
+
+/* Its destructor tells that a thread ends. */
+static pthread_key_t thread_end;
+static bool thread_end_valid;
+static pthread_once_t started = PTHREAD_ONCE_INIT;
+
+/*
+ * A destructor that runs after this one may wait on a condvar again: that sets
+ * the thread up anew, and this one runs once more. Only in the last round of
+ * destructors it does not: then the waiter stays where it is, unused.
+ */
+static void waiter_end(void *arg)
+{
+	struct waiter *w = arg;
+
+	if (w->spare)
+		free_list_put(&free_groups, w->spare);
+	w->spare = NULL;
+	waiter_remove(w);
+	thread_this.waiter = NULL;
+	free_list_put(&free_waiters, w);
+}
+
+/* Not before somebody waits: a program may want all keys that there are. */
+static void first_wait(void)
+{
+	thread_end_valid = pthread_key_create(&thread_end, waiter_end) == 0;
+	fork_expect();
+}
+
+struct waiter *waiter_setup(void)
+{
+	pthread_t self = pthread_self();
+	int saved = errno;
+	struct lock *lock;
+	struct waiter *w;
+
+	pthread_once(&started, first_wait);
+	/* Left behind by a thread that has ended, perhaps by this one? */
+	w = waiter_find(self, &lock);
+	if (!w) {
+		w = free_list_get(&free_waiters);
+		if (w) {
+			w->thread = self;
+			waiter_add(w);
+		}
+	}
+	if (w) {
+		w->bit = UINT32_C(1) << thread_self()->number % WAITER_BITS;
+		w->tid = thread_tid();
+	}
+	lock_drop(lock);
+	if (w && thread_end_valid)
+		pthread_setspecific(thread_end, w);
+	thread_this.waiter = w;
+	errno = saved;
+	return w;
+}
