@@ -14,8 +14,6 @@ from engine import Suite
 from plan import Contender, Row
 from results import Cells, where
 
-QUICK_MINUTES, FULL_MINUTES = 10, 24 * 60
-
 
 def _cond_perf():
     for rounds, threads in ((100, 200), (1000, 100)):
@@ -128,7 +126,7 @@ class Bench(Suite):
 
     name, title = "bench", "Condition variables against their peers"
     needs = ("bin/drover-bench", f"lib/{plan.DROP_IN}")
-    minutes = QUICK_MINUTES
+    minutes = 10
     against = {"drop-in": GLIBC.name, "native": "best"}
     own = ("drop-in", "native")
     no_peers = ("go",)
@@ -153,16 +151,12 @@ class Bench(Suite):
     def cells(self, options, missing):
         self.focus = not options.full
         here, lacking = built(options.build)
+        there = []
         if not options.host_only:
             there, lacking = built(options.build, options.variant)
         missing += [{"contender": name, "reason": reason}
                     for name, reason in lacking]
-        rows = self._chosen(options)
-        cells = [] if options.guests_only else plan.host_cells(
-            rows, here, options.host_cpus, options.build)
-        for cpus in [] if options.host_only else options.cpus:
-            cells += plan.guest_cells(rows, there, cpus)
-        return cells
+        return plan.wanted_cells(options, self._chosen(options), here, there)
 
     def blocks(self, result):
         cells = Cells(result)

@@ -40,11 +40,7 @@ class TableSuite(Suite):
     own = tuple(against)
 
     def cells(self, options, missing):
-        cells = [] if options.guests_only else plan.host_cells(
-            ROWS, HOST, options.host_cpus, options.build)
-        for cpus in [] if options.host_only else options.cpus:
-            cells += plan.guest_cells(ROWS, GUEST, cpus)
-        return cells
+        return plan.wanted_cells(options, ROWS, HOST, GUEST)
 
     def blocks(self, result):
         cells = Cells(result)
