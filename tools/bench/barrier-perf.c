@@ -349,18 +349,8 @@ static const struct bench_option options[] = {
 	{ 0 }
 };
 
-static const struct bench_suite suite = {
-	.name = "barrier-perf",
-	.summary =
-		"Let THREADS threads meet at a barrier after each node of ROUNDS rounds.",
-	.operation = "node",
-	.switches_key = "switches_per_node",
-	.impl = &impl,
-	.options = options,
-	.args_size = sizeof(struct args),
-	.run = run,
-	.print = print,
-	.json = json,
-};
-
-BENCH_SUITE(suite);
+BENCH_SUITE(.name = "barrier-perf",
+	    .summary =
+		    "Let THREADS threads meet at a barrier after each node of ROUNDS rounds.",
+	    .operation = "node", .switches_key = "switches_per_node",
+	    .json = json);

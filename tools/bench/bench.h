@@ -290,7 +290,7 @@ unsigned int bench_cpus(void);
 
 /* ---- suites ---- */
 
-/* What is measured: impl_*.h and barrier_impl.h define one each. */
+/* What is measured: the header of an implementation defines one. */
 struct bench_impl {
 	const char *name;
 	const char *help;
@@ -298,6 +298,15 @@ struct bench_impl {
 	const char *(*library)(void);
 	const char *(*version)(void);
 };
+
+/* Define it, as impl, after impl_library(). */
+#define BENCH_IMPL(called, text, version_of)    \
+	static const struct bench_impl impl = { \
+		.name = (called),               \
+		.help = (text),                 \
+		.library = impl_library,        \
+		.version = (version_of),        \
+	}
 
 struct bench_suite {
 	const char *name;
@@ -318,14 +327,26 @@ struct bench_suite {
 };
 
 /*
+ * Make a suite of what a file has defined: struct args, options, run() and
+ * print(), and impl, which comes with the header of the implementation. The
+ * arguments initialize the other members of struct bench_suite.
+ *
  * Suites are collected by the linker: a program has those it is linked with,
  * each once for every implementation it was compiled for.
  * The section's name is a C identifier, so the linker makes the symbols
  * __start_bench_suites and __stop_bench_suites.
  */
-#define BENCH_SUITE(suite)                                               \
-	static const struct bench_suite *const bench_suite_entry         \
+#define BENCH_SUITE(...)                                                 \
+	static const struct bench_suite suite = {                        \
+		.impl = &impl,                                           \
+		.options = options,                                      \
+		.args_size = sizeof(struct args),                        \
+		.run = run,                                              \
+		.print = print,                                          \
+		__VA_ARGS__,                                             \
+	};                                                               \
+	static const struct bench_suite *const suite_entry               \
 		__attribute__((used, retain, section("bench_suites"))) = \
-			&(suite)
+			&suite
 
 #endif

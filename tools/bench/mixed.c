@@ -112,17 +112,8 @@ static const struct bench_option options[] = {
 	{ 0 }
 };
 
-static const struct bench_suite suite = {
-	.name = "mixed",
-	.summary = "A load that changes its character every MS milliseconds.",
-	.operation = "waiter and round",
-	.switches_key = "switches_per_waiter_round",
-	.impl = &impl,
-	.options = options,
-	.args_size = sizeof(struct args),
-	.run = run,
-	.print = print,
-	.json = json,
-};
-
-BENCH_SUITE(suite);
+BENCH_SUITE(.name = "mixed",
+	    .summary =
+		    "A load that changes its character every MS milliseconds.",
+	    .operation = "waiter and round",
+	    .switches_key = "switches_per_waiter_round", .json = json);

@@ -249,18 +249,8 @@ static const struct bench_option options[] = {
 	{ 0 }
 };
 
-static const struct bench_suite suite = {
-	.name = "pool-perf",
-	.summary =
-		"Serve REQUESTS requests of short parallel loops by THREADS threads.",
-	.operation = "request",
-	.switches_key = "switches_per_request",
-	.impl = &impl,
-	.options = options,
-	.args_size = sizeof(struct args),
-	.run = run,
-	.print = print,
-	.json = json,
-};
-
-BENCH_SUITE(suite);
+BENCH_SUITE(.name = "pool-perf",
+	    .summary =
+		    "Serve REQUESTS requests of short parallel loops by THREADS threads.",
+	    .operation = "request", .switches_key = "switches_per_request",
+	    .json = json);

@@ -194,17 +194,7 @@ static const struct bench_option options[] = {
 	{ 0 }
 };
 
-static const struct bench_suite suite = {
-	.name = "pp",
-	.summary = "Play GAMES games of ping-pong, two threads each.",
-	.operation = "hand-off",
-	.switches_key = "switches_per_handoff",
-	.impl = &impl,
-	.options = options,
-	.args_size = sizeof(struct args),
-	.run = run,
-	.print = print,
-	.json = json,
-};
-
-BENCH_SUITE(suite);
+BENCH_SUITE(.name = "pp",
+	    .summary = "Play GAMES games of ping-pong, two threads each.",
+	    .operation = "hand-off", .switches_key = "switches_per_handoff",
+	    .json = json);

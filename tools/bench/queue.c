@@ -233,17 +233,8 @@ static const struct bench_option options[] = {
 	{ 0 }
 };
 
-static const struct bench_suite suite = {
-	.name = "queue",
-	.summary = "Pass items from PRODUCERS to CONSUMERS by a bounded queue.",
-	.operation = "item",
-	.switches_key = "switches_per_item",
-	.impl = &impl,
-	.options = options,
-	.args_size = sizeof(struct args),
-	.run = run,
-	.print = print,
-	.json = json,
-};
-
-BENCH_SUITE(suite);
+BENCH_SUITE(.name = "queue",
+	    .summary =
+		    "Pass items from PRODUCERS to CONSUMERS by a bounded queue.",
+	    .operation = "item", .switches_key = "switches_per_item",
+	    .json = json);

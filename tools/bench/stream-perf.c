@@ -326,7 +326,7 @@ static void print(FILE *out, const struct bench_run *run, const void *args)
 		"per token: %.2f synchronizations asked for, %.2f elided, "
 		"%.2f waited for; %.2f read-backs; %.2f futex calls, "
 		"%.2f driver calls\n",
-		IMPL_NAME, on_cuda(&loop) ? "cuda" : "cpu",
+		impl.name, on_cuda(&loop) ? "cuda" : "cpu",
 		tokens_per_second(run), median_us(),
 		loop.between.total / 1e3 / loop.between.nr, per_token(c->asked),
 		per_token(c->elided), per_token(c->waited),
@@ -385,18 +385,8 @@ static const struct bench_option options[] = {
 	{ 0 }
 };
 
-static const struct bench_suite suite = {
-	.name = "stream-perf",
-	.summary =
-		"Generate TOKENS tokens: copy inputs, run a kernel, read back.",
-	.operation = "token",
-	.switches_key = "switches_per_token",
-	.impl = &impl,
-	.options = options,
-	.args_size = sizeof(struct args),
-	.run = run,
-	.print = print,
-	.json = json,
-};
-
-BENCH_SUITE(suite);
+BENCH_SUITE(.name = "stream-perf",
+	    .summary =
+		    "Generate TOKENS tokens: copy inputs, run a kernel, read back.",
+	    .operation = "token", .switches_key = "switches_per_token",
+	    .json = json);

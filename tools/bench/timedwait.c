@@ -110,16 +110,6 @@ static const struct bench_option options[] = {
 	{ 0 }
 };
 
-static const struct bench_suite suite = {
-	.name = "timedwait",
-	.summary = "Wait with a deadline: far away, or with -e in the past.",
-	.operation = "wait",
-	.switches_key = "switches_per_wait",
-	.impl = &impl,
-	.options = options,
-	.args_size = sizeof(struct args),
-	.run = run,
-	.print = print,
-};
-
-BENCH_SUITE(suite);
+BENCH_SUITE(.name = "timedwait",
+	    .summary = "Wait with a deadline: far away, or with -e in the past.",
+	    .operation = "wait", .switches_key = "switches_per_wait");

@@ -46,16 +46,6 @@ static const struct bench_option options[] = {
 	{ 0 }
 };
 
-static const struct bench_suite suite = {
-	.name = "turn-ring",
-	.summary = "Let THREADS threads take turns, TURNS each.",
-	.operation = "turn",
-	.switches_key = "switches_per_turn",
-	.impl = &impl,
-	.options = options,
-	.args_size = sizeof(struct args),
-	.run = run,
-	.print = print,
-};
-
-BENCH_SUITE(suite);
+BENCH_SUITE(.name = "turn-ring",
+	    .summary = "Let THREADS threads take turns, TURNS each.",
+	    .operation = "turn", .switches_key = "switches_per_turn");
