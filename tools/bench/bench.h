@@ -52,28 +52,41 @@ struct bench_option {
 	const char *key; /* JSON: the member that the value is; NULL: none */
 };
 
-/* Entries of a suite's table, whose values are members of its struct args. */
-#define BENCH_COUNT_OPTION(l, n, field, least, most, meta, text, ...)         \
+/* Entries of a table whose values are members of struct @of. */
+#define BENCH_COUNT_OF(of, l, n, field, least, most, meta, text, ...)         \
 	{                                                                     \
 		.letter = (l), .name = (n), .kind = BENCH_COUNT,              \
-		.offset = offsetof(struct args, field), .min = (least),       \
+		.offset = offsetof(struct of, field), .min = (least),         \
 		.max = (most), .metavar = (meta), .help = (text), __VA_ARGS__ \
 	}
-#define BENCH_FLAG_OPTION(l, n, field, text, ...)                       \
-	{                                                               \
-		.letter = (l), .name = (n), .kind = BENCH_FLAG,         \
-		.offset = offsetof(struct args, field), .help = (text), \
-		__VA_ARGS__                                             \
+#define BENCH_FLAG_OF(of, l, n, field, text, ...)                     \
+	{                                                             \
+		.letter = (l), .name = (n), .kind = BENCH_FLAG,       \
+		.offset = offsetof(struct of, field), .help = (text), \
+		__VA_ARGS__                                           \
+	}
+#define BENCH_WORD_OF(of, l, n, field, meta, text)                       \
+	{                                                                \
+		.letter = (l), .name = (n), .kind = BENCH_WORD,          \
+		.offset = offsetof(struct of, field), .metavar = (meta), \
+		.help = (text)                                           \
 	}
 
+/* Of a suite's own table, whose values are members of its struct args. */
+#define BENCH_COUNT_OPTION(...) BENCH_COUNT_OF(args, __VA_ARGS__)
+#define BENCH_FLAG_OPTION(...)	BENCH_FLAG_OF(args, __VA_ARGS__)
+#define BENCH_WORD_OPTION(...)	BENCH_WORD_OF(args, __VA_ARGS__)
+
+/* A count that must be given, under one name here, as an option and in JSON. */
+#define BENCH_REQUIRED_OPTION(l, field, least, most, meta, text)      \
+	BENCH_COUNT_OPTION(l, #field, field, least, most, meta, text, \
+			   .required = true, .key = #field)
+
 /* What several suites have in common. */
-#define BENCH_THREADS_OPTION(least, text)                             \
-	BENCH_COUNT_OPTION('n', "threads", threads, (least), 1000000, \
-			   "THREADS", text, .required = true,         \
-			   .key = "threads")
-#define BENCH_ROUNDS_OPTION(text)                                          \
-	BENCH_COUNT_OPTION('r', "rounds", rounds, 1, 1000000000, "ROUNDS", \
-			   text, .required = true, .key = "rounds")
+#define BENCH_THREADS_OPTION(least, text) \
+	BENCH_REQUIRED_OPTION('n', threads, least, 1000000, "THREADS", text)
+#define BENCH_ROUNDS_OPTION(text) \
+	BENCH_REQUIRED_OPTION('r', rounds, 1, 1000000000, "ROUNDS", text)
 #define BENCH_KEEP_OPTION                                               \
 	BENCH_FLAG_OPTION('k', "keep", keep,                            \
 			  "keep the mutex locked during the broadcast", \

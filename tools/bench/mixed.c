@@ -106,9 +106,8 @@ static const struct bench_option options[] = {
 	BENCH_COUNT_OPTION('p', "phase", phase, 1, 1000000, "MS",
 			   "milliseconds of each phase", .required = true,
 			   .key = "phase_ms"),
-	BENCH_COUNT_OPTION('c', "cycles", cycles, 1, 1000000, "CYCLES",
-			   "times that all phases are played", .required = true,
-			   .key = "cycles"),
+	BENCH_REQUIRED_OPTION('c', cycles, 1, 1000000, "CYCLES",
+			      "times that all phases are played"),
 	{ 0 }
 };
 

@@ -183,13 +183,10 @@ static void json(struct bench_json *json, const struct bench_run *run,
 }
 
 static const struct bench_option options[] = {
-	BENCH_COUNT_OPTION('n', "games", games, 1, 500000, "GAMES",
-			   "games of two threads each", .required = true,
-			   .key = "games"),
-	BENCH_COUNT_OPTION('i', "iterations", iterations, 1, 1000000000,
-			   "ITERATIONS",
-			   "times each player hands the ball over",
-			   .required = true, .key = "iterations"),
+	BENCH_REQUIRED_OPTION('n', games, 1, 500000, "GAMES",
+			      "games of two threads each"),
+	BENCH_REQUIRED_OPTION('i', iterations, 1, 1000000000, "ITERATIONS",
+			      "times each player hands the ball over"),
 	BENCH_LATENCY_OPTION,
 	{ 0 }
 };

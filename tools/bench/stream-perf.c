@@ -376,12 +376,8 @@ static const struct bench_option options[] = {
 	BENCH_COUNT_OPTION(
 		'k', "kernel", kernel_us, 0, 10000000, "MICROSECONDS",
 		"how long the kernel takes (default 500)", .preset = 500),
-	{ .letter = 'B',
-	  .name = "backend",
-	  .kind = BENCH_WORD,
-	  .offset = offsetof(struct args, backend),
-	  .metavar = "BACKEND",
-	  .help = "cpu (the default) or cuda" },
+	BENCH_WORD_OPTION('B', "backend", backend, "BACKEND",
+			  "cpu (the default) or cuda"),
 	{ 0 }
 };
 

@@ -103,8 +103,8 @@ static void print(FILE *out, const struct bench_run *run, const void *args)
 
 static const struct bench_option options[] = {
 	BENCH_THREADS_OPTION(1, "threads that wait"),
-	BENCH_COUNT_OPTION('i', "waits", waits, 1, 1000000000, "WAITS",
-			   "waits of each", .required = true, .key = "waits"),
+	BENCH_REQUIRED_OPTION('i', waits, 1, 1000000000, "WAITS",
+			      "waits of each"),
 	BENCH_FLAG_OPTION('e', "expired", expired,
 			  "with a deadline that has passed", .key = "expired"),
 	{ 0 }

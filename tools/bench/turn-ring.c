@@ -37,8 +37,8 @@ static void print(FILE *out, const struct bench_run *run, const void *args)
 
 static const struct bench_option options[] = {
 	BENCH_THREADS_OPTION(2, "threads in the ring"),
-	BENCH_COUNT_OPTION('i', "turns", turns, 1, 1000000000, "TURNS",
-			   "turns of each", .required = true, .key = "turns"),
+	BENCH_REQUIRED_OPTION('i', turns, 1, 1000000000, "TURNS",
+			      "turns of each"),
 	BENCH_FLAG_OPTION('b', "broadcast", broadcast,
 			  "one condition variable for all, and broadcasts",
 			  .key = "broadcast"),
