@@ -77,7 +77,7 @@ struct bench_option {
 #define BENCH_FLAG_OPTION(...)	BENCH_FLAG_OF(args, __VA_ARGS__)
 #define BENCH_WORD_OPTION(...)	BENCH_WORD_OF(args, __VA_ARGS__)
 
-/* A count that must be given, under one name here, as an option and in JSON. */
+/* A count that must be given: one word is its member, option and JSON key. */
 #define BENCH_REQUIRED_OPTION(l, field, least, most, meta, text)      \
 	BENCH_COUNT_OPTION(l, #field, field, least, most, meta, text, \
 			   .required = true, .key = #field)
@@ -312,7 +312,7 @@ struct bench_impl {
 	const char *(*version)(void);
 };
 
-/* Define it, as impl, after impl_library(). */
+/* Define impl, a struct bench_impl whose library() is impl_library(). */
 #define BENCH_IMPL(called, text, version_of)    \
 	static const struct bench_impl impl = { \
 		.name = (called),               \

@@ -3,7 +3,7 @@
  * The three ways of stream-perf to keep the order of a token's operations:
  *
  *	sync_each	a synchronization after every copy, and each one waits
- *	by_hand		none but the read-back: whoever wrote it knows the backend
+ *	by_hand		only the read-back: its author knows the backend
  *	engine		as sync_each asks for them, but the library decides
  *
  * IMPL_COPY and IMPL_SYNCHRONIZE say which copy an input is submitted as, and
