@@ -335,9 +335,8 @@ static const struct bench_option options[] = {
 	BENCH_COUNT_OPTION('r', "rounds", rounds, 1, 1000000000, "ROUNDS",
 			   "times that all nodes are computed",
 			   .required = true, .operand = true),
-	BENCH_COUNT_OPTION('N', "nodes", nodes, 1, 1000000000, "NODES",
-			   "nodes, and so barriers, a round (default 2000)",
-			   .preset = 2000),
+	BENCH_PRESET_OPTION('N', "nodes", nodes, 1, 1000000000, "NODES", 2000,
+			    "nodes, and so barriers, a round"),
 	BENCH_COUNT_OPTION(
 		'w', "work", rows, 0, 1000000, "ROWS",
 		"a node has ROWS rows of 64 numbers (default 0: no work)"),

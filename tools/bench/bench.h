@@ -82,6 +82,12 @@ struct bench_option {
 	BENCH_COUNT_OPTION(l, #field, field, least, most, meta, text, \
 			   .required = true, .key = #field)
 
+/* A count that is @value unless it is given, and says so. */
+#define BENCH_PRESET_OPTION(l, n, field, least, most, meta, value, text, ...) \
+	BENCH_COUNT_OPTION(l, n, field, least, most, meta,                    \
+			   text " (default " #value ")", .preset = (value),   \
+			   __VA_ARGS__)
+
 /* What several suites have in common. */
 #define BENCH_THREADS_OPTION(least, text) \
 	BENCH_REQUIRED_OPTION('n', threads, least, 1000000, "THREADS", text)
