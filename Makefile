@@ -109,7 +109,7 @@ kernel-bench: ## both movers: cost, perf bench, and how long locks are held
 	@+$(MAKE) -s lib tools kernel KERNEL_VARIANTS="mainline drover"
 	@+$(MAKE) -s -C kernel O=$(O) bench
 
-report: ## tables and plots of what was measured; KEEP=1: keep a plot and a JSON
+report: ## tables and a plot of what was measured; KEEP=1: keep it and a JSON
 	@tools/deps plots
 	@tools/report --build=$(O) $(if $(KEEP),--keep)
 

@@ -335,9 +335,8 @@ static const struct bench_option options[] = {
 	BENCH_COUNT_OPTION('r', "rounds", rounds, 1, 1000000000, "ROUNDS",
 			   "times that all nodes are computed",
 			   .required = true, .operand = true),
-	BENCH_COUNT_OPTION('N', "nodes", nodes, 1, 1000000000, "NODES",
-			   "nodes, and so barriers, a round (default 2000)",
-			   .preset = 2000),
+	BENCH_PRESET_OPTION('N', "nodes", nodes, 1, 1000000000, "NODES", 2000,
+			    "nodes, and so barriers, a round"),
 	BENCH_COUNT_OPTION(
 		'w', "work", rows, 0, 1000000, "ROWS",
 		"a node has ROWS rows of 64 numbers (default 0: no work)"),
@@ -349,18 +348,8 @@ static const struct bench_option options[] = {
 	{ 0 }
 };
 
-static const struct bench_suite suite = {
-	.name = "barrier-perf",
-	.summary =
-		"Let THREADS threads meet at a barrier after each node of ROUNDS rounds.",
-	.operation = "node",
-	.switches_key = "switches_per_node",
-	.impl = &impl,
-	.options = options,
-	.args_size = sizeof(struct args),
-	.run = run,
-	.print = print,
-	.json = json,
-};
-
-BENCH_SUITE(suite);
+BENCH_SUITE(.name = "barrier-perf",
+	    .summary =
+		    "Let THREADS threads meet at a barrier after each node of ROUNDS rounds.",
+	    .operation = "node", .switches_key = "switches_per_node",
+	    .json = json);

@@ -22,17 +22,9 @@
 #include <drover/cond.h> /* drover_version() */
 #define IMPL(name) drover_##name
 #define SERIAL	   DROVER_BARRIER_SERIAL
-
-#define IMPL_NAME    "drover"
-#define IMPL_HELP    "drover_barrier_t"
-#define IMPL_VERSION drover_version
 #else
 #define IMPL(name) pthread_##name
 #define SERIAL	   PTHREAD_BARRIER_SERIAL_THREAD
-
-#define IMPL_NAME    "pthread"
-#define IMPL_HELP    "pthread_barrier_t: never spins"
-#define IMPL_VERSION bench_libc_version
 #endif
 
 struct impl_barrier {
@@ -68,13 +60,15 @@ static const char *impl_library(void)
 	return bench_file_of((void (*)(void))IMPL(barrier_wait));
 }
 
+#if defined(IMPL_drover)
+BENCH_IMPL("drover", "drover_barrier_t", drover_version);
+#else
+BENCH_IMPL("pthread", "pthread_barrier_t: never spins", bench_libc_version);
+#endif
+
 #elif defined(IMPL_spin)
 
 #include <stdatomic.h>
-
-#define IMPL_NAME    "spin"
-#define IMPL_HELP    "spins without end, as ggml's threads do"
-#define IMPL_VERSION bench_compiler_version
 
 /*
  * As ggml's own threads wait for each other: one line counts who has come, one
@@ -119,13 +113,12 @@ static const char *impl_library(void)
 	return "(this program)";
 }
 
+BENCH_IMPL("spin", "spins without end, as ggml's threads do",
+	   bench_compiler_version);
+
 #elif defined(IMPL_gomp)
 
 #define IMPL_HAS_TEAM
-
-#define IMPL_NAME    "gomp"
-#define IMPL_HELP    "OpenMP of the compiler; OMP_* applies"
-#define IMPL_VERSION bench_compiler_version
 
 struct impl_barrier {
 	char nothing;
@@ -172,11 +165,10 @@ static const char *impl_library(void)
 	return bench_file_of((void (*)(void))GOMP_barrier);
 }
 
-#elif defined(IMPL_std)
+BENCH_IMPL("gomp", "OpenMP of the compiler; OMP_* applies",
+	   bench_compiler_version);
 
-#define IMPL_NAME    "std"
-#define IMPL_HELP    "std::barrier of C++20"
-#define IMPL_VERSION bench_compiler_version
+#elif defined(IMPL_std)
 
 /* std_barrier.cc */
 struct impl_barrier {
@@ -207,15 +199,10 @@ static const char *impl_library(void)
 	return "libstdc++, inline";
 }
 
+BENCH_IMPL("std", "std::barrier of C++20", bench_compiler_version);
+
 #else
 #error "compile barrier-perf with -DIMPL_<name>, see tools/Makefile"
 #endif
-
-static const struct bench_impl impl = {
-	.name = IMPL_NAME,
-	.help = IMPL_HELP,
-	.library = impl_library,
-	.version = IMPL_VERSION,
-};
 
 #endif

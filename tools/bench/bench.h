@@ -52,28 +52,47 @@ struct bench_option {
 	const char *key; /* JSON: the member that the value is; NULL: none */
 };
 
-/* Entries of a suite's table, whose values are members of its struct args. */
-#define BENCH_COUNT_OPTION(l, n, field, least, most, meta, text, ...)         \
+/* Entries of a table whose values are members of struct @of. */
+#define BENCH_COUNT_OF(of, l, n, field, least, most, meta, text, ...)         \
 	{                                                                     \
 		.letter = (l), .name = (n), .kind = BENCH_COUNT,              \
-		.offset = offsetof(struct args, field), .min = (least),       \
+		.offset = offsetof(struct of, field), .min = (least),         \
 		.max = (most), .metavar = (meta), .help = (text), __VA_ARGS__ \
 	}
-#define BENCH_FLAG_OPTION(l, n, field, text, ...)                       \
-	{                                                               \
-		.letter = (l), .name = (n), .kind = BENCH_FLAG,         \
-		.offset = offsetof(struct args, field), .help = (text), \
-		__VA_ARGS__                                             \
+#define BENCH_FLAG_OF(of, l, n, field, text, ...)                     \
+	{                                                             \
+		.letter = (l), .name = (n), .kind = BENCH_FLAG,       \
+		.offset = offsetof(struct of, field), .help = (text), \
+		__VA_ARGS__                                           \
+	}
+#define BENCH_WORD_OF(of, l, n, field, meta, text)                       \
+	{                                                                \
+		.letter = (l), .name = (n), .kind = BENCH_WORD,          \
+		.offset = offsetof(struct of, field), .metavar = (meta), \
+		.help = (text)                                           \
 	}
 
+/* Of a suite's own table, whose values are members of its struct args. */
+#define BENCH_COUNT_OPTION(...) BENCH_COUNT_OF(args, __VA_ARGS__)
+#define BENCH_FLAG_OPTION(...)	BENCH_FLAG_OF(args, __VA_ARGS__)
+#define BENCH_WORD_OPTION(...)	BENCH_WORD_OF(args, __VA_ARGS__)
+
+/* A count that must be given: one word is its member, option and JSON key. */
+#define BENCH_REQUIRED_OPTION(l, field, least, most, meta, text)      \
+	BENCH_COUNT_OPTION(l, #field, field, least, most, meta, text, \
+			   .required = true, .key = #field)
+
+/* A count that is @value unless it is given, and says so. */
+#define BENCH_PRESET_OPTION(l, n, field, least, most, meta, value, text, ...) \
+	BENCH_COUNT_OPTION(l, n, field, least, most, meta,                    \
+			   text " (default " #value ")", .preset = (value),   \
+			   __VA_ARGS__)
+
 /* What several suites have in common. */
-#define BENCH_THREADS_OPTION(least, text)                             \
-	BENCH_COUNT_OPTION('n', "threads", threads, (least), 1000000, \
-			   "THREADS", text, .required = true,         \
-			   .key = "threads")
-#define BENCH_ROUNDS_OPTION(text)                                          \
-	BENCH_COUNT_OPTION('r', "rounds", rounds, 1, 1000000000, "ROUNDS", \
-			   text, .required = true, .key = "rounds")
+#define BENCH_THREADS_OPTION(least, text) \
+	BENCH_REQUIRED_OPTION('n', threads, least, 1000000, "THREADS", text)
+#define BENCH_ROUNDS_OPTION(text) \
+	BENCH_REQUIRED_OPTION('r', rounds, 1, 1000000000, "ROUNDS", text)
 #define BENCH_KEEP_OPTION                                               \
 	BENCH_FLAG_OPTION('k', "keep", keep,                            \
 			  "keep the mutex locked during the broadcast", \
@@ -290,7 +309,7 @@ unsigned int bench_cpus(void);
 
 /* ---- suites ---- */
 
-/* What is measured: impl_*.h and barrier_impl.h define one each. */
+/* What is measured: the header of an implementation defines one. */
 struct bench_impl {
 	const char *name;
 	const char *help;
@@ -298,6 +317,15 @@ struct bench_impl {
 	const char *(*library)(void);
 	const char *(*version)(void);
 };
+
+/* Define impl, a struct bench_impl whose library() is impl_library(). */
+#define BENCH_IMPL(called, text, version_of)    \
+	static const struct bench_impl impl = { \
+		.name = (called),               \
+		.help = (text),                 \
+		.library = impl_library,        \
+		.version = (version_of),        \
+	}
 
 struct bench_suite {
 	const char *name;
@@ -318,14 +346,26 @@ struct bench_suite {
 };
 
 /*
+ * Make a suite of what a file has defined: struct args, options, run() and
+ * print(), and impl, which comes with the header of the implementation. The
+ * arguments initialize the other members of struct bench_suite.
+ *
  * Suites are collected by the linker: a program has those it is linked with,
  * each once for every implementation it was compiled for.
  * The section's name is a C identifier, so the linker makes the symbols
  * __start_bench_suites and __stop_bench_suites.
  */
-#define BENCH_SUITE(suite)                                               \
-	static const struct bench_suite *const bench_suite_entry         \
+#define BENCH_SUITE(...)                                                 \
+	static const struct bench_suite suite = {                        \
+		.impl = &impl,                                           \
+		.options = options,                                      \
+		.args_size = sizeof(struct args),                        \
+		.run = run,                                              \
+		.print = print,                                          \
+		__VA_ARGS__,                                             \
+	};                                                               \
+	static const struct bench_suite *const suite_entry               \
 		__attribute__((used, retain, section("bench_suites"))) = \
-			&(suite)
+			&suite
 
 #endif

@@ -74,18 +74,8 @@ static void json(struct bench_json *json, const struct bench_run *run,
 	bench_json_count(json, "work_ps", bench_work_cost());
 }
 
-static const struct bench_suite suite = {
-	.name = "broadcast",
-	.summary =
-		"Broadcast to THREADS threads that work with the mutex held.",
-	.operation = "waiter and round",
-	.switches_key = "switches_per_waiter_round",
-	.impl = &impl,
-	.options = options,
-	.args_size = sizeof(struct args),
-	.run = run,
-	.print = print,
-	.json = json,
-};
-
-BENCH_SUITE(suite);
+BENCH_SUITE(.name = "broadcast",
+	    .summary =
+		    "Broadcast to THREADS threads that work with the mutex held.",
+	    .operation = "waiter and round",
+	    .switches_key = "switches_per_waiter_round", .json = json);

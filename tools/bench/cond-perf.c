@@ -190,16 +190,7 @@ static const struct bench_option options[] = {
 	{ 0 }
 };
 
-static const struct bench_suite suite = {
-	.name = "cond-perf",
-	.summary = "Broadcast to THREADS waiting threads, ROUNDS times.",
-	.operation = "waiter and round",
-	.switches_key = "switches_per_waiter_round",
-	.impl = &impl,
-	.options = options,
-	.args_size = sizeof(struct args),
-	.run = run,
-	.print = print,
-};
-
-BENCH_SUITE(suite);
+BENCH_SUITE(.name = "cond-perf",
+	    .summary = "Broadcast to THREADS waiting threads, ROUNDS times.",
+	    .operation = "waiter and round",
+	    .switches_key = "switches_per_waiter_round");

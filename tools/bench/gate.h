@@ -27,6 +27,7 @@ struct gate {
 		GATE_LEAVE
 	} call;		   /* lock */
 	uint64_t spurious; /* lock */
+	const struct bench_watch *game;
 };
 
 static void gate_init(struct gate *gate, uint64_t players)
@@ -92,19 +93,37 @@ static void gate_send_home(struct gate *gate)
 	impl_mutex_unlock(&gate->lock);
 }
 
+static uint64_t gate_progress(void *arg)
+{
+	struct gate *gate = arg;
+
+	return get(&gate->ready) + gate->game->progress(gate->game->arg) +
+	       get(&gate->done);
+}
+
+static void gate_explain(void *arg)
+{
+	struct gate *gate = arg;
+
+	gate->game->explain(gate->game->arg);
+}
+
 /*
  * The whole run: start the players, each with @main and its own of @players,
- * which lie @stride bytes apart; measure; wait until they have ended.
+ * which lie @stride bytes apart; measure; wait until they have ended. @game
+ * tells the watchdog of the game alone.
  */
 static enum bench_exit gate_run(struct bench_run *run, struct gate *gate,
-				const struct bench_watch *watch,
+				const struct bench_watch *game,
 				void *(*main)(void *), void *players,
 				size_t stride)
 {
+	struct bench_watch watch = { gate_progress, gate_explain, gate };
 	struct bench_threads threads;
 	bool started;
 
-	if (!bench_watchdog_start(watch, run->common->watchdog))
+	gate->game = game;
+	if (!bench_watchdog_start(&watch, run->common->watchdog))
 		return BENCH_FAILED;
 	started = bench_threads_start(&threads, gate->players,
 				      run->common->stack, main, players,

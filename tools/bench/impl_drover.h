@@ -17,11 +17,8 @@ static const char *impl_version(void)
 	return text;
 }
 
-static const struct bench_impl impl = {
-	.name = "drover",
-	.help = "drover_cond_*; DROVER_POLICY=auto|requeue|wake-all applies",
-	.library = impl_library,
-	.version = impl_version,
-};
+BENCH_IMPL("drover",
+	   "drover_cond_*; DROVER_POLICY=auto|requeue|wake-all applies",
+	   impl_version);
 
 #endif

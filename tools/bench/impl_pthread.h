@@ -8,11 +8,8 @@
 #define IMPL(name) pthread_##name
 #include "impl_calls.h"
 
-static const struct bench_impl impl = {
-	.name = "pthread",
-	.help = "pthread_cond_* as loaded: the C library's, or a drop-in's",
-	.library = impl_library,
-	.version = bench_libc_version,
-};
+BENCH_IMPL("pthread",
+	   "pthread_cond_* as loaded: the C library's, or a drop-in's",
+	   bench_libc_version);
 
 #endif

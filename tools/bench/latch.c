@@ -194,16 +194,7 @@ static const struct bench_option options[] = {
 	{ 0 }
 };
 
-static const struct bench_suite suite = {
-	.name = "latch",
-	.summary = "Let THREADS threads go at once, by a latch used once.",
-	.operation = "waiter and round",
-	.switches_key = "switches_per_waiter_round",
-	.impl = &impl,
-	.options = options,
-	.args_size = sizeof(struct args),
-	.run = run,
-	.print = print,
-};
-
-BENCH_SUITE(suite);
+BENCH_SUITE(.name = "latch",
+	    .summary = "Let THREADS threads go at once, by a latch used once.",
+	    .operation = "waiter and round",
+	    .switches_key = "switches_per_waiter_round");

@@ -106,23 +106,13 @@ static const struct bench_option options[] = {
 	BENCH_COUNT_OPTION('p', "phase", phase, 1, 1000000, "MS",
 			   "milliseconds of each phase", .required = true,
 			   .key = "phase_ms"),
-	BENCH_COUNT_OPTION('c', "cycles", cycles, 1, 1000000, "CYCLES",
-			   "times that all phases are played", .required = true,
-			   .key = "cycles"),
+	BENCH_REQUIRED_OPTION('c', cycles, 1, 1000000, "CYCLES",
+			      "times that all phases are played"),
 	{ 0 }
 };
 
-static const struct bench_suite suite = {
-	.name = "mixed",
-	.summary = "A load that changes its character every MS milliseconds.",
-	.operation = "waiter and round",
-	.switches_key = "switches_per_waiter_round",
-	.impl = &impl,
-	.options = options,
-	.args_size = sizeof(struct args),
-	.run = run,
-	.print = print,
-	.json = json,
-};
-
-BENCH_SUITE(suite);
+BENCH_SUITE(.name = "mixed",
+	    .summary =
+		    "A load that changes its character every MS milliseconds.",
+	    .operation = "waiter and round",
+	    .switches_key = "switches_per_waiter_round", .json = json);

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: MIT
+/*
+ * The command line, read by getopt_long() and not by argp: drover-bench is
+ * also built with musl, which has no argp.
+ */
 #include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
@@ -11,59 +15,25 @@
 
 #define MAX_OPTIONS 32
 
-#define COMMON(field) offsetof(struct bench_common, field)
-
 const struct bench_option bench_common_options[] = {
-	{ .letter = 'I',
-	  .name = "impl",
-	  .kind = BENCH_WORD,
-	  .offset = COMMON(impl),
-	  .metavar = "IMPL",
-	  .help = "what is measured, see below" },
-	{ .letter = 'S',
-	  .name = "stack",
-	  .kind = BENCH_COUNT,
-	  .offset = COMMON(stack),
-	  .min = 1,
-	  .max = UINT64_C(1) << 30,
-	  .metavar = "STACKSIZE",
-	  .help = "bytes of stack for each thread (default 32768)" },
-	{ .letter = 'W',
-	  .name = "watchdog",
-	  .kind = BENCH_COUNT,
-	  .offset = COMMON(watchdog),
-	  .min = 0,
-	  .max = 1000000,
-	  .metavar = "SECONDS",
-	  .help = "give up after so long without progress (default 120, 0 never)" },
-	{ .letter = 'C',
-	  .name = "cost",
-	  .kind = BENCH_COUNT,
-	  .offset = COMMON(cost),
-	  .min = 1,
-	  .max = 1000000,
-	  .metavar = "PICOSECONDS",
-	  .help = "what a round of work takes (default: it is measured)" },
-	{ .letter = 'P',
-	  .name = "perf",
-	  .kind = BENCH_FLAG,
-	  .offset = COMMON(perf),
-	  .help = "count instructions, switches, system calls, tracepoints too" },
-	{ .letter = 'j',
-	  .name = "json",
-	  .kind = BENCH_FLAG,
-	  .offset = COMMON(json),
-	  .help = "print one JSON object" },
-	{ .letter = 'v',
-	  .name = "verbose",
-	  .kind = BENCH_FLAG,
-	  .offset = COMMON(verbose),
-	  .help = "print library, CPU time and context switches too" },
-	{ .letter = 'h',
-	  .name = "help",
-	  .kind = BENCH_FLAG,
-	  .offset = COMMON(help),
-	  .help = "print this and exit" },
+	BENCH_WORD_OF(bench_common, 'I', "impl", impl, "IMPL",
+		      "what is measured, see below"),
+	BENCH_COUNT_OF(bench_common, 'S', "stack", stack, 1, UINT64_C(1) << 30,
+		       "STACKSIZE",
+		       "bytes of stack for each thread (default 32768)"),
+	BENCH_COUNT_OF(
+		bench_common, 'W', "watchdog", watchdog, 0, 1000000, "SECONDS",
+		"give up after so long without progress (default 120, 0 never)"),
+	BENCH_COUNT_OF(bench_common, 'C', "cost", cost, 1, 1000000,
+		       "PICOSECONDS",
+		       "what a round of work takes (default: it is measured)"),
+	BENCH_FLAG_OF(
+		bench_common, 'P', "perf", perf,
+		"count instructions, switches, system calls, tracepoints too"),
+	BENCH_FLAG_OF(bench_common, 'j', "json", json, "print one JSON object"),
+	BENCH_FLAG_OF(bench_common, 'v', "verbose", verbose,
+		      "print library, CPU time and context switches too"),
+	BENCH_FLAG_OF(bench_common, 'h', "help", help, "print this and exit"),
 	{ 0 }
 };
 

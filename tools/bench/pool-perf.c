@@ -232,35 +232,22 @@ static const struct bench_option options[] = {
 			   "MICROSECONDS",
 			   "one request each (default 0: back to back)",
 			   .key = "period_us"),
-	BENCH_COUNT_OPTION(
-		'l', "loops", loops, 1, 1000000, "LOOPS",
-		"parallel loops of a request, one after the other (default 20)",
-		.preset = 20, .key = "loops"),
-	BENCH_COUNT_OPTION('k', "parts", parts, 1, 1000000, "PARTS",
-			   "parts of a loop (default 8)", .preset = 8,
-			   .key = "parts"),
+	BENCH_PRESET_OPTION('l', "loops", loops, 1, 1000000, "LOOPS", 20,
+			    "parallel loops of a request, one after the other",
+			    .key = "loops"),
+	BENCH_PRESET_OPTION('k', "parts", parts, 1, 1000000, "PARTS", 8,
+			    "parts of a loop", .key = "parts"),
 	BENCH_COUNT_OPTION(
 		'f', "fork", forks, 1, 20, "DEPTH",
 		"instead of loops: tasks that make two tasks each, so deep",
 		.preset = 0, .key = "forks"),
-	BENCH_COUNT_OPTION('w', "work", part_ns, 0, 1000000000, "NANOSECONDS",
-			   "what a part takes (default 5000)", .preset = 5000,
-			   .key = "part_ns"),
+	BENCH_PRESET_OPTION('w', "work", part_ns, 0, 1000000000, "NANOSECONDS",
+			    5000, "what a part takes", .key = "part_ns"),
 	{ 0 }
 };
 
-static const struct bench_suite suite = {
-	.name = "pool-perf",
-	.summary =
-		"Serve REQUESTS requests of short parallel loops by THREADS threads.",
-	.operation = "request",
-	.switches_key = "switches_per_request",
-	.impl = &impl,
-	.options = options,
-	.args_size = sizeof(struct args),
-	.run = run,
-	.print = print,
-	.json = json,
-};
-
-BENCH_SUITE(suite);
+BENCH_SUITE(.name = "pool-perf",
+	    .summary =
+		    "Serve REQUESTS requests of short parallel loops by THREADS threads.",
+	    .operation = "request", .switches_key = "switches_per_request",
+	    .json = json);

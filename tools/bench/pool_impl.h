@@ -24,10 +24,6 @@ typedef void (*part_fn)(size_t nr, void *arg);
 #include <drover/cond.h> /* drover_version() */
 #include <drover/pool.h>
 
-#define IMPL_NAME    "drover"
-#define IMPL_HELP    "drover_pool_t"
-#define IMPL_VERSION drover_version
-
 static drover_pool_t *impl_pool;
 
 struct impl_parts {
@@ -122,6 +118,8 @@ static const char *impl_library(void)
 	return bench_file_of((void (*)(void))drover_pool_create);
 }
 
+BENCH_IMPL("drover", "drover_pool_t", drover_version);
+
 #elif defined(IMPL_spin) || defined(IMPL_sleep)
 
 #include <limits.h>
@@ -130,15 +128,6 @@ static const char *impl_library(void)
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#if defined(IMPL_spin)
-#define IMPL_NAME "spin"
-#define IMPL_HELP "workers that spin without end"
-#else
-#define IMPL_NAME "sleep"
-#define IMPL_HELP "workers that sleep at once"
-#endif
-#define IMPL_VERSION bench_compiler_version
 
 static struct {
 	unsigned int nr_workers;
@@ -250,11 +239,13 @@ static const char *impl_library(void)
 	return "(this program)";
 }
 
-#elif defined(IMPL_gomp)
+#if defined(IMPL_spin)
+BENCH_IMPL("spin", "workers that spin without end", bench_compiler_version);
+#else
+BENCH_IMPL("sleep", "workers that sleep at once", bench_compiler_version);
+#endif
 
-#define IMPL_NAME    "gomp"
-#define IMPL_HELP    "OpenMP tasks of the compiler; OMP_* applies"
-#define IMPL_VERSION bench_compiler_version
+#elif defined(IMPL_gomp)
 
 static int impl_threads;
 
@@ -303,11 +294,10 @@ static const char *impl_library(void)
 	return bench_file_of((void (*)(void))omp_get_max_threads);
 }
 
-#elif defined(IMPL_tbb)
+BENCH_IMPL("gomp", "OpenMP tasks of the compiler; OMP_* applies",
+	   bench_compiler_version);
 
-#define IMPL_NAME    "tbb"
-#define IMPL_HELP    "oneTBB"
-#define IMPL_VERSION tbb_pool_version
+#elif defined(IMPL_tbb)
 
 /* tbb_pool.cc */
 void tbb_pool_start(unsigned int threads);
@@ -326,15 +316,10 @@ static const char *impl_library(void)
 	return "libtbb";
 }
 
+BENCH_IMPL("tbb", "oneTBB", tbb_pool_version);
+
 #else
 #error "compile pool-perf with -DIMPL_<name>, see tools/Makefile"
 #endif
-
-static const struct bench_impl impl = {
-	.name = IMPL_NAME,
-	.help = IMPL_HELP,
-	.library = impl_library,
-	.version = IMPL_VERSION,
-};
 
 #endif

@@ -92,9 +92,7 @@ static uint64_t hand_offs(const struct pp *pp)
 
 static uint64_t progress(void *arg)
 {
-	struct pp *pp = arg;
-
-	return get(&pp->gate.ready) + hand_offs(pp) + get(&pp->gate.done);
+	return hand_offs(arg);
 }
 
 static void explain(void *arg)
@@ -183,28 +181,15 @@ static void json(struct bench_json *json, const struct bench_run *run,
 }
 
 static const struct bench_option options[] = {
-	BENCH_COUNT_OPTION('n', "games", games, 1, 500000, "GAMES",
-			   "games of two threads each", .required = true,
-			   .key = "games"),
-	BENCH_COUNT_OPTION('i', "iterations", iterations, 1, 1000000000,
-			   "ITERATIONS",
-			   "times each player hands the ball over",
-			   .required = true, .key = "iterations"),
+	BENCH_REQUIRED_OPTION('n', games, 1, 500000, "GAMES",
+			      "games of two threads each"),
+	BENCH_REQUIRED_OPTION('i', iterations, 1, 1000000000, "ITERATIONS",
+			      "times each player hands the ball over"),
 	BENCH_LATENCY_OPTION,
 	{ 0 }
 };
 
-static const struct bench_suite suite = {
-	.name = "pp",
-	.summary = "Play GAMES games of ping-pong, two threads each.",
-	.operation = "hand-off",
-	.switches_key = "switches_per_handoff",
-	.impl = &impl,
-	.options = options,
-	.args_size = sizeof(struct args),
-	.run = run,
-	.print = print,
-	.json = json,
-};
-
-BENCH_SUITE(suite);
+BENCH_SUITE(.name = "pp",
+	    .summary = "Play GAMES games of ping-pong, two threads each.",
+	    .operation = "hand-off", .switches_key = "switches_per_handoff",
+	    .json = json);

@@ -131,8 +131,7 @@ static uint64_t progress(void *arg)
 {
 	struct queue *queue = arg;
 
-	return get(&queue->gate.ready) + get(&queue->put) + get(&queue->got) +
-	       get(&queue->gate.done);
+	return get(&queue->put) + get(&queue->got);
 }
 
 static void explain(void *arg)
@@ -217,33 +216,20 @@ static void json(struct bench_json *json, const struct bench_run *run,
 }
 
 static const struct bench_option options[] = {
-	BENCH_COUNT_OPTION('p', "producers", producers, 1, 500000, "PRODUCERS",
-			   "threads that put items in", .required = true,
-			   .key = "producers"),
-	BENCH_COUNT_OPTION('c', "consumers", consumers, 1, 500000, "CONSUMERS",
-			   "threads that take them out", .required = true,
-			   .key = "consumers"),
-	BENCH_COUNT_OPTION('i', "items", items, 1, 1000000000, "ITEMS",
-			   "items of each producer", .required = true,
-			   .key = "items"),
-	BENCH_COUNT_OPTION('q', "capacity", capacity, 1, 1000000, "CAPACITY",
-			   "items that fit into the queue", .required = true,
-			   .key = "capacity"),
+	BENCH_REQUIRED_OPTION('p', producers, 1, 500000, "PRODUCERS",
+			      "threads that put items in"),
+	BENCH_REQUIRED_OPTION('c', consumers, 1, 500000, "CONSUMERS",
+			      "threads that take them out"),
+	BENCH_REQUIRED_OPTION('i', items, 1, 1000000000, "ITEMS",
+			      "items of each producer"),
+	BENCH_REQUIRED_OPTION('q', capacity, 1, 1000000, "CAPACITY",
+			      "items that fit into the queue"),
 	BENCH_LATENCY_OPTION,
 	{ 0 }
 };
 
-static const struct bench_suite suite = {
-	.name = "queue",
-	.summary = "Pass items from PRODUCERS to CONSUMERS by a bounded queue.",
-	.operation = "item",
-	.switches_key = "switches_per_item",
-	.impl = &impl,
-	.options = options,
-	.args_size = sizeof(struct args),
-	.run = run,
-	.print = print,
-	.json = json,
-};
-
-BENCH_SUITE(suite);
+BENCH_SUITE(.name = "queue",
+	    .summary =
+		    "Pass items from PRODUCERS to CONSUMERS by a bounded queue.",
+	    .operation = "item", .switches_key = "switches_per_item",
+	    .json = json);

@@ -123,17 +123,7 @@ static const struct bench_option options[] = {
 	{ 0 }
 };
 
-static const struct bench_suite suite = {
-	.name = "signal-nobody",
-	.summary = "Make calls that have nothing to do.",
-	.operation = "call",
-	.switches_key = "switches_per_call",
-	.impl = &impl,
-	.options = options,
-	.args_size = sizeof(struct args),
-	.run = run,
-	.print = print,
-	.json = json,
-};
-
-BENCH_SUITE(suite);
+BENCH_SUITE(.name = "signal-nobody",
+	    .summary = "Make calls that have nothing to do.",
+	    .operation = "call", .switches_key = "switches_per_call",
+	    .json = json);

@@ -326,7 +326,7 @@ static void print(FILE *out, const struct bench_run *run, const void *args)
 		"per token: %.2f synchronizations asked for, %.2f elided, "
 		"%.2f waited for; %.2f read-backs; %.2f futex calls, "
 		"%.2f driver calls\n",
-		IMPL_NAME, on_cuda(&loop) ? "cuda" : "cpu",
+		impl.name, on_cuda(&loop) ? "cuda" : "cpu",
 		tokens_per_second(run), median_us(),
 		loop.between.total / 1e3 / loop.between.nr, per_token(c->asked),
 		per_token(c->elided), per_token(c->waited),
@@ -367,36 +367,19 @@ static const struct bench_option options[] = {
 	BENCH_COUNT_OPTION('n', "tokens", tokens, 1, 1000000000, "TOKENS",
 			   "tokens to be generated", .required = true,
 			   .operand = true),
-	BENCH_COUNT_OPTION('c', "inputs", inputs, 1, 1000, "INPUTS",
-			   "inputs that are copied for each (default 4)",
-			   .preset = 4),
-	BENCH_COUNT_OPTION('b', "bytes", bytes, 4, 1 << 24, "BYTES",
-			   "bytes of each input (default 4096)",
-			   .preset = 4096),
-	BENCH_COUNT_OPTION(
-		'k', "kernel", kernel_us, 0, 10000000, "MICROSECONDS",
-		"how long the kernel takes (default 500)", .preset = 500),
-	{ .letter = 'B',
-	  .name = "backend",
-	  .kind = BENCH_WORD,
-	  .offset = offsetof(struct args, backend),
-	  .metavar = "BACKEND",
-	  .help = "cpu (the default) or cuda" },
+	BENCH_PRESET_OPTION('c', "inputs", inputs, 1, 1000, "INPUTS", 4,
+			    "inputs that are copied for each"),
+	BENCH_PRESET_OPTION('b', "bytes", bytes, 4, 1 << 24, "BYTES", 4096,
+			    "bytes of each input"),
+	BENCH_PRESET_OPTION('k', "kernel", kernel_us, 0, 10000000,
+			    "MICROSECONDS", 500, "how long the kernel takes"),
+	BENCH_WORD_OPTION('B', "backend", backend, "BACKEND",
+			  "cpu (the default) or cuda"),
 	{ 0 }
 };
 
-static const struct bench_suite suite = {
-	.name = "stream-perf",
-	.summary =
-		"Generate TOKENS tokens: copy inputs, run a kernel, read back.",
-	.operation = "token",
-	.switches_key = "switches_per_token",
-	.impl = &impl,
-	.options = options,
-	.args_size = sizeof(struct args),
-	.run = run,
-	.print = print,
-	.json = json,
-};
-
-BENCH_SUITE(suite);
+BENCH_SUITE(.name = "stream-perf",
+	    .summary =
+		    "Generate TOKENS tokens: copy inputs, run a kernel, read back.",
+	    .operation = "token", .switches_key = "switches_per_token",
+	    .json = json);

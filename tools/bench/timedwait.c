@@ -49,8 +49,7 @@ static uint64_t progress(void *arg)
 {
 	struct crowd *crowd = arg;
 
-	return get(&crowd->gate.ready) + get(&crowd->timeouts) +
-	       get(&crowd->gate.done);
+	return get(&crowd->timeouts);
 }
 
 static void explain(void *arg)
@@ -103,23 +102,13 @@ static void print(FILE *out, const struct bench_run *run, const void *args)
 
 static const struct bench_option options[] = {
 	BENCH_THREADS_OPTION(1, "threads that wait"),
-	BENCH_COUNT_OPTION('i', "waits", waits, 1, 1000000000, "WAITS",
-			   "waits of each", .required = true, .key = "waits"),
+	BENCH_REQUIRED_OPTION('i', waits, 1, 1000000000, "WAITS",
+			      "waits of each"),
 	BENCH_FLAG_OPTION('e', "expired", expired,
 			  "with a deadline that has passed", .key = "expired"),
 	{ 0 }
 };
 
-static const struct bench_suite suite = {
-	.name = "timedwait",
-	.summary = "Wait with a deadline: far away, or with -e in the past.",
-	.operation = "wait",
-	.switches_key = "switches_per_wait",
-	.impl = &impl,
-	.options = options,
-	.args_size = sizeof(struct args),
-	.run = run,
-	.print = print,
-};
-
-BENCH_SUITE(suite);
+BENCH_SUITE(.name = "timedwait",
+	    .summary = "Wait with a deadline: far away, or with -e in the past.",
+	    .operation = "wait", .switches_key = "switches_per_wait");

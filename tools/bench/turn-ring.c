@@ -37,8 +37,8 @@ static void print(FILE *out, const struct bench_run *run, const void *args)
 
 static const struct bench_option options[] = {
 	BENCH_THREADS_OPTION(2, "threads in the ring"),
-	BENCH_COUNT_OPTION('i', "turns", turns, 1, 1000000000, "TURNS",
-			   "turns of each", .required = true, .key = "turns"),
+	BENCH_REQUIRED_OPTION('i', turns, 1, 1000000000, "TURNS",
+			      "turns of each"),
 	BENCH_FLAG_OPTION('b', "broadcast", broadcast,
 			  "one condition variable for all, and broadcasts",
 			  .key = "broadcast"),
@@ -46,16 +46,6 @@ static const struct bench_option options[] = {
 	{ 0 }
 };
 
-static const struct bench_suite suite = {
-	.name = "turn-ring",
-	.summary = "Let THREADS threads take turns, TURNS each.",
-	.operation = "turn",
-	.switches_key = "switches_per_turn",
-	.impl = &impl,
-	.options = options,
-	.args_size = sizeof(struct args),
-	.run = run,
-	.print = print,
-};
-
-BENCH_SUITE(suite);
+BENCH_SUITE(.name = "turn-ring",
+	    .summary = "Let THREADS threads take turns, TURNS each.",
+	    .operation = "turn", .switches_key = "switches_per_turn");

@@ -18,7 +18,7 @@
 
 static const char help[] =
 	"usage: drover run [-p POLICY] PROGRAM [ARGUMENT]...\n"
-	"       drover compare [-n RUNS] [-m MINUTES] [--json FILE] [--plot FILE]\n"
+	"       drover compare [-n RUNS] [-m MINUTES] [--json FILE]\n"
 	"                      [--] PROGRAM [ARGUMENT]...\n"
 	"       drover stat [-s] [--json FILE] [--] PROGRAM [ARGUMENT]...\n"
 	"       drover top [-d SECONDS] [-n TIMES] PID\n"
@@ -33,7 +33,7 @@ static const char help[] =
 	"         does to its time\n"
 	"           -n, --runs=RUNS       pairs of runs at most (32)\n"
 	"           -m, --minutes=MINUTES time at most (5)\n"
-	"           --json=FILE, --plot=FILE  leave all runs, and an SVG, there\n"
+	"           --json=FILE           leave all runs and what they say there\n"
 	"stat     run PROGRAM and say what it did with its condition variables\n"
 	"           -s, --stock           with the C library's\n"
 	"           --json=FILE           leave the counts there\n"

@@ -30,15 +30,15 @@ class Parser(argparse.ArgumentParser):
         raise SystemExit(say(f"{self.prog.split()[1]}: {message};"
                              f" see drover --help", USAGE))
 
-    def parse_program(self, arguments, files=("json",)):
-        """Options, then a program; files: those that will be written."""
+    def parse_program(self, arguments):
+        """Options, then a program; the file of --json has to be writable."""
         options = self.parse_args(arguments)
         if options.program[:1] == ["--"]:
             del options.program[0]
         if not options.program:
             self.error("which program?")
-        for path in filter(None, (getattr(options, name) for name in files)):
-            folder = os.path.dirname(os.path.abspath(path))
+        if options.json:
+            folder = os.path.dirname(os.path.abspath(options.json))
             if not os.access(folder, os.W_OK):
-                self.error(f"{path} cannot be written")
+                self.error(f"{options.json} cannot be written")
         return options

@@ -40,9 +40,8 @@ def parse(arguments):
     parser.add_argument("-n", "--runs", type=int, default=RUNS)
     parser.add_argument("-m", "--minutes", type=float, default=MINUTES)
     parser.add_argument("--json", metavar="FILE")
-    parser.add_argument("--plot", metavar="FILE.svg")
     parser.add_argument("program", nargs="...")
-    options = parser.parse_program(arguments, ("json", "plot"))
+    options = parser.parse_program(arguments)
     if options.runs < 1 or not options.minutes > 0:
         parser.error("--runs and --minutes must be more than 0")
     return options
@@ -218,23 +217,18 @@ def how(status):
 
 
 def write(comparison, found):
-    """The files that were asked for."""
-    options = comparison.options
-    if options.json:
-        with open(options.json, "w", encoding="utf-8") as file:
-            json.dump({"schema": 1, "command": comparison.words,
-                       "host": comparison.host,
-                       "runs": {name: cell.runs for name, cell
-                                in comparison.cells.items()},
-                       "compared": found.compared, "futex": comparison.futex,
-                       "wake_up_ns": comparison.wake_up,
-                       "output_differs": comparison.differs,
-                       "verdict": found.verdict,
-                       "sentence": found.sentence()}, file, indent=1)
-            file.write("\n")
-    if options.plot:
-        with open(options.plot, "w", encoding="utf-8") as file:
-            file.write(judge.plot(comparison.line, *comparison.runs, found))
+    """All of it as JSON, in the file that was asked for."""
+    with open(comparison.options.json, "w", encoding="utf-8") as file:
+        json.dump({"schema": 1, "command": comparison.words,
+                   "host": comparison.host,
+                   "runs": {name: cell.runs for name, cell
+                            in comparison.cells.items()},
+                   "compared": found.compared, "futex": comparison.futex,
+                   "wake_up_ns": comparison.wake_up,
+                   "output_differs": comparison.differs,
+                   "verdict": found.verdict,
+                   "sentence": found.sentence()}, file, indent=1)
+        file.write("\n")
 
 
 def compare(options, folder):
@@ -247,7 +241,8 @@ def compare(options, folder):
         comparison.measure_wake_up()
     finally:
         comparison.progress.close()
-    write(comparison, found)
+    if options.json:
+        write(comparison, found)
     sys.stdout.write(judge.report(comparison, found))
     return FAILED if comparison.differs else 0
 

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the runs of a comparison mean, in a table, sentences and a plot."""
-
-import html
-import textwrap
+"""What the runs of a comparison mean, in a table and sentences."""
 
 from drover_tools.runs import process
 from drover_tools.tables import sections, stats
@@ -141,50 +138,3 @@ def report(comparison, found):
                            " it for Drover to change."))
     blocks.append(Text(_wake_up(comparison.wake_up)))
     return plain(blocks)
-
-
-WIDTH, LEFT, ROW, LINE, COLUMNS = 640, 70, 80, 16, 92
-COLOURS = {"stock": "#777777", "Drover": "#0a7d33"}
-
-
-def _text(across, down, text, more=""):
-    return (f'<text x="{across:.1f}" y="{down}" {more}>{html.escape(text)}'
-            "</text>")
-
-
-def _dots(runs, name, place, top):
-    """One strip: a dot for each run, a bar for the median."""
-    colour = f'fill="{COLOURS[name]}"'
-    yield _text(5, top + 4, name, colour)
-    for run in runs:
-        yield (f'<circle cx="{place(run["seconds"]):.1f}" cy="{top}" r="4"'
-               f' {colour} fill-opacity="0.4"/>')
-    middle = stats.median({"runs": runs}, "seconds")
-    yield (f'<rect x="{place(middle) - 1:.1f}" y="{top - 15}" width="2"'
-           f' height="30" {colour}/>')
-    yield _text(place(middle), top + 30, sections.duration(middle * 1e9),
-                f'{colour} text-anchor="middle"')
-
-
-def plot(line, stock, ours, found):
-    """The times as SVG, from zero on."""
-    most = max(run["seconds"] for run in stock + ours)
-
-    def place(seconds):
-        return LEFT + (WIDTH - LEFT - 20) * seconds / most
-
-    said = textwrap.wrap(found.sentence(), COLUMNS)
-    height = 2 * ROW + 60 + LINE * len(said)
-    parts = ['<svg xmlns="http://www.w3.org/2000/svg"'
-             f' width="{WIDTH}" height="{height}"'
-             ' font-family="sans-serif" font-size="12">',
-             '<rect width="100%" height="100%" fill="white"/>',
-             f'<rect x="{LEFT}" y="35" width="1" height="{2 * ROW - 10}"/>',
-             _text(LEFT, 2 * ROW + 40, "0", 'text-anchor="middle"'),
-             _text(5, 20, line[:COLUMNS])]
-    for number, (name, runs) in enumerate((("stock", stock),
-                                           ("Drover", ours))):
-        parts += _dots(runs, name, place, 60 + ROW * number)
-    parts += [_text(5, 2 * ROW + 60 + LINE * number, text)
-              for number, text in enumerate(said)]
-    return "\n".join(parts) + "\n</svg>\n"

@@ -41,3 +41,12 @@ def guest_cells(rows, contenders, cpus):
                  contender.command(row, GUEST_ROOT))
             for row in rows if row.guest for contender in contenders
             if contender.offers(row)]
+
+
+def wanted_cells(options, rows, here, there):
+    """Cells for contenders on this machine and in guests, as asked for."""
+    found = [] if options.guests_only else host_cells(
+        rows, here, options.host_cpus, options.build)
+    for cpus in [] if options.host_only else options.cpus:
+        found += guest_cells(rows, there, cpus)
+    return found

@@ -2,7 +2,7 @@
 """Measure one of the project's suites; `measure SUITE --help` says more.
 
 Leaves SUITE.json in build/results, of which tools/report makes tables
-and plots.  When interrupted, what was measured until then.
+and a plot.  When interrupted, what was measured until then.
 """
 
 import argparse

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Make a report of what was measured: tables and plots.
+"""Make a report of what was measured: tables and a plot.
 
 Reads what tools/measure has left in build/results, and leaves
-report.md and the plots in build/report.  --keep leaves one plot and one JSON
+report.md and the plot in build/report.  --keep leaves the plot and one JSON
 file, with all results, in Documentation/results, and nothing else.
 """
 
@@ -17,6 +17,8 @@ from drover_tools.tree import BUILD, TOP
 
 KEPT = os.path.join(TOP, "Documentation", "results")
 NAMES = ("bench", "programs", "table", "waiting", "stream", "counts")
+PLOT = document.Text("![Time over the other's: left of 1 is ahead]"
+                     "(overview.png)")
 
 
 def parse(arguments):
@@ -62,8 +64,6 @@ def sources(options):
 
 def blocks_of(results):
     """All suites, one after the other."""
-    yield document.Figure("overview", "Time over the other's: left of 1 is"
-                          " ahead")
     for name, result in results.items():
         suite = importlib.import_module(
             f"drover_tools.report.suite_{name}").SUITE
@@ -75,19 +75,18 @@ def main():
     results = read(sources(options))
     if not results:
         sys.exit("report: there are no results; run: make bench")
-    plots = None if options.no_plots else importlib.import_module(
-        "drover_tools.report.plots")
-    if options.keep:
-        store.write_lines(os.path.join(options.keep, "results.json"), results)
-        if plots:
-            plots.draw(results, options.keep)
-        print(f"Saved: {options.keep}/results.json, overview.png")
-        return 0
-    folder = options.out or os.path.join(options.build, "report")
+    folder = options.keep or options.out or os.path.join(options.build,
+                                                         "report")
     os.makedirs(folder, exist_ok=True)
-    blocks = [block for block in blocks_of(results)
-              if not isinstance(block, document.Figure)
-              or plots and plots.draw(results, folder)]
-    store.write(os.path.join(folder, "report.md"), document.markdown(blocks))
-    print(f"Saved: {folder}/report.md and plots")
+    drawn = (not options.no_plots
+             and importlib.import_module("drover_tools.report.plots").draw(
+                 results, folder))
+    if options.keep:
+        name = "results.json"
+        store.write_lines(os.path.join(folder, name), results)
+    else:
+        name = "report.md"
+        blocks = [PLOT] * drawn + list(blocks_of(results))
+        store.write(os.path.join(folder, name), document.markdown(blocks))
+    print(f"Saved: {folder}/{name}" + ", overview.png" * drawn)
     return 0

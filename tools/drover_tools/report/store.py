@@ -84,10 +84,6 @@ def write(path, text):
     os.replace(scratch, path)
 
 
-def write_json(path, data):
-    write(path, json.dumps(data, indent=1) + "\n")
-
-
 def _lines(value, indent):
     """JSON with a line for each object in a list, not for each word."""
     between = ",\n" + " " * (indent + 1)

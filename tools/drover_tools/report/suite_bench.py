@@ -7,15 +7,13 @@ On this machine with one and with all CPUs, and in guests.
 import dataclasses
 import os
 
-from drover_tools.report.cells import guest_cells, host_cells
+from drover_tools.report.cells import wanted_cells
 from drover_tools.report.engine import Suite
 from drover_tools.runs import plan
 from drover_tools.runs.plan import Contender, Row
 from drover_tools.tables import sections
 from drover_tools.tables.document import Heading, Table, Text
 from drover_tools.tables.results import Cells, where
-
-QUICK_MINUTES, FULL_MINUTES = 10, 24 * 60
 
 
 def _cond_perf():
@@ -129,7 +127,7 @@ class Bench(Suite):
 
     name, title = "bench", "Condition variables against their peers"
     needs = ("bin/drover-bench", f"lib/{plan.DROP_IN}")
-    minutes = QUICK_MINUTES
+    minutes = 10
     against = {"drop-in": GLIBC.name, "native": "best"}
     own = ("drop-in", "native")
     no_peers = ("go",)
@@ -154,16 +152,12 @@ class Bench(Suite):
     def cells(self, options, missing):
         self.focus = not options.full
         here, lacking = built(options.build)
+        there = []
         if not options.host_only:
             there, lacking = built(options.build, options.variant)
         missing += [{"contender": name, "reason": reason}
                     for name, reason in lacking]
-        rows = self._chosen(options)
-        cells = [] if options.guests_only else host_cells(
-            rows, here, options.host_cpus, options.build)
-        for cpus in [] if options.host_only else options.cpus:
-            cells += guest_cells(rows, there, cpus)
-        return cells
+        return wanted_cells(options, self._chosen(options), here, there)
 
     def blocks(self, result):
         cells = Cells(result)

@@ -3,7 +3,7 @@
 guests of the three kernel variants with several numbers of CPUs.
 """
 
-from drover_tools.report.cells import guest_cells, host_cells
+from drover_tools.report.cells import wanted_cells
 from drover_tools.report.engine import Suite
 from drover_tools.runs import plan
 from drover_tools.runs.plan import Contender, Row
@@ -40,11 +40,7 @@ class TableSuite(Suite):
     own = tuple(against)
 
     def cells(self, options, missing):
-        cells = [] if options.guests_only else host_cells(
-            ROWS, HOST, options.host_cpus, options.build)
-        for cpus in [] if options.host_only else options.cpus:
-            cells += guest_cells(ROWS, GUEST, cpus)
-        return cells
+        return wanted_cells(options, ROWS, HOST, GUEST)
 
     def blocks(self, result):
         cells = Cells(result)

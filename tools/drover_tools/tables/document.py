@@ -35,14 +35,6 @@ class Table:
     rows: list
 
 
-@dataclasses.dataclass(frozen=True)
-class Figure:
-    """A plot, kept as name.png."""
-
-    name: str
-    title: str
-
-
 PLAIN_COLUMNS = 79
 
 #: Behind the value, so that it shows without colours too.
@@ -59,8 +51,6 @@ def _markdown_block(block):
         yield "#" * block.level + " " + block.text
     elif isinstance(block, Text):
         yield block.text
-    elif isinstance(block, Figure):
-        yield f"![{block.title}]({block.name}.png)"
     elif isinstance(block, Table):
         yield "| " + " | ".join(block.header) + " |"
         yield "|---" + "|--:" * (len(block.header) - 1) + "|"
@@ -73,7 +63,7 @@ def _markdown_block(block):
 
 
 def markdown(blocks):
-    """The whole text; plots lie beside it."""
+    """The whole text."""
     parts = [f"<!-- {LICENCE} -->"]
     parts += ["\n".join(_markdown_block(block)) for block in blocks]
     return "\n\n".join(parts) + "\n"
@@ -102,6 +92,6 @@ def _plain_block(block):
 
 
 def plain(blocks):
-    """For a terminal: without figures."""
+    """For a terminal."""
     parts = ["\n".join(_plain_block(block)) for block in blocks]
     return "\n\n".join(part for part in parts if part) + "\n"
