@@ -2,7 +2,7 @@
 """Checks by programs that others have written: one result each.
 
 Each function check_NAME yields a line for each thing that is wrong.
-setup.cfg and .clang-format have what these programs are told.
+.clang-format, .flake8 and REUSE.toml have what these programs are told.
 """
 
 import re

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Run the project's tests, on this machine and in guests.
 
-`make check`, `make check-fast`, `make check-long` and `make
-check-kernel-debug` build everything and then run this. The last line is "N
-passed, N failed, N skipped"; exit status 1 if any failed. Results are left as
-TAP, with all output, in build/results/check, or check-long, or
-check-kernel-debug.
+`make check`, `make check-fast` and `make check-long` build everything and then
+run this. The last line is "N passed, N failed, N skipped"; exit status 1 if
+any failed. Results are left as TAP, with all output, in build/results/check,
+or check-long, or, with --checkers, check-kernel-debug.
 """
 
 import argparse

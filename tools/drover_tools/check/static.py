@@ -81,8 +81,9 @@ def check_imports():
         text = source.read(path)
         installed = path.startswith(tuple(folder + name + "/"
                                           for name in INSTALLED))
-        for package, name in re.findall(r"^ *(?:import|from) (\w+)\.?(\w*)",
-                                        text, re.M):
+        for package, name in re.findall(
+                r"^ *(?:import|from(?= [\w.]+ import )) (\w+)\.?(\w*)",
+                text, re.M):
             if (package not in sys.stdlib_module_names
                     and package not in LIBRARIES.get(path, ())
                     and package != "drover_tools"):

@@ -104,7 +104,8 @@ def output(guest, command):
     """What a command printed; it has to succeed."""
     status, text = guest.run(command, timeout=LIMIT)
     text = text.decode(errors="replace")
-    assert status == 0, f"{command}: exit status {status}: {text}"
+    if status:
+        raise GuestError(f"{command}: exit status {status}: {text}")
     return text
 
 

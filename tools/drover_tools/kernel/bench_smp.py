@@ -29,18 +29,15 @@ import re
 import statistics
 import sys
 
+from drover_tools.kernel.bench import (EVENT, PERF, TRACING, VARIANTS,
+                                       output)
 from drover_tools.report import store
 from drover_tools.runs.machine import host
 from drover_tools.tree import BUILD
 from drover_tools.vm.guest import Guest, GuestError
 
-PERF = "/usr/bin/perf"
 TAIL = "/root/requeue-tail"
-VARIANTS = ("mainline", "drover")
-LIMIT = 1800
 SLICE = 64
-TRACING = "/sys/kernel/tracing"
-EVENT = f"{TRACING}/events/futex/futex_requeue_locked/enable"
 
 #: perf bench futex: what, how it is run, and the figure in its output. Where
 #: the figure is a time, less is better; hash and lock-pi count operations.
@@ -51,15 +48,6 @@ PERF_BENCH = (
     ("requeue", "-s -t 64", r"in ([\d.]+) ms"),
     ("lock-pi", "-s -t 4 -r 2", r"(\d+) operations/sec"),
 )
-
-
-def output(guest, command):
-    """What a command printed; it has to succeed."""
-    status, text = guest.run(command, timeout=LIMIT)
-    text = text.decode(errors="replace")
-    if status:
-        raise GuestError(f"{command}: exit status {status}: {text}")
-    return text
 
 
 def tail(guest, waiters, rounds, most=""):

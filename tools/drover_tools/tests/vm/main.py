@@ -71,7 +71,8 @@ def collect():
     for module in (host_side, commands, bad_ends, machines):
         for name, test in vars(module).items():
             if name.startswith("test_"):
-                yield f"{module.__name__}: {name[5:].replace('_', ' ')}", test
+                where = module.__name__.rsplit(".", 1)[-1]
+                yield f"{where}: {name[5:].replace('_', ' ')}", test
 
 
 def nothing_is_left(_bench):
