@@ -8,6 +8,7 @@
 
 #include "api.h"
 #include "blocked.h"
+#include "words.h"
 
 /*
  * Where a thread sleeps that waits on a condvar or its mutex
@@ -97,9 +98,24 @@ struct fixture {
 	int max;
 	atomic_int nr_returned; /* counted with the mutex held */
 	atomic_int nr_gone;	/* and counted after unlocking it */
-	/* Who returns keeps the mutex while this is set. */
-	atomic_bool keep;
+	/* Who returns keeps the mutex while this is set; a futex. */
+	_Atomic uint32_t keep;
 };
+
+/* The one whose members a report calls by their numbers, or NULL. */
+static struct fixture *fixture_shown;
+
+static void fixture_name(pid_t tid, char *text, size_t size)
+{
+	for (int i = 0; fixture_shown && i < fixture_shown->nr; i++)
+		if (fixture_shown->members[i].tid == tid)
+			snprintf(text, size, " (member %d)", i);
+}
+
+__attribute__((constructor)) static void fixture_names(void)
+{
+	stuck.name = fixture_name;
+}
 
 static inline struct fixture fixture_of(api_cond_t *cond, api_mutex_t *mutex,
 					int max)
@@ -149,7 +165,7 @@ static inline void *member_thread(void *arg)
 		member->then(member);
 	member->turn = atomic_fetch_add(&fixture->nr_returned, 1);
 	while (fixture->keep)
-		sched_yield();
+		sys_futex_wait(&fixture->keep, FUTEX_PRIVATE_FLAG, true, NULL);
 	/* Of a mutex that nobody can have it is not the holder. */
 	if (member->result != ENOTRECOVERABLE)
 		api_mutex_unlock(mutex);
@@ -176,6 +192,8 @@ static inline struct member *fixture_start(struct fixture *fixture,
 	member->cond = member->cond ? member->cond : fixture->cond;
 	member->mutex = member->mutex ? member->mutex : fixture->mutex;
 	atomic_init(&member->turn, -1);
+	words_of(member->cond, member->mutex);
+	fixture_shown = fixture;
 	start_thread(&member->thread, member_thread, member);
 	return member;
 }
@@ -249,12 +267,15 @@ static inline int fixture_count(struct fixture *fixture, enum place place)
 	int count = 0, nr_sweeps = 0, returned = -1;
 
 	while (nr_sweeps < 2 || returned != fixture->nr_returned) {
-		if (blocked_over(deadline))
-			tap_bail("a waiter neither returns nor sleeps");
 		returned = fixture->nr_returned;
-		nr_sweeps = fixture_any_awake(fixture) ? 0 : nr_sweeps + 1;
-		if (!nr_sweeps)
-			sched_yield();
+		nr_sweeps++;
+		if (!fixture_any_awake(fixture))
+			continue;
+		nr_sweeps = 0;
+		/* Not after a sweep that found nobody: that is half of two. */
+		if (wait_in_vain(deadline))
+			tap_bail("a waiter neither returns nor sleeps");
+		sched_yield();
 	}
 	for (int i = 0; i < fixture->nr; i++)
 		count += member_place(&fixture->members[i]) == place;
@@ -273,13 +294,20 @@ static inline int fixture_results(struct fixture *fixture, int result)
 	return count;
 }
 
+static inline void fixture_let_go(struct fixture *fixture)
+{
+	fixture->keep = false;
+	sys_futex_wake(&fixture->keep, FUTEX_PRIVATE_FLAG, INT_MAX);
+}
+
 /* fixture_end - join all members, which must be about to return */
 static inline void fixture_end(struct fixture *fixture)
 {
-	fixture->keep = false;
+	fixture_let_go(fixture);
 	fixture_gone(fixture, fixture->nr);
 	for (int i = 0; i < fixture->nr; i++)
-		pthread_join(fixture->members[i].thread, NULL);
+		joined(fixture->members[i].thread);
+	fixture_shown = NULL;
 	free(fixture->members);
 	fixture->members = NULL;
 }
