@@ -65,6 +65,10 @@ peers: lib ## the suites over other projects' condition variables, if here
 selftests: lib ## the test programs
 	+$(MAKE) -C selftests O=$(O)
 
+# One of them, build/selftests/<object>/<test>.
+$(patsubst $(CURDIR)/%,%,$(O))/selftests/%: lib
+	+$(MAKE) -C selftests O=$(O) $(O)/selftests/$*
+
 install: lib tools ## libraries, headers and programs to DESTDIR= PREFIX= LIBDIR=
 	+$(MAKE) -C lib O=$(O) install
 	+$(MAKE) -C tools O=$(O) install
