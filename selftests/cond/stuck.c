@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Threads that sleep for ever are reported at once, with the words on which they
- * sleep, and a waiter that will wake up by itself is not taken for one: the tests
- * themselves, see stuck.h. Each report comes from a process of its own.
+ * Threads that sleep for ever are reported at once, with the words on which
+ * they sleep, and a waiter that will wake up by itself is not taken for one:
+ * the tests themselves, see stuck.h. Each report comes from a process of its
+ * own.
  *
  * APIs: drover pthread
  */

@@ -29,10 +29,15 @@ static inline bool deadline_passed(clockid_t clock,
 	return ns_of(clock) >= deadline->tv_sec * NS_PER_S + deadline->tv_nsec;
 }
 
-/* Under emulation with a thousand threads a second is nothing. */
+/*
+ * It is long because a thousand threads under emulation do little in a second.
+ */
 static int64_t blocked_patience = 60 * NS_PER_S;
 
-/* Of the time on the wall, what this thread has not seen pass, see below. */
+/*
+ * When this thread last asked, and how much time it missed: see
+ * blocked_over().
+ */
 static _Thread_local int64_t blocked_seen, blocked_unseen;
 
 /* blocked_deadline - the moment at which waiting becomes a failure */
@@ -44,9 +49,11 @@ static inline int64_t blocked_deadline(void)
 }
 
 /*
- * blocked_over - has a blocked_deadline() passed? To be asked all the time: if
- * this thread comes back after seconds only, the process was stopped or had no
- * CPU, and nobody else could do anything either. That time does not count.
+ * blocked_over - has a blocked_deadline() passed?
+ *
+ * To be asked all the time. If this thread asks again only after a second or
+ * more, the process was stopped or had no CPU, and no other thread could do
+ * anything either: that time does not count.
  */
 static inline bool blocked_over(int64_t deadline)
 {
@@ -58,7 +65,7 @@ static inline bool blocked_over(int64_t deadline)
 	return now - blocked_unseen > deadline;
 }
 
-/* stuck_for_ever - stuck_found(), and reported */
+/* stuck_for_ever - the answer of stuck_found(); if it is true, report it */
 static inline bool stuck_for_ever(void)
 {
 	bool found = stuck_found();
@@ -71,8 +78,8 @@ static inline bool stuck_for_ever(void)
 }
 
 /*
- * wait_in_vain - the same, for a wait that does nothing but ask: it is over, too,
- * when all others sleep for ever. Then they are reported.
+ * wait_in_vain - has the deadline passed, or do all others sleep for ever?
+ * Report where they sleep, if so. For waits that do nothing but ask.
  */
 static inline bool wait_in_vain(int64_t deadline)
 {
@@ -84,7 +91,7 @@ static inline bool wait_in_vain(int64_t deadline)
 	return true;
 }
 
-/* wait_until - yield until @condition; what never comes ends the program */
+/* wait_until - yield until @condition; end the program if that never comes */
 #define wait_until(condition, ...)                                             \
 	for (int64_t until_ = blocked_deadline(); !(condition); sched_yield()) \
 		if (wait_in_vain(until_))                                      \
@@ -104,11 +111,11 @@ static inline int wait_blocked(pid_t pid, pid_t tid, const void *uaddr)
 	return ret > 0 ? 0 : ret;
 }
 
-/* joined - the end of @thread: what it returns */
+/* joined - wait until @thread has ended; what it returned */
 static inline void *joined(pthread_t thread)
 {
 	void *result;
-#ifdef __SANITIZE_THREAD__ /* which does not know the other one */
+#ifdef __SANITIZE_THREAD__ /* does not know pthread_timedjoin_np() */
 	pthread_join(thread, &result);
 #else
 	struct timespec look;
@@ -123,7 +130,10 @@ static inline void *joined(pthread_t thread)
 	return result;
 }
 
-/* run_threads - @nr at a time, each given its number */
+/*
+ * run_threads - run @nr threads at a time, each with its number, until they
+ * end
+ */
 static inline void run_threads(int nr, void *(*run)(void *number))
 {
 	pthread_t threads[nr];
@@ -134,7 +144,10 @@ static inline void run_threads(int nr, void *(*run)(void *number))
 		joined(threads[nr]);
 }
 
-/* reached - until others have counted up to @value; wait_at_least - and 0 */
+/*
+ * reached - wait until others have counted up to @value
+ * wait_at_least - the same as an expression, 0
+ */
 #define reached(count, value)	    reached_or_bail(count, value, #count)
 #define wait_at_least(count, value) (reached(count, value), 0)
 
@@ -147,7 +160,11 @@ static inline void reached_or_bail(atomic_int *count, int value,
 		   name, now, value);
 }
 
-/* asleep_on - on a futex, or NULL; @tid: 0 until it is known */
+/*
+ * asleep_on - wait until a thread sleeps on a futex, or on any if @uaddr is
+ * NULL
+ * @tid: 0 until the thread has written its id there
+ */
 static inline void asleep_on(atomic_int *tid, const void *uaddr)
 {
 	reached(tid, 1);
@@ -155,7 +172,7 @@ static inline void asleep_on(atomic_int *tid, const void *uaddr)
 		tap_bail("a thread that should wait does not");
 }
 
-/* asleep - and who never sleeps, too */
+/* asleep - wait until thread @tid sleeps on any futex */
 static inline void asleep(pid_t tid)
 {
 	asleep_on(&(atomic_int){ tid }, NULL);
@@ -177,7 +194,10 @@ static inline void hold_off_here(int signal)
 	nr_let_go++;
 }
 
-/* hold_off_soon - @thread goes there when it runs, unless it ends before */
+/*
+ * hold_off_soon - send @thread to the handler, which it enters when it next
+ * runs, unless it ends before
+ */
 static inline void hold_off_soon(pthread_t thread)
 {
 	signal(SIGUSR2, hold_off_here);
@@ -194,7 +214,7 @@ static inline void hold_off(pthread_t thread)
 	reached(&nr_held_off, nr + 1);
 }
 
-/* hold_off_end - let all @nr go on */
+/* hold_off_end - let all @nr held threads go on */
 static inline void hold_off_end(int nr)
 {
 	holding_off = false;

@@ -14,14 +14,15 @@
  * Where a thread sleeps that waits on a condvar or its mutex
  *
  * A thread that sleeps in futex shows the call that put it to sleep, also
- * after a requeue. So a waiter that was woken and went to sleep on the mutex is
- * AT_MUTEX, and one that was moved there is AT_COND as before. Who sleeps in
- * FUTEX_LOCK_PI elsewhere wants a lock inside the library for a moment; in
- * FUTEX_WAIT one inside a sanitizer: no wait on a condvar uses that, but glibc's
- * own before 2.34, see places_of_glibc.
+ * after a requeue. So a waiter that was woken and went to sleep on the mutex
+ * is AT_MUTEX, and one that was moved there is AT_COND as before. A thread
+ * that sleeps in FUTEX_LOCK_PI elsewhere wants a lock inside the library for a
+ * moment, and one in FUTEX_WAIT a lock inside a sanitizer: only glibc's own
+ * condvars before 2.34 wait by that operation, see places_of_glibc.
  *
- * Known gap: who sleeps for a lock of the library without priority inheritance
- * is in FUTEX_WAIT_BITSET, too, and is taken for AT_COND until it goes on.
+ * Known gap: a thread that sleeps for a lock of the library without priority
+ * inheritance is in FUTEX_WAIT_BITSET, too, and is taken for AT_COND until it
+ * goes on.
  */
 
 enum place {
@@ -98,11 +99,11 @@ struct fixture {
 	int max;
 	atomic_int nr_returned; /* counted with the mutex held */
 	atomic_int nr_gone;	/* and counted after unlocking it */
-	/* Who returns keeps the mutex while this is set; a futex. */
+	/* While this is set, members that return keep the mutex. A futex. */
 	_Atomic uint32_t keep;
 };
 
-/* The one whose members a report calls by their numbers, or NULL. */
+/* The fixture whose members are named in a report, or NULL. */
 static struct fixture *fixture_shown;
 
 static void fixture_name(pid_t tid, char *text, size_t size)
@@ -132,7 +133,7 @@ static inline struct fixture fixture_of(api_cond_t *cond, api_mutex_t *mutex,
 	return fixture;
 }
 
-/* errno_kept - no function touches errno, whatever it returns: its answer */
+/* errno_kept - what @call returns, which must leave errno alone */
 #define errno_kept(call) (errno = 4711, errno_kept_by(call, #call))
 
 static inline int errno_kept_by(int answer, const char *call)
@@ -166,7 +167,7 @@ static inline void *member_thread(void *arg)
 	member->turn = atomic_fetch_add(&fixture->nr_returned, 1);
 	while (fixture->keep)
 		sys_futex_wait(&fixture->keep, FUTEX_PRIVATE_FLAG, true, NULL);
-	/* Of a mutex that nobody can have it is not the holder. */
+	/* A mutex that no thread can have any more is not locked. */
 	if (member->result != ENOTRECOVERABLE)
 		api_mutex_unlock(mutex);
 	fixture->nr_gone++;
@@ -242,7 +243,9 @@ static inline void fixture_gone(struct fixture *fixture, int nr)
 	reached(&fixture->nr_gone, nr);
 }
 
-/* Who has returned, and has not unlocked yet, is about to wake another. */
+/*
+ * A member that has returned, and not yet unlocked, is about to wake another.
+ */
 static inline bool fixture_any_awake(struct fixture *fixture)
 {
 	if (!fixture->keep && fixture->nr_gone < fixture->nr_returned)
@@ -256,10 +259,10 @@ static inline bool fixture_any_awake(struct fixture *fixture)
 /*
  * fixture_count - how many are at @place once nobody is on the way
  *
- * The kernel makes a thread runnable before the call that wakes it returns,
- * so who was woken is not taken for asleep. But one that was seen asleep may be
- * woken by one that is looked at next, and has then returned or sleeps: so all
- * are looked at twice.
+ * The kernel makes a thread runnable before the call that wakes it returns, so
+ * a woken thread is not taken for asleep. But a member that was seen asleep
+ * may be woken by the member that is looked at next, which by then has
+ * returned or sleeps: so all are looked at twice.
  */
 static inline int fixture_count(struct fixture *fixture, enum place place)
 {
@@ -272,7 +275,7 @@ static inline int fixture_count(struct fixture *fixture, enum place place)
 		if (!fixture_any_awake(fixture))
 			continue;
 		nr_sweeps = 0;
-		/* Not after a sweep that found nobody: that is half of two. */
+		/* Not after a sweep that found nobody awake: two end it. */
 		if (wait_in_vain(deadline))
 			tap_bail("a waiter neither returns nor sleeps");
 		sched_yield();

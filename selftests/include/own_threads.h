@@ -13,10 +13,10 @@
 
 #include "tap.h"
 
-/* Of thousands of threads. */
+/* Small, since some tests start thousands of threads. */
 #define THREAD_STACK_SIZE (256 * 1024)
 
-/* @stack: of that size, or NULL */
+/* start_thread_on - @stack: memory of THREAD_STACK_SIZE, or NULL */
 static inline void start_thread_on(void *stack, pthread_t *thread,
 				   void *(*run)(void *arg), void *arg)
 {
@@ -56,7 +56,7 @@ static inline pthread_t thread_of(void *(*run)(void *arg), void *arg)
 	return thread;
 }
 
-/* own_cpus - those that the caller may run on */
+/* own_cpus - the CPUs that the caller may run on */
 static inline cpu_set_t own_cpus(void)
 {
 	cpu_set_t all;
@@ -95,7 +95,7 @@ __attribute__((constructor)) static void find_emulators_thread(void)
 }
 #endif
 
-/* to_one_cpu - from now on; returns where the caller might run before */
+/* to_one_cpu - stay on one CPU from now on; the CPUs allowed before */
 static inline cpu_set_t to_one_cpu(void)
 {
 	cpu_set_t before = own_cpus(), one = one_cpu();
@@ -158,7 +158,9 @@ static inline int is_thread(pid_t tid, const void *arg)
 	return 1;
 }
 
-/* A joined thread may be in the list a moment longer; ThreadSanitizer has one. */
+/*
+ * A joined thread may be in the list a moment longer; ThreadSanitizer has one.
+ */
 static inline void await_alone(void)
 {
 #ifdef __SANITIZE_THREAD__

@@ -97,7 +97,10 @@ static inline bool blocked_has_timeout(long nr, unsigned long long op,
 	}
 }
 
-/* blocked_in - is there one? Returns 1 or 0, or -ESRCH when the thread is gone. */
+/*
+ * blocked_in - is there one? Returns 1 or 0, or -ESRCH when the thread is
+ * gone.
+ */
 static inline int blocked_in(pid_t pid, pid_t tid, struct blocked_call *call)
 {
 	unsigned long long third, fourth, fifth;

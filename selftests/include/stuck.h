@@ -3,19 +3,19 @@
  * stuck.h - threads that sleep for ever: found at once, and reported
  *
  * A thread that asks again and again whether others have done something looks
- * now and then how they sleep. If two looks in a row find every other thread in
- * the same sleep in futex, without a timeout, then all of them slept at each
- * moment in between. The asker found its condition false in between, so no other
- * thread will ever make the condition true, and none will ever be woken: a
- * wake-up was lost. No guess is made of how late a wake-up can be, so load
- * cannot bring a false alarm, and neither can a delay or a timeout.
+ * now and then how they sleep. If two looks in a row find every other thread
+ * in the same sleep in futex, without a timeout, then all of them slept at
+ * each moment in between. The asker found its condition false in between, so
+ * no other thread will ever make the condition true, and none will ever be
+ * woken: a wake-up was lost. No guess is made of how late a wake-up can be, so
+ * load cannot bring a false alarm, and neither can a delay or a timeout.
  *
  * Two looks see the same sleep if both find the thread asleep, with the same
  * number of voluntary switches: another sleep would have begun with one more.
  *
- * A process that is a child, or has children, is not judged: they may share the
- * futex words. Nothing else can end such a sleep from outside the process: no test
- * has a timer whose signal wakes a thread.
+ * A process that is a child, or has children, is not judged: they may share
+ * the futex words. Nothing else can end such a sleep from outside the process:
+ * no test has a timer whose signal wakes a thread.
  */
 #pragma once
 
@@ -120,7 +120,10 @@ static _Thread_local struct {
 	uint64_t sleeps; /* seen by the last look, if all slept; or 0 */
 } stuck_wait;
 
-/* stuck_child_is_alone - a child of fork() says so: its futex words are its own */
+/*
+ * stuck_child_is_alone - a child of fork() says so: its futex words are its
+ * own
+ */
 static inline void stuck_child_is_alone(void)
 {
 	stuck_program = getpid();
@@ -136,9 +139,9 @@ static inline void stuck_begin(void)
 /*
  * stuck_found - will the condition that the thread asks for never be true?
  *
- * To be called each time that the condition has been evaluated as a whole, and was
- * false. errno stays as it is. A look at thousands of threads takes long, and is
- * then made less often.
+ * To be called each time that the condition has been evaluated as a whole, and
+ * was false. errno stays as it is. A look at thousands of threads takes long,
+ * and is then made less often.
  */
 static inline bool stuck_found(void)
 {
@@ -328,8 +331,8 @@ static inline bool stuck_same_word(const struct stuck_word *a,
 }
 
 /*
- * The words that they may sleep on, each once, but mutexes as private and as shared
- * futexes: a moved waiter sleeps on either, as its call began.
+ * The words that they may sleep on, each once, but mutexes as private and as
+ * shared futexes: a moved waiter sleeps on either, as its call began.
  */
 static inline int stuck_words(const struct stuck_thread *list, int nr,
 			      struct stuck_word *words, int most)

@@ -2,9 +2,9 @@
 /*
  * words.h - what the library keeps in a futex word, for the report of stuck.h
  *
- * No other header of the tests knows what a group's state consists of, which is
- * part of no API. A word is described by the object that it is a part of: a mutex
- * or condvar that the test has named, or a group of such a condvar.
+ * No other header of the tests knows what a group's state consists of, which
+ * is part of no API. A word is described by the object that it is a part of: a
+ * mutex or condvar that the test has named, or a group of such a condvar.
  */
 #pragma once
 
@@ -123,7 +123,9 @@ __attribute__((constructor)) static void words_start(void)
 	stuck.mutex = words_mutex;
 }
 
-/* words_forget - none is known any more: for a test whose condvars come and go */
+/*
+ * words_forget - none is known any more: for a test whose condvars come and go
+ */
 static inline void words_forget(void)
 {
 	memset(&words_known, 0, sizeof(words_known));
