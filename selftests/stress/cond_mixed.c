@@ -13,7 +13,8 @@
  *	seconds=N		for so long
  *	seed=N
  *	progress=N		a line every N seconds
- *	patience=N		seconds without any progress that are a hang
+ *	patience=N		seconds without any progress that are a hang, if
+ *				it is not certain before (stuck.h)
  *
  * APIs: drover pthread
  * APIs: drover attack/storm attack/pthread_storm
