@@ -59,6 +59,10 @@ kselftest: kernel selftests
 	+$(MAKE) -C kernel O=$(O) kselftest
 	+$(MAKE) -C selftests O=$(O) kselftest
 
+# One of them, build/selftests/<object>/<test>.
+$(patsubst $(CURDIR)/%,%,$(O))/selftests/%: lib
+	+$(MAKE) -C selftests O=$(O) $(O)/selftests/$*
+
 install: lib tools ## libraries, headers and programs to DESTDIR= PREFIX= LIBDIR=
 	+$(MAKE) -C lib O=$(O) install
 	+$(MAKE) -C tools O=$(O) install

@@ -47,11 +47,11 @@ static inline bool meeting_round(long nr, bool *more)
 	actor_start(&other, other_thread, meeting_other, nr);
 	/* Now that both know each other. */
 	caller.go = true;
-	pthread_join(caller.thread, NULL);
+	joined(caller.thread);
 	*more = preempt.done;
 	if (!*more)
 		other_acts(NULL);
-	pthread_join(other.thread, NULL);
+	joined(other.thread);
 	ok = steps_do(meeting->end);
 	if (!ok)
 		tap_diag("not after %ld instructions", nr);

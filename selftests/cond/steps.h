@@ -89,8 +89,8 @@ STEP(time_passes)
 /* times_out MEMBER: once more, if it does not. */
 STEP(times_out)
 {
-	while (member_place(&fixture.members[args[0]]) != RETURNED)
-		sched_yield();
+	wait_until(member_place(&fixture.members[args[0]]) == RETURNED,
+		   "member %ld never times out", args[0]);
 	scene.again = fixture.members[args[0]].result != ETIMEDOUT;
 	if (!scene.again)
 		return 0;
@@ -179,7 +179,7 @@ STEP(busy)
 static struct {
 	pthread_t thread;
 	atomic_int has_it;
-	atomic_bool let_go;
+	_Atomic uint32_t let_go; /* a futex */
 } holder;
 
 static inline void *hold_mutex(void *arg)
@@ -187,7 +187,7 @@ static inline void *hold_mutex(void *arg)
 	api_mutex_lock(&mutex);
 	holder.has_it = 1;
 	while (!holder.let_go)
-		sched_yield();
+		sys_futex_wait(&holder.let_go, FUTEX_PRIVATE_FLAG, false, NULL);
 	api_mutex_unlock(&mutex);
 	return arg;
 }
@@ -205,7 +205,8 @@ STEP(hold)
 STEP(let_go)
 {
 	holder.let_go = true;
-	pthread_join(holder.thread, NULL);
+	sys_futex_wake(&holder.let_go, FUTEX_PRIVATE_FLAG, 1);
+	joined(holder.thread);
 	scene.holder = false;
 	return 0;
 }
@@ -254,8 +255,8 @@ STEP(sleeps)
 {
 	struct member *member = &fixture.members[args[0]];
 
-	while (member_place(member) == AWAKE)
-		sched_yield();
+	wait_until(member_place(member) != AWAKE,
+		   "member %ld neither returns nor sleeps", args[0]);
 	return member_place(member) == AT_COND;
 }
 
@@ -271,7 +272,7 @@ static inline void scene_over(void)
 		do_unlock_second(NULL);
 	if (scene.holder)
 		do_let_go(NULL);
-	fixture.keep = false;
+	fixture_let_go(&fixture);
 	while (fixture.nr_returned < fixture.nr) {
 		kind_broadcast(&cond, &mutex);
 		fixture_count(&fixture, RETURNED);

@@ -63,8 +63,7 @@ static inline void victim_start(struct victim how)
 	victim = how;
 	victim.result = -1;
 	start_thread(&victim.thread, victim_thread, NULL);
-	while (!victim.waiting)
-		sched_yield();
+	wait_until(victim.waiting, "the victim never waits");
 }
 
 NUMBER(deferred, PTHREAD_CANCEL_DEFERRED);

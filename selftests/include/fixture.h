@@ -8,19 +8,21 @@
 
 #include "api.h"
 #include "blocked.h"
+#include "words.h"
 
 /*
  * Where a thread sleeps that waits on a condvar or its mutex
  *
  * A thread that sleeps in futex shows the call that put it to sleep, also
- * after a requeue. So a waiter that was woken and went to sleep on the mutex is
- * AT_MUTEX, and one that was moved there is AT_COND as before. Who sleeps in
- * FUTEX_LOCK_PI elsewhere wants a lock inside the library for a moment; in
- * FUTEX_WAIT one inside a sanitizer: no wait on a condvar uses that, but glibc's
- * own before 2.34, see places_of_glibc.
+ * after a requeue. So a waiter that was woken and went to sleep on the mutex
+ * is AT_MUTEX, and one that was moved there is AT_COND as before. A thread
+ * that sleeps in FUTEX_LOCK_PI elsewhere wants a lock inside the library for a
+ * moment, and one in FUTEX_WAIT a lock inside a sanitizer: only glibc's own
+ * condvars before 2.34 wait by that operation, see places_of_glibc.
  *
- * Known gap: who sleeps for a lock of the library without priority inheritance
- * is in FUTEX_WAIT_BITSET, too, and is taken for AT_COND until it goes on.
+ * Known gap: a thread that sleeps for a lock of the library without priority
+ * inheritance is in FUTEX_WAIT_BITSET, too, and is taken for AT_COND until it
+ * goes on.
  */
 
 enum place {
@@ -97,9 +99,24 @@ struct fixture {
 	int max;
 	atomic_int nr_returned; /* counted with the mutex held */
 	atomic_int nr_gone;	/* and counted after unlocking it */
-	/* Who returns keeps the mutex while this is set. */
-	atomic_bool keep;
+	/* While this is set, members that return keep the mutex. A futex. */
+	_Atomic uint32_t keep;
 };
+
+/* The fixture whose members are named in a report, or NULL. */
+static struct fixture *fixture_shown;
+
+static void fixture_name(pid_t tid, char *text, size_t size)
+{
+	for (int i = 0; fixture_shown && i < fixture_shown->nr; i++)
+		if (fixture_shown->members[i].tid == tid)
+			snprintf(text, size, " (member %d)", i);
+}
+
+__attribute__((constructor)) static void fixture_names(void)
+{
+	stuck.name = fixture_name;
+}
 
 static inline struct fixture fixture_of(api_cond_t *cond, api_mutex_t *mutex,
 					int max)
@@ -116,7 +133,7 @@ static inline struct fixture fixture_of(api_cond_t *cond, api_mutex_t *mutex,
 	return fixture;
 }
 
-/* errno_kept - no function touches errno, whatever it returns: its answer */
+/* errno_kept - what @call returns, which must leave errno alone */
 #define errno_kept(call) (errno = 4711, errno_kept_by(call, #call))
 
 static inline int errno_kept_by(int answer, const char *call)
@@ -149,8 +166,8 @@ static inline void *member_thread(void *arg)
 		member->then(member);
 	member->turn = atomic_fetch_add(&fixture->nr_returned, 1);
 	while (fixture->keep)
-		sched_yield();
-	/* Of a mutex that nobody can have it is not the holder. */
+		sys_futex_wait(&fixture->keep, FUTEX_PRIVATE_FLAG, true, NULL);
+	/* A mutex that no thread can have any more is not locked. */
 	if (member->result != ENOTRECOVERABLE)
 		api_mutex_unlock(mutex);
 	fixture->nr_gone++;
@@ -176,6 +193,8 @@ static inline struct member *fixture_start(struct fixture *fixture,
 	member->cond = member->cond ? member->cond : fixture->cond;
 	member->mutex = member->mutex ? member->mutex : fixture->mutex;
 	atomic_init(&member->turn, -1);
+	words_of(member->cond, member->mutex);
+	fixture_shown = fixture;
 	start_thread(&member->thread, member_thread, member);
 	return member;
 }
@@ -224,7 +243,9 @@ static inline void fixture_gone(struct fixture *fixture, int nr)
 	reached(&fixture->nr_gone, nr);
 }
 
-/* Who has returned, and has not unlocked yet, is about to wake another. */
+/*
+ * A member that has returned, and not yet unlocked, is about to wake another.
+ */
 static inline bool fixture_any_awake(struct fixture *fixture)
 {
 	if (!fixture->keep && fixture->nr_gone < fixture->nr_returned)
@@ -238,10 +259,10 @@ static inline bool fixture_any_awake(struct fixture *fixture)
 /*
  * fixture_count - how many are at @place once nobody is on the way
  *
- * The kernel makes a thread runnable before the call that wakes it returns,
- * so who was woken is not taken for asleep. But one that was seen asleep may be
- * woken by one that is looked at next, and has then returned or sleeps: so all
- * are looked at twice.
+ * The kernel makes a thread runnable before the call that wakes it returns, so
+ * a woken thread is not taken for asleep. But a member that was seen asleep
+ * may be woken by the member that is looked at next, which by then has
+ * returned or sleeps: so all are looked at twice.
  */
 static inline int fixture_count(struct fixture *fixture, enum place place)
 {
@@ -249,12 +270,15 @@ static inline int fixture_count(struct fixture *fixture, enum place place)
 	int count = 0, nr_sweeps = 0, returned = -1;
 
 	while (nr_sweeps < 2 || returned != fixture->nr_returned) {
-		if (blocked_over(deadline))
-			tap_bail("a waiter neither returns nor sleeps");
 		returned = fixture->nr_returned;
-		nr_sweeps = fixture_any_awake(fixture) ? 0 : nr_sweeps + 1;
-		if (!nr_sweeps)
-			sched_yield();
+		nr_sweeps++;
+		if (!fixture_any_awake(fixture))
+			continue;
+		nr_sweeps = 0;
+		/* Not after a sweep that found nobody awake: two end it. */
+		if (wait_in_vain(deadline))
+			tap_bail("a waiter neither returns nor sleeps");
+		sched_yield();
 	}
 	for (int i = 0; i < fixture->nr; i++)
 		count += member_place(&fixture->members[i]) == place;
@@ -273,13 +297,20 @@ static inline int fixture_results(struct fixture *fixture, int result)
 	return count;
 }
 
+static inline void fixture_let_go(struct fixture *fixture)
+{
+	fixture->keep = false;
+	sys_futex_wake(&fixture->keep, FUTEX_PRIVATE_FLAG, INT_MAX);
+}
+
 /* fixture_end - join all members, which must be about to return */
 static inline void fixture_end(struct fixture *fixture)
 {
-	fixture->keep = false;
+	fixture_let_go(fixture);
 	fixture_gone(fixture, fixture->nr);
 	for (int i = 0; i < fixture->nr; i++)
-		pthread_join(fixture->members[i].thread, NULL);
+		joined(fixture->members[i].thread);
+	fixture_shown = NULL;
 	free(fixture->members);
 	fixture->members = NULL;
 }

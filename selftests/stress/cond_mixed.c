@@ -13,7 +13,8 @@
  *	seconds=N		for so long
  *	seed=N
  *	progress=N		a line every N seconds
- *	patience=N		seconds without any progress that are a hang
+ *	patience=N		seconds without any progress that are a hang, if
+ *				it is not certain before (stuck.h)
  *
  * APIs: drover pthread
  * APIs: drover attack/storm attack/pthread_storm
@@ -30,7 +31,7 @@ static struct {
 /* What one policy came to. */
 static struct {
 	const char *policy;
-	int64_t end, said;
+	int64_t end, said, moved; /* when a waiter has taken a step */
 	long want, round, nr_pairs;
 	int nr_rounds;
 } run;
@@ -76,22 +77,15 @@ static void box_report(const struct box *box)
 		box->closed ? " closed" : "");
 }
 
-/* With the system call that it sleeps in, as the kernel tells, if it does. */
+/* The call that it sleeps in, if it does, is in the report of stuck.h. */
 static void worker_report(const struct worker *w)
 {
 	static const char *const states[] = { "active", "waits", "ended" };
 	const struct box *box = w->box;
-	char call[256], stat[512] = "";
-	ssize_t len =
-		blocked_read(w->pid, w->tid, "syscall", call, sizeof(call));
 
-	blocked_read(w->pid, w->tid, "stat", stat, sizeof(stat));
-	tap_diag("%s %d: %s, box %d%s%s, system call %.*s",
-		 w->act == stir ? "signaller" : "waiter", w->tid,
-		 states[w->state], box ? (int)(box - mixed->boxes) : -1,
-		 w->cancelled ? ", cancelled" : "",
-		 blocked_state_is_sleep(stat) ? ", asleep" : "",
-		 len > 0 ? (int)strcspn(call, "\n") : 1, len > 0 ? call : "?");
+	tap_diag("%s %d: %s, box %d%s", w->act == stir ? "signaller" : "waiter",
+		 w->tid, states[w->state], box ? (int)(box - mixed->boxes) : -1,
+		 w->cancelled ? ", cancelled" : "");
 }
 
 static void report(void)
@@ -103,8 +97,40 @@ static void report(void)
 		box_report(&mixed->boxes[i]);
 	for (int i = 0; i < mixed->nr_workers; i++)
 		worker_report(&mixed->workers[i]);
-	fflush(stdout);
+	words_forget();
+	for (int i = 0; i < mixed->nr_boxes; i++)
+		words_of(mixed->boxes[i].cond, mixed->boxes[i].mutex);
+	stuck_report();
 }
+
+/* Those that have ended wake nobody any more. */
+static bool workers_are_stuck(uint64_t *sleeps)
+{
+	for (int i = 0; i < mixed->nr_workers; i++) {
+		const struct worker *w = &mixed->workers[i];
+
+		if (w->state != ENDED &&
+		    !sleeps_for_ever(w->pid, w->tid, sleeps))
+			return false;
+	}
+	return true;
+}
+
+static int workers_list(struct stuck_thread *list)
+{
+	int nr = 0;
+
+	for (int i = 0; i < mixed->nr_workers; i++) {
+		const struct worker *w = &mixed->workers[i];
+
+		if (w->state != ENDED)
+			list[nr++] = (struct stuck_thread){ .pid = w->pid,
+							    .tid = w->tid };
+	}
+	return nr;
+}
+
+_Static_assert(MAX_THREADS <= STUCK_SHOWN, "all are in the report");
 
 /* Watch the others until @done; false, with a report, if it goes wrong. */
 static bool await(bool (*done)(void))
@@ -113,13 +139,15 @@ static bool await(bool (*done)(void))
 	int64_t deadline = blocked_deadline();
 	unsigned long before = 0, steps;
 
+	run.moved = blocked_now_ns();
 	while (!nr_wrong() && !done()) {
 		steps = nr_steps();
 		if (steps != before) {
 			deadline = blocked_deadline();
+			run.moved = blocked_now_ns();
 			/* For the times when this thread itself hangs. */
 			watchdog("mixed stress");
-		} else if (blocked_over(deadline)) {
+		} else if (stuck_found() || blocked_over(deadline)) {
 			tap_diag("somebody was forgotten");
 			report();
 			return false;
@@ -146,10 +174,15 @@ static bool run_over(void)
 	       run.nr_pairs + nr_pairs() >= run.want;
 }
 
-/* A storm depends on the seed alone. */
+/*
+ * A storm depends on the seed alone. If no waiter goes on for a second, let the
+ * signallers end, who find nobody to signal to and never sleep: then it can be
+ * known whether the waiters, who are left alone, sleep for ever.
+ */
 static bool enough(void)
 {
-	return nr_pairs() >= run.round || (!ATTACKED && run_over());
+	return nr_pairs() >= run.round || (!ATTACKED && run_over()) ||
+	       blocked_now_ns() > run.moved + NS_PER_S;
 }
 
 static bool have_ended(int nr)
@@ -380,6 +413,8 @@ int main(int argc, char **argv)
 	/* Or a short sleep would take 50 microseconds more. */
 	prctl(PR_SET_TIMERSLACK, 1);
 	watchdog_report = report;
+	stuck.look = workers_are_stuck;
+	stuck.list = workers_list;
 	blocked_patience = patience * NS_PER_S;
 	watchdog_seconds = patience + WATCHDOG_SECONDS / 2;
 	return policy_main(argv, test);

@@ -15,6 +15,7 @@
 #include "futex_call.h"
 #include "api.h"
 #include "ledger.h"
+#include "words.h"
 
 /* Is there a layer over the kernel's futex that is late, and refuses? */
 #ifdef DROVER_FAKE_FUTEX

@@ -26,7 +26,8 @@ PARALLEL = 2 * (os.cpu_count() or 1)
 #: A test need not go on behind a line that begins so.
 NOT_OK = ("not ok", "Bail out!")
 #: Lines that say what is wrong; the first one is the most telling.
-WRONG = ("# wrong:", "# somebody", "# not those", "# killed", *NOT_OK)
+WRONG = ("# wrong:", "# somebody", "# not those", "# killed", "# all other",
+         *NOT_OK)
 
 
 def build(name, tests, mutant=None):
