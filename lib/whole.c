@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: MIT
 /* The condition variable and the mutex as one translation unit: compiler.h. */
+#include "base/arena.c"
 #include "base/debug.c"
 #include "base/linger.c"
 #include "base/lock.c"
 #include "base/thread.c"
 #include "cond/cancel.c"
+#include "cond/foreign.c"
+#include "cond/group.c"
 #include "cond/init.c"
+#include "cond/load.c"
 #include "cond/pi.c"
 #include "cond/policy.c"
-#include "cond/policy_words.c"
 #include "cond/shared.c"
 #include "cond/wait.c"
 #include "cond/wake.c"

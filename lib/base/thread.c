@@ -3,9 +3,9 @@
 #include <limits.h>
 #include <sched.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "base/arena.h"
 #include "base/thread.h"
 
 _Thread_local struct thread thread_this;
@@ -18,7 +18,7 @@ static _Atomic uint32_t nr_threads;
 
 struct list {
 	struct lock lock;
-	void *first; /* [lock]; a free one begins with a pointer to the next */
+	void *first; /* [lock] */
 };
 
 /*
@@ -28,9 +28,7 @@ struct list {
 #define NR_BUCKETS 256
 static struct list buckets[NR_BUCKETS];
 
-/* Memory in nobody's use; a page is added when a list runs out. */
-#define PAGE_BYTES 4096
-static struct list free_waiters, free_spares;
+_Static_assert(sizeof(struct waiter) == ARENA_ITEM, "a cache line each");
 
 /* Its destructor tells that a thread ends. */
 static pthread_key_t thread_end;
@@ -43,54 +41,6 @@ void thread_setup(void)
 		thread_this.number = add_relaxed(&nr_threads, 1) + 1;
 	while (!thread_this.number);
 	thread_this.tid = (uint32_t)syscall(SYS_gettid);
-}
-
-static void list_put(struct list *list, void *item)
-{
-	lock_take(&list->lock);
-	*(void **)item = list->first;
-	list->first = item;
-	lock_drop(&list->lock);
-}
-
-/* Return: NULL without memory. */
-APART static void *list_get(struct list *list, size_t bytes)
-{
-	int saved = errno;
-	char *page = MAP_FAILED;
-	void *item;
-
-	lock_take(&list->lock);
-	if (unlikely(!list->first))
-		page = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	for (size_t at = 0; page != MAP_FAILED && at + bytes <= PAGE_BYTES;
-	     at += bytes) {
-		*(void **)(page + at) = list->first;
-		list->first = page + at;
-	}
-	item = list->first;
-	if (item)
-		list->first = *(void **)item;
-	lock_drop(&list->lock);
-	errno = saved;
-	return item;
-}
-
-void *spare_get(struct waiter *w)
-{
-	void *spare = w->spare;
-
-	w->spare = NULL;
-	return likely(spare) ? spare : list_get(&free_spares, SPARE_BYTES);
-}
-
-void spare_put(struct waiter *w, void *spare)
-{
-	if (likely(w && !w->spare))
-		w->spare = spare;
-	else
-		list_put(&free_spares, spare);
 }
 
 /* Addresses of threads are alike in their low bits, and often in the high. */
@@ -159,16 +109,13 @@ static void waiter_end(void *arg)
 	struct list *b = bucket_of(w->thread);
 	void **at = &b->first;
 
-	if (w->spare)
-		list_put(&free_spares, w->spare);
-	w->spare = NULL;
 	lock_take(&b->lock);
 	while (*at != w)
 		at = &((struct waiter *)*at)->next;
 	*at = w->next;
 	lock_drop(&b->lock);
 	thread_this.waiter = NULL;
-	list_put(&free_waiters, w);
+	arena_put(ARENA_WAITERS, w);
 }
 
 /* In the child of a fork only the calling thread exists. */
@@ -179,8 +126,7 @@ static void thread_after_fork(void)
 	fork_generation = (fork_generation + 1) | GENERATION_LEAST;
 	memset(&fork_lock, 0, sizeof(fork_lock));
 	memset(buckets, 0, sizeof(buckets));
-	memset(&free_waiters, 0, sizeof(free_waiters));
-	memset(&free_spares, 0, sizeof(free_spares));
+	arena_after_fork();
 	thread_this.owner_id = 0;
 	if (thread_this.tid)
 		thread_this.tid = (uint32_t)syscall(SYS_gettid);
@@ -219,7 +165,7 @@ struct waiter *waiter_setup(void)
 	/* Left behind by a thread that has ended, perhaps by this one? */
 	w = waiter_find(self, &lock);
 	if (!w) {
-		w = list_get(&free_waiters, sizeof(*w));
+		w = arena_get(ARENA_WAITERS);
 		if (w) {
 			w->thread = self;
 			w->next = b->first;

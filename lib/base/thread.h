@@ -69,10 +69,13 @@ static inline struct thread *thread_self(void)
  * @seen: the value of @interrupts that it knows of; only this thread touches it
  * @bit: which of WAITER_BITS kinds of sleeper it is: others need not wake for
  *	 its sake; written under the bucket's lock
- * @spare: a group in nobody's use, or NULL; only this thread touches it
+ * @spare: a group that is kept for its next wait, or for that of the thread which
+ *	   is given this waiter after it; or NULL. Only the thread touches it, in
+ *	   cond/group.c.
  *
- * Waiters lie in pages that are never unmapped: a thread whose last destructors
- * wait leaves its own behind, where a canceller may still see it.
+ * Waiters lie in an arena (base/arena.h), which is never unmapped: a thread whose
+ * last destructors wait leaves its waiter behind, where a canceller may still see
+ * it.
  *
  * [W-CANCEL] @group is set before the thread looks at @interrupts, and
  * @interrupts is raised before the canceller looks at @group: store buffering,
@@ -89,7 +92,7 @@ struct waiter {
 	_Atomic uint32_t interrupts;
 	uint32_t seen;
 	uint32_t bit;
-	void *spare;
+	struct group *spare;
 } __attribute__((aligned(64)));
 
 COLD struct waiter *waiter_setup(void);
@@ -134,14 +137,5 @@ bool waiter_is_inside(const void *object);
  * @nr_before times.
  */
 COLD void thread_pause(unsigned int nr_before);
-
-/*
- * Spares: cache lines in pages that are never given back, so that who has an
- * old pointer to one may read it. What is in a spare stays, but for the first
- * pointer. A thread keeps one; more go to the list that all threads share.
- */
-#define SPARE_BYTES 64
-void *spare_get(struct waiter *w); /* NULL: no memory */
-void spare_put(struct waiter *w, void *spare);
 
 #endif /* DROVER_THREAD_H */

@@ -12,7 +12,7 @@
  */
 #include <signal.h>
 
-#include "cond/cond.h"
+#include "cond/group.h"
 
 /* Other C libraries have no signal that gets sleepers going: send_signal(). */
 #ifdef __GLIBC__
@@ -88,7 +88,7 @@ void cond_pi_wake(struct group *g, int nr)
 		 */
 		if (is_refused(ret) || ret == -EINVAL) {
 			futex_wake(word, INT_MAX, false);
-			add_seq_cst(&g->state, 0); /* [W-INTERRUPT] */
+			add_seq_cst(&g->state, 0); /* [W-PI] */
 			waiter_for_all(send_signal, g);
 			errno = saved;
 			return;

@@ -16,8 +16,9 @@
  * other: then that one has found it, and has woken everybody after both had
  * released, or had counted out before this one counted in.
  */
-#include "cond/cond.h"
+#include "base/thread.h"
 #include "cond/policy.h"
+#include "cond/shared.h"
 
 /* After how long destroy takes users of other processes for dead. */
 #define DEAD_AFTER_SECONDS 2
@@ -52,6 +53,19 @@ static void word_change(struct shared_cond *s)
 }
 
 /*
+ * The state and the word are unlike what was here before, and what will be. So a
+ * late user of a former condvar changes the word at most, and does not sleep.
+ */
+void shared_cond_init(struct shared_cond *s)
+{
+	uint64_t seed = (uint64_t)clock_now() * UINT64_C(0x9e3779b97f4a7c15);
+
+	store_relaxed(&s->state, seed & SHARED_NUMBERS);
+	store_relaxed(&s->word, (uint32_t)seed);
+	store_relaxed(&s->users, seed & USERS_LIVES);
+}
+
+/*
  * @more waiters or wakers: if it is one less, the condvar may be gone after this.
  * If destroy has taken this one for dead, it is another one's memory by now.
  */
@@ -67,10 +81,9 @@ static void users_add(struct shared_cond *s, uint64_t more, uint64_t life)
 		futex_wake(LOW_HALF(&s->users), INT_MAX, true);
 }
 
-void cond_shared_destroy(struct cond *c, futex_word *target)
+void shared_cond_destroy(struct shared_cond *s, futex_word *target)
 {
 	struct deadline deadline = { .clock = CLOCK_MONOTONIC };
-	struct shared_cond *s = &c->shared;
 	uint64_t users = or_relaxed(&s->users, USERS_DESTROYED),
 		 before = ~users;
 	long ret;
@@ -89,7 +102,7 @@ void cond_shared_destroy(struct cond *c, futex_word *target)
 			users = load_acquire(&s->users);
 		} while (users == before && ret != -ETIMEDOUT);
 		/* A thread of this process lives. */
-		if (users == before && !waiter_is_inside(c))
+		if (users == before && !waiter_is_inside(s))
 			break;
 	}
 	/* Another life: who counts out from now on writes nothing. */
@@ -244,25 +257,24 @@ static void shared_ended(struct shared_member *m)
 	shared_relock(m);
 }
 
-int cond_shared_wait(struct cond *c, void *mutex,
+int shared_cond_wait(struct shared_cond *s, void *mutex,
 		     const struct deadline *deadline)
 {
 	struct shared_member m __attribute__((cleanup(shared_ended))) = {
-		.s = &c->shared,
-		.life = add_relaxed(&c->shared.users, USERS_WAITER) &
-			USERS_LIVES,
+		.s = s,
+		.life = add_relaxed(&s->users, USERS_WAITER) & USERS_LIVES,
 		.w = waiter_self(),
 		.mutex = mutex,
 	};
 	int err = ENOMEM, lock_err;
 
-	store_relaxed(&m.w->inside, c);
+	store_relaxed(&m.w->inside, s);
 	if (likely(shared_join(&m)))
 		err = user_mutex_unlock(mutex);
 	if (unlikely(err)) {
 		/* What met us meanwhile is not for us. */
 		if (err != ENOMEM && shared_out(&m, err, false) == 0)
-			cond_signal(c);
+			shared_cond_wake(s, false, NULL);
 		shared_leave(&m);
 		return err;
 	}
@@ -328,9 +340,8 @@ static int shared_release(struct shared_cond *s, futex_word *target)
 	return 0;
 }
 
-void cond_shared_wake(struct cond *c, bool all, futex_word *target)
+void shared_cond_wake(struct shared_cond *s, bool all, futex_word *target)
 {
-	struct shared_cond *s = &c->shared;
 	uint32_t kinds = EVEN | ODD;
 	struct waiter *w;
 	uint64_t before;
@@ -343,7 +354,7 @@ void cond_shared_wake(struct cond *c, bool all, futex_word *target)
 	/* Like a waiter, a waker lives as long as its process. */
 	w = waiter_self();
 	if (w)
-		store_relaxed(&w->inside, c);
+		store_relaxed(&w->inside, s);
 	if (target)
 		or_relaxed(&s->users, USERS_MOVED);
 	before = add_seq_cst(&s->users, USERS_WAKER);

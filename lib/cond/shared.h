@@ -43,8 +43,6 @@
 #include "base/thread.h"
 #include "mutex/user_mutex.h"
 
-struct cond;
-
 /* struct shared_cond::state */
 #define SHARED_MOST    ((UINT64_C(1) << 13) - 1)
 #define SHARED_YOUNG   (UINT64_C(1))
@@ -86,16 +84,20 @@ struct shared_cond {
 	_Atomic uint32_t flags;
 };
 
+void shared_cond_init(struct shared_cond *s);
+
 /* @target: NULL, or where members were moved, who are woken there. */
-APART void cond_shared_destroy(struct cond *c, futex_word *target);
+APART void shared_cond_destroy(struct shared_cond *s, futex_word *target);
 
 /* Return: as cond_wait(), and ENOMEM, with @mutex held, if there is no room. */
-APART int cond_shared_wait(struct cond *c, void *mutex,
+APART int shared_cond_wait(struct shared_cond *s, void *mutex,
 			   const struct deadline *deadline);
+
 /*
  * A signal, or a broadcast to @all. @target: NULL, or the word of a shared mutex,
  * three states: they may be moved there.
  */
-APART void cond_shared_wake(struct cond *c, bool all, futex_word *target);
+APART void shared_cond_wake(struct shared_cond *s, bool all,
+			    futex_word *target);
 
 #endif /* DROVER_COND_SHARED_H */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Waiting on a condition variable of this process. */
-#include "cond/cond.h"
+#include "cond/group.h"
 
 /**
  * struct member - a thread that waits in a group
@@ -22,7 +22,7 @@ struct member {
 	futex_word *word;
 	bool owns;
 	int lock_err;
-	uint32_t interrupts;
+	uint32_t cancels;
 	bool sleeps;
 };
 
@@ -40,33 +40,6 @@ COLD static struct group *cond_pin_closed(struct cond *c)
 		return g;
 	group_unpin(g);
 	return NULL;
-}
-
-/* Start the open group. Return: NULL without memory. */
-static inline struct group *group_new(struct cond *c, struct member *m,
-				      futex_word *pi_target)
-{
-	struct group *g = spare_get(m->w), *closed = cond_closed(c);
-
-	if (unlikely(!g))
-		return NULL;
-	store_relaxed(&g->state, GROUP_BLOCKED | (pi_target ? 0 : GROUP_AWAKE));
-	store_relaxed(&g->owner, c);
-	store_relaxed(&g->mutex, m->movable);
-	store_relaxed(&g->pi_target, pi_target);
-	store_relaxed(&g->ahead, 0);
-	/*
-	 * [G-REF] Pairs with the acquire in group_pin(). Without it a thread
-	 * with an old pointer could pin the group and see its former owner.
-	 */
-	store_release(&g->refs, 1);
-	/*
-	 * A closed group that timeouts have used up is still named in @closed,
-	 * and may be the very one we were given: it must not be both, or
-	 * arrivals would join those whom signals go to.
-	 */
-	cond_set_groups(c, closed == g ? NULL : closed, g);
-	return g;
 }
 
 /*
@@ -89,7 +62,7 @@ static inline int cond_join(struct cond *c, struct member *m,
 	if (!group_pin(g, c))
 		g = unlikely(pi_target) ? cond_pin_closed(c) : NULL;
 	if (!g) {
-		g = group_new(c, m, pi_target);
+		g = group_start(c, m->w, m->movable, pi_target);
 		err = unlikely(!g) ? ENOMEM : 0;
 	} else if (unlikely(load_relaxed(&g->pi_target) != pi_target) &&
 		   (pi_target || load_relaxed(&g->pi_target) != pi_word)) {
@@ -109,42 +82,6 @@ static inline int cond_join(struct cond *c, struct member *m,
 	return err;
 }
 
-/* Be out, if that was posted or released. @state: the one last seen; updated */
-static bool group_take(struct group *g, uint64_t *state)
-{
-	for (;;) {
-		if (*state & GROUP_RELEASED)
-			return true;
-		if (!(*state & GROUP_TOKENS))
-			return false;
-		if (cas_acq_rel(&g->state, state, *state - GROUP_TOKEN))
-			return true;
-	}
-}
-
-/*
- * Stop being a member, unless unblocked. @ends: the thread ends in the middle of
- * the wait: if it can, it leaves a signal to another one, who is woken. Blocks
- * while the group is claimed. Return: false if unblocked, as after group_take().
- */
-APART static bool group_leave(struct group *g, bool ends)
-{
-	uint64_t state;
-	bool leaves;
-
-	lock_take(&g->claim);
-	state = load_acquire(&g->state);
-	/* Who cannot use a token leaves it to another, if there is one. */
-	leaves = (ends && group_nr_blocked(state)) || !group_take(g, &state);
-	if (leaves)
-		state = sub_acq_rel(&g->state, GROUP_BLOCKED);
-	lock_drop(&g->claim);
-	if (leaves && ends && state & GROUP_TOKENS &&
-	    !load_relaxed(&g->pi_target))
-		futex_wake(LOW_HALF(&g->state), 1, false);
-	return leaves;
-}
-
 /*
  * Does the poll end before a sleep? A token may be taken by any of several
  * members. With one CPU the others had better sleep until there is more to do,
@@ -157,7 +94,7 @@ static bool poll_signal(void *arg)
 
 	return word & GROUP_RELEASED ||
 	       (word & GROUP_TOKENS && linger_has_cpu()) ||
-	       (word & GROUP_INTERRUPTS) != m->interrupts;
+	       (word & GROUP_CANCELS) != m->cancels;
 }
 
 /*
@@ -194,7 +131,7 @@ static inline int member_sleep(struct member *m,
 	int why;
 
 	for (;;) {
-		/* [G-STATE], and [W-WORD] with group_interrupt() */
+		/* [G-STATE], and [W-WORD] with group_cancel() */
 		uint64_t state = load_acquire(&g->state);
 
 		if (group_take(g, &state))
@@ -210,8 +147,8 @@ static inline int member_sleep(struct member *m,
 		if (why)
 			return group_leave(g, false) ? why : 0;
 		/* Before it is cleared no member sleeps, and nobody is woken. */
-		if (state & GROUP_AWAKE)
-			and_relaxed(&g->state, ~GROUP_AWAKE);
+		if (state & GROUP_NO_SLEEPERS)
+			and_relaxed(&g->state, ~GROUP_NO_SLEEPERS);
 		else if (unlikely(load_relaxed(&g->pi_target))) {
 			ret = cond_pi_wait(g, (uint32_t)state, deadline);
 			m->owns = ret == 0;
@@ -272,8 +209,7 @@ static void member_ended(struct member *m)
  * No memory to wait in. A spurious return is allowed and loses nothing: the
  * caller looks at its predicate again.
  */
-COLD static int cond_wait_spuriously(void *mutex,
-				     const struct deadline *deadline)
+COLD static int wait_spuriously(void *mutex, const struct deadline *deadline)
 {
 	int64_t left = time_left(deadline);
 	int64_t until = clock_now() + (left < NAP_NS ? left : NAP_NS);
@@ -294,24 +230,22 @@ COLD static int cond_wait_spuriously(void *mutex,
  * use the condvar, or there are foreign waiters. Return: whether all of it is
  * done, with @err; else the caller goes on.
  */
-APART static bool cond_wait_special(struct cond *c, struct member *m,
-				    const struct deadline *deadline,
-				    futex_word **pi_word, int *err)
+APART static bool wait_special(struct cond *c, struct member *m,
+			       const struct deadline *deadline,
+			       futex_word **pi_word, int *err)
 {
-	/* With foreign waiters it is theirs, if nobody has waited here before. */
-	bool ours = !(load_relaxed(&c->flags) & COND_SPECIAL) ||
-		    load_relaxed(&c->generation);
+	uint32_t flags = load_relaxed(&c->flags);
 
 	*err = user_mutex_prepare(m->mutex, &m->movable, pi_word);
 	if (*err)
 		return true;
-	if (m->w && ours && !cond_is_shared(c))
-		return false;
 	*err = ENOMEM;
-	if (m->w && cond_is_shared(c))
-		*err = cond_shared_wait(c, m->mutex, deadline);
+	if (m->w && flags & COND_SHARED)
+		*err = shared_cond_wait(&c->shared, m->mutex, deadline);
+	else if (m->w && !(flags & COND_SPECIAL && foreign_alone(c)))
+		return false;
 	if (*err == ENOMEM)
-		*err = cond_wait_spuriously(m->mutex, deadline);
+		*err = wait_spuriously(m->mutex, deadline);
 	return true;
 }
 
@@ -326,25 +260,25 @@ int cond_wait(struct cond *c, void *mutex, const struct deadline *deadline)
 	PROBE(wait, c, mutex);
 	if ((unlikely(!m.w || load_relaxed(&c->flags) & COND_SPECIAL) ||
 	     unlikely(!user_mutex_is_plain(mutex))) &&
-	    cond_wait_special(c, &m, deadline, &pi_word, &err))
+	    wait_special(c, &m, deadline, &pi_word, &err))
 		return err;
 	err = cond_join(c, &m, pi_word);
 	if (unlikely(err == ENOMEM))
-		return cond_wait_spuriously(mutex, deadline);
+		return wait_spuriously(mutex, deadline);
 	if (unlikely(err))
 		return err;
 	err = user_mutex_unlock(mutex);
 	if (unlikely(err)) {
 		/* Broken. A signal that met us goes to whoever waits now. */
 		if (!group_leave(m.g, false))
-			cond_signal(c);
+			signal_private(c);
 		group_unpin(m.g);
 		return err;
 	}
 
 	m.sleeps = true;
-	store_seq_cst(&m.w->group, m.g); /* [W-CANCEL] [W-INTERRUPT] */
-	m.interrupts = load_relaxed(&m.g->state) & GROUP_INTERRUPTS;
+	store_seq_cst(&m.w->group, m.g); /* [W-CANCEL] [W-PI] */
+	m.cancels = load_relaxed(&m.g->state) & GROUP_CANCELS;
 	/* About as long as a wake-up takes, if such polls pay: base/linger.h */
 	if (likely(!load_relaxed(&m.g->pi_target)))
 		linger(&thread_this.for_signals, poll_signal, &m,

@@ -100,12 +100,12 @@ static int drop_in_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
 
 ONE_LINE static int drop_in_cond_signal(pthread_cond_t *cond)
 {
-	return cond_unless_idle(cond_of(cond), cond_signal);
+	return cond_signal(cond_of(cond));
 }
 
 ONE_LINE static int drop_in_cond_broadcast(pthread_cond_t *cond)
 {
-	return cond_unless_idle(cond_of(cond), cond_broadcast);
+	return cond_broadcast(cond_of(cond), NULL);
 }
 
 /* Whatever finds it finds the same. */
@@ -137,7 +137,7 @@ static int drop_in_cancel(pthread_t thread)
 		find_glibc_cancel();
 	err = load_relaxed(&glibc_cancel)(thread);
 	if (!err)
-		cond_interrupt(thread); /* a release, too: [W-SEEN] */
+		cond_cancel(thread); /* a release, too: [W-SEEN] */
 	pthread_setcancelstate(state, &ignored);
 	return err;
 }
