@@ -62,20 +62,20 @@ static inline struct thread *thread_self(void)
  * @group: the private group on which the thread waits, or NULL
  * @shared_word: the shared futex word on which it waits, or NULL;
  *		 [bucket's lock]
- * @inside: the private barrier, or condvar of several processes, that the thread
- *	    is inside of, or NULL
+ * @inside: the private barrier, or condvar of several processes, that the
+ *	    thread is inside of, or NULL
  * @tid: its thread id; written under the bucket's lock
  * @interrupts: counts the cancellations that want the thread to look
  * @seen: the value of @interrupts that it knows of; only this thread touches it
  * @bit: which of WAITER_BITS kinds of sleeper it is: others need not wake for
  *	 its sake; written under the bucket's lock
- * @spare: a group that is kept for its next wait, or for that of the thread which
- *	   is given this waiter after it; or NULL. Only the thread touches it, in
- *	   cond/group.c.
+ * @spare: a group that is kept for its next wait, or for that of the thread
+ *	   which is given this waiter after it; or NULL. Only the thread touches
+ *	   it, in cond/group.c.
  *
- * Waiters lie in an arena (base/arena.h), which is never unmapped: a thread whose
- * last destructors wait leaves its waiter behind, where a canceller may still see
- * it.
+ * Waiters lie in an arena (base/arena.h), which is never unmapped: a thread
+ * whose last destructors wait leaves its waiter behind, where a canceller may
+ * still see it.
  *
  * [W-CANCEL] @group is set before the thread looks at @interrupts, and
  * @interrupts is raised before the canceller looks at @group: store buffering,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Cancellation: a thread that waits shall look whether it has been cancelled. It
- * may be about to sleep on the word of its group, or on that of a shared condvar.
+ * Cancellation: a thread that waits shall look whether it has been cancelled.
+ * It may be about to sleep on the word of its group, or on that of a shared
+ * condvar.
  *
  * [W-CANCEL] The thread says where it sleeps, and then looks.
  *
@@ -25,9 +26,9 @@
  *	load cancellations			wake those who sleep on it
  *	sleep, if the word is the same
  *
- * If CPU 0 loads the new word it also loads the new count, and does not sleep. If
- * it loads the old word, either the kernel finds another one and does not let it
- * sleep, or it sleeps before the wake-up of CPU 1.
+ * If CPU 0 loads the new word it also loads the new count, and does not sleep.
+ * If it loads the old word, either the kernel finds another one and does not
+ * let it sleep, or it sleeps before the wake-up of CPU 1.
  */
 #include "cond/group.h"
 

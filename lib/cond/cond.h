@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The condition variable inside. One implementation serves the native API
- * (native.c) and the drop-in (../pthread/). They differ only in the mutex, which
- * the implementation reaches through mutex/user_mutex.h.
+ * (native.c) and the drop-in (../pthread/). They differ only in the mutex,
+ * which the implementation reaches through mutex/user_mutex.h.
  *
- * A condvar is of one of three kinds. Each verb asks once, at its door, of which:
+ * A condvar is of one of three kinds. Each verb asks once, at its door, of
+ * which:
  *
  *   private	one process uses it; its waiters are kept in groups (group.h)
  *   shared	several processes use it (shared.h)
- *   foreign	it is private, and threads wait on it in glibc's own wait, past
- *		the drop-in (foreign.c)
+ *   foreign	it is private, and threads also wait on it in glibc's own wait,
+ *		past the drop-in (foreign.c)
  *
- * The files, from the top. A file calls those below it, and none above:
+ * The files, from the top. A file calls only files below it:
  *
- *   native.c	drover_cond_*(); those of pthread_cond_*() are in pthread/cond.c
+ *   native.c	drover_cond_*(); pthread/cond.c has pthread_cond_*()
  *   init.c	the doors cond_init() and cond_destroy()
  *   wait.c	the door cond_wait(), and the wait in a group
- *   wake.c	the doors cond_signal() and cond_broadcast(), and how they wake or
- *		move the members of a group
- *   cancel.c	cond_cancel(): a thread that waits shall look at its cancellation
+ *   wake.c	the doors cond_signal() and cond_broadcast(), and how they wake
+ *		or move the members of a group
+ *   cancel.c	cond_cancel(): a thread that waits shall look at its
+ *		cancellation
  *   foreign.c	the foreign waiters
  *   shared.c	the whole of a shared condvar
  *   pi.c	members that sleep for requeue-PI
@@ -28,62 +30,69 @@
  *   policy.c	when to wake and when to move
  *
  * A signal goes to the older, closed group of a private condvar. Arrivals join
- * the younger, open one. A signal that finds no closed group closes the open one.
- * So no thread that comes after a signal can take it. (Waiters for requeue-PI may
- * join the closed group: see cond_pin_closed().)
+ * the younger, open one. A signal that finds no closed group closes the open
+ * one. So no thread that comes after a signal can take it. (Waiters for
+ * requeue-PI may join the closed group: see cond_pin_closed().)
  *
- * Lock order: a condvar's lock; then the locks of its groups, the closed group's
- * first; then the lock of a bucket of waiters; then that of an arena or of a list
- * of waiters. fork_lock is taken with no other lock held. None of these locks is
- * held when a mutex of the user's is taken.
+ * Lock order: a condvar's lock; then the locks of its groups, the closed
+ * group's first; then the lock of a bucket of waiters; then that of an arena or
+ * of a list of waiters. fork_lock is taken with no other lock held. None of
+ * these locks is held when a mutex of the user's is taken.
  *
  * A signaller that has dropped the condvar's lock touches the condvar no more:
- * the threads that it releases may destroy it and free its memory. A group belongs
- * to no condvar's memory, and is never unmapped. A struct waiter belongs to its
- * thread until that ends, and other threads use it with the lock of its bucket
- * (base/thread.h).
+ * the threads that it releases may destroy it and free its memory. A group
+ * belongs to no condvar's memory, and is never unmapped. A struct waiter
+ * belongs to its thread until that ends, and other threads use it with the lock
+ * of its bucket (base/thread.h).
  *
- * Where a label such as [G-REF] stands, memory-ordering.rst has the pair, and the
- * code that a reader meets first has a drawing of it.
+ * Where a label such as [G-REF] stands, memory-ordering.rst has the pair, and
+ * the code that a reader meets first has a drawing of it.
  *
  * The duty to wake the next thread on the mutex
  * ---------------------------------------------
  *
- * Threads sleep on a mutex because they came to lock it or because they were moved
- * there. They are woken one at a time. While any thread sleeps there, some thread
- * has the duty to wake the next one. If that duty is ever lost, the rest sleep for
- * ever. Comments elsewhere name the rows of this table.
+ * Threads sleep on a mutex because they came to lock it or because they were
+ * moved there. They are woken one at a time. While any thread sleeps there,
+ * some thread has the duty to wake the next one. If that duty is ever lost, the
+ * rest sleep for ever. This is the table of who has it, and of how it is handed
+ * on; comments elsewhere name its rows.
  *
- *   duty	which thread has it, and when	how it hands the duty on
- *   --------	-------------------------------	--------------------------------
- *   holder	the holder of the mutex, as	its unlock wakes one thread, which
- *		long as the word is		becomes "woken"
- *		LOCK_CONTENDED
- *   mover	a signaller, from its release	plan_for(): if it holds the mutex it
- *		of members to the end of the	marks the word contended first, and
- *		requeue				becomes "holder". Otherwise the
- *						requeue itself wakes one thread,
- *						which becomes "woken". If the
- *						requeue fails, unblock() wakes all
- *						whom it should have moved.
- *   behind	a broadcaster that has moved	the release of the older group
- *		the younger group's sleepers	moves or wakes all who sleep on its
- *		to the word of the older group	word: release_both()
- *   woken	a thread that was woken on the	it takes the mutex, leaves it
- *		mutex, or may have been:	contended, and so becomes "holder":
- *		GROUP_MOVED, or USERS_MOVED of	user_mutex_lock() with @moved, or
- *		a shared condvar		member_relock() after a poll
- *   unneeded	a thread that was woken on the	it wakes one thread on the mutex,
- *		mutex, but whose token another	which becomes "woken", before it
- *		member has taken		sleeps again:
- *					       member_woken_for_nothing()
- *   ended	a thread that ends in its wait	as "woken": member_ended() and
- *						shared_ended() take the mutex
+ *   duty	who has it, and when
+ *		how it is handed on
+ *   --------	----------------------------------------------------------------
+ *   holder	The holder of the mutex, as long as the word is LOCK_CONTENDED.
+ *		Its unlock wakes one thread, which becomes "woken".
  *
- * The kernel has the duty for a mutex that inherits priorities: it hands the mutex
- * over at each unlock. A thread that has been given the mutex and does not need it
- * unlocks it. Who wakes ahead (member_relock()) takes over no duty: a wake-up on
- * a mutex may come to any thread at any time.
+ *   mover	A signaller that moves members, from their release to the end of
+ *		the requeue.
+ *		If it holds the mutex, plan_for() has marked the word contended,
+ *		so it is the "holder". Otherwise the requeue itself wakes one
+ *		thread, which becomes "woken". If the requeue fails, unblock()
+ *		wakes all members that it should have moved.
+ *
+ *   behind	A broadcaster that has moved the sleepers of the younger group
+ *		to the word of the older group.
+ *		It releases the older group next, and so moves or wakes all who
+ *		sleep on that word: release_both().
+ *
+ *   woken	A thread that was woken on the mutex, or that may have been:
+ *		GROUP_MOVED, or USERS_MOVED of a shared condvar.
+ *		It takes the mutex, leaves it contended, and so becomes the
+ *		"holder": user_mutex_lock() with @moved, or member_relock()
+ *		after a poll.
+ *
+ *   unneeded	A member that was woken on the mutex, but whose token another
+ *		member has taken, so that it sleeps again.
+ *		Before that it wakes one thread on the mutex, which becomes
+ *		"woken": member_woken_for_nothing().
+ *
+ *   ended	A thread that ends in its wait.
+ *		As "woken": member_ended() and shared_ended() take the mutex.
+ *
+ * The kernel has the duty for a mutex that inherits priorities: each unlock
+ * hands the mutex over. A thread that is given the mutex and does not need it
+ * unlocks it. A thread that wakes others ahead (member_relock()) takes over no
+ * duty: a wake-up on a mutex may come to any thread at any time.
  */
 #ifndef DROVER_COND_H_INTERNAL
 #define DROVER_COND_H_INTERNAL
@@ -108,14 +117,14 @@ struct group;
  * @generation: the fork_generation in which the members of a private one wait;
  *		0 before the first of them
  * @lock: guards the other fields of a private one
- * @open: the group that arrivals join, or NULL. The group may have been recycled;
- *	  only group_pin() tells.
- * @closed_low, @closed_high: the two halves of a pointer to the older group, which
- *			      signals go to, or of NULL; as @open it may have been
- *			      recycled. The lowest bits of the low half say which
- *			      of the two groups are there. The low half is 0 if
- *			      none is: a signaller reads it without the lock to
- *			      see that nobody waits.
+ * @open: the group that arrivals join, or NULL. The group may have been
+ *	  recycled; only group_pin() tells.
+ * @closed_low, @closed_high: the two halves of a pointer to the older group,
+ *			      which signals go to, or of NULL; as @open it may
+ *			      have been recycled. The lowest bits of the low
+ *			      half say which of the two groups are there. The
+ *			      low half is 0 if none is: a signaller reads it
+ *			      without the lock to see that nobody waits.
  * @foreign_signals: each foreign waiter takes 2 of them to be released
  * @shared: all of a condvar that several processes use; shared.h
  *
@@ -123,8 +132,9 @@ struct group;
  * glibc 2.40 that wait does three things:
  *  - It writes to the fields foreign_*, adds to @flags, and takes @lock.word as
  *    a lock of three states, which it is.
- *  - It reads the first 8 bytes as its number, and believes that it was released
- *    if that is below @open. It never is, as the high half, @generation, is large.
+ *  - It reads the first 8 bytes as its number, and believes that it was
+ *    released if that is below @open. It never is, as the high half,
+ *    @generation, is large.
  *  - So it sleeps until its deadline, or until a signal finds it in @flags
  *    (foreign.c).
  */
@@ -172,8 +182,8 @@ void cond_init(struct cond *c, clockid_t clock, bool shared);
 void cond_destroy(struct cond *c, futex_word *target, const char *call);
 
 /*
- * wait.c. @deadline: NULL for a wait without end. Return: 0; ETIMEDOUT; ECANCELED,
- * if a cancellation shall act; or an error of the mutex.
+ * wait.c. @deadline: NULL for a wait without end. Return: 0; ETIMEDOUT;
+ * ECANCELED, if a cancellation shall act; or an error of the mutex.
  */
 int cond_wait(struct cond *c, void *mutex, const struct deadline *deadline);
 
@@ -189,9 +199,10 @@ void cond_cancel(pthread_t thread);
 COLD void group_cancel(struct group *g, uint32_t bits);
 
 /*
- * foreign.c. foreign_wake(): release all foreign waiters. Return: false if no other
- * threads can wait there. foreign_destroy(): wait until no foreign waiter is left.
- * foreign_alone(): is the condvar all theirs, as no thread has waited in a group?
+ * foreign.c. foreign_wake(): release all foreign waiters. Return: false if no
+ * other threads can wait there. foreign_destroy(): wait until no foreign waiter
+ * is left. foreign_alone(): is the condvar all theirs, as no thread has waited
+ * in a group?
  */
 bool foreign_wake(struct cond *c);
 COLD void foreign_destroy(struct cond *c);

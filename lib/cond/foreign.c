@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * Foreign waiters: threads that wait in glibc's own wait on a condvar that the
- * drop-in has replaced. Code calls that wait past the drop-in if it was loaded with
- * RTLD_DEEPBIND. Such a thread must neither hang nor do harm. struct cond is laid
- * out so that what glibc's wait writes is nothing of ours (cond.h).
+ * drop-in has replaced. Code calls that wait past the drop-in if it was loaded
+ * with RTLD_DEEPBIND. Such a thread must neither hang nor do harm. struct cond
+ * is laid out so that what glibc's wait writes is nothing of ours (cond.h).
  */
 #include <stdio.h>
 
@@ -16,8 +16,8 @@ bool foreign_alone(struct cond *c)
 }
 
 /*
- * As glibc's destroy does: the last foreign waiter to leave sees COND_DESTROYED,
- * and wakes this thread.
+ * As glibc's destroy does: the last foreign waiter to leave sees
+ * COND_DESTROYED, and wakes this thread.
  */
 void foreign_destroy(struct cond *c)
 {
@@ -36,9 +36,10 @@ void foreign_destroy(struct cond *c)
 }
 
 /*
- * It is not known which foreign waiter a signal should wake, so the signal wakes
- * all of them: the others return spuriously. A waiter whose deadline has passed
- * meanwhile leaves its two signals to the next one, who returns spuriously, too.
+ * It is not known which foreign waiter a signal should wake, so the signal
+ * wakes all of them: the others return spuriously. A waiter whose deadline has
+ * passed meanwhile leaves its two signals to the next one, who returns
+ * spuriously, too.
  */
 static void give_signals(futex_word *signals, uint32_t nr)
 {

@@ -85,7 +85,7 @@ struct group *group_alloc(struct waiter *w)
 	return likely(g) ? g : arena_get(ARENA_GROUPS);
 }
 
-/* Nobody has the group pinned. A thread with an old pointer may still read it. */
+/* Nobody has it pinned. A thread with an old pointer may still read it. */
 void group_free(struct waiter *w, struct group *g)
 {
 	if (likely(w && !w->spare))
@@ -109,9 +109,9 @@ struct group *group_start(struct cond *c, struct waiter *w, void *mutex,
 	store_relaxed(&g->ahead, 0);
 	store_release(&g->refs, 1); /* [G-REF] */
 	/*
-	 * A closed group that timeouts have used up is still named as the closed
-	 * one, and may be the very group we were given. It must not be both, or
-	 * arrivals would join the group that signals go to.
+	 * A closed group that timeouts have used up is still named as the
+	 * closed one, and may be the very group we were given. It must not be
+	 * both, or arrivals would join the group that signals go to.
 	 */
 	cond_set_groups(c, closed == g ? NULL : closed, g);
 	return g;

@@ -3,31 +3,32 @@
  * A group: threads that wait on one private condition variable and are
  * interchangeable to a signal, because all of them came before it.
  *
- * Members sleep on the group's own futex word, not on a word in the condvar. All
- * groups lie in memory that is never given back. So a thread that was released
- * has no further business with the condvar, which may be destroyed and unmapped
- * while members still sleep on the mutex to which they were moved. And a group is
- * not used again before everybody has left it. So one requeue from its word moves
- * only threads that are free to go, and needs no lock.
+ * Members sleep on the group's own futex word, not on a word in the condvar.
+ * All groups lie in memory that is never given back. So a thread that was
+ * released has no further business with the condvar, which may be destroyed and
+ * unmapped while members still sleep on the mutex to which they were moved. And
+ * a group is not used again before everybody has left it. So one requeue from
+ * its word moves only threads that are free to go, and needs no lock.
  *
- *	struct cond		struct group (closed)	  struct group (open)
- *	+-------------+		+------------------+	  +------------------+
- *	| closed ---------------> owner = the cond |	  | owner = the cond |
- *	| open ------------.	| state:	   |	  | state:	     |
- *	| lock	      |	   |	|  blocked = 2	   |	  |  blocked = 3     |
- *	+-------------+	   |	|  tokens = 1	   |	  |  tokens = 0	     |
- *	 names both groups |	| refs = 4	   |	  | refs = 3	     |
- *	 but has no pin	   |	+------------------+	  +------------------+
- *			   |	   ^   ^   ^   ^	    ^	^   ^	  ^
- *			   |	   |   |   |   |	    |	|   |	  |
- *			   `-------|---|---|---|------------|---|---|-----'
- *				   W1  W2  W3  S	    W4	W5  W6
+ *   struct cond             struct group              struct group
+ *   +----------------+      +-----------------+       +-----------------+
+ *   | closed ---------------> owner = cond    |       | owner = cond    |
+ *   | open -------------.   | blocked = 2     |   .---> blocked = 3     |
+ *   +----------------+  |   | tokens = 1      |   |   | tokens = 0      |
+ *                       |   | refs = 4        |   |   | refs = 3        |
+ *                       |   +-----------------+   |   +-----------------+
+ *                       |     ^   ^   ^   ^       |     ^   ^   ^
+ *                       `-----|---|---|---|-------'     |   |   |
+ *                             |   |   |   |             |   |   |
+ *                             W1  W2  W3  S             W4  W5  W6
  *
- * Each member has one pin (@refs). So has a signaller, here S, from when it finds
- * the group to the end of its wake-up. S has posted a token, which W1, W2 or W3
- * may take; for the other two no signal was posted yet, so two are blocked. W4 to
- * W6 have arrived after the signal which closed the older group. The last thread
- * to drop its pin frees the group: group_unpin().
+ * The arrows from below are pins, and @refs counts them: each member has one,
+ * and so has a signaller, here S, from when it finds the group to the end of
+ * its wake-up. The arrows from the condvar are no pins. S has posted a token,
+ * which W1, W2 or W3 may take. No signal was posted yet for the other two of
+ * them, so two are blocked. W4 to W6 have arrived after the signal that closed
+ * the older group. The thread that drops the last pin frees the group:
+ * group_unpin().
  *
  * The life of a group:
  *
@@ -42,12 +43,13 @@
  *
  * The state is one 64-bit word. Its low half is the futex word:
  *
- *   bit  0	GROUP_RELEASED	every member that is still here may return. Final.
- *   bit  1	GROUP_MOVED	members may have been moved to the mutex: a member
- *				that leaves has the duty "woken" (cond.h). Never
- *				cleared.
- *   bit  2	GROUP_NO_SLEEPERS  no member sleeps on the word: they poll it. Once
- *				cleared, the bit stays so.
+ *   bit  0	GROUP_RELEASED	every member that is still here may return; final
+ *   bit  1	GROUP_MOVED	members may have been moved to the mutex: one
+ *				that leaves has the duty "woken" (cond.h);
+ *				never cleared
+ *   bit  2	GROUP_NO_SLEEPERS
+ *				no member sleeps on the word: they poll it; once
+ *				cleared, the bit stays so
  *   bits 3-25	tokens		signals that were posted and not yet taken
  *   bits 26-31	cancels		cancellations of members, counted so that each
  *				changes the word; wraps
@@ -71,12 +73,12 @@
  *					wait, under @lock
  *
  * A signaller has @lock from when it sees that somebody is blocked until it has
- * posted or released. So nobody times out while the signaller chooses how to wake,
- * and the mutex of the members exists.
+ * posted or released. So nobody times out while the signaller chooses how to
+ * wake, and the mutex of the members exists.
  *
- * A member falls asleep only if the word has neither RELEASED nor tokens. Each post
- * and each release changes the word before it wakes or moves, so the kernel's check
- * of the value closes the race with a member that falls asleep.
+ * A member falls asleep only if the word has neither RELEASED nor tokens. Each
+ * post and each release changes the word before it wakes or moves, so the
+ * kernel's check of the value closes the race with a member that falls asleep.
  *
  * Bounds: 2^23 tokens (the kernel has no more threads). A member misses a
  * cancellation if it is delayed between its load of the word and its futex call
@@ -108,8 +110,8 @@
  * @state: see above
  * @lock: held to post, to release and to leave
  * @refs: its pins. The thread that drops the last one frees the group.
- * @ahead: how many of the members that were moved to the mutex the first of them
- *	   that runs shall wake; set under @lock
+ * @ahead: how many of the members that were moved to the mutex the first of
+ *	   them that runs shall wake; set under @lock
  * @owner: the condvar it belongs to; NULL when free. Changes only while @refs
  *	   is 0.
  * @mutex: the mutex that all members use, or NULL if they use several or one
@@ -153,8 +155,8 @@ struct group *group_start(struct cond *c, struct waiter *w, void *mutex,
 			  futex_word *pi_target);
 
 /*
- * Pin @g, if it still belongs to @c, which is locked. @g may be NULL, or recycled
- * since @c named it.
+ * Pin @g, if it still belongs to @c, which is locked. @g may be NULL, or
+ * recycled since @c named it.
  */
 bool group_pin(struct group *g, struct cond *c);
 
@@ -163,14 +165,16 @@ void group_unpin(struct group *g);
 
 /*
  * Pin a group, as group_pin() does, and lock it if a member is blocked. Return:
- * NULL if none is, with neither pin nor lock. Otherwise no member can leave before
- * group_unblock(), which has to follow and drops the lock; the pin stays.
+ * NULL if none is, with neither pin nor lock. Otherwise no member can leave
+ * before group_unblock(), which has to follow and drops the lock; the pin
+ * stays.
  */
 struct group *group_lock_blocked(struct group *g, struct cond *c);
 
 /*
- * Post one token (@nr is 1), or release all members (INT_MAX) of a locked group,
- * and drop its lock. @moved: 0 or GROUP_MOVED. Return: the new futex word.
+ * Post one token (@nr is 1), or release all members (INT_MAX) of a locked
+ * group, and drop its lock. @moved: 0 or GROUP_MOVED. Return: the new futex
+ * word.
  */
 uint32_t group_unblock(struct group *g, int nr, uint64_t moved);
 
@@ -182,9 +186,9 @@ bool group_take(struct group *g, uint64_t *state);
 
 /*
  * Stop being a member, unless unblocked. Blocks while a signaller has the lock.
- * @ends: the caller's thread ends in the middle of the wait. If it can, it leaves a
- * signal to another member, and wakes one for it. Return: false if the caller was
- * unblocked, as after group_take().
+ * @ends: the caller's thread ends in the middle of the wait. If it can, it
+ * leaves a signal to another member, and wakes one for it. Return: false if the
+ * caller was unblocked, as after group_take().
  */
 APART bool group_leave(struct group *g, bool ends);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * When to wake and when to move; Documentation/cond-design.rst says why. This never
- * affects correctness: whatever is planned, everybody who is released gets going.
+ * When to wake and when to move; Documentation/cond-design.rst says why. This
+ * never affects correctness: whatever is planned, everybody who is released
+ * gets going.
  */
 #ifndef DROVER_COND_POLICY_H
 #define DROVER_COND_POLICY_H
@@ -46,9 +47,9 @@ enum policy_base {
 void policy_choose(enum policy_base chosen);
 
 /*
- * Parse @forced, the value of DROVER_POLICY; drover(7). @spin_us: how long a poll
- * before sleeping lasts at most, in microseconds; -1: as long as a wake-up takes.
- * Return: false if the value is not understood; nothing is changed then.
+ * Parse @forced, the value of DROVER_POLICY; drover(7). @spin_us: how long a
+ * poll before sleeping lasts at most, in microseconds; -1: as long as a wake-up
+ * takes. Return: false if the value is not understood; nothing is changed then.
  */
 bool policy_force(const char *forced, enum policy_base *to, int *spin_us);
 #define POLICY_HELP \

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: MIT
 /*
- * The doors to signal and broadcast; which members of a group are woken, and which
- * are moved to the mutex.
+ * The doors to signal and broadcast; which members of a group are woken, and
+ * which are moved to the mutex.
  *
- * A lost wake-up is the worst that can go wrong here. These tests fail, or do not
- * end, if one is lost: attack/worst_moment and cond/one_preemption (each step of
- * this file, stopped at its worst moment), cond/wakeup_rounds, cond/polls and
- * stress/cond_mixed (many threads), attack/storm (faults in the futex calls), and
- * cond/requeue_refused. The model "cond" has all interleavings of the same steps.
+ * A lost wake-up is the worst that can go wrong here. These tests fail, or do
+ * not end, if one is lost: attack/worst_moment and cond/one_preemption (each
+ * step of this file, stopped at its worst moment), cond/wakeup_rounds,
+ * cond/polls and stress/cond_mixed (many threads), attack/storm (faults in the
+ * futex calls), and cond/requeue_refused. The model "cond" has all
+ * interleavings of the same steps.
  */
 #include "cond/group.h"
 #include "cond/policy.h"
 
 /*
- * How many threads one call moves, if the caller holds the mutex: the kernel has
- * two locks of its own for so long, and does not let anything else run. A call
- * costs less than a twentieth of what it takes to move so many.
+ * How many threads one call moves, if the caller holds the mutex: the kernel
+ * has two locks of its own for so long, and does not let anything else run. A
+ * call costs less than a twentieth of what it takes to move so many.
  */
 #define SLICE 64
 
@@ -40,7 +41,7 @@ static struct wake_plan plan_for(struct group *g, uint32_t nr_waiters)
 	if (holder == MUTEX_UNMOVABLE)
 		return plan;
 	plan = policy_plan(holder, nr_waiters);
-	/* From the duty "mover" to "holder": the caller's unlock wakes the first. */
+	/* "mover" becomes "holder" (cond.h): its unlock wakes the first. */
 	if (plan.move && plan.nr_wake == 0)
 		cas_relaxed(word, &held, LOCK_CONTENDED);
 	plan.target = word;
@@ -49,9 +50,9 @@ static struct wake_plan plan_for(struct group *g, uint32_t nr_waiters)
 }
 
 /*
- * Release all members of a locked group that its condvar no longer names (@nr is
- * INT_MAX), or post to one of them (1). @held: NULL, or the condvar's lock, which
- * is dropped before anybody is woken.
+ * Release all members of a locked group that its condvar no longer names (@nr
+ * is INT_MAX), or post to one of them (1). @held: NULL, or the condvar's lock,
+ * which is dropped before anybody is woken.
  *
  * Members are interchangeable. So it does not matter which of them is woken or
  * moved, nor that another one may have taken the token by then: the thread that
@@ -76,9 +77,9 @@ static void unblock(struct group *g, struct wake_plan plan, int nr,
 	} else if (!(word & GROUP_NO_SLEEPERS)) {
 		/*
 		 * If the word has changed since, sleepers are woken instead.
-		 * Several calls are made only by a thread with the duty "holder"
-		 * or "behind", so those moved by one call stay asleep until the
-		 * next one.
+		 * Several calls are made only by a thread with the duty
+		 * "holder" or "behind", so those moved by one call stay asleep
+		 * until the next one.
 		 */
 		int most = plan.nr_wake == 0 && nr > SLICE ? SLICE : nr;
 
@@ -123,10 +124,10 @@ HOT int signal_private(struct cond *c)
 }
 
 /*
- * Two groups at once. If one thread of each group would be woken, which then wakes
- * the next, one thread is enough for both groups: the younger group's sleepers are
- * moved to the word of the older group first, behind its sleepers. The caller has
- * the duty "behind" until it has released the older group.
+ * Two groups at once. If one thread of each group would be woken, which then
+ * wakes the next, one thread is enough for both groups: the younger group's
+ * sleepers are moved to the word of the older group first, behind its sleepers.
+ * The caller has the duty "behind" until it has released the older group.
  */
 APART static void release_both(struct group *closed, struct group *open)
 {
@@ -189,9 +190,9 @@ APART static int wake_special(struct cond *c, uint32_t flags, bool all,
 }
 
 /*
- * A private condvar is asked without the lock whether anybody waits, and with no
- * ordering pair (memory-ordering.rst). It is one look at both groups: each of them
- * could be absent at a time when the other is not.
+ * A private condvar is asked without the lock whether anybody waits, and with
+ * no ordering pair (memory-ordering.rst). It is one look at both groups: each
+ * of them could be absent at a time when the other is not.
  */
 inline int cond_signal(struct cond *c)
 {
