@@ -62,8 +62,8 @@ static inline struct thread *thread_self(void)
  * @group: the private group on which the thread waits, or NULL
  * @shared_word: the shared futex word on which it waits, or NULL;
  *		 [bucket's lock]
- * @inside: the private barrier, or condvar of several processes, that the
- *	    thread is inside of, or NULL
+ * @inside: the private barrier, or condvar of several processes, that the thread
+ *	    is inside of, or NULL
  * @tid: its thread id; written under the bucket's lock
  * @interrupts: counts the cancellations that want the thread to look
  * @seen: the value of @interrupts that it knows of; only this thread touches it

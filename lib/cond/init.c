@@ -14,21 +14,6 @@ void cond_init(struct cond *c, clockid_t clock, bool shared)
 		shared_cond_init(&c->shared);
 }
 
-/*
- * Released waiters have no business in the condvar any more, but the signaller
- * that released them may still be dropping the lock.
- */
-static void destroy_private(struct cond *c, const char *call)
-{
-	cond_lock(c);
-	if (DEBUG_BUILD && (group_lock_blocked(cond_closed(c), c) ||
-			    group_lock_blocked(load_relaxed(&c->open), c)))
-		debug_wrong(c, "condition variable",
-			    "has threads waiting: wake them first", call);
-	lock_drop(&c->lock);
-	lock_settle(&c->lock);
-}
-
 void cond_destroy(struct cond *c, futex_word *target, const char *call)
 {
 	uint32_t flags = load_relaxed(&c->flags);
@@ -38,7 +23,20 @@ void cond_destroy(struct cond *c, futex_word *target, const char *call)
 	} else {
 		if (unlikely(flags & COND_SPECIAL))
 			foreign_destroy(c);
-		destroy_private(c, call);
+		/*
+		 * Released waiters have no business in the condvar any more, but
+		 * the signaller that released them may still be dropping the
+		 * lock.
+		 */
+		cond_lock(c);
+		if (DEBUG_BUILD &&
+		    (group_lock_blocked(cond_closed(c), c) ||
+		     group_lock_blocked(load_relaxed(&c->open), c)))
+			debug_wrong(c, "condition variable",
+				    "has threads waiting: wake them first",
+				    call);
+		lock_drop(&c->lock);
+		lock_settle(&c->lock);
 	}
 	if (DEBUG_BUILD)
 		store_relaxed(&c->flags, DEBUG_DESTROYED);

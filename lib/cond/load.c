@@ -20,5 +20,5 @@ __attribute__((constructor)) static void load_policy(void)
 		linger_limit((uint32_t)spin_us);
 	if (chosen == POLICY_AUTO && linger_has_cpu())
 		chosen = POLICY_AHEAD;
-	policy_choose(chosen);
+	store_relaxed(&policy, &policies[chosen]);
 }

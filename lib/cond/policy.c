@@ -21,7 +21,7 @@
 #define AND_AHEAD(of) of, WAKE_AHEAD
 
 /* For a single waiter, and for several. All are woken where nothing is said. */
-static const struct policy policies[] = {
+const struct policy policies[] = {
 	[POLICY_AUTO].plan = {
 		[MUTEX_HELD_BY_CALLER] = { { MOVE_ALL }, { MOVE_ALL } },
 		[MUTEX_HELD_BY_OTHER] = { { WAKE_ALL }, { WAKE_ONE } },
@@ -41,11 +41,6 @@ static const struct policy policies[] = {
 
 /* Threads that a constructor before ours has started may already wait. */
 _Atomic(const struct policy *) policy = &policies[POLICY_AUTO];
-
-void policy_choose(enum policy_base chosen)
-{
-	store_relaxed(&policy, &policies[chosen]);
-}
 
 static const char *const names[] = {
 	[POLICY_AUTO] = "auto",

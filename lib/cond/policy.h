@@ -30,7 +30,8 @@ struct policy {
 	struct wake_plan plan[MUTEX_HELD_BY_OTHER + 1][2];
 };
 
-/* The one that is in force. */
+/* By enum policy_base; and the one that is in force. */
+extern const struct policy policies[];
 extern _Atomic(const struct policy *) policy;
 
 /* @holder: who has the mutex; @nr_waiters: how many shall be unblocked */
@@ -43,8 +44,6 @@ enum policy_base {
 	POLICY_WAKE_ALL, /* never */
 	POLICY_AHEAD,	 /* as POLICY_AUTO, and wake ahead: with several CPUs */
 };
-
-void policy_choose(enum policy_base chosen);
 
 /*
  * Parse @forced, the value of DROVER_POLICY; drover(7). @spin_us: how long a

@@ -190,9 +190,9 @@ APART static int wake_special(struct cond *c, uint32_t flags, bool all,
 }
 
 /*
- * A private condvar is asked without the lock whether anybody waits, and with
- * no ordering pair (memory-ordering.rst). It is one look at both groups: each
- * of them could be absent at a time when the other is not.
+ * The doors. A private condvar is asked without its lock whether anybody waits,
+ * and with no ordering pair (memory-ordering.rst). It is one look at both
+ * groups: each of them could be absent at a time when the other is not.
  */
 inline int cond_signal(struct cond *c)
 {
@@ -200,19 +200,14 @@ inline int cond_signal(struct cond *c)
 
 	if (unlikely(flags & COND_SPECIAL))
 		return wake_special(c, flags, false, NULL);
-	if (likely(!load_relaxed(&c->closed_low)))
-		return 0;
-	return signal_private(c);
+	return likely(!load_relaxed(&c->closed_low)) ? 0 : signal_private(c);
 }
 
-/* Asked as by a signal. */
 inline int cond_broadcast(struct cond *c, futex_word *target)
 {
 	uint32_t flags = load_relaxed(&c->flags);
 
 	if (unlikely(flags & COND_SPECIAL))
 		return wake_special(c, flags, true, target);
-	if (likely(!load_relaxed(&c->closed_low)))
-		return 0;
-	return broadcast_private(c);
+	return likely(!load_relaxed(&c->closed_low)) ? 0 : broadcast_private(c);
 }
