@@ -3,8 +3,8 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/fork.h"
-#include "base/free_list.h"
 #include "base/waiter.h"
 
 uint32_t fork_generation = GENERATION_LEAST;
@@ -15,7 +15,7 @@ static void start_anew(void)
 {
 	fork_generation = (fork_generation + 1) | GENERATION_LEAST;
 	memset(&fork_lock, 0, sizeof(fork_lock));
-	free_lists_after_fork();
+	arena_after_fork();
 	thread_after_fork();
 	waiters_after_fork();
 }

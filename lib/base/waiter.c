@@ -7,7 +7,7 @@
 
 /*
  * All waiters, by a hash of their pthread_t: ten thousand of them make lists of
- * forty. The lock is held across a wake-up (cond_interrupt()).
+ * forty. The lock is held across a wake-up (cond_cancel()).
  */
 #define NR_BUCKETS 256
 static struct bucket {

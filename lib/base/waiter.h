@@ -32,10 +32,13 @@ struct group;
  *			this thread touches it
  * @bit: which of WAITER_BITS kinds of sleeper it is: others need not wake for
  *	 its sake; written under the bucket's lock
- * @spare: a group in nobody's use, or NULL; only this thread touches it
+ * @spare: a group that is kept for its next wait, or for that of the thread
+ *	   which is given this waiter after it; or NULL. Only the thread touches
+ *	   it, in cond/group.c.
  *
- * Waiters lie in pages that are never unmapped: a thread whose last destructors
- * wait leaves its own behind, where a canceller may still see it.
+ * Waiters lie in an arena (base/arena.h), which is never unmapped: a thread
+ * whose last destructors wait leaves its waiter behind, where a canceller may
+ * still see it.
  *
  * [W-CANCEL] @group is set before the thread looks at @cancellations, and
  * @cancellations is raised before the canceller looks at @group: store buffering,
@@ -52,7 +55,7 @@ struct waiter {
 	_Atomic uint32_t cancellations;
 	uint32_t cancellations_seen;
 	uint32_t bit;
-	void *spare;
+	struct group *spare;
 } __attribute__((aligned(64)));
 
 COLD struct waiter *waiter_setup(void);

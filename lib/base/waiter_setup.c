@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /* A thread becomes a waiter when it waits for the first time, until it ends. */
+#include "base/arena.h"
 #include "base/fork.h"
-#include "base/free_list.h"
 #include "base/waiter.h"
 
-_Static_assert(sizeof(struct waiter) == LINE_BYTES, "a line each");
+_Static_assert(sizeof(struct waiter) == ARENA_ITEM, "a cache line each");
 
 /* Its destructor tells that a thread ends. */
 static pthread_key_t thread_end;
@@ -20,12 +20,9 @@ static void waiter_end(void *arg)
 {
 	struct waiter *w = arg;
 
-	if (w->spare)
-		free_list_put(&free_groups, w->spare);
-	w->spare = NULL;
 	waiter_remove(w);
 	thread_this.waiter = NULL;
-	free_list_put(&free_waiters, w);
+	arena_put(ARENA_WAITERS, w);
 }
 
 /* Not before somebody waits: a program may want all keys that there are. */
@@ -46,7 +43,7 @@ struct waiter *waiter_setup(void)
 	/* Left behind by a thread that has ended, perhaps by this one? */
 	w = waiter_find(self, &lock);
 	if (!w) {
-		w = free_list_get(&free_waiters);
+		w = arena_get(ARENA_WAITERS);
 		if (w) {
 			w->thread = self;
 			waiter_add(w);

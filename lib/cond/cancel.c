@@ -1,15 +1,45 @@
 // SPDX-License-Identifier: MIT
-/* Getting a thread out of its sleep for another reason than a signal. */
-#include "cond/cond.h"
+/*
+ * Cancellation: a thread that waits shall look whether it has been cancelled.
+ * It may be about to sleep on the word of its group, or on that of a shared
+ * condvar.
+ *
+ * [W-CANCEL] The thread says where it sleeps, and then looks.
+ *
+ *	CPU 0: waits				CPU 1: cancels it
+ *
+ *	store waiter.group = g			cancellations + 1
+ *	full barrier				full barrier
+ *	load cancellations			load waiter.group
+ *
+ * CPU 0 and CPU 1 cannot both load what was there before. Otherwise the thread
+ * would fall asleep with its cancellation pending, and no wake-up would follow.
+ * The word of a shared condvar is published under a lock, which CPU 1 has, too:
+ * waiter_publish() has the same effect.
+ *
+ * [W-WORD] The thread looks after it has loaded the word on which it sleeps.
+ *
+ *	CPU 0: waits				CPU 1: cancels it
+ *
+ *						cancellations + 1
+ *	acquire: word			<---	release: change the word
+ *	load cancellations			wake those who sleep on it
+ *	sleep, if the word is the same
+ *
+ * If CPU 0 loads the new word it also loads the new count, and does not sleep.
+ * If it loads the old word, either the kernel finds another one and does not
+ * let it sleep, or it sleeps before the wake-up of CPU 1.
+ */
+#include "cond/group.h"
 
-void group_interrupt(struct group *g, uint32_t bits)
+void group_cancel(struct group *g, uint32_t bits)
 {
 	uint64_t state = load_relaxed(&g->state);
 	uint64_t to;
 
 	do {
-		to = (state + GROUP_INTERRUPT) & GROUP_INTERRUPTS;
-		to |= state & ~GROUP_INTERRUPTS;
+		to = (state + GROUP_CANCEL) & GROUP_CANCELS;
+		to |= state & ~GROUP_CANCELS;
 	} while (!cas_acq_rel(&g->state, &state, to)); /* [W-WORD] */
 	if (load_relaxed(&g->pi_target))
 		cond_pi_wake(g, INT_MAX);
@@ -17,7 +47,7 @@ void group_interrupt(struct group *g, uint32_t bits)
 		futex_wake_bits(LOW_HALF(&g->state), INT_MAX, false, bits);
 }
 
-void cond_interrupt(pthread_t thread)
+void cond_cancel(pthread_t thread)
 {
 	struct group *g = NULL;
 	struct lock *lock;
@@ -26,14 +56,17 @@ void cond_interrupt(pthread_t thread)
 
 	if (w) {
 		add_seq_cst(&w->cancellations, 1); /* [W-CANCEL] [W-SEEN] */
-		g = load_seq_cst(&w->group);
+		g = load_seq_cst(&w->group);	   /* [W-CANCEL] */
 		if (w->shared_word) {
 			add_release(w->shared_word, 1); /* [W-WORD] */
 			futex_wake_bits(w->shared_word, INT_MAX, true, bit);
 		}
 	}
 	lock_drop(lock);
-	/* It may be in other use by now, where an interrupt does no harm. */
+	/*
+	 * The group is not pinned: it may belong to another condvar by now. Its
+	 * members then look, find nothing, and sleep again.
+	 */
 	if (g)
-		group_interrupt(g, bit);
+		group_cancel(g, bit);
 }

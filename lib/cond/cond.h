@@ -1,37 +1,113 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The condition variable inside. One implementation serves the native API
- * (native.c) and the drop-in (../pthread/); they differ in the mutex only,
- * which the core reaches through mutex/user_mutex.h.
+ * (native.c) and the drop-in (../pthread/). They differ only in the mutex,
+ * which the implementation reaches through mutex/user_mutex.h.
  *
- * A condvar of one process keeps its waiters in groups (group.h): arrivals
- * join the open group; a signal goes to the closed, older one, and closes the
- * open one when there is none. So nobody who comes after a signal can take it.
- * (Waiters for requeue-PI may join the closed one: see cond_pin_closed().)
+ * A condvar is of one of three kinds. Each verb asks once, at its door, of
+ * which:
  *
- * Lock order: a condvar's lock, then its groups' claims, the closed one's
- * first; then a bucket of waiters; then a list of spares or of waiters. fork_lock
- * comes alone. No mutex of the user's is taken with any of them held. Where a
- * tag such as [G-REF] stands, memory-ordering.rst names the other side.
+ *   private	one process uses it; its waiters are kept in groups (group.h)
+ *   shared	several processes use it (shared.h)
+ *   foreign	it is private, and threads also wait on it in glibc's own wait,
+ *		past the drop-in (foreign.c)
  *
- * After a signaller has dropped the condvar's lock it touches the condvar no
- * more: the threads it releases may destroy it, and then free it. A group is
- * nobody's; its memory is never freed. A struct waiter is its thread's own until
- * that ends, and others use it with the lock of its bucket (base/waiter.h).
+ * The files, from the top. A file calls only files below it:
+ *
+ *   native.c	drover_cond_*(); pthread/cond.c has pthread_cond_*()
+ *   init.c	the doors cond_init() and cond_destroy()
+ *   wait.c	the door cond_wait(), and the wait in a group
+ *   wake.c	the doors cond_signal() and cond_broadcast(), and how they wake
+ *		or move the members of a group
+ *   cancel.c	cond_cancel(): a thread that waits shall look at its
+ *		cancellation
+ *   foreign.c	the foreign waiters
+ *   shared.c	the whole of a shared condvar
+ *   pi.c	members that sleep for requeue-PI
+ *   group.c	groups: where they come from, each change of their state, and
+ *		where they are freed; and the lock and the groups of a condvar
+ *   load.c	DROVER_POLICY, when the library is loaded
+ *   policy.c	when to wake and when to move
+ *
+ * A signal goes to the older, closed group of a private condvar. Arrivals join
+ * the younger, open one. A signal that finds no closed group closes the open
+ * one. So no thread that comes after a signal can take it. (Waiters for
+ * requeue-PI may join the closed group: see cond_pin_closed().)
+ *
+ * Lock order: a condvar's lock; then the locks of its groups, the closed
+ * group's first; then the lock of a bucket of waiters; then that of an arena or
+ * of a list of waiters. fork_lock is taken with no other lock held. None of
+ * these locks is held when a mutex of the user's is taken.
+ *
+ * A signaller that has dropped the condvar's lock touches the condvar no more:
+ * the threads that it releases may destroy it and free its memory. A group
+ * belongs to no condvar's memory, and is never unmapped. A struct waiter
+ * belongs to its thread until that ends, and other threads use it with the lock
+ * of its bucket (base/waiter.h).
+ *
+ * Where a label such as [G-REF] stands, memory-ordering.rst has the pair, and
+ * the code that a reader meets first has a drawing of it.
+ *
+ * The duty to wake the next thread on the mutex
+ * ---------------------------------------------
+ *
+ * Threads sleep on a mutex because they came to lock it or because they were
+ * moved there. They are woken one at a time. While any thread sleeps there,
+ * some thread has the duty to wake the next one. If that duty is ever lost, the
+ * rest sleep for ever. This is the table of who has it, and of how it is handed
+ * on; comments elsewhere name its rows.
+ *
+ *   duty	who has it, and when
+ *		how it is handed on
+ *   --------	----------------------------------------------------------------
+ *   holder	The holder of the mutex, as long as the word is LOCK_CONTENDED.
+ *		Its unlock wakes one thread, which becomes "woken".
+ *
+ *   mover	A signaller that moves members, from their release to the end of
+ *		the requeue.
+ *		If it holds the mutex, plan_for() has marked the word contended,
+ *		so it is the "holder". Otherwise the requeue itself wakes one
+ *		thread, which becomes "woken". If the requeue fails, unblock()
+ *		wakes all members that it should have moved.
+ *
+ *   behind	A broadcaster that has moved the sleepers of the younger group
+ *		to the word of the older group.
+ *		It releases the older group next, and so moves or wakes all who
+ *		sleep on that word: release_both().
+ *
+ *   woken	A thread that was woken on the mutex, or that may have been:
+ *		GROUP_MOVED, or USERS_MOVED of a shared condvar.
+ *		It takes the mutex, leaves it contended, and so becomes the
+ *		"holder": user_mutex_lock() with @moved, or member_relock()
+ *		after a poll.
+ *
+ *   unneeded	A member that was woken on the mutex, but whose token another
+ *		member has taken, so that it sleeps again.
+ *		Before that it wakes one thread on the mutex, which becomes
+ *		"woken": member_woken_for_nothing().
+ *
+ *   ended	A thread that ends in its wait.
+ *		As "woken": member_ended() and shared_ended() take the mutex.
+ *
+ * The kernel has the duty for a mutex that inherits priorities: each unlock
+ * hands the mutex over. A thread that is given the mutex and does not need it
+ * unlocks it. A thread that wakes others ahead (member_relock()) takes over no
+ * duty: a wake-up on a mutex may come to any thread at any time.
  */
 #ifndef DROVER_COND_H_INTERNAL
 #define DROVER_COND_H_INTERNAL
 
 #include "base/debug.h"
-#include "base/fork.h"
-#include "cond/group.h"
+#include "base/lock.h"
 #include "cond/shared.h"
 
+struct group;
+
 /* struct cond::flags; the first two are set by init. */
-#define COND_SHARED    1u /* used by several processes */
+#define COND_SHARED    1u /* several processes use it */
 #define COND_MONOTONIC 2u /* deadlines are on CLOCK_MONOTONIC */
 #define COND_DESTROYED 4u /* destroy waits for foreign waiters */
-#define COND_FOREIGN   8u /* added by each foreign waiter */
+#define COND_FOREIGN   8u /* each foreign waiter adds as much */
 #define COND_KNOWN     0xffffu
 #define COND_SPECIAL   (~COND_MONOTONIC) /* shared, or with foreign waiters */
 
@@ -39,25 +115,28 @@
  * struct cond - a condition variable; all zero bytes are a valid one
  * @flags: COND_*
  * @generation: the fork_generation in which the members of a private one wait;
- *		0 before the first
- * @lock: guards the others
- * @open: the group that arrivals join, or NULL. It may have been recycled:
- *	  only group_pin() says.
- * @closed_low, @closed_high: the older group that signals go to, or NULL; same
- *			      as @open. The low half says by its lowest bits
- *			      which of both are there, and is 0 if none: read
+ *		0 before the first of them
+ * @lock: guards the other fields of a private one
+ * @open: the group that arrivals join, or NULL. The group may have been
+ *	  recycled; only group_pin() tells.
+ * @closed_low, @closed_high: the two halves of a pointer to the older group,
+ *			      which signals go to, or of NULL; as @open it may
+ *			      have been recycled. The lowest bits of the low
+ *			      half say which of the two groups are there. The
+ *			      low half is 0 if none is: a signaller reads it
  *			      without the lock to see that nobody waits.
- * @foreign_signals: each foreign waiter takes 2 of them, and is out
- * @shared: all of one that several processes use; shared.h
+ * @foreign_signals: each foreign waiter takes 2 of them to be released
+ * @shared: all of a condvar that several processes use; shared.h
  *
- * A foreign waiter is in glibc's own wait, which it has called past the drop-in
- * (a library that was loaded with RTLD_DEEPBIND does). Up to glibc 2.40:
+ * The fields are placed for foreign waiters, who are in glibc's own wait. Up to
+ * glibc 2.40 that wait does three things:
  *  - It writes to the fields foreign_*, adds to @flags, and takes @lock.word as
  *    a lock of three states, which it is.
- *  - It reads the first 8 bytes as its number, and believes that it was released
- *    if that is below @open: never, as @generation, their high half, is large.
+ *  - It reads the first 8 bytes as its number, and believes that it was
+ *    released if that is below @open. It never is, as the high half,
+ *    @generation, is large.
  *  - So it sleeps until its deadline, or until a signal finds it in @flags
- *    (init.c).
+ *    (foreign.c).
  */
 struct cond {
 	union {
@@ -87,19 +166,7 @@ _Static_assert(offsetof(struct cond, foreign_signals) == 40, "__g_signals");
 #define CLOSED_IS_THERE 1u
 #define OPEN_IS_THERE	2u
 
-/* Take the lock of a private condvar, in the state this process left it. */
-void cond_lock(struct cond *c);
-
-/* With the lock: the closed group; and set both. */
-struct group *cond_closed(struct cond *c);
-void cond_set_groups(struct cond *c, struct group *closed, struct group *open);
-
-static inline bool cond_is_shared(struct cond *c)
-{
-	return load_relaxed(&c->flags) & COND_SHARED;
-}
-
-/* On which its deadlines are, if the caller names no other. */
+/* The clock of its deadlines, if the caller of a wait names no other. */
 static inline clockid_t cond_clock(struct cond *c)
 {
 	return load_relaxed(&c->flags) & COND_MONOTONIC ? CLOCK_MONOTONIC :
@@ -110,33 +177,43 @@ static inline clockid_t cond_clock(struct cond *c)
 #define cond_of(cond) \
 	debug_object(cond, struct cond, COND_KNOWN, "condition variable")
 
-/* Start a condvar anew, at its first use and in the child of a fork. */
-COLD void cond_drop_stale(struct cond *c);
-
-/* The condvar's verbs; @deadline NULL waits without end. */
+/* init.c. @target: shared.h; @call: the __func__ of the caller */
 void cond_init(struct cond *c, clockid_t clock, bool shared);
-/* @target: shared.h; @call: __func__ */
 void cond_destroy(struct cond *c, futex_word *target, const char *call);
+
+/*
+ * wait.c. @deadline: NULL for a wait without end. Return: 0; ETIMEDOUT;
+ * ECANCELED, if a cancellation shall act; or an error of the mutex.
+ */
 int cond_wait(struct cond *c, void *mutex, const struct deadline *deadline);
-APART int cond_signal(struct cond *c);	  /* 0 */
-APART int cond_broadcast(struct cond *c); /* 0 */
-/* One of these, if anybody waits. */
-int cond_unless_idle(struct cond *c, int (*verb)(struct cond *c));
+
+/* wake.c. @target: shared.h. Return: 0 */
+int cond_signal(struct cond *c);
+int cond_broadcast(struct cond *c, futex_word *target);
+/* The signal for a condvar of which the caller knows that it is private. */
+APART int signal_private(struct cond *c);
+
+/* cancel.c. @thread has been cancelled: if it waits, it shall look. */
+void cond_cancel(pthread_t thread);
+/* All members that sleep with one of the @bits of struct waiter shall look. */
+COLD void group_cancel(struct group *g, uint32_t bits);
 
 /*
- * Signal, or broadcast to @all, if the condvar is shared; or wake all foreign
- * waiters, init.c. Return: false if others may wait there, too.
+ * foreign.c. foreign_wake(): release all foreign waiters. Return: false if no
+ * other threads can wait there. foreign_destroy(): wait until no foreign waiter
+ * is left. foreign_alone(): is the condvar all theirs, as no thread has waited
+ * in a group?
  */
-APART bool cond_wake_special(struct cond *c, bool all);
-
-/* Interrupt the wait of @thread, which may be cancelled; cancel.c */
-void cond_interrupt(pthread_t thread);
+bool foreign_wake(struct cond *c);
+COLD void foreign_destroy(struct cond *c);
+bool foreign_alone(struct cond *c);
 
 /*
- * Requeue-PI, pi.c. cond_pi_wait(): sleep on a group's @word, 0: the caller has
- * the mutex. cond_pi_wake(): get members going.
+ * pi.c. cond_pi_wait(): sleep for requeue-PI while the low half of the state is
+ * @word. Return: 0 if the caller has been given the mutex; or a negative errno
+ * value. cond_pi_wake(): get @nr members going, 1 or INT_MAX.
  */
-extern atomic_bool pi_refused; /* or no glibc; never cleared */
+extern atomic_bool pi_refused; /* or it is not glibc; never cleared */
 SLEEPS long cond_pi_wait(struct group *g, uint32_t word,
 			 const struct deadline *deadline);
 APART void cond_pi_wake(struct group *g, int nr);

@@ -1,133 +1,195 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A group: threads that wait on one condition variable of this process and
- * are interchangeable to a signal, because all came before it.
+ * A group: threads that wait on one private condition variable and are
+ * interchangeable to a signal, because all of them came before it.
  *
- * Members sleep on the group's own futex word, not on one in the condvar. All
- * groups lie in memory that is never given back, so whoever was released has
- * no further business with the condvar: it may be destroyed and unmapped
- * while members still sleep on the mutex they were moved to. And a group is
- * not used again before everybody has left it, so one requeue on its word
- * moves none but who is free to go, without any lock held.
+ * Members sleep on the group's own futex word, not on a word in the condvar.
+ * All groups lie in memory that is never given back. So a thread that was
+ * released has no further business with the condvar, which may be destroyed and
+ * unmapped while members still sleep on the mutex to which they were moved. And
+ * a group is not used again before everybody has left it. So one requeue from
+ * its word moves only threads that are free to go, and needs no lock.
  *
- * Its life: spare; open, from its first member on; closed, by a signal that finds
- * nobody blocked in an older one; unlinked, by its last signal or a broadcast,
- * which takes an open one, too; released; and spare, when the last reference is
- * dropped: after timeouts alone while still linked.
+ *   struct cond             struct group              struct group
+ *   +----------------+      +-----------------+       +-----------------+
+ *   | closed ---------------> owner = cond    |       | owner = cond    |
+ *   | open -------------.   | blocked = 2     |   .---> blocked = 3     |
+ *   +----------------+  |   | tokens = 1      |   |   | tokens = 0      |
+ *                       |   | refs = 4        |   |   | refs = 3        |
+ *                       |   +-----------------+   |   +-----------------+
+ *                       |     ^   ^   ^   ^       |     ^   ^   ^
+ *                       `-----|---|---|---|-------'     |   |   |
+ *                             |   |   |   |             |   |   |
+ *                             W1  W2  W3  S             W4  W5  W6
  *
- * The state is one 64-bit word, and the low half is the futex word:
+ * The arrows from below are pins, and @refs counts them: each member has one,
+ * and so has a signaller, here S, from when it finds the group to the end of
+ * its wake-up. The arrows from the condvar are no pins. S has posted a token,
+ * which W1, W2 or W3 may take. No signal was posted yet for the other two of
+ * them, so two are blocked. W4 to W6 have arrived after the signal that closed
+ * the older group. The thread that drops the last pin frees the group:
+ * group_unpin().
  *
- *   bit  0	GROUP_RELEASED	every member still here may return. Final.
- *   bit  1	GROUP_MOVED	members may have been moved to the mutex: who
- *				leaves must keep the mutex contended. Never
- *				cleared.
- *   bit  2	GROUP_AWAKE	nobody sleeps on the word: its members poll it.
- *				Once cleared, it stays so.
+ * The life of a group:
+ *
+ *   free	in the arena, or the spare one of a thread
+ *   open	from its first member on: group_start()
+ *   closed	by a signal that finds nobody blocked in an older group
+ *   unlinked	by the last signal for the group, or by a broadcast, which also
+ *		unlinks the open group: no condvar names the group any more
+ *   released	all members may return: group_unblock()
+ *   free	when its last pin is dropped. If all members time out, that is so
+ *		while the condvar still names the group.
+ *
+ * The state is one 64-bit word. Its low half is the futex word:
+ *
+ *   bit  0	GROUP_RELEASED	every member that is still here may return; final
+ *   bit  1	GROUP_MOVED	members may have been moved to the mutex: one
+ *				that leaves has the duty "woken" (cond.h);
+ *				never cleared
+ *   bit  2	GROUP_NO_SLEEPERS
+ *				no member sleeps on the word: they poll it; once
+ *				cleared, the bit stays so
  *   bits 3-25	tokens		signals that were posted and not yet taken
- *   bits 26-31	interrupts	changed to interrupt members; wraps
+ *   bits 26-31	cancels		cancellations of members, counted so that each
+ *				changes the word; wraps
  *   bits 32-63	blocked		members that no signal was posted for
  *
- * Legal transitions, each one atomic step:
+ * Legal transitions, each of them one atomic step:
  *
- *   join	blocked + 1			under the condvar's lock
- *   fall asleep	- AWAKE		by a member, or by a broadcaster that
- *					moves others to the word
- *   post	blocked - 1, tokens + 1 (+ MOVED)	under @claim
+ *   join	blocked + 1		by a member, under the condvar's lock
+ *   fall asleep  - NO_SLEEPERS		by a member, or by a broadcaster that
+ *					moves other sleepers to the word
+ *   post	blocked - 1, tokens + 1 (+ MOVED)
+ *					by a signaller, under @lock
  *   release	blocked = 0, tokens = 0, + RELEASED (+ MOVED)
- *							under @claim
+ *					by a signaller, under @lock
  *   take	tokens - 1		by a member
- *   time out	blocked - 1, if not RELEASED, no tokens
- *					by a member, under @claim
- *   interrupt	interrupts + 1		by anybody
+ *   time out	blocked - 1, if not RELEASED and no tokens
+ *					by a member, under @lock
+ *   cancel	cancels + 1		by any thread
  *   end	blocked - 1, if blocked > 0
  *					by a member whose thread ends in the
- *					wait, under @claim
+ *					wait, under @lock
  *
- * A signaller has the lock @claim from when it sees that somebody is blocked
- * until it has posted or released: so nobody times out while it chooses how, and
- * the mutex of the members exists.
+ * A signaller has @lock from when it sees that somebody is blocked until it has
+ * posted or released. So nobody times out while the signaller chooses how to
+ * wake, and the mutex of the members exists.
  *
- * A member falls asleep only if the word has neither RELEASED nor tokens; each
- * post and release changes the word before it wakes or moves, so the kernel's
- * value check closes the race with falling asleep.
+ * A member falls asleep only if the word has neither RELEASED nor tokens. Each
+ * post and each release changes the word before it wakes or moves, so the
+ * kernel's check of the value closes the race with a member that falls asleep.
  *
- * Bounds: 2^23 tokens (the kernel has no more threads); an interrupt is missed
- * by a member that is delayed between its load of the word and its futex call
- * while an exact multiple of 64 interrupts hits its group: it is then noticed at
- * the next event of the group.
+ * Bounds: 2^23 tokens (the kernel has no more threads). A member misses a
+ * cancellation if it is delayed between its load of the word and its futex call
+ * while an exact multiple of 64 cancellations hits its group; it notices at the
+ * next event of the group.
  */
 #ifndef DROVER_GROUP_H
 #define DROVER_GROUP_H
 
-#include "base/spare.h"
+#include "base/arena.h"
+#include "base/waiter.h"
+#include "cond/cond.h"
 #include "mutex/user_mutex.h"
 
-struct cond;
-
-#define GROUP_RELEASED	 (UINT64_C(1) << 0)
-#define GROUP_MOVED	 (UINT64_C(1) << 1)
-#define GROUP_AWAKE	 (UINT64_C(1) << 2)
-#define GROUP_TOKEN	 (UINT64_C(1) << 3)
-#define GROUP_TOKENS	 (((UINT64_C(1) << 23) - 1) * GROUP_TOKEN)
-#define GROUP_INTERRUPT	 (UINT64_C(1) << 26)
-#define GROUP_INTERRUPTS (UINT64_C(63) * GROUP_INTERRUPT)
-#define GROUP_BLOCKED	 (UINT64_C(1) << 32)
+#define GROUP_RELEASED	  (UINT64_C(1) << 0)
+#define GROUP_MOVED	  (UINT64_C(1) << 1)
+#define GROUP_NO_SLEEPERS (UINT64_C(1) << 2)
+#define GROUP_TOKEN	  (UINT64_C(1) << 3)
+#define GROUP_TOKENS	  (((UINT64_C(1) << 23) - 1) * GROUP_TOKEN)
+#define GROUP_CANCEL	  (UINT64_C(1) << 26)
+#define GROUP_CANCELS	  (UINT64_C(63) * GROUP_CANCEL)
+#define GROUP_BLOCKED	  (UINT64_C(1) << 32)
 
 #define group_nr_blocked(state) ((uint32_t)((state) >> 32))
 
 /**
  * struct group - one group of waiters
- * @next_spare: of a group in nobody's use; base/free_list.h
+ * @next_free: of a group in the arena; base/arena.c
  * @state: see above
- * @claim: who posts, releases or leaves has it
- * @refs: members, and signallers that are at work on it; whoever drops the
- *	  last one recycles the group
- * @ahead: how many of those moved to the mutex the first of them that runs
- *	   shall wake; set by the claimer
- * @owner: the condvar it belongs to; NULL when recycled. Changes only while
- *	   @refs is 0.
+ * @lock: held to post, to release and to leave
+ * @refs: its pins. The thread that drops the last one frees the group.
+ * @ahead: how many of the members that were moved to the mutex the first of
+ *	   them that runs shall wake; set under @lock
+ * @owner: the condvar it belongs to; NULL when free. Changes only while @refs
+ *	   is 0.
  * @mutex: the mutex that all members use, or NULL if they use several or one
  *	   of them sleeps as its holder; written under the condvar's lock
  * @pi_target: where members sleep for requeue-PI, the word of their mutex; or
- *	       NULL, when they sleep as plain waiters. Constant while in use.
+ *	       NULL if they sleep as plain waiters. Constant while in use.
  */
 struct group {
-	struct group *next_spare;
+	struct group *next_free;
 	_Atomic uint64_t state;
-	struct lock claim;
+	struct lock lock;
 	_Atomic uint32_t refs;
 	_Atomic uint32_t ahead;
 	_Atomic(struct cond *) owner;
 	_Atomic(void *) mutex;
 	_Atomic(futex_word *) pi_target;
-} __attribute__((aligned(SPARE_BYTES)));
+} __attribute__((aligned(ARENA_ITEM)));
 
-/* How many members no signal was posted for; with @claim it cannot fall. */
+/* How many members no signal was posted for. With @lock it cannot fall. */
 #define group_blocked(g) group_nr_blocked(load_relaxed(&(g)->state))
 
+/* Take the lock of a private condvar, in the state that this process left it. */
+void cond_lock(struct cond *c);
+
+/* With that lock: the closed group; and set both groups. */
+struct group *cond_closed(struct cond *c);
+void cond_set_groups(struct cond *c, struct group *closed, struct group *open);
+
+/* Start a private condvar anew: at its first use, and in the child of a fork. */
+COLD void cond_drop_stale(struct cond *c);
+
+/* Memory for a group that @w will start, or NULL; and give it back. */
+struct group *group_alloc(struct waiter *w);
+void group_free(struct waiter *w, struct group *g);
+
 /*
- * Take a reference to @g, if it still belongs to @c, which is locked: @g may be
- * NULL, or recycled since @c named it.
+ * Start a group of the locked @c with one member, the caller, who has its first
+ * pin. @mutex, @pi_target: as in struct group. Return: NULL without memory.
+ */
+struct group *group_start(struct cond *c, struct waiter *w, void *mutex,
+			  futex_word *pi_target);
+
+/*
+ * Pin @g, if it still belongs to @c, which is locked. @g may be NULL, or
+ * recycled since @c named it.
  */
 bool group_pin(struct group *g, struct cond *c);
 
-/* Drop a reference; the group may be someone else's at once. */
+/* Drop a pin; the group may be another condvar's at once. */
 void group_unpin(struct group *g);
 
 /*
- * Pin a group, as group_pin(), and begin to release some of the members. Return:
- * NULL if no member is blocked. Otherwise none can leave before group_unblock(),
- * which has to follow.
+ * Pin a group, as group_pin() does, and lock it if a member is blocked. Return:
+ * NULL if none is, with neither pin nor lock. Otherwise no member can leave
+ * before group_unblock(), which has to follow and drops the lock; the pin
+ * stays.
  */
-struct group *group_claim(struct group *g, struct cond *c);
+struct group *group_lock_blocked(struct group *g, struct cond *c);
 
 /*
- * Post one token (@nr is 1), or release all members (INT_MAX) of a claimed
- * group. @moved: 0 or GROUP_MOVED. Return: the new futex word.
+ * Post one token (@nr is 1), or release all members (INT_MAX) of a locked
+ * group, and drop its lock. @moved: 0 or GROUP_MOVED. Return: the new futex
+ * word.
  */
 uint32_t group_unblock(struct group *g, int nr, uint64_t moved);
 
-/* Interrupt every member that sleeps with one of @bits; cancel.c */
-COLD void group_interrupt(struct group *g, uint32_t bits);
+/*
+ * Return: true if the caller, a member, is released, or has now taken a token.
+ * @state: the one last seen; updated
+ */
+bool group_take(struct group *g, uint64_t *state);
+
+/*
+ * Stop being a member, unless unblocked. Blocks while a signaller has the lock.
+ * @ends: the caller's thread ends in the middle of the wait. If it can, it
+ * leaves a signal to another member, and wakes one for it. Return: false if the
+ * caller was unblocked, as after group_take().
+ */
+APART bool group_leave(struct group *g, bool ends);
 
 #endif /* DROVER_GROUP_H */

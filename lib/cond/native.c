@@ -2,7 +2,7 @@
 /* drover_cond_t: the condition variable over drover_mutex_t. */
 #include <drover/cond.h>
 
-#include "cond/cond.h"
+#include "cond/group.h"
 #include "mutex/mutex.h"
 
 _Static_assert(sizeof(struct cond) <= sizeof(drover_cond_t), "fits");
@@ -51,12 +51,12 @@ HOT int drover_cond_clockwait(drover_cond_t *cond, drover_mutex_t *mutex,
 
 ONE_LINE int drover_cond_signal(drover_cond_t *cond)
 {
-	return cond_unless_idle(cond_of(cond), cond_signal);
+	return cond_signal(cond_of(cond));
 }
 
 ONE_LINE int drover_cond_broadcast(drover_cond_t *cond)
 {
-	return cond_unless_idle(cond_of(cond), cond_broadcast);
+	return cond_broadcast(cond_of(cond), NULL);
 }
 
 /* The word to which waiters of a shared condvar can be moved, or NULL. */
@@ -69,13 +69,7 @@ static futex_word *shared_target(drover_mutex_t *mutex)
 
 int drover_cond_broadcast_on(drover_cond_t *cond, drover_mutex_t *mutex)
 {
-	struct cond *c = cond_of(cond);
-
-	if (cond_is_shared(c))
-		cond_shared_wake(c, true, shared_target(mutex));
-	else
-		drover_cond_broadcast(cond);
-	return 0;
+	return cond_broadcast(cond_of(cond), shared_target(mutex));
 }
 
 int drover_cond_destroy_on(drover_cond_t *cond, drover_mutex_t *mutex)
@@ -87,11 +81,11 @@ int drover_cond_destroy_on(drover_cond_t *cond, drover_mutex_t *mutex)
 int drover_prepare_thread(void)
 {
 	struct waiter *w = waiter_self();
-	void *spare = w ? spare_get(w) : NULL;
+	struct group *g = w ? group_alloc(w) : NULL;
 
-	if (!spare)
+	if (!g)
 		return ENOMEM;
-	spare_put(w, spare);
+	group_free(w, g);
 	return 0;
 }
 

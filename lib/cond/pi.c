@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * Mutexes that inherit priorities: FUTEX_WAIT_REQUEUE_PI names the mutex when the
- * wait begins, and FUTEX_CMP_REQUEUE_PI hands it to the first sleeper of highest
- * priority, or queues him by priority if it is taken. A waiter that returns 0
- * has the mutex. Nothing else can wake such a sleeper but a POSIX signal: when
- * the operations are refused, all members get one, see what has happened to
- * their group, and lock the mutex as others do.
+ * Mutexes that inherit priorities. FUTEX_WAIT_REQUEUE_PI names the mutex when
+ * the wait begins. FUTEX_CMP_REQUEUE_PI hands the mutex to the first sleeper of
+ * highest priority, or queues that sleeper by priority if the mutex is taken. A
+ * waiter that returns 0 has the mutex. Only a POSIX signal can wake such a
+ * sleeper otherwise: when the operations are refused, all members are sent one,
+ * see what has happened to their group, and lock the mutex as other threads do.
  *
  * The futex operations are Darren Hart's: "Requeue-PI: Making Glibc Condvars
  * PI-Aware", 2009.
@@ -13,7 +13,7 @@
 #include <signal.h>
 
 #include "base/pause.h"
-#include "cond/cond.h"
+#include "cond/group.h"
 
 /* Other C libraries have no signal that gets sleepers going: send_signal(). */
 #ifdef __GLIBC__
@@ -22,7 +22,7 @@ atomic_bool pi_refused;
 atomic_bool pi_refused = true;
 #endif
 
-/* By a kernel without them, or a sandbox, which may come later. */
+/* By a kernel without the operations, or by a sandbox, perhaps from now on. */
 static bool is_refused(long ret)
 {
 	if (ret != -EPERM && ret != -ENOSYS)
@@ -39,7 +39,7 @@ long cond_pi_wait(struct group *g, uint32_t word,
 	futex_word *sleeps_on = LOW_HALF(&g->state);
 	long ret = -EPERM;
 
-	/* Is there the other half of it, too? Asked for a wrong value. */
+	/* Does the kernel have the other half, too? Asked with a wrong value. */
 	if (!load_relaxed(&asked))
 		is_refused(futex_cmp_requeue_pi(&never, 1, 0, &target));
 	store_relaxed(&asked, true);
@@ -54,8 +54,19 @@ long cond_pi_wait(struct group *g, uint32_t word,
 
 /*
  * The signal that glibc keeps for itself to change the user of all threads. It
- * is never blocked, and has a handler from the first pthread_create() on, which
- * ignores what it was not sent for: all but SI_TKILL.
+ * is never blocked. From the first pthread_create() on it has a handler, which
+ * ignores each signal that is not of the kind SI_TKILL.
+ *
+ * [W-PI] A thread may be about to sleep when requeue-PI is refused.
+ *
+ *	CPU 0: waits				CPU 1: wakes the members
+ *
+ *	store waiter.group = g			change the word
+ *	full barrier				full barrier
+ *	the kernel loads the word, compares	load waiter.group
+ *
+ * CPU 0 and CPU 1 cannot both load what was there before. Otherwise the thread
+ * would sleep for requeue-PI, and would be sent no signal.
  */
 #define SIGNAL_SETXID 33
 
@@ -75,7 +86,7 @@ void cond_pi_wake(struct group *g, int nr)
 	uint64_t state = load_relaxed(&g->state);
 	int saved = errno;
 
-	/* Does anybody still need what was posted or released? */
+	/* As long as a member may still sleep with what was posted or released. */
 	for (unsigned int i = 0; nr == INT_MAX || state & due; i++) {
 		long ret = -EPERM;
 
@@ -89,7 +100,7 @@ void cond_pi_wake(struct group *g, int nr)
 		 */
 		if (is_refused(ret) || ret == -EINVAL) {
 			futex_wake(word, INT_MAX, false);
-			add_seq_cst(&g->state, 0); /* [W-INTERRUPT] */
+			add_seq_cst(&g->state, 0); /* [W-PI] */
 			waiter_for_all(send_signal, g);
 			errno = saved;
 			return;

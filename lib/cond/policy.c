@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* The decision, and what is read once for it. */
-#include <stdio.h>
+/* The policies, one table each, and their names. */
 #include <stdlib.h>
+#include <string.h>
 
-#include "base/poll.h"
 #include "cond/policy.h"
 
 /*
@@ -13,41 +12,63 @@
  */
 #define WAKE_AHEAD 15
 
+#define MOST_US 100000
+
+/* struct wake_plan. WAKE_ONE moves the rest. */
+#define WAKE_ALL      0
+#define MOVE_ALL      0, true
+#define WAKE_ONE      1, true
+#define AND_AHEAD(of) of, WAKE_AHEAD
+
+/* For a single waiter, and for several. All are woken where nothing is said. */
+const struct policy policies[] = {
+	[POLICY_AUTO].plan = {
+		[MUTEX_HELD_BY_CALLER] = { { MOVE_ALL }, { MOVE_ALL } },
+		[MUTEX_HELD_BY_OTHER] = { { WAKE_ALL }, { WAKE_ONE } },
+	},
+	[POLICY_AHEAD].plan = {
+		[MUTEX_HELD_BY_CALLER] = { { MOVE_ALL },
+					   { AND_AHEAD(MOVE_ALL) } },
+		[MUTEX_HELD_BY_OTHER] = { { WAKE_ALL },
+					  { AND_AHEAD(WAKE_ONE) } },
+	},
+	[POLICY_REQUEUE].plan = {
+		[MUTEX_FREE] = { { WAKE_ALL }, { WAKE_ONE } },
+		[MUTEX_HELD_BY_CALLER] = { { MOVE_ALL }, { MOVE_ALL } },
+		[MUTEX_HELD_BY_OTHER] = { { WAKE_ALL }, { WAKE_ONE } },
+	},
+};
+
 /* Threads that a constructor before ours has started may already wait. */
-static _Atomic int base = POLICY_AUTO;
-static _Atomic uint32_t nr_ahead;
+_Atomic(const struct policy *) policy = &policies[POLICY_AUTO];
 
-__attribute__((constructor)) static void policy_choose(void)
+static const char *const names[] = {
+	[POLICY_AUTO] = "auto",
+	[POLICY_REQUEUE] = "requeue",
+	[POLICY_WAKE_ALL] = "wake-all",
+};
+
+bool policy_force(const char *forced, enum policy_base *to, int *spin_us)
 {
-	const char *forced = secure_getenv("DROVER_POLICY");
-	enum policy_base chosen = POLICY_AUTO;
-	int spin_us = -1;
+	enum policy_base found = POLICY_AUTO;
+	size_t length = strcspn(forced, ",");
+	long us = -1;
+	char *end;
 
-	if (forced && !policy_force(forced, &chosen, &spin_us))
-		fprintf(stderr,
-			"drover: DROVER_POLICY=%s is unknown, using auto; it may be %s\n",
-			forced, POLICY_HELP);
-	if (spin_us >= 0)
-		poll_limit((uint32_t)spin_us);
-	if (chosen == POLICY_AUTO && poll_has_cpu())
-		store_relaxed(&nr_ahead, WAKE_AHEAD);
-	store_relaxed(&base, (int)chosen);
-}
-
-struct wake_plan policy_plan(enum mutex_holder holder, uint32_t nr_waiters)
-{
-	int now = load_relaxed(&base);
-	struct wake_plan move = { .move = true,
-				  .ahead = load_relaxed(&nr_ahead) };
-
-	if (nr_waiters == 1)
-		move.ahead = 0;
-	if (now != POLICY_WAKE_ALL && holder == MUTEX_HELD_BY_CALLER)
-		return move;
-	/* A single thread is woken, whoever else has the mutex. */
-	if (now == POLICY_WAKE_ALL || nr_waiters == 1 ||
-	    (now == POLICY_AUTO && holder == MUTEX_FREE))
-		return PLAN_WAKE_ALL;
-	move.nr_wake = 1;
-	return move;
+	for (int i = 0; i <= POLICY_WAKE_ALL; i++) {
+		if (strncmp(forced, names[i], length) || names[i][length])
+			continue;
+		found = (enum policy_base)i;
+		/* The fixed ones wake or move, and do nothing else. */
+		us = i == POLICY_AUTO ? -1 : 0;
+		forced += length + (forced[length] == ',');
+		break;
+	}
+	if (*forced && (strncmp(forced, "spin=", 5) || forced[5] < '0' ||
+			forced[5] > '9' ||
+			(us = strtol(forced + 5, &end, 10)) > MOST_US || *end))
+		return false;
+	*to = found;
+	*spin_us = (int)us;
+	return true;
 }

@@ -3,30 +3,39 @@
  * Condition variables of several processes; shared.h has the states.
  *
  * Processes may be killed at any point:
- *  - A waiter stays blocked until its group is released, so it can absorb one
- *    signal, and never a broadcast.
+ *  - A killed waiter stays blocked until its group is released. So it can
+ *    absorb one signal, and never a broadcast.
  *  - A signaller counts as a waker from before it releases until after it has
- *    woken; so does a waiter whose thread ends, which passes its wake-up on.
- *    Where another one counts, dead or alive, everybody is woken: so the next
- *    signal or broadcast makes up for what was left undone.
+ *    woken. So does a waiter whose thread ends, which passes its wake-up on. If
+ *    a waker finds that another one counts, dead or alive, it wakes everybody.
+ *    So the next signal or broadcast makes up for what a killed waker has left
+ *    undone.
  *
- * Two signallers that wake at the same time may wake a member of the wrong
- * group, who sleeps again. So each looks after its wake-up whether another one
- * counts, and wakes everybody if so. The last of two to count out may find no
- * other: then that one has found it, and has woken everybody after both had
- * released, or had counted out before this one counted in.
+ * Two signallers that wake at the same time may each wake a member of the wrong
+ * group, who sleeps again. So each looks after its wake-up whether the other
+ * one counts, and wakes everybody if so. The second of the two to count out may
+ * find nobody else. Then the first one has found the second, and has woken
+ * everybody after both had released; or it had counted out before the second
+ * counted in.
+ *
+ * Waiters are moved only by drover_cond_broadcast_on(). The signaller then does
+ * not know whether it holds the mutex, so it wakes one of them (the duty
+ * "mover", cond.h). Whoever waits on a condvar from which threads were moved
+ * once has the duty "woken": USERS_MOVED. destroy_on wakes all threads on the
+ * mutex.
  */
-#include "cond/cond.h"
+#include "base/waiter.h"
 #include "cond/policy.h"
+#include "cond/shared.h"
 
 /* After how long destroy takes users of other processes for dead. */
 #define DEAD_AFTER_SECONDS 2
 
-/* The kinds of sleeper, besides those of a waiter's bit. */
+/* The two kinds of sleeper that a waiter's bit leaves free. */
 #define EVEN (UINT32_C(1) << WAITER_BITS)
 #define ODD  (EVEN << 1)
 
-/* Of what kind members of the group of @number are. */
+/* The kind of sleeper that members of the group with @number are. */
 static uint32_t kind_of(uint64_t number)
 {
 	return number & SHARED_NUMBER ? ODD : EVEN;
@@ -38,22 +47,49 @@ static uint64_t next_number(uint64_t state)
 	return (state & SHARED_NUMBERS) + SHARED_NUMBER;
 }
 
-/* The older group is released, and the younger one is the older. */
+/* The older group is released, and the younger one becomes the older. */
 static uint64_t next_group(uint64_t state)
 {
 	return next_number(state) +
 	       (state & SHARED_YOUNGS) * (SHARED_OLD / SHARED_YOUNG);
 }
 
-/* [S-WORD] A member loads the word, then the state; here it is the reverse. */
+/*
+ * [S-WORD] Members sleep on a word of their own, beside the state.
+ *
+ *	CPU 0: member				CPU 1: signaller
+ *
+ *						change the state
+ *	acquire: word			<---	release: change the word
+ *	load the state: nothing for it		wake who sleeps on the word
+ *	sleep, if the word is the same
+ *
+ * If CPU 0 loads the new word it also loads the new state, and does not sleep.
+ * If it loads the old word, either the kernel finds another one and does not
+ * let it sleep, or it sleeps before the wake-up of CPU 1.
+ */
 static void word_change(struct shared_cond *s)
 {
 	add_release(&s->word, 1);
 }
 
 /*
- * @more waiters or wakers: if it is one less, the condvar may be gone after this.
- * If destroy has taken this one for dead, it is another one's memory by now.
+ * The state and the word are unlike what was here before, and what will be. So
+ * a late user of a former condvar changes the word at most, and does not sleep.
+ */
+void shared_cond_init(struct shared_cond *s)
+{
+	uint64_t seed = (uint64_t)clock_now() * UINT64_C(0x9e3779b97f4a7c15);
+
+	store_relaxed(&s->state, seed & SHARED_NUMBERS);
+	store_relaxed(&s->word, (uint32_t)seed);
+	store_relaxed(&s->users, seed & USERS_LIVES);
+}
+
+/*
+ * Add @more waiters or wakers. If it is one less, the condvar may be gone after
+ * this. If destroy has taken the caller for dead, the memory may be another
+ * condvar's by now, of another life, and nothing is written.
  */
 static void users_add(struct shared_cond *s, uint64_t more, uint64_t life)
 {
@@ -67,10 +103,9 @@ static void users_add(struct shared_cond *s, uint64_t more, uint64_t life)
 		futex_wake(LOW_HALF(&s->users), INT_MAX, true);
 }
 
-void cond_shared_destroy(struct cond *c, futex_word *target)
+void shared_cond_destroy(struct shared_cond *s, futex_word *target)
 {
 	struct deadline deadline = { .clock = CLOCK_MONOTONIC };
-	struct shared_cond *s = &c->shared;
 	uint64_t users = or_relaxed(&s->users, USERS_DESTROYED),
 		 before = ~users;
 	long ret;
@@ -89,7 +124,7 @@ void cond_shared_destroy(struct cond *c, futex_word *target)
 			users = load_acquire(&s->users);
 		} while (users == before && ret != -ETIMEDOUT);
 		/* A thread of this process lives. */
-		if (users == before && !waiter_is_inside(c))
+		if (users == before && !waiter_is_inside(s))
 			break;
 	}
 	/* Another life: who counts out from now on writes nothing. */
@@ -98,7 +133,7 @@ void cond_shared_destroy(struct cond *c, futex_word *target)
 		;
 }
 
-/* Is there a waker other than the caller, who counts? */
+/* Does a waker count, other than the caller, which counts itself? */
 static bool others_wake(uint64_t users)
 {
 	return (users & USERS_WAKERS) != USERS_WAKER;
@@ -109,14 +144,14 @@ static void shared_wake(struct shared_cond *s, int nr, uint32_t kinds,
 			uint64_t life)
 {
 	for (int pass = 0; pass < 2; pass++) {
-		/* Taken for dead by destroy? */
+		/* Has destroy taken the caller for dead? */
 		if ((load_acquire(&s->users) & USERS_LIVES) != life)
 			return;
 		if (nr) {
 			word_change(s);
 			futex_wake_bits(&s->word, nr, true, kinds);
 		}
-		/* It may have taken our wake-up, or never come to its own. */
+		/* It may have taken this wake-up, or died before its own. */
 		if (!others_wake(load_acquire(&s->users)))
 			break;
 		nr = INT_MAX;
@@ -146,8 +181,9 @@ struct shared_member {
 };
 
 /*
- * Return: false if the group has no room. The word changes, too: a broadcaster
- * that does not know of this member finds it changed, and moves nobody.
+ * Join the younger group. Return: false if it has no room. The word changes,
+ * too: a broadcaster that does not know of this member finds another word, and
+ * moves nobody.
  */
 static bool shared_join(struct shared_member *m)
 {
@@ -163,9 +199,11 @@ static bool shared_join(struct shared_member *m)
 }
 
 /*
- * Stop being a member. @ends: as for group_leave(). Return: 0 if unblocked; else
- * @why, or EAGAIN if that is 0. If destroy has taken the process for dead while it
- * was stopped, this may be other memory by now, and the member is unblocked.
+ * Stop being a member, if unblocked or if there is another reason, @why. @ends:
+ * as for group_leave(). Return: 0 if unblocked; otherwise @why, or EAGAIN if
+ * @why is 0 and the caller is still a member. If destroy has taken the process
+ * for dead while it was stopped, the memory may be another condvar's by now:
+ * the member counts as unblocked.
  */
 static int shared_out(struct shared_member *m, int why, bool ends)
 {
@@ -199,7 +237,7 @@ static int shared_sleep(struct shared_member *m,
 	int why = 0;
 
 	for (;;) {
-		/* [S-WORD], and [W-WORD] with an interrupt */
+		/* [S-WORD] with word_change(), [W-WORD] with cond_cancel() */
 		uint32_t word = load_acquire(sleeps_on);
 		int err = shared_out(m, why, false);
 
@@ -215,7 +253,7 @@ static int shared_sleep(struct shared_member *m,
 	}
 }
 
-/* No member any more: the condvar may be gone after this. */
+/* Count out, as a member no more: the condvar may be gone after this. */
 static void shared_leave(struct shared_member *m)
 {
 	users_add(m->s, -USERS_WAITER, m->life);
@@ -232,7 +270,11 @@ static int shared_relock(struct shared_member *m)
 	return user_mutex_lock(m->mutex, moved);
 }
 
-/* As member_ended(). It may have had the wake-up for a signal that it leaves. */
+/*
+ * The thread ends in the middle of its wait, as in member_ended(). The wake-up
+ * for a signal that it leaves to another member may have come to it: it wakes
+ * one.
+ */
 static void shared_ended(struct shared_member *m)
 {
 	if (likely(!m->sleeps))
@@ -245,25 +287,24 @@ static void shared_ended(struct shared_member *m)
 	shared_relock(m);
 }
 
-int cond_shared_wait(struct cond *c, void *mutex,
+int shared_cond_wait(struct shared_cond *s, void *mutex,
 		     const struct deadline *deadline)
 {
 	struct shared_member m __attribute__((cleanup(shared_ended))) = {
-		.s = &c->shared,
-		.life = add_relaxed(&c->shared.users, USERS_WAITER) &
-			USERS_LIVES,
+		.s = s,
+		.life = add_relaxed(&s->users, USERS_WAITER) & USERS_LIVES,
 		.w = waiter_self(),
 		.mutex = mutex,
 	};
 	int err = ENOMEM, lock_err;
 
-	store_relaxed(&m.w->inside, c);
+	store_relaxed(&m.w->inside, s);
 	if (likely(shared_join(&m)))
 		err = user_mutex_unlock(mutex);
 	if (unlikely(err)) {
-		/* What met us meanwhile is not for us. */
+		/* A signal that has met this member goes to another one. */
 		if (err != ENOMEM && shared_out(&m, err, false) == 0)
-			cond_signal(c);
+			shared_cond_wake(s, false, NULL);
 		shared_leave(&m);
 		return err;
 	}
@@ -272,10 +313,11 @@ int cond_shared_wait(struct cond *c, void *mutex,
 	err = shared_sleep(&m, deadline);
 	m.out = true;
 	lock_err = shared_relock(&m);
+	/* The error of the mutex comes first, as in cond_wait(). */
 	return lock_err ? lock_err : err;
 }
 
-/* Unblock one member, if there is one. Return: how many of @kind to wake. */
+/* Unblock one member, if any. Return: how many sleepers of @kind to wake. */
 static int shared_post(struct shared_cond *s, uint32_t *kind)
 {
 	uint64_t seen = load_acquire(&s->state), to;
@@ -293,9 +335,9 @@ static int shared_post(struct shared_cond *s, uint32_t *kind)
 }
 
 /*
- * Unblock all, and move them to @target as planned. If the word is not what it was
- * before they were released, newcomers may sleep there, and nobody is moved.
- * Return: how many have to be woken.
+ * Unblock all members, and move them to @target as planned. If the word is not
+ * what it was before they were released, newcomers may sleep there, and nobody
+ * is moved. Return: how many sleepers have to be woken.
  */
 static int shared_release(struct shared_cond *s, futex_word *target)
 {
@@ -310,13 +352,16 @@ static int shared_release(struct shared_cond *s, futex_word *target)
 			return 0;
 		nr = (seen & SHARED_OLDS) / SHARED_OLD +
 		     (seen & SHARED_YOUNGS) / SHARED_YOUNG;
-		/* The ids of holders in other pid namespaces say nothing. */
+		/*
+		 * It is not asked whether the caller holds the mutex: thread
+		 * ids of other pid namespaces say nothing.
+		 */
 		if (target)
 			plan = policy_plan(load_relaxed(target) == LOCK_FREE ?
 						   MUTEX_FREE :
 						   MUTEX_HELD_BY_OTHER,
 					   (uint32_t)nr);
-		/* Sleepers others have yet to wake may want another mutex. */
+		/* Those whom others have yet to wake may want another mutex. */
 		if (others_wake(load_acquire(&s->users)))
 			plan = PLAN_WAKE_ALL;
 	} while (
@@ -329,22 +374,21 @@ static int shared_release(struct shared_cond *s, futex_word *target)
 	return 0;
 }
 
-void cond_shared_wake(struct cond *c, bool all, futex_word *target)
+void shared_cond_wake(struct shared_cond *s, bool all, futex_word *target)
 {
-	struct shared_cond *s = &c->shared;
 	uint32_t kinds = EVEN | ODD;
 	struct waiter *w;
 	uint64_t before;
 	int nr;
 
-	/* Nobody to release, and nobody else who should have woken somebody? */
+	/* Is there nobody to release, and no waker that may have died? */
 	if (!(load_acquire(&s->state) & SHARED_BLOCKED) &&
 	    !(load_relaxed(&s->users) & USERS_WAKERS))
 		return;
 	/* Like a waiter, a waker lives as long as its process. */
 	w = waiter_self();
 	if (w)
-		store_relaxed(&w->inside, c);
+		store_relaxed(&w->inside, s);
 	if (target)
 		or_relaxed(&s->users, USERS_MOVED);
 	before = add_seq_cst(&s->users, USERS_WAKER);

@@ -2,13 +2,14 @@
 /*
  * Condition variables of several processes: shared.c.
  *
- * All lies in the condvar, which is the only memory that the processes have in
- * common. There is no lock, as its holder could be killed, and no thread id, as
- * processes in different pid namespaces may use the same: each step is a single
- * atomic change of one word, after which the condvar is whole.
+ * All of it lies in the condvar, which is the only memory that the processes
+ * have in common. There is no lock, as its holder could be killed. There is no
+ * thread id, as processes in different pid namespaces may use the same one.
+ * Each step is a single atomic change of one word, after which the condvar is
+ * whole.
  *
- * There are two groups of waiters: the older one gets the signals, the younger one
- * the arrivals. The state of both is one 64-bit word:
+ * There are two groups of waiters. Signals go to the older group, arrivals join
+ * the younger one. The state of both is one 64-bit word:
  *
  *   bits 0-12	young		members of the younger group
  *   bits 13-25	old		members of the older one that no signal was
@@ -25,25 +26,27 @@
  *					post or release, if old is 0
  *   post	old - 1, tokens + 1	by a signaller, if old is more than 1
  *   release	as close		by a signaller, if old is 1: the signal
- *					is for that one
+ *					is for that member
  *   broadcast	number + 2, the rest 0	by a broadcaster
  *   take	tokens - 1		by a member of the older group
- *   leave	young - 1; old - 1, if no tokens	by a member of that
- *   end	young - 1; old - 1, if old > 0	by one whose thread ends
+ *   leave	young - 1, or old - 1 if no tokens
+ *					by a member of that group
+ *   end	young - 1, or old - 1 if old > 0
+ *					by a member of that group whose thread
+ *					ends
  *
- * Bounds. 2^13 - 1 members of a group; whoever comes then returns spuriously.
- * 2^24 waiters and 2^20 wakers at once, the killed ones included. A member
- * that is stopped while the number grows by exactly a multiple of 2^25 takes a
- * later group for its own. Who was taken for dead and comes back takes what is
- * there by then for the same condvar if it has the same life, one of 2^18.
+ * Bounds: 2^13 - 1 members of a group; a thread that comes then returns
+ * spuriously. 2^24 waiters and 2^20 wakers at once, the killed ones included. A
+ * member that is stopped while the number grows by exactly a multiple of 2^25
+ * takes a later group for its own. A thread that was taken for dead and comes
+ * back takes another condvar in the same memory for its own if that has the
+ * same life, one of 2^18.
  */
 #ifndef DROVER_COND_SHARED_H
 #define DROVER_COND_SHARED_H
 
 #include "base/waiter.h"
 #include "mutex/user_mutex.h"
-
-struct cond;
 
 /* struct shared_cond::state */
 #define SHARED_MOST    ((UINT64_C(1) << 13) - 1)
@@ -72,10 +75,11 @@ struct cond;
  * @state: of both groups
  * @word: what members sleep on. Changed after each change of the state that may
  *	  end a sleep, and by each member before it sleeps.
- * @users: who will still touch the condvar: waiters, and wakers, which may not
- *	   have woken yet whom they should; flags; and its life, which destroy
- *	   changes: who comes late sees that and writes nothing but, if stopped
- *	   before word_change(), 1 more to @word
+ * @users: how many waiters will still touch the condvar, and how many wakers,
+ *	   which may not have woken yet those they should; flags; and the life
+ *	   of the condvar, which destroy changes. A thread that comes late sees
+ *	   another life and writes nothing; if it was stopped just before
+ *	   word_change() it adds 1 to @word.
  * @flags: struct cond's
  */
 struct shared_cond {
@@ -86,16 +90,20 @@ struct shared_cond {
 	_Atomic uint32_t flags;
 };
 
-/* @target: NULL, or where members were moved, who are woken there. */
-APART void cond_shared_destroy(struct cond *c, futex_word *target);
+void shared_cond_init(struct shared_cond *s);
 
-/* Return: as cond_wait(), and ENOMEM, with @mutex held, if there is no room. */
-APART int cond_shared_wait(struct cond *c, void *mutex,
+/* @target: NULL, or the word to which members were moved: it wakes all there. */
+APART void shared_cond_destroy(struct shared_cond *s, futex_word *target);
+
+/* Return: as cond_wait(); or ENOMEM, with @mutex held, if there is no room. */
+APART int shared_cond_wait(struct shared_cond *s, void *mutex,
 			   const struct deadline *deadline);
+
 /*
- * A signal, or a broadcast to @all. @target: NULL, or the word of a shared mutex,
- * three states: they may be moved there.
+ * A signal, or a broadcast to @all. @target: NULL, or the word of a shared
+ * mutex of three states, to which members may be moved.
  */
-APART void cond_shared_wake(struct cond *c, bool all, futex_word *target);
+APART void shared_cond_wake(struct shared_cond *s, bool all,
+			    futex_word *target);
 
 #endif /* DROVER_COND_SHARED_H */

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
-/* Waiting on a condition variable of this process. */
-#include "cond/cond.h"
+/* The door to a wait, and the wait in a group. */
+#include "cond/group.h"
 
 /**
  * struct member - a thread that waits in a group
- * @g: its group, pinned
- * @w: the thread
+ * @g: its group, which it has pinned
+ * @w: what other threads see of it
  * @mutex: the mutex it released and will lock again
  * @movable: the same, or NULL if nobody may be moved there
- * @word: where the sleepers of @mutex wait
+ * @word: where the sleepers of @mutex wait; set by user_mutex_holder()
  * @owns: it has the mutex already, by requeue-PI
- * @lock_err: what locking that way answered
- * @interrupts: of @g, when it began to poll
- * @sleeps: between the release of the mutex and its return
+ * @lock_err: the answer when the mutex was locked that way
+ * @cancels: the cancels of @g when it began to poll
+ * @sleeps: it is between the release of the mutex and the end of its sleep
  */
 struct member {
 	struct group *g;
@@ -22,13 +22,14 @@ struct member {
 	futex_word *word;
 	bool owns;
 	int lock_err;
-	uint32_t interrupts;
+	uint32_t cancels;
 	bool sleeps;
 };
 
 /*
- * For requeue-PI also the closed group is joined, if all earlier signals have
- * been taken: the kernel chooses by priority among those in one group.
+ * A thread that waits for requeue-PI joins the closed group, too, if all
+ * earlier signals have been taken: the kernel chooses by priority only among
+ * the members of one group.
  */
 COLD static struct group *cond_pin_closed(struct cond *c)
 {
@@ -42,36 +43,9 @@ COLD static struct group *cond_pin_closed(struct cond *c)
 	return NULL;
 }
 
-/* Start the open group. Return: NULL without memory. */
-static inline struct group *group_new(struct cond *c, struct member *m,
-				      futex_word *pi_target)
-{
-	struct group *g = spare_get(m->w), *closed = cond_closed(c);
-
-	if (unlikely(!g))
-		return NULL;
-	store_relaxed(&g->state, GROUP_BLOCKED | (pi_target ? 0 : GROUP_AWAKE));
-	store_relaxed(&g->owner, c);
-	store_relaxed(&g->mutex, m->movable);
-	store_relaxed(&g->pi_target, pi_target);
-	store_relaxed(&g->ahead, 0);
-	/*
-	 * [G-REF] Pairs with the acquire in group_pin(). Without it a thread
-	 * with an old pointer could pin the group and see its former owner.
-	 */
-	store_release(&g->refs, 1);
-	/*
-	 * A closed group that timeouts have used up is still named in @closed,
-	 * and may be the very one we were given: it must not be both, or
-	 * arrivals would join those whom signals go to.
-	 */
-	cond_set_groups(c, closed == g ? NULL : closed, g);
-	return g;
-}
-
 /*
- * Join the open group, or start one. @pi_word: where the kernel may hand the
- * mutex over, or NULL. Return: 0, ENOMEM or EINVAL.
+ * Join the open group, or start one. @pi_word: the word of the mutex, if the
+ * kernel can hand that over; or NULL. Return: 0, ENOMEM or EINVAL.
  */
 static inline int cond_join(struct cond *c, struct member *m,
 			    futex_word *pi_word)
@@ -89,13 +63,14 @@ static inline int cond_join(struct cond *c, struct member *m,
 	if (!group_pin(g, c))
 		g = unlikely(pi_target) ? cond_pin_closed(c) : NULL;
 	if (!g) {
-		g = group_new(c, m, pi_target);
+		g = group_start(c, m->w, m->movable, pi_target);
 		err = unlikely(!g) ? ENOMEM : 0;
 	} else if (unlikely(load_relaxed(&g->pi_target) != pi_target) &&
 		   (pi_target || load_relaxed(&g->pi_target) != pi_word)) {
 		/*
-		 * Sleepers for requeue-PI must all want the same mutex. Once
-		 * that is refused, arrivals for it have no target.
+		 * All members that sleep for requeue-PI must want the same
+		 * mutex. Once requeue-PI is refused, arrivals have no target,
+		 * and may still join members that wait for the same mutex.
 		 */
 		group_unpin(g);
 		err = EINVAL;
@@ -109,46 +84,10 @@ static inline int cond_join(struct cond *c, struct member *m,
 	return err;
 }
 
-/* Be out, if that was posted or released. @state: the one last seen; updated */
-static bool group_take(struct group *g, uint64_t *state)
-{
-	for (;;) {
-		if (*state & GROUP_RELEASED)
-			return true;
-		if (!(*state & GROUP_TOKENS))
-			return false;
-		if (cas_acq_rel(&g->state, state, *state - GROUP_TOKEN))
-			return true;
-	}
-}
-
 /*
- * Stop being a member, unless unblocked. @ends: the thread ends in the middle of
- * the wait: if it can, it leaves a signal to another one, who is woken. Blocks
- * while the group is claimed. Return: false if unblocked, as after group_take().
- */
-APART static bool group_leave(struct group *g, bool ends)
-{
-	uint64_t state;
-	bool leaves;
-
-	lock_take(&g->claim);
-	state = load_acquire(&g->state);
-	/* Who cannot use a token leaves it to another, if there is one. */
-	leaves = (ends && group_nr_blocked(state)) || !group_take(g, &state);
-	if (leaves)
-		state = sub_acq_rel(&g->state, GROUP_BLOCKED);
-	lock_drop(&g->claim);
-	if (leaves && ends && state & GROUP_TOKENS &&
-	    !load_relaxed(&g->pi_target))
-		futex_wake(LOW_HALF(&g->state), 1, false);
-	return leaves;
-}
-
-/*
- * Does the poll end before a sleep? A token may be taken by any of several
- * members. With one CPU the others had better sleep until there is more to do,
- * so there it is not what was polled for.
+ * Has the poll brought what it is for? A token may be taken by any of several
+ * members. With one CPU the other members had better sleep until there is more
+ * to do, so there a token does not end the poll.
  */
 static bool poll_signal(void *arg)
 {
@@ -157,21 +96,21 @@ static bool poll_signal(void *arg)
 
 	return word & GROUP_RELEASED ||
 	       (word & GROUP_TOKENS && poll_has_cpu()) ||
-	       (word & GROUP_INTERRUPTS) != m->interrupts;
+	       (word & GROUP_CANCELS) != m->cancels;
 }
 
 /*
  * A wake-up brought neither release nor token: another member, which was awake,
  * has taken the token.
  *
- * If members may have been moved, we may have slept on the mutex, and the one
- * wake-up of its unlock may have come to us. The next in its queue has nobody
- * else to wake it.
+ * If members may have been moved, this one may have slept on the mutex, and the
+ * one wake-up of an unlock may have come to it. It then has the duty "unneeded"
+ * (cond.h): no other thread will wake the next one on the mutex.
  */
 COLD static void member_woken_for_nothing(struct member *m, uint64_t state)
 {
 	if (m->lock_err)
-		return; /* the caller has to hear of it */
+		return; /* member_sleep() is about to return it */
 	if (m->owns) {
 		m->owns = false;
 		user_mutex_unlock(m->mutex);
@@ -182,9 +121,23 @@ COLD static void member_woken_for_nothing(struct member *m, uint64_t state)
 }
 
 /*
- * Wait as a member until unblocked. Return: 0; ETIMEDOUT, ECANCELED or what
- * locking the mutex has said if not, and then no member any more. The reference
- * stays.
+ * Wait as a member until unblocked. Return: 0 if unblocked; ETIMEDOUT,
+ * ECANCELED, or the error of the mutex if not, and then the caller is no member
+ * any more. It keeps its pin in any case.
+ *
+ * The kernel compares the word before it lets a thread sleep:
+ *
+ *	CPU 0: member				CPU 1: signaller
+ *
+ *	load word: nothing for it
+ *	FUTEX_WAIT:				change word: post or release
+ *	 lock the hash bucket			FUTEX_WAKE or FUTEX_CMP_REQUEUE:
+ *	 load word, compare			 lock the hash bucket
+ *	 enqueue, unlock			 wake or move who is enqueued
+ *
+ * If CPU 0 has the bucket first, CPU 1 finds it enqueued. If CPU 1 has the
+ * bucket first, CPU 0 finds the new word and does not sleep. So no wake-up is
+ * lost.
  */
 static inline int member_sleep(struct member *m,
 			       const struct deadline *deadline)
@@ -194,7 +147,7 @@ static inline int member_sleep(struct member *m,
 	int why;
 
 	for (;;) {
-		/* [G-STATE], and [W-WORD] with group_interrupt() */
+		/* [G-STATE] with group_unblock(), [W-WORD] with group_cancel() */
 		uint64_t state = load_acquire(&g->state);
 
 		if (group_take(g, &state))
@@ -210,9 +163,12 @@ static inline int member_sleep(struct member *m,
 			why = ECANCELED;
 		if (why)
 			return group_leave(g, false) ? why : 0;
-		/* Before it is cleared no member sleeps, and nobody is woken. */
-		if (state & GROUP_AWAKE)
-			and_relaxed(&g->state, ~GROUP_AWAKE);
+		/*
+		 * As long as the bit is set nobody sleeps, and no signaller
+		 * wakes. So it is cleared first, and the state looked at again.
+		 */
+		if (state & GROUP_NO_SLEEPERS)
+			and_relaxed(&g->state, ~GROUP_NO_SLEEPERS);
 		else if (unlikely(load_relaxed(&g->pi_target))) {
 			ret = cond_pi_wait(g, (uint32_t)state, deadline);
 			m->owns = ret == 0;
@@ -225,7 +181,11 @@ static inline int member_sleep(struct member *m,
 	}
 }
 
-/* Take the mutex, and let go of the group; after a move wake ahead, policy.c. */
+/*
+ * Drop the pin, and take the mutex. If members were moved, the caller has the
+ * duty "woken" (cond.h), and the first to find the mutex free wakes more
+ * threads there: WAKE_AHEAD, policy.c. Return: the error of the mutex.
+ */
 static inline int member_relock(struct member *m)
 {
 	bool moved = load_relaxed(&m->g->state) & GROUP_MOVED;
@@ -242,7 +202,10 @@ static inline int member_relock(struct member *m)
 	/* From here on the condvar may no longer exist. */
 	if (unlikely(m->owns))
 		return m->lock_err;
-	/* A recursive mutex that is still ours never becomes free. */
+	/*
+	 * A mutex from which nobody can be moved is not polled: one of them is
+	 * a recursive mutex that is still the caller's, and never becomes free.
+	 */
 	if (holder == MUTEX_UNMOVABLE ||
 	    !poll_before_sleep(&thread_this.for_mutexes, user_mutex_poll,
 			       m->mutex, INT64_MAX))
@@ -255,7 +218,7 @@ static inline int member_relock(struct member *m)
 /*
  * The thread ends in the middle of its wait: a signal handler has called
  * pthread_exit(). Its clean-up handlers find the mutex locked, as after a
- * cancellation, and no signal is consumed that another member can have.
+ * cancellation. It consumes no signal that another member can use.
  */
 static void member_ended(struct member *m)
 {
@@ -266,15 +229,14 @@ static void member_ended(struct member *m)
 	member_relock(m);
 }
 
-/* How long a thread sleeps that has no memory to wait in. */
+/* How long a thread sleeps at most if it has no memory to wait in. */
 #define NAP_NS (10 * 1000 * NS_PER_US)
 
 /*
- * No memory to wait in. A spurious return is allowed and loses nothing: the
- * caller looks at its predicate again.
+ * There is no memory to wait in, or it is not ours to wait in. A spurious
+ * return is allowed and loses nothing: the caller looks at its predicate again.
  */
-COLD static int cond_wait_spuriously(void *mutex,
-				     const struct deadline *deadline)
+COLD static int wait_spuriously(void *mutex, const struct deadline *deadline)
 {
 	int64_t left = time_left(deadline);
 	int64_t until = clock_now() + (left < NAP_NS ? left : NAP_NS);
@@ -291,29 +253,39 @@ COLD static int cond_wait_spuriously(void *mutex,
 }
 
 /*
- * What is special about a wait: the mutex has to be looked at, several processes
- * use the condvar, or there are foreign waiters. Return: whether all of it is
- * done, with @err; else the caller goes on.
+ * Something is special about a wait: the mutex is not a plain one, there is no
+ * memory for the thread's waiter, several processes use the condvar, or it has
+ * foreign waiters. Return: true if the wait is over, with its result in @err;
+ * false if it goes on in a group.
  */
-APART static bool cond_wait_special(struct cond *c, struct member *m,
-				    const struct deadline *deadline,
-				    futex_word **pi_word, int *err)
+APART static bool wait_special(struct cond *c, struct member *m,
+			       const struct deadline *deadline,
+			       futex_word **pi_word, int *err)
 {
-	/* With foreign waiters it is theirs, if nobody has waited here before. */
-	bool ours = !(load_relaxed(&c->flags) & COND_SPECIAL) ||
-		    load_relaxed(&c->generation);
+	uint32_t flags = load_relaxed(&c->flags);
 
 	*err = user_mutex_prepare(m->mutex, &m->movable, pi_word);
 	if (*err)
 		return true;
-	if (m->w && ours && !cond_is_shared(c))
-		return false;
 	*err = ENOMEM;
-	if (m->w && cond_is_shared(c))
-		*err = cond_shared_wait(c, m->mutex, deadline);
+	if (m->w && flags & COND_SHARED)
+		*err = shared_cond_wait(&c->shared, m->mutex, deadline);
+	else if (m->w && !(flags & COND_SPECIAL && foreign_alone(c)))
+		return false;
 	if (*err == ENOMEM)
-		*err = cond_wait_spuriously(m->mutex, deadline);
+		*err = wait_spuriously(m->mutex, deadline);
 	return true;
+}
+
+/*
+ * The mutex is broken: its unlock has failed. If a signal has met this member
+ * meanwhile, the signal goes to another thread that waits.
+ */
+COLD static void leave_without_sleep(struct cond *c, struct member *m)
+{
+	if (!group_leave(m->g, false))
+		signal_private(c);
+	group_unpin(m->g);
 }
 
 int cond_wait(struct cond *c, void *mutex, const struct deadline *deadline)
@@ -327,26 +299,23 @@ int cond_wait(struct cond *c, void *mutex, const struct deadline *deadline)
 	PROBE(wait, c, mutex);
 	if ((unlikely(!m.w || load_relaxed(&c->flags) & COND_SPECIAL) ||
 	     unlikely(!user_mutex_is_plain(mutex))) &&
-	    cond_wait_special(c, &m, deadline, &pi_word, &err))
+	    wait_special(c, &m, deadline, &pi_word, &err))
 		return err;
 	err = cond_join(c, &m, pi_word);
 	if (unlikely(err == ENOMEM))
-		return cond_wait_spuriously(mutex, deadline);
+		return wait_spuriously(mutex, deadline);
 	if (unlikely(err))
 		return err;
 	err = user_mutex_unlock(mutex);
 	if (unlikely(err)) {
-		/* Broken. A signal that met us goes to whoever waits now. */
-		if (!group_leave(m.g, false))
-			cond_signal(c);
-		group_unpin(m.g);
+		leave_without_sleep(c, &m);
 		return err;
 	}
 
 	m.sleeps = true;
-	store_seq_cst(&m.w->group, m.g); /* [W-CANCEL] [W-INTERRUPT] */
-	m.interrupts = load_relaxed(&m.g->state) & GROUP_INTERRUPTS;
-	/* About as long as a wake-up takes, if such polls pay: base/poll.h */
+	store_seq_cst(&m.w->group, m.g); /* [W-CANCEL] [W-PI] */
+	m.cancels = load_relaxed(&m.g->state) & GROUP_CANCELS;
+	/* For about as long as a wake-up takes, if polls pay: base/poll.h */
 	if (likely(!load_relaxed(&m.g->pi_target)))
 		poll_before_sleep(&thread_this.for_signals, poll_signal, &m,
 				  deadline ? time_left(deadline) : INT64_MAX);
@@ -354,5 +323,10 @@ int cond_wait(struct cond *c, void *mutex, const struct deadline *deadline)
 	store_relaxed(&m.w->group, NULL);
 	m.sleeps = false;
 	lock_err = member_relock(&m);
+	/*
+	 * An error of the mutex is more than that the time ran out, or that the
+	 * thread is cancelled: the caller may have to repair what the mutex
+	 * protects (EOWNERDEAD), or does not have the mutex at all.
+	 */
 	return lock_err ? lock_err : err;
 }

@@ -128,7 +128,8 @@ static inline void mutex_drop_plain(struct mutex *m)
 
 /*
  * Take one that is no PI futex, and leave it contended: other threads may be
- * asleep on it, as those are that a requeue has moved.
+ * asleep on it, for example because a requeue has moved them there. The caller
+ * has the duty "woken" of the table in cond/cond.h, and becomes the "holder".
  */
 int mutex_take_contended(struct mutex *m, const struct deadline *deadline);
 

@@ -24,7 +24,10 @@ int user_mutex_lock(void *mutex, bool moved)
 {
 	struct mutex *m = mutex;
 
-	/* A shared condvar that once moved its waiters has other mutexes, too. */
+	/*
+	 * The duty "woken", cond/cond.h. The other kinds of mutex: a shared
+	 * condvar that moved its waiters once may be used with them, too.
+	 */
 	if (moved && !mutex_is_pi(m) && !mutex_held_by_caller(m))
 		return mutex_take_contended(m, NULL);
 	return mutex_lock_slow(m, NULL, false);

@@ -41,7 +41,8 @@ int user_mutex_unlock(void *mutex);
 
 /*
  * Take it; 0 or an errno value. @moved: the caller may have slept on the mutex
- * without the mutex's knowledge, so others may still: it is left contended.
+ * without the mutex's knowledge, and others may still sleep there. It has the
+ * duty "woken" of the table in cond/cond.h: the mutex is left contended.
  */
 int user_mutex_lock(void *mutex, bool moved);
 

@@ -48,10 +48,16 @@ static int drop_in_cond_destroy(pthread_cond_t *cond)
  * The caller may have the asynchronous type: while it waits, a cancellation is
  * deferred, for it could come between two steps of the protocol.
  *
- * [W-SEEN] The canceller marks the thread, then raises its count of
- * cancellations; here the count is read first. Otherwise a mark could be missed
- * whose cancellation is taken for one that has been seen, and the thread would
- * sleep with it.
+ * [W-SEEN] A thread may be cancelled as it begins to wait.
+ *
+ *	CPU 0: waits				CPU 1: cancels it
+ *
+ *						glibc marks the thread
+ *	acquire: note cancellations	<---	release: cancellations + 1
+ *	look for the mark
+ *
+ * If CPU 0 notes the new count it also finds the mark. Otherwise it would take the
+ * cancellation for one that it has seen, and would sleep with it pending.
  */
 static int wait_cancellable(struct cond *c, pthread_mutex_t *mutex,
 			    const struct deadline *deadline)
@@ -102,12 +108,12 @@ static int drop_in_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
 
 ONE_LINE static int drop_in_cond_signal(pthread_cond_t *cond)
 {
-	return cond_unless_idle(cond_of(cond), cond_signal);
+	return cond_signal(cond_of(cond));
 }
 
 ONE_LINE static int drop_in_cond_broadcast(pthread_cond_t *cond)
 {
-	return cond_unless_idle(cond_of(cond), cond_broadcast);
+	return cond_broadcast(cond_of(cond), NULL);
 }
 
 /* Whatever finds it finds the same. */
@@ -139,7 +145,7 @@ static int drop_in_cancel(pthread_t thread)
 		find_glibc_cancel();
 	err = load_relaxed(&glibc_cancel)(thread);
 	if (!err)
-		cond_interrupt(thread); /* a release, too: [W-SEEN] */
+		cond_cancel(thread); /* a release, too: [W-SEEN] */
 	pthread_setcancelstate(state, &ignored);
 	return err;
 }

@@ -5,7 +5,7 @@
 
 #include <pthread.h>
 
-#include "cond/cond.h"
+#include "cond/group.h"
 
 /*
  * The version of the condition variables that the port of glibc began with, or

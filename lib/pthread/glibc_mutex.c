@@ -135,9 +135,9 @@ int user_mutex_lock(void *mutex, bool moved)
 	int err = pthread_mutex_lock(mutex);
 
 	/*
-	 * Every thread that may have been moved does what a sleeper of the
-	 * mutex does: that nobody of its group is left proves nothing about
-	 * those who queued behind it.
+	 * The duty "woken", cond/cond.h: every thread that may have been moved
+	 * does what a sleeper of the mutex does. That no member of its group is
+	 * left proves nothing about the threads that queued behind it.
 	 */
 	if (moved && !err)
 		lock_set_contended(WORD(mutex));

@@ -3,21 +3,21 @@
  * States inside the library, to which the test is linked, that are rarely met.
  *
  * A waiter's time runs out while a signaller, which is the test itself, has
- * claimed its group for another waiter: it must still time out, and lends the
- * signaller its priority. It once slept until the claim was over, but only the
- * other was woken. And counters are brought to where they wrap: the interrupts of
- * a group, and the generations of forks.
+ * the lock of its group for another waiter: it must still time out, and lends the
+ * signaller its priority. It once slept until the lock was dropped, but only the
+ * other was woken. And counters are brought to where they wrap: the cancellations
+ * of a group, and the generations of forks.
  */
 /* The member of a group is not the member of a fixture. */
 #define member group_member
-#include "cond/cond.h"
+#include "cond/group.h"
 #undef member
 
 #include "../cond/steps.h"
 #include "fake_futex.h"
 
-#define PRIORITY      7
-#define NR_INTERRUPTS 300 /* more than twice what there is room for */
+#define PRIORITY   7
+#define NR_CANCELS 300 /* more than twice what there is room for */
 
 static struct cond *const inside = (struct cond *)&cond;
 static bool real_time, rushed;
@@ -61,7 +61,7 @@ STEP(late)
 
 /*
  * The late one's time is over, and it sleeps once more. Again, with more time, if
- * the timeout did not meet the claim or the late one was quicker to get the
+ * the timeout did not meet the lock or the late one was quicker to get the
  * signal, which both may have.
  */
 STEP(signal_late)
@@ -71,13 +71,13 @@ STEP(signal_late)
 	bool met = false;
 
 	cond_lock(inside);
-	g = group_claim(load_relaxed(&inside->open), inside);
+	g = group_lock_blocked(load_relaxed(&inside->open), inside);
 	if (!g)
 		tap_bail("nobody waits");
 	lock_drop(&inside->lock);
 	do_time_passes(NULL);
 	while (late->turn < 0 && !met) {
-		met = blocked_in_futex(getpid(), late->tid, &g->claim.pi) == 1;
+		met = blocked_in_futex(getpid(), late->tid, &g->lock.pi) == 1;
 		sched_yield();
 	}
 	rushed = met && priority_now() == PRIORITY;
@@ -92,14 +92,14 @@ STEP(signal_late)
 	return scene.again ? STEPS_END : 0;
 }
 
-/* interrupts N: after each the group has N who are blocked */
-STEP(interrupts)
+/* cancels N: after each the group has N who are blocked */
+STEP(cancels)
 {
 	struct group *g = load_relaxed(&inside->open);
 	bool exact = true;
 
-	for (int i = 0; i < NR_INTERRUPTS; i++) {
-		group_interrupt(g, UINT32_MAX);
+	for (int i = 0; i < NR_CANCELS; i++) {
+		group_cancel(g, UINT32_MAX);
 		exact = exact && group_blocked(g) == args[0];
 	}
 	return exact;
@@ -122,8 +122,8 @@ int main(int argc, char **argv)
 	real_time = fifo_permitted() && poll_has_cpu();
 	fake_futex_start((struct fake_futex){ 0 });
 	scene_start("", "normal", false);
-	tap_ok(scene_holds("wait 4; interrupts 4 = 1; waiting = 4"),
-	       "interrupts that wrap count nobody in or out, nor return any");
+	tap_ok(scene_holds("wait 4; cancels 4 = 1; waiting = 4"),
+	       "cancellations that wrap count nobody in or out, nor return any");
 	/* From the first mutex on that inherits priorities. */
 	lock_use_pi();
 	scene_start("", "normal", false);

@@ -6,7 +6,7 @@
  *
  * APIs: drover pthread
  */
-#include "cond/cond.h"
+#include "cond/group.h"
 #include "api.h"
 #include "blocked.h"
 

@@ -26,7 +26,7 @@ static _Thread_local int nr_passed;
 static atomic_bool is_late; /* who is woken does not come back */
 static _Thread_local void (*before_requeue)(void); /* called once */
 static _Thread_local bool pi_again;		   /* once */
-static atomic_bool pi_refused;
+static atomic_bool pi_is_refused;
 static _Thread_local bool settles;
 
 static long failed(int error)
@@ -70,7 +70,7 @@ long raw_futex_call(_Atomic uint32_t *word, int op, uint32_t val,
 		if (door_answer != GO_ON)
 			return door_answer ? failed(door_answer) : 0;
 	}
-	if (command == FUTEX_WAIT_REQUEUE_PI && pi_refused)
+	if (command == FUTEX_WAIT_REQUEUE_PI && pi_is_refused)
 		return failed(EPERM);
 	if (command == FUTEX_CMP_REQUEUE_PI && pi_again) {
 		pi_again = false;
@@ -211,7 +211,7 @@ STEP(each_has_returned_one)
 }
 
 STEP_DO(requeue_pi_again, pi_again = args[0]);
-STEP_DO(requeue_pi_refused, pi_refused = args[0]);
+STEP_DO(requeue_pi_refused, pi_is_refused = args[0]);
 STEP_DO(wakers_are_late, settles = args[0]);
 
 /* With a private and with a shared condvar. */

@@ -23,56 +23,56 @@
 /* Longer than it takes until a process is taken for dead. */
 #define LONG_NS (2500 * NS_PER_MS)
 
-static struct arena {
+static struct area {
 	api_cond_t cond;
 	api_mutex_t mutex;
 	atomic_int nr_waiting, nr_returned;
 	atomic_bool is_over;
 	atomic_int nr_asked, nr_acted; /* of the other to act */
-} * arena;
+} * area;
 
 static int memory; /* its file */
 static pid_t pids[MOST_PROCESSES];
 static int nr_pids;
 static uint64_t seed;
 
-static struct arena *arena_map(void)
+static struct area *area_map(void)
 {
-	struct arena *map = mmap(NULL, sizeof(*map), PROT_READ | PROT_WRITE,
-				 MAP_SHARED, memory, 0);
+	struct area *map = mmap(NULL, sizeof(*map), PROT_READ | PROT_WRITE,
+				MAP_SHARED, memory, 0);
 
 	if (map == MAP_FAILED)
 		tap_bail("mmap: %s", strerror(errno));
 	return map;
 }
 
-static void arena_start(const char *kind)
+static void area_start(const char *kind)
 {
-	if (arena)
-		munmap(arena, sizeof(*arena));
+	if (area)
+		munmap(area, sizeof(*area));
 	close(memory);
-	memory = memfd_create("arena", MFD_CLOEXEC);
-	if (memory < 0 || ftruncate(memory, sizeof(*arena)))
+	memory = memfd_create("area", MFD_CLOEXEC);
+	if (memory < 0 || ftruncate(memory, sizeof(*area)))
 		tap_bail("memfd_create: %s", strerror(errno));
-	arena = arena_map();
-	MUST(kind_mutex_init(&arena->mutex, kind_named(kind), true));
-	MUST(kind_cond_init(&arena->cond, true));
+	area = area_map();
+	MUST(kind_mutex_init(&area->mutex, kind_named(kind), true));
+	MUST(kind_cond_init(&area->cond, true));
 }
 
 static int repaired(int err)
 {
-	return err == EOWNERDEAD ? API(mutex_consistent)(&arena->mutex) : err;
+	return err == EOWNERDEAD ? API(mutex_consistent)(&area->mutex) : err;
 }
 
 static void lock(void)
 {
-	MUST(repaired(api_mutex_lock(&arena->mutex)));
+	MUST(repaired(api_mutex_lock(&area->mutex)));
 }
 
 static pid_t start(void (*body)(void))
 {
 	const char *stage = watchdog_stage;
-	struct arena *here;
+	struct area *here;
 	pid_t pid = fork();
 
 	if (pid < 0)
@@ -82,9 +82,9 @@ static pid_t start(void (*body)(void))
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	watchdog(stage);
 	/* Elsewhere than in the parent, whose mapping goes. */
-	here = arena_map();
-	munmap(arena, sizeof(*arena));
-	arena = here;
+	here = area_map();
+	munmap(area, sizeof(*area));
+	area = here;
 	body();
 	_exit(0);
 }
@@ -101,21 +101,21 @@ static int reap(pid_t pid)
 static void wait_once(void)
 {
 	lock();
-	arena->nr_waiting++;
-	if (repaired(api_cond_wait(&arena->cond, &arena->mutex)))
+	area->nr_waiting++;
+	if (repaired(api_cond_wait(&area->cond, &area->mutex)))
 		_exit(1);
-	arena->nr_returned++;
-	api_mutex_unlock(&arena->mutex);
+	area->nr_returned++;
+	api_mutex_unlock(&area->mutex);
 }
 
 /* wait N: so many processes, asleep */
 STEP(wait)
 {
 	for (int i = 0; i < args[0]; i++) {
-		int nr = arena->nr_waiting + 1;
+		int nr = area->nr_waiting + 1;
 
 		pids[nr_pids++] = start(wait_once);
-		reached(&arena->nr_waiting, nr);
+		reached(&area->nr_waiting, nr);
 		place_settled(pids[nr_pids - 1], pids[nr_pids - 1], NULL);
 	}
 	return 0;
@@ -144,17 +144,17 @@ STEP(asleep)
 STEP(signals)
 {
 	for (int i = 1; i <= nr_pids; i++) {
-		signal_as(&arena->cond, &arena->mutex, args[0]);
-		reached(&arena->nr_returned, i);
+		signal_as(&area->cond, &area->mutex, args[0]);
+		reached(&area->nr_returned, i);
 		if (do_asleep(NULL) != nr_pids - i)
 			return 0;
 	}
 	return 1;
 }
 
-STEP_IS(broadcast, api_cond_broadcast(&arena->cond));
-STEP_IS(lock, api_mutex_lock(&arena->mutex));
-STEP_IS(unlock, api_mutex_unlock(&arena->mutex));
+STEP_IS(broadcast, api_cond_broadcast(&area->cond));
+STEP_IS(lock, api_mutex_lock(&area->mutex));
+STEP_IS(unlock, api_mutex_unlock(&area->mutex));
 
 static int wait_till(int64_t ns)
 {
@@ -162,21 +162,21 @@ static int wait_till(int64_t ns)
 	int err;
 
 	lock();
-	err = repaired(api_cond_clockwait(&arena->cond, &arena->mutex,
+	err = repaired(api_cond_clockwait(&area->cond, &area->mutex,
 					  CLOCK_MONOTONIC, &end));
-	api_mutex_unlock(&arena->mutex);
+	api_mutex_unlock(&area->mutex);
 	return err;
 }
 
 STEP_IS(time_out, wait_till(-1));
-STEP_IS(destroy, api_cond_destroy(&arena->cond));
-STEP_DO(fill, memset(&arena->cond, args[0], sizeof(arena->cond)));
+STEP_IS(destroy, api_cond_destroy(&area->cond));
+STEP_DO(fill, memset(&area->cond, args[0], sizeof(area->cond)));
 
 STEP(filled)
 {
-	const unsigned char *at = (const void *)&arena->cond;
+	const unsigned char *at = (const void *)&area->cond;
 
-	for (size_t i = 0; i < sizeof(arena->cond); i++)
+	for (size_t i = 0; i < sizeof(area->cond); i++)
 		if (at[i] != args[0])
 			return 0;
 	return 1;
@@ -207,10 +207,10 @@ STEP(usable)
 {
 	do_wait((long[]){ 1 });
 	for (int i = 0; i <= args[0]; i++)
-		api_cond_signal(&arena->cond);
+		api_cond_signal(&area->cond);
 	do_end(NULL);
 	do_wait((long[]){ 3 });
-	api_cond_broadcast(&arena->cond);
+	api_cond_broadcast(&area->cond);
 	return do_end(NULL) == 3;
 }
 
@@ -221,14 +221,14 @@ static atomic_bool is_destroyed;
 
 static void *destroy(void *arg)
 {
-	api_cond_destroy(&arena->cond);
+	api_cond_destroy(&area->cond);
 	is_destroyed = true;
 	return arg;
 }
 
 STEP(thread_is_stopped)
 {
-	fixture = fixture_of(&arena->cond, &arena->mutex, 1);
+	fixture = fixture_of(&area->cond, &area->mutex, 1);
 	fixture_add(&fixture, 1);
 	hold_off(fixture.members[0].thread);
 	return 0;
@@ -288,7 +288,7 @@ static const struct scene {
 
 /* ---- calls that are interrupted ---- */
 
-STEP_IS(signal, api_cond_signal(&arena->cond));
+STEP_IS(signal, api_cond_signal(&area->cond));
 
 STEP(broadcast_held)
 {
@@ -332,7 +332,7 @@ static void test_killed(void)
 	bool ok = true;
 
 	watchdog(call->name);
-	arena_start("robust");
+	area_start("robust");
 	place = 1 + random_below(&seed, stride);
 	for (; ok; place += stride) {
 		do_wait((long[]){ 2 });
@@ -340,7 +340,7 @@ static void test_killed(void)
 			break;
 		/* One for the dead one, which may have begun to wait. */
 		for (int i = 0; i < 3; i++)
-			api_cond_signal(&arena->cond);
+			api_cond_signal(&area->cond);
 		ok = do_end(NULL) == 2;
 		watchdog(call->name);
 	}
@@ -353,10 +353,10 @@ static void test_killed(void)
 /* In the midst of the stopped one's call. It may have the mutex. */
 static void let_other_act(void *arg)
 {
-	int nr = atomic_fetch_add(&arena->nr_asked, 1) + 1;
+	int nr = atomic_fetch_add(&area->nr_asked, 1) + 1;
 	int64_t end = blocked_now_ns() + SETTLE_NS;
 
-	while (arena->nr_acted < nr && blocked_now_ns() < end)
+	while (area->nr_acted < nr && blocked_now_ns() < end)
 		sched_yield();
 }
 
@@ -369,7 +369,7 @@ static void call_and_stop(void)
 		if (!preempt_after(place, make_call, let_other_act, NULL))
 			place = random_below(&seed, STRIDE);
 		place += STRIDE;
-		while (arena->nr_acted < arena->nr_asked)
+		while (area->nr_acted < area->nr_asked)
 			sched_yield();
 	} while (blocked_now_ns() < end);
 }
@@ -385,9 +385,9 @@ static void in_namespace(void)
 static void wait_till_the_end(void)
 {
 	lock();
-	while (!arena->is_over)
-		api_cond_wait(&arena->cond, &arena->mutex);
-	api_mutex_unlock(&arena->mutex);
+	while (!area->is_over)
+		api_cond_wait(&area->cond, &area->mutex);
+	api_mutex_unlock(&area->mutex);
 }
 
 static void test_namespaces(void)
@@ -396,18 +396,18 @@ static void test_namespaces(void)
 	int status;
 
 	watchdog(call->name);
-	arena_start("normal");
+	area_start("normal");
 	waiting = start(wait_till_the_end);
 	other = start(in_namespace);
 	while (waitpid(other, &status, WNOHANG) == 0) {
-		int nr = arena->nr_asked;
+		int nr = area->nr_asked;
 
-		for (int i = 0; i < NR_OF(calls) && nr != arena->nr_acted; i++)
+		for (int i = 0; i < NR_OF(calls) && nr != area->nr_acted; i++)
 			calls[i].act(NULL);
-		arena->nr_acted = nr;
+		area->nr_acted = nr;
 		sched_yield();
 	}
-	arena->is_over = true;
+	area->is_over = true;
 	do_broadcast_held(NULL);
 	reap(waiting);
 	if (status == TAP_SKIP << 8)
@@ -415,7 +415,7 @@ static void test_namespaces(void)
 	else
 		tap_ok(status == 0,
 		       "%s, stopped %d times for one of another namespace",
-		       call->name, arena->nr_acted);
+		       call->name, area->nr_acted);
 }
 
 int main(int argc, char **argv)
@@ -430,7 +430,7 @@ int main(int argc, char **argv)
 	tap_diag("seed=%" PRIu64, seed);
 	for (int i = 0; i < NR_OF(scenes); i++) {
 		watchdog(scenes[i].name);
-		arena_start(scenes[i].kind);
+		area_start(scenes[i].kind);
 		tap_ok(steps_do(scenes[i].steps), "%s", scenes[i].name);
 	}
 	if (!PREEMPT_POSSIBLE)

@@ -35,7 +35,7 @@ static const struct {
 } words_group_bits[] = {
 	{ GROUP_RELEASED, "released" },
 	{ GROUP_MOVED, "moved" },
-	{ GROUP_AWAKE, "no sleepers" },
+	{ GROUP_NO_SLEEPERS, "no sleepers" },
 };
 
 static inline void words_group_text(const struct group *g, char *text,
@@ -64,7 +64,7 @@ static inline void words_group_text(const struct group *g, char *text,
 /* Only what lies around a word tells whether it is a group's. */
 static inline bool words_is_group(const struct group *g, uint64_t at)
 {
-	if (at % SPARE_BYTES || !g->owner || !g->refs)
+	if (at % ARENA_ITEM || !g->owner || !g->refs)
 		return false;
 	for (int i = 0; i < WORDS_KNOWN; i++)
 		if ((void *)g->owner == words_known.conds[i] ||

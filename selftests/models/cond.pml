@@ -23,16 +23,16 @@
  *
  * @model timeout -DTIMED=NR_WAITERS
  * @run
- * @twin quick NO_CLAIM no_signal_was_consumed_by_leaving: when chosen
+ * @twin quick NO_GROUP_LOCK no_signal_was_consumed_by_leaving: when chosen
  * @twin quick TIMEOUT_TAKES_SIGNAL no_signal_was_consumed_by_leaving: ETIMEDOUT
  * @twin quick LEAVE_WITH_TOKENS somebody_is_blocked: leaves although signalled
- * @twin quick CLAIM_WITHOUT_LOCK no_signal_was_consumed_by_leaving: the last one
+ * @twin quick GROUP_LOCK_TAKEN_TWICE no_signal_was_consumed_by_leaving: the last one
  *	is about to leave
  *
  * Two groups at one broadcast: signals leave an older group with members. Any
- * group's word may change at any moment, as by an interrupt:
+ * group's word may change at any moment, as by a cancellation:
  *
- * @model two-groups -DINTERRUPTS_ANY -DMAY_HOLD=2 -DMAY_NOT_HOLD=3 -DCALL=EACH
+ * @model two-groups -DCANCELS_ANY -DMAY_HOLD=2 -DMAY_NOT_HOLD=3 -DCALL=EACH
  * @run
  * @twin SECOND_GROUP_WAKE_NONE nobody_unblocked_is_left: behind nobody
  *
@@ -83,17 +83,17 @@
  * @twin TOUCH_AFTER_UNLOCK condvar_exists: the signaller comes back to it
  * @twin MEMBER_TOUCHES_CONDVAR condvar_exists: when it has been moved
  *
- * GROUP_AWAKE: members that poll before they sleep, and signallers that make no
+ * GROUP_NO_SLEEPERS: members that poll before they sleep, and signallers that make no
  * system call as long as nobody sleeps. Any poll may end at any moment:
  *
  * @model polls -DPOLLS
  * @run
  * @run quick -DNR_WAITERS=2 -DTIMED=2
- * @run -DNR_WAITERS=2 -DINTERRUPTS_ANY
- * @twin quick SLEEPS_AWAKE nobody_unblocked_is_left: taken for awake
+ * @run -DNR_WAITERS=2 -DCANCELS_ANY
+ * @twin quick SLEEPS_AS_A_POLLER nobody_unblocked_is_left: taken for awake
  * @twin quick NO_LOOK_AFTER_CLEAR nobody_unblocked_is_left: posted before that
- * @twin AWAKE_READ_EARLY nobody_unblocked_is_left: it has fallen asleep since
- * @twin BEHIND_THE_AWAKE nobody_unblocked_is_left: nobody is woken there
+ * @twin SLEEPERS_READ_EARLY nobody_unblocked_is_left: it has fallen asleep since
+ * @twin BEHIND_POLLERS nobody_unblocked_is_left: nobody is woken there
  *
  * A thread that ends in the middle of its wait, at any moment: it leaves the
  * signal that it was woken for to another member that can have it:
@@ -104,13 +104,13 @@
  * @twin quick END_WAKES_NOBODY nobody_unblocked_is_left: with the token there
  *
  * One thread is cancelled, at any moment: wait_cancellable(), drop_in_cancel()
- * and cond_interrupt():
+ * and cond_cancel():
  *
  * @model cancel -DCANCEL -DCALL=SIGNAL
  * @run
- * @twin INTERRUPT_READ_EARLY nobody_cancelled_is_left: before the word
- * @twin INTERRUPT_READ_ONLY_WHEN_WOKEN nobody_cancelled_is_left: or before
- * @twin INTERRUPT_WITHOUT_CHANGE nobody_cancelled_is_left: before the sleep
+ * @twin CANCELLATION_READ_EARLY nobody_cancelled_is_left: before the word
+ * @twin CANCELLATION_READ_ONLY_WHEN_WOKEN nobody_cancelled_is_left: or before
+ * @twin CANCEL_WITHOUT_CHANGE nobody_cancelled_is_left: before the sleep
  * @twin CANCELLATION_SEEN_LATE nobody_cancelled_is_left: taken for an old one
  *
  * @model cancel-broadcast -DCANCEL -DCALL=EACH

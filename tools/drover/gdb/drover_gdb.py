@@ -8,7 +8,7 @@ is printed so if the drop-in is loaded.
 
 import gdb
 
-GROUP_BITS = ("released", "moved", "awake")
+GROUP_BITS = ("released", "moved", "no sleepers")
 MUTEX_FLAGS = ("recursive", "errorcheck", "PI", "robust", "shared")
 TID_MASK = 0x3fffffff
 WORDS = ("free", "locked", "locked, with sleepers")

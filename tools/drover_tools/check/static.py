@@ -146,8 +146,9 @@ def check_targets():
     for name in sorted(targets - helped - PARTS):
         yield f"Makefile: {name}: not in `make help`"
     for path in _documents():
-        for name in re.findall(r"(?:`| {3,}|\t)make ([a-z][a-z_-]+)(?![a-z_/-])",
-                               source.read(path)):
+        for name in re.findall(
+                r"(?:`| {3,}|\t)make ([a-z][a-z_-]+)(?![a-z_/-])",
+                source.read(path)):
             if name not in targets:
                 yield f"{path}: `make {name}`: no such target"
 

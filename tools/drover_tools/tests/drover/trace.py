@@ -92,7 +92,8 @@ def test_scripts(tap, drover, folder):
 SHOWN = (
     ("lock", r"mutex: locked\b.* by the library's thread \d+"),
     ("twice", r"mutex, recursive: locked by .* \d+, 2 times"),
-    ("waited_for", r"condvar: open group: 3 waiting, 0 signalled(, awake)?"),
+    ("waited_for",
+     r"condvar: open group: 3 waiting, 0 signalled(, no sleepers)?"),
     ("arrived", r"condvar: nobody waits"),
     ("shared", r"condvar, shared: 0 waiting, 0 signalled"),
     ("three", r"barrier of 3, arrived: 2"),
