@@ -109,6 +109,9 @@ static void waiter_end(void *arg)
 	struct list *b = bucket_of(w->thread);
 	void **at = &b->first;
 
+	if (w->spare)
+		arena_put(ARENA_GROUPS, w->spare);
+	w->spare = NULL;
 	lock_take(&b->lock);
 	while (*at != w)
 		at = &((struct waiter *)*at)->next;
