@@ -318,9 +318,8 @@ int cond_wait(struct cond *c, void *mutex, const struct deadline *deadline)
 	m.sleeps = false;
 	lock_err = member_relock(&m);
 	/*
-	 * An error of the mutex is more than that the time ran out, or that the
-	 * thread is cancelled: the caller may have to repair what the mutex
-	 * protects (EOWNERDEAD), or does not have the mutex at all.
+	 * An error of the mutex comes first: the caller may have to repair what
+	 * the mutex protects (EOWNERDEAD), or does not have the mutex at all.
 	 */
 	return lock_err ? lock_err : err;
 }
