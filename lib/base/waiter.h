@@ -32,9 +32,8 @@ struct group;
  *			this thread touches it
  * @bit: which of WAITER_BITS kinds of sleeper it is: others need not wake for
  *	 its sake; written under the bucket's lock
- * @spare: a group that is kept for its next wait, or for that of the thread
- *	   which is given this waiter after it; or NULL. Only the thread touches
- *	   it, in cond/group.c.
+ * @spare: a group that the thread keeps for its next wait, or NULL; only the
+ *	   thread touches it, in cond/group.c and when it ends
  *
  * Waiters lie in an arena (base/arena.h), which is never unmapped: a thread
  * whose last destructors wait leaves its waiter behind, where a canceller may

@@ -20,6 +20,9 @@ static void waiter_end(void *arg)
 {
 	struct waiter *w = arg;
 
+	if (w->spare)
+		arena_put(ARENA_GROUPS, w->spare);
+	w->spare = NULL;
 	waiter_remove(w);
 	thread_this.waiter = NULL;
 	arena_put(ARENA_WAITERS, w);

@@ -277,17 +277,6 @@ APART static bool wait_special(struct cond *c, struct member *m,
 	return true;
 }
 
-/*
- * The mutex is broken: its unlock has failed. If a signal has met this member
- * meanwhile, the signal goes to another thread that waits.
- */
-COLD static void leave_without_sleep(struct cond *c, struct member *m)
-{
-	if (!group_leave(m->g, false))
-		signal_private(c);
-	group_unpin(m->g);
-}
-
 int cond_wait(struct cond *c, void *mutex, const struct deadline *deadline)
 {
 	struct member m __attribute__((cleanup(member_ended))) = {
@@ -308,7 +297,13 @@ int cond_wait(struct cond *c, void *mutex, const struct deadline *deadline)
 		return err;
 	err = user_mutex_unlock(mutex);
 	if (unlikely(err)) {
-		leave_without_sleep(c, &m);
+		/*
+		 * The mutex is broken. If a signal has met this member
+		 * meanwhile, it goes to another thread that waits.
+		 */
+		if (!group_leave(m.g, false))
+			signal_private(c);
+		group_unpin(m.g);
 		return err;
 	}
 
@@ -324,9 +319,8 @@ int cond_wait(struct cond *c, void *mutex, const struct deadline *deadline)
 	m.sleeps = false;
 	lock_err = member_relock(&m);
 	/*
-	 * An error of the mutex is more than that the time ran out, or that the
-	 * thread is cancelled: the caller may have to repair what the mutex
-	 * protects (EOWNERDEAD), or does not have the mutex at all.
+	 * An error of the mutex comes first: the caller may have to repair what
+	 * the mutex protects (EOWNERDEAD), or does not have the mutex at all.
 	 */
 	return lock_err ? lock_err : err;
 }

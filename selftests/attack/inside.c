@@ -10,6 +10,7 @@
  */
 /* The member of a group is not the member of a fixture. */
 #define member group_member
+#include "base/fork.h"
 #include "cond/group.h"
 #undef member
 
