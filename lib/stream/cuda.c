@@ -8,10 +8,13 @@
  * of an asynchronous copy from pinned memory may be read until then; and a
  * stream can wait for an event of another one on the same device.
  */
+#include "stream/cuda.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "stream/cuda.h"
+#include "stream/cuda_wait.h"
+#include "stream/wait.h"
 
 /* Bytes of dynamic shared memory that a kernel has without being asked for. */
 #define SHARED_FREE (48u << 10)
@@ -19,8 +22,9 @@
 /* ---- operations ---- */
 
 /*
- * A host call, or behind a graph what its host calls have left there: of which
- * stream one in a graph is, is known only then. Replays come one by one.
+ * A host call; or, behind a graph, the error that its host calls have left: a
+ * host call inside a graph does not know which stream replays it. Replays of one
+ * graph come one by one.
  */
 static void host_main(void *arg)
 {
@@ -125,7 +129,7 @@ static int cuda_issue(struct stream *s, struct op *op)
 
 	err = cuda_enter(s, &mode);
 	if (!err) {
-		/* What others have asked for: before more is in front of it. */
+		/* Others wait for that one: mark it before more is issued. */
 		cuda_make_mark(s, op->mark_first);
 		err = wait_for_others(s, op);
 		if (!err)
@@ -134,15 +138,15 @@ static int cuda_issue(struct stream *s, struct op *op)
 	}
 	if (err)
 		stream_fail(s, number, err);
-	number_raise(s, &s->posted, number);
+	number_raise(&s->posted, number);
 	return err;
 }
 
 /* ---- graphs and modules ---- */
 
 /*
- * On a stream of its own: whoever asks what is done of a stream that captures
- * spoils it.
+ * On a stream of its own, for a query of a stream that captures spoils the
+ * capture.
  */
 static int capture_nodes(struct stream *s, struct drover_graph *graph,
 			 cu_graph *captured)
@@ -190,7 +194,7 @@ static void cuda_graph_drop(struct drover_graph *graph)
 	cuda.graph_exec_destroy(graph->device_private);
 }
 
-/* A module stays loaded: graphs have its kernels, and any stream may. */
+/* A module stays loaded: any graph and any stream may use its kernels. */
 static int cuda_load_kernel(struct stream *s, const void *image,
 			    const char *name, drover_kernel_t *kernel)
 {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* Waiting for a CUDA stream: for marks, events recorded behind operations. */
+/* Waits for a CUDA stream by marks: events recorded behind operations. */
+#include "stream/cuda_wait.h"
+
 #include <errno.h>
 
-#include "stream/cuda.h"
+#include "stream/wait.h"
 
 /* ---- marks ---- */
 
@@ -13,7 +15,7 @@ static struct cuda_mark *mark_at(struct stream *s, uint64_t i)
 	return &c->marks[i % s->depth];
 }
 
-/* One that somebody still waits for stays where it is. */
+/* A mark that somebody still waits for stays where it is. */
 static void drop_marks(struct stream *s)
 {
 	struct cuda_stream *c = s->device_private;
@@ -47,7 +49,7 @@ static struct cuda_mark *get_mark(struct stream *s, uint64_t number)
 	if (!mark->event &&
 	    CUDA_CALL(s, event_create, &mark->event, CU_EVENT_DISABLE_TIMING))
 		return NULL;
-	/* What is issued meanwhile is in front of it or not. */
+	/* Operations issued meanwhile may be in front of it or behind. */
 	mark->number = load_acquire(&s->posted.at);
 	if (CUDA_CALL(s, event_record, mark->event, s->native))
 		return NULL;
@@ -73,7 +75,7 @@ int cuda_queue_wait(struct stream *s, struct stream *other, uint64_t number)
 	cu_context context;
 	int err;
 
-	number_wait(other, &other->posted, number, NULL);
+	number_wait(&other->posted, number, NULL);
 	/* It may be another device's: an event is in the context of its stream. */
 	err = CUDA_CALL(s, context_push, c->context);
 	if (err)
@@ -91,7 +93,7 @@ int cuda_queue_wait(struct stream *s, struct stream *other, uint64_t number)
 
 /* ---- what is done ---- */
 
-/* Neither done nor lost: not yet, or a capture does not permit to ask. */
+/* Neither done nor lost: not yet, or a capture forbids the question. */
 static bool is_unknown(cu_result result)
 {
 	return result == CU_NOT_READY ||
@@ -99,9 +101,9 @@ static bool is_unknown(cu_result result)
 }
 
 /*
- * All up to @number is done; [c->lock], so none of them is another one before it
- * has the errors of what it was behind. With @err the driver has lost one, and
- * all that follow: which one it does not say, so the first.
+ * All up to @number is done. [c->lock], so that no place of the ring is used
+ * anew before its operation has inherited errors. With @err the driver has lost
+ * an operation, and all behind it. It does not say which, so the first is taken.
  */
 static void set_done(struct stream *s, uint64_t number, int err)
 {
@@ -110,8 +112,8 @@ static void set_done(struct stream *s, uint64_t number, int err)
 	if (err)
 		stream_fail(s, n, err);
 	for (; n <= number; n++)
-		engine_inherit(s, stream_op(s, n));
-	number_raise(s, &s->done, number);
+		stream_inherit(s, stream_op(s, n));
+	number_raise(&s->done, number);
 	drop_marks(s);
 }
 
@@ -168,7 +170,7 @@ static cu_result poll_until(struct stream *s, const struct cuda_mark *mark,
 		struct deadline next = { deadline->clock,
 					 { at / NS_PER_S, at % NS_PER_S } };
 
-		add_relaxed(&s->system_calls, 1);
+		add_relaxed(&s->done.system_calls, 1);
 		futex_wait(&never, 0, &next, false);
 		if (sleep_ns < 1000000)
 			sleep_ns *= 2;
@@ -180,7 +182,7 @@ int cuda_wait(struct stream *s, uint64_t number,
 	      const struct deadline *deadline)
 {
 	struct cuda_stream *c = s->device_private;
-	int err = number_wait(s, &s->posted, number, deadline), mode;
+	int err = number_wait(&s->posted, number, deadline), mode;
 	uint64_t behind = load_acquire(&s->posted.at);
 	struct cuda_mark *mark;
 	cu_result result;

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
 /* Finding the CUDA driver at run time, and saying what is missing. */
+#include "stream/cuda_driver.h"
+
 #include <dlfcn.h>
+#include <drover/mutex.h>
+#include <errno.h>
 #include <stdlib.h>
 
-#include "stream/cuda.h"
+#include "stream/why.h"
 
 #define CUDA_LIBRARY "libcuda.so.1"
 
@@ -53,7 +57,7 @@ static int find_symbols(const char *path)
 
 static int load(void)
 {
-	/* Not of whoever calls a program with more rights than they have. */
+	/* Not from the environment of a program with raised privileges. */
 	const char *path = secure_getenv("DROVER_CUDA_LIBRARY");
 	int err;
 
