@@ -149,7 +149,6 @@ STEP_DO(copied, joined(reader));
 
 static void *wait_in_time(void *arg)
 {
-	tid = blocked_gettid();
 	in_time = script_say("until 1 1000;");
 	return arg;
 }
@@ -157,10 +156,12 @@ static void *wait_in_time(void *arg)
 /* Another thread looks for ticket 1 every millisecond by now; then "timed" */
 STEP(times)
 {
-	tid = 0;
+	uint64_t enough = counts_of(STREAM).driver_calls + 16;
+
 	reader = thread_of(wait_in_time, NULL);
-	asleep_on(&tid, NULL);
-	return usleep(5000);
+	wait_until(counts_of(STREAM).driver_calls >= enough,
+		   "it does not look");
+	return 0;
 }
 
 STEP(timed)
@@ -189,7 +190,7 @@ STEP_IS(alloc_large,
 /* A ring of as many marks, while another thread still waits for one of before. */
 #define MARK "fill s a 1 @2; until 2 0 = ETIMEDOUT; "
 #define MARKS                                                                  \
-	"gate x s @1; times; open x; ticket 1; gate y s @2; "                  \
+	"gate x s @1; times s; open x; ticket 1; gate y s @2; "                \
 	"until 2 0 = ETIMEDOUT; " MARK MARK MARK MARK MARK MARK MARK MARK MARK \
 		MARK MARK MARK MARK MARK MARK "timed; open y; drain s; "
 
