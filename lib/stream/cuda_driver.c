@@ -33,6 +33,10 @@ int cuda_error(cu_result result, const char *called)
 	switch (result) {
 	case CU_OUT_OF_MEMORY:
 		return ENOMEM;
+	case CU_STUB_LIBRARY:
+	case CU_SYSTEM_NOT_READY:
+	case CU_SYSTEM_DRIVER_MISMATCH:
+	case CU_COMPAT_NOT_SUPPORTED_ON_DEVICE:
 	case CU_NO_DEVICE:
 	case CU_INVALID_DEVICE:
 		return ENODEV;

@@ -28,10 +28,14 @@ typedef struct cu_graph_exec *cu_graph_exec;
 enum {
 	CU_SUCCESS = 0,
 	CU_OUT_OF_MEMORY = 2,
+	CU_STUB_LIBRARY = 34, /* the toolkit's, for linking without a driver */
 	CU_NO_DEVICE = 100,
 	CU_INVALID_DEVICE = 101,
 	CU_NOT_FOUND = 500,
 	CU_NOT_READY = 600,
+	CU_SYSTEM_NOT_READY = 802,
+	CU_SYSTEM_DRIVER_MISMATCH = 803, /* kernel's and library's versions */
+	CU_COMPAT_NOT_SUPPORTED_ON_DEVICE = 804,
 	CU_CAPTURE_FIRST = 900, /* some thread's capture forbids the call */
 	CU_CAPTURE_LAST = 909,
 

@@ -195,8 +195,8 @@ typedef struct {
  * they are more, and ends with the last stream.
  *
  * Return: 0; EINVAL for unknown attributes; EAGAIN when there are 128 streams,
- * or no thread; ENOMEM; ENODEV when there is no CUDA driver or no such device;
- * ENOSYS when the driver lacks a function; EIO when it fails.
+ * or no thread; ENOMEM; ENODEV when there is no CUDA driver that works here, or
+ * no such device; ENOSYS when the driver lacks a function; EIO when it fails.
  */
 int drover_stream_create(drover_stream_t *stream,
 			 const drover_streamattr_t *attr);
