@@ -8,20 +8,19 @@ static int get_memory(drover_stream_t *stream, size_t bytes, void **memory,
 		      enum memory kind)
 {
 	struct stream *s = stream_enter(stream);
-	void *own = kind == MEMORY_PINNED && memory ? *memory : NULL;
+	bool own = kind == MEMORY_PINNED && memory;
 	int err = 0;
 
 	if (!s)
 		return EBADF;
 	if (!bytes || !memory)
 		err = stream_because(EINVAL, "no bytes asked for, or no place");
-	else if (own && memory_range(own, bytes))
-		err = stream_because(EINVAL, "%p is known already", own);
+	else if (own && memory_range(*memory, bytes))
+		err = stream_because(EINVAL, "%p is known already", *memory);
 	stream_use(s);
 	drover_mutex_unlock(&stream_lock);
-	if (!err && !(*memory = s->backend->alloc(s, bytes, kind, own)))
-		err = stream_because(ENOMEM, "no %s memory of %zu bytes",
-				     s->backend->name, bytes);
+	if (!err)
+		err = s->backend->alloc(s, bytes, kind, memory);
 	if (!err) {
 		drover_mutex_lock(&stream_lock);
 		err = memory_add(s, *memory, bytes, kind);

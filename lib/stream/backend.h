@@ -48,9 +48,9 @@ struct backend {
 		    const struct deadline *deadline);
 	/* Bring done up to date; [stream_lock]. NULL: it always is up to date. */
 	void (*poll)(struct stream *s);
-	/* @memory: of MEMORY_PINNED, the program's; else NULL. */
-	void *(*alloc)(struct stream *s, size_t bytes, enum memory kind,
-		       void *memory);
+	/* *@memory is set; of MEMORY_PINNED it is the program's, and stays. */
+	int (*alloc)(struct stream *s, size_t bytes, enum memory kind,
+		     void **memory);
 	void (*free)(struct stream *s, void *memory, enum memory kind);
 	/* NULL: a graph needs no preparation. graph_drop() has stream_lock. */
 	int (*graph_make)(struct stream *s, struct drover_graph *graph);

@@ -215,26 +215,27 @@ static int cuda_load_kernel(struct stream *s, const void *image,
 
 /* ---- memory ---- */
 
-static void *cuda_alloc(struct stream *s, size_t bytes, enum memory kind,
-			void *memory)
+static int cuda_alloc(struct stream *s, size_t bytes, enum memory kind,
+		      void **memory)
 {
-	cu_address address = 0;
+	cu_address address;
 	int mode, err = cuda_enter(s, &mode);
 
 	if (err)
-		return NULL;
-	if (kind == MEMORY_PINNED)
-		err = CUDA_CALL(s, host_register, memory, bytes,
+		return err;
+	if (kind == MEMORY_PINNED) {
+		err = CUDA_CALL(s, host_register, *memory, bytes,
 				CU_HOST_REGISTER_PORTABLE);
-	else if (kind == MEMORY_HOST)
-		err = CUDA_CALL(s, host_alloc, &memory, bytes,
+	} else if (kind == MEMORY_HOST) {
+		err = CUDA_CALL(s, host_alloc, memory, bytes,
 				CU_HOST_ALLOC_PORTABLE);
-	else
+	} else {
 		err = CUDA_CALL(s, alloc, &address, bytes);
+		if (!err)
+			*memory = (void *)(uintptr_t)address;
+	}
 	cuda_leave(s, &mode);
-	if (err)
-		return NULL;
-	return memory ?: (void *)(uintptr_t)address;
+	return err;
 }
 
 static void cuda_free(struct stream *s, void *memory, enum memory kind)

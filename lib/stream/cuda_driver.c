@@ -31,6 +31,9 @@ int cuda_error(cu_result result, const char *called)
 	stream_because(0, "%s: %s (%d)", called, name ? name : "unknown error",
 		       result);
 	switch (result) {
+	case CU_INVALID_VALUE:
+	case CU_HOST_MEMORY_ALREADY_REGISTERED:
+		return EINVAL;
 	case CU_OUT_OF_MEMORY:
 		return ENOMEM;
 	case CU_STUB_LIBRARY:
@@ -42,6 +45,10 @@ int cuda_error(cu_result result, const char *called)
 		return ENODEV;
 	case CU_NOT_FOUND:
 		return ENOENT;
+	case CU_NOT_PERMITTED:
+		return EPERM;
+	case CU_NOT_SUPPORTED:
+		return ENOTSUP;
 	}
 	return EIO;
 }

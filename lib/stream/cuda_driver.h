@@ -27,12 +27,16 @@ typedef struct cu_graph_exec *cu_graph_exec;
 
 enum {
 	CU_SUCCESS = 0,
+	CU_INVALID_VALUE = 1,
 	CU_OUT_OF_MEMORY = 2,
 	CU_STUB_LIBRARY = 34, /* the toolkit's, for linking without a driver */
 	CU_NO_DEVICE = 100,
 	CU_INVALID_DEVICE = 101,
 	CU_NOT_FOUND = 500,
 	CU_NOT_READY = 600,
+	CU_HOST_MEMORY_ALREADY_REGISTERED = 712,
+	CU_NOT_PERMITTED = 800,
+	CU_NOT_SUPPORTED = 801,
 	CU_SYSTEM_NOT_READY = 802,
 	CU_SYSTEM_DRIVER_MISMATCH = 803, /* kernel's and library's versions */
 	CU_COMPAT_NOT_SUPPORTED_ON_DEVICE = 804,

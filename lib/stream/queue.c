@@ -184,14 +184,18 @@ static void cpu_turn(struct stream *s, struct op *op)
 	number_raise(&s->done, op->number);
 }
 
-void *memory_alloc(struct stream *s, size_t bytes, enum memory kind,
-		   void *memory)
+int memory_alloc(struct stream *s, size_t bytes, enum memory kind,
+		 void **memory)
 {
+	size_t lines = (bytes + CACHE_LINE - 1) / CACHE_LINE;
+
 	(void)s;
 	if (kind == MEMORY_PINNED)
-		return memory;
-	return aligned_alloc(CACHE_LINE, (bytes + CACHE_LINE - 1) / CACHE_LINE *
-						 CACHE_LINE);
+		return 0;
+	*memory = aligned_alloc(CACHE_LINE, lines * CACHE_LINE);
+	return *memory ?
+		       0 :
+		       stream_because(ENOMEM, "no memory of %zu bytes", bytes);
 }
 
 void memory_free(struct stream *s, void *memory, enum memory kind)

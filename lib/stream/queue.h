@@ -15,8 +15,8 @@ void queue_after_fork(void);
 /* Wait for the dependencies of @op, then carry it out. */
 void op_perform(struct stream *s, struct op *op);
 /* The CPU's device memory is ordinary memory. */
-void *memory_alloc(struct stream *s, size_t bytes, enum memory kind,
-		   void *memory);
+int memory_alloc(struct stream *s, size_t bytes, enum memory kind,
+		 void **memory);
 void memory_free(struct stream *s, void *memory, enum memory kind);
 
 #endif /* DROVER_STREAM_QUEUE_H */

@@ -116,27 +116,26 @@ static void set_up(struct stream *s, const drover_streamattr_t *attr)
 
 static int open_slot(struct stream *s, const drover_streamattr_t *attr)
 {
+	void *memory;
 	size_t bytes;
 	int err;
 
 	set_up(s, attr);
 	/* The ring, and its clocks behind it. */
 	bytes = s->depth * (sizeof(*s->ring) + sizeof(*s->clocks));
-	s->ring = memory_alloc(s, bytes, MEMORY_HOST, NULL);
-	if (!s->ring)
-		return stream_because(ENOMEM, "no memory for %u operations",
-				      s->depth);
-	memset(s->ring, 0, bytes);
+	err = memory_alloc(s, bytes, MEMORY_HOST, &memory);
+	if (err)
+		return err;
+	s->ring = memset(memory, 0, bytes);
 	s->clocks = (void *)(s->ring + s->depth);
 	err = s->backend->open(s, attr);
 	if (!err) {
-		s->staging = s->backend->alloc(s, s->staging_bytes, MEMORY_HOST,
-					       NULL);
-		if (s->staging)
+		err = s->backend->alloc(s, s->staging_bytes, MEMORY_HOST,
+					&memory);
+		s->staging = memory;
+		if (!err)
 			return 0;
 		s->backend->close(s);
-		err = stream_because(ENOMEM, "no memory for %zu staged bytes",
-				     s->staging_bytes);
 	}
 	free(s->ring);
 	return err;

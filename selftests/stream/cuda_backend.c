@@ -218,6 +218,7 @@ STEP_IS(run_on_cpu, drover_stream_run(STREAM, &on_cpu, NULL, 0, NULL, 0, NULL));
 STEP_IS(load, drover_stream_load(STREAM, "", "no such", &unknown));
 STEP_IS(copy_none, drover_stream_copy(STREAM, none, script_host, 0));
 NUMBER(ENOMEM, ENOMEM);
+NUMBER(ENOTSUP, ENOTSUP);
 NUMBER(ENOENT, ENOENT);
 
 static const struct scenario scenarios[] = {
@@ -225,6 +226,16 @@ static const struct scenario scenarios[] = {
 	  "refuse 'cuMemAlloc_v2 2; try_alloc s = ENOMEM; "
 	  "refuse 'cuStreamCreateWithPriority 2; try_create = ENOMEM; "
 	  "run_on_cpu s = EINVAL; load s = ENOENT; copy_none s; destroy s;" },
+	/* Not all of it is a lack of memory. */
+	{ "cuda: memory that the driver does not pin",
+	  "refuse 'cuMemHostRegister_v2 1; pin s h = EINVAL; "
+	  "refuse 'cuMemHostRegister_v2 2; pin s h = ENOMEM; "
+	  "refuse 'cuMemHostRegister_v2 712; pin s h = EINVAL; "
+	  "why 'CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED; "
+	  "refuse 'cuMemHostRegister_v2 800; pin s h = EPERM; "
+	  "refuse 'cuMemHostRegister_v2 801; pin s h = ENOTSUP; "
+	  "refuse 'cuMemHostRegister_v2 719; pin s h = EIO; "
+	  "why 'CUDA_ERROR_LAUNCH_FAILED; pin s h; unpin s h;" },
 	{ "cuda: operations", "set h 3; staged s a h; set h 4; fill s b 5; "
 			      "add s b a; copy s i b; is i 8;" },
 	/* The decode loop: synchronizations asked for, and none of them made. */

@@ -34,8 +34,8 @@
  * What submits an operation blocks only when there is no room for it, and
  * answers EINVAL for what is none (NULL, an overlap), EXDEV for memory that the
  * backend cannot reach, EDEADLK where a kernel or host call of the stream would
- * wait for itself, ENOMEM, EIO from the driver, or the error that has ended the
- * stream.
+ * wait for itself, ENOMEM, EIO from the driver, or EINVAL, EPERM or ENOTSUP where
+ * that says so, or the error that has ended the stream.
  */
 #ifndef DROVER_STREAM_H
 #define DROVER_STREAM_H
@@ -239,7 +239,7 @@ const char *drover_stream_why(void);
  *
  * May block, in the driver. All streams of the backend may use the memory.
  *
- * Return: 0; EINVAL for no bytes; ENOMEM.
+ * Return: 0; EINVAL for no bytes; ENOMEM; EIO from the driver.
  */
 int drover_stream_alloc(drover_stream_t *stream, size_t bytes, void **memory);
 
@@ -259,7 +259,9 @@ int drover_stream_alloc_host(drover_stream_t *stream, size_t bytes,
  *
  * It stays host memory, and where it is, until drover_stream_free() has given
  * it back to the program. May block, in the driver. Return: as
- * drover_stream_alloc(); EINVAL also if a part of it is such memory already.
+ * drover_stream_alloc(); EINVAL also if a part of it is such memory already, or the
+ * driver finds it is no memory to pin; EPERM or ENOTSUP when the driver may not or
+ * cannot pin memory.
  */
 int drover_stream_pin(drover_stream_t *stream, void *memory, size_t bytes);
 
