@@ -263,6 +263,9 @@ static int open_stream(struct stream *s, const drover_streamattr_t *attr)
 	cu_context context = c->context;
 	int err;
 
+	if (attr->native == CU_STREAM_LEGACY ||
+	    attr->native == CU_STREAM_PER_THREAD)
+		return stream_because(EINVAL, "attr.native: a default stream");
 	c->borrowed = stream;
 	err = stream ? CUDA_CALL(s, stream_context, stream, &context) :
 		       CUDA_CALL(s, stream_create, &stream,

@@ -53,6 +53,13 @@ enum {
 	CU_FUNCTION_DYNAMIC_SHARED = 8,
 };
 
+/*
+ * Default streams. The first waits for other streams of the context, and they for
+ * it; the second is another one in each thread.
+ */
+#define CU_STREAM_LEGACY     ((void *)1)
+#define CU_STREAM_PER_THREAD ((void *)2)
+
 /* Names of entries in the "extra" argument of a launch. */
 #define CU_LAUNCH_BUFFER_POINTER ((void *)1)
 #define CU_LAUNCH_BUFFER_SIZE	 ((void *)2)

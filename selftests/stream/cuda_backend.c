@@ -61,6 +61,16 @@ STEP(lend)
 	return cuStreamCreateWithPriority(&script.attr.native, 1, 0);
 }
 
+/* default_stream NR: by the names that the driver has for them */
+STEP(default_stream)
+{
+	const drover_streamattr_t named = { .backend = DROVER_BACKEND_CUDA,
+					    .native = (void *)args[0] };
+	drover_stream_t stream;
+
+	return drover_stream_create(&stream, &named);
+}
+
 STEP(take_back)
 {
 	cuStreamDestroy_v2(script.attr.native);
@@ -347,6 +357,9 @@ static const struct scenario scenarios[] = {
 	  "fill s a 9; replay s g; copy s h a; is h 6; issued = 3; drop g; "
 	  "count; put s p 5; sync s; is p 5; free s p; put s h 5 = EXDEV; "
 	  "destroy s; calls 'cuStreamDestroy_v2 = 0; take_back;" },
+	{ "cuda: default streams are refused",
+	  "default_stream 1 = EINVAL; why 'default; "
+	  "default_stream 2 = EINVAL; why 'default;" },
 	{ "cuda+cpu: a stream that is handed out",
 	  "native s; put s a 1; raw a 4; add s a a; copy s h a; is h 8;" },
 	{ "cuda: foreign work that fails: its error is that of the submit",

@@ -181,6 +181,12 @@ EXPORT int cuMemHostUnregister(void *memory)
 	return release(memory, true);
 }
 
+/* 1: the context's own that waits for all others, 2: the calling thread's */
+static bool is_default(const struct stream *s)
+{
+	return (uintptr_t)s <= 2;
+}
+
 /* What is pageable the driver copies by itself, while the caller waits. */
 static int add_copy(struct stream *s, const struct job *job)
 {
@@ -270,7 +276,7 @@ EXPORT int cuDevicePrimaryCtxRetain(void **context, int device)
 EXPORT int cuStreamGetCtx(struct stream *s, void **context)
 {
 	WANT_CONTEXT();
-	*context = s->context;
+	*context = is_default(s) ? current_context() : s->context;
 	return SUCCESS;
 }
 
