@@ -204,12 +204,15 @@ int cuda_wait(struct stream *s, uint64_t number,
 	result = stream_done(s) >= number ? 0 :
 		 deadline		  ? poll_until(s, mark, deadline) :
 					    ask(s, mark, true);
+	err = cuda_error(result, "a wait");
 	drover_mutex_lock(&c->lock);
 	if (!is_unknown(result))
-		set_done(s, behind, cuda_error(result, "a wait"));
+		set_done(s, behind, err);
 	if (mark)
 		mark->users--;
 	drover_mutex_unlock(&c->lock);
 	cuda_leave(s, &mode);
-	return is_unknown(result) ? ETIMEDOUT : 0;
+	if (!is_unknown(result))
+		return 0;
+	return result == CU_NOT_READY ? ETIMEDOUT : EBUSY;
 }

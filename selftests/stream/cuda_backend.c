@@ -71,6 +71,20 @@ STEP(default_stream)
 	return drover_stream_create(&stream, &named);
 }
 
+/* The program captures what it puts itself into the stream that it has lent. */
+STEP(program_captures)
+{
+	return cuStreamBeginCapture_v2(script.attr.native, 1);
+}
+
+STEP(program_captured)
+{
+	void *graph;
+
+	cuStreamEndCapture(script.attr.native, &graph);
+	return 0;
+}
+
 STEP(take_back)
 {
 	cuStreamDestroy_v2(script.attr.native);
@@ -357,6 +371,12 @@ static const struct scenario scenarios[] = {
 	  "fill s a 9; replay s g; copy s h a; is h 6; issued = 3; drop g; "
 	  "count; put s p 5; sync s; is p 5; free s p; put s h 5 = EXDEV; "
 	  "destroy s; calls 'cuStreamDestroy_v2 = 0; take_back;" },
+	/* It cannot be asked; once the capture has ended, it can. */
+	{ "cuda: a borrowed stream that captures is no timeout",
+	  "lend; create s; fill s a 5; drain s; fill s a 6 @1; "
+	  "program_captures; ticket 1 = EBUSY; why '(900); "
+	  "drain s = EBUSY; destroy s = EBUSY; program_captured; drain s; "
+	  "copy s h a; is h 6; destroy s; take_back = 1;" },
 	{ "cuda: default streams are refused",
 	  "default_stream 1 = EINVAL; why 'default; "
 	  "default_stream 2 = EINVAL; why 'default;" },

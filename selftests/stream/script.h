@@ -39,6 +39,8 @@ void mock_cuda_capture_elsewhere(bool is);
 /* As a program calls them that uses the driver, too. */
 int cuStreamCreateWithPriority(void **stream, unsigned int flags, int priority);
 int cuStreamDestroy_v2(void *stream);
+int cuStreamBeginCapture_v2(void *stream, int mode);
+int cuStreamEndCapture(void *stream, void **graph);
 int cuLaunchHostFunc(void *stream, void (*call)(void *arg), void *arg);
 int cuMemsetD8Async(uint64_t to, unsigned char byte, size_t bytes,
 		    void *stream);

@@ -109,7 +109,7 @@ enum drover_order {
  *	8 KiB. A larger copy is waited for.
  * @native: CUDA: a CUstream to be used and left as it is, which outlives this one;
  *	in the device's primary context, no default stream, and not capturing while
- *	this library has work there. NULL: a new one
+ *	this library has work there: waits for it then answer EBUSY. NULL: a new one
  * @priority: CUDA: of a new one, as cuStreamCreateWithPriority() takes it
  * @reserved: zero
  *
@@ -431,8 +431,8 @@ int drover_ticket_done(const drover_ticket_t *ticket);
  * @deadline: absolute time on @clock; NULL: without end
  *
  * Blocks. Return: as drover_ticket_done(), but ETIMEDOUT for not yet; EINVAL
- * for another clock or a tv_nsec outside 0 to 999,999,999; EDEADLK from the
- * stream's own kernels and host calls.
+ * for another clock or a tv_nsec outside 0 to 999,999,999; EBUSY when the caller's
+ * CUstream captures; EDEADLK from the stream's own kernels and host calls.
  */
 int drover_ticket_wait(const drover_ticket_t *ticket, clockid_t clock,
 		       const struct timespec *deadline);
