@@ -307,12 +307,10 @@ static int cuda_open(struct stream *s, const drover_streamattr_t *attr)
 static void cuda_close(struct stream *s)
 {
 	struct cuda_stream *c = s->device_private;
-	int mode;
+	int mode, err = cuda_enter(s, &mode);
 
-	if (!cuda_enter(s, &mode)) {
-		for (uint32_t i = 0; i < s->depth; i++)
-			if (c->marks[i].event)
-				CUDA_CALL(s, event_destroy, c->marks[i].event);
+	cuda_free_marks(s, !err);
+	if (!err) {
 		if (!c->borrowed)
 			CUDA_CALL(s, stream_destroy, s->native);
 		cuda_leave(s, &mode);

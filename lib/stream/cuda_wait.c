@@ -3,6 +3,7 @@
 #include "stream/cuda_wait.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include "stream/wait.h"
 
@@ -12,17 +13,44 @@ static struct cuda_mark *mark_at(struct stream *s, uint64_t i)
 {
 	struct cuda_stream *c = s->device_private;
 
-	return &c->marks[i % s->depth];
+	return c->marks[i % s->depth];
 }
 
-/* A mark that somebody still waits for stays where it is. */
+/* An event is recorded anew when nobody waits for it any more. */
+static void put_mark(struct stream *s, struct cuda_mark *mark)
+{
+	struct cuda_stream *c = s->device_private;
+
+	if (--mark->users)
+		return;
+	mark->next = c->unused;
+	c->unused = mark;
+}
+
+static struct cuda_mark *take_mark(struct stream *s)
+{
+	struct cuda_stream *c = s->device_private;
+	struct cuda_mark *mark = c->unused;
+
+	if (mark) {
+		c->unused = mark->next;
+		return mark;
+	}
+	mark = calloc(1, sizeof(*mark));
+	if (mark &&
+	    !CUDA_CALL(s, event_create, &mark->event, CU_EVENT_DISABLE_TIMING))
+		return mark;
+	free(mark);
+	return NULL;
+}
+
 static void drop_marks(struct stream *s)
 {
 	struct cuda_stream *c = s->device_private;
 
-	while (c->first < c->last && !mark_at(s, c->first)->users &&
+	while (c->first < c->last &&
 	       mark_at(s, c->first)->number <= stream_done(s))
-		c->first++;
+		put_mark(s, mark_at(s, c->first++));
 }
 
 static struct cuda_mark *mark_behind(struct stream *s, uint64_t number)
@@ -43,18 +71,34 @@ static struct cuda_mark *get_mark(struct stream *s, uint64_t number)
 
 	drop_marks(s);
 	mark = mark_behind(s, number);
-	if (mark || c->last - c->first == s->depth)
+	if (mark)
 		return mark;
-	mark = mark_at(s, c->last);
-	if (!mark->event &&
-	    CUDA_CALL(s, event_create, &mark->event, CU_EVENT_DISABLE_TIMING))
+	mark = take_mark(s);
+	if (!mark)
 		return NULL;
+	mark->users = 1;
 	/* Operations issued meanwhile may be in front of it or behind. */
 	mark->number = load_acquire(&s->posted.at);
-	if (CUDA_CALL(s, event_record, mark->event, s->native))
+	if (CUDA_CALL(s, event_record, mark->event, s->native)) {
+		put_mark(s, mark);
 		return NULL;
-	c->last++;
+	}
+	c->marks[c->last++ % s->depth] = mark;
 	return mark;
+}
+
+void cuda_free_marks(struct stream *s, bool current)
+{
+	struct cuda_stream *c = s->device_private;
+	struct cuda_mark *mark;
+
+	drop_marks(s);
+	while ((mark = c->unused)) {
+		c->unused = mark->next;
+		if (current)
+			CUDA_CALL(s, event_destroy, mark->event);
+		free(mark);
+	}
 }
 
 void cuda_make_mark(struct stream *s, uint64_t number)
@@ -131,7 +175,7 @@ static cu_result ask(struct stream *s, const struct cuda_mark *mark, bool wait)
 void cuda_poll(struct stream *s)
 {
 	struct cuda_stream *c = s->device_private;
-	uint64_t issued = load_acquire(&s->posted.at), done = 0;
+	uint64_t issued = load_acquire(&s->posted.at), done = stream_done(s);
 	cu_result result = CU_SUCCESS;
 	int mode;
 
@@ -142,7 +186,8 @@ void cuda_poll(struct stream *s)
 		result = ask(s, mark_at(s, i), false);
 		done = result ? done : mark_at(s, i)->number;
 	}
-	if (c->first == c->last) {
+	/* Behind the last mark there may be more that is done. */
+	if (!result && done < issued) {
 		result = ask(s, NULL, false);
 		done = result ? done : issued;
 	}
@@ -209,7 +254,7 @@ int cuda_wait(struct stream *s, uint64_t number,
 	if (!is_unknown(result))
 		set_done(s, behind, err);
 	if (mark)
-		mark->users--;
+		put_mark(s, mark);
 	drover_mutex_unlock(&c->lock);
 	cuda_leave(s, &mode);
 	if (!is_unknown(result))

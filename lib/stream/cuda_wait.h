@@ -10,7 +10,8 @@
 struct cuda_mark {
 	cu_event event;
 	uint64_t number;
-	uint32_t users; /* wait for the event; it is no other one's meanwhile */
+	uint32_t users;		/* the stream's ring, and waits for the event */
+	struct cuda_mark *next; /* in the list of those without users */
 };
 
 /* The backend's part of a stream. */
@@ -18,9 +19,13 @@ struct cuda_stream {
 	drover_mutex_t lock; /* of the marks; nothing blocks with it */
 	cu_context context;
 	bool borrowed; /* the caller's */
-	/* From first to last: recorded, and not known to be done, a ring. */
+	struct cuda_mark *unused;
+	/*
+	 * From first to last: recorded, and not known to be done. No two are
+	 * behind the same operation, so there is room for all of them.
+	 */
 	uint64_t first, last;
-	struct cuda_mark marks[];
+	struct cuda_mark *marks[];
 };
 
 /*
@@ -52,6 +57,8 @@ static inline void cuda_leave(struct stream *s, int *mode)
  * with the context current. Without a mark, a wait for @number waits for more.
  */
 void cuda_make_mark(struct stream *s, uint64_t number);
+/* The stream ends; @current: its context is, and can destroy the events. */
+void cuda_free_marks(struct stream *s, bool current);
 /* Queue a wait for operation @number of @other, which is kept. */
 int cuda_queue_wait(struct stream *s, struct stream *other, uint64_t number);
 /* See struct backend. */

@@ -54,6 +54,17 @@ STEP(raw)
 	return err;
 }
 
+/* idle: the program has waited for all of it by the driver */
+STEP(idle)
+{
+	int err;
+
+	mock_cuda_push(1);
+	err = cuStreamSynchronize(native);
+	mock_cuda_push(-1);
+	return err;
+}
+
 /* lend: the next one is made of a CUstream of the program's */
 STEP(lend)
 {
@@ -192,6 +203,39 @@ STEP(timed)
 {
 	joined(reader);
 	return !in_time;
+}
+
+static void *wait_for_ticket(void *arg)
+{
+	in_time = script_say("ticket 1");
+	return arg;
+}
+
+/* Another thread waits for ticket 1, and is late; then "late_returns" */
+STEP(late)
+{
+	mock_cuda_calls(NULL);
+	mock_cuda_late(true);
+	reader = thread_of(wait_for_ticket, NULL);
+	wait_until(mock_cuda_calls("cuEventSynchronize"), "it does not wait");
+	return 0;
+}
+
+STEP(late_returns)
+{
+	mock_cuda_late(false);
+	joined(reader);
+	return !in_time;
+}
+
+/* finished TICKET: how it has ended, when the library knows that it has */
+STEP(finished)
+{
+	const drover_ticket_t *ticket = &script.tickets[args[0]];
+
+	wait_until(drover_ticket_done(ticket) != EINPROGRESS,
+		   "it is not found done");
+	return drover_ticket_done(ticket);
 }
 
 STEP_DO(elsewhere, mock_cuda_capture_elsewhere(args[0]));
@@ -337,6 +381,18 @@ static const struct scenario scenarios[] = {
 	  "later x; fill s a 9; waited x; open y; drain s;" },
 	{ "cuda: a mark that somebody waits for is not another's",
 	  "depth 16 = 0; create s; " MARKS MARKS MARKS MARKS MARKS },
+	/* Its mark is not in the way of others, and of what is behind all marks. */
+	{ "cuda: a wait returns late, and nobody else cares",
+	  "depth 3 = 0; create s; fill t b 1; gate x s @1; fill s a 1 @3; "
+	  "late; open x; finished 3; gate y s @2; until 2 0 = ETIMEDOUT; " MARK
+	  "fill s a 1; add t b a; open y; late_returns; copy t h b; "
+	  "is h 2;" },
+	{ "cuda: what is behind the last mark is found done at once",
+	  "native s; gate x s @1; until 1 0 = ETIMEDOUT; fill s a 1 @2; open x; "
+	  "idle; done 2;" },
+	{ "cuda: a wait returns late, and the next one is found done",
+	  "gate x s @1; fill s a 1; late; open x; finished 1; fill s a 2 @2; "
+	  "finished 2; late_returns;" },
 	{ "cuda: priorities are the driver's",
 	  "priority -3 = 0; create s; priority_was = -3; priority 0 = 1; "
 	  "create t; priority_was = 0; fill s a 4; copy t h a; is h 4;" },

@@ -33,12 +33,15 @@ int mock_cuda_calls(const char *function);
 int mock_cuda_push(int nr);
 /* Of the stream that was made last. */
 int mock_cuda_priority(void);
+/* Waits for events return later than they could: not before this is false. */
+void mock_cuda_late(bool are);
 /* Some thread of the program's captures, and wants no calls. */
 void mock_cuda_capture_elsewhere(bool is);
 
 /* As a program calls them that uses the driver, too. */
 int cuStreamCreateWithPriority(void **stream, unsigned int flags, int priority);
 int cuStreamDestroy_v2(void *stream);
+int cuStreamSynchronize(void *stream);
 int cuStreamBeginCapture_v2(void *stream, int mode);
 int cuStreamEndCapture(void *stream, void **graph);
 int cuLaunchHostFunc(void *stream, void (*call)(void *arg), void *arg);
