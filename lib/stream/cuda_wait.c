@@ -172,15 +172,30 @@ static cu_result ask(struct stream *s, const struct cuda_mark *mark, bool wait)
 		      cuda.stream_query(s->native);
 }
 
+/*
+ * The context cannot be entered any more, as after cuDevicePrimaryCtxReset(). So
+ * nothing is under way, and nobody has to wait.
+ */
+static void lose_device(struct stream *s, int err)
+{
+	struct cuda_stream *c = s->device_private;
+
+	drover_mutex_lock(&c->lock);
+	set_done(s, load_acquire(&s->posted.at), err);
+	drover_mutex_unlock(&c->lock);
+}
+
 void cuda_poll(struct stream *s)
 {
 	struct cuda_stream *c = s->device_private;
 	uint64_t issued = load_acquire(&s->posted.at), done = stream_done(s);
 	cu_result result = CU_SUCCESS;
-	int mode;
+	int mode, err = cuda_enter(s, &mode);
 
-	if (cuda_enter(s, &mode))
+	if (err) {
+		lose_device(s, err);
 		return;
+	}
 	drover_mutex_lock(&c->lock);
 	for (uint64_t i = c->first; i < c->last && !result; i++) {
 		result = ask(s, mark_at(s, i), false);
@@ -232,10 +247,13 @@ int cuda_wait(struct stream *s, uint64_t number,
 	struct cuda_mark *mark;
 	cu_result result;
 
-	if (!err)
-		err = cuda_enter(s, &mode);
 	if (err)
 		return err;
+	err = cuda_enter(s, &mode);
+	if (err) {
+		lose_device(s, err);
+		return 0;
+	}
 	drover_mutex_lock(&c->lock);
 	mark = mark_behind(s, number);
 	/* All of the stream needs no mark, if it is not looked at repeatedly. */

@@ -238,6 +238,7 @@ STEP(finished)
 	return drover_ticket_done(ticket);
 }
 
+STEP_DO(reset, mock_cuda_reset());
 STEP_DO(elsewhere, mock_cuda_capture_elsewhere(args[0]));
 STEP_IS(unpin, drover_stream_free(STREAM, TO));
 STEP_IS(foreign, foreign(args, 0));
@@ -433,6 +434,16 @@ static const struct scenario scenarios[] = {
 	  "program_captures; ticket 1 = EBUSY; why '(900); "
 	  "drain s = EBUSY; destroy s = EBUSY; program_captured; drain s; "
 	  "copy s h a; is h 6; destroy s; take_back = 1;" },
+	/* Streams end, and their slots, ranges and pins are free. */
+	{ "cuda: a device that is reset",
+	  "pin s h; gate x s; fill s a 1 @1; record s e; reset; "
+	  "done 1 = EIO; why 'CUDA_ERROR_CONTEXT_IS_DESTROYED; sync s = EIO; "
+	  "wait t e = EIO; destroy s = EIO; destroy s = EBADF; "
+	  "destroy t = EIO; open x; create s; free s a; unpin s h; alloc s a; "
+	  "pin s h; fill s a 5; copy s h a; is h 5; unpin s h;" },
+	{ "cuda: a device that is reset is not waited for",
+	  "gate x s; fill s a 1; reset; drain s = EIO; destroy s = EIO; open x; "
+	  "create s; free s a;" },
 	{ "cuda: default streams are refused",
 	  "default_stream 1 = EINVAL; why 'default; "
 	  "default_stream 2 = EINVAL; why 'default;" },

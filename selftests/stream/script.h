@@ -35,6 +35,8 @@ int mock_cuda_push(int nr);
 int mock_cuda_priority(void);
 /* Waits for events return later than they could: not before this is false. */
 void mock_cuda_late(bool are);
+/* The program resets its devices: contexts, memory and streams are gone. */
+void mock_cuda_reset(void);
 /* Some thread of the program's captures, and wants no calls. */
 void mock_cuda_capture_elsewhere(bool is);
 

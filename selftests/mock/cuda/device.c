@@ -263,12 +263,14 @@ EXPORT int cuMemsetD8Async(uint64_t to, unsigned char byte, size_t bytes,
 /* ---- contexts: each device has one ---- */
 
 static char contexts[2];
+static bool lost[2];
 static _Thread_local char *pushed[8];
 static _Thread_local int nr_pushed;
 
 EXPORT int cuDevicePrimaryCtxRetain(void **context, int device)
 {
 	CALLED();
+	lost[device] = false;
 	*context = &contexts[device];
 	return SUCCESS;
 }
@@ -285,6 +287,8 @@ EXPORT int cuCtxPushCurrent_v2(void *context)
 	CALLED();
 	if (context != &contexts[0] && context != &contexts[1])
 		return INVALID_CONTEXT;
+	if (lost[(char *)context - contexts])
+		return CONTEXT_IS_DESTROYED;
 	pushed[nr_pushed++] = context;
 	return SUCCESS;
 }
@@ -294,6 +298,17 @@ EXPORT int cuCtxPopCurrent_v2(void **context)
 	WANT_CONTEXT();
 	*context = pushed[--nr_pushed];
 	return SUCCESS;
+}
+
+/* As cuDevicePrimaryCtxReset() does, with all devices: nothing of them is left. */
+EXPORT void mock_cuda_reset(void)
+{
+	pthread_mutex_lock(&lock);
+	fail_streams(CONTEXT_IS_DESTROYED);
+	while (allocations)
+		release(allocations->start, allocations->registered);
+	lost[0] = lost[1] = true;
+	pthread_mutex_unlock(&lock);
 }
 
 char *current_context(void)

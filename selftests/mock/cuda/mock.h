@@ -115,5 +115,7 @@ struct stream {
 };
 
 int add_job(struct stream *s, const struct job *job);
+/* All streams fail with it, and do nothing that they have not begun. */
+void fail_streams(int result);
 /* Until all is done that is queued. */
 void await_jobs(const struct stream *s);
