@@ -7,13 +7,37 @@ bool stream_called_by_worker(const struct stream *s)
 	return load_relaxed(&s->worker) == thread_tid();
 }
 
+/*
+ * Would the calling thread, in an operation of some stream, wait for that same
+ * operation? It would if @number of @s is behind it; the clock of @number says so,
+ * also where there are others in between.
+ */
+static bool waits_for_itself(struct stream *s, uint64_t number)
+{
+	bool itself = false;
+
+	/* A queue is worked off by tasks. */
+	if (!pool_here.worker && !pool_here.top)
+		return false;
+	drover_mutex_lock(&stream_lock);
+	for_each_stream(t)
+	{
+		if (!stream_called_by_worker(t) || stream_done(s) >= number)
+			continue;
+		itself |= t == s ||
+			  stream_clock_of(s, number)[t->slot] >= t->next;
+	}
+	drover_mutex_unlock(&stream_lock);
+	return itself;
+}
+
 int stream_wait(struct stream *s, uint64_t number,
 		const struct deadline *deadline)
 {
 	int err = 0;
 
 	if (stream_done(s) < number) {
-		if (stream_called_by_worker(s))
+		if (waits_for_itself(s, number))
 			return stream_because(
 				EDEADLK,
 				"a kernel or host call would wait for itself");

@@ -7,7 +7,10 @@
 
 #define FAILURE_NONE UINT64_MAX
 
-/* Wait until s->done >= number; EDEADLK from the stream's own callbacks. */
+/*
+ * Wait until s->done >= number; EDEADLK from a kernel or host call that would wait
+ * for itself. Without stream_lock.
+ */
 int stream_wait(struct stream *s, uint64_t number,
 		const struct deadline *deadline);
 /* The error of @number, which is done, or 0. */

@@ -33,9 +33,11 @@
  *
  * What submits an operation blocks only when there is no room for it, and
  * answers EINVAL for what is none (NULL, an overlap), EXDEV for memory that the
- * backend cannot reach, EDEADLK where a kernel or host call of the stream would
- * wait for itself, ENOMEM, EIO from the driver, or EINVAL, EPERM or ENOTSUP where
- * that says so, or the error that has ended the stream.
+ * backend cannot reach, EDEADLK where a kernel or host call would wait for itself,
+ * ENOMEM, EIO from the driver, or EINVAL, EPERM or ENOTSUP where that says so, or
+ * the error that has ended the stream. A kernel or host call waits for itself when
+ * it waits for its own stream, or for an operation of another stream that is
+ * ordered behind it.
  */
 #ifndef DROVER_STREAM_H
 #define DROVER_STREAM_H
@@ -209,8 +211,8 @@ int drover_stream_create(drover_stream_t *stream,
  * is kept until drover_stream_free(), by any stream of the same backend.
  *
  * Return: 0; the error of the first operation that failed, with the stream
- * ended all the same; EBUSY while it captures; EDEADLK when called by one of
- * its own kernels or host calls.
+ * ended all the same; EBUSY while it captures; EDEADLK from a kernel or host call
+ * that would wait for itself.
  */
 int drover_stream_destroy(drover_stream_t *stream);
 
@@ -408,7 +410,7 @@ int drover_stream_wait_event(drover_stream_t *stream, drover_event_t *event);
  * than that is reported by the next call.
  *
  * Return: 0; the error that has ended the stream; EBUSY while it captures;
- * EDEADLK from its own kernels and host calls.
+ * EDEADLK from a kernel or host call that would wait for itself.
  */
 int drover_stream_synchronize(drover_stream_t *stream);
 
@@ -432,7 +434,7 @@ int drover_ticket_done(const drover_ticket_t *ticket);
  *
  * Blocks. Return: as drover_ticket_done(), but ETIMEDOUT for not yet; EINVAL
  * for another clock or a tv_nsec outside 0 to 999,999,999; EBUSY when the caller's
- * CUstream captures; EDEADLK from the stream's own kernels and host calls.
+ * CUstream captures; EDEADLK from a kernel or host call that would wait for itself.
  */
 int drover_ticket_wait(const drover_ticket_t *ticket, clockid_t clock,
 		       const struct timespec *deadline);
