@@ -47,8 +47,11 @@ int memory_add(const struct stream *s, void *memory, size_t bytes,
 	struct range *range = malloc(sizeof(*range)), **found = NULL;
 
 	if (range) {
-		*range = (struct range){ (uintptr_t)memory, bytes, s->backend,
-					 kind };
+		*range = (struct range){ .start = (uintptr_t)memory,
+					 .bytes = bytes,
+					 .backend = s->backend,
+					 .device = s->device,
+					 .kind = kind };
 		found = tsearch(range, &ranges, compare);
 	}
 	if (found && *found == range)
@@ -78,6 +81,25 @@ bool memory_is_device(const void *start, size_t bytes)
 	       lies_in(range, start, bytes);
 }
 
+/* May @op of @s touch this device memory? 0 or EXDEV */
+static int check_reach(const struct stream *s, const struct op *op,
+		       const struct range *range)
+{
+	/* Memory of threads is host memory to every other device. */
+	if (range->backend->cuda && !s->backend->cuda)
+		return stream_because(
+			EXDEV,
+			"the %s backend cannot reach memory of the %s one",
+			s->backend->name, range->backend->name);
+	/* The driver copies between devices; libraries may do so in their way. */
+	if (range->backend->cuda && range->device != s->device &&
+	    (op->kind == OP_SET || (op->kind == OP_RUN && !op->kernel.issue)))
+		return stream_because(EXDEV,
+				      "memory of device %u, used on device %u",
+				      range->device, s->device);
+	return 0;
+}
+
 int memory_classify(const struct stream *s, struct op *op)
 {
 	struct footprint f = op_footprint(op);
@@ -87,6 +109,7 @@ int memory_classify(const struct stream *s, struct op *op)
 	for (size_t i = 0; i < f.nr; i++) {
 		const drover_access_t *a = &f.accesses[i];
 		struct range *range = memory_range(a->start, a->bytes);
+		int err;
 
 		if ((!range || range->kind == MEMORY_PINNED) &&
 		    op->kind == OP_SET && s->backend->cuda)
@@ -94,12 +117,9 @@ int memory_classify(const struct stream *s, struct op *op)
 					      a->start);
 		if (range && range->kind != MEMORY_DEVICE)
 			range = NULL;
-		/* Memory of threads is host memory to every other device. */
-		if (range && range->backend->cuda && !s->backend->cuda)
-			return stream_because(
-				EXDEV,
-				"the %s backend cannot reach memory of the %s one",
-				s->backend->name, range->backend->name);
+		err = range ? check_reach(s, op, range) : 0;
+		if (err)
+			return err;
 		if (!range || !lies_in(range, a->start, a->bytes))
 			op->host = true;
 	}

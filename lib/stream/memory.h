@@ -10,6 +10,7 @@ struct range {
 	uintptr_t start;
 	size_t bytes;
 	const struct backend *backend;
+	uint32_t device; /* its number, of the backend's */
 	enum memory kind;
 };
 

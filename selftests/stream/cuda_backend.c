@@ -399,10 +399,17 @@ static const struct scenario scenarios[] = {
 	  "create t; priority_was = 0; fill s a 4; copy t h a; is h 4;" },
 	/* What comes before foreign work and what comes behind, in another one. */
 	{ "cuda: devices wait for each other, the host does not",
-	  "on 1; create s; on 0; create t; count; mark t; fill s a 3; "
-	  "gate x s; fill s a 5; fill t b 1; add t b a; record s e; "
-	  "wait t e; calls 'cuStreamWaitEvent = 1; host t = 0; open x; "
+	  "on 1; create s; on 0; create t; alloc s a; alloc t b; alloc t c; "
+	  "count; mark t; fill s a 3; gate x s; fill s a 5; fill t b 1; "
+	  "borrow t c a; add t b c; record s e; wait t e; "
+	  "calls 'cuStreamWaitEvent = 1; host t = 0; open x; "
 	  "copy t h b; is h 6;" },
+	{ "cuda: copies reach memory of all devices, all else that of its own",
+	  "on 1; create s; on 0; create t; alloc s a; alloc t b; fill s a 2; "
+	  "fill t a 1 = EXDEV; put t a 1 = EXDEV; fill t b 1; add t b a = EXDEV; "
+	  "why 'device; add s a b = EXDEV; borrow t b a; copy t h b; is h 2; "
+	  "borrow s b a; capture t; add t b a = EXDEV; borrow t b a; end t g; "
+	  "replay t g; copy s h b; is h 2; drop g; destroy s; destroy t;" },
 	{ "cuda: the program's memory is pinned, and read back meanwhile",
 	  "fill s a 3; pin s h; pin s h = EINVAL; put s h 5 = EXDEV; "
 	  "gate x s; borrow s h a @1; done 1 = EINPROGRESS; later x; ticket 1; "

@@ -17,7 +17,8 @@
  *    done, with its error, and nothing hangs. So are operations of other streams
  *    that are ordered behind one of these.
  *
- * Device memory is what drover_stream_alloc() gave. All other memory is host
+ * Device memory is what drover_stream_alloc() gave. CUDA copies reach that of all
+ * devices, kernels and sets that of their own one. All other memory is host
  * memory. Device memory is touched by operations of streams and by nobody else;
  * whoever has to do otherwise calls drover_stream_drain() first.
  *
@@ -156,7 +157,8 @@ typedef struct {
  * @function: CUDA backend: a CUfunction, see drover_stream_load()
  * @issue: CUDA backend, instead: called by the submitting thread, with the context
  *	current, when it is its turn: puts its work into the CUstream, as libraries
- *	do, and returns 0 or an errno value. It calls no functions of streams.
+ *	do, and returns 0 or an errno value. It calls no functions of streams. What
+ *	it reaches of other devices' memory is its own affair.
  *	Captured, it is called once, with a stream that captures.
  * @grid, @block: CUDA backend: blocks, and threads of each; 0 counts as 1
  * @shared: CUDA backend: bytes of dynamic shared memory
