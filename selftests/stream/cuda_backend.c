@@ -239,6 +239,7 @@ STEP(finished)
 }
 
 STEP_DO(reset, mock_cuda_reset());
+STEP_DO(early, mock_cuda_pageable_early(args[0]));
 STEP_DO(elsewhere, mock_cuda_capture_elsewhere(args[0]));
 STEP_IS(unpin, drover_stream_free(STREAM, TO));
 STEP_IS(foreign, foreign(args, 0));
@@ -441,6 +442,17 @@ static const struct scenario scenarios[] = {
 	  "program_captures; ticket 1 = EBUSY; why '(900); "
 	  "drain s = EBUSY; destroy s = EBUSY; program_captured; drain s; "
 	  "copy s h a; is h 6; destroy s; take_back = 1;" },
+	/* It belongs to the copy until that is done, however long the call takes. */
+	{ "cuda: copies from and to pageable memory that return early",
+	  "early 1; set h 3; set i 0; gate x s; borrow s a h; borrow s i a @1; "
+	  "done 1 = EINPROGRESS; is i 0; later x; sync s; waited x; is i 3; "
+	  "gate y s; set h 4; staged s a h; set h 5; later y; copy s i a; "
+	  "waited y; is i 4; early 0;" },
+	{ "cuda: a fault ends all streams, also those that did nothing wrong",
+	  "gate x t; fill t b 1 @1; refuse 'cuLaunchKernel 719; "
+	  "fill s a 1 = EIO; drain t = EIO; ticket 1 = EIO; "
+	  "open x; destroy s = EIO; "
+	  "destroy t = EIO; destroy t = EBADF;" },
 	/* Streams end, and their slots, ranges and pins are free. */
 	{ "cuda: a device that is reset",
 	  "pin s h; gate x s; fill s a 1 @1; record s e; reset; "

@@ -35,6 +35,8 @@ int mock_cuda_push(int nr);
 int mock_cuda_priority(void);
 /* Waits for events return later than they could: not before this is false. */
 void mock_cuda_late(bool are);
+/* Copies from and to pageable memory do not wait, which they may and may not. */
+void mock_cuda_pageable_early(bool is);
 /* The program resets its devices: contexts, memory and streams are gone. */
 void mock_cuda_reset(void);
 /* Some thread of the program's captures, and wants no calls. */

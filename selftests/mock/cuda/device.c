@@ -56,6 +56,9 @@ int enter(const char *function)
 		result = to_fail.result;
 		to_fail.result = SUCCESS;
 	}
+	/* A fault of the device is not that of one call, or one stream. */
+	if (result == LAUNCH_FAILED)
+		fail_streams(result);
 	return result;
 }
 
@@ -187,12 +190,22 @@ static bool is_default(const struct stream *s)
 	return (uintptr_t)s <= 2;
 }
 
-/* What is pageable the driver copies by itself, while the caller waits. */
+static bool pageable_returns_early;
+
+EXPORT void mock_cuda_pageable_early(bool is)
+{
+	pthread_mutex_lock(&lock);
+	pageable_returns_early = is;
+	pthread_mutex_unlock(&lock);
+}
+
+/* The driver may copy what is pageable by itself, while the caller waits. */
 static int add_copy(struct stream *s, const struct job *job)
 {
 	int result = add_job(s, job);
 
-	if (!result && !s->capture && (!find(job->to) || !find(job->from)))
+	if (!result && !s->capture && !pageable_returns_early &&
+	    (!find(job->to) || !find(job->from)))
 		await_jobs(s);
 	return result;
 }

@@ -6,7 +6,8 @@
  * of a module are built in: "fill", "add" and "token".
  *
  * It is strict where the documentation is: a copy from or to memory that is not
- * pinned blocks; asking what is done of a stream that captures spoils the capture;
+ * pinned blocks, unless a test says that it does not; a fault of the device ends
+ * all streams; asking what is done of a stream that captures spoils the capture;
  * while somebody captures, unsafe calls are refused to threads that are not
  * relaxed; more than 48 KiB of shared memory have to be asked for.
  *
