@@ -16,7 +16,7 @@ static struct cuda_mark *mark_at(struct stream *s, uint64_t i)
 	return c->marks[i % s->depth];
 }
 
-/* An event is recorded anew when nobody waits for it any more. */
+/* Without users an event may be recorded anew: nobody waits for it. */
 static void put_mark(struct stream *s, struct cuda_mark *mark)
 {
 	struct cuda_stream *c = s->device_private;

@@ -24,9 +24,9 @@
 #include "stream/wait.h"
 
 /*
- * The newest operation of @other that conflicts with @mine, behind @known, up to
- * which all is in front anyway, and not known to be done. An operation that has
- * failed does not count as done.
+ * The newest operation of @other that conflicts with @mine and is not known to be
+ * done, or 0. All up to @known are in front already. An operation that has failed
+ * does not count as done.
  *
  * [S-FAIL] The failure is read after done: if an operation fails and is done
  * meanwhile, then it is found not done, or failed.

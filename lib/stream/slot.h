@@ -38,9 +38,12 @@ struct stream {
 	enum drover_order order;
 	uint32_t depth;
 	uint32_t device;
-	struct op *ring; /* number N is in ring[N % depth] until it is retired */
-	uint64_t (
-		*clocks)[STREAM_MAX]; /* the clocks behind them, in the same way */
+	/*
+	 * Until operation N is retired, it is in ring[N % depth], and the clock
+	 * behind it in clocks[N % depth].
+	 */
+	struct op *ring;
+	uint64_t (*clocks)[STREAM_MAX];
 	/* The next queued operation is behind operation clock[T] of slot T. */
 	uint64_t clock[STREAM_MAX];
 	uint64_t submitted;   /* the last number given */
