@@ -263,9 +263,9 @@ int drover_stream_alloc_host(drover_stream_t *stream, size_t bytes,
  *
  * It stays host memory, and where it is, until drover_stream_free() has given
  * it back to the program. May block, in the driver. Return: as
- * drover_stream_alloc(); EINVAL also if a part of it is such memory already, or the
- * driver finds it is no memory to pin; EPERM or ENOTSUP when the driver may not or
- * cannot pin memory.
+ * drover_stream_alloc(); EINVAL also if a part of it is such memory already, or
+ * the driver does not take it for memory; EPERM or ENOTSUP when the driver may not
+ * pin memory, or cannot.
  */
 int drover_stream_pin(drover_stream_t *stream, void *memory, size_t bytes);
 
