@@ -14,13 +14,12 @@
  * The host is taken for one thread. Threads that order their accesses to memory
  * by other means than a stream's waits are beyond this checker.
  */
-#ifdef DROVER_STREAM_DEBUG
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "stream/stream.h"
+#include "stream/slot.h"
 
 #define HISTORY 4096 /* accesses; the oldest go first */
 
@@ -39,8 +38,8 @@ typedef uint64_t vector[STREAM_MAX];
 /* All of it is guarded by its lock. */
 static struct {
 	drover_mutex_t lock;
-	vector host;		    /* what the host has waited for */
-	vector queue[STREAM_MAX];   /* what is over in front of the next */
+	vector host;		    /* the host has waited up to here */
+	vector queue[STREAM_MAX];   /* over before the next begins */
 	vector *behind[STREAM_MAX]; /* by number: valid behind an operation */
 	struct shadow history[HISTORY];
 	size_t first, nr;
@@ -80,14 +79,12 @@ static void report(const char *one, const char *two)
 		fprintf(stderr, "drover: %s\n", text);
 }
 
-int drover_stream_watch_races(void (*to)(const char *text, void *arg),
-			      void *arg)
+static void report_to(void (*to)(const char *text, void *arg), void *arg)
 {
 	drover_mutex_lock(&checker.lock);
 	checker.report = to;
 	checker.arg = arg;
 	drover_mutex_unlock(&checker.lock);
-	return 0;
 }
 
 /* ---- clocks ---- */
@@ -104,7 +101,7 @@ static vector *behind(const struct stream *s, uint64_t number)
 	return &checker.behind[s->slot][number % s->depth];
 }
 
-void check_open(struct stream *s)
+static void stream_begins(const struct stream *s)
 {
 	drover_mutex_lock(&checker.lock);
 	checker.behind[s->slot] = calloc(s->depth, sizeof(vector));
@@ -114,23 +111,7 @@ void check_open(struct stream *s)
 	drover_mutex_unlock(&checker.lock);
 }
 
-void check_close(struct stream *s)
-{
-	check_host_knows(s, s->submitted);
-	drover_mutex_lock(&checker.lock);
-	free(checker.behind[s->slot]);
-	checker.behind[s->slot] = NULL;
-	drover_mutex_unlock(&checker.lock);
-}
-
-/* The threads that were at work do not exist in the child. */
-void check_after_fork(void)
-{
-	checker.lock = (drover_mutex_t)DROVER_MUTEX_INITIALIZER;
-	checker.nr = 0;
-}
-
-void check_host_knows(const struct stream *s, uint64_t number)
+static void host_knows(const struct stream *s, uint64_t number)
 {
 	uint64_t *known = &checker.host[s->slot];
 
@@ -142,6 +123,22 @@ void check_host_knows(const struct stream *s, uint64_t number)
 			join(&checker.host, behind(s, number));
 	}
 	drover_mutex_unlock(&checker.lock);
+}
+
+static void stream_ends(const struct stream *s)
+{
+	host_knows(s, s->submitted);
+	drover_mutex_lock(&checker.lock);
+	free(checker.behind[s->slot]);
+	checker.behind[s->slot] = NULL;
+	drover_mutex_unlock(&checker.lock);
+}
+
+/* The threads that were at work do not exist in the child. */
+static void child_begins(void)
+{
+	checker.lock = (drover_mutex_t)DROVER_MUTEX_INITIALIZER;
+	checker.nr = 0;
 }
 
 /* Once the host knows of its end, an access is over for all that follow. */
@@ -197,16 +194,16 @@ static void for_all(const struct footprint *f, struct shadow *b,
 	}
 }
 
-/* ---- what the engine and the host do ---- */
+/* ---- operations, and accesses of the host ---- */
 
-void check_submit(struct stream *s, struct op *op)
+static void submitted(const struct stream *s, const struct op *op)
 {
 	struct footprint f = op_footprint(op);
 	struct shadow b = { .queued = op->queued,
 			    .slot = s->slot,
 			    .number = op->number,
 			    .caller = op->caller };
-	vector clock; /* what is over before @op begins */
+	vector clock; /* over before @op begins */
 
 	drover_mutex_lock(&checker.lock);
 	memcpy(clock, checker.host, sizeof(clock));
@@ -229,33 +226,21 @@ void check_submit(struct stream *s, struct op *op)
 	drover_mutex_unlock(&checker.lock);
 }
 
-void check_host_touches(const struct footprint *f, const void *caller)
+static void host_touches(struct footprint f, const void *caller)
 {
 	struct shadow b = { .slot = STREAM_MAX, .caller = caller };
 
 	drover_mutex_lock(&checker.lock);
-	for_all(f, &b, &checker.host);
+	for_all(&f, &b, &checker.host);
 	drover_mutex_unlock(&checker.lock);
 }
 
-#else
-#include "stream/stream.h"
-
-int drover_stream_watch_races(void (*report)(const char *text, void *arg),
-			      void *arg)
-{
-	(void)report;
-	(void)arg;
-	return stream_because(ENOTSUP, "the library is not a debug build");
-}
-#endif
-
-int drover_stream_note(const drover_access_t *accesses, size_t nr_accesses)
-{
-	struct footprint f = { .accesses = accesses,
-			       .nr = nr_accesses,
-			       .anything = !accesses };
-
-	check_host_touches(&f, __builtin_return_address(0));
-	return 0;
-}
+const struct observer stream_observer = {
+	.stream_begins = stream_begins,
+	.stream_ends = stream_ends,
+	.submitted = submitted,
+	.host_knows = host_knows,
+	.host_touches = host_touches,
+	.child_begins = child_begins,
+	.report_to = report_to,
+};

@@ -8,10 +8,13 @@
  * of an asynchronous copy from pinned memory may be read until then; and a
  * stream can wait for an event of another one on the same device.
  */
+#include "stream/cuda.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "stream/cuda.h"
+#include "stream/cuda_wait.h"
+#include "stream/wait.h"
 
 /* Bytes of dynamic shared memory that a kernel has without being asked for. */
 #define SHARED_FREE (48u << 10)
@@ -19,8 +22,9 @@
 /* ---- operations ---- */
 
 /*
- * A host call, or behind a graph what its host calls have left there: of which
- * stream one in a graph is, is known only then. Replays come one by one.
+ * A host call; or, behind a graph, the error that its host calls have left: a
+ * host call inside a graph does not know which stream replays it. Replays of one
+ * graph come one by one.
  */
 static void host_main(void *arg)
 {
@@ -125,7 +129,7 @@ static int cuda_issue(struct stream *s, struct op *op)
 
 	err = cuda_enter(s, &mode);
 	if (!err) {
-		/* What others have asked for: before more is in front of it. */
+		/* Others wait for that one: mark it before more is issued. */
 		cuda_make_mark(s, op->mark_first);
 		err = wait_for_others(s, op);
 		if (!err)
@@ -134,15 +138,15 @@ static int cuda_issue(struct stream *s, struct op *op)
 	}
 	if (err)
 		stream_fail(s, number, err);
-	number_raise(s, &s->posted, number);
+	number_raise(&s->posted, number);
 	return err;
 }
 
 /* ---- graphs and modules ---- */
 
 /*
- * On a stream of its own: whoever asks what is done of a stream that captures
- * spoils it.
+ * On a stream of its own, for a query of a stream that captures spoils the
+ * capture.
  */
 static int capture_nodes(struct stream *s, struct drover_graph *graph,
 			 cu_graph *captured)
@@ -190,7 +194,7 @@ static void cuda_graph_drop(struct drover_graph *graph)
 	cuda.graph_exec_destroy(graph->device_private);
 }
 
-/* A module stays loaded: graphs have its kernels, and any stream may. */
+/* A module stays loaded: any graph and any stream may use its kernels. */
 static int cuda_load_kernel(struct stream *s, const void *image,
 			    const char *name, drover_kernel_t *kernel)
 {
@@ -211,26 +215,27 @@ static int cuda_load_kernel(struct stream *s, const void *image,
 
 /* ---- memory ---- */
 
-static void *cuda_alloc(struct stream *s, size_t bytes, enum memory kind,
-			void *memory)
+static int cuda_alloc(struct stream *s, size_t bytes, enum memory kind,
+		      void **memory)
 {
-	cu_address address = 0;
+	cu_address address;
 	int mode, err = cuda_enter(s, &mode);
 
 	if (err)
-		return NULL;
-	if (kind == MEMORY_PINNED)
-		err = CUDA_CALL(s, host_register, memory, bytes,
+		return err;
+	if (kind == MEMORY_PINNED) {
+		err = CUDA_CALL(s, host_register, *memory, bytes,
 				CU_HOST_REGISTER_PORTABLE);
-	else if (kind == MEMORY_HOST)
-		err = CUDA_CALL(s, host_alloc, &memory, bytes,
+	} else if (kind == MEMORY_HOST) {
+		err = CUDA_CALL(s, host_alloc, memory, bytes,
 				CU_HOST_ALLOC_PORTABLE);
-	else
+	} else {
 		err = CUDA_CALL(s, alloc, &address, bytes);
+		if (!err)
+			*memory = (void *)(uintptr_t)address;
+	}
 	cuda_leave(s, &mode);
-	if (err)
-		return NULL;
-	return memory ?: (void *)(uintptr_t)address;
+	return err;
 }
 
 static void cuda_free(struct stream *s, void *memory, enum memory kind)
@@ -258,6 +263,9 @@ static int open_stream(struct stream *s, const drover_streamattr_t *attr)
 	cu_context context = c->context;
 	int err;
 
+	if (attr->native == CU_STREAM_LEGACY ||
+	    attr->native == CU_STREAM_PER_THREAD)
+		return stream_because(EINVAL, "attr.native: a default stream");
 	c->borrowed = stream;
 	err = stream ? CUDA_CALL(s, stream_context, stream, &context) :
 		       CUDA_CALL(s, stream_create, &stream,
@@ -299,12 +307,10 @@ static int cuda_open(struct stream *s, const drover_streamattr_t *attr)
 static void cuda_close(struct stream *s)
 {
 	struct cuda_stream *c = s->device_private;
-	int mode;
+	int mode, err = cuda_enter(s, &mode);
 
-	if (!cuda_enter(s, &mode)) {
-		for (uint32_t i = 0; i < s->depth; i++)
-			if (c->marks[i].event)
-				CUDA_CALL(s, event_destroy, c->marks[i].event);
+	cuda_free_marks(s, !err);
+	if (!err) {
 		if (!c->borrowed)
 			CUDA_CALL(s, stream_destroy, s->native);
 		cuda_leave(s, &mode);

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
-/* Waiting for a CUDA stream: for marks, events recorded behind operations. */
-#include <errno.h>
+/* Waits for a CUDA stream by marks: events recorded behind operations. */
+#include "stream/cuda_wait.h"
 
-#include "stream/cuda.h"
+#include <errno.h>
+#include <stdlib.h>
+
+#include "stream/wait.h"
 
 /* ---- marks ---- */
 
@@ -10,17 +13,44 @@ static struct cuda_mark *mark_at(struct stream *s, uint64_t i)
 {
 	struct cuda_stream *c = s->device_private;
 
-	return &c->marks[i % s->depth];
+	return c->marks[i % s->depth];
 }
 
-/* One that somebody still waits for stays where it is. */
+/* Without users an event may be recorded anew: nobody waits for it. */
+static void put_mark(struct stream *s, struct cuda_mark *mark)
+{
+	struct cuda_stream *c = s->device_private;
+
+	if (--mark->users)
+		return;
+	mark->next = c->unused;
+	c->unused = mark;
+}
+
+static struct cuda_mark *take_mark(struct stream *s)
+{
+	struct cuda_stream *c = s->device_private;
+	struct cuda_mark *mark = c->unused;
+
+	if (mark) {
+		c->unused = mark->next;
+		return mark;
+	}
+	mark = calloc(1, sizeof(*mark));
+	if (mark &&
+	    !CUDA_CALL(s, event_create, &mark->event, CU_EVENT_DISABLE_TIMING))
+		return mark;
+	free(mark);
+	return NULL;
+}
+
 static void drop_marks(struct stream *s)
 {
 	struct cuda_stream *c = s->device_private;
 
-	while (c->first < c->last && !mark_at(s, c->first)->users &&
+	while (c->first < c->last &&
 	       mark_at(s, c->first)->number <= stream_done(s))
-		c->first++;
+		put_mark(s, mark_at(s, c->first++));
 }
 
 static struct cuda_mark *mark_behind(struct stream *s, uint64_t number)
@@ -41,18 +71,34 @@ static struct cuda_mark *get_mark(struct stream *s, uint64_t number)
 
 	drop_marks(s);
 	mark = mark_behind(s, number);
-	if (mark || c->last - c->first == s->depth)
+	if (mark)
 		return mark;
-	mark = mark_at(s, c->last);
-	if (!mark->event &&
-	    CUDA_CALL(s, event_create, &mark->event, CU_EVENT_DISABLE_TIMING))
+	mark = take_mark(s);
+	if (!mark)
 		return NULL;
-	/* What is issued meanwhile is in front of it or not. */
+	mark->users = 1;
+	/* Operations issued meanwhile may be in front of it or behind. */
 	mark->number = load_acquire(&s->posted.at);
-	if (CUDA_CALL(s, event_record, mark->event, s->native))
+	if (CUDA_CALL(s, event_record, mark->event, s->native)) {
+		put_mark(s, mark);
 		return NULL;
-	c->last++;
+	}
+	c->marks[c->last++ % s->depth] = mark;
 	return mark;
+}
+
+void cuda_free_marks(struct stream *s, bool current)
+{
+	struct cuda_stream *c = s->device_private;
+	struct cuda_mark *mark;
+
+	drop_marks(s);
+	while ((mark = c->unused)) {
+		c->unused = mark->next;
+		if (current)
+			CUDA_CALL(s, event_destroy, mark->event);
+		free(mark);
+	}
 }
 
 void cuda_make_mark(struct stream *s, uint64_t number)
@@ -73,7 +119,7 @@ int cuda_queue_wait(struct stream *s, struct stream *other, uint64_t number)
 	cu_context context;
 	int err;
 
-	number_wait(other, &other->posted, number, NULL);
+	number_wait(&other->posted, number, NULL);
 	/* It may be another device's: an event is in the context of its stream. */
 	err = CUDA_CALL(s, context_push, c->context);
 	if (err)
@@ -91,7 +137,7 @@ int cuda_queue_wait(struct stream *s, struct stream *other, uint64_t number)
 
 /* ---- what is done ---- */
 
-/* Neither done nor lost: not yet, or a capture does not permit to ask. */
+/* Neither done nor lost: not yet, or a capture forbids the question. */
 static bool is_unknown(cu_result result)
 {
 	return result == CU_NOT_READY ||
@@ -99,9 +145,9 @@ static bool is_unknown(cu_result result)
 }
 
 /*
- * All up to @number is done; [c->lock], so none of them is another one before it
- * has the errors of what it was behind. With @err the driver has lost one, and
- * all that follow: which one it does not say, so the first.
+ * All up to @number is done. [c->lock], so that no place of the ring is used
+ * anew before its operation has inherited errors. With @err the driver has lost
+ * an operation, and all behind it. It does not say which, so the first is taken.
  */
 static void set_done(struct stream *s, uint64_t number, int err)
 {
@@ -110,8 +156,8 @@ static void set_done(struct stream *s, uint64_t number, int err)
 	if (err)
 		stream_fail(s, n, err);
 	for (; n <= number; n++)
-		engine_inherit(s, stream_op(s, n));
-	number_raise(s, &s->done, number);
+		stream_inherit(s, stream_op(s, n));
+	number_raise(&s->done, number);
 	drop_marks(s);
 }
 
@@ -126,21 +172,37 @@ static cu_result ask(struct stream *s, const struct cuda_mark *mark, bool wait)
 		      cuda.stream_query(s->native);
 }
 
+/*
+ * The context cannot be entered any more, as after cuDevicePrimaryCtxReset(). So
+ * nothing is under way, and nobody has to wait.
+ */
+static void lose_device(struct stream *s, int err)
+{
+	struct cuda_stream *c = s->device_private;
+
+	drover_mutex_lock(&c->lock);
+	set_done(s, load_acquire(&s->posted.at), err);
+	drover_mutex_unlock(&c->lock);
+}
+
 void cuda_poll(struct stream *s)
 {
 	struct cuda_stream *c = s->device_private;
-	uint64_t issued = load_acquire(&s->posted.at), done = 0;
+	uint64_t issued = load_acquire(&s->posted.at), done = stream_done(s);
 	cu_result result = CU_SUCCESS;
-	int mode;
+	int mode, err = cuda_enter(s, &mode);
 
-	if (cuda_enter(s, &mode))
+	if (err) {
+		lose_device(s, err);
 		return;
+	}
 	drover_mutex_lock(&c->lock);
 	for (uint64_t i = c->first; i < c->last && !result; i++) {
 		result = ask(s, mark_at(s, i), false);
 		done = result ? done : mark_at(s, i)->number;
 	}
-	if (c->first == c->last) {
+	/* Behind the last mark there may be more that is done. */
+	if (!result && done < issued) {
 		result = ask(s, NULL, false);
 		done = result ? done : issued;
 	}
@@ -168,7 +230,7 @@ static cu_result poll_until(struct stream *s, const struct cuda_mark *mark,
 		struct deadline next = { deadline->clock,
 					 { at / NS_PER_S, at % NS_PER_S } };
 
-		add_relaxed(&s->system_calls, 1);
+		add_relaxed(&s->done.system_calls, 1);
 		futex_wait(&never, 0, &next, false);
 		if (sleep_ns < 1000000)
 			sleep_ns *= 2;
@@ -180,15 +242,18 @@ int cuda_wait(struct stream *s, uint64_t number,
 	      const struct deadline *deadline)
 {
 	struct cuda_stream *c = s->device_private;
-	int err = number_wait(s, &s->posted, number, deadline), mode;
+	int err = number_wait(&s->posted, number, deadline), mode;
 	uint64_t behind = load_acquire(&s->posted.at);
 	struct cuda_mark *mark;
 	cu_result result;
 
-	if (!err)
-		err = cuda_enter(s, &mode);
 	if (err)
 		return err;
+	err = cuda_enter(s, &mode);
+	if (err) {
+		lose_device(s, err);
+		return 0;
+	}
 	drover_mutex_lock(&c->lock);
 	mark = mark_behind(s, number);
 	/* All of the stream needs no mark, if it is not looked at repeatedly. */
@@ -202,12 +267,15 @@ int cuda_wait(struct stream *s, uint64_t number,
 	result = stream_done(s) >= number ? 0 :
 		 deadline		  ? poll_until(s, mark, deadline) :
 					    ask(s, mark, true);
+	err = cuda_error(result, "a wait");
 	drover_mutex_lock(&c->lock);
 	if (!is_unknown(result))
-		set_done(s, behind, cuda_error(result, "a wait"));
+		set_done(s, behind, err);
 	if (mark)
-		mark->users--;
+		put_mark(s, mark);
 	drover_mutex_unlock(&c->lock);
 	cuda_leave(s, &mode);
-	return is_unknown(result) ? ETIMEDOUT : 0;
+	if (!is_unknown(result))
+		return 0;
+	return result == CU_NOT_READY ? ETIMEDOUT : EBUSY;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * The engine: who has to wait for whom.
+ * The engine: which operation has to wait for which.
  *
  * Two operations conflict if they touch the same memory and one of them writes.
  * The later one, B, must not begin before the earlier one, A, is done. That is
@@ -15,47 +15,21 @@
  * wait for A's stream, by the host if not.
  *
  * A wait for operation N of a stream is a wait for all of its operations up to
- * N. So the newest conflict of each stream is all that has to be looked for, a
- * clock is one number for each stream, and who waits for N also gets, by
+ * N. So only the newest conflict of each stream has to be found, a clock is one
+ * number for each stream, and an operation that waits for N also gets, by
  * transitivity, the clock that was valid behind N.
  */
-#include "stream/stream.h"
+#include "stream/engine.h"
 
-struct footprint op_footprint(const struct op *op)
-{
-	return (struct footprint){
-		.accesses = op_accesses(op),
-		.nr = op->kind == OP_GRAPH ? op->graph->nr_accesses :
-					     op->nr_accesses,
-		.anything = op->anything,
-	};
-}
-
-bool access_conflict(const drover_access_t *a, const drover_access_t *b)
-{
-	uintptr_t start_a = (uintptr_t)a->start, start_b = (uintptr_t)b->start;
-
-	return (a->kind | b->kind) & DROVER_WRITE &&
-	       start_a < start_b + b->bytes && start_b < start_a + a->bytes;
-}
-
-static bool conflict(const struct footprint *a, const struct footprint *b)
-{
-	if (a->anything || b->anything)
-		return true;
-	for (size_t i = 0; i < a->nr; i++)
-		for (size_t j = 0; j < b->nr; j++)
-			if (access_conflict(&a->accesses[i], &b->accesses[j]))
-				return true;
-	return false;
-}
+#include "stream/wait.h"
 
 /*
- * The newest operation of @other that conflicts with @mine, of those that are not
- * known to be done or in front, up to @known. Failed ones are never done.
+ * The newest operation of @other that conflicts with @mine and is not known to be
+ * done, or 0. All up to @known are in front already. An operation that has failed
+ * does not count as done.
  *
- * [S-FAIL] It asks whether one has failed after it has read done: what fails
- * and is done meanwhile is found to be one or the other.
+ * [S-FAIL] The failure is read after done: if an operation fails and is done
+ * meanwhile, then it is found not done, or failed.
  */
 static uint64_t newest_conflict(const struct stream *other,
 				const struct footprint *mine, uint64_t known,
@@ -71,18 +45,19 @@ static uint64_t newest_conflict(const struct stream *other,
 		const struct op *a = stream_op(other, n);
 		struct footprint theirs = op_footprint(a);
 
-		if (!(in_queue && a->queued) && conflict(&theirs, mine))
+		if (!(in_queue && a->queued) &&
+		    footprint_conflict(&theirs, mine))
 			return n;
 	}
-	/* To have found it done is as good as a wait. */
-	check_host_knows(other, done);
+	/* The host finds that all of it is done: that is as good as a wait. */
+	OBSERVE(host_knows, other, done);
 	return 0;
 }
 
-int engine_put_behind(struct stream *s, struct op *op, struct stream *other,
+static int put_behind(struct stream *s, struct op *op, struct stream *other,
 		      uint64_t number, struct need *need)
 {
-	/* Behind an event are copies as well. */
+	/* Copies, too, are to come behind an event. */
 	bool queued = op->kind == OP_WAIT ? s->backend->copies_queued :
 					    op->queued;
 
@@ -105,7 +80,7 @@ int engine_order(struct stream *s, struct op *op, struct need *need)
 		uint64_t number;
 		int err;
 
-		/* The usual case at no cost: one stream, and all of it queued. */
+		/* One stream, and all of it queued: the usual case costs nothing. */
 		if (s == other && op->queued && s->backend->copies_queued)
 			continue;
 		number = newest_conflict(other, &mine,
@@ -114,7 +89,7 @@ int engine_order(struct stream *s, struct op *op, struct need *need)
 		err = stream_error_at(other, number);
 		failed = failed ? failed : err;
 		if (number && !err)
-			err = engine_put_behind(s, op, other, number, need);
+			err = put_behind(s, op, other, number, need);
 		if (need->on) {
 			s->counts.added_host++;
 			return err;
@@ -123,6 +98,40 @@ int engine_order(struct stream *s, struct op *op, struct need *need)
 	if (failed)
 		stream_because(failed, "what it is to come behind has failed");
 	return failed;
+}
+
+int engine_order_event(struct stream *s, struct op *op,
+		       const drover_event_t *event, struct need *need)
+{
+	const drover_stream_t *name = &event->at.stream;
+	struct stream *other = &streams[name->name[0] % STREAM_MAX];
+	uint64_t number = event->at.number;
+	int err = 0;
+
+	/* All operations of a stream that is gone are done. */
+	if (load_relaxed(&other->life) == name->name[1] &&
+	    !(s == other && s->backend->copies_queued) &&
+	    s->clock[other->slot] < number) {
+		/* [S-FAIL] */
+		if (!stream_is_done(other, number))
+			err = put_behind(s, op, other, number, need);
+		else
+			OBSERVE(host_knows, other, number);
+		if (!err && stream_error_at(other, number)) {
+			err = stream_error_at(other, number);
+			stream_fail(s, s->submitted + 1, err);
+			stream_because(err, "what the event is for has failed");
+		}
+	}
+	if (need->on) {
+		op->waited = true;
+	} else if (op->kind == OP_WAIT) {
+		s->counts.asked++;
+		s->counts.waited += op->waited;
+		s->counts.deferred += !op->waited && op->nr_dependencies;
+		s->counts.elided += !op->waited && !op->nr_dependencies;
+	}
+	return err;
 }
 
 void engine_submitted(struct stream *s, struct op *op)
@@ -147,17 +156,6 @@ void engine_submitted(struct stream *s, struct op *op)
 		behind[i] = s->clock[i];
 }
 
-void engine_inherit(struct stream *s, const struct op *op)
-{
-	for (uint32_t i = 0; i < op->nr_dependencies; i++) {
-		const struct dependency *d = &op->dependencies[i];
-		int err = stream_error_at(&streams[d->slot], d->number);
-
-		if (err)
-			stream_fail(s, op->number, err);
-	}
-}
-
 void engine_pass_error_on(const struct stream *s)
 {
 	if (!stream_error_at(s, NUMBER_MAX))
@@ -167,6 +165,6 @@ void engine_pass_error_on(const struct stream *s)
 		uint64_t n = stream_done(other);
 
 		while (n++ < other->submitted)
-			engine_inherit(other, stream_op(other, n));
+			stream_inherit(other, stream_op(other, n));
 	}
 }

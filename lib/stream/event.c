@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* Events, and the host's synchronizations. */
-#include "stream/stream.h"
+#include "stream/graph.h"
+#include "stream/submit.h"
+#include "stream/wait.h"
 
 int drover_stream_record(drover_stream_t *stream, drover_event_t *event)
 {
@@ -21,40 +23,6 @@ int drover_stream_record(drover_stream_t *stream, drover_event_t *event)
 	return err;
 }
 
-int event_order(struct stream *s, struct op *op, const drover_event_t *event,
-		struct need *need)
-{
-	const drover_stream_t *name = &event->at.stream;
-	struct stream *other = &streams[name->name[0] % STREAM_MAX];
-	uint64_t number = event->at.number;
-	int err = 0;
-
-	/* Of a stream that is gone all is done. */
-	if (load_relaxed(&other->life) == name->name[1] &&
-	    !(s == other && s->backend->copies_queued) &&
-	    s->clock[other->slot] < number) {
-		/* [S-FAIL] */
-		if (!stream_is_done(other, number))
-			err = engine_put_behind(s, op, other, number, need);
-		else
-			check_host_knows(other, number);
-		if (!err && stream_error_at(other, number)) {
-			err = stream_error_at(other, number);
-			stream_fail(s, s->submitted + 1, err);
-			stream_because(err, "what the event is for has failed");
-		}
-	}
-	if (need->on) {
-		op->waited = true;
-	} else if (op->kind == OP_WAIT) {
-		s->counts.asked++;
-		s->counts.waited += op->waited;
-		s->counts.deferred += !op->waited && op->nr_dependencies;
-		s->counts.elided += !op->waited && !op->nr_dependencies;
-	}
-	return err;
-}
-
 int drover_stream_wait_event(drover_stream_t *stream, drover_event_t *event)
 {
 	struct op op = { .kind = OP_WAIT, .event = event };
@@ -65,10 +33,11 @@ int drover_stream_wait_event(drover_stream_t *stream, drover_event_t *event)
 /* ---- synchronizations of the host ---- */
 
 /*
- * Up to which operation of @t the host has to wait that is to synchronize with
- * @s. Nobody but operations can tell whether one is done that touches device
- * memory alone, and those the engine orders. What touches host memory counts
- * wherever it is, if something of @s is behind it.
+ * The operation of @t for which the host has to wait when it synchronizes with
+ * @s. The host cannot tell whether an operation is done that touches device
+ * memory alone; only other operations can, and those the engine orders. An
+ * operation that touches host memory counts in any stream, if something of @s is
+ * behind it.
  */
 static uint64_t host_needs(const struct stream *s, const struct stream *t,
 			   bool elidable)
@@ -99,7 +68,7 @@ static int synchronize(drover_stream_t *stream, bool elidable)
 		uint64_t number = host_needs(s, t, elidable);
 
 		if (stream_is_done(t, number))
-			check_host_knows(t, number);
+			OBSERVE(host_knows, t, number);
 		else
 			need_of(&needs[nr++], t, number);
 	}

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * Graphs: operations that are captured once and submitted many times, each time
- * as one operation that touches what all of them touch.
+ * Graphs: operations are captured once, and replayed many times. Each replay is
+ * one operation, which touches all memory that the captured ones touch.
  */
+#include "stream/graph.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "stream/stream.h"
+#include "stream/engine.h"
 
 int drover_stream_capture(drover_stream_t *stream)
 {
@@ -37,7 +39,7 @@ static int add_accesses(struct drover_graph *graph, const struct op *op)
 	more = realloc(graph->accesses, nr * sizeof(*more));
 	if (!more)
 		return stream_because(ENOMEM, "no memory");
-	memcpy(more + graph->nr_accesses, op_accesses(op),
+	memcpy(more + graph->nr_accesses, op_footprint(op).accesses,
 	       op->nr_accesses * sizeof(*more));
 	graph->accesses = more;
 	graph->nr_accesses = nr;
@@ -65,19 +67,6 @@ int graph_add(struct stream *s, struct op *op)
 	return 0;
 }
 
-void graph_put(struct drover_graph *graph)
-{
-	if (--graph->refs)
-		return;
-	if (graph->backend->graph_drop && graph->device_private)
-		graph->backend->graph_drop(graph);
-	for (size_t i = 0; i < graph->nr_nodes; i++)
-		op_free(&graph->nodes[i]);
-	free(graph->nodes);
-	free(graph->accesses);
-	free(graph);
-}
-
 int drover_stream_capture_end(drover_stream_t *stream, drover_graph_t **graph)
 {
 	struct stream *s = stream_enter(stream);
@@ -92,8 +81,8 @@ int drover_stream_capture_end(drover_stream_t *stream, drover_graph_t **graph)
 	stream_use(s);
 	drover_mutex_unlock(&stream_lock);
 	/*
-	 * A device's graph with host calls is written to when it is replayed, so
-	 * that the engine orders its replays, of all streams.
+	 * A device's graph with host calls counts as written by each replay, so
+	 * that the engine orders its replays in all streams.
 	 */
 	replay.accesses[0] = (drover_access_t){ made, 1, DROVER_WRITE };
 	if (!made)
@@ -139,26 +128,6 @@ int graph_order(struct stream *s, struct op *op, struct need *need)
 
 	for (size_t i = 0; i < op->graph->nr_nodes && !err; i++, node++)
 		if (node->kind == OP_WAIT)
-			err = event_order(s, op, node->event, need);
+			err = engine_order_event(s, op, node->event, need);
 	return err;
-}
-
-int drover_graph_replay(drover_stream_t *stream, drover_graph_t *graph,
-			drover_ticket_t *ticket)
-{
-	struct op op = { .kind = OP_GRAPH,
-			 .graph = graph,
-			 .caller = __builtin_return_address(0) };
-	struct stream *s = stream_enter(stream);
-	int err = 0;
-
-	if (!s)
-		return EBADF;
-	if (graph->backend != s->backend || graph->device != s->device)
-		err = stream_because(EINVAL, "the graph is of another device");
-	else
-		graph->refs++;
-	op.anything = graph->anything;
-	drover_mutex_unlock(&stream_lock);
-	return err ? err : stream_submit(stream, &op, ticket);
 }

@@ -1,28 +1,21 @@
 // SPDX-License-Identifier: MIT
 /*
- * Which memory is the device's, and the host memory for staged copies.
+ * The ranges of device memory and pinned memory, and the host memory for staged
+ * copies.
  *
- * Only what is listed here is taken for device memory, so memory that nobody
- * has told us of is taken for the host's: a synchronization too many at worst.
+ * Memory that is not listed here counts as host memory. If it is the device's,
+ * that costs a synchronization too many, and does no harm.
  */
+#include "stream/memory.h"
+
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "stream/stream.h"
-
-/* Memory that is not just the host's; no two overlap. */
-struct range {
-	uintptr_t start;
-	size_t bytes;
-	const struct backend *backend;
-	enum memory kind;
-};
-
 /* A search tree; [stream_lock] */
 static void *ranges;
 
-/* What overlaps is the same. */
+/* Ranges that overlap are equal. */
 static int compare(const void *one, const void *two)
 {
 	const struct range *a = one, *b = two;
@@ -32,8 +25,7 @@ static int compare(const void *one, const void *two)
 	return b->start >= a->start + a->bytes ? -1 : 0;
 }
 
-/* The range that has a part of this memory, or NULL. */
-static struct range *range_of(const void *start, size_t bytes)
+struct range *memory_range(const void *start, size_t bytes)
 {
 	const struct range part = { .start = (uintptr_t)start, .bytes = bytes };
 	struct range **found = tfind(&part, &ranges, compare);
@@ -49,14 +41,17 @@ static bool lies_in(const struct range *range, const void *start, size_t bytes)
 	       bytes <= range->bytes - (address - range->start);
 }
 
-static int add_range(const struct stream *s, void *memory, size_t bytes,
-		     enum memory kind)
+int memory_add(const struct stream *s, void *memory, size_t bytes,
+	       enum memory kind)
 {
 	struct range *range = malloc(sizeof(*range)), **found = NULL;
 
 	if (range) {
-		*range = (struct range){ (uintptr_t)memory, bytes, s->backend,
-					 kind };
+		*range = (struct range){ .start = (uintptr_t)memory,
+					 .bytes = bytes,
+					 .backend = s->backend,
+					 .device = s->device,
+					 .kind = kind };
 		found = tsearch(range, &ranges, compare);
 	}
 	if (found && *found == range)
@@ -66,7 +61,13 @@ static int add_range(const struct stream *s, void *memory, size_t bytes,
 		       stream_because(ENOMEM, "no memory");
 }
 
-/* Ranges of a fork's parent: their memory may be the child's as well. */
+void memory_remove(struct range *range)
+{
+	tdelete(range, &ranges, compare);
+	free(range);
+}
+
+/* The child's memory may well be at the same addresses as the parent's. */
 void memory_after_fork(void)
 {
 	ranges = NULL;
@@ -74,10 +75,29 @@ void memory_after_fork(void)
 
 bool memory_is_device(const void *start, size_t bytes)
 {
-	struct range *range = range_of(start, bytes);
+	struct range *range = memory_range(start, bytes);
 
 	return range && range->kind == MEMORY_DEVICE &&
 	       lies_in(range, start, bytes);
+}
+
+/* May @op of @s touch this device memory? 0 or EXDEV */
+static int check_reach(const struct stream *s, const struct op *op,
+		       const struct range *range)
+{
+	/* Memory of threads is host memory to every other device. */
+	if (range->backend->cuda && !s->backend->cuda)
+		return stream_because(
+			EXDEV,
+			"the %s backend cannot reach memory of the %s one",
+			s->backend->name, range->backend->name);
+	/* The driver copies between devices; libraries may do so in their way. */
+	if (range->backend->cuda && range->device != s->device &&
+	    (op->kind == OP_SET || (op->kind == OP_RUN && !op->kernel.issue)))
+		return stream_because(EXDEV,
+				      "memory of device %u, used on device %u",
+				      range->device, s->device);
+	return 0;
 }
 
 int memory_classify(const struct stream *s, struct op *op)
@@ -88,7 +108,8 @@ int memory_classify(const struct stream *s, struct op *op)
 		   (op->kind == OP_GRAPH && op->graph->calls);
 	for (size_t i = 0; i < f.nr; i++) {
 		const drover_access_t *a = &f.accesses[i];
-		struct range *range = range_of(a->start, a->bytes);
+		struct range *range = memory_range(a->start, a->bytes);
+		int err;
 
 		if ((!range || range->kind == MEMORY_PINNED) &&
 		    op->kind == OP_SET && s->backend->cuda)
@@ -96,104 +117,13 @@ int memory_classify(const struct stream *s, struct op *op)
 					      a->start);
 		if (range && range->kind != MEMORY_DEVICE)
 			range = NULL;
-		/* Memory of threads is host memory to every other device. */
-		if (range && range->backend->cuda && !s->backend->cuda)
-			return stream_because(
-				EXDEV,
-				"the %s backend cannot reach memory of the %s one",
-				s->backend->name, range->backend->name);
+		err = range ? check_reach(s, op, range) : 0;
+		if (err)
+			return err;
 		if (!range || !lies_in(range, a->start, a->bytes))
 			op->host = true;
 	}
 	return 0;
-}
-
-static int get_memory(drover_stream_t *stream, size_t bytes, void **memory,
-		      enum memory kind)
-{
-	struct stream *s = stream_enter(stream);
-	void *own = kind == MEMORY_PINNED && memory ? *memory : NULL;
-	int err = 0;
-
-	if (!s)
-		return EBADF;
-	if (!bytes || !memory)
-		err = stream_because(EINVAL, "no bytes asked for, or no place");
-	else if (own && range_of(own, bytes))
-		err = stream_because(EINVAL, "%p is known already", own);
-	stream_use(s);
-	drover_mutex_unlock(&stream_lock);
-	if (!err && !(*memory = s->backend->alloc(s, bytes, kind, own)))
-		err = stream_because(ENOMEM, "no %s memory of %zu bytes",
-				     s->backend->name, bytes);
-	if (!err) {
-		drover_mutex_lock(&stream_lock);
-		err = add_range(s, *memory, bytes, kind);
-		drover_mutex_unlock(&stream_lock);
-		if (err)
-			s->backend->free(s, *memory, kind);
-	}
-	stream_unuse(s);
-	return err;
-}
-
-int drover_stream_alloc(drover_stream_t *stream, size_t bytes, void **memory)
-{
-	return get_memory(stream, bytes, memory, MEMORY_DEVICE);
-}
-
-int drover_stream_alloc_host(drover_stream_t *stream, size_t bytes,
-			     void **memory)
-{
-	return get_memory(stream, bytes, memory, MEMORY_HOST);
-}
-
-int drover_stream_pin(drover_stream_t *stream, void *memory, size_t bytes)
-{
-	return get_memory(stream, bytes, memory ? &memory : NULL,
-			  MEMORY_PINNED);
-}
-
-struct release {
-	void *memory;
-	enum memory kind;
-	struct stream *kept; /* when the memory is in nobody's use */
-};
-
-static int release_step(struct stream *s, void *arg, struct need *need)
-{
-	struct release *r = arg;
-	struct range *range = range_of(r->memory, 1);
-	struct op write = { .nr_accesses = 1 };
-
-	if (!range || range->start != (uintptr_t)r->memory ||
-	    range->backend->cuda != s->backend->cuda)
-		return stream_because(EINVAL, "%p is no such memory",
-				      r->memory);
-	write.accesses[0] =
-		(drover_access_t){ r->memory, range->bytes, DROVER_WRITE };
-	/* Whether they have failed makes no difference. */
-	engine_order(s, &write, need);
-	if (need->on)
-		return EAGAIN;
-	r->kind = range->kind;
-	tdelete(range, &ranges, compare);
-	free(range);
-	stream_use(s);
-	r->kept = s;
-	return 0;
-}
-
-int drover_stream_free(drover_stream_t *stream, void *memory)
-{
-	struct release r = { .memory = memory };
-	int err = memory ? stream_repeat(stream, release_step, &r) : 0;
-
-	if (r.kept) {
-		r.kept->backend->free(r.kept, memory, r.kind);
-		stream_unuse(r.kept);
-	}
-	return err;
 }
 
 /* ---- staging: a ring that is given back in the order of the operations ---- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Operations, and graphs, which are made of them. */
+/* op.h - operations, graphs made of operations, and the memory they touch */
 #ifndef DROVER_STREAM_OP_H
 #define DROVER_STREAM_OP_H
 
@@ -26,15 +26,15 @@ enum op_kind {
 };
 
 /*
- * An operation begins when another stream has come so far. Whatever has failed up
- * to there has failed for the one behind it, too.
+ * An operation begins when another stream has come as far as this. If anything
+ * up to there has failed, then so has the operation.
  */
 struct dependency {
 	uint32_t slot;
 	uint64_t number;
 };
 
-/* An operation. Nothing of it changes from when it is posted until it is done. */
+/* An operation; it does not change from being posted until it is done. */
 struct op {
 	enum op_kind kind;
 	uint32_t slot; /* its stream */
@@ -45,7 +45,7 @@ struct op {
 	bool waited;   /* the host has waited for the event of OP_WAIT */
 	bool host;     /* touches host memory */
 	bool anything; /* may touch any memory; there are no accesses then */
-	uint64_t number; /* from when it is submitted */
+	uint64_t number; /* 0 until it is submitted */
 	/* Up to here somebody waits for the device: mark it before this is issued. */
 	uint64_t mark_first;
 	uint64_t host_number; /* the last one up to here that touches host memory */
@@ -71,7 +71,7 @@ struct op {
 	uint32_t nr_dependencies;
 	struct dependency dependencies[OP_DEPENDENCIES];
 	uint64_t staging_end; /* of the staging memory in use, for ever; or 0 */
-	const void *caller; /* an address in who submitted it; for the checker */
+	const void *caller; /* the return address of the submit; for check.c */
 };
 
 /* A captured graph; nodes and accesses do not change once it is made. */
@@ -88,5 +88,30 @@ struct drover_graph {
 	_Atomic int error; /* of a host call; [the device] */
 	void *device_private;
 };
+
+static inline void *op_args(struct op *op)
+{
+	return op->heap ? op->heap : op->args;
+}
+
+/* Copy accesses and arguments into @op: 0 or ENOMEM. */
+int op_fill(struct op *op, const drover_access_t *accesses, size_t nr,
+	    const void *args, size_t bytes);
+/* Free what @op has on the heap; [stream_lock] if it is a replay. */
+void op_free(struct op *op);
+/* Let go of a graph; [stream_lock] */
+void graph_put(struct drover_graph *graph);
+
+/* The memory that one operation, or the host at one time, touches. */
+struct footprint {
+	const drover_access_t *accesses;
+	size_t nr;
+	bool anything;
+};
+
+struct footprint op_footprint(const struct op *op);
+/* Do both touch the same memory, and one of them writes? */
+bool access_conflict(const drover_access_t *a, const drover_access_t *b);
+bool footprint_conflict(const struct footprint *a, const struct footprint *b);
 
 #endif /* DROVER_STREAM_OP_H */

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-/* A queue that the workers of a pool work off: the CPU backend, which is just that. */
+/* A queue that the workers of a pool work off; the CPU backend is just that. */
+#include "stream/queue.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cpus.h"
-#include "stream/stream.h"
+#include "stream/wait.h"
 
 /* Of all queues, while there are any; written with pool_lock. */
 static drover_pool_t *pool;
@@ -52,7 +54,7 @@ static void await_dependencies(const struct op *op)
 
 		stream_use(other); /* [S-USERS] */
 		if (load_seq_cst(&other->done.at) < d->number)
-			number_wait(other, &other->done, d->number, NULL);
+			number_wait(&other->done, d->number, NULL);
 		stream_unuse(other);
 	}
 }
@@ -62,7 +64,7 @@ void op_perform(struct stream *s, struct op *op)
 	int err;
 
 	await_dependencies(op);
-	engine_inherit(s, op);
+	stream_inherit(s, op);
 	if (stream_error_at(s, op->number))
 		return;
 	err = perform(op);
@@ -87,8 +89,8 @@ void queue_after_fork(void)
 static int queue_main(void *arg);
 
 /*
- * A kernel was left by the end of its thread: it has failed, and so has all else.
- * In a child of a fork, which it may come back in, the slot is not this thread's.
+ * A kernel ends its thread: it has failed, and so has everything behind it. If a
+ * kernel comes back in a child of a fork, the slot is not this thread's.
  */
 static void queue_left(struct stream **s)
 {
@@ -166,7 +168,7 @@ void queue_close(struct stream *s)
 int queue_issue(struct stream *s, struct op *op)
 {
 	stream_use(s); /* until the task is queued, or works it off */
-	number_raise(s, &s->posted, op->number);
+	number_raise(&s->posted, op->number);
 	if (!swap_seq_cst(&s->at_work, true)) /* [S-QUEUE] */
 		pool_enqueue_own(pool, &s->task);
 	else
@@ -179,17 +181,21 @@ int queue_issue(struct stream *s, struct op *op)
 static void cpu_turn(struct stream *s, struct op *op)
 {
 	op_perform(s, op);
-	number_raise(s, &s->done, op->number);
+	number_raise(&s->done, op->number);
 }
 
-void *memory_alloc(struct stream *s, size_t bytes, enum memory kind,
-		   void *memory)
+int memory_alloc(struct stream *s, size_t bytes, enum memory kind,
+		 void **memory)
 {
+	size_t lines = (bytes + CACHE_LINE - 1) / CACHE_LINE;
+
 	(void)s;
 	if (kind == MEMORY_PINNED)
-		return memory;
-	return aligned_alloc(CACHE_LINE, (bytes + CACHE_LINE - 1) / CACHE_LINE *
-						 CACHE_LINE);
+		return 0;
+	*memory = aligned_alloc(CACHE_LINE, lines * CACHE_LINE);
+	return *memory ?
+		       0 :
+		       stream_because(ENOMEM, "no memory of %zu bytes", bytes);
 }
 
 void memory_free(struct stream *s, void *memory, enum memory kind)

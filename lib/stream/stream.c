@@ -1,72 +1,18 @@
 // SPDX-License-Identifier: MIT
-/* Streams: their slots and names, their beginning and their end. */
-#include <stdarg.h>
-#include <stdio.h>
+/* Streams: their beginning and their end. */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "stream/stream.h"
+#include "stream/cuda.h"
+#include "stream/engine.h"
+#include "stream/memory.h"
+#include "stream/queue.h"
+#include "stream/wait.h"
 
-struct stream streams[STREAM_MAX];
-drover_mutex_t stream_lock = DROVER_MUTEX_INITIALIZER;
-uint32_t nr_slots;
-const struct backend *stream_of_tests;
-
-static _Thread_local char why[200] = "no error";
-
-int stream_because(int error, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(why, sizeof(why), format, args);
-	va_end(args);
-	return error;
-}
-
-const char *drover_stream_why(void)
-{
-	return why;
-}
-
-int stream_captures(const struct stream *s)
-{
-	return s->capture ? stream_because(EBUSY, "the stream captures") : 0;
-}
-
-struct stream *stream_enter(const drover_stream_t *name)
-{
-	uint32_t slot = name->name[0], life = name->name[1];
-
-	drover_mutex_lock(&stream_lock);
-	if (slot < nr_slots && life & 1 &&
-	    load_relaxed(&streams[slot].life) == life)
-		return &streams[slot];
-	drover_mutex_unlock(&stream_lock);
-	stream_because(EBADF, "there is no such stream, or no longer");
-	return NULL;
-}
-
-int stream_repeat(const drover_stream_t *name,
-		  int (*step)(struct stream *s, void *arg, struct need *need),
-		  void *arg)
-{
-	for (;;) {
-		struct stream *s = stream_enter(name);
-		struct need need = { 0 };
-		int err;
-
-		if (!s)
-			return EBADF;
-		err = step(s, arg, &need);
-		drover_mutex_unlock(&stream_lock);
-		if (!need.on)
-			return err;
-		err = need_wait(&need);
-		if (err)
-			return err;
-	}
-}
+#define STREAM_DEPTH   256
+#define STREAM_STAGING (1u << 20)
+#define STAGING_LEAST  8192u
 
 /* The child of a fork has none of the threads: every stream is at its end. */
 static void after_fork(void)
@@ -83,7 +29,7 @@ static void after_fork(void)
 	}
 	memory_after_fork();
 	queue_after_fork();
-	check_after_fork();
+	OBSERVE(child_begins);
 }
 
 __attribute__((constructor)) static void stream_start(void)
@@ -140,8 +86,8 @@ static void give_slot(struct stream *s)
 }
 
 /*
- * Numbers go on: everything up to the last one of the stream before is done. Who
- * sleeps, and who uses the slot, is not reset: nobody does.
+ * Numbers go on, and everything up to the last one of the stream before is done.
+ * Sleepers and users are not reset, for there are none.
  */
 static void set_up(struct stream *s, const drover_streamattr_t *attr)
 {
@@ -163,33 +109,33 @@ static void set_up(struct stream *s, const drover_streamattr_t *attr)
 	store_relaxed(&s->worker, 0);
 	/* Released: see outcome() of tickets. */
 	store_release(&s->failure, FAILURE_NONE);
-	store_relaxed(&s->system_calls, 0);
+	store_relaxed(&s->posted.system_calls, 0);
+	store_relaxed(&s->done.system_calls, 0);
 	store_relaxed(&s->driver_calls, 0);
 }
 
 static int open_slot(struct stream *s, const drover_streamattr_t *attr)
 {
+	void *memory;
 	size_t bytes;
 	int err;
 
 	set_up(s, attr);
 	/* The ring, and its clocks behind it. */
 	bytes = s->depth * (sizeof(*s->ring) + sizeof(*s->clocks));
-	s->ring = memory_alloc(s, bytes, MEMORY_HOST, NULL);
-	if (!s->ring)
-		return stream_because(ENOMEM, "no memory for %u operations",
-				      s->depth);
-	memset(s->ring, 0, bytes);
+	err = memory_alloc(s, bytes, MEMORY_HOST, &memory);
+	if (err)
+		return err;
+	s->ring = memset(memory, 0, bytes);
 	s->clocks = (void *)(s->ring + s->depth);
 	err = s->backend->open(s, attr);
 	if (!err) {
-		s->staging = s->backend->alloc(s, s->staging_bytes, MEMORY_HOST,
-					       NULL);
-		if (s->staging)
+		err = s->backend->alloc(s, s->staging_bytes, MEMORY_HOST,
+					&memory);
+		s->staging = memory;
+		if (!err)
 			return 0;
 		s->backend->close(s);
-		err = stream_because(ENOMEM, "no memory for %zu staged bytes",
-				     s->staging_bytes);
 	}
 	free(s->ring);
 	return err;
@@ -219,12 +165,12 @@ int drover_stream_create(drover_stream_t *stream,
 	store_release(&s->life, load_relaxed(&s->life) + 1);
 	*stream = (drover_stream_t){ .name = { s->slot,
 					       load_relaxed(&s->life) } };
-	check_open(s);
+	OBSERVE(stream_begins, s);
 	drover_mutex_unlock(&stream_lock);
 	return 0;
 }
 
-/* Until all is done; then @arg is where the stream is to be found. */
+/* Once all is done: end the stream, and say in @arg which one it was. */
 static int destroy_step(struct stream *s, void *arg, struct need *need)
 {
 	int err = stream_captures(s);
@@ -235,8 +181,8 @@ static int destroy_step(struct stream *s, void *arg, struct need *need)
 		return need_of(need, s, s->submitted);
 	err = stream_error(s);
 	engine_pass_error_on(s);
-	check_close(s);
-	/* Nobody finds it any more. */
+	OBSERVE(stream_ends, s);
+	/* From here on no call finds it. */
 	store_seq_cst(&s->life, load_relaxed(&s->life) + 1); /* [S-USERS] */
 	*(struct stream **)arg = s;
 	return err;
@@ -284,7 +230,8 @@ int drover_stream_counts(drover_stream_t *stream,
 	if (!s)
 		return EBADF;
 	*counts = s->counts;
-	counts->system_calls = load_relaxed(&s->system_calls);
+	counts->system_calls = load_relaxed(&s->posted.system_calls) +
+			       load_relaxed(&s->done.system_calls);
 	counts->driver_calls = load_relaxed(&s->driver_calls);
 	drover_mutex_unlock(&stream_lock);
 	return 0;

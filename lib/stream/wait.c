@@ -1,106 +1,34 @@
 // SPDX-License-Identifier: MIT
-/* The number up to which all is done: setting it, and waiting for it. */
-#include <errno.h>
-#include <limits.h>
-
-#include "stream/stream.h"
-
-#define SLEEPER (NUMBER_MAX + 1)
-#define MIXED	(UINT64_C(1) << 63) /* there was more than one */
-
-/* ---- numbers ---- */
-
-/*
- * [S-NUMBER] The number is raised, then sleepers read; whoever goes to sleep
- * changes sleepers, then reads the number. Store buffering: sequentially
- * consistent on both sides, or a sleeper could miss what it waits for. What
- * follows its look is the kernel's comparison of the futex word.
- *
- * Who wakes one that was always alone takes back what it waits for, so that the
- * next raise makes no system call before it runs. Of several the one that is left
- * may wait for more, and be about to sleep behind the wake-up. Model: number.pml
- */
-void number_raise(struct stream *s, struct number *n, uint64_t to)
-{
-	uint64_t old = load_relaxed(&n->at), sleepers;
-
-	do {
-		if (old >= to)
-			return;
-	} while (!cas_seq_cst(&n->at, &old, to));
-	sleepers = load_seq_cst(&n->sleepers);
-	if (!sleepers || NUMBER_MAX - (sleepers & NUMBER_MAX) > to)
-		return;
-	if (sleepers < 2 * SLEEPER)
-		cas_seq_cst(&n->sleepers, &sleepers, SLEEPER);
-	add_relaxed(&s->system_calls, 1);
-	wake_sleepers(LOW_HALF(&n->at), INT_MAX, false);
-}
-
-/* Say on the way to sleep what for. */
-static void sleepers_enter(struct number *n, uint64_t wanted)
-{
-	uint64_t old = load_relaxed(&n->sleepers), new;
-
-	wanted = NUMBER_MAX - wanted;
-	do {
-		new = old ? (old + SLEEPER) | MIXED : SLEEPER;
-		if ((new &NUMBER_MAX) < wanted)
-			new = (new & ~NUMBER_MAX) | wanted;
-	} while (!cas_seq_cst(&n->sleepers, &old, new)); /* [S-NUMBER] */
-}
-
-static void sleepers_leave(struct number *n)
-{
-	uint64_t old = load_relaxed(&n->sleepers), new;
-
-	do {
-		new = (old & ~MIXED) < 2 * SLEEPER ? 0 : old - SLEEPER;
-	} while (!cas_seq_cst(&n->sleepers, &old, new));
-}
-
-struct awaited_number {
-	const struct number *number;
-	uint64_t wanted;
-};
-
-static bool poll_number(void *arg)
-{
-	const struct awaited_number *a = arg;
-
-	return load_acquire(&a->number->at) >= a->wanted;
-}
-
-int number_wait(struct stream *s, struct number *n, uint64_t wanted,
-		const struct deadline *deadline)
-{
-	struct awaited_number a = { n, wanted };
-	uint64_t seen;
-	long ret = 0;
-
-	if (poll_before_sleep(&thread_this.for_streams, poll_number, &a,
-			      time_left(deadline)))
-		return 0;
-	/* A worker's place is free meanwhile. */
-	block_begin(true);
-	sleepers_enter(n, wanted);
-	/* [S-NUMBER] */
-	while ((seen = load_seq_cst(&n->at)) < wanted && ret != -ETIMEDOUT) {
-		add_relaxed(&s->system_calls, 1);
-		ret = sleep_on(LOW_HALF(&n->at), (uint32_t)seen, deadline,
-			       false, FUTEX_BITSET_MATCH_ANY,
-			       &thread_this.for_streams);
-	}
-	sleepers_leave(n);
-	block_end();
-	return seen < wanted ? ETIMEDOUT : 0;
-}
-
-/* ---- streams ---- */
+/* The host's waits for streams, and the errors that end streams. */
+#include "stream/wait.h"
 
 bool stream_called_by_worker(const struct stream *s)
 {
 	return load_relaxed(&s->worker) == thread_tid();
+}
+
+/*
+ * Would the calling thread, in an operation of some stream, wait for that same
+ * operation? It would if @number of @s is behind it; the clock of @number says so,
+ * also where there are others in between.
+ */
+static bool waits_for_itself(struct stream *s, uint64_t number)
+{
+	bool itself = false;
+
+	/* A queue is worked off by tasks. */
+	if (!pool_here.worker && !pool_here.top)
+		return false;
+	drover_mutex_lock(&stream_lock);
+	for_each_stream(t)
+	{
+		if (!stream_called_by_worker(t) || stream_done(s) >= number)
+			continue;
+		itself |= t == s ||
+			  stream_clock_of(s, number)[t->slot] >= t->next;
+	}
+	drover_mutex_unlock(&stream_lock);
+	return itself;
 }
 
 int stream_wait(struct stream *s, uint64_t number,
@@ -109,16 +37,16 @@ int stream_wait(struct stream *s, uint64_t number,
 	int err = 0;
 
 	if (stream_done(s) < number) {
-		if (stream_called_by_worker(s))
+		if (waits_for_itself(s, number))
 			return stream_because(
 				EDEADLK,
 				"a kernel or host call would wait for itself");
 		err = s->backend->wait ?
 			      s->backend->wait(s, number, deadline) :
-			      number_wait(s, &s->done, number, deadline);
+			      number_wait(&s->done, number, deadline);
 	}
 	if (!err)
-		check_host_knows(s, number);
+		OBSERVE(host_knows, s, number);
 	return err;
 }
 
@@ -139,12 +67,33 @@ int need_wait(const struct need *need)
 	return err;
 }
 
+int stream_repeat(const drover_stream_t *name,
+		  int (*step)(struct stream *s, void *arg, struct need *need),
+		  void *arg)
+{
+	for (;;) {
+		struct stream *s = stream_enter(name);
+		struct need need = { 0 };
+		int err;
+
+		if (!s)
+			return EBADF;
+		err = step(s, arg, &need);
+		drover_mutex_unlock(&stream_lock);
+		if (!need.on)
+			return err;
+		err = need_wait(&need);
+		if (err)
+			return err;
+	}
+}
+
 /*
  * ---- errors: the first one is the stream's ----
  *
  * [S-FAIL] An operation fails, then it is done: number_raise() releases the
- * failure with the number. Who wants to know whether a number that is done has
- * failed looks at done first; the other way round it could miss the failure.
+ * failure with the number. A thread that asks whether a number is done and has
+ * failed reads done first. The other way round it could miss the failure.
  */
 
 void stream_fail(struct stream *s, uint64_t number, int error)
@@ -176,66 +125,13 @@ int stream_error(const struct stream *s)
 	return err ? stream_because(err, "an operation has failed before") : 0;
 }
 
-/* ---- tickets ---- */
-
-/*
- * EINPROGRESS, or how the operation has ended. Life is looked at last: the end of
- * a stream changes it before anything else becomes another stream's, and what is
- * read here is acquired.
- */
-static int outcome(struct stream *s, const drover_ticket_t *ticket)
+void stream_inherit(struct stream *s, const struct op *op)
 {
-	bool done = stream_done(s) >= ticket->number;
-	int err = stream_error_at(s, ticket->number);
+	for (uint32_t i = 0; i < op->nr_dependencies; i++) {
+		const struct dependency *d = &op->dependencies[i];
+		int err = stream_error_at(&streams[d->slot], d->number);
 
-	if (!ticket->number)
-		return 0;
-	if (ticket->stream.name[0] >= STREAM_MAX ||
-	    load_acquire(&s->life) != ticket->stream.name[1])
-		return stream_because(EBADF, "the stream was destroyed");
-	if (!done)
-		return EINPROGRESS;
-	check_host_knows(s, ticket->number);
-	return err;
-}
-
-int drover_ticket_done(const drover_ticket_t *ticket)
-{
-	struct stream *s = &streams[ticket->stream.name[0] % STREAM_MAX];
-	int err = outcome(s, ticket);
-
-	if (err != EINPROGRESS || !s->backend->poll)
-		return err;
-	s = stream_enter(&ticket->stream);
-	if (!s)
-		return EBADF;
-	stream_is_done(s, ticket->number);
-	drover_mutex_unlock(&stream_lock);
-	return outcome(s, ticket);
-}
-
-int drover_ticket_wait(const drover_ticket_t *ticket, clockid_t clock,
-		       const struct timespec *deadline)
-{
-	struct deadline d = { .clock = clock };
-	struct stream *s = &streams[ticket->stream.name[0] % STREAM_MAX];
-	int err;
-
-	if (deadline) {
-		d.at = *deadline;
-		if (!deadline_valid(&d))
-			return stream_because(EINVAL, "no such time");
+		if (err)
+			stream_fail(s, op->number, err);
 	}
-	err = outcome(s, ticket);
-	if (err != EINPROGRESS)
-		return err;
-	stream_use(s);
-	if (load_seq_cst(&s->life) != ticket->stream.name[1]) /* [S-USERS] */
-		err = stream_because(EBADF, "the stream was destroyed");
-	else
-		err = stream_wait(s, ticket->number, deadline ? &d : NULL);
-	if (!err)
-		err = stream_error_at(s, ticket->number);
-	stream_unuse(s);
-	return err;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * [S-NUMBER] lib/stream/wait.c: a number is raised, one by one, and whoever
+ * [S-NUMBER] lib/stream/number.c: a number is raised, one by one, and whoever
  * sleeps for one that has come is woken: number_raise(), number_wait().
  *
  * A raiser takes back what a sleeper waits for when it wakes it, so that the next

@@ -88,6 +88,44 @@ static int wait_for_itself(void *stream)
 	return 0;
 }
 
+/* asks STREAM TO MEMORY OTHER: a host call that wants what is behind it done */
+static struct {
+	drover_stream_t *own, *other;
+	void *memory;
+	int told[4];
+} asks;
+
+static int wait_for_those_behind(void *arg)
+{
+	asks.told[0] = drover_stream_synchronize(asks.other);
+	asks.told[1] = drover_stream_drain(asks.other);
+	asks.told[2] =
+		drover_ticket_wait(&script.tickets[1], CLOCK_MONOTONIC, NULL);
+	asks.told[3] = drover_stream_free(asks.own, asks.memory);
+	return 0;
+}
+
+STEP(asks)
+{
+	drover_access_t access = { TO, BYTES, DROVER_WRITE };
+
+	asks.own = STREAM;
+	asks.other = &script.streams[args[3]];
+	asks.memory = FROM;
+	return drover_stream_host_call(STREAM, wait_for_those_behind, NULL,
+				       &access, 1, NULL);
+}
+
+/* told ERROR: by all four */
+STEP(told)
+{
+	int nr = 0;
+
+	for (int i = 0; i < NR_OF(asks.told); i++)
+		nr += asks.told[i] == args[0];
+	return NR_OF(asks.told) - nr;
+}
+
 STEP(no_attr)
 {
 	const drover_streamattr_t wrong[] = {
@@ -166,6 +204,13 @@ static const struct scenario scenarios[] = {
 	  "staging 1; create s; gate x s; later x; stage s; waited x;" },
 	{ "a call that waits for itself, and destroys its stream",
 	  "itself s; sync s; told_sync = EDEADLK; told_destroy = EDEADLK;" },
+	/* Of two streams, either may be looked at first. */
+	{ "a call that waits for another stream, which is behind it",
+	  "gate x s; asks s a b t; add t b a @1; fill t h 1; open x; drain s; "
+	  "told EDEADLK; drain t; gate x t; asks t a b s; add s b a @1; "
+	  "fill s h 1; open x; drain t; told EDEADLK;" },
+	{ "a call that waits for another stream, which is not",
+	  "fill t b 1 @1; fill t h 1; asks s a c t; drain s; told 0; is h 1;" },
 	{ "arguments that make no sense",
 	  "no_attr; no_kernel s = EINVAL; no_call s = EINVAL; "
 	  "load s = EINVAL; copy_none s a h; copy s 1 h = EINVAL; "

@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * No CUDA driver, one without a device, one that lacks a function: an error,
- * and a sentence that names what is missing. Other backends do not care.
+ * No CUDA driver, one without a device or of another version than the kernel's,
+ * one that lacks a function: an error by which a program knows that there is no
+ * device, and a sentence that names the reason. Other backends do not care.
  */
 #include "script.h"
 
 static const struct {
 	const char *library;
-	int device, err;
+	int init, device, err; /* init: the answer of cuInit() */
 	const char *named;
 } all[] = {
-	{ "/nowhere/libcuda.so.1", 0, ENODEV, "/nowhere/libcuda.so.1" },
+	{ "/nowhere/libcuda.so.1", 0, 0, ENODEV, "/nowhere/libcuda.so.1" },
 	/* Any library that is no CUDA driver. */
-	{ "libc.so.6", 0, ENOSYS, "cuInit" },
-	{ "libcuda-mock.so", 0, ENODEV, "CUDA_ERROR_NO_DEVICE" },
-	{ "libcuda-mock.so", 7, ENODEV, "CUDA_ERROR_INVALID_DEVICE" },
+	{ "libc.so.6", 0, 0, ENOSYS, "cuInit" },
+	{ "libcuda-mock.so", 34, 0, ENODEV, "CUDA_ERROR_STUB_LIBRARY" },
+	{ "libcuda-mock.so", 100, 0, ENODEV, "CUDA_ERROR_NO_DEVICE" },
+	{ "libcuda-mock.so", 803, 0, ENODEV,
+	  "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH" },
+	{ "libcuda-mock.so", 0, 7, ENODEV, "CUDA_ERROR_INVALID_DEVICE" },
 };
 
 int main(void)
@@ -24,12 +28,10 @@ int main(void)
 
 	tap_plan(NR_OF(all) + 2);
 	watchdog("no driver");
-	setenv("DROVER_MOCK_CUDA", "no-device", 1);
 	for (int i = 0; i < NR_OF(all); i++) {
 		setenv("DROVER_CUDA_LIBRARY", all[i].library, 1);
 		attr.device = all[i].device;
-		if (attr.device)
-			unsetenv("DROVER_MOCK_CUDA");
+		mock_cuda_fail("cuInit", all[i].init);
 		tap_ok(drover_stream_create(&s, &attr) == all[i].err &&
 			       strstr(drover_stream_why(), all[i].named),
 		       "%s", drover_stream_why());

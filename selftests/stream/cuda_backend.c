@@ -54,11 +54,46 @@ STEP(raw)
 	return err;
 }
 
+/* idle: the program has waited for all of it by the driver */
+STEP(idle)
+{
+	int err;
+
+	mock_cuda_push(1);
+	err = cuStreamSynchronize(native);
+	mock_cuda_push(-1);
+	return err;
+}
+
 /* lend: the next one is made of a CUstream of the program's */
 STEP(lend)
 {
 	mock_cuda_push(1);
 	return cuStreamCreateWithPriority(&script.attr.native, 1, 0);
+}
+
+/* default_stream NR: by the names that the driver has for them */
+STEP(default_stream)
+{
+	const drover_streamattr_t named = { .backend = DROVER_BACKEND_CUDA,
+					    .native = (void *)args[0] };
+	drover_stream_t stream;
+
+	return drover_stream_create(&stream, &named);
+}
+
+/* The program captures what it puts itself into the stream that it has lent. */
+STEP(program_captures)
+{
+	return cuStreamBeginCapture_v2(script.attr.native, 1);
+}
+
+STEP(program_captured)
+{
+	void *graph;
+
+	cuStreamEndCapture(script.attr.native, &graph);
+	return 0;
 }
 
 STEP(take_back)
@@ -149,7 +184,6 @@ STEP_DO(copied, joined(reader));
 
 static void *wait_in_time(void *arg)
 {
-	tid = blocked_gettid();
 	in_time = script_say("until 1 1000;");
 	return arg;
 }
@@ -157,10 +191,12 @@ static void *wait_in_time(void *arg)
 /* Another thread looks for ticket 1 every millisecond by now; then "timed" */
 STEP(times)
 {
-	tid = 0;
+	uint64_t enough = counts_of(STREAM).driver_calls + 16;
+
 	reader = thread_of(wait_in_time, NULL);
-	asleep_on(&tid, NULL);
-	return usleep(5000);
+	wait_until(counts_of(STREAM).driver_calls >= enough,
+		   "it does not look");
+	return 0;
 }
 
 STEP(timed)
@@ -169,6 +205,41 @@ STEP(timed)
 	return !in_time;
 }
 
+static void *wait_for_ticket(void *arg)
+{
+	in_time = script_say("ticket 1");
+	return arg;
+}
+
+/* Another thread waits for ticket 1, and is late; then "late_returns" */
+STEP(late)
+{
+	mock_cuda_calls(NULL);
+	mock_cuda_late(true);
+	reader = thread_of(wait_for_ticket, NULL);
+	wait_until(mock_cuda_calls("cuEventSynchronize"), "it does not wait");
+	return 0;
+}
+
+STEP(late_returns)
+{
+	mock_cuda_late(false);
+	joined(reader);
+	return !in_time;
+}
+
+/* finished TICKET: how it has ended, when the library knows that it has */
+STEP(finished)
+{
+	const drover_ticket_t *ticket = &script.tickets[args[0]];
+
+	wait_until(drover_ticket_done(ticket) != EINPROGRESS,
+		   "it is not found done");
+	return drover_ticket_done(ticket);
+}
+
+STEP_DO(reset, mock_cuda_reset());
+STEP_DO(early, mock_cuda_pageable_early(args[0]));
 STEP_DO(elsewhere, mock_cuda_capture_elsewhere(args[0]));
 STEP_IS(unpin, drover_stream_free(STREAM, TO));
 STEP_IS(foreign, foreign(args, 0));
@@ -189,7 +260,7 @@ STEP_IS(alloc_large,
 /* A ring of as many marks, while another thread still waits for one of before. */
 #define MARK "fill s a 1 @2; until 2 0 = ETIMEDOUT; "
 #define MARKS                                                                  \
-	"gate x s @1; times; open x; ticket 1; gate y s @2; "                  \
+	"gate x s @1; times s; open x; ticket 1; gate y s @2; "                \
 	"until 2 0 = ETIMEDOUT; " MARK MARK MARK MARK MARK MARK MARK MARK MARK \
 		MARK MARK MARK MARK MARK MARK "timed; open y; drain s; "
 
@@ -217,6 +288,7 @@ STEP_IS(run_on_cpu, drover_stream_run(STREAM, &on_cpu, NULL, 0, NULL, 0, NULL));
 STEP_IS(load, drover_stream_load(STREAM, "", "no such", &unknown));
 STEP_IS(copy_none, drover_stream_copy(STREAM, none, script_host, 0));
 NUMBER(ENOMEM, ENOMEM);
+NUMBER(ENOTSUP, ENOTSUP);
 NUMBER(ENOENT, ENOENT);
 
 static const struct scenario scenarios[] = {
@@ -224,6 +296,16 @@ static const struct scenario scenarios[] = {
 	  "refuse 'cuMemAlloc_v2 2; try_alloc s = ENOMEM; "
 	  "refuse 'cuStreamCreateWithPriority 2; try_create = ENOMEM; "
 	  "run_on_cpu s = EINVAL; load s = ENOENT; copy_none s; destroy s;" },
+	/* Not all of it is a lack of memory. */
+	{ "cuda: memory that the driver does not pin",
+	  "refuse 'cuMemHostRegister_v2 1; pin s h = EINVAL; "
+	  "refuse 'cuMemHostRegister_v2 2; pin s h = ENOMEM; "
+	  "refuse 'cuMemHostRegister_v2 712; pin s h = EINVAL; "
+	  "why 'CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED; "
+	  "refuse 'cuMemHostRegister_v2 800; pin s h = EPERM; "
+	  "refuse 'cuMemHostRegister_v2 801; pin s h = ENOTSUP; "
+	  "refuse 'cuMemHostRegister_v2 719; pin s h = EIO; "
+	  "why 'CUDA_ERROR_LAUNCH_FAILED; pin s h; unpin s h;" },
 	{ "cuda: operations", "set h 3; staged s a h; set h 4; fill s b 5; "
 			      "add s b a; copy s i b; is i 8;" },
 	/* The decode loop: synchronizations asked for, and none of them made. */
@@ -301,15 +383,34 @@ static const struct scenario scenarios[] = {
 	  "later x; fill s a 9; waited x; open y; drain s;" },
 	{ "cuda: a mark that somebody waits for is not another's",
 	  "depth 16 = 0; create s; " MARKS MARKS MARKS MARKS MARKS },
+	/* Its mark is not in the way of others, and of what is behind all marks. */
+	{ "cuda: a wait returns late, and nobody else cares",
+	  "depth 3 = 0; create s; fill t b 1; gate x s @1; fill s a 1 @3; "
+	  "late; open x; finished 3; gate y s @2; until 2 0 = ETIMEDOUT; " MARK
+	  "fill s a 1; add t b a; open y; late_returns; copy t h b; "
+	  "is h 2;" },
+	{ "cuda: what is behind the last mark is found done at once",
+	  "native s; gate x s @1; until 1 0 = ETIMEDOUT; fill s a 1 @2; open x; "
+	  "idle; done 2;" },
+	{ "cuda: a wait returns late, and the next one is found done",
+	  "gate x s @1; fill s a 1; late; open x; finished 1; fill s a 2 @2; "
+	  "finished 2; late_returns;" },
 	{ "cuda: priorities are the driver's",
 	  "priority -3 = 0; create s; priority_was = -3; priority 0 = 1; "
 	  "create t; priority_was = 0; fill s a 4; copy t h a; is h 4;" },
 	/* What comes before foreign work and what comes behind, in another one. */
 	{ "cuda: devices wait for each other, the host does not",
-	  "on 1; create s; on 0; create t; count; mark t; fill s a 3; "
-	  "gate x s; fill s a 5; fill t b 1; add t b a; record s e; "
-	  "wait t e; calls 'cuStreamWaitEvent = 1; host t = 0; open x; "
+	  "on 1; create s; on 0; create t; alloc s a; alloc t b; alloc t c; "
+	  "count; mark t; fill s a 3; gate x s; fill s a 5; fill t b 1; "
+	  "borrow t c a; add t b c; record s e; wait t e; "
+	  "calls 'cuStreamWaitEvent = 1; host t = 0; open x; "
 	  "copy t h b; is h 6;" },
+	{ "cuda: copies reach memory of all devices, all else that of its own",
+	  "on 1; create s; on 0; create t; alloc s a; alloc t b; fill s a 2; "
+	  "fill t a 1 = EXDEV; put t a 1 = EXDEV; fill t b 1; add t b a = EXDEV; "
+	  "why 'device; add s a b = EXDEV; borrow t b a; copy t h b; is h 2; "
+	  "borrow s b a; capture t; add t b a = EXDEV; borrow t b a; end t g; "
+	  "replay t g; copy s h b; is h 2; drop g; destroy s; destroy t;" },
 	{ "cuda: the program's memory is pinned, and read back meanwhile",
 	  "fill s a 3; pin s h; pin s h = EINVAL; put s h 5 = EXDEV; "
 	  "gate x s; borrow s h a @1; done 1 = EINPROGRESS; later x; ticket 1; "
@@ -335,6 +436,36 @@ static const struct scenario scenarios[] = {
 	  "fill s a 9; replay s g; copy s h a; is h 6; issued = 3; drop g; "
 	  "count; put s p 5; sync s; is p 5; free s p; put s h 5 = EXDEV; "
 	  "destroy s; calls 'cuStreamDestroy_v2 = 0; take_back;" },
+	/* It cannot be asked; once the capture has ended, it can. */
+	{ "cuda: a borrowed stream that captures is no timeout",
+	  "lend; create s; fill s a 5; drain s; fill s a 6 @1; "
+	  "program_captures; ticket 1 = EBUSY; why '(900); "
+	  "drain s = EBUSY; destroy s = EBUSY; program_captured; drain s; "
+	  "copy s h a; is h 6; destroy s; take_back = 1;" },
+	/* It belongs to the copy until that is done, however long the call takes. */
+	{ "cuda: copies from and to pageable memory that return early",
+	  "early 1; set h 3; set i 0; gate x s; borrow s a h; borrow s i a @1; "
+	  "done 1 = EINPROGRESS; is i 0; later x; sync s; waited x; is i 3; "
+	  "gate y s; set h 4; staged s a h; set h 5; later y; copy s i a; "
+	  "waited y; is i 4; early 0;" },
+	{ "cuda: a fault ends all streams, also those that did nothing wrong",
+	  "gate x t; fill t b 1 @1; refuse 'cuLaunchKernel 719; "
+	  "fill s a 1 = EIO; drain t = EIO; ticket 1 = EIO; "
+	  "open x; destroy s = EIO; "
+	  "destroy t = EIO; destroy t = EBADF;" },
+	/* Streams end, and their slots, ranges and pins are free. */
+	{ "cuda: a device that is reset",
+	  "pin s h; gate x s; fill s a 1 @1; record s e; reset; "
+	  "done 1 = EIO; why 'CUDA_ERROR_CONTEXT_IS_DESTROYED; sync s = EIO; "
+	  "wait t e = EIO; destroy s = EIO; destroy s = EBADF; "
+	  "destroy t = EIO; open x; create s; free s a; unpin s h; alloc s a; "
+	  "pin s h; fill s a 5; copy s h a; is h 5; unpin s h;" },
+	{ "cuda: a device that is reset is not waited for",
+	  "gate x s; fill s a 1; reset; drain s = EIO; destroy s = EIO; open x; "
+	  "create s; free s a;" },
+	{ "cuda: default streams are refused",
+	  "default_stream 1 = EINVAL; why 'default; "
+	  "default_stream 2 = EINVAL; why 'default;" },
 	{ "cuda+cpu: a stream that is handed out",
 	  "native s; put s a 1; raw a 4; add s a a; copy s h a; is h 8;" },
 	{ "cuda: foreign work that fails: its error is that of the submit",

@@ -33,12 +33,21 @@ int mock_cuda_calls(const char *function);
 int mock_cuda_push(int nr);
 /* Of the stream that was made last. */
 int mock_cuda_priority(void);
+/* Waits for events return later than they could: not before this is false. */
+void mock_cuda_late(bool are);
+/* Copies from and to pageable memory do not wait, which they may and may not. */
+void mock_cuda_pageable_early(bool is);
+/* The program resets its devices: contexts, memory and streams are gone. */
+void mock_cuda_reset(void);
 /* Some thread of the program's captures, and wants no calls. */
 void mock_cuda_capture_elsewhere(bool is);
 
 /* As a program calls them that uses the driver, too. */
 int cuStreamCreateWithPriority(void **stream, unsigned int flags, int priority);
 int cuStreamDestroy_v2(void *stream);
+int cuStreamSynchronize(void *stream);
+int cuStreamBeginCapture_v2(void *stream, int mode);
+int cuStreamEndCapture(void *stream, void **graph);
 int cuLaunchHostFunc(void *stream, void (*call)(void *arg), void *arg);
 int cuMemsetD8Async(uint64_t to, unsigned char byte, size_t bytes,
 		    void *stream);

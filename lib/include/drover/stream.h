@@ -17,7 +17,8 @@
  *    done, with its error, and nothing hangs. So are operations of other streams
  *    that are ordered behind one of these.
  *
- * Device memory is what drover_stream_alloc() gave. All other memory is host
+ * Device memory is what drover_stream_alloc() gave. CUDA copies reach that of all
+ * devices, kernels and sets that of their own one. All other memory is host
  * memory. Device memory is touched by operations of streams and by nobody else;
  * whoever has to do otherwise calls drover_stream_drain() first.
  *
@@ -33,9 +34,11 @@
  *
  * What submits an operation blocks only when there is no room for it, and
  * answers EINVAL for what is none (NULL, an overlap), EXDEV for memory that the
- * backend cannot reach, EDEADLK where a kernel or host call of the stream would
- * wait for itself, ENOMEM, EIO from the driver, or the error that has ended the
- * stream.
+ * backend cannot reach, EDEADLK where a kernel or host call would wait for itself,
+ * ENOMEM, EIO from the driver, or EINVAL, EPERM or ENOTSUP where that says so, or
+ * the error that has ended the stream. A kernel or host call waits for itself when
+ * it waits for its own stream, or for an operation of another stream that is
+ * ordered behind it.
  */
 #ifndef DROVER_STREAM_H
 #define DROVER_STREAM_H
@@ -109,7 +112,7 @@ enum drover_order {
  *	8 KiB. A larger copy is waited for.
  * @native: CUDA: a CUstream to be used and left as it is, which outlives this one;
  *	in the device's primary context, no default stream, and not capturing while
- *	this library has work there. NULL: a new one
+ *	this library has work there: waits for it then answer EBUSY. NULL: a new one
  * @priority: CUDA: of a new one, as cuStreamCreateWithPriority() takes it
  * @reserved: zero
  *
@@ -154,7 +157,8 @@ typedef struct {
  * @function: CUDA backend: a CUfunction, see drover_stream_load()
  * @issue: CUDA backend, instead: called by the submitting thread, with the context
  *	current, when it is its turn: puts its work into the CUstream, as libraries
- *	do, and returns 0 or an errno value. It calls no functions of streams.
+ *	do, and returns 0 or an errno value. It calls no functions of streams. What
+ *	it reaches of other devices' memory is its own affair.
  *	Captured, it is called once, with a stream that captures.
  * @grid, @block: CUDA backend: blocks, and threads of each; 0 counts as 1
  * @shared: CUDA backend: bytes of dynamic shared memory
@@ -195,8 +199,8 @@ typedef struct {
  * they are more, and ends with the last stream.
  *
  * Return: 0; EINVAL for unknown attributes; EAGAIN when there are 128 streams,
- * or no thread; ENOMEM; ENODEV when there is no CUDA driver or no such device;
- * ENOSYS when the driver lacks a function; EIO when it fails.
+ * or no thread; ENOMEM; ENODEV when there is no CUDA driver that works here, or
+ * no such device; ENOSYS when the driver lacks a function; EIO when it fails.
  */
 int drover_stream_create(drover_stream_t *stream,
 			 const drover_streamattr_t *attr);
@@ -209,8 +213,8 @@ int drover_stream_create(drover_stream_t *stream,
  * is kept until drover_stream_free(), by any stream of the same backend.
  *
  * Return: 0; the error of the first operation that failed, with the stream
- * ended all the same; EBUSY while it captures; EDEADLK when called by one of
- * its own kernels or host calls.
+ * ended all the same; EBUSY while it captures; EDEADLK from a kernel or host call
+ * that would wait for itself.
  */
 int drover_stream_destroy(drover_stream_t *stream);
 
@@ -239,7 +243,7 @@ const char *drover_stream_why(void);
  *
  * May block, in the driver. All streams of the backend may use the memory.
  *
- * Return: 0; EINVAL for no bytes; ENOMEM.
+ * Return: 0; EINVAL for no bytes; ENOMEM; EIO from the driver.
  */
 int drover_stream_alloc(drover_stream_t *stream, size_t bytes, void **memory);
 
@@ -259,7 +263,9 @@ int drover_stream_alloc_host(drover_stream_t *stream, size_t bytes,
  *
  * It stays host memory, and where it is, until drover_stream_free() has given
  * it back to the program. May block, in the driver. Return: as
- * drover_stream_alloc(); EINVAL also if a part of it is such memory already.
+ * drover_stream_alloc(); EINVAL also if a part of it is such memory already, or
+ * the driver does not take it for memory; EPERM or ENOTSUP when the driver may not
+ * pin memory, or cannot.
  */
 int drover_stream_pin(drover_stream_t *stream, void *memory, size_t bytes);
 
@@ -406,7 +412,7 @@ int drover_stream_wait_event(drover_stream_t *stream, drover_event_t *event);
  * than that is reported by the next call.
  *
  * Return: 0; the error that has ended the stream; EBUSY while it captures;
- * EDEADLK from its own kernels and host calls.
+ * EDEADLK from a kernel or host call that would wait for itself.
  */
 int drover_stream_synchronize(drover_stream_t *stream);
 
@@ -429,8 +435,8 @@ int drover_ticket_done(const drover_ticket_t *ticket);
  * @deadline: absolute time on @clock; NULL: without end
  *
  * Blocks. Return: as drover_ticket_done(), but ETIMEDOUT for not yet; EINVAL
- * for another clock or a tv_nsec outside 0 to 999,999,999; EDEADLK from the
- * stream's own kernels and host calls.
+ * for another clock or a tv_nsec outside 0 to 999,999,999; EBUSY when the caller's
+ * CUstream captures; EDEADLK from a kernel or host call that would wait for itself.
  */
 int drover_ticket_wait(const drover_ticket_t *ticket, clockid_t clock,
 		       const struct timespec *deadline);

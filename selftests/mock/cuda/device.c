@@ -56,6 +56,9 @@ int enter(const char *function)
 		result = to_fail.result;
 		to_fail.result = SUCCESS;
 	}
+	/* A fault of the device is not that of one call, or one stream. */
+	if (result == LAUNCH_FAILED)
+		fail_streams(result);
 	return result;
 }
 
@@ -66,11 +69,7 @@ void leave(int *planned)
 
 EXPORT int cuInit(unsigned int flags)
 {
-	const char *what = getenv("DROVER_MOCK_CUDA");
-
 	CALLED();
-	if (what && !strcmp(what, "no-device"))
-		return NO_DEVICE;
 	return flags ? INVALID_VALUE : SUCCESS;
 }
 
@@ -185,12 +184,28 @@ EXPORT int cuMemHostUnregister(void *memory)
 	return release(memory, true);
 }
 
-/* What is pageable the driver copies by itself, while the caller waits. */
+/* 1: the context's own that waits for all others, 2: the calling thread's */
+static bool is_default(const struct stream *s)
+{
+	return (uintptr_t)s <= 2;
+}
+
+static bool pageable_returns_early;
+
+EXPORT void mock_cuda_pageable_early(bool is)
+{
+	pthread_mutex_lock(&lock);
+	pageable_returns_early = is;
+	pthread_mutex_unlock(&lock);
+}
+
+/* The driver may copy what is pageable by itself, while the caller waits. */
 static int add_copy(struct stream *s, const struct job *job)
 {
 	int result = add_job(s, job);
 
-	if (!result && !s->capture && (!find(job->to) || !find(job->from)))
+	if (!result && !s->capture && !pageable_returns_early &&
+	    (!find(job->to) || !find(job->from)))
 		await_jobs(s);
 	return result;
 }
@@ -261,12 +276,14 @@ EXPORT int cuMemsetD8Async(uint64_t to, unsigned char byte, size_t bytes,
 /* ---- contexts: each device has one ---- */
 
 static char contexts[2];
+static bool lost[2];
 static _Thread_local char *pushed[8];
 static _Thread_local int nr_pushed;
 
 EXPORT int cuDevicePrimaryCtxRetain(void **context, int device)
 {
 	CALLED();
+	lost[device] = false;
 	*context = &contexts[device];
 	return SUCCESS;
 }
@@ -274,7 +291,7 @@ EXPORT int cuDevicePrimaryCtxRetain(void **context, int device)
 EXPORT int cuStreamGetCtx(struct stream *s, void **context)
 {
 	WANT_CONTEXT();
-	*context = s->context;
+	*context = is_default(s) ? current_context() : s->context;
 	return SUCCESS;
 }
 
@@ -283,6 +300,8 @@ EXPORT int cuCtxPushCurrent_v2(void *context)
 	CALLED();
 	if (context != &contexts[0] && context != &contexts[1])
 		return INVALID_CONTEXT;
+	if (lost[(char *)context - contexts])
+		return CONTEXT_IS_DESTROYED;
 	pushed[nr_pushed++] = context;
 	return SUCCESS;
 }
@@ -292,6 +311,17 @@ EXPORT int cuCtxPopCurrent_v2(void **context)
 	WANT_CONTEXT();
 	*context = pushed[--nr_pushed];
 	return SUCCESS;
+}
+
+/* As cuDevicePrimaryCtxReset() does, with all devices: nothing of them is left. */
+EXPORT void mock_cuda_reset(void)
+{
+	pthread_mutex_lock(&lock);
+	fail_streams(CONTEXT_IS_DESTROYED);
+	while (allocations)
+		release(allocations->start, allocations->registered);
+	lost[0] = lost[1] = true;
+	pthread_mutex_unlock(&lock);
 }
 
 char *current_context(void)

@@ -6,13 +6,12 @@
  * of a module are built in: "fill", "add" and "token".
  *
  * It is strict where the documentation is: a copy from or to memory that is not
- * pinned blocks; asking what is done of a stream that captures spoils the capture;
+ * pinned blocks, unless a test says that it does not; a fault of the device ends
+ * all streams; asking what is done of a stream that captures spoils the capture;
  * while somebody captures, unsafe calls are refused to threads that are not
  * relaxed; more than 48 KiB of shared memory have to be asked for.
  *
  * Beside them, for tests: mock_cuda_*().
- *
- * DROVER_MOCK_CUDA=no-device in the environment: a driver without a device.
  */
 #pragma once
 
@@ -20,13 +19,26 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ERRORS(error)                                                         \
-	error(INVALID_VALUE, 1) error(OUT_OF_MEMORY, 2) error(NO_DEVICE, 100) \
-		error(INVALID_DEVICE, 101) error(INVALID_CONTEXT, 201) error( \
-			INVALID_HANDLE, 400) error(NOT_FOUND, 500)            \
-			error(NOT_READY, 600) error(LAUNCH_FAILED, 719)       \
-				error(STREAM_CAPTURE_UNSUPPORTED, 900)        \
-					error(STREAM_CAPTURE_INVALIDATED, 901)
+/* clang-format off */
+#define ERRORS(error)                                  \
+	error(INVALID_VALUE, 1)                        \
+	error(OUT_OF_MEMORY, 2)                        \
+	error(STUB_LIBRARY, 34)                        \
+	error(NO_DEVICE, 100)                          \
+	error(INVALID_DEVICE, 101)                     \
+	error(INVALID_CONTEXT, 201)                    \
+	error(INVALID_HANDLE, 400)                     \
+	error(NOT_FOUND, 500)                          \
+	error(NOT_READY, 600)                          \
+	error(CONTEXT_IS_DESTROYED, 709)               \
+	error(HOST_MEMORY_ALREADY_REGISTERED, 712)     \
+	error(LAUNCH_FAILED, 719)                      \
+	error(NOT_PERMITTED, 800)                      \
+	error(NOT_SUPPORTED, 801)                      \
+	error(SYSTEM_DRIVER_MISMATCH, 803)             \
+	error(STREAM_CAPTURE_UNSUPPORTED, 900)         \
+	error(STREAM_CAPTURE_INVALIDATED, 901)
+/* clang-format on */
 
 #define ERROR_NUMBER(name, number) name = number,
 enum {
@@ -104,5 +116,7 @@ struct stream {
 };
 
 int add_job(struct stream *s, const struct job *job);
+/* All streams fail with it, and do nothing that they have not begun. */
+void fail_streams(int result);
 /* Until all is done that is queued. */
 void await_jobs(const struct stream *s);

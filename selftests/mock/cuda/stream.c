@@ -75,6 +75,22 @@ int add_job(struct stream *s, const struct job *job)
 	return SUCCESS;
 }
 
+void fail_streams(int result)
+{
+	for (struct stream *s = all_streams; s; s = s->older) {
+		struct job *job;
+
+		s->failed = result;
+		while ((job = s->jobs.first)) {
+			s->jobs.first = job->next;
+			s->nr_added--;
+			free(job);
+		}
+		s->jobs.end = &s->jobs.first;
+	}
+	pthread_cond_broadcast(&changed);
+}
+
 void await_jobs(const struct stream *s)
 {
 	uint64_t last = s->nr_added;
@@ -216,15 +232,30 @@ EXPORT int cuStreamWaitEvent(struct stream *s, struct event *event,
 EXPORT int cuEventQuery(struct event *event)
 {
 	WANT_SAFE();
+	if (event->behind && event->behind->failed)
+		return event->behind->failed;
 	return is_done(event) ? SUCCESS : NOT_READY;
+}
+
+static bool waits_are_late;
+
+EXPORT void mock_cuda_late(bool are)
+{
+	pthread_mutex_lock(&lock);
+	waits_are_late = are;
+	pthread_cond_broadcast(&changed);
+	pthread_mutex_unlock(&lock);
 }
 
 EXPORT int cuEventSynchronize(struct event *event)
 {
 	WANT_CONTEXT();
 	/* Recorded again meanwhile: for the last time that counts. */
-	while (!is_done(event))
+	while (!is_done(event) || waits_are_late) {
+		if (event->behind->failed)
+			return event->behind->failed;
 		pthread_cond_wait(&changed, &lock);
+	}
 	return SUCCESS;
 }
 

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 
 #include "eager.h"
-#include "stream/stream.h"
+#include "stream/queue.h"
+#include "stream/wait.h"
 
 #define HALF_FINISHED (UINT64_C(1) << 63)
 
@@ -41,7 +42,7 @@ static void finish(struct stream *s, uint64_t number)
 		if (next > load_seq_cst(&s->posted.at) ||
 		    load_seq_cst(finished_of(s, next)) != next)
 			return;
-		number_raise(s, &s->done, next);
+		number_raise(&s->done, next);
 	}
 }
 

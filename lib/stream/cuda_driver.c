@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
 /* Finding the CUDA driver at run time, and saying what is missing. */
+#include "stream/cuda_driver.h"
+
 #include <dlfcn.h>
+#include <drover/mutex.h>
+#include <errno.h>
 #include <stdlib.h>
 
-#include "stream/cuda.h"
+#include "stream/why.h"
 
 #define CUDA_LIBRARY "libcuda.so.1"
 
@@ -27,13 +31,24 @@ int cuda_error(cu_result result, const char *called)
 	stream_because(0, "%s: %s (%d)", called, name ? name : "unknown error",
 		       result);
 	switch (result) {
+	case CU_INVALID_VALUE:
+	case CU_HOST_MEMORY_ALREADY_REGISTERED:
+		return EINVAL;
 	case CU_OUT_OF_MEMORY:
 		return ENOMEM;
+	case CU_STUB_LIBRARY:
+	case CU_SYSTEM_NOT_READY:
+	case CU_SYSTEM_DRIVER_MISMATCH:
+	case CU_COMPAT_NOT_SUPPORTED_ON_DEVICE:
 	case CU_NO_DEVICE:
 	case CU_INVALID_DEVICE:
 		return ENODEV;
 	case CU_NOT_FOUND:
 		return ENOENT;
+	case CU_NOT_PERMITTED:
+		return EPERM;
+	case CU_NOT_SUPPORTED:
+		return ENOTSUP;
 	}
 	return EIO;
 }
@@ -53,7 +68,7 @@ static int find_symbols(const char *path)
 
 static int load(void)
 {
-	/* Not of whoever calls a program with more rights than they have. */
+	/* Not from the environment of a program with raised privileges. */
 	const char *path = secure_getenv("DROVER_CUDA_LIBRARY");
 	int err;
 

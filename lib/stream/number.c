@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+/* Raising a number, and waiting until it has come far enough. */
+#include "stream/number.h"
+
+#include <errno.h>
+#include <limits.h>
+
+#include "base/thread.h"
+#include "pool/pool.h"
+
+#define SLEEPER (NUMBER_MAX + 1)
+#define MIXED	(UINT64_C(1) << 63) /* there was more than one */
+
+/*
+ * [S-NUMBER] This thread raises the number, then reads sleepers; a thread that
+ * goes to sleep changes sleepers, then reads the number. Store buffering:
+ * sequentially consistent on both sides, or a sleeper could miss its number. If
+ * the number is raised after the sleeper has read it, the kernel's comparison of
+ * the futex word fails.
+ *
+ * A sleeper that was always alone has its number taken out of sleepers by the
+ * thread that wakes it, so that the next raise makes no system call before the
+ * sleeper runs. With several sleepers that must not be done: the one that
+ * remains may wait for a higher number, and may go to sleep only after the
+ * wake-up. Model: number.pml
+ */
+void number_raise(struct number *n, uint64_t to)
+{
+	uint64_t old = load_relaxed(&n->at), sleepers;
+
+	do {
+		if (old >= to)
+			return;
+	} while (!cas_seq_cst(&n->at, &old, to));
+	sleepers = load_seq_cst(&n->sleepers);
+	if (!sleepers || NUMBER_MAX - (sleepers & NUMBER_MAX) > to)
+		return;
+	if (sleepers < 2 * SLEEPER)
+		cas_seq_cst(&n->sleepers, &sleepers, SLEEPER);
+	add_relaxed(&n->system_calls, 1);
+	wake_sleepers(LOW_HALF(&n->at), INT_MAX, false);
+}
+
+/* Announce a sleeper, and the number that it waits for. */
+static void sleepers_enter(struct number *n, uint64_t wanted)
+{
+	uint64_t old = load_relaxed(&n->sleepers), new;
+
+	wanted = NUMBER_MAX - wanted;
+	do {
+		new = old ? (old + SLEEPER) | MIXED : SLEEPER;
+		if ((new &NUMBER_MAX) < wanted)
+			new = (new & ~NUMBER_MAX) | wanted;
+	} while (!cas_seq_cst(&n->sleepers, &old, new)); /* [S-NUMBER] */
+}
+
+static void sleepers_leave(struct number *n)
+{
+	uint64_t old = load_relaxed(&n->sleepers), new;
+
+	do {
+		new = (old & ~MIXED) < 2 * SLEEPER ? 0 : old - SLEEPER;
+	} while (!cas_seq_cst(&n->sleepers, &old, new));
+}
+
+struct awaited_number {
+	const struct number *number;
+	uint64_t wanted;
+};
+
+static bool poll_number(void *arg)
+{
+	const struct awaited_number *a = arg;
+
+	return load_acquire(&a->number->at) >= a->wanted;
+}
+
+int number_wait(struct number *n, uint64_t wanted,
+		const struct deadline *deadline)
+{
+	struct awaited_number a = { n, wanted };
+	uint64_t seen;
+	long ret = 0;
+
+	if (poll_before_sleep(&thread_this.for_streams, poll_number, &a,
+			      time_left(deadline)))
+		return 0;
+	/* A worker's place is free meanwhile. */
+	block_begin(true);
+	sleepers_enter(n, wanted);
+	/* [S-NUMBER] */
+	while ((seen = load_seq_cst(&n->at)) < wanted && ret != -ETIMEDOUT) {
+		add_relaxed(&n->system_calls, 1);
+		ret = sleep_on(LOW_HALF(&n->at), (uint32_t)seen, deadline,
+			       false, FUTEX_BITSET_MATCH_ANY,
+			       &thread_this.for_streams);
+	}
+	sleepers_leave(n);
+	block_end();
+	return seen < wanted ? ETIMEDOUT : 0;
+}
