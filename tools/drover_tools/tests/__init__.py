@@ -14,20 +14,20 @@ SLOW = {"vm": 130, "kernel": 40, "release": 60, "models": 20}
 FOLDERS = ("bench", "drover", "release", "report", "vm")
 
 
+USAGE = f"""usage: tools/selftest {{{','.join((*FAST, *SLOW))}}} [OPTION...]
+
+release --update writes the file of the layouts anew; vm --help says more."""
+
+
 def main():
     """Run the test that the command line names; the exit status."""
-    names = [*FAST, *SLOW]
-    if sys.argv[1:2] == ["--list"]:
-        print(*names, sep="\n")
+    name = sys.argv[1] if len(sys.argv) > 1 else ""
+    if name in ("-h", "--help"):
+        print(USAGE)
         return 0
-    if sys.argv[1:2] == ["--help"]:
-        print("usage: tools/selftest NAME [WORD...]; --list: the names;"
-              " release --update: write the file of the layouts")
-        return 0
-    if len(sys.argv) < 2 or sys.argv[1] not in names:
-        print(f"usage: tools/selftest {{{','.join(names)}}} [OPTION...]",
-              file=sys.stderr)
+    if name not in (*FAST, *SLOW):
+        print(USAGE, file=sys.stderr)
         return 2
-    name = sys.argv.pop(1)
+    del sys.argv[1]
     module = f"{name}.main" if name in FOLDERS else name
     return importlib.import_module(f"drover_tools.tests.{module}").main()

@@ -165,9 +165,8 @@ def test_once_more(tap, _folder):
             ("futex/functional:futex_requeue_race", FAIL, False),
             ("futex/functional", FAIL, False),
             ("futex/requeue_race: ends", FAIL, False)):
-        tap.equal(bool(guests.may_have_been_hurried(
-            Result(name, status), job)), hurried,
-                  f"once more: {name} {status}")
+        again = guests.may_have_been_hurried(Result(name, status), job)
+        tap.equal(bool(again), hurried, f"once more: {name} {status}")
     tap.equal(guests.once_more(job, "x:y").command, "one x:y",
               "once more: that program only")
     first = [Result("a", FAIL, "slow"), Result("b", PASS)]
@@ -195,9 +194,8 @@ def test_share(tap, folder):
             ("none", 1, requeuers), ("mainline", 1, kernels),
             ("none", 4, {"futex", "stress"}), ("mainline", 4, kernels)):
         machine = guests.Machine(variant, cpus, 0, "", folder)
-        tap.equal(guests.share(machine, ("none", "mainline", "drover"),
-                               (1, 4)), wanted,
-                  f"share: {variant}, {cpus} CPUs")
+        found = guests.share(machine, ("none", "mainline", "drover"), (1, 4))
+        tap.equal(found, wanted, f"share: {variant}, {cpus} CPUs")
 
 
 class FakeGuest:
