@@ -37,9 +37,13 @@ LAYERED = ("cond", "stream")
 
 #: Lines of a function, from its head to its last brace.
 MOST_IN_FUNCTION = 47
-#: Lines of code in lib/, as on 2026-11-27. A new mechanism raises the limit in
-#: the commit that brings it, which says what it is worth.
-MOST_CODE = 7885
+#: Lines of code in lib/: 7,508 on 2026-11-27, and what was allowed since. A
+#: new mechanism raises the limit in the commit that brings it, which says what
+#: the mechanism is worth.
+MOST_CODE = 7508 + 152
+#: What more and smaller files bring with them is no code.
+NO_CODE = re.compile(r"\s*#\s*include\b|\s*#\s*endif\b|\s*$"
+                     r"|\s*#\s*(ifndef|define) DROVER_\w+_H\b")
 
 
 def sources(folder, ends=CODE):
@@ -56,10 +60,10 @@ def without_comments(path):
 
 
 def nr_code():
-    """Lines of lib/ that are neither blank nor comments alone."""
+    """Lines of lib/ without comments, blank lines, includes and guards."""
     return sum(1 for path in sources("")
                for line in without_comments(path).splitlines()
-               if line.strip())
+               if not NO_CODE.match(line))
 
 
 def functions(path):
@@ -80,7 +84,7 @@ def functions(path):
         elif not line.strip() or re.match(r"#|.*[;}]$", line):
             head, begin = "", None
         else:
-            head += line
+            head += " " + line
             begin = number if begin is None else begin
 
 

@@ -7,7 +7,7 @@ import signal
 import sys
 import tempfile
 
-from drover_tools.check import guests, host, results, static
+from drover_tools.check import guests, host, results, shape, static
 from drover_tools.check.results import FAIL, KNOWN, PASS, SKIP, Result
 from drover_tools.differential import pair
 from drover_tools.runs.process import adopt_orphans, children
@@ -112,6 +112,36 @@ def test_side_by_side(tap, _folder):
                                      (die, [1, 2], RuntimeError)):
         tap.equal(outcome_of(all_of, function, things), wanted,
                   f"side by side: {function.__name__} {things}")
+
+
+#: What each file of two folders depends on: a circle of two units, of which
+#: the header of one is a part, and an arrow up.
+ARROWS = {
+    "lib/cond/a.c": {"lib/cond/b.h", "lib/base/c.h"},
+    "lib/cond/b.c": {"lib/cond/b.h", "lib/cond/a.c"},
+    "lib/cond/b.h": set(),
+    "lib/cond/d.c": {"lib/cond/a.c", "lib/cond/b.c"},
+    "lib/base/c.h": {"lib/cond/d.c"},
+}
+
+
+def test_shape(tap, folder):
+    """Circles, arrows up and long functions are found, and no others."""
+    tap.equal(shape.circles({**ARROWS, "lib/cond/a.c": {"lib/cond/b.c"}},
+                            "cond"), ["a <-> b"], "shape: a circle")
+    tap.equal(shape.circles({**ARROWS, "lib/cond/b.c": set()}, "cond"), [],
+              "shape: no circle")
+    tap.equal(shape.upward(ARROWS), ["lib/base/c.h -> lib/cond/d.c"],
+              "shape: an arrow up")
+    path = os.path.join(folder, "a.c")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("struct a {\n\tint b;\n};\n\nstatic int\nc(int d)\n{\n"
+                   "\t/* } */\n\treturn d;\n}\n#if X\nint e(void)\n{\n}\n")
+    tap.equal(list(shape.functions(path)), [("c", 6), ("e", 3)],
+              "shape: functions, from their heads on")
+    tap.equal([shape.judge("n", found, limit).status for found, limit in
+               ((3, 3), (4, 3), (["x"], 0), ([], 0))],
+              [PASS, FAIL, FAIL, PASS], "shape: more than the limit fails")
 
 
 def test_commands(tap, _folder):
@@ -236,7 +266,8 @@ def main():
     """Run all tests; the exit status."""
     adopt_orphans()
     tap = Tap()
-    for test in (test_programs, test_side_by_side, test_commands, test_lists,
+    for test in (test_programs, test_side_by_side, test_shape,
+                 test_commands, test_lists,
                  test_nested, test_once_more, test_share, test_pair):
         with tempfile.TemporaryDirectory() as folder:
             test(tap, folder)
