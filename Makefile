@@ -108,7 +108,7 @@ bench-programs: ## real programs, stock and drop-in, 20 minutes; PROGRAMS=option
 	@+$(MAKE) -s lib
 	@tools/measure programs --build=$(O) $(PROGRAMS)
 
-kernel-bench: ## both movers: cost, perf bench, and how long locks are held
+kernel-bench: ## both movers: with this machine's caches, and instructions in guests
 	@tools/deps build $(kernel_deps) vm perf
 	@+$(MAKE) -s lib tools kernel KERNEL_VARIANTS="mainline drover"
 	@+$(MAKE) -s -C kernel O=$(O) bench

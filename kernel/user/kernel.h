@@ -3,8 +3,9 @@
  * kernel.h - what requeue.c and plist.c need to be compiled for user space
  *
  * Lists, READ_ONCE() and their like are those of the kernel's tools/include.
- * Nothing runs at the same time, so locks and atomic operations are plain. PI
- * requeue is never called.
+ * Locks, atomic operations and barriers are real, for what they cost; nothing
+ * runs at the same time, so a lock is never waited for. PI requeue is never
+ * called.
  */
 #ifndef DROVER_KERNEL_H
 #define DROVER_KERNEL_H
@@ -51,6 +52,7 @@
 		(a) = (b);               \
 		(b) = old;               \
 	} while (0)
+#define prefetchw(pointer)		   __builtin_prefetch(pointer, 1)
 #define in_compat_syscall()		   false
 #define nr_node_ids			   2
 #define cond_resched()			   ((void)0)
@@ -96,29 +98,35 @@ typedef long long ktime_t;
 
 #define SINGLE_DEPTH_NESTING	      1
 #define spin_lock_nested(lock, depth) spin_lock(lock)
-#define smp_mb__after_atomic()	      ((void)0)
-#define smp_mb()		      ((void)0)
-#define smp_load_acquire(p)	      READ_ONCE(*(p))
-#define smp_store_release(p, value)   WRITE_ONCE(*(p), value)
+#define smp_mb()		      __atomic_thread_fence(__ATOMIC_SEQ_CST)
+#define smp_load_acquire(p)	      __atomic_load_n(p, __ATOMIC_ACQUIRE)
+#define smp_store_release(p, value)   __atomic_store_n(p, value, __ATOMIC_RELEASE)
 #define lockdep_assert_held(lock)     ((void)0)
+
+/* As on x86, where a locked operation is a barrier */
+#define smp_mb__after_atomic() barrier()
 
 static inline void spin_lock(spinlock_t *lock)
 {
-	WARN_ON(lock->locked++);
+	WARN_ON(__atomic_exchange_n(&lock->locked, 1, __ATOMIC_ACQUIRE));
 }
 
 static inline void spin_unlock(spinlock_t *lock)
 {
-	WARN_ON(--lock->locked);
+	WARN_ON(!lock->locked);
+	__atomic_store_n(&lock->locked, 0, __ATOMIC_RELEASE);
 }
 
-#define atomic_read(v)			       (v)->counter
-#define atomic_read_acquire(v)		       (v)->counter
-#define atomic_set(v, value)		       ((v)->counter = (value))
-#define atomic_add(n, v)		       ((v)->counter += (n))
-#define atomic_sub(n, v)		       ((v)->counter -= (n))
-#define atomic_inc(v)			       ((v)->counter++)
-#define atomic_dec(v)			       ((v)->counter--)
+#define ATOMIC(op, v, n) \
+	((void)__atomic_##op##_fetch(&(v)->counter, n, __ATOMIC_SEQ_CST))
+
+#define atomic_read(v)			       READ_ONCE((v)->counter)
+#define atomic_read_acquire(v)		       smp_load_acquire(&(v)->counter)
+#define atomic_set(v, value)		       WRITE_ONCE((v)->counter, value)
+#define atomic_add(n, v)		       ATOMIC(add, v, n)
+#define atomic_sub(n, v)		       ATOMIC(sub, v, n)
+#define atomic_inc(v)			       ATOMIC(add, v, 1)
+#define atomic_dec(v)			       ATOMIC(sub, v, 1)
 #define atomic_try_cmpxchg(v, old, value)      (*(old) = (v)->counter = (value), 1)
 #define atomic_cond_read_relaxed(v, condition) atomic_read(v)
 

@@ -22,8 +22,8 @@ MAINLINE = "futex/functional"
 #: Those that the series adds to the collection are not.
 TRIES = 3
 SERIES = frozenset(f"{MAINLINE}:futex_requeue_{name}"
-                   for name in ("abi", "bucket", "hash", "order",
-                                "pi_waiter", "race", "uring", "waiters"))
+                   for name in ("abi", "hash", "order", "pi_waiter", "race",
+                                "waiters"))
 
 #: Seconds that one collection may take, emulated on a loaded machine.
 LIMIT = 900

@@ -3,7 +3,7 @@
 
     tools/differential                      mainline and drover
     tools/differential mainline BZIMAGE     and a kernel of your own
-    tools/differential --apart mainline turnstile
+    tools/differential --apart mainline BZIMAGE
                     no two futexes in one bucket: there buckets do not show
 
 Both are booted as guests with one CPU each, whose clock counts instructions:

@@ -1,24 +1,21 @@
 # SPDX-License-Identifier: MIT
-"""Mutation tests of the kernel's mover and plist: break one thing at a time.
+"""Mutation tests of the kernel's requeue: break one thing at a time.
 
     tools/mutants-kernel            all mutants
     tools/mutants-kernel NAME...    those
     tools/mutants-kernel --list     name them, with their tests
     tools/mutants-kernel --checker=rt ...
                     those for a kernel that checks itself: debug, kcsan or rt
-    tools/mutants-kernel --turnstile ...
-                    those of kernel/patches/turnstile/, in user space
 
 The mutants are in kernel/mutants, or in selftests/mutants/rt. For each,
 kernel/futex of the variant drover (rt) is copied to build/mutants-kernel/NAME/
 (rt/NAME/), changed, compiled and linked with what is built already, and
 booted. A test is one of the series, futex_requeue_..., or a program of
 selftests/, on two CPUs; "differential", which compares the kernel with
-mainline; or in user space, and then no kernel is built, "plist", the KUnit
-test of the series, or "agree" or "agree-turnstile", which compare with
-mainline's mover. First the kernel as it is goes through the same tests, and
-must pass. Prints TAP; what a test said is left in the file output of that
-folder.
+mainline; or in user space, and then no kernel is built, "agree", which
+compares with mainline's mover. First the kernel as it is goes through the
+same tests, and must pass. Prints TAP; what a test said is left in the file
+output of that folder.
 """
 
 import os
@@ -44,9 +41,7 @@ WRONG = (re.compile(r"the guest hangs|took more than"),
          re.compile(r"not ok|Bail out!"))
 
 #: Tests in user space, and the files of the kernel that they are made of.
-IN_USER_SPACE = {"agree": "agree " + CALLS, "plist": "agree plist",
-                 "agree-turnstile": "agree-turnstile 200000"}
-PLIST = os.path.join("lib", "plist.c")
+IN_USER_SPACE = {"agree": "agree " + CALLS}
 
 #: A guest that has not come to any test.
 NOT_BOOTED = re.compile(r"the guest (died \(booting|hangs \(not ready)")
@@ -66,12 +61,8 @@ def link(variant, folder, tests, mutant=None):
     """The kernel with a mutation, or without, for the tests, in the folder."""
     source = os.path.join(folder, "kernel", "futex")
     # Newer than any object, whatever was built before.
-    tree = "src-turnstile" if "agree-turnstile" in tests else "src"
-    shutil.copytree(os.path.join(KERNEL, tree, "kernel", "futex"), source,
+    shutil.copytree(os.path.join(KERNEL, "src", "kernel", "futex"), source,
                     copy_function=shutil.copyfile)
-    os.mkdir(os.path.join(folder, "lib"))
-    shutil.copyfile(os.path.join(KERNEL, "src", PLIST),
-                    os.path.join(folder, PLIST))
     if mutant:
         mutant.apply(folder)
     if set(tests) <= set(IN_USER_SPACE):
@@ -92,7 +83,6 @@ def wrong_by(folder, test, _seconds):
     elif test in IN_USER_SPACE:
         status, text = run(
             ["env", f"FUTEX={os.path.join(folder, 'kernel', 'futex')}",
-             f"PLIST={os.path.join(folder, PLIST)}",
              *f"kernel/scripts/{IN_USER_SPACE[test]}".split()], folder)
     else:
         path = f"/drover/selftests/{test}"
@@ -120,7 +110,6 @@ def main():
     """The exit status."""
     options = parser(__doc__)
     options.add_argument("--checker", choices=("debug", "kcsan", "rt"))
-    options.add_argument("--turnstile", action="store_true")
     options = options.parse_args()
     variant = options.checker or "drover"
 
@@ -139,7 +128,5 @@ def main():
         return folder
 
     lists = (os.path.join(TOP, "selftests", "mutants", options.checker)
-             if options.checker else
-             os.path.join(TOP, "kernel", "mutants",
-                          "turnstile" if options.turnstile else ""))
+             if options.checker else os.path.join(TOP, "kernel", "mutants"))
     return hunt(options, lists, build, wrong_by)
