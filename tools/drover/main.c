@@ -22,6 +22,9 @@ static const char help[] =
 	"                      [--] PROGRAM [ARGUMENT]...\n"
 	"       drover stat [-s] [--json FILE] [--] PROGRAM [ARGUMENT]...\n"
 	"       drover top [-d SECONDS] [-n TIMES] PID\n"
+	"       drover why [-x | -d SECONDS] [--json | --dot] PID\n"
+	"       drover why [-t SECONDS] -- PROGRAM [ARGUMENT]...\n"
+	"       drover why --core FILE\n"
 	"       drover bench NAME [OPTION]...\n"
 	"       drover info\n"
 	"\n"
@@ -40,6 +43,12 @@ static const char help[] =
 	"top      say what a program under `drover stat` does now, each second\n"
 	"           -d, --delay=SECONDS   or in so many\n"
 	"           -n, --times=TIMES     and so many times\n"
+	"why      say who waits for whom in a running program, or in one that is\n"
+	"         started and then interrupted by Ctrl-C, or in a core dump\n"
+	"           -x, --exact           stop its threads for a moment, to be sure\n"
+	"           -d, --delay=SECONDS   look twice, and tell what moves\n"
+	"           -t, --time=SECONDS    look at PROGRAM after so long\n"
+	"           --json, --dot         print it for programs, or for Graphviz\n"
 	"bench    run a benchmark: cond-perf, pp, barrier-perf, pool-perf,\n"
 	"         stream-perf, or drover-bench, which has more\n"
 	"info     say what the C library, the drop-in and the kernel can do here\n";
@@ -213,7 +222,7 @@ int main(int argc, char **argv)
 	if (!strcmp(command, "run"))
 		return run(argc - 1, argv + 1);
 	if (!strcmp(command, "compare") || !strcmp(command, "stat") ||
-	    !strcmp(command, "top"))
+	    !strcmp(command, "top") || !strcmp(command, "why"))
 		return script(argv + 1);
 	if (!strcmp(command, "bench"))
 		return bench(argv + 2);
@@ -226,7 +235,8 @@ int main(int argc, char **argv)
 		fputs(help, stdout);
 		return 0;
 	}
-	return usage(*command ? "%s: run, compare, stat, top, bench or info?" :
-				"run, compare, stat, top, bench or info?",
-		     command);
+	return usage(
+		*command ? "%s: run, compare, stat, top, why, bench or info?" :
+			   "run, compare, stat, top, why, bench or info?",
+		command);
 }

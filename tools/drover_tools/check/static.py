@@ -69,7 +69,7 @@ def check_paths():
 
 
 #: What the drover command consists of, which is installed without the rest.
-INSTALLED = ("command", "runs", "tables")
+INSTALLED = ("command", "runs", "tables", "why")
 
 
 def check_imports():

@@ -4,7 +4,7 @@
 import importlib
 import sys
 
-SUBCOMMANDS = ("compare", "stat", "top")
+SUBCOMMANDS = ("compare", "stat", "top", "why")
 
 
 def main():

@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 from drover_tools.tap import Tap
-from drover_tools.tests.drover import compare, stat, trace
+from drover_tools.tests.drover import compare, stat, trace, why
 from drover_tools.tree import BUILD, TOP
 
 DROVER = os.path.join(BUILD, "bin", "drover")
@@ -185,4 +185,5 @@ def main():
     compare.test_all(tap, run, DROVER, COND_PERF)
     stat.test_all(tap, run, DROVER)
     trace.test_all(tap, BUILD, DROVER)
+    why.test_all(tap, BUILD)
     return tap.exit_status()

@@ -1,0 +1,416 @@
+# SPDX-License-Identifier: MIT
+"""Tests of `drover why`: each program in why_cases/ is named for what it does.
+
+O= in the environment: the build folder. SNAPSHOTS=: how often programs that
+run well are looked at; 10000 takes about ten minutes.
+"""
+
+import json
+import os
+import platform
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+from drover_tools.tree import TOP
+
+TOOLS = os.path.join(TOP, "tools")
+SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "why_cases")
+WHY = (sys.executable, "-EsB", "-m", "drover_tools.why")
+FLAGS = ("-O1", "-g", "-D_GNU_SOURCE", "-pthread")
+#: No program needs longer to get stuck, or to end.
+LIMIT = 60
+ENDS = "ends"
+MODES = ((), ("--scan",), ("--exact",))
+LOST_RUNS = 20
+LOOKS = 200
+LIBC = tuple(int(number) for number in re.findall(
+    r"\d+", platform.libc_ver()[1] or "0.0"))[:2]
+# Both wait for members of old groups, which the fix of bug 25847 does not.
+LOSES = LIBC < (2, 41)
+BUSY = ("condvar", "time", "semaphores", "own semaphores", "mutexes",
+        "rwlock", "barrier", "join")
+
+#: What is said of each, the exit status, and what is said with the drop-in.
+CASES = {
+    "abba": ("deadlock", 1, None),
+    "forgotten_unlock": ("holder-ended", 1, None),
+    "blocking_read": ("blocked-holder", 0, None),
+    "signal_before_wait": ("nobody-signals", 1, None),
+    "no_mutex": ("nobody-signals", 1, None),
+    "signal_for_all": ("broadcast-needed", 1, None),
+    "destroyed_at_exit": ("destroyed-in-use", 1, ENDS),
+    "fork_broadcast": ("waiters-gone" if LOSES else ENDS, 1, ENDS),
+    "killed_waiter": ("waiters-gone", 1, ENDS),
+    "lost_wakeup": ("lost-wakeup" if LOSES else ENDS, 1, ENDS),
+    "pool": ("pool-waits-for-itself", 1, None),
+    "barrier_short": ("barrier-short", 1, None),
+    "semaphore": ("nobody-posts", 1, None),
+    "join_with_lock": ("deadlock", 1, None),
+    "robust": ("robust-owner-died", 1, None),
+    "pi_chain": ("blocked-holder", 0, None),
+    "convoy": ("convoy", 0, None),
+    "pi_deadlock": ("deadlock", 1, None),
+    "rwlock_upgrade": ("readers-stuck", 1, None),
+    "main_ended": ("deadlock", 1, None),
+    "nested_monitor": ("nobody-signals", 1, None),
+    "idle_pool": ("well", 0, None),
+}
+
+# What is said where the C library has no symbol for the function in which the
+# thread sleeps: pthread_mutex_lock() has jumped there, and left no trace.
+WITHOUT_SYMBOLS = {"pi_deadlock": ("contended", 0)}
+
+# Looks at a process so often, by libdw and by a search of the stacks, and
+# prints what was said if that is no note.
+LOOP = """
+import sys
+from drover_tools.why import render, verdict
+from drover_tools.why.process import Process
+source = Process(int(sys.argv[1]))
+codes = [verdict.code_of(source, scan) for scan in (False, True)]
+for number in range(int(sys.argv[2])):
+    seen = verdict.Look(source, codes[number % 2])
+    if seen.findings[0].severity in ("stuck", "likely"):
+        sys.exit(render.report(seen))
+"""
+
+CROSSED = """
+import threading
+a, b, both = threading.Lock(), threading.Lock(), threading.Barrier(2)
+def take(first, second):
+    with first:
+        both.wait()
+        with second:
+            pass
+threads = [threading.Thread(target=take, args=locks)
+           for locks in ((a, b), (b, a))]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+"""
+
+
+def why(*words, **options):
+    """Its exit status, standard output and standard error."""
+    done = subprocess.run([*WHY, *map(str, words)], cwd=TOOLS, check=False,
+                          capture_output=True, text=True, timeout=LIMIT,
+                          **options)
+    return done.returncode, done.stdout, done.stderr
+
+
+class Running:
+    """A program that says when it is stuck, or ends."""
+
+    def __init__(self, *words, drop_in=None):
+        settings = {key: value for key, value in os.environ.items()
+                    if key not in ("LD_PRELOAD", "DROVER_POLICY")}
+        if drop_in:
+            settings["LD_PRELOAD"] = drop_in
+        self._child = subprocess.Popen(words, stdout=subprocess.PIPE,
+                                       env=settings, text=True)
+        self.pid = self._child.pid
+
+    def stuck(self):
+        """The process that is, or None when it has ended."""
+        line = self._child.stdout.readline()
+        if line.startswith("stuck"):
+            return int(line.split()[1])
+        return None
+
+    def wait(self):
+        """Its exit status; None if it does not end."""
+        try:
+            return self._child.wait(LIMIT)
+        except subprocess.TimeoutExpired:
+            return None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._child.kill()
+        self._child.stdout.close()
+        self._child.wait()
+
+
+def build(name, folder, *flags):
+    """Compile a program of why/."""
+    path = os.path.join(folder, name)
+    subprocess.run([os.environ.get("CC", "cc"), *FLAGS,
+                    os.path.join(SOURCES, name + ".c"), "-o", path, *flags],
+                   check=True)
+    return path
+
+
+def verdict_of(pid, *mode):
+    """The name of the first finding, the exit status, and the sentence."""
+    status, out, err = why("--json", *mode, pid)
+    try:
+        said = json.loads(out)
+    except ValueError:
+        return None, status, out + err
+    return said["verdict"], status, said["findings"][0]["sentence"]
+
+
+def check_case(tap, program, drop_in):
+    """One program, in each mode."""
+    name = os.path.basename(program)
+    wanted, status, with_drop_in = CASES[name]
+    if drop_in and with_drop_in:
+        wanted = with_drop_in
+    text = name + ", with the drop-in" * bool(drop_in)
+    with Running(program, drop_in=drop_in) as running:
+        if wanted == ENDS:
+            ended = running.wait()
+            if ended == 77:
+                tap.skip(f"{text}: ends", "is not for this processor")
+            else:
+                tap.equal(ended, 0, f"{text}: ends")
+            return
+        pid = running.stuck()
+        for mode in MODES:
+            found = pid and verdict_of(pid, *mode)
+            tap.ok(found and found[:2] in ((wanted, status),
+                                           WITHOUT_SYMBOLS.get(name)),
+                   " ".join((text, *mode)) + f": {wanted}", found)
+
+
+def test_cases(tap, folder, drop_in):
+    """Each stuck program is named; the healthy one is not accused."""
+    for name in CASES:
+        program = build(name, folder)
+        check_case(tap, program, None)
+        if os.path.exists(drop_in):
+            check_case(tap, program, drop_in)
+
+
+def test_lost(tap, folder):
+    """The lost wake-up is named each time."""
+    if not LOSES or platform.machine() != "x86_64":
+        tap.skip("lost_wakeup: each time", "this C library loses none")
+        return
+    named = 0
+    for _ in range(LOST_RUNS):
+        with Running(os.path.join(folder, "lost_wakeup")) as running:
+            found = verdict_of(running.stuck())
+            named += found[0] == "lost-wakeup" and "25847" in found[2]
+    tap.equal(named, LOST_RUNS, f"lost_wakeup: {LOST_RUNS} of {LOST_RUNS}")
+
+
+def test_healthy(tap, folder, drop_in):
+    """Programs that hand work around as fast as they can."""
+    program = build("busy", folder)
+    looks = int(os.environ.get("SNAPSHOTS", "280")) // len(BUSY) // 2
+    for kind in BUSY:
+        for preload in (None, drop_in):
+            if preload and not os.path.exists(preload):
+                continue
+            with Running(program, kind, drop_in=preload) as running:
+                done = subprocess.run(
+                    [sys.executable, "-EsBc", LOOP, str(running.pid),
+                     str(looks)], cwd=TOOLS, check=False, text=True,
+                    capture_output=True)
+                tap.equal((done.returncode, done.stderr), (0, ""),
+                          f"busy {kind}" + ", with the drop-in" * bool(preload)
+                          + ": not accused")
+
+
+def test_reads_only(tap, folder):
+    """Nobody is stopped, woken or disturbed."""
+    def switches(pid):
+        found = {}
+        for tid in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{tid}/status",
+                      encoding="utf-8") as file:
+                found[tid] = re.findall(r"voluntary_ctxt_switches:\t(\d+)",
+                                        file.read())
+        return found
+
+    with Running(os.path.join(folder, "idle_pool")) as running:
+        pid = running.stuck()
+        before = switches(pid)
+        why(pid)
+        tap.equal(switches(pid), before, "no thread of the program notices")
+        _, out, _ = why("--exact", pid)
+        tap.ok(re.search(r"were stopped for \d+ ms", out),
+               "--exact says for how long", out)
+
+
+def test_output(tap, folder):
+    """Text, JSON, Graphviz, and two looks."""
+    with Running(os.path.join(folder, "abba")) as running:
+        pid = running.stuck()
+        _, out, _ = why(pid)
+        lines = out.splitlines()
+        tap.ok(lines[0].startswith("Deadlock: 2 threads wait for each other"),
+               "the verdict comes first", out)
+        tap.ok(re.search(r'"transfer" waits for the mutex journal, which \d+'
+                         r' "audit" holds', out), "then who waits for whom",
+               out)
+        _, out, _ = why("-d", "0.1", pid)
+        tap.ok("0 of 3 threads moved" in out, "-d: what is stuck", out)
+        _, out, _ = why("--dot", pid)
+        tap.ok(out.startswith("digraph") and "color=red" in out
+               and out.count("->") == 5, "--dot", out)
+        status, out, err = why(pid, "1")
+        tap.ok(status == 2 and err.count("\n") == 1, "usage", out + err)
+    with Running(os.path.join(folder, "convoy")) as running:
+        _, out, _ = why("-d", "0.1", running.stuck())
+        tap.ok("; did not move" in out and "; moved" in out,
+               "-d: what moves", out)
+    with Running(os.path.join(folder, "convoy")) as running:
+        _, out, _ = why("--exact", running.stuck())
+        tap.ok("write_log()" in out.split('"first" runs\n')[-1].split("\n")[0],
+               "--exact: where the holder is", out)
+
+
+def test_native(tap, folder, libraries):
+    """Drover's own objects, where the library was built."""
+    if not os.path.exists(os.path.join(libraries, "libdrover.so")):
+        tap.skip("native", "there is no libdrover.so")
+        return
+    program = build("native", folder, "-I", os.path.join(
+        TOOLS, "..", "lib", "include"), "-L", libraries, "-ldrover",
+        f"-Wl,-rpath,{libraries}")
+    with Running(program) as running:
+        pid = running.stuck()
+        for mode in MODES:
+            status, out, _ = why("--json", *mode, pid)
+            kinds = sorted(found["kind"] for found in
+                           json.loads(out or "{}").get("objects", ()))
+            tap.equal((status, kinds), (1, ["barrier", "condvar", "mutex",
+                                            "mutex", "thread"]),
+                      " ".join(("native",) + mode))
+
+
+def test_many(tap, folder):
+    """A thousand threads are one line."""
+    with Running(build("thousand", folder)) as running:
+        status, out, _ = why(running.stuck())
+        tap.ok(status == 0 and "and 999 more alike" in out
+               and out.count("\n") < 12, "1000 threads are folded", out)
+
+
+def test_builds(tap, folder):
+    """Without symbols, and without shared libraries."""
+    for flags in (("-s",), ("-static",), ("-static", "-s")):
+        name = "abba, built with " + " ".join(flags)
+        try:
+            program = build("abba", folder, *flags)
+        except subprocess.CalledProcessError:
+            tap.skip(name, "cannot be built here")
+            continue
+        with Running(program) as running:
+            found = verdict_of(running.stuck())
+            tap.equal(found[:2], ("deadlock", 1), name)
+    build("abba", folder)
+
+
+def test_core(tap, folder):
+    if not shutil.which("gdb"):
+        tap.skip("--core", "there is no gdb to write a core file")
+        return
+    core = os.path.join(folder, "core")
+    for name in ("abba", "lost_wakeup", "signal_for_all", "robust"):
+        if CASES[name][0] == ENDS:
+            continue
+        with Running(os.path.join(folder, name)) as running:
+            subprocess.run(["gdb", "-q", "-batch", "-p",
+                            str(running.stuck()), "-ex",
+                            f"generate-core-file {core}"], check=False,
+                           stdout=subprocess.DEVNULL,
+                           stderr=subprocess.DEVNULL)
+        for mode in ((), ("--scan",)):
+            status, out, err = why("--json", *mode, "--core", core)
+            said = json.loads(out)["verdict"] if out else err
+            tap.equal((said, status), CASES[name][:2],
+                      " ".join(("--core", name) + mode))
+    status, _, err = why("--core", os.path.join(folder, "abba"))
+    tap.ok(status == 3 and "no core file" in err, "--core: of a program", err)
+
+
+def test_refused(tap):
+    """What is not allowed is said, and what would allow it."""
+    status, _, err = why(2 ** 22 + 1)
+    tap.ok(status == 3 and "there is no process" in err, "no process", err)
+    if os.geteuid():
+        tap.skip("another user's process", "only root can try")
+        return
+    status, _, err = why(os.getpid(), preexec_fn=lambda: os.setuid(65534))
+    tap.ok(status == 3 and f"of the user root: sudo drover why {os.getpid()}"
+           in err, "another user's process", err)
+
+
+def test_program(tap, folder):
+    """The second form: a program that why starts itself."""
+    status, out, _ = why("-t", "1", "--", os.path.join(folder, "abba"))
+    tap.ok(status == 1 and "Deadlock" in out, "-- PROGRAM", out)
+    status, _, err = why("--", "true")
+    tap.ok(status == 0 and "ended by itself" in err, "-- PROGRAM that ends",
+           err)
+    status, _, err = why("--", "/nowhere/program")
+    tap.ok(status == 127, "-- PROGRAM that is not there", err)
+    with subprocess.Popen([*WHY, "--", os.path.join(folder, "abba")],
+                          cwd=TOOLS, stdout=subprocess.PIPE,
+                          text=True) as child:
+        child.stdout.readline()         # it is stuck
+        child.send_signal(signal.SIGINT)
+        out = child.stdout.read()
+        tap.ok(child.wait() == 1 and "Deadlock" in out, "-- PROGRAM, Ctrl-C",
+               out)
+
+
+def test_python(tap, folder):
+    """Two locks of Python, taken in opposite order."""
+    path = os.path.join(folder, "crossed.py")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(CROSSED)
+    with subprocess.Popen([sys.executable, path]) as child:
+        for _ in range(LOOKS):          # until it has got there
+            found = json.loads(why("--json", child.pid)[1] or "{}")
+            if sum("semaphore" in thread["waits"]
+                   for thread in found.get("threads", ())) == 3:
+                break
+        tap.equal(found["verdict"], "nobody-posts", "python3: two locks")
+        child.kill()
+
+
+def test_container(tap, folder):
+    """Thread ids inside and outside differ."""
+    command = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc",
+               os.path.join(folder, "abba")]
+    if os.geteuid() or not shutil.which("unshare") or subprocess.run(
+            command[:-1] + ["true"], check=False,
+            stderr=subprocess.DEVNULL).returncode:
+        tap.skip("a container's process", "there is no unshare, or no right")
+        return
+    with Running(*command) as running:
+        running.stuck()
+        with open(f"/proc/{running.pid}/task/{running.pid}/children",
+                  encoding="utf-8") as file:
+            pid = int(file.read().split()[0])
+        status, out, _ = why(pid)
+        tap.ok(status == 1 and "inside)" in out and "Deadlock" in out,
+               "a container's process", out)
+
+
+def test_all(tap, build_folder):
+    """All of them; the drop-in is found in the build folder."""
+    drop_in = os.path.join(build_folder, "lib", "libdrover-pthread.so.1")
+    if not shutil.which(os.environ.get("CC", "cc")):
+        tap.skip("why", "there is no compiler")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        test_cases(tap, folder, drop_in)
+        test_lost(tap, folder)
+        test_healthy(tap, folder, drop_in)
+        test_native(tap, folder, os.path.dirname(drop_in))
+        for test in (test_reads_only, test_output, test_many, test_builds,
+                     test_core, test_program, test_python, test_container):
+            test(tap, folder)
+    test_refused(tap)

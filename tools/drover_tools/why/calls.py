@@ -1,0 +1,334 @@
+# SPDX-License-Identifier: MIT
+"""What each thread waits in: which call, on which object, for whom."""
+
+import functools
+import time
+
+from drover_tools.why import condvar, drover_objects, objects
+from drover_tools.why.functions import DROP_IN, DROVER, FUNCTIONS, plain
+from drover_tools.why.machine import ON_FILES, SLEEPS
+from drover_tools.why.objects import Object
+
+FUTEX_WAIT, FUTEX_LOCK_PI, FUTEX_WAIT_BITSET = 0, 6, 9
+FUTEX_WAIT_REQUEUE_PI, FUTEX_LOCK_PI2 = 11, 13
+FUTEX_PRIVATE, FUTEX_CLOCK_REALTIME, FUTEX_COMMAND = 128, 256, 127
+PI_WAITS = (FUTEX_LOCK_PI, FUTEX_LOCK_PI2)
+WAITS = (FUTEX_WAIT, FUTEX_WAIT_BITSET, FUTEX_WAIT_REQUEUE_PI) + PI_WAITS
+
+
+class Wait:
+    """The wait that a thread is in, or that it runs."""
+
+    def __init__(self, text):
+        self.text = text
+        self.object = None
+        self.role = None            # what it does with the object
+        self.function = None        # in which it waits
+        self.futex = None           # where it sleeps
+        self.left = None            # seconds to its deadline
+        self.timed = self.outside = False
+        self.by_handler = False     # a signal handler could end it
+        self.owners = None          # who alone can end it; None: anyone
+        self.guess = False
+
+
+def fits(kind, command, private, value):
+    """Can a function of that kind sleep so? A search may find old frames."""
+    if kind == "thread":
+        return not private
+    if kind == "semaphore":
+        return command in (FUTEX_WAIT, FUTEX_WAIT_BITSET) and value == 0
+    if kind == "mutex":
+        return command in PI_WAITS or value >= 2
+    if kind == "rwlock":
+        return value >= 2
+    return kind != "barrier" or command == FUTEX_WAIT
+
+
+class Calls:
+    """Decodes the waits of one snapshot."""
+
+    def __init__(self, source, code, threads):
+        self._source, self._code, self._threads = source, code, threads
+        self._inner = {thread.inner: thread for thread in threads}
+        self._objects = {}
+        self._shared = {}
+        self._layout = condvar.OLD
+        self._has_drover = code.has("libdrover")
+        # All its objects are only futexes here.
+        self._is_musl = code.is_musl()
+
+    def decode(self):
+        """Fill in thread.wait; return all objects."""
+        for thread in self._threads:
+            thread.wait = self._outer(thread)
+        words = [thread.wait.futex for thread in self._threads
+                 if thread.wait.role in ("condvar", "futex")]
+        self._layout = condvar.layout_of(self._source, words)
+        for thread in self._threads:
+            if thread.wait.futex is not None:
+                self._futex(thread)
+        for found in self._objects.values():
+            found.name = found.name or self._name(found.address)
+            for thread in found.waiters:
+                thread.wait.text = self._text(thread.wait, found)
+        return list(self._objects.values())
+
+    def _outer(self, thread):
+        """The wait as the system call alone says it."""
+        number, name = thread.call, None
+        if thread.state in "ZX":
+            wait = Wait("has ended")
+        elif thread.state in "Tt":
+            wait = Wait("is stopped")
+        elif number is None:
+            wait = Wait("runs")
+        else:
+            name = self._source.machine.calls.get(number)
+            wait = Wait(self._said(name, number, thread))
+        wait.outside = thread.state not in "ZX"
+        wait.owners = [] if thread.state in "ZX" else None
+        wait.role = wait.text if name is None else name
+        if name == "futex":
+            self._role(thread, wait)
+        return wait
+
+    def _said(self, name, number, thread):
+        if name in SLEEPS:
+            return "sleeps"
+        if name in ("pause", "rt_sigsuspend", "rt_sigtimedwait"):
+            return f"waits for a signal ({name})"
+        if name in ON_FILES:
+            file = self._source.file(thread.arguments[0])
+            text = f"file {thread.arguments[0]}"
+            return f"is in {name}() of {file or text}"
+        return f"is in {name}()" if name else f"is in system call {number}"
+
+    def _role(self, thread, wait):
+        """By the function, as far as that is known: what it waits for."""
+        address, operation, value = thread.arguments[:3]
+        command = operation & FUTEX_COMMAND
+        if command not in WAITS:
+            wait.text = wait.role = "runs"
+            return
+        value &= 0xffffffff
+        wait.role = "futex"
+        wait.futex = address
+        private = bool(operation & FUTEX_PRIVATE)
+        for frame in thread.frames:
+            kind = FUNCTIONS.get(plain(frame.name))
+            if frame.module.startswith("libgomp"):
+                kind = "gomp"
+            if self._is_musl:
+                kind = "futex"
+            if kind and (not frame.guess
+                         or fits(kind, command, private, value)):
+                if frame.module.startswith(DROP_IN) and kind == "condvar":
+                    kind = "drover condvar"
+                wait.role, wait.function = kind, plain(frame.name)
+                wait.guess = frame.guess
+                break
+        if wait.role == "futex" and thread.frames and (
+                thread.frames[0].module.startswith(DROVER)):
+            wait.role = drover_objects.kind_of(self._source, address, value)
+        wait.timed = bool(thread.arguments[3])
+        if wait.timed:
+            self._deadline(thread, command, operation, wait)
+        wait.outside = wait.timed
+        # glibc before 2.32 waits without a deadline by FUTEX_WAIT, for 0.
+        if wait.role == "condvar" and (command in PI_WAITS or (
+                command == FUTEX_WAIT and value)):
+            inside = condvar.by_its_lock(self._source, address, value)
+            wait.role = "lock" if inside else "mutex"
+
+    def _deadline(self, thread, command, operation, wait):
+        spec = self._source.numbers(thread.arguments[3], 2, "q")
+        if not spec or command == FUTEX_WAIT:
+            return
+        clock = time.CLOCK_MONOTONIC
+        if operation & FUTEX_CLOCK_REALTIME or command == FUTEX_LOCK_PI:
+            clock = time.CLOCK_REALTIME
+        wait.left = max(spec[0] + spec[1] / 1e9 - time.clock_gettime(clock), 0)
+
+    def _futex(self, thread):
+        """Which object it is, and who can end the wait."""
+        wait = thread.wait
+        private = bool(thread.arguments[1] & FUTEX_PRIVATE)
+        found = self._object(thread, wait, private)
+        found.read_again = functools.partial(self._object, thread, wait,
+                                             private)
+        found = self._objects.setdefault((found.kind, found.address), found)
+        found.waiters.append(thread)
+        found.guess |= wait.guess
+        wait.object = found
+        if found.owner:
+            wait.owners = [found.owner]
+        elif found.is_free:         # a wake-up is on its way
+            wait.outside = True
+        elif found.given_up:
+            wait.owners = []
+        # The standard lets a handler post; some signal a condvar there, too.
+        wait.by_handler = found.kind in ("semaphore", "futex", "condvar")
+        if (not private and found.kind != "thread" and not wait.owners
+                and self._is_shared(found.address)):
+            wait.outside = True
+
+    @staticmethod
+    def _text(wait, found):
+        words = {"condvar": "waits for", "semaphore": "waits for",
+                 "barrier": "waits at", "thread": "waits for the end of",
+                 "signal": "is signalling", "destroy": "is destroying",
+                 "once": "waits until another has run"}
+        said = words.get(wait.role) or words.get(found.kind, "waits for")
+        if found.kind == "thread":
+            said, what = "waits for the end of", f"thread {found.name}"
+        else:
+            what = str(found)
+        text = f"{said} {what}"
+        if wait.timed:
+            text += (f", for {wait.left:.1f} s at most"
+                     if wait.left is not None else ", for a limited time")
+        return text
+
+    def _object(self, thread, wait, private):
+        address, operation, value = thread.arguments[:3]
+        value &= 0xffffffff
+        memory, role = self._source, wait.role
+        if role == "mutex" and not wait.guess and value == 0 and (
+                operation & FUTEX_COMMAND not in PI_WAITS
+                and self._on_own_stack(thread, address)):
+            return objects.given_up(address)
+        if role == "mutex" and not objects.may_be_mutex(memory, address):
+            wait.role = "futex"
+            return Object("futex", address, "lock")
+        if role in ("mutex", "rwlock", "semaphore", "barrier"):
+            return getattr(objects, role)(memory, address)
+        if role == "thread":
+            return self._joined(address, value) or Object("futex", address)
+        if role == "condvar":
+            read = condvar.of_sleeper(memory, address, self._layout)
+            if read:
+                return objects.condvar(read)
+        elif role in ("signal", "destroy"):
+            return self._quiesced(address, role, wait)
+        elif role == "drover condvar":
+            return self._drover_condvar(thread, wait, address, private)
+        elif role == "drover mutex":
+            return drover_objects.mutex(memory, address)
+        elif role == "drover barrier":
+            return drover_objects.barrier(memory, address)
+        elif role == "lock":
+            return Object("futex", address, "lock inside of the C library")
+        elif role == "once":
+            return Object("once", address, "initialisation")
+        elif role == "gomp":
+            return Object("futex", address, "barrier or lock of libgomp")
+        return self._by_words(thread, wait, private)
+
+    def _joined(self, address, value):
+        found = objects.joined(self._source, address, value)
+        if found and found.owner in self._inner:
+            found.name = str(self._inner[found.owner].tid)
+        return found
+
+    def _drover_condvar(self, thread, wait, address, private):
+        found = drover_objects.condvar(self._source, address)
+        native = not (wait.function or "").startswith(("pthread_", "cnd_"))
+        if isinstance(found, Object):
+            return found
+        if found:                   # moved to its mutex
+            wait.role = "mutex"
+            return (drover_objects if native else objects).mutex(self._source,
+                                                                 found)
+        if not private:
+            return drover_objects.shared_condvar(address)
+        return self._by_words(thread, wait, private)
+
+    def _quiesced(self, address, role, wait):
+        """A signaller or destroyer that waits for waiters to leave."""
+        for layout in (condvar.OLD, condvar.NEW):
+            for offset in ((condvar.WREFS[layout],) if role == "destroy"
+                           else (16, 20, 24, 32)):
+                read = condvar.read(self._source, address - offset, layout)
+                if condvar.plausible(read) and (
+                        role == "signal" or read.destroyed):
+                    return objects.condvar(read)
+        wait.guess = True
+        return Object("futex", address)
+
+    def _by_words(self, thread, wait, private):
+        """No function is known: guess by what the words look like."""
+        address, operation, value = thread.arguments[:3]
+        command, value = operation & FUTEX_COMMAND, value & 0xffffffff
+        memory = self._source
+        if not private:
+            joined = self._joined(address, value)
+            if joined and joined.owner in self._inner:
+                wait.role = "thread"
+                return joined
+        named = wait.role == "futex" and wait.function
+        wait.guess = True
+        if command in PI_WAITS:
+            wait.role = "mutex"
+            return objects.mutex(memory, address)
+        if not named and self._has_drover:
+            found = drover_objects.condvar(memory, address)
+            if isinstance(found, Object):
+                return found
+        if not named and objects.looks_like_mutex(
+                memory, address, value, self._inner):
+            wait.role = "mutex"
+            return objects.mutex(memory, address)
+        if not named and value == memory.number(address):
+            read = condvar.of_sleeper(memory, address, self._layout)
+            if objects.looks_like_semaphore(memory, address,
+                                            self._nr_asleep(address)):
+                wait.role = "semaphore"
+                return objects.semaphore(memory, address)
+            if condvar.plausible(read):
+                wait.role = "condvar"
+                return objects.condvar(read)
+        wait.guess = False
+        found = Object("futex", address)
+        if value == 2 and not named:
+            found.what = "lock inside of the C library"
+        return found
+
+    def _on_own_stack(self, thread, address):
+        top = thread.registers[self._source.machine.stack_pointer]
+        return top <= address < top + 512
+
+    def _nr_asleep(self, word):
+        """How many threads sleep on it."""
+        return sum(thread.wait.futex == word for thread in self._threads)
+
+    def _is_shared(self, address):
+        """May another process use that memory?"""
+        mapping = self._source.maps.at(address)
+        if not mapping or mapping.rights[3] != "s":
+            return False
+        if not mapping.path.endswith(" (deleted)"):
+            return True             # a file that any process may yet map
+        if mapping.start not in self._shared:
+            others, complete = self._source.others_that_map(mapping)
+            self._shared[mapping.start] = bool(others) or not complete
+        return self._shared[mapping.start]
+
+    def _name(self, address):
+        """A symbol, or where it lies."""
+        found = self._code.name_at(address)
+        if found:
+            return found[0] + (f"+{found[1]:#x}" if found[1] else "")
+        mapping = self._source.maps.at(address)
+        text = hex(address)
+        if not mapping:
+            return text
+        pointer = self._source.machine.stack_pointer
+        for thread in self._threads:
+            top = thread.registers.get(pointer, 0)
+            if mapping.start <= top <= address < mapping.end:
+                return f"{text} (on the stack of {thread.tid})"
+        place = mapping.path.rsplit("/", 1)[-1].strip("[]")
+        if mapping.path.startswith("/dev/zero"):
+            place = "shared memory"
+        return f"{text} (in {place})" if place else text

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: MIT
+"""Drover's own objects: lib/cond/group.h, lib/mutex, lib/barrier."""
+
+from drover_tools.why.objects import Object
+
+RELEASED, MOVED = 1, 2
+TOKENS = (1 << 23) - 1
+FLAGS = ("recursive ", "error-checking ", "PI ", "robust ", "shared ")
+PI, ROBUST, SHARED = 4, 8, 16
+#: In a barrier's gate.
+ASLEEP = 1
+TID_MASK = 0x3fffffff
+
+
+def group(memory, word):
+    """A group of waiters of a condvar, or None.
+
+    It lies at a multiple of 64: next, state, claim, refs and ahead, owner,
+    mutex. The low half of the state is what members sleep on.
+    """
+    if word % 64 != 8:
+        return None
+    words = memory.numbers(word - 8, 7, "Q")
+    owner = words and words[4]
+    if not owner or not memory.read(owner, 48):
+        return None
+    return words
+
+
+def is_closed(memory, owner, address):
+    """Is that group the closed one of its condvar? A signal has closed it."""
+    words = memory.numbers(owner, 12)
+    return bool(words) and (words[11] << 32 | words[5] & ~3) == address
+
+
+def condvar(memory, word):
+    """What a sleeper of a group waits for: the condvar, or its mutex.
+
+    Return: an Object of kind condvar, the address of a mutex that the sleeper
+    was moved to, or None.
+    """
+    found = group(memory, word)
+    if not found:
+        return None
+    state, owner, mutex = found[1], found[4], found[5]
+    if state & RELEASED and state & MOVED and mutex:
+        return mutex
+    result = Object("condvar", owner, "condition variable")
+    posted = state >> 3 & TOKENS
+    result.numbers = {"waiting": state >> 32, "posted": posted,
+                      "was_signalled": is_closed(memory, owner, word - 8)}
+    if posted:
+        result.details.append(
+            f"{posted} signal{'s' * (posted > 1)} posted and not taken")
+    return result
+
+
+def shared_condvar(word):
+    """One of several processes: its sleepers sleep on its fifth word."""
+    found = Object("condvar", word - 16, "shared condition variable")
+    found.shared = True
+    return found
+
+
+def kind_of(memory, address, value):
+    """What it is if no function is known but that one of the library waits."""
+    if group(memory, address):
+        return "drover condvar"
+    words = memory.numbers(address, 5)
+    if words and value == 2 and words[2] < 32 and words[4] < 3:
+        return "drover mutex"
+    if words and value & ASLEEP and words[2]:
+        return "drover barrier"
+    return "futex"
+
+
+def mutex(memory, address):
+    """A drover_mutex_t; the library's numbers of owners are no thread ids."""
+    found = Object("mutex", address)
+    words = memory.numbers(address, 5)
+    if words:
+        flags = words[2]
+        found.what = "".join(name for at, name in enumerate(FLAGS)
+                             if flags >> at & 1) + "mutex"
+        found.shared = bool(flags & SHARED)
+        found.is_free = not words[0]
+        if flags & (PI | ROBUST):
+            found.owner = words[0] & TID_MASK or None
+            found.robust_lost = words[4] == 1
+        elif flags & SHARED:
+            found.owner = words[1] or None
+        else:
+            found.numbers = {"library_owner": words[1]}
+    return found
+
+
+def barrier(memory, gate):
+    """A drover_barrier_t, whose gate is slept on."""
+    found = Object("barrier", gate - 64)
+    words = memory.numbers(gate, 3)
+    if words and words[2]:
+        count = words[2]
+        arrived = memory.number(gate + (16 if count == 2 else 128), "Q")
+        missing = words[1] - (arrived >> 32) & 0xffffffff
+        found.numbers = {"arrived": count - missing, "count": count}
+        found.details.append(f"{count - missing} of {count} have arrived")
+    return found

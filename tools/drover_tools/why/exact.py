@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: MIT
+"""A process whose threads are stopped while they are looked at."""
+
+import contextlib
+import ctypes
+import os
+import platform
+import time
+
+from drover_tools.why.machine import arguments_of
+from drover_tools.why.process import Process, Refused
+
+PTRACE_DETACH, PTRACE_SEIZE, PTRACE_INTERRUPT = 17, 0x4206, 0x4207
+PTRACE_GETREGSET, NT_PRSTATUS = 0x4204, 1
+WALL = 0x40000000
+#: arm64's instruction that calls the kernel.
+SVC = 0xd4000001
+#: A thread that does not stop for so long, in seconds, is left alone.
+PATIENCE = 0.5
+#: Of a call that was interrupted and will go on: ERESTARTSYS and the like.
+RESTARTS = {-number & (1 << 64) - 1 for number in (512, 513, 514, 516)}
+
+
+class Vector(ctypes.Structure):
+    """struct iovec"""
+    _fields_ = [("base", ctypes.c_void_p), ("length", ctypes.c_size_t)]
+
+
+def in_call(thread, words, memory, machine):
+    """Set registers and call of a thread that was stopped, by NT_PRSTATUS.
+
+    On arm64 the first argument and the result share a register: if the call
+    goes on later, the kernel has put back the argument and the instruction.
+    """
+    registers = dict(zip(machine.core_registers, words))
+    if platform.machine() == "aarch64":
+        registers[machine.program_counter] = registers["pc"]
+        number, waits = registers[8], memory.number(registers["pc"]) == SVC
+    else:
+        number, waits = registers["call"], registers[0] in RESTARTS
+    thread.registers = registers
+    thread.arguments = arguments_of(registers)
+    if waits and number < 1 << 31:
+        thread.call = number
+
+
+class Stopped(Process):
+    """The same as Process, with the registers of all threads.
+
+    The first threads() are as they run: a look at them reads all files that
+    the next one needs, so that the threads are stopped for a shorter time.
+    """
+
+    prepared = False
+
+    def __init__(self, pid):
+        super().__init__(pid)
+        self._libc = ctypes.CDLL(None, use_errno=True)
+        self._libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_int,
+                                      ctypes.c_void_p, ctypes.c_void_p]
+        self._libc.ptrace.restype = ctypes.c_long
+        self._held, self._began = set(), 0
+
+    def _ptrace(self, request, tid, address=None, data=None):
+        if self._libc.ptrace(request, tid, address, data) < 0:
+            raise OSError(ctypes.get_errno(), "ptrace")
+
+    def _stop(self, tid):
+        """One thread; it may have ended."""
+        try:
+            self._ptrace(PTRACE_SEIZE, tid)
+            self._ptrace(PTRACE_INTERRUPT, tid)
+            end = time.monotonic() + PATIENCE
+            while time.monotonic() < end:
+                if os.waitpid(tid, WALL | os.WNOHANG)[0]:
+                    self._held.add(tid)
+                    break
+                time.sleep(0.0001)
+        except (ProcessLookupError, ChildProcessError):
+            pass                # it has ended
+        except PermissionError:
+            if self._status(tid).get("State", "Z")[0] in "ZX":
+                return
+            raise Refused(f"thread {tid} cannot be stopped: another program"
+                          " traces it already") from None
+
+    def threads(self):
+        """All threads, which stay stopped until release()."""
+        if not self.prepared:
+            return super().threads()
+        self.release()
+        self._began = time.monotonic()
+        before = {thread.tid: thread for thread in super().threads()}
+        while True:
+            new = [tid for tid in self.tids() if tid not in self._held]
+            new = [tid for tid in new if tid in before
+                   or before.setdefault(tid, None) is None]
+            for tid in new:
+                self._stop(tid)
+            if not new or not set(new) & self._held:
+                break
+        return [self._registers(thread) if thread.tid in self._held
+                else thread for thread in super().threads()]
+
+    def _registers(self, thread):
+        words = (ctypes.c_uint64 * 40)()
+        vector = Vector(ctypes.addressof(words), ctypes.sizeof(words))
+        thread.state = "S"
+        with contextlib.suppress(OSError):
+            self._ptrace(PTRACE_GETREGSET, thread.tid, NT_PRSTATUS,
+                         ctypes.addressof(vector))
+            in_call(thread, words[:vector.length // 8], self, self.machine)
+        return thread
+
+    def release(self):
+        """Let all go on."""
+        for tid in self._held:
+            with contextlib.suppress(OSError):
+                self._ptrace(PTRACE_DETACH, tid)
+        if self._held:
+            self.stopped = time.monotonic() - self._began
+        self._held.clear()
+
+    def asleep_since(self, thread):
+        """All stand still together."""
+        if not self.prepared:
+            return super().asleep_since(thread)
+        return thread.tid in self._held
+
+    def look_again(self, thread):
+        if not self.prepared:
+            return super().look_again(thread)
+        return thread.call, thread.arguments[0]
+
+    def close(self):
+        self.release()
+        super().close()

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: MIT
+"""Which functions are the C library's, and what threads wait for in them."""
+
+#: The C library's functions, by their names without leading underscores and
+#: "64", and what a thread waits for in them.
+FUNCTIONS = {
+    **dict.fromkeys((
+        "pthread_mutex_lock", "pthread_mutex_lock_full", "mtx_lock",
+        "pthread_mutex_cond_lock", "pthread_mutex_cond_lock_full",
+        "pthread_mutex_timedlock", "pthread_mutex_clocklock", "mtx_timedlock",
+        "pthread_mutex_clocklock_common"), "mutex"),
+    **dict.fromkeys((
+        "pthread_cond_wait", "pthread_cond_timedwait", "cnd_wait",
+        "pthread_cond_clockwait", "pthread_cond_wait_common",
+        "cnd_timedwait"), "condvar"),
+    **dict.fromkeys((
+        "pthread_cond_signal", "pthread_cond_broadcast", "cnd_signal",
+        "cnd_broadcast", "condvar_quiesce_and_switch_g1"), "signal"),
+    **dict.fromkeys(("pthread_cond_destroy", "cnd_destroy"), "destroy"),
+    **dict.fromkeys((
+        "pthread_rwlock_rdlock", "pthread_rwlock_wrlock",
+        "pthread_rwlock_timedrdlock", "pthread_rwlock_timedwrlock",
+        "pthread_rwlock_clockrdlock", "pthread_rwlock_clockwrlock",
+        "pthread_rwlock_rdlock_full", "pthread_rwlock_wrlock_full"),
+        "rwlock"),
+    "pthread_barrier_wait": "barrier",
+    **dict.fromkeys((
+        "sem_wait", "new_sem_wait", "new_sem_wait_slow", "sem_timedwait",
+        "sem_clockwait", "sem_wait_common"), "semaphore"),
+    **dict.fromkeys((
+        "pthread_join", "pthread_clockjoin_ex", "pthread_timedjoin_np",
+        "pthread_timedjoin_ex", "pthread_clockjoin_np", "thrd_join"),
+        "thread"),
+    **dict.fromkeys(("pthread_once", "pthread_once_slow", "call_once"),
+                    "once"),
+    "cxa_guard_acquire": "once",
+    "lll_lock_wait_private": "lock",
+    "syscall": "futex",
+    **dict.fromkeys((
+        "drover_mutex_lock", "drover_mutex_timedlock", "mutex_lock_slow",
+        "mutex_take_contended", "mutex_pi_lock"), "drover mutex"),
+    **dict.fromkeys((
+        "drover_cond_wait", "drover_cond_timedwait",
+        "drover_cond_clockwait"), "drover condvar"),
+    **dict.fromkeys((
+        "drover_barrier_wait", "drover_barrier_wait_for",
+        "drover_barrier_arrive", "drover_barrier_wait_until",
+        "drover_barrier_arrive_and_drop", "barrier_await_long"),
+        "drover barrier"),
+}
+DROP_IN, DROVER = "libdrover-pthread.so", "libdrover.so"
+#: Files whose functions are not the program's own.
+RUNTIME = ("libc.so", "libc-", "libpthread", "ld-linux", "ld-2", "libstdc++",
+           "libdrover", "libgomp", "libgcc_s", "[vdso]", "libtsan", "libasan")
+RUNTIME_NAMES = ("std::", "void std::", "__", "_start", "start_thread")
+
+
+def plain(name):
+    """A function's name without what differs between releases."""
+    name = (name or "").lstrip("_")
+    if name.startswith("GI_"):
+        name = name[len("GI_"):].lstrip("_")
+    if name.startswith("drop_in_"):
+        name = "pthread_" + name[len("drop_in_"):]
+    return name[:-2] if name.endswith("64") else name
+
+
+def is_runtime(frame):
+    return (not frame.path or frame.module.startswith(RUNTIME)
+            or plain(frame.name) in FUNCTIONS
+            or (frame.name or "").startswith(RUNTIME_NAMES))
+
+
+def own_frames(thread):
+    """Those of the program, or else those in its files."""
+    own = [frame for frame in thread.frames if not is_runtime(frame)]
+    return own or [frame for frame in thread.frames if frame.path
+                   and not frame.module.startswith(RUNTIME)
+                   and not (frame.name or "_").startswith("_")
+                   and plain(frame.name) not in FUNCTIONS]

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: MIT
+"""What threads wait for, as the words of glibc's objects say it."""
+
+from drover_tools.why.condvar import OLD, Condvar
+
+ROBUST, PI, PROTECT, SHARED = 0x10, 0x20, 0x40, 0x80
+#: Type, protocol, process-shared, elision, and where a ceiling is.
+KINDS = 0x3f3
+COUNT_MOST = 1 << 24
+#: struct pthread: at most so large; its tid; how many states a thread has.
+DESCRIPTOR, TID_AT, MOST_STATES = 4096, 720, 8
+TYPES = ("", "recursive ", "error-checking ", "adaptive ")
+TID_MASK = 0x3fffffff
+OWNER_DIED = 0x40000000
+#: The owner of a robust mutex that was not repaired yet.
+INCONSISTENT = 0x7fffffff
+
+
+class Object:
+    """One thing that threads wait for.
+
+    kind: mutex, condvar, rwlock, barrier, semaphore, thread, once, futex, ...
+    owner: the thread that alone can end the wait, as the program knows it
+    details: what is worth saying
+    """
+
+    def __init__(self, kind, address, what=None):
+        self.kind, self.address = kind, address
+        self.what = what or kind
+        self.name = None            # symbol, or place
+        self.owner = None
+        self.details = []
+        self.condvar = None
+        self.robust_lost = self.guess = self.shared = False
+        self.is_free = False        # nobody has it any more
+        self.given_up = False       # nobody can end the wait
+        self.read_again = None      # makes a newer one
+        self.numbers = {}
+        self.waiters = []
+
+    def __str__(self):
+        if self.given_up:
+            return f"a {self.what}"
+        return f"the {self.what} {self.name or hex(self.address)}"
+
+
+def mutex(memory, address):
+    """A pthread_mutex_t."""
+    words = memory.numbers(address, 5)
+    found = Object("mutex", address)
+    if not words:
+        return found
+    word, count, owner, _, kind = words
+    found.shared = bool(kind & SHARED)
+    protocol = "PI " * bool(kind & PI) + "robust " * bool(kind & ROBUST)
+    found.what = f"{protocol}{TYPES[kind & 3]}mutex"
+    if kind & (ROBUST | PI):
+        found.robust_lost = owner == INCONSISTENT or bool(word & OWNER_DIED)
+        owner = word & TID_MASK
+    found.owner = owner if word and owner else None
+    found.is_free = not word
+    found.numbers = {"word": word, "kind": kind, "count": count}
+    return found
+
+
+def may_be_mutex(memory, address):
+    """Can these words be a mutex's?"""
+    words = memory.numbers(address, 5)
+    return words and not words[4] & ~KINDS and words[1] < COUNT_MOST and (
+        words[4] & (ROBUST | PI) or words[0] in (0, 1, 2))
+
+
+def given_up(word):
+    """What a thread sleeps on for ever, on its own stack.
+
+    The kernel refused it a PI mutex: the owner is no more, or waits for the
+    thread itself. A normal mutex must not say so, and glibc does this instead.
+    """
+    found = Object("mutex", word, "PI mutex that it can never have")
+    found.name, found.given_up = "", True
+    return found
+
+
+def looks_like_mutex(memory, address, value, tids):
+    """Could a thread wait there until a mutex is free, which another holds?"""
+    words = memory.numbers(address, 5)
+    if not words or not may_be_mutex(memory, address):
+        return False
+    if words[4] & (ROBUST | PI):
+        return words[0] & TID_MASK in tids and bool(value & TID_MASK)
+    return value == 2 and words[2] in tids
+
+
+def rwlock(memory, word):
+    """A pthread_rwlock_t, one of whose first four words is slept on."""
+    # It begins at a multiple of 8.
+    for offset in (12,) if word % 8 else (8, 0):
+        words = memory.numbers(word - offset, 14)
+        # Is it shared or not, and are the flags some that there are?
+        if words and words[7] in (0, 1) and words[12] < 3 and (
+                words[0] >> 3 or words[0] & 3 or words[6]):
+            break
+    else:
+        return Object("rwlock", word, "read-write lock")
+    found = Object("rwlock", word - offset, "read-write lock")
+    readers = words[0] >> 3
+    found.owner = words[6] or None
+    found.shared = bool(words[7])
+    found.numbers = {"readers": readers}
+    if not found.owner and readers:
+        found.details.append(
+            f"{readers} read or wait to read, and glibc does not say who")
+    return found
+
+
+def looks_like_semaphore(memory, word, asleep):
+    """It counts its sleepers; then comes whether it is private."""
+    words = memory.numbers(word, 3)
+    return words and words[:2] == (0, asleep) and words[2] in (0, 128)
+
+
+def semaphore(memory, word):
+    found = Object("semaphore", word)
+    words = memory.numbers(word, 2)
+    if words:
+        found.numbers = {"value": words[0], "waiting": words[1]}
+    return found
+
+
+def barrier(memory, word):
+    """A pthread_barrier_t, whose second word is slept on."""
+    found = Object("barrier", word - 4)
+    words = memory.numbers(word - 4, 5)
+    if words:
+        arrived = words[0] - words[1]
+        found.numbers = {"arrived": arrived, "count": words[2]}
+        found.shared = bool(words[3])
+        found.details.append(f"{arrived} of {words[2]} have arrived")
+    return found
+
+
+def condvar(words_of):
+    """A pthread_cond_t that was read."""
+    assert isinstance(words_of, Condvar)
+    found = Object("condvar", words_of.address, "condition variable")
+    found.condvar, found.shared = words_of, words_of.shared
+    posted = words_of.posted()
+    if posted:
+        found.details.append(
+            f"{posted} signal{'s' * (posted > 1)} posted and not taken")
+    if words_of.layout == OLD and words_of.destroyed:
+        found.details.append("a thread is destroying it")
+    return found
+
+
+def tid_of(memory, address):
+    """The thread in whose struct pthread an address lies, on x86-64, or None.
+
+    That begins with its own address, and has it again at 16.
+    """
+    for begin in range(address & -64, address - DESCRIPTOR, -64):
+        words = memory.numbers(begin, 3, "Q")
+        if words and words[0] == words[2] == begin:
+            return memory.number(begin + TID_AT)
+    return None
+
+
+def joined(memory, word, value):
+    """A thread that another waits for, or None.
+
+    Since glibc 2.43 it is not the thread's id that the kernel clears when it
+    ends, but a state beside it.
+    """
+    now = memory.number(word)
+    tid = value if value > MOST_STATES else tid_of(memory, word)
+    if not tid:
+        return None
+    found = Object("thread", word)
+    found.owner = tid if now else None
+    found.is_free = not now
+    found.name = str(tid)
+    return found
