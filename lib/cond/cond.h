@@ -4,8 +4,7 @@
  * (native.c) and the drop-in (../pthread/). They differ only in the mutex,
  * which the implementation reaches through mutex/user_mutex.h.
  *
- * A condvar is of one of three kinds. Each verb asks once, at its door, of
- * which:
+ * A condvar is of one of three kinds. Each verb asks at its door of which:
  *
  *   private	one process uses it; its waiters are kept in groups (group.h)
  *   shared	several processes use it (shared.h)
@@ -190,8 +189,8 @@ int cond_wait(struct cond *c, void *mutex, const struct deadline *deadline);
 /* wake.c. @target: shared.h. Return: 0 */
 int cond_signal(struct cond *c);
 int cond_broadcast(struct cond *c, futex_word *target);
-/* The signal for a condvar of which the caller knows that it is private. */
-APART int signal_private(struct cond *c);
+/* The same signal; it looks with the lock whether anybody waits. */
+APART int signal_slow(struct cond *c);
 
 /* cancel.c. @thread has been cancelled: if it waits, it shall look. */
 void cond_cancel(pthread_t thread);

@@ -6,19 +6,26 @@
 #include "base/poll.h"
 #include "cond/policy.h"
 
+/*
+ * With several CPUs each moved thread costs the time until an idle CPU runs it.
+ * So the first of them wakes a few more: about as many hand-offs between
+ * running threads fit into one wake-up.
+ */
+#define WAKE_AHEAD 15
+
 __attribute__((constructor)) static void load_policy(void)
 {
 	const char *forced = secure_getenv("DROVER_POLICY");
-	enum policy_base chosen = POLICY_AUTO;
-	int spin_us = -1;
+	struct policy chosen;
 
-	if (forced && !policy_force(forced, &chosen, &spin_us))
+	policy_force("auto", &chosen);
+	if (forced && !policy_force(forced, &chosen))
 		fprintf(stderr,
 			"drover: DROVER_POLICY=%s is unknown, using auto; it may be %s\n",
 			forced, POLICY_HELP);
-	if (spin_us >= 0)
-		poll_limit((uint32_t)spin_us);
-	if (chosen == POLICY_AUTO && poll_has_cpu())
-		chosen = POLICY_AHEAD;
-	store_relaxed(&policy, &policies[chosen]);
+	if (chosen.spin_us >= 0)
+		poll_limit((uint32_t)chosen.spin_us);
+	if (chosen.ahead && poll_has_cpu())
+		store_relaxed(&policy_ahead, WAKE_AHEAD);
+	store_relaxed(&policy_moves, chosen.moves);
 }

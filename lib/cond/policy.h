@@ -10,47 +10,37 @@
 #include "mutex/user_mutex.h"
 
 /**
- * struct wake_plan - what a release or a post does with the sleepers
- * @nr_wake: how many to wake before the rest is moved, 0 or 1
- * @move: move the rest to the mutex; if not, all are woken
- * @ahead: how many of the moved threads the first one that runs shall wake
- * @target: the futex word to move to; set by the user of the plan
+ * struct policy - what DROVER_POLICY says; drover(7)
+ * @moves: to which mutexes threads are moved, by who has the mutex: bits, of
+ *	   which each enum mutex_holder is the number of one
+ * @ahead: several that are moved wake ahead, if there are several CPUs
+ * @spin_us: how long a poll before sleeping lasts at most, in microseconds; -1:
+ *	     as long as a wake-up takes
  */
-struct wake_plan {
-	int nr_wake;
-	bool move;
-	uint32_t ahead;
-	futex_word *target;
-};
-
-#define PLAN_WAKE_ALL ((struct wake_plan){ .move = false })
-
-/* A plan by who has the mutex, for a single waiter and for several. */
 struct policy {
-	struct wake_plan plan[MUTEX_HELD_BY_OTHER + 1][2];
+	uint32_t moves;
+	bool ahead;
+	long spin_us;
 };
 
-/* By enum policy_base; and the one that is in force. */
-extern const struct policy policies[];
-extern _Atomic(const struct policy *) policy;
-
-/* @holder: who has the mutex; @nr_waiters: how many shall be unblocked */
-#define policy_plan(holder, nr_waiters) \
-	(load_relaxed(&policy)->plan[holder][(nr_waiters) > 1])
-
-enum policy_base {
-	POLICY_AUTO,	 /* move when it pays */
-	POLICY_REQUEUE,	 /* always, of several */
-	POLICY_WAKE_ALL, /* never */
-	POLICY_AHEAD,	 /* as POLICY_AUTO, and wake ahead: with several CPUs */
-};
+/* In force: struct policy::moves, and how many the first one that runs wakes. */
+extern _Atomic uint32_t policy_moves;
+extern _Atomic uint32_t policy_ahead;
 
 /*
- * Parse @forced, the value of DROVER_POLICY; drover(7). @spin_us: how long a
- * poll before sleeping lasts at most, in microseconds; -1: as long as a wake-up
- * takes. Return: false if the value is not understood; nothing is changed then.
+ * Shall threads be moved to a mutex? If not, all of them are woken. @holder: who
+ * has it; @nr_waiters: how many shall be unblocked. A single one is moved by the
+ * holder alone.
  */
-bool policy_force(const char *forced, enum policy_base *to, int *spin_us);
+#define policy_moves_to(holder, nr_waiters)              \
+	(load_relaxed(&policy_moves) & 1u << (holder) && \
+	 ((nr_waiters) > 1 || (holder) == MUTEX_HELD_BY_CALLER))
+
+/*
+ * Parse @forced, the value of DROVER_POLICY. Return: false if the value is not
+ * understood; nothing is changed then.
+ */
+bool policy_force(const char *forced, struct policy *to);
 #define POLICY_HELP \
 	"auto, requeue or wake-all, and perhaps spin=US after a comma"
 

@@ -335,15 +335,16 @@ static int shared_post(struct shared_cond *s, uint32_t *kind)
 }
 
 /*
- * Unblock all members, and move them to @target as planned. If the word is not
- * what it was before they were released, newcomers may sleep there, and nobody
- * is moved. Return: how many sleepers have to be woken.
+ * Unblock all members. If the policy moves them to @target, wake one and move
+ * the rest. If the word is not what it was before they were released, newcomers
+ * may sleep there, and nobody is moved. Return: how many sleepers have to be
+ * woken.
  */
 static int shared_release(struct shared_cond *s, futex_word *target)
 {
-	struct wake_plan plan = PLAN_WAKE_ALL;
 	uint64_t seen, nr;
 	uint32_t word;
+	bool moves;
 
 	do {
 		word = load_acquire(&s->word);
@@ -354,22 +355,19 @@ static int shared_release(struct shared_cond *s, futex_word *target)
 		     (seen & SHARED_YOUNGS) / SHARED_YOUNG;
 		/*
 		 * It is not asked whether the caller holds the mutex: thread
-		 * ids of other pid namespaces say nothing.
+		 * ids of other pid namespaces say nothing. Those whom others
+		 * have yet to wake may want another mutex.
 		 */
-		if (target)
-			plan = policy_plan(load_relaxed(target) == LOCK_FREE ?
-						   MUTEX_FREE :
-						   MUTEX_HELD_BY_OTHER,
-					   (uint32_t)nr);
-		/* Those whom others have yet to wake may want another mutex. */
-		if (others_wake(load_acquire(&s->users)))
-			plan = PLAN_WAKE_ALL;
+		moves = target && !others_wake(load_acquire(&s->users)) &&
+			policy_moves_to(load_relaxed(target) == LOCK_FREE ?
+						MUTEX_FREE :
+						MUTEX_HELD_BY_OTHER,
+					nr);
 	} while (
 		!cas_acq_rel(&s->state, &seen, next_number(next_number(seen))));
 
-	if (!plan.move || !cas_acq_rel(&s->word, &word, word + 1) ||
-	    futex_cmp_requeue(&s->word, word + 1, plan.nr_wake, INT_MAX, target,
-			      true) < 0)
+	if (!moves || !cas_acq_rel(&s->word, &word, word + 1) ||
+	    futex_cmp_requeue(&s->word, word + 1, 1, INT_MAX, target, true) < 0)
 		return INT_MAX;
 	return 0;
 }

@@ -302,7 +302,7 @@ int cond_wait(struct cond *c, void *mutex, const struct deadline *deadline)
 		 * meanwhile, it goes to another thread that waits.
 		 */
 		if (!group_leave(m.g, false))
-			signal_private(c);
+			signal_slow(c);
 		group_unpin(m.g);
 		return err;
 	}

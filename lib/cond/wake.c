@@ -23,14 +23,23 @@
 /* A kernel without requeue, or a sandbox: never cleared. */
 static atomic_bool requeue_refused;
 
+/**
+ * struct wake_plan - what a release or a post does with the sleepers
+ * @target: the futex word to move them to; NULL: all are woken
+ * @nr_wake: how many to wake before the rest is moved, 0 or 1
+ */
+struct wake_plan {
+	futex_word *target;
+	int nr_wake;
+};
+
 /* What to do with @nr_waiters of a locked group, whose mutex thus exists. */
 static struct wake_plan plan_for(struct group *g, uint32_t nr_waiters)
 {
 	void *mutex = load_relaxed(&g->mutex);
-	struct wake_plan plan = PLAN_WAKE_ALL;
+	struct wake_plan plan = { .target = NULL };
 	enum mutex_holder holder;
 	futex_word *word;
-	uint32_t held = LOCK_HELD;
 
 	/* If an only member that polls falls asleep meanwhile, it is woken. */
 	if ((nr_waiters == 1 && load_relaxed(&g->state) & GROUP_NO_SLEEPERS) ||
@@ -38,14 +47,15 @@ static struct wake_plan plan_for(struct group *g, uint32_t nr_waiters)
 	    load_relaxed(&requeue_refused))
 		return plan;
 	holder = user_mutex_holder(mutex, &word);
-	if (holder == MUTEX_UNMOVABLE)
+	if (holder == MUTEX_UNMOVABLE || !policy_moves_to(holder, nr_waiters))
 		return plan;
-	plan = policy_plan(holder, nr_waiters);
-	/* "mover" becomes "holder" (cond.h): its unlock wakes the first. */
-	if (plan.move && plan.nr_wake == 0)
-		cas_relaxed(word, &held, LOCK_CONTENDED);
 	plan.target = word;
-	store_relaxed(&g->ahead, plan.ahead);
+	plan.nr_wake = holder != MUTEX_HELD_BY_CALLER;
+	/* "mover" becomes "holder" (cond.h): its unlock wakes the first. */
+	if (plan.nr_wake == 0)
+		lock_set_contended(word);
+	if (nr_waiters > 1)
+		store_relaxed(&g->ahead, load_relaxed(&policy_ahead));
 	return plan;
 }
 
@@ -64,7 +74,7 @@ static struct wake_plan plan_for(struct group *g, uint32_t nr_waiters)
 static void unblock(struct group *g, struct wake_plan plan, int nr,
 		    struct lock *held)
 {
-	uint32_t word = group_unblock(g, nr, plan.move ? GROUP_MOVED : 0);
+	uint32_t word = group_unblock(g, nr, plan.target ? GROUP_MOVED : 0);
 	futex_word *slept_on = LOW_HALF(&g->state);
 	long ret = -EAGAIN;
 
@@ -83,7 +93,7 @@ static void unblock(struct group *g, struct wake_plan plan, int nr,
 		 */
 		int most = plan.nr_wake == 0 && nr > SLICE ? SLICE : nr;
 
-		while (plan.move) {
+		while (plan.target) {
 			ret = futex_cmp_requeue(slept_on, word, plan.nr_wake,
 						most, plan.target, false);
 			PROBE_REQUEUE(load_relaxed(&g->owner), ret,
@@ -99,12 +109,27 @@ static void unblock(struct group *g, struct wake_plan plan, int nr,
 	group_unpin(g);
 }
 
-HOT int signal_private(struct cond *c)
+/*
+ * The condvar is shared, or has foreign waiters. @all: a broadcast. Return:
+ * false if there may also be members of its groups.
+ */
+APART static bool wake_special(struct cond *c, bool all, futex_word *target)
+{
+	if (!(load_relaxed(&c->flags) & COND_SHARED))
+		return !foreign_wake(c);
+	shared_cond_wake(&c->shared, all, target);
+	return true;
+}
+
+HOT int signal_slow(struct cond *c)
 {
 	struct group *g;
 	bool last;
 
 	PROBE(signal, c, 0);
+	if (unlikely(load_relaxed(&c->flags) & COND_SPECIAL) &&
+	    wake_special(c, false, NULL))
+		return 0;
 	cond_lock(c);
 	g = group_lock_blocked(cond_closed(c), c);
 	if (!g) {
@@ -136,7 +161,7 @@ APART static void release_both(struct group *closed, struct group *open)
 	struct wake_plan behind = plan_for(open, nr);
 
 	if (load_relaxed(&closed->mutex) == load_relaxed(&open->mutex) &&
-	    plan.move && plan.nr_wake == 1 && behind.move) {
+	    plan.target && plan.nr_wake == 1 && behind.target) {
 		behind.nr_wake = 0;
 		behind.target = LOW_HALF(&closed->state);
 		/* Now threads of the younger group may sleep on that word. */
@@ -149,11 +174,14 @@ APART static void release_both(struct group *closed, struct group *open)
 	}
 }
 
-HOT APART static int broadcast_private(struct cond *c)
+HOT APART static int broadcast_slow(struct cond *c, futex_word *target)
 {
 	struct group *closed = NULL, *open;
 
 	PROBE(broadcast, c, 0);
+	if (unlikely(load_relaxed(&c->flags) & COND_SPECIAL) &&
+	    wake_special(c, true, target))
+		return 0;
 	cond_lock(c);
 	if (load_relaxed(&c->closed_low) & CLOSED_IS_THERE)
 		closed = group_lock_blocked(cond_closed(c), c);
@@ -172,42 +200,24 @@ HOT APART static int broadcast_private(struct cond *c)
 	return 0;
 }
 
-/* The condvar is shared, or has foreign waiters. @all: a broadcast */
-APART static int wake_special(struct cond *c, uint32_t flags, bool all,
-			      futex_word *target)
-{
-	bool shared = flags & COND_SHARED;
-
-	if (!shared && foreign_wake(c))
-		return all ? broadcast_private(c) : signal_private(c);
-	if (all)
-		PROBE(broadcast, c, 0);
-	else
-		PROBE(signal, c, 0);
-	if (shared)
-		shared_cond_wake(&c->shared, all, target);
-	return 0;
-}
-
 /*
  * The doors. A private condvar is asked without its lock whether anybody waits,
  * and with no ordering pair (memory-ordering.rst). It is one look at both
- * groups: each of them could be absent at a time when the other is not.
+ * groups: each of them could be absent at a time when the other is not. All
+ * else has one way on, so the compiler makes of this half a dozen instructions.
  */
 inline int cond_signal(struct cond *c)
 {
-	uint32_t flags = load_relaxed(&c->flags);
-
-	if (unlikely(flags & COND_SPECIAL))
-		return wake_special(c, flags, false, NULL);
-	return likely(!load_relaxed(&c->closed_low)) ? 0 : signal_private(c);
+	if (likely(!(load_relaxed(&c->flags) & COND_SPECIAL)) &&
+	    likely(!load_relaxed(&c->closed_low)))
+		return 0;
+	return signal_slow(c);
 }
 
 inline int cond_broadcast(struct cond *c, futex_word *target)
 {
-	uint32_t flags = load_relaxed(&c->flags);
-
-	if (unlikely(flags & COND_SPECIAL))
-		return wake_special(c, flags, true, target);
-	return likely(!load_relaxed(&c->closed_low)) ? 0 : broadcast_private(c);
+	if (likely(!(load_relaxed(&c->flags) & COND_SPECIAL)) &&
+	    likely(!load_relaxed(&c->closed_low)))
+		return 0;
+	return broadcast_slow(c, target);
 }

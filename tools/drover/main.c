@@ -143,8 +143,7 @@ static int run(int argc, char **argv)
 			what_of[linker]);
 	if (linker == LINKER_MUSL || linker == LINKER_FOREIGN)
 		return EXIT_CANNOT_RUN;
-	if (policy &&
-	    !policy_force(policy, &(enum policy_base){ 0 }, &(int){ 0 }))
+	if (policy && !policy_force(policy, &(struct policy){ 0 }))
 		return usage("policy %s: it may be " POLICY_HELP, policy);
 	if (drop_in_path(path, sizeof(path))) {
 		fprintf(stderr, "drover: no %s: build or install it\n", path);
