@@ -39,10 +39,10 @@
  * these locks is held when a mutex of the user's is taken.
  *
  * A signaller that has dropped the condvar's lock touches the condvar no more:
- * the threads that it releases may destroy it and free its memory. A group
- * belongs to no condvar's memory, and is never unmapped. A struct waiter
- * belongs to its thread until that ends, and other threads use it with the lock
- * of its bucket (base/waiter.h).
+ * the threads that it releases may destroy it and free its memory. A group lies
+ * outside of all condvars, in memory that is never unmapped. A struct waiter
+ * belongs to its thread until the thread ends. Other threads use it with the
+ * lock of its bucket (base/waiter.h).
  *
  * Where a label such as [G-REF] stands, memory-ordering.rst has the pair, and
  * the code that a reader meets first has a drawing of it.
@@ -62,6 +62,9 @@
  *   holder	The holder of the mutex, as long as the word is LOCK_CONTENDED.
  *		Its unlock wakes one thread, which becomes "woken".
  *
+ *   (none)	A signaller that wakes all that it unblocks, and moves nobody.
+ *		Nobody sleeps on the mutex because of it.
+ *
  *   mover	A signaller that moves members, from their release to the end of
  *		the requeue.
  *		If it holds the mutex, plan_for() has marked the word contended,
@@ -71,8 +74,10 @@
  *
  *   behind	A broadcaster that has moved the sleepers of the younger group
  *		to the word of the older group.
- *		It releases the older group next, and so moves or wakes all who
- *		sleep on that word: release_both().
+ *		Its release of the older group, which follows, moves or wakes
+ *		every sleeper on that word: release_both(). Until then its pin
+ *		on the older group also keeps that group for the sleepers of
+ *		the younger one.
  *
  *   woken	A thread that was woken on the mutex, or that may have been:
  *		GROUP_MOVED, or USERS_MOVED of a shared condvar.
@@ -80,13 +85,15 @@
  *		"holder": user_mutex_lock() with @moved, or member_relock()
  *		after a poll.
  *
- *   unneeded	A member that was woken on the mutex, but whose token another
- *		member has taken, so that it sleeps again.
- *		Before that it wakes one thread on the mutex, which becomes
- *		"woken": member_woken_for_nothing().
+ *   unneeded	A member that was woken on the mutex, and finds that another
+ *		member has taken its token.
+ *		It wakes one thread on the mutex, which becomes "woken", and
+ *		then sleeps again: member_woken_for_nothing().
  *
- *   ended	A thread that ends in its wait.
- *		As "woken": member_ended() and shared_ended() take the mutex.
+ *   left	A member that stops waiting (its time ran out, it is cancelled,
+ *		or its thread ends) in a group of which members were moved.
+ *		As "woken": it takes the mutex, too. member_ended() and
+ *		shared_ended() do so for a thread that ends.
  *
  * The kernel has the duty for a mutex that inherits priorities: each unlock
  * hands the mutex over. A thread that is given the mutex and does not need it
@@ -119,21 +126,22 @@ struct group;
  * @open: the group that arrivals join, or NULL. The group may have been
  *	  recycled; only group_pin() tells.
  * @closed_low, @closed_high: the two halves of a pointer to the older group,
- *			      which signals go to, or of NULL; as @open it may
- *			      have been recycled. The lowest bits of the low
- *			      half say which of the two groups are there. The
- *			      low half is 0 if none is: a signaller reads it
- *			      without the lock to see that nobody waits.
+ *			      which signals go to, or of NULL. Like @open, the
+ *			      group may have been recycled. Bits 0 and 1 of
+ *			      @closed_low say whether the closed and the open
+ *			      group exist. @closed_low is 0 if neither exists:
+ *			      a signaller reads it without the lock to see that
+ *			      nobody waits.
  * @foreign_signals: each foreign waiter takes 2 of them to be released
  * @shared: all of a condvar that several processes use; shared.h
  *
  * The fields are placed for foreign waiters, who are in glibc's own wait. Up to
  * glibc 2.40 that wait does three things:
- *  - It writes to the fields foreign_*, adds to @flags, and takes @lock.word as
- *    a lock of three states, which it is.
- *  - It reads the first 8 bytes as its number, and believes that it was
- *    released if that is below @open. It never is, as the high half,
- *    @generation, is large.
+ *  - It writes to the fields foreign_*, adds to @flags, and uses @lock.word as
+ *    a lock of three states. @lock.word is such a lock.
+ *  - It takes the first 8 bytes as its sequence number, and returns if the
+ *    number is below @open. The number never is: its high half, @generation,
+ *    is large.
  *  - So it sleeps until its deadline, or until a signal finds it in @flags
  *    (foreign.c).
  */
@@ -194,14 +202,17 @@ APART int signal_slow(struct cond *c);
 
 /* cancel.c. @thread has been cancelled: if it waits, it shall look. */
 void cond_cancel(pthread_t thread);
-/* All members that sleep with one of the @bits of struct waiter shall look. */
+/*
+ * Wake the members whose struct waiter::bit is in @bits: each looks whether it
+ * has been cancelled.
+ */
 COLD void group_cancel(struct group *g, uint32_t bits);
 
 /*
- * foreign.c. foreign_wake(): release all foreign waiters. Return: false if no
- * other threads can wait there. foreign_destroy(): wait until no foreign waiter
- * is left. foreign_alone(): is the condvar all theirs, as no thread has waited
- * in a group?
+ * foreign.c. foreign_wake(): release all foreign waiters. Return: true if
+ * threads may wait in groups, too, which the caller then has to wake.
+ * foreign_destroy(): wait until no foreign waiter is left. foreign_alone():
+ * have foreign threads alone waited on the condvar?
  */
 bool foreign_wake(struct cond *c);
 COLD void foreign_destroy(struct cond *c);
@@ -212,7 +223,8 @@ bool foreign_alone(struct cond *c);
  * @word. Return: 0 if the caller has been given the mutex; or a negative errno
  * value. cond_pi_wake(): get @nr members going, 1 or INT_MAX.
  */
-extern atomic_bool pi_refused; /* or it is not glibc; never cleared */
+/* Requeue-PI is refused, or the C library is not glibc; never cleared. */
+extern atomic_bool pi_refused;
 SLEEPS long cond_pi_wait(struct group *g, uint32_t word,
 			 const struct deadline *deadline);
 APART void cond_pi_wake(struct group *g, int nr);

@@ -86,7 +86,10 @@ struct group *group_alloc(struct waiter *w)
 	return likely(g) ? g : arena_get(ARENA_GROUPS);
 }
 
-/* Nobody has it pinned. A thread with an old pointer may still read it. */
+/*
+ * The group has no pins: group_unpin(), or never had any (native.c). A thread
+ * with an old pointer may still read it.
+ */
 void group_free(struct waiter *w, struct group *g)
 {
 	if (likely(w && !w->spare))
@@ -111,8 +114,9 @@ struct group *group_start(struct cond *c, struct waiter *w, void *mutex,
 	store_release(&g->refs, 1); /* [G-REF] */
 	/*
 	 * A closed group that timeouts have used up is still named as the
-	 * closed one, and may be the very group we were given. It must not be
-	 * both, or arrivals would join the group that signals go to.
+	 * closed one, and may be the very group we were given. One group must
+	 * not be both closed and open: arrivals would join the group that
+	 * signals go to.
 	 */
 	cond_set_groups(c, closed == g ? NULL : closed, g);
 	return g;
@@ -128,8 +132,8 @@ struct group *group_start(struct cond *c, struct waiter *w, void *mutex,
  *	release: refs = 1		--->	acquire: refs 1 -> 2
  *						load owner
  *
- * If CPU 1 finds the pin of CPU 0 it does not find c as the owner. Otherwise it
- * would give the signal for c to a waiter of d.
+ * If CPU 1 finds the pin of CPU 0 it also finds d as the owner. Without this
+ * order it would give the signal for c to a waiter of d.
  */
 bool group_pin(struct group *g, struct cond *c)
 {

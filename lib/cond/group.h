@@ -25,9 +25,10 @@
  * The arrows from below are pins, and @refs counts them: each member has one,
  * and so has a signaller, here S, from when it finds the group to the end of
  * its wake-up. The arrows from the condvar are no pins. S has posted a token,
- * which W1, W2 or W3 may take. No signal was posted yet for the other two of
- * them, so two are blocked. W4 to W6 have arrived after the signal that closed
- * the older group. The thread that drops the last pin frees the group:
+ * which W1, W2 or W3 may take. Two of these three have no signal yet, so
+ * blocked is 2. W4 to W6 have arrived after the signal that closed the older
+ * group. A member keeps its pin until it sleeps neither on the word nor, having
+ * been moved, on the mutex. The thread that drops the last pin frees the group:
  * group_unpin().
  *
  * The life of a group:
@@ -38,8 +39,9 @@
  *   unlinked	by the last signal for the group, or by a broadcast, which also
  *		unlinks the open group: no condvar names the group any more
  *   released	all members may return: group_unblock()
- *   free	when its last pin is dropped. If all members time out, that is so
- *		while the condvar still names the group.
+ *   free	when its last pin is dropped. If all members time out, the last
+ *		of them frees the group although the condvar still names it;
+ *		group_pin() then refuses the group.
  *
  * The state is one 64-bit word. Its low half is the futex word:
  *
@@ -48,33 +50,38 @@
  *				that leaves has the duty "woken" (cond.h);
  *				never cleared
  *   bit  2	GROUP_NO_SLEEPERS
- *				no member sleeps on the word: they poll it; once
- *				cleared, the bit stays so
+ *				no member sleeps on the word, members only poll
+ *				it; a cleared bit is never set again
  *   bits 3-25	tokens		signals that were posted and not yet taken
  *   bits 26-31	cancels		cancellations of members, counted so that each
  *				changes the word; wraps
  *   bits 32-63	blocked		members that no signal was posted for
  *
- * Legal transitions, each of them one atomic step:
+ * Legal transitions, each of them one atomic step. group_start() begins with
+ * one member blocked, and NO_SLEEPERS unless its members sleep for requeue-PI.
  *
  *   join	blocked + 1		by a member, under the condvar's lock
- *   fall asleep  - NO_SLEEPERS		by a member, or by a broadcaster that
- *					moves other sleepers to the word
- *   post	blocked - 1, tokens + 1 (+ MOVED)
+ *   fall asleep  clear NO_SLEEPERS	by a member, without a lock; or by a
+ *					broadcaster that moves other sleepers
+ *					to the word, under @lock
+ *   post	blocked - 1, tokens + 1, perhaps set MOVED
  *					by a signaller, under @lock
- *   release	blocked = 0, tokens = 0, + RELEASED (+ MOVED)
+ *   release	blocked = 0, tokens = 0, set RELEASED, perhaps set MOVED
  *					by a signaller, under @lock
- *   take	tokens - 1		by a member
- *   time out	blocked - 1, if not RELEASED and no tokens
- *					by a member, under @lock
- *   cancel	cancels + 1		by any thread
+ *   take	tokens - 1		by a member, without a lock
+ *   leave	blocked - 1, if not RELEASED and no tokens
+ *					by a member whose time ran out, that is
+ *					cancelled, or that an error of the mutex
+ *					ends, under @lock
+ *   cancel	cancels + 1		by any thread, without lock or pin
  *   end	blocked - 1, if blocked > 0
  *					by a member whose thread ends in the
  *					wait, under @lock
  *
  * A signaller has @lock from when it sees that somebody is blocked until it has
- * posted or released. So nobody times out while the signaller chooses how to
- * wake, and the mutex of the members exists.
+ * posted or released. So no member leaves while the signaller chooses how to
+ * wake, and therefore the mutex of the members still exists. The signal for the
+ * last blocked member releases the group instead of posting.
  *
  * A member falls asleep only if the word has neither RELEASED nor tokens. Each
  * post and each release changes the word before it wakes or moves, so the
@@ -110,12 +117,13 @@
  * @state: see above
  * @lock: held to post, to release and to leave
  * @refs: its pins. The thread that drops the last one frees the group.
- * @ahead: how many of the members that were moved to the mutex the first of
- *	   them that runs shall wake; set under @lock
+ * @ahead: how many of the moved members the first one that runs wakes; set
+ *	   under @lock
  * @owner: the condvar it belongs to; NULL when free. Changes only while @refs
  *	   is 0.
- * @mutex: the mutex that all members use, or NULL if they use several or one
- *	   of them sleeps as its holder; written under the condvar's lock
+ * @mutex: the mutex that all members use; NULL if they use several, or if a
+ *	   member still holds a recursive mutex while it sleeps. Written under
+ *	   the condvar's lock.
  * @pi_target: where members sleep for requeue-PI, the word of their mutex; or
  *	       NULL if they sleep as plain waiters. Constant while in use.
  */
@@ -165,9 +173,9 @@ void group_unpin(struct group *g);
 
 /*
  * Pin a group, as group_pin() does, and lock it if a member is blocked. Return:
- * NULL if none is, with neither pin nor lock. Otherwise no member can leave
- * before group_unblock(), which has to follow and drops the lock; the pin
- * stays.
+ * NULL if none is, with neither pin nor lock. Otherwise the caller has both, and
+ * has to call group_unblock(), which drops the lock and keeps the pin. Until
+ * then no member can leave.
  */
 struct group *group_lock_blocked(struct group *g, struct cond *c);
 
@@ -186,9 +194,9 @@ bool group_take(struct group *g, uint64_t *state);
 
 /*
  * Stop being a member, unless unblocked. Blocks while a signaller has the lock.
- * @ends: the caller's thread ends in the middle of the wait. If it can, it
- * leaves a signal to another member, and wakes one for it. Return: false if the
- * caller was unblocked, as after group_take().
+ * @ends: the caller's thread ends in the middle of the wait. If another member
+ * is blocked, the caller leaves it the token, and wakes one member. Return:
+ * false if the caller was unblocked, as after group_take().
  */
 APART bool group_leave(struct group *g, bool ends);
 

@@ -95,8 +95,8 @@ void cond_pi_wake(struct group *g, int nr)
 						   nr == INT_MAX ? INT_MAX : 0,
 						   load_relaxed(&g->pi_target));
 		/*
-		 * Take all out of their system call. EINVAL: one that was
-		 * refused meanwhile waits plainly, as all may do by now.
+		 * Take all out of their system call. EINVAL: a member was
+		 * refused meanwhile and sleeps plainly, as all may do by now.
 		 */
 		if (is_refused(ret) || ret == -EINVAL) {
 			futex_wake(word, INT_MAX, false);
@@ -113,8 +113,8 @@ void cond_pi_wake(struct group *g, int nr)
 			return;
 		/*
 		 * The word has changed, a sleeper is just waking, or the
-		 * holder is exiting. What is on the word waits for this
-		 * mutex, or the answer is EINVAL.
+		 * holder is exiting. Every sleeper on the word waits for this
+		 * mutex; otherwise the answer is EINVAL.
 		 */
 		thread_pause(i);
 		state = load_relaxed(&g->state);

@@ -12,17 +12,17 @@
  *    undone.
  *
  * Two signallers that wake at the same time may each wake a member of the wrong
- * group, who sleeps again. So each looks after its wake-up whether the other
- * one counts, and wakes everybody if so. The second of the two to count out may
- * find nobody else. Then the first one has found the second, and has woken
- * everybody after both had released; or it had counted out before the second
- * counted in.
+ * group, which sleeps again. So each looks after its wake-up whether the other
+ * one counts, and wakes everybody if so. If the second one to count out finds no
+ * other waker, then either the first one has found the second, and has woken
+ * everybody after both had released; or the first one had counted out before
+ * the second counted in.
  *
  * Waiters are moved only by drover_cond_broadcast_on(). The signaller then does
  * not know whether it holds the mutex, so it wakes one of them (the duty
  * "mover", cond.h). Whoever waits on a condvar from which threads were moved
- * once has the duty "woken": USERS_MOVED. destroy_on wakes all threads on the
- * mutex.
+ * once has the duty "woken": USERS_MOVED. While waiters or wakers still count,
+ * destroy_on wakes all threads on the mutex.
  */
 #include "base/waiter.h"
 #include "cond/policy.h"
@@ -151,7 +151,10 @@ static void shared_wake(struct shared_cond *s, int nr, uint32_t kinds,
 			word_change(s);
 			futex_wake_bits(&s->word, nr, true, kinds);
 		}
-		/* It may have taken this wake-up, or died before its own. */
+		/*
+		 * A member that another waker has released may have taken this
+		 * wake-up, or that waker may have died before its own.
+		 */
 		if (!others_wake(load_acquire(&s->users)))
 			break;
 		nr = INT_MAX;

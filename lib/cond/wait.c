@@ -12,7 +12,8 @@
  * @owns: it has the mutex already, by requeue-PI
  * @lock_err: the answer when the mutex was locked that way
  * @cancels: the cancels of @g when it began to poll
- * @sleeps: it is between the release of the mutex and the end of its sleep
+ * @sleeps: it is between the release of the mutex and the end of its wait, in
+ *	    which it polls or sleeps
  */
 struct member {
 	struct group *g;
@@ -69,8 +70,8 @@ static inline int cond_join(struct cond *c, struct member *m,
 		   (pi_target || load_relaxed(&g->pi_target) != pi_word)) {
 		/*
 		 * All members that sleep for requeue-PI must want the same
-		 * mutex. Once requeue-PI is refused, arrivals have no target,
-		 * and may still join members that wait for the same mutex.
+		 * mutex. After requeue-PI is refused, a member that arrives has
+		 * no target. It may still join a group of the same mutex.
 		 */
 		group_unpin(g);
 		err = EINVAL;
@@ -100,8 +101,8 @@ static bool poll_signal(void *arg)
 }
 
 /*
- * A wake-up brought neither release nor token: another member, which was awake,
- * has taken the token.
+ * The caller was woken, and finds neither release nor token: another member has
+ * taken the token, or group_cancel() has woken the caller.
  *
  * If members may have been moved, this one may have slept on the mutex, and the
  * one wake-up of an unlock may have come to it. It then has the duty "unneeded"
@@ -164,8 +165,9 @@ static inline int member_sleep(struct member *m,
 		if (why)
 			return group_leave(g, false) ? why : 0;
 		/*
-		 * As long as the bit is set nobody sleeps, and no signaller
-		 * wakes. So it is cleared first, and the state looked at again.
+		 * While the bit is set no signaller makes a wake-up call. So
+		 * the member clears it, looks at the state again, and only then
+		 * sleeps.
 		 */
 		if (state & GROUP_NO_SLEEPERS)
 			and_relaxed(&g->state, ~GROUP_NO_SLEEPERS);
@@ -203,8 +205,8 @@ static inline int member_relock(struct member *m)
 	if (unlikely(m->owns))
 		return m->lock_err;
 	/*
-	 * A mutex from which nobody can be moved is not polled: one of them is
-	 * a recursive mutex that is still the caller's, and never becomes free.
+	 * A mutex to which nobody can be moved is not polled: the caller may
+	 * still hold a recursive mutex, which then never becomes free.
 	 */
 	if (holder == MUTEX_UNMOVABLE ||
 	    !poll_before_sleep(&thread_this.for_mutexes, user_mutex_poll,
@@ -216,7 +218,8 @@ static inline int member_relock(struct member *m)
 }
 
 /*
- * The thread ends in the middle of its wait: a signal handler has called
+ * This runs at every return from cond_wait(), and does something only if the
+ * thread ends in the middle of its wait: a signal handler has called
  * pthread_exit(). Its clean-up handlers find the mutex locked, as after a
  * cancellation. It consumes no signal that another member can use.
  */
@@ -233,8 +236,9 @@ static void member_ended(struct member *m)
 #define NAP_NS (10 * 1000 * NS_PER_US)
 
 /*
- * There is no memory to wait in, or it is not ours to wait in. A spurious
- * return is allowed and loses nothing: the caller looks at its predicate again.
+ * The thread cannot join a group: there is no memory, or the condvar is all
+ * glibc's. A spurious return is allowed and loses nothing: the caller looks at
+ * its predicate again.
  */
 COLD static int wait_spuriously(void *mutex, const struct deadline *deadline)
 {
@@ -298,8 +302,8 @@ int cond_wait(struct cond *c, void *mutex, const struct deadline *deadline)
 	err = user_mutex_unlock(mutex);
 	if (unlikely(err)) {
 		/*
-		 * The mutex is broken. If a signal has met this member
-		 * meanwhile, it goes to another thread that waits.
+		 * The mutex is broken. If a signal has unblocked this member
+		 * meanwhile, the thread signals another one in its stead.
 		 */
 		if (!group_leave(m.g, false))
 			signal_slow(c);

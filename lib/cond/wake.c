@@ -3,19 +3,15 @@
  * The doors to signal and broadcast; which members of a group are woken, and
  * which are moved to the mutex.
  *
- * A lost wake-up is the worst that can go wrong here. These tests fail, or do
- * not end, if one is lost: attack/worst_moment and cond/one_preemption (each
- * step of this file, stopped at its worst moment), cond/wakeup_rounds,
- * cond/polls and stress/cond_mixed (many threads), attack/storm (faults in the
- * futex calls), and cond/requeue_refused. The model "cond" has all
- * interleavings of the same steps.
+ * A lost wake-up is the worst that can go wrong here. broadcast-path.rst lists
+ * the tests that fail, or do not end, if one is lost.
  */
 #include "cond/group.h"
 #include "cond/policy.h"
 
 /*
- * How many threads one call moves, if the caller holds the mutex: the kernel
- * has two locks of its own for so long, and does not let anything else run. A
+ * How many threads one call moves, if the caller holds the mutex. During the
+ * call the kernel holds the locks of two hash buckets, and does not preempt. A
  * call costs less than a twentieth of what it takes to move so many.
  */
 #define SLICE 64
@@ -41,7 +37,10 @@ static struct wake_plan plan_for(struct group *g, uint32_t nr_waiters)
 	enum mutex_holder holder;
 	futex_word *word;
 
-	/* If an only member that polls falls asleep meanwhile, it is woken. */
+	/*
+	 * One thread is to be unblocked and no member sleeps: there is nobody
+	 * to move. If a member falls asleep meanwhile, unblock() wakes it.
+	 */
 	if ((nr_waiters == 1 && load_relaxed(&g->state) & GROUP_NO_SLEEPERS) ||
 	    unlikely(load_relaxed(&g->pi_target)) || !mutex ||
 	    load_relaxed(&requeue_refused))
@@ -64,12 +63,13 @@ static struct wake_plan plan_for(struct group *g, uint32_t nr_waiters)
  * is INT_MAX), or post to one of them (1). @held: NULL, or the condvar's lock,
  * which is dropped before anybody is woken.
  *
- * Members are interchangeable. So it does not matter which of them is woken or
- * moved, nor that another one may have taken the token by then: the thread that
- * finds it taken has the duty "unneeded" (cond.h).
+ * Members are interchangeable, so it does not matter which of them is woken or
+ * moved. Another member may take the token before the wake-up: the thread that
+ * is woken and finds no token has the duty "unneeded" (cond.h).
  *
- * After the release only the address of the mutex is used. If a sleeper is left
- * it will lock that mutex, so the mutex exists; if none is left, nothing moves.
+ * After the release only the address of the mutex is used, by the kernel. A
+ * sleeper that is left will lock the mutex, so the mutex exists. If no sleeper
+ * is left, the kernel moves nothing.
  */
 static void unblock(struct group *g, struct wake_plan plan, int nr,
 		    struct lock *held)
@@ -86,10 +86,10 @@ static void unblock(struct group *g, struct wake_plan plan, int nr,
 		cond_pi_wake(g, nr);
 	} else if (!(word & GROUP_NO_SLEEPERS)) {
 		/*
-		 * If the word has changed since, sleepers are woken instead.
-		 * Several calls are made only by a thread with the duty
-		 * "holder" or "behind", so those moved by one call stay asleep
-		 * until the next one.
+		 * If nothing is to be moved, or if the word has changed since
+		 * the release (-EAGAIN), sleepers are woken instead. Only a
+		 * thread with the duty "holder" or "behind" makes several
+		 * calls, so no thread that was moved wakes before the last.
 		 */
 		int most = plan.nr_wake == 0 && nr > SLICE ? SLICE : nr;
 
@@ -133,7 +133,7 @@ HOT int signal_slow(struct cond *c)
 	cond_lock(c);
 	g = group_lock_blocked(cond_closed(c), c);
 	if (!g) {
-		/* It is used up: the signal closes the open one. */
+		/* No member of it is blocked: the signal closes the open one. */
 		g = group_lock_blocked(load_relaxed(&c->open), c);
 		cond_set_groups(c, g, NULL);
 	}
@@ -149,10 +149,10 @@ HOT int signal_slow(struct cond *c)
 }
 
 /*
- * Two groups at once. If one thread of each group would be woken, which then
- * wakes the next, one thread is enough for both groups: the younger group's
- * sleepers are moved to the word of the older group first, behind its sleepers.
- * The caller has the duty "behind" until it has released the older group.
+ * Two groups at once. If each would have one thread woken, which then wakes the
+ * next, one thread is enough for both: the younger group's sleepers are first
+ * moved to the word of the older group, behind its sleepers. The caller has the
+ * duty "behind" until it has released the older group.
  */
 APART static void release_both(struct group *closed, struct group *open)
 {
@@ -202,9 +202,9 @@ HOT APART static int broadcast_slow(struct cond *c, futex_word *target)
 
 /*
  * The doors. A private condvar is asked without its lock whether anybody waits,
- * and with no ordering pair (memory-ordering.rst). It is one look at both
- * groups: each of them could be absent at a time when the other is not. All
- * else has one way on, so the compiler makes of this half a dozen instructions.
+ * and with no ordering pair (memory-ordering.rst). One load covers both groups:
+ * two loads could each miss one, although one was there all the time. All other
+ * cases go on in one function, so a door is half a dozen instructions.
  */
 inline int cond_signal(struct cond *c)
 {
