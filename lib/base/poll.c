@@ -133,10 +133,7 @@ static void charge(struct poll_account *a, int64_t own, int64_t others)
  * @arg: for @poll
  * @found: it has
  * @yields: the caller is known to be no real-time thread
- * @cpus: CPUs that the process may use
- * @cost: of a switch to another thread and back: the CPU time of a sleep
- * @least: a yield that takes longer has let others run
- * @most: a thread that runs for longer computes; others soon wait again
+ * @meet: the caller and others wait for each other
  *
  * The rest are moments, in nanoseconds on CLOCK_MONOTONIC:
  *
@@ -152,10 +149,7 @@ struct polling {
 	void *arg;
 	bool found;
 	bool yields;
-	uint32_t cpus;
-	int64_t cost;
-	int64_t least;
-	int64_t most;
+	bool meet;
 	int64_t now;
 	int64_t begin;
 	int64_t yield_at;
@@ -173,14 +167,18 @@ struct polling {
  *
  * A yield may leave the CPU to a thread that computes, for as long as the
  * scheduler likes; a sleeper would get the CPU back when it is woken. So if the
- * threads that ran took longer than @most each, the time is charged to the
- * account after all. How many they were is an estimate: one, and on each CPU
- * its part of the yields of other threads that ended meanwhile.
+ * threads that ran took a LONG_TURN each, the time is charged to the account
+ * after all. How many they were is an estimate: one, and on each CPU its part
+ * of the yields of other threads that ended meanwhile.
+ *
+ * Threads that @meet run for a moment each. So a shorter yield says that others
+ * ran, and a long one is not charged.
  */
 static bool let_others_run(struct polling *p)
 {
-	int64_t before = p->now, away;
-	uint32_t turns;
+	/* A switch to another thread and back costs as much as a sleep. */
+	int64_t cost = load_relaxed(&measured.sleep), before = p->now, away;
+	uint32_t cpus = load_relaxed(&measured.cpus), turns;
 
 	if (!p->yields) {
 		/* musl's own function is ENOSYS. */
@@ -197,39 +195,33 @@ static bool let_others_run(struct polling *p)
 	p->now = clock_now();
 	p->found = p->poll(p->arg);
 	p->yield_at = p->now + SLICE_NS;
-	p->a->crowded = p->now - before > p->least;
+	p->a->crowded = p->now - before > (p->meet ? cost / 4 : cost);
 	if (p->a->crowded) {
-		away = p->now - before - p->cost;
-		turns = 1 + (add_relaxed(&nr_turns, 1) - turns) / p->cpus;
-		if (away / turns > p->most)
+		away = p->now - before - cost;
+		turns = 1 + (add_relaxed(&nr_turns, 1) - turns) / cpus;
+		if (!p->meet && away / turns > LONG_TURN * cost)
 			charge(p->a, 0, away);
 		p->begin += away;
 		p->end = MIN(MIN(p->end + away, p->last),
 			     p->now + load_relaxed(&measured.latency));
 		p->yield_at = p->now;
 	}
-	return p->cpus > 1 && p->a->lost < MOST_LOST;
+	return cpus > 1 && p->a->lost < MOST_LOST;
 }
 
 /*
  * Poll for @ns of the caller's own time, and let others run in between; they
  * can make it longer, but not longer than @left, or a second.
- *
- * @meet: the caller and others wait for each other, and run for a moment each.
- * So a shorter yield says that others ran, and a long one is not charged.
  */
 static bool poll_politely(struct poll_account *a, bool (*poll)(void *arg),
 			  void *arg, int64_t ns, int64_t left, bool meet)
 {
-	int64_t sleep = load_relaxed(&measured.sleep), now = clock_now();
+	int64_t now = clock_now();
 	struct polling p = {
 		.a = a,
 		.poll = poll,
 		.arg = arg,
-		.cpus = load_relaxed(&measured.cpus),
-		.cost = sleep,
-		.least = meet ? sleep / 4 : sleep,
-		.most = meet ? INT64_MAX : LONG_TURN * sleep,
+		.meet = meet,
 		.now = now,
 		.begin = now,
 		.yield_at = now,
@@ -238,7 +230,7 @@ static bool poll_politely(struct poll_account *a, bool (*poll)(void *arg),
 	};
 
 	/* Where others wanted the CPU the last time it yields at once. */
-	if (p.cpus > 1 && !a->crowded)
+	if (load_relaxed(&measured.cpus) > 1 && !a->crowded)
 		p.yield_at += SLICE_NS;
 	while (!p.found && p.now < p.end) {
 		if (p.now >= p.yield_at) {
