@@ -37,10 +37,11 @@ LAYERED = ("cond", "stream")
 
 #: Lines of a function, from its head to its last brace.
 MOST_IN_FUNCTION = 47
-#: Lines of code in lib/: 7,508 on 2026-11-27, and what was allowed since. A
-#: new mechanism raises the limit in the commit that brings it, which says what
-#: the mechanism is worth.
-MOST_CODE = 7508 + 152
+#: Lines of code in lib/: 7,508 on 2026-11-27; 152 for faults of streams that
+#: were mended since; and 56 for prototypes and a structure, when base and cond
+#: were divided into smaller files. A new mechanism raises the limit in the
+#: commit that brings it, which says what the mechanism is worth.
+MOST_CODE = 7508 + 152 + 56
 #: What more and smaller files bring with them is no code.
 NO_CODE = re.compile(r"\s*#\s*include\b|\s*#\s*endif\b|\s*$"
                      r"|\s*#\s*(ifndef|define) DROVER_\w+_H\b")
