@@ -13,9 +13,9 @@
 #define SLICE_NS (2 * NS_PER_US)
 
 /*
- * What is measured starts at a guess and stays within limits: no machine wakes
- * a thread in less than the least, and above the most the thread was held up
- * by something else. Every SAMPLE_EVERYth sleep or wake-up is timed.
+ * Each measured value starts at a guess and stays within limits. No machine wakes
+ * a thread in less than the least. Above the most, something else has held the
+ * thread up. Every SAMPLE_EVERYth sleep or wake-up is timed.
  */
 #define LATENCY_LEAST (2 * NS_PER_US)
 #define LATENCY_MOST  (100 * NS_PER_US)

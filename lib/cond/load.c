@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What the environment says is read once, when the library is loaded. */
+/* DROVER_POLICY is read once, when the library is loaded. */
 #include <stdio.h>
 #include <stdlib.h>
 

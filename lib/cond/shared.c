@@ -20,8 +20,8 @@
  *
  * Waiters are moved only by drover_cond_broadcast_on(). The signaller then does
  * not know whether it holds the mutex, so it wakes one of them (the duty
- * "mover", cond.h). Whoever waits on a condvar from which threads were moved
- * once has the duty "woken": USERS_MOVED. While waiters or wakers still count,
+ * "mover", cond.h). Once threads were moved from a condvar, each of its
+ * waiters has the duty "woken": USERS_MOVED. While waiters or wakers still count,
  * destroy_on wakes all threads on the mutex.
  */
 #include "base/waiter.h"

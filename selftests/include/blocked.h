@@ -2,7 +2,7 @@
 /*
  * blocked.h - wait for what other threads do, such as to fall asleep in futex
  *
- * Whoever waits asks again and again. A wait ends the program when the others
+ * A thread that waits asks again and again. A wait ends the program when the others
  * sleep for ever (stuck.h), or after blocked_patience.
  */
 #pragma once

@@ -157,8 +157,8 @@ typedef struct {
  * @function: CUDA backend: a CUfunction, see drover_stream_load()
  * @issue: CUDA backend, instead: called by the submitting thread, with the context
  *	current, when it is its turn: puts its work into the CUstream, as libraries
- *	do, and returns 0 or an errno value. It calls no functions of streams. What
- *	it reaches of other devices' memory is its own affair.
+ *	do, and returns 0 or an errno value. It calls no functions of streams. It
+ *	has to see to it by itself if it uses memory of other devices.
  *	Captured, it is called once, with a stream that captures.
  * @grid, @block: CUDA backend: blocks, and threads of each; 0 counts as 1
  * @shared: CUDA backend: bytes of dynamic shared memory

@@ -276,8 +276,8 @@ def check_broken(machine, logs):
     return checked
 
 
-# Kernels that check themselves, see kernel/configs/. What one reports is a
-# line of the kernel log that fails the guest.
+# Kernels that check themselves, see kernel/configs/. A line in which one
+# of them reports to the kernel log fails the guest.
 
 CHECKER_CPUS = 4
 

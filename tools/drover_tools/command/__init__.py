@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What of the drover command is written in Python; it is installed with it.
+"""The part of the drover command that is written in Python.
 
 A new sub-command NAME is a module NAME with a function main(arguments), which
 returns the exit status. It is named in main.SUBCOMMANDS and, with a line of

@@ -1,43 +1,23 @@
 # SPDX-License-Identifier: MIT
 """Names of addresses, by the symbols of ELF files, and by binutils if here."""
 
-import bisect
 import functools
 import shutil
 import struct
 import subprocess
 
-SHT_SYMTAB, SHT_DYNSYM = 2, 11
-STT_OBJECT, STT_FUNC = 1, 2
-SECTION = struct.Struct("=IIQQQQIIQQ")
-SYMBOL = struct.Struct("=IBBHQQ")
+from drover_tools.why.elf import BadFile, Elf
+
 LIMIT = 10
 
 
 @functools.lru_cache(maxsize=64)
-def _symbols(path):
-    """(address, end, name) of functions and variables, sorted."""
-    found = {}
+def _elf(path):
+    """The file, or None if it is not there or no ELF file."""
     try:
-        with open(path, "rb") as file:
-            image = file.read()
-        start, = struct.unpack_from("=Q", image, 40)
-        size, count = struct.unpack_from("=HH", image, 58)
-        sections = [SECTION.unpack_from(image, start + number * size)
-                    for number in range(count)]
-        for section in sections:
-            if section[1] not in (SHT_SYMTAB, SHT_DYNSYM):
-                continue
-            names = sections[section[6]][4]
-            for name, info, _, _, value, length in SYMBOL.iter_unpack(
-                    image[section[4]:section[4] + section[5]]):
-                if info & 15 in (STT_OBJECT, STT_FUNC) and value:
-                    end = image.index(b"\0", names + name)
-                    found[value] = (value, value + max(length, 1), image[
-                        names + name:end].decode(errors="replace"))
-    except (OSError, struct.error, IndexError, ValueError):
-        pass
-    return sorted(found.values())
+        return Elf(path)
+    except (OSError, BadFile, struct.error):
+        return None
 
 
 def _said(*words):
@@ -54,11 +34,14 @@ def _said(*words):
 @functools.lru_cache(maxsize=1024)
 def name(path, address):
     """A symbol and an offset, or None."""
-    found = _symbols(path)
-    at = bisect.bisect_right(found, (address, float("inf"))) - 1
-    if at < 0 or not found[at][0] <= address < found[at][1]:
+    elf = _elf(path)
+    try:
+        found = elf and elf.name_at(address)
+    except (struct.error, IndexError):      # a file that is cut off
+        found = None
+    if not found:
         return None
-    text, offset = found[at][2], address - found[at][0]
+    text, offset = found
     if text.startswith("_Z"):
         text = _said("c++filt", text) or text
     return text + (f"+{offset:#x}" if offset else "")

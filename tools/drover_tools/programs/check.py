@@ -26,7 +26,7 @@ LIBRARY = "libdrover-pthread.so.1"
 LIMIT = 300
 #: Those that take seconds, and are part of `make check`.
 QUICK = ("zstd", "xz", "pigz", "x264", "python3 queues", "python3 ring")
-#: What these print is how fast they were.
+#: These print how fast they were.
 TELL_TIMES = ("rocksdb", "mariadb", "7z", "x264")
 #: A symbol that the dynamic linker binds, as LD_DEBUG=bindings tells it: which
 #: object needs it, and which one it was found in.

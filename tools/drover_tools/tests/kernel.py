@@ -26,7 +26,7 @@ WAKE = re.compile(r"uaddr=0x.* nr_wake=\d+ .*ret=(-?\d+)")
 AGREE = "make -s -C kernel agree"
 SELFTESTS_32 = "make -s -C kernel kselftest-32"
 
-#: What that ends with where nothing can be compiled for 32 bits; make says so.
+#: make says so where nothing can be compiled for 32 bits.
 SKIPPED = "Error 4"
 
 #: cond-perf -n 20 -r 5

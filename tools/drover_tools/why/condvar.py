@@ -3,8 +3,8 @@
 
 All have two groups of waiters: signals go to the older one, G1; arrivals join
 the younger one, G2; a signal that finds nobody left in G1 makes G2 the new G1.
-A waiter sleeps on the count of signals of its group's slot. What lies where
-was changed by the fix for bug 25847, which came with 2.41 and into the stable
+A waiter sleeps on the count of signals of its group's slot. The layout
+changed with the fix for bug 25847, which came with 2.41 and into the stable
 branches of 2.38 to 2.40:
 
           up to 2.40          since

@@ -63,7 +63,7 @@ def shared_condvar(word):
 
 
 def kind_of(memory, address, value):
-    """What it is if no function is known but that one of the library waits."""
+    """The kind, if it is known only that a function of the library waits."""
     if group(memory, address):
         return "drover condvar"
     words = memory.numbers(address, 5)

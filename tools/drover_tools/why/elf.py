@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Names in ELF files, for where elfutils' libdw is not installed."""
+"""Names in ELF files: in pure Python, as libdw may not be installed."""
 
 import bisect
 import mmap

@@ -116,7 +116,7 @@ def test_bench(tap):
 
 
 def test_elsewhere(tap):
-    """What is missing or cannot be loaded is said."""
+    """The command says what is missing or cannot be loaded."""
     with tempfile.TemporaryDirectory() as folder:
         for name, library in (("without", False), ("with space", True)):
             top = os.path.join(folder, name)
@@ -153,7 +153,7 @@ def test_info(tap):
 
 
 def test_installed(tap):
-    """What is installed finds its parts, and can be removed."""
+    """An installed command finds its parts, and can be removed."""
     def make(target):
         for part in ("lib", "tools"):
             done = subprocess.run(

@@ -335,7 +335,7 @@ def test_core(tap, folder):
 
 
 def test_refused(tap):
-    """What is not allowed is said, and what would allow it."""
+    """The command says what is not allowed, and what would allow it."""
     status, _, err = why(2 ** 22 + 1)
     tap.ok(status == 3 and "there is no process" in err, "no process", err)
     if os.geteuid():

@@ -23,7 +23,7 @@ LAYOUTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "layouts")
 HEADERS = os.path.join(TOP, "lib", "include", "drover")
 PACKAGES = ("libdrover1", "libdrover-dev", "drover-tools",
             "drover-kernel-source")
-#: What `make deb` needs; what of it is missing is installed by tools/deps deb.
+#: `make deb` needs these; tools/deps deb installs those that are missing.
 DEB_TOOLS = ("dpkg-buildpackage", "dh", "lintian")
 LIMIT = 600
 

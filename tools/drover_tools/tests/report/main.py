@@ -124,7 +124,7 @@ def test_command_line(tap):
                    f"{suite}: nothing is built: says what to do", err)
 
 
-#: Answers at once, but for a queue, which never ends.
+#: It answers at once. Only a queue never ends.
 FAKE = """#!/bin/sh
 case $1 in queue) echo $$ >>"$0.pids"; exec sleep 98765 ;; esac
 echo '%s'

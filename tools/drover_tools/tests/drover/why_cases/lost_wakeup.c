@@ -123,7 +123,7 @@ int main(void)
 	settle(0);
 	settle(3);
 	post(1);
-	/* Whoever is left sleeps, and there is a token. */
+	/* All that are left sleep, and there is a token. */
 	if (!atomic_load(&done[0]) && !atomic_load(&done[3]))
 		soon_stuck(3);
 	for (int i = 0; i < NR; i++) {

@@ -3,31 +3,12 @@
  * Two PI mutexes in opposite order. The kernel sees it, and the C library puts
  * the second thread to sleep for ever. Main goes on waiting for input.
  */
-#include "stuck.h"
-
-static pthread_mutex_t first, second;
-static pthread_barrier_t both;
-static int ends[2];
-
-static void *forwards(void *arg)
-{
-	pthread_mutex_lock(&first);
-	pthread_barrier_wait(&both);
-	pthread_mutex_lock(&second);
-	return NULL;
-}
-
-static void *backwards(void *arg)
-{
-	pthread_mutex_lock(&second);
-	pthread_barrier_wait(&both);
-	pthread_mutex_lock(&first);
-	return NULL;
-}
+#include "crossing.h"
 
 int main(void)
 {
 	pthread_mutexattr_t attr;
+	int ends[2];
 	char byte;
 
 	watch();
@@ -36,9 +17,7 @@ int main(void)
 	pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
 	pthread_mutex_init(&first, &attr);
 	pthread_mutex_init(&second, &attr);
-	pthread_barrier_init(&both, NULL, 2);
-	start(forwards, NULL, "forwards");
-	start(backwards, NULL, "backwards");
+	start_crossing();
 	soon_stuck(3);
 	return read(ends[0], &byte, 1) < 0;
 }
