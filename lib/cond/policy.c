@@ -20,7 +20,7 @@ static const struct {
 	struct policy policy;
 } named[] = {
 	{ "auto", { .moves = TO_HELD, .ahead = true, .spin_us = -1 } },
-	{ "requeue", { .moves = TO_HELD | TO_FREE } },
+	{ "requeue", { .moves = TO_HELD | TO_FREE | POLICY_MOVES_ONE } },
 	{ "wake-all", { .moves = 0 } },
 };
 

@@ -27,14 +27,24 @@ struct policy {
 extern _Atomic uint32_t policy_moves;
 extern _Atomic uint32_t policy_ahead;
 
+/* Of policy_moves: the holder of the mutex moves a single waiter, too. */
+#define POLICY_MOVES_ONE (1u << 31)
+
 /*
  * Shall threads be moved to a mutex? If not, all of them are woken. @holder: who
- * has it; @nr_waiters: how many shall be unblocked. A single one is moved by the
- * holder alone.
+ * has it; @nr_waiters: how many shall be unblocked.
+ *
+ * A single one is woken, also by the holder. A moved thread would be woken at
+ * the unlock, a moment later, at the price of one more system call each for the
+ * signal and for the mutex's next unlock. And the unlock of a thread that posts
+ * many items would be where it is preempted: each worker finds the mutex free,
+ * takes one item, and sleeps again.
  */
 #define policy_moves_to(holder, nr_waiters)              \
 	(load_relaxed(&policy_moves) & 1u << (holder) && \
-	 ((nr_waiters) > 1 || (holder) == MUTEX_HELD_BY_CALLER))
+	 ((nr_waiters) > 1 ||                            \
+	  ((holder) == MUTEX_HELD_BY_CALLER &&           \
+	   load_relaxed(&policy_moves) & POLICY_MOVES_ONE)))
 
 /*
  * Parse @forced, the value of DROVER_POLICY. Return: false if the value is not

@@ -84,6 +84,7 @@ STEP_IS(moved_at_once, most_moved);
 STEP_DO(takes_back, takes_back = true);
 STEP_DO(refused, refuses = true);
 NUMBER(one_ahead, 0); /* where there is wake-ahead */
+NUMBER(moves_one, 0); /* where a holder's signal moves its waiter */
 
 static void count_calls(struct member *member)
 {
@@ -117,8 +118,8 @@ static const struct scene scenes[] = {
 	  "calls = 0" },
 	{ "signal to 20, mutex free: one call",
 	  "wait 20; count; signal; calls = 1" },
-	{ "signal to 20, mutex held: one call",
-	  "wait 20; lock; count; signal; calls = 1" },
+	{ "signal to 20, mutex held: one call, which wakes or moves",
+	  "wait 20; lock; count; signal; calls = 1; requeues = moves_one" },
 	{ "broadcast to 20, mutex free: one call",
 	  "wait 20; count; broadcast; calls = 1" },
 	{ "broadcast to 20, mutex held: one call",
@@ -221,6 +222,7 @@ static const char *const names[] = { "auto",   "requeue", "wake-all",
 static void test(const char *policy)
 {
 	word_one_ahead.value = !strcmp(policy, "auto") && poll_has_cpu();
+	word_moves_one.value = !strcmp(policy, "requeue");
 	test_silence(policy);
 	scene_start(policy, "normal", false);
 	if (!strcmp(policy, POLLING)) {
