@@ -55,9 +55,6 @@ struct backend {
 	/* NULL: a graph needs no preparation. graph_drop() has stream_lock. */
 	int (*graph_make)(struct stream *s, struct drover_graph *graph);
 	void (*graph_drop)(struct drover_graph *graph);
-	/* NULL: this backend loads no kernels. */
-	int (*load)(struct stream *s, const void *image, const char *name,
-		    drover_kernel_t *kernel);
 };
 
 #endif /* DROVER_STREAM_BACKEND_H */

@@ -91,9 +91,9 @@ static int check_reach(const struct stream *s, const struct op *op,
 			EXDEV,
 			"the %s backend cannot reach memory of the %s one",
 			s->backend->name, range->backend->name);
-	/* The driver copies between devices; libraries may do so in their way. */
+	/* The driver copies between devices; kernels may do so in their way. */
 	if (range->backend->cuda && range->device != s->device &&
-	    (op->kind == OP_SET || (op->kind == OP_RUN && !op->kernel.issue)))
+	    op->kind == OP_SET)
 		return stream_because(EXDEV,
 				      "memory of device %u, used on device %u",
 				      range->device, s->device);
@@ -104,8 +104,7 @@ int memory_classify(const struct stream *s, struct op *op)
 {
 	struct footprint f = op_footprint(op);
 
-	op->host = op->anything || op->kind == OP_HOST_CALL ||
-		   (op->kind == OP_GRAPH && op->graph->calls);
+	op->host = op->anything || op->kind == OP_HOST_CALL;
 	for (size_t i = 0; i < f.nr; i++) {
 		const drover_access_t *a = &f.accesses[i];
 		struct range *range = memory_range(a->start, a->bytes);
@@ -165,7 +164,7 @@ int staging_take(struct stream *s, struct op *op, struct need *need)
 	room = staging_room(s, op->bytes);
 	if (!room) {
 		/* All that is under way may have to go: it does for certain. */
-		s->counts.throttled++;
+		s->counts.added_host++;
 		return need_of(need, s, s->retired + 1);
 	}
 	op->from = room; /* stream_submit() copies */

@@ -27,8 +27,8 @@
 
 /* Of the driver that is made of threads: the next @function answers @result. */
 void mock_cuda_fail(const char *function, int result);
-/* How often was it called? NULL: count anew. */
-int mock_cuda_calls(const char *function);
+/* How often were those called whose names begin so? NULL: count anew. */
+int mock_cuda_calls(const char *begin);
 /* The caller's own contexts, and how many are current. */
 int mock_cuda_push(int nr);
 /* Of the stream that was made last. */
@@ -194,7 +194,8 @@ STEP(fail)
 	return drover_stream_run(STREAM, &kernel, NULL, 0, &access, 1, TICKET);
 }
 
-static drover_kernel_t add_kernel = { .run = add_run };
+static const drover_kernel_t add_kernel = { .run = add_run,
+					    .issue = add_issue };
 
 STEP(add)
 {
@@ -304,7 +305,6 @@ STEP_IS(calls, mock_cuda_calls((const char *)args[0]));
 STEP_IS(why, strstr(drover_stream_why(), (const char *)args[0]) ? 0 : -1);
 STEP_IS(since, SINCE(asked) * 1000 + SINCE(elided) * 100 +
 		       SINCE(deferred) * 10 + SINCE(waited));
-STEP_IS(submits, SINCE(operations));
 STEP_IS(host, SINCE(added_host));
 STEP_IS(device, SINCE(added_device));
 
@@ -384,12 +384,6 @@ static inline void script_start(const char *name, const char *text,
 			at++;
 		if (at && (!made || at < made))
 			script_create(*s);
-	}
-	/* Any stream may run them afterwards. */
-	if (one == DROVER_BACKEND_CUDA && !fill_kernel.function) {
-		MUST(drover_stream_load(script_any(), "", "fill",
-					&fill_kernel));
-		MUST(drover_stream_load(script_any(), "", "add", &add_kernel));
 	}
 }
 

@@ -9,7 +9,7 @@
  * pinned blocks, unless a test says that it does not; a fault of the device ends
  * all streams; asking what is done of a stream that captures spoils the capture;
  * while somebody captures, unsafe calls are refused to threads that are not
- * relaxed; more than 48 KiB of shared memory have to be asked for.
+ * relaxed; a launch has limits.
  *
  * Beside them, for tests: mock_cuda_*().
  */
@@ -85,7 +85,7 @@ bool is_unsafe(void);
 
 struct stream;
 
-/* It is what it has: a kernel, a call, a wait, a copy of rows, or bytes to set. */
+/* It is what it has: a kernel, a call, a wait, a copy, or bytes to set. */
 struct job {
 	struct job *next;
 	int (*kernel)(const void *args);
@@ -97,7 +97,7 @@ struct job {
 	void *to;
 	const void *from;
 	unsigned char byte;
-	size_t bytes, rows, to_pitch, from_pitch;
+	size_t bytes;
 };
 
 struct graph {

@@ -16,10 +16,7 @@ static void do_job(struct job *job)
 	else if (job->call)
 		job->call(job->arg);
 	else if (job->from)
-		for (size_t i = 0; i < job->rows; i++)
-			memcpy((char *)job->to + i * job->to_pitch,
-			       (const char *)job->from + i * job->from_pitch,
-			       job->bytes);
+		memcpy(job->to, job->from, job->bytes);
 	else if (job->to)
 		memset(job->to, job->byte, job->bytes);
 }
@@ -378,17 +375,6 @@ EXPORT int cuModuleGetFunction(void **function, void *module, const char *name)
 	return NOT_FOUND;
 }
 
-static unsigned int shared_most = 48 << 10; /* until more is asked for */
-
-EXPORT int cuFuncSetAttribute(void *function, int attribute, int value)
-{
-	WANT_CONTEXT();
-	if (!function || attribute != 8 || value < 0)
-		return INVALID_VALUE;
-	shared_most = value;
-	return SUCCESS;
-}
-
 EXPORT int cuLaunchKernel(void *function, unsigned int grid_x,
 			  unsigned int grid_y, unsigned int grid_z,
 			  unsigned int block_x, unsigned int block_y,
@@ -399,7 +385,8 @@ EXPORT int cuLaunchKernel(void *function, unsigned int grid_x,
 
 	WANT_CONTEXT();
 	if (!grid_x || !grid_y || !grid_z || !block_x || !block_y || !block_z ||
-	    shared > shared_most || params)
+	    block_x * block_y * block_z > 1024 || block_z > 64 ||
+	    shared > 48 << 10 || params)
 		return INVALID_VALUE;
 	if (extra) {
 		size_t bytes = *(size_t *)extra[3];
@@ -410,6 +397,18 @@ EXPORT int cuLaunchKernel(void *function, unsigned int grid_x,
 		memcpy(job.args, extra[1], bytes);
 	}
 	return add_job(s, &job);
+}
+
+EXPORT int mock_cuda_launch(const char *kernel, const void *args, size_t bytes,
+			    void *stream)
+{
+	void *extra[] = { (void *)1, (void *)args, (void *)2, &bytes, NULL };
+	void *function;
+	int result = cuModuleGetFunction(&function, NULL, kernel);
+
+	return result ? result :
+			cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream,
+				       NULL, extra);
 }
 
 EXPORT int cuLaunchHostFunc(struct stream *s, void (*call)(void *arg),
