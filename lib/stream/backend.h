@@ -10,10 +10,12 @@ struct deadline;
 struct op;
 struct stream;
 
+/* The program's own are given back to it, and are never the backend's to free. */
 enum memory {
 	MEMORY_DEVICE,
-	MEMORY_HOST,   /* host memory that the device reaches */
-	MEMORY_PINNED, /* the same, but the program's own */
+	MEMORY_DECLARED, /* the same, but the program's own */
+	MEMORY_HOST,	 /* host memory that the device reaches */
+	MEMORY_PINNED,	 /* the same, but the program's own */
 };
 
 /*

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The ranges of device memory and pinned memory, and the host memory for staged
- * copies.
+ * The ranges of device memory, the program's own among it, and pinned memory; and
+ * the host memory for staged copies.
  *
  * Memory that is not listed here counts as host memory. If it is the device's,
  * that costs a synchronization too many, and does no harm.
@@ -31,6 +31,11 @@ struct range *memory_range(const void *start, size_t bytes)
 	struct range **found = tfind(&part, &ranges, compare);
 
 	return found ? *found : NULL;
+}
+
+static bool is_device(const struct range *range)
+{
+	return range->kind == MEMORY_DEVICE || range->kind == MEMORY_DECLARED;
 }
 
 static bool lies_in(const struct range *range, const void *start, size_t bytes)
@@ -77,8 +82,7 @@ bool memory_is_device(const void *start, size_t bytes)
 {
 	struct range *range = memory_range(start, bytes);
 
-	return range && range->kind == MEMORY_DEVICE &&
-	       lies_in(range, start, bytes);
+	return range && is_device(range) && lies_in(range, start, bytes);
 }
 
 /* May @op of @s touch this device memory? 0 or EXDEV */
@@ -114,7 +118,7 @@ int memory_classify(const struct stream *s, struct op *op)
 		    op->kind == OP_SET && s->backend->cuda)
 			return stream_because(EXDEV, "%p is no memory to set",
 					      a->start);
-		if (range && range->kind != MEMORY_DEVICE)
+		if (range && !is_device(range))
 			range = NULL;
 		err = range ? check_reach(s, op, range) : 0;
 		if (err)

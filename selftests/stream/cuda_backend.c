@@ -103,6 +103,34 @@ STEP(take_back)
 	return native != script.attr.native;
 }
 
+/* arena: a to d are pieces of memory that the program has */
+STEP(arena)
+{
+	uint64_t address;
+	int err;
+
+	mock_cuda_push(1);
+	err = cuMemAlloc_v2(&address, 4 * BYTES);
+	mock_cuda_push(-1);
+	for (int i = 0; i < 4; i++)
+		script.memory['a' + i] =
+			(unsigned char *)(uintptr_t)address + i * BYTES;
+	return err;
+}
+
+STEP(arena_goes)
+{
+	uint64_t address = (uintptr_t)script.memory['a'];
+	int err;
+
+	for (int i = 0; i < 4; i++)
+		script.memory['a' + i] = NULL;
+	mock_cuda_push(1);
+	err = cuMemFree_v2(address);
+	mock_cuda_push(-1);
+	return err;
+}
+
 /* large BYTE: staged there, and the source is free */
 STEP(large)
 {
@@ -200,6 +228,8 @@ STEP(finished)
 	return drover_ticket_done(ticket);
 }
 
+STEP_IS(declare_arena,
+	drover_stream_declare(STREAM, script.memory['a'], 4 * BYTES));
 STEP_DO(reset, mock_cuda_reset());
 STEP_DO(early, mock_cuda_pageable_early(args[0]));
 STEP_DO(elsewhere, mock_cuda_capture_elsewhere(args[0]));
@@ -228,6 +258,9 @@ STEP_IS(alloc_large,
 
 #define STAGE "set h 3; staged s a h; sync s; "
 #define TOKEN STAGE STAGE STAGE STAGE "add s b a; copy s i b; "
+#define TOKENS                                          \
+	"fill s b 0; count; mark s; " TOKEN TOKEN TOKEN \
+	"is i 9; since s = 13200; "
 /* The next operation would make a mark, and then who waits. */
 #define UNMADE "refuse 'cuEventCreate 2; fill s a 1; refuse 'cuEventCreate 2; "
 #define UNRECORDED \
@@ -267,9 +300,13 @@ static const struct scenario scenarios[] = {
 			      "add s b a; copy s i b; is i 8;" },
 	/* The decode loop: synchronizations asked for, and none of them made. */
 	{ "cuda: elision",
-	  "count; mark s; "
-	  "fill s b 0; " TOKEN TOKEN TOKEN "is i 9; since s = 13200; "
+	  "fill s a 0; drain s; " TOKENS "calls 'cu = 108; "
 	  "calls 'cuStreamSynchronize = 3; calls 'cuEventRecord = 0;" },
+	/* The same number of calls, in memory of the program's. */
+	{ "cuda: elision in memory that is declared",
+	  "arena; declare_arena s; declare s b = EINVAL; fill s a 0; drain s; " TOKENS
+	  "calls 'cu = 108; undeclare s a; mark s; gate x s; "
+	  "staged s a h; later x; sync s; waited x; since s = 1001; arena_goes;" },
 	/* What is behind it is not waited for: it cannot be done. */
 	{ "cuda: a ticket",
 	  "gate x s; fill s a 1 @1; gate y s; "

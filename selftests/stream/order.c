@@ -100,6 +100,18 @@ static const struct scenario scenarios[] = {
 	  "mark s; gate x s; staged s a h; sync s; staged s b h; sync s; "
 	  "staged s c h; sync s; since s = 3300; fill s d 5; sync s; "
 	  "since s = 4400; open x; drain s;" },
+	{ "the program's memory, declared the device's",
+	  "declare s j; declare s j = EINVAL; mark s; gate x s; staged s j h; "
+	  "sync s; add s a j; sync s; since s = 2200; open x; gate y s j; "
+	  "later y; undeclare s j; waited y; is j 106; undeclare s j = EINVAL; "
+	  "declare s 1 = EINVAL;" },
+	{ "the host asks for an event, and waits for it",
+	  "gate x s; fill s a 1; record s e; gate y s; passed e = EINPROGRESS; "
+	  "open x; event e; passed e = 0; passed f = 0; passed o = EBADF; "
+	  "open y; destroy s; passed e = EBADF;" },
+	{ "cuda: the host asks for an event, and waits for it",
+	  "gate x s; fill s a 1; record s e; gate y s; passed e = EINPROGRESS; "
+	  "later x; event e; waited x; passed e = 0; open y;" },
 	/* The gate writes the source, so the copy comes late anywhere. */
 	{ "a copy to the host",
 	  "gate x s a; later x; borrow s i a; sync s; waited x; is i 106;" },

@@ -49,6 +49,8 @@ int cuStreamSynchronize(void *stream);
 int cuStreamBeginCapture_v2(void *stream, int mode);
 int cuStreamEndCapture(void *stream, void **graph);
 int cuLaunchHostFunc(void *stream, void (*call)(void *arg), void *arg);
+int cuMemAlloc_v2(uint64_t *address, size_t bytes);
+int cuMemFree_v2(uint64_t address);
 int cuMemsetD8Async(uint64_t to, unsigned char byte, size_t bytes,
 		    void *stream);
 
@@ -289,11 +291,16 @@ STEP_IS(borrow, drover_stream_copy_borrowed(STREAM, TO, FROM, BYTES, TICKET));
 STEP_IS(record, drover_stream_record(STREAM, &script.events[args[1]]));
 STEP_IS(wait, drover_stream_wait_event(STREAM, &script.events[args[1]]));
 STEP_IS(pin, drover_stream_pin(STREAM, TO, BYTES));
+STEP_IS(declare, drover_stream_declare(STREAM, TO, BYTES));
+STEP_IS(undeclare, drover_stream_free(STREAM, TO));
 STEP_IS(sync, drover_stream_synchronize(STREAM));
 STEP_IS(drain, drover_stream_drain(STREAM));
 STEP_IS(ticket,
 	drover_ticket_wait(&script.tickets[args[0]], CLOCK_MONOTONIC, NULL));
 STEP_IS(done, drover_ticket_done(&script.tickets[args[0]]));
+STEP_IS(event,
+	drover_ticket_wait(&script.events[args[0]], CLOCK_MONOTONIC, NULL));
+STEP_IS(passed, drover_ticket_done(&script.events[args[0]]));
 STEP_IS(capture, drover_stream_capture(STREAM));
 STEP_IS(end, drover_stream_capture_end(STREAM, &script.graphs[args[1]]));
 STEP_IS(replay, drover_graph_replay(STREAM, script.graphs[args[1]], TICKET));

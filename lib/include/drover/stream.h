@@ -17,7 +17,8 @@
  *    done, with its error, and nothing hangs. So are operations of other streams
  *    that are ordered behind one of these.
  *
- * Device memory is what drover_stream_alloc() gave. CUDA copies reach that of all
+ * Device memory is what drover_stream_alloc() gave, and what of the program's memory
+ * drover_stream_declare() was told is the device's. CUDA copies reach that of all
  * devices, sets that of their own one. All other memory is host
  * memory. Device memory is touched by operations of streams and by nobody else;
  * whoever has to do otherwise calls drover_stream_drain() first.
@@ -255,9 +256,22 @@ int drover_stream_alloc_host(drover_stream_t *stream, size_t bytes,
 int drover_stream_pin(drover_stream_t *stream, void *memory, size_t bytes);
 
 /**
+ * drover_stream_declare() - device memory that the program has
+ * @stream: a stream of the backend, and on CUDA the device, whose memory it is
+ * @memory: from cudaMalloc(), or an address range that is or will be mapped
+ *
+ * So it is device memory like that of drover_stream_alloc(), until
+ * drover_stream_free() has given it back to the program: order elides there as well.
+ * One call may declare all that an allocator is going to give out pieces of. An
+ * operation whose access is not within one range counts as one of host memory.
+ * Return: 0; EINVAL for no bytes, or if a part of it is known already; ENOMEM.
+ */
+int drover_stream_declare(drover_stream_t *stream, void *memory, size_t bytes);
+
+/**
  * drover_stream_free() - give memory back
  * @stream: a stream of the same backend
- * @memory: from drover_stream_alloc(), _alloc_host() or _pin(), or NULL
+ * @memory: from drover_stream_alloc(), _alloc_host(), _pin() or _declare(), or NULL
  *
  * Blocks until no operation of any stream touches it.
  *
