@@ -65,11 +65,23 @@ STEP(idle)
 	return err;
 }
 
-/* lend: the next one is made of a CUstream of the program's */
+/* raw_legacy MEMORY BYTE: the same in the legacy stream */
+STEP(raw_legacy)
+{
+	uintptr_t to = (uintptr_t)script_memory(args[0]);
+	int err;
+
+	mock_cuda_push(1);
+	err = cuMemsetD8Async(to, args[1], BYTES, NULL);
+	mock_cuda_push(-1);
+	return err;
+}
+
+/* lend FLAGS: the next one is made of a CUstream of the program's */
 STEP(lend)
 {
 	mock_cuda_push(1);
-	return cuStreamCreateWithPriority(&script.attr.native, 1, 0);
+	return cuStreamCreateWithPriority(&script.attr.native, args[0], 0);
 }
 
 /* default_stream NR: by the names that the driver has for them */
@@ -230,6 +242,26 @@ STEP(finished)
 
 STEP_IS(declare_arena,
 	drover_stream_declare(STREAM, script.memory['a'], 4 * BYTES));
+static int issue_too_large(void *stream, const void *args)
+{
+	void *function;
+
+	if (cuModuleGetFunction(&function, NULL, "fill"))
+		return EINVAL;
+	return cuLaunchKernel(function, 1, 1, 1, 32, 64, 1, 0, stream, NULL,
+			      NULL) ?
+		       EIO :
+		       0;
+}
+
+STEP(too_large)
+{
+	const drover_kernel_t kernel = { .issue = issue_too_large };
+	drover_access_t writes = { TO, BYTES, DROVER_WRITE };
+
+	return drover_stream_run(STREAM, &kernel, NULL, 0, &writes, 1, NULL);
+}
+
 STEP_DO(reset, mock_cuda_reset());
 STEP_DO(early, mock_cuda_pageable_early(args[0]));
 STEP_DO(elsewhere, mock_cuda_capture_elsewhere(args[0]));
@@ -294,8 +326,8 @@ static const struct scenario scenarios[] = {
 	  "why 'CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED; "
 	  "refuse 'cuMemHostRegister_v2 800; pin s h = EPERM; "
 	  "refuse 'cuMemHostRegister_v2 801; pin s h = ENOTSUP; "
-	  "refuse 'cuMemHostRegister_v2 719; pin s h = EIO; "
-	  "why 'CUDA_ERROR_LAUNCH_FAILED; pin s h; unpin s h;" },
+	  "pin s h; unpin s h; refuse 'cuMemHostRegister_v2 719; pin s h = EIO; "
+	  "why 'CUDA_ERROR_LAUNCH_FAILED;" },
 	{ "cuda: operations", "set h 3; staged s a h; set h 4; fill s b 5; "
 			      "add s b a; copy s i b; is i 8;" },
 	/* The decode loop: synchronizations asked for, and none of them made. */
@@ -411,7 +443,7 @@ static const struct scenario scenarios[] = {
 	  "fill s a 3; gate x s; copies; record t e; fill t i 1; record s e; "
 	  "open x; copied; is h 3;" },
 	{ "cuda: a borrowed stream",
-	  "lend; create s; native s; fill s a 1; fill s b 1; gate x t; "
+	  "lend 1; create s; native s; fill s a 1; fill s b 1; gate x t; "
 	  "add t b a; foreign s a 7; add t b a; open x; copy t h b; is h 9; "
 	  "fill t a 1; fill t b 1; gate x s; add s b a; foreign t a 7; "
 	  "add s b a; open x; copy s h b; is h 9; fill s a 0; capture s; "
@@ -421,7 +453,7 @@ static const struct scenario scenarios[] = {
 	  "destroy s; calls 'cuStreamDestroy_v2 = 0; take_back;" },
 	/* It cannot be asked; once the capture has ended, it can. */
 	{ "cuda: a borrowed stream that captures is no timeout",
-	  "lend; create s; fill s a 5; drain s; fill s a 6 @1; "
+	  "lend 1; create s; fill s a 5; drain s; fill s a 6 @1; "
 	  "program_captures; ticket 1 = EBUSY; why '(900); "
 	  "drain s = EBUSY; destroy s = EBUSY; program_captured; drain s; "
 	  "copy s h a; is h 6; destroy s; take_back = 1;" },
@@ -431,11 +463,25 @@ static const struct scenario scenarios[] = {
 	  "done 1 = EINPROGRESS; is i 0; later x; sync s; waited x; is i 3; "
 	  "gate y s; set h 4; staged s a h; set h 5; later y; copy s i a; "
 	  "waited y; is i 4; early 0;" },
-	{ "cuda: a fault ends all streams, also those that did nothing wrong",
+	/* What is left of the context is good for nothing; another device is. */
+	{ "cuda: a fault ends all streams of a context",
+	  "on 1; create u; on 0; alloc u c; alloc s a; "
 	  "gate x t; fill t b 1 @1; refuse 'cuLaunchKernel 719; "
 	  "fill s a 1 = EIO; drain t = EIO; ticket 1 = EIO; "
-	  "open x; destroy s = EIO; "
-	  "destroy t = EIO; destroy t = EBADF;" },
+	  "try_alloc s = EIO; try_create = EIO; why 'CUDA_ERROR_LAUNCH_FAILED; "
+	  "open x; destroy s = EIO; destroy t = EIO; destroy t = EBADF; "
+	  "put u c 5; copy u h c; is h 5; reset; try_create;" },
+	{ "cuda: a kernel that touches host memory, pinned and not",
+	  "fill s p 4; sync s; is p 4; fill t b 1; drain t; fill s h 4 @1; "
+	  "ticket 1 = EIO; why 'CUDA_ERROR_ILLEGAL_ADDRESS; drain s = EIO; "
+	  "fill t b 1 = EIO; drain t = EIO; destroy s = EIO;" },
+	{ "cuda: a launch that is too large is that of one stream",
+	  "too_large s a = EIO; drain s = EIO; fill t b 3; copy t h b; is h 3;" },
+	/* It comes behind all that is in the blocking stream, and in front. */
+	{ "cuda: the program's legacy stream, beside one that it lends",
+	  "lend 0; create s; native s; fill s a 1; gate x s; fill s a 3; "
+	  "raw_legacy a 5; add s a a; open x; copy s h a; is h 10; destroy s; "
+	  "take_back;" },
 	/* Streams end, and their slots, ranges and pins are free. */
 	{ "cuda: a device that is reset",
 	  "pin s h; gate x s; fill s a 1 @1; record s e; reset; "

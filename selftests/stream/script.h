@@ -37,6 +37,8 @@ int mock_cuda_priority(void);
 void mock_cuda_late(bool are);
 /* Copies from and to pageable memory do not wait, which they may and may not. */
 void mock_cuda_pageable_early(bool is);
+/* Has a device had a fault, so that its context is good for nothing? */
+bool mock_cuda_faulted(void);
 /* The program resets its devices: contexts, memory and streams are gone. */
 void mock_cuda_reset(void);
 /* Some thread of the program's captures, and wants no calls. */
@@ -49,6 +51,12 @@ int cuStreamSynchronize(void *stream);
 int cuStreamBeginCapture_v2(void *stream, int mode);
 int cuStreamEndCapture(void *stream, void **graph);
 int cuLaunchHostFunc(void *stream, void (*call)(void *arg), void *arg);
+int cuModuleGetFunction(void **function, void *module, const char *name);
+int cuLaunchKernel(void *function, unsigned int grid_x, unsigned int grid_y,
+		   unsigned int grid_z, unsigned int block_x,
+		   unsigned int block_y, unsigned int block_z,
+		   unsigned int shared, void *stream, void **params,
+		   void **extra);
 int cuMemAlloc_v2(uint64_t *address, size_t bytes);
 int cuMemFree_v2(uint64_t address);
 int cuMemsetD8Async(uint64_t to, unsigned char byte, size_t bytes,
@@ -396,6 +404,8 @@ static inline void script_start(const char *name, const char *text,
 
 static inline void script_end(void)
 {
+	if (mock_cuda_faulted())
+		mock_cuda_reset();
 	for (const char *m = "abcdp"; *m; m++)
 		if (script.memory[(int)*m])
 			drover_stream_free(script_any(),

@@ -57,8 +57,8 @@ int enter(const char *function)
 		to_fail.result = SUCCESS;
 	}
 	/* A fault of the device is not that of one call, or one stream. */
-	if (result == LAUNCH_FAILED)
-		fail_streams(result);
+	if (result == LAUNCH_FAILED && current_context())
+		poison(current_context(), result);
 	return result;
 }
 
@@ -184,10 +184,11 @@ EXPORT int cuMemHostUnregister(void *memory)
 	return release(memory, true);
 }
 
-/* 1: the context's own that waits for all others, 2: the calling thread's */
-static bool is_default(const struct stream *s)
+bool is_reached(const void *start, size_t bytes)
 {
-	return (uintptr_t)s <= 2;
+	const struct allocation *a = find(start);
+
+	return a && (unsigned char *)start + bytes <= a->start + a->bytes;
 }
 
 static bool pageable_returns_early;
@@ -217,7 +218,7 @@ EXPORT int cuMemcpyAsync(uint64_t to, uint64_t from, size_t bytes,
 			   .from = (void *)(uintptr_t)from,
 			   .bytes = bytes };
 
-	WANT_CONTEXT();
+	WANT_SOUND();
 	return add_copy(s, &job);
 }
 
@@ -229,21 +230,26 @@ EXPORT int cuMemsetD8Async(uint64_t to, unsigned char byte, size_t bytes,
 			   .bytes = bytes };
 	const struct allocation *a;
 
-	WANT_CONTEXT();
+	WANT_SOUND();
 	a = find(job.to);
-	return a && !a->registered ? add_job(s, &job) : INVALID_VALUE;
+	return a && !a->registered ? add_job(stream_of(s), &job) :
+				     INVALID_VALUE;
 }
 
 /* ---- contexts: each device has one ---- */
 
 static char contexts[2];
 static bool lost[2];
+static int faults[2];
 static _Thread_local char *pushed[8];
 static _Thread_local int nr_pushed;
 
 EXPORT int cuDevicePrimaryCtxRetain(void **context, int device)
 {
 	CALLED();
+	/* Another one, by the same name. */
+	if (lost[device])
+		faults[device] = SUCCESS;
 	lost[device] = false;
 	*context = &contexts[device];
 	return SUCCESS;
@@ -252,7 +258,8 @@ EXPORT int cuDevicePrimaryCtxRetain(void **context, int device)
 EXPORT int cuStreamGetCtx(struct stream *s, void **context)
 {
 	WANT_CONTEXT();
-	*context = is_default(s) ? current_context() : s->context;
+	/* The names 0 to 2 are of default streams. */
+	*context = (uintptr_t)s <= 2 ? current_context() : s->context;
 	return SUCCESS;
 }
 
@@ -274,11 +281,29 @@ EXPORT int cuCtxPopCurrent_v2(void **context)
 	return SUCCESS;
 }
 
+int fault_of(const char *context)
+{
+	return faults[context - contexts];
+}
+
+void poison(const char *context, int result)
+{
+	faults[context - contexts] = result;
+	fail_streams(context, result);
+}
+
+/* Whether some context is good for nothing. */
+EXPORT bool mock_cuda_faulted(void)
+{
+	return faults[0] || faults[1];
+}
+
 /* As cuDevicePrimaryCtxReset() does, with all devices: nothing of them is left. */
 EXPORT void mock_cuda_reset(void)
 {
 	pthread_mutex_lock(&lock);
-	fail_streams(CONTEXT_IS_DESTROYED);
+	fail_streams(&contexts[0], CONTEXT_IS_DESTROYED);
+	fail_streams(&contexts[1], CONTEXT_IS_DESTROYED);
 	while (allocations)
 		release(allocations->start, allocations->registered);
 	lost[0] = lost[1] = true;
