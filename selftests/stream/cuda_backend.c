@@ -207,6 +207,23 @@ STEP(timed)
 	return !in_time;
 }
 
+static void *open_once_waited(void *gate)
+{
+	wait_until(mock_cuda_calls("cuStreamSynchronize"), "it does not wait");
+	sem_post(gate);
+	return NULL;
+}
+
+/* Open it when this thread waits for a stream, and not for a lock of the mock's. */
+STEP(once_waited)
+{
+	struct gate *gate = &script.gates[args[0]];
+
+	mock_cuda_calls(NULL);
+	gate->opener = thread_of(open_once_waited, &gate->opened);
+	return 0;
+}
+
 static void *wait_for_ticket(void *arg)
 {
 	in_time = script_say("ticket 1");
@@ -363,7 +380,7 @@ static const struct scenario scenarios[] = {
 	  "fill s a 2 = EIO; why 'issue; " BROKEN },
 	/* Or it would be done before it is waited for. */
 	{ "cuda: a wait fails",
-	  "fill s a 1 @1; drain s; gate x s; later x; "
+	  "fill s a 1 @1; drain s; gate x s; once_waited x; "
 	  "refuse 'cuStreamSynchronize 719; staged s a h; fill s a 2; "
 	  "drain s = EIO; waited x; sync s = EIO; fill s a 1 = EIO; "
 	  "done 1 = 0; destroy s = EIO;" },

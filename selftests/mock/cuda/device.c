@@ -133,6 +133,8 @@ static int release(void *start, bool registered)
 {
 	struct allocation **at = &allocations, *a;
 
+	/* Also what a stream had begun before it failed. */
+	await_touches();
 	while ((a = *at) && a->start != start)
 		at = &a->next;
 	if (!a || a->registered != registered)

@@ -133,6 +133,7 @@ struct stream {
 	uint64_t nr_added, nr_done;
 	int failed;
 	bool destroyed;
+	bool touches;  /* memory, just now */
 	bool blocking; /* waits for the legacy stream, and it for this one */
 	char *context;
 };
@@ -142,5 +143,7 @@ int add_job(struct stream *s, const struct job *job);
 void fail_streams(const char *context, int result);
 /* A stream, or the legacy one of the current context for its names. */
 struct stream *stream_of(struct stream *s);
+/* Until no stream touches memory. */
+void await_touches(void);
 /* Until all is done that is queued. */
 void await_jobs(const struct stream *s);

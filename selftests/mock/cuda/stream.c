@@ -33,9 +33,11 @@ static void begin_job(struct stream *s, struct job *job)
 	if (job->kernel && !job->kernel->may_run(job->args)) {
 		poison(s->context, ILLEGAL_ADDRESS);
 	} else {
+		s->touches = !job->call;
 		pthread_mutex_unlock(&lock);
 		do_job(job);
 		pthread_mutex_lock(&lock);
+		s->touches = false;
 	}
 	free(job);
 }
@@ -122,6 +124,19 @@ void fail_streams(const char *context, int result)
 		s->jobs.end = &s->jobs.first;
 	}
 	pthread_cond_broadcast(&changed);
+}
+
+void await_touches(void)
+{
+	struct stream *s = all_streams;
+
+	while (s)
+		if (s->touches) {
+			pthread_cond_wait(&changed, &lock);
+			s = all_streams;
+		} else {
+			s = s->older;
+		}
 }
 
 void await_jobs(const struct stream *s)
