@@ -63,9 +63,10 @@ int mock_cuda_launch(const char *kernel, const void *args, size_t bytes,
 
 static inline int fill_issue(void *stream, const void *args)
 {
-	return mock_cuda_launch("fill", args, sizeof(struct fill), stream) ?
-		       EIO :
-		       0;
+	/* Without what the structure ends in. */
+	size_t bytes = offsetof(struct fill, byte) + sizeof(int);
+
+	return mock_cuda_launch("fill", args, bytes, stream) ? EIO : 0;
 }
 
 static const drover_kernel_t fill_kernel = { .run = fill_run,

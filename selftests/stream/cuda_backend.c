@@ -2,146 +2,14 @@
 /*
  * The CUDA backend, against a driver made of threads, which is strict: copies to
  * memory that is not pinned block, contexts are a thread's own, captures forbid
- * calls. And a program that uses the driver itself.
+ * calls; and which refuses, is late, counts its calls and loses devices as it is
+ * told. What needs no such driver is in on_device.c.
  */
-#include "script.h"
+#include "foreign.h"
 
 #define LARGE (4 << 20)
 
 static unsigned char large[LARGE];
-static atomic_int tid;
-static int nr_issued;
-static void *native;
-
-/* ---- what a library does that is given a CUstream ---- */
-
-struct foreign {
-	void *to;
-	int byte, err;
-};
-
-static int foreign_issue(void *stream, const void *args)
-{
-	const struct foreign *f = args;
-
-	nr_issued++;
-	if (f->err)
-		return f->err;
-	return cuMemsetD8Async((uintptr_t)f->to, f->byte, BYTES, stream) ? EIO :
-									   0;
-}
-
-/* Of @args a stream, memory, and what to set it to. */
-static int foreign(const long *args, int err)
-{
-	const drover_kernel_t kernel = { .issue = foreign_issue };
-	struct foreign f = { TO, args[2], err };
-	drover_access_t writes = { f.to, BYTES, DROVER_WRITE };
-
-	return drover_stream_run(STREAM, &kernel, &f, sizeof(f), &writes, 1,
-				 NULL);
-}
-
-/* raw MEMORY BYTE: into the one that was handed out, knowing nothing of us */
-STEP(raw)
-{
-	uintptr_t to = (uintptr_t)script_memory(args[0]);
-	int err;
-
-	mock_cuda_push(1);
-	err = cuMemsetD8Async(to, args[1], BYTES, native);
-	mock_cuda_push(-1);
-	return err;
-}
-
-/* idle: the program has waited for all of it by the driver */
-STEP(idle)
-{
-	int err;
-
-	mock_cuda_push(1);
-	err = cuStreamSynchronize(native);
-	mock_cuda_push(-1);
-	return err;
-}
-
-/* raw_legacy MEMORY BYTE: the same in the legacy stream */
-STEP(raw_legacy)
-{
-	uintptr_t to = (uintptr_t)script_memory(args[0]);
-	int err;
-
-	mock_cuda_push(1);
-	err = cuMemsetD8Async(to, args[1], BYTES, NULL);
-	mock_cuda_push(-1);
-	return err;
-}
-
-/* lend FLAGS: the next one is made of a CUstream of the program's */
-STEP(lend)
-{
-	mock_cuda_push(1);
-	return cuStreamCreateWithPriority(&script.attr.native, args[0], 0);
-}
-
-/* default_stream NR: by the names that the driver has for them */
-STEP(default_stream)
-{
-	const drover_streamattr_t named = { .backend = DROVER_BACKEND_CUDA,
-					    .native = (void *)args[0] };
-	drover_stream_t stream;
-
-	return drover_stream_create(&stream, &named);
-}
-
-/* The program captures what it puts itself into the stream that it has lent. */
-STEP(program_captures)
-{
-	return cuStreamBeginCapture_v2(script.attr.native, 1);
-}
-
-STEP(program_captured)
-{
-	void *graph;
-
-	cuStreamEndCapture(script.attr.native, &graph);
-	return 0;
-}
-
-STEP(take_back)
-{
-	cuStreamDestroy_v2(script.attr.native);
-	mock_cuda_push(-1);
-	return native != script.attr.native;
-}
-
-/* arena: a to d are pieces of memory that the program has */
-STEP(arena)
-{
-	uint64_t address;
-	int err;
-
-	mock_cuda_push(1);
-	err = cuMemAlloc_v2(&address, 4 * BYTES);
-	mock_cuda_push(-1);
-	for (int i = 0; i < 4; i++)
-		script.memory['a' + i] =
-			(unsigned char *)(uintptr_t)address + i * BYTES;
-	return err;
-}
-
-STEP(arena_goes)
-{
-	uint64_t address = (uintptr_t)script.memory['a'];
-	int err;
-
-	for (int i = 0; i < 4; i++)
-		script.memory['a' + i] = NULL;
-	mock_cuda_push(1);
-	err = cuMemFree_v2(address);
-	mock_cuda_push(-1);
-	return err;
-}
 
 /* large BYTE: staged there, and the source is free */
 STEP(large)
@@ -165,24 +33,6 @@ STEP_DO(on, script.attr.device = args[0]);
 
 static pthread_t reader;
 static bool in_time;
-
-static void *read_back(void *arg)
-{
-	tid = blocked_gettid();
-	script_say("copy s h a;");
-	return arg;
-}
-
-/* Another thread's copy, which blocks; then "copied" */
-STEP(copies)
-{
-	tid = 0;
-	reader = thread_of(read_back, NULL);
-	asleep_on(&tid, NULL);
-	return 0;
-}
-
-STEP_DO(copied, joined(reader));
 
 static void *wait_in_time(void *arg)
 {
@@ -257,8 +107,6 @@ STEP(finished)
 	return drover_ticket_done(ticket);
 }
 
-STEP_IS(declare_arena,
-	drover_stream_declare(STREAM, script.memory['a'], 4 * BYTES));
 static int issue_too_large(void *stream, const void *args)
 {
 	void *function;
@@ -282,21 +130,11 @@ STEP(too_large)
 STEP_DO(reset, mock_cuda_reset());
 STEP_DO(early, mock_cuda_pageable_early(args[0]));
 STEP_DO(elsewhere, mock_cuda_capture_elsewhere(args[0]));
-STEP_IS(unpin, drover_stream_free(STREAM, TO));
-STEP_IS(foreign, foreign(args, 0));
-STEP_IS(foreign_fails, foreign(args, ENOSPC));
-STEP_IS(issued, nr_issued);
-STEP_IS(native, drover_stream_native(STREAM, &native));
 STEP_IS(push, mock_cuda_push(args[0]));
-STEP_IS(depth, (script.attr.depth = args[0]) == 0);
 STEP_IS(priority, (script.attr.priority = args[0]) == 0);
 STEP_IS(priority_was, mock_cuda_priority());
 STEP_IS(alloc_large,
 	drover_stream_alloc(STREAM, LARGE, (void **)&script.memory[args[1]]));
-
-#define GATES_FULL                                         \
-	"fill s a 1; fill s a 1; fill s a 1; fill s a 1; " \
-	"fill s a 1; fill s a 1; fill s a 1; "
 
 /* A ring of as many marks, while another thread still waits for one of before. */
 #define MARK "fill s a 1 @2; until 2 0 = ETIMEDOUT; "
@@ -314,7 +152,6 @@ STEP_IS(alloc_large,
 #define UNMADE "refuse 'cuEventCreate 2; fill s a 1; refuse 'cuEventCreate 2; "
 #define UNRECORDED \
 	"refuse 'cuEventRecord 2; fill s a 1; refuse 'cuEventRecord 2; "
-#define ROUND "borrow s b a; add t b b; staged s a b; "
 /* A driver that refuses an operation, or loses one. */
 #define BROKEN "sync s = EIO; fill s a 1 = EIO; done 1 = 0; destroy s = EIO;"
 
@@ -345,22 +182,15 @@ static const struct scenario scenarios[] = {
 	  "refuse 'cuMemHostRegister_v2 801; pin s h = ENOTSUP; "
 	  "pin s h; unpin s h; refuse 'cuMemHostRegister_v2 719; pin s h = EIO; "
 	  "why 'CUDA_ERROR_LAUNCH_FAILED;" },
-	{ "cuda: operations", "set h 3; staged s a h; set h 4; fill s b 5; "
-			      "add s b a; copy s i b; is i 8;" },
 	/* The decode loop: synchronizations asked for, and none of them made. */
 	{ "cuda: elision",
-	  "fill s a 0; drain s; " TOKENS "calls 'cu = 108; "
+	  "fill s a 0; drain s; " TOKENS "calls 'cu = 105; "
 	  "calls 'cuStreamSynchronize = 3; calls 'cuEventRecord = 0;" },
 	/* The same number of calls, in memory of the program's. */
 	{ "cuda: elision in memory that is declared",
 	  "arena; declare_arena s; declare s b = EINVAL; fill s a 0; drain s; " TOKENS
-	  "calls 'cu = 108; undeclare s a; mark s; gate x s; "
+	  "calls 'cu = 105; undeclare s a; mark s; gate x s; "
 	  "staged s a h; later x; sync s; waited x; since s = 1001; arena_goes;" },
-	/* What is behind it is not waited for: it cannot be done. */
-	{ "cuda: a ticket",
-	  "gate x s; fill s a 1 @1; gate y s; "
-	  "done 1 = EINPROGRESS; until 1 0 = ETIMEDOUT; "
-	  "until 1 1 = ETIMEDOUT; open x; ticket 1 = 0; open y;" },
 	/* The device waits once for each change of hands, the host does not. */
 	{ "cuda: two streams",
 	  "count; mark t; gate x s; fill s a 1; fill t b 2; "
@@ -393,18 +223,6 @@ static const struct scenario scenarios[] = {
 	  "called = 2; waited y; calls 'cuEventSynchronize = 0; "
 	  "calls 'cuStreamSynchronize = 2; fill t b 1; gate z s; fill s a 1; "
 	  "refuse 'cuEventRecord 2; add t b a = EIO; open z; destroy t = EIO;" },
-	{ "cuda: a host call fails",
-	  "deny s @1; ticket 1 = ENOSPC; destroy s = ENOSPC;" },
-	{ "cuda: memory outlives the last stream, and so do graphs",
-	  "fill s a 7; capture s; add s a a; end s g; destroy s; create s; "
-	  "copy s i a; is i 7; replay s g = 0; drop g; copy s i a; is i 14;" },
-	{ "cuda: copies from and to pinned memory block nobody",
-	  "set p 4; gate x s; borrow s a p; add s a a; borrow s p a @1; "
-	  "done 1 = EINPROGRESS; later x; sync s; waited x; is p 8;" },
-	{ "cuda+cpu: copies into each other",
-	  "alloc t b; fill s a 1; " ROUND ROUND ROUND "fill s a 1; " ROUND ROUND
-	  "copy s i a; is i 4; copy t i a = EXDEV; record s e; wait t e; "
-	  "record t e; wait s e = 0;" },
 	{ "cuda: a context that is not to be had, and the caller's own",
 	  "put s a 1; push 2 = 2; refuse 'cuCtxPushCurrent_v2 201; "
 	  "fill s a 1 = EIO; push -2 = 0; destroy s = EIO;" },
@@ -415,11 +233,6 @@ static const struct scenario scenarios[] = {
 	  "alloc_large s a; gate x s; cuda: count; later x; large s a 3; waited x; "
 	  "cuda: calls 'cuMemHostAlloc = 0; large_is s a 3; "
 	  "capture s; large s a 5; end s g; replay s g; large_is s a 5; drop g;" },
-	/* The oldest have to be done, and not all. */
-	{ "cuda: a ring that is full",
-	  "depth 16 = 0; create s; gate x s; " GATES_FULL
-	  "gate y s; " GATES_FULL
-	  "later x; fill s a 9; waited x; open y; drain s;" },
 	{ "cuda: a mark that somebody waits for is not another's",
 	  "depth 16 = 0; create s; " MARKS MARKS MARKS MARKS MARKS },
 	/* Its mark is not in the way of others, and of what is behind all marks. */
@@ -450,25 +263,10 @@ static const struct scenario scenarios[] = {
 	  "borrow t b a; copy t h b; is h 2; "
 	  "borrow s b a; capture t; put t a 3 = EXDEV; borrow t b a; end t g; "
 	  "replay t g; copy s h b; is h 2; drop g; destroy s; destroy t;" },
-	{ "cuda: the program's memory is pinned, and read back meanwhile",
-	  "fill s a 3; pin s h; pin s h = EINVAL; put s h 5 = EXDEV; "
-	  "gate x s; borrow s h a @1; done 1 = EINPROGRESS; later x; ticket 1; "
-	  "waited x; is h 3; unpin s h; unpin s h = EINVAL; pin s h; "
-	  "unpin s h;" },
-	/* What waits for the copy would hang: only then is the gate opened. */
-	{ "cuda+cpu: a copy blocks who called it, and nobody else",
-	  "fill s a 3; gate x s; copies; record t e; fill t i 1; record s e; "
-	  "open x; copied; is h 3;" },
-	{ "cuda: a borrowed stream",
-	  "lend 1; create s; native s; fill s a 1; fill s b 1; gate x t; "
-	  "add t b a; foreign s a 7; add t b a; open x; copy t h b; is h 9; "
-	  "fill t a 1; fill t b 1; gate x s; add s b a; foreign t a 7; "
-	  "add s b a; open x; copy s h b; is h 9; fill s a 0; capture s; "
-	  "foreign s a 3; add s a a; end s g; issued = 3; replay s g; "
-	  "fill s a 9; replay s g; copy s h a; is h 6; issued = 3; drop g; "
-	  "count; put s p 5; sync s; is p 5; free s p; put s h 5 = EXDEV; "
-	  "destroy s; calls 'cuStreamDestroy_v2 = 0; take_back;" },
 	/* It cannot be asked; once the capture has ended, it can. */
+	{ "cuda: a borrowed stream is not destroyed",
+	  "lend 1; create s; native s; count; destroy s; "
+	  "calls 'cuStreamDestroy_v2 = 0; take_back;" },
 	{ "cuda: a borrowed stream that captures is no timeout",
 	  "lend 1; create s; fill s a 5; drain s; fill s a 6 @1; "
 	  "program_captures; ticket 1 = EBUSY; why '(900); "
@@ -494,11 +292,6 @@ static const struct scenario scenarios[] = {
 	  "fill t b 1 = EIO; drain t = EIO; destroy s = EIO;" },
 	{ "cuda: a launch that is too large is that of one stream",
 	  "too_large s a = EIO; drain s = EIO; fill t b 3; copy t h b; is h 3;" },
-	/* It comes behind all that is in the blocking stream, and in front. */
-	{ "cuda: the program's legacy stream, beside one that it lends",
-	  "lend 0; create s; native s; fill s a 1; gate x s; fill s a 3; "
-	  "raw_legacy a 5; add s a a; open x; copy s h a; is h 10; destroy s; "
-	  "take_back;" },
 	/* Streams end, and their slots, ranges and pins are free. */
 	{ "cuda: a device that is reset",
 	  "pin s h; gate x s; fill s a 1 @1; record s e; reset; "
@@ -509,13 +302,6 @@ static const struct scenario scenarios[] = {
 	{ "cuda: a device that is reset is not waited for",
 	  "gate x s; fill s a 1; reset; drain s = EIO; destroy s = EIO; open x; "
 	  "create s; free s a;" },
-	{ "cuda: default streams are refused",
-	  "default_stream 1 = EINVAL; why 'default; "
-	  "default_stream 2 = EINVAL; why 'default;" },
-	{ "cuda+cpu: a stream that is handed out",
-	  "native s; put s a 1; raw a 4; add s a a; copy s h a; is h 8;" },
-	{ "cuda: foreign work that fails: its error is that of the submit",
-	  "foreign_fails s a = ENOSPC; free s a; destroy s = ENOSPC;" },
 	{ NULL, NULL },
 };
 

@@ -109,9 +109,6 @@ static const struct scenario scenarios[] = {
 	  "gate x s; fill s a 1; record s e; gate y s; passed e = EINPROGRESS; "
 	  "open x; event e; passed e = 0; passed f = 0; passed o = EBADF; "
 	  "open y; destroy s; passed e = EBADF;" },
-	{ "cuda: the host asks for an event, and waits for it",
-	  "gate x s; fill s a 1; record s e; gate y s; passed e = EINPROGRESS; "
-	  "later x; event e; waited x; passed e = 0; open y;" },
 	/* The gate writes the source, so the copy comes late anywhere. */
 	{ "a copy to the host",
 	  "gate x s a; later x; borrow s i a; sync s; waited x; is i 106;" },

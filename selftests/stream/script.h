@@ -44,23 +44,8 @@ void mock_cuda_reset(void);
 /* Some thread of the program's captures, and wants no calls. */
 void mock_cuda_capture_elsewhere(bool is);
 
-/* As a program calls them that uses the driver, too. */
-int cuStreamCreateWithPriority(void **stream, unsigned int flags, int priority);
-int cuStreamDestroy_v2(void *stream);
-int cuStreamSynchronize(void *stream);
-int cuStreamBeginCapture_v2(void *stream, int mode);
-int cuStreamEndCapture(void *stream, void **graph);
+/* As a program calls it that uses the driver, too. */
 int cuLaunchHostFunc(void *stream, void (*call)(void *arg), void *arg);
-int cuModuleGetFunction(void **function, void *module, const char *name);
-int cuLaunchKernel(void *function, unsigned int grid_x, unsigned int grid_y,
-		   unsigned int grid_z, unsigned int block_x,
-		   unsigned int block_y, unsigned int block_z,
-		   unsigned int shared, void *stream, void **params,
-		   void **extra);
-int cuMemAlloc_v2(uint64_t *address, size_t bytes);
-int cuMemFree_v2(uint64_t address);
-int cuMemsetD8Async(uint64_t to, unsigned char byte, size_t bytes,
-		    void *stream);
 
 /* @name: may begin with the backends of s and t, such as "cpu eager+cpu: " */
 struct scenario {
@@ -434,8 +419,11 @@ static inline void script_run(const struct scenario *s, const char *on)
 /* scripts_main - what main() returns */
 static inline int scripts_main(const struct scenario *scenarios)
 {
-	/* It is loaded already: the program is linked to it, by this name. */
-	setenv("DROVER_CUDA_LIBRARY", "libcuda-mock.so", 1);
+	/*
+	 * It is loaded already: the program is linked to it, by this name. For
+	 * another driver see on_device.c.
+	 */
+	setenv("DROVER_CUDA_LIBRARY", "libcuda-mock.so", 0);
 	tap_start();
 	for (const struct scenario *s = scenarios; s->name; s++) {
 		bool has_on = strstr(s->name, ": ");

@@ -488,18 +488,6 @@ EXPORT int cuLaunchKernel(void *function, unsigned int grid_x,
 	return add_job(s, &job);
 }
 
-EXPORT int mock_cuda_launch(const char *kernel, const void *args, size_t bytes,
-			    void *stream)
-{
-	void *extra[] = { (void *)1, (void *)args, (void *)2, &bytes, NULL };
-	void *function;
-	int result = cuModuleGetFunction(&function, NULL, kernel);
-
-	return result ? result :
-			cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream,
-				       NULL, extra);
-}
-
 EXPORT int cuLaunchHostFunc(struct stream *s, void (*call)(void *arg),
 			    void *arg)
 {
