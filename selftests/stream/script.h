@@ -416,14 +416,20 @@ static inline void script_run(const struct scenario *s, const char *on)
 	tap_ok(right, "%s: %s", on, name ? name + 2 : s->name);
 }
 
+/*
+ * script_driver - the mock, unless there is another: see on_device.c
+ *
+ * It is loaded already: the program is linked to it, by this name.
+ */
+static inline void script_driver(void)
+{
+	setenv("DROVER_CUDA_LIBRARY", "libcuda-mock.so", 0);
+}
+
 /* scripts_main - what main() returns */
 static inline int scripts_main(const struct scenario *scenarios)
 {
-	/*
-	 * It is loaded already: the program is linked to it, by this name. For
-	 * another driver see on_device.c.
-	 */
-	setenv("DROVER_CUDA_LIBRARY", "libcuda-mock.so", 0);
+	script_driver();
 	tap_start();
 	for (const struct scenario *s = scenarios; s->name; s++) {
 		bool has_on = strstr(s->name, ": ");
