@@ -133,7 +133,6 @@ struct stream {
 	uint64_t nr_added, nr_done;
 	int failed;
 	bool destroyed;
-	bool touches;  /* memory, just now */
 	bool blocking; /* waits for the legacy stream, and it for this one */
 	char *context;
 };

@@ -8,6 +8,7 @@
 
 static struct stream *all_streams;
 static int last_priority;
+static int nr_touch; /* streams that touch memory just now */
 
 static void do_job(struct job *job)
 {
@@ -33,11 +34,11 @@ static void begin_job(struct stream *s, struct job *job)
 	if (job->kernel && !job->kernel->may_run(job->args)) {
 		poison(s->context, ILLEGAL_ADDRESS);
 	} else {
-		s->touches = !job->call;
+		nr_touch += !job->call;
 		pthread_mutex_unlock(&lock);
 		do_job(job);
 		pthread_mutex_lock(&lock);
-		s->touches = false;
+		nr_touch -= !job->call;
 	}
 	free(job);
 }
@@ -101,9 +102,10 @@ int add_job(struct stream *s, const struct job *job)
 	for (int i = 0; i < NR_OF(legacy) && s->blocking; i++)
 		if (legacy[i] && legacy[i]->context == s->context)
 			result = wait_for(s, legacy[i]);
-	for (struct stream *t = all_streams; t; t = t->older)
-		if ((s == legacy[0] || s == legacy[1]) && t->blocking &&
-		    t->context == s->context && !result)
+	if (s != legacy[0] && s != legacy[1])
+		return result ? result : queue_job(s, job);
+	for (struct stream *t = all_streams; t && !result; t = t->older)
+		if (t->blocking && t->context == s->context)
 			result = wait_for(s, t);
 	return result ? result : queue_job(s, job);
 }
@@ -128,15 +130,8 @@ void fail_streams(const char *context, int result)
 
 void await_touches(void)
 {
-	struct stream *s = all_streams;
-
-	while (s)
-		if (s->touches) {
-			pthread_cond_wait(&changed, &lock);
-			s = all_streams;
-		} else {
-			s = s->older;
-		}
+	while (nr_touch)
+		pthread_cond_wait(&changed, &lock);
 }
 
 void await_jobs(const struct stream *s)
