@@ -5,7 +5,7 @@
 
 #include "stream/slot.h"
 
-/* Keep @op, which is copied, in the graph that @s captures; EBUSY: it is no kind. */
+/* Keep @op, which is copied, in the graph that @s captures; EBUSY: not in a graph. */
 int graph_add(struct stream *s, struct op *op);
 
 #endif /* DROVER_STREAM_GRAPH_H */

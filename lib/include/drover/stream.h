@@ -17,11 +17,11 @@
  *    done, with its error, and nothing hangs. So are operations of other streams
  *    that are ordered behind one of these.
  *
- * Device memory is what drover_stream_alloc() gave, and what of the program's memory
- * drover_stream_declare() was told is the device's. CUDA copies reach that of all
- * devices, sets that of their own one. All other memory is host
- * memory. Device memory is touched by operations of streams and by nobody else;
- * whoever has to do otherwise calls drover_stream_drain() first.
+ * Device memory is what drover_stream_alloc() gave, and what drover_stream_declare()
+ * was told of. CUDA copies reach that of all devices, sets that of their own one;
+ * what kernels reach is up to them. All other memory is host memory. Device memory
+ * is touched by operations of streams and by nobody else; whoever has to do
+ * otherwise calls drover_stream_drain() first.
  *
  * In all functions @ticket, unless NULL, is where the ticket of the operation goes;
  * @accesses is what it touches; a copy is of device or host memory, which must not
@@ -260,10 +260,11 @@ int drover_stream_pin(drover_stream_t *stream, void *memory, size_t bytes);
  * @stream: a stream of the backend, and on CUDA the device, whose memory it is
  * @memory: from cudaMalloc(), or an address range that is or will be mapped
  *
- * So it is device memory like that of drover_stream_alloc(), until
- * drover_stream_free() has given it back to the program: order elides there as well.
- * One call may declare all that an allocator is going to give out pieces of. An
- * operation whose access is not within one range counts as one of host memory.
+ * From then on it is device memory like that of drover_stream_alloc(), and
+ * synchronizations are elided there as well, until drover_stream_free() has given it
+ * back to the program. One call may declare all that an allocator is going to give
+ * out pieces of. An access that is not within one range counts as one of host memory.
+ *
  * Return: 0; EINVAL for no bytes, or if a part of it is known already; ENOMEM.
  */
 int drover_stream_declare(drover_stream_t *stream, void *memory, size_t bytes);
