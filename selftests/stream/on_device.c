@@ -10,12 +10,53 @@
  */
 #include "foreign.h"
 
-static atomic_int tid;
+/* A thread that is going to wait: drivers sleep, or are busy all the time. */
+static struct waiter {
+	atomic_int tid;
+	clockid_t clock;
+	int64_t since;
+} waiter;
+
+static void waiter_is_this(void)
+{
+	pthread_getcpuclockid(pthread_self(), &waiter.clock);
+	waiter.since = ns_of(waiter.clock);
+	waiter.tid = blocked_gettid();
+}
+
+static bool waiter_waits(void)
+{
+	char stat[512] = "";
+
+	if (ns_of(waiter.clock) - waiter.since > 20 * NS_PER_MS)
+		return true;
+	return blocked_read(getpid(), waiter.tid, "stat", stat, sizeof(stat)) >
+		       0 &&
+	       strstr(stat, ") S ");
+}
+
+static void *open_soon(void *gate)
+{
+	wait_until(waiter_waits(), "it does not wait");
+	sem_post(gate);
+	return NULL;
+}
+
+/* soon GATE: opened when this thread waits; then "waited" */
+STEP(soon)
+{
+	struct gate *gate = &script.gates[args[0]];
+
+	waiter_is_this();
+	gate->opener = thread_of(open_soon, &gate->opened);
+	return 0;
+}
+
 static pthread_t reader;
 
 static void *read_back(void *arg)
 {
-	tid = blocked_gettid();
+	waiter_is_this();
 	script_say("copy s h a;");
 	return arg;
 }
@@ -23,9 +64,10 @@ static void *read_back(void *arg)
 /* Another thread's copy, which blocks; then "copied" */
 STEP(copies)
 {
-	tid = 0;
+	waiter.tid = 0;
 	reader = thread_of(read_back, NULL);
-	asleep_on(&tid, NULL);
+	reached(&waiter.tid, 1);
+	wait_until(waiter_waits(), "it does not wait");
 	return 0;
 }
 
@@ -54,7 +96,7 @@ static const struct scenario scenarios[] = {
 	  "copy s i a; is i 7; replay s g = 0; drop g; copy s i a; is i 14;" },
 	{ "cuda: copies from and to pinned memory block nobody",
 	  "set p 4; gate x s; borrow s a p; add s a a; borrow s p a @1; "
-	  "done 1 = EINPROGRESS; later x; sync s; waited x; is p 8;" },
+	  "done 1 = EINPROGRESS; soon x; sync s; waited x; is p 8;" },
 	{ "cuda+cpu: copies into each other",
 	  "alloc t b; fill s a 1; " ROUND ROUND ROUND "fill s a 1; " ROUND ROUND
 	  "copy s i a; is i 4; copy t i a = EXDEV; record s e; wait t e; "
@@ -63,10 +105,10 @@ static const struct scenario scenarios[] = {
 	{ "cuda: a ring that is full",
 	  "depth 16 = 0; create s; gate x s; " GATES_FULL
 	  "gate y s; " GATES_FULL
-	  "later x; fill s a 9; waited x; open y; drain s;" },
+	  "soon x; fill s a 9; waited x; open y; drain s;" },
 	{ "cuda: the program's memory is pinned, and read back meanwhile",
 	  "fill s a 3; pin s h; pin s h = EINVAL; put s h 5 = EXDEV; "
-	  "gate x s; borrow s h a @1; done 1 = EINPROGRESS; later x; ticket 1; "
+	  "gate x s; borrow s h a @1; done 1 = EINPROGRESS; soon x; ticket 1; "
 	  "waited x; is h 3; unpin s h; unpin s h = EINVAL; pin s h; "
 	  "unpin s h;" },
 	/* What waits for the copy would hang: only then is the gate opened. */
@@ -108,7 +150,7 @@ static const struct scenario scenarios[] = {
 	  "is i 3; drop g;" },
 	{ "cuda: the host asks for an event, and waits for it",
 	  "gate x s; fill s a 1; record s e; gate y s; passed e = EINPROGRESS; "
-	  "later x; event e; waited x; passed e = 0; open y;" },
+	  "soon x; event e; waited x; passed e = 0; open y;" },
 	{ NULL, NULL },
 };
 
