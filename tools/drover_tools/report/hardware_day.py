@@ -7,9 +7,8 @@ so.  It builds, runs the tests of streams and stream-perf on the CUDA driver,
 and measures barriers, pools and condition variables.  Leaves hardware-day.md,
 with all that was said, and the JSON files of the measurements.
 
-In the environment DROVER_CUDA_LIBRARY is the driver, libcuda.so.1 without it,
-and GGML_SDIST the source of llama-cpp-python, if it was carried: without it
-ggml is not measured.
+In the environment DROVER_CUDA_LIBRARY is the driver, libcuda.so.1 without it.
+ggml is measured if build/ggml was carried there, built by `measure ggml`.
 """
 
 import argparse
@@ -21,6 +20,7 @@ import subprocess
 import sys
 import time
 
+from drover_tools.report.measure import NAMES
 from drover_tools.runs import machine, process
 from drover_tools.tree import BUILD, TOP
 
@@ -65,12 +65,16 @@ def cores(cpus):
 
 
 def wait_for(program, limit):
-    """What it has said, and whether it was ended, with all it started."""
-    try:
-        return program.communicate(timeout=limit)[0], False
-    except subprocess.TimeoutExpired:
-        os.killpg(program.pid, signal.SIGKILL)
-        return program.communicate()[0], True
+    """What it has said, and whether it was ended, with all it started.
+
+    tools/measure saves what it has when it is asked to end.
+    """
+    for seconds, number in ((limit, signal.SIGTERM), (10, signal.SIGKILL)):
+        try:
+            return program.communicate(timeout=seconds)[0], seconds != limit
+        except subprocess.TimeoutExpired:
+            os.killpg(program.pid, number)
+    return program.communicate()[0], True
 
 
 class Day:
@@ -186,15 +190,12 @@ class Day:
                                             f"{name}.json"))
 
     def ggml(self):
-        """ggml's own benchmarks, if its source was carried here."""
-        name, sdist = "bench-ggml", os.environ.get("GGML_SDIST")
-        if not sdist:
-            self.add(name, SKIPPED, "GGML_SDIST names no source of ggml")
-        elif subprocess.run(["make", "-n", name], cwd=TOP, check=False,
-                            capture_output=True).returncode:
-            self.add(name, SKIPPED, "make has no bench-ggml")
+        """ggml's own benchmarks, if they were carried here."""
+        folder = os.path.join(BUILD, "ggml")
+        if not os.path.isdir(folder) or "ggml" not in NAMES:
+            self.add("measure ggml", SKIPPED, f"no {folder} was carried here")
         else:
-            self.run(name, ["make", "-s", name], 180)
+            self.measure("ggml", "ggml", 1.5, "--threads=2 4 8 16")
 
     def measure_all(self):
         if self.no_driver:
