@@ -71,7 +71,8 @@ def wait_for(program, limit):
     """
     for seconds, number in ((limit, signal.SIGTERM), (10, signal.SIGKILL)):
         try:
-            return program.communicate(timeout=seconds)[0], seconds != limit
+            said = program.communicate(timeout=seconds)[0]
+            return said, number == signal.SIGKILL
         except subprocess.TimeoutExpired:
             os.killpg(program.pid, number)
     return program.communicate()[0], True
