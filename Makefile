@@ -108,6 +108,9 @@ bench-programs: ## real programs, stock and drop-in, 20 minutes; PROGRAMS=option
 	@+$(MAKE) -s lib
 	@tools/measure programs --build=$(O) $(PROGRAMS)
 
+hardware-day: ## all that a machine with a CUDA driver can show in 8 minutes
+	@tools/hardware-day
+
 kernel-bench: ## both movers: with this machine's caches, and instructions in guests
 	@tools/deps build $(kernel_deps) vm perf
 	@+$(MAKE) -s lib tools kernel KERNEL_VARIANTS="mainline drover"
@@ -220,6 +223,6 @@ help: ## this list
 		$(firstword $(MAKEFILE_LIST))
 
 .PHONY: all lib tools selftests kselftest install uninstall kernel table counts \
-	waiting bench bench-programs kernel-bench report vm check check-fast \
+	waiting bench bench-programs hardware-day kernel-bench report vm check check-fast \
 	check-systems check-long check-mutants series-check dist deb doc \
 	menuconfig clean help

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Memory for the program: of the device, pinned, and given back. */
+/* Memory for the program, and the program's own: of the device, and pinned. */
 #include "stream/engine.h"
 #include "stream/memory.h"
 #include "stream/wait.h"
@@ -8,7 +8,7 @@ static int get_memory(drover_stream_t *stream, size_t bytes, void **memory,
 		      enum memory kind)
 {
 	struct stream *s = stream_enter(stream);
-	bool own = kind == MEMORY_PINNED && memory;
+	bool own = kind == MEMORY_PINNED || kind == MEMORY_DECLARED;
 	int err = 0;
 
 	if (!s)
@@ -19,13 +19,13 @@ static int get_memory(drover_stream_t *stream, size_t bytes, void **memory,
 		err = stream_because(EINVAL, "%p is known already", *memory);
 	stream_use(s);
 	drover_mutex_unlock(&stream_lock);
-	if (!err)
+	if (!err && kind != MEMORY_DECLARED)
 		err = s->backend->alloc(s, bytes, kind, memory);
 	if (!err) {
 		drover_mutex_lock(&stream_lock);
 		err = memory_add(s, *memory, bytes, kind);
 		drover_mutex_unlock(&stream_lock);
-		if (err)
+		if (err && kind != MEMORY_DECLARED)
 			s->backend->free(s, *memory, kind);
 	}
 	stream_unuse(s);
@@ -47,6 +47,12 @@ int drover_stream_pin(drover_stream_t *stream, void *memory, size_t bytes)
 {
 	return get_memory(stream, bytes, memory ? &memory : NULL,
 			  MEMORY_PINNED);
+}
+
+int drover_stream_declare(drover_stream_t *stream, void *memory, size_t bytes)
+{
+	return get_memory(stream, bytes, memory ? &memory : NULL,
+			  MEMORY_DECLARED);
 }
 
 struct release {
@@ -83,9 +89,9 @@ int drover_stream_free(drover_stream_t *stream, void *memory)
 	struct release r = { .memory = memory };
 	int err = memory ? stream_repeat(stream, release_step, &r) : 0;
 
-	if (r.kept) {
+	if (r.kept && r.kind != MEMORY_DECLARED)
 		r.kept->backend->free(r.kept, memory, r.kind);
+	if (r.kept)
 		stream_unuse(r.kept);
-	}
 	return err;
 }

@@ -10,10 +10,12 @@ struct deadline;
 struct op;
 struct stream;
 
+/* The program's own are given back to it, and are never the backend's to free. */
 enum memory {
 	MEMORY_DEVICE,
-	MEMORY_HOST,   /* host memory that the device reaches */
-	MEMORY_PINNED, /* the same, but the program's own */
+	MEMORY_DECLARED, /* the same, but the program's own */
+	MEMORY_HOST,	 /* host memory that the device reaches */
+	MEMORY_PINNED,	 /* the same, but the program's own */
 };
 
 /*
@@ -55,9 +57,6 @@ struct backend {
 	/* NULL: a graph needs no preparation. graph_drop() has stream_lock. */
 	int (*graph_make)(struct stream *s, struct drover_graph *graph);
 	void (*graph_drop)(struct drover_graph *graph);
-	/* NULL: this backend loads no kernels. */
-	int (*load)(struct stream *s, const void *image, const char *name,
-		    drover_kernel_t *kernel);
 };
 
 #endif /* DROVER_STREAM_BACKEND_H */

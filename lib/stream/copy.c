@@ -5,15 +5,11 @@
 
 #include <errno.h>
 
-/* @bytes: of each row */
 static int copy(drover_stream_t *stream, struct op *op, void *to,
 		const void *from, size_t bytes, drover_ticket_t *ticket)
 {
-	size_t last = bytes && op->rows ? op->rows - 1 : 0;
-	const drover_access_t accesses[] = {
-		{ to, last * op->to_pitch + bytes, DROVER_WRITE },
-		{ from, last * op->from_pitch + bytes, DROVER_READ },
-	};
+	const drover_access_t accesses[] = { { to, bytes, DROVER_WRITE },
+					     { from, bytes, DROVER_READ } };
 	drover_ticket_t own;
 	int err;
 
@@ -24,7 +20,6 @@ static int copy(drover_stream_t *stream, struct op *op, void *to,
 	op->to = to;
 	op->from = from;
 	op->bytes = bytes;
-	op->rows = bytes ? last + 1 : 0;
 	op_fill(op, accesses, 2, NULL, 0);
 	err = stream_submit(stream, op, ticket);
 	own = (drover_ticket_t){ *stream, op->number };
@@ -50,23 +45,6 @@ int drover_stream_copy_borrowed(drover_stream_t *stream, void *to,
 	struct op op = { .caller = __builtin_return_address(0) };
 
 	return copy(stream, &op, to, from, bytes, ticket);
-}
-
-int drover_stream_copy_rows(drover_stream_t *stream, void *to, size_t to_pitch,
-			    const void *from, size_t from_pitch, size_t bytes,
-			    size_t rows, drover_ticket_t *ticket)
-{
-	struct op op = { .rows = rows,
-			 .to_pitch = to_pitch,
-			 .from_pitch = from_pitch,
-			 .caller = __builtin_return_address(0) };
-	size_t pitch = to_pitch > from_pitch ? to_pitch : from_pitch;
-
-	if (bytes && rows > 1 &&
-	    (to_pitch < bytes || from_pitch < bytes ||
-	     pitch > (SIZE_MAX - bytes) / (rows - 1)))
-		return stream_because(EINVAL, "rows that overlap, or no end");
-	return copy(stream, &op, to, from, rows ? bytes : 0, ticket);
 }
 
 int drover_stream_copy(drover_stream_t *stream, void *to, const void *from,

@@ -16,91 +16,41 @@
 #include "stream/cuda_wait.h"
 #include "stream/wait.h"
 
-/* Bytes of dynamic shared memory that a kernel has without being asked for. */
-#define SHARED_FREE (48u << 10)
-
 /* ---- operations ---- */
 
-/*
- * A host call; or, behind a graph, the error that its host calls have left: a
- * host call inside a graph does not know which stream replays it. Replays of one
- * graph come one by one.
- */
 static void host_main(void *arg)
 {
 	struct op *op = arg;
-	int err = op->kind == OP_GRAPH ? swap_relaxed(&op->graph->error, 0) :
-					 op->call(op->arg);
+	int err = op->call(op->arg);
 
-	if (err && op->number)
-		stream_fail(&streams[op->slot], op->number, err);
-	else if (err)
-		store_relaxed((_Atomic int *)op->to, err);
-}
-
-static int launch(struct stream *s, struct op *op, cu_stream stream)
-{
-	const drover_kernel_t *k = &op->kernel;
-	size_t bytes = op->args_bytes;
-	void *extra[] = { CU_LAUNCH_BUFFER_POINTER, op_args(op),
-			  CU_LAUNCH_BUFFER_SIZE, &bytes, CU_LAUNCH_END };
-	int err = 0;
-
-	if (k->issue)
-		return k->issue(stream, op_args(op));
-	/* More than that has to be asked for. */
-	if (k->shared > SHARED_FREE)
-		err = CUDA_CALL(s, function_set, k->function,
-				CU_FUNCTION_DYNAMIC_SHARED, (int)k->shared);
 	if (err)
-		return err;
-	return CUDA_CALL(s, launch, k->function, k->grid[0] ?: 1,
-			 k->grid[1] ?: 1, k->grid[2] ?: 1, k->block[0] ?: 1,
-			 k->block[1] ?: 1, k->block[2] ?: 1, k->shared, stream,
-			 NULL, bytes ? extra : NULL);
+		stream_fail(&streams[op->slot], op->number, err);
 }
 
-static struct cu_end end_of(const void *memory, size_t pitch)
-{
-	return (struct cu_end){ .memory_type = CU_MEMORY_UNIFIED,
-				.address = (cu_address)(uintptr_t)memory,
-				.pitch = pitch };
-}
-
-static int copy(struct stream *s, struct op *op, cu_stream stream)
-{
-	const struct cu_copy_2d rows = {
-		.from = end_of(op->from, op->from_pitch),
-		.to = end_of(op->to, op->to_pitch),
-		.bytes = op->bytes,
-		.rows = op->rows,
-	};
-
-	return op->rows > 1 ? CUDA_CALL(s, copy_2d, &rows, stream) :
-			      CUDA_CALL(s, copy, rows.to.address,
-					rows.from.address, op->bytes, stream);
-}
-
-static int issue(struct stream *s, struct op *op, cu_stream stream)
+static int issue(struct op *op, cu_stream stream)
 {
 	int err;
 
 	switch (op->kind) {
 	case OP_COPY:
-		return op->bytes ? copy(s, op, stream) : 0;
+		if (!op->bytes)
+			return 0;
+		return CUDA_CALL(copy, (cu_address)(uintptr_t)op->to,
+				 (cu_address)(uintptr_t)op->from, op->bytes,
+				 stream);
 	case OP_SET:
-		return CUDA_CALL(s, set, (cu_address)(uintptr_t)op->to,
-				 op->byte, op->bytes, stream);
+		return CUDA_CALL(set, (cu_address)(uintptr_t)op->to, op->byte,
+				 op->bytes, stream);
 	case OP_RUN:
-		return launch(s, op, stream);
+		err = op->kernel.issue(stream, op_args(op));
+		return err ? stream_because(err, "a kernel's issue(): error %d",
+					    err) :
+			     0;
 	case OP_HOST_CALL:
-		return CUDA_CALL(s, host_call, stream, host_main, op);
+		return CUDA_CALL(host_call, stream, host_main, op);
 	case OP_GRAPH:
-		err = CUDA_CALL(s, graph_launch, op->graph->device_private,
-				stream);
-		if (!err && op->graph->calls)
-			err = CUDA_CALL(s, host_call, stream, host_main, op);
-		return err;
+		return CUDA_CALL(graph_launch, op->graph->device_private,
+				 stream);
 	default:
 		return 0;
 	}
@@ -133,8 +83,8 @@ static int cuda_issue(struct stream *s, struct op *op)
 		cuda_make_mark(s, op->mark_first);
 		err = wait_for_others(s, op);
 		if (!err)
-			err = issue(s, op, s->native);
-		cuda_leave(s, &mode);
+			err = issue(op, s->native);
+		cuda_leave(&mode);
 	}
 	if (err)
 		stream_fail(s, number, err);
@@ -142,32 +92,28 @@ static int cuda_issue(struct stream *s, struct op *op)
 	return err;
 }
 
-/* ---- graphs and modules ---- */
+/* ---- graphs ---- */
 
 /*
  * On a stream of its own, for a query of a stream that captures spoils the
  * capture.
  */
-static int capture_nodes(struct stream *s, struct drover_graph *graph,
-			 cu_graph *captured)
+static int capture_nodes(struct drover_graph *graph, cu_graph *captured)
 {
 	cu_stream stream;
 	int err, end;
 
-	err = CUDA_CALL(s, stream_create, &stream, CU_STREAM_NON_BLOCKING, 0);
+	err = CUDA_CALL(stream_create, &stream, CU_STREAM_NON_BLOCKING, 0);
 	if (err)
 		return err;
-	err = CUDA_CALL(s, capture_begin, stream, CU_CAPTURE_THREAD_LOCAL);
+	err = CUDA_CALL(capture_begin, stream, CU_CAPTURE_THREAD_LOCAL);
 	if (!err) {
-		for (size_t i = 0; i < graph->nr_nodes && !err; i++) {
-			if (graph->nodes[i].kind == OP_HOST_CALL)
-				graph->nodes[i].to = &graph->error;
-			err = issue(s, &graph->nodes[i], stream);
-		}
-		end = CUDA_CALL(s, capture_end, stream, captured);
+		for (size_t i = 0; i < graph->nr_nodes && !err; i++)
+			err = issue(&graph->nodes[i], stream);
+		end = CUDA_CALL(capture_end, stream, captured);
 		err = err ? err : end;
 	}
-	CUDA_CALL(s, stream_destroy, stream);
+	CUDA_CALL(stream_destroy, stream);
 	return err;
 }
 
@@ -179,12 +125,12 @@ static int cuda_graph_make(struct stream *s, struct drover_graph *graph)
 
 	if (err)
 		return err;
-	err = capture_nodes(s, graph, &captured);
+	err = capture_nodes(graph, &captured);
 	if (!err)
-		err = CUDA_CALL(s, graph_instantiate, &exec, captured, 0);
+		err = CUDA_CALL(graph_instantiate, &exec, captured, 0);
 	if (captured)
-		CUDA_CALL(s, graph_destroy, captured);
-	cuda_leave(s, &mode);
+		CUDA_CALL(graph_destroy, captured);
+	cuda_leave(&mode);
 	graph->device_private = exec;
 	return err;
 }
@@ -192,25 +138,6 @@ static int cuda_graph_make(struct stream *s, struct drover_graph *graph)
 static void cuda_graph_drop(struct drover_graph *graph)
 {
 	cuda.graph_exec_destroy(graph->device_private);
-}
-
-/* A module stays loaded: any graph and any stream may use its kernels. */
-static int cuda_load_kernel(struct stream *s, const void *image,
-			    const char *name, drover_kernel_t *kernel)
-{
-	cu_function function;
-	cu_module module;
-	int mode, err = cuda_enter(s, &mode);
-
-	if (err)
-		return err;
-	err = CUDA_CALL(s, module_load, &module, image);
-	if (!err)
-		err = CUDA_CALL(s, module_function, &function, module, name);
-	cuda_leave(s, &mode);
-	if (!err)
-		kernel->function = function;
-	return err;
 }
 
 /* ---- memory ---- */
@@ -224,17 +151,17 @@ static int cuda_alloc(struct stream *s, size_t bytes, enum memory kind,
 	if (err)
 		return err;
 	if (kind == MEMORY_PINNED) {
-		err = CUDA_CALL(s, host_register, *memory, bytes,
+		err = CUDA_CALL(host_register, *memory, bytes,
 				CU_HOST_REGISTER_PORTABLE);
 	} else if (kind == MEMORY_HOST) {
-		err = CUDA_CALL(s, host_alloc, memory, bytes,
+		err = CUDA_CALL(host_alloc, memory, bytes,
 				CU_HOST_ALLOC_PORTABLE);
 	} else {
-		err = CUDA_CALL(s, alloc, &address, bytes);
+		err = CUDA_CALL(alloc, &address, bytes);
 		if (!err)
 			*memory = (void *)(uintptr_t)address;
 	}
-	cuda_leave(s, &mode);
+	cuda_leave(&mode);
 	return err;
 }
 
@@ -245,12 +172,12 @@ static void cuda_free(struct stream *s, void *memory, enum memory kind)
 	if (cuda_enter(s, &mode))
 		return;
 	if (kind == MEMORY_PINNED)
-		CUDA_CALL(s, host_unregister, memory);
+		CUDA_CALL(host_unregister, memory);
 	else if (kind == MEMORY_HOST)
-		CUDA_CALL(s, host_free, memory);
+		CUDA_CALL(host_free, memory);
 	else
-		CUDA_CALL(s, free, (cu_address)(uintptr_t)memory);
-	cuda_leave(s, &mode);
+		CUDA_CALL(free, (cu_address)(uintptr_t)memory);
+	cuda_leave(&mode);
 }
 
 /* ---- beginning and end ---- */
@@ -267,9 +194,9 @@ static int open_stream(struct stream *s, const drover_streamattr_t *attr)
 	    attr->native == CU_STREAM_PER_THREAD)
 		return stream_because(EINVAL, "attr.native: a default stream");
 	c->borrowed = stream;
-	err = stream ? CUDA_CALL(s, stream_context, stream, &context) :
-		       CUDA_CALL(s, stream_create, &stream,
-				 CU_STREAM_NON_BLOCKING, attr->priority);
+	err = stream ? CUDA_CALL(stream_context, stream, &context) :
+		       CUDA_CALL(stream_create, &stream, CU_STREAM_NON_BLOCKING,
+				 attr->priority);
 	s->native = stream;
 	if (!err && context != c->context)
 		err = stream_because(
@@ -289,15 +216,15 @@ static int cuda_open(struct stream *s, const drover_streamattr_t *attr)
 	s->device_private = c;
 	if (!c)
 		return stream_because(ENOMEM, "no memory");
-	err = CUDA_CALL(s, device_get, &device, (int)s->device);
+	err = CUDA_CALL(device_get, &device, (int)s->device);
 	/* It stays for good: memory, kernels and graphs outlive streams. */
 	if (!err)
-		err = CUDA_CALL(s, context_retain, &c->context, device);
+		err = CUDA_CALL(context_retain, &c->context, device);
 	if (!err)
 		err = cuda_enter(s, &mode);
 	if (!err) {
 		err = open_stream(s, attr);
-		cuda_leave(s, &mode);
+		cuda_leave(&mode);
 	}
 	if (err)
 		free(c);
@@ -312,8 +239,8 @@ static void cuda_close(struct stream *s)
 	cuda_free_marks(s, !err);
 	if (!err) {
 		if (!c->borrowed)
-			CUDA_CALL(s, stream_destroy, s->native);
-		cuda_leave(s, &mode);
+			CUDA_CALL(stream_destroy, s->native);
+		cuda_leave(&mode);
 	}
 	free(c);
 }
@@ -332,5 +259,4 @@ const struct backend stream_cuda = {
 	.free = cuda_free,
 	.graph_make = cuda_graph_make,
 	.graph_drop = cuda_graph_drop,
-	.load = cuda_load_kernel,
 };

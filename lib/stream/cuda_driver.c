@@ -43,8 +43,6 @@ int cuda_error(cu_result result, const char *called)
 	case CU_NO_DEVICE:
 	case CU_INVALID_DEVICE:
 		return ENODEV;
-	case CU_NOT_FOUND:
-		return ENOENT;
 	case CU_NOT_PERMITTED:
 		return EPERM;
 	case CU_NOT_SUPPORTED:

@@ -20,8 +20,6 @@ typedef uint64_t cu_address;
 typedef struct cu_context *cu_context;
 typedef struct cu_stream *cu_stream;
 typedef struct cu_event *cu_event;
-typedef struct cu_module *cu_module;
-typedef struct cu_function *cu_function;
 typedef struct cu_graph *cu_graph;
 typedef struct cu_graph_exec *cu_graph_exec;
 
@@ -32,7 +30,6 @@ enum {
 	CU_STUB_LIBRARY = 34, /* the toolkit's, for linking without a driver */
 	CU_NO_DEVICE = 100,
 	CU_INVALID_DEVICE = 101,
-	CU_NOT_FOUND = 500,
 	CU_NOT_READY = 600,
 	CU_HOST_MEMORY_ALREADY_REGISTERED = 712,
 	CU_NOT_PERMITTED = 800,
@@ -47,10 +44,8 @@ enum {
 	CU_EVENT_DISABLE_TIMING = 2,
 	CU_HOST_ALLOC_PORTABLE = 1,
 	CU_HOST_REGISTER_PORTABLE = 1,
-	CU_MEMORY_UNIFIED = 4,
 	CU_CAPTURE_THREAD_LOCAL = 1,
 	CU_CAPTURE_RELAXED = 2,
-	CU_FUNCTION_DYNAMIC_SHARED = 8,
 };
 
 /*
@@ -59,26 +54,6 @@ enum {
  */
 #define CU_STREAM_LEGACY     ((void *)1)
 #define CU_STREAM_PER_THREAD ((void *)2)
-
-/* Names of entries in the "extra" argument of a launch. */
-#define CU_LAUNCH_BUFFER_POINTER ((void *)1)
-#define CU_LAUNCH_BUFFER_SIZE	 ((void *)2)
-#define CU_LAUNCH_END		 ((void *)0)
-
-/* The ends of a copy of rows; the driver's has them one behind the other. */
-struct cu_end {
-	size_t x, y;
-	int memory_type;
-	const void *host;
-	cu_address address;
-	void *array;
-	size_t pitch;
-};
-
-struct cu_copy_2d {
-	struct cu_end from, to;
-	size_t bytes, rows;
-};
 
 /* name of the member, symbol in the library, arguments */
 #define CUDA_FUNCTIONS(F)                                                     \
@@ -111,20 +86,10 @@ struct cu_copy_2d {
 	  (void *, size_t, unsigned int))                                     \
 	F(host_unregister, "cuMemHostUnregister", (void *))                   \
 	F(copy, "cuMemcpyAsync", (cu_address, cu_address, size_t, cu_stream)) \
-	F(copy_2d, "cuMemcpy2DAsync_v2",                                      \
-	  (const struct cu_copy_2d *, cu_stream))                             \
 	F(set, "cuMemsetD8Async",                                             \
 	  (cu_address, unsigned char, size_t, cu_stream))                     \
-	F(launch, "cuLaunchKernel",                                           \
-	  (cu_function, unsigned int, unsigned int, unsigned int,             \
-	   unsigned int, unsigned int, unsigned int, unsigned int, cu_stream, \
-	   void **, void **))                                                 \
 	F(host_call, "cuLaunchHostFunc",                                      \
 	  (cu_stream, void (*)(void *), void *))                              \
-	F(module_load, "cuModuleLoadData", (cu_module *, const void *))       \
-	F(module_function, "cuModuleGetFunction",                             \
-	  (cu_function *, cu_module, const char *))                           \
-	F(function_set, "cuFuncSetAttribute", (cu_function, int, int))        \
 	F(capture_begin, "cuStreamBeginCapture_v2", (cu_stream, int))         \
 	F(capture_end, "cuStreamEndCapture", (cu_stream, cu_graph *))         \
 	F(graph_instantiate, "cuGraphInstantiateWithFlags",                   \
@@ -147,9 +112,8 @@ int cuda_load(void);
 /* 0, or an errno value for @result of the driver's function @called, and why. */
 int cuda_error(cu_result result, const char *called);
 
-/* Call the driver for @s; an errno value. */
-#define CUDA_CALL(s, member, ...)            \
-	(add_relaxed(&(s)->driver_calls, 1), \
-	 cuda_error(cuda.member(__VA_ARGS__), "the driver's " #member))
+/* Call the driver; an errno value. */
+#define CUDA_CALL(member, ...) \
+	cuda_error(cuda.member(__VA_ARGS__), "the driver's " #member)
 
 #endif /* DROVER_STREAM_CUDA_DRIVER_H */

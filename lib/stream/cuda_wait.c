@@ -38,7 +38,7 @@ static struct cuda_mark *take_mark(struct stream *s)
 	}
 	mark = calloc(1, sizeof(*mark));
 	if (mark &&
-	    !CUDA_CALL(s, event_create, &mark->event, CU_EVENT_DISABLE_TIMING))
+	    !CUDA_CALL(event_create, &mark->event, CU_EVENT_DISABLE_TIMING))
 		return mark;
 	free(mark);
 	return NULL;
@@ -79,7 +79,7 @@ static struct cuda_mark *get_mark(struct stream *s, uint64_t number)
 	mark->users = 1;
 	/* Operations issued meanwhile may be in front of it or behind. */
 	mark->number = load_acquire(&s->posted.at);
-	if (CUDA_CALL(s, event_record, mark->event, s->native)) {
+	if (CUDA_CALL(event_record, mark->event, s->native)) {
 		put_mark(s, mark);
 		return NULL;
 	}
@@ -96,7 +96,7 @@ void cuda_free_marks(struct stream *s, bool current)
 	while ((mark = c->unused)) {
 		c->unused = mark->next;
 		if (current)
-			CUDA_CALL(s, event_destroy, mark->event);
+			CUDA_CALL(event_destroy, mark->event);
 		free(mark);
 	}
 }
@@ -121,16 +121,15 @@ int cuda_queue_wait(struct stream *s, struct stream *other, uint64_t number)
 
 	number_wait(&other->posted, number, NULL);
 	/* It may be another device's: an event is in the context of its stream. */
-	err = CUDA_CALL(s, context_push, c->context);
+	err = CUDA_CALL(context_push, c->context);
 	if (err)
 		return err;
 	drover_mutex_lock(&c->lock);
 	mark = get_mark(other, number);
-	CUDA_CALL(s, context_pop, &context);
+	CUDA_CALL(context_pop, &context);
 	err = EIO;
 	if (mark)
-		err = CUDA_CALL(s, stream_wait_event, s->native, mark->event,
-				0);
+		err = CUDA_CALL(stream_wait_event, s->native, mark->event, 0);
 	drover_mutex_unlock(&c->lock);
 	return err;
 }
@@ -164,7 +163,6 @@ static void set_done(struct stream *s, uint64_t number, int err)
 /* Ask, or wait, for a mark, or without one for all of the stream. */
 static cu_result ask(struct stream *s, const struct cuda_mark *mark, bool wait)
 {
-	add_relaxed(&s->driver_calls, 1);
 	if (mark)
 		return wait ? cuda.event_synchronize(mark->event) :
 			      cuda.event_query(mark->event);
@@ -210,7 +208,7 @@ void cuda_poll(struct stream *s)
 	if (result && !is_unknown(result))
 		set_done(s, issued, cuda_error(result, "a query"));
 	drover_mutex_unlock(&c->lock);
-	cuda_leave(s, &mode);
+	cuda_leave(&mode);
 }
 
 /* ---- waiting ---- */
@@ -230,7 +228,6 @@ static cu_result poll_until(struct stream *s, const struct cuda_mark *mark,
 		struct deadline next = { deadline->clock,
 					 { at / NS_PER_S, at % NS_PER_S } };
 
-		add_relaxed(&s->done.system_calls, 1);
 		futex_wait(&never, 0, &next, false);
 		if (sleep_ns < 1000000)
 			sleep_ns *= 2;
@@ -274,7 +271,7 @@ int cuda_wait(struct stream *s, uint64_t number,
 	if (mark)
 		put_mark(s, mark);
 	drover_mutex_unlock(&c->lock);
-	cuda_leave(s, &mode);
+	cuda_leave(&mode);
 	if (!is_unknown(result))
 		return 0;
 	return result == CU_NOT_READY ? ETIMEDOUT : EBUSY;

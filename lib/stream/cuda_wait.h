@@ -36,20 +36,20 @@ struct cuda_stream {
 static inline int cuda_enter(struct stream *s, int *mode)
 {
 	struct cuda_stream *c = s->device_private;
-	int err = CUDA_CALL(s, context_push, c->context);
+	int err = CUDA_CALL(context_push, c->context);
 
 	*mode = CU_CAPTURE_RELAXED;
 	if (!err)
-		CUDA_CALL(s, capture_mode, mode);
+		CUDA_CALL(capture_mode, mode);
 	return err;
 }
 
-static inline void cuda_leave(struct stream *s, int *mode)
+static inline void cuda_leave(int *mode)
 {
 	cu_context context;
 
-	CUDA_CALL(s, capture_mode, mode);
-	CUDA_CALL(s, context_pop, &context);
+	CUDA_CALL(capture_mode, mode);
+	CUDA_CALL(context_pop, &context);
 }
 
 /*

@@ -103,9 +103,9 @@ int engine_order(struct stream *s, struct op *op, struct need *need)
 int engine_order_event(struct stream *s, struct op *op,
 		       const drover_event_t *event, struct need *need)
 {
-	const drover_stream_t *name = &event->at.stream;
+	const drover_stream_t *name = &event->stream;
 	struct stream *other = &streams[name->name[0] % STREAM_MAX];
-	uint64_t number = event->at.number;
+	uint64_t number = event->number;
 	int err = 0;
 
 	/* All operations of a stream that is gone are done. */

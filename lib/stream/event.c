@@ -1,29 +1,26 @@
 // SPDX-License-Identifier: MIT
 /* Events, and the host's synchronizations. */
-#include "stream/graph.h"
 #include "stream/submit.h"
 #include "stream/wait.h"
 
 int drover_stream_record(drover_stream_t *stream, drover_event_t *event)
 {
 	struct stream *s = stream_enter(stream);
-	int err = 0;
+	int err;
 
 	if (!s)
 		return EBADF;
-	if (s->capture) {
-		struct op op = { .kind = OP_RECORD, .event = event };
-
-		err = graph_add(s, &op);
-	} else {
+	err = stream_captures(s);
+	if (!err) {
 		s->wanted = s->submitted;
-		*event = (drover_event_t){ { *stream, s->submitted } };
+		*event = (drover_event_t){ *stream, s->submitted };
 	}
 	drover_mutex_unlock(&stream_lock);
 	return err;
 }
 
-int drover_stream_wait_event(drover_stream_t *stream, drover_event_t *event)
+int drover_stream_wait_event(drover_stream_t *stream,
+			     const drover_event_t *event)
 {
 	struct op op = { .kind = OP_WAIT, .event = event };
 

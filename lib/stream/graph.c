@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stream/engine.h"
-
 int drover_stream_capture(drover_stream_t *stream)
 {
 	struct stream *s = stream_enter(stream);
@@ -52,7 +50,8 @@ int graph_add(struct stream *s, struct op *op)
 	struct op *more;
 	int err;
 
-	if (op->kind == OP_GRAPH)
+	if (op->kind == OP_GRAPH || op->kind == OP_HOST_CALL ||
+	    op->kind == OP_WAIT)
 		return stream_captures(s);
 	err = add_accesses(graph, op);
 	if (err)
@@ -63,7 +62,6 @@ int graph_add(struct stream *s, struct op *op)
 	graph->nodes = more;
 	graph->nodes[graph->nr_nodes++] = *op;
 	graph->anything |= op->anything;
-	graph->calls |= op->kind == OP_HOST_CALL;
 	return 0;
 }
 
@@ -71,7 +69,6 @@ int drover_stream_capture_end(drover_stream_t *stream, drover_graph_t **graph)
 {
 	struct stream *s = stream_enter(stream);
 	struct drover_graph *made;
-	struct op replay = { .nr_accesses = 1 };
 	int err = 0;
 
 	if (!s)
@@ -80,16 +77,9 @@ int drover_stream_capture_end(drover_stream_t *stream, drover_graph_t **graph)
 	s->capture = NULL;
 	stream_use(s);
 	drover_mutex_unlock(&stream_lock);
-	/*
-	 * A device's graph with host calls counts as written by each replay, so
-	 * that the engine orders its replays in all streams.
-	 */
-	replay.accesses[0] = (drover_access_t){ made, 1, DROVER_WRITE };
 	if (!made)
 		err = stream_because(EINVAL, "the stream does not capture");
-	else if (made->calls && s->backend->graph_make)
-		err = add_accesses(made, &replay);
-	if (!err && s->backend->graph_make)
+	else if (s->backend->graph_make)
 		err = s->backend->graph_make(s, made);
 	if (!err)
 		*graph = made;
@@ -107,27 +97,4 @@ int drover_graph_destroy(drover_graph_t *graph)
 	graph_put(graph);
 	drover_mutex_unlock(&stream_lock);
 	return 0;
-}
-
-void graph_record_events(struct stream *s, const struct op *op)
-{
-	const struct op *node = op->graph->nodes;
-
-	for (size_t i = 0; i < op->graph->nr_nodes; i++, node++)
-		if (node->kind == OP_RECORD)
-			*node->event = (drover_event_t){
-				{ { { s->slot, load_relaxed(&s->life) } },
-				  op->number }
-			};
-}
-
-int graph_order(struct stream *s, struct op *op, struct need *need)
-{
-	const struct op *node = op->graph->nodes;
-	int err = 0;
-
-	for (size_t i = 0; i < op->graph->nr_nodes && !err; i++, node++)
-		if (node->kind == OP_WAIT)
-			err = engine_order_event(s, op, node->event, need);
-	return err;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The ranges of device memory and pinned memory, and the host memory for staged
- * copies.
+ * The ranges of device memory, the program's own among it, and pinned memory; and
+ * the host memory for staged copies.
  *
  * Memory that is not listed here counts as host memory. If it is the device's,
  * that costs a synchronization too many, and does no harm.
@@ -31,6 +31,11 @@ struct range *memory_range(const void *start, size_t bytes)
 	struct range **found = tfind(&part, &ranges, compare);
 
 	return found ? *found : NULL;
+}
+
+static bool is_device(const struct range *range)
+{
+	return range->kind == MEMORY_DEVICE || range->kind == MEMORY_DECLARED;
 }
 
 static bool lies_in(const struct range *range, const void *start, size_t bytes)
@@ -77,8 +82,7 @@ bool memory_is_device(const void *start, size_t bytes)
 {
 	struct range *range = memory_range(start, bytes);
 
-	return range && range->kind == MEMORY_DEVICE &&
-	       lies_in(range, start, bytes);
+	return range && is_device(range) && lies_in(range, start, bytes);
 }
 
 /* May @op of @s touch this device memory? 0 or EXDEV */
@@ -91,9 +95,9 @@ static int check_reach(const struct stream *s, const struct op *op,
 			EXDEV,
 			"the %s backend cannot reach memory of the %s one",
 			s->backend->name, range->backend->name);
-	/* The driver copies between devices; libraries may do so in their way. */
+	/* The driver copies between devices; kernels may do so in their way. */
 	if (range->backend->cuda && range->device != s->device &&
-	    (op->kind == OP_SET || (op->kind == OP_RUN && !op->kernel.issue)))
+	    op->kind == OP_SET)
 		return stream_because(EXDEV,
 				      "memory of device %u, used on device %u",
 				      range->device, s->device);
@@ -104,8 +108,7 @@ int memory_classify(const struct stream *s, struct op *op)
 {
 	struct footprint f = op_footprint(op);
 
-	op->host = op->anything || op->kind == OP_HOST_CALL ||
-		   (op->kind == OP_GRAPH && op->graph->calls);
+	op->host = op->anything || op->kind == OP_HOST_CALL;
 	for (size_t i = 0; i < f.nr; i++) {
 		const drover_access_t *a = &f.accesses[i];
 		struct range *range = memory_range(a->start, a->bytes);
@@ -115,7 +118,7 @@ int memory_classify(const struct stream *s, struct op *op)
 		    op->kind == OP_SET && s->backend->cuda)
 			return stream_because(EXDEV, "%p is no memory to set",
 					      a->start);
-		if (range && range->kind != MEMORY_DEVICE)
+		if (range && !is_device(range))
 			range = NULL;
 		err = range ? check_reach(s, op, range) : 0;
 		if (err)
@@ -165,7 +168,7 @@ int staging_take(struct stream *s, struct op *op, struct need *need)
 	room = staging_room(s, op->bytes);
 	if (!room) {
 		/* All that is under way may have to go: it does for certain. */
-		s->counts.throttled++;
+		s->counts.added_host++;
 		return need_of(need, s, s->retired + 1);
 	}
 	op->from = room; /* stream_submit() copies */

@@ -5,7 +5,7 @@
 
 #include "stream/slot.h"
 
-/* Memory that a backend has given, or has pinned; no two overlap. */
+/* Memory that a backend has given or pinned, or was told of; no two overlap. */
 struct range {
 	uintptr_t start;
 	size_t bytes;

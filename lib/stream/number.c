@@ -37,7 +37,6 @@ void number_raise(struct number *n, uint64_t to)
 		return;
 	if (sleepers < 2 * SLEEPER)
 		cas_seq_cst(&n->sleepers, &sleepers, SLEEPER);
-	add_relaxed(&n->system_calls, 1);
 	wake_sleepers(LOW_HALF(&n->at), INT_MAX, false);
 }
 
@@ -89,12 +88,10 @@ int number_wait(struct number *n, uint64_t wanted,
 	block_begin(true);
 	sleepers_enter(n, wanted);
 	/* [S-NUMBER] */
-	while ((seen = load_seq_cst(&n->at)) < wanted && ret != -ETIMEDOUT) {
-		add_relaxed(&n->system_calls, 1);
+	while ((seen = load_seq_cst(&n->at)) < wanted && ret != -ETIMEDOUT)
 		ret = sleep_on(LOW_HALF(&n->at), (uint32_t)seen, deadline,
 			       false, FUTEX_BITSET_MATCH_ANY,
 			       &thread_this.for_streams);
-	}
 	sleepers_leave(n);
 	block_end();
 	return seen < wanted ? ETIMEDOUT : 0;

@@ -18,7 +18,6 @@ struct number {
 	_Atomic uint64_t at; /* the low half is a futex word */
 	/* Their count << 48 | NUMBER_MAX - the lowest number they wait for */
 	_Atomic uint64_t sleepers;
-	_Atomic uint64_t system_calls; /* of its waits and wake-ups */
 };
 
 void number_raise(struct number *n, uint64_t to);

@@ -21,8 +21,7 @@ enum op_kind {
 	OP_RUN,
 	OP_HOST_CALL,
 	OP_GRAPH,
-	OP_WAIT,   /* for an event */
-	OP_RECORD, /* in graphs alone */
+	OP_WAIT, /* for an event */
 };
 
 /*
@@ -53,7 +52,6 @@ struct op {
 	void *to;
 	const void *from;
 	size_t bytes;
-	size_t rows, to_pitch, from_pitch;
 	unsigned char byte;
 	drover_kernel_t kernel; /* OP_RUN */
 	int (*call)(void *arg); /* OP_HOST_CALL */
@@ -64,9 +62,9 @@ struct op {
 	size_t nr_accesses;
 	drover_access_t accesses[OP_ACCESSES];
 	void *heap; /* where arguments and accesses are that do not fit here */
-	void *source;		    /* of a staged copy in a graph */
-	struct drover_graph *graph; /* OP_GRAPH: a reference */
-	drover_event_t *event;	    /* OP_WAIT and OP_RECORD; the caller's */
+	void *source;		     /* of a staged copy in a graph */
+	struct drover_graph *graph;  /* OP_GRAPH: a reference */
+	const drover_event_t *event; /* OP_WAIT; the caller's */
 	/* To be waited for by the device. */
 	uint32_t nr_dependencies;
 	struct dependency dependencies[OP_DEPENDENCIES];
@@ -84,8 +82,6 @@ struct drover_graph {
 	drover_access_t *accesses;
 	size_t nr_accesses;
 	bool anything;
-	bool calls;	   /* the host */
-	_Atomic int error; /* of a host call; [the device] */
 	void *device_private;
 };
 

@@ -16,24 +16,18 @@ static drover_pool_t *pool;
 static int perform(struct op *op)
 {
 	const struct drover_graph *graph = op->graph;
-	const drover_kernel_t *k = &op->kernel;
 	int err = 0;
 
 	switch (op->kind) {
 	case OP_COPY:
-		for (size_t i = 0; i < op->rows; i++)
-			memcpy((char *)op->to + i * op->to_pitch,
-			       (const char *)op->from + i * op->from_pitch,
-			       op->bytes);
+		if (op->bytes)
+			memcpy(op->to, op->from, op->bytes);
 		return 0;
 	case OP_SET:
 		memset(op->to, op->byte, op->bytes);
 		return 0;
 	case OP_RUN:
-		if (k->run)
-			return k->run(op_args(op));
-		return drover_pool_for(pool, 0, k->grid[0] ?: 1, 0, k->part,
-				       op_args(op));
+		return op->kernel.run(op_args(op));
 	case OP_HOST_CALL:
 		return op->call(op->arg);
 	case OP_GRAPH:

@@ -32,23 +32,6 @@ int drover_stream_host_call(drover_stream_t *stream, int (*call)(void *arg),
 	return err ? err : stream_submit(stream, &op, ticket);
 }
 
-int drover_stream_load(drover_stream_t *stream, const void *image,
-		       const char *name, drover_kernel_t *kernel)
-{
-	struct stream *s = stream_enter(stream);
-	int err;
-
-	if (!s)
-		return EBADF;
-	stream_use(s);
-	drover_mutex_unlock(&stream_lock);
-	err = s->backend->load ? s->backend->load(s, image, name, kernel) :
-				 stream_because(EINVAL, "not for %s streams",
-						s->backend->name);
-	stream_unuse(s);
-	return err;
-}
-
 int drover_graph_replay(drover_stream_t *stream, drover_graph_t *graph,
 			drover_ticket_t *ticket)
 {

@@ -57,7 +57,6 @@ struct stream {
 	uint64_t staging_wanted; /* head when wanted was set last */
 	uint64_t staging_tail;
 	drover_stream_counts_t counts;
-	_Atomic uint64_t driver_calls;
 	void *native;	      /* of drover_stream_native(); set by open */
 	void *device_private; /* the backend's */
 	struct task task;     /* works the queue off, while at_work */

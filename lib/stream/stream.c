@@ -109,9 +109,6 @@ static void set_up(struct stream *s, const drover_streamattr_t *attr)
 	store_relaxed(&s->worker, 0);
 	/* Released: see outcome() of tickets. */
 	store_release(&s->failure, FAILURE_NONE);
-	store_relaxed(&s->posted.system_calls, 0);
-	store_relaxed(&s->done.system_calls, 0);
-	store_relaxed(&s->driver_calls, 0);
 }
 
 static int open_slot(struct stream *s, const drover_streamattr_t *attr)
@@ -230,9 +227,6 @@ int drover_stream_counts(drover_stream_t *stream,
 	if (!s)
 		return EBADF;
 	*counts = s->counts;
-	counts->system_calls = load_relaxed(&s->posted.system_calls) +
-			       load_relaxed(&s->done.system_calls);
-	counts->driver_calls = load_relaxed(&s->driver_calls);
 	drover_mutex_unlock(&stream_lock);
 	return 0;
 }

@@ -34,7 +34,7 @@ static int room_in_ring(struct stream *s, struct need *need)
 	retire(s);
 	if (s->submitted - s->retired < s->depth)
 		return 0;
-	s->counts.throttled++;
+	s->counts.added_host++;
 	return need_of(need, s, s->retired + 1);
 }
 
@@ -55,10 +55,8 @@ static int host_reads_source(struct stream *s, struct op *op, struct need *need)
 
 static int check_kernel(const struct stream *s, const struct op *op)
 {
-	const drover_kernel_t *k = &op->kernel;
-
-	if (op->kind != OP_RUN ||
-	    (s->backend->cuda ? k->function || k->issue : k->run || k->part))
+	if (op->kind != OP_RUN || (s->backend->cuda ? op->kernel.issue != NULL :
+						      op->kernel.run != NULL))
 		return 0;
 	return stream_because(EINVAL, "not a kernel for the %s backend",
 			      s->backend->name);
@@ -81,8 +79,6 @@ static int prepare(struct stream *s, struct op *op, struct need *need)
 	op->nr_dependencies = 0;
 	if (!err && !s->capture && op->kind == OP_WAIT)
 		err = engine_order_event(s, op, op->event, need);
-	if (!err && !s->capture && op->kind == OP_GRAPH)
-		err = graph_order(s, op, need);
 	if (!err && !s->capture && s->order == DROVER_ORDER_ENGINE)
 		err = engine_order(s, op, need);
 	if (!err && op->staged)
@@ -117,15 +113,12 @@ static void publish(struct stream *s, struct op *op)
 	if (op->host)
 		s->host_number = op->number;
 	op->host_number = s->host_number;
-	s->counts.operations++;
 	s->counts.read_backs += op->blocks;
 	s->counts.added_device += op->kind == OP_WAIT ? 0 : op->nr_dependencies;
 	want_mark(s, op);
 	*stream_op(s, op->number) = *op;
 	engine_submitted(s, op);
 	OBSERVE(submitted, s, op);
-	if (op->kind == OP_GRAPH)
-		graph_record_events(s, op);
 }
 
 static int submit_step(struct stream *s, void *arg, struct need *need)

@@ -57,8 +57,20 @@ static inline int fill_run(const void *args)
 	return 0;
 }
 
-/* On a CUDA device they have to be loaded, too. */
-static drover_kernel_t fill_kernel = { .run = fill_run };
+/* On a CUDA device: the program's launch of one that the mock has. */
+int mock_cuda_launch(const char *kernel, const void *args, size_t bytes,
+		     void *stream);
+
+static inline int fill_issue(void *stream, const void *args)
+{
+	/* Without what the structure ends in. */
+	size_t bytes = offsetof(struct fill, byte) + sizeof(int);
+
+	return mock_cuda_launch("fill", args, bytes, stream) ? EIO : 0;
+}
+
+static const drover_kernel_t fill_kernel = { .run = fill_run,
+					     .issue = fill_issue };
 
 /* fill_submit - a kernel that sets all bytes */
 static inline int fill_submit(drover_stream_t *stream, void *to, int byte,
@@ -84,6 +96,12 @@ static inline int add_run(const void *args)
 	for (size_t i = 0; i < add->bytes; i++)
 		add->to[i] += add->from[i];
 	return 0;
+}
+
+static inline int add_issue(void *stream, const void *args)
+{
+	return mock_cuda_launch("add", args, sizeof(struct add), stream) ? EIO :
+									   0;
 }
 
 #ifdef DROVER_STREAM_DEBUG

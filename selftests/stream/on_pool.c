@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Streams of the CPU backend run on one pool: a kernel's parts run at the same
- * time, who waits for a stream in the pool gives its place away, a kernel may
+ * Streams of the CPU backend run on one pool: a kernel may share its work out, who waits for a stream in the pool gives its place away, a kernel may
  * end its thread, and the last stream ends them all.
  */
 #include <drover/pool.h>
@@ -14,10 +13,15 @@
 
 static atomic_int nr_begun, times[NR_PARTS];
 
+struct parts {
+	void *pool;
+	int most;
+};
+
 /* The first two wait for each other. */
 static int part(size_t begin, size_t end, void *args)
 {
-	int most = *(int *)args;
+	int most = ((struct parts *)args)->most;
 
 	nr_begun++;
 	reached(&nr_begun, most);
@@ -26,35 +30,31 @@ static int part(size_t begin, size_t end, void *args)
 	return nr_begun < most;
 }
 
+static int share_out(const void *args)
+{
+	struct parts parts = *(const struct parts *)args;
+
+	return drover_pool_for(parts.pool, 0, NR_PARTS, 0, part, &parts);
+}
+
 /* parts STREAM: all indices once, by two threads at least if there are CPUs */
 STEP(parts)
 {
-	const drover_kernel_t kernel = { .part = part, .grid = { NR_PARTS } };
+	const drover_kernel_t kernel = { .run = share_out };
 	drover_access_t access = { times, sizeof(times), DROVER_WRITE };
 	cpu_set_t cpus = own_cpus();
-	int most = CPU_COUNT(&cpus) > 1 ? 2 : 1;
+	struct parts parts = { .most = CPU_COUNT(&cpus) > 1 ? 2 : 1 };
 
 	memset(times, 0, sizeof(times));
 	nr_begun = 0;
-	MUST(drover_stream_run(STREAM, &kernel, &most, sizeof(most), &access, 1,
-			       NULL));
+	MUST(drover_stream_native(STREAM, &parts.pool));
+	MUST(drover_stream_run(STREAM, &kernel, &parts, sizeof(parts), &access,
+			       1, NULL));
 	MUST(drover_stream_synchronize(STREAM));
 	for (int i = 0; i < NR_PARTS; i++)
 		if (times[i] != 1)
 			return i + 1;
 	return 0;
-}
-
-static int part_without_space(size_t begin, size_t end, void *args)
-{
-	return ENOSPC;
-}
-
-STEP(part_fails)
-{
-	const drover_kernel_t kernel = { .part = part_without_space };
-
-	return drover_stream_run(STREAM, &kernel, NULL, 0, NULL, 0, TICKET);
 }
 
 static int end_thread(void *arg)
@@ -198,9 +198,8 @@ STEP(slow)
 }
 
 static const struct scenario scenarios[] = {
-	{ "cpu: a kernel's parts, at the same time",
-	  "parts s; parts s; part_fails s @1; ticket 1 = ENOSPC; "
-	  "destroy s = ENOSPC; alone;" },
+	{ "cpu: a kernel shares its work out, at the same time",
+	  "parts s; parts s; destroy s; alone;" },
 	{ "cpu: who waits for a stream gives its place away",
 	  "fill t i 1; gate x s @1; crowd s x; destroy s; destroy t; alone;" },
 	{ "cpu: a call ends its thread, and the stream with it",

@@ -8,7 +8,9 @@
  *
  * Where all streams are of the CPU, the host writes to its memory as soon as a
  * synchronization lets it. When that is is found out by vector clocks: behind a
- * synchronization of a stream all is over that its operations were behind.
+ * synchronization of a stream all is over that its operations were behind. The last
+ * programs, as many as "cuda" says, are for CUDA streams: of the mock, or of another
+ * driver, see on_device.c.
  *
  * APIs: drover stream/debug_random_programs
  */
@@ -79,9 +81,16 @@ static int dawdle_run(const void *args)
 	return 0;
 }
 
+/* A device is as slow as it is. */
+static int dawdle_issue(void *stream, const void *args)
+{
+	return 0;
+}
+
 STEP(dawdle)
 {
-	const drover_kernel_t dawdle = { .run = dawdle_run };
+	const drover_kernel_t dawdle = { .run = dawdle_run,
+					 .issue = dawdle_issue };
 	int nr = args[1];
 
 	return drover_stream_run(STREAM, &dawdle, &nr, sizeof(nr),
@@ -266,15 +275,20 @@ static drover_stream_counts_t total;
 /* Whether the streams give what plain execution gives. */
 static bool run_program(const struct program *p, bool keeps)
 {
-	static unsigned char host[(NR_BUFFERS + 1) * HALF];
-	unsigned char *device;
+	const size_t bytes = (NR_BUFFERS + 1) * HALF;
+	static unsigned char back[(NR_BUFFERS + 1) * HALF];
+	drover_stream_t *s = &script.streams['s'];
+	unsigned char *host, *device;
 	bool same = true;
+	void *place;
 
 	script_start("random programs", " s t u ", p->one, p->two);
-	device = device_memory(&script.streams['s'], sizeof(host));
+	/* Of the host, and a device's kernels reach it. */
+	MUST(drover_stream_alloc_host(s, bytes, &place));
+	host = memset(place, 0, bytes);
+	device = device_memory(s, bytes);
+	MUST(drover_stream_set(s, device, 0, bytes, NULL));
 	memset(memory, 0, sizeof(memory));
-	memset(host, 0, sizeof(host));
-	memset(device, 0, sizeof(host));
 	for (int i = 0; i < 2 * NR_BUFFERS; i++)
 		script.memory[(int)buffers[i]] =
 			(i < NR_BUFFERS ? host : device) +
@@ -284,9 +298,11 @@ static bool run_program(const struct program *p, bool keeps)
 		same &= run_step(p, &p->steps[i], keeps);
 	}
 	same &= script_say("drain s; drain t; drain u") &&
-		!memcmp(memory, host, sizeof(host)) &&
-		!memcmp(memory + sizeof(host), device, sizeof(host));
-	MUST(drover_stream_free(&script.streams['s'], device));
+		!memcmp(memory, host, bytes) &&
+		!drover_stream_copy(s, back, device, bytes) &&
+		!memcmp(memory + bytes, back, bytes);
+	MUST(drover_stream_free(s, device));
+	MUST(drover_stream_free(s, host));
 	memset(script.memory, 0, sizeof(script.memory));
 	for (const char *s = streams; *s; s++) {
 		drover_stream_counts_t counts =
@@ -301,29 +317,43 @@ static bool run_program(const struct program *p, bool keeps)
 	return same;
 }
 
+static long nr_kept, nr_wrong;
+
+static void run_programs(uint64_t nr, uint64_t *random, bool on_cuda)
+{
+	for (uint64_t i = 0; i < nr; i++) {
+		struct program p = random_program(random);
+
+		if (i && i % 10000 == 0)
+			tap_diag("%" PRIu64 " programs", i);
+		if (on_cuda)
+			p.one = p.two = DROVER_BACKEND_CUDA;
+		nr_kept += !run_program(&p, true);
+		if (!run_program(&p, false) && !nr_wrong++)
+			tap_diag("program %" PRIu64 "%s is the first", i,
+				 on_cuda ? " on CUDA" : "");
+	}
+}
+
 int main(int argc, char **argv)
 {
-	struct args args = args_parse(argc, argv, "programs seed");
+	struct args args = args_parse(argc, argv, "programs cuda seed");
 	uint64_t programs = args_get(&args, "programs", 400);
+	uint64_t cuda = args_get(&args, "cuda", 40);
 	uint64_t seed = args_get(&args, "seed", args_fresh_seed());
 	uint64_t random = seed;
-	long nr_kept = 0, nr_wrong = 0, races = 0;
+	long races = 0;
 
+	script_driver();
 	tap_plan(4);
-	tap_diag("programs=%" PRIu64 " seed=%" PRIu64, programs, seed);
+	tap_diag("programs=%" PRIu64 " cuda=%" PRIu64 " seed=%" PRIu64,
+		 programs, cuda, seed);
 #ifdef DROVER_STREAM_DEBUG
 	races_watch();
 	eager_plants.late = 20;
 #endif
-	for (uint64_t i = 0; i < programs; i++) {
-		struct program p = random_program(&random);
-
-		if (i && i % 10000 == 0)
-			tap_diag("%" PRIu64 " programs", i);
-		nr_kept += !run_program(&p, true);
-		if (!run_program(&p, false) && !nr_wrong++)
-			tap_diag("program %" PRIu64 " is the first", i);
-	}
+	run_programs(programs, &random, false);
+	run_programs(cuda, &random, true);
 #ifdef DROVER_STREAM_DEBUG
 	races = races_found();
 #endif

@@ -27,8 +27,8 @@
 
 /* Of the driver that is made of threads: the next @function answers @result. */
 void mock_cuda_fail(const char *function, int result);
-/* How often was it called? NULL: count anew. */
-int mock_cuda_calls(const char *function);
+/* How often were those called whose names begin so? NULL: count anew. */
+int mock_cuda_calls(const char *begin);
 /* The caller's own contexts, and how many are current. */
 int mock_cuda_push(int nr);
 /* Of the stream that was made last. */
@@ -37,20 +37,15 @@ int mock_cuda_priority(void);
 void mock_cuda_late(bool are);
 /* Copies from and to pageable memory do not wait, which they may and may not. */
 void mock_cuda_pageable_early(bool is);
+/* Has a device had a fault, so that its context is good for nothing? */
+bool mock_cuda_faulted(void);
 /* The program resets its devices: contexts, memory and streams are gone. */
 void mock_cuda_reset(void);
 /* Some thread of the program's captures, and wants no calls. */
 void mock_cuda_capture_elsewhere(bool is);
 
-/* As a program calls them that uses the driver, too. */
-int cuStreamCreateWithPriority(void **stream, unsigned int flags, int priority);
-int cuStreamDestroy_v2(void *stream);
-int cuStreamSynchronize(void *stream);
-int cuStreamBeginCapture_v2(void *stream, int mode);
-int cuStreamEndCapture(void *stream, void **graph);
+/* As a program calls it that uses the driver, too. */
 int cuLaunchHostFunc(void *stream, void (*call)(void *arg), void *arg);
-int cuMemsetD8Async(uint64_t to, unsigned char byte, size_t bytes,
-		    void *stream);
 
 /* @name: may begin with the backends of s and t, such as "cpu eager+cpu: " */
 struct scenario {
@@ -194,7 +189,8 @@ STEP(fail)
 	return drover_stream_run(STREAM, &kernel, NULL, 0, &access, 1, TICKET);
 }
 
-static drover_kernel_t add_kernel = { .run = add_run };
+static const drover_kernel_t add_kernel = { .run = add_run,
+					    .issue = add_issue };
 
 STEP(add)
 {
@@ -288,11 +284,16 @@ STEP_IS(borrow, drover_stream_copy_borrowed(STREAM, TO, FROM, BYTES, TICKET));
 STEP_IS(record, drover_stream_record(STREAM, &script.events[args[1]]));
 STEP_IS(wait, drover_stream_wait_event(STREAM, &script.events[args[1]]));
 STEP_IS(pin, drover_stream_pin(STREAM, TO, BYTES));
+STEP_IS(declare, drover_stream_declare(STREAM, TO, BYTES));
+STEP_IS(undeclare, drover_stream_free(STREAM, TO));
 STEP_IS(sync, drover_stream_synchronize(STREAM));
 STEP_IS(drain, drover_stream_drain(STREAM));
 STEP_IS(ticket,
 	drover_ticket_wait(&script.tickets[args[0]], CLOCK_MONOTONIC, NULL));
 STEP_IS(done, drover_ticket_done(&script.tickets[args[0]]));
+STEP_IS(event,
+	drover_ticket_wait(&script.events[args[0]], CLOCK_MONOTONIC, NULL));
+STEP_IS(passed, drover_ticket_done(&script.events[args[0]]));
 STEP_IS(capture, drover_stream_capture(STREAM));
 STEP_IS(end, drover_stream_capture_end(STREAM, &script.graphs[args[1]]));
 STEP_IS(replay, drover_graph_replay(STREAM, script.graphs[args[1]], TICKET));
@@ -304,7 +305,6 @@ STEP_IS(calls, mock_cuda_calls((const char *)args[0]));
 STEP_IS(why, strstr(drover_stream_why(), (const char *)args[0]) ? 0 : -1);
 STEP_IS(since, SINCE(asked) * 1000 + SINCE(elided) * 100 +
 		       SINCE(deferred) * 10 + SINCE(waited));
-STEP_IS(submits, SINCE(operations));
 STEP_IS(host, SINCE(added_host));
 STEP_IS(device, SINCE(added_device));
 
@@ -385,16 +385,12 @@ static inline void script_start(const char *name, const char *text,
 		if (at && (!made || at < made))
 			script_create(*s);
 	}
-	/* Any stream may run them afterwards. */
-	if (one == DROVER_BACKEND_CUDA && !fill_kernel.function) {
-		MUST(drover_stream_load(script_any(), "", "fill",
-					&fill_kernel));
-		MUST(drover_stream_load(script_any(), "", "add", &add_kernel));
-	}
 }
 
 static inline void script_end(void)
 {
+	if (mock_cuda_faulted())
+		mock_cuda_reset();
 	for (const char *m = "abcdp"; *m; m++)
 		if (script.memory[(int)*m])
 			drover_stream_free(script_any(),
@@ -420,11 +416,20 @@ static inline void script_run(const struct scenario *s, const char *on)
 	tap_ok(right, "%s: %s", on, name ? name + 2 : s->name);
 }
 
+/*
+ * script_driver - the mock, unless there is another: see on_device.c
+ *
+ * It is loaded already: the program is linked to it, by this name.
+ */
+static inline void script_driver(void)
+{
+	setenv("DROVER_CUDA_LIBRARY", "libcuda-mock.so", 0);
+}
+
 /* scripts_main - what main() returns */
 static inline int scripts_main(const struct scenario *scenarios)
 {
-	/* It is loaded already: the program is linked to it, by this name. */
-	setenv("DROVER_CUDA_LIBRARY", "libcuda-mock.so", 1);
+	script_driver();
 	tap_start();
 	for (const struct scenario *s = scenarios; s->name; s++) {
 		bool has_on = strstr(s->name, ": ");

@@ -7,6 +7,8 @@
  * Each result depends on all inputs of its token and on the one before, so an
  * input that comes too late, or is overwritten too early, makes it wrong.
  */
+#include <dlfcn.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -32,7 +34,6 @@ struct loop {
 	const struct args *args;
 	struct bench_run *run;
 	drover_stream_t stream;
-	drover_kernel_t kernel;
 	uint32_t *inputs; /* device */
 	uint32_t *state;  /* device */
 	uint32_t *host;	  /* the inputs, where the host writes them */
@@ -111,6 +112,48 @@ static const char token_ptx[] =
 	"	ret;\n"
 	"}\n";
 
+/* What the library has loaded, or this program's own way to the same. */
+static void *driver_function(const char *name)
+{
+	const char *path = getenv("DROVER_CUDA_LIBRARY");
+	void *driver = dlopen(path && *path ? path : "libcuda.so.1", RTLD_NOW);
+	void *function = driver ? dlsym(driver, name) : NULL;
+
+	if (function)
+		return function;
+	bench_error("the CUDA driver has no %s", name);
+	exit(BENCH_FAILED);
+}
+
+/* The context is current, so the first launch loads the module. */
+static int token_issue(void *stream, const void *args)
+{
+	static int (*launch)(void *function, unsigned int grid_x,
+			     unsigned int grid_y, unsigned int grid_z,
+			     unsigned int block_x, unsigned int block_y,
+			     unsigned int block_z, unsigned int shared,
+			     void *stream, void **params, void **extra);
+	static void *function;
+	size_t bytes = sizeof(struct token_args);
+	/* By number: a pointer to the arguments, their size, the end. */
+	void *extra[] = { (void *)1, (void *)args, (void *)2, &bytes, NULL };
+	int (*load)(void **module, const void *image);
+	int (*find)(void **function, void *module, const char *name);
+	void *module;
+
+	if (!launch) {
+		load = driver_function("cuModuleLoadData");
+		find = driver_function("cuModuleGetFunction");
+		launch = driver_function("cuLaunchKernel");
+		if (load(&module, token_ptx) ||
+		    find(&function, module, "token"))
+			return EINVAL;
+	}
+	return launch(function, 1, 1, 1, 1, 1, 1, 0, stream, NULL, extra) ?
+		       EIO :
+		       0;
+}
+
 /* ---- one token ---- */
 
 static uint32_t input_of(uint64_t token, uint64_t input, uint32_t before)
@@ -120,6 +163,8 @@ static uint32_t input_of(uint64_t token, uint64_t input, uint32_t before)
 
 static void launch(struct loop *loop)
 {
+	static const drover_kernel_t kernel = { .run = token_run,
+						.issue = token_issue };
 	uint64_t bytes = loop->args->bytes, nr = loop->args->inputs;
 	const struct token_args args = { .inputs = loop->inputs,
 					 .state = loop->state,
@@ -131,7 +176,7 @@ static void launch(struct loop *loop)
 		{ loop->state, sizeof(uint32_t), DROVER_READ | DROVER_WRITE },
 	};
 
-	expect("run", drover_stream_run(&loop->stream, &loop->kernel, &args,
+	expect("run", drover_stream_run(&loop->stream, &kernel, &args,
 					sizeof(args), accesses, 2, NULL));
 }
 
@@ -192,10 +237,6 @@ static bool set_up(struct loop *loop)
 					    (void **)&loop->inputs));
 	expect("alloc", drover_stream_alloc(&loop->stream, sizeof(uint32_t),
 					    (void **)&loop->state));
-	loop->kernel.run = token_run;
-	if (on_cuda(loop))
-		expect("load", drover_stream_load(&loop->stream, token_ptx,
-						  "token", &loop->kernel));
 	loop->work = on_cuda(loop) ?
 			     loop->args->kernel_us * 1000 :
 			     bench_work_rounds(loop->args->kernel_us * 1000);
@@ -324,14 +365,12 @@ static void print(FILE *out, const struct bench_run *run, const void *args)
 		"%s on %s: %.1f tokens/s, half within %.1f us; "
 		"host between tokens: %.1f us\n"
 		"per token: %.2f synchronizations asked for, %.2f elided, "
-		"%.2f waited for; %.2f read-backs; %.2f futex calls, "
-		"%.2f driver calls\n",
+		"%.2f waited for; %.2f read-backs\n",
 		impl.name, on_cuda(&loop) ? "cuda" : "cpu",
 		tokens_per_second(run), median_us(),
 		loop.between.total / 1e3 / loop.between.nr, per_token(c->asked),
 		per_token(c->elided), per_token(c->waited),
-		per_token(c->read_backs), per_token(c->system_calls),
-		per_token(c->driver_calls));
+		per_token(c->read_backs));
 	fprintf(out, "%" PRIu64 " tokens", run->operations);
 }
 
@@ -356,11 +395,6 @@ static void json(struct bench_json *json, const struct bench_run *run,
 	bench_json_count(json, "waited", c->waited);
 	bench_json_count(json, "added_host", c->added_host);
 	bench_json_count(json, "read_backs", c->read_backs);
-	bench_json_count(json, "throttled", c->throttled);
-	bench_json_count(json, "futex_calls", c->system_calls);
-	bench_json_real(json, "futex_calls_per_token",
-			per_token(c->system_calls));
-	bench_json_count(json, "driver_calls", c->driver_calls);
 }
 
 static const struct bench_option options[] = {

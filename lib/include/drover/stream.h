@@ -17,10 +17,11 @@
  *    done, with its error, and nothing hangs. So are operations of other streams
  *    that are ordered behind one of these.
  *
- * Device memory is what drover_stream_alloc() gave. CUDA copies reach that of all
- * devices, kernels and sets that of their own one. All other memory is host
- * memory. Device memory is touched by operations of streams and by nobody else;
- * whoever has to do otherwise calls drover_stream_drain() first.
+ * Device memory is what drover_stream_alloc() gave, and what drover_stream_declare()
+ * was told of. CUDA copies reach that of all devices, sets that of their own one;
+ * what kernels reach is up to them. All other memory is host memory. Device memory
+ * is touched by operations of streams and by nobody else; whoever has to do
+ * otherwise calls drover_stream_drain() first.
  *
  * In all functions @ticket, unless NULL, is where the ticket of the operation goes;
  * @accesses is what it touches; a copy is of device or host memory, which must not
@@ -77,14 +78,12 @@ typedef struct {
 } drover_ticket_t;
 
 /**
- * drover_event_t - a point in a stream; the content is private
+ * drover_event_t - a point in a stream: the ticket of all that is in front of it
  *
- * May be copied and thrown away at any time. All zero bytes are an event that
- * was never recorded: waiting for it does nothing.
+ * So drover_ticket_done() asks for an event, and drover_ticket_wait() waits for
+ * one. All zero bytes are an event that was never recorded: it is done.
  */
-typedef struct {
-	drover_ticket_t at;
-} drover_event_t;
+typedef drover_ticket_t drover_event_t;
 
 /* drover_graph_t - captured operations */
 typedef struct drover_graph drover_graph_t;
@@ -150,43 +149,30 @@ typedef struct {
 
 /**
  * drover_kernel_t - something to run on a device
- * @run: CPU backend: called with the copied arguments; returns 0 or
- *	an errno value, which fails the operation
- * @part: CPU backend, instead: called for parts of the indices below @grid[0], by
- *	several threads, as drover_pool_for() does. It calls no functions of streams.
- * @function: CUDA backend: a CUfunction, see drover_stream_load()
- * @issue: CUDA backend, instead: called by the submitting thread, with the context
- *	current, when it is its turn: puts its work into the CUstream, as libraries
- *	do, and returns 0 or an errno value. It calls no functions of streams. It
- *	has to see to it by itself if it uses memory of other devices.
- *	Captured, it is called once, with a stream that captures.
- * @grid, @block: CUDA backend: blocks, and threads of each; 0 counts as 1
- * @shared: CUDA backend: bytes of dynamic shared memory
+ * @run: CPU backend: called with the copied arguments; returns 0 or an errno
+ *	value, which fails the operation. To share its work out it may use the
+ *	pool, see drover_stream_native().
+ * @issue: CUDA backend: called by the submitting thread, with the context current,
+ *	when it is its turn: puts its work into the CUstream, by launches of its
+ *	own or by a library's, and returns 0 or an errno value. It calls no
+ *	functions of streams. It has to see to it by itself if it uses memory of
+ *	other devices. Captured, it is called once, with a stream that captures.
  */
 typedef struct {
 	int (*run)(const void *args);
-	int (*part)(size_t begin, size_t end, void *args);
-	void *function;
 	int (*issue)(void *native, const void *args);
-	uint32_t grid[3];
-	uint32_t block[3];
-	uint32_t shared;
 } drover_kernel_t;
 
 /* drover_stream_counts_t - what a stream has done since it was made */
 typedef struct {
-	uint64_t operations; /* submitted; a replayed graph is one */
 	/* drover_stream_synchronize(), _wait_event(), and _drain() if it waits; */
 	uint64_t asked;
 	uint64_t elided;   /* of those, the order was given already */
 	uint64_t deferred; /* of those, the device waits, the host does not */
 	uint64_t waited;   /* of those, the host had to wait: all others */
-	uint64_t added_device; /* waits that the library has put in */
-	uint64_t added_host;
+	uint64_t added_device; /* waits that the library has put in, */
+	uint64_t added_host;   /* those of the host also for room */
 	uint64_t read_backs;   /* blocking copies, each of which waits */
-	uint64_t throttled;    /* submits that waited for room */
-	uint64_t system_calls; /* futex calls for the stream, by all threads */
-	uint64_t driver_calls; /* of the CUDA driver */
 } drover_stream_counts_t;
 
 /**
@@ -270,9 +256,23 @@ int drover_stream_alloc_host(drover_stream_t *stream, size_t bytes,
 int drover_stream_pin(drover_stream_t *stream, void *memory, size_t bytes);
 
 /**
+ * drover_stream_declare() - device memory that the program has
+ * @stream: a stream of the backend, and on CUDA the device, whose memory it is
+ * @memory: from cudaMalloc(), or an address range that is or will be mapped
+ *
+ * From then on it is device memory like that of drover_stream_alloc(), and
+ * synchronizations are elided there as well, until drover_stream_free() has given it
+ * back to the program. One call may declare all that an allocator is going to give
+ * out pieces of. An access that is not within one range counts as one of host memory.
+ *
+ * Return: 0; EINVAL for no bytes, or if a part of it is known already; ENOMEM.
+ */
+int drover_stream_declare(drover_stream_t *stream, void *memory, size_t bytes);
+
+/**
  * drover_stream_free() - give memory back
  * @stream: a stream of the same backend
- * @memory: from drover_stream_alloc(), _alloc_host() or _pin(), or NULL
+ * @memory: from drover_stream_alloc(), _alloc_host(), _pin() or _declare(), or NULL
  *
  * Blocks until no operation of any stream touches it.
  *
@@ -320,18 +320,6 @@ int drover_stream_copy_borrowed(drover_stream_t *stream, void *to,
 				drover_ticket_t *ticket);
 
 /**
- * drover_stream_copy_rows() - copy a part of a matrix, as _copy_borrowed() does
- * @to_pitch, @from_pitch: bytes from one row to the next, at least @bytes
- * @bytes: of each row
- *
- * It counts as touching all from the first byte to the last, those between the rows
- * included, and the two ranges must not overlap. Return: as every submit.
- */
-int drover_stream_copy_rows(drover_stream_t *stream, void *to, size_t to_pitch,
-			    const void *from, size_t from_pitch, size_t bytes,
-			    size_t rows, drover_ticket_t *ticket);
-
-/**
  * drover_stream_set() - set bytes of memory
  * @to: device or host memory; with CUDA only what this library has allocated
  * @byte: what they are to be
@@ -344,8 +332,7 @@ int drover_stream_set(drover_stream_t *stream, void *to, int byte, size_t bytes,
 /**
  * drover_stream_run() - run a kernel
  * @kernel: what to run; read during the call
- * @args: its arguments, copied during the call, or NULL. For CUDA they are laid
- *	out as the kernel's parameters are.
+ * @args: its arguments, copied during the call, or NULL
  *
  * The order and the elision rest on @accesses: what is missing there is a race.
  * Return: as every submit; EINVAL also when the kernel is none for this
@@ -355,21 +342,6 @@ int drover_stream_run(drover_stream_t *stream, const drover_kernel_t *kernel,
 		      const void *args, size_t args_bytes,
 		      const drover_access_t *accesses, size_t nr_accesses,
 		      drover_ticket_t *ticket);
-
-/**
- * drover_stream_load() - find a kernel in a CUDA module
- * @stream: a stream of the CUDA backend
- * @image: PTX text or a cubin, as cuModuleLoadData() takes it
- * @name: the kernel's name in it
- * @kernel: its function is set, the rest is left alone
- *
- * May block, in the driver, which compiles PTX. The module stays loaded.
- *
- * Return: 0; EINVAL for another backend; ENOENT when the module has no such
- * kernel; ENOMEM; EIO.
- */
-int drover_stream_load(drover_stream_t *stream, const void *image,
-		       const char *name, drover_kernel_t *kernel);
 
 /**
  * drover_stream_host_call() - call a function when its turn comes
@@ -384,7 +356,7 @@ int drover_stream_host_call(drover_stream_t *stream, int (*call)(void *arg),
 
 /*
  * drover_stream_record() - make @event the point behind all submitted so far.
- * Return: 0; ENOMEM (capturing).
+ * Return: 0; EBUSY while the stream captures.
  */
 int drover_stream_record(drover_stream_t *stream, drover_event_t *event);
 
@@ -398,9 +370,10 @@ int drover_stream_record(drover_stream_t *stream, drover_event_t *event);
  *
  * Return: as every submit; 0 for an event whose stream was destroyed, for then
  * all of it is done; the error of the operations in front of the event, which
- * this stream then ends with as well.
+ * this stream then ends with as well; EBUSY while this stream captures.
  */
-int drover_stream_wait_event(drover_stream_t *stream, drover_event_t *event);
+int drover_stream_wait_event(drover_stream_t *stream,
+			     const drover_event_t *event);
 
 /**
  * drover_stream_synchronize() - the host may touch its memory again
@@ -444,12 +417,9 @@ int drover_ticket_wait(const drover_ticket_t *ticket, clockid_t clock,
 /**
  * drover_stream_capture() - keep operations instead of submitting them
  *
- * Until drover_stream_capture_end() copies, kernels, host calls, records and
- * waits for events go into a graph. Their tickets are done at once. The source
- * of a staged copy is copied into the graph; every replay copies it as it was.
- *
- * An event named meanwhile has to exist as long as the graph does: each replay
- * records it anew, or waits for the point at which it is recorded then.
+ * Until drover_stream_capture_end() copies, sets and kernels go into a graph. Their
+ * tickets are done at once. The source of a staged copy is copied into the graph;
+ * every replay copies it as it was. All else answers EBUSY.
  *
  * Return: 0; EBUSY when it captures already; ENOMEM.
  */
@@ -460,7 +430,8 @@ int drover_stream_capture(drover_stream_t *stream);
  * @graph: where the graph goes; to be destroyed by the caller
  *
  * Return: 0; EINVAL when it does not capture; EIO when the driver cannot make a
- * graph of it, and the operations are lost; ENOMEM.
+ * graph of it, or the error of a kernel's issue(), and the operations are lost;
+ * ENOMEM.
  */
 int drover_stream_capture_end(drover_stream_t *stream, drover_graph_t **graph);
 
@@ -469,8 +440,7 @@ int drover_stream_capture_end(drover_stream_t *stream, drover_graph_t **graph);
  * @stream: a stream of the backend, and on CUDA the device, of the capture
  *
  * The operations run in the order in which they were captured. Borrowed sources
- * are borrowed anew until the ticket is done. Events recorded in the graph are
- * at its end; events waited for in it are waited for at its beginning.
+ * are borrowed anew until the ticket is done.
  *
  * Return: as every submit; EINVAL also for another backend; EBUSY while it
  * captures.

@@ -29,16 +29,16 @@ EXPORT void mock_cuda_fail(const char *function, int result)
 	pthread_mutex_unlock(&lock);
 }
 
-EXPORT int mock_cuda_calls(const char *function)
+EXPORT int mock_cuda_calls(const char *begin)
 {
 	int nr = 0;
 
 	pthread_mutex_lock(&lock);
 	for (int i = 0; i < 64 && calls[i].function; i++)
-		if (!function)
+		if (!begin)
 			calls[i].nr = 0;
-		else if (!strcmp(calls[i].function, function))
-			nr = calls[i].nr;
+		else if (!strncmp(calls[i].function, begin, strlen(begin)))
+			nr += calls[i].nr;
 	pthread_mutex_unlock(&lock);
 	return nr;
 }
@@ -57,8 +57,8 @@ int enter(const char *function)
 		to_fail.result = SUCCESS;
 	}
 	/* A fault of the device is not that of one call, or one stream. */
-	if (result == LAUNCH_FAILED)
-		fail_streams(result);
+	if (result == LAUNCH_FAILED && current_context())
+		poison(current_context(), result);
 	return result;
 }
 
@@ -133,6 +133,8 @@ static int release(void *start, bool registered)
 {
 	struct allocation **at = &allocations, *a;
 
+	/* Also what a stream had begun before it failed. */
+	await_touches();
 	while ((a = *at) && a->start != start)
 		at = &a->next;
 	if (!a || a->registered != registered)
@@ -184,10 +186,11 @@ EXPORT int cuMemHostUnregister(void *memory)
 	return release(memory, true);
 }
 
-/* 1: the context's own that waits for all others, 2: the calling thread's */
-static bool is_default(const struct stream *s)
+bool is_reached(const void *start, size_t bytes)
 {
-	return (uintptr_t)s <= 2;
+	const struct allocation *a = find(start);
+
+	return a && (unsigned char *)start + bytes <= a->start + a->bytes;
 }
 
 static bool pageable_returns_early;
@@ -215,48 +218,9 @@ EXPORT int cuMemcpyAsync(uint64_t to, uint64_t from, size_t bytes,
 {
 	struct job job = { .to = (void *)(uintptr_t)to,
 			   .from = (void *)(uintptr_t)from,
-			   .bytes = bytes,
-			   .rows = 1 };
+			   .bytes = bytes };
 
-	WANT_CONTEXT();
-	return add_copy(s, &job);
-}
-
-/* The ends of a copy of rows, as the driver's documentation has them. */
-struct end {
-	size_t x, y;
-	unsigned int memory_type;
-	const void *host;
-	uint64_t address;
-	void *array;
-	size_t pitch;
-};
-
-struct copy_2d {
-	struct end from, to;
-	size_t bytes, rows;
-};
-
-/* Any memory, and nothing in front. */
-static bool is_right(const struct end *end, size_t bytes)
-{
-	return !end->x && !end->y && end->memory_type == 4 && !end->host &&
-	       end->address && !end->array && end->pitch >= bytes;
-}
-
-EXPORT int cuMemcpy2DAsync_v2(const struct copy_2d *copy, struct stream *s)
-{
-	struct job job = { .to = (void *)(uintptr_t)copy->to.address,
-			   .from = (void *)(uintptr_t)copy->from.address,
-			   .bytes = copy->bytes,
-			   .rows = copy->rows,
-			   .to_pitch = copy->to.pitch,
-			   .from_pitch = copy->from.pitch };
-
-	WANT_CONTEXT();
-	if (!is_right(&copy->from, job.bytes) ||
-	    !is_right(&copy->to, job.bytes))
-		return INVALID_VALUE;
+	WANT_SOUND();
 	return add_copy(s, &job);
 }
 
@@ -268,21 +232,26 @@ EXPORT int cuMemsetD8Async(uint64_t to, unsigned char byte, size_t bytes,
 			   .bytes = bytes };
 	const struct allocation *a;
 
-	WANT_CONTEXT();
+	WANT_SOUND();
 	a = find(job.to);
-	return a && !a->registered ? add_job(s, &job) : INVALID_VALUE;
+	return a && !a->registered ? add_job(stream_of(s), &job) :
+				     INVALID_VALUE;
 }
 
 /* ---- contexts: each device has one ---- */
 
 static char contexts[2];
 static bool lost[2];
+static int faults[2];
 static _Thread_local char *pushed[8];
 static _Thread_local int nr_pushed;
 
 EXPORT int cuDevicePrimaryCtxRetain(void **context, int device)
 {
 	CALLED();
+	/* Another one, by the same name. */
+	if (lost[device])
+		faults[device] = SUCCESS;
 	lost[device] = false;
 	*context = &contexts[device];
 	return SUCCESS;
@@ -291,7 +260,8 @@ EXPORT int cuDevicePrimaryCtxRetain(void **context, int device)
 EXPORT int cuStreamGetCtx(struct stream *s, void **context)
 {
 	WANT_CONTEXT();
-	*context = is_default(s) ? current_context() : s->context;
+	/* The names 0 to 2 are of default streams. */
+	*context = (uintptr_t)s <= 2 ? current_context() : s->context;
 	return SUCCESS;
 }
 
@@ -313,11 +283,29 @@ EXPORT int cuCtxPopCurrent_v2(void **context)
 	return SUCCESS;
 }
 
+int fault_of(const char *context)
+{
+	return faults[context - contexts];
+}
+
+void poison(const char *context, int result)
+{
+	faults[context - contexts] = result;
+	fail_streams(context, result);
+}
+
+/* Whether some context is good for nothing. */
+EXPORT bool mock_cuda_faulted(void)
+{
+	return faults[0] || faults[1];
+}
+
 /* As cuDevicePrimaryCtxReset() does, with all devices: nothing of them is left. */
 EXPORT void mock_cuda_reset(void)
 {
 	pthread_mutex_lock(&lock);
-	fail_streams(CONTEXT_IS_DESTROYED);
+	fail_streams(&contexts[0], CONTEXT_IS_DESTROYED);
+	fail_streams(&contexts[1], CONTEXT_IS_DESTROYED);
 	while (allocations)
 		release(allocations->start, allocations->registered);
 	lost[0] = lost[1] = true;

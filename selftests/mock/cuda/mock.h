@@ -6,10 +6,12 @@
  * of a module are built in: "fill", "add" and "token".
  *
  * It is strict where the documentation is: a copy from or to memory that is not
- * pinned blocks, unless a test says that it does not; a fault of the device ends
- * all streams; asking what is done of a stream that captures spoils the capture;
- * while somebody captures, unsafe calls are refused to threads that are not
- * relaxed; more than 48 KiB of shared memory have to be asked for.
+ * pinned blocks, unless a test says that it does not; a kernel that touches such
+ * memory is a fault; after a fault of its device a context is good for nothing, nor
+ * are its streams, until there is another; streams wait for the legacy one, and it
+ * for them, unless they are non-blocking; asking what is done of a stream that
+ * captures spoils the capture; while somebody captures, unsafe calls are refused to
+ * threads that are not relaxed; a launch has limits.
  *
  * Beside them, for tests: mock_cuda_*().
  */
@@ -30,6 +32,7 @@
 	error(INVALID_HANDLE, 400)                     \
 	error(NOT_FOUND, 500)                          \
 	error(NOT_READY, 600)                          \
+	error(ILLEGAL_ADDRESS, 700)                    \
 	error(CONTEXT_IS_DESTROYED, 709)               \
 	error(HOST_MEMORY_ALREADY_REGISTERED, 712)     \
 	error(LAUNCH_FAILED, 719)                      \
@@ -59,6 +62,12 @@ int enter(const char *function);
 void leave(int *planned);
 /* The thread's own, or NULL. */
 char *current_context(void);
+/* The fault that this context has had, or 0. */
+int fault_of(const char *context);
+/* It has had one; its streams fail, and do nothing that they have not begun. */
+void poison(const char *context, int result);
+/* Whether all of it is memory that a device reaches. */
+bool is_reached(const void *start, size_t bytes);
 /* Whether a capture does not permit the calling thread what is unsafe. */
 bool is_unsafe(void);
 
@@ -76,8 +85,14 @@ bool is_unsafe(void);
 	if (!current_context()) \
 	return INVALID_CONTEXT
 
+/* What ends or gives back goes on after a fault. */
+#define WANT_SOUND()                     \
+	WANT_CONTEXT();                  \
+	if (fault_of(current_context())) \
+	return fault_of(current_context())
+
 #define WANT_SAFE()      \
-	WANT_CONTEXT();  \
+	WANT_SOUND();    \
 	if (is_unsafe()) \
 	return STREAM_CAPTURE_UNSUPPORTED
 
@@ -85,10 +100,16 @@ bool is_unsafe(void);
 
 struct stream;
 
-/* It is what it has: a kernel, a call, a wait, a copy of rows, or bytes to set. */
+struct kernel {
+	const char *name;
+	int (*run)(const void *args);
+	bool (*may_run)(const void *args); /* touches what it may */
+};
+
+/* It is what it has: a kernel, a call, a wait, a copy, or bytes to set. */
 struct job {
 	struct job *next;
-	int (*kernel)(const void *args);
+	const struct kernel *kernel;
 	unsigned char args[256];
 	void (*call)(void *arg);
 	void *arg;
@@ -97,7 +118,7 @@ struct job {
 	void *to;
 	const void *from;
 	unsigned char byte;
-	size_t bytes, rows, to_pitch, from_pitch;
+	size_t bytes;
 };
 
 struct graph {
@@ -112,11 +133,16 @@ struct stream {
 	uint64_t nr_added, nr_done;
 	int failed;
 	bool destroyed;
+	bool blocking; /* waits for the legacy stream, and it for this one */
 	char *context;
 };
 
 int add_job(struct stream *s, const struct job *job);
-/* All streams fail with it, and do nothing that they have not begun. */
-void fail_streams(int result);
+/* Those of a context fail with it. */
+void fail_streams(const char *context, int result);
+/* A stream, or the legacy one of the current context for its names. */
+struct stream *stream_of(struct stream *s);
+/* Until no stream touches memory. */
+void await_touches(void);
 /* Until all is done that is queued. */
 void await_jobs(const struct stream *s);

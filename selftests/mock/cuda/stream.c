@@ -8,18 +8,16 @@
 
 static struct stream *all_streams;
 static int last_priority;
+static int nr_touch; /* streams that touch memory just now */
 
 static void do_job(struct job *job)
 {
 	if (job->kernel)
-		job->kernel(job->args);
+		job->kernel->run(job->args);
 	else if (job->call)
 		job->call(job->arg);
 	else if (job->from)
-		for (size_t i = 0; i < job->rows; i++)
-			memcpy((char *)job->to + i * job->to_pitch,
-			       (const char *)job->from + i * job->from_pitch,
-			       job->bytes);
+		memcpy(job->to, job->from, job->bytes);
 	else if (job->to)
 		memset(job->to, job->byte, job->bytes);
 }
@@ -28,6 +26,21 @@ static void do_job(struct job *job)
 static bool may_begin(const struct job *job)
 {
 	return job && (!job->behind || job->behind->nr_done >= job->number);
+}
+
+/* Without the lock, unless it is a fault. */
+static void begin_job(struct stream *s, struct job *job)
+{
+	if (job->kernel && !job->kernel->may_run(job->args)) {
+		poison(s->context, ILLEGAL_ADDRESS);
+	} else {
+		nr_touch += !job->call;
+		pthread_mutex_unlock(&lock);
+		do_job(job);
+		pthread_mutex_lock(&lock);
+		nr_touch -= !job->call;
+	}
+	free(job);
 }
 
 static void *stream_main(void *arg)
@@ -44,10 +57,7 @@ static void *stream_main(void *arg)
 		s->jobs.first = job->next;
 		if (!job->next)
 			s->jobs.end = &s->jobs.first;
-		pthread_mutex_unlock(&lock);
-		do_job(job);
-		free(job);
-		pthread_mutex_lock(&lock);
+		begin_job(s, job);
 		s->nr_done++;
 		pthread_cond_broadcast(&changed);
 	}
@@ -55,7 +65,7 @@ static void *stream_main(void *arg)
 	return NULL;
 }
 
-int add_job(struct stream *s, const struct job *job)
+static int queue_job(struct stream *s, const struct job *job)
 {
 	struct graph *to = s->capture ? s->capture : &s->jobs;
 	struct job *kept = malloc(sizeof(*kept));
@@ -75,11 +85,38 @@ int add_job(struct stream *s, const struct job *job)
 	return SUCCESS;
 }
 
-void fail_streams(int result)
+/* One of each context, made when it is named. */
+static struct stream *legacy[2];
+
+static int wait_for(struct stream *s, const struct stream *other)
+{
+	const struct job wait = { .behind = other, .number = other->nr_added };
+
+	return queue_job(s, &wait);
+}
+
+int add_job(struct stream *s, const struct job *job)
+{
+	int result = SUCCESS;
+
+	for (int i = 0; i < NR_OF(legacy) && s->blocking; i++)
+		if (legacy[i] && legacy[i]->context == s->context)
+			result = wait_for(s, legacy[i]);
+	if (s != legacy[0] && s != legacy[1])
+		return result ? result : queue_job(s, job);
+	for (struct stream *t = all_streams; t && !result; t = t->older)
+		if (t->blocking && t->context == s->context)
+			result = wait_for(s, t);
+	return result ? result : queue_job(s, job);
+}
+
+void fail_streams(const char *context, int result)
 {
 	for (struct stream *s = all_streams; s; s = s->older) {
 		struct job *job;
 
+		if (s->context != context)
+			continue;
 		s->failed = result;
 		while ((job = s->jobs.first)) {
 			s->jobs.first = job->next;
@@ -89,6 +126,12 @@ void fail_streams(int result)
 		s->jobs.end = &s->jobs.first;
 	}
 	pthread_cond_broadcast(&changed);
+}
+
+void await_touches(void)
+{
+	while (nr_touch)
+		pthread_cond_wait(&changed, &lock);
 }
 
 void await_jobs(const struct stream *s)
@@ -104,28 +147,44 @@ EXPORT int mock_cuda_priority(void)
 	return last_priority;
 }
 
-EXPORT int cuStreamCreateWithPriority(struct stream **stream,
-				      unsigned int flags, int priority)
+static struct stream *new_stream(bool blocking)
 {
-	struct stream *s;
+	struct stream *s = calloc(1, sizeof(*s));
 	pthread_t thread;
 
-	WANT_CONTEXT();
-	last_priority = priority; /* one out of range is not an error */
-	if (flags != 1)
-		return INVALID_VALUE;
-	s = calloc(1, sizeof(*s));
 	if (!s)
-		return OUT_OF_MEMORY;
+		return NULL;
 	s->jobs.end = &s->jobs.first;
+	s->blocking = blocking;
 	s->context = current_context();
 	s->older = all_streams;
 	all_streams = s;
 	if (pthread_create(&thread, NULL, stream_main, s))
-		return OUT_OF_MEMORY;
+		return NULL;
 	pthread_detach(thread);
-	*stream = s;
-	return SUCCESS;
+	return s;
+}
+
+struct stream *stream_of(struct stream *s)
+{
+	struct stream **own = legacy;
+
+	if ((uintptr_t)s > 1)
+		return s;
+	while (*own && (*own)->context != current_context())
+		own++;
+	return *own ? *own : (*own = new_stream(false));
+}
+
+EXPORT int cuStreamCreateWithPriority(struct stream **stream,
+				      unsigned int flags, int priority)
+{
+	WANT_SOUND();
+	last_priority = priority; /* one out of range is not an error */
+	if (flags > 1)
+		return INVALID_VALUE;
+	*stream = new_stream(!flags);
+	return *stream ? SUCCESS : OUT_OF_MEMORY;
 }
 
 /* What it has yet to do, it does. */
@@ -173,7 +232,7 @@ EXPORT int cuStreamSynchronize(struct stream *s)
 	ENTER();
 	result = ask(s, planned);
 	await_jobs(s);
-	return result;
+	return s->failed ? s->failed : result;
 }
 
 /* ---- events ---- */
@@ -191,7 +250,7 @@ static bool is_done(const struct event *event)
 
 EXPORT int cuEventCreate(struct event **event, unsigned int flags)
 {
-	WANT_CONTEXT();
+	WANT_SOUND();
 	if (flags != 2)
 		return INVALID_VALUE;
 	*event = calloc(1, sizeof(**event));
@@ -210,7 +269,7 @@ EXPORT int cuEventDestroy_v2(struct event *event)
 
 EXPORT int cuEventRecord(struct event *event, struct stream *s)
 {
-	WANT_CONTEXT();
+	WANT_SOUND();
 	if (event->context != s->context)
 		return INVALID_HANDLE;
 	event->behind = s;
@@ -223,7 +282,7 @@ EXPORT int cuStreamWaitEvent(struct stream *s, struct event *event,
 {
 	struct job job = { 0 };
 
-	WANT_CONTEXT();
+	WANT_SOUND();
 	job.behind = event->behind;
 	job.number = event->number;
 	return add_job(s, &job);
@@ -256,14 +315,14 @@ EXPORT int cuEventSynchronize(struct event *event)
 			return event->behind->failed;
 		pthread_cond_wait(&changed, &lock);
 	}
-	return SUCCESS;
+	return event->behind ? event->behind->failed : SUCCESS;
 }
 
 /* ---- graphs ---- */
 
 EXPORT int cuStreamBeginCapture_v2(struct stream *s, int mode)
 {
-	WANT_CONTEXT();
+	WANT_SOUND();
 	if (mode != 1)
 		return INVALID_VALUE;
 	s->capture = calloc(1, sizeof(*s->capture));
@@ -298,7 +357,7 @@ EXPORT int cuStreamEndCapture(struct stream *s, struct graph **graph)
 EXPORT int cuGraphInstantiateWithFlags(struct graph **exec, struct graph *graph,
 				       unsigned long long flags)
 {
-	WANT_CONTEXT();
+	WANT_SOUND();
 	*exec = calloc(1, sizeof(**exec));
 	if (!*exec)
 		return OUT_OF_MEMORY;
@@ -325,7 +384,7 @@ EXPORT int cuGraphLaunch(struct graph *exec, struct stream *s)
 {
 	int result = SUCCESS;
 
-	WANT_CONTEXT();
+	WANT_SOUND();
 	for (struct job *job = exec->first; job && !result; job = job->next)
 		result = add_job(s, job);
 	return result;
@@ -350,13 +409,34 @@ static int token_run(const void *args)
 	return 0;
 }
 
-static const struct {
-	const char *name;
-	int (*run)(const void *args);
-} kernels[] = {
-	{ "fill", fill_run },
-	{ "add", add_run },
-	{ "token", token_run },
+static bool token_may_run(const void *args)
+{
+	const struct token *token = args;
+
+	return is_reached(token->inputs,
+			  token->nr * token->stride * sizeof(uint32_t)) &&
+	       is_reached(token->state, sizeof(uint32_t));
+}
+
+static bool fill_may_run(const void *args)
+{
+	const struct fill *fill = args;
+
+	return is_reached(fill->to, fill->bytes);
+}
+
+static bool add_may_run(const void *args)
+{
+	const struct add *add = args;
+
+	return is_reached(add->to, add->bytes) &&
+	       is_reached(add->from, add->bytes);
+}
+
+static const struct kernel kernels[] = {
+	{ "fill", fill_run, fill_may_run },
+	{ "add", add_run, add_may_run },
+	{ "token", token_run, token_may_run },
 };
 
 EXPORT int cuModuleLoadData(void **module, const void *image)
@@ -368,25 +448,14 @@ EXPORT int cuModuleLoadData(void **module, const void *image)
 
 EXPORT int cuModuleGetFunction(void **function, void *module, const char *name)
 {
-	WANT_CONTEXT();
+	WANT_SOUND();
 	for (int i = 0; i < NR_OF(kernels); i++) {
 		if (strcmp(name, kernels[i].name))
 			continue;
-		*function = (void *)kernels[i].run;
+		*function = (void *)&kernels[i];
 		return SUCCESS;
 	}
 	return NOT_FOUND;
-}
-
-static unsigned int shared_most = 48 << 10; /* until more is asked for */
-
-EXPORT int cuFuncSetAttribute(void *function, int attribute, int value)
-{
-	WANT_CONTEXT();
-	if (!function || attribute != 8 || value < 0)
-		return INVALID_VALUE;
-	shared_most = value;
-	return SUCCESS;
 }
 
 EXPORT int cuLaunchKernel(void *function, unsigned int grid_x,
@@ -395,11 +464,13 @@ EXPORT int cuLaunchKernel(void *function, unsigned int grid_x,
 			  unsigned int block_z, unsigned int shared,
 			  struct stream *s, void **params, void **extra)
 {
-	struct job job = { .kernel = (int (*)(const void *args))function };
+	struct job job = { .kernel = function };
 
-	WANT_CONTEXT();
+	WANT_SOUND();
 	if (!grid_x || !grid_y || !grid_z || !block_x || !block_y || !block_z ||
-	    shared > shared_most || params)
+	    grid_x > INT32_MAX || grid_y > 65535 || grid_z > 65535 ||
+	    block_x * block_y * block_z > 1024 || block_z > 64 ||
+	    shared > 48 << 10 || params)
 		return INVALID_VALUE;
 	if (extra) {
 		size_t bytes = *(size_t *)extra[3];
@@ -417,6 +488,6 @@ EXPORT int cuLaunchHostFunc(struct stream *s, void (*call)(void *arg),
 {
 	struct job job = { .call = call, .arg = arg };
 
-	WANT_CONTEXT();
+	WANT_SOUND();
 	return add_job(s, &job);
 }

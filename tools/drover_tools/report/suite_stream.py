@@ -12,9 +12,8 @@ from drover_tools.tables.results import Cells
 
 WAYS = ("sync_each", "by_hand", "engine")
 PER_TOKEN = (("asked", ("asked",)), ("elided", ("elided",)),
-             ("waited", ("waited", "added_host", "throttled")),
-             ("read", ("read_backs",)), ("futex", ("futex_calls",)),
-             ("driver", ("driver_calls",)))
+             ("waited", ("waited", "added_host")),
+             ("read", ("read_backs",)))
 
 
 def _per_token(keys):
@@ -57,8 +56,7 @@ class Stream(Suite):
             yield sections.implementations(cells, row, "engine",
                                            "ns per token", COLUMNS)
         yield Text("between: us of the host from one result to the next"
-                   " launch; from \"asked\" on: per token. futex: calls of all"
-                   " threads, driver: CUDA's.")
+                   " launch; from \"asked\" on: per token.")
         yield from sections.not_measured(result)
 
 

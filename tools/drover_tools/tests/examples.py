@@ -16,10 +16,16 @@ SOURCES = os.path.join(TOP, "tools", "examples")
 LIB = os.path.join(BUILD, "lib")
 WARNINGS = ("-Wall", "-Wextra", "-Werror")
 
+#: Of ggml_sched.c, on each backend.
+SCHED = ("34430 7272 2129 38298 44115 49946 44593 51923 \n"
+         "events waited for by the device or given: 8;"
+         " waits of the host that the library added: 0\n")
+
 #: What each example prints.
 EXAMPLES = {
     "barrier.c": "sum after 1000 steps: 192108\n",
     "barrier.cc": "phases: 100, early: 0, a count of 0 is refused\n",
+    "ggml_sched.c": SCHED,
     "ggml_graph.c": "teams of 1 to 4 threads: 0 results differ\n",
     "pool.c": "sum: 2499975000.0, fibonacci(18): 2584\n",
     "pool.cc": "not a number: none\nsum: 42, 999 squared: 998001\n",
@@ -70,6 +76,20 @@ def test_cmake(tap, folder):
                   EXAMPLES["barrier.c"], f"CMake: {name}()")
 
 
+def test_mock(tap, folder):
+    """The backend for ggml, with a CUDA driver made of threads."""
+    mock = os.path.join(LIB, "libcuda-mock.so")
+    name = "ggml_sched.c cuda prints the same"
+    if not os.path.exists(mock):
+        tap.skip(name, f"{mock} is not built")
+        return
+    done = subprocess.run(
+        [os.path.join(folder, "ggml_sched.c.out"), "cuda"],
+        env={**os.environ, "DROVER_CUDA_LIBRARY": mock}, capture_output=True,
+        text=True, timeout=60, check=False)
+    tap.equal((done.returncode, done.stdout + done.stderr), (0, SCHED), name)
+
+
 def main():
     """Compile and run all; the exit status."""
     tap = Tap()
@@ -87,6 +107,7 @@ def main():
                                   timeout=60, check=False)
             tap.equal((done.returncode, done.stdout + done.stderr),
                       (0, wanted), f"{name} prints what it should")
+        test_mock(tap, folder)
         if not shutil.which("cmake"):
             tap.skip("CMake", "there is no cmake")
         else:

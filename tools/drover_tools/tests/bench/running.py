@@ -53,12 +53,11 @@ FIELDS = {
                      "switches_per_node": (int, float)},
     "stream-perf": {"backend": str, **{key: int for key in (
         "inputs", "bytes", "kernel_us", "work_ps", "asked", "elided", "waited",
-        "added_host", "read_backs", "throttled", "futex_calls",
-        "driver_calls")},
+        "added_host", "read_backs")},
                     **{key: (int, float) for key in (
                         "tokens_per_second", "median_token_us",
                         "host_us_between_tokens",
-                        "futex_calls_per_token", "switches_per_token")}},
+                        "switches_per_token")}},
 }
 
 

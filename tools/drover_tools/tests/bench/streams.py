@@ -1,20 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Test of stream-perf: who waits between tokens, and what it notices."""
 
-import json
-import re
 import os
-import shutil
 
 from drover_tools.tests.bench.running import FAULTY, run, test_json
 from drover_tools.tree import BUILD
 
 
 def test_stream(tap):
-    """Nothing waits between tokens but the read-back, if the engine decides.
-
-    The kernel's count of futex calls is the one that stream-perf gives.
-    """
+    """If the engine decides, nothing waits but the read-back."""
     words = ["20", "-c", "3", "-b", "64", "-k", "0"]
     for impl, asked, elided in (("engine", 60, 60), ("by_hand", 0, 0),
                                 ("sync_each", 60, None)):
@@ -26,10 +20,8 @@ def test_stream(tap):
                   f"stream-perf --impl={impl}: 20 tokens of 3 inputs")
         if elided is not None:
             tap.equal((result["elided"], result["waited"],
-                       result["added_host"], result["throttled"]),
-                      (elided, 0, 0, 0),
+                       result["added_host"]), (elided, 0, 0),
                       f"stream-perf --impl={impl}: no wait but read-backs")
-    test_traced(tap)
     for wrong, said in (("-b 6", "multiple of 4"), ("-B gpu", "'gpu'")):
         status, out, err = run("stream-perf", [*words, *wrong.split()])
         tap.ok((status, out) == (2, "") and said in err,
@@ -57,26 +49,3 @@ def test_cuda(tap, words):
                            DROVER_CUDA_LIBRARY=mock)
     tap.ok(status == 0 and "3.00 elided, 0.00 waited" in out,
            "stream-perf -B cuda with a driver made of threads", out + err)
-
-
-def test_traced(tap):
-    name = "stream-perf: futex calls as strace counts them"
-    trace = ["strace", "-f", "-e", "trace=futex"]
-    if not shutil.which("strace") or \
-            run("stream-perf", ["1"], prefix=trace)[0] != 0:
-        tap.skip(name, "no strace, or it may not trace")
-        return
-    # A kernel takes longer than anybody polls.
-    status, out, err = run("stream-perf", ["400", "-k", "2000",
-                                           "--impl=engine", "--json"],
-                           prefix=trace)
-    traced = traced_calls(err)
-    said = json.loads(out)["futex_calls"] if status == 0 else -1
-    tap.ok(said >= 0 and abs(traced - said) <= 0.1 * said + 60, name,
-           f"400 tokens: {traced} traced, {said} said")
-
-
-def traced_calls(text):
-    """Futex calls on the word that most are on: not locks', nor the pool's."""
-    words = re.findall(r"futex\((0x[0-9a-f]+), FUTEX", text)
-    return max(map(words.count, set(words)), default=0)

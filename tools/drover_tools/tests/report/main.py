@@ -16,10 +16,11 @@ from drover_tools.tables.results import Cells
 from drover_tools.tap import Tap
 from drover_tools.tests.report import engine
 from drover_tools.tests.report.samples import cell_of, result_of, run_of
-from drover_tools.tree import TOP
+from drover_tools.tree import BUILD, TOP
 
 MEASURE = os.path.join(TOP, "tools", "measure")
 REPORT = os.path.join(TOP, "tools", "report")
+HARDWARE_DAY = os.path.join(TOP, "tools", "hardware-day")
 LIMIT = 120
 
 
@@ -116,12 +117,36 @@ def test_command_line(tap):
         tap.ok((status, out) == (2, "") and "usage: measure" in err,
                f"usage: measure {' '.join(words)}", f"{status} {out}{err}")
     with tempfile.TemporaryDirectory() as folder:
-        for suite in ("table", "bench", "waiting", "stream", "programs",
-                      "counts"):
+        for suite in ("table", "bench", "waiting", "stream", "hardware",
+                      "programs", "counts"):
             status, _, err = run_tool(MEASURE, suite, "--host-only",
                                       "--build", folder)
             tap.ok(status == 1 and "is missing; run: make" in err,
                    f"{suite}: nothing is built: says what to do", err)
+
+
+def test_hardware_day(tap):
+    """Its tests run on a driver, or are skipped and say why."""
+    mock = os.path.join(BUILD, "lib", "libcuda-mock.so")
+    if os.environ.get("SAN") or not os.path.exists(mock):
+        tap.skip("hardware-day", "not in a sanitizer's build, or no mock")
+        return
+    for driver, state, said in (
+            (mock, "passed", "# Totals: pass:18 fail:0"),
+            ("/nowhere/libcuda.so", "skipped", "no CUDA driver: OSError")):
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run(
+                [HARDWARE_DAY, "--short", "--out", folder], timeout=LIMIT,
+                env={**os.environ, "DROVER_CUDA_LIBRARY": driver},
+                check=False, capture_output=True, text=True)
+            with open(os.path.join(folder, "hardware-day.md"),
+                      encoding="utf-8") as file:
+                text = file.read()
+        tap.ok(done.returncode == 0 and said in text
+               and all(f"| {step} | {state} |" in text for step in
+                       ("on_device", "random_programs", "ggml_sched.c")),
+               f"hardware-day on {os.path.basename(driver)}: {state}",
+               done.stdout + done.stderr + text)
 
 
 #: It answers at once. Only a queue never ends.
@@ -248,8 +273,8 @@ def test_report(tap):
 def main():
     tap = Tap()
     for test in (test_stats, test_pairs, test_store, *engine.TESTS,
-                 test_host, test_command_line, test_commands,
-                 test_interrupt, test_report):
+                 test_host, test_command_line, test_hardware_day,
+                 test_commands, test_interrupt, test_report):
         try:
             test(tap)
         except Exception as error:      # pylint: disable=broad-except

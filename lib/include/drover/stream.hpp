@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+//
+// Drover's stream for C++17: streams and their memory end with their scope, and
+// errors are std::system_error with the sentence of drover_stream_why().
+//
+//	drover::stream s;
+//	auto input = s.alloc(bytes);
+//
+//	s.call(drover_stream_copy_staged, input.get(), ids, bytes, nullptr);
+//	s.call(drover_stream_run, &kernel, &args, sizeof(args), accesses, 2, nullptr);
+//	s.call(drover_stream_copy, logits, output.get(), output_bytes);
+//
+// It waits as <drover/stream.h> says. Tickets and events have no end, and are
+// those of C.
+#ifndef DROVER_STREAM_HPP
+#define DROVER_STREAM_HPP
+
+#include <cstddef>
+
+#include <drover/drover.hpp>
+#include <drover/stream.h>
+
+namespace drover
+{
+
+namespace detail
+{
+
+struct give_back {
+	drover_stream_t *by;
+	void operator()(void *memory) const
+	{
+		drover_stream_free(by, memory);
+	}
+};
+
+} // namespace detail
+
+// Goes before its stream does. What is the program's is so again afterwards.
+using stream_memory = std::unique_ptr<void, detail::give_back>;
+
+// Its destructor waits for all operations; drover_stream_drain() tells their error.
+class stream
+{
+public:
+	explicit stream(const drover_streamattr_t &attr = {})
+	{
+		call(drover_stream_create, &attr);
+	}
+	~stream()
+	{
+		drover_stream_destroy(&name_);
+	}
+	stream(const stream &) = delete;
+	stream &operator=(const stream &) = delete;
+
+	// Any function of streams, with what it takes behind the stream.
+	template <class... Wanted, class... Given>
+	void call(int (*function)(drover_stream_t *, Wanted...),
+		  Given &&...given)
+	{
+		detail::check(function(&name_, std::forward<Given>(given)...),
+			      drover_stream_why());
+	}
+
+	stream_memory alloc(std::size_t bytes)
+	{
+		void *memory;
+
+		call(drover_stream_alloc, bytes, &memory);
+		return stream_memory(memory, { &name_ });
+	}
+	// The program's memory: @as is drover_stream_pin or _declare.
+	stream_memory take(int (*as)(drover_stream_t *, void *, std::size_t),
+			   void *memory, std::size_t bytes)
+	{
+		call(as, memory, bytes);
+		return stream_memory(memory, { &name_ });
+	}
+	drover_stream_t *native_handle()
+	{
+		return &name_;
+	}
+
+private:
+	drover_stream_t name_ = {};
+};
+
+} // namespace drover
+
+#endif // DROVER_STREAM_HPP
