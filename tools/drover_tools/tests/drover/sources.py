@@ -6,3 +6,4 @@ import os
 HERE = os.path.dirname(os.path.abspath(__file__))
 FIXTURE = os.path.join(HERE, "fixture.c")
 PRINTED = os.path.join(HERE, "printed.c")
+ORDERED = os.path.join(HERE, "ordered.c")
