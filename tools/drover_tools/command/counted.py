@@ -135,11 +135,16 @@ def since(before, now):
     return found
 
 
+def is_file(name):
+    """Whether a file of that name has counts."""
+    return name.startswith(PREFIX)
+
+
 def read_all(folder):
     """Of all processes that have left a file there, the busiest first."""
     found = []
     for name in os.listdir(folder):
-        if name.startswith(PREFIX):
+        if is_file(name):
             try:
                 found.append(Counted(os.path.join(folder, name)))
             except (OSError, ValueError):

@@ -15,8 +15,9 @@ import subprocess
 from drover_tools.runs import system
 
 PR_SET_CHILD_SUBREAPER = 36
-#: Nanoseconds of a wake-up on another CPU from which it is dear.
-DEAR = 10000
+#: Nanoseconds of a wake-up on another CPU from which it is dear; and how close
+#: to that, as a factor, it is neither.
+DEAR, CLOSE = 10000, 2
 WAKE_UPS, WAKE_UP_LIMIT = 20000, 60
 
 
@@ -76,11 +77,15 @@ def end(pid):
         os.waitpid(pid, 0)
 
 
+def last_line(text):
+    """Of what a program has printed."""
+    return (text.strip().splitlines()[-1:] or ["no message"])[0][:200]
+
+
 def last_words(errors):
     """The last line that a program has left there."""
     with open(errors, encoding="utf-8", errors="replace") as file:
-        return (file.read().strip().splitlines()[-1:]
-                or ["no message"])[0][:200]
+        return last_line(file.read())
 
 
 def check(status, words, errors):
@@ -145,5 +150,7 @@ def wake_up(program, first, second):
 
 
 def dear_or_cheap(nanoseconds):
-    """What a wake-up on another CPU is."""
+    """What a wake-up on another CPU is; None close to the limit."""
+    if DEAR / CLOSE < nanoseconds < DEAR * CLOSE:
+        return None
     return "dear" if nanoseconds >= DEAR else "cheap"

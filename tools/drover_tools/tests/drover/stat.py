@@ -35,6 +35,20 @@ def test_usage(tap, run):
                f"status {status}: {out}{err}")
 
 
+def test_refused(tap, run):
+    """A process that may not be read is not called another user's."""
+    try:
+        with open("/proc/1/maps", encoding="utf-8") as file:
+            file.read(1)
+        tap.skip("top 1", "process 1 may be read here")
+    except PermissionError:
+        status, out, err = run("top", "1")
+        wanted = ("CAP_SYS_PTRACE" if os.getuid() == 0 else "sudo drover top")
+        tap.ok((status, out) == (1, "") and wanted in err
+               and "another user's" not in err,
+               "top 1: what would allow it", f"{status}: {out}{err}")
+
+
 def test_status(tap, run):
     """A program's exit status, and what it prints, stay its own."""
     status, out, err = run("stat", "sh", "-c", "echo out; exit 7")
@@ -123,6 +137,7 @@ def test_top(tap, run, drover, fixture):
 def test_all(tap, run, drover):
     """run(): of drover, for its exit status and output."""
     test_usage(tap, run)
+    test_refused(tap, run)
     test_status(tap, run)
     with tempfile.TemporaryDirectory() as folder:
         fixture = compile_fixture(folder)
