@@ -52,8 +52,9 @@ def file_of(pid):
 def show(found, seconds):
     """One screen, of what was counted in so many seconds."""
     text = (f"{found.name} ({found.pid}), in {seconds:.1f} s\n\n")
-    text += plain([counted_report.table(found)]) if found.condvars else (
-        "No condition variable was used.\n")
+    groups = counted_report.groups(found)
+    text += (plain([counted_report.table(found, groups)]) if groups
+             else "Nobody waited for a condition variable.\n")
     sys.stdout.write(CLEAR * sys.stdout.isatty() + text
                      + "\n" * (not sys.stdout.isatty()))
     sys.stdout.flush()
