@@ -13,8 +13,8 @@ from drover_tools.tables.document import Table, Text, plain
 DETAILED, LISTED = 3, 20
 #: Returns, or broadcasts, of which fewer say nothing.
 SAMPLED = 16
-#: Of those that a broadcast wakes, so many wait again if it was for one, and so
-#: few threads do not: the last broadcast of a program is for all.
+#: Of those that a broadcast wakes, so many wait again if it was for one, and
+#: so few threads do not: the last broadcast of a program is for all.
 VAIN, ONE = 0.5, 1.5
 #: Width of the longest bar, and of a name.
 BAR, NAME = 40, 36
@@ -111,8 +111,8 @@ def _percent(share):
 
 
 COLUMNS = ("condvar", "waits", "signals", "broadcasts", "woken",
-           "again at once", "timed out", "slept again", "never slept", "moved", "polls paid",
-           "polls lost")
+           "again at once", "timed out", "slept again", "never slept",
+           "moved", "polls paid", "polls lost")
 
 
 def line_of(group):
