@@ -199,6 +199,10 @@ deb: dist ## Debian packages of it, in build/deb/
 	@cd $(O)/deb && lintian --allow-root --fail-on error *.changes
 	@ls $(O)/deb/*.deb
 
+wheel: dist ## a wheel of it for pip, in build/wheel/; as root, or with glibc 2.31
+	@tools/deps systems
+	@tools/wheel $(tarball) $(O)
+
 doc: ## the manual as HTML, in build/doc/html/
 	@tools/deps doc
 	@tools/manual $(O)/doc
@@ -221,5 +225,5 @@ help: ## this list
 
 .PHONY: all lib tools selftests kselftest install uninstall kernel table counts \
 	waiting bench bench-programs kernel-bench report vm check check-fast \
-	check-systems check-long check-mutants series-check dist deb doc \
+	check-systems check-long check-mutants series-check dist deb wheel doc \
 	menuconfig clean help

@@ -114,9 +114,8 @@ class Comparison:
             digest = hashlib.sha256()
             for part in iter(lambda: file.read(1 << 20), b""):
                 digest.update(part)
-        with open(errors, encoding="utf-8", errors="replace") as file:
-            return outcome.Outcome(status, used["seconds"], file.read(),
-                                   digest.hexdigest())
+        return outcome.Outcome(status, used["seconds"],
+                               process.ends_of(errors), digest.hexdigest())
 
     def check(self):
         """Complain if one fails, and note if they print different things.

@@ -18,6 +18,8 @@ PR_SET_CHILD_SUBREAPER = 36
 #: Nanoseconds of a wake-up on another CPU from which it is dear; and how close
 #: to that, as a factor, it is neither.
 DEAR, CLOSE = 10000, 2
+#: Bytes that are read of what a program says, at each end.
+MOST_SAID = 1 << 16
 WAKE_UPS, WAKE_UP_LIMIT = 20000, 60
 
 
@@ -82,10 +84,18 @@ def last_line(text):
     return (text.strip().splitlines()[-1:] or ["no message"])[0][:200]
 
 
+def ends_of(path):
+    """What a file begins and ends with; all of it, if that is little."""
+    with open(path, "rb") as file:
+        found = file.read(MOST_SAID)
+        start = max(os.fstat(file.fileno()).st_size - MOST_SAID, len(found))
+        file.seek(start)
+        return (found + file.read(MOST_SAID)).decode(errors="replace")
+
+
 def last_words(errors):
     """The last line that a program has left there."""
-    with open(errors, encoding="utf-8", errors="replace") as file:
-        return last_line(file.read())
+    return last_line(ends_of(errors))
 
 
 def check(status, words, errors):

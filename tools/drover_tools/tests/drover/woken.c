@@ -2,8 +2,8 @@
 /*
  * Broadcasts, for stat.py: in each round all threads wait, and one broadcast
  * wakes them. Of "tokens" one can go on, and the rest waits again at once; of
- * "news" all go on. Each of many condvars on the heap has one wait, and others
- * have broadcasts to nobody.
+ * "news" all go on. Each of many condvars on the heap has one wait, and one of
+ * these has many signals; others have broadcasts to nobody.
  */
 #include <pthread.h>
 #include <semaphore.h>
@@ -13,6 +13,7 @@
 #define NR_THREADS 4
 #define NR_ROUNDS  20
 #define NR_MANY	   30
+#define NR_SIGNALS 200
 
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 pthread_cond_t tokens = PTHREAD_COND_INITIALIZER;
@@ -87,6 +88,8 @@ int main(void)
 		pthread_cond_timedwait(&many[i], &lock, &past);
 		pthread_cond_broadcast(&many[NR_MANY + i]);
 	}
+	for (int i = 0; i < NR_SIGNALS; i++)
+		pthread_cond_signal(&many[0]);
 	pthread_mutex_unlock(&lock);
 	return 0;
 }
