@@ -96,12 +96,13 @@ def groups(process):
     found = {}
     for one in process.condvars:
         if one.counts["waits"]:
-            key = _known(process, one.address) or one.waiting_site
-            found.setdefault(key or name_of(process, one.address),
-                             []).append(one)
-    result = [Group(_title(process, key) if isinstance(key, int) else key,
-                    len(members), counted.together(members))
-              for key, members in found.items()]
+            site = one.waiting_site
+            name = (_known(process, one.address)
+                    or (_title(process, site) if site
+                        else name_of(process, one.address)))
+            found.setdefault(name, []).append(one)
+    result = [Group(name, len(members), counted.together(members))
+              for name, members in found.items()]
     return sorted(result, key=lambda group: group.condvar.order(),
                   reverse=True)
 
