@@ -108,9 +108,6 @@ bench-programs: ## real programs, stock and drop-in, 20 minutes; PROGRAMS=option
 	@+$(MAKE) -s lib
 	@tools/measure programs --build=$(O) $(PROGRAMS)
 
-hardware-day: ## all that a machine with a CUDA driver can show in 8 minutes
-	@tools/hardware-day
-
 kernel-bench: ## both movers: with this machine's caches, and instructions in guests
 	@tools/deps build $(kernel_deps) vm perf
 	@+$(MAKE) -s lib tools kernel KERNEL_VARIANTS="mainline drover"
@@ -202,6 +199,10 @@ deb: dist ## Debian packages of it, in build/deb/
 	@cd $(O)/deb && lintian --allow-root --fail-on error *.changes
 	@ls $(O)/deb/*.deb
 
+wheel: dist ## a wheel of it for pip, in build/wheel/; as root, or with glibc 2.31
+	@tools/deps systems
+	@tools/wheel $(tarball) $(O)
+
 doc: ## the manual as HTML, in build/doc/html/
 	@tools/deps doc
 	@tools/manual $(O)/doc
@@ -223,6 +224,6 @@ help: ## this list
 		$(firstword $(MAKEFILE_LIST))
 
 .PHONY: all lib tools selftests kselftest install uninstall kernel table counts \
-	waiting bench bench-programs hardware-day kernel-bench report vm check check-fast \
-	check-systems check-long check-mutants series-check dist deb doc \
+	waiting bench bench-programs kernel-bench report vm check check-fast \
+	check-systems check-long check-mutants series-check dist deb wheel doc \
 	menuconfig clean help

@@ -2,6 +2,7 @@
 /* A thread becomes a waiter when it waits for the first time, until it ends. */
 #include "base/arena.h"
 #include "base/fork.h"
+#include "base/valgrind.h"
 #include "base/waiter.h"
 
 _Static_assert(sizeof(struct waiter) == ARENA_ITEM, "a cache line each");
@@ -20,12 +21,14 @@ static void waiter_end(void *arg)
 {
 	struct waiter *w = arg;
 
+	VALGRIND_DISABLE_ERROR_REPORTING;
 	if (w->spare)
 		arena_put(ARENA_GROUPS, w->spare);
 	w->spare = NULL;
 	waiter_remove(w);
 	thread_this.waiter = NULL;
 	arena_put(ARENA_WAITERS, w);
+	VALGRIND_ENABLE_ERROR_REPORTING;
 }
 
 /* Not before somebody waits: a program may want all keys that there are. */

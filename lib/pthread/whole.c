@@ -5,3 +5,4 @@
 
 #include "pthread/cond.c"
 #include "pthread/glibc_mutex.c"
+#include "pthread/valgrind.c"

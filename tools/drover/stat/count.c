@@ -163,20 +163,28 @@ static int search_module(struct dl_phdr_info *info, size_t size, void *arg)
 	return 1;
 }
 
-/* Note which file an address is in, for whoever reads this later. */
-static void note_module(struct counts_file *file, uint64_t address)
+static const struct module *find_module(const struct counts_file *file,
+					uint64_t address)
 {
 	uint32_t nr = atomic_load(&file->nr_modules);
-	struct search search = { .address = address };
-	int saved = errno;
 
 	for (uint32_t i = 0; i < nr; i++)
 		if (address >= file->modules[i].start &&
 		    address < file->modules[i].end)
-			return;
+			return &file->modules[i];
+	return NULL;
+}
+
+const struct module *module_of(struct counts_file *file, uint64_t address)
+{
+	const struct module *found = find_module(file, address);
+	struct search search = { .address = address };
+	int saved = errno;
+	uint32_t nr;
+
 	/* Who comes second leaves its address without a name. */
-	if (atomic_flag_test_and_set(&noting))
-		return;
+	if (found || atomic_flag_test_and_set(&noting))
+		return found;
 	nr = atomic_load(&file->nr_modules);
 	if (nr < NR_MODULES) {
 		search.found = &file->modules[nr];
@@ -185,19 +193,10 @@ static void note_module(struct counts_file *file, uint64_t address)
 	}
 	atomic_flag_clear(&noting);
 	errno = saved;
+	return find_module(file, address);
 }
 
 /* ---- condition variables and sites ---- */
-
-/* What stands there now: @wanted, if nothing did. */
-static bool is_there(_Atomic uint64_t *place, uint64_t wanted, bool *is_new)
-{
-	uint64_t there = atomic_load_explicit(place, memory_order_relaxed);
-
-	*is_new = !there &&
-		  atomic_compare_exchange_strong(place, &there, wanted);
-	return *is_new || there == wanted;
-}
 
 __attribute__((cold)) uint32_t slot_find(struct counts_file *file,
 					 uint64_t address)
@@ -211,7 +210,7 @@ __attribute__((cold)) uint32_t slot_find(struct counts_file *file,
 		    !is_there(&file->slots[at].address, address, &is_new))
 			continue;
 		if (is_new)
-			note_module(file, address);
+			module_of(file, address);
 		return at;
 	}
 	return 0;
@@ -226,7 +225,7 @@ __attribute__((cold)) void site_add(struct counts_file *file, struct row *row,
 		if (!is_there(&row->sites[i], site, &is_new))
 			continue;
 		if (is_new)
-			note_module(file, site << 2 >> 2);
+			module_of(file, site << 2 >> 2);
 		/* Of a shard that is shared, some may get lost. */
 		atomic_store_explicit(
 			&row->site_counts[i],

@@ -131,18 +131,22 @@ static inline struct row *row_of(const void *cond, struct slot **slot)
 
 RARE static void add_site(struct row *row, uint64_t caller, enum site kind)
 {
-	site_add(atomic_load_explicit(&counts_file, memory_order_relaxed), row,
-		 caller | (uint64_t)kind << SITE_SHIFT);
+	struct counts_file *file =
+		atomic_load_explicit(&counts_file, memory_order_relaxed);
+
+	site_add(file, row,
+		 site_of(file, caller) | (uint64_t)kind << SITE_SHIFT);
 }
 
 /**
- * struct wait - a call of a wait
+ * struct wait - a call of a wait on @cond
  * @row, @slot: of its condition variable
  * @stamp: of the last release before it
  * @switches: the thread's, if they are counted, or -1
  * @err: what it has returned, or ECANCELED
  */
 struct wait {
+	const void *cond;
 	struct row *row;
 	struct slot *slot;
 	uint64_t stamp;
@@ -157,19 +161,45 @@ RARE static void look_at_wait(struct wait *w, uint32_t nr, uint64_t caller)
 		w->switches = switches();
 }
 
+RARE static void add_vain(struct row *row)
+{
+	add(&row->counts[COUNT_VAIN], 1);
+	if (counting.seen)
+		add(&row->counts[COUNT_SEEN_VAIN], 1);
+}
+
 static inline void wait_begin(struct wait *w, const void *cond, uint64_t caller)
 {
 	uint32_t nr;
 
+	w->cond = cond;
 	w->row = row_of(cond, &w->slot);
 	if (!likely(w->row))
 		return;
+	if (!likely(counting.let_out != cond))
+		add_vain(w->row);
+	counting.let_out = NULL;
 	add(&w->row->counts[COUNT_WAITS], 1);
 	w->stamp = atomic_load_explicit(&w->slot->stamp, memory_order_relaxed);
 	counting.row = w->row;
 	nr = counting.nr_waits++;
 	if (!likely(nr % SITES_EVERY && !is_first(&w->slot->nr_waits_seen)))
 		look_at_wait(w, nr, caller);
+}
+
+/* Somebody was let out by a broadcast that was timed. */
+static void add_seen(struct wait *w, uint64_t stamp)
+{
+	uint64_t woke = atomic_load(&w->slot->woke);
+
+	counting.seen = true;
+	add(&w->row->counts[COUNT_SEEN_WOKEN], 1);
+	while (woke < stamp)
+		if (atomic_compare_exchange_strong(&w->slot->woke, &woke,
+						   stamp)) {
+			add(&w->row->counts[COUNT_SEEN], 1);
+			return;
+		}
 }
 
 /* A signal's waiter takes the stamp with it: it is nobody else's. */
@@ -180,8 +210,9 @@ RARE static void add_latency(struct wait *w, uint64_t stamp)
 	/* In the first slot several have left theirs. */
 	if (!stamp || w->slot->address == OTHERS)
 		return;
-	if (!(stamp & 1) &&
-	    !atomic_compare_exchange_strong(&w->slot->stamp, &stamp, 0))
+	if (stamp & 1)
+		add_seen(w, stamp);
+	else if (!atomic_compare_exchange_strong(&w->slot->stamp, &stamp, 0))
 		return;
 	took = now() - (stamp >> 1);
 	took = took ? 63 - (uint64_t)__builtin_clzll(took) : 0;
@@ -213,6 +244,8 @@ static inline void wait_end(struct wait *w)
 		return;
 	}
 	add(&w->row->counts[COUNT_RELEASED], 1);
+	counting.let_out = w->cond;
+	counting.seen = false;
 	stamp = atomic_load_explicit(&w->slot->stamp, memory_order_relaxed);
 	if (!likely(stamp == w->stamp))
 		add_latency(w, stamp);
@@ -237,6 +270,7 @@ static inline void count_release(const void *cond, uint64_t caller,
 	struct row *row = row_of(cond, &slot);
 	uint32_t nr;
 
+	counting.let_out = NULL;
 	if (!likely(row))
 		return;
 	add(&row->counts[kind == SITE_SIGNAL ? COUNT_SIGNALS : COUNT_BROADCASTS],
@@ -331,6 +365,19 @@ static int counted_cnd_broadcast(cnd_t *cond)
 	return NEXT(cnd_broadcast)(cond);
 }
 
+/* Whoever unlocks a mutex has not been woken in vain. */
+static int noted_unlock(pthread_mutex_t *mutex)
+{
+	counting.let_out = NULL;
+	return NEXT(pthread_mutex_unlock)(mutex);
+}
+
+static int noted_mtx_unlock(mtx_t *mutex)
+{
+	counting.let_out = NULL;
+	return NEXT(mtx_unlock)(mutex);
+}
+
 EXPORT(pthread_cond_wait, 0, counted_wait, "@@" CONDVARS);
 EXPORT(pthread_cond_timedwait, 0, counted_timedwait, "@@" CONDVARS);
 EXPORT(pthread_cond_signal, 0, counted_signal, "@@" CONDVARS);
@@ -345,3 +392,6 @@ EXPORT(cnd_signal, 0, counted_cnd_signal, "@@GLIBC_2.34");
 EXPORT(cnd_signal, 1, counted_cnd_signal, "@GLIBC_2.28");
 EXPORT(cnd_broadcast, 0, counted_cnd_broadcast, "@@GLIBC_2.34");
 EXPORT(cnd_broadcast, 1, counted_cnd_broadcast, "@GLIBC_2.28");
+EXPORT(pthread_mutex_unlock, 0, noted_unlock, "@@" BASE);
+EXPORT(mtx_unlock, 0, noted_mtx_unlock, "@@GLIBC_2.34");
+EXPORT(mtx_unlock, 1, noted_mtx_unlock, "@GLIBC_2.28");

@@ -188,6 +188,8 @@ def long_stages(settings, pairs):
     programs = os.path.join(settings.build, "selftests")
     yield _tool_stage(settings, "programs", 300, "tools/check-programs",
                       "--all")
+    for name, seconds in tests.LONG.items():
+        yield _test_stage(settings, name, seconds)
     for sanitizer in SANITIZERS:
         yield Stage(f"sanitizer/{sanitizer}", 420,
                     lambda sanitizer=sanitizer:

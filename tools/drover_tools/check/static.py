@@ -20,7 +20,7 @@ from drover_tools.check.linters import Unable, run
 from drover_tools.check.results import FAIL, PASS, SKIP, Result
 from drover_tools.check.source import tests
 from drover_tools.mutants import hunt
-from drover_tools.tests import FAST, SLOW
+from drover_tools.tests import ALL
 from drover_tools.tree import TOP
 
 SPDX = re.compile(r"SPDX-License-Identifier: ([\w.-]+)")
@@ -240,7 +240,7 @@ def _missing_in_manual(header, page):
 #: Headers whose comments, and sections of manual pages that promise nothing.
 PROMISING = ("cond", "mutex")
 #: Tests of tools, as their stages are called.
-TOOLS = {"programs", *(f"tools/{name}" for name in (*FAST, *SLOW))}
+TOOLS = {"programs", *(f"tools/{name}" for name in ALL)}
 EMPTY_SECTIONS = ("NAME", "SYNOPSIS", "EXAMPLES", "SEE ALSO")
 
 

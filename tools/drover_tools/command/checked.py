@@ -72,11 +72,15 @@ def _loader(head):
 
 
 def check(name, library):
-    """Complain unless the library can be loaded with this program."""
+    """Complain unless the library can be loaded with this program.
+
+    Return: the path of what is run, or of the interpreter of a script; None if
+    nobody but root can read it.
+    """
     path = find(name)
     for _ in range(DEPTH):
         if not os.access(path, os.R_OK):
-            return              # who may run but not read it can say nothing
+            return None     # who may run but not read it can say nothing
         with open(path, "rb") as file:
             head = file.read(1 << 16)
         if head[:2] != b"#!":
@@ -100,3 +104,4 @@ def check(name, library):
     if _privileged(path):
         raise Unfit(f"{name}: gains privileges (setuid, setgid or"
                     " capabilities): the loader lets nothing be preloaded")
+    return path

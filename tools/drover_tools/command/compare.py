@@ -7,6 +7,7 @@ no more is run.
 """
 
 import argparse
+import contextlib
 import hashlib
 import json
 import os
@@ -18,7 +19,7 @@ import sys
 import tempfile
 import time
 
-from drover_tools.command import checked, judge
+from drover_tools.command import checked, judge, outcome, preload
 from drover_tools.command.commandline import (BESIDE, FAILED, INTERRUPTED,
                                               Parser, interruptible, say)
 from drover_tools.runs import machine, plan, process
@@ -35,12 +36,19 @@ COUNTERS = {
 
 def parse(arguments):
     """The command line; the drop-in is named by the drover command."""
-    parser = Parser(prog="drover compare", allow_abbrev=False)
+    parser = Parser(prog="drover compare", allow_abbrev=False,
+                    description="Run a program without and with Drover by"
+                    " turns, and say what that does to its time.")
     parser.add_argument("--drop-in", help=argparse.SUPPRESS)
-    parser.add_argument("-n", "--runs", type=int, default=RUNS)
-    parser.add_argument("-m", "--minutes", type=float, default=MINUTES)
-    parser.add_argument("--json", metavar="FILE")
-    parser.add_argument("program", nargs="...")
+    parser.add_argument("-n", "--runs", type=int, default=RUNS, metavar="RUNS",
+                        help=f"pairs of runs at most ({RUNS}); it stops as"
+                        " soon as the answer is clear")
+    parser.add_argument("-m", "--minutes", type=float, default=MINUTES,
+                        metavar="MINUTES", help="no run is begun after so"
+                        f" long, and none may take longer ({MINUTES})")
+    parser.add_argument("--json", metavar="FILE", help="leave all runs, their"
+                        " ratios and what they say there")
+    parser.add_argument("program", nargs="...", metavar="PROGRAM [ARGUMENT]")
     options = parser.parse_program(arguments)
     if options.runs < 1 or not options.minutes > 0:
         parser.error("--runs and --minutes must be more than 0")
@@ -52,22 +60,13 @@ def looks(runs):
     return [n for n in (runs // 4, runs // 2) if n >= LEAST] + [runs]
 
 
-def environment(library):
-    """The caller's; with a library, that is preloaded first."""
-    found = dict(os.environ)
-    others = [word for word in found.pop("LD_PRELOAD", "").replace(
-        ":", " ").split() if os.path.basename(word) != plan.DROP_IN]
-    words = [library] * bool(library) + others
-    return {**found, "LD_PRELOAD": ":".join(words)} if words else found
-
-
 class Comparison:
-    """The runs of one program."""
+    """The runs of one program; path: of what is run, if that is known."""
 
-    def __init__(self, options, folder):
+    def __init__(self, options, folder, path):
         self.options, self._folder = options, folder
         self.words = options.program
-        self.line = shlex.join(self.words)
+        self.line, self._path = shlex.join(self.words), path
         self.cpus = os.sched_getaffinity(0)
         self.cells = {
             name: plan.Cell("host", len(self.cpus), plan.Row(self.line),
@@ -89,11 +88,11 @@ class Comparison:
     def once(self, name, output=os.devnull, before=(), limit=None):
         """One run: (exit status, what it used)."""
         errors = os.path.join(self._folder, "errors")
-        library = self.options.drop_in if name == DROP_IN else None
-        words, settings = [*before, *self.words], environment(library)
+        words, settings = [*before, *self.words], preload.environment(
+            [self.options.drop_in] * (name == DROP_IN), self._path)
         if before:      # not for the tool that counts
-            preload = settings.pop("LD_PRELOAD", None)
-            words = [*before, "env", *([f"LD_PRELOAD={preload}"] if preload
+            loaded = settings.pop("LD_PRELOAD", None)
+            words = [*before, "env", *([f"LD_PRELOAD={loaded}"] if loaded
                                        else []), *self.words]
         start = time.monotonic()
         pid = process.spawn(words, settings, self.cpus, errors, output,
@@ -103,38 +102,40 @@ class Comparison:
         return status, {"seconds": time.monotonic() - start,
                         **process.used_by(used)}
 
-    def _checked(self, name):
-        """Run it once for its exit status and output, not for its time."""
-        output = os.path.join(self._folder, "output")
+    def _tried(self, name):
+        """Run it once, for how it ends and what it prints."""
+        output, errors = (os.path.join(self._folder, name)
+                          for name in ("output", "errors"))
+        status, used = None, {"seconds": 0.0}
         with self.progress.running(self.cells[name], 0):
-            status, _ = self.once(name, output)
+            with contextlib.suppress(process.TooSlow):
+                status, used = self.once(name, output)
         with open(output, "rb") as file:
             digest = hashlib.sha256()
             for part in iter(lambda: file.read(1 << 20), b""):
                 digest.update(part)
-        return status, digest.hexdigest()
+        return outcome.Outcome(status, used["seconds"],
+                               process.ends_of(errors), digest.hexdigest())
 
     def check(self):
         """Complain if one fails, and note if they print different things.
 
-        What prints something else each time is no difference.
+        What ends or prints something else each time is no difference.
         """
-        stock = self._checked(STOCK)
-        self._fail_by_itself(stock[0])
-        ours = self._checked(DROP_IN)
-        if ours[0]:
-            raise checked.Unfit(
-                f"{self.words[0]} fails with Drover ({how(ours[0])}) and"
-                " not without: please report it", FAILED)
-        self.differs = (ours != stock and self._checked(STOCK) == stock
-                        and self._checked(DROP_IN) == ours)
-
-    def _fail_by_itself(self, status):
-        if status:
-            last = process.last_words(os.path.join(self._folder, "errors"))
-            raise checked.Unfit(
-                f"{self.words[0]} fails without Drover, too ({how(status)}:"
-                f" {last}): nothing to compare", FAILED)
+        stock, ours = self._tried(STOCK), self._tried(DROP_IN)
+        wrong = outcome.wrong(self.words[0], stock, ours, self.options.minutes)
+        if not wrong:
+            self.differs = (ours.digest != stock.digest
+                            and self._tried(STOCK).digest == stock.digest
+                            and self._tried(DROP_IN).digest == ours.digest)
+            return
+        if stock.fine != ours.fine and None not in (stock.status, ours.status):
+            again = self._tried(STOCK), self._tried(DROP_IN)
+            if not (outcome.same(stock, again[0])
+                    and outcome.same(ours, again[1])):
+                wrong = outcome.now_and_then(self.words[0], (stock, again[0]),
+                                             (ours, again[1]))
+        raise checked.Unfit(wrong, FAILED)
 
     def measure(self):
         """Pairs of runs, until it is clear or over."""
@@ -146,17 +147,30 @@ class Comparison:
                 if number and not self.progress.left():
                     return self._judged(len(wanted), over=True)
                 with self.progress.running(cell, number):
-                    status, used = self.once(name)
-                if status:
-                    raise checked.Unfit(
-                        f"{self.words[0]} failed {name} in one of its runs"
-                        f" ({how(status)})", FAILED)
+                    used = self._timed(name)
                 cell.runs.append({"round": number, **used})
             if number + 1 in wanted:
                 found = self._judged(len(wanted))
                 if found.settled:
                     return found
         return self._judged(len(wanted))
+
+    def _timed(self, name):
+        """What one run used; complain if it does not end as it did before."""
+        words = {STOCK: outcome.WITHOUT, DROP_IN: outcome.WITH}
+        try:
+            status, used = self.once(name)
+            what = status and f"failed ({outcome.how(status)})"
+        except process.TooSlow:
+            what = "did not end in " + outcome.minutes(self.options.minutes)
+        if not what:
+            return used
+        before = {words[key]: 1 + len(cell.runs)
+                  for key, cell in self.cells.items()}
+        raise checked.Unfit(
+            f"{self.words[0]} {what} {words[name]} in one run, after "
+            + " and ".join(f"{number} {key}" for key, number in before.items())
+            + " that ended well", FAILED)
 
     def _judged(self, nr_looks, over=False):
         return judge.Judgement(*self.runs, 0.05 / nr_looks, over)
@@ -211,11 +225,6 @@ def read_count(path):
     raise ValueError(path)
 
 
-def how(status):
-    """An exit status in words."""
-    return f"signal {-status}" if status < 0 else f"exit status {status}"
-
-
 def write(comparison, found):
     """All of it as JSON, in the file that was asked for."""
     with open(comparison.options.json, "w", encoding="utf-8") as file:
@@ -231,9 +240,9 @@ def write(comparison, found):
         file.write("\n")
 
 
-def compare(options, folder):
+def compare(options, folder, path):
     """All of it, said on stdout; the exit status."""
-    comparison = Comparison(options, folder)
+    comparison = Comparison(options, folder, path)
     try:
         comparison.check()
         found = comparison.measure()
@@ -259,14 +268,11 @@ def main(arguments):
         signal.signal(number, _stop)
     try:
         interruptible()
-        checked.check(options.program[0], options.drop_in)
+        path = checked.check(options.program[0], options.drop_in)
         with tempfile.TemporaryDirectory(prefix="drover-") as folder:
-            return compare(options, folder)
+            return compare(options, folder, path)
     except checked.Unfit as error:
         return say(str(error), error.status)
-    except process.TooSlow:
-        return say(f"{options.program[0]} did not end in {options.minutes:g}"
-                   " minutes: give it more (-m), or less to do", FAILED)
     except OSError as error:
         return say(str(error), checked.CANNOT_RUN)
     except KeyboardInterrupt:

@@ -6,19 +6,23 @@ import dataclasses
 import os
 import struct
 
-MAGIC = b"drovers1"
+MAGIC = b"drovers2"
 PREFIX = "drover-stat."
 NR_CONDS, NR_SHARDS, NR_MODULES = 1024, 128, 256
 NR_SITES, NR_BUCKETS, MODULE_BYTES = 4, 30, 256
+NR_STACKS, NR_FRAMES = 512, 8
 HEAD = struct.Struct("=8siIQ64s4008x")
 MODULE = struct.Struct(f"=QQQ{MODULE_BYTES - 24}s")
 SLOT = struct.Struct("=QQ48x")
 COUNTS = ("waits", "released", "over", "signals", "broadcasts", "moved",
-          "paid", "in_vain", "sampled", "awake", "again")
-ROW = struct.Struct(f"={len(COUNTS)}Q{NR_SITES}Q{NR_BUCKETS}I{NR_SITES}I")
+          "paid", "in_vain", "sampled", "awake", "again", "vain", "seen",
+          "seen_woken", "seen_vain")
+ROW = struct.Struct(f"={len(COUNTS)}Q{NR_SITES}Q{NR_BUCKETS}I{NR_SITES}I32x")
+STACK = struct.Struct(f"={NR_FRAMES}Q")
 MODULES_AT = HEAD.size
 SLOTS_AT = MODULES_AT + NR_MODULES * MODULE.size
-ROWS_AT = SLOTS_AT + NR_CONDS * SLOT.size + 4096
+STACKS_AT = SLOTS_AT + NR_CONDS * SLOT.size + 4096
+ROWS_AT = STACKS_AT + NR_STACKS * STACK.size
 SITE_KINDS = ("wait", "signal", "broadcast")
 SITE_SHIFT = 62
 #: Address of the condition variables that found no place.
@@ -40,6 +44,17 @@ class Condvar:
         return sum(self.counts[key] for key in ("waits", "signals",
                                                 "broadcasts"))
 
+    def order(self):
+        """Those with the most waits come first, then the most called."""
+        return self.counts["waits"], self.calls
+
+    @property
+    def waiting_site(self):
+        """Where most of the waits that were looked at come from, or None."""
+        found = {address: calls for (kind, address), calls
+                 in self.sites.items() if kind == "wait"}
+        return max(found, key=found.get) if found else None
+
     @property
     def woken(self):
         """Those who returned and were not moved."""
@@ -58,6 +73,22 @@ class Condvar:
             if total and found >= share * total:
                 return 2 << power
         return None
+
+
+def together(condvars):
+    """Several as one."""
+    first, *rest = condvars
+    if not rest:
+        return first
+    sites = {}
+    for one in condvars:
+        for site, calls in one.sites.items():
+            sites[site] = sites.get(site, 0) + calls
+    return Condvar(first.address,
+                   {key: sum(one.counts[key] for one in condvars)
+                    for key in COUNTS},
+                   [sum(column) for column
+                    in zip(*(one.latency for one in condvars))], sites)
 
 
 class Counted:
@@ -80,8 +111,13 @@ class Counted:
             self._addresses = {
                 number: address for number, (address, _) in enumerate(
                     SLOT.iter_unpack(slots)) if address}
-            self.condvars = sorted(self._sums(file), key=lambda one:
-                                   one.calls, reverse=True)
+            file.seek(STACKS_AT)
+            self.stacks = {
+                frames[0]: [frame for frame in frames if frame] for frames
+                in STACK.iter_unpack(file.read(NR_STACKS * STACK.size))
+                if frames[0]}
+            self.condvars = sorted(self._sums(file), key=Condvar.order,
+                                   reverse=True)
 
     def _sums(self, file):
         """Over all shards."""
@@ -131,15 +167,20 @@ def since(before, now):
                 latency=[a - b for a, b in zip(one.latency, then.latency)])
         if one.calls:
             found.condvars.append(one)
-    found.condvars.sort(key=lambda one: one.calls, reverse=True)
+    found.condvars.sort(key=Condvar.order, reverse=True)
     return found
+
+
+def is_file(name):
+    """Whether a file of that name has counts."""
+    return name.startswith(PREFIX)
 
 
 def read_all(folder):
     """Of all processes that have left a file there, the busiest first."""
     found = []
     for name in os.listdir(folder):
-        if name.startswith(PREFIX):
+        if is_file(name):
             try:
                 found.append(Counted(os.path.join(folder, name)))
             except (OSError, ValueError):

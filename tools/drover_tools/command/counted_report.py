@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """What was counted, in words."""
 
+import dataclasses
+import functools
 import os
 
 from drover_tools.command import counted, symbols
@@ -9,68 +11,132 @@ from drover_tools.tables.document import Table, Text, plain
 
 #: Condition variables that are shown in detail, and in the table.
 DETAILED, LISTED = 3, 20
-#: Sampled waits below which no share of them is told in words.
-SAMPLED = 4
-#: Of the threads that are released, so many sleep again where there is a herd.
-HERD = 0.25
-#: Width of the longest bar.
-BAR = 40
+#: Returns, or broadcasts, of which fewer say nothing.
+SAMPLED = 16
+#: Of those that a broadcast wakes, so many wait again if it was for one, and
+#: so few threads do not: the last broadcast of a program is for all.
+VAIN, ONE = 0.5, 1.5
+#: Width of the longest bar, and of a name.
+BAR, NAME = 40, 36
+
+
+def _known(process, address):
+    """A variable's name, or None."""
+    if address == counted.OTHERS:
+        return "all others"
+    where = process.module_of(address)
+    return where and symbols.name(*where)
 
 
 def name_of(process, address):
     """A variable's name, or its address."""
-    if address == counted.OTHERS:
-        return "all others"
-    where = process.module_of(address)
-    found = where and symbols.name(*where)
-    return found or f"{address:#x}"
+    return _known(process, address) or f"{address:#x}"
+
+
+@functools.lru_cache(maxsize=1024)
+def _place(path, address):
+    """(functions and lines, outwards) of a return address in a file."""
+    found = symbols.lines(path, address - 1)
+    if found:
+        return found
+    text = symbols.name(path, address - 1) or f"{address - 1:#x}"
+    return [(symbols.short(text.rsplit("+0x", 1)[0]), None)]
+
+
+def _frame(process, address):
+    """(the file's name, its _place()) of the program's own call.
+
+    That is past functions of the C++ library, if it is known what called them.
+    """
+    first = None
+    for frame in process.stacks.get(address, [address]):
+        where = process.module_of(frame)
+        found = ((os.path.basename(where[0]), _place(*where)) if where
+                 else (None, [(f"{frame:#x}", None)]))
+        if not symbols.is_library(found[1][0][0]):
+            return found
+        first = first or found
+    return first
 
 
 def site_of(process, address):
     """Where a call came from; the address is that after the call."""
-    where = process.module_of(address)
-    if not where:
-        return f"{address:#x}"
-    path, address = where[0], where[1] - 1
-    text = symbols.name(path, address) or f"{address:#x}"
-    text = text.rsplit("+0x", 1)[0]
-    return (f"{text} ({os.path.basename(path)}"
-            f"{', ' + found if (found := symbols.line(path, address)) else ''}"
-            ")")
+    name, ((function, line), *outer) = _frame(process, address)
+    text = function + (f" ({', '.join(filter(None, (name, line)))})" if name
+                       else "")
+    return text + (f", in {outer[-1][0]}" if outer else "")
+
+
+def _title(process, address):
+    """The same for a table: the function that has it."""
+    name, found = _frame(process, address)
+    function, line = found[-1]
+    return f"{function} {line or name or ''}".strip()
+
+
+@dataclasses.dataclass
+class Group:
+    """Condition variables of one name, or that are waited for in one place."""
+
+    name: str
+    number: int
+    condvar: counted.Condvar
+
+    @property
+    def title(self):
+        """The name, and how many there are of it."""
+        name = self.name
+        if len(name) > NAME:
+            name = name[:NAME - 3] + "..."
+        return name + (f", {self.number} of them" if self.number > 1 else "")
+
+
+def groups(process):
+    """Those that somebody waited for, those with the most waits first."""
+    found = {}
+    for one in process.condvars:
+        if one.counts["waits"]:
+            site = one.waiting_site
+            name = (_known(process, one.address)
+                    or (_title(process, site) if site
+                        else name_of(process, one.address)))
+            found.setdefault(name, []).append(one)
+    result = [Group(name, len(members), counted.together(members))
+              for name, members in found.items()]
+    return sorted(result, key=lambda group: group.condvar.order(),
+                  reverse=True)
 
 
 def _percent(share):
     return "-" if share is None else f"{share * 100:.0f} %"
 
 
-COLUMNS = ("condvar", "waits", "signals", "broadcasts", "woken", "moved",
-           "timed out", "slept again", "never slept", "spins paid",
-           "in vain")
+COLUMNS = ("condvar", "waits", "signals", "broadcasts", "woken",
+           "again at once", "timed out", "slept again", "never slept",
+           "moved", "polls paid", "polls lost")
 
 
-def line_of(process, one):
+def line_of(group):
     """Of the table."""
-    counts = one.counts
-    return [name_of(process, one.address),
+    one, counts = group.condvar, group.condvar.counts
+    return [group.title,
             *(str(counts[key]) for key in ("waits", "signals", "broadcasts")),
-            str(one.woken), str(counts["moved"]), str(counts["over"]),
+            str(one.woken), str(counts["vain"]), str(counts["over"]),
             _percent(one.share("again")), _percent(one.share("awake")),
-            str(counts["paid"]), str(counts["in_vain"])]
+            str(counts["moved"]), str(counts["paid"]), str(counts["in_vain"])]
 
 
-def table(process, most=LISTED):
-    """Its condition variables, those that are used most first."""
-    lines = [line_of(process, one) for one in process.condvars[:most]]
-    columns = COLUMNS if process.drop_in else COLUMNS[:5] + COLUMNS[6:9]
-    if not process.drop_in:
-        lines = [line[:5] + line[6:9] for line in lines]
-    return Table(list(columns), lines)
+def table(process, found, most=LISTED):
+    """Groups of condition variables."""
+    columns = len(COLUMNS) if process.drop_in else COLUMNS.index("moved")
+    return Table(list(COLUMNS[:columns]),
+                 [line_of(group)[:columns] for group in found[:most]])
 
 
 def _latency(one):
     """The histogram of the time from release to return."""
     timed = sum(one.latency)
-    if not timed:
+    if timed < SAMPLED:
         return
     yield ("  From release to return: " + ", ".join(
         f"{share * 100:.0f} % below {sections.duration(one.within(share))}"
@@ -96,28 +162,42 @@ def _sites(process, one):
             yield f"  {kind:<9} {share:>8}  {place}"
 
 
-def details(process, one):
+def _broadcasts(one):
+    """How many a broadcast wakes, and whether one would have been enough."""
+    counts = one.counts
+    if counts["seen"] < SAMPLED:
+        return
+    woken, vain = (counts[key] / counts["seen"]
+                   for key in ("seen_woken", "seen_vain"))
+    yield (f"  Of {woken:.1f} threads that a broadcast woke, {vain:.1f} waited"
+           " again at once.")
+    if vain >= VAIN * woken and woken - vain < ONE:
+        yield ("  If they found nothing to do, they were woken in vain, and a"
+               " signal would do.")
+
+
+def details(process, group):
     """Lines about one."""
-    yield f"{name_of(process, one.address)}:"
-    yield from _latency(one)
-    yield from _sites(process, one)
-    again = one.share("again")
-    if one.counts["sampled"] >= SAMPLED and again >= HERD:
-        yield (f"  {_percent(again)} of the threads sleep again once they are"
-               " released: they find the mutex held.")
+    yield f"{group.title}:"
+    yield from _latency(group.condvar)
+    yield from _broadcasts(group.condvar)
+    yield from _sites(process, group.condvar)
 
 
 def report(process, detailed=DETAILED):
     """Of one process."""
-    number = len(process.condvars)
-    title = (f"{process.name} ({process.pid}),"
-             f" {'Drover' if process.drop_in else 'the C library'}:"
-             f" {number} condition variable{'s' * (number != 1)}")
-    if number > LISTED:
-        title += f", of which {LISTED} are shown"
-    text = plain([Text(title), table(process)])
-    for one in process.condvars[:detailed]:
-        text += "\n" + "\n".join(details(process, one)) + "\n"
+    found, number = groups(process), len(process.condvars)
+    text = (f"{process.name} ({process.pid}),"
+            f" {'Drover' if process.drop_in else 'the C library'}:"
+            f" {number} condition variable{'s' * (number != 1)}")
+    idle = number - sum(group.number for group in found)
+    if idle:
+        text += f", of which nobody waited for {idle}"
+    if len(found) > LISTED:
+        text += f"; of {len(found)} kinds {LISTED} are shown"
+    text = plain([Text(text)] + [table(process, found)] * bool(found))
+    for group in found[:detailed]:
+        text += "\n" + "\n".join(details(process, group)) + "\n"
     return text
 
 

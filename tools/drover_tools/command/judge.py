@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 """What the runs of a comparison mean, in a table and sentences."""
 
+import statistics
+
+from drover_tools.command import reasons
 from drover_tools.runs import process
 from drover_tools.tables import sections, stats
 from drover_tools.tables.document import Table, Text, plain
@@ -85,11 +88,19 @@ def _change(found):
 
 
 def _amount(runs, key):
-    middle = stats.median({"runs": runs}, key)
-    text = (f"{middle:.0f}" if key == "switches"
-            else sections.duration(middle * 1e9))
-    spread = stats.spread([run[key] for run in runs])
-    return f"{text} {sections.percent(spread)}"
+    """The median, and between which the middle half of the runs are."""
+    values = [run[key] for run in runs]
+    texts = [f"{value:.0f}" if key == "switches"
+             else sections.duration(value * 1e9) for value in
+             (statistics.quantiles(values, n=4, method="inclusive")
+              if len(values) > 1 else values * 3)]
+    low, middle, high = texts
+    if len(values) < 2:
+        return middle
+    unit = " " + middle.split(" ")[-1]
+    if all(text.endswith(unit) for text in texts):
+        low, high = low.removesuffix(unit), high.removesuffix(unit)
+    return f"{middle} ({low}-{high})"
 
 
 def _wake_up(found):
@@ -100,36 +111,48 @@ def _wake_up(found):
             f" {sections.duration(found['same'])} on the same CPU here")
     if found["between"] is None:
         return text + "."
-    word = process.dear_or_cheap(found["between"])
     text += f" and {sections.duration(found['between'])} on another"
+    word = process.dear_or_cheap(found["between"])
+    if not word:
+        return text + "."
     return text + (f", which is {word}: where it is "
                    + ("cheap, Drover gains less." if word == "dear"
                       else "dear, Drover gains more."))
 
 
-def report(comparison, found):
-    """What is printed."""
-    lines = [[name, _amount(found.stock, key), _amount(found.ours, key),
-              sections.ratio_text(found.compared[key])
-              if found.compared[key] else "-"] for key, name in KEYS.items()]
+def _table(comparison, found):
+    """The ratios, and what they are ratios of."""
+    lines = [[name, sections.ratio_text(found.compared[key])
+              if found.compared[key] else "-", _amount(found.stock, key),
+              _amount(found.ours, key)] for key, name in KEYS.items()]
     if comparison.futex:
         stock, ours = comparison.futex.values()
-        lines.append([f"futex calls ({comparison.counter})", str(stock),
-                      str(ours), f"{ours / stock:.2f}" if stock else "-"])
-    pairs = len(found.stock)
+        lines.append(["futex calls", f"{ours / stock:.2f}" if stock else "-",
+                      str(stock), str(ours)])
+    return Table(["", "Drover / stock", "stock", "Drover"], lines)
+
+
+def report(comparison, found):
+    """What is printed."""
+    pairs, cpus = len(found.stock), len(comparison.cpus)
     blocks = [
         Text(f"{comparison.line}: {pairs} pair{'s' * (pairs > 1)} of runs on"
-             f" {len(comparison.cpus)} CPU{'s' * (len(comparison.cpus) > 1)};"
-             " median and half the span."),
-        Table(["", "stock", "Drover", "Drover / stock"], lines),
-        Text(found.sentence())]
+             f" {cpus} CPU{'s' * (cpus > 1)}. The median ratio of the pairs,"
+             " in brackets its 95 % interval; and the median run, in brackets"
+             " the middle half of the runs."
+             + (f" Futex calls: of one more run of each, by"
+                f" {comparison.counter}." if comparison.futex else "")),
+        _table(comparison, found),
+        Text(found.sentence()),
+        *map(Text, reasons.reasons(found.stock, found.ours, found.compared,
+                                   comparison.futex, comparison.counter))]
     if comparison.differs:
         blocks.append(Text("It prints something else with Drover than"
                            " without: report that, if it should not."))
     if stats.median({"runs": found.stock}, "seconds") < SHORT:
         blocks.append(Text("Such short runs are mostly the start of the"
                            " program: give it more to do."))
-    load, cpus = comparison.host["load"], len(comparison.cpus)
+    load = comparison.host["load"]
     if load > cpus:
         blocks.append(Text(f"This machine was busy before (load {load:.0f} on"
                            f" {cpus} CPUs): a quiet one tells more."))

@@ -9,10 +9,9 @@ import signal
 import sys
 import tempfile
 
-from drover_tools.command import checked, counted, counted_report
+from drover_tools.command import checked, counted, counted_report, preload
 from drover_tools.command.commandline import (BESIDE, INTERRUPTED, Parser,
                                               interruptible, say)
-from drover_tools.runs import plan
 
 COUNTER = "libdrover-stat.so"
 #: Processes of a program that are shown.
@@ -22,33 +21,37 @@ MEMORY = "/dev/shm"
 
 def parse(arguments):
     """The command line; the drop-in is named by the drover command."""
-    parser = Parser(prog="drover stat", allow_abbrev=False)
+    parser = Parser(prog="drover stat", allow_abbrev=False, description="Run"
+                    " a program and say what it did with its condition"
+                    " variables.")
     parser.add_argument("--drop-in", help=argparse.SUPPRESS)
-    parser.add_argument("-s", "--stock", action="store_true")
-    parser.add_argument("--json", metavar="FILE")
-    parser.add_argument("program", nargs="...")
+    parser.add_argument("-s", "--stock", action="store_true",
+                        help="with the C library's, not with Drover's")
+    parser.add_argument("--json", metavar="FILE",
+                        help="leave the counts there")
+    parser.add_argument("program", nargs="...", metavar="PROGRAM [ARGUMENT]")
     return parser.parse_program(arguments)
 
 
-def environment(options, folder):
-    """The program's: what counts comes first, then the drop-in."""
-    libraries = [os.path.join(BESIDE, COUNTER)]
-    if not os.path.exists(libraries[0]):
-        raise checked.Unfit(f"no {libraries[0]}: build or install it")
-    if not options.stock:
-        libraries.append(options.drop_in)
-    libraries += [word for word in os.environ.get("LD_PRELOAD", "").replace(
-        ":", " ").split() if os.path.basename(word) != plan.DROP_IN]
-    return dict(os.environ, LD_PRELOAD=":".join(libraries),
-                DROVER_STAT_DIR=folder)
+def libraries(options):
+    """What counts comes first, then the drop-in."""
+    counter = os.path.join(BESIDE, COUNTER)
+    if not os.path.exists(counter):
+        raise checked.Unfit(f"no {counter}: build or install it")
+    return [counter] + [options.drop_in] * (not options.stock)
 
 
-def run(options, folder):
-    """Run the program as if it had been started by itself; its status."""
+def run(options, folder, program):
+    """Run it as if it had been started by itself; its status.
+
+    program: the path of what is run, or of a script's interpreter, or None.
+    """
     path = checked.find(options.program[0])
     # Ctrl-C is for the program, and for us what comes after it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    pid = os.posix_spawn(path, options.program, environment(options, folder),
+    settings = preload.environment(libraries(options), program)
+    pid = os.posix_spawn(path, options.program,
+                         dict(settings, DROVER_STAT_DIR=folder),
                          setsigdef=[signal.SIGINT, signal.SIGPIPE])
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda number, _: os.kill(pid, number))
@@ -58,8 +61,18 @@ def run(options, folder):
     return 128 - status if status < 0 else status
 
 
-def tell(options, folder):
-    """What was counted."""
+def nothing(folder, status):
+    """What is said if no condition variable was counted."""
+    if not any(map(counted.is_file, os.listdir(folder))):
+        return ("nothing could be counted: the program ended (status"
+                f" {status}) before the library that counts was there")
+    if status:
+        return f"it used no condition variables until it failed ({status})"
+    return "it uses no condition variables"
+
+
+def tell(options, folder, status):
+    """What was counted, and the program's exit status."""
     found = counted.read_all(folder)
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
@@ -68,7 +81,7 @@ def tell(options, folder):
                       file, indent=1)
             file.write("\n")
     if not found:
-        say("stat: it uses no condition variables", 0)
+        say(f"stat: {nothing(folder, status)}", 0)
     for process in found[:PROCESSES]:
         print("\n" + counted_report.report(process), end="", file=sys.stderr)
     if len(found) > PROCESSES:
@@ -82,12 +95,12 @@ def main(arguments):
     memory = MEMORY if os.access(MEMORY, os.W_OK) else None
     try:
         interruptible()
-        checked.check(options.program[0], options.drop_in)
+        program = checked.check(options.program[0], options.drop_in)
         with tempfile.TemporaryDirectory(prefix="drover-", dir=memory,
                                          ) as folder:
-            status = run(options, folder)
+            status = run(options, folder, program)
             with contextlib.suppress(BrokenPipeError):
-                tell(options, folder)
+                tell(options, folder, status)
             return status
     except checked.Unfit as error:
         return say(str(error), error.status)

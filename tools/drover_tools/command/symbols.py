@@ -2,6 +2,7 @@
 """Names of addresses, by the symbols of ELF files, and by binutils if here."""
 
 import functools
+import re
 import shutil
 import struct
 import subprocess
@@ -47,9 +48,37 @@ def name(path, address):
     return text + (f"+{offset:#x}" if offset else "")
 
 
+#: Where code lies that a program has from others.
+HEADERS = ("/usr/include/", "/usr/lib/", "/include/c++/")
+#: What the C++ library's own functions are called.
+LIBRARY = ("std::", "__gnu_cxx::", "__gthread_", "_ZNSt", "_ZSt", "_ZNKSt",
+           "_ZN9__gnu_cxx")
+
+
+def short(text):
+    """A function's name without its result, arguments and templates'."""
+    while (less := re.sub(r"<[^<>()]*>|\([^<>()]*\)", "", text)) != text:
+        text = less
+    return text.removesuffix(" const").rsplit(" ", 1)[-1] or text
+
+
+def is_library(text):
+    """Whether a function of that short name is the C++ library's."""
+    return text.startswith(LIBRARY)
+
+
 @functools.lru_cache(maxsize=1024)
-def line(path, address):
-    """file:line, or None."""
-    text = _said("addr2line", "-e", path, hex(address)).split(" ")[0]
-    file, _, number = text.rpartition(":")
-    return f"{file.rsplit('/', 1)[-1]}:{number}" if number.isdigit() else None
+def lines(path, address):
+    """(function, file:line) of a place, from inlined functions outwards.
+
+    Only of those that the program's own files have; nothing if none is known.
+    """
+    words = _said("addr2line", "-Cfi", "-e", path, hex(address)).splitlines()
+    found = []
+    for function, place in zip(words[::2], words[1::2]):
+        file, _, number = place.split(" ")[0].rpartition(":")
+        if (number.isdigit() and int(number) and file.strip("?")
+                and not any(folder in file for folder in HEADERS)):
+            found.append((short(function),
+                          f"{file.rsplit('/', 1)[-1]}:{number}"))
+    return found

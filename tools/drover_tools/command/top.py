@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """drover top: what a running program does with its condition variables."""
 
+import argparse
 import os
 import sys
 import time
@@ -8,17 +9,22 @@ import time
 from drover_tools.command import counted, counted_report
 from drover_tools.command.commandline import FAILED, Parser, interruptible, say
 from drover_tools.tables.document import plain
+from drover_tools.why.process import why_refused
 
 CLEAR = "\033[H\033[J"
 
 
 def parse(arguments):
     """The command line."""
-    parser = Parser(prog="drover top", allow_abbrev=False)
-    parser.add_argument("--drop-in")
-    parser.add_argument("-d", "--delay", type=float, default=1)
-    parser.add_argument("-n", "--times", type=int, default=0)
-    parser.add_argument("pid", type=int)
+    parser = Parser(prog="drover top", allow_abbrev=False, description="Say"
+                    " what a program under `drover stat` does, each second.")
+    parser.add_argument("--drop-in", help=argparse.SUPPRESS)
+    parser.add_argument("-d", "--delay", type=float, default=1,
+                        metavar="SECONDS", help="how often it prints (1)")
+    parser.add_argument("-n", "--times", type=int, default=0, metavar="TIMES",
+                        help="how many times (until the program ends)")
+    parser.add_argument("pid", type=int, metavar="PID",
+                        help="a process under `drover stat`")
     options = parser.parse_args(arguments)
     if not options.delay > 0 or options.times < 0:
         parser.error("--delay and --times must be more than 0")
@@ -32,12 +38,13 @@ def file_of(pid):
                   errors="replace") as file:
             for line in file:
                 path = line.rstrip("\n").split(" ", 5)[-1].strip()
-                if os.path.basename(path).startswith(counted.PREFIX):
+                if counted.is_file(os.path.basename(path)):
                     return path
     except (FileNotFoundError, ProcessLookupError):
         raise LookupError(f"there is no process {pid}") from None
-    except PermissionError:
-        raise LookupError(f"process {pid} is another user's") from None
+    except PermissionError as error:
+        user = os.stat(f"/proc/{pid}").st_uid
+        raise LookupError(why_refused(pid, user, error, "top")) from None
     raise LookupError(f"process {pid} is not counted: start it by"
                       " `drover stat -- PROGRAM`")
 
@@ -45,8 +52,9 @@ def file_of(pid):
 def show(found, seconds):
     """One screen, of what was counted in so many seconds."""
     text = (f"{found.name} ({found.pid}), in {seconds:.1f} s\n\n")
-    text += plain([counted_report.table(found)]) if found.condvars else (
-        "No condition variable was used.\n")
+    groups = counted_report.groups(found)
+    text += (plain([counted_report.table(found, groups)]) if groups
+             else "Nobody waited for a condition variable.\n")
     sys.stdout.write(CLEAR * sys.stdout.isatty() + text
                      + "\n" * (not sys.stdout.isatty()))
     sys.stdout.flush()

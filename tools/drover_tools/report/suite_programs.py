@@ -190,7 +190,7 @@ def _regime(result):
             word = process.dear_or_cheap(found["between"])
             lines.append(f"{when}, {found['same'] / 1e3:.1f} us on the same"
                          f" CPU and {found['between'] / 1e3:.1f} us on"
-                         f" another, which is {word}")
+                         " another" + (f", which is {word}" if word else ""))
     return Text("Waking a thread took " + "; ".join(lines) + "." if lines
                 else "What waking a thread takes was not measured.")
 

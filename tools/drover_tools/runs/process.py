@@ -15,8 +15,11 @@ import subprocess
 from drover_tools.runs import system
 
 PR_SET_CHILD_SUBREAPER = 36
-#: Nanoseconds of a wake-up on another CPU from which it is dear.
-DEAR = 10000
+#: Nanoseconds of a wake-up on another CPU from which it is dear; and how close
+#: to that, as a factor, it is neither.
+DEAR, CLOSE = 10000, 2
+#: Bytes that are read of what a program says, at each end.
+MOST_SAID = 1 << 16
 WAKE_UPS, WAKE_UP_LIMIT = 20000, 60
 
 
@@ -76,11 +79,23 @@ def end(pid):
         os.waitpid(pid, 0)
 
 
+def last_line(text):
+    """Of what a program has printed."""
+    return (text.strip().splitlines()[-1:] or ["no message"])[0][:200]
+
+
+def ends_of(path):
+    """What a file begins and ends with; all of it, if that is little."""
+    with open(path, "rb") as file:
+        found = file.read(MOST_SAID)
+        start = max(os.fstat(file.fileno()).st_size - MOST_SAID, len(found))
+        file.seek(start)
+        return (found + file.read(MOST_SAID)).decode(errors="replace")
+
+
 def last_words(errors):
     """The last line that a program has left there."""
-    with open(errors, encoding="utf-8", errors="replace") as file:
-        return (file.read().strip().splitlines()[-1:]
-                or ["no message"])[0][:200]
+    return last_line(ends_of(errors))
 
 
 def check(status, words, errors):
@@ -145,5 +160,7 @@ def wake_up(program, first, second):
 
 
 def dear_or_cheap(nanoseconds):
-    """What a wake-up on another CPU is."""
+    """What a wake-up on another CPU is; None close to the limit."""
+    if DEAR / CLOSE < nanoseconds < DEAR * CLOSE:
+        return None
     return "dear" if nanoseconds >= DEAR else "cheap"

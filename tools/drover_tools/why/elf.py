@@ -6,12 +6,14 @@ import mmap
 import struct
 
 SHT_SYMTAB, SHT_DYNSYM = 2, 11
-PT_LOAD, PT_NOTE, PF_X, ET_CORE = 1, 4, 1, 4
+PT_LOAD, PT_DYNAMIC, PT_NOTE, PF_X, ET_CORE = 1, 2, 4, 1, 4
+DT_NEEDED, DT_STRTAB = 1, 5
 PAGE = 4096
 STT_OBJECT, STT_FUNC, STT_GNU_IFUNC = 1, 2, 10
 SECTION = struct.Struct("=IIQQQQIIQQ")
 SEGMENT = struct.Struct("=IIQQQQQQ")
 SYMBOL = struct.Struct("=IBBHQQ")
+DYNAMIC = struct.Struct("=qQ")
 
 
 class BadFile(Exception):
@@ -41,6 +43,25 @@ class Elf:
                                     self._segments_at + 56 * number)
                 for number in range(self._nr_segments)]
 
+    def needs(self):
+        """Names of the libraries that it is linked to."""
+        parts = self.segments()
+        tags = [pair for kind, _, offset, _, _, size, _, _ in parts
+                if kind == PT_DYNAMIC for pair in DYNAMIC.iter_unpack(
+                    self.image[offset:offset + size])]
+        names = dict(tags).get(DT_STRTAB, 0)
+        for kind, _, offset, address, _, size, _, _ in parts:
+            if kind == PT_LOAD and address <= names < address + size:
+                start = names - address + offset
+                return [self.text(start + value) for tag, value in tags
+                        if tag == DT_NEEDED]
+        return []
+
+    def text(self, offset):
+        """What stands there, to the next zero."""
+        end = self.image.find(b"\0", offset)
+        return self.image[offset:end].decode(errors="replace")
+
     def bias(self, mapping):
         """By how much addresses in memory are higher than those in the file.
 
@@ -67,9 +88,8 @@ class Elf:
             names = sections[section[6]][4]
             table = self.image[section[4]:section[4] + section[5]]
             for name, info, _, index, value, size in SYMBOL.iter_unpack(table):
-                end = self.image.find(b"\0", names + name)
-                yield (self.image[names + name:end].decode(errors="replace"),
-                       info & 15, index, value, size)
+                yield (self.text(names + name), info & 15, index, value,
+                       size)
 
     def name_at(self, address):
         """(symbol, offset) of an address in the file, or None."""

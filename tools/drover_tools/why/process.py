@@ -74,6 +74,36 @@ def fields_of(text):
                 if ":\t" in line)
 
 
+def why_refused(pid, user, error, command):
+    """One sentence, with the one thing that would allow it.
+
+    user: whose process it is; command: what asks.
+    """
+    yama = text_of("/proc/sys/kernel/yama/ptrace_scope").strip() or "0"
+    if not isinstance(error, PermissionError):
+        return f"process {pid} has just ended"
+    if yama == "3":
+        return ("this system lets nobody look at a process until it is"
+                " booted anew (kernel.yama.ptrace_scope is 3)")
+    if os.geteuid() == 0:
+        return (f"the kernel does not let this container look at process"
+                f" {pid}: it needs CAP_SYS_PTRACE (docker run --cap-add"
+                " SYS_PTRACE)")
+    if user != os.geteuid():
+        try:
+            owner = pwd.getpwuid(user).pw_name
+        except KeyError:
+            owner = str(user)
+        return (f"process {pid} is of the user {owner}:"
+                f" sudo drover {command} {pid}")
+    if yama != "0":
+        return (f"this system lets only a parent look at process {pid}"
+                f" (kernel.yama.ptrace_scope is {yama}):"
+                f" sudo drover {command} {pid}")
+    return (f"process {pid} has more rights than you, or has asked not to"
+            f" be looked at: sudo drover {command} {pid}")
+
+
 class Memory:
     """Reads of a process's memory; its subclasses have read()."""
 
@@ -123,7 +153,8 @@ class Process(Memory):
                 if file.read(5) != b"\x7fELF\2":
                     raise Refused(f"process {pid} is a program of 32 bits")
         except OSError as error:
-            raise Refused(self._why_refused(status, error)) from None
+            raise Refused(why_refused(
+                pid, int(status["Uid"].split()[0]), error, "why")) from None
         self.root = f"{self.folder}/root"
         try:
             self.program = os.readlink(f"{self.folder}/exe")
@@ -139,33 +170,6 @@ class Process(Memory):
         with open(f"{self.folder}/maps", encoding="utf-8",
                   errors="surrogateescape") as file:
             return Mappings(map(parse_mapping, file))
-
-    def _why_refused(self, status, error):
-        """One sentence, with the one thing that would allow it."""
-        pid, user = self.pid, int(status["Uid"].split()[0])
-        yama = text_of("/proc/sys/kernel/yama/ptrace_scope").strip() or "0"
-        if not isinstance(error, PermissionError):
-            return f"process {pid} has just ended"
-        if yama == "3":
-            return ("this system lets nobody look at a process until it is"
-                    " booted anew (kernel.yama.ptrace_scope is 3)")
-        if os.geteuid() == 0:
-            return (f"the kernel does not let this container look at process"
-                    f" {pid}: it needs CAP_SYS_PTRACE (docker run --cap-add"
-                    " SYS_PTRACE)")
-        if user != os.geteuid():
-            try:
-                owner = pwd.getpwuid(user).pw_name
-            except KeyError:
-                owner = str(user)
-            return (f"process {pid} is of the user {owner}:"
-                    f" sudo drover why {pid}")
-        if yama != "0":
-            return (f"this system lets only a parent look at process {pid}"
-                    f" (kernel.yama.ptrace_scope is {yama}):"
-                    f" sudo drover why {pid}")
-        return (f"process {pid} has more rights than you, or has asked not to"
-                f" be looked at: sudo drover why {pid}")
 
     def read(self, address, size):
         """Memory, or None."""

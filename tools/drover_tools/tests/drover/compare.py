@@ -4,12 +4,14 @@
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
 import tempfile
 
-from drover_tools.command import compare, judge
+from drover_tools.command import compare, judge, reasons
+from drover_tools.tests.drover.sources import LATE
 
 SEED = 20261124
 LIMIT = 60
@@ -49,6 +51,69 @@ def test_verdicts(tap):
     tap.ok("so few pairs" in found.sentence(), "judged: of two pairs")
 
 
+def sentences(seconds, cpu, switches, calls, sleeps=None):
+    """What is said where Drover's are so many times the stock ones."""
+    stock = runs([1] * 9)
+    ours = [{**run, "seconds": seconds, "cpu_seconds": cpu,
+             "voluntary_switches": round(9000 * (sleeps or switches)),
+             "involuntary_switches": round(10000 * switches)
+             - round(9000 * (sleeps or switches))} for run in stock]
+    stock = [{**run, "voluntary_switches": 9000, "involuntary_switches": 1000}
+             for run in stock]
+    found = judge.Judgement(stock, ours, 0.05)
+    return list(reasons.reasons(
+        found.stock, found.ours, found.compared,
+        {compare.STOCK: 1000, compare.DROP_IN: round(1000 * calls)}, "strace"))
+
+
+def test_reasons(tap):
+    """A figure that contradicts another one gets its reason."""
+    for wanted, figures in (
+            ((), (0.8, 0.8, 0.8, 0.8)), ((), (1, 1, 1, 2.58)),
+            (("of switches there are fewer. The calls are those of one more"
+              " run",), (0.8, 0.8, 0.5, 2.58)),
+            (("wakes nobody costs little",), (0.8, 0.8, 1, 2.58)),
+            (("threads poll instead of sleeping",), (1.3, 1.3, 1, 0.5)),
+            (("runs later",), (1.3, 1, 1, 0.5)),
+            (("several threads run or poll at once",), (0.8, 1.3, 1, 1)),
+            (("where before several ran at once",), (1.3, 0.8, 1, 1)),
+            (("fewer of them are sleeps",), (0.8, 0.8, 1.3, 1, 0.2)),
+            (("who is next",), (0.8, 0.8, 1.3, 1, 1.3))):
+        said = sentences(*figures)
+        tap.ok(len(said) == len(wanted) and all(map(
+            str.__contains__, said, wanted)), f"judged: {figures}", said)
+
+
+def test_figures(tap):
+    """A ratio comes first, then quartiles; nothing is close to a limit."""
+    seconds = [1, 2, 3, 4, 100]
+
+    class Run:                      # pylint: disable=too-few-public-methods
+        """As compare.Comparison."""
+        line, cpus, differs, counter = "program", {0, 1}, False, "perf"
+        host, futex, wake_up = {"load": 0}, {"stock": 40, "drop-in": 10}, {
+            "same": 1000, "between": 10300}
+
+    def said():
+        return judge.report(Run, judge.Judgement(runs(seconds), runs(seconds),
+                                                 0.05))
+
+    lines = {line.split("  ")[0]: " ".join(line.split()) for line
+             in said().splitlines()}
+    tap.equal(lines["time"], "time 1.00 (1.00 to 1.00) 3.00 s (2.00-4.00)"
+              " 3.00 s (2.00-4.00)", "report: ratio, then quartiles")
+    tap.equal(lines["futex calls"], "futex calls 0.25 40 10",
+              "report: futex calls, ratio first")
+    tap.ok("±" not in said() and max(map(len, said().splitlines())) < 80,
+           "report: no half span, no wide line", said())
+    for number, wanted in ((10300, "10.3 us on another.\n"),
+                           (9720, "9.72 us on another.\n"),
+                           (30000, "which is dear"), (3000, "which is cheap")):
+        Run.wake_up = {"same": 1000, "between": number}
+        tap.ok(wanted in " ".join(said().split()) + "\n",
+               f"report: a wake-up of {number} ns", said())
+
+
 def test_doubt(tap):
     """Looking several times finds no more that is not there."""
     print(f"# seed {SEED}")
@@ -65,6 +130,18 @@ def test_doubt(tap):
                 break
     tap.ok(wrong < 0.06 * rounds, "judged: 5 % of what is not there at most",
            f"{wrong} of {rounds}")
+
+
+def test_help(tap, run):
+    """Each option is explained."""
+    for command, options in (("compare", ("--runs", "--minutes", "--json")),
+                             ("stat", ("--stock", "--json")),
+                             ("top", ("--delay", "--times"))):
+        status, out, _ = run(command, "--help")
+        text = re.sub(r"\s+", " ", out)
+        tap.ok(status == 0 and "--drop-in" not in text and all(
+            re.search(rf" {option}( [A-Z]+)? [a-z]", text)
+            for option in options), f"{command} --help", out)
 
 
 def test_usage(tap, run):
@@ -128,20 +205,80 @@ def test_unfit(tap, run):
                    f"run: {said}", f"status {status}: {out}{err}")
 
 
-def test_same(tap, run):
-    """What does something else with the drop-in is not compared."""
+#: A script that ends otherwise with the drop-in, or without.
+WITH, WITHOUT = '[ -z "$LD_PRELOAD" ] || ', '[ -n "$LD_PRELOAD" ] || '
+
+
+def test_ends(tap, run):
+    """How it ended is said of both, each of which has been tried."""
     for said, script in (
-            ("fails without Drover, too (exit status 3: alas)",
-             "echo alas >&2; exit 3"),
-            ("fails without Drover, too (signal 9", "kill -9 $$"),
-            ("fails with Drover (exit status 1) and not without",
-             '[ -z "$LD_PRELOAD" ]')):
+            ("sh failed (exit status 3: alas) without Drover and with it:"
+             " nothing to compare", "echo alas >&2; exit 3"),
+            ("sh failed (signal 9: no message) without Drover and with it:"
+             " nothing to compare", "kill -9 $$"),
+            ("sh failed (exit status 3: no message) without Drover, and ended"
+             " well in ", WITHOUT + "exit 3"),
+            (" s with it: that is the difference", WITHOUT + "exit 3"),
+            (" without Drover, and failed (exit status 3: no message) with it:"
+             " please report it", WITH + "exit 3")):
         status, out, err = run("compare", "sh", "-c", script)
         tap.ok((status, out) == (1, "") and said in err, f"compare: {said}",
                f"status {status}: {out}{err}")
-    status, out, err = run("compare", "-m", "0.001", "sleep", "987")
-    tap.ok((status, out) == (1, "") and "did not end" in err,
-           "compare: a program that does not end", f"{status}: {out}{err}")
+    for said, script in (
+            ("did not end in 0.02 minutes without Drover and with it: give it"
+             " more time (-m)", "sleep 987"),
+            ("did not end in 0.02 minutes without Drover, and ended well in ",
+             WITHOUT + "sleep 987"),
+            (" s with it: that is the difference", WITHOUT + "sleep 987"),
+            (" without Drover, and did not end in 0.02 minutes with it: please"
+             " report it", WITH + "sleep 987")):
+        status, out, err = run("compare", "-m", "0.02", "sh", "-c", script)
+        tap.ok((status, out) == (1, "") and said in err, f"compare: {said}",
+               f"status {status}: {out}{err}")
+
+
+def test_ends_otherwise(tap, run):
+    """What ends otherwise from run to run is no difference."""
+    with tempfile.TemporaryDirectory() as folder:
+        for said, number in (("fails now and then: in 0 of 2 runs without"
+                              " Drover and in 1 of 2 runs with it", 2),
+                             ("failed (exit status 1) with it in one run,"
+                              " after 1 without Drover and 1 with it that"
+                              " ended well", 3)):
+            count = os.path.join(folder, str(number))
+            status, out, err = run(
+                "compare", "sh", "-c", f"echo >>{count}; [ $(wc -l <{count})"
+                f" != {number} ]")
+            tap.ok((status, out) == (1, "") and said in err,
+                   f"compare: {said}", f"status {status}: {out}{err}")
+
+
+def test_asan(tap, run):
+    """AddressSanitizer's runtime comes first, or it is said that it has to."""
+    with tempfile.TemporaryDirectory() as folder:
+        program = os.path.join(folder, "late")
+        if subprocess.run(["gcc", "-fsanitize=address", "-o", program, LATE],
+                          check=False, capture_output=True).returncode:
+            tap.skip("programs with AddressSanitizer", "gcc has none")
+            return
+        status, out, err = run("compare", "-n", "1", program)
+        tap.ok(status == 0 and "1 pair of runs" in out,
+               "compare: a program with AddressSanitizer", out + err)
+        status, out, err = run("compare", "-n", "1", "sh", "-c", program)
+        tap.ok((status, out) == (1, "") and "runtime has to be loaded first"
+               in err and "report" not in err,
+               "compare: a child with AddressSanitizer", out + err)
+        status, out, err = run("stat", program)
+        tap.ok(status == 0 and "1 condition variable" in err,
+               "stat: a program with AddressSanitizer", out + err)
+        status, out, err = run("stat", "sh", "-c", program)
+        tap.ok(status == 1 and "uses no" not in err
+               and "until it failed (1)" in err,
+               "stat: a child with AddressSanitizer", out + err)
+
+
+def test_same(tap, run):
+    """What does something else with the drop-in is told."""
     status, out, err = run("compare", "-n", "1", "sh", "-c",
                            'echo "$LD_PRELOAD"')
     tap.ok(status == 1 and "prints something else" in out,
@@ -219,9 +356,15 @@ def test_interrupted_early(tap, drover):
 def test_all(tap, run, drover, program):
     """run(): of drover, for its exit status and output."""
     test_verdicts(tap)
+    test_reasons(tap)
+    test_figures(tap)
     test_doubt(tap)
+    test_help(tap, run)
     test_usage(tap, run)
     test_unfit(tap, run)
+    test_ends(tap, run)
+    test_ends_otherwise(tap, run)
+    test_asan(tap, run)
     test_same(tap, run)
     test_result(tap, run, program)
     test_interrupted(tap, drover)

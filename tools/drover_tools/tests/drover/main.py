@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 from drover_tools.tap import Tap
-from drover_tools.tests.drover import compare, stat, trace, why
+from drover_tools.tests.drover import compare, stat, trace, valgrind, why
 from drover_tools.tree import BUILD, TOP
 
 DROVER = os.path.join(BUILD, "bin", "drover")
@@ -185,5 +185,6 @@ def main():
     compare.test_all(tap, run, DROVER, COND_PERF)
     stat.test_all(tap, run, DROVER)
     trace.test_all(tap, BUILD, DROVER)
+    valgrind.test_all(tap, DROP_IN)
     why.test_all(tap, BUILD)
     return tap.exit_status()

@@ -3,11 +3,13 @@
 
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 import tempfile
 
-from drover_tools.tests.drover.sources import FIXTURE
+from drover_tools.tests.drover.sources import FIXTURE, SITES, WOKEN
 
 LIMIT = 60
 
@@ -33,6 +35,20 @@ def test_usage(tap, run):
         tap.ok((status, out, err.count("\n")) == (wanted, "", 1),
                f"drover {line.split()[0]}: status {wanted}",
                f"status {status}: {out}{err}")
+
+
+def test_refused(tap, run):
+    """A process that may not be read is not called another user's."""
+    try:
+        with open("/proc/1/maps", encoding="utf-8") as file:
+            file.read(1)
+        tap.skip("top 1", "process 1 may be read here")
+    except PermissionError:
+        status, out, err = run("top", "1")
+        wanted = ("CAP_SYS_PTRACE" if os.getuid() == 0 else "sudo drover top")
+        tap.ok((status, out) == (1, "") and wanted in err
+               and "another user's" not in err,
+               "top 1: what would allow it", f"{status}: {out}{err}")
 
 
 def test_status(tap, run):
@@ -78,12 +94,73 @@ def test_counts(tap, run, fixture, folder):
         tap.equal({name: one["signals"] for name, one in child.items()},
                   {"gate": 2}, f"stat, {who}: the child's signals")
         tap.ok(sum(parent["gate"]["latency_log2_ns"]) == 4
-               and "From release to return: 50 % below" in text,
-               f"stat, {who}: four returns are timed", text)
+               and "From release to return" not in text,
+               f"stat, {who}: four returns make no histogram", text)
         tap.ok("wait_at_gate (fixture" in text and "open_gate" in text,
                f"stat, {who}: call sites", text)
-        tap.ok(("sleep again once they are released" in text) == bool(words),
-               f"stat, {who}: a herd is told", text)
+        tap.ok("find the mutex held" not in text,
+               f"stat, {who}: what is no prediction is not told", text)
+
+
+def said_of(run, program, *words):
+    """The table by its first column, and what comes below it."""
+    status, out, err = run("stat", *words, program)
+    assert status == 0, f"status {status}: {out}{err}"
+    _, table, *details = err.strip().split("\n\n")
+    return ({line.split("  ")[0]: line.split("  ", 1)[-1].split()
+             for line in table.splitlines()[1:]},
+            {text.split(":\n")[0]: text for text in details}, err)
+
+
+def test_woken(tap, run, folder):
+    """Broadcasts for one thread and for all; condvars without a name."""
+    program = os.path.join(folder, "woken")
+    subprocess.run([os.environ.get("CC", "gcc"), "-O1", "-g", "-pthread",
+                    "-o", program, WOKEN], check=True)
+    for words in ((), ("--stock",)):
+        who = "the C library" if words else "Drover"
+        table, details, err = said_of(run, program, *words)
+        tap.equal((table["tokens"][0], table["tokens"][4]), ("84", "60"),
+                  f"stat, {who}: threads that wait again at once")
+        tap.ok("Of 4.0 threads that a broadcast woke, 2.9 waited again at"
+               " once.\n  If they found nothing to do, they were woken in"
+               " vain, and a signal would do." in details["tokens"],
+               f"stat, {who}: a signal would do", err)
+        tap.ok("threads that a broadcast woke, 0.0 waited again at once"
+               in details["news"] and "a signal would do"
+               not in details["news"],
+               f"stat, {who}: a broadcast is needed", err)
+        tap.ok("99 % below" in details["news"],
+               f"stat, {who}: many returns make a histogram", err)
+        many = [name for name in table if name.startswith("main woken.c:")]
+        tap.ok(len(many) == 1 and "30 of them" in many[0] and len(table) == 3
+               and "62 condition variables, of which nobody waited for 30"
+               in " ".join(err.split()),
+               f"stat, {who}: many condvars in one line", err)
+        tap.ok(list(table)[:2] == ["tokens", "news"],
+               f"stat, {who}: those with the most waits come first", err)
+    subprocess.run(["strip", program], check=True)
+    _, _, err = said_of(run, program)
+    tap.ok("??" not in err and "(woken)" in err,
+           "stat: a program without symbols has addresses", err)
+
+
+def test_sites(tap, run, folder):
+    """Calls by the C++ library are the program's."""
+    if not shutil.which("addr2line"):
+        tap.skip("stat: C++", "there is no addr2line")
+        return
+    for option in ("-O0", "-O2"):
+        program = os.path.join(folder, "sites")
+        subprocess.run([os.environ.get("CXX", "g++"), option, "-g",
+                        "-pthread", "-o", program, SITES], check=True)
+        for words in ((), ("--stock",)):
+            _, _, err = said_of(run, program, *words)
+            tap.ok(all(re.search(rf"{name} \(sites, sites.cc:\d+\)", err)
+                       for name in ("consume", "be_late", "produce"))
+                   and "condition_variable" not in err.replace(
+                       "condition variable", ""),
+                   f"stat {' '.join(words)}: C++, {option}", err)
 
 
 def test_polls(tap, run, fixture, folder):
@@ -123,9 +200,12 @@ def test_top(tap, run, drover, fixture):
 def test_all(tap, run, drover):
     """run(): of drover, for its exit status and output."""
     test_usage(tap, run)
+    test_refused(tap, run)
     test_status(tap, run)
     with tempfile.TemporaryDirectory() as folder:
         fixture = compile_fixture(folder)
         test_counts(tap, run, fixture, folder)
+        test_woken(tap, run, folder)
+        test_sites(tap, run, folder)
         test_polls(tap, run, fixture, folder)
         test_top(tap, run, drover, fixture)

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+/* Calls of the C++ library's condition variable, for stat.py. */
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+static std::mutex lock;
+static std::condition_variable *there;
+static int nr;
+
+__attribute__((noinline)) void consume()
+{
+	std::unique_lock<std::mutex> held(lock);
+
+	there->wait(held, [] { return nr > 0; });
+	nr--;
+}
+
+__attribute__((noinline)) void be_late()
+{
+	std::unique_lock<std::mutex> held(lock);
+
+	there->wait_for(held, std::chrono::milliseconds(1),
+			[] { return false; });
+}
+
+__attribute__((noinline)) void produce()
+{
+	std::lock_guard<std::mutex> held(lock);
+
+	nr++;
+	there->notify_all();
+}
+
+int main()
+{
+	there = new std::condition_variable;
+	std::thread thread(consume);
+	be_late();
+	produce();
+	thread.join();
+	delete there;
+	return 0;
+}

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: MIT
+"""`make wheel`: the command, the drop-in and the manual pages, for pip.
+
+What is in it is built with glibc 2.31, that of Debian 11, so that it runs with
+any later one: on this machine if that is not newer, and otherwise in a root
+file system as `make check-systems` makes them, for which one has to be root.
+
+Nothing of it is a Python module: the command belongs into bin/, and what it
+looks for beside that into lib/ and share/, of a virtual environment too.
+"""
+
+import argparse
+import base64
+import email.utils
+import hashlib
+import os
+import platform
+import re
+import shutil
+import subprocess
+import time
+import zipfile
+
+from drover_tools.tree import TOP
+
+GLIBC, SUITE = (2, 31), "bullseye"
+STAGED = "staged"
+#: Built as a package is; what installs it follows.
+BUILD = ("make -s lib tools O=$PWD/build CFLAGS=-O2"
+         f" && make -s install O=$PWD/build CFLAGS=-O2 DESTDIR=$PWD/{STAGED}"
+         f" && strip --strip-unneeded {STAGED}/usr/local/bin/drover"
+         f" {STAGED}/usr/local/lib/libdrover-pthread.so.1"
+         f" {STAGED}/usr/local/lib/drover/libdrover-stat.so"
+         f" {STAGED}/usr/local/lib/drover/wakeup")
+#: Of what is installed, without what programs are built with, and benchmarks.
+FILES = re.compile(r"bin/drover|lib/libdrover-pthread\.so\.1"
+                   r"|lib/drover/(__main__\.py|drover_tools/.*\.py"
+                   r"|libdrover-stat\.so|wakeup)"
+                   r"|share/drover/.*|share/man/man[17]/drover\.[17]")
+METADATA = """Metadata-Version: 2.4
+Name: drover
+Version: {version}
+Summary: Say who waits for whom in a program that hangs, and run programs \
+with condition variables that lose no wake-up
+License-Expression: MIT
+License-File: LICENSES/MIT.txt
+Requires-Python: >=3.9
+Classifier: Environment :: Console
+Classifier: Operating System :: POSIX :: Linux
+Classifier: Topic :: Software Development :: Debuggers
+Description-Content-Type: text/markdown
+
+{readme}"""
+WHEEL = """Wheel-Version: 1.0
+Generator: drover
+Root-Is-Purelib: false
+Tag: {tag}
+"""
+
+
+def glibc():
+    """The version of this machine's C library, or a later one than any."""
+    found = re.findall(r"\d+", platform.libc_ver()[1])
+    return tuple(map(int, found[:2])) or (99,)
+
+
+def built(tarball, build):
+    """The folder of the tree that was built from a tarball."""
+    if glibc() <= GLIBC:
+        tree = os.path.join(build, "wheel", "tree")
+        shutil.rmtree(tree, ignore_errors=True)
+        os.makedirs(tree)
+        subprocess.run(["tar", "-x", "--strip-components=1", "-C", tree, "-f",
+                        tarball], check=True)
+        subprocess.run(["sh", "-c", BUILD], cwd=tree, check=True)
+        return tree
+    systems = os.path.join(build, "systems")
+    done = subprocess.run(
+        [os.path.join(TOP, "selftests", "systems", "run"), "-s", tarball, "-c",
+         BUILD, SUITE], env={**os.environ, "O": build}, check=False,
+        stdout=subprocess.DEVNULL)
+    if done.returncode == 4:
+        raise SystemExit("wheel: this C library is newer than glibc 2.31: be"
+                         " root, for a file system with that, and have"
+                         " mmdebstrap and unshare")
+    if done.returncode:
+        raise SystemExit(f"wheel: it was not built; {systems}/{SUITE}.log says"
+                         " why")
+    return os.path.join(systems, SUITE, "tested")
+
+
+def read(*path):
+    """Bytes of a file."""
+    with open(os.path.join(*path), "rb") as file:
+        return file.read()
+
+
+def contents(tree, version, tag):
+    """(path in the wheel, bytes, whether it can be run), all but RECORD."""
+    info, data = f"drover-{version}.dist-info", f"drover-{version}.data"
+    top = os.path.join(tree, STAGED, "usr", "local")
+    for folder, folders, names in os.walk(top):
+        folders.sort()
+        for path in sorted(os.path.join(folder, name) for name in names):
+            name = os.path.relpath(path, top)
+            if FILES.fullmatch(name):
+                place = (f"scripts/{os.path.basename(name)}"
+                         if name.startswith("bin/") else f"data/{name}")
+                yield f"{data}/{place}", read(path), os.access(path, os.X_OK)
+    readme = read(tree, "README.md").decode()
+    yield (f"{info}/METADATA",
+           METADATA.format(version=version, readme=readme).encode(), False)
+    yield f"{info}/WHEEL", WHEEL.format(tag=tag).encode(), False
+    yield (f"{info}/licenses/LICENSES/MIT.txt",
+           read(tree, "LICENSES", "MIT.txt"), False)
+
+
+def pack(path, files, info, moment):
+    """A zip file with them and a list of them; moment: the time of all."""
+    record = ""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        def add(name, text, can_run=False):
+            entry = zipfile.ZipInfo(name, moment)
+            entry.external_attr = (0o100755 if can_run else 0o100644) << 16
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, text)
+
+        for name, text, can_run in files:
+            digest = base64.urlsafe_b64encode(hashlib.sha256(text).digest())
+            record += (f"{name},sha256={digest.decode().rstrip('=')},"
+                       f"{len(text)}\n")
+            add(name, text, can_run)
+        add(f"{info}/RECORD", record + f"{info}/RECORD,,\n")
+
+
+def changelog(tree):
+    """Version and time of the newest entry."""
+    text = read(tree, "debian", "changelog").decode()
+    version = re.search(r"\((.*?)\)", text).group(1)
+    date = re.search(r"^ -- .*>  (.*)$", text, re.M).group(1)
+    seconds = email.utils.parsedate_to_datetime(date).timestamp()
+    return version, time.gmtime(seconds)[:6]
+
+
+def main():
+    """The exit status; the wheel's path is printed."""
+    parser = argparse.ArgumentParser(
+        prog="wheel", description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tarball", help="what `make dist` has made")
+    parser.add_argument("build", help="the build folder; it goes to wheel/")
+    options = parser.parse_args()
+    build = os.path.abspath(options.build)
+    tree = built(os.path.abspath(options.tarball), build)
+    version, moment = changelog(tree)
+    tag = f"py3-none-manylinux_{GLIBC[0]}_{GLIBC[1]}_{platform.machine()}"
+    folder = os.path.join(build, "wheel")
+    os.makedirs(folder, exist_ok=True)
+    path = os.path.join(folder, f"drover-{version}-{tag}.whl")
+    pack(path, contents(tree, version, tag), f"drover-{version}.dist-info",
+         moment)
+    print(path)
+    return 0
