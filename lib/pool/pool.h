@@ -113,6 +113,8 @@ struct frame {
 struct here {
 	struct worker *worker;	     /* that it is, or NULL */
 	struct frame *top;	     /* the innermost task or loop */
+	uintptr_t stack;	     /* its lowest address, or 0 */
+	size_t half;		     /* of its bytes */
 	struct poll_account account; /* for waiting for tasks */
 };
 
@@ -273,6 +275,13 @@ void pool_await_none(struct drover_pool *pool);
 
 /* Run a task that was taken, or cancel it. */
 void task_run(struct drover_pool *pool, struct task *task, bool cancelled);
+
+/*
+ * nest.c: is more than half of the stack in use, by tasks on top of tasks? Then
+ * have @task run on another stack, unless it has begun. Return: 0 or EAGAIN.
+ */
+bool stack_is_short(void);
+int task_run_apart(struct drover_pool *pool, struct task *task);
 
 /* Count tasks in, or refuse. Return: 0 or why not. */
 int pool_admit(struct drover_pool *pool, uint32_t nr);

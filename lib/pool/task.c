@@ -287,6 +287,8 @@ int drover_pool_wait(drover_pool_t *pool, drover_task_t *of, int *result)
 	struct task *task = (struct task *)of;
 	int err = may_wait(pool, task);
 
+	if (!err && load_relaxed(&task->queue) && stack_is_short())
+		err = task_run_apart(pool, task);
 	if (!err && queue_take_all(pool, task))
 		task_run(pool, task, false);
 	else if (!err)

@@ -8,7 +8,8 @@
  *    done before it was submitted is seen by it, and what it did is seen by
  *    whoever has waited for it.
  *  - A thread that waits for a task which nobody has begun runs it itself, and
- *    never any other. If somebody has, it sleeps. A worker that sleeps so gives
+ *    never any other. When tasks on top of tasks have used half of its stack, a
+ *    thread made for that runs it in its stead, and ends then. If somebody has, it sleeps. A worker that sleeps so gives
  *    its place to another one: the number of tasks that run stays the same. So
  *    no program deadlocks whose tasks wait for each other without a circle.
  *  - Of every 61 tasks that a worker takes one is the oldest of the queue of
@@ -19,8 +20,9 @@
  *    microseconds; the others, and soon that one, sleep.
  *  - A task whose function is left by an exception or by the end of its thread
  *    counts as cancelled for others that wait for it. If a thread that waits
- *    runs it, the exception goes on to that thread's caller. In a worker a C++
- *    exception ends the program; drover/pool.hpp keeps it for who waits.
+ *    runs it, the exception goes on to that thread's caller. In a worker, and
+ *    in a thread made for one task, a C++ exception ends the program;
+ *    drover/pool.hpp keeps it for who waits.
  *
  * In all functions @pool is the pool, @task a task that was submitted to it, and
  * @arg is for @function; @attr may be NULL, for the defaults.
@@ -211,7 +213,8 @@ int drover_pool_post_or(drover_pool_t *pool, int (*function)(void *arg),
  * Without a thread that could take its place (the bound of
  * drover_poolattr_t.spares is reached, or the system refuses one), a worker
  * waits all the same while others can run, and fewer run then. The last one gets
- * EAGAIN instead: the task goes on, and is still to be waited for.
+ * EAGAIN instead: the task goes on, and is still to be waited for. Any thread
+ * gets EAGAIN when half of its stack is in use, and the system refuses another.
  *
  * Return: 0; ECANCELED when it was cancelled, or left without a result (@result
  * is not written); EAGAIN; EINVAL when @task was never submitted.
