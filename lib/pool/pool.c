@@ -60,6 +60,7 @@ static int create(struct drover_pool **to, const drover_poolattr_t *attr)
 	pool->generation = fork_generation;
 	cpus_look_at_sizes();
 	store_relaxed(&pool->wanted, attr->workers);
+	creator_is(pool);
 	err = threads_set(pool);
 	if (err) {
 		threads_end(pool);

@@ -75,6 +75,16 @@ struct queue {
 	struct task *last;	      /* the newest; [lock] */
 } __attribute__((aligned(128)));
 
+/* The first 24 bytes of the kernel's struct sched_attr are what a thread inherits. */
+struct scheduling {
+	uint32_t size;
+	uint32_t policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority;
+	uint64_t deadline[3]; /* 0: nobody inherits that policy */
+};
+
 /* A thread of the pool. */
 struct worker {
 	struct queue
@@ -91,10 +101,13 @@ struct worker {
 	pid_t tid;
 	int cpu;	/* where it was when it became idle; [idle lock] */
 	int woken_from; /* the CPU of who woke it and is busy there, or -1 */
-	/* From being claimed to not parked its claimer's, otherwise its own: */
-	bool moved;		     /* to be put back when it wakes up */
-	cpu_set_t allowed;	     /* the affinity to be put back */
-	cpu_set_t lent;		     /* the one that it wakes up with */
+	/*
+	 * From being claimed to not parked its claimer's, otherwise its own; its
+	 * maker's before it is:
+	 */
+	bool moved;	   /* to be put back when it wakes up */
+	cpu_set_t allowed; /* the affinity to be put back, or to begin with */
+	cpu_set_t lent;	   /* the one that it wakes up with */
 	struct poll_account account; /* for polling for tasks */
 	/* Written by the worker alone. */
 	_Atomic uint64_t tasks;
@@ -137,6 +150,7 @@ struct drover_pool {
 	char name[11];
 	int64_t linger[2];   /* at most; on big CPUs and on small ones */
 	uint32_t generation; /* of forks */
+	struct scheduling scheduling; /* the creator's; size 0: as it comes */
 
 	struct queue injected; /* by threads that are no workers */
 
@@ -162,7 +176,8 @@ struct drover_pool {
 	_Atomic uint32_t nr_threads;	  /* at work; written with grow */
 	_Atomic int32_t nr_ready;	  /* of them, not blocked */
 	_Atomic uint64_t blocks;
-	_Atomic uint32_t nr_cpus;  /* for the process, as last known */
+	cpu_set_t cpus;		  /* that workers have between them; [grow] */
+	_Atomic uint32_t nr_cpus; /* as many, or as the cgroup's limit leaves */
 	_Atomic int64_t looked_at; /* when that was */
 	_Atomic uint32_t wanted;   /* nr_workers is to be; 0: nr_cpus */
 
@@ -241,6 +256,10 @@ void block_end(void);
 int threads_fill(struct drover_pool *pool);
 int threads_set(struct drover_pool *pool);
 void threads_end(struct drover_pool *pool);
+
+/* The calling thread is the creator, or @w from now on: it is as the creator was. */
+void creator_is(struct drover_pool *pool);
+void thread_begin(struct worker *w);
 
 /* Is any thread left? If not, one is made. */
 bool threads_any(struct drover_pool *pool);

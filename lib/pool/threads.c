@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: MIT
 /* The threads of a pool: how they are made, how many, and their end. */
 #include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 
 #include "base/cpus.h"
 #include "pool/pool.h"
 
 /* How often a pool at work looks at the CPUs. */
 #define FOLLOW_EVERY NS_PER_S
+
+/* The kernel's SCHED_FLAG_RESET_ON_FORK */
+#define RESET_ON_FORK 1
 
 /* Signals of the program go to its other threads. */
 static void block_signals(sigset_t *old)
@@ -38,12 +43,13 @@ static int make_thread(struct worker *w)
 		return err;
 	if (of->stack)
 		err = pthread_attr_setstacksize(&attr, of->stack);
+	w->allowed = of->nr_cpu_sets ? sets[w->nr % of->nr_cpu_sets] :
+				       w->pool->cpus;
 	/* A thread begins with the CPUs and the signals of its maker. */
 	if (!err && of->nr_cpu_sets)
 		err = pthread_getaffinity_np(self, sizeof(cpus), &cpus) ?:
-			      pthread_setaffinity_np(
-				      self, sizeof(*sets),
-				      &sets[w->nr % of->nr_cpu_sets]);
+			      pthread_setaffinity_np(self, sizeof(cpus),
+						     &w->allowed);
 	if (!err) {
 		block_signals(&signals);
 		err = pthread_create(&thread, &attr, worker_main, w);
@@ -56,6 +62,48 @@ static int make_thread(struct worker *w)
 		w->thread = thread;
 	return err;
 }
+
+/* ---- what they begin with ---- */
+
+/* The kernel's, for the calling thread; musl has none. */
+static bool get_scheduling(struct scheduling *of)
+{
+	return !syscall(SYS_sched_getattr, 0, of, sizeof(*of), 0);
+}
+
+void creator_is(struct drover_pool *pool)
+{
+	struct scheduling *of = &pool->scheduling;
+
+	if (sched_getaffinity(0, sizeof(pool->cpus), &pool->cpus))
+		CPU_ZERO(&pool->cpus);
+	/* With this flag a creator hands on something else. */
+	if (!get_scheduling(of) || of->flags & RESET_ON_FORK)
+		of->size = 0;
+	memset(of->deadline, 0, sizeof(of->deadline));
+}
+
+/*
+ * Whoever has made the thread may be a worker whose task has set its own affinity or
+ * policy. The system may refuse to take a policy back: then it stays.
+ */
+void thread_begin(struct worker *w)
+{
+	struct scheduling *wanted = &w->pool->scheduling, own;
+	cpu_set_t cpus;
+	int saved = errno;
+
+	if (CPU_COUNT(&w->allowed) &&
+	    !sched_getaffinity(0, sizeof(cpus), &cpus) &&
+	    !CPU_EQUAL(&cpus, &w->allowed))
+		sched_setaffinity(0, sizeof(cpus), &w->allowed);
+	if (wanted->size && get_scheduling(&own) &&
+	    memcmp(&own, wanted, offsetof(struct scheduling, deadline)))
+		syscall(SYS_sched_setattr, 0, wanted, 0);
+	errno = saved;
+}
+
+/* ---- more and fewer ---- */
 
 /* With the lock of growing. The new thread is active: it searches. */
 static int add_thread(struct drover_pool *pool)
@@ -153,12 +201,36 @@ void threads_end(struct drover_pool *pool)
 
 /* ---- how many ---- */
 
+/*
+ * The CPUs of all workers together: one may have been given fewer by its task. With
+ * cpu_sets, and before there are workers, those of the creator count. With the lock
+ * of growing. A worker that is being woken may lack a CPU, see place.c: so only a
+ * worker writes it down.
+ */
+static uint32_t count_cpus(struct drover_pool *pool)
+{
+	struct worker *w = load_relaxed(&pool->threads);
+	cpu_set_t all, one;
+
+	if (pool->attr.nr_cpu_sets || !w ||
+	    load_relaxed(&pool->ending) == POOL_OVER) /* they are joined */
+		return CPU_COUNT(&pool->cpus);
+	CPU_ZERO(&all);
+	for (; w; w = w->next)
+		if (!pthread_getaffinity_np(w->thread, sizeof(one), &one))
+			CPU_OR(&all, &all, &one);
+	if (pool_self(pool))
+		pool->cpus = all;
+	return CPU_COUNT(&all);
+}
+
 int threads_set(struct drover_pool *pool)
 {
-	uint32_t cpus = cpus_usable();
+	uint32_t usable = cpus_usable(), cpus;
 	int err;
 
 	lock_take(&pool->grow);
+	cpus = MIN(count_cpus(pool) ?: usable, usable);
 	store_relaxed(&pool->nr_cpus, cpus);
 	store_seq_cst(&pool->nr_workers, load_relaxed(&pool->wanted) ?: cpus);
 	lock_drop(&pool->grow);

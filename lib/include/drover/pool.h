@@ -81,8 +81,8 @@ typedef struct {
  * drover_poolattr_t - pool attributes
  * @workers: how many tasks run at a time, to DROVER_POOL_MAX; 0: as many as the
  *	     CPUs that the affinity of the calling thread and its cgroup's limit
- *	     leave, also when these change: a worker looks with each 61st task, but
- *	     not twice in a second
+ *	     leave, also when that limit changes, or the affinity of all workers: a
+ *	     worker looks with each 61st task, but not twice in a second
  * @linger_us: how long one worker without work polls for some before it
  *	       sleeps, in microseconds, at most; 0: as the library thinks fit;
  *	       DROVER_POOL_NO_LINGER
@@ -95,7 +95,9 @@ typedef struct {
  *	  NULL: "pool"
  * @nr_cpu_sets: length of @cpu_sets
  * @cpu_sets: array of cpu_set_t: worker number i runs on the CPUs of
- *	      @cpu_sets[i modulo @nr_cpu_sets]; NULL: on its creator's
+ *	      @cpu_sets[i modulo @nr_cpu_sets]; NULL: on its creator's. A worker
+ *	      that is made later, whoever makes it, also begins with its creator's
+ *	      policy and priority, as far as the system permits.
  * @start: called by each worker before its first task, or NULL
  * @stop: called by each worker after its last one, or NULL. Neither may wait for
  *	  tasks.
