@@ -49,6 +49,7 @@ enum owner {
 	OWNER_USER,
 	OWNER_POST,
 	OWNER_LOOP, /* may run several times at once: without a result */
+	OWNER_GANG, /* the same, and is not cancelled */
 	/* A stream's, see pool_enqueue_own(). */
 	OWNER_QUEUE,
 };
@@ -178,8 +179,9 @@ struct drover_pool {
 	_Atomic uint64_t blocks;
 	cpu_set_t cpus;		  /* that workers have between them; [grow] */
 	_Atomic uint32_t nr_cpus; /* as many, or as the cgroup's limit leaves */
-	_Atomic int64_t looked_at; /* when that was */
-	_Atomic uint32_t wanted;   /* nr_workers is to be; 0: nr_cpus */
+	_Atomic int64_t looked_at;  /* when that was */
+	_Atomic uint32_t wanted;    /* nr_workers is to be; 0: nr_cpus */
+	_Atomic uint32_t nr_ganged; /* that gangs need; written with grow */
 
 	/* Tasks that were accepted and have not ended. */
 	latch_word pending __attribute__((aligned(128)));
@@ -260,6 +262,16 @@ void threads_end(struct drover_pool *pool);
 /* The calling thread is the creator, or @w from now on: it is as the creator was. */
 void creator_is(struct drover_pool *pool);
 void thread_begin(struct worker *w);
+
+/*
+ * Keep @nr workers for a gang, until it gives them back. Return: 0, or EAGAIN when
+ * so many are not left.
+ */
+int threads_keep(struct drover_pool *pool, size_t nr);
+void threads_give_back(struct drover_pool *pool, size_t nr);
+
+/* Are threads left that are not blocked, and as many as gangs need? */
+bool threads_suffice(struct drover_pool *pool);
 
 /* Is any thread left? If not, one is made. */
 bool threads_any(struct drover_pool *pool);

@@ -256,7 +256,8 @@ void task_run(struct drover_pool *pool, struct task *task, bool cancelled)
 	struct worker *w = pool_self(pool);
 
 	frame_enter(&r.frame, pool);
-	if (cancelled || load_relaxed(&pool->ending) == POOL_CANCELS) {
+	if (r.owner != OWNER_GANG &&
+	    (cancelled || load_relaxed(&pool->ending) == POOL_CANCELS)) {
 		struct post *post = (struct post *)task; /* if it is one */
 
 		/* To help in a loop is no task that anybody submitted. */

@@ -224,6 +224,19 @@ static uint32_t count_cpus(struct drover_pool *pool)
 	return CPU_COUNT(&all);
 }
 
+/*
+ * With the lock of growing. What gangs need stays, or a part of one could wait for
+ * ever for a worker that may not run.
+ */
+static void set_places(struct drover_pool *pool)
+{
+	uint32_t cpus = load_relaxed(&pool->nr_cpus);
+	uint32_t nr = load_relaxed(&pool->wanted) ?: cpus;
+
+	store_seq_cst(&pool->nr_workers,
+		      MAX(nr, load_relaxed(&pool->nr_ganged)));
+}
+
 int threads_set(struct drover_pool *pool)
 {
 	uint32_t usable = cpus_usable(), cpus;
@@ -232,7 +245,7 @@ int threads_set(struct drover_pool *pool)
 	lock_take(&pool->grow);
 	cpus = MIN(count_cpus(pool) ?: usable, usable);
 	store_relaxed(&pool->nr_cpus, cpus);
-	store_seq_cst(&pool->nr_workers, load_relaxed(&pool->wanted) ?: cpus);
+	set_places(pool);
 	lock_drop(&pool->grow);
 	store_relaxed(&pool->looked_at, clock_now());
 	err = threads_fill(pool);
@@ -260,4 +273,42 @@ void threads_follow(struct drover_pool *pool)
 	if (!load_relaxed(&pool->wanted) && now - at >= FOLLOW_EVERY &&
 	    cas_relaxed(&pool->looked_at, &at, now))
 		threads_set(pool);
+}
+
+/*
+ * [P-GANG] A gang is counted, then nr_ready is read; a worker that is blocked takes
+ * itself off nr_ready, then reads how many gangs need. Store buffering: sequentially
+ * consistent on both sides, or a gang could have too few threads.
+ */
+bool threads_suffice(struct drover_pool *pool)
+{
+	return load_seq_cst(&pool->nr_ready) >=
+	       MAX((int32_t)load_seq_cst(&pool->nr_ganged), 1);
+}
+
+void threads_give_back(struct drover_pool *pool, size_t nr)
+{
+	lock_take(&pool->grow);
+	sub_seq_cst(&pool->nr_ganged, (uint32_t)nr);
+	set_places(pool);
+	lock_drop(&pool->grow);
+}
+
+int threads_keep(struct drover_pool *pool, size_t nr)
+{
+	bool left;
+
+	lock_take(&pool->grow);
+	left = nr <=
+	       load_relaxed(&pool->nr_workers) - load_relaxed(&pool->nr_ganged);
+	if (left)
+		add_seq_cst(&pool->nr_ganged, (uint32_t)nr); /* [P-GANG] */
+	lock_drop(&pool->grow);
+	if (!left)
+		return EAGAIN;
+	threads_fill(pool);
+	if (threads_suffice(pool))
+		return 0;
+	threads_give_back(pool, nr);
+	return EAGAIN;
 }

@@ -161,7 +161,7 @@ int block_begin(bool must)
 	add_seq_cst(&pool->nr_ready, -1);
 	add_seq_cst(&pool->nr_active, (uint32_t)-1);
 	threads_fill(pool);
-	if (!must && load_seq_cst(&pool->nr_ready) <= 0) {
+	if (!must && !threads_suffice(pool)) {
 		block_end();
 		return EAGAIN;
 	}

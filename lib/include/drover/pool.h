@@ -290,6 +290,9 @@ typedef struct {
  * @arg: for @function and @join
  * @grain: as for drover_pool_for()
  * @threads: most that take part, the caller included; 0: as many as CPUs
+ * @gang: unless 0, exactly @threads take part, all at the same time, and each calls
+ *	  @function once, for its share of the range, which may be empty: so they may
+ *	  wait for each other, as at a barrier. @grain does not count then.
  * @scratch: bytes that each thread gets, aligned to 64, for the whole loop
  * @total: what is in each scratch at first, @scratch bytes: for a sum, zeroes;
  *	   NULL: zeroes
@@ -305,6 +308,7 @@ typedef struct {
 	void *arg;
 	size_t grain;
 	unsigned int threads;
+	unsigned int gang;
 	size_t scratch;
 	void *total;
 	void (*join)(void *total, const void *scratch, void *arg);
@@ -314,9 +318,16 @@ typedef struct {
 /**
  * drover_pool_loop() - drover_pool_for() with more to say
  *
- * Blocks. Return: as drover_pool_for(), and then @loop->join is not called unless
- * it is 0; ENOMEM when there is no memory for the scratch; EINVAL when @join is
- * there without @total.
+ * Blocks. A gang keeps its workers from when it begins: the pool gets no smaller,
+ * other gangs and waits may be refused, and no share is left out, whatever others
+ * return, and with DROVER_POOL_CANCEL, too. Tasks that run have to end before it
+ * can have their workers; they cannot wait for it, but by drover_pool_wait().
+ *
+ * Return: as drover_pool_for(), and then @loop->join is not called unless it is 0;
+ * ENOMEM when there is no memory for the scratch; EINVAL when @join is there without
+ * @total, or @gang without @threads. For a gang EAGAIN when the pool has not got
+ * @threads - 1 workers (@threads, if the caller is one) besides those of other gangs
+ * and those that wait and cannot be replaced; and ESHUTDOWN. Then no part has run.
  */
 int drover_pool_loop(drover_pool_t *pool, size_t begin, size_t end,
 		     const drover_loop_t *loop);
