@@ -236,6 +236,12 @@ void queues_empty(struct drover_pool *pool, bool cancel);
 void *worker_main(void *worker);
 
 /*
+ * So many workers are woken by whoever has queued tasks, and by each that is woken:
+ * a tree.
+ */
+#define WAKE_AT_ONCE 2
+
+/*
  * Wake at most @most workers, if those awake do not suffice. @busy: the caller
  * goes on to need its CPU.
  */

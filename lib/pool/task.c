@@ -5,8 +5,6 @@
 
 #include "pool/pool.h"
 
-#define WAKE_AT_ONCE 2
-
 /* The most tasks at a time; 2^31 - 1 can be pending. */
 #define BATCH_MOST (1u << 30)
 

@@ -261,7 +261,7 @@ static struct task *await_task(struct worker *w, bool has_place)
 			task = look_for_task(w);
 	}
 	add_seq_cst(&pool->nr_searching, (uint32_t)-1); /* [P-FOUND] */
-	wake_if_needed(pool, 1, true);
+	wake_if_needed(pool, WAKE_AT_ONCE, true);
 	return task;
 }
 
