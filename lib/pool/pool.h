@@ -149,8 +149,8 @@ enum {
 struct drover_pool {
 	drover_poolattr_t attr; /* copies of what name and cpu_sets point to */
 	char name[11];
-	int64_t linger[2];   /* at most; on big CPUs and on small ones */
-	uint32_t generation; /* of forks */
+	_Atomic int64_t linger[2]; /* at most; on big CPUs and on small ones */
+	uint32_t generation;	   /* of forks */
 	struct scheduling scheduling; /* the creator's; size 0: as it comes */
 
 	struct queue injected; /* by threads that are no workers */

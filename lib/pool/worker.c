@@ -194,7 +194,8 @@ static bool poll_tasks(void *arg)
 static struct task *look_for_task(struct worker *w)
 {
 	struct drover_pool *pool = w->pool;
-	int64_t begin, most = pool->linger[cpu_is_small(sched_getcpu())];
+	bool on_small = cpu_is_small(sched_getcpu());
+	int64_t begin, most = load_relaxed(&pool->linger[on_small]);
 
 	if (!most || !poll_has_cpu() || swap_relaxed(&pool->polling, 1))
 		return NULL;

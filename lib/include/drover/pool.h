@@ -141,6 +141,15 @@ int drover_pool_create(drover_pool_t **pool, const drover_poolattr_t *attr);
  */
 int drover_pool_resize(drover_pool_t *pool, uint32_t workers);
 
+/**
+ * drover_pool_set_linger() - change how long a worker without work polls for some
+ * @us, @small_us: as drover_poolattr_t.linger_us and .linger_small_us
+ *
+ * It counts from the next time that a worker has no task. DROVER_POOL_NO_LINGER for
+ * both turns polling off, and 0 for both on again. Return: 0.
+ */
+int drover_pool_set_linger(drover_pool_t *pool, uint32_t us, uint32_t small_us);
+
 enum drover_pool_end {
 	DROVER_POOL_DRAIN, /* all tasks run first, and those that they submit */
 	DROVER_POOL_CANCEL, /* tasks that nobody has begun are cancelled */
