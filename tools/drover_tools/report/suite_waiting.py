@@ -13,7 +13,7 @@ from drover_tools.tables.document import Heading, Table
 from drover_tools.tables.results import Cells
 
 BARRIERS = ("drover", "spin", "std", "gomp", "pthread")
-POOLS = ("drover", "spin", "sleep", "gomp", "tbb")
+POOLS = ("drover", "spin", "sleep", "gomp", "tbb", "eigen", "eigen_sleep")
 WORK, PERIOD = 128, 5000
 #: What is shown of each: a unit, and further columns.
 SHOWN = {"barrier": ("ns per node",),
