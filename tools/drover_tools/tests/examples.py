@@ -21,6 +21,7 @@ EXAMPLES = {
     "barrier.c": "sum after 1000 steps: 192108\n",
     "barrier.cc": "phases: 100, early: 0, a count of 0 is refused\n",
     "ggml_graph.c": "teams of 1 to 4 threads: 0 results differ\n",
+    "onnxruntime_pool.cc": "sum: 5995010\n",
     "pool.c": "sum: 2499975000.0, last: 24999.8, fibonacci(18): 2584\n",
     "pool.cc": "not a number: none\nsum: 42, 999 squared: 998001\n",
     "thundering_herd.c": "3203762688\n",
