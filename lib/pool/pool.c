@@ -68,7 +68,7 @@ static int create(struct drover_pool **to, const drover_poolattr_t *attr)
 	drover_pool_set_linger(pool, attr->linger_us, attr->linger_small_us);
 	cpus_look_at_sizes();
 	store_relaxed(&pool->wanted, attr->workers);
-	creator_is(pool);
+	remember_creator(pool);
 	err = threads_set(pool);
 	if (err) {
 		threads_end(pool);

@@ -265,9 +265,12 @@ int threads_fill(struct drover_pool *pool);
 int threads_set(struct drover_pool *pool);
 void threads_end(struct drover_pool *pool);
 
-/* The calling thread is the creator, or @w from now on: it is as the creator was. */
-void creator_is(struct drover_pool *pool);
-void thread_begin(struct worker *w);
+/*
+ * Remember the affinity and the policy of the calling thread, the creator; give them to
+ * the calling thread, the new worker @w.
+ */
+void remember_creator(struct drover_pool *pool);
+void begin_as_creator(struct worker *w);
 
 /*
  * Keep @nr workers for a gang, until it gives them back. Return: 0, or EAGAIN when

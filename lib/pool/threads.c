@@ -71,7 +71,7 @@ static bool get_scheduling(struct scheduling *of)
 	return !syscall(SYS_sched_getattr, 0, of, sizeof(*of), 0);
 }
 
-void creator_is(struct drover_pool *pool)
+void remember_creator(struct drover_pool *pool)
 {
 	struct scheduling *of = &pool->scheduling;
 
@@ -87,7 +87,7 @@ void creator_is(struct drover_pool *pool)
  * Whoever has made the thread may be a worker whose task has set its own affinity or
  * policy. The system may refuse to take a policy back: then it stays.
  */
-void thread_begin(struct worker *w)
+void begin_as_creator(struct worker *w)
 {
 	struct scheduling *wanted = &w->pool->scheduling, own;
 	cpu_set_t cpus;

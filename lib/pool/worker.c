@@ -302,7 +302,7 @@ void *worker_main(void *arg)
 	pool_here.worker = w;
 	w->tid = thread_tid();
 	w->woken_from = -1;
-	thread_begin(w);
+	begin_as_creator(w);
 	snprintf(name, sizeof(name), "%s-%u", pool->name, w->nr);
 	pthread_setname_np(pthread_self(), name);
 	if (attr->start)

@@ -8,10 +8,12 @@
  *    done before it was submitted is seen by it, and what it did is seen by
  *    whoever has waited for it.
  *  - A thread that waits for a task which nobody has begun runs it itself, and
- *    never any other. When tasks on top of tasks have used half of its stack, a
- *    thread made for that runs it in its stead, and ends then. If somebody has, it sleeps. A worker that sleeps so gives
+ *    never any other. If somebody has, it sleeps. A worker that sleeps so gives
  *    its place to another one: the number of tasks that run stays the same. So
  *    no program deadlocks whose tasks wait for each other without a circle.
+ *  - Waits may nest: when tasks that run on top of tasks have used half of a
+ *    stack, a thread that is made for the next one runs it and ends, while the
+ *    thread that waits for it sleeps.
  *  - Of every 61 tasks that a worker takes one is the oldest of the queue of
  *    those that other threads submitted, and one the oldest of a worker's
  *    queue, each worker's in turn: none waits for ever.
@@ -327,16 +329,18 @@ typedef struct {
 /**
  * drover_pool_loop() - drover_pool_for() with more to say
  *
- * Blocks. A gang keeps its workers from when it begins: the pool gets no smaller,
- * other gangs and waits may be refused, and no share is left out, whatever others
- * return, and with DROVER_POOL_CANCEL, too. Tasks that run have to end before it
- * can have their workers; they cannot wait for it, but by drover_pool_wait().
+ * Blocks. From its beginning to its end a gang keeps the workers that it needs: the
+ * pool gets no smaller than that, other gangs may be refused, and so may waits. All
+ * shares run, whatever others return, and with DROVER_POOL_CANCEL, too. Workers come
+ * to the gang when the tasks that they run have ended; such a task may wait for the
+ * gang by drover_pool_wait(), and by no other means.
  *
  * Return: as drover_pool_for(), and then @loop->join is not called unless it is 0;
  * ENOMEM when there is no memory for the scratch; EINVAL when @join is there without
- * @total, or @gang without @threads. For a gang EAGAIN when the pool has not got
- * @threads - 1 workers (@threads, if the caller is one) besides those of other gangs
- * and those that wait and cannot be replaced; and ESHUTDOWN. Then no part has run.
+ * @total, or @gang without @threads. A gang is also told ESHUTDOWN, or EAGAIN: it
+ * needs @threads - 1 workers (@threads, if the caller is one), and fewer are left
+ * without those of other gangs and those that wait and cannot be replaced. In all
+ * these cases no part has run.
  */
 int drover_pool_loop(drover_pool_t *pool, size_t begin, size_t end,
 		     const drover_loop_t *loop);
