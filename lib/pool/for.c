@@ -219,7 +219,7 @@ static int keep_workers(struct loop *loop)
 	size_t nr = loop->most + !!pool_self(loop->pool);
 	int err;
 
-	if (!loop->of->gang)
+	if (!loop->of->gang || !loop->most)
 		return 0;
 	err = threads_keep(loop->pool, nr);
 	if (!err)

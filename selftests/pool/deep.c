@@ -8,7 +8,7 @@
 #include "tasks.h"
 
 #define NR    100000
-#define SMALL (PTHREAD_STACK_MIN + 64 * 1024)
+#define SMALL (1024 * 1024)
 
 static drover_task_t links[NR + 1];
 static drover_pool_t *outer;
