@@ -88,6 +88,11 @@ static void test_sizes(void)
 	IS(0, told_in_task(2));
 	tap_is(drover_pool_loop(pool, 0, NR, &loop), EINVAL, "of how many?");
 	end();
+	/* It has threads enough, but they are not to run. */
+	begin(4);
+	MUST(drover_pool_resize(pool, 2));
+	IS(EAGAIN, gang_of(4, 1));
+	end();
 	begin(2 * NR);
 	IS(0, gang_of(2 * NR, 1));
 	tap_is(nr_wrong, 0, "each has its share once, an empty one, too");
@@ -274,7 +279,7 @@ static void test_wait(void)
 
 int main(void)
 {
-	tap_plan(9 + 3 + 1 + 2 + 3 + 2 + 1);
+	tap_plan(10 + 3 + 1 + 2 + 3 + 2 + 1);
 	test_sizes();
 	test_section();
 	test_errors();
