@@ -17,8 +17,11 @@ struct apart {
 	struct here here; /* of the thread that waits */
 };
 
-/* Once for each thread: for the first one the C library reads a file. */
-static void find_stack(struct here *here)
+/*
+ * Once for each thread, for the first one the C library reads a file. What was in use
+ * at the first look does not count: thread-local memory lies there, too.
+ */
+static void find_stack(struct here *here, uintptr_t now)
 {
 	int saved = errno;
 	pthread_attr_t attr;
@@ -27,9 +30,10 @@ static void find_stack(struct here *here)
 
 	here->stack = UINTPTR_MAX; /* unknown: it is never short */
 	if (!pthread_getattr_np(pthread_self(), &attr)) {
-		if (!pthread_attr_getstack(&attr, &stack, &size)) {
+		if (!pthread_attr_getstack(&attr, &stack, &size) &&
+		    now - (uintptr_t)stack < size) {
 			here->stack = (uintptr_t)stack;
-			here->half = size / 2;
+			here->half = (now - here->stack) / 2;
 		}
 		pthread_attr_destroy(&attr);
 	}
@@ -38,15 +42,16 @@ static void find_stack(struct here *here)
 
 bool stack_is_short(void)
 {
+	uintptr_t now = (uintptr_t)__builtin_frame_address(0);
 	struct here *here = &pool_here;
 
 	/* How deep the program is before its first wait is not ours to judge. */
 	if (!here->top)
 		return false;
 	if (!here->stack)
-		find_stack(here);
-	/* On a stack that the program has made itself the address is above. */
-	return (uintptr_t)__builtin_frame_address(0) - here->stack < here->half;
+		find_stack(here, now);
+	/* On a stack that the program has made itself the difference is large. */
+	return now - here->stack < here->half;
 }
 
 static void *run_apart(void *arg)

@@ -128,7 +128,7 @@ struct here {
 	struct worker *worker;	     /* that it is, or NULL */
 	struct frame *top;	     /* the innermost task or loop */
 	uintptr_t stack;	     /* its lowest address, or 0 */
-	size_t half;		     /* of its bytes */
+	size_t half;		     /* of its bytes, see nest.c */
 	struct poll_account account; /* for waiting for tasks */
 };
 

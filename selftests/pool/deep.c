@@ -114,7 +114,7 @@ int main(void)
 	test_chain(true, SMALL, false, "on small stacks");
 	await_alone();
 	tap_ok(true, "no thread is left behind");
-	test_chain(false, 0, true, "refused a thread");
+	test_chain(true, SMALL, true, "refused a thread");
 	tap_ok(nr_refused >= 1, "and told so: %d times", nr_refused);
 	return tap_exit();
 }
