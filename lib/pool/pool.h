@@ -99,6 +99,7 @@ struct worker {
 	uint32_t takes;		  /* searches for a task; its own */
 	struct worker *fair;	  /* whose queue had its turn; its own */
 	struct task *found;	  /* by polling; its own */
+	bool inherits; /* what its maker is; the maker's before it is */
 	pid_t tid;
 	int cpu;	/* where it was when it became idle; [idle lock] */
 	int woken_from; /* the CPU of who woke it and is busy there, or -1 */

@@ -15,6 +15,62 @@
 /* The kernel's SCHED_FLAG_RESET_ON_FORK */
 #define RESET_ON_FORK 1
 
+/* ---- what they begin with ---- */
+
+/* The kernel's, for the calling thread; musl has none. */
+static bool get_scheduling(struct scheduling *of)
+{
+	return !syscall(SYS_sched_getattr, 0, of, sizeof(*of), 0);
+}
+
+void remember_creator(struct drover_pool *pool)
+{
+	struct scheduling *of = &pool->scheduling;
+
+	if (sched_getaffinity(0, sizeof(pool->cpus), &pool->cpus))
+		CPU_ZERO(&pool->cpus);
+	/* With this flag a creator hands on something else. */
+	if (!get_scheduling(of) || of->flags & RESET_ON_FORK)
+		of->size = 0;
+	memset(of->deadline, 0, sizeof(of->deadline));
+}
+
+/*
+ * Is the calling thread, which makes a worker, as the creator was? It may be a worker
+ * whose task has set its own affinity or policy.
+ */
+static bool is_as_creator(const struct drover_pool *pool)
+{
+	struct scheduling own;
+	cpu_set_t cpus;
+
+	if (!pool->attr.nr_cpu_sets &&
+	    !sched_getaffinity(0, sizeof(cpus), &cpus) &&
+	    !CPU_EQUAL(&cpus, &pool->cpus))
+		return false;
+	return !pool->scheduling.size || !get_scheduling(&own) ||
+	       !memcmp(&own, &pool->scheduling,
+		       offsetof(struct scheduling, deadline));
+}
+
+/*
+ * What the new thread has inherited stays, unless its maker was something else: the
+ * program may have changed it since. The system may refuse to take a policy back.
+ */
+void begin_as_creator(struct worker *w)
+{
+	struct scheduling *wanted = &w->pool->scheduling;
+
+	if (w->inherits)
+		return;
+	if (CPU_COUNT(&w->allowed))
+		sched_setaffinity(0, sizeof(w->allowed), &w->allowed);
+	if (wanted->size)
+		syscall(SYS_sched_setattr, 0, wanted, 0);
+}
+
+/* ---- more and fewer ---- */
+
 /* Signals of the program go to its other threads. */
 static void block_signals(sigset_t *old)
 {
@@ -45,6 +101,7 @@ static int make_thread(struct worker *w)
 		err = pthread_attr_setstacksize(&attr, of->stack);
 	w->allowed = of->nr_cpu_sets ? sets[w->nr % of->nr_cpu_sets] :
 				       w->pool->cpus;
+	w->inherits = is_as_creator(w->pool);
 	/* A thread begins with the CPUs and the signals of its maker. */
 	if (!err && of->nr_cpu_sets)
 		err = pthread_getaffinity_np(self, sizeof(cpus), &cpus) ?:
@@ -62,48 +119,6 @@ static int make_thread(struct worker *w)
 		w->thread = thread;
 	return err;
 }
-
-/* ---- what they begin with ---- */
-
-/* The kernel's, for the calling thread; musl has none. */
-static bool get_scheduling(struct scheduling *of)
-{
-	return !syscall(SYS_sched_getattr, 0, of, sizeof(*of), 0);
-}
-
-void remember_creator(struct drover_pool *pool)
-{
-	struct scheduling *of = &pool->scheduling;
-
-	if (sched_getaffinity(0, sizeof(pool->cpus), &pool->cpus))
-		CPU_ZERO(&pool->cpus);
-	/* With this flag a creator hands on something else. */
-	if (!get_scheduling(of) || of->flags & RESET_ON_FORK)
-		of->size = 0;
-	memset(of->deadline, 0, sizeof(of->deadline));
-}
-
-/*
- * Whoever has made the thread may be a worker whose task has set its own affinity or
- * policy. The system may refuse to take a policy back: then it stays.
- */
-void begin_as_creator(struct worker *w)
-{
-	struct scheduling *wanted = &w->pool->scheduling, own;
-	cpu_set_t cpus;
-	int saved = errno;
-
-	if (CPU_COUNT(&w->allowed) &&
-	    !sched_getaffinity(0, sizeof(cpus), &cpus) &&
-	    !CPU_EQUAL(&cpus, &w->allowed))
-		sched_setaffinity(0, sizeof(cpus), &w->allowed);
-	if (wanted->size && get_scheduling(&own) &&
-	    memcmp(&own, wanted, offsetof(struct scheduling, deadline)))
-		syscall(SYS_sched_setattr, 0, wanted, 0);
-	errno = saved;
-}
-
-/* ---- more and fewer ---- */
 
 /* With the lock of growing. The new thread is active: it searches. */
 static int add_thread(struct drover_pool *pool)

@@ -164,8 +164,9 @@ static bool becomes(const cpu_set_t *set, uint64_t nr)
 {
 	int64_t deadline = blocked_deadline();
 
-	for_all_threads(run_on, set);
 	do {
+		/* One that is being woken elsewhere may get its old CPUs back. */
+		for_all_threads(run_on, set);
 		for (int i = 0; i < 100; i++)
 			drover_pool_post(pool, count, NULL);
 		drover_pool_wait_all(pool);
