@@ -27,8 +27,9 @@ struct loop {
 	plain_function *plain; /* instead of its function, or NULL */
 	struct drover_pool *pool;
 	size_t begin, end, grain, nr_parts;
-	size_t most;   /* so many may help */
-	size_t stride; /* from one thread's scratch to the next */
+	size_t most;	/* so many may help; of a gang all do */
+	size_t nr_kept; /* workers, for a gang */
+	size_t stride;	/* from one thread's scratch to the next */
 	char *scratch;
 	struct task help;   /* of those that help */
 	struct frame frame; /* the caller is inside, if pool_admit() lets it */
@@ -46,12 +47,25 @@ static void loop_ends_with(struct loop *loop, int result)
 	cas_relaxed(&loop->result, &none, result);
 }
 
-/* Run one part; false: none was left, or one has failed. */
+/* Run one part. */
+static void run_part(struct loop *loop, size_t begin, size_t end,
+		     const drover_part_t *by)
+{
+	struct drover_pool *pool = loop->pool;
+	int result = loop->plain ?
+			     loop->plain(begin, end, loop->of->arg) :
+			     loop->of->function(begin, end, by, loop->of->arg);
+
+	/* A child of a fork has no helpers, and the helper no loop. */
+	if (pool_is_here(pool) && result)
+		loop_ends_with(loop, result);
+}
+
+/* Take the next part and run it; false: none was left, or one has failed. */
 static bool loop_step(struct loop *loop, const drover_part_t *by)
 {
 	struct drover_pool *pool = loop->pool;
 	size_t part, begin, end;
-	int result;
 
 	if (load_relaxed(&loop->result))
 		return false;
@@ -60,15 +74,19 @@ static bool loop_step(struct loop *loop, const drover_part_t *by)
 		return false;
 	begin = loop->begin + part * loop->grain;
 	end = loop->end - begin > loop->grain ? begin + loop->grain : loop->end;
-	result = loop->plain ?
-			 loop->plain(begin, end, loop->of->arg) :
-			 loop->of->function(begin, end, by, loop->of->arg);
-	/* A child of a fork has no helpers, and the helper no loop. */
-	if (!pool_is_here(pool))
-		return false;
-	if (result)
-		loop_ends_with(loop, result);
-	return true;
+	run_part(loop, begin, end, by);
+	return pool_is_here(pool);
+}
+
+/* The share of a thread of a gang; whatever others return, they count on it. */
+static void run_share(struct loop *loop, const drover_part_t *by)
+{
+	size_t len = loop->end - loop->begin, nr = by->threads;
+	size_t longer = len % nr; /* so many shares have one index more */
+	size_t begin =
+		loop->begin + len / nr * by->thread + MIN(by->thread, longer);
+
+	run_part(loop, begin, begin + len / nr + (by->thread < longer), by);
 }
 
 static drover_part_t part_of(struct loop *loop, size_t thread)
@@ -101,6 +119,18 @@ static int alloc_scratch(struct loop *loop)
 	return 0;
 }
 
+/* As long as there is something to do for the thread of this number. */
+static void take_part(struct loop *loop, size_t thread)
+{
+	drover_part_t part = part_of(loop, thread);
+
+	if (loop->of->gang)
+		run_share(loop, &part);
+	else
+		while (loop_step(loop, &part))
+			;
+}
+
 /* By the end of its thread, unless it came to its own: a part is not done. */
 static void help_end(struct loop **loop)
 {
@@ -111,11 +141,8 @@ static void help_end(struct loop **loop)
 static int help(void *arg)
 {
 	struct loop *loop __attribute__((cleanup(help_end))) = arg;
-	drover_part_t part =
-		part_of(loop, add_relaxed(&loop->nr_helpers, 1) + 1);
 
-	while (loop_step(loop, &part))
-		;
+	take_part(loop, add_relaxed(&loop->nr_helpers, 1) + 1);
 	loop = NULL;
 	return 0;
 }
@@ -127,7 +154,7 @@ static void await_helpers(struct loop *loop)
 
 	if (!pool_is_here(loop->pool))
 		return;
-	nr = queue_take_all(loop->pool, &loop->help);
+	nr = loop->of->gang ? 0 : queue_take_all(loop->pool, &loop->help);
 	if (nr) {
 		latch_down(&loop->help.unended, nr);
 		latch_down(&loop->pool->pending, nr);
@@ -135,22 +162,23 @@ static void await_helpers(struct loop *loop)
 	latch_await(&loop->help.unended, NULL, true);
 }
 
-static void lead(struct loop *loop)
+static int lead(struct loop *loop)
 {
-	drover_part_t part = part_of(loop, 0);
 	uint32_t nr = (uint32_t)loop->most;
 
-	/* Shut down: all is left to the caller. */
 	if (!pool_admit(loop->pool, 1 + nr))
 		frame_enter(&loop->frame, loop->pool);
+	else if (loop->of->gang)
+		return ESHUTDOWN;
+	/* Otherwise all is left to the caller. */
 	if (loop->frame.pool && nr) {
 		store_relaxed(&loop->help.unended, nr * LATCH_ONE);
 		loop->help.left = nr;
 		pool_enqueue(loop->pool, &loop->help, &loop->help, nr, true);
 	}
-	while (loop_step(loop, &part))
-		;
+	take_part(loop, 0);
 	await_helpers(loop);
+	return pool_is_here(loop->pool) ? load_relaxed(&loop->result) : ECHILD;
 }
 
 /* By a return, an exception or the end of the thread: then no part begins. */
@@ -159,32 +187,58 @@ static void loop_end(struct loop *loop)
 	loop_ends_with(loop, ECANCELED);
 	await_helpers(loop);
 	free(loop->scratch);
+	if (loop->nr_kept && pool_is_here(loop->pool))
+		threads_give_back(loop->pool, loop->nr_kept);
 	if (loop->frame.pool) {
 		frame_leave(&loop->frame);
 		latch_down(&loop->pool->pending, 1);
 	}
 }
 
+/* How many may help, and of how many indices the parts are. */
+static void share_out(struct loop *loop)
+{
+	const drover_loop_t *of = loop->of;
+	size_t cpus = load_relaxed(&loop->pool->nr_cpus);
+	size_t nr_workers = load_relaxed(&loop->pool->nr_workers);
+	size_t len = loop->end - loop->begin;
+
+	loop->most = of->threads ? of->threads - 1 : cpus > 1 ? cpus - 1 : 1;
+	if (of->gang)
+		return;
+	loop->most = MIN(loop->most, nr_workers);
+	loop->grain = of->grain ?: len / ((loop->most + 1) * PARTS_EACH);
+	loop->grain = MAX(loop->grain, 1);
+	loop->nr_parts = (len - 1) / loop->grain + 1;
+	loop->most = MIN(loop->most, loop->nr_parts - 1);
+}
+
+/* A gang needs its helpers, and the caller's own place if that is a worker. */
+static int keep_workers(struct loop *loop)
+{
+	size_t nr = loop->most + !!pool_self(loop->pool);
+	int err;
+
+	if (!loop->of->gang || !loop->most)
+		return 0;
+	err = threads_keep(loop->pool, nr);
+	if (!err)
+		loop->nr_kept = nr;
+	return err;
+}
+
 static int loop_over(drover_pool_t *pool, size_t begin, size_t end,
 		     const drover_loop_t *of, plain_function *plain)
 {
 	int saved = errno, err;
-	size_t cpus, nr_workers, most, grain, nr_parts;
 
 	if (!pool_is_here(pool))
 		return ECHILD;
 	if (!(of->function || plain) || (of->join && !of->total) ||
-	    of->reserved[0] || of->reserved[1])
+	    (of->gang && !of->threads) || of->reserved[0] || of->reserved[1])
 		return EINVAL;
 	if (begin >= end)
 		return 0;
-	cpus = load_relaxed(&pool->nr_cpus);
-	nr_workers = load_relaxed(&pool->nr_workers);
-	most = of->threads ? of->threads - 1 : cpus > 1 ? cpus - 1 : 1;
-	most = MIN(most, nr_workers);
-	grain = of->grain ?: (end - begin) / ((most + 1) * PARTS_EACH);
-	grain = MAX(grain, 1);
-	nr_parts = (end - begin - 1) / grain + 1;
 
 	struct loop loop __attribute__((cleanup(loop_end))) = {
 		.of = of,
@@ -192,19 +246,15 @@ static int loop_over(drover_pool_t *pool, size_t begin, size_t end,
 		.pool = pool,
 		.begin = begin,
 		.end = end,
-		.grain = grain,
-		.nr_parts = nr_parts,
-		.most = MIN(most, nr_parts - 1),
-		.help = { .function = help, .arg = &loop, .owner = OWNER_LOOP },
+		.help = { .function = help,
+			  .arg = &loop,
+			  .owner = of->gang ? OWNER_GANG : OWNER_LOOP },
 	};
-	err = alloc_scratch(&loop);
+	share_out(&loop);
+	err = keep_workers(&loop) ?: alloc_scratch(&loop);
 	errno = saved;
-	if (err)
-		return err;
-	lead(&loop);
-	if (!pool_is_here(pool))
-		return ECHILD;
-	err = load_relaxed(&loop.result);
+	if (!err)
+		err = lead(&loop);
 	for (size_t i = 0; of->join && !err && i <= loop.most; i++)
 		of->join(of->total, loop.scratch + i * loop.stride, of->arg);
 	return err;

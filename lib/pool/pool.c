@@ -38,6 +38,15 @@ static int64_t linger_of(uint32_t us, int64_t unless)
 	return us ? us * NS_PER_US : unless;
 }
 
+int drover_pool_set_linger(drover_pool_t *pool, uint32_t us, uint32_t small_us)
+{
+	if (!pool_is_here(pool))
+		return ECHILD;
+	store_relaxed(&pool->linger[0], linger_of(us, INT64_MAX));
+	store_relaxed(&pool->linger[1], linger_of(small_us, LINGER_SMALL));
+	return 0;
+}
+
 static int create(struct drover_pool **to, const drover_poolattr_t *attr)
 {
 	size_t bytes = attr->nr_cpu_sets * sizeof(cpu_set_t);
@@ -55,11 +64,11 @@ static int create(struct drover_pool **to, const drover_poolattr_t *attr)
 	if (attr->spares == DROVER_POOL_NO_SPARES)
 		pool->attr.spares = 0;
 	snprintf(pool->name, sizeof(pool->name), "%s", attr->name ?: "pool");
-	pool->linger[0] = linger_of(attr->linger_us, INT64_MAX);
-	pool->linger[1] = linger_of(attr->linger_small_us, LINGER_SMALL);
 	pool->generation = fork_generation;
+	drover_pool_set_linger(pool, attr->linger_us, attr->linger_small_us);
 	cpus_look_at_sizes();
 	store_relaxed(&pool->wanted, attr->workers);
+	remember_creator(pool);
 	err = threads_set(pool);
 	if (err) {
 		threads_end(pool);

@@ -49,6 +49,7 @@ enum owner {
 	OWNER_USER,
 	OWNER_POST,
 	OWNER_LOOP, /* may run several times at once: without a result */
+	OWNER_GANG, /* the same, and is not cancelled */
 	/* A stream's, see pool_enqueue_own(). */
 	OWNER_QUEUE,
 };
@@ -75,6 +76,16 @@ struct queue {
 	struct task *last;	      /* the newest; [lock] */
 } __attribute__((aligned(128)));
 
+/* The first 24 bytes of the kernel's struct sched_attr are what a thread inherits. */
+struct scheduling {
+	uint32_t size;
+	uint32_t policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority;
+	uint64_t deadline[3]; /* 0: nobody inherits that policy */
+};
+
 /* A thread of the pool. */
 struct worker {
 	struct queue
@@ -88,13 +99,17 @@ struct worker {
 	uint32_t takes;		  /* searches for a task; its own */
 	struct worker *fair;	  /* whose queue had its turn; its own */
 	struct task *found;	  /* by polling; its own */
+	bool inherits; /* what its maker is; the maker's before it is */
 	pid_t tid;
 	int cpu;	/* where it was when it became idle; [idle lock] */
 	int woken_from; /* the CPU of who woke it and is busy there, or -1 */
-	/* From being claimed to not parked its claimer's, otherwise its own: */
-	bool moved;		     /* to be put back when it wakes up */
-	cpu_set_t allowed;	     /* the affinity to be put back */
-	cpu_set_t lent;		     /* the one that it wakes up with */
+	/*
+	 * From being claimed to not parked its claimer's, otherwise its own; its
+	 * maker's before it is:
+	 */
+	bool moved;	   /* to be put back when it wakes up */
+	cpu_set_t allowed; /* the affinity to be put back, or to begin with */
+	cpu_set_t lent;	   /* the one that it wakes up with */
 	struct poll_account account; /* for polling for tasks */
 	/* Written by the worker alone. */
 	_Atomic uint64_t tasks;
@@ -113,6 +128,8 @@ struct frame {
 struct here {
 	struct worker *worker;	     /* that it is, or NULL */
 	struct frame *top;	     /* the innermost task or loop */
+	uintptr_t stack;	     /* its lowest address, or 0 */
+	size_t half;		     /* of its bytes, see nest.c */
 	struct poll_account account; /* for waiting for tasks */
 };
 
@@ -133,8 +150,9 @@ enum {
 struct drover_pool {
 	drover_poolattr_t attr; /* copies of what name and cpu_sets point to */
 	char name[11];
-	int64_t linger[2];   /* at most; on big CPUs and on small ones */
-	uint32_t generation; /* of forks */
+	_Atomic int64_t linger[2]; /* at most; on big CPUs and on small ones */
+	uint32_t generation;	   /* of forks */
+	struct scheduling scheduling; /* the creator's; size 0: as it comes */
 
 	struct queue injected; /* by threads that are no workers */
 
@@ -160,9 +178,11 @@ struct drover_pool {
 	_Atomic uint32_t nr_threads;	  /* at work; written with grow */
 	_Atomic int32_t nr_ready;	  /* of them, not blocked */
 	_Atomic uint64_t blocks;
-	_Atomic uint32_t nr_cpus;  /* for the process, as last known */
-	_Atomic int64_t looked_at; /* when that was */
-	_Atomic uint32_t wanted;   /* nr_workers is to be; 0: nr_cpus */
+	cpu_set_t cpus;		  /* that workers have between them; [grow] */
+	_Atomic uint32_t nr_cpus; /* as many, or as the cgroup's limit leaves */
+	_Atomic int64_t looked_at;  /* when that was */
+	_Atomic uint32_t wanted;    /* nr_workers is to be; 0: nr_cpus */
+	_Atomic uint32_t nr_ganged; /* that gangs need; written with grow */
 
 	/* Tasks that were accepted and have not ended. */
 	latch_word pending __attribute__((aligned(128)));
@@ -217,6 +237,12 @@ void queues_empty(struct drover_pool *pool, bool cancel);
 void *worker_main(void *worker);
 
 /*
+ * So many workers are woken by whoever has queued tasks, and by each that is woken:
+ * a tree.
+ */
+#define WAKE_AT_ONCE 2
+
+/*
  * Wake at most @most workers, if those awake do not suffice. @busy: the caller
  * goes on to need its CPU.
  */
@@ -239,6 +265,23 @@ void block_end(void);
 int threads_fill(struct drover_pool *pool);
 int threads_set(struct drover_pool *pool);
 void threads_end(struct drover_pool *pool);
+
+/*
+ * Remember the affinity and the policy of the calling thread, the creator; give them to
+ * the calling thread, the new worker @w.
+ */
+void remember_creator(struct drover_pool *pool);
+void begin_as_creator(struct worker *w);
+
+/*
+ * Keep @nr workers for a gang, until it gives them back. Return: 0, or EAGAIN when
+ * so many are not left.
+ */
+int threads_keep(struct drover_pool *pool, size_t nr);
+void threads_give_back(struct drover_pool *pool, size_t nr);
+
+/* Are threads left that are not blocked, and as many as gangs need? */
+bool threads_suffice(struct drover_pool *pool);
 
 /* Is any thread left? If not, one is made. */
 bool threads_any(struct drover_pool *pool);
@@ -273,6 +316,13 @@ void pool_await_none(struct drover_pool *pool);
 
 /* Run a task that was taken, or cancel it. */
 void task_run(struct drover_pool *pool, struct task *task, bool cancelled);
+
+/*
+ * nest.c: is more than half of the stack in use, by tasks on top of tasks? Then
+ * have @task run on another stack, unless it has begun. Return: 0 or EAGAIN.
+ */
+bool stack_is_short(void);
+int task_run_apart(struct drover_pool *pool, struct task *task);
 
 /* Count tasks in, or refuse. Return: 0 or why not. */
 int pool_admit(struct drover_pool *pool, uint32_t nr);

@@ -5,8 +5,6 @@
 
 #include "pool/pool.h"
 
-#define WAKE_AT_ONCE 2
-
 /* The most tasks at a time; 2^31 - 1 can be pending. */
 #define BATCH_MOST (1u << 30)
 
@@ -256,7 +254,8 @@ void task_run(struct drover_pool *pool, struct task *task, bool cancelled)
 	struct worker *w = pool_self(pool);
 
 	frame_enter(&r.frame, pool);
-	if (cancelled || load_relaxed(&pool->ending) == POOL_CANCELS) {
+	if (r.owner != OWNER_GANG &&
+	    (cancelled || load_relaxed(&pool->ending) == POOL_CANCELS)) {
 		struct post *post = (struct post *)task; /* if it is one */
 
 		/* To help in a loop is no task that anybody submitted. */
@@ -287,6 +286,8 @@ int drover_pool_wait(drover_pool_t *pool, drover_task_t *of, int *result)
 	struct task *task = (struct task *)of;
 	int err = may_wait(pool, task);
 
+	if (!err && load_relaxed(&task->queue) && stack_is_short())
+		err = task_run_apart(pool, task);
 	if (!err && queue_take_all(pool, task))
 		task_run(pool, task, false);
 	else if (!err)

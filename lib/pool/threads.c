@@ -1,14 +1,75 @@
 // SPDX-License-Identifier: MIT
 /* The threads of a pool: how they are made, how many, and their end. */
 #include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 
 #include "base/cpus.h"
 #include "pool/pool.h"
 
 /* How often a pool at work looks at the CPUs. */
 #define FOLLOW_EVERY NS_PER_S
+
+/* The kernel's SCHED_FLAG_RESET_ON_FORK */
+#define RESET_ON_FORK 1
+
+/* ---- what they begin with ---- */
+
+/* The kernel's, for the calling thread; musl has none. */
+static bool get_scheduling(struct scheduling *of)
+{
+	return !syscall(SYS_sched_getattr, 0, of, sizeof(*of), 0);
+}
+
+void remember_creator(struct drover_pool *pool)
+{
+	struct scheduling *of = &pool->scheduling;
+
+	if (sched_getaffinity(0, sizeof(pool->cpus), &pool->cpus))
+		CPU_ZERO(&pool->cpus);
+	/* With this flag a creator hands on something else. */
+	if (!get_scheduling(of) || of->flags & RESET_ON_FORK)
+		of->size = 0;
+	memset(of->deadline, 0, sizeof(of->deadline));
+}
+
+/*
+ * Is the calling thread, which makes a worker, as the creator was? It may be a worker
+ * whose task has set its own affinity or policy.
+ */
+static bool is_as_creator(const struct drover_pool *pool)
+{
+	struct scheduling own;
+	cpu_set_t cpus;
+
+	if (!pool->attr.nr_cpu_sets &&
+	    !sched_getaffinity(0, sizeof(cpus), &cpus) &&
+	    !CPU_EQUAL(&cpus, &pool->cpus))
+		return false;
+	return !pool->scheduling.size || !get_scheduling(&own) ||
+	       !memcmp(&own, &pool->scheduling,
+		       offsetof(struct scheduling, deadline));
+}
+
+/*
+ * What the new thread has inherited stays, unless its maker was something else: the
+ * program may have changed it since. The system may refuse to take a policy back.
+ */
+void begin_as_creator(struct worker *w)
+{
+	struct scheduling *wanted = &w->pool->scheduling;
+
+	if (w->inherits)
+		return;
+	if (CPU_COUNT(&w->allowed))
+		sched_setaffinity(0, sizeof(w->allowed), &w->allowed);
+	if (wanted->size)
+		syscall(SYS_sched_setattr, 0, wanted, 0);
+}
+
+/* ---- more and fewer ---- */
 
 /* Signals of the program go to its other threads. */
 static void block_signals(sigset_t *old)
@@ -38,12 +99,14 @@ static int make_thread(struct worker *w)
 		return err;
 	if (of->stack)
 		err = pthread_attr_setstacksize(&attr, of->stack);
+	w->allowed = of->nr_cpu_sets ? sets[w->nr % of->nr_cpu_sets] :
+				       w->pool->cpus;
+	w->inherits = is_as_creator(w->pool);
 	/* A thread begins with the CPUs and the signals of its maker. */
 	if (!err && of->nr_cpu_sets)
 		err = pthread_getaffinity_np(self, sizeof(cpus), &cpus) ?:
-			      pthread_setaffinity_np(
-				      self, sizeof(*sets),
-				      &sets[w->nr % of->nr_cpu_sets]);
+			      pthread_setaffinity_np(self, sizeof(cpus),
+						     &w->allowed);
 	if (!err) {
 		block_signals(&signals);
 		err = pthread_create(&thread, &attr, worker_main, w);
@@ -153,14 +216,51 @@ void threads_end(struct drover_pool *pool)
 
 /* ---- how many ---- */
 
+/*
+ * The CPUs of all workers together: one may have been given fewer by its task. With
+ * cpu_sets, and before there are workers, those of the creator count. With the lock
+ * of growing. A worker that is being woken may lack a CPU, see place.c: so only a
+ * worker writes it down.
+ */
+static uint32_t count_cpus(struct drover_pool *pool)
+{
+	struct worker *w = load_relaxed(&pool->threads);
+	cpu_set_t all, one;
+
+	if (pool->attr.nr_cpu_sets || !w ||
+	    load_relaxed(&pool->ending) == POOL_OVER) /* they are joined */
+		return CPU_COUNT(&pool->cpus);
+	CPU_ZERO(&all);
+	for (; w; w = w->next)
+		if (!pthread_getaffinity_np(w->thread, sizeof(one), &one))
+			CPU_OR(&all, &all, &one);
+	if (pool_self(pool))
+		pool->cpus = all;
+	return CPU_COUNT(&all);
+}
+
+/*
+ * With the lock of growing. What gangs need stays, or a part of one could wait for
+ * ever for a worker that may not run.
+ */
+static void set_places(struct drover_pool *pool)
+{
+	uint32_t cpus = load_relaxed(&pool->nr_cpus);
+	uint32_t nr = load_relaxed(&pool->wanted) ?: cpus;
+
+	store_seq_cst(&pool->nr_workers,
+		      MAX(nr, load_relaxed(&pool->nr_ganged)));
+}
+
 int threads_set(struct drover_pool *pool)
 {
-	uint32_t cpus = cpus_usable();
+	uint32_t usable = cpus_usable(), cpus;
 	int err;
 
 	lock_take(&pool->grow);
+	cpus = MIN(count_cpus(pool) ?: usable, usable);
 	store_relaxed(&pool->nr_cpus, cpus);
-	store_seq_cst(&pool->nr_workers, load_relaxed(&pool->wanted) ?: cpus);
+	set_places(pool);
 	lock_drop(&pool->grow);
 	store_relaxed(&pool->looked_at, clock_now());
 	err = threads_fill(pool);
@@ -188,4 +288,42 @@ void threads_follow(struct drover_pool *pool)
 	if (!load_relaxed(&pool->wanted) && now - at >= FOLLOW_EVERY &&
 	    cas_relaxed(&pool->looked_at, &at, now))
 		threads_set(pool);
+}
+
+/*
+ * [P-GANG] A gang is counted, then nr_ready is read; a worker that is blocked takes
+ * itself off nr_ready, then reads how many gangs need. Store buffering: sequentially
+ * consistent on both sides, or a gang could have too few threads.
+ */
+bool threads_suffice(struct drover_pool *pool)
+{
+	return load_seq_cst(&pool->nr_ready) >=
+	       MAX((int32_t)load_seq_cst(&pool->nr_ganged), 1);
+}
+
+void threads_give_back(struct drover_pool *pool, size_t nr)
+{
+	lock_take(&pool->grow);
+	sub_seq_cst(&pool->nr_ganged, (uint32_t)nr);
+	set_places(pool);
+	lock_drop(&pool->grow);
+}
+
+int threads_keep(struct drover_pool *pool, size_t nr)
+{
+	bool left;
+
+	lock_take(&pool->grow);
+	left = nr <=
+	       load_relaxed(&pool->nr_workers) - load_relaxed(&pool->nr_ganged);
+	if (left)
+		add_seq_cst(&pool->nr_ganged, (uint32_t)nr); /* [P-GANG] */
+	lock_drop(&pool->grow);
+	if (!left)
+		return EAGAIN;
+	threads_fill(pool);
+	if (threads_suffice(pool))
+		return 0;
+	threads_give_back(pool, nr);
+	return EAGAIN;
 }

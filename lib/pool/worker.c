@@ -161,7 +161,7 @@ int block_begin(bool must)
 	add_seq_cst(&pool->nr_ready, -1);
 	add_seq_cst(&pool->nr_active, (uint32_t)-1);
 	threads_fill(pool);
-	if (!must && load_seq_cst(&pool->nr_ready) <= 0) {
+	if (!must && !threads_suffice(pool)) {
 		block_end();
 		return EAGAIN;
 	}
@@ -194,7 +194,8 @@ static bool poll_tasks(void *arg)
 static struct task *look_for_task(struct worker *w)
 {
 	struct drover_pool *pool = w->pool;
-	int64_t begin, most = pool->linger[cpu_is_small(sched_getcpu())];
+	bool on_small = cpu_is_small(sched_getcpu());
+	int64_t begin, most = load_relaxed(&pool->linger[on_small]);
 
 	if (!most || !poll_has_cpu() || swap_relaxed(&pool->polling, 1))
 		return NULL;
@@ -261,7 +262,7 @@ static struct task *await_task(struct worker *w, bool has_place)
 			task = look_for_task(w);
 	}
 	add_seq_cst(&pool->nr_searching, (uint32_t)-1); /* [P-FOUND] */
-	wake_if_needed(pool, 1, true);
+	wake_if_needed(pool, WAKE_AT_ONCE, true);
 	return task;
 }
 
@@ -301,6 +302,7 @@ void *worker_main(void *arg)
 	pool_here.worker = w;
 	w->tid = thread_tid();
 	w->woken_from = -1;
+	begin_as_creator(w);
 	snprintf(name, sizeof(name), "%s-%u", pool->name, w->nr);
 	pthread_setname_np(pthread_self(), name);
 	if (attr->start)

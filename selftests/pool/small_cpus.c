@@ -79,12 +79,31 @@ static bool budgets(void)
 	_exit(lingers(100, DROVER_POOL_NO_LINGER) | lingers(1, 100) << 1);
 }
 
+/* Do workers of a pool look out once it was told to, or not to, since its creation? */
+static bool lingers_later(uint32_t at_first, uint32_t later)
+{
+	uint64_t before, sleeps;
+
+	begin_with((drover_poolattr_t){ .workers = 1,
+					.linger_us = at_first,
+					.linger_small_us = at_first });
+	await_sleep(1);
+	MUST(drover_pool_set_linger(pool, later, later));
+	before = stats_of(pool).linger_ns;
+	sleeps = stats_of(pool).sleeps;
+	drover_pool_post(pool, count, NULL);
+	wait_until(stats_of(pool).sleeps > sleeps, "it does not sleep");
+	before = stats_of(pool).linger_ns - before;
+	end();
+	return before;
+}
+
 int main(void)
 {
 	cpu_set_t all = own_cpus();
 
 	watchdog("small CPUs");
-	tap_plan(NR_OF(all_sizes) + 1);
+	tap_plan(NR_OF(all_sizes) + 1 + 1);
 	for (int i = 0; i < NR_OF(all_sizes); i++) {
 		const struct sizes *of = &all_sizes[i];
 
@@ -99,5 +118,11 @@ int main(void)
 	sizes = NULL;
 	tap_ok(!lingers(DROVER_POOL_NO_LINGER, 100),
 	       "no budget at all: nobody looks out");
+	if (CPU_COUNT(&all) < 2)
+		tap_skip("a budget later", "nobody looks out with one CPU");
+	else
+		tap_ok(lingers_later(DROVER_POOL_NO_LINGER, 100) &&
+			       !lingers_later(100, DROVER_POOL_NO_LINGER),
+		       "a budget that is given, and taken, later");
 	return tap_exit();
 }

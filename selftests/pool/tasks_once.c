@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Many threads submit tasks in all ways, and call loops; tasks submit tasks and
+ * Many threads submit tasks in all ways, and call loops and gangs; tasks submit tasks and
  * wait for them, some are cancelled, and meanwhile the CPUs of all threads change,
  * or the pool is shut down: what is accepted runs once or is cancelled, and its
  * result comes back, and nothing hangs. tasks=100000000 is the long form.
  */
 #include <sys/param.h>
+
+#include <drover/barrier.h>
 
 #include "tasks.h"
 
@@ -157,6 +159,24 @@ static void one_loop(void)
 	      nr_parts == PARTS);
 }
 
+static int meet(size_t begin, size_t end, const drover_part_t *part,
+		void *barrier)
+{
+	return drover_barrier_wait(barrier) > 0;
+}
+
+/* Of two, so that each pool can have it, unless another one has. */
+static void one_gang(void)
+{
+	drover_barrier_t barrier = DROVER_BARRIER_INITIALIZER(2);
+	drover_loop_t loop = {
+		.function = meet, .arg = &barrier, .threads = 2, .gang = 1
+	};
+	int err = drover_pool_loop(pool, 0, 2, &loop);
+
+	CHECK(!err || err == EAGAIN || (err == ESHUTDOWN && shut));
+}
+
 /* Submitted at once, or one by one, and then some are cancelled. */
 static void one_batch(uint64_t *random)
 {
@@ -204,6 +224,8 @@ static void *submit_all(void *number)
 			      shut);
 		if (random_below(&random, 8) == 0)
 			one_loop();
+		if (random_below(&random, 8) == 0)
+			one_gang();
 		if (number || now(&nr_accepted) < next || tenth < LONG / 10)
 			continue;
 		watchdog("tasks");

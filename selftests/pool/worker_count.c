@@ -14,6 +14,8 @@
 #define STACK 0
 #endif
 
+static uint64_t nr_all; /* workers of a pool without a limit */
+
 static uint64_t nr_workers(void)
 {
 	uint64_t nr;
@@ -81,6 +83,69 @@ static void test_placed(void)
 	tap_is(drover_pool_create(&pool, &attr), EINVAL, "a set of none");
 }
 
+static cpu_set_t everywhere;
+
+static bool is_as_created(void)
+{
+	cpu_set_t set;
+
+	return !sched_getaffinity(0, sizeof(set), &set) &&
+	       CPU_EQUAL(&set, &everywhere) && sched_getscheduler(0) == 0;
+}
+
+static int look_at_worker(void *arg)
+{
+	return is_as_created();
+}
+
+/* Waits, as what its creator was not, for a task that another worker runs. */
+static int wait_as_another(void *task)
+{
+	struct timespec never = { .tv_sec = INT32_MAX };
+	struct sched_param none = { 0 };
+	cpu_set_t one = one_cpu();
+	int result = 0;
+
+	sched_setaffinity(0, sizeof(one), &one);
+	sched_setscheduler(0, SCHED_BATCH, &none);
+	submit(task, look_at_worker, NULL);
+	drover_pool_clockwait(pool, task, CLOCK_REALTIME, &never, &result);
+	return result;
+}
+
+static void test_later_worker(void)
+{
+	drover_task_t waits, looks;
+
+	everywhere = own_cpus();
+	begin(1);
+	submit(&waits, wait_as_another, &looks);
+	drover_pool_wait_all(pool);
+	tap_is(result_of(&waits), 1,
+	       "a worker that is made later is as the creator was");
+	end();
+}
+
+static void *begin_on_one(void *arg)
+{
+	cpu_set_t one = one_cpu();
+
+	sched_setaffinity(0, sizeof(one), &one);
+	begin(0);
+	return arg;
+}
+
+/* The creator has fewer CPUs than the process, and so have its workers. */
+static void test_whose_cpus(void)
+{
+	joined(thread_of(begin_on_one, NULL));
+	tap_is(stats_of(pool).workers, 1, "a thread with one CPU: one worker");
+	MUST(drover_pool_resize(pool, 0));
+	tap_is(stats_of(pool).workers, 1,
+	       "the workers' CPUs count, not those of who resizes");
+	end();
+}
+
 static bool write_file(const char *folder, const char *name, const char *text)
 {
 	char path[256];
@@ -99,8 +164,9 @@ static bool becomes(const cpu_set_t *set, uint64_t nr)
 {
 	int64_t deadline = blocked_deadline();
 
-	for_all_threads(run_on, set);
 	do {
+		/* One that is being woken elsewhere may get its old CPUs back. */
+		for_all_threads(run_on, set);
 		for (int i = 0; i < 100; i++)
 			drover_pool_post(pool, count, NULL);
 		drover_pool_wait_all(pool);
@@ -108,9 +174,8 @@ static bool becomes(const cpu_set_t *set, uint64_t nr)
 	return stats_of(pool).workers == nr;
 }
 
-/* Of a cgroup, and of the pool without a limit */
+/* Of a cgroup */
 static const char *file, *no_limit;
-static uint64_t nr_all;
 static char folder[128];
 
 /* In a child, which alone goes into the cgroup. Bits: one worker; then all */
@@ -149,12 +214,14 @@ int main(void)
 	cpu_set_t all = own_cpus(), one = one_cpu();
 
 	watchdog("worker count");
-	tap_plan(1 + 5 + 2 + 3);
+	tap_plan(1 + 5 + 3 + 2 + 3);
 	nr_all = nr_workers();
 	/* A quota may leave fewer. */
 	tap_ok(nr_all >= 1 && nr_all <= (unsigned)CPU_COUNT(&all),
 	       "as many workers as CPUs, at most");
 	test_placed();
+	test_later_worker();
+	test_whose_cpus();
 	file = "cpu.max";
 	no_limit = "max 100000";
 	test_limit("/sys/fs/cgroup", "100000 100000");

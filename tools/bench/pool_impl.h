@@ -318,6 +318,73 @@ static const char *impl_library(void)
 
 BENCH_IMPL("tbb", "oneTBB", tbb_pool_version);
 
+#elif defined(IMPL_eigen) || defined(IMPL_eigen_sleep)
+
+/* eigen_pool.cc */
+void eigen_pool_start(unsigned int threads, bool spins);
+void eigen_pool_for(size_t nr, part_fn part, void *arg);
+void eigen_pool_end(void);
+const char *eigen_pool_version(void);
+
+#if defined(IMPL_eigen)
+#define impl_pool_start(threads) eigen_pool_start(threads, true)
+#else
+#define impl_pool_start(threads) eigen_pool_start(threads, false)
+#endif
+#define impl_pool_for eigen_pool_for
+#define impl_pool_end eigen_pool_end
+
+/* A task of its cannot wait for another one without a thread of its own. */
+static inline void impl_pool_fork(uint64_t depth, part_fn part, void *arg)
+{
+	impl_pool_for((size_t)1 << depth, part, arg);
+}
+
+static const char *impl_library(void)
+{
+	return "(this program)";
+}
+
+#if defined(IMPL_eigen)
+BENCH_IMPL("eigen", "Eigen's pool, whose workers spin", eigen_pool_version);
+#else
+BENCH_IMPL("eigen_sleep", "Eigen's pool with spinning off", eigen_pool_version);
+#endif
+
+#elif defined(IMPL_ort) || defined(IMPL_ort_sleep)
+
+/* ort_pool.cc */
+void ort_pool_start(unsigned int threads, bool spins);
+void ort_pool_for(size_t nr, part_fn part, void *arg);
+void ort_pool_end(void);
+const char *ort_pool_version(void);
+
+#if defined(IMPL_ort)
+#define impl_pool_start(threads) ort_pool_start(threads, true)
+#else
+#define impl_pool_start(threads) ort_pool_start(threads, false)
+#endif
+#define impl_pool_for ort_pool_for
+#define impl_pool_end ort_pool_end
+
+/* As with Eigen's */
+static inline void impl_pool_fork(uint64_t depth, part_fn part, void *arg)
+{
+	impl_pool_for((size_t)1 << depth, part, arg);
+}
+
+static const char *impl_library(void)
+{
+	return "(this program)";
+}
+
+#if defined(IMPL_ort)
+BENCH_IMPL("ort", "onnxruntime's pool, whose workers spin", ort_pool_version);
+#else
+BENCH_IMPL("ort_sleep", "onnxruntime's pool with spinning off",
+	   ort_pool_version);
+#endif
+
 #else
 #error "compile pool-perf with -DIMPL_<name>, see tools/Makefile"
 #endif

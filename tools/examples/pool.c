@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * What an OpenMP program does with "parallel for", a reduction, tasks and
- * taskwait, by drover_pool_t.
+ * What an OpenMP program does with "parallel for", a reduction, "parallel" with
+ * barriers, tasks and taskwait, by drover_pool_t.
  *
  *	cc pool.c -ldrover -pthread
  */
+#include <drover/barrier.h>
 #include <drover/pool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 #define NR 100000
 
 static drover_pool_t *pool;
-static double numbers[NR];
+static double numbers[NR], mirrored[NR];
 
 /* #pragma omp parallel for */
 static int fill(size_t begin, size_t end, void *arg)
@@ -39,6 +40,22 @@ static void join(void *total, const void *scratch, void *arg)
 {
 	(void)arg;
 	*(double *)total += *(const double *)scratch;
+}
+
+/*
+ * #pragma omp parallel, with barriers between its loops: the same threads do both,
+ * and nobody is woken in between.
+ */
+static int halve_and_mirror(size_t begin, size_t end, const drover_part_t *part,
+			    void *barrier)
+{
+	(void)part;
+	for (size_t i = begin; i < end; i++)
+		numbers[i] /= 2;
+	drover_barrier_wait(barrier);
+	for (size_t i = begin; i < end; i++)
+		mirrored[i] = numbers[NR - 1 - i];
+	return 0;
 }
 
 struct fibonacci {
@@ -74,6 +91,11 @@ int main(void)
 			      .scratch = sizeof(total),
 			      .total = &total,
 			      .join = join };
+	drover_barrier_t barrier = DROVER_BARRIER_INITIALIZER(2);
+	drover_loop_t section = { .function = halve_and_mirror,
+				  .arg = &barrier,
+				  .threads = 2,
+				  .gang = 1 };
 	struct fibonacci f = { .n = 18 };
 	drover_task_t task = DROVER_TASK_INITIALIZER(fibonacci, &f);
 	int result = 0;
@@ -81,11 +103,13 @@ int main(void)
 	if (drover_pool_create(&pool, NULL) ||
 	    drover_pool_for(pool, 0, NR, 0, fill, NULL) ||
 	    drover_pool_loop(pool, 0, NR, &sum) ||
+	    drover_pool_loop(pool, 0, NR, &section) ||
 	    drover_pool_submit(pool, &task) ||
 	    drover_pool_wait(pool, &task, &result) || result)
 		return EXIT_FAILURE;
 	drover_pool_shutdown(pool, DROVER_POOL_DRAIN);
 	drover_pool_free(pool);
-	printf("sum: %.1f, fibonacci(%d): %ld\n", total, f.n, f.result);
+	printf("sum: %.1f, last: %.1f, fibonacci(%d): %ld\n", total,
+	       mirrored[0], f.n, f.result);
 	return EXIT_SUCCESS;
 }

@@ -11,6 +11,9 @@
  *    never any other. If somebody has, it sleeps. A worker that sleeps so gives
  *    its place to another one: the number of tasks that run stays the same. So
  *    no program deadlocks whose tasks wait for each other without a circle.
+ *  - Waits may nest: when tasks that run on top of tasks have used half of a
+ *    stack, a thread that is made for the next one runs it and ends, while the
+ *    thread that waits for it sleeps.
  *  - Of every 61 tasks that a worker takes one is the oldest of the queue of
  *    those that other threads submitted, and one the oldest of a worker's
  *    queue, each worker's in turn: none waits for ever.
@@ -19,8 +22,9 @@
  *    microseconds; the others, and soon that one, sleep.
  *  - A task whose function is left by an exception or by the end of its thread
  *    counts as cancelled for others that wait for it. If a thread that waits
- *    runs it, the exception goes on to that thread's caller. In a worker a C++
- *    exception ends the program; drover/pool.hpp keeps it for who waits.
+ *    runs it, the exception goes on to that thread's caller. In a worker, and
+ *    in a thread made for one task, a C++ exception ends the program;
+ *    drover/pool.hpp keeps it for who waits.
  *
  * In all functions @pool is the pool, @task a task that was submitted to it, and
  * @arg is for @function; @attr may be NULL, for the defaults.
@@ -79,8 +83,8 @@ typedef struct {
  * drover_poolattr_t - pool attributes
  * @workers: how many tasks run at a time, to DROVER_POOL_MAX; 0: as many as the
  *	     CPUs that the affinity of the calling thread and its cgroup's limit
- *	     leave, also when these change: a worker looks with each 61st task, but
- *	     not twice in a second
+ *	     leave, also when that limit changes, or the affinity of all workers: a
+ *	     worker looks with each 61st task, but not twice in a second
  * @linger_us: how long one worker without work polls for some before it
  *	       sleeps, in microseconds, at most; 0: as the library thinks fit;
  *	       DROVER_POOL_NO_LINGER
@@ -93,7 +97,9 @@ typedef struct {
  *	  NULL: "pool"
  * @nr_cpu_sets: length of @cpu_sets
  * @cpu_sets: array of cpu_set_t: worker number i runs on the CPUs of
- *	      @cpu_sets[i modulo @nr_cpu_sets]; NULL: on its creator's
+ *	      @cpu_sets[i modulo @nr_cpu_sets]; NULL: on its creator's. A worker
+ *	      that is made later, whoever makes it, also begins with its creator's
+ *	      policy and priority, as far as the system permits.
  * @start: called by each worker before its first task, or NULL
  * @stop: called by each worker after its last one, or NULL. Neither may wait for
  *	  tasks.
@@ -136,6 +142,15 @@ int drover_pool_create(drover_pool_t **pool, const drover_poolattr_t *attr);
  * thread (those that there are do the work); ESHUTDOWN.
  */
 int drover_pool_resize(drover_pool_t *pool, uint32_t workers);
+
+/**
+ * drover_pool_set_linger() - change how long a worker without work polls for some
+ * @us, @small_us: as drover_poolattr_t.linger_us and .linger_small_us
+ *
+ * It counts from the next time that a worker has no task. DROVER_POOL_NO_LINGER for
+ * both turns polling off, and 0 for both on again. Return: 0.
+ */
+int drover_pool_set_linger(drover_pool_t *pool, uint32_t us, uint32_t small_us);
 
 enum drover_pool_end {
 	DROVER_POOL_DRAIN, /* all tasks run first, and those that they submit */
@@ -211,7 +226,8 @@ int drover_pool_post_or(drover_pool_t *pool, int (*function)(void *arg),
  * Without a thread that could take its place (the bound of
  * drover_poolattr_t.spares is reached, or the system refuses one), a worker
  * waits all the same while others can run, and fewer run then. The last one gets
- * EAGAIN instead: the task goes on, and is still to be waited for.
+ * EAGAIN instead: the task goes on, and is still to be waited for. Any thread
+ * gets EAGAIN when half of its stack is in use, and the system refuses another.
  *
  * Return: 0; ECANCELED when it was cancelled, or left without a result (@result
  * is not written); EAGAIN; EINVAL when @task was never submitted.
@@ -285,6 +301,9 @@ typedef struct {
  * @arg: for @function and @join
  * @grain: as for drover_pool_for()
  * @threads: most that take part, the caller included; 0: as many as CPUs
+ * @gang: unless 0, exactly @threads take part, all at the same time, and each calls
+ *	  @function once, for its share of the range, which may be empty: so they may
+ *	  wait for each other, as at a barrier. @grain does not count then.
  * @scratch: bytes that each thread gets, aligned to 64, for the whole loop
  * @total: what is in each scratch at first, @scratch bytes: for a sum, zeroes;
  *	   NULL: zeroes
@@ -300,6 +319,7 @@ typedef struct {
 	void *arg;
 	size_t grain;
 	unsigned int threads;
+	unsigned int gang;
 	size_t scratch;
 	void *total;
 	void (*join)(void *total, const void *scratch, void *arg);
@@ -309,9 +329,18 @@ typedef struct {
 /**
  * drover_pool_loop() - drover_pool_for() with more to say
  *
- * Blocks. Return: as drover_pool_for(), and then @loop->join is not called unless
- * it is 0; ENOMEM when there is no memory for the scratch; EINVAL when @join is
- * there without @total.
+ * Blocks. From its beginning to its end a gang keeps the workers that it needs: the
+ * pool gets no smaller than that, other gangs may be refused, and so may waits. All
+ * shares run, whatever others return, and with DROVER_POOL_CANCEL, too. Workers come
+ * to the gang when the tasks that they run have ended; such a task may wait for the
+ * gang by drover_pool_wait(), and by no other means.
+ *
+ * Return: as drover_pool_for(), and then @loop->join is not called unless it is 0;
+ * ENOMEM when there is no memory for the scratch; EINVAL when @join is there without
+ * @total, or @gang without @threads. A gang is also told ESHUTDOWN, or EAGAIN: it
+ * needs @threads - 1 workers (@threads, if the caller is one), and fewer are left
+ * without those of other gangs and those that wait and cannot be replaced. In all
+ * these cases no part has run.
  */
 int drover_pool_loop(drover_pool_t *pool, size_t begin, size_t end,
 		     const drover_loop_t *loop);

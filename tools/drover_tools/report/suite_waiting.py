@@ -13,7 +13,8 @@ from drover_tools.tables.document import Heading, Table
 from drover_tools.tables.results import Cells
 
 BARRIERS = ("drover", "spin", "std", "gomp", "pthread")
-POOLS = ("drover", "spin", "sleep", "gomp", "tbb")
+POOLS = ("drover", "spin", "sleep", "gomp", "tbb", "eigen", "eigen_sleep",
+         "ort", "ort_sleep")
 WORK, PERIOD = 128, 5000
 #: What is shown of each: a unit, and further columns.
 SHOWN = {"barrier": ("ns per node",),
@@ -48,11 +49,16 @@ def barrier(cpus, threads, work, hogs, milliseconds):
 def pool(cpus, threads, period, milliseconds):
     """A row: so many threads, a request every so many microseconds."""
     count = max(milliseconds * 1000 // (period or 1000), 20)
-    goals = () if not period else (("p99_us", "sleep", 1),) \
-        if threads > cpus else (
-            ("p50_us", "spin", 1), ("cpu_us_per_request", "sleep", 1.2),
-            # To read two clocks takes a microsecond, of 50 ms.
-            ("idle_cpu", None, 1e-4))
+    if threads > cpus:
+        goals = (("p99_us", "sleep", 1),) if period else ()
+    elif not period:
+        goals = (("p50_us", "ort", 1),)
+    else:
+        goals = (("p50_us", "spin", 1), ("p50_us", "ort", 1),
+                 ("p99_us", "ort", 1), ("cpu_us_per_request", "sleep", 1.2),
+                 ("cpu_us_per_request", "ort_sleep", 1),
+                 # To read two clocks takes a microsecond, of 50 ms.
+                 ("idle_cpu", None, 1e-4))
     return Row(f"pool-perf {threads} {count} -p {period}", "pool",
                f"{threads} threads, " + (f"a request every {period} us"
                                          if period else

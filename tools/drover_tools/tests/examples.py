@@ -27,7 +27,8 @@ EXAMPLES = {
     "barrier.cc": "phases: 100, early: 0, a count of 0 is refused\n",
     "ggml_sched.c": SCHED,
     "ggml_graph.c": "teams of 1 to 4 threads: 0 results differ\n",
-    "pool.c": "sum: 2499975000.0, fibonacci(18): 2584\n",
+    "onnxruntime_pool.cc": "sum: 5995010\n",
+    "pool.c": "sum: 2499975000.0, last: 24999.8, fibonacci(18): 2584\n",
     "pool.cc": "not a number: none\nsum: 42, 999 squared: 998001\n",
     "thundering_herd.c": "3203762688\n",
     "token-loop.c": "0 0 14816 56895 59478 27641 11750 5075 16405 5302 \n"

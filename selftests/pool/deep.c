@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A chain of queued tasks, each of which waits for the next, is longer than the
+ * stack of the thread that waits for its first: its other parts run on other
+ * stacks, as that thread would run them: in its place, inside of the same tasks.
+ */
+#define REFUSES
+#include "tasks.h"
+
+#ifdef __SANITIZE_THREAD__ /* keeps a megabyte of each thread */
+#define NR 10000
+#else
+#define NR 100000
+#endif
+#define SMALL (1024 * 1024)
+
+static drover_task_t links[NR + 1];
+static drover_pool_t *outer;
+static atomic_int nr_wrong, nr_refused;
+static atomic_bool refuse;
+
+static bool refuses(bool memory)
+{
+	return refuse && !memory;
+}
+
+/* Never by the caller itself. */
+static int wait_asleep(drover_task_t *task, int *result)
+{
+	struct timespec never = { .tv_sec = INT32_MAX };
+
+	return drover_pool_clockwait(pool, task, CLOCK_REALTIME, &never,
+				     result);
+}
+
+/* How many there are behind it. A thread that is refused is not for ever. */
+static int run_link(void *next)
+{
+	int result = -1, err = drover_pool_wait(pool, next, &result);
+
+	if (err == EAGAIN) {
+		nr_refused++;
+		refuse = false;
+		err = drover_pool_wait(pool, next, &result);
+	}
+	nr_wrong += err != 0;
+	return result + 1;
+}
+
+/* It is inside of both pools, and its place is to be had while it waits. */
+static int end_of_chain(void *arg)
+{
+	drover_task_t task;
+
+	nr_wrong += drover_pool_wait_all(pool) != EDEADLK;
+	if (outer) {
+		nr_wrong += drover_pool_wait_all(outer) != EDEADLK;
+		return 0;
+	}
+	submit(&task, count, NULL);
+	nr_wrong += wait_asleep(&task, NULL) != 0;
+	return 0;
+}
+
+/* All are queued before the first begins. */
+static void queue_chain(drover_task_t *held)
+{
+	submit_held(held);
+	for (int i = 0; i < NR; i++)
+		drover_task_init(&links[i], run_link, &links[i + 1]);
+	drover_task_init(&links[NR], end_of_chain, NULL);
+	MUST(drover_pool_submit_batch(pool, links, NR + 1));
+}
+
+static int wait_for_first(size_t begin, size_t end, void *result)
+{
+	return drover_pool_wait(pool, &links[0], result);
+}
+
+static void test_chain(bool by_worker, size_t stack, bool refused,
+		       const char *what)
+{
+	drover_task_t held;
+	int result = -1;
+
+	watchdog(what);
+	outer = NULL;
+	if (!by_worker) {
+		begin(1);
+		outer = pool;
+	}
+	begin_with((drover_poolattr_t){
+		.workers = 1, .spares = 1, .stack = stack });
+	queue_chain(&held);
+	refuse = refused;
+	gate = by_worker;
+	if (by_worker)
+		wait_asleep(&links[0], &result);
+	else
+		drover_pool_for(outer, 0, 1, 1, wait_for_first, &result);
+	tap_ok(result == NR && !nr_wrong, "%s: all %d have run", what, NR);
+	gate = 1;
+	end();
+	pool = outer;
+	if (outer)
+		end();
+}
+
+int main(void)
+{
+	tap_plan(4 + 2);
+	test_chain(false, 0, false, "a thread that waits");
+	test_chain(true, 0, false, "the one worker");
+	test_chain(true, SMALL, false, "on small stacks");
+	await_alone();
+	tap_ok(true, "no thread is left behind");
+	test_chain(true, SMALL, true, "refused a thread");
+	tap_ok(nr_refused >= 1, "and told so: %d times", nr_refused);
+	return tap_exit();
+}
