@@ -11,6 +11,7 @@ static drover_barrier_t barrier;
 static int nr_threads;
 /* What each thread has done before a phase, which all see after it. */
 static int done[2][MAX_THREADS];
+static struct crowd come_and_gone;
 
 static void setup_for(int count)
 {
@@ -68,16 +69,21 @@ static void destroy(int me)
 	give_back(&barrier, sizeof(barrier));
 }
 
-/* More threads than are counted: two phases of two. */
+/*
+ * More threads than are counted, for as long as there are arrivals to share out:
+ * as many have come as were let through, two by two.
+ */
 static void crowd(int me)
 {
-	int ret = drover_barrier_wait(&barrier);
+	while (crowd_arrives(&come_and_gone, 8)) {
+		int ret = drover_barrier_wait(&barrier);
 
-	(void)me;
-	expect(!ret || ret == DROVER_BARRIER_SERIAL);
+		expect(!ret || ret == DROVER_BARRIER_SERIAL);
+		crowd_leaves(&come_and_gone, 2);
+	}
 }
 
-/* Arrive first, and wait later; the last one in a phase has nothing to wait for. */
+/* Arrive first, and wait later. */
 static void split(int me)
 {
 	for (int round = 0; round < 2; round++) {
@@ -87,10 +93,23 @@ static void split(int me)
 		done[round & 1][me] = round + 1;
 		ret = drover_barrier_arrive(&barrier, 1, &phase);
 		expect(!ret || ret == DROVER_BARRIER_SERIAL);
-		if (!ret)
-			expect(!drover_barrier_wait_for(&barrier, phase));
+		expect(!drover_barrier_wait_for(&barrier, phase));
 		look(round);
 	}
+}
+
+/* The same, and whoever has waited for its phase may destroy the barrier. */
+static void split_destroy(int me)
+{
+	drover_phase_t phase;
+	int ret = drover_barrier_arrive(&barrier, 1, &phase);
+
+	expect(!ret || ret == DROVER_BARRIER_SERIAL);
+	expect(!drover_barrier_wait_for(&barrier, phase));
+	if (me)
+		return;
+	expect(!drover_barrier_destroy(&barrier));
+	give_back(&barrier, sizeof(barrier));
 }
 
 static void until(int me)
@@ -101,9 +120,7 @@ static void until(int me)
 
 	done[0][me] = 1;
 	ret = drover_barrier_arrive(&barrier, 1, &phase);
-	if (ret == DROVER_BARRIER_SERIAL)
-		return;
-	expect(!ret);
+	expect(!ret || ret == DROVER_BARRIER_SERIAL);
 	ret = drover_barrier_wait_until(&barrier, phase, CLOCK_MONOTONIC, &at);
 	expect(!ret || ret == ETIMEDOUT);
 	if (ret == ETIMEDOUT)
@@ -135,7 +152,9 @@ const struct scenario barrier_scenarios[] = {
 	{ "barrier-two", 2, 0, SPURIOUS, POLICIES, setup_two, three_rounds,
 	  NULL },
 	{ "barrier-destroy", 3, 0, 0, POLICIES, setup_three, destroy, NULL },
-	{ "barrier-crowd", 4, 0, 0, POLICIES, setup_two, crowd, NULL },
+	{ "barrier-crowd", 3, 0, 0, POLICIES, setup_two, crowd, NULL },
+	{ "barrier-split-destroy", 3, 0, 0, POLICIES, setup_three,
+	  split_destroy, NULL },
 	{ "barrier-split", 3, 0, 0, POLICIES, setup_three, split, NULL },
 	{ "barrier-until", 3, 0, EXPIRES, POLICIES, setup_three, until, NULL },
 	{ "barrier-drop", 3, 0, 0, POLICIES, setup_three, drop, NULL },

@@ -213,16 +213,30 @@ static void again(int me)
 			wake(2, true);
 }
 
-/* A group of one condvar that is used for the other. */
+/* Wait once, and return by whatever comes. */
+static void wait_for_anything(void)
+{
+	struct timespec at = in_a_while();
+	int err;
+
+	guarded++;
+	ledger_leave(&ledger);
+	err = drover_cond_clockwait(&cond, &mutex, CLOCK_MONOTONIC, &at);
+	expect(!err || err == ETIMEDOUT);
+	ledger_enter(&ledger);
+	guarded++;
+}
+
+/* A group of one condvar that is used for the other, while one is signalled. */
 static void recycle(int me)
 {
 	if (me == 0) {
-		wait_once(true);
 		lock();
+		wait_for_anything();
 		wait_on(&other, &other_ledger, false);
 		unlock();
 	} else if (me == 1) {
-		wake(1, true);
+		drover_cond_signal(&cond);
 	} else {
 		wake_on(&other, &other_ledger, 1, false);
 	}
@@ -276,6 +290,39 @@ static void setup_destroy(void)
 {
 	setup();
 	nr_left = 2;
+}
+
+/* The least: one that waits, and one that wakes it. */
+static void pair(int me)
+{
+	if (me == 0)
+		wait_once(false);
+	else
+		wake(1, false);
+}
+
+static void pair_destroy(int me)
+{
+	if (me == 0) {
+		wait_once(false);
+		leave();
+	} else {
+		wake(2, false);
+	}
+}
+
+static void pair_timed(int me)
+{
+	if (me == 0)
+		wait_once(true);
+	else
+		wake(1, true);
+}
+
+static void setup_pair(void)
+{
+	setup();
+	nr_left = 1;
 }
 
 /* ---- cancellation ---- */
@@ -380,6 +427,12 @@ static void setup_shared(void)
 #define MUTEXES	 "auto,spin=0 auto"
 
 const struct scenario cond_scenarios[] = {
+	{ "pair", 2, 0, SPURIOUS | INTERRUPTS, POLICIES, setup_pair, pair,
+	  closed },
+	{ "pair-destroy", 2, 0, 0, POLICIES, setup_pair, pair_destroy, NULL },
+	{ "pair-timed", 2, 0, EXPIRES, POLICIES, setup_pair, pair_timed,
+	  closed },
+	{ "pair-cancel", 2, 0, 0, POLICIES, setup_pair, cancel, closed },
 	{ "signal", 3, 0, 0, POLICIES, setup, two_signals, closed },
 	{ "signal-any", 3, 0, ANY_ORDER | INTERRUPTS | SPURIOUS, POLICIES,
 	  setup, two_signals, closed },
@@ -426,6 +479,7 @@ const struct scenario cond_scenarios[] = {
 	{ "shared-chain", 5, 0, ANY_ORDER, SHARED, setup_shared, chain,
 	  closed },
 	{ "shared-destroy", 3, 0, 0, SHARED, setup_shared, destroy, closed },
+	{ "shared-pair-cancel", 2, 0, 0, SHARED, setup_shared, cancel, closed },
 	{ "shared-cancel", 3, 0, 0, SHARED, setup_shared, cancel_and_signal,
 	  closed },
 	{ "mutex", 3, 0, ANY_ORDER | INTERRUPTS, MUTEXES, setup, lock_twice,

@@ -122,3 +122,16 @@ void ledger_close(struct ledger *l)
 	expect(!l->nr_waits);
 	expect(!l->nr_entries);
 }
+
+bool crowd_arrives(struct crowd *c, int most)
+{
+	return c->nr_come < most && ++c->nr_come;
+}
+
+void crowd_leaves(struct crowd *c, int count)
+{
+	c->nr_gone++;
+	if (c->nr_gone > c->nr_come / count * count)
+		fault("%d were let through, %d have come", c->nr_gone,
+		      c->nr_come);
+}

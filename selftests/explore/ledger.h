@@ -63,3 +63,14 @@ void ledger_signalled(struct ledger *l, int call);
 
 /* At the end. */
 void ledger_close(struct ledger *l);
+
+/* Threads at a barrier. */
+struct crowd {
+	int nr_come;
+	int nr_gone;
+};
+
+/* Return: may the caller arrive, as one of @most? */
+bool crowd_arrives(struct crowd *c, int most);
+/* The caller was let through, as one of @count each time. */
+void crowd_leaves(struct crowd *c, int count);
