@@ -31,7 +31,7 @@
 #include "explore.h"
 
 /* Atomic objects that one schedule may touch. */
-#define MAX_PLACES 400
+#define MAX_PLACES 700
 #define VIEW	   (MAX_THREADS + MAX_PLACES)
 
 /* A schedule of more steps, or of more that matter, has no end. */

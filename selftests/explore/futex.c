@@ -76,6 +76,7 @@ long futex_sleep(uint32_t *word)
 static long futex_wait_call(uint32_t *word, uint32_t value, int64_t deadline,
 			    uint32_t bits, uint32_t *target, bool shared)
 {
+	/* Requeue-PI that returns 0 has handed the mutex over. */
 	static const long early[] = { 0, -EINTR, -EAGAIN, 0 };
 	int way;
 
@@ -121,6 +122,17 @@ static long futex_wake_call(const uint32_t *word, int most, uint32_t bits,
 	return nr_woken;
 }
 
+/* The kernel may have no requeue, or a sandbox may refuse it from now on. */
+static long refuse_requeue(void)
+{
+	static const long refusals[] = { 0, -EAGAIN, -ENOSYS, -EPERM };
+	int way = scenario->flags & SPURIOUS ? choose('e', 4) : 0;
+
+	if (way)
+		tell(caller_pc, "is refused: %ld", refusals[way]);
+	return refusals[way];
+}
+
 static long futex_requeue_call(uint32_t *word, uint32_t value, int nr_wake,
 			       int nr_move, uint32_t *target, bool shared)
 {
@@ -131,8 +143,10 @@ static long futex_requeue_call(uint32_t *word, uint32_t value, int nr_wake,
 	check_given_back(word);
 	if ((uint32_t)memory_load(word, 4, __ATOMIC_RELAXED) != value)
 		return -EAGAIN;
-	nr_woken =
-		futex_wake_call(word, nr_wake, FUTEX_BITSET_MATCH_ANY, shared);
+	nr_woken = refuse_requeue();
+	if (!nr_woken)
+		nr_woken = futex_wake_call(word, nr_wake,
+					   FUTEX_BITSET_MATCH_ANY, shared);
 	if (nr_woken < 0)
 		return nr_woken;
 	while (nr_moved < nr_move &&

@@ -9,11 +9,16 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/single_threaded.h>
 #include <sys/syscall.h>
 #include <time.h>
 
 #include "engine.h"
+
+#if __has_include(<sys/single_threaded.h>)
+#include <sys/single_threaded.h>
+#else /* glibc before 2.32 does not tell, and the library does not ask */
+static char __libc_single_threaded;
+#endif
 
 #define FIRST_TID 1000
 #define NS_PER_S  INT64_C(1000000000)

@@ -92,6 +92,8 @@ long futex_requeue_pi_call(uint32_t *word, uint32_t value, int most,
 
 	if ((uint32_t)memory_load(word, 4, __ATOMIC_RELAXED) != value)
 		return -EAGAIN;
+	if (scenario->flags & SPURIOUS && (nr = choose('e', 3)))
+		return nr == 1 ? -EAGAIN : -EPERM;
 	/* One that gets the lock or waits for it, and @most that wait. */
 	while (nr_done <= most &&
 	       (nr = futex_sleepers(word, false, false, found))) {
