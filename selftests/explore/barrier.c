@@ -31,6 +31,14 @@ static void setup_three(void)
 	setup_for(3);
 }
 
+static void setup_shared(void)
+{
+	drover_barrierattr_t attr = { .flags = DROVER_BARRIER_SHARED };
+
+	setup_for(3);
+	expect(!drover_barrier_init(&barrier, 3, &attr));
+}
+
 static void look(int round)
 {
 	for (int i = 0; i < nr_threads; i++)
@@ -152,6 +160,8 @@ const struct scenario barrier_scenarios[] = {
 	{ "barrier-two", 2, 0, SPURIOUS, POLICIES, setup_two, three_rounds,
 	  NULL },
 	{ "barrier-destroy", 3, 0, 0, POLICIES, setup_three, destroy, NULL },
+	{ "barrier-shared-destroy", 3, 0, 0, POLICIES, setup_shared, destroy,
+	  NULL },
 	{ "barrier-crowd", 3, 0, 0, POLICIES, setup_two, crowd, NULL },
 	{ "barrier-split-destroy", 3, 0, 0, POLICIES, setup_three,
 	  split_destroy, NULL },

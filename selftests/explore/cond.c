@@ -325,6 +325,64 @@ static void setup_pair(void)
 	nr_left = 1;
 }
 
+/* ---- threads that end ---- */
+
+struct ending {
+	bool done;
+	int wait;
+};
+
+/* As a clean-up handler of the user's: it has the mutex. */
+static void has_ended(struct ending *e)
+{
+	if (e->done)
+		return;
+	ledger_enter(&ledger);
+	ledger_return(&ledger, e->wait, ECANCELED);
+	unlock();
+}
+
+static void wait_or_end(void)
+{
+	struct ending e __attribute__((cleanup(has_ended))) = { .done = true };
+
+	lock();
+	e.wait = ledger_wait(&ledger);
+	if (e.wait) {
+		e.done = false;
+		guarded++;
+		ledger_leave(&ledger);
+		expect(!drover_cond_wait(&cond, &mutex));
+		ledger_enter(&ledger);
+		guarded++;
+		ledger_return(&ledger, e.wait, 0);
+		e.done = true;
+	}
+	unlock();
+}
+
+static void end(int me)
+{
+	if (me == 0) {
+		wait_or_end();
+	} else if (me == 1) {
+		wait_once(false);
+	} else {
+		wake(1, true);
+		wake(1, true);
+	}
+}
+
+static void end_broadcast(int me)
+{
+	if (me == 0)
+		wait_or_end();
+	else if (me < 3)
+		wait_once(false);
+	else
+		wake(3, true);
+}
+
 /* ---- cancellation ---- */
 
 /* The thread is cancelled; unlike in the drop-in nothing acts on it. */
@@ -407,6 +465,7 @@ static void setup_pi(void)
 	drover_mutexattr_t attr = { .flags = DROVER_MUTEX_PI };
 
 	setup();
+	nr_left = 2;
 	expect(!drover_mutex_init(&mutex, &attr));
 }
 
@@ -460,7 +519,11 @@ const struct scenario cond_scenarios[] = {
 	{ "cancel", 3, 0, 0, POLICIES, setup, cancel, closed },
 	{ "cancel-signal", 3, 0, 0, POLICIES, setup, cancel_and_signal,
 	  closed },
+	{ "end", 3, 0, ENDS, POLICIES, setup, end, closed },
+	{ "end-broadcast", 4, 0, ENDS, POLICIES, setup, end_broadcast, closed },
+	{ "shared-end", 3, 0, ENDS, SHARED, setup_shared, end, closed },
 	{ "pi", 3, 0, INTERRUPTS, MUTEXES, setup_pi, two_signals, closed },
+	{ "pi-destroy", 3, 0, 0, MUTEXES, setup_pi, destroy, closed },
 	{ "pi-any", 3, 0, SPURIOUS | ANY_ORDER, MUTEXES, setup_pi, two_signals,
 	  closed },
 	{ "pi-held", 3, 0, 0, MUTEXES, setup_pi, two_held_signals, closed },

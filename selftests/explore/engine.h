@@ -63,6 +63,8 @@ enum fiber_state {
  * @main: what it runs, with @arg
  * @key: of the one pthread_key_t that the library has
  * @cancelled: it has been told to end
+ * @exit: where it ends, if it does so in the middle
+ * @top: of its stack, as far as it is unwound then
  * @nr_stays: how often it has yielded, and gone on at once
  */
 struct fiber {
@@ -88,6 +90,8 @@ struct fiber {
 	void *result;
 	void *key;
 	bool cancelled;
+	jmp_buf exit;
+	char *top;
 	int nr_stays;
 };
 
@@ -100,6 +104,9 @@ extern unsigned int nr_steps;
 extern bool telling;
 /* Nothing is explored: the scenario is being set up, or looked at. */
 extern bool quiet;
+
+/* What a sleep returns if the thread ends in it. */
+#define THREAD_ENDS (-0x10000L)
 
 #define nr_of(fiber) ((int)((fiber)-fibers))
 
@@ -118,6 +125,8 @@ bool fibers_run(void);
 struct fiber *fiber_start(void *(*main)(void *), void *arg);
 /* Call @function in the place of a fiber, of which only the memory is used. */
 void fiber_pretend(struct fiber *f, void (*function)(void));
+/* The caller ends, after the clean-ups of all functions that it is in. */
+_Noreturn void fiber_exit(void);
 bool fiber_owns(const void *p);
 size_t fiber_tls_bytes(void);
 /* For asleep.turn: after all others so far. */

@@ -23,21 +23,21 @@ explore_wrapped := aligned_alloc cancellation_is_due clock_gettime free getpid \
 	pthread_self pthread_setname_np pthread_setspecific pthread_sigmask \
 	sched_getaffinity sched_getcpu sched_setaffinity sched_yield syscall
 
-$(explore_obj)/engine/%.o: explore/%.c
+$(explore_obj)/engine/%.o: explore/%.c explore/explore.mk
 	@mkdir -p $(@D)
 	$(CC) $(explore_flags) -O2 -c $< -o $@
 
 define explored
 	@mkdir -p $(@D)
-	$(CC) $(explore_flags) -Wno-maybe-uninitialized -O1 -fsanitize=thread \
-		-c $< -o $@
+	$(CC) $(explore_flags) -Wno-maybe-uninitialized -O1 -fexceptions \
+		-fsanitize=thread -c $< -o $@
 	objcopy --rename-section .data=lib_data --rename-section .bss=lib_bss $@
 endef
 
-$(explore_obj)/scenarios/%.o: explore/%.c
+$(explore_obj)/scenarios/%.o: explore/%.c explore/explore.mk
 	$(explored)
 
-$(explore_obj)/lib/%.o: $(LIB)/%.c
+$(explore_obj)/lib/%.o: $(LIB)/%.c explore/explore.mk
 	$(explored)
 
 $(explore_obj)/explored.o: $(explore_scenarios:%=$(explore_obj)/scenarios/%.o) \

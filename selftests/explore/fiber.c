@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <ucontext.h>
+#include <unwind.h>
 
 #include "engine.h"
 
@@ -42,24 +43,27 @@ static int find_tls(struct dl_phdr_info *info, size_t size, void *arg)
 	return 1;
 }
 
-static void fiber_body(void)
+static void fiber_ends(void)
 {
-	struct fiber *f = self;
-
-	_setjmp(f->base);
-	f = self;
-	f->result = f->main(f->arg);
 	if (scenario->flags & DESTRUCTORS)
 		libc_end_thread();
-	f->state = ENDED;
-	for (struct fiber *other = fibers; other < fibers + MAX_THREADS;
-	     other++)
-		if (other->state == ASLEEP && other->asleep.joins == f) {
-			memory_tell(other, f);
-			wake_up(other, 0);
+	self->state = ENDED;
+	for (struct fiber *f = fibers; f < fibers + MAX_THREADS; f++)
+		if (f->state == ASLEEP && f->asleep.joins == self) {
+			memory_tell(f, self);
+			wake_up(f, 0);
 		}
 	fall_asleep();
 	abort();
+}
+
+static void fiber_body(void)
+{
+	_setjmp(self->base);
+	self->top = __builtin_frame_address(0);
+	if (!_setjmp(self->exit))
+		self->result = self->main(self->arg);
+	fiber_ends();
 }
 
 /* Fibers are entered once, and come as far as their base. */
@@ -170,6 +174,13 @@ static bool may_be_interrupted(const struct fiber *f)
 	return scenario->flags & INTERRUPTS && f->asleep.word && !f->asleep.pi;
 }
 
+/* Members of a group are woken by their kind, and by nothing else that sleeps. */
+static bool may_end(const struct fiber *f)
+{
+	return scenario->flags & ENDS && f == fibers && f->asleep.word &&
+	       !f->asleep.pi && !f->asleep.target && f->asleep.bits + 1;
+}
+
 static int count_running(void)
 {
 	int nr = 0;
@@ -184,11 +195,12 @@ static int count_options(void)
 {
 	int nr = count_running();
 
-	if (!(scenario->flags & (EXPIRES | INTERRUPTS)))
+	if (!(scenario->flags & (EXPIRES | INTERRUPTS | ENDS)))
 		return nr;
 	for (const struct fiber *f = fibers; f < fibers + MAX_THREADS; f++)
 		if (f->state == ASLEEP)
-			nr += may_expire(f) + may_be_interrupted(f);
+			nr += may_expire(f) + may_be_interrupted(f) +
+			      may_end(f);
 	return nr;
 }
 
@@ -209,6 +221,8 @@ static struct option find_option(int nr)
 			return (struct option){ f, -ETIMEDOUT };
 		if (may_be_interrupted(f) && nr-- == 0)
 			return (struct option){ f, -EINTR };
+		if (may_end(f) && nr-- == 0)
+			return (struct option){ f, THREAD_ENDS };
 	}
 	abort();
 }
@@ -222,8 +236,9 @@ static void take_option(struct option option)
 			clock_ns = f->asleep.deadline;
 		wake_up(f, option.ret);
 		tell(NULL, "thread %d: %s", nr_of(f),
-		     option.ret == -EINTR ? "is interrupted" :
-					    "its time is over");
+		     option.ret == -ETIMEDOUT ? "its time is over" :
+		     option.ret == -EINTR     ? "is interrupted" :
+						"ends");
 	}
 	go_to(f);
 }
@@ -309,6 +324,32 @@ static void fiber_begin(struct fiber *f, void *(*main)(void *), void *arg)
 	f->state = RUNNING;
 	f->main = main;
 	f->arg = arg;
+}
+
+static _Unwind_Reason_Code stop(int version, _Unwind_Action actions,
+				_Unwind_Exception_Class class,
+				struct _Unwind_Exception *exception,
+				struct _Unwind_Context *context, void *arg)
+{
+	(void)version;
+	(void)class;
+	(void)exception;
+	(void)arg;
+	if (actions & _UA_END_OF_STACK ||
+	    (char *)_Unwind_GetCFA(context) > self->top)
+		_longjmp(self->exit, 1);
+	return _URC_NO_REASON;
+}
+
+void fiber_exit(void)
+{
+	/* It is needed longer than this function's frame is. */
+	static struct _Unwind_Exception of[MAX_THREADS];
+	struct _Unwind_Exception *exception = &of[nr_of(self)];
+
+	memset(exception, 0, sizeof(*exception));
+	_Unwind_ForcedUnwind(exception, stop, NULL);
+	abort();
 }
 
 struct fiber *fiber_start(void *(*main)(void *), void *arg)

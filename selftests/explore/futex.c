@@ -70,6 +70,8 @@ long futex_sleep(uint32_t *word)
 	fall_asleep();
 	caller_pc = pc;
 	tell(caller_pc, "wakes up with %ld", self->asleep.ret);
+	if (self->asleep.ret == THREAD_ENDS)
+		fiber_exit();
 	return self->asleep.ret;
 }
 
