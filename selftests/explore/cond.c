@@ -1,114 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Scenarios of the condition variable and of the mutex. */
-#include <drover/cond.h>
+/* Scenarios of the condition variable. */
 #include <errno.h>
-#include <stdio.h>
 
 #include "base/waiter.h"
 #include "cond/cond.h"
-#include "scenarios.h"
-
-static drover_mutex_t mutex;
-static drover_cond_t cond, other;
-static struct ledger ledger, other_ledger;
-/* What the mutex guards. */
-static int guarded;
-/* Several processes use it; then a broadcast names the mutex. */
-static bool is_shared;
-/* How many threads still need the condvar. */
-static int nr_left;
-
-static void lock(void)
-{
-	int err = drover_mutex_lock(&mutex);
-
-	expect(!err);
-	ledger_enter(&ledger);
-	guarded++;
-}
-
-static void unlock(void)
-{
-	int err;
-
-	guarded++;
-	ledger_leave(&ledger);
-	err = drover_mutex_unlock(&mutex);
-	expect(!err);
-}
-
-/* Wait once on @c, unless there is credit; with @timed to a deadline. */
-static int wait_on(drover_cond_t *c, struct ledger *l, bool timed)
-{
-	struct timespec at = in_a_while();
-	int wait, err = 0;
-
-	wait = ledger_wait(l);
-	if (wait) {
-		guarded++;
-		ledger_leave(&ledger);
-		err = timed ? drover_cond_clockwait(c, &mutex, CLOCK_MONOTONIC,
-						    &at) :
-			      drover_cond_wait(c, &mutex);
-		ledger_enter(&ledger);
-		guarded++;
-		ledger_return(l, wait, err);
-	}
-	expect(!err || err == ETIMEDOUT || err == ECANCELED);
-	return err;
-}
-
-static void wait_once(bool timed)
-{
-	lock();
-	wait_on(&cond, &ledger, timed);
-	unlock();
-}
-
-/* @nr: 1, or how many will have waited: a broadcast. */
-static void wake_on(drover_cond_t *c, struct ledger *l, int nr, bool held)
-{
-	int call;
-
-	lock();
-	call = ledger_signal(l, nr);
-	if (!held)
-		unlock();
-	if (call) {
-		if (nr == 1)
-			drover_cond_signal(c);
-		else if (is_shared)
-			drover_cond_broadcast_on(c, &mutex);
-		else
-			drover_cond_broadcast(c);
-		ledger_signalled(l, call);
-	}
-	if (held)
-		unlock();
-}
-
-#define wake(nr, held) wake_on(&cond, &ledger, nr, held)
-
-static void setup(void)
-{
-	drover_mutex_init(&mutex, NULL);
-	drover_cond_init(&cond, NULL);
-	drover_cond_init(&other, NULL);
-	call_it(&mutex, sizeof(mutex), "mutex");
-	call_it(&cond, sizeof(cond), "cond");
-	call_it(&other, sizeof(other), "other");
-	call_it(&guarded, sizeof(guarded), "guarded");
-}
-
-static void closed(void)
-{
-	ledger_close(&ledger);
-	ledger_close(&other_ledger);
-}
+#include "waits.h"
 
 /* ---- what the threads do ---- */
 
-static void two_signals(int me)
+void do_two_signals(int me)
 {
 	if (me < 2) {
 		wait_once(false);
@@ -118,7 +18,7 @@ static void two_signals(int me)
 	}
 }
 
-static void two_held_signals(int me)
+void do_two_held_signals(int me)
 {
 	if (me < 2) {
 		wait_once(false);
@@ -128,7 +28,7 @@ static void two_held_signals(int me)
 	}
 }
 
-static void two_signallers(int me)
+void do_two_signallers(int me)
 {
 	if (me < 2)
 		wait_once(false);
@@ -136,7 +36,7 @@ static void two_signallers(int me)
 		wake(1, me == 2);
 }
 
-static void broadcast(int me)
+void do_broadcast(int me)
 {
 	if (me < 2)
 		wait_once(false);
@@ -153,7 +53,7 @@ static void held_broadcast(int me)
 }
 
 /* A group that is closed, and one that is open. */
-static void two_groups(int me)
+void do_two_groups(int me)
 {
 	if (me < 3) {
 		wait_once(false);
@@ -174,19 +74,19 @@ static void held_two_groups(int me)
 }
 
 /* Those who were moved, one who comes to lock the mutex, and nobody after. */
-static void chain(int me)
+void do_chain(int me)
 {
 	if (me < 3) {
 		wait_once(false);
 	} else if (me == 3) {
 		wake(3, true);
 	} else {
-		lock();
-		unlock();
+		lock_it();
+		unlock_it();
 	}
 }
 
-static void timeout(int me)
+void do_timeout(int me)
 {
 	if (me < 2) {
 		wait_once(me == 0);
@@ -204,7 +104,7 @@ static void timeout_broadcast(int me)
 		wake(2, true);
 }
 
-static void again(int me)
+void do_again(int me)
 {
 	for (int i = 0; i < 2; i++)
 		if (me < 2)
@@ -231,10 +131,10 @@ static void wait_for_anything(void)
 static void recycle(int me)
 {
 	if (me == 0) {
-		lock();
+		lock_it();
 		wait_for_anything();
 		wait_on(&other, &other_ledger, false);
-		unlock();
+		unlock_it();
 	} else if (me == 1) {
 		drover_cond_signal(&cond);
 	} else {
@@ -242,30 +142,11 @@ static void recycle(int me)
 	}
 }
 
-/* The last to leave destroys all. */
-static void leave(void)
-{
-	bool last;
-
-	lock();
-	last = --nr_left == 0;
-	unlock();
-	if (!last)
-		return;
-	if (is_shared)
-		drover_cond_destroy_on(&cond, &mutex);
-	else
-		drover_cond_destroy(&cond);
-	give_back(&cond, sizeof(cond));
-	expect(!drover_mutex_destroy(&mutex));
-	give_back(&mutex, sizeof(mutex));
-}
-
-static void destroy(int me)
+void do_destroy(int me)
 {
 	if (me < 2) {
 		wait_once(false);
-		leave();
+		leave_and_destroy();
 	} else {
 		wake(2, false);
 	}
@@ -275,20 +156,20 @@ static void destroy_after_signals(int me)
 {
 	if (me < 2) {
 		wait_once(false);
-		leave();
+		leave_and_destroy();
 	} else {
 		wake(1, false);
-		lock();
+		lock_it();
 		ledger_signal(&ledger, 1);
 		drover_cond_signal(&cond);
 		ledger_signalled(&ledger, ledger.nr_calls);
-		unlock();
+		unlock_it();
 	}
 }
 
 static void setup_destroy(void)
 {
-	setup();
+	setup_plain();
 	nr_left = 2;
 }
 
@@ -305,7 +186,7 @@ static void pair_destroy(int me)
 {
 	if (me == 0) {
 		wait_once(false);
-		leave();
+		leave_and_destroy();
 	} else {
 		wake(2, false);
 	}
@@ -321,7 +202,7 @@ static void pair_timed(int me)
 
 static void setup_pair(void)
 {
-	setup();
+	setup_plain();
 	nr_left = 1;
 }
 
@@ -339,14 +220,14 @@ static void has_ended(struct ending *e)
 		return;
 	ledger_enter(&ledger);
 	ledger_return(&ledger, e->wait, ECANCELED);
-	unlock();
+	unlock_it();
 }
 
 static void wait_or_end(void)
 {
 	struct ending e __attribute__((cleanup(has_ended))) = { .done = true };
 
-	lock();
+	lock_it();
 	e.wait = ledger_wait(&ledger);
 	if (e.wait) {
 		e.done = false;
@@ -358,10 +239,10 @@ static void wait_or_end(void)
 		ledger_return(&ledger, e.wait, 0);
 		e.done = true;
 	}
-	unlock();
+	unlock_it();
 }
 
-static void end(int me)
+void do_end(int me)
 {
 	if (me == 0) {
 		wait_or_end();
@@ -390,14 +271,14 @@ static void wait_cancellable(void)
 {
 	struct waiter *w = waiter_self();
 
-	lock();
+	lock_it();
 	w->cancellations_seen = load_acquire(&w->cancellations); /* [W-SEEN] */
 	if (!cancel_pending())
 		wait_on(&cond, &ledger, false);
-	unlock();
+	unlock_it();
 }
 
-static void cancel(int me)
+void do_cancel(int me)
 {
 	if (me == 0) {
 		wait_cancellable();
@@ -409,7 +290,7 @@ static void cancel(int me)
 	}
 }
 
-static void cancel_and_signal(int me)
+void do_cancel_and_signal(int me)
 {
 	if (me == 0) {
 		wait_cancellable();
@@ -423,135 +304,53 @@ static void cancel_and_signal(int me)
 	}
 }
 
-/* ---- the mutex alone ---- */
-
-static void lock_twice(int me)
-{
-	(void)me;
-	lock();
-	unlock();
-	lock();
-	unlock();
-}
-
-static void lock_and_leave(int me)
-{
-	(void)me;
-	leave();
-}
-
-static void setup_leave(void)
-{
-	setup();
-	nr_left = 3;
-}
-
-static void lock_timed(int me)
-{
-	struct timespec at = in_a_while();
-	int err = me ? drover_mutex_lock(&mutex) :
-		       drover_mutex_timedlock(&mutex, CLOCK_MONOTONIC, &at);
-
-	if (err == ETIMEDOUT)
-		return;
-	expect(!err);
-	ledger_enter(&ledger);
-	guarded++;
-	unlock();
-}
-
-static void setup_pi(void)
-{
-	drover_mutexattr_t attr = { .flags = DROVER_MUTEX_PI };
-
-	setup();
-	nr_left = 2;
-	expect(!drover_mutex_init(&mutex, &attr));
-}
-
-static void setup_shared(void)
-{
-	drover_condattr_t shared = { .flags = DROVER_COND_SHARED };
-	drover_mutexattr_t attr = { .flags = DROVER_MUTEX_SHARED };
-
-	setup();
-	nr_left = 2;
-	is_shared = true;
-	expect(!drover_mutex_init(&mutex, &attr));
-	expect(!drover_cond_init(&cond, &shared));
-}
-
-#define SHARED	 "auto,spin=0 requeue wake-all auto"
-#define POLICIES "auto,spin=0 requeue wake-all auto auto,1cpu"
-#define MUTEXES	 "auto,spin=0 auto"
-
 const struct scenario cond_scenarios[] = {
 	{ "pair", 2, 0, SPURIOUS | INTERRUPTS, POLICIES, setup_pair, pair,
-	  closed },
+	  ledgers_closed },
 	{ "pair-destroy", 2, 0, 0, POLICIES, setup_pair, pair_destroy, NULL },
 	{ "pair-timed", 2, 0, EXPIRES, POLICIES, setup_pair, pair_timed,
-	  closed },
-	{ "pair-cancel", 2, 0, 0, POLICIES, setup_pair, cancel, closed },
-	{ "signal", 3, 0, 0, POLICIES, setup, two_signals, closed },
+	  ledgers_closed },
+	{ "pair-cancel", 2, 0, 0, POLICIES, setup_pair, do_cancel,
+	  ledgers_closed },
+	{ "signal", 3, 0, 0, POLICIES, setup_plain, do_two_signals,
+	  ledgers_closed },
 	{ "signal-any", 3, 0, ANY_ORDER | INTERRUPTS | SPURIOUS, POLICIES,
-	  setup, two_signals, closed },
-	{ "signal-held", 3, 0, 0, POLICIES, setup, two_held_signals, closed },
-	{ "signallers", 4, 0, ANY_ORDER, POLICIES, setup, two_signallers,
-	  closed },
-	{ "broadcast", 3, 0, 0, POLICIES, setup, broadcast, closed },
+	  setup_plain, do_two_signals, ledgers_closed },
+	{ "signal-held", 3, 0, 0, POLICIES, setup_plain, do_two_held_signals,
+	  ledgers_closed },
+	{ "signallers", 4, 0, ANY_ORDER, POLICIES, setup_plain,
+	  do_two_signallers, ledgers_closed },
+	{ "broadcast", 3, 0, 0, POLICIES, setup_plain, do_broadcast,
+	  ledgers_closed },
 	{ "broadcast-any", 3, 0, ANY_ORDER | INTERRUPTS | SPURIOUS, POLICIES,
-	  setup, broadcast, closed },
-	{ "refused", 4, 0, SPURIOUS, POLICIES, setup, held_two_groups, closed },
-	{ "broadcast-held", 3, 0, 0, POLICIES, setup, held_broadcast, closed },
-	{ "groups", 4, 0, ANY_ORDER, POLICIES, setup, two_groups, closed },
-	{ "groups-held", 4, 0, ANY_ORDER, POLICIES, setup, held_two_groups,
-	  closed },
-	{ "chain", 5, 0, ANY_ORDER | SPURIOUS, POLICIES, setup, chain, closed },
-	{ "timeout", 3, 0, EXPIRES, POLICIES, setup, timeout, closed },
-	{ "timeout-broadcast", 3, 0, EXPIRES, POLICIES, setup,
-	  timeout_broadcast, closed },
-	{ "again", 3, 0, EXPIRES | ANY_ORDER | INTERRUPTS, POLICIES, setup,
-	  again, closed },
-	{ "recycle", 3, 0, EXPIRES, POLICIES, setup, recycle, closed },
-	{ "destroy", 3, 0, 0, POLICIES, setup_destroy, destroy, closed },
+	  setup_plain, do_broadcast, ledgers_closed },
+	{ "refused", 4, 0, SPURIOUS, POLICIES, setup_plain, held_two_groups,
+	  ledgers_closed },
+	{ "broadcast-held", 3, 0, 0, POLICIES, setup_plain, held_broadcast,
+	  ledgers_closed },
+	{ "groups", 4, 0, ANY_ORDER, POLICIES, setup_plain, do_two_groups,
+	  ledgers_closed },
+	{ "groups-held", 4, 0, ANY_ORDER, POLICIES, setup_plain,
+	  held_two_groups, ledgers_closed },
+	{ "chain", 5, 0, ANY_ORDER | SPURIOUS, POLICIES, setup_plain, do_chain,
+	  ledgers_closed },
+	{ "timeout", 3, 0, EXPIRES, POLICIES, setup_plain, do_timeout,
+	  ledgers_closed },
+	{ "timeout-broadcast", 3, 0, EXPIRES, POLICIES, setup_plain,
+	  timeout_broadcast, ledgers_closed },
+	{ "again", 3, 0, EXPIRES | ANY_ORDER | INTERRUPTS, POLICIES,
+	  setup_plain, do_again, ledgers_closed },
+	{ "recycle", 3, 0, EXPIRES, POLICIES, setup_plain, recycle,
+	  ledgers_closed },
+	{ "destroy", 3, 0, 0, POLICIES, setup_destroy, do_destroy,
+	  ledgers_closed },
 	{ "destroy-signals", 3, 0, DESTRUCTORS, POLICIES, setup_destroy,
-	  destroy_after_signals, closed },
-	{ "cancel", 3, 0, 0, POLICIES, setup, cancel, closed },
-	{ "cancel-signal", 3, 0, 0, POLICIES, setup, cancel_and_signal,
-	  closed },
-	{ "end", 3, 0, ENDS, POLICIES, setup, end, closed },
-	{ "end-broadcast", 4, 0, ENDS, POLICIES, setup, end_broadcast, closed },
-	{ "shared-end", 3, 0, ENDS, SHARED, setup_shared, end, closed },
-	{ "pi", 3, 0, INTERRUPTS, MUTEXES, setup_pi, two_signals, closed },
-	{ "pi-destroy", 3, 0, 0, MUTEXES, setup_pi, destroy, closed },
-	{ "pi-any", 3, 0, SPURIOUS | ANY_ORDER, MUTEXES, setup_pi, two_signals,
-	  closed },
-	{ "pi-held", 3, 0, 0, MUTEXES, setup_pi, two_held_signals, closed },
-	{ "pi-broadcast", 3, 0, ANY_ORDER, MUTEXES, setup_pi, broadcast,
-	  closed },
-	{ "pi-timeout", 3, 0, EXPIRES, MUTEXES, setup_pi, timeout, closed },
-	{ "shared-signal", 3, 0, INTERRUPTS | SPURIOUS, SHARED, setup_shared,
-	  two_signals, closed },
-	{ "shared-signallers", 4, 0, ANY_ORDER, SHARED, setup_shared,
-	  two_signallers, closed },
-	{ "shared-broadcast", 3, 0, ANY_ORDER, SHARED, setup_shared, broadcast,
-	  closed },
-	{ "shared-groups", 4, 0, ANY_ORDER, SHARED, setup_shared, two_groups,
-	  closed },
-	{ "shared-timeout", 3, 0, EXPIRES, SHARED, setup_shared, timeout,
-	  closed },
-	{ "shared-again", 3, 0, EXPIRES | ANY_ORDER, SHARED, setup_shared,
-	  again, closed },
-	{ "shared-chain", 5, 0, ANY_ORDER, SHARED, setup_shared, chain,
-	  closed },
-	{ "shared-destroy", 3, 0, 0, SHARED, setup_shared, destroy, closed },
-	{ "shared-pair-cancel", 2, 0, 0, SHARED, setup_shared, cancel, closed },
-	{ "shared-cancel", 3, 0, 0, SHARED, setup_shared, cancel_and_signal,
-	  closed },
-	{ "mutex", 3, 0, ANY_ORDER | INTERRUPTS, MUTEXES, setup, lock_twice,
-	  NULL },
-	{ "mutex-leave", 3, 0, 0, MUTEXES, setup_leave, lock_and_leave, NULL },
-	{ "mutex-timed", 3, 0, EXPIRES, MUTEXES, setup, lock_timed, NULL },
-	{ "mutex-pi", 3, 0, 0, MUTEXES, setup_pi, lock_twice, NULL },
+	  destroy_after_signals, ledgers_closed },
+	{ "cancel", 3, 0, 0, POLICIES, setup_plain, do_cancel, ledgers_closed },
+	{ "cancel-signal", 3, 0, 0, POLICIES, setup_plain, do_cancel_and_signal,
+	  ledgers_closed },
+	{ "end", 3, 0, ENDS, POLICIES, setup_plain, do_end, ledgers_closed },
+	{ "end-broadcast", 4, 0, ENDS, POLICIES, setup_plain, end_broadcast,
+	  ledgers_closed },
 };
 const int nr_cond_scenarios = sizeof(cond_scenarios) / sizeof(*cond_scenarios);

@@ -9,6 +9,7 @@ const struct scenario *scenario_number(int nr)
 		const int *nr;
 	} lists[] = {
 		{ cond_scenarios, &nr_cond_scenarios },
+		{ kind_scenarios, &nr_kind_scenarios },
 		{ barrier_scenarios, &nr_barrier_scenarios },
 		{ pool_scenarios, &nr_pool_scenarios },
 	};

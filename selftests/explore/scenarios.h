@@ -11,3 +11,5 @@ extern const struct scenario barrier_scenarios[];
 extern const int nr_barrier_scenarios;
 extern const struct scenario pool_scenarios[];
 extern const int nr_pool_scenarios;
+extern const struct scenario kind_scenarios[];
+extern const int nr_kind_scenarios;
