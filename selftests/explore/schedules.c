@@ -18,7 +18,9 @@
  * met; a deadlock, or no end; a data race; and memory used that was given back.
  */
 #include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -141,6 +143,7 @@ static void start(struct job *job, char **argv)
 	fflush(stdout);
 	job->pid = fork();
 	if (!job->pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		dup2(ends[1], 1);
 		close(ends[0]);
 		close(ends[1]);

@@ -173,9 +173,10 @@ def _run(chosen, pool, build, wrong_by):
 def hunt(options, mutants, build, wrong_by, parallel=1):
     """The exit status: 0 if every mutant that was asked for was caught.
 
-    options: those of parser(), which choose among the mutants. build(name, tests, mutant or None) makes a
-    folder of that name, with what the tests need; wrong_by(folder, test,
-    seconds) says what is wrong by one of them, or None.
+    options: those of parser(), which choose among the mutants. build(name,
+    tests, mutant or None) makes a folder of that name, with what the tests
+    need; wrong_by(folder, test, seconds) says what is wrong by one of them, or
+    None.
     """
     chosen = [mutant for mutant in mutants
               for name in options.names or "*"
