@@ -2,8 +2,8 @@
 /*
  * engine.h - the inside of the explorer
  *
- * The files, from the top. A file calls only files below it, but for fault(),
- * which all call, and step(), which is called by all that a thread does:
+ * The files, from the top. A file calls only files below it. All files call
+ * fault() and tell() of report.c, and fault() calls end_schedule() of fiber.c.
  *
  *	schedules.c	the program: which scenarios, how often, by how many
  *			processes; and its report
@@ -114,7 +114,7 @@ extern bool quiet;
 
 int explore_one(const struct scenario *of, unsigned int bound,
 		unsigned long nr_random, double seconds, uint64_t seed,
-		const char *deviations);
+		const char *replay);
 
 /* ---- fiber.c ---- */
 
@@ -195,13 +195,17 @@ void memory_fence(void);
 void memory_tell(struct fiber *to, struct fiber *from);
 /* The latest access of fiber @nr to an atomic object at @p; 0: none. */
 stamp memory_used(const void *p, int nr);
-/* Have several threads had to do with the place, and one of them written? */
-bool memory_contended(const void *p, bool writes);
-/* Does a place matter since the last schedule that did not? */
-extern bool memory_news;
-void memory_forget(void);
 
 /* ---- races.c ---- */
+
+/*
+ * The caller accesses the place, and perhaps writes. Return: have several threads
+ * had to do with it, in any schedule so far, and one of them written?
+ */
+bool memory_contended(const void *p, bool writes);
+/* Set where the answer has become true for a place. */
+extern bool memory_news;
+void memory_forget(void);
 
 void races_begin(void);
 void plain_access(const void *p, size_t size, bool writes);
@@ -257,7 +261,6 @@ void tell_it(const void *pc, const char *format, ...)
 /* The name of an address, good until the next four are asked for. */
 const char *name_of(const void *p);
 void report_print(void);
-void report_sleepers(void);
 extern const char *fault_text;
 /* Where the library has called, for tell(). */
 extern const void *caller_pc;

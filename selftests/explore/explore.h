@@ -19,10 +19,10 @@
 enum {
 	EXPIRES = 1,	/* its deadline passes, at any moment */
 	INTERRUPTS = 2, /* a signal handler runs: EINTR */
-	SPURIOUS = 4,	/* its futex call returns without having slept */
+	SPURIOUS = 4,	/* its futex call returns at once, or is refused */
 	ANY_ORDER = 8,	/* a wake-up goes to any sleeper, not to the oldest */
-	ENDS = 32, /* of thread 0, in a wait: a handler calls pthread_exit() */
-	DESTRUCTORS = 16, /* threads that end run those of the library */
+	ENDS = 16, /* thread 0 ends in a wait: a handler calls pthread_exit() */
+	DESTRUCTORS = 32, /* threads that end run those of the library */
 };
 
 /**

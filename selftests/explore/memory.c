@@ -36,7 +36,7 @@
 
 #define MOST_OLD  3 /* messages that a load chooses from */
 #define MOST_LATE 4 /* loads of a place that find an old one */
-#define LOG_BYTES (4 << 20)
+#define LOG_BYTES (64 << 20)
 #define SLOTS	  2048
 
 struct message {
@@ -80,7 +80,9 @@ static stamp barrier_view[VIEW];
 /* Of a view so much is in use, in whole vectors. */
 static int view_width(void)
 {
-	return (MAX_THREADS + nr_places + 15) / 16 * 16;
+	int width = (MAX_THREADS + nr_places + 15) / 16 * 16;
+
+	return width < VIEW ? width : VIEW;
 }
 
 static void view_add(stamp *to, const stamp *from, int width)
@@ -95,7 +97,6 @@ void memory_tell(struct fiber *to, struct fiber *from)
 {
 	int width = view_width();
 
-	width = width > VIEW ? VIEW : width;
 	view_add(to->view, from->view, width);
 	from->view[nr_of(from)]++;
 }
@@ -104,7 +105,6 @@ void memory_fence(void)
 {
 	int width = view_width();
 
-	width = width > VIEW ? VIEW : width;
 	view_add(self->view, barrier_view, width);
 	memcpy(barrier_view, self->view, (size_t)width * sizeof(stamp));
 	self->view[nr_of(self)]++;
@@ -134,10 +134,12 @@ static struct slot *slot_of(uintptr_t addr)
 static struct message *message_new(struct place *p, uint64_t value)
 {
 	size_t bytes = sizeof(struct message) + VIEW * sizeof(stamp);
-	struct message *m = (struct message *)(log_bytes + log_used);
+	struct message *m;
 
+	log_used = (log_used + 15) & ~(size_t)15;
 	if (log_used + bytes > LOG_BYTES)
 		fault("more stores than the explorer remembers");
+	m = (struct message *)(log_bytes + log_used);
 	log_used += sizeof(*m);
 	m->older = p->newest;
 	m->value = value;
@@ -168,7 +170,6 @@ static struct place *place_new(uintptr_t addr, int size)
 	p->addr = addr;
 	p->size = size;
 	message_new(p, raw_load(addr, size));
-	log_used = (log_used + 15) & ~(size_t)15;
 	return p;
 }
 
@@ -288,7 +289,6 @@ static void write_message(struct place *p, uint64_t value, int order,
 	view_of(self, p) = m->at;
 	m->nr_known = (stamp)width;
 	log_used += (size_t)width * sizeof(stamp);
-	log_used = (log_used + 15) & ~(size_t)15;
 	memset(m->known, 0, (size_t)width * sizeof(stamp));
 	if (read && read->nr_known)
 		view_add(m->known, read->known, read->nr_known);
