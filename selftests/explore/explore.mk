@@ -23,6 +23,9 @@ explore_wrapped := aligned_alloc cancellation_is_due clock_gettime free getpid \
 	pthread_self pthread_setname_np pthread_setspecific pthread_sigmask \
 	sched_getaffinity sched_getcpu sched_setaffinity sched_yield syscall
 
+# A sanitizer would be in its way, and clang calls other functions than gcc.
+all: $(if $(SAN)$(findstring clang,$(shell $(CC) --version)),,$(explore))
+
 $(explore_obj)/engine/%.o: explore/%.c explore/explore.mk
 	@mkdir -p $(@D)
 	$(CC) $(explore_flags) -O2 -c $< -o $@
