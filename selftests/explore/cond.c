@@ -127,6 +127,29 @@ static void wait_for_anything(void)
 	guarded++;
 }
 
+/* The mutex goes with the only thread that has used it. */
+static void timeout_and_destroy(int me)
+{
+	if (me == 1) {
+		drover_cond_signal(&cond);
+		return;
+	}
+	lock_it();
+	wait_for_anything();
+	unlock_it();
+	expect(!drover_mutex_destroy(&mutex));
+	give_back(&mutex, sizeof(mutex));
+}
+
+static void timeout_of_three(int me)
+{
+	if (me < 3)
+		wait_once(me == 0);
+	else
+		for (int i = 0; i < 3; i++)
+			wake(1, true);
+}
+
 /* A group of one condvar that is used for the other, while one is signalled. */
 static void recycle(int me)
 {
@@ -149,6 +172,17 @@ void do_destroy(int me)
 		leave_and_destroy();
 	} else {
 		wake(2, false);
+	}
+}
+
+/* Nobody waits any more, or ever will: so says the broadcast. */
+void do_destroy_at_once(int me)
+{
+	if (me < 2) {
+		wait_once(false);
+	} else {
+		wake(2, true);
+		destroy_cond();
 	}
 }
 
@@ -336,6 +370,10 @@ const struct scenario cond_scenarios[] = {
 	  ledgers_closed },
 	{ "timeout", 3, 0, EXPIRES, POLICIES, setup_plain, do_timeout,
 	  ledgers_closed },
+	{ "timeout-destroy", 2, 0, EXPIRES, POLICIES, setup_plain,
+	  timeout_and_destroy, ledgers_closed },
+	{ "timeout-three", 4, 0, EXPIRES, POLICIES, setup_plain,
+	  timeout_of_three, ledgers_closed },
 	{ "timeout-broadcast", 3, 0, EXPIRES, POLICIES, setup_plain,
 	  timeout_broadcast, ledgers_closed },
 	{ "again", 3, 0, EXPIRES | ANY_ORDER | INTERRUPTS, POLICIES,
@@ -343,6 +381,8 @@ const struct scenario cond_scenarios[] = {
 	{ "recycle", 3, 0, EXPIRES, POLICIES, setup_plain, recycle,
 	  ledgers_closed },
 	{ "destroy", 3, 0, 0, POLICIES, setup_destroy, do_destroy,
+	  ledgers_closed },
+	{ "destroy-at-once", 3, 0, 0, POLICIES, setup_plain, do_destroy_at_once,
 	  ledgers_closed },
 	{ "destroy-signals", 3, 0, DESTRUCTORS, POLICIES, setup_destroy,
 	  destroy_after_signals, ledgers_closed },

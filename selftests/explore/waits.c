@@ -101,6 +101,15 @@ void ledgers_closed(void)
 	ledger_close(&other_ledger);
 }
 
+void destroy_cond(void)
+{
+	if (is_shared)
+		drover_cond_destroy_on(&cond, &mutex);
+	else
+		drover_cond_destroy(&cond);
+	give_back(&cond, sizeof(cond));
+}
+
 /* The last to leave destroys all. */
 void leave_and_destroy(void)
 {
@@ -111,11 +120,7 @@ void leave_and_destroy(void)
 	unlock_it();
 	if (!last)
 		return;
-	if (is_shared)
-		drover_cond_destroy_on(&cond, &mutex);
-	else
-		drover_cond_destroy(&cond);
-	give_back(&cond, sizeof(cond));
+	destroy_cond();
 	expect(!drover_mutex_destroy(&mutex));
 	give_back(&mutex, sizeof(mutex));
 }

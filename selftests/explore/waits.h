@@ -27,6 +27,7 @@ void wait_once(bool timed);
 void wake_on(drover_cond_t *c, struct ledger *l, int nr, bool held);
 #define wake(nr, held) wake_on(&cond, &ledger, nr, held)
 
+void destroy_cond(void);
 /* The last to leave destroys all. */
 void leave_and_destroy(void);
 
@@ -43,6 +44,7 @@ void do_timeout(int me);
 void do_again(int me);
 void do_chain(int me);
 void do_destroy(int me);
+void do_destroy_at_once(int me);
 void do_cancel(int me);
 void do_cancel_and_signal(int me);
 void do_end(int me);
