@@ -12,7 +12,7 @@ from drover_tools.vm.guest import (Guest, GuestComplained, GuestError,
 KSELFTEST = "/drover/kselftest"
 
 #: Their futex calls never reach the kernel: a guest could add nothing.
-HOST_ONLY = ("attack",)
+HOST_ONLY = ("attack", "explore")
 
 #: Mainline's own collection, of which a result is one program.
 MAINLINE = "futex/functional"

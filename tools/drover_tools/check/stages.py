@@ -31,6 +31,8 @@ PROGRAMS = 10 ** 5
 CALLS = 10 ** 6
 #: Seconds for each million pairs, on two CPUs and emulated on them.
 SECONDS = {"host": 15, "guest": 500}
+#: Seconds for schedules of the explorer.
+EXPLORE = 3600
 #: Seconds without progress that are a hang: a host with other things to do may
 #: let an emulated CPU stand still for a minute.
 GUEST_PATIENCE = 600
@@ -96,7 +98,8 @@ def all_stages(settings):
         for name, seconds in tests.FAST.items():
             yield _test_stage(settings, name, seconds)
     for name in source.objects(settings.build):
-        yield Stage(f"host/{name}", 20, lambda name=name:
+        yield Stage(f"host/{name}", 60 if name == "explore" else 20,
+                    lambda name=name:
                     run_object(settings, name))
     if not settings.fast and not settings.sanitizer:
         yield from _guest_stages(settings)
@@ -195,6 +198,11 @@ def long_stages(settings, pairs):
                     lambda sanitizer=sanitizer:
                     _check_with(settings, sanitizer))
     yield _tool_stage(settings, "mutants/library", 900, "tools/mutants")
+    yield _tool_stage(settings, "mutants/explore", 2400, "tools/mutants",
+                      "--explore")
+    yield _tool_stage(settings, "explore", EXPLORE,
+                      os.path.join(programs, "explore", "schedules"),
+                      f"seconds={EXPLORE}", "bound=3")
     for program, seconds, option in (
             ("stream/debug_random_programs", 60, f"programs={PROGRAMS}"),
             ("pool/tasks_once", 180 * pairs // PAIRS, f"tasks={pairs}")):

@@ -170,14 +170,15 @@ def _run(chosen, pool, build, wrong_by):
     return tap.exit_status()
 
 
-def hunt(options, folder, build, wrong_by, parallel=1):
+def hunt(options, mutants, build, wrong_by, parallel=1):
     """The exit status: 0 if every mutant that was asked for was caught.
 
-    options: those of parser(). build(name, tests, mutant or None) makes a
-    folder of that name, with what the tests need; wrong_by(folder, test,
-    seconds) says what is wrong by one of them, or None.
+    options: those of parser(), which choose among the mutants. build(name,
+    tests, mutant or None) makes a folder of that name, with what the tests
+    need; wrong_by(folder, test, seconds) says what is wrong by one of them, or
+    None.
     """
-    chosen = [mutant for mutant in read_all(folder)
+    chosen = [mutant for mutant in mutants
               for name in options.names or "*"
               if fnmatch.fnmatch(mutant.name, name)]
     if options.list:

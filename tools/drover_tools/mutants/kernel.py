@@ -22,7 +22,8 @@ import os
 import re
 import shutil
 
-from drover_tools.mutants.hunt import TOO_LONG, Broken, command, hunt, parser
+from drover_tools.mutants.hunt import (TOO_LONG, Broken, command, hunt,
+                                       parser, read_all)
 from drover_tools.tree import BUILD, TOP
 from drover_tools.vm import kernel_log
 
@@ -129,4 +130,4 @@ def main():
 
     lists = (os.path.join(TOP, "selftests", "mutants", options.checker)
              if options.checker else os.path.join(TOP, "kernel", "mutants"))
-    return hunt(options, lists, build, wrong_by)
+    return hunt(options, read_all(lists), build, wrong_by)

@@ -4,6 +4,9 @@
     tools/mutants               all mutants
     tools/mutants NAME...       those; NAME may have wildcards
     tools/mutants --list        name them, with their tests
+    tools/mutants --explore     by the explorer of schedules alone: all that
+                                change what it compiles, apart from those that
+                                selftests/explore/misses names, with reasons
 
 The mutants are in the files *.mutants in selftests/mutants. For each, the
 library is copied to build/mutants/NAME/, changed, and built with the tests
@@ -12,17 +15,22 @@ tests, and must pass. Prints TAP; what a test said is left in
 build/mutants/NAME/output.
 """
 
+import dataclasses
 import os
+import re
 import shutil
 
 from drover_tools.mutants.hunt import (SOUND, TOO_LONG, Broken, command, hunt,
-                                       parser)
+                                       parser, read_all)
 from drover_tools.tree import BUILD, TOP
 
 SELFTESTS = os.path.join(TOP, "selftests")
 FOLDER = os.path.join(BUILD, "mutants")
 #: Most of the time a test waits to be sure that nothing comes.
 PARALLEL = 2 * (os.cpu_count() or 1)
+#: The test of schedules, and what is in it; it needs all CPUs by itself.
+EXPLORER = "explore/schedules seconds=30"
+EXPLORED = re.compile(r"lib/(base/(?!cpus)|mutex/|cond/|barrier/|pool/)")
 #: A test need not go on behind a line that begins so.
 NOT_OK = ("not ok", "Bail out!")
 #: Lines that say what is wrong; the first one is the most telling.
@@ -45,7 +53,8 @@ def build(name, tests, mutant=None):
                 shutil.rmtree(os.path.join(folder, part), ignore_errors=True)
     programs = {test.split()[0] for test in tests}
     flags = [f"O={folder}", "CFLAGS=-O1", "SAN="]
-    if any(not program.startswith("attack/") for program in programs):
+    if any(not program.startswith(("attack/", "explore/"))
+           for program in programs):
         make(["-C", lib, *flags, "all"], folder)
     make(["-C", SELFTESTS, f"LIB={lib}", *flags,
           *(os.path.join(folder, "selftests", name) for name in programs)],
@@ -78,7 +87,23 @@ def wrong_by(folder, test, limit):
     return None
 
 
+def explored():
+    """The mutants that the explorer has to catch, with that as their test."""
+    with open(os.path.join(SELFTESTS, "explore", "misses"),
+              encoding="utf-8") as file:
+        misses = re.findall(r"^\[([\w-]+)\]", file.read(), re.MULTILINE)
+    for mutant in read_all(os.path.join(SELFTESTS, "mutants")):
+        if mutant.name not in misses and all(
+                EXPLORED.match(path) for path, _ in mutant.changes):
+            yield dataclasses.replace(mutant, tests=[EXPLORER])
+
+
 def main():
     """The exit status: 0 if every mutant was caught."""
-    return hunt(parser(__doc__).parse_args(),
-                os.path.join(SELFTESTS, "mutants"), build, wrong_by, PARALLEL)
+    options = parser(__doc__)
+    options.add_argument("--explore", action="store_true")
+    options = options.parse_args()
+    if options.explore:
+        return hunt(options, list(explored()), build, wrong_by)
+    return hunt(options, read_all(os.path.join(SELFTESTS, "mutants")), build,
+                wrong_by, PARALLEL)
