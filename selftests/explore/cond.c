@@ -127,6 +127,15 @@ static void wait_for_anything(void)
 	guarded++;
 }
 
+void do_again_by_signals(int me)
+{
+	for (int i = 0; i < 4; i++)
+		if (me == 2)
+			wake(1, true);
+		else if (i < 2)
+			wait_once(false);
+}
+
 /* The mutex goes with the only thread that has used it. */
 static void timeout_and_destroy(int me)
 {
@@ -378,6 +387,8 @@ const struct scenario cond_scenarios[] = {
 	  timeout_broadcast, ledgers_closed },
 	{ "again", 3, 0, EXPIRES | ANY_ORDER | INTERRUPTS, POLICIES,
 	  setup_plain, do_again, ledgers_closed },
+	{ "again-signals", 3, 0, 0, POLICIES, setup_plain, do_again_by_signals,
+	  ledgers_closed },
 	{ "recycle", 3, 0, EXPIRES, POLICIES, setup_plain, recycle,
 	  ledgers_closed },
 	{ "destroy", 3, 0, 0, POLICIES, setup_destroy, do_destroy,

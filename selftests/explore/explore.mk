@@ -19,7 +19,7 @@ explore_flags := -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Wno-unused-parameter \
 	-I$(LIB)/include -DDROVER_FAKE_FUTEX -DDROVER_VERSION='""' -MMD -MP
 explore_wrapped := aligned_alloc cancellation_is_due clock_gettime free getpid \
 	malloc mmap pthread_atfork pthread_create pthread_detach \
-	pthread_getspecific pthread_join pthread_key_create pthread_once \
+	pthread_getattr_np pthread_getspecific pthread_join pthread_key_create pthread_once \
 	pthread_self pthread_setname_np pthread_setspecific pthread_sigmask \
 	sched_getaffinity sched_getcpu sched_setaffinity sched_yield syscall
 

@@ -100,6 +100,8 @@ const struct scenario kind_scenarios[] = {
 	  ledgers_closed },
 	{ "shared-destroy-at-once", 3, 0, 0, SHARED, setup_shared,
 	  do_destroy_at_once, ledgers_closed },
+	{ "shared-again-signals", 3, 0, 0, SHARED, setup_shared,
+	  do_again_by_signals, ledgers_closed },
 	{ "shared-cancel", 3, 0, 0, SHARED, setup_shared, do_cancel_and_signal,
 	  ledgers_closed },
 	{ "mutex", 3, 0, ANY_ORDER | INTERRUPTS, MUTEXES, setup_plain,

@@ -83,6 +83,10 @@ long __wrap_syscall(long nr, ...)
 		return FIRST_TID + nr_of(self);
 	case SYS_sched_getscheduler:
 		return SCHED_OTHER;
+	case SYS_sched_getattr:
+	case SYS_sched_setattr:
+		errno = ENOSYS;
+		return -1;
 	case SYS_nanosleep:
 		return __wrap_sched_yield();
 	case SYS_rt_tgsigqueueinfo:
@@ -195,6 +199,14 @@ int __wrap_pthread_detach(pthread_t thread)
 {
 	(void)thread;
 	return 0;
+}
+
+/* A fiber's stack is not told of. */
+int __wrap_pthread_getattr_np(pthread_t thread, pthread_attr_t *attr)
+{
+	(void)thread;
+	(void)attr;
+	return ENOSYS;
 }
 
 int __wrap_pthread_setname_np(pthread_t thread, const char *name)

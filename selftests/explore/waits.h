@@ -42,6 +42,7 @@ void do_broadcast(int me);
 void do_two_groups(int me);
 void do_timeout(int me);
 void do_again(int me);
+void do_again_by_signals(int me);
 void do_chain(int me);
 void do_destroy(int me);
 void do_destroy_at_once(int me);
