@@ -192,6 +192,8 @@ def long_stages(settings, pairs):
         yield Stage(f"sanitizer/{sanitizer}", 420,
                     lambda sanitizer=sanitizer:
                     _check_with(settings, sanitizer))
+    for name, seconds in tests.LONG.items():
+        yield _test_stage(settings, name, seconds)
     yield _tool_stage(settings, "mutants/library", 900, "tools/mutants")
     for program, seconds, option in (
             ("stream/debug_random_programs", 60, f"programs={PROGRAMS}"),

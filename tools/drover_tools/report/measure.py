@@ -17,7 +17,7 @@ from drover_tools.signals import leave_on
 from drover_tools.tables import document
 from drover_tools.tree import BUILD
 
-NAMES = ("table", "bench", "programs", "waiting", "stream", "counts")
+NAMES = ("table", "bench", "programs", "waiting", "stream", "ggml", "counts")
 
 
 def at_least(least, kind=int):

@@ -9,12 +9,16 @@ FAST = {"check": 5, "bench": 5, "drover": 5, "examples": 5, "programs": 5,
         "report": 5}
 #: Those that boot guests or take long, and are not in check-fast.
 SLOW = {"vm": 130, "kernel": 40, "release": 60, "models": 20}
+#: Those that need the network, and are in check-long alone.
+LONG = {"ggml": 1200}
 
 #: Those that are a sub-package.
 FOLDERS = ("bench", "drover", "release", "report", "vm")
 
 
-USAGE = f"""usage: tools/selftest {{{','.join((*FAST, *SLOW))}}} [OPTION...]
+USAGE = f"""usage: tools/selftest NAME [OPTION...]
+
+NAME: {', '.join((*FAST, *SLOW, *LONG))}
 
 release --update writes the file of the layouts anew; vm --help says more."""
 
@@ -25,7 +29,7 @@ def main():
     if name in ("-h", "--help"):
         print(USAGE)
         return 0
-    if name not in (*FAST, *SLOW):
+    if name not in (*FAST, *SLOW, *LONG):
         print(USAGE, file=sys.stderr)
         return 2
     del sys.argv[1]
