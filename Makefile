@@ -108,6 +108,11 @@ bench-programs: ## real programs, stock and drop-in, 20 minutes; PROGRAMS=option
 	@+$(MAKE) -s lib
 	@tools/measure programs --build=$(O) $(PROGRAMS)
 
+bench-ggml: ## ggml with Drover's barrier, OpenMP's and its own; GGML=options
+	@tools/deps build ggml
+	@+$(MAKE) -s lib tools
+	@tools/measure ggml --build=$(O) $(GGML)
+
 kernel-bench: ## both movers: with this machine's caches, and instructions in guests
 	@tools/deps build $(kernel_deps) vm perf
 	@+$(MAKE) -s lib tools kernel KERNEL_VARIANTS="mainline drover"
@@ -152,7 +157,7 @@ check-systems: ## what is committed, in Debian 11, 12, 13, unstable; SYSTEMS=
 	@selftests/systems/run $(SYSTEMS)
 
 check-long: ## hours: 10^8 wakeups under stress, large models, all sanitizers
-	@tools/deps build check $(kernel_deps) vm models programs
+	@tools/deps build check $(kernel_deps) vm models programs ggml
 	@+$(MAKE) -s all kselftest
 	@+$(MAKE) -s -C kernel O=$(O) backport
 	@tools/check --long
@@ -224,6 +229,6 @@ help: ## this list
 		$(firstword $(MAKEFILE_LIST))
 
 .PHONY: all lib tools selftests kselftest install uninstall kernel table counts \
-	waiting bench bench-programs kernel-bench report vm check check-fast \
+	waiting bench bench-programs bench-ggml kernel-bench report vm check check-fast \
 	check-systems check-long check-mutants series-check dist deb wheel doc \
 	menuconfig clean help

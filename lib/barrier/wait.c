@@ -68,7 +68,7 @@ void barrier_await_long(struct barrier *b, uint32_t phase,
 	if (!ns)
 		ns = MIN(most_of(b), BUDGET_FIRST);
 	if (poll_for(&thread_this.for_barriers, poll_gate, &awaited,
-		     MIN(ns, left)))
+		     MIN(ns, left), load_relaxed(&b->count)))
 		return;
 	seen = load_relaxed(&b->gate);
 	while (gate_phase(seen) == phase && ret != -ETIMEDOUT) {

@@ -133,8 +133,9 @@ static void charge(struct poll_account *a, int64_t own, int64_t others)
  * @poll: has what is waited for come?
  * @arg: for @poll
  * @found: it has
- * @yields: the caller is known to be no real-time thread
+ * @yields: the caller is known to be of a policy that lets it yield
  * @meet: the caller and others wait for each other
+ * @apart: and each of them can have a CPU
  *
  * The rest are moments, in nanoseconds on CLOCK_MONOTONIC:
  *
@@ -151,6 +152,7 @@ struct polling {
 	bool found;
 	bool yields;
 	bool meet;
+	bool apart;
 	int64_t now;
 	int64_t begin;
 	int64_t yield_at;
@@ -159,8 +161,27 @@ struct polling {
 };
 
 /*
- * Yield once, and poll. Return: whether the poll goes on. A real-time thread
- * does not yield, and with one CPU nobody yields twice.
+ * May the caller yield? A real-time thread lets nobody run by that but others of
+ * its own priority, and keeps the CPU from those of a lower one. So it may only
+ * if it waits for its like and each can have a CPU. A SCHED_DEADLINE thread that
+ * yields has no CPU until its next period.
+ */
+static bool may_yield(struct polling *p)
+{
+	/* musl's own function is ENOSYS. */
+	int policy = p->yields ? SCHED_OTHER :
+				 syscall(SYS_sched_getscheduler, 0) &
+					 ~SCHED_RESET_ON_FORK;
+
+	p->yields = policy == SCHED_OTHER || policy == SCHED_BATCH ||
+		    policy == SCHED_IDLE ||
+		    (p->apart && (policy == SCHED_FIFO || policy == SCHED_RR));
+	return p->yields;
+}
+
+/*
+ * Yield once, and poll. Return: whether the poll goes on. With one CPU nobody
+ * yields twice.
  *
  * If others ran, the caller does not pay for that time, except for the switch:
  * @begin and @end are put off. But the CPU is wanted, so from now on the poll
@@ -181,16 +202,8 @@ static bool let_others_run(struct polling *p)
 	int64_t cost = load_relaxed(&measured.sleep), before = p->now, away;
 	uint32_t cpus = load_relaxed(&measured.cpus), turns;
 
-	if (!p->yields) {
-		/* musl's own function is ENOSYS. */
-		int policy = syscall(SYS_sched_getscheduler, 0) &
-			     ~SCHED_RESET_ON_FORK;
-
-		p->yields = policy == SCHED_OTHER || policy == SCHED_BATCH ||
-			    policy == SCHED_IDLE;
-		if (!p->yields)
-			return false;
-	}
+	if (!may_yield(p))
+		return false;
 	turns = load_relaxed(&nr_turns);
 	sched_yield();
 	p->now = clock_now();
@@ -212,17 +225,20 @@ static bool let_others_run(struct polling *p)
 
 /*
  * Poll for @ns of the caller's own time, and let others run in between; they
- * can make it longer, but not longer than @left, or a second.
+ * can make it longer, but not longer than @left, or a second. @nr_meet: threads
+ * that wait for each other, with the caller, or 0.
  */
 static bool poll_politely(struct poll_account *a, bool (*poll)(void *arg),
-			  void *arg, int64_t ns, int64_t left, bool meet)
+			  void *arg, int64_t ns, int64_t left, uint32_t nr_meet)
 {
+	uint32_t cpus = load_relaxed(&measured.cpus);
 	int64_t now = clock_now();
 	struct polling p = {
 		.a = a,
 		.poll = poll,
 		.arg = arg,
-		.meet = meet,
+		.meet = nr_meet,
+		.apart = nr_meet && nr_meet <= cpus,
 		.now = now,
 		.begin = now,
 		.yield_at = now,
@@ -231,7 +247,7 @@ static bool poll_politely(struct poll_account *a, bool (*poll)(void *arg),
 	};
 
 	/* Where others wanted the CPU the last time it yields at once. */
-	if (load_relaxed(&measured.cpus) > 1 && !a->crowded)
+	if (cpus > 1 && !a->crowded)
 		p.yield_at += SLICE_NS;
 	while (!p.found && p.now < p.end) {
 		if (p.now >= p.yield_at) {
@@ -258,7 +274,7 @@ bool poll_before_sleep(struct poll_account *a, bool (*poll)(void *arg),
 
 	if (found || a->spent >= latency || a->lost >= MOST_LOST)
 		return found;
-	found = poll_politely(a, poll, arg, latency, left, false);
+	found = poll_politely(a, poll, arg, latency, left, 0);
 	PROBE(spin, 0, found);
 	if (unlikely(drover_probe))
 		drover_probe(PROBE_SPUN, 0, found);
@@ -266,10 +282,10 @@ bool poll_before_sleep(struct poll_account *a, bool (*poll)(void *arg),
 }
 
 bool poll_for(struct poll_account *a, bool (*poll)(void *arg), void *arg,
-	      int64_t ns)
+	      int64_t ns, uint32_t nr_meet)
 {
 	return load_relaxed(&measured.latency) &&
-	       poll_politely(a, poll, arg, ns, INT64_MAX, true);
+	       poll_politely(a, poll, arg, ns, INT64_MAX, nr_meet);
 }
 
 /* Towards @ns by one part in eight: others' samples may get lost. */

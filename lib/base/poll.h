@@ -11,7 +11,7 @@
  * too, and each sleep adds one part in fifty of that. A thread whose account is
  * empty sleeps at once. A thread that polls yields every few microseconds, and
  * where another one ran meanwhile it only yields; a thread of a real-time
- * policy never yields.
+ * policy never yields, unless it waits for its like and each can have a CPU.
  */
 #ifndef DROVER_POLL_H
 #define DROVER_POLL_H
@@ -51,11 +51,11 @@ APART bool poll_before_sleep(struct poll_account *a, bool (*poll)(void *arg),
 			     void *arg, int64_t left);
 
 /*
- * The same for @ns at most, whatever the account says. It is for threads that
- * wait for each other; the caller learns how long that takes.
+ * The same for @ns at most, whatever the account says. It is for @nr_meet threads
+ * that wait for each other; the caller learns how long that takes.
  */
 APART bool poll_for(struct poll_account *a, bool (*poll)(void *arg), void *arg,
-		    int64_t ns);
+		    int64_t ns, uint32_t nr_meet);
 
 /* Is there a CPU on which others run while the caller polls? */
 bool poll_has_cpu(void);

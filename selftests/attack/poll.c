@@ -12,6 +12,9 @@
 #define NR_SAVED 8	/* polls that an account may have, as poll.c has it */
 #define LATE_NS	 500000 /* of CPU time */
 #define SLICE_NS 3000000
+#define MEET_NS	 1000000
+#define NR_FEW	 2 /* no more than CPUs, which are several */
+#define NR_MANY	 1000000
 
 static int nr_polls, nr_yields, nr_before;
 static int64_t comes_at;
@@ -169,6 +172,49 @@ static void test_limits(void)
 	tap_is(nr_yields, 0, "nor does it yield");
 }
 
+/* Threads that meet poll for a millisecond; how often they yield meanwhile. */
+static int yields_of(struct poll_account *a, uint32_t nr_meet)
+{
+	nr_yields = 0;
+	poll_for(a, never_comes, NULL, MEET_NS, nr_meet);
+	return nr_yields;
+}
+
+/* The longest of a few such polls: others may have the CPU meanwhile. */
+static int64_t longest(uint32_t nr_meet)
+{
+	int64_t begin, most = 0;
+
+	for (int i = 0; i < 20; i++) {
+		struct poll_account a = { 0 };
+
+		begin = ns_of(CLOCK_THREAD_CPUTIME_ID);
+		yields_of(&a, nr_meet);
+		begin = ns_of(CLOCK_THREAD_CPUTIME_ID) - begin;
+		most = begin > most ? begin : most;
+	}
+	return most;
+}
+
+static void test_real_time(void)
+{
+	const struct sched_param least = { .sched_priority = 1 }, none = { 0 };
+	int64_t few, many;
+
+	if (sched_setscheduler(0, SCHED_FIFO, &least)) {
+		tap_skip("real-time threads", "SCHED_FIFO is not permitted");
+		return;
+	}
+	poll_limit(100);
+	few = longest(NR_FEW);
+	many = longest(NR_MANY);
+	sched_setscheduler(0, SCHED_OTHER, &none);
+	tap_ok(few > MEET_NS / 2 && many < MEET_NS / 2,
+	       "real-time threads poll as long only if each has a CPU:"
+	       " %ld us, %ld us",
+	       (long)few / 1000, (long)many / 1000);
+}
+
 /* A fresh process: CPUs are counted once. */
 static bool run_on_one_cpu(void)
 {
@@ -188,14 +234,16 @@ int main(int argc, char **argv)
 		polls(&a, never_comes);
 		return nr_polls != 2 || nr_yields != 1;
 	}
-	tap_plan(13);
+	tap_plan(14);
 	watchdog("polls");
 	if (poll_has_cpu()) {
+		/* First: the others' sleeps, which end at once, count as cheap. */
+		test_real_time();
 		test_in_vain();
 		test_slices();
 		test_limits();
 	} else {
-		tap_skip_all(12, "polls", "there is one CPU");
+		tap_skip_all(13, "polls", "there is one CPU");
 	}
 	tap_ok(child_does(run_on_one_cpu, "one CPU"),
 	       "one CPU: it yields once, and then sleeps");

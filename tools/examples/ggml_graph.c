@@ -11,6 +11,7 @@
  */
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -19,6 +20,7 @@
 #define MAX_THREADS 4
 #define NR_NODES    200
 #define NR_ROWS	    60
+#define NR_GRAPHS   100
 
 static int n_threads; /* of the present graph */
 static unsigned int values[2][NR_ROWS];
@@ -26,7 +28,7 @@ static double end; /* no graph begins after it, but a first one */
 static int nr_graphs;
 static int more; /* written before a graph's last barrier, read behind it */
 
-#ifndef _OPENMP
+#if !defined(_OPENMP) && !defined(SPIN)
 static struct ggml_drover_barrier barrier;
 #endif
 
@@ -50,7 +52,8 @@ static void meet(void)
 #endif
 	}
 #else
-	ggml_drover_barrier_wait(&barrier);
+	if (n_threads > 1)
+		ggml_drover_barrier_wait(&barrier);
 #endif
 }
 
@@ -87,7 +90,13 @@ static void compute_graphs(int ith)
 	while (more);
 }
 
-#ifdef _OPENMP
+#if defined(_OPENMP)
+
+static void start_threads(int nr)
+{
+	(void)nr;
+}
+
 static void compute_together(int team)
 {
 	atomic_int nr = 0;
@@ -95,7 +104,18 @@ static void compute_together(int team)
 #pragma omp parallel num_threads(team)
 	compute_graphs(nr++);
 }
-#else
+
+static void end_threads(void)
+{
+}
+
+#elif defined(SPIN)
+
+static void start_threads(int nr)
+{
+	(void)nr;
+}
+
 static void *secondary_thread(void *ith)
 {
 	compute_graphs((int)(long)ith);
@@ -106,7 +126,6 @@ static void compute_together(int team)
 {
 	pthread_t threads[NR_ROWS];
 
-	ggml_drover_barrier_team(&barrier, team);
 	for (long ith = 1; ith < team; ith++)
 		if (pthread_create(&threads[ith], NULL, secondary_thread,
 				   (void *)ith))
@@ -115,6 +134,86 @@ static void compute_together(int team)
 	for (int ith = 1; ith < team; ith++)
 		pthread_join(threads[ith], NULL);
 }
+
+static void end_threads(void)
+{
+}
+
+#else
+
+static pthread_t threads[NR_ROWS];
+static int nr_threads;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+static atomic_int n_graph; /* the number of a graph, and that of its threads */
+static atomic_bool stop;
+
+#define THREADS_OF(graph) ((graph) % 1024)
+
+/* As ggml_graph_compute_check_for_work(): wait for a graph or for the end. */
+static int check_for_work(int last_graph, bool parked)
+{
+	if (!parked) {
+		ggml_drover_await_graph(&barrier);
+		return n_graph;
+	}
+	pthread_mutex_lock(&mutex);
+	while (!stop && n_graph == last_graph)
+		pthread_cond_wait(&cond, &mutex);
+	pthread_mutex_unlock(&mutex);
+	return n_graph;
+}
+
+static void *secondary_thread(void *arg)
+{
+	int ith = (int)(long)arg, graph = 0;
+	bool parked = false;
+
+	for (;;) {
+		graph = check_for_work(graph, parked);
+		if (stop)
+			return NULL;
+		parked = ith >= THREADS_OF(graph);
+		if (!parked)
+			compute_graphs(ith);
+	}
+}
+
+static void start_threads(int nr)
+{
+	nr_threads = nr;
+	ggml_drover_barrier_init(&barrier, nr, 1);
+	for (long ith = 1; ith < nr; ith++)
+		if (pthread_create(&threads[ith], NULL, secondary_thread,
+				   (void *)ith))
+			abort();
+}
+
+/* As ggml_graph_compute_kickoff(), and the part of the thread that calls it. */
+static void compute_together(int team)
+{
+	pthread_mutex_lock(&mutex);
+	ggml_drover_next_graph(&barrier, team);
+	n_graph = (n_graph / 1024 + 1) * 1024 + team;
+	pthread_cond_broadcast(&cond);
+	pthread_mutex_unlock(&mutex);
+	ggml_drover_begin_graph(&barrier, team);
+	compute_graphs(0);
+}
+
+/* As ggml_threadpool_free(). */
+static void end_threads(void)
+{
+	pthread_mutex_lock(&mutex);
+	stop = true;
+	pthread_cond_broadcast(&cond);
+	pthread_mutex_unlock(&mutex);
+	ggml_drover_end_graphs(&barrier);
+	for (int ith = 1; ith < nr_threads; ith++)
+		pthread_join(threads[ith], NULL);
+	ggml_drover_barrier_free(&barrier);
+}
+
 #endif
 
 /* One graph, as ggml_graph_compute() does it. */
@@ -132,7 +231,7 @@ static unsigned int graph_compute(int team)
 }
 
 /* One graph after the other for so long: ns a node, and CPU time a second. */
-static int measure(int team, int milliseconds)
+static void measure(int team, int milliseconds)
 {
 	double begin = now(CLOCK_MONOTONIC), ns;
 	double cpu = now(CLOCK_PROCESS_CPUTIME_ID);
@@ -142,25 +241,24 @@ static int measure(int team, int milliseconds)
 	ns = now(CLOCK_MONOTONIC) - begin;
 	cpu = now(CLOCK_PROCESS_CPUTIME_ID) - cpu;
 	printf("%.1f %.2f\n", ns / nr_graphs / NR_NODES, cpu / ns);
-	return 0;
 }
 
 int main(int argc, char **argv)
 {
 	unsigned int alone, wrong = 0;
 
-#ifndef _OPENMP
-	ggml_drover_barrier_init(&barrier, 1);
-#endif
-	if (argc == 3 && atoi(argv[1]) <= NR_ROWS)
-		return measure(atoi(argv[1]), atoi(argv[2]));
+	if (argc == 3 && atoi(argv[1]) <= NR_ROWS) {
+		start_threads(atoi(argv[1]));
+		measure(atoi(argv[1]), atoi(argv[2]));
+		end_threads();
+		return 0;
+	}
+	start_threads(MAX_THREADS);
 	alone = graph_compute(1);
-	for (int team = 2; team <= MAX_THREADS; team++)
-		for (int i = 0; i < 5; i++)
-			wrong += graph_compute(team) != alone;
-#ifndef _OPENMP
-	ggml_drover_barrier_free(&barrier);
-#endif
+	/* Teams that grow, shrink, and are one thread. */
+	for (int i = 0; i < NR_GRAPHS; i++)
+		wrong += graph_compute(1 + i * i % 7 % MAX_THREADS) != alone;
+	end_threads();
 	printf("teams of 1 to %d threads: %u results differ\n", MAX_THREADS,
 	       wrong);
 	return wrong != 0;

@@ -191,12 +191,12 @@ def long_stages(settings, pairs):
     programs = os.path.join(settings.build, "selftests")
     yield _tool_stage(settings, "programs", 300, "tools/check-programs",
                       "--all")
-    for name, seconds in tests.LONG.items():
-        yield _test_stage(settings, name, seconds)
     for sanitizer in SANITIZERS:
         yield Stage(f"sanitizer/{sanitizer}", 420,
                     lambda sanitizer=sanitizer:
                     _check_with(settings, sanitizer))
+    for name, seconds in tests.LONG.items():
+        yield _test_stage(settings, name, seconds)
     yield _tool_stage(settings, "mutants/library", 900, "tools/mutants")
     yield _tool_stage(settings, "mutants/explore", 2400, "tools/mutants",
                       "--explore")

@@ -28,7 +28,8 @@ GPL_FOLDERS = ("kernel/", "selftests/")
 
 #: What else than the standard library a Python script may import.
 LIBRARIES = {"tools/drover_tools/report/plots.py": ("matplotlib",),
-             "tools/drover/gdb/drover_gdb.py": ("gdb",)}
+             "tools/drover/gdb/drover_gdb.py": ("gdb",),
+             "tools/ggml/random_model.py": ("gguf", "numpy")}
 
 
 def check_licence():

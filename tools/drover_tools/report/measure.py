@@ -18,7 +18,7 @@ from drover_tools.tables import document
 from drover_tools.tree import BUILD
 
 NAMES = ("table", "bench", "programs", "waiting", "stream", "hardware",
-         "counts")
+         "ggml", "counts")
 
 
 def at_least(least, kind=int):

@@ -17,7 +17,7 @@ from drover_tools.tree import BUILD, TOP
 
 KEPT = os.path.join(TOP, "Documentation", "results")
 NAMES = ("bench", "programs", "table", "waiting", "stream", "hardware",
-         "counts")
+         "ggml", "counts")
 PLOT = document.Text("![Time over the other's: left of 1 is ahead]"
                      "(overview.png)")
 

@@ -125,7 +125,7 @@ class Programs(Suite):
         cells = Cells(result)
         yield Heading(1, self.title)
         yield from sections.machine(result)
-        yield _regime(result)
+        yield sections.regime(result)
         yield sections.method()
         yield Text("Marks of CPU time are of more than"
                    f" {CPU_TIME:.2f} of stock glibc's"
@@ -180,19 +180,6 @@ def _table(cells, cpus):
                       *(f"{value:.3f}" for value in found), "", ""])
     return Table(["program", "stock, s", "drop-in, s", "time", "CPU time",
                   "switches", "drop-in"], lines)
-
-
-def _regime(result):
-    """What waking a thread cost on this machine, and what that makes it."""
-    lines = []
-    for when, found in result.get("regime", {}).items():
-        if found["between"] is not None:
-            word = process.dear_or_cheap(found["between"])
-            lines.append(f"{when}, {found['same'] / 1e3:.1f} us on the same"
-                         f" CPU and {found['between'] / 1e3:.1f} us on"
-                         " another" + (f", which is {word}" if word else ""))
-    return Text("Waking a thread took " + "; ".join(lines) + "." if lines
-                else "What waking a thread takes was not measured.")
 
 
 def _goals(cells):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Blocks that suites make their reports of."""
 
-from drover_tools.runs import plan
+from drover_tools.runs import plan, process
 from drover_tools.tables import stats
 from drover_tools.tables.document import Heading, Table, Text, Value
 from drover_tools.tables.results import where
@@ -47,6 +47,19 @@ def machine(result):
                    f" accelerator {guest['accel']}; " + ", ".join(
                        f"{name}: {kernel}" for name, kernel
                        in sorted(kernels.items()) if name != "host") + ".")
+
+
+def regime(result):
+    """What waking a thread cost on this machine, and what that makes it."""
+    lines = []
+    for when, found in result.get("regime", {}).items():
+        if found["between"] is not None:
+            word = process.dear_or_cheap(found["between"])
+            lines.append(f"{when}, {found['same'] / 1e3:.1f} us on the same"
+                         f" CPU and {found['between'] / 1e3:.1f} us on"
+                         " another" + (f", which is {word}" if word else ""))
+    return Text("Waking a thread took " + "; ".join(lines) + "." if lines
+                else "What waking a thread takes was not measured.")
 
 
 def method():
