@@ -16,8 +16,8 @@
 #include <sys/param.h>
 #include <unistd.h>
 
-#include "base/atomic.h"
 #include "base/cpus.h"
+#include "base/fork.h"
 
 /* Room for 8192 CPUs. */
 #define MASK_WORDS (8192 / 64)
@@ -32,7 +32,6 @@
  * what is static is that one's, as its stack may be small.
  */
 static _Atomic uint32_t limit_known = NO_LIMIT;
-static atomic_bool reading;
 
 static unsigned int affinity_of(pid_t tid)
 {
@@ -117,13 +116,13 @@ static uint32_t cgroup_limit(void)
 	char *rest = text, *line;
 
 	/* The others take what is known. */
-	if (swap_acquire(&reading, true))
+	if (swap_acquire(&wiped.counting, true))
 		return load_relaxed(&limit_known);
 	read_text("/proc/self/cgroup", text, sizeof(text));
 	while ((line = strsep(&rest, "\n")))
 		line_limit(line, &least);
 	store_relaxed(&limit_known, least);
-	store_release(&reading, false);
+	store_release(&wiped.counting, false);
 	return least;
 }
 

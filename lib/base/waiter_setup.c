@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* A thread becomes a waiter when it waits for the first time, until it ends. */
-#include "base/arena.h"
-#include "base/fork.h"
 #include "base/waiter.h"
 
 _Static_assert(sizeof(struct waiter) == ARENA_ITEM, "a cache line each");
@@ -32,31 +30,30 @@ static void waiter_end(void *arg)
 static void first_wait(void)
 {
 	thread_end_valid = pthread_key_create(&thread_end, waiter_end) == 0;
-	fork_expect();
 }
 
 struct waiter *waiter_setup(void)
 {
 	pthread_t self = pthread_self();
 	int saved = errno;
+	struct waiter *w, *fresh = arena_get(ARENA_WAITERS);
 	struct lock *lock;
-	struct waiter *w;
 
 	pthread_once(&started, first_wait);
 	/* Left behind by a thread that has ended, perhaps by this one? */
 	w = waiter_find(self, &lock);
-	if (!w) {
-		w = arena_get(ARENA_WAITERS);
-		if (w) {
-			w->thread = self;
-			waiter_add(w);
-		}
+	if (!w && fresh) {
+		w = fresh;
+		w->thread = self;
+		waiter_add(w);
 	}
 	if (w) {
 		w->bit = UINT32_C(1) << thread_self()->number % WAITER_BITS;
 		w->tid = thread_tid();
 	}
 	lock_drop(lock);
+	if (fresh && fresh != w)
+		arena_put(ARENA_WAITERS, fresh);
 	if (w && thread_end_valid)
 		pthread_setspecific(thread_end, w);
 	thread_this.waiter = w;

@@ -58,12 +58,12 @@ bool foreign_wake(struct cond *c)
 		fputs("drover: a thread waits in the C library's own pthread_cond_*wait(), which this library's signals wake spuriously; load what it is in without RTLD_DEEPBIND\n",
 		      stderr);
 	/* As long as we have this lock, the answer stays the same. */
-	lock_take(&fork_lock);
+	lock_take(&wiped.lock);
 	alone = foreign_alone(c);
 	give_signals(&c->foreign_signals, nr);
 	/* As long as it is all glibc's, its other group may be in use, too. */
 	if (alone)
 		give_signals(&c->closed_high, nr);
-	lock_drop(&fork_lock);
+	lock_drop(&wiped.lock);
 	return !alone;
 }

@@ -57,7 +57,7 @@ static int create(struct drover_pool **to, const drover_poolattr_t *attr)
 	snprintf(pool->name, sizeof(pool->name), "%s", attr->name ?: "pool");
 	pool->linger[0] = linger_of(attr->linger_us, INT64_MAX);
 	pool->linger[1] = linger_of(attr->linger_small_us, LINGER_SMALL);
-	pool->generation = fork_generation;
+	pool->generation = fork_generation_own();
 	cpus_look_at_sizes();
 	store_relaxed(&pool->wanted, attr->workers);
 	err = threads_set(pool);

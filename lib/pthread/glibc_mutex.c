@@ -40,7 +40,7 @@
 #define KIND(m)	 __atomic_load_n(&MUTEX(m)->__data.__kind, __ATOMIC_RELAXED)
 #define OWNER(m) \
 	((uint32_t)__atomic_load_n(&MUTEX(m)->__data.__owner, __ATOMIC_RELAXED))
-#define OWN_ID (thread_this.libc_id ?: libc_id_ask())
+#define OWN_ID (thread_self()->libc_id ?: libc_id_ask())
 
 static atomic_bool layout_known;
 
@@ -108,7 +108,10 @@ int user_mutex_prepare(void *mutex, void **movable, futex_word **pi_word)
 	layout_try();
 	if (!load_relaxed(&layout_known))
 		return 0;
-	/* Asked anew: the child of _Fork(), which tells nobody, has another. */
+	/*
+	 * Asked anew: where a fork wipes nothing (base/fork.c) the child of
+	 * _Fork(), which tells nobody, has another.
+	 */
 	if ((strict || (DEBUG_BUILD && !(kind & ~KIND_PLAIN))) &&
 	    OWNER(mutex) != OWN_ID && OWNER(mutex) != libc_id_ask()) {
 		if (strict)
