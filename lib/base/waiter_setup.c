@@ -26,10 +26,22 @@ static void waiter_end(void *arg)
 	arena_put(ARENA_WAITERS, w);
 }
 
+/*
+ * So many keys have their place in each thread. For those beyond, a wait would
+ * call the program's calloc(), which may be what waits. Then a waiter stays where
+ * it is when its thread ends, until a thread in the same memory waits.
+ */
+#ifdef __GLIBC__
+#define NR_KEYS_INSIDE 32
+#else
+#define NR_KEYS_INSIDE PTHREAD_KEYS_MAX
+#endif
+
 /* Not before somebody waits: a program may want all keys that there are. */
 static void first_wait(void)
 {
-	thread_end_valid = pthread_key_create(&thread_end, waiter_end) == 0;
+	thread_end_valid = pthread_key_create(&thread_end, waiter_end) == 0 &&
+			   thread_end < NR_KEYS_INSIDE;
 }
 
 struct waiter *waiter_setup(void)

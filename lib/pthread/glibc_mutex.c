@@ -14,12 +14,12 @@
  * such mutexes, so it cannot change.
  */
 #include <pthread.h>
-#include <stdio.h>
 #include <sys/syscall.h>
 #ifdef __SANITIZE_THREAD__
 #include <sanitizer/tsan_interface.h>
 #endif
 
+#include "base/say.h"
 #include "drop_in.h"
 
 /*
@@ -79,8 +79,7 @@ static void three_states(void)
 	ok = ok && load_relaxed(WORD(&m)) == LOCK_FREE && OWNER(&m) == 0;
 	store_relaxed(&layout_known, ok);
 	if (!ok)
-		fputs("drover: this C library's mutex is not as expected: waiters are woken, never moved\n",
-		      stderr);
+		say("drover: this C library's mutex is not as expected: waiters are woken, never moved\n");
 }
 
 /* Others' constructors may come before this, and have threads that wait. */
