@@ -6,6 +6,7 @@
 #include "base/lock.c"
 #include "base/pause.c"
 #include "base/poll.c"
+#include "base/say.c"
 #include "base/thread.c"
 #include "base/waiter.c"
 #include "base/waiter_setup.c"

@@ -1,22 +1,15 @@
 // SPDX-License-Identifier: MIT
 /* Memory that is never given back. */
-#include <string.h>
 #include <sys/mman.h>
 
-#include "base/arena.h"
-#include "base/lock.h"
+#include "base/fork.h"
 
 /* Mapped when a list runs out. */
 #define PAGE_BYTES 4096
 
-static struct free_list {
-	struct lock lock;
-	void *first; /* [lock] */
-} free_lists[NR_ARENAS];
-
 void arena_put(enum arena to, void *item)
 {
-	struct free_list *list = &free_lists[to];
+	struct free_list *list = &wiped.free_lists[to];
 
 	lock_take(&list->lock);
 	*(void **)item = list->first;
@@ -24,31 +17,30 @@ void arena_put(enum arena to, void *item)
 	lock_drop(&list->lock);
 }
 
+/* Without the lock: it takes longer than anybody should wait for that. */
+COLD static void *map_items(enum arena to)
+{
+	int saved = errno;
+	char *page = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	errno = saved;
+	if (page == MAP_FAILED)
+		return NULL;
+	for (size_t at = ARENA_ITEM; at < PAGE_BYTES; at += ARENA_ITEM)
+		arena_put(to, page + at);
+	return page;
+}
+
 APART void *arena_get(enum arena from)
 {
-	struct free_list *list = &free_lists[from];
-	int saved = errno;
-	char *page = MAP_FAILED;
+	struct free_list *list = &wiped.free_lists[from];
 	void *item;
 
 	lock_take(&list->lock);
-	if (unlikely(!list->first))
-		page = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	for (size_t at = 0; page != MAP_FAILED && at < PAGE_BYTES;
-	     at += ARENA_ITEM) {
-		*(void **)(page + at) = list->first;
-		list->first = page + at;
-	}
 	item = list->first;
 	if (item)
 		list->first = *(void **)item;
 	lock_drop(&list->lock);
-	errno = saved;
-	return item;
-}
-
-void arena_after_fork(void)
-{
-	memset(free_lists, 0, sizeof(free_lists));
+	return item ?: map_items(from);
 }

@@ -22,7 +22,4 @@ enum arena {
 void *arena_get(enum arena from);
 void arena_put(enum arena to, void *item);
 
-/* In the child of a fork: the parent's threads may have had the locks. */
-void arena_after_fork(void);
-
 #endif /* DROVER_ARENA_H */

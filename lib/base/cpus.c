@@ -7,17 +7,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <pthread.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/param.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/atomic.h"
 #include "base/cpus.h"
+#include "base/fork.h"
 
 /* Room for 8192 CPUs. */
 #define MASK_WORDS (8192 / 64)
@@ -28,11 +28,10 @@
 #define MOST_CAPACITY 1024
 
 /*
- * The cgroup's limit in CPUs, as it was read last; and whether a thread reads it:
- * what is static is that one's, as its stack may be small.
+ * The cgroup's limit in CPUs, as it was read last. What is static is for the one
+ * thread that reads it (wiped.counting), as its stack may be small.
  */
 static _Atomic uint32_t limit_known = NO_LIMIT;
-static atomic_bool reading;
 
 static unsigned int affinity_of(pid_t tid)
 {
@@ -45,17 +44,14 @@ static unsigned int affinity_of(pid_t tid)
 /* What is in a file: nothing, if there is none. */
 static void read_text(const char *path, char *text, size_t size)
 {
-	int fd, state;
-	ssize_t len = 0;
+	/* open(), read() and close() would be cancellation points. */
+	long fd = syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+	long len = 0;
 
-	/* These are cancellation points, and whoever asks for CPUs is none. */
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0) {
-		len = read(fd, text, size - 1);
-		close(fd);
+		len = syscall(SYS_read, fd, text, size - 1);
+		syscall(SYS_close, fd);
 	}
-	pthread_setcancelstate(state, &state);
 	text[MAX(len, 0)] = '\0';
 }
 
@@ -117,13 +113,13 @@ static uint32_t cgroup_limit(void)
 	char *rest = text, *line;
 
 	/* The others take what is known. */
-	if (swap_acquire(&reading, true))
+	if (swap_acquire(&wiped.counting, true))
 		return load_relaxed(&limit_known);
 	read_text("/proc/self/cgroup", text, sizeof(text));
 	while ((line = strsep(&rest, "\n")))
 		line_limit(line, &least);
 	store_relaxed(&limit_known, least);
-	store_release(&reading, false);
+	store_release(&wiped.counting, false);
 	return least;
 }
 

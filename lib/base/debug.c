@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 /* The messages of a debug build. */
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/atomic.h"
 #include "base/debug.h"
+#include "base/say.h"
 
 #ifdef DROVER_DEBUG
 
@@ -16,16 +15,9 @@ _Noreturn void debug_wrong(const void *p, const char *what, const char *wrong,
 {
 	static const char drop_in[] = "drop_in_";
 	bool native = strncmp(call, drop_in, sizeof(drop_in) - 1) != 0;
-	char text[256];
-	int len;
 
-	/* One write, for other threads may be talking. */
-	len = snprintf(text, sizeof(text), "drover: %s%s(): %s %p %s\n",
-		       native ? "" : "pthread_",
-		       native ? call : call + sizeof(drop_in) - 1, what, p,
-		       wrong);
-	if (write(STDERR_FILENO, text, (size_t)len) < 0)
-		_exit(1);
+	say("drover: %s%s(): %s %p %s\n", native ? "" : "pthread_",
+	    native ? call : call + sizeof(drop_in) - 1, what, p, wrong);
 	abort();
 }
 

@@ -2,29 +2,44 @@
 /* What is forgotten in the child of a fork. */
 #include <pthread.h>
 #include <string.h>
+#include <sys/mman.h>
 
-#include "base/arena.h"
 #include "base/fork.h"
-#include "base/waiter.h"
 
-uint32_t fork_generation = GENERATION_LEAST;
-struct lock fork_lock;
+struct wiped wiped;
+_Atomic uint32_t nr_forks;
 
-/* Only the calling thread exists. */
-static void start_anew(void)
+/* For a kernel that does not. Only the calling thread exists. */
+static void wipe(void)
 {
-	fork_generation = (fork_generation + 1) | GENERATION_LEAST;
-	memset(&fork_lock, 0, sizeof(fork_lock));
-	arena_after_fork();
-	thread_after_fork();
-	waiters_after_fork();
+	memset(&wiped, 0, sizeof(wiped));
 }
 
-/* The first to wait calls it, too: other constructors may come before it. */
-__attribute__((constructor)) void fork_expect(void)
+/*
+ * The first to ask for a generation calls it, too: others' constructors may come
+ * before it. An emulator that takes any advice does not know this one.
+ */
+__attribute__((constructor)) static void fork_expect(void)
 {
 	static atomic_bool expected;
 
-	if (!swap_relaxed(&expected, true))
-		pthread_atfork(NULL, NULL, start_anew);
+	if (swap_relaxed(&expected, true))
+		return;
+	if (!madvise(&wiped, sizeof(wiped), -1) ||
+	    madvise(&wiped, sizeof(wiped), MADV_WIPEONFORK))
+		pthread_atfork(NULL, NULL, wipe);
+}
+
+/* Threads that ask at the same time take a number each, and use one of them. */
+uint32_t fork_generation_own(void)
+{
+	uint32_t unknown = 0, nr = 0;
+
+	if (load_relaxed(&wiped.nr_fork))
+		return fork_generation();
+	fork_expect();
+	while (!nr)
+		nr = (add_relaxed(&nr_forks, 1) + 1) & ~GENERATION_LEAST;
+	cas_relaxed(&wiped.nr_fork, &unknown, nr);
+	return fork_generation();
 }

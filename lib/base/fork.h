@@ -1,28 +1,67 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Forks. The child has one thread, the caller of fork(): other threads stayed
- * in the parent, some of them with locks of the library's.
+ * in the parent, some of them with locks of the library's. What the child must
+ * not find lies in one place, which the kernel wipes in the child: nobody has
+ * to act in time, as an atfork handler would have to before the handlers of
+ * others start threads that wait. What must not outlive a fork anywhere else
+ * names the generation in which it is right.
  */
 #ifndef DROVER_FORK_H
 #define DROVER_FORK_H
 
+#include "base/arena.h"
 #include "base/lock.h"
 
-/*
- * Counts the forks that led to this process, from GENERATION_LEAST to
- * UINT32_MAX and again. It changes only in the child of a fork, while that has
- * one thread.
+struct waiter;
+
+/* A multiple of any page's size that the port has: what is wiped are pages. */
+#if defined(__x86_64__) || defined(__riscv)
+#define MOST_PAGE 4096
+#else
+#define MOST_PAGE 65536
+#endif
+
+/* Lists of waiters, in base/waiter.c. */
+#define NR_BUCKETS 256
+
+/**
+ * struct wiped - what is zero in the child of a fork
+ * @nr_fork: the number of the process, unlike that of any that it descends
+ *	     from; 0 until fork_generation_own()
+ * @counting: a thread counts the CPUs; base/cpus.c
+ * @lock: for an object that starts anew in the child, where nobody has the
+ *	  object's own lock: whoever finds it of an older generation takes this
+ * @free_lists: of the arenas
+ * @buckets: all waiters
  */
-#define GENERATION_LEAST (UINT32_C(1) << 31)
-extern uint32_t fork_generation;
+extern struct wiped {
+	_Atomic uint32_t nr_fork;
+	atomic_bool counting;
+	struct lock lock;
+	struct free_list {
+		struct lock lock;
+		void *first; /* [lock] */
+	} free_lists[NR_ARENAS] __attribute__((aligned(64)));
+	struct bucket {
+		struct lock lock;
+		struct waiter *first; /* [lock] */
+	} buckets[NR_BUCKETS];
+} __attribute__((aligned(MOST_PAGE))) wiped;
 
 /*
- * For an object that starts anew in the child of a fork, where nobody has its
- * own lock: whoever finds it of an older generation takes this one.
+ * The generation of this process, from GENERATION_LEAST to UINT32_MAX. An object
+ * that has another one is an ancestor's, or has not been used: GENERATION_LEAST
+ * itself is no object's, only that of a child in which nobody has asked for its
+ * own.
  */
-extern struct lock fork_lock;
+#define GENERATION_LEAST  (UINT32_C(1) << 31)
+#define fork_generation() (load_relaxed(&wiped.nr_fork) | GENERATION_LEAST)
 
-/* From now on the children of forks start anew; the library's constructor. */
-void fork_expect(void);
+/* The same, to be kept in an object. */
+COLD uint32_t fork_generation_own(void);
+
+/* How many numbers were given out, to this process and to those before. */
+extern _Atomic uint32_t nr_forks;
 
 #endif /* DROVER_FORK_H */

@@ -9,17 +9,14 @@ _Thread_local struct thread thread_this;
 /* How many numbers of threads have been given out. */
 static _Atomic uint32_t nr_threads;
 
-void thread_setup(void)
+struct thread *thread_setup(void)
 {
-	do
+	while (!thread_this.number)
 		thread_this.number = add_relaxed(&nr_threads, 1) + 1;
-	while (!thread_this.number);
 	thread_this.tid = (uint32_t)syscall(SYS_gettid);
-}
-
-void thread_after_fork(void)
-{
 	thread_this.libc_id = 0;
-	if (thread_this.tid)
-		thread_this.tid = (uint32_t)syscall(SYS_gettid);
+	/* It is in the parent's registry alone. */
+	thread_this.waiter = NULL;
+	thread_this.generation = fork_generation_own();
+	return &thread_this;
 }

@@ -32,16 +32,16 @@
 #ifndef DROVER_THREAD_H
 #define DROVER_THREAD_H
 
+#include "base/fork.h"
 #include "base/poll.h"
-
-struct waiter;
 
 /**
  * struct thread - a thread, in its own memory
- * @tid: kernel thread id, or 0 before thread_setup()
+ * @generation: the fork_generation() in which the thread was set up, or 0. In
+ *		any other one only @number is right.
  * @number: unlike any other thread's of this process, or 0 before thread_setup()
- * @libc_id: by which the C library's mutexes know it, or 0: not asked for yet,
- *	     or not since a fork
+ * @tid: kernel thread id
+ * @libc_id: by which the C library's mutexes know it, or 0: not asked for yet
  * @waiter: what others may see of it, or NULL if it has never waited
  * @for_signals: what it may spend on polling for a signal
  * @for_mutexes: the same for a mutex
@@ -49,8 +49,9 @@ struct waiter;
  * @for_barriers, @for_streams: the same for phases, and for operations
  */
 struct thread {
-	uint32_t tid;
+	uint32_t generation;
 	uint32_t number;
+	uint32_t tid;
 	uint32_t libc_id;
 	struct waiter *waiter;
 	struct poll_account for_signals;
@@ -62,18 +63,12 @@ struct thread {
 
 extern _Thread_local struct thread thread_this;
 
-COLD void thread_setup(void);
+/* Set it up for this process. Return: the same as thread_self() */
+COLD struct thread *thread_setup(void);
 
-static inline struct thread *thread_self(void)
-{
-	if (unlikely(!thread_this.tid))
-		thread_setup();
-	return &thread_this;
-}
-
+#define thread_self()                                                         \
+	(likely(thread_this.generation == fork_generation()) ? &thread_this : \
+							       thread_setup())
 #define thread_tid() (thread_self()->tid)
-
-/* In the child of a fork: the caller's ids that are not the parent's. */
-void thread_after_fork(void);
 
 #endif /* DROVER_THREAD_H */

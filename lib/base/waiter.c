@@ -1,26 +1,19 @@
 // SPDX-License-Identifier: MIT
 /* The registry of waiters: a hash table, and who may be found there. */
-#include <string.h>
-
-#include "base/lock.h"
+#include "base/fork.h"
 #include "base/waiter.h"
 
 /*
- * All waiters, by a hash of their pthread_t: ten thousand of them make lists of
- * forty. The lock is held across a wake-up (cond_cancel()).
+ * By a hash of their pthread_t: ten thousand of them make lists of forty. A
+ * lock is held across a wake-up (cond_cancel()).
+ *
+ * Addresses of threads are alike in their low bits, and often in the high.
  */
-#define NR_BUCKETS 256
-static struct bucket {
-	struct lock lock;
-	struct waiter *first; /* [lock] */
-} buckets[NR_BUCKETS];
-
-/* Addresses of threads are alike in their low bits, and often in the high. */
 static struct bucket *bucket_of(pthread_t thread)
 {
 	uint64_t mixed = (uint64_t)thread * UINT64_C(0x9e3779b97f4a7c15);
 
-	return &buckets[mixed >> 56];
+	return &wiped.buckets[mixed >> 56];
 }
 
 struct waiter *waiter_find(pthread_t thread, struct lock **lock)
@@ -38,7 +31,8 @@ struct waiter *waiter_find(pthread_t thread, struct lock **lock)
 
 void waiter_for_all(void (*each)(struct waiter *w, void *arg), void *arg)
 {
-	for (struct bucket *b = buckets; b < buckets + NR_BUCKETS; b++) {
+	for (struct bucket *b = wiped.buckets; b < wiped.buckets + NR_BUCKETS;
+	     b++) {
 		lock_take(&b->lock);
 		for (struct waiter *w = b->first; w; w = w->next)
 			each(w, arg);
@@ -84,19 +78,9 @@ void waiter_remove(struct waiter *w)
 	struct waiter **at = &b->first;
 
 	lock_take(&b->lock);
-	while (*at != w)
+	while (*at && *at != w)
 		at = &(*at)->next;
-	*at = w->next;
+	if (*at)
+		*at = w->next;
 	lock_drop(&b->lock);
-}
-
-void waiters_after_fork(void)
-{
-	struct waiter *w = thread_this.waiter;
-
-	memset(buckets, 0, sizeof(buckets));
-	if (w) {
-		w->tid = thread_this.tid;
-		waiter_add(w);
-	}
 }

@@ -62,7 +62,7 @@ COLD struct waiter *waiter_setup(void);
 /* The caller's, or NULL without memory. */
 static inline struct waiter *waiter_self(void)
 {
-	struct waiter *w = thread_this.waiter;
+	struct waiter *w = thread_self()->waiter;
 
 	return likely(w) ? w : waiter_setup();
 }
@@ -86,10 +86,7 @@ bool waiter_is_inside(const void *object);
 /* Enter @w, by @w->thread; the caller has the lock that waiter_find() took. */
 void waiter_add(struct waiter *w);
 
-/* Take @w out, after which nobody else finds it. */
+/* Take @w out, after which nobody else finds it; it may be a parent's. */
 void waiter_remove(struct waiter *w);
-
-/* In the child of a fork only the caller is left, under another thread id. */
-void waiters_after_fork(void);
 
 #endif /* DROVER_WAITER_H */

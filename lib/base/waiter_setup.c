@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* A thread becomes a waiter when it waits for the first time, until it ends. */
-#include "base/arena.h"
-#include "base/fork.h"
 #include "base/valgrind.h"
 #include "base/waiter.h"
 
@@ -31,35 +29,46 @@ static void waiter_end(void *arg)
 	VALGRIND_ENABLE_ERROR_REPORTING;
 }
 
+/*
+ * So many keys have their place in each thread. For those beyond, a wait would
+ * call the program's calloc(), which may be what waits. Then a waiter stays where
+ * it is when its thread ends, until a thread in the same memory waits.
+ */
+#ifdef __GLIBC__
+#define NR_KEYS_INSIDE 32
+#else
+#define NR_KEYS_INSIDE PTHREAD_KEYS_MAX
+#endif
+
 /* Not before somebody waits: a program may want all keys that there are. */
 static void first_wait(void)
 {
-	thread_end_valid = pthread_key_create(&thread_end, waiter_end) == 0;
-	fork_expect();
+	thread_end_valid = pthread_key_create(&thread_end, waiter_end) == 0 &&
+			   thread_end < NR_KEYS_INSIDE;
 }
 
 struct waiter *waiter_setup(void)
 {
 	pthread_t self = pthread_self();
 	int saved = errno;
+	struct waiter *w, *fresh = arena_get(ARENA_WAITERS);
 	struct lock *lock;
-	struct waiter *w;
 
 	pthread_once(&started, first_wait);
 	/* Left behind by a thread that has ended, perhaps by this one? */
 	w = waiter_find(self, &lock);
-	if (!w) {
-		w = arena_get(ARENA_WAITERS);
-		if (w) {
-			w->thread = self;
-			waiter_add(w);
-		}
+	if (!w && fresh) {
+		w = fresh;
+		w->thread = self;
+		waiter_add(w);
 	}
 	if (w) {
 		w->bit = UINT32_C(1) << thread_self()->number % WAITER_BITS;
 		w->tid = thread_tid();
 	}
 	lock_drop(lock);
+	if (fresh && fresh != w)
+		arena_put(ARENA_WAITERS, fresh);
 	if (w && thread_end_valid)
 		pthread_setspecific(thread_end, w);
 	thread_this.waiter = w;

@@ -35,7 +35,7 @@
  *
  * Lock order: a condvar's lock; then the locks of its groups, the closed
  * group's first; then the lock of a bucket of waiters; then that of an arena or
- * of a list of waiters. fork_lock is taken with no other lock held. None of
+ * of a list of waiters. wiped.lock is taken with no other lock held. None of
  * these locks is held when a mutex of the user's is taken.
  *
  * A signaller that has dropped the condvar's lock touches the condvar no more:
@@ -120,7 +120,7 @@ struct group;
 /**
  * struct cond - a condition variable; all zero bytes are a valid one
  * @flags: COND_*
- * @generation: the fork_generation in which the members of a private one wait;
+ * @generation: the fork_generation() in which the members of a private one wait;
  *		0 before the first of them
  * @lock: guards the other fields of a private one
  * @open: the group that arrivals join, or NULL. The group may have been

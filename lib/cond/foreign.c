@@ -5,9 +5,8 @@
  * with RTLD_DEEPBIND. Such a thread must neither hang nor do harm. struct cond
  * is laid out so that what glibc's wait writes is nothing of ours (cond.h).
  */
-#include <stdio.h>
-
 #include "base/fork.h"
+#include "base/say.h"
 #include "cond/group.h"
 
 /* As long as it is all glibc's, no thread has set its generation. */
@@ -55,15 +54,14 @@ bool foreign_wake(struct cond *c)
 	bool alone;
 
 	if (!swap_relaxed(&said, true))
-		fputs("drover: a thread waits in the C library's own pthread_cond_*wait(), which this library's signals wake spuriously; load what it is in without RTLD_DEEPBIND\n",
-		      stderr);
+		say("drover: a thread waits in the C library's own pthread_cond_*wait(), which this library's signals wake spuriously; load what it is in without RTLD_DEEPBIND\n");
 	/* As long as we have this lock, the answer stays the same. */
-	lock_take(&fork_lock);
+	lock_take(&wiped.lock);
 	alone = foreign_alone(c);
 	give_signals(&c->foreign_signals, nr);
 	/* As long as it is all glibc's, its other group may be in use, too. */
 	if (alone)
 		give_signals(&c->closed_high, nr);
-	lock_drop(&fork_lock);
+	lock_drop(&wiped.lock);
 	return !alone;
 }

@@ -24,7 +24,7 @@ _Static_assert(sizeof(struct group) == ARENA_ITEM, "a cache line each");
  */
 void cond_lock(struct cond *c)
 {
-	if (unlikely(load_acquire(&c->generation) != fork_generation))
+	if (unlikely(load_acquire(&c->generation) != fork_generation()))
 		cond_drop_stale(c); /* [CV-FORK] */
 	lock_take(&c->lock);
 }
@@ -57,13 +57,13 @@ void cond_set_groups(struct cond *c, struct group *closed, struct group *open)
  */
 void cond_drop_stale(struct cond *c)
 {
-	uint32_t unused = 0;
+	uint32_t unused = 0, ours = fork_generation_own();
 
 	if (!load_relaxed(&c->foreign_seq) &&
-	    cas_acq_rel(&c->generation, &unused, fork_generation))
+	    cas_acq_rel(&c->generation, &unused, ours))
 		return;
-	lock_take(&fork_lock);
-	if (load_relaxed(&c->generation) != fork_generation) {
+	lock_take(&wiped.lock);
+	if (load_relaxed(&c->generation) != ours) {
 		cond_set_groups(c, NULL, NULL);
 		memset(&c->lock, 0, sizeof(c->lock));
 		/* The foreign waiters have stayed in the parent, too. */
@@ -72,39 +72,25 @@ void cond_drop_stale(struct cond *c)
 		store_relaxed(&c->foreign_refs, 0);
 		store_relaxed(&c->foreign_size, 0);
 		store_relaxed(&c->foreign_signals, 0);
-		store_release(&c->generation, fork_generation); /* [CV-FORK] */
+		store_release(&c->generation, ours); /* [CV-FORK] */
 	}
-	lock_drop(&fork_lock);
+	lock_drop(&wiped.lock);
 }
 
-/* A thread keeps one group for its next wait; the others are in the arena. */
-struct group *group_alloc(struct waiter *w)
+bool group_spare(struct waiter *w)
 {
-	struct group *g = w->spare;
-
-	w->spare = NULL;
-	return likely(g) ? g : arena_get(ARENA_GROUPS);
-}
-
-/*
- * The group has no pins: group_unpin(), or never had any (native.c). A thread
- * with an old pointer may still read it.
- */
-void group_free(struct waiter *w, struct group *g)
-{
-	if (likely(w && !w->spare))
-		w->spare = g;
-	else
-		arena_put(ARENA_GROUPS, g);
+	w->spare = arena_get(ARENA_GROUPS);
+	return w->spare;
 }
 
 struct group *group_start(struct cond *c, struct waiter *w, void *mutex,
 			  futex_word *pi_target)
 {
-	struct group *g = group_alloc(w), *closed = cond_closed(c);
+	struct group *g = w->spare, *closed = cond_closed(c);
 
 	if (unlikely(!g))
 		return NULL;
+	w->spare = NULL;
 	store_relaxed(&g->state,
 		      GROUP_BLOCKED | (pi_target ? 0 : GROUP_NO_SLEEPERS));
 	store_relaxed(&g->owner, c);
@@ -165,10 +151,15 @@ bool group_pin(struct group *g, struct cond *c)
  */
 void group_unpin(struct group *g)
 {
+	struct waiter *w = thread_this.waiter;
+
 	if (sub_acq_rel(&g->refs, 1) != 1)
 		return;
 	store_relaxed(&g->owner, NULL);
-	group_free(thread_this.waiter, g);
+	if (likely(w && !w->spare))
+		w->spare = g;
+	else
+		arena_put(ARENA_GROUPS, g);
 }
 
 struct group *group_lock_blocked(struct group *g, struct cond *c)

@@ -151,13 +151,17 @@ void cond_set_groups(struct cond *c, struct group *closed, struct group *open);
 /* Start a private condvar anew: at its first use, and in the child of a fork. */
 COLD void cond_drop_stale(struct cond *c);
 
-/* Memory for a group that @w will start, or NULL; and give it back. */
-struct group *group_alloc(struct waiter *w);
-void group_free(struct waiter *w, struct group *g);
+/*
+ * A thread keeps one group for its next wait; the others are in the arena. Get one
+ * for @w, which has none: with no lock held, for memory may have to be mapped.
+ * Return: false if there is no memory.
+ */
+COLD bool group_spare(struct waiter *w);
 
 /*
  * Start a group of the locked @c with one member, the caller, who has its first
- * pin. @mutex, @pi_target: as in struct group. Return: NULL without memory.
+ * pin: the spare one of @w. @mutex, @pi_target: as in struct group. Return: NULL if
+ * there is none.
  */
 struct group *group_start(struct cond *c, struct waiter *w, void *mutex,
 			  futex_word *pi_target);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* DROVER_POLICY is read once, when the library is loaded. */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/poll.h"
+#include "base/say.h"
 #include "cond/policy.h"
 
 /*
@@ -20,9 +20,8 @@ __attribute__((constructor)) static void load_policy(void)
 
 	policy_force("auto", &chosen);
 	if (forced && !policy_force(forced, &chosen))
-		fprintf(stderr,
-			"drover: DROVER_POLICY=%s is unknown, using auto; it may be %s\n",
-			forced, POLICY_HELP);
+		say("drover: DROVER_POLICY=%s is unknown, using auto; it may be %s\n",
+		    forced, POLICY_HELP);
 	if (chosen.spin_us >= 0)
 		poll_limit((uint32_t)chosen.spin_us);
 	if (chosen.ahead && poll_has_cpu())

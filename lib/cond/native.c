@@ -81,12 +81,8 @@ int drover_cond_destroy_on(drover_cond_t *cond, drover_mutex_t *mutex)
 int drover_prepare_thread(void)
 {
 	struct waiter *w = waiter_self();
-	struct group *g = w ? group_alloc(w) : NULL;
 
-	if (!g)
-		return ENOMEM;
-	group_free(w, g);
-	return 0;
+	return w && (w->spare || group_spare(w)) ? 0 : ENOMEM;
 }
 
 const char *drover_version(void)

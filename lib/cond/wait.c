@@ -59,6 +59,8 @@ static inline int cond_join(struct cond *c, struct member *m,
 		lock_use_pi();
 		pi_target = load_relaxed(&pi_refused) ? NULL : pi_word;
 	}
+	if (unlikely(!m->w->spare))
+		group_spare(m->w);
 	cond_lock(c);
 	g = load_relaxed(&c->open);
 	if (!group_pin(g, c))

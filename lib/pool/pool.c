@@ -64,7 +64,7 @@ static int create(struct drover_pool **to, const drover_poolattr_t *attr)
 	if (attr->spares == DROVER_POOL_NO_SPARES)
 		pool->attr.spares = 0;
 	snprintf(pool->name, sizeof(pool->name), "%s", attr->name ?: "pool");
-	pool->generation = fork_generation;
+	pool->generation = fork_generation_own();
 	drover_pool_set_linger(pool, attr->linger_us, attr->linger_small_us);
 	cpus_look_at_sizes();
 	store_relaxed(&pool->wanted, attr->workers);

@@ -199,7 +199,7 @@ _Static_assert(sizeof(struct task) == sizeof(drover_task_t), "arrays fit");
 /* Does @pool live in the calling process? */
 static inline bool pool_is_here(const struct drover_pool *pool)
 {
-	return pool->generation == fork_generation;
+	return pool->generation == fork_generation();
 }
 
 /* The worker of @pool that the caller is, or NULL. */

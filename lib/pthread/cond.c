@@ -11,10 +11,10 @@
  */
 #include <dlfcn.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <threads.h>
 
+#include "base/say.h"
 #include "drop_in.h"
 
 _Static_assert(sizeof(struct cond) <= sizeof(pthread_cond_t), "fits");
@@ -125,8 +125,7 @@ __attribute__((constructor)) static void find_glibc_cancel(void)
 	void *found = dlsym(RTLD_NEXT, "pthread_cancel");
 
 	if (!found) {
-		fputs("drover: the C library has no pthread_cancel; load libdrover-pthread.so.1 before it (LD_PRELOAD)\n",
-		      stderr);
+		say("drover: the C library has no pthread_cancel; load libdrover-pthread.so.1 before it (LD_PRELOAD)\n");
 		abort();
 	}
 	store_relaxed(&glibc_cancel, (__typeof__(&pthread_cancel))found);

@@ -14,12 +14,12 @@
  * such mutexes, so it cannot change.
  */
 #include <pthread.h>
-#include <stdio.h>
 #include <sys/syscall.h>
 #ifdef __SANITIZE_THREAD__
 #include <sanitizer/tsan_interface.h>
 #endif
 
+#include "base/say.h"
 #include "base/valgrind.h"
 #include "drop_in.h"
 
@@ -41,7 +41,7 @@
 #define KIND(m)	 __atomic_load_n(&MUTEX(m)->__data.__kind, __ATOMIC_RELAXED)
 #define OWNER(m) \
 	((uint32_t)__atomic_load_n(&MUTEX(m)->__data.__owner, __ATOMIC_RELAXED))
-#define OWN_ID (thread_this.libc_id ?: libc_id_ask())
+#define OWN_ID (thread_self()->libc_id ?: libc_id_ask())
 
 static atomic_bool layout_known;
 
@@ -83,8 +83,7 @@ static void three_states(void)
 	ok = ok && load_relaxed(WORD(&m)) == LOCK_FREE && OWNER(&m) == 0;
 	store_relaxed(&layout_known, ok);
 	if (!ok)
-		fputs("drover: this C library's mutex is not as expected: waiters are woken, never moved\n",
-		      stderr);
+		say("drover: this C library's mutex is not as expected: waiters are woken, never moved\n");
 }
 
 /* Others' constructors may come before this, and have threads that wait. */
@@ -112,7 +111,10 @@ int user_mutex_prepare(void *mutex, void **movable, futex_word **pi_word)
 	layout_try();
 	if (!load_relaxed(&layout_known))
 		return 0;
-	/* Asked anew: the child of _Fork(), which tells nobody, has another. */
+	/*
+	 * Asked anew: where a fork wipes nothing (base/fork.c) the child of
+	 * _Fork(), which tells nobody, has another.
+	 */
 	if ((strict || (DEBUG_BUILD && !(kind & ~KIND_PLAIN))) &&
 	    OWNER(mutex) != OWN_ID && OWNER(mutex) != libc_id_ask()) {
 		if (strict)

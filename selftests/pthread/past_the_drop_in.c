@@ -156,6 +156,23 @@ static void test_clock(void)
 	pthread_cond_destroy(&cond);
 }
 
+static void *signal_cancelled(void *signalled)
+{
+	pthread_cancel(pthread_self());
+	pthread_cond_signal(&cond);
+	*(bool *)signalled = true;
+	return NULL;
+}
+
+/* By a thread that has been cancelled: a signal is no cancellation point. */
+STEP(signal_cancelled)
+{
+	bool signalled = false;
+
+	joined(thread_of(signal_cancelled, &signalled));
+	return signalled;
+}
+
 static void *wait_shortly(void *arg)
 {
 	struct timespec end = deadline_in(CLOCK_MONOTONIC, SOON);
@@ -201,7 +218,7 @@ int main(int argc, char **argv)
 	if (strverscmp(gnu_get_libc_version(), "2.41") >= 0)
 		return tap_skipped("glibc's own functions",
 				   "since glibc 2.41 they must not be used");
-	tap_plan(3 + NR_OF(scenes) + 1);
+	tap_plan(4 + NR_OF(scenes) + 1);
 	glibc_wait = of_glibc("pthread_cond_wait");
 	glibc_timedwait = of_glibc("pthread_cond_timedwait");
 	glibc_clockwait = of_glibc("pthread_cond_clockwait");
@@ -213,6 +230,10 @@ int main(int argc, char **argv)
 	if (!said || dup2(fileno(said), STDERR_FILENO) < 0)
 		tap_bail("a temporary file: %s", strerror(errno));
 	scene_start("", "normal", false);
+	/* The first, of which the library speaks. */
+	tap_ok(scene_holds("fresh; foreign 1; ready; signal_cancelled = 1;"
+			   "gone 1; zeros = 1"),
+	       "a signal with a cancellation pending, and a message");
 	test_clock();
 	test_cancel();
 	scenes_test("glibc's", scenes, NR_OF(scenes));
