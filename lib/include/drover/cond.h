@@ -27,6 +27,8 @@
 #ifndef DROVER_COND_H
 #define DROVER_COND_H
 
+#include <stdbool.h>
+
 #include <drover/mutex.h>
 
 #ifdef __cplusplus
@@ -143,6 +145,13 @@ int drover_cond_timedwait(drover_cond_t *cond, drover_mutex_t *mutex,
  */
 int drover_cond_clockwait(drover_cond_t *cond, drover_mutex_t *mutex,
 			  clockid_t clock, const struct timespec *deadline);
+
+int drover_cond_await(drover_cond_t *cond, drover_mutex_t *mutex,
+		      bool (*predicate)(void *arg), void *arg);
+
+int drover_cond_await_until(drover_cond_t *cond, drover_mutex_t *mutex,
+			    bool (*predicate)(void *arg), void *arg,
+			    clockid_t clock, const struct timespec *deadline);
 
 /**
  * drover_cond_signal() - unblock one of the threads that wait on @cond
