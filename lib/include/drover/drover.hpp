@@ -9,6 +9,13 @@
 //	filled.wait(held, [&] { return !items.empty(); });
 //
 // Waits are moved to the mutex, not woken, under the rules of <drover/cond.h>.
+//
+// A wait of drover::condition_variable with a predicate is drover_cond_await():
+// the thread that notifies with the mutex held evaluates the predicate, and does
+// not wake those for whom it is false. So a predicate must not depend on the
+// thread that it runs in, must neither lock, wait nor notify, and must not unlock
+// the mutex. What it throws is thrown by the wait, in the waiting thread.
+//
 // Errors that mean a broken contract, such as waiting with a mutex that is not
 // held, are std::system_error.
 #ifndef DROVER_DROVER_HPP
@@ -18,6 +25,7 @@
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <system_error>
@@ -98,32 +106,45 @@ to_timespec(const std::chrono::time_point<Clock, Duration> &deadline)
 		 static_cast<long>(since % 1000000000) };
 }
 
-// What both condition variables make of a wait, and of one with a deadline.
+// A predicate as drover_cond_await() takes it. One that throws counts as true, in
+// whatever thread, so that the waiting thread returns and can throw it.
+template <class Predicate> class awaited
+{
+public:
+	explicit awaited(Predicate &ready) : ready_(ready)
+	{
+	}
+
+	static bool is_true(void *self) noexcept
+	{
+		return static_cast<awaited *>(self)->evaluate();
+	}
+
+	void rethrow()
+	{
+		if (thrown_)
+			std::rethrow_exception(thrown_);
+	}
+
+private:
+	bool evaluate() noexcept
+	{
+		try {
+			return thrown_ || static_cast<bool>(ready_());
+		} catch (...) {
+			thrown_ = std::current_exception();
+			return true;
+		}
+	}
+
+	Predicate &ready_;
+	std::exception_ptr thrown_;
+};
+
+// What both condition variables make of a wait with a deadline.
 template <class Self> class waits
 {
 public:
-	template <class Lock, class Predicate>
-	void wait(Lock &lock, Predicate ready)
-	{
-		while (!ready())
-			static_cast<Self *>(this)->wait(lock);
-	}
-
-	template <class Lock, class Clock, class Duration, class Predicate>
-	bool
-	wait_until(Lock &lock,
-		   const std::chrono::time_point<Clock, Duration> &deadline,
-		   Predicate ready)
-	{
-		auto self = static_cast<Self *>(this);
-
-		while (!ready())
-			if (self->wait_until(lock, deadline) ==
-			    std::cv_status::timeout)
-				return ready();
-		return true;
-	}
-
 	template <class Lock, class Rep, class Period>
 	std::cv_status
 	wait_for(Lock &lock, const std::chrono::duration<Rep, Period> &timeout)
@@ -137,7 +158,8 @@ public:
 		      const std::chrono::duration<Rep, Period> &timeout,
 		      Predicate ready)
 	{
-		return wait_until(lock, after(timeout), std::move(ready));
+		return static_cast<Self *>(this)->wait_until(
+			lock, after(timeout), std::move(ready));
 	}
 };
 
@@ -153,9 +175,18 @@ public:
 	mutex(const mutex &) = delete;
 	mutex &operator=(const mutex &) = delete;
 
-	void lock() { detail::check(drover_mutex_lock(&m_), "lock"); }
-	bool try_lock() { return drover_mutex_trylock(&m_) == 0; }
-	void unlock() { drover_mutex_unlock(&m_); }
+	void lock()
+	{
+		detail::check(drover_mutex_lock(&m_), "lock");
+	}
+	bool try_lock()
+	{
+		return drover_mutex_trylock(&m_) == 0;
+	}
+	void unlock()
+	{
+		drover_mutex_unlock(&m_);
+	}
 
 	template <class Rep, class Period>
 	bool try_lock_for(const std::chrono::duration<Rep, Period> &timeout)
@@ -178,7 +209,10 @@ public:
 		}
 	}
 
-	native_handle_type native_handle() { return &m_; }
+	native_handle_type native_handle()
+	{
+		return &m_;
+	}
 
 private:
 	drover_mutex_t m_ = DROVER_MUTEX_INITIALIZER;
@@ -188,20 +222,38 @@ class condition_variable : public detail::waits<condition_variable>
 {
 public:
 	using native_handle_type = drover_cond_t *;
-	using waits::wait;
-	using waits::wait_until;
 
 	constexpr condition_variable() noexcept = default;
-	~condition_variable() { drover_cond_destroy(&c_); }
+	~condition_variable()
+	{
+		drover_cond_destroy(&c_);
+	}
 	condition_variable(const condition_variable &) = delete;
 	condition_variable &operator=(const condition_variable &) = delete;
 
-	void notify_one() noexcept { drover_cond_signal(&c_); }
-	void notify_all() noexcept { drover_cond_broadcast(&c_); }
+	void notify_one() noexcept
+	{
+		drover_cond_signal(&c_);
+	}
+	void notify_all() noexcept
+	{
+		drover_cond_broadcast(&c_);
+	}
 
 	template <class Lock> void wait(Lock &lock)
 	{
 		detail::check(drover_cond_wait(&c_, handle(lock)), "wait");
+	}
+
+	template <class Lock, class Predicate>
+	void wait(Lock &lock, Predicate ready)
+	{
+		detail::awaited<Predicate> awaited(ready);
+
+		detail::check(drover_cond_await(&c_, handle(lock),
+						awaited.is_true, &awaited),
+			      "wait");
+		awaited.rethrow();
 	}
 
 	// On system_clock a jump of it counts, as the standard wants it. On any
@@ -223,7 +275,34 @@ public:
 		return std::cv_status::no_timeout;
 	}
 
-	native_handle_type native_handle() { return &c_; }
+	template <class Lock, class Clock, class Duration, class Predicate>
+	bool
+	wait_until(Lock &lock,
+		   const std::chrono::time_point<Clock, Duration> &deadline,
+		   Predicate ready)
+	{
+		detail::awaited<Predicate> awaited(ready);
+		int err;
+
+		do {
+			auto at = detail::to_timespec(deadline);
+
+			err = drover_cond_await_until(&c_, handle(lock),
+						      awaited.is_true, &awaited,
+						      detail::id_of<Clock>,
+						      &at);
+		} while (err == ETIMEDOUT && detail::is_other<Clock> &&
+			 Clock::now() < deadline);
+		if (err != ETIMEDOUT)
+			detail::check(err, "wait");
+		awaited.rethrow();
+		return !err;
+	}
+
+	native_handle_type native_handle()
+	{
+		return &c_;
+	}
 
 private:
 	static drover_mutex_t *handle(mutex &lock)
@@ -247,10 +326,9 @@ private:
 class condition_variable_any : public detail::waits<condition_variable_any>
 {
 public:
-	using waits::wait;
-	using waits::wait_until;
-
-	condition_variable_any() : own_(std::make_shared<mutex>()) {}
+	condition_variable_any() : own_(std::make_shared<mutex>())
+	{
+	}
 	condition_variable_any(const condition_variable_any &) = delete;
 	condition_variable_any &
 	operator=(const condition_variable_any &) = delete;
@@ -272,6 +350,13 @@ public:
 		sleep(lock, [this](auto &held) { c_.wait(held); });
 	}
 
+	template <class Lock, class Predicate>
+	void wait(Lock &lock, Predicate ready)
+	{
+		while (!ready())
+			wait(lock);
+	}
+
 	template <class Lock, class Clock, class Duration>
 	std::cv_status
 	wait_until(Lock &lock,
@@ -285,9 +370,25 @@ public:
 		return status;
 	}
 
+	template <class Lock, class Clock, class Duration, class Predicate>
+	bool
+	wait_until(Lock &lock,
+		   const std::chrono::time_point<Clock, Duration> &deadline,
+		   Predicate ready)
+	{
+		while (!ready())
+			if (wait_until(lock, deadline) ==
+			    std::cv_status::timeout)
+				return ready();
+		return true;
+	}
+
 private:
 	template <class Lock> struct relock {
-		void operator()(Lock *lock) { lock->lock(); }
+		void operator()(Lock *lock)
+		{
+			lock->lock();
+		}
 	};
 
 	// The condvar may be destroyed once this thread is notified: what it
