@@ -9,20 +9,27 @@
  * one predicate at most. Waiters are in the list by their numbers: one who comes
  * late evaluates its own predicate first, so its place does not matter.
  *
- * @run quick
- * @run quick -DTIMED=2
+ * @run
+ * @run -DTIMED=2
+ * @run quick -DNR_WAITERS=2 -DTIMED=0
  * @twin quick NO_OWN_EVALUATION takes_what_is_there: what was true may be over
  * @twin quick SIGNAL_ENDS nobody_true_is_left: by one who could not use it
  * @twin quick BROADCAST_ENDS nobody_true_is_left: with the first one
  * @twin quick UNJOINED nobody_true_is_left: woken before it sleeps
- * @twin quick ON_ITS_WAY nobody_true_is_left: a second signal for the same one
- * @twin quick CLEARS_UNLOCKED nobody_true_is_left: under a caller's eyes
+ * @twin ON_ITS_WAY nobody_true_is_left: a second signal for the same one
+ * @twin quick CLEARS_UNLOCKED nobody_true_is_left -DNR_WAITERS=2
+ *	-DNR_CALLERS=3: under a caller's eyes
  * @twin quick LEAVES_UNLOCKED frame_exists -DTIMED=2: a caller wakes it in there
  * @twin quick BOUND_ENDS nobody_true_is_left: those behind are not evaluated
- * @twin quick LEAVER_KEEPS nobody_true_is_left -DTIMED=2: what it was told
+ * @twin quick LEAVER_KEEPS nobody_true_is_left -DNR_WAITERS=2
+ *	-DTIMED=0: what it was told
  */
+#ifndef NR_WAITERS
 #define NR_WAITERS 3
+#endif
+#ifndef NR_CALLERS
 #define NR_CALLERS 2
+#endif
 #define MOST_EVALUATED 1
 #define NONE 255
 #ifndef TIMED
@@ -42,7 +49,7 @@ bool has_joined[NR_WAITERS];	/* as a caller sees it: late after a timeout */
 bool signalled[NR_WAITERS];
 bool over[NR_WAITERS];
 
-#define wants(w) ((w) == 2)	/* the kind */
+#define wants(w) ((w) == NR_WAITERS - 1)	/* the kind */
 #define is_true(w) (there[wants(w)] > 0)
 
 inline lock_mutex() { atomic { !mutex_taken -> mutex_taken = true } }
