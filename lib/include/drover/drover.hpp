@@ -108,43 +108,59 @@ to_timespec(const std::chrono::time_point<Clock, Duration> &deadline)
 
 // A predicate as drover_cond_await() takes it. One that throws counts as true, in
 // whatever thread, so that the waiting thread returns and can throw it.
-template <class Predicate> class awaited
-{
-public:
-	explicit awaited(Predicate &ready) : ready_(ready)
-	{
-	}
+template <class Predicate> struct awaited {
+	Predicate &ready;
+	std::exception_ptr thrown = nullptr;
 
 	static bool is_true(void *self) noexcept
 	{
-		return static_cast<awaited *>(self)->evaluate();
-	}
+		auto &a = *static_cast<awaited *>(self);
 
-	void rethrow()
-	{
-		if (thrown_)
-			std::rethrow_exception(thrown_);
-	}
-
-private:
-	bool evaluate() noexcept
-	{
 		try {
-			return thrown_ || static_cast<bool>(ready_());
+			return a.thrown || a.ready();
 		} catch (...) {
-			thrown_ = std::current_exception();
+			a.thrown = std::current_exception();
 			return true;
 		}
 	}
 
-	Predicate &ready_;
-	std::exception_ptr thrown_;
+	// What the wait makes of the answer.
+	bool result(int err)
+	{
+		if (thrown)
+			std::rethrow_exception(thrown);
+		check(err == ETIMEDOUT ? 0 : err, "wait");
+		return !err;
+	}
 };
 
-// What both condition variables make of a wait with a deadline.
+// What both condition variables make of a wait with a deadline. The loops are for
+// the one that cannot be told a predicate.
 template <class Self> class waits
 {
 public:
+	template <class Lock, class Predicate>
+	void wait(Lock &lock, Predicate ready)
+	{
+		while (!ready())
+			static_cast<Self *>(this)->wait(lock);
+	}
+
+	template <class Lock, class Clock, class Duration, class Predicate>
+	bool
+	wait_until(Lock &lock,
+		   const std::chrono::time_point<Clock, Duration> &deadline,
+		   Predicate ready)
+	{
+		auto self = static_cast<Self *>(this);
+
+		while (!ready())
+			if (self->wait_until(lock, deadline) ==
+			    std::cv_status::timeout)
+				return ready();
+		return true;
+	}
+
 	template <class Lock, class Rep, class Period>
 	std::cv_status
 	wait_for(Lock &lock, const std::chrono::duration<Rep, Period> &timeout)
@@ -175,18 +191,9 @@ public:
 	mutex(const mutex &) = delete;
 	mutex &operator=(const mutex &) = delete;
 
-	void lock()
-	{
-		detail::check(drover_mutex_lock(&m_), "lock");
-	}
-	bool try_lock()
-	{
-		return drover_mutex_trylock(&m_) == 0;
-	}
-	void unlock()
-	{
-		drover_mutex_unlock(&m_);
-	}
+	void lock() { detail::check(drover_mutex_lock(&m_), "lock"); }
+	bool try_lock() { return drover_mutex_trylock(&m_) == 0; }
+	void unlock() { drover_mutex_unlock(&m_); }
 
 	template <class Rep, class Period>
 	bool try_lock_for(const std::chrono::duration<Rep, Period> &timeout)
@@ -209,10 +216,7 @@ public:
 		}
 	}
 
-	native_handle_type native_handle()
-	{
-		return &m_;
-	}
+	native_handle_type native_handle() { return &m_; }
 
 private:
 	drover_mutex_t m_ = DROVER_MUTEX_INITIALIZER;
@@ -224,21 +228,12 @@ public:
 	using native_handle_type = drover_cond_t *;
 
 	constexpr condition_variable() noexcept = default;
-	~condition_variable()
-	{
-		drover_cond_destroy(&c_);
-	}
+	~condition_variable() { drover_cond_destroy(&c_); }
 	condition_variable(const condition_variable &) = delete;
 	condition_variable &operator=(const condition_variable &) = delete;
 
-	void notify_one() noexcept
-	{
-		drover_cond_signal(&c_);
-	}
-	void notify_all() noexcept
-	{
-		drover_cond_broadcast(&c_);
-	}
+	void notify_one() noexcept { drover_cond_signal(&c_); }
+	void notify_all() noexcept { drover_cond_broadcast(&c_); }
 
 	template <class Lock> void wait(Lock &lock)
 	{
@@ -248,12 +243,9 @@ public:
 	template <class Lock, class Predicate>
 	void wait(Lock &lock, Predicate ready)
 	{
-		detail::awaited<Predicate> awaited(ready);
+		detail::awaited<Predicate> a{ ready };
 
-		detail::check(drover_cond_await(&c_, handle(lock),
-						awaited.is_true, &awaited),
-			      "wait");
-		awaited.rethrow();
+		a.result(drover_cond_await(&c_, handle(lock), a.is_true, &a));
 	}
 
 	// On system_clock a jump of it counts, as the standard wants it. On any
@@ -281,28 +273,22 @@ public:
 		   const std::chrono::time_point<Clock, Duration> &deadline,
 		   Predicate ready)
 	{
-		detail::awaited<Predicate> awaited(ready);
+		detail::awaited<Predicate> a{ ready };
 		int err;
 
 		do {
 			auto at = detail::to_timespec(deadline);
 
 			err = drover_cond_await_until(&c_, handle(lock),
-						      awaited.is_true, &awaited,
+						      a.is_true, &a,
 						      detail::id_of<Clock>,
 						      &at);
 		} while (err == ETIMEDOUT && detail::is_other<Clock> &&
 			 Clock::now() < deadline);
-		if (err != ETIMEDOUT)
-			detail::check(err, "wait");
-		awaited.rethrow();
-		return !err;
+		return a.result(err);
 	}
 
-	native_handle_type native_handle()
-	{
-		return &c_;
-	}
+	native_handle_type native_handle() { return &c_; }
 
 private:
 	static drover_mutex_t *handle(mutex &lock)
@@ -326,9 +312,10 @@ private:
 class condition_variable_any : public detail::waits<condition_variable_any>
 {
 public:
-	condition_variable_any() : own_(std::make_shared<mutex>())
-	{
-	}
+	using waits::wait;
+	using waits::wait_until;
+
+	condition_variable_any() : own_(std::make_shared<mutex>()) {}
 	condition_variable_any(const condition_variable_any &) = delete;
 	condition_variable_any &
 	operator=(const condition_variable_any &) = delete;
@@ -350,13 +337,6 @@ public:
 		sleep(lock, [this](auto &held) { c_.wait(held); });
 	}
 
-	template <class Lock, class Predicate>
-	void wait(Lock &lock, Predicate ready)
-	{
-		while (!ready())
-			wait(lock);
-	}
-
 	template <class Lock, class Clock, class Duration>
 	std::cv_status
 	wait_until(Lock &lock,
@@ -370,25 +350,9 @@ public:
 		return status;
 	}
 
-	template <class Lock, class Clock, class Duration, class Predicate>
-	bool
-	wait_until(Lock &lock,
-		   const std::chrono::time_point<Clock, Duration> &deadline,
-		   Predicate ready)
-	{
-		while (!ready())
-			if (wait_until(lock, deadline) ==
-			    std::cv_status::timeout)
-				return ready();
-		return true;
-	}
-
 private:
 	template <class Lock> struct relock {
-		void operator()(Lock *lock)
-		{
-			lock->lock();
-		}
+		void operator()(Lock *lock) { lock->lock(); }
 	};
 
 	// The condvar may be destroyed once this thread is notified: what it
