@@ -22,7 +22,7 @@
  * @twin quick LEAVES_UNLOCKED frame_exists -DTIMED=2: a caller wakes it in there
  * @twin quick BOUND_ENDS nobody_true_is_left: those behind are not evaluated
  * @twin quick LEAVER_KEEPS nobody_true_is_left -DNR_WAITERS=2
- *	-DTIMED=0: what it was told
+ *	-DNR_CALLERS=1 -DTIMED=0: what it was told
  */
 #ifndef NR_WAITERS
 #define NR_WAITERS 3
