@@ -199,7 +199,7 @@ FAULTS = (
     ("lost", "mixed -n 5 -p 1 -c 9", "threads came back"),
     ("dropped", "turn-ring -n 3 -i 9", "of 27 turns taken"),
     ("dropped", "timedwait -n 3 -i 9", "of 27 turns taken"),
-    ("dropped", "turn-random -n 3 -i 27", "of 27 turns taken"),
+    ("dropped", "turn-random -n 3 -i 27 -s", "of 27 turns taken"),
     ("early", "timedwait -n 3 -i 9", "before its time"),
 )
 
