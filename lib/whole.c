@@ -24,5 +24,6 @@
 #ifndef DROVER_DROP_IN
 #include "mutex/mutex.c"
 #include "mutex/user_mutex.c"
+#include "cond/await.c"
 #include "cond/native.c"
 #endif

@@ -14,6 +14,7 @@
  * The files, from the top. A file calls only files below it:
  *
  *   native.c	drover_cond_*(); pthread/cond.c has pthread_cond_*()
+ *   await.c	waits with a predicate, of the native API alone
  *   init.c	the doors cond_init() and cond_destroy()
  *   wait.c	the door cond_wait(), and the wait in a group
  *   wake.c	the doors cond_signal() and cond_broadcast(), and how they wake
@@ -33,7 +34,8 @@
  * one. So no thread that comes after a signal can take it. (Waiters for
  * requeue-PI may join the closed group: see cond_pin_closed().)
  *
- * Lock order: a condvar's lock; then the locks of its groups, the closed
+ * Lock order: a condvar's lock; then that of the own condvar of a thread that
+ * waits on it with a predicate; then the locks of groups, the closed
  * group's first; then the lock of a bucket of waiters; then that of an arena or
  * of a list of waiters. wiped.lock is taken with no other lock held. None of
  * these locks is held when a mutex of the user's is taken.
@@ -108,14 +110,17 @@
 #include "cond/shared.h"
 
 struct group;
+struct mutex;
 
 /* struct cond::flags; the first two are set by init. */
-#define COND_SHARED    1u /* several processes use it */
-#define COND_MONOTONIC 2u /* deadlines are on CLOCK_MONOTONIC */
-#define COND_DESTROYED 4u /* destroy waits for foreign waiters */
-#define COND_FOREIGN   8u /* each foreign waiter adds as much */
-#define COND_KNOWN     0xffffu
-#define COND_SPECIAL   (~COND_MONOTONIC) /* shared, or with foreign waiters */
+#define COND_SHARED    1u	  /* several processes use it */
+#define COND_MONOTONIC 2u	  /* deadlines are on CLOCK_MONOTONIC */
+#define COND_DESTROYED 4u	  /* destroy waits for foreign waiters */
+#define COND_FOREIGN   8u	  /* each foreign waiter adds as much */
+#define COND_AWAITED   (1u << 31) /* threads wait on it with a predicate */
+#define COND_KNOWN     (0xffffu | COND_AWAITED)
+/* Shared, or with foreign waiters. */
+#define COND_SPECIAL (~(COND_MONOTONIC | COND_AWAITED))
 
 /**
  * struct cond - a condition variable; all zero bytes are a valid one
@@ -133,6 +138,10 @@ struct group;
  *			      a signaller reads it without the lock to see that
  *			      nobody waits.
  * @foreign_signals: each foreign waiter takes 2 of them to be released
+ * @await_low, @await_high: the two halves of a pointer to the first of those who
+ *			    wait with a predicate, or of NULL (await.c). They
+ *			    take the place of fields of foreign waiters, which
+ *			    the native API never has.
  * @shared: all of a condvar that several processes use; shared.h
  *
  * The fields are placed for foreign waiters, who are in glibc's own wait. Up to
@@ -151,9 +160,15 @@ struct cond {
 			_Atomic uint32_t foreign_seq;
 			_Atomic uint32_t generation;
 			_Atomic(struct group *) open;
-			_Atomic uint32_t foreign_refs;
+			union {
+				_Atomic uint32_t foreign_refs;
+				_Atomic uint32_t await_low;
+			};
 			_Atomic uint32_t closed_low;
-			_Atomic uint32_t foreign_size;
+			union {
+				_Atomic uint32_t foreign_size;
+				_Atomic uint32_t await_high;
+			};
 			struct lock lock;
 			_Atomic uint32_t flags;
 			_Atomic uint32_t foreign_signals;
@@ -199,6 +214,16 @@ int cond_signal(struct cond *c);
 int cond_broadcast(struct cond *c, futex_word *target);
 /* The same signal; it looks with the lock whether anybody waits. */
 APART int signal_slow(struct cond *c);
+
+/*
+ * await.c, of the native API alone: drover_cond_await(); a signal, or a broadcast
+ * to @all, for those who wait with a predicate, with COND_AWAITED set; and what
+ * comes before cond_destroy(). await_wake() returns true if that was all.
+ */
+int cond_await(struct cond *c, struct mutex *m, bool (*predicate)(void *arg),
+	       void *arg, const struct deadline *deadline);
+APART bool await_wake(struct cond *c, bool all);
+void await_destroy(struct cond *c);
 
 /* cancel.c. @thread has been cancelled: if it waits, it shall look. */
 void cond_cancel(pthread_t thread);

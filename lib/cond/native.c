@@ -23,6 +23,7 @@ int drover_cond_init(drover_cond_t *cond, const drover_condattr_t *attr)
 
 int drover_cond_destroy(drover_cond_t *cond)
 {
+	await_destroy(cond_of(cond));
 	cond_destroy(cond_of(cond), NULL, __func__);
 	return 0;
 }
@@ -49,14 +50,52 @@ HOT int drover_cond_clockwait(drover_cond_t *cond, drover_mutex_t *mutex,
 	return cond_wait(cond_of(cond), mutex_of(mutex), &d);
 }
 
+int drover_cond_await(drover_cond_t *cond, drover_mutex_t *mutex,
+		      bool (*predicate)(void *arg), void *arg)
+{
+	return cond_await(cond_of(cond), mutex_of(mutex), predicate, arg, NULL);
+}
+
+int drover_cond_await_until(drover_cond_t *cond, drover_mutex_t *mutex,
+			    bool (*predicate)(void *arg), void *arg,
+			    clockid_t clock, const struct timespec *deadline)
+{
+	struct deadline d = deadline_of(clock, deadline);
+
+	if (!deadline_valid(&d))
+		return EINVAL;
+	return cond_await(cond_of(cond), mutex_of(mutex), predicate, arg, &d);
+}
+
+/* The doors of wake.c, which also see that threads wait with a predicate. */
+static inline bool nobody_waits(struct cond *c)
+{
+	return likely(!(load_relaxed(&c->flags) & ~COND_MONOTONIC)) &&
+	       likely(!load_relaxed(&c->closed_low));
+}
+
+static inline bool awaiters_only(struct cond *c, bool all)
+{
+	return unlikely(load_relaxed(&c->flags) & COND_AWAITED) &&
+	       await_wake(c, all);
+}
+
 ONE_LINE int drover_cond_signal(drover_cond_t *cond)
 {
-	return cond_signal(cond_of(cond));
+	struct cond *c = cond_of(cond);
+
+	if (nobody_waits(c) || awaiters_only(c, false))
+		return 0;
+	return signal_slow(c);
 }
 
 ONE_LINE int drover_cond_broadcast(drover_cond_t *cond)
 {
-	return cond_broadcast(cond_of(cond), NULL);
+	struct cond *c = cond_of(cond);
+
+	if (nobody_waits(c) || awaiters_only(c, true))
+		return 0;
+	return cond_broadcast(c, NULL);
 }
 
 /* The word to which waiters of a shared condvar can be moved, or NULL. */
@@ -69,11 +108,15 @@ static futex_word *shared_target(drover_mutex_t *mutex)
 
 int drover_cond_broadcast_on(drover_cond_t *cond, drover_mutex_t *mutex)
 {
-	return cond_broadcast(cond_of(cond), shared_target(mutex));
+	struct cond *c = cond_of(cond);
+
+	awaiters_only(c, true);
+	return cond_broadcast(c, shared_target(mutex));
 }
 
 int drover_cond_destroy_on(drover_cond_t *cond, drover_mutex_t *mutex)
 {
+	await_destroy(cond_of(cond));
 	cond_destroy(cond_of(cond), shared_target(mutex), __func__);
 	return 0;
 }

@@ -3,7 +3,7 @@
 // <drover/drover.hpp>: drover::mutex as the standard's Lockable and
 // TimedLockable, and both condition variables as std::condition_variable_any
 // is used, with deadlines on several clocks, and destroyed at once.
-#include <drover/drover.hpp>
+#include <drover/condition_variable.hpp>
 
 #include <atomic>
 #include <limits>
@@ -315,6 +315,58 @@ void test_any()
 	       "condition_variable_any: a std::shared_lock");
 }
 
+// A predicate runs in the thread that notifies, and throws in the one that waits.
+void test_predicates()
+{
+	using namespace drover::standard;
+	struct on_purpose {
+	};
+	condition_variable cond;
+	mutex lock;
+	std::atomic<int> nr_waiting = 0;
+	int nr_elsewhere = 0, nr_caught = 0, state = 0;
+
+	std::thread waiting([&] {
+		unique_lock held(lock);
+		auto self = std::this_thread::get_id();
+
+		nr_waiting = 1;
+		cond.wait(held, [&] {
+			nr_elsewhere += std::this_thread::get_id() != self;
+			return state == 1;
+		});
+		nr_waiting = 2;
+		try {
+			cond.wait_for(held, 1h, [&] {
+				if (state == 2)
+					throw on_purpose();
+				return false;
+			});
+		} catch (const on_purpose &) {
+			nr_caught += held.owns_lock();
+		}
+	});
+
+	auto notify = [&](int after, int value) {
+		unique_lock held(lock);
+
+		while (nr_waiting < after) {
+			held.unlock();
+			std::this_thread::yield();
+			held.lock();
+		}
+		state = value;
+		value == 2 ? cond.notify_all() : cond.notify_one();
+	};
+
+	notify(1, 0);
+	notify(1, 1);
+	notify(2, 2);
+	waiting.join();
+	tap_is(nr_elsewhere, 2, "a predicate runs in the thread that notifies");
+	tap_is(nr_caught, 1, "and what it throws there, the wait throws");
+}
+
 template <class Scene> void test_scene(const char *name)
 {
 	test_notify_all<Scene>(name);
@@ -328,7 +380,7 @@ int main()
 {
 	using any = drover::condition_variable_any;
 
-	tap_plan(3 + 2 + 3 * 7 + 4 + 2);
+	tap_plan(3 + 2 + 3 * 7 + 4 + 2 + 2);
 	/* What hangs is killed, and has failed. */
 	alarm(60);
 	test_lockable();
@@ -339,5 +391,6 @@ int main()
 	test_scene<scene<any, basic_lock>>("any lock");
 	test_errors();
 	test_any();
+	test_predicates();
 	return tap_exit();
 }

@@ -7,6 +7,8 @@
  *	impl_mutex_init() _destroy() _lock() _unlock()
  *	impl_cond_init() _destroy() _wait() _signal() _broadcast()
  *	impl_cond_timedwait(), true when the time is over; CLOCK_REALTIME
+ *	impl_has_await(), true if there is impl_cond_await(): a wait with a
+ *		predicate that other threads may evaluate
  *	impl, a struct bench_impl
  *
  * All are inline and end the process when the implementation answers an

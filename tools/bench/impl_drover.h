@@ -9,6 +9,16 @@
 #define IMPL(name) drover_##name
 #include "impl_calls.h"
 
+#define impl_has_await() true
+
+static inline void impl_cond_await(struct impl_cond *cond,
+				   struct impl_mutex *mutex,
+				   bool (*predicate)(void *arg), void *arg)
+{
+	bench_expect_0("cond_await",
+		       drover_cond_await(&cond->c, &mutex->m, predicate, arg));
+}
+
 static const char *impl_version(void)
 {
 	static char text[64];

@@ -32,6 +32,10 @@ static inline bool impl_cond_timedwait(struct impl_cond *cond,
 				   deadline->tv_nsec);
 }
 
+#define impl_has_await() (peer_await != NULL)
+#define impl_cond_await(cond, mutex, predicate, arg) \
+	peer_await(mutex, predicate, arg)
+
 #define impl_library peer_library
 
 BENCH_IMPL(peer_name, peer_help, peer_version);

@@ -8,6 +8,10 @@
 #define IMPL(name) pthread_##name
 #include "impl_calls.h"
 
+#define impl_has_await() false
+#define impl_cond_await(cond, mutex, predicate, arg) \
+	((void)(cond), (void)(mutex), (void)(predicate), (void)(arg))
+
 BENCH_IMPL("pthread",
 	   "pthread_cond_* as loaded: the C library's, or a drop-in's",
 	   bench_libc_version);

@@ -9,10 +9,11 @@
 #include <inttypes.h>
 
 #include "gate.h"
+#include "until.h"
 
 struct args {
 	uint64_t producers, consumers, items, capacity;
-	bool latency;
+	bool latency, await;
 };
 
 struct item {
@@ -42,14 +43,23 @@ static uint64_t total(const struct args *args)
 	return args->producers * args->items;
 }
 
-static bool is_full(struct queue *queue)
+static bool has_room(void *arg)
 {
-	return get(&queue->put) - get(&queue->got) == queue->args->capacity;
+	struct queue *queue = arg;
+
+	return get(&queue->put) - get(&queue->got) < queue->args->capacity;
 }
 
 static bool is_empty(struct queue *queue)
 {
 	return get(&queue->put) == get(&queue->got);
+}
+
+static bool has_item_or_ends(void *arg)
+{
+	struct queue *queue = arg;
+
+	return !is_empty(queue) || get(&queue->got) == total(queue->args);
 }
 
 static struct item *slot(struct queue *queue, uint64_t position)
@@ -60,13 +70,11 @@ static struct item *slot(struct queue *queue, uint64_t position)
 /* Returns how often a wait returned to a queue that was full again. */
 static uint64_t produce(struct queue *queue, uint64_t number)
 {
-	uint64_t again = 0;
+	uint64_t again;
 
 	impl_mutex_lock(&queue->lock);
-	while (is_full(queue)) {
-		impl_cond_wait(&queue->emptied, &queue->lock);
-		again += is_full(queue);
-	}
+	again = until_true(&queue->emptied, &queue->lock, queue->args->await,
+			   has_room, queue);
 	*slot(queue, get(&queue->put)) =
 		(struct item){ number, queue->latency ? bench_now_ns() : 0 };
 	count_up(&queue->put);
@@ -95,11 +103,8 @@ static bool consume(struct queue *queue, uint64_t *again)
 	bool more;
 
 	impl_mutex_lock(&queue->lock);
-	while (is_empty(queue) && get(&queue->got) < total(queue->args)) {
-		impl_cond_wait(&queue->filled, &queue->lock);
-		*again += is_empty(queue) &&
-			  get(&queue->got) < total(queue->args);
-	}
+	*again += until_true(&queue->filled, &queue->lock, queue->args->await,
+			     has_item_or_ends, queue);
 	more = !is_empty(queue);
 	if (more)
 		take(queue);
@@ -187,6 +192,10 @@ static enum bench_exit run(struct bench_run *run, const void *args)
 		bench_alloc(a->producers + a->consumers, sizeof(*workers));
 	enum bench_exit status = BENCH_FAILED;
 
+	if (!until_possible(a->await)) {
+		free(workers);
+		return BENCH_FAILED;
+	}
 	queue.items = bench_alloc(a->capacity, sizeof(*queue.items));
 	if (workers && queue.items &&
 	    bench_latency_new(&queue.latency, a->latency))
@@ -224,6 +233,7 @@ static const struct bench_option options[] = {
 			      "items of each producer"),
 	BENCH_REQUIRED_OPTION('q', capacity, 1, 1000000, "CAPACITY",
 			      "items that fit into the queue"),
+	BENCH_AWAIT_OPTION,
 	BENCH_LATENCY_OPTION,
 	{ 0 }
 };

@@ -27,6 +27,8 @@
 #ifndef DROVER_COND_H
 #define DROVER_COND_H
 
+#include <stdbool.h>
+
 #include <drover/mutex.h>
 
 #ifdef __cplusplus
@@ -143,6 +145,81 @@ int drover_cond_timedwait(drover_cond_t *cond, drover_mutex_t *mutex,
  */
 int drover_cond_clockwait(drover_cond_t *cond, drover_mutex_t *mutex,
 			  clockid_t clock, const struct timespec *deadline);
+
+/**
+ * drover_cond_await() - wait until a predicate is true
+ * @predicate: what is waited for; always evaluated with @mutex held
+ * @arg: for @predicate
+ *
+ * Blocks, unless @predicate is true already. It is true when the call returns 0:
+ * no loop is needed. What makes it true signals @cond or broadcasts on it, as
+ * for any other wait.
+ *
+ * *Who evaluates.* A thread that signals or broadcasts with @mutex held
+ * evaluates the predicates of the waiters for them, oldest first, and unblocks
+ * those for whom it is true; the others do not wake. It evaluates 64 at most:
+ * if these are false it unblocks the next waiter, which evaluates 64 more, and
+ * so on. A caller that does not hold @mutex, or has got it from a dead holder
+ * and not made it consistent, evaluates nothing. It unblocks one waiter, which
+ * evaluates, for itself and the others, when it has @mutex. An unblocked thread
+ * evaluates once more itself: if the predicate is false again, because another
+ * thread was faster, it waits on.
+ *
+ * *What a predicate may do.* Other threads run it, inside of a signal or a
+ * broadcast. It reads what @mutex guards, and @arg, and is short. It must not
+ * depend on the thread that runs it (thread-local variables, thread ids), nor
+ * lock a mutex that is ever held around a signal, nor unlock @mutex, wait,
+ * signal or broadcast: the caller would wait for itself for ever, or what it
+ * does is undefined. It must not end the thread or jump out. An exception of
+ * C++ leaves the call in which it is thrown, which may be another thread's
+ * signal, and others are then not unblocked; drover.hpp throws it in the wait.
+ *
+ * *Signal and broadcast.* A signal unblocks the first of the waiters whose
+ * predicate is true. If there is none, it goes to those who wait without a
+ * predicate. A thread that was unblocked by a signal and finds its predicate
+ * false, or ends in its wait, hands the signal on in the same way. A broadcast
+ * unblocks all whose predicate is true, each when the one before it has come
+ * back and the predicate is still true then, with a system call for each; and
+ * all who wait without one. With PI mutexes the order is the same: by age, not
+ * by priority.
+ *
+ * *Where nobody evaluates for the caller*: @cond is shared, whose other
+ * processes cannot call its predicate, or others wait with a predicate and
+ * another mutex. Then the call is a loop around drover_cond_wait(), with its
+ * returns in vain.
+ *
+ * *Destroying* @cond is legal when the predicates of all waiters are true and
+ * they have been told. If the caller holds @mutex they need not have returned;
+ * one whose predicate is false all the same gets EINVAL. If it does not hold
+ * @mutex, drover_cond_destroy() blocks until they have returned.
+ *
+ * In the child of a fork nobody waits, as always. Not a cancellation point.
+ *
+ * Return: 0; EPERM when the caller does not hold @mutex, without evaluating;
+ * EINVAL as drover_cond_wait(), and when @cond was destroyed; EOWNERDEAD and
+ * ENOTRECOVERABLE of a robust @mutex, whatever the predicate is.
+ *
+ * Tests: cond/await cond/cxx stress/await
+ */
+int drover_cond_await(drover_cond_t *cond, drover_mutex_t *mutex,
+		      bool (*predicate)(void *arg), void *arg);
+
+/**
+ * drover_cond_await_until() - drover_cond_await() with a deadline
+ * @clock: CLOCK_REALTIME or CLOCK_MONOTONIC
+ * @deadline: absolute time on @clock
+ *
+ * The predicate is evaluated once more when the time has run out.
+ *
+ * Return: as drover_cond_await(): 0 if the predicate is true, even if the time
+ * has run out; ETIMEDOUT if it is false then, with no signal consumed; EINVAL
+ * for another clock, or a tv_nsec outside 0 to 999,999,999, without evaluating.
+ *
+ * Tests: cond/await stress/await
+ */
+int drover_cond_await_until(drover_cond_t *cond, drover_mutex_t *mutex,
+			    bool (*predicate)(void *arg), void *arg,
+			    clockid_t clock, const struct timespec *deadline);
 
 /**
  * drover_cond_signal() - unblock one of the threads that wait on @cond

@@ -9,6 +9,13 @@
 //	filled.wait(held, [&] { return !items.empty(); });
 //
 // Waits are moved to the mutex, not woken, under the rules of <drover/cond.h>.
+//
+// A wait of drover::condition_variable with a predicate is drover_cond_await():
+// the thread that notifies with the mutex held evaluates the predicate, and does
+// not wake those for whom it is false. So a predicate must not depend on the
+// thread that it runs in, must neither lock, wait nor notify, and must not unlock
+// the mutex. What it throws is thrown by the wait, in the waiting thread.
+//
 // Errors that mean a broken contract, such as waiting with a mutex that is not
 // held, are std::system_error.
 #ifndef DROVER_DROVER_HPP
@@ -18,6 +25,7 @@
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <system_error>
@@ -98,7 +106,36 @@ to_timespec(const std::chrono::time_point<Clock, Duration> &deadline)
 		 static_cast<long>(since % 1000000000) };
 }
 
-// What both condition variables make of a wait, and of one with a deadline.
+// A predicate as drover_cond_await() takes it. One that throws counts as true, in
+// whatever thread, so that the waiting thread returns and can throw it.
+template <class Predicate> struct awaited {
+	Predicate &ready;
+	std::exception_ptr thrown = nullptr;
+
+	static bool is_true(void *self) noexcept
+	{
+		auto &a = *static_cast<awaited *>(self);
+
+		try {
+			return a.thrown || a.ready();
+		} catch (...) {
+			a.thrown = std::current_exception();
+			return true;
+		}
+	}
+
+	// What the wait makes of the answer.
+	bool result(int err)
+	{
+		if (thrown)
+			std::rethrow_exception(thrown);
+		check(err == ETIMEDOUT ? 0 : err, "wait");
+		return !err;
+	}
+};
+
+// What both condition variables make of a wait with a deadline. The loops are for
+// the one that cannot be told a predicate.
 template <class Self> class waits
 {
 public:
@@ -137,7 +174,8 @@ public:
 		      const std::chrono::duration<Rep, Period> &timeout,
 		      Predicate ready)
 	{
-		return wait_until(lock, after(timeout), std::move(ready));
+		return static_cast<Self *>(this)->wait_until(
+			lock, after(timeout), std::move(ready));
 	}
 };
 
@@ -188,8 +226,6 @@ class condition_variable : public detail::waits<condition_variable>
 {
 public:
 	using native_handle_type = drover_cond_t *;
-	using waits::wait;
-	using waits::wait_until;
 
 	constexpr condition_variable() noexcept = default;
 	~condition_variable() { drover_cond_destroy(&c_); }
@@ -202,6 +238,14 @@ public:
 	template <class Lock> void wait(Lock &lock)
 	{
 		detail::check(drover_cond_wait(&c_, handle(lock)), "wait");
+	}
+
+	template <class Lock, class Predicate>
+	void wait(Lock &lock, Predicate ready)
+	{
+		detail::awaited<Predicate> a{ ready };
+
+		a.result(drover_cond_await(&c_, handle(lock), a.is_true, &a));
 	}
 
 	// On system_clock a jump of it counts, as the standard wants it. On any
@@ -221,6 +265,27 @@ public:
 		else if (!detail::is_other<Clock> || Clock::now() >= deadline)
 			return std::cv_status::timeout;
 		return std::cv_status::no_timeout;
+	}
+
+	template <class Lock, class Clock, class Duration, class Predicate>
+	bool
+	wait_until(Lock &lock,
+		   const std::chrono::time_point<Clock, Duration> &deadline,
+		   Predicate ready)
+	{
+		detail::awaited<Predicate> a{ ready };
+		int err;
+
+		do {
+			auto at = detail::to_timespec(deadline);
+
+			err = drover_cond_await_until(&c_, handle(lock),
+						      a.is_true, &a,
+						      detail::id_of<Clock>,
+						      &at);
+		} while (err == ETIMEDOUT && detail::is_other<Clock> &&
+			 Clock::now() < deadline);
+		return a.result(err);
 	}
 
 	native_handle_type native_handle() { return &c_; }

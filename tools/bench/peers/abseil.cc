@@ -31,3 +31,8 @@ bool peer_cond_timedwait(peer_cond *cond, peer_mutex *mutex, int64_t seconds,
 	return cv(cond)->WaitWithDeadline(mu(mutex),
 					  absl::TimeFromTimespec(deadline));
 }
+
+void peer_await(peer_mutex *mutex, bool (*predicate)(void *arg), void *arg)
+{
+	mu(mutex)->Await(absl::Condition(predicate, arg));
+}

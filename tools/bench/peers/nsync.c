@@ -79,6 +79,26 @@ bool peer_cond_timedwait(struct peer_cond *cond, struct peer_mutex *mutex,
 					   NULL) == ETIMEDOUT;
 }
 
+struct condition {
+	bool (*predicate)(void *arg);
+	void *arg;
+};
+
+static int condition_true(const void *arg)
+{
+	const struct condition *condition = arg;
+
+	return condition->predicate(condition->arg);
+}
+
+void peer_await(struct peer_mutex *mutex, bool (*predicate)(void *arg),
+		void *arg)
+{
+	struct condition condition = { predicate, arg };
+
+	nsync_mu_wait(mu(mutex), condition_true, &condition, NULL);
+}
+
 void peer_cond_signal(struct peer_cond *cond)
 {
 	nsync_cv_signal(cv(cond));

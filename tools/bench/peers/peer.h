@@ -42,6 +42,13 @@ bool peer_cond_timedwait(struct peer_cond *cond, struct peer_mutex *mutex,
 void peer_cond_signal(struct peer_cond *cond);
 void peer_cond_broadcast(struct peer_cond *cond);
 
+/*
+ * Wait until the predicate is true, with the mutex held. For peers whose mutex
+ * has such a wait, and evaluates it for the waiter: the others leave it out.
+ */
+void peer_await(struct peer_mutex *mutex, bool (*predicate)(void *arg),
+		void *arg) __attribute__((weak));
+
 #ifdef __cplusplus
 }
 #endif

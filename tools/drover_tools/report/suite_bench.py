@@ -53,12 +53,24 @@ def _turns():
         yield Row(f"turn-ring -n {threads} -i {turns}", "turn-ring",
                   guest=threads == 32, promised=True)
     yield Row("turn-ring -n 32 -i 30 -b", "turn-ring", quick=False)
+    for threads in (4, 64):
+        for how in ("", " -s", " -a"):
+            turns = 400 * (1 if how == "" else 20)
+            yield Row(f"turn-random -n {threads} -i {turns}{how}",
+                      "turn-random", quick=threads == 64)
+    for threads in (4, 16):
+        for section in (5000, 20000, 100000):
+            for how in ("", " -a"):
+                yield Row(f"items -n {threads} -i 2000 -c {section}{how}",
+                          "items", quick=False)
 
 
 def _queues():
     for side, items in ((1, 20000), (2, 10000), (8, 2500), (64, 300)):
         yield Row(f"queue -p {side} -c {side} -i {items} -q 16", "queue",
                   guest=side == 8, promised=True)
+        yield Row(f"queue -p {side} -c {side} -i {items} -q 16 -a", "queue",
+                  quick=False)
 
 
 def _others():
@@ -81,12 +93,12 @@ LATENCY_ROWS = tuple(Row(f"{command} --latency", "latency") for command in (
 
 ROWS = (*_cond_perf(), *_pp(), *_broadcast(), *_turns(), *_queues(),
         *_others(), *LATENCY_ROWS)
-GROUPS = ("cond-perf", "pp", "broadcast", "turn-ring", "queue", "latch",
-          "nobody", "timedwait", "mixed")
+GROUPS = ("cond-perf", "pp", "broadcast", "turn-ring", "turn-random", "items",
+          "queue", "latch", "nobody", "timedwait", "mixed")
 
 GLIBC = Contender("glibc", "pthread")
 DROP_IN = Contender("drop-in", "pthread", drop_in=True)
-NATIVE = Contender("native", "drover")
+NATIVE = Contender("native", "drover", awaits=True)
 
 
 def _peer(name, impl, needs, **more):
@@ -98,8 +110,9 @@ CONTENDERS = (
     GLIBC, DROP_IN, NATIVE,
     _peer("cxx", "cxx", "apt-get install g++"),
     _peer("musl", "pthread", "apt-get install musl-tools", requeue=True),
-    _peer("nsync", "nsync", "apt-get install libnsync-dev"),
-    _peer("abseil", "abseil", "apt-get install g++ libabsl-dev"),
+    _peer("nsync", "nsync", "apt-get install libnsync-dev", awaits=True),
+    _peer("abseil", "abseil", "apt-get install g++ libabsl-dev",
+          awaits=True),
     _peer("rust-std", "rust-std", "apt-get install cargo"),
     _peer("parking_lot", "parking_lot",
           "apt-get install cargo, and a way to crates.io"),

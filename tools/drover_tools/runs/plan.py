@@ -43,7 +43,7 @@ class Row:
     @property
     def works(self):
         """Whether its threads work for a while that is measured first."""
-        return (self.suite in ("mixed", "pool-perf", "stream-perf")
+        return (self.suite in ("mixed", "pool-perf", "stream-perf", "items")
                 or self.suite == "broadcast" and "-c 0" not in self.command)
 
 
@@ -54,7 +54,8 @@ class Contender:
     variant: of a guest's kernel; needs: what the program is built from, and
     how to get it; kernel_threads: its hand-offs go through the kernel;
     requeue: it hangs without one; own_work: its threads work with code of
-    their own, at its own cost; suites: those it has, if not all.
+    their own, at its own cost; suites: those it has, if not all; awaits: it
+    has waits with a predicate.
     """
 
     name: str
@@ -68,6 +69,7 @@ class Contender:
     requeue: bool = False
     own_work: bool = False
     suites: tuple = ()
+    awaits: bool = False
 
     def command(self, row, root, more=()):
         """The shell command that runs it; root holds bin/ and lib/."""
@@ -85,7 +87,8 @@ class Contender:
     def offers(self, row):
         """Whether it can run this row."""
         return ((not self.suites or row.suite in self.suites)
-                and (self.kernel_threads or "--latency" not in row.words))
+                and (self.kernel_threads or "--latency" not in row.words)
+                and (self.awaits or "-a" not in row.words))
 
 
 PENDING = "pending"

@@ -15,6 +15,8 @@ SUITES = {
     "broadcast": ["-n", "3", "-r", "5", "-c", "100"],
     "queue": ["-p", "2", "-c", "3", "-i", "5", "-q", "2"],
     "turn-ring": ["-n", "3", "-i", "5"],
+    "turn-random": ["-n", "3", "-i", "15"],
+    "items": ["-n", "3", "-i", "15", "-c", "100"],
     "latch": ["-n", "3", "-r", "5"],
     "signal-nobody": ["-i", "5"],
     "timedwait": ["-n", "3", "-i", "5"],
@@ -22,8 +24,8 @@ SUITES = {
 }
 #: Operations that are known beforehand; those of mixed are not.
 OPERATIONS = {"cond-perf": 15, "pp": 30, "broadcast": 15, "queue": 10,
-              "turn-ring": 15, "latch": 15, "signal-nobody": 5,
-              "timedwait": 15}
+              "turn-ring": 15, "turn-random": 15, "items": 15, "latch": 15,
+              "signal-nobody": 5, "timedwait": 15}
 #: Programs of other projects' condition variables, and their --impl=.
 PEERS = {"cxx": "cxx", "nsync": "nsync", "abseil": "abseil",
          "musl": "pthread", "rust-std": "rust-std",
@@ -32,7 +34,11 @@ GO_SUITES = ("cond-perf", "pp", "broadcast", "queue", "turn-ring")
 #: What else each can do, and with the other implementation.
 VARIATIONS = ("broadcast -n 3 -r 5 -k", "turn-ring -n 3 -i 5 -b",
               "latch -n 3 -r 5 -k", "signal-nobody -i 5 -b",
-              "signal-nobody -i 5 -l -t 2", "timedwait -n 3 -i 5 -e")
+              "signal-nobody -i 5 -l -t 2", "timedwait -n 3 -i 5 -e",
+              "turn-random -n 3 -i 5 -s")
+#: What only an implementation with such a wait can do.
+AWAITS = ("turn-random -n 3 -i 5 -a", "items -n 3 -i 5 -a",
+          "queue -p 2 -c 3 -i 5 -q 2 -a")
 #: Not one item, turn or round may be missing, however few threads there are.
 SMALLEST = ("queue -p 1 -c 1 -i 1 -q 1", "turn-ring -n 2 -i 1",
             "latch -n 1 -r 1", "broadcast -n 1 -r 1", "timedwait -n 1 -i 1")
@@ -55,9 +61,12 @@ def test_suites(tap):
     for impl in ("pthread", "drover"):
         for suite, words in SUITES.items():
             check_run(tap, suite, impl, words)
-        for line in VARIATIONS + SMALLEST:
+        for line in VARIATIONS + SMALLEST + AWAITS * (impl == "drover"):
             suite, *words = line.split()
             check_run(tap, suite, impl, words)
+    status, out, err = run(BENCH, AWAITS[0].split())
+    tap.ok((status, out) == (1, "") and "no wait with a predicate" in err,
+           "-a: not with pthread", out + err)
 
 
 def check_run(tap, suite, impl, words):
@@ -190,6 +199,7 @@ FAULTS = (
     ("lost", "mixed -n 5 -p 1 -c 9", "threads came back"),
     ("dropped", "turn-ring -n 3 -i 9", "of 27 turns taken"),
     ("dropped", "timedwait -n 3 -i 9", "of 27 turns taken"),
+    ("dropped", "turn-random -n 3 -i 27 -s", "of 27 turns taken"),
     ("early", "timedwait -n 3 -i 9", "before its time"),
 )
 

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Waits with a predicate, of the native API. The thread that signals with the
+ * mutex held evaluates the predicates of the waiters for them, and unblocks the
+ * first one whose predicate is true: D. Dice and A. Kogan, "Ready When You Are:
+ * Efficient Condition Variables via Delegated Condition Evaluation".
+ *
+ * Each such waiter is an awaiter, in the stack frame of its wait. It waits on a
+ * condvar of its own that lies there too, so how it sleeps and is woken or moved
+ * is as with any condvar. This file only decides whose own condvar is signalled.
+ *
+ * The awaiters of a condvar are in a list, oldest first, and all have the same
+ * mutex. The list is changed with the mutex and the condvar's lock held: whoever
+ * has either of them may walk it. So an awaiter stays where it is, and its frame
+ * exists, as long as another thread has one of the two.
+ *
+ * Two kinds of caller look for the next to unblock, unblock_next():
+ *
+ *   with the mutex	It evaluates predicates from the oldest awaiter on, and
+ *			unblocks the first one whose predicate is true. It
+ *			evaluates MOST_EVALUATED at most, and unblocks the one
+ *			behind these in any case: that one looks at the rest.
+ *   without it		It may evaluate nothing. It unblocks the first awaiter
+ *			that sleeps, in any case.
+ *
+ * An awaiter that comes back has the mutex, and evaluates its own predicate: if
+ * it is false it waits again, where it is in the list. What it was unblocked
+ * for, and has not used, it hands on to those behind it: hand_on(). The ones
+ * before it have been evaluated, or are on their way themselves.
+ *
+ *   a signal		is handed on if the predicate is false
+ *   a broadcast	is handed on in any case: one thread after the other is
+ *			unblocked, each by the one before it, until no predicate
+ *			is true any more. If the first one has taken what all
+ *			were waiting for, only the next one wakes in vain. With
+ *			several CPUs a broadcast begins with two threads, so
+ *			that one runs while the next is on its way.
+ *
+ * [A-JOIN] No wake-up is lost between a caller without the mutex and an awaiter
+ * that is about to sleep, which the caller skips because its own condvar has no
+ * waiter yet.
+ *
+ *	CPU 0: awaiter				CPU 1: signals without the mutex
+ *
+ *	lock the mutex				lock the mutex
+ *	evaluate: false				make the predicate true
+ *	join its own condvar			unlock the mutex
+ *	unlock the mutex			load: has anybody joined?
+ *
+ * If CPU 0 was the first to have the mutex, CPU 1 finds that it has joined. If
+ * CPU 1 was the first, CPU 0 evaluates to true. The same holds for an awaiter
+ * that hands on and waits again.
+ */
+#include "cond/group.h"
+#include "mutex/mutex.h"
+
+/* About as many as one call moves to a mutex: both are what a holder may do. */
+#define MOST_EVALUATED 64
+
+/* struct awaiter::state */
+#define UNBLOCKED 1u /* it is on its way: others are looked at instead */
+#define BROADCAST 2u /* by a broadcast, also */
+
+/**
+ * struct awaiter - a thread that waits with a predicate
+ * @next, @prev: the list of @of; @prev of the first is the last
+ * @predicate, @arg: what it waits for
+ * @state: set by the thread that unblocks it, which also signals @own; cleared
+ *	   by itself, under the lock of @of, before it waits again
+ * @is_true: what @predicate was when the awaiter evaluated it last
+ * @mutex: the one it was told
+ * @of: the condvar it was told; NULL: none yet, or that is destroyed
+ * @own: the condvar that it alone waits on
+ */
+struct awaiter {
+	struct awaiter *next;
+	bool (*predicate)(void *arg);
+	void *arg;
+	_Atomic uint32_t state;
+	bool is_true;
+	struct awaiter *prev;
+	struct mutex *mutex;
+	struct cond *of;
+	struct cond own;
+};
+
+static struct awaiter *first_of(struct cond *c)
+{
+	uint64_t high = load_relaxed(&c->await_high);
+
+	return (struct awaiter *)(uintptr_t)(high << 32 |
+					     load_relaxed(&c->await_low));
+}
+
+/* With both locks of the list; the flag is for callers that have neither. */
+static void set_first(struct cond *c, struct awaiter *a)
+{
+	uint64_t at = (uintptr_t)a;
+
+	store_relaxed(&c->await_low, (uint32_t)at);
+	store_relaxed(&c->await_high, (uint32_t)(at >> 32));
+	if (a)
+		or_relaxed(&c->flags, COND_AWAITED);
+	else if (and_relaxed(&c->flags, ~COND_AWAITED) & COND_DESTROYED)
+		futex_wake(&c->flags, INT_MAX, false); /* await_destroy() */
+}
+
+/*
+ * Can predicates be evaluated? Not by a thread that has got the mutex of a dead
+ * holder, who may have left the data in any state.
+ */
+static bool may_evaluate(struct mutex *m)
+{
+	return mutex_held_by_caller(m) && m->health == MUTEX_SOUND;
+}
+
+/*
+ * Unblock the next @nr of @a and those behind it; see above. @c is locked, and is
+ * unlocked before predicates are evaluated, and in any case. @how: UNBLOCKED,
+ * perhaps with BROADCAST. Return: false if there is none.
+ *
+ * A broadcast that comes to an awaiter on its way leaves the rest to it.
+ */
+static bool unblock_next(struct cond *c, struct awaiter *a, uint32_t how,
+			 int nr)
+{
+	bool evaluates = a && may_evaluate(a->mutex);
+	int nr_evaluated = 0, nr_unblocked = 0;
+	bool found;
+
+	if (evaluates)
+		lock_drop(&c->lock);
+	for (; a && nr_unblocked < nr; a = a->next) {
+		if (load_relaxed(&a->state) & UNBLOCKED)
+			found = how & BROADCAST;
+		else if (evaluates)
+			found = nr_evaluated++ >= MOST_EVALUATED ||
+				a->predicate(a->arg);
+		else
+			found = load_relaxed(&a->own.closed_low); /* [A-JOIN] */
+		if (!found)
+			continue;
+		/* A caller without the mutex may have been faster. */
+		if (!(or_relaxed(&a->state, how) & UNBLOCKED))
+			cond_signal(&a->own);
+		else if (!(how & BROADCAST))
+			continue;
+		nr_unblocked++;
+	}
+	if (!evaluates)
+		lock_drop(&c->lock);
+	return nr_unblocked;
+}
+
+/*
+ * @a has not used what it was unblocked for. @c is locked, and is unlocked. @a
+ * is still in the list, so @c exists. A signal that no awaiter can use is for
+ * those who wait without a predicate; a broadcast has been to them.
+ */
+static void hand_on(struct cond *c, struct awaiter *a, uint32_t how)
+{
+	if (!unblock_next(c, a->next, how, 1) && !(how & BROADCAST))
+		cond_signal(c);
+}
+
+/* Return: false if the caller has to wait without a record. */
+static bool awaiter_enter(struct awaiter *a, struct cond *c)
+{
+	struct awaiter *first;
+	bool fits;
+
+	if (load_relaxed(&c->flags) & COND_SHARED)
+		return false;
+	cond_lock(c);
+	first = first_of(c);
+	fits = !first || first->mutex == a->mutex;
+	if (fits) {
+		a->of = c;
+		a->prev = first ? first->prev : a;
+		if (first) {
+			first->prev->next = a;
+			first->prev = a;
+		} else {
+			set_first(c, a);
+		}
+	}
+	lock_drop(&c->lock);
+	return fits;
+}
+
+/* Its predicate is false, and it waits again. Return: 0 or EINVAL. */
+static int awaiter_stays(struct awaiter *a)
+{
+	uint32_t how;
+
+	if (!a->of)
+		return EINVAL;
+	cond_lock(a->of);
+	how = swap_relaxed(&a->state, 0);
+	if (how)
+		hand_on(a->of, a, how);
+	else
+		lock_drop(&a->of->lock);
+	return 0;
+}
+
+/* However its wait ends, by an exception or the end of its thread, too. */
+static void awaiter_leave(struct awaiter *a)
+{
+	struct cond *c = a->of;
+	struct awaiter *first;
+	uint32_t how;
+
+	if (!c)
+		return;
+	cond_lock(c);
+	while ((how = swap_relaxed(&a->state, 0)) &&
+	       (how & BROADCAST || !a->is_true)) {
+		hand_on(c, a, how);
+		cond_lock(c);
+	}
+	first = first_of(c);
+	if (a->next)
+		a->next->prev = a->prev;
+	else
+		first->prev = a->prev;
+	if (a == first)
+		set_first(c, a->next);
+	else
+		a->prev->next = a->next;
+	lock_drop(&c->lock);
+}
+
+int cond_await(struct cond *c, struct mutex *m, bool (*predicate)(void *arg),
+	       void *arg, const struct deadline *deadline)
+{
+	struct awaiter a __attribute__((cleanup(awaiter_leave))) = {
+		.mutex = m, .predicate = predicate, .arg = arg
+	};
+	struct cond *on = c;
+	int err = 0;
+
+	if (!mutex_held_by_caller(m))
+		return EPERM;
+	a.is_true = predicate(arg);
+	if (!a.is_true && awaiter_enter(&a, c))
+		on = &a.own;
+	while (!a.is_true && !err) {
+		err = cond_wait(on, m, deadline);
+		if (err && err != ETIMEDOUT)
+			break; /* of the mutex: it guards nothing now */
+		a.is_true = predicate(arg);
+		if (!a.is_true && !err && on != c)
+			err = awaiter_stays(&a);
+	}
+	return a.is_true ? 0 : err;
+}
+
+bool await_wake(struct cond *c, bool all)
+{
+	cond_lock(c);
+	if (!all)
+		return unblock_next(c, first_of(c), UNBLOCKED, 1);
+	unblock_next(c, first_of(c), UNBLOCKED | BROADCAST,
+		     poll_has_cpu() ? 2 : 1);
+	return false;
+}
+
+/*
+ * With the mutex held, no awaiter can be at the condvar: it takes those that are
+ * left out of it, unblocks them all, and they do not come back to it. Without
+ * the mutex it waits for them to leave.
+ */
+void await_destroy(struct cond *c)
+{
+	struct awaiter *a, *next;
+	uint32_t flags;
+
+	if (likely(!(load_relaxed(&c->flags) & COND_AWAITED)))
+		return;
+	cond_lock(c);
+	a = first_of(c);
+	if (a && mutex_held_by_caller(a->mutex)) {
+		set_first(c, NULL);
+		for (; a; a = next) {
+			next = a->next;
+			a->of = NULL;
+			cond_signal(&a->own);
+		}
+	}
+	flags = or_relaxed(&c->flags, COND_DESTROYED) | COND_DESTROYED;
+	lock_drop(&c->lock);
+	while (flags & COND_AWAITED) {
+		futex_wait(&c->flags, flags, NULL, false);
+		flags = load_acquire(&c->flags);
+	}
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+//
+// What the headers <mutex> and <condition_variable> declare, over Drover's mutex
+// and condition variables, for programs that say `using namespace std;`, or that
+// name a namespace for them, in one place:
+//
+//	#include <drover/condition_variable.hpp>
+//	using namespace drover::standard;
+//
+//	mutex m;
+//	condition_variable filled;
+//	unique_lock lock(m);
+//	filled.wait(lock, [] { return !items.empty(); });
+//
+// The members are those of the standard's classes. A predicate may run in the
+// thread that notifies: <drover/drover.hpp> says what it must not do.
+#ifndef DROVER_CONDITION_VARIABLE_HPP
+#define DROVER_CONDITION_VARIABLE_HPP
+
+#include <drover/drover.hpp>
+
+namespace drover::standard
+{
+
+using drover::condition_variable;
+using drover::condition_variable_any;
+using drover::mutex;
+using timed_mutex = drover::mutex;
+
+using std::adopt_lock;
+using std::cv_status;
+using std::defer_lock;
+using std::lock_guard;
+using std::scoped_lock;
+using std::try_to_lock;
+using std::unique_lock;
+
+} // namespace drover::standard
+
+#endif // DROVER_CONDITION_VARIABLE_HPP

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * lib/cond/await.c: threads wait with predicates on one condvar. Two callers
+ * make a predicate true and signal or broadcast, with the mutex or after it.
+ *
+ * Each waiter waits on a condvar of its own, which is no more here than a member
+ * who joins, and is signalled or times out: the model cond has the rest. There
+ * are things of two kinds, and who has waited for one takes it. A call evaluates
+ * one predicate at most. Waiters are in the list by their numbers: one who comes
+ * late evaluates its own predicate first, so its place does not matter.
+ *
+ * @run
+ * @run -DTIMED=2
+ * @run quick -DNR_WAITERS=2 -DTIMED=0
+ * @twin quick NO_OWN_EVALUATION takes_what_is_there: what was true may be over
+ * @twin quick SIGNAL_ENDS nobody_true_is_left: by one who could not use it
+ * @twin quick BROADCAST_ENDS nobody_true_is_left: with the first one
+ * @twin quick UNJOINED nobody_true_is_left: woken before it sleeps
+ * @twin ON_ITS_WAY nobody_true_is_left: a second signal for the same one
+ * @twin quick CLEARS_UNLOCKED nobody_true_is_left -DNR_WAITERS=2
+ *	-DNR_CALLERS=3: under a caller's eyes
+ * @twin quick LEAVES_UNLOCKED frame_exists -DTIMED=2: a caller wakes it in there
+ * @twin quick BOUND_ENDS nobody_true_is_left: those behind are not evaluated
+ * @twin quick LEAVER_KEEPS nobody_true_is_left -DNR_WAITERS=2
+ *	-DNR_CALLERS=1 -DTIMED=0: what it was told
+ */
+#ifndef NR_WAITERS
+#define NR_WAITERS 3
+#endif
+#ifndef NR_CALLERS
+#define NR_CALLERS 2
+#endif
+#define MOST_EVALUATED 1
+#define NONE 255
+#ifndef TIMED
+#define TIMED NONE
+#endif
+
+#include "guard.inc"
+
+hidden byte nobody_true_is_left, takes_what_is_there, frame_exists, i;
+
+byte there[2];			/* [mutex] things of each kind */
+bool mutex_taken, lock_taken;	/* the mutex; the condvar's lock */
+bool listed[NR_WAITERS];
+bool unblocked[NR_WAITERS], broadcast[NR_WAITERS];
+bool member[NR_WAITERS];	/* of its own condvar */
+bool has_joined[NR_WAITERS];	/* as a caller sees it: late after a timeout */
+bool signalled[NR_WAITERS];
+bool over[NR_WAITERS];
+
+#define wants(w) ((w) == NR_WAITERS - 1)	/* the kind */
+#define is_true(w) (there[wants(w)] > 0)
+
+inline lock_mutex() { atomic { !mutex_taken -> mutex_taken = true } }
+inline lock_cond() { atomic { !lock_taken -> lock_taken = true } }
+
+/* unblock_next(); a caller without the mutex has the lock, and keeps it. */
+inline unblock_next(from, all, evaluates, most)
+{
+	at = from; nr_evaluated = 0; nr = 0;
+	do
+	:: at < NR_WAITERS && nr < most ->
+		atomic {
+			found = false;
+			if
+			:: !listed[at]
+			:: listed[at] && unblocked[at] ->
+				found = BUSTED_OR(ON_ITS_WAY, true, all)
+			:: listed[at] && !unblocked[at] && evaluates ->
+				found = BUSTED_OR(BOUND_ENDS,
+					is_true(at) && nr_evaluated < MOST_EVALUATED,
+					is_true(at) || nr_evaluated >= MOST_EVALUATED);
+				nr_evaluated++
+			:: listed[at] && !unblocked[at] && !evaluates ->
+				found = BUSTED_OR(UNJOINED, true,
+						  has_joined[at])
+			fi
+		}
+		if
+		:: found ->
+			atomic {
+				CHECK(frame_exists, listed[at]);
+				found = !unblocked[at];
+				unblocked[at] = true;
+				broadcast[at] = broadcast[at] || all
+			}
+			if
+			:: found ->
+				atomic {
+					CHECK(frame_exists, listed[at]);
+					has_joined[at] = false;
+					WHEN(member[at], member[at] = false;
+					     signalled[at] = true)
+				}
+				nr++
+			:: !found -> WHEN(BUSTED_OR(ON_ITS_WAY, true, all), nr++)
+			fi
+		:: else
+		fi;
+		at++
+	:: else -> break
+	od
+}
+
+active [NR_CALLERS] proctype Caller()
+{
+	byte at, nr_evaluated, nr, most = 1;
+	bool found, all, held, kind;
+
+	if :: all = true :: skip fi;
+	if :: held = true :: skip fi;
+	if :: kind = true :: skip fi;
+	if :: all -> most = 2 :: skip fi;
+
+	lock_mutex();
+	there[kind]++;
+	if
+	:: held ->
+		unblock_next(0, all, true, most);
+		mutex_taken = false
+	:: !held ->
+		mutex_taken = false;
+		lock_cond();
+		unblock_next(0, all, false, most);
+		lock_taken = false
+	fi
+}
+
+active [NR_WAITERS] proctype Waiter()
+{
+	byte at, nr_evaluated, nr, me = _pid - NR_CALLERS;
+	bool found, how, how_all, timed_out, can;
+
+	lock_mutex();
+	can = is_true(me);
+	if
+	:: can -> goto takes
+	:: else
+	fi;
+	lock_cond();
+	listed[me] = true;
+	lock_taken = false;
+	do
+	::	atomic { member[me] = true; has_joined[me] = true };
+		mutex_taken = false;
+end_waits:
+		if
+		:: atomic { signalled[me] -> signalled[me] = false }
+		:: atomic { me == TIMED && member[me] ->
+				member[me] = false; timed_out = true }
+		fi;
+		lock_mutex();
+		can = BUSTED_OR(NO_OWN_EVALUATION, true, is_true(me));
+		if
+		:: can || timed_out -> break
+		:: else
+		fi;
+		/* awaiter_stays() */
+		GUARD(CLEARS_UNLOCKED, lock_cond();)
+		atomic {
+			how = unblocked[me]; how_all = broadcast[me];
+			unblocked[me] = false; broadcast[me] = false
+		}
+		GUARD(CLEARS_UNLOCKED, lock_taken = false;)
+		GUARD(SIGNAL_ENDS,
+			WHEN(how, unblock_next(me + 1, how_all, true, 1)))
+	od;
+	/* awaiter_leave() */
+	GUARD(LEAVES_UNLOCKED, lock_cond();)
+	do
+	::	atomic {
+			how = unblocked[me]; how_all = broadcast[me];
+			unblocked[me] = false; broadcast[me] = false
+		}
+		if
+		:: how && (BUSTED_OR(BROADCAST_ENDS, false, how_all) ||
+			   BUSTED_OR(LEAVER_KEEPS, false, !can)) ->
+			GUARD(LEAVES_UNLOCKED, lock_taken = false;)
+			unblock_next(me + 1, how_all, true, 1);
+			GUARD(LEAVES_UNLOCKED, lock_cond();)
+		:: else -> break
+		fi
+	od;
+	listed[me] = false;
+	GUARD(LEAVES_UNLOCKED, lock_taken = false;)
+takes:
+	atomic {
+		if
+		:: can ->
+			CHECK(takes_what_is_there, is_true(me));
+			there[wants(me)]--
+		:: else
+		fi;
+		over[me] = true;
+		mutex_taken = false
+	}
+}
+
+JUDGE(for (i : 0 .. NR_WAITERS - 1) {
+		CHECK(nobody_true_is_left, over[i] || !is_true(i))
+      })
