@@ -23,7 +23,7 @@ struct waiter;
 #endif
 
 /* Lists of waiters, in base/waiter.c. */
-#define NR_BUCKETS 256
+#define NR_WAITER_BUCKETS 256
 
 /**
  * struct wiped - what is zero in the child of a fork
@@ -46,7 +46,7 @@ extern struct wiped {
 	struct bucket {
 		struct lock lock;
 		struct waiter *first; /* [lock] */
-	} buckets[NR_BUCKETS];
+	} buckets[NR_WAITER_BUCKETS];
 } __attribute__((aligned(MOST_PAGE))) wiped;
 
 /*

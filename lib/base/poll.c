@@ -161,27 +161,13 @@ struct polling {
 };
 
 /*
- * May the caller yield? A real-time thread lets nobody run by that but others of
- * its own priority, and keeps the CPU from those of a lower one. So it may only
- * if it waits for its like and each can have a CPU. A SCHED_DEADLINE thread that
- * yields has no CPU until its next period.
- */
-static bool may_yield(struct polling *p)
-{
-	/* musl's own function is ENOSYS. */
-	int policy = p->yields ? SCHED_OTHER :
-				 syscall(SYS_sched_getscheduler, 0) &
-					 ~SCHED_RESET_ON_FORK;
-
-	p->yields = policy == SCHED_OTHER || policy == SCHED_BATCH ||
-		    policy == SCHED_IDLE ||
-		    (p->apart && (policy == SCHED_FIFO || policy == SCHED_RR));
-	return p->yields;
-}
-
-/*
  * Yield once, and poll. Return: whether the poll goes on. With one CPU nobody
  * yields twice.
+ *
+ * A real-time thread lets only others of its own priority run by a yield, and
+ * keeps the CPU from those of a lower one. So it yields only if it waits for its
+ * like and each of them can have a CPU. A SCHED_DEADLINE thread never does: it
+ * would have no CPU until its next period.
  *
  * If others ran, the caller does not pay for that time, except for the switch:
  * @begin and @end are put off. But the CPU is wanted, so from now on the poll
@@ -202,8 +188,18 @@ static bool let_others_run(struct polling *p)
 	int64_t cost = load_relaxed(&measured.sleep), before = p->now, away;
 	uint32_t cpus = load_relaxed(&measured.cpus), turns;
 
-	if (!may_yield(p))
-		return false;
+	if (!p->yields) {
+		/* musl's own function is ENOSYS. */
+		int policy = syscall(SYS_sched_getscheduler, 0) &
+			     ~SCHED_RESET_ON_FORK;
+
+		p->yields = policy == SCHED_OTHER || policy == SCHED_BATCH ||
+			    policy == SCHED_IDLE ||
+			    (p->apart &&
+			     (policy == SCHED_FIFO || policy == SCHED_RR));
+		if (!p->yields)
+			return false;
+	}
 	turns = load_relaxed(&nr_turns);
 	sched_yield();
 	p->now = clock_now();

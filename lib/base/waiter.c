@@ -31,8 +31,8 @@ struct waiter *waiter_find(pthread_t thread, struct lock **lock)
 
 void waiter_for_all(void (*each)(struct waiter *w, void *arg), void *arg)
 {
-	for (struct bucket *b = wiped.buckets; b < wiped.buckets + NR_BUCKETS;
-	     b++) {
+	for (struct bucket *b = wiped.buckets;
+	     b < wiped.buckets + NR_WAITER_BUCKETS; b++) {
 		lock_take(&b->lock);
 		for (struct waiter *w = b->first; w; w = w->next)
 			each(w, arg);

@@ -45,7 +45,7 @@ static const struct scene scenes[] = {
 	  "wait 50; keep; broadcast; one_returns; woken_free = 1;"
 	  "returned = 1" },
 	{ "a signal by the holder: its unlock returns that one alone",
-	  "wait 3; lock; signal; woken 0 1 = 1; unlock; gone 1; returned = 1;"
+	  "wait 3; lock; signal; returned = 0; unlock; gone 1; returned = 1;"
 	  "waiting = 2" },
 	/* Each has to be woken by the unlock of the one before. */
 	{ "all return 0",

@@ -37,11 +37,14 @@ LAYERED = ("cond", "stream")
 
 #: Lines of a function, from its head to its last brace.
 MOST_IN_FUNCTION = 47
-#: Lines of code in lib/: 7,508 on 2026-11-27; 152 for faults of streams that
-#: were mended since; and 56 for prototypes and a structure, when base and cond
-#: were divided into smaller files. A new mechanism raises the limit in the
-#: commit that brings it, which says what the mechanism is worth.
-MOST_CODE = 7508 + 152 + 56
+#: Lines of code in lib/: 7,508 on 2026-11-27, and since then for faults of
+#: streams 152; for the division of base and cond into smaller files 56; for
+#: waits with a predicate 292; for gangs, deep waits and the tree of wake-ups
+#: in the pool 224; for what valgrind is told 52; for single waiters that are
+#: woken, and real-time threads at a barrier 11. What no framework calls in
+#: streams gave 134 back, and forks noticed by wiped pages 2. A new mechanism
+#: raises the limit in the commit that brings it, which says what it is worth.
+MOST_CODE = 7508 + 152 + 56 + 292 + 224 + 52 + 11 - 134 - 2
 #: Lines that come with each file, and so do not count as code.
 NO_CODE = re.compile(r"\s*#\s*include\b|\s*#\s*endif\b|\s*$"
                      r"|\s*#\s*(ifndef|define) DROVER_\w+_H\b")
