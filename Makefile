@@ -162,16 +162,6 @@ check-long: ## hours: 10^8 wakeups under stress, large models, all sanitizers
 	@+$(MAKE) -s -C kernel O=$(O) backport
 	@tools/check --long
 
-check-mutants: ## bugs put into the library must be caught; KERNEL=1: into the mover
-ifdef KERNEL
-	@tools/deps build $(kernel_deps) vm
-	@+$(MAKE) -s lib selftests kselftest KERNEL_VARIANTS="mainline drover"
-	@tools/mutants-kernel
-else
-	@tools/deps build
-	@tools/mutants
-endif
-
 series-check: ## whether the kernel series is fit to be sent
 	@tools/deps series $(kernel_deps)
 	+$(MAKE) -C kernel O=$(O) series-check
@@ -230,5 +220,5 @@ help: ## this list
 
 .PHONY: all lib tools selftests kselftest install uninstall kernel table counts \
 	waiting bench bench-programs bench-ggml kernel-bench report vm check check-fast \
-	check-systems check-long check-mutants series-check dist deb wheel doc \
+	check-systems check-long series-check dist deb wheel doc \
 	menuconfig clean help
