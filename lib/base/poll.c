@@ -25,8 +25,8 @@
 
 /* One part in so many of what a sleep costs may be spent on polls in vain. */
 #define IN_VAIN 50
-/* An account begins with one poll. Polls that succeed save up so many more. */
-#define SAVED 7
+/* So many polls may be saved up; an account begins with them. */
+#define SAVED 8
 /* The turn of another thread is long if it takes so many times a sleep's CPU time. */
 #define LONG_TURN 16
 /* An account is empty when long turns have taken this: a scheduler's few slices. */
@@ -117,10 +117,9 @@ static int64_t cost_ns(void)
  */
 static void charge(struct poll_account *a, int64_t own, int64_t others)
 {
-	int64_t poll = load_relaxed(&measured.latency);
+	int64_t most = (SAVED + 1) * load_relaxed(&measured.latency);
 
-	a->spent = MAX(-SAVED * poll,
-		       MIN(a->spent + own, MAX(2 * poll, a->spent)));
+	a->spent = MAX(0, MIN(a->spent + own, MAX(most, a->spent)));
 	if (own < 0)
 		a->lost = MAX(0, a->lost + own);
 	if (others)
@@ -268,7 +267,7 @@ bool poll_before_sleep(struct poll_account *a, bool (*poll)(void *arg),
 	int32_t latency = load_relaxed(&measured.latency);
 	bool found = poll(arg);
 
-	if (found || a->spent >= latency || a->lost >= MOST_LOST)
+	if (found || a->spent >= SAVED * latency || a->lost >= MOST_LOST)
 		return found;
 	found = poll_politely(a, poll, arg, latency, left, 0);
 	PROBE(spin, 0, found);

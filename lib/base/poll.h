@@ -23,8 +23,8 @@
 /**
  * struct poll_account - what one thread may spend on polling for one kind of
  * thing
- * @spent: nanoseconds of polls that nothing has paid for yet; below 0 if that
- *	   many are saved up. The account is empty when one whole poll is owed.
+ * @spent: nanoseconds of polls that nothing has paid for yet. The account is
+ *	   empty when that is as much as may be saved up.
  * @lost: nanoseconds in which a yield left the CPU to threads that compute, and
  *	  that nothing has paid for yet. Too many make the account empty as well.
  * @crowded: others wanted the CPU the last time
