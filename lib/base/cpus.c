@@ -28,8 +28,8 @@
 #define MOST_CAPACITY 1024
 
 /*
- * The cgroup's limit in CPUs, as it was read last. What is static is for the one
- * thread that reads it (wiped.counting), as its stack may be small.
+ * The cgroup's limit in CPUs, as it was read last. The buffers are static, since
+ * the reader's stack may be small; wiped.counting lets one thread read at a time.
  */
 static _Atomic uint32_t limit_known = NO_LIMIT;
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Forks. The child has one thread, the caller of fork(): other threads stayed
- * in the parent, some of them with locks of the library's. What the child must
- * not find lies in one place, which the kernel wipes in the child: nobody has
- * to act in time, as an atfork handler would have to before the handlers of
- * others start threads that wait. What must not outlive a fork anywhere else
- * names the generation in which it is right.
+ * in the parent, some of them with locks of the library's. The locks and lists
+ * that the child must not inherit lie in one place, which the kernel wipes in
+ * the child. An atfork handler would have to run before the handlers of others,
+ * which may start threads that wait; the kernel's wipe has no such order. Data
+ * elsewhere that is wrong after a fork names the generation in which it is right.
  */
 #ifndef DROVER_FORK_H
 #define DROVER_FORK_H

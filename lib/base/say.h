@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the library has to tell whoever runs the program. */
+/* Messages of the library to the user of the program, on standard error. */
 #ifndef DROVER_SAY_H
 #define DROVER_SAY_H
 

@@ -24,9 +24,9 @@
  *			that sleeps, in any case.
  *
  * An awaiter that comes back has the mutex, and evaluates its own predicate: if
- * it is false it waits again, where it is in the list. What it was unblocked
- * for, and has not used, it hands on to those behind it: hand_on(). The ones
- * before it have been evaluated, or are on their way themselves.
+ * it is false it waits again, where it is in the list. It hands on
+ * a signal or a broadcast that it has not used to those behind it: hand_on(). The
+ * ones before it have been evaluated, or are on their way themselves.
  *
  *   a signal		is handed on if the predicate is false
  *   a broadcast	is handed on in any case: one thread after the other is

@@ -152,8 +152,8 @@ int drover_cond_clockwait(drover_cond_t *cond, drover_mutex_t *mutex,
  * @arg: for @predicate
  *
  * Blocks, unless @predicate is true already. It is true when the call returns 0:
- * no loop is needed. What makes it true signals @cond or broadcasts on it, as
- * for any other wait.
+ * no loop is needed. The thread that makes it true signals @cond or broadcasts
+ * on it, as for any other wait.
  *
  * *Who evaluates.* A thread that signals or broadcasts with @mutex held
  * evaluates the predicates of the waiters for them, oldest first, and unblocks
