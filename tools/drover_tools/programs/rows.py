@@ -38,6 +38,11 @@ class Program:
         return not self.paced
 
     @property
+    def ours(self):
+        """A load of ours, whose threads do little else than wait."""
+        return "{work}" in self.line or "{here}" in self.line
+
+    @property
     def command(self):
         """What a row is called."""
         return self.name

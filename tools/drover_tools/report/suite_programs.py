@@ -24,6 +24,7 @@ STOCK, DROP_IN = "stock", "drop-in"
 MEAN_TIME, MEAN_TIME_MORE = 0.90, 0.95
 CPU_TIME, PACED_CPU_TIME = 1.02, 1.20
 BY_NAME = {row.name: row for row in programs.PROGRAMS}
+LOADS = {row.name for row in programs.PROGRAMS if row.ours}
 
 
 class Place:
@@ -133,6 +134,8 @@ class Programs(Suite):
         for cpus in cpu_counts(cells):
             yield Heading(3, f"Real programs: {plan.cpus_text(cpus)}")
             yield _table(cells, cpus)
+        yield Table(["programs", "", "time, mean", "worst", "CPU time, mean",
+                     "worst"], list(_groups(cells)))
         yield Table(["goal", "found", ""], list(_goals(cells)))
         yield from sections.not_measured(result)
 
@@ -158,11 +161,33 @@ def most_cpu_time(cells, name):
     return PACED_CPU_TIME if cells.rows[name]["paced"] else CPU_TIME
 
 
+def unpaced(cells, cpus):
+    """(program, time's ratio, CPU time's) where no clock gives the time."""
+    return [(name, time["ratio"], cpu["ratio"]) for name, _, _, time, cpu
+            in pairs(cells, cpus) if not cells.rows[name]["paced"]]
+
+
 def means(cells, cpus):
-    """(time, CPU time) of programs whose time is not given by a clock."""
-    found = [(time["ratio"], cpu["ratio"]) for name, _, _, time, cpu
-             in pairs(cells, cpus) if not cells.rows[name]["paced"]]
-    return [stats.mean(column) for column in zip(*found)]
+    """(time, CPU time) of all of those."""
+    return [stats.mean(column)
+            for column in list(zip(*unpaced(cells, cpus)))[1:]]
+
+
+def _groups(cells):
+    """Loads that only wait, and other programs: a mean, and the worst."""
+    for ours, text in ((True, "loads of ours, which wait all the time"),
+                       (False, "other programs")):
+        for cpus in cpu_counts(cells):
+            found = [row for row in unpaced(cells, cpus)
+                     if (row[0] in LOADS) == ours]
+            if found:
+                slowest = max(found, key=lambda row: row[1])
+                dearest = max(found, key=lambda row: row[2])
+                yield [f"{len(found)} {text}", plan.cpus_text(cpus),
+                       f"{stats.mean([row[1] for row in found]):.2f}",
+                       f"{slowest[1]:.2f} ({slowest[0]})",
+                       f"{stats.mean([row[2] for row in found]):.2f}",
+                       f"{dearest[2]:.2f} ({dearest[0]})"]
 
 
 def _table(cells, cpus):

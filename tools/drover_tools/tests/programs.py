@@ -77,8 +77,14 @@ def test_report(tap):
     text = document.plain(suite_programs.SUITE.blocks(result))
     for wanted in ("0.50 (0.50 to 0.50)", "0.500 of at most 0.90  met",
                    "before, 1.0 us on the same CPU and 30.0 us on another,",
-                   "no program slower                 none is"):
+                   "no program slower                 none is",
+                   "1 other programs"):
         tap.ok(wanted in text, f"told: {wanted}", text)
+    with mock.patch.object(suite_programs, "LOADS",
+                           ("turn-ring -n 8 -i 1250",)):
+        text = document.plain(suite_programs.SUITE.blocks(result))
+    tap.ok("1 loads of ours" in text and "other programs" not in text,
+           "loads of ours have a mean of their own", text)
     result = result_of(stock=[1.0] * 9, drop_in=[1.1] * 9)
     text = document.plain(suite_programs.SUITE.blocks(result))
     tap.ok("1.100 of at most 0.90" in text and text.count("MISSED !") == 3
