@@ -172,13 +172,13 @@ int drover_cond_clockwait(drover_cond_t *cond, drover_mutex_t *mutex,
  * *What a predicate may do.* Other threads run it, in the middle of a signal or
  * a broadcast. It reads the data that @mutex guards, and @arg, and is short.
  * Its result must not depend on the thread that runs it (thread-local
- * variables, thread ids). It must not lock a mutex that any thread holds while it signals.
- * It must not unlock @mutex, wait, signal or broadcast. If it does one of
- * these, the caller may wait for itself for ever; otherwise the behaviour is
- * undefined. It must not end the thread or jump out. A C++ exception leaves the
- * call in which it is thrown. That may be another thread's signal, which then
- * leaves other waiters blocked; drover.hpp throws the exception in the wait
- * instead.
+ * variables, thread ids). It must not lock a mutex that any thread holds while
+ * it signals. It must not unlock @mutex, wait, signal or broadcast. If it does
+ * one of these, the caller may wait for itself for ever; otherwise the
+ * behaviour is undefined. It must not end the thread or jump out. A C++
+ * exception leaves the call in which it is thrown. That may be another thread's
+ * signal, which then leaves other waiters blocked; drover.hpp throws the
+ * exception in the wait instead.
  *
  * *Signal and broadcast.* A signal unblocks the first waiter whose predicate is
  * true. If there is none, the signal goes to the threads that wait without a
