@@ -24,7 +24,7 @@
 
 #define NO_LIMIT UINT32_MAX
 
-/* Of the fastest CPU, whatever it is: the kernel scales them so. */
+/* Capacity of the fastest CPU, whichever it is: the kernel scales them so. */
 #define MOST_CAPACITY 1024
 
 /*
@@ -75,7 +75,7 @@ static void folder_limit(const char *folder, bool second, uint32_t *least)
 		*least = (uint32_t)MIN((quota + period - 1) / period, *least);
 }
 
-/* The same for the folder @mount@name and all above it. */
+/* Lower @least to the limits of the folder @mount@name and of all above it. */
 static void path_limit(const char *mount, const char *name, bool second,
 		       uint32_t *least)
 {
@@ -112,7 +112,7 @@ static uint32_t cgroup_limit(void)
 	static char text[4096];
 	char *rest = text, *line;
 
-	/* The others take what is known. */
+	/* Another thread reads already: take the limit that is known. */
 	if (swap_acquire(&wiped.counting, true))
 		return load_relaxed(&limit_known);
 	read_text("/proc/self/cgroup", text, sizeof(text));

@@ -15,7 +15,7 @@
 
 struct waiter;
 
-/* A multiple of any page's size that the port has: what is wiped are pages. */
+/* A multiple of every page size of the port: the kernel wipes whole pages. */
 #if defined(__x86_64__) || defined(__riscv)
 #define MOST_PAGE 4096
 #else
@@ -26,12 +26,13 @@ struct waiter;
 #define NR_WAITER_BUCKETS 256
 
 /**
- * struct wiped - what is zero in the child of a fork
- * @nr_fork: the number of the process, unlike that of any that it descends
- *	     from; 0 until fork_generation_own()
+ * struct wiped - data that is zero in the child of a fork
+ * @nr_fork: the number of the process, unlike that of any process that it
+ *	     descends from; 0 until fork_generation_own()
  * @counting: a thread counts the CPUs; base/cpus.c
- * @lock: for an object that starts anew in the child, where nobody has the
- *	  object's own lock: whoever finds it of an older generation takes this
+ * @lock: for an object that starts anew in the child, where no thread holds the
+ *	  object's own lock: a thread that finds the object to be of an older
+ *	  generation takes this lock
  * @free_lists: of the arenas
  * @buckets: all waiters
  */
@@ -50,15 +51,15 @@ extern struct wiped {
 } __attribute__((aligned(MOST_PAGE))) wiped;
 
 /*
- * The generation of this process, from GENERATION_LEAST to UINT32_MAX. An object
- * that has another one is an ancestor's, or has not been used: GENERATION_LEAST
- * itself is no object's, only that of a child in which nobody has asked for its
- * own.
+ * The generation of this process, from GENERATION_LEAST to UINT32_MAX. If an
+ * object has another generation, it is an ancestor's, or has not been used.
+ * GENERATION_LEAST itself is the generation of a child in which no thread has
+ * asked for its own; no object has it.
  */
 #define GENERATION_LEAST  (UINT32_C(1) << 31)
 #define fork_generation() (load_relaxed(&wiped.nr_fork) | GENERATION_LEAST)
 
-/* The same, to be kept in an object. */
+/* The same, for an object to keep. */
 COLD uint32_t fork_generation_own(void);
 
 /* How many numbers were given out, to this process and to those before. */

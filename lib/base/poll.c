@@ -9,7 +9,7 @@
 /* Between two looks at the clock, which take about as long. */
 #define POLLS_PER_CLOCK 8
 
-/* How long a thread polls until it lets others run that want the CPU. */
+/* How long a thread polls until it lets other threads run that want the CPU. */
 #define SLICE_NS (2 * NS_PER_US)
 
 /*
@@ -25,9 +25,11 @@
 
 /* One part in so many of what a sleep costs may be spent on polls in vain. */
 #define IN_VAIN 50
-/* So many polls may be saved up; an account begins with them. */
+/* An account may save up this many polls, and begins with them. */
 #define SAVED 8
-/* The turn of another thread is long if it takes so many times a sleep's CPU time. */
+/*
+ * Another thread's turn is long if it takes this many times a sleep's CPU time.
+ */
 #define LONG_TURN 16
 /* An account is empty when long turns have taken this: a scheduler's few slices. */
 #define MOST_LOST (10 * 1000 * NS_PER_US)
@@ -84,7 +86,7 @@ static _Thread_local uint32_t nr_sleeps, nr_wakes;
 /* How often a thread that polls has let others run. */
 static _Atomic uint32_t nr_turns;
 
-/* Files are read, so not in the middle of a wait. */
+/* This reads files, so it must not happen in the middle of a wait. */
 __attribute__((constructor)) static void poll_start(void)
 {
 	store_relaxed(&measured.cpus, cpus_usable());
@@ -101,7 +103,7 @@ bool poll_has_cpu(void)
 	return load_relaxed(&measured.cpus) > 1;
 }
 
-/* What a sleep and its wake-up cost. */
+/* Return: the cost of a sleep and its wake-up. */
 static int64_t cost_ns(void)
 {
 	return load_relaxed(&measured.sleep) + load_relaxed(&measured.wake);
@@ -241,7 +243,7 @@ static bool poll_politely(struct poll_account *a, bool (*poll)(void *arg),
 		.last = now + MIN(left, NS_PER_S),
 	};
 
-	/* Where others wanted the CPU the last time it yields at once. */
+	/* If others wanted the CPU the last time, the thread yields at once. */
 	if (cpus > 1 && !a->crowded)
 		p.yield_at += SLICE_NS;
 	while (!p.found && p.now < p.end) {
