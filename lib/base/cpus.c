@@ -24,7 +24,7 @@
 
 #define NO_LIMIT UINT32_MAX
 
-/* Capacity of the fastest CPU, whichever it is: the kernel scales them so. */
+/* Of the fastest CPU, whatever it is: the kernel scales them so. */
 #define MOST_CAPACITY 1024
 
 /*
@@ -112,7 +112,7 @@ static uint32_t cgroup_limit(void)
 	static char text[4096];
 	char *rest = text, *line;
 
-	/* Another thread reads already: take the limit that is known. */
+	/* The others take what is known. */
 	if (swap_acquire(&wiped.counting, true))
 		return load_relaxed(&limit_known);
 	read_text("/proc/self/cgroup", text, sizeof(text));

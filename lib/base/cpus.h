@@ -13,10 +13,7 @@
  */
 unsigned int cpus_usable(void);
 
-/*
- * Find out which CPUs are the slow ones of a hybrid processor. Reads files,
- * once.
- */
+/* Find out which CPUs are the slow ones of a hybrid processor: reads files, once. */
 void cpus_look_at_sizes(void);
 
 /* Is @cpu one of the slow ones? Needs cpus_look_at_sizes(). */

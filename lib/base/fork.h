@@ -26,13 +26,12 @@ struct waiter;
 #define NR_WAITER_BUCKETS 256
 
 /**
- * struct wiped - data that is zero in the child of a fork
- * @nr_fork: the number of the process, unlike that of any process that it
- *	     descends from; 0 until fork_generation_own()
+ * struct wiped - what is zero in the child of a fork
+ * @nr_fork: the number of the process, unlike that of any that it descends
+ *	     from; 0 until fork_generation_own()
  * @counting: a thread counts the CPUs; base/cpus.c
- * @lock: for an object that starts anew in the child, where no thread holds the
- *	  object's own lock: a thread that finds the object to be of an older
- *	  generation takes this lock
+ * @lock: for an object that starts anew in the child, where nobody has the
+ *	  object's own lock: whoever finds it of an older generation takes this
  * @free_lists: of the arenas
  * @buckets: all waiters
  */

@@ -25,7 +25,7 @@
 
 /* One part in so many of what a sleep costs may be spent on polls in vain. */
 #define IN_VAIN 50
-/* An account may save up this many polls, and begins with them. */
+/* So many polls may be saved up; an account begins with them. */
 #define SAVED 8
 /*
  * Another thread's turn is long if it takes this many times a sleep's CPU time.
@@ -86,7 +86,7 @@ static _Thread_local uint32_t nr_sleeps, nr_wakes;
 /* How often a thread that polls has let others run. */
 static _Atomic uint32_t nr_turns;
 
-/* This reads files, so it must not happen in the middle of a wait. */
+/* Files are read, so not in the middle of a wait. */
 __attribute__((constructor)) static void poll_start(void)
 {
 	store_relaxed(&measured.cpus, cpus_usable());
@@ -243,7 +243,7 @@ static bool poll_politely(struct poll_account *a, bool (*poll)(void *arg),
 		.last = now + MIN(left, NS_PER_S),
 	};
 
-	/* If others wanted the CPU the last time, the thread yields at once. */
+	/* Where others wanted the CPU the last time it yields at once. */
 	if (cpus > 1 && !a->crowded)
 		p.yield_at += SLICE_NS;
 	while (!p.found && p.now < p.end) {

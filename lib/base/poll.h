@@ -51,8 +51,8 @@ APART bool poll_before_sleep(struct poll_account *a, bool (*poll)(void *arg),
 			     void *arg, int64_t left);
 
 /*
- * Poll for @ns at most, whatever the account says. For @nr_meet threads that
- * wait for each other; the caller learns how long that takes.
+ * The same for @ns at most, whatever the account says. It is for @nr_meet threads
+ * that wait for each other; the caller learns how long that takes.
  */
 APART bool poll_for(struct poll_account *a, bool (*poll)(void *arg), void *arg,
 		    int64_t ns, uint32_t nr_meet);
