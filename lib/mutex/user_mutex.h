@@ -57,8 +57,8 @@ int user_mutex_lock(void *mutex, bool moved);
 bool user_mutex_poll(void *mutex);
 
 /*
- * Who holds @mutex? A blocked waiter uses @mutex, so it exists. @word: where
- * its sleepers wait, if threads can be moved there.
+ * Who has it. @mutex is in use by a blocked waiter. @word: where its sleepers
+ * wait, if they can be moved there.
  */
 enum mutex_holder user_mutex_holder(void *mutex, futex_word **word);
 
