@@ -14,7 +14,7 @@ static int get_memory(drover_stream_t *stream, size_t bytes, void **memory,
 	if (!s)
 		return EBADF;
 	if (!bytes || !memory)
-		err = stream_because(EINVAL, "no bytes asked for, or no place");
+		err = stream_because(EINVAL, "no bytes, or a NULL pointer");
 	else if (own && memory_range(*memory, bytes))
 		err = stream_because(EINVAL, "%p is known already", *memory);
 	stream_use(s);
@@ -69,8 +69,7 @@ static int release_step(struct stream *s, void *arg, struct need *need)
 
 	if (!range || range->start != (uintptr_t)r->memory ||
 	    range->backend->cuda != s->backend->cuda)
-		return stream_because(EINVAL, "%p is no such memory",
-				      r->memory);
+		return stream_because(EINVAL, "%p is not known", r->memory);
 	write.accesses[0] =
 		(drover_access_t){ r->memory, range->bytes, DROVER_WRITE };
 	/* It makes no difference whether these operations have failed. */

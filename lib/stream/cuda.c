@@ -203,7 +203,7 @@ static int open_stream(struct stream *s, const drover_streamattr_t *attr)
 	s->native = stream;
 	if (!err && context != c->context)
 		err = stream_because(
-			EINVAL, "not in the primary context of the device");
+			EINVAL, "attr.native is not in the primary context");
 	return err;
 }
 

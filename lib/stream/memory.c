@@ -116,7 +116,7 @@ int memory_classify(const struct stream *s, struct op *op)
 
 		if ((!range || range->kind == MEMORY_PINNED) &&
 		    op->kind == OP_SET && s->backend->cuda)
-			return stream_because(EXDEV, "%p is no memory to set",
+			return stream_because(EXDEV, "%p: CUDA cannot set it",
 					      a->start);
 		if (range && !is_device(range))
 			range = NULL;

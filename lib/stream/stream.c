@@ -151,7 +151,7 @@ int drover_stream_create(drover_stream_t *stream,
 		return err;
 	s = take_slot();
 	if (!s)
-		return stream_because(EAGAIN, "there are %d streams",
+		return stream_because(EAGAIN, "there are %d streams already",
 				      STREAM_MAX);
 	err = open_slot(s, attr);
 	if (err) {

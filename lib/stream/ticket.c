@@ -48,7 +48,7 @@ int drover_ticket_wait(const drover_ticket_t *ticket, clockid_t clock,
 	if (deadline) {
 		d.at = *deadline;
 		if (!deadline_valid(&d))
-			return stream_because(EINVAL, "no such time");
+			return stream_because(EINVAL, "invalid deadline");
 	}
 	err = outcome(s, ticket);
 	if (err != EINPROGRESS)

@@ -170,7 +170,7 @@ int drover_barrier_wait_for(drover_barrier_t *barrier, drover_phase_t phase);
  *
  * Return: 0; ETIMEDOUT; EINVAL for another clock or a tv_nsec outside 0
  * to 999,999,999. In the last two cases the caller has arrived all the same and
- * still owns @phase: it has to wait for it again, or to forget it.
+ * still owns @phase: it has to wait for the phase again, or forget it.
  */
 int drover_barrier_wait_until(drover_barrier_t *barrier, drover_phase_t phase,
 			      clockid_t clock, const struct timespec *deadline);

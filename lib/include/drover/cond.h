@@ -174,11 +174,11 @@ int drover_cond_clockwait(drover_cond_t *cond, drover_mutex_t *mutex,
  * Its result must not depend on the thread that runs it (thread-local
  * variables, thread ids). It must not lock a mutex that any thread holds while
  * it signals. It must not unlock @mutex, wait, signal or broadcast. If it does
- * one of these, the caller may wait for itself for ever; otherwise the
- * behaviour is undefined. It must not end the thread or jump out. A C++
- * exception leaves the call in which it is thrown. That may be another thread's
- * signal, which then leaves other waiters blocked; drover.hpp throws the
- * exception in the wait instead.
+ * one of these, the behaviour is undefined, and the caller may wait for itself
+ * for ever. It must not end the thread or jump out. A C++ exception leaves the
+ * call in which it is thrown. That may be another thread's signal, which then
+ * leaves other waiters blocked; drover.hpp throws the exception in the wait
+ * instead.
  *
  * *Signal and broadcast.* A signal unblocks the first waiter whose predicate is
  * true. If there is none, the signal goes to the threads that wait without a
@@ -237,8 +237,9 @@ int drover_cond_await_until(drover_cond_t *cond, drover_mutex_t *mutex,
  *
  * One of those that started to wait first is chosen. It is woken, also if the
  * caller holds the mutex, unless DROVER_POLICY in drover(7) says that it is
- * moved. With a PI mutex the kernel hands the mutex to the chosen thread, or
- * moves the thread to the mutex if that is held. Return: 0.
+ * moved. With a PI mutex the kernel chooses the thread of highest priority
+ * among them. It hands the mutex to that thread, or moves the thread to the
+ * mutex if that is held. Return: 0.
  *
  * Tests: cond/wakeup_rounds cond/broadcast_moves
  */
@@ -264,11 +265,11 @@ int drover_cond_broadcast(drover_cond_t *cond);
  * drover_cond_broadcast_on() - drover_cond_broadcast(), naming the mutex
  * @mutex: the mutex that all waiters use, as this process sees it
  *
- * Makes a difference for a shared condvar only: a broadcaster in another
- * process cannot know where the waiters' mutex is, and wakes all waiters unless
- * it is told. When it is told, one waiter is woken and the rest move to @mutex,
- * if @mutex is shared, not PI and not robust. If the woken waiter is killed,
- * the rest sleep until @mutex is contended. Return: 0.
+ * This differs from drover_cond_broadcast() for a shared condvar only. A
+ * broadcaster in another process cannot know where the waiters' mutex is, and
+ * wakes all waiters unless it is told. When it is told, one waiter is woken and
+ * the rest move to @mutex, if @mutex is shared, not PI and not robust. If the
+ * woken waiter is killed, the rest sleep until @mutex is contended. Return: 0.
  *
  * Tests: cond/mutex_kinds attack/shared_storm
  */
@@ -276,17 +277,17 @@ int drover_cond_broadcast_on(drover_cond_t *cond, drover_mutex_t *mutex);
 
 /**
  * drover_cond_destroy_on() - drover_cond_destroy() after a broadcast_on
- * @mutex: the mutex its waiters may have been moved to; may be held
+ * @mutex: the mutex to which the waiters may have been moved; may be held
  *
- * Moved waiters of a shared condvar are woken, to let them get away from it.
- * Return: 0.
+ * If waiters of a shared condvar were moved, the call wakes them, as it has to
+ * wait until they no longer use the condvar. Return: 0.
  *
  * Tests: cond/mutex_kinds attack/shared_storm
  */
 int drover_cond_destroy_on(drover_cond_t *cond, drover_mutex_t *mutex);
 
 /**
- * drover_prepare_thread() - get what the calling thread's waits need
+ * drover_prepare_thread() - get the memory for the calling thread's waits
  *
  * The first wait of a thread may map memory, up to two pages. A thread that
  * must not do so in the middle of its work calls this function first. Later

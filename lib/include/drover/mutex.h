@@ -8,11 +8,12 @@
  * sleepers) of U. Drepper, "Futexes Are Tricky", section "Mutex, Take 2"; with
  * DROVER_MUTEX_PI or DROVER_MUTEX_ROBUST it is the kernel's PI futex.
  *
- * In the child of a fork the one thread holds what the forking thread held, and
- * can unlock it. There are exceptions. With DROVER_MUTEX_SHARED the parent's
- * thread is still the holder. With DROVER_MUTEX_PI and DROVER_MUTEX_ROBUST it
- * is the holder, too, as the kernel knows holders by their thread ids. In these
- * cases the child gets EPERM; it initialises a private mutex anew.
+ * In the child of a fork the one thread holds the mutexes that the forking
+ * thread held, and can unlock them. There are exceptions. With
+ * DROVER_MUTEX_SHARED the parent's thread is still the holder. With
+ * DROVER_MUTEX_PI and DROVER_MUTEX_ROBUST it is the holder, too, as the kernel
+ * knows holders by their thread ids. In these cases the child gets EPERM; it
+ * has to initialise a private mutex again.
  *
  * In all functions @mutex is the mutex; @attr may be NULL, for the defaults.
  *
@@ -51,7 +52,7 @@ typedef union {
 #define DROVER_MUTEX_RECURSIVE	0x01u /* the holder may lock again */
 #define DROVER_MUTEX_ERRORCHECK 0x02u /* the holder gets EDEADLK instead */
 #define DROVER_MUTEX_PI		0x04u /* waiters lend the holder their priority */
-#define DROVER_MUTEX_ROBUST	0x08u /* a holder's death is reported; as PI */
+#define DROVER_MUTEX_ROBUST	0x08u /* a holder's death is reported; implies PI */
 #define DROVER_MUTEX_SHARED	0x10u /* lies in memory several processes share */
 
 /**
@@ -128,7 +129,8 @@ int drover_mutex_lock(drover_mutex_t *mutex);
  * drover_mutex_trylock() - take @mutex if that needs no waiting
  *
  * Return: 0; EBUSY when another thread holds @mutex, or when the caller holds
- * it and it is not recursive; otherwise as drover_mutex_lock().
+ * it and it is not recursive; EAGAIN, EOWNERDEAD and ENOTRECOVERABLE as
+ * drover_mutex_lock().
  *
  * Tests: mutex/basic attack/storm
  */

@@ -88,8 +88,8 @@ typedef struct {
  * @workers: how many tasks run at a time, up to DROVER_POOL_MAX; 0: as many as
  *	     the CPUs that the affinity of the calling thread and its cgroup's
  *	     limit leave. The number follows later changes of that limit, and of
- *	     the affinity of all workers: a worker looks with each 61st task,
- *	     but at most once in a second.
+ *	     the affinity of all workers: a worker looks at every 61st task
+ *	     whether they have changed, but at most once a second.
  * @linger_us: how long one worker without work polls for work at most before it
  *	       sleeps, in microseconds; 0: the library chooses;
  *	       DROVER_POOL_NO_LINGER
@@ -305,7 +305,7 @@ int drover_pool_for(drover_pool_t *pool, size_t begin, size_t end, size_t grain,
 /* drover_part_t - a thread that takes part in a loop */
 typedef struct {
 	unsigned int thread;  /* its own number; that of the caller is 0 */
-	unsigned int threads; /* above all numbers; the same in all parts */
+	unsigned int threads; /* above each number; the same in all parts */
 	void *scratch;	      /* memory of its own, see drover_loop_t */
 } drover_part_t;
 
@@ -321,7 +321,7 @@ typedef struct {
  *	  empty. So they may wait for each other, as at a barrier. @grain is
  *	  ignored then.
  * @scratch: how many bytes each thread gets for the whole loop, aligned to 64
- * @total: the first content of each thread's scratch memory, @scratch bytes
+ * @total: the initial content of each thread's scratch memory, @scratch bytes
  *	   long: for a sum, zeroes; NULL: zeroes
  * @join: unless NULL, the caller calls it after all parts to add each thread's
  *	  scratch memory to @total, in the order of the threads' numbers. The
