@@ -183,7 +183,7 @@ typedef struct {
 	uint64_t deferred; /* of those asked: the device waits, not the host */
 	uint64_t waited;   /* of those asked: the others; the host waits */
 	uint64_t added_device; /* waits of the device that the library adds */
-	uint64_t added_host;   /* waits of the host, as well; also for room */
+	uint64_t added_host;   /* the same of the host, also for room */
 	uint64_t read_backs;   /* blocking copies, each of which waits */
 } drover_stream_counts_t;
 
