@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* drover_barrier_t: who arrives in which phase, and who opens the gate. */
+/*
+ * drover_barrier_t: which thread arrives in which phase, and which opens the
+ * gate.
+ */
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
@@ -20,7 +23,9 @@ _Static_assert(offsetof(struct barrier, tickets) == 64 + 2 * BARRIER_LINE,
 _Static_assert(sizeof(struct barrier) + 64 <= sizeof(drover_barrier_t),
 	       "and from those of the user's neighbours");
 
-/* After so long a shared barrier's missing threads are dead. */
+/*
+ * After this time the missing threads of a shared barrier are taken for dead.
+ */
 #define SHARED_PATIENCE (2 * NS_PER_S)
 
 static _Atomic uint32_t *begin_of(struct barrier *b, uint32_t phase)
@@ -29,9 +34,11 @@ static _Atomic uint32_t *begin_of(struct barrier *b, uint32_t phase)
 }
 
 /*
- * All have arrived, @arrived in the end: let them go. The memory may be gone
- * for all but those inside as soon as the gate is open; if the completion function
- * was inside of something else, the caller is not. It only names the gate then.
+ * All threads have arrived; @arrived is the final count. Let them go. As soon
+ * as the gate is open, the memory may be gone, except for threads that are
+ * inside. The caller may no longer be inside: a completion function that has
+ * used another barrier has changed the note of that. So after the swap only the
+ * address of the gate is used.
  */
 static void open_gate(struct barrier *b, uint32_t phase, uint64_t arrived)
 {
@@ -45,10 +52,11 @@ static void open_gate(struct barrier *b, uint32_t phase, uint64_t arrived)
 	phase += GATE_PHASE;
 	store_release(begin_of(b, phase), last); /* [B-BEGIN] */
 	/*
-	 * [B-OPEN] Release of all that was done before the phase's arrivals,
-	 * which the last one has acquired; pairs with the acquire load at the
-	 * end of barrier_await(). One step with the look at ASLEEP: otherwise
-	 * a thread could fall asleep between them. Model: barrier.pml
+	 * [B-OPEN] Releases everything that was done before the phase's
+	 * arrivals, which the last arrival has acquired. Pairs with the acquire
+	 * load at the end of barrier_await(). The swap also tells whether
+	 * ASLEEP was set, in one step: otherwise a thread could fall asleep in
+	 * between. Model: barrier.pml
 	 */
 	old = swap_acq_rel(&b->gate, gate_of(phase, last + next));
 	if (old & GATE_ASLEEP)
@@ -56,14 +64,17 @@ static void open_gate(struct barrier *b, uint32_t phase, uint64_t arrived)
 }
 
 /*
- * Arrive once, with @more than that. Return: 0 and the phase to wait for. An arrival
- * beyond the target waits for its turn: more threads are about than are counted.
+ * Arrive once: add @more to the arrivals. Return: the result, and in @phase the
+ * phase to wait for. An arrival beyond the target waits for its turn: there are
+ * more threads than the barrier counts.
  */
 static inline int arrive_one(struct barrier *b, uint64_t more, uint32_t *phase)
 {
-	/* [B-BEGIN] For one that comes beyond the target of its phase. */
+	/* [B-BEGIN] For an arrival beyond the target of its phase. */
 	uint64_t gate = load_acquire(&b->gate);
-	/* [B-ARRIVE] Each arrival is released to the last, which acquires. */
+	/*
+	 * [B-ARRIVE] Each arrival is released to the last one, which acquires.
+	 */
 	uint64_t arrived = add_acq_rel(&arrivals_of(b)->arrived, more) + more;
 	uint32_t mine = nr_arrived(arrived), begin;
 
@@ -74,12 +85,15 @@ static inline int arrive_one(struct barrier *b, uint64_t more, uint32_t *phase)
 			return EINVAL;
 		}
 		barrier_await(b, gate_phase(gate));
-		/* [B-BEGIN] Not what the phase after the next one begins with. */
+		/*
+		 * [B-BEGIN] If the phase is over, @begin may belong to the
+		 * phase after the next one: look again.
+		 */
 		do {
 			gate = load_acquire(&b->gate);
 			begin = load_acquire(begin_of(b, gate_phase(gate)));
 		} while (phase_is_over(b, gate_phase(gate)));
-		if ((int32_t)(mine - begin) <= 0) { /* over already */
+		if ((int32_t)(mine - begin) <= 0) { /* it is over already */
 			*phase = gate_phase(gate) - GATE_PHASE;
 			return 0;
 		}
@@ -112,9 +126,10 @@ static int arrive_many(struct barrier *b, uint32_t nr, uint32_t *phase)
 }
 
 /*
- * Nobody waits for the phase, and nobody has arrived in it: it may stay. With a
- * completion function threads have to come one after the other, if they are
- * several after all.
+ * Is the caller the only thread? Then no thread waits for the phase, and the
+ * phase need not change. With a completion function it does, so that the
+ * function's calls come one after the other if there are several threads after
+ * all.
  */
 static bool is_alone(struct barrier *b)
 {
@@ -136,7 +151,7 @@ int drover_barrier_init(drover_barrier_t *barrier, unsigned int count,
 	    attr->flags & ~DROVER_BARRIER_SHARED || attr->reserved[0] ||
 	    attr->reserved[1])
 		return EINVAL;
-	/* A function is nowhere to be found in another process. */
+	/* Another process has no such function at that address. */
 	if (attr->completion && attr->flags & DROVER_BARRIER_SHARED)
 		return EINVAL;
 	memset(b, 0, sizeof(*barrier));
@@ -147,7 +162,7 @@ int drover_barrier_init(drover_barrier_t *barrier, unsigned int count,
 	return 0;
 }
 
-/* Memory that is all zero, or was a barrier once, is none: NULL. */
+/* Return: NULL if the memory is all zero, or was a barrier once: it is none. */
 static inline struct barrier *barrier_of(drover_barrier_t *barrier,
 					 const char *call)
 {
@@ -163,7 +178,7 @@ static inline struct barrier *barrier_of(drover_barrier_t *barrier,
 	return NULL;
 }
 
-/* Has nobody arrived in the present phase? */
+/* Has no thread arrived in the present phase? */
 static bool is_between(struct barrier *b)
 {
 	uint64_t gate = load_acquire(&b->gate);
@@ -191,14 +206,16 @@ int drover_barrier_destroy(drover_barrier_t *barrier)
 			break;
 		thread_pause(i);
 	}
-	/* Who was inside at first is found by this until it has left. */
+	/*
+	 * This finds each thread that was inside at first, until it has left.
+	 */
 	for (unsigned int i = 0; waiter_is_inside(b); i++)
 		thread_pause(i);
 	store_relaxed(&b->count, 0);
 	return 0;
 }
 
-/* Not inline: one who is alone has no use for its registers. */
+/* Not inline: a thread that is alone need not save registers for it. */
 static APART HOT int wait_together(struct barrier *b)
 {
 	bool counted = barrier_enter(b);
@@ -220,7 +237,7 @@ int drover_barrier_wait(drover_barrier_t *barrier)
 	return is_alone(b) ? DROVER_BARRIER_SERIAL : wait_together(b);
 }
 
-/* Arrive @nr times, with @drop in the last one. */
+/* Arrive @nr times; the last arrival has @drop. */
 static int arrive(struct barrier *b, unsigned int nr, uint64_t drop,
 		  drover_phase_t *phase)
 {
@@ -228,7 +245,7 @@ static int arrive(struct barrier *b, unsigned int nr, uint64_t drop,
 	uint32_t arrived_in;
 	int ret;
 
-	/* Before the arrival: destroy() may come as soon as it is done. */
+	/* Counted before the arrival: destroy() may come right after that. */
 	if (phase)
 		add_relaxed(&b->tickets, 1);
 	ret = nr > 1 ? arrive_many(b, nr, &arrived_in) :
@@ -306,7 +323,7 @@ int drover_barrier_set_count(drover_barrier_t *barrier, unsigned int count)
 		return EBUSY;
 	gate = load_acquire(&b->gate);
 	arrived = load_relaxed(&arrivals_of(b)->arrived);
-	/* Threads that leave only look at the phase, which stays. */
+	/* Threads that are leaving look only at the phase, which stays. */
 	store_relaxed(&b->count, count);
 	store_relaxed(&arrivals_of(b)->arrived, arrived - nr_dropped(arrived));
 	store_relaxed(begin_of(b, gate_phase(gate)), nr_arrived(arrived));

@@ -2,12 +2,12 @@
 /*
  * drover_barrier_t inside.
  *
- * Arrivals are counted and never reset. The gate says up to which count the
- * present phase reaches, so an arrival knows by the number it gets whether it
+ * Arrivals are counted, and the count is never reset. The gate says up to which
+ * count the present phase reaches. So an arrival knows by its number whether it
  * is early, completes the phase, or belongs to a later one. The gate is one
- * 64-bit word, and the low half is the futex word:
+ * 64-bit word, whose low half is the futex word:
  *
- *   bit  0	GATE_ASLEEP	somebody may be asleep
+ *   bit  0	GATE_ASLEEP	a thread may be asleep
  *   bits 1-31	phase		wraps
  *   bits 32-63	target		the number of the phase's last arrival; wraps
  *
@@ -16,14 +16,15 @@
  *   open	phase + 1, target + threads of the next phase, - ASLEEP
  *					by the phase's last arrival, once
  *   sleep	+ ASLEEP		by a waiting thread of this phase
- *   recount	target alone		by set_count(), when nobody has arrived
+ *   recount	target alone		by set_count(), when no thread has
+ *   arrived
  *
- * Whoever opens learns in the same step whether anybody may be asleep, so no
- * second word has to be looked at; and a thread sleeps only while the kernel
- * finds the word as it left it, with ASLEEP set.
+ * The thread that opens learns in the same step whether any may be asleep, so
+ * it need not look at a second word. A thread sleeps only while the kernel
+ * finds the word as the thread left it, with ASLEEP set.
  *
- * Bounds: 2^28 threads. A thread is delayed between its load of the gate and
- * its system call or its next look while the phase wraps, 2^31 phases: it then
+ * Bounds: 2^28 threads. If a thread is delayed between its load of the gate and
+ * its system call or next look, and the phase wraps meanwhile (2^31 phases), it
  * waits for one phase more.
  */
 #ifndef DROVER_BARRIER_INTERNAL_H
@@ -49,16 +50,16 @@
 #define gate_of(phase, target) \
 	((uint64_t)(target) << 32 | ((phase) & ~GATE_ASLEEP))
 
-/* One more arrival; the low half counts those that are not to come again. */
+/* One more arrival; the low half counts threads that will not come again. */
 #define ARRIVAL (UINT64_C(1) << 32)
 #define DROP	UINT64_C(1)
 
 #define nr_arrived(arrived) ((uint32_t)((arrived) >> 32))
 #define nr_dropped(arrived) ((uint32_t)(arrived))
 
-/* What arriving threads write. */
+/* The part that arriving threads write. */
 struct arrivals {
-	/* DROP for a thread's last since count was set */
+	/* Also a DROP for each thread's last arrival since count was set. */
 	_Atomic uint64_t arrived;
 	/*
 	 * Number of the last arrival before a phase, for even and odd phases.
@@ -67,31 +68,38 @@ struct arrivals {
 	_Atomic uint32_t begin[2];
 };
 
-/* The inside of drover_barrier_t. An initialiser sets what it does not leave 0. */
+/*
+ * The inside of drover_barrier_t. An initialiser sets gate, count and unused.
+ */
 struct barrier {
 	char before[64]; /* the user's neighbour may write there */
 
-	/* What waiting threads read, and the thread that opens writes: */
+	/* Waiting threads read these, and the thread that opens writes them: */
 	_Atomic uint64_t gate;	   /* see above */
-	_Atomic uint32_t count;	   /* before any dropped; 0: not a barrier */
+	_Atomic uint32_t count;	   /* with those dropped; 0: not a barrier */
 	uint32_t unused;	   /* the initialiser sets it */
 	struct arrivals near;	   /* of two threads */
 	drover_barrierattr_t attr; /* constant */
 	char gap[BARRIER_LINE - 32 - sizeof(drover_barrierattr_t)];
 
 	/*
-	 * More than two arrive here: on the gate's line they would take it from
-	 * all that poll, and those that poll from the one that opens.
+	 * More than two threads arrive here. On the gate's line they would take
+	 * it from all threads that poll, and those would take it from the
+	 * thread that opens.
 	 */
 	struct arrivals far;
 	char gap2[BARRIER_LINE - 16];
 
 	/*
-	 * Hardly ever written: phases handed out and not yet waited for, and, for a
-	 * shared barrier or a thread that the library can't list, threads inside.
+	 * Hardly ever written. It counts phases that were handed out and not
+	 * yet waited for. It also counts threads inside, if the barrier is
+	 * shared or the library can't list the thread.
 	 */
 	_Atomic uint32_t tickets;
-	/* How long a wait may spin, ns; learned, on big and small CPUs; 0: not yet */
+	/*
+	 * How long a wait may spin, in ns, on big and small CPUs; learned; 0:
+	 * not yet
+	 */
 	_Atomic uint32_t budget[2];
 };
 
@@ -111,11 +119,11 @@ static inline bool phase_is_over(struct barrier *b, uint32_t phase)
 }
 
 /*
- * A thread is inside from before it arrives until it has no further business
- * with the barrier. destroy() waits for those that are inside: it comes after
- * the last phase, which comes after each arrival, so it sees every thread that
- * was inside then; and a thread that has left [B-LEAVE] is done. So it costs
- * two plain stores, unless destroy() could not find the thread.
+ * A thread is inside from before its arrival until it no longer uses the
+ * barrier. destroy() waits for threads that are inside. It comes after the last
+ * phase, which comes after each arrival, so it sees every thread that was
+ * inside then; and a thread that has left [B-LEAVE] is done. This costs two
+ * plain stores, unless destroy() could not find the thread.
  */
 static inline bool barrier_enter(struct barrier *b)
 {
@@ -144,12 +152,14 @@ static inline void barrier_leave(struct barrier *b, bool counted)
 APART void barrier_await_long(struct barrier *b, uint32_t phase,
 			      const struct deadline *deadline);
 
-/* Wait until @phase is over. What was done before is seen. */
+/*
+ * Wait until @phase is over. The caller sees everything that was done before.
+ */
 static inline void barrier_await(struct barrier *b, uint32_t phase)
 {
 	if (!phase_is_over(b, phase))
 		barrier_await_long(b, phase, NULL);
-	/* [B-OPEN] The polling is relaxed; this acquires, once. */
+	/* [B-OPEN] The polls are relaxed; this load acquires, once. */
 	(void)load_acquire(&b->gate);
 }
 

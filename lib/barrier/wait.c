@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * How a thread waits at a barrier: the only place that decides, and it never
- * affects correctness.
+ * How a thread waits at a barrier. This is the only place that decides it, and
+ * it never affects correctness.
  *
- * It polls, letting others run who want the CPU (base/poll.h), and sleeps.
- * How long it polls is learned. A wait that slept, and would have ended within
- * the longest budget, raises the budget to twice its time; a longer one halves
- * it. Foreign load makes waits of about a slice of the scheduler's, a few
- * milliseconds, and to sleep then gives away the CPU for another slice: so the
- * longest budget is above that. Big and small CPUs have a budget each.
+ * The thread polls, and lets other threads run that want the CPU (base/poll.h).
+ * Then it sleeps. The barrier learns how long to poll. A wait that slept, and
+ * would have ended within the longest budget, raises the budget to twice its
+ * time; a longer wait halves it. With foreign load a wait takes about one slice
+ * of the scheduler, a few milliseconds, and a sleep would then give away the
+ * CPU for another slice. So the longest budget is above that. Big and small
+ * CPUs have a budget each.
  *
  * No file is read here: the stack may be small, and the time is short.
  */
@@ -30,7 +31,7 @@ static int64_t most_of(const struct barrier *b)
 				 BUDGET_MOST;
 }
 
-/* A wait had @before to spin, went to sleep, and has taken @ns in all. */
+/* A wait that had @before to spin has slept, and has taken @ns in all. */
 static void learn(struct barrier *b, _Atomic uint32_t *budget, int64_t before,
 		  int64_t ns)
 {
@@ -72,7 +73,10 @@ void barrier_await_long(struct barrier *b, uint32_t phase,
 		return;
 	seen = load_relaxed(&b->gate);
 	while (gate_phase(seen) == phase && ret != -ETIMEDOUT) {
-		/* [B-OPEN] In one step with the phase: see open_gate(). */
+		/*
+		 * [B-OPEN] One step with the look at the phase: see
+		 * open_gate().
+		 */
 		if (!(seen & GATE_ASLEEP) &&
 		    !cas_relaxed(&b->gate, &seen, seen | GATE_ASLEEP))
 			continue;

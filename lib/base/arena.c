@@ -4,7 +4,7 @@
 
 #include "base/fork.h"
 
-/* Mapped when a list runs out. */
+/* One page is mapped when a list runs out. */
 #define PAGE_BYTES 4096
 
 void arena_put(enum arena to, void *item)
@@ -17,7 +17,9 @@ void arena_put(enum arena to, void *item)
 	lock_drop(&list->lock);
 }
 
-/* Without the lock: it takes longer than anybody should wait for that. */
+/*
+ * Without the lock: a map takes longer than a thread should wait for the lock.
+ */
 COLD static void *map_items(enum arena to)
 {
 	int saved = errno;

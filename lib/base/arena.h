@@ -2,10 +2,10 @@
 /*
  * Memory that is never given back: items of one cache line, in pages that are
  * never unmapped. So a thread that has an old pointer to an item may still read
- * what is there. Each arena has a list of the items that are in nobody's use.
+ * what is there. Each arena has a list of the items that no thread uses.
  *
  * An item of the list begins with a pointer to the next one. Apart from this
- * pointer, what its last user has left in it stays.
+ * pointer, the item still has the content that its last user left in it.
  */
 #ifndef DROVER_ARENA_H
 #define DROVER_ARENA_H

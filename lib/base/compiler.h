@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the compiler is told of where the time goes. A wait or a signal runs
- * through a dozen small functions, compiled as one (whole.c). Those that programs
- * call are flattened, so all of that becomes one piece of straight code, which
- * knows its mutex. What is another case stays apart, and what is rare is cold.
+ * Hints for the compiler on where the time goes. A wait or a signal runs
+ * through a dozen small functions, compiled as one (whole.c). The functions
+ * that programs call are flattened, so all of this becomes one piece of
+ * straight code, which knows its mutex. Other cases are kept apart, and rare
+ * ones are cold.
  */
 #ifndef DROVER_COMPILER_H
 #define DROVER_COMPILER_H
@@ -13,9 +14,9 @@
 #define COLD  __attribute__((cold, noinline))
 
 /*
- * A thread sleeps in it, and may end there: a signal handler calls
- * pthread_exit(). The compiler must not find out that nothing is thrown there,
- * or it leaves out the clean-ups of the callers.
+ * A thread sleeps in this function, and may end there, if a signal handler
+ * calls pthread_exit(). The compiler must not find out that the function throws
+ * nothing: it would leave out the clean-ups of the callers.
  */
 #ifdef __clang__
 #define SLEEPS __attribute__((noinline, optnone))
@@ -24,9 +25,9 @@
 #endif
 
 /*
- * A function whose usual way is a dozen or two instructions, and which is called as
- * often as a program likes: that way starts with a cache line, wherever other
- * changes move it to.
+ * A function that programs call very often, and whose usual way is a dozen or
+ * two instructions. That way starts with a cache line, wherever other changes
+ * move the function.
  */
 #define ONE_LINE __attribute__((aligned(64)))
 

@@ -75,7 +75,7 @@ static void folder_limit(const char *folder, bool second, uint32_t *least)
 		*least = (uint32_t)MIN((quota + period - 1) / period, *least);
 }
 
-/* The same for the folder @mount@name and all above it. */
+/* Lower @least to the limits of the folder @mount@name and of all above it. */
 static void path_limit(const char *mount, const char *name, bool second,
 		       uint32_t *least)
 {

@@ -6,17 +6,17 @@
 #include <stdbool.h>
 
 /*
- * CPUs that the calling thread may run on, or the process's first thread if
- * those are more (a pinned thread is not alone), but no more than the limit of
- * the process's cgroup, rounded up; at least 1. Files are read: not to be called
- * where a few microseconds matter.
+ * Return: the number of CPUs that the calling thread may run on, or that the
+ * process's first thread may run on, if that is more (a pinned thread is not
+ * alone); but no more than the limit of the process's cgroup, rounded up; at
+ * least 1. Reads files: not to be called where a few microseconds matter.
  */
 unsigned int cpus_usable(void);
 
 /* Find out which CPUs are the slow ones of a hybrid processor: reads files, once. */
 void cpus_look_at_sizes(void);
 
-/* Is @cpu one of them? Needs cpus_look_at_sizes(). */
+/* Is @cpu one of the slow ones? Needs cpus_look_at_sizes(). */
 bool cpu_is_small(int cpu);
 
 #endif /* DROVER_CPUS_H */

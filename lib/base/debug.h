@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a caller gets wrong. The ordinary build answers what can be told without
- * cost by an errno value, and trusts the caller for the rest; a debug build
- * (-DDROVER_DEBUG) says what is wrong on standard error, and aborts. It does
- * so before anything is changed: no other waiter is concerned.
+ * Errors of callers. If an error can be found without cost, the ordinary build
+ * returns an errno value; for other errors it trusts the caller. A debug build
+ * (-DDROVER_DEBUG) says on standard error what is wrong, and aborts. It does so
+ * before it changes anything, so no other waiter is concerned.
  *
  * @call is the name of the function that was called, __func__.
  */
@@ -18,11 +18,16 @@
 #ifdef DROVER_DEBUG
 #define DEBUG_BUILD true
 
-/* A pointer that must not be NULL, and is to be a multiple of @align. */
+/*
+ * Check a pointer, which must not be NULL and has to be a multiple of @align.
+ */
 void debug_pointer(const void *p, size_t align, const char *what,
 		   const char *call);
 
-/* The same of a struct whose flags are at @flags; only @known make sense. */
+/*
+ * Check a struct in the same way, and its flags at offset @flags, which may
+ * have only the bits of @known.
+ */
 void *debug_struct(void *p, size_t align, size_t flags, unsigned int known,
 		   const char *what, const char *call);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What is forgotten in the child of a fork. */
+/* Data that the child of a fork must not inherit. */
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -9,15 +9,16 @@
 struct wiped wiped;
 _Atomic uint32_t nr_forks;
 
-/* For a kernel that does not. Only the calling thread exists. */
+/* For a kernel that does not wipe. Only the calling thread exists. */
 static void wipe(void)
 {
 	memset(&wiped, 0, sizeof(wiped));
 }
 
 /*
- * The first to ask for a generation calls it, too: others' constructors may come
- * before it. An emulator that takes any advice does not know this one.
+ * The first thread to ask for a generation calls this, too: other libraries'
+ * constructors may come first. An emulator that accepts any advice, such as -1,
+ * does not know MADV_WIPEONFORK.
  */
 __attribute__((constructor)) static void fork_expect(void)
 {

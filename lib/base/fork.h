@@ -15,7 +15,7 @@
 
 struct waiter;
 
-/* A multiple of any page's size that the port has: what is wiped are pages. */
+/* A multiple of every page size of the port: the kernel wipes whole pages. */
 #if defined(__x86_64__) || defined(__riscv)
 #define MOST_PAGE 4096
 #else
@@ -50,15 +50,15 @@ extern struct wiped {
 } __attribute__((aligned(MOST_PAGE))) wiped;
 
 /*
- * The generation of this process, from GENERATION_LEAST to UINT32_MAX. An object
- * that has another one is an ancestor's, or has not been used: GENERATION_LEAST
- * itself is no object's, only that of a child in which nobody has asked for its
- * own.
+ * The generation of this process, from GENERATION_LEAST to UINT32_MAX. If an
+ * object has another generation, it is an ancestor's, or has not been used.
+ * GENERATION_LEAST itself is the generation of a child in which no thread has
+ * asked for its own; no object has it.
  */
 #define GENERATION_LEAST  (UINT32_C(1) << 31)
 #define fork_generation() (load_relaxed(&wiped.nr_fork) | GENERATION_LEAST)
 
-/* The same, to be kept in an object. */
+/* The same, for an object to keep. */
 COLD uint32_t fork_generation_own(void);
 
 /* How many numbers were given out, to this process and to those before. */

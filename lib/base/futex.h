@@ -2,23 +2,22 @@
 /*
  * The futex operations that the library uses, one small function each.
  *
- * All take the address of a 32-bit word and say with @shared whether the word
- * may be used by several processes (false picks the cheaper private futex).
- * All return what the kernel returned, an error as a negative errno value, and
- * leave errno alone.
+ * All take the address of a 32-bit word. @shared says whether several processes
+ * may use the word; false is for the cheaper private futex. All return the
+ * kernel's result, an error as a negative errno value, and leave errno alone.
  *
  * What an error means to a caller:
  *
  *   wait	-EAGAIN		the word no longer has the value: look again
  *		-EINTR		a signal handler ran: look again
  *		-ETIMEDOUT	the deadline has passed
- *   requeue	-EAGAIN		the word no longer has the value: nobody moved
+ *   requeue	-EAGAIN		the word no longer has the value: none is moved
  *		-ENOSYS		the kernel has no requeue: wake instead
  *		-EPERM		a seccomp filter refuses it: wake instead
  *   lock	-ESRCH		the holder has died
  *		-EDEADLK	the word has the caller's own id
- *   any	-EFAULT		the memory is gone. After a wake that may come
- *				when the word's owner has freed it: harmless.
+ *   any	-EFAULT		the memory is gone. A wake may get this if the
+ *				word's owner has freed it: harmless.
  *
  * Any other error is a bug of the library's.
  */
@@ -52,7 +51,7 @@ typedef _Atomic uint32_t futex_word;
 #define NS_PER_US INT64_C(1000)
 #define NS_PER_S  INT64_C(1000000000)
 
-/* In nanoseconds. */
+/* Return: the time in nanoseconds. */
 static inline int64_t clock_read(clockid_t clock)
 {
 	struct timespec now;
@@ -80,9 +79,9 @@ static inline bool deadline_valid(const struct deadline *d)
 }
 
 /*
- * A test can be linked to a build of the library that asks the test instead of
- * the kernel, which then delays or refuses what the kernel would do:
- * selftests/include/fake_futex.h. It answers as syscall() does.
+ * A test can be linked to a build of the library that calls the test instead of
+ * the kernel. The test then delays or refuses the operation:
+ * selftests/include/fake_futex.h. It returns the same as syscall() does.
  */
 #ifdef DROVER_FAKE_FUTEX
 long raw_futex_call(futex_word *word, int op, uint32_t val,
@@ -92,7 +91,7 @@ long raw_futex_call(futex_word *word, int op, uint32_t val,
 #define raw_futex_call(...) syscall(SYS_futex, __VA_ARGS__)
 #endif
 
-/* The one door to the kernel; the six-argument form serves every operation. */
+/* The only way to the kernel. The six-argument form serves every operation. */
 static inline long futex_call(futex_word *word, int op, bool shared,
 			      uint32_t val, const void *timeout_or_val2,
 			      futex_word *word2, uint32_t val3)
@@ -132,10 +131,10 @@ static inline long futex_call(futex_word *word, int op, bool shared,
 }
 
 /*
- * Sleep while @word is @val, until woken or @deadline (NULL: without end).
- * @bits: futex_wake_bits() wakes those that have one of its bits.
- * @pi_target: NULL, or the PI lock to be moved to by futex_cmp_requeue_pi(). 0:
- * the caller has that lock.
+ * Sleep while @word is @val, until woken or @deadline (NULL: no deadline).
+ * @bits: futex_wake_bits() wakes threads that have one of its bits. @pi_target:
+ * NULL, or the PI lock to which futex_cmp_requeue_pi() moves the thread.
+ * If @pi_target is set, a result of 0 says that the caller has that lock.
  */
 static inline long futex_wait_for(futex_word *word, uint32_t val,
 				  const struct deadline *deadline, bool shared,
@@ -169,7 +168,7 @@ static inline long futex_wake(futex_word *word, int nr_wake, bool shared)
 			  NULL, 0);
 }
 
-/* The same of those that have one of @bits. */
+/* Wake at most @nr_wake of the threads on @word that have one of @bits. */
 static inline long futex_wake_bits(futex_word *word, int nr_wake, bool shared,
 				   uint32_t bits)
 {
@@ -178,7 +177,7 @@ static inline long futex_wake_bits(futex_word *word, int nr_wake, bool shared,
 }
 
 /*
- * If @word is @val: wake at most @nr_wake of its sleepers and move at most
+ * If @word is @val, wake at most @nr_wake of its sleepers and move at most
  * @nr_requeue more to @target, in one step.
  */
 static inline long futex_cmp_requeue(futex_word *word, uint32_t val,
@@ -190,8 +189,9 @@ static inline long futex_cmp_requeue(futex_word *word, uint32_t val,
 }
 
 /*
- * If @word is @val: give the PI lock @target to the first sleeper if it is
- * free, or else queue that one there, and queue at most @nr_requeue more.
+ * If @word is @val, give the PI lock @target to the first sleeper, or queue
+ * that sleeper there if the lock is not free; and queue at most @nr_requeue
+ * more.
  */
 static inline long futex_cmp_requeue_pi(futex_word *word, uint32_t val,
 					int nr_requeue, futex_word *target)
@@ -219,7 +219,9 @@ static inline long futex_lock_pi(futex_word *word,
 	return futex_call(word, op, shared, 0, &deadline->at, NULL, 0);
 }
 
-/* Hand the PI lock @word, which we hold, to the first of its sleepers. */
+/*
+ * Hand the PI lock @word, which the caller holds, to the first of its sleepers.
+ */
 static inline long futex_unlock_pi(futex_word *word, bool shared)
 {
 	return futex_call(word, FUTEX_UNLOCK_PI, shared, 0, NULL, NULL, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The library's lock when it is contended, and its PI futex. */
+/* The slow ways of the library's lock, and its PI futex. */
 #include "base/lock.h"
 #include "base/poll.h"
 #include "base/thread.h"
@@ -30,14 +30,14 @@ void lock_pi_take(struct lock *l)
 	if (cas_relaxed(&l->pi, &old, thread_tid()))
 		return;
 	/*
-	 * Refused, or its holder has gone: nobody lends a priority then, and
-	 * the word excludes all the same.
+	 * The kernel has refused, or the holder of the PI futex has gone. No
+	 * priority is lent then, and the word excludes all the same.
 	 */
 	while (futex_lock_pi(&l->pi, NULL, false) == -EINTR)
 		;
 }
 
-/* Not ours if we took the lock before lock_use_pi(). */
+/* Not so if the caller took the lock before lock_use_pi(). */
 bool lock_pi_mine(struct lock *l)
 {
 	return (load_relaxed(&l->pi) & FUTEX_TID_MASK) == thread_tid();

@@ -36,22 +36,23 @@
  *
  * (A) and (B) change one word, each in one step, so the later one finds what
  * the earlier one wrote. If (B) is later, it finds CONTENDED, and CPU 0 wakes.
- * If (A) is later, it finds FREE, and CPU 1 has the lock; or it finds what
- * another holder wrote, whose unlock is (B) again. Where CPU 0 wakes, either (D)
- * comes after CPU 1 is queued, and CPU 1 is woken; or (D) comes before, and then
- * (C) finds FREE, or what another holder wrote, as above. Impossible: the word
- * is FREE, CPU 1 sleeps, and nobody is about to wake it.
+ * If (A) is later, it finds FREE, and CPU 1 has the lock; or it finds the value
+ * of another holder, whose unlock is (B) again. Where CPU 0 wakes, there are
+ * two cases. If (D) comes after CPU 1 is queued, CPU 1 is woken. If (D) comes
+ * before, (C) finds FREE, or the value of another holder, as above. Impossible:
+ * the word is FREE, CPU 1 sleeps, and no thread is about to wake it.
  *
  * A thread that has slept takes the lock by (A), so the word stays CONTENDED:
  * it cannot know whether others still sleep.
  *
- * From the first mutex that inherits priorities on (lock_use_pi()) a thread
- * that takes a lock takes a PI futex before the word, and lends its priority to
- * the thread that has both. The word alone excludes: threads that were on their
- * way before do not take the PI futex.
+ * Once a mutex that inherits priorities has been used (lock_use_pi()), a thread
+ * that takes a lock takes a PI futex before the word. So it lends its priority
+ * to the thread that has both. The word alone excludes, as threads that were on
+ * their way at that time do not take the PI futex.
  *
  * The unlocking thread may wake sleepers at an address that the next holder
- * has freed; that is harmless. lock_settle() waits until it writes no more.
+ * has freed; that is harmless. lock_settle() waits until that thread writes no
+ * more.
  */
 #ifndef DROVER_LOCK_H
 #define DROVER_LOCK_H
@@ -60,8 +61,9 @@
 #include "base/futex.h"
 
 /**
- * struct lock - a lock of one process; all zero bytes are an unlocked one
- * @pi: 0, or in the kernel's format the thread that has, or goes for, @word
+ * struct lock - a lock of one process; all zero bytes are an unlocked lock
+ * @pi: 0, or in the kernel's format the thread that has @word, or is about to
+ *	take it
  * @word: enum lock_word
  */
 struct lock {
@@ -76,7 +78,7 @@ enum lock_word {
 	LOCK_CONTENDED, /* held, and there may be sleepers: wake one at unlock */
 };
 
-/* Make the unlock of the holder, which the caller is, wake a sleeper. */
+/* Make the unlock of the holder wake a sleeper. The caller is the holder. */
 static inline void lock_set_contended(futex_word *word)
 {
 	uint32_t held = LOCK_HELD;
@@ -87,7 +89,7 @@ static inline void lock_set_contended(futex_word *word)
 /* Set by lock_use_pi(), and never cleared. */
 extern atomic_bool lock_pi_used;
 
-/* The slow ways; lock.c. */
+/* The slow ways, in lock.c. */
 COLD void lock_pi_take(struct lock *l);
 COLD bool lock_pi_mine(struct lock *l);
 COLD void lock_pi_drop(struct lock *l);
@@ -105,7 +107,7 @@ static inline void lock_take(struct lock *l)
 
 static inline void lock_drop(struct lock *l)
 {
-	/* Asked before: without the PI futex the memory may be gone then. */
+	/* Asked first: without the PI futex, the memory may be gone later. */
 	bool pi = unlikely(load_relaxed(&lock_pi_used)) && lock_pi_mine(l);
 
 	if (unlikely(swap_release(&l->word, LOCK_FREE) == LOCK_CONTENDED))
@@ -114,7 +116,7 @@ static inline void lock_drop(struct lock *l)
 		lock_pi_drop(l);
 }
 
-/* Whoever had it before the caller had it touches it no more. */
+/* Wait until the holder before the caller no longer touches the lock. */
 static inline void lock_settle(struct lock *l)
 {
 	if (unlikely(load_relaxed(&lock_pi_used))) {
@@ -123,7 +125,7 @@ static inline void lock_settle(struct lock *l)
 	}
 }
 
-/* A mutex that inherits priorities is in use from now on. */
+/* From now on a mutex that inherits priorities is in use. */
 static inline void lock_use_pi(void)
 {
 	if (!load_relaxed(&lock_pi_used))

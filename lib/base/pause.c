@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* First it yields, then it sleeps for a moment. */
+/* A pause is a yield at first, and later a short sleep. */
 #include <errno.h>
 #include <sched.h>
 #include <sys/syscall.h>

@@ -9,7 +9,7 @@
 /* Between two looks at the clock, which take about as long. */
 #define POLLS_PER_CLOCK 8
 
-/* How long a thread polls until it lets others run that want the CPU. */
+/* How long a thread polls until it lets other threads run that want the CPU. */
 #define SLICE_NS (2 * NS_PER_US)
 
 /*
@@ -27,7 +27,9 @@
 #define IN_VAIN 50
 /* So many polls may be saved up; an account begins with them. */
 #define SAVED 8
-/* The turn of another thread is long if it takes so many times a sleep's CPU time. */
+/*
+ * Another thread's turn is long if it takes this many times a sleep's CPU time.
+ */
 #define LONG_TURN 16
 /* An account is empty when long turns have taken this: a scheduler's few slices. */
 #define MOST_LOST (10 * 1000 * NS_PER_US)
@@ -101,7 +103,7 @@ bool poll_has_cpu(void)
 	return load_relaxed(&measured.cpus) > 1;
 }
 
-/* What a sleep and its wake-up cost. */
+/* Return: the cost of a sleep and its wake-up. */
 static int64_t cost_ns(void)
 {
 	return load_relaxed(&measured.sleep) + load_relaxed(&measured.wake);

@@ -62,19 +62,19 @@ bool poll_has_cpu(void);
 
 /**
  * poll_limit() - fix how long a thread polls
- * @us: microseconds; 0: never, and nobody lets others run
+ * @us: microseconds; 0: no thread polls or yields
  */
 void poll_limit(uint32_t us);
 
-/* futex_wait_for() of no PI lock, entered in the account. */
+/* futex_wait_for() without a PI lock. The sleep is entered in the account. */
 SLEEPS long sleep_on(futex_word *word, uint32_t val,
 		     const struct deadline *deadline, bool shared,
 		     uint32_t bits, struct poll_account *a);
 
-/* futex_wake() of threads that sleep by sleep_on(), whose wake-up it times. */
+/* futex_wake() of threads that sleep by sleep_on(). Some wake-ups are timed. */
 long wake_sleepers(futex_word *word, int nr_wake, bool shared);
 
-/* Nanoseconds until @deadline; INT64_MAX without one. */
+/* Return: nanoseconds until @deadline; INT64_MAX without a deadline. */
 int64_t time_left(const struct deadline *deadline);
 
 #endif /* DROVER_POLL_H */

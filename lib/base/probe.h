@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What can be seen from outside. A probe is an instruction that does nothing
- * until a tracer puts a breakpoint there; without <sys/sdt.h> there is none.
- * What `drover stat` cannot count by itself is told to drover_probe(), too, if a
- * library that has it is loaded.
+ * Events that can be seen from outside. A probe is an instruction that does
+ * nothing until a tracer puts a breakpoint there; without <sys/sdt.h> there is
+ * none. Events that `drover stat` cannot count by itself are also told to
+ * drover_probe(), if a loaded library has that function.
  */
 #ifndef DROVER_PROBE_H
 #define DROVER_PROBE_H
@@ -18,14 +18,16 @@
 #endif
 
 enum probe_event {
-	PROBE_MOVED, /* so many waiters of a condvar */
-	PROBE_SPUN,  /* the caller; 1: that spared it a sleep */
+	PROBE_MOVED, /* nr waiters of a condvar were moved */
+	PROBE_SPUN,  /* the caller polled; nr 1: that spared a sleep */
 };
 
 extern void drover_probe(enum probe_event event, const void *cond, int64_t nr)
 	__attribute__((weak, visibility("default")));
 
-/* A requeue by @cond has answered @ret, with @nr_woken of those woken. */
+/*
+ * A requeue by @cond has returned @ret, which includes @nr_woken woken threads.
+ */
 #define PROBE_REQUEUE(cond, ret, nr_woken)                                   \
 	do {                                                                 \
 		if (ret < 0)                                                 \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Messages. */
+/* Messages of the library. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ void say(const char *format, ...)
 	len = vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
 	len = MIN(len, (int)sizeof(text) - 1);
-	/* One call, for other threads may be talking. */
+	/* One call, because other threads may write, too. */
 	syscall(SYS_write, STDERR_FILENO, text, len);
 	errno = saved;
 }

@@ -5,7 +5,7 @@
 
 #include "base/compiler.h"
 
-/* On standard error, in one piece; no cancellation point, as stdio would be. */
+/* Print in one piece. It is no cancellation point, which stdio would be. */
 COLD __attribute__((format(printf, 1, 2))) void say(const char *format, ...);
 
 #endif /* DROVER_SAY_H */

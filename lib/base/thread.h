@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the library keeps for each thread: its ids, its accounts, and where
- * others find it once it has waited.
+ * The data that the library keeps for each thread: its ids, its accounts, and
+ * the part that other threads find once it has waited.
  *
- * A thread is known by four ids, and a mutex holds one of three of them, in its
- * futex word or as its owner:
+ * A thread is known by four ids. A mutex holds one of the first three of them,
+ * in its futex word or as its owner:
  *
  *   id		given by	in the child of a fork
  *
@@ -26,8 +26,8 @@
  *
  *   pthread_t	the C library	the same
  *
- *	pthread_cancel() is given it, so the registry of waiters (base/waiter.h)
- *	has it as its key.
+ *	pthread_cancel() gets it, so it is the key of the registry of waiters
+ *	(base/waiter.h).
  */
 #ifndef DROVER_THREAD_H
 #define DROVER_THREAD_H
@@ -38,12 +38,14 @@
 /**
  * struct thread - a thread, in its own memory
  * @generation: the fork_generation() in which the thread was set up, or 0. In
- *		any other one only @number is right.
- * @number: unlike any other thread's of this process, or 0 before thread_setup()
+ *		any other generation only @number is right.
+ * @number: unlike any other thread's of this process, or 0 before
+ *	    thread_setup()
  * @tid: kernel thread id
- * @libc_id: by which the C library's mutexes know it, or 0: not asked for yet
- * @waiter: what others may see of it, or NULL if it has never waited
- * @for_signals: what it may spend on polling for a signal
+ * @libc_id: the id by which the C library's mutexes know the thread, or 0: not
+ *	     asked for yet
+ * @waiter: the part that other threads may see, or NULL if it has never waited
+ * @for_signals: the thread's account for polling for a signal
  * @for_mutexes: the same for a mutex
  * @for_locks: the same for the library's own locks
  * @for_barriers, @for_streams: the same for phases, and for operations
@@ -63,7 +65,7 @@ struct thread {
 
 extern _Thread_local struct thread thread_this;
 
-/* Set it up for this process. Return: the same as thread_self() */
+/* Set up the calling thread for this process. Return: as thread_self(). */
 COLD struct thread *thread_setup(void);
 
 #define thread_self()                                                         \

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Between these two no tool of valgrind reports an error of the calling thread.
- * Outside valgrind they do nothing, and without its headers they are nothing.
+ * Between these two calls, valgrind's tools report no error of the calling
+ * thread. Outside valgrind they do nothing, and without its headers they are
+ * nothing.
  */
 #ifndef DROVER_VALGRIND_H
 #define DROVER_VALGRIND_H

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-/* The registry of waiters: a hash table, and who may be found there. */
+/* The registry of waiters: a hash table, and which waiters are in it. */
 #include "base/fork.h"
 #include "base/waiter.h"
 
 /*
- * By a hash of their pthread_t: ten thousand of them make lists of forty. A
- * lock is held across a wake-up (cond_cancel()).
+ * The bucket of a pthread_t, by a hash of it. With ten thousand threads each
+ * list has about forty. A lock is held across a wake-up (cond_cancel()).
  *
- * Addresses of threads are alike in their low bits, and often in the high.
+ * Addresses of threads have the same low bits, and often the same high bits.
  */
 static struct bucket *bucket_of(pthread_t thread)
 {
@@ -58,7 +58,7 @@ void waiter_publish(struct waiter *w, futex_word *word)
 {
 	struct lock *lock = &bucket_of(w->thread)->lock;
 
-	/* A canceller keeps the lock as long as it uses the last word. */
+	/* A canceller holds the lock while it uses the previous word. */
 	lock_take(lock);
 	w->shared_word = word;
 	lock_drop(lock);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The registry of waiters: the threads that have waited, and what others may
- * see of them. A cancellation finds there where its thread sleeps, and destroy
- * whether a thread is still inside of what is to be destroyed.
+ * The registry of waiters: the threads that have waited, and the parts of them
+ * that other threads may see. A cancellation finds there where its thread
+ * sleeps. destroy() finds there whether a thread is still inside of the object.
  */
 #ifndef DROVER_WAITER_H
 #define DROVER_WAITER_H
@@ -19,30 +19,31 @@ struct group;
 
 /**
  * struct waiter - a thread that has waited
- * @thread: for finding the thread by its pthread_t; [bucket's lock]
+ * @thread: the key by which the thread is found; [bucket's lock]
  * @next: the list of a bucket; [its lock]
  * @group: the private group on which the thread waits, or NULL
- * @shared_word: the shared futex word on which it waits, or NULL;
+ * @shared_word: the shared futex word on which the thread waits, or NULL;
  *		 [bucket's lock]
- * @inside: the private barrier, or condvar of several processes, that the thread
- *	    is inside of, or NULL
+ * @inside: the private barrier, or condvar of several processes, that the
+ *	    thread is inside of, or NULL
  * @tid: its thread id; written under the bucket's lock
- * @cancellations: counts the calls that cancel the thread: it has to look
- * @cancellations_seen: the value of @cancellations that the thread knows of; only
- *			this thread touches it
- * @bit: which of WAITER_BITS kinds of sleeper it is: others need not wake for
- *	 its sake; written under the bucket's lock
+ * @cancellations: how often the thread was cancelled; if this changes, the
+ *		   thread has to look whether the cancellation is due
+ * @cancellations_seen: the value of @cancellations that the thread knows of;
+ *			only this thread touches it
+ * @bit: one of WAITER_BITS bits. A wake-up for this thread wakes only threads
+ *	 with the same bit; written under the bucket's lock
  * @spare: a group that the thread keeps for its next wait, or NULL; only the
  *	   thread touches it, in cond/group.c and when it ends
  *
- * Waiters lie in an arena (base/arena.h), which is never unmapped: a thread
- * whose last destructors wait leaves its waiter behind, where a canceller may
- * still see it.
+ * Waiters lie in an arena (base/arena.h), which is never unmapped. If a thread
+ * waits in one of its last destructors, it leaves its waiter behind, where a
+ * canceller may still see it.
  *
  * [W-CANCEL] @group is set before the thread looks at @cancellations, and
- * @cancellations is raised before the canceller looks at @group: store buffering,
- * so both sides are sequentially consistent. Without it the thread could go to
- * sleep with its cancellation pending.
+ * @cancellations is raised before the canceller looks at @group. This is store
+ * buffering, so both sides are sequentially consistent. Otherwise the thread
+ * could go to sleep with its cancellation pending.
  */
 struct waiter {
 	pthread_t thread;
@@ -59,7 +60,7 @@ struct waiter {
 
 COLD struct waiter *waiter_setup(void);
 
-/* The caller's, or NULL without memory. */
+/* Return: the caller's waiter, or NULL without memory. */
 static inline struct waiter *waiter_self(void)
 {
 	struct waiter *w = thread_self()->waiter;
@@ -68,25 +69,31 @@ static inline struct waiter *waiter_self(void)
 }
 
 /**
- * waiter_publish() - where a cancellation finds this thread asleep
+ * waiter_publish() - say where a cancellation finds this thread asleep
  * @w: the caller
- * @word: a word of a shared condvar, or NULL: nobody uses the last one any more
+ * @word: a word of a shared condvar; NULL: no thread uses the previous word any
+ *	  more
  */
 COLD void waiter_publish(struct waiter *w, futex_word *word);
 
-/* The waiter of @thread or NULL, with the @lock of its bucket: to be dropped. */
+/*
+ * Return: the waiter of @thread or NULL; and the @lock of its bucket, which the
+ * caller holds now and has to drop.
+ */
 struct waiter *waiter_find(pthread_t thread, struct lock **lock);
 
-/* Call @each for all waiters, with the bucket of each locked. */
+/* Call @each for all waiters, with the bucket of each waiter locked. */
 void waiter_for_all(void (*each)(struct waiter *w, void *arg), void *arg);
 
 /* Is a thread of this process inside of @object? */
 bool waiter_is_inside(const void *object);
 
-/* Enter @w, by @w->thread; the caller has the lock that waiter_find() took. */
+/*
+ * Enter @w under @w->thread. The caller holds the lock that waiter_find() took.
+ */
 void waiter_add(struct waiter *w);
 
-/* Take @w out, after which nobody else finds it; it may be a parent's. */
+/* Take @w out, after which no other thread finds it. @w may be the parent's. */
 void waiter_remove(struct waiter *w);
 
 #endif /* DROVER_WAITER_H */

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
-/* A thread becomes a waiter when it waits for the first time, until it ends. */
+/* A thread is a waiter from its first wait until it ends. */
 #include "base/valgrind.h"
 #include "base/waiter.h"
 
 _Static_assert(sizeof(struct waiter) == ARENA_ITEM, "a cache line each");
 
-/* Its destructor tells that a thread ends. */
+/* The destructor of this key tells that a thread ends. */
 static pthread_key_t thread_end;
 static bool thread_end_valid;
 static pthread_once_t started = PTHREAD_ONCE_INIT;
 
 /*
- * A destructor that runs after this one may wait on a condvar again: that sets
- * the thread up anew, and this one runs once more. Only in the last round of
+ * A destructor that runs after this one may wait on a condvar again. That sets
+ * the thread up again, and this one runs once more. Only in the last round of
  * destructors it does not: then the waiter stays where it is, unused.
  */
 static void waiter_end(void *arg)
@@ -30,9 +30,10 @@ static void waiter_end(void *arg)
 }
 
 /*
- * So many keys have their place in each thread. For those beyond, a wait would
- * call the program's calloc(), which may be what waits. Then a waiter stays where
- * it is when its thread ends, until a thread in the same memory waits.
+ * This many keys have their place in each thread. For a key beyond them, a wait
+ * would call the program's calloc(), which may be the function that waits. So
+ * there is no destructor then. A waiter stays where it is when its thread ends,
+ * until another thread with the same memory waits.
  */
 #ifdef __GLIBC__
 #define NR_KEYS_INSIDE 32
@@ -40,7 +41,7 @@ static void waiter_end(void *arg)
 #define NR_KEYS_INSIDE PTHREAD_KEYS_MAX
 #endif
 
-/* Not before somebody waits: a program may want all keys that there are. */
+/* Not before the first wait: a program may want all keys that there are. */
 static void first_wait(void)
 {
 	thread_end_valid = pthread_key_create(&thread_end, waiter_end) == 0 &&
@@ -55,7 +56,10 @@ struct waiter *waiter_setup(void)
 	struct lock *lock;
 
 	pthread_once(&started, first_wait);
-	/* Left behind by a thread that has ended, perhaps by this one? */
+	/*
+	 * Has a thread that has ended, perhaps this one, left its waiter
+	 * behind?
+	 */
 	w = waiter_find(self, &lock);
 	if (!w && fresh) {
 		w = fresh;

@@ -11,8 +11,9 @@ _Static_assert(_Alignof(struct mutex) <= _Alignof(drover_mutex_t), "fits");
 #define MUTEX_TWICE (DROVER_MUTEX_RECURSIVE | DROVER_MUTEX_ERRORCHECK)
 
 /*
- * The caller may have it already. Return: 0 if it has it once more now, EBUSY
- * if that is for the mutex itself to find out, or an error.
+ * The caller may hold @m already. Return: 0 if it has locked @m once more now;
+ * EDEADLK or EAGAIN as drover_mutex_lock(); EBUSY if the caller has to wait, as
+ * another thread holds @m, or as @m is neither recursive nor error-checking.
  */
 static int take_again(struct mutex *m)
 {
@@ -26,17 +27,17 @@ static int take_again(struct mutex *m)
 	return 0;
 }
 
-/* Nothing is special about it, and the caller has it once. */
+/* Is nothing special about the mutex, and has the caller locked it once? */
 inline bool user_mutex_is_plain(void *mutex)
 {
 	struct mutex *m = mutex;
 	uint32_t owner = load_relaxed(&m->owner);
 
-	/* A thread that has not been set up has no mutex, and its number is 0. */
+	/* A thread that has not been set up holds nothing; its number is 0. */
 	return !m->flags && !m->count && owner && owner == thread_this.number;
 }
 
-/* Return: EBUSY if another thread has it. */
+/* Return: EBUSY if another thread holds @m. */
 static inline int take_now(struct mutex *m)
 {
 	int err = EBUSY;
@@ -92,7 +93,10 @@ int drover_mutex_init(drover_mutex_t *mutex, const drover_mutexattr_t *attr)
 
 	if (flags & ~MUTEX_FLAGS || (flags & MUTEX_TWICE) == MUTEX_TWICE)
 		return EINVAL;
-	/* Not held by us: any other answer is of a kernel without PI futexes. */
+	/*
+	 * The caller does not hold it, so a kernel with PI futexes answers
+	 * EPERM.
+	 */
 	if (flags & (DROVER_MUTEX_PI | DROVER_MUTEX_ROBUST) &&
 	    futex_unlock_pi(&word, false) != -EPERM)
 		return ENOTSUP;
@@ -118,7 +122,7 @@ int drover_mutex_trylock(drover_mutex_t *mutex)
 	struct mutex *m = mutex_of(mutex);
 	int err = take_now(m);
 
-	/* The kernel knows whether the holder is dead. The deadline is past. */
+	/* Only the kernel knows if the holder is dead. The deadline is past. */
 	if (err == EBUSY && m->flags & DROVER_MUTEX_ROBUST)
 		err = mutex_pi_lock(m, &(struct deadline){ 0 });
 	if (err && err != EAGAIN && err != EOWNERDEAD && err != ENOTRECOVERABLE)
@@ -136,7 +140,7 @@ ONE_LINE int drover_mutex_lock(drover_mutex_t *mutex)
 	return mutex_lock_slow(m, NULL, true);
 }
 
-/* The deadline may be near: it does not poll. */
+/* It does not poll: the deadline may be near. */
 int drover_mutex_timedlock(drover_mutex_t *mutex, clockid_t clock,
 			   const struct timespec *deadline)
 {

@@ -21,17 +21,17 @@
 /* What a robust mutex has gone through. */
 enum mutex_health {
 	MUTEX_SOUND,
-	MUTEX_INCONSISTENT, /* a holder died, and the next was told */
-	MUTEX_LOST,	    /* and unlocked without repair */
+	MUTEX_INCONSISTENT, /* a holder died, and the next one was told */
+	MUTEX_LOST,	    /* the next one then unlocked it without repair */
 };
 
 /**
  * struct mutex - the inside of drover_mutex_t; all zero bytes are valid
  * @word: an enum lock_word, or a PI futex
- * @owner: mutex_owner_id() of the holder, 0 when free. Written by the holder
- *	   only, so a thread that reads its own id does hold the mutex.
+ * @owner: mutex_owner_id() of the holder, 0 when free. Only the holder writes
+ *	   it, so a thread that reads its own id does hold the mutex.
  * @flags: DROVER_MUTEX_*; constant
- * @count: how many times more a recursive one is locked; [holder]
+ * @count: how many times more than once a recursive mutex is locked; [holder]
  * @health: an enum mutex_health; [holder]
  */
 struct mutex {
@@ -60,10 +60,11 @@ static inline bool mutex_is_shared(const struct mutex *m)
 }
 
 /*
- * The caller's id as the owner of @m; base/thread.h has a table of all ids. In the
- * child of a fork the caller has the private mutexes that it had in the parent, so
- * they know it by what a fork does not change. Shared ones stay the parent's; and
- * the word of a PI futex is the kernel's, where the parent's thread has it.
+ * The caller's id as the owner of @m; base/thread.h has a table of all ids. In
+ * the child of a fork the caller still has the private mutexes that it had in
+ * the parent, so these know it by a number that a fork does not change. Shared
+ * mutexes stay the parent's. PI futexes do, too, as the kernel knows the holder
+ * by the thread id in the word.
  */
 static inline uint32_t mutex_owner_id(const struct mutex *m)
 {
@@ -77,7 +78,7 @@ static inline bool mutex_held_by_caller(struct mutex *m)
 	return load_relaxed(&m->owner) == mutex_owner_id(m);
 }
 
-/* Take one that is no PI futex, if it is free. @caller: mutex_owner_id() */
+/* Take a mutex that is no PI futex, if it is free. @caller: mutex_owner_id() */
 static inline bool mutex_take_free(struct mutex *m, uint32_t caller)
 {
 	uint32_t old = LOCK_FREE;
@@ -88,22 +89,23 @@ static inline bool mutex_take_free(struct mutex *m, uint32_t caller)
 	return true;
 }
 
-/* Release one that is no PI futex. */
+/* Release a mutex that is no PI futex. */
 static inline void mutex_drop(struct mutex *m, bool shared)
 {
 	store_relaxed(&m->owner, 0);
 	/*
-	 * [L-PASS] [L-SLEEP] The next holder may free it: the word is touched
-	 * once, and no more.
+	 * [L-PASS] [L-SLEEP] The next holder may free the mutex, so this thread
+	 * touches the word once, and not again.
 	 */
 	if (swap_release(&m->word, LOCK_FREE) == LOCK_CONTENDED)
 		wake_sleepers(&m->word, 1, shared);
 }
 
 /*
- * The same two for a plain mutex. As long as the process has one thread, which
- * the C library knows, nobody else can look at it and nobody sleeps: what is done
- * need not be one step. glibc's mutex does it so, too.
+ * mutex_take_free() and mutex_drop() for a plain mutex. The C library knows
+ * whether the process has only one thread. As long as it has, no other thread
+ * can look at the mutex or sleep on it, so the steps need not be atomic.
+ * glibc's mutex does the same.
  */
 static inline bool mutex_take_plain(struct mutex *m, uint32_t caller)
 {
@@ -127,17 +129,21 @@ static inline void mutex_drop_plain(struct mutex *m)
 }
 
 /*
- * Take one that is no PI futex, and leave it contended: other threads may be
- * asleep on it, for example because a requeue has moved them there. The caller
- * has the duty "woken" of the table in cond/cond.h, and becomes the "holder".
+ * Take a mutex that is no PI futex, and leave it contended: other threads may
+ * be asleep on it, for example because a requeue has moved them there. The
+ * caller has the duty "woken" of the table in cond/cond.h, and becomes the
+ * "holder".
  */
 int mutex_take_contended(struct mutex *m, const struct deadline *deadline);
 
-/* Lock it, whatever it is; @deadline: NULL or unchecked. 0 or an errno value. */
+/*
+ * Lock @m of any kind. @deadline: NULL or unchecked. Return: 0 or an errno
+ * value.
+ */
 APART int mutex_lock_slow(struct mutex *m, const struct deadline *deadline,
 			  bool polls);
 
-/* The PI futex: try, lock (NULL: no deadline), unlock; 0 or an errno value. */
+/* The PI futex: try, lock (NULL: no deadline), unlock. Return: 0 or errno. */
 int mutex_pi_try(struct mutex *m);
 int mutex_pi_lock(struct mutex *m, const struct deadline *deadline);
 void mutex_pi_unlock(struct mutex *m);

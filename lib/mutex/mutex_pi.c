@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * drover_mutex_t with priority inheritance, and robust ones: the kernel's PI
- * futex. It knows who holds it, so it also finds out that the holder is dead.
+ * futex. The kernel knows who holds it, so it also finds out that the holder is
+ * dead.
  */
 #include "base/pause.h"
 #include "mutex/mutex.h"
@@ -34,7 +35,7 @@ int mutex_pi_try(struct mutex *m)
 	return user_mutex_adopt(m);
 }
 
-/* What waits here is promised to wait for ever, or until its deadline. */
+/* drover/mutex.h promises such a thread a wait for ever, or until its deadline. */
 static int wait_in_vain(const struct deadline *deadline)
 {
 	futex_word never = 0;
@@ -45,9 +46,9 @@ static int wait_in_vain(const struct deadline *deadline)
 }
 
 /*
- * The holder ended without unlocking, with nobody waiting for it in the kernel,
- * or the kernel would have passed the mutex on. Return: EAGAIN if somebody else
- * has taken over meanwhile.
+ * The holder ended without unlocking, and no thread waited for it in the
+ * kernel; otherwise the kernel would have handed the mutex on. Return: EAGAIN
+ * if another thread has taken over meanwhile.
  */
 static int take_over(struct mutex *m, uint32_t seen)
 {
@@ -58,7 +59,7 @@ static int take_over(struct mutex *m, uint32_t seen)
 	return user_mutex_adopt(m);
 }
 
-/* @seen: the word, some time before the kernel refused with @err. */
+/* @seen: the word, as it was some time before the kernel refused with @err. */
 static int lock_refused(struct mutex *m, int err, uint32_t seen,
 			const struct deadline *deadline)
 {
@@ -69,8 +70,8 @@ static int lock_refused(struct mutex *m, int err, uint32_t seen,
 	if (err == ESRCH || err == EDEADLK)
 		return wait_in_vain(deadline);
 	/*
-	 * The holder has died, and whom that woke has not run yet. It may have
-	 * a lower priority, and this CPU: sleep.
+	 * The holder has died, and the thread that its death woke has not run
+	 * yet. That thread may have a lower priority, and need this CPU: sleep.
 	 */
 	if (err == EINVAL && robust) {
 		if (time_left(deadline) <= 0)

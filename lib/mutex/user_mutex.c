@@ -25,8 +25,9 @@ int user_mutex_lock(void *mutex, bool moved)
 	struct mutex *m = mutex;
 
 	/*
-	 * The duty "woken", cond/cond.h. The other kinds of mutex: a shared
-	 * condvar that moved its waiters once may be used with them, too.
+	 * The duty "woken", cond/cond.h. The other kinds of mutex come here,
+	 * too: a shared condvar that moved its waiters once may be used with
+	 * them later.
 	 */
 	if (moved && !mutex_is_pi(m) && !mutex_held_by_caller(m))
 		return mutex_take_contended(m, NULL);

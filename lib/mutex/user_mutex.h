@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a condition variable asks of the mutexes used with it. Each library has
- * its own: drover_mutex_t (user_mutex.c) or glibc's (pthread/glibc_mutex.c).
+ * The functions through which a condition variable uses its mutexes. Each
+ * library has its own: drover_mutex_t (user_mutex.c) or glibc's
+ * (pthread/glibc_mutex.c).
  */
 #ifndef DROVER_USER_MUTEX_H
 #define DROVER_USER_MUTEX_H
@@ -9,7 +10,7 @@
 #include "base/lock.h"
 #include "base/poll.h"
 
-/* How the caller finds a mutex. */
+/* Who holds a mutex, as the caller finds it. */
 enum mutex_holder {
 	MUTEX_UNMOVABLE, /* waiters cannot be moved to it */
 	MUTEX_FREE,
@@ -18,21 +19,23 @@ enum mutex_holder {
 };
 
 /*
- * Nothing is special about it: user_mutex_prepare() would say 0, and change
- * nothing. What it is asked before.
+ * Is nothing special about the mutex? Then user_mutex_prepare() would return 0
+ * and change nothing, and need not be called.
  */
 bool user_mutex_is_plain(void *mutex);
 
 /**
- * user_mutex_prepare() - before a wait
+ * user_mutex_prepare() - prepare a wait
  * @mutex: the mutex
- * @movable: set to NULL if the caller has locked it more than once, so it sleeps
- *	     as the holder: nobody may be moved there, least of all the caller
+ * @movable: set to NULL if the caller has locked @mutex more than once. It then
+ *	     sleeps as the holder: no thread may be moved there, least of all the
+ *	     caller.
  * @pi_word: set to the lock word if the kernel can hand the mutex over
- *	     (requeue-PI), and @movable stays
+ *	     (requeue-PI); @movable stays then
  *
- * Return: 0, or EPERM if its unlock will refuse the caller. Asked first: once
- * the caller has joined a group, a signal or broadcast can reach it.
+ * Return: 0, or EPERM if an unlock by the caller would be refused. This has to
+ * be known before: once the caller has joined a group, a signal or broadcast
+ * can reach it.
  */
 int user_mutex_prepare(void *mutex, void **movable, futex_word **pi_word);
 
@@ -40,15 +43,16 @@ int user_mutex_prepare(void *mutex, void **movable, futex_word **pi_word);
 int user_mutex_unlock(void *mutex);
 
 /*
- * Take it; 0 or an errno value. @moved: the caller may have slept on the mutex
- * without the mutex's knowledge, and others may still sleep there. It has the
- * duty "woken" of the table in cond/cond.h: the mutex is left contended.
+ * Take the mutex. @moved: the caller may have slept on the mutex without the
+ * mutex's knowledge, and other threads may still sleep there. The caller has
+ * the duty "woken" of the table in cond/cond.h: it leaves the mutex contended.
+ * Return: 0 or an errno value.
  */
 int user_mutex_lock(void *mutex, bool moved);
 
 /*
- * Take it if it is free. For poll_before_sleep(); not for a mutex that nobody is
- * moved to.
+ * Take the mutex if it is free. For poll_before_sleep(). Not for a mutex to
+ * which no thread is moved.
  */
 bool user_mutex_poll(void *mutex);
 
@@ -60,12 +64,12 @@ enum mutex_holder user_mutex_holder(void *mutex, futex_word **word);
 
 /*
  * The kernel has handed the mutex over to the caller: make it look as if the
- * caller had locked it. 0 or what locking it would have returned;
- * ENOTRECOVERABLE: it is not held.
+ * caller had locked it. Return: 0, or the result that a lock would have had;
+ * ENOTRECOVERABLE: the caller does not hold it.
  */
 int user_mutex_adopt(void *mutex);
 
-/* May a cancellation act on the caller, who was interrupted? */
+/* May a cancellation act on the caller, which was interrupted? */
 bool cancellation_is_due(void);
 
 #endif /* DROVER_USER_MUTEX_H */

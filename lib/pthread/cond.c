@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * pthread_cond_* and C11's cnd_*: glibc's condition variables, replaced.
- * Everything that is not glibc's calling convention is in the core.
+ * pthread_cond_* and C11's cnd_*: glibc's condition variables, replaced. Only
+ * glibc's calling convention is here; everything else is in the core.
  *
- * Cancellation. glibc's pthread_cancel() only marks a thread whose type is
- * deferred, so it is replaced too: it marks the thread, and then makes it look
- * up if it sleeps here. Such a thread leaves its group, or finds that it has
- * been released, in which case the cancellation stays pending; it acts with
- * the mutex held, at the pthread_testcancel() below.
+ * Cancellation. If a thread's type is deferred, glibc's pthread_cancel() only
+ * marks the thread. So it is replaced, too: it marks the thread, and if the
+ * thread sleeps here, makes it look. That thread then leaves its group, and is
+ * cancelled with the mutex held, at the pthread_testcancel() after cond_wait().
+ * But if it finds that it has been released, the cancellation stays pending.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -45,8 +45,8 @@ static int drop_in_cond_destroy(pthread_cond_t *cond)
 }
 
 /*
- * The caller may have the asynchronous type: while it waits, a cancellation is
- * deferred, for it could come between two steps of the protocol.
+ * The caller may have the asynchronous type. While it waits, a cancellation is
+ * deferred, as it could come between two steps of the protocol.
  *
  * [W-SEEN] A thread may be cancelled as it begins to wait.
  *
@@ -56,8 +56,8 @@ static int drop_in_cond_destroy(pthread_cond_t *cond)
  *	acquire: note cancellations	<---	release: cancellations + 1
  *	look for the mark
  *
- * If CPU 0 notes the new count it also finds the mark. Otherwise it would take the
- * cancellation for one that it has seen, and would sleep with it pending.
+ * If CPU 0 notes the new count, it also finds the mark. Otherwise it would take
+ * the cancellation for one that it has seen, and would sleep with it pending.
  */
 static int wait_cancellable(struct cond *c, pthread_mutex_t *mutex,
 			    const struct deadline *deadline)
@@ -116,10 +116,13 @@ ONE_LINE static int drop_in_cond_broadcast(pthread_cond_t *cond)
 	return cond_broadcast(cond_of(cond), NULL);
 }
 
-/* Whatever finds it finds the same. */
+/* All threads that look for it find the same. */
 static _Atomic(__typeof__(&pthread_cancel)) glibc_cancel;
 
-/* Also done by the first to cancel: others' constructors may come before. */
+/*
+ * The first thread to cancel calls this, too: other libraries' constructors may
+ * come first, and cancel.
+ */
 __attribute__((constructor)) static void find_glibc_cancel(void)
 {
 	void *found = dlsym(RTLD_NEXT, "pthread_cancel");
@@ -132,7 +135,7 @@ __attribute__((constructor)) static void find_glibc_cancel(void)
 }
 
 /*
- * The caller may be cancelled asynchronously, by itself too: not here, where it
+ * A thread may be cancelled asynchronously, also by itself. Not here, where it
  * takes the library's locks.
  */
 static int drop_in_cancel(pthread_t thread)
@@ -165,7 +168,10 @@ EXPORT(pthread_cancel, 1, drop_in_cancel, "@" BASE);
  * pthread_mutex_t. Waits are cancellation points, as glibc's are. ----
  */
 
-/* Where nothing else is returned, it is the function of threads.h, too. */
+/*
+ * Functions that return only 0, which is thrd_success, double as the C11
+ * functions.
+ */
 _Static_assert(thrd_success == 0, "is no error");
 
 static int thrd_result(int err)
@@ -233,7 +239,7 @@ static pthread_cond_t *real_cond(old_cond *old)
 	return cond;
 }
 
-/* Of the attributes, which are not looked at, none that existed had a meaning. */
+/* The attributes are ignored: of those that existed, none had a meaning. */
 static int old_init(old_cond *old)
 {
 	store_relaxed(old, NULL);
@@ -255,7 +261,7 @@ static int old_destroy(old_cond *old)
 EXPORT(pthread_cond_init, old, old_init, "@GLIBC_2.2.5");
 EXPORT(pthread_cond_destroy, old, old_destroy, "@GLIBC_2.2.5");
 
-/* The same with a real one, which glibc's signal allocates, too. */
+/* The same with the real condvar, which glibc's signal allocates, too. */
 #define OLD_VERB(verb, parameters, ...)                                  \
 	static int old_##verb parameters                                 \
 	{                                                                \

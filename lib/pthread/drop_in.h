@@ -8,8 +8,9 @@
 #include "cond/group.h"
 
 /*
- * The version of the condition variables that the port of glibc began with, or
- * has had since 2.3.2; where that is another, BASE is that of the rest.
+ * CONDVARS is the version of the condition variables: the first one of the port
+ * of glibc, or the one since 2.3.2. BASE is the version of the other symbols,
+ * where it differs.
  */
 #if defined(__x86_64__)
 #define CONDVARS "GLIBC_2.3.2"

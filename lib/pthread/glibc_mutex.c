@@ -2,16 +2,17 @@
 /*
  * glibc's mutex: the only code that knows its layout.
  *
- * A mutex of type normal, recursive, errorcheck or adaptive that is private,
- * not robust, has no priority protocol and is not elided keeps its state in
- * __data.__lock: 0 free, 1 held, 2 held and there may be sleepers, who wait on
- * that word with the private futex operations. __data.__owner is the holder's
- * thread id as glibc has it, struct thread::libc_id. So waiters can be moved
- * there, if whoever takes the mutex after a move leaves it at 2. Whether the
- * loaded glibc works like that is tried when the library is loaded; before, or if
- * not, nothing is moved. Kinds, and what is beside the word of a mutex that
- * inherits priorities, are not tried: processes whose C libraries differ share
- * such mutexes, so it cannot change.
+ * Some mutexes keep their state in __data.__lock: 0 free, 1 held, 2 held and
+ * there may be sleepers. They are of type normal, recursive, errorcheck or
+ * adaptive, private, not robust, not elided, and have no priority protocol. The
+ * sleepers wait on that word with the private futex operations. __data.__owner
+ * is the holder's thread id as glibc knows it, struct thread::libc_id. So
+ * waiters can be moved there, provided that every thread that takes the mutex
+ * after a move leaves the word at 2. When this library is loaded, it tests
+ * whether the loaded glibc works like that; before the test, or if it fails,
+ * nothing is moved. The test leaves out the kinds, and the members beside the
+ * word of a mutex that inherits priorities: processes whose C libraries differ
+ * share such mutexes, so these cannot change.
  */
 #include <pthread.h>
 #include <sys/syscall.h>
@@ -24,9 +25,9 @@
 #include "drop_in.h"
 
 /*
- * Bits of __data.__kind. The two lowest are the type; NO_ELISION only says
- * that the mutex shall never be elided. Any other bit (robust 16, PI 32,
- * protect 64, shared 128, elided 256) rules moving out.
+ * Bits of __data.__kind. The two lowest are the type. NO_ELISION only says that
+ * the mutex shall never be elided. With any other bit (robust 16, PI 32,
+ * protect 64, shared 128, elided 256) no thread can be moved to the mutex.
  */
 #define KIND_TYPE	0x003
 #define KIND_ROBUST	0x010
@@ -35,7 +36,7 @@
 
 #define KIND_PLAIN (KIND_TYPE | KIND_NO_ELISION)
 
-/* What is read of a mutex while other threads use it. */
+/* The members that are read while other threads use the mutex. */
 #define MUTEX(m) ((pthread_mutex_t *)(m))
 #define WORD(m)	 ((futex_word *)&MUTEX(m)->__data.__lock)
 #define KIND(m)	 __atomic_load_n(&MUTEX(m)->__data.__kind, __ATOMIC_RELAXED)
@@ -46,9 +47,10 @@
 static atomic_bool layout_known;
 
 /*
- * The id by which glibc knows the calling thread, as it writes it into a mutex.
- * It is not always the kernel's: in a thread that clone() has made, or a child
- * of vfork(), it is the id of the one whose memory for threads it uses.
+ * Return: the id that glibc writes into a mutex for the calling thread. It is
+ * not always the kernel's id. In a thread that clone() has made, or in a child
+ * of vfork(), it is the id of the thread whose thread-local memory the caller
+ * uses.
  */
 COLD static uint32_t libc_id_ask(void)
 {
@@ -62,9 +64,9 @@ COLD static uint32_t libc_id_ask(void)
 }
 
 /*
- * Walk a mutex through its three states. The second lock, by a thread that
- * holds it and with a deadline long past, leaves it as a sleeper would. To valgrind
- * that is an error.
+ * Take a mutex through its three states. A thread that holds it locks it once
+ * more, with a deadline long past: that leaves the mutex as a sleeper would.
+ * For valgrind this is an error.
  */
 static void three_states(void)
 {
@@ -86,7 +88,7 @@ static void three_states(void)
 		say("drover: this C library's mutex is not as expected: waiters are woken, never moved\n");
 }
 
-/* Others' constructors may come before this, and have threads that wait. */
+/* Other libraries' constructors may come first, and have threads that wait. */
 __attribute__((constructor)) static void layout_try(void)
 {
 	static pthread_once_t tried = PTHREAD_ONCE_INIT;
@@ -94,7 +96,10 @@ __attribute__((constructor)) static void layout_try(void)
 	pthread_once(&tried, three_states);
 }
 
-/* Type normal, like those that waiters can be moved to, and not to be checked. */
+/*
+ * Is it of type normal, and of a kind to which waiters can be moved? Then
+ * user_mutex_prepare() has nothing to check, except in a debug build.
+ */
 bool user_mutex_is_plain(void *mutex)
 {
 	return !DEBUG_BUILD && !(KIND(mutex) & ~KIND_NO_ELISION);
@@ -103,7 +108,7 @@ bool user_mutex_is_plain(void *mutex)
 int user_mutex_prepare(void *mutex, void **movable, futex_word **pi_word)
 {
 	int kind = KIND(mutex), type = kind & KIND_TYPE;
-	/* The mutexes that glibc does not let anybody unlock but their holder. */
+	/* Only the holder can unlock these: glibc refuses other threads. */
 	bool strict = type == PTHREAD_MUTEX_RECURSIVE ||
 		      type == PTHREAD_MUTEX_ERRORCHECK ||
 		      kind & (KIND_ROBUST | KIND_PI);
@@ -112,8 +117,9 @@ int user_mutex_prepare(void *mutex, void **movable, futex_word **pi_word)
 	if (!load_relaxed(&layout_known))
 		return 0;
 	/*
-	 * Asked anew: where a fork wipes nothing (base/fork.c) the child of
-	 * _Fork(), which tells nobody, has another.
+	 * Ask again: the child of _Fork() has another id. _Fork() runs no
+	 * handlers, so the child still has the parent's where a fork wipes
+	 * nothing (base/fork.c).
 	 */
 	if ((strict || (DEBUG_BUILD && !(kind & ~KIND_PLAIN))) &&
 	    OWNER(mutex) != OWN_ID && OWNER(mutex) != libc_id_ask()) {
@@ -125,7 +131,9 @@ int user_mutex_prepare(void *mutex, void **movable, futex_word **pi_word)
 	}
 	if (type == PTHREAD_MUTEX_RECURSIVE && MUTEX(mutex)->__data.__count > 1)
 		*movable = NULL;
-	/* Private, not robust, and the kernel's priority inheritance. */
+	/*
+	 * A private mutex, not robust, with the kernel's priority inheritance.
+	 */
 	else if ((kind & ~KIND_PLAIN) == KIND_PI)
 		*pi_word = WORD(mutex);
 	return 0;
@@ -142,8 +150,8 @@ int user_mutex_lock(void *mutex, bool moved)
 
 	/*
 	 * The duty "woken", cond/cond.h: every thread that may have been moved
-	 * does what a sleeper of the mutex does. That no member of its group is
-	 * left proves nothing about the threads that queued behind it.
+	 * does the same as a sleeper of the mutex. Even if no member of its
+	 * group is left, other threads may have queued behind it.
 	 */
 	if (moved && !err)
 		lock_set_contended(WORD(mutex));
@@ -167,12 +175,12 @@ enum mutex_holder user_mutex_holder(void *mutex, futex_word **word)
 					MUTEX_HELD_BY_OTHER;
 }
 
-/* What pthread_mutex_lock() does after it has got a PI mutex's word. */
+/* The rest of pthread_mutex_lock(), after it has got a PI mutex's word. */
 int user_mutex_adopt(void *mutex)
 {
 	pthread_mutex_t *m = mutex;
 
-#ifdef __SANITIZE_THREAD__ /* does not see that the kernel has locked it */
+#ifdef __SANITIZE_THREAD__ /* does not see that the kernel has locked @m */
 	__tsan_mutex_pre_lock(m, __tsan_mutex_try_lock);
 	__tsan_mutex_post_lock(m, __tsan_mutex_try_lock, 0);
 #endif
@@ -183,7 +191,7 @@ int user_mutex_adopt(void *mutex)
 	return 0;
 }
 
-/* glibc tells only whether one that is pending may act. */
+/* glibc tells only whether a pending cancellation may act. */
 bool cancellation_is_due(void)
 {
 	int state, ignored;

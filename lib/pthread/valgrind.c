@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
  * valgrind's helgrind and drd know glibc's condition variables by the names of
- * their functions, but not the drop-in's, nor that what it does is atomic. Under
- * valgrind alone, a call of the drop-in leads to a function that is defined here.
- * It tells both tools what glibc's function would tell them. Until the drop-in
- * returns, they report no error of that thread.
+ * their functions. They do not know the drop-in's functions, nor that these use
+ * atomic operations. Under valgrind alone, a call of the drop-in leads to a
+ * function that is defined here. It tells both tools what glibc's function
+ * would tell them. Until the drop-in returns, they report no error of that
+ * thread.
  *
- * Each function passes on four arguments, the most that any of them has. What the
- * caller has not given is in registers that the function does not read.
+ * Each function passes on four arguments, the most that any of the wrapped
+ * functions has. If the caller has given fewer, the rest is in registers that
+ * the wrapped function does not read.
  */
 #if __has_include(<valgrind/helgrind.h>) && __has_include(<valgrind/drd.h>)
 #include <errno.h>
@@ -23,14 +25,14 @@
 	TELL(_VG_USERREQ__HG_PTHREAD_COND_##request, __VA_ARGS__)
 #define DRD(request) TELL(VG_USERREQ__DRD_ANNOTATE_HAPPENS_##request, 0, 0, 0)
 
-/* Also if the thread ends in the call. */
+/* Runs at the end of a call, also if the thread ends in it. */
 static void report_again(const int *unused)
 {
 	(void)unused;
 	VALGRIND_ENABLE_ERROR_REPORTING;
 }
 
-/* gcc knows that calls may not return, and takes it that an asm does. */
+/* gcc knows that a call may not return, but assumes that an asm does. */
 __attribute__((noipa)) static long call(OrigFn drop_in, long a, long b, long c,
 					long d)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Memory for the program, and the program's own: of the device, and pinned. */
+/* Device memory and pinned memory, also of the program's own. */
 #include "stream/engine.h"
 #include "stream/memory.h"
 #include "stream/wait.h"
@@ -14,7 +14,7 @@ static int get_memory(drover_stream_t *stream, size_t bytes, void **memory,
 	if (!s)
 		return EBADF;
 	if (!bytes || !memory)
-		err = stream_because(EINVAL, "no bytes asked for, or no place");
+		err = stream_because(EINVAL, "no bytes, or a NULL pointer");
 	else if (own && memory_range(*memory, bytes))
 		err = stream_because(EINVAL, "%p is known already", *memory);
 	stream_use(s);
@@ -58,7 +58,7 @@ int drover_stream_declare(drover_stream_t *stream, void *memory, size_t bytes)
 struct release {
 	void *memory;
 	enum memory kind;
-	struct stream *kept; /* when the memory is in nobody's use */
+	struct stream *kept; /* NULL until no operation uses the memory */
 };
 
 static int release_step(struct stream *s, void *arg, struct need *need)
@@ -69,11 +69,10 @@ static int release_step(struct stream *s, void *arg, struct need *need)
 
 	if (!range || range->start != (uintptr_t)r->memory ||
 	    range->backend->cuda != s->backend->cuda)
-		return stream_because(EINVAL, "%p is no such memory",
-				      r->memory);
+		return stream_because(EINVAL, "%p is not known", r->memory);
 	write.accesses[0] =
 		(drover_access_t){ r->memory, range->bytes, DROVER_WRITE };
-	/* Whether they have failed makes no difference. */
+	/* It makes no difference whether these operations have failed. */
 	engine_order(s, &write, need);
 	if (need->on)
 		return EAGAIN;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* backend.h - what the floors above a backend may ask of it */
+/* backend.h - the functions of a backend, for the layers above it */
 #ifndef DROVER_STREAM_BACKEND_H
 #define DROVER_STREAM_BACKEND_H
 
@@ -10,17 +10,17 @@ struct deadline;
 struct op;
 struct stream;
 
-/* The program's own are given back to it, and are never the backend's to free. */
+/* Memory of the program's own is given back to it; no backend frees it. */
 enum memory {
 	MEMORY_DEVICE,
-	MEMORY_DECLARED, /* the same, but the program's own */
+	MEMORY_DECLARED, /* device memory of the program's own */
 	MEMORY_HOST,	 /* host memory that the device reaches */
-	MEMORY_PINNED,	 /* the same, but the program's own */
+	MEMORY_PINNED,	 /* such host memory, of the program's own */
 };
 
 /*
- * A backend carries operations out. The engine relies on the order that the
- * first members declare, and on nothing else.
+ * A backend carries out operations. Its first members declare which order it
+ * keeps. The engine relies on that order, and on nothing else.
  */
 struct backend {
 	const char *name; /* for people */
@@ -31,26 +31,34 @@ struct backend {
 	 */
 	bool cuda;
 	bool copies_queued; /* otherwise they start when submitted */
-	/* An error comes with a sentence: stream_because(). */
+	/* An error comes with a sentence, by stream_because(). */
 	int (*open)(struct stream *s, const drover_streamattr_t *attr);
 	void (*close)(struct stream *s); /* nothing is under way */
 	/*
-	 * Begin to carry @op out, when all operations in front of it have been
-	 * begun; called without the lock. It raises posted, and the stream may be
-	 * gone after that.
+	 * Begin to carry out @op. All operations in front of it have been
+	 * begun. Called without the lock. It raises posted; after that the
+	 * stream may be gone.
 	 */
 	int (*issue)(struct stream *s, struct op *op);
-	/* Carry @op out, which is next in the queue (queue_open()); raises done. */
+	/*
+	 * Carry out @op in its turn in the queue (queue_open()); raises done.
+	 */
 	void (*turn)(struct stream *s, struct op *op);
 	/*
 	 * Wait until done >= @number or the deadline: 0 or ETIMEDOUT. NULL: the
-	 * threads that carry operations out raise done, so number_wait() will do.
+	 * threads that carry out operations raise done, so number_wait()
+	 * suffices.
 	 */
 	int (*wait)(struct stream *s, uint64_t number,
 		    const struct deadline *deadline);
-	/* Bring done up to date; [stream_lock]. NULL: it always is up to date. */
+	/*
+	 * Bring done up to date; [stream_lock]. NULL: it always is up to date.
+	 */
 	void (*poll)(struct stream *s);
-	/* *@memory is set; of MEMORY_PINNED it is the program's, and stays. */
+	/*
+	 * Set *@memory. With MEMORY_PINNED it is set already, to memory of the
+	 * program's, and does not change.
+	 */
 	int (*alloc)(struct stream *s, size_t bytes, enum memory kind,
 		     void **memory);
 	void (*free)(struct stream *s, void *memory, enum memory kind);

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT
 /*
- * The debug build's checker. It knows nothing of the engine's reasons: it sees
- * operations with the waits they were really given, and the waits of the host,
- * keeps vector clocks of its own, and looks at every pair of conflicting
- * accesses. Time plays no part: a pair that nothing orders is a race, also if
- * one was done long before the other.
+ * The debug build's checker. It does not know the engine's reasons. It sees
+ * operations with the waits that they were really given, and the waits of the
+ * host. It keeps vector clocks of its own, and looks at every pair of
+ * conflicting accesses. Time plays no part: a pair that nothing orders is a
+ * race, even if one of the two was done long before the other.
  *
- * A clock has one number for each stream: all its operations up to that one are
- * over. The host has a clock, raised by its waits. An operation's clock is that
- * of the host when it was submitted, joined with that of the queue in front of
- * it, and those of all it waits for.
+ * A clock has one number for each stream: all operations of the stream up to
+ * that number are over. The host has a clock, which its waits raise. An
+ * operation's clock is the host's clock at the time of the submit, joined with
+ * the clock of the queue in front of the operation, and with the clocks of all
+ * operations that it waits for.
  *
- * The host is taken for one thread. Threads that order their accesses to memory
- * by other means than a stream's waits are beyond this checker.
+ * The checker takes the host for one thread. It knows nothing of threads that
+ * order their accesses to memory by other means than a stream's waits.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -21,9 +22,9 @@
 
 #include "stream/slot.h"
 
-#define HISTORY 4096 /* accesses; the oldest go first */
+#define HISTORY 4096 /* accesses; the oldest are dropped first */
 
-/* An access that the host does not know to be over. */
+/* An access that is not over, as far as the host knows. */
 struct shadow {
 	drover_access_t access;
 	bool anything;
@@ -35,12 +36,12 @@ struct shadow {
 
 typedef uint64_t vector[STREAM_MAX];
 
-/* All of it is guarded by its lock. */
+/* All members are guarded by lock. */
 static struct {
 	drover_mutex_t lock;
 	vector host;		    /* the host has waited up to here */
-	vector queue[STREAM_MAX];   /* over before the next begins */
-	vector *behind[STREAM_MAX]; /* by number: valid behind an operation */
+	vector queue[STREAM_MAX];   /* over before the next one begins */
+	vector *behind[STREAM_MAX]; /* the clock behind each operation */
 	struct shadow history[HISTORY];
 	size_t first, nr;
 	void (*report)(const char *text, void *arg);
@@ -118,7 +119,7 @@ static void host_knows(const struct stream *s, uint64_t number)
 	drover_mutex_lock(&checker.lock);
 	if (number > *known) {
 		*known = number;
-		/* And all that it was behind, while that is still on record. */
+		/* And all that this one waited for, while that is on record. */
 		if (s->submitted - number < s->depth)
 			join(&checker.host, behind(s, number));
 	}
@@ -141,7 +142,9 @@ static void child_begins(void)
 	checker.nr = 0;
 }
 
-/* Once the host knows of its end, an access is over for all that follow. */
+/*
+ * Once the host knows that an access is over, it is over for all that follow.
+ */
 static void forget_known(void)
 {
 	while (checker.nr) {
@@ -156,7 +159,7 @@ static void forget_known(void)
 
 /* ---- pairs ---- */
 
-/* One access against all that are not known to be over. */
+/* Check one access against all that are not known to be over. */
 static void check_access(const struct shadow *b, const vector *clock)
 {
 	char one[500], two[500];
@@ -165,7 +168,7 @@ static void check_access(const struct shadow *b, const vector *clock)
 		const struct shadow *a =
 			&checker.history[(checker.first + i) % HISTORY];
 
-		/* Its own stream keeps the order of what is queued. */
+		/* A stream itself keeps the order of its queued operations. */
 		if (a->number <= (*clock)[a->slot] ||
 		    (a->slot == b->slot && a->queued && b->queued) ||
 		    !(a->anything || b->anything ||
@@ -177,7 +180,7 @@ static void check_access(const struct shadow *b, const vector *clock)
 	}
 }
 
-/* For each access of @f, or for anything: look at the pairs, or keep it. */
+/* For each access of @f, or for anything: check the pairs, or record it. */
 static void for_all(const struct footprint *f, struct shadow *b,
 		    const vector *clock)
 {
@@ -203,7 +206,7 @@ static void submitted(const struct stream *s, const struct op *op)
 			    .slot = s->slot,
 			    .number = op->number,
 			    .caller = op->caller };
-	vector clock; /* over before @op begins */
+	vector clock; /* what is over before @op begins */
 
 	drover_mutex_lock(&checker.lock);
 	memcpy(clock, checker.host, sizeof(clock));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Copies, and bytes that are set. */
+/* Copies, and sets of bytes. */
 #include "stream/submit.h"
 #include "stream/why.h"
 

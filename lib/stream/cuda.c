@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * The CUDA backend: a stream is a CUDA stream, a point to wait for is an event
- * recorded behind it.
+ * The CUDA backend. A stream is a CUDA stream, and a point to wait for is an
+ * event recorded behind it.
  *
- * What it declares is what the driver documents: operations of one stream take
- * effect in the order in which they were issued, copies among them; the source
- * of an asynchronous copy from pinned memory may be read until then; and a
- * stream can wait for an event of another one on the same device.
+ * The backend declares the order that the driver documents. Operations of one
+ * stream, including copies, take effect in the order in which they were issued.
+ * The source of an asynchronous copy from pinned memory may be read until the
+ * copy takes effect. A stream can wait for an event of another stream on the
+ * same device.
  */
 #include "stream/cuda.h"
 
@@ -79,7 +80,9 @@ static int cuda_issue(struct stream *s, struct op *op)
 
 	err = cuda_enter(s, &mode);
 	if (!err) {
-		/* Others wait for that one: mark it before more is issued. */
+		/*
+		 * There is a wait for that one: mark it before more is issued.
+		 */
 		cuda_make_mark(s, op->mark_first);
 		err = wait_for_others(s, op);
 		if (!err)
@@ -95,8 +98,8 @@ static int cuda_issue(struct stream *s, struct op *op)
 /* ---- graphs ---- */
 
 /*
- * On a stream of its own, for a query of a stream that captures spoils the
- * capture.
+ * The capture has a stream of its own, because a query of a stream that
+ * captures spoils the capture.
  */
 static int capture_nodes(struct drover_graph *graph, cu_graph *captured)
 {
@@ -182,7 +185,7 @@ static void cuda_free(struct stream *s, void *memory, enum memory kind)
 
 /* ---- beginning and end ---- */
 
-/* A stream of ours, or the caller's. */
+/* Make a CUDA stream, or take the caller's. */
 static int open_stream(struct stream *s, const drover_streamattr_t *attr)
 {
 	struct cuda_stream *c = s->device_private;
@@ -200,7 +203,7 @@ static int open_stream(struct stream *s, const drover_streamattr_t *attr)
 	s->native = stream;
 	if (!err && context != c->context)
 		err = stream_because(
-			EINVAL, "not in the primary context of the device");
+			EINVAL, "attr.native is not in the primary context");
 	return err;
 }
 
@@ -217,7 +220,7 @@ static int cuda_open(struct stream *s, const drover_streamattr_t *attr)
 	if (!c)
 		return stream_because(ENOMEM, "no memory");
 	err = CUDA_CALL(device_get, &device, (int)s->device);
-	/* It stays for good: memory, kernels and graphs outlive streams. */
+	/* It is never released: memory, kernels and graphs outlive streams. */
 	if (!err)
 		err = CUDA_CALL(context_retain, &c->context, device);
 	if (!err)

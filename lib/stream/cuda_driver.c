@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Finding the CUDA driver at run time, and saying what is missing. */
+/* Find the CUDA driver at run time, or say what is missing. */
 #include "stream/cuda_driver.h"
 
 #include <dlfcn.h>
@@ -66,7 +66,7 @@ static int find_symbols(const char *path)
 
 static int load(void)
 {
-	/* Not from the environment of a program with raised privileges. */
+	/* A program with raised privileges ignores its environment. */
 	const char *path = secure_getenv("DROVER_CUDA_LIBRARY");
 	int err;
 

@@ -49,13 +49,13 @@ enum {
 };
 
 /*
- * Default streams. The first waits for other streams of the context, and they for
- * it; the second is another one in each thread.
+ * Default streams. The first one and the other streams of the context wait for
+ * each other. The second one is a different stream in each thread.
  */
 #define CU_STREAM_LEGACY     ((void *)1)
 #define CU_STREAM_PER_THREAD ((void *)2)
 
-/* name of the member, symbol in the library, arguments */
+/* F(name of the member, symbol in the library, arguments) */
 #define CUDA_FUNCTIONS(F)                                                     \
 	F(init, "cuInit", (unsigned int))                                     \
 	F(error_name, "cuGetErrorName", (cu_result, const char **))           \
@@ -107,12 +107,16 @@ struct cuda_driver {
 
 extern struct cuda_driver cuda;
 
-/* Find the driver and start it; once it is there, 0 at once. */
+/*
+ * Find the driver and start it, unless that has been done. Return: 0 or errno.
+ */
 int cuda_load(void);
-/* 0, or an errno value for @result of the driver's function @called, and why. */
+/*
+ * Return: 0 or an errno value, for @result of the driver's @called; says why.
+ */
 int cuda_error(cu_result result, const char *called);
 
-/* Call the driver; an errno value. */
+/* Call the driver. Return: 0 or an errno value. */
 #define CUDA_CALL(member, ...) \
 	cuda_error(cuda.member(__VA_ARGS__), "the driver's " #member)
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Waits for a CUDA stream by marks: events recorded behind operations. */
+/* Waits for a CUDA stream by marks, which are events behind operations. */
 #include "stream/cuda_wait.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@ static struct cuda_mark *mark_at(struct stream *s, uint64_t i)
 	return c->marks[i % s->depth];
 }
 
-/* Without users an event may be recorded anew: nobody waits for it. */
+/* Without users its event may be recorded again, as no thread waits for it. */
 static void put_mark(struct stream *s, struct cuda_mark *mark)
 {
 	struct cuda_stream *c = s->device_private;
@@ -63,7 +63,7 @@ static struct cuda_mark *mark_behind(struct stream *s, uint64_t number)
 	return NULL;
 }
 
-/* A mark behind @number, all of which is issued; NULL: none is to be had. */
+/* Return: a mark behind @number, which is issued; NULL: none can be made. */
 static struct cuda_mark *get_mark(struct stream *s, uint64_t number)
 {
 	struct cuda_stream *c = s->device_private;
@@ -120,7 +120,7 @@ int cuda_queue_wait(struct stream *s, struct stream *other, uint64_t number)
 	int err;
 
 	number_wait(&other->posted, number, NULL);
-	/* It may be another device's: an event is in the context of its stream. */
+	/* Of another device, perhaps: an event is in its stream's context. */
 	err = CUDA_CALL(context_push, c->context);
 	if (err)
 		return err;
@@ -136,7 +136,7 @@ int cuda_queue_wait(struct stream *s, struct stream *other, uint64_t number)
 
 /* ---- what is done ---- */
 
-/* Neither done nor lost: not yet, or a capture forbids the question. */
+/* Neither done nor lost: it is not done yet, or a capture forbids to ask. */
 static bool is_unknown(cu_result result)
 {
 	return result == CU_NOT_READY ||
@@ -144,9 +144,10 @@ static bool is_unknown(cu_result result)
 }
 
 /*
- * All up to @number is done. [c->lock], so that no place of the ring is used
- * anew before its operation has inherited errors. With @err the driver has lost
- * an operation, and all behind it. It does not say which, so the first is taken.
+ * All operations up to @number are done. [c->lock], so that no place of the
+ * ring is used again before its operation has inherited errors. If @err is set,
+ * the driver has lost an operation and all behind it. It does not say which
+ * one, so the first that is not done is taken for it.
  */
 static void set_done(struct stream *s, uint64_t number, int err)
 {
@@ -160,7 +161,7 @@ static void set_done(struct stream *s, uint64_t number, int err)
 	drop_marks(s);
 }
 
-/* Ask, or wait, for a mark, or without one for all of the stream. */
+/* Ask, or wait, for @mark; without a mark, for all of the stream. */
 static cu_result ask(struct stream *s, const struct cuda_mark *mark, bool wait)
 {
 	if (mark)
@@ -171,8 +172,8 @@ static cu_result ask(struct stream *s, const struct cuda_mark *mark, bool wait)
 }
 
 /*
- * The context cannot be entered any more, as after cuDevicePrimaryCtxReset(). So
- * nothing is under way, and nobody has to wait.
+ * The context cannot be entered any more, as after cuDevicePrimaryCtxReset().
+ * So nothing is under way, and no thread has to wait.
  */
 static void lose_device(struct stream *s, int err)
 {
@@ -199,7 +200,7 @@ void cuda_poll(struct stream *s)
 		result = ask(s, mark_at(s, i), false);
 		done = result ? done : mark_at(s, i)->number;
 	}
-	/* Behind the last mark there may be more that is done. */
+	/* Operations behind the last mark may be done, too. */
 	if (!result && done < issued) {
 		result = ask(s, NULL, false);
 		done = result ? done : issued;
@@ -213,7 +214,7 @@ void cuda_poll(struct stream *s)
 
 /* ---- waiting ---- */
 
-/* The driver has no wait with a deadline: look, and sleep in between. */
+/* The driver has no wait with a deadline: ask, and sleep in between. */
 static cu_result poll_until(struct stream *s, const struct cuda_mark *mark,
 			    const struct deadline *deadline)
 {
@@ -253,7 +254,7 @@ int cuda_wait(struct stream *s, uint64_t number,
 	}
 	drover_mutex_lock(&c->lock);
 	mark = mark_behind(s, number);
-	/* All of the stream needs no mark, if it is not looked at repeatedly. */
+	/* Without a deadline, a wait for all of the stream needs no mark. */
 	if (!mark && (deadline || number < behind) && stream_done(s) < number)
 		mark = get_mark(s, number);
 	if (mark) {

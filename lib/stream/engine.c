@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * The engine: which operation has to wait for which.
+ * The engine: it decides which operation has to wait for which.
  *
  * Two operations conflict if they touch the same memory and one of them writes.
  * The later one, B, must not begin before the earlier one, A, is done. That is
@@ -8,28 +8,29 @@
  *
  *  - A is known to be done, or
  *  - both are queued in one stream, or
- *  - something in front of B in its queue has waited for A's stream to come
- *    so far, or for one that had: the stream's clock says so.
+ *  - an operation in front of B in its queue has waited until A's stream had
+ *    come as far as A, or has waited for an operation that had waited so: the
+ *    clock of B's stream says so.
  *
  * Otherwise B is made to wait: by the device if B is queued and the backend can
  * wait for A's stream, by the host if not.
  *
  * A wait for operation N of a stream is a wait for all of its operations up to
- * N. So only the newest conflict of each stream has to be found, a clock is one
- * number for each stream, and an operation that waits for N also gets, by
- * transitivity, the clock that was valid behind N.
+ * N. Three things follow. Only the newest conflict of each stream has to be
+ * found. A clock is one number for each stream. And an operation that waits for
+ * N also gets, by transitivity, the clock that was valid behind N.
  */
 #include "stream/engine.h"
 
 #include "stream/wait.h"
 
 /*
- * The newest operation of @other that conflicts with @mine and is not known to be
- * done, or 0. All up to @known are in front already. An operation that has failed
- * does not count as done.
+ * Return: the newest operation of @other that conflicts with @mine and is not
+ * known to be done, or 0. All operations up to @known are in front already. An
+ * operation that has failed does not count as done.
  *
- * [S-FAIL] The failure is read after done: if an operation fails and is done
- * meanwhile, then it is found not done, or failed.
+ * [S-FAIL] The failure is read after done. So if an operation fails and is done
+ * meanwhile, this function finds that it is not done, or that it has failed.
  */
 static uint64_t newest_conflict(const struct stream *other,
 				const struct footprint *mine, uint64_t known,
@@ -57,11 +58,11 @@ static uint64_t newest_conflict(const struct stream *other,
 static int put_behind(struct stream *s, struct op *op, struct stream *other,
 		      uint64_t number, struct need *need)
 {
-	/* Copies, too, are to come behind an event. */
+	/* Copies, too, have to come behind an event. */
 	bool queued = op->kind == OP_WAIT ? s->backend->copies_queued :
 					    op->queued;
 
-	/* Otherwise the device can wait. */
+	/* The host waits where the device cannot. */
 	if (!queued || s->backend->cuda != other->backend->cuda ||
 	    op->nr_dependencies == OP_DEPENDENCIES)
 		return need_of(need, other, number);
@@ -80,7 +81,7 @@ int engine_order(struct stream *s, struct op *op, struct need *need)
 		uint64_t number;
 		int err;
 
-		/* One stream, and all of it queued: the usual case costs nothing. */
+		/* The usual case costs nothing: one stream, all of it queued. */
 		if (s == other && op->queued && s->backend->copies_queued)
 			continue;
 		number = newest_conflict(other, &mine,
@@ -96,7 +97,7 @@ int engine_order(struct stream *s, struct op *op, struct need *need)
 		}
 	}
 	if (failed)
-		stream_because(failed, "what it is to come behind has failed");
+		stream_because(failed, "an operation in front has failed");
 	return failed;
 }
 
@@ -120,7 +121,7 @@ int engine_order_event(struct stream *s, struct op *op,
 		if (!err && stream_error_at(other, number)) {
 			err = stream_error_at(other, number);
 			stream_fail(s, s->submitted + 1, err);
-			stream_because(err, "what the event is for has failed");
+			stream_because(err, "the event's operation has failed");
 		}
 	}
 	if (need->on) {

@@ -30,11 +30,11 @@ int drover_stream_wait_event(drover_stream_t *stream,
 /* ---- synchronizations of the host ---- */
 
 /*
- * The operation of @t for which the host has to wait when it synchronizes with
- * @s. The host cannot tell whether an operation is done that touches device
- * memory alone; only other operations can, and those the engine orders. An
- * operation that touches host memory counts in any stream, if something of @s is
- * behind it.
+ * Return: the operation of @t for which the host has to wait when it
+ * synchronizes with @s. If an operation touches device memory alone, the host
+ * cannot tell whether it is done. Only other operations can tell, and the
+ * engine orders those. An operation that touches host memory counts in any
+ * stream, if an operation of @s is behind it.
  */
 static uint64_t host_needs(const struct stream *s, const struct stream *t,
 			   bool elidable)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Graphs: operations are captured once, and replayed many times. Each replay is
- * one operation, which touches all memory that the captured ones touch.
+ * one operation. It touches all memory that the captured operations touch.
  */
 #include "stream/graph.h"
 

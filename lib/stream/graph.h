@@ -5,7 +5,10 @@
 
 #include "stream/slot.h"
 
-/* Keep @op, which is copied, in the graph that @s captures; EBUSY: not in a graph. */
+/*
+ * Copy @op into the graph that @s captures. Return: 0; ENOMEM; EBUSY: a graph
+ * cannot have an operation of this kind.
+ */
 int graph_add(struct stream *s, struct op *op);
 
 #endif /* DROVER_STREAM_GRAPH_H */

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * The ranges of device memory, the program's own among it, and pinned memory; and
- * the host memory for staged copies.
+ * The ranges of device memory and of pinned memory, also of the program's own;
+ * and the host memory for staged copies.
  *
  * Memory that is not listed here counts as host memory. If it is the device's,
- * that costs a synchronization too many, and does no harm.
+ * that costs needless synchronizations, and does no harm.
  */
 #include "stream/memory.h"
 
@@ -15,7 +15,7 @@
 /* A search tree; [stream_lock] */
 static void *ranges;
 
-/* Ranges that overlap are equal. */
+/* Ranges that overlap compare as equal. */
 static int compare(const void *one, const void *two)
 {
 	const struct range *a = one, *b = two;
@@ -72,7 +72,7 @@ void memory_remove(struct range *range)
 	free(range);
 }
 
-/* The child's memory may well be at the same addresses as the parent's. */
+/* The child may have memory of its own at the same addresses as the parent. */
 void memory_after_fork(void)
 {
 	ranges = NULL;
@@ -85,17 +85,17 @@ bool memory_is_device(const void *start, size_t bytes)
 	return range && is_device(range) && lies_in(range, start, bytes);
 }
 
-/* May @op of @s touch this device memory? 0 or EXDEV */
+/* May @op of @s touch this device memory? Return: 0 or EXDEV. */
 static int check_reach(const struct stream *s, const struct op *op,
 		       const struct range *range)
 {
-	/* Memory of threads is host memory to every other device. */
+	/* Memory of the CPU backend is host memory to every other device. */
 	if (range->backend->cuda && !s->backend->cuda)
 		return stream_because(
 			EXDEV,
 			"the %s backend cannot reach memory of the %s one",
 			s->backend->name, range->backend->name);
-	/* The driver copies between devices; kernels may do so in their way. */
+	/* The driver copies between devices, and kernels may do so, too. */
 	if (range->backend->cuda && range->device != s->device &&
 	    op->kind == OP_SET)
 		return stream_because(EXDEV,
@@ -116,7 +116,7 @@ int memory_classify(const struct stream *s, struct op *op)
 
 		if ((!range || range->kind == MEMORY_PINNED) &&
 		    op->kind == OP_SET && s->backend->cuda)
-			return stream_because(EXDEV, "%p is no memory to set",
+			return stream_because(EXDEV, "%p: CUDA cannot set it",
 					      a->start);
 		if (range && !is_device(range))
 			range = NULL;
@@ -131,14 +131,14 @@ int memory_classify(const struct stream *s, struct op *op)
 
 /* ---- staging: a ring that is given back in the order of the operations ---- */
 
-/* Room for @bytes in one piece; NULL: not before more is given back. */
+/* Return: room for @bytes in one piece; NULL: more must be given back first. */
 static void *staging_room(struct stream *s, size_t bytes)
 {
 	size_t at = s->staging_head % s->staging_bytes, skip;
 
 	/*
-	 * With nothing in use the ring begins anew, so that a loop that waits for
-	 * each of its steps stays in memory that is in the cache.
+	 * If none is in use, the ring begins again at its start. So a loop that
+	 * waits for each of its steps uses memory that stays in the cache.
 	 */
 	if (s->staging_head == s->staging_tail && at) {
 		s->staging_head += s->staging_bytes - at;
@@ -157,7 +157,7 @@ int staging_take(struct stream *s, struct op *op, struct need *need)
 {
 	void *room;
 
-	/* A graph's lives longer than the stream: it is ordinary memory. */
+	/* A graph outlives the stream, so its copy is in ordinary memory. */
 	if (s->capture) {
 		op->source = malloc(op->bytes);
 		if (!op->source)
@@ -167,7 +167,9 @@ int staging_take(struct stream *s, struct op *op, struct need *need)
 	}
 	room = staging_room(s, op->bytes);
 	if (!room) {
-		/* All that is under way may have to go: it does for certain. */
+		/*
+		 * The first operation has to end in any case, others perhaps.
+		 */
 		s->counts.added_host++;
 		return need_of(need, s, s->retired + 1);
 	}

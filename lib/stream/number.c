@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Raising a number, and waiting until it has come far enough. */
+/* Raise a number, and wait until it is high enough. */
 #include "stream/number.h"
 
 #include <errno.h>
@@ -9,19 +9,19 @@
 #include "pool/pool.h"
 
 #define SLEEPER (NUMBER_MAX + 1)
-#define MIXED	(UINT64_C(1) << 63) /* there was more than one */
+#define MIXED	(UINT64_C(1) << 63) /* there were several at one time */
 
 /*
- * [S-NUMBER] This thread raises the number, then reads sleepers; a thread that
- * goes to sleep changes sleepers, then reads the number. Store buffering:
- * sequentially consistent on both sides, or a sleeper could miss its number. If
- * the number is raised after the sleeper has read it, the kernel's comparison of
- * the futex word fails.
+ * [S-NUMBER] This thread raises the number, then reads sleepers. A thread that
+ * goes to sleep changes sleepers, then reads the number. This is store
+ * buffering, so both sides are sequentially consistent; otherwise a sleeper
+ * could miss its number. If the number is raised after the sleeper has read it,
+ * the kernel's comparison of the futex word fails.
  *
- * A sleeper that was always alone has its number taken out of sleepers by the
- * thread that wakes it, so that the next raise makes no system call before the
- * sleeper runs. With several sleepers that must not be done: the one that
- * remains may wait for a higher number, and may go to sleep only after the
+ * If a sleeper was always alone, the thread that wakes it takes the sleeper's
+ * number out of sleepers. So the next raise makes no system call even if the
+ * sleeper has not run yet. With several sleepers that must not be done: the one
+ * that remains may wait for a higher number, and may go to sleep only after the
  * wake-up. Model: number.pml
  */
 void number_raise(struct number *n, uint64_t to)
@@ -84,7 +84,7 @@ int number_wait(struct number *n, uint64_t wanted,
 	if (poll_before_sleep(&thread_this.for_streams, poll_number, &a,
 			      time_left(deadline)))
 		return 0;
-	/* A worker's place is free meanwhile. */
+	/* If the caller is a worker, its place is free until block_end(). */
 	block_begin(true);
 	sleepers_enter(n, wanted);
 	/* [S-NUMBER] */

@@ -2,9 +2,9 @@
 /*
  * number.h - numbers that only grow, and waits for them
  *
- * Each operation of a stream has a number. Numbers begin with 1, and a slot that
- * is used for another stream goes on counting. So a wait for operation N is
- * always a wait until a number is N or more.
+ * Each operation of a stream has a number. Numbers begin with 1, and when a
+ * slot is used for another stream it goes on counting. So a wait for operation
+ * N is always a wait until a number is N or more.
  */
 #ifndef DROVER_STREAM_NUMBER_H
 #define DROVER_STREAM_NUMBER_H
@@ -16,7 +16,9 @@
 
 struct number {
 	_Atomic uint64_t at; /* the low half is a futex word */
-	/* Their count << 48 | NUMBER_MAX - the lowest number they wait for */
+	/*
+	 * How many sleep << 48 | NUMBER_MAX - the lowest number they wait for
+	 */
 	_Atomic uint64_t sleepers;
 };
 

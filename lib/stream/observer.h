@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * observer.h - the one hook through which the debug build's checker sees what
- * streams and the host do; other builds have neither
+ * observer.h - the one hook through which the debug build's checker sees the
+ * actions of streams and of the host; other builds have no hook and no checker
  */
 #ifndef DROVER_STREAM_OBSERVER_H
 #define DROVER_STREAM_OBSERVER_H
@@ -12,7 +12,7 @@ struct stream;
 
 struct observer {
 	void (*stream_begins)(const struct stream *s);
-	void (*stream_ends)(const struct stream *s); /* all of it is done */
+	void (*stream_ends)(const struct stream *s); /* all its work is done */
 	void (*submitted)(const struct stream *s, const struct op *op);
 	/* All operations up to @number are done, and the host knows. */
 	void (*host_knows)(const struct stream *s, uint64_t number);

@@ -15,7 +15,7 @@ static const drover_access_t *accesses_of(const struct op *op)
 		return op->graph->accesses;
 	if (!op->heap)
 		return op->accesses;
-	/* Behind the arguments. */
+	/* They lie behind the arguments. */
 	return (void *)((char *)op->heap + (op->args_bytes + 15) / 16 * 16);
 }
 

@@ -10,7 +10,7 @@
 
 #define OP_ACCESSES	4  /* more than these go to the heap */
 #define OP_ARGS		64 /* bytes; more than these go to the heap */
-#define OP_DEPENDENCIES 4  /* more than these the host waits for */
+#define OP_DEPENDENCIES 4  /* the host waits for more than these */
 
 struct backend;
 struct drover_graph;
@@ -25,30 +25,35 @@ enum op_kind {
 };
 
 /*
- * An operation begins when another stream has come as far as this. If anything
- * up to there has failed, then so has the operation.
+ * An operation with this dependency begins when another stream has come as far
+ * as @number. If an operation up to there has failed, so has the one that
+ * depends on it.
  */
 struct dependency {
 	uint32_t slot;
 	uint64_t number;
 };
 
-/* An operation; it does not change from being posted until it is done. */
+/* An operation. It does not change between its post and its end. */
 struct op {
 	enum op_kind kind;
 	uint32_t slot; /* its stream */
 	bool queued;   /* takes its turn; otherwise it starts when submitted */
 	bool staged;   /* a copy whose host source is to be read at once */
-	bool ticketed; /* somebody is going to wait for just this one */
+	bool ticketed; /* a thread is going to wait for this very one */
 	bool blocks;   /* the caller waits for it */
 	bool waited;   /* the host has waited for the event of OP_WAIT */
 	bool host;     /* touches host memory */
 	bool anything; /* may touch any memory; there are no accesses then */
 	uint64_t number; /* 0 until it is submitted */
-	/* Up to here somebody waits for the device: mark it before this is issued. */
+	/*
+	 * The device or a thread waits for the operation of this number: a mark
+	 * is made behind it before this operation is issued.
+	 */
 	uint64_t mark_first;
-	uint64_t host_number; /* the last one up to here that touches host memory */
-	/* OP_COPY, OP_SET; from may lie in the staging memory */
+	/* The last operation up to this one that touches host memory. */
+	uint64_t host_number;
+	/* OP_COPY, OP_SET; @from may lie in the staging memory */
 	void *to;
 	const void *from;
 	size_t bytes;
@@ -61,18 +66,19 @@ struct op {
 	_Alignas(16) unsigned char args[OP_ARGS];
 	size_t nr_accesses;
 	drover_access_t accesses[OP_ACCESSES];
-	void *heap; /* where arguments and accesses are that do not fit here */
-	void *source;		     /* of a staged copy in a graph */
+	void *heap;   /* arguments and accesses, if they do not fit here */
+	void *source; /* of a staged copy in a graph */
 	struct drover_graph *graph;  /* OP_GRAPH: a reference */
 	const drover_event_t *event; /* OP_WAIT; the caller's */
-	/* To be waited for by the device. */
+	/* The device waits for these. */
 	uint32_t nr_dependencies;
 	struct dependency dependencies[OP_DEPENDENCIES];
-	uint64_t staging_end; /* of the staging memory in use, for ever; or 0 */
+	/* The end of its staging memory, counted for ever; 0: it has none. */
+	uint64_t staging_end;
 	const void *caller; /* the return address of the submit; for check.c */
 };
 
-/* A captured graph; nodes and accesses do not change once it is made. */
+/* A captured graph. Its nodes and accesses do not change once it is made. */
 struct drover_graph {
 	uint32_t refs; /* [stream_lock] */
 	const struct backend *backend;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A queue that the workers of a pool work off; the CPU backend is just that. */
+/* A queue that the workers of a pool work off. It is all of the CPU backend. */
 #include "stream/queue.h"
 
 #include <stdlib.h>
@@ -8,10 +8,10 @@
 #include "base/cpus.h"
 #include "stream/wait.h"
 
-/* Of all queues, while there are any; written with pool_lock. */
+/* The pool of all queues, while there are any; written with pool_lock. */
 static drover_pool_t *pool;
 
-/* ---- carrying operations out ---- */
+/* ---- carrying out operations ---- */
 
 static int perform(struct op *op)
 {
@@ -39,7 +39,7 @@ static int perform(struct op *op)
 	}
 }
 
-/* Wait also where nothing is going to be done: others count on the order. */
+/* Wait even if @op will not be carried out: others rely on the order. */
 static void await_dependencies(const struct op *op)
 {
 	for (uint32_t i = 0; i < op->nr_dependencies; i++) {
@@ -66,10 +66,10 @@ void op_perform(struct stream *s, struct op *op)
 		stream_fail(s, op->number, err);
 }
 
-/* ---- whose threads: one pool for all queues, while there are any ---- */
+/* ---- the threads: one pool for all queues, while there are any ---- */
 
 static drover_mutex_t pool_lock = DROVER_MUTEX_INITIALIZER;
-static uint32_t nr_queues; /* that it has; [pool_lock] */
+static uint32_t nr_queues; /* of the pool; [pool_lock] */
 
 void queue_after_fork(void)
 {
@@ -83,8 +83,9 @@ void queue_after_fork(void)
 static int queue_main(void *arg);
 
 /*
- * A kernel ends its thread: it has failed, and so has everything behind it. If a
- * kernel comes back in a child of a fork, the slot is not this thread's.
+ * A kernel has ended its thread: it has failed, and so has everything behind
+ * it. But if a kernel returns in the child of a fork, the slot does not belong
+ * to this thread.
  */
 static void queue_left(struct stream **s)
 {
@@ -116,8 +117,9 @@ static int queue_main(void *arg)
 }
 
 /*
- * The pool has as many workers as CPUs, for kernels that share out their work;
- * and as queues, so that each goes on whatever the kernels of another wait for.
+ * The pool has as many workers as there are CPUs, for kernels that share out
+ * their work. It also has as many as there are queues, so that each queue goes
+ * on whatever the kernels of another queue wait for.
  */
 int queue_open(struct stream *s, const drover_streamattr_t *unused)
 {
@@ -141,7 +143,7 @@ int queue_open(struct stream *s, const drover_streamattr_t *unused)
 	return err ? stream_because(EAGAIN, "no threads: error %d", err) : 0;
 }
 
-/* The last one ends the pool, unless one of the pool's threads calls. */
+/* The last queue ends the pool, unless one of the pool's threads calls this. */
 void queue_close(struct stream *s)
 {
 	drover_pool_t *ended = NULL;
@@ -161,7 +163,11 @@ void queue_close(struct stream *s)
 
 int queue_issue(struct stream *s, struct op *op)
 {
-	stream_use(s); /* until the task is queued, or works it off */
+	/*
+	 * Once posted is raised the stream may end, so it is kept. If the task
+	 * is queued here, queue_main() lets go of the stream.
+	 */
+	stream_use(s);
 	number_raise(&s->posted, op->number);
 	if (!swap_seq_cst(&s->at_work, true)) /* [S-QUEUE] */
 		pool_enqueue_own(pool, &s->task);

@@ -7,7 +7,7 @@
 
 extern const struct backend stream_cpu;
 
-/* See struct backend; also for other backends with a queue. */
+/* See struct backend. Other backends with a queue use these, too. */
 int queue_open(struct stream *s, const drover_streamattr_t *attr);
 void queue_close(struct stream *s);
 int queue_issue(struct stream *s, struct op *op);

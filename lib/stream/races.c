@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Calls of the program that concern the debug build's checker. */
+/* The program's calls of the debug build's checker. */
 #include <errno.h>
 
 #include "stream/observer.h"

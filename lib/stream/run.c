@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Kernels, host calls and graphs, that are to run. */
+/* Submit kernels, host calls and graphs. */
 #include "stream/slot.h"
 #include "stream/submit.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * slot.h - slots, each of which is one stream after the other
+ * slot.h - slots; each slot is used for one stream after the other
  *
- * Locks. stream_lock guards everything except atomics, and except operations
- * from being posted until they are done: those do not change, and the threads
- * that carry them out read them without the lock. No thread sleeps with
+ * Locks. stream_lock guards everything except atomic members, and except
+ * operations between their post and their end: these do not change, and the
+ * threads that carry them out read them without the lock. No thread sleeps with
  * stream_lock for longer than a system call takes. Order: stream_lock, then the
  * lock of a CUDA stream's marks or of the checker.
  */
@@ -25,15 +25,16 @@
 #define cache_aligned _Alignas(CACHE_LINE)
 
 /*
- * A slot is one stream after the other. A thread without the lock keeps the
- * stream by users [S-USERS]: until it lets go, the slot is not used for another
- * stream. Members that say nothing else are guarded by stream_lock, or constant.
+ * A slot, or the stream that has it now. A thread without the lock keeps the
+ * stream by users [S-USERS]: until the thread lets go, the slot is not used for
+ * another stream. If the comment of a member says nothing else, stream_lock
+ * guards it, or it is constant.
  */
 struct stream {
 	uint32_t slot;
 	bool taken; /* also while it is being made or closed */
-	_Atomic uint32_t
-		life; /* which one of this slot; odd while there is one */
+	/* Which of the slot's streams this is; odd while there is one. */
+	_Atomic uint32_t life;
 	const struct backend *backend;
 	enum drover_order order;
 	uint32_t depth;
@@ -47,10 +48,10 @@ struct stream {
 	/* The next queued operation is behind operation clock[T] of slot T. */
 	uint64_t clock[STREAM_MAX];
 	uint64_t submitted;   /* the last number given */
-	uint64_t wanted;      /* somebody is going to wait for this one */
-	uint64_t retired;     /* up to this one memory is given back */
+	uint64_t wanted;      /* a thread is going to wait for this one */
+	uint64_t retired;     /* the memory of operations up to here is freed */
 	uint64_t host_number; /* the last one that touches host memory */
-	struct drover_graph *capture; /* that is being made, or NULL */
+	struct drover_graph *capture; /* the graph that is being made, or NULL */
 	unsigned char *staging;	      /* a ring, in use from tail to head */
 	size_t staging_bytes;
 	uint64_t staging_head;	 /* counted for ever */
@@ -60,13 +61,15 @@ struct stream {
 	void *native;	      /* of drover_stream_native(); set by open */
 	void *device_private; /* the backend's */
 	struct task task;     /* works the queue off, while at_work */
-	uint64_t next;	      /* has its turn; belongs to the task */
+	uint64_t next;	      /* the operation in turn; belongs to the task */
 	_Atomic bool at_work;
 
 	/* Written by the threads that carry operations out. */
-	cache_aligned struct number posted; /* may begin, or is issued */
-	cache_aligned struct number done;   /* with all in front of it */
-	/* number << 12 | errno of the first one that failed, or FAILURE_NONE */
+	cache_aligned struct number posted; /* up to here: may begin or begun */
+	cache_aligned struct number done;   /* up to here: done */
+	/*
+	 * number << 12 | errno of the first failed operation, or FAILURE_NONE
+	 */
 	_Atomic uint64_t failure;
 	_Atomic uint32_t users;	 /* of the slot: a futex word, never reset */
 	_Atomic uint32_t worker; /* thread id of the queue's worker, or 0 */
@@ -74,18 +77,18 @@ struct stream {
 
 extern struct stream streams[STREAM_MAX];
 extern drover_mutex_t stream_lock;
-extern uint32_t nr_slots; /* that were ever used; [stream_lock] */
+extern uint32_t nr_slots; /* how many were ever used; [stream_lock] */
 
 #define for_each_stream(s)                                            \
 	for (struct stream *s = streams; s < streams + nr_slots; s++) \
 		if (load_relaxed(&s->life) & 1)
 
-/* For tests that are linked statically: a backend of theirs, or NULL. */
+/* A backend of tests that are linked statically, or NULL. */
 extern const struct backend *stream_of_tests;
 
-/* Take stream_lock and find a stream; NULL, without the lock: EBADF. */
+/* Take stream_lock and find a stream. Return: NULL, without the lock: EBADF. */
 struct stream *stream_enter(const drover_stream_t *name);
-/* EBUSY while it captures. */
+/* Return: EBUSY if the stream captures, else 0. */
 int stream_captures(const struct stream *s);
 
 static inline struct op *stream_op(const struct stream *s, uint64_t number)
@@ -106,8 +109,9 @@ static inline uint64_t stream_done(const struct stream *s)
 /*
  * [S-USERS] A user counts itself, then reads the stream's life, or done. The
  * thread that destroys the stream waits until all is done, changes its life,
- * then reads users. Store buffering: sequentially consistent on both sides, or the
- * slot could become another stream's while it is in use. Model: handle.pml
+ * then reads users. This is store buffering, so both sides are sequentially
+ * consistent. Otherwise the slot could become another stream's while the user
+ * uses it. Model: handle.pml
  */
 static inline void stream_use(struct stream *s)
 {
@@ -120,13 +124,13 @@ static inline void stream_unuse(struct stream *s)
 		futex_wake(&s->users, 1, false);
 }
 
-/* The host has to wait for an operation; this keeps the operation's stream. */
+/* The host has to wait for operation @number of @on; this keeps that stream. */
 struct need {
 	struct stream *on;
 	uint64_t number;
 };
 
-/* Say that the host has to wait; the answer is the caller's. */
+/* Say that the host has to wait. Return: EAGAIN, for the caller to return. */
 static inline int need_of(struct need *need, struct stream *s, uint64_t number)
 {
 	stream_use(s);

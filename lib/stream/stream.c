@@ -14,7 +14,7 @@
 #define STREAM_STAGING (1u << 20)
 #define STAGING_LEAST  8192u
 
-/* The child of a fork has none of the threads: every stream is at its end. */
+/* The child of a fork has none of the threads: every stream has ended there. */
 static void after_fork(void)
 {
 	stream_lock = (drover_mutex_t)DROVER_MUTEX_INITIALIZER;
@@ -86,8 +86,8 @@ static void give_slot(struct stream *s)
 }
 
 /*
- * Numbers go on, and everything up to the last one of the stream before is done.
- * Sleepers and users are not reset, for there are none.
+ * Numbers go on from the previous stream of the slot: all its operations are
+ * done. Sleepers and users are not reset, as there are none.
  */
 static void set_up(struct stream *s, const drover_streamattr_t *attr)
 {
@@ -101,13 +101,13 @@ static void set_up(struct stream *s, const drover_streamattr_t *attr)
 	s->staging_head = s->staging_tail = s->staging_wanted = 0;
 	memset(s->clock, 0, sizeof(s->clock));
 	memset(&s->counts, 0, sizeof(s->counts));
-	/* After a fork some may never be done. */
+	/* After a fork some of the operations may never be done. */
 	store_relaxed(&s->done.at, s->submitted);
 	store_relaxed(&s->posted.at, s->submitted);
 	s->retired = s->host_number = s->wanted = s->submitted;
 	s->capture = NULL;
 	store_relaxed(&s->worker, 0);
-	/* Released: see outcome() of tickets. */
+	/* A release, for the acquire loads of outcome() in ticket.c. */
 	store_release(&s->failure, FAILURE_NONE);
 }
 
@@ -118,7 +118,7 @@ static int open_slot(struct stream *s, const drover_streamattr_t *attr)
 	int err;
 
 	set_up(s, attr);
-	/* The ring, and its clocks behind it. */
+	/* One allocation for the ring, with its clocks behind it. */
 	bytes = s->depth * (sizeof(*s->ring) + sizeof(*s->clocks));
 	err = memory_alloc(s, bytes, MEMORY_HOST, &memory);
 	if (err)
@@ -151,7 +151,7 @@ int drover_stream_create(drover_stream_t *stream,
 		return err;
 	s = take_slot();
 	if (!s)
-		return stream_because(EAGAIN, "there are %d streams",
+		return stream_because(EAGAIN, "there are %d streams already",
 				      STREAM_MAX);
 	err = open_slot(s, attr);
 	if (err) {
@@ -167,7 +167,7 @@ int drover_stream_create(drover_stream_t *stream,
 	return 0;
 }
 
-/* Once all is done: end the stream, and say in @arg which one it was. */
+/* When all is done, end the stream, and store it in @arg. */
 static int destroy_step(struct stream *s, void *arg, struct need *need)
 {
 	int err = stream_captures(s);
@@ -179,7 +179,7 @@ static int destroy_step(struct stream *s, void *arg, struct need *need)
 	err = stream_error(s);
 	engine_pass_error_on(s);
 	OBSERVE(stream_ends, s);
-	/* From here on no call finds it. */
+	/* From here on no call finds the stream. */
 	store_seq_cst(&s->life, load_relaxed(&s->life) + 1); /* [S-USERS] */
 	*(struct stream **)arg = s;
 	return err;
@@ -193,11 +193,11 @@ int drover_stream_destroy(drover_stream_t *stream)
 
 	if (!s)
 		return err;
-	/* Nothing is under way, and nobody looks at it any more. */
+	/* Nothing is under way; wait for the last user to leave. */
 	while ((users = load_seq_cst(&s->users))) /* [S-USERS] */
 		futex_wait(&s->users, users, NULL, false);
 	drover_mutex_lock(&stream_lock);
-	/* Those behind a failure are kept until now. */
+	/* retire() kept the operations behind a failure. */
 	while (s->retired < s->submitted)
 		op_free(stream_op(s, ++s->retired));
 	drover_mutex_unlock(&stream_lock);

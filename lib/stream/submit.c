@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The way of an operation from the call to the backend. */
+/* How an operation gets from the call to the backend. */
 #include "stream/submit.h"
 
 #include <string.h>
@@ -10,8 +10,9 @@
 #include "stream/wait.h"
 
 /*
- * Give back the memory of operations that are done. One that has failed, and all
- * behind it, stay: others may want to read what it should have written.
+ * Give back the memory of operations that are done. The first one that failed
+ * and all behind it are kept: the engine still has to find them as conflicts,
+ * so that later operations inherit the error.
  */
 static void retire(struct stream *s)
 {
@@ -62,12 +63,12 @@ static int check_kernel(const struct stream *s, const struct op *op)
 			      s->backend->name);
 }
 
-/* Do all that may fail, or make the caller wait, before @op has a number. */
+/* Do all that may fail or make the caller wait, before @op has a number. */
 static int prepare(struct stream *s, struct op *op, struct need *need)
 {
 	int err = check_kernel(s, op);
 
-	/* In its turn it reads staging memory: only the write is an access. */
+	/* In its turn it reads staging memory: only its write is an access. */
 	if (op->staged)
 		op->nr_accesses = 1;
 	if (!err)
@@ -87,9 +88,10 @@ static int prepare(struct stream *s, struct op *op, struct need *need)
 }
 
 /*
- * Choose the operations behind which the backend makes a mark, so that a thread
- * that waits for one does not wait for more: those that somebody has asked for;
- * and one in so many, as the ring and the staging memory go round.
+ * Choose the operations behind which the backend makes a mark. A thread that
+ * waits for one of them then does not wait for more. They are the operations
+ * for which a thread has a ticket; and one in each quarter of the ring and of
+ * the staging memory.
  */
 static void want_mark(struct stream *s, struct op *op)
 {
@@ -126,10 +128,10 @@ static int submit_step(struct stream *s, void *arg, struct need *need)
 	struct op *op = arg;
 	int err = stream_error(s);
 
-	/* Device memory is read in its turn. */
+	/* Device memory is read in the copy's turn. */
 	if (op->staged && memory_is_device(op->from, op->bytes))
 		op->staged = false;
-	/* If there can never be room for it, it is borrowed, and waited for. */
+	/* If it can never have room, it is borrowed, and the caller waits. */
 	if (op->staged && op->bytes > s->staging_bytes && !s->capture) {
 		op->staged = false;
 		op->blocks = true;
@@ -147,7 +149,7 @@ static int submit_step(struct stream *s, void *arg, struct need *need)
 		return err;
 	if (s->capture)
 		return graph_add(s, op);
-	/* A wait for an event whose order is given is no operation. */
+	/* A wait for an event is no operation if the order is given already. */
 	if (op->kind != OP_WAIT || op->nr_dependencies)
 		publish(s, op);
 	return 0;
@@ -172,7 +174,7 @@ int stream_submit(const drover_stream_t *name, struct op *op,
 		*ticket = (drover_ticket_t){ *name, op->number };
 	if (!op->number)
 		return 0;
-	/* Until it is issued it is not done, and the stream stays. */
+	/* The operation is not done until it is issued, so the stream stays. */
 	s = &streams[op->slot];
 	if (op->staging_end)
 		memcpy((void *)op->from, from, op->bytes);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-/* Tickets: whether one operation is done, and how it has ended. */
+/* Tickets: whether one operation is done, and with which result. */
 #include "stream/wait.h"
 
 /*
- * EINPROGRESS, or how the operation has ended. Life is read last: the end of a
- * stream changes it before done and failure become another stream's, and all
- * three are acquired.
+ * Return: EINPROGRESS, or the operation's result. Life is read last: when a
+ * stream ends, its life changes before done and failure become another
+ * stream's. All three are acquired.
  */
 static int outcome(struct stream *s, const drover_ticket_t *ticket)
 {
@@ -48,7 +48,7 @@ int drover_ticket_wait(const drover_ticket_t *ticket, clockid_t clock,
 	if (deadline) {
 		d.at = *deadline;
 		if (!deadline_valid(&d))
-			return stream_because(EINVAL, "no such time");
+			return stream_because(EINVAL, "invalid deadline");
 	}
 	err = outcome(s, ticket);
 	if (err != EINPROGRESS)

@@ -8,15 +8,15 @@ bool stream_called_by_worker(const struct stream *s)
 }
 
 /*
- * Would the calling thread, in an operation of some stream, wait for that same
- * operation? It would if @number of @s is behind it; the clock of @number says so,
- * also where there are others in between.
+ * Would the calling thread, inside an operation of some stream, wait for that
+ * same operation? It would if @number of @s is behind that operation. The clock
+ * of @number says so, also if there are other operations in between.
  */
 static bool waits_for_itself(struct stream *s, uint64_t number)
 {
 	bool itself = false;
 
-	/* A queue is worked off by tasks. */
+	/* Only tasks of a pool work queues off. */
 	if (!pool_here.worker && !pool_here.top)
 		return false;
 	drover_mutex_lock(&stream_lock);
@@ -92,8 +92,9 @@ int stream_repeat(const drover_stream_t *name,
  * ---- errors: the first one is the stream's ----
  *
  * [S-FAIL] An operation fails, then it is done: number_raise() releases the
- * failure with the number. A thread that asks whether a number is done and has
- * failed reads done first. The other way round it could miss the failure.
+ * failure with the number. A thread that asks both whether a number is done and
+ * whether it has failed reads done first. In the other order it could miss the
+ * failure.
  */
 
 void stream_fail(struct stream *s, uint64_t number, int error)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Two threads pass a wave through an array: each computes its half of the next
- * step from the whole of the last one, and they meet after each step.
+ * Two threads pass a wave through an array. Each thread computes its half of
+ * the next step from the whole of the last step, and they meet after each step.
  *
  *	cc barrier.c -ldrover -pthread
  */

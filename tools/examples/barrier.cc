@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// drover::barrier in the place of std::barrier: a completion function, both
-// ways to arrive, and a thread that drops out.
+// drover::barrier in place of std::barrier, with a completion function, both ways
+// to arrive, and a thread that drops out.
 //
 //	c++ -std=c++17 barrier.cc -ldrover -pthread
 #include <cstdio>
@@ -22,7 +22,7 @@ int main()
 	for (int nr = 0; nr < nr_threads; nr++)
 		threads.emplace_back([&, nr] {
 			for (int i = 1; i <= nr_phases; i++) {
-				// The first one leaves half-way.
+				// The first thread drops out half-way.
 				if (nr == 0 && i == nr_phases / 2) {
 					meet.arrive_and_drop();
 					return;

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the threads of a ggml threadpool need to wait for each other, by
- * drover_barrier_t. Documentation/using-with-ggml.rst says which lines of ggml
- * call it.
+ * The waits of a ggml threadpool's threads for each other, by drover_barrier_t.
+ * Documentation/using-with-ggml.rst says which lines of ggml call these
+ * functions.
  *
  * The threads that compute a graph are its team. They meet at @nodes after each
- * node; then all except the one that begins graphs wait at @graphs until it
- * arrives there as well. So a graph begins as a node does, and those that wait
- * for it poll, yield and sleep by the same rules.
+ * node. After the graph all of them wait at @graphs, except the thread that
+ * begins graphs. When that thread arrives there as well, the next graph begins.
+ * So a graph begins as a node does, and threads that wait for it poll, yield
+ * and sleep by the same rules.
  *
- * A thread that is let go at @graphs, and finds that the new graph has a smaller
- * team, has left the team. It sleeps on ggml's own condition variable until a
- * graph has a place for it.
+ * If the new graph has a smaller team, a thread that is let go at @graphs may
+ * find that it has left the team. It then sleeps on ggml's own condition
+ * variable until a graph has a place for it.
  */
 #ifndef DROVER_GGML_BARRIER_H
 #define DROVER_GGML_BARRIER_H
@@ -36,8 +37,8 @@ static inline void ggml_drover_init(drover_barrier_t *barrier, int n_threads,
 }
 
 /*
- * For @n_threads threads, before they are made. All are in the first team.
- * Without @poll they sleep at once when there is no graph.
+ * Make the barrier for @n_threads threads, before these are made. All are in
+ * the first team. Without @poll they sleep at once when there is no graph.
  */
 static inline void ggml_drover_barrier_init(struct ggml_drover_barrier *b,
 					    int n_threads, int poll)
@@ -48,13 +49,13 @@ static inline void ggml_drover_barrier_init(struct ggml_drover_barrier *b,
 			 poll ? 0 : DROVER_BARRIER_NO_SPIN);
 }
 
-/* After a node. */
+/* Called by the team after each node. */
 static inline void ggml_drover_barrier_wait(struct ggml_drover_barrier *b)
 {
 	drover_barrier_wait(&b->nodes);
 }
 
-/* A thread of the team that is not the one that begins graphs: after a graph. */
+/* Called after a graph by the team, except the thread that begins graphs. */
 static inline void ggml_drover_await_graph(struct ggml_drover_barrier *b)
 {
 	drover_barrier_wait(&b->graphs);
@@ -67,9 +68,10 @@ static inline void ggml_drover_count(drover_barrier_t *barrier, int n_threads)
 }
 
 /*
- * The next graph has @n_threads threads: to be called before any of them can know
- * of it. Nobody is at @nodes, since the caller has left it as the last graph ended.
- * One thread computes its graph alone, and the team goes on waiting.
+ * The next graph has @n_threads threads. Call this before any of them can know
+ * of that graph. No thread is at @nodes, as the caller has left it when the
+ * last graph ended. If the graph has one thread, the caller computes it alone,
+ * and the team goes on waiting.
  */
 static inline void ggml_drover_next_graph(struct ggml_drover_barrier *b,
 					  int n_threads)
@@ -79,9 +81,9 @@ static inline void ggml_drover_next_graph(struct ggml_drover_barrier *b,
 }
 
 /*
- * Begin that graph: let the team go, which has been told of it. Nobody comes back
- * to @graphs before the caller has been at @nodes again, so there is time to count
- * the new team.
+ * Begin that graph: let the team go, which has been told of the graph. No
+ * thread comes back to @graphs before the caller has been at @nodes again, so
+ * there is time to count the new team.
  */
 static inline void ggml_drover_begin_graph(struct ggml_drover_barrier *b,
 					   int n_threads)
@@ -100,7 +102,7 @@ static inline void ggml_drover_end_graphs(struct ggml_drover_barrier *b)
 	drover_barrier_wait(&b->graphs);
 }
 
-/* When the threads have ended. */
+/* Called when the threads have ended. */
 static inline void ggml_drover_barrier_free(struct ggml_drover_barrier *b)
 {
 	drover_barrier_destroy(&b->nodes);

@@ -5,9 +5,9 @@
  *
  *	cc ggml_graph.c -ldrover -pthread
  *
- * With a number of threads and one of milliseconds it says how long a node takes.
- * ggml_table compares that with what else ggml can be built with: OpenMP's barrier
- * (-fopenmp), and one that spins without end (-DSPIN).
+ * With a number of threads and a number of milliseconds, it prints how long a
+ * node takes. ggml_table compares that with the other barriers of ggml:
+ * OpenMP's (-fopenmp), and one that spins without end (-DSPIN).
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -22,9 +22,9 @@
 #define NR_ROWS	    60
 #define NR_GRAPHS   100
 
-static int n_threads; /* of the present graph */
+static int n_threads; /* in the team of the present graph */
 static unsigned int values[2][NR_ROWS];
-static double end; /* no graph begins after it, but a first one */
+static double end; /* no graph begins after this time, except the first */
 static int nr_graphs;
 static int more; /* written before a graph's last barrier, read behind it */
 
@@ -57,7 +57,7 @@ static void meet(void)
 #endif
 }
 
-/* Nanoseconds. */
+/* Return: the time in nanoseconds. */
 static double now(clockid_t clock)
 {
 	struct timespec ts;
@@ -82,7 +82,7 @@ static void compute_graph(int ith)
 	}
 }
 
-/* ggml's threads stay, too, from one graph to the next. */
+/* ggml's threads stay from one graph to the next, too. */
 static void compute_graphs(int ith)
 {
 	do
@@ -145,12 +145,12 @@ static pthread_t threads[NR_ROWS];
 static int nr_threads;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
-static atomic_int n_graph; /* the number of a graph, and that of its threads */
+static atomic_int n_graph; /* a graph's number, and its number of threads */
 static atomic_bool stop;
 
 #define THREADS_OF(graph) ((graph) % 1024)
 
-/* As ggml_graph_compute_check_for_work(): wait for a graph or for the end. */
+/* As ggml_graph_compute_check_for_work(): wait for a graph, or for the end. */
 static int check_for_work(int last_graph, bool parked)
 {
 	if (!parked) {
@@ -189,7 +189,7 @@ static void start_threads(int nr)
 			abort();
 }
 
-/* As ggml_graph_compute_kickoff(), and the part of the thread that calls it. */
+/* As ggml_graph_compute_kickoff(), and then the caller's part of the graph. */
 static void compute_together(int team)
 {
 	pthread_mutex_lock(&mutex);
@@ -216,7 +216,7 @@ static void end_threads(void)
 
 #endif
 
-/* One graph, as ggml_graph_compute() does it. */
+/* Compute one graph, as ggml_graph_compute() does. */
 static unsigned int graph_compute(int team)
 {
 	unsigned int sum = 0;
@@ -230,7 +230,7 @@ static unsigned int graph_compute(int team)
 	return sum;
 }
 
-/* One graph after the other for so long: ns a node, and CPU time a second. */
+/* Compute graphs for so many milliseconds: print ns a node, and CPUs in use. */
 static void measure(int team, int milliseconds)
 {
 	double begin = now(CLOCK_MONOTONIC), ns;
@@ -255,7 +255,7 @@ int main(int argc, char **argv)
 	}
 	start_threads(MAX_THREADS);
 	alone = graph_compute(1);
-	/* Teams that grow, shrink, and are one thread. */
+	/* Teams that grow, that shrink, and that are one thread. */
 	for (int i = 0; i < NR_GRAPHS; i++)
 		wrong += graph_compute(1 + i * i % 7 % MAX_THREADS) != alone;
 	end_threads();

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * What ggml's scheduler does with two backends, by ggml_stream.h: for each token
- * inputs are set, a graph runs on the first backend, its result goes to the second
- * one, a graph runs there, and the host reads what comes out.
+ * The steps of ggml's scheduler with two backends, by ggml_stream.h. For each
+ * token it sets the inputs, runs a graph on the first backend, passes the
+ * result to the second one, and runs a graph there. Then the host reads the
+ * output.
  *
  *	cc -o ggml_sched ggml_sched.c -ldrover -ldl
  *	./ggml_sched [cpu|cuda]
  *
- * It has as much of ggml as that takes. Nowhere does it wait in front of an input
- * or behind one: it synchronizes once a token, where the host needs the result.
+ * This file has as much of ggml as that needs. It never waits in front of an
+ * input or behind one: it synchronizes once for each token, where the host
+ * needs the result.
  */
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -62,7 +64,7 @@ static size_t ggml_nbytes(const struct ggml_tensor *tensor)
 /* ---- the backends ---- */
 
 #define NR_INPUTS 3
-#define NUMBERS	  64 /* of each input */
+#define NUMBERS	  64 /* in each input */
 #define NR_TOKENS 8
 
 typedef unsigned int input[NUMBERS];
@@ -80,7 +82,10 @@ static struct ggml_drover contexts[2];
 static struct ggml_backend backends[2] = { { iface, &contexts[0] },
 					   { iface, &contexts[1] } };
 
-/* Its own memory, as ggml's buffers are; a GPU's comes from the driver. */
+/*
+ * Memory of the program's own, as ggml's buffers are; a GPU's is from the
+ * driver.
+ */
 static struct ggml_tensor new_tensor(bool on_gpu, size_t bytes)
 {
 	struct ggml_tensor tensor = { NULL, bytes };
@@ -158,7 +163,7 @@ static unsigned int generate(struct ggml_tensor *t, unsigned int token,
 	input data, out[NR_INPUTS];
 	unsigned int sum = 0;
 
-	/* The same variable each time: it is free when the call returns. */
+	/* The same variable each time, as it is free when the call returns. */
 	for (unsigned int i = 0; i < NR_INPUTS; i++) {
 		for (unsigned int j = 0; j < NUMBERS; j++)
 			data[j] = token * 31 + i * j;

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The asynchronous half of a ggml backend, by drover_stream_t: members of ggml's
- * struct ggml_backend_i and struct ggml_backend_device_i, to be included behind
- * ggml-backend-impl.h. A backend's context begins with a struct ggml_drover.
+ * The asynchronous half of a ggml backend, by drover_stream_t: members of
+ * ggml's struct ggml_backend_i and struct ggml_backend_device_i. Include it
+ * behind ggml-backend-impl.h. A backend's context begins with a struct
+ * ggml_drover.
  *
- * What its callers may rely on:
- *  - set_tensor_async() has read its source when it returns, so the source may be
- *    freed or overwritten at once.
- *  - All of it takes effect in the order of the calls, also between backends and
- *    also for copies that start at once, as far as the same memory is touched. So
- *    no synchronize() is needed in front of an input that is overwritten, nor
- *    between copies, and event_wait() says what is given already.
- *  - synchronize() returns when every asynchronous call of this backend is done.
+ * Callers may rely on the following:
+ *  - set_tensor_async() has read its source when it returns, so the source may
+ *    be freed or overwritten at once.
+ *  - Calls that touch the same memory take effect in their order, also between
+ *    backends, and also for copies that start at once. So no synchronize() is
+ *    needed in front of an input that is overwritten, nor between copies, and
+ *    event_wait() adds no order.
+ *  - synchronize() returns when every asynchronous call of this backend is
+ *    done.
  */
 #ifndef DROVER_GGML_STREAM_H
 #define DROVER_GGML_STREAM_H
@@ -25,7 +27,7 @@ struct ggml_drover {
 	drover_stream_t stream;
 };
 
-/* ggml's members return nothing, so an error ends the program. */
+/* ggml's functions return nothing, so an error ends the program. */
 static inline void ggml_drover_check(int err, const char *call)
 {
 	if (!err)
@@ -63,7 +65,7 @@ ggml_drover_get_tensor_async(ggml_backend_t backend,
 			  "get_tensor_async");
 }
 
-/* False, so that ggml copies by the host: no device reaches both. */
+/* Return: false, so that ggml copies by the host: no device reaches both. */
 static inline bool ggml_drover_cpy_tensor_async(ggml_backend_t backend_src,
 						ggml_backend_t backend_dst,
 						const struct ggml_tensor *src,
@@ -111,7 +113,7 @@ static inline void ggml_drover_event_wait(ggml_backend_t backend,
 			  "event_wait");
 }
 
-/* Of the device, for the host. A backend that is gone has waited for it. */
+/* The host waits for the event. A backend that is gone has waited for it. */
 static inline void ggml_drover_event_synchronize(ggml_backend_dev_t device,
 						 ggml_backend_event_t event)
 {

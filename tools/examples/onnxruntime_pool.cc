@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What an operator of onnxruntime does with its thread pool, over drover_pool_t: see
-// onnxruntime_pool.hpp.
+// An operator of onnxruntime uses its thread pool, which is a drover_pool_t here:
+// see onnxruntime_pool.hpp.
 //
 //	c++ -std=c++17 onnxruntime_pool.cc -ldrover -pthread
 #include <atomic>

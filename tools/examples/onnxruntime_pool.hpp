@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// onnxruntime's class ThreadPool over drover_pool_t: as much as its own tests use
-// (onnxruntime_test runs them). What onnxruntime has and a drover_pool_t has not:
+// onnxruntime's class ThreadPool over drover_pool_t, with the members that
+// onnxruntime's own tests use (onnxruntime_test runs them). onnxruntime differs from
+// a drover_pool_t in three ways:
 //
-//  - A parallel section that begins and ends with an object, between which the same
-//    threads serve all loops. A gang (drover_loop_t) keeps them, too, but what it runs
-//    is one function with barriers. Here a section does nothing, as onnxruntime says
-//    of its own with OpenMP.
-//  - Schedule() runs the function itself where its queue is full. Here none is.
+//  - A parallel section begins and ends with an object, and the same threads serve
+//    all loops in between. A gang (drover_loop_t) keeps its threads, too, but runs
+//    one function with barriers. Here a section does nothing, which onnxruntime says
+//    of its own section with OpenMP.
+//  - Schedule() runs the function itself if its queue is full. Here no queue is ever
+//    full.
 //  - Affinities are text. Here they are cpu_sets in drover_poolattr_t.
 #ifndef ONNXRUNTIME_POOL_HPP
 #define ONNXRUNTIME_POOL_HPP
@@ -27,7 +29,7 @@
 namespace onnxruntime
 {
 
-// Threads are the pool's own affair here.
+// Empty here: the pool makes its threads by itself.
 struct Env {
 	static Env &Default()
 	{
@@ -41,7 +43,7 @@ struct ThreadOptions {
 	int dynamic_block_base_ = 0;
 };
 
-// Wait() returns when Notify() was called as often as the count says.
+// Wait() returns when Notify() has been called @count times.
 class Barrier
 {
 public:
@@ -75,7 +77,7 @@ public:
 	using Part = std::function<void(std::ptrdiff_t)>;
 	using Range = std::function<void(std::ptrdiff_t, std::ptrdiff_t)>;
 
-	// @degree threads, the caller of a loop included.
+	// @degree: how many threads, including the caller of a loop
 	ThreadPool(Env *, const ThreadOptions &options, const char *name,
 		   int degree, bool spins, bool = false)
 		: degree_(degree), block_base_(options.dynamic_block_base_)
@@ -90,7 +92,7 @@ public:
 		if (!spins)
 			DisableSpinning();
 	}
-	// What was scheduled runs first, and what that schedules.
+	// Functions that were scheduled run first, and those that they schedule.
 	~ThreadPool()
 	{
 		drover_pool_shutdown(pool_, DROVER_POOL_DRAIN);
@@ -133,7 +135,8 @@ public:
 		copy.release();
 	}
 
-	// Blocks of indices: as long as the pool thinks fit, or as options say.
+	// Calls @range for blocks of indices. The pool chooses their length, unless
+	// the options do.
 	static void TryParallelFor(ThreadPool *pool, std::ptrdiff_t total,
 				   double, const Range &range)
 	{
@@ -164,7 +167,8 @@ public:
 					       part(i);
 			       });
 	}
-	// In so many batches that differ by one index at most; 0: one a thread.
+	// In @batches batches, whose lengths differ by one at most; 0: one for each
+	// thread.
 	static void TryBatchParallelFor(ThreadPool *pool, std::ptrdiff_t total,
 					const Part &part,
 					std::ptrdiff_t batches)

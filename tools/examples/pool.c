@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What an OpenMP program does with "parallel for", a reduction, "parallel" with
- * barriers, tasks and taskwait, by drover_pool_t.
+ * Parts of an OpenMP program, by drover_pool_t: "parallel for", a reduction,
+ * "parallel" with barriers, tasks and taskwait.
  *
  *	cc pool.c -ldrover -pthread
  */
@@ -43,8 +43,8 @@ static void join(void *total, const void *scratch, void *arg)
 }
 
 /*
- * #pragma omp parallel, with barriers between its loops: the same threads do both,
- * and nobody is woken in between.
+ * #pragma omp parallel, with barriers between its loops. The same threads run
+ * both loops, and none of them is woken in between.
  */
 static int halve_and_mirror(size_t begin, size_t end, const drover_part_t *part,
 			    void *barrier)

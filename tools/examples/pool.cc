@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// drover::pool: results and exceptions of tasks come back to whoever waits.
+// drover::pool: results and exceptions of tasks come back to the thread that
+// waits.
 //
 //	c++ -std=c++17 pool.cc -ldrover -pthread
 #include <cstdio>

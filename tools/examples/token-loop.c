@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * A loop that generates tokens, the way a program for language models does:
- * inputs to the device, a kernel, the result back, and again.
+ * A loop that generates tokens, as a program for language models does: inputs
+ * go to the device, a kernel runs, the result comes back, and so on.
  *
  *	cc -o token-loop token-loop.c -ldrover
  *	./token-loop [TOKENS]
  *
  * The "model" multiplies a state by a matrix and adds the token, in 32-bit
- * arithmetic; the next token is what comes out. It runs on the CPU backend, in
- * a thread of the stream's.
+ * arithmetic; the result is the next token. It runs on the CPU backend, in a
+ * thread of the stream's.
  */
 #include <drover/stream.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 
 #define N 16 /* numbers in a state */
 
-/* What the kernel gets: the addresses of its memory on the device. */
+/* The kernel's arguments: the addresses of its memory on the device. */
 struct step {
 	const unsigned int *matrix, *token, *position;
 	unsigned int *state;
@@ -37,7 +37,7 @@ static int step_run(const void *args)
 	return 0;
 }
 
-/* Every call answers 0 or an errno value, and a sentence about it. */
+/* Every call returns 0 or an errno value; drover_stream_why() says more. */
 static void check(int err)
 {
 	if (!err)
@@ -55,7 +55,7 @@ static void *device_memory(drover_stream_t *stream, size_t bytes)
 	return memory;
 }
 
-/* The weights: once, from memory that goes away at once. */
+/* The weights are copied once, from memory that is freed at once. */
 static void load(drover_stream_t *stream, void *matrix)
 {
 	unsigned int weights[N * N];
@@ -79,7 +79,7 @@ static unsigned int generate(drover_stream_t *stream, const struct step *step,
 	};
 	unsigned int state[N];
 
-	/* The variables are free again when the calls return. */
+	/* The variables may be changed again when the calls return. */
 	check(drover_stream_copy_staged(stream, (void *)step->token, &token,
 					sizeof(token), NULL));
 	check(drover_stream_synchronize(stream)); /* costs nothing */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Two threads move money between two accounts, and soon stop for ever:
- * each has one lock and waits for the other. Documentation/tutorial.rst finds
- * out which, by `drover why`.
+ * each holds one lock and waits for the other. Documentation/tutorial.rst
+ * finds out by `drover why` which lock each thread holds.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -19,7 +19,7 @@ static struct account savings = { PTHREAD_MUTEX_INITIALIZER, 1000 };
 static void transfer(struct account *from, struct account *to, long amount)
 {
 	pthread_mutex_lock(&from->lock);
-	sched_yield(); /* something to do with the first account */
+	sched_yield(); /* stands for work on the first account */
 	pthread_mutex_lock(&to->lock);
 	from->balance -= amount;
 	to->balance += amount;

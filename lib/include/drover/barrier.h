@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * drover_barrier_t: threads wait for each other. A waiting thread spins while
- * that pays, and then sleeps, by itself: there is nothing to switch on.
+ * that pays, and then sleeps. It decides by itself: there is nothing to switch
+ * on.
  *
- * drover_barrier(3) has an example. A thread with something else to do calls
+ * drover_barrier(3) has an example. A thread with other work to do calls
  * drover_barrier_arrive(), and drover_barrier_wait_for() later.
  *
- * What holds (Documentation/barrier-design.rst says how):
+ * The following holds; Documentation/barrier-design.rst says how:
  *  - A phase is complete when as many threads have arrived as the barrier
- *    counts. What a thread did before it arrived is seen by every thread that
- *    has waited for that phase.
+ *    counts. Every thread that has waited for that phase sees what each thread
+ *    did before it arrived.
  *  - The barrier can be used again at once.
  *  - It may be destroyed, and its memory freed, as soon as one thread has
  *    returned from the last phase, also by that thread.
- *  - A thread that arrives while the phase already has all its threads is not
- *    lost: it belongs to the next phase.
+ *  - If more threads arrive than the phase counts, none is lost: the surplus
+ *    belongs to the next phase.
  *
- * In all functions @phase is from drover_barrier_arrive(); @attr may be NULL, for
- * the defaults.
+ * In all functions @phase is from drover_barrier_arrive(); @attr may be NULL,
+ * for the defaults.
  *
  * All functions return 0, DROVER_BARRIER_SERIAL or an errno value, leave errno
- * alone, and never block unless they say so. None is a cancellation point;
- * signal handlers run while a thread waits, and it waits on afterwards. A
+ * alone, and never block unless they say so. None is a cancellation point.
+ * Signal handlers run while a thread waits, and the wait goes on afterwards. A
  * barrier is not carried over to the child of a fork, unless it is shared.
  */
 #ifndef DROVER_BARRIER_H
@@ -39,7 +40,7 @@ extern "C" {
 
 #pragma GCC visibility push(default)
 
-/* What one thread of each phase gets: the one that completed it. */
+/* Returned to one thread of each phase: the one that completed it. */
 #define DROVER_BARRIER_SERIAL (-1)
 
 /* The most that a barrier can count. */
@@ -48,9 +49,9 @@ extern "C" {
 /**
  * drover_barrier_t - a barrier; the content is private to the library
  *
- * Made by drover_barrier_init() or the initialiser. It keeps what is written by
- * some and read by others on cache lines apart, wherever it lies, hence its
- * size.
+ * Made by drover_barrier_init() or the initialiser. Fields that some threads
+ * write and others read are on cache lines apart, at whatever address the
+ * barrier lies: hence its size.
  */
 typedef struct {
 	uint64_t before[8], gate;
@@ -59,9 +60,9 @@ typedef struct {
 } drover_barrier_t;
 
 /*
- * A barrier of default attributes that is there from the start; also one that
- * drover_barrier_destroy() has ended may be assigned it. @count as for
- * drover_barrier_init().
+ * A barrier of default attributes without a call of drover_barrier_init(). It
+ * may also be assigned to a barrier that drover_barrier_destroy() has ended.
+ * @count: as for drover_barrier_init()
  */
 /* clang-format off */
 #define DROVER_BARRIER_INITIALIZER(count) \
@@ -81,12 +82,12 @@ typedef uint64_t drover_phase_t;
  * drover_barrierattr_t - barrier attributes
  * @flags: DROVER_BARRIER_*
  * @spin_us: the longest that one wait may spin, in microseconds;
- *	     0: as the library thinks fit; DROVER_BARRIER_NO_SPIN
+ *	     0: the library chooses; DROVER_BARRIER_NO_SPIN
  * @reserved: zero
  * @completion: called once in each phase by the thread that completes it, when
  *		all have arrived and none has gone on; or NULL. It must not use
  *		the barrier, throw, or end the thread: the others would wait for
- *		ever. A shared barrier has none.
+ *		ever. A shared barrier has no completion function.
  * @arg: for @completion
  *
  * All zero bytes are the defaults.
@@ -103,8 +104,8 @@ typedef struct {
  * drover_barrier_init() - make @barrier a valid barrier
  * @count: how many threads complete a phase, 1 to DROVER_BARRIER_MAX
  *
- * The first call of a process reads a few files, to find out which CPUs are
- * small; none of the other functions does.
+ * The first call in a process reads a few files, to find out which CPUs are
+ * small. None of the other functions reads a file.
  *
  * Return: 0; EINVAL for another @count or other attributes.
  */
@@ -116,43 +117,45 @@ int drover_barrier_init(drover_barrier_t *barrier, unsigned int count,
  * @barrier: a barrier at which no thread will arrive any more
  *
  * May be called as soon as one thread has returned from the last phase. Blocks
- * until the others are away from @barrier, which takes no longer than waking
- * them (threads of a shared one that do not come for two seconds are taken for
- * dead), and all phases got from drover_barrier_arrive() are waited for or
- * forgotten.
+ * until two things have happened: the other threads no longer use @barrier,
+ * which takes no longer than waking them; and each phase that
+ * drover_barrier_arrive() has stored has been waited for or forgotten. If
+ * @barrier is shared, it takes threads for dead that still use it after two
+ * seconds.
  *
  * Return: 0; EBUSY when threads have arrived and wait for others, EINVAL when
- * @barrier was not made or is destroyed already (nothing is changed then). A debug
- * build aborts with a message instead.
+ * @barrier was not made or is destroyed already (nothing is changed then). A
+ * debug build aborts with a message instead.
  */
 int drover_barrier_destroy(drover_barrier_t *barrier);
 
 /**
- * drover_barrier_wait() - arrive, and wait until all have
+ * drover_barrier_wait() - arrive, and wait until all threads have arrived
  *
  * Blocks. With a count of one and no completion function it returns at once,
  * without any atomic read-modify-write. Threads that use such a barrier at the
- * same time are not ordered by it; completion functions run one after the other.
+ * same time are not ordered by it. With a completion function they are: the
+ * calls of the function come one after the other.
  *
  * Return: DROVER_BARRIER_SERIAL to the thread that arrived last, 0 to all
- * others; EINVAL when @barrier was not made, is destroyed, or counts no more
- * threads (all have left by drover_barrier_arrive_and_drop()).
+ * others; EINVAL when @barrier was not made, is destroyed, or no longer counts
+ * any threads (all have left by drover_barrier_arrive_and_drop()).
  */
 int drover_barrier_wait(drover_barrier_t *barrier);
 
 /**
  * drover_barrier_arrive() - arrive without waiting
- * @nr: for how many threads, usually 1
- * @phase: what to wait for goes there; NULL: nobody will wait
+ * @nr: for how many threads to arrive, usually 1
+ * @phase: where to store the phase to wait for; NULL: no thread will wait
  *
- * Blocks only if it arrives before the phase before is over for all, which
- * takes more threads than @barrier counts. Each phase that is stored is to be
- * given to drover_barrier_wait_for() or drover_barrier_forget() once, by any
- * thread.
+ * Blocks only if the caller arrives before the previous phase is over for all,
+ * which needs more threads than @barrier counts. Each phase that is stored has
+ * to be given to drover_barrier_wait_for() or drover_barrier_forget() once, by
+ * any thread.
  *
- * Return: 0; DROVER_BARRIER_SERIAL when this completed the phase; EINVAL as
- * drover_barrier_wait(), or for an @nr of 0; EOVERFLOW when the phase has fewer
- * than @nr still to come (nothing is changed then, and nothing stored).
+ * Return: 0; DROVER_BARRIER_SERIAL when this call completed the phase; EINVAL
+ * as drover_barrier_wait(), or for an @nr of 0; EOVERFLOW when fewer than @nr
+ * threads have yet to arrive in the phase (nothing is changed or stored then).
  */
 int drover_barrier_arrive(drover_barrier_t *barrier, unsigned int nr,
 			  drover_phase_t *phase);
@@ -166,8 +169,8 @@ int drover_barrier_wait_for(drover_barrier_t *barrier, drover_phase_t phase);
  * @deadline: absolute time on @clock
  *
  * Return: 0; ETIMEDOUT; EINVAL for another clock or a tv_nsec outside 0
- * to 999,999,999. In the last two cases @phase is still the caller's, who has
- * arrived all the same, and is to wait again or to forget it.
+ * to 999,999,999. In the last two cases the caller has arrived all the same and
+ * still owns @phase: it has to wait for the phase again, or forget it.
  */
 int drover_barrier_wait_until(drover_barrier_t *barrier, drover_phase_t phase,
 			      clockid_t clock, const struct timespec *deadline);
@@ -175,16 +178,17 @@ int drover_barrier_wait_until(drover_barrier_t *barrier, drover_phase_t phase,
 /**
  * drover_barrier_test() - whether a phase is complete
  *
- * Return: 0, and @phase is given back, as by drover_barrier_wait_for();
- * EINPROGRESS, and it is still the caller's.
+ * Return: 0 if it is, and then @phase is given back, as by
+ * drover_barrier_wait_for(); otherwise EINPROGRESS, and the caller still owns
+ * @phase.
  */
 int drover_barrier_test(drover_barrier_t *barrier, drover_phase_t phase);
 
-/** drover_barrier_forget() - nobody is going to wait for a phase. Return: 0. */
+/** drover_barrier_forget() - give back a phase without a wait. Return: 0. */
 int drover_barrier_forget(drover_barrier_t *barrier, drover_phase_t phase);
 
 /**
- * drover_barrier_arrive_and_drop() - arrive, and be counted no more
+ * drover_barrier_arrive_and_drop() - arrive for the last time
  *
  * The phases after this one are complete with one thread less. Blocks, and
  * returns, as drover_barrier_arrive().
@@ -193,7 +197,7 @@ int drover_barrier_arrive_and_drop(drover_barrier_t *barrier);
 
 /**
  * drover_barrier_set_count() - count another number of threads from now on
- * @barrier: a barrier at which nobody arrives meanwhile
+ * @barrier: a barrier at which no thread arrives meanwhile
  * @count: 1 to DROVER_BARRIER_MAX
  *
  * May be called as soon as one thread has returned from a phase, provided that

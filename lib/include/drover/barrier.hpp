@@ -10,13 +10,14 @@
 //			meet.arrive_and_wait();
 //		}
 //
-// or auto token = meet.arrive(), something else, meet.wait(std::move(token)).
+// or auto token = meet.arrive(), then other work, then
+// meet.wait(std::move(token)).
 //
-// It waits as <drover/barrier.h> says. What differs from std::barrier: it may
-// be destroyed as soon as one thread has returned from the last phase; tokens
-// have to be waited for or destroyed before that; errors that mean a broken
-// contract, such as a count of 0 or more arrivals than are to come, are
-// std::system_error.
+// It waits as <drover/barrier.h> says. It differs from std::barrier in three
+// ways. It may be destroyed as soon as one thread has returned from the last
+// phase. Tokens have to be waited for or destroyed before that. Errors that
+// mean a broken contract, such as a count of 0, or more arrivals than the phase
+// has yet to come, are std::system_error.
 #ifndef DROVER_BARRIER_HPP
 #define DROVER_BARRIER_HPP
 
@@ -37,7 +38,7 @@ struct nothing {
 
 } // namespace detail
 
-// Completion is called by the last thread of each phase before any goes on.
+// The last thread of each phase calls Completion, before any thread goes on.
 template <class Completion = detail::nothing> class barrier
 {
 public:
@@ -74,7 +75,8 @@ public:
 	{
 		drover_barrierattr_t attr = {};
 
-		// One thread without one has nothing to do.
+		// Without a completion function a barrier of one thread does
+		// nothing.
 		if (!std::is_same_v<Completion, detail::nothing>) {
 			attr.completion = complete;
 			attr.arg = this;
@@ -102,7 +104,7 @@ public:
 						token.of_.get_deleter().phase);
 	}
 
-	// Whether the phase is complete; then the token is spent.
+	// Whether the phase is complete. If it is, the token is spent.
 	bool try_wait(arrival_token &token) const
 	{
 		if (token.of_ &&

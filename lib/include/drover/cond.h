@@ -4,22 +4,24 @@
  * the mutex, if that is held, instead of waking them all. drover_cond(3) has an
  * example.
  *
- * What holds (Documentation/cond-design.rst says how):
- *  - A signal or broadcast chooses whom it unblocks in one atomic step; a
- *    thread that starts to wait later never takes a signal from one that
- *    waited before (POSIX.1-2024).
- *  - In normal operation there is no spurious return. Only running out of
- *    memory can cause one, and a shared one on which 2^13 threads wait.
- *  - With nobody waiting, signal and broadcast make no system call.
+ * The following holds; Documentation/cond-design.rst says how:
+ *  - A signal or broadcast chooses the threads that it unblocks in one atomic
+ *    step. A thread that starts to wait later never takes a signal from one
+ *    that waited before (POSIX.1-2024).
+ *  - In normal operation there is no spurious return. There are two causes for
+ *    one: the process has run out of memory, or 2^13 threads wait already on a
+ *    condition variable that several processes share.
+ *  - A signal or a broadcast makes no system call if no thread waits.
  *  - A condition variable may be destroyed, and its memory freed, as soon as
  *    all waiters have been unblocked, also while the mutex is still held.
  *
- * In all functions @cond is the condition variable, and @mutex one that the
- * thread that is to wait holds, once; @attr may be NULL, for the defaults.
+ * In all functions @cond is the condition variable, and @mutex is the mutex,
+ * which a thread that calls a wait has locked exactly once. @attr may be NULL,
+ * for the defaults.
  *
- * All functions return 0 or an errno value, leave errno alone, and block only
- * where they say so, but for short internal locks. None is a cancellation
- * point.
+ * All functions return 0 or an errno value and leave errno alone. Apart from
+ * short internal locks they block only where their descriptions say so. None
+ * is a cancellation point.
  *
  * Tests: cond/wakeup_rounds cond/no_memory cond/timed_wait
  * Tests: attack/calls cond/destroy_at_once
@@ -86,13 +88,14 @@ int drover_cond_init(drover_cond_t *cond, const drover_condattr_t *attr);
  * drover_cond_destroy() - end the life of @cond
  *
  * Legal as soon as every waiter has been unblocked, whether or not it has
- * returned, and whether or not the caller holds the mutex. A signal or
- * broadcast still under way in another thread is waited for, for the few
- * instructions in which it touches @cond.
+ * returned, and whether or not the caller holds the mutex. If another thread
+ * is still in a signal or broadcast, the call waits until that thread no
+ * longer touches @cond, which takes a few instructions.
  *
- * For a shared condvar it blocks until the released waiters have got away from
- * it; those of other processes that do not in two seconds it takes for dead.
- * After drover_cond_broadcast_on() use drover_cond_destroy_on().
+ * If @cond is shared, the call blocks until the released waiters no longer use
+ * it. A waiter of another process that still uses it after two seconds is
+ * taken for dead. After drover_cond_broadcast_on() use
+ * drover_cond_destroy_on().
  *
  * Return: 0.
  *
@@ -103,16 +106,16 @@ int drover_cond_destroy(drover_cond_t *cond);
 /**
  * drover_cond_wait() - release @mutex and sleep until unblocked
  *
- * Blocks. Releasing @mutex and starting to wait are one step to any thread
- * that takes @mutex afterwards. @mutex is held again when the call returns.
- * Threads that wait at the same time may use different mutexes, none of them PI
- * or robust; a broadcast then wakes all of them.
+ * Blocks. For a thread that takes @mutex afterwards, the release of @mutex and
+ * the start of the wait are one step. @mutex is held again when the call
+ * returns. Threads that wait at the same time may use different mutexes if none
+ * of these is PI or robust; a broadcast then wakes all of them.
  *
- * A robust @mutex may come back with EOWNERDEAD or ENOTRECOVERABLE, as from
- * drover_mutex_lock(), whether or not the caller was unblocked.
+ * With a robust @mutex the call may return EOWNERDEAD or ENOTRECOVERABLE, as
+ * drover_mutex_lock() does, whether or not the caller was unblocked.
  *
- * Return: 0; EPERM when the caller does not hold @mutex; EINVAL when others
- * wait with another mutex, and one of the two is PI or robust.
+ * Return: 0; EPERM when the caller does not hold @mutex; EINVAL when other
+ * threads wait with another mutex, and one of the two is PI or robust.
  *
  * Tests: cond/one_preemption cond/wakeup_rounds cond/mutex_kinds
  * Tests: pthread/mutex_kinds
@@ -126,8 +129,8 @@ int drover_cond_wait(drover_cond_t *cond, drover_mutex_t *mutex);
  * A thread that was unblocked returns 0, even if its time has run out since.
  *
  * Return: 0; ETIMEDOUT, with @mutex held and no signal consumed; EPERM as for
- * drover_cond_wait(); EINVAL when tv_nsec is not within 0 to 999,999,999, with
- * @mutex not released in between.
+ * drover_cond_wait(); EINVAL when tv_nsec is not within 0 to 999,999,999: then
+ * @mutex was not released.
  *
  * Tests: cond/timed_wait attack/worst_moment cond/one_preemption
  */
@@ -148,56 +151,63 @@ int drover_cond_clockwait(drover_cond_t *cond, drover_mutex_t *mutex,
 
 /**
  * drover_cond_await() - wait until a predicate is true
- * @predicate: what is waited for; always evaluated with @mutex held
+ * @predicate: the condition to wait for; always evaluated with @mutex held
  * @arg: for @predicate
  *
- * Blocks, unless @predicate is true already. It is true when the call returns 0:
- * no loop is needed. The thread that makes it true signals @cond or broadcasts
- * on it, as for any other wait.
+ * Blocks, unless @predicate is true already. It is true when the call returns
+ * 0, so the caller needs no loop. The thread that makes it true signals @cond
+ * or broadcasts on it, as for any other wait.
  *
- * *Who evaluates.* A thread that signals or broadcasts with @mutex held
- * evaluates the predicates of the waiters for them, oldest first, and unblocks
- * those for whom it is true; the others do not wake. It evaluates 64 at most:
- * if these are false it unblocks the next waiter, which evaluates 64 more, and
- * so on. A caller that does not hold @mutex, or has got it from a dead holder
- * and not made it consistent, evaluates nothing. It unblocks one waiter, which
- * evaluates, for itself and the others, when it has @mutex. An unblocked thread
- * evaluates once more itself: if the predicate is false again, because another
- * thread was faster, it waits on.
+ * *Which thread evaluates.* A thread that signals or broadcasts with @mutex
+ * held evaluates the waiters' predicates for them, oldest waiter first. It
+ * unblocks those whose predicate is true; the others do not wake. It evaluates
+ * at most 64 predicates. If these are false, it unblocks the next waiter, which
+ * evaluates 64 more, and so on. A caller evaluates nothing if it does not hold
+ * @mutex, or if it has got @mutex from a dead holder and not made it
+ * consistent. It then unblocks one waiter. When that waiter has @mutex, it
+ * evaluates for itself and for the others. An unblocked thread evaluates its
+ * own predicate once more: if the predicate is false again, because another
+ * thread was faster, the wait goes on.
  *
- * *What a predicate may do.* Other threads run it, inside of a signal or a
- * broadcast. It reads what @mutex guards, and @arg, and is short. It must not
- * depend on the thread that runs it (thread-local variables, thread ids), nor
- * lock a mutex that is ever held around a signal, nor unlock @mutex, wait,
- * signal or broadcast: the caller would wait for itself for ever, or what it
- * does is undefined. It must not end the thread or jump out. An exception of
- * C++ leaves the call in which it is thrown, which may be another thread's
- * signal, and others are then not unblocked; drover.hpp throws it in the wait.
+ * *What a predicate may do.* Other threads run it, in the middle of a signal or
+ * a broadcast. It reads the data that @mutex guards, and @arg, and is short.
+ * Its result must not depend on the thread that runs it (thread-local
+ * variables, thread ids). It must not lock a mutex that any thread holds while
+ * it signals. It must not unlock @mutex, wait, signal or broadcast. If it does
+ * one of these, the behaviour is undefined, and the caller may wait for itself
+ * for ever. It must not end the thread or jump out. A C++ exception leaves the
+ * call in which it is thrown. That may be another thread's signal, which then
+ * leaves other waiters blocked; drover.hpp throws the exception in the wait
+ * instead.
  *
- * *Signal and broadcast.* A signal unblocks the first of the waiters whose
- * predicate is true. If there is none, it goes to those who wait without a
- * predicate. A thread that was unblocked by a signal and finds its predicate
- * false, or ends in its wait, hands the signal on in the same way. A broadcast
- * unblocks all whose predicate is true, each when the one before it has come
- * back and the predicate is still true then, with a system call for each; and
- * all who wait without one. With PI mutexes the order is the same: by age, not
- * by priority.
+ * *Signal and broadcast.* A signal unblocks the first waiter whose predicate is
+ * true. If there is none, the signal goes to the threads that wait without a
+ * predicate. A thread that was unblocked by a signal hands it on in the same
+ * way if it finds its predicate false, or if it ends in its wait. A broadcast
+ * unblocks all threads that wait without a predicate, and all whose predicate
+ * is true. The latter are unblocked one after the other, with a system call for
+ * each: the next one when the one before it has come back, if its predicate is
+ * still true then. This order, by age and not by priority, also holds for PI
+ * mutexes.
  *
- * *Where nobody evaluates for the caller*: @cond is shared, whose other
- * processes cannot call its predicate, or others wait with a predicate and
- * another mutex. Then the call is a loop around drover_cond_wait(), with its
- * returns in vain.
+ * *When other threads cannot evaluate the predicate.* There are two such cases:
+ * @cond is shared, as other processes cannot call this one's predicates; or
+ * other threads already wait with predicates and with another mutex. The call
+ * is then a loop around drover_cond_wait(), whose thread also wakes while its
+ * predicate is false.
  *
  * *Destroying* @cond is legal when the predicates of all waiters are true and
- * they have been told. If the caller holds @mutex they need not have returned;
- * one whose predicate is false all the same gets EINVAL. If it does not hold
- * @mutex, drover_cond_destroy() blocks until they have returned.
+ * the waiters have been told so by signals or a broadcast. If the caller of
+ * drover_cond_destroy() holds @mutex, the waiters need not have returned; a
+ * waiter whose predicate is false after all gets EINVAL. If that caller does
+ * not hold @mutex, it blocks until they have returned.
  *
- * In the child of a fork nobody waits, as always. Not a cancellation point.
+ * In the child of a fork there are no waiters, as always. Not a cancellation
+ * point.
  *
  * Return: 0; EPERM when the caller does not hold @mutex, without evaluating;
  * EINVAL as drover_cond_wait(), and when @cond was destroyed; EOWNERDEAD and
- * ENOTRECOVERABLE of a robust @mutex, whatever the predicate is.
+ * ENOTRECOVERABLE of a robust @mutex, whether or not the predicate is true.
  *
  * Tests: cond/await cond/cxx stress/await
  */
@@ -209,11 +219,12 @@ int drover_cond_await(drover_cond_t *cond, drover_mutex_t *mutex,
  * @clock: CLOCK_REALTIME or CLOCK_MONOTONIC
  * @deadline: absolute time on @clock
  *
- * The predicate is evaluated once more when the time has run out.
+ * When the time has run out, the predicate is evaluated once more.
  *
  * Return: as drover_cond_await(): 0 if the predicate is true, even if the time
- * has run out; ETIMEDOUT if it is false then, with no signal consumed; EINVAL
- * for another clock, or a tv_nsec outside 0 to 999,999,999, without evaluating.
+ * has run out; ETIMEDOUT if the predicate is false then, with no signal
+ * consumed; EINVAL for another clock, or a tv_nsec outside 0 to 999,999,999,
+ * without evaluating.
  *
  * Tests: cond/await stress/await
  */
@@ -224,8 +235,11 @@ int drover_cond_await_until(drover_cond_t *cond, drover_mutex_t *mutex,
 /**
  * drover_cond_signal() - unblock one of the threads that wait on @cond
  *
- * One of those that started to wait first is chosen. If the caller holds the
- * mutex, it is moved to it, and wakes when that is unlocked. Return: 0.
+ * One of those that started to wait first is chosen. It is woken, also if the
+ * caller holds the mutex, unless DROVER_POLICY in drover(7) says that it is
+ * moved. With a PI mutex the kernel chooses the thread of highest priority
+ * among them. It hands the mutex to that thread, or moves the thread to the
+ * mutex if that is held. Return: 0.
  *
  * Tests: cond/wakeup_rounds cond/broadcast_moves
  */
@@ -234,11 +248,13 @@ int drover_cond_signal(drover_cond_t *cond);
 /**
  * drover_cond_broadcast() - unblock all threads that wait on @cond
  *
- * If the mutex is held, at most one thread is woken, and none if the caller
- * holds it; the rest are moved to the mutex, with one system call for each
- * group of waiters (there are at most two), or for each 64 of them if the
- * caller holds it. If it is free all are woken. DROVER_POLICY in drover(7)
- * changes that, and so does a mutex to which nobody can be moved. Return: 0.
+ * If several threads wait and the mutex is held, they are moved to the mutex.
+ * Only if the caller does not hold the mutex, one of them is woken instead of
+ * moved. The moves take one system call for each group of waiters (there are at
+ * most two), or one for each 64 threads if the caller holds the mutex. If the
+ * mutex is free, all threads are woken, and a single waiter is woken in any
+ * case. DROVER_POLICY in drover(7) changes that, and so does a mutex to which
+ * no thread can be moved. Return: 0.
  *
  * Tests: cond/broadcast_moves cond/polls attack/calls
  * Tests: cond/mutex_kinds cond/requeue_refused
@@ -249,11 +265,11 @@ int drover_cond_broadcast(drover_cond_t *cond);
  * drover_cond_broadcast_on() - drover_cond_broadcast(), naming the mutex
  * @mutex: the mutex that all waiters use, as this process sees it
  *
- * Makes a difference for a shared condvar only: a broadcaster in another
- * process cannot know where the waiters' mutex is, and wakes all, unless told.
- * Then one is woken, and the rest move to @mutex, if it is shared, not PI and
- * not robust. If that one is killed, they sleep until the mutex is contended.
- * Return: 0.
+ * This differs from drover_cond_broadcast() for a shared condvar only. A
+ * broadcaster in another process cannot know where the waiters' mutex is, and
+ * wakes all waiters unless it is told. When it is told, one waiter is woken and
+ * the rest move to @mutex, if @mutex is shared, not PI and not robust. If the
+ * woken waiter is killed, the rest sleep until @mutex is contended. Return: 0.
  *
  * Tests: cond/mutex_kinds attack/shared_storm
  */
@@ -261,21 +277,22 @@ int drover_cond_broadcast_on(drover_cond_t *cond, drover_mutex_t *mutex);
 
 /**
  * drover_cond_destroy_on() - drover_cond_destroy() after a broadcast_on
- * @mutex: the mutex its waiters may have been moved to; may be held
+ * @mutex: the mutex to which the waiters may have been moved; may be held
  *
- * Moved waiters of a shared condvar are woken, to let them get away from it.
- * Return: 0.
+ * If waiters of a shared condvar were moved, the call wakes them, as it has to
+ * wait until they no longer use the condvar. Return: 0.
  *
  * Tests: cond/mutex_kinds attack/shared_storm
  */
 int drover_cond_destroy_on(drover_cond_t *cond, drover_mutex_t *mutex);
 
 /**
- * drover_prepare_thread() - get what the calling thread's waits need
+ * drover_prepare_thread() - get the memory for the calling thread's waits
  *
  * The first wait of a thread may map memory, up to two pages. A thread that
- * must not do so in the middle of its work calls this before. Later waits map
- * memory only when more threads wait than the process has ever got memory for.
+ * must not do so in the middle of its work calls this function first. Later
+ * waits map memory only when more threads wait than the process has ever got
+ * memory for.
  *
  * Return: 0, or ENOMEM.
  *

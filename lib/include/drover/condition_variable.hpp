@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// What the headers <mutex> and <condition_variable> declare, over Drover's mutex
-// and condition variables, for programs that say `using namespace std;`, or that
-// name a namespace for them, in one place:
+// The declarations of the headers <mutex> and <condition_variable>, over
+// Drover's mutex and condition variables. They are for programs that say `using
+// namespace std;`, or that name a namespace for these classes in one place:
 //
 //	#include <drover/condition_variable.hpp>
 //	using namespace drover::standard;
@@ -13,7 +13,7 @@
 //	filled.wait(lock, [] { return !items.empty(); });
 //
 // The members are those of the standard's classes. A predicate may run in the
-// thread that notifies: <drover/drover.hpp> says what it must not do.
+// thread that notifies; <drover/drover.hpp> says what it must not do.
 #ifndef DROVER_CONDITION_VARIABLE_HPP
 #define DROVER_CONDITION_VARIABLE_HPP
 

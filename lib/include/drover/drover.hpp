@@ -3,18 +3,21 @@
 // Drover for C++17: drover::mutex meets the requirements Lockable and
 // TimedLockable, and drover::condition_variable has the members of
 // std::condition_variable_any, for drover::mutex and for any lock over one.
-// drover::condition_variable_any takes any lock there is, at a price.
+// drover::condition_variable_any takes any lock, at the price of a second
+// mutex.
 //
 //	std::unique_lock<drover::mutex> held(lock);
 //	filled.wait(held, [&] { return !items.empty(); });
 //
-// Waits are moved to the mutex, not woken, under the rules of <drover/cond.h>.
+// Waiting threads are moved to the mutex instead of woken, under the rules of
+// <drover/cond.h>.
 //
 // A wait of drover::condition_variable with a predicate is drover_cond_await():
-// the thread that notifies with the mutex held evaluates the predicate, and does
-// not wake those for whom it is false. So a predicate must not depend on the
-// thread that it runs in, must neither lock, wait nor notify, and must not unlock
-// the mutex. What it throws is thrown by the wait, in the waiting thread.
+// the thread that notifies with the mutex held evaluates the predicate, and
+// does not wake waiters whose predicate is false. So a predicate must not
+// depend on the thread that it runs in, must not lock, wait or notify, and must
+// not unlock the mutex. If a predicate throws, the wait throws its exception,
+// in the waiting thread.
 //
 // Errors that mean a broken contract, such as waiting with a mutex that is not
 // held, are std::system_error.
@@ -41,7 +44,7 @@ namespace drover
 namespace detail
 {
 
-// A negative one is DROVER_BARRIER_SERIAL.
+// A negative @err is no error: it is DROVER_BARRIER_SERIAL.
 inline void check(int err, const char *what)
 {
 	if (err > 0)
@@ -52,21 +55,23 @@ using std::chrono::steady_clock;
 using std::chrono::system_clock;
 using seconds_as_double = std::chrono::duration<double>;
 
-// In nanoseconds, upwards, between nothing and 292 years.
+// @time in nanoseconds, rounded up, and at least 0 and at most 292 years.
 template <class Rep, class Period>
 std::chrono::nanoseconds clamped(const std::chrono::duration<Rep, Period> &time)
 {
 	using namespace std::chrono;
 	seconds_as_double about = time;
 
-	// Not one that rounding could carry beyond the end.
+	// A second less than the most: rounding could carry a longer time
+	// beyond it.
 	if (about >= nanoseconds::max() - seconds_as_double(1))
 		return nanoseconds::max();
 	return about.count() > 0 ? ceil<nanoseconds>(time) :
 				   nanoseconds::zero();
 }
 
-// Now and @timeout, which may be more than the clock can tell, or long past.
+// The time @timeout from now. @timeout may be negative, or longer than the
+// clock can tell.
 template <class Rep, class Period>
 steady_clock::time_point
 after(const std::chrono::duration<Rep, Period> &timeout)
@@ -77,8 +82,8 @@ after(const std::chrono::duration<Rep, Period> &timeout)
 			      steady_clock::time_point::max() - now);
 }
 
-// On Linux; what is left until a deadline on another clock is measured by
-// steady_clock.
+// On Linux steady_clock is CLOCK_MONOTONIC. A deadline on any other clock than
+// these two is translated: steady_clock measures the time that is left.
 template <class Clock>
 inline constexpr clockid_t id_of =
 	std::is_same_v<Clock, system_clock> ? CLOCK_REALTIME : CLOCK_MONOTONIC;
@@ -95,7 +100,8 @@ to_timespec(const std::chrono::time_point<Clock, Duration> &deadline)
 			seconds_as_double(deadline.time_since_epoch()) -
 			seconds_as_double(Clock::now().time_since_epoch());
 
-		// Far away a subtraction of the clock's ticks could overflow.
+		// Far from now a subtraction of the clock's ticks could
+		// overflow.
 		if (left.count() > 1e9 || left.count() <= 0)
 			return to_timespec(after(left));
 		return to_timespec(after(deadline - Clock::now()));
@@ -106,8 +112,9 @@ to_timespec(const std::chrono::time_point<Clock, Duration> &deadline)
 		 static_cast<long>(since % 1000000000) };
 }
 
-// A predicate as drover_cond_await() takes it. One that throws counts as true, in
-// whatever thread, so that the waiting thread returns and can throw it.
+// A predicate in the form that drover_cond_await() takes. If it throws, in
+// whichever thread, it counts as true, so that the waiting thread returns and
+// can throw the exception.
 template <class Predicate> struct awaited {
 	Predicate &ready;
 	std::exception_ptr thrown = nullptr;
@@ -124,7 +131,7 @@ template <class Predicate> struct awaited {
 		}
 	}
 
-	// What the wait makes of the answer.
+	// Turn @err, the result of drover_cond_await(), into the wait's result.
 	bool result(int err)
 	{
 		if (thrown)
@@ -134,8 +141,8 @@ template <class Predicate> struct awaited {
 	}
 };
 
-// What both condition variables make of a wait with a deadline. The loops are for
-// the one that cannot be told a predicate.
+// The waits that both condition variables make of their wait_until(). The loops
+// are for condition_variable_any, which cannot hand on a predicate.
 template <class Self> class waits
 {
 public:
@@ -248,9 +255,9 @@ public:
 		a.result(drover_cond_await(&c_, handle(lock), a.is_true, &a));
 	}
 
-	// On system_clock a jump of it counts, as the standard wants it. On any
-	// clock that is translated, a thread that was notified is not told that
-	// its time is over.
+	// If system_clock is set, that moves a deadline on it, as the standard
+	// demands. If a deadline was translated, a thread that was notified
+	// returns no_timeout even if the time has run out by then.
 	template <class Lock, class Clock, class Duration>
 	std::cv_status
 	wait_until(Lock &lock,
@@ -296,7 +303,7 @@ private:
 		return lock.native_handle();
 	}
 
-	// A unique_lock that owns nothing has no business here.
+	// A unique_lock that does not own its mutex must not wait.
 	template <class Lock> static drover_mutex_t *handle(Lock &lock)
 	{
 		detail::check(lock.owns_lock() ? 0 : EPERM, "wait");
@@ -306,9 +313,9 @@ private:
 	drover_cond_t c_ = DROVER_COND_INITIALIZER;
 };
 
-// For any lock that has lock() and unlock(), of whatever mutex: the waiters
-// sleep with a drover::mutex of the condvar's own, so what they are moved to is
-// that one, not the caller's. Each lock() of the caller's may still meet others.
+// For any lock that has lock() and unlock(), over any mutex. The waiters sleep
+// with a drover::mutex of the condvar's own. So they are moved to that mutex,
+// not to the caller's, and after that their calls of lock() may still contend.
 class condition_variable_any : public detail::waits<condition_variable_any>
 {
 public:
@@ -355,12 +362,14 @@ private:
 		void operator()(Lock *lock) { lock->lock(); }
 	};
 
-	// The condvar may be destroyed once this thread is notified: what it
-	// needs then is its own.
+	// The condvar may be destroyed once this thread is notified. So the
+	// thread keeps a reference of its own to the mutex, which it then
+	// needs.
 	template <class Lock, class Wait> void sleep(Lock &lock, Wait wait)
 	{
 		std::shared_ptr<mutex> own = own_;
-		// Locks the caller's lock again, whatever happens, and last.
+		// Locks the caller's lock again in any case, and after held has
+		// released own: its destructor runs after that of held.
 		std::unique_ptr<Lock, relock<Lock>> again;
 		std::unique_lock<mutex> held(*own);
 

@@ -8,10 +8,12 @@
  * sleepers) of U. Drepper, "Futexes Are Tricky", section "Mutex, Take 2"; with
  * DROVER_MUTEX_PI or DROVER_MUTEX_ROBUST it is the kernel's PI futex.
  *
- * In the child of a fork the one thread holds what the forking thread held, and
- * can unlock it. Not so with DROVER_MUTEX_SHARED, where the parent's thread is
- * still the holder, nor with DROVER_MUTEX_PI and DROVER_MUTEX_ROBUST, where the
- * kernel says so: the child gets EPERM, and initialises a private one anew.
+ * In the child of a fork the one thread holds the mutexes that the forking
+ * thread held, and can unlock them. There are exceptions. With
+ * DROVER_MUTEX_SHARED the parent's thread is still the holder. With
+ * DROVER_MUTEX_PI and DROVER_MUTEX_ROBUST it is the holder, too, as the kernel
+ * knows holders by their thread ids. In these cases the child gets EPERM; it
+ * has to initialise a private mutex again.
  *
  * In all functions @mutex is the mutex; @attr may be NULL, for the defaults.
  *
@@ -50,7 +52,7 @@ typedef union {
 #define DROVER_MUTEX_RECURSIVE	0x01u /* the holder may lock again */
 #define DROVER_MUTEX_ERRORCHECK 0x02u /* the holder gets EDEADLK instead */
 #define DROVER_MUTEX_PI		0x04u /* waiters lend the holder their priority */
-#define DROVER_MUTEX_ROBUST	0x08u /* a holder's death is reported; as PI */
+#define DROVER_MUTEX_ROBUST	0x08u /* a holder's death is reported; implies PI */
 #define DROVER_MUTEX_SHARED	0x10u /* lies in memory several processes share */
 
 /**
@@ -76,15 +78,17 @@ typedef struct {
 /**
  * drover_mutex_init() - make @mutex, memory of the caller's, an unlocked mutex
  *
- * Return: 0; EINVAL when @attr has unknown flags, or such that do not go
- * together; ENOTSUP when the kernel has no PI futexes and @attr wants one.
+ * Return: 0; EINVAL when @attr has unknown flags, or flags that exclude each
+ * other; ENOTSUP when @attr has DROVER_MUTEX_PI or DROVER_MUTEX_ROBUST and the
+ * kernel has no PI futexes.
  *
  * Tests: mutex/basic
  */
 int drover_mutex_init(drover_mutex_t *mutex, const drover_mutexattr_t *attr);
 
 /**
- * drover_mutex_destroy() - end the life of a mutex nobody holds or waits for
+ * drover_mutex_destroy() - end the life of a mutex
+ * @mutex: a mutex that no thread holds or waits for
  *
  * The memory may be freed as soon as the call has returned, also by the thread
  * that was the last to unlock.
@@ -99,21 +103,23 @@ int drover_mutex_destroy(drover_mutex_t *mutex);
  * drover_mutex_lock() - take @mutex, sleeping until it is free
  *
  * Blocks. Unless @mutex is PI or robust, the caller may poll before it sleeps,
- * for as long as waking it would take: see "Polling" in drover(7).
+ * for as long as a wake-up of the caller would take: see "Polling" in
+ * drover(7).
  *
- * Unless @mutex is recursive or error-checking, a thread that locks twice waits
- * for itself for ever, and so does one that locks a mutex whose holder has
- * ended without unlocking it, unless @mutex is robust. With PI the
- * waiting thread of highest priority comes first; otherwise no order is
- * promised. A signal handler may run meanwhile; the call goes on afterwards.
+ * A thread that locks @mutex twice waits for itself for ever, unless @mutex is
+ * recursive or error-checking. If the holder ends without unlocking @mutex, the
+ * caller waits for ever, unless @mutex is robust. With PI the waiting thread of
+ * highest priority gets @mutex first; otherwise no order is promised. A signal
+ * handler may run meanwhile; the call goes on afterwards.
  *
- * Return: 0; EDEADLK (error-checking) when the caller has it already; EAGAIN
- * (recursive) when it has it too many times. Robust: EOWNERDEAD when the
- * holder has died: the caller has @mutex now and shall make what it guards
- * right and call drover_mutex_consistent(); ENOTRECOVERABLE when somebody
- * unlocked it without that. The holder is known by its thread id: should
- * another thread have got that before anybody wanted the mutex, its end is
- * waited for.
+ * Return: 0; EDEADLK (error-checking) when the caller has locked it already;
+ * EAGAIN (recursive) when the caller has locked it too many times. Robust:
+ * EOWNERDEAD when the holder has died: the caller has @mutex now, and shall
+ * make right what @mutex guards and call drover_mutex_consistent();
+ * ENOTRECOVERABLE when a thread has unlocked it after EOWNERDEAD without that
+ * call. The holder is known by its thread id: if another thread has got the
+ * same id before any thread wants the mutex, the call waits for the end of that
+ * other thread.
  *
  * Tests: mutex/basic stress/cond_mixed
  */
@@ -122,8 +128,9 @@ int drover_mutex_lock(drover_mutex_t *mutex);
 /**
  * drover_mutex_trylock() - take @mutex if that needs no waiting
  *
- * Return: 0; EBUSY when another thread has it, or this one and it is not
- * recursive; otherwise as drover_mutex_lock().
+ * Return: 0; EBUSY when another thread holds @mutex, or when the caller holds
+ * it and it is not recursive; EAGAIN, EOWNERDEAD and ENOTRECOVERABLE as
+ * drover_mutex_lock().
  *
  * Tests: mutex/basic attack/storm
  */
@@ -134,11 +141,11 @@ int drover_mutex_trylock(drover_mutex_t *mutex);
  * @clock: CLOCK_REALTIME or CLOCK_MONOTONIC
  * @deadline: absolute time on @clock
  *
- * Blocks, at most until @deadline, and not if @mutex is free.
+ * Blocks until @deadline at most, and not at all if @mutex is free.
  *
- * Return: 0; ETIMEDOUT when the deadline passed; EINVAL for another clock, or
- * for a tv_nsec outside 0 to 999,999,999, when the call would have to wait;
- * otherwise as drover_mutex_lock().
+ * Return: 0; ETIMEDOUT when the deadline has passed; EINVAL for another clock,
+ * or for a tv_nsec outside 0 to 999,999,999, but only when the call would have
+ * to wait; otherwise as drover_mutex_lock().
  *
  * Tests: mutex/basic attack/storm
  */
@@ -158,9 +165,10 @@ int drover_mutex_timedlock(drover_mutex_t *mutex, clockid_t clock,
 int drover_mutex_unlock(drover_mutex_t *mutex);
 
 /**
- * drover_mutex_consistent() - what a robust mutex guards is right again
+ * drover_mutex_consistent() - say that the data of a robust mutex is right again
  *
- * Return: 0, or EINVAL unless the caller holds @mutex since it got EOWNERDEAD.
+ * Return: 0, or EINVAL unless the caller got EOWNERDEAD with @mutex, and has
+ * held it since.
  *
  * Tests: mutex/basic
  */

@@ -3,37 +3,41 @@
  * drover_pool_t: threads that run tasks, and burn no CPU time when there are
  * none. drover_pool(3) has an example.
  *
- * What holds (Documentation/pool-design.rst says how):
- *  - Each task that was accepted runs once, unless it is cancelled; what was
- *    done before it was submitted is seen by it, and what it did is seen by
- *    whoever has waited for it.
- *  - A thread that waits for a task which nobody has begun runs it itself, and
- *    never any other. If somebody has, it sleeps. A worker that sleeps so gives
- *    its place to another one: the number of tasks that run stays the same. So
- *    no program deadlocks whose tasks wait for each other without a circle.
- *  - Waits may nest: when tasks that run on top of tasks have used half of a
- *    stack, a thread that is made for the next one runs it and ends, while the
- *    thread that waits for it sleeps.
- *  - Of every 61 tasks that a worker takes one is the oldest of the queue of
- *    those that other threads submitted, and one the oldest of a worker's
- *    queue, each worker's in turn: none waits for ever.
- *  - To accept a task needs no memory: it lies in the caller's.
- *  - Of the workers without work at most one polls for some, for
- *    microseconds; the others, and soon that one, sleep.
- *  - A task whose function is left by an exception or by the end of its thread
- *    counts as cancelled for others that wait for it. If a thread that waits
- *    runs it, the exception goes on to that thread's caller. In a worker, and
- *    in a thread made for one task, a C++ exception ends the program;
- *    drover/pool.hpp keeps it for who waits.
+ * The following holds; Documentation/pool-design.rst says how:
+ *  - Each accepted task runs once, unless it is cancelled. The task sees
+ *    everything that was done before it was submitted, and each thread that has
+ *    waited for the task sees everything that the task did.
+ *  - A thread that waits for a task runs that task itself if no other thread
+ *    has begun it, and it never runs any other task. If another thread has
+ *    begun it, the waiting thread sleeps. A worker that sleeps in such a wait
+ *    gives its place to another one: the number of tasks that run stays the
+ *    same. So tasks that wait for each other do not deadlock, unless they wait
+ *    in a circle.
+ *  - Waits may nest. When tasks that run on top of tasks have used half of a
+ *    stack, a new thread is made for the next task, runs it and ends, while the
+ *    thread that waits for that task sleeps.
+ *  - Of every 61 tasks that a worker takes, one is the oldest in the queue of
+ *    tasks that other threads submitted, and one is the oldest in a worker's
+ *    queue, each worker's in turn. So no task waits for ever.
+ *  - The pool needs no memory to accept a task: the task lies in the caller's
+ *    memory.
+ *  - Of the workers without work at most one polls for work, for microseconds.
+ *    The others sleep, and soon that one does, too.
+ *  - If a task's function is left by an exception or by the end of its thread,
+ *    the task counts as cancelled for other threads that wait for it. If a
+ *    waiting thread runs the task, the exception goes on to that thread's
+ *    caller. In a worker, and in a thread made for one task, a C++ exception
+ *    ends the program; drover/pool.hpp instead keeps it for the thread that
+ *    waits.
  *
- * In all functions @pool is the pool, @task a task that was submitted to it, and
- * @arg is for @function; @attr may be NULL, for the defaults.
+ * In all functions @pool is the pool, @task is a task that was submitted to it,
+ * and @arg is for @function; @attr may be NULL, for the defaults.
  *
- * Functions return 0 or an errno value, leave errno alone, and block only where
- * they say so, but for short internal locks and to make threads. None is a
- * cancellation point, though a task that the caller runs itself may have some. In
- * the child of a fork a pool of the parent has no threads: all functions answer
- * ECHILD, but for drover_pool_free().
+ * Functions return 0 or an errno value and leave errno alone. They block where
+ * their descriptions say so; otherwise only for short internal locks, and while
+ * they make threads. None is a cancellation point, though a task that the
+ * caller runs itself may have some. In the child of a fork a pool of the parent
+ * has no threads: all functions except drover_pool_free() return ECHILD.
  */
 #ifndef DROVER_POOL_H
 #define DROVER_POOL_H
@@ -56,9 +60,9 @@ typedef struct drover_pool drover_pool_t;
 /**
  * drover_task_t - something to run; the content is private to the library
  *
- * Made by DROVER_TASK_INITIALIZER() or drover_task_init(). From its submission
- * until it was waited for it must stay where it is. After that it may be
- * submitted again.
+ * Made by DROVER_TASK_INITIALIZER() or drover_task_init(). It must stay where
+ * it is from its submission until a thread has waited for it. After that it may
+ * be submitted again.
  */
 typedef struct {
 	int (*function)(void *arg);
@@ -76,37 +80,40 @@ typedef struct {
 /* The most workers of a pool. */
 #define DROVER_POOL_MAX 4096u
 
-/* drover_poolattr_t.spares: no thread more than workers */
+/* drover_poolattr_t.spares: no more threads than workers */
 #define DROVER_POOL_NO_SPARES UINT32_MAX
 
 /**
  * drover_poolattr_t - pool attributes
- * @workers: how many tasks run at a time, to DROVER_POOL_MAX; 0: as many as the
- *	     CPUs that the affinity of the calling thread and its cgroup's limit
- *	     leave, also when that limit changes, or the affinity of all workers: a
- *	     worker looks with each 61st task, but not twice in a second
- * @linger_us: how long one worker without work polls for some before it
- *	       sleeps, in microseconds, at most; 0: as the library thinks fit;
+ * @workers: how many tasks run at a time, up to DROVER_POOL_MAX; 0: as many as
+ *	     the CPUs that the affinity of the calling thread and its cgroup's
+ *	     limit leave. The number follows later changes of that limit, and of
+ *	     the affinity of all workers: a worker looks at every 61st task
+ *	     whether they have changed, but at most once a second.
+ * @linger_us: how long one worker without work polls for work at most before it
+ *	       sleeps, in microseconds; 0: the library chooses;
  *	       DROVER_POOL_NO_LINGER
  * @linger_small_us: the same on the slower CPUs of a hybrid processor; 0: 10
  * @spares: how many threads more than workers there may be, to take the places
  *	    of workers that wait; 0: 256; DROVER_POOL_NO_SPARES. They are made
  *	    when they are needed, and stay.
  * @stack: bytes of stack for each worker; 0: the system's default
- * @name: workers are called @name-0, @name-1 ..., with its first ten characters;
- *	  NULL: "pool"
+ * @name: workers are called @name-0, @name-1 and so on, with at most the first
+ *	  ten characters of @name; NULL: "pool"
  * @nr_cpu_sets: length of @cpu_sets
  * @cpu_sets: array of cpu_set_t: worker number i runs on the CPUs of
- *	      @cpu_sets[i modulo @nr_cpu_sets]; NULL: on its creator's. A worker
- *	      that is made later, whoever makes it, also begins with its creator's
- *	      policy and priority, as far as the system permits.
+ *	      @cpu_sets[i modulo @nr_cpu_sets]; NULL: on the CPUs of the pool's
+ *	      creator. A worker that is made later, by whichever thread, also
+ *	      begins with the creator's policy and priority, as far as the
+ *	      system permits.
  * @start: called by each worker before its first task, or NULL
- * @stop: called by each worker after its last one, or NULL. Neither may wait for
- *	  tasks.
- * @arg: for both
+ * @stop: called by each worker after its last task, or NULL. Neither function
+ *	  may wait for tasks.
+ * @arg: for @start and @stop
  *
- * All zero bytes are the defaults. Workers block all signals but those that an
- * instruction of their own can raise; a process that a task starts inherits that.
+ * All zero bytes are the defaults. Workers block all signals except those that
+ * an instruction of their own can raise; a process that a task starts inherits
+ * that signal mask.
  */
 typedef struct {
 	uint32_t workers;
@@ -126,9 +133,9 @@ typedef struct {
 /**
  * drover_pool_create() - start the workers of a new pool
  *
- * Return: 0; EINVAL for too many workers or spares, CPUs that there are not, or a
- * stack that is too small; ENOMEM; EAGAIN when the system refuses a thread. Then no
- * thread is left and @pool is not written.
+ * Return: 0; EINVAL for too many workers or spares, for CPUs that do not exist,
+ * or for a stack that is too small; ENOMEM; EAGAIN when the system refuses a
+ * thread. After an error no thread is left and @pool is not written.
  */
 int drover_pool_create(drover_pool_t **pool, const drover_poolattr_t *attr);
 
@@ -136,34 +143,34 @@ int drover_pool_create(drover_pool_t **pool, const drover_poolattr_t *attr);
  * drover_pool_resize() - change how many tasks run at a time
  * @workers: as in drover_poolattr_t; 0: as many as CPUs, from now on
  *
- * If more tasks than @workers run, no new ones begin until there are fewer.
+ * If more tasks than @workers run, no new task begins until fewer run.
  *
- * Return: 0; EINVAL for too many; EAGAIN or ENOMEM when the system refuses a
- * thread (those that there are do the work); ESHUTDOWN.
+ * Return: 0; EINVAL for too many workers; EAGAIN or ENOMEM when the system
+ * refuses a thread (the existing threads do the work then); ESHUTDOWN.
  */
 int drover_pool_resize(drover_pool_t *pool, uint32_t workers);
 
 /**
- * drover_pool_set_linger() - change how long a worker without work polls for some
+ * drover_pool_set_linger() - change how long a worker without work polls
  * @us, @small_us: as drover_poolattr_t.linger_us and .linger_small_us
  *
- * It counts from the next time that a worker has no task. DROVER_POOL_NO_LINGER for
- * both turns polling off, and 0 for both on again. Return: 0.
+ * Takes effect the next time that a worker has no task. DROVER_POOL_NO_LINGER
+ * for both turns polling off, and 0 for both turns it on again. Return: 0.
  */
 int drover_pool_set_linger(drover_pool_t *pool, uint32_t us, uint32_t small_us);
 
 enum drover_pool_end {
 	DROVER_POOL_DRAIN, /* all tasks run first, and those that they submit */
-	DROVER_POOL_CANCEL, /* tasks that nobody has begun are cancelled */
+	DROVER_POOL_CANCEL, /* tasks that no thread has begun are cancelled */
 };
 
 /**
  * drover_pool_shutdown() - accept no more tasks, and end the workers
- * @how: what becomes of the tasks that are there
+ * @how: what happens to the tasks that have been accepted
  *
- * Blocks until all workers have ended. Tasks that are running run to their end,
- * whoever runs them, and so do loops; with DRAIN their own submits are accepted,
- * with CANCEL not.
+ * Blocks until all workers have ended. Tasks and loops that have begun run to
+ * their end, in whichever thread. With DRAIN the pool accepts what they submit;
+ * with CANCEL it does not.
  *
  * Return: 0; EALREADY when it was called before; EDEADLK inside a task or loop
  * of @pool; EINVAL for another @how.
@@ -172,9 +179,9 @@ int drover_pool_shutdown(drover_pool_t *pool, enum drover_pool_end how);
 
 /**
  * drover_pool_free() - give back the memory of a pool that was shut down
- * @pool: a pool that no call is inside of any more
+ * @pool: a pool in whose functions no thread is any more
  *
- * Return: 0, in the child of a fork whatever the parent did; EBUSY when @pool
+ * Return: 0, which it always returns in the child of a fork; EBUSY when @pool
  * was not shut down (nothing is changed then).
  */
 int drover_pool_free(drover_pool_t *pool);
@@ -186,27 +193,29 @@ void drover_task_init(drover_task_t *task, int (*function)(void *arg),
 /**
  * drover_pool_submit() - let a worker run @task
  *
- * Wakes a worker only if those awake do not suffice.
+ * Wakes a worker only if the workers that are awake do not suffice.
  *
- * Return: 0; EINVAL when @task or its function is NULL; EBUSY when it was
- * submitted and has not ended; ESHUTDOWN after drover_pool_shutdown(). Nothing
- * is changed then.
+ * Return: 0; EINVAL when @task or its function is NULL; EBUSY when @task was
+ * submitted and has not ended; ESHUTDOWN after drover_pool_shutdown(). After an
+ * error nothing is changed.
  */
 int drover_pool_submit(drover_pool_t *pool, drover_task_t *task);
 
 /**
- * drover_pool_submit_batch() - drover_pool_submit() for several, or for none
+ * drover_pool_submit_batch() - submit all tasks of an array, or none
+ * @nr: how many tasks the array has
  *
- * Return: as drover_pool_submit(), and EINVAL for more than 2^30; unless 0,
- * none was accepted.
+ * Return: as drover_pool_submit(), and EINVAL for more than 2^30 tasks. After
+ * an error none was accepted.
  */
 int drover_pool_submit_batch(drover_pool_t *pool, drover_task_t *tasks,
 			     size_t nr);
 
 /**
- * drover_pool_post(), _post_or() - run a function that nobody will wait for
- * @function: its result goes nowhere
- * @otherwise: called by whoever cancels it, and is to return; NULL: nothing is
+ * drover_pool_post(), _post_or() - run a function for which no thread waits
+ * @function: its result is ignored
+ * @otherwise: called if @function is cancelled, by the thread that cancels it;
+ *	       it must return. NULL: nothing is called.
  *
  * Return: as drover_pool_submit(), or ENOMEM.
  */
@@ -217,32 +226,34 @@ int drover_pool_post_or(drover_pool_t *pool, int (*function)(void *arg),
 
 /**
  * drover_pool_wait() - wait until @task has ended
- * @result: what its function returned goes there, unless NULL
+ * @result: where to store what the task's function returned, or NULL
  *
- * Blocks, or runs @task, as said above; a worker of another pool gives its
+ * Blocks, or runs @task, as said above. A worker of another pool gives its
  * place away, too. Several threads may wait for one task, provided that it is
  * not submitted again meanwhile.
  *
- * Without a thread that could take its place (the bound of
- * drover_poolattr_t.spares is reached, or the system refuses one), a worker
- * waits all the same while others can run, and fewer run then. The last one gets
- * EAGAIN instead: the task goes on, and is still to be waited for. Any thread
- * gets EAGAIN when half of its stack is in use, and the system refuses another.
+ * There may be no thread to take a waiting worker's place: the bound of
+ * drover_poolattr_t.spares is reached, or the system refuses a thread. Then the
+ * worker waits all the same as long as other workers can run, and fewer tasks
+ * run meanwhile. The last worker that could run gets EAGAIN instead: the task
+ * goes on, and is still to be waited for. Any thread gets EAGAIN when half of
+ * its stack is in use and the system refuses another thread.
  *
- * Return: 0; ECANCELED when it was cancelled, or left without a result (@result
- * is not written); EAGAIN; EINVAL when @task was never submitted.
+ * Return: 0; ECANCELED when @task was cancelled, or was left without a result
+ * (@result is not written); EAGAIN; EINVAL when @task was never submitted.
  */
 int drover_pool_wait(drover_pool_t *pool, drover_task_t *task, int *result);
 
 /**
- * drover_pool_clockwait() - the same, to a deadline
+ * drover_pool_clockwait() - drover_pool_wait() with a deadline
  * @clock: CLOCK_MONOTONIC or CLOCK_REALTIME
- * @deadline: on @clock
+ * @deadline: absolute time on @clock
  *
- * Blocks until then. The caller never runs @task: that could take longer.
+ * Blocks until @deadline at most. The caller never runs @task, as that could
+ * take longer.
  *
- * Return: as drover_pool_wait(); ETIMEDOUT, and @task is still to be waited for;
- * EINVAL for another clock, or nanoseconds out of range.
+ * Return: as drover_pool_wait(); ETIMEDOUT, and @task is still to be waited
+ * for; EINVAL for another clock, or nanoseconds out of range.
  */
 int drover_pool_clockwait(drover_pool_t *pool, drover_task_t *task,
 			  clockid_t clock, const struct timespec *deadline,
@@ -254,35 +265,38 @@ int drover_pool_test(drover_pool_t *pool, drover_task_t *task, int *result);
 /**
  * drover_pool_wait_all() - block until a moment at which no task is left
  *
- * Posted ones and loops count, too. Return: 0; EDEADLK inside a task or loop of
- * @pool.
+ * Posted functions and loops count as tasks. Return: 0; EDEADLK inside a task
+ * or loop of @pool.
  */
 int drover_pool_wait_all(drover_pool_t *pool);
 
 /**
- * drover_pool_cancel() - do not run @task, if nobody has begun
+ * drover_pool_cancel() - do not run @task, if no thread has begun it
  *
- * Return: 0, and who waits for @task gets ECANCELED; EBUSY when it is running
- * or has ended, EINVAL when it was never submitted (nothing is changed then).
+ * Return: 0, and threads that wait for @task get ECANCELED; EBUSY when it is
+ * running or has ended, EINVAL when it was never submitted. After an error
+ * nothing is changed.
  */
 int drover_pool_cancel(drover_pool_t *pool, drover_task_t *task);
 
 /**
  * drover_pool_for() - call a function for all parts of a range
- * @grain: most indices of one call, 0: as the library thinks fit
- * @function: called for parts [begin, end); 0 to go on
+ * @grain: most indices of one call; 0: the library chooses
+ * @function: called for each part [begin, end); returns 0 to go on
  *
  * Blocks. The caller does its share, and all of it if the pool has been shut
- * down or all workers are busy. Parts are given out as threads become free. As
- * many threads take part as there are CPUs: if parts sleep, more are of use, see
- * drover_pool_loop().
+ * down or all workers are busy. A thread gets the next part when it has done
+ * its last one. As many threads take part as there are CPUs. If parts sleep,
+ * more threads are of use: see drover_pool_loop().
  *
- * If the caller's share is left by an exception or a cancellation, no more parts
- * begin, and those that run end first; if another one's is, by the end of its
- * thread, the result is ECANCELED. It needs no memory.
+ * If an exception or a cancellation ends a call of @function in the caller, no
+ * more parts begin, and the parts that run end first. If a call in another
+ * thread is left by the end of that thread, the result is ECANCELED.
+ * drover_pool_for() allocates no memory.
  *
- * Return: 0, or what the first call of @function that did not return 0 has
- * returned (parts that nobody has begun are then left out); EINVAL without one.
+ * Return: 0, or the result of the first call of @function that did not return 0
+ * (parts that no thread has begun by then are left out); EINVAL without a
+ * @function.
  */
 int drover_pool_for(drover_pool_t *pool, size_t begin, size_t end, size_t grain,
 		    int (*function)(size_t begin, size_t end, void *arg),
@@ -291,27 +305,29 @@ int drover_pool_for(drover_pool_t *pool, size_t begin, size_t end, size_t grain,
 /* drover_part_t - a thread that takes part in a loop */
 typedef struct {
 	unsigned int thread;  /* its own number; that of the caller is 0 */
-	unsigned int threads; /* above all numbers; the same in all parts */
+	unsigned int threads; /* above each number; the same in all parts */
 	void *scratch;	      /* memory of its own, see drover_loop_t */
 } drover_part_t;
 
 /**
  * drover_loop_t - a loop whose threads have numbers and memory of their own
- * @function: called for parts; 0 to go on
+ * @function: called for each part; returns 0 to go on
  * @arg: for @function and @join
  * @grain: as for drover_pool_for()
- * @threads: most that take part, the caller included; 0: as many as CPUs
- * @gang: unless 0, exactly @threads take part, all at the same time, and each calls
- *	  @function once, for its share of the range, which may be empty: so they may
- *	  wait for each other, as at a barrier. @grain does not count then.
- * @scratch: bytes that each thread gets, aligned to 64, for the whole loop
- * @total: what is in each scratch at first, @scratch bytes: for a sum, zeroes;
- *	   NULL: zeroes
- * @join: unless NULL, called by the caller after all parts, for each thread's
- *	  scratch in the order of their numbers, to add it to @total. Which parts a
- *	  thread has had differs from run to run.
+ * @threads: how many threads take part at most, including the caller; 0: as
+ *	     many as CPUs
+ * @gang: unless 0, exactly @threads threads take part, all at the same time.
+ *	  Each calls @function once, for its share of the range, which may be
+ *	  empty. So they may wait for each other, as at a barrier. @grain is
+ *	  ignored then.
+ * @scratch: how many bytes each thread gets for the whole loop, aligned to 64
+ * @total: the initial content of each thread's scratch memory, @scratch bytes
+ *	   long: for a sum, zeroes; NULL: zeroes
+ * @join: unless NULL, the caller calls it after all parts to add each thread's
+ *	  scratch memory to @total, in the order of the threads' numbers. The
+ *	  parts that a thread gets differ from run to run.
  *
- * Fields that are not set are to be zero.
+ * Fields that are not set have to be zero.
  */
 typedef struct {
 	int (*function)(size_t begin, size_t end, const drover_part_t *part,
@@ -327,20 +343,22 @@ typedef struct {
 } drover_loop_t;
 
 /**
- * drover_pool_loop() - drover_pool_for() with more to say
+ * drover_pool_loop() - drover_pool_for() with a drover_loop_t
  *
- * Blocks. From its beginning to its end a gang keeps the workers that it needs: the
- * pool gets no smaller than that, other gangs may be refused, and so may waits. All
- * shares run, whatever others return, and with DROVER_POOL_CANCEL, too. Workers come
- * to the gang when the tasks that they run have ended; such a task may wait for the
- * gang by drover_pool_wait(), and by no other means.
+ * Blocks. From its beginning to its end a gang keeps the workers that it needs:
+ * the pool gets no smaller than that, and other gangs may be refused, as may
+ * waits. All shares of a gang run, whatever the calls for other shares return,
+ * and also after a shutdown with DROVER_POOL_CANCEL. Workers come to the gang
+ * when the tasks that they run have ended. Such a task may wait for the gang by
+ * drover_pool_wait(), and by no other means.
  *
- * Return: as drover_pool_for(), and then @loop->join is not called unless it is 0;
- * ENOMEM when there is no memory for the scratch; EINVAL when @join is there without
- * @total, or @gang without @threads. A gang is also told ESHUTDOWN, or EAGAIN: it
- * needs @threads - 1 workers (@threads, if the caller is one), and fewer are left
- * without those of other gangs and those that wait and cannot be replaced. In all
- * these cases no part has run.
+ * Return: as drover_pool_for(), and @loop->join is called only if that is 0;
+ * ENOMEM when there is no memory for the scratch; EINVAL for a @join without
+ * @total, or for @gang without @threads. A gang may also get ESHUTDOWN or
+ * EAGAIN. It needs @threads - 1 workers, or @threads if the caller is a worker,
+ * and gets EAGAIN if fewer are left; the workers of other gangs do not count,
+ * nor do workers that wait and cannot be replaced. After ENOMEM, EINVAL,
+ * ESHUTDOWN or EAGAIN no part has run.
  */
 int drover_pool_loop(drover_pool_t *pool, size_t begin, size_t end,
 		     const drover_loop_t *loop);
@@ -348,21 +366,21 @@ int drover_pool_loop(drover_pool_t *pool, size_t begin, size_t end,
 /* drover_poolstats_t - what a pool has done since it was created */
 typedef struct {
 	uint64_t workers;     /* how many tasks may run at a time */
-	uint64_t tasks;	      /* that ran */
+	uint64_t tasks;	      /* tasks that ran */
 	uint64_t cancelled;   /* tasks that did not */
 	uint64_t steals;      /* tasks taken out of another worker's queue */
-	uint64_t helped;      /* tasks run by a thread that waits, no worker */
-	uint64_t sleeps;      /* of workers */
-	uint64_t wakes;	      /* of workers, by submits and workers */
-	uint64_t linger_ns;   /* that workers have polled for work */
-	uint64_t queued_most; /* tasks at one time */
-	uint64_t moves;	      /* wake-ups off the CPU of who woke */
-	uint64_t threads;     /* spares included */
+	uint64_t helped;      /* tasks run by a waiting thread, not a worker */
+	uint64_t sleeps;      /* how often a worker went to sleep */
+	uint64_t wakes;	      /* wake-ups of workers by submits and workers */
+	uint64_t linger_ns;   /* how long workers have polled for work */
+	uint64_t queued_most; /* most tasks queued at one time */
+	uint64_t moves;	      /* wake-ups on another CPU than the waker's */
+	uint64_t threads;     /* all threads, including spares */
 	uint64_t blocks;      /* waits of workers that gave their place away */
 	uint64_t reserved[4];
 } drover_poolstats_t;
 
-/* drover_pool_stats() - count; exact when no task is left */
+/* drover_pool_stats() - get the counts, which are exact when no task is left */
 void drover_pool_stats(drover_pool_t *pool, drover_poolstats_t *stats);
 
 #pragma GCC visibility pop

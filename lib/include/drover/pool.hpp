@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Drover's thread pool for C++17: tasks are any callables, and an exception that
-// leaves one is thrown again by whoever waits for it.
+// Drover's thread pool for C++17. Tasks are any callables. If an exception
+// leaves a task, it is thrown again in the thread that waits for the task.
 //
 //	drover::pool workers;
 //	auto answer = workers.submit([] { return compute(); });
@@ -10,8 +10,8 @@
 //	use(answer.get());
 //
 // It waits as <drover/pool.h> says. Errors that are not a task's own are
-// std::system_error: ECANCELED for a task that was cancelled, EAGAIN for a worker
-// that cannot be spared, which may wait again.
+// std::system_error: ECANCELED for a task that was cancelled, EAGAIN for a
+// worker that must go on to run tasks. That worker may try the wait again.
 #ifndef DROVER_POOL_HPP
 #define DROVER_POOL_HPP
 
@@ -51,7 +51,7 @@ template <class Result> struct work {
 	int wait() { return drover_pool_wait(pool, &task, nullptr); }
 };
 
-// Its memory is the pool's until it has ended.
+// Its memory belongs to the pool until the task has ended.
 struct finish {
 	template <class Result> void operator()(work<Result> *work)
 	{
@@ -86,8 +86,9 @@ template <class Function> struct parts {
 
 } // namespace detail
 
-// A submitted task. ~future() waits for it or runs it, and so does assigning
-// another one over it: no pthread_exit() there.
+// A submitted task. ~future() waits for the task or runs it, and so does an
+// assignment of another future to this one. The task must not call
+// pthread_exit() there.
 template <class Result> class future
 {
 public:
@@ -99,7 +100,7 @@ public:
 		return drover_pool_test(work_->pool, &work_->task, nullptr) !=
 		       EBUSY;
 	}
-	// Whether it was cancelled: nobody had begun it.
+	// Return: whether the task was cancelled, as no thread had begun it.
 	bool cancel()
 	{
 		return drover_pool_cancel(work_->pool, &work_->task) == 0;
@@ -111,7 +112,7 @@ public:
 		if (err != ECANCELED)
 			detail::check(err, "wait");
 	}
-	// Whether it has ended by then.
+	// Return: whether the task has ended by then.
 	bool wait_until(std::chrono::steady_clock::time_point deadline)
 	{
 		auto ts = detail::to_timespec(deadline);
@@ -122,7 +123,7 @@ public:
 			detail::check(err, "wait_until");
 		return err != ETIMEDOUT;
 	}
-	// Once: the future is not valid any more.
+	// May be called once: the future is not valid afterwards.
 	Result get()
 	{
 		detail::check(work_->wait(), "get");
@@ -136,7 +137,8 @@ private:
 	std::unique_ptr<detail::work<Result>, detail::finish> work_;
 };
 
-// Its destructor runs all tasks to their end. Futures have to go before it.
+// Its destructor runs all tasks to their end. Futures have to be destroyed
+// first.
 class pool
 {
 public:
@@ -171,8 +173,8 @@ public:
 		return to;
 	}
 
-	// function(begin, end) for parts of at most @grain; after an exception
-	// no more begin, and it is thrown when all have ended.
+	// Calls function(begin, end) for parts of at most @grain. After an
+	// exception no more parts begin; it is thrown when all have ended.
 	template <class Function>
 	void loop(std::size_t begin, std::size_t end, std::size_t grain,
 		  Function &&function)

@@ -4,42 +4,48 @@
  * the host goes on, and that never waits where the order is given anyway.
  * drover_stream(3) has an example.
  *
- * What holds (Documentation/stream.rst says how):
- *  - Operations of all streams that touch the same memory, one of them writing,
- *    take effect in the order in which they were submitted. The library orders
- *    them, by what each backend declares that it keeps, unless the stream was
- *    made with DROVER_ORDER_CALLER.
- *  - drover_stream_synchronize() waits only for operations that the host could
- *    tell from undone ones: those that touch host memory.
- *  - A staged copy has read its source when the call returns. A borrowed one
- *    reads it at any time until its ticket is done. Nothing else is borrowed.
- *  - The first operation that fails ends its stream: it and all behind it are
- *    done, with its error, and nothing hangs. So are operations of other streams
- *    that are ordered behind one of these.
+ * The following holds; Documentation/stream.rst says how:
+ *  - If operations touch the same memory, and one of them writes it, they take
+ *    effect in the order in which they were submitted, whichever streams they
+ *    belong to. The library keeps this order, with the help of the order that
+ *    each backend declares to keep by itself, unless the stream was made with
+ *    DROVER_ORDER_CALLER.
+ *  - drover_stream_synchronize() waits only for operations of which the host
+ *    could tell whether they are done: those that touch host memory.
+ *  - A staged copy has read its source when the call returns. A borrowed copy
+ *    reads its source at any time until its ticket is done. No other operation
+ *    borrows memory.
+ *  - The first operation that fails ends its stream. This operation and all
+ *    behind it are done, with its error, and nothing hangs. The same is true of
+ *    operations of other streams that are ordered behind one of these.
  *
- * Device memory is what drover_stream_alloc() gave, and what drover_stream_declare()
- * was told of. CUDA copies reach that of all devices, sets that of their own one;
- * what kernels reach is up to them. All other memory is host memory. Device memory
- * is touched by operations of streams and by nobody else; whoever has to do
- * otherwise calls drover_stream_drain() first.
+ * Device memory is memory that drover_stream_alloc() has returned, or that
+ * drover_stream_declare() was told of. With CUDA, copies reach the device
+ * memory of all devices, and sets reach that of their own device; the memory
+ * that kernels reach is up to them. All other memory is host memory. Only
+ * operations of streams touch device memory. A program that has to touch it by
+ * other means calls drover_stream_drain() first.
  *
- * In all functions @ticket, unless NULL, is where the ticket of the operation goes;
- * @accesses is what it touches; a copy is of device or host memory, which must not
- * overlap; @attr may be NULL, for the defaults.
+ * In all functions @ticket, unless NULL, is where the ticket of the operation
+ * is stored, and @accesses is the memory that the operation touches. Copies are
+ * from and to device or host memory, which must not overlap. @attr may be NULL,
+ * for the defaults.
  *
  * All threads may use a stream; their calls take effect one after the other.
  * All functions return 0 or an errno value, leave errno alone, and block only
- * where they say so; after an error drover_stream_why() has a sentence about
- * it. None is a cancellation point. What takes a stream answers EBADF for one
- * that was destroyed, or was made by a process of which this one is a fork.
+ * where they say so. After an error drover_stream_why() has a sentence about
+ * it. None is a cancellation point. A function that takes a stream returns
+ * EBADF if the stream was destroyed, or was made by a process of which this one
+ * is a fork.
  *
- * What submits an operation blocks only when there is no room for it, and
- * answers EINVAL for what is none (NULL, an overlap), EXDEV for memory that the
- * backend cannot reach, EDEADLK where a kernel or host call would wait for itself,
- * ENOMEM, EIO from the driver, or EINVAL, EPERM or ENOTSUP where that says so, or
- * the error that has ended the stream. A kernel or host call waits for itself when
- * it waits for its own stream, or for an operation of another stream that is
- * ordered behind it.
+ * Where a function returns "as every submit", it submits an operation, and
+ * blocks only when there is no room for the operation. It returns EINVAL for
+ * arguments that are no operation (NULL, an overlap), EXDEV for memory that the
+ * backend cannot reach, EDEADLK where a kernel or host call would wait for
+ * itself, ENOMEM, EIO from the driver (or EINVAL, EPERM or ENOTSUP if that is
+ * the driver's answer), or the error that has ended the stream. A kernel or
+ * host call waits for itself when it waits for its own stream, or for an
+ * operation of another stream that is ordered behind it.
  */
 #ifndef DROVER_STREAM_H
 #define DROVER_STREAM_H
@@ -60,7 +66,7 @@ extern "C" {
 /**
  * drover_stream_t - a stream; the content is private to the library
  *
- * A name, not the thing: it may be copied. All zero bytes name no stream.
+ * It is a name of a stream, so it may be copied. All zero bytes name no stream.
  */
 typedef union {
 	uint32_t name[2];
@@ -70,7 +76,8 @@ typedef union {
 /**
  * drover_ticket_t - one submitted operation; the content is private
  *
- * May be copied and thrown away at any time. All zero bytes are done.
+ * May be copied and thrown away at any time. A ticket of all zero bytes is
+ * done.
  */
 typedef struct {
 	drover_stream_t stream;
@@ -80,21 +87,22 @@ typedef struct {
 /**
  * drover_event_t - a point in a stream: the ticket of all that is in front of it
  *
- * So drover_ticket_done() asks for an event, and drover_ticket_wait() waits for
- * one. All zero bytes are an event that was never recorded: it is done.
+ * So drover_ticket_done() says whether an event is done, and
+ * drover_ticket_wait() waits for it. All zero bytes are an event that was never
+ * recorded: it is done.
  */
 typedef drover_ticket_t drover_event_t;
 
 /* drover_graph_t - captured operations */
 typedef struct drover_graph drover_graph_t;
 
-/* drover_streamattr_t.backend: who carries the operations out */
+/* drover_streamattr_t.backend: what carries out the operations */
 enum drover_backend {
 	DROVER_BACKEND_CPU = 0,	 /* workers of a pool, in order; plain memory */
 	DROVER_BACKEND_CUDA = 2, /* a CUDA driver, found when it is asked for */
 };
 
-/* drover_streamattr_t.order: who sees to the order of conflicting operations */
+/* drover_streamattr_t.order: what orders operations that conflict */
 enum drover_order {
 	DROVER_ORDER_ENGINE, /* the library */
 	/* The caller, by events, drains and what the backend keeps by itself. */
@@ -105,14 +113,17 @@ enum drover_order {
  * drover_streamattr_t - stream attributes
  * @backend: enum drover_backend
  * @order: enum drover_order
- * @depth: operations under way at most, then a submit waits; 0: 256
+ * @depth: most operations under way; a submit waits until there are fewer;
+ *	0: 256
  * @device: number of the CUDA device
- * @staging: bytes of memory for staged copies under way; 0: 1 MiB, and at least
- *	8 KiB. A larger copy is waited for.
- * @native: CUDA: a CUstream to be used and left as it is, which outlives this one;
- *	in the device's primary context, no default stream, and not capturing while
- *	this library has work there: waits for it then answer EBUSY. NULL: a new one
- * @priority: CUDA: of a new one, as cuStreamCreateWithPriority() takes it
+ * @staging: bytes of memory for staged copies under way; 0: 1 MiB. It is 8 KiB
+ *	at least. The caller waits for a staged copy that is larger.
+ * @native: CUDA: a CUstream for the library to use, which has to outlive this
+ *	stream and is not destroyed with it. It has to be in the device's
+ *	primary context, must not be a default stream, and must not capture
+ *	while this library has work in it: waits for that work then return
+ *	EBUSY. NULL: the library makes a new CUstream.
+ * @priority: CUDA: of a new CUstream, as cuStreamCreateWithPriority() takes it
  * @reserved: zero
  *
  * All zero bytes are the defaults: the CPU backend, ordered by the library.
@@ -138,8 +149,8 @@ typedef struct {
  * @bytes: how many
  * @kind: DROVER_READ, DROVER_WRITE or both
  *
- * Where a function takes accesses, NULL says that anything may be touched; a
- * pointer and a count of 0 that nothing is.
+ * Where a function takes accesses, NULL says that the operation may touch any
+ * memory, and a pointer with a count of 0 says that it touches none.
  */
 typedef struct {
 	const void *start;
@@ -149,14 +160,15 @@ typedef struct {
 
 /**
  * drover_kernel_t - something to run on a device
- * @run: CPU backend: called with the copied arguments; returns 0 or an errno
- *	value, which fails the operation. To share its work out it may use the
- *	pool, see drover_stream_native().
- * @issue: CUDA backend: called by the submitting thread, with the context current,
- *	when it is its turn: puts its work into the CUstream, by launches of its
- *	own or by a library's, and returns 0 or an errno value. It calls no
- *	functions of streams. It has to see to it by itself if it uses memory of
- *	other devices. Captured, it is called once, with a stream that captures.
+ * @run: CPU backend: called with the copied arguments. It returns 0, or an
+ *	errno value, which fails the operation. To share out its work it may use
+ *	the pool, see drover_stream_native().
+ * @issue: CUDA backend: called in its turn by the submitting thread, with the
+ *	context current. It puts its work into the CUstream, by its own launches
+ *	or a library's, and returns 0 or an errno value. It calls no functions
+ *	of streams. If it uses memory of other devices, it has to make sure by
+ *	itself that it can. While the stream captures, it is called once, with a
+ *	CUstream that captures.
  */
 typedef struct {
 	int (*run)(const void *args);
@@ -165,24 +177,25 @@ typedef struct {
 
 /* drover_stream_counts_t - what a stream has done since it was made */
 typedef struct {
-	/* drover_stream_synchronize(), _wait_event(), and _drain() if it waits; */
+	/* drover_stream_synchronize(), _wait_event(), _drain() if it waits */
 	uint64_t asked;
-	uint64_t elided;   /* of those, the order was given already */
-	uint64_t deferred; /* of those, the device waits, the host does not */
-	uint64_t waited;   /* of those, the host had to wait: all others */
-	uint64_t added_device; /* waits that the library has put in, */
-	uint64_t added_host;   /* those of the host also for room */
+	uint64_t elided;   /* of those asked: the order was given already */
+	uint64_t deferred; /* of those asked: the device waits, not the host */
+	uint64_t waited;   /* of those asked: the others; the host waits */
+	uint64_t added_device; /* waits of the device that the library adds */
+	uint64_t added_host;   /* the same of the host, also for room */
 	uint64_t read_backs;   /* blocking copies, each of which waits */
 } drover_stream_counts_t;
 
 /**
  * drover_stream_create() - make a stream
- * @stream: where its name goes
+ * @stream: where to store its name
  *
- * Loads the CUDA driver, libcuda.so.1 or what the environment variable
- * DROVER_CUDA_LIBRARY names; the first stream of the CPU backend starts the pool
- * that all of them run on. It has as many workers as there are CPUs, or streams, if
- * they are more, and ends with the last stream.
+ * The first CUDA stream loads the CUDA driver: libcuda.so.1, or the library
+ * that the environment variable DROVER_CUDA_LIBRARY names. The first stream of
+ * the CPU backend starts the pool on which all streams of that backend run. The
+ * pool has one worker for each CPU, or one for each stream if there are more
+ * streams than CPUs. It ends with the last stream.
  *
  * Return: 0; EINVAL for unknown attributes; EAGAIN when there are 128 streams,
  * or no thread; ENOMEM; ENODEV when there is no CUDA driver that works here, or
@@ -194,38 +207,41 @@ int drover_stream_create(drover_stream_t *stream,
 /**
  * drover_stream_destroy() - wait for all operations and end the stream
  *
- * Blocks, also until threads have left that wait for the stream. Calls with a
- * copy of the name, or with its tickets, answer EBADF afterwards. Device memory
- * is kept until drover_stream_free(), by any stream of the same backend.
+ * Blocks, also until all threads that wait for the stream have left it. Calls
+ * with a copy of the name, or with tickets of the stream, return EBADF
+ * afterwards. Device memory is kept until it is given to drover_stream_free(),
+ * with any stream of the same backend.
  *
- * Return: 0; the error of the first operation that failed, with the stream
- * ended all the same; EBUSY while it captures; EDEADLK from a kernel or host call
- * that would wait for itself.
+ * Return: 0; the error of the first operation that failed, and the stream has
+ * ended all the same; EBUSY while it captures; EDEADLK from a kernel or host
+ * call that would wait for itself.
  */
 int drover_stream_destroy(drover_stream_t *stream);
 
 /**
- * drover_stream_native() - what the stream runs on
- * @native: where the CUstream goes, or for the CPU backend the drover_pool_t, which
- *	is not to be shut down or resized
+ * drover_stream_native() - get the CUstream or pool on which the stream runs
+ * @native: where to store the CUstream, or for the CPU backend the
+ *	drover_pool_t, which must not be shut down or resized
  *
- * What is put there by others than drover_kernel_t.issue comes behind what was
- * submitted and issued before, and the library knows nothing else of it; a wait
- * for all of the stream may wait for it, too. To be used until
- * drover_stream_destroy(). Return: 0.
+ * The program may put work of its own there until drover_stream_destroy(). That
+ * work comes behind everything that was submitted and issued before. The
+ * library knows nothing else of it, so a wait for all of the stream may wait
+ * for it, too. This does not concern the work that drover_kernel_t.issue puts
+ * there: it belongs to an operation. Return: 0.
  */
 int drover_stream_native(drover_stream_t *stream, void **native);
 
 /*
- * drover_stream_why() - a sentence on the last error of the calling thread, valid
- * until its next call; names the library, function or device that is missing
+ * drover_stream_why() - a sentence on the last error of the calling thread,
+ * valid until that thread's next call. It names the library, function or device
+ * that is missing.
  */
 const char *drover_stream_why(void);
 
 /**
  * drover_stream_alloc() - get device memory
  * @stream: a stream of the backend whose memory it is to be
- * @memory: where its address goes; its content is not defined
+ * @memory: where to store its address; its content is not defined
  *
  * May block, in the driver. All streams of the backend may use the memory.
  *
@@ -236,55 +252,60 @@ int drover_stream_alloc(drover_stream_t *stream, size_t bytes, void **memory);
 /**
  * drover_stream_alloc_host() - get host memory that a device reaches by itself
  * @stream: a stream of the backend that is to reach it
- * @memory: where its address goes; its content is not defined
+ * @memory: where to store its address; its content is not defined
  *
- * It is host memory in all ways. A CUDA driver pins it, and a copy from or to it
- * blocks nobody. May block, in the driver. Return: as drover_stream_alloc().
+ * The memory is host memory in all respects. A CUDA driver pins it, so a copy
+ * from or to it does not block the caller. May block, in the driver. Return: as
+ * drover_stream_alloc().
  */
 int drover_stream_alloc_host(drover_stream_t *stream, size_t bytes,
 			     void **memory);
 
 /**
- * drover_stream_pin() - the same with memory that the program has
+ * drover_stream_pin() - let a device reach host memory of the program's
  *
- * It stays host memory, and where it is, until drover_stream_free() has given
- * it back to the program. May block, in the driver. Return: as
- * drover_stream_alloc(); EINVAL also if a part of it is such memory already, or
- * the driver does not take it for memory; EPERM or ENOTSUP when the driver may not
- * pin memory, or cannot.
+ * As drover_stream_alloc_host(), but for memory that the program has already.
+ * The memory stays host memory, at its address, until drover_stream_free() has
+ * given it back to the program. May block, in the driver. Return: as
+ * drover_stream_alloc(); EINVAL also if a part of the memory was pinned,
+ * allocated or declared before, or if the driver finds no memory there; EPERM
+ * when the driver may not pin memory, ENOTSUP when it cannot.
  */
 int drover_stream_pin(drover_stream_t *stream, void *memory, size_t bytes);
 
 /**
- * drover_stream_declare() - device memory that the program has
+ * drover_stream_declare() - tell the library of device memory of the program's
  * @stream: a stream of the backend, and on CUDA the device, whose memory it is
  * @memory: from cudaMalloc(), or an address range that is or will be mapped
  *
  * From then on it is device memory like that of drover_stream_alloc(), and
- * synchronizations are elided there as well, until drover_stream_free() has given it
- * back to the program. One call may declare all that an allocator is going to give
- * out pieces of. An access that is not within one range counts as one of host memory.
+ * synchronizations are elided for it as well, until drover_stream_free() has
+ * given it back to the program. One call may declare a whole area from which an
+ * allocator will give out pieces. An access that does not lie within one range
+ * counts as an access to host memory.
  *
- * Return: 0; EINVAL for no bytes, or if a part of it is known already; ENOMEM.
+ * Return: 0; EINVAL for no bytes, or if a part of the memory is known already;
+ * ENOMEM.
  */
 int drover_stream_declare(drover_stream_t *stream, void *memory, size_t bytes);
 
 /**
  * drover_stream_free() - give memory back
  * @stream: a stream of the same backend
- * @memory: from drover_stream_alloc(), _alloc_host(), _pin() or _declare(), or NULL
+ * @memory: from drover_stream_alloc(), _alloc_host(), _pin() or _declare(), or
+ *	NULL
  *
- * Blocks until no operation of any stream touches it.
+ * Blocks until no operation of any stream touches the memory.
  *
- * Return: 0; EINVAL when it is no such memory; EDEADLK from a kernel or host
- * call that would wait for itself.
+ * Return: 0; EINVAL when @memory is from none of these; EDEADLK from a kernel
+ * or host call that would wait for itself.
  */
 int drover_stream_free(drover_stream_t *stream, void *memory);
 
 /**
  * drover_stream_copy() - copy and wait
  *
- * Blocks until the copy, and so everything it depends on, is done.
+ * Blocks until the copy, and so everything that it depends on, is done.
  *
  * Return: as every submit; EBUSY while the stream captures.
  */
@@ -292,28 +313,29 @@ int drover_stream_copy(drover_stream_t *stream, void *to, const void *from,
 		       size_t bytes);
 
 /**
- * drover_stream_copy_staged() - copy; the source is free at once
+ * drover_stream_copy_staged() - copy; the caller has the source back at once
  * @to: device or host memory. Host memory belongs to the copy until it is done.
- * @from: host memory: read before the call returns, and the caller's again
- *	then. Device memory: read in its turn, before anything that is submitted
- *	later writes it.
+ * @from: host memory, which is read before the call returns, and is the
+ *	caller's again then; or device memory, which is read in the copy's turn,
+ *	before any operation that is submitted later writes it.
  *
- * Blocks also while operations under way write host memory @from, and until it
- * is done if it is larger than drover_streamattr_t.staging. Return: as every
- * submit.
+ * Blocks also while operations under way write the host memory @from. Blocks
+ * until the copy is done if that is larger than drover_streamattr_t.staging.
+ * Return: as every submit.
  */
 int drover_stream_copy_staged(drover_stream_t *stream, void *to,
 			      const void *from, size_t bytes,
 			      drover_ticket_t *ticket);
 
 /**
- * drover_stream_copy_borrowed() - copy; the source stays as it is until then
+ * drover_stream_copy_borrowed() - copy; the source must stay until it is done
  *
- * Host memory on either side belongs to the copy until @ticket is done, or a
- * drover_stream_synchronize() behind it has returned: @from must exist and not
- * change, @to must exist and not be looked at. A CUDA driver makes the caller
- * wait for a copy whose host memory is not pinned: so to read a result back while
- * the caller goes on is such a copy to pinned memory. Return: as every submit.
+ * Host memory on either side belongs to the copy until @ticket is done, or
+ * until a drover_stream_synchronize() behind the copy has returned. Until then
+ * @from must exist and not change, and @to must exist and not be looked at. A
+ * CUDA driver makes the caller wait for a copy whose host memory is not pinned.
+ * So a caller that reads a result back and wants to go on meanwhile copies to
+ * pinned memory. Return: as every submit.
  */
 int drover_stream_copy_borrowed(drover_stream_t *stream, void *to,
 				const void *from, size_t bytes,
@@ -321,8 +343,9 @@ int drover_stream_copy_borrowed(drover_stream_t *stream, void *to,
 
 /**
  * drover_stream_set() - set bytes of memory
- * @to: device or host memory; with CUDA only what this library has allocated
- * @byte: what they are to be
+ * @to: device or host memory; with CUDA only memory from drover_stream_alloc(),
+ *	_alloc_host() or _declare()
+ * @byte: their new value
  *
  * Return: as every submit; EINVAL also for no bytes.
  */
@@ -334,9 +357,9 @@ int drover_stream_set(drover_stream_t *stream, void *to, int byte, size_t bytes,
  * @kernel: what to run; read during the call
  * @args: its arguments, copied during the call, or NULL
  *
- * The order and the elision rest on @accesses: what is missing there is a race.
- * Return: as every submit; EINVAL also when the kernel is none for this
- * backend.
+ * The order and the elision rest on @accesses: an access that is missing there
+ * is a race. Return: as every submit; EINVAL also when @kernel has no function
+ * for this backend.
  */
 int drover_stream_run(drover_stream_t *stream, const drover_kernel_t *kernel,
 		      const void *args, size_t args_bytes,
@@ -345,71 +368,74 @@ int drover_stream_run(drover_stream_t *stream, const drover_kernel_t *kernel,
 
 /**
  * drover_stream_host_call() - call a function when its turn comes
- * @call: called by a worker of the pool or a thread of the driver's; returns 0 or
- *	an errno value, which fails the operation; so does, on the CPU, the end
- *	of its thread. On CUDA it may not call the driver, so no functions of
- *	streams. Return: as every submit.
+ * @call: called by a worker of the pool or a thread of the driver's. It returns
+ *	0, or an errno value, which fails the operation. On the CPU the end of
+ *	its thread fails the operation, too. On CUDA it must not call the
+ *	driver, nor, therefore, functions of streams. Return: as every submit.
  */
 int drover_stream_host_call(drover_stream_t *stream, int (*call)(void *arg),
 			    void *arg, const drover_access_t *accesses,
 			    size_t nr_accesses, drover_ticket_t *ticket);
 
 /*
- * drover_stream_record() - make @event the point behind all submitted so far.
- * Return: 0; EBUSY while the stream captures.
+ * drover_stream_record() - make @event the point behind all operations that have
+ * been submitted so far. Return: 0; EBUSY while the stream captures.
  */
 int drover_stream_record(drover_stream_t *stream, drover_event_t *event);
 
 /**
- * drover_stream_wait_event() - what is submitted later waits for @event
+ * drover_stream_wait_event() - make operations submitted later wait for @event
  * @event: recorded in any stream, of any backend
  *
- * The point counts at which the event is recorded now. An operation, unless the
- * order is given already. Blocks also between backends of which neither can
- * wait for the other.
+ * The wait is for the point at which @event is recorded at the time of this
+ * call. It is an operation, unless the order is given already. Blocks also
+ * between two backends if neither can wait for the other.
  *
- * Return: as every submit; 0 for an event whose stream was destroyed, for then
- * all of it is done; the error of the operations in front of the event, which
- * this stream then ends with as well; EBUSY while this stream captures.
+ * Return: as every submit; 0 for an event whose stream was destroyed, as all of
+ * that stream is done; the error of the operations in front of the event, which
+ * then ends this stream as well; EBUSY while this stream captures.
  */
 int drover_stream_wait_event(drover_stream_t *stream,
 			     const drover_event_t *event);
 
 /**
- * drover_stream_synchronize() - the host may touch its memory again
+ * drover_stream_synchronize() - wait until the host may touch its memory again
  *
- * Blocks until all operations are done that touch host memory or may touch
- * anything, of this stream, and of others as far as something of this one waits
- * for them: by an event, or for memory. Others stay under way: whatever is submitted
- * later is ordered behind them as far as it has to be. An operation that fails later
- * than that is reported by the next call.
+ * Blocks until all operations are done that touch host memory or may touch any
+ * memory. This includes operations of other streams if an operation of this
+ * stream waits for them, by an event or for memory. All other operations stay
+ * under way, and operations that are submitted later are ordered behind them as
+ * far as necessary. If one of them fails after this call has returned, the next
+ * call reports that.
  *
  * Return: 0; the error that has ended the stream; EBUSY while it captures;
  * EDEADLK from a kernel or host call that would wait for itself.
  */
 int drover_stream_synchronize(drover_stream_t *stream);
 
-/* The same for all operations, and never elided. */
+/* As drover_stream_synchronize(), but for all operations, and never elided. */
 int drover_stream_drain(drover_stream_t *stream);
 
 /**
  * drover_ticket_done() - whether an operation is done
  *
- * For the CPU backend it makes no system call.
+ * With the CPU backend it makes no system call.
  *
  * Return: 0: done; EINPROGRESS: not yet; EBADF: its stream was destroyed, which
- * waited for it; the operation's error, which may be that of an earlier one.
+ * waited for the operation; the operation's error, which may be the error of an
+ * earlier operation.
  */
 int drover_ticket_done(const drover_ticket_t *ticket);
 
 /**
  * drover_ticket_wait() - wait until an operation is done
  * @clock: CLOCK_REALTIME or CLOCK_MONOTONIC
- * @deadline: absolute time on @clock; NULL: without end
+ * @deadline: absolute time on @clock; NULL: wait without a deadline
  *
- * Blocks. Return: as drover_ticket_done(), but ETIMEDOUT for not yet; EINVAL
- * for another clock or a tv_nsec outside 0 to 999,999,999; EBUSY when the caller's
- * CUstream captures; EDEADLK from a kernel or host call that would wait for itself.
+ * Blocks. Return: as drover_ticket_done(), but ETIMEDOUT instead of
+ * EINPROGRESS; EINVAL for another clock or a tv_nsec outside 0 to 999,999,999;
+ * EBUSY when the CUstream that the caller lent captures; EDEADLK from a kernel
+ * or host call that would wait for itself.
  */
 int drover_ticket_wait(const drover_ticket_t *ticket, clockid_t clock,
 		       const struct timespec *deadline);
@@ -417,21 +443,22 @@ int drover_ticket_wait(const drover_ticket_t *ticket, clockid_t clock,
 /**
  * drover_stream_capture() - keep operations instead of submitting them
  *
- * Until drover_stream_capture_end() copies, sets and kernels go into a graph. Their
- * tickets are done at once. The source of a staged copy is copied into the graph;
- * every replay copies it as it was. All else answers EBUSY.
+ * Until drover_stream_capture_end(), copies, sets and kernels go into a graph.
+ * Their tickets are done at once. The source of a staged copy is copied into
+ * the graph, and every replay copies that content. All other operations return
+ * EBUSY.
  *
- * Return: 0; EBUSY when it captures already; ENOMEM.
+ * Return: 0; EBUSY when the stream captures already; ENOMEM.
  */
 int drover_stream_capture(drover_stream_t *stream);
 
 /**
  * drover_stream_capture_end() - stop capturing
- * @graph: where the graph goes; to be destroyed by the caller
+ * @graph: where to store the graph, which the caller has to destroy
  *
- * Return: 0; EINVAL when it does not capture; EIO when the driver cannot make a
- * graph of it, or the error of a kernel's issue(), and the operations are lost;
- * ENOMEM.
+ * Return: 0; EINVAL when the stream does not capture; EIO when the driver
+ * cannot make a graph of the operations; the error of a kernel's issue();
+ * ENOMEM. After an error the captured operations are lost.
  */
 int drover_stream_capture_end(drover_stream_t *stream, drover_graph_t **graph);
 
@@ -439,16 +466,16 @@ int drover_stream_capture_end(drover_stream_t *stream, drover_graph_t **graph);
  * drover_graph_replay() - submit a captured graph as one operation
  * @stream: a stream of the backend, and on CUDA the device, of the capture
  *
- * The operations run in the order in which they were captured. Borrowed sources
- * are borrowed anew until the ticket is done.
+ * The operations run in the order in which they were captured. The sources of
+ * borrowed copies are borrowed again until @ticket is done.
  *
- * Return: as every submit; EINVAL also for another backend; EBUSY while it
- * captures.
+ * Return: as every submit; EINVAL also for another backend or device; EBUSY
+ * while @stream captures.
  */
 int drover_graph_replay(drover_stream_t *stream, drover_graph_t *graph,
 			drover_ticket_t *ticket);
 
-/* drover_graph_destroy() - let go of a graph, also one under way, or of NULL */
+/* drover_graph_destroy() - let go of a graph, which may be under way, or NULL */
 int drover_graph_destroy(drover_graph_t *graph);
 
 /* drover_stream_counts() - what @stream has done. Return: 0. */
@@ -456,18 +483,19 @@ int drover_stream_counts(drover_stream_t *stream,
 			 drover_stream_counts_t *counts);
 
 /*
- * drover_stream_note() - the host touches memory now, as it believes it may: so a
- * debug build reports a race with what nobody has waited for. Return: 0.
+ * drover_stream_note() - say that the host touches memory now, in the belief
+ * that it may. A debug build then reports a race with each conflicting access
+ * for which no thread has waited. Return: 0.
  */
 int drover_stream_note(const drover_access_t *accesses, size_t nr_accesses);
 
 /**
- * drover_stream_watch_races() - who is told of races
- * @report: called with a text that names both accesses and the addresses of the
- *	calls that submitted them, and with @arg; NULL: the text goes to stderr. It must not
- *	call functions of streams.
+ * drover_stream_watch_races() - choose a function that is called for each race
+ * @report: called with @arg and a text that names both accesses and the
+ *	addresses of the calls that submitted them. It must not call functions
+ *	of streams. NULL: the text goes to stderr.
  *
- * A race is reported where its second access is submitted or noted.
+ * A race is reported when its second access is submitted or noted.
  *
  * Return: 0; ENOTSUP when the library is not a debug build.
  */

@@ -7,11 +7,12 @@
 //	auto input = s.alloc(bytes);
 //
 //	s.call(drover_stream_copy_staged, input.get(), ids, bytes, nullptr);
-//	s.call(drover_stream_run, &kernel, &args, sizeof(args), accesses, 2, nullptr);
+//	s.call(drover_stream_run, &kernel, &args, sizeof(args), accesses, 2,
+//	       nullptr);
 //	s.call(drover_stream_copy, logits, output.get(), output_bytes);
 //
-// It waits as <drover/stream.h> says. Tickets and events have no end, and are
-// those of C.
+// It waits as <drover/stream.h> says. Tickets and events need no destructor:
+// they are the C types.
 #ifndef DROVER_STREAM_HPP
 #define DROVER_STREAM_HPP
 
@@ -36,10 +37,12 @@ struct give_back {
 
 } // namespace detail
 
-// Goes before its stream does. What is the program's is so again afterwards.
+// Must be destroyed before its stream. Memory of the program's is the program's
+// again afterwards.
 using stream_memory = std::unique_ptr<void, detail::give_back>;
 
-// Its destructor waits for all operations; drover_stream_drain() tells their error.
+// Its destructor waits for all operations; their error is to be had by
+// drover_stream_drain().
 class stream
 {
 public:
@@ -54,7 +57,7 @@ public:
 	stream(const stream &) = delete;
 	stream &operator=(const stream &) = delete;
 
-	// Any function of streams, with what it takes behind the stream.
+	// Calls any function of streams, with its arguments after the stream.
 	template <class... Wanted, class... Given>
 	void call(int (*function)(drover_stream_t *, Wanted...),
 		  Given &&...given)
@@ -70,7 +73,7 @@ public:
 		call(drover_stream_alloc, bytes, &memory);
 		return stream_memory(memory, { &name_ });
 	}
-	// The program's memory: @as is drover_stream_pin or _declare.
+	// For memory of the program's; @as is drover_stream_pin or _declare.
 	stream_memory take(int (*as)(drover_stream_t *, void *, std::size_t),
 			   void *memory, std::size_t bytes)
 	{
