@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A condvar may be destroyed as soon as all its waiters are unblocked, while
- * the mutex is still held too, and its memory be unmapped at once. By whom a
- * signal has woken: one_preemption.
+ * A condvar may be destroyed, and its memory be unmapped, as soon as all its
+ * waiters are unblocked, also while the mutex is still held. Test one_preemption
+ * lets the thread that a signal has woken do so.
  *
  * APIs: drover pthread
  */

@@ -2,8 +2,9 @@
 /*
  * turn-ring - threads that take turns, round and round, under one mutex.
  *
- * Each has a condition variable of its own and signals that of the next; with
- * -b all share one, and a broadcast wakes the many of whom one may go on.
+ * Each thread has a condition variable of its own and signals that of the next
+ * thread. With -b all threads share one, and each broadcast wakes all of them
+ * though only one may go on.
  */
 #include "ring.h"
 

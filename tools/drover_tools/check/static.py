@@ -206,6 +206,21 @@ def check_references():
                 yield f"{path}: {name}: no such file"
 
 
+#: A file of C that a document shows, with its licence and all.
+SHOWN = re.compile(r"^```c\n(// SPDX.*?)^```$", re.M | re.S)
+
+
+def check_shown():
+    """whole files that documents show are those of the tree"""
+    texts = {source.read(path) for path in source.files()
+             if path.endswith(".c")}
+    for path in _documents():
+        for shown in SHOWN.findall(source.read(path)):
+            if shown not in texts:
+                title = shown.splitlines()[2].strip(" *")
+                yield f"{path}: no file of the tree is: {title}"
+
+
 #: Headers that have a manual page of their own.
 MANUALS = ("barrier", "cond", "mutex", "pool", "stream")
 
