@@ -2,7 +2,8 @@
 /*
  * A build of the library for kernels that mark the target of a requeue: a
  * broadcast while another thread holds the mutex wakes nobody, where the kernel
- * can mark, and one waiter where it cannot. Whoever was moved returns in any case.
+ * can mark, and one waiter where it cannot. Those who were moved return in any
+ * case.
  *
  * APIs: drover pthread
  */
