@@ -7,22 +7,15 @@
  *
  * APIs: drover pthread
  */
-#include <linux/futex.h>
-
+#include "base/futex.h"
 #include "steps.h"
 
 /* Nobody waits for these words, so a kernel that can mark has nothing to do. */
 static bool kernel_marks(void)
 {
-	static uint32_t words[2];
-	const uint32_t flags = 2 | FUTEX_PRIVATE_FLAG;
-	const struct {
-		uint64_t val, address;
-		uint32_t flags, reserved;
-	} pair[] = { { 0, (uintptr_t)&words[0], flags, 0 },
-		     { 2, (uintptr_t)&words[1], flags, 0 } };
+	static futex_word words[2];
 
-	return syscall(456, pair, 1, 1, 0) == 0;
+	return futex_requeue_mark(&words[0], 0, 0, &words[1], 2) == 0;
 }
 
 /* woken_held ALL: one or none, as the kernel can; all, where nobody is moved */
