@@ -14,6 +14,9 @@
  * lock_ptr. Every waiter has to be in the bucket that its key says, every
  * reference to the private hash has to be given back, and nobody may look at a
  * waiter that was woken.
+ *
+ * Some calls mark their target. Mainline cannot: it is told what it has to do if
+ * the target is as locked as it is.
  */
 #include <sanitizer/asan_interface.h>
 #include <stdio.h>
@@ -28,7 +31,8 @@
 
 int futex_requeue_mainline(u32 *uaddr1, unsigned int flags1, u32 *uaddr2,
 			   unsigned int flags2, int nr_wake, int nr_requeue,
-			   u32 *cmpval, int requeue_pi);
+			   u32 *cmpval, int requeue_pi,
+			   const struct futex_mark *mark);
 
 enum kind {
 	PLAIN,
@@ -127,6 +131,35 @@ struct futex_bucket_ref futex_hash(union futex_key *key)
 void put_pi_state(struct futex_pi_state *pi_state)
 {
 	WARN_ON(pi_state);
+}
+
+struct futex_q *futex_top_waiter(struct futex_hash_bucket *hb,
+				 union futex_key *key)
+{
+	struct futex_q *q;
+
+	plist_for_each_entry(q, &hb->chain, list)
+		if (futex_match(&q->key, key))
+			return q;
+	return NULL;
+}
+
+int fault_in_user_writeable(u32 *uaddr)
+{
+	(void)uaddr;
+	return 0;
+}
+
+/* The target's page may be absent, the CPU give up, or the word be another. */
+int futex_atomic_cmpxchg_inatomic(u32 *curval, u32 *uaddr, u32 old, u32 new)
+{
+	static const int answers[] = { -EFAULT, -EAGAIN, 0, 0 };
+	int i = random() % 4;
+
+	*curval = *uaddr + (i == 2);
+	if (i == 3 && *uaddr == old)
+		*uaddr = new;
+	return answers[i];
 }
 
 static void unqueue(struct futex_q *q)
@@ -233,9 +266,12 @@ static void fill(void)
 	}
 }
 
+/* @mark: of a val that is not 0; @word: what is in the target */
 struct call {
 	int from, to;
 	int nr_wake, nr_requeue;
+	struct futex_mark mark;
+	u32 word;
 };
 
 static struct call draw_call(void)
@@ -247,24 +283,54 @@ static struct call draw_call(void)
 		.to = below(NR_WORDS),
 		.nr_wake = below(3) ? 0 : below(4),
 		.nr_requeue = below(3) ? INT_MAX : below(NR_WAITERS),
+		.mark = { .val = below(3) ? 0 : 2, .set = below(2) },
+		.word = below(4),
 	};
 }
 
-static void make_call(const struct call *c)
+/*
+ * What mainline answers if a target that is locked is to be marked: all are moved.
+ * The mark is left in @c->word.
+ */
+static int mark_and_requeue(struct call *c, u32 *from, u32 *to)
+{
+	int flags1 = futexes[c->from].flags, flags2 = futexes[c->to].flags;
+	int nr_wake = c->nr_wake, nr_requeue = c->nr_requeue;
+	struct futex_q *first;
+	union futex_key key;
+
+	if (c->mark.val) {
+		if (from == to)
+			return -EINVAL;
+		get_futex_key(from, flags1, &key, FUTEX_READ);
+		first = futex_top_waiter(bucket_of(&key), &key);
+		if (first && first->bitset <= STAYS_QUEUED && c->word &&
+		    (c->mark.set || c->word != c->mark.val)) {
+			c->word = c->mark.set ? 2 : c->word | 2;
+			if (nr_requeue < INT_MAX)
+				nr_requeue += nr_wake;
+			nr_wake = 0;
+		}
+	}
+	return futex_requeue_mainline(from, flags1, to, flags2, nr_wake,
+				      nr_requeue, NULL, 0, NULL);
+}
+
+static void make_call(struct call *c)
 {
 	u32 *from = &words[c->from], *to = &words[c->to];
-	unsigned int flags1 = futexes[c->from].flags;
-	unsigned int flags2 = futexes[c->to].flags;
 
-	for (world = worlds; world < worlds + 2; world++) {
-		world->nr_woken = 0;
-		world->answer = (world == worlds ?
-					 futex_requeue_mainline :
-					 futex_requeue)(from, flags1, to,
-							flags2, c->nr_wake,
-							c->nr_requeue, NULL, 0);
-		ASAN_UNPOISON_MEMORY_REGION(world, sizeof(*world));
-	}
+	*to = c->word;
+	world = &worlds[0];
+	world->nr_woken = 0;
+	world->answer = mark_and_requeue(c, from, to);
+	world = &worlds[1];
+	world->nr_woken = 0;
+	world->answer = futex_requeue(from, futexes[c->from].flags, to,
+				      futexes[c->to].flags, c->nr_wake,
+				      c->nr_requeue, NULL, 0,
+				      c->mark.val ? &c->mark : NULL);
+	ASAN_UNPOISON_MEMORY_REGION(worlds, sizeof(worlds));
 }
 
 /* A pointer as its distance from its world. It may be NULL. */
@@ -348,7 +414,7 @@ static const char *one_call(void)
 	int nr_buckets;
 
 	make_call(&c);
-	what = difference();
+	what = words[c.to] == c.word ? difference() : "the target's word";
 	if (what || below(4))
 		return what;
 	nr_buckets = 1 + below(NR_PRIVATE);

@@ -30,7 +30,8 @@
 
 int futex_requeue_mainline(u32 *uaddr1, unsigned int flags1, u32 *uaddr2,
 			   unsigned int flags2, int nr_wake, int nr_requeue,
-			   u32 *cmpval, int requeue_pi);
+			   u32 *cmpval, int requeue_pi,
+			   const struct futex_mark *mark);
 
 static const char *const states[NR_STATES] = { "own", "other", "evicted" };
 static const char *const shapes[NR_SHAPES] = { "", "same bucket", "1 bystander",
@@ -50,14 +51,15 @@ static int move_mainline(struct set *set)
 	u32 *word = words[set - sets];
 
 	return futex_requeue_mainline(&word[0], 0, &word[1], 0, 0, INT_MAX,
-				      NULL, 0);
+				      NULL, 0, NULL);
 }
 
 static int move_series(struct set *set)
 {
 	u32 *word = words[set - sets];
 
-	return futex_requeue(&word[0], 0, &word[1], 0, 0, INT_MAX, NULL, 0);
+	return futex_requeue(&word[0], 0, &word[1], 0, 0, INT_MAX, NULL, 0,
+			     NULL);
 }
 
 /* Both lines of a waiter that a move writes; or that it would if it were one */

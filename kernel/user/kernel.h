@@ -52,16 +52,15 @@
 		(a) = (b);               \
 		(b) = old;               \
 	} while (0)
-#define prefetchw(pointer)		   __builtin_prefetch(pointer, 1)
-#define in_compat_syscall()		   false
-#define nr_node_ids			   2
-#define cond_resched()			   ((void)0)
-#define signal_pending(task)		   ((void)(task), 0)
-#define get_user(value, pointer)	   ((value) = *(pointer), 0)
-#define get_user_inline(value, pointer)	   get_user(value, pointer)
-#define pagefault_disable()		   ((void)0)
-#define pagefault_enable()		   ((void)0)
-#define futex_atomic_cmpxchg_inatomic(...) (abort(), 0)
+#define prefetchw(pointer)		__builtin_prefetch(pointer, 1)
+#define in_compat_syscall()		false
+#define nr_node_ids			2
+#define cond_resched()			((void)0)
+#define signal_pending(task)		((void)(task), 0)
+#define get_user(value, pointer)	((value) = *(pointer), 0)
+#define get_user_inline(value, pointer) get_user(value, pointer)
+#define pagefault_disable()		((void)0)
+#define pagefault_enable()		((void)0)
 
 /* Of <linux/cleanup.h>: a class whose value is given back at the scope's end */
 #define DEFINE_CLASS(name, type, _exit, _init, args...) \
@@ -100,8 +99,6 @@ typedef long long ktime_t;
 #define spin_lock_nested(lock, depth) spin_lock(lock)
 #define smp_mb()		      __atomic_thread_fence(__ATOMIC_SEQ_CST)
 #define smp_load_acquire(p)	      __atomic_load_n(p, __ATOMIC_ACQUIRE)
-#define smp_store_release(p, value)   __atomic_store_n(p, value, __ATOMIC_RELEASE)
-#define lockdep_assert_held(lock)     ((void)0)
 
 /* As on x86, where a locked operation is a barrier */
 #define smp_mb__after_atomic() barrier()
@@ -159,9 +156,6 @@ union futex_key {
 
 struct task_struct {
 	unsigned long timer_slack_ns;
-	struct {
-		struct futex_queue *queue_cache;
-	} futex;
 };
 
 struct wake_q_head {
@@ -189,20 +183,16 @@ struct hrtimer_sleeper {
 extern struct task_struct the_task;
 #define current (&the_task)
 
-/* Memory of the queues, with which everything is as it is left */
-#define SLAB_TYPESAFE_BY_RCU   0
-#define SLAB_PANIC	       0
-#define SLAB_ACCOUNT	       0
-#define GFP_KERNEL	       0
-#define kmem_cache_create(...) NULL
-#define core_initcall(function)
-#define __ro_after_init
-#define __init
-struct kmem_cache;
-struct futex_queue;
-void futex_queue_free(struct futex_queue *queue);
-void *kmem_cache_alloc(struct kmem_cache *cache, unsigned int gfp);
-void kmem_cache_free(struct kmem_cache *cache, void *object);
+/* Defined where targets are marked; elsewhere never called */
+struct futex_q;
+struct futex_hash_bucket;
+struct futex_q *futex_top_waiter(struct futex_hash_bucket *hb,
+				 union futex_key *key);
+int fault_in_user_writeable(u32 *uaddr);
+int futex_atomic_cmpxchg_inatomic(u32 *curval, u32 *uaddr, u32 old, u32 new);
+#pragma weak futex_top_waiter
+#pragma weak fault_in_user_writeable
+#pragma weak futex_atomic_cmpxchg_inatomic
 
 /* Never called: no waiter here waits with a PI operation. */
 int wake_up_state(struct task_struct *task, unsigned int state);

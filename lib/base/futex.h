@@ -188,6 +188,34 @@ static inline long futex_cmp_requeue(futex_word *word, uint32_t val,
 			  (const void *)(uintptr_t)nr_requeue, target, val);
 }
 
+#ifdef DROVER_REQUEUE_MARK
+/*
+ * Of kernel/patches/mark, whose flag no kernel has been given yet: for kernels
+ * of one's own. If @word is @val and @target is locked, store @mark in it and
+ * move at most 1 + @nr_requeue of the sleepers of @word to it; if @target is 0,
+ * wake one and move at most @nr_requeue; all in one step. -EINVAL, -ENOSYS: the
+ * kernel cannot. -EFAULT: @target cannot be written.
+ */
+static inline long futex_requeue_mark(futex_word *word, uint32_t val,
+				      int nr_requeue, futex_word *target,
+				      uint32_t mark)
+{
+	const uint32_t flags = 2 | FUTEX_PRIVATE_FLAG; /* 32 bits */
+	const struct futex_waitv pair[] = {
+		{ .val = val, .uaddr = (uintptr_t)word, .flags = flags },
+		{ .val = mark, .uaddr = (uintptr_t)target, .flags = flags },
+	};
+	int saved = errno;
+	long ret = syscall(456, pair, 1, 1, nr_requeue);
+
+	if (ret < 0) {
+		ret = -errno;
+		errno = saved;
+	}
+	return ret;
+}
+#endif
+
 /*
  * If @word is @val, give the PI lock @target to the first sleeper, or queue
  * that sleeper there if the lock is not free; and queue at most @nr_requeue

@@ -71,8 +71,10 @@
  *		the requeue.
  *		If it holds the mutex, plan_for() has marked the word contended,
  *		so it is the "holder". Otherwise the requeue itself wakes one
- *		thread, which becomes "woken". If the requeue fails, unblock()
- *		wakes all members that it should have moved.
+ *		thread, which becomes "woken"; or, if the kernel can and finds
+ *		the mutex held, marks the word contended: that makes whoever
+ *		holds it the "holder" (DROVER_REQUEUE_MARK). If the requeue
+ *		fails, unblock() wakes all members that it should have moved.
  *
  *   behind	A broadcaster that has moved the sleepers of the younger group
  *		to the word of the older group.

@@ -19,6 +19,30 @@
 /* A kernel without requeue, or a sandbox: never cleared. */
 static atomic_bool requeue_refused;
 
+/*
+ * Move sleepers of a group's word to the word of a mutex, or to that of another
+ * group. @nr_wake is 1 if the caller does not hold the mutex: wake the first. A
+ * kernel that marks moves this one, too, if it finds the mutex held, and marks it
+ * contended: the holder has the duty "holder" then, and nobody is "woken".
+ */
+static inline long requeue(futex_word *word, uint32_t val, int nr_wake,
+			   int most, futex_word *target)
+{
+#ifdef DROVER_REQUEUE_MARK
+	static atomic_bool mark_refused; /* never cleared */
+	long ret;
+
+	if (nr_wake && !load_relaxed(&mark_refused)) {
+		ret = futex_requeue_mark(word, val, most, target,
+					 LOCK_CONTENDED);
+		if (ret != -EINVAL && ret != -ENOSYS && ret != -EPERM)
+			return ret;
+		store_relaxed(&mark_refused, true);
+	}
+#endif
+	return futex_cmp_requeue(word, val, nr_wake, most, target, false);
+}
+
 /**
  * struct wake_plan - what a release or a post does with the sleepers
  * @target: the futex word to move them to; NULL: all are woken
@@ -94,8 +118,8 @@ static void unblock(struct group *g, struct wake_plan plan, int nr,
 		int most = plan.nr_wake == 0 && nr > SLICE ? SLICE : nr;
 
 		while (plan.target) {
-			ret = futex_cmp_requeue(slept_on, word, plan.nr_wake,
-						most, plan.target, false);
+			ret = requeue(slept_on, word, plan.nr_wake, most,
+				      plan.target);
 			PROBE_REQUEUE(load_relaxed(&g->owner), ret,
 				      plan.nr_wake);
 			if (ret < most || most == nr)

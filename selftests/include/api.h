@@ -81,10 +81,10 @@ static inline void drop_in_load(char **argv)
 typedef pthread_cond_t api_cond_t;
 typedef pthread_mutex_t api_mutex_t;
 
-/* Those of attack/ are linked to it. */
+/* Those of attack/ are linked to it, and mark_*. */
 static inline void api_start(char **argv)
 {
-#ifndef DROVER_FAKE_FUTEX
+#if !defined(DROVER_FAKE_FUTEX) && !defined(DROVER_REQUEUE_MARK)
 	drop_in_load(argv);
 #endif
 }

@@ -73,6 +73,15 @@
  * @twin NO_SET_CONTENDED nobody_unblocked_is_left: the unlock wakes nobody
  * @twin SLEEPER_NO_MARK nobody_sleeps_on_a_mutex: the rest sleep on
  *
+ * The same with a kernel that marks the mutex if it is held when waiters are moved
+ * (DROVER_REQUEUE_MARK), by signallers that do not hold it:
+ *
+ * @model mark -DKERNEL_MARKS -DFINE_MUTEX -DWHOLE_MUTEX -DCALL=EACH
+ *	-DNR_LOCKERS=1 -DTIMED=1 -DMAY_HOLD=0 -DMAY_NOT_HOLD=3
+ * @run
+ * @twin KERNEL_NO_MARK nobody_unblocked_is_left: the unlock wakes nobody
+ * @twin LOOKS_FOR_NOBODY mutex_exists: those who would lock it have left
+ *
  * Destroy, and the memory given back, as soon as POSIX permits: when all
  * waiters have been unblocked, whether or not they have returned, or have left,
  * and no call is under way but those that have unblocked somebody:

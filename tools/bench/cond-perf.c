@@ -10,6 +10,7 @@
  * makes a thread's count of returns differ from the number of broadcasts.
  */
 #include <inttypes.h>
+#include <semaphore.h>
 
 #include "bench.h"
 #include "impl.h"
@@ -17,7 +18,7 @@
 
 struct args {
 	uint64_t threads, rounds;
-	bool keep, latency;
+	bool keep, other, latency;
 };
 
 struct waiters {
@@ -36,6 +37,9 @@ struct waiters {
 	struct impl_mutex report_lock;
 	struct impl_cond all_back;
 	bool all_are_back; /* report_lock */
+
+	/* --other: a thread that has lock between posts of these */
+	sem_t take, taken, drop;
 };
 
 /* Called with waiters->lock held. */
@@ -83,25 +87,60 @@ static void await_all_back(struct waiters *waiters)
 	impl_mutex_unlock(&waiters->report_lock);
 }
 
+static void *holder_main(void *arg)
+{
+	struct waiters *waiters = arg;
+	bool leave;
+
+	do {
+		sem_wait(&waiters->take);
+		impl_mutex_lock(&waiters->lock);
+		sem_post(&waiters->taken);
+		sem_wait(&waiters->drop);
+		leave = waiters->leave;
+		impl_mutex_unlock(&waiters->lock);
+	} while (!leave);
+	return NULL;
+}
+
+/* As whoever broadcasts: the caller, or the holder for it. */
+static void take(struct waiters *waiters)
+{
+	if (!waiters->args->other) {
+		impl_mutex_lock(&waiters->lock);
+		return;
+	}
+	sem_post(&waiters->take);
+	sem_wait(&waiters->taken);
+}
+
+static void drop(struct waiters *waiters)
+{
+	if (waiters->args->other)
+		sem_post(&waiters->drop);
+	else
+		impl_mutex_unlock(&waiters->lock);
+}
+
 /*
  * The last thread reports with waiters->lock held and gives it up by waiting:
  * once the main thread has it, nobody can miss the broadcast.
  */
 static void release(struct waiters *waiters, bool leave)
 {
-	bool keep = waiters->args->keep;
+	bool keep = waiters->args->keep || waiters->args->other;
 
-	impl_mutex_lock(&waiters->lock);
+	take(waiters);
 	set(&waiters->round, get(&waiters->round) + 1);
 	set(&waiters->back, 0);
 	waiters->leave = leave;
 	if (waiters->latency)
 		waiters->stamp = bench_now_ns();
 	if (!keep)
-		impl_mutex_unlock(&waiters->lock);
+		drop(waiters);
 	impl_cond_broadcast(&waiters->go);
 	if (keep)
-		impl_mutex_unlock(&waiters->lock);
+		drop(waiters);
 }
 
 static void measure(struct bench_run *run, struct waiters *waiters)
@@ -145,7 +184,7 @@ static enum bench_exit run(struct bench_run *run, const void *args)
 {
 	struct waiters waiters = { .args = args };
 	struct bench_watch watch = { progress, explain, &waiters };
-	struct bench_threads threads;
+	struct bench_threads threads, holder;
 	bool started;
 
 	if (!bench_latency_new(&waiters.latency, waiters.args->latency))
@@ -156,7 +195,16 @@ static enum bench_exit run(struct bench_run *run, const void *args)
 	impl_cond_init(&waiters.go);
 	impl_mutex_init(&waiters.report_lock);
 	impl_cond_init(&waiters.all_back);
+	sem_init(&waiters.take, 0, 0);
+	sem_init(&waiters.taken, 0, 0);
+	sem_init(&waiters.drop, 0, 0);
 
+	if (!bench_threads_start(&holder, waiters.args->other,
+				 run->common->stack, holder_main, &waiters,
+				 0)) {
+		bench_threads_join(&holder);
+		return BENCH_FAILED;
+	}
 	started = bench_threads_start(&threads, waiters.args->threads,
 				      run->common->stack, waiter_main, &waiters,
 				      0);
@@ -164,6 +212,7 @@ static enum bench_exit run(struct bench_run *run, const void *args)
 		measure(run, &waiters);
 	release(&waiters, true);
 	bench_threads_join(&threads);
+	bench_threads_join(&holder);
 	bench_watchdog_stop();
 
 	impl_cond_destroy(&waiters.all_back);
@@ -179,13 +228,19 @@ static void print(FILE *out, const struct bench_run *run, const void *args)
 
 	(void)run;
 	fprintf(out, "%" PRIu64 " rounds of %" PRIu64 " threads%s", a->rounds,
-		a->threads, a->keep ? " (mutex kept)" : "");
+		a->threads,
+		a->other ? " (mutex kept by another thread)" :
+		a->keep	 ? " (mutex kept)" :
+			   "");
 }
 
 static const struct bench_option options[] = {
 	BENCH_THREADS_OPTION(1, "threads that wait"),
 	BENCH_ROUNDS_OPTION("broadcasts"),
 	BENCH_KEEP_OPTION,
+	BENCH_FLAG_OPTION('o', "other", other,
+			  "another thread keeps it locked, and nobody else",
+			  .key = "other"),
 	BENCH_LATENCY_OPTION,
 	{ 0 }
 };
