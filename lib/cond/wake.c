@@ -16,6 +16,13 @@
  */
 #define SLICE 64
 
+/*
+ * With several CPUs each moved thread costs the time until an idle CPU runs it.
+ * So the first of them wakes a few more: about as many hand-offs between
+ * running threads fit into one wake-up.
+ */
+#define WAKE_AHEAD 15
+
 /* A kernel without requeue, or a sandbox: never cleared. */
 static atomic_bool requeue_refused;
 
@@ -53,8 +60,9 @@ static struct wake_plan plan_for(struct group *g, uint32_t nr_waiters)
 	/* "mover" becomes "holder" (cond.h): its unlock wakes the first. */
 	if (plan.nr_wake == 0)
 		lock_set_contended(word);
-	if (nr_waiters > 1)
-		store_relaxed(&g->ahead, load_relaxed(&policy_ahead));
+	if (nr_waiters > 1 && load_relaxed(&policy_moves) & POLICY_AHEAD &&
+	    poll_has_cpu())
+		store_relaxed(&g->ahead, WAKE_AHEAD);
 	return plan;
 }
 
@@ -176,15 +184,14 @@ APART static void release_both(struct group *closed, struct group *open)
 
 HOT APART static int broadcast_slow(struct cond *c, futex_word *target)
 {
-	struct group *closed = NULL, *open;
+	struct group *closed, *open;
 
 	PROBE(broadcast, c, 0);
 	if (unlikely(load_relaxed(&c->flags) & COND_SPECIAL) &&
 	    wake_special(c, true, target))
 		return 0;
 	cond_lock(c);
-	if (load_relaxed(&c->closed_low) & CLOSED_IS_THERE)
-		closed = group_lock_blocked(cond_closed(c), c);
+	closed = group_lock_blocked(cond_closed(c), c);
 	open = group_lock_blocked(load_relaxed(&c->open), c);
 	store_relaxed(&c->open, NULL);
 	store_relaxed(&c->closed_low, 0);
