@@ -13,7 +13,7 @@
 #define COLD  __attribute__((cold, noinline))
 
 /*
- * A thread sleeps in it, and may end there: a signal handler calls
+ * A thread sleeps in it, or wakes others, and may end there: a signal handler calls
  * pthread_exit(). The compiler must not find out that nothing is thrown there,
  * or it leaves out the clean-ups of the callers.
  */

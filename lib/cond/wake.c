@@ -53,7 +53,7 @@ static struct wake_plan plan_for(struct group *g, uint32_t nr_waiters)
 	    load_relaxed(&requeue_refused))
 		return plan;
 	holder = user_mutex_holder(mutex, &word);
-	if (holder == MUTEX_UNMOVABLE || !policy_moves_to(holder, nr_waiters))
+	if (!word || !policy_moves_to(holder, nr_waiters))
 		return plan;
 	plan.target = word;
 	plan.nr_wake = holder != MUTEX_HELD_BY_CALLER;
