@@ -66,6 +66,7 @@ enum fiber_state {
  * @exit: where it ends, if it does so in the middle
  * @top: of its stack, as far as it is unwound then
  * @nr_stays: how often it has yielded, and gone on at once
+ * @waits: the library may send it signals
  */
 struct fiber {
 	enum fiber_state state;
@@ -93,6 +94,7 @@ struct fiber {
 	jmp_buf exit;
 	char *top;
 	int nr_stays;
+	bool waits;
 };
 
 extern struct fiber fibers[MAX_THREADS];
@@ -127,7 +129,11 @@ struct fiber *fiber_start(void *(*main)(void *), void *arg);
 void fiber_pretend(struct fiber *f, void (*function)(void));
 /* The caller ends, after the clean-ups of all functions that it is in. */
 _Noreturn void fiber_exit(void);
+/* Is it memory that no other thread ever sees? And a part of any stack? */
 bool fiber_owns(const void *p);
+bool fiber_stack(const void *p);
+/* The caller is alone from now on. */
+void fiber_fork(void);
 size_t fiber_tls_bytes(void);
 /* For asleep.turn: after all others so far. */
 uint64_t fiber_turn(void);
@@ -193,6 +199,10 @@ bool memory_cas(void *p, int size, uint64_t *old, uint64_t to, int order,
 void memory_fence(void);
 /* What the reader has seen, the other knows from now on. */
 void memory_tell(struct fiber *to, struct fiber *from);
+/* The caller knows all that anybody knows, and the newest value of everything. */
+void memory_see_all(void);
+/* The object at @p begins anew: nobody reads what was there before. */
+void memory_renew(const void *p);
 /* The latest access of fiber @nr to an atomic object at @p; 0: none. */
 stamp memory_used(const void *p, int nr);
 

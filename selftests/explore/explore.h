@@ -73,6 +73,15 @@ void give_back(void *p, size_t size);
 /* A step of its own, at which any thread may run next. */
 void step_here(void);
 
+/* The caller begins a wait, or has left it: from now on it must get no signal. */
+void waits_now(bool waits);
+
+/*
+ * The caller is the only thread of the child of a fork, in which the @size bytes at
+ * @wiped are zero. What the others do from now on happens elsewhere.
+ */
+void fork_here(void *wiped, size_t size);
+
 /* A time on the clock of the scenario, which has not come. */
 struct timespec in_a_while(void);
 

@@ -112,8 +112,21 @@ bool fiber_owns(const void *p)
 {
 	const char *at = p;
 
-	return (at >= stacks && at < stacks + STACK_BYTES * MAX_THREADS) ||
-	       (at >= tls && at < tls + tls_bytes) || at == (char *)&errno;
+	return (at >= tls && at < tls + tls_bytes) || at == (char *)&errno;
+}
+
+bool fiber_stack(const void *p)
+{
+	const char *at = p;
+
+	return at >= stacks && at < stacks + STACK_BYTES * MAX_THREADS;
+}
+
+void fiber_fork(void)
+{
+	for (struct fiber *f = fibers; f < fibers + MAX_THREADS; f++)
+		if (f != self && f->state != UNUSED)
+			f->state = ENDED;
 }
 
 size_t fiber_tls_bytes(void)

@@ -62,10 +62,18 @@ static void interrupt(long tid)
 {
 	struct fiber *f = &fibers[tid - FIRST_TID];
 
+	if (!f->waits)
+		fault("thread %d has left its wait, and gets a signal",
+		      nr_of(f));
 	if (f->state != ASLEEP || f->asleep.pi || !f->asleep.word)
 		return;
 	memory_tell(f, self);
 	wake_up(f, -EINTR);
+}
+
+void waits_now(bool waits)
+{
+	self->waits = waits;
 }
 
 long __wrap_syscall(long nr, ...)
@@ -148,6 +156,15 @@ void libc_end_thread(void)
 	self->key = NULL;
 	if (value && key_end)
 		key_end(value);
+}
+
+void fork_here(void *wiped, size_t size)
+{
+	step(true);
+	tell(__builtin_return_address(0), "is alone in the child of a fork");
+	memory_see_all();
+	fiber_fork();
+	memset(wiped, 0, size);
 }
 
 int __wrap_pthread_atfork(void (*before)(void), void (*parent)(void),
