@@ -16,6 +16,7 @@ static inline bool concerns(const void *p)
 
 static void begin(const void *p, bool writes, const void *pc)
 {
+	self->at = p;
 	step(memory_contended(p, writes));
 	/* Others have run meanwhile. */
 	caller_pc = pc;

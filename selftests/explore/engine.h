@@ -17,6 +17,7 @@
  *	memory.c	what a load may find
  *	races.c		plain accesses, and memory that was given back
  *	fiber.c		threads, and who runs next
+ *	ends.c		how a thread ends in the middle
  *	choose.c	which way to go where there are several
  *	report.c	a schedule in words
  */
@@ -67,6 +68,7 @@ enum fiber_state {
  * @top: of its stack, as far as it is unwound then
  * @nr_stays: how often it has yielded, and gone on at once
  * @waits: the library may send it signals
+ * @at: where its next step is
  */
 struct fiber {
 	enum fiber_state state;
@@ -95,6 +97,7 @@ struct fiber {
 	char *top;
 	int nr_stays;
 	bool waits;
+	const char *at;
 };
 
 extern struct fiber fibers[MAX_THREADS];
@@ -107,8 +110,12 @@ extern bool telling;
 /* Nothing is explored: the scenario is being set up, or looked at. */
 extern bool quiet;
 
-/* What a sleep returns if the thread ends in it. */
-#define THREAD_ENDS (-0x10000L)
+/* What a sleep returns if the thread ends in it; and if its process is killed. */
+#define THREAD_ENDS  (-0x10000L)
+#define PROCESS_DIES (-0x10001L)
+
+/* The id of thread 0 in the kernel. */
+#define FIRST_TID 1000
 
 #define nr_of(fiber) ((int)((fiber)-fibers))
 
@@ -127,8 +134,6 @@ bool fibers_run(void);
 struct fiber *fiber_start(void *(*main)(void *), void *arg);
 /* Call @function in the place of a fiber, of which only the memory is used. */
 void fiber_pretend(struct fiber *f, void (*function)(void));
-/* The caller ends, after the clean-ups of all functions that it is in. */
-_Noreturn void fiber_exit(void);
 /* Is it memory that no other thread ever sees? And a part of any stack? */
 bool fiber_owns(const void *p);
 bool fiber_stack(const void *p);
@@ -146,6 +151,13 @@ void step_yield(void);
 void fall_asleep(void);
 void wake_up(struct fiber *f, long ret);
 _Noreturn void end_schedule(void);
+
+/* ---- ends.c ---- */
+
+/* The caller ends, after the clean-ups of all functions that it is in. */
+_Noreturn void fiber_exit(void);
+/* May the process of @f be killed now? */
+bool fiber_may_die(const struct fiber *f);
 
 /* ---- choose.c ---- */
 

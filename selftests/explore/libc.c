@@ -20,9 +20,8 @@
 static char __libc_single_threaded;
 #endif
 
-#define FIRST_TID 1000
-#define NS_PER_S  INT64_C(1000000000)
-#define EPOCH_NS  (1000 * NS_PER_S) /* what CLOCK_REALTIME is ahead */
+#define NS_PER_S INT64_C(1000000000)
+#define EPOCH_NS (1000 * NS_PER_S) /* what CLOCK_REALTIME is ahead */
 /* A look at the clock takes a while: polls end after a few of them. */
 #define LOOK_NS 4000
 
