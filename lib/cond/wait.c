@@ -207,7 +207,7 @@ static inline int member_relock(struct member *m)
 		syscall(SYS_gettid);
 	}
 	if (m->movable && user_mutex_holder(m->mutex, &m->word) == MUTEX_FREE &&
-	    moved && load_relaxed(&g->ahead))
+	    moved && load_relaxed(&g->ahead) && poll_has_cpu())
 		ahead = swap_relaxed(&g->ahead, 0);
 	if (ahead)
 		futex_wake(m->word, (int)ahead, false);

@@ -60,8 +60,7 @@ static struct wake_plan plan_for(struct group *g, uint32_t nr_waiters)
 	/* "mover" becomes "holder" (cond.h): its unlock wakes the first. */
 	if (plan.nr_wake == 0)
 		lock_set_contended(word);
-	if (nr_waiters > 1 && load_relaxed(&policy_moves) & POLICY_AHEAD &&
-	    poll_has_cpu())
+	if (nr_waiters > 1 && load_relaxed(&policy_moves) & POLICY_AHEAD)
 		store_relaxed(&g->ahead, WAKE_AHEAD);
 	return plan;
 }
@@ -184,14 +183,15 @@ APART static void release_both(struct group *closed, struct group *open)
 
 HOT APART static int broadcast_slow(struct cond *c, futex_word *target)
 {
-	struct group *closed, *open;
+	struct group *closed = NULL, *open;
 
 	PROBE(broadcast, c, 0);
 	if (unlikely(load_relaxed(&c->flags) & COND_SPECIAL) &&
 	    wake_special(c, true, target))
 		return 0;
 	cond_lock(c);
-	closed = group_lock_blocked(cond_closed(c), c);
+	if (load_relaxed(&c->closed_low) & CLOSED_IS_THERE)
+		closed = group_lock_blocked(cond_closed(c), c);
 	open = group_lock_blocked(load_relaxed(&c->open), c);
 	store_relaxed(&c->open, NULL);
 	store_relaxed(&c->closed_low, 0);
