@@ -83,15 +83,17 @@ static void await_held_broadcast(int me)
 		put(3, true);
 }
 
-/* The first may give up, and then leaves its signal to the other. */
+/* The first may give up, and then an item is left over. */
 static void await_timed(int me)
 {
-	if (me == 0)
+	if (me == 0) {
 		take(true);
-	else if (me == 1)
+	} else if (me == 1) {
 		take(false);
-	else
+	} else {
 		put(1, true);
+		put(1, true);
+	}
 }
 
 /* One after the other, each by a broadcast to all. */
