@@ -133,6 +133,37 @@ static void await_and_destroy(int me)
 	}
 }
 
+/* With the mutex the condvar may go at once: nobody comes back to it. */
+static void await_destroy_at_once(int me)
+{
+	if (me < 2) {
+		take(false);
+		return;
+	}
+	lock_it();
+	nr_items = 2;
+	drover_cond_broadcast(&cond);
+	destroy_cond();
+	unlock_it();
+}
+
+/* An item may be gone when the waiter comes for it, and comes back later. */
+static void await_beside_thief(int me)
+{
+	bool stolen;
+
+	if (me < 3) {
+		await_signals(me);
+		return;
+	}
+	lock_it();
+	stolen = nr_items > 0;
+	nr_items -= stolen;
+	unlock_it();
+	if (stolen)
+		put(1, false);
+}
+
 static void setup_await_destroy(void)
 {
 	setup_plain();
@@ -152,6 +183,10 @@ const struct scenario await_scenarios[] = {
 	  NULL },
 	{ "await-mixed", 3, 0, 0, POLICIES, setup_plain, await_beside_wait,
 	  ledgers_closed },
+	{ "await-thief", 4, 0, 0, POLICIES, setup_plain, await_beside_thief,
+	  NULL },
+	{ "await-destroy-at-once", 3, 0, 0, POLICIES, setup_plain,
+	  await_destroy_at_once, NULL },
 	{ "await-destroy", 3, 0, 0, POLICIES, setup_await_destroy,
 	  await_and_destroy, NULL },
 };
