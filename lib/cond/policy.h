@@ -25,6 +25,7 @@ struct policy {
 /* The one in force: struct policy::moves. */
 extern _Atomic uint32_t policy_moves;
 
+/* The number of the bit for a single thread, if @holder has the mutex. */
 #define POLICY_ONE(holder) (8 + (holder))
 /* Several that are moved wake ahead, if there are several CPUs. */
 #define POLICY_AHEAD (1u << 31)

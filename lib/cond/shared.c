@@ -270,7 +270,7 @@ static void shared_leave(struct shared_member *m)
 /*
  * The thread ends in the middle of its wait, as in member_ended(). The wake-up
  * for a signal that it leaves to another member may have come to it: it wakes
- * one.
+ * one. A recursive mutex that it has locked more than once stays locked once less.
  */
 static void shared_ended(struct shared_member *m)
 {

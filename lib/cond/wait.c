@@ -234,8 +234,9 @@ static inline int member_relock(struct member *m)
  * pthread_exit(). Its clean-up handlers find the mutex locked, as after a
  * cancellation. It consumes no signal that another member can use.
  *
- * The thread may end as it releases the mutex, or as it takes the mutex again.
- * Whoever may lock a mutex twice has it in any case, and once less than before.
+ * The thread may end as it releases the mutex, or as it takes the mutex again: so
+ * the mutex is asked whether the thread has it. A thread that has locked a
+ * recursive mutex more than once has it all the time, and locks it once more.
  */
 static void member_ended(struct member *m)
 {
