@@ -14,9 +14,9 @@
 #define COLD  __attribute__((cold, noinline))
 
 /*
- * A thread sleeps in this function, and may end there, if a signal handler
- * calls pthread_exit(). The compiler must not find out that the function throws
- * nothing: it would leave out the clean-ups of the callers.
+ * A thread sleeps in this function, or wakes others, and may end there, if a
+ * signal handler calls pthread_exit(). The compiler must not find out that the
+ * function throws nothing: it would leave out the clean-ups of the callers.
  */
 #ifdef __clang__
 #define SLEEPS __attribute__((noinline, optnone))

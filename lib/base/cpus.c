@@ -16,35 +16,26 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/atomic.h"
 #include "base/cpus.h"
-#include "base/fork.h"
 
-/* Room for 8192 CPUs. */
-#define MASK_WORDS (8192 / 64)
-
-#define NO_LIMIT UINT32_MAX
+/* A multiple of CPU_SETSIZE. */
+#define MOST_CPUS 8192
 
 /* Of the fastest CPU, whatever it is: the kernel scales them so. */
 #define MOST_CAPACITY 1024
 
-/*
- * The cgroup's limit in CPUs, as it was read last. The buffers are static, since
- * the reader's stack may be small; wiped.counting lets one thread read at a time.
- */
-static _Atomic uint32_t limit_known = NO_LIMIT;
+/* The reader's stack may be small: a cgroup with a longer name has no limit. */
+#define MOST_PATH 1024
 
-static unsigned int affinity_of(pid_t tid)
-{
-	cpu_set_t set[MASK_WORDS * 64 / CPU_SETSIZE] = { 0 };
+/* The cgroup's limit in CPUs, as it was read last; the most: none. */
+static _Atomic uint32_t limit_known = UINT32_MAX;
 
-	sched_getaffinity(tid, sizeof(set), set);
-	return CPU_COUNT_S(sizeof(set), set);
-}
-
-/* What is in a file: nothing, if there is none. */
+/* What is in a file: nothing, if there is none. errno stays as it is. */
 static void read_text(const char *path, char *text, size_t size)
 {
 	/* open(), read() and close() would be cancellation points. */
+	int saved = errno;
 	long fd = syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
 	long len = 0;
 
@@ -53,14 +44,14 @@ static void read_text(const char *path, char *text, size_t size)
 		syscall(SYS_close, fd);
 	}
 	text[MAX(len, 0)] = '\0';
+	errno = saved;
 }
 
 /* Lower @least to the limit that one folder sets. */
 static void folder_limit(const char *folder, bool second, uint32_t *least)
 {
-	static char path[PATH_MAX + 32];
+	char path[MOST_PATH + 32], text[64];
 	long long quota = 0, period = 0;
-	char text[64];
 
 	snprintf(path, sizeof(path), "%s/%s", folder,
 		 second ? "cpu.max" : "cpu.cfs_quota_us");
@@ -79,8 +70,7 @@ static void folder_limit(const char *folder, bool second, uint32_t *least)
 static void path_limit(const char *mount, const char *name, bool second,
 		       uint32_t *least)
 {
-	static char folder[PATH_MAX];
-	char *slash;
+	char folder[MOST_PATH], *slash;
 
 	snprintf(folder, sizeof(folder), "%s%s", mount, name);
 	folder_limit(folder, second, least);
@@ -106,42 +96,47 @@ static void line_limit(char *line, uint32_t *least)
 			path_limit("/sys/fs/cgroup/cpu", line, false, least);
 }
 
-static uint32_t cgroup_limit(void)
+static void read_limit(void)
 {
-	uint32_t least = NO_LIMIT;
-	static char text[4096];
-	char *rest = text, *line;
+	uint32_t least = UINT32_MAX;
+	char text[4096], *rest = text, *line;
 
-	/* The others take what is known. */
-	if (swap_acquire(&wiped.counting, true))
-		return load_relaxed(&limit_known);
 	read_text("/proc/self/cgroup", text, sizeof(text));
 	while ((line = strsep(&rest, "\n")))
 		line_limit(line, &least);
 	store_relaxed(&limit_known, least);
-	store_release(&wiped.counting, false);
-	return least;
+}
+
+unsigned int cpus_usable_by(pid_t tid)
+{
+	cpu_set_t set[MOST_CPUS / CPU_SETSIZE] = { 0 };
+	unsigned int limit = load_relaxed(&limit_known), nr;
+	int saved = errno;
+
+	sched_getaffinity(tid, sizeof(set), set);
+	errno = saved;
+	nr = CPU_COUNT_S(sizeof(set), set);
+	return MAX(MIN(nr, limit), 1);
 }
 
 unsigned int cpus_usable(void)
 {
-	int saved = errno;
-	unsigned int nr = affinity_of(0), first = affinity_of(getpid());
-	uint32_t limit = cgroup_limit();
+	unsigned int own, first;
 
-	nr = MIN(MAX(nr, first), limit);
-	errno = saved;
-	return MAX(nr, 1);
+	read_limit();
+	own = cpus_usable_by(0);
+	first = cpus_usable_by(getpid());
+	return MAX(own, first);
 }
 
 /* ---- hybrid processors ---- */
 
-static _Atomic uint64_t small[MASK_WORDS];
+static atomic_bool small[MOST_CPUS];
 
 static void note_small(unsigned int first, unsigned int last)
 {
-	for (; first <= last && first < MASK_WORDS * 64; first++)
-		or_relaxed(&small[first / 64], UINT64_C(1) << first % 64);
+	for (; first <= last && first < MOST_CPUS; first++)
+		store_relaxed(&small[first], true);
 }
 
 static long capacity_of(unsigned int cpu)
@@ -158,7 +153,6 @@ void cpus_look_at_sizes(void)
 {
 	static atomic_bool looked;
 	char text[4096], *list = text, *each;
-	int saved = errno;
 	long capacity;
 
 	if (swap_relaxed(&looked, true))
@@ -175,11 +169,9 @@ void cpus_look_at_sizes(void)
 	for (unsigned int cpu = 0; (capacity = capacity_of(cpu)); cpu++)
 		if (capacity < MOST_CAPACITY * 3 / 4)
 			note_small(cpu, cpu);
-	errno = saved;
 }
 
 bool cpu_is_small(int cpu)
 {
-	return cpu >= 0 && cpu < MASK_WORDS * 64 &&
-	       load_relaxed(&small[cpu / 64]) >> cpu % 64 & 1;
+	return cpu >= 0 && cpu < MOST_CPUS && load_relaxed(&small[cpu]);
 }

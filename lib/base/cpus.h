@@ -4,6 +4,7 @@
 #define DROVER_CPUS_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 /*
  * Return: the number of CPUs that the calling thread may run on, or that the
@@ -12,6 +13,12 @@
  * least 1. Reads files: not to be called where a few microseconds matter.
  */
 unsigned int cpus_usable(void);
+
+/*
+ * The same for the thread @tid alone (0: the caller), with the cgroup's limit as it
+ * was read last: one system call, and no file.
+ */
+unsigned int cpus_usable_by(pid_t tid);
 
 /* Find out which CPUs are the slow ones of a hybrid processor: reads files, once. */
 void cpus_look_at_sizes(void);

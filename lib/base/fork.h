@@ -29,7 +29,6 @@ struct waiter;
  * struct wiped - what is zero in the child of a fork
  * @nr_fork: the number of the process, unlike that of any that it descends
  *	     from; 0 until fork_generation_own()
- * @counting: a thread counts the CPUs; base/cpus.c
  * @lock: for an object that starts anew in the child, where nobody has the
  *	  object's own lock: whoever finds it of an older generation takes this
  * @free_lists: of the arenas
@@ -37,7 +36,6 @@ struct waiter;
  */
 extern struct wiped {
 	_Atomic uint32_t nr_fork;
-	atomic_bool counting;
 	struct lock lock;
 	struct free_list {
 		struct lock lock;

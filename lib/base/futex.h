@@ -236,15 +236,13 @@ static inline long futex_cmp_requeue_pi(futex_word *word, uint32_t val,
 static inline long futex_lock_pi(futex_word *word,
 				 const struct deadline *deadline, bool shared)
 {
-	int op = FUTEX_LOCK_PI;
+	bool other = deadline && deadline->clock == CLOCK_MONOTONIC;
+	int op = other ? FUTEX_LOCK_PI2 : FUTEX_LOCK_PI;
 
-	if (!deadline)
-		return futex_call(word, op, shared, 0, NULL, NULL, 0);
-	if (deadline->at.tv_sec < 0)
+	if (deadline && deadline->at.tv_sec < 0)
 		return -ETIMEDOUT;
-	if (deadline->clock == CLOCK_MONOTONIC)
-		op = FUTEX_LOCK_PI2;
-	return futex_call(word, op, shared, 0, &deadline->at, NULL, 0);
+	return futex_call(word, op, shared, 0, deadline ? &deadline->at : NULL,
+			  NULL, 0);
 }
 
 /*

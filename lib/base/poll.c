@@ -22,6 +22,8 @@
 #define COST_LEAST    (NS_PER_US / 2)
 #define COST_MOST     (25 * NS_PER_US)
 #define SAMPLE_EVERY  32
+/* The first sleep of a thread, and every so many after it, counts the CPUs. */
+#define COUNT_EVERY 1024
 
 /* One part in so many of what a sleep costs may be spent on polls in vain. */
 #define IN_VAIN 50
@@ -294,6 +296,18 @@ static void note(_Atomic int32_t *value, int64_t ns, int64_t least,
 	store_relaxed(value, old + (MAX(least, MIN(ns, most)) - old) / 8);
 }
 
+/*
+ * The process may have got more CPUs. Fewer for the caller say nothing about the
+ * other threads: it may have been pinned.
+ */
+static void count_cpus(void)
+{
+	uint32_t nr = cpus_usable_by(0);
+
+	if (nr > load_relaxed(&measured.cpus))
+		store_relaxed(&measured.cpus, nr);
+}
+
 long sleep_on(futex_word *word, uint32_t val, const struct deadline *deadline,
 	      bool shared, uint32_t bits, struct poll_account *a)
 {
@@ -316,6 +330,8 @@ long sleep_on(futex_word *word, uint32_t val, const struct deadline *deadline,
 			     clock_read(CLOCK_THREAD_CPUTIME_ID) - begin,
 			     COST_LEAST, COST_MOST);
 	}
+	if (nr_sleeps % COUNT_EVERY == 1)
+		count_cpus();
 	return ret;
 }
 

@@ -72,7 +72,7 @@ SLEEPS long sleep_on(futex_word *word, uint32_t val,
 		     uint32_t bits, struct poll_account *a);
 
 /* futex_wake() of threads that sleep by sleep_on(). Some wake-ups are timed. */
-long wake_sleepers(futex_word *word, int nr_wake, bool shared);
+SLEEPS long wake_sleepers(futex_word *word, int nr_wake, bool shared);
 
 /* Return: nanoseconds until @deadline; INT64_MAX without a deadline. */
 int64_t time_left(const struct deadline *deadline);

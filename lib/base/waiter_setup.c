@@ -51,7 +51,6 @@ static void first_wait(void)
 struct waiter *waiter_setup(void)
 {
 	pthread_t self = pthread_self();
-	int saved = errno;
 	struct waiter *w, *fresh = arena_get(ARENA_WAITERS);
 	struct lock *lock;
 
@@ -76,6 +75,5 @@ struct waiter *waiter_setup(void)
 	if (w && thread_end_valid)
 		pthread_setspecific(thread_end, w);
 	thread_this.waiter = w;
-	errno = saved;
 	return w;
 }

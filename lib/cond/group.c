@@ -77,12 +77,6 @@ void cond_drop_stale(struct cond *c)
 	lock_drop(&wiped.lock);
 }
 
-bool group_spare(struct waiter *w)
-{
-	w->spare = arena_get(ARENA_GROUPS);
-	return w->spare;
-}
-
 struct group *group_start(struct cond *c, struct waiter *w, void *mutex,
 			  futex_word *pi_target)
 {

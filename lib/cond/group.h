@@ -152,16 +152,12 @@ void cond_set_groups(struct cond *c, struct group *closed, struct group *open);
 COLD void cond_drop_stale(struct cond *c);
 
 /*
- * A thread keeps one group for its next wait; the others are in the arena. Get one
- * for @w, which has none: with no lock held, for memory may have to be mapped.
- * Return: false if there is no memory.
- */
-COLD bool group_spare(struct waiter *w);
-
-/*
  * Start a group of the locked @c with one member, the caller, who has its first
  * pin: the spare one of @w. @mutex, @pi_target: as in struct group. Return: NULL if
  * there is none.
+ *
+ * A thread keeps one group for its next wait; the others are in the arena. It gets
+ * one with no lock held, for memory may have to be mapped.
  */
 struct group *group_start(struct cond *c, struct waiter *w, void *mutex,
 			  futex_word *pi_target);

@@ -125,7 +125,9 @@ int drover_prepare_thread(void)
 {
 	struct waiter *w = waiter_self();
 
-	return w && (w->spare || group_spare(w)) ? 0 : ENOMEM;
+	if (w && !w->spare)
+		w->spare = arena_get(ARENA_GROUPS);
+	return w && w->spare ? 0 : ENOMEM;
 }
 
 const char *drover_version(void)

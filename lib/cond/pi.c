@@ -40,9 +40,8 @@ long cond_pi_wait(struct group *g, uint32_t word,
 	long ret = -EPERM;
 
 	/* Does the kernel have the other half, too? Asked with a wrong value. */
-	if (!load_relaxed(&asked))
+	if (!swap_relaxed(&asked, true))
 		is_refused(futex_cmp_requeue_pi(&never, 1, 0, &target));
-	store_relaxed(&asked, true);
 	if (!load_relaxed(&pi_refused))
 		ret = futex_wait_for(sleeps_on, word, deadline, false, 0,
 				     load_relaxed(&g->pi_target));
@@ -74,7 +73,7 @@ static void send_signal(struct waiter *w, void *group)
 {
 	siginfo_t info = { .si_code = SI_QUEUE, .si_pid = getpid() };
 
-	if (load_seq_cst(&w->group) == group)
+	if (load_seq_cst(&w->group) == group) /* [W-PI] */
 		syscall(SYS_rt_tgsigqueueinfo, info.si_pid, w->tid,
 			SIGNAL_SETXID, &info);
 }

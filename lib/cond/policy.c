@@ -7,20 +7,20 @@
 
 #define MOST_US 100000
 
-#define TO_FREE (1u << MUTEX_FREE)
-#define TO_HELD (1u << MUTEX_HELD_BY_CALLER | 1u << MUTEX_HELD_BY_OTHER)
+#define ONE_BY_HOLDER (1u << POLICY_ONE(MUTEX_HELD_BY_CALLER))
+#define TO_FREE	      (1u << MUTEX_FREE)
+#define TO_HELD	      (1u << MUTEX_HELD_BY_CALLER | 1u << MUTEX_HELD_BY_OTHER)
 
 /* Threads that a constructor before ours has started may already wait. */
 _Atomic uint32_t policy_moves = TO_HELD;
-_Atomic uint32_t policy_ahead;
 
 /* The fixed ones wake or move, and do nothing else. */
 static const struct {
 	const char *name;
 	struct policy policy;
 } named[] = {
-	{ "auto", { .moves = TO_HELD, .ahead = true, .spin_us = -1 } },
-	{ "requeue", { .moves = TO_HELD | TO_FREE | POLICY_MOVES_ONE } },
+	{ "auto", { .moves = TO_HELD | POLICY_AHEAD, .spin_us = -1 } },
+	{ "requeue", { .moves = TO_HELD | TO_FREE | ONE_BY_HOLDER } },
 	{ "wake-all", { .moves = 0 } },
 };
 

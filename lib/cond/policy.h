@@ -12,23 +12,23 @@
 /**
  * struct policy - what DROVER_POLICY says; drover(7)
  * @moves: to which mutexes threads are moved, by who has the mutex: bits, of
- *	   which each enum mutex_holder is the number of one
- * @ahead: several that are moved wake ahead, if there are several CPUs
+ *	   which each enum mutex_holder is the number of one, and POLICY_ONE() of
+ *	   it where a single thread is; and POLICY_AHEAD
  * @spin_us: how long a poll before sleeping lasts at most, in microseconds; -1:
  *	     as long as a wake-up takes
  */
 struct policy {
 	uint32_t moves;
-	bool ahead;
 	long spin_us;
 };
 
-/* In force: struct policy::moves, and how many the first one that runs wakes. */
+/* The one in force: struct policy::moves. */
 extern _Atomic uint32_t policy_moves;
-extern _Atomic uint32_t policy_ahead;
 
-/* Of policy_moves: the holder of the mutex moves a single waiter, too. */
-#define POLICY_MOVES_ONE (1u << 31)
+/* The number of the bit for a single thread, if @holder has the mutex. */
+#define POLICY_ONE(holder) (8 + (holder))
+/* Several that are moved wake ahead, if there are several CPUs. */
+#define POLICY_AHEAD (1u << 31)
 
 /*
  * Shall threads be moved to a mutex? If not, all of them are woken. @holder: who
@@ -40,11 +40,10 @@ extern _Atomic uint32_t policy_ahead;
  * many items would be where it is preempted: each worker finds the mutex free,
  * takes one item, and sleeps again.
  */
-#define policy_moves_to(holder, nr_waiters)              \
-	(load_relaxed(&policy_moves) & 1u << (holder) && \
-	 ((nr_waiters) > 1 ||                            \
-	  ((holder) == MUTEX_HELD_BY_CALLER &&           \
-	   load_relaxed(&policy_moves) & POLICY_MOVES_ONE)))
+#define policy_moves_to(holder, nr_waiters)                           \
+	(load_relaxed(&policy_moves) >>                               \
+		 ((nr_waiters) > 1 ? (holder) : POLICY_ONE(holder)) & \
+	 1)
 
 /*
  * Parse @forced, the value of DROVER_POLICY. Return: false if the value is not

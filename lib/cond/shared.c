@@ -165,13 +165,13 @@ static void shared_wake(struct shared_cond *s, int nr, uint32_t kinds,
 
 /**
  * struct shared_member - a thread that waits
- * @s: on this condvar
+ * @s: on this condvar; NULL: no more
  * @life: in this life of it
  * @number: in the group of this number
  * @w: the thread
  * @mutex: the mutex it released and will lock again
- * @sleeps: between the release of the mutex and its return
- * @out: it was unblocked, or has left
+ * @waits: it has joined, and has not got the mutex back
+ * @moved: members may have been moved to the mutex
  */
 struct shared_member {
 	struct shared_cond *s;
@@ -179,8 +179,8 @@ struct shared_member {
 	uint64_t number;
 	struct waiter *w;
 	void *mutex;
-	bool sleeps;
-	bool out;
+	bool waits;
+	bool moved;
 };
 
 /*
@@ -236,12 +236,11 @@ static int shared_sleep(struct shared_member *m,
 			const struct deadline *deadline)
 {
 	uint32_t kinds = m->w->bit | kind_of(m->number);
-	futex_word *sleeps_on = &m->s->word;
 	int why = 0;
 
 	for (;;) {
 		/* [S-WORD] with word_change(), [W-WORD] with cond_cancel() */
-		uint32_t word = load_acquire(sleeps_on);
+		uint32_t word = load_acquire(&m->s->word);
 		int err = shared_out(m, why, false);
 
 		if (err != EAGAIN)
@@ -250,7 +249,7 @@ static int shared_sleep(struct shared_member *m,
 			    m->w->cancellations_seen &&
 		    cancellation_is_due())
 			why = ECANCELED;
-		else if (sleep_on(sleeps_on, word, deadline, true, kinds,
+		else if (sleep_on(&m->s->word, word, deadline, true, kinds,
 				  &thread_this.for_signals) == -ETIMEDOUT)
 			why = ETIMEDOUT;
 	}
@@ -259,35 +258,31 @@ static int shared_sleep(struct shared_member *m,
 /* Count out, as a member no more: the condvar may be gone after this. */
 static void shared_leave(struct shared_member *m)
 {
-	users_add(m->s, -USERS_WAITER, m->life);
-	store_relaxed(&m->w->inside, NULL);
-}
+	struct shared_cond *s = m->s;
 
-static int shared_relock(struct shared_member *m)
-{
-	bool moved = load_relaxed(&m->s->users) & USERS_MOVED;
-
+	m->s = NULL;
+	m->moved = load_relaxed(&s->users) & USERS_MOVED;
 	waiter_publish(m->w, NULL);
-	m->sleeps = false;
-	shared_leave(m);
-	return user_mutex_lock(m->mutex, moved);
+	users_add(s, -USERS_WAITER, m->life);
+	store_relaxed(&m->w->inside, NULL);
 }
 
 /*
  * The thread ends in the middle of its wait, as in member_ended(). The wake-up
  * for a signal that it leaves to another member may have come to it: it wakes
- * one.
+ * one. A recursive mutex that it has locked more than once stays locked once less.
  */
 static void shared_ended(struct shared_member *m)
 {
-	if (likely(!m->sleeps))
+	if (likely(!m->waits))
 		return;
-	if (!m->out) {
+	if (m->s) {
 		users_add(m->s, USERS_WAKER, m->life);
 		shared_out(m, ECANCELED, true);
 		shared_wake(m->s, 1, kind_of(m->number), m->life);
+		shared_leave(m);
 	}
-	shared_relock(m);
+	user_mutex_regain(m->mutex, m->moved);
 }
 
 int shared_cond_wait(struct shared_cond *s, void *mutex,
@@ -302,20 +297,22 @@ int shared_cond_wait(struct shared_cond *s, void *mutex,
 	int err = ENOMEM, lock_err;
 
 	store_relaxed(&m.w->inside, s);
-	if (likely(shared_join(&m)))
+	m.waits = shared_join(&m);
+	if (likely(m.waits))
 		err = user_mutex_unlock(mutex);
 	if (unlikely(err)) {
 		/* A signal that has met this member goes to another one. */
 		if (err != ENOMEM && shared_out(&m, err, false) == 0)
 			shared_cond_wake(s, false, NULL);
+		m.waits = false;
 		shared_leave(&m);
 		return err;
 	}
-	m.sleeps = true;
 	waiter_publish(m.w, &m.s->word);
 	err = shared_sleep(&m, deadline);
-	m.out = true;
-	lock_err = shared_relock(&m);
+	shared_leave(&m);
+	lock_err = user_mutex_lock(mutex, m.moved);
+	m.waits = false;
 	/* The error of the mutex comes first, as in cond_wait(). */
 	return lock_err ? lock_err : err;
 }

@@ -4,7 +4,7 @@
 
 /**
  * struct member - a thread that waits in a group
- * @g: its group, which it has pinned
+ * @g: its group, which it has pinned; or NULL, before and after
  * @w: what other threads see of it
  * @mutex: the mutex it released and will lock again
  * @movable: the same, or NULL if nobody may be moved there
@@ -12,8 +12,7 @@
  * @owns: it has the mutex already, by requeue-PI
  * @lock_err: the answer when the mutex was locked that way
  * @cancels: the cancels of @g when it began to poll
- * @sleeps: it is between the release of the mutex and the end of its wait, in
- *	    which it polls or sleeps
+ * @waits: it has joined, and has not got the mutex back
  */
 struct member {
 	struct group *g;
@@ -24,7 +23,7 @@ struct member {
 	bool owns;
 	int lock_err;
 	uint32_t cancels;
-	bool sleeps;
+	bool waits;
 };
 
 /*
@@ -51,16 +50,15 @@ COLD static struct group *cond_pin_closed(struct cond *c)
 static inline int cond_join(struct cond *c, struct member *m,
 			    futex_word *pi_word)
 {
-	futex_word *pi_target = NULL;
+	bool refused = pi_word && load_relaxed(&pi_refused);
+	futex_word *pi_target = refused ? NULL : pi_word;
 	struct group *g;
 	int err = 0;
 
-	if (unlikely(pi_word)) {
+	if (unlikely(pi_word))
 		lock_use_pi();
-		pi_target = load_relaxed(&pi_refused) ? NULL : pi_word;
-	}
 	if (unlikely(!m->w->spare))
-		group_spare(m->w);
+		m->w->spare = arena_get(ARENA_GROUPS);
 	cond_lock(c);
 	g = load_relaxed(&c->open);
 	if (!group_pin(g, c))
@@ -83,6 +81,7 @@ static inline int cond_join(struct cond *c, struct member *m,
 		add_relaxed(&g->state, GROUP_BLOCKED);
 	}
 	m->g = g;
+	m->waits = !err;
 	lock_drop(&c->lock);
 	return err;
 }
@@ -188,21 +187,31 @@ static inline int member_sleep(struct member *m,
 /*
  * Drop the pin, and take the mutex. If members were moved, the caller has the
  * duty "woken" (cond.h), and the first to find the mutex free wakes more
- * threads there: WAKE_AHEAD, policy.c. Return: the error of the mutex.
+ * threads there: WAKE_AHEAD, wake.c. Return: the error of the mutex.
  */
 static inline int member_relock(struct member *m)
 {
-	bool moved = load_relaxed(&m->g->state) & GROUP_MOVED;
-	enum mutex_holder holder = MUTEX_UNMOVABLE;
+	struct group *g = m->g;
+	bool moved = load_relaxed(&g->state) & GROUP_MOVED;
 	uint32_t ahead = 0;
 
-	if (m->movable)
-		holder = user_mutex_holder(m->mutex, &m->word);
-	if (moved && holder == MUTEX_FREE && load_relaxed(&m->g->ahead))
-		ahead = swap_relaxed(&m->g->ahead, 0);
+	m->g = NULL;
+	store_relaxed(&m->w->group, NULL);
+	/*
+	 * A thread that sends signals, cond_pi_wake(), has the lock of the bucket.
+	 * What it has sent is delivered at the end of a system call that waits for
+	 * nothing: it must not end a poll() or nanosleep() of the program's.
+	 */
+	if (unlikely(load_relaxed(&g->pi_target))) {
+		waiter_publish(m->w, NULL);
+		syscall(SYS_gettid);
+	}
+	if (m->movable && user_mutex_holder(m->mutex, &m->word) == MUTEX_FREE &&
+	    moved && load_relaxed(&g->ahead) && poll_has_cpu())
+		ahead = swap_relaxed(&g->ahead, 0);
 	if (ahead)
 		futex_wake(m->word, (int)ahead, false);
-	group_unpin(m->g);
+	group_unpin(g);
 	/* From here on the condvar may no longer exist. */
 	if (unlikely(m->owns))
 		return m->lock_err;
@@ -210,7 +219,7 @@ static inline int member_relock(struct member *m)
 	 * A mutex to which nobody can be moved is not polled: the caller may
 	 * still hold a recursive mutex, which then never becomes free.
 	 */
-	if (holder == MUTEX_UNMOVABLE ||
+	if (!m->word ||
 	    !poll_before_sleep(&thread_this.for_mutexes, user_mutex_poll,
 			       m->mutex, INT64_MAX))
 		return user_mutex_lock(m->mutex, moved);
@@ -224,14 +233,24 @@ static inline int member_relock(struct member *m)
  * thread ends in the middle of its wait: a signal handler has called
  * pthread_exit(). Its clean-up handlers find the mutex locked, as after a
  * cancellation. It consumes no signal that another member can use.
+ *
+ * The thread may end as it releases the mutex, or as it takes the mutex again: so
+ * the mutex is asked whether the thread has it. A thread that has locked a
+ * recursive mutex more than once has it all the time, and locks it once more.
  */
 static void member_ended(struct member *m)
 {
-	if (likely(!m->sleeps))
+	if (likely(!m->waits))
 		return;
-	store_relaxed(&m->w->group, NULL);
-	group_leave(m->g, true);
-	member_relock(m);
+	if (m->g) {
+		m->owns = m->movable && user_mutex_holder(m->mutex, &m->word) ==
+						MUTEX_HELD_BY_CALLER;
+		group_leave(m->g, true);
+		member_relock(m);
+	} else {
+		/* A wake-up on the mutex may have come to it. */
+		user_mutex_regain(m->mutex, m->word);
+	}
 }
 
 /* How long a thread sleeps at most if it has no memory to wait in. */
@@ -297,10 +316,8 @@ int cond_wait(struct cond *c, void *mutex, const struct deadline *deadline)
 	    wait_special(c, &m, deadline, &pi_word, &err))
 		return err;
 	err = cond_join(c, &m, pi_word);
-	if (unlikely(err == ENOMEM))
-		return wait_spuriously(mutex, deadline);
 	if (unlikely(err))
-		return err;
+		return err == ENOMEM ? wait_spuriously(mutex, deadline) : err;
 	err = user_mutex_unlock(mutex);
 	if (unlikely(err)) {
 		/*
@@ -309,11 +326,11 @@ int cond_wait(struct cond *c, void *mutex, const struct deadline *deadline)
 		 */
 		if (!group_leave(m.g, false))
 			signal_slow(c);
+		m.waits = false;
 		group_unpin(m.g);
 		return err;
 	}
 
-	m.sleeps = true;
 	store_seq_cst(&m.w->group, m.g); /* [W-CANCEL] [W-PI] */
 	m.cancels = load_relaxed(&m.g->state) & GROUP_CANCELS;
 	/* For about as long as a wake-up takes, if polls pay: base/poll.h */
@@ -321,9 +338,8 @@ int cond_wait(struct cond *c, void *mutex, const struct deadline *deadline)
 		poll_before_sleep(&thread_this.for_signals, poll_signal, &m,
 				  deadline ? time_left(deadline) : INT64_MAX);
 	err = member_sleep(&m, deadline);
-	store_relaxed(&m.w->group, NULL);
-	m.sleeps = false;
 	lock_err = member_relock(&m);
+	m.waits = false;
 	/*
 	 * An error of the mutex comes first: the caller may have to repair what
 	 * the mutex protects (EOWNERDEAD), or does not have the mutex at all.

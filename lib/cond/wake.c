@@ -16,6 +16,13 @@
  */
 #define SLICE 64
 
+/*
+ * With several CPUs each moved thread costs the time until an idle CPU runs it.
+ * So the first of them wakes a few more: about as many hand-offs between
+ * running threads fit into one wake-up.
+ */
+#define WAKE_AHEAD 15
+
 /* A kernel without requeue, or a sandbox: never cleared. */
 static atomic_bool requeue_refused;
 
@@ -70,15 +77,15 @@ static struct wake_plan plan_for(struct group *g, uint32_t nr_waiters)
 	    load_relaxed(&requeue_refused))
 		return plan;
 	holder = user_mutex_holder(mutex, &word);
-	if (holder == MUTEX_UNMOVABLE || !policy_moves_to(holder, nr_waiters))
+	if (!word || !policy_moves_to(holder, nr_waiters))
 		return plan;
 	plan.target = word;
 	plan.nr_wake = holder != MUTEX_HELD_BY_CALLER;
 	/* "mover" becomes "holder" (cond.h): its unlock wakes the first. */
 	if (plan.nr_wake == 0)
 		lock_set_contended(word);
-	if (nr_waiters > 1)
-		store_relaxed(&g->ahead, load_relaxed(&policy_ahead));
+	if (nr_waiters > 1 && load_relaxed(&policy_moves) & POLICY_AHEAD)
+		store_relaxed(&g->ahead, WAKE_AHEAD);
 	return plan;
 }
 

@@ -39,9 +39,7 @@ enum mutex_holder user_mutex_holder(void *mutex, futex_word **word)
 	struct mutex *m = mutex;
 
 	/* Waiters of a private condvar sleep on a private futex. */
-	if (mutex_is_pi(m) || mutex_is_shared(m))
-		return MUTEX_UNMOVABLE;
-	*word = &m->word;
+	*word = mutex_is_pi(m) || mutex_is_shared(m) ? NULL : &m->word;
 	if (load_relaxed(&m->word) == LOCK_FREE)
 		return MUTEX_FREE;
 	return mutex_held_by_caller(m) ? MUTEX_HELD_BY_CALLER :

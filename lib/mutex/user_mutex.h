@@ -12,7 +12,6 @@
 
 /* Who holds a mutex, as the caller finds it. */
 enum mutex_holder {
-	MUTEX_UNMOVABLE, /* waiters cannot be moved to it */
 	MUTEX_FREE,
 	MUTEX_HELD_BY_CALLER,
 	MUTEX_HELD_BY_OTHER,
@@ -58,9 +57,21 @@ bool user_mutex_poll(void *mutex);
 
 /*
  * Who has it. @mutex is in use by a blocked waiter. @word: where its sleepers
- * wait, if they can be moved there.
+ * wait, or NULL if waiters cannot be moved there.
  */
 enum mutex_holder user_mutex_holder(void *mutex, futex_word **word);
+
+/*
+ * The caller's thread ends, perhaps as it takes or releases the mutex: take it
+ * unless the caller has it.
+ */
+static inline void user_mutex_regain(void *mutex, bool moved)
+{
+	futex_word *word;
+
+	if (user_mutex_holder(mutex, &word) != MUTEX_HELD_BY_CALLER)
+		user_mutex_lock(mutex, moved);
+}
 
 /*
  * The kernel has handed the mutex over to the caller: make it look as if the

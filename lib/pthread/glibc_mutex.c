@@ -44,6 +44,10 @@
 	((uint32_t)__atomic_load_n(&MUTEX(m)->__data.__owner, __ATOMIC_RELAXED))
 #define OWN_ID (thread_self()->libc_id ?: libc_id_ask())
 
+/* The C library says that they throw nothing; but a thread may end in them. */
+extern int lock_or_end(pthread_mutex_t *mutex) __asm__("pthread_mutex_lock"),
+	unlock_or_end(pthread_mutex_t *mutex) __asm__("pthread_mutex_unlock");
+
 static atomic_bool layout_known;
 
 /*
@@ -141,12 +145,12 @@ int user_mutex_prepare(void *mutex, void **movable, futex_word **pi_word)
 
 int user_mutex_unlock(void *mutex)
 {
-	return pthread_mutex_unlock(mutex);
+	return unlock_or_end(mutex);
 }
 
 int user_mutex_lock(void *mutex, bool moved)
 {
-	int err = pthread_mutex_lock(mutex);
+	int err = lock_or_end(mutex);
 
 	/*
 	 * The duty "woken", cond/cond.h: every thread that may have been moved
@@ -166,9 +170,9 @@ bool user_mutex_poll(void *mutex)
 
 enum mutex_holder user_mutex_holder(void *mutex, futex_word **word)
 {
-	if (!load_relaxed(&layout_known) || KIND(mutex) & ~KIND_PLAIN)
-		return MUTEX_UNMOVABLE;
-	*word = WORD(mutex);
+	bool plain = !(KIND(mutex) & ~KIND_PLAIN);
+
+	*word = load_relaxed(&layout_known) && plain ? WORD(mutex) : NULL;
 	if (load_relaxed(WORD(mutex)) == LOCK_FREE)
 		return MUTEX_FREE;
 	return OWNER(mutex) == OWN_ID ? MUTEX_HELD_BY_CALLER :

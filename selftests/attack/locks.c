@@ -2,7 +2,8 @@
 /*
  * The locks inside the library: nobody who sleeps for one is forgotten, two
  * never have it, and who drops one touches it no more when the next holder may
- * have freed it. The mutex of who was moved; and who ends when it is woken.
+ * have freed it. The mutex of a thread that was moved; and threads that end in a
+ * wait, as they are woken or release the mutex.
  *
  * APIs: drover pthread
  */
@@ -20,7 +21,7 @@ static api_cond_t own;
 static api_mutex_t mutex;
 static atomic_int tids[NR_THREADS], nr_through, nr_alike, nr_stopped;
 static volatile long entries, exits;
-static _Thread_local bool stops_after_wake, ends;
+static _Thread_local bool stops_after_wake, ends, ends_unlocking;
 static atomic_int destroyer_tid, nr_destroyed;
 
 /* What the library calls. */
@@ -38,6 +39,8 @@ long raw_futex_call(_Atomic uint32_t *word, int op, uint32_t val,
 	ret = syscall(SYS_futex, word, op, val, timeout_or_val2, word2, val3);
 	error = errno;
 	if ((op & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET && !ret && ends)
+		pthread_exit(NULL);
+	if ((op & FUTEX_CMD_MASK) == FUTEX_WAKE && ends_unlocking)
 		pthread_exit(NULL);
 	/* The condvar is gone, or destroy waits for its lock's PI futex. */
 	if ((op & FUTEX_CMD_MASK) == FUTEX_WAKE && stops_after_wake)
@@ -166,8 +169,8 @@ static void test_moved(void)
 
 	MUST(kind_mutex_init(&mutex, kind_named("normal"), false));
 	user_mutex_lock(&mutex, true);
-	tap_ok(user_mutex_holder(&mutex, &word) != MUTEX_UNMOVABLE &&
-		       load_relaxed(word) == LOCK_CONTENDED,
+	user_mutex_holder(&mutex, &word);
+	tap_ok(word && load_relaxed(word) == LOCK_CONTENDED,
 	       "who was moved leaves a mutex contended that was free");
 	api_mutex_unlock(&mutex);
 }
@@ -208,9 +211,75 @@ static void test_woken(const char *what, bool shared, bool stops)
 	tap_ok(1, "%s", what);
 }
 
+/* ---- a thread ends as it releases the mutex ---- */
+
+static bool had_mutex;
+
+static void unlock_after_end(void *unused)
+{
+	ends_unlocking = false;
+	had_mutex = !api_mutex_unlock(&mutex);
+}
+
+static void *lock_once(void *tid)
+{
+	reached(&nr_through, 1);
+	atomic_store((atomic_int *)tid, blocked_gettid());
+	api_mutex_lock(&mutex);
+	api_mutex_unlock(&mutex);
+	return tid;
+}
+
+static void *end_unlocking(void *tid_of_next)
+{
+	api_mutex_lock(&mutex);
+	pthread_cleanup_push(unlock_after_end, NULL);
+	nr_through = 1;
+	asleep_on(tid_of_next, &mutex);
+	ends_unlocking = true;
+	api_cond_wait(&own, &mutex);
+	pthread_cleanup_pop(1);
+	return NULL;
+}
+
+static void wait_and_signal(void)
+{
+	tids[1] = 0;
+	threads[1] = thread_of(wait_once, &tids[1]);
+	asleep_on(&tids[1], NULL);
+	api_cond_signal(&own);
+	joined(threads[1]);
+}
+
+/*
+ * Another thread sleeps for the mutex, so the unlock is a system call. A member that
+ * was left behind would take the second signal.
+ */
+static void test_unlocking(const char *what, bool shared)
+{
+	if (API_IS_PTHREAD) {
+		tap_skip(what, "the unlock is the C library's");
+		return;
+	}
+	if (skips_cancellation(what))
+		return;
+	watchdog(what);
+	MUST(kind_cond_init(&own, shared));
+	MUST(kind_mutex_init(&mutex, kind_named("errorcheck"), shared));
+	nr_through = 0;
+	tids[0] = 0;
+	threads[0] = thread_of(end_unlocking, &tids[0]);
+	threads[1] = thread_of(lock_once, &tids[0]);
+	joined(threads[0]);
+	joined(threads[1]);
+	wait_and_signal();
+	wait_and_signal();
+	tap_ok(had_mutex, "%s", what);
+}
+
 int main(int argc, char **argv)
 {
-	tap_plan(12);
+	tap_plan(14);
 	test_sleepers();
 	test_exclusion();
 	test_dropped();
@@ -221,5 +290,8 @@ int main(int argc, char **argv)
 	test_woken("who ends when woken leaves it to another", false, false);
 	test_woken("the same on a shared condvar", true, false);
 	test_woken("the next signal makes up for one that stops", true, true);
+	test_unlocking("who ends as it releases the mutex leaves nothing",
+		       false);
+	test_unlocking("the same on a shared condvar", true);
 	return tap_exit();
 }

@@ -214,26 +214,70 @@ static void test_real_time(void)
 	       (long)few / 1000, (long)many / 1000);
 }
 
-/* A fresh process: CPUs are counted once. */
+/* A fresh process, which begins on one CPU; it ends with a bit for each fault. */
 static bool run_on_one_cpu(void)
 {
 	to_one_cpu();
 	execl("/proc/self/exe", "poll", "one_cpu=1", NULL);
-	return false;
+	_exit(-1);
+}
+
+#define NO_ONE_YIELD 1
+#define NOT_WIDENED  2
+
+static int on_one_cpu(void)
+{
+	struct poll_account a = { 0 };
+	int faults = 0;
+	cpu_set_t all;
+
+	/* One poll, one yield, one more poll. */
+	poll_limit(100000);
+	polls(&a, never_comes);
+	if (nr_polls != 2 || nr_yields != 1)
+		faults |= NO_ONE_YIELD;
+	sleep_once(&a);
+	memset(&all, 0xff, sizeof(all));
+	MUST(sched_setaffinity(0, sizeof(all), &all));
+	for (int i = 0; i < 2 * NR_TIMES; i++)
+		sleep_once(&a);
+	if (!polls(&a, never_comes) || nr_polls <= 2)
+		faults |= NOT_WIDENED;
+	return faults;
+}
+
+/* The caller alone may run on one CPU now: other threads may have the rest. */
+static void test_pinned(void)
+{
+	cpu_set_t before = to_one_cpu();
+
+	for (int i = 0; i < 2 * NR_TIMES; i++)
+		sleep_once(&(struct poll_account){ 0 });
+	MUST(sched_setaffinity(0, sizeof(before), &before));
+	tap_ok(poll_has_cpu(), "a thread that is pinned is not alone");
+}
+
+static void test_one_cpu(void)
+{
+	bool several = poll_has_cpu();
+	int faults = child_status(run_on_one_cpu, "one CPU");
+
+	tap_ok(!(faults & NO_ONE_YIELD),
+	       "one CPU: it yields once, and then sleeps");
+	if (several)
+		tap_ok(!(faults & NOT_WIDENED),
+		       "it polls when it may use more of them");
+	else
+		tap_skip("more CPUs", "there is one CPU");
 }
 
 int main(int argc, char **argv)
 {
 	struct args args = args_parse(argc, argv, "one_cpu");
-	struct poll_account a = { 0 };
 
-	if (args_get(&args, "one_cpu", 0)) {
-		/* One poll, one yield, one more poll. */
-		poll_limit(100000);
-		polls(&a, never_comes);
-		return nr_polls != 2 || nr_yields != 1;
-	}
-	tap_plan(14);
+	if (args_get(&args, "one_cpu", 0))
+		return on_one_cpu();
+	tap_plan(16);
 	watchdog("polls");
 	if (poll_has_cpu()) {
 		/* First: the others' sleeps, which end at once, count as cheap. */
@@ -241,10 +285,10 @@ int main(int argc, char **argv)
 		test_in_vain();
 		test_slices();
 		test_limits();
+		test_pinned();
 	} else {
-		tap_skip_all(13, "polls", "there is one CPU");
+		tap_skip_all(14, "polls", "there is one CPU");
 	}
-	tap_ok(child_does(run_on_one_cpu, "one CPU"),
-	       "one CPU: it yields once, and then sleeps");
+	test_one_cpu();
 	return tap_exit();
 }

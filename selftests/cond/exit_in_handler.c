@@ -38,6 +38,13 @@ STEP(to_handler)
 
 STEP_IS(ends, (do_may_exit(NULL), do_acts(NULL)));
 
+STEP(at_the_mutex)
+{
+	wait_until(place_of(getpid(), victim.tid, &mutex) == AT_MUTEX,
+		   "the victim never sleeps at the mutex");
+	return 0;
+}
+
 static const struct scene scenes[] = {
 	{ "asleep", "waiter; may_exit; to_handler; ends = 1;"
 		    "wait 3; each 3 0 = 1" },
@@ -47,6 +54,9 @@ static const struct scene scenes[] = {
 	{ "both signalled",
 	  "waiter; wait; to_handler; signal 2; ends = 1; returned = 1;"
 	  "wait 3; each 4 0 = 1" },
+	{ "woken, and asleep at the mutex",
+	  "waiter; lock; signal; at_the_mutex; may_exit; to_handler; unlock;"
+	  "ends = 1; wait 3; each 3 0 = 1" },
 	/* The mutex to which both may have been moved is free only later. */
 	{ "at the mutex",
 	  "waiter; wait; lock; broadcast; may_exit; to_handler; unlock;"

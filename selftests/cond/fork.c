@@ -105,13 +105,16 @@ static void test_busy(const char *policy)
 	pthread_t threads[NR_BUSY];
 	int nr_failed = 0;
 
-	watchdog("fork of a busy process");
 	stop = false;
 	for (int i = 0; i < NR_BUSY; i++)
 		start_thread(&threads[i], keep_busy, NULL);
-	for (int i = 0; i < nr_rounds; i++)
+	for (int i = 0; i < nr_rounds; i++) {
+		/* A hundred may take a minute where others have the CPUs. */
+		watchdog("fork of a busy process");
 		nr_failed += !child_does(i % 10 ? use_all : use_all_twice,
 					 "a child of a busy parent");
+	}
+	watchdog("the end of busy threads");
 	stop = true;
 	for (int i = 0; i < NR_BUSY; i++)
 		pthread_join(threads[i], NULL);

@@ -73,6 +73,7 @@ static const uint32_t listed[] = {
 	SYS_clock_gettime,
 	/* Drover's, in a wait or signal */
 	SYS_gettid, SYS_sched_yield, SYS_sched_getscheduler, SYS_nanosleep,
+	SYS_sched_getaffinity,
 	/* the test's, to say which it was */
 	SYS_write
 };

@@ -8,7 +8,7 @@
 
 const void *caller_pc;
 
-/* Only memory that threads have in common is of interest. */
+/* Only memory that threads may have in common is of interest. */
 static inline bool concerns(const void *p)
 {
 	return !quiet && !fiber_owns(p);
@@ -16,6 +16,7 @@ static inline bool concerns(const void *p)
 
 static void begin(const void *p, bool writes, const void *pc)
 {
+	self->at = p;
 	step(memory_contended(p, writes));
 	/* Others have run meanwhile. */
 	caller_pc = pc;
@@ -27,6 +28,19 @@ static void begin(const void *p, bool writes, const void *pc)
 
 /* ---- plain accesses ---- */
 
+/*
+ * What is on a stack is that thread's, apart from atomic objects, which others find
+ * through a pointer. A plain write there is the beginning of an object.
+ */
+static void plain(char *p, size_t size, bool writes)
+{
+	if (!fiber_stack(p))
+		plain_access(p, size, writes);
+	else if (writes)
+		for (char *end = p + size; p < end; p += 4)
+			memory_renew(p);
+}
+
 #define PLAIN(name, size, writes)                        \
 	void __tsan_##name(void *p);                     \
 	void __tsan_##name(void *p)                      \
@@ -34,7 +48,7 @@ static void begin(const void *p, bool writes, const void *pc)
 		if (!concerns(p))                        \
 			return;                          \
 		caller_pc = __builtin_return_address(0); \
-		plain_access(p, size, writes);           \
+		plain(p, size, writes);                  \
 	}
 
 #define PLAIN_SIZE(size)                         \
@@ -56,7 +70,7 @@ PLAIN_SIZE(16)
 		if (!concerns(p))                        \
 			return;                          \
 		caller_pc = __builtin_return_address(0); \
-		plain_access(p, size, writes);           \
+		plain(p, size, writes);                  \
 	}
 
 RANGE(read_range, false)
@@ -64,7 +78,7 @@ RANGE(write_range, true)
 
 /* ---- atomic accesses ---- */
 
-/* While it is quiet, and on memory of the thread's own, as the compiler would. */
+/* While it is quiet, and on the thread's own variables, as the compiler would. */
 #define CHANGE(bits, name, builtin, change, by)                            \
 	uint##bits##_t __tsan_atomic##bits##_##name(                       \
 		volatile void *p, uint##bits##_t with, int order);         \

@@ -17,6 +17,7 @@
  *	memory.c	what a load may find
  *	races.c		plain accesses, and memory that was given back
  *	fiber.c		threads, and who runs next
+ *	ends.c		how a thread ends in the middle
  *	choose.c	which way to go where there are several
  *	report.c	a schedule in words
  */
@@ -66,6 +67,8 @@ enum fiber_state {
  * @exit: where it ends, if it does so in the middle
  * @top: of its stack, as far as it is unwound then
  * @nr_stays: how often it has yielded, and gone on at once
+ * @waits: the library may send it signals
+ * @at: where its next step is
  */
 struct fiber {
 	enum fiber_state state;
@@ -93,6 +96,8 @@ struct fiber {
 	jmp_buf exit;
 	char *top;
 	int nr_stays;
+	bool waits;
+	const char *at;
 };
 
 extern struct fiber fibers[MAX_THREADS];
@@ -105,8 +110,12 @@ extern bool telling;
 /* Nothing is explored: the scenario is being set up, or looked at. */
 extern bool quiet;
 
-/* What a sleep returns if the thread ends in it. */
-#define THREAD_ENDS (-0x10000L)
+/* What a sleep returns if the thread ends in it; and if its process is killed. */
+#define THREAD_ENDS  (-0x10000L)
+#define PROCESS_DIES (-0x10001L)
+
+/* The id of thread 0 in the kernel. */
+#define FIRST_TID 1000
 
 #define nr_of(fiber) ((int)((fiber)-fibers))
 
@@ -125,9 +134,11 @@ bool fibers_run(void);
 struct fiber *fiber_start(void *(*main)(void *), void *arg);
 /* Call @function in the place of a fiber, of which only the memory is used. */
 void fiber_pretend(struct fiber *f, void (*function)(void));
-/* The caller ends, after the clean-ups of all functions that it is in. */
-_Noreturn void fiber_exit(void);
+/* Is it memory that no other thread ever sees? And a part of any stack? */
 bool fiber_owns(const void *p);
+bool fiber_stack(const void *p);
+/* The caller is alone from now on. */
+void fiber_fork(void);
 size_t fiber_tls_bytes(void);
 /* For asleep.turn: after all others so far. */
 uint64_t fiber_turn(void);
@@ -140,6 +151,13 @@ void step_yield(void);
 void fall_asleep(void);
 void wake_up(struct fiber *f, long ret);
 _Noreturn void end_schedule(void);
+
+/* ---- ends.c ---- */
+
+/* The caller ends, after the clean-ups of all functions that it is in. */
+_Noreturn void fiber_exit(void);
+/* May the process of @f be killed now? */
+bool fiber_may_die(const struct fiber *f);
 
 /* ---- choose.c ---- */
 
@@ -193,6 +211,10 @@ bool memory_cas(void *p, int size, uint64_t *old, uint64_t to, int order,
 void memory_fence(void);
 /* What the reader has seen, the other knows from now on. */
 void memory_tell(struct fiber *to, struct fiber *from);
+/* The caller knows all that anybody knows, and the newest value of everything. */
+void memory_see_all(void);
+/* The object at @p begins anew: nobody reads what was there before. */
+void memory_renew(const void *p);
 /* The latest access of fiber @nr to an atomic object at @p; 0: none. */
 stamp memory_used(const void *p, int nr);
 

@@ -23,6 +23,7 @@ enum {
 	ANY_ORDER = 8,	/* a wake-up goes to any sleeper, not to the oldest */
 	ENDS = 16, /* thread 0 ends in a wait: a handler calls pthread_exit() */
 	DESTRUCTORS = 32, /* threads that end run those of the library */
+	DIES = 64,	  /* the process of thread 0 is killed: dies_at() */
 };
 
 /**
@@ -72,6 +73,21 @@ void give_back(void *p, size_t size);
 
 /* A step of its own, at which any thread may run next. */
 void step_here(void);
+
+/* The caller begins a wait, or has left it: from now on it must get no signal. */
+void waits_now(bool waits);
+
+/*
+ * The caller is the only thread of the child of a fork, in which the @size bytes at
+ * @wiped are zero. What the others do from now on happens elsewhere.
+ */
+void fork_here(void *wiped, size_t size);
+
+/*
+ * With DIES: thread 0 is the only one of its process, which may be killed before any
+ * step at the @size bytes at @p, or asleep there, but not while its id is in @owner.
+ */
+void dies_at(const void *p, size_t size, const uint32_t *owner);
 
 /* A time on the clock of the scenario, which has not come. */
 struct timespec in_a_while(void);

@@ -8,7 +8,7 @@
 
 explore := $(out)/explore/schedules
 explore_obj := $(O)/obj/explore
-explore_scenarios := waits cond kinds barrier pool
+explore_scenarios := waits cond kinds await fork barrier pool
 explore_engine := $(filter-out $(explore_scenarios),\
 		    $(basename $(notdir $(wildcard explore/*.c))))
 explore_lib := $(filter-out base/cpus,$(basename $(patsubst $(LIB)/%,%,\

@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <ucontext.h>
-#include <unwind.h>
 
 #include "engine.h"
 
@@ -43,16 +42,21 @@ static int find_tls(struct dl_phdr_info *info, size_t size, void *arg)
 	return 1;
 }
 
+static void fiber_has_ended(struct fiber *ended)
+{
+	ended->state = ENDED;
+	for (struct fiber *f = fibers; f < fibers + MAX_THREADS; f++)
+		if (f->state == ASLEEP && f->asleep.joins == ended) {
+			memory_tell(f, ended);
+			wake_up(f, 0);
+		}
+}
+
 static void fiber_ends(void)
 {
 	if (scenario->flags & DESTRUCTORS)
 		libc_end_thread();
-	self->state = ENDED;
-	for (struct fiber *f = fibers; f < fibers + MAX_THREADS; f++)
-		if (f->state == ASLEEP && f->asleep.joins == self) {
-			memory_tell(f, self);
-			wake_up(f, 0);
-		}
+	fiber_has_ended(self);
 	fall_asleep();
 	abort();
 }
@@ -112,8 +116,21 @@ bool fiber_owns(const void *p)
 {
 	const char *at = p;
 
-	return (at >= stacks && at < stacks + STACK_BYTES * MAX_THREADS) ||
-	       (at >= tls && at < tls + tls_bytes) || at == (char *)&errno;
+	return (at >= tls && at < tls + tls_bytes) || at == (char *)&errno;
+}
+
+bool fiber_stack(const void *p)
+{
+	const char *at = p;
+
+	return at >= stacks && at < stacks + STACK_BYTES * MAX_THREADS;
+}
+
+void fiber_fork(void)
+{
+	for (struct fiber *f = fibers; f < fibers + MAX_THREADS; f++)
+		if (f != self && f->state != UNUSED)
+			f->state = ENDED;
 }
 
 size_t fiber_tls_bytes(void)
@@ -195,8 +212,9 @@ static int count_options(void)
 {
 	int nr = count_running();
 
-	if (!(scenario->flags & (EXPIRES | INTERRUPTS | ENDS)))
+	if (!(scenario->flags & (EXPIRES | INTERRUPTS | ENDS | DIES)))
 		return nr;
+	nr += fiber_may_die(fibers);
 	for (const struct fiber *f = fibers; f < fibers + MAX_THREADS; f++)
 		if (f->state == ASLEEP)
 			nr += may_expire(f) + may_be_interrupted(f) +
@@ -214,6 +232,8 @@ static struct option find_option(int nr)
 		if (f->state == RUNNING && nr-- == 0)
 			return (struct option){ f, 0 };
 	}
+	if (fiber_may_die(fibers) && nr-- == 0)
+		return (struct option){ fibers, PROCESS_DIES };
 	for (f = fibers; f < fibers + MAX_THREADS; f++) {
 		if (f->state != ASLEEP)
 			continue;
@@ -231,6 +251,11 @@ static void take_option(struct option option)
 {
 	struct fiber *f = option.fiber;
 
+	if (option.ret == PROCESS_DIES) {
+		tell(NULL, "the process of thread %d is killed", nr_of(f));
+		fiber_has_ended(f);
+		return;
+	}
 	if (f->state == ASLEEP) {
 		if (option.ret == -ETIMEDOUT && clock_ns < f->asleep.deadline)
 			clock_ns = f->asleep.deadline;
@@ -305,10 +330,13 @@ static void pass_time(void)
 void fall_asleep(void)
 {
 	self->asleep.turn = fiber_turn();
-	if (count_running())
-		take_option(find_option(choose('n', count_options())));
-	else
-		pass_time();
+	/* Until it runs again: another process may have been killed instead. */
+	do {
+		if (count_running())
+			take_option(find_option(choose('n', count_options())));
+		else
+			pass_time();
+	} while (self->state != RUNNING);
 }
 
 void wake_up(struct fiber *f, long ret)
@@ -324,32 +352,6 @@ static void fiber_begin(struct fiber *f, void *(*main)(void *), void *arg)
 	f->state = RUNNING;
 	f->main = main;
 	f->arg = arg;
-}
-
-static _Unwind_Reason_Code stop(int version, _Unwind_Action actions,
-				_Unwind_Exception_Class class,
-				struct _Unwind_Exception *exception,
-				struct _Unwind_Context *context, void *arg)
-{
-	(void)version;
-	(void)class;
-	(void)exception;
-	(void)arg;
-	if (actions & _UA_END_OF_STACK ||
-	    (char *)_Unwind_GetCFA(context) > self->top)
-		_longjmp(self->exit, 1);
-	return _URC_NO_REASON;
-}
-
-void fiber_exit(void)
-{
-	/* It is needed longer than this function's frame is. */
-	static struct _Unwind_Exception of[MAX_THREADS];
-	struct _Unwind_Exception *exception = &of[nr_of(self)];
-
-	memset(exception, 0, sizeof(*exception));
-	_Unwind_ForcedUnwind(exception, stop, NULL);
-	abort();
 }
 
 struct fiber *fiber_start(void *(*main)(void *), void *arg)

@@ -203,6 +203,7 @@ long raw_futex_call(futex_word *word, int op, uint32_t value, const void *arg4,
 
 	if (!quiet) {
 		caller_pc = __builtin_return_address(0);
+		self->at = (const char *)word;
 		step(true);
 		caller_pc = __builtin_return_address(0);
 		memory_fence();

@@ -2,6 +2,9 @@
 /* Scenarios of mutexes, and of the condition variable with other kinds of them. */
 #include <errno.h>
 
+#include <pthread.h>
+
+#include "mutex/mutex.h"
 #include "waits.h"
 
 /* ---- the mutex alone ---- */
@@ -62,6 +65,84 @@ static void setup_shared(void)
 	expect(!drover_cond_init(&cond, &shared));
 }
 
+/* ---- everything at once: cancelled, timed, signalled, broadcast to ---- */
+
+static void mixed(int me)
+{
+	if (me < 3)
+		do_cancel_and_signal(me);
+	else if (me == 3)
+		wait_once(true);
+	else
+		wake(3, false);
+}
+
+/* ---- processes that are killed; nobody is moved, as no mutex is named ---- */
+
+static void setup_killed(void)
+{
+	setup_shared();
+	is_shared = false;
+	dies_at(&cond, sizeof(cond),
+		(const uint32_t *)&((struct mutex *)&mutex)->owner);
+}
+
+/* The dead takes no broadcast, and one signal at most. */
+static void killed_waiter(int me)
+{
+	if (me < 3)
+		wait_once(false);
+	else
+		wake(3, false);
+}
+
+static void killed_waiter_signals(int me)
+{
+	if (me < 2) {
+		wait_once(false);
+	} else {
+		wake(1, false);
+		wake(1, false);
+	}
+}
+
+/* The second waker makes up for what the first has left undone. */
+static bool may_go; /* [mutex] */
+
+static void killed_waker(int me)
+{
+	if (me == 1 || me == 2) {
+		lock_it();
+		while (!may_go) {
+			ledger_leave(&ledger);
+			expect(!drover_cond_wait(&cond, &mutex));
+			ledger_enter(&ledger);
+		}
+		unlock_it();
+		return;
+	}
+	if (me == 3)
+		pthread_join((pthread_t)thread_handle(0), NULL);
+	lock_it();
+	may_go = true;
+	unlock_it();
+	drover_cond_broadcast(&cond);
+}
+
+static void killed_signaller(int me)
+{
+	if (me == 1) {
+		killed_waker(1);
+		return;
+	}
+	if (me == 2)
+		pthread_join((pthread_t)thread_handle(0), NULL);
+	lock_it();
+	may_go = true;
+	unlock_it();
+	drover_cond_signal(&cond);
+}
+
 #define SHARED	"auto,spin=0 requeue wake-all auto"
 #define MUTEXES "auto,spin=0 auto"
 
@@ -104,6 +185,18 @@ const struct scenario kind_scenarios[] = {
 	  do_again_by_signals, ledgers_closed },
 	{ "shared-cancel", 3, 0, 0, SHARED, setup_shared, do_cancel_and_signal,
 	  ledgers_closed },
+	{ "mixed", 5, 0, EXPIRES | ANY_ORDER | INTERRUPTS, POLICIES,
+	  setup_plain, mixed, ledgers_closed },
+	{ "shared-mixed", 5, 0, EXPIRES | ANY_ORDER | INTERRUPTS, SHARED,
+	  setup_shared, mixed, ledgers_closed },
+	{ "killed-waiter", 4, 0, DIES, MUTEXES, setup_killed, killed_waiter,
+	  NULL },
+	{ "killed-waiter-signals", 3, 0, DIES, MUTEXES, setup_killed,
+	  killed_waiter_signals, NULL },
+	{ "killed-waker", 4, 0, DIES, MUTEXES, setup_killed, killed_waker,
+	  NULL },
+	{ "killed-signaller", 3, 0, DIES, MUTEXES, setup_killed,
+	  killed_signaller, NULL },
 	{ "mutex", 3, 0, ANY_ORDER | INTERRUPTS, MUTEXES, setup_plain,
 	  lock_twice, NULL },
 	{ "mutex-leave", 3, 0, 0, MUTEXES, setup_leave, lock_and_leave, NULL },

@@ -20,9 +20,8 @@
 static char __libc_single_threaded;
 #endif
 
-#define FIRST_TID 1000
-#define NS_PER_S  INT64_C(1000000000)
-#define EPOCH_NS  (1000 * NS_PER_S) /* what CLOCK_REALTIME is ahead */
+#define NS_PER_S INT64_C(1000000000)
+#define EPOCH_NS (1000 * NS_PER_S) /* what CLOCK_REALTIME is ahead */
 /* A look at the clock takes a while: polls end after a few of them. */
 #define LOOK_NS 4000
 
@@ -62,10 +61,18 @@ static void interrupt(long tid)
 {
 	struct fiber *f = &fibers[tid - FIRST_TID];
 
+	if (!f->waits)
+		fault("thread %d has left its wait, and gets a signal",
+		      nr_of(f));
 	if (f->state != ASLEEP || f->asleep.pi || !f->asleep.word)
 		return;
 	memory_tell(f, self);
 	wake_up(f, -EINTR);
+}
+
+void waits_now(bool waits)
+{
+	self->waits = waits;
 }
 
 long __wrap_syscall(long nr, ...)
@@ -148,6 +155,15 @@ void libc_end_thread(void)
 	self->key = NULL;
 	if (value && key_end)
 		key_end(value);
+}
+
+void fork_here(void *wiped, size_t size)
+{
+	step(true);
+	tell(__builtin_return_address(0), "is alone in the child of a fork");
+	memory_see_all();
+	fiber_fork();
+	memset(wiped, 0, size);
 }
 
 int __wrap_pthread_atfork(void (*before)(void), void (*parent)(void),
@@ -298,13 +314,19 @@ void __wrap_free(void *p)
 
 /* ---- CPUs: lib/base/cpus.c reads files ---- */
 
-unsigned int cpus_usable(void)
+unsigned int cpus_usable_by(pid_t tid)
 {
 	const char *nr = getenv("EXPLORE_CPUS");
 
+	(void)tid;
+	return nr ? (unsigned int)atoi(nr) : 4;
+}
+
+unsigned int cpus_usable(void)
+{
 	/* A constructor asks; from then on there are several threads. */
 	__libc_single_threaded = 0;
-	return nr ? (unsigned int)atoi(nr) : 4;
+	return cpus_usable_by(0);
 }
 
 void cpus_look_at_sizes(void)

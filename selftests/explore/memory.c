@@ -54,6 +54,7 @@ struct place {
 	stamp least;	/* nobody reads an older one */
 	stamp in_order; /* nor does a sequentially consistent load */
 	int nr_late;
+	bool renewed; /* by a plain write, which is about to come */
 	struct message *newest;
 	stamp used[MAX_THREADS]; /* the clock of each thread's last access */
 };
@@ -108,6 +109,14 @@ void memory_fence(void)
 	view_add(self->view, barrier_view, width);
 	memcpy(barrier_view, self->view, (size_t)width * sizeof(stamp));
 	self->view[nr_of(self)]++;
+}
+
+void memory_see_all(void)
+{
+	for (struct fiber *f = fibers; f < fibers + MAX_THREADS; f++)
+		view_add(self->view, f->view, view_width());
+	for (struct place *p = places; p < places + nr_places; p++)
+		view_of(self, p) = p->at;
 }
 
 /* ---- places ---- */
@@ -187,11 +196,20 @@ static struct place *place_of(const void *object, int size)
 	}
 	if (!p || p->size < size)
 		p = place_new(addr, size);
-	if (raw_load(p->addr, p->size) != p->newest->value) {
+	if (p->renewed || raw_load(p->addr, p->size) != p->newest->value) {
 		message_new(p, raw_load(p->addr, p->size));
 		p->least = p->at;
+		p->renewed = false;
 	}
 	return p;
+}
+
+void memory_renew(const void *object)
+{
+	struct slot *slot = slot_of((uintptr_t)object);
+
+	if (slot->schedule == schedule)
+		slot->place->renewed = true;
 }
 
 stamp memory_used(const void *object, int nr)

@@ -7,8 +7,6 @@
 
 #include "engine.h"
 
-#define FIRST_TID 1000 /* libc.c */
-
 static uint32_t tid_of(const struct fiber *f)
 {
 	return FIRST_TID + (uint32_t)nr_of(f);

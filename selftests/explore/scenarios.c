@@ -10,6 +10,8 @@ const struct scenario *scenario_number(int nr)
 	} lists[] = {
 		{ cond_scenarios, &nr_cond_scenarios },
 		{ kind_scenarios, &nr_kind_scenarios },
+		{ await_scenarios, &nr_await_scenarios },
+		{ fork_scenarios, &nr_fork_scenarios },
 		{ barrier_scenarios, &nr_barrier_scenarios },
 		{ pool_scenarios, &nr_pool_scenarios },
 	};

@@ -7,6 +7,10 @@
 
 extern const struct scenario cond_scenarios[];
 extern const int nr_cond_scenarios;
+extern const struct scenario await_scenarios[];
+extern const int nr_await_scenarios;
+extern const struct scenario fork_scenarios[];
+extern const int nr_fork_scenarios;
 extern const struct scenario barrier_scenarios[];
 extern const int nr_barrier_scenarios;
 extern const struct scenario pool_scenarios[];

@@ -26,7 +26,7 @@
 
 #include "engine.h"
 
-#define MOST_JOBS 256
+#define MOST_JOBS 512
 
 static struct job {
 	const struct scenario *scenario;

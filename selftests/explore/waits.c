@@ -44,9 +44,11 @@ int wait_on(drover_cond_t *c, struct ledger *l, bool timed)
 	if (wait) {
 		guarded++;
 		ledger_leave(&ledger);
+		waits_now(true);
 		err = timed ? drover_cond_clockwait(c, &mutex, CLOCK_MONOTONIC,
 						    &at) :
 			      drover_cond_wait(c, &mutex);
+		waits_now(false);
 		ledger_enter(&ledger);
 		guarded++;
 		ledger_return(l, wait, err);

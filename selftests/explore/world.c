@@ -80,6 +80,7 @@ void world_restore(void)
 		f->key = threads[i].key;
 		f->cancelled = false;
 		f->nr_stays = 0;
+		f->waits = false;
 		memset(f->view, 0, sizeof(f->view));
 		f->view[i] = 1;
 		memset(&f->asleep, 0, sizeof(f->asleep));
