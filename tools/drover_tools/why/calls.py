@@ -5,7 +5,8 @@ import functools
 import time
 
 from drover_tools.why import condvar, drover_objects, objects
-from drover_tools.why.functions import DROP_IN, DROVER, FUNCTIONS, plain
+from drover_tools.why.functions import (
+    C_LIBRARY, DROP_IN, DROVER, FUNCTIONS, plain)
 from drover_tools.why.machine import ON_FILES, SLEEPS
 from drover_tools.why.objects import Object
 
@@ -115,14 +116,16 @@ class Calls:
         wait.role = "futex"
         wait.futex = address
         private = bool(operation & FUTEX_PRIVATE)
-        for frame in thread.frames:
+        given_up = self._has_given_up(thread, True)
+        for frame in self._functions(thread):
             kind = FUNCTIONS.get(plain(frame.name))
             if frame.module.startswith("libgomp"):
                 kind = "gomp"
             if self._is_musl:
                 kind = "futex"
             if kind and (not frame.guess
-                         or fits(kind, command, private, value)):
+                         or fits(kind, command, private, value)
+                         or kind == "mutex" and given_up):
                 if frame.module.startswith(DROP_IN) and kind == "condvar":
                     kind = "drover condvar"
                 wait.role, wait.function = kind, plain(frame.name)
@@ -140,6 +143,33 @@ class Calls:
                 command == FUTEX_WAIT and value)):
             inside = condvar.by_its_lock(self._source, address, value)
             wait.role = "lock" if inside else "mutex"
+
+    def _functions(self, thread):
+        """Those that it is in, the innermost first.
+
+        The first one outside of the file in which the thread sleeps tells
+        which function it has called.
+        """
+        inside = thread.frames[0].path if thread.frames else ""
+        for frame in thread.frames:
+            if frame.path != inside and inside:
+                inside = ""
+                called = self._code.called(frame)
+                if called:
+                    yield called
+            yield frame
+
+    def _has_given_up(self, thread, guess):
+        """objects.given_up(): does a thread that locks a mutex sleep so?
+
+        guess: that it locks one. The C library alone sleeps so.
+        """
+        address, operation, value = thread.arguments[:3]
+        return (operation & FUTEX_COMMAND not in PI_WAITS
+                and value & 0xffffffff == 0
+                and self._on_own_stack(thread, address)
+                and not (guess and thread.frames and not
+                         thread.frames[0].module.startswith(C_LIBRARY)))
 
     def _deadline(self, thread, command, operation, wait):
         spec = self._source.numbers(thread.arguments[3], 2, "q")
@@ -194,9 +224,7 @@ class Calls:
         address, operation, value = thread.arguments[:3]
         value &= 0xffffffff
         memory, role = self._source, wait.role
-        if role == "mutex" and not wait.guess and value == 0 and (
-                operation & FUTEX_COMMAND not in PI_WAITS
-                and self._on_own_stack(thread, address)):
+        if role == "mutex" and self._has_given_up(thread, wait.guess):
             return objects.given_up(address)
         if role == "mutex" and not objects.may_be_mutex(memory, address):
             wait.role = "futex"

@@ -48,10 +48,12 @@ FUNCTIONS = {
         "drover_barrier_arrive_and_drop", "barrier_await_long"),
         "drover barrier"),
 }
+C_LIBRARY = ("libc.so", "libc-", "libpthread")
 DROP_IN, DROVER = "libdrover-pthread.so", "libdrover.so"
 #: Files whose functions are not the program's own.
-RUNTIME = ("libc.so", "libc-", "libpthread", "ld-linux", "ld-2", "libstdc++",
-           "libdrover", "libgomp", "libgcc_s", "[vdso]", "libtsan", "libasan")
+RUNTIME = C_LIBRARY + (
+    "ld-linux", "ld-2", "libstdc++", "libdrover", "libgomp", "libgcc_s",
+    "[vdso]", "libtsan", "libasan")
 RUNTIME_NAMES = ("std::", "void std::", "__", "_start", "start_thread")
 
 

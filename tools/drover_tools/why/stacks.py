@@ -18,6 +18,9 @@ GUESSES = 12
 CLONE = re.compile(r"\.(constprop|isra|part|cold|lto_priv|llvm|abi0|_omp_fn)"
                    r"\b.*")
 
+#: Of x86-64: perhaps endbr64, then a jump to what a word says.
+STUB = re.compile(rb"(?:\xf3\x0f\x1e\xfa)?\xf2?\xff\x25(....)", re.S)
+
 
 class Frame:
     """A function that a thread is in."""
@@ -129,6 +132,38 @@ class Code:
         return before[3] == 0xe8 or any(
             before[8 - length] == 0xff and before[9 - length] & 0x38 == 0x10
             for length in (2, 3, 4, 6, 7))
+
+
+    def called(self, frame):
+        """A frame of the function that another one has called, or None.
+
+        That function may have jumped to one that has taken its place on the
+        stack, and that has no symbol perhaps. Only x86-64's calls are known here:
+        of an address, which may be a stub that jumps to what a word says, or
+        of what a word says.
+        """
+        after = frame.address + 1
+        code = self._source.read(after - 6, 6)
+        if not code or self._source.machine.saved_return is not None:
+            return None
+        distance = struct.unpack("=i", code[2:])[0]
+        target = after + distance
+        if code[:2] == b"\xff\x15":
+            target = self._source.number(target, "Q")
+        elif code[1] == 0xe8:
+            target = self._behind_stub(target)
+        else:
+            return None
+        return self.frame(target, frame.guess) if target else None
+
+    def _behind_stub(self, target):
+        """Where a stub of the procedure linkage table jumps to."""
+        code = self._source.read(target, 16) or b""
+        found = STUB.match(code)
+        if not found:
+            return target
+        distance = struct.unpack("=i", found.group(1))[0]
+        return self._source.number(target + found.end() + distance, "Q")
 
 
 def plain_name(symbol):
