@@ -69,12 +69,13 @@ def dead_holders(case):
         if not isinstance(owner, int):
             continue
         ended = case.graph.is_gone(owner)
+        name = case.owner_name(waiters[0], owner)
         yield Finding(
             "holder-ended", case.severity(waiters),
             f"Stuck: {count(len(waiters), 'thread')}"
             f" {verb(len(waiters), 'wait')} for {found}, and its holder, "
-            + (f"thread {owner}, has ended without unlocking it." if ended
-               else f"{owner}, is no thread of this process."),
+            + (f"{'thread ' * (owner > 0)}{name}, has ended without unlocking"
+               " it." if ended else f"{name}, is no thread of this process."),
             [case.line(thread) for thread in waiters],
             "Is there a way out of the code that does not unlock it: an error,"
             " an exception, the end of the thread?" if ended else
@@ -151,9 +152,13 @@ def semaphores(case):
 
 
 def others(case):
-    """Whatever they wait for, nobody is left."""
+    """Whatever they wait for, nobody is left.
+
+    An idle worker of a pool is right to wait.
+    """
     left = sorted((thread for thread in case.likely
                    if thread not in case.claimed
+                   and thread.wait.role != "drover worker"
                    and not thread.wait.owners), key=lambda one: one.tid)
     if left:
         severity = case.severity(left)

@@ -79,14 +79,19 @@ def condvars_in_use(case):
                 blocked + asleep)
         elif destroys and here and not words.posted() and not any(
                 thread.wait.timed for thread in asleep):
-            yield Finding(
-                "destroyed-in-use", STUCK,
-                f"Stuck: {who} destroys {found}, while"
-                f" {count(here, 'thread')} still {verb(here, 'wait')} there.",
-                lines,
-                "Wake these threads and join them before the condition"
-                " variable ends; a static object of C++ ends when main()"
-                " returns.", blocked + asleep)
+            yield destroyed(case, found, blocked, asleep, STUCK)
+
+
+def destroyed(case, found, destroyers, asleep, severity):
+    """Its destroyer waits for those who wait there, and they for a signal."""
+    nr, both = len(asleep), destroyers + asleep
+    return Finding(
+        "destroyed-in-use", severity,
+        f"{start(severity)}: {label(destroyers[0])} destroys {found}, while"
+        f" {count(nr, 'thread')} still {verb(nr, 'wait')} there.",
+        [case.line(thread) for thread in both],
+        "Wake these threads and join them before the condition variable ends;"
+        " a static object of C++ ends when main() returns.", both)
 
 
 def condvars(case):
@@ -95,7 +100,15 @@ def condvars(case):
         waiters = [thread for thread in found.waiters if thread in case.likely]
         if found.kind != "condvar" or not waiters:
             continue
-        nr, severity = len(waiters), case.severity(waiters)
+        severity = case.severity(waiters)
+        destroyers = [thread for thread in waiters
+                      if thread.wait.role == "drover destroy"]
+        if destroyers:
+            yield destroyed(case, found, destroyers,
+                            [thread for thread in waiters
+                             if thread not in destroyers], severity)
+            continue
+        nr = len(waiters)
         head = (f"{start(severity)}: {count(nr, 'thread')} {verb(nr, 'wait')}"
                 f" for {found}")
         lines = [case.line(thread) for thread in waiters]

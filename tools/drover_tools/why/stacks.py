@@ -25,11 +25,12 @@ STUB = re.compile(rb"(?:\xf3\x0f\x1e\xfa)?\xf2?\xff\x25(....)", re.S)
 class Frame:
     """A function that a thread is in."""
 
-    def __init__(self, address, name, path, guess):
+    def __init__(self, address, name, path, guess, depth=None):
         self.address = address      # inside of the call
         self.name = name            # or None
         self.path = path            # of the file that it is in
         self.guess = guess          # found by a search
+        self.depth = depth          # of its return address, if that is known
 
     @property
     def module(self):
@@ -111,11 +112,11 @@ class Code:
                 f"{os.path.basename(found[0])}:{found[1]}")
         return self._lines[address]
 
-    def frame(self, address, guess):
+    def frame(self, address, guess, depth=None):
         mapping = self._source.maps.at(address)
         found = self.name_at(address)
         return Frame(address, found and plain_name(found[0]),
-                     mapping.path if mapping else "", guess)
+                     mapping.path if mapping else "", guess, depth)
 
     def is_return(self, address):
         """Is there a call in front of it, in code?"""
@@ -133,14 +134,13 @@ class Code:
             before[8 - length] == 0xff and before[9 - length] & 0x38 == 0x10
             for length in (2, 3, 4, 6, 7))
 
-
     def called(self, frame):
         """A frame of the function that another one has called, or None.
 
         That function may have jumped to one that has taken its place on the
-        stack, and that has no symbol perhaps. Only x86-64's calls are known here:
-        of an address, which may be a stub that jumps to what a word says, or
-        of what a word says.
+        stack, and that has no symbol perhaps. Only x86-64's calls are known
+        here: of an address, which may be that of a stub that jumps to where a
+        word says, or of where a word says.
         """
         after = frame.address + 1
         code = self._source.read(after - 6, 6)
@@ -251,9 +251,11 @@ class Stacks:
     def _search(self, stack, begin):
         """Frames of all words that look like return addresses."""
         found = []
-        for address, in struct.iter_unpack("=Q", stack[begin:len(stack) & ~7]):
+        words = struct.iter_unpack("=Q", stack[begin:len(stack) & ~7])
+        for number, (address,) in enumerate(words):
             if self._code.is_return(address):
-                found.append(self._code.frame(address - 1, True))
+                found.append(self._code.frame(address - 1, True,
+                                              begin + 8 * number))
                 if len(found) == GUESSES:
                     break
         return found

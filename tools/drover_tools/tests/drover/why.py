@@ -15,14 +15,9 @@ import subprocess
 import sys
 import tempfile
 
-from drover_tools.tree import TOP
+from drover_tools.tests.drover.why_run import (
+    TOOLS, WHY, Running, build, verdict_of, why)
 
-TOOLS = os.path.join(TOP, "tools")
-SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "why_cases")
-WHY = (sys.executable, "-EsB", "-m", "drover_tools.why")
-FLAGS = ("-O1", "-g", "-D_GNU_SOURCE", "-pthread")
-#: No program needs longer to get stuck, or to end.
-LIMIT = 60
 ENDS = "ends"
 MODES = ((), ("--scan",), ("--exact",))
 LOST_RUNS = 20
@@ -60,6 +55,17 @@ CASES = {
     "idle_pool": ("well", 0, None),
 }
 
+#: Programs with Drover's own objects: what is found, and waits that are said.
+NATIVE = {
+    "native": (["deadlock", "barrier-short", "nobody-signals"],
+               ["waits for the condition variable news"]),
+    "native_ended": (["holder-ended", "nobody-signals"],
+                     ["the condition variable news until has_news() is true",
+                      "waits for the next task of its pool"]),
+    "native_destroyed": (["destroyed-in-use"],
+                         ["is destroying the condition variable news"]),
+}
+
 # Looks at a process so often, by libdw and by a search of the stacks, and
 # prints what was said if that is no note.
 LOOP = """
@@ -89,68 +95,6 @@ for thread in threads:
 for thread in threads:
     thread.join()
 """
-
-
-def why(*words, **options):
-    """Its exit status, standard output and standard error."""
-    done = subprocess.run([*WHY, *map(str, words)], cwd=TOOLS, check=False,
-                          capture_output=True, text=True, timeout=LIMIT,
-                          **options)
-    return done.returncode, done.stdout, done.stderr
-
-
-class Running:
-    """A program that says when it is stuck, or ends."""
-
-    def __init__(self, *words, drop_in=None):
-        settings = {key: value for key, value in os.environ.items()
-                    if key not in ("LD_PRELOAD", "DROVER_POLICY")}
-        if drop_in:
-            settings["LD_PRELOAD"] = drop_in
-        self._child = subprocess.Popen(words, stdout=subprocess.PIPE,
-                                       env=settings, text=True)
-        self.pid = self._child.pid
-
-    def stuck(self):
-        """The process that is, or None when it has ended."""
-        line = self._child.stdout.readline()
-        if line.startswith("stuck"):
-            return int(line.split()[1])
-        return None
-
-    def wait(self):
-        """Its exit status; None if it does not end."""
-        try:
-            return self._child.wait(LIMIT)
-        except subprocess.TimeoutExpired:
-            return None
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self._child.kill()
-        self._child.stdout.close()
-        self._child.wait()
-
-
-def build(name, folder, *flags):
-    """Compile a program of why/."""
-    path = os.path.join(folder, name)
-    subprocess.run([os.environ.get("CC", "cc"), *FLAGS,
-                    os.path.join(SOURCES, name + ".c"), "-o", path, *flags],
-                   check=True)
-    return path
-
-
-def verdict_of(pid, *mode):
-    """The name of the first finding, the exit status, and the sentence."""
-    status, out, err = why("--json", *mode, pid)
-    try:
-        said = json.loads(out)
-    except ValueError:
-        return None, status, out + err
-    return said["verdict"], status, said["findings"][0]["sentence"]
 
 
 def check_case(tap, program, drop_in):
@@ -197,22 +141,19 @@ def test_lost(tap, folder):
     tap.equal(named, LOST_RUNS, f"lost_wakeup: {LOST_RUNS} of {LOST_RUNS}")
 
 
-def test_healthy(tap, folder, drop_in):
-    """Programs that hand work around as fast as they can."""
-    program = build("busy", folder)
+def test_healthy(tap, name, program, drop_ins):
+    """A program that hands work around as fast as it can."""
     looks = int(os.environ.get("SNAPSHOTS", "280")) // len(BUSY) // 2
-    for kind in BUSY:
-        for preload in (None, drop_in):
-            if preload and not os.path.exists(preload):
-                continue
-            with Running(program, kind, drop_in=preload) as running:
-                done = subprocess.run(
-                    [sys.executable, "-EsBc", LOOP, str(running.pid),
-                     str(looks)], cwd=TOOLS, check=False, text=True,
-                    capture_output=True)
-                tap.equal((done.returncode, done.stderr), (0, ""),
-                          f"busy {kind}" + ", with the drop-in" * bool(preload)
-                          + ": not accused")
+    for preload in drop_ins:
+        if preload and not os.path.exists(preload):
+            continue
+        with Running(*program, drop_in=preload) as running:
+            done = subprocess.run(
+                [sys.executable, "-EsBc", LOOP, str(running.pid), str(looks)],
+                cwd=TOOLS, check=False, text=True, capture_output=True)
+            tap.equal((done.returncode, done.stderr), (0, ""), name
+                      + ", with the drop-in" * bool(preload)
+                      + ": not accused")
 
 
 def test_reads_only(tap, folder):
@@ -269,18 +210,22 @@ def test_native(tap, folder, libraries):
     if not os.path.exists(os.path.join(libraries, "libdrover.so")):
         tap.skip("native", "there is no libdrover.so")
         return
-    program = build("native", folder, "-I", os.path.join(
-        TOOLS, "..", "lib", "include"), "-L", libraries, "-ldrover",
-        f"-Wl,-rpath,{libraries}")
-    with Running(program) as running:
-        pid = running.stuck()
-        for mode in MODES:
-            status, out, _ = why("--json", *mode, pid)
-            kinds = sorted(found["kind"] for found in
-                           json.loads(out or "{}").get("objects", ()))
-            tap.equal((status, kinds), (1, ["barrier", "condvar", "mutex",
-                                            "mutex", "thread"]),
-                      " ".join(("native",) + mode))
+    flags = ("-I", os.path.join(TOOLS, "..", "lib", "include"), "-L",
+             libraries, "-ldrover", f"-Wl,-rpath,{libraries}")
+    for name, wanted in NATIVE.items():
+        with Running(build(name, folder, *flags)) as running:
+            pid = running.stuck()
+            for mode in MODES:
+                status, out, _ = why("--json", *mode, pid)
+                said = json.loads(out or "{}")
+                findings = [one["name"] for one in said.get("findings", ())]
+                waits = " ".join(one["waits"]
+                                 for one in said.get("threads", ()))
+                tap.ok((status, findings) == (1, wanted[0])
+                       and all(words in waits for words in wanted[1]),
+                       " ".join((name,) + mode), out)
+    test_healthy(tap, "native_busy",
+                 [build("native_busy", folder, *flags)], (None,))
 
 
 def test_many(tap, folder):
@@ -327,18 +272,6 @@ def test_core(tap, folder):
                       " ".join(("--core", name) + mode))
     status, _, err = why("--core", os.path.join(folder, "abba"))
     tap.ok(status == 3 and "no core file" in err, "--core: of a program", err)
-
-
-def test_refused(tap):
-    """The command says what is not allowed, and what would allow it."""
-    status, _, err = why(2 ** 22 + 1)
-    tap.ok(status == 3 and "there is no process" in err, "no process", err)
-    if os.geteuid():
-        tap.skip("another user's process", "only root can try")
-        return
-    status, _, err = why(os.getpid(), preexec_fn=lambda: os.setuid(65534))
-    tap.ok(status == 3 and f"of the user root: sudo drover why {os.getpid()}"
-           in err, "another user's process", err)
 
 
 def test_program(tap, folder):
@@ -403,9 +336,10 @@ def test_all(tap, build_folder):
     with tempfile.TemporaryDirectory() as folder:
         test_cases(tap, folder, drop_in)
         test_lost(tap, folder)
-        test_healthy(tap, folder, drop_in)
+        busy = build("busy", folder)
+        for kind in BUSY:
+            test_healthy(tap, f"busy {kind}", [busy, kind], (None, drop_in))
         test_native(tap, folder, os.path.dirname(drop_in))
         for test in (test_reads_only, test_output, test_many, test_builds,
                      test_core, test_program, test_python, test_container):
             test(tap, folder)
-    test_refused(tap)
