@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 
+from drover_tools.tests.drover import why_limits
 from drover_tools.tests.drover.why_run import (
     TOOLS, WHY, Running, build, verdict_of, why)
 
@@ -343,3 +344,4 @@ def test_all(tap, build_folder):
         for test in (test_reads_only, test_output, test_many, test_builds,
                      test_core, test_program, test_python, test_container):
             test(tap, folder)
+    why_limits.test_all(tap)
