@@ -9,7 +9,7 @@ FLAGS = ("recursive ", "error-checking ", "PI ", "robust ", "shared ")
 PI, ROBUST, SHARED = 4, 8, 16
 #: Of struct cond: its flag of waits with a predicate; where its flags are.
 AWAITED, FLAGS_AT = 1 << 31, 36
-#: struct awaiter, lib/cond/await.c: where its own condvar is; the longest list.
+#: In struct cond: the flag of waits with a predicate; where the flags are.
 OWN_AT, MOST_AWAITERS = 56, 1 << 16
 #: In a barrier's gate.
 ASLEEP = 1
