@@ -15,6 +15,8 @@ from drover_tools.why.stacks import plain_name
 FUTEX_WAIT, FUTEX_LOCK_PI, FUTEX_WAIT_BITSET = 0, 6, 9
 FUTEX_WAIT_REQUEUE_PI, FUTEX_LOCK_PI2 = 11, 13
 FUTEX_PRIVATE, FUTEX_CLOCK_REALTIME, FUTEX_COMMAND = 128, 256, 127
+#: Operations of a limited wait that was interrupted, and goes on.
+RESTARTED = (FUTEX_PRIVATE | FUTEX_WAIT, FUTEX_PRIVATE | FUTEX_WAIT_BITSET)
 PI_WAITS = (FUTEX_LOCK_PI, FUTEX_LOCK_PI2)
 WAITS = (FUTEX_WAIT, FUTEX_WAIT_BITSET, FUTEX_WAIT_REQUEUE_PI) + PI_WAITS
 
@@ -97,6 +99,9 @@ class Calls:
             wait = Wait("runs")
         else:
             name = self._source.machine.calls.get(number)
+            if name == "restart_syscall" and (
+                    thread.arguments[1] & ~FUTEX_CLOCK_REALTIME in RESTARTED):
+                name = "futex"
             wait = Wait(self._said(name, number, thread))
         wait.outside = thread.state not in "ZX"
         wait.owners = [] if thread.state in "ZX" else None

@@ -17,7 +17,7 @@ import tempfile
 
 from drover_tools.tests.drover import why_limits
 from drover_tools.tests.drover.why_run import (
-    TOOLS, WHY, Running, build, verdict_of, why)
+    TOOLS, WHY, Running, accused, build, verdict_of, why)
 
 ENDS = "ends"
 MODES = ((), ("--scan",), ("--exact",))
@@ -66,20 +66,6 @@ NATIVE = {
     "native_destroyed": (["destroyed-in-use"],
                          ["is destroying the condition variable news"]),
 }
-
-# Looks at a process so often, by libdw and by a search of the stacks, and
-# prints what was said if that is no note.
-LOOP = """
-import sys
-from drover_tools.why import render, verdict
-from drover_tools.why.process import Process
-source = Process(int(sys.argv[1]))
-codes = [verdict.code_of(source, scan) for scan in (False, True)]
-for number in range(int(sys.argv[2])):
-    seen = verdict.Look(source, codes[number % 2])
-    if seen.findings[0].severity in ("stuck", "likely"):
-        sys.exit(render.report(seen))
-"""
 
 CROSSED = """
 import threading
@@ -149,10 +135,7 @@ def test_healthy(tap, name, program, drop_ins):
         if preload and not os.path.exists(preload):
             continue
         with Running(*program, drop_in=preload) as running:
-            done = subprocess.run(
-                [sys.executable, "-EsBc", LOOP, str(running.pid), str(looks)],
-                cwd=TOOLS, check=False, text=True, capture_output=True)
-            tap.equal((done.returncode, done.stderr), (0, ""), name
+            tap.equal(accused(running.pid, looks), "", name
                       + ", with the drop-in" * bool(preload)
                       + ": not accused")
 

@@ -10,7 +10,7 @@ import time
 from unittest import mock
 
 from drover_tools.tests.drover.why_run import TOOLS, WHY, why
-from drover_tools.why import exact, verdict
+from drover_tools.why import exact, process, verdict
 
 NOBODY = 65534
 # Asks not to be looked at, as programs with secrets do, and waits.
@@ -30,6 +30,14 @@ print(flush=True)
 for line in sys.stdin:
     print(len(came), flush=True)
 """
+# Waits for itself for a limited time, at a semaphore.
+WAITS = """
+import threading
+lock = threading.Lock()
+lock.acquire()
+print(flush=True)
+lock.acquire(timeout=1000)
+"""
 #: Makes this setting look as given, for what is run there alone.
 YAMA = ("mount -t tmpfs tmpfs /proc/sys/kernel && mkdir /proc/sys/kernel/yama"
         " && echo $0 >/proc/sys/kernel/yama/ptrace_scope && exec \"$@\"")
@@ -38,7 +46,7 @@ SAID_OF_YAMA = {"0": "has asked not to be looked at: sudo drover why",
 
 
 def started(program):
-    """A child that runs a program of Python, and has begun to read."""
+    """A child that runs a program of Python, and has begun to wait."""
     child = subprocess.Popen([sys.executable, "-c", program], text=True,
                              stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     child.stdout.readline()
@@ -151,7 +159,20 @@ def test_patience(tap):
         child.stdin.close()
 
 
+def test_restart(tap):
+    """A limited wait that was interrupted is the same one."""
+    with started(WAITS) as child:
+        said = [verdict.look(process.Process(child.pid)).threads[0].wait.role]
+        said.append(seen_stopped(child.pid).threads[0].wait.role)
+        while state_of(child.pid) != "S":
+            time.sleep(0.001)
+        said.append(verdict.look(process.Process(child.pid)).threads[0]
+                    .wait.role)
+        tap.equal(said, ["semaphore"] * 3, "--exact: the waits are as before")
+        child.kill()
+
+
 def test_all(tap):
     """All of them."""
-    for test in (test_refused, test_signals, test_patience):
+    for test in (test_refused, test_signals, test_patience, test_restart):
         test(tap)

@@ -15,6 +15,20 @@ FLAGS = ("-O1", "-g", "-D_GNU_SOURCE", "-pthread")
 #: No program needs longer to get stuck, or to end.
 LIMIT = 60
 
+# Looks at a process so often, by libdw and by a search of the stacks, and
+# prints what was said if that is no note.
+LOOP = """
+import sys
+from drover_tools.why import render, verdict
+from drover_tools.why.process import Process
+source = Process(int(sys.argv[1]))
+codes = [verdict.code_of(source, scan) for scan in (False, True)]
+for number in range(int(sys.argv[2])):
+    seen = verdict.Look(source, codes[number % 2])
+    if seen.findings[0].severity in ("stuck", "likely"):
+        sys.exit(render.report(seen))
+"""
+
 
 def why(*words, **options):
     """Its exit status, standard output and standard error."""
@@ -76,3 +90,12 @@ def verdict_of(pid, *mode):
     except ValueError:
         return None, status, out + err
     return said["verdict"], status, said["findings"][0]["sentence"]
+
+
+def accused(pid, looks):
+    """What is said of a process that runs well, or nothing, as it should be.
+    """
+    done = subprocess.run([sys.executable, "-EsBc", LOOP, str(pid),
+                           str(looks)], cwd=TOOLS, check=False, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    return done.stdout + f"status {done.returncode}" * (done.returncode != 0)
