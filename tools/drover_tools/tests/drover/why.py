@@ -208,6 +208,12 @@ def test_native(tap, folder, libraries):
                 tap.ok((status, findings) == (1, wanted[0])
                        and all(words in waits for words in wanted[1]),
                        " ".join((name,) + mode), out)
+            core = os.path.join(folder, "core")
+            if write_core(pid, core):
+                _, out, _ = why("--json", "--core", core)
+                said = [one["name"] for one in
+                        json.loads(out or "{}").get("findings", ())]
+                tap.equal(said, wanted[0], f"--core {name}")
     test_healthy(tap, "native_busy",
                  [build("native_busy", folder, *flags)], (None,))
 
@@ -235,6 +241,16 @@ def test_builds(tap, folder):
     build("abba", folder)
 
 
+def write_core(pid, path):
+    """Write a core file. Return: false if there is no gdb to do so."""
+    if not shutil.which("gdb"):
+        return False
+    subprocess.run(["gdb", "-q", "-batch", "-p", str(pid), "-ex",
+                    f"generate-core-file {path}"], check=False,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return True
+
+
 def test_core(tap, folder):
     if not shutil.which("gdb"):
         tap.skip("--core", "there is no gdb to write a core file")
@@ -244,11 +260,7 @@ def test_core(tap, folder):
         if CASES[name][0] == ENDS:
             continue
         with Running(os.path.join(folder, name)) as running:
-            subprocess.run(["gdb", "-q", "-batch", "-p",
-                            str(running.stuck()), "-ex",
-                            f"generate-core-file {core}"], check=False,
-                           stdout=subprocess.DEVNULL,
-                           stderr=subprocess.DEVNULL)
+            write_core(running.stuck(), core)
         for mode in ((), ("--scan",)):
             status, out, err = why("--json", *mode, "--core", core)
             said = json.loads(out)["verdict"] if out else err
