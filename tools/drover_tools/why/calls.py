@@ -20,8 +20,9 @@ RESTARTED = (FUTEX_PRIVATE | FUTEX_WAIT, FUTEX_PRIVATE | FUTEX_WAIT_BITSET)
 PI_WAITS = (FUTEX_LOCK_PI, FUTEX_LOCK_PI2)
 WAITS = (FUTEX_WAIT, FUTEX_WAIT_BITSET, FUTEX_WAIT_REQUEUE_PI) + PI_WAITS
 
-#: The stack of a function of the C library that waits is smaller.
+#: The stack of a library's function that waits is smaller.
 OWN_FRAME = 512
+SLEEP_IN_VAIN = C_LIBRARY + (DROVER,)
 #: What is waited for inside of the library, where its words tell no more.
 DROVER_WORK = {"drover worker": "next task of its pool",
                "drover task": "task of a pool",
@@ -180,16 +181,16 @@ class Calls:
     def _has_given_up(self, thread, guess):
         """objects.given_up(): does a thread that locks a mutex sleep so?
 
-        guess: that it locks one. The C library alone sleeps so, on a word in
-        its own frame. A semaphore that lies in a frame of the program is on
-        the other side of the address to which the library returns.
+        guess: that it locks one. The libraries alone sleep so, on a word in
+        their own frame. A semaphore that lies in a frame of the program is on
+        the other side of the address to which they return.
         """
         address, operation, value = thread.arguments[:3]
         at = address - thread.registers[self._source.machine.stack_pointer]
         end = OWN_FRAME
         if guess:
             inside = thread.frames[0] if thread.frames else None
-            end = inside and inside.module.startswith(C_LIBRARY) and next(
+            end = inside and inside.module.startswith(SLEEP_IN_VAIN) and next(
                 (frame.depth for frame in thread.frames
                  if frame.path != inside.path), None) or 0
         return (operation & FUTEX_COMMAND not in PI_WAITS

@@ -7,9 +7,9 @@ RELEASED, MOVED = 1, 2
 TOKENS = (1 << 23) - 1
 FLAGS = ("recursive ", "error-checking ", "PI ", "robust ", "shared ")
 PI, ROBUST, SHARED = 4, 8, 16
-#: Of struct cond: its flag of waits with a predicate; where its flags are.
-AWAITED, FLAGS_AT = 1 << 31, 36
 #: In struct cond: the flag of waits with a predicate; where the flags are.
+AWAITED, FLAGS_AT = 1 << 31, 36
+#: In struct awaiter: where its own condvar is. No list of them is longer.
 OWN_AT, MOST_AWAITERS = 56, 1 << 16
 #: In a barrier's gate.
 ASLEEP = 1
@@ -113,8 +113,7 @@ def kind_of(memory, address, value):
 
 
 def mutex(memory, address):
-    """A drover_mutex_t; an ordinary one has the number of drover_threads.py.
-    """
+    """A drover_mutex_t; the owner of an ordinary one is a number."""
     found = Object("mutex", address)
     words = memory.numbers(address, 5)
     if words:

@@ -154,8 +154,7 @@ def condvar(words_of):
 
 
 def tid_of(memory, address):
-    """The thread in whose struct pthread an address lies, on x86-64, or None.
-    """
+    """The thread in whose struct pthread an address lies, on x86-64."""
     for begin in range(address & -64, address - DESCRIPTOR, -64):
         if memory.descriptor_at(begin):
             return memory.number(begin + TID_AT)

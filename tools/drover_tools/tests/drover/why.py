@@ -63,6 +63,8 @@ NATIVE = {
     "native_ended": (["holder-ended", "nobody-signals"],
                      ["the condition variable news until has_news() is true",
                       "waits for the next task of its pool"]),
+    "native_pi": (["deadlock"],
+                  ["waits for a PI mutex that it can never have"]),
     "native_destroyed": (["destroyed-in-use"],
                          ["is destroying the condition variable news"]),
 }
