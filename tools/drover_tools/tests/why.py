@@ -14,7 +14,7 @@ import tempfile
 from drover_tools.programs import mariadb
 from drover_tools.runs import process, system
 from drover_tools.tap import Tap
-from drover_tools.tests.drover.why_run import accused, why
+from drover_tools.tests.drover.why_run import SOURCES, accused, why
 
 LOOKS = os.environ.get("LOOKS", "50")
 LIMIT = 120
@@ -33,42 +33,7 @@ PAGE = "data:text/html,<p><script>setInterval(() => { for (let i = 0; i < 1e5;\
  i++) ; document.body.append(i) }, 5)</script>"
 
 CROSSED = ("forwards", "backwards")
-DEADLOCK = """
-import java.lang.management.ManagementFactory;
-import java.util.concurrent.CountDownLatch;
-
-class Deadlock {
-    static final CountDownLatch both = new CountDownLatch(2);
-
-    static Thread take(String name, Object first, Object second) {
-        Thread thread = new Thread(() -> {
-            synchronized (first) {
-                both.countDown();
-                try {
-                    both.await();
-                } catch (InterruptedException e) {
-                    return;
-                }
-                synchronized (second) {
-                }
-            }
-        }, name);
-        thread.start();
-        return thread;
-    }
-
-    public static void main(String[] words) throws Exception {
-        Object a = new Object(), b = new Object();
-        Thread thread = take("forwards", a, b);
-        take("backwards", b, a);
-        while (ManagementFactory.getThreadMXBean().findDeadlockedThreads()
-                == null)
-            Thread.yield();
-        System.out.println("stuck");
-        thread.join();
-    }
-}
-"""
+DEADLOCK = os.path.join(SOURCES, "Deadlock.java")
 
 
 @contextlib.contextmanager
@@ -87,16 +52,13 @@ def read_until(stream, wanted):
     return any(re.search(wanted, line) for line in stream)
 
 
-def test_java(tap, folder):
+def test_java(tap):
     """A deadlock of synchronized blocks: futexes, and who knows more."""
     java = system.have("java")
-    path = os.path.join(folder, "Deadlock.java")
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(DEADLOCK)
     if not java or not system.have("javac"):
         tap.skip("java", "there is no JDK")
         return
-    with running([java, path], stdout=subprocess.PIPE) as child:
+    with running([java, DEADLOCK], stdout=subprocess.PIPE) as child:
         tap.ok(read_until(child.stdout, "stuck"), "java: is stuck")
         for mode in ((), ("--scan",), ("--exact",)):
             status, out, err = why("--json", *mode, child.pid)
@@ -164,7 +126,7 @@ def main():
     """The exit status."""
     tap = Tap()
     with tempfile.TemporaryDirectory() as folder:
-        test_java(tap, folder)
+        test_java(tap)
         test_mariadb(tap, folder)
         for name in BROWSERS:
             test_browser(tap, name, folder)
