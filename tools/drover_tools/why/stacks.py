@@ -231,9 +231,13 @@ class Stacks:
                   for number, (address, _) in enumerate(found)]
         places = [(place - top, struct.pack("=Q", address))
                   for address, place in found if place is not None]
+        complete = len(places) == len(found) - 1
         if len(found) < 3:
-            frames += self._search(stack, end)
-        elif len(places) == len(found) - 1:
+            guesses = self._search(stack, end)
+            frames += guesses
+            places += [(frame.depth, struct.pack("=Q", frame.address + 1))
+                       for frame in guesses]
+        if complete and places:
             self._known.setdefault(at, []).append((places, frames))
         thread.frames = frames
 
