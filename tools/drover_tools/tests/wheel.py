@@ -56,10 +56,10 @@ def test_symbols(tap, top, machine):
 
     top: where bin/, or scripts/, and lib/ are.
     """
-    for path in [*glob.glob(f"{top}/*/drover"),
-                 *glob.glob(f"{top}/**/*.so*", recursive=True),
-                 *glob.glob(f"{top}/**/wakeup", recursive=True)]:
-        if os.path.isdir(path):
+    for path in sorted({os.path.realpath(path) for name in (
+            "*/drover", "**/libdrover*.so*", "**/wakeup")
+            for path in glob.glob(f"{top}/{name}", recursive=True)}):
+        if os.path.isdir(path):     # lib/drover
             continue
         _, said = run("readelf", "-W", "-h", "--dyn-syms", path)
         tap.ok(machine in said, f"{os.path.basename(path)}: for {machine}",
