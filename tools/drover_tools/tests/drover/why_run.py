@@ -13,7 +13,7 @@ SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "why_cases")
 WHY = (sys.executable, "-EsB", "-m", "drover_tools.why")
 FLAGS = ("-O1", "-g", "-D_GNU_SOURCE", "-pthread")
 #: No program needs longer to get stuck, or to end.
-LIMIT = 60
+LIMIT = 180
 
 # Looks at a process so often, by libdw and by a search of the stacks, and
 # prints what was said if that is no note.
