@@ -7,7 +7,7 @@ from drover_tools.why.findings import (
     NOTE, ORDER, WELL, Finding, count, label, start, verb)
 from drover_tools.why.machine import SLEEPS
 from drover_tools.why.patterns_condvar import (
-    condvars, condvars_in_use, lost_wakeups, pools)
+    condvars, condvars_awaited, condvars_in_use, lost_wakeups, pools)
 
 #: So many threads at one mutex are a convoy.
 CONVOY = 8
@@ -254,8 +254,8 @@ def healthy(case):
 
 #: The first of them that speaks of a thread explains it.
 PATTERNS = (lost_wakeups, condvars_in_use, deadlocks, given_up, dead_holders,
-            read_locks, short_barriers, pools, condvars, semaphores, others,
-            held_across, stopped)
+            read_locks, short_barriers, pools, condvars_awaited, condvars,
+            semaphores, others, held_across, stopped)
 
 
 def find_all(case):

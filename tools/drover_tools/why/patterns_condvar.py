@@ -94,21 +94,26 @@ def destroyed(case, found, destroyers, asleep, severity):
         " a static object of C++ ends when main() returns.", both)
 
 
+def condvars_awaited(case):
+    """The destroyer of one of Drover's waits for waits with a predicate."""
+    for found in case.objects:
+        waiters = [thread for thread in found.waiters if thread in case.likely]
+        destroyers = [thread for thread in waiters
+                      if thread.wait.role == "drover destroy"]
+        if destroyers:
+            yield destroyed(case, found, destroyers,
+                            [thread for thread in waiters
+                             if thread not in destroyers],
+                            case.severity(waiters))
+
+
 def condvars(case):
     """Nobody is left to signal."""
     for found in case.objects:
         waiters = [thread for thread in found.waiters if thread in case.likely]
         if found.kind != "condvar" or not waiters:
             continue
-        severity = case.severity(waiters)
-        destroyers = [thread for thread in waiters
-                      if thread.wait.role == "drover destroy"]
-        if destroyers:
-            yield destroyed(case, found, destroyers,
-                            [thread for thread in waiters
-                             if thread not in destroyers], severity)
-            continue
-        nr = len(waiters)
+        nr, severity = len(waiters), case.severity(waiters)
         head = (f"{start(severity)}: {count(nr, 'thread')} {verb(nr, 'wait')}"
                 f" for {found}")
         lines = [case.line(thread) for thread in waiters]
