@@ -194,7 +194,7 @@ deb: dist ## Debian packages of it, in build/deb/
 	@cd $(O)/deb && lintian --allow-root --fail-on error *.changes
 	@ls $(O)/deb/*.deb
 
-wheel: dist ## a wheel of it for pip, in build/wheel/; as root, or with glibc 2.31
+wheel: dist ## wheels of it for pip, in build/wheel/; as root, or with glibc 2.31
 	@tools/deps systems
 	@tools/wheel $(tarball) $(O)
 

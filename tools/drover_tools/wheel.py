@@ -4,6 +4,7 @@
 What is in it is built with glibc 2.31, that of Debian 11, so that it runs with
 any later one: on this machine if that is not newer, and otherwise in a root
 file system as `make check-systems` makes them, for which one has to be root.
+On x86-64 Debian 11's compiler for arm64 makes another wheel, for that.
 
 Nothing of it is a Python module: the command belongs into bin/, and what it
 looks for beside that into lib/ and share/, of a virtual environment too.
@@ -24,14 +25,19 @@ import zipfile
 from drover_tools.tree import TOP
 
 GLIBC, SUITE = (2, 31), "bullseye"
-STAGED = "staged"
-#: Built as a package is; what installs it follows.
-BUILD = ("make -s lib tools O=$PWD/build CFLAGS=-O2"
-         f" && make -s install O=$PWD/build CFLAGS=-O2 DESTDIR=$PWD/{STAGED}"
-         f" && strip --strip-unneeded {STAGED}/usr/local/bin/drover"
-         f" {STAGED}/usr/local/lib/libdrover-pthread.so.1"
-         f" {STAGED}/usr/local/lib/drover/libdrover-stat.so"
-         f" {STAGED}/usr/local/lib/drover/wakeup")
+#: The machine that others build for, and its compilers' names and packages.
+OTHER, CROSS = "aarch64", "aarch64-linux-gnu-"
+PACKAGES = ("g++-aarch64-linux-gnu", "gcc-aarch64-linux-gnu")
+#: Built as a package is; what installs it follows. valgrind's headers are the
+#: same for all machines, and another one's compiler looks elsewhere.
+BUILD = """
+mkdir -p headers && ln -sfn /usr/include/valgrind headers/valgrind &&
+set -- O="$PWD/build-{0}" DESTDIR="$PWD/staged-{0}" CFLAGS=-O2 \
+    CPPFLAGS="-I$PWD/headers" CC={1}gcc CXX={1}g++ AR={1}ar &&
+make -s lib tools "$@" && make -s install "$@" &&
+cd staged-{0}/usr/local &&
+{1}strip --strip-unneeded bin/drover lib/libdrover-pthread.so.1 \
+    lib/drover/libdrover-stat.so lib/drover/wakeup"""
 #: Of what is installed, without what programs are built with, and benchmarks.
 FILES = re.compile(r"bin/drover|lib/libdrover-pthread\.so\.1"
                    r"|lib/drover/(__main__\.py|drover_tools/.*\.py"
@@ -64,20 +70,32 @@ def glibc():
     return tuple(map(int, found[:2])) or (99,)
 
 
+def machines():
+    """Those that wheels are made for, each with the prefix of its tools."""
+    found = {platform.machine(): ""}
+    if platform.machine() == "x86_64" and (
+            glibc() > GLIBC or shutil.which(f"{CROSS}g++")):
+        found[OTHER] = CROSS
+    return found
+
+
 def built(tarball, build):
     """The folder of the tree that was built from a tarball."""
+    command = " && ".join(f"({BUILD.format(*one)})"
+                          for one in machines().items())
     if glibc() <= GLIBC:
         tree = os.path.join(build, "wheel", "tree")
         shutil.rmtree(tree, ignore_errors=True)
         os.makedirs(tree)
         subprocess.run(["tar", "-x", "--strip-components=1", "-C", tree, "-f",
                         tarball], check=True)
-        subprocess.run(["sh", "-c", BUILD], cwd=tree, check=True)
+        subprocess.run(["sh", "-c", command], cwd=tree, check=True)
         return tree
     systems = os.path.join(build, "systems")
+    more = ["-p", ",".join(PACKAGES)] if OTHER in machines() else []
     done = subprocess.run(
         [os.path.join(TOP, "selftests", "systems", "run"), "-s", tarball, "-c",
-         BUILD, SUITE], env={**os.environ, "O": build}, check=False,
+         command, *more, SUITE], env={**os.environ, "O": build}, check=False,
         stdout=subprocess.DEVNULL)
     if done.returncode == 4:
         raise SystemExit("wheel: this C library is newer than glibc 2.31: be"
@@ -86,7 +104,7 @@ def built(tarball, build):
     if done.returncode:
         raise SystemExit(f"wheel: it was not built; {systems}/{SUITE}.log says"
                          " why")
-    return os.path.join(systems, SUITE, "tested")
+    return os.path.join(systems, ",".join([SUITE, *more[1:]]), "tested")
 
 
 def read(*path):
@@ -95,10 +113,10 @@ def read(*path):
         return file.read()
 
 
-def contents(tree, version, tag):
+def contents(tree, machine, version, tag):
     """(path in the wheel, bytes, whether it can be run), all but RECORD."""
     info, data = f"drover-{version}.dist-info", f"drover-{version}.data"
-    top = os.path.join(tree, STAGED, "usr", "local")
+    top = os.path.join(tree, f"staged-{machine}", "usr", "local")
     for folder, folders, names in os.walk(top):
         folders.sort()
         for path in sorted(os.path.join(folder, name) for name in names):
@@ -143,7 +161,7 @@ def changelog(tree):
 
 
 def main():
-    """The exit status; the wheel's path is printed."""
+    """The exit status; the wheels' paths are printed, this machine's first."""
     parser = argparse.ArgumentParser(
         prog="wheel", description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -153,11 +171,12 @@ def main():
     build = os.path.abspath(options.build)
     tree = built(os.path.abspath(options.tarball), build)
     version, moment = changelog(tree)
-    tag = f"py3-none-manylinux_{GLIBC[0]}_{GLIBC[1]}_{platform.machine()}"
     folder = os.path.join(build, "wheel")
     os.makedirs(folder, exist_ok=True)
-    path = os.path.join(folder, f"drover-{version}-{tag}.whl")
-    pack(path, contents(tree, version, tag), f"drover-{version}.dist-info",
-         moment)
-    print(path)
+    for machine in machines():
+        tag = f"py3-none-manylinux_{GLIBC[0]}_{GLIBC[1]}_{machine}"
+        path = os.path.join(folder, f"drover-{version}-{tag}.whl")
+        pack(path, contents(tree, machine, version, tag),
+             f"drover-{version}.dist-info", moment)
+        print(path)
     return 0

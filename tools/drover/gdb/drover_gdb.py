@@ -12,7 +12,7 @@ GROUP_BITS = ("released", "moved", "no sleepers")
 MUTEX_FLAGS = ("recursive", "errorcheck", "PI", "robust", "shared")
 TID_MASK = 0x3fffffff
 WORDS = ("free", "locked", "locked, with sleepers")
-COND_SHARED = 1
+COND_SHARED, COND_AWAITED = 1, 1 << 31
 
 
 def number(value):
@@ -56,6 +56,17 @@ def groups_of(cond):
                 yield name, group
 
 
+def predicates_of(cond):
+    """Those that threads wait for, the oldest first: await.c."""
+    at = field(cond, "await_high") << 32 | field(cond, "await_low")
+    while field(cond, "flags") & COND_AWAITED and at:
+        awaiter = gdb.Value(at).cast(
+            gdb.lookup_type("struct awaiter").pointer()).dereference()
+        text = str(awaiter["predicate"])        # its address, and <its name>
+        yield text.partition("<")[2].rstrip(">") or text
+        at = field(awaiter, "next")
+
+
 def shared_text(cond):
     """Both groups of a shared one: shared.h."""
     state = number(cond["shared"]["state"])
@@ -75,6 +86,7 @@ class Cond:
             return "condvar, shared: " + shared_text(cond)
         found = [f"{name} group: {group_text(group)}"
                  for name, group in groups_of(cond)]
+        found += [f"one waits until {name}" for name in predicates_of(cond)]
         return "condvar: " + ("; ".join(found) or "nobody waits")
 
 

@@ -69,18 +69,18 @@ class Server:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ready:
             ready.bind(notify)
             ready.settimeout(limit)
-            self._pid = process.spawn(
+            self.pid = process.spawn(
                 _words(folder), dict(environment, NOTIFY_SOCKET=notify),
                 cpus, os.path.join(folder, "errors"))
             try:
                 while READY not in ready.recv(4096):
                     pass
             except TimeoutError:
-                process.end(self._pid)
+                process.end(self.pid)
                 raise process.Failed("mariadbd was not ready in time: see"
                                      f" {folder}/errors") from None
             except BaseException:
-                process.end(self._pid)
+                process.end(self.pid)
                 raise
 
     def __enter__(self):
@@ -88,18 +88,18 @@ class Server:
 
     def __exit__(self, kind, *_exception):
         if kind:
-            process.end(self._pid)
+            process.end(self.pid)
             return
-        os.kill(self._pid, signal.SIGTERM)
-        process.finish(self._pid, self._limit)
+        os.kill(self.pid, signal.SIGTERM)
+        process.finish(self.pid, self._limit)
 
     def used(self):
         """CPU time until now, and switches of its present threads."""
-        found = {"cpu_seconds": time.clock_gettime(~self._pid << 3 | 2),
+        found = {"cpu_seconds": time.clock_gettime(~self.pid << 3 | 2),
                  "voluntary_switches": 0, "involuntary_switches": 0}
-        for thread in os.listdir(f"/proc/{self._pid}/task"):
+        for thread in os.listdir(f"/proc/{self.pid}/task"):
             with contextlib.suppress(OSError), open(
-                    f"/proc/{self._pid}/task/{thread}/status",
+                    f"/proc/{self.pid}/task/{thread}/status",
                     encoding="utf-8") as file:
                 lines = dict(line.split(":\t", 1) for line in file
                              if ":\t" in line)

@@ -10,7 +10,7 @@ FAST = {"check": 5, "bench": 5, "drover": 5, "examples": 5, "programs": 5,
 #: Those that boot guests or take long, and are not in check-fast.
 SLOW = {"vm": 130, "kernel": 40, "release": 60, "models": 20}
 #: Those of check-long alone; ggml needs the network.
-LONG = {"ggml": 1200, "wheel": 120}
+LONG = {"ggml": 1200, "wheel": 120, "why": 60}
 
 ALL = (*FAST, *SLOW, *LONG)
 

@@ -2,16 +2,20 @@
 """Test of `make wheel`: installed by pip, its command works; prints TAP.
 
 O= in the environment: the build folder. It takes minutes, the first time for a
-root file system of Debian 11. WHEEL=: one that was made before.
+root file system of Debian 11. WHEEL=: one that was made before. The wheel for
+arm64 is unpacked, and its programs run in QEMU with Debian 11's C library, if
+both are there.
 """
 
 import glob
 import os
+import platform
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import zipfile
 
 from drover_tools.tap import Tap
 from drover_tools.tree import BUILD, TOP
@@ -20,6 +24,8 @@ LIMIT = 900
 GLIBC = (2, 31)
 #: A program that says that it runs, and then reads.
 READS = "import sys; print(flush=True); sys.stdin.read()"
+#: As readelf names them.
+MACHINES = {"x86_64": "X86-64", "aarch64": "AArch64"}
 #: What looks at a wheel, and what it says of a good one.
 LOOKS = {"auditwheel": (("show",), "manylinux_2_31"),
          "twine": (("check", "--strict"), "PASSED")}
@@ -34,23 +40,30 @@ def run(*words, **more):
 
 
 def make(tap):
-    """The path of the wheel, or None."""
+    """The paths of the wheels, this machine's first."""
     if os.environ.get("WHEEL"):
-        return os.environ["WHEEL"]
+        return os.environ["WHEEL"].split()
     status, said = run("make", "-s", "wheel", f"O={BUILD}", cwd=TOP)
     if "be root" in said:
         tap.skip("make wheel", "needs root, or glibc 2.31")
-        return None
+        return []
     tap.ok(status == 0, "make wheel", said[-2000:])
-    return said.strip().splitlines()[-1] if status == 0 else None
+    return re.findall(r"^\S+\.whl$", said, re.M) if status == 0 else []
 
 
-def test_symbols(tap, top):
-    """It needs no later glibc, and valgrind's headers were there."""
-    for path in [f"{top}/bin/drover", *glob.glob(f"{top}/lib/*.so.1"),
-                 f"{top}/lib/drover/wakeup",
-                 f"{top}/lib/drover/libdrover-stat.so"]:
-        _, said = run("readelf", "-W", "--dyn-syms", path)
+def test_symbols(tap, top, machine):
+    """It needs no later glibc, and valgrind's headers were there.
+
+    top: where bin/, or scripts/, and lib/ are.
+    """
+    for path in sorted({os.path.realpath(path) for name in (
+            "*/drover", "**/libdrover*.so*", "**/wakeup")
+            for path in glob.glob(f"{top}/{name}", recursive=True)}):
+        if os.path.isdir(path):     # lib/drover
+            continue
+        _, said = run("readelf", "-W", "-h", "--dyn-syms", path)
+        tap.ok(machine in said, f"{os.path.basename(path)}: for {machine}",
+               said[:1000])
         late = [line for line in said.splitlines() if " UND " in line
                 for found in re.findall(r"@GLIBC_(\d+)\.(\d+)", line)
                 if tuple(map(int, found)) > GLIBC]
@@ -82,29 +95,64 @@ def test_command(tap, top):
     tap.equal(pages, ["drover.1", "drover.7"], "manual pages")
 
 
-def main():
-    """The exit status."""
-    tap = Tap()
-    wheel = make(tap)
-    for name, (words, good) in LOOKS.items() if wheel else ():
+def test_other(tap, wheel, folder):
+    """The wheel of a machine that this is not."""
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder)
+    top = glob.glob(f"{folder}/*.data")[0]
+    test_symbols(tap, top, "AArch64")
+    emulator = shutil.which("qemu-aarch64-static") or shutil.which(
+        "qemu-aarch64")
+    libraries = [path for path in glob.glob(
+        f"{BUILD}/systems/*/usr/aarch64-linux-gnu")
+        if os.path.exists(f"{path}/lib/libc.so.6")]
+    if not emulator or not libraries:
+        tap.skip("arm64: its programs", "there is no qemu-user, or no C"
+                 " library for arm64 in a root file system of make wheel")
+        return
+    wakeup = glob.glob(f"{top}/data/lib/drover/wakeup")[0]
+    os.chmod(wakeup, 0o755)
+    preload = f"LD_PRELOAD={top}/data/lib/libdrover-pthread.so.1"
+    for more in ((), ("-E", preload)):
+        status, said = run(emulator, "-L", libraries[0], *more, wakeup,
+                           "1000", "0", "0")
+        tap.ok(status == 0 and said.strip().isdigit(), "arm64: wakeup"
+               + ", with the drop-in" * bool(more), f"status {status}: {said}")
+
+
+def test_looks(tap, wheel):
+    """What others say of it."""
+    for name, (words, good) in LOOKS.items():
         if not shutil.which(name):
             tap.skip(name, f"there is no {name}")
             continue
         status, said = run(name, *words, wheel)
         tap.ok(status == 0 and good in said, f"{name} finds nothing wrong",
                said)
-    with tempfile.TemporaryDirectory() as folder:
-        top = os.path.join(folder, "venv")
-        status, said = run(sys.executable, "-m", "venv", top)
-        if wheel and status:
-            tap.skip("pip install", "there is no venv: python3-venv")
-        elif wheel:
-            status, said = run(f"{top}/bin/pip", "install", "--no-index",
-                               wheel)
-            tap.ok(status == 0, "pip install", said)
-            test_symbols(tap, top)
-            test_command(tap, top)
-            run(f"{top}/bin/pip", "uninstall", "-y", "drover")
-            tap.ok(not glob.glob(f"{top}/**/*drover*", recursive=True),
-                   "pip uninstall leaves nothing")
+
+
+def test_installed(tap, wheel, top):
+    """top: a folder for a virtual environment."""
+    if run(sys.executable, "-m", "venv", top)[0]:
+        tap.skip("pip install", "there is no venv: python3-venv")
+        return
+    status, said = run(f"{top}/bin/pip", "install", "--no-index", wheel)
+    tap.ok(status == 0, "pip install", said)
+    test_symbols(tap, top, MACHINES.get(platform.machine(), ""))
+    test_command(tap, top)
+    run(f"{top}/bin/pip", "uninstall", "-y", "drover")
+    tap.ok(not glob.glob(f"{top}/**/*drover*", recursive=True),
+           "pip uninstall leaves nothing")
+
+
+def main():
+    """The exit status."""
+    tap = Tap()
+    for number, wheel in enumerate(make(tap)):
+        test_looks(tap, wheel)
+        with tempfile.TemporaryDirectory() as folder:
+            if number:
+                test_other(tap, wheel, folder)
+            else:
+                test_installed(tap, wheel, os.path.join(folder, "venv"))
     return tap.exit_status()

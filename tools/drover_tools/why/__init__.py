@@ -11,9 +11,9 @@ unwind    stacks.py: the functions that each thread is in. dwfl.py asks
           ends early, the stack is searched for return addresses, and each
           function that was found so is marked as a guess. elf.py has symbols.
 decode    calls.py: the wait that each thread is in, from the functions
-          (functions.py) and the system call. objects.py, condvar.py and
-          drover_objects.py: what the memory of the object says: its kind, its
-          owner, its count.
+          (functions.py) and the system call. objects.py, condvar.py,
+          drover_objects.py and drover_threads.py: what the memory of the
+          object says: its kind, its owner, its count.
 graph     graph.py: which thread waits for which, and who can never go on.
 verdict   verdict.py, findings.py, patterns.py, patterns_condvar.py: what went
           wrong, by name.

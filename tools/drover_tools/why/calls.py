@@ -4,16 +4,29 @@
 import functools
 import time
 
-from drover_tools.why import condvar, drover_objects, objects
-from drover_tools.why.functions import DROP_IN, DROVER, FUNCTIONS, plain
+from drover_tools.why import (
+    condvar, drover_objects, drover_threads, objects)
+from drover_tools.why.functions import (
+    C_LIBRARY, DROP_IN, DROVER, FUNCTIONS, own_frames, plain)
 from drover_tools.why.machine import ON_FILES, SLEEPS
 from drover_tools.why.objects import Object
+from drover_tools.why.stacks import plain_name
 
 FUTEX_WAIT, FUTEX_LOCK_PI, FUTEX_WAIT_BITSET = 0, 6, 9
 FUTEX_WAIT_REQUEUE_PI, FUTEX_LOCK_PI2 = 11, 13
 FUTEX_PRIVATE, FUTEX_CLOCK_REALTIME, FUTEX_COMMAND = 128, 256, 127
+#: Operations of a limited wait that was interrupted, and goes on.
+RESTARTED = (FUTEX_PRIVATE | FUTEX_WAIT, FUTEX_PRIVATE | FUTEX_WAIT_BITSET)
 PI_WAITS = (FUTEX_LOCK_PI, FUTEX_LOCK_PI2)
 WAITS = (FUTEX_WAIT, FUTEX_WAIT_BITSET, FUTEX_WAIT_REQUEUE_PI) + PI_WAITS
+
+#: The stack of a library's function that waits is smaller.
+OWN_FRAME = 512
+SLEEP_IN_VAIN = C_LIBRARY + (DROVER,)
+#: What is waited for inside of the library, where its words tell no more.
+DROVER_WORK = {"drover worker": "next task of its pool",
+               "drover task": "task of a pool",
+               "drover operation": "operation of a stream"}
 
 
 class Wait:
@@ -26,6 +39,7 @@ class Wait:
         self.function = None        # in which it waits
         self.futex = None           # where it sleeps
         self.left = None            # seconds to its deadline
+        self.until = None           # its predicate, a function
         self.timed = self.outside = False
         self.by_handler = False     # a signal handler could end it
         self.owners = None          # who alone can end it; None: anyone
@@ -54,6 +68,7 @@ class Calls:
         self._objects = {}
         self._shared = {}
         self._layout = condvar.OLD
+        self._numbers = None        # drover_threads.py
         self._has_drover = code.has("libdrover")
         # All its objects are only futexes here.
         self._is_musl = code.is_musl()
@@ -85,6 +100,9 @@ class Calls:
             wait = Wait("runs")
         else:
             name = self._source.machine.calls.get(number)
+            if name == "restart_syscall" and (
+                    thread.arguments[1] & ~FUTEX_CLOCK_REALTIME in RESTARTED):
+                name = "futex"
             wait = Wait(self._said(name, number, thread))
         wait.outside = thread.state not in "ZX"
         wait.owners = [] if thread.state in "ZX" else None
@@ -115,14 +133,16 @@ class Calls:
         wait.role = "futex"
         wait.futex = address
         private = bool(operation & FUTEX_PRIVATE)
-        for frame in thread.frames:
+        given_up = self._has_given_up(thread, True)
+        for frame in self._functions(thread):
             kind = FUNCTIONS.get(plain(frame.name))
             if frame.module.startswith("libgomp"):
                 kind = "gomp"
             if self._is_musl:
                 kind = "futex"
             if kind and (not frame.guess
-                         or fits(kind, command, private, value)):
+                         or fits(kind, command, private, value)
+                         or kind == "mutex" and given_up):
                 if frame.module.startswith(DROP_IN) and kind == "condvar":
                     kind = "drover condvar"
                 wait.role, wait.function = kind, plain(frame.name)
@@ -131,6 +151,8 @@ class Calls:
         if wait.role == "futex" and thread.frames and (
                 thread.frames[0].module.startswith(DROVER)):
             wait.role = drover_objects.kind_of(self._source, address, value)
+            if wait.role == "futex" and not own_frames(thread):
+                wait.role = "drover worker"
         wait.timed = bool(thread.arguments[3])
         if wait.timed:
             self._deadline(thread, command, operation, wait)
@@ -140,6 +162,39 @@ class Calls:
                 command == FUTEX_WAIT and value)):
             inside = condvar.by_its_lock(self._source, address, value)
             wait.role = "lock" if inside else "mutex"
+
+    def _functions(self, thread):
+        """Those that it is in, the innermost first.
+
+        The first one outside of the file in which the thread sleeps tells
+        which function it has called.
+        """
+        inside = thread.frames[0].path if thread.frames else ""
+        for frame in thread.frames:
+            if frame.path != inside and inside:
+                inside = ""
+                called = self._code.called(frame)
+                if called:
+                    yield called
+            yield frame
+
+    def _has_given_up(self, thread, guess):
+        """objects.given_up(): does a thread that locks a mutex sleep so?
+
+        guess: that it locks one. The libraries alone sleep so, on a word in
+        their own frame. A semaphore that lies in a frame of the program is on
+        the other side of the address to which they return.
+        """
+        address, operation, value = thread.arguments[:3]
+        at = address - thread.registers[self._source.machine.stack_pointer]
+        end = OWN_FRAME
+        if guess:
+            inside = thread.frames[0] if thread.frames else None
+            end = inside and inside.module.startswith(SLEEP_IN_VAIN) and next(
+                (frame.depth for frame in thread.frames
+                 if frame.path != inside.path), None) or 0
+        return (operation & FUTEX_COMMAND not in PI_WAITS
+                and value & 0xffffffff == 0 and 0 <= at < end)
 
     def _deadline(self, thread, command, operation, wait):
         spec = self._source.numbers(thread.arguments[3], 2, "q")
@@ -155,6 +210,7 @@ class Calls:
         wait = thread.wait
         private = bool(thread.arguments[1] & FUTEX_PRIVATE)
         found = self._object(thread, wait, private)
+        wait.until = found.numbers.get("predicate")
         found.read_again = functools.partial(self._object, thread, wait,
                                              private)
         found = self._objects.setdefault((found.kind, found.address), found)
@@ -173,11 +229,11 @@ class Calls:
                 and self._is_shared(found.address)):
             wait.outside = True
 
-    @staticmethod
-    def _text(wait, found):
+    def _text(self, wait, found):
         words = {"condvar": "waits for", "semaphore": "waits for",
                  "barrier": "waits at", "thread": "waits for the end of",
                  "signal": "is signalling", "destroy": "is destroying",
+                 "drover destroy": "is destroying",
                  "once": "waits until another has run"}
         said = words.get(wait.role) or words.get(found.kind, "waits for")
         if found.kind == "thread":
@@ -185,6 +241,10 @@ class Calls:
         else:
             what = str(found)
         text = f"{said} {what}"
+        if wait.until:
+            symbol = self._code.name_at(wait.until)
+            text += (f" until {plain_name(symbol[0])}() is true" if symbol
+                     else " until its predicate is true")
         if wait.timed:
             text += (f", for {wait.left:.1f} s at most"
                      if wait.left is not None else ", for a limited time")
@@ -194,9 +254,8 @@ class Calls:
         address, operation, value = thread.arguments[:3]
         value &= 0xffffffff
         memory, role = self._source, wait.role
-        if role == "mutex" and not wait.guess and value == 0 and (
-                operation & FUTEX_COMMAND not in PI_WAITS
-                and self._on_own_stack(thread, address)):
+        if role in ("mutex", "drover mutex") and self._has_given_up(
+                thread, wait.guess):
             return objects.given_up(address)
         if role == "mutex" and not objects.may_be_mutex(memory, address):
             wait.role = "futex"
@@ -213,10 +272,8 @@ class Calls:
             return self._quiesced(address, role, wait)
         elif role == "drover condvar":
             return self._drover_condvar(thread, wait, address, private)
-        elif role == "drover mutex":
-            return drover_objects.mutex(memory, address)
-        elif role == "drover barrier":
-            return drover_objects.barrier(memory, address)
+        elif role.startswith("drover "):
+            return self._drover_object(role, address)
         elif role == "lock":
             return Object("futex", address, "lock inside of the C library")
         elif role == "once":
@@ -238,11 +295,32 @@ class Calls:
             return found
         if found:                   # moved to its mutex
             wait.role = "mutex"
-            return (drover_objects if native else objects).mutex(self._source,
-                                                                 found)
+            return (self._drover_object("drover mutex", found) if native
+                    else objects.mutex(self._source, found))
         if not private:
             return drover_objects.shared_condvar(address)
         return self._by_words(thread, wait, private)
+
+    def _drover_object(self, role, address):
+        """Another one of the library's than a condvar."""
+        if role == "drover barrier":
+            return drover_objects.barrier(self._source, address)
+        if role == "drover destroy":
+            return drover_objects.destroyed(self._source, address)
+        if role != "drover mutex":
+            return Object("futex", address, DROVER_WORK[role])
+        found = drover_objects.mutex(self._source, address)
+        number = found.numbers.get("number")
+        if number:
+            if self._numbers is None:
+                self._numbers = drover_threads.numbers_of(self._source,
+                                                          self._threads)
+            owners, complete = self._numbers
+            if number in owners:
+                found.owner = owners[number].inner
+            elif complete:          # it has ended: no thread's id
+                found.owner = -number
+        return found
 
     def _quiesced(self, address, role, wait):
         """A signaller or destroyer that waits for waiters to leave."""
@@ -293,10 +371,6 @@ class Calls:
         if value == 2 and not named:
             found.what = "lock inside of the C library"
         return found
-
-    def _on_own_stack(self, thread, address):
-        top = thread.registers[self._source.machine.stack_pointer]
-        return top <= address < top + 512
 
     def _nr_asleep(self, word):
         """How many threads sleep on it."""

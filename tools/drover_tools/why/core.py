@@ -100,6 +100,10 @@ class Core(Memory):
     def path_of(self, mapping):
         return mapping.path
 
+    def descriptor(self, thread):
+        begin = thread.registers.get("fs_base")
+        return begin and self.descriptor_at(begin)
+
     def exists(self, inner):
         return False
 

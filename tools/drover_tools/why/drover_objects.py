@@ -7,6 +7,10 @@ RELEASED, MOVED = 1, 2
 TOKENS = (1 << 23) - 1
 FLAGS = ("recursive ", "error-checking ", "PI ", "robust ", "shared ")
 PI, ROBUST, SHARED = 4, 8, 16
+#: In struct cond: the flag of waits with a predicate; where the flags are.
+AWAITED, FLAGS_AT = 1 << 31, 36
+#: In struct awaiter: where its own condvar is. No list of them is longer.
+OWN_AT, MOST_AWAITERS = 56, 1 << 16
 #: In a barrier's gate.
 ASLEEP = 1
 TID_MASK = 0x3fffffff
@@ -45,6 +49,11 @@ def condvar(memory, word):
     state, owner, mutex = found[1], found[4], found[5]
     if state & RELEASED and state & MOVED and mutex:
         return mutex
+    awaited = awaited_by(memory, owner)
+    if awaited:
+        result = Object("condvar", awaited[0], "condition variable")
+        result.numbers = {"predicate": awaited[1]}
+        return result
     result = Object("condvar", owner, "condition variable")
     posted = state >> 3 & TOKENS
     result.numbers = {"waiting": state >> 32, "posted": posted,
@@ -53,6 +62,35 @@ def condvar(memory, word):
         result.details.append(
             f"{posted} signal{'s' * (posted > 1)} posted and not taken")
     return result
+
+
+def awaited_by(memory, own):
+    """(condvar, predicate) of a thread that waits with a predicate, or None.
+
+    It waits on a condvar of its own, in struct awaiter: next, predicate, arg,
+    state, prev, mutex, of. All awaiters of a condvar are in a list, the first
+    of which the condvar names.
+    """
+    awaiter = own - OWN_AT
+    words = memory.numbers(awaiter, 7, "Q")
+    condvar_words = words and memory.numbers(words[6], 12)
+    if not condvar_words or not condvar_words[FLAGS_AT // 4] & AWAITED:
+        return None
+    at = condvar_words[4] | condvar_words[6] << 32
+    for _ in range(MOST_AWAITERS):
+        if at == awaiter:
+            return words[6], words[1]
+        at = memory.number(at, "Q") if at else None
+        if not at:
+            break
+    return None
+
+
+def destroyed(memory, word):
+    """A condvar whose destroyer waits for those who wait with a predicate."""
+    if (memory.number(word) or 0) & AWAITED:
+        return Object("condvar", word - FLAGS_AT, "condition variable")
+    return Object("futex", word)
 
 
 def shared_condvar(word):
@@ -75,7 +113,7 @@ def kind_of(memory, address, value):
 
 
 def mutex(memory, address):
-    """A drover_mutex_t; the library's numbers of owners are no thread ids."""
+    """A drover_mutex_t; the owner of an ordinary one is a number."""
     found = Object("mutex", address)
     words = memory.numbers(address, 5)
     if words:
@@ -90,7 +128,7 @@ def mutex(memory, address):
         elif flags & SHARED:
             found.owner = words[1] or None
         else:
-            found.numbers = {"library_owner": words[1]}
+            found.numbers = {"number": words[1]}
     return found
 
 

@@ -15,8 +15,11 @@ PTRACE_GETREGSET, NT_PRSTATUS = 0x4204, 1
 WALL = 0x40000000
 #: arm64's instruction that calls the kernel.
 SVC = 0xd4000001
-#: A thread that does not stop for so long, in seconds, is left alone.
-PATIENCE = 0.5
+#: How a stop tells that it is no signal which has come.
+PTRACE_EVENT_STOP = 128
+#: A thread is left alone if it does not stop for so long, in seconds: one that
+#: cannot be interrupted, and any other one, which only needs a CPU.
+PATIENCE, LONGEST = 0.5, 5
 #: Of a call that was interrupted and will go on: ERESTARTSYS and the like.
 RESTARTS = {-number & (1 << 64) - 1 for number in (512, 513, 514, 516)}
 
@@ -59,30 +62,53 @@ class Stopped(Process):
         self._libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_int,
                                       ctypes.c_void_p, ctypes.c_void_p]
         self._libc.ptrace.restype = ctypes.c_long
-        self._held, self._began = set(), 0
+        self._held = {}     # thread id to the signal that it was about to take
+        self._began = 0
 
     def _ptrace(self, request, tid, address=None, data=None):
         if self._libc.ptrace(request, tid, address, data) < 0:
             raise OSError(ctypes.get_errno(), "ptrace")
 
-    def _stop(self, tid):
-        """One thread; it may have ended."""
+    def _ask(self, tid):
+        """Ask a thread to stop. Return: false if it has ended."""
         try:
             self._ptrace(PTRACE_SEIZE, tid)
             self._ptrace(PTRACE_INTERRUPT, tid)
-            end = time.monotonic() + PATIENCE
-            while time.monotonic() < end:
-                if os.waitpid(tid, WALL | os.WNOHANG)[0]:
-                    self._held.add(tid)
-                    break
-                time.sleep(0.0001)
-        except (ProcessLookupError, ChildProcessError):
-            pass                # it has ended
+        except ProcessLookupError:
+            return False
         except PermissionError:
-            if self._status(tid).get("State", "Z")[0] in "ZX":
-                return
+            status = self._status(tid)
+            if status.get("State", "Z")[0] in "ZX":
+                return False
+            if int(status["TracerPid"]) == os.getpid():
+                return True         # asked before, and left alone
             raise Refused(f"thread {tid} cannot be stopped: another program"
                           " traces it already") from None
+        return True
+
+    def _has_stopped(self, tid):
+        """Has a thread stopped, or ended?"""
+        try:
+            pid, status = os.waitpid(tid, WALL | os.WNOHANG)
+        except ChildProcessError:
+            return True
+        if pid and os.WIFSTOPPED(status):
+            self._held[tid] = (0 if status >> 16 == PTRACE_EVENT_STOP
+                               else os.WSTOPSIG(status))
+        return bool(pid)
+
+    def _stop(self, tids):
+        """These threads; any of them may have ended."""
+        left = [tid for tid in tids if self._ask(tid)]
+        began = time.monotonic()
+        while left:
+            left = [tid for tid in left if not self._has_stopped(tid)]
+            passed = time.monotonic() - began
+            if passed > LONGEST or passed > PATIENCE and all(
+                    self._status(tid).get("State", "X")[0] in "DX"
+                    for tid in left):
+                break
+            time.sleep(0.0001)
 
     def threads(self):
         """All threads, which stay stopped until release()."""
@@ -90,15 +116,11 @@ class Stopped(Process):
             return super().threads()
         self.release()
         self._began = time.monotonic()
-        before = {thread.tid: thread for thread in super().threads()}
-        while True:
-            new = [tid for tid in self.tids() if tid not in self._held]
-            new = [tid for tid in new if tid in before
-                   or before.setdefault(tid, None) is None]
-            for tid in new:
-                self._stop(tid)
-            if not new or not set(new) & self._held:
-                break
+        known = set()
+        while not known.issuperset(self.tids()):    # one may make others
+            new = set(self.tids()) - known
+            known |= new
+            self._stop(new)
         return [self._registers(thread) if thread.tid in self._held
                 else thread for thread in super().threads()]
 
@@ -113,10 +135,10 @@ class Stopped(Process):
         return thread
 
     def release(self):
-        """Let all go on."""
-        for tid in self._held:
+        """Let all go on, and take the signals that have come."""
+        for tid, number in self._held.items():
             with contextlib.suppress(OSError):
-                self._ptrace(PTRACE_DETACH, tid)
+                self._ptrace(PTRACE_DETACH, tid, data=number)
         if self._held:
             self.stopped = time.monotonic() - self._began
         self._held.clear()

@@ -54,7 +54,10 @@ class Case:
     def owner_name(self, thread, owner):
         if owner is thread:
             return "it"
-        return str(owner) if isinstance(owner, int) else label(owner)
+        if isinstance(owner, int):
+            return (f"the library's thread {-owner}" if owner < 0
+                    else str(owner))
+        return label(owner)
 
     def behind(self, threads):
         """All others that wait for one of these in the end, and are stuck."""

@@ -41,17 +41,29 @@ FUNCTIONS = {
         "mutex_take_contended", "mutex_pi_lock"), "drover mutex"),
     **dict.fromkeys((
         "drover_cond_wait", "drover_cond_timedwait",
-        "drover_cond_clockwait"), "drover condvar"),
+        "drover_cond_clockwait", "drover_cond_await",
+        "drover_cond_await_until"), "drover condvar"),
+    **dict.fromkeys(("drover_cond_destroy", "drover_cond_destroy_on"),
+                    "drover destroy"),
     **dict.fromkeys((
         "drover_barrier_wait", "drover_barrier_wait_for",
         "drover_barrier_arrive", "drover_barrier_wait_until",
         "drover_barrier_arrive_and_drop", "barrier_await_long"),
         "drover barrier"),
+    **dict.fromkeys((
+        "drover_pool_wait", "drover_pool_clockwait", "drover_pool_wait_all",
+        "drover_pool_for", "drover_pool_loop", "drover_pool_shutdown"),
+        "drover task"),
+    **dict.fromkeys((
+        "drover_stream_synchronize", "drover_stream_drain",
+        "drover_stream_destroy", "drover_ticket_wait"), "drover operation"),
 }
+C_LIBRARY = ("libc.so", "libc-", "libpthread")
 DROP_IN, DROVER = "libdrover-pthread.so", "libdrover.so"
 #: Files whose functions are not the program's own.
-RUNTIME = ("libc.so", "libc-", "libpthread", "ld-linux", "ld-2", "libstdc++",
-           "libdrover", "libgomp", "libgcc_s", "[vdso]", "libtsan", "libasan")
+RUNTIME = C_LIBRARY + (
+    "ld-linux", "ld-2", "libstdc++", "libdrover", "libgomp", "libgcc_s",
+    "[vdso]", "libtsan", "libasan")
 RUNTIME_NAMES = ("std::", "void std::", "__", "_start", "start_thread")
 
 

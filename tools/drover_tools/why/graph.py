@@ -68,10 +68,10 @@ class Graph:
         return False
 
     def _is_new(self, inner):
-        """Has it come since the threads were listed?"""
+        """May it have come since the threads were listed?"""
         if self._new is None:
             self._new = self._source.newcomers(self.threads)
-        return inner in self._new
+        return inner in self._new or inner < 0 and bool(self._new)
 
     def cycles(self, threads):
         """Each cycle of threads that wait for one another."""

@@ -6,7 +6,7 @@ import platform
 
 Machine = collections.namedtuple(
     "Machine", "calls stack_pointer program_counter saved_return"
-    " core_registers")
+    " core_registers get_robust_list")
 
 # Calls in which a thread may sleep. x86-64 has some that arm64 has not.
 _X86 = {
@@ -49,15 +49,15 @@ SLEEPS = frozenset(("nanosleep", "clock_nanosleep"))
 # By the order of registers in a core file's NT_PRSTATUS: the number in DWARF,
 # or the name that core.py knows it by.
 _X86_CORE = (15, 14, 13, 12, 6, 3, 11, 10, 9, 8, 0, 2, 1, 4, 5, "call", 16,
-             "cs", "flags", 7, "ss")
+             "cs", "flags", 7, "ss", "fs_base")
 _ARM_CORE = tuple(range(32)) + ("pc", "flags")
 
 MACHINES = {
-    "x86_64": Machine(_X86, 7, 16, None, _X86_CORE),
-    "aarch64": Machine(_ARM, 31, 32, 30, _ARM_CORE),
+    "x86_64": Machine(_X86, 7, 16, None, _X86_CORE, 274),
+    "aarch64": Machine(_ARM, 31, 32, 30, _ARM_CORE, None),
 }
 #: A processor that is not known: all calls have numbers for names.
-UNKNOWN = Machine({}, None, None, None, ())
+UNKNOWN = Machine({}, None, None, None, (), None)
 
 
 def this_machine():

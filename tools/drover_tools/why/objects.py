@@ -154,13 +154,9 @@ def condvar(words_of):
 
 
 def tid_of(memory, address):
-    """The thread in whose struct pthread an address lies, on x86-64, or None.
-
-    That begins with its own address, and has it again at 16.
-    """
+    """The thread in whose struct pthread an address lies, on x86-64."""
     for begin in range(address & -64, address - DESCRIPTOR, -64):
-        words = memory.numbers(begin, 3, "Q")
-        if words and words[0] == words[2] == begin:
+        if memory.descriptor_at(begin):
             return memory.number(begin + TID_AT)
     return None
 

@@ -7,7 +7,7 @@ from drover_tools.why.findings import (
     NOTE, ORDER, WELL, Finding, count, label, start, verb)
 from drover_tools.why.machine import SLEEPS
 from drover_tools.why.patterns_condvar import (
-    condvars, condvars_in_use, lost_wakeups, pools)
+    condvars, condvars_awaited, condvars_in_use, lost_wakeups, pools)
 
 #: So many threads at one mutex are a convoy.
 CONVOY = 8
@@ -69,12 +69,13 @@ def dead_holders(case):
         if not isinstance(owner, int):
             continue
         ended = case.graph.is_gone(owner)
+        name = case.owner_name(waiters[0], owner)
         yield Finding(
             "holder-ended", case.severity(waiters),
             f"Stuck: {count(len(waiters), 'thread')}"
             f" {verb(len(waiters), 'wait')} for {found}, and its holder, "
-            + (f"thread {owner}, has ended without unlocking it." if ended
-               else f"{owner}, is no thread of this process."),
+            + (f"{'thread ' * (owner > 0)}{name}, has ended without unlocking"
+               " it." if ended else f"{name}, is no thread of this process."),
             [case.line(thread) for thread in waiters],
             "Is there a way out of the code that does not unlock it: an error,"
             " an exception, the end of the thread?" if ended else
@@ -151,9 +152,13 @@ def semaphores(case):
 
 
 def others(case):
-    """Whatever they wait for, nobody is left."""
+    """Whatever they wait for, nobody is left.
+
+    An idle worker of a pool is right to wait.
+    """
     left = sorted((thread for thread in case.likely
                    if thread not in case.claimed
+                   and thread.wait.role != "drover worker"
                    and not thread.wait.owners), key=lambda one: one.tid)
     if left:
         severity = case.severity(left)
@@ -249,8 +254,8 @@ def healthy(case):
 
 #: The first of them that speaks of a thread explains it.
 PATTERNS = (lost_wakeups, condvars_in_use, deadlocks, given_up, dead_holders,
-            read_locks, short_barriers, pools, condvars, semaphores, others,
-            held_across, stopped)
+            read_locks, short_barriers, pools, condvars_awaited, condvars,
+            semaphores, others, held_across, stopped)
 
 
 def find_all(case):

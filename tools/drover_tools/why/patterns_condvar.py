@@ -79,14 +79,32 @@ def condvars_in_use(case):
                 blocked + asleep)
         elif destroys and here and not words.posted() and not any(
                 thread.wait.timed for thread in asleep):
-            yield Finding(
-                "destroyed-in-use", STUCK,
-                f"Stuck: {who} destroys {found}, while"
-                f" {count(here, 'thread')} still {verb(here, 'wait')} there.",
-                lines,
-                "Wake these threads and join them before the condition"
-                " variable ends; a static object of C++ ends when main()"
-                " returns.", blocked + asleep)
+            yield destroyed(case, found, blocked, asleep, STUCK)
+
+
+def destroyed(case, found, destroyers, asleep, severity):
+    """Its destroyer waits for those who wait there, and they for a signal."""
+    nr, both = len(asleep), destroyers + asleep
+    return Finding(
+        "destroyed-in-use", severity,
+        f"{start(severity)}: {label(destroyers[0])} destroys {found}, while"
+        f" {count(nr, 'thread')} still {verb(nr, 'wait')} there.",
+        [case.line(thread) for thread in both],
+        "Wake these threads and join them before the condition variable ends;"
+        " a static object of C++ ends when main() returns.", both)
+
+
+def condvars_awaited(case):
+    """The destroyer of one of Drover's waits for waits with a predicate."""
+    for found in case.objects:
+        waiters = [thread for thread in found.waiters if thread in case.likely]
+        destroyers = [thread for thread in waiters
+                      if thread.wait.role == "drover destroy"]
+        if destroyers:
+            yield destroyed(case, found, destroyers,
+                            [thread for thread in waiters
+                             if thread not in destroyers],
+                            case.severity(waiters))
 
 
 def condvars(case):

@@ -3,6 +3,7 @@
 
 import bisect
 import collections
+import ctypes
 import os
 import pwd
 import struct
@@ -11,6 +12,9 @@ from drover_tools.why.machine import this_machine
 
 Mapping = collections.namedtuple(
     "Mapping", "start end rights offset device inode path")
+
+#: In struct pthread of x86-64.
+ROBUST_LIST_AT = 736
 
 
 class Refused(Exception):
@@ -109,6 +113,14 @@ class Memory:
 
     def read(self, address, size):
         raise NotImplementedError
+
+    def descriptor_at(self, begin):
+        """begin, if it is a struct pthread of x86-64, and None if not.
+
+        That begins with its own address, and has it again at 16.
+        """
+        words = self.numbers(begin, 3, "Q")
+        return begin if words and words[0] == words[2] == begin else None
 
     def numbers(self, address, count, code="I"):
         """So many numbers, or None if there is no such memory."""
@@ -212,6 +224,18 @@ class Process(Memory):
             thread.arguments = numbers[:6]
             thread.registers = {self.machine.stack_pointer: numbers[6],
                                 self.machine.program_counter: numbers[7]}
+
+    def descriptor(self, thread):
+        """Where a thread's struct pthread is, or None.
+
+        The C library has told the kernel of a list in it.
+        """
+        head, size = ctypes.c_size_t(), ctypes.c_size_t()
+        call = self.machine.get_robust_list
+        if call is None or ctypes.CDLL(None).syscall(
+                call, thread.tid, ctypes.byref(head), ctypes.byref(size)):
+            return None
+        return self.descriptor_at(head.value - ROBUST_LIST_AT)
 
     def asleep_since(self, thread):
         """Has it slept since threads() saw it?

@@ -18,15 +18,19 @@ GUESSES = 12
 CLONE = re.compile(r"\.(constprop|isra|part|cold|lto_priv|llvm|abi0|_omp_fn)"
                    r"\b.*")
 
+#: Of x86-64: perhaps endbr64, then a jump to what a word says.
+STUB = re.compile(rb"(?:\xf3\x0f\x1e\xfa)?\xf2?\xff\x25(....)", re.S)
+
 
 class Frame:
     """A function that a thread is in."""
 
-    def __init__(self, address, name, path, guess):
+    def __init__(self, address, name, path, guess, depth=None):
         self.address = address      # inside of the call
         self.name = name            # or None
         self.path = path            # of the file that it is in
         self.guess = guess          # found by a search
+        self.depth = depth          # of its return address, if that is known
 
     @property
     def module(self):
@@ -108,11 +112,11 @@ class Code:
                 f"{os.path.basename(found[0])}:{found[1]}")
         return self._lines[address]
 
-    def frame(self, address, guess):
+    def frame(self, address, guess, depth=None):
         mapping = self._source.maps.at(address)
         found = self.name_at(address)
         return Frame(address, found and plain_name(found[0]),
-                     mapping.path if mapping else "", guess)
+                     mapping.path if mapping else "", guess, depth)
 
     def is_return(self, address):
         """Is there a call in front of it, in code?"""
@@ -129,6 +133,37 @@ class Code:
         return before[3] == 0xe8 or any(
             before[8 - length] == 0xff and before[9 - length] & 0x38 == 0x10
             for length in (2, 3, 4, 6, 7))
+
+    def called(self, frame):
+        """A frame of the function that another one has called, or None.
+
+        That function may have jumped to one that has taken its place on the
+        stack, and that has no symbol perhaps. Only x86-64's calls are known
+        here: of an address, which may be that of a stub that jumps to where a
+        word says, or of where a word says.
+        """
+        after = frame.address + 1
+        code = self._source.read(after - 6, 6)
+        if not code or self._source.machine.saved_return is not None:
+            return None
+        distance = struct.unpack("=i", code[2:])[0]
+        target = after + distance
+        if code[:2] == b"\xff\x15":
+            target = self._source.number(target, "Q")
+        elif code[1] == 0xe8:
+            target = self._behind_stub(target)
+        else:
+            return None
+        return self.frame(target, frame.guess) if target else None
+
+    def _behind_stub(self, target):
+        """Where a stub of the procedure linkage table jumps to."""
+        code = self._source.read(target, 16) or b""
+        found = STUB.match(code)
+        if not found:
+            return target
+        distance = struct.unpack("=i", found.group(1))[0]
+        return self._source.number(target + found.end() + distance, "Q")
 
 
 def plain_name(symbol):
@@ -196,9 +231,13 @@ class Stacks:
                   for number, (address, _) in enumerate(found)]
         places = [(place - top, struct.pack("=Q", address))
                   for address, place in found if place is not None]
+        complete = len(places) == len(found) - 1
         if len(found) < 3:
-            frames += self._search(stack, end)
-        elif len(places) == len(found) - 1:
+            guesses = self._search(stack, end)
+            frames += guesses
+            places += [(frame.depth, struct.pack("=Q", frame.address + 1))
+                       for frame in guesses]
+        if complete and places:
             self._known.setdefault(at, []).append((places, frames))
         thread.frames = frames
 
@@ -216,9 +255,11 @@ class Stacks:
     def _search(self, stack, begin):
         """Frames of all words that look like return addresses."""
         found = []
-        for address, in struct.iter_unpack("=Q", stack[begin:len(stack) & ~7]):
+        words = struct.iter_unpack("=Q", stack[begin:len(stack) & ~7])
+        for number, (address,) in enumerate(words):
             if self._code.is_return(address):
-                found.append(self._code.frame(address - 1, True))
+                found.append(self._code.frame(address - 1, True,
+                                              begin + 8 * number))
                 if len(found) == GUESSES:
                     break
         return found

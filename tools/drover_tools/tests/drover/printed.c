@@ -13,6 +13,7 @@ drover_mutex_t lock = DROVER_MUTEX_INITIALIZER;
 drover_mutex_t twice;
 drover_cond_t waited_for = DROVER_COND_INITIALIZER;
 drover_cond_t arrived = DROVER_COND_INITIALIZER;
+drover_cond_t awaited = DROVER_COND_INITIALIZER;
 drover_cond_t shared;
 drover_barrier_t three, pair;
 drover_pool_t *pool;
@@ -26,6 +27,20 @@ static void *wait_here(void *arg)
 	drover_cond_signal(&arrived);
 	for (;;)
 		drover_cond_wait(&waited_for, &lock);
+	return arg;
+}
+
+static bool never(void *arg)
+{
+	return false;
+}
+
+static void *await_here(void *arg)
+{
+	drover_mutex_lock(&lock);
+	nr_arrived++;
+	drover_cond_signal(&arrived);
+	drover_cond_await(&awaited, &lock, never, arg);
 	return arg;
 }
 
@@ -55,8 +70,9 @@ int main(void)
 	drover_barrier_arrive(&pair, 1, &phase);
 	for (int i = 0; i < NR_THREADS; i++)
 		pthread_create(&thread, NULL, wait_here, NULL);
+	pthread_create(&thread, NULL, await_here, NULL);
 	drover_mutex_lock(&lock);
-	while (nr_arrived < NR_THREADS)
+	while (nr_arrived < NR_THREADS + 1)
 		drover_cond_wait(&arrived, &lock);
 	stop_here();
 	drover_cond_signal(&waited_for);

@@ -15,14 +15,10 @@ import subprocess
 import sys
 import tempfile
 
-from drover_tools.tree import TOP
+from drover_tools.tests.drover import why_limits
+from drover_tools.tests.drover.why_run import (
+    TOOLS, WHY, Running, accused, build, verdict_of, why)
 
-TOOLS = os.path.join(TOP, "tools")
-SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "why_cases")
-WHY = (sys.executable, "-EsB", "-m", "drover_tools.why")
-FLAGS = ("-O1", "-g", "-D_GNU_SOURCE", "-pthread")
-#: No program needs longer to get stuck, or to end.
-LIMIT = 60
 ENDS = "ends"
 MODES = ((), ("--scan",), ("--exact",))
 LOST_RUNS = 20
@@ -60,23 +56,18 @@ CASES = {
     "idle_pool": ("well", 0, None),
 }
 
-# What is said where the C library has no symbol for the function in which the
-# thread sleeps: pthread_mutex_lock() has jumped there, and left no trace.
-WITHOUT_SYMBOLS = {"pi_deadlock": ("contended", 0)}
-
-# Looks at a process so often, by libdw and by a search of the stacks, and
-# prints what was said if that is no note.
-LOOP = """
-import sys
-from drover_tools.why import render, verdict
-from drover_tools.why.process import Process
-source = Process(int(sys.argv[1]))
-codes = [verdict.code_of(source, scan) for scan in (False, True)]
-for number in range(int(sys.argv[2])):
-    seen = verdict.Look(source, codes[number % 2])
-    if seen.findings[0].severity in ("stuck", "likely"):
-        sys.exit(render.report(seen))
-"""
+#: Programs with Drover's own objects: what is found, and waits that are said.
+NATIVE = {
+    "native": (["deadlock", "barrier-short", "nobody-signals"],
+               ["waits for the condition variable news"]),
+    "native_ended": (["holder-ended", "nobody-signals"],
+                     ["the condition variable news until has_news() is true",
+                      "waits for the next task of its pool"]),
+    "native_pi": (["deadlock"],
+                  ["waits for a PI mutex that it can never have"]),
+    "native_destroyed": (["destroyed-in-use"],
+                         ["is destroying the condition variable news"]),
+}
 
 CROSSED = """
 import threading
@@ -93,68 +84,6 @@ for thread in threads:
 for thread in threads:
     thread.join()
 """
-
-
-def why(*words, **options):
-    """Its exit status, standard output and standard error."""
-    done = subprocess.run([*WHY, *map(str, words)], cwd=TOOLS, check=False,
-                          capture_output=True, text=True, timeout=LIMIT,
-                          **options)
-    return done.returncode, done.stdout, done.stderr
-
-
-class Running:
-    """A program that says when it is stuck, or ends."""
-
-    def __init__(self, *words, drop_in=None):
-        settings = {key: value for key, value in os.environ.items()
-                    if key not in ("LD_PRELOAD", "DROVER_POLICY")}
-        if drop_in:
-            settings["LD_PRELOAD"] = drop_in
-        self._child = subprocess.Popen(words, stdout=subprocess.PIPE,
-                                       env=settings, text=True)
-        self.pid = self._child.pid
-
-    def stuck(self):
-        """The process that is, or None when it has ended."""
-        line = self._child.stdout.readline()
-        if line.startswith("stuck"):
-            return int(line.split()[1])
-        return None
-
-    def wait(self):
-        """Its exit status; None if it does not end."""
-        try:
-            return self._child.wait(LIMIT)
-        except subprocess.TimeoutExpired:
-            return None
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self._child.kill()
-        self._child.stdout.close()
-        self._child.wait()
-
-
-def build(name, folder, *flags):
-    """Compile a program of why/."""
-    path = os.path.join(folder, name)
-    subprocess.run([os.environ.get("CC", "cc"), *FLAGS,
-                    os.path.join(SOURCES, name + ".c"), "-o", path, *flags],
-                   check=True)
-    return path
-
-
-def verdict_of(pid, *mode):
-    """The name of the first finding, the exit status, and the sentence."""
-    status, out, err = why("--json", *mode, pid)
-    try:
-        said = json.loads(out)
-    except ValueError:
-        return None, status, out + err
-    return said["verdict"], status, said["findings"][0]["sentence"]
 
 
 def check_case(tap, program, drop_in):
@@ -175,8 +104,7 @@ def check_case(tap, program, drop_in):
         pid = running.stuck()
         for mode in MODES:
             found = pid and verdict_of(pid, *mode)
-            tap.ok(found and found[:2] in ((wanted, status),
-                                           WITHOUT_SYMBOLS.get(name)),
+            tap.ok(found and found[:2] == (wanted, status),
                    " ".join((text, *mode)) + f": {wanted}", found)
 
 
@@ -202,22 +130,16 @@ def test_lost(tap, folder):
     tap.equal(named, LOST_RUNS, f"lost_wakeup: {LOST_RUNS} of {LOST_RUNS}")
 
 
-def test_healthy(tap, folder, drop_in):
-    """Programs that hand work around as fast as they can."""
-    program = build("busy", folder)
+def test_healthy(tap, name, program, drop_ins):
+    """A program that hands work around as fast as it can."""
     looks = int(os.environ.get("SNAPSHOTS", "280")) // len(BUSY) // 2
-    for kind in BUSY:
-        for preload in (None, drop_in):
-            if preload and not os.path.exists(preload):
-                continue
-            with Running(program, kind, drop_in=preload) as running:
-                done = subprocess.run(
-                    [sys.executable, "-EsBc", LOOP, str(running.pid),
-                     str(looks)], cwd=TOOLS, check=False, text=True,
-                    capture_output=True)
-                tap.equal((done.returncode, done.stderr), (0, ""),
-                          f"busy {kind}" + ", with the drop-in" * bool(preload)
-                          + ": not accused")
+    for preload in drop_ins:
+        if preload and not os.path.exists(preload):
+            continue
+        with Running(*program, drop_in=preload) as running:
+            tap.equal(accused(running.pid, looks), "", name
+                      + ", with the drop-in" * bool(preload)
+                      + ": not accused")
 
 
 def test_reads_only(tap, folder):
@@ -274,18 +196,28 @@ def test_native(tap, folder, libraries):
     if not os.path.exists(os.path.join(libraries, "libdrover.so")):
         tap.skip("native", "there is no libdrover.so")
         return
-    program = build("native", folder, "-I", os.path.join(
-        TOOLS, "..", "lib", "include"), "-L", libraries, "-ldrover",
-        f"-Wl,-rpath,{libraries}")
-    with Running(program) as running:
-        pid = running.stuck()
-        for mode in MODES:
-            status, out, _ = why("--json", *mode, pid)
-            kinds = sorted(found["kind"] for found in
-                           json.loads(out or "{}").get("objects", ()))
-            tap.equal((status, kinds), (1, ["barrier", "condvar", "mutex",
-                                            "mutex", "thread"]),
-                      " ".join(("native",) + mode))
+    flags = ("-I", os.path.join(TOOLS, "..", "lib", "include"), "-L",
+             libraries, "-ldrover", f"-Wl,-rpath,{libraries}")
+    for name, wanted in NATIVE.items():
+        with Running(build(name, folder, *flags)) as running:
+            pid = running.stuck()
+            for mode in MODES:
+                status, out, _ = why("--json", *mode, pid)
+                said = json.loads(out or "{}")
+                findings = [one["name"] for one in said.get("findings", ())]
+                waits = " ".join(one["waits"]
+                                 for one in said.get("threads", ()))
+                tap.ok((status, findings) == (1, wanted[0])
+                       and all(words in waits for words in wanted[1]),
+                       " ".join((name,) + mode), out)
+            core = os.path.join(folder, "core")
+            if write_core(pid, core):
+                _, out, _ = why("--json", "--core", core)
+                said = [one["name"] for one in
+                        json.loads(out or "{}").get("findings", ())]
+                tap.equal(said, wanted[0], f"--core {name}")
+    test_healthy(tap, "native_busy",
+                 [build("native_busy", folder, *flags)], (None,))
 
 
 def test_many(tap, folder):
@@ -311,6 +243,16 @@ def test_builds(tap, folder):
     build("abba", folder)
 
 
+def write_core(pid, path):
+    """Write a core file. Return: false if there is no gdb to do so."""
+    if not shutil.which("gdb"):
+        return False
+    subprocess.run(["gdb", "-q", "-batch", "-p", str(pid), "-ex",
+                    f"generate-core-file {path}"], check=False,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return True
+
+
 def test_core(tap, folder):
     if not shutil.which("gdb"):
         tap.skip("--core", "there is no gdb to write a core file")
@@ -320,11 +262,7 @@ def test_core(tap, folder):
         if CASES[name][0] == ENDS:
             continue
         with Running(os.path.join(folder, name)) as running:
-            subprocess.run(["gdb", "-q", "-batch", "-p",
-                            str(running.stuck()), "-ex",
-                            f"generate-core-file {core}"], check=False,
-                           stdout=subprocess.DEVNULL,
-                           stderr=subprocess.DEVNULL)
+            write_core(running.stuck(), core)
         for mode in ((), ("--scan",)):
             status, out, err = why("--json", *mode, "--core", core)
             said = json.loads(out)["verdict"] if out else err
@@ -332,18 +270,6 @@ def test_core(tap, folder):
                       " ".join(("--core", name) + mode))
     status, _, err = why("--core", os.path.join(folder, "abba"))
     tap.ok(status == 3 and "no core file" in err, "--core: of a program", err)
-
-
-def test_refused(tap):
-    """The command says what is not allowed, and what would allow it."""
-    status, _, err = why(2 ** 22 + 1)
-    tap.ok(status == 3 and "there is no process" in err, "no process", err)
-    if os.geteuid():
-        tap.skip("another user's process", "only root can try")
-        return
-    status, _, err = why(os.getpid(), preexec_fn=lambda: os.setuid(65534))
-    tap.ok(status == 3 and f"of the user root: sudo drover why {os.getpid()}"
-           in err, "another user's process", err)
 
 
 def test_program(tap, folder):
@@ -408,9 +334,11 @@ def test_all(tap, build_folder):
     with tempfile.TemporaryDirectory() as folder:
         test_cases(tap, folder, drop_in)
         test_lost(tap, folder)
-        test_healthy(tap, folder, drop_in)
+        busy = build("busy", folder)
+        for kind in BUSY:
+            test_healthy(tap, f"busy {kind}", [busy, kind], (None, drop_in))
         test_native(tap, folder, os.path.dirname(drop_in))
         for test in (test_reads_only, test_output, test_many, test_builds,
                      test_core, test_program, test_python, test_container):
             test(tap, folder)
-    test_refused(tap)
+    why_limits.test_all(tap)

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: MIT
+"""Tests of `drover why`: what is refused, and how --exact stops threads."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from unittest import mock
+
+from drover_tools.tests.drover.why_run import TOOLS, WHY, why
+from drover_tools.why import exact, process, verdict
+
+NOBODY = 65534
+# Asks not to be looked at, as programs with secrets do, and waits.
+SECRET = """
+import ctypes, os, sys
+os.setuid(65534)
+ctypes.CDLL(None).prctl(4, 0)
+print(flush=True)
+sys.stdin.read()
+"""
+# Counts a signal, and says for each line that it reads how often it came.
+COUNTS = """
+import signal, sys
+came = []
+signal.signal(signal.SIGUSR1, lambda *_: came.append(1))
+print(flush=True)
+for line in sys.stdin:
+    print(len(came), flush=True)
+"""
+# Waits for itself for a limited time, at a semaphore.
+WAITS = """
+import threading
+lock = threading.Lock()
+lock.acquire()
+print(flush=True)
+lock.acquire(timeout=1000)
+"""
+#: Makes this setting look as given, for what is run there alone.
+YAMA = ("mount -t tmpfs tmpfs /proc/sys/kernel && mkdir /proc/sys/kernel/yama"
+        " && echo $0 >/proc/sys/kernel/yama/ptrace_scope && exec \"$@\"")
+SAID_OF_YAMA = {"0": "has asked not to be looked at: sudo drover why",
+                "1": "only a parent look at process", "3": "booted anew"}
+
+
+def started(program):
+    """A child that runs a program of Python, and has begun to wait."""
+    child = subprocess.Popen([sys.executable, "-c", program], text=True,
+                             stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    child.stdout.readline()
+    while state_of(child.pid) != "S":
+        time.sleep(0.001)
+    return child
+
+
+def state_of(pid):
+    """R, S, t, ..."""
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+        return file.read().rpartition(")")[2].split()[0]
+
+
+def test_refused(tap):
+    """The command says what is not allowed, and what would allow it."""
+    status, _, err = why(2 ** 22 + 1)
+    tap.ok(status == 3 and "there is no process" in err, "no process", err)
+    if os.geteuid():
+        tap.skip("another user's process", "only root can try")
+        return
+    status, _, err = why(os.getpid(), preexec_fn=lambda: os.setuid(NOBODY))
+    tap.ok(status == 3 and f"of the user root: sudo drover why {os.getpid()}"
+           in err, "another user's process", err)
+    with started(SECRET) as child:
+        for scope, said in SAID_OF_YAMA.items():
+            test_yama(tap, child.pid, scope, said)
+        test_capability(tap, child.pid)
+        child.stdin.close()
+
+
+def run(*words):
+    """Exit status, and all that was said."""
+    done = subprocess.run(words, cwd=TOOLS, check=False, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    return done.returncode, done.stdout
+
+
+def test_yama(tap, pid, scope, said):
+    """As the same user, where the system allows it to a parent, or nobody."""
+    name = f"kernel.yama.ptrace_scope is {scope}"
+    inside = ["unshare", "--mount", "sh", "-c", YAMA, scope]
+    if not shutil.which("setpriv") or run(*inside, "true")[0]:
+        tap.skip(name, "there is no setpriv, or no right to mount")
+        return
+    status, out = run(*inside, "setpriv", f"--reuid={NOBODY}",
+                      f"--regid={NOBODY}", "--clear-groups", *WHY, str(pid))
+    tap.ok(status == 3 and said in out and out.count("\n") == 1, name, out)
+
+
+def test_capability(tap, pid):
+    """As the superuser of a container that may not trace."""
+    name = "a container without CAP_SYS_PTRACE"
+    if not shutil.which("setpriv"):
+        tap.skip(name, "there is no setpriv")
+        return
+    status, out = run("setpriv", "--bounding-set=-sys_ptrace",
+                      "--inh-caps=-sys_ptrace", *WHY, str(pid))
+    tap.ok(status == 3 and "docker run --cap-add SYS_PTRACE" in out, name, out)
+
+
+def seen_stopped(pid):
+    """What --exact sees of a process."""
+    source = exact.Stopped(pid)
+    try:
+        source.prepared = True
+        return verdict.look(source)
+    finally:
+        source.close()
+
+
+def test_signals(tap):
+    """A signal that comes while a thread is asked to stop is not lost."""
+    original = exact.Stopped._ptrace
+
+    def ptrace(self, request, tid, *arguments, **more):
+        original(self, request, tid, *arguments, **more)
+        if request == exact.PTRACE_SEIZE:
+            os.kill(tid, signal.SIGUSR1)
+            while state_of(tid) != "t":
+                time.sleep(0.001)
+
+    with started(COUNTS) as child:
+        with mock.patch.object(exact.Stopped, "_ptrace", ptrace):
+            look = seen_stopped(child.pid)
+        child.stdin.write("\n")
+        child.stdin.flush()
+        tap.equal((child.stdout.readline(), look.threads[0].wait.role),
+                  ("1\n", "read"), "--exact: a signal is not lost")
+        child.stdin.close()
+
+
+def test_patience(tap):
+    """A thread that has no CPU for a while is waited for."""
+    stops_at = time.monotonic() + 2 * exact.PATIENCE
+
+    def waitpid(tid, flags):
+        if time.monotonic() < stops_at:
+            return 0, 0
+        return waited(tid, flags)
+
+    waited = os.waitpid
+    with started(COUNTS) as child:
+        try:
+            with mock.patch.object(exact.os, "waitpid", waitpid):
+                said = seen_stopped(child.pid).threads[0].wait.role
+        except exact.Refused as error:
+            said = str(error)
+        tap.equal(said, "read", "--exact: a thread may stop late")
+        child.stdin.close()
+
+
+def test_restart(tap):
+    """A limited wait that was interrupted is the same one."""
+    with started(WAITS) as child:
+        said = [verdict.look(process.Process(child.pid)).threads[0].wait.role]
+        said.append(seen_stopped(child.pid).threads[0].wait.role)
+        while state_of(child.pid) != "S":
+            time.sleep(0.001)
+        said.append(verdict.look(process.Process(child.pid)).threads[0]
+                    .wait.role)
+        tap.equal(said, ["semaphore"] * 3, "--exact: the waits are as before")
+        child.kill()
+
+
+def test_all(tap):
+    """All of them."""
+    for test in (test_refused, test_signals, test_patience, test_restart):
+        test(tap)

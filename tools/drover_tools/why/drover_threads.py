@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: MIT
+"""Which thread has which of the library's numbers: lib/base/thread.h.
+
+An ordinary mutex of the library has such a number for its owner. Each thread
+has its own in struct thread: generation, number, tid, and the C library's id.
+That lies before the thread's descriptor, at the same distance in all threads:
+where most of them have their tid in something that looks so.
+"""
+
+import collections
+import struct
+
+#: So much of a thread's own memory is searched.
+SEARCHED = 16384
+IDS = struct.Struct("=4I")
+TID_AT = 8
+
+
+def distances(source, begin, tid):
+    """How far before a thread's descriptor something looks like its ids."""
+    mapping = source.maps.at(begin)
+    low = max(begin - SEARCHED, mapping.start) if mapping else begin
+    data = source.read(low, begin - low) or b""
+    at = data.find(struct.pack("=I", tid))
+    while at >= 0:
+        start = at - TID_AT
+        if start >= 0 and not (low + start) % 8 and (
+                start + IDS.size <= len(data)):
+            generation, number, _, libc_id = IDS.unpack_from(data, start)
+            if generation and number and libc_id in (0, tid):
+                yield begin - low - start
+        at = data.find(struct.pack("=I", tid), at + 1)
+
+
+def numbers_of(source, threads):
+    """{number: thread}, and whether each thread that has a number is in it."""
+    begins, votes = {}, collections.Counter()
+    for thread in threads:
+        begin = source.descriptor(thread)
+        if begin:
+            begins[thread] = begin
+            votes.update(distances(source, begin, thread.inner))
+    found = {}
+    for distance, _ in votes.most_common(1):
+        for thread, begin in begins.items():
+            number = source.number(begin - distance + 4)
+            if number in found:         # those are not the numbers
+                return {}, False
+            if number:
+                found[number] = thread
+    return found, bool(found) and all(
+        thread in begins or thread.state in "ZX" for thread in threads)
