@@ -260,7 +260,8 @@ bool await_wake(struct cond *c, bool all)
 {
 	cond_lock(c);
 	if (!all)
-		return unblock_next(c, first_of(c), UNBLOCKED, 1);
+		return unblock_next(c, first_of(c), UNBLOCKED, 1) ||
+		       !load_relaxed(&c->closed_low);
 	unblock_next(c, first_of(c), UNBLOCKED | BROADCAST,
 		     poll_has_cpu() ? 2 : 1);
 	return false;
