@@ -220,10 +220,7 @@ static void awaiter_leave(struct awaiter *a)
 		cond_lock(c);
 	}
 	first = first_of(c);
-	if (a->next)
-		a->next->prev = a->prev;
-	else
-		first->prev = a->prev;
+	(a->next ?: first)->prev = a->prev;
 	if (a == first)
 		set_first(c, a->next);
 	else
