@@ -25,7 +25,7 @@
 
 /* One part in so many of what a sleep costs may be spent on polls in vain. */
 #define IN_VAIN 50
-/* So many sleeps, or polls, may be saved up; an account begins with them. */
+/* An account begins with what so many sleeps cost. */
 #define SAVED 8
 /* The turn of another thread is long if it takes so many times a sleep's CPU time. */
 #define LONG_TURN 16
@@ -108,16 +108,6 @@ static int64_t cost_ns(void)
 }
 
 /*
- * With one CPU a poll is one yield, and yields pay once all threads take part, so
- * more of them may be in vain first.
- */
-static int64_t saved_ns(void)
-{
-	return SAVED * MIN(load_relaxed(&measured.latency),
-			   poll_has_cpu() ? cost_ns() : INT32_MAX);
-}
-
-/*
  * Enter in the account what a poll or a sleep has cost.
  * @own: nanoseconds of the caller's; below 0 if they were earned
  * @others: nanoseconds in which threads that compute had the CPU. Later sleeps,
@@ -127,7 +117,7 @@ static int64_t saved_ns(void)
  */
 static void charge(struct poll_account *a, int64_t own, int64_t others)
 {
-	int64_t most = saved_ns() + load_relaxed(&measured.latency);
+	int64_t most = SAVED * cost_ns() + load_relaxed(&measured.latency);
 
 	a->spent = MAX(0, MIN(a->spent + own, MAX(most, a->spent)));
 	a->lost = MIN(MAX(0, a->lost + MIN(own, 0)) + others, 2 * MOST_LOST);
@@ -277,7 +267,8 @@ bool poll_before_sleep(struct poll_account *a, bool (*poll)(void *arg),
 	int32_t latency = load_relaxed(&measured.latency);
 	bool found = poll(arg);
 
-	if (found || a->spent >= saved_ns() || a->lost >= MOST_LOST)
+	if (found || !latency || a->spent >= SAVED * cost_ns() ||
+	    a->lost >= MOST_LOST)
 		return found;
 	found = poll_politely(a, poll, arg, latency, left, 0);
 	PROBE(spin, 0, found);

@@ -220,7 +220,10 @@ static void awaiter_leave(struct awaiter *a)
 		cond_lock(c);
 	}
 	first = first_of(c);
-	(a->next ?: first)->prev = a->prev;
+	if (a->next)
+		a->next->prev = a->prev;
+	else
+		first->prev = a->prev;
 	if (a == first)
 		set_first(c, a->next);
 	else
