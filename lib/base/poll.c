@@ -25,7 +25,7 @@
 
 /* One part in so many of what a sleep costs may be spent on polls in vain. */
 #define IN_VAIN 50
-/* An account begins with what so many sleeps cost. */
+/* So many polls may be saved up; an account begins with them. */
 #define SAVED 8
 /* The turn of another thread is long if it takes so many times a sleep's CPU time. */
 #define LONG_TURN 16
@@ -113,14 +113,17 @@ static int64_t cost_ns(void)
  * @others: nanoseconds in which threads that compute had the CPU. Later sleeps,
  *	    and polls that succeed, pay them back.
  *
- * What is measured may fall: that forgives nothing.
+ * A latency that falls forgives nothing.
  */
 static void charge(struct poll_account *a, int64_t own, int64_t others)
 {
-	int64_t most = SAVED * cost_ns() + load_relaxed(&measured.latency);
+	int64_t most = (SAVED + 1) * load_relaxed(&measured.latency);
 
 	a->spent = MAX(0, MIN(a->spent + own, MAX(most, a->spent)));
-	a->lost = MIN(MAX(0, a->lost + MIN(own, 0)) + others, 2 * MOST_LOST);
+	if (own < 0)
+		a->lost = MAX(0, a->lost + own);
+	if (others)
+		a->lost = MIN(a->lost + others, 2 * MOST_LOST);
 }
 
 /**
@@ -158,8 +161,7 @@ struct polling {
 
 /*
  * Yield once, and poll. Return: whether the poll goes on. With one CPU nobody
- * yields twice; with several neither, once others have run: the CPU is wanted, and
- * to let them run once more would cost as much as to sleep.
+ * yields twice.
  *
  * A real-time thread lets only others of its own priority run by a yield, and
  * keeps the CPU from those of a lower one. So it yields only if it waits for its
@@ -167,7 +169,8 @@ struct polling {
  * would have no CPU until its next period.
  *
  * If others ran, the caller does not pay for that time, except for the switch:
- * @begin is put off.
+ * @begin and @end are put off. But the CPU is wanted, so from now on the poll
+ * takes no longer than a wake-up, and the next yield follows at once.
  *
  * A yield may leave the CPU to a thread that computes, for as long as the
  * scheduler likes; a sleeper would get the CPU back when it is woken. So if the
@@ -176,14 +179,12 @@ struct polling {
  * of the yields of other threads that ended meanwhile.
  *
  * Threads that @meet run for a moment each. So a shorter yield says that others
- * ran, and a long one is not charged. They go on: @end is put off, too, but from
- * now on the poll takes no longer than a wake-up, and the next yield follows at
- * once.
+ * ran, and a long one is not charged.
  */
 static bool let_others_run(struct polling *p)
 {
 	/* A switch to another thread and back costs as much as a sleep. */
-	int64_t cost = load_relaxed(&measured.sleep), before, away;
+	int64_t cost = load_relaxed(&measured.sleep), before = p->now, away;
 	uint32_t cpus = load_relaxed(&measured.cpus), turns;
 
 	if (!p->yields) {
@@ -198,7 +199,6 @@ static bool let_others_run(struct polling *p)
 		if (!p->yields)
 			return false;
 	}
-	before = clock_now();
 	turns = load_relaxed(&nr_turns);
 	sched_yield();
 	p->now = clock_now();
@@ -215,7 +215,7 @@ static bool let_others_run(struct polling *p)
 			     p->now + load_relaxed(&measured.latency));
 		p->yield_at = p->now;
 	}
-	return cpus > 1 && (p->meet || !p->a->crowded);
+	return cpus > 1 && p->a->lost < MOST_LOST;
 }
 
 /*
@@ -267,8 +267,7 @@ bool poll_before_sleep(struct poll_account *a, bool (*poll)(void *arg),
 	int32_t latency = load_relaxed(&measured.latency);
 	bool found = poll(arg);
 
-	if (found || !latency || a->spent >= SAVED * cost_ns() ||
-	    a->lost >= MOST_LOST)
+	if (found || a->spent >= SAVED * latency || a->lost >= MOST_LOST)
 		return found;
 	found = poll_politely(a, poll, arg, latency, left, 0);
 	PROBE(spin, 0, found);

@@ -6,13 +6,12 @@
  * Multiprocessor", SOSP 1991).
  *
  * A thread polls for at most as long as it takes to wake one that sleeps, as
- * measured in this process. A poll charges the time that it took to an account,
- * which begins with what a few sleeps cost, measured too; one that has spared a
- * sleep adds what that and its wake-up cost, and each sleep adds one part in fifty
- * of it. A thread whose account is empty sleeps at once. A thread that polls
- * yields every few microseconds, and sleeps where another one ran meanwhile in
- * vain; a thread of a real-time policy never yields, unless it waits for its like
- * and each can have a CPU.
+ * measured in this process. A poll charges the time that it took to an account;
+ * one that has spared a sleep adds what a sleep and its wake-up cost, measured
+ * too, and each sleep adds one part in fifty of that. A thread whose account is
+ * empty sleeps at once. A thread that polls yields every few microseconds, and
+ * where another one ran meanwhile it only yields; a thread of a real-time
+ * policy never yields, unless it waits for its like and each can have a CPU.
  */
 #ifndef DROVER_POLL_H
 #define DROVER_POLL_H

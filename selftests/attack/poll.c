@@ -9,10 +9,7 @@
 #include "run.h"
 
 #define NR_TIMES 1000
-#define NR_SAVED \
-	8 /* sleeps whose cost an account begins with, as poll.c has it */
-#define MOST_US \
-	50 /* of CPU time that a sleep and its wake-up cost, for poll.c */
+#define NR_SAVED 8 /* polls that an account begins with, as poll.c has it */
 #define LATE_NS	 500000 /* of CPU time */
 #define SLICE_NS 3000000
 #define MEET_NS	 1000000
@@ -105,8 +102,8 @@ static void test_in_vain(void)
 
 	poll_limit(100);
 	nr = count(&a, never_comes, NR_TIMES, false);
-	tap_ok(nr > 0 && nr <= NR_SAVED * MOST_US / 100 + 1,
-	       "polls in vain: %d of %d times", nr, NR_TIMES);
+	tap_ok(nr > 0 && nr <= NR_SAVED, "polls in vain: %d of %d times", nr,
+	       NR_TIMES);
 	/* A sleep costs 50 us at most, and pays for one part in fifty. */
 	nr = count(&a, never_comes, 2 * NR_TIMES, true);
 	tap_ok(nr <= 2 * NR_TIMES / 100 + 1, "before a sleep: %d of %d times",
@@ -117,8 +114,8 @@ static void test_in_vain(void)
 	for (int i = 0; i < 100 * NR_TIMES; i++)
 		sleep_once(&a);
 	nr = count(&a, never_comes, NR_TIMES, false);
-	tap_ok(nr > 0 && nr <= NR_SAVED * MOST_US,
-	       "after many sleeps %d of %d times", nr, NR_TIMES);
+	tap_ok(nr > 0 && nr <= NR_SAVED, "after many sleeps %d of %d times", nr,
+	       NR_TIMES);
 	/* What a wake-up takes is measured again and again, and varies. */
 	nr = 0;
 	for (int i = 0; i < NR_TIMES; i++) {
@@ -160,33 +157,14 @@ static void test_slices(void)
 	tap_ok(nr > 0, "it polls again after %d sleeps", nr);
 }
 
-/* Others have run at a yield, and it has not come. */
-static void test_wanted_cpu(void)
-{
-	struct poll_account a = { 0 };
-
-	poll_limit(100000);
-	nr_yields = 0;
-	yield_ns = NS_PER_MS;
-	polls(&a, never_comes);
-	tap_is(nr_yields, 1, "it lets others run once");
-	yield_ns = 0;
-}
-
 static void test_limits(void)
 {
 	struct poll_account a = { 0 };
-	int most = 0;
 
-	/* If the CPU is wanted meanwhile, that ends a poll, too. */
 	poll_limit(100000);
-	for (int i = 0; i < 20; i++) {
-		a = (struct poll_account){ 0 };
-		nr_polls = 0;
-		poll_before_sleep(&a, never_comes, NULL, 1000);
-		most = nr_polls > most ? nr_polls : most;
-	}
-	tap_ok(most < 200, "a deadline ends it: %d polls", most);
+	nr_polls = 0;
+	poll_before_sleep(&a, never_comes, NULL, 1000);
+	tap_ok(nr_polls < 200, "a deadline ends it: %d polls", nr_polls);
 	poll_limit(0);
 	nr_yields = 0;
 	tap_is(polls(&a, never_comes), 0, "spin=0: it does not poll");
@@ -255,17 +233,16 @@ int main(int argc, char **argv)
 		polls(&a, never_comes);
 		return nr_polls != 2 || nr_yields != 1;
 	}
-	tap_plan(15);
+	tap_plan(14);
 	watchdog("polls");
 	if (poll_has_cpu()) {
 		/* First: the others' sleeps, which end at once, count as cheap. */
 		test_real_time();
 		test_in_vain();
 		test_slices();
-		test_wanted_cpu();
 		test_limits();
 	} else {
-		tap_skip_all(14, "polls", "there is one CPU");
+		tap_skip_all(13, "polls", "there is one CPU");
 	}
 	tap_ok(child_does(run_on_one_cpu, "one CPU"),
 	       "one CPU: it yields once, and then sleeps");
