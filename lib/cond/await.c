@@ -220,10 +220,7 @@ static void awaiter_leave(struct awaiter *a)
 		cond_lock(c);
 	}
 	first = first_of(c);
-	if (a->next)
-		a->next->prev = a->prev;
-	else
-		first->prev = a->prev;
+	(a->next ?: first)->prev = a->prev;
 	if (a == first)
 		set_first(c, a->next);
 	else
@@ -258,12 +255,13 @@ int cond_await(struct cond *c, struct mutex *m, bool (*predicate)(void *arg),
 
 bool await_wake(struct cond *c, bool all)
 {
+	uint32_t how = all ? UNBLOCKED | BROADCAST : UNBLOCKED;
+	bool found;
+
 	cond_lock(c);
-	if (!all)
-		return unblock_next(c, first_of(c), UNBLOCKED, 1);
-	unblock_next(c, first_of(c), UNBLOCKED | BROADCAST,
-		     poll_has_cpu() ? 2 : 1);
-	return false;
+	found = unblock_next(c, first_of(c), how,
+			     all && poll_has_cpu() ? 2 : 1);
+	return (found && !all) || !load_relaxed(&c->closed_low);
 }
 
 /*

@@ -75,6 +75,10 @@ def _cxx(burst, count):
                    f"{{work}}/pool {burst} {count}", "g++", ("g++",))
 
 
+def _c(name, line, **more):
+    return Program(name, f"{{work}}/{line}", "gcc libc6-dev", ("cc",), **more)
+
+
 def _packer(name, package, options, **more):
     return Program(name, f"{name} {options}", package, **more)
 
@@ -94,6 +98,12 @@ PROGRAMS = (
     _script("node", "nodejs", "handoffs.js", "pool", 10000),
     _cxx(1, 60000),
     _cxx(8, 16000),
+    _c("submitter, 4 workers", "submitter 4 300000"),
+    _c("submitter, 16 workers", "submitter 16 300000"),
+    _c("submitter, short run", "submitter 4 30000"),
+    _c("reader, 4 workers, 5 us", "reader 4 24000 5"),
+    _c("reader, 16 workers, 5 us", "reader 16 16000 5"),
+    _c("reader, 16 workers, 20 us", "reader 16 12000 20"),
     _packer("zstd", "zstd", "-q -f -T4 -9 -B512KB -o /dev/null"
             " {folder}/text"),
     _packer("xz", "xz-utils", "-k -c -T4 -1 --block-size=128KiB"
@@ -114,6 +124,5 @@ PROGRAMS = (
             " --table-size=2000 --threads=8 --events=1000 --time=0 run",
             "sysbench mariadb-server-core mariadb-client-core",
             ("mariadbd", "mariadb-install-db"), server="mariadb"),
-    Program("producer, 40 us", "{work}/producer 20000", "gcc libc6-dev",
-            ("cc",), paced=True),
+    _c("producer, 40 us", "producer 20000", paced=True),
 )

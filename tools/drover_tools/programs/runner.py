@@ -16,13 +16,12 @@ from drover_tools.runs.process import check, finish, spawn, used_by, wake_up
 MEGABYTE = 1 << 20
 TEXT, FILM = 12 * MEGABYTE, (320, 192, 150)
 
-#: Our own sources: what they are compiled with. Without it, not at all.
-COMPILERS = {
-    "javac": ["-d", "{work}", "{here}/Handoffs.java"],
-    "g++": ["-O2", "-pthread", "-o", "{work}/pool", "{here}/pool.cc"],
-    "cc": ["-O2", "-pthread", "-o", "{work}/producer", "{here}/producer.c"],
-    "gcc": ["-O2", "-pthread", "-o", "{work}/wakeup", "{here}/wakeup.c"],
-}
+#: What compiles our own sources, if it is there.
+COMPILERS = (
+    ("javac", "-d {work} {here}/Handoffs.java"),
+    ("g++", "-O2 -pthread -o {work}/pool {here}/pool.cc"),
+    *(("cc", f"-O2 -pthread -o {{work}}/{name} {{here}}/{name}.c")
+      for name in ("producer", "reader", "submitter", "wakeup")))
 PREPARING_LIMIT = 300
 
 
@@ -38,11 +37,11 @@ class Runner:
         """Compile, and make the input."""
         shutil.rmtree(self.folder, ignore_errors=True)
         os.makedirs(self.work)
-        for command, options in COMPILERS.items():
+        for command, options in COMPILERS:
             if system.have(command):
                 subprocess.run(
                     [command, *(word.format(work=self.work, here=LOADS)
-                                for word in options)],
+                                for word in options.split())],
                     check=True, timeout=PREPARING_LIMIT)
         lines = " ".join(program.line for program in programs)
         if "{folder}/text" in lines:

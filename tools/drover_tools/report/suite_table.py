@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""The main table: four commands, on the host's own kernel and in
-guests of the three kernel variants with several numbers of CPUs.
+"""The main table: six commands, on the host's own kernel and in
+guests of the three kernel variants with several numbers of CPUs.  In guests of
+more than four, whose CPUs the host may not have, one command is run, and only
+its switches are told.
 """
 
-from drover_tools.report.cells import wanted_cells
+from drover_tools.report.cells import guest_cells, host_cells
 from drover_tools.report.engine import Suite
 from drover_tools.runs import plan
 from drover_tools.runs.plan import Contender, Row
@@ -15,6 +17,8 @@ ROWS = tuple(Row(command, operation, guest=True, promised=True)
              for command, operation in (
                  ("cond-perf -r 100 -n 200", "waiter and round"),
                  ("cond-perf -r 1000 -n 100", "waiter and round"),
+                 ("cond-perf -r 100 -n 200 -k", "waiter and round"),
+                 ("cond-perf -r 1000 -n 100 -k", "waiter and round"),
                  ("pp -n 128 -i 1000 -S 32768", "hand-off"),
                  ("pp -n 1024 -i 10 -S 32768", "hand-off")))
 HOST = (Contender("wake-all", "drover", policy="wake-all"),
@@ -27,6 +31,13 @@ GUEST = (Contender("wake-all on none", "drover", policy="wake-all",
                      variant=variant)
            for policy in ("requeue", "auto")
            for variant in ("mainline", "drover")))
+CPUS = (1, 2, 4, 8, 16)
+#: In guests of more CPUs switches are counted, in one row, on one kernel.
+MOST_TIMED = 4
+COUNTED = ROWS[:1]
+COUNTED_GUEST = tuple(Contender(f"{one.name} on mainline", one.impl,
+                                policy=one.policy, variant="mainline")
+                      for one in HOST)
 
 
 class TableSuite(Suite):
@@ -34,13 +45,21 @@ class TableSuite(Suite):
 
     name, title = "table", "The table"
     needs = ("bin/drover-bench", "lib/libdrover.so.1")
-    rounds, minutes = 5, 60
+    rounds, minutes = 5, 75
     against = {one.name: group[1].name for group in (HOST, GUEST)
                for one in group if one is not group[1]}
     own = tuple(against)
 
+    def arguments(self, parser):
+        parser.set_defaults(cpus=list(CPUS))
+
     def cells(self, options, missing):
-        return wanted_cells(options, ROWS, HOST, GUEST)
+        found = [] if options.guests_only else host_cells(
+            ROWS, HOST, options.host_cpus, options.build)
+        for cpus in [] if options.host_only else options.cpus:
+            found += (guest_cells(ROWS, GUEST, cpus) if cpus <= MOST_TIMED
+                      else guest_cells(COUNTED, COUNTED_GUEST, cpus))
+        return found
 
     def blocks(self, result):
         cells = Cells(result)
@@ -54,13 +73,21 @@ class TableSuite(Suite):
                    f" {limit:g}s+: a run was ended after {limit:g} s.")
         for place, title in (("host", "On the host's own kernel"),
                              ("guest", "In guests")):
-            mine = [one for one in result["cells"] if one["place"] == place]
+            mine = [one for one in result["cells"] if one["place"] == place
+                    and one["cpus"] <= MOST_TIMED]
             if mine:
                 yield Heading(2, title)
                 yield _table(cells, result, mine)
-        compared = [cells.to_opponent(cell) for cell in cells.promised()]
-        behind = [one for one in compared
-                  if one and one["verdict"] == stats.BEHIND]
+        counted = [one for one in result["cells"] if one["place"] == "guest"
+                   and one["cpus"] > MOST_TIMED]
+        if counted:
+            yield Heading(2, "In guests of more CPUs, by counts")
+            yield Text("Switches for each waiter and round, of all threads:"
+                       " of those that sleep, of those that do not, and both.")
+            yield from _counted(counted)
+        compared = [found for cell in cells.promised()
+                    if (found := cells.to_opponent(cell))]
+        behind = [one for one in compared if one["verdict"] == stats.BEHIND]
         yield Text(f"Slower than glibc in {len(behind)} of {len(compared)}"
                    " cells.")
         yield from sections.not_measured(result)
@@ -100,6 +127,34 @@ def _cell(cells, cell, result):
         "-" if cell["contender"] in cells.against else "1.00")
     return [f"{own['seconds']:.3f}", sections.percent(own["spread"]), ratio,
             f"{own['switches']:.2f}"]
+
+
+def _counted(mine):
+    """A table for each row."""
+    counts = sorted({cell["cpus"] for cell in mine})
+    header = [f"{plan.cpus_text(cpus)}: {what}" if what == "voluntary"
+              else what for cpus in counts
+              for what in ("voluntary", "involuntary", "sw")]
+    by_key = {(cell["row"], cell["contender"], cell["cpus"]): cell
+              for cell in mine}
+    for row in dict.fromkeys(cell["row"] for cell in mine):
+        yield Table([row, *header], [
+            [name, *(text for cpus in counts
+                     for text in _switches(by_key[row, name, cpus]))]
+            for name in dict.fromkeys(cell["contender"] for cell in mine)])
+
+
+def _switches(cell):
+    """Of one cell: medians for each operation, or why there are none."""
+    if not cell["runs"]:
+        return cell["state"], "", ""
+
+    def each(take):
+        return stats.median(cell, lambda run: take(run) / run["operations"])
+
+    return (f"{each(take):.2f}" for take in (
+        lambda run: run["voluntary_switches"],
+        lambda run: run["involuntary_switches"], stats.switches))
 
 
 SUITE = TableSuite()

@@ -4,14 +4,16 @@
 import importlib.util
 import json
 import os
+import re
 import signal
 import subprocess
 import tempfile
 import time
+from types import SimpleNamespace
 
-from drover_tools.report import places, store
+from drover_tools.report import places, store, suite_table
 from drover_tools.runs import plan
-from drover_tools.tables import stats
+from drover_tools.tables import document, stats
 from drover_tools.tables.results import Cells
 from drover_tools.tap import Tap
 from drover_tools.tests.report import engine
@@ -186,11 +188,34 @@ def test_commands(tap):
                   ("complete", []), "bench: the file is a result")
         status, out, err = run_tool(MEASURE, "table", *words, "--runs=2")
         tap.ok(status == 0 and "glibc" in out
-               and "Slower than glibc in 0 of 8 cells." in out,
+               and "Slower than glibc in 0 of 12 cells." in out,
                "table: printed", out + err)
         printed = run_tool(MEASURE, "table", "--print", os.path.join(
             folder, "results", "table.json"))[1]
         tap.equal(printed, out[:len(printed)], "table --print")
+
+
+def test_counted(tap):
+    """Guests of many CPUs: one row of the table, and only its switches."""
+    options = SimpleNamespace(guests_only=True, host_only=False, cpus=[4, 16])
+    cells = suite_table.SUITE.cells(options, [])
+    tap.equal({(cell.row, cell.contender.variant) for cell in cells
+               if cell.cpus == 16}, {(suite_table.ROWS[0], "mainline")},
+              "table: with 16 CPUs one row on one kernel")
+    result = result_of(glibc_on_mainline=[1.0] * 5, auto_on_mainline=[9.0] * 5)
+    result["settings"].update(against=suite_table.SUITE.against)
+    for cell in result["cells"]:
+        cell.update(place="guest", cpus=16, contender=cell[
+            "contender"].replace("-", " "))
+    result["cells"].append({**result["cells"][0], "cpus": 8, "runs": [],
+                            "state": plan.PENDING})
+    result["cells"].append({**result["cells"][1], "cpus": 8, "runs": [],
+                            "state": plan.FAILED})
+    text = document.plain(suite_table.SUITE.blocks(result))
+    tap.ok(re.search(r"auto on mainline +failed +0\.90 +0\.10 +1\.00\n", text)
+           and re.search(r"glibc on mainline +pending +0\.90", text)
+           and "Slower than glibc in 0 of 0" in text,
+           "table: of many CPUs only switches are told", text)
 
 
 def wait_for(path):
@@ -274,7 +299,7 @@ def main():
     tap = Tap()
     for test in (test_stats, test_pairs, test_store, *engine.TESTS,
                  test_host, test_command_line, test_hardware_day,
-                 test_commands, test_interrupt, test_report):
+                 test_commands, test_counted, test_interrupt, test_report):
         try:
             test(tap)
         except Exception as error:      # pylint: disable=broad-except
