@@ -84,10 +84,18 @@ static _Thread_local uint32_t nr_sleeps, nr_wakes;
 /* How often a thread that polls has let others run. */
 static _Atomic uint32_t nr_turns;
 
+unsigned int poll_count_cpus(void)
+{
+	unsigned int nr = cpus_usable();
+
+	store_relaxed(&measured.cpus, nr);
+	return nr;
+}
+
 /* Files are read, so not in the middle of a wait. */
 __attribute__((constructor)) static void poll_start(void)
 {
-	store_relaxed(&measured.cpus, cpus_usable());
+	poll_count_cpus();
 }
 
 void poll_limit(uint32_t us)

@@ -60,6 +60,12 @@ APART bool poll_for(struct poll_account *a, bool (*poll)(void *arg), void *arg,
 /* Is there a CPU on which others run while the caller polls? */
 bool poll_has_cpu(void);
 
+/*
+ * Find out how many CPUs there are for those that poll, as at the start of the
+ * process. Return: cpus_usable(), which reads files.
+ */
+unsigned int poll_count_cpus(void);
+
 /**
  * poll_limit() - fix how long a thread polls
  * @us: microseconds; 0: never, and nobody lets others run

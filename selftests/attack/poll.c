@@ -4,6 +4,9 @@
  * poll_before_sleep() itself: what is polled for never comes, or late, and sleeps
  * end at once.
  */
+#include <drover/pool.h>
+
+#include "base/cpus.h"
 #include "base/poll.h"
 #include "blocked.h"
 #include "run.h"
@@ -214,7 +217,24 @@ static void test_real_time(void)
 	       (long)few / 1000, (long)many / 1000);
 }
 
-/* A fresh process: CPUs are counted once. */
+/* In a process that began with one CPU. */
+static bool counts_cpus(void)
+{
+	drover_pool_t *pool;
+	cpu_set_t all;
+	bool counted;
+
+	memset(&all, 0xff, sizeof(all));
+	sched_setaffinity(0, sizeof(all), &all);
+	counted = !poll_has_cpu();
+	MUST(drover_pool_create(&pool, NULL));
+	counted &= poll_has_cpu() == (cpus_usable() > 1);
+	MUST(drover_pool_shutdown(pool, DROVER_POOL_DRAIN));
+	MUST(drover_pool_free(pool));
+	return counted;
+}
+
+/* A fresh process: CPUs are counted at its start. */
 static bool run_on_one_cpu(void)
 {
 	to_one_cpu();
@@ -226,14 +246,15 @@ int main(int argc, char **argv)
 {
 	struct args args = args_parse(argc, argv, "one_cpu");
 	struct poll_account a = { 0 };
+	int found;
 
 	if (args_get(&args, "one_cpu", 0)) {
 		/* One poll, one yield, one more poll. */
 		poll_limit(100000);
 		polls(&a, never_comes);
-		return nr_polls != 2 || nr_yields != 1;
+		return (nr_polls != 2 || nr_yields != 1) | !counts_cpus() << 1;
 	}
-	tap_plan(14);
+	tap_plan(14 + 1);
 	watchdog("polls");
 	if (poll_has_cpu()) {
 		/* First: the others' sleeps, which end at once, count as cheap. */
@@ -244,7 +265,8 @@ int main(int argc, char **argv)
 	} else {
 		tap_skip_all(13, "polls", "there is one CPU");
 	}
-	tap_ok(child_does(run_on_one_cpu, "one CPU"),
-	       "one CPU: it yields once, and then sleeps");
+	found = child_status(run_on_one_cpu, "one CPU");
+	tap_ok(!(found & 1), "one CPU: it yields once, and then sleeps");
+	tap_ok(!(found & 2), "CPUs that come later are counted with a pool's");
 	return tap_exit();
 }
