@@ -2,6 +2,7 @@
 /* drover_barrier_t: who arrives in which phase, and who opens the gate. */
 #include <errno.h>
 #include <limits.h>
+#include <sched.h>
 #include <string.h>
 
 #include "barrier/barrier.h"
@@ -44,6 +45,7 @@ static void open_gate(struct barrier *b, uint32_t phase, uint64_t arrived)
 		b->attr.completion(b->attr.arg);
 	phase += GATE_PHASE;
 	store_release(begin_of(b, phase), last); /* [B-BEGIN] */
+	store_relaxed(&arrivals_of(b)->opened_on, sched_getcpu() + 1);
 	/*
 	 * [B-OPEN] Release of all that was done before the phase's arrivals,
 	 * which the last one has acquired; pairs with the acquire load at the

@@ -65,6 +65,9 @@ struct arrivals {
 	 * Written for the next phase before the gate opens to it. [B-BEGIN]
 	 */
 	_Atomic uint32_t begin[2];
+	/* The CPU on which a phase was opened last, plus 1; 0: not known */
+	_Atomic int32_t opened_on;
+	uint32_t pad;
 };
 
 /* The inside of drover_barrier_t. An initialiser sets what it does not leave 0. */
@@ -77,14 +80,14 @@ struct barrier {
 	uint32_t unused;	   /* the initialiser sets it */
 	struct arrivals near;	   /* of two threads */
 	drover_barrierattr_t attr; /* constant */
-	char gap[BARRIER_LINE - 32 - sizeof(drover_barrierattr_t)];
+	char gap[BARRIER_LINE - 40 - sizeof(drover_barrierattr_t)];
 
 	/*
 	 * More than two arrive here: on the gate's line they would take it from
 	 * all that poll, and those that poll from the one that opens.
 	 */
 	struct arrivals far;
-	char gap2[BARRIER_LINE - 16];
+	char gap2[BARRIER_LINE - 24];
 
 	/*
 	 * Hardly ever written: phases handed out and not yet waited for, and, for a

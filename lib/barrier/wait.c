@@ -55,9 +55,21 @@ static bool poll_gate(void *arg)
 	return phase_is_over(a->b, a->phase);
 }
 
+/*
+ * Each thread may have a CPU, and the last phase was opened on that of the caller all
+ * the same: then a yield lets the missing thread run, whatever yields have cost.
+ */
+static void learn_turn(struct barrier *b, struct poll_account *a)
+{
+	if (a->turn &&
+	    load_relaxed(&arrivals_of(b)->opened_on) == sched_getcpu() + 1)
+		a->turn = 0;
+}
+
 void barrier_await_long(struct barrier *b, uint32_t phase,
 			const struct deadline *deadline)
 {
+	struct poll_account *a = &thread_this.for_barriers;
 	struct awaited awaited = { b, phase };
 	_Atomic uint32_t *budget = &b->budget[cpu_is_small(sched_getcpu())];
 	int64_t ns = load_relaxed(budget), left = time_left(deadline);
@@ -67,9 +79,11 @@ void barrier_await_long(struct barrier *b, uint32_t phase,
 
 	if (!ns)
 		ns = MIN(most_of(b), BUDGET_FIRST);
-	if (poll_for(&thread_this.for_barriers, poll_gate, &awaited,
-		     MIN(ns, left), load_relaxed(&b->count)))
+	if (poll_for(a, poll_gate, &awaited, MIN(ns, left),
+		     load_relaxed(&b->count))) {
+		learn_turn(b, a);
 		return;
+	}
 	seen = load_relaxed(&b->gate);
 	while (gate_phase(seen) == phase && ret != -ETIMEDOUT) {
 		/* [B-OPEN] In one step with the phase: see open_gate(). */
@@ -78,10 +92,10 @@ void barrier_await_long(struct barrier *b, uint32_t phase,
 			continue;
 		ret = sleep_on(LOW_HALF(&b->gate), phase | GATE_ASLEEP,
 			       deadline, barrier_is_shared(b),
-			       FUTEX_BITSET_MATCH_ANY,
-			       &thread_this.for_barriers);
+			       FUTEX_BITSET_MATCH_ANY, a);
 		seen = load_relaxed(&b->gate);
 	}
+	learn_turn(b, a);
 	if (!deadline)
 		learn(b, budget, ns, clock_now() - begin);
 }

@@ -168,6 +168,28 @@ struct polling {
 };
 
 /*
+ * Yield when the poll has taken another @ns. Threads that are @apart gain nothing
+ * by a yield: the missing one runs on another CPU, or waits for a CPU that somebody
+ * else has. But who has yielded to a thread that computes misses the time in which
+ * all of them could run. So they poll for as long as a yield has cost them lately
+ * before they yield: at worst that is twice what the better of the two would have
+ * cost.
+ */
+static void put_off_yield(struct polling *p, int64_t ns)
+{
+	p->yield_at = p->now + MAX(ns, p->apart ? p->a->turn : 0);
+}
+
+/* A yield has left the CPU to others for so long: not at all, if nobody wanted it. */
+static void learn_turn(struct polling *p, int64_t away)
+{
+	if (p->apart)
+		p->a->turn = (int32_t)((INT64_C(7) * p->a->turn +
+					MIN(away, MOST_LOST)) /
+				       8);
+}
+
+/*
  * Yield once, and poll. Return: whether the poll goes on. With one CPU nobody
  * yields twice.
  *
@@ -187,12 +209,14 @@ struct polling {
  * of the yields of other threads that ended meanwhile.
  *
  * Threads that @meet run for a moment each. So a shorter yield says that others
- * ran, and a long one is not charged.
+ * ran, and a long one is not charged. If they are @apart none of them waits for
+ * this CPU, and who ran was somebody else: see put_off_yield().
  */
 static bool let_others_run(struct polling *p)
 {
 	/* A switch to another thread and back costs as much as a sleep. */
 	int64_t cost = load_relaxed(&measured.sleep), before = p->now, away;
+	int64_t latency = load_relaxed(&measured.latency);
 	uint32_t cpus = load_relaxed(&measured.cpus), turns;
 
 	if (!p->yields) {
@@ -211,19 +235,38 @@ static bool let_others_run(struct polling *p)
 	sched_yield();
 	p->now = clock_now();
 	p->found = p->poll(p->arg);
-	p->yield_at = p->now + SLICE_NS;
 	p->a->crowded = p->now - before > (p->meet ? cost / 4 : cost);
+	learn_turn(p, p->a->crowded ? p->now - before : 0);
+	put_off_yield(p, p->a->crowded ? 0 : SLICE_NS);
 	if (p->a->crowded) {
 		away = p->now - before - cost;
 		turns = 1 + (add_relaxed(&nr_turns, 1) - turns) / cpus;
 		if (!p->meet && away / turns > LONG_TURN * cost)
 			charge(p->a, 0, away);
 		p->begin += away;
-		p->end = MIN(MIN(p->end + away, p->last),
-			     p->now + load_relaxed(&measured.latency));
-		p->yield_at = p->now;
+		p->end = MIN(p->end + away, p->last);
+		if (!p->apart)
+			p->end = MIN(p->end, p->now + latency);
 	}
 	return cpus > 1 && p->a->lost < MOST_LOST;
+}
+
+/*
+ * After a few polls. If they took as long as a LONG_TURN, another thread has had one.
+ * Who is @apart does not pay for that, and goes on as after a yield: to yield at once
+ * would give the CPU away twice.
+ */
+static void look_at_clock(struct polling *p)
+{
+	int64_t before = p->now, away;
+
+	p->now = clock_now();
+	away = p->now - before;
+	if (p->apart && away > LONG_TURN * load_relaxed(&measured.sleep)) {
+		p->begin += away;
+		p->end = MIN(p->end + away, p->last);
+		put_off_yield(p, SLICE_NS);
+	}
 }
 
 /*
@@ -244,14 +287,12 @@ static bool poll_politely(struct poll_account *a, bool (*poll)(void *arg),
 		.apart = nr_meet && nr_meet <= cpus,
 		.now = now,
 		.begin = now,
-		.yield_at = now,
 		.end = now + MIN(ns, left),
 		.last = now + MIN(left, NS_PER_S),
 	};
 
-	/* Where others wanted the CPU the last time it yields at once. */
-	if (cpus > 1 && !a->crowded)
-		p.yield_at += SLICE_NS;
+	/* Where others wanted the CPU the last time it yields at once, as a rule. */
+	put_off_yield(&p, cpus > 1 && !a->crowded ? SLICE_NS : 0);
 	while (!p.found && p.now < p.end) {
 		if (p.now >= p.yield_at) {
 			if (!let_others_run(&p))
@@ -263,7 +304,7 @@ static bool poll_politely(struct poll_account *a, bool (*poll)(void *arg),
 			p.found = poll(arg);
 		}
 		if (!p.found)
-			p.now = clock_now();
+			look_at_clock(&p);
 	}
 	charge(a, p.now - p.begin - (p.found ? cost_ns() : 0), 0);
 	return p.found;

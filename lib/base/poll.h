@@ -12,6 +12,8 @@
  * empty sleeps at once. A thread that polls yields every few microseconds, and
  * where another one ran meanwhile it only yields; a thread of a real-time
  * policy never yields, unless it waits for its like and each can have a CPU.
+ * Threads that wait for each other do not gain by a yield then, and yield only
+ * after they have polled for as long as a yield has cost them.
  */
 #ifndef DROVER_POLL_H
 #define DROVER_POLL_H
@@ -27,6 +29,8 @@
  *	   empty when that is as much as may be saved up.
  * @lost: nanoseconds in which a yield left the CPU to threads that compute, and
  *	  that nothing has paid for yet. Too many make the account empty as well.
+ * @turn: nanoseconds for which others have lately kept the CPU when the thread
+ *	  yielded, on average: of threads that meet where each can have a CPU
  * @crowded: others wanted the CPU the last time
  *
  * All zero bytes are a valid one.
@@ -34,6 +38,7 @@
 struct poll_account {
 	int32_t spent;
 	int32_t lost;
+	int32_t turn;
 	bool crowded;
 };
 
@@ -52,7 +57,8 @@ APART bool poll_before_sleep(struct poll_account *a, bool (*poll)(void *arg),
 
 /*
  * The same for @ns at most, whatever the account says. It is for @nr_meet threads
- * that wait for each other; the caller learns how long that takes.
+ * that wait for each other; the caller learns how long that takes. It sets
+ * @a->turn to 0 when it finds that the missing thread needs the same CPU.
  */
 APART bool poll_for(struct poll_account *a, bool (*poll)(void *arg), void *arg,
 		    int64_t ns, uint32_t nr_meet);

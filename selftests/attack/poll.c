@@ -4,24 +4,28 @@
  * poll_before_sleep() itself: what is polled for never comes, or late, and sleeps
  * end at once.
  */
+#include <drover/barrier.h>
 #include <drover/pool.h>
 
 #include "base/cpus.h"
-#include "base/poll.h"
+#include "base/thread.h"
 #include "blocked.h"
 #include "run.h"
 
-#define NR_TIMES 1000
-#define NR_SAVED 8 /* polls that an account begins with, as poll.c has it */
-#define LATE_NS	 500000 /* of CPU time */
-#define SLICE_NS 3000000
-#define MEET_NS	 1000000
-#define NR_FEW	 2 /* no more than CPUs, which are several */
-#define NR_MANY	 1000000
+#define NR_TIMES  1000
+#define NR_SAVED  8 /* polls that an account begins with, as poll.c has it */
+#define LATE_NS	  500000 /* of CPU time */
+#define SLICE_NS  3000000
+#define MEET_NS	  1000000
+#define SOON_NS	  50000 /* of CPU time */
+#define NR_MEETS  200
+#define NR_PHASES 50
+#define NR_FEW	  2 /* no more than CPUs, which are several */
+#define NR_MANY	  1000000
 
 static int nr_polls, nr_yields, nr_before;
 static int64_t comes_at;
-static int64_t yield_ns; /* how long others keep the CPU */
+static int64_t yield_ns; /* how long others keep the CPU; -1: as they do */
 
 /* What the library calls. A sleep is over at once. */
 long raw_futex_call(_Atomic uint32_t *word, int op, uint32_t val,
@@ -36,6 +40,8 @@ int sched_yield(void)
 	struct timespec away = { .tv_nsec = yield_ns };
 
 	nr_yields++;
+	if (yield_ns < 0)
+		return syscall(SYS_sched_yield);
 	if (yield_ns)
 		nanosleep(&away, NULL);
 	return 0;
@@ -182,6 +188,112 @@ static int yields_of(struct poll_account *a, uint32_t nr_meet)
 	return nr_yields;
 }
 
+static bool comes_soon(void *unused)
+{
+	return comes_late(unused);
+}
+
+/* How often they yield in several waits that last a moment each. */
+static int yields_of_many(struct poll_account *a, uint32_t nr_meet)
+{
+	nr_yields = 0;
+	for (int i = 0; i < NR_MEETS; i++) {
+		comes_at = ns_of(CLOCK_THREAD_CPUTIME_ID) + SOON_NS;
+		poll_for(a, comes_soon, NULL, SLICE_NS, nr_meet);
+	}
+	return nr_yields;
+}
+
+/* In the midst of the poll others have the CPU for a while. */
+static bool comes_after_preemption(void *unused)
+{
+	struct timespec away = { .tv_nsec = SLICE_NS };
+
+	if (++nr_polls == 3)
+		nanosleep(&away, NULL);
+	return comes_late(unused);
+}
+
+/* A thread that computes has the CPU for its slice, at each yield. */
+static void test_meet_beside_others(void)
+{
+	struct poll_account a = { 0 };
+	int few, many;
+
+	poll_limit(100);
+	yield_ns = SLICE_NS;
+	few = yields_of_many(&a, NR_FEW);
+	many = yields_of_many(&(struct poll_account){ 0 }, NR_MANY);
+	tap_ok(few <= NR_MEETS / 20 && many >= NR_MEETS / 2,
+	       "beside others: %d yields in %d waits where each has a CPU, "
+	       "%d where not",
+	       few, NR_MEETS, many);
+	tap_ok(a.turn > SOON_NS, "a yield costs %d us", a.turn / 1000);
+	nr_yields = nr_polls = 0;
+	comes_at = ns_of(CLOCK_THREAD_CPUTIME_ID) + SOON_NS;
+	poll_for(&a, comes_after_preemption, NULL, SLICE_NS, NR_FEW);
+	tap_is(nr_yields, 0, "no yield follows at once when others had a turn");
+	yield_ns = 0;
+	for (int i = 0; i < NR_TIMES && a.turn; i++)
+		yields_of(&a, NR_FEW);
+	tap_is(a.turn, 0, "yields that cost nothing are learned, too");
+}
+
+/* ---- whose CPU a phase is opened on ---- */
+
+static drover_barrier_t barrier;
+static atomic_int nr_met;
+
+static void *meet_later(void *set)
+{
+	sched_setaffinity(0, sizeof(cpu_set_t), set);
+	for (int i = 1; i <= NR_PHASES; i++) {
+		reached(&nr_met, i);
+		drover_barrier_wait(&barrier);
+	}
+	return NULL;
+}
+
+/* How often yields come to cost nothing because of a phase. */
+static int nr_learned(const cpu_set_t *own, cpu_set_t *of_other)
+{
+	int32_t *turn = &thread_this.for_barriers.turn;
+	cpu_set_t before = own_cpus();
+	pthread_t other;
+	int nr = 0;
+
+	nr_met = 0;
+	MUST(drover_barrier_init(&barrier, 2, NULL));
+	sched_setaffinity(0, sizeof(*own), own);
+	other = thread_of(meet_later, of_other);
+	for (int i = 0; i < NR_PHASES; i++) {
+		*turn = LATE_NS;
+		nr_met++;
+		drover_barrier_wait(&barrier);
+		nr += *turn == 0;
+	}
+	joined(other);
+	sched_setaffinity(0, sizeof(before), &before);
+	MUST(drover_barrier_destroy(&barrier));
+	return nr;
+}
+
+static void test_own_cpu(void)
+{
+	cpu_set_t one = one_cpu(), rest = own_cpus();
+	int same, apart;
+
+	poll_limit(100);
+	yield_ns = -1;
+	CPU_XOR(&rest, &rest, &one);
+	same = nr_learned(&one, &one);
+	apart = nr_learned(&one, &rest);
+	tap_ok(same && !apart,
+	       "a phase that is opened on the own CPU: a yield costs nothing "
+	       "(%d times, %d of another CPU's)",
+	       same, apart);
+}
+
 /* The longest of a few such polls: others may have the CPU meanwhile. */
 static int64_t longest(uint32_t nr_meet)
 {
@@ -254,7 +366,7 @@ int main(int argc, char **argv)
 		polls(&a, never_comes);
 		return (nr_polls != 2 || nr_yields != 1) | !counts_cpus() << 1;
 	}
-	tap_plan(14 + 1);
+	tap_plan(14 + 5 + 1);
 	watchdog("polls");
 	if (poll_has_cpu()) {
 		/* First: the others' sleeps, which end at once, count as cheap. */
@@ -262,8 +374,10 @@ int main(int argc, char **argv)
 		test_in_vain();
 		test_slices();
 		test_limits();
+		test_meet_beside_others();
+		test_own_cpu();
 	} else {
-		tap_skip_all(13, "polls", "there is one CPU");
+		tap_skip_all(13 + 5, "polls", "there is one CPU");
 	}
 	found = child_status(run_on_one_cpu, "one CPU");
 	tap_ok(!(found & 1), "one CPU: it yields once, and then sleeps");
