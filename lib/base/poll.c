@@ -23,14 +23,10 @@
 #define COST_MOST     (25 * NS_PER_US)
 #define SAMPLE_EVERY  32
 
-/* One part in so many of what a sleep costs may be spent on polls in vain. */
-#define IN_VAIN 50
 /* So many polls may be saved up; an account begins with them. */
 #define SAVED 8
 /* The turn of another thread is long if it takes so many times a sleep's CPU time. */
 #define LONG_TURN 16
-/* An account is empty when long turns have taken this: a scheduler's few slices. */
-#define MOST_LOST (10 * 1000 * NS_PER_US)
 
 /**
  * struct measured - what sleeping costs in this process, in nanoseconds
@@ -106,7 +102,12 @@ void poll_limit(uint32_t us)
 
 bool poll_has_cpu(void)
 {
-	return load_relaxed(&measured.cpus) > 1;
+	return poll_cpus() > 1;
+}
+
+unsigned int poll_cpus(void)
+{
+	return load_relaxed(&measured.cpus);
 }
 
 /* What a sleep and its wake-up cost. */
@@ -131,7 +132,7 @@ static void charge(struct poll_account *a, int64_t own, int64_t others)
 	if (own < 0)
 		a->lost = MAX(0, a->lost + own);
 	if (others)
-		a->lost = MIN(a->lost + others, 2 * MOST_LOST);
+		a->lost = MIN(a->lost + others, 2 * POLL_MOST_LOST);
 }
 
 /**
@@ -185,7 +186,7 @@ static void learn_turn(struct polling *p, int64_t away)
 {
 	if (p->apart)
 		p->a->turn = (int32_t)((INT64_C(7) * p->a->turn +
-					MIN(away, MOST_LOST)) /
+					MIN(away, POLL_MOST_LOST)) /
 				       8);
 }
 
@@ -208,9 +209,9 @@ static void learn_turn(struct polling *p, int64_t away)
  * after all. How many they were is an estimate: one, and on each CPU its part
  * of the yields of other threads that ended meanwhile.
  *
- * Threads that @meet run for a moment each. So a shorter yield says that others
- * ran, and a long one is not charged. If they are @apart none of them waits for
- * this CPU, and who ran was somebody else: see put_off_yield().
+ * Threads that @meet run for a moment each, so a shorter yield says that others
+ * ran. If they are @apart none of them waits for this CPU, and a thread that ran was
+ * somebody else's: that is not charged, see put_off_yield().
  */
 static bool let_others_run(struct polling *p)
 {
@@ -241,14 +242,14 @@ static bool let_others_run(struct polling *p)
 	if (p->a->crowded) {
 		away = p->now - before - cost;
 		turns = 1 + (add_relaxed(&nr_turns, 1) - turns) / cpus;
-		if (!p->meet && away / turns > LONG_TURN * cost)
+		if (!p->apart && away / turns > LONG_TURN * cost)
 			charge(p->a, 0, away);
 		p->begin += away;
 		p->end = MIN(p->end + away, p->last);
 		if (!p->apart)
 			p->end = MIN(p->end, p->now + latency);
 	}
-	return cpus > 1 && p->a->lost < MOST_LOST;
+	return cpus > 1 && p->a->lost < POLL_MOST_LOST;
 }
 
 /*
@@ -316,7 +317,7 @@ bool poll_before_sleep(struct poll_account *a, bool (*poll)(void *arg),
 	int32_t latency = load_relaxed(&measured.latency);
 	bool found = poll(arg);
 
-	if (found || a->spent >= SAVED * latency || a->lost >= MOST_LOST)
+	if (found || a->spent >= SAVED * latency || a->lost >= POLL_MOST_LOST)
 		return found;
 	found = poll_politely(a, poll, arg, latency, left, 0);
 	PROBE(spin, 0, found);
@@ -326,10 +327,10 @@ bool poll_before_sleep(struct poll_account *a, bool (*poll)(void *arg),
 }
 
 bool poll_for(struct poll_account *a, bool (*poll)(void *arg), void *arg,
-	      int64_t ns, uint32_t nr_meet)
+	      int64_t ns, int64_t left, uint32_t nr_meet)
 {
 	return load_relaxed(&measured.latency) &&
-	       poll_politely(a, poll, arg, ns, INT64_MAX, nr_meet);
+	       poll_politely(a, poll, arg, ns, left, nr_meet);
 }
 
 /* Towards @ns by one part in eight: others' samples may get lost. */
@@ -357,7 +358,7 @@ long sleep_on(futex_word *word, uint32_t val, const struct deadline *deadline,
 				     LATENCY_LEAST, LATENCY_MOST);
 			store_relaxed(&timed.word, NULL);
 		}
-		charge(a, -cost_ns() / IN_VAIN, 0);
+		charge(a, -cost_ns() / POLL_IN_VAIN, 0);
 		if (sampled)
 			note(&measured.sleep,
 			     clock_read(CLOCK_THREAD_CPUTIME_ID) - begin,

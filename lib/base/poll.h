@@ -22,6 +22,11 @@
 #include "base/futex.h"
 #include "base/probe.h"
 
+/* One part in so many of what a sleep costs may be spent on polls in vain. */
+#define POLL_IN_VAIN 50
+/* An account is empty when long turns have taken this: a scheduler's few slices. */
+#define POLL_MOST_LOST (10 * 1000 * NS_PER_US)
+
 /**
  * struct poll_account - what one thread may spend on polling for one kind of
  * thing
@@ -56,15 +61,18 @@ APART bool poll_before_sleep(struct poll_account *a, bool (*poll)(void *arg),
 			     void *arg, int64_t left);
 
 /*
- * The same for @ns at most, whatever the account says. It is for @nr_meet threads
+ * The same for @ns of its own time at most, whatever the account says. It is for @nr_meet threads
  * that wait for each other; the caller learns how long that takes. It sets
  * @a->turn to 0 when it finds that the missing thread needs the same CPU.
  */
 APART bool poll_for(struct poll_account *a, bool (*poll)(void *arg), void *arg,
-		    int64_t ns, uint32_t nr_meet);
+		    int64_t ns, int64_t left, uint32_t nr_meet);
 
 /* Is there a CPU on which others run while the caller polls? */
 bool poll_has_cpu(void);
+
+/* How many CPUs the process may use, as counted last. */
+unsigned int poll_cpus(void);
 
 /*
  * Find out how many CPUs there are for those that poll, as at the start of the

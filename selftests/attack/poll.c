@@ -6,6 +6,7 @@
  */
 #include <drover/barrier.h>
 #include <drover/pool.h>
+#include <linux/futex.h>
 
 #include "base/cpus.h"
 #include "base/thread.h"
@@ -18,7 +19,7 @@
 #define SLICE_NS  3000000
 #define MEET_NS	  1000000
 #define SOON_NS	  50000 /* of CPU time */
-#define NR_MEETS  200
+#define NR_MEETS  60
 #define NR_PHASES 50
 #define NR_FEW	  2 /* no more than CPUs, which are several */
 #define NR_MANY	  1000000
@@ -27,11 +28,15 @@ static int nr_polls, nr_yields, nr_before;
 static int64_t comes_at;
 static int64_t yield_ns; /* how long others keep the CPU; -1: as they do */
 
-/* What the library calls. A sleep is over at once. */
+/* What the library calls. A sleep is over at once, and so is its time. */
 long raw_futex_call(_Atomic uint32_t *word, int op, uint32_t val,
 		    const void *timeout_or_val2, _Atomic uint32_t *word2,
 		    uint32_t val3)
 {
+	if ((op & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET && timeout_or_val2) {
+		errno = ETIMEDOUT;
+		return -1;
+	}
 	return 0;
 }
 
@@ -45,6 +50,25 @@ int sched_yield(void)
 	if (yield_ns)
 		nanosleep(&away, NULL);
 	return 0;
+}
+
+/* The process has so many hundredths of its CPUs; 0: as it is. */
+static int64_t share;
+
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+	bool fakes = share && clock == CLOCK_PROCESS_CPUTIME_ID;
+	int64_t ns;
+	int ret = syscall(SYS_clock_gettime, fakes ? CLOCK_MONOTONIC : clock,
+			  now);
+
+	if (fakes) {
+		ns = (now->tv_sec * NS_PER_S + now->tv_nsec) / 100 * share *
+		     poll_cpus();
+		now->tv_sec = ns / NS_PER_S;
+		now->tv_nsec = ns % NS_PER_S;
+	}
+	return ret;
 }
 
 static bool never_comes(void *unused)
@@ -184,7 +208,7 @@ static void test_limits(void)
 static int yields_of(struct poll_account *a, uint32_t nr_meet)
 {
 	nr_yields = 0;
-	poll_for(a, never_comes, NULL, MEET_NS, nr_meet);
+	poll_for(a, never_comes, NULL, MEET_NS, INT64_MAX, nr_meet);
 	return nr_yields;
 }
 
@@ -199,7 +223,7 @@ static int yields_of_many(struct poll_account *a, uint32_t nr_meet)
 	nr_yields = 0;
 	for (int i = 0; i < NR_MEETS; i++) {
 		comes_at = ns_of(CLOCK_THREAD_CPUTIME_ID) + SOON_NS;
-		poll_for(a, comes_soon, NULL, SLICE_NS, nr_meet);
+		poll_for(a, comes_soon, NULL, SLICE_NS, INT64_MAX, nr_meet);
 	}
 	return nr_yields;
 }
@@ -220,6 +244,7 @@ static void test_meet_beside_others(void)
 	struct poll_account a = { 0 };
 	int few, many;
 
+	watchdog("waits beside others");
 	poll_limit(100);
 	yield_ns = SLICE_NS;
 	few = yields_of_many(&a, NR_FEW);
@@ -231,12 +256,13 @@ static void test_meet_beside_others(void)
 	tap_ok(a.turn > SOON_NS, "a yield costs %d us", a.turn / 1000);
 	nr_yields = nr_polls = 0;
 	comes_at = ns_of(CLOCK_THREAD_CPUTIME_ID) + SOON_NS;
-	poll_for(&a, comes_after_preemption, NULL, SLICE_NS, NR_FEW);
+	poll_for(&a, comes_after_preemption, NULL, SLICE_NS, INT64_MAX, NR_FEW);
 	tap_is(nr_yields, 0, "no yield follows at once when others had a turn");
 	yield_ns = 0;
-	for (int i = 0; i < NR_TIMES && a.turn; i++)
+	a.turn = LATE_NS; /* less than a wait, however long a yield was */
+	for (int i = 0; i < NR_TIMES && a.turn >= SOON_NS; i++)
 		yields_of(&a, NR_FEW);
-	tap_is(a.turn, 0, "yields that cost nothing are learned, too");
+	tap_ok(a.turn < SOON_NS, "yields that cost nothing are learned, too");
 }
 
 /* ---- whose CPU a phase is opened on ---- */
@@ -283,6 +309,7 @@ static void test_own_cpu(void)
 	cpu_set_t one = one_cpu(), rest = own_cpus();
 	int same, apart;
 
+	watchdog("whose CPU");
 	poll_limit(100);
 	yield_ns = -1;
 	CPU_XOR(&rest, &rest, &one);
@@ -292,6 +319,44 @@ static void test_own_cpu(void)
 	       "a phase that is opened on the own CPU: a yield costs nothing "
 	       "(%d times, %d of another CPU's)",
 	       same, apart);
+}
+
+/* More threads than CPUs: how often they yield in NR_PHASES waits. */
+static int yields_of_many_threads(int64_t of_cpus)
+{
+	struct timespec soon;
+	drover_phase_t phase;
+
+	share = of_cpus;
+	nr_yields = 0;
+	MUST(drover_barrier_init(&barrier, NR_MANY, NULL));
+	for (int i = 0; i < NR_PHASES; i++) {
+		drover_barrier_arrive(&barrier, 1, &phase);
+		soon = deadline_in(CLOCK_MONOTONIC, 2 * SLICE_NS);
+		drover_barrier_wait_until(&barrier, phase, CLOCK_MONOTONIC,
+					  &soon);
+		drover_barrier_test(&barrier, phase);
+	}
+	share = 0;
+	barrier = (drover_barrier_t)DROVER_BARRIER_INITIALIZER(1);
+	return nr_yields;
+}
+
+static void test_long_turns(void)
+{
+	int of_others, own;
+
+	watchdog("long turns");
+	poll_limit(100);
+	yield_ns = SLICE_NS;
+	own = yields_of_many_threads(100);
+	/* Last: the thread sleeps at once for a while. */
+	of_others = yields_of_many_threads(50);
+	yield_ns = 0;
+	tap_ok(of_others <= NR_PHASES / 2 && own >= NR_PHASES,
+	       "long turns: %d yields in %d waits if others have CPUs, %d if not",
+	       of_others, NR_PHASES, own);
+	tap_ok(own <= 4 * NR_PHASES, "a deadline ends the yields");
 }
 
 /* The longest of a few such polls: others may have the CPU meanwhile. */
@@ -366,7 +431,7 @@ int main(int argc, char **argv)
 		polls(&a, never_comes);
 		return (nr_polls != 2 || nr_yields != 1) | !counts_cpus() << 1;
 	}
-	tap_plan(14 + 5 + 1);
+	tap_plan(14 + 7 + 1);
 	watchdog("polls");
 	if (poll_has_cpu()) {
 		/* First: the others' sleeps, which end at once, count as cheap. */
@@ -376,8 +441,9 @@ int main(int argc, char **argv)
 		test_limits();
 		test_meet_beside_others();
 		test_own_cpu();
+		test_long_turns();
 	} else {
-		tap_skip_all(13 + 5, "polls", "there is one CPU");
+		tap_skip_all(13 + 7, "polls", "there is one CPU");
 	}
 	found = child_status(run_on_one_cpu, "one CPU");
 	tap_ok(!(found & 1), "one CPU: it yields once, and then sleeps");
