@@ -14,9 +14,12 @@
 /* A wake-up goes with two calls about the worker's affinity. */
 #define MOST_CALLS 12
 
-/* Of one loop; of all calls those are left out by which the caller waits. */
+/*
+ * Of one loop; of all calls those are left out by which the caller waits.
+ * @nr_more: loops with more than two wake-ups, one of which may be a lock's
+ */
 struct calls {
-	int wakes, all;
+	int wakes, all, nr_more;
 };
 
 static int meet(size_t begin, size_t end, const drover_part_t *part, void *arg)
@@ -81,9 +84,9 @@ static bool go_on(pid_t pid, struct calls *calls)
 /* Of the loop with the fewest calls: in others a lock may have had a waiter. */
 static struct calls least_calls(int nr)
 {
-	struct calls least = { INT_MAX, INT_MAX }, calls;
+	struct calls least = { .all = INT_MAX }, calls;
 	pid_t pid = fork();
-	int status, loops = 0;
+	int status, loops = 0, nr_more = 0;
 
 	if (pid < 0)
 		tap_bail("fork: %s", strerror(errno));
@@ -95,15 +98,17 @@ static struct calls least_calls(int nr)
 	ptrace(PTRACE_SETOPTIONS, pid, NULL,
 	       PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL);
 	do {
-		calls = (struct calls){ 0, 0 };
+		calls = (struct calls){ 0 };
 		if (!go_on(pid, &calls))
 			break;
 		loops++;
+		nr_more += calls.wakes > 2;
 		if (calls.all < least.all)
 			least = calls;
 	} while (go_on(pid, NULL));
 	if (loops != NR_ROUNDS)
 		tap_bail("%d of %d loops", loops, NR_ROUNDS);
+	least.nr_more = nr_more;
 	return least;
 }
 
@@ -117,10 +122,13 @@ int main(void)
 		return tap_exit();
 	}
 	of_64 = least_calls(64);
-	tap_ok(of_16.wakes >= 1 && of_16.wakes <= 2 && of_64.wakes >= 1 &&
-		       of_64.wakes <= 2,
-	       "the caller wakes %d of 16 workers, %d of 64", of_16.wakes,
-	       of_64.wakes);
+	tap_ok(of_16.wakes >= 1 && of_64.wakes >= 1 &&
+		       of_16.nr_more <= NR_ROUNDS / 2 &&
+		       of_64.nr_more <= NR_ROUNDS / 2,
+	       "the caller wakes %d of 16 workers, %d of 64; more than two "
+	       "in %d and %d of %d loops",
+	       of_16.wakes, of_64.wakes, of_16.nr_more, of_64.nr_more,
+	       NR_ROUNDS);
 	tap_ok(of_16.all <= MOST_CALLS && of_64.all <= MOST_CALLS,
 	       "its calls: %d with 16 workers, %d with 64", of_16.all,
 	       of_64.all);
