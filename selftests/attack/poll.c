@@ -25,7 +25,8 @@
 #define NR_FEW	  2 /* no more than CPUs, which are several */
 #define NR_MANY	  1000000
 
-static int nr_polls, nr_yields, nr_before;
+static int nr_polls, nr_before;
+static atomic_int nr_yields;
 static int64_t comes_at;
 static int64_t yield_ns; /* how long others keep the CPU; -1: as they do */
 
