@@ -61,9 +61,9 @@ APART bool poll_before_sleep(struct poll_account *a, bool (*poll)(void *arg),
 			     void *arg, int64_t left);
 
 /*
- * The same for @ns of its own time at most, whatever the account says. It is for @nr_meet threads
- * that wait for each other; the caller learns how long that takes. It sets
- * @a->turn to 0 when it finds that the missing thread needs the same CPU.
+ * The same for @ns of the thread's own time at most, whatever the account says. It is
+ * for @nr_meet threads that wait for each other. The caller learns how long that
+ * takes, and sets @a->turn to 0 when the missing thread needs the same CPU.
  */
 APART bool poll_for(struct poll_account *a, bool (*poll)(void *arg), void *arg,
 		    int64_t ns, int64_t left, uint32_t nr_meet);
