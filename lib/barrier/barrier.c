@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <limits.h>
+#include <sched.h>
 #include <string.h>
 
 #include "barrier/barrier.h"
@@ -51,6 +52,7 @@ static void open_gate(struct barrier *b, uint32_t phase, uint64_t arrived)
 		b->attr.completion(b->attr.arg);
 	phase += GATE_PHASE;
 	store_release(begin_of(b, phase), last); /* [B-BEGIN] */
+	store_relaxed(&arrivals_of(b)->opened_on, sched_getcpu() + 1);
 	/*
 	 * [B-OPEN] Releases everything that was done before the phase's
 	 * arrivals, which the last arrival has acquired. Pairs with the acquire

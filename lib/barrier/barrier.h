@@ -66,6 +66,9 @@ struct arrivals {
 	 * Written for the next phase before the gate opens to it. [B-BEGIN]
 	 */
 	_Atomic uint32_t begin[2];
+	/* The CPU on which a phase was opened last, plus 1; 0: not known */
+	_Atomic int32_t opened_on;
+	uint32_t pad;
 };
 
 /*
@@ -80,7 +83,7 @@ struct barrier {
 	uint32_t unused;	   /* the initialiser sets it */
 	struct arrivals near;	   /* of two threads */
 	drover_barrierattr_t attr; /* constant */
-	char gap[BARRIER_LINE - 32 - sizeof(drover_barrierattr_t)];
+	char gap[BARRIER_LINE - 40 - sizeof(drover_barrierattr_t)];
 
 	/*
 	 * More than two threads arrive here. On the gate's line they would take
@@ -88,7 +91,7 @@ struct barrier {
 	 * thread that opens.
 	 */
 	struct arrivals far;
-	char gap2[BARRIER_LINE - 16];
+	char gap2[BARRIER_LINE - 24];
 
 	/*
 	 * Hardly ever written. It counts phases that were handed out and not

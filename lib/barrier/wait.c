@@ -56,9 +56,63 @@ static bool poll_gate(void *arg)
 	return phase_is_over(a->b, a->phase);
 }
 
+/*
+ * Each thread may have a CPU, and the last phase was opened on that of the caller all
+ * the same: then a yield lets the missing thread run, whatever yields have cost.
+ */
+static void learn_turn(struct barrier *b, struct poll_account *a)
+{
+	if (a->turn &&
+	    load_relaxed(&arrivals_of(b)->opened_on) == sched_getcpu() + 1)
+		a->turn = 0;
+}
+
+/*
+ * Of the calling thread, where threads are more than CPUs:
+ * @since, @cpu: when it began to lose long turns by yields, or 0, and the CPU time of
+ *		 the process then
+ * @until: when it polls again; before that it sleeps at once
+ */
+static _Thread_local struct {
+	int64_t since, cpu, until;
+} losing;
+
+/*
+ * There are more threads than CPUs, and yields have given others long turns. If the
+ * process has had nearly all of its CPUs meanwhile those were threads of the barrier,
+ * and it was their turn. If not, other processes have had CPUs. A thread that yields
+ * to them has none for a slice of the scheduler's. One that sleeps has used less than
+ * its share, so it gets a CPU as soon as it is woken. So the thread sleeps at once, for
+ * as long that what was lost is one part in POLL_IN_VAIN of it.
+ */
+static void learn_lost(struct barrier *b, struct poll_account *a)
+{
+	int64_t now, cpu, all;
+
+	/* Of a shared barrier the CPU time of all its processes would count. */
+	if (!a->lost || barrier_is_shared(b)) {
+		a->lost = 0;
+		losing.since = 0;
+		return;
+	}
+	if (losing.since && a->lost < POLL_MOST_LOST)
+		return;
+	now = clock_now();
+	cpu = clock_read(CLOCK_PROCESS_CPUTIME_ID);
+	if (losing.since) {
+		all = (now - losing.since) * poll_cpus();
+		if (cpu - losing.cpu < all - all / 8)
+			losing.until = now + POLL_IN_VAIN * a->lost;
+		a->lost = 0;
+	}
+	losing.since = now;
+	losing.cpu = cpu;
+}
+
 void barrier_await_long(struct barrier *b, uint32_t phase,
 			const struct deadline *deadline)
 {
+	struct poll_account *a = &thread_this.for_barriers;
 	struct awaited awaited = { b, phase };
 	_Atomic uint32_t *budget = &b->budget[cpu_is_small(sched_getcpu())];
 	int64_t ns = load_relaxed(budget), left = time_left(deadline);
@@ -68,9 +122,13 @@ void barrier_await_long(struct barrier *b, uint32_t phase,
 
 	if (!ns)
 		ns = MIN(most_of(b), BUDGET_FIRST);
-	if (poll_for(&thread_this.for_barriers, poll_gate, &awaited,
-		     MIN(ns, left), load_relaxed(&b->count)))
+	if (begin >= losing.until && poll_for(a, poll_gate, &awaited, ns, left,
+					      load_relaxed(&b->count))) {
+		learn_turn(b, a);
+		if (a->lost)
+			learn_lost(b, a);
 		return;
+	}
 	seen = load_relaxed(&b->gate);
 	while (gate_phase(seen) == phase && ret != -ETIMEDOUT) {
 		/*
@@ -82,10 +140,13 @@ void barrier_await_long(struct barrier *b, uint32_t phase,
 			continue;
 		ret = sleep_on(LOW_HALF(&b->gate), phase | GATE_ASLEEP,
 			       deadline, barrier_is_shared(b),
-			       FUTEX_BITSET_MATCH_ANY,
-			       &thread_this.for_barriers);
+			       FUTEX_BITSET_MATCH_ANY, a);
 		seen = load_relaxed(&b->gate);
 	}
+	learn_turn(b, a);
+	if (begin < losing.until) /* what was lost before still counts */
+		return;
 	if (!deadline)
 		learn(b, budget, ns, clock_now() - begin);
+	learn_lost(b, a);
 }

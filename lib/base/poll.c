@@ -25,16 +25,12 @@
 /* The first sleep of a thread, and every so many after it, counts the CPUs. */
 #define COUNT_EVERY 1024
 
-/* One part in so many of what a sleep costs may be spent on polls in vain. */
-#define IN_VAIN 50
 /* So many polls may be saved up; an account begins with them. */
 #define SAVED 8
 /*
  * Another thread's turn is long if it takes this many times a sleep's CPU time.
  */
 #define LONG_TURN 16
-/* An account is empty when long turns have taken this: a scheduler's few slices. */
-#define MOST_LOST (10 * 1000 * NS_PER_US)
 
 /**
  * struct measured - what sleeping costs in this process, in nanoseconds
@@ -88,10 +84,18 @@ static _Thread_local uint32_t nr_sleeps, nr_wakes;
 /* How often a thread that polls has let others run. */
 static _Atomic uint32_t nr_turns;
 
+unsigned int poll_count_cpus(void)
+{
+	unsigned int nr = cpus_usable();
+
+	store_relaxed(&measured.cpus, nr);
+	return nr;
+}
+
 /* Files are read, so not in the middle of a wait. */
 __attribute__((constructor)) static void poll_start(void)
 {
-	store_relaxed(&measured.cpus, cpus_usable());
+	poll_count_cpus();
 }
 
 void poll_limit(uint32_t us)
@@ -102,7 +106,12 @@ void poll_limit(uint32_t us)
 
 bool poll_has_cpu(void)
 {
-	return load_relaxed(&measured.cpus) > 1;
+	return poll_cpus() > 1;
+}
+
+unsigned int poll_cpus(void)
+{
+	return load_relaxed(&measured.cpus);
 }
 
 /* Return: the cost of a sleep and its wake-up. */
@@ -127,7 +136,7 @@ static void charge(struct poll_account *a, int64_t own, int64_t others)
 	if (own < 0)
 		a->lost = MAX(0, a->lost + own);
 	if (others)
-		a->lost = MIN(a->lost + others, 2 * MOST_LOST);
+		a->lost = MIN(a->lost + others, 2 * POLL_MOST_LOST);
 }
 
 /**
@@ -164,6 +173,28 @@ struct polling {
 };
 
 /*
+ * Yield when the poll has taken another @ns. Threads that are @apart gain nothing
+ * by a yield: the missing one runs on another CPU, or waits for a CPU that somebody
+ * else has. But who has yielded to a thread that computes misses the time in which
+ * all of them could run. So they poll for as long as a yield has cost them lately
+ * before they yield: at worst that is twice what the better of the two would have
+ * cost.
+ */
+static void put_off_yield(struct polling *p, int64_t ns)
+{
+	p->yield_at = p->now + MAX(ns, p->apart ? p->a->turn : 0);
+}
+
+/* A yield has left the CPU to others for so long: not at all, if nobody wanted it. */
+static void learn_turn(struct polling *p, int64_t away)
+{
+	if (p->apart)
+		p->a->turn = (int32_t)((INT64_C(7) * p->a->turn +
+					MIN(away, POLL_MOST_LOST)) /
+				       8);
+}
+
+/*
  * Yield once, and poll. Return: whether the poll goes on. With one CPU nobody
  * yields twice.
  *
@@ -182,13 +213,15 @@ struct polling {
  * after all. How many they were is an estimate: one, and on each CPU its part
  * of the yields of other threads that ended meanwhile.
  *
- * Threads that @meet run for a moment each. So a shorter yield says that others
- * ran, and a long one is not charged.
+ * Threads that @meet run for a moment each, so a shorter yield says that others
+ * ran. If they are @apart none of them waits for this CPU, and a thread that ran was
+ * somebody else's: that is not charged, see put_off_yield().
  */
 static bool let_others_run(struct polling *p)
 {
 	/* A switch to another thread and back costs as much as a sleep. */
 	int64_t cost = load_relaxed(&measured.sleep), before = p->now, away;
+	int64_t latency = load_relaxed(&measured.latency);
 	uint32_t cpus = load_relaxed(&measured.cpus), turns;
 
 	if (!p->yields) {
@@ -207,19 +240,38 @@ static bool let_others_run(struct polling *p)
 	sched_yield();
 	p->now = clock_now();
 	p->found = p->poll(p->arg);
-	p->yield_at = p->now + SLICE_NS;
 	p->a->crowded = p->now - before > (p->meet ? cost / 4 : cost);
+	learn_turn(p, p->a->crowded ? p->now - before : 0);
+	put_off_yield(p, p->a->crowded ? 0 : SLICE_NS);
 	if (p->a->crowded) {
 		away = p->now - before - cost;
 		turns = 1 + (add_relaxed(&nr_turns, 1) - turns) / cpus;
-		if (!p->meet && away / turns > LONG_TURN * cost)
+		if (!p->apart && away / turns > LONG_TURN * cost)
 			charge(p->a, 0, away);
 		p->begin += away;
-		p->end = MIN(MIN(p->end + away, p->last),
-			     p->now + load_relaxed(&measured.latency));
-		p->yield_at = p->now;
+		p->end = MIN(p->end + away, p->last);
+		if (!p->apart)
+			p->end = MIN(p->end, p->now + latency);
 	}
-	return cpus > 1 && p->a->lost < MOST_LOST;
+	return cpus > 1 && p->a->lost < POLL_MOST_LOST;
+}
+
+/*
+ * After a few polls. If they took as long as a LONG_TURN, another thread has had one.
+ * Who is @apart does not pay for that, and goes on as after a yield: to yield at once
+ * would give the CPU away twice.
+ */
+static void look_at_clock(struct polling *p)
+{
+	int64_t before = p->now, away;
+
+	p->now = clock_now();
+	away = p->now - before;
+	if (p->apart && away > LONG_TURN * load_relaxed(&measured.sleep)) {
+		p->begin += away;
+		p->end = MIN(p->end + away, p->last);
+		put_off_yield(p, SLICE_NS);
+	}
 }
 
 /*
@@ -240,14 +292,12 @@ static bool poll_politely(struct poll_account *a, bool (*poll)(void *arg),
 		.apart = nr_meet && nr_meet <= cpus,
 		.now = now,
 		.begin = now,
-		.yield_at = now,
 		.end = now + MIN(ns, left),
 		.last = now + MIN(left, NS_PER_S),
 	};
 
-	/* Where others wanted the CPU the last time it yields at once. */
-	if (cpus > 1 && !a->crowded)
-		p.yield_at += SLICE_NS;
+	/* Where others wanted the CPU the last time it yields at once, as a rule. */
+	put_off_yield(&p, cpus > 1 && !a->crowded ? SLICE_NS : 0);
 	while (!p.found && p.now < p.end) {
 		if (p.now >= p.yield_at) {
 			if (!let_others_run(&p))
@@ -259,7 +309,7 @@ static bool poll_politely(struct poll_account *a, bool (*poll)(void *arg),
 			p.found = poll(arg);
 		}
 		if (!p.found)
-			p.now = clock_now();
+			look_at_clock(&p);
 	}
 	charge(a, p.now - p.begin - (p.found ? cost_ns() : 0), 0);
 	return p.found;
@@ -271,7 +321,7 @@ bool poll_before_sleep(struct poll_account *a, bool (*poll)(void *arg),
 	int32_t latency = load_relaxed(&measured.latency);
 	bool found = poll(arg);
 
-	if (found || a->spent >= SAVED * latency || a->lost >= MOST_LOST)
+	if (found || a->spent >= SAVED * latency || a->lost >= POLL_MOST_LOST)
 		return found;
 	found = poll_politely(a, poll, arg, latency, left, 0);
 	PROBE(spin, 0, found);
@@ -281,10 +331,10 @@ bool poll_before_sleep(struct poll_account *a, bool (*poll)(void *arg),
 }
 
 bool poll_for(struct poll_account *a, bool (*poll)(void *arg), void *arg,
-	      int64_t ns, uint32_t nr_meet)
+	      int64_t ns, int64_t left, uint32_t nr_meet)
 {
 	return load_relaxed(&measured.latency) &&
-	       poll_politely(a, poll, arg, ns, INT64_MAX, nr_meet);
+	       poll_politely(a, poll, arg, ns, left, nr_meet);
 }
 
 /* Towards @ns by one part in eight: others' samples may get lost. */
@@ -324,7 +374,7 @@ long sleep_on(futex_word *word, uint32_t val, const struct deadline *deadline,
 				     LATENCY_LEAST, LATENCY_MOST);
 			store_relaxed(&timed.word, NULL);
 		}
-		charge(a, -cost_ns() / IN_VAIN, 0);
+		charge(a, -cost_ns() / POLL_IN_VAIN, 0);
 		if (sampled)
 			note(&measured.sleep,
 			     clock_read(CLOCK_THREAD_CPUTIME_ID) - begin,

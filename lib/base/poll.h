@@ -12,6 +12,8 @@
  * empty sleeps at once. A thread that polls yields every few microseconds, and
  * where another one ran meanwhile it only yields; a thread of a real-time
  * policy never yields, unless it waits for its like and each can have a CPU.
+ * Threads that wait for each other do not gain by a yield then, and yield only
+ * after they have polled for as long as a yield has cost them.
  */
 #ifndef DROVER_POLL_H
 #define DROVER_POLL_H
@@ -20,6 +22,11 @@
 #include "base/futex.h"
 #include "base/probe.h"
 
+/* One part in so many of what a sleep costs may be spent on polls in vain. */
+#define POLL_IN_VAIN 50
+/* An account is empty when long turns have taken this: a scheduler's few slices. */
+#define POLL_MOST_LOST (10 * 1000 * NS_PER_US)
+
 /**
  * struct poll_account - what one thread may spend on polling for one kind of
  * thing
@@ -27,6 +34,8 @@
  *	   empty when that is as much as may be saved up.
  * @lost: nanoseconds in which a yield left the CPU to threads that compute, and
  *	  that nothing has paid for yet. Too many make the account empty as well.
+ * @turn: nanoseconds for which others have lately kept the CPU when the thread
+ *	  yielded, on average: of threads that meet where each can have a CPU
  * @crowded: others wanted the CPU the last time
  *
  * All zero bytes are a valid one.
@@ -34,6 +43,7 @@
 struct poll_account {
 	int32_t spent;
 	int32_t lost;
+	int32_t turn;
 	bool crowded;
 };
 
@@ -51,14 +61,24 @@ APART bool poll_before_sleep(struct poll_account *a, bool (*poll)(void *arg),
 			     void *arg, int64_t left);
 
 /*
- * The same for @ns at most, whatever the account says. It is for @nr_meet threads
- * that wait for each other; the caller learns how long that takes.
+ * The same for @ns of the thread's own time at most, whatever the account says. It is
+ * for @nr_meet threads that wait for each other. The caller learns how long that
+ * takes, and sets @a->turn to 0 when the missing thread needs the same CPU.
  */
 APART bool poll_for(struct poll_account *a, bool (*poll)(void *arg), void *arg,
-		    int64_t ns, uint32_t nr_meet);
+		    int64_t ns, int64_t left, uint32_t nr_meet);
 
 /* Is there a CPU on which others run while the caller polls? */
 bool poll_has_cpu(void);
+
+/* How many CPUs the process may use, as counted last. */
+unsigned int poll_cpus(void);
+
+/*
+ * Find out how many CPUs there are for those that poll, as at the start of the
+ * process. Return: cpus_usable(), which reads files.
+ */
+unsigned int poll_count_cpus(void);
 
 /**
  * poll_limit() - fix how long a thread polls

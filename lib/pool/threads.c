@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/param.h>
 
-#include "base/cpus.h"
 #include "pool/pool.h"
 
 /* How often a pool at work looks at the CPUs. */
@@ -254,7 +253,7 @@ static void set_places(struct drover_pool *pool)
 
 int threads_set(struct drover_pool *pool)
 {
-	uint32_t usable = cpus_usable(), cpus;
+	uint32_t usable = poll_count_cpus(), cpus;
 	int err;
 
 	lock_take(&pool->grow);
