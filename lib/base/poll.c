@@ -173,25 +173,23 @@ struct polling {
 };
 
 /*
- * Yield when the poll has taken another @ns. Threads that are @apart gain nothing
- * by a yield: the missing one runs on another CPU, or waits for a CPU that somebody
- * else has. But who has yielded to a thread that computes misses the time in which
- * all of them could run. So they poll for as long as a yield has cost them lately
- * before they yield: at worst that is twice what the better of the two would have
- * cost.
+ * Threads that are @apart gain nothing by a yield: the missing one runs on another
+ * CPU, or waits for a CPU that another process has. But a thread that has yielded
+ * to one that computes misses the time in which all of them could run. So they poll
+ * for as long as a yield has cost them lately before they yield. At worst that
+ * costs twice as much as the better of the two.
  */
-static void put_off_yield(struct polling *p, int64_t ns)
+static void put_off_yield(struct polling *p)
 {
-	p->yield_at = p->now + MAX(ns, p->apart ? p->a->turn : 0);
+	p->yield_at = MAX(p->yield_at, p->now + p->a->turn);
 }
 
-/* A yield has left the CPU to others for so long: not at all, if nobody wanted it. */
+/* A yield has left the CPU to others for so long: 0 if they did not want it. */
 static void learn_turn(struct polling *p, int64_t away)
 {
-	if (p->apart)
-		p->a->turn = (int32_t)((INT64_C(7) * p->a->turn +
-					MIN(away, POLL_MOST_LOST)) /
-				       8);
+	away = MIN(away, POLL_MOST_LOST);
+	p->a->turn = (int32_t)((INT64_C(7) * p->a->turn + away) / 8);
+	put_off_yield(p);
 }
 
 /*
@@ -241,8 +239,9 @@ static bool let_others_run(struct polling *p)
 	p->now = clock_now();
 	p->found = p->poll(p->arg);
 	p->a->crowded = p->now - before > (p->meet ? cost / 4 : cost);
-	learn_turn(p, p->a->crowded ? p->now - before : 0);
-	put_off_yield(p, p->a->crowded ? 0 : SLICE_NS);
+	p->yield_at = p->now + (p->a->crowded ? 0 : SLICE_NS);
+	if (p->apart)
+		learn_turn(p, p->a->crowded ? p->now - before : 0);
 	if (p->a->crowded) {
 		away = p->now - before - cost;
 		turns = 1 + (add_relaxed(&nr_turns, 1) - turns) / cpus;
@@ -257,9 +256,9 @@ static bool let_others_run(struct polling *p)
 }
 
 /*
- * After a few polls. If they took as long as a LONG_TURN, another thread has had one.
- * Who is @apart does not pay for that, and goes on as after a yield: to yield at once
- * would give the CPU away twice.
+ * Threads that are @apart have polled a few times. If that took as long as a
+ * LONG_TURN, another thread has had one. The caller does not pay for that, and goes
+ * on as after a yield: to yield at once would give the CPU away twice.
  */
 static void look_at_clock(struct polling *p)
 {
@@ -267,10 +266,11 @@ static void look_at_clock(struct polling *p)
 
 	p->now = clock_now();
 	away = p->now - before;
-	if (p->apart && away > LONG_TURN * load_relaxed(&measured.sleep)) {
+	if (away > LONG_TURN * load_relaxed(&measured.sleep)) {
 		p->begin += away;
 		p->end = MIN(p->end + away, p->last);
-		put_off_yield(p, SLICE_NS);
+		p->yield_at = p->now + SLICE_NS;
+		put_off_yield(p);
 	}
 }
 
@@ -292,12 +292,16 @@ static bool poll_politely(struct poll_account *a, bool (*poll)(void *arg),
 		.apart = nr_meet && nr_meet <= cpus,
 		.now = now,
 		.begin = now,
+		.yield_at = now,
 		.end = now + MIN(ns, left),
 		.last = now + MIN(left, NS_PER_S),
 	};
 
-	/* Where others wanted the CPU the last time it yields at once, as a rule. */
-	put_off_yield(&p, cpus > 1 && !a->crowded ? SLICE_NS : 0);
+	/* Where others wanted the CPU the last time it yields at once. */
+	if (cpus > 1 && !a->crowded)
+		p.yield_at += SLICE_NS;
+	if (p.apart)
+		put_off_yield(&p);
 	while (!p.found && p.now < p.end) {
 		if (p.now >= p.yield_at) {
 			if (!let_others_run(&p))
@@ -308,8 +312,12 @@ static bool poll_politely(struct poll_account *a, bool (*poll)(void *arg),
 			cpu_relax();
 			p.found = poll(arg);
 		}
-		if (!p.found)
+		if (p.found)
+			break;
+		if (p.apart)
 			look_at_clock(&p);
+		else
+			p.now = clock_now();
 	}
 	charge(a, p.now - p.begin - (p.found ? cost_ns() : 0), 0);
 	return p.found;

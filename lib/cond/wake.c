@@ -26,16 +26,16 @@
 /* A kernel without requeue, or a sandbox: never cleared. */
 static atomic_bool requeue_refused;
 
+#ifdef DROVER_REQUEUE_MARK
 /*
  * Move sleepers of a group's word to the word of a mutex, or to that of another
  * group. @nr_wake is 1 if the caller does not hold the mutex: wake the first. A
  * kernel that marks moves this one, too, if it finds the mutex held, and marks it
  * contended: the holder has the duty "holder" then, and nobody is "woken".
  */
-static inline long requeue(futex_word *word, uint32_t val, int nr_wake,
-			   int most, futex_word *target)
+static long requeue(futex_word *word, uint32_t val, int nr_wake, int most,
+		    futex_word *target)
 {
-#ifdef DROVER_REQUEUE_MARK
 	static atomic_bool mark_refused; /* never cleared */
 	long ret;
 
@@ -46,9 +46,12 @@ static inline long requeue(futex_word *word, uint32_t val, int nr_wake,
 			return ret;
 		store_relaxed(&mark_refused, true);
 	}
-#endif
 	return futex_cmp_requeue(word, val, nr_wake, most, target, false);
 }
+#else
+#define requeue(word, val, nr_wake, most, target) \
+	futex_cmp_requeue(word, val, nr_wake, most, target, false)
+#endif
 
 /**
  * struct wake_plan - what a release or a post does with the sleepers
