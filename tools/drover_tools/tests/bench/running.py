@@ -20,7 +20,7 @@ COMMON_FIELDS = {
     "futile": int, "ns_per_operation": (int, float),
 }
 FIELDS = {
-    "cond-perf": {"rounds": int, "keep": bool,
+    "cond-perf": {"rounds": int, "keep": bool, "other": bool,
                   "switches_per_waiter_round": (int, float)},
     "pp": {"games": int, "iterations": int,
            "switches_per_handoff": (int, float)},
