@@ -104,6 +104,8 @@ static void learn_lost(struct barrier *b, struct poll_account *a)
 		if (cpu - losing.cpu < all - all / 8)
 			losing.until = now + POLL_IN_VAIN * a->lost;
 		a->lost = 0;
+		losing.since = 0;
+		return;
 	}
 	losing.since = now;
 	losing.cpu = cpu;

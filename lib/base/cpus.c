@@ -26,7 +26,7 @@
 #define MOST_CAPACITY 1024
 
 /* The reader's stack may be small: a cgroup with a longer name has no limit. */
-#define MOST_PATH 1024
+#define MOST_PATH 512
 
 /* The cgroup's limit in CPUs, as it was read last; the most: none. */
 static _Atomic uint32_t limit_known = UINT32_MAX;
@@ -99,7 +99,7 @@ static void line_limit(char *line, uint32_t *least)
 static void read_limit(void)
 {
 	uint32_t least = UINT32_MAX;
-	char text[4096], *rest = text, *line;
+	char text[2048], *rest = text, *line;
 
 	read_text("/proc/self/cgroup", text, sizeof(text));
 	while ((line = strsep(&rest, "\n")))
@@ -122,8 +122,10 @@ unsigned int cpus_usable_by(pid_t tid)
 unsigned int cpus_usable(void)
 {
 	unsigned int own, first;
+	int saved = errno;
 
 	read_limit();
+	errno = saved;
 	own = cpus_usable_by(0);
 	first = cpus_usable_by(getpid());
 	return MAX(own, first);

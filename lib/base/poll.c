@@ -84,11 +84,21 @@ static _Thread_local uint32_t nr_sleeps, nr_wakes;
 /* How often a thread that polls has let others run. */
 static _Atomic uint32_t nr_turns;
 
+/*
+ * The process may have got more CPUs. Fewer for the caller say nothing about the
+ * other threads: it may have been pinned.
+ */
+static void note_cpus(uint32_t nr)
+{
+	if (nr > load_relaxed(&measured.cpus))
+		store_relaxed(&measured.cpus, nr);
+}
+
 unsigned int poll_count_cpus(void)
 {
 	unsigned int nr = cpus_usable();
 
-	store_relaxed(&measured.cpus, nr);
+	note_cpus(nr);
 	return nr;
 }
 
@@ -354,18 +364,6 @@ static void note(_Atomic int32_t *value, int64_t ns, int64_t least,
 	store_relaxed(value, old + (MAX(least, MIN(ns, most)) - old) / 8);
 }
 
-/*
- * The process may have got more CPUs. Fewer for the caller say nothing about the
- * other threads: it may have been pinned.
- */
-static void count_cpus(void)
-{
-	uint32_t nr = cpus_usable_by(0);
-
-	if (nr > load_relaxed(&measured.cpus))
-		store_relaxed(&measured.cpus, nr);
-}
-
 long sleep_on(futex_word *word, uint32_t val, const struct deadline *deadline,
 	      bool shared, uint32_t bits, struct poll_account *a)
 {
@@ -389,7 +387,7 @@ long sleep_on(futex_word *word, uint32_t val, const struct deadline *deadline,
 			     COST_LEAST, COST_MOST);
 	}
 	if (nr_sleeps % COUNT_EVERY == 1)
-		count_cpus();
+		note_cpus(cpus_usable_by(0));
 	return ret;
 }
 

@@ -256,12 +256,14 @@ int cond_await(struct cond *c, struct mutex *m, bool (*predicate)(void *arg),
 bool await_wake(struct cond *c, bool all)
 {
 	uint32_t how = all ? UNBLOCKED | BROADCAST : UNBLOCKED;
-	bool found;
+	bool found, others;
 
 	cond_lock(c);
+	others = load_relaxed(&c->closed_low);
 	found = unblock_next(c, first_of(c), how,
 			     all && poll_has_cpu() ? 2 : 1);
-	return (found && !all) || !load_relaxed(&c->closed_low);
+	/* Once an awaiter was unblocked the condvar may no longer exist. */
+	return found && !(all && others);
 }
 
 /*

@@ -256,4 +256,7 @@ SLEEPS long cond_pi_wait(struct group *g, uint32_t word,
 			 const struct deadline *deadline);
 APART void cond_pi_wake(struct group *g, int nr);
 
+/* @w is the caller, whose wait with requeue-PI has ended. */
+SLEEPS void cond_pi_leave(struct waiter *w);
+
 #endif /* DROVER_COND_H_INTERNAL */

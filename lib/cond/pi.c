@@ -119,3 +119,14 @@ void cond_pi_wake(struct group *g, int nr)
 		state = load_relaxed(&g->state);
 	}
 }
+
+/*
+ * A thread that sends signals, cond_pi_wake(), has the lock of the waiter's bucket.
+ * What it has sent is delivered at the end of a system call that waits for nothing:
+ * it must not end a poll() or nanosleep() of the program's.
+ */
+void cond_pi_leave(struct waiter *w)
+{
+	waiter_publish(w, NULL);
+	syscall(SYS_gettid);
+}

@@ -171,6 +171,7 @@ static void shared_wake(struct shared_cond *s, int nr, uint32_t kinds,
  * @w: the thread
  * @mutex: the mutex it released and will lock again
  * @waits: it has joined, and has not got the mutex back
+ * @out: it was unblocked, or has left its group
  * @moved: members may have been moved to the mutex
  */
 struct shared_member {
@@ -180,6 +181,7 @@ struct shared_member {
 	struct waiter *w;
 	void *mutex;
 	bool waits;
+	bool out;
 	bool moved;
 };
 
@@ -260,9 +262,10 @@ static void shared_leave(struct shared_member *m)
 {
 	struct shared_cond *s = m->s;
 
-	m->s = NULL;
+	m->out = true;
 	m->moved = load_relaxed(&s->users) & USERS_MOVED;
-	waiter_publish(m->w, NULL);
+	waiter_publish(m->w, NULL); /* may sleep for a lock, and end there */
+	m->s = NULL;
 	users_add(s, -USERS_WAITER, m->life);
 	store_relaxed(&m->w->inside, NULL);
 }
@@ -276,13 +279,14 @@ static void shared_ended(struct shared_member *m)
 {
 	if (likely(!m->waits))
 		return;
-	if (m->s) {
+	if (m->s && !m->out) {
 		users_add(m->s, USERS_WAKER, m->life);
 		shared_out(m, ECANCELED, true);
 		shared_wake(m->s, 1, kind_of(m->number), m->life);
-		shared_leave(m);
 	}
-	user_mutex_regain(m->mutex, m->moved);
+	if (m->s)
+		shared_leave(m);
+	user_mutex_regain(m->mutex);
 }
 
 int shared_cond_wait(struct shared_cond *s, void *mutex,

@@ -197,20 +197,13 @@ static inline int member_relock(struct member *m)
 
 	m->g = NULL;
 	store_relaxed(&m->w->group, NULL);
-	/*
-	 * A thread that sends signals, cond_pi_wake(), has the lock of the bucket.
-	 * What it has sent is delivered at the end of a system call that waits for
-	 * nothing: it must not end a poll() or nanosleep() of the program's.
-	 */
-	if (unlikely(load_relaxed(&g->pi_target))) {
-		waiter_publish(m->w, NULL);
-		syscall(SYS_gettid);
-	}
+	if (unlikely(load_relaxed(&g->pi_target)))
+		cond_pi_leave(m->w);
 	if (m->movable && user_mutex_holder(m->mutex, &m->word) == MUTEX_FREE &&
 	    moved && load_relaxed(&g->ahead) && poll_has_cpu())
 		ahead = swap_relaxed(&g->ahead, 0);
 	if (ahead)
-		futex_wake(m->word, (int)ahead, false);
+		wake_sleepers(m->word, (int)ahead, false);
 	group_unpin(g);
 	/* From here on the condvar may no longer exist. */
 	if (unlikely(m->owns))
@@ -243,14 +236,11 @@ static void member_ended(struct member *m)
 	if (likely(!m->waits))
 		return;
 	if (m->g) {
-		m->owns = m->movable && user_mutex_holder(m->mutex, &m->word) ==
-						MUTEX_HELD_BY_CALLER;
+		m->owns = m->movable; /* or has it from user_mutex_regain() */
 		group_leave(m->g, true);
 		member_relock(m);
-	} else {
-		/* A wake-up on the mutex may have come to it. */
-		user_mutex_regain(m->mutex, m->word);
 	}
+	user_mutex_regain(m->mutex);
 }
 
 /* How long a thread sleeps at most if it has no memory to wait in. */

@@ -34,6 +34,23 @@ int user_mutex_lock(void *mutex, bool moved)
 	return mutex_lock_slow(m, NULL, false);
 }
 
+void user_mutex_regain(void *mutex)
+{
+	struct mutex *m = mutex;
+	bool pi = mutex_is_pi(m);
+
+	if (!mutex_held_by_caller(m)) {
+		/* The kernel may just have handed it over. */
+		if (pi &&
+		    (load_relaxed(&m->word) & FUTEX_TID_MASK) == thread_tid())
+			user_mutex_adopt(m);
+		else
+			user_mutex_lock(m, true);
+	} else if (!pi) {
+		lock_set_contended(&m->word);
+	}
+}
+
 enum mutex_holder user_mutex_holder(void *mutex, futex_word **word)
 {
 	struct mutex *m = mutex;

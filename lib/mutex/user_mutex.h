@@ -63,15 +63,10 @@ enum mutex_holder user_mutex_holder(void *mutex, futex_word **word);
 
 /*
  * The caller's thread ends, perhaps as it takes or releases the mutex: take it
- * unless the caller has it.
+ * unless the caller has it. It is left contended, for a wake-up on the mutex may
+ * have come to the caller, or the caller may have been about to make one.
  */
-static inline void user_mutex_regain(void *mutex, bool moved)
-{
-	futex_word *word;
-
-	if (user_mutex_holder(mutex, &word) != MUTEX_HELD_BY_CALLER)
-		user_mutex_lock(mutex, moved);
-}
+void user_mutex_regain(void *mutex);
 
 /*
  * The kernel has handed the mutex over to the caller: make it look as if the

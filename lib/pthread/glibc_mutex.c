@@ -157,9 +157,25 @@ int user_mutex_lock(void *mutex, bool moved)
 	 * does the same as a sleeper of the mutex. Even if no member of its
 	 * group is left, other threads may have queued behind it.
 	 */
-	if (moved && !err)
+	if (moved && !err && !(KIND(mutex) & ~KIND_PLAIN))
 		lock_set_contended(WORD(mutex));
 	return err;
+}
+
+void user_mutex_regain(void *mutex)
+{
+	int kind = KIND(mutex) & ~KIND_PLAIN;
+
+	if (OWNER(mutex) != OWN_ID) {
+		/* The kernel may just have handed it over. */
+		if (kind == KIND_PI &&
+		    (load_relaxed(WORD(mutex)) & FUTEX_TID_MASK) == OWN_ID)
+			user_mutex_adopt(mutex);
+		else
+			user_mutex_lock(mutex, true);
+	} else if (!kind) {
+		lock_set_contended(WORD(mutex));
+	}
 }
 
 bool user_mutex_poll(void *mutex)
