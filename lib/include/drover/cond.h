@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * drover_cond_t: a condition variable whose broadcast moves the waiters to
- * the mutex, if that is held, instead of waking them all. drover_cond(3) has an
- * example.
+ * drover_cond_t: a condition variable whose broadcast moves several waiters to
+ * the mutex, if the mutex is held, instead of waking all of them.
+ * drover_cond(3) has an example.
  *
  * The following holds; Documentation/cond-design.rst says how:
  *  - A signal or broadcast chooses the threads that it unblocks in one atomic
- *    step. A thread that starts to wait later never takes a signal from one
- *    that waited before (POSIX.1-2024).
- *  - In normal operation there is no spurious return. There are two causes for
- *    one: the process has run out of memory, or 2^13 threads wait already on a
- *    condition variable that several processes share.
+ *    step. A thread that starts to wait after that step never takes the signal
+ *    from a thread that waited before it (POSIX.1-2024).
+ *  - In normal operation no wait returns spuriously. A wait does so in two
+ *    cases only: the process has run out of memory, or 2^13 threads wait
+ *    already on a condition variable that several processes share.
  *  - A signal or a broadcast makes no system call if no thread waits.
  *  - A condition variable may be destroyed, and its memory freed, as soon as
  *    all waiters have been unblocked, also while the mutex is still held.
+ *    drover_cond_destroy() says what waits with a predicate add to this rule.
  *
  * In all functions @cond is the condition variable, and @mutex is the mutex,
  * which a thread that calls a wait has locked exactly once. @attr may be NULL,
  * for the defaults.
  *
- * All functions return 0 or an errno value and leave errno alone. Apart from
- * short internal locks they block only where their descriptions say so. None
- * is a cancellation point.
+ * All functions except drover_version() return 0 or an errno value, and all
+ * leave errno alone. Apart from short internal locks, the functions block only
+ * where their descriptions say so. None of them is a cancellation point.
  *
  * Tests: cond/wakeup_rounds cond/no_memory cond/timed_wait
  * Tests: attack/calls cond/destroy_at_once
@@ -42,8 +43,8 @@ extern "C" {
 /**
  * drover_cond_t - a condition variable; the content is private to the library
  *
- * All zero bytes are a valid condition variable with no waiters, deadlines on
- * CLOCK_REALTIME, private to the process.
+ * All zero bytes are a valid condition variable. It has no waiters, its
+ * deadlines are on CLOCK_REALTIME, and it is private to the process.
  */
 typedef union {
 	char size[48];
@@ -51,12 +52,13 @@ typedef union {
 } drover_cond_t;
 
 /* drover_condattr_t.flags */
-#define DROVER_COND_SHARED 0x1u /* lies in memory several processes share */
+#define DROVER_COND_SHARED 0x1u /* lies in memory that processes share */
 
 /**
  * drover_condattr_t - condition variable attributes
  * @flags: DROVER_COND_*
- * @clock: of drover_cond_timedwait(): CLOCK_REALTIME (0) or CLOCK_MONOTONIC
+ * @clock: the clock of the deadlines of drover_cond_timedwait():
+ *	   CLOCK_REALTIME (0) or CLOCK_MONOTONIC
  * @reserved: zero
  *
  * All zero bytes are the defaults.
@@ -87,15 +89,21 @@ int drover_cond_init(drover_cond_t *cond, const drover_condattr_t *attr);
 /**
  * drover_cond_destroy() - end the life of @cond
  *
- * Legal as soon as every waiter has been unblocked, whether or not it has
- * returned, and whether or not the caller holds the mutex. If another thread
- * is still in a signal or broadcast, the call waits until that thread no
- * longer touches @cond, which takes a few instructions.
+ * The call is legal as soon as every waiter has been unblocked, whether or not
+ * the waiter has returned, and whether or not the caller holds the mutex. If
+ * another thread is still in a signal or broadcast, the call waits until that
+ * thread no longer touches @cond, which takes a few instructions.
+ *
+ * If threads are still in drover_cond_await() or drover_cond_await_until(),
+ * their predicates must be true, too. If the caller holds the mutex, the call
+ * does not wait for these threads, and a thread whose predicate is false after
+ * all gets EINVAL. If the caller does not hold the mutex, the call blocks until
+ * these threads have returned. See *Destroying* at drover_cond_await().
  *
  * If @cond is shared, the call blocks until the released waiters no longer use
- * it. A waiter of another process that still uses it after two seconds is
- * taken for dead. After drover_cond_broadcast_on() use
- * drover_cond_destroy_on().
+ * @cond. A waiter of another process that still uses @cond after two seconds
+ * is taken for dead. After drover_cond_broadcast_on(), drover_cond_destroy_on()
+ * has to be called instead.
  *
  * Return: 0.
  *
@@ -106,16 +114,17 @@ int drover_cond_destroy(drover_cond_t *cond);
 /**
  * drover_cond_wait() - release @mutex and sleep until unblocked
  *
- * Blocks. For a thread that takes @mutex afterwards, the release of @mutex and
- * the start of the wait are one step. @mutex is held again when the call
- * returns. Threads that wait at the same time may use different mutexes if none
- * of these is PI or robust; a broadcast then wakes all of them.
- *
- * With a robust @mutex the call may return EOWNERDEAD or ENOTRECOVERABLE, as
- * drover_mutex_lock() does, whether or not the caller was unblocked.
+ * The call blocks. For a thread that takes @mutex afterwards, the release of
+ * @mutex and the start of the wait are one step. When the call returns, the
+ * caller holds @mutex again, except after EPERM and ENOTRECOVERABLE. Threads
+ * that wait at the same time may use different mutexes if none of these mutexes
+ * is PI or robust; a broadcast may then wake all of the threads.
  *
  * Return: 0; EPERM when the caller does not hold @mutex; EINVAL when other
- * threads wait with another mutex, and one of the two is PI or robust.
+ * threads wait with another mutex, and one of the two mutexes is PI or robust:
+ * then @mutex was not released. With a robust @mutex also EOWNERDEAD and
+ * ENOTRECOVERABLE, as drover_mutex_lock(), whether or not the caller was
+ * unblocked.
  *
  * Tests: cond/one_preemption cond/wakeup_rounds cond/mutex_kinds
  * Tests: pthread/mutex_kinds
@@ -124,13 +133,14 @@ int drover_cond_wait(drover_cond_t *cond, drover_mutex_t *mutex);
 
 /**
  * drover_cond_timedwait() - drover_cond_wait() with a deadline
- * @deadline: absolute time on the condvar's clock, CLOCK_REALTIME by default
+ * @deadline: absolute time on the clock of @cond, CLOCK_REALTIME by default
  *
- * A thread that was unblocked returns 0, even if its time has run out since.
+ * The call returns 0 to a thread that was unblocked, even if the time of this
+ * thread has run out since.
  *
- * Return: 0; ETIMEDOUT, with @mutex held and no signal consumed; EPERM as for
- * drover_cond_wait(); EINVAL when tv_nsec is not within 0 to 999,999,999: then
- * @mutex was not released.
+ * Return: 0; ETIMEDOUT, with @mutex held and no signal consumed; EINVAL when
+ * tv_nsec is not within 0 to 999,999,999: then @mutex was not released; EPERM,
+ * EINVAL, EOWNERDEAD and ENOTRECOVERABLE as drover_cond_wait().
  *
  * Tests: cond/timed_wait attack/worst_moment cond/one_preemption
  */
@@ -138,11 +148,12 @@ int drover_cond_timedwait(drover_cond_t *cond, drover_mutex_t *mutex,
 			  const struct timespec *deadline);
 
 /**
- * drover_cond_clockwait() - drover_cond_timedwait() on a clock of choice
+ * drover_cond_clockwait() - drover_cond_timedwait() on a given clock
  * @clock: CLOCK_REALTIME or CLOCK_MONOTONIC
  * @deadline: absolute time on @clock
  *
- * Return: as drover_cond_timedwait(), and EINVAL for any other clock.
+ * Return: as drover_cond_timedwait(); also EINVAL for any other clock: then
+ * @mutex was not released.
  *
  * Tests: cond/timed_wait
  */
@@ -152,62 +163,65 @@ int drover_cond_clockwait(drover_cond_t *cond, drover_mutex_t *mutex,
 /**
  * drover_cond_await() - wait until a predicate is true
  * @predicate: the condition to wait for; always evaluated with @mutex held
- * @arg: for @predicate
+ * @arg: the argument of @predicate
  *
- * Blocks, unless @predicate is true already. It is true when the call returns
- * 0, so the caller needs no loop. The thread that makes it true signals @cond
- * or broadcasts on it, as for any other wait.
+ * The call blocks, unless @predicate is true already. When the call returns 0,
+ * @predicate is true, so the caller needs no loop. The thread that makes
+ * @predicate true signals @cond or broadcasts on it, as for any other wait.
  *
  * *Which thread evaluates.* A thread that signals or broadcasts with @mutex
- * held evaluates the waiters' predicates for them, oldest waiter first. It
- * unblocks those whose predicate is true; the others do not wake. It evaluates
- * at most 64 predicates. If these are false, it unblocks the next waiter, which
+ * held evaluates the waiters' predicates for them, oldest waiter first. A
+ * signal unblocks the first waiter whose predicate is true, and a broadcast
+ * unblocks all such waiters; the others do not wake. One call evaluates at most
+ * 64 predicates. If these are false, it unblocks the next waiter, which
  * evaluates 64 more, and so on. A caller evaluates nothing if it does not hold
- * @mutex, or if it has got @mutex from a dead holder and not made it
+ * @mutex, or if it has got @mutex from a dead holder and has not made @mutex
  * consistent. It then unblocks one waiter. When that waiter has @mutex, it
  * evaluates for itself and for the others. An unblocked thread evaluates its
  * own predicate once more: if the predicate is false again, because another
  * thread was faster, the wait goes on.
  *
- * *What a predicate may do.* Other threads run it, in the middle of a signal or
- * a broadcast. It reads the data that @mutex guards, and @arg, and is short.
- * Its result must not depend on the thread that runs it (thread-local
- * variables, thread ids). It must not lock a mutex that any thread holds while
- * it signals. It must not unlock @mutex, wait, signal or broadcast. If it does
- * one of these, the behaviour is undefined, and the caller may wait for itself
- * for ever. It must not end the thread or jump out. A C++ exception leaves the
- * call in which it is thrown. That may be another thread's signal, which then
- * leaves other waiters blocked; drover.hpp throws the exception in the wait
- * instead.
+ * *What a predicate may do.* Other threads run the predicate, in the middle of
+ * a signal or a broadcast. The predicate reads the data that @mutex guards, and
+ * @arg, and is short. Its result must not depend on the thread that runs it
+ * (thread-local variables, thread ids). It must not lock a mutex that any
+ * thread holds when that thread signals. It must not unlock @mutex, wait,
+ * signal or broadcast. If it does one of these, the behaviour is undefined, and
+ * the caller may wait for itself for ever. It must not end the thread or jump
+ * out. A C++ exception leaves the call in which the predicate throws it. That
+ * call may be another thread's signal, which then leaves other waiters blocked;
+ * drover.hpp throws the exception in the wait instead.
  *
  * *Signal and broadcast.* A signal unblocks the first waiter whose predicate is
- * true. If there is none, the signal goes to the threads that wait without a
- * predicate. A thread that was unblocked by a signal hands it on in the same
- * way if it finds its predicate false, or if it ends in its wait. A broadcast
- * unblocks all threads that wait without a predicate, and all whose predicate
- * is true. The latter are unblocked one after the other, with a system call for
- * each: the next one when the one before it has come back, if its predicate is
- * still true then. This order, by age and not by priority, also holds for PI
- * mutexes.
+ * true. If no predicate is true, the signal unblocks one thread that waits
+ * without a predicate. A thread that was unblocked by a signal hands the signal
+ * on in the same way if it finds its predicate false, or if it ends in its
+ * wait. A broadcast unblocks all threads that wait without a predicate, and all
+ * threads whose predicate is true. It unblocks the latter one after the other,
+ * with a system call for each: the next thread when the thread before it has
+ * come back, if the predicate of the next thread is still true then. With
+ * several CPUs it begins with two threads. This order, by age and not by
+ * priority, also holds for PI mutexes.
  *
  * *When other threads cannot evaluate the predicate.* There are two such cases:
- * @cond is shared, as other processes cannot call this one's predicates; or
- * other threads already wait with predicates and with another mutex. The call
- * is then a loop around drover_cond_wait(), whose thread also wakes while its
- * predicate is false.
+ * @cond is shared, and other processes cannot call this process's predicates;
+ * or other threads already wait with predicates and with another mutex. The
+ * call is then a loop around drover_cond_wait(), and its thread also wakes
+ * while its predicate is false.
  *
- * *Destroying* @cond is legal when the predicates of all waiters are true and
- * the waiters have been told so by signals or a broadcast. If the caller of
+ * *Destroying* @cond is legal when the predicates of all waiters are true, and
+ * signals or a broadcast have told the waiters so. If the caller of
  * drover_cond_destroy() holds @mutex, the waiters need not have returned; a
  * waiter whose predicate is false after all gets EINVAL. If that caller does
- * not hold @mutex, it blocks until they have returned.
+ * not hold @mutex, it blocks until the waiters have returned.
  *
- * In the child of a fork there are no waiters, as always. Not a cancellation
- * point.
+ * In the child of a fork a private condition variable has no waiters. The call
+ * is not a cancellation point.
  *
- * Return: 0; EPERM when the caller does not hold @mutex, without evaluating;
- * EINVAL as drover_cond_wait(), and when @cond was destroyed; EOWNERDEAD and
- * ENOTRECOVERABLE of a robust @mutex, whether or not the predicate is true.
+ * Return: 0; EPERM when the caller does not hold @mutex: then nothing was
+ * evaluated; EINVAL as drover_cond_wait(), and when @cond was destroyed while
+ * the predicate was false; EOWNERDEAD and ENOTRECOVERABLE as
+ * drover_cond_wait(), whether or not the predicate is true.
  *
  * Tests: cond/await cond/cxx stress/await
  */
@@ -219,12 +233,12 @@ int drover_cond_await(drover_cond_t *cond, drover_mutex_t *mutex,
  * @clock: CLOCK_REALTIME or CLOCK_MONOTONIC
  * @deadline: absolute time on @clock
  *
- * When the time has run out, the predicate is evaluated once more.
+ * When the time has run out, the call evaluates the predicate once more.
  *
- * Return: as drover_cond_await(): 0 if the predicate is true, even if the time
- * has run out; ETIMEDOUT if the predicate is false then, with no signal
- * consumed; EINVAL for another clock, or a tv_nsec outside 0 to 999,999,999,
- * without evaluating.
+ * Return: as drover_cond_await(), so 0 if the predicate is true, even if the
+ * time has run out; also ETIMEDOUT if the predicate is false then, with @mutex
+ * held and no signal consumed; EINVAL for another clock, or when tv_nsec is not
+ * within 0 to 999,999,999: then nothing was evaluated.
  *
  * Tests: cond/await stress/await
  */
@@ -235,11 +249,21 @@ int drover_cond_await_until(drover_cond_t *cond, drover_mutex_t *mutex,
 /**
  * drover_cond_signal() - unblock one of the threads that wait on @cond
  *
- * One of those that started to wait first is chosen. It is woken, also if the
- * caller holds the mutex, unless DROVER_POLICY in drover(7) says that it is
- * moved. With a PI mutex the kernel chooses the thread of highest priority
- * among them. It hands the mutex to that thread, or moves the thread to the
- * mutex if that is held. Return: 0.
+ * A signal that finds no older group of waiters makes one of all threads that
+ * wait. This signal and the next ones choose threads of the older group until
+ * all of these are unblocked; threads that start to wait meanwhile come later.
+ * Within the group no order is promised. The chosen thread is woken, also if
+ * the caller holds the mutex, unless DROVER_POLICY in drover(7) says that it is
+ * moved to the mutex.
+ *
+ * With a PI mutex the kernel chooses the thread of highest priority in the
+ * group, which threads that start to wait later may join. The kernel hands the
+ * mutex to the chosen thread if the mutex is free, and moves the thread to the
+ * mutex if the mutex is held.
+ *
+ * If threads wait with a predicate, see drover_cond_await().
+ *
+ * Return: 0.
  *
  * Tests: cond/wakeup_rounds cond/broadcast_moves
  */
@@ -248,13 +272,21 @@ int drover_cond_signal(drover_cond_t *cond);
 /**
  * drover_cond_broadcast() - unblock all threads that wait on @cond
  *
- * If several threads wait and the mutex is held, they are moved to the mutex.
- * Only if the caller does not hold the mutex, one of them is woken instead of
- * moved. The moves take one system call for each group of waiters (there are at
- * most two), or one for each 64 threads if the caller holds the mutex. If the
- * mutex is free, all threads are woken, and a single waiter is woken in any
- * case. DROVER_POLICY in drover(7) changes that, and so does a mutex to which
- * no thread can be moved. Return: 0.
+ * If several threads wait and the caller holds the mutex, the threads are moved
+ * to the mutex. If another thread holds the mutex, one of the threads is woken,
+ * and the others are moved. If the mutex is free, all of the threads are woken.
+ * A single waiter is woken in any case. DROVER_POLICY in drover(7) changes
+ * that, and so does a mutex to which no thread can be moved. If @cond is
+ * shared, all threads are woken: see drover_cond_broadcast_on().
+ *
+ * If the caller holds the mutex, the moves take one system call for each 64
+ * threads. Otherwise they take one system call for the older group of waiters
+ * (see drover_cond_signal()), or for all waiters if there is no older group;
+ * the threads that have started to wait since take one for each 64 at most.
+ *
+ * If threads wait with a predicate, see drover_cond_await().
+ *
+ * Return: 0.
  *
  * Tests: cond/broadcast_moves cond/polls attack/calls
  * Tests: cond/mutex_kinds cond/requeue_refused
@@ -262,25 +294,32 @@ int drover_cond_signal(drover_cond_t *cond);
 int drover_cond_broadcast(drover_cond_t *cond);
 
 /**
- * drover_cond_broadcast_on() - drover_cond_broadcast(), naming the mutex
+ * drover_cond_broadcast_on() - drover_cond_broadcast() that is told the mutex
  * @mutex: the mutex that all waiters use, as this process sees it
  *
- * This differs from drover_cond_broadcast() for a shared condvar only. A
+ * The call differs from drover_cond_broadcast() only if @cond is shared. A
  * broadcaster in another process cannot know where the waiters' mutex is, and
- * wakes all waiters unless it is told. When it is told, one waiter is woken and
- * the rest move to @mutex, if @mutex is shared, not PI and not robust. If the
- * woken waiter is killed, the rest sleep until @mutex is contended. Return: 0.
+ * so drover_cond_broadcast() wakes all waiters of a shared condition variable.
+ * This call wakes one waiter and moves the rest to @mutex, if @mutex is held,
+ * shared, not PI and not robust. If the woken waiter is killed, the rest sleep
+ * until @mutex is contended.
+ *
+ * Return: 0.
  *
  * Tests: cond/mutex_kinds attack/shared_storm
  */
 int drover_cond_broadcast_on(drover_cond_t *cond, drover_mutex_t *mutex);
 
 /**
- * drover_cond_destroy_on() - drover_cond_destroy() after a broadcast_on
+ * drover_cond_destroy_on() - end the life of @cond after a move to @mutex
  * @mutex: the mutex to which the waiters may have been moved; may be held
  *
- * If waiters of a shared condvar were moved, the call wakes them, as it has to
- * wait until they no longer use the condvar. Return: 0.
+ * The call works as drover_cond_destroy() does. It is for a condition variable
+ * on which drover_cond_broadcast_on() has been called. If @cond is shared and
+ * waiters were moved, the call wakes these waiters, because it has to wait
+ * until they no longer use @cond.
+ *
+ * Return: 0.
  *
  * Tests: cond/mutex_kinds attack/shared_storm
  */
@@ -290,9 +329,9 @@ int drover_cond_destroy_on(drover_cond_t *cond, drover_mutex_t *mutex);
  * drover_prepare_thread() - get the memory for the calling thread's waits
  *
  * The first wait of a thread may map memory, up to two pages. A thread that
- * must not do so in the middle of its work calls this function first. Later
- * waits map memory only when more threads wait than the process has ever got
- * memory for.
+ * must not map memory in the middle of its work calls this function first.
+ * Later waits map memory only when more threads wait than the process has ever
+ * got memory for.
  *
  * Return: 0, or ENOMEM.
  *
@@ -303,7 +342,7 @@ int drover_prepare_thread(void);
 /**
  * drover_version() - the version of the library that is loaded
  *
- * Return: a string such as "0.1.0", never NULL, never to be freed.
+ * Return: a string such as "0.1.0", which is never NULL and must not be freed.
  *
  * Tests: cond/no_memory
  */
