@@ -61,8 +61,8 @@ typedef struct {
 } drover_barrier_t;
 
 /*
- * Makes a barrier of default attributes without a call of drover_barrier_init().
- * It may also be assigned to a barrier that drover_barrier_destroy() has ended.
+ * Makes a barrier of default attributes, without drover_barrier_init(). It may
+ * also be assigned to a barrier that drover_barrier_destroy() has ended.
  * @count: as for drover_barrier_init()
  */
 /* clang-format off */
@@ -73,7 +73,7 @@ typedef struct {
 /* A phase in which the caller has arrived. */
 typedef uint64_t drover_phase_t;
 
-/* drover_barrierattr_t.flags: several processes share the barrier's memory */
+/* drover_barrierattr_t.flags: several processes share the barrier */
 #define DROVER_BARRIER_SHARED 0x1u
 
 /*
