@@ -15,10 +15,11 @@
  *  - It may be destroyed, and its memory freed, as soon as one thread has
  *    returned from the last phase, also by that thread.
  *  - If more threads arrive than the phase counts, none is lost: the surplus
- *    belongs to the next phase.
+ *    arrivals belong to the next phase. Only a drover_barrier_arrive() for
+ *    several threads at once is refused if not all of them fit into the phase.
  *
- * In all functions @phase is from drover_barrier_arrive(); @attr may be NULL,
- * for the defaults.
+ * In all functions that take a @phase, it is one that drover_barrier_arrive()
+ * has stored. @attr may be NULL, which stands for the defaults.
  *
  * All functions return 0, DROVER_BARRIER_SERIAL or an errno value, leave errno
  * alone, and never block unless they say so. None is a cancellation point.
@@ -40,7 +41,7 @@ extern "C" {
 
 #pragma GCC visibility push(default)
 
-/* Returned to one thread of each phase: the one that completed it. */
+/* Returned to one thread of each phase: to the thread that completed it. */
 #define DROVER_BARRIER_SERIAL (-1)
 
 /* The most that a barrier can count. */
@@ -49,9 +50,9 @@ extern "C" {
 /**
  * drover_barrier_t - a barrier; the content is private to the library
  *
- * Made by drover_barrier_init() or the initialiser. Fields that some threads
- * write and others read are on cache lines apart, at whatever address the
- * barrier lies: hence its size.
+ * drover_barrier_init() or the initialiser makes a barrier. It is so large
+ * because fields that some threads write and others read are on separate cache
+ * lines, at whatever address the barrier lies.
  */
 typedef struct {
 	uint64_t before[8], gate;
@@ -60,8 +61,8 @@ typedef struct {
 } drover_barrier_t;
 
 /*
- * A barrier of default attributes without a call of drover_barrier_init(). It
- * may also be assigned to a barrier that drover_barrier_destroy() has ended.
+ * Makes a barrier of default attributes, without drover_barrier_init(). It may
+ * also be assigned to a barrier that drover_barrier_destroy() has ended.
  * @count: as for drover_barrier_init()
  */
 /* clang-format off */
@@ -72,17 +73,20 @@ typedef struct {
 /* A phase in which the caller has arrived. */
 typedef uint64_t drover_phase_t;
 
-/* drover_barrierattr_t.flags */
-#define DROVER_BARRIER_SHARED 0x1u /* lies in memory several processes share */
+/* drover_barrierattr_t.flags: several processes share the barrier */
+#define DROVER_BARRIER_SHARED 0x1u
 
-/* drover_barrierattr_t.spin_us: go to sleep after a few hundred nanoseconds */
+/*
+ * drover_barrierattr_t.spin_us: a waiting thread does not spin; it sleeps after
+ * a few hundred nanoseconds
+ */
 #define DROVER_BARRIER_NO_SPIN UINT32_MAX
 
 /**
  * drover_barrierattr_t - barrier attributes
  * @flags: DROVER_BARRIER_*
  * @spin_us: the longest that one wait may spin, in microseconds;
- *	     0: the library chooses; DROVER_BARRIER_NO_SPIN
+ *	     0: the library chooses; DROVER_BARRIER_NO_SPIN: no wait spins
  * @reserved: zero
  * @completion: called once in each phase by the thread that completes it, when
  *		all have arrived and none has gone on; or NULL. It must not use
@@ -107,7 +111,7 @@ typedef struct {
  * The first call in a process reads a few files, to find out which CPUs are
  * small. None of the other functions reads a file.
  *
- * Return: 0; EINVAL for another @count or other attributes.
+ * Return: 0; EINVAL for another @count or for attributes that are not valid.
  */
 int drover_barrier_init(drover_barrier_t *barrier, unsigned int count,
 			const drover_barrierattr_t *attr);
@@ -120,8 +124,8 @@ int drover_barrier_init(drover_barrier_t *barrier, unsigned int count,
  * until two things have happened: the other threads no longer use @barrier,
  * which takes no longer than waking them; and each phase that
  * drover_barrier_arrive() has stored has been waited for or forgotten. If
- * @barrier is shared, it takes threads for dead that still use it after two
- * seconds.
+ * @barrier is shared, the call takes threads for dead that still use @barrier
+ * after two seconds.
  *
  * Return: 0; EBUSY when threads have arrived and wait for others, EINVAL when
  * @barrier was not made or is destroyed already (nothing is changed then). A
@@ -148,14 +152,15 @@ int drover_barrier_wait(drover_barrier_t *barrier);
  * @nr: for how many threads to arrive, usually 1
  * @phase: where to store the phase to wait for; NULL: no thread will wait
  *
- * Blocks only if the caller arrives before the previous phase is over for all,
- * which needs more threads than @barrier counts. Each phase that is stored has
- * to be given to drover_barrier_wait_for() or drover_barrier_forget() once, by
- * any thread.
+ * Blocks only if @nr is 1 and more threads use @barrier than it counts: an
+ * arrival that belongs to a later phase waits until that phase begins. Each
+ * phase that is stored has to be given to drover_barrier_wait_for() or
+ * drover_barrier_forget() once, by any thread.
  *
  * Return: 0; DROVER_BARRIER_SERIAL when this call completed the phase; EINVAL
- * as drover_barrier_wait(), or for an @nr of 0; EOVERFLOW when fewer than @nr
- * threads have yet to arrive in the phase (nothing is changed or stored then).
+ * as drover_barrier_wait(), or for an @nr of 0; EOVERFLOW when @nr is more than
+ * 1 and fewer than @nr threads have yet to arrive in the phase (nothing is
+ * changed or stored then).
  */
 int drover_barrier_arrive(drover_barrier_t *barrier, unsigned int nr,
 			  drover_phase_t *phase);
@@ -169,8 +174,8 @@ int drover_barrier_wait_for(drover_barrier_t *barrier, drover_phase_t phase);
  * @deadline: absolute time on @clock
  *
  * Return: 0; ETIMEDOUT; EINVAL for another clock or a tv_nsec outside 0
- * to 999,999,999. In the last two cases the caller has arrived all the same and
- * still owns @phase: it has to wait for the phase again, or forget it.
+ * to 999,999,999. After ETIMEDOUT or EINVAL the arrival still counts, and the
+ * caller still owns @phase: it has to wait for the phase again, or forget it.
  */
 int drover_barrier_wait_until(drover_barrier_t *barrier, drover_phase_t phase,
 			      clockid_t clock, const struct timespec *deadline);
@@ -191,7 +196,7 @@ int drover_barrier_forget(drover_barrier_t *barrier, drover_phase_t phase);
  * drover_barrier_arrive_and_drop() - arrive for the last time
  *
  * The phases after this one are complete with one thread less. Blocks, and
- * returns, as drover_barrier_arrive().
+ * returns, as drover_barrier_arrive() with an @nr of 1.
  */
 int drover_barrier_arrive_and_drop(drover_barrier_t *barrier);
 
