@@ -12,8 +12,8 @@
  * io_uring may. After each call the copies have to be the same: the answer, who
  * was woken, the counts, all queues with their links, and every key and
  * lock_ptr. Every waiter has to be in the bucket that its key says, every
- * reference to the private hash has to be given back, and nobody may look at a
- * waiter that was woken.
+ * reference to the private hash has to be given back, nobody may look at a waiter
+ * that was woken, and what is prefetched has to be a waiter.
  *
  * Some calls mark their target. Mainline cannot: it is told what it has to do if
  * the target is as locked as it is.
@@ -56,6 +56,7 @@ static struct world {
 	int nr_waiters;
 	int woken[NR_WAITERS];
 	int nr_woken;
+	int nr_astray; /* prefetched, and no waiter */
 	int answer;
 } worlds[2], *world;
 
@@ -190,6 +191,14 @@ static void wake(struct wake_q_head *wake_q, struct futex_q *q)
 	unqueue(q);
 	/* Its thread may end: the rest of the call must not look at it. */
 	ASAN_POISON_MEMORY_REGION(q, sizeof(*q));
+}
+
+/* The prefetchw() of both movers: the head of a queue is not in a futex_q. */
+void check_prefetch(const void *address)
+{
+	const void *end = world->waiters + world->nr_waiters;
+
+	world->nr_astray += address < (void *)world->waiters || address >= end;
 }
 
 static int below(int n)
@@ -400,6 +409,8 @@ static const char *difference(void)
 	if (a->nr_woken != b->nr_woken ||
 	    memcmp(a->woken, b->woken, a->nr_woken * sizeof(a->woken[0])))
 		return "who was woken";
+	if (a->nr_astray || b->nr_astray)
+		return "a prefetch of what is no waiter";
 	what = buckets_differ(a, b);
 	for (int i = 0; i < a->nr_waiters && !what; i++)
 		what = waiter_differs(&a->waiters[i], &b->waiters[i]);

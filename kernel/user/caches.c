@@ -14,11 +14,12 @@
  * in pages of 4 KB, as CONFIG_VMAP_STACK maps stacks, or of 2 MB. The movers
  * take turns. The chases are the limit of any mover that has no other way to a
  * waiter than from its neighbour: they follow the list from one end or from
- * both, and write a word to each line of a waiter that a move has to write.
+ * both, and write a word to each of two lines of a waiter that a move writes.
  *
  * Prints nanoseconds a waiter, or a call if there is none: the medians of RUNS,
- * each with memory and an order of its own; the ratio of the two movers, and the
- * least and the largest ratio of a run.
+ * each with memory and an order of its own; the median of the ratios of the two
+ * movers in a run, which need not be the ratio of the medians, and the least and
+ * the largest of them.
  */
 #include <stdio.h>
 #include <time.h>

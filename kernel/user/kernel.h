@@ -52,7 +52,6 @@
 		(a) = (b);               \
 		(b) = old;               \
 	} while (0)
-#define prefetchw(pointer)		__builtin_prefetch(pointer, 1)
 #define in_compat_syscall()		false
 #define nr_node_ids			2
 #define cond_resched()			((void)0)
@@ -176,6 +175,12 @@ struct hrtimer_sleeper {
 	} timer;
 	struct task_struct *task;
 };
+
+/* A hint, or, by -Dprefetchw=, a function of the program that looks at it */
+#ifndef prefetchw
+#define prefetchw(pointer) __builtin_prefetch(pointer, 1)
+#endif
+void check_prefetch(const void *address);
 
 #define DEFINE_WAKE_Q(name) struct wake_q_head name = { NULL }
 #define wake_up_q(wake_q)   ((void)(wake_q))
