@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The affinity, and the cgroup's CPU bandwidth: cpu.max in the second version
- * of cgroups, cpu.cfs_quota_us and cpu.cfs_period_us in the first. A limit of
- * any folder above counts, too.
+ * The number of CPUs follows from the affinity and from the CPU bandwidth of
+ * the cgroup: cpu.max in the second version of cgroups, cpu.cfs_quota_us and
+ * cpu.cfs_period_us in the first. A limit of any folder above applies, too.
  */
 #include <errno.h>
 #include <fcntl.h>

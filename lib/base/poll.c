@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* How long a thread polls before it sleeps, and what that is worth. */
+/* How long a thread polls before it sleeps, and what a poll is worth. */
 #include <sched.h>
 #include <sys/param.h>
 
@@ -238,8 +238,8 @@ static void learn_turn(struct polling *p, int64_t away)
  *
  * Threads that @meet run for a moment each, so even a shorter yield shows that
  * others ran. If they are @apart, none of them waits for this CPU, so the
- * threads that ran were others. Their time is not charged: put_off_yield()
- * takes account of it.
+ * threads that ran are none of them. The time of these threads is not charged:
+ * put_off_yield() takes account of it.
  */
 static bool let_others_run(struct polling *p)
 {

@@ -7,9 +7,9 @@
  *
  * A thread polls for at most as long as the wake-up of a sleeping thread takes,
  * as measured in this process. Each poll charges its time to an account. A poll
- * that has spared a sleep pays into the account what a sleep and its wake-up
- * cost, which is measured, too. Each sleep pays in one part in fifty of that
- * cost. A thread whose account is empty sleeps at once.
+ * that has spared a sleep pays the measured cost of a sleep and its wake-up
+ * into the account, and each sleep pays a fiftieth of that cost. A thread whose
+ * account is empty sleeps at once.
  *
  * A thread that polls yields every few microseconds. If another thread ran
  * during a yield, the polling thread yields again at once instead of spinning.

@@ -150,7 +150,7 @@ static bool unblock_next(struct cond *c, struct awaiter *a, uint32_t how,
 			found = load_relaxed(&a->own.closed_low); /* [A-JOIN] */
 		if (!found)
 			continue;
-		/* A caller without the mutex may have been faster. */
+		/* A caller without the mutex may have unblocked @a first. */
 		if (!(or_relaxed(&a->state, how) & UNBLOCKED))
 			cond_signal(&a->own);
 		else if (!(how & BROADCAST))
@@ -174,7 +174,10 @@ static void hand_on(struct cond *c, struct awaiter *a, uint32_t how)
 		cond_signal(c);
 }
 
-/* Return: false if the caller has to wait without a record. */
+/*
+ * Enter @a in the list of @c. Return: false if @a stays out of the list, and
+ * the caller waits on @c itself.
+ */
 static bool awaiter_enter(struct awaiter *a, struct cond *c)
 {
 	struct awaiter *first;
@@ -281,10 +284,10 @@ bool await_wake(struct cond *c, bool all)
 }
 
 /*
- * If the caller holds the mutex, no awaiter can be using the condvar: the
- * caller empties the list and unblocks all awaiters that were in it, which do
- * not use the condvar any more. Without the mutex the caller waits until all
- * awaiters have left.
+ * If the caller holds the mutex, no awaiter can be using the condvar at the
+ * moment. The caller empties the list and unblocks all awaiters that were in
+ * it, and they do not use the condvar any more. Without the mutex the caller
+ * waits until all awaiters have left.
  */
 void await_destroy(struct cond *c)
 {

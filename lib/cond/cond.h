@@ -139,8 +139,8 @@ struct mutex;
  * @lock: guards the other fields of a private condvar
  * @open: the group that arrivals join, or NULL. The group may have been
  *	  recycled; only group_pin() tells.
- * @closed_low, @closed_high: the two halves of a pointer to the older group,
- *			      which signals go to, or of NULL. Like @open, the
+ * @closed_low, @closed_high: the two halves of a pointer to the older group, to
+ *			      which signals go, or of NULL. Like @open, the
  *			      group may have been recycled. Bits 0 and 1 of
  *			      @closed_low say whether the closed and the open
  *			      group exist. @closed_low is 0 if neither exists: a

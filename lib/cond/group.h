@@ -38,7 +38,7 @@
  *
  *   free	in the arena, or the spare one of a thread
  *   open	from its first member on: group_start()
- *   closed	by a signal that finds nobody blocked in an older group
+ *   closed	by a signal that finds no member blocked in an older group
  *   unlinked	by the last signal for the group, or by a broadcast, which also
  *		unlinks the open group. No condvar names an unlinked group.
  *   released	all members may return: group_unblock()
@@ -73,9 +73,9 @@
  *					by a signaller, under @lock
  *   take	tokens - 1		by a member, without a lock
  *   leave	blocked - 1, if not RELEASED and no tokens
- *					by a member whose time runs out, that is
- *					cancelled, or that gives up at an error
- *					of the mutex, under @lock
+ *					by a member that times out, is
+ *					cancelled, or gives up at an error of
+ *					the mutex, under @lock
  *   cancel	cancels + 1		by any thread, without lock or pin
  *   end	blocked - 1, if blocked > 0
  *					by a member whose thread ends in the
@@ -177,7 +177,7 @@ struct group *group_start(struct cond *c, struct waiter *w, void *mutex,
  */
 bool group_pin(struct group *g, struct cond *c);
 
-/* Drop a pin. At once the group may belong to another condvar. */
+/* Drop a pin. Afterwards the group may belong to another condvar. */
 void group_unpin(struct group *g);
 
 /*
@@ -205,7 +205,7 @@ bool group_take(struct group *g, uint64_t *state);
  * Stop being a member, unless the caller was unblocked. Blocks while a
  * signaller has the lock.
  * @ends: the caller's thread ends in the middle of the wait. If another member
- * is blocked, the caller leaves a token to that member, and wakes one member.
+ * is blocked, the caller leaves the token to that member, and wakes one member.
  * Return: false if the caller was unblocked, as after group_take().
  */
 APART bool group_leave(struct group *g, bool ends);

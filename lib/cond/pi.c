@@ -41,7 +41,8 @@ long cond_pi_wait(struct group *g, uint32_t word,
 	long ret = -EPERM;
 
 	/*
-	 * Can the kernel requeue, too? A wrong value makes this call only ask.
+	 * Can the kernel requeue, too? The call has a wrong value, so it moves
+	 * nothing and only asks.
 	 */
 	if (!swap_relaxed(&asked, true))
 		is_refused(futex_cmp_requeue_pi(&never, 1, 0, &target));
@@ -88,7 +89,10 @@ void cond_pi_wake(struct group *g, int nr)
 	uint64_t state = load_relaxed(&g->state);
 	int saved = errno;
 
-	/* A member may still sleep although a token or a release is there. */
+	/*
+	 * Repeat while a member may sleep although a token or a release is
+	 * there.
+	 */
 	for (unsigned int i = 0; nr == INT_MAX || state & due; i++) {
 		long ret = -EPERM;
 

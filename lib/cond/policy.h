@@ -11,9 +11,9 @@
 
 /**
  * struct policy - what DROVER_POLICY says; drover(7)
- * @moves: bits that say when threads are moved. An enum mutex_holder is the
- *	   number of the bit for several threads, POLICY_ONE() of it is the
- *	   number of the bit for a single thread. The last bit is POLICY_AHEAD.
+ * @moves: bits that say when threads are moved. The bit for several threads has
+ *	   the number of the enum mutex_holder; the bit for a single thread has
+ *	   the number POLICY_ONE() of it. One more bit is POLICY_AHEAD.
  * @spin_us: how long a poll before sleeping lasts at most, in microseconds; -1:
  *	     as long as a wake-up takes
  */

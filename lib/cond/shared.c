@@ -158,9 +158,9 @@ static void shared_wake(struct shared_cond *s, int nr, uint32_t kinds,
 			futex_wake_bits(&s->word, nr, true, kinds);
 		}
 		/*
-		 * Another waker is counted. A member that it has released may
-		 * have got this wake-up, or it may have died before its own
-		 * wake-up.
+		 * Another waker is counted. A member that this waker has
+		 * released may have got the caller's wake-up, or this waker may
+		 * have died before it woke its members.
 		 */
 		if (!others_wake(load_acquire(&s->users)))
 			break;
@@ -264,7 +264,10 @@ static int shared_sleep(struct shared_member *m,
 	}
 }
 
-/* Count the caller, a member no more, out. The condvar may then be gone. */
+/*
+ * Count the caller out, which is no longer a member. The condvar may then be
+ * gone.
+ */
 static void shared_leave(struct shared_member *m)
 {
 	struct shared_cond *s = m->s;

@@ -187,7 +187,7 @@ static inline int member_sleep(struct member *m,
 /*
  * Drop the pin, and take the mutex. If members were moved, the caller has the
  * duty "woken" (cond.h). The first such caller that finds the mutex free wakes
- * more threads on it: WAKE_AHEAD, wake.c. Return: the error of the mutex.
+ * more threads on it: WAKE_AHEAD, wake.c. Return: 0, or the error of the mutex.
  */
 static inline int member_relock(struct member *m)
 {
@@ -209,7 +209,7 @@ static inline int member_relock(struct member *m)
 	if (unlikely(m->owns))
 		return m->lock_err;
 	/*
-	 * A mutex to which nobody can be moved is not polled: the caller may
+	 * A mutex to which no thread can be moved is not polled: the caller may
 	 * still hold a recursive mutex, which then never becomes free.
 	 */
 	if (!m->word ||
@@ -224,8 +224,9 @@ static inline int member_relock(struct member *m)
 /*
  * This runs at every return from cond_wait(), and does something only if the
  * thread ends in the middle of its wait: a signal handler has called
- * pthread_exit(). Its clean-up handlers find the mutex locked, as after a
- * cancellation. The thread consumes no signal that another member can use.
+ * pthread_exit(). The thread's clean-up handlers find the mutex locked, as
+ * after a cancellation. The thread consumes no signal that another member can
+ * use.
  *
  * The thread may end as it releases the mutex, or as it takes the mutex again:
  * so user_mutex_regain() asks the mutex whether the thread has it. A thread
@@ -237,7 +238,11 @@ static void member_ended(struct member *m)
 	if (likely(!m->waits))
 		return;
 	if (m->g) {
-		m->owns = m->movable; /* or has it from user_mutex_regain() */
+		/*
+		 * member_relock() then leaves a movable mutex alone:
+		 * user_mutex_regain() locks it, unless the thread has it.
+		 */
+		m->owns = m->movable;
 		group_leave(m->g, true);
 		member_relock(m);
 	}

@@ -245,9 +245,9 @@ HOT APART static int broadcast_slow(struct cond *c, futex_word *target)
 }
 
 /*
- * The entry points. They look whether any thread waits on a private condvar
- * without its lock, and without an ordering pair (memory-ordering.rst). One
- * load covers both groups. Two loads could each miss a group, although at each
+ * The entry points. They take no lock to look whether any thread waits on a
+ * private condvar, and need no ordering pair (memory-ordering.rst). One load
+ * covers both groups. Two loads could each miss a group, although at each
  * moment one of the groups was there. All other cases go on in one function, so
  * an entry point has half a dozen instructions.
  */
