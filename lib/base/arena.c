@@ -18,7 +18,8 @@ void arena_put(enum arena to, void *item)
 }
 
 /*
- * Without the lock: a map takes longer than a thread should wait for the lock.
+ * Called without the lock of the list: mmap() takes longer than a thread should
+ * wait for a lock.
  */
 COLD static void *map_items(enum arena to)
 {

@@ -13,7 +13,7 @@
 #define ARENA_ITEM 64 /* bytes */
 
 enum arena {
-	ARENA_WAITERS, /* struct waiter, base/thread.c */
+	ARENA_WAITERS, /* struct waiter, base/waiter.h */
 	ARENA_GROUPS,  /* struct group, cond/group.c */
 	NR_ARENAS,
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The affinity, and the cgroup's CPU bandwidth: cpu.max in the second version
- * of cgroups, cpu.cfs_quota_us and cpu.cfs_period_us in the first. A limit of
- * any folder above counts, too.
+ * The number of CPUs follows from the affinity and from the CPU bandwidth of
+ * the cgroup: cpu.max in the second version of cgroups, cpu.cfs_quota_us and
+ * cpu.cfs_period_us in the first. A limit of any folder above applies, too.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,16 +22,16 @@
 /* A multiple of CPU_SETSIZE. */
 #define MOST_CPUS 8192
 
-/* Of the fastest CPU, whatever it is: the kernel scales them so. */
+/* The capacity of the fastest CPU: the kernel scales capacities to it. */
 #define MOST_CAPACITY 1024
 
-/* The reader's stack may be small: a cgroup with a longer name has no limit. */
+/* The caller's stack may be small. The limit of a longer path is not found. */
 #define MOST_PATH 512
 
-/* The cgroup's limit in CPUs, as it was read last; the most: none. */
+/* The cgroup's limit in CPUs, as it was read last; UINT32_MAX: no limit. */
 static _Atomic uint32_t limit_known = UINT32_MAX;
 
-/* What is in a file: nothing, if there is none. errno stays as it is. */
+/* Read a file. @text is empty if there is no file. errno stays as it is. */
 static void read_text(const char *path, char *text, size_t size)
 {
 	/* open(), read() and close() would be cancellation points. */

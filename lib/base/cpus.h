@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How many CPUs there are for this process. */
+/* The number of CPUs that this process may use, and which of them are slow. */
 #ifndef DROVER_CPUS_H
 #define DROVER_CPUS_H
 
@@ -7,20 +7,24 @@
 #include <sys/types.h>
 
 /*
- * Return: the number of CPUs that the calling thread may run on, or that the
- * process's first thread may run on, if that is more (a pinned thread is not
- * alone); but no more than the limit of the process's cgroup, rounded up; at
- * least 1. Reads files: not to be called where a few microseconds matter.
+ * Return: on how many CPUs the calling thread or the first thread of the
+ * process may run, whichever number is higher, because the caller alone may be
+ * pinned; but no more than the limit of the process's cgroup, rounded up, and
+ * at least 1. It reads files, so it is too slow where a few microseconds
+ * matter.
  */
 unsigned int cpus_usable(void);
 
 /*
- * The same for the thread @tid alone (0: the caller), with the cgroup's limit as it
- * was read last: one system call, and no file.
+ * The same for the thread @tid alone (0: the caller), with the cgroup's limit
+ * as it was read last. It makes one system call and reads no file.
  */
 unsigned int cpus_usable_by(pid_t tid);
 
-/* Find out which CPUs are the slow ones of a hybrid processor: reads files, once. */
+/*
+ * Find out which CPUs are the slow ones of a hybrid processor. Reads files,
+ * once.
+ */
 void cpus_look_at_sizes(void);
 
 /* Is @cpu one of the slow ones? Needs cpus_look_at_sizes(). */

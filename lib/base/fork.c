@@ -9,16 +9,16 @@
 struct wiped wiped;
 _Atomic uint32_t nr_forks;
 
-/* For a kernel that does not wipe. Only the calling thread exists. */
+/* For a kernel that does not wipe. In the child only the caller exists. */
 static void wipe(void)
 {
 	memset(&wiped, 0, sizeof(wiped));
 }
 
 /*
- * The first thread to ask for a generation calls this, too: other libraries'
- * constructors may come first. An emulator that accepts any advice, such as -1,
- * does not know MADV_WIPEONFORK.
+ * The first thread that asks for a generation calls this, too, because
+ * constructors of other libraries may run first. An emulator that accepts any
+ * advice, such as -1, does not know MADV_WIPEONFORK.
  */
 __attribute__((constructor)) static void fork_expect(void)
 {
@@ -31,7 +31,10 @@ __attribute__((constructor)) static void fork_expect(void)
 		pthread_atfork(NULL, NULL, wipe);
 }
 
-/* Threads that ask at the same time take a number each, and use one of them. */
+/*
+ * Threads that ask at the same time take a number each, and all use the same
+ * one.
+ */
 uint32_t fork_generation_own(void)
 {
 	uint32_t unknown = 0, nr = 0;

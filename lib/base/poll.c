@@ -1,31 +1,39 @@
 // SPDX-License-Identifier: MIT
-/* How long a thread polls before it sleeps, and what that is worth. */
+/* How long a thread polls before it sleeps, and what a poll is worth. */
 #include <sched.h>
 #include <sys/param.h>
 
 #include "base/cpus.h"
 #include "base/poll.h"
 
-/* Between two looks at the clock, which take about as long. */
+/*
+ * The polls between two reads of the clock. They take about as long as a read.
+ */
 #define POLLS_PER_CLOCK 8
 
-/* How long a thread polls until it lets other threads run that want the CPU. */
+/*
+ * The time that a thread polls before it yields to threads that want the CPU.
+ */
 #define SLICE_NS (2 * NS_PER_US)
 
 /*
- * Each measured value starts at a guess and stays within limits. No machine wakes
- * a thread in less than the least. Above the most, something else has held the
- * thread up. Every SAMPLE_EVERYth sleep or wake-up is timed.
+ * Each measured value starts with a guess and stays within limits. No machine
+ * wakes a thread in less time than the lower limit. If a wake-up takes more
+ * time than the upper limit, something else has held the thread up. Every
+ * SAMPLE_EVERYth sleep or wake-up is timed.
  */
 #define LATENCY_LEAST (2 * NS_PER_US)
 #define LATENCY_MOST  (100 * NS_PER_US)
 #define COST_LEAST    (NS_PER_US / 2)
 #define COST_MOST     (25 * NS_PER_US)
 #define SAMPLE_EVERY  32
-/* The first sleep of a thread, and every so many after it, counts the CPUs. */
+/*
+ * The first sleep of a thread, and each COUNT_EVERYth after it, counts the
+ * CPUs.
+ */
 #define COUNT_EVERY 1024
 
-/* So many polls may be saved up; an account begins with them. */
+/* The most polls that may be saved up. A new account has this many. */
 #define SAVED 8
 /*
  * Another thread's turn is long if it takes this many times a sleep's CPU time.
@@ -34,11 +42,11 @@
 
 /**
  * struct measured - what sleeping costs in this process, in nanoseconds
- * @latency: from the call that wakes a thread until it runs: how long a poll
- *	     lasts at most
- * @fixed: poll_limit() has said so
+ * @latency: time from the call that wakes a thread until the thread runs, which
+ *	     is the longest time that a poll lasts
+ * @fixed: poll_limit() has set @latency, which is then not measured
  * @sleep: CPU time of a sleep
- * @wake: of the call that ends it
+ * @wake: time of the call that ends a sleep
  * @cpus: CPUs that the process may use
  */
 static struct {
@@ -55,7 +63,7 @@ static struct {
 };
 
 /*
- * A wake-up that is being timed: of a sleeper on @word, called at @at.
+ * The wake-up that is being timed: the call for sleepers on @word, at time @at.
  *
  * [T-TIMED] The sleeper reads the time of its own wake-up:
  *
@@ -71,8 +79,8 @@ static struct {
  *                                          latency = now - timed.at;
  *
  * (A) pairs with (B). Impossible: (B) finds its own word, and @at is older than
- * (A). But @at can be newer, of another word's wake-up that is timed by now:
- * that makes a wrong sample, and no more.
+ * (A). But @at can be newer, if by now the wake-up of another word is timed:
+ * the sample is then wrong, and nothing else is.
  */
 static struct {
 	_Atomic(futex_word *) word;
@@ -81,12 +89,12 @@ static struct {
 
 static _Thread_local uint32_t nr_sleeps, nr_wakes;
 
-/* How often a thread that polls has let others run. */
+/* How many yields of polling threads have let other threads run. */
 static _Atomic uint32_t nr_turns;
 
 /*
- * The process may have got more CPUs. Fewer for the caller say nothing about the
- * other threads: it may have been pinned.
+ * The process may have got more CPUs. A lower number says nothing about other
+ * threads, because the caller alone may have been pinned.
  */
 static void note_cpus(uint32_t nr)
 {
@@ -102,7 +110,10 @@ unsigned int poll_count_cpus(void)
 	return nr;
 }
 
-/* Files are read, so not in the middle of a wait. */
+/*
+ * Runs at the start: it reads files, which takes too long in the middle of a
+ * wait.
+ */
 __attribute__((constructor)) static void poll_start(void)
 {
 	poll_count_cpus();
@@ -131,12 +142,12 @@ static int64_t cost_ns(void)
 }
 
 /*
- * Enter in the account what a poll or a sleep has cost.
- * @own: nanoseconds of the caller's; below 0 if they were earned
- * @others: nanoseconds in which threads that compute had the CPU. Later sleeps,
- *	    and polls that succeed, pay them back.
+ * Enter in the account the cost of a poll, or the payment of a sleep.
+ * @own: nanoseconds of the caller's own time; below 0 if they were earned
+ * @others: nanoseconds for which threads that compute had the CPU. Later sleeps
+ *	    and successful polls pay them back.
  *
- * A latency that falls forgives nothing.
+ * If the latency falls, and with it the limit of @spent, no debt is forgiven.
  */
 static void charge(struct poll_account *a, int64_t own, int64_t others)
 {
@@ -151,21 +162,22 @@ static void charge(struct poll_account *a, int64_t own, int64_t others)
 
 /**
  * struct polling - a poll that is under way
- * @a: the account that it is charged to
- * @poll: has what is waited for come?
+ * @a: the account to which it is charged
+ * @poll: has the event happened for which the caller waits?
  * @arg: for @poll
- * @found: it has
- * @yields: the caller is known to be of a policy that lets it yield
- * @meet: the caller and others wait for each other
- * @apart: and each of them can have a CPU
+ * @found: the event has happened
+ * @yields: the caller is known to have a scheduling policy under which it
+ *	    yields
+ * @meet: the caller and other threads wait for each other
+ * @apart: these threads can have a CPU each
  *
- * The rest are moments, in nanoseconds on CLOCK_MONOTONIC:
+ * The other fields are points in time, in nanoseconds on CLOCK_MONOTONIC:
  *
- * @now: as the clock was last read
- * @begin: when the poll began, put off by the time in which others had the CPU
+ * @now: the clock as it was read last
+ * @begin: when the poll began, plus the time for which others had the CPU
  * @yield_at: when the caller lets others run next
- * @end: when the poll ends in vain, put off as well
- * @last: until when @end can be put off
+ * @end: when the poll ends in vain; put off like @begin
+ * @last: the latest time to which @end can be put off
  */
 struct polling {
 	struct poll_account *a;
@@ -183,18 +195,19 @@ struct polling {
 };
 
 /*
- * Threads that are @apart gain nothing by a yield: the missing one runs on another
- * CPU, or waits for a CPU that another process has. But a thread that has yielded
- * to one that computes misses the time in which all of them could run. So they poll
- * for as long as a yield has cost them lately before they yield. At worst that
- * costs twice as much as the better of the two.
+ * Threads that are @apart gain nothing by a yield: the missing thread runs on
+ * another CPU, or waits for a CPU that another process has. But a thread that
+ * has yielded to one that computes misses the time in which all of them could
+ * run. So before such threads yield, they poll for as long as a yield has cost
+ * them lately. At worst this costs twice as much as the better of the two
+ * choices, which are to yield at once and not to yield.
  */
 static void put_off_yield(struct polling *p)
 {
 	p->yield_at = MAX(p->yield_at, p->now + p->a->turn);
 }
 
-/* A yield has left the CPU to others for so long: 0 if they did not want it. */
+/* Note that a yield has left the CPU to others for @away; 0: none wanted it. */
 static void learn_turn(struct polling *p, int64_t away)
 {
 	away = MIN(away, POLL_MOST_LOST);
@@ -203,27 +216,30 @@ static void learn_turn(struct polling *p, int64_t away)
 }
 
 /*
- * Yield once, and poll. Return: whether the poll goes on. With one CPU nobody
- * yields twice.
+ * Yield once, and poll. Return: true if the poll goes on. With one CPU the poll
+ * ends here, so a thread yields only once.
  *
- * A real-time thread lets only others of its own priority run by a yield, and
- * keeps the CPU from those of a lower one. So it yields only if it waits for its
- * like and each of them can have a CPU. A SCHED_DEADLINE thread never does: it
- * would have no CPU until its next period.
+ * A yield of a real-time thread lets only threads of the same priority run, and
+ * keeps the CPU from threads of a lower one. So a real-time thread yields only
+ * if it waits for threads like itself and each of them can have a CPU. A
+ * SCHED_DEADLINE thread never yields: it would have no CPU until its next
+ * period.
  *
- * If others ran, the caller does not pay for that time, except for the switch:
- * @begin and @end are put off. But the CPU is wanted, so from now on the poll
- * takes no longer than a wake-up, and the next yield follows at once.
+ * If other threads ran, the caller pays only for the switch, not for their
+ * time: @begin and @end are put off. But other threads want the CPU, so from
+ * now on the poll takes no longer than a wake-up, and the next yield follows at
+ * once.
  *
  * A yield may leave the CPU to a thread that computes, for as long as the
  * scheduler likes; a sleeper would get the CPU back when it is woken. So if the
- * threads that ran took a LONG_TURN each, the time is charged to the account
- * after all. How many they were is an estimate: one, and on each CPU its part
- * of the yields of other threads that ended meanwhile.
+ * threads that ran took more than a LONG_TURN each, the time is charged to the
+ * account after all. The number of these threads is an estimate: one, plus this
+ * CPU's share of the other threads' yields that ended meanwhile.
  *
- * Threads that @meet run for a moment each, so a shorter yield says that others
- * ran. If they are @apart none of them waits for this CPU, and a thread that ran was
- * somebody else's: that is not charged, see put_off_yield().
+ * Threads that @meet run for a moment each, so even a shorter yield shows that
+ * others ran. If they are @apart, none of them waits for this CPU, so the
+ * threads that ran are none of them. The time of these threads is not charged:
+ * put_off_yield() takes account of it.
  */
 static bool let_others_run(struct polling *p)
 {
@@ -233,7 +249,7 @@ static bool let_others_run(struct polling *p)
 	uint32_t cpus = load_relaxed(&measured.cpus), turns;
 
 	if (!p->yields) {
-		/* musl's own function is ENOSYS. */
+		/* musl's own function only returns ENOSYS. */
 		int policy = syscall(SYS_sched_getscheduler, 0) &
 			     ~SCHED_RESET_ON_FORK;
 
@@ -266,9 +282,10 @@ static bool let_others_run(struct polling *p)
 }
 
 /*
- * Threads that are @apart have polled a few times. If that took as long as a
- * LONG_TURN, another thread has had one. The caller does not pay for that, and goes
- * on as after a yield: to yield at once would give the CPU away twice.
+ * Threads that are @apart have polled a few times. If these polls took longer
+ * than a LONG_TURN, another thread has preempted the caller for a turn. The
+ * caller does not pay for this time, and goes on as after a yield: if it
+ * yielded at once, it would give the CPU away twice.
  */
 static void look_at_clock(struct polling *p)
 {
@@ -285,9 +302,10 @@ static void look_at_clock(struct polling *p)
 }
 
 /*
- * Poll for @ns of the caller's own time, and let others run in between; they
- * can make it longer, but not longer than @left, or a second. @nr_meet: threads
- * that wait for each other, with the caller, or 0.
+ * Poll for @ns of the caller's own time, and let other threads run in between.
+ * They can make the poll longer, but not longer than @left or a second.
+ * @nr_meet: the number of threads that wait for each other, the caller
+ * included; or 0.
  */
 static bool poll_politely(struct poll_account *a, bool (*poll)(void *arg),
 			  void *arg, int64_t ns, int64_t left, uint32_t nr_meet)
@@ -307,7 +325,7 @@ static bool poll_politely(struct poll_account *a, bool (*poll)(void *arg),
 		.last = now + MIN(left, NS_PER_S),
 	};
 
-	/* Where others wanted the CPU the last time it yields at once. */
+	/* If others wanted the CPU the last time, the thread yields at once. */
 	if (cpus > 1 && !a->crowded)
 		p.yield_at += SLICE_NS;
 	if (p.apart)
@@ -355,7 +373,10 @@ bool poll_for(struct poll_account *a, bool (*poll)(void *arg), void *arg,
 	       poll_politely(a, poll, arg, ns, left, nr_meet);
 }
 
-/* Towards @ns by one part in eight: others' samples may get lost. */
+/*
+ * Move @value towards @ns by one part in eight. The load and the store are not
+ * one atomic step: if several threads note a sample, some samples may get lost.
+ */
 static void note(_Atomic int32_t *value, int64_t ns, int64_t least,
 		 int64_t most)
 {

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Polling before sleeping: the one way to do so in the library, and what it may
- * cost: competitive spinning (A. Karlin, K. Li, M. Manasse, S. Owicki,
- * "Empirical Studies of Competitive Spinning for a Shared-Memory
- * Multiprocessor", SOSP 1991).
+ * Polling before sleeping. All polls of the library go through here, and this
+ * file limits what they may cost. The method is competitive spinning (A.
+ * Karlin, K. Li, M. Manasse, S. Owicki, "Empirical Studies of Competitive
+ * Spinning for a Shared-Memory Multiprocessor", SOSP 1991).
  *
- * A thread polls for at most as long as it takes to wake one that sleeps, as
- * measured in this process. A poll charges the time that it took to an account;
- * one that has spared a sleep adds what a sleep and its wake-up cost, measured
- * too, and each sleep adds one part in fifty of that. A thread whose account is
- * empty sleeps at once. A thread that polls yields every few microseconds, and
- * where another one ran meanwhile it only yields; a thread of a real-time
- * policy never yields, unless it waits for its like and each can have a CPU.
- * Threads that wait for each other do not gain by a yield then, and yield only
- * after they have polled for as long as a yield has cost them.
+ * A thread polls for at most as long as the wake-up of a sleeping thread takes,
+ * as measured in this process. Each poll charges its time to an account. A poll
+ * that has spared a sleep pays the measured cost of a sleep and its wake-up
+ * into the account, and each sleep pays a fiftieth of that cost. A thread whose
+ * account is empty sleeps at once.
+ *
+ * A thread that polls yields every few microseconds. If another thread ran
+ * during a yield, the polling thread yields again at once instead of spinning.
+ * A real-time thread yields only if it waits for threads like itself and each
+ * of them can have a CPU. Threads that wait for each other, each with a CPU, do
+ * not gain by a yield, so they yield only after they have polled for as long as
+ * a yield has cost them lately.
  */
 #ifndef DROVER_POLL_H
 #define DROVER_POLL_H
@@ -22,23 +25,25 @@
 #include "base/futex.h"
 #include "base/probe.h"
 
-/* One part in so many of what a sleep costs may be spent on polls in vain. */
+/* One part in this many of a sleep's cost may be spent on polls in vain. */
 #define POLL_IN_VAIN 50
-/* An account is empty when long turns have taken this: a scheduler's few slices. */
+/* Long turns that add up to this, a few time slices, make an account empty. */
 #define POLL_MOST_LOST (10 * 1000 * NS_PER_US)
 
 /**
  * struct poll_account - what one thread may spend on polling for one kind of
  * thing
  * @spent: nanoseconds of polls that nothing has paid for yet. The account is
- *	   empty when that is as much as may be saved up.
- * @lost: nanoseconds in which a yield left the CPU to threads that compute, and
- *	  that nothing has paid for yet. Too many make the account empty as well.
+ *	   empty when @spent reaches the most that may be saved up.
+ * @lost: nanoseconds for which yields left the CPU to threads that compute, and
+ *	  that nothing has paid for yet. The account is also empty when @lost
+ *	  reaches POLL_MOST_LOST.
  * @turn: nanoseconds for which others have lately kept the CPU when the thread
- *	  yielded, on average: of threads that meet where each can have a CPU
- * @crowded: others wanted the CPU the last time
+ *	  yielded, on average. Only for threads that wait for each other, each
+ *	  with a CPU.
+ * @crowded: other threads wanted the CPU when the thread yielded last
  *
- * All zero bytes are a valid one.
+ * An account of all zero bytes is valid.
  */
 struct poll_account {
 	int32_t spent;
@@ -50,33 +55,34 @@ struct poll_account {
 /**
  * poll_before_sleep() - poll before sleeping
  * @a: the caller's account
- * @poll: has what is waited for come?
+ * @poll: has the event happened for which the caller waits?
  * @arg: for @poll
- * @left: nanoseconds that the caller has got; INT64_MAX: any time
+ * @left: nanoseconds until the caller's deadline; INT64_MAX: no deadline
  *
- * Return: whether it has come. A caller that is told false sleeps, with
+ * Return: true if the event has happened. If not, the caller sleeps, with
  * sleep_on().
  */
 APART bool poll_before_sleep(struct poll_account *a, bool (*poll)(void *arg),
 			     void *arg, int64_t left);
 
 /*
- * The same for @ns of the thread's own time at most, whatever the account says. It is
- * for @nr_meet threads that wait for each other. The caller learns how long that
- * takes, and sets @a->turn to 0 when the missing thread needs the same CPU.
+ * The same for at most @ns of the thread's own time, whatever the account says,
+ * for @nr_meet threads that wait for each other. The caller learns how long
+ * such a wait takes, and sets @a->turn to 0 when the missing thread needs the
+ * caller's CPU.
  */
 APART bool poll_for(struct poll_account *a, bool (*poll)(void *arg), void *arg,
 		    int64_t ns, int64_t left, uint32_t nr_meet);
 
-/* Is there a CPU on which others run while the caller polls? */
+/* Is there a CPU on which other threads run while the caller polls? */
 bool poll_has_cpu(void);
 
-/* How many CPUs the process may use, as counted last. */
+/* Return: how many CPUs the process may use, as counted last. */
 unsigned int poll_cpus(void);
 
 /*
- * Find out how many CPUs there are for those that poll, as at the start of the
- * process. Return: cpus_usable(), which reads files.
+ * Count the CPUs again for threads that poll, as at the start of the process.
+ * Return: cpus_usable(), which reads files.
  */
 unsigned int poll_count_cpus(void);
 
@@ -86,12 +92,12 @@ unsigned int poll_count_cpus(void);
  */
 void poll_limit(uint32_t us);
 
-/* futex_wait_for() without a PI lock. The sleep is entered in the account. */
+/* futex_wait_for() without a PI lock. The sleep pays into the account @a. */
 SLEEPS long sleep_on(futex_word *word, uint32_t val,
 		     const struct deadline *deadline, bool shared,
 		     uint32_t bits, struct poll_account *a);
 
-/* futex_wake() of threads that sleep by sleep_on(). Some wake-ups are timed. */
+/* futex_wake() for threads in sleep_on(). Some wake-ups are timed. */
 SLEEPS long wake_sleepers(futex_word *word, int nr_wake, bool shared);
 
 /* Return: nanoseconds until @deadline; INT64_MAX without a deadline. */

@@ -15,7 +15,7 @@ struct thread *thread_setup(void)
 		thread_this.number = add_relaxed(&nr_threads, 1) + 1;
 	thread_this.tid = (uint32_t)syscall(SYS_gettid);
 	thread_this.libc_id = 0;
-	/* The parent's waiter is in the registry of the parent alone. */
+	/* The parent's waiter is only in the registry of the parent. */
 	thread_this.waiter = NULL;
 	thread_this.generation = fork_generation_own();
 	return &thread_this;

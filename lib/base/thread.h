@@ -21,13 +21,13 @@
  *
  *   libc_id	the C library	asked for again
  *
- *	It is the owner of a mutex of the C library's: most often the tid, but
- *	not in a thread that clone() has made.
+ *	It is the owner of a mutex of the C library's. It is most often the tid,
+ *	but not in a thread that clone() has made.
  *
  *   pthread_t	the C library	the same
  *
- *	pthread_cancel() gets it, so it is the key of the registry of waiters
- *	(base/waiter.h).
+ *	pthread_cancel() is called with it, so it is the key of the registry of
+ *	waiters (base/waiter.h).
  */
 #ifndef DROVER_THREAD_H
 #define DROVER_THREAD_H
@@ -39,16 +39,17 @@
  * struct thread - a thread, in its own memory
  * @generation: the fork_generation() in which the thread was set up, or 0. In
  *		any other generation only @number is right.
- * @number: unlike any other thread's of this process, or 0 before
+ * @number: a number that no other thread of this process has; 0 before
  *	    thread_setup()
  * @tid: kernel thread id
- * @libc_id: the id by which the C library's mutexes know the thread, or 0: not
+ * @libc_id: the id by which the C library's mutexes know the thread; 0: not
  *	     asked for yet
  * @waiter: the part that other threads may see, or NULL if it has never waited
  * @for_signals: the thread's account for polling for a signal
- * @for_mutexes: the same for a mutex
- * @for_locks: the same for the library's own locks
- * @for_barriers, @for_streams: the same for phases, and for operations
+ * @for_mutexes: the account for polling for a mutex
+ * @for_locks: the account for polling for the library's own locks
+ * @for_barriers, @for_streams: the accounts for polling for the phases of
+ *				barriers, and for the operations of streams
  */
 struct thread {
 	uint32_t generation;

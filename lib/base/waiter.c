@@ -5,7 +5,8 @@
 
 /*
  * The bucket of a pthread_t, by a hash of it. With ten thousand threads each
- * list has about forty. A lock is held across a wake-up (cond_cancel()).
+ * list has about forty of them, which matters because cond_cancel() holds the
+ * lock of a bucket across a wake-up.
  *
  * Addresses of threads have the same low bits, and often the same high bits.
  */

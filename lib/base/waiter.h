@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The registry of waiters: the threads that have waited, and the parts of them
- * that other threads may see. A cancellation finds there where its thread
- * sleeps. destroy() finds there whether a thread is still inside of the object.
+ * that other threads may see. cond_cancel() finds there where a thread sleeps.
+ * The functions that destroy an object find there whether a thread is still
+ * inside of it.
  */
 #ifndef DROVER_WAITER_H
 #define DROVER_WAITER_H
@@ -14,7 +15,7 @@
 
 struct group;
 
-/* The other two bits of a futex bitset are for the groups of shared condvars. */
+/* The other two bits of a futex bitset are for groups of shared condvars. */
 #define WAITER_BITS 30
 
 /**
@@ -40,10 +41,10 @@ struct group;
  * waits in one of its last destructors, it leaves its waiter behind, where a
  * canceller may still see it.
  *
- * [W-CANCEL] @group is set before the thread looks at @cancellations, and
- * @cancellations is raised before the canceller looks at @group. This is store
- * buffering, so both sides are sequentially consistent. Otherwise the thread
- * could go to sleep with its cancellation pending.
+ * [W-CANCEL] The thread sets @group before it looks at @cancellations, and the
+ * canceller raises @cancellations before it looks at @group. This is store
+ * buffering, so the accesses of both sides are sequentially consistent.
+ * Otherwise the thread could go to sleep with its cancellation pending.
  */
 struct waiter {
 	pthread_t thread;

@@ -5,15 +5,16 @@
 
 _Static_assert(sizeof(struct waiter) == ARENA_ITEM, "a cache line each");
 
-/* The destructor of this key tells that a thread ends. */
+/* The destructor of this key runs when a thread ends. */
 static pthread_key_t thread_end;
 static bool thread_end_valid;
 static pthread_once_t started = PTHREAD_ONCE_INIT;
 
 /*
- * A destructor that runs after this one may wait on a condvar again. That sets
- * the thread up again, and this one runs once more. Only in the last round of
- * destructors it does not: then the waiter stays where it is, unused.
+ * A destructor that runs after this one may wait on a condvar again. This wait
+ * sets the thread up again, and waiter_end() runs once more. It does not run
+ * again after the last round of destructors: then the waiter stays where it is,
+ * unused.
  */
 static void waiter_end(void *arg)
 {
@@ -32,8 +33,8 @@ static void waiter_end(void *arg)
 /*
  * This many keys have their place in each thread. For a key beyond them, a wait
  * would call the program's calloc(), which may be the function that waits. So
- * there is no destructor then. A waiter stays where it is when its thread ends,
- * until another thread with the same memory waits.
+ * for such a key there is no destructor. A waiter then stays where it is when
+ * its thread ends, until another thread with the same pthread_t waits.
  */
 #ifdef __GLIBC__
 #define NR_KEYS_INSIDE 32
@@ -41,7 +42,7 @@ static void waiter_end(void *arg)
 #define NR_KEYS_INSIDE PTHREAD_KEYS_MAX
 #endif
 
-/* Not before the first wait: a program may want all keys that there are. */
+/* Not before the first wait: a program that never waits may want all keys. */
 static void first_wait(void)
 {
 	thread_end_valid = pthread_key_create(&thread_end, waiter_end) == 0 &&
@@ -56,8 +57,7 @@ struct waiter *waiter_setup(void)
 
 	pthread_once(&started, first_wait);
 	/*
-	 * Has a thread that has ended, perhaps this one, left its waiter
-	 * behind?
+	 * Has a thread that has ended, or this one, left its waiter behind?
 	 */
 	w = waiter_find(self, &lock);
 	if (!w && fresh) {

@@ -6,39 +6,42 @@
  * Efficient Condition Variables via Delegated Condition Evaluation".
  *
  * Each such waiter is an awaiter, in the stack frame of its wait. It waits on a
- * condvar of its own that lies there too, so how it sleeps and is woken or moved
- * is as with any condvar. This file only decides whose own condvar is signalled.
+ * condvar of its own that lies there, too, so it sleeps, and is woken or moved,
+ * as on any condvar. This file only decides which awaiter's own condvar is
+ * signalled.
  *
  * The awaiters of a condvar are in a list, oldest first, and all have the same
- * mutex. The list is changed with the mutex and the condvar's lock held: whoever
- * has either of them may walk it. So an awaiter stays where it is, and its frame
- * exists, as long as another thread has one of the two.
+ * mutex. A thread changes the list with both the mutex and the condvar's lock
+ * held, so a thread that has either of them may walk the list. An awaiter stays
+ * where it is, and its frame exists, as long as another thread has one of the
+ * two.
  *
- * Two kinds of caller look for the next to unblock, unblock_next():
+ * Two kinds of caller look for the next awaiter to unblock, unblock_next():
  *
  *   with the mutex	It evaluates predicates from the oldest awaiter on, and
  *			unblocks the first one whose predicate is true. It
- *			evaluates MOST_EVALUATED at most, and unblocks the one
- *			behind these in any case: that one looks at the rest.
- *   without it		It may evaluate nothing. It unblocks the first awaiter
- *			that sleeps, in any case.
+ *			evaluates MOST_EVALUATED at most, and unblocks the
+ *			awaiter behind these in any case: that awaiter looks at
+ *			the rest.
+ *   without it		It must not evaluate predicates. It unblocks the first
+ *			awaiter that has joined its own condvar, in any case.
  *
- * An awaiter that comes back has the mutex, and evaluates its own predicate: if
- * it is false it waits again, where it is in the list. It hands on
- * a signal or a broadcast that it has not used to those behind it: hand_on(). The
- * ones before it have been evaluated, or are on their way themselves.
+ * An awaiter that comes back has the mutex, and evaluates its own predicate. If
+ * the predicate is false, the awaiter waits again at the same place in the
+ * list. It hands on a signal or a broadcast that it has not used to the
+ * awaiters behind it: hand_on(). The awaiters before it have been evaluated, or
+ * are on their way themselves.
  *
  *   a signal		is handed on if the predicate is false
- *   a broadcast	is handed on in any case: one thread after the other is
+ *   a broadcast	is handed on in any case: one awaiter after the other is
  *			unblocked, each by the one before it, until no predicate
  *			is true any more. If the first one has taken what all
  *			were waiting for, only the next one wakes in vain. With
- *			several CPUs a broadcast begins with two threads, so
+ *			several CPUs a broadcast begins with two awaiters, so
  *			that one runs while the next is on its way.
  *
- * [A-JOIN] No wake-up is lost between a caller without the mutex and an awaiter
- * that is about to sleep, which the caller skips because its own condvar has no
- * waiter yet.
+ * [A-JOIN] A caller without the mutex skips an awaiter whose own condvar has no
+ * waiter yet. This loses no wake-up of an awaiter that is about to sleep.
  *
  *	CPU 0: awaiter				CPU 1: signals without the mutex
  *
@@ -47,29 +50,32 @@
  *	join its own condvar			unlock the mutex
  *	unlock the mutex			load: has anybody joined?
  *
- * If CPU 0 was the first to have the mutex, CPU 1 finds that it has joined. If
- * CPU 1 was the first, CPU 0 evaluates to true. The same holds for an awaiter
- * that hands on and waits again.
+ * If CPU 0 was the first to have the mutex, CPU 1 finds that the awaiter has
+ * joined. If CPU 1 was the first, the predicate is true for CPU 0. The same
+ * holds for an awaiter that hands on and waits again.
  */
 #include "cond/group.h"
 #include "mutex/mutex.h"
 
-/* About as many as one call moves to a mutex: both are what a holder may do. */
+/*
+ * As many as one call moves to a mutex (SLICE, wake.c): both numbers limit what
+ * a signaller does while it holds the mutex.
+ */
 #define MOST_EVALUATED 64
 
 /* struct awaiter::state */
-#define UNBLOCKED 1u /* it is on its way: others are looked at instead */
-#define BROADCAST 2u /* by a broadcast, also */
+#define UNBLOCKED 1u /* it is on its way: callers look at others */
+#define BROADCAST 2u /* a broadcast has unblocked it */
 
 /**
  * struct awaiter - a thread that waits with a predicate
  * @next, @prev: the list of @of; @prev of the first is the last
  * @predicate, @arg: what it waits for
  * @state: set by the thread that unblocks it, which also signals @own; cleared
- *	   by itself, under the lock of @of, before it waits again
+ *	   by the awaiter, under the lock of @of, before it waits again
  * @is_true: what @predicate was when the awaiter evaluated it last
- * @mutex: the one it was told
- * @of: the condvar it was told; NULL: none yet, or that is destroyed
+ * @mutex: the mutex of its wait
+ * @of: the condvar that has it in its list; NULL: none yet, or it is destroyed
  * @own: the condvar that it alone waits on
  */
 struct awaiter {
@@ -92,7 +98,9 @@ static struct awaiter *first_of(struct cond *c)
 					     load_relaxed(&c->await_low));
 }
 
-/* With both locks of the list; the flag is for callers that have neither. */
+/*
+ * The caller has both locks of the list. The flag is for threads without them.
+ */
 static void set_first(struct cond *c, struct awaiter *a)
 {
 	uint64_t at = (uintptr_t)a;
@@ -107,7 +115,7 @@ static void set_first(struct cond *c, struct awaiter *a)
 
 /*
  * Can predicates be evaluated? Not by a thread that has got the mutex of a dead
- * holder, who may have left the data in any state.
+ * holder, because the holder may have left the data in any state.
  */
 static bool may_evaluate(struct mutex *m)
 {
@@ -115,11 +123,13 @@ static bool may_evaluate(struct mutex *m)
 }
 
 /*
- * Unblock the next @nr of @a and those behind it; see above. @c is locked, and is
- * unlocked before predicates are evaluated, and in any case. @how: UNBLOCKED,
- * perhaps with BROADCAST. Return: false if there is none.
+ * Unblock the next @nr awaiters, from @a on; see above. The caller has locked
+ * @c. This function unlocks @c, before it evaluates predicates. @how:
+ * UNBLOCKED, perhaps with BROADCAST. Return: false if it found no awaiter to
+ * unblock.
  *
- * A broadcast that comes to an awaiter on its way leaves the rest to it.
+ * A broadcast that finds an awaiter on its way leaves the rest of the list to
+ * this awaiter, which hands the broadcast on.
  */
 static bool unblock_next(struct cond *c, struct awaiter *a, uint32_t how,
 			 int nr)
@@ -140,7 +150,7 @@ static bool unblock_next(struct cond *c, struct awaiter *a, uint32_t how,
 			found = load_relaxed(&a->own.closed_low); /* [A-JOIN] */
 		if (!found)
 			continue;
-		/* A caller without the mutex may have been faster. */
+		/* A caller without the mutex may have unblocked @a first. */
 		if (!(or_relaxed(&a->state, how) & UNBLOCKED))
 			cond_signal(&a->own);
 		else if (!(how & BROADCAST))
@@ -153,9 +163,10 @@ static bool unblock_next(struct cond *c, struct awaiter *a, uint32_t how,
 }
 
 /*
- * @a has not used what it was unblocked for. @c is locked, and is unlocked. @a
- * is still in the list, so @c exists. A signal that no awaiter can use is for
- * those who wait without a predicate; a broadcast has been to them.
+ * @a has not used the signal or the broadcast that unblocked it. The caller has
+ * locked @c, and this function unlocks it. @a is still in the list, so @c
+ * exists. A signal that no awaiter can use goes to the threads that wait
+ * without a predicate. A broadcast has already reached these threads.
  */
 static void hand_on(struct cond *c, struct awaiter *a, uint32_t how)
 {
@@ -163,7 +174,10 @@ static void hand_on(struct cond *c, struct awaiter *a, uint32_t how)
 		cond_signal(c);
 }
 
-/* Return: false if the caller has to wait without a record. */
+/*
+ * Enter @a in the list of @c. Return: false if @a stays out of the list, and
+ * the caller waits on @c itself.
+ */
 static bool awaiter_enter(struct awaiter *a, struct cond *c)
 {
 	struct awaiter *first;
@@ -188,7 +202,10 @@ static bool awaiter_enter(struct awaiter *a, struct cond *c)
 	return fits;
 }
 
-/* Its predicate is false, and it waits again. Return: 0 or EINVAL. */
+/*
+ * The predicate of @a is false, and @a waits again. Return: 0, or EINVAL if the
+ * condvar was destroyed.
+ */
 static int awaiter_stays(struct awaiter *a)
 {
 	uint32_t how;
@@ -204,7 +221,7 @@ static int awaiter_stays(struct awaiter *a)
 	return 0;
 }
 
-/* However its wait ends, by an exception or the end of its thread, too. */
+/* Runs however the wait ends: also by an exception or the end of the thread. */
 static void awaiter_leave(struct awaiter *a)
 {
 	struct cond *c = a->of;
@@ -245,7 +262,7 @@ int cond_await(struct cond *c, struct mutex *m, bool (*predicate)(void *arg),
 	while (!a.is_true && !err) {
 		err = cond_wait(on, m, deadline);
 		if (err && err != ETIMEDOUT)
-			break; /* of the mutex: it guards nothing now */
+			break; /* the mutex's: it guards nothing now */
 		a.is_true = predicate(arg);
 		if (!a.is_true && !err && on != c)
 			err = awaiter_stays(&a);
@@ -262,14 +279,15 @@ bool await_wake(struct cond *c, bool all)
 	others = load_relaxed(&c->closed_low);
 	found = unblock_next(c, first_of(c), how,
 			     all && poll_has_cpu() ? 2 : 1);
-	/* Once an awaiter was unblocked the condvar may no longer exist. */
+	/* The condvar may no longer exist once an awaiter was unblocked. */
 	return found && !(all && others);
 }
 
 /*
- * With the mutex held, no awaiter can be at the condvar: it takes those that are
- * left out of it, unblocks them all, and they do not come back to it. Without
- * the mutex it waits for them to leave.
+ * If the caller holds the mutex, no awaiter can be using the condvar at the
+ * moment. The caller empties the list and unblocks all awaiters that were in
+ * it, and they do not use the condvar any more. Without the mutex the caller
+ * waits until all awaiters have left.
  */
 void await_destroy(struct cond *c)
 {

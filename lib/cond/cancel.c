@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * Cancellation: a thread that waits shall look whether it has been cancelled.
- * It may be about to sleep on the word of its group, or on that of a shared
- * condvar.
+ * Cancellation: a thread that waits is made to look whether it has been
+ * cancelled. The thread may be about to sleep on the word of its group, or on
+ * the word of a shared condvar.
  *
- * [W-CANCEL] The thread says where it sleeps, and then looks.
+ * [W-CANCEL] The thread says where it sleeps, and then looks whether it has
+ * been cancelled.
  *
  *	CPU 0: waits				CPU 1: cancels it
  *
@@ -12,12 +13,13 @@
  *	full barrier				full barrier
  *	load cancellations			load waiter.group
  *
- * CPU 0 and CPU 1 cannot both load what was there before. Otherwise the thread
- * would fall asleep with its cancellation pending, and no wake-up would follow.
- * The word of a shared condvar is published under a lock, which CPU 1 has, too:
+ * CPU 0 and CPU 1 cannot both load the old value. Otherwise the thread would
+ * fall asleep with its cancellation pending, and no wake-up would follow. The
+ * word of a shared condvar is published under a lock that CPU 1 takes, too, so
  * waiter_publish() has the same effect.
  *
- * [W-WORD] The thread looks after it has loaded the word on which it sleeps.
+ * [W-WORD] The thread looks for a cancellation after it has loaded the word on
+ * which it sleeps.
  *
  *	CPU 0: waits				CPU 1: cancels it
  *
@@ -26,9 +28,9 @@
  *	load cancellations			wake those who sleep on it
  *	sleep, if the word is the same
  *
- * If CPU 0 loads the new word it also loads the new count, and does not sleep.
- * If it loads the old word, either the kernel finds another one and does not
- * let it sleep, or it sleeps before the wake-up of CPU 1.
+ * If CPU 0 loads the new word, it also loads the new count, and does not sleep.
+ * If CPU 0 loads the old word, either the kernel finds the new one and does not
+ * let CPU 0 sleep, or CPU 0 is asleep before CPU 1 makes its wake-up call.
  */
 #include "cond/group.h"
 
@@ -64,8 +66,8 @@ void cond_cancel(pthread_t thread)
 	}
 	lock_drop(lock);
 	/*
-	 * The group is not pinned: it may belong to another condvar by now. Its
-	 * members then look, find nothing, and sleep again.
+	 * The group is not pinned, so it may belong to another condvar by now.
+	 * In that case its members look, find nothing, and sleep again.
 	 */
 	if (g)
 		group_cancel(g, bit);

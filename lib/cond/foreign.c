@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: MIT
 /*
  * Foreign waiters: threads that wait in glibc's own wait on a condvar that the
- * drop-in has replaced. Code calls that wait past the drop-in if it was loaded
- * with RTLD_DEEPBIND. Such a thread must neither hang nor do harm. struct cond
- * is laid out so that what glibc's wait writes is nothing of ours (cond.h).
+ * drop-in has replaced. Code that was loaded with RTLD_DEEPBIND calls glibc's
+ * wait instead of the drop-in's. A thread in that wait must neither hang nor do
+ * harm. The layout of struct cond ensures that the stores of glibc's wait do
+ * not harm the condvar (cond.h).
  */
 #include "base/fork.h"
 #include "base/say.h"
 #include "cond/group.h"
 
-/* As long as it is all glibc's, no thread has set its generation. */
+/* cond_lock() sets the generation; glibc's own wait does not. */
 bool foreign_alone(struct cond *c)
 {
 	return !load_relaxed(&c->generation);
 }
 
 /*
- * As glibc's destroy does: the last foreign waiter to leave sees
+ * Wait as glibc's destroy does: the last foreign waiter to leave sees
  * COND_DESTROYED, and wakes this thread.
  */
 void foreign_destroy(struct cond *c)
@@ -36,10 +37,10 @@ void foreign_destroy(struct cond *c)
 }
 
 /*
- * It is not known which foreign waiter a signal should wake, so the signal
- * wakes all of them: the others return spuriously. A waiter whose deadline has
- * passed meanwhile leaves its two signals to the next one, who returns
- * spuriously, too.
+ * The library does not know which foreign waiter a signal should wake, so a
+ * signal wakes all of them, and all but one return spuriously. A waiter that
+ * timed out meanwhile leaves its two signals to the next waiter, whose return
+ * is then spurious, too.
  */
 static void give_signals(futex_word *signals, uint32_t nr)
 {
@@ -55,11 +56,11 @@ bool foreign_wake(struct cond *c)
 
 	if (!swap_relaxed(&said, true))
 		say("drover: a thread waits in the C library's own pthread_cond_*wait(), which this library's signals wake spuriously; load what it is in without RTLD_DEEPBIND\n");
-	/* As long as we have this lock, the answer stays the same. */
+	/* With this lock held, cond_drop_stale() does not change the answer. */
 	lock_take(&wiped.lock);
 	alone = foreign_alone(c);
 	give_signals(&c->foreign_signals, nr);
-	/* As long as it is all glibc's, its other group may be in use, too. */
+	/* Foreign threads alone may also wait in glibc's other group. */
 	if (alone)
 		give_signals(&c->closed_high, nr);
 	lock_drop(&wiped.lock);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Groups of waiters, and the two that a private condition variable names: where
- * they come from, each change of their state, and where they are freed.
+ * Groups of waiters, and the two groups that a private condition variable
+ * names: where groups come from, each change of their state, and where they are
+ * freed.
  */
 #include <string.h>
 
@@ -19,8 +20,8 @@ _Static_assert(sizeof(struct group) == ARENA_ITEM, "a cache line each");
  *	release: generation = ours	--->	acquire: generation == ours
  *						load lock, closed, open
  *
- * If CPU 1 finds the new generation it does not find the parent's lock, which
- * nobody will ever drop, nor the parent's groups.
+ * If CPU 1 finds the new generation, it finds neither the parent's lock, which
+ * no thread of the child would ever drop, nor the parent's groups.
  */
 void cond_lock(struct cond *c)
 {
@@ -53,7 +54,7 @@ void cond_set_groups(struct cond *c, struct group *closed, struct group *open)
 /*
  * In the child of a fork the waiters have stayed in the parent, and so has the
  * thread that may have held the lock. A condvar that is used for the first time
- * has only to learn its generation.
+ * only needs its generation.
  */
 void cond_drop_stale(struct cond *c)
 {
@@ -93,10 +94,10 @@ struct group *group_start(struct cond *c, struct waiter *w, void *mutex,
 	store_relaxed(&g->ahead, 0);
 	store_release(&g->refs, 1); /* [G-REF] */
 	/*
-	 * A closed group that timeouts have used up is still named as the
-	 * closed one, and may be the very group we were given. One group must
-	 * not be both closed and open: arrivals would join the group that
-	 * signals go to.
+	 * If all members of the closed group have timed out, the condvar still
+	 * names that group, and @g may be that very group. One group must not
+	 * be both closed and open: arrivals would join the group to which
+	 * signals go.
 	 */
 	cond_set_groups(c, closed == g ? NULL : closed, g);
 	return g;
@@ -112,8 +113,8 @@ struct group *group_start(struct cond *c, struct waiter *w, void *mutex,
  *	release: refs = 1		--->	acquire: refs 1 -> 2
  *						load owner
  *
- * If CPU 1 finds the pin of CPU 0 it also finds d as the owner. Without this
- * order it would give the signal for c to a waiter of d.
+ * If CPU 1 finds the pin of CPU 0, it also finds d as the owner. Without this
+ * order CPU 1 would give the signal for c to a waiter of d.
  */
 bool group_pin(struct group *g, struct cond *c)
 {
@@ -124,7 +125,7 @@ bool group_pin(struct group *g, struct cond *c)
 			return false;
 	} while (!cas_acquire(&g->refs, &refs, refs + 1)); /* [G-REF] */
 
-	/* While we have it pinned, the owner does not change. */
+	/* The owner does not change while the caller has a pin. */
 	if (load_relaxed(&g->owner) == c)
 		return true;
 	group_unpin(g);
@@ -132,7 +133,7 @@ bool group_pin(struct group *g, struct cond *c)
 }
 
 /*
- * The last one out frees the group.
+ * The thread that drops the last pin frees the group.
  *
  *	CPU 0: not the last			CPU 1: the last
  *
@@ -178,7 +179,7 @@ struct group *group_lock_blocked(struct group *g, struct cond *c)
  *						return; unlock the mutex,
  *						destroy and free it
  *
- * If CPU 1 finds itself unblocked, CPU 0 does not touch the mutex any more.
+ * If CPU 1 finds that it is unblocked, CPU 0 no longer touches the mutex.
  */
 uint32_t group_unblock(struct group *g, int nr, uint64_t moved)
 {
@@ -218,7 +219,7 @@ bool group_leave(struct group *g, bool ends)
 	state = load_acquire(&g->state);
 	/*
 	 * A thread that ends cannot use a token. It leaves the token to another
-	 * member, if there is one for whom no signal was posted.
+	 * member, if there is one for which no signal was posted.
 	 */
 	leaves = (ends && group_nr_blocked(state)) || !group_take(g, &state);
 	if (leaves)

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A group: threads that wait on one private condition variable and are
- * interchangeable to a signal, because all of them came before it.
+ * interchangeable to a signal, because no member can take a signal that is
+ * older than its wait. A signal closes the group, and later arrivals join
+ * another one. (A waiter for requeue-PI may join a closed group, but only while
+ * no token is left in it: cond_pin_closed().)
  *
  * Members sleep on the group's own futex word, not on a word in the condvar.
- * All groups lie in memory that is never given back. So a thread that was
- * released has no further business with the condvar, which may be destroyed and
- * unmapped while members still sleep on the mutex to which they were moved. And
- * a group is not used again before everybody has left it. So one requeue from
- * its word moves only threads that are free to go, and needs no lock.
+ * All groups lie in memory that is never given back. So a released thread does
+ * not use the condvar any more, and the condvar may be destroyed and unmapped
+ * while members still sleep on the mutex to which they were moved. And a group
+ * is not used again until all its members have left. So one requeue from its
+ * word moves only threads that are free to go, and needs no lock.
  *
  *   struct cond             struct group              struct group
  *   +----------------+      +-----------------+       +-----------------+
@@ -22,30 +25,30 @@
  *                             |   |   |   |             |   |   |
  *                             W1  W2  W3  S             W4  W5  W6
  *
- * The arrows from below are pins, and @refs counts them: each member has one,
- * and so has a signaller, here S, from when it finds the group to the end of
- * its wake-up. The arrows from the condvar are no pins. S has posted a token,
- * which W1, W2 or W3 may take. Two of these three have no signal yet, so
+ * The arrows from below are pins, and @refs counts them: each member has one. A
+ * signaller, here S, has one from the moment when it finds the group to the end
+ * of its wake-up. The arrows from the condvar are no pins. S has posted a
+ * token, which W1, W2 or W3 may take. Two of these three have no signal yet, so
  * blocked is 2. W4 to W6 have arrived after the signal that closed the older
- * group. A member keeps its pin until it sleeps neither on the word nor, having
- * been moved, on the mutex. The thread that drops the last pin frees the group:
+ * group. A member keeps its pin as long as it sleeps on the word or, after a
+ * move, on the mutex. The thread that drops the last pin frees the group:
  * group_unpin().
  *
  * The life of a group:
  *
  *   free	in the arena, or the spare one of a thread
  *   open	from its first member on: group_start()
- *   closed	by a signal that finds nobody blocked in an older group
+ *   closed	by a signal that finds no member blocked in an older group
  *   unlinked	by the last signal for the group, or by a broadcast, which also
- *		unlinks the open group: no condvar names the group any more
+ *		unlinks the open group. No condvar names an unlinked group.
  *   released	all members may return: group_unblock()
  *   free	when its last pin is dropped. If all members time out, the last
- *		of them frees the group although the condvar still names it;
+ *		of them frees the group while the condvar still names it;
  *		group_pin() then refuses the group.
  *
  * The state is one 64-bit word. Its low half is the futex word:
  *
- *   bit  0	GROUP_RELEASED	every member that is still here may return; final
+ *   bit  0	GROUP_RELEASED	every member still here may return; final
  *   bit  1	GROUP_MOVED	members may have been moved to the mutex: one
  *				that leaves has the duty "woken" (cond.h);
  *				never cleared
@@ -55,7 +58,7 @@
  *   bits 3-25	tokens		signals that were posted and not yet taken
  *   bits 26-31	cancels		cancellations of members, counted so that each
  *				changes the word; wraps
- *   bits 32-63	blocked		members that no signal was posted for
+ *   bits 32-63	blocked		members for which no signal was posted
  *
  * Legal transitions, each of them one atomic step. group_start() begins with
  * one member blocked, and NO_SLEEPERS unless its members sleep for requeue-PI.
@@ -70,27 +73,28 @@
  *					by a signaller, under @lock
  *   take	tokens - 1		by a member, without a lock
  *   leave	blocked - 1, if not RELEASED and no tokens
- *					by a member whose time ran out, that is
- *					cancelled, or that an error of the mutex
- *					ends, under @lock
+ *					by a member that times out, is
+ *					cancelled, or gives up at an error of
+ *					the mutex, under @lock
  *   cancel	cancels + 1		by any thread, without lock or pin
  *   end	blocked - 1, if blocked > 0
  *					by a member whose thread ends in the
  *					wait, under @lock
  *
- * A signaller has @lock from when it sees that somebody is blocked until it has
- * posted or released. So no member leaves while the signaller chooses how to
- * wake, and therefore the mutex of the members still exists. The signal for the
- * last blocked member releases the group instead of posting.
+ * A signaller has @lock from the moment when it sees a blocked member until it
+ * has posted or released. So no member leaves while the signaller chooses how
+ * to wake, and the mutex of the members still exists. The signal for the last
+ * blocked member releases the group instead of posting.
  *
  * A member falls asleep only if the word has neither RELEASED nor tokens. Each
  * post and each release changes the word before it wakes or moves, so the
  * kernel's check of the value closes the race with a member that falls asleep.
  *
- * Bounds: 2^23 tokens (the kernel has no more threads). A member misses a
- * cancellation if it is delayed between its load of the word and its futex call
- * while an exact multiple of 64 cancellations hits its group; it notices at the
- * next event of the group.
+ * Bounds: 2^23 tokens (the kernel cannot have as many threads). A member misses
+ * a cancellation if it is delayed between its load of the word and its futex
+ * call while the number of cancellations in its group grows by an exact
+ * multiple of 64. The member notices its cancellation at the next event of the
+ * group.
  */
 #ifndef DROVER_GROUP_H
 #define DROVER_GROUP_H
@@ -113,19 +117,20 @@
 
 /**
  * struct group - one group of waiters
- * @next_free: of a group in the arena; base/arena.c
+ * @next_free: the next one in the arena's list; base/arena.c
  * @state: see above
- * @lock: held to post, to release and to leave
+ * @lock: a thread holds it to post, to release or to leave
  * @refs: its pins. The thread that drops the last one frees the group.
- * @ahead: how many of the moved members the first one that runs wakes; set
- *	   under @lock
- * @owner: the condvar it belongs to; NULL when free. Changes only while @refs
- *	   is 0.
+ * @ahead: how many of the moved members are woken by the first one that runs;
+ *	   set under @lock
+ * @owner: the condvar that it belongs to; NULL while it is free. Changes only
+ *	   while @refs is 0.
  * @mutex: the mutex that all members use; NULL if they use several, or if a
  *	   member still holds a recursive mutex while it sleeps. Written under
  *	   the condvar's lock.
- * @pi_target: where members sleep for requeue-PI, the word of their mutex; or
- *	       NULL if they sleep as plain waiters. Constant while in use.
+ * @pi_target: the word of the members' mutex if they sleep for requeue-PI; NULL
+ *	       if they sleep as plain waiters. Constant while the group is in
+ *	       use.
  */
 struct group {
 	struct group *next_free;
@@ -138,26 +143,30 @@ struct group {
 	_Atomic(futex_word *) pi_target;
 } __attribute__((aligned(ARENA_ITEM)));
 
-/* How many members no signal was posted for. With @lock it cannot fall. */
+/* The number of blocked members. It cannot fall while @lock is held. */
 #define group_blocked(g) group_nr_blocked(load_relaxed(&(g)->state))
 
-/* Take the lock of a private condvar, in the state that this process left it. */
+/*
+ * Take the lock of a private condvar. In the child of a fork, first drop what
+ * the parent has left in the condvar.
+ */
 void cond_lock(struct cond *c);
 
-/* With that lock: the closed group; and set both groups. */
+/* With that lock held: return the closed group; set both groups. */
 struct group *cond_closed(struct cond *c);
 void cond_set_groups(struct cond *c, struct group *closed, struct group *open);
 
-/* Start a private condvar anew: at its first use, and in the child of a fork. */
+/* Start a private condvar: at its first use, and in the child of a fork. */
 COLD void cond_drop_stale(struct cond *c);
 
 /*
- * Start a group of the locked @c with one member, the caller, who has its first
- * pin: the spare one of @w. @mutex, @pi_target: as in struct group. Return: NULL if
- * there is none.
+ * Make the spare group of @w the open group of the locked @c. The caller is its
+ * first member and has its first pin. @mutex, @pi_target: as in struct group.
+ * Return: NULL if @w has no spare group.
  *
- * A thread keeps one group for its next wait; the others are in the arena. It gets
- * one with no lock held, for memory may have to be mapped.
+ * A thread keeps one spare group for its next wait; all other free groups are
+ * in the arena. A thread without a spare group gets one from the arena before
+ * it takes any lock, because the arena may have to map memory.
  */
 struct group *group_start(struct cond *c, struct waiter *w, void *mutex,
 			  futex_word *pi_target);
@@ -168,14 +177,14 @@ struct group *group_start(struct cond *c, struct waiter *w, void *mutex,
  */
 bool group_pin(struct group *g, struct cond *c);
 
-/* Drop a pin; the group may be another condvar's at once. */
+/* Drop a pin. Afterwards the group may belong to another condvar. */
 void group_unpin(struct group *g);
 
 /*
  * Pin a group, as group_pin() does, and lock it if a member is blocked. Return:
- * NULL if none is, with neither pin nor lock. Otherwise the caller has both, and
- * has to call group_unblock(), which drops the lock and keeps the pin. Until
- * then no member can leave.
+ * NULL if no member is blocked; the caller then has neither pin nor lock.
+ * Otherwise the caller has both, and has to call group_unblock(), which drops
+ * the lock and keeps the pin. Until then no member can leave.
  */
 struct group *group_lock_blocked(struct group *g, struct cond *c);
 
@@ -188,15 +197,16 @@ uint32_t group_unblock(struct group *g, int nr, uint64_t moved);
 
 /*
  * Return: true if the caller, a member, is released, or has now taken a token.
- * @state: the one last seen; updated
+ * @state: the state that the caller saw last; updated
  */
 bool group_take(struct group *g, uint64_t *state);
 
 /*
- * Stop being a member, unless unblocked. Blocks while a signaller has the lock.
+ * Stop being a member, unless the caller was unblocked. Blocks while a
+ * signaller has the lock.
  * @ends: the caller's thread ends in the middle of the wait. If another member
- * is blocked, the caller leaves it the token, and wakes one member. Return:
- * false if the caller was unblocked, as after group_take().
+ * is blocked, the caller leaves the token to that member, and wakes one member.
+ * Return: false if the caller was unblocked, as after group_take().
  */
 APART bool group_leave(struct group *g, bool ends);
 

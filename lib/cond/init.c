@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The doors to the beginning and the end of a condition variable. */
+/* The entry points for the beginning and the end of a condition variable. */
 #include <string.h>
 
 #include "cond/group.h"
@@ -24,9 +24,8 @@ void cond_destroy(struct cond *c, futex_word *target, const char *call)
 		if (unlikely(flags & COND_SPECIAL))
 			foreign_destroy(c);
 		/*
-		 * Released waiters have no business in the condvar any more, but
-		 * the signaller that released them may still be dropping the
-		 * lock.
+		 * Released waiters do not use the condvar any more, but the
+		 * signaller that released them may still be dropping the lock.
 		 */
 		cond_lock(c);
 		if (DEBUG_BUILD &&

@@ -67,7 +67,10 @@ int drover_cond_await_until(drover_cond_t *cond, drover_mutex_t *mutex,
 	return cond_await(cond_of(cond), mutex_of(mutex), predicate, arg, &d);
 }
 
-/* The doors of wake.c, which also see that threads wait with a predicate. */
+/*
+ * The entry points below make the checks of cond_signal() and cond_broadcast()
+ * (wake.c), and also see whether threads wait with a predicate.
+ */
 static inline bool nobody_waits(struct cond *c)
 {
 	return likely(!(load_relaxed(&c->flags) & ~COND_MONOTONIC)) &&

@@ -3,9 +3,10 @@
  * Mutexes that inherit priorities. FUTEX_WAIT_REQUEUE_PI names the mutex when
  * the wait begins. FUTEX_CMP_REQUEUE_PI hands the mutex to the first sleeper of
  * highest priority, or queues that sleeper by priority if the mutex is taken. A
- * waiter that returns 0 has the mutex. Only a POSIX signal can wake such a
- * sleeper otherwise: when the operations are refused, all members are sent one,
- * see what has happened to their group, and lock the mutex as other threads do.
+ * waiter whose call returns 0 has the mutex. Apart from that, only a POSIX
+ * signal can wake such a sleeper. When the operations are refused, all members
+ * are sent a signal: they look at the state of their group, and lock the mutex
+ * as other threads do.
  *
  * The futex operations are Darren Hart's: "Requeue-PI: Making Glibc Condvars
  * PI-Aware", 2009.
@@ -15,14 +16,14 @@
 #include "base/pause.h"
 #include "cond/group.h"
 
-/* Other C libraries have no signal that gets sleepers going: send_signal(). */
+/* Other C libraries have no signal that can wake sleepers: send_signal(). */
 #ifdef __GLIBC__
 atomic_bool pi_refused;
 #else
 atomic_bool pi_refused = true;
 #endif
 
-/* By a kernel without the operations, or by a sandbox, perhaps from now on. */
+/* A kernel may lack the operations; a sandbox may refuse them from now on. */
 static bool is_refused(long ret)
 {
 	if (ret != -EPERM && ret != -ENOSYS)
@@ -39,7 +40,10 @@ long cond_pi_wait(struct group *g, uint32_t word,
 	futex_word *sleeps_on = LOW_HALF(&g->state);
 	long ret = -EPERM;
 
-	/* Does the kernel have the other half, too? Asked with a wrong value. */
+	/*
+	 * Can the kernel requeue, too? The call has a wrong value, so it moves
+	 * nothing and only asks.
+	 */
 	if (!swap_relaxed(&asked, true))
 		is_refused(futex_cmp_requeue_pi(&never, 1, 0, &target));
 	if (!load_relaxed(&pi_refused))
@@ -52,9 +56,9 @@ long cond_pi_wait(struct group *g, uint32_t word,
 }
 
 /*
- * The signal that glibc keeps for itself to change the user of all threads. It
- * is never blocked. From the first pthread_create() on it has a handler, which
- * ignores each signal that is not of the kind SI_TKILL.
+ * glibc keeps this signal for itself, to change the user of all threads. The
+ * signal is never blocked. From the first pthread_create() on, the signal has a
+ * handler, which ignores each signal that is not of the kind SI_TKILL.
  *
  * [W-PI] A thread may be about to sleep when requeue-PI is refused.
  *
@@ -64,8 +68,8 @@ long cond_pi_wait(struct group *g, uint32_t word,
  *	full barrier				full barrier
  *	the kernel loads the word, compares	load waiter.group
  *
- * CPU 0 and CPU 1 cannot both load what was there before. Otherwise the thread
- * would sleep for requeue-PI, and would be sent no signal.
+ * CPU 0 and CPU 1 cannot both load the old value. Otherwise the thread would
+ * sleep for requeue-PI, and would be sent no signal.
  */
 #define SIGNAL_SETXID 33
 
@@ -85,7 +89,10 @@ void cond_pi_wake(struct group *g, int nr)
 	uint64_t state = load_relaxed(&g->state);
 	int saved = errno;
 
-	/* As long as a member may still sleep with what was posted or released. */
+	/*
+	 * Repeat while a member may sleep although a token or a release is
+	 * there.
+	 */
 	for (unsigned int i = 0; nr == INT_MAX || state & due; i++) {
 		long ret = -EPERM;
 
@@ -94,8 +101,9 @@ void cond_pi_wake(struct group *g, int nr)
 						   nr == INT_MAX ? INT_MAX : 0,
 						   load_relaxed(&g->pi_target));
 		/*
-		 * Take all out of their system call. EINVAL: a member was
-		 * refused meanwhile and sleeps plainly, as all may do by now.
+		 * Make all members leave their system calls. EINVAL: a member
+		 * was refused meanwhile and sleeps as a plain waiter, and by
+		 * now all of them may do so.
 		 */
 		if (is_refused(ret) || ret == -EINVAL) {
 			futex_wake(word, INT_MAX, false);
@@ -106,14 +114,14 @@ void cond_pi_wake(struct group *g, int nr)
 		}
 		/*
 		 * Other errors are about the mutex (its holder is dead, its
-		 * word is not a lock's): nobody will ever get it.
+		 * word is not a lock's): no thread will ever get the mutex.
 		 */
 		if (ret != -EAGAIN && ret != -ENOMEM)
 			return;
 		/*
-		 * The word has changed, a sleeper is just waking, or the
-		 * holder is exiting. Every sleeper on the word waits for this
-		 * mutex; otherwise the answer is EINVAL.
+		 * Try again: the word has changed, a sleeper is just waking, or
+		 * the holder is exiting. Every sleeper on the word waits for
+		 * this mutex; otherwise the answer is EINVAL.
 		 */
 		thread_pause(i);
 		state = load_relaxed(&g->state);
@@ -121,9 +129,11 @@ void cond_pi_wake(struct group *g, int nr)
 }
 
 /*
- * A thread that sends signals, cond_pi_wake(), has the lock of the waiter's bucket.
- * What it has sent is delivered at the end of a system call that waits for nothing:
- * it must not end a poll() or nanosleep() of the program's.
+ * A thread that sends signals, in cond_pi_wake(), has the lock of the waiter's
+ * bucket. After waiter_publish(), which takes that lock, no more signals are
+ * sent. A signal that was sent is delivered at the end of a system call that
+ * waits for nothing, because it must not end a poll() or nanosleep() of the
+ * program's.
  */
 void cond_pi_leave(struct waiter *w)
 {

@@ -11,10 +11,16 @@
 #define TO_FREE	      (1u << MUTEX_FREE)
 #define TO_HELD	      (1u << MUTEX_HELD_BY_CALLER | 1u << MUTEX_HELD_BY_OTHER)
 
-/* Threads that a constructor before ours has started may already wait. */
+/*
+ * This is in force until load_policy() runs: threads that an earlier
+ * constructor has started may already wait.
+ */
 _Atomic uint32_t policy_moves = TO_HELD;
 
-/* The fixed ones wake or move, and do nothing else. */
+/*
+ * The policies other than "auto" only wake or move threads: no thread polls
+ * before it sleeps, or wakes others ahead.
+ */
 static const struct {
 	const char *name;
 	struct policy policy;

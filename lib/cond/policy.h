@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * When to wake and when to move; Documentation/cond-design.rst says why. This
- * never affects correctness: whatever is planned, everybody who is released
- * gets going.
+ * When to wake and when to move; Documentation/cond-design.rst says why. The
+ * choice never affects correctness: every released thread runs, whatever was
+ * planned.
  */
 #ifndef DROVER_COND_POLICY_H
 #define DROVER_COND_POLICY_H
@@ -11,9 +11,9 @@
 
 /**
  * struct policy - what DROVER_POLICY says; drover(7)
- * @moves: to which mutexes threads are moved, by who has the mutex: bits, of
- *	   which each enum mutex_holder is the number of one, and POLICY_ONE() of
- *	   it where a single thread is; and POLICY_AHEAD
+ * @moves: bits that say when threads are moved. The bit for several threads has
+ *	   the number of the enum mutex_holder; the bit for a single thread has
+ *	   the number POLICY_ONE() of it. One more bit is POLICY_AHEAD.
  * @spin_us: how long a poll before sleeping lasts at most, in microseconds; -1:
  *	     as long as a wake-up takes
  */
@@ -22,23 +22,23 @@ struct policy {
 	long spin_us;
 };
 
-/* The one in force: struct policy::moves. */
+/* The policy in force: struct policy::moves. */
 extern _Atomic uint32_t policy_moves;
 
 /* The number of the bit for a single thread, if @holder has the mutex. */
 #define POLICY_ONE(holder) (8 + (holder))
-/* Several that are moved wake ahead, if there are several CPUs. */
+/* If there are several CPUs, the first moved thread wakes more (WAKE_AHEAD). */
 #define POLICY_AHEAD (1u << 31)
 
 /*
- * Shall threads be moved to a mutex? If not, all of them are woken. @holder: who
- * has it; @nr_waiters: how many shall be unblocked.
+ * Shall threads be moved to a mutex? If not, all of them are woken. @holder:
+ * who has the mutex; @nr_waiters: how many threads shall be unblocked.
  *
- * A single one is woken, also by the holder. A moved thread would be woken at
- * the unlock, a moment later, at the price of one more system call each for the
- * signal and for the mutex's next unlock. And the unlock of a thread that posts
- * many items would be where it is preempted: each worker finds the mutex free,
- * takes one item, and sleeps again.
+ * A single thread is woken, even if the signaller holds the mutex. If the
+ * thread were moved, the unlock would wake it a moment later, and both the
+ * signal and the next unlock of the mutex would make one more system call. And
+ * a thread that posts many items would be preempted at its unlock: each worker
+ * would find the mutex free, take one item, and sleep again.
  */
 #define policy_moves_to(holder, nr_waiters)                           \
 	(load_relaxed(&policy_moves) >>                               \
@@ -47,7 +47,7 @@ extern _Atomic uint32_t policy_moves;
 
 /*
  * Parse @forced, the value of DROVER_POLICY. Return: false if the value is not
- * understood; nothing is changed then.
+ * understood; @to is then unchanged.
  */
 bool policy_force(const char *forced, struct policy *to);
 #define POLICY_HELP \

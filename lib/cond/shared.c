@@ -4,38 +4,39 @@
  *
  * Processes may be killed at any point:
  *  - A killed waiter stays blocked until its group is released. So it can
- *    absorb one signal, and never a broadcast.
- *  - A signaller counts as a waker from before it releases until after it has
- *    woken. So does a waiter whose thread ends, which passes its wake-up on. If
- *    a waker finds that another one counts, dead or alive, it wakes everybody.
- *    So the next signal or broadcast makes up for what a killed waker has left
- *    undone.
+ *    absorb one signal, but never a broadcast.
+ *  - A signaller is counted as a waker from before its release until after its
+ *    wake-up. So is a waiter whose thread ends, which passes its wake-up on. If
+ *    a waker finds that another waker is counted, dead or alive, it wakes all
+ *    sleepers. So the next signal or broadcast makes the wake-ups that a killed
+ *    waker has not made.
  *
  * Two signallers that wake at the same time may each wake a member of the wrong
- * group, which sleeps again. So each looks after its wake-up whether the other
- * one counts, and wakes everybody if so. If the second one to count out finds no
- * other waker, then either the first one has found the second, and has woken
- * everybody after both had released; or the first one had counted out before
- * the second counted in.
+ * group, which sleeps again. So after its wake-up each signaller looks whether
+ * another one is counted, and if so wakes all sleepers. If the second signaller
+ * to be counted out finds no other waker, there are two cases: the first
+ * signaller found the second one counted, and woke all sleepers after both had
+ * released; or the first signaller was counted out before the second one was
+ * counted in.
  *
  * Waiters are moved only by drover_cond_broadcast_on(). The signaller then does
- * not know whether it holds the mutex, so it wakes one of them (the duty
- * "mover", cond.h). Once threads were moved from a condvar, each of its
- * waiters has the duty "woken": USERS_MOVED. While waiters or wakers still count,
- * destroy_on wakes all threads on the mutex.
+ * not know whether it holds the mutex, so it wakes one waiter (the duty
+ * "mover", cond.h). Once threads were moved from a condvar, each of its waiters
+ * has the duty "woken": USERS_MOVED. While waiters or wakers are still counted,
+ * drover_cond_destroy_on() wakes all threads on the mutex.
  */
 #include "base/waiter.h"
 #include "cond/policy.h"
 #include "cond/shared.h"
 
-/* After how long destroy takes users of other processes for dead. */
+/* After this time destroy takes silent users of other processes for dead. */
 #define DEAD_AFTER_SECONDS 2
 
-/* The two kinds of sleeper that a waiter's bit leaves free. */
+/* Two kinds of sleeper, in the bits that struct waiter::bit leaves free. */
 #define EVEN (UINT32_C(1) << WAITER_BITS)
 #define ODD  (EVEN << 1)
 
-/* The kind of sleeper that members of the group with @number are. */
+/* Which kind of sleeper the members of the group with @number are. */
 static uint32_t kind_of(uint64_t number)
 {
 	return number & SHARED_NUMBER ? ODD : EVEN;
@@ -64,9 +65,9 @@ static uint64_t next_group(uint64_t state)
  *	load the state: nothing for it		wake who sleeps on the word
  *	sleep, if the word is the same
  *
- * If CPU 0 loads the new word it also loads the new state, and does not sleep.
- * If it loads the old word, either the kernel finds another one and does not
- * let it sleep, or it sleeps before the wake-up of CPU 1.
+ * If CPU 0 loads the new word, it also loads the new state, and does not sleep.
+ * If CPU 0 loads the old word, either the kernel finds the new one and does not
+ * let CPU 0 sleep, or CPU 0 is asleep before CPU 1 makes its wake-up call.
  */
 static void word_change(struct shared_cond *s)
 {
@@ -74,8 +75,9 @@ static void word_change(struct shared_cond *s)
 }
 
 /*
- * The state and the word are unlike what was here before, and what will be. So
- * a late user of a former condvar changes the word at most, and does not sleep.
+ * The seed gives this condvar another state, word and life than a former or a
+ * later condvar in the same memory has. So a late user of a former condvar at
+ * most changes the word, and does not sleep.
  */
 void shared_cond_init(struct shared_cond *s)
 {
@@ -87,9 +89,10 @@ void shared_cond_init(struct shared_cond *s)
 }
 
 /*
- * Add @more waiters or wakers. If it is one less, the condvar may be gone after
- * this. If destroy has taken the caller for dead, the memory may be another
- * condvar's by now, of another life, and nothing is written.
+ * Add @more waiters or wakers. If @more takes one away, the condvar may no
+ * longer exist afterwards. If destroy has taken the caller for dead, the memory
+ * may be another condvar's by now; that condvar has another life, and this
+ * function writes nothing.
  */
 static void users_add(struct shared_cond *s, uint64_t more, uint64_t life)
 {
@@ -112,7 +115,7 @@ void shared_cond_destroy(struct shared_cond *s, futex_word *target)
 
 	users |= USERS_DESTROYED;
 	while (users & (USERS_WAITERS | USERS_WAKERS)) {
-		/* A waker that still counts may have moved some since. */
+		/* A waker that is still counted may have moved threads. */
 		if (target && (users ^ before) & USERS_WAKERS)
 			futex_wake(target, INT_MAX, true);
 		clock_gettime(deadline.clock, &deadline.at);
@@ -127,19 +130,22 @@ void shared_cond_destroy(struct shared_cond *s, futex_word *target)
 		if (users == before && !waiter_is_inside(s))
 			break;
 	}
-	/* Another life: who counts out from now on writes nothing. */
+	/* With another life, users that are counted out late write nothing. */
 	while (!cas_acq_rel(&s->users, &users,
 			    (users & USERS_LIVES) + USERS_LIFE))
 		;
 }
 
-/* Does a waker count, other than the caller, which counts itself? */
+/* Is a waker counted other than the caller, which is counted as well? */
 static bool others_wake(uint64_t users)
 {
 	return (users & USERS_WAKERS) != USERS_WAKER;
 }
 
-/* The end of a waker of @life: wake @nr sleepers of @kinds, and count out. */
+/*
+ * The end of a waker of @life: wake @nr sleepers of @kinds, and count the
+ * caller out.
+ */
 static void shared_wake(struct shared_cond *s, int nr, uint32_t kinds,
 			uint64_t life)
 {
@@ -152,8 +158,9 @@ static void shared_wake(struct shared_cond *s, int nr, uint32_t kinds,
 			futex_wake_bits(&s->word, nr, true, kinds);
 		}
 		/*
-		 * A member that another waker has released may have taken this
-		 * wake-up, or that waker may have died before its own.
+		 * Another waker is counted. A member that this waker has
+		 * released may have got the caller's wake-up, or this waker may
+		 * have died before it woke its members.
 		 */
 		if (!others_wake(load_acquire(&s->users)))
 			break;
@@ -165,11 +172,11 @@ static void shared_wake(struct shared_cond *s, int nr, uint32_t kinds,
 
 /**
  * struct shared_member - a thread that waits
- * @s: on this condvar; NULL: no more
- * @life: in this life of it
- * @number: in the group of this number
+ * @s: the condvar; NULL when the thread uses it no more
+ * @life: the life of @s
+ * @number: the number of its group
  * @w: the thread
- * @mutex: the mutex it released and will lock again
+ * @mutex: the mutex that it released and will lock again
  * @waits: it has joined, and has not got the mutex back
  * @out: it was unblocked, or has left its group
  * @moved: members may have been moved to the mutex
@@ -187,8 +194,8 @@ struct shared_member {
 
 /*
  * Join the younger group. Return: false if it has no room. The word changes,
- * too: a broadcaster that does not know of this member finds another word, and
- * moves nobody.
+ * too, so a broadcaster that does not know of this member finds another word,
+ * and moves no thread.
  */
 static bool shared_join(struct shared_member *m)
 {
@@ -206,9 +213,9 @@ static bool shared_join(struct shared_member *m)
 /*
  * Stop being a member, if unblocked or if there is another reason, @why. @ends:
  * as for group_leave(). Return: 0 if unblocked; otherwise @why, or EAGAIN if
- * @why is 0 and the caller is still a member. If destroy has taken the process
- * for dead while it was stopped, the memory may be another condvar's by now:
- * the member counts as unblocked.
+ * @why is 0 and the caller is still a member. If destroy took the process for
+ * dead while the process was stopped, the memory may be another condvar's by
+ * now, and the member is treated as unblocked.
  */
 static int shared_out(struct shared_member *m, int why, bool ends)
 {
@@ -233,7 +240,7 @@ static int shared_out(struct shared_member *m, int why, bool ends)
 	return takes ? 0 : why;
 }
 
-/* Sleep as a member until unblocked, or there is another reason to return. */
+/* Sleep as a member until unblocked or until there is a reason to leave. */
 static int shared_sleep(struct shared_member *m,
 			const struct deadline *deadline)
 {
@@ -257,23 +264,27 @@ static int shared_sleep(struct shared_member *m,
 	}
 }
 
-/* Count out, as a member no more: the condvar may be gone after this. */
+/*
+ * Count the caller out, which is no longer a member. The condvar may then be
+ * gone.
+ */
 static void shared_leave(struct shared_member *m)
 {
 	struct shared_cond *s = m->s;
 
 	m->out = true;
 	m->moved = load_relaxed(&s->users) & USERS_MOVED;
-	waiter_publish(m->w, NULL); /* may sleep for a lock, and end there */
+	waiter_publish(m->w, NULL); /* may sleep, so the thread may end here */
 	m->s = NULL;
 	users_add(s, -USERS_WAITER, m->life);
 	store_relaxed(&m->w->inside, NULL);
 }
 
 /*
- * The thread ends in the middle of its wait, as in member_ended(). The wake-up
- * for a signal that it leaves to another member may have come to it: it wakes
- * one. A recursive mutex that it has locked more than once stays locked once less.
+ * The thread ends in the middle of its wait, as in member_ended(). The thread
+ * may have got the wake-up for a signal that it leaves to another member, so it
+ * wakes one member. A recursive mutex that the thread has locked more than once
+ * is then locked one time less than before.
  */
 static void shared_ended(struct shared_member *m)
 {
@@ -305,7 +316,10 @@ int shared_cond_wait(struct shared_cond *s, void *mutex,
 	if (likely(m.waits))
 		err = user_mutex_unlock(mutex);
 	if (unlikely(err)) {
-		/* A signal that has met this member goes to another one. */
+		/*
+		 * Pass a signal that has unblocked this member on to another
+		 * one.
+		 */
 		if (err != ENOMEM && shared_out(&m, err, false) == 0)
 			shared_cond_wake(s, false, NULL);
 		m.waits = false;
@@ -321,7 +335,7 @@ int shared_cond_wait(struct shared_cond *s, void *mutex,
 	return lock_err ? lock_err : err;
 }
 
-/* Unblock one member, if any. Return: how many sleepers of @kind to wake. */
+/* Unblock one member, if there is one. Return: how many of @kind to wake. */
 static int shared_post(struct shared_cond *s, uint32_t *kind)
 {
 	uint64_t seen = load_acquire(&s->state), to;
@@ -341,8 +355,8 @@ static int shared_post(struct shared_cond *s, uint32_t *kind)
 /*
  * Unblock all members. If the policy moves them to @target, wake one and move
  * the rest. If the word is not what it was before they were released, newcomers
- * may sleep there, and nobody is moved. Return: how many sleepers have to be
- * woken.
+ * may sleep there, and no thread is moved. Return: how many sleepers the caller
+ * has to wake.
  */
 static int shared_release(struct shared_cond *s, futex_word *target)
 {
@@ -358,9 +372,10 @@ static int shared_release(struct shared_cond *s, futex_word *target)
 		nr = (seen & SHARED_OLDS) / SHARED_OLD +
 		     (seen & SHARED_YOUNGS) / SHARED_YOUNG;
 		/*
-		 * It is not asked whether the caller holds the mutex: thread
-		 * ids of other pid namespaces say nothing. Those whom others
-		 * have yet to wake may want another mutex.
+		 * The function does not ask whether the caller holds the mutex,
+		 * because thread ids mean nothing in other pid namespaces. It
+		 * moves no thread while other wakers are counted, because the
+		 * sleepers that they have yet to wake may want another mutex.
 		 */
 		moves = target && !others_wake(load_acquire(&s->users)) &&
 			policy_moves_to(load_relaxed(target) == LOCK_FREE ?
@@ -383,7 +398,7 @@ void shared_cond_wake(struct shared_cond *s, bool all, futex_word *target)
 	uint64_t before;
 	int nr;
 
-	/* Is there nobody to release, and no waker that may have died? */
+	/* Is there no member to release, and no waker that may have died? */
 	if (!(load_acquire(&s->state) & SHARED_BLOCKED) &&
 	    !(load_relaxed(&s->users) & USERS_WAKERS))
 		return;

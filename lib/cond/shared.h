@@ -2,21 +2,22 @@
 /*
  * Condition variables of several processes: shared.c.
  *
- * All of it lies in the condvar, which is the only memory that the processes
- * have in common. There is no lock, as its holder could be killed. There is no
- * thread id, as processes in different pid namespaces may use the same one.
- * Each step is a single atomic change of one word, after which the condvar is
- * whole.
+ * All data lie in the condvar, which is the only memory that the processes have
+ * in common. The condvar has no lock, because the holder of a lock could be
+ * killed. It has no thread id, because processes in different pid namespaces
+ * may use the same id. Each step is a single atomic change of one word, and the
+ * condvar is consistent after each step.
  *
  * There are two groups of waiters. Signals go to the older group, arrivals join
  * the younger one. The state of both is one 64-bit word:
  *
  *   bits 0-12	young		members of the younger group
- *   bits 13-25	old		members of the older one that no signal was
- *				posted for
- *   bits 26-38	tokens		signals to it that were posted and not yet taken
- *   bits 39-63	number		of the older group. The younger one has the next
- *				number, and a member of any other is released.
+ *   bits 13-25	old		members of the older group for which no signal
+ *				was posted
+ *   bits 26-38	tokens		signals that were posted to it and not yet taken
+ *   bits 39-63	number		the number of the older group. The younger group
+ *				has the next number, and a member of a group
+ *				with any other number is released.
  *
  * Legal transitions:
  *
@@ -26,7 +27,7 @@
  *					post or release, if old is 0
  *   post	old - 1, tokens + 1	by a signaller, if old is more than 1
  *   release	as close		by a signaller, if old is 1: the signal
- *					is for that member
+ *					is for this last member
  *   broadcast	number + 2, the rest 0	by a broadcaster
  *   take	tokens - 1		by a member of the older group
  *   leave	young - 1, or old - 1 if no tokens
@@ -35,12 +36,12 @@
  *					by a member of that group whose thread
  *					ends
  *
- * Bounds: 2^13 - 1 members of a group; a thread that comes then returns
- * spuriously. 2^24 waiters and 2^20 wakers at once, the killed ones included. A
- * member that is stopped while the number grows by exactly a multiple of 2^25
- * takes a later group for its own. A thread that was taken for dead and comes
- * back takes another condvar in the same memory for its own if that has the
- * same life, one of 2^18.
+ * Bounds: a group has at most 2^13 - 1 members; a thread that comes to a full
+ * group returns spuriously. There are at most 2^24 waiters and 2^20 wakers at
+ * once, the killed ones included. A member that is stopped while the number
+ * grows by an exact multiple of 2^25 mistakes a later group for its own. A
+ * thread that was taken for dead and runs again mistakes another condvar in the
+ * same memory for its own if both have the same life; there are 2^18 lives.
  */
 #ifndef DROVER_COND_SHARED_H
 #define DROVER_COND_SHARED_H
@@ -65,21 +66,21 @@
 #define USERS_WAITERS	(((UINT64_C(1) << 24) - 1) * USERS_WAITER)
 #define USERS_WAKER	(UINT64_C(1) << 24)
 #define USERS_WAKERS	(((UINT64_C(1) << 20) - 1) * USERS_WAKER)
-#define USERS_DESTROYED (UINT64_C(1) << 44) /* destroy waits for them */
-#define USERS_MOVED	(UINT64_C(1) << 45) /* to a mutex, once or more */
+#define USERS_DESTROYED (UINT64_C(1) << 44) /* destroy waits for the users */
+#define USERS_MOVED	(UINT64_C(1) << 45) /* members were moved to a mutex */
 #define USERS_LIFE	(UINT64_C(1) << 46)
 #define USERS_LIVES	(~(USERS_LIFE - 1))
 
 /**
- * struct shared_cond - the inside of a condvar of several processes
- * @state: of both groups
- * @word: what members sleep on. Changed after each change of the state that may
- *	  end a sleep, and by each member before it sleeps.
- * @users: how many waiters will still touch the condvar, and how many wakers,
- *	   which may not have woken yet those they should; flags; and the life
- *	   of the condvar, which destroy changes. A thread that comes late sees
- *	   another life and writes nothing; if it was stopped just before
- *	   word_change() it adds 1 to @word.
+ * struct shared_cond - a condvar of several processes
+ * @state: the state of both groups
+ * @word: the futex word on which members sleep. Changed after each change of
+ *	  the state that may end a sleep, and by each member before it sleeps.
+ * @users: how many waiters will still touch the condvar; how many wakers, which
+ *	   may still have sleepers to wake; flags; and the life of the condvar,
+ *	   which destroy changes. A late thread, which destroy has taken for
+ *	   dead, sees another life and writes nothing; but if it was stopped
+ *	   just before word_change(), it adds 1 to @word.
  * @flags: struct cond's
  */
 struct shared_cond {
@@ -92,7 +93,9 @@ struct shared_cond {
 
 void shared_cond_init(struct shared_cond *s);
 
-/* @target: NULL, or the word to which members were moved: it wakes all there. */
+/*
+ * @target: NULL, or the word to which members were moved: all there are woken.
+ */
 APART void shared_cond_destroy(struct shared_cond *s, futex_word *target);
 
 /* Return: as cond_wait(); or ENOMEM, with @mutex held, if there is no room. */

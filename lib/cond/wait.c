@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
-/* The door to a wait, and the wait in a group. */
+/* The entry point of a wait, and the wait in a group. */
 #include "cond/group.h"
 
 /**
  * struct member - a thread that waits in a group
- * @g: its group, which it has pinned; or NULL, before and after
- * @w: what other threads see of it
- * @mutex: the mutex it released and will lock again
- * @movable: the same, or NULL if nobody may be moved there
+ * @g: its group, which it has pinned; NULL before and after
+ * @w: the part of the thread that other threads see
+ * @mutex: the mutex that it released and will lock again
+ * @movable: the same mutex, or NULL if no thread may be moved there
  * @word: where the sleepers of @mutex wait; set by user_mutex_holder()
- * @owns: it has the mutex already, by requeue-PI
- * @lock_err: the answer when the mutex was locked that way
+ * @owns: the thread has the mutex already, by requeue-PI
+ * @lock_err: the result of that lock: 0, or an error of the mutex
  * @cancels: the cancels of @g when it began to poll
- * @waits: it has joined, and has not got the mutex back
+ * @waits: the thread has joined, and has not got the mutex back
  */
 struct member {
 	struct group *g;
@@ -45,7 +45,7 @@ COLD static struct group *cond_pin_closed(struct cond *c)
 
 /*
  * Join the open group, or start one. @pi_word: the word of the mutex, if the
- * kernel can hand that over; or NULL. Return: 0, ENOMEM or EINVAL.
+ * kernel can hand the mutex over; otherwise NULL. Return: 0, ENOMEM or EINVAL.
  */
 static inline int cond_join(struct cond *c, struct member *m,
 			    futex_word *pi_word)
@@ -87,9 +87,9 @@ static inline int cond_join(struct cond *c, struct member *m,
 }
 
 /*
- * Has the poll brought what it is for? A token may be taken by any of several
- * members. With one CPU the other members had better sleep until there is more
- * to do, so there a token does not end the poll.
+ * Has the event happened for which the member polls? Any of several members may
+ * take a token. With one CPU the other members should sleep until there is more
+ * to do, so a token does not end the poll there.
  */
 static bool poll_signal(void *arg)
 {
@@ -105,8 +105,8 @@ static bool poll_signal(void *arg)
  * The caller was woken, and finds neither release nor token: another member has
  * taken the token, or group_cancel() has woken the caller.
  *
- * If members may have been moved, this one may have slept on the mutex, and the
- * one wake-up of an unlock may have come to it. It then has the duty "unneeded"
+ * If members may have been moved, the caller may have slept on the mutex, and
+ * may have got the only wake-up of an unlock. It then has the duty "unneeded"
  * (cond.h): no other thread will wake the next one on the mutex.
  */
 COLD static void member_woken_for_nothing(struct member *m, uint64_t state)
@@ -123,9 +123,9 @@ COLD static void member_woken_for_nothing(struct member *m, uint64_t state)
 }
 
 /*
- * Wait as a member until unblocked. Return: 0 if unblocked; ETIMEDOUT,
- * ECANCELED, or the error of the mutex if not, and then the caller is no member
- * any more. It keeps its pin in any case.
+ * Wait as a member until unblocked. Return: 0 if unblocked. Otherwise
+ * ETIMEDOUT, ECANCELED, or the error of the mutex; the caller is then no longer
+ * a member. The caller keeps its pin in any case.
  *
  * The kernel compares the word before it lets a thread sleep:
  *
@@ -137,9 +137,9 @@ COLD static void member_woken_for_nothing(struct member *m, uint64_t state)
  *	 load word, compare			 lock the hash bucket
  *	 enqueue, unlock			 wake or move who is enqueued
  *
- * If CPU 0 has the bucket first, CPU 1 finds it enqueued. If CPU 1 has the
- * bucket first, CPU 0 finds the new word and does not sleep. So no wake-up is
- * lost.
+ * If CPU 0 has the bucket first, CPU 1 finds the member enqueued. If CPU 1 has
+ * the bucket first, CPU 0 finds the new word and does not sleep. So no wake-up
+ * is lost.
  */
 static inline int member_sleep(struct member *m,
 			       const struct deadline *deadline)
@@ -149,7 +149,7 @@ static inline int member_sleep(struct member *m,
 	int why;
 
 	for (;;) {
-		/* [G-STATE] with group_unblock(), [W-WORD] with group_cancel() */
+		/* [G-STATE] group_unblock(), [W-WORD] group_cancel() */
 		uint64_t state = load_acquire(&g->state);
 
 		if (group_take(g, &state))
@@ -186,8 +186,8 @@ static inline int member_sleep(struct member *m,
 
 /*
  * Drop the pin, and take the mutex. If members were moved, the caller has the
- * duty "woken" (cond.h), and the first to find the mutex free wakes more
- * threads there: WAKE_AHEAD, wake.c. Return: the error of the mutex.
+ * duty "woken" (cond.h). The first such caller that finds the mutex free wakes
+ * more threads on it: WAKE_AHEAD, wake.c. Return: 0, or the error of the mutex.
  */
 static inline int member_relock(struct member *m)
 {
@@ -209,7 +209,7 @@ static inline int member_relock(struct member *m)
 	if (unlikely(m->owns))
 		return m->lock_err;
 	/*
-	 * A mutex to which nobody can be moved is not polled: the caller may
+	 * A mutex to which no thread can be moved is not polled: the caller may
 	 * still hold a recursive mutex, which then never becomes free.
 	 */
 	if (!m->word ||
@@ -224,32 +224,38 @@ static inline int member_relock(struct member *m)
 /*
  * This runs at every return from cond_wait(), and does something only if the
  * thread ends in the middle of its wait: a signal handler has called
- * pthread_exit(). Its clean-up handlers find the mutex locked, as after a
- * cancellation. It consumes no signal that another member can use.
+ * pthread_exit(). The thread's clean-up handlers find the mutex locked, as
+ * after a cancellation. The thread consumes no signal that another member can
+ * use.
  *
- * The thread may end as it releases the mutex, or as it takes the mutex again: so
- * the mutex is asked whether the thread has it. A thread that has locked a
- * recursive mutex more than once has it all the time, and locks it once more.
+ * The thread may end as it releases the mutex, or as it takes the mutex again:
+ * so user_mutex_regain() asks the mutex whether the thread has it. A thread
+ * that has locked a recursive mutex more than once holds it throughout the
+ * wait, and locks it once more here.
  */
 static void member_ended(struct member *m)
 {
 	if (likely(!m->waits))
 		return;
 	if (m->g) {
-		m->owns = m->movable; /* or has it from user_mutex_regain() */
+		/*
+		 * member_relock() then leaves a movable mutex alone:
+		 * user_mutex_regain() locks it, unless the thread has it.
+		 */
+		m->owns = m->movable;
 		group_leave(m->g, true);
 		member_relock(m);
 	}
 	user_mutex_regain(m->mutex);
 }
 
-/* How long a thread sleeps at most if it has no memory to wait in. */
+/* The longest sleep of a thread that has no memory to wait in. */
 #define NAP_NS (10 * 1000 * NS_PER_US)
 
 /*
- * The thread cannot join a group: there is no memory, or the condvar is all
- * glibc's. A spurious return is allowed and loses nothing: the caller looks at
- * its predicate again.
+ * The thread cannot join a group: there is no memory, or only foreign threads
+ * have waited on the condvar. A spurious return is allowed and loses nothing:
+ * the caller looks at its predicate again.
  */
 COLD static int wait_spuriously(void *mutex, const struct deadline *deadline)
 {
@@ -271,7 +277,7 @@ COLD static int wait_spuriously(void *mutex, const struct deadline *deadline)
  * Something is special about a wait: the mutex is not a plain one, there is no
  * memory for the thread's waiter, several processes use the condvar, or it has
  * foreign waiters. Return: true if the wait is over, with its result in @err;
- * false if it goes on in a group.
+ * false if the wait goes on in a group.
  */
 APART static bool wait_special(struct cond *c, struct member *m,
 			       const struct deadline *deadline,
@@ -312,7 +318,7 @@ int cond_wait(struct cond *c, void *mutex, const struct deadline *deadline)
 	if (unlikely(err)) {
 		/*
 		 * The mutex is broken. If a signal has unblocked this member
-		 * meanwhile, the thread signals another one in its stead.
+		 * meanwhile, the thread passes the signal on to another member.
 		 */
 		if (!group_leave(m.g, false))
 			signal_slow(c);
@@ -323,7 +329,7 @@ int cond_wait(struct cond *c, void *mutex, const struct deadline *deadline)
 
 	store_seq_cst(&m.w->group, m.g); /* [W-CANCEL] [W-PI] */
 	m.cancels = load_relaxed(&m.g->state) & GROUP_CANCELS;
-	/* For about as long as a wake-up takes, if polls pay: base/poll.h */
+	/* Poll for about as long as a wake-up takes, if polls pay: poll.h */
 	if (likely(!load_relaxed(&m.g->pi_target)))
 		poll_before_sleep(&thread_this.for_signals, poll_signal, &m,
 				  deadline ? time_left(deadline) : INT64_MAX);
@@ -332,7 +338,7 @@ int cond_wait(struct cond *c, void *mutex, const struct deadline *deadline)
 	m.waits = false;
 	/*
 	 * An error of the mutex comes first: the caller may have to repair what
-	 * the mutex protects (EOWNERDEAD), or does not have the mutex at all.
+	 * the mutex protects (EOWNERDEAD), or may not have the mutex at all.
 	 */
 	return lock_err ? lock_err : err;
 }

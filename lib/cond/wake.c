@@ -1,37 +1,40 @@
 // SPDX-License-Identifier: MIT
 /*
- * The doors to signal and broadcast; which members of a group are woken, and
- * which are moved to the mutex.
+ * The entry points of signal and broadcast. This file decides which members of
+ * a group are woken, and which are moved to the mutex.
  *
- * A lost wake-up is the worst that can go wrong here. broadcast-path.rst lists
- * the tests that fail, or do not end, if one is lost.
+ * A lost wake-up is the worst fault that this file can have. broadcast-path.rst
+ * lists the tests that fail, or do not end, if one is lost.
  */
 #include "cond/group.h"
 #include "cond/policy.h"
 
 /*
- * How many threads one call moves, if the caller holds the mutex. During the
- * call the kernel holds the locks of two hash buckets, and does not preempt. A
- * call costs less than a twentieth of what it takes to move so many.
+ * The most threads that one call moves if the caller holds the mutex. During
+ * the call the kernel holds the locks of two hash buckets and cannot preempt
+ * the caller, so a call has to be short. The call itself costs less than a
+ * twentieth of the move of this many threads, so more calls cost little.
  */
 #define SLICE 64
 
 /*
- * With several CPUs each moved thread costs the time until an idle CPU runs it.
- * So the first of them wakes a few more: about as many hand-offs between
- * running threads fit into one wake-up.
+ * With several CPUs, the wake-up of each moved thread takes until an idle CPU
+ * runs the thread. So the first moved thread wakes this many more in advance.
+ * About as many hand-offs of the mutex between running threads fit into the
+ * time of one wake-up.
  */
 #define WAKE_AHEAD 15
 
-/* A kernel without requeue, or a sandbox: never cleared. */
+/* The kernel or a sandbox has refused to requeue. Never cleared. */
 static atomic_bool requeue_refused;
 
 #ifdef DROVER_REQUEUE_MARK
 /*
  * Move sleepers of a group's word to the word of a mutex, or to that of another
- * group. @nr_wake is 1 if the caller does not hold the mutex: wake the first. A
- * kernel that marks moves this one, too, if it finds the mutex held, and marks it
- * contended: the holder has the duty "holder" then, and nobody is "woken".
+ * group. @nr_wake is 1 if the caller does not hold the mutex: the first sleeper
+ * is woken. If a kernel that can mark finds the mutex held, it moves the first
+ * sleeper, too, and marks the mutex contended. The holder of the mutex then has
+ * the duty "holder", and no thread has the duty "woken".
  */
 static long requeue(futex_word *word, uint32_t val, int nr_wake, int most,
 		    futex_word *target)
@@ -55,15 +58,18 @@ static long requeue(futex_word *word, uint32_t val, int nr_wake, int most,
 
 /**
  * struct wake_plan - what a release or a post does with the sleepers
- * @target: the futex word to move them to; NULL: all are woken
- * @nr_wake: how many to wake before the rest is moved, 0 or 1
+ * @target: the futex word to which they are moved; NULL: all are woken
+ * @nr_wake: how many are woken before the rest is moved, 0 or 1
  */
 struct wake_plan {
 	futex_word *target;
 	int nr_wake;
 };
 
-/* What to do with @nr_waiters of a locked group, whose mutex thus exists. */
+/*
+ * Choose what to do with @nr_waiters of a locked group. The group's lock keeps
+ * the members in it, so their mutex exists.
+ */
 static struct wake_plan plan_for(struct group *g, uint32_t nr_waiters)
 {
 	void *mutex = load_relaxed(&g->mutex);
@@ -72,8 +78,9 @@ static struct wake_plan plan_for(struct group *g, uint32_t nr_waiters)
 	futex_word *word;
 
 	/*
-	 * One thread is to be unblocked and no member sleeps: there is nobody
-	 * to move. If a member falls asleep meanwhile, unblock() wakes it.
+	 * One thread is to be unblocked and no member sleeps: there is no
+	 * thread to move. If a member falls asleep meanwhile, unblock() wakes
+	 * it.
 	 */
 	if ((nr_waiters == 1 && load_relaxed(&g->state) & GROUP_NO_SLEEPERS) ||
 	    unlikely(load_relaxed(&g->pi_target)) || !mutex ||
@@ -84,7 +91,7 @@ static struct wake_plan plan_for(struct group *g, uint32_t nr_waiters)
 		return plan;
 	plan.target = word;
 	plan.nr_wake = holder != MUTEX_HELD_BY_CALLER;
-	/* "mover" becomes "holder" (cond.h): its unlock wakes the first. */
+	/* "mover" becomes "holder" (cond.h): its unlock wakes a thread. */
 	if (plan.nr_wake == 0)
 		lock_set_contended(word);
 	if (nr_waiters > 1 && load_relaxed(&policy_moves) & POLICY_AHEAD)
@@ -93,17 +100,17 @@ static struct wake_plan plan_for(struct group *g, uint32_t nr_waiters)
 }
 
 /*
- * Release all members of a locked group that its condvar no longer names (@nr
- * is INT_MAX), or post to one of them (1). @held: NULL, or the condvar's lock,
- * which is dropped before anybody is woken.
+ * If @nr is INT_MAX, release all members of a locked group that its condvar no
+ * longer names. If @nr is 1, post one token to a locked group. @held: NULL, or
+ * the condvar's lock, which is dropped before any thread is woken.
  *
  * Members are interchangeable, so it does not matter which of them is woken or
  * moved. Another member may take the token before the wake-up: the thread that
  * is woken and finds no token has the duty "unneeded" (cond.h).
  *
- * After the release only the address of the mutex is used, by the kernel. A
- * sleeper that is left will lock the mutex, so the mutex exists. If no sleeper
- * is left, the kernel moves nothing.
+ * After the release only the kernel uses the mutex, and only its address. If a
+ * sleeper is left, that sleeper has yet to lock the mutex, so the mutex exists.
+ * If no sleeper is left, the kernel moves nothing.
  */
 static void unblock(struct group *g, struct wake_plan plan, int nr,
 		    struct lock *held)
@@ -114,7 +121,7 @@ static void unblock(struct group *g, struct wake_plan plan, int nr,
 
 	if (held)
 		lock_drop(held);
-	/* After a release, all who still sleep on the word are free to go. */
+	/* After a release, all threads still asleep on the word may go. */
 	if (!(word & GROUP_NO_SLEEPERS) &&
 	    unlikely(load_relaxed(&g->pi_target))) {
 		cond_pi_wake(g, nr);
@@ -123,7 +130,7 @@ static void unblock(struct group *g, struct wake_plan plan, int nr,
 		 * If nothing is to be moved, or if the word has changed since
 		 * the release (-EAGAIN), sleepers are woken instead. Only a
 		 * thread with the duty "holder" or "behind" makes several
-		 * calls, so no thread that was moved wakes before the last.
+		 * calls, so no moved thread wakes before the last call.
 		 */
 		int most = plan.nr_wake == 0 && nr > SLICE ? SLICE : nr;
 
@@ -145,7 +152,7 @@ static void unblock(struct group *g, struct wake_plan plan, int nr,
 
 /*
  * The condvar is shared, or has foreign waiters. @all: a broadcast. Return:
- * false if there may also be members of its groups.
+ * false if threads may wait in its groups as well.
  */
 APART static bool wake_special(struct cond *c, bool all, futex_word *target)
 {
@@ -167,7 +174,9 @@ HOT int signal_slow(struct cond *c)
 	cond_lock(c);
 	g = group_lock_blocked(cond_closed(c), c);
 	if (!g) {
-		/* No member of it is blocked: the signal closes the open one. */
+		/*
+		 * No member of the closed group is blocked: close the open one.
+		 */
 		g = group_lock_blocked(load_relaxed(&c->open), c);
 		cond_set_groups(c, g, NULL);
 	}
@@ -183,10 +192,11 @@ HOT int signal_slow(struct cond *c)
 }
 
 /*
- * Two groups at once. If each would have one thread woken, which then wakes the
- * next, one thread is enough for both: the younger group's sleepers are first
- * moved to the word of the older group, behind its sleepers. The caller has the
- * duty "behind" until it has released the older group.
+ * Release two groups at once. If the plan for each group is to wake one thread,
+ * which later wakes the next one, then one such thread is enough for both
+ * groups: the younger group's sleepers are first moved to the word of the older
+ * group, behind the sleepers of that group. The caller has the duty "behind"
+ * until it has released the older group.
  */
 APART static void release_both(struct group *closed, struct group *open)
 {
@@ -235,10 +245,11 @@ HOT APART static int broadcast_slow(struct cond *c, futex_word *target)
 }
 
 /*
- * The doors. A private condvar is asked without its lock whether anybody waits,
- * and with no ordering pair (memory-ordering.rst). One load covers both groups:
- * two loads could each miss one, although one was there all the time. All other
- * cases go on in one function, so a door is half a dozen instructions.
+ * The entry points. They take no lock to look whether any thread waits on a
+ * private condvar, and need no ordering pair (memory-ordering.rst). One load
+ * covers both groups. Two loads could each miss a group, although at each
+ * moment one of the groups was there. All other cases go on in one function, so
+ * an entry point has half a dozen instructions.
  */
 inline int cond_signal(struct cond *c)
 {
