@@ -166,7 +166,7 @@ int drover_barrier_init(drover_barrier_t *barrier, unsigned int count,
 	return 0;
 }
 
-/* Return: NULL if the memory is all zero, or was a barrier once: it is none. */
+/* Return: the barrier, or NULL if it is destroyed or its memory is all zero. */
 static inline struct barrier *barrier_of(drover_barrier_t *barrier,
 					 const char *call)
 {

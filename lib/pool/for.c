@@ -40,7 +40,7 @@ struct loop {
 	struct frame frame; /* entered if pool_admit() accepts the loop */
 	/* Helpers that have begun. Each takes its number from here. */
 	_Atomic uint32_t nr_helpers;
-	/* The next part. Each thread may take it one beyond nr_parts. */
+	/* The next part. Each thread may add 1 once it is nr_parts. */
 	_Atomic size_t next __attribute__((aligned(128)));
 	_Atomic int result;
 };

@@ -5,10 +5,10 @@
  * half of the stack is in use, the next task gets a thread, and so a stack, of
  * its own.
  *
- * The new thread stands in for the thread that waits. If the latter is a
- * worker, the new thread counts as that worker and has its place. It needs no
- * place of another worker, so "no circle, no deadlock" of pool-design.rst still
- * holds.
+ * The new thread stands in for the thread that waits. If that thread is a
+ * worker, the new thread counts as the same worker and has its place. The new
+ * thread needs no place of another worker, so "no circle, no deadlock" of
+ * pool-design.rst still holds.
  */
 #include "pool/pool.h"
 

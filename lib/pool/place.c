@@ -48,7 +48,8 @@ void place_before_wake(struct worker *w, int cpu)
 /*
  * The affinity may have been all the CPUs that the system lets the process
  * have. Then it has to grow with them, so the worker first asks for all CPUs.
- * If it gets others than it had, it had fewer, and sets its own affinity again.
+ * If the affinity then differs from the old one, the old one was narrower, and
+ * the worker sets it again.
  */
 static void put_back(struct worker *w)
 {

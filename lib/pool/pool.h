@@ -128,7 +128,7 @@ struct frame {
 	struct frame *below;
 };
 
-/* What a pool keeps of the calling thread. */
+/* The state that pools keep in each thread. */
 struct here {
 	struct worker *worker;	     /* the worker that it is, or NULL */
 	struct frame *top;	     /* the innermost task or loop */
@@ -183,7 +183,7 @@ struct drover_pool {
 	_Atomic int32_t nr_ready;	  /* threads that are not blocked */
 	_Atomic uint64_t blocks;
 	cpu_set_t cpus;		  /* the CPUs of all workers together; [grow] */
-	_Atomic uint32_t nr_cpus; /* of them, or fewer by the cgroup's limit */
+	_Atomic uint32_t nr_cpus; /* how many, or the cgroup's lower limit */
 	_Atomic int64_t looked_at;  /* when nr_cpus was set */
 	_Atomic uint32_t wanted;    /* the user's nr_workers; 0: nr_cpus */
 	_Atomic uint32_t nr_ganged; /* workers of gangs; written with grow */
@@ -256,9 +256,10 @@ void wake_if_needed(struct drover_pool *pool, unsigned int most, bool busy);
 void wake_all_idle(struct drover_pool *pool);
 
 /*
- * The calling thread begins to sleep until tasks end, and ends that. If it is a
- * worker, another one takes its place in between. @must: even if there is none.
- * Return: 0, or EAGAIN if too few workers would be left.
+ * block_begin(): the calling thread is about to sleep until tasks end. If it is
+ * a worker, another one takes its place until block_end(). @must: go on even if
+ * too few workers are left. Return: 0, or EAGAIN if they are and @must is not
+ * set.
  */
 int block_begin(bool must);
 void block_end(void);
@@ -305,8 +306,9 @@ bool thread_replace(struct worker *w);
 void threads_follow(struct drover_pool *pool);
 
 /*
- * place.c: call the first when @w is claimed and about to be woken from @cpu,
- * the second in @w when it is awake. Neither affects correctness.
+ * place.c: place_before_wake() is called when @w is claimed and about to be
+ * woken from @cpu; @w calls place_after_wake() when it is awake. Neither
+ * affects correctness.
  */
 void place_before_wake(struct worker *w, int cpu);
 void place_after_wake(struct worker *w);

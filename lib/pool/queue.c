@@ -23,7 +23,7 @@ void queue_push(struct drover_pool *pool, struct queue *queue,
 	else
 		store_relaxed(&queue->first, first);
 	queue->last = last;
-	/* [P-PUSH] Before wake_if_needed() looks which workers are awake. */
+	/* [P-PUSH] Before wake_if_needed() looks at the workers that search. */
 	nr += add_seq_cst(&pool->nr_queued, nr);
 	lock_drop(&queue->lock);
 	while (nr > most && !cas_relaxed(&pool->queued_most, &most, nr))

@@ -39,8 +39,9 @@ void remember_creator(struct drover_pool *pool)
 }
 
 /*
- * The calling thread makes a worker. Has it the affinity and the policy that
- * the creator had? It may be a worker whose task has set its own.
+ * The calling thread makes a worker. Does it have the affinity and the policy
+ * that the creator had? It may not, if it is a worker whose task has set its
+ * own.
  */
 static bool is_as_creator(const struct drover_pool *pool)
 {
@@ -57,9 +58,10 @@ static bool is_as_creator(const struct drover_pool *pool)
 }
 
 /*
- * If its maker was as the creator, the new thread keeps what it has inherited:
- * the program may have changed that from outside since. Otherwise it gets what
- * the creator had. Errors are ignored, since the system may refuse a policy.
+ * If its maker had the affinity and the policy of the creator, the new thread
+ * keeps what it has inherited: the program may have changed that from outside
+ * since. Otherwise the new thread gets what the creator had. Errors are ignored,
+ * since the system may refuse a policy.
  */
 void begin_as_creator(struct worker *w)
 {

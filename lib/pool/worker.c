@@ -25,7 +25,7 @@ static void count(_Atomic uint64_t *counter, uint64_t more)
 
 /* ---- finding ---- */
 
-/* Look at the workers behind @w in the list, then at those before it. */
+/* Steal from the workers behind @w in the list, then from those before it. */
 static struct task *steal(struct worker *w)
 {
 	struct worker *from = w->next;
@@ -147,7 +147,7 @@ void wake_all_idle(struct drover_pool *pool)
 
 /* ---- taking places ---- */
 
-/* The caller's pool if it is a worker. In the child of a fork it is none. */
+/* The caller's pool if it is a worker. In the child of a fork it is not one. */
 static struct drover_pool *own_pool(void)
 {
 	struct worker *w = pool_here.worker;

@@ -15,7 +15,7 @@
 
 #define MAX_THREADS 6
 
-/* What may happen to a thread that sleeps, besides being woken. */
+/* Events that a scenario allows to happen to its threads. */
 enum {
 	EXPIRES = 1,	/* its deadline passes, at any moment */
 	INTERRUPTS = 2, /* a signal handler runs: EINTR */

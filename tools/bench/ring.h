@@ -28,7 +28,7 @@ struct ring {
 	/* Turns taken: under lock; the watchdog peeks. */
 	_Atomic uint64_t taken;
 	uint64_t stamp;		       /* lock: when the last turn ended */
-	struct bench_latency *latency; /* lock: from then to the next; or NULL */
+	struct bench_latency *latency; /* lock: from then to a turn; or NULL */
 };
 
 static struct impl_cond *ring_cond(struct ring *ring, uint64_t index)

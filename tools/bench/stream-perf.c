@@ -306,7 +306,7 @@ static void explain(void *arg)
 	bench_error("at token %" PRIu64, progress(arg));
 }
 
-/* What print() and json() report. */
+/* The loop that print() and json() report. */
 static struct loop loop;
 
 static bool check_args(const struct args *args)

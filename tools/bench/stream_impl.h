@@ -3,8 +3,8 @@
  * stream-perf has three ways to keep the order of a token's operations:
  *
  *	sync_each	synchronizes after every copy, and waits each time
- *	by_hand		synchronizes only by the read-back, as an author may who
- *			knows the backend
+ *	by_hand		synchronizes only by the read-back; its author has to
+ *			know the backend
  *	engine		asks for the same synchronizations as sync_each, but the
  *			library decides which of them wait
  *

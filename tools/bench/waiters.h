@@ -34,7 +34,7 @@ struct waiters {
 	uint64_t spurious;	  /* lock */
 	uint64_t stamp;		  /* lock: when the round was announced */
 	bool leave;		  /* lock */
-	struct bench_latency *latency; /* lock: from then to a return; or NULL */
+	struct bench_latency *latency; /* lock: until a thread runs; or NULL */
 };
 
 /* The caller holds the lock, and holds it again in the next round. */
