@@ -60,8 +60,8 @@ static bool is_as_creator(const struct drover_pool *pool)
 /*
  * If its maker had the affinity and the policy of the creator, the new thread
  * keeps what it has inherited: the program may have changed that from outside
- * since. Otherwise the new thread gets what the creator had. Errors are ignored,
- * since the system may refuse a policy.
+ * since. Otherwise the new thread gets what the creator had. Errors are
+ * ignored, since the system may refuse a policy.
  */
 void begin_as_creator(struct worker *w)
 {

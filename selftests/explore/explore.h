@@ -17,12 +17,12 @@
 
 /* Events that a scenario allows to happen to its threads. */
 enum {
-	EXPIRES = 1,	/* its deadline passes, at any moment */
+	EXPIRES = 1,	/* a deadline passes, at any moment */
 	INTERRUPTS = 2, /* a signal handler runs: EINTR */
-	SPURIOUS = 4,	/* its futex call returns at once, or is refused */
+	SPURIOUS = 4,	/* a futex call returns at once, or is refused */
 	ANY_ORDER = 8,	/* a wake-up goes to any sleeper, not to the oldest */
 	ENDS = 16, /* thread 0 ends in a wait: a handler calls pthread_exit() */
-	DESTRUCTORS = 32, /* at its end it runs the library's destructors */
+	DESTRUCTORS = 32, /* threads that end run the library's destructors */
 	DIES = 64,	  /* the process of thread 0 is killed: dies_at() */
 };
 
