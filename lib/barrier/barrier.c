@@ -25,7 +25,8 @@ _Static_assert(sizeof(struct barrier) + 64 <= sizeof(drover_barrier_t),
 	       "and from those of the user's neighbours");
 
 /*
- * After this time the missing threads of a shared barrier are taken for dead.
+ * After this time destroy() takes threads that are inside a shared barrier for
+ * dead.
  */
 #define SHARED_PATIENCE (2 * NS_PER_S)
 
@@ -36,10 +37,11 @@ static _Atomic uint32_t *begin_of(struct barrier *b, uint32_t phase)
 
 /*
  * All threads have arrived; @arrived is the final count. Let them go. As soon
- * as the gate is open, the memory may be gone, except for threads that are
- * inside. The caller may no longer be inside: a completion function that has
- * used another barrier has changed the note of that. So after the swap only the
- * address of the gate is used.
+ * as the gate is open, another thread may destroy the barrier and free the
+ * memory, unless a thread is known to be inside. The caller may not be known to
+ * be inside: a completion function that used another barrier has overwritten
+ * the caller's "inside". So after the swap only the address of the gate is
+ * used.
  */
 static void open_gate(struct barrier *b, uint32_t phase, uint64_t arrived)
 {
@@ -129,9 +131,9 @@ static int arrive_many(struct barrier *b, uint32_t nr, uint32_t *phase)
 
 /*
  * Is the caller the only thread? Then no thread waits for the phase, and the
- * phase need not change. With a completion function it does, so that the
- * function's calls come one after the other if there are several threads after
- * all.
+ * phase need not change. With a completion function the phase does change. So
+ * the function's calls come one after the other even if more threads use the
+ * barrier than it counts.
  */
 static bool is_alone(struct barrier *b)
 {
@@ -164,7 +166,7 @@ int drover_barrier_init(drover_barrier_t *barrier, unsigned int count,
 	return 0;
 }
 
-/* Return: NULL if the memory is all zero, or was a barrier once: it is none. */
+/* Return: the barrier, or NULL if it is destroyed or its memory is all zero. */
 static inline struct barrier *barrier_of(drover_barrier_t *barrier,
 					 const char *call)
 {
@@ -209,7 +211,7 @@ int drover_barrier_destroy(drover_barrier_t *barrier)
 		thread_pause(i);
 	}
 	/*
-	 * This finds each thread that was inside at first, until it has left.
+	 * This waits for each thread that was inside when the loop began.
 	 */
 	for (unsigned int i = 0; waiter_is_inside(b); i++)
 		thread_pause(i);
@@ -217,7 +219,7 @@ int drover_barrier_destroy(drover_barrier_t *barrier)
 	return 0;
 }
 
-/* Not inline: a thread that is alone need not save registers for it. */
+/* Not inline, so that a thread that is alone need not save registers for it. */
 static APART HOT int wait_together(struct barrier *b)
 {
 	bool counted = barrier_enter(b);

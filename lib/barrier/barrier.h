@@ -16,12 +16,11 @@
  *   open	phase + 1, target + threads of the next phase, - ASLEEP
  *					by the phase's last arrival, once
  *   sleep	+ ASLEEP		by a waiting thread of this phase
- *   recount	target alone		by set_count(), when no thread has
- *   arrived
+ *   recount	target alone		by set_count(), before any arrival
  *
  * The thread that opens learns in the same step whether any may be asleep, so
- * it need not look at a second word. A thread sleeps only while the kernel
- * finds the word as the thread left it, with ASLEEP set.
+ * it need not look at a second word. The kernel lets a thread sleep only if the
+ * futex word is as the thread left it, with ASLEEP set.
  *
  * Bounds: 2^28 threads. If a thread is delayed between its load of the gate and
  * its system call or next look, and the phase wraps meanwhile (2^31 phases), it
@@ -59,7 +58,10 @@
 
 /* The part that arriving threads write. */
 struct arrivals {
-	/* Also a DROP for each thread's last arrival since count was set. */
+	/*
+	 * An ARRIVAL for each arrival, and a DROP for each thread that has
+	 * dropped out since the count was set.
+	 */
 	_Atomic uint64_t arrived;
 	/*
 	 * Number of the last arrival before a phase, for even and odd phases.
@@ -86,17 +88,17 @@ struct barrier {
 	char gap[BARRIER_LINE - 40 - sizeof(drover_barrierattr_t)];
 
 	/*
-	 * More than two threads arrive here. On the gate's line they would take
-	 * it from all threads that poll, and those would take it from the
-	 * thread that opens.
+	 * If there are more than two threads, they arrive here. On the gate's
+	 * line each arrival would take the line from all threads that poll, and
+	 * these would take it from the thread that opens.
 	 */
 	struct arrivals far;
 	char gap2[BARRIER_LINE - 24];
 
 	/*
-	 * Hardly ever written. It counts phases that were handed out and not
-	 * yet waited for. It also counts threads inside, if the barrier is
-	 * shared or the library can't list the thread.
+	 * Hardly ever written. Counts the phases that were handed out and not
+	 * yet waited for. Also counts each thread inside, if the barrier is
+	 * shared or the library cannot list the thread.
 	 */
 	_Atomic uint32_t tickets;
 	/*
@@ -123,10 +125,11 @@ static inline bool phase_is_over(struct barrier *b, uint32_t phase)
 
 /*
  * A thread is inside from before its arrival until it no longer uses the
- * barrier. destroy() waits for threads that are inside. It comes after the last
- * phase, which comes after each arrival, so it sees every thread that was
- * inside then; and a thread that has left [B-LEAVE] is done. This costs two
- * plain stores, unless destroy() could not find the thread.
+ * barrier. destroy() waits for threads that are inside. A call of destroy()
+ * comes after the last phase, and the phase comes after its arrivals. So
+ * destroy() sees every thread that was inside then; and a thread that has left
+ * [B-LEAVE] is done. This costs two plain stores, unless destroy() could not
+ * find the thread.
  */
 static inline bool barrier_enter(struct barrier *b)
 {
@@ -151,7 +154,7 @@ static inline void barrier_leave(struct barrier *b, bool counted)
 
 /* ---- wait.c ---- */
 
-/* Wait until @phase is over or @deadline, if there is one. */
+/* Wait until @phase is over or @deadline has come. NULL: no deadline. */
 APART void barrier_await_long(struct barrier *b, uint32_t phase,
 			      const struct deadline *deadline);
 

@@ -31,7 +31,7 @@ static int64_t most_of(const struct barrier *b)
 				 BUDGET_MOST;
 }
 
-/* A wait that had @before to spin has slept, and has taken @ns in all. */
+/* A wait has spun for @before, then slept, and has taken @ns in all. */
 static void learn(struct barrier *b, _Atomic uint32_t *budget, int64_t before,
 		  int64_t ns)
 {
@@ -57,8 +57,9 @@ static bool poll_gate(void *arg)
 }
 
 /*
- * Each thread may have a CPU, and the last phase was opened on that of the caller all
- * the same: then a yield lets the missing thread run, whatever yields have cost.
+ * Even where each thread may have a CPU, the last phase may have been opened on
+ * the caller's CPU. Then a yield lets the missing thread run, so later polls
+ * yield without delay, whatever yields have cost before.
  */
 static void learn_turn(struct barrier *b, struct poll_account *a)
 {
@@ -68,28 +69,32 @@ static void learn_turn(struct barrier *b, struct poll_account *a)
 }
 
 /*
- * Of the calling thread, where threads are more than CPUs:
- * @since, @cpu: when it began to lose long turns by yields, or 0, and the CPU time of
- *		 the process then
- * @until: when it polls again; before that it sleeps at once
+ * What the calling thread has learned where there are more threads than CPUs:
+ * @since: when it began to lose long turns by yields, or 0
+ * @cpu: the CPU time of the process at that time
+ * @until: when it may poll again; before that it sleeps at once
  */
 static _Thread_local struct {
 	int64_t since, cpu, until;
 } losing;
 
 /*
- * There are more threads than CPUs, and yields have given others long turns. If the
- * process has had nearly all of its CPUs meanwhile those were threads of the barrier,
- * and it was their turn. If not, other processes have had CPUs. A thread that yields
- * to them has none for a slice of the scheduler's. One that sleeps has used less than
- * its share, so it gets a CPU as soon as it is woken. So the thread sleeps at once, for
- * as long that what was lost is one part in POLL_IN_VAIN of it.
+ * There are more threads than CPUs, and yields have given others long turns. If
+ * the process has meanwhile used nearly all the time of its CPUs, the others
+ * were threads of the barrier, and yielding to them was right. Otherwise other
+ * processes have used CPUs. A thread that yields to another process loses its
+ * CPU for a slice of the scheduler. A thread that sleeps uses less than its
+ * share, so it gets a CPU as soon as it is woken. So for POLL_IN_VAIN times the
+ * time lost the thread sleeps at once instead of polling.
  */
 static void learn_lost(struct barrier *b, struct poll_account *a)
 {
 	int64_t now, cpu, all;
 
-	/* Of a shared barrier the CPU time of all its processes would count. */
+	/*
+	 * At a shared barrier the CPU time of all processes that use it would
+	 * count, not only that of this process.
+	 */
 	if (!a->lost || barrier_is_shared(b)) {
 		a->lost = 0;
 		losing.since = 0;
@@ -134,8 +139,8 @@ void barrier_await_long(struct barrier *b, uint32_t phase,
 	seen = load_relaxed(&b->gate);
 	while (gate_phase(seen) == phase && ret != -ETIMEDOUT) {
 		/*
-		 * [B-OPEN] One step with the look at the phase: see
-		 * open_gate().
+		 * [B-OPEN] Sets ASLEEP in the same step as it checks the phase:
+		 * see open_gate().
 		 */
 		if (!(seen & GATE_ASLEEP) &&
 		    !cas_relaxed(&b->gate, &seen, seen | GATE_ASLEEP))
@@ -146,7 +151,7 @@ void barrier_await_long(struct barrier *b, uint32_t phase,
 		seen = load_relaxed(&b->gate);
 	}
 	learn_turn(b, a);
-	if (begin < losing.until) /* what was lost before still counts */
+	if (begin < losing.until) /* it has not polled: nothing to learn */
 		return;
 	if (!deadline)
 		learn(b, budget, ns, clock_now() - begin);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * A loop over a range: the caller and as many helpers as there may be take
- * parts, one after the other, until there are none left. The helpers are one
- * task on the caller's stack, which several workers may take; what is left of
- * it when the parts are given out the caller takes back. pool-design.rst says
- * why there are no more of them than can run beside the caller.
+ * A loop over a range: the caller and its helpers take one part after the other
+ * until no part is left. All helpers share one task on the caller's stack,
+ * which several workers may take. When all parts are given out, the caller
+ * takes back the runs of the task that no worker has begun. pool-design.rst
+ * says why there are no more helpers than can run beside the caller.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,34 +12,40 @@
 
 #include "pool/pool.h"
 
-/* Parts for each thread, so that one that is late makes little difference. */
+/*
+ * Parts for each thread: several, so that a thread that is late matters little.
+ */
 #define PARTS_EACH 4
 
-/* What threads' memory is aligned to. */
+/* The alignment of each thread's scratch memory. */
 #define LINE 64
 
 /* The function of drover_pool_for(). */
 typedef int plain_function(size_t begin, size_t end, void *arg);
 
-/* A call of one of the two; all up to scratch is constant. */
+/*
+ * One call of drover_pool_for() or drover_pool_loop(). The fields up to scratch
+ * are constant once the helpers can run.
+ */
 struct loop {
 	const drover_loop_t *of;
-	plain_function *plain; /* instead of its function, or NULL */
+	plain_function *plain; /* called instead of of->function, or NULL */
 	struct drover_pool *pool;
 	size_t begin, end, grain, nr_parts;
-	size_t most;	/* so many may help; of a gang all do */
-	size_t nr_kept; /* workers, for a gang */
+	size_t most;	/* how many helpers may take part; in a gang, all do */
+	size_t nr_kept; /* workers that are kept for a gang */
 	size_t stride;	/* from one thread's scratch to the next */
 	char *scratch;
-	struct task help;   /* of those that help */
-	struct frame frame; /* the caller is inside, if pool_admit() lets it */
-	_Atomic uint32_t nr_helpers; /* that have begun: their numbers */
-	/* Part; grows beyond nr_parts, by one a thread. */
+	struct task help;   /* the task that the helpers run */
+	struct frame frame; /* entered if pool_admit() accepts the loop */
+	/* Helpers that have begun. Each takes its number from here. */
+	_Atomic uint32_t nr_helpers;
+	/* The next part. Each thread may add 1 once it is nr_parts. */
 	_Atomic size_t next __attribute__((aligned(128)));
 	_Atomic int result;
 };
 
-/* The first result counts. */
+/* Set the loop's result, unless it has one: the first result counts. */
 static void loop_ends_with(struct loop *loop, int result)
 {
 	int none = 0;
@@ -56,12 +62,17 @@ static void run_part(struct loop *loop, size_t begin, size_t end,
 			     loop->plain(begin, end, loop->of->arg) :
 			     loop->of->function(begin, end, by, loop->of->arg);
 
-	/* A child of a fork has no helpers, and the helper no loop. */
+	/*
+	 * The function may have returned in the child of a fork. There the
+	 * caller has no helpers, and a helper has no loop to report to.
+	 */
 	if (pool_is_here(pool) && result)
 		loop_ends_with(loop, result);
 }
 
-/* Take the next part and run it; false: none was left, or one has failed. */
+/*
+ * Take the next part and run it. Return: false if none is left or one failed.
+ */
 static bool loop_step(struct loop *loop, const drover_part_t *by)
 {
 	struct drover_pool *pool = loop->pool;
@@ -78,7 +89,10 @@ static bool loop_step(struct loop *loop, const drover_part_t *by)
 	return pool_is_here(pool);
 }
 
-/* The share of a thread of a gang; whatever others return, they count on it. */
+/*
+ * Run the share of a thread of a gang. The thread runs it even if another one
+ * has failed, because the threads of a gang wait for each other.
+ */
 static void run_share(struct loop *loop, const drover_part_t *by)
 {
 	size_t len = loop->end - loop->begin, nr = by->threads;
@@ -119,7 +133,7 @@ static int alloc_scratch(struct loop *loop)
 	return 0;
 }
 
-/* As long as there is something to do for the thread of this number. */
+/* Run parts as thread number @thread until no part is left. */
 static void take_part(struct loop *loop, size_t thread)
 {
 	drover_part_t part = part_of(loop, thread);
@@ -131,7 +145,10 @@ static void take_part(struct loop *loop, size_t thread)
 			;
 }
 
-/* By the end of its thread, unless it came to its own: a part is not done. */
+/*
+ * A helper leaves. If *@loop is still set, the helper's thread has ended inside
+ * a part, so that part is not done.
+ */
 static void help_end(struct loop **loop)
 {
 	if (*loop)
@@ -147,7 +164,7 @@ static int help(void *arg)
 	return 0;
 }
 
-/* No thread uses what is on this stack any more. */
+/* Wait until no helper uses the loop on the caller's stack any more. */
 static void await_helpers(struct loop *loop)
 {
 	uint32_t nr;
@@ -170,7 +187,9 @@ static int lead(struct loop *loop)
 		frame_enter(&loop->frame, loop->pool);
 	else if (loop->of->gang)
 		return ESHUTDOWN;
-	/* Otherwise all is left to the caller. */
+	/*
+	 * A loop that is not admitted gets no helpers: the caller runs it all.
+	 */
 	if (loop->frame.pool && nr) {
 		store_relaxed(&loop->help.unended, nr * LATCH_ONE);
 		loop->help.left = nr;
@@ -181,7 +200,10 @@ static int lead(struct loop *loop)
 	return pool_is_here(loop->pool) ? load_relaxed(&loop->result) : ECHILD;
 }
 
-/* By a return, an exception or the end of the thread: then no part begins. */
+/*
+ * The loop ends by a return, an exception or the end of the thread. No part may
+ * begin after that.
+ */
 static void loop_end(struct loop *loop)
 {
 	loop_ends_with(loop, ECANCELED);
@@ -195,7 +217,7 @@ static void loop_end(struct loop *loop)
 	}
 }
 
-/* How many may help, and of how many indices the parts are. */
+/* Set how many helpers there may be, and how many indices a part has. */
 static void share_out(struct loop *loop)
 {
 	const drover_loop_t *of = loop->of;
@@ -213,7 +235,7 @@ static void share_out(struct loop *loop)
 	loop->most = MIN(loop->most, loop->nr_parts - 1);
 }
 
-/* A gang needs its helpers, and the caller's own place if that is a worker. */
+/* A gang needs its helpers. A caller that is a worker needs its place, too. */
 static int keep_workers(struct loop *loop)
 {
 	size_t nr = loop->most + !!pool_self(loop->pool);

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT
 /*
- * Tasks on top of tasks: a thread that waits for a task which nobody has begun
- * runs it on its own stack, and that task may wait in turn. When half of the stack
- * is in use the next one gets a thread, and so a stack, of its own.
+ * Tasks on top of tasks: a thread that waits for a task which no thread has
+ * begun runs the task on its own stack, and that task may wait in turn. When
+ * half of the stack is in use, the next task gets a thread, and so a stack, of
+ * its own.
  *
- * That thread stands in for the one that waits: it is the same worker, if that is
- * one, and has its place. So no place is needed that others would have to give,
- * and pool-design.rst's "no circle, no deadlock" holds as without it.
+ * The new thread stands in for the thread that waits. If that thread is a
+ * worker, the new thread counts as the same worker and has its place. The new
+ * thread needs no place of another worker, so "no circle, no deadlock" of
+ * pool-design.rst still holds.
  */
 #include "pool/pool.h"
 
-/* What the thread that stands in is given. */
+/* The argument of the thread that stands in. */
 struct apart {
 	struct drover_pool *pool;
 	struct task *task;
@@ -18,8 +20,9 @@ struct apart {
 };
 
 /*
- * Once for each thread, for the first one the C library reads a file. What was in use
- * at the first look does not count: thread-local memory lies there, too.
+ * Find the lowest address of the caller's stack. This is done once for each
+ * thread, since for the process's first thread the C library reads a file. The
+ * part that is in use now is left out, because thread-local memory lies there.
  */
 static void find_stack(struct here *here, uintptr_t now)
 {
@@ -28,7 +31,7 @@ static void find_stack(struct here *here, uintptr_t now)
 	void *stack;
 	size_t size;
 
-	here->stack = UINTPTR_MAX; /* unknown: it is never short */
+	here->stack = UINTPTR_MAX; /* not known: it never counts as short */
 	if (!pthread_getattr_np(pthread_self(), &attr)) {
 		if (!pthread_attr_getstack(&attr, &stack, &size) &&
 		    now - (uintptr_t)stack < size) {
@@ -45,12 +48,15 @@ bool stack_is_short(void)
 	uintptr_t now = (uintptr_t)__builtin_frame_address(0);
 	struct here *here = &pool_here;
 
-	/* How deep the program is before its first wait is not ours to judge. */
+	/* Outside of tasks the depth of the stack is the program's affair. */
 	if (!here->top)
 		return false;
 	if (!here->stack)
 		find_stack(here, now);
-	/* On a stack that the program has made itself the difference is large. */
+	/*
+	 * On a stack that the program has made itself the difference is large,
+	 * so such a stack never counts as short.
+	 */
 	return now - here->stack < here->half;
 }
 
@@ -80,7 +86,10 @@ int task_run_apart(struct drover_pool *pool, struct task *task)
 		pthread_attr_destroy(&attr);
 	}
 	if (!err) {
-		/* No cancellation point, though pthread_join() is one. */
+		/*
+		 * pthread_join() is a cancellation point, and no function of a
+		 * pool may be one.
+		 */
 		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 		pthread_join(thread, NULL);
 		pthread_setcancelstate(state, &state);

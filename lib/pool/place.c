@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MIT
 /*
- * Where a worker wakes up: not where the thread that wakes it goes on to be
- * busy (pool-design.rst says why, and how that is done). It costs two system
- * calls and no migration.
+ * Where a worker wakes up. It must not wake up on the CPU on which its waker
+ * goes on to be busy: pool-design.rst says why, and how this is prevented. It
+ * costs two system calls and no migration.
  *
- * Affinities of more than CPU_SETSIZE CPUs are left alone: the kernel refuses to
- * tell them.
+ * Affinities of more than CPU_SETSIZE CPUs are left alone, because the kernel
+ * does not report them in a cpu_set_t.
  */
 #include <string.h>
 
 #include "pool/pool.h"
 
-/* So many wake-ups are looked after when a worker was pulled. */
+/* After a worker woke up on its waker's CPU, so many wake-ups are placed. */
 #define LOOK_AFTER 256
 
 /*
- * Does each thread that is awake have a CPU, the caller too, if it is no worker?
- * The one that is about to be woken counts as awake.
+ * Is there a CPU for each thread that is awake? The worker that is about to be
+ * woken counts as awake, and so does a caller that is not a worker.
  */
 static bool has_room(const struct drover_pool *pool)
 {
@@ -46,15 +46,17 @@ void place_before_wake(struct worker *w, int cpu)
 }
 
 /*
- * The affinity may have been no narrower than what the system lets the process
- * have; then it is to follow if that grows. So ask for all CPUs first.
+ * The affinity may have been all the CPUs that the system lets the process
+ * have. Then it has to grow with them, so the worker first asks for all CPUs.
+ * If the affinity then differs from the old one, the old one was narrower, and
+ * the worker sets it again.
  */
 static void put_back(struct worker *w)
 {
 	cpu_set_t now, all;
 
 	memset(&all, 0xff, sizeof(all));
-	/* Somebody else has changed it meanwhile: so it stays. */
+	/* If somebody else has changed the affinity meanwhile, it stays. */
 	if (sched_getaffinity(0, sizeof(now), &now) ||
 	    !CPU_EQUAL(&now, &w->lent))
 		return;
@@ -71,7 +73,7 @@ void place_after_wake(struct worker *w)
 
 	if (w->moved) {
 		put_back(w);
-		if (left) /* others may do so, too: it is a guess */
+		if (left) /* may lose a count to another worker: harmless */
 			store_relaxed(&pool->look_after, left - 1);
 	} else if (w->woken_from >= 0 && sched_getcpu() == w->woken_from) {
 		store_relaxed(&pool->look_after, LOOK_AFTER);

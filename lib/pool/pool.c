@@ -122,11 +122,14 @@ int drover_pool_shutdown(drover_pool_t *pool, enum drover_pool_end how)
 		return ECHILD;
 	if (pool_inside(pool))
 		return EDEADLK;
-	/* [P-END] Against pool_admit(): each sees the other. */
+	/*
+	 * [P-END] Against pool_admit(): either it sees the end, or the wait
+	 * below sees the tasks that it has counted.
+	 */
 	if (!cas_seq_cst(&pool->ending, &open,
 			 how == DROVER_POOL_DRAIN ? POOL_DRAINS : POOL_CANCELS))
 		return EALREADY;
-	/* Workers cancel what they find, but they may be busy for long. */
+	/* Workers cancel the tasks that they find, but may be busy for long. */
 	if (how == DROVER_POOL_CANCEL)
 		queues_empty(pool, true);
 	pool_await_none(pool);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Queues of tasks: linked lists under a short lock. They need no memory, any
- * task can be taken out of the midst, and nr_queued changes in the same section
- * as the list, so it never says that there is a task that nobody can find.
+ * Queues of tasks: linked lists under a short lock. They need no memory of
+ * their own, and any task can be taken out of the middle. nr_queued changes in
+ * the same section as the list, so it never counts a task that no thread can
+ * find.
  */
 #include "pool/pool.h"
 
@@ -22,14 +23,16 @@ void queue_push(struct drover_pool *pool, struct queue *queue,
 	else
 		store_relaxed(&queue->first, first);
 	queue->last = last;
-	/* [P-PUSH] Before the look at who is awake: wake_if_needed(). */
+	/* [P-PUSH] Before wake_if_needed() looks at the workers that search. */
 	nr += add_seq_cst(&pool->nr_queued, nr);
 	lock_drop(&queue->lock);
 	while (nr > most && !cas_relaxed(&pool->queued_most, &most, nr))
 		;
 }
 
-/* With the queue's lock: @nr times. */
+/*
+ * Take @task @nr times; unlink it when it may be taken no more. [queue's lock]
+ */
 static void take(struct drover_pool *pool, struct queue *queue,
 		 struct task *task, uint32_t nr)
 {

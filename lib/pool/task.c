@@ -5,7 +5,7 @@
 
 #include "pool/pool.h"
 
-/* The most tasks at a time; 2^31 - 1 can be pending. */
+/* The most tasks of a batch: only 2^31 - 1 can be pending in all. */
 #define BATCH_MOST (1u << 30)
 
 void drover_task_init(drover_task_t *task, int (*function)(void *arg),
@@ -17,9 +17,10 @@ void drover_task_init(drover_task_t *task, int (*function)(void *arg),
 /* ---- how many there are ---- */
 
 /*
- * [P-END] Release of all that the task did, and of the last access to the latch;
- * pairs with the acquire load of who waits. One step with the look at ASLEEP, as at
- * the barrier, and the moment without tasks is counted in that step.
+ * [P-END] Releases everything that the task did, and is the last access to the
+ * latch. Pairs with the acquire load in poll_latch(). The same step tells
+ * whether ASLEEP was set, as at the barrier, and counts the moment without
+ * tasks.
  */
 void latch_down(latch_word *latch, uint32_t nr)
 {
@@ -39,7 +40,7 @@ struct awaited {
 	uint64_t begin, now;
 };
 
-/* Is it 0, or was it since the beginning? */
+/* Is the latch 0, or was it 0 at some moment since @begin was read? */
 static bool poll_latch(void *of)
 {
 	struct awaited *a = of;
@@ -50,7 +51,10 @@ static bool poll_latch(void *of)
 
 int latch_await(latch_word *latch, const struct deadline *deadline, bool must)
 {
-	/* [P-END] Sequentially consistent: the pool's, against pool_admit(). */
+	/*
+	 * [P-END] Sequentially consistent for pool->pending, which is counted
+	 * up by pool_admit() before it looks at pool->ending.
+	 */
 	struct awaited a = { latch, load_seq_cst(latch), 0 };
 	long ret = 0;
 	int err;
@@ -83,7 +87,9 @@ int pool_admit(struct drover_pool *pool, uint32_t nr)
 {
 	uint32_t ending;
 
-	/* Counted first, so that a shutdown that we do not see waits for us. */
+	/*
+	 * Counted first: a shutdown that the load misses waits for the tasks.
+	 */
 	add_seq_cst(&pool->pending, LATCH_ONE * nr);
 	ending = load_seq_cst(&pool->ending);
 	if (ending == POOL_OPEN || (ending == POOL_DRAINS && pool_inside(pool)))
@@ -104,7 +110,7 @@ int drover_pool_wait_all(drover_pool_t *pool)
 
 /* ---- submitting ---- */
 
-/* Accept it, unless it is accepted and has not ended. */
+/* Accept @task, unless it was accepted before and has not ended. */
 static bool accept_one(struct task *task)
 {
 	uint64_t ended = load_relaxed(&task->unended);
@@ -113,7 +119,7 @@ static bool accept_one(struct task *task)
 	       cas_acquire(&task->unended, &ended, ended + LATCH_ONE);
 }
 
-/* Accept all, or none: then they are what they were. */
+/* Accept all tasks, or leave all as they were. */
 static int accept_all(struct drover_pool *pool, struct task *tasks, size_t nr)
 {
 	size_t i = 0;
@@ -121,7 +127,10 @@ static int accept_all(struct drover_pool *pool, struct task *tasks, size_t nr)
 
 	while (i < nr && tasks[i].function && accept_one(&tasks[i]))
 		i++;
-	/* Not before: a batch that is refused can claim to be of any length. */
+	/*
+	 * All tasks are looked at before they are counted in: @nr of a batch
+	 * that is refused may be any number.
+	 */
 	if (i == nr)
 		err = pool_admit(pool, (uint32_t)nr);
 	else
@@ -131,7 +140,7 @@ static int accept_all(struct drover_pool *pool, struct task *tasks, size_t nr)
 	return err;
 }
 
-/* Make a list of them. */
+/* Link @nr tasks to a list. */
 static void link_all(struct task *tasks, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++) {
@@ -148,7 +157,7 @@ void pool_enqueue(struct drover_pool *pool, struct task *first,
 	struct worker *w = pool_self(pool);
 
 	queue_push(pool, w ? &w->queue : &pool->injected, first, last, nr);
-	/* Those that wake go on waking others. */
+	/* Wake only a few: each worker that is woken wakes others. */
 	wake_if_needed(pool, nr < WAKE_AT_ONCE ? nr : WAKE_AT_ONCE, busy || w);
 }
 
@@ -183,10 +192,10 @@ int drover_pool_submit(drover_pool_t *pool, drover_task_t *task)
 	return drover_pool_submit_batch(pool, task, 1);
 }
 
-/* A task that nobody waits for. */
+/* A task that no thread waits for. */
 struct post {
 	struct task task;
-	void (*otherwise)(void *arg); /* called if it is cancelled; or NULL */
+	void (*otherwise)(void *arg); /* called if it's cancelled; or NULL */
 };
 
 int drover_pool_post_or(drover_pool_t *pool, int (*function)(void *arg),
@@ -219,14 +228,15 @@ int drover_pool_post(drover_pool_t *pool, int (*function)(void *arg), void *arg)
 struct running {
 	struct frame frame;
 	struct task *task;
-	enum owner owner; /* a stream's task may be another one's meanwhile */
+	enum owner owner; /* copied: a stream may free its task meanwhile */
 	bool cancelled;
 	int result;
 };
 
 /*
- * By a return, an exception, or the end of the thread. In a child that a task
- * has come back in its memory may be another thread's stack.
+ * The task ends by a return, an exception, or the end of the thread. A task may
+ * also return in the child of a fork. There the memory of the task may be the
+ * stack of a thread that the child lacks, so it is left alone.
  */
 static void running_end(struct running *r)
 {
@@ -256,9 +266,9 @@ void task_run(struct drover_pool *pool, struct task *task, bool cancelled)
 	frame_enter(&r.frame, pool);
 	if (r.owner != OWNER_GANG &&
 	    (cancelled || load_relaxed(&pool->ending) == POOL_CANCELS)) {
-		struct post *post = (struct post *)task; /* if it is one */
+		struct post *post = (struct post *)task; /* if it is a post */
 
-		/* To help in a loop is no task that anybody submitted. */
+		/* The helpers of a loop are not tasks of the user. */
 		add_relaxed(&pool->cancelled, r.owner != OWNER_LOOP);
 		if (r.owner == OWNER_POST && post->otherwise)
 			post->otherwise(task->arg);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* The threads of a pool: how they are made, how many, and their end. */
+/*
+ * The threads of a pool: how they are made, how many there are, how they end.
+ */
 #include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -14,9 +16,9 @@
 /* The kernel's SCHED_FLAG_RESET_ON_FORK */
 #define RESET_ON_FORK 1
 
-/* ---- what they begin with ---- */
+/* ---- what the threads begin with ---- */
 
-/* The kernel's, for the calling thread; musl has none. */
+/* Ask the kernel, for the calling thread; musl has no function for that. */
 static bool get_scheduling(struct scheduling *of)
 {
 	return !syscall(SYS_sched_getattr, 0, of, sizeof(*of), 0);
@@ -28,15 +30,18 @@ void remember_creator(struct drover_pool *pool)
 
 	if (sched_getaffinity(0, sizeof(pool->cpus), &pool->cpus))
 		CPU_ZERO(&pool->cpus);
-	/* With this flag a creator hands on something else. */
+	/*
+	 * With this flag the threads of the creator do not inherit its policy.
+	 */
 	if (!get_scheduling(of) || of->flags & RESET_ON_FORK)
 		of->size = 0;
 	memset(of->deadline, 0, sizeof(of->deadline));
 }
 
 /*
- * Is the calling thread, which makes a worker, as the creator was? It may be a worker
- * whose task has set its own affinity or policy.
+ * The calling thread makes a worker. Does it have the affinity and the policy
+ * that the creator had? It may not, if it is a worker whose task has set its
+ * own.
  */
 static bool is_as_creator(const struct drover_pool *pool)
 {
@@ -53,8 +58,10 @@ static bool is_as_creator(const struct drover_pool *pool)
 }
 
 /*
- * What the new thread has inherited stays, unless its maker was something else: the
- * program may have changed it since. The system may refuse to take a policy back.
+ * If its maker had the affinity and the policy of the creator, the new thread
+ * keeps what it has inherited: the program may have changed that from outside
+ * since. Otherwise the new thread gets what the creator had. Errors are
+ * ignored, since the system may refuse a policy.
  */
 void begin_as_creator(struct worker *w)
 {
@@ -119,7 +126,7 @@ static int make_thread(struct worker *w)
 	return err;
 }
 
-/* With the lock of growing. The new thread is active: it searches. */
+/* Make one more thread, which is active at once: it searches. [grow] */
 static int add_thread(struct drover_pool *pool)
 {
 	struct worker *w = aligned_alloc(128, sizeof(*w));
@@ -144,7 +151,7 @@ static int add_thread(struct drover_pool *pool)
 	return 0;
 }
 
-/* Below 0 is a thread that is blocked before it is counted. */
+/* nr_ready is below 0 if a new thread is blocked before it is counted. */
 static bool enough(struct drover_pool *pool)
 {
 	return load_seq_cst(&pool->nr_ready) >=
@@ -202,24 +209,27 @@ void threads_end(struct drover_pool *pool)
 	int state;
 
 	lock_take(&pool->grow);
-	/* [P-PUSH] A worker that falls asleep looks at it, or is woken here. */
+	/* [P-PUSH] A worker that falls asleep sees this, or is woken below. */
 	store_seq_cst(&pool->ending, POOL_OVER);
 	lock_drop(&pool->grow);
 	wake_all_idle(pool);
-	/* To join is a cancellation point, and no function of a pool is. */
+	/*
+	 * pthread_join() is a cancellation point, and no function of a pool may
+	 * be one.
+	 */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	for (struct worker *w = load_relaxed(&pool->threads); w; w = w->next)
 		pthread_join(w->thread, NULL);
 	pthread_setcancelstate(state, &state);
 }
 
-/* ---- how many ---- */
+/* ---- how many threads there are ---- */
 
 /*
- * The CPUs of all workers together: one may have been given fewer by its task. With
- * cpu_sets, and before there are workers, those of the creator count. With the lock
- * of growing. A worker that is being woken may lack a CPU, see place.c: so only a
- * worker writes it down.
+ * Count the CPUs of all workers together, as one worker may have been given
+ * fewer by its task. With cpu_sets, and before there are workers, the creator's
+ * CPUs count. A worker that is being woken may lack a CPU (place.c), so the
+ * CPUs are written down only if the caller is a worker. [grow]
  */
 static uint32_t count_cpus(struct drover_pool *pool)
 {
@@ -227,7 +237,7 @@ static uint32_t count_cpus(struct drover_pool *pool)
 	cpu_set_t all, one;
 
 	if (pool->attr.nr_cpu_sets || !w ||
-	    load_relaxed(&pool->ending) == POOL_OVER) /* they are joined */
+	    load_relaxed(&pool->ending) == POOL_OVER) /* w->thread is joined */
 		return CPU_COUNT(&pool->cpus);
 	CPU_ZERO(&all);
 	for (; w; w = w->next)
@@ -239,8 +249,8 @@ static uint32_t count_cpus(struct drover_pool *pool)
 }
 
 /*
- * With the lock of growing. What gangs need stays, or a part of one could wait for
- * ever for a worker that may not run.
+ * Set how many workers may be active. There are never fewer than gangs need: a
+ * part of a gang could wait for ever for a worker that may not run. [grow]
  */
 static void set_places(struct drover_pool *pool)
 {
@@ -290,9 +300,10 @@ void threads_follow(struct drover_pool *pool)
 }
 
 /*
- * [P-GANG] A gang is counted, then nr_ready is read; a worker that is blocked takes
- * itself off nr_ready, then reads how many gangs need. Store buffering: sequentially
- * consistent on both sides, or a gang could have too few threads.
+ * [P-GANG] A gang adds itself to nr_ganged, then reads nr_ready. A worker that
+ * blocks takes itself off nr_ready, then reads nr_ganged. This is store
+ * buffering, so both sides are sequentially consistent; otherwise a gang could
+ * have too few threads.
  */
 bool threads_suffice(struct drover_pool *pool)
 {

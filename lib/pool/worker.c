@@ -10,9 +10,9 @@
 #include "pool/pool.h"
 
 /*
- * Of so many tasks that a worker takes one comes from the shared queue first,
- * and one from another queue in turn. A prime, so that it is out of step with
- * programs' own patterns.
+ * Once in so many searches a worker looks into the shared queue first, and once
+ * into the queue whose turn it is. The number is a prime, so that it is out of
+ * step with the patterns of programs.
  */
 #define FAIR_EVERY 61
 
@@ -25,7 +25,7 @@ static void count(_Atomic uint64_t *counter, uint64_t more)
 
 /* ---- finding ---- */
 
-/* Each worker begins with the next one, and then with the first. */
+/* Steal from the workers behind @w in the list, then from those before it. */
 static struct task *steal(struct worker *w)
 {
 	struct worker *from = w->next;
@@ -41,7 +41,10 @@ static struct task *steal(struct worker *w)
 	return task;
 }
 
-/* So that nothing waits for ever: pool-design.rst has the bounds. */
+/*
+ * Now and then take from another queue than the worker's own, so that no task
+ * waits for ever. pool-design.rst has the bounds.
+ */
 static struct task *take_fairly(struct worker *w)
 {
 	struct drover_pool *pool = w->pool;
@@ -59,7 +62,7 @@ static struct task *take_fairly(struct worker *w)
 	return w->fair ? queue_take(pool, &w->fair->queue, false) : NULL;
 }
 
-/* Take any task that there is: the worker's own, injected, another one's. */
+/* Take any task: the worker's own, or else an injected or another worker's. */
 static struct task *worker_take(struct worker *w)
 {
 	struct drover_pool *pool = w->pool;
@@ -80,7 +83,7 @@ static bool may_be_active(struct drover_pool *pool)
 	       load_relaxed(&pool->ending) == POOL_OVER;
 }
 
-/* The one that is woken is searching from now on. */
+/* Wake one worker, which counts as searching from now on. */
 static bool wake_one(struct drover_pool *pool, bool busy)
 {
 	struct worker *w;
@@ -105,20 +108,20 @@ static bool wake_one(struct drover_pool *pool, bool busy)
 }
 
 /*
- * Tasks were pushed, or a worker has stopped searching because it found one, or
- * is blocked from now on. Store-buffering pairs, sequentially consistent on all
- * sides; models: pool.pml, ordering.pml
+ * The caller has pushed tasks, or has stopped searching because it found one,
+ * or is about to block or sleep. These pairs are store buffering, and
+ * sequentially consistent on all sides; models: pool.pml, ordering.pml
  *
- *   [P-PUSH] here: nr_queued grows, then nr_searching is read; a worker that
- *	      gives up: nr_searching shrinks, nr_idle grows, then nr_queued is
- *	      read. Without it both could miss the other, and the task waits for
- *	      the next one.
- *   [P-FOUND] a worker that found a task: nr_searching shrinks, then nr_queued
- *	      is read here. Without it a submit that counted on that worker and
- *	      the worker could both leave a task to the other.
- *   [P-PLACE] a worker that is blocked or idle from now on: nr_active shrinks,
- *	      then nr_queued is read, here or by the worker. Without it a submit
- *	      that found no place and the worker could both leave the task.
+ *   [P-PUSH] A submit makes nr_queued grow, then reads nr_searching here. A
+ *	      worker that gives up makes nr_searching shrink and nr_idle grow,
+ *	      then reads nr_queued. Otherwise both could miss each other, and
+ *	      the task would wait until the next submit.
+ *   [P-FOUND] A worker that found a task makes nr_searching shrink, then reads
+ *	      nr_queued here. Otherwise this worker and a submit that counted on
+ *	      it could both leave a task to the other.
+ *   [P-PLACE] A worker that blocks or falls idle makes nr_active shrink, then
+ *	      reads nr_queued here. Otherwise this worker and a submit that
+ *	      found no place could both leave a task to the other.
  */
 void wake_if_needed(struct drover_pool *pool, unsigned int most, bool busy)
 {
@@ -144,7 +147,7 @@ void wake_all_idle(struct drover_pool *pool)
 
 /* ---- taking places ---- */
 
-/* The pool that the caller is a worker of; in a child it is nobody's worker. */
+/* The caller's pool if it is a worker. In the child of a fork it is not one. */
 static struct drover_pool *own_pool(void)
 {
 	struct worker *w = pool_here.worker;
@@ -190,7 +193,7 @@ static bool poll_tasks(void *arg)
 	return w->found || load_relaxed(&w->pool->ending) == POOL_OVER;
 }
 
-/* At most one worker does so at a time, if it has a CPU. */
+/* Poll for a task. At most one worker polls at a time, if it has a CPU. */
 static struct task *look_for_task(struct worker *w)
 {
 	struct drover_pool *pool = w->pool;
@@ -209,7 +212,7 @@ static struct task *look_for_task(struct worker *w)
 
 /* ---- sleeping ---- */
 
-/* Until somebody who has claimed us says so. */
+/* Sleep until another thread has claimed the worker and unparked it. */
 static void sleep_idle(struct worker *w)
 {
 	struct drover_pool *pool = w->pool;
@@ -224,8 +227,9 @@ static void sleep_idle(struct worker *w)
 	add_seq_cst(&pool->nr_active, (uint32_t)-1);
 	lock_drop(&pool->idle_lock);
 	/*
-	 * [P-PUSH], [P-PLACE] After all of that. There may be work after all, for
-	 * any one of those that are idle: most likely for this one.
+	 * [P-PUSH], [P-PLACE] After the counts have changed. Meanwhile there
+	 * may be work for an idle worker, most likely for this one, as it was
+	 * listed last.
 	 */
 	if (load_seq_cst(&pool->ending) == POOL_OVER)
 		wake_all_idle(pool);
@@ -239,8 +243,8 @@ static void sleep_idle(struct worker *w)
 }
 
 /*
- * Without a task or a place: search, sleep, and search again. The worker is
- * counted as searching whenever it is here and not idle. Return: NULL when it
+ * The worker has no task or no place: search, sleep, and search again. In here
+ * the worker counts as searching whenever it is not idle. Return: NULL if it
  * shall end.
  */
 static struct task *await_task(struct worker *w, bool has_place)
@@ -257,7 +261,10 @@ static struct task *await_task(struct worker *w, bool has_place)
 		task = worker_take(w);
 		if (!task && load_seq_cst(&pool->ending) == POOL_OVER)
 			break;
-		/* Too late for one task: the next may be close behind. */
+		/*
+		 * Another thread has taken the task that the worker was woken
+		 * for. The next task may be close behind.
+		 */
 		if (!task)
 			task = look_for_task(w);
 	}
@@ -267,9 +274,10 @@ static struct task *await_task(struct worker *w, bool has_place)
 }
 
 /*
- * The thread ends: with the pool, or because a task has ended it. Then another
- * one goes on in its stead; if there is none, this one does what is left. In the
- * child of a fork, which a task has come back in, there is no pool.
+ * The thread ends, with the pool or because a task has ended it. In the second
+ * case a new thread goes on as this worker. If none can be made and no other
+ * thread is left, this thread runs the tasks that are left. If a task has
+ * returned in the child of a fork, there is no pool.
  */
 static void worker_end(struct worker **w)
 {
@@ -280,7 +288,7 @@ static void worker_end(struct worker **w)
 		return;
 	if (attr->stop)
 		attr->stop((*w)->nr, attr->arg);
-	/* What the thread still does is not that worker's any more. */
+	/* From here on the thread no longer acts as that worker. */
 	pool_here.worker = NULL;
 	if (thread_replace(*w))
 		return;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The library under test and the scenarios are compiled with -fsanitize=thread:
- * the compiler turns each atomic access into a call, and tells of each plain one.
- * These are the functions that it calls; ThreadSanitizer's own are not linked.
+ * The library under test and the scenarios are compiled with -fsanitize=thread.
+ * So the compiler turns each atomic access into a call, and adds a call to each
+ * plain access. This file has the functions that are called; ThreadSanitizer's
+ * own are not linked.
  */
 #include "engine.h"
 
 const void *caller_pc;
 
-/* Only memory that threads may have in common is of interest. */
+/* Is @p explored? Memory that only its thread can access is not. */
 static inline bool concerns(const void *p)
 {
 	return !quiet && !fiber_owns(p);
@@ -18,7 +19,7 @@ static void begin(const void *p, bool writes, const void *pc)
 {
 	self->at = p;
 	step(memory_contended(p, writes));
-	/* Others have run meanwhile. */
+	/* Other threads may have run meanwhile, and have changed these. */
 	caller_pc = pc;
 	check_given_back(p);
 }
@@ -29,8 +30,9 @@ static void begin(const void *p, bool writes, const void *pc)
 /* ---- plain accesses ---- */
 
 /*
- * What is on a stack is that thread's, apart from atomic objects, which others find
- * through a pointer. A plain write there is the beginning of an object.
+ * Plain objects on a stack belong to its thread. Other threads reach only
+ * atomic objects there, through a pointer. A plain write on a stack may begin a
+ * new atomic object.
  */
 static void plain(char *p, size_t size, bool writes)
 {
@@ -78,7 +80,10 @@ RANGE(write_range, true)
 
 /* ---- atomic accesses ---- */
 
-/* While it is quiet, and on the thread's own variables, as the compiler would. */
+/*
+ * While nothing is explored, and for variables of the thread alone, the access
+ * is made as the compiler would make it.
+ */
 #define CHANGE(bits, name, builtin, change, by)                            \
 	uint##bits##_t __tsan_atomic##bits##_##name(                       \
 		volatile void *p, uint##bits##_t with, int order);         \

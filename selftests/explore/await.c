@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Scenarios of waits with a predicate. An item is for one thread, and a signal comes
- * with each: a signal that is lost leaves a thread asleep beside an item.
+ * Scenarios of waits with a predicate. Each item is for one thread, and comes
+ * with a signal. A signal that is lost leaves a thread asleep although there is
+ * an item.
  */
 #include <errno.h>
 
@@ -24,7 +25,7 @@ static bool is_turn(void *me)
 	return turn == (int)(intptr_t)me;
 }
 
-/* Return: was there an item? */
+/* Take an item. Return: was there one? */
 static bool take(bool timed)
 {
 	struct timespec at = in_a_while();
@@ -42,7 +43,7 @@ static bool take(bool timed)
 	return !err;
 }
 
-/* @nr items; a broadcast for several. */
+/* Put @nr items, with a signal for one and a broadcast for several. */
 static void put(int nr, bool held)
 {
 	lock_it();
@@ -83,7 +84,7 @@ static void await_held_broadcast(int me)
 		put(3, true);
 }
 
-/* The first may give up, and then an item is left over. */
+/* Thread 0 may give up, and then an item is left over. */
 static void await_timed(int me)
 {
 	if (me == 0) {
@@ -96,7 +97,7 @@ static void await_timed(int me)
 	}
 }
 
-/* One after the other, each by a broadcast to all. */
+/* The threads go on one after the other, each by a broadcast to all. */
 static void await_turns(int me)
 {
 	lock_it();
@@ -109,7 +110,7 @@ static void await_turns(int me)
 	unlock_it();
 }
 
-/* A signal that no predicate is true for is for those without one. */
+/* If no waiter's predicate is true, a signal wakes a waiter without one. */
 static void await_beside_wait(int me)
 {
 	if (me == 0) {
@@ -122,7 +123,7 @@ static void await_beside_wait(int me)
 	}
 }
 
-/* Whoever takes the last item destroys all. */
+/* The thread that takes the last item destroys the condvar and the mutex. */
 static void await_and_destroy(int me)
 {
 	if (me < 2) {
@@ -133,7 +134,10 @@ static void await_and_destroy(int me)
 	}
 }
 
-/* With the mutex the condvar may go at once: nobody comes back to it. */
+/*
+ * The condvar may be destroyed with the mutex held, right after the broadcast:
+ * no waiter comes back to it.
+ */
 static void await_destroy_at_once(int me)
 {
 	if (me < 2) {
@@ -147,7 +151,7 @@ static void await_destroy_at_once(int me)
 	unlock_it();
 }
 
-/* An item may be gone when the waiter comes for it, and comes back later. */
+/* A thief takes an item before the waiter runs, and puts it back later. */
 static void await_beside_thief(int me)
 {
 	bool stolen;

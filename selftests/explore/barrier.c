@@ -9,7 +9,7 @@
 
 static drover_barrier_t barrier;
 static int nr_threads;
-/* What each thread has done before a phase, which all see after it. */
+/* Each thread writes its element before a phase; all see it afterwards. */
 static int done[2][MAX_THREADS];
 static struct crowd come_and_gone;
 
@@ -67,7 +67,9 @@ static void two_rounds(int me)
 	run_rounds(me, 2);
 }
 
-/* Whoever has come through may destroy it, and free its memory. */
+/*
+ * A thread that has come through may destroy the barrier and free its memory.
+ */
 static void destroy(int me)
 {
 	run_rounds(me, 1);
@@ -78,8 +80,8 @@ static void destroy(int me)
 }
 
 /*
- * More threads than are counted, for as long as there are arrivals to share out:
- * as many have come as were let through, two by two.
+ * Three threads use a barrier for two, until they have shared out all arrivals.
+ * The barrier must let threads through two by two.
  */
 static void crowd(int me)
 {
@@ -106,7 +108,7 @@ static void split(int me)
 	}
 }
 
-/* The same, and whoever has waited for its phase may destroy the barrier. */
+/* The same; a thread that has waited for its phase may destroy the barrier. */
 static void split_destroy(int me)
 {
 	drover_phase_t phase;

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which way a schedule goes. At each choice one way is the usual one, number 0:
- * the thread goes on, a load finds the newest value, the oldest sleeper is woken.
- * A schedule is known by its deviations from that, each with its step. (Delay
- * bounding: M. Emmi, S. Qadeer, Z. Rakamaric, "Delay-Bounded Scheduling", POPL
- * 2011.)
+ * Chooses the way of a schedule. At each choice, way number 0 is the usual one:
+ * the thread goes on, a load finds the newest value, the oldest sleeper is
+ * woken. A schedule is described by its deviations from the usual ways, each
+ * with its step. (Delay bounding: M. Emmi, S. Qadeer, Z. Rakamaric,
+ * "Delay-Bounded Scheduling", POPL 2011.)
  *
- *  - A search goes through all schedules with up to so many deviations.
+ *  - A search goes through all schedules with up to a given number of
+ *    deviations.
  *  - Random schedules deviate either at each choice with the same probability,
- *    or at a few choices, which are drawn before. (S. Burckhardt et al., "A
+ *    or at a few choices that are drawn before. (S. Burckhardt et al., "A
  *    Randomized Scheduler with Probabilistic Guarantees of Finding Bugs",
- *    ASPLOS 2010, draws the points of preemption so.)
+ *    ASPLOS 2010, draws the points of preemption in this way.)
  *  - A list of deviations repeats a schedule.
  */
 #include <limits.h>
@@ -29,7 +30,7 @@ static enum {
 	LISTED
 } mode;
 
-/* The choices of a search that have been made, and that can be otherwise. */
+/* The choices that a search has made so far, and can still change. */
 static struct point {
 	unsigned int step;
 	int way;
@@ -96,7 +97,7 @@ void choose_listed(const struct deviation *list, int nr)
 	nr_listed = nr;
 }
 
-/* At which choice the next deviation is. */
+/* Return: the number of the choice at which the next deviation is. */
 static unsigned int next_spot(void)
 {
 	unsigned int next = UINT_MAX;
@@ -158,7 +159,7 @@ static int choose_as_listed(char kind, int nth, int nr)
 	return 0;
 }
 
-/* How many choices of the same kind the step has had before. */
+/* Return: how many choices of @kind the step has had before. */
 static int count_choice(char kind)
 {
 	static int counts[8];
@@ -167,7 +168,7 @@ static int count_choice(char kind)
 	if (of_step != nr_steps)
 		memset(counts, 0, sizeof(counts));
 	of_step = nr_steps;
-	return counts[kind & 7]++; /* e, n, r, s and w differ there */
+	return counts[kind & 7]++; /* e, n, r, s, w differ in these bits */
 }
 
 int choose(char kind, int nr)

@@ -73,7 +73,7 @@ static void held_two_groups(int me)
 	}
 }
 
-/* Those who were moved, one who comes to lock the mutex, and nobody after. */
+/* Threads that were moved to the mutex, and one more that only locks it. */
 void do_chain(int me)
 {
 	if (me < 3) {
@@ -113,7 +113,7 @@ void do_again(int me)
 			wake(2, true);
 }
 
-/* Wait once, and return by whatever comes. */
+/* Wait once; any kind of return is right. */
 static void wait_for_anything(void)
 {
 	struct timespec at = in_a_while();
@@ -136,7 +136,7 @@ void do_again_by_signals(int me)
 			wait_once(false);
 }
 
-/* The mutex goes with the only thread that has used it. */
+/* The only thread that uses the mutex destroys it after its wait. */
 static void timeout_and_destroy(int me)
 {
 	if (me == 1) {
@@ -159,7 +159,7 @@ static void timeout_of_three(int me)
 			wake(1, true);
 }
 
-/* A group of one condvar that is used for the other, while one is signalled. */
+/* A group of one condvar is used again for the other during a signal. */
 static void recycle(int me)
 {
 	if (me == 0) {
@@ -184,7 +184,10 @@ void do_destroy(int me)
 	}
 }
 
-/* Nobody waits any more, or ever will: so says the broadcast. */
+/*
+ * After a broadcast no thread waits or will wait, so the condvar may go at
+ * once.
+ */
 void do_destroy_at_once(int me)
 {
 	if (me < 2) {
@@ -216,7 +219,7 @@ static void setup_destroy(void)
 	nr_left = 2;
 }
 
-/* The least: one that waits, and one that wakes it. */
+/* The least: one thread that waits, and one that wakes it. */
 static void pair(int me)
 {
 	if (me == 0)
@@ -256,7 +259,7 @@ struct ending {
 	int wait;
 };
 
-/* As a clean-up handler of the user's: it has the mutex. */
+/* Like a clean-up handler of the user, which runs with the mutex held. */
 static void has_ended(struct ending *e)
 {
 	if (e->done)
@@ -309,7 +312,7 @@ static void end_broadcast(int me)
 
 /* ---- cancellation ---- */
 
-/* The thread is cancelled; unlike in the drop-in nothing acts on it. */
+/* The wait may be cancelled. Unlike in the drop-in, the thread then goes on. */
 static void wait_cancellable(void)
 {
 	struct waiter *w = waiter_self();

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A thread ends in the middle: by an exception, or because its process is killed. */
+/*
+ * A thread ends in the middle: by an exception, or because its process is
+ * killed.
+ */
 #include <stdlib.h>
 #include <unwind.h>
 
@@ -22,7 +25,7 @@ static _Unwind_Reason_Code stop(int version, _Unwind_Action actions,
 
 void fiber_exit(void)
 {
-	/* It is needed longer than this function's frame is. */
+	/* Static, because it is used while this function's frame is unwound. */
 	static struct _Unwind_Exception of[MAX_THREADS];
 	struct _Unwind_Exception *exception = &of[nr_of(self)];
 

@@ -2,8 +2,9 @@
 /*
  * engine.h - the inside of the explorer
  *
- * The files, from the top. A file calls only files below it. All files call
- * fault() and tell() of report.c, and fault() calls end_schedule() of fiber.c.
+ * The files from the top down. A file calls only files below it, with two
+ * exceptions: all files call fault() and tell() of report.c, and fault() calls
+ * end_schedule() of fiber.c.
  *
  *	schedules.c	the program: which scenarios, how often, by how many
  *			processes; and its report
@@ -13,12 +14,12 @@
  *			calls: clocks, threads, memory
  *	world.c		the memory with which each schedule begins
  *	futex.c, pi.c	the kernel's futexes
- *	access.c	each access to memory, as the compiler tells of it
- *	memory.c	what a load may find
+ *	access.c	each access to memory: the compiler adds the calls
+ *	memory.c	the values that a load may find
  *	races.c		plain accesses, and memory that was given back
- *	fiber.c		threads, and who runs next
+ *	fiber.c		threads, and which one runs next
  *	ends.c		how a thread ends in the middle
- *	choose.c	which way to go where there are several
+ *	choose.c	the way to go where there are several
  *	report.c	a schedule in words
  */
 #pragma once
@@ -35,14 +36,14 @@
 #define MAX_PLACES 700
 #define VIEW	   (MAX_THREADS + MAX_PLACES)
 
-/* A schedule of more steps, or of more that matter, has no end. */
+/* A schedule with more steps, or more steps that matter, counts as endless. */
 #define MOST_STEPS 30000
 #define MOST_TURNS 3000
 
 /*
- * A moment of one place: the number of a message in its history; or of a
- * thread: how often it has published something. A view has one for each of
- * them: first the threads, then the places.
+ * A moment in the life of a place is the number of a message in its history. A
+ * moment in the life of a thread is how often it has published something. A
+ * view has a stamp for each: first the threads, then the places.
  */
 typedef uint16_t stamp;
 
@@ -59,16 +60,16 @@ enum fiber_state {
  * @context: where it goes on
  * @base: where it begins, once per schedule
  * @tls: its thread-local variables, while it does not run
- * @view: what it knows of: it does not read anything older
- * @asleep: how it sleeps; futex.c
- * @main: what it runs, with @arg
- * @key: of the one pthread_key_t that the library has
- * @cancelled: it has been told to end
- * @exit: where it ends, if it does so in the middle
- * @top: of its stack, as far as it is unwound then
- * @nr_stays: how often it has yielded, and gone on at once
+ * @view: what it knows: it reads nothing older
+ * @asleep: how it sleeps; see futex.c
+ * @main: the function that it runs, with @arg
+ * @key: its value of the one pthread_key_t that the library has
+ * @cancelled: its cancellation is requested
+ * @exit: where it goes on if it ends in the middle
+ * @top: the frame up to which its stack is then unwound
+ * @nr_stays: how often it has yielded and gone on at once
  * @waits: the library may send it signals
- * @at: where its next step is
+ * @at: the address that its next step accesses
  */
 struct fiber {
 	enum fiber_state state;
@@ -78,13 +79,13 @@ struct fiber {
 	stamp view[VIEW];
 	struct {
 		uint32_t *word;
-		uint32_t *began; /* where its call began */
+		uint32_t *began; /* the word on which the call began */
 		uint32_t bits;
 		bool shared;
 		bool pi;	     /* in the queue of a PI futex */
 		uint32_t *target;    /* of requeue-PI */
 		int64_t deadline;    /* INT64_MAX: none */
-		uint64_t turn;	     /* the oldest has the least */
+		uint64_t turn;	     /* the oldest sleeper has the least */
 		struct fiber *joins; /* it waits for the end of this one */
 		long ret;
 	} asleep;
@@ -104,13 +105,13 @@ extern struct fiber fibers[MAX_THREADS];
 extern struct fiber *self;
 extern const struct scenario *scenario;
 
-/* Steps of this schedule so far; and whether they are being told. */
+/* Steps of this schedule so far, and whether each is recorded in words. */
 extern unsigned int nr_steps;
 extern bool telling;
-/* Nothing is explored: the scenario is being set up, or looked at. */
+/* Nothing is explored now: the scenario is being set up or checked. */
 extern bool quiet;
 
-/* What a sleep returns if the thread ends in it; and if its process is killed. */
+/* Results of a sleep in which the thread ends, or its process is killed. */
 #define THREAD_ENDS  (-0x10000L)
 #define PROCESS_DIES (-0x10001L)
 
@@ -132,29 +133,32 @@ void fibers_make(void);
 bool fibers_run(void);
 /* A new fiber that calls @main; NULL if there are too many. */
 struct fiber *fiber_start(void *(*main)(void *), void *arg);
-/* Call @function in the place of a fiber, of which only the memory is used. */
+/* Call @function on this stack, with the thread-local variables of @f. */
 void fiber_pretend(struct fiber *f, void (*function)(void));
-/* Is it memory that no other thread ever sees? And a part of any stack? */
+/* Is @p memory that no other thread ever sees? Is @p on any fiber's stack? */
 bool fiber_owns(const void *p);
 bool fiber_stack(const void *p);
-/* The caller is alone from now on. */
+/* End all other fibers. */
 void fiber_fork(void);
 size_t fiber_tls_bytes(void);
-/* For asleep.turn: after all others so far. */
+/* A new number for asleep.turn, greater than all so far. */
 uint64_t fiber_turn(void);
 
-/* Before each step of a thread; @matters: others may notice its place in time. */
+/*
+ * Called before each step of a thread. @matters: other threads may notice when
+ * the step is made.
+ */
 void step(bool matters);
-/* Let others run, if there are any. */
+/* Let other threads run, if any can. */
 void step_yield(void);
-/* The caller sleeps, until somebody calls wake_up(). */
+/* The caller sleeps until wake_up() is called for it. */
 void fall_asleep(void);
 void wake_up(struct fiber *f, long ret);
 _Noreturn void end_schedule(void);
 
 /* ---- ends.c ---- */
 
-/* The caller ends, after the clean-ups of all functions that it is in. */
+/* End the caller, after the clean-ups of all functions that it is in. */
 _Noreturn void fiber_exit(void);
 /* May the process of @f be killed now? */
 bool fiber_may_die(const struct fiber *f);
@@ -162,19 +166,23 @@ bool fiber_may_die(const struct fiber *f);
 /* ---- choose.c ---- */
 
 /**
- * choose() - one of @nr ways to go; 0 is the usual one
- * @kind: 's' who runs next; 'n' the same when the caller sleeps; 'r' which value
- *	  is read; 'w' who is woken; 'e' whether a system call returns early
+ * choose() - choose one of @nr ways to go; 0 is the usual one
+ * @kind: 's': which thread runs next; 'n': the same, if the caller sleeps;
+ *	  'r': which value is read; 'w': which thread is woken;
+ *	  'e': does a system call return early, and how
  */
 int choose(char kind, int nr);
 
-/* A list may name any step, whatever was known to matter when it was found. */
+/*
+ * Is there a choice even at steps that do not matter? There is for a list: it
+ * may have been found when more steps were known to matter.
+ */
 bool choose_everywhere(void);
 
 struct deviation {
 	unsigned int step;
 	char kind;
-	int nth; /* of that kind in the step, from 0 on */
+	int nth; /* number among the step's choices of that kind, from 0 */
 	int way;
 };
 #define MAX_DEVIATIONS 512
@@ -186,7 +194,7 @@ void choose_search(unsigned int bound);
 bool choose_next(void);
 void choose_random(uint64_t seed);
 void choose_listed(const struct deviation *list, int nr);
-/* Before each schedule. */
+/* Called before each schedule. */
 void choose_begin(void);
 
 /* ---- memory.c ---- */
@@ -202,18 +210,18 @@ enum change {
 void memory_begin(void);
 uint64_t memory_load(void *p, int size, int order);
 void memory_store(void *p, int size, uint64_t value, int order);
-/* Return: the value before. */
+/* Return: the value before the change. */
 uint64_t memory_change(void *p, int size, enum change change, uint64_t by,
 		       int order);
 bool memory_cas(void *p, int size, uint64_t *old, uint64_t to, int order,
 		int order_failed);
-/* A full barrier, as the kernel has them. */
+/* A full barrier, like the kernel's. */
 void memory_fence(void);
-/* What the reader has seen, the other knows from now on. */
+/* From now on @to knows everything that @from knows. */
 void memory_tell(struct fiber *to, struct fiber *from);
-/* The caller knows all that anybody knows, and the newest value of everything. */
+/* From now on the caller knows what any thread knows, and all newest values. */
 void memory_see_all(void);
-/* The object at @p begins anew: nobody reads what was there before. */
+/* The object at @p begins anew: no thread reads older values any more. */
 void memory_renew(const void *p);
 /* The latest access of fiber @nr to an atomic object at @p; 0: none. */
 stamp memory_used(const void *p, int nr);
@@ -221,11 +229,12 @@ stamp memory_used(const void *p, int nr);
 /* ---- races.c ---- */
 
 /*
- * The caller accesses the place, and perhaps writes. Return: have several threads
- * had to do with it, in any schedule so far, and one of them written?
+ * The caller accesses the place, and perhaps writes. Return: have several
+ * threads accessed the place in the schedules so far, and has one of them
+ * written?
  */
 bool memory_contended(const void *p, bool writes);
-/* Set where the answer has become true for a place. */
+/* Set when memory_contended() returns true for a place for the first time. */
 extern bool memory_news;
 void memory_forget(void);
 
@@ -236,19 +245,19 @@ void check_given_back(const void *p);
 
 /* ---- world.c ---- */
 
-/* What each schedule begins with: as it is now. */
+/* Save the memory, and restore it before each schedule. */
 void world_save(void);
 void world_restore(void);
 /* Memory for the library: zeroed pages, and a heap. */
 void *world_page(void);
 void *world_alloc(size_t align, size_t size);
-/* A page of which @p is a part, from 0 on, or -1. */
+/* The number of the page of @p, from 0 on, or -1; @at: the offset in it. */
 int world_page_of(const void *p, size_t *at);
 
 /* ---- libc.c ---- */
 
 extern int64_t clock_ns;
-/* The calling thread ends: what the C library does then. */
+/* Do what the C library does when the calling thread ends. */
 void libc_end_thread(void);
 
 /* ---- pi.c ---- */
@@ -260,19 +269,21 @@ long futex_requeue_pi_call(uint32_t *word, uint32_t value, int most,
 
 /* ---- futex.c ---- */
 
-/* The sleepers of a word, the oldest first. Return: how many. */
+/* Find the sleepers of a word, the oldest first. Return: how many. */
 int futex_sleepers(const uint32_t *word, bool shared, bool pi,
 		   struct fiber **found);
-/* One of them. */
+/* Choose one of the sleepers. */
 struct fiber *futex_choose(struct fiber **found, int nr);
-/* The caller sleeps there, as self->asleep says. Return: what it is woken with. */
+/*
+ * The caller sleeps on @word, as self->asleep says. Return: the call's result.
+ */
 long futex_sleep(uint32_t *word);
 void futex_wake_one(struct fiber *f, long ret);
 
 /* ---- report.c ---- */
 
 void report_begin(void);
-/* Tell of a step, which @pc has made. */
+/* Record a step that the code at a pc has made, if steps are recorded. */
 #define tell(...)                                 \
 	do {                                      \
 		if (__builtin_expect(telling, 0)) \
@@ -280,9 +291,9 @@ void report_begin(void);
 	} while (0)
 void tell_it(const void *pc, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/* The name of an address, good until the next four are asked for. */
+/* The name of an address; the fourth call after this overwrites it. */
 const char *name_of(const void *p);
 void report_print(void);
 extern const char *fault_text;
-/* Where the library has called, for tell(). */
+/* The address from which the library has called, for tell(). */
 extern const void *caller_pc;

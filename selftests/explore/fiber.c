@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Threads that are fibers: all of them run in one thread of the kernel, one at a
+ * Threads are fibers: all of them run in one thread of the kernel, one at a
  * time, and change places only where step(), step_yield() or fall_asleep() is
- * called. A fiber is entered once by makecontext(); from then on it jumps by
- * setjmp() and longjmp(), which make no system call. To start it again, it is
- * sent back to the beginning of its stack.
+ * called. A fiber is entered once by makecontext(). From then on it jumps by
+ * setjmp() and longjmp(), which make no system call. A fiber is started again
+ * by a jump to the beginning of its stack.
  *
- * Thread-local variables of the library are in the one TLS block of the program.
- * They are copied out and in when fibers change places.
+ * Thread-local variables of the library are in the one TLS block of the
+ * program. They are copied out and in when fibers change places.
  */
 #include <link.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 #include "engine.h"
 
 #define STACK_BYTES (64 * 1024)
-/* So often a yield leads to nobody else, although another thread can run. */
+/* A thread that yields may go on itself so often, although another can run. */
 #define MOST_STAYS 2
 
 struct fiber fibers[MAX_THREADS];
@@ -70,7 +70,7 @@ static void fiber_body(void)
 	fiber_ends();
 }
 
-/* Fibers are entered once, and come as far as their base. */
+/* Each fiber is entered once, sets its base, and comes back from here. */
 static void *wait_at_base(void *arg)
 {
 	(void)arg;
@@ -154,7 +154,7 @@ uint64_t fiber_turn(void)
 	return ++turns;
 }
 
-/* ---- who runs ---- */
+/* ---- which fiber runs ---- */
 
 static void go_to(struct fiber *f)
 {
@@ -175,10 +175,10 @@ static void go_to(struct fiber *f)
 	_longjmp(f->context, 1);
 }
 
-/* What may happen next, apart from the present fiber going on. */
+/* An event that may come next, instead of the present fiber's next step. */
 struct option {
 	struct fiber *fiber;
-	long ret; /* of its sleep, which ends */
+	long ret; /* the result of the fiber's sleep, if that ends */
 };
 
 static bool may_expire(const struct fiber *f)
@@ -191,7 +191,10 @@ static bool may_be_interrupted(const struct fiber *f)
 	return scenario->flags & INTERRUPTS && f->asleep.word && !f->asleep.pi;
 }
 
-/* Members of a group are woken by their kind, and by nothing else that sleeps. */
+/*
+ * Thread 0 may end only in a wait of a condvar. There, and nowhere else, a
+ * thread sleeps with the bits of a kind.
+ */
 static bool may_end(const struct fiber *f)
 {
 	return scenario->flags & ENDS && f == fibers && f->asleep.word &&
@@ -207,7 +210,7 @@ static int count_running(void)
 	return nr - (self->state == RUNNING);
 }
 
-/* How many there are; those of find_option(). */
+/* Return: how many options find_option() has. */
 static int count_options(void)
 {
 	int nr = count_running();
@@ -222,7 +225,7 @@ static int count_options(void)
 	return nr;
 }
 
-/* Number @nr of them: first the threads that run, beginning behind the caller. */
+/* Option @nr: first the threads that can run, beginning behind the caller. */
 static struct option find_option(int nr)
 {
 	struct fiber *f = self;
@@ -298,7 +301,10 @@ void step_yield(void)
 	}
 	count_step(true);
 	nr = count_options();
-	/* The others come first, and the caller last, and not for ever. */
+	/*
+	 * The other threads come first. That the caller goes on is the last
+	 * option, and not for ever.
+	 */
 	way = choose('s', nr + (self->nr_stays < MOST_STAYS));
 	if (way < nr)
 		take_option(find_option(way));
@@ -306,7 +312,10 @@ void step_yield(void)
 		self->nr_stays++;
 }
 
-/* Nobody can run: the first deadline passes, or nobody ever will. */
+/*
+ * No thread can run, so the first deadline passes. If there is none, all
+ * threads have ended, or they sleep for ever.
+ */
 static void pass_time(void)
 {
 	struct fiber *first = NULL;
@@ -330,7 +339,10 @@ static void pass_time(void)
 void fall_asleep(void)
 {
 	self->asleep.turn = fiber_turn();
-	/* Until it runs again: another process may have been killed instead. */
+	/*
+	 * Repeat until the caller runs again: if a process is killed,
+	 * take_option() returns at once.
+	 */
 	do {
 		if (count_running())
 			take_option(find_option(choose('n', count_options())));
@@ -358,7 +370,7 @@ struct fiber *fiber_start(void *(*main)(void *), void *arg)
 {
 	struct fiber *f = fibers + scenario->nr_threads;
 
-	/* The first ones are those of the scenario itself. */
+	/* The first fibers belong to the threads of the scenario. */
 	for (; f < fibers + MAX_THREADS; f++)
 		if (f->state == UNUSED) {
 			fiber_begin(f, main, arg);

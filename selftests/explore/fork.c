@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Scenarios of forks: wherever the other threads are in their calls, the child finds
- * a condvar without waiters and locks that are free.
+ * Scenarios of forks. Wherever the other threads are in their calls, the child
+ * has to find a condvar without waiters, and locks that are free.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -9,7 +9,7 @@
 #include "base/fork.h"
 #include "waits.h"
 
-/* What the child's thread waits for; [child_mutex] */
+/* The child's threads wait until child_may_return is set. [child_mutex] */
 static drover_mutex_t child_mutex;
 static int child_may_return;
 
@@ -75,7 +75,10 @@ static void fork_beside_all(int me)
 	}
 }
 
-/* The child forks at once: its own child finds what is stale first. */
+/*
+ * The child signals, and forks in turn. In its own child, no stale waiter may
+ * take the signal.
+ */
 static void fork_twice(int me)
 {
 	if (me < 2) {

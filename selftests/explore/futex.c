@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The kernel's futexes, as one step each: wait, wake, requeue. Whatever the
- * kernel may do to a caller at any time is a choice: to wake any sleeper (of
- * several priorities), to return early from a wait, and to let time run out.
+ * The kernel's futexes: wait, wake and requeue, as one step each. If the kernel
+ * may do several things, there is a choice: to wake any sleeper (they may have
+ * several priorities), to return early from a wait, or to let the time run out.
  *
- * A call is a full barrier at both ends. Where a wait compares the word it reads
- * as any thread does: not what is older than the last barrier of who wrote it.
- * A thread that is woken knows what its waker knew.
+ * A call is a full barrier at its beginning and its end. A wait compares the
+ * word by a relaxed load, which may find an old value, but none older than what
+ * a thread had stored before its last full barrier. A thread that is woken
+ * knows what its waker knew.
  */
 #include <limits.h>
 #include <linux/futex.h>
@@ -78,7 +79,10 @@ long futex_sleep(uint32_t *word)
 static long futex_wait_call(uint32_t *word, uint32_t value, int64_t deadline,
 			    uint32_t bits, uint32_t *target, bool shared)
 {
-	/* Requeue-PI that returns 0 has handed the mutex over. */
+	/*
+	 * Requeue-PI does not return 0 early: its 0 says that the caller has
+	 * the mutex.
+	 */
 	static const long early[] = { 0, -EINTR, -EAGAIN, 0 };
 	int way;
 

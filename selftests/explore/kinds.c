@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Scenarios of mutexes, and of the condition variable with other kinds of them. */
+/* Scenarios of mutexes, and of condition variables with other kinds of them. */
 #include <errno.h>
 
 #include <pthread.h>
@@ -77,7 +77,9 @@ static void mixed(int me)
 		wake(3, false);
 }
 
-/* ---- processes that are killed; nobody is moved, as no mutex is named ---- */
+/* ---- processes that are killed ---- */
+
+/* No broadcast names the mutex, so no waiter is moved. */
 
 static void setup_killed(void)
 {
@@ -87,7 +89,7 @@ static void setup_killed(void)
 		(const uint32_t *)&((struct mutex *)&mutex)->owner);
 }
 
-/* The dead takes no broadcast, and one signal at most. */
+/* The killed waiter must not take a broadcast, and may take one signal. */
 static void killed_waiter(int me)
 {
 	if (me < 3)
@@ -106,7 +108,7 @@ static void killed_waiter_signals(int me)
 	}
 }
 
-/* The second waker makes up for what the first has left undone. */
+/* The second waker does what the killed one has left undone. */
 static bool may_go; /* [mutex] */
 
 static void killed_waker(int me)

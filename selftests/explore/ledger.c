@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The ledger. It is no part of what is explored: it has no steps.
+ * The ledger. It has no steps, so it is not explored.
  */
 #include <limits.h>
 #include <string.h>
@@ -70,7 +70,7 @@ static void drop_wait(struct ledger *l, int wait)
 		sizeof(*l->waits) * (size_t)(l->nr_waits - at));
 }
 
-/* Entries up to @newest need as many waits up to there. */
+/* Are there as many waits up to number @newest as entries that need them? */
 static bool can_be_answered(const struct ledger *l, int newest)
 {
 	int nr = 0;
@@ -82,7 +82,10 @@ static bool can_be_answered(const struct ledger *l, int newest)
 	return nr <= 0;
 }
 
-/* A wait was given up; a signal that came later has found fewer than it thought. */
+/*
+ * A wait was given up, so a later signal may have found no waiter after all.
+ * Turn such entries into credit.
+ */
 static void drop_unanswered(struct ledger *l)
 {
 	for (int i = 0; i < l->nr_entries; i++) {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * ledger.h - what waits and signals have come to, kept under the mutex
+ * ledger.h - an account of waits and signals, kept under the mutex
  *
- * A signal is sent only while there are more waits than unanswered signals, so it
- * must make exactly one return; otherwise it is kept as credit, and the next one
- * that would wait takes that. It is entered with the newest wait that may return
- * by it:
+ * A signal is sent only while there are more waits than unanswered signals, so
+ * it must make exactly one wait return. Otherwise the signal is kept as credit,
+ * and the next thread that would wait takes the credit instead. A signal that
+ * is sent is entered with the newest wait that may return by it:
  *
- *  - a return that finds no entry was spurious;
- *  - one that finds only entries older than itself has stolen a signal;
- *  - a signal or a broadcast that is lost leaves all threads asleep.
+ *  - A return that finds no entry was spurious.
+ *  - A return that finds only entries older than its wait has stolen a signal.
+ *  - A signal or a broadcast that is lost leaves all threads asleep.
  */
 #pragma once
 
@@ -19,15 +19,15 @@
 
 /**
  * struct ledger
- * @waits: the numbers of threads that have begun to wait, in order
- * @nr_waits: how many have not returned
+ * @waits: the numbers of the waits that have not returned, in order
+ * @nr_waits: how many waits have not returned
  * @newest: the number of the newest wait
- * @entries: the unanswered signals: the newest wait that may answer each, and the
- *	     number of the call
- * @nr_entries: how many they are
- * @nr_calls: so far
- * @credit: signals that found nobody
- * @inside: threads in the mutex
+ * @entries: the unanswered signals: the newest wait that may answer each, and
+ *	     the number of the call
+ * @nr_entries: how many signals are unanswered
+ * @nr_calls: calls that signal or broadcast, so far
+ * @credit: signals that found no waiter
+ * @inside: threads that have the mutex
  */
 struct ledger {
 	int waits[LEDGER_MOST];
@@ -43,7 +43,7 @@ struct ledger {
 	int inside;
 };
 
-/* The caller has just got the mutex; and is about to release it. */
+/* The caller has just got the mutex, or is about to release it. */
 void ledger_enter(struct ledger *l);
 void ledger_leave(struct ledger *l);
 
@@ -54,14 +54,14 @@ int ledger_wait(struct ledger *l);
 void ledger_return(struct ledger *l, int wait, int err);
 
 /*
- * A call that wakes one waiter (@nr is 1) or all, and gives the others credit.
- * Return: the number of the call, or 0 if it finds nobody.
+ * The caller wakes @nr waiters. For those that do not wait yet, it leaves
+ * credit. Return: the number of the call, or 0 if it finds no waiter.
  */
 int ledger_signal(struct ledger *l, int nr);
-/* That call has returned: whoever begins to wait now does not return by it. */
+/* The call has returned: a wait that begins now must not return by it. */
 void ledger_signalled(struct ledger *l, int call);
 
-/* At the end. */
+/* At the end: no wait and no signal may be left. */
 void ledger_close(struct ledger *l);
 
 /* Threads at a barrier. */

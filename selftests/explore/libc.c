@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the library asks of the C library, and of the kernel apart from futexes.
- * The linker puts these functions in the place of the real ones (--wrap), in
- * calls from the library and the scenarios.
+ * The functions of the C library that the library under test calls, and its
+ * system calls apart from futexes. In the library and the scenarios, the linker
+ * replaces calls of the real functions by calls of these (--wrap).
  */
 #include <pthread.h>
 #include <sched.h>
@@ -16,13 +16,13 @@
 
 #if __has_include(<sys/single_threaded.h>)
 #include <sys/single_threaded.h>
-#else /* glibc before 2.32 does not tell, and the library does not ask */
+#else /* glibc before 2.32 lacks it, and the library does not read it */
 static char __libc_single_threaded;
 #endif
 
 #define NS_PER_S INT64_C(1000000000)
-#define EPOCH_NS (1000 * NS_PER_S) /* what CLOCK_REALTIME is ahead */
-/* A look at the clock takes a while: polls end after a few of them. */
+#define EPOCH_NS (1000 * NS_PER_S) /* CLOCK_REALTIME is ahead by this */
+/* Each reading of the clock takes so long, so that polls end after a few. */
 #define LOOK_NS 4000
 
 int64_t clock_ns = NS_PER_S;
@@ -217,7 +217,7 @@ int __wrap_pthread_detach(pthread_t thread)
 	return 0;
 }
 
-/* A fiber's stack is not told of. */
+/* The library must not judge how full a fiber's stack is. */
 int __wrap_pthread_getattr_np(pthread_t thread, pthread_attr_t *attr)
 {
 	(void)thread;
@@ -270,7 +270,7 @@ bool cancel_pending(void)
 	return self->cancelled;
 }
 
-/* The drop-in asks the C library; see scenarios of cancellation. */
+/* In the drop-in this asks the C library; see the scenarios of cancellation. */
 bool __wrap_cancellation_is_due(void)
 {
 	return self->cancelled;
@@ -324,7 +324,7 @@ unsigned int cpus_usable_by(pid_t tid)
 
 unsigned int cpus_usable(void)
 {
-	/* A constructor asks; from then on there are several threads. */
+	/* A constructor calls this; from then on there are several threads. */
 	__libc_single_threaded = 0;
 	return cpus_usable_by(0);
 }

@@ -7,30 +7,33 @@
  * still read. (J. Kang et al., "A Promising Semantics for Relaxed-Memory
  * Concurrency", POPL 2017, without its promises.)
  *
- *  - A load reads any message that is not older than the view, which from then
- *    on is no older than that message. So a thread may find one thread's later
- *    store, and not the earlier one to another place: neither are stores seen in
- *    order, nor loads made in order, unless something says so.
- *  - A release puts the thread's view into its message; an acquire adds the view
- *    of the message to the thread's.
- *  - A read-modify-write reads the newest message, and hands the view of that on
- *    in its own message. A compare-and-swap that fails may have read an older one.
- *  - Of sequentially consistent accesses a load reads nothing older than what
- *    another such access of the same place has found or written before.
- *  - A full barrier adds the views of all barriers before it to the thread's. The
- *    kernel's futex calls are full barriers.
+ *  - A load reads any message that is not older than the thread's view. From
+ *    then on the view is no older than that message. So a thread may find a
+ *    later store of another thread, and not that thread's earlier store to
+ *    another place: only memory orders make loads and stores seem to come in
+ *    order.
+ *  - A release puts the thread's view into its message; an acquire adds the
+ *    view of the message to the thread's view.
+ *  - A read-modify-write reads the newest message, and hands that message's
+ *    view on in its own message. A compare-and-swap that fails may have read
+ *    an older message.
+ *  - A sequentially consistent load reads nothing older than what an earlier
+ *    sequentially consistent access of the same place has found or written.
+ *  - A full barrier adds the views of all earlier barriers to the thread's
+ *    view. The kernel's futex calls are full barriers.
  *
- * What this does not show: a load that reads a store which comes after it in all
- * other respects ("load buffering"); a store that is older in the history of its
- * place than one which was made before it (both are allowed on Arm); and what a
- * compiler may do with relaxed accesses.
+ * The model does not show a load that reads a store which comes after it in all
+ * other respects ("load buffering"), nor a store that is older in the history
+ * of its place than a store which was made before it. Arm allows both. Nor does
+ * it show what a compiler may do with relaxed accesses.
  *
- * Nothing is overlooked for ever: of each place only so many loads of a schedule
- * find what is not the newest.
+ * No store is overlooked for ever: in a schedule, at most MOST_LATE loads of a
+ * place find an old message.
  *
- * The histories begin anew in each schedule. The real memory always has the newest
- * value, so code that the compiler does not tell of finds that. If such code has
- * written, the history of the place begins anew.
+ * The histories begin anew in each schedule. The real memory always has the
+ * newest value, so code that the compiler has not instrumented finds that
+ * value. If such code has written to a place, the history of the place begins
+ * anew.
  */
 #include "engine.h"
 
@@ -43,7 +46,7 @@ struct message {
 	struct message *older;
 	uint64_t value;
 	stamp at;
-	stamp nr_known; /* of @known; 0: it was no release */
+	stamp nr_known; /* the length of @known; 0: it was no release */
 	stamp known[];
 };
 
@@ -51,10 +54,10 @@ struct place {
 	uintptr_t addr;
 	int size;
 	stamp at;	/* of the newest message */
-	stamp least;	/* nobody reads an older one */
-	stamp in_order; /* nor does a sequentially consistent load */
+	stamp least;	/* no load reads an older message */
+	stamp in_order; /* no sequentially consistent load reads an older one */
 	int nr_late;
-	bool renewed; /* by a plain write, which is about to come */
+	bool renewed; /* a plain write is about to begin it anew */
 	struct message *newest;
 	stamp used[MAX_THREADS]; /* the clock of each thread's last access */
 };
@@ -62,7 +65,7 @@ struct place {
 static struct place places[MAX_PLACES];
 static int nr_places;
 
-/* Where places are found, by their addresses. */
+/* A hash table of the places, by their addresses. */
 static struct slot {
 	uintptr_t addr;
 	unsigned int schedule;
@@ -73,12 +76,12 @@ static unsigned int schedule;
 static char log_bytes[LOG_BYTES] __attribute__((aligned(16)));
 static size_t log_used;
 
-/* What was known at the last full barrier of each thread, all together. */
+/* The union of the threads' views at their last full barriers. */
 static stamp barrier_view[VIEW];
 
 /* ---- views ---- */
 
-/* Of a view so much is in use, in whole vectors. */
+/* The part of a view that is in use, rounded up to whole vectors. */
 static int view_width(void)
 {
 	int width = (MAX_THREADS + nr_places + 15) / 16 * 16;
@@ -269,7 +272,7 @@ static void read_message(struct place *p, const struct message *m, int order)
 	p->used[nr_of(self)] = self->view[nr_of(self)];
 }
 
-/* Any message that the caller may read. */
+/* Choose a message that the caller may read. */
 static struct message *some_message(struct place *p, int order)
 {
 	stamp least = view_of(self, p);

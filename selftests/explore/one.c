@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * One scenario under one policy. First all schedules with one deviation, then all
- * with two, and so on; then random ones. If one shows a fault, deviations are
- * taken out of it as long as it still does, and what is left is told step by step.
+ * One scenario under one policy. First come all schedules with one deviation,
+ * then all with two, and so on, then random ones. If a schedule shows a fault,
+ * deviations are taken out as long as it still does. The schedule that is left
+ * is then reported step by step.
  */
 #include <stdlib.h>
 #include <time.h>
@@ -21,7 +22,7 @@ static double now(void)
 	return (double)ts.tv_sec + 1e-9 * (double)ts.tv_nsec;
 }
 
-/* What threads do once, and would be in the way of the search. */
+/* Do what each thread does only once, so that no search has to explore it. */
 static void prepare(void)
 {
 	extern int drover_prepare_thread(void);
@@ -45,7 +46,7 @@ static bool run_once(void)
 	return fine;
 }
 
-/* The least list of deviations that still shows a fault; some are left. */
+/* Shorten the list as long as it shows a fault. Return: how many are left. */
 static int shorten(struct deviation *list, int nr)
 {
 	struct deviation tried[MAX_DEVIATIONS];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The kernel's futexes that inherit priorities, without the priorities: who has
- * one, who waits for it, and how it is handed over.
+ * The kernel's PI futexes, without the priorities: which thread holds a lock,
+ * which threads wait for it, and how it is handed over.
  */
 #include <linux/futex.h>
 
@@ -12,7 +12,7 @@ static uint32_t tid_of(const struct fiber *f)
 	return FIRST_TID + (uint32_t)nr_of(f);
 }
 
-/* The kernel changes a word under its own lock. */
+/* The kernel changes the word under its own lock, so one step is enough. */
 static uint32_t word_set(uint32_t *word, uint32_t to)
 {
 	return (uint32_t)memory_change(word, 4, SWAP, to, __ATOMIC_ACQ_REL);
@@ -23,7 +23,7 @@ static uint32_t word_get(uint32_t *word)
 	return (uint32_t)memory_change(word, 4, OR, 0, __ATOMIC_ACQ_REL);
 }
 
-/* Take it for @f if nobody has it. */
+/* Take the lock for @f if it is free. */
 static bool take_free(uint32_t *word, struct fiber *f)
 {
 	struct fiber *found[MAX_THREADS];
@@ -92,7 +92,9 @@ long futex_requeue_pi_call(uint32_t *word, uint32_t value, int most,
 		return -EAGAIN;
 	if (scenario->flags & SPURIOUS && (nr = choose('e', 3)))
 		return nr == 1 ? -EAGAIN : -EPERM;
-	/* One that gets the lock or waits for it, and @most that wait. */
+	/*
+	 * One thread gets the lock or waits for it, and up to @most more wait.
+	 */
 	while (nr_done <= most &&
 	       (nr = futex_sleepers(word, false, false, found))) {
 		struct fiber *f = futex_choose(found, nr);

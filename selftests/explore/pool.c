@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Scenarios of the pool: its queues, and its workers, who sleep and are woken. */
+/*
+ * Scenarios of the pool: its queues, and its workers that sleep and are woken.
+ */
 #include <drover/pool.h>
 #include <errno.h>
 
@@ -10,7 +12,9 @@
 
 static drover_pool_t *pool;
 static drover_task_t tasks[MOST_TASKS];
-/* How often each was run, written by its task, read by whoever has waited. */
+/*
+ * How often each task was run: written by the task, read after a wait for it.
+ */
 static int ran[MOST_TASKS];
 static atomic_int nr_left;
 
@@ -90,7 +94,7 @@ static void together(int me)
 	end_pool();
 }
 
-/* Two who submit; the last ends the pool. */
+/* Two threads submit a task each; the last one ends the pool. */
 static void submitters(int me)
 {
 	submit(me);
@@ -109,7 +113,7 @@ static void wait_all(int me)
 	end_pool();
 }
 
-/* Nobody waits for them, but the end of the pool does. */
+/* The threads do not wait for the tasks; the end of the pool does. */
 static void drain(int me)
 {
 	(void)me;

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Accesses that are not atomic: two of one address, one of which writes, must be
- * ordered. (C. Flanagan, S. Freund, "FastTrack: Efficient and Precise Dynamic
- * Race Detection", PLDI 2009.) Memory that is given back is as if it were written.
+ * Accesses that are not atomic: two accesses to one address must be ordered if
+ * one of them writes. (C. Flanagan, S. Freund, "FastTrack: Efficient and
+ * Precise Dynamic Race Detection", PLDI 2009.) Giving memory back counts as a
+ * write.
  *
- * And which places matter: those with which several threads have had to do, and
- * which one of them has written, in any schedule so far. Threads change places
- * only before a step on such a place. Whatever is found to matter later makes a
- * search begin anew.
+ * And the places that matter: a place matters if several threads have accessed
+ * it, and one of them has written, in the schedules so far. Threads change
+ * places only before a step on such a place. A search begins anew when a place
+ * is first found to matter.
  */
 #include "engine.h"
 
 #define SLOTS	  4096
 #define MOST_GONE 16
 
-/* A plain object: who wrote it last, and who has read it, by their clocks. */
+/* A plain object: when it was last written and read, by the threads' clocks. */
 static struct cell {
 	uintptr_t addr;
 	unsigned int schedule;
@@ -57,7 +58,7 @@ static struct cell *cell_of(uintptr_t addr, bool make)
 	return cell;
 }
 
-/* Nothing but a system call orders what @nr did at @at and the present. */
+/* Is what thread @nr did at @at ordered before the present? */
 static bool is_before(int nr, stamp at)
 {
 	return nr == nr_of(self) || at <= self->view[nr];
@@ -85,7 +86,7 @@ void plain_access(const void *p, size_t size, bool writes)
 	stamp now = self->view[nr_of(self)];
 
 	check_given_back(p);
-	/* Structs are written as a whole, and read field by field. */
+	/* A struct may be written as a whole, and read field by field. */
 	for (uintptr_t at = (uintptr_t)p; size;) {
 		struct cell *cell = cell_of(at, true);
 		size_t part = size > 8 ? 8 : size;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A schedule in words: each step with its thread, its place in the source, and
- * what it did; and who sleeps where at the end. binutils know the names.
+ * A schedule in words: each step with its thread, its place in the source and
+ * its action, and at the end what each thread sleeps on. nm and addr2line of
+ * binutils give the names.
  */
 #include <stdlib.h>
 #include <unistd.h>
@@ -78,7 +79,7 @@ void call_it(const void *p, size_t size, const char *name)
 		names[nr_names++] = (struct name){ p, size, name };
 }
 
-/* Of a static variable; the list of them is read once. */
+/* The name of a static variable. The list of variables is read once. */
 static bool symbol_of(const void *p, char *name, size_t size)
 {
 	static struct {
@@ -162,9 +163,10 @@ static FILE *ask_places(char *file)
 }
 
 /*
- * What it says of one: an address, and for each function that is inlined there,
- * the innermost first, its name and the place. Wanted are the innermost place,
- * and the function that is not inlined.
+ * Read the answer of addr2line for one address. It gives the address, then for
+ * each function that is inlined there, the innermost first, its name and the
+ * place. Keep the innermost place and the name of the function that is not
+ * inlined.
  */
 static void read_place(FILE *found, char *function, char *where, int size)
 {

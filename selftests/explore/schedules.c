@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The library under all schedules: lib/base, lib/mutex, lib/cond, lib/barrier and
- * lib/pool as they are, with threads, futexes, clocks and memory that are made
- * here. What is explored are the orders of the steps of a few threads, where a
- * step is an access to an atomic object or a system call; what a load may find in
- * weak memory; and what the kernel may answer.
+ * The library under all schedules. lib/base, lib/mutex, lib/cond, lib/barrier
+ * and lib/pool are not changed; threads, futexes, clocks and memory are made
+ * here. The program explores the orders of the steps of a few threads, where a
+ * step is an access to an atomic object or a system call. It also explores the
+ * values that a load may find in weak memory, and the results that the kernel
+ * may return.
  *
  *	schedules				all scenarios
  *	schedules signal/requeue		one of them, under one policy
- *	schedules bound=3 seconds=3600		more of each
- *	schedules NAME/POLICY replay=LIST	a schedule that was reported, in words
+ *	schedules bound=3 seconds=3600		more schedules of each
+ *	schedules NAME/POLICY replay=LIST	a reported schedule, in words
  *
- * Each scenario is run under several policies of DROVER_POLICY, each in a process
- * of its own: with all schedules of up to bound= deviations, and random= random
- * ones, as choose.c has it, as far as seconds= (of all together) go. One deviation
- * is tried in any case. A fault is: an expectation of the scenario that is not
- * met; a deadlock, or no end; a data race; and memory used that was given back.
+ * Each scenario is run under several values of DROVER_POLICY, each in a process
+ * of its own: with all schedules of up to bound= deviations, then with random=
+ * random schedules (choose.c), until seconds= (for all together) are over. All
+ * schedules with one deviation are tried in any case. These are faults: an
+ * expectation of the scenario that is not met, a deadlock, a schedule without
+ * end, a data race, and the use of memory that was given back.
  */
 #include <limits.h>
 #include <signal.h>
@@ -115,7 +117,7 @@ static int at_once(void)
 	return cpus < nr_jobs ? cpus : nr_jobs;
 }
 
-/* The policy is read when a program begins. */
+/* The library reads the policy when a program begins, so run it again. */
 static void run_again(const struct job *job, char **argv)
 {
 	char policy[40], seconds[40];

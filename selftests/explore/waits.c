@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What threads do in scenarios of the condition variable. */
+/* The actions of threads in scenarios of the condition variable. */
 #include <drover/cond.h>
 #include <errno.h>
 
@@ -8,9 +8,9 @@
 drover_mutex_t mutex;
 drover_cond_t cond, other;
 struct ledger ledger, other_ledger;
-/* What the mutex guards. */
+/* Guarded by the mutex. */
 int guarded;
-/* Several processes use it; then a broadcast names the mutex. */
+/* Several processes use the condvar; then a broadcast names the mutex. */
 bool is_shared;
 /* How many threads still need the condvar. */
 int nr_left;
@@ -34,7 +34,7 @@ void unlock_it(void)
 	expect(!err);
 }
 
-/* Wait once on @c, unless there is credit; with @timed to a deadline. */
+/* Wait once on @c, unless there is credit; if @timed, until a deadline. */
 int wait_on(drover_cond_t *c, struct ledger *l, bool timed)
 {
 	struct timespec at = in_a_while();
@@ -64,7 +64,7 @@ void wait_once(bool timed)
 	unlock_it();
 }
 
-/* @nr: 1, or how many will have waited: a broadcast. */
+/* Signal if @nr is 1. Otherwise broadcast to @nr threads that wait, or will. */
 void wake_on(drover_cond_t *c, struct ledger *l, int nr, bool held)
 {
 	int call;
@@ -112,7 +112,7 @@ void destroy_cond(void)
 	give_back(&cond, sizeof(cond));
 }
 
-/* The last to leave destroys all. */
+/* The last thread that leaves destroys the condvar and the mutex. */
 void leave_and_destroy(void)
 {
 	bool last;

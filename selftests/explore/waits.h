@@ -9,7 +9,7 @@
 extern drover_mutex_t mutex;
 extern drover_cond_t cond, other;
 extern struct ledger ledger, other_ledger;
-/* What the mutex guards. */
+/* Guarded by the mutex. */
 extern int guarded;
 /* Several processes use the condvar; then a broadcast names the mutex. */
 extern bool is_shared;
@@ -19,22 +19,22 @@ extern int nr_left;
 void lock_it(void);
 void unlock_it(void);
 
-/* Wait once on @c, unless there is credit; with @timed to a deadline. */
+/* Wait once on @c, unless there is credit; if @timed, until a deadline. */
 int wait_on(drover_cond_t *c, struct ledger *l, bool timed);
 void wait_once(bool timed);
 
-/* @nr: 1, or how many will have waited: a broadcast. */
+/* Signal if @nr is 1. Otherwise broadcast to @nr threads that wait, or will. */
 void wake_on(drover_cond_t *c, struct ledger *l, int nr, bool held);
 #define wake(nr, held) wake_on(&cond, &ledger, nr, held)
 
 void destroy_cond(void);
-/* The last to leave destroys all. */
+/* The last thread that leaves destroys the condvar and the mutex. */
 void leave_and_destroy(void);
 
 void setup_plain(void);
 void ledgers_closed(void);
 
-/* cond.c: what the threads of a scenario do. */
+/* cond.c: functions that the threads of scenarios run. */
 void do_two_signals(int me);
 void do_two_held_signals(int me);
 void do_two_signallers(int me);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The memory with which each schedule begins: the static variables of the library
- * and of the scenarios (the Makefile gathers them in two sections), the threads'
- * own ones, the pages of the arenas, and a heap.
+ * The memory with which each schedule begins: the static variables of the
+ * library and of the scenarios (the Makefile gathers them in two sections),
+ * thread-local variables, the pages of the arenas, and a heap.
  */
 #include <stdlib.h>
 
@@ -21,14 +21,14 @@ static int nr_pages, nr_pages_saved;
 static size_t heap_used, heap_saved;
 static int64_t clock_saved;
 
-/* Memory, and what was in it. */
+/* A part of the memory, and its saved contents. */
 static struct part {
 	char *at;
 	size_t size;
 	char *saved;
 } parts[4 + MAX_THREADS];
 static int nr_parts;
-/* Threads that were started then, and their values of the key. */
+/* Saved: the threads that were started, and their values of the key. */
 static struct {
 	enum fiber_state state;
 	void *(*main)(void *arg);

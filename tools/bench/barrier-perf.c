@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * barrier-perf - threads compute the nodes of a graph, each node together, and
- * meet at a barrier after each.
+ * barrier-perf - threads compute the nodes of a graph, all threads together,
+ * and meet at a barrier after each node.
  *
- * A node is a product of a matrix and a vector, whose rows are shared out; the
- * next node's vector is this one's result. So a thread that gets past a barrier
- * too early computes with an old value, and the last vector is wrong. Without
- * work each thread counts its nodes where its neighbour can see it.
+ * A node is the product of a matrix and a vector, and the threads share out the
+ * rows of the matrix. The result is the next node's vector. So if a thread gets
+ * past a barrier too early, it computes with an old value, and the last vector
+ * is wrong. Each thread also counts its nodes where its neighbour can see the
+ * count, so that such a fault shows even without work.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -22,7 +23,7 @@
 
 #define COLUMNS 64
 
-/* How often the clock and a neighbour are looked at, in nodes. */
+/* Once in so many nodes rank 0 reads the clock, and each checks a neighbour. */
 #define LOOK_EVERY 16
 
 #define MAX_HOGS 64
@@ -42,7 +43,7 @@ struct team {
 	int32_t *matrix;     /* args->rows times COLUMNS */
 	int32_t *vectors[2]; /* of even and odd nodes */
 	struct rank *ranks;
-	bool stop; /* rank 0, before a barrier; others after it */
+	bool stop; /* rank 0 writes it before a barrier, others read it after */
 	_Atomic uint64_t progress;
 	_Atomic unsigned int next_rank;
 	atomic_bool no_team;
@@ -65,7 +66,7 @@ static void compute(const struct team *team, uint64_t node, unsigned int rank)
 	}
 }
 
-/* The neighbour is in this node or has gone on to the next. */
+/* The neighbour has to be in this node, or in the next one. */
 static void check_neighbour(const struct team *team, unsigned int rank,
 			    uint64_t node)
 {
@@ -88,7 +89,7 @@ static double now(void)
 	return ts.tv_sec + ts.tv_nsec * 1e-9;
 }
 
-/* Compute up to @nr nodes; returns how many before the time was over. */
+/* Compute up to @nr nodes. Returns how many were done within the time. */
 static uint64_t compute_nodes(struct team *team, unsigned int rank, uint64_t nr)
 {
 	double limit = team->args->milliseconds * 1e-3;
@@ -168,7 +169,7 @@ static bool set_up(struct team *team)
 	       team->ranks;
 }
 
-/* What one thread alone computes must be what was computed together. */
+/* The result must be the same as when one thread computes alone. */
 static void check_result(struct team *team, uint64_t nr_nodes)
 {
 	const struct args one = { .threads = 1, .rows = team->args->rows };
@@ -211,7 +212,7 @@ static void start_hogs(pid_t *hogs, uint64_t nr)
 		if (hogs[i] == 0) {
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
 			if (getppid() != parent)
-				_exit(0); /* it ended before that */
+				_exit(0); /* it ended before prctl() */
 			for (;;)
 				__asm__ volatile("");
 		}
@@ -238,7 +239,7 @@ static bool run_team(struct team *team)
 
 #else
 
-/* All but rank 0 have to be there before any waits for them. */
+/* Ranks wait to begin until all could be started: a barrier needs them all. */
 static void *thread_main(void *arg)
 {
 	struct team *team = arg;

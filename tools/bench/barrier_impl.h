@@ -6,7 +6,7 @@
  *	impl_barrier_init() _destroy() _wait()
  *	impl, a struct bench_impl
  *
- * OpenMP's barrier belongs to a team that OpenMP itself has started: there
+ * OpenMP's barrier belongs to a team that OpenMP itself has started. For it,
  * IMPL_HAS_TEAM is defined, and impl_team() runs a function in all threads.
  */
 #ifndef BENCH_BARRIER_IMPL_H
@@ -71,8 +71,9 @@ BENCH_IMPL("pthread", "pthread_barrier_t: never spins", bench_libc_version);
 #include <stdatomic.h>
 
 /*
- * As ggml's own threads wait for each other: one line counts who has come, one
- * counts phases, and who waits polls the latter without end.
+ * Waits as ggml's own threads wait for each other: one cache line counts the
+ * threads that have come, one counts phases, and a waiting thread polls the
+ * count of phases without end.
  */
 struct impl_barrier {
 	int count;
@@ -170,7 +171,7 @@ BENCH_IMPL("gomp", "OpenMP of the compiler; OMP_* applies",
 
 #elif defined(IMPL_std)
 
-/* std_barrier.cc */
+/* Defined in std_barrier.cc */
 struct impl_barrier {
 	void *b;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The harness every benchmark of this folder is built on.
+ * The harness that every benchmark of this folder is built on.
  *
  * A suite is one file. It is compiled once for each implementation that it
  * measures (see impl.h), so that the measured code calls its mutex and its
@@ -23,7 +23,7 @@ enum bench_exit {
 	BENCH_OK = 0,
 	BENCH_FAILED = 1, /* no threads, no memory, an unexpected error */
 	BENCH_USAGE = 2,  /* the command line is wrong */
-	BENCH_WRONG = 3,  /* a wakeup was lost or came from nowhere */
+	BENCH_WRONG = 3, /* a wakeup was lost, or a wait returned without one */
 };
 
 /* ---- options (options.c) ---- */
@@ -47,9 +47,9 @@ struct bench_option {
 	uint64_t min, max;
 	const char *metavar;
 	const char *help;
-	bool operand; /* may be given without its letter, in the table's order */
-	uint64_t preset; /* a count that is not given */
-	const char *key; /* JSON: the member that the value is; NULL: none */
+	bool operand;	 /* its letter may be left out; in the table's order */
+	uint64_t preset; /* the value of a count that is not given */
+	const char *key; /* JSON: the name of the member; NULL: none */
 };
 
 /* Entries of a table whose values are members of struct @of. */
@@ -72,23 +72,23 @@ struct bench_option {
 		.help = (text)                                           \
 	}
 
-/* Of a suite's own table, whose values are members of its struct args. */
+/* Entries of a suite's own table: the values are members of its struct args. */
 #define BENCH_COUNT_OPTION(...) BENCH_COUNT_OF(args, __VA_ARGS__)
 #define BENCH_FLAG_OPTION(...)	BENCH_FLAG_OF(args, __VA_ARGS__)
 #define BENCH_WORD_OPTION(...)	BENCH_WORD_OF(args, __VA_ARGS__)
 
-/* A count that must be given: one word is its member, option and JSON key. */
+/* A count that must be given: @field names its member, option and JSON key. */
 #define BENCH_REQUIRED_OPTION(l, field, least, most, meta, text)      \
 	BENCH_COUNT_OPTION(l, #field, field, least, most, meta, text, \
 			   .required = true, .key = #field)
 
-/* A count that is @value unless it is given, and says so. */
+/* A count that is @value unless it is given. The help text says so. */
 #define BENCH_PRESET_OPTION(l, n, field, least, most, meta, value, text, ...) \
 	BENCH_COUNT_OPTION(l, n, field, least, most, meta,                    \
 			   text " (default " #value ")", .preset = (value),   \
 			   __VA_ARGS__)
 
-/* What several suites have in common. */
+/* Options that several suites have in common. */
 #define BENCH_THREADS_OPTION(least, text) \
 	BENCH_REQUIRED_OPTION('n', threads, least, 1000000, "THREADS", text)
 #define BENCH_ROUNDS_OPTION(text) \
@@ -107,7 +107,7 @@ struct bench_common {
 	const char *impl;  /* NULL: the program's first choice */
 	uint64_t stack;	   /* bytes, for each thread */
 	uint64_t watchdog; /* seconds, 0: off */
-	uint64_t cost;	   /* of a round of work, ps; 0: to be measured */
+	uint64_t cost;	   /* ps for a round of work; 0: to be measured */
 	bool perf, json, verbose, help;
 };
 
@@ -134,7 +134,7 @@ struct bench_sample {
 	uint64_t voluntary, involuntary; /* context switches */
 };
 
-/* Of the whole process, threads that have exited included. */
+/* Sample the whole process, threads that have exited included. */
 struct bench_sample bench_sample_now(void);
 
 /* CLOCK_MONOTONIC */
@@ -143,8 +143,8 @@ uint64_t bench_now_ns(void);
 /* ---- latencies (latency.c) ---- */
 
 /*
- * How long single operations took, in buckets of 1/16 of a power of two.
- * Whoever adds holds the mutex that guards it.
+ * How long single operations took, in buckets of 1/16 of a power of two. A
+ * thread that adds an operation holds the mutex that guards this.
  */
 #define BENCH_LATENCY_SHIFT   4
 #define BENCH_LATENCY_BUCKETS (64 << BENCH_LATENCY_SHIFT)
@@ -154,15 +154,18 @@ struct bench_latency {
 	uint64_t buckets[BENCH_LATENCY_BUCKETS];
 };
 
-/* Each by itself, in ascending order. */
+/* Sort @values in ascending order. */
 void bench_sort(uint64_t *values, size_t nr);
 
-/* An empty one, or NULL unless @wanted. False: no memory, said on stderr. */
+/*
+ * Set *@latency to an empty one, or to NULL unless it is @wanted. Return: false
+ * after a message if there is no memory.
+ */
 bool bench_latency_new(struct bench_latency **latency, bool wanted);
 void bench_latency_add(struct bench_latency *latency, uint64_t ns);
 void bench_latency_merge(struct bench_latency *to,
 			 const struct bench_latency *from);
-/* The upper end of the bucket below which @share (0 to 1) of all lie. */
+/* The upper end of the first bucket up to which @share (0 to 1) of all lie. */
 uint64_t bench_latency_quantile(const struct bench_latency *latency,
 				double share);
 
@@ -172,21 +175,24 @@ void bench_latency_json(struct bench_json *json,
 
 /* ---- busy time (work.c) ---- */
 
-/* Rounds of bench_work() that take @ns; measured when first asked. */
+/* Rounds of bench_work() that take @ns; measures a round if its cost is 0. */
 uint64_t bench_work_rounds(uint64_t ns);
 
-/* What a round takes, ps: 0, not known; or to be taken for granted. */
+/*
+ * How long a round takes in ps, 0 if that is not known; set it, so that it is
+ * not measured.
+ */
 uint64_t bench_work_cost(void);
 void bench_work_set_cost(uint64_t ps);
 
-/* Compute for that long, without touching memory. */
+/* Compute for @rounds rounds, without touching memory. */
 void bench_work(uint64_t rounds);
 
 /* ---- counters of the kernel and the processor (perf.c) ---- */
 
 /*
- * Begin to count, in threads made from now on as well. What cannot be
- * counted here is remembered with the reason.
+ * Open the counters, which also count in threads made from now on. If a counter
+ * cannot be opened, the reason is kept for the report.
  */
 void bench_perf_open(void);
 void bench_perf_begin(void);
@@ -200,22 +206,22 @@ void bench_perf_print(FILE *out, uint64_t operations);
 struct bench_run {
 	const struct bench_common *common;
 	struct bench_sample begin, end; /* around the measured part */
-	uint64_t operations; /* in it: waiters times rounds, hand-offs ... */
-	uint64_t spurious;   /* returns from a wait that nobody asked for */
-	uint64_t futile;     /* returns for something that another has taken */
-	/* Of an operation; 0: the time from begin to end over operations. */
+	uint64_t operations; /* of that part: waiters times rounds, hand-offs */
+	uint64_t spurious;   /* returns of waits that no thread had woken */
+	uint64_t futile;     /* returns after another thread took the thing */
+	/* 0: the time from begin to end, divided by operations. */
 	double ns_per_operation;
 	struct bench_latency *latency; /* the suite's; NULL: not measured */
 };
 
 /*
- * The clock is read last at the beginning and first at the end, so that
- * counting context switches is not itself measured.
+ * Sample the beginning and the end. The clock is read last at the beginning and
+ * first at the end, so that reading the other counts is not measured.
  */
 void bench_begin(struct bench_run *run);
 void bench_end(struct bench_run *run);
 
-/* One line on stderr, behind the program's name. */
+/* Print one line on stderr, behind the program's name. */
 void bench_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* End the process with a message and BENCH_WRONG: threads may be stuck. */
@@ -242,16 +248,17 @@ struct bench_threads {
  * bench_threads_start() - Start @wanted threads.
  * @arg: The first thread's argument; the next lies @stride bytes behind it.
  *
- * When the system gives no more threads or memory, says on stderr which limit
- * it was and returns false. The caller then tells @threads->started threads
- * to leave. Either way bench_threads_join() must follow.
+ * If the system gives no more threads or memory, this prints on stderr which
+ * limit was reached, and returns false. The caller then tells the
+ * @threads->started threads to leave. In both cases bench_threads_join() must
+ * follow.
  */
 bool bench_threads_start(struct bench_threads *threads, size_t wanted,
 			 uint64_t stack, void *(*main)(void *), void *arg,
 			 size_t stride);
 void bench_threads_join(struct bench_threads *threads);
 
-/* Zeroed and on cache lines of its own; NULL after a message on stderr. */
+/* Zeroed memory on cache lines of its own; NULL after a message on stderr. */
 void *bench_alloc(size_t count, size_t size);
 
 /* Say on stderr why the thread after @started others was refused. */
@@ -262,14 +269,14 @@ void bench_explain_no_thread(size_t started, size_t wanted, uint64_t stack,
 
 struct bench_watch {
 	uint64_t (*progress)(void *arg); /* grows while the run lives */
-	void (*explain)(void *arg);	 /* bench_error() where it stands */
+	void (*explain)(void *arg);	 /* says by bench_error() where it is */
 	void *arg;
 };
 
 /*
- * Start a thread that ends the process with BENCH_WRONG once @watch has made
- * no progress for @seconds. Both functions are called beside the running
- * threads: they may read atomics only. Returns false after a message.
+ * Start a thread that ends the process with BENCH_WRONG once @watch has made no
+ * progress for @seconds. Both functions of @watch are called while the threads
+ * run, so they may only read atomics. Returns false after a message.
  */
 bool bench_watchdog_start(const struct bench_watch *watch, uint64_t seconds);
 void bench_watchdog_stop(void);
@@ -309,11 +316,11 @@ unsigned int bench_cpus(void);
 
 /* ---- suites ---- */
 
-/* What is measured: the header of an implementation defines one. */
+/* An implementation that is measured; its header defines one of these. */
 struct bench_impl {
 	const char *name;
 	const char *help;
-	/* What was really loaded: its file and its version. */
+	/* The file and the version that were really loaded. */
 	const char *(*library)(void);
 	const char *(*version)(void);
 };
@@ -331,8 +338,8 @@ struct bench_suite {
 	const char *name;
 	const char *summary;
 	const char *operation;	  /* one of bench_run.operations, in words */
-	const char *switches_key; /* JSON: switches for each of them */
-	const struct bench_impl *impl; /* what it was compiled for */
+	const char *switches_key; /* JSON: switches for each operation */
+	const struct bench_impl *impl; /* that the suite was compiled for */
 	const struct bench_option *options;
 	size_t args_size;
 
@@ -346,14 +353,14 @@ struct bench_suite {
 };
 
 /*
- * Make a suite of what a file has defined: struct args, options, run() and
- * print(), and impl, which comes with the header of the implementation. The
- * arguments initialize the other members of struct bench_suite.
+ * Make a suite of a file that has defined struct args, options, run() and
+ * print(). The header of the implementation defines impl. The arguments
+ * initialize the other members of struct bench_suite.
  *
- * Suites are collected by the linker: a program has those it is linked with,
- * each once for every implementation it was compiled for.
- * The section's name is a C identifier, so the linker makes the symbols
- * __start_bench_suites and __stop_bench_suites.
+ * The linker collects suites: a program has the suites that it is linked with,
+ * each once for every implementation that it was compiled for. The section's
+ * name is a C identifier, so the linker makes the symbols __start_bench_suites
+ * and __stop_bench_suites.
  */
 #define BENCH_SUITE(...)                                                 \
 	static const struct bench_suite suite = {                        \

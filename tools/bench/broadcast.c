@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * broadcast - one broadcast a round, and work to do for each that it wakes.
+ * broadcast - one broadcast a round, and work for each thread that it wakes.
  *
- * How ordinary programs use a condition variable: a thread looks at its
- * predicate, works with the mutex held, and lets go of it (waiters.h).
+ * Ordinary programs use a condition variable like this: a thread looks at its
+ * predicate, works with the mutex held, and unlocks the mutex (waiters.h).
  */
 #include <stdlib.h>
 

@@ -3,11 +3,11 @@
  * cond-perf - all threads wait on one condition variable and are released by
  * one broadcast a round.
  *
- * A round lasts from the broadcast until every thread is back in its wait.
- * What is counted are returns from the wait and nothing else: no thread looks
- * at a predicate and goes back to sleep. So a wakeup that is lost leaves the
- * round incomplete (the watchdog tells), and one that comes from nowhere
- * makes a thread's count of returns differ from the number of broadcasts.
+ * A round lasts from the broadcast until every thread is back in its wait. Only
+ * returns from the wait are counted: no thread looks at a predicate and goes
+ * back to sleep. So a lost wakeup leaves the round incomplete, which the
+ * watchdog reports. A spurious wakeup makes a thread's count of returns differ
+ * from the number of broadcasts.
  */
 #include <inttypes.h>
 #include <semaphore.h>
@@ -25,20 +25,20 @@ struct waiters {
 	const struct args *args;
 
 	struct impl_mutex lock;
-	struct impl_cond go; /* with lock: what all threads wait on */
-	/* Written under lock; the watchdog reads them without. */
+	struct impl_cond go; /* with lock: all threads wait on it */
+	/* Written under lock; the watchdog reads them without it. */
 	_Atomic uint64_t round;	       /* broadcasts so far */
-	_Atomic uint64_t back;	       /* threads in the wait since the last */
+	_Atomic uint64_t back;	       /* threads back since the last one */
 	bool leave;		       /* lock */
 	uint64_t stamp;		       /* lock: when the last broadcast began */
 	struct bench_latency *latency; /* lock: of each return; or NULL */
 
-	/* How the last thread tells the main thread; nests inside lock. */
+	/* The last thread tells the main thread by these; nests inside lock. */
 	struct impl_mutex report_lock;
 	struct impl_cond all_back;
 	bool all_are_back; /* report_lock */
 
-	/* --other: a thread that has lock between posts of these */
+	/* --other: posted to a thread, to make it take and drop lock */
 	sem_t take, taken, drop;
 };
 
@@ -103,7 +103,9 @@ static void *holder_main(void *arg)
 	return NULL;
 }
 
-/* As whoever broadcasts: the caller, or the holder for it. */
+/*
+ * Take the lock for a broadcast: the caller itself, or with --other the holder.
+ */
 static void take(struct waiters *waiters)
 {
 	if (!waiters->args->other) {
@@ -123,8 +125,9 @@ static void drop(struct waiters *waiters)
 }
 
 /*
- * The last thread reports with waiters->lock held and gives it up by waiting:
- * once the main thread has it, nobody can miss the broadcast.
+ * The last thread reports with waiters->lock held, and gives the lock up by
+ * waiting. So once the main thread has the lock, all threads wait, and none can
+ * miss the broadcast.
  */
 static void release(struct waiters *waiters, bool leave)
 {

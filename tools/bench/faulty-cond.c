@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * Loaded before the C library by the selftest: condition variables that fail
- * on purpose, so that the programs' own checks are seen to notice.
+ * The selftest loads this before the C library. Its condition variables fail on
+ * purpose, and the programs' own checks have to notice that.
  *
  * FAULT=lost		the third broadcast wakes a single waiter
- * FAULT=dropped	the ninth signal wakes nobody
- * FAULT=early		a wait with a deadline is over at once
+ * FAULT=dropped	the ninth signal wakes no thread
+ * FAULT=early		a wait with a deadline ends at once, and barriers let
+ *			all threads through at once
  * FAULT=spurious	every seventh wait returns at once, the mutex held
- * FAULT=early		barriers let everybody through at once
  * FAULT=stale		the seventh staged copy of a stream copies nothing
- * FAULT=count		nothing fails; at exit the broadcasts are told on stderr
+ * FAULT=count		nothing fails; prints the number of broadcasts at exit
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -27,7 +27,7 @@ static int (*real_signal)(pthread_cond_t *cond);
 static int (*real_broadcast)(pthread_cond_t *cond);
 static const char *fault = "";
 
-/* On x86-64, plain dlsym() may find the condition variable of before 2.3.2. */
+/* On x86-64, plain dlsym() may find the functions from before glibc 2.3.2. */
 static void *next(const char *name)
 {
 	void *symbol = dlvsym(RTLD_NEXT, name, "GLIBC_2.3.2");
@@ -98,7 +98,7 @@ int pthread_barrier_wait(pthread_barrier_t *barrier)
 	return strcmp(fault, "early") ? real(barrier) : 0;
 }
 
-/* Whatever a ticket is: it is passed on and not looked at. */
+/* @ticket has type void *, since it is passed on and not looked at. */
 int drover_stream_copy_staged(void *stream, void *to, const void *from,
 			      size_t bytes, void *ticket)
 {

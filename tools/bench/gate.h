@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * For suites whose threads start together, do their part and are done.
+ * For suites whose threads start together, do their part and end.
  *
- * All players first wait at the gate, and one broadcast lets them in; the time
- * runs from there until the last one has come out. Gate and game are both
- * made of what is being measured.
+ * All players first wait at the gate, and one broadcast lets them in. The time
+ * runs from the broadcast until the last player has come out. The gate, like
+ * the game, uses the implementation that is measured.
  */
 #ifndef BENCH_GATE_H
 #define BENCH_GATE_H
@@ -17,9 +17,9 @@ struct gate {
 	uint64_t players;
 
 	struct impl_mutex lock;
-	struct impl_cond open; /* with lock: the players wait here */
-	struct impl_cond main; /* with lock: the main thread, there */
-	/* Players: written under lock; the watchdog peeks. */
+	struct impl_cond open; /* with lock: the players wait on it */
+	struct impl_cond main; /* with lock: the main thread waits on it */
+	/* Counts of players, written under lock; the watchdog peeks. */
 	_Atomic uint64_t ready, done;
 	enum {
 		GATE_WAIT,
@@ -45,7 +45,7 @@ static void gate_destroy(struct gate *gate)
 	impl_mutex_destroy(&gate->lock);
 }
 
-/* A player's first call. False: there is no game, go on to gate_leave(). */
+/* A player's first call. False: there is no game; call gate_leave() next. */
 static bool gate_enter(struct gate *gate)
 {
 	bool playing;
@@ -109,9 +109,9 @@ static void gate_explain(void *arg)
 }
 
 /*
- * The whole run: start the players, each with @main and its own of @players,
- * which lie @stride bytes apart; measure; wait until they have ended. @game
- * tells the watchdog of the game alone.
+ * The whole run: start the players, measure, and wait until they have ended.
+ * Each player calls @main with its element of @players, which lie @stride bytes
+ * apart. @game tells the watchdog about the game without the gate.
  */
 static enum bench_exit gate_run(struct bench_run *run, struct gate *gate,
 				const struct bench_watch *game,

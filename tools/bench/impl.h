@@ -6,14 +6,14 @@
  *	struct impl_mutex, struct impl_cond
  *	impl_mutex_init() _destroy() _lock() _unlock()
  *	impl_cond_init() _destroy() _wait() _signal() _broadcast()
- *	impl_cond_timedwait(), true when the time is over; CLOCK_REALTIME
+ *	impl_cond_timedwait(), true if the deadline has passed; CLOCK_REALTIME
  *	impl_has_await(), true if there is impl_cond_await(): a wait with a
  *		predicate that other threads may evaluate
  *	impl, a struct bench_impl
  *
- * All are inline and end the process when the implementation answers an
- * error, which no call of a suite may get. The Makefile compiles each suite
- * once with IMPL_<name> defined for every name in its list.
+ * All are inline, and end the process if the implementation returns an error,
+ * since no call of a suite may fail. The Makefile compiles each suite once for
+ * every name in its list, with IMPL_<name> defined.
  */
 #ifndef BENCH_IMPL_H
 #define BENCH_IMPL_H

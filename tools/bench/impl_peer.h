@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The functions of impl.h are those that peers/peer.h declares; which peer it
- * is, the linker decides.
+ * The functions of impl.h are those that peers/peer.h declares. The linker
+ * decides which peer defines them.
  */
 #ifndef BENCH_IMPL_PEER_H
 #define BENCH_IMPL_PEER_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pthread_cond_*, from the C library or what LD_PRELOAD puts before it. */
+/* pthread_cond_*, from the C library or from a library in LD_PRELOAD. */
 #ifndef BENCH_IMPL_PTHREAD_H
 #define BENCH_IMPL_PTHREAD_H
 

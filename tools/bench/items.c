@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * items - a reader announces each item by a broadcast to all its workers, with
- * the mutex held, of whom one takes the item and works on it.
+ * the mutex held. One worker takes the item and works on it.
  *
- * At most two items for each worker are on the way.
+ * At most two items for each worker are put and not yet done.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ struct store {
 	_Atomic uint64_t put, taken, done;
 };
 
-/* Numbered; the first one is the reader. */
+/* Players are numbered; the first one is the reader. */
 struct player {
 	struct store *store;
 	uint64_t index;
@@ -161,7 +161,7 @@ static enum bench_exit run(struct bench_run *run, const void *args)
 	status = play(run, &store, players);
 	free(players);
 	run->operations = a->items;
-	run->futile = run->spurious; /* another was faster: allowed here */
+	run->futile = run->spurious; /* another worker was faster: allowed */
 	run->spurious = 0;
 	return status;
 }

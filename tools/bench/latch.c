@@ -3,9 +3,10 @@
  * latch - a start gun: once all threads have arrived, one broadcast lets them
  * go, and they run on to the next latch.
  *
- * A latch is used once, and then destroyed and made anew: nobody comes back
- * to the mutex on which the rest may still be queued. There are two, taken in
- * turn; when all have arrived at one, the other is empty.
+ * A latch is used once, and then destroyed and made anew. So no thread comes
+ * back to lock the mutex, while other threads may still be queued on it. There
+ * are two latches, used in turn. When all threads have arrived at one, the
+ * other is empty.
  */
 #include <inttypes.h>
 
@@ -20,8 +21,8 @@ struct args {
 
 struct latch {
 	_Alignas(64) struct impl_mutex lock;
-	struct impl_cond open; /* with lock: the threads wait here */
-	struct impl_cond full; /* with lock: the main thread, for all */
+	struct impl_cond open; /* with lock: the threads wait on it */
+	struct impl_cond full; /* with lock: the main thread waits on it */
 	bool is_open;	       /* lock */
 	/* Written under lock; the watchdog peeks. */
 	_Atomic uint64_t arrived;
@@ -30,9 +31,9 @@ struct latch {
 struct track {
 	const struct args *args;
 	struct latch latches[2];
-	bool leave; /* set before a latch is opened: there is no next one */
-	_Atomic uint64_t fired;	   /* main thread; the watchdog peeks */
-	_Atomic uint64_t spurious; /* each thread, at its end */
+	bool leave;		   /* set before the last latch is opened */
+	_Atomic uint64_t fired;	   /* by the main thread; the watchdog peeks */
+	_Atomic uint64_t spurious; /* each thread adds its own, at its end */
 };
 
 static void latch_init(struct latch *latch)
@@ -51,7 +52,7 @@ static void latch_destroy(struct latch *latch)
 	impl_mutex_destroy(&latch->lock);
 }
 
-/* Returns how often the wait returned to a latch that was shut. */
+/* Returns how often the wait returned while the latch was shut. */
 static uint64_t pass(struct track *track, struct latch *latch)
 {
 	uint64_t spurious = 0;
@@ -122,7 +123,10 @@ static void measure(struct bench_run *run, struct track *track)
 	run->operations = track->args->threads * track->args->rounds;
 }
 
-/* The last latch that was not fired yet, or the first after a failed start. */
+/*
+ * Fire the next latch a last time, with leave set. After a failed start that is
+ * the first latch.
+ */
 static void send_home(struct track *track)
 {
 	struct latch *last = &track->latches[get(&track->fired) & 1];

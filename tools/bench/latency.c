@@ -5,7 +5,7 @@
 
 #define SUB (1u << BENCH_LATENCY_SHIFT)
 
-/* Values below SUB have a bucket each; above, SUB buckets an octave. */
+/* Each value below SUB has a bucket; from SUB on an octave has SUB buckets. */
 static unsigned int bucket_of(uint64_t ns)
 {
 	unsigned int octave;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * pthread_create() answers EAGAIN for half a dozen different limits. Find the
- * one that was reached, so that the message can name the knob to turn.
+ * pthread_create() returns EAGAIN for half a dozen different limits. Find the
+ * limit that was reached, so that the message can say which setting to change.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,7 +15,9 @@
 /* After a wrap the kernel gives out no pid below this. */
 #define RESERVED_PIDS 300
 
-/* The first number in @path, or @missing. "max" in a cgroup file is none. */
+/*
+ * The first number in @path, or @missing: "max" in a cgroup file is no number.
+ */
 static uint64_t number_in(const char *path, uint64_t missing)
 {
 	FILE *file = fopen(path, "re");
@@ -43,7 +45,7 @@ static uint64_t lines_in(const char *path)
 	return lines;
 }
 
-/* All threads of the system: "0.00 0.01 0.05 1/123 4567" */
+/* All threads of the system: 123 in "0.00 0.01 0.05 1/123 4567" */
 static uint64_t tasks_now(void)
 {
 	FILE *file = fopen("/proc/loadavg", "re");
@@ -57,7 +59,10 @@ static uint64_t tasks_now(void)
 	return tasks;
 }
 
-/* Each of these writes to @why and returns true if it is the reason. */
+/*
+ * The functions below look at one kind of limit each. If it is the reason, they
+ * write it to @why and return true.
+ */
 #define WHY_SIZE 512
 
 static bool is_memory(char *why, uint64_t stack)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * main() of every benchmark program: the suites it is linked with, each
- * compiled once for each implementation, and the options common to all. A
- * program with several suites takes the name of one as its first argument.
+ * main() of every benchmark program. A program has the suites that it is linked
+ * with, each compiled once for each implementation, and the options that all
+ * suites have. A program with several suites takes the name of one as its first
+ * argument.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -59,7 +60,7 @@ void bench_call_failed(const char *call, int error)
 
 /* ---- which suite, for which implementation ---- */
 
-/* Whether the linker put several suites into this program. */
+/* Has the linker put several suites into this program? */
 static bool has_many(void)
 {
 	for_each_suite(
@@ -68,7 +69,7 @@ static bool has_many(void)
 	return false;
 }
 
-/* @impl NULL: the default, or what there is. */
+/* @impl NULL: the default implementation, or any if that is missing. */
 static const struct bench_suite *find(const char *name, const char *impl)
 {
 	const struct bench_suite *any = NULL;
@@ -133,8 +134,9 @@ static void print_suites(FILE *out)
 }
 
 /*
- * The suite that the command line names, which is taken off it; in a program
- * of one suite that one. Otherwise NULL, and @status is how to end.
+ * Return: the suite that the command line names. Its name is then removed from
+ * the command line. A program with one suite takes no name. If there is no
+ * suite to run, NULL, and @status is the exit status.
  */
 static const struct bench_suite *choose(int *argc, char ***argv,
 					enum bench_exit *status)
@@ -282,7 +284,7 @@ static enum bench_exit run_suite(const struct bench_suite *suite,
 	return BENCH_OK;
 }
 
-/* The run that the command line asks for; @suite is of any implementation. */
+/* Run what the command line asks for; @suite is of any implementation. */
 static enum bench_exit run_command(const struct bench_suite *suite, int argc,
 				   char **argv)
 {
@@ -296,7 +298,7 @@ static enum bench_exit run_command(const struct bench_suite *suite, int argc,
 
 	if (!args)
 		return BENCH_FAILED;
-	/* They differ in what they measure, not in their options. */
+	/* All implementations of a suite have the same options. */
 	if (bench_parse(argc, argv, suite->options, args, &common))
 		chosen = suite_for(suite->name, common.impl);
 

@@ -2,12 +2,12 @@
 /*
  * mixed - a load whose character changes every few milliseconds.
  *
- * The phases take turns: broadcasts after unlocking, to threads that do
- * nothing; broadcasts with the mutex held, to threads that work with it for
- * 10 us each; single signals with the mutex held. A phase lasts as long by the
- * clock, whoever is measured, and what counts is the time of an operation: the
- * mean over the kinds, each with the same weight, so that no kind drowns the
- * others.
+ * Three kinds of phases take turns: broadcasts after unlocking, to threads that
+ * do nothing; broadcasts with the mutex held, to threads that work with the
+ * mutex held for 10 us each; single signals with the mutex held. A phase lasts
+ * equally long for every implementation. The result is the time of an
+ * operation: the mean over the kinds, each with the same weight, so that no
+ * kind drowns the others.
  */
 #include "waiters.h"
 
@@ -21,7 +21,7 @@ struct kind {
 	const char *name;
 	enum waiters_call call;
 	uint64_t section;
-	/* What became of it. */
+	/* How long its phases took in all, and their operations. */
 	uint64_t ns, operations;
 };
 
@@ -72,7 +72,7 @@ static enum bench_exit run(struct bench_run *run, const void *args)
 	const struct args *a = args;
 	struct waiters waiters = { .threads = a->threads };
 
-	bench_work_rounds(SECTION_NS); /* measured before threads run */
+	bench_work_rounds(SECTION_NS); /* measures work before threads run */
 	return waiters_run(run, &waiters, measure, args);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The command line, read by getopt_long() and not by argp: drover-bench is
- * also built with musl, which has no argp.
+ * The command line is read by getopt_long() and not by argp, because
+ * drover-bench is also built with musl, which has no argp.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -37,7 +37,7 @@ const struct bench_option bench_common_options[] = {
 	{ 0 }
 };
 
-/* An option together with the structure its value goes to. */
+/* An option, and the structure that its value goes to. */
 struct slot {
 	const struct bench_option *option;
 	char *base;
@@ -172,7 +172,7 @@ bool bench_parse(int argc, char **argv,
 	while ((letter = getopt_long(argc, argv, letters, names, NULL)) != -1) {
 		struct slot *slot = slot_of(slots, n, letter);
 
-		/* getopt_long() has said what it did not know. */
+		/* getopt_long() has printed which option it does not know. */
 		if (!slot || !store(slot, optarg))
 			return false;
 		if (common->help)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Counts that are written under a lock, and read by the watchdog without. */
+/* Counts that are written under a lock; the watchdog reads them without it. */
 #ifndef BENCH_PEEK_H
 #define BENCH_PEEK_H
 
@@ -16,7 +16,7 @@ static inline void set(_Atomic uint64_t *value, uint64_t to)
 	atomic_store_explicit(value, to, memory_order_relaxed);
 }
 
-/* Called with the lock held that @value is written under. */
+/* The caller holds the lock under which @value is written. */
 static inline uint64_t count_up(_Atomic uint64_t *value)
 {
 	set(value, get(value) + 1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What `perf stat` would count, but of the measured part alone: neither how
- * threads are made nor how they end is in it.
+ * Counts what `perf stat` would count, but in the measured part alone: without
+ * the making and the end of the threads.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -18,7 +18,7 @@
 
 struct counter {
 	char name[64];
-	int fd; /* -1: not counted, see why */
+	int fd; /* -1: not counted; @why says the reason */
 	char why[160];
 	uint64_t begin, end;
 };
@@ -96,7 +96,7 @@ static void open_counter(const char *name, uint32_t type, uint64_t config)
 		explain(counter, errno);
 }
 
-/* Its number, by which it is opened; -1 where there is none. */
+/* The number by which a tracepoint is opened; -1 if it does not exist. */
 static int64_t tracepoint_id(const char *group, const char *event)
 {
 	char path[300];
@@ -139,7 +139,7 @@ static void open_tracepoint(const char *name, const char *group,
 			 why_no_tracepoint());
 }
 
-/* Whatever the kernel traces of its futexes. */
+/* All tracepoints that the kernel has for its futexes. */
 static void open_futex_tracepoints(void)
 {
 	DIR *folder = opendir(TRACING "/futex");
@@ -181,7 +181,10 @@ void bench_perf_open(void)
 	open_futex_tracepoints();
 }
 
-/* Of this thread and of those that came from it; scaled if it had to share. */
+/*
+ * The count of this thread and of all threads that it has made. If the counter
+ * had to share the hardware, the count is scaled up to the whole time.
+ */
 static uint64_t value_of(const struct counter *counter)
 {
 	struct {

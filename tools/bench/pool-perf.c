@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * pool-perf - requests, each a sequence of short parallel loops, as those of an
- * inference engine are, or tasks that fork and join; back to back, or one every so
- * many microseconds.
+ * pool-perf - requests, back to back or one every so many microseconds. A
+ * request is a sequence of short parallel loops, as in an inference engine, or
+ * a tree of tasks that fork and join.
  *
- * Told of a request is how long it took from its beginning. Afterwards nothing
- * is asked for, and the CPU time that is used nevertheless is told, too.
+ * The program prints how long requests took. After the last request there is
+ * nothing to do, and the program prints the CPU time that the pool still uses.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -19,7 +19,7 @@
 
 #define NS_PER_MS UINT64_C(1000000)
 
-/* A worker may linger so long; then for so long nothing may run. */
+/* Workers may linger for SETTLE_NS. Then CPU time is measured for IDLE_NS. */
 #define SETTLE_NS (1 * NS_PER_MS)
 #define IDLE_NS	  (50 * NS_PER_MS)
 
@@ -81,7 +81,7 @@ static void measure(struct bench_run *run, const struct args *args)
 	run->operations = args->requests;
 }
 
-/* CPU time of all threads but this one, which measures. */
+/* CPU time of all threads except this one, which measures. */
 static int64_t cpu_of_others(void)
 {
 	struct timespec all, mine;
@@ -92,7 +92,7 @@ static int64_t cpu_of_others(void)
 	       mine.tv_nsec;
 }
 
-/* CPU time used from a moment after the last request on, of one CPU. */
+/* The share of one CPU that the pool uses when requests have ended. */
 static double idle_cpu(void)
 {
 	uint64_t begin;
@@ -152,14 +152,14 @@ static enum bench_exit run(struct bench_run *run, const void *of)
 	return BENCH_OK;
 }
 
-/* ---- what is told ---- */
+/* ---- what is printed ---- */
 
 static double us(uint64_t ns)
 {
 	return ns * 1e-3;
 }
 
-/* The latency that @percent of all do not exceed, us. */
+/* The latency, in us, that @percent of all requests do not exceed. */
 static double percentile(const struct args *args, double percent)
 {
 	return us(

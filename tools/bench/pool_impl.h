@@ -4,13 +4,14 @@
  *
  *	impl_pool_start(threads)	the caller is one of them
  *	impl_pool_for(nr, part, arg)	part(i, arg) for each i below nr
- *	impl_pool_fork(depth, part, arg)	2^depth parts by tasks, each of
- *					which has two more, and waits for them
+ *	impl_pool_fork(depth, part, arg)
+ *					2^depth parts by tasks; each task
+ *					submits two more and waits for them
  *	impl_pool_end()
  *	impl, a struct bench_impl
  *
- * "spin" and "sleep" are two pools of ours that differ in nothing but how their
- * workers wait for the next loop, and the caller for its end.
+ * "spin" and "sleep" are two pools of this file. They differ only in how
+ * workers wait for the next loop, and how the caller waits for its end.
  */
 #ifndef BENCH_POOL_IMPL_H
 #define BENCH_POOL_IMPL_H
@@ -35,7 +36,7 @@ static inline void impl_pool_start(unsigned int threads)
 {
 	drover_poolattr_t attr = { .workers = threads - 1 };
 
-	/* One thread alone is the caller's. */
+	/* A single thread is the caller, so there is no pool. */
 	if (threads > 1)
 		bench_expect_0("drover_pool_create",
 			       drover_pool_create(&impl_pool, &attr));
@@ -132,10 +133,10 @@ BENCH_IMPL("drover", "drover_pool_t", drover_version);
 static struct {
 	unsigned int nr_workers;
 	pthread_t *threads;
-	part_fn part; /* of the loop, written before it begins */
+	part_fn part; /* the present loop's; written before it begins */
 	void *arg;
 	size_t nr;
-	_Atomic uint32_t loop __attribute__((aligned(64))); /* number */
+	_Atomic uint32_t loop __attribute__((aligned(64))); /* its number */
 	_Atomic size_t next __attribute__((aligned(64)));
 	_Atomic uint32_t nr_back __attribute__((aligned(64)));
 	atomic_bool over;
@@ -219,7 +220,7 @@ static inline void impl_pool_for(size_t nr, part_fn part, void *arg)
 		impl_wait(&impl_pool.nr_back, back);
 }
 
-/* They have no tasks. */
+/* These pools have no tasks, so a loop runs the parts. */
 static inline void impl_pool_fork(uint64_t depth, part_fn part, void *arg)
 {
 	impl_pool_for((size_t)1 << depth, part, arg);
@@ -299,7 +300,7 @@ BENCH_IMPL("gomp", "OpenMP tasks of the compiler; OMP_* applies",
 
 #elif defined(IMPL_tbb)
 
-/* tbb_pool.cc */
+/* Defined in tbb_pool.cc */
 void tbb_pool_start(unsigned int threads);
 void tbb_pool_for(size_t nr, part_fn part, void *arg);
 void tbb_pool_fork(uint64_t depth, part_fn part, void *arg);
@@ -320,7 +321,7 @@ BENCH_IMPL("tbb", "oneTBB", tbb_pool_version);
 
 #elif defined(IMPL_eigen) || defined(IMPL_eigen_sleep)
 
-/* eigen_pool.cc */
+/* Defined in eigen_pool.cc */
 void eigen_pool_start(unsigned int threads, bool spins);
 void eigen_pool_for(size_t nr, part_fn part, void *arg);
 void eigen_pool_end(void);
@@ -334,7 +335,10 @@ const char *eigen_pool_version(void);
 #define impl_pool_for eigen_pool_for
 #define impl_pool_end eigen_pool_end
 
-/* A task of its cannot wait for another one without a thread of its own. */
+/*
+ * A task of this pool that waits for another one blocks its thread. So a loop
+ * runs the parts.
+ */
 static inline void impl_pool_fork(uint64_t depth, part_fn part, void *arg)
 {
 	impl_pool_for((size_t)1 << depth, part, arg);
@@ -353,7 +357,7 @@ BENCH_IMPL("eigen_sleep", "Eigen's pool with spinning off", eigen_pool_version);
 
 #elif defined(IMPL_ort) || defined(IMPL_ort_sleep)
 
-/* ort_pool.cc */
+/* Defined in ort_pool.cc */
 void ort_pool_start(unsigned int threads, bool spins);
 void ort_pool_for(size_t nr, part_fn part, void *arg);
 void ort_pool_end(void);
@@ -367,7 +371,7 @@ const char *ort_pool_version(void);
 #define impl_pool_for ort_pool_for
 #define impl_pool_end ort_pool_end
 
-/* As with Eigen's */
+/* A loop runs the parts, for the same reason as in Eigen's pool. */
 static inline void impl_pool_fork(uint64_t depth, part_fn part, void *arg)
 {
 	impl_pool_for((size_t)1 << depth, part, arg);

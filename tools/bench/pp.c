@@ -2,8 +2,9 @@
 /*
  * pp - ping-pong: many games of two threads each.
  *
- * The two players of a game hand a ball back and forth through one mutex and
- * one condition variable each. One broadcast starts all games (gate.h).
+ * A game has one mutex, and each of its two players has a condition variable.
+ * The players hand a ball back and forth. One broadcast starts all games
+ * (gate.h).
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -19,10 +20,10 @@ struct game {
 	_Alignas(64) struct impl_mutex lock;
 	struct impl_cond turn[2]; /* with lock: one for each player */
 	unsigned int ball;	  /* lock: the player who has it */
-	/* Times the ball was handed over: under lock; the watchdog peeks. */
+	/* How often the ball was handed over: lock; the watchdog peeks. */
 	_Atomic uint64_t handed;
-	uint64_t thrown;	       /* lock: when it last was */
-	struct bench_latency *latency; /* lock: from there to the catch */
+	uint64_t thrown;	       /* lock: time of the last hand-over */
+	struct bench_latency *latency; /* lock: from then to the catch */
 };
 
 struct pp {
@@ -37,7 +38,7 @@ struct player {
 	unsigned int side;
 };
 
-/* Called with the game's lock held by the player who just got the ball. */
+/* The caller holds the game's lock, and has just got the ball. */
 static void note_latency(struct game *game)
 {
 	if (game->latency && game->thrown)

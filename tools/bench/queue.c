@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * queue - a bounded buffer between producers and consumers: one mutex, one
- * condition variable for each side, a signal with the mutex held for each item.
+ * queue - a bounded buffer between producers and consumers, with one mutex and
+ * one condition variable for each side. For each item there is a signal with
+ * the mutex held.
  *
- * The items are numbered, so that one that is lost or delivered twice shows.
+ * The items are numbered, so that an item that is lost or delivered twice
+ * shows.
  */
 #include <stdlib.h>
 #include <inttypes.h>
@@ -28,11 +30,11 @@ struct queue {
 	/* All under lock; the watchdog peeks at the counts. */
 	struct item *items;
 	_Atomic uint64_t put, got;
-	uint64_t sum;		       /* of the numbers of those got */
+	uint64_t sum;		       /* of the numbers of items got */
 	struct bench_latency *latency; /* from put to got; or NULL */
 };
 
-/* A thread of either side; numbered, producers first. */
+/* A thread of either side. Threads are numbered, producers first. */
 struct worker {
 	struct queue *queue;
 	uint64_t index;
@@ -67,7 +69,7 @@ static struct item *slot(struct queue *queue, uint64_t position)
 	return &queue->items[position % queue->args->capacity];
 }
 
-/* Returns how often a wait returned to a queue that was full again. */
+/* Returns how often a wait returned while the queue was full again. */
 static uint64_t produce(struct queue *queue, uint64_t number)
 {
 	uint64_t again;
@@ -92,7 +94,7 @@ static void take(struct queue *queue)
 	if (queue->latency)
 		bench_latency_add(queue->latency, bench_now_ns() - item->stamp);
 	if (count_up(&queue->got) == total(queue->args))
-		impl_cond_broadcast(&queue->filled); /* there is no next one */
+		impl_cond_broadcast(&queue->filled); /* for consumers to end */
 	else
 		impl_cond_signal(&queue->emptied);
 }
@@ -151,7 +153,7 @@ static void check(const struct queue *queue)
 {
 	uint64_t n = total(queue->args);
 
-	/* Wraps as the sum does. */
+	/* The product wraps at 2^64, as the sum does. */
 	if (queue->sum != (n % 2 ? (n - 1) / 2 * n : n / 2 * (n - 1)))
 		bench_wrong("the numbers of all items do not add up");
 }
@@ -178,7 +180,7 @@ static enum bench_exit play(struct bench_run *run, struct queue *queue,
 	impl_mutex_destroy(&queue->lock);
 	gate_destroy(&queue->gate);
 	run->operations = total(queue->args);
-	run->futile = run->spurious; /* another was faster: allowed here */
+	run->futile = run->spurious; /* another thread was faster: allowed */
 	run->spurious = 0;
 	run->latency = queue->latency;
 	return status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads that take turns, for suites that differ in how they wait. */
+/* Threads that take turns, for suites that differ in how the threads wait. */
 #ifndef BENCH_RING_H
 #define BENCH_RING_H
 
@@ -20,15 +20,15 @@ struct ring_seat {
 struct ring {
 	struct gate gate;
 	struct impl_mutex lock;
-	struct impl_cond any; /* with lock: it is somebody's turn */
+	struct impl_cond any; /* with lock: it is another thread's turn */
 	struct ring_seat *seats;
 	uint64_t threads, turns; /* turns: of each thread */
 	bool broadcast; /* one condition variable for all, and broadcasts */
-	bool timed;	/* every wait has a deadline, far away */
+	bool timed;	/* every wait has a deadline, which is far away */
 	/* Turns taken: under lock; the watchdog peeks. */
 	_Atomic uint64_t taken;
-	uint64_t stamp;		       /* lock: when the last one ended */
-	struct bench_latency *latency; /* lock: until the next one; or NULL */
+	uint64_t stamp;		       /* lock: when the last turn ended */
+	struct bench_latency *latency; /* lock: from then to a turn; or NULL */
 };
 
 static struct impl_cond *ring_cond(struct ring *ring, uint64_t index)
@@ -102,7 +102,7 @@ static void ring_explain(void *arg)
 		    ring->threads * ring->turns);
 }
 
-/* @ring: threads, turns and the kind of waiting filled in. */
+/* The caller has set @ring's threads, turns and kind of waiting. */
 static enum bench_exit ring_run(struct bench_run *run, struct ring *ring)
 {
 	struct bench_watch watch = { ring_progress, ring_explain, ring };
@@ -129,7 +129,7 @@ static enum bench_exit ring_run(struct bench_run *run, struct ring *ring)
 	free(ring->seats);
 	run->operations = ring->threads * ring->turns;
 	run->latency = ring->latency;
-	if (ring->broadcast) { /* what waking all is about, no fault */
+	if (ring->broadcast) { /* a broadcast wakes all: no fault */
 		run->futile = run->spurious;
 		run->spurious = 0;
 	}

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * signal-nobody - what the calls cost that have nothing to do: a signal or a
- * broadcast with nobody waiting, or locking a mutex that nobody else wants.
+ * signal-nobody - the cost of calls that have nothing to do: a signal or a
+ * broadcast without waiters, or a lock of a mutex that no other thread wants.
  *
- * The main thread makes the calls. The C library saves an atomic instruction
- * while there is but one thread, so others sleep beside it only if asked for,
- * and the watchdog, which has nothing to watch here, is not started.
+ * The main thread makes the calls. While there is only one thread, the C
+ * library saves an atomic instruction. So other threads sleep beside the main
+ * thread only if an option asks for them. The watchdog has nothing to watch
+ * here, and would be a second thread, so it is not started.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * stream-perf - a loop as of a language model that generates tokens: a few
- * inputs are copied to the device, a kernel runs, its result is read back and
- * becomes the next token.
+ * stream-perf - a loop like that of a language model that generates tokens. For
+ * each token, a few inputs are copied to the device, a kernel runs, and its
+ * result is read back and becomes the next token.
  *
- * Each result depends on all inputs of its token and on the one before, so an
- * input that comes too late, or is overwritten too early, makes it wrong.
+ * Each result depends on all inputs of its token and on the result before. So
+ * it is wrong if an input comes too late or is overwritten too early.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -21,7 +21,7 @@ struct args {
 	const char *backend;
 };
 
-/* As the kernel has it: one layout for all backends. */
+/* The arguments of the kernel, in one layout for all backends. */
 struct token_args {
 	const uint32_t *inputs;
 	uint32_t *state;
@@ -34,8 +34,8 @@ struct loop {
 	const struct args *args;
 	struct bench_run *run;
 	drover_stream_t stream;
-	uint32_t *inputs; /* device */
-	uint32_t *state;  /* device */
+	uint32_t *inputs; /* on the device */
+	uint32_t *state;  /* on the device */
 	uint32_t *host;	  /* the inputs, where the host writes them */
 	uint32_t *back;	  /* the result, where the host reads it */
 	uint64_t work;
@@ -72,7 +72,7 @@ static int token_run(const void *args)
 	return 0;
 }
 
-/* The same in PTX: one thread, which looks at the time until it is over. */
+/* The same in PTX: one thread, which reads the clock until its time is over. */
 static const char token_ptx[] =
 	".version 6.0\n"
 	".target sm_50\n"
@@ -112,7 +112,7 @@ static const char token_ptx[] =
 	"	ret;\n"
 	"}\n";
 
-/* What the library has loaded, or this program's own way to the same. */
+/* A function of the driver, which is found as the library finds the driver. */
 static void *driver_function(const char *name)
 {
 	const char *path = getenv("DROVER_CUDA_LIBRARY");
@@ -135,7 +135,9 @@ static int token_issue(void *stream, const void *args)
 			     void *stream, void **params, void **extra);
 	static void *function;
 	size_t bytes = sizeof(struct token_args);
-	/* By number: a pointer to the arguments, their size, the end. */
+	/*
+	 * 1: a pointer to the arguments follows; 2: their size; NULL: the end
+	 */
 	void *extra[] = { (void *)1, (void *)args, (void *)2, &bytes, NULL };
 	int (*load)(void **module, const void *image);
 	int (*find)(void **function, void *module, const char *name);
@@ -180,7 +182,7 @@ static void launch(struct loop *loop)
 					sizeof(args), accesses, 2, NULL));
 }
 
-/* Returns what was read back; checks it. */
+/* Generate a token. Returns the result that was read back and checked. */
 static uint32_t do_token(struct loop *loop, uint64_t token, uint32_t before)
 {
 	uint64_t numbers = loop->args->bytes / sizeof(uint32_t);
@@ -227,7 +229,10 @@ static bool set_up(struct loop *loop)
 		bench_error("no stream: %s", drover_stream_why());
 		return false;
 	}
-	/* Pinned for all: who borrows is not to pay for pageable memory. */
+	/*
+	 * Pinned for all implementations, so that borrowed copies do not pay
+	 * for pageable memory.
+	 */
 	expect("alloc", drover_stream_alloc_host(&loop->stream, bytes,
 						 (void **)&loop->host));
 	expect("alloc",
@@ -270,7 +275,7 @@ static void measure(struct loop *loop)
 	uint64_t begin, now;
 	uint32_t state = 0;
 
-	/* The first one finds out what is cold. */
+	/* The first token warms up, and is not measured. */
 	state = do_token(loop, 0, state);
 	loop->between = (struct bench_latency){ 0 };
 	drover_stream_counts(&loop->stream, &before);
@@ -301,7 +306,7 @@ static void explain(void *arg)
 	bench_error("at token %" PRIu64, progress(arg));
 }
 
-/* What print() and json() report. */
+/* The loop that print() and json() report. */
 static struct loop loop;
 
 static bool check_args(const struct args *args)

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The three ways of stream-perf to keep the order of a token's operations:
+ * stream-perf has three ways to keep the order of a token's operations:
  *
- *	sync_each	a synchronization after every copy, and each one waits
- *	by_hand		only the read-back: its author knows the backend
- *	engine		as sync_each asks for them, but the library decides
+ *	sync_each	synchronizes after every copy, and waits each time
+ *	by_hand		synchronizes only by the read-back; its author has to
+ *			know the backend
+ *	engine		asks for the same synchronizations as sync_each, but the
+ *			library decides which of them wait
  *
- * IMPL_COPY and IMPL_SYNCHRONIZE say which copy an input is submitted as, and
- * whether a synchronization follows it; IMPL_ORDER is the stream's.
+ * IMPL_COPY is the kind of copy by which an input is submitted.
+ * IMPL_SYNCHRONIZE says whether a synchronization follows the copy. IMPL_ORDER
+ * is the order of the stream.
  */
 #ifndef BENCH_STREAM_IMPL_H
 #define BENCH_STREAM_IMPL_H
@@ -57,7 +60,7 @@ BENCH_IMPL("sync_each", "borrowed copies, and a wait after each", impl_version);
 #error "compile with -DIMPL_<name>, see tools/Makefile"
 #endif
 
-/* Submit the copy of one input and what has to follow it. */
+/* Submit the copy of one input, and a synchronization if one has to follow. */
 static inline int input_copy(drover_stream_t *s, void *to, const void *from,
 			     size_t bytes)
 {

@@ -26,7 +26,7 @@ const char *bench_libc_version(void)
 	snprintf(text, sizeof(text), "glibc %s", gnu_get_libc_version());
 	return text;
 #elif defined(BENCH_LIBC)
-	return BENCH_LIBC; /* musl has nothing to ask */
+	return BENCH_LIBC; /* musl has no function for its version */
 #else
 	return "not glibc";
 #endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * timedwait - what a deadline costs.
+ * timedwait - the cost of a deadline.
  *
  * Threads take turns as in turn-ring, but every wait has a deadline that is
- * never reached; with -e nobody signals, and every wait has a deadline that
+ * never reached. With -e no thread signals, and every wait has a deadline that
  * has passed.
  */
 #include "ring.h"
@@ -17,7 +17,7 @@ struct crowd {
 	const struct args *args;
 	struct gate gate;
 	struct impl_mutex lock;
-	struct impl_cond never; /* with lock: nobody ever signals it */
+	struct impl_cond never; /* with lock: no thread ever signals it */
 	/* Written under lock; the watchdog peeks. */
 	_Atomic uint64_t timeouts;
 };

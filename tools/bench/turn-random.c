@@ -2,9 +2,9 @@
 /*
  * turn-random - threads that take turns in a random order, under one mutex.
  *
- * All share one condition variable, on which each turn is a broadcast: it is for
- * a single thread, whose predicate is true. With -s each has a condition variable
- * of its own, which is signalled.
+ * All threads share one condition variable, and each turn begins with a
+ * broadcast, although only one thread's predicate is true. With -s each thread
+ * has a condition variable of its own, which is signalled.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ struct game {
 	const struct args *args;
 	struct gate gate;
 	struct impl_mutex lock;
-	struct impl_cond any; /* with lock: it is somebody's turn */
+	struct impl_cond any; /* with lock: it is another thread's turn */
 	struct seat *seats;
 	/* All under lock; the watchdog peeks at taken. */
 	_Atomic uint64_t taken;
@@ -64,7 +64,10 @@ static void call(struct game *game, uint64_t seat)
 		impl_cond_broadcast(&game->any);
 }
 
-/* Called with the lock held: the turn of @seat is over, another one's begins. */
+/*
+ * The turn of @seat is over, and another seat's begins. The caller holds the
+ * lock.
+ */
 static void hand_over(struct game *game, const struct seat *seat)
 {
 	uint64_t others = game->args->threads - 1;
@@ -155,7 +158,7 @@ static enum bench_exit run(struct bench_run *run, const void *args)
 	status = play(run, &game);
 	free(game.seats);
 	run->operations = a->turns;
-	run->futile = run->spurious; /* what this is about, no fault */
+	run->futile = run->spurious; /* a broadcast wakes all: no fault */
 	run->spurious = 0;
 	return status;
 }

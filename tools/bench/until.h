@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A wait until a predicate is true: in a loop, or, with @await, by the wait with
- * a predicate that some implementations have. Both count how often it returned
- * in vain.
+ * A wait until a predicate is true. Usually that is a loop; with @await it is
+ * the wait with a predicate, which some implementations have. Both count how
+ * often the wait returned while the predicate was false.
  */
 #ifndef BENCH_UNTIL_H
 #define BENCH_UNTIL_H
@@ -19,7 +19,7 @@
 struct until {
 	bool (*predicate)(void *arg);
 	void *arg;
-	uint64_t nr_false; /* when the waiting thread evaluated it itself */
+	uint64_t nr_false; /* only evaluations by the waiting thread itself */
 };
 
 /* The calling thread's wait. */
@@ -35,7 +35,7 @@ static bool until_evaluate(void *arg)
 	return is_true;
 }
 
-/* Called with the lock held. Returns how often it returned in vain. */
+/* The caller holds the lock. Returns how often the wait returned in vain. */
 static uint64_t until_true(struct impl_cond *cond, struct impl_mutex *lock,
 			   bool await, bool (*predicate)(void *arg), void *arg)
 {

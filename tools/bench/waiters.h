@@ -3,8 +3,8 @@
  * For suites in which all threads wait for one event, again and again.
  *
  * Each thread waits for the next round, does some work with the mutex held,
- * lets go of the mutex, and comes back to wait. A round lasts from its
- * announcement until all are back.
+ * unlocks the mutex, and comes back to wait. A round lasts from its
+ * announcement until all threads are back.
  */
 #ifndef BENCH_WAITERS_H
 #define BENCH_WAITERS_H
@@ -25,19 +25,19 @@ enum waiters_call {
 struct waiters {
 	struct impl_mutex lock;
 	struct impl_cond go;   /* with lock: the threads wait for a round */
-	struct impl_cond back; /* with lock: the main thread, for all of them */
+	struct impl_cond back; /* with lock: the main thread waits for all */
 	/* Written under lock; the watchdog peeks. */
 	_Atomic uint64_t threads;
-	_Atomic uint64_t round;	  /* announced so far */
-	_Atomic uint64_t waiting; /* threads that wait for the next */
+	_Atomic uint64_t round;	  /* rounds announced so far */
+	_Atomic uint64_t waiting; /* threads that wait for the next round */
 	uint64_t work;		  /* lock: bench_work() rounds of each thread */
 	uint64_t spurious;	  /* lock */
 	uint64_t stamp;		  /* lock: when the round was announced */
 	bool leave;		  /* lock */
-	struct bench_latency *latency; /* lock: until it runs; or NULL */
+	struct bench_latency *latency; /* lock: until a thread runs; or NULL */
 };
 
-/* Called with the lock held; returns with the lock held, in another round. */
+/* The caller holds the lock, and holds it again in the next round. */
 static void waiters_await_round(struct waiters *waiters)
 {
 	uint64_t seen = get(&waiters->round);
@@ -76,7 +76,7 @@ static void *waiters_main(void *arg)
 	return NULL;
 }
 
-/* Called with the lock held, and returns so. */
+/* The caller holds the lock before and after the call. */
 static void waiters_announce(struct waiters *waiters, enum waiters_call call)
 {
 	set(&waiters->round, get(&waiters->round) + 1);
@@ -99,7 +99,7 @@ static void waiters_announce(struct waiters *waiters, enum waiters_call call)
 	}
 }
 
-/* Called with the lock held, and returns so. */
+/* The caller holds the lock before and after the call. */
 static void waiters_await_all(struct waiters *waiters)
 {
 	while (get(&waiters->waiting) < get(&waiters->threads))
@@ -124,7 +124,9 @@ static void waiters_explain(void *arg)
 		    get(&waiters->threads));
 }
 
-/* The whole run: @measure is called with the lock held and all waiting. */
+/*
+ * The whole run. @measure is called with the lock held, when all threads wait.
+ */
 static enum bench_exit
 waiters_run(struct bench_run *run, struct waiters *waiters,
 	    void (*measure)(struct bench_run *run, struct waiters *waiters,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The watchdog sleeps in poll() on an eventfd and not on a condition
- * variable: it must not depend on what is being measured.
+ * The watchdog sleeps in poll() on an eventfd and not on a condition variable,
+ * because it must not depend on the implementation that is measured.
  */
 #include <errno.h>
 #include <poll.h>
@@ -28,7 +28,7 @@ static int64_t now_ms(void)
 	return ts.tv_sec * INT64_C(1000) + ts.tv_nsec / 1000000;
 }
 
-/* Wait until told to stop: true, or until @ms have passed: false. */
+/* Wait for @ms. Returns true early if the watchdog is told to stop. */
 static bool told_to_stop(int64_t ms)
 {
 	struct pollfd fd = { .fd = dog.stop, .events = POLLIN };

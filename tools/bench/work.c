@@ -4,7 +4,7 @@
 #define PROBE_ROUNDS UINT64_C(20000)
 #define PROBES	     50
 
-/* A chain of multiplications: each waits for the one before. */
+/* A chain of multiplications: each needs the result of the one before. */
 void bench_work(uint64_t rounds)
 {
 	uint64_t x = rounds;
@@ -16,8 +16,8 @@ void bench_work(uint64_t rounds)
 }
 
 /*
- * The fastest of many probes: an interrupt or another program can make a
- * probe slower only.
+ * The time of the fastest of many probes, because an interrupt or another
+ * program can only make a probe slower.
  */
 static uint64_t ps_per_round(void)
 {
