@@ -298,8 +298,8 @@ static struct call draw_call(void)
 }
 
 /*
- * What mainline answers if a target that is locked is to be marked: all are moved.
- * The mark is left in @c->word.
+ * Mainline knows no mark. If a locked target is to be marked, its answer is that of a
+ * requeue which moves all waiters. The mark is left in @c->word.
  */
 static int mark_and_requeue(struct call *c, u32 *from, u32 *to)
 {

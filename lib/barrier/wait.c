@@ -69,7 +69,7 @@ static void learn_turn(struct barrier *b, struct poll_account *a)
 }
 
 /*
- * What the calling thread has learned where there are more threads than CPUs:
+ * At a barrier of more threads than CPUs each thread learns, for itself:
  * @since: when it began to lose long turns by yields, or 0
  * @cpu: the CPU time of the process at that time
  * @until: when it may poll again; before that it sleeps at once

@@ -10,7 +10,7 @@
 #include "base/lock.h"
 #include "base/poll.h"
 
-/* Who holds a mutex, as the caller finds it. */
+/* The holder of a mutex, as the caller finds it. */
 enum mutex_holder {
 	MUTEX_FREE,
 	MUTEX_HELD_BY_CALLER,
@@ -56,7 +56,7 @@ int user_mutex_lock(void *mutex, bool moved);
 bool user_mutex_poll(void *mutex);
 
 /*
- * Who has it. @mutex is in use by a blocked waiter. @word: where its sleepers
+ * Return: the holder. A blocked waiter uses @mutex. @word: where its sleepers
  * wait, or NULL if waiters cannot be moved there.
  */
 enum mutex_holder user_mutex_holder(void *mutex, futex_word **word);

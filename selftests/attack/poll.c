@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What a thread may spend on polling before it sleeps. The test calls
- * poll_before_sleep() itself: what is polled for never comes, or late, and sleeps
+ * poll_before_sleep() itself. The event never comes, or comes late, and sleeps
  * end at once.
  */
 #include <drover/barrier.h>
@@ -30,7 +30,7 @@ static atomic_int nr_yields;
 static int64_t comes_at;
 static int64_t yield_ns; /* how long others keep the CPU; -1: as they do */
 
-/* What the library calls. A sleep is over at once, and so is its time. */
+/* The library calls this one. A sleep ends at once, and its timeout, too. */
 long raw_futex_call(_Atomic uint32_t *word, int op, uint32_t val,
 		    const void *timeout_or_val2, _Atomic uint32_t *word2,
 		    uint32_t val3)
@@ -45,12 +45,12 @@ long raw_futex_call(_Atomic uint32_t *word, int op, uint32_t val,
 int sched_yield(void)
 {
 	struct timespec away = { .tv_nsec = yield_ns };
-
 	int64_t until = ns_of(CLOCK_MONOTONIC) + yield_ns;
 
 	nr_yields++;
 	if (yield_ns < 0)
 		return syscall(SYS_sched_yield);
+	/* The thread is off the CPU for a slice: this is what is tested. */
 	if (yield_ns >= SLICE_NS)
 		nanosleep(&away, NULL);
 	while (ns_of(CLOCK_MONOTONIC) < until)

@@ -132,7 +132,10 @@ static void test_files(const char *what)
 
 	watchdog(what);
 	nr_opened = tid = 0;
-	/* If a limit was known for a second, a wait would read it anew. */
+	/*
+	 * The time is what is tested: a limit that the library keeps for a second is
+	 * too old now, and still no wait may read a file.
+	 */
 	nanosleep(&(struct timespec){ 1, 200000000 }, NULL);
 	pthread_attr_init(&attr);
 #if FORK_THREADS_WORK

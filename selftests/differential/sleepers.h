@@ -186,8 +186,9 @@ static int nr_asleep(void)
 }
 
 /*
- * Lets the others run. To yield is not enough: who has a PI futex that a
- * real-time thread waits for is one itself.
+ * Lets the others run; the caller then looks at their state again. A yield is not
+ * enough: a thread that has a PI futex for which a real-time thread waits is a
+ * real-time thread itself.
  */
 static void stand_back(void)
 {

@@ -60,7 +60,7 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 static bool go;
 
-/* What only a thread's first calls do is over: it is set up, and knows its id. */
+/* After these a thread is set up and knows its id: no recorded call does that. */
 static void first_calls(void)
 {
 	pthread_mutex_t checks = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
@@ -100,6 +100,7 @@ int main(void)
 		if (pthread_create(&threads[i], NULL, waiter,
 				   i ? &wait_path : NULL))
 			return 1;
+		/* The counter decides; the pause only spares the CPU. */
 		while (nr_asleep <= i)
 			usleep(1000);
 	}

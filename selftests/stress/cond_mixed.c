@@ -160,6 +160,7 @@ static bool await(bool (*done)(void))
 			tap_diag("%s: %ld of %ld pairs", run.policy,
 				 run.nr_pairs + nr_pairs(), run.want);
 		}
+		/* Between two looks: the counts decide, not the time. */
 		nanosleep(&moment, NULL);
 	}
 	if (!nr_wrong())

@@ -161,6 +161,7 @@ static inline void signal_somebody(struct worker *w)
 		if (send_signal(&mixed->boxes[nr], random_below(&w->random, 2)))
 			return;
 	}
+	/* Nobody waits for this thread: it only leaves the CPU to the others. */
 	nanosleep(&(struct timespec){ .tv_nsec = IDLE_NS }, NULL);
 }
 

@@ -264,7 +264,7 @@ int drover_stream_alloc_host(drover_stream_t *stream, size_t bytes,
 /**
  * drover_stream_pin() - let a device reach host memory of the program's
  *
- * As drover_stream_alloc_host(), but for memory that the program has already.
+ * This works as drover_stream_alloc_host() does, on memory that the program has.
  * The memory stays host memory, at its address, until drover_stream_free() has
  * given it back to the program. May block, in the driver. Return: as
  * drover_stream_alloc(); EINVAL also if a part of the memory was pinned,
@@ -413,7 +413,7 @@ int drover_stream_wait_event(drover_stream_t *stream,
  */
 int drover_stream_synchronize(drover_stream_t *stream);
 
-/* As drover_stream_synchronize(), but for all operations, and never elided. */
+/* Wait as drover_stream_synchronize() does, for all operations; never elided. */
 int drover_stream_drain(drover_stream_t *stream);
 
 /**

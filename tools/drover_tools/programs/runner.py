@@ -16,7 +16,7 @@ from drover_tools.runs.process import check, finish, spawn, used_by, wake_up
 MEGABYTE = 1 << 20
 TEXT, FILM = 12 * MEGABYTE, (320, 192, 150)
 
-#: What compiles our own sources, if it is there.
+#: These compile our own sources. A compiler may be missing.
 COMPILERS = (
     ("javac", "-d {work} {here}/Handoffs.java"),
     ("g++", "-O2 -pthread -o {work}/pool {here}/pool.cc"),

@@ -121,7 +121,7 @@ def test_other(tap, wheel, folder):
 
 
 def test_looks(tap, wheel):
-    """What others say of it."""
+    """The verdicts of auditwheel and twine."""
     for name, (words, good) in LOOKS.items():
         if not shutil.which(name):
             tap.skip(name, f"there is no {name}")

@@ -19,7 +19,7 @@ from drover_tools.tests.drover.why_run import SOURCES, accused, why
 
 LOOKS = os.environ.get("LOOKS", "50")
 LIMIT, ROUNDS = 120, 5
-#: What runs as long as it is looked at.
+#: This load runs until it is ended.
 SYSBENCH = ("sysbench", "oltp_read_write", "--mysql-user=root", "--tables=1",
             "--table-size=2000", "--threads=8", "--time=0", "--events=0",
             "run", "--mysql-socket={folder}/socket")

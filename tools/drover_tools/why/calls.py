@@ -23,7 +23,7 @@ WAITS = (FUTEX_WAIT, FUTEX_WAIT_BITSET, FUTEX_WAIT_REQUEUE_PI) + PI_WAITS
 #: The stack of a library's function that waits is smaller.
 OWN_FRAME = 512
 SLEEP_IN_VAIN = C_LIBRARY + (DROVER,)
-#: What is waited for inside of the library, where its words tell no more.
+#: Waits inside of the library of which its words tell no more.
 DROVER_WORK = {"drover worker": "next task of its pool",
                "drover task": "task of a pool",
                "drover operation": "operation of a stream"}

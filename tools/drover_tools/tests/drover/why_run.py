@@ -93,8 +93,7 @@ def verdict_of(pid, *mode):
 
 
 def accused(pid, looks):
-    """What is said of a process that runs well, or nothing, as it should be.
-    """
+    """The accusations of a process that runs well: none, if all is right."""
     done = subprocess.run([sys.executable, "-EsBc", LOOP, str(pid),
                            str(looks)], cwd=TOOLS, check=False, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
