@@ -5,9 +5,9 @@
  * drover_cond(3) has an example.
  *
  * The following holds; Documentation/cond-design.rst says how:
- *  - A signal or broadcast chooses the threads that it unblocks in one atomic
- *    step. A thread that starts to wait after that step never takes the signal
- *    from a thread that waited before it (POSIX.1-2024).
+ *  - A signal or broadcast determines, in one atomic step, which threads it
+ *    unblocks. A thread that starts to wait after that step never takes the
+ *    signal from a thread that waited before (POSIX.1-2024).
  *  - In normal operation no wait returns spuriously. A spurious return is
  *    possible in two cases only: if the process has run out of memory, and if
  *    2^13 - 1 threads or more already wait on a condition variable that several
@@ -105,10 +105,10 @@ int drover_cond_init(drover_cond_t *cond, const drover_condattr_t *attr);
  * blocks until these threads have returned.
  *
  * If @cond is shared, the call blocks until the unblocked threads no longer use
- * @cond. If none of them stops using @cond for two seconds, and all of them are
- * threads of other processes, they are taken for dead, and the call returns.
- * After drover_cond_broadcast_on(), drover_cond_destroy_on() has to be called
- * instead.
+ * @cond. If two seconds pass in which none of these threads stops using @cond,
+ * and all of them belong to other processes, they are taken for dead, and the
+ * call returns. After drover_cond_broadcast_on(), drover_cond_destroy_on() has
+ * to be called instead.
  *
  * Return: 0.
  *
@@ -172,7 +172,8 @@ int drover_cond_clockwait(drover_cond_t *cond, drover_mutex_t *mutex,
  *
  * The call blocks, unless @predicate is true already. When the call returns 0,
  * @predicate is true, so the caller needs no loop. The thread that makes
- * @predicate true signals @cond or broadcasts on it, as for any other wait.
+ * @predicate true has to signal @cond or broadcast on it, as for any other
+ * wait.
  *
  * *Which thread evaluates.* A thread that signals or broadcasts with @mutex
  * held evaluates the waiters' predicates for them, oldest waiter first. Waiters
@@ -206,8 +207,8 @@ int drover_cond_clockwait(drover_cond_t *cond, drover_mutex_t *mutex,
  * that wait with a predicate one by one, with one system call for each: when
  * one of them has come back from its wait, the next thread whose predicate is
  * true at that time is unblocked. With several CPUs a broadcast begins with two
- * of these threads. They are unblocked by age and not by priority, also with a
- * PI mutex.
+ * of these threads. Threads that wait with a predicate are unblocked by age and
+ * not by priority, also with a PI mutex.
  *
  * *When other threads cannot evaluate the predicate.* There are two such cases:
  * @cond is shared (another process cannot call this process's predicates), or
@@ -284,8 +285,8 @@ int drover_cond_signal(drover_cond_t *cond);
  *
  * If the caller holds the mutex, one system call moves up to 64 threads.
  * Otherwise one system call moves all threads of a group (see
- * drover_cond_signal()). But if both groups have threads, a call moves up to 64
- * threads of the younger group.
+ * drover_cond_signal()); but if both groups have threads, those of the younger
+ * group are moved with one call for each 64.
  *
  * If threads wait with a predicate, see drover_cond_await().
  *
@@ -305,8 +306,8 @@ int drover_cond_broadcast(drover_cond_t *cond);
  * so drover_cond_broadcast() wakes all waiters of a shared condition variable.
  * If @mutex is held and shared, and neither PI nor robust, this call wakes one
  * waiter and moves the rest to @mutex. If the woken waiter is killed before it
- * takes @mutex, the rest sleep until another thread has slept for @mutex, too,
- * and @mutex is unlocked.
+ * takes @mutex, the rest wake only after another thread has had to sleep for
+ * @mutex.
  *
  * Return: 0.
  *
@@ -334,8 +335,8 @@ int drover_cond_destroy_on(drover_cond_t *cond, drover_mutex_t *mutex);
  *
  * The first wait of a thread may map memory, up to two pages. A thread that
  * must not map memory in the middle of its work calls this function first. A
- * later wait maps memory only if more threads wait than the memory that the
- * process has got so far has room for.
+ * later wait maps memory only if the memory that the process has got so far
+ * does not suffice for all waiting threads.
  *
  * Return: 0, or ENOMEM.
  *
