@@ -12,15 +12,14 @@
  *    counts. Every thread that has waited for that phase sees what each thread
  *    did before it arrived.
  *  - The barrier can be used again at once.
- *  - The barrier may be destroyed, and its memory freed, as soon as one thread
- *    has returned from the last phase. That thread may do so itself.
- *  - If more threads arrive than the phase counts, no arrival is lost: the
- *    surplus arrivals belong to the next phase. Only a drover_barrier_arrive()
- *    for several threads at once is refused if not all of them fit into the
- *    phase.
+ *  - It may be destroyed, and its memory freed, as soon as one thread has
+ *    returned from the last phase, also by that thread.
+ *  - If more threads arrive than the phase counts, none is lost: the surplus
+ *    arrivals belong to the next phase. Only a drover_barrier_arrive() for
+ *    several threads at once is refused if not all of them fit into the phase.
  *
- * In all functions that take a @phase, @phase is one that
- * drover_barrier_arrive() has stored. @attr may be NULL, for the defaults.
+ * In all functions that take a @phase, it is one that drover_barrier_arrive()
+ * has stored. @attr may be NULL, which stands for the defaults.
  *
  * All functions return 0, DROVER_BARRIER_SERIAL or an errno value, leave errno
  * alone, and never block unless they say so. None is a cancellation point.
@@ -51,9 +50,9 @@ extern "C" {
 /**
  * drover_barrier_t - a barrier; the content is private to the library
  *
- * drover_barrier_init() or the initialiser makes a barrier. The type is so
- * large because fields that some threads write and others read must be on
- * separate cache lines, at whatever address the barrier lies.
+ * drover_barrier_init() or the initialiser makes a barrier. It is so large
+ * because fields that some threads write and others read are on separate cache
+ * lines, at whatever address the barrier lies.
  */
 typedef struct {
 	uint64_t before[8], gate;
@@ -89,13 +88,13 @@ typedef uint64_t drover_phase_t;
  * @spin_us: the longest that one wait may spin, in microseconds;
  *	     0: the library chooses; DROVER_BARRIER_NO_SPIN: no wait spins
  * @reserved: zero
- * @completion: NULL, or a function that the thread that completes a phase calls
- *		once, when all threads have arrived and none has gone on. The
- *		function must not use the barrier, throw, or end the thread: the
- *		others would wait for ever. A shared barrier cannot have one.
+ * @completion: called once in each phase by the thread that completes it, when
+ *		all have arrived and none has gone on; or NULL. It must not use
+ *		the barrier, throw, or end the thread: the others would wait for
+ *		ever. A shared barrier has no completion function.
  * @arg: for @completion
  *
- * If all bytes are zero, the defaults apply.
+ * All zero bytes are the defaults.
  */
 typedef struct {
 	uint32_t flags;
@@ -128,8 +127,8 @@ int drover_barrier_init(drover_barrier_t *barrier, unsigned int count,
  * @barrier is shared, the call takes threads for dead that still use @barrier
  * after two seconds.
  *
- * Return: 0; EBUSY when threads have arrived and wait for others; EINVAL when
- * @barrier was not made or is destroyed already. An error changes nothing; a
+ * Return: 0; EBUSY when threads have arrived and wait for others, EINVAL when
+ * @barrier was not made or is destroyed already (nothing is changed then). A
  * debug build aborts with a message instead.
  */
 int drover_barrier_destroy(drover_barrier_t *barrier);
@@ -138,9 +137,9 @@ int drover_barrier_destroy(drover_barrier_t *barrier);
  * drover_barrier_wait() - arrive, and wait until all threads have arrived
  *
  * Blocks. With a count of one and no completion function it returns at once,
- * without any atomic read-modify-write, and does not order threads that use the
- * barrier at the same time. With a completion function it does: the calls of
- * the function come one after the other.
+ * without any atomic read-modify-write. Threads that use such a barrier at the
+ * same time are not ordered by it. With a completion function they are: the
+ * calls of the function come one after the other.
  *
  * Return: DROVER_BARRIER_SERIAL to the thread that arrived last, 0 to all
  * others; EINVAL when @barrier was not made, is destroyed, or no longer counts
@@ -154,9 +153,9 @@ int drover_barrier_wait(drover_barrier_t *barrier);
  * @phase: where to store the phase to wait for; NULL: no thread will wait
  *
  * Blocks only if @nr is 1 and more threads use @barrier than it counts: an
- * arrival that belongs to a later phase waits until that phase begins. Some
- * thread has to give each phase that is stored to drover_barrier_wait_for() or
- * drover_barrier_forget(), once.
+ * arrival that belongs to a later phase waits until that phase begins. Each
+ * phase that is stored has to be given to drover_barrier_wait_for() or
+ * drover_barrier_forget() once, by any thread.
  *
  * Return: 0; DROVER_BARRIER_SERIAL when this call completed the phase; EINVAL
  * as drover_barrier_wait(), or for an @nr of 0; EOVERFLOW when @nr is more than
@@ -170,7 +169,7 @@ int drover_barrier_arrive(drover_barrier_t *barrier, unsigned int nr,
 int drover_barrier_wait_for(drover_barrier_t *barrier, drover_phase_t phase);
 
 /**
- * drover_barrier_wait_until() - drover_barrier_wait_for() with a deadline
+ * drover_barrier_wait_until() - block until a phase is complete, or a deadline
  * @clock: CLOCK_REALTIME or CLOCK_MONOTONIC
  * @deadline: absolute time on @clock
  *
@@ -184,8 +183,8 @@ int drover_barrier_wait_until(drover_barrier_t *barrier, drover_phase_t phase,
 /**
  * drover_barrier_test() - whether a phase is complete
  *
- * Return: 0: the phase is complete, and @phase is given back, as by
- * drover_barrier_wait_for(); EINPROGRESS: it is not, and the caller still owns
+ * Return: 0 if it is, and then @phase is given back, as by
+ * drover_barrier_wait_for(); otherwise EINPROGRESS, and the caller still owns
  * @phase.
  */
 int drover_barrier_test(drover_barrier_t *barrier, drover_phase_t phase);
@@ -196,13 +195,13 @@ int drover_barrier_forget(drover_barrier_t *barrier, drover_phase_t phase);
 /**
  * drover_barrier_arrive_and_drop() - arrive for the last time
  *
- * The phases after this one are complete with one thread fewer. Blocks, and
- * returns, as drover_barrier_arrive() does with an @nr of 1.
+ * The phases after this one are complete with one thread less. Blocks, and
+ * returns, as drover_barrier_arrive() with an @nr of 1.
  */
 int drover_barrier_arrive_and_drop(drover_barrier_t *barrier);
 
 /**
- * drover_barrier_set_count() - change how many threads complete a phase
+ * drover_barrier_set_count() - count another number of threads from now on
  * @barrier: a barrier at which no thread arrives meanwhile
  * @count: 1 to DROVER_BARRIER_MAX
  *
@@ -210,7 +209,7 @@ int drover_barrier_arrive_and_drop(drover_barrier_t *barrier);
  * no thread arrives before the call has returned.
  *
  * Return: 0; EINVAL for another @count, or when @barrier was not made; EBUSY
- * when threads have arrived and wait for others. An error changes nothing.
+ * when threads have arrived and wait for others (nothing is changed then).
  */
 int drover_barrier_set_count(drover_barrier_t *barrier, unsigned int count);
 

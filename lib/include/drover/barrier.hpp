@@ -15,9 +15,9 @@
 //
 // It waits as <drover/barrier.h> says. It differs from std::barrier in three
 // ways. It may be destroyed as soon as one thread has returned from the last
-// phase. Tokens have to be waited for or destroyed before the barrier is. If
-// the caller breaks the contract, for example by a count of 0, or by more
-// arrivals than the phase still expects, std::system_error is thrown.
+// phase. Tokens have to be waited for or destroyed before that. Errors that
+// mean a broken contract, such as a count of 0, or more arrivals than the phase
+// has yet to come, are std::system_error.
 #ifndef DROVER_BARRIER_HPP
 #define DROVER_BARRIER_HPP
 
