@@ -16,10 +16,11 @@
  *  - Waits may nest. When tasks that run on top of tasks have used half of a
  *    stack, a new thread is made for the next task, runs it and ends, while the
  *    thread that waits for that task sleeps.
- *  - A worker first takes the newest task in its own queue, except twice in
- *    every 61 times: once it takes the oldest of the tasks that threads outside
- *    the pool have submitted, and once the oldest in the queue of a worker,
- *    where the queues of all workers take turns. So no task waits for ever.
+ *  - A worker that takes a task first tries its own queue, from which it takes
+ *    the newest task. But twice in every 61 times it first tries another queue:
+ *    once that of tasks submitted by threads outside the pool, and once that of
+ *    a worker, where the queues of all workers take turns. From these it takes
+ *    the oldest task. So no task waits for ever.
  *  - The pool needs no memory to accept a task: the task lies in the caller's
  *    memory.
  *  - At most one worker without work polls for work, for microseconds, and
