@@ -96,7 +96,7 @@ static inline void ggml_drover_begin_graph(struct ggml_drover_barrier *b,
 	b->team = n_threads;
 }
 
-/* The team has been told that there are no more graphs: let it go. */
+/* Let the team go, which has been told that there are no more graphs. */
 static inline void ggml_drover_end_graphs(struct ggml_drover_barrier *b)
 {
 	drover_barrier_wait(&b->graphs);

@@ -8,8 +8,8 @@
  *	cc -o ggml_sched ggml_sched.c -ldrover -ldl
  *	./ggml_sched [cpu|cuda]
  *
- * This file has only the parts of ggml that these steps need. It never waits
- * before or after an input: it synchronizes once for each token, where the host
+ * This file has as much of ggml as that needs. It never waits in front of an
+ * input or behind one: it synchronizes once for each token, where the host
  * needs the result.
  */
 #include <dlfcn.h>

@@ -8,8 +8,8 @@
  * Callers may rely on the following:
  *  - set_tensor_async() has read its source when it returns, so the source may
  *    be freed or overwritten at once.
- *  - Calls that touch the same memory take effect in their order, even between
- *    backends, and even for copies that start at once. So no synchronize() is
+ *  - Calls that touch the same memory take effect in their order, also between
+ *    backends, and also for copies that start at once. So no synchronize() is
  *    needed in front of an input that is overwritten, nor between copies, and
  *    event_wait() adds no order.
  *  - synchronize() returns when every asynchronous call of this backend is
