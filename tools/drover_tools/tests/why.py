@@ -69,8 +69,8 @@ def test_java(tap):
                    " ".join(("java:", *mode, "the futexes are named")),
                    out + err)
         _, out, err = why(child.pid)
-        tap.ok(f"`jstack {child.pid}`. 2 threads of it wait to enter"
-               in " ".join(out.split()),
+        tap.ok(f"`jstack {child.pid}` shows Java's own locks. 2 of the threads"
+               " wait to enter" in " ".join(out.split()),
                "java: who waits, and that jstack knows more", out + err)
 
 

@@ -234,7 +234,7 @@ class Calls:
                  "barrier": "waits at", "thread": "waits for the end of",
                  "signal": "is signalling", "destroy": "is destroying",
                  "drover destroy": "is destroying",
-                 "once": "waits until another has run"}
+                 "once": "waits until another thread has run"}
         said = words.get(wait.role) or words.get(found.kind, "waits for")
         if found.kind == "thread":
             said, what = "waits for the end of", f"thread {found.name}"
@@ -275,7 +275,7 @@ class Calls:
         elif role.startswith("drover "):
             return self._drover_object(role, address)
         elif role == "lock":
-            return Object("futex", address, "lock inside of the C library")
+            return Object("futex", address, "lock inside the C library")
         elif role == "once":
             return Object("once", address, "initialisation")
         elif role == "gomp":
@@ -369,7 +369,7 @@ class Calls:
         wait.guess = False
         found = Object("futex", address)
         if value == 2 and not named:
-            found.what = "lock inside of the C library"
+            found.what = "lock inside the C library"
         return found
 
     def _nr_asleep(self, word):
@@ -401,7 +401,7 @@ class Calls:
         for thread in self._threads:
             top = thread.registers.get(pointer, 0)
             if mapping.start <= top <= address < mapping.end:
-                return f"{text} (on the stack of {thread.tid})"
+                return f"{text} (on the stack of thread {thread.tid})"
         place = mapping.path.rsplit("/", 1)[-1].strip("[]")
         if mapping.path.startswith("/dev/zero"):
             place = "shared memory"

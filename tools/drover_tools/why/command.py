@@ -38,26 +38,29 @@ def parse(arguments):
     parser.add_argument("--scan", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--core", metavar="FILE", help="look at a core file")
     parser.add_argument("-x", "--exact", action="store_true",
-                        help="stop the threads for a moment")
+                        help="stop the threads for the time of the look")
     parser.add_argument("-d", "--delay", type=float, metavar="SECONDS",
-                        help="look twice: what moved meanwhile?")
+                        help="look twice, so far apart, and show which threads"
+                        " moved")
     parser.add_argument("-t", "--time", type=float, metavar="SECONDS",
-                        help="look at PROGRAM after so long, not at Ctrl-C")
-    parser.add_argument("--json", action="store_true", help="for programs")
-    parser.add_argument("--dot", action="store_true", help="for Graphviz")
+                        help="look at PROGRAM after this time, or at Ctrl-C")
+    parser.add_argument("--json", action="store_true",
+                        help="print JSON, for programs")
+    parser.add_argument("--dot", action="store_true",
+                        help="print the graph for Graphviz")
     parser.add_argument("what", nargs="...", metavar="PID | PROGRAM")
     options = parser.parse_args(arguments)
     options.is_program = options.what[:1] == ["--"]
     if options.is_program:
         del options.what[0]
     if bool(options.what) == bool(options.core):
-        parser.error("which process, program or core file?")
+        parser.error("name a process, a program or a core file")
     if options.what and not options.is_program and (
             len(options.what) > 1 or not options.what[0].isdigit()):
-        parser.error(f"{options.what[0]} is no process id; write -- before a"
-                     " program")
+        parser.error(f"{options.what[0]} is not a process id; write -- before"
+                     " a program")
     if options.exact and options.delay:
-        parser.error("--exact and --delay do not go together")
+        parser.error("--exact and --delay cannot be used together")
     if options.delay is not None and not options.delay > 0 or (
             options.time is not None and not options.time > 0):
         parser.error("--delay and --time must be more than 0")

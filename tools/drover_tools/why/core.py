@@ -28,7 +28,7 @@ class Core(Memory):
         except (OSError, BadFile) as error:
             raise Refused(f"{path} cannot be read: {error}") from None
         if self._elf.kind != ET_CORE:
-            raise Refused(f"{path} is no core file")
+            raise Refused(f"{path} is not a core file")
         self.machine = this_machine()
         self._segments = sorted(
             (address, size, offset, flags, whole) for

@@ -60,7 +60,7 @@ def condvar(memory, word):
                       "was_signalled": is_closed(memory, owner, word - 8)}
     if posted:
         result.details.append(
-            f"{posted} signal{'s' * (posted > 1)} posted and not taken")
+            f"{posted} signal{'s' * (posted > 1)} sent and not taken")
     return result
 
 

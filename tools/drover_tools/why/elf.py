@@ -31,7 +31,7 @@ class Elf:
             except ValueError:
                 raise BadFile(f"{path} is empty") from None
         if self.image[:5] != b"\x7fELF\x02":
-            raise BadFile(f"{path} is no program of 64 bits")
+            raise BadFile(f"{path} is not an ELF file of 64 bits")
         (self.kind, self.machine, _, _, self._segments_at, self._sections_at,
          _, _, _, self._nr_segments, _, self._nr_sections,
          _) = struct.unpack_from("=HHIQQQIHHHHHH", self.image, 16)

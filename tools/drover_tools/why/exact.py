@@ -82,8 +82,9 @@ class Stopped(Process):
                 return False
             if int(status["TracerPid"]) == os.getpid():
                 return True         # asked before, and left alone
-            raise Refused(f"thread {tid} cannot be stopped: another program"
-                          " traces it already") from None
+            raise Refused(f"thread {tid} cannot be stopped, as a debugger or"
+                          " tracer has it already: end that program, or look"
+                          " without --exact") from None
         return True
 
     def _has_stopped(self, tid):

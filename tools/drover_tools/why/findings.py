@@ -13,7 +13,8 @@ Finding = collections.namedtuple(
 
 def label(thread):
     """A thread in a sentence."""
-    inner = f" ({thread.inner} inside)" if thread.inner != thread.tid else ""
+    inner = (f" ({thread.inner} in its container)"
+             if thread.inner != thread.tid else "")
     return f'{thread.tid} "{thread.name}"{inner}'
 
 
@@ -55,8 +56,8 @@ class Case:
         if owner is thread:
             return "it"
         if isinstance(owner, int):
-            return (f"the library's thread {-owner}" if owner < 0
-                    else str(owner))
+            return (f"thread {-owner} (by libdrover's own count)" if owner < 0
+                    else f"thread {owner}")
         return label(owner)
 
     def behind(self, threads):
@@ -82,4 +83,5 @@ class Case:
 
 
 def start(severity):
-    return "Stuck" if severity == STUCK else "Stuck unless a signal comes"
+    return ("Stuck" if severity == STUCK else
+            "Stuck unless a signal handler ends the wait")

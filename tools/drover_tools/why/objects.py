@@ -76,7 +76,7 @@ def given_up(word):
     The kernel refused it a PI mutex: the owner is no more, or waits for the
     thread itself. A normal mutex must not say so, and glibc does this instead.
     """
-    found = Object("mutex", word, "PI mutex that it can never have")
+    found = Object("mutex", word, "PI mutex that it can never get")
     found.name, found.given_up = "", True
     return found
 
@@ -109,7 +109,8 @@ def rwlock(memory, word):
     found.numbers = {"readers": readers}
     if not found.owner and readers:
         found.details.append(
-            f"{readers} read or wait to read, and glibc does not say who")
+            f"{readers} thread{'s' * (readers > 1)} may hold it for reading,"
+            " and glibc does not record which")
     return found
 
 
@@ -147,9 +148,9 @@ def condvar(words_of):
     posted = words_of.posted()
     if posted:
         found.details.append(
-            f"{posted} signal{'s' * (posted > 1)} posted and not taken")
+            f"{posted} signal{'s' * (posted > 1)} sent and not taken")
     if words_of.layout == OLD and words_of.destroyed:
-        found.details.append("a thread is destroying it")
+        found.details.append("it is being destroyed")
     return found
 
 

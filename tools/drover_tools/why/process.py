@@ -87,25 +87,25 @@ def why_refused(pid, user, error, command):
     if not isinstance(error, PermissionError):
         return f"process {pid} has just ended"
     if yama == "3":
-        return ("this system lets nobody look at a process until it is"
-                " booted anew (kernel.yama.ptrace_scope is 3)")
+        return ("this system lets no user look at a process before the next"
+                " boot (kernel.yama.ptrace_scope is 3)")
     if os.geteuid() == 0:
         return (f"the kernel does not let this container look at process"
-                f" {pid}: it needs CAP_SYS_PTRACE (docker run --cap-add"
-                " SYS_PTRACE)")
+                f" {pid}: the container needs CAP_SYS_PTRACE (docker run"
+                " --cap-add SYS_PTRACE)")
     if user != os.geteuid():
         try:
             owner = pwd.getpwuid(user).pw_name
         except KeyError:
             owner = str(user)
-        return (f"process {pid} is of the user {owner}:"
-                f" sudo drover {command} {pid}")
+        return (f"process {pid} belongs to the user {owner}:"
+                f" run sudo drover {command} {pid}")
     if yama != "0":
-        return (f"this system lets only a parent look at process {pid}"
+        return (f"this system lets only its parent look at process {pid}"
                 f" (kernel.yama.ptrace_scope is {yama}):"
-                f" sudo drover {command} {pid}")
+                f" run sudo drover {command} {pid}")
     return (f"process {pid} has more rights than you, or has asked not to"
-            f" be looked at: sudo drover {command} {pid}")
+            f" be looked at: run sudo drover {command} {pid}")
 
 
 class Memory:
@@ -148,12 +148,12 @@ class Process(Memory):
                                 f"/proc/{tid}/status"))), None)
         if not self.folder:
             raise Refused(f"process {pid} "
-                          + ("has ended: its parent has not asked for its"
-                             " status yet" if status["State"][0] in "ZX"
-                             else "is part of the kernel"))
+                          + ("has ended, and its parent has not asked for its"
+                             " exit status yet" if status["State"][0] in "ZX"
+                             else "is a thread of the kernel"))
         if not os.path.exists(f"{self.folder}/syscall"):
             raise Refused("this kernel does not say which system call a thread"
-                          " is in (it has no /proc/PID/syscall)")
+                          " is in: run a kernel that has /proc/PID/syscall")
         self.name = printable(status["Name"])
         self.inner_pid = int(status.get("NSpid", str(pid)).split()[-1])
         self.caught = int(status["SigCgt"], 16)
@@ -163,7 +163,8 @@ class Process(Memory):
             self.maps = self._read_maps()
             with open(f"{self.folder}/exe", "rb") as file:
                 if file.read(5) != b"\x7fELF\2":
-                    raise Refused(f"process {pid} is a program of 32 bits")
+                    raise Refused(f"process {pid} runs a program that is not"
+                                  " of 64 bits")
         except OSError as error:
             raise Refused(why_refused(
                 pid, int(status["Uid"].split()[0]), error, "why")) from None

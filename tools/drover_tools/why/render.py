@@ -5,7 +5,7 @@ import itertools
 import textwrap
 
 from drover_tools.why.functions import own_frames
-from drover_tools.why.findings import WELL, count, label
+from drover_tools.why.findings import WELL, count, label, verb
 
 WIDTH = 79
 #: So many lines of a graph, and so many functions of a stack, are shown.
@@ -82,16 +82,16 @@ def wait_text(threads):
         text += f"; {extra}"
     different = len({thread.wait.object for thread in threads})
     if different > 1:
-        text += f"; {different} different ones in all"
+        text += f"; {different} different objects in all"
     return text
 
 
 def threads_text(look, moved=None):
-    lines = ["", f"{count(len(look.threads), 'thread')}:"]
+    lines = ["", f"The process has {count(len(look.threads), 'thread')}:"]
     for text, threads in folded(look):
         head = label(threads[0])
         if len(threads) > 1:
-            head += f", and {len(threads) - 1} more alike:"
+            head += f", and {len(threads) - 1} more like it:"
         if moved is not None:
             here = sum(thread.tid in moved for thread in threads)
             text += ("; did not move" if not here else "; moved"
@@ -110,13 +110,13 @@ def languages(look):
         nr = sum(any((frame.name or "").startswith("ObjectMonitor::enter")
                      for frame in thread.frames) for thread in look.threads)
         said.append(
-            "This is Java: its own locks are known to"
-            f" `jstack {look.source.pid}`."
-            + f" {count(nr, 'thread')} of it wait to enter a synchronized"
-              " block." * bool(nr))
+            f"This is Java: `jstack {look.source.pid}` shows Java's own locks."
+            + f" {nr} of the threads {verb(nr, 'wait')} to enter a"
+              " synchronized block." * bool(nr))
     if look.code.has("libpython", "python"):
-        said.append("This is Python: `py-spy dump --pid"
-                    f" {look.source.pid}` or faulthandler shows its lines.")
+        said.append(
+            f"This is Python: `py-spy dump --pid {look.source.pid}` or"
+            " faulthandler shows the lines of the Python code.")
     return said
 
 
@@ -124,14 +124,16 @@ def remarks(look):
     """How the look was done."""
     said = []
     if look.code.is_musl():
-        said.append("This program uses musl: its locks are shown as futexes.")
+        said.append("This program uses musl, whose locks are shown only as"
+                    " futexes, the words that threads sleep on.")
     if look.source.stopped:
-        said.append(f"The threads were stopped for"
-                    f" {look.source.stopped * 1000:.0f} ms to be looked at.")
+        said.append("The threads were stopped for"
+                    f" {look.source.stopped * 1000:.0f} ms during this look.")
     if any(frame.guess for thread in look.threads for frame in thread.frames):
-        said.append("Functions with a question mark were found by a search of"
-                    " the stack." + " With elfutils' libdw (libdw1) they would"
-                    " be known." * (not look.code.dwfl))
+        said.append("A function with a question mark is a guess from a search"
+                    " of the stack." + " Install elfutils' libdw (in Debian,"
+                    " the package libdw1) to know the functions for certain."
+                    * (not look.code.dwfl))
     return said
 
 
@@ -142,7 +144,7 @@ def report(look, moved=None, seconds=0):
     if moved is not None:
         nr = len(moved & {thread.tid for thread in look.threads})
         said += "\n" + wrapped(
-            f"In {seconds:.1f} s {nr} of {len(look.threads)} threads moved.")
+            f"{nr} of {len(look.threads)} threads moved in {seconds:.1f} s.")
         said += "\n"
     said += "".join("\n" + wrapped(line) + "\n" for line in languages(look))
     said += threads_text(look, moved) + "\n"

@@ -18,6 +18,11 @@ import tempfile
 from drover_tools.tests.drover import why_limits
 from drover_tools.tests.drover.why_run import (
     TOOLS, WHY, Running, accused, build, verdict_of, why)
+from drover_tools.why import objects, patterns
+from drover_tools.why.calls import Wait
+from drover_tools.why.findings import LIKELY, Case
+from drover_tools.why.graph import Graph
+from drover_tools.why.process import Thread
 
 ENDS = "ends"
 MODES = ((), ("--scan",), ("--exact",))
@@ -64,7 +69,7 @@ NATIVE = {
                      ["the condition variable news until has_news() is true",
                       "waits for the next task of its pool"]),
     "native_pi": (["deadlock"],
-                  ["waits for a PI mutex that it can never have"]),
+                  ["waits for a PI mutex that it can never get"]),
     "native_destroyed": (["destroyed-in-use"],
                          ["is destroying the condition variable news"]),
 }
@@ -169,8 +174,8 @@ def test_output(tap, folder):
         pid = running.stuck()
         _, out, _ = why(pid)
         lines = out.splitlines()
-        tap.ok(lines[0].startswith("Deadlock: 2 threads wait for each other"),
-               "the verdict comes first", out)
+        tap.equal(lines[0], "Deadlock: 2 threads wait for each other, and"
+                  " neither can ever go on.", "the verdict comes first")
         tap.ok(re.search(r'"transfer" waits for the mutex journal, which \d+'
                          r' "audit" holds', out), "then who waits for whom",
                out)
@@ -189,6 +194,29 @@ def test_output(tap, folder):
         _, out, _ = why("--exact", running.stuck())
         tap.ok("write_log()" in out.split('"first" runs\n')[-1].split("\n")[0],
                "--exact: where the holder is", out)
+        tap.ok("  63 more threads wait for" in out,
+               "threads that are not shown are counted", out)
+    with Running(os.path.join(folder, "pi_chain")) as running:
+        _, out, _ = why(running.stuck())
+        tap.ok("3 threads wait until" in out and "more thread" not in out,
+               "all threads of a chain are shown, and no more are counted",
+               out)
+
+
+def test_severity(tap):
+    """A wait that a signal handler could end is said to be such a one."""
+    found = objects.Object("barrier", 64)
+    found.name, found.numbers = "step", {"arrived": 1, "count": 2}
+    thread = Thread(1)
+    thread.wait = Wait("waits at the barrier step")
+    found.waiters, thread.wait.object = [thread], found
+    case = Case(Graph([thread], None), [found], (), (thread,), None, None,
+                None)
+    said = next(patterns.short_barriers(case))
+    tap.equal((said.severity, said.sentence), (
+        LIKELY, "Stuck unless a signal handler ends the wait: the barrier step"
+        " needs 2 threads, of which 1 has arrived, and no thread is left that"
+        " could arrive."), "a handler might help: barrier")
 
 
 def test_native(tap, folder, libraries):
@@ -224,7 +252,7 @@ def test_many(tap, folder):
     """A thousand threads are one line."""
     with Running(build("thousand", folder)) as running:
         status, out, _ = why(running.stuck())
-        tap.ok(status == 0 and "and 999 more alike" in out
+        tap.ok(status == 0 and "and 999 more like it" in out
                and out.count("\n") < 12, "1000 threads are folded", out)
 
 
@@ -269,7 +297,8 @@ def test_core(tap, folder):
             tap.equal((said, status), CASES[name][:2],
                       " ".join(("--core", name) + mode))
     status, _, err = why("--core", os.path.join(folder, "abba"))
-    tap.ok(status == 3 and "no core file" in err, "--core: of a program", err)
+    tap.ok(status == 3 and "not a core file" in err, "--core: of a program",
+           err)
 
 
 def test_program(tap, folder):
@@ -321,8 +350,8 @@ def test_container(tap, folder):
                   encoding="utf-8") as file:
             pid = int(file.read().split()[0])
         status, out, _ = why(pid)
-        tap.ok(status == 1 and "inside)" in out and "Deadlock" in out,
-               "a container's process", out)
+        tap.ok(status == 1 and " in its container)" in out
+               and "Deadlock" in out, "a container's process", out)
 
 
 def test_all(tap, build_folder):
@@ -341,4 +370,5 @@ def test_all(tap, build_folder):
         for test in (test_reads_only, test_output, test_many, test_builds,
                      test_core, test_program, test_python, test_container):
             test(tap, folder)
+    test_severity(tap)
     why_limits.test_all(tap)

@@ -41,8 +41,9 @@ lock.acquire(timeout=1000)
 #: Makes this setting look as given, for what is run there alone.
 YAMA = ("mount -t tmpfs tmpfs /proc/sys/kernel && mkdir /proc/sys/kernel/yama"
         " && echo $0 >/proc/sys/kernel/yama/ptrace_scope && exec \"$@\"")
-SAID_OF_YAMA = {"0": "has asked not to be looked at: sudo drover why",
-                "1": "only a parent look at process", "3": "booted anew"}
+SAID_OF_YAMA = {"0": "has asked not to be looked at: run sudo drover why",
+                "1": "only its parent look at process",
+                "3": "before the next boot"}
 
 
 def started(program):
@@ -69,8 +70,9 @@ def test_refused(tap):
         tap.skip("another user's process", "only root can try")
         return
     status, _, err = why(os.getpid(), preexec_fn=lambda: os.setuid(NOBODY))
-    tap.ok(status == 3 and f"of the user root: sudo drover why {os.getpid()}"
-           in err, "another user's process", err)
+    tap.ok(status == 3
+           and f"to the user root: run sudo drover why {os.getpid()}" in err,
+           "another user's process", err)
     with started(SECRET) as child:
         for scope, said in SAID_OF_YAMA.items():
             test_yama(tap, child.pid, scope, said)
