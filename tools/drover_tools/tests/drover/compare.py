@@ -37,18 +37,19 @@ def test_verdicts(tap):
                f"judged: {wanted}", found.sentence())
     tap.equal(judge.Judgement(runs(one), runs([x * 0.8 for x in one]),
                               0.05).sentence(),
-              "Drover makes it faster: it takes between 20 and 20 % less time."
-              " It uses between 20 and 20 % less CPU time.",
+              "Drover makes the program faster: it takes between 20 and 20 %"
+              " less time. It uses between 20 and 20 % less CPU time.",
               "judged: faster, in words")
     found = judge.Judgement(runs(one), runs(one, [x * 1.5 for x in one]), 0.05)
-    tap.ok("no difference to its time. It uses between 50 and 50 % more CPU"
-           in found.sentence(), "judged: dearer", found.sentence())
+    tap.ok("no difference to the program's time. It uses between 50 and 50 %"
+           " more CPU" in found.sentence(), "judged: dearer",
+           found.sentence())
     wide = [0.8, 1.2] * 4
     found = judge.Judgement(runs([1] * 8), runs(wide), 0.05)
     tap.ok(found.verdict == judge.OPEN and "between 20 % less and 20 % more"
            in found.sentence(), "judged: undecided", found.sentence())
     found = judge.Judgement(runs([1, 1]), runs([2, 2]), 0.05)
-    tap.ok("so few pairs" in found.sentence(), "judged: of two pairs")
+    tap.ok("too few pairs" in found.sentence(), "judged: two pairs are few")
 
 
 def sentences(seconds, cpu, switches, calls, sleeps=None):
@@ -70,15 +71,15 @@ def test_reasons(tap):
     """A figure that contradicts another one gets its reason."""
     for wanted, figures in (
             ((), (0.8, 0.8, 0.8, 0.8)), ((), (1, 1, 1, 2.58)),
-            (("of switches there are fewer. The calls are those of one more"
+            (("there are fewer switches. The calls were counted in one more"
               " run",), (0.8, 0.8, 0.5, 2.58)),
-            (("wakes nobody costs little",), (0.8, 0.8, 1, 2.58)),
+            (("costs little if no thread sleeps",), (0.8, 0.8, 1, 2.58)),
             (("threads poll instead of sleeping",), (1.3, 1.3, 1, 0.5)),
             (("runs later",), (1.3, 1, 1, 0.5)),
             (("several threads run or poll at once",), (0.8, 1.3, 1, 1)),
-            (("where before several ran at once",), (1.3, 0.8, 1, 1)),
+            (("one after the other that ran at once",), (1.3, 0.8, 1, 1)),
             (("fewer of them are sleeps",), (0.8, 0.8, 1.3, 1, 0.2)),
-            (("who is next",), (0.8, 0.8, 1.3, 1, 1.3))):
+            (("which thread runs next",), (0.8, 0.8, 1.3, 1, 1.3))):
         said = sentences(*figures)
         tap.ok(len(said) == len(wanted) and all(map(
             str.__contains__, said, wanted)), f"judged: {figures}", said)
@@ -106,8 +107,8 @@ def test_figures(tap):
               "report: futex calls, ratio first")
     tap.ok("±" not in said() and max(map(len, said().splitlines())) < 80,
            "report: no half span, no wide line", said())
-    for number, wanted in ((10300, "10.3 us on another.\n"),
-                           (9720, "9.72 us on another.\n"),
+    for number, wanted in ((10300, "10.3 us on another CPU.\n"),
+                           (9720, "9.72 us on another CPU.\n"),
                            (30000, "which is dear"), (3000, "which is cheap")):
         Run.wake_up = {"same": 1000, "between": number}
         tap.ok(wanted in " ".join(said().split()) + "\n",
@@ -213,9 +214,9 @@ def test_ends(tap, run):
     """How it ended is said of both, each of which has been tried."""
     for said, script in (
             ("sh failed (exit status 3: alas) without Drover and with it:"
-             " nothing to compare", "echo alas >&2; exit 3"),
+             " there is nothing to compare", "echo alas >&2; exit 3"),
             ("sh failed (signal 9: no message) without Drover and with it:"
-             " nothing to compare", "kill -9 $$"),
+             " there is nothing to compare", "kill -9 $$"),
             ("sh failed (exit status 3: no message) without Drover, and ended"
              " well in ", WITHOUT + "exit 3"),
             (" s with it: that is the difference", WITHOUT + "exit 3"),
@@ -225,8 +226,8 @@ def test_ends(tap, run):
         tap.ok((status, out) == (1, "") and said in err, f"compare: {said}",
                f"status {status}: {out}{err}")
     for said, script in (
-            ("did not end in 0.02 minutes without Drover and with it: give it"
-             " more time (-m)", "sleep 987"),
+            ("did not end in 0.02 minutes without Drover and with it: give the"
+             " program more time (-m)", "sleep 987"),
             ("did not end in 0.02 minutes without Drover, and ended well in ",
              WITHOUT + "sleep 987"),
             (" s with it: that is the difference", WITHOUT + "sleep 987"),
@@ -284,7 +285,7 @@ def test_same(tap, run):
     tap.ok(status == 1 and "prints something else" in out,
            "compare: other output is told", out + err)
     status, out, err = run("compare", "-n", "1", "sh", "-c", "echo $$")
-    tap.ok(status == 0 and "so few pairs" in out,
+    tap.ok(status == 0 and "too few pairs" in out,
            "compare: output that always differs is no difference", out + err)
 
 
