@@ -24,14 +24,14 @@ def say(text, status):
 
 
 class Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line."""
+    """A parser that reports an error in one line."""
 
     def error(self, message):
         raise SystemExit(say(f"{message}; see drover --help", USAGE))
 
 
 def parse(arguments):
-    """Options, and a process, a program or a core file."""
+    """Parse options, and a process, a program or a core file."""
     parser = Parser(prog="drover why", allow_abbrev=False, usage=(
         "drover why [OPTION]... PID | -- PROGRAM [ARGUMENT]... | --core FILE"))
     parser.add_argument("--drop-in", help=argparse.SUPPRESS)
@@ -68,7 +68,7 @@ def parse(arguments):
 
 
 def show(options, found, moved=None):
-    """Print it; the exit status."""
+    """Print what was found. Return: the exit status."""
     if options.json:
         json.dump(render.as_json(found, moved), sys.stdout, indent=1)
         print()
@@ -81,7 +81,7 @@ def show(options, found, moved=None):
 
 
 def look_exactly(options, pid):
-    """With the threads stopped."""
+    """Look at a process while its threads are stopped."""
     source = Stopped(pid)
     try:
         code = verdict.code_of(source, options.scan)
@@ -93,7 +93,7 @@ def look_exactly(options, pid):
 
 
 def look_at(options, pid):
-    """A process that runs: once, or twice."""
+    """Look at a running process once, or twice with --delay."""
     if options.exact:
         return show(options, look_exactly(options, pid))
     source, moved = Process(pid), None
@@ -110,9 +110,9 @@ def look_at(options, pid):
 
 
 def run(options):
-    """Start a program, and look at it at Ctrl-C or when the time is up.
+    """Start a program, and look at it at Ctrl-C or when the time is over.
 
-    Ctrl-C is for us, so the program begins with that signal ignored.
+    The program begins with SIGINT ignored, as Ctrl-C is meant for this one.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:

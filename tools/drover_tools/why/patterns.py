@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What goes wrong, by name: a function for each pattern."""
+"""The faults that are known by name: a function for each pattern."""
 
 import collections
 
@@ -9,9 +9,9 @@ from drover_tools.why.machine import SLEEPS
 from drover_tools.why.patterns_condvar import (
     condvars, condvars_awaited, condvars_in_use, lost_wakeups, pools)
 
-#: So many threads at one mutex are a convoy.
+#: So many threads that wait for one mutex are a convoy.
 CONVOY = 8
-#: What threads of a healthy process do: of one thread, and of more.
+#: What a thread of a healthy process does, and what several threads do.
 DOINGS = {
     "runs": ("runs", "run"),
     "idle": ("waits until another thread wakes it",
@@ -74,7 +74,7 @@ def deadlocks(case):
 
 
 def dead_holders(case):
-    """The owner is no more."""
+    """Locks whose owner has ended, or is not a thread of this process."""
     for found in case.objects:
         waiters = [thread for thread in found.waiters
                    if thread.wait.owners and thread in case.likely]
@@ -101,7 +101,7 @@ def dead_holders(case):
 
 
 def given_up(case):
-    """The kernel found a deadlock of PI mutexes."""
+    """Threads to which the kernel has refused a PI mutex."""
     waiters = [thread for thread in case.graph.threads
                if thread.wait.object and thread.wait.object.given_up]
     if waiters:
@@ -118,7 +118,7 @@ def given_up(case):
 
 
 def read_locks(case):
-    """Locked for reading, and nobody is left to unlock."""
+    """Locks that are locked for reading, and that no thread can unlock."""
     for found in case.objects:
         waiters = [thread for thread in found.waiters if thread in case.likely
                    and not thread.wait.owners]
@@ -153,7 +153,7 @@ def short_barriers(case):
 
 
 def semaphores(case):
-    """Nobody is left to post one."""
+    """Semaphores that no thread is left to post."""
     waiters = [thread for thread in case.graph.threads if thread in case.likely
                and thread.wait.object.kind == "semaphore"]
     if not waiters:
@@ -174,9 +174,9 @@ def semaphores(case):
 
 
 def others(case):
-    """Whatever they wait for, nobody is left.
+    """The stuck threads that no other pattern is about.
 
-    An idle worker of a pool is right to wait.
+    An idle worker of a pool waits rightly.
     """
     left = sorted((thread for thread in case.likely
                    if thread not in case.claimed
@@ -194,7 +194,7 @@ def others(case):
 
 
 def held_across(case):
-    """A holder that is itself asleep, outside; and convoys."""
+    """Holders that can go on, and the threads that wait for each of them."""
     ends = collections.defaultdict(list)
     for thread in case.graph.threads:
         if thread in case.likely or not thread.wait.owners:
@@ -216,7 +216,7 @@ def held_across(case):
 def one_holder(case, holder, waiting):
     threads, lock = [thread for thread, _ in waiting], waiting[0][1]
     nr = len(threads)
-    # The longest way there is says most.
+    # The longest chain of holders tells most.
     lines = max((case.chain(thread) for thread in threads), key=len)
     more = nr + 1 - len(lines)
     if more > 0:
@@ -247,7 +247,7 @@ def one_holder(case, holder, waiting):
 
 
 def stopped(case):
-    """By a signal, or by a debugger."""
+    """Threads that a signal or a debugger has stopped."""
     threads = [thread for thread in case.graph.threads
                if thread.state in "Tt"]
     if threads:
@@ -260,7 +260,7 @@ def stopped(case):
 
 
 def healthy(case):
-    """Nothing is stuck."""
+    """The finding if there is no other: what the threads do."""
     nr = collections.Counter(map(doing, case.graph.threads))
     parts = [f"{count(nr[what], 'thread')} {does[nr[what] > 1]}"
              for what, does in DOINGS.items() if nr[what]]
@@ -278,7 +278,7 @@ def doing(thread):
     return "idle" if wait.object else "outside"
 
 
-#: The first of them that speaks of a thread explains it.
+#: Of several findings about the same threads, only the first is kept.
 PATTERNS = (lost_wakeups, condvars_in_use, deadlocks, given_up, dead_holders,
             read_locks, short_barriers, pools, condvars_awaited, condvars,
             semaphores, others, held_across, stopped)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What goes wrong with condition variables, by name."""
+"""The faults with condition variables that are known by name."""
 
 import collections
 
@@ -8,12 +8,13 @@ from drover_tools.why.functions import own_frames
 from drover_tools.why.findings import (
     LIKELY, STUCK, Finding, count, label, start, verb)
 
-#: Files in whose programs all threads look alike.
+#: How the names of interpreters' files begin: all threads of their programs
+#: look alike.
 INTERPRETERS = ("python", "libpython", "libjvm", "java", "node", "ruby")
 
 
 def lost_wakeups(case):
-    """Sourceware bug 25847 has struck."""
+    """Condition variables in which sourceware bug 25847 has struck."""
     for found in case.objects:
         words = [thread.wait.futex for thread in found.waiters
                  if thread.wait.role == "condvar"]
@@ -46,7 +47,7 @@ def lost_wakeups(case):
 
 
 def condvars_in_use(case):
-    """A signaller or destroyer that waits for waiters which cannot leave."""
+    """Signals and destroys that wait for waiters which cannot return."""
     for found in case.objects:
         blocked = [thread for thread in found.waiters
                    if thread.wait.role in ("signal", "destroy")]
@@ -86,7 +87,7 @@ def condvars_in_use(case):
 
 
 def destroyed(case, found, destroyers, asleep, severity):
-    """Its destroyer waits for those who wait there, and they for a signal."""
+    """The finding about a destroyer that waits for waiters of the object."""
     nr, both = len(asleep), destroyers + asleep
     return Finding(
         "destroyed-in-use", severity,
@@ -99,7 +100,7 @@ def destroyed(case, found, destroyers, asleep, severity):
 
 
 def condvars_awaited(case):
-    """The destroyer of one of Drover's waits for waits with a predicate."""
+    """Destroyers of Drover's condvars that wait for waits with a predicate."""
     for found in case.objects:
         waiters = [thread for thread in found.waiters if thread in case.likely]
         destroyers = [thread for thread in waiters
@@ -112,7 +113,7 @@ def condvars_awaited(case):
 
 
 def condvars(case):
-    """Nobody is left to signal."""
+    """Condition variables that no thread is left to signal."""
     for found in case.objects:
         waiters = [thread for thread in found.waiters if thread in case.likely]
         if found.kind != "condvar" or not waiters:
@@ -167,7 +168,7 @@ def signalled_in_part(found):
 
 
 def pools(case):
-    """Workers that wait, inside of their tasks, for other tasks."""
+    """Workers of a pool that wait, inside their tasks, for other tasks."""
     groups = collections.defaultdict(list)
     for thread in case.likely:
         own = own_frames(thread)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What was found: as text, as JSON, and for Graphviz."""
+"""The findings as text, as JSON, and for Graphviz."""
 
 import itertools
 import textwrap
@@ -8,14 +8,14 @@ from drover_tools.why.functions import own_frames
 from drover_tools.why.findings import WELL, count, label, verb
 
 WIDTH = 79
-#: So many lines of a graph, and so many functions of a stack, are shown.
+#: So many lines of a finding, and so many functions of a stack, are shown.
 LINES, DEEP = 12, 5
 #: The longest name of a function.
 NAME = 60
 
 
 def shortened(name):
-    """A long name of C++ without what is between its angle brackets."""
+    """A long name of C++ without its template arguments."""
     if len(name) <= NAME:
         return name
     kept, depth = [], 0
@@ -64,7 +64,7 @@ def finding_text(finding):
 
 
 def folded(look):
-    """Threads in the same kind of wait at the same place: (text, threads)."""
+    """(text, threads) of each group in the same wait at the same place."""
     groups = {}
     for thread in look.threads:
         wait = thread.wait
@@ -104,7 +104,7 @@ def threads_text(look, moved=None):
 
 
 def languages(look):
-    """A better tool for programs in other languages."""
+    """Lines that name a better tool for a program's language."""
     said = []
     if look.code.has("libjvm"):
         nr = sum(any((frame.name or "").startswith("ObjectMonitor::enter")
@@ -121,7 +121,7 @@ def languages(look):
 
 
 def remarks(look):
-    """How the look was done."""
+    """Lines about how the look was done."""
     said = []
     if look.code.is_musl():
         said.append("This program uses musl, whose locks are shown only as"
@@ -175,7 +175,7 @@ def thread_json(look, thread, moved):
 
 
 def as_json(look, moved=None):
-    """Everything, for programs."""
+    """Everything as data, for programs."""
     return {
         "schema": 1, "pid": look.source.pid, "program": look.source.name,
         "verdict": look.findings[0].name,
@@ -194,7 +194,7 @@ def quoted(words):
 
 
 def dot(look):
-    """Threads, what they wait for, and who has that; stuck ones in red."""
+    """A graph of threads, objects and their holders; stuck threads are red."""
     lines = ["digraph why {", "  rankdir=LR;", "  node [shape=box];",
              f"  label={quoted(look.findings[0].sentence)};"]
     stuck = set(look.stuck)
