@@ -77,7 +77,7 @@ def test_report(tap):
     text = document.plain(suite_programs.SUITE.blocks(result))
     for wanted in ("0.50 (0.50 to 0.50)", "0.500 of at most 0.90  met",
                    "before, 1.0 us on the same CPU and 30.0 us on another,",
-                   "no program slower                 none is",
+                   "no program is slower                 none is",
                    "1 other programs"):
         tap.ok(wanted in text, f"told: {wanted}", text)
     with mock.patch.object(suite_programs, "LOADS",
