@@ -165,7 +165,7 @@ def main():
     print("\n".join(lines))
     path = os.path.join(build, "results", "kernel-bench")
     store.write(f"{path}.txt", "\n".join(lines) + "\n")
-    store.write_json(f"{path}.json", {
+    store.write_lines(f"{path}.json", {
         "machine": host(),
         "unit": "instructions",
         "commands": [f"{COST} {WAITERS}", f"{COST} {MANY}", REQUEUE, HASH,

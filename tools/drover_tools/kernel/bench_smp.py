@@ -179,14 +179,14 @@ def main():
         for cpus in options.cpus:
             accel, results = measure(cpus, options)
             lines += table(cpus, accel, results)
-            saved[cpus] = {"accel": accel, "results": results}
+            saved[str(cpus)] = {"accel": accel, "results": results}
     except GuestError as error:
         print(f"bench-smp: {error}", file=sys.stderr)
         return 1
     print("\n".join(lines))
     path = os.path.join(options.build, "results", "kernel-bench-smp")
     store.write(f"{path}.txt", "\n".join(lines) + "\n")
-    store.write_json(f"{path}.json", {
+    store.write_lines(f"{path}.json", {
         "machine": host(), "unit": "nanoseconds; perf: ms or operations/s",
         "waiters": options.waiters, "calls": options.calls,
         "rounds": options.rounds, "cpus": saved})

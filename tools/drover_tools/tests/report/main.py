@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Test of the measurements and reports.  Needs no kernel; prints TAP."""
 
+import contextlib
 import importlib.util
+import io
 import json
 import os
 import re
@@ -10,7 +12,9 @@ import subprocess
 import tempfile
 import time
 from types import SimpleNamespace
+from unittest import mock
 
+from drover_tools.kernel import bench, bench_smp
 from drover_tools.report import places, store, suite_table
 from drover_tools.runs import plan
 from drover_tools.tables import document, stats
@@ -129,12 +133,12 @@ def test_command_line(tap):
 
 def test_hardware_day(tap):
     """Its tests run on a driver, or are skipped and say why."""
-    mock = os.path.join(BUILD, "lib", "libcuda-mock.so")
-    if os.environ.get("SAN") or not os.path.exists(mock):
+    library = os.path.join(BUILD, "lib", "libcuda-mock.so")
+    if os.environ.get("SAN") or not os.path.exists(library):
         tap.skip("hardware-day", "not in a sanitizer's build, or no mock")
         return
     for driver, state, said in (
-            (mock, "passed", "# Totals: pass:18 fail:0"),
+            (library, "passed", "# Totals: pass:18 fail:0"),
             ("/nowhere/libcuda.so", "skipped", "no CUDA driver: OSError")):
         with tempfile.TemporaryDirectory() as folder:
             done = subprocess.run(
@@ -193,6 +197,28 @@ def test_commands(tap):
         printed = run_tool(MEASURE, "table", "--print", os.path.join(
             folder, "results", "table.json"))[1]
         tap.equal(printed, out[:len(printed)], "table --print")
+
+
+def test_kernel_benches(tap):
+    """What the benchmarks of the kernel have measured is printed and saved."""
+    rows = {name: 10.0 for name in (
+        *bench.PROMISED, *(f"{row}, {bench.MANY} to {2 * bench.MANY} waiters"
+                           for row in ("other_bucket", "90_priorities")))}
+    both = dict.fromkeys(bench.VARIANTS, rows)
+    for module, name, found in (
+            (bench, "kernel-bench", rows),
+            (bench_smp, "kernel-bench-smp", ("tcg", both))):
+        with tempfile.TemporaryDirectory() as folder, \
+                mock.patch.object(module, "measure", return_value=found), \
+                mock.patch("sys.argv", [name, "--build", folder]), \
+                contextlib.redirect_stdout(io.StringIO()) as printed:
+            status = module.main()
+            saved = store.read_json(os.path.join(folder, "results",
+                                                 f"{name}.json"))
+        results = saved.get("results") or saved["cpus"]["2"]["results"]
+        tap.equal((status, results), (0, both), f"{name}: saved")
+        tap.ok("1.00" in printed.getvalue(), f"{name}: printed",
+               printed.getvalue())
 
 
 def test_counted(tap):
@@ -263,12 +289,12 @@ def test_report(tap):
         status, _, err = run_tool(REPORT, "--build", folder, *more)
         tap.ok(status == 1 and "run: make bench" in err,
                "report: nothing to report on: says what to do", err)
-        bench = result_of(glibc=[2.0] * 9, drop_in=[1.0] * 9,
+        table = result_of(glibc=[2.0] * 9, drop_in=[1.0] * 9,
                           native=[2.5] * 9)
         programs = result_of(stock=[2.0] * 9, drop_in=[1.0] * 9)
         programs.update(suite="programs")
         programs["settings"].update(against={"drop-in": "stock"})
-        for result in (bench, programs):
+        for result in (table, programs):
             store.write_lines(os.path.join(
                 results, f"{result['suite']}.json"), result)
         status, _, err = run_tool(REPORT, "--build", folder, *more)
@@ -299,7 +325,8 @@ def main():
     tap = Tap()
     for test in (test_stats, test_pairs, test_store, *engine.TESTS,
                  test_host, test_command_line, test_hardware_day,
-                 test_commands, test_counted, test_interrupt, test_report):
+                 test_commands, test_kernel_benches, test_counted,
+                 test_interrupt, test_report):
         try:
             test(tap)
         except Exception as error:      # pylint: disable=broad-except
