@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Tests of `drover why`: each program in why_cases/ is named for what it does.
 
-O= in the environment: the build folder. SNAPSHOTS=: how often programs that
-run well are looked at; 10000 takes about ten minutes.
+In the environment, O= is the build folder, and SNAPSHOTS= is the number of
+looks at programs that run well; 10000 takes about ten minutes.
 """
 
 import json
@@ -30,12 +30,13 @@ LOST_RUNS = 20
 LOOKS = 200
 LIBC = tuple(int(number) for number in re.findall(
     r"\d+", platform.libc_ver()[1] or "0.0"))[:2]
-# Both wait for members of old groups, which the fix of bug 25847 does not.
+# Before the fix of bug 25847 a broadcast also waits for members of old groups.
 LOSES = LIBC < (2, 41)
 BUSY = ("condvar", "time", "semaphores", "own semaphores", "mutexes",
         "rwlock", "barrier", "join")
 
-#: What is said of each, the exit status, and what is said with the drop-in.
+#: The verdict on each, the exit status, and the verdict with the drop-in if
+#: that differs.
 CASES = {
     "abba": ("deadlock", 1, None),
     "forgotten_unlock": ("holder-ended", 1, None),
@@ -61,7 +62,7 @@ CASES = {
     "idle_pool": ("well", 0, None),
 }
 
-#: Programs with Drover's own objects: what is found, and waits that are said.
+#: Programs with Drover's own objects: the findings, and words of the waits.
 NATIVE = {
     "native": (["deadlock", "barrier-short", "nobody-signals"],
                ["waits for the condition variable news"]),
@@ -92,7 +93,7 @@ for thread in threads:
 
 
 def check_case(tap, program, drop_in):
-    """One program, in each mode."""
+    """The verdict on one program is right in each mode."""
     name = os.path.basename(program)
     wanted, status, with_drop_in = CASES[name]
     if drop_in and with_drop_in:
@@ -102,7 +103,7 @@ def check_case(tap, program, drop_in):
         if wanted == ENDS:
             ended = running.wait()
             if ended == 77:
-                tap.skip(f"{text}: ends", "is not for this processor")
+                tap.skip(f"{text}: ends", "the program is for x86-64")
             else:
                 tap.equal(ended, 0, f"{text}: ends")
             return
@@ -114,7 +115,7 @@ def check_case(tap, program, drop_in):
 
 
 def test_cases(tap, folder, drop_in):
-    """Each stuck program is named; the healthy one is not accused."""
+    """Each stuck program gets its verdict; the healthy one is not accused."""
     for name in CASES:
         program = build(name, folder)
         check_case(tap, program, None)
@@ -123,7 +124,7 @@ def test_cases(tap, folder, drop_in):
 
 
 def test_lost(tap, folder):
-    """The lost wake-up is named each time."""
+    """The lost wake-up is found each time."""
     if not LOSES or platform.machine() != "x86_64":
         tap.skip("lost_wakeup: each time", "this C library loses none")
         return
@@ -136,7 +137,7 @@ def test_lost(tap, folder):
 
 
 def test_healthy(tap, name, program, drop_ins):
-    """A program that hands work around as fast as it can."""
+    """A program whose threads hand on work all the time is not accused."""
     looks = int(os.environ.get("SNAPSHOTS", "280")) // len(BUSY) // 2
     for preload in drop_ins:
         if preload and not os.path.exists(preload):
@@ -148,7 +149,7 @@ def test_healthy(tap, name, program, drop_ins):
 
 
 def test_reads_only(tap, folder):
-    """Nobody is stopped, woken or disturbed."""
+    """No thread is stopped or woken."""
     def switches(pid):
         found = {}
         for tid in os.listdir(f"/proc/{pid}/task"):
@@ -165,11 +166,11 @@ def test_reads_only(tap, folder):
         tap.equal(switches(pid), before, "no thread of the program notices")
         _, out, _ = why("--exact", pid)
         tap.ok(re.search(r"were stopped for \d+ ms", out),
-               "--exact says for how long", out)
+               "--exact says for how long threads were stopped", out)
 
 
 def test_output(tap, folder):
-    """Text, JSON, Graphviz, and two looks."""
+    """Text, Graphviz and two looks are right."""
     with Running(os.path.join(folder, "abba")) as running:
         pid = running.stuck()
         _, out, _ = why(pid)
@@ -220,7 +221,7 @@ def test_severity(tap):
 
 
 def test_native(tap, folder, libraries):
-    """Drover's own objects, where the library was built."""
+    """The findings about Drover's own objects are right."""
     if not os.path.exists(os.path.join(libraries, "libdrover.so")):
         tap.skip("native", "there is no libdrover.so")
         return
@@ -249,7 +250,7 @@ def test_native(tap, folder, libraries):
 
 
 def test_many(tap, folder):
-    """A thousand threads are one line."""
+    """A thousand equal threads are one line."""
     with Running(build("thousand", folder)) as running:
         status, out, _ = why(running.stuck())
         tap.ok(status == 0 and "and 999 more like it" in out
@@ -257,7 +258,7 @@ def test_many(tap, folder):
 
 
 def test_builds(tap, folder):
-    """Without symbols, and without shared libraries."""
+    """Programs without symbols or shared libraries get their verdict."""
     for flags in (("-s",), ("-static",), ("-static", "-s")):
         name = "abba, built with " + " ".join(flags)
         try:
@@ -272,7 +273,7 @@ def test_builds(tap, folder):
 
 
 def write_core(pid, path):
-    """Write a core file. Return: false if there is no gdb to do so."""
+    """Write a core file. Return: false if there is no gdb for that."""
     if not shutil.which("gdb"):
         return False
     subprocess.run(["gdb", "-q", "-batch", "-p", str(pid), "-ex",
@@ -302,7 +303,7 @@ def test_core(tap, folder):
 
 
 def test_program(tap, folder):
-    """The second form: a program that why starts itself."""
+    """`drover why -- PROGRAM` starts a program and looks at it."""
     status, out, _ = why("-t", "1", "--", os.path.join(folder, "abba"))
     tap.ok(status == 1 and "Deadlock" in out, "-- PROGRAM", out)
     status, _, err = why("--", "true")
@@ -313,7 +314,7 @@ def test_program(tap, folder):
     with subprocess.Popen([*WHY, "--", os.path.join(folder, "abba")],
                           cwd=TOOLS, stdout=subprocess.PIPE,
                           text=True) as child:
-        child.stdout.readline()         # it is stuck
+        child.stdout.readline()         # the program is stuck now
         child.send_signal(signal.SIGINT)
         out = child.stdout.read()
         tap.ok(child.wait() == 1 and "Deadlock" in out, "-- PROGRAM, Ctrl-C",
@@ -321,12 +322,12 @@ def test_program(tap, folder):
 
 
 def test_python(tap, folder):
-    """Two locks of Python, taken in opposite order."""
+    """Two locks of Python that are taken in opposite order are found."""
     path = os.path.join(folder, "crossed.py")
     with open(path, "w", encoding="utf-8") as file:
         file.write(CROSSED)
     with subprocess.Popen([sys.executable, path]) as child:
-        for _ in range(LOOKS):          # until it has got there
+        for _ in range(LOOKS):          # until all three threads wait
             found = json.loads(why("--json", child.pid)[1] or "{}")
             if sum("semaphore" in thread["waits"]
                    for thread in found.get("threads", ())) == 3:
@@ -336,7 +337,7 @@ def test_python(tap, folder):
 
 
 def test_container(tap, folder):
-    """Thread ids inside and outside differ."""
+    """Both thread ids are printed, those inside and outside a container."""
     command = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc",
                os.path.join(folder, "abba")]
     if os.geteuid() or not shutil.which("unshare") or subprocess.run(
@@ -355,7 +356,7 @@ def test_container(tap, folder):
 
 
 def test_all(tap, build_folder):
-    """All of them; the drop-in is found in the build folder."""
+    """Run all tests, with the drop-in of the build folder."""
     drop_in = os.path.join(build_folder, "lib", "libdrover-pthread.so.1")
     if not shutil.which(os.environ.get("CC", "cc")):
         tap.skip("why", "there is no compiler")
