@@ -146,8 +146,7 @@ static int run(int argc, char **argv)
 	if (linker == LINKER_MUSL || linker == LINKER_FOREIGN)
 		return EXIT_CANNOT_RUN;
 	if (policy && !policy_force(policy, &(struct policy){ 0 }))
-		return usage("%s is not a policy, which may be " POLICY_HELP,
-			     policy);
+		return usage("%s is not a policy: use " POLICY_HELP, policy);
 	if (drop_in_path(path, sizeof(path))) {
 		fprintf(stderr, "drover: %s is missing: build or install it\n",
 			path);
@@ -241,7 +240,7 @@ int main(int argc, char **argv)
 	}
 	return usage(
 		*command ?
-			"%s: say run, compare, stat, top, why, bench or info" :
-			"say run, compare, stat, top, why, bench or info",
+			"%s is not a command: use run, compare, stat, top, why, bench or info" :
+			"name a command: run, compare, stat, top, why, bench or info",
 		command);
 }

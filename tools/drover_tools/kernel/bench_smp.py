@@ -63,7 +63,7 @@ def tail(guest, waiters, rounds, most=""):
 
 
 def locks_held(guest, waiters):
-    """The same rows for the locks, if the kernel has the event."""
+    """Figures and histograms of the locks, if the kernel has the event."""
     text = output(guest, f"[ ! -e {EVENT} ] || {{ echo 0 >{EVENT};"
                          f" cat {TRACING}/trace; echo >{TRACING}/trace; }}")
     held = sorted(int(ns) for ns, moved in

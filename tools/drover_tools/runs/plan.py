@@ -119,7 +119,7 @@ class Cell:
 
     @property
     def where(self):
-        """The same for all cells that are compared with each other."""
+        """The row, place and CPUs that compared cells have in common."""
         return self.row.command, self.place, self.cpus
 
     @property

@@ -11,7 +11,7 @@ def where(cell):
 
 
 def place_of(cell):
-    """The same for all cells that are compared with each other."""
+    """The row, place and CPUs that compared cells have in common."""
     return cell["row"], cell["place"], cell["cpus"]
 
 

@@ -84,7 +84,7 @@ def ratio_text(found, name=False):
 
 
 def ratio_value(found, most=1.0):
-    """The same with a mark, which compares the ratio with a limit."""
+    """A ratio with its interval, and a mark that compares it with a limit."""
     bounds = found and found["interval"]
     return Value(ratio_text(found), "" if not found else stats.verdict(
         bounds and [bound / most for bound in bounds]))

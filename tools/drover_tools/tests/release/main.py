@@ -88,18 +88,19 @@ def test_layouts(tap):
 
 
 def version():
-    """That of the newest entry in debian/changelog."""
+    """The version of the newest entry in debian/changelog."""
     return re.search(r"\((.*?)\)", read(TOP, "debian", "changelog")).group(1)
 
 
 def test_version(tap):
-    """The same everywhere."""
+    """The version is the same everywhere."""
     found = re.search(r"^VERSION := (.*)$", read(TOP, "lib", "Makefile"), re.M)
     tap.equal(found.group(1), version(), "lib/Makefile: the version")
 
 
 def test_tarball(tap, folder):
-    """The same bytes twice, and a third time from what was unpacked."""
+    """Two tarballs have the same bytes, and so has one from the unpacked tree.
+    """
     path = os.path.join(folder, f"drover-{version()}.tar.gz")
     found = []
     for tree, build in ((TOP, folder), (TOP, folder),
