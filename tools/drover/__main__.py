@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Installed beside the package: `python3 FOLDER compare PROGRAM`."""
+"""Installed beside the package, and called as `python3 FOLDER compare ...`."""
 
 import sys
 

@@ -5,16 +5,16 @@
 
 #include <stddef.h>
 
-/* In lib/ beside the folder of the program, or in LIBDIR. */
+/* The library lies in lib/ beside the folder of the program, or in LIBDIR. */
 #define DROP_IN "libdrover-pthread.so.1"
 
 /*
- * Put the drop-in's path into @path, of @size bytes. 0, or -1 if it is not
- * where it belongs; @path says then where that would be.
+ * Put the drop-in's path into @path, of @size bytes. Return: 0, or -1 if the
+ * drop-in is missing; then @path says where it should be.
  */
 int drop_in_path(char *path, size_t size);
 
-/* Put the drop-in, and what was to be loaded before, into LD_PRELOAD. */
+/* Put the drop-in into LD_PRELOAD, before the libraries that are there. */
 int drop_in_preload(const char *path);
 
 /*
@@ -24,8 +24,9 @@ int drop_in_preload(const char *path);
 int script(char **argv);
 
 /*
- * What loads the libraries of a program: nothing if it is linked statically,
- * and musl's would end it with the drop-in. What is no program exec() refuses.
+ * Which program loads the libraries of @program. With LINKER_NONE it has no
+ * libraries, and musl's loader would end it because of the drop-in. A file that
+ * is not a program is LINKER_OTHER: exec() refuses it.
  */
 enum linker {
 	LINKER_OTHER,
@@ -37,17 +38,20 @@ enum linker {
 
 enum linker linker_of(const char *program);
 
-/* What the C library, the drop-in and the kernel can do, on stdout. */
+/* Print what the C library, the drop-in and the kernel can do. */
 int info(void);
 
-/* Exit statuses beside a program's own. */
+/* Exit statuses other than those of the program that is run. */
 enum {
 	EXIT_USAGE = 2,
 	EXIT_CANNOT_RUN = 126,
 	EXIT_NOT_FOUND = 127
 };
 
-/* For info(), which starts it with the drop-in: 0 if that is in place. */
+/*
+ * Called in a process that info() starts with the drop-in. Return: 0 if the
+ * drop-in has taken effect in it.
+ */
 int info_drop_in(void);
 
 #endif

@@ -11,7 +11,7 @@
 
 #include "drover.h"
 
-/* As execvp() finds it. */
+/* Open the file that execvp() would run. */
 static FILE *open_program(const char *name)
 {
 	char path[PATH_MAX], *rest, *folder, *folders;
@@ -30,7 +30,7 @@ static FILE *open_program(const char *name)
 	return file;
 }
 
-/* This program's own, from the static linker. */
+/* The ELF header of this program; the static linker defines the symbol. */
 extern const Elf64_Ehdr __ehdr_start __attribute__((visibility("hidden")));
 
 static bool gains_privileges(FILE *file)

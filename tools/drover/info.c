@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* drover info: each line is found out here and now, by trying it. */
+/* drover info: what works on this machine; each line tries what it names. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <gnu/libc-version.h>
@@ -32,7 +32,7 @@ static void say_c_library(void)
 {
 	const char *version = gnu_get_libc_version();
 	unsigned int major = 0, minor = 0;
-	const char *signals = "its signals arrive";
+	const char *signals = "it loses no signals";
 	char line[128];
 
 	sscanf(version, "%u.%u", &major, &minor);
@@ -40,7 +40,7 @@ static void say_c_library(void)
 		signals = "a signal can get lost (sourceware 25847)";
 	else if (major == 2 && minor >= 38 && minor <= 40)
 		signals =
-			"a signal can get lost (sourceware 25847), unless the distributor mended it";
+			"a signal can get lost (sourceware 25847), unless the distribution has the fix";
 	snprintf(line, sizeof(line), "glibc %s: %s", version, signals);
 	say("C library", line);
 }
@@ -79,13 +79,13 @@ static int say_drop_in(void)
 	int works = !missing && drop_in_works(path);
 
 	say("drop-in", path);
-	say("", missing ? "is not there: build or install it" :
+	say("", missing ? "is missing: build or install it" :
 		works	? "takes the place of the C library's functions" :
 			  "cannot be preloaded");
 	return works;
 }
 
-/* What a call that can move nobody answers if the operation is there. */
+/* Print whether an operation exists; the call was such that it moves nobody. */
 static void say_call(const char *subject, long ret, int there)
 {
 	char line[128];
@@ -107,7 +107,7 @@ static void say_requeue(void)
 {
 	static uint32_t from, to;
 
-	/* The word is 0, not 1: nothing is done. */
+	/* The word is 0 and not 1, so that the calls do nothing. */
 	say_call("FUTEX_REQUEUE",
 		 syscall(SYS_futex, &from, FUTEX_CMP_REQUEUE_PRIVATE, 1, 1, &to,
 			 1),
@@ -125,9 +125,10 @@ static void say_tracepoints(void)
 	const char *events = "/sys/kernel/tracing/events";
 
 	if (access(events, R_OK | X_OK))
-		say("  tracepoints", "cannot see: needs root and tracefs");
+		say("  tracepoints",
+		    "unknown: run as root, with tracefs mounted");
 	else if (access("/sys/kernel/tracing/events/futex", F_OK))
-		say("  tracepoints", "no: they come with Drover's series");
+		say("  tracepoints", "no: Drover's kernel series adds them");
 	else
 		say("  tracepoints",
 		    "yes: futex_wait, futex_wake, futex_requeue");

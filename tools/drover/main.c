@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * drover: run a program with the drop-in, or say what this machine can do.
- * Documentation/man/drover.1 describes it.
+ * drover: the command, of which this file has all that is not written in
+ * Python. Documentation/man/drover.1 describes it.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -29,29 +29,30 @@ static const char help[] =
 	"       drover info\n"
 	"\n"
 	"run      start PROGRAM with Drover's condition variables in place of the\n"
-	"         C library's; its exit status is PROGRAM's\n"
+	"         C library's; the exit status is PROGRAM's\n"
 	"           -p, --policy=POLICY   what a broadcast does: auto (default),\n"
 	"                                 requeue or wake-all; see drover(7)\n"
-	"compare  run PROGRAM without and with them by turns, and say what that\n"
-	"         does to its time\n"
-	"           -n, --runs=RUNS       pairs of runs at most (32)\n"
-	"           -m, --minutes=MINUTES time at most (5)\n"
-	"           --json=FILE           leave all runs and what they say there\n"
-	"stat     run PROGRAM and say what it did with its condition variables\n"
-	"           -s, --stock           with the C library's\n"
-	"           --json=FILE           leave the counts there\n"
-	"top      say what a program under `drover stat` does now, each second\n"
-	"           -d, --delay=SECONDS   or in so many\n"
-	"           -n, --times=TIMES     and so many times\n"
-	"why      say who waits for whom in a running program, or in one that is\n"
-	"         started and then interrupted by Ctrl-C, or in a core dump\n"
-	"           -x, --exact           stop its threads for a moment, to be sure\n"
-	"           -d, --delay=SECONDS   look twice, and tell what moves\n"
+	"compare  run PROGRAM without and with Drover by turns, and say how much\n"
+	"         faster or slower Drover makes it\n"
+	"           -n, --runs=RUNS       make at most so many pairs of runs (32)\n"
+	"           -m, --minutes=MINUTES begin no run after so long (5)\n"
+	"           --json=FILE           write all runs and the verdict to FILE\n"
+	"stat     run PROGRAM, and show how it used its condition variables\n"
+	"           -s, --stock           use the C library's instead of Drover's\n"
+	"           --json=FILE           write the counts to FILE\n"
+	"top      show what a program under `drover stat` does now, each second\n"
+	"           -d, --delay=SECONDS   print so often (1)\n"
+	"           -n, --times=TIMES     print so many times\n"
+	"why      say which thread waits for which, and what went wrong: in a\n"
+	"         running process, in a program that is started here and that\n"
+	"         Ctrl-C interrupts, or in a core file\n"
+	"           -x, --exact           stop the threads during the look\n"
+	"           -d, --delay=SECONDS   look twice, and show which threads moved\n"
 	"           -t, --time=SECONDS    look at PROGRAM after so long\n"
-	"           --json, --dot         print it for programs, or for Graphviz\n"
+	"           --json, --dot         print JSON, or the graph for Graphviz\n"
 	"bench    run a benchmark: cond-perf, pp, barrier-perf, pool-perf,\n"
 	"         stream-perf, or drover-bench, which has more\n"
-	"info     say what the C library, the drop-in and the kernel can do here\n";
+	"info     show what the C library, the drop-in and the kernel can do here\n";
 
 static int usage(const char *format, ...)
 {
@@ -65,7 +66,7 @@ static int usage(const char *format, ...)
 	return EXIT_USAGE;
 }
 
-/* The folder of this program, or an empty string if /proc is not there. */
+/* The folder of this program, or an empty string if there is no /proc. */
 static void own_folder(char *path, size_t size)
 {
 	ssize_t length = readlink("/proc/self/exe", path, size - 1);
@@ -98,7 +99,7 @@ int drop_in_preload(const char *path)
 	char *all;
 	int err;
 
-	/* The linker takes spaces and colons for the ends of names. */
+	/* In LD_PRELOAD a space or a colon ends a name. */
 	if (strpbrk(path, " :"))
 		return -1;
 	if (asprintf(&all, "%s%s%s", path, others && *others ? ":" : "",
@@ -118,7 +119,7 @@ static int run(int argc, char **argv)
 		[LINKER_PRIVILEGED] =
 			"is setuid or setgid: it runs with the C library's condition variables",
 		[LINKER_MUSL] =
-			"uses musl, and the drop-in takes the place of glibc's functions",
+			"uses musl, and the drop-in takes the place only of glibc's functions",
 	};
 	static const struct option options[] = {
 		{ "policy", required_argument, NULL, 'p' }, { 0 }
@@ -132,11 +133,12 @@ static int run(int argc, char **argv)
 	opterr = 0;
 	while ((option = getopt_long(argc, argv, "+p:", options, NULL)) != -1) {
 		if (option != 'p')
-			return usage("run: no such option, or no policy");
+			return usage(
+				"run: an option is unknown, or --policy has no policy");
 		policy = optarg;
 	}
 	if (optind == argc)
-		return usage("run: which program?");
+		return usage("run: name a program");
 	linker = linker_of(argv[optind]);
 	if (linker != LINKER_OTHER)
 		fprintf(stderr, "drover: %s %s\n", argv[optind],
@@ -144,15 +146,16 @@ static int run(int argc, char **argv)
 	if (linker == LINKER_MUSL || linker == LINKER_FOREIGN)
 		return EXIT_CANNOT_RUN;
 	if (policy && !policy_force(policy, &(struct policy){ 0 }))
-		return usage("policy %s: it may be " POLICY_HELP, policy);
+		return usage("%s is not a policy: use " POLICY_HELP, policy);
 	if (drop_in_path(path, sizeof(path))) {
-		fprintf(stderr, "drover: no %s: build or install it\n", path);
+		fprintf(stderr, "drover: %s is missing: build or install it\n",
+			path);
 		return EXIT_CANNOT_RUN;
 	}
 	if (drop_in_preload(path) ||
 	    (policy && setenv("DROVER_POLICY", policy, 1))) {
 		fprintf(stderr,
-			"drover: %s cannot be preloaded: it needs memory, and a path without space or colon\n",
+			"drover: %s cannot be preloaded: its path has a space or a colon, or there is no memory\n",
 			path);
 		return EXIT_CANNOT_RUN;
 	}
@@ -169,7 +172,7 @@ int script(char **argv)
 
 	if (drop_in_path(path, sizeof(path)) || strpbrk(path, " :")) {
 		fprintf(stderr,
-			"drover: no %s, or a space or colon in it: build or install it\n",
+			"drover: %s is missing, or its path has a space or a colon: build or install it elsewhere\n",
 			path);
 		return EXIT_CANNOT_RUN;
 	}
@@ -185,24 +188,25 @@ int script(char **argv)
 	words[2] = program;
 	words[3] = argv[0];
 	words[4] = library;
-	/* Python's start is not to be interrupted: interruptible() is called. */
+	/* Ctrl-C while Python starts waits until it calls interruptible(). */
 	sigemptyset(&interrupt);
 	sigaddset(&interrupt, SIGINT);
 	sigprocmask(SIG_BLOCK, &interrupt, NULL);
 	memcpy(&words[5], &argv[1], (nr - 1) * sizeof(*words));
 	execv("/usr/bin/python3", words);
 	execvp(words[0], words);
-	fprintf(stderr, "drover: python3: %s: install it\n", strerror(errno));
+	fprintf(stderr, "drover: python3: %s: install python3\n",
+		strerror(errno));
 	return EXIT_CANNOT_RUN;
 }
 
-/* Become a benchmark: beside this program, or installed beside the scripts. */
+/* Become a benchmark, which lies beside this program or beside the scripts. */
 static int bench(char **argv)
 {
 	char path[2 * PATH_MAX], folder[PATH_MAX];
 
 	if (!argv[0] || strchr(argv[0], '/'))
-		return usage("bench: which benchmark?");
+		return usage("bench: name a benchmark");
 	own_folder(folder, sizeof(folder));
 	snprintf(path, sizeof(path), "%s/%s", folder, argv[0]);
 	execv(path, argv);
@@ -235,7 +239,8 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	return usage(
-		*command ? "%s: run, compare, stat, top, why, bench or info?" :
-			   "run, compare, stat, top, why, bench or info?",
+		*command ?
+			"%s is not a command: use run, compare, stat, top, why, bench or info" :
+			"name a command: run, compare, stat, top, why, bench or info",
 		command);
 }

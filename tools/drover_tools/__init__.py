@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The project's tools: one sub-package or module for each, see there.
+"""The project's tools, each a sub-package or a module.
 
-The programs beside this folder have nothing but the name of what they call.
-What the installed drover command uses is in command/, why/, runs/ and tables/,
-which therefore import nothing else of this package.
+The programs beside this folder only call a function of this package. The
+installed drover command has only command/, why/, runs/ and tables/, which
+therefore import nothing else of this package.
 """

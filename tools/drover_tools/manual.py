@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Make HTML of Documentation/ and of the manual pages in it, in FOLDER/html.
+"""Make HTML of Documentation/, with its manual pages, in FOLDER/html.
 
 usage: tools/manual FOLDER
 """
@@ -18,7 +18,7 @@ DOCUMENTS = os.path.join(TOP, "Documentation")
 
 
 def write_page(path, folder):
-    """A manual page as a document with HTML in it."""
+    """Write a manual page as a document that contains HTML."""
     name, section = os.path.basename(path).split(".")
     done = subprocess.run(["groff", "-man", "-Thtml", "-P-l", path],
                           check=True, capture_output=True, text=True)
@@ -34,7 +34,7 @@ def write_page(path, folder):
 
 
 def dead_links(folder):
-    """Links of pages to files or places that are not there."""
+    """The links of pages to files or places that do not exist."""
     pages = {}
     for path in glob.glob(os.path.join(folder, "**", "*.html"),
                           recursive=True):

@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: MIT
 """Check the models of the protocol with Spin, exhaustively.
 
-Each model must hold, and each of its busted twins, the same model with one
-guard taken out, must fail by the property that it is said to break. Both are
-declared in the model's first comment:
+Each model must hold. Each of its busted twins, which is the same model without
+one guard, must fail by the property that its declaration names. The first
+comment of a model declares both:
 
     @run [quick|long] [-DNAME[=VALUE]]...
     @twin [quick|long] NAME PROPERTY [-DNAME[=VALUE]]...: what goes wrong
 
 A file may have several models: "@model NAME [-DNAME[=VALUE]]..." begins one,
-and its defines are those of all its runs and twins.
+and all its runs and twins have these defines.
 
-Every state is stored in full (collapsed, not hashed), so "ok" is a proof for
-the model. A run that is stopped by time, memory or depth has failed, and so
-has one that finds another number of states than Documentation/models.rst says.
-Prints TAP; what fails unexpectedly leaves its trail, and the trail in words,
-in build/results/models.
+Spin stores every state in full (collapsed, not hashed), so "ok" is a proof for
+the model. A run fails, too, if time, memory or depth stop it, or if it finds
+another number of states than Documentation/models.rst has. The output is TAP.
+For an unexpected failure, the trail, and the trail in words, are written to
+build/results/models.
 """
 
 import argparse
@@ -33,21 +33,21 @@ from drover_tools.tree import BUILD, TOP
 
 MODELS = os.path.join(TOP, "selftests", "models")
 
-#: Lines that go on begin with a tab.
+#: A line that continues a declaration begins with a tab.
 DECLARATION = re.compile(r"^ \* @(model|run|twin)\b(.*(?:\n \*\t.*)*)$", re.M)
-#: What pan says that is wrong. The last word of an assertion is its name.
+#: A failure that pan reports. The last word of an assertion is its name.
 VIOLATION = re.compile(r"pan:\d+: (?:assertion violated .*?(\w+)\)?"
                        r" \(at depth|(invalid end state)|(acceptance cycle))")
 STATES = re.compile(r"^ *(\d+) states, stored", re.M)
 MEMORY = re.compile(r"([\d.]+)\ttotal actual memory usage")
-#: What one run may use: CPU time, megabytes, steps of the longest path.
+#: The limits of one run: CPU time, megabytes, steps of the longest path.
 LIMITS = {"seconds": 600, "megabytes": 4000, "depth": 2000000}
 LONG_LIMITS = {"seconds": 3600, "megabytes": 6000, "depth": 2000000}
 
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """One run of Spin: a model, or a twin that has to fail by a property."""
+    """One run of Spin, of a model, or of a twin that has to fail."""
     path: str
     name: str
     defines: tuple
@@ -61,12 +61,12 @@ class Job:
 
     @property
     def file_name(self):
-        """A name for its folder."""
+        """The name of the job's folder."""
         return re.sub(r"[^\w-]+", "_", self.name)
 
 
 def jobs_of(path):
-    """The jobs that a file's comment asks for, a model's before its twins."""
+    """The jobs that a file's comment declares; a model is before its twins."""
     with open(path, encoding="utf-8") as file:
         declared = DECLARATION.findall(file.read())
     model, common = os.path.basename(path).removesuffix(".pml"), ()
@@ -87,16 +87,16 @@ def jobs_of(path):
 
 
 def verify(job, limits, folder):
-    """Make the verifier and run it; its output, and why that did not end well.
+    """Make the verifier and run it. Return: (output, reason of a failure).
 
-    All ends with this program, however that ends.
+    The processes end when this program ends in any way.
     """
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
     liveness = "-DLIVENESS" in job.defines
     is_long = job.size == "long"
     for words in (["spin", "-a", *job.defines, job.path],
-                  # The optimizer takes longer than it saves, but in minutes.
+                  # Optimization pays only for runs of minutes.
                   ["gcc", "-w", "-O1" if is_long else "-O0", "-DCOLLAPSE",
                    f"-DMEMLIM={limits['megabytes']}", "-DVECTORSZ=1024",
                    *(["-DNFAIR=3"] if liveness else ["-DSAFETY", "-DNOFAIR"]),
@@ -110,14 +110,15 @@ def verify(job, limits, folder):
             errors="replace", stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             check=False)
         if done.returncode == -signal.SIGKILL:
-            return done.stdout, f"stopped: {limits['seconds']} s, or killed"
+            return done.stdout, (f"stopped after {limits['seconds']} s, or"
+                                 " killed")
         if done.returncode:
             return done.stdout, f"{words[0]}: exit status {done.returncode}"
     return done.stdout, ""
 
 
 def judge(job, output, wrong, said):
-    """What is wrong with a run, or ""; @said: its states, by the document."""
+    """The fault of a run, or ""; said: its states, by the document."""
     found = VIOLATION.search(output)
     broken = next(filter(None, found.groups()), "") if found else ""
     states = STATES.search(output)
@@ -127,7 +128,7 @@ def judge(job, output, wrong, said):
         if not broken:
             return "the twin does not fail: is the guard needed?"
         right = broken.replace(" ", "_") == job.breaks
-        return "" if right else f"fails, but by {broken}"
+        return "" if right else f"fails by another property: {broken}"
     if broken:
         return f"{broken} is violated"
     if "errors: 0" not in output or not states:
@@ -135,12 +136,13 @@ def judge(job, output, wrong, said):
     if re.search(r"search not completed|depth too small", output, re.I):
         return "the search was not complete"
     if said not in (None, states.group(1)):
-        return f"models.rst says {said} states, there are {states.group(1)}"
+        return (f"models.rst says {said} states, but there are"
+                f" {states.group(1)}")
     return ""
 
 
 def explain(job, folder, results):
-    """Keep the trail of a failure, and the trail in words; where that is."""
+    """Keep the trail of a failure, and write it in words. Return: a line."""
     trails = glob.glob(os.path.join(folder, "*.trail"))
     if not trails:
         return "no trail"
@@ -154,7 +156,7 @@ def explain(job, folder, results):
 
 
 def run(job, said=None, limits=None, build=BUILD):
-    """Run a job; what is to be printed behind "ok", and what is wrong."""
+    """Run a job. Return: (figures to print after "ok", fault or "")."""
     folder = os.path.join(build, "models", job.file_name)
     output, wrong = verify(
         job, limits or (LONG_LIMITS if job.size == "long" else LIMITS), folder)
@@ -168,7 +170,7 @@ def run(job, said=None, limits=None, build=BUILD):
 
 
 def run_all(jobs, at_once):
-    """Run jobs and print what comes of them; the exit status."""
+    """Run jobs and print the results. Return: the exit status."""
     with open(os.path.join(TOP, "Documentation", "models.rst"),
               encoding="utf-8") as file:
         said = {name: states.replace(",", "") for name, states in re.findall(
@@ -191,21 +193,22 @@ def parse():
     size = parser.add_mutually_exclusive_group()
     size.add_argument("--quick", dest="sizes", action="store_const",
                       const=("quick",), default=("quick", ""),
-                      help="what takes seconds")
+                      help="run only the jobs that take seconds")
     size.add_argument("--long", dest="sizes", action="store_const",
-                      const=("quick", "", "long"), help="the large ones, too")
+                      const=("quick", "", "long"),
+                      help="run the large jobs, too")
     parser.add_argument("--only", metavar="MODEL", action="append",
-                        help="this model and its twins; may be repeated")
+                        help="run this model and its twins; may be repeated")
     parser.add_argument("--jobs", type=int, default=2,
-                        help="how many to run at once (%(default)s)")
+                        help="run so many jobs at once (%(default)s)")
     parser.add_argument("--list", action="store_true",
-                        help="only say what would be run")
+                        help="list the jobs and run none")
     return parser.parse_args()
 
 
 def main():
-    """Run the jobs; 0 if all went as they should."""
-    # All that runs ends with it.
+    """Run the jobs. Return: 0 if all ended as they should."""
+    # SIGINT ends this program, and so all that it has started.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     options = parse()
     jobs = [job for path in sorted(glob.glob(os.path.join(MODELS, "*.pml")))

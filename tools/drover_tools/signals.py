@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""How a tool ends by a signal."""
+"""Lets signals end a tool in order."""
 
 import signal
 import sys
 
 
 def leave_on(*numbers):
-    """Leave through every context, so that nothing stays behind."""
+    """Let these signals raise SystemExit, so that all contexts are left."""
     for number in numbers:
         signal.signal(number, lambda number, _frame: sys.exit(128 + number))

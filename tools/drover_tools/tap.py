@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A test program's results in the Test Anything Protocol."""
+"""Results of a test program in the Test Anything Protocol."""
 
 
 class Tap:
@@ -11,7 +11,7 @@ class Tap:
         print("TAP version 13", flush=True)
 
     def ok(self, passed, name, detail=""):
-        """One result; detail explains a failure."""
+        """Print one result; detail: explains a failure."""
         self._count += 1
         self._failed += not passed
         print(f"{'ok' if passed else 'not ok'} {self._count} {name}",
@@ -21,7 +21,7 @@ class Tap:
                 print(f"# {line}", flush=True)
 
     def equal(self, got, wanted, name):
-        """Passed if both are the same."""
+        """Print one result, which is passed if both values are equal."""
         self.ok(got == wanted, name, f"got {got!r}, wanted {wanted!r}")
 
     def skip(self, name, why):
@@ -29,6 +29,6 @@ class Tap:
         print(f"ok {self._count} {name} # SKIP {why}", flush=True)
 
     def exit_status(self):
-        """Print the plan; the program's exit status."""
+        """Print the plan. Return: the program's exit status."""
         print(f"1..{self._count}", flush=True)
         return 1 if self._failed else 0

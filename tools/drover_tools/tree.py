@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where the project's files are: its source, and what is built of it."""
+"""The folders of the project: its source, and its build folder."""
 
 import os
 

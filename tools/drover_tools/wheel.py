@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
 """`make wheel`: the command, the drop-in and the manual pages, for pip.
 
-What is in it is built with glibc 2.31, that of Debian 11, so that it runs with
-any later one: on this machine if that is not newer, and otherwise in a root
-file system as `make check-systems` makes them, for which one has to be root.
-On x86-64 Debian 11's compiler for arm64 makes another wheel, for that.
+The programs in the wheel are built with glibc 2.31, that of Debian 11, so that
+they run with any later one. They are built on this machine if its glibc is not
+newer, and otherwise in a root file system like those of `make check-systems`,
+which only root can make. On x86-64, Debian 11's compiler for arm64 makes a
+second wheel.
 
-Nothing of it is a Python module: the command belongs into bin/, and what it
-looks for beside that into lib/ and share/, of a virtual environment too.
+The wheel has no Python module: the command is installed in bin/ of a virtual
+environment, and the files that it looks for in lib/ and share/.
 """
 
 import argparse
@@ -25,11 +26,12 @@ import zipfile
 from drover_tools.tree import TOP
 
 GLIBC, SUITE = (2, 31), "bullseye"
-#: The machine that others build for, and its compilers' names and packages.
+#: The machine of the second wheel: its name, compilers and packages.
 OTHER, CROSS = "aarch64", "aarch64-linux-gnu-"
 PACKAGES = ("g++-aarch64-linux-gnu", "gcc-aarch64-linux-gnu")
-#: Built as a package is; what installs it follows. valgrind's headers are the
-#: same for all machines, and another one's compiler looks elsewhere.
+#: Builds and installs the parts as for a package. valgrind's headers are the
+#: same for all machines, but a compiler for another machine does not find them
+#: by itself.
 BUILD = """
 mkdir -p headers && ln -sfn /usr/include/valgrind headers/valgrind &&
 set -- O="$PWD/build-{0}" DESTDIR="$PWD/staged-{0}" CFLAGS=-O2 \
@@ -38,7 +40,8 @@ make -s lib tools "$@" && make -s install "$@" &&
 cd staged-{0}/usr/local &&
 {1}strip --strip-unneeded bin/drover lib/libdrover-pthread.so.1 \
     lib/drover/libdrover-stat.so lib/drover/wakeup"""
-#: Of what is installed, without what programs are built with, and benchmarks.
+#: The installed files that are in the wheel: neither the files with which
+#: programs are built, nor benchmarks.
 FILES = re.compile(r"bin/drover|lib/libdrover-pthread\.so\.1"
                    r"|lib/drover/(__main__\.py|drover_tools/.*\.py"
                    r"|libdrover-stat\.so|wakeup)"
@@ -46,8 +49,8 @@ FILES = re.compile(r"bin/drover|lib/libdrover-pthread\.so\.1"
 METADATA = """Metadata-Version: 2.4
 Name: drover
 Version: {version}
-Summary: Say who waits for whom in a program that hangs, and run programs \
-with condition variables that lose no wake-up
+Summary: Say which thread waits for which in a program that hangs, and run \
+programs with condition variables that lose no wake-up
 License-Expression: MIT
 License-File: LICENSES/MIT.txt
 Requires-Python: >=3.9
@@ -65,13 +68,13 @@ Tag: {tag}
 
 
 def glibc():
-    """The version of this machine's C library, or a later one than any."""
+    """The version of this machine's glibc; (99,) for another C library."""
     found = re.findall(r"\d+", platform.libc_ver()[1])
     return tuple(map(int, found[:2])) or (99,)
 
 
 def machines():
-    """Those that wheels are made for, each with the prefix of its tools."""
+    """{machine: prefix of its compilers} for which wheels are made."""
     found = {platform.machine(): ""}
     if platform.machine() == "x86_64" and (
             glibc() > GLIBC or shutil.which(f"{CROSS}g++")):
@@ -80,7 +83,7 @@ def machines():
 
 
 def built(tarball, build):
-    """The folder of the tree that was built from a tarball."""
+    """Build a tarball. Return: the folder of the built tree."""
     command = " && ".join(f"({BUILD.format(*one)})"
                           for one in machines().items())
     if glibc() <= GLIBC:
@@ -98,23 +101,23 @@ def built(tarball, build):
          command, *more, SUITE], env={**os.environ, "O": build}, check=False,
         stdout=subprocess.DEVNULL)
     if done.returncode == 4:
-        raise SystemExit("wheel: this C library is newer than glibc 2.31: be"
-                         " root, for a file system with that, and have"
-                         " mmdebstrap and unshare")
+        raise SystemExit("wheel: this C library is newer than glibc 2.31. To"
+                         " make a file system with that version, run this as"
+                         " root, and install mmdebstrap and util-linux")
     if done.returncode:
-        raise SystemExit(f"wheel: it was not built; {systems}/{SUITE}.log says"
-                         " why")
+        raise SystemExit("wheel: the build failed;"
+                         f" {systems}/{SUITE}.log says why")
     return os.path.join(systems, ",".join([SUITE, *more[1:]]), "tested")
 
 
 def read(*path):
-    """Bytes of a file."""
+    """The bytes of a file."""
     with open(os.path.join(*path), "rb") as file:
         return file.read()
 
 
 def contents(tree, machine, version, tag):
-    """(path in the wheel, bytes, whether it can be run), all but RECORD."""
+    """(path in the wheel, bytes, executable or not) of all but RECORD."""
     info, data = f"drover-{version}.dist-info", f"drover-{version}.data"
     top = os.path.join(tree, f"staged-{machine}", "usr", "local")
     for folder, folders, names in os.walk(top):
@@ -134,7 +137,7 @@ def contents(tree, machine, version, tag):
 
 
 def pack(path, files, info, moment):
-    """A zip file with them and a list of them; moment: the time of all."""
+    """Write a zip file with files and their list; moment: the time of all."""
     record = ""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         def add(name, text, can_run=False):
@@ -152,7 +155,7 @@ def pack(path, files, info, moment):
 
 
 def changelog(tree):
-    """Version and time of the newest entry."""
+    """(version, time) of the newest entry."""
     text = read(tree, "debian", "changelog").decode()
     version = re.search(r"\((.*?)\)", text).group(1)
     date = re.search(r"^ -- .*>  (.*)$", text, re.M).group(1)
@@ -161,12 +164,13 @@ def changelog(tree):
 
 
 def main():
-    """The exit status; the wheels' paths are printed, this machine's first."""
+    """Print the paths of the wheels, this machine's first; the exit status."""
     parser = argparse.ArgumentParser(
         prog="wheel", description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("tarball", help="what `make dist` has made")
-    parser.add_argument("build", help="the build folder; it goes to wheel/")
+    parser.add_argument("tarball", help="the tarball of `make dist`")
+    parser.add_argument("build", help="the build folder, in which the wheels"
+                        " go to wheel/")
     options = parser.parse_args()
     build = os.path.abspath(options.build)
     tree = built(os.path.abspath(options.tarball), build)

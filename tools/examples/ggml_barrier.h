@@ -96,7 +96,7 @@ static inline void ggml_drover_begin_graph(struct ggml_drover_barrier *b,
 	b->team = n_threads;
 }
 
-/* Let the team go, which has been told that there are no more graphs. */
+/* Let the team go. It knows already that there are no more graphs. */
 static inline void ggml_drover_end_graphs(struct ggml_drover_barrier *b)
 {
 	drover_barrier_wait(&b->graphs);

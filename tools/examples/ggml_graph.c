@@ -26,7 +26,7 @@ static int n_threads; /* in the team of the present graph */
 static unsigned int values[2][NR_ROWS];
 static double end; /* no graph begins after this time, except the first */
 static int nr_graphs;
-static int more; /* written before a graph's last barrier, read behind it */
+static int more; /* written before a graph's last barrier, read after it */
 
 #if !defined(_OPENMP) && !defined(SPIN)
 static struct ggml_drover_barrier barrier;
@@ -150,7 +150,7 @@ static atomic_bool stop;
 
 #define THREADS_OF(graph) ((graph) % 1024)
 
-/* As ggml_graph_compute_check_for_work(): wait for a graph, or for the end. */
+/* ggml_graph_compute_check_for_work(): wait for a graph, or for the end. */
 static int check_for_work(int last_graph, bool parked)
 {
 	if (!parked) {
@@ -189,7 +189,7 @@ static void start_threads(int nr)
 			abort();
 }
 
-/* As ggml_graph_compute_kickoff(), and then the caller's part of the graph. */
+/* ggml_graph_compute_kickoff(), and then the caller's part of the graph. */
 static void compute_together(int team)
 {
 	pthread_mutex_lock(&mutex);
@@ -201,7 +201,7 @@ static void compute_together(int team)
 	compute_graphs(0);
 }
 
-/* As ggml_threadpool_free(). */
+/* ggml_threadpool_free() */
 static void end_threads(void)
 {
 	pthread_mutex_lock(&mutex);

@@ -8,9 +8,9 @@
  *	cc -o ggml_sched ggml_sched.c -ldrover -ldl
  *	./ggml_sched [cpu|cuda]
  *
- * This file has as much of ggml as that needs. It never waits in front of an
- * input or behind one: it synchronizes once for each token, where the host
- * needs the result.
+ * This file has the part of ggml that the steps need. It never waits before an
+ * input or after one: it synchronizes once for each token, where the host needs
+ * the result.
  */
 #include <dlfcn.h>
 #include <stdbool.h>

@@ -2,7 +2,7 @@
 /*
  * The asynchronous half of a ggml backend, by drover_stream_t: members of
  * ggml's struct ggml_backend_i and struct ggml_backend_device_i. Include it
- * behind ggml-backend-impl.h. A backend's context begins with a struct
+ * after ggml-backend-impl.h. A backend's context begins with a struct
  * ggml_drover.
  *
  * Callers may rely on the following:
@@ -10,7 +10,7 @@
  *    be freed or overwritten at once.
  *  - Calls that touch the same memory take effect in their order, also between
  *    backends, and also for copies that start at once. So no synchronize() is
- *    needed in front of an input that is overwritten, nor between copies, and
+ *    needed before an input is overwritten, nor between copies, and
  *    event_wait() adds no order.
  *  - synchronize() returns when every asynchronous call of this backend is
  *    done.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * A loop that generates tokens, as a program for language models does: inputs
- * go to the device, a kernel runs, the result comes back, and so on.
+ * go to the device, a kernel runs, the result comes back, and this repeats.
  *
  *	cc -o token-loop token-loop.c -ldrover
  *	./token-loop [TOKENS]

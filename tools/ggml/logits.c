@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Reads a few tokens and makes a few more, as a language model does, and prints
- * a checksum of all that the model has said of each: two builds of ggml that
- * compute the same, to the last bit, print the same.
+ * Let a model read a few tokens and make a few more, and print a checksum of
+ * all its output: two builds of ggml that compute the same, to the last bit,
+ * print the same checksum.
  *
  *	logits MODEL THREADS
  */
@@ -33,7 +33,7 @@ static void fail(const char *what)
 	exit(1);
 }
 
-/* Decode, add what comes out to the sum; returns the likeliest next token. */
+/* Decode, and add the output to the sum. Return: the likeliest next token. */
 static llama_token decode(llama_token *tokens, int32_t nr)
 {
 	const float *logits;
@@ -63,7 +63,7 @@ int main(int argc, char **argv)
 		fail("usage: logits MODEL THREADS");
 	llama_log_set(quiet, NULL);
 	llama_backend_init();
-	/* As in the rows of `make bench-ggml`. */
+	/* The same setting as in the rows of `make bench-ggml`. */
 	loading.use_extra_bufts = false;
 	model = llama_model_load_from_file(argv[1], loading);
 	if (!model)

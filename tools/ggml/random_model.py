@@ -3,7 +3,7 @@
 
     random_model.py FILE LAYERS VOCABULARY
 
-Needs the package gguf. The weights are the same each time.
+This needs the package gguf. The weights are the same each time.
 """
 
 import sys
@@ -36,7 +36,7 @@ class Model:
         add.add_layer_norm_rms_eps(1e-6)
         add.add_rope_freq_base(1e6)
         add.add_file_type(gguf.LlamaFileType.MOSTLY_Q4_0)
-        # Nobody reads the words.
+        # The words of the vocabulary are never printed.
         add.add_tokenizer_model("gpt2")
         add.add_tokenizer_pre("qwen2")
         add.add_token_list([f"w{i}" for i in range(self._vocabulary)])
@@ -69,7 +69,7 @@ class Model:
             self._vector(f"{name}.{part}.weight", WIDTH, 1.0)
 
     def write(self):
-        """All of it."""
+        """Write the whole file."""
         self._settings()
         self._matrix("token_embd.weight", self._vocabulary, WIDTH)
         for number in range(self._layers):

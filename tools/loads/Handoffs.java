@@ -4,7 +4,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.*;
 
-/** How Java's threads wait for each other: `java Handoffs KIND COUNT`. */
+/** Java threads that wait for each other: `java Handoffs KIND COUNT`. */
 public class Handoffs {
     interface Body {
         void run(int number) throws Exception;
@@ -55,7 +55,7 @@ public class Handoffs {
         });
     }
 
-    /** A pool of 4 threads that is given 8 small tasks at a time. */
+    /** A pool of 4 threads that gets 8 small tasks at a time. */
     static void executor(int count) throws Exception {
         ExecutorService pool = Executors.newFixedThreadPool(4);
         List<Callable<Integer>> tasks = Collections.nCopies(8, () -> {
@@ -69,7 +69,7 @@ public class Handoffs {
         pool.shutdown();
     }
 
-    /** 8 threads that meet. */
+    /** 8 threads that meet at a barrier. */
     static void barrier(int count) throws Exception {
         CyclicBarrier barrier = new CyclicBarrier(8);
         threads(8, mine -> {

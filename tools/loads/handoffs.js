@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How node's threads wait for each other: handoffs.js KIND COUNT
+// Threads of node that wait for each other: handoffs.js KIND COUNT
 
 const workers = require('worker_threads');
 const zlib = require('zlib');

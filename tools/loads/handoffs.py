@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""How Python's threads wait for each other: handoffs.py KIND COUNT"""
+"""Python threads that wait for each other: handoffs.py KIND COUNT"""
 
 import queue
 import sys
@@ -34,7 +34,7 @@ def queues(count):
 
 
 def ring(count):
-    """4 threads that pass a turn on, with a condition each."""
+    """4 threads that pass on a turn, each with a condition of its own."""
     lock, turn = threading.Lock(), [0]
     conditions = [threading.Condition(lock) for _ in range(4)]
 

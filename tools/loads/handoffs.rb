@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# How Ruby's threads wait for each other: handoffs.rb KIND COUNT
+# Ruby threads that wait for each other: handoffs.rb KIND COUNT
 
 kind = ARGV[0]
 count = Integer(ARGV[1])
@@ -15,7 +15,7 @@ def queues(count)
   threads.each(&:join)
 end
 
-# 4 threads that pass a turn on, with a condition each.
+# 4 threads that pass on a turn, each with a condition of its own.
 def ring(count)
   lock = Mutex.new
   turn = 0

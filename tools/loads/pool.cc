@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A pool of 4 threads as many programs have one, with std::condition_variable:
- * pool BURST COUNT. It is given BURST small tasks at a time, COUNT times, and
- * its user waits for all of them.
+ * A pool of 4 threads with std::condition_variable, as many programs have one:
+ * pool BURST COUNT. The user submits BURST small tasks and waits for all of
+ * them, COUNT times.
  */
 #include <condition_variable>
 #include <cstdlib>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Real-time threads of three priorities at one condition variable, on one CPU:
- * priority SECONDS. Prints how long the threads of the highest priority had to
- * wait for a broadcast to be made; needs the right to use SCHED_FIFO.
+ * priority SECONDS. The program prints how long the broadcasts of the thread
+ * with the highest priority took; it needs the right to use SCHED_FIFO.
  *
  *	low	two threads hand a ball over, by signals
  *	medium	computes for 2 ms, sleeps for 3 ms, and uses neither the mutex

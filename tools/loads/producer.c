@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A producer that has something for its consumer every 40 microseconds, which
- * is soon done: producer COUNT. What counts is the CPU time.
+ * A producer hands a short task to its consumer every 40 microseconds:
+ * producer COUNT. The benchmark compares the CPU time.
  */
 #include <pthread.h>
 #include <stdlib.h>

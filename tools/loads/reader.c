@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
  * A reader broadcasts to all its workers for each block, with the mutex held,
- * and one of them takes the block: reader WORKERS BLOCKS MICROSECONDS. So long a
- * worker works on it, and the reader for about five microseconds. There is room
- * for two blocks for each worker.
+ * and one of them takes the block: reader WORKERS BLOCKS MICROSECONDS. The
+ * worker works so long on the block; the reader works for about five
+ * microseconds on each. There is room for two blocks for each worker.
  */
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-/* About: what counts is that it is the same with each library. */
+/* About so many; it only matters that it is the same with each library. */
 #define LOOPS_PER_US	400
 #define LOOPS_OF_READER 2000
 

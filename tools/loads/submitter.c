@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * A pool as libuv has one: submitter WORKERS TASKS. The thread that submits a
- * task does so with the mutex held, and signals if a worker is idle. A worker
- * says through an eventfd that a task is done. The submitter polls that, and
- * submits the next task for each that is done, so BATCH of them are on the way.
- * A task is one system call.
+ * A pool in the manner of libuv: submitter WORKERS TASKS. The submitter submits
+ * a task with the mutex held, and signals if a worker is idle. A worker reports
+ * through an eventfd that a task is done. The submitter polls this file, and
+ * submits the next task for each one that is done, so that BATCH tasks are
+ * always under way. A task is one system call.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -25,7 +25,7 @@ static int nr_idle;
 static bool stop;
 
 static pthread_mutex_t done_lock = PTHREAD_MUTEX_INITIALIZER;
-static long nr_done; /* under done_lock, since the submitter looked last */
+static long nr_done; /* under done_lock; since the submitter's last look */
 static int done_fd;
 
 static void do_task(void)
@@ -77,7 +77,7 @@ static void submit(void)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Return: how many are done that were not done before. */
+/* Return: how many tasks have been done since the last call. */
 static long await_done(void)
 {
 	struct pollfd waited_for = { .fd = done_fd, .events = POLLIN };

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * What it costs to wake a thread: wakeup COUNT FIRST-CPU SECOND-CPU
+ * Measure the cost of waking a thread: wakeup COUNT FIRST-CPU SECOND-CPU
  *
  * Two threads, each on its CPU, wake each other by turns through a futex and
- * sleep meanwhile. Prints the nanoseconds of one wake-up, the median of ten
- * parts.
+ * sleep in between. The program prints the nanoseconds of one wake-up, as the
+ * median of ten parts.
  */
 #define _GNU_SOURCE
 #include <linux/futex.h>

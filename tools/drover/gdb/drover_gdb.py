@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What gdb prints of a condvar, mutex, barrier or pool: gdb -x drover_gdb.py
+"""gdb's printers for condvars, mutexes, barriers and pools.
 
-The insides are known by the library's debug information; what the bits of
-their words mean is said in the headers beside the structures. pthread_cond_t
-is printed so if the drop-in is loaded.
+Use: gdb -x drover_gdb.py. The members of the structures come from the
+library's debug information; the headers of the structures explain the bits of
+the words. pthread_cond_t is printed in the same way if the drop-in is loaded.
 """
 
 import gdb
@@ -16,7 +16,7 @@ COND_SHARED, COND_AWAITED = 1, 1 << 31
 
 
 def number(value):
-    """Of an atomic one, too."""
+    """The value as a number; it may be atomic."""
     return int(value.cast(gdb.lookup_type("unsigned long")))
 
 
@@ -25,7 +25,7 @@ def field(value, name):
 
 
 def inside(value, name):
-    """The same memory as the library's own structure."""
+    """The same memory as a structure that only the library knows."""
     kind = gdb.lookup_type(f"struct {name}")
     return value.address.cast(kind.pointer()).dereference()
 
@@ -36,7 +36,7 @@ def flags_of(bits, names):
 
 
 def group_text(group):
-    """A group of waiters: group.h."""
+    """A group of waiters in words: group.h."""
     state = field(group, "state")
     signalled = state >> 3 & (1 << 23) - 1
     parts = [f"{state >> 32} waiting", f"{signalled} signalled"]
@@ -44,20 +44,20 @@ def group_text(group):
 
 
 def groups_of(cond):
-    """(name, group) of a private condvar: cond.h."""
+    """(name, group) of each group of a private condvar: cond.h."""
     kind = gdb.lookup_type("struct group").pointer()
     low = field(cond, "closed_low")
     closed = low & 1 and field(cond, "closed_high") << 32 | low & ~3
     for name, at in (("closed", closed), ("open", field(cond, "open"))):
         if at:
             group = gdb.Value(at).cast(kind).dereference()
-            # One that was recycled belongs to another condvar, or none.
+            # A recycled group belongs to another condvar, or to none.
             if field(group, "owner") == int(cond.address):
                 yield name, group
 
 
 def predicates_of(cond):
-    """Those that threads wait for, the oldest first: await.c."""
+    """The predicates that threads wait for, the oldest wait first: await.c."""
     at = field(cond, "await_high") << 32 | field(cond, "await_low")
     while field(cond, "flags") & COND_AWAITED and at:
         awaiter = gdb.Value(at).cast(
@@ -68,7 +68,7 @@ def predicates_of(cond):
 
 
 def shared_text(cond):
-    """Both groups of a shared one: shared.h."""
+    """Both groups of a shared condvar in words: shared.h."""
     state = number(cond["shared"]["state"])
     young, old, signalled = (state >> at & (1 << 13) - 1 for at in (0, 13, 26))
     return f"{young + old} waiting, {signalled} signalled"
@@ -86,8 +86,9 @@ class Cond:
             return "condvar, shared: " + shared_text(cond)
         found = [f"{name} group: {group_text(group)}"
                  for name, group in groups_of(cond)]
-        found += [f"one waits until {name}" for name in predicates_of(cond)]
-        return "condvar: " + ("; ".join(found) or "nobody waits")
+        found += [f"one thread waits until {name}"
+                  for name in predicates_of(cond)]
+        return "condvar: " + ("; ".join(found) or "no thread waits")
 
 
 class Mutex:
@@ -160,7 +161,7 @@ def find(value):
         return Cond(value) if gdb.lookup_static_symbol(
             "drop_in_cond_wait") else None
     found = PRINTERS.get(name)
-    # Without debug information of the library nothing is known.
+    # Without the library's debug information the types are unknown.
     try:
         return found(value) if found else None
     except gdb.error:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Where in the program a call comes from. */
+/* Finds the place in the program that a call comes from. */
 #include <string.h>
 #include <unwind.h>
 
@@ -8,8 +8,9 @@
 #define PROBES 16
 
 /**
- * struct walk - from the newest call to older ones
- * @caller: the return address that the first frame is to have
+ * struct walk - a walk over the stack, from the newest call to the oldest
+ * @caller: the return address of the first frame that counts
+ * @begun: whether the walk has come to that frame
  * @nr: how many of @frames were found
  */
 struct walk {
@@ -20,7 +21,7 @@ struct walk {
 	uint64_t frames[NR_FRAMES];
 };
 
-/* It calls the C library in the place of the program. */
+/* The C++ library calls the C library on behalf of the program. */
 static bool is_in_cxx_library(struct counts_file *file, uint64_t address)
 {
 	const struct module *m = module_of(file, address);
@@ -52,7 +53,10 @@ static struct stack *find(struct counts_file *file, uint64_t first,
 	return NULL;
 }
 
-/* A walk takes some microseconds: one for each caller, and in C++ always. */
+/*
+ * A walk takes some microseconds. There is one for each caller; if the caller
+ * is the C++ library, there is one for each call, as its callers differ.
+ */
 __attribute__((cold)) uint64_t site_of(struct counts_file *file,
 				       uint64_t caller)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Where it is counted: the file, shards, condition variables and call sites. */
+/* The file with the counts: its shards, modules, condvars and call sites. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
@@ -15,15 +15,15 @@
 
 #include "interpose.h"
 
-/* Slots, or shards, that are looked at before one has no place. */
+/* So many slots, or shards, are tried; after that there is no place. */
 #define PROBES 16
-/* Files of one process id, which execs. */
+/* A process makes a file anew after each exec(), so many times. */
 #define MOST_EXECS 1000
 
 _Thread_local struct counting counting;
 _Atomic(struct counts_file *) counts_file;
 
-/* Makes sure that nobody notes the same file twice. */
+/* Held while a module is noted, so that no two threads note the same one. */
 static atomic_flag noting = ATOMIC_FLAG_INIT;
 
 static bool drop_in_is_next(void)
@@ -65,7 +65,7 @@ static struct counts_file *create(void)
 	return made;
 }
 
-/* A child of fork() counts for itself: its parent's rows are the parent's. */
+/* A child of fork() counts in a file of its own, not in its parent's. */
 static void forked(void)
 {
 	struct counts_file *old = atomic_load(&counts_file);
@@ -98,8 +98,9 @@ static bool has_ended(int tid)
 }
 
 /*
- * A destructor at a thread's end would be told, and cost each thread an arena of
- * malloc()'s.
+ * A shard is taken over when the thread that took it has ended. A destructor of
+ * thread-local data would learn of that end, but it would cost each thread an
+ * arena of malloc().
  */
 __attribute__((cold)) struct row *shard_take(struct counts_file *file)
 {
@@ -115,13 +116,13 @@ __attribute__((cold)) struct row *shard_take(struct counts_file *file)
 		    !atomic_compare_exchange_strong(&file->takers[at], &taker,
 						    self))
 			continue;
-		/* Not every thread counts the same of its calls. */
+		/* Threads begin at different counts, to sample other calls. */
 		counting.nr_waits = counting.nr_releases = nr * 61;
 		counting.shared = false;
 		counting.shard = &file->rows[0][at];
 		return counting.shard;
 	}
-	/* The last one is for all who have none of their own. */
+	/* All threads without a shard of their own share the last one. */
 	counting.shared = true;
 	counting.shard = &file->rows[0][NR_SHARDS - 1];
 	return counting.shard;
@@ -182,7 +183,10 @@ const struct module *module_of(struct counts_file *file, uint64_t address)
 	int saved = errno;
 	uint32_t nr;
 
-	/* Who comes second leaves its address without a name. */
+	/*
+	 * While another thread notes a module, this call returns NULL. Only a
+	 * name is missing then.
+	 */
 	if (found || atomic_flag_test_and_set(&noting))
 		return found;
 	nr = atomic_load(&file->nr_modules);
@@ -205,7 +209,7 @@ __attribute__((cold)) uint32_t slot_find(struct counts_file *file,
 	bool is_new;
 
 	for (int i = 0; i < PROBES; i++, at = (at + 1) % NR_CONDS) {
-		/* The first is nobody's. */
+		/* Slot 0 stands for all condvars without a slot. */
 		if (!at ||
 		    !is_there(&file->slots[at].address, address, &is_new))
 			continue;
@@ -226,7 +230,7 @@ __attribute__((cold)) void site_add(struct counts_file *file, struct row *row,
 			continue;
 		if (is_new)
 			module_of(file, site << 2 >> 2);
-		/* Of a shard that is shared, some may get lost. */
+		/* Threads that share a shard may lose some counts. */
 		atomic_store_explicit(
 			&row->site_counts[i],
 			atomic_load_explicit(&row->site_counts[i],

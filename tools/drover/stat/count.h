@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What libdrover-stat.so counts, in a file that others may read meanwhile:
- * counted.py has the same layout.
+ * The file in which libdrover-stat.so counts. Other processes may read it at
+ * any time; counted.py has the same layout.
  *
- * Threads do not count together, which would cost them the cache lines that
- * they share: each has a shard to itself, with a row for each condition
- * variable. When it has ended another may have it. All counts are sums over the
- * shards.
+ * Each thread has a shard of its own, with a row for each condition variable:
+ * threads that count in the same place would share its cache lines, which is
+ * dear. When the thread has ended, another one may take over the shard. A count
+ * is the sum over all shards.
  */
 #ifndef DROVER_COUNT_H
 #define DROVER_COUNT_H
@@ -16,7 +16,7 @@
 
 #define COUNT_MAGIC "drovers2"
 
-/* Condition variables; the first is for all that find no place. */
+/* Slots of condition variables; the first is for all without a slot. */
 #define NR_CONDS     1024
 #define NR_SHARDS    128
 #define NR_MODULES   256
@@ -27,14 +27,15 @@
 #define MODULE_BYTES 256
 
 /*
- * @COUNT_OVER: waits that ended otherwise than by a release
- * @COUNT_SAMPLED: waits whose context switches were counted; of these
- *	@COUNT_AWAKE had none, and @COUNT_AGAIN more than one: they slept a
- *	second time, for the mutex
- * @COUNT_VAIN: waits by a thread that a release had just let out of another one,
- *	and that has unlocked no mutex and released nobody since
- * @COUNT_SEEN: broadcasts that were timed and let somebody out; of these came
- *	@COUNT_SEEN_WOKEN waiters, and @COUNT_SEEN_VAIN of them waited again
+ * @COUNT_OVER: waits that timed out or were cancelled
+ * @COUNT_SAMPLED: waits whose context switches were counted; @COUNT_AWAKE of
+ *	them had none, and @COUNT_AGAIN more than one: they slept a second time,
+ *	for the mutex
+ * @COUNT_VAIN: waits by a thread that has just returned from another wait on
+ *	the same condition variable, and in between has unlocked no mutex and
+ *	released no thread
+ * @COUNT_SEEN: broadcasts that were timed and released a waiter; they released
+ *	@COUNT_SEEN_WOKEN waiters, and @COUNT_SEEN_VAIN of these waited again
  */
 enum count {
 	COUNT_WAITS,
@@ -55,7 +56,7 @@ enum count {
 	NR_COUNTS
 };
 
-/* Two highest bits of a site: what is called there. */
+/* The two highest bits of a site: which function is called there. */
 enum site {
 	SITE_WAIT,
 	SITE_SIGNAL,
@@ -64,11 +65,12 @@ enum site {
 #define SITE_SHIFT 62
 
 /**
- * struct row - what one shard has of one condition variable
+ * struct row - the counts of one condition variable in one shard
  * @counts: by enum count
  * @sites: return addresses in the program, and their enum site
- * @latency: of 2^i to 2^(i+1) nanoseconds from a release to the return; sampled
- * @site_counts: calls from each of @sites; one in so many is counted
+ * @latency: how many sampled waits returned 2^i to 2^(i+1) nanoseconds after
+ *	their release
+ * @site_counts: how many sampled calls came from each of @sites
  */
 struct row {
 	_Atomic uint64_t counts[NR_COUNTS];
@@ -80,16 +82,17 @@ struct row {
 
 _Static_assert(sizeof(struct row) == 320, "as counted.py has it");
 
-/* The address of all that find no place. */
+/* The address in the first slot. */
 #define OTHERS 1
 
 /**
  * struct slot - a condition variable
- * @address: 0 if there is none
- * @stamp: when it was released last, in nanoseconds times 2, of those that were
- *	   timed; odd: by a broadcast. 0 once a signal's waiter has returned.
- * @woke: the stamp of the last broadcast of those that has let somebody out
- * @nr_waits_seen, @nr_releases_seen: how many were looked at closely, or FIRST
+ * @address: 0 if the slot is free
+ * @stamp: the time of the last timed release, in nanoseconds times 2; odd if it
+ *	   was a broadcast. 0 once the waiter that a signal woke has returned.
+ * @woke: the stamp of the last timed broadcast that has released a waiter
+ * @nr_waits_seen, @nr_releases_seen: how many of the first calls were sampled,
+ *	   at most FIRST
  */
 struct slot {
 	_Atomic uint64_t address;
@@ -99,13 +102,13 @@ struct slot {
 	uint64_t unused[4];
 };
 
-/* A loaded file: its addresses, and what is added to those in it. */
+/* A loaded file: its range of addresses, and the offset to those in the file. */
 struct module {
 	uint64_t start, end, bias;
 	char path[MODULE_BYTES - 24];
 };
 
-/* Return addresses: a call of a condvar's function, and those around it. */
+/* The return addresses of a call of a condvar's function, outwards. */
 struct stack {
 	_Atomic uint64_t frames[NR_FRAMES];
 };
@@ -114,15 +117,18 @@ struct counts_file {
 	char magic[8];
 	int32_t pid;
 	_Atomic uint32_t nr_modules;
-	uint64_t drop_in; /* whether what is counted is the drop-in's */
-	char name[64];	  /* the program's */
+	uint64_t drop_in; /* 1: the drop-in is counted; 0: the C library */
+	char name[64];	  /* of the program */
 	char unused[4008];
 	struct module modules[NR_MODULES];
 	struct slot slots[NR_CONDS];
-	_Atomic int32_t takers[NR_SHARDS]; /* threads, also some that ended */
+	_Atomic int32_t takers[NR_SHARDS]; /* threads, which may have ended */
 	char unused2[3584];
 	struct stack stacks[NR_STACKS]; /* by their first frame */
-	/* The first touch of a page is dear: many threads share one here. */
+	/*
+	 * The shards of one condition variable lie side by side: the first
+	 * touch of a page is dear, and so many threads share a page.
+	 */
 	struct row rows[NR_CONDS][NR_SHARDS];
 };
 

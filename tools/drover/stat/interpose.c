@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * libdrover-stat.so: counts what is called of condition variables, and passes
- * the call on to whoever comes next: the drop-in, or the C library.
+ * libdrover-stat.so: counts the calls of condition variables' functions, and
+ * passes each call on to the next library, the drop-in or the C library.
  *
- * A call costs a few nanoseconds more. Clocks are read and context switches
- * counted for one in so many alone, after the first few of a condvar.
+ * A call costs a few nanoseconds more. After the first few calls on a condvar,
+ * clocks are read and context switches counted only for a sample.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -18,16 +18,17 @@
 #include "pthread/drop_in.h" /* EXPORT() */
 
 /*
- * The first calls of a condvar are looked at closely, and one in so many of a
- * thread's: where it comes from; of these, every other one is timed, and of one
- * in sixteen, which costs ten times as much, the context switches are counted.
+ * The first FIRST calls on a condvar are sampled, and after them some calls of
+ * each thread: one in SITES_EVERY for its call site, one in TIMED_EVERY for the
+ * time, and one in SWITCHES_EVERY, which costs ten times as much, for its
+ * context switches.
  */
 #define FIRST	       32
 #define SITES_EVERY    64
 #define TIMED_EVERY    128
 #define SWITCHES_EVERY 1024
 
-/* What is rare stays out of the way of what is not: caches are small. */
+/* Rare code is kept apart from frequent code, which then needs fewer caches. */
 #define RARE __attribute__((noinline, cold))
 
 #define CALLER ((uint64_t)(uintptr_t)__builtin_return_address(0))
@@ -61,13 +62,13 @@ static long switches(void)
 	return used.ru_nvcsw;
 }
 
-/* @seen: how many of the condvar's were looked at */
+/* @seen: how many calls on the condvar were sampled */
 static bool is_first(const _Atomic uint32_t *seen)
 {
 	return atomic_load_explicit(seen, memory_order_relaxed) < FIRST;
 }
 
-/* Return: whether it was one of the first. Some may get lost. */
+/* Return: whether it was one of the first. Threads at once may lose a count. */
 static bool count_first(_Atomic uint32_t *seen)
 {
 	uint32_t nr = atomic_load_explicit(seen, memory_order_relaxed);
@@ -78,9 +79,9 @@ static bool count_first(_Atomic uint32_t *seen)
 	return true;
 }
 
-/* ---- what comes next ---- */
+/* ---- the next library ---- */
 
-/* The condvars of glibc's first version are others. */
+/* The condvar functions have a second, older version in glibc. */
 RARE static void *find_next(const char *name)
 {
 	void *found = dlvsym(RTLD_NEXT, name, CONDVARS);
@@ -92,7 +93,7 @@ RARE static void *find_next(const char *name)
 	return found;
 }
 
-/* @function of what comes next; whoever looks finds the same. */
+/* The next library's @function; threads that look it up at once agree. */
 #define NEXT(function)                                                       \
 	({                                                                   \
 		static _Atomic(__typeof__(&function)) next;                  \
@@ -108,7 +109,7 @@ RARE static void *find_next(const char *name)
 
 /* ---- counting ---- */
 
-/* The caller's row of @cond; @slot: the condvar's. NULL: nothing is counted. */
+/* Return: the caller's row of @cond, whose slot is @slot; NULL: do not count. */
 static inline struct row *row_of(const void *cond, struct slot **slot)
 {
 	struct counts_file *file =
@@ -139,11 +140,12 @@ RARE static void add_site(struct row *row, uint64_t caller, enum site kind)
 }
 
 /**
- * struct wait - a call of a wait on @cond
- * @row, @slot: of its condition variable
- * @stamp: of the last release before it
- * @switches: the thread's, if they are counted, or -1
- * @err: what it has returned, or ECANCELED
+ * struct wait - a call that waits on @cond
+ * @row, @slot: of @cond
+ * @stamp: the stamp of the last release before the call
+ * @switches: the thread's context switches before the call, or -1 if they are
+ *	not counted
+ * @err: the result of the call; ECANCELED if it does not return
  */
 struct wait {
 	const void *cond;
@@ -187,7 +189,7 @@ static inline void wait_begin(struct wait *w, const void *cond, uint64_t caller)
 		look_at_wait(w, nr, caller);
 }
 
-/* Somebody was let out by a broadcast that was timed. */
+/* A timed broadcast has released this waiter. */
 static void add_seen(struct wait *w, uint64_t stamp)
 {
 	uint64_t woke = atomic_load(&w->slot->woke);
@@ -202,12 +204,12 @@ static void add_seen(struct wait *w, uint64_t stamp)
 		}
 }
 
-/* A signal's waiter takes the stamp with it: it is nobody else's. */
+/* A signal releases one waiter, which takes its stamp away from the others. */
 RARE static void add_latency(struct wait *w, uint64_t stamp)
 {
 	uint64_t took;
 
-	/* In the first slot several have left theirs. */
+	/* Slot 0 has the stamps of several condvars. */
 	if (!stamp || w->slot->address == OTHERS)
 		return;
 	if (stamp & 1)
@@ -231,7 +233,7 @@ RARE static void add_switches(struct wait *w)
 		add(&w->row->counts[COUNT_AGAIN], 1);
 }
 
-/* Also if the thread ends in the wait. */
+/* Also called if the thread is cancelled in the wait. */
 static inline void wait_end(struct wait *w)
 {
 	uint64_t stamp;
@@ -289,7 +291,7 @@ __attribute__((noinline)) static void count_moved(const void *cond, int64_t nr)
 		add(&row->counts[COUNT_MOVED], (uint64_t)nr);
 }
 
-/* Told by the library itself; base/probe.h */
+/* The library calls this; base/probe.h */
 void drover_probe(enum probe_event event, const void *cond, int64_t nr)
 {
 	struct row *row = counting.row;
@@ -341,7 +343,7 @@ static int counted_broadcast(pthread_cond_t *cond)
 	return NEXT(pthread_cond_broadcast)(cond);
 }
 
-/* C11's: success is 0 there, too. */
+/* The C11 functions, which also return 0 for success. */
 static int counted_cnd_wait(cnd_t *cond, mtx_t *mutex)
 {
 	WAIT(cond, NEXT(cnd_wait)(cond, mutex));
@@ -365,7 +367,7 @@ static int counted_cnd_broadcast(cnd_t *cond)
 	return NEXT(cnd_broadcast)(cond);
 }
 
-/* Whoever unlocks a mutex has not been woken in vain. */
+/* A thread that unlocks a mutex may have done something: not woken in vain. */
 static int noted_unlock(pthread_mutex_t *mutex)
 {
 	counting.let_out = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The two halves of libdrover-stat.so: what is counted, and where. */
+/* What interpose.c, count.c and caller.c of libdrover-stat.so share. */
 #ifndef DROVER_INTERPOSE_H
 #define DROVER_INTERPOSE_H
 
@@ -10,15 +10,16 @@
 #include "count.h"
 
 /**
- * struct counting - what a thread keeps to itself
- * @shard: its own, or one that others use, too: the row of condition variable
- *	   0; NULL before its first call
- * @shared: then they add up in atomic steps
- * @row: of the condition variable in whose wait it is, or NULL
- * @let_out: the condition variable whose wait it has just returned from, as it
- *	was released; NULL if it has unlocked a mutex or released somebody since
- * @seen: by a broadcast that was timed
- * @nr_releases, @nr_waits: so far, and where it began to count
+ * struct counting - the state of a thread
+ * @shard: its shard, by the row of condition variable 0; NULL before the first
+ *	call
+ * @shared: whether other threads use @shard, too, so that each addition has to
+ *	be atomic
+ * @row: the row of the condition variable in whose wait the thread is, or NULL
+ * @let_out: the condition variable that has just released the thread; NULL if
+ *	the thread has unlocked a mutex or released another one since
+ * @seen: whether a timed broadcast released the thread
+ * @nr_releases, @nr_waits: the number of calls so far, plus a start value
  */
 struct counting {
 	struct row *shard;
@@ -35,7 +36,7 @@ extern _Atomic(struct counts_file *) counts_file; /* NULL: do not count */
 
 struct row *shard_take(struct counts_file *file);
 
-/* Where a condition variable is looked for first. */
+/* The number of the slot in which a condition variable is looked for first. */
 static inline uint32_t slot_first(uint64_t address)
 {
 	return (uint32_t)(address * UINT64_C(0x9e3779b97f4a7c15) >> 54);
@@ -43,19 +44,22 @@ static inline uint32_t slot_first(uint64_t address)
 
 _Static_assert(NR_CONDS == 1 << (64 - 54), "slot_first()");
 
-/* The number of a condition variable; 0 if it has no place. */
+/* The number of a condition variable's slot; 0 if it has none of its own. */
 uint32_t slot_find(struct counts_file *file, uint64_t address);
 
-/* The file that an address is in, which is noted; or NULL. */
+/* Find the loaded file that has @address, and note it in @file; or NULL. */
 const struct module *module_of(struct counts_file *file, uint64_t address);
 
 /*
- * Where in the program a call comes from, whose return address is @caller: past
- * the C++ library. The calls around it are noted.
+ * The return address in the program of a call that returns to @caller, which
+ * may be in the C++ library. The calls outside it are noted as a stack.
  */
 uint64_t site_of(struct counts_file *file, uint64_t caller);
 
-/* Is @wanted in @place? It is put there if nothing is, and then @is_new. */
+/*
+ * Put @wanted into @place if that is empty, and set @is_new if this call did.
+ * Return: whether @place has @wanted.
+ */
 static inline bool is_there(_Atomic uint64_t *place, uint64_t wanted,
 			    bool *is_new)
 {
@@ -66,7 +70,7 @@ static inline bool is_there(_Atomic uint64_t *place, uint64_t wanted,
 	return *is_new || there == wanted;
 }
 
-/* Count a call from @site; with NR_SITES there already, a further one is not. */
+/* Count a call from @site. Once @row has NR_SITES, no other site is counted. */
 void site_add(struct counts_file *file, struct row *row, uint64_t site);
 
 #endif /* DROVER_INTERPOSE_H */

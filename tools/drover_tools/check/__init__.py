@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""`make check`: runs all tests, on this machine and in guests."""
+"""`make check`, which runs all tests on this machine and in guests."""

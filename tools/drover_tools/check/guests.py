@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs the kernel's kselftest, with all our tests in it, in guests."""
+"""Runs the kernel's kselftest, which includes all tests of ours, in guests."""
 
 import dataclasses
 import os
@@ -11,15 +11,17 @@ from drover_tools.vm.guest import (Guest, GuestComplained, GuestError,
 
 KSELFTEST = "/drover/kselftest"
 
-#: Their futex calls never reach the kernel: a guest could add nothing.
+#: The futex calls of these tests never reach the kernel, so that a guest shows
+#: nothing that the host does not.
 HOST_ONLY = ("attack", "explore")
 
-#: Mainline's own collection, of which a result is one program.
+#: Mainline's own collection, in which each program is one result.
 MAINLINE = "futex/functional"
 
-#: Mainline's programs wait for a sleeper by usleep(), which an emulator on a
-#: loaded machine can outlast: one that fails is run again, so many times.
-#: Those that the series adds to the collection are not.
+#: Mainline's programs give a thread time to sleep by usleep(), which may be
+#: too short for an emulator on a loaded machine. So a program that fails is
+#: run again, up to so many times in all. The programs that the series adds to
+#: the collection do not use usleep() so, and get no second run.
 TRIES = 3
 SERIES = frozenset(f"{MAINLINE}:futex_requeue_{name}"
                    for name in ("abi", "hash", "order", "pi_waiter", "race",
@@ -28,23 +30,23 @@ SERIES = frozenset(f"{MAINLINE}:futex_requeue_{name}"
 #: Seconds that one collection may take, emulated on a loaded machine.
 LIMIT = 900
 
-#: Seconds for one of its programs, where the kernel's runner gives 45.
+#: Seconds for one program of a collection; the kernel's runner would give 45.
 EMULATED_LIMIT = 300
 
-#: Where requeue is missing, two of mainline's programs wait for ever, as
-#: expected-failures says: seconds that they get. Another that needs more gets
-#: them when it is run again.
+#: Seconds for one program on a kernel without requeue: two of mainline's
+#: programs wait there for ever, as expected-failures says. A program that
+#: needs more time gets it when it is run again.
 MAINLINE_LIMIT = {"none": 10}
 
-#: The tests that are about the kernel.
+#: The collections that test the kernel.
 KERNEL_TESTS = frozenset({MAINLINE, "futex", "stress"})
-#: What asks for requeue, and does something else where there is none.
+#: The collections whose code behaves differently on a kernel without requeue.
 REQUEUERS = frozenset({"cond", "pthread"})
 
 
 @dataclasses.dataclass(frozen=True)
 class Machine:
-    """A guest to be: what to boot, and how."""
+    """A guest that can be booted: its kernel, and its hardware."""
     variant: str
     cpus: int
     mem: int
@@ -53,11 +55,11 @@ class Machine:
 
     @property
     def label(self):
-        """How it is called in results and file names."""
+        """The name of the guest in results and in file names."""
         return f"{self.variant}-{self.cpus}cpu"
 
     def boot(self, log):
-        """The running guest, with the kselftest folder in it."""
+        """Boot the guest, with the kselftest folder in it."""
         folder = os.path.join(self.build, "kselftest")
         return Guest(variant=self.variant, cpus=self.cpus, mem=self.mem,
                      accel=self.accel, build=self.build, log=log,
@@ -66,23 +68,23 @@ class Machine:
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """One command for a guest, which prints what run_kselftest.sh does."""
+    """One command for a guest, with the output format of run_kselftest.sh."""
     name: str
     command: str
     limit: int = LIMIT
-    again: str = ""     # runs the one program whose name is put behind it
+    again: str = ""     # with a program's name appended, runs that program
 
 
 def collections(build):
-    """What can be run in guests: mainline's own tests first, then ours."""
+    """The collections for guests: mainline's own first, then ours."""
     return (MAINLINE, *(name for name in source.objects(build)
                         if name not in HOST_ONLY))
 
 
 def share(machine, variants, cpus):
-    """Which collections `make check` runs in one of its guests: testing.rst.
+    """The collections that `make check` runs in one guest: testing.rst.
 
-    variants, cpus: those of all its guests.
+    variants, cpus: of all guests
     """
     last = machine.variant == variants[-1]
     many = machine.cpus > min(cpus)
@@ -95,7 +97,10 @@ def share(machine, variants, cpus):
 
 
 def _command(variant, seconds, selection, arguments=None):
-    """Run a selection of tests; seconds: for a program, if not as it says."""
+    """The command for a selection of tests.
+
+    seconds: for each program, if not what the program's settings say
+    """
     words = " ".join(f"KSELFTEST_{program.upper()}_ARGS='{text}'"
                      for program, text in (arguments or {}).items())
     option = f"-o {seconds} " if seconds else ""
@@ -105,10 +110,10 @@ def _command(variant, seconds, selection, arguments=None):
 
 
 def jobs(build, variant, limit=None, arguments=None):
-    """All collections, mainline's first.
+    """The jobs of all collections, mainline's first.
 
-    limit: seconds for one program, if not those that its settings say;
-    arguments: {program: its arguments}.
+    limit: seconds for each program, if not what its settings say; arguments:
+    {program: its arguments}
     """
     for name in collections(build):
         if name == MAINLINE:
@@ -121,17 +126,17 @@ def jobs(build, variant, limit=None, arguments=None):
 
 
 def program_job(variant, program, arguments, limit):
-    """One program by itself."""
+    """The job of one program."""
     folder, name = program.split("/")
     return Job(folder, _command(variant, limit, f"-t drover-{folder}:{name}",
                                 {name: arguments}), limit)
 
 
 def run(machine, work, logs, known=()):
-    """Boot a machine and run the jobs in it; returns the results.
+    """Boot a machine and run the jobs in it. Return: the results.
 
-    What breaks the guest is a failure, and ends it with the jobs undone.
-    known: names of tests that need not be tried again when they fail.
+    A job that breaks the guest is a failure, and the jobs after it are not
+    run. known: names of tests that are not run again when they fail.
     """
     os.makedirs(logs, exist_ok=True)
     path = os.path.join(logs, machine.label)
@@ -149,7 +154,7 @@ def run(machine, work, logs, known=()):
 
 
 def run_and_compare(machine, logs, only=None):
-    """Collections, or all, in one guest, held against the known failures."""
+    """Run collections, or all, in one guest; compare with known failures."""
     work = [job for job in jobs(machine.build, machine.variant)
             if not only or job.name in only]
     known = {}
@@ -159,7 +164,7 @@ def run_and_compare(machine, logs, only=None):
 
 
 def _run_job(guest, job, output):
-    """The results of one job; raises if the guest is no more."""
+    """The results of one job; raises GuestError if the guest has died."""
     trouble = []
     try:
         status, text = guest.run(job.command, timeout=job.limit)
@@ -178,15 +183,12 @@ def _run_job(guest, job, output):
 
 
 def once_more(job, name):
-    """One program of a job, by itself."""
+    """The job that runs one program of a job again."""
     return Job(job.name, job.again + name)
 
 
 def may_have_been_hurried(result, job):
-    """Whether it may have failed for want of time: see TRIES.
-
-    To be run again in a machine with -icount, whose clock counts instructions
-    and so waits for a kernel that is slow.
+    """Whether a program may have failed because usleep() was too short: TRIES.
     """
     return (job.again and result.status == FAIL
             and result.name.startswith(f"{job.name}:")
@@ -194,7 +196,7 @@ def may_have_been_hurried(result, job):
 
 
 def _again(guest, job, result, output, known):
-    """The result, or a pass where the same program passes when repeated."""
+    """The result, or a pass if the same program passes when it runs again."""
     if not may_have_been_hurried(result, job) or result.name in known:
         return result
     for attempt in range(2, TRIES + 1):
@@ -226,7 +228,7 @@ def kselftest_results(text, job_name):
 
 
 def _mainline_result(name, status, inner):
-    """One program, which may report inside what its status does not say."""
+    """The result of one program, whose output may say more than its status."""
     lines = inner.splitlines()
     if status == tap.EXIT_SKIP:
         return Result(name, SKIP, tap.last_comment(lines))
@@ -238,16 +240,16 @@ def _mainline_result(name, status, inner):
                   tap.tail(inner))
 
 
-# Guests that are broken on purpose: the check must fail by it.
+# Guests that are broken on purpose: the check has to find that.
 
 def _breaks(kind, action, limit=60):
-    """Breaks something, then says like a test that all is well."""
+    """A job that breaks something, and then reports success like a test."""
     return Job(f"broken {kind}",
                f"{action}; echo 'ok 1 selftests: broken: {kind}'", limit)
 
 
-#: What is broken, and a word of the reason by which it must be found. The
-#: panic comes last: nothing runs in that guest any more.
+#: The jobs that break something, and a word that the failure's reason has to
+#: have. The panic comes last, as nothing runs in the guest after it.
 BROKEN = {
     "warning": (_breaks("warning", "echo 'WARNING: broken' >/dev/kmsg"),
                 "WARNING"),
@@ -262,7 +264,7 @@ BROKEN = {
 
 
 def check_broken(machine, logs):
-    """One result a kind: was it found, and for the right reason?"""
+    """One result for each kind: was it found, and for the right reason?"""
     found = run(machine, [job for job, _ in BROKEN.values()],
                 os.path.join(logs, "broken"))
     checked = []
@@ -276,25 +278,29 @@ def check_broken(machine, logs):
     return checked
 
 
-# Kernels that check themselves, see kernel/configs/. A line in which one
-# of them reports to the kernel log fails the guest.
+# Kernels that check themselves; see kernel/configs/. If such a kernel reports
+# a fault in its log, the guest has failed.
 
 CHECKER_CPUS = 4
 
-#: Without ACPI it is not a matter of course that they are found.
+#: Tests that the kernel finds all CPUs, which without ACPI it may not.
 ALL_CPUS = Job("cpus", f"[ $(nproc) = {CHECKER_CPUS} ] && echo '# 1..1' &&"
                f" echo '# ok 1 all {CHECKER_CPUS} CPUs run' &&"
                " echo 'ok 1 selftests: checkers: cpus'")
 
-#: How much of the stress; seconds for a program, emulated and checked, and for
-#: a collection.
+#: The size of the stress test; seconds for a program, in an emulated kernel
+#: that checks itself; and seconds for a collection.
 CHECKER_ARGUMENTS = {"cond_mixed": "pairs=20000 patience=600"}
 CHECKER_TEST_LIMIT = 900
 CHECKER_LIMIT = 2700
 
 
 def run_checker(machine, logs):
-    """The tests of the kernel; some again by a clock that waits."""
+    """Run the tests of the kernel in a guest whose kernel checks itself.
+
+    A program that may have been hurried runs again in a guest with -icount,
+    whose clock counts instructions and so waits for a slow kernel.
+    """
     tests = jobs(machine.build, "drover", CHECKER_TEST_LIMIT,
                  CHECKER_ARGUMENTS)
     work = [ALL_CPUS, *(dataclasses.replace(job, limit=CHECKER_LIMIT)
@@ -311,8 +317,8 @@ def run_checker(machine, logs):
 
 
 def replaced(found, repeated):
-    """The results, where repeated ones stand for those of the same name."""
+    """The results, each replaced by a repeated one of the same name."""
     names = {result.name for result in repeated}
     return [result for result in found if result.name not in names] + [
-        dataclasses.replace(result, why=result.why or "by a clock that waits")
+        dataclasses.replace(result, why=result.why or "with -icount")
         for result in repeated]

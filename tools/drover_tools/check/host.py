@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Runs test programs on this machine, each alone and with a time limit; and
-calls a function for several things at a time."""
+"""Runs test programs on this machine, each alone and with a time limit, and
+calls a function for several arguments at a time."""
 
 import contextlib
 import ctypes
@@ -23,11 +23,11 @@ def _die_with_parent():
 
 
 def run(command, limit, path, env=None):
-    """Run a command; returns (exit status, output, names left behind).
+    """Run a command. Return: (exit status, output, names of processes left).
 
-    The exit status is None when its time was over. The output can be read in
-    path meanwhile. Everything it started is gone when this returns, also by an
-    exception such as Ctrl-C.
+    The exit status is None if the time limit ended the command. While it runs,
+    its output can be read in path. All processes that it started are ended
+    when this returns, also if it ends by an exception such as Ctrl-C.
     """
     before = children()
     status = None
@@ -50,7 +50,7 @@ def run(command, limit, path, env=None):
 
 
 def run_test(name, command, limit, path, env=None):
-    """Run one test program, as run() does; returns its results."""
+    """Run one test program, as run() does. Return: its results."""
     status, output, left = run(command, limit, path, env)
     if status is None:
         return [Result(name, FAIL, f"ran longer than {limit} s",
@@ -65,8 +65,9 @@ def run_test(name, command, limit, path, env=None):
 def side_by_side(function, things):
     """Yield (thing, function(thing)) for each, in the order in which they end.
 
-    As many at a time as there are CPUs, each in a process of its own, which
-    ends with this one, however that ends. A single thing needs no process.
+    As many calls run at a time as there are CPUs, each in a process of its
+    own, which ends when this process ends in any way. For a single thing no
+    process is made.
     """
     if len(things) == 1:
         yield things[0], function(things[0])
@@ -93,7 +94,7 @@ def side_by_side(function, things):
 
 def _call(function, thing, pipe, parent):
     _die_with_parent()
-    if os.getppid() != parent:          # it ended before that
+    if os.getppid() != parent:          # the parent ended before the call
         os.kill(os.getpid(), signal.SIGKILL)
     try:
         pipe.send(function(thing))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Checks by programs that others have written: one result each.
+"""Checks by linters of other projects: one result each.
 
-Each function check_NAME yields a line for each thing that is wrong.
-.clang-format, .flake8 and REUSE.toml have what these programs are told.
+Each function check_NAME yields a line for each fault. The settings of the
+linters are in .clang-format, .flake8 and REUSE.toml.
 """
 
 import re
@@ -14,11 +14,11 @@ from drover_tools.tree import TOP
 
 
 class Unable(Exception):
-    """Why a check cannot be done on this system."""
+    """A check cannot be done on this system; the text says why."""
 
 
 def run(*command, cwd=TOP):
-    """A command, ended, with what it has printed."""
+    """Run a command. Return: its exit status and output."""
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True,
                           check=False)
 
@@ -26,13 +26,13 @@ def run(*command, cwd=TOP):
 def _complaints(program, *words):
     """The lines that a linter prints if it finds something."""
     if not shutil.which(program):
-        raise Unable(f"no {program}: tools/deps check")
+        raise Unable(f"{program} is missing: run tools/deps check")
     done = run(program, *words)
     if done.returncode:
         yield from (done.stdout + done.stderr).splitlines()
 
 
-#: Others format macros in other ways.
+#: The version of clang-format; others format macros differently.
 CLANG_FORMAT = "14"
 
 
@@ -56,7 +56,7 @@ def check_flake8():
     yield from _complaints("flake8", *source.python())
 
 
-#: What its first lines say of a file that is only sourced.
+#: In the first lines of a file that other scripts source.
 SOURCED = "# shellcheck shell="
 
 
@@ -75,7 +75,7 @@ def check_codespell():
         path for path in source.own() if not path.endswith(".json")))
 
 
-#: The first that reads REUSE.toml.
+#: The first version of reuse that reads REUSE.toml.
 REUSE = 4
 
 

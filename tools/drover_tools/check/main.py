@@ -2,9 +2,10 @@
 """Run the project's tests, on this machine and in guests.
 
 `make check`, `make check-fast` and `make check-long` build everything and then
-run this. The last line is "N passed, N failed, N skipped"; exit status 1 if
-any failed. Results are left as TAP, with all output, in build/results/check,
-or check-long, or, with --checkers, check-kernel-debug.
+run this. The last line is "N passed, N failed, N skipped"; the exit status is
+1 if any test failed. The results, as TAP, and all output are written to
+build/results/check, or to check-long, or with --checkers to
+check-kernel-debug.
 """
 
 import argparse
@@ -21,7 +22,7 @@ from drover_tools.runs.process import adopt_orphans
 from drover_tools.signals import leave_on
 from drover_tools.tree import TOP
 
-#: How many times longer a test may take in a build with a sanitizer.
+#: A test may take so many times longer in a build with a sanitizer.
 SLOWNESS = 4
 DEFAULT_BUILD = os.path.join(TOP, "build")
 
@@ -32,31 +33,31 @@ def cpu_counts(text):
 
 
 def parse():
-    """The command line; the Makefile passes its settings by environment."""
+    """The command line; the Makefile's settings come in the environment."""
     parser = argparse.ArgumentParser(
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--fast", action="store_true",
-                        help="only what needs no guest")
+                        help="run only the stages that need no guest")
     parser.add_argument("--long", action="store_true",
-                        help="what takes hours, instead of the rest")
+                        help="run the stages that take hours, and no others")
     parser.add_argument("--pairs", type=int, default=lists.PAIRS, metavar="N",
-                        help="with --long: of wait and wakeup on the host,"
-                        f" 1/{lists.GUEST_SHARE} of them in each guest, and"
-                        " tasks of a pool (%(default)s)")
+                        help="with --long: make N pairs of a wait and a wakeup"
+                        f" on this machine, N/{lists.GUEST_SHARE} in each"
+                        " guest, and N tasks of a pool (%(default)s)")
     parser.add_argument("--only", metavar="NAME",
-                        help="one static check (format, flake8, ...), or"
-                        " the stages whose names begin so (host/futex)")
+                        help="run one static check (format, flake8, ...), or"
+                        " the stages whose names begin with NAME (host/futex)")
     parser.add_argument("--list", action="store_true",
-                        help="name the stages and the static checks")
+                        help="list the stages and the static checks")
     parser.add_argument("--checkers", metavar="KIND", nargs="+",
                         choices=sorted(lists.CHECKERS), default=[],
-                        help="guests whose kernels check themselves, instead")
+                        help="run only guests whose kernels check themselves")
     parser.add_argument("--cpus", type=cpu_counts, default="1 4",
-                        help="of guests: each variant is booted with each"
-                        ' number ("%(default)s")')
+                        help="boot each variant with each of these numbers of"
+                        ' CPUs ("%(default)s")')
     parser.add_argument("--mem", type=int, default=2048, metavar="MB",
-                        help="of each guest (%(default)s)")
+                        help="memory of each guest (%(default)s)")
     parser.add_argument("--accel", default=os.environ.get("ACCEL") or "auto",
                         choices=("auto", "kvm", "tcg"))
     parser.add_argument("--limit", type=int, default=120, metavar="S",
@@ -66,7 +67,7 @@ def parse():
 
 
 def folder_of(options):
-    """Where results are left; a shorter stress says nothing of the time."""
+    """The folder of results; another number of pairs has another folder."""
     if options.checkers:
         return "check-kernel-debug"
     if not options.long:
@@ -76,7 +77,7 @@ def folder_of(options):
 
 
 def settings_of(options):
-    """Where and what to test."""
+    """The settings of a run, from options and environment."""
     build = os.path.abspath(os.environ.get("O") or DEFAULT_BUILD)
     san = os.environ.get("SAN")
     variants = os.environ.get("KERNEL_VARIANTS") or "none mainline drover"
@@ -94,7 +95,7 @@ def settings_of(options):
 
 
 def choose(options, settings):
-    """The stages to run."""
+    """Choose the stages to run."""
     if options.only in static.checks():
         return [lists.Stage(f"static/{options.only}", 2,
                             lambda: static.run_checks(options.only))]
@@ -109,10 +110,10 @@ def choose(options, settings):
 
 
 class Progress:
-    """What a run shows: on a terminal, one line that is overwritten.
+    """The progress of a run; on a terminal, in one line that is overwritten.
 
-    Stages may run side by side, in processes of their own: then the line is
-    that of the last to start. end() is called in the first process.
+    Stages may run at the same time, in processes of their own: then the line
+    names the stage that started last. end() is called in the first process.
     """
 
     def __init__(self, stages):
@@ -125,7 +126,7 @@ class Progress:
             print("\r\033[K" + self._title(stage), end="", flush=True)
 
     def end(self, stage, results, took):
-        """A stage has ended: what it came to, and each failure."""
+        """A stage has ended: print its results, and each failure."""
         counts = collections.Counter(result.status for result in results)
         known = f", {counts[KNOWN]} {KNOWN}" if counts[KNOWN] else ""
         print("\r\033[K" * sys.stdout.isatty() + f"{self._title(stage)}:"
@@ -143,9 +144,9 @@ class Progress:
 
 
 def batches(stages):
-    """Stages that may run side by side, with others of their kind.
+    """Groups of stages; those of one group may run at the same time.
 
-    The longest ones begin: at the end no CPU waits long for the other.
+    The longest stages of a group begin: so the CPUs end nearly together.
     """
     for one_cpu, group in itertools.groupby(stages, lambda stage:
                                             stage.one_cpu):
@@ -156,11 +157,11 @@ def batches(stages):
 
 
 def run(stages, settings):
-    """Run the stages in order; returns all results."""
+    """Run the stages in order. Return: all results."""
     progress = Progress(stages)
     if settings.slow:
         whole = sum(stage.seconds for stage in stages)
-        print(f"It will take about {whole // 60} min:",
+        print(f"These stages take about {whole // 60} min:",
               *(f"{stage.name}: {stage.seconds} s" for stage in stages),
               sep="\n  ", flush=True)
     everything = []
@@ -182,7 +183,7 @@ def run(stages, settings):
 
 
 def main():
-    """Run what was asked for; the exit status."""
+    """Run the chosen stages. Return: the exit status."""
     leave_on(signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     options = parse()
     settings = settings_of(options)
@@ -192,8 +193,8 @@ def main():
         print("static checks:", *static.checks(), sep="\n  ")
         return 0
     if not stages:
-        print(f"check: nothing is called {options.only!r}; see --list",
-              file=sys.stderr)
+        print(f"check: no stage or check has the name {options.only!r}; see"
+              " --list", file=sys.stderr)
         return 2
     results = run(stages, settings)
     counts = collections.Counter(result.status for result in results)

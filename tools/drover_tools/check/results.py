@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What tests came to: read from TAP, held against lists, written as TAP."""
+"""Results of tests: read from TAP, compared with lists, written as TAP."""
 
 import dataclasses
 import os
@@ -11,7 +11,7 @@ from drover_tools.tree import TOP
 PASS = "passed"
 FAIL = "failed"
 SKIP = "skipped"
-#: Fails, and is known to: counted apart, neither as a pass nor as a failure.
+#: A known failure: counted apart, neither as a pass nor as a failure.
 KNOWN = "known to fail"
 
 RESULT = re.compile(r"(not )?ok\b\s*(\d+)?\s*-?\s*([^#]*)(#.*)?$")
@@ -20,14 +20,14 @@ BAIL = re.compile(r"Bail out!\s*(.*)")
 DIRECTIVE = re.compile(r"#\s*(SKIP|TO" r"DO)\b\s*(.*)", re.I)
 
 #: kselftest's verdict on one program, e.g.
-#: "not ok 3 selftests: drover-futex: tracepoints # exit=1". It can be in the
-#: middle of a line, when a thread of the program prints as the program ends.
+#: "not ok 3 selftests: drover-futex: tracepoints # exit=1". It may be in the
+#: middle of a line, if a thread of the program prints while the program ends.
 VERDICT = re.compile(r"(not )?ok \d+ selftests: (\S+): (\S+)\s*(#.*)?$")
 
 EXIT_SKIP = 4       # KSFT_SKIP
 LAST_SIGNAL = 64
 
-#: How many of the last lines of a program explain its failure.
+#: So many of a program's last lines are shown for a failure.
 TAIL = 15
 
 EXPECTED = os.path.join(TOP, "selftests", "expected-failures")
@@ -43,7 +43,7 @@ class Result:
 
 
 def summary(counts):
-    """The line that ends a run."""
+    """The last line of a run."""
     return (f"{counts[PASS]} passed, {counts[FAIL]} failed, "
             f"{counts[SKIP]} skipped")
 
@@ -55,7 +55,8 @@ def write_tap(path, results):
         print(f"TAP version 13\n1..{len(results)}", file=file)
         for number, result in enumerate(results, 1):
             ok = "not ok" if result.status in (FAIL, KNOWN) else "ok"
-            # TAP's word for a known failure, in two pieces: no note to self.
+            # TAP's word for a known failure; in two pieces, as check_paths()
+            # takes the whole word for a left-over mark.
             mark = {SKIP: " # SKIP", KNOWN: " # TO" "DO"}.get(
                 result.status, " #" if result.why else "")
             print(f"{ok} {number} {result.name.replace('#', '')}{mark}",
@@ -65,11 +66,12 @@ def write_tap(path, results):
 
 
 def parse(program, output, status):
-    """The results of one program from what it printed and its exit status.
+    """The results of one program, from its output and its exit status.
 
-    One for each result it reported; and a failure of the program itself if
-    what it printed is not the whole truth: killed, wrong exit status, fewer
-    results than it planned.
+    There is one for each result that the program reported. There is a failure
+    of the program itself, too, if its output cannot be complete: the program
+    was killed, has a wrong exit status, or reported fewer results than it
+    planned.
     """
     lines = output.splitlines()
     results, planned, whole_skip = [], None, None
@@ -89,7 +91,7 @@ def parse(program, output, status):
 
 
 def _result(program, match, following):
-    """One result; the comments right behind it explain it."""
+    """One result; the comments right after it explain a failure."""
     name = f"{program}: {match.group(3).strip() or match.group(2)}"
     said = DIRECTIVE.match(match.group(4) or "")
     kind = said.group(1).upper() if said else None
@@ -108,7 +110,7 @@ def _result(program, match, following):
 
 
 def _what_is_wrong(lines, results, planned, status):
-    """What the program did wrong as a program, or None."""
+    """The fault of the program as a whole, or None."""
     for bail in filter(None, map(BAIL.match, lines)):
         return f"gave up: {bail.group(1)}"
     failed = any(result.status == FAIL for result in results)
@@ -128,21 +130,21 @@ def _what_is_wrong(lines, results, planned, status):
 
 
 def tail(output):
-    """The last lines of what a program has printed."""
+    """The last lines of a program's output."""
     return tuple(output.splitlines()[-TAIL:])
 
 
 def last_comment(lines):
-    """The last comment of a program: mostly why it skipped."""
+    """The last comment of a program, mostly the reason for a skip."""
     comments = [line for line in lines if line.startswith("#")]
-    return comments[-1].lstrip("# ") if comments else "says not why"
+    return comments[-1].lstrip("# ") if comments else "gives no reason"
 
 
 def split_kselftest(output):
-    """Take the output of run_kselftest.sh apart.
+    """Split the output of run_kselftest.sh.
 
     Yields (collection, program, exit status, output) for each program; the
-    exit status is None for one that ran out of time.
+    exit status is None if the program ran out of time.
     """
     inner = []
     for line in output.splitlines():
@@ -169,10 +171,10 @@ def _exit_status(verdict):
 
 
 def expected(variant):
-    """Failures that are known, by name, and why.
+    """{name: reason} of the known failures.
 
-    A line of expected-failures/VARIANT.txt is COLLECTION:PROGRAM, then
-    optionally "#" and why.
+    A line of expected-failures/VARIANT.txt is COLLECTION:PROGRAM, optionally
+    followed by "#" and a reason.
     """
     path = os.path.join(EXPECTED, f"{variant}.txt")
     text = source.read(path) if os.path.exists(path) else ""
@@ -182,10 +184,10 @@ def expected(variant):
 
 
 def compare(results, known):
-    """Hold results against the known failures: how they now count.
+    """The results, with known failures marked as such.
 
-    A listed test that passes, or that was not run, is a failure: the list
-    never says too much.
+    A listed test that passes, or that was not run, is a failure: so the list
+    has no entry that is not needed.
     """
     compared = []
     for result in results:

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""The shape of lib/: what may not grow, each figure beside its limit.
+"""The shape of lib/: figures that may not grow, each with its limit.
 
-Documentation/testing.rst says what is measured. The functions on the way to a
-system call are those that selftests/shape/path.c recorded, so functions of
-headers and small ones count, too. A file depends on another one if it includes
-a header of that name or uses a symbol that the other file defines.
+Documentation/testing.rst describes the figures. The functions on the way to a
+system call are those that selftests/shape/path.c records while it runs, so
+small functions, and those of headers, count, too. A file depends on another
+one if it includes a header of that name or uses a symbol that the other file
+defines.
 """
 
 import collections
@@ -22,7 +23,8 @@ SECONDS = 20
 CODE = (".c", ".h", ".hpp", ".S")
 PATH_DOCUMENT = "Documentation/broadcast-path.rst"
 
-#: What each folder of lib/ may use, besides itself and the public headers.
+#: The folders that each folder of lib/ may use, besides itself and the public
+#: headers.
 USES = {
     "base": (),
     "mutex": ("base",),
@@ -32,10 +34,10 @@ USES = {
     "pool": ("base",),
     "stream": ("base", "mutex", "pool"),
 }
-#: Folders whose files may not depend on each other in a circle.
+#: In these folders files may not depend on each other in a circle.
 LAYERED = ("cond", "stream")
 
-#: Lines of a function, from its head to its last brace.
+#: The most lines of a function, from its head to its last brace.
 MOST_IN_FUNCTION = 47
 #: Lines of code in lib/: 7,508 on 2026-11-27, and since then for faults of
 #: streams 152; for the division of base and cond into smaller files 56; for
@@ -48,7 +50,7 @@ MOST_IN_FUNCTION = 47
 #: gave 134 back, and forks noticed by wiped pages 2. A new mechanism raises
 #: the limit in the commit that brings it, which says what it is worth.
 MOST_CODE = 7508 + 152 + 56 + 292 + 224 + 52 + 8 + 80 + 36 + 31 - 134 - 2
-#: Lines that come with each file, and so do not count as code.
+#: Lines that every file has, and that so do not count as code.
 NO_CODE = re.compile(r"\s*#\s*include\b|\s*#\s*endif\b|\s*$"
                      r"|\s*#\s*(ifndef|define) DROVER_\w+_H\b")
 
@@ -60,14 +62,14 @@ def sources(folder, ends=CODE):
 
 
 def without_comments(path):
-    """The code of a file; its lines keep their numbers."""
+    """The code of a file, in which lines keep their numbers."""
     return re.sub(r"/\*.*?\*/|//[^\n]*",
                   lambda comment: "\n" * comment.group().count("\n"),
                   source.read(path), flags=re.S)
 
 
 def nr_code():
-    """Lines of lib/ without comments, blank lines, includes and guards."""
+    """The number of lines of lib/ that are neither comments nor NO_CODE."""
     return sum(1 for path in sources("")
                for line in without_comments(path).splitlines()
                if not NO_CODE.match(line))
@@ -76,7 +78,8 @@ def nr_code():
 def functions(path):
     """(name, lines) of each function of a file in kernel style.
 
-    Its head starts in column 0, its braces stand there alone.
+    There, the head of a function starts in column 0, and each of its braces
+    stands alone in column 0.
     """
     head, begin, inside = "", None, False
     for number, line in enumerate(without_comments(path).splitlines()):
@@ -96,7 +99,7 @@ def functions(path):
 
 
 def long_functions():
-    """Those of lib/ with too many lines."""
+    """The functions of lib/ with too many lines."""
     return [f"{path}:{name}:{lines}" for path in sources("", (".c", ".h"))
             for name, lines in functions(path) if lines > MOST_IN_FUNCTION]
 
@@ -108,7 +111,7 @@ def included(path):
 
 
 def symbols(path, scratch):
-    """What a file defines, and what it uses of others."""
+    """(symbols that a file defines, symbols that it uses from others)."""
     built = os.path.join(scratch, path.replace("/", "-") + ".o")
     subprocess.run(
         [os.environ.get("CC", "gcc"), "-O0", "-w", "-std=c11", "-D_GNU_SOURCE",
@@ -122,14 +125,14 @@ def symbols(path, scratch):
 
 
 def dependencies():
-    """{file: files}: what each C file and header of lib/ depends on."""
+    """{file: the files it depends on} for C files and headers of lib/."""
     compiled = [path for folder in USES for path in sources(folder + "/", ".c")
                 if not path.endswith("/whole.c")]
     with tempfile.TemporaryDirectory() as scratch, \
             concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         found = dict(zip(compiled, pool.map(
             lambda path: symbols(path, scratch), compiled)))
-    # Both libraries have functions of some names: those of one folder first.
+    # Some names are defined in both libraries: the own folder comes first.
     home = collections.defaultdict(list)
     for path, (defined, _) in found.items():
         for symbol in defined:
@@ -162,7 +165,7 @@ def upward(arrows):
 
 
 def unit(path):
-    """A C file and the header of its name are one."""
+    """The unit of a file: a C file and the header of its name are one."""
     return os.path.splitext(path)[0]
 
 
@@ -183,7 +186,7 @@ def circles(arrows, folder):
 
 
 def reach(units, start):
-    """All that can be come to from a unit; itself only by a circle."""
+    """All units that a unit reaches; it reaches itself only by a circle."""
     found, left = set(), [start]
     while left:
         for other in units[left.pop()] - found:
@@ -193,7 +196,8 @@ def reach(units, start):
 
 
 def recorded(program):
-    """What is on each path: {"broadcast" or "wait": {function: file}}."""
+    """The functions on each path: {"broadcast" or "wait": {function: file}}.
+    """
     done = subprocess.run([program], check=True, capture_output=True,
                           text=True, timeout=SECONDS)
     calls = [line.split() for line in done.stdout.splitlines()]
@@ -220,7 +224,7 @@ def path_rows(steps):
 
 
 def rows():
-    """What is measured, how much or which there are, and the limit."""
+    """(name, number or list of things, limit) of each figure."""
     yield (f"functions of lib/ of more than {MOST_IN_FUNCTION} lines",
            long_functions(), 0)
     arrows = dependencies()
@@ -232,7 +236,7 @@ def rows():
 
 
 def judge(name, found, limit):
-    """A row as a result; found: a number, or the things that are counted."""
+    """A figure as a result; found: a number, or the list of things."""
     count = found if isinstance(found, int) else len(found)
     return Result(f"shape: {name}: {count} of {limit}",
                   PASS if count <= limit else FAIL, "",
@@ -240,10 +244,11 @@ def judge(name, found, limit):
 
 
 def measure(build):
-    """The results of all rows; build: where shape/path was built to."""
+    """The results of all figures; build: the folder that has shape/path."""
     program = os.path.join(build, "shape", "path")
     results = [judge(*row) for row in rows()]
     if not os.path.exists(program):
         return [Result("shape: the two paths to a system call", SKIP,
-                       "gcc alone builds what records them"), *results]
+                       "selftests/shape/path was not built, which needs gcc"),
+                *results]
     return [*(judge(*row) for row in path_rows(recorded(program))), *results]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The project's own files, what they hold, and its test programs."""
+"""The project's own files, their texts, and its test programs."""
 
 import functools
 import glob
@@ -10,16 +10,17 @@ import subprocess
 
 from drover_tools.tree import TOP
 
-#: Not the project's: an unpacked archive has no git to say so.
+#: Files that are not the project's; an unpacked archive has no git to ask.
 NOT_SOURCE = (".git", "build", "__pycache__", ".config", ".config.old")
 
-#: In a test's source: the APIs it is built for, the first of them its own.
+#: In a test's source: the further APIs that the test is built for.
 APIS = re.compile(r"^ \* APIs: drover (.*)$", re.MULTILINE)
 
 
 @functools.lru_cache(maxsize=1)
 def files():
-    """Paths, relative to the top, of all files that are or will be kept."""
+    """The paths, relative to the top, of all files that git has or would add.
+    """
     listed = shutil.which("git") and subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others",
          "--exclude-standard"], cwd=TOP, capture_output=True, check=False)
@@ -35,18 +36,18 @@ def files():
     return sorted(found)
 
 
-#: Kept as others wrote them or as a tool writes them.
+#: Files that others wrote or that a tool writes.
 VERBATIM = re.compile(r"LICENSES/|kernel/patches|.*\.png$"
                       r"|debian/(changelog|source/format)$")
 
 
 def own():
-    """Those that are written here."""
+    """The files that are written here."""
     return [path for path in files() if not VERBATIM.match(path)]
 
 
 def python():
-    """Those in Python."""
+    """The files in Python."""
     return [path for path in own()
             if path.endswith(".py") or is_script(path, "python3")]
 
@@ -59,7 +60,7 @@ def read(path):
 
 
 def lines(path):
-    """Pairs of line number and line."""
+    """(number, line) of each line of a file."""
     return list(enumerate(read(path).splitlines(), 1))
 
 
@@ -83,7 +84,7 @@ def tests():
 
 
 def programs(build, name):
-    """The built test programs of one object whose source is there."""
+    """The built test programs of one object that still have a source."""
     there = tests()
     return sorted(path for path in
                   glob.glob(os.path.join(build, "selftests", name, "*"))
@@ -91,7 +92,7 @@ def programs(build, name):
 
 
 def objects(build):
-    """All objects that have programs, by name."""
+    """The names of all objects that have programs."""
     folder = os.path.join(build, "selftests")
     return [name for name in sorted(os.listdir(folder))
             if programs(build, name)] if os.path.isdir(folder) else []

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What the checks consist of: ordered lists of stages.
+"""The ordered lists of stages of which the checks consist.
 
-A stage has a name, a guess at how many seconds it takes, and a function that
-returns results.
+A stage has a name, an estimate of its seconds, and a function that returns
+results.
 """
 
 import dataclasses
@@ -17,28 +17,30 @@ from drover_tools.check import (guests, host, results as tap, shape, source,
 from drover_tools.check.results import FAIL, PASS, Result
 from drover_tools.tree import TOP
 
-#: Kernels that check themselves, and about how many seconds their tests and
-#: the mutants made for them take.
+#: Kernels that check themselves: about how many seconds their tests take, and
+#: the mutants that are made for them.
 CHECKERS = {"debug": (600, 200), "kcsan": (400, 100), "rt": (180, 100)}
 
-#: The mixed stress of the library and of the drop-in, which share the pairs.
+#: The mixed stress of the library and of the drop-in; each makes half of the
+#: pairs.
 STRESS = ("stress/cond_mixed", "pthread/cond_mixed")
-#: Pairs of a wait and a wakeup, and of these one in so many in each guest.
+#: Pairs of a wait and a wakeup on this machine; each guest makes PAIRS divided
+#: by GUEST_SHARE.
 PAIRS = 10 ** 8
 GUEST_SHARE = 100
-#: Random programs of streams, and calls to two kernels.
+#: The number of random programs of streams, and of calls to two kernels.
 PROGRAMS = 10 ** 5
 CALLS = 10 ** 6
-#: Seconds for each million pairs, on two CPUs and emulated on them.
+#: Seconds for each million pairs, on a machine of two CPUs and in its guests.
 SECONDS = {"host": 15, "guest": 500}
-#: Seconds for schedules of the explorer.
+#: Seconds for which the explorer runs schedules.
 EXPLORE = 3600
-#: Seconds without progress that are a hang: a host with other things to do may
-#: let an emulated CPU stand still for a minute.
+#: A guest without progress for so many seconds hangs. A busy host may let an
+#: emulated CPU stand still for a minute.
 GUEST_PATIENCE = 600
 
 SANITIZERS = ("thread", "address", "undefined")
-#: Seconds for a program that is a stage, and in a run that takes hours.
+#: Seconds for a program that is a stage, and for one in `make check-long`.
 LIMIT, LONG_LIMIT = 900, 24 * 3600
 
 
@@ -46,7 +48,7 @@ LIMIT, LONG_LIMIT = 900, 24 * 3600
 class Stage:
     """One part of the check.
 
-    one_cpu: it needs no more than one CPU, and may run beside others.
+    one_cpu: the stage needs only one CPU, and may run beside others
     """
     name: str
     seconds: int
@@ -56,9 +58,9 @@ class Stage:
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """Where and what to test; see main.py.
+    """The settings of a run; see main.py.
 
-    slow: it takes long enough to say how long, and has no other limit.
+    slow: the run takes hours: its length is printed, and limits are longer
     """
     build: str
     results: str
@@ -73,11 +75,11 @@ class Settings:
 
     @property
     def logs(self):
-        """Where guests leave their logs."""
+        """The folder of the guests' logs."""
         return os.path.join(self.results, "guests")
 
     def machine(self, variant, cpus):
-        """A guest."""
+        """A guest with these settings."""
         return guests.Machine(variant, cpus, self.mem, self.accel, self.build)
 
     def machines(self):
@@ -86,12 +88,12 @@ class Settings:
                 for cpus in self.cpus for variant in self.variants]
 
     def output(self, name):
-        """Where what is called so prints to."""
+        """The file for the output of a test of that name."""
         return os.path.join(self.results, name.replace("/", "-") + ".output")
 
 
 def all_stages(settings):
-    """The stages of `make check`, in order; the cheap ones come first."""
+    """The stages of `make check` in order; the short ones come first."""
     if not settings.sanitizer:
         yield Stage("static", 5, static.run_checks)
         yield Stage("shape", 10, lambda: listed(shape.measure(settings.build)))
@@ -106,7 +108,7 @@ def all_stages(settings):
 
 
 def _test_stage(settings, name, seconds, one_cpu=False):
-    """One of the tools' own tests."""
+    """The stage of a test of a tool."""
     return _tool_stage(settings, f"tools/{name}", seconds, "tools/selftest",
                        name, one_cpu=one_cpu)
 
@@ -137,7 +139,7 @@ def _guest_stages(settings):
 
 
 def listed(results):
-    """Results that are for the reader, too."""
+    """Print the results, whose names have figures for the reader."""
     print("\r\033[K" * sys.stdout.isatty()
           + "\n".join(result.name for result in results), flush=True)
     return results
@@ -161,7 +163,7 @@ def run_object(settings, name):
     environment = {"DROVER_VARIANT": "host",
                    "UBSAN_OPTIONS": "halt_on_error=1"}
     if name == "pthread" and settings.sanitizer == "address":
-        # They load the drop-in, and this library insists on being first.
+        # The tests load the drop-in, but ASan's library has to come first.
         found = subprocess.run([os.environ.get("CC", "gcc"),
                                 "-print-file-name=libasan.so"], check=True,
                                capture_output=True, text=True)
@@ -175,7 +177,7 @@ def run_object(settings, name):
 
 
 def checker_stages(settings, kinds):
-    """A guest of each kernel that checks itself, and the mutants for it."""
+    """The stages of each kernel that checks itself, and of its mutants."""
     for kind in kinds:
         seconds, mutants = CHECKERS[kind]
         machine = settings.machine(kind, guests.CHECKER_CPUS)
@@ -187,7 +189,7 @@ def checker_stages(settings, kinds):
 
 
 def long_stages(settings, pairs):
-    """All stages of `make check-long`, the short ones first."""
+    """The stages of `make check-long`; the short ones come first."""
     programs = os.path.join(settings.build, "selftests")
     yield _tool_stage(settings, "programs", 300, "tools/check-programs",
                       "--all")
@@ -246,7 +248,7 @@ def _stress_options(pairs):
 
 
 def _check_with(settings, sanitizer):
-    """All tests in a build of their own: one result."""
+    """One result for all tests in a build of their own with a sanitizer."""
     title = f"make check SAN={sanitizer}"
     command = ["make", "-C", TOP, "-s", "--no-print-directory", "check",
                f"SAN={sanitizer}"]

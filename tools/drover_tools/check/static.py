@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Checks that run nothing: one result each.
+"""Checks of the files that run none of them: one result each.
 
-Each function check_NAME yields a line for each thing that is wrong.
+Each function check_NAME yields a line for each fault.
 """
 
 import concurrent.futures
@@ -26,7 +26,7 @@ from drover_tools.tree import TOP
 SPDX = re.compile(r"SPDX-License-Identifier: ([\w.-]+)")
 GPL_FOLDERS = ("kernel/", "selftests/")
 
-#: What else than the standard library a Python script may import.
+#: The modules outside the standard library that a script may import.
 LIBRARIES = {"tools/drover_tools/report/plots.py": ("matplotlib",),
              "tools/drover/gdb/drover_gdb.py": ("gdb",),
              "tools/ggml/random_model.py": ("gguf", "numpy")}
@@ -64,19 +64,19 @@ def check_whitespace():
 
 def check_paths():
     """no path of one machine, no left-over mark"""
-    # In pieces, or this file would find itself.
+    # The words are in pieces, or this check would find itself.
     yield from _lines_with(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b|/ho"
                            r"me/\w|" + re.escape(TOP))
 
 
-#: What the drover command consists of, which is installed without the rest.
+#: The parts of the package that are installed with the drover command.
 INSTALLED = ("command", "runs", "tables", "why")
 
 
 def check_imports():
     """Python imports the standard library and our package only"""
     if sys.version_info < (3, 10):
-        raise Unable("Python before 3.10 does not know its own modules")
+        raise Unable("Python before 3.10 has no list of its own modules")
     folder = "tools/drover_tools/"
     for path in source.python():
         text = source.read(path)
@@ -94,12 +94,13 @@ def check_imports():
                 yield f"{path}: imports {name}, which is not installed"
 
 
-#: Files of Linux that are called as if they were ours.
+#: Files of Linux whose names could be those of files here.
 LINUX = ("Documentation/locking/", "kernel/futex", "kernel/locking",
          "kernel/sys_ni.c", "lib/plist.c", "tools/testing", "tools/perf")
 
-#: Single files of lib/, headers too; what they include comes from there. Code
-#: that calls what is not declared compiles, and links with nothing.
+#: How single files of lib/, also headers, are compiled; they include the other
+#: files of lib/. A call of an undeclared function is an error here: it would
+#: compile, and only fail to link.
 COMPILE = (os.environ.get("CC", "gcc"), "-fsyntax-only", "-x", "c", "-std=c11",
            "-D_GNU_SOURCE", "-DDROVER_VERSION=\"\"", "-pthread",
            "-Werror=implicit-function-declaration",
@@ -123,7 +124,8 @@ def check_maintainers():
 
 
 def _belongs(path, pattern):
-    """As in the kernel: a folder, with all below it, ends in a slash."""
+    """Whether a pattern has a path; one with a slash at its end is a folder.
+    """
     if pattern.endswith("/"):
         return path.startswith(pattern)
     return (fnmatch.fnmatch(path, pattern)
@@ -135,7 +137,7 @@ def _documents():
             or path.endswith((".rst", ".md", "MAINTAINERS"))]
 
 
-#: Make targets that are parts of others.
+#: Make targets that are parts of other targets.
 PARTS = {"lib", "tools", "selftests", "kselftest"}
 
 
@@ -154,13 +156,13 @@ def check_targets():
                 yield f"{path}: `make {name}`: no such target"
 
 
-#: A program of ours in a literal block, and what it is given.
+#: A program of ours in a literal block, and its arguments.
 COMMAND = re.compile(
     r"(?:   +|T:\t)((?:build/)?(?:selftests|tools)/\S*\w)(.*)")
 
 
 def check_commands():
-    """programs that documents call exist and know the options"""
+    """programs that documents call exist and have the options"""
     for path in _documents():
         for number, line in source.lines(path):
             command = COMMAND.fullmatch(line)
@@ -170,7 +172,7 @@ def check_commands():
 
 
 def wrong_command(program, arguments):
-    """What is wrong with a command; what comes behind -- is not looked at."""
+    """The faults of a command; arguments after -- are not checked."""
     if program.startswith("build/selftests/"):
         if program.removeprefix("build/selftests/") not in tests():
             yield f"{program}: no such test"
@@ -181,12 +183,12 @@ def wrong_command(program, arguments):
         arguments = arguments.split(" -- ")[0].split(" #")[0]
         for option in re.findall(r" (--[a-z-]+)", arguments):
             if option not in _help(program):
-                yield f"{program}: knows no {option}"
+                yield f"{program}: has no option {option}"
 
 
 @functools.lru_cache(maxsize=None)
 def _help(program):
-    """The options that a program says it has."""
+    """The options that a program's --help names."""
     return re.findall(r"--[a-z-]+",
                       run(os.path.join(TOP, program), "--help").stdout)
 
@@ -201,12 +203,12 @@ def check_references():
         for name in sorted(set(named.findall(source.read(path)))):
             if name.startswith(LINUX) or "." not in name.split("/")[-1] \
                     and not name.endswith("/"):
-                continue        # Linux's, or no name of a file at all
+                continue        # a file of Linux, or not the name of a file
             if not os.path.exists(os.path.join(TOP, name)):
                 yield f"{path}: {name}: no such file"
 
 
-#: A file of C that a document shows, with its licence and all.
+#: A whole C file in a document; it begins with its licence.
 SHOWN = re.compile(r"^```c\n(// SPDX.*?)^```$", re.M | re.S)
 
 
@@ -221,7 +223,7 @@ def check_shown():
                 yield f"{path}: no file of the tree is: {title}"
 
 
-#: Headers that have a manual page of their own.
+#: The headers that have manual pages of their own.
 MANUALS = ("barrier", "cond", "mutex", "pool", "stream")
 
 
@@ -253,10 +255,11 @@ def _missing_in_manual(header, page):
             yield f"{name}(): arguments are missing"
 
 
-#: Headers whose comments, and sections of manual pages that promise nothing.
+#: Headers whose comments name their tests.
 PROMISING = ("cond", "mutex")
-#: Tests of tools, as their stages are called.
+#: The names of stages that test tools.
 TOOLS = {"programs", *(f"tools/{name}" for name in ALL)}
+#: Sections of manual pages that promise nothing, and so name no tests.
 EMPTY_SECTIONS = ("NAME", "SYNOPSIS", "EXAMPLES", "SEE ALSO")
 
 
@@ -279,7 +282,7 @@ def check_promises():
 
 
 def untested(path, title, text):
-    """What is wrong with the line "Tests:" of one promise."""
+    """The faults of the line "Tests:" of one promise."""
     named = re.findall(r"Tests: (.*)$", text, re.M)
     if not named:
         yield f"{path}: {title}: names no tests"
@@ -301,7 +304,7 @@ def check_mutants():
 
 
 def _try(mutant):
-    """What is wrong with one mutant, if anything."""
+    """The fault of one mutant, or None."""
     with tempfile.TemporaryDirectory() as scratch:
         paths = {path for path, _ in mutant.changes}
         for path in paths:
@@ -316,19 +319,19 @@ def _try(mutant):
         return done.stderr if done.returncode else None
 
 
-#: How many things that are wrong one check lists, at most.
+#: A check lists at most so many faults.
 MOST = 40
 
 
 def checks():
-    """All checks by name, from the functions check_NAME."""
+    """{NAME: function} of all functions check_NAME."""
     return {name.removeprefix("check_"): function
             for name, function in (*vars(linters).items(), *globals().items())
             if name.startswith("check_")}
 
 
 def run_checks(only=None):
-    """The results of all checks, or of the one named."""
+    """The results of all checks, or of the one of that name."""
     return [_run_one(name, function) for name, function in checks().items()
             if only in (None, name)]
 
@@ -339,6 +342,6 @@ def _run_one(name, function):
         wrong = tuple(itertools.islice(function(), MOST))
     except Unable as error:
         return Result(title, SKIP, str(error))
-    except OSError as error:        # a tool or a file that is not there
+    except OSError as error:        # a tool or a file is missing
         wrong = (str(error),)
     return Result(title, FAIL if wrong else PASS, "", wrong)

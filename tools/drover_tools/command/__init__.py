@@ -2,7 +2,7 @@
 """The part of the drover command that is written in Python.
 
 A new sub-command NAME is a module NAME with a function main(arguments), which
-returns the exit status. It is named in main.SUBCOMMANDS and, with a line of
-help, in tools/drover/main.c. It may import command/, why/, runs/ and tables/
-only.
+returns the exit status. main.SUBCOMMANDS names it, and tools/drover/main.c has
+a line of help for it. A sub-command imports only command/, why/, runs/ and
+tables/.
 """

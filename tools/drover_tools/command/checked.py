@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Whether anything can be loaded before a program's C library, and why not."""
+"""Checks that a library can be loaded before a program's C library."""
 
 import os
 import shutil
@@ -10,12 +10,12 @@ NOT_FOUND, CANNOT_RUN = 127, 126
 PT_INTERP = 3
 MACHINES = {0x03: "i386", 0x28: "arm", 0x3e: "x86-64", 0xb7: "arm64",
             0xf3: "riscv64", 0x16: "s390x", 0x15: "ppc64"}
-#: Scripts whose interpreters are scripts, at most.
+#: So many scripts, each the interpreter of the one before, are followed.
 DEPTH = 4
 
 
 class Unfit(Exception):
-    """It cannot be measured; the text says why."""
+    """The program cannot be measured; the text says why."""
 
     def __init__(self, text, status=CANNOT_RUN):
         super().__init__(text)
@@ -35,7 +35,7 @@ def find(name):
 
 
 def _interpreter(head):
-    """What runs a script: of #!/usr/bin/env NAME, that."""
+    """The interpreter that a script names; NAME of #!/usr/bin/env NAME."""
     words = head[2:].split(b"\n", 1)[0].decode(errors="replace").split()
     if len(words) > 1 and os.path.basename(words[0]) == "env":
         words = [word for word in words[1:]
@@ -44,7 +44,7 @@ def _interpreter(head):
 
 
 def _privileged(path):
-    """Whether it gains privileges, so that the loader preloads nothing."""
+    """Whether a program gains privileges: the loader preloads nothing then."""
     found = os.stat(path)
     if found.st_mode & stat.S_ISUID and found.st_uid != os.getuid():
         return True
@@ -54,7 +54,7 @@ def _privileged(path):
 
 
 def _machine(head):
-    """Bits, byte order and machine."""
+    """The bits, the byte order and the machine of an ELF file."""
     order = "<" if head[5] == 1 else ">"
     return head[4], head[5], struct.unpack_from(order + "H", head, 18)[0]
 
@@ -72,15 +72,15 @@ def _loader(head):
 
 
 def check(name, library):
-    """Complain unless the library can be loaded with this program.
+    """Raise Unfit unless the library can be loaded with this program.
 
-    Return: the path of what is run, or of the interpreter of a script; None if
-    nobody but root can read it.
+    Return: the path of the program, or of a script's interpreter; None if this
+    user may run but not read it, so that the check cannot be done.
     """
     path = find(name)
     for _ in range(DEPTH):
         if not os.access(path, os.R_OK):
-            return None     # who may run but not read it can say nothing
+            return None
         with open(path, "rb") as file:
             head = file.read(1 << 16)
         if head[:2] != b"#!":
@@ -96,12 +96,12 @@ def check(name, library):
                     f" for {MACHINES.get(own[2], 'this one')}")
     loader = _loader(head)
     if not loader:
-        raise Unfit(f"{name}: is linked statically: nothing can take the"
-                    " place of the C library in it")
+        raise Unfit(f"{name}: is linked statically, so no library can take"
+                    " the place of its C library")
     if os.path.basename(loader).startswith("ld-musl"):
-        raise Unfit(f"{name}: uses musl, and Drover takes the place of"
+        raise Unfit(f"{name}: uses musl, and Drover takes the place only of"
                     " glibc's functions")
     if _privileged(path):
         raise Unfit(f"{name}: gains privileges (setuid, setgid or"
-                    " capabilities): the loader lets nothing be preloaded")
+                    " capabilities), so the loader ignores LD_PRELOAD")
     return path

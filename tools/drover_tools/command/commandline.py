@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the scripts of the drover command say, and how they are called."""
+"""Messages and options that the sub-commands in Python share."""
 
 import argparse
 import os
@@ -7,36 +7,36 @@ import signal
 import sys
 
 FAILED, USAGE, INTERRUPTED = 1, 2, 130
-#: The folder of the package, which has the command's other files, too.
+#: The folder that has the package, and the other files of the command.
 BESIDE = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
 
 
 def say(text, status):
-    """A line on stderr; the exit status."""
+    """Print a line on stderr. Return: the exit status."""
     print(f"drover: {text}", file=sys.stderr)
     return status
 
 
 def interruptible():
-    """Let Ctrl-C through, which the drover command has held back."""
+    """Unblock SIGINT, which the drover command has blocked for the start."""
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
 
 
 class Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line."""
+    """A parser that reports an error in one line."""
 
     def error(self, message):
         raise SystemExit(say(f"{self.prog.split()[1]}: {message};"
                              f" see drover --help", USAGE))
 
     def parse_program(self, arguments):
-        """Options, then a program; the file of --json has to be writable."""
+        """Parse options, then a program; --json needs a writable folder."""
         options = self.parse_args(arguments)
         if options.program[:1] == ["--"]:
             del options.program[0]
         if not options.program:
-            self.error("which program?")
+            self.error("name a program")
         if options.json:
             folder = os.path.dirname(os.path.abspath(options.json))
             if not os.access(folder, os.W_OK):

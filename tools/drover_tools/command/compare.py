@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """drover compare: does Drover help this program?
 
-Stock and drop-in run by turns. Whether the difference is real is asked a few
-times on the way, each time with its share of the doubt, and once it is clear
-no more is run.
+The program runs without and with the drop-in by turns. A few times on the way
+the difference is tested, each time with its share of the permitted error, and
+the runs stop as soon as the answer is clear.
 """
 
 import argparse
@@ -27,7 +27,7 @@ from drover_tools.runs.progress import Progress
 
 STOCK, DROP_IN = "stock", "drop-in"
 RUNS, MINUTES = 32, 5
-#: Pairs before the first look, at least.
+#: The difference is not tested before so many pairs.
 LEAST = 8
 COUNTERS = {
     "perf": ["perf", "stat", "-x,", "-e", "syscalls:sys_enter_futex", "-o"],
@@ -35,19 +35,20 @@ COUNTERS = {
 
 
 def parse(arguments):
-    """The command line; the drop-in is named by the drover command."""
+    """The command line; the drover command adds --drop-in."""
     parser = Parser(prog="drover compare", allow_abbrev=False,
                     description="Run a program without and with Drover by"
-                    " turns, and say what that does to its time.")
+                    " turns, and say how much faster or slower Drover makes"
+                    " it.")
     parser.add_argument("--drop-in", help=argparse.SUPPRESS)
     parser.add_argument("-n", "--runs", type=int, default=RUNS, metavar="RUNS",
-                        help=f"pairs of runs at most ({RUNS}); it stops as"
-                        " soon as the answer is clear")
+                        help=f"make at most so many pairs of runs ({RUNS});"
+                        " fewer are made if the answer is clear before")
     parser.add_argument("-m", "--minutes", type=float, default=MINUTES,
-                        metavar="MINUTES", help="no run is begun after so"
-                        f" long, and none may take longer ({MINUTES})")
-    parser.add_argument("--json", metavar="FILE", help="leave all runs, their"
-                        " ratios and what they say there")
+                        metavar="MINUTES", help="begin no run after so long,"
+                        f" and end a run that takes longer ({MINUTES})")
+    parser.add_argument("--json", metavar="FILE", help="write all runs, their"
+                        " ratios and the verdict to this file")
     parser.add_argument("program", nargs="...", metavar="PROGRAM [ARGUMENT]")
     options = parser.parse_program(arguments)
     if options.runs < 1 or not options.minutes > 0:
@@ -56,12 +57,12 @@ def parse(arguments):
 
 
 def looks(runs):
-    """After how many pairs it is asked whether the answer is clear."""
+    """The numbers of pairs after which the difference is tested."""
     return [n for n in (runs // 4, runs // 2) if n >= LEAST] + [runs]
 
 
 class Comparison:
-    """The runs of one program; path: of what is run, if that is known."""
+    """The runs of one program; path: of its file, if checked.py knows it."""
 
     def __init__(self, options, folder, path):
         self.options, self._folder = options, folder
@@ -75,22 +76,22 @@ class Comparison:
         self.progress = Progress(options.minutes * 60)
         self.futex, self.counter, self.wake_up = {}, None, {}
         self.differs, self.host = False, machine.host()
-        # A file may be read again by each run; a pipe could not.
+        # Each run can read a file from its beginning, but not a pipe.
         self._given = os.devnull
         if stat.S_ISREG(os.fstat(0).st_mode):
             self._given = f"/proc/{os.getpid()}/fd/0"
 
     @property
     def runs(self):
-        """Of stock, and of the drop-in."""
+        """The runs of stock, and those of the drop-in."""
         return self.cells[STOCK].runs, self.cells[DROP_IN].runs
 
     def once(self, name, output=os.devnull, before=(), limit=None):
-        """One run: (exit status, what it used)."""
+        """Run the program once: (exit status, the time and so on it used)."""
         errors = os.path.join(self._folder, "errors")
         words, settings = [*before, *self.words], preload.environment(
             [self.options.drop_in] * (name == DROP_IN), self._path)
-        if before:      # not for the tool that counts
+        if before:      # the tool that counts runs without the drop-in
             loaded = settings.pop("LD_PRELOAD", None)
             words = [*before, "env", *([f"LD_PRELOAD={loaded}"] if loaded
                                        else []), *self.words]
@@ -103,7 +104,7 @@ class Comparison:
                         **process.used_by(used)}
 
     def _tried(self, name):
-        """Run it once, for how it ends and what it prints."""
+        """Run the program once, to know how it ends and what it prints."""
         output, errors = (os.path.join(self._folder, name)
                           for name in ("output", "errors"))
         status, used = None, {"seconds": 0.0}
@@ -118,9 +119,10 @@ class Comparison:
                                process.ends_of(errors), digest.hexdigest())
 
     def check(self):
-        """Complain if one fails, and note if they print different things.
+        """Raise Unfit if a run fails, and note if the outputs differ.
 
-        What ends or prints something else each time is no difference.
+        If the end or the output changes from run to run of the same kind, it
+        does not count as a difference.
         """
         stock, ours = self._tried(STOCK), self._tried(DROP_IN)
         wrong = outcome.wrong(self.words[0], stock, ours, self.options.minutes)
@@ -138,7 +140,7 @@ class Comparison:
         raise checked.Unfit(wrong, FAILED)
 
     def measure(self):
-        """Pairs of runs, until it is clear or over."""
+        """Make pairs of runs until the answer is clear or the time is over."""
         wanted = looks(self.options.runs)
         self.progress.plan(self.cells.values(), self.options.runs)
         for number in range(self.options.runs):
@@ -156,7 +158,10 @@ class Comparison:
         return self._judged(len(wanted))
 
     def _timed(self, name):
-        """What one run used; complain if it does not end as it did before."""
+        """The time and so on of one run; raise Unfit if it does not end well.
+
+        The runs of check() ended well.
+        """
         words = {STOCK: outcome.WITHOUT, DROP_IN: outcome.WITH}
         try:
             status, used = self.once(name)
@@ -176,7 +181,7 @@ class Comparison:
         return judge.Judgement(*self.runs, 0.05 / nr_looks, over)
 
     def count(self):
-        """Futex calls, of one more run of each, if anything counts them."""
+        """Count futex calls in one more run of each, if a tool is there."""
         path = os.path.join(self._folder, "counted")
         limit = max(20 * max(run["seconds"] for runs in self.runs
                              for run in runs), 10)
@@ -199,10 +204,10 @@ class Comparison:
                 return
 
     def measure_wake_up(self):
-        """What waking a thread costs here."""
+        """Measure what waking a thread costs on this machine."""
         first, *others = sorted(self.cpus)
         program = os.path.join(BESIDE, "wakeup")
-        self.progress.note("how dear a wake-up is")
+        self.progress.note("measuring what a wake-up costs")
         self.wake_up = {
             "same": process.wake_up(program, first, first),
             "between": process.wake_up(program, first, others[-1])
@@ -219,14 +224,14 @@ def read_count(path):
         words = line.split()
         if words[-1:] == ["futex"]:
             return int(words[3])
-    # strace has no line for what was never called.
+    # strace prints no line for a system call that was never made.
     if any("total" in line for line in lines) or not lines:
         return 0
     raise ValueError(path)
 
 
 def write(comparison, found):
-    """All of it as JSON, in the file that was asked for."""
+    """Write everything as JSON to the file of --json."""
     with open(comparison.options.json, "w", encoding="utf-8") as file:
         json.dump({"schema": 1, "command": comparison.words,
                    "host": comparison.host,
@@ -241,7 +246,7 @@ def write(comparison, found):
 
 
 def compare(options, folder, path):
-    """All of it, said on stdout; the exit status."""
+    """Run everything and print the report. Return: the exit status."""
     comparison = Comparison(options, folder, path)
     try:
         comparison.check()

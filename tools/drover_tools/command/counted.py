@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Reads what libdrover-stat.so has counted; stat/count.h has the layout."""
+"""Reads the counts of libdrover-stat.so; stat/count.h has their layout."""
 
 import copy
 import dataclasses
@@ -25,13 +25,16 @@ STACKS_AT = SLOTS_AT + NR_CONDS * SLOT.size + 4096
 ROWS_AT = STACKS_AT + NR_STACKS * STACK.size
 SITE_KINDS = ("wait", "signal", "broadcast")
 SITE_SHIFT = 62
-#: Address of the condition variables that found no place.
+#: The address that stands for all condition variables without a slot.
 OTHERS = 1
 
 
 @dataclasses.dataclass
 class Condvar:
-    """What was counted of one; latency: by powers of two, nanoseconds."""
+    """The counts of a condition variable.
+
+    latency: a histogram of nanoseconds, by powers of two
+    """
 
     address: int
     counts: dict
@@ -40,33 +43,35 @@ class Condvar:
 
     @property
     def calls(self):
-        """Of all kinds."""
+        """The number of calls of all kinds."""
         return sum(self.counts[key] for key in ("waits", "signals",
                                                 "broadcasts"))
 
     def order(self):
-        """Those with the most waits come first, then the most called."""
+        """A key for sorting: by waits, then by calls."""
         return self.counts["waits"], self.calls
 
     @property
     def waiting_site(self):
-        """Where most of the waits that were looked at come from, or None."""
+        """The site of most of the sampled waits, or None."""
         found = {address: calls for (kind, address), calls
                  in self.sites.items() if kind == "wait"}
         return max(found, key=found.get) if found else None
 
     @property
     def woken(self):
-        """Those who returned and were not moved."""
+        """How many waiters returned without having been moved."""
         return max(self.counts["released"] - self.counts["moved"], 0)
 
     def share(self, key):
-        """Of the sampled waits, or None."""
+        """A count as a share of the sampled waits, or None if there are none.
+        """
         sampled = self.counts["sampled"]
         return self.counts[key] / sampled if sampled else None
 
     def within(self, share):
-        """Nanoseconds in which this share of the timed ones returned."""
+        """Nanoseconds within which this share of the timed waiters returned.
+        """
         total, found = sum(self.latency), 0
         for power, number in enumerate(self.latency):
             found += number
@@ -76,7 +81,7 @@ class Condvar:
 
 
 def together(condvars):
-    """Several as one."""
+    """Several condition variables, added up as one."""
     first, *rest = condvars
     if not rest:
         return first
@@ -92,7 +97,7 @@ def together(condvars):
 
 
 class Counted:
-    """One process: what it was called by, and its condition variables."""
+    """The counts of one process: its name and its condition variables."""
 
     def __init__(self, path):
         with open(path, "rb") as file:
@@ -120,7 +125,7 @@ class Counted:
                                    reverse=True)
 
     def _sums(self, file):
-        """Over all shards."""
+        """The condition variables, with their counts over all shards."""
         found = {}
         size = NR_SHARDS * ROW.size
         for index in self._addresses:
@@ -154,7 +159,7 @@ class Counted:
 
 
 def since(before, now):
-    """What came after the first of two readings of one process."""
+    """The counts that a process added between two readings."""
     old = {one.address: one for one in before.condvars}
     found = copy.copy(now)
     found.condvars = []
@@ -177,7 +182,7 @@ def is_file(name):
 
 
 def read_all(folder):
-    """Of all processes that have left a file there, the busiest first."""
+    """The counts of all processes that left a file there, busiest first."""
     found = []
     for name in os.listdir(folder):
         if is_file(name):

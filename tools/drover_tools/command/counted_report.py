@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What was counted, in words."""
+"""The report of drover stat: the counts in a table and in words."""
 
 import dataclasses
 import functools
@@ -9,12 +9,13 @@ from drover_tools.command import counted, symbols
 from drover_tools.tables import sections
 from drover_tools.tables.document import Table, Text, plain
 
-#: Condition variables that are shown in detail, and in the table.
+#: So many condition variables are shown in detail, and in the table.
 DETAILED, LISTED = 3, 20
-#: Returns, or broadcasts, of which fewer say nothing.
+#: Fewer returns, or fewer broadcasts, than this are too few to judge.
 SAMPLED = 16
-#: Of those that a broadcast wakes, so many wait again if it was for one, and
-#: so few threads do not: the last broadcast of a program is for all.
+#: A signal would do if at least this share of the threads that a broadcast
+#: wakes waits again, and on average fewer than this number do not. Not exactly
+#: 1: the last broadcast of a program releases all threads.
 VAIN, ONE = 0.5, 1.5
 #: Width of the longest bar, and of a name.
 BAR, NAME = 40, 36
@@ -29,13 +30,13 @@ def _known(process, address):
 
 
 def name_of(process, address):
-    """A variable's name, or its address."""
+    """A variable's name, or else its address."""
     return _known(process, address) or f"{address:#x}"
 
 
 @functools.lru_cache(maxsize=1024)
 def _place(path, address):
-    """(functions and lines, outwards) of a return address in a file."""
+    """The functions and lines of a return address, the innermost first."""
     found = symbols.lines(path, address - 1)
     if found:
         return found
@@ -44,9 +45,9 @@ def _place(path, address):
 
 
 def _frame(process, address):
-    """(the file's name, its _place()) of the program's own call.
+    """(name of the file, its _place()) of the program's own call.
 
-    That is past functions of the C++ library, if it is known what called them.
+    Functions of the C++ library are skipped if their caller is known.
     """
     first = None
     for frame in process.stacks.get(address, [address]):
@@ -60,7 +61,7 @@ def _frame(process, address):
 
 
 def site_of(process, address):
-    """Where a call came from; the address is that after the call."""
+    """The place that a call came from; address: the return address."""
     name, ((function, line), *outer) = _frame(process, address)
     text = function + (f" ({', '.join(filter(None, (name, line)))})" if name
                        else "")
@@ -68,7 +69,7 @@ def site_of(process, address):
 
 
 def _title(process, address):
-    """The same for a table: the function that has it."""
+    """The place for a table: the outermost function of the line."""
     name, found = _frame(process, address)
     function, line = found[-1]
     return f"{function} {line or name or ''}".strip()
@@ -76,7 +77,7 @@ def _title(process, address):
 
 @dataclasses.dataclass
 class Group:
-    """Condition variables of one name, or that are waited for in one place."""
+    """Condition variables that share a name, or a place where threads wait."""
 
     name: str
     number: int
@@ -84,7 +85,7 @@ class Group:
 
     @property
     def title(self):
-        """The name, and how many there are of it."""
+        """The name, and the number of condition variables that share it."""
         name = self.name
         if len(name) > NAME:
             name = name[:NAME - 3] + "..."
@@ -92,7 +93,7 @@ class Group:
 
 
 def groups(process):
-    """Those that somebody waited for, those with the most waits first."""
+    """Groups of condition variables with waits, the most waits first."""
     found = {}
     for one in process.condvars:
         if one.counts["waits"]:
@@ -117,7 +118,7 @@ COLUMNS = ("condvar", "waits", "signals", "broadcasts", "woken",
 
 
 def line_of(group):
-    """Of the table."""
+    """The cells of a group in the table."""
     one, counts = group.condvar, group.condvar.counts
     return [group.title,
             *(str(counts[key]) for key in ("waits", "signals", "broadcasts")),
@@ -127,7 +128,7 @@ def line_of(group):
 
 
 def table(process, found, most=LISTED):
-    """Groups of condition variables."""
+    """The table of the first groups."""
     columns = len(COLUMNS) if process.drop_in else COLUMNS.index("moved")
     return Table(list(COLUMNS[:columns]),
                  [line_of(group)[:columns] for group in found[:most]])
@@ -140,7 +141,7 @@ def _latency(one):
         return
     yield ("  From release to return: " + ", ".join(
         f"{share * 100:.0f} % below {sections.duration(one.within(share))}"
-        for share in (0.5, 0.9, 0.99)) + f"; of {timed} that were timed")
+        for share in (0.5, 0.9, 0.99)) + f"; {timed} were timed")
     most = max(one.latency)
     shown = [power for power, number in enumerate(one.latency) if number]
     for power in range(shown[0], shown[-1] + 1):
@@ -150,7 +151,7 @@ def _latency(one):
 
 
 def _sites(process, one):
-    """Who calls it, most often first."""
+    """The places that call a condition variable's functions, by frequency."""
     for kind in counted.SITE_KINDS:
         found = {}
         for (what, address), calls in one.sites.items():
@@ -163,7 +164,7 @@ def _sites(process, one):
 
 
 def _broadcasts(one):
-    """How many a broadcast wakes, and whether one would have been enough."""
+    """How many threads a broadcast wakes, and whether a signal would do."""
     counts = one.counts
     if counts["seen"] < SAMPLED:
         return
@@ -177,7 +178,7 @@ def _broadcasts(one):
 
 
 def details(process, group):
-    """Lines about one."""
+    """The lines about one group."""
     yield f"{group.title}:"
     yield from _latency(group.condvar)
     yield from _broadcasts(group.condvar)
@@ -185,14 +186,14 @@ def details(process, group):
 
 
 def report(process, detailed=DETAILED):
-    """Of one process."""
+    """The report about one process."""
     found, number = groups(process), len(process.condvars)
     text = (f"{process.name} ({process.pid}),"
             f" {'Drover' if process.drop_in else 'the C library'}:"
             f" {number} condition variable{'s' * (number != 1)}")
     idle = number - sum(group.number for group in found)
     if idle:
-        text += f", of which nobody waited for {idle}"
+        text += f", of which {idle} had no waiters"
     if len(found) > LISTED:
         text += f"; of {len(found)} kinds {LISTED} are shown"
     text = plain([Text(text)] + [table(process, found)] * bool(found))
@@ -202,7 +203,7 @@ def report(process, detailed=DETAILED):
 
 
 def as_json(process):
-    """The same as data."""
+    """The counts of one process as data."""
     return {"pid": process.pid, "name": process.name,
             "drop_in": process.drop_in,
             "condvars": [

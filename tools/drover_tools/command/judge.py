@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the runs of a comparison mean, in a table and sentences."""
+"""The result of a comparison, as a table and as sentences."""
 
 import statistics
 
@@ -8,11 +8,11 @@ from drover_tools.runs import process
 from drover_tools.tables import sections, stats
 from drover_tools.tables.document import Table, Text, plain
 
-#: A time within so much of the other is none that anybody notices.
+#: A smaller relative difference of times is called no difference.
 ALIKE = 0.02
-#: Seconds below which a run is mostly the start of a program.
+#: A run of fewer seconds is mostly the start of the program.
 SHORT = 0.05
-#: Futex calls that a program without waiting threads makes, too.
+#: A program without waiting threads makes fewer futex calls.
 FEW = 10
 KEYS = {"seconds": "time", "cpu_seconds": "CPU time",
         "switches": "context switches"}
@@ -25,9 +25,10 @@ def _with_switches(runs):
 
 
 class Judgement:
-    """Ratios of the pairs, and what they say.
+    """The ratios of the pairs, and the verdict.
 
-    doubt: how often an interval may be wrong; over: the time was.
+    doubt: how often an interval may be wrong; over: the time limit ended the
+    runs
     """
 
     def __init__(self, stock, ours, doubt, over=False):
@@ -41,23 +42,23 @@ class Judgement:
 
     @property
     def settled(self):
-        """Whether more runs would say nothing else."""
+        """Whether the verdict is clear, so that no more runs are needed."""
         return self.verdict != OPEN
 
     def sentence(self):
-        """Does it help, and is that real?"""
-        more = (" More time (-m) would narrow that." if self.over else
-                " More runs (-n), longer ones or a quieter machine would"
-                " narrow that.")
+        """The verdict: whether Drover helps, and how sure that is."""
+        more = (" More time (-m) would narrow this range." if self.over else
+                " More runs (-n), longer runs or a quieter machine would"
+                " narrow this range.")
         if not self.time["interval"]:
-            return f"Nothing can be said of so few pairs of runs.{more}"
-        said = {FASTER: "Drover makes it faster: it takes between"
+            return f"There are too few pairs of runs for a verdict.{more}"
+        said = {FASTER: "Drover makes the program faster: it takes between"
                         f" {_change(self.time)} time.",
-                SLOWER: "Drover makes it slower: it takes between"
+                SLOWER: "Drover makes the program slower: it takes between"
                         f" {_change(self.time)} time.",
-                SAME: "Drover makes no difference to its time.",
-                OPEN: "No difference was found: with Drover it takes between"
-                      f" {_change(self.time)} time.{more}"
+                SAME: "Drover makes no difference to the program's time.",
+                OPEN: "No difference was found: with Drover the program takes"
+                      f" between {_change(self.time)} time.{more}"
                 }[self.verdict]
         word = _word(self.cpu)
         if word in (FASTER, SLOWER) and not _is_alike(self.cpu):
@@ -66,7 +67,7 @@ class Judgement:
 
 
 def _is_alike(found):
-    """Both ends of the interval within what nobody notices."""
+    """Whether both ends of the interval are within ALIKE of 1."""
     return bool(found and found["interval"] and all(
         abs(bound - 1) <= ALIKE for bound in found["interval"]))
 
@@ -78,7 +79,7 @@ def _word(found):
 
 
 def _change(found):
-    """10 and 12 % less"""
+    """An interval in words: 10 and 12 % less"""
     low, high = ((bound - 1) * 100 for bound in found["interval"])
     if high <= 0:
         return f"{-high:.0f} and {-low:.0f} % less"
@@ -88,7 +89,7 @@ def _change(found):
 
 
 def _amount(runs, key):
-    """The median, and between which the middle half of the runs are."""
+    """The median, and in brackets the quartiles."""
     values = [run[key] for run in runs]
     texts = [f"{value:.0f}" if key == "switches"
              else sections.duration(value * 1e9) for value in
@@ -104,24 +105,25 @@ def _amount(runs, key):
 
 
 def _wake_up(found):
-    """How dear a wake-up is, and what follows from it."""
+    """What a wake-up costs, and what follows from that for Drover's gain."""
     if not found.get("same"):
-        return "What a wake-up costs here is not known."
-    text = ("A wake-up takes"
-            f" {sections.duration(found['same'])} on the same CPU here")
+        return "The cost of a wake-up on this machine could not be measured."
+    text = ("On this machine a wake-up takes"
+            f" {sections.duration(found['same'])} on the same CPU")
     if found["between"] is None:
         return text + "."
-    text += f" and {sections.duration(found['between'])} on another"
+    text += f" and {sections.duration(found['between'])} on another CPU"
     word = process.dear_or_cheap(found["between"])
     if not word:
         return text + "."
-    return text + (f", which is {word}: where it is "
-                   + ("cheap, Drover gains less." if word == "dear"
-                      else "dear, Drover gains more."))
+    return text + (f", which is {word}: Drover gains "
+                   + ("less on a machine where it is cheap."
+                      if word == "dear"
+                      else "more on a machine where it is dear."))
 
 
 def _table(comparison, found):
-    """The ratios, and what they are ratios of."""
+    """The table of ratios and amounts."""
     lines = [[name, sections.ratio_text(found.compared[key])
               if found.compared[key] else "-", _amount(found.stock, key),
               _amount(found.ours, key)] for key, name in KEYS.items()]
@@ -133,31 +135,34 @@ def _table(comparison, found):
 
 
 def report(comparison, found):
-    """What is printed."""
+    """The text that is printed."""
     pairs, cpus = len(found.stock), len(comparison.cpus)
     blocks = [
         Text(f"{comparison.line}: {pairs} pair{'s' * (pairs > 1)} of runs on"
-             f" {cpus} CPU{'s' * (cpus > 1)}. The median ratio of the pairs,"
-             " in brackets its 95 % interval; and the median run, in brackets"
-             " the middle half of the runs."
-             + (f" Futex calls: of one more run of each, by"
-                f" {comparison.counter}." if comparison.futex else "")),
+             f" {cpus} CPU{'s' * (cpus > 1)}. The first column has the median"
+             " ratio of the pairs, and in brackets its 95 % interval; the"
+             " others have the median run, and in brackets the middle half of"
+             " the runs."
+             + (f" {comparison.counter} counted the futex calls in one more"
+                " run of each." if comparison.futex else "")),
         _table(comparison, found),
         Text(found.sentence()),
         *map(Text, reasons.reasons(found.stock, found.ours, found.compared,
                                    comparison.futex, comparison.counter))]
     if comparison.differs:
-        blocks.append(Text("It prints something else with Drover than"
-                           " without: report that, if it should not."))
+        blocks.append(Text("The program prints something else with Drover than"
+                           " without. Please report this if its output should"
+                           " be the same."))
     if stats.median({"runs": found.stock}, "seconds") < SHORT:
         blocks.append(Text("Such short runs are mostly the start of the"
-                           " program: give it more to do."))
+                           " program: give the program more to do."))
     load = comparison.host["load"]
     if load > cpus:
-        blocks.append(Text(f"This machine was busy before (load {load:.0f} on"
-                           f" {cpus} CPUs): a quiet one tells more."))
+        blocks.append(Text("This machine was busy before the runs (load"
+                           f" {load:.0f} on {cpus} CPUs): measure again when"
+                           " it is quiet."))
     if comparison.futex and max(comparison.futex.values()) < FEW:
-        blocks.append(Text("It makes hardly a futex call: there is nothing in"
-                           " it for Drover to change."))
+        blocks.append(Text("The program makes hardly a futex call, so there is"
+                           " nothing that Drover could change."))
     blocks.append(Text(_wake_up(comparison.wake_up)))
     return plain(blocks)

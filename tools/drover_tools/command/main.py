@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Finds the sub-command; tools/drover/main.c has looked at its name before."""
+"""Calls the sub-command whose name tools/drover/main.c has checked."""
 
 import importlib
 import sys

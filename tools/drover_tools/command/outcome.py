@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How a run has ended, and what it means if another one ended otherwise."""
+"""How runs ended, and what it means if two of them ended differently."""
 
 import dataclasses
 
@@ -21,9 +21,10 @@ def minutes(number):
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """Of one run; status: None if it was ended at the limit.
+    """The end of one run.
 
-    said: what it has printed as errors; digest: of what it has printed.
+    status: the exit status, or None if the run was ended at the time limit
+    said: its standard error; digest: the hash of its standard output
     """
 
     status: int = None
@@ -33,11 +34,11 @@ class Outcome:
 
     @property
     def fine(self):
-        """Whether it ended, and well."""
+        """Whether the run ended by itself and with exit status 0."""
         return self.status == 0
 
     def words(self, limit):
-        """What it did; limit: in minutes."""
+        """The outcome in words; limit: the time limit, in minutes."""
         if self.status is None:
             return f"did not end in {minutes(limit)}"
         if self.status:
@@ -53,17 +54,18 @@ def same(first, second):
 
 
 def wrong(name, stock, ours, limit):
-    """What is wrong with the first run of each, or None."""
+    """What is wrong with the first runs without and with Drover, or None."""
     if preload.COMPLAINT in ours.said and preload.COMPLAINT not in stock.said:
         return (f"{name} starts a program that is built with"
-                " AddressSanitizer, whose runtime has to be loaded first: give"
-                " that program itself to drover")
+                " AddressSanitizer, whose runtime has to be loaded first: run"
+                " drover with that program itself")
     if stock.fine and ours.fine:
         return None
     what = ("please report it" if stock.fine else
-            "that is the difference" if ours.fine else "nothing to compare")
+            "that is the difference" if ours.fine else
+            "there is nothing to compare")
     if stock.status is None and ours.status is None:
-        what = "give it more time (-m), or less to do"
+        what = "give the program more time (-m), or less to do"
     if stock.words(limit) == ours.words(limit):
         return f"{name} {stock.words(limit)} {WITHOUT} and {WITH}: {what}"
     return (f"{name} {stock.words(limit)} {WITHOUT}, and"
@@ -71,7 +73,7 @@ def wrong(name, stock, ours, limit):
 
 
 def now_and_then(name, stocks, ours):
-    """Runs of the same kind have ended differently."""
+    """What is said if runs of the same kind ended differently."""
     def failed(outcomes):
         number = sum(not each.fine for each in outcomes)
         return f"{number} of {len(outcomes)} runs"
@@ -79,4 +81,4 @@ def now_and_then(name, stocks, ours):
     last = next(process.last_line(each.said) for each in (*stocks, *ours)
                 if not each.fine)
     return (f"{name} fails now and then: in {failed(stocks)} {WITHOUT} and in"
-            f" {failed(ours)} {WITH} ({last}): nothing to compare")
+            f" {failed(ours)} {WITH} ({last}), so there is nothing to compare")

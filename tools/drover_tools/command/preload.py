@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is loaded into a program before its own libraries."""
+"""The libraries that are loaded into a program before its own."""
 
 import os
 import struct
@@ -7,16 +7,17 @@ import struct
 from drover_tools.runs import plan
 from drover_tools.why.elf import BadFile, Elf
 
-#: It ends a program in which anything comes before it.
+#: AddressSanitizer's runtime ends a program in which another library is loaded
+#: before it, and prints this complaint.
 RUNTIME = "libasan.so"
-#: What it says then.
 COMPLAINT = "ASan runtime does not come first"
 
 
 def runtime_of(path):
-    """AddressSanitizer's, if the program asks for that; by the name it uses.
+    """The runtime of AddressSanitizer that a program needs, or None.
 
-    The loader looks for a name without a slash where the program would.
+    It is the name in the program, for which the loader searches the same
+    folders if it stands in LD_PRELOAD.
     """
     try:
         return next((name for name in Elf(path).needs()
@@ -26,10 +27,10 @@ def runtime_of(path):
 
 
 def environment(libraries, path):
-    """The caller's, with these first, unless there are none.
+    """The caller's environment, with these libraries first in LD_PRELOAD.
 
-    path: the program's, if that is known. What was to be loaded stays, except
-    the drop-in.
+    path: of the program's file, or None. Libraries that were in LD_PRELOAD
+    stay there; only a drop-in does not.
     """
     found = dict(os.environ)
     others = [word for word in found.pop("LD_PRELOAD", "").replace(

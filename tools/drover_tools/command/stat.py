@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""drover stat: what a program does with its condition variables."""
+"""drover stat: how a program uses its condition variables."""
 
 import argparse
 import contextlib
@@ -14,40 +14,41 @@ from drover_tools.command.commandline import (BESIDE, INTERRUPTED, Parser,
                                               interruptible, say)
 
 COUNTER = "libdrover-stat.so"
-#: Processes of a program that are shown.
+#: So many processes of a program are shown.
 PROCESSES = 3
 MEMORY = "/dev/shm"
 
 
 def parse(arguments):
-    """The command line; the drop-in is named by the drover command."""
+    """The command line; the drover command adds --drop-in."""
     parser = Parser(prog="drover stat", allow_abbrev=False, description="Run"
-                    " a program and say what it did with its condition"
+                    " a program, and show how it used its condition"
                     " variables.")
     parser.add_argument("--drop-in", help=argparse.SUPPRESS)
     parser.add_argument("-s", "--stock", action="store_true",
-                        help="with the C library's, not with Drover's")
+                        help="run it with the C library's condition variables"
+                        " instead of Drover's")
     parser.add_argument("--json", metavar="FILE",
-                        help="leave the counts there")
+                        help="write the counts to this file")
     parser.add_argument("program", nargs="...", metavar="PROGRAM [ARGUMENT]")
     return parser.parse_program(arguments)
 
 
 def libraries(options):
-    """What counts comes first, then the drop-in."""
+    """The library that counts, and after it the drop-in."""
     counter = os.path.join(BESIDE, COUNTER)
     if not os.path.exists(counter):
-        raise checked.Unfit(f"no {counter}: build or install it")
+        raise checked.Unfit(f"{counter} is missing: build or install it")
     return [counter] + [options.drop_in] * (not options.stock)
 
 
 def run(options, folder, program):
-    """Run it as if it had been started by itself; its status.
+    """Run the program as a shell would. Return: its exit status.
 
-    program: the path of what is run, or of a script's interpreter, or None.
+    program: the path of the program, or of a script's interpreter, or None
     """
     path = checked.find(options.program[0])
-    # Ctrl-C is for the program, and for us what comes after it.
+    # Ctrl-C ends only the program: its counts are printed after that.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     settings = preload.environment(libraries(options), program)
     pid = os.posix_spawn(path, options.program,
@@ -62,17 +63,18 @@ def run(options, folder, program):
 
 
 def nothing(folder, status):
-    """What is said if no condition variable was counted."""
+    """The message if no condition variable was counted."""
     if not any(map(counted.is_file, os.listdir(folder))):
         return ("nothing could be counted: the program ended (status"
-                f" {status}) before the library that counts was there")
+                f" {status}) before the library that counts was loaded")
     if status:
-        return f"it used no condition variables until it failed ({status})"
-    return "it uses no condition variables"
+        return ("the program used no condition variables until it failed"
+                f" ({status})")
+    return "the program uses no condition variables"
 
 
 def tell(options, folder, status):
-    """What was counted, and the program's exit status."""
+    """Print the counts, and write them for --json."""
     found = counted.read_all(folder)
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
@@ -85,7 +87,7 @@ def tell(options, folder, status):
     for process in found[:PROCESSES]:
         print("\n" + counted_report.report(process), end="", file=sys.stderr)
     if len(found) > PROCESSES:
-        print(f"\n{len(found) - PROCESSES} more processes called less.",
+        print(f"\n{len(found) - PROCESSES} more processes made fewer calls.",
               file=sys.stderr)
 
 

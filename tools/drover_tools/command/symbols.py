@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Names of addresses, by the symbols of ELF files, and by binutils if here."""
+"""Names of addresses: from ELF symbols, and from binutils if installed."""
 
 import functools
 import re
@@ -14,7 +14,7 @@ LIMIT = 10
 
 @functools.lru_cache(maxsize=64)
 def _elf(path):
-    """The file, or None if it is not there or no ELF file."""
+    """The ELF file, or None if there is none."""
     try:
         return Elf(path)
     except (OSError, BadFile, struct.error):
@@ -22,7 +22,7 @@ def _elf(path):
 
 
 def _said(*words):
-    """What a program prints, or nothing if there is none."""
+    """The output of a command, or nothing if it is not installed or fails."""
     if not shutil.which(words[0]):
         return ""
     try:
@@ -38,7 +38,7 @@ def name(path, address):
     elf = _elf(path)
     try:
         found = elf and elf.name_at(address)
-    except (struct.error, IndexError):      # a file that is cut off
+    except (struct.error, IndexError):      # the file is truncated
         found = None
     if not found:
         return None
@@ -48,30 +48,31 @@ def name(path, address):
     return text + (f"+{offset:#x}" if offset else "")
 
 
-#: Where code lies that a program has from others.
+#: Folders of headers that are not the program's own.
 HEADERS = ("/usr/include/", "/usr/lib/", "/include/c++/")
-#: What the C++ library's own functions are called.
+#: How the names of the C++ library's functions begin.
 LIBRARY = ("std::", "__gnu_cxx::", "__gthread_", "_ZNSt", "_ZSt", "_ZNKSt",
            "_ZN9__gnu_cxx")
 
 
 def short(text):
-    """A function's name without its result, arguments and templates'."""
+    """A function's name without result type, arguments and template arguments.
+    """
     while (less := re.sub(r"<[^<>()]*>|\([^<>()]*\)", "", text)) != text:
         text = less
     return text.removesuffix(" const").rsplit(" ", 1)[-1] or text
 
 
 def is_library(text):
-    """Whether a function of that short name is the C++ library's."""
+    """Whether a function with this short name belongs to the C++ library."""
     return text.startswith(LIBRARY)
 
 
 @functools.lru_cache(maxsize=1024)
 def lines(path, address):
-    """(function, file:line) of a place, from inlined functions outwards.
+    """(function, file:line) of an address, the innermost inlined one first.
 
-    Only of those that the program's own files have; nothing if none is known.
+    Only functions in the program's own files are listed.
     """
     words = _said("addr2line", "-Cfi", "-e", path, hex(address)).splitlines()
     found = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""drover top: what a running program does with its condition variables."""
+"""drover top: how a running program uses its condition variables."""
 
 import argparse
 import os
@@ -16,15 +16,16 @@ CLEAR = "\033[H\033[J"
 
 def parse(arguments):
     """The command line."""
-    parser = Parser(prog="drover top", allow_abbrev=False, description="Say"
-                    " what a program under `drover stat` does, each second.")
+    parser = Parser(prog="drover top", allow_abbrev=False, description="Show"
+                    " each second how a program that runs under `drover stat`"
+                    " uses its condition variables.")
     parser.add_argument("--drop-in", help=argparse.SUPPRESS)
     parser.add_argument("-d", "--delay", type=float, default=1,
-                        metavar="SECONDS", help="how often it prints (1)")
+                        metavar="SECONDS", help="print so often (1)")
     parser.add_argument("-n", "--times", type=int, default=0, metavar="TIMES",
-                        help="how many times (until the program ends)")
+                        help="print so many times (until the program ends)")
     parser.add_argument("pid", type=int, metavar="PID",
-                        help="a process under `drover stat`")
+                        help="a process that runs under `drover stat`")
     options = parser.parse_args(arguments)
     if not options.delay > 0 or options.times < 0:
         parser.error("--delay and --times must be more than 0")
@@ -32,7 +33,7 @@ def parse(arguments):
 
 
 def file_of(pid):
-    """Where a process is counted; LookupError says why it is not."""
+    """The file of a process's counts; LookupError says why there is none."""
     try:
         with open(f"/proc/{pid}/maps", encoding="utf-8",
                   errors="replace") as file:
@@ -50,18 +51,18 @@ def file_of(pid):
 
 
 def show(found, seconds):
-    """One screen, of what was counted in so many seconds."""
+    """Print one screen with the counts of so many seconds."""
     text = (f"{found.name} ({found.pid}), in {seconds:.1f} s\n\n")
     groups = counted_report.groups(found)
     text += (plain([counted_report.table(found, groups)]) if groups
-             else "Nobody waited for a condition variable.\n")
+             else "No thread waited for a condition variable.\n")
     sys.stdout.write(CLEAR * sys.stdout.isatty() + text
                      + "\n" * (not sys.stdout.isatty()))
     sys.stdout.flush()
 
 
 def watch(options):
-    """Until the process ends, or so many times."""
+    """Print again and again, until the process ends or --times is reached."""
     path = file_of(options.pid)
     before, then, shown = counted.Counted(path), time.monotonic(), 0
     while not options.times or shown < options.times:
@@ -82,7 +83,7 @@ def main(arguments):
     except LookupError as error:
         return say(f"top: {error}", FAILED)
     except (OSError, ValueError):
-        return 0                # it has ended
+        return 0                # the process has ended
     except KeyboardInterrupt:
         return 0
     return 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""drover why: who waits for whom in a program; drover_tools.why does it."""
+"""drover why: which thread waits for which; drover_tools.why does the work."""
 
 from drover_tools.command.commandline import interruptible
 from drover_tools.why import command

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""Gives two kernels the same futex calls."""
+"""The differential test, which gives two kernels the same futex calls."""

@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: MIT
-"""Feed two kernels the same futex calls, and see that they answer alike.
+"""Give two kernels the same futex calls, and test that they answer alike.
 
     tools/differential                      mainline and drover
-    tools/differential mainline BZIMAGE     and a kernel of your own
+    tools/differential mainline BZIMAGE     mainline and a kernel of yours
     tools/differential --apart mainline BZIMAGE
-                    no two futexes in one bucket: there buckets do not show
+                    the same with no two futexes in one bucket, so that the
+                    order within buckets does not show
 
-Both are booted as guests with one CPU each, whose clock counts instructions:
-however busy the machine is, they run as if alone. The calls are those of
-`calls`, see calls.h: sequences that are drawn from a seed, with sleeping
-waiters of all kinds. Compared are all answers, who was woken by each call, and
-at the end of each sequence who is where, found by wakes. Prints TAP; a
-difference is shown call by call.
+Both kernels run in guests with one CPU each, whose clock counts instructions,
+so that a busy machine changes nothing. The program `calls` makes the calls
+(see calls.h): sequences that are drawn from a seed, with sleeping waiters of
+all kinds. The test compares all answers, the threads that each call has woken,
+and at the end of each sequence the places of all waiters, which it finds by
+wakes. It prints TAP, and shows a difference call by call.
 """
 
 import argparse
@@ -23,16 +24,16 @@ from drover_tools.tap import Tap
 from drover_tools.tree import BUILD
 from drover_tools.vm.guest import Guest, GuestError
 
-#: Sequences in one command: a second or two.
+#: So many sequences are in one command, which takes a second or two.
 CHUNK = 100
-#: A kernel that loops is seen after four seconds of the clock that counts
-#: instructions: a minute or less, where waiting for an answer takes ten.
+#: Lets a kernel that loops panic after four seconds of the clock that counts
+#: instructions. That is a minute at most; the limit of a command is ten.
 PANIC_ON_LOOP = ("cd /proc/sys/kernel && echo 1 >softlockup_panic &&"
                  " echo 2 >watchdog_thresh")
 
 
 def boot(name, options):
-    """A guest of a variant, or of a kernel image."""
+    """Boot a guest of a variant, or of a kernel image."""
     image = name if os.path.sep in name else None
     program = os.path.join(options.build, "differential", "calls")
     try:
@@ -47,7 +48,7 @@ def boot(name, options):
 
 
 def run(options):
-    """Compare until enough calls were made; the counts of all."""
+    """Compare until enough calls were made. Return: the sum of all counts."""
     totals, first = {}, 0
     one = boot(options.kernels[0], options)
     with one, boot(options.kernels[1], options) as other:
@@ -62,10 +63,10 @@ def run(options):
 
 
 def report(tap, totals, options):
-    """Print what was counted, and whether it was enough to say anything."""
+    """Print the counts, and test that they are large enough for a verdict."""
     rare = [name for name, value in totals.items()
             if not value and not (options.apart and name == "same_bucket")]
-    tap.ok(not rare, "every kind of call was met", f"never: {rare}")
+    tap.ok(not rare, "every kind of call was made", f"never made: {rare}")
     tap.ok(totals["busy_calls"] >= totals["calls"] // 10, "one call in ten, or"
            " more, was made with two or more waiters asleep")
     print(*(f"# {name}: {value}" for name, value in totals.items()), sep="\n")
@@ -74,24 +75,26 @@ def report(tap, totals, options):
 def main():
     """The exit status: 0 if no difference was found, 1 if one was.
 
-    2 if there is nothing to be held against: a guest does not boot, or the
-    first kernel fails by itself.
+    2 if nothing can be compared, as a guest does not boot or the first kernel
+    fails by itself.
     """
     parser = argparse.ArgumentParser(
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("kernels", nargs="*", metavar="VARIANT|BZIMAGE")
     parser.add_argument("--calls", type=int, default=10000, metavar="N",
-                        help="how many at least (default 10000)")
-    parser.add_argument("--apart", action="store_true")
-    parser.add_argument("--seed", type=int, default=1)
+                        help="make at least N calls (default 10000)")
+    parser.add_argument("--apart", action="store_true",
+                        help="put no two futexes into one bucket")
+    parser.add_argument("--seed", type=int, default=1,
+                        help="draw the sequences from this seed (default 1)")
     parser.add_argument("--build", default=BUILD, metavar="DIR")
     parser.add_argument("--accel", default="icount",
                         choices=("auto", "kvm", "tcg", "icount"))
     options = parser.parse_args()
     options.kernels = options.kernels or ["mainline", "drover"]
     if len(set(options.kernels)) != 2:
-        parser.error("two kernels are compared")
+        parser.error("name two different kernels, or none")
     tap = Tap()
     print(f"# seed {options.seed}", flush=True)
     alike = f"{' and '.join(options.kernels)} answer alike"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Two guests that are given the same commands, and what they answer."""
+"""Two guests that get the same commands, and the comparison of their answers.
+"""
 
 import concurrent.futures
 import difflib
@@ -9,21 +10,21 @@ from drover_tools.vm.errors import GuestError
 PROGRAM = "/drover/differential/calls"
 #: Seconds for one command, on a loaded machine.
 LIMIT = 600
-#: Lines around a difference that are shown.
+#: So many lines around a difference are shown, and so many lines in all.
 CONTEXT = 12
 MOST_LINES = 60
 
 
 class Different(Exception):
-    """The two kernels do not answer alike; says how."""
+    """The two kernels do not answer alike; the text shows the difference."""
 
 
 class Unfounded(Exception):
-    """There is nothing to compare with; the first line says why."""
+    """Nothing can be compared; the first line says why."""
 
 
 class Pair:
-    """The first guest's kernel is the one that the other's is held against."""
+    """Two guests; the kernel of the first one is the reference."""
 
     def __init__(self, guests, seed, apart=False):
         self.guests = guests        # by name, in order
@@ -31,10 +32,10 @@ class Pair:
         self.apart = apart          # no two futexes in one bucket
 
     def run(self, first, sequences, show=False):
-        """The lines that each prints, in order.
+        """Run sequences in both guests. Return: the lines of each.
 
-        What the first one cannot do either is no fault of the other. Every
-        other hundred has the global hash.
+        If the reference fails, the other kernel is not at fault: Unfounded.
+        Every other hundred of sequences uses the global hash.
         """
         command = (f"DROVER_VARIANT=guest {PROGRAM} seed={self.seed}"
                    f" first={first} sequences={sequences} show={int(show)}"
@@ -50,7 +51,10 @@ class Pair:
         return wanted, other.result()
 
     def compare(self, first, sequences):
-        """Run some sequences; what was counted, if both answer alike."""
+        """Run sequences, and raise Different if the answers differ.
+
+        Return: the counts.
+        """
         one, other = self.run(first, sequences)
         if one == other:
             return dict(line.split("=") for line in one if "=" in line)
@@ -59,12 +63,12 @@ class Pair:
         raise Different(self._explain(first + min(number, sequences - 1)))
 
     def _explain(self, number):
-        """One sequence, call by call."""
+        """The difference in one sequence, call by call."""
         one, other = self.run(number, 1, show=True)
         diff = list(difflib.unified_diff(one, other, *self.guests,
                                          lineterm="", n=CONTEXT))
         if not diff:
-            diff = ["(by itself it makes no difference)"]
+            diff = ["(this sequence makes no difference when it runs alone)"]
         return "\n".join([f"in sequence {number}, seed {self.seed}:",
                           *diff[:MOST_LINES]])
 
@@ -73,12 +77,12 @@ def _run_one(name, guest, command):
     status, output = guest.run(command, timeout=LIMIT)
     lines = output.decode(errors="replace").splitlines()
     if status:
-        *before, why = lines[-CONTEXT:] or ["and nothing printed"]
+        *before, why = lines[-CONTEXT:] or ["nothing was printed"]
         raise Different("\n".join([f"{name}: exit status {status}: {why}",
                                    *before]))
     return lines
 
 
 def text_of(error):
-    """What it says, below the end of the kernel log if it has that."""
+    """The text of an error, below the end of the kernel log if it has one."""
     return f"{getattr(error, 'log', '') or ''}\n{error}".strip()

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""ggml, in which Drover's barrier is measured: how it is made and run."""
+"""Builds and runs ggml, in which Drover's barrier is measured."""

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""ggml's CPU part, built three times from one source, and models to run.
+"""Builds ggml's CPU part three times from one source, and makes models.
 
 The source is that of llama.cpp, in a source distribution from PyPI, with our
 patch. All that the patch changes is behind GGML_USE_DROVER, so the other two
-builds are as ggml comes.
+builds are those of unmodified ggml.
 """
 
 import contextlib
@@ -21,9 +21,9 @@ from drover_tools.tree import TOP
 
 PACKAGE, VERSION = "llama-cpp-python", "0.3.36"
 SHA256 = "832db0699007f1be95a7e41ef12e88926b02ba836461e36a36372db2760c1a2e"
-#: Where llama.cpp is in it.
+#: The folder of llama.cpp in the source distribution.
 INSIDE = f"llama_cpp_python-{VERSION}/vendor/llama.cpp/"
-#: What writes models, and numpy with it.
+#: The package that writes models; it brings numpy.
 GGUF = "gguf==0.19.0"
 
 HERE = os.path.join(TOP, "tools", "ggml")
@@ -31,12 +31,12 @@ PATCH = os.path.join(HERE, "ggml.patch")
 HEADERS = (os.path.join(TOP, "tools", "examples"),
            os.path.join(TOP, "lib", "include"))
 
-#: Layers and words: the first fits into a cache of 18 MB, the second has as
-#: many words as Qwen2, and 96 MB.
+#: The layers and words of each model: the first fits into a cache of 18 MB,
+#: the second has as many words as Qwen2, and 96 MB.
 MODELS = {"small": (2, 2048), "large": (2, 151936)}
 
-#: How each is built. The programs are those of the first, with any one's
-#: library.
+#: The builds. The programs are those of the first one; they run with the
+#: library of each.
 VARIANTS = ("openmp", "spin", "drover")
 SETTINGS = ("-DCMAKE_BUILD_TYPE=Release", "-DBUILD_SHARED_LIBS=ON",
             "-DCMAKE_SKIP_RPATH=ON", "-DLLAMA_BUILD_TESTS=ON",
@@ -48,7 +48,7 @@ LINE_SECONDS = 15
 
 
 class Failed(Exception):
-    """It could not be made; the text says why, and what to do."""
+    """A step failed; the text says why, and what to do."""
 
 
 def tell(text):
@@ -56,7 +56,7 @@ def tell(text):
 
 
 class Ggml:
-    """The folder where all of it is."""
+    """The folder of ggml's source, builds and models."""
 
     def __init__(self, build):
         self.folder = os.path.join(build, "ggml")
@@ -75,13 +75,13 @@ class Ggml:
         return os.path.join(self.folder, VARIANTS[0], "bin", name)
 
     def libraries(self, variant):
-        """LD_LIBRARY_PATH: whose ggml is used."""
+        """The LD_LIBRARY_PATH with which a variant's ggml is used."""
         return ":".join([os.path.join(self.folder, each, "bin") for each in
                          dict.fromkeys((variant, VARIANTS[0]))]
                         + [self._library])
 
     def make(self):
-        """All that is not there yet."""
+        """Make everything that is missing."""
         os.makedirs(self.folder, exist_ok=True)
         self._unpack(self._fetch())
         for variant in VARIANTS:
@@ -91,7 +91,7 @@ class Ggml:
             self._write_model(name, *sizes)
 
     def _run(self, what, words, **more):
-        """Run a command; what it prints goes to the log."""
+        """Run a command, whose output goes to the log."""
         with open(self._log, "a", encoding="utf-8") as log:
             done = subprocess.run(words, stdout=log, check=False,
                                   stderr=subprocess.STDOUT, **more)
@@ -110,7 +110,7 @@ class Ggml:
     # The source
 
     def _fetch(self):
-        """The source distribution; one that is there already is taken."""
+        """Fetch the source distribution, unless it is there."""
         path = os.path.join(self.folder,
                             f"llama_cpp_python-{VERSION}.tar.gz")
         if not os.path.exists(path):
@@ -122,8 +122,8 @@ class Ggml:
         with open(path, "rb") as file:
             found = hashlib.sha256(file.read()).hexdigest()
         if found != SHA256:
-            raise Failed(f"{path} has the checksum {found}, and should have"
-                         f" {SHA256}: remove it")
+            raise Failed(f"{path} has the checksum {found}, but should have"
+                         f" {SHA256}: remove the file and try again")
         return path
 
     def _unpack(self, path):
@@ -148,21 +148,21 @@ class Ggml:
 
     @staticmethod
     def patch(source):
-        """Change a source, or say why not."""
+        """Patch a source, or raise Failed with the reason."""
         done = subprocess.run(
             ["patch", "--strip=1", "--forward", "--batch", "--input", PATCH],
             cwd=source, capture_output=True, text=True, check=False)
         if done.returncode:
             raise Failed(
-                f"{PATCH} does not fit the ggml in {source}, which is"
-                f" another one than that of {PACKAGE} {VERSION}:\n"
-                f"{done.stdout.strip()}\nDocumentation/using-with-ggml.rst"
-                " says what it changes, and why, to do that by hand.")
+                f"{PATCH} does not fit the ggml in {source}, which is not"
+                f" that of {PACKAGE} {VERSION}:\n"
+                f"{done.stdout.strip()}\nTo make the changes by hand, read"
+                " Documentation/using-with-ggml.rst, which describes them.")
 
     # The builds
 
     def _flags(self, variant):
-        """How this one differs."""
+        """The settings that differ between the variants."""
         if variant == "openmp":
             return ["-DGGML_OPENMP=ON"]
         flags = ["-DGGML_OPENMP=OFF"]
@@ -174,7 +174,7 @@ class Ggml:
         return flags
 
     def _compile(self, variant):
-        """One of them, in a folder of its own."""
+        """Build a variant in a folder of its own."""
         folder = os.path.join(self.folder, variant)
         if not os.path.exists(os.path.join(folder, "build.ninja")):
             self._run(f"cmake for {variant}", [
@@ -184,7 +184,7 @@ class Ggml:
                     else ["ggml-cpu"])
 
     def _ninja(self, variant, folder, targets):
-        """Run it, and say how long the rest takes."""
+        """Run ninja, and print how long the rest takes."""
         start = told = time.monotonic()
         with open(self._log, "a", encoding="utf-8") as log, subprocess.Popen(
                 ["ninja", "-C", folder, *targets], text=True,
@@ -202,7 +202,7 @@ class Ggml:
             raise Failed(f"ninja for {variant} failed: see {self._log}")
 
     def _compile_logits(self):
-        """The program that tells whether two builds compute the same."""
+        """Compile the program that shows whether builds compute the same."""
         program = self.program("logits")
         source = os.path.join(HERE, "logits.c")
         if (os.path.exists(program) and os.path.getmtime(program)
@@ -216,7 +216,7 @@ class Ggml:
             f"-Wl,-rpath-link,{self.libraries(VARIANTS[0])}", "-o", program])
 
     def _write_model(self, name, layers, words):
-        """A model of random weights."""
+        """Write a model of random weights."""
         path = self.model(name)
         if os.path.exists(path):
             return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What ggml is given to do, and one run of it."""
+"""The loads for ggml, and one run of a load."""
 
 import contextlib
 import dataclasses
@@ -10,14 +10,15 @@ import time
 
 from drover_tools.runs import process, system
 
-#: Rounds of test-barrier's graph of 2000 nodes, and runs of llama-bench's
-#: test after one to warm up.
+#: The rounds of test-barrier's graph of 2000 nodes, and the runs of a test of
+#: llama-bench after one to warm up.
 ROUNDS, REPEATS = 10, 2
 PER_NODE = re.compile(r"([0-9.e+]+) nsec per-node")
-#: Of llama-bench: weights as they are in the file. Where they are repacked for
-#: AMX, a virtual machine may refuse the instructions.
+#: An option of llama-bench: weights stay as in the file. If they are repacked
+#: for AMX, a virtual machine may refuse the instructions.
 PLAIN = ("--repack", "0")
-#: Tokens of llama-bench's tests: read at once, and made one after the other.
+#: The tokens that a test of llama-bench reads at once, and those that it makes
+#: one after the other.
 TESTS = {"pp512": (512, 0), "tg128": (0, 128)}
 PRIORITY = ("chrt", "--fifo", "1")
 HOG = ("sh", "-c", "while :; do :; done")
@@ -27,7 +28,7 @@ HOG = ("sh", "-c", "while :; do :; done")
 class Load:
     """A row: a test with so many threads, beside so many processes.
 
-    model: "" for test-barrier; fifo: the threads are SCHED_FIFO.
+    model: "" for test-barrier; fifo: the threads are SCHED_FIFO
     """
 
     test: str
@@ -38,21 +39,21 @@ class Load:
 
     @property
     def company(self):
-        """What else is about."""
+        """The other processes, or the threads' scheduling policy, in words."""
         if self.fifo:
             return "SCHED_FIFO"
         return f"beside {self.beside}" if self.beside else "quiet"
 
     @property
     def name(self):
-        """As the row is called."""
+        """The name of the row."""
         return " ".join(filter(None, (self.test, self.model))) + (
             f", {self.threads} thread{'s' * (self.threads > 1)},"
             f" {self.company}")
 
     @property
     def operations(self):
-        """Nodes or tokens that a run of its program computes."""
+        """The number of nodes or tokens that one run computes."""
         if not self.model:
             return ROUNDS * 2000
         read, made = TESTS[self.test]
@@ -71,7 +72,7 @@ class Load:
                 *PLAIN]
 
     def rate(self, output):
-        """Nodes or tokens a second, of what it has printed."""
+        """The nodes or tokens a second, from the output of a run."""
         if not self.model:
             return 1e9 / float(PER_NODE.search(output)[1])
         return json.loads(output)[0]["avg_ts"]
@@ -79,7 +80,7 @@ class Load:
 
 @contextlib.contextmanager
 def beside(number, environment):
-    """Processes that compute meanwhile."""
+    """A context with processes that compute."""
     with contextlib.ExitStack() as stack:
         for _ in range(number):
             stack.callback(process.end, process.spawn(
@@ -88,7 +89,7 @@ def beside(number, environment):
 
 
 def run(ggml, load, variant, limit):
-    """One run; what it took."""
+    """Run a load once. Return: its time, its rate and the resources used."""
     environment = system.environment(
         LD_LIBRARY_PATH=ggml.libraries(variant))
     words = load.words(ggml)

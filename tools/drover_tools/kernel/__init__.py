@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""Measures the kernel series."""
+"""Benchmarks of the kernel series."""

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: MIT
-"""What a requeue costs on the variants mainline and drover, side by side.
+"""The cost of a requeue on the variants mainline and drover, side by side.
 
-In guests with one CPU whose clock counts instructions (QEMU's -icount), so
-that two runs agree:
+Both run in guests with one CPU whose clock counts instructions (QEMU's
+-icount), so that two runs agree:
 
-  requeue-cost    a waiter and a bystander, as slopes, and whole calls
-  perf bench      futex requeue and futex hash, as perf has them
-  locks held      while both bucket locks are held in the broadcasts of
-                  cond-perf, from the event futex:futex_requeue_locked
+  requeue-cost    the cost of a waiter and of a bystander, as slopes, and of
+                  whole calls
+  perf bench      perf's own futex requeue and futex hash
+  locks held      how long the broadcasts of cond-perf hold both bucket locks,
+                  from the event futex:futex_requeue_locked
 
-Writes kernel-bench.txt and kernel-bench.json to BUILD/results. Fails if one
-of the ratios is above what has been promised.
+Writes kernel-bench.txt and kernel-bench.json to BUILD/results. The exit status
+is 1 if one of the ratios is above the promised one.
 """
 
 import argparse
@@ -28,7 +29,7 @@ PERF = "/usr/bin/perf"
 VARIANTS = ("mainline", "drover")
 LIMIT = 1800
 
-#: Slopes from so many waiters to twice as many.
+#: A slope is measured from so many waiters to twice as many.
 WAITERS = 1000
 MANY = 5000
 ROUNDS = 50
@@ -41,8 +42,9 @@ HASH = "perf bench futex hash -s -t 1 -f 64 -r 1"
 BROADCASTS = (f"echo 1 >{EVENT}; cond-perf --impl=drover -k -n {WAITERS}"
               f" -r {ROUNDS} >/dev/null; echo 0 >{EVENT}; cat {TRACING}/trace")
 
-#: What drover may take of mainline's instructions. It takes more of them, to
-#: prefetch what is needed next; kernel/scripts/caches measures the gain.
+#: The most instructions that drover may take, as a ratio to mainline's. Drover
+#: takes more of them, to prefetch the data that is needed next;
+#: kernel/scripts/caches measures the gain.
 PROMISED = {
     "other_bucket": 1.15,
     "same_bucket": 1.35,
@@ -54,7 +56,7 @@ PROMISED = {
     "90_priorities": 1.15,
 }
 
-#: How much the slope between MANY and 2 MANY waiters may be above the other.
+#: The most ratio of the slope from MANY to 2 MANY waiters to the other slope.
 GROWTH = 1.02
 
 
@@ -68,14 +70,14 @@ def cost(guest, waiters):
 
 
 def slopes_of_many(guest):
-    """The same for more waiters, without the whole calls."""
+    """The rows of requeue-cost for more waiters, without the whole calls."""
     return {f"{name}, {MANY} to {2 * MANY} waiters": value
             for name, value in cost(guest, MANY).items()
             if not name.startswith("whole_call")}
 
 
 def perf_bench(guest):
-    """Both benchmarks of perf that a mover could change."""
+    """Both benchmarks of perf that the series could change."""
     text = output(guest, REQUEUE)
     found = re.search(r"Requeued (\d+) of (\d+) threads in ([\d.]+) ms", text)
     assert found and found[1] == found[2] == str(WAITERS), text
@@ -89,7 +91,7 @@ def perf_bench(guest):
 
 
 def locks_held(guest):
-    """How long both locks were held, in calls that moved most waiters."""
+    """How long calls that moved most of the waiters held both locks."""
     text = output(guest, BROADCASTS)
     held = sorted(int(held) for held, moved in
                   re.findall(r"held=(\d+) ret=(\d+)", text)
@@ -102,7 +104,7 @@ def locks_held(guest):
 
 
 def output(guest, command):
-    """What a command printed; it has to succeed."""
+    """The output of a command, which has to succeed."""
     status, text = guest.run(command, timeout=LIMIT)
     text = text.decode(errors="replace")
     if status:
@@ -126,7 +128,7 @@ def measure(variant, build):
 
 
 def table(results):
-    """Both variants side by side."""
+    """The lines of a table with both variants side by side."""
     width = max(map(len, results["mainline"]))
     yield f"{'':{width}} {'mainline':>10} {'drover':>10}  ratio  promised"
     for name, theirs in results["mainline"].items():
@@ -137,7 +139,7 @@ def table(results):
 
 
 def broken(results):
-    """What was promised and does not hold."""
+    """A line for each promise that does not hold."""
     theirs, ours = (results[variant] for variant in VARIANTS)
     for name, most in PROMISED.items():
         if ours[name] > most * theirs[name]:
@@ -165,7 +167,7 @@ def main():
     print("\n".join(lines))
     path = os.path.join(build, "results", "kernel-bench")
     store.write(f"{path}.txt", "\n".join(lines) + "\n")
-    store.write_json(f"{path}.json", {
+    store.write_lines(f"{path}.json", {
         "machine": host(),
         "unit": "instructions",
         "commands": [f"{COST} {WAITERS}", f"{COST} {MANY}", REQUEUE, HASH,

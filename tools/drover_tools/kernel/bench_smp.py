@@ -1,25 +1,25 @@
 # SPDX-License-Identifier: MIT
-"""What a requeue of many waiters does to others, with several CPUs.
+"""How a requeue of many waiters delays other calls, with several CPUs.
 
-In guests of 2 and of 4 CPUs, mainline and drover, or two other variants, in
-turn on the same host: a guest stands still while the other one runs.
+Guests of 2 and of 4 CPUs run mainline and drover, or two other variants, by
+turns on the same host: a guest stands still while the other one runs.
 
   requeue-tail    a call (requeue), the longest call of a bystander in the same
                   bucket during it (held_up), and those in between; and the
-                  same in calls for 64 waiters each, as the library moves them
-                  (slices_)
-  locks held      both bucket locks in those calls (locked), from the event
-                  futex:futex_requeue_locked
+                  same for calls that move 64 waiters each, as the library
+                  makes them (slices_)
+  locks held      how long these calls hold both bucket locks (locked), from
+                  the event futex:futex_requeue_locked
   perf bench      futex hash, wake, wake-parallel, requeue and lock-pi
 
 Writes kernel-bench-smp.txt and kernel-bench-smp.json to BUILD/results. A
-figure is the median of the rounds; the longest of all is that of all rounds.
+figure is the median of the rounds; a maximum is that of all rounds.
 
-An emulated guest runs each CPU on a thread of the host. Times are then the
-emulator's, and with fewer CPUs on the host than in the guest a CPU that holds
-a lock may be stopped: what it can say is the ratio, not the time. With
---accel=icount the CPUs run in turns, by a clock that counts instructions: then
-the host is not seen, and a spinning CPU gives way at once.
+An emulated guest runs each CPU on a thread of the host, so the times are those
+of the emulator. If the host has fewer CPUs than the guest, a CPU may stop
+while it holds a lock. So only the ratios mean something, and not the times.
+With --accel=icount the CPUs run in turns, by a clock that counts instructions:
+then the host changes nothing, and a spinning CPU gives way at once.
 """
 
 import argparse
@@ -39,8 +39,9 @@ from drover_tools.vm.guest import Guest, GuestError
 TAIL = "/root/requeue-tail"
 SLICE = 64
 
-#: perf bench futex: what, how it is run, and the figure in its output. Where
-#: the figure is a time, less is better; hash and lock-pi count operations.
+#: The benchmarks of perf bench futex: name, options, and the figure in the
+#: output. The figure is a time, of which less is better; only hash and lock-pi
+#: count operations.
 PERF_BENCH = (
     ("hash", "-s -t 4 -r 2", r"(\d+) operations/sec"),
     ("wake", "-s -t 64", r"in ([\d.]+) ms"),
@@ -51,7 +52,7 @@ PERF_BENCH = (
 
 
 def tail(guest, waiters, rounds, most=""):
-    """The rows of requeue-tail: figures, and how many below each power."""
+    """The rows of requeue-tail: figures, and histograms by powers of two."""
     rows = {}
     text = output(guest, f"[ ! -e {EVENT} ] || echo 1 >{EVENT};"
                          f" {TAIL} {waiters} {rounds} {most}")
@@ -62,7 +63,7 @@ def tail(guest, waiters, rounds, most=""):
 
 
 def locks_held(guest, waiters):
-    """The same of the locks, if the kernel has the event."""
+    """Figures and histograms of the locks, if the kernel has the event."""
     text = output(guest, f"[ ! -e {EVENT} ] || {{ echo 0 >{EVENT};"
                          f" cat {TRACING}/trace; echo >{TRACING}/trace; }}")
     held = sorted(int(ns) for ns, moved in
@@ -78,7 +79,7 @@ def locks_held(guest, waiters):
 
 
 def perf_bench(guest):
-    """One figure of each."""
+    """One figure of each benchmark of perf."""
     rows = {}
     for name, options, pattern in PERF_BENCH:
         text = output(guest, f"perf bench futex {name} {options} 2>&1")
@@ -90,7 +91,7 @@ def perf_bench(guest):
 
 
 def one_round(guest, options):
-    """Everything, once."""
+    """All rows of one round."""
     rows = tail(guest, options.waiters, options.calls)
     rows.update(locks_held(guest, options.waiters))
     sliced = tail(guest, options.waiters, options.calls, SLICE)
@@ -102,7 +103,7 @@ def one_round(guest, options):
 
 
 def combine(rounds):
-    """Medians; the longest of all and the counts of all."""
+    """The rows of all rounds: medians, maxima, and sums of counts."""
     result = {}
     for name in sorted({name for rows in rounds for name in rows}):
         values = [rows[name] for rows in rounds if name in rows]
@@ -116,7 +117,7 @@ def combine(rounds):
 
 
 def measure(cpus, options):
-    """Both variants in turn."""
+    """Measure both variants by turns."""
     additions = [(PERF, PERF), (os.path.join(options.build, "kernel",
                                              "requeue-tail"), TAIL)]
     rounds = {name: [] for name in options.variants}
@@ -136,13 +137,13 @@ def measure(cpus, options):
 
 
 def sort_key(name):
-    """Histograms in the order of their powers."""
+    """A key that sorts the rows of a histogram by their powers."""
     head, _, power = name.partition("_below_2^")
     return bool(power), head, int(power or 0), name
 
 
 def table(cpus, accel, results):
-    """Both variants side by side."""
+    """The lines of a table with both variants side by side."""
     left, right = results
     yield f"{cpus} CPUs, {accel}{'':15} {left:>12} {right:>12}  ratio"
     names = {name for rows in results.values() for name in rows}
@@ -179,14 +180,14 @@ def main():
         for cpus in options.cpus:
             accel, results = measure(cpus, options)
             lines += table(cpus, accel, results)
-            saved[cpus] = {"accel": accel, "results": results}
+            saved[str(cpus)] = {"accel": accel, "results": results}
     except GuestError as error:
         print(f"bench-smp: {error}", file=sys.stderr)
         return 1
     print("\n".join(lines))
     path = os.path.join(options.build, "results", "kernel-bench-smp")
     store.write(f"{path}.txt", "\n".join(lines) + "\n")
-    store.write_json(f"{path}.json", {
+    store.write_lines(f"{path}.json", {
         "machine": host(), "unit": "nanoseconds; perf: ms or operations/s",
         "waiters": options.waiters, "calls": options.calls,
         "rounds": options.rounds, "cpus": saved})

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""Mutation tests, of the library and of the kernel series."""
+"""Mutation tests of the library and of the kernel series."""

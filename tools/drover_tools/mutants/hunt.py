@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: MIT
-"""Mutants: changes that break a rule, for a test to catch; and their hunt.
+"""Mutants, which are changes that break a rule, and the tests that catch them.
 
     lib/cond/wake.c
 
     [signal-forgets-the-closed] attack/storm seconds=5 | cond/wakeup_rounds
     what goes wrong, in a few words, if the name does not say it
-    -	a line to be taken out
-    +	a line to be put there
+    -	a line that is removed
+    +	a line that is added
 
-Behind the name, the tests that catch it, tried one after the other. A file
-stays the one that is changed until another is named, and "@@" begins a further
-change of it. Lines with a blank in front stay as they are. The lines that were
-there must be found exactly once.
+The name of a mutant is followed by the tests that catch it, which run one
+after the other until one does. A line with a path names the file that the
+mutants after it change; "@@" begins another change of that file. A line that
+begins with a blank stays as it is. The old lines must be in the file exactly
+once.
 """
 
 import argparse
@@ -29,7 +30,7 @@ import time
 from drover_tools.tap import Tap
 from drover_tools.tree import TOP
 
-SOUND = "sound"     # what is named so has no mutant
+SOUND = "sound"     # the name of the build without a mutant
 TOO_LONG = 1800
 FILE = re.compile(r"(lib|kernel/futex)/[\w/]+\.[ch]$")
 HEAD = re.compile(r"\[([\w-]+)\] (.*)$")
@@ -40,19 +41,19 @@ class Unfit(Exception):
 
 
 class Broken(Exception):
-    """Something that says nothing about the tests: it has to be mended."""
+    """A fault that is not the tests': it has to be mended first."""
 
 
 @dataclasses.dataclass
 class Mutant:
-    """One mutant: what it breaks, who should catch it, [path, lines]."""
+    """One mutant: its name, tests, what it breaks, and [path, lines]."""
     name: str
     tests: list
     breaks: str = ""
     changes: list = dataclasses.field(default_factory=list)
 
     def apply(self, top):
-        """Change the copy of the source; whether a header is among it."""
+        """Change a copy of the source. Return: whether a header changed."""
         for name, lines in self.changes:
             path = os.path.join(top, name)
             with open(path, encoding="utf-8") as file:
@@ -74,8 +75,8 @@ def read_all(folder):
         with open(path, encoding="utf-8") as file:
             for mutant in _parse(file.read().splitlines()):
                 if mutant.name in found or not mutant.changes:
-                    raise ValueError(f"{path}: {mutant.name} is there twice,"
-                                     " or changes nothing")
+                    raise ValueError(f"{path}: {mutant.name} exists twice, or"
+                                     " changes nothing")
                 found[mutant.name] = mutant
     return list(found.values())
 
@@ -102,10 +103,10 @@ def _parse(lines):
 
 
 def command(arguments, folder, limit, last=None, env=None):
-    """Run in a process group of its own; (exit status or None, output).
+    """Run a command. Return: (exit status or None, output).
 
-    It is ended after limit seconds, at a line that begins with last, and when
-    this program ends. What it prints is added to folder/output.
+    The command is ended after limit seconds, at a line that begins with last,
+    and when this program ends. Its output is also added to folder/output.
     """
     lines = []
     end = time.monotonic() + limit
@@ -128,7 +129,7 @@ def command(arguments, folder, limit, last=None, env=None):
 
 
 def _hunt(mutant, build, wrong_by, limits):
-    """The test that caught a mutant, and how; or None."""
+    """A sentence with the test that caught a mutant, or None."""
     folder = build(mutant.name, mutant.tests, mutant)
     for test in mutant.tests:
         wrong = wrong_by(folder, test, limits[test])
@@ -138,7 +139,7 @@ def _hunt(mutant, build, wrong_by, limits):
 
 
 def _limit(folder, test, wrong_by):
-    """How many seconds a test may take, which must pass without a mutant."""
+    """The seconds that a test may take; it must pass without a mutant."""
     start = time.monotonic()
     wrong = wrong_by(folder, test, TOO_LONG)
     if wrong:
@@ -147,7 +148,7 @@ def _limit(folder, test, wrong_by):
 
 
 def _run(chosen, pool, build, wrong_by):
-    """Hunt these mutants, in their order; the exit status."""
+    """Try these mutants in their order. Return: the exit status."""
     tap = Tap()
     tests = sorted({test for mutant in chosen for test in mutant.tests})
     sound = f"{len(tests)} tests pass without a mutant"
@@ -171,12 +172,12 @@ def _run(chosen, pool, build, wrong_by):
 
 
 def hunt(options, mutants, build, wrong_by, parallel=1):
-    """The exit status: 0 if every mutant that was asked for was caught.
+    """Try the chosen mutants. Return: the exit status, 0 if all were caught.
 
-    options: those of parser(), which choose among the mutants. build(name,
-    tests, mutant or None) makes a folder of that name, with what the tests
-    need; wrong_by(folder, test, seconds) says what is wrong by one of them, or
-    None.
+    options: those of parser(), which choose among the mutants; build(name,
+    tests, mutant or None): makes a folder of that name, with everything that
+    the tests need; wrong_by(folder, test, seconds): the fault that a test
+    finds, or None
     """
     chosen = [mutant for mutant in mutants
               for name in options.names or "*"
@@ -186,17 +187,19 @@ def hunt(options, mutants, build, wrong_by, parallel=1):
             print(f"{mutant.name}: {' | '.join(mutant.tests)}")
         return 0
     if not chosen:
-        sys.exit("no mutant is called so; see --list")
-    # All that runs ends with this program.
+        sys.exit("no mutant has such a name; see --list")
+    # SIGINT ends this program, and so all that it has started.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     with concurrent.futures.ThreadPoolExecutor(parallel) as pool:
         return _run(chosen, pool, build, wrong_by)
 
 
 def parser(doc):
-    """Of the command line; doc: what --help says."""
+    """The parser of the command line; doc: the description for --help."""
     made = argparse.ArgumentParser(
         description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
-    made.add_argument("--list", action="store_true")
-    made.add_argument("names", metavar="NAME", nargs="*")
+    made.add_argument("--list", action="store_true",
+                      help="list the mutants with their tests, and run none")
+    made.add_argument("names", metavar="NAME", nargs="*",
+                      help="a mutant; may have wildcards (default: all)")
     return made

@@ -2,20 +2,21 @@
 """Mutation tests of the kernel's requeue: break one thing at a time.
 
     tools/mutants-kernel            all mutants
-    tools/mutants-kernel NAME...    those
-    tools/mutants-kernel --list     name them, with their tests
+    tools/mutants-kernel NAME...    these mutants
+    tools/mutants-kernel --list     list them, with their tests
     tools/mutants-kernel --checker=rt ...
-                    those for a kernel that checks itself: debug, kcsan or rt
+                    the mutants for a kernel that checks itself: debug, kcsan
+                    or rt
 
-The mutants are in kernel/mutants, or in selftests/mutants/rt. For each,
-kernel/futex of the variant drover (rt) is copied to build/mutants-kernel/NAME/
-(rt/NAME/), changed, compiled and linked with what is built already, and
-booted. A test is one of the series, futex_requeue_..., or a program of
-selftests/, on two CPUs; "differential", which compares the kernel with
-mainline; or in user space, and then no kernel is built, "agree", which
-compares with mainline's mover. First the kernel as it is goes through the
-same tests, and must pass. Prints TAP; what a test said is left in the file
-output of that folder.
+The mutants are in kernel/mutants, or in selftests/mutants/rt. For each, the
+folder kernel/futex of the variant drover (rt) is copied to
+build/mutants-kernel/NAME/ (rt/NAME/), changed, and compiled; it is linked with
+the rest of the built kernel, which then boots. A test is one of the series,
+futex_requeue_..., or a program of selftests/, on two CPUs; or "differential",
+which compares the kernel with mainline; or "agree", which compares with
+mainline's mover in user space and needs no kernel. First the unchanged kernel
+runs the same tests, and must pass. The output is TAP; the output of the tests
+is in the file output of that folder.
 """
 
 import os
@@ -28,12 +29,13 @@ from drover_tools.tree import BUILD, TOP
 from drover_tools.vm import kernel_log
 
 KERNEL = os.environ.get("K") or os.path.join(BUILD, "kernel")
-#: In several processes: which futexes share a bucket is drawn anew in each.
+#: The calls are made in several processes: in each of them other futexes share
+#: a bucket.
 CALLS = "20000"
 
-#: Lines that say what is wrong, the most telling ones first: that the guest
-#: hangs, for the panic that ends it is the runner's; what the kernel says;
-#: what became of the guest; and what a test says.
+#: Lines that name the fault, the most telling ones first: that the guest
+#: hangs, as then the runner has caused its panic; reports of the kernel; the
+#: death of the guest; and failures of a test.
 WRONG = (re.compile(r"the guest hangs|took more than"),
          kernel_log.FAILURE,
          re.compile(r"the guest died"),
@@ -41,15 +43,15 @@ WRONG = (re.compile(r"the guest hangs|took more than"),
          re.compile(r"# in sequence|exit status|fails at line"),
          re.compile(r"not ok|Bail out!"))
 
-#: Tests in user space, and the files of the kernel that they are made of.
+#: Tests in user space, and the commands in kernel/scripts that run them.
 IN_USER_SPACE = {"agree": "agree " + CALLS}
 
-#: A guest that has not come to any test.
+#: A guest that has not reached any test.
 NOT_BOOTED = re.compile(r"the guest (died \(booting|hangs \(not ready)")
 
 
 def run(arguments, folder):
-    """Run a command, which has to end; (exit status, output)."""
+    """Run a command, which has to end. Return: (exit status, output)."""
     status, text = command(arguments, folder, TOO_LONG,
                            env={"K": KERNEL, "O": BUILD,
                                 "JOBS": str(os.cpu_count() or 1)})
@@ -59,9 +61,9 @@ def run(arguments, folder):
 
 
 def link(variant, folder, tests, mutant=None):
-    """The kernel with a mutation, or without, for the tests, in the folder."""
+    """Build a kernel in the folder, with a mutant or without."""
     source = os.path.join(folder, "kernel", "futex")
-    # Newer than any object, whatever was built before.
+    # copyfile() makes files that are newer than any object.
     shutil.copytree(os.path.join(KERNEL, "src", "kernel", "futex"), source,
                     copy_function=shutil.copyfile)
     if mutant:
@@ -75,7 +77,7 @@ def link(variant, folder, tests, mutant=None):
 
 
 def wrong_by(folder, test, _seconds):
-    """What is wrong by this test: a few words, or None if it passes."""
+    """The fault that a test finds, in a few words, or None if it passes."""
     image = os.path.join(folder, "bzImage")
     if test == "differential":
         status, text = run(
@@ -104,13 +106,15 @@ def wrong_by(folder, test, _seconds):
     for pattern in WRONG:
         for line in filter(pattern.search, text.splitlines()):
             return line.lstrip("# ")
-    raise Broken(f"{test}: exit status {status}, and does not say why")
+    raise Broken(f"{test}: exit status {status}, without a reason")
 
 
 def main():
     """The exit status."""
     options = parser(__doc__)
-    options.add_argument("--checker", choices=("debug", "kcsan", "rt"))
+    options.add_argument("--checker", choices=("debug", "kcsan", "rt"),
+                         help="run the mutants for this kernel, which checks"
+                         " itself")
     options = options.parse_args()
     variant = options.checker or "drover"
 
@@ -120,7 +124,7 @@ def main():
         shutil.rmtree(folder, ignore_errors=True)
         os.makedirs(folder)
         if options.checker and not mutant:
-            # It takes long to link: what make has built.
+            # Linking takes long, and make has built this kernel already.
             for image in ("bzImage", "config"):
                 os.symlink(os.path.join(KERNEL, variant, image),
                            os.path.join(folder, image))

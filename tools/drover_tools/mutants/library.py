@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: MIT
-"""Mutation tests: break the library in one way at a time; a test must see it.
+"""Mutation tests: break one thing in the library; a test must notice.
 
     tools/mutants               all mutants
-    tools/mutants NAME...       those; NAME may have wildcards
-    tools/mutants --list        name them, with their tests
-    tools/mutants --explore     by the explorer of schedules alone: all that
-                                change what it compiles, apart from those that
-                                selftests/explore/misses names, with reasons
+    tools/mutants NAME...       these mutants; NAME may have wildcards
+    tools/mutants --list        list them, with their tests
+    tools/mutants --explore     run only the explorer of schedules, on all
+                                mutants of the code that it compiles, except
+                                those that selftests/explore/misses lists with
+                                reasons
 
 The mutants are in the files *.mutants in selftests/mutants. For each, the
 library is copied to build/mutants/NAME/, changed, and built with the tests
-that are said to catch it. First the library as it is goes through the same
-tests, and must pass. Prints TAP; what a test said is left in
+that should catch the mutant. First the unchanged library runs the same tests,
+and must pass. The output is TAP; the output of the tests is in
 build/mutants/NAME/output.
 """
 
@@ -26,20 +27,21 @@ from drover_tools.tree import BUILD, TOP
 
 SELFTESTS = os.path.join(TOP, "selftests")
 FOLDER = os.path.join(BUILD, "mutants")
-#: Most of the time a test waits to be sure that nothing comes.
+#: More builds and tests than CPUs run at a time, as tests mostly wait to be
+#: sure that nothing happens.
 PARALLEL = 2 * (os.cpu_count() or 1)
-#: The test of schedules, and what is in it; it needs all CPUs by itself.
+#: The test of schedules, which needs all CPUs, and the code that it compiles.
 EXPLORER = "explore/schedules seconds=30"
 EXPLORED = re.compile(r"lib/(base/(?!cpus)|mutex/|cond/|barrier/|pool/)")
-#: A test need not go on behind a line that begins so.
+#: A test is ended at a line that begins so.
 NOT_OK = ("not ok", "Bail out!")
-#: Lines that say what is wrong; the first one is the most telling.
+#: The beginnings of lines that name the fault; the first such line tells most.
 WRONG = ("# wrong:", "# somebody", "# not those", "# killed", "# all other",
          *NOT_OK)
 
 
 def build(name, tests, mutant=None):
-    """Build a copy of the library and these tests with it; the folder."""
+    """Build a copy of the library, and these tests. Return: the folder."""
     folder, sound = os.path.join(FOLDER, name), os.path.join(FOLDER, SOUND)
     lib = os.path.join(folder, "src", "lib")
     shutil.rmtree(folder, ignore_errors=True)
@@ -48,7 +50,7 @@ def build(name, tests, mutant=None):
     else:
         shutil.copytree(sound, folder, ignore=shutil.ignore_patterns("output"))
         if mutant.apply(os.path.join(folder, "src")):
-            # A header was changed: nothing that was built is any good.
+            # A header has changed, so that all objects have to be built again.
             for part in ("obj", "attack"):
                 shutil.rmtree(os.path.join(folder, part), ignore_errors=True)
     programs = {test.split()[0] for test in tests}
@@ -71,7 +73,7 @@ def make(arguments, folder):
 
 
 def wrong_by(folder, test, limit):
-    """What is wrong by this test: a few words, or None if it passes."""
+    """The fault that a test finds, in a few words, or None if it passes."""
     program, *arguments = test.split()
     path = os.path.join(folder, "selftests", program)
     status, text = command([path, *arguments], folder, limit, NOT_OK)
@@ -83,12 +85,12 @@ def wrong_by(folder, test, limit):
     if status < 0:
         return f"signal {-status}"
     if status > 0:
-        raise Broken(f"{test}: exit status {status}, and does not say why")
+        raise Broken(f"{test}: exit status {status}, without a reason")
     return None
 
 
 def explored():
-    """The mutants that the explorer has to catch, with that as their test."""
+    """The mutants that the explorer has to catch, with it as their test."""
     with open(os.path.join(SELFTESTS, "explore", "misses"),
               encoding="utf-8") as file:
         misses = re.findall(r"^\[([\w-]+)\]", file.read(), re.MULTILINE)
@@ -101,7 +103,8 @@ def explored():
 def main():
     """The exit status: 0 if every mutant was caught."""
     options = parser(__doc__)
-    options.add_argument("--explore", action="store_true")
+    options.add_argument("--explore", action="store_true",
+                         help="run only the explorer of schedules")
     options = options.parse_args()
     if options.explore:
         return hunt(options, list(explored()), build, wrong_by)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Run real programs, unmodified, on glibc's condition variables and on ours.
+"""Run real programs, unmodified, with glibc's condition variables and ours.
 
-They are those of `make bench-programs`. Each does the same work twice, without
-and with the drop-in library in LD_PRELOAD: it must succeed and write the same,
-and the dynamic linker must have bound its condition variables to the drop-in.
-Prints TAP. A program that is not installed is skipped.
+The programs are those of `make bench-programs`. Each does the same work twice,
+without and with the drop-in library in LD_PRELOAD. Both runs must succeed and
+write the same, and the dynamic linker must have bound the condition variables
+to the drop-in. The output is TAP. A program that is not installed is skipped.
 """
 
 import argparse
@@ -24,18 +24,18 @@ from drover_tools.tree import BUILD
 
 LIBRARY = "libdrover-pthread.so.1"
 LIMIT = 300
-#: Those that take seconds, and are part of `make check`.
+#: Programs that take seconds, and are part of `make check`.
 QUICK = ("zstd", "xz", "pigz", "x264", "python3 queues", "python3 ring")
-#: These print how fast they were.
+#: Programs that print how fast they were, so that their output differs.
 TELL_TIMES = ("rocksdb", "mariadb", "7z", "x264")
-#: A symbol that the dynamic linker binds, as LD_DEBUG=bindings tells it: which
-#: object needs it, and which one it was found in.
+#: A line of LD_DEBUG=bindings: the object that needs a symbol, the object that
+#: has it, and the symbol.
 BINDING = re.compile(rb"binding file (\S+) \[\d+\] to (\S+) \[\d+\]:"
                      rb" normal symbol `((?:pthread_cond_|cnd_)\w+)'")
 
 
 def chosen(options):
-    """The programs to run. All of their output is worth being compared."""
+    """The programs to run, with standard output instead of /dev/null."""
     for program in rows.PROGRAMS:
         wanted = options.only or (None if options.all else QUICK)
         if not program.paced and (not wanted or program.name in wanted):
@@ -44,7 +44,7 @@ def chosen(options):
 
 
 def run_in(runner, program, folder, library=None):
-    """One run: what is to be the same, by name."""
+    """Run a program once. Return: {name: bytes} that have to be the same."""
     os.makedirs(folder)
     runner.run(program, os.sched_getaffinity(0), library, LIMIT, folder,
                LD_DEBUG="bindings",
@@ -57,13 +57,13 @@ def run_in(runner, program, folder, library=None):
 
 
 def read(path):
-    """All that is in a file."""
+    """The bytes of a file."""
     with open(path, "rb") as file:
         return file.read()
 
 
 def differences(expected, found):
-    """Lines that say what is wrong."""
+    """A line for each difference."""
     for name in sorted(expected.keys() | found.keys()):
         one, other = expected.get(name), found.get(name)
         if one != other:
@@ -76,10 +76,7 @@ def _short(value):
 
 
 def bindings(folder):
-    """Of all condvar functions: {(from, to, symbol)}.
-
-    The attribute functions stay glibc's.
-    """
+    """{(object that needs it, object that has it, condvar function)}."""
     found = {tuple(part.decode() for part in match)
              for path in glob.glob(os.path.join(folder, "bindings.*"))
              for match in BINDING.findall(read(path))}
@@ -88,13 +85,13 @@ def bindings(folder):
 
 
 def strays(bound):
-    """Lines that say which were not bound to the drop-in."""
+    """A line for each function that was not bound to the drop-in."""
     yield from (f"{user}: {symbol} is {to}'s" for user, to, symbol in bound
                 if to != LIBRARY)
     symbols = " ".join(symbol for _, _, symbol in bound)
     for wanted in ("wait", "signal|broadcast"):
         if not re.search(wanted, symbols):
-            yield f"no {wanted} was bound to the drop-in"
+            yield f"no call of {wanted} was bound"
 
 
 def test(tap, runner, program, folder, library):
@@ -117,24 +114,25 @@ def test(tap, runner, program, folder, library):
 
 
 def main():
-    """Run what was asked for; the exit status."""
+    """Run the chosen programs. Return: the exit status."""
     leave_on(signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--all", action="store_true",
-                        help="all of them, not only those that take seconds")
+                        help="run all programs, not only those that take"
+                        " seconds")
     parser.add_argument("--only", metavar="NAME", action="append",
                         choices=[row.name for row in rows.PROGRAMS],
-                        help="this one; may be given several times")
+                        help="run only this one; may be given several times")
     programs = list(chosen(parser.parse_args()))
     library = os.path.join(BUILD, "lib", LIBRARY)
     if not os.path.exists(library):
-        print(f"Bail out! {library} is missing; build it by: make lib")
+        print(f"Bail out! {library} is missing; build it with: make lib")
         return 1
     folder = os.path.join(BUILD, "results", "programs")
     shutil.rmtree(folder, ignore_errors=True)
     process.adopt_orphans()
     tap = Tap()
-    # A socket's name must be short.
+    # The folder has a socket, whose path must be short.
     runner = Runner(f"/tmp/drover-programs-{os.getpid()}")
     try:
         runner.prepare([row for row in programs if not row.missing()])

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Input for the programs: made here, the same every time."""
+"""Makes the input of the programs, which is the same every time."""
 
 import random
 
 
 def text(path, size):
-    """A file of words and numbers that can be compressed about 4 times."""
+    """Write words and numbers, which compress to about a quarter."""
     numbers = random.Random(1)
     words = ["".join(numbers.choices("etaoinshrdlu", k=numbers.randint(1, 9)))
              for _ in range(3000)]
@@ -17,7 +17,7 @@ def text(path, size):
 
 
 def film(path, width, height, frames):
-    """A moving pattern with noise, as YUV4MPEG2."""
+    """Write a moving pattern with noise, as YUV4MPEG2."""
     noise = random.Random(1).randbytes(width * height + frames)
     ramp = bytes(i & 255 for i in range(width + 4 * frames + height))
     with open(path, "wb") as file:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A MariaDB server of the benchmark's own, which sysbench loads.
 
-It listens on a Unix socket in its folder and nowhere else, and says by itself
+The server listens only on a Unix socket in its folder, and sends a message
 when it is ready.
 """
 
@@ -18,7 +18,7 @@ READY = b"READY=1"
 
 
 def _user():
-    """Options that let its server run as the superuser."""
+    """Options that let the server run as root."""
     return ["--user=root"] if os.geteuid() == 0 else []
 
 
@@ -40,7 +40,7 @@ def _words(folder, *more):
 
 
 def prepare(folder, limit):
-    """A database with a table for sysbench."""
+    """Make a database with a table for sysbench."""
     data = os.path.join(folder, "data")
     os.makedirs(data)
     quiet = {"check": True, "timeout": limit, "stdout": subprocess.DEVNULL,
@@ -59,7 +59,7 @@ def prepare(folder, limit):
 
 
 class Server:
-    """A server, from when it is ready until it has shut down."""
+    """A server, which is ready after __init__() and shut down at the end."""
 
     def __init__(self, folder, environment, cpus, limit):
         self._limit = limit
@@ -94,7 +94,7 @@ class Server:
         process.finish(self.pid, self._limit)
 
     def used(self):
-        """CPU time until now, and switches of its present threads."""
+        """The CPU time so far, and the switches of the present threads."""
         found = {"cpu_seconds": time.clock_gettime(~self.pid << 3 | 2),
                  "voluntary_switches": 0, "involuntary_switches": 0}
         for thread in os.listdir(f"/proc/{self.pid}/task"):

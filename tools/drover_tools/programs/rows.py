@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The programs of `make bench-programs`: unmodified, with threads that wait.
 
-Each runs for about a second. {work} in a command is where our own sources have
-been compiled, {here} where they are, and {folder} has the input and takes what
-is written.
+Each runs for about a second. In a command, {work} is the folder of our own
+programs, {here} that of their sources, and {folder} has the input and takes
+the output.
 """
 
 import dataclasses
@@ -19,9 +19,9 @@ LOADS = os.path.join(TOP, "tools", "loads")
 class Program:
     """One row.
 
-    needs: other commands than the first word; fresh: files that are removed
-    before each run; paced: its time is given, only its CPU time counts;
-    server: it is the client of one.
+    needs: commands besides the first word; fresh: files that are removed
+    before each run; paced: the program's own clock sets its time, so that only
+    its CPU time counts; server: the server whose client the program is
     """
 
     name: str
@@ -34,25 +34,25 @@ class Program:
 
     @property
     def promised(self):
-        """Ours must not be behind in its time."""
+        """Whether the drop-in must not be slower in this row."""
         return not self.paced
 
     @property
     def ours(self):
-        """A load of ours, whose threads do little else than wait."""
+        """Whether this is a load of ours, whose threads do little but wait."""
         return "{work}" in self.line or "{here}" in self.line
 
     @property
     def command(self):
-        """What a row is called."""
+        """The name of the row."""
         return self.name
 
     def words(self, folder, work):
-        """The command."""
+        """The words of the command."""
         return self.line.format(folder=folder, work=work, here=LOADS).split()
 
     def missing(self):
-        """Why it cannot be run here, or None."""
+        """The reason why the program cannot run here, or None."""
         first = self.line.split()[0]
         return system.missing((*([] if "{" in first else [first]),
                                *self.needs), (), self.packages.split())

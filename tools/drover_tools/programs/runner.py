@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Running the programs of the rows: in a folder, with their input."""
+"""Runs the programs of the rows in a folder with their input."""
 
 import contextlib
 import os
@@ -16,7 +16,7 @@ from drover_tools.runs.process import check, finish, spawn, used_by, wake_up
 MEGABYTE = 1 << 20
 TEXT, FILM = 12 * MEGABYTE, (320, 192, 150)
 
-#: These compile our own sources. A compiler may be missing.
+#: The commands that compile our own sources, of which some may be missing.
 COMPILERS = (
     ("javac", "-d {work} {here}/Handoffs.java"),
     ("g++", "-O2 -pthread -o {work}/pool {here}/pool.cc"),
@@ -26,7 +26,7 @@ PREPARING_LIMIT = 300
 
 
 class Runner:
-    """Runs programs in a folder, which it makes and fills."""
+    """Runs programs in a folder, which the runner makes and fills."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -53,13 +53,13 @@ class Runner:
                             PREPARING_LIMIT)
 
     def command(self, program):
-        """As it can be typed, while the input is there."""
+        """The command of a program, which works while the input exists."""
         return shlex.join(program.words(self.folder, self.work))
 
     def run(self, program, cpus, library, limit, kept=None, **more):
-        """One run; what it took.
+        """Run a program once. Return: its time and the resources it used.
 
-        kept: a folder for what it prints; more: of its environment.
+        kept: a folder for its output; more: variables of its environment
         """
         output, errors = (os.path.join(kept, "output"),
                           os.path.join(kept, "errors")) if kept else (
@@ -91,5 +91,5 @@ class Runner:
         return wake_up(os.path.join(self.work, "wakeup"), first, second)
 
     def close(self):
-        """Remove what was made."""
+        """Remove the folder."""
         shutil.rmtree(self.folder, ignore_errors=True)

@@ -10,7 +10,7 @@ from drover_tools.tree import TOP
 
 
 def work_cost(build):
-    """What a round of work takes on this machine, in picoseconds."""
+    """The time of a round of work on this machine, in picoseconds."""
     program = os.path.join(build, "bin", "drover-bench")
     words = ["broadcast", "-n", "1", "-r", "1", "-c", "1000", "--json"]
     done = subprocess.run([program, *words], capture_output=True, text=True,
@@ -19,7 +19,7 @@ def work_cost(build):
 
 
 def host_cells(rows, contenders, cpu_counts, build):
-    """Cells for this machine's own kernel, where all do the same work."""
+    """Cells for this machine's own kernel; all threads do the same work."""
     root = os.path.relpath(build, TOP)
     cost = [f"--cost={work_cost(build)}"] if any(
         row.works for row in rows) else []
@@ -44,7 +44,7 @@ def guest_cells(rows, contenders, cpus):
 
 
 def wanted_cells(options, rows, here, there):
-    """Cells for contenders on this machine and in guests, as asked for."""
+    """Cells for contenders on this machine and in guests, as options say."""
     found = [] if options.guests_only else host_cells(
         rows, here, options.host_cpus, options.build)
     for cpus in [] if options.host_only else options.cpus:

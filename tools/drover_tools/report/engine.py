@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Measuring the cells of a suite: in rounds, until the time is over.
+"""Measures the cells of a suite in rounds, until the time is over.
 
-Contenders of a row run one after the other, and who goes first changes from
-round to round: what the machine does meanwhile meets all of them alike.  With
---settle, what was promised and is open then gets further rounds, once; the
-verdict is of these alone.  Whom to compare with is chosen before, since who is
-the fastest of several in the rounds that are judged owes some of that to luck.
+The contenders of a row run one after the other, and another one begins each
+round, so that other work of the machine disturbs all of them alike.  With
+--settle, each promised comparison that is open then gets further rounds, once,
+and only these give its verdict.  The opponent is chosen before them: a
+contender that is the fastest of several in some rounds is so partly by luck,
+and may not be judged by the same rounds.
 """
 
 import datetime
@@ -20,24 +21,26 @@ from drover_tools.runs.progress import Progress, clock
 from drover_tools.tables.document import LICENCE
 from drover_tools.tables.results import Cells
 
-#: What is kept of each run's result, beside a suite's own, and digits.
+#: The members of each run's result that are kept, besides those that a suite
+#: names; and the digits of numbers.
 KEPT = ("seconds", "cpu_seconds", "voluntary_switches",
         "involuntary_switches", "operations", "ns_per_operation", "spurious",
         "futile")
 DIGITS = 9
-#: Rounds that everybody takes part in where a suite focuses later.
+#: All contenders take part in so many rounds, also if the suite has a focus.
 ALL_ROUNDS = 2
 SETTLE_ROUNDS = 27
-#: Of the time, for guests.
+#: The share of the time that is for guests.
 GUEST_SHARE = 0.4
 
 
 class Suite:
-    """A file of rows, and how they are measured and shown.
+    """A set of rows, and how they are measured and shown.
 
-    against: whom a contender is held against, "best" being the fastest peer;
-    own: whose place in that is not a peer's; kept: further members of runs;
-    focus: after some rounds only who is compared goes on.
+    against: the opponent of each contender, where "best" is the fastest peer;
+    own: contenders that are not peers; no_peers: others that are not; kept:
+    further members of runs; focus: after some rounds only contenders that are
+    compared go on
     """
 
     name = title = ""
@@ -47,28 +50,28 @@ class Suite:
     no_peers = ()
     kept = ()
     focus = False
-    needs = ()              # files of build/ that must be there
+    needs = ()              # files of build/ without which nothing runs
 
     def arguments(self, parser):
-        """Add options of its own."""
+        """Add the suite's own options."""
 
     def cells(self, options, missing):
-        """What is measured; adds to missing who cannot be."""
+        """The cells; contenders that cannot be measured go to missing."""
         raise NotImplementedError
 
     def host(self, _options):
-        """Where cells of this machine run."""
+        """The place for cells of this machine."""
         return Host()
 
     def more(self, session):
-        """Measure what are no cells."""
+        """Measure anything that is not a cell."""
 
     def blocks(self, result):
-        """What is printed, and stands in the report."""
+        """The blocks of the report."""
         raise NotImplementedError
 
     def well(self, session):
-        """Whether the exit status is 0: nothing failed that must not."""
+        """Whether the exit status is 0, as no cell failed that must not."""
         return not any(cell.state == plan.FAILED for cell in session.cells)
 
 
@@ -77,7 +80,7 @@ def now():
 
 
 def blocks_of(cells):
-    """Cells that are compared with each other, in the order of the rows."""
+    """Lists of cells that are compared, in the order of the rows."""
     found = {}
     for cell in cells:
         found.setdefault(cell.where, []).append(cell)
@@ -85,13 +88,13 @@ def blocks_of(cells):
 
 
 def rotated(block, number):
-    """Another one goes first in each round."""
+    """A block in the order of a round: another cell begins each round."""
     shift = number % len(block)
     return block[shift:] + block[:shift]
 
 
 class Session:
-    """A measurement and what it has found so far."""
+    """A measurement, and its results so far."""
 
     def __init__(self, suite, options, progress=None):
         self.suite, self.options = suite, options
@@ -100,10 +103,10 @@ class Session:
         self.kernels, self.libraries, self.accel = {}, {}, None
         self.state, self.settled = "interrupted", None
         self._host, self._started = machine.host(), now()
-        self.failed = False     # a guest
+        self.failed = False     # whether a guest failed
 
     def miss(self, who, reason):
-        """Something is not measured."""
+        """Note that a contender is not measured, and the reason."""
         self.missing.append({"contender": who, "reason": reason})
 
     # Running
@@ -123,7 +126,7 @@ class Session:
             f" under {library}" if cell.contender.drop_in else "")
 
     def run_once(self, place, cell, number):
-        """One run of one cell; one that fails is not run again."""
+        """Run a cell once; a cell that fails is not run again."""
         limit = self.options.limit
         try:
             with self.progress.running(cell, number):
@@ -139,7 +142,7 @@ class Session:
             cell.reason = f"{error} is not in the result"
 
     def _in_focus(self, block):
-        """Of a block: ours, and whom they are compared with so far."""
+        """The cells of a block that are ours, or that ours compare with."""
         cells = Cells({**self.result(), "settled": None})
         wanted = {cell.key for cell in block
                   if cell.contender.name in self.suite.own}
@@ -151,7 +154,7 @@ class Session:
         return [cell for cell in block if cell.key in wanted]
 
     def rounds(self, place, cells, end):
-        """Rounds over all blocks; the first one is finished in any case."""
+        """Make rounds over all blocks; the first round is always finished."""
         self.progress.plan(cells, self.options.rounds)
         for number in range(self.options.rounds):
             for block in blocks_of(cells):
@@ -168,14 +171,14 @@ class Session:
                         self.run_once(place, cell, number)
 
     def _check(self, paths, command):
-        """Complain now rather than in the middle."""
+        """Exit now, rather than in the middle, if a file is missing."""
         for path in (os.path.join(self.options.build, one) for one in paths):
             if not os.path.exists(path):
                 sys.exit(f"{self.suite.name}: {path} is missing; run:"
                          f" {command}")
 
     def measure(self):
-        """Measure everything; may be interrupted by any exception."""
+        """Measure everything; any exception may interrupt this."""
         options = self.options
         self._check(self.suite.needs, "make")
         self.cells = self.suite.cells(options, self.missing)
@@ -214,7 +217,7 @@ class Session:
             self.lose(f"guests with {cpus} CPUs", error)
 
     def lose(self, what, error):
-        """A guest that failed takes only its own part with it."""
+        """Note that a guest failed; all other cells are still measured."""
         self.progress.drop(self.cells)
         self.progress.tell(f"{what}: {describe(error)}")
         self.failed = True
@@ -223,7 +226,7 @@ class Session:
     # Settling
 
     def find_open(self):
-        """What was promised of this machine and is not decided."""
+        """The promised comparisons on this machine that are not decided."""
         cells, found = Cells(self.result()), []
         for cell in cells.promised():
             other = cells.opponent(cell)
@@ -247,7 +250,7 @@ class Session:
         return [pair for pair in pairs if pair[0].open and pair[1].open]
 
     def settle(self):
-        """Further rounds for what is open."""
+        """Make further rounds for the comparisons that are open."""
         first, rounds = self.options.rounds, self.options.settle
         self.settled = {"rounds": rounds, "from": first,
                         "state": "interrupted",
@@ -268,7 +271,7 @@ class Session:
         self.settled["state"] = "complete"
 
     def _settle_round(self, place, block, number):
-        """One round of one block: all of it, or nothing."""
+        """Make one round of one block; an incomplete round is dropped."""
         try:
             for cell in rotated(block, number):
                 if any(cell in pair for pair in self._pairs()):
@@ -284,7 +287,7 @@ class Session:
     # The result
 
     def result(self):
-        """All of it, as the JSON file has it."""
+        """Everything, as the JSON file has it."""
         options, suite = self.options, self.suite
         guest = {"mem_mb": options.mem, "accel": self.accel,
                  "qemu": machine.qemu_version()} if self.accel else None

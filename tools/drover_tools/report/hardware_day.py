@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""Test and measure all on a machine that is there for eight minutes.
+"""Test and measure everything on a machine that is lent for eight minutes.
 
-Needs gcc, make and python3, and for streams a CUDA driver; g++ and libgomp
-bring further peers.  What the machine lacks is skipped, and the report says
-so.  It builds, runs the tests of streams and stream-perf on the CUDA driver,
-and measures barriers, pools and condition variables.  Leaves hardware-day.md,
-with all that was said, and the JSON files of the measurements.
+This needs gcc, make and python3, and for streams a CUDA driver; with g++ and
+libgomp there are further peers.  A step for which the machine lacks something
+is skipped, and the report says so.  The steps build the project, run the tests
+of streams and stream-perf on the CUDA driver, and measure barriers, pools and
+condition variables.  hardware-day.md gets all output, and the JSON files of
+the measurements lie beside it.
 
-In the environment DROVER_CUDA_LIBRARY is the driver, libcuda.so.1 without it.
-ggml is measured if build/ggml was carried there, built by `measure ggml`.
+DROVER_CUDA_LIBRARY in the environment names the driver (libcuda.so.1).  ggml
+is measured if build/ggml, built by `measure ggml`, was copied to the machine.
 """
 
 import argparse
@@ -28,7 +29,8 @@ MINUTES = 8
 TESTS = ("on_device", "random_programs")
 PASSED, FAILED, SKIPPED = "passed", "FAILED", "skipped"
 
-#: Asks a driver for what it is. It runs by itself: a driver may not come back.
+#: Asks a driver for its name and version, in a process of its own, as the
+#: driver may hang.
 ASK_DRIVER = """
 import ctypes, sys
 driver = ctypes.CDLL(sys.argv[1])
@@ -49,7 +51,7 @@ Step = collections.namedtuple("Step", "name state seconds said")
 
 
 def first_line(path):
-    """Of a file, or nothing."""
+    """The first line of a file, or nothing."""
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             return file.readline().strip()
@@ -58,16 +60,16 @@ def first_line(path):
 
 
 def cores(cpus):
-    """So many of these CPUs are cores of their own."""
+    """How many different cores these CPUs are on."""
     return len({first_line(f"/sys/devices/system/cpu/cpu{cpu}/topology/"
                            "thread_siblings_list") or str(cpu)
                 for cpu in cpus})
 
 
 def wait_for(program, limit):
-    """What it has said, and whether it was ended, with all it started.
+    """Wait for a program. Return: (its output, whether it was ended).
 
-    tools/measure saves what it has when it is asked to end.
+    SIGTERM comes first: tools/measure then saves what it has measured.
     """
     for seconds, number in ((limit, signal.SIGTERM), (10, signal.SIGKILL)):
         try:
@@ -79,7 +81,7 @@ def wait_for(program, limit):
 
 
 class Day:
-    """The steps, and what they have said; none goes on beyond the end."""
+    """The steps, with their output; no step runs beyond the end."""
 
     def __init__(self, options):
         self.options, self.steps = options, []
@@ -99,7 +101,7 @@ class Day:
         return state == PASSED
 
     def run(self, name, words, seconds, **environment):
-        """A step that is a program; whether it passed."""
+        """Run a program as a step. Return: whether it passed."""
         limit = min(seconds, self.left())
         if limit < 1:
             return self.add(name, SKIPPED, "no time is left")
@@ -129,7 +131,7 @@ class Day:
                               f"O={BUILD}", *tests], 90))
 
     def describe(self):
-        """The machine, and what it costs to wake a thread."""
+        """Describe the machine, and measure what waking a thread costs."""
         host, cpus = machine.host(), sorted(os.sched_getaffinity(0))
         self.about = [
             f"{host['cpu_model']}, {host['cpus']} CPUs on {cores(cpus)}"
@@ -145,7 +147,7 @@ class Day:
                               check=False)
         if done.returncode:
             last = done.stderr.strip().splitlines()[-1:]
-            self.no_driver = (last or ["it ends without a word"])[0]
+            self.no_driver = (last or ["it ends without a message"])[0]
         self.about.append(
             f"no CUDA driver: {self.no_driver}" if self.no_driver else
             f"CUDA driver {self.driver}: {done.stdout.strip()}"
@@ -174,7 +176,7 @@ class Day:
             self.run("ggml_sched.c", [example, "cuda"], 20, **on)
 
     def measure(self, suite, name, minutes, *words, **environment):
-        """A suite of tools/measure, whose result gets a name of its own."""
+        """Run a suite of tools/measure; its result gets the name given."""
         minutes = min(minutes, self.left() / 60 - 0.1)
         if minutes < 0.1:
             self.add(f"measure {name}", SKIPPED, "no time is left")
@@ -191,10 +193,10 @@ class Day:
                                             f"{name}.json"))
 
     def ggml(self):
-        """ggml's own benchmarks, if they were carried here."""
+        """Run ggml's own benchmarks, if they were copied here."""
         folder = os.path.join(BUILD, "ggml")
         if not os.path.isdir(folder) or "ggml" not in NAMES:
-            self.add("measure ggml", SKIPPED, f"no {folder} was carried here")
+            self.add("measure ggml", SKIPPED, f"{folder} is missing")
         else:
             self.measure("ggml", "ggml", 1.5, "--threads=2 4 8 16")
 
@@ -237,7 +239,7 @@ def parse():
                         default=os.path.join(BUILD, "results",
                                              "hardware-day"))
     parser.add_argument("--short", action="store_true",
-                        help="the machine and the tests, and no measurement")
+                        help="describe the machine and run the tests only")
     return parser.parse_args()
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Measure one of the project's suites; `measure SUITE --help` says more.
 
-Leaves SUITE.json in build/results, of which tools/report makes tables
-and a plot.  When interrupted, what was measured until then.
+Writes SUITE.json to build/results, from which tools/report makes tables and a
+plot.  If it is interrupted, the file has all that was measured until then.
 """
 
 import argparse
@@ -22,7 +22,7 @@ NAMES = ("table", "bench", "programs", "waiting", "stream", "hardware",
 
 
 def at_least(least, kind=int):
-    """A type of numbers for argparse."""
+    """A type for argparse: numbers that are not less than the least."""
     def read_number(text):
         value = kind(text)
         if value < least:
@@ -41,36 +41,37 @@ def add_common(parser, suite):
     add = parser.add_argument
     add("--runs", "--rounds", type=at_least(1), default=suite.rounds,
         metavar="N", dest="rounds",
-        help=f"of each cell, at most (default {suite.rounds})")
+        help=f"run each cell at most N times (default {suite.rounds})")
     add("--minutes", "--limit", type=at_least(0.01, float), metavar="M",
         dest="minutes",
-        help=f"begin no round later (default {suite.minutes})")
+        help=f"begin no round after M minutes (default {suite.minutes})")
     add("--run-limit", type=at_least(0.01, float), default=suite.limit,
         metavar="S", dest="limit",
-        help=f"seconds after which a run is ended (default {suite.limit})")
+        help=f"end a run after S seconds (default {suite.limit})")
     add("--settle", type=at_least(3), nargs="?", metavar="N",
-        const=engine.SETTLE_ROUNDS, help="then N rounds more (default"
-        f" {engine.SETTLE_ROUNDS}) on this machine of what was promised and"
-        " is open")
+        const=engine.SETTLE_ROUNDS, help="then make N more rounds (default"
+        f" {engine.SETTLE_ROUNDS}) of the promised comparisons on this machine"
+        " that are open")
     add("--print", metavar="JSON", dest="source",
-        help="measure nothing, print what is in this file")
+        help="measure nothing, print the results in this file")
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--host-only", action="store_true",
-                       help="no guests, and so no kernels needed")
-    where.add_argument("--guests-only", action="store_true")
+                       help="boot no guests, and so need no kernels")
+    where.add_argument("--guests-only", action="store_true",
+                       help="measure only in guests")
     add("--host-cpus", type=counts, default=plan.host_cpu_counts(),
-        help='CPUs of this machine to use (default: "1" and all)')
+        help="numbers of this machine's CPUs to use (default: 1 and all)")
     add("--cpus", type=counts, default=[1, 2, 4],
-        help='of guests (default "1 2 4")')
+        help='numbers of CPUs of guests (default "1 2 4")')
     add("--mem", type=at_least(1), default=2048, metavar="MB",
-        help="of each guest (default 2048)")
+        help="memory of each guest (default 2048)")
     add("--accel", default=os.environ.get("ACCEL") or "auto",
         choices=("auto", "kvm", "tcg"))
     add("--build", default=BUILD, metavar="DIR", type=os.path.abspath)
 
 
 def parser_of(name):
-    """(suite, its command line)"""
+    """(suite, the parser of its options)"""
     suite = importlib.import_module(
         f"drover_tools.report.suite_{name}").SUITE
     parser = argparse.ArgumentParser(
@@ -104,13 +105,13 @@ def parse(arguments):
 
 
 def read(path):
-    """A stored measurement, or an end with a message."""
+    """Read a stored measurement, or exit with a message."""
     if not os.path.exists(path):
         sys.exit(f"measure: {path} is missing")
     result = store.read_json(path)
     wrong = list(store.errors(result))
     if wrong:
-        sys.exit(f"measure: {path} is no result: {wrong[0]}")
+        sys.exit(f"measure: {path} is not a result: {wrong[0]}")
     return result
 
 
@@ -119,7 +120,7 @@ def show(suite, result):
 
 
 def save(suite, session, path):
-    """Write the files and print what was found."""
+    """Write the file and print the report."""
     result = session.result()
     for line in store.errors(result):
         session.progress.tell(f"{suite.name}: {line}")
@@ -130,7 +131,7 @@ def save(suite, session, path):
 
 
 def run(suite, options):
-    """Measure, save whatever happens; the exit status."""
+    """Measure, and save in any case. Return: the exit status."""
     session = engine.Session(suite, options)
     path = os.path.join(options.build, "results", f"{suite.name}.json")
     try:

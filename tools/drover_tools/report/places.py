@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where a command runs: on this machine, or in one of several guests."""
+"""The places in which commands run: this machine, and several guests."""
 
 import contextlib
 import json
@@ -10,8 +10,8 @@ import subprocess
 from drover_tools.tree import TOP
 from drover_tools.vm.guest import Guest, GuestDied, GuestError, GuestTimeout
 
-#: What a guest runs once before anything is measured: an emulated CPU
-#: translates code when it first meets it.
+#: A guest runs this once before anything is measured, as an emulated CPU
+#: translates code when it first executes it.
 WARM_UP = ("for impl in pthread drover; do"
            " /drover/bin/cond-perf -n 50 -r 50 --impl=$impl &&"
            " /drover/bin/pp -n 50 -i 50 --impl=$impl || exit; done")
@@ -53,10 +53,10 @@ class Host:
         return self
 
     def __exit__(self, *_exception):
-        """Nothing runs between two commands."""
+        """Nothing is left to end: no program runs between two commands."""
 
     def run(self, cell, limit):
-        """Run a cell's command once and return its result."""
+        """Run a cell's command once. Return: its result."""
         with subprocess.Popen(["/bin/sh", "-c", "exec " + cell.command],
                               cwd=TOP, text=True, start_new_session=True,
                               stdout=subprocess.PIPE,
@@ -111,9 +111,9 @@ class Guests:
         self._guests[variant] = guest
 
     def run(self, cell, limit):
-        """Run a cell's command once in its guest and return its result.
+        """Run a cell's command once in its guest. Return: its result.
 
-        A guest that dies is booted anew for the next one.
+        A guest that dies is booted again for the next command.
         """
         variant = cell.contender.variant
         if variant not in self._guests:

@@ -16,7 +16,7 @@ from drover_tools.tables.results import Cells, where
 VERDICT_COLOURS = {stats.AHEAD: "#0a7d33", stats.TIE: "#b08900",
                    stats.BEHIND: "#c1121f", stats.UNKNOWN: "#777777"}
 
-# It draws into files, whatever display there is.
+# This backend draws into files and needs no display.
 pyplot.switch_backend("Agg")
 matplotlib.rcParams.update({
     "font.size": 9, "axes.grid": True, "grid.alpha": 0.3,
@@ -25,7 +25,7 @@ matplotlib.rcParams.update({
 
 
 def _ratios(axis, title, lines):
-    """Ratios with their intervals, (name, comparison) from the top."""
+    """Draw ratios with their intervals, (name, comparison) from the top."""
     axis.set_title(title, fontsize=10)
     axis.axvline(1, color="#000000", linewidth=0.8)
     axis.set_xscale("log")
@@ -47,7 +47,7 @@ def _ratios(axis, title, lines):
 
 
 def _cell_columns(cells):
-    """(title, lines) of the promised cells: the drop-in, and native."""
+    """(title, lines) of promised cells: of the drop-in, and of native."""
     for name, title in (("drop-in", "drop-in / glibc"),
                         ("native", "native / best peer")):
         lines = [(f"{cell['row']}  ({where(cell)})", cells.to_opponent(cell))
@@ -68,7 +68,7 @@ def _program_columns(cells):
 
 
 def overview(results):
-    """All that was promised of cells and of programs."""
+    """A figure of all promised comparisons, of cells and of programs."""
     columns = []
     for name, of in (("bench", _cell_columns), ("programs",
                                                 _program_columns)):
@@ -85,7 +85,7 @@ def overview(results):
 
 
 def draw(results, folder):
-    """Leave folder/overview.png; False: nothing to show."""
+    """Write folder/overview.png. Return: false if there is nothing to show."""
     figure = overview(results)
     shown = any(axis.has_data() for axis in figure.axes)
     if shown:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Make a report of what was measured: tables and a plot.
+"""Make a report of measurements: tables and a plot.
 
-Reads what tools/measure has left in build/results, and leaves
-report.md and the plot in build/report.  --keep leaves the plot and one JSON
-file, with all results, in Documentation/results, and nothing else.
+Reads the results of tools/measure in build/results, and writes report.md and
+the plot to build/report.  With --keep, it writes only the plot, and one JSON
+file with all results, to Documentation/results.
 """
 
 import argparse
@@ -27,29 +27,29 @@ def parse(arguments):
         prog="report", description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sources", nargs="*", metavar="JSON",
-                        help="default: all in build/results; also one that"
-                        " --keep has left")
+                        help="files to read, also one that --keep has written"
+                        " (default: all in build/results)")
     parser.add_argument("--out", metavar="DIR", type=os.path.abspath,
-                        help="default: build/report")
+                        help="write to this folder (default: build/report)")
     parser.add_argument("--keep", metavar="DIR", nargs="?", const=KEPT,
                         type=os.path.abspath,
-                        help="leave the two files there instead")
+                        help="write the two files to this folder instead")
     parser.add_argument("--no-plots", action="store_true",
-                        help="tables only, without matplotlib")
+                        help="make only tables, without matplotlib")
     parser.add_argument("--build", default=BUILD, metavar="DIR",
                         type=os.path.abspath)
     return parser.parse_args(arguments)
 
 
 def read(paths):
-    """{suite: result}, or an end with a message."""
+    """Read {suite: result}, or exit with a message."""
     found = {}
     for path in paths:
         data = store.read_json(path)
         for result in [data] if "suite" in data else data.values():
             wrong = list(store.errors(result))
             if wrong:
-                sys.exit(f"report: {path} is no result: {wrong[0]}")
+                sys.exit(f"report: {path} is not a result: {wrong[0]}")
             found[result["suite"]] = result
     return {name: found[name] for name in NAMES if name in found}
 
@@ -64,7 +64,7 @@ def sources(options):
 
 
 def blocks_of(results):
-    """All suites, one after the other."""
+    """The blocks of all suites, one after the other."""
     for name, result in results.items():
         suite = importlib.import_module(
             f"drover_tools.report.suite_{name}").SUITE

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Files under build/results, and what is in those of measurements."""
+"""Files under build/results, and the form of those with measurements."""
 
 import json
 import os
@@ -8,7 +8,7 @@ from drover_tools.tree import TOP
 
 SCHEMA = 3
 
-#: Members of a row, and what they are if nobody says.
+#: The members of a row, with their defaults.
 ROW = {"group": "", "title": "", "promised": False,
        "metric": "ns_per_operation", "paced": False, "goals": []}
 
@@ -21,8 +21,8 @@ CELL = {"place": str, "cpus": int, "row": str, "contender": str,
         "runs": [RUN]}
 COMPARISON = {"row": str, "place": str, "cpus": int, "contender": str,
               "to": str}
-#: What each object of a result must have, with its type; a list of one has
-#: any number of such items.
+#: The members that each object of a result must have, with their types. A list
+#: with one item stands for any number of such items.
 RESULT = {
     "schema": int, "licence": str, "suite": str, "state": str,
     "started": str, "finished": str,
@@ -34,7 +34,7 @@ RESULT = {
     "guest": (dict, NONE), "versions": {"kernels": dict, "libraries": dict},
     "rows": dict, "not_measured": [{"contender": str, "reason": str}],
     "cells": [CELL], "settled": (dict, NONE)}
-#: And what it may have.
+#: The members that a result may have.
 OPTIONAL = {
     "regime": dict,
     "counts": [{"row": str, "contender": str, "variant": str,
@@ -47,7 +47,7 @@ WORDS = {"state": ("complete", "interrupted", "pending", "incomplete",
 
 
 def errors(data, shape=None, where="$"):
-    """What is wrong with a result, a line each."""
+    """The faults of a result, a line for each."""
     if shape is None:
         shape = {**RESULT, **{key: OPTIONAL[key] for key in OPTIONAL
                               if key in data}}
@@ -67,7 +67,7 @@ def errors(data, shape=None, where="$"):
             if name not in data:
                 yield f"{where}: {name} is missing"
             elif data[name] not in WORDS.get(name, (data[name],)):
-                yield f"{where}.{name}: {data[name]!r} is no such word"
+                yield f"{where}.{name}: {data[name]!r} is not a known word"
             else:
                 yield from errors(data[name], inner, f"{where}.{name}")
     elif not isinstance(data, shape) or (isinstance(data, bool)
@@ -76,7 +76,7 @@ def errors(data, shape=None, where="$"):
 
 
 def write(path, text):
-    """Replace a file in one step: nobody sees half of it."""
+    """Replace a file in one step, so that no reader sees half of it."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
     scratch = f"{path}.{os.getpid()}"
     with open(scratch, "w", encoding="utf-8") as file:
@@ -85,7 +85,7 @@ def write(path, text):
 
 
 def _lines(value, indent):
-    """JSON with a line for each object in a list, not for each word."""
+    """JSON with one line for each object in a list."""
     between = ",\n" + " " * (indent + 1)
     if isinstance(value, list) and value and isinstance(value[0], dict):
         return (f"[\n{' ' * (indent + 1)}"
@@ -99,7 +99,7 @@ def _lines(value, indent):
 
 
 def write_lines(path, data):
-    """To keep: no paths of this machine, and not one line for each number."""
+    """Write JSON for keeping: short lines, and no paths of this machine."""
     write(path, _lines(data, 0).replace(TOP + "/", "") + "\n")
 
 

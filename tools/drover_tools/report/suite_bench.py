@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""All suites of drover-bench against all peers, in pairs, interleaved.
+"""All suites of drover-bench against all peers, in interleaved pairs.
 
-On this machine with one and with all CPUs, and in guests.
+They run on this machine with one CPU and with all, and in guests.
 """
 
 import dataclasses
@@ -31,7 +31,7 @@ def _pp():
 
 
 def _broadcast():
-    """Some ten thousand returns each."""
+    """Rows of some ten thousand returns each."""
     rounds = {1: 3000, 3: 1000, 10: 300, 30: 150, 100: 50, 300: 15, 1000: 6}
     for threads in (10, 100, 1000):
         for section in (0, 1000, 10000):
@@ -86,7 +86,7 @@ def _others():
     yield Row("mixed -n 32 -p 100 -c 1", "mixed")
 
 
-#: Rows whose single operations are measured.
+#: Rows in which each single operation is timed.
 LATENCY_ROWS = tuple(Row(f"{command} --latency", "latency") for command in (
     "cond-perf -r 100 -n 200 -k", "pp -n 1 -i 20000",
     "broadcast -n 100 -r 50 -c 1000 -k", "queue -p 8 -c 8 -i 2500 -q 16"))
@@ -122,7 +122,7 @@ CONTENDERS = (
 
 
 def built(build, variant=""):
-    """Contenders that can run here, and (contender, why) for the others."""
+    """Contenders that can run, and (contender, reason) for the others."""
     here, missing = [], []
     for each in CONTENDERS:
         if not os.path.exists(os.path.join(build, "bin", each.program)):
@@ -149,14 +149,15 @@ class Bench(Suite):
 
     def arguments(self, parser):
         parser.add_argument("--full", action="store_true",
-                            help="all rows, with everybody in all rounds, and"
-                            " --settle; hours")
+                            help="measure all rows, with all contenders in all"
+                            " rounds, and --settle; takes hours")
         parser.add_argument("--suite", action="append", default=[],
                             choices=sorted({row.suite for row in ROWS}),
-                            help="this one only; may be given several times")
+                            help="measure only this one; may be given several"
+                            " times")
         parser.add_argument("--variant", default="drover",
                             choices=plan.VARIANTS,
-                            help="the guests' kernel (default drover)")
+                            help="the kernel of guests (default drover)")
 
     def _chosen(self, options, rows=ROWS):
         return [row for row in rows if (options.full or row.quick) and (
@@ -178,12 +179,12 @@ class Bench(Suite):
         yield from sections.machine(result)
         yield sections.method()
         yield Heading(2, "Never behind")
-        yield Text("The drop-in against glibc, and native against the best"
-                   " peer whose threads are the kernel's. \"open\": 1 lies in"
-                   " the interval, or there are too few pairs. Another"
-                   " verdict with a number of pairs is of a cell that was"
-                   " open and has been measured again, once; then a tie is a"
-                   " tie.")
+        yield Text("The drop-in is compared with glibc, and native with the"
+                   " best peer whose threads are the kernel's. \"open\": 1"
+                   " lies in the interval, or there are too few pairs. Another"
+                   " verdict with a number of pairs belongs to a cell that was"
+                   " open and has been measured again, once; such a cell may"
+                   " be a tie.")
         yield from sections.verdicts(cells)
         for key in GROUPS:
             yield from sections.group(cells, key, GLIBC.name)
@@ -192,14 +193,15 @@ class Bench(Suite):
 
 
 def _latencies(cells):
-    """Distributions of single operations, of the first run of each."""
+    """Distributions of single operations, from the first run of each cell."""
     found = [cell for cell in cells.all if "latency_ns" in cell["runs"][0]]
     if not found:
         return
     yield Heading(2, "Latencies")
-    yield Text("From the signal or broadcast until the thread that it is for"
-               " holds the mutex; in a queue, from putting an item in to"
-               " taking it out. One run each.")
+    yield Text("A latency lasts from a signal or broadcast until the released"
+               " thread holds the mutex; in a queue, from the moment at which"
+               " an item is put in until it is taken out. There is one run of"
+               " each.")
     yield Table(
         ["", "50 %", "90 %", "99 %", "99.9 %", "all"],
         [[f"{cell['row']}: {cell['contender']} ({where(cell)})"]

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What operations cost exactly, in a guest with one CPU whose clock is the
-number of instructions, whatever else the machine does: cond-perf in its steady
-state, and whole runs of other suites.  In the steady state the difference
-between a run and one of twice the length leaves out how threads begin and end.
+"""The exact cost of operations, in a guest with one CPU whose clock counts
+instructions, so that other work of the machine changes nothing: cond-perf in
+its steady state, and whole runs of other suites.  The steady state is the
+difference between a run and one of twice the length, in which the beginning
+and the end of threads cancel out.
 """
 
 import statistics
@@ -19,14 +20,14 @@ STEP, PAIRS = 100, 3
 SEVERAL = {"cond-perf -r 100 -n 200": 6}
 STEADY_STATE = f"{STEP} to {2 * STEP}"
 LIMIT = 600
-#: The most switches for each waiter.  With a requeue nobody runs but to go on:
-#: one is the floor.  With a free mutex nobody is moved, and each yields before
-#: it sleeps, sometimes in vain: less than half of a thundering herd, which is
-#: 2.
+#: The most switches for each waiter.  With a requeue a thread runs only when
+#: it can go on, so one switch is the floor.  If the mutex is free, no thread
+#: is moved, and each yields before it sleeps, sometimes in vain: the limit is
+#: in the middle between the floor and a thundering herd, which has 2.
 STEADY = {"cond-perf -n 200 -r {}": 1.5, "cond-perf -n 200 -r {} -k": 1.02}
-#: Whole runs, and how many of glibc's instructions Drover may take.  Of the
-#: first the mean of SEVERAL: a run whose first yields are in vain sleeps from
-#: then on.
+#: Whole runs, and how many of glibc's instructions Drover may take.  The first
+#: row is the mean of SEVERAL runs: a run whose first yields are in vain sleeps
+#: from then on.
 RUNS = {"cond-perf -r 100 -n 200": 1.0,
         "cond-perf -r 100 -n 200 -k": 1.0,
         "cond-perf -r 200 -n 100": 1.0,
@@ -45,10 +46,10 @@ CONTENDERS = (Contender("drover", "drover"),
 
 
 def count(guest, variant, contender, row):
-    """What an operation costs.
+    """The cost of an operation.
 
-    Of whole runs, the mean; or in the steady state, of pairs of runs, the
-    median, as the guest's kernel has something else to do now and then.
+    It is the mean of whole runs; in the steady state it is the median of pairs
+    of runs, as the guest's kernel has other work now and then.
     """
     def run(command):
         commands.append(contender.command(Row(command), plan.GUEST_ROOT))
@@ -92,8 +93,8 @@ class Counts(Suite):
                             help="may be given several times (default:"
                             " mainline and drover)")
         parser.add_argument("--tap", action="store_true",
-                            help="print TAP: about one switch for each waiter,"
-                            " and at most glibc's instructions")
+                            help="print TAP: each waiter has about one switch,"
+                            " and Drover takes at most glibc's instructions")
 
     def cells(self, options, missing):
         return []
@@ -121,8 +122,8 @@ class Counts(Suite):
         yield Heading(1, self.title)
         yield from sections.machine(result)
         yield Text("Instructions and switches for each operation, of program"
-                   " and kernel together; from 100 to 200 rounds: in the"
-                   " steady state.")
+                   " and kernel together. \"100 to 200\" rounds are the steady"
+                   " state.")
         names = [each.name for each in CONTENDERS]
         rows = []
         for variant, row in dict.fromkeys(
@@ -148,7 +149,7 @@ def of_each(counts, variant, row):
 
 
 def report(tap, counts, missing):
-    """What is promised, as test results; whether it holds."""
+    """Print the promises as test results. Return: whether they hold."""
     for one in counts:
         name = f"{one['variant']}: {one['contender']}: {one['row']}: "
         if one["row"] not in RUNS:

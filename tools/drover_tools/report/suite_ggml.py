@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""ggml with Drover's barrier, with OpenMP, and as it comes: spinning.
+"""ggml with Drover's barrier, with OpenMP, and with its own spinning barrier.
 
-Its own test-barrier, and llama-bench with two models of random weights: as
-many threads as --threads says, quiet, beside processes that compute, and
-SCHED_FIFO. The first run fetches and builds ggml, which takes ten minutes on
-two CPUs.
+The programs are ggml's test-barrier, and llama-bench with two models of random
+weights. They run with the numbers of threads in --threads: alone, beside
+processes that compute, and as SCHED_FIFO. The first run fetches and builds
+ggml, which takes ten minutes on two CPUs.
 """
 
 import os
@@ -27,8 +27,9 @@ OURS, OPENMP, SPIN = "drover", "openmp", "spin"
 THREADS = (1, 2, 3, 4, 8, 33)
 BESIDE = (0, 1, 2)
 BARRIER = "test-barrier"
-#: At least so much of OpenMP's rate with up to eight threads, and with more;
-#: and of the ideal.
+#: The goals: the least ratio to OpenMP's rate, with up to FEW threads and with
+#: more; to the ideal rate, with few, with many, and beside processes that
+#: compute; and of SCHED_FIFO threads to the rate of ggml's own barrier.
 MORE, MANY_MORE = 1.15, 2.5
 IDEAL, MANY_IDEAL, LEFT_IDEAL, FIFO_SPIN = 0.95, 0.7, 0.9, 0.97
 FEW = 8
@@ -40,7 +41,7 @@ def counts(text):
 
 
 class Place:
-    """This machine, with ggml."""
+    """This machine, on which ggml runs."""
 
     def __init__(self, suite, options):
         self._suite = suite
@@ -65,7 +66,7 @@ class Place:
             "between": between}
 
     def run(self, cell, limit):
-        """One run of a cell."""
+        """Run a cell once."""
         try:
             found = loads.run(self._suite.ggml,
                               self._suite.loads[cell.row.command],
@@ -93,19 +94,20 @@ class GgmlSuite(Suite):
     def arguments(self, parser):
         add = parser.add_argument
         add("--threads", type=counts, default=THREADS,
-            help='default: "1 2 3 4 8 33"')
+            help='numbers of threads (default "1 2 3 4 8 33")')
         add("--beside", type=counts, default=BESIDE,
-            help='processes that compute (default "0 1 2")')
-        add("--no-fifo", action="store_true", help="not as SCHED_FIFO")
+            help='numbers of processes that compute (default "0 1 2")')
+        add("--no-fifo", action="store_true",
+            help="leave out the runs as SCHED_FIFO")
         add("--test", action="append", dest="tests",
             choices=(BARRIER, *loads.TESTS),
-            help="this one; may be given several times")
+            help="run only this one; may be given several times")
         add("--model", action="append", dest="models", choices=MODELS,
-            help="this one; may be given several times")
+            help="run only this one; may be given several times")
 
     @staticmethod
     def chosen(options):
-        """The rows, as asked for."""
+        """The rows that the options choose."""
         tests = options.tests or (BARRIER, *loads.TESTS)
         for test in tests:
             for model in ([""] if test == BARRIER
@@ -127,7 +129,7 @@ class GgmlSuite(Suite):
                               capture_output=True).returncode == 0
         if not fifo:
             missing.append({"contender": "SCHED_FIFO",
-                            "reason": "chrt may not set it here"})
+                            "reason": "chrt is not allowed to set it here"})
         for load in self.chosen(options):
             if load.fifo and not fifo:
                 continue
@@ -135,7 +137,7 @@ class GgmlSuite(Suite):
             self.loads[load.name] = load
             for name in (OURS, OPENMP, SPIN):
                 if name == SPIN and load.fifo and load.threads > cpus:
-                    # Nobody else would have a CPU.
+                    # No other program would get a CPU.
                     continue
                 found.append(plan.Cell(
                     "host", cpus, row, Contender(name),
@@ -150,8 +152,8 @@ class GgmlSuite(Suite):
         session.extras["regime"] = self.regime
         for load in self.loads.values():
             if load.fifo and load.threads > len(os.sched_getaffinity(0)):
-                session.miss(SPIN, f"{load.name}: it would keep the CPUs"
-                             " from all others")
+                session.miss(SPIN, f"{load.name}: no other program would get"
+                             " a CPU")
 
     def well(self, session):
         return not any(cell.state == plan.FAILED for cell in session.cells)
@@ -162,11 +164,12 @@ class GgmlSuite(Suite):
         yield from sections.machine(result)
         yield sections.regime(result)
         yield sections.method()
-        yield Text("A rate is of nodes or tokens a second; CPU is CPU time of"
-                   " the whole program for each, in us. \"over\": of rates,"
-                   " more than 1 is ahead. Ideal: the best rate with as many"
-                   " threads as CPUs; beside others that of as many threads"
-                   " as CPUs are left, or of one.")
+        yield Text("A rate is the number of nodes or tokens a second. CPU is"
+                   " the CPU time of the whole program for each node or token,"
+                   " in us. \"over\" is a ratio of rates, of which more than 1"
+                   " is ahead. The ideal is the best rate with as many threads"
+                   " as CPUs; beside other processes, with as many threads as"
+                   " these leave CPUs, but at least one.")
         for group in dict.fromkeys(about["group"] for about
                                    in result["rows"].values()):
             yield Heading(2, group)
@@ -177,7 +180,7 @@ class GgmlSuite(Suite):
 
 
 def _load(cell):
-    """What a stored cell's row asks for."""
+    """The load of a stored cell."""
     begin, threads, company = cell["row"].split(", ")
     test, _, model = begin.partition(" ")
     return loads.Load(test, model, int(threads.split()[0]),
@@ -186,14 +189,14 @@ def _load(cell):
 
 
 def _left(load, cpus):
-    """CPUs that the processes beside it leave, if all get the same."""
+    """The CPUs that the processes beside a load leave, at equal shares."""
     if load.beside < cpus:
         return cpus - load.beside
     return max(1, round(cpus / (1 + load.beside / cpus)))
 
 
 def _ideal(cells, cell):
-    """The best rate that the CPUs could give, or None if not measured."""
+    """The best rate that the CPUs can give, or None if not measured."""
     load = _load(cell)
     threads = min(load.threads, _left(load, cell["cpus"]))
     wanted = loads.Load(load.test, load.model, threads).name
@@ -202,7 +205,7 @@ def _ideal(cells, cell):
 
 
 def _over(cells, cell, name):
-    """Ratios to another's, with their intervals: of times, and of rates."""
+    """The ratios to another contender, of times and of rates."""
     found = cells.to(cell, name)
     if not found:
         return None, None
@@ -240,7 +243,7 @@ def _table(cells, group):
 
 
 def _goals(cells):
-    """What the project wants of tokens a second, and whether it is so."""
+    """The goals for tokens a second, and whether they are met."""
     for cell in cells.all:
         load = _load(cell)
         if cell["contender"] != OURS or not load.model:
@@ -263,7 +266,7 @@ def _goals(cells):
 
 
 def _goal(cells, cell, peer, least):
-    """A line, if there is what to compare with."""
+    """A line for one goal, if the comparison was measured."""
     if peer:
         times, rates = _over(cells, cell, peer)
         if times:

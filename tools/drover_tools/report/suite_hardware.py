@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Barriers, pools and condition variables at several counts of threads.
 
-What tools/hardware-day measures on a machine that is there for minutes.
+tools/hardware-day measures this on a machine that is lent for minutes.
 """
 
 from drover_tools.report.cells import host_cells
@@ -18,7 +18,7 @@ CONDVARS = ("drover", "pthread")
 
 
 def condvars(threads):
-    """Broadcasts to so many threads, turns of each, and a queue between."""
+    """Rows for so many threads: broadcasts, turns, and a queue."""
     half = max(threads // 2, 1)
     for command, title in (
             (f"broadcast -n {threads} -r {3000 // threads} -c 1000",
@@ -61,7 +61,7 @@ class Hardware(Suite):
         return found
 
     def well(self, session):
-        """A peer that there is none of here is only told."""
+        """A peer that this machine lacks is no failure."""
         return not any(cell.state == plan.FAILED for cell in session.cells
                        if cell.contender.name in self.own)
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Real programs, unmodified, with glibc's condition variables and with ours.
 
-Each on one CPU and on all, stock and with the drop-in by turns: time, CPU time
-and context switches.
+Each runs on one CPU and on all, by turns without and with the drop-in. The
+tables have time, CPU time and context switches.
 """
 
 import contextlib
@@ -19,8 +19,9 @@ from drover_tools.tables.document import Heading, Table, Text
 from drover_tools.tables.results import Cells
 
 STOCK, DROP_IN = "stock", "drop-in"
-#: Of stock glibc's, at most: the geometric mean of time on one CPU and on
-#: more, the CPU time of each program, and that of one whose time is given.
+#: The goals, as ratios to stock glibc: the geometric mean of time on one CPU
+#: and on more, the CPU time of each program, and the CPU time of a program
+#: whose own clock sets its time.
 MEAN_TIME, MEAN_TIME_MORE = 0.90, 0.95
 CPU_TIME, PACED_CPU_TIME = 1.02, 1.20
 BY_NAME = {row.name: row for row in programs.PROGRAMS}
@@ -62,7 +63,7 @@ class Place:
             "between": wake_up(first, others[-1]) if others else None}
 
     def run(self, cell, limit):
-        """One run of a cell."""
+        """Run a cell once."""
         library = self._library if cell.contender.name == DROP_IN else None
         try:
             found = self._suite.runner.run(
@@ -90,11 +91,12 @@ class Programs(Suite):
 
     def arguments(self, parser):
         parser.add_argument("--beside", type=int, default=0, metavar="N",
-                            help="N processes that compute (%(default)s)")
+                            help="run beside N processes that compute"
+                            " (%(default)s)")
         parser.add_argument("--only", action="append", metavar="NAME",
                             choices=sorted(BY_NAME),
-                            help="this one; may be given several times: "
-                            + ", ".join(BY_NAME))
+                            help="run only this one; may be given several"
+                            " times: " + ", ".join(BY_NAME))
 
     def cells(self, options, missing):
         for row in programs.PROGRAMS:
@@ -128,9 +130,10 @@ class Programs(Suite):
         yield from sections.machine(result)
         yield sections.regime(result)
         yield sections.method()
-        yield Text("Marks of CPU time are of more than"
-                   f" {CPU_TIME:.2f} of stock glibc's"
-                   f" ({PACED_CPU_TIME:.2f} where the time is given).")
+        yield Text("The marks of CPU time compare it with"
+                   f" {CPU_TIME:.2f} of stock glibc's, or with"
+                   f" {PACED_CPU_TIME:.2f} if the program's own clock sets its"
+                   " time.")
         for cpus in cpu_counts(cells):
             yield Heading(3, f"Real programs: {plan.cpus_text(cpus)}")
             yield _table(cells, cpus)
@@ -145,7 +148,7 @@ def cpu_counts(cells):
 
 
 def pairs(cells, cpus):
-    """(program, stock's cell, drop-in's, time, CPU time)"""
+    """(program, stock's cell, drop-in's cell, ratio of time, of CPU time)"""
     for cell in cells.all:
         stock = cells.find(cell, STOCK)
         if cell["cpus"] != cpus or cell["contender"] != DROP_IN or not stock:
@@ -157,24 +160,24 @@ def pairs(cells, cpus):
 
 
 def most_cpu_time(cells, name):
-    """Of stock glibc's, for this program."""
+    """The goal for a program's CPU time, as a ratio to stock glibc's."""
     return PACED_CPU_TIME if cells.rows[name]["paced"] else CPU_TIME
 
 
 def unpaced(cells, cpus):
-    """(program, time's ratio, CPU time's) where no clock gives the time."""
+    """(program, ratio of time, of CPU time) unless a clock sets the time."""
     return [(name, time["ratio"], cpu["ratio"]) for name, _, _, time, cpu
             in pairs(cells, cpus) if not cells.rows[name]["paced"]]
 
 
 def means(cells, cpus):
-    """(time, CPU time) of all of those."""
+    """The means of unpaced(): (time, CPU time)."""
     return [stats.mean(column)
             for column in list(zip(*unpaced(cells, cpus)))[1:]]
 
 
 def _groups(cells):
-    """Loads that only wait, and other programs: a mean, and the worst."""
+    """Means and worst ratios of loads that only wait, and of the others."""
     for ours, text in ((True, "loads of ours, which wait all the time"),
                        (False, "other programs")):
         for cpus in cpu_counts(cells):
@@ -191,7 +194,7 @@ def _groups(cells):
 
 
 def _table(cells, cpus):
-    """All programs on so many CPUs."""
+    """The table of all programs on so many CPUs."""
     lines = [[name, f"{stats.median(stock, 'seconds'):.2f}",
               f"{stats.median(cell, 'seconds'):.2f}",
               sections.ratio_value(time),
@@ -208,7 +211,7 @@ def _table(cells, cpus):
 
 
 def _goals(cells):
-    """What the project wants, and whether it is so."""
+    """The goals, and whether they are met."""
     slower, dearer = [], []
     for cpus in cpu_counts(cells):
         found = means(cells, cpus)
@@ -224,8 +227,8 @@ def _goals(cells):
             if sections.ratio_value(
                     cpu, most_cpu_time(cells, name)).mark == stats.BEHIND:
                 dearer.append(where)
-    for text, names in (("no program slower", slower),
-                        (f"no program's CPU time above {CPU_TIME:.2f}",
+    for text, names in (("no program is slower", slower),
+                        (f"no program's CPU time is above {CPU_TIME:.2f}",
                          dearer)):
         yield [text, ", ".join(names) or "none is",
                sections.goal_value(len(names), None, 0)]

@@ -39,7 +39,8 @@ class Stream(Suite):
     def arguments(self, parser):
         parser.add_argument("--tokens", type=int, default=300)
         parser.add_argument("words", nargs="*", metavar="OPTION",
-                            help="for stream-perf, after --: -- -k 1000")
+                            help="an option of stream-perf, after --: -- -k"
+                            " 1000")
 
     def cells(self, options, missing):
         row = Row(" ".join(["stream-perf", str(options.tokens),
@@ -55,8 +56,8 @@ class Stream(Suite):
         for row in result["rows"]:
             yield sections.implementations(cells, row, "engine",
                                            "ns per token", COLUMNS)
-        yield Text("between: us of the host from one result to the next"
-                   " launch; from \"asked\" on: per token.")
+        yield Text("\"between\": us of the host from one result to the next"
+                   " launch. The columns from \"asked\" on are per token.")
         yield from sections.not_measured(result)
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The main table: six commands, on the host's own kernel and in
-guests of the three kernel variants with several numbers of CPUs.  In guests of
-more than four, whose CPUs the host may not have, one command is run, and only
-its switches are told.
+"""The main table: six commands, on the host's own kernel and in guests of the
+three kernel variants with several numbers of CPUs.  A guest of more than four
+CPUs may have more than the host: there only one command runs, and the table
+has only its switches.
 """
 
 from drover_tools.report.cells import guest_cells, host_cells
@@ -66,11 +66,12 @@ class TableSuite(Suite):
         settings = result["settings"]
         limit = settings["limit"]
         yield from sections.machine(result)
-        yield Text(f"seconds: median of {settings['rounds']} interleaved runs;"
-                   " ±: half the span from the fastest to the slowest; ratio:"
-                   " to glibc in the same place, \"!\": slower beyond its"
-                   " interval, \"=\": not; sw: context switches; incomplete"
-                   f" {limit:g}s+: a run was ended after {limit:g} s.")
+        yield Text(f"seconds: the median of {settings['rounds']} interleaved"
+                   " runs. ±: half the span from the fastest run to the"
+                   " slowest. ratio: to glibc in the same place; \"!\": the"
+                   " whole interval is slower; \"=\": 1 lies in the interval."
+                   f" sw: context switches. incomplete {limit:g}s+: a run was"
+                   f" ended after {limit:g} s.")
         for place, title in (("host", "On the host's own kernel"),
                              ("guest", "In guests")):
             mine = [one for one in result["cells"] if one["place"] == place
@@ -82,8 +83,8 @@ class TableSuite(Suite):
                    and one["cpus"] > MOST_TIMED]
         if counted:
             yield Heading(2, "In guests of more CPUs, by counts")
-            yield Text("Switches for each waiter and round, of all threads:"
-                       " of those that sleep, of those that do not, and both.")
+            yield Text("Context switches of all threads, for each waiter and"
+                       " round: voluntary, involuntary, and the sum.")
             yield from _counted(counted)
         compared = [found for cell in cells.promised()
                     if (found := cells.to_opponent(cell))]
@@ -94,7 +95,7 @@ class TableSuite(Suite):
 
 
 def _table(cells, result, mine):
-    """All rows measured in one place."""
+    """The table of all rows in one place."""
     counts = sorted({cell["cpus"] for cell in mine})
     header = [""]
     for cpus in counts:
@@ -115,7 +116,7 @@ def _table(cells, result, mine):
 
 
 def _cell(cells, cell, result):
-    """Seconds, spread, ratio, switches: or why not."""
+    """The seconds, spread, ratio and switches of a cell, or a reason."""
     if not cell["runs"] or cell["state"] == plan.INCOMPLETE:
         limit = f"incomplete {result['settings']['limit']:g}s+"
         return [{plan.INCOMPLETE: limit, plan.FAILED: "failed"}.get(
@@ -145,7 +146,7 @@ def _counted(mine):
 
 
 def _switches(cell):
-    """Of one cell: medians for each operation, or why there are none."""
+    """The median switches of a cell for each operation, or its state."""
     if not cell["runs"]:
         return cell["state"], "", ""
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Barriers and thread pools against their peers.
 
-Each run lasts --ms milliseconds, however slow.  In a guest with --guest=CPUS.
+Each run lasts --ms milliseconds, however slow it is.  --guest=CPUS measures in
+a guest.
 """
 
 from drover_tools.report.cells import guest_cells, host_cells
@@ -16,7 +17,7 @@ BARRIERS = ("drover", "spin", "std", "gomp", "pthread")
 POOLS = ("drover", "spin", "sleep", "gomp", "tbb", "eigen", "eigen_sleep",
          "ort", "ort_sleep")
 WORK, PERIOD = 128, 5000
-#: What is shown of each: a unit, and further columns.
+#: The unit of each, and the columns after it.
 SHOWN = {"barrier": ("ns per node",),
          "pool": ("us (P50)", (("P99", "p99_us"),
                                ("CPU us", "cpu_us_per_request"),
@@ -24,7 +25,7 @@ SHOWN = {"barrier": ("ns per node",),
 
 
 def barrier_goal(cpus, threads, work, hogs):
-    """(peer, how much of its time at most), if there is any."""
+    """A goal: (peer, the most ratio to its time), or None."""
     if hogs:
         return "best", 1 / 0.6
     return {(cpus, 0): ("spin", 1.03), (cpus, WORK): ("spin", 1.03),
@@ -35,7 +36,7 @@ def barrier_goal(cpus, threads, work, hogs):
 
 
 def barrier(cpus, threads, work, hogs, milliseconds):
-    """A row: so many threads, with so much work and so many foreign loops."""
+    """A row of so many threads; hogs: processes that compute beside them."""
     goal = barrier_goal(cpus, threads, work, hogs)
     return Row(f"barrier-perf {threads} 500000 -w {work} -H {hogs}"
                f" -t {milliseconds}", "barrier",
@@ -47,7 +48,7 @@ def barrier(cpus, threads, work, hogs, milliseconds):
 
 
 def pool(cpus, threads, period, milliseconds):
-    """A row: so many threads, a request every so many microseconds."""
+    """A row of so many threads, with a request every period microseconds."""
     count = max(milliseconds * 1000 // (period or 1000), 20)
     if threads > cpus:
         goals = (("p99_us", "sleep", 1),) if period else ()
@@ -57,7 +58,7 @@ def pool(cpus, threads, period, milliseconds):
         goals = (("p50_us", "spin", 1), ("p50_us", "ort", 1),
                  ("p99_us", "ort", 1), ("cpu_us_per_request", "sleep", 1.2),
                  ("cpu_us_per_request", "ort_sleep", 1),
-                 # To read two clocks takes a microsecond, of 50 ms.
+                 # Reading two clocks takes a microsecond of 50 ms.
                  ("idle_cpu", None, 1e-4))
     return Row(f"pool-perf {threads} {count} -p {period}", "pool",
                f"{threads} threads, " + (f"a request every {period} us"
@@ -80,15 +81,16 @@ class Waiting(Suite):
     def arguments(self, parser):
         parser.add_argument("--ms", type=int, default=200)
         parser.add_argument("--crowd", action="store_true",
-                            help="barriers of as many threads as CPUs, and of"
-                            " one more, alone")
-        parser.add_argument("--guest", type=int, metavar="CPUS")
+                            help="measure only barriers of as many threads as"
+                            " CPUs, and of one more")
+        parser.add_argument("--guest", type=int, metavar="CPUS",
+                            help="measure in a guest with so many CPUs")
         parser.add_argument("--variant", default="mainline",
                             choices=plan.VARIANTS)
 
     @staticmethod
     def barriers(cpus, options):
-        """Counts of threads for 2 CPUs are 1, 2, 3, 4 and 8."""
+        """Rows of barriers; for 2 CPUs, of 1, 2, 3, 4 and 8 threads."""
         counts = {cpus, cpus + 1}
         if not options.crowd:
             counts |= {1, 2 * cpus, 4 * cpus}
@@ -101,7 +103,7 @@ class Waiting(Suite):
     def cells(self, options, missing):
         cpus = options.guest or options.host_cpus[-1]
         found = []
-        # Of the last one's contenders tasks may wait for tasks.
+        # The last row has only contenders whose tasks may wait for tasks.
         for rows, names in (
                 (self.barriers(cpus, options), BARRIERS),
                 ([pool(cpus, threads, period, options.ms)
@@ -120,7 +122,7 @@ class Waiting(Suite):
         return found
 
     def well(self, session):
-        """A peer that there is none of here is only told."""
+        """A peer that this machine lacks is no failure."""
         return not any(cell.state == plan.FAILED for cell in session.cells
                        if cell.contender.name in self.own)
 

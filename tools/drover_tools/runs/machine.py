@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What stands above a table: the machine and the versions."""
+"""The description of a machine that stands above a table."""
 
 import functools
 import os

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""What is measured: rows, contenders, and a cell for each pair in a place."""
+"""The plan of a measurement: rows, contenders, and a cell for each pair."""
 
 import dataclasses
 import os
 import shlex
 
-#: Where build/bin and build/lib are in a guest.
+#: The folder of a guest that has bin/ and lib/ of the build folder.
 GUEST_ROOT = "/drover"
 DROP_IN = "libdrover-pthread.so.1"
 VARIANTS = ("none", "mainline", "drover")
@@ -13,13 +13,14 @@ VARIANTS = ("none", "mainline", "drover")
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """One command line of a benchmark program, as the row is called.
+    """One command line of a benchmark program, which is also the row's name.
 
-    group: the table it belongs to; title: what stands above it there; quick:
-    not only with --full; guest: it is run in guests; promised: ours must not
-    be behind in it; own_program: its first word is a program, not a suite of
-    the contender's; metric: what is compared, of a run; goals: (metric, peer,
-    how much of the peer's ours may have at most), without a peer in itself.
+    group: the table that the row belongs to; title: its title there; quick:
+    the row is measured without --full, too; guest: it is measured in guests;
+    promised: ours must not be behind in it; own_program: its first word is a
+    program, not a suite of the contender's program; metric: the member of a
+    run that is compared; goals: (metric, peer, the most that ours may have as
+    a ratio to the peer's), or without a peer as a number
     """
 
     command: str
@@ -42,20 +43,20 @@ class Row:
 
     @property
     def works(self):
-        """Whether its threads work for a while that is measured first."""
+        """Whether threads work for a time whose cost is measured first."""
         return (self.suite in ("mixed", "pool-perf", "stream-perf", "items")
                 or self.suite == "broadcast" and "-c 0" not in self.command)
 
 
 @dataclasses.dataclass(frozen=True)
 class Contender:
-    """An implementation, as one program runs it.
+    """An implementation, in the program that runs it.
 
-    variant: of a guest's kernel; needs: what the program is built from, and
-    how to get it; kernel_threads: its hand-offs go through the kernel;
-    requeue: it hangs without one; own_work: its threads work with code of
-    their own, at its own cost; suites: those it has, if not all; awaits: it
-    has waits with a predicate.
+    variant: of a guest's kernel; needs: how to get what the program is built
+    from; kernel_threads: hand-offs go through the kernel; requeue: it hangs on
+    a kernel without requeue; own_work: the work of its threads is code of its
+    own, with another cost; suites: those that it has, if not all; awaits: it
+    has waits with a predicate
     """
 
     name: str
@@ -72,7 +73,8 @@ class Contender:
     awaits: bool = False
 
     def command(self, row, root, more=()):
-        """The shell command that runs it; root holds bin/ and lib/."""
+        """The shell command that runs a row; root: the folder of bin/, lib/.
+        """
         settings = []
         if self.policy:
             settings.append(f"DROVER_POLICY={self.policy}")
@@ -85,7 +87,7 @@ class Contender:
                          f"--impl={self.impl}", "--json"])
 
     def offers(self, row):
-        """Whether it can run this row."""
+        """Whether the contender can run a row."""
         return ((not self.suites or row.suite in self.suites)
                 and (self.kernel_threads or "--latency" not in row.words)
                 and (self.awaits or "-a" not in row.words))
@@ -105,19 +107,19 @@ class Cell:
     cpus: int
     row: Row
     contender: Contender
-    command: str            # what is run, from a shell in the top folder
+    command: str            # for a shell in the top folder
     state: str = PENDING
     reason: str = ""        # of a failure
     runs: list = dataclasses.field(default_factory=list)
 
     @property
     def open(self):
-        """Whether it may be run again."""
+        """Whether the cell may be run again."""
         return self.state in (PENDING, COMPLETE)
 
     @property
     def where(self):
-        """Which cells it is compared with."""
+        """The row, place and CPUs that compared cells have in common."""
         return self.row.command, self.place, self.cpus
 
     @property
@@ -133,15 +135,15 @@ class Cell:
 
 
 def cpus_text(number):
-    """In words."""
+    """A number of CPUs in words."""
     return f"{number} CPU{'s' * (number > 1)}"
 
 
 def host_cpu_counts():
-    """One, and all."""
+    """The numbers of this machine's CPUs that are used: one, and all."""
     return sorted({1, len(os.sched_getaffinity(0))})
 
 
 def first_cpus(number):
-    """So many of those that may be used."""
+    """The first CPUs of those that may be used."""
     return sorted(os.sched_getaffinity(0))[:number]

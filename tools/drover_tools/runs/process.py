@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Running a program so that measuring it costs it nothing.
+"""Runs programs so that the measurement costs them nothing.
 
-A program is started by posix_spawn() on the CPUs it is given, and the runner
-sleeps in wait4() until it ends, which also tells what it and its children
-used.
+posix_spawn() starts a program on its CPUs, and the runner sleeps in wait4()
+until the program ends. wait4() also returns the resources that the program and
+its children used.
 """
 
 import contextlib
@@ -15,10 +15,10 @@ import subprocess
 from drover_tools.runs import system
 
 PR_SET_CHILD_SUBREAPER = 36
-#: Nanoseconds of a wake-up on another CPU from which it is dear; and how close
-#: to that, as a factor, it is neither.
+#: A wake-up on another CPU is dear from so many nanoseconds on. Within this
+#: factor of the limit it is called neither dear nor cheap.
 DEAR, CLOSE = 10000, 2
-#: Bytes that are read of what a program says, at each end.
+#: So many bytes of a program's output are read at its beginning and its end.
 MOST_SAID = 1 << 16
 WAKE_UPS, WAKE_UP_LIMIT = 20000, 60
 
@@ -37,9 +37,9 @@ def _ring(_number, _frame):
 
 def spawn(words, environment, cpus, errors, output=os.devnull,
           given=os.devnull):
-    """Start a program in a session of its own; its process id.
+    """Start a program in a session of its own. Return: its process id.
 
-    errors, output: what it prints goes there; given: what it reads.
+    errors, output, given: the files of its standard error, output and input
     """
     signal.signal(signal.SIGALRM, _ring)
     write = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
@@ -58,7 +58,7 @@ def spawn(words, environment, cpus, errors, output=os.devnull,
 
 
 def finish(pid, limit):
-    """Wait for its end: (exit status, resources)."""
+    """Wait for the end of a program. Return: (exit status, resources)."""
     try:
         signal.setitimer(signal.ITIMER_REAL, limit)
         _, status, used = os.wait4(pid, 0)
@@ -72,7 +72,7 @@ def finish(pid, limit):
 
 
 def end(pid):
-    """End it with all that it started, unless it has ended."""
+    """End a program, and all of its session, unless it has ended."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(pid, signal.SIGKILL)
     with contextlib.suppress(ChildProcessError):
@@ -80,12 +80,12 @@ def end(pid):
 
 
 def last_line(text):
-    """Of what a program has printed."""
+    """The last line of a program's output."""
     return (text.strip().splitlines()[-1:] or ["no message"])[0][:200]
 
 
 def ends_of(path):
-    """What a file begins and ends with; all of it, if that is little."""
+    """The beginning and the end of a file, or all of a short one."""
     with open(path, "rb") as file:
         found = file.read(MOST_SAID)
         start = max(os.fstat(file.fileno()).st_size - MOST_SAID, len(found))
@@ -94,31 +94,31 @@ def ends_of(path):
 
 
 def last_words(errors):
-    """The last line that a program has left there."""
+    """The last line of a file."""
     return last_line(ends_of(errors))
 
 
 def check(status, words, errors):
-    """Complain of an exit status."""
+    """Raise Failed unless the exit status is 0."""
     if status:
         raise Failed(f"{words[0]}: exit status {status}:"
                      f" {last_words(errors)}")
 
 
 def used_by(used):
-    """Resources, as a run has them."""
+    """Resources as members of a run."""
     return {"cpu_seconds": used.ru_utime + used.ru_stime,
             "voluntary_switches": used.ru_nvcsw,
             "involuntary_switches": used.ru_nivcsw}
 
 
 def adopt_orphans():
-    """Become the parent of whatever a program leaves behind."""
+    """Become the parent of the processes that a program leaves behind."""
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
 
 
 def children():
-    """This process's children by id: names, "" for one that has ended."""
+    """{process id: name} of this process's children; "" if one has ended."""
     found = {}
     for entry in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError), open(
@@ -132,7 +132,7 @@ def children():
 
 
 def end_children(spared=()):
-    """End whatever was started and is left, with all it has started; names."""
+    """End all children that are left, and their children. Return: names."""
     names = []
     while left := {pid: name for pid, name in children().items()
                    if pid not in spared}:
@@ -149,7 +149,7 @@ def end_children(spared=()):
 def wake_up(program, first, second):
     """Nanoseconds of waking a thread on another CPU, or on the same.
 
-    program: work/wakeup.c; without it, None.
+    program: the built loads/wakeup.c. Return: None if it is missing.
     """
     if not os.path.exists(program):
         return None
@@ -160,7 +160,7 @@ def wake_up(program, first, second):
 
 
 def dear_or_cheap(nanoseconds):
-    """What a wake-up on another CPU is; None close to the limit."""
+    """The word for the cost of a wake-up, or None close to the limit."""
     if DEAR / CLOSE < nanoseconds < DEAR * CLOSE:
         return None
     return "dear" if nanoseconds >= DEAR else "cheap"

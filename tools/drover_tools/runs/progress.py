@@ -1,25 +1,25 @@
 # SPDX-License-Identifier: MIT
-"""Where a measurement stands and how long it will take, on stderr."""
+"""The progress of a measurement and the time that is left, on stderr."""
 
 import contextlib
 import sys
 import time
 
-#: Seconds that a run is expected to take before one of its kind has run.
+#: The expected seconds of a run, before one of its kind has run.
 FIRST_GUESS = {"host": 0.4, "guest": 4.0}
 
-#: Without a terminal, a line that often.
+#: Without a terminal, a line is printed every so many seconds.
 LINE_SECONDS = 15
 
 
 def clock(seconds):
-    """4:07"""
+    """Seconds as minutes and seconds: 4:07"""
     seconds = int(seconds + 0.5)
     return f"{seconds // 60}:{seconds % 60:02}"
 
 
 class Progress:
-    """Learns from each run how long the rest takes, and knows the limit."""
+    """Estimates from each run how long the rest takes; has the time limit."""
 
     def __init__(self, seconds, out=sys.stderr, now=time.monotonic):
         self._now, self._out = now, out
@@ -30,24 +30,24 @@ class Progress:
         self._seconds = {}              # row, CPUs, place: (runs, seconds)
 
     def left(self):
-        """Seconds until no round is begun any more."""
+        """The seconds in which rounds may still begin."""
         return max(0.0, self.end - self._now())
 
     def extend(self, seconds):
-        """From now on there is so much time."""
+        """Set the time that is left."""
         self.end = self._now() + seconds
 
     def plan(self, cells, runs):
-        """So many runs of each are to come."""
+        """Expect so many runs of each cell."""
         self._planned.update({id(cell): (cell, runs) for cell in cells})
 
     def drop(self, cells):
-        """These are not run any more."""
+        """Expect no more runs of these cells."""
         for cell in cells:
             self._planned.pop(id(cell), None)
 
     def _expected(self, cell):
-        """Seconds of one run: of this row, or of any in such a place."""
+        """The mean seconds of runs of this row, or of all in such a place."""
         alike = [one for key, one in self._seconds.items()
                  if key[1] == cell.place]
         if not alike:
@@ -57,12 +57,12 @@ class Progress:
         return seconds / runs
 
     def remaining(self):
-        """Seconds until all is measured."""
+        """The expected seconds until all is measured."""
         return sum(runs * self._expected(cell) for cell, runs
                    in self._planned.values() if cell.open)
 
     def note(self, text, always=False):
-        """Say what is done now."""
+        """Print what is done now."""
         left = clock(min(self.remaining(), self.left())
                      if self._planned else self.left())
         if self._tty:
@@ -73,13 +73,13 @@ class Progress:
         self._out.flush()
 
     def tell(self, text):
-        """A line that stays."""
+        """Print a line that is not overwritten."""
         self._out.write("\r\033[K" * self._tty + text + "\n")
         self._out.flush()
 
     @contextlib.contextmanager
     def running(self, cell, number):
-        """Around one run of a cell."""
+        """A context for one run of a cell."""
         where = cell.contender.variant or cell.place
         self.note(f"{where}, {cell.cpus} CPU{'s' * (cell.cpus > 1)}, round"
                   f" {number + 1}: {cell.row.command}, {cell.contender.name}")
@@ -92,7 +92,7 @@ class Progress:
             self._planned[id(cell)] = (cell, max(0, left - 1))
 
     def close(self):
-        """Leave no half line on a terminal."""
+        """Erase the line on a terminal."""
         if self._tty:
             self._out.write("\r\033[K")
             self._out.flush()

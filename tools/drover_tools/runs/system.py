@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""What programs need of the system: commands, packages, an environment."""
+"""Commands, packages and the environment that programs need."""
 
 import os
 import shutil
 
-#: Not for the programs: neither the caller's debugging nor its own library.
+#: Variables of the caller that would change how the programs run.
 FOREIGN = ("LD_PRELOAD", "LD_BIND_NOW", "LD_DEBUG", "LD_DEBUG_OUTPUT",
            "JAVA_TOOL_OPTIONS", "PYTHONPATH", "PYTHONHOME", "RUBYOPT",
            "NODE_OPTIONS", "NOTIFY_SOCKET")
@@ -17,7 +17,7 @@ def have(command):
 
 
 def missing(commands, files, packages):
-    """Why a program cannot be run here, or None."""
+    """The reason why a program cannot run here, or None."""
     lacking = [name for name in commands if not have(name)]
     lacking += [path for path in files if not os.path.exists(path)]
     if not lacking:
@@ -27,7 +27,7 @@ def missing(commands, files, packages):
 
 
 def environment(library=None, **more):
-    """The same for all runs; with a library, that is preloaded."""
+    """The environment of all runs; library: is preloaded, if given."""
     found = {name: value for name, value in os.environ.items()
              if name not in FOREIGN}
     found.update(LC_ALL="C.UTF-8", TZ="UTC0", **more)

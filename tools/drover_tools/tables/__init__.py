@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""What numbers say of each other, and tables of that."""
+"""Statistics of measurements, and tables of them."""

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""A report's blocks, and the forms that they are written in."""
+"""The blocks of a report, which become Markdown or plain text."""
 
 import dataclasses
 import textwrap
 
-#: Of what is written.
+#: The licence of reports.
 LICENCE = "SPDX-License-Identifier: MIT"
 
 
@@ -21,7 +21,7 @@ class Text:
 
 @dataclasses.dataclass(frozen=True)
 class Value:
-    """What stands in a table; mark: a verdict of stats.py, or nothing."""
+    """The text of a table's cell; mark: a verdict of stats.py, or nothing."""
 
     text: str
     mark: str = ""
@@ -29,7 +29,7 @@ class Value:
 
 @dataclasses.dataclass(frozen=True)
 class Table:
-    """First column: names.  Cells are Value or str."""
+    """A table, whose first column has names.  Cells are Value or str."""
 
     header: list
     rows: list
@@ -37,7 +37,7 @@ class Table:
 
 PLAIN_COLUMNS = 79
 
-#: Behind the value, so that it shows without colours too.
+#: The sign after a value for each mark; it needs no colours.
 SIGNS = {"behind": " !", "tie": " =", "unknown": " ?", "ahead": "",
          "": ""}
 
@@ -63,7 +63,7 @@ def _markdown_block(block):
 
 
 def markdown(blocks):
-    """The whole text."""
+    """The blocks as Markdown."""
     parts = [f"<!-- {LICENCE} -->"]
     parts += ["\n".join(_markdown_block(block)) for block in blocks]
     return "\n\n".join(parts) + "\n"
@@ -92,6 +92,6 @@ def _plain_block(block):
 
 
 def plain(blocks):
-    """For a terminal."""
+    """The blocks as text for a terminal."""
     parts = ["\n".join(_plain_block(block)) for block in blocks]
     return "\n\n".join(part for part in parts if part) + "\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The cells of a result, and how they compare."""
+"""The cells of a result, and their comparisons."""
 
 from drover_tools.tables import stats
 
@@ -11,17 +11,17 @@ def where(cell):
 
 
 def place_of(cell):
-    """Cells of the same are compared with each other."""
+    """The row, place and CPUs that compared cells have in common."""
     return cell["row"], cell["place"], cell["cpus"]
 
 
 class Cells:
     """The measured cells of a result.
 
-    A comparison is stats.compare()'s with three more members.  to: with whom;
-    settled: of the rounds made for it alone, of which all are there; open: of
-    the first rounds, and either there are too few pairs or 1 lies in the
-    interval.
+    A comparison is the result of stats.compare() with three more members.  to:
+    the other contender; settled: it is of rounds that were made for it alone,
+    and all of these are there; open: it is of the first rounds, and there are
+    too few pairs or 1 lies in the interval
     """
 
     def __init__(self, result):
@@ -44,7 +44,7 @@ class Cells:
         return self._by_key.get((*place_of(like), contender))
 
     def metric(self, cell):
-        """What is compared of its runs."""
+        """The member of a cell's runs that is compared."""
         return self.rows[cell["row"]]["metric"]
 
     def places(self, cells=None):
@@ -56,21 +56,21 @@ class Cells:
         return [seen[key] for key in sorted(seen)]
 
     def contenders(self, cells):
-        """Their names, in the order of measuring."""
+        """The names of contenders, in the order of measuring."""
         return list(dict.fromkeys(cell["contender"] for cell in cells))
 
     def peers(self, like):
-        """Whom native Drover is held against in a place."""
+        """The cells of peers in the place of a cell."""
         return [cell for cell in self.all if place_of(cell) == place_of(like)
                 and cell["contender"] not in self._no_peers]
 
     def first_runs(self, cell):
-        """Without those of settling."""
+        """The runs of a cell without those of settling."""
         return [run for run in cell["runs"] if self._from is None
                 or run["round"] < self._from]
 
     def _settled(self, cell, other):
-        """By the rounds made for this comparison, if they were completed."""
+        """The comparison by the rounds that were made for it, if complete."""
         one, two = ([run for run in each["runs"]
                      if run["round"] >= self._from] for each in (cell, other))
         found = stats.compare(one, two, self.metric(cell))
@@ -80,7 +80,7 @@ class Cells:
                 "open": False}
 
     def compare(self, cell, other):
-        """How a cell compares, or None without a common round."""
+        """The comparison of two cells, or None without a common round."""
         asked = self.asked.get((*place_of(cell), cell["contender"]))
         if asked and other["contender"] == asked["to"]:
             found = self._settled(cell, other)
@@ -94,8 +94,8 @@ class Cells:
                      or found["pairs"] < self._rounds)}
 
     def opponent(self, cell):
-        """Whom a cell is held against; "best": the fastest peer there was in
-        the first rounds."""
+        """The cell with which a cell is compared; "best" is the fastest peer
+        of the first rounds."""
         asked = self.asked.get((*place_of(cell), cell["contender"]))
         if asked:
             return self.find(cell, asked["to"])
@@ -111,7 +111,7 @@ class Cells:
         return self.compare(cell, other) if other else None
 
     def to(self, cell, name):
-        """The comparison with somebody, or None."""
+        """The comparison with a contender of that name, or None."""
         other = self.find(cell, name)
         return self.compare(cell, other) if other else None
 

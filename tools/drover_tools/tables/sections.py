@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Blocks that suites make their reports of."""
+"""Blocks that the reports of several suites have."""
 
 from drover_tools.runs import plan, process
 from drover_tools.tables import stats
@@ -11,14 +11,14 @@ WORDS = (stats.AHEAD, stats.TIE, stats.BEHIND, OPEN)
 
 
 def digits(value):
-    """Three digits that say something."""
+    """A number with three significant digits."""
     if value >= 100 or value == 0:
         return f"{value:.0f}"
     return f"{value:.{2 if value < 10 else 1}f}"
 
 
 def duration(ns):
-    """Nanoseconds in the unit that fits."""
+    """Nanoseconds in a suitable unit."""
     for unit, size in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
         if ns >= size:
             return f"{digits(ns / size)} {unit}"
@@ -30,7 +30,7 @@ def percent(spread):
 
 
 def machine(result):
-    """Host, guests and versions."""
+    """Texts about the host, the guests and the versions."""
     host, guest = result["host"], result["guest"]
     kernels = result["versions"]["kernels"]
     libraries = dict.fromkeys(result["versions"]["libraries"].values())
@@ -50,7 +50,7 @@ def machine(result):
 
 
 def regime(result):
-    """What waking a thread cost on this machine, and what that makes it."""
+    """A text about the cost of waking a thread on this machine."""
     lines = []
     for when, found in result.get("regime", {}).items():
         if found["between"] is not None:
@@ -59,21 +59,22 @@ def regime(result):
                          f" CPU and {found['between'] / 1e3:.1f} us on"
                          " another" + (f", which is {word}" if word else ""))
     return Text("Waking a thread took " + "; ".join(lines) + "." if lines
-                else "What waking a thread takes was not measured.")
+                else "The time that waking a thread takes was not measured.")
 
 
 def method():
-    """How ratios come about, and what the marks mean."""
-    return Text("Contenders of a row are run one after the other, in rounds."
-                " A ratio is the median over the rounds of one run over the"
-                " other of the same round; in brackets its 95 % interval."
-                " \"!\": the whole interval is above 1. \"=\": 1 lies in it."
-                " \"?\": too few rounds to say. ±: half the span from the"
-                " fastest to the slowest run.")
+    """A text about ratios and marks."""
+    return Text("The contenders of a row run one after the other, in rounds."
+                " In each round one contender's run is divided by the other's;"
+                " a ratio is the median of all rounds, with its 95 % interval"
+                " in brackets. \"!\": the whole interval is above 1. \"=\": 1"
+                " lies in the interval. \"?\": there are too few rounds for an"
+                " interval. ±: half the span from the fastest run to the"
+                " slowest.")
 
 
 def ratio_text(found, name=False):
-    """A ratio with its interval, and to whom."""
+    """A ratio with its interval; name: and the other contender's name."""
     if not found:
         return "-"
     text = f"{found['ratio']:.2f}"
@@ -83,19 +84,19 @@ def ratio_text(found, name=False):
 
 
 def ratio_value(found, most=1.0):
-    """The same with its mark: against a ratio of at most so much."""
+    """A ratio with its interval, and a mark that compares it with a limit."""
     bounds = found and found["interval"]
     return Value(ratio_text(found), "" if not found else stats.verdict(
         bounds and [bound / most for bound in bounds]))
 
 
 def word_of(found):
-    """Of a promised comparison: one of WORDS."""
+    """One of WORDS for a promised comparison."""
     return OPEN if not found or found["open"] else found["verdict"]
 
 
 def verdict_value(found):
-    """The word, and of how many pairs where that is not the usual number."""
+    """The word, and the number of pairs if that is not the usual one."""
     word, mark = word_of(found), found["verdict"] if found else ""
     if word == OPEN and mark != stats.TIE:
         mark = stats.UNKNOWN
@@ -116,7 +117,7 @@ def _promised_rows(cells, names):
 
 
 def verdicts(cells):
-    """A line for each promised cell, and how many of each word."""
+    """A table of all promised cells, and a table that counts the words."""
     names = [name for name in cells.against
              if any(cell["contender"] == name for cell in cells.promised())]
     titles = [f"{name} / " + ("best peer" if cells.against[name] == "best"
@@ -144,7 +145,8 @@ def verdicts(cells):
 
 
 def group(cells, key, reference):
-    """All contenders in the rows of a group: times, then what they used."""
+    """Tables of all contenders in the rows of a group: times, and resources.
+    """
     mine = [cell for cell in cells.all
             if cells.rows[cell["row"]]["group"] == key]
     if not mine:
@@ -162,8 +164,9 @@ def group(cells, key, reference):
             used.append([command, *(_used(each.get(name))
                                     for name in names)])
         yield Heading(3, f"{key}: {where(place)}")
-        yield Text("Time of one operation and ±; below, CPU time of one,"
-                   " context switches for each, CPU time over wall time.")
+        yield Text("The first table has the time of one operation, and ±. The"
+                   " second has its CPU time, its context switches, and CPU"
+                   " time divided by wall time.")
         yield Table(["", *names], rows)
         yield Table(["", *names], used)
 
@@ -187,9 +190,9 @@ def _used(cell):
 
 
 def implementations(cells, row, own, unit, columns=()):
-    """One row: a line for each implementation, and how ours compares to it.
+    """A table of one row: each implementation, and the ratio of ours to it.
 
-    columns: titles, and what to take of a run.
+    columns: (title, member of a run, or a function of it)
     """
     mine = [cell for cell in cells.all if cell["row"] == row]
     ours = next((cell for cell in mine if cell["contender"] == own), None)
@@ -207,13 +210,14 @@ def implementations(cells, row, own, unit, columns=()):
 
 
 def goal_value(ratio, bounds, most):
-    """Whether a goal is met, marked if it is not."""
+    """The word for a goal, with a mark if the goal is missed."""
     word = stats.judge(ratio, bounds, most)
     return Value(word, "behind" if word == stats.MISSED else "")
 
 
 def goals(cells, own):
-    """What the rows want of a contender of ours, and whether it is so."""
+    """The goals of the rows for a contender of ours, and whether it met them.
+    """
     for row, about in cells.rows.items():
         mine = {cell["contender"]: cell for cell in cells.all
                 if cell["row"] == row}
@@ -236,7 +240,7 @@ def goals(cells, own):
 
 
 def not_measured(result):
-    """What is missing, and why."""
+    """A table of what was not measured, with reasons."""
     lines = [[one["contender"], one["reason"]]
              for one in result["not_measured"]]
     lines += [[cell["contender"], f"{where(cell)}, {cell['row']}:"
@@ -244,4 +248,4 @@ def not_measured(result):
               for cell in result["cells"] if cell["state"] != plan.COMPLETE]
     if lines:
         yield Heading(2, "Not measured")
-        yield Table(["who", "why"], lines)
+        yield Table(["contender", "reason"], lines)

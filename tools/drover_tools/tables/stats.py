@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""From interleaved runs to ratios with an interval, and who is ahead.
+"""Ratios of interleaved runs, with intervals, and their verdicts.
 
-Runs of the same round follow each other, so whatever the machine did meanwhile
-met both alike: ratios are of pairs, one for each round, and the ratio of two
-contenders is the median of those.
+Runs of the same round follow each other, so that other work of the machine
+disturbs both alike. So each round has a pair of runs and a ratio, and the
+ratio of two contenders is the median of these.
 """
 
 import math
@@ -11,7 +11,7 @@ import statistics
 
 AHEAD, BEHIND, TIE, UNKNOWN = "ahead", "behind", "tie", "unknown"
 
-#: Of goals.
+#: The words for goals.
 MET, MISSED = "met", "MISSED"
 
 #: Two-sided 95 % of Student's t, by degrees of freedom.
@@ -19,10 +19,10 @@ T95 = {2: 4.303, 3: 3.182, 4: 2.776}
 
 
 def sign_interval(values, doubt=0.05):
-    """An interval of the median, of 95 %, that assumes nothing of the values.
+    """An interval of the median that assumes nothing about the values.
 
-    Between the k-th least and the k-th greatest, where k is as large as the
-    binomial distribution lets it be; needs six values.
+    It lies between the k-th least and the k-th greatest value, where k is as
+    large as the binomial distribution allows. For 95 % it needs six values.
     """
     ordered, n = sorted(values), len(values)
     below, k = 0.0, 0
@@ -35,7 +35,7 @@ def sign_interval(values, doubt=0.05):
 
 
 def small_interval(values):
-    """With three to five values: Student's, of their logarithms."""
+    """An interval of three to five values: Student's, of their logarithms."""
     logs = [math.log(value) for value in values]
     middle = statistics.fmean(logs)
     half = (T95[len(values) - 1] * statistics.stdev(logs)
@@ -44,14 +44,17 @@ def small_interval(values):
 
 
 def interval(values, doubt=0.05):
-    """95 % or as said, or None if there are too few values to say."""
+    """An interval, or None if there are too few values.
+
+    doubt: how often it may be wrong, which only six values or more can choose
+    """
     if len(values) >= 6:
         return sign_interval(values, doubt)
     return small_interval(values) if len(values) >= 3 else None
 
 
 def verdict(bounds):
-    """Of a ratio of times, by its interval: less is ahead."""
+    """The verdict on a ratio of times, by its interval: less is ahead."""
     if bounds is None:
         return UNKNOWN
     low, high = bounds
@@ -59,7 +62,7 @@ def verdict(bounds):
 
 
 def judge(ratio, bounds, most):
-    """Of a goal, a ratio of at most so much, by the ratio and its interval."""
+    """The word for a goal, which is a ratio of at most so much."""
     if ratio <= most:
         return MET
     return TIE if bounds and bounds[0] <= most else MISSED
@@ -72,14 +75,15 @@ def spread(values):
 
 
 def pair_ratios(runs, others, key):
-    """One for each round that both have run."""
+    """The ratio of each round that both have run."""
     theirs = {run["round"]: run[key] for run in others}
     return [run[key] / theirs[run["round"]] for run in runs
             if theirs.get(run["round"])]
 
 
 def compare(runs, others, key, doubt=0.05):
-    """Ratio, interval and verdict, or None without a common round."""
+    """A ratio with its interval and verdict, or None without a common round.
+    """
     values = pair_ratios(runs, others, key)
     if not values:
         return None
@@ -89,12 +93,12 @@ def compare(runs, others, key, doubt=0.05):
 
 
 def mean(values):
-    """Geometric."""
+    """The geometric mean."""
     return math.exp(statistics.fmean(map(math.log, values)))
 
 
 def median(cell, key):
-    """Over a cell's runs; key: a name, or what to take of a run."""
+    """The median over a cell's runs; key: a member, or a function of a run."""
     take = key if callable(key) else lambda run: run[key]
     return statistics.median(map(take, cell["runs"]))
 
@@ -104,7 +108,7 @@ def switches(run):
 
 
 def figures(cell, key="ns_per_operation"):
-    """Of one cell: medians over its runs."""
+    """The medians of a cell over its runs."""
     return {
         "value": median(cell, key),
         "spread": spread([run[key] for run in cell["runs"]]),

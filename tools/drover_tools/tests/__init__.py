@@ -1,30 +1,30 @@
 # SPDX-License-Identifier: MIT
-"""The tools' own tests, each a module with a function main()."""
+"""The tests of the tools, each a module with a function main()."""
 
 import importlib
 import sys
 
-#: By name, with about how many seconds they take.
+#: Tests by name, each with an estimate of its seconds.
 FAST = {"check": 5, "bench": 5, "drover": 5, "examples": 5, "programs": 5,
         "report": 5}
-#: Those that boot guests or take long, and are not in check-fast.
+#: Tests that boot guests or take long, and are not in check-fast.
 SLOW = {"vm": 130, "kernel": 40, "release": 60, "models": 20}
-#: Those of check-long alone; ggml needs the network.
+#: Tests only of check-long; ggml needs the network.
 LONG = {"ggml": 1200, "wheel": 120, "why": 60}
 
 ALL = (*FAST, *SLOW, *LONG)
 
-#: Those that are a sub-package.
+#: Tests that are sub-packages.
 FOLDERS = ("bench", "drover", "release", "report", "vm")
 
 
 USAGE = f"""usage: tools/selftest {{{','.join(ALL)}}} [OPTION...]
 
-release --update writes the file of the layouts anew; vm --help says more."""
+release --update rewrites the file of the layouts; vm --help says more."""
 
 
 def main():
-    """Run the test that the command line names; the exit status."""
+    """Run the test that the command line names. Return: the exit status."""
     name = sys.argv[1] if len(sys.argv) > 1 else ""
     if name in ("-h", "--help"):
         print(USAGE)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Does the machinery see failures? Feeds it programs and output that fail."""
+"""Tests that the checks see failures, with programs and output that fail."""
 
 import os
 import re
@@ -16,19 +16,19 @@ from drover_tools.vm.errors import GuestError
 
 
 def outcome(found):
-    """Pairs of status and reason, which is what tests look at."""
+    """The pairs of status and reason that tests compare."""
     return [(result.status, result.why) for result in found]
 
 
 def outcome_of(function, *arguments):
-    """What a function returns, or the class of what it raises."""
+    """The result of a function, or the class of its exception."""
     try:
         return function(*arguments)
     except BaseException as error:      # pylint: disable=broad-except
         return type(error)
 
 
-#: Shell scripts as test programs, and what they come to at the end.
+#: Shell scripts as test programs, and the results that each must have.
 SCRIPTS = {
     "echo 1..3; echo ok 1 a; echo 'ok 2 b # SKIP no clock'; echo ok 3 c":
         [(PASS, ""), (SKIP, "no clock"), (PASS, "")],
@@ -77,7 +77,7 @@ ok 5 selftests: futex/functional: lies
 
 
 def test_programs(tap, folder):
-    """Whatever a program does wrong is seen, and nothing stays behind."""
+    """Each fault of a program is seen, and no process stays behind."""
     for script, wanted in SCRIPTS.items():
         found = outcome(host.run_test(
             "t", ["sh", "-c", script], 1 if "never" in script else 20,
@@ -87,11 +87,11 @@ def test_programs(tap, folder):
                   f"sh -c {script!r}".replace("#", ""))
     tap.equal(results.parse("t", "1..1\nnot ok 1 a\n# got 1\n", 1),
               [Result("t: a", FAIL, "", ("got 1",))],
-              "the comments behind a failed result come with it")
+              "the comments after a failed result come with it")
 
 
 def test_side_by_side(tap, _folder):
-    """Each is called once, exceptions arrive, and so does a death."""
+    """Each thing has one call, and exceptions and deaths arrive."""
     def square(number):
         return number ** 2
 
@@ -114,8 +114,8 @@ def test_side_by_side(tap, _folder):
                   f"side by side: {function.__name__} {things}")
 
 
-#: What each file of two folders depends on: a circle of two units, of which
-#: the header of one is a part, and an arrow up.
+#: The dependencies of each file of two folders: they have a circle of two
+#: units, to one of which a header belongs, and an arrow up.
 ARROWS = {
     "lib/cond/a.c": {"lib/cond/b.h", "lib/base/c.h"},
     "lib/cond/b.c": {"lib/cond/b.h", "lib/cond/a.c"},
@@ -145,11 +145,12 @@ def test_shape(tap, folder):
 
 
 def test_commands(tap, _folder):
-    """No such program, test or option; what follows -- is another's."""
+    """Missing programs, tests and options are found, but not after --."""
     for line, wrong in {
             "tools/check --only=format # --what": [],
             "tools/vm --cpus=4 -- cond-perf --what": [],
-            "tools/check --what=format": ["tools/check: knows no --what"],
+            "tools/check --what=format": [
+                "tools/check: has no option --what"],
             "selftests/walk": ["selftests/walk: no such program"],
             "build/selftests/stream/basic seed=1": [],
             "build/selftests/futex/no": ["build/selftests/futex/no: no such"
@@ -201,7 +202,7 @@ def test_once_more(tap, _folder):
               "once more: that program only")
     first = [Result("a", FAIL, "slow"), Result("b", PASS)]
     for again, wanted in (
-            (Result("a", PASS), [(PASS, ""), (PASS, "by a clock that waits")]),
+            (Result("a", PASS), [(PASS, ""), (PASS, "with -icount")]),
             (Result("guest", FAIL, "died"),
              [(FAIL, "slow"), (PASS, ""), (FAIL, "died")])):
         tap.equal(outcome(guests.replaced(first, [again])), wanted,
@@ -209,9 +210,9 @@ def test_once_more(tap, _folder):
 
 
 def test_share(tap, folder):
-    """Whatever there is runs in one guest; what asks for requeue with it and
-    without, and the library on many CPUs."""
-    # The last one is a program whose source is gone.
+    """All collections run in one guest; those that use requeue run on kernels
+    with it and without; and the condvar runs on many CPUs."""
+    # The source of the last program is gone.
     for name in ("attack/locks", "cond/fork", "futex/tracepoints",
                  "mutex/basic", "pthread/fork", "stress/cond_mixed",
                  "pool/gone"):
@@ -229,20 +230,20 @@ def test_share(tap, folder):
 
 
 class FakeGuest:
-    """Answers every command alike."""
+    """A guest that gives the same answer to every command."""
 
     def __init__(self, status, output):
         self.answer = status, output
 
     def run(self, _command, timeout):
-        """As that of a Guest, which may end instead."""
+        """Answer as Guest.run() does, or raise the answer."""
         assert timeout
         if isinstance(self.answer[1], Exception):
             raise self.answer[1]
         return self.answer
 
 
-#: What a guest answers for one sequence.
+#: Guests with different answers for one sequence.
 ANSWERS = {"passes": FakeGuest(0, b"0 12\ncalls=5\n"),
            "differs": FakeGuest(0, b"0 13\ncalls=5\n"),
            "fails": FakeGuest(1, b"calls: a thread runs for ever\n"),
@@ -250,7 +251,7 @@ ANSWERS = {"passes": FakeGuest(0, b"0 12\ncalls=5\n"),
 
 
 def test_pair(tap, _folder):
-    """What the differential test says of two kernels' answers."""
+    """The differential test compares the answers of two kernels."""
     wanted = {"passes": {"calls": "5"}, "differs": pair.Different,
               "fails": pair.Different, "dies": GuestError}
     for one in ("passes", "fails", "dies"):
@@ -263,7 +264,7 @@ def test_pair(tap, _folder):
 
 
 def main():
-    """Run all tests; the exit status."""
+    """Run all tests. Return: the exit status."""
     adopt_orphans()
     tap = Tap()
     for test in (test_programs, test_side_by_side, test_shape,

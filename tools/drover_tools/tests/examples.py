@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Compiles the examples as a user would, and runs them; prints TAP.
+"""Test that compiles the examples as a user would, and runs them; prints TAP.
 
-O= in the environment: the build folder, whose libdrover is used.
+O= in the environment is the build folder, whose libdrover is used.
 """
 
 import os
@@ -16,12 +16,12 @@ SOURCES = os.path.join(TOP, "tools", "examples")
 LIB = os.path.join(BUILD, "lib")
 WARNINGS = ("-Wall", "-Wextra", "-Werror")
 
-#: Of ggml_sched.c, on each backend.
+#: The output of ggml_sched.c, on each backend.
 SCHED = ("34430 7272 2129 38298 44115 49946 44593 51923 \n"
          "events waited for by the device or given: 8;"
          " waits of the host that the library added: 0\n")
 
-#: What each example prints.
+#: The output of each example.
 EXAMPLES = {
     "barrier.c": "sum after 1000 steps: 192108\n",
     "barrier.cc": "phases: 100, early: 0, a count of 0 is refused\n",
@@ -38,7 +38,7 @@ EXAMPLES = {
 
 
 def compile_example(name, program):
-    """Compile as the example's comment says; what the compiler said."""
+    """Compile as the example's comment says. Return: status, errors."""
     if name.endswith(".cc"):
         command = [os.environ.get("CXX", "g++"), "-std=c++17"]
     else:
@@ -52,7 +52,7 @@ def compile_example(name, program):
 
 
 def cmake(folder, *settings):
-    """Build the example with CMake and run it; what it said."""
+    """Build the example with CMake and run it. Return: the output."""
     project = os.path.join(SOURCES, "cmake")
     for words in (["cmake", "-S", project, "-B", folder, *settings],
                   ["cmake", "--build", folder], [f"{folder}/example"]):
@@ -64,7 +64,7 @@ def cmake(folder, *settings):
 
 
 def test_cmake(tap, folder):
-    """With the library that is installed, and as a part of the project."""
+    """CMake finds the installed library, and can build it as a part."""
     installed = os.path.join(folder, "installed")
     done = subprocess.run(
         ["make", "-s", "-C", os.path.join(TOP, "lib"), f"O={BUILD}",
@@ -78,7 +78,7 @@ def test_cmake(tap, folder):
 
 
 def test_mock(tap, folder):
-    """The backend for ggml, with a CUDA driver made of threads."""
+    """The backend for ggml works with a CUDA driver made of threads."""
     mock = os.path.join(LIB, "libcuda-mock.so")
     name = "ggml_sched.c cuda prints the same"
     if not os.path.exists(mock):
@@ -92,7 +92,7 @@ def test_mock(tap, folder):
 
 
 def main():
-    """Compile and run all; the exit status."""
+    """Compile and run all examples. Return: the exit status."""
     tap = Tap()
     with tempfile.TemporaryDirectory() as folder:
         for name, wanted in EXAMPLES.items():

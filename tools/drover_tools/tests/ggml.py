@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""ggml with Drover's barrier computes what it computes without; prints TAP.
+"""Test that ggml computes the same with Drover's barrier; prints TAP.
 
-Fetches and builds ggml, three times, and runs a row of `make bench-ggml`.
+It fetches ggml, builds it three times, and runs two rows of `make bench-ggml`.
 """
 
 import os
@@ -19,7 +19,7 @@ LIMIT = 120
 
 
 def test_patch(tap):
-    """Another ggml is refused in words."""
+    """The patch refuses another version of ggml, with a reason."""
     with tempfile.TemporaryDirectory() as source:
         folder = os.path.join(source, "ggml/src/ggml-cpu")
         os.makedirs(folder)
@@ -35,7 +35,7 @@ def test_patch(tap):
 
 
 def checksum(ggml, variant, model, threads):
-    """(of all that a model says, or nothing; what went wrong)"""
+    """(checksum of a model's output, or nothing; the error)"""
     done = subprocess.run(
         [ggml.program("logits"), ggml.model(model), str(threads)],
         env=system.environment(LD_LIBRARY_PATH=ggml.libraries(variant)),
@@ -44,7 +44,7 @@ def checksum(ggml, variant, model, threads):
 
 
 def main():
-    """Build, compare, run one row; the exit status."""
+    """Build, compare, and run two rows. Return: the exit status."""
     tap, ggml = Tap(), Ggml(BUILD)
     test_patch(tap)
     try:
@@ -52,7 +52,7 @@ def main():
     except Failed as error:
         tap.ok(False, "ggml is built", str(error))
         return tap.exit_status()
-    # With more threads than CPUs those that spin take minutes.
+    # Threads that spin take minutes if there are more of them than CPUs.
     cpus = len(os.sched_getaffinity(0))
     for model in MODELS:
         for threads in THREADS:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Tests the series; prints TAP.
+"""Test of the kernel series; prints TAP.
 
-Both movers, in user space, do the same with random calls. The selftests of the
-series pass here when they are compiled for 32 bits. And the examples of
-Documentation/tracing.rst run in guests: what one shows is looked at, not its
-wording: which events came, and that the numbers of each agree with each other.
+In user space, both movers do the same with random calls. The selftests of the
+series pass when they are compiled for 32 bits. The examples of
+Documentation/tracing.rst run in guests: the test looks at the events that
+came, and at their numbers, which have to agree with each other.
 """
 
 import os
@@ -16,17 +16,18 @@ from drover_tools.tree import TOP
 
 DOCUMENT = os.path.join(TOP, "Documentation", "tracing.rst")
 
-#: Outside make check: takes a kernel of its own.
+#: An example that needs a kernel which make check does not build.
 LEFT_OUT = "--variant=trace"
 
-#: Of calls that were answered: the library asks once what the kernel can.
+#: Events of calls that did something; the library also makes a call to find
+#: out what the kernel can do.
 REQUEUE = re.compile(r"uaddr1=0x.* woken=(\d+) requeued=(\d+) ret=(\d+)")
 WAKE = re.compile(r"uaddr=0x.* nr_wake=\d+ .*ret=(-?\d+)")
 
 AGREE = "make -s -C kernel agree"
 SELFTESTS_32 = "make -s -C kernel kselftest-32"
 
-#: make says so where nothing can be compiled for 32 bits.
+#: make's output if no compiler for 32 bits is installed.
 SKIPPED = "Error 4"
 
 #: cond-perf -n 20 -r 5
@@ -43,7 +44,7 @@ def examples():
 
 
 class Skipped(Exception):
-    """A command that cannot be run here, and why."""
+    """A command cannot be run here; the text says why."""
 
 
 def run(command):
@@ -59,7 +60,7 @@ def run(command):
 
 
 def check_moves(text):
-    """Each broadcast moved what it says, none more threads than there are."""
+    """The numbers of each broadcast agree, and are at most THREADS."""
     moves = [tuple(map(int, found)) for found in REQUEUE.findall(text)]
     assert 1 <= len(moves) <= 4 * ROUNDS, text
     for woken, requeued, ret in moves:
@@ -68,13 +69,13 @@ def check_moves(text):
 
 
 def check_wakes(text):
-    """The C library's condition variable wakes, and never moves."""
+    """The C library's condition variable wakes threads, and moves none."""
     assert any(int(ret) > 0 for ret in WAKE.findall(text)), text
     assert not REQUEUE.search(text), text
 
 
 def check(command):
-    """One command, by what it asks for."""
+    """Run one command, and test its output."""
     text = run(command)
     if command == AGREE:
         assert "no difference" in text, text
@@ -87,7 +88,7 @@ def check(command):
 
 
 def main():
-    """One result for each command."""
+    """Print one result for each command. Return: the exit status."""
     commands = [AGREE, SELFTESTS_32] + examples()
     print("TAP version 13")
     print(f"1..{len(commands)}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Does tools/models see what is wrong? And is everything documented?"""
+"""Tests that tools/models finds faults, and that all models are documented."""
 
 import glob
 import os
@@ -16,7 +16,7 @@ DOCUMENT = os.path.join(TOP, "Documentation", "models.rst")
 TOOL = os.path.join(TOP, "tools", "models")
 
 
-#: A counter that stops where LAST says.
+#: A counter that stops at LAST.
 MODEL = """/*
  * {declaration}
  */
@@ -40,8 +40,8 @@ active proctype Counter()
 }}
 """
 
-#: What a model declares, what it may use, and what comes of it: the title, and
-#: a pattern for what is wrong.
+#: The declaration of a model, its limits, the title of the result, and a
+#: pattern for the fault that is found.
 CASES = (
     ("@run -DLAST=9", {}, "x LAST=9", "$"),
     ("@twin GUARD is_small -DLAST=9: too large", {},
@@ -50,7 +50,8 @@ CASES = (
     ("@twin OTHER is_small -DLAST=9: nothing", {},
      "x LAST=9 without OTHER fails by is_small", "the twin does not fail"),
     ("@twin GUARD not_reached -DLAST=9: so it says", {},
-     "x LAST=9 without GUARD fails by not_reached", "fails, but by is_small"),
+     "x LAST=9 without GUARD fails by not_reached",
+     "fails by another property: is_small"),
     ("@run -DLAST=100000000", {"depth": 1000}, "x LAST=100000000",
      "the search was not complete"),
     ("@run -DLAST=100000000", {"megabytes": 2}, "x LAST=100000000", "."),
@@ -59,7 +60,7 @@ CASES = (
 
 
 def test_verdicts(tap, scratch):
-    """What it finds wrong with a model."""
+    """Each fault of a model is found."""
     path = os.path.join(scratch, "x.pml")
     for declaration, limits, title, wanted in CASES:
         with open(path, "w", encoding="utf-8") as file:
@@ -79,7 +80,7 @@ def read(path):
 
 
 def undocumented():
-    """Models that the table of models.rst does not name as they are."""
+    """The models that the table of models.rst does not have."""
     listed = subprocess.run([TOOL, "--long", "--list"],
                             capture_output=True, text=True,
                             check=True).stdout.splitlines()
@@ -89,7 +90,7 @@ def undocumented():
 
 
 def unpaired():
-    """Guards that a model can do without, and no twin does; the reverse."""
+    """Guards that no twin leaves out, and twins whose guard does not exist."""
     text = "\n".join(map(read, glob.glob(os.path.join(models.MODELS, "*.pml"))
                          + glob.glob(os.path.join(models.MODELS, "*.inc"))))
     guards = set(re.findall(r"\bBUSTED_(\w+)", text))
@@ -102,7 +103,7 @@ def unpaired():
 
 
 def main():
-    """All tests; the exit status."""
+    """Run all tests. Return: the exit status."""
     if not shutil.which("spin"):
         print("1..0 # SKIP spin is missing: run tools/deps models")
         return 4

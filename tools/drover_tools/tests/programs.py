@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Test of how real programs are run, and what is said of them; prints TAP."""
+"""Test of how real programs are run and reported; prints TAP."""
 
 import contextlib
 import io
@@ -20,7 +20,7 @@ LIMIT = 120
 
 
 def test_run(tap):
-    """Real what one used, and how one ends."""
+    """The resources that a program used are counted, and failures are seen."""
     before = len(os.sched_getaffinity(0))
     with tempfile.TemporaryDirectory() as folder:
         runner = Runner(folder)
@@ -52,11 +52,11 @@ def test_run(tap):
         tap.ok(failure("sleep 98765", 0.2), "the limit ends one")
     missing = rows.Program("some", "no-such-command -x", "no-package")
     tap.ok("no-package" in missing.missing(),
-           "who is missing is told, with its package")
+           "a missing program is reported with its package")
 
 
 def test_missing(tap):
-    """A program that is not installed is left out, and told."""
+    """A program that is not installed is left out and reported."""
     suite, missing = suite_programs.Programs(), []
     options = SimpleNamespace(only=None, build="/none", host_cpus=[1])
     lacking = rows.Program("some", "no-such-command -x", "no-package")
@@ -66,18 +66,18 @@ def test_missing(tap):
     tap.equal((cells, [one["contender"] for one in missing]), ([], ["some"]),
               "a program that is missing has no cells")
     tap.ok("some is left out: no-such-command" in said.getvalue(),
-           "a program that is missing is told", said.getvalue())
+           "a program that is missing is reported", said.getvalue())
 
 
 def test_report(tap):
-    """Means, goals and the regime."""
+    """The report has means, goals and the cost of a wake-up."""
     result = result_of(stock=[2.0] * 9, drop_in=[1.0] * 9)
     result["settings"].update(against={"drop-in": "stock"})
     result["regime"] = {"before": {"same": 1000, "between": 30000}}
     text = document.plain(suite_programs.SUITE.blocks(result))
     for wanted in ("0.50 (0.50 to 0.50)", "0.500 of at most 0.90  met",
                    "before, 1.0 us on the same CPU and 30.0 us on another,",
-                   "no program slower                 none is",
+                   "no program is slower                 none is",
                    "1 other programs"):
         tap.ok(wanted in text, f"told: {wanted}", text)
     with mock.patch.object(suite_programs, "LOADS",
@@ -89,7 +89,7 @@ def test_report(tap):
     text = document.plain(suite_programs.SUITE.blocks(result))
     tap.ok("1.100 of at most 0.90" in text and text.count("MISSED !") == 3
            and "turn-ring -n 8 -i 1250 (1 CPU)" in text,
-           "who is slower is told", text)
+           "a program that is slower is reported", text)
 
 
 def main():

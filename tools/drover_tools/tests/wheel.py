@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Test of `make wheel`: installed by pip, its command works; prints TAP.
+"""Test of `make wheel`: pip installs it, and the command works; prints TAP.
 
-O= in the environment: the build folder. It takes minutes, the first time for a
-root file system of Debian 11. WHEEL=: one that was made before. The wheel for
-arm64 is unpacked, and its programs run in QEMU with Debian 11's C library, if
-both are there.
+In the environment, O= is the build folder, and WHEEL= names wheels that were
+made before. The test takes minutes, the first time to make a root file system
+of Debian 11. The wheel for arm64 is unpacked, and its programs run in QEMU
+with Debian 11's C library, if both are there.
 """
 
 import glob
@@ -22,17 +22,17 @@ from drover_tools.tree import BUILD, TOP
 
 LIMIT = 900
 GLIBC = (2, 31)
-#: A program that says that it runs, and then reads.
+#: A program that prints a line when it runs, and then reads.
 READS = "import sys; print(flush=True); sys.stdin.read()"
-#: As readelf names them.
+#: readelf's names of machines.
 MACHINES = {"x86_64": "X86-64", "aarch64": "AArch64"}
-#: What looks at a wheel, and what it says of a good one.
+#: Programs that check a wheel, their arguments, and their word for a good one.
 LOOKS = {"auditwheel": (("show",), "manylinux_2_31"),
          "twine": (("check", "--strict"), "PASSED")}
 
 
 def run(*words, **more):
-    """Exit status, and all that was said."""
+    """The exit status of a command, and all its output."""
     done = subprocess.run(words, check=False, text=True, timeout=LIMIT,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           stdin=subprocess.DEVNULL, **more)
@@ -44,7 +44,7 @@ def make(tap):
     if os.environ.get("WHEEL"):
         return os.environ["WHEEL"].split()
     status, said = run("make", "-s", "wheel", f"O={BUILD}", cwd=TOP)
-    if "be root" in said:
+    if "run this as root" in said:
         tap.skip("make wheel", "needs root, or glibc 2.31")
         return []
     tap.ok(status == 0, "make wheel", said[-2000:])
@@ -52,9 +52,9 @@ def make(tap):
 
 
 def test_symbols(tap, top, machine):
-    """It needs no later glibc, and valgrind's headers were there.
+    """The programs need no later glibc, and have lines for valgrind.
 
-    top: where bin/, or scripts/, and lib/ are.
+    top: the folder that has lib/, and bin/ or scripts/
     """
     for path in sorted({os.path.realpath(path) for name in (
             "*/drover", "**/libdrover*.so*", "**/wakeup")
@@ -67,13 +67,14 @@ def test_symbols(tap, top, machine):
         late = [line for line in said.splitlines() if " UND " in line
                 for found in re.findall(r"@GLIBC_(\d+)\.(\d+)", line)
                 if tuple(map(int, found)) > GLIBC]
-        tap.equal(late, [], f"{os.path.basename(path)}: glibc 2.31 has it")
+        tap.equal(late, [], f"{os.path.basename(path)}: glibc 2.31 has all"
+                  " that it needs")
         if "pthread" in path:
             tap.ok("_vgw" in said, "the drop-in is annotated for valgrind")
 
 
 def test_command(tap, top):
-    """What it is for, from where pip has put it."""
+    """The command works from the folder into which pip has put it."""
     drover = os.path.join(top, "bin", "drover")
     library = os.path.join(top, "lib", "libdrover-pthread.so.1")
     for said, words in ((library, ("run", "sh", "-c", 'echo "$LD_PRELOAD"')),
@@ -96,7 +97,7 @@ def test_command(tap, top):
 
 
 def test_other(tap, wheel, folder):
-    """The wheel of a machine that this is not."""
+    """The wheel for the other machine."""
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(folder)
     top = glob.glob(f"{folder}/*.data")[0]
@@ -121,7 +122,7 @@ def test_other(tap, wheel, folder):
 
 
 def test_looks(tap, wheel):
-    """The verdicts of auditwheel and twine."""
+    """auditwheel and twine find nothing wrong."""
     for name, (words, good) in LOOKS.items():
         if not shutil.which(name):
             tap.skip(name, f"there is no {name}")
@@ -132,7 +133,7 @@ def test_looks(tap, wheel):
 
 
 def test_installed(tap, wheel, top):
-    """top: a folder for a virtual environment."""
+    """Install the wheel; top: a folder for a virtual environment."""
     if run(sys.executable, "-m", "venv", top)[0]:
         tap.skip("pip install", "there is no venv: python3-venv")
         return

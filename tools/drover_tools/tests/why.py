@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Test of `drover why` on large programs that others have written; prints TAP.
+"""Test of `drover why` on large programs of other projects; prints TAP.
 
-A program that is not installed is skipped. LOOKS=: how often it is looked at.
+A program that is not installed is skipped. LOOKS= is the number of looks at
+each program.
 """
 
 import contextlib
@@ -19,7 +20,7 @@ from drover_tools.tests.drover.why_run import SOURCES, accused, why
 
 LOOKS = os.environ.get("LOOKS", "50")
 LIMIT, ROUNDS = 120, 5
-#: This load runs until it is ended.
+#: A load that runs until the test ends it.
 SYSBENCH = ("sysbench", "oltp_read_write", "--mysql-user=root", "--tables=1",
             "--table-size=2000", "--threads=8", "--time=0", "--events=0",
             "run", "--mysql-socket={folder}/socket")
@@ -29,7 +30,7 @@ BROWSERS = {
     "firefox-esr": ("--headless", "--no-remote", "--profile", "{folder}",
                     "--remote-debugging-port=0"),
 }
-#: It draws and computes for ever.
+#: A page that draws and computes for ever.
 PAGE = "data:text/html,<p><script>setInterval(() => { for (let i = 0; i < 1e5;\
  i++) ; document.body.append(i) }, 5)</script>"
 
@@ -39,7 +40,7 @@ DEADLOCK = os.path.join(SOURCES, "Deadlock.java")
 
 @contextlib.contextmanager
 def running(words, **more):
-    """A program with all that it starts, which is ended."""
+    """A context with a program, which is ended with all that it started."""
     child = subprocess.Popen(words, text=True, start_new_session=True, **more)
     try:
         yield child
@@ -49,12 +50,12 @@ def running(words, **more):
 
 
 def read_until(stream, wanted):
-    """Read lines up to one that has something in it; false at the end."""
+    """Read lines up to one that matches. Return: false if none does."""
     return any(re.search(wanted, line) for line in stream)
 
 
 def test_java(tap):
-    """A deadlock of synchronized blocks: futexes, and who knows more."""
+    """For a deadlock of synchronized blocks, futexes and jstack are named."""
     java = system.have("java")
     if not java or not system.have("javac"):
         tap.skip("java", "there is no JDK")
@@ -69,13 +70,14 @@ def test_java(tap):
                    " ".join(("java:", *mode, "the futexes are named")),
                    out + err)
         _, out, err = why(child.pid)
-        tap.ok(f"`jstack {child.pid}`. 2 threads of it wait to enter"
-               in " ".join(out.split()),
-               "java: who waits, and that jstack knows more", out + err)
+        tap.ok(f"`jstack {child.pid}` shows Java's own locks. 2 of the threads"
+               " wait to enter" in " ".join(out.split()),
+               "java: waiting threads are counted, and jstack is named",
+               out + err)
 
 
 def test_mariadb(tap, folder):
-    """A server that works is not accused."""
+    """A server that works, and its client, are not accused."""
     lacking = system.missing(("sysbench", "mariadbd", "mariadb-install-db"),
                              (), ("sysbench", "mariadb-server-core",
                                   "mariadb-client-core"))
@@ -94,7 +96,7 @@ def test_mariadb(tap, folder):
 
 
 def descendants(pid):
-    """A process, and all those below it."""
+    """A process, and all its descendants."""
     found = [pid]
     for parent in found:
         for path in glob.glob(f"/proc/{parent}/task/*/children"):
@@ -105,7 +107,7 @@ def descendants(pid):
 
 
 def test_browser(tap, name, folder):
-    """All processes of one that shows a page."""
+    """No process of a browser that shows a page is accused."""
     path = system.have(name)
     if not path:
         tap.skip(name, f"there is no {name}")
@@ -118,7 +120,7 @@ def test_browser(tap, name, folder):
                  env=system.environment(HOME=folder)) as child:
         tap.ok(read_until(child.stderr, "listening"), f"{name}: runs")
         pids, said = set(), ""
-        for _ in range(ROUNDS):         # more and more processes begin
+        for _ in range(ROUNDS):         # new processes begin meanwhile
             for pid in descendants(child.pid):
                 pids.add(pid)
                 found = accused(pid, int(LOOKS) // ROUNDS)

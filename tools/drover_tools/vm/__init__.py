@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""Guests in QEMU."""
+"""Guests that QEMU runs."""

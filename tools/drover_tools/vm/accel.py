@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Which accelerator runs a kernel on this machine.
+"""Chooses the accelerator that runs a kernel on this machine.
 
-/dev/kvm may be there and open, and QEMU still spin for ever or die at once:
-the only proof is a boot.  The answer is remembered until the host is booted
-again or the kernel image changes.  When no candidate got as far as the first
-line of the kernel log, it is an answer about the host: it holds for every
+/dev/kvm may be there and open, and still QEMU may spin for ever or die at
+once: only a boot proves that it works.  The answer is kept until the host
+boots again or the kernel image changes.  If no candidate comes to the first
+line of the kernel log, the answer is about the host, and holds for every
 kernel.
 """
 
@@ -41,19 +41,19 @@ def choose(kernel, build, try_boot):
 
 
 def _boot_id():
-    """Names this boot of this host."""
+    """A name of this boot of this host."""
     with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
         return file.read().strip()
 
 
 def _image_id(kernel):
-    """Names the very image as well."""
+    """A name of this boot and of the kernel image."""
     image = os.stat(kernel)
     return f"{_boot_id()} {os.path.realpath(kernel)} {image.st_mtime_ns}"
 
 
 def _probe(try_boot):
-    """Returns the answer, and whether any kernel would have got the same."""
+    """Return: the answer, and whether it holds for every kernel."""
     reasons, logs = [], ""
     if not os.access(KVM, os.R_OK | os.W_OK):
         reasons.append(f"{KVM} cannot be opened")
@@ -65,7 +65,7 @@ def _probe(try_boot):
                 return candidate, False
             reasons.append(reason.splitlines()[0])
             logs += log
-    _say(f"emulating ({FALLBACK}), KVM does not work here:"
+    _say(f"emulating ({FALLBACK}), as KVM does not work here:"
          f" {'; '.join(reasons)}")
     return FALLBACK, not logs
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The host's end of the guest's second serial port; init is the other.
+"""The host's end of the guest's second serial port, whose other end is init.
 
     host to guest    run NONCE BYTES, then that many bytes
                      kill NONCE
@@ -12,10 +12,10 @@ import secrets
 import socket
 import time
 
-#: The port's buffers in the guest take a command this long at once.
+#: The port's buffers in the guest can take a command of this length at once.
 MAX_COMMAND = 16384
 
-#: Nothing longer than this can be the beginning of an answer.
+#: The beginning of an answer is not longer than this.
 MAX_ANSWER = 64
 
 
@@ -28,17 +28,17 @@ class AgentSilent(Exception):
 
 
 class Answer:
-    """The answer to one request, taken out of the stream it comes in."""
+    """The answer to one request, which is taken out of a stream of output."""
 
     def __init__(self, nonce):
         self.nonce = nonce
         self.status = None
-        self.rest = b""         # what the stream held behind the answer
+        self.rest = b""         # the part of the stream after the answer
         self._pattern = re.compile(rb"\x00%s (\d+)\n" % nonce.encode())
         self._held = b""
 
     def feed(self, data):
-        """Return the output in data; status is set once the answer came."""
+        """Return the output in data; set status when the answer has come."""
         data = self._held + data
         match = self._pattern.search(data)
         if match:
@@ -59,7 +59,7 @@ class Agent:
         self._unread = b""
 
     def request(self, verb, command=None):
-        """Send a request; returns the answer to wait for."""
+        """Send a request. Return: the answer to wait for."""
         nonce = secrets.token_hex(8)
         message = f"{verb} {nonce}".encode()
         if command is not None:
@@ -77,7 +77,7 @@ class Agent:
         return Answer(nonce)
 
     def wait(self, answer, deadline, sink):
-        """Hand output to sink until the answer comes; returns the status."""
+        """Pass output to sink until the answer comes. Return: the status."""
         while answer.status is None:
             data = self._unread or self._receive(deadline)
             self._unread = b""
@@ -101,11 +101,12 @@ class Agent:
         return data
 
     def relay(self, answer, sink):
-        """The part of wait() for bytes that select() says are there."""
+        """Pass output to sink once, after select() has said that it is there.
+        """
         sink(answer.feed(self._receive(time.monotonic() + 1)))
 
     def type(self, keys):
-        """Bytes for the shell that has the port at the moment."""
+        """Send bytes to the shell that has the port at the moment."""
         self._port.sendall(keys)
 
     def fileno(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What an ELF file asks the dynamic linker for: interpreter and libraries."""
+"""The interpreter and the libraries that an ELF file needs."""
 
 import os
 import struct
@@ -7,7 +7,7 @@ import struct
 PT_LOAD, PT_DYNAMIC, PT_INTERP = 1, 2, 3
 DT_NULL, DT_NEEDED, DT_STRTAB = 0, 1, 5
 
-#: Where the loaders of glibc and musl look without being told.
+#: The folders in which the loaders of glibc and musl look by default.
 LIBRARY_DIRS = (
     "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu",
     "/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/lib/x86_64-linux-musl",
@@ -51,7 +51,7 @@ class Elf:
         return None
 
     def needed(self):
-        """The names of the libraries this file is linked against."""
+        """The names of the libraries that the file is linked against."""
         entries = []
         for kind, start, _address, length in self._headers:
             if kind == PT_DYNAMIC:

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""What can go wrong with a guest, for those who use one."""
+"""The errors of guests."""
 
 
 class GuestError(Exception):
-    """Something went wrong with a guest.
+    """An error of a guest.
 
-    log: the part of its kernel log to look at; output: what the command
-    that was running had printed until then.
+    log: the part of its kernel log to look at; output: the output so far of
+    the command that was running
     """
 
     def __init__(self, message, log="", output=b""):
@@ -16,11 +16,11 @@ class GuestError(Exception):
 
 
 class GuestMissing(GuestError):
-    """What a guest is made of is not there; the text says how to get it."""
+    """A part of a guest is missing; the text says how to get it."""
 
 
 class GuestDied(GuestError):
-    """The guest panicked, hung, ended or never came up."""
+    """The guest panicked, hung, ended, or did not boot."""
 
 
 class GuestComplained(GuestDied):
@@ -28,4 +28,4 @@ class GuestComplained(GuestDied):
 
 
 class GuestTimeout(GuestError):
-    """A command did not end in time.  It was killed; the guest goes on."""
+    """A command did not end in time and was killed.  The guest goes on."""

@@ -4,8 +4,8 @@
     with Guest(variant="drover", cpus=4) as guest:
         status, output = guest.run("cond-perf -r 100 -n 200", timeout=120)
 
-Several guests may be booted at the same time: a guest stands still, clock
-included, except while one of its own commands runs.
+Several guests may be booted at the same time: a guest and its clock stand
+still, except while one of the guest's commands runs.
 """
 
 import base64
@@ -28,26 +28,26 @@ from drover_tools.vm.kernel_log import KernelLog
 from drover_tools.vm.qemu import Qemu
 from drover_tools.vm.qmp import Monitor, MonitorGone
 
-#: Seconds until a booting guest must be ready.  A debug kernel on a loaded
-#: machine, emulated, takes a minute; with icount several.
+#: Seconds until a booting guest must be ready.  An emulated debug kernel takes
+#: a minute on a loaded machine, and with icount several minutes.
 BOOT_TIMEOUT = {"kvm": 60, "kvm64": 60, "tcg": 300, "icount": 600}
 
-#: Seconds a guest may take to answer after its command was killed, and to
-#: panic after an NMI told it to.
+#: Seconds that a guest may take to answer after its command was killed, and to
+#: panic after an NMI.
 ANSWER_TIMEOUT = 60
 PANIC_TIMEOUT = 3
 
-#: How long the guest's clock is held against the host's after a boot, and how
-#: often another boot is tried when it is too fast.
+#: For so many seconds after a boot the guest's clock is compared with the
+#: host's, and the guest is booted again up to so many times if it is too fast.
 CLOCK_SECONDS = 0.5
 CLOCK_TRIES = 5
 
-#: Bytes of a file sent in one command; see agent.MAX_COMMAND.
+#: So many bytes of a file are sent in one command; see agent.MAX_COMMAND.
 PUT_CHUNK = 9000
 
 
 def kernel_path(variant, build=BUILD):
-    """Where `make kernel` leaves the image of a variant, as drover-6.12."""
+    """The image that `make kernel` builds for a variant, as drover-6.12."""
     name, dash, base = variant.partition("-")
     path = os.path.join(build, "kernel" + dash + base, name, "bzImage")
     if not os.path.exists(path):
@@ -56,7 +56,7 @@ def kernel_path(variant, build=BUILD):
 
 
 def has_acpi(kernel):
-    """Unless the configuration beside the image says that it has not."""
+    """Whether a kernel has ACPI, by the configuration beside its image."""
     path = os.path.join(os.path.dirname(os.path.abspath(kernel)), "config")
     if not os.path.exists(path):
         return True
@@ -65,7 +65,7 @@ def has_acpi(kernel):
 
 
 def _applets():
-    """What the host's busybox, which becomes the guest's, can do."""
+    """The commands of the host's busybox, which the guest gets."""
     if not os.path.exists(initramfs.BUSYBOX):
         raise GuestMissing(f"{initramfs.BUSYBOX} is missing; run:"
                            " apt-get install busybox-static")
@@ -75,15 +75,15 @@ def _applets():
 
 
 def _ignore(_output):
-    """For output that nobody asked for."""
+    """A sink for output that is not needed."""
 
 
 class Guest:
     """One booted guest.
 
-    variant or kernel: what to boot; additions: pairs (host, guest) of paths
-    to have in the guest's file system; log: a path for the kernel log;
-    echo: copy the kernel log to stderr as well.
+    variant or kernel: the kernel to boot; additions: pairs (host, guest) of
+    paths of files to put into the guest's file system; log: a path for the
+    kernel log; echo: whether to copy the kernel log to stderr
     """
 
     def __init__(self, variant="drover", cpus=1, mem=2048, accel="auto",
@@ -118,7 +118,7 @@ class Guest:
         self.close()
 
     def close(self):
-        """End the guest.  Nothing of it is left."""
+        """End the guest.  It leaves nothing behind."""
         self._stack.close()
 
     @property
@@ -152,9 +152,9 @@ class Guest:
     def _clock_is_true(self):
         """Does a second of the guest last a second at least?
 
-        A kernel that boots on a loaded host can take its time stamp counter
-        for several times slower than it is, and then its time runs too fast.
-        A clock that counts instructions is true by definition.
+        A kernel that boots on a loaded host may find that its time stamp
+        counter is several times slower than it is; then its time runs too
+        fast. A clock that counts instructions cannot be wrong.
         """
         if self.accel == "icount":
             return True
@@ -163,9 +163,9 @@ class Guest:
         return time.monotonic() - start > 0.9 * CLOCK_SECONDS
 
     def run(self, command, timeout=600, sink=None):
-        """Run a shell command; returns its exit status and its output.
+        """Run a shell command. Return: its exit status and its output.
 
-        sink, if given, is called with each piece of the output as it comes.
+        sink: a function that gets each piece of the output as it comes
         """
         pieces = []
 
@@ -188,7 +188,7 @@ class Guest:
         return status, output
 
     def shell(self, terminal):
-        """Hand the guest's port to a shell until it ends; see terminal.py."""
+        """Give the guest's port to a shell until it ends; see terminal.py."""
         self.run(f"stty -F /dev/ttyS1 {terminal.size()}")
         with self._answering("shell", []), self._resumed():
             status = terminal.connect(self._agent,
@@ -199,7 +199,8 @@ class Guest:
     def put(self, host, guest):
         """Copy a file or folder of the host into the running guest.
 
-        Slow, some 50 kB/s emulated: large files are better additions.
+        This is slow, some 50 kB/s in an emulated guest: large files should be
+        additions.
         """
         with tempfile.TemporaryFile() as file:
             with tarfile.open(fileobj=file, mode="w") as archive:
@@ -228,7 +229,7 @@ class Guest:
             shutil.move(os.path.join(scratch, "tree", name), host)
 
     def _do(self, command):
-        """A command that fails only if the caller made a mistake."""
+        """Run a command that fails only if the caller made a mistake."""
         status, output = self.run(command)
         if status:
             raise GuestError(f"{command[:60]}: exit status {status}",
@@ -236,9 +237,9 @@ class Guest:
         return output
 
     def _wait_for_log(self, mark, output=b""):
-        """Wait for all that was printed before an answer.
+        """Wait for all lines that the kernel printed before an answer.
 
-        The guest has to run: with PREEMPT_RT, a thread of its own prints.
+        The guest has to run: with PREEMPT_RT, a thread of the guest prints.
         """
         if not self.log.wait_for(f"drover-vm: {mark}", ANSWER_TIMEOUT):
             raise GuestDied("the kernel log stopped", self.log.excerpt(),
@@ -260,7 +261,7 @@ class Guest:
 
     @contextlib.contextmanager
     def _answering(self, doing, pieces):
-        """Turn the end of QEMU, wherever it is noticed, into GuestDied."""
+        """A context in which the end of QEMU becomes GuestDied."""
         try:
             yield
         except (AgentGone, MonitorGone) as error:
@@ -276,7 +277,7 @@ class Guest:
                          self.log.excerpt(first), b"".join(pieces))
 
     def _time_over(self, what, answer, sink, pieces):
-        """Kill the command; a guest that answers is fit for the next one."""
+        """Kill the command; a guest that answers can run the next one."""
         deadline = time.monotonic() + ANSWER_TIMEOUT
         try:
             killed = self._agent.request("kill")
@@ -291,7 +292,7 @@ class Guest:
         raise GuestTimeout(what, self.log.excerpt(), output)
 
     def _hung(self, what, pieces):
-        """An NMI makes the kernel panic and say where it hangs."""
+        """Let an NMI make the kernel panic, which shows where it hangs."""
         self._monitor.execute("inject-nmi")
         self._qemu.wait(PANIC_TIMEOUT)
         self._qemu.kill()
@@ -302,7 +303,7 @@ class Guest:
 
 
 def _try_boot(kernel, build, accel, seconds):
-    """See accel.choose()."""
+    """The try_boot() of accel.choose()."""
     try:
         with Guest(kernel=kernel, build=build, accel=accel, mem=512,
                    boot_timeout=seconds) as guest:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The guest's file system: an uncompressed cpio archive ("newc" format).
 
-It is written anew for each boot: a few MiB, some 20 ms.  Nothing in it
-depends on the kernel variant, and no root is needed to make it.
+The archive is written anew for each boot: a few MiB take some 20 ms.  It does
+not depend on the kernel variant, and any user can make it.
 """
 
 import os
@@ -14,30 +14,31 @@ from drover_tools.vm.errors import GuestMissing
 BUSYBOX = "/bin/busybox"
 INIT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "init")
 
-#: Opened by name at run time, so no program lists them: pthread_cancel()
-#: loads libgcc_s.  The others serve programs made before glibc 2.34.
+#: Libraries that are opened by name at run time, so that no program lists
+#: them: pthread_cancel() loads libgcc_s.  The others are for programs that
+#: were made before glibc 2.34.
 RUNTIME_LIBRARIES = ("libc.so.6", "libgcc_s.so.1", "libm.so.6",
                      "libpthread.so.0", "libdl.so.2", "librt.so.1")
 LOADER = "/lib64/ld-linux-x86-64.so.2"
 
-#: kselftest's runner limits each test's time with this very path; busybox's
-#: own timeout has neither --foreground nor the exit status 124.
+#: kselftest's runner limits each test's time by this path; busybox's own
+#: timeout has neither --foreground nor the exit status 124.
 HOST_PROGRAMS = ("/usr/bin/timeout",)
 
 FOLDERS = ("dev", "proc", "sys", "tmp", "run", "root", "etc", "bin", "drover")
 
-#: Left out of build/: what only a linker or make reads.
+#: Files of build/ that only a linker or make reads are left out.
 UNWANTED = (".o", ".a", ".d", ".cmd")
 
 
 class Initramfs:
-    """Files for the guest, collected by path and then written at once."""
+    """Files for the guest, which are collected by path and written at once."""
 
     def __init__(self):
         self._entries = {}      # guest path, no first "/": (mode, data)
 
     def add_folder(self, guest):
-        """Add a folder and those above it."""
+        """Add a folder and all folders above it."""
         guest = guest.strip("/")
         while guest and guest not in self._entries:
             self._entries[guest] = (stat.S_IFDIR | 0o755, b"")
@@ -54,7 +55,7 @@ class Initramfs:
         self._entries[guest] = (stat.S_IFLNK | 0o777, os.fsencode(target))
 
     def add_file(self, host, guest):
-        """Add one file and, if it is dynamically linked, what it needs."""
+        """Add one file, and the libraries that it needs."""
         with open(host, "rb") as file:
             data = file.read()
         self.add_bytes(guest, data, os.stat(host).st_mode & 0o777)
@@ -72,7 +73,7 @@ class Initramfs:
                              os.path.join(guest, name))
 
     def _add_member(self, host, guest):
-        """A link that stays inside its folder is kept a link."""
+        """Add a member; a link to a file of the same folder stays a link."""
         if os.path.islink(host):
             target = os.readlink(host)
             if "/" not in target:
@@ -102,7 +103,8 @@ class Initramfs:
 
     @staticmethod
     def _stands_beside(name, wanted_by):
-        """Found through RPATH in build/lib, which is copied as a whole."""
+        """Whether RPATH finds a library in build/lib, all of which is copied.
+        """
         folder = os.path.dirname(os.path.abspath(wanted_by))
         return any(os.path.exists(os.path.join(folder, way, name))
                    for way in (".", "../lib", "../../lib"))
@@ -113,7 +115,7 @@ class Initramfs:
             self.add_file(path, path)
 
     def write(self, file):
-        """Write the archive; folders come before what they hold."""
+        """Write the archive; folders come before the files in them."""
         for inode, guest in enumerate(sorted(self._entries), 1):
             mode, data = self._entries[guest]
             _write_member(file, inode, guest, mode, data)
@@ -121,7 +123,7 @@ class Initramfs:
 
 
 def _write_member(file, inode, name, mode, data):
-    """One member: header of 13 hexadecimal fields, name, data."""
+    """Write a member: a header of 13 hexadecimal fields, a name, and data."""
     name = os.fsencode(name) + b"\0"
     links = 2 if stat.S_ISDIR(mode) else 1
     fields = (inode, mode, 0, 0, links, 0, len(data), 0, 0, 0, 0, len(name), 0)
@@ -136,12 +138,12 @@ def _padded(data):
 def _add_busybox(image, applets):
     for applet in applets:
         image.add_symlink(f"/bin/{applet}", "busybox")
-    image.add_file(BUSYBOX, "/bin/busybox")     # in the place of a link
+    image.add_file(BUSYBOX, "/bin/busybox")     # replaces a link
     image.add_symlink("/usr/bin/env", "/bin/busybox")
 
 
 def _add_build(image, build):
-    """The project's own programs, libraries and tests."""
+    """Add the project's own programs, libraries and tests."""
     for folder, guest in (("bin", "/drover/bin"), ("lib", "/drover/lib"),
                           ("selftests", "/drover/selftests"),
                           ("kernel/kselftest", "/drover/kselftest")):
@@ -153,7 +155,7 @@ def _add_build(image, build):
 def make(file, build, applets, additions=()):
     """Write the guest's file system for one boot into file.
 
-    applets: names busybox answers to; additions: pairs (host, guest).
+    applets: the commands of busybox; additions: pairs (host, guest)
     """
     image = Initramfs()
     for folder in FOLDERS:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The guest's kernel log, and which of its lines count as a failure."""
+"""The guest's kernel log, and the lines in it that are failures."""
 
 import os
 import re
@@ -7,8 +7,8 @@ import sys
 import threading
 import time
 
-#: What the kernel prints when something is wrong with it.  The capitals
-#: matter: "kasan: KernelAddressSanitizer initialized" is no report.
+#: Lines that the kernel prints when something is wrong with it.  The capitals
+#: matter: "kasan: KernelAddressSanitizer initialized" is not a report.
 FAILURE = re.compile(
     r"BUG:|BUG at |kernel BUG|WARNING:|Oops|general protection"
     r"|Kernel panic|unable to handle|stack-protector:|double fault"
@@ -23,7 +23,7 @@ FAILURE = re.compile(
     r"|list_(add|del) corruption|refcount_t: |ODEBUG:|DEBUG_LOCKS_WARN_ON"
     r"|Internal error|nobody cared")
 
-#: Lines to show: around the first failure, or else the last ones.
+#: The lines that are shown: around the first failure, or else the last ones.
 LINES_BEFORE = 5
 LINES = 100
 ECHO_SECONDS = 0.1
@@ -35,10 +35,10 @@ def failures(text):
 
 
 class KernelLog:
-    """A file that QEMU appends to, in memory unless a path is given.
+    """A file that QEMU appends to, which is in memory unless a path is given.
 
-    A file cannot fill up as a pipe can, so a guest never waits for a
-    reader, and it is all there after QEMU has died.
+    Unlike a pipe, a file never fills up: so a guest does not wait for a
+    reader, and after QEMU has died the whole log is there.
     """
 
     def __init__(self, path=None, echo=False):
@@ -86,17 +86,17 @@ class KernelLog:
         return "\n".join(lines[start:start + LINES])
 
     def new_failures(self):
-        """Failures in the lines that no earlier call has looked at."""
+        """The failures in the lines that no earlier call has read."""
         fresh = self._read(self._checked)
         fresh = fresh[:fresh.rfind(b"\n") + 1]
         self._checked += len(fresh)
         return failures(fresh.decode(errors="replace").replace("\r", ""))
 
     def wait_for(self, mark, seconds):
-        """Wait until a line with mark is in the log; False if none comes.
+        """Wait until a line with mark is in the log. Return: false if not.
 
-        printk is done before the marked line's writer goes on, unless
-        another CPU has the console: then it is a matter of milliseconds.
+        printk prints before the writer of the marked line goes on, unless
+        another CPU has the console: then the line comes after milliseconds.
         """
         mark = mark.encode()
         deadline = time.monotonic() + seconds

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Boot a kernel in QEMU, run a command in it, end with its exit status.
 
-Without a command: a shell in the guest, ended by "exit" or Ctrl-A X.
-One CMD is a shell command line; several are a program and its arguments.
-Exit status: the command's; 124: the time was over; 125: the guest failed
-(panic, hang, or a failure in its kernel log).  Documentation/vm.rst.
+Without a command, a shell runs in the guest, which "exit" or Ctrl-A X ends.
+One CMD is a shell command line; several are a program and its arguments.  The
+exit status is that of the command; 124 if its time was over; 125 if the guest
+failed (panic, hang, or a failure in its kernel log).  Documentation/vm.rst
+says more.
 """
 
 import argparse
@@ -28,34 +29,34 @@ def parse(arguments):
         formatter_class=argparse.RawDescriptionHelpFormatter)
     kernel = parser.add_mutually_exclusive_group()
     kernel.add_argument("--variant", default="drover",
-                        help="none, mainline or drover (default)")
+                        help="boot none, mainline or drover (default)")
     kernel.add_argument("--kernel", metavar="BZIMAGE",
-                        help="a kernel image of your own")
+                        help="boot this kernel image")
     parser.add_argument("--cpus", type=int, default=1)
     parser.add_argument("--mem", type=int, default=2048, metavar="MB")
     parser.add_argument("--accel", default="auto",
                         choices=("auto", "kvm", "tcg", "icount"))
     parser.add_argument("--timeout", type=float, default=600, metavar="S",
-                        help="for the command, in seconds (default 600)")
+                        help="end the command after S seconds (default 600)")
     parser.add_argument("--add", action="append", default=[],
                         metavar="HOST[:GUEST]",
-                        help="a file or folder for the guest's file system"
-                        " (default GUEST: /root/NAME)")
+                        help="put a file or folder into the guest's file"
+                        " system (default GUEST: /root/NAME)")
     parser.add_argument("--get", action="append", default=[],
                         metavar="GUEST:HOST",
-                        help="a file or folder to bring back afterwards")
+                        help="copy a file or folder to the host afterwards")
     parser.add_argument("--log", metavar="FILE",
-                        help="where to leave the kernel log")
+                        help="write the kernel log to FILE")
     parser.add_argument("--build", default=BUILD, metavar="DIR",
                         help=argparse.SUPPRESS)
     parser.add_argument("-v", "--verbose", action="store_true",
-                        help="the kernel log on stderr")
+                        help="print the kernel log on stderr")
     parser.add_argument("command", nargs="*", metavar="CMD")
     return parser.parse_args(arguments)
 
 
 def addition(text):
-    """HOST[:GUEST] as a pair; a command starts in /root."""
+    """HOST[:GUEST] as a pair; without GUEST in /root, where commands start."""
     host, _, guest = text.partition(":")
     name = os.path.basename(os.path.abspath(host))
     return host, guest or os.path.join("/root", name)
@@ -71,7 +72,7 @@ def show(data):
 
 
 def use(guest, options):
-    """The command or the shell; returns the exit status."""
+    """Run the command or the shell. Return: the exit status."""
     if not options.command:
         with Terminal() as terminal:
             return guest.shell(terminal)
@@ -83,7 +84,7 @@ def use(guest, options):
 
 
 def main():
-    # QEMU is ended and waited for.
+    # These signals leave the context below, which ends QEMU.
     leave_on(signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     options = parse(sys.argv[1:])
     try:

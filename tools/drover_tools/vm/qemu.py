@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The QEMU process: its command line, its ports, and its certain end."""
+"""The QEMU process: its command line, its ports, and its end in any case."""
 
 import ctypes
 import os
@@ -12,20 +12,20 @@ from drover_tools.vm.errors import GuestMissing
 
 QEMU = "qemu-system-x86_64"
 
-#: PC without the devices that only take time to probe.
+#: A PC without devices that only take time to probe.
 MACHINE = "q35,sata=off,smbus=off,i8042=off,usb=off,vmport=off"
 
-#: ignore_loglevel: all of the log, whatever a test does to the level.
-#: devkmsg=on: no rate limit on marks and on what tests write to /dev/kmsg.
+#: ignore_loglevel: the log has all lines, also if a test changes the level.
+#: devkmsg=on: lines that are written to /dev/kmsg have no rate limit.
 #: panic=-1 and -no-reboot: QEMU ends at once when the guest panics.
 #: tsc=reliable: a loaded host must not push the guest to a slower clock in
 #: the middle of a measurement.
-#: no_timer_check: the kernel panics at boot if a few ticks in a row are late,
-#: as they may well be on a loaded host.
-#: Stalls are reported after 120 s, not 20: on a host with more to do than
-#: CPUs, an emulated CPU may well not run for as long as that.
-#: panic_print=64: where each CPU was when the guest panicked.
-#: numa=fake=2: two nodes, in a kernel that knows of nodes.
+#: no_timer_check: without it the kernel panics at boot if a few ticks in a row
+#: are late, as they may be on a loaded host.
+#: Stalls are reported after 120 s, not 20: on a loaded host an emulated CPU
+#: may not run for that long.
+#: panic_print=64: a panic shows where each CPU was.
+#: numa=fake=2: two nodes, in a kernel with NUMA.
 APPEND = ("console=ttyS0 ignore_loglevel printk.devkmsg=on printk.time=1"
           " panic=-1 tsc=reliable no_timer_check"
           " rcupdate.rcu_cpu_stall_timeout=120 watchdog_thresh=60"
@@ -52,28 +52,29 @@ def find_qemu():
 
 
 def _die_with(parent):
-    """In the child: SIGKILL when the parent ends, however it ends.
+    """A function for the child: SIGKILL ends it when the parent ends.
 
-    A process group of its own keeps Ctrl-C from QEMU: the parent gets it
-    and decides.
+    The child gets a process group of its own, so that Ctrl-C goes only to the
+    parent, which decides what to do.
     """
     def set_up():
         os.setpgid(0, 0)
         _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:              # it ended before the prctl
+        if os.getppid() != parent:      # the parent ended before the prctl
             os.kill(os.getpid(), signal.SIGKILL)
     return set_up
 
 
 class Qemu:
     """A running QEMU.  The kernel log, the initramfs and the ports are open
-    files that it inherits: nothing on disk is left behind.
+    files that QEMU inherits: it leaves nothing on disk.
 
-    The kernel's rule about PR_SET_PDEATHSIG is that QEMU dies with the
-    thread that started it, so start it from one that lives long enough.
+    By PR_SET_PDEATHSIG, QEMU dies with the thread that started it, so that
+    thread has to live long enough.
 
-    acpi: False for a kernel without it. That finds its CPUs in the MP table,
-    which names one CPU of each package: each is in a package of its own.
+    acpi: False for a kernel without ACPI. Such a kernel finds its CPUs in the
+    MP table, which has one CPU of each package: so each CPU gets a package of
+    its own.
     """
 
     def __init__(self, kernel, initramfs_fd, log_fd, cpus, mem, accel,
@@ -106,7 +107,7 @@ class Qemu:
         return self._process.pid
 
     def wait(self, seconds):
-        """True if QEMU has ended, or ends within seconds."""
+        """Return: whether QEMU has ended, or ends within these seconds."""
         try:
             self._process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -114,11 +115,11 @@ class Qemu:
         return True
 
     def words(self):
-        """What QEMU itself had to say, once it has ended."""
+        """The output of QEMU itself, after it has ended."""
         return self._process.stdout.read().decode(errors="replace").strip()
 
     def kill(self):
-        """End QEMU and wait for it; the guest has nothing to save."""
+        """Kill QEMU, as the guest has nothing to save, and wait for it."""
         if self._process.poll() is None:
             self._process.kill()
         self._process.wait()

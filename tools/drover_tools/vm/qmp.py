@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""QEMU's machine protocol, as much of it as stopping and resuming needs."""
+"""QEMU's machine protocol, as far as it is needed to stop and resume."""
 
 import json
 

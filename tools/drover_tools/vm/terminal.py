@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The user's terminal, connected to a shell in the guest."""
+"""The user's terminal, which is connected to a shell in the guest."""
 
 import contextlib
 import os
@@ -8,7 +8,8 @@ import sys
 import termios
 import tty
 
-#: Ctrl-A X ends it, as in QEMU's own console; Ctrl-A Ctrl-A sends Ctrl-A.
+#: Ctrl-A X ends the connection, as in QEMU's own console; Ctrl-A Ctrl-A sends
+#: Ctrl-A.
 ESCAPE = b"\x01"
 END = b"xX"
 
@@ -16,7 +17,7 @@ STATUS_ESCAPED = 0
 
 
 class Terminal:
-    """Raw mode for as long as the context lasts, if stdin is a terminal."""
+    """A context in which stdin is in raw mode, if it is a terminal."""
 
     def __init__(self):
         self._stdin = sys.stdin.fileno()
@@ -31,16 +32,16 @@ class Terminal:
 
     def __exit__(self, *_exception):
         if self._saved:
-            with contextlib.suppress(termios.error):    # hung up
+            with contextlib.suppress(termios.error):    # it was hung up
                 termios.tcsetattr(self._stdin, termios.TCSADRAIN, self._saved)
 
     def size(self):
-        """Rows and columns, as stty wants them."""
+        """The rows and columns, as arguments of stty."""
         columns, rows = os.get_terminal_size() if self._saved else (80, 24)
         return f"rows {rows} cols {columns}"
 
     def connect(self, agent, answer):
-        """Carry bytes both ways until the shell has ended; its status."""
+        """Carry bytes both ways until the shell ends. Return: its status."""
         sources = [agent.fileno(), self._stdin]
         while answer.status is None:
             ready, _, _ = select.select(sources, [], [])
@@ -63,7 +64,7 @@ class Terminal:
         sys.stdout.buffer.flush()
 
     def _keys(self, typed):
-        """What to send for the keys typed; None for Ctrl-A X."""
+        """The bytes to send for the typed keys; None for Ctrl-A X."""
         keys = b""
         for key in (bytes((code,)) for code in typed):
             if self._escaped:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What each thread waits in: which call, on which object, for whom."""
+"""The wait of each thread: its call, its object and the object's owner."""
 
 import functools
 import time
@@ -15,39 +15,43 @@ from drover_tools.why.stacks import plain_name
 FUTEX_WAIT, FUTEX_LOCK_PI, FUTEX_WAIT_BITSET = 0, 6, 9
 FUTEX_WAIT_REQUEUE_PI, FUTEX_LOCK_PI2 = 11, 13
 FUTEX_PRIVATE, FUTEX_CLOCK_REALTIME, FUTEX_COMMAND = 128, 256, 127
-#: Operations of a limited wait that was interrupted, and goes on.
+#: The operations of a wait with a deadline that continues after a signal.
 RESTARTED = (FUTEX_PRIVATE | FUTEX_WAIT, FUTEX_PRIVATE | FUTEX_WAIT_BITSET)
 PI_WAITS = (FUTEX_LOCK_PI, FUTEX_LOCK_PI2)
 WAITS = (FUTEX_WAIT, FUTEX_WAIT_BITSET, FUTEX_WAIT_REQUEUE_PI) + PI_WAITS
 
-#: The stack of a library's function that waits is smaller.
+#: The stack frame of a library's function that waits is smaller.
 OWN_FRAME = 512
 SLEEP_IN_VAIN = C_LIBRARY + (DROVER,)
-#: Waits inside of the library of which its words tell no more.
+#: Waits inside libdrover about which its words say no more than this.
 DROVER_WORK = {"drover worker": "next task of its pool",
                "drover task": "task of a pool",
                "drover operation": "operation of a stream"}
 
 
 class Wait:
-    """The wait that a thread is in, or that it runs."""
+    """The wait that a thread is in; or the thread runs."""
 
     def __init__(self, text):
         self.text = text
         self.object = None
-        self.role = None            # what it does with the object
-        self.function = None        # in which it waits
-        self.futex = None           # where it sleeps
-        self.left = None            # seconds to its deadline
-        self.until = None           # its predicate, a function
-        self.timed = self.outside = False
+        self.role = None            # what the thread does with the object
+        self.function = None        # the function in which the thread waits
+        self.futex = None           # the address on which the thread sleeps
+        self.left = None            # seconds to the deadline
+        self.until = None           # the address of the predicate's function
+        self.timed = False          # the wait has a deadline
+        self.outside = False        # something outside the process can end it
         self.by_handler = False     # a signal handler could end it
-        self.owners = None          # who alone can end it; None: anyone
+        self.owners = None          # the threads that can end it; None: any
         self.guess = False
 
 
 def fits(kind, command, private, value):
-    """Can a function of that kind sleep so? A search may find old frames."""
+    """Can a function of that kind sleep in such a futex call?
+
+    A search of the stack may have found the frame of an earlier call.
+    """
     if kind == "thread":
         return not private
     if kind == "semaphore":
@@ -70,11 +74,11 @@ class Calls:
         self._layout = condvar.OLD
         self._numbers = None        # drover_threads.py
         self._has_drover = code.has("libdrover")
-        # All its objects are only futexes here.
+        # The objects of musl are shown as futexes.
         self._is_musl = code.is_musl()
 
     def decode(self):
-        """Fill in thread.wait; return all objects."""
+        """Fill in thread.wait. Return: all objects."""
         for thread in self._threads:
             thread.wait = self._outer(thread)
         words = [thread.wait.futex for thread in self._threads
@@ -90,7 +94,7 @@ class Calls:
         return list(self._objects.values())
 
     def _outer(self, thread):
-        """The wait as the system call alone says it."""
+        """The wait, as far as the system call alone shows it."""
         number, name = thread.call, None
         if thread.state in "ZX":
             wait = Wait("has ended")
@@ -123,7 +127,7 @@ class Calls:
         return f"is in {name}()" if name else f"is in system call {number}"
 
     def _role(self, thread, wait):
-        """By the function, as far as that is known: what it waits for."""
+        """Set the role of a wait by the function, if that is known."""
         address, operation, value = thread.arguments[:3]
         command = operation & FUTEX_COMMAND
         if command not in WAITS:
@@ -157,17 +161,17 @@ class Calls:
         if wait.timed:
             self._deadline(thread, command, operation, wait)
         wait.outside = wait.timed
-        # glibc before 2.32 waits without a deadline by FUTEX_WAIT, for 0.
+        # Before 2.32, glibc waits without a deadline by FUTEX_WAIT with 0.
         if wait.role == "condvar" and (command in PI_WAITS or (
                 command == FUTEX_WAIT and value)):
             inside = condvar.by_its_lock(self._source, address, value)
             wait.role = "lock" if inside else "mutex"
 
     def _functions(self, thread):
-        """Those that it is in, the innermost first.
+        """The frames of the functions that a thread is in, innermost first.
 
-        The first one outside of the file in which the thread sleeps tells
-        which function it has called.
+        The first frame outside the file in which the thread sleeps shows which
+        function of that file was called; this function comes before it.
         """
         inside = thread.frames[0].path if thread.frames else ""
         for frame in thread.frames:
@@ -179,11 +183,11 @@ class Calls:
             yield frame
 
     def _has_given_up(self, thread, guess):
-        """objects.given_up(): does a thread that locks a mutex sleep so?
+        """Does a thread that locks a mutex sleep as objects.given_up() says?
 
-        guess: that it locks one. The libraries alone sleep so, on a word in
-        their own frame. A semaphore that lies in a frame of the program is on
-        the other side of the address to which they return.
+        guess: whether it is a guess that the thread locks a mutex. Only the
+        libraries sleep so, on a word in their own stack frame. A semaphore in
+        a frame of the program lies beyond the libraries' return address.
         """
         address, operation, value = thread.arguments[:3]
         at = address - thread.registers[self._source.machine.stack_pointer]
@@ -206,7 +210,7 @@ class Calls:
         wait.left = max(spec[0] + spec[1] / 1e9 - time.clock_gettime(clock), 0)
 
     def _futex(self, thread):
-        """Which object it is, and who can end the wait."""
+        """Find the object of a wait, and the threads that can end it."""
         wait = thread.wait
         private = bool(thread.arguments[1] & FUTEX_PRIVATE)
         found = self._object(thread, wait, private)
@@ -219,11 +223,11 @@ class Calls:
         wait.object = found
         if found.owner:
             wait.owners = [found.owner]
-        elif found.is_free:         # a wake-up is on its way
+        elif found.is_free:         # the thread will be woken soon
             wait.outside = True
         elif found.given_up:
             wait.owners = []
-        # The standard lets a handler post; some signal a condvar there, too.
+        # POSIX lets a signal handler post; some programs also signal there.
         wait.by_handler = found.kind in ("semaphore", "futex", "condvar")
         if (not private and found.kind != "thread" and not wait.owners
                 and self._is_shared(found.address)):
@@ -234,7 +238,7 @@ class Calls:
                  "barrier": "waits at", "thread": "waits for the end of",
                  "signal": "is signalling", "destroy": "is destroying",
                  "drover destroy": "is destroying",
-                 "once": "waits until another has run"}
+                 "once": "waits until another thread has run"}
         said = words.get(wait.role) or words.get(found.kind, "waits for")
         if found.kind == "thread":
             said, what = "waits for the end of", f"thread {found.name}"
@@ -275,7 +279,7 @@ class Calls:
         elif role.startswith("drover "):
             return self._drover_object(role, address)
         elif role == "lock":
-            return Object("futex", address, "lock inside of the C library")
+            return Object("futex", address, "lock inside the C library")
         elif role == "once":
             return Object("once", address, "initialisation")
         elif role == "gomp":
@@ -293,7 +297,7 @@ class Calls:
         native = not (wait.function or "").startswith(("pthread_", "cnd_"))
         if isinstance(found, Object):
             return found
-        if found:                   # moved to its mutex
+        if found:                   # the waiter was moved to this mutex
             wait.role = "mutex"
             return (self._drover_object("drover mutex", found) if native
                     else objects.mutex(self._source, found))
@@ -302,7 +306,7 @@ class Calls:
         return self._by_words(thread, wait, private)
 
     def _drover_object(self, role, address):
-        """Another one of the library's than a condvar."""
+        """An object of libdrover other than a condvar."""
         if role == "drover barrier":
             return drover_objects.barrier(self._source, address)
         if role == "drover destroy":
@@ -318,12 +322,12 @@ class Calls:
             owners, complete = self._numbers
             if number in owners:
                 found.owner = owners[number].inner
-            elif complete:          # it has ended: no thread's id
+            elif complete:          # the owner has ended: its id is unknown
                 found.owner = -number
         return found
 
     def _quiesced(self, address, role, wait):
-        """A signaller or destroyer that waits for waiters to leave."""
+        """The object of a signal or a destroy that waits for waiters."""
         for layout in (condvar.OLD, condvar.NEW):
             for offset in ((condvar.WREFS[layout],) if role == "destroy"
                            else (16, 20, 24, 32)):
@@ -335,7 +339,7 @@ class Calls:
         return Object("futex", address)
 
     def _by_words(self, thread, wait, private):
-        """No function is known: guess by what the words look like."""
+        """Guess the object by its words, as no function is known."""
         address, operation, value = thread.arguments[:3]
         command, value = operation & FUTEX_COMMAND, value & 0xffffffff
         memory = self._source
@@ -369,11 +373,11 @@ class Calls:
         wait.guess = False
         found = Object("futex", address)
         if value == 2 and not named:
-            found.what = "lock inside of the C library"
+            found.what = "lock inside the C library"
         return found
 
     def _nr_asleep(self, word):
-        """How many threads sleep on it."""
+        """How many threads sleep on a word."""
         return sum(thread.wait.futex == word for thread in self._threads)
 
     def _is_shared(self, address):
@@ -382,14 +386,14 @@ class Calls:
         if not mapping or mapping.rights[3] != "s":
             return False
         if not mapping.path.endswith(" (deleted)"):
-            return True             # a file that any process may yet map
+            return True             # any process may map this file later
         if mapping.start not in self._shared:
             others, complete = self._source.others_that_map(mapping)
             self._shared[mapping.start] = bool(others) or not complete
         return self._shared[mapping.start]
 
     def _name(self, address):
-        """A symbol, or where it lies."""
+        """A symbol, or the address with the place where it lies."""
         found = self._code.name_at(address)
         if found:
             return found[0] + (f"+{found[1]:#x}" if found[1] else "")
@@ -401,7 +405,7 @@ class Calls:
         for thread in self._threads:
             top = thread.registers.get(pointer, 0)
             if mapping.start <= top <= address < mapping.end:
-                return f"{text} (on the stack of {thread.tid})"
+                return f"{text} (on the stack of thread {thread.tid})"
         place = mapping.path.rsplit("/", 1)[-1].strip("[]")
         if mapping.path.startswith("/dev/zero"):
             place = "shared memory"

@@ -24,40 +24,43 @@ def say(text, status):
 
 
 class Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line."""
+    """A parser that reports an error in one line."""
 
     def error(self, message):
         raise SystemExit(say(f"{message}; see drover --help", USAGE))
 
 
 def parse(arguments):
-    """Options, and a process, a program or a core file."""
+    """Parse options, and a process, a program or a core file."""
     parser = Parser(prog="drover why", allow_abbrev=False, usage=(
         "drover why [OPTION]... PID | -- PROGRAM [ARGUMENT]... | --core FILE"))
     parser.add_argument("--drop-in", help=argparse.SUPPRESS)
     parser.add_argument("--scan", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--core", metavar="FILE", help="look at a core file")
     parser.add_argument("-x", "--exact", action="store_true",
-                        help="stop the threads for a moment")
+                        help="stop the threads for the time of the look")
     parser.add_argument("-d", "--delay", type=float, metavar="SECONDS",
-                        help="look twice: what moved meanwhile?")
+                        help="look twice, so far apart, and show which threads"
+                        " moved")
     parser.add_argument("-t", "--time", type=float, metavar="SECONDS",
-                        help="look at PROGRAM after so long, not at Ctrl-C")
-    parser.add_argument("--json", action="store_true", help="for programs")
-    parser.add_argument("--dot", action="store_true", help="for Graphviz")
+                        help="look at PROGRAM after this time, or at Ctrl-C")
+    parser.add_argument("--json", action="store_true",
+                        help="print JSON, for programs")
+    parser.add_argument("--dot", action="store_true",
+                        help="print the graph for Graphviz")
     parser.add_argument("what", nargs="...", metavar="PID | PROGRAM")
     options = parser.parse_args(arguments)
     options.is_program = options.what[:1] == ["--"]
     if options.is_program:
         del options.what[0]
     if bool(options.what) == bool(options.core):
-        parser.error("which process, program or core file?")
+        parser.error("name a process, a program or a core file")
     if options.what and not options.is_program and (
             len(options.what) > 1 or not options.what[0].isdigit()):
-        parser.error(f"{options.what[0]} is no process id; write -- before a"
-                     " program")
+        parser.error(f"{options.what[0]} is not a process id; write -- before"
+                     " a program")
     if options.exact and options.delay:
-        parser.error("--exact and --delay do not go together")
+        parser.error("--exact and --delay cannot be used together")
     if options.delay is not None and not options.delay > 0 or (
             options.time is not None and not options.time > 0):
         parser.error("--delay and --time must be more than 0")
@@ -65,7 +68,7 @@ def parse(arguments):
 
 
 def show(options, found, moved=None):
-    """Print it; the exit status."""
+    """Print what was found. Return: the exit status."""
     if options.json:
         json.dump(render.as_json(found, moved), sys.stdout, indent=1)
         print()
@@ -78,7 +81,7 @@ def show(options, found, moved=None):
 
 
 def look_exactly(options, pid):
-    """With the threads stopped."""
+    """Look at a process while its threads are stopped."""
     source = Stopped(pid)
     try:
         code = verdict.code_of(source, options.scan)
@@ -90,7 +93,7 @@ def look_exactly(options, pid):
 
 
 def look_at(options, pid):
-    """A process that runs: once, or twice."""
+    """Look at a running process once, or twice with --delay."""
     if options.exact:
         return show(options, look_exactly(options, pid))
     source, moved = Process(pid), None
@@ -107,9 +110,9 @@ def look_at(options, pid):
 
 
 def run(options):
-    """Start a program, and look at it at Ctrl-C or when the time is up.
+    """Start a program, and look at it at Ctrl-C or when the time is over.
 
-    Ctrl-C is for us, so the program begins with that signal ignored.
+    The program begins with SIGINT ignored, as Ctrl-C is meant for this one.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """glibc's condition variables since 2.25.
 
-All have two groups of waiters: signals go to the older one, G1; arrivals join
-the younger one, G2; a signal that finds nobody left in G1 makes G2 the new G1.
+Each has two groups of waiters: signals go to the older group, G1; new waiters
+join the younger one, G2; a signal that finds G1 empty makes G2 the new G1.
 A waiter sleeps on the count of signals of its group's slot. The layout
 changed with the fix for bug 25847, which came with 2.41 and into the stable
 branches of 2.38 to 2.40:
@@ -15,20 +15,21 @@ branches of 2.38 to 2.40:
       32  g1_orig_size, wrefs g_signals[2]
       40  g_signals[2]        unused
 
-g_refs counts sleepers by 2, wrefs all waiters by 8; g1_orig_size by 4, its low
-bits are a lock. g_signals counts posted signals by 2, and its bit 0 closes the
-group; since the fix it counts from the low half of g1_start, by 1.
+g_refs has 2 for each sleeper, wrefs has 8 for each waiter, and g1_orig_size
+has 4 for each waiter, as its low bits are a lock. g_signals has 2 for each
+posted signal, and its bit 0 closes the group; since the fix it has 1 for each
+signal and starts at the low half of g1_start.
 """
 
 OLD, NEW = "old", "new"
-#: Where sleepers sleep, and where wrefs is.
+#: The offset of the words that waiters sleep on, and the offset of wrefs.
 SIGNALS = {OLD: 40, NEW: 32}
 WREFS = {OLD: 36, NEW: 28}
 SHARED, DESTROYED = 1, 4
 
 
 class Condvar:
-    """One, as it was read."""
+    """A condition variable, as it was read."""
 
     def __init__(self, address, layout, words):
         self.address, self.layout, self.words = address, layout, words
@@ -55,28 +56,28 @@ class Condvar:
         return bool(self.wrefs & DESTROYED)
 
     def posted(self):
-        """Signals to G1 that were not taken."""
+        """The number of signals to G1 that no waiter has taken."""
         if self.layout == OLD:
             return self.signals[self.g1] >> 1
         left = self.signals[self.g1] - self.g1_start & 0xffffffff
         return left if left < 1 << 31 else 0
 
     def not_signalled(self):
-        """Members of G1 that no signal was for."""
+        """The number of members of G1 to which no signal was sent."""
         return self.size[self.g1] if self.size[self.g1] < 1 << 31 else 0
 
     def ever_signalled(self):
-        """Has any signal or broadcast found somebody here?"""
+        """Has any signal or broadcast found a waiter here?"""
         return self.g1_start >> 1 or self.orig_size
 
     def slot_of(self, word):
-        """Of a sleeper: 0 or 1, or None."""
+        """The slot whose word a waiter sleeps on: 0 or 1, or None."""
         offset = word - self.address - SIGNALS[self.layout]
         return offset // 4 if offset in (0, 4) else None
 
 
 def read(memory, address, layout):
-    """The condvar there, or None."""
+    """The condvar at an address, or None."""
     words = memory.numbers(address, 12)
     return words and Condvar(address, layout, words)
 
@@ -87,7 +88,7 @@ def of_sleeper(memory, word, layout):
 
 
 def plausible(condvar):
-    """May it be one, with somebody waiting?"""
+    """Can this be a condvar with a waiter?"""
     return condvar and 0 < condvar.nr_waiters < 1 << 22 and (
         condvar.g1_start >> 1 <= condvar.wseq >> 1
         and condvar.orig_size <= condvar.wseq >> 1
@@ -95,7 +96,7 @@ def plausible(condvar):
 
 
 def by_its_lock(memory, address, value):
-    """The condvar whose inner lock is slept on, if there is one."""
+    """The condvar on whose inner lock a thread sleeps, or None."""
     for layout in (OLD, NEW):
         found = read(memory, address - WREFS[layout] + 4, layout)
         if value & 3 == 2 and plausible(found) and (
@@ -105,20 +106,21 @@ def by_its_lock(memory, address, value):
 
 
 def layout_of(memory, words):
-    """The layout by which most of these sleepers' condvars can be real."""
+    """The layout in which most of these waiters' condvars are plausible."""
     good = {layout: sum(bool(plausible(of_sleeper(memory, word, layout)))
                         for word in words) for layout in (OLD, NEW)}
     return OLD if good[OLD] >= good[NEW] else NEW
 
 
 def has_lost(condvar, words):
-    """Has bug 25847 struck? words: those that its sleepers sleep on.
+    """Has bug 25847 struck? words: the words that the waiters sleep on.
 
-    All waiters sleep in G2, so nobody is in G1. If that has members left for
-    whom no signal was, it will swallow the next ones: that is certain. If it
-    has a signal that nobody took, the signal may have been for a waiter that
-    sleeps: but a waiter that timed out or was cancelled, after the last signal
-    of its group had gone to it, leaves the same behind. That is doubtful.
+    All waiters sleep in G2, so no thread is in G1. If G1 still counts members
+    to which no signal was sent, it will swallow the next signals: that is
+    "certain". If G1 has a signal that no thread took, it may have been meant
+    for a waiter that sleeps. But a waiter that got the last signal of its
+    group, and then timed out or was cancelled, leaves the same words behind:
+    that is "doubtful".
     """
     if condvar.layout != OLD or not words or condvar.destroyed:
         return None

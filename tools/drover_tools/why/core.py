@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A core file: the threads and the memory of a process that is no more."""
+"""A core file: the threads and the memory of a process that has ended."""
 
 import bisect
 import os
@@ -11,14 +11,14 @@ from drover_tools.why.machine import this_machine
 from drover_tools.why.process import Mapping, Mappings, Memory, Refused, Thread
 
 NT_PRSTATUS, NT_PRPSINFO, NT_FILE = 1, 3, 0x46494c45
-#: Where the registers are in NT_PRSTATUS, and the thread id.
+#: The offsets of the registers and of the thread id in NT_PRSTATUS.
 REGISTERS_AT, TID_AT = 112, 32
 NAME_AT = 40
 READABLE, WRITABLE, EXECUTABLE = 4, 2, 1
 
 
 class Core(Memory):
-    """Looks like a Process."""
+    """A core file with the interface of a Process."""
 
     stopped, caught = 0, 0
 
@@ -28,7 +28,7 @@ class Core(Memory):
         except (OSError, BadFile) as error:
             raise Refused(f"{path} cannot be read: {error}") from None
         if self._elf.kind != ET_CORE:
-            raise Refused(f"{path} is no core file")
+            raise Refused(f"{path} is not a core file")
         self.machine = this_machine()
         self._segments = sorted(
             (address, size, offset, flags, whole) for
@@ -70,12 +70,12 @@ class Core(Memory):
                 ("r", READABLE), ("w", WRITABLE), ("x", EXECUTABLE))) + "p"
             yield Mapping(start, start + whole, rights, offset, "", 0, path)
         for start, end in ranges:
-            if start in files:  # not in the core file: it may be code
+            if start in files:  # not in the core file, so it may be code
                 offset, path = files[start]
                 yield Mapping(start, end, "r-xp", offset, "", 0, path)
 
     def read(self, address, size):
-        """From the core file, or from a file that was mapped."""
+        """Read memory from the core file, or from a file that was mapped."""
         at = bisect.bisect_right(self._starts, address) - 1
         if at >= 0:
             start, length, offset, _, _ = self._segments[at]

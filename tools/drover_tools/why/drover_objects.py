@@ -7,9 +7,9 @@ RELEASED, MOVED = 1, 2
 TOKENS = (1 << 23) - 1
 FLAGS = ("recursive ", "error-checking ", "PI ", "robust ", "shared ")
 PI, ROBUST, SHARED = 4, 8, 16
-#: In struct cond: the flag of waits with a predicate; where the flags are.
+#: In struct cond: the flag of waits with a predicate; the offset of the flags.
 AWAITED, FLAGS_AT = 1 << 31, 36
-#: In struct awaiter: where its own condvar is. No list of them is longer.
+#: The offset of the condvar in struct awaiter, and the longest list of these.
 OWN_AT, MOST_AWAITERS = 56, 1 << 16
 #: In a barrier's gate.
 ASLEEP = 1
@@ -19,8 +19,8 @@ TID_MASK = 0x3fffffff
 def group(memory, word):
     """A group of waiters of a condvar, or None.
 
-    It lies at a multiple of 64: next, state, claim, refs and ahead, owner,
-    mutex. The low half of the state is what members sleep on.
+    A group lies at a multiple of 64: next, state, claim, refs and ahead,
+    owner, mutex. Its members sleep on the low half of the state.
     """
     if word % 64 != 8:
         return None
@@ -32,16 +32,16 @@ def group(memory, word):
 
 
 def is_closed(memory, owner, address):
-    """Is that group the closed one of its condvar? A signal has closed it."""
+    """Is that group the closed one of its condvar? A signal closes a group."""
     words = memory.numbers(owner, 12)
     return bool(words) and (words[11] << 32 | words[5] & ~3) == address
 
 
 def condvar(memory, word):
-    """What a sleeper of a group waits for: the condvar, or its mutex.
+    """The object for which a member of a group waits.
 
-    Return: an Object of kind condvar, the address of a mutex that the sleeper
-    was moved to, or None.
+    Return: an Object of kind condvar; or the address of the mutex, if the
+    waiter was moved there; or None.
     """
     found = group(memory, word)
     if not found:
@@ -60,16 +60,16 @@ def condvar(memory, word):
                       "was_signalled": is_closed(memory, owner, word - 8)}
     if posted:
         result.details.append(
-            f"{posted} signal{'s' * (posted > 1)} posted and not taken")
+            f"{posted} signal{'s' * (posted > 1)} sent and not taken")
     return result
 
 
 def awaited_by(memory, own):
     """(condvar, predicate) of a thread that waits with a predicate, or None.
 
-    It waits on a condvar of its own, in struct awaiter: next, predicate, arg,
-    state, prev, mutex, of. All awaiters of a condvar are in a list, the first
-    of which the condvar names.
+    Such a thread sleeps on a condvar of its own, in its struct awaiter: next,
+    predicate, arg, state, prev, mutex, of. The condvar that it waits for has
+    the address of the first awaiter of its list.
     """
     awaiter = own - OWN_AT
     words = memory.numbers(awaiter, 7, "Q")
@@ -87,21 +87,22 @@ def awaited_by(memory, own):
 
 
 def destroyed(memory, word):
-    """A condvar whose destroyer waits for those who wait with a predicate."""
+    """The condvar whose destroyer waits for waits with a predicate to end."""
     if (memory.number(word) or 0) & AWAITED:
         return Object("condvar", word - FLAGS_AT, "condition variable")
     return Object("futex", word)
 
 
 def shared_condvar(word):
-    """One of several processes: its sleepers sleep on its fifth word."""
+    """A condvar of several processes, whose waiters sleep on its fifth word.
+    """
     found = Object("condvar", word - 16, "shared condition variable")
     found.shared = True
     return found
 
 
 def kind_of(memory, address, value):
-    """The kind, if it is known only that a function of the library waits."""
+    """The kind of an object, if only the file of the function is known."""
     if group(memory, address):
         return "drover condvar"
     words = memory.numbers(address, 5)
@@ -113,7 +114,8 @@ def kind_of(memory, address, value):
 
 
 def mutex(memory, address):
-    """A drover_mutex_t; the owner of an ordinary one is a number."""
+    """A drover_mutex_t; for an ordinary one the owner is libdrover's number.
+    """
     found = Object("mutex", address)
     words = memory.numbers(address, 5)
     if words:
@@ -133,7 +135,7 @@ def mutex(memory, address):
 
 
 def barrier(memory, gate):
-    """A drover_barrier_t, whose gate is slept on."""
+    """A drover_barrier_t, on whose gate threads sleep."""
     found = Object("barrier", gate - 64)
     words = memory.numbers(gate, 3)
     if words and words[2]:

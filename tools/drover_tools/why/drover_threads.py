@@ -1,23 +1,24 @@
 # SPDX-License-Identifier: MIT
-"""Which thread has which of the library's numbers: lib/base/thread.h.
+"""The numbers that libdrover gives to threads: lib/base/thread.h.
 
-An ordinary mutex of the library has such a number for its owner. Each thread
-has its own in struct thread: generation, number, tid, and the C library's id.
-That lies before the thread's descriptor, at the same distance in all threads:
-where most of them have their tid in something that looks so.
+In an ordinary mutex of libdrover such a number is the owner. Each thread has
+its number in struct thread: generation, number, tid, and the C library's id.
+This structure lies before the thread's descriptor, at the same distance in all
+threads. The distance is not known, and is found by a vote: most threads have
+something that looks like the structure, with their tid, at that distance.
 """
 
 import collections
 import struct
 
-#: So much of a thread's own memory is searched.
+#: So many bytes of a thread's own memory are searched.
 SEARCHED = 16384
 IDS = struct.Struct("=4I")
 TID_AT = 8
 
 
 def distances(source, begin, tid):
-    """How far before a thread's descriptor something looks like its ids."""
+    """The distances at which something looks like a thread's struct thread."""
     mapping = source.maps.at(begin)
     low = max(begin - SEARCHED, mapping.start) if mapping else begin
     data = source.read(low, begin - low) or b""
@@ -33,7 +34,7 @@ def distances(source, begin, tid):
 
 
 def numbers_of(source, threads):
-    """{number: thread}, and whether each thread that has a number is in it."""
+    """({number: thread}, whether all threads that have a number are in it)."""
     begins, votes = {}, collections.Counter()
     for thread in threads:
         begin = source.descriptor(thread)
@@ -44,7 +45,7 @@ def numbers_of(source, threads):
     for distance, _ in votes.most_common(1):
         for thread, begin in begins.items():
             number = source.number(begin - distance + 4)
-            if number in found:         # those are not the numbers
+            if number in found:         # so these are not the numbers
                 return {}, False
             if number:
                 found[number] = thread

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Stacks, names and lines, by elfutils' libdw."""
+"""Stacks, names and lines from elfutils' libdw."""
 
 import ctypes
 import os
 
 WORD = ctypes.c_uint64
 POINTER = ctypes.c_void_p
-#: No stack that is looked at is deeper.
+#: So many frames of a stack are read at most.
 DEEPEST = 64
 GO_ON, ENOUGH = 0, 1
 
@@ -68,15 +68,15 @@ def load():
             function.restype, function.argtypes = result, arguments
     except (OSError, AttributeError):
         return None
-    # It would ask servers for debug information.
+    # With this variable libdw would ask servers for debug information.
     os.environ.pop("DEBUGINFOD_URLS", None)
     return library
 
 
 class Dwfl:
-    """A process, or a core file, for libdw.
+    """A process, or a core file, as libdw sees it.
 
-    modules: (path, bias) of each file that is mapped, the program first.
+    modules: (path, bias) of each mapped file; the program's comes first.
     """
 
     def __init__(self, library, source, modules):
@@ -144,7 +144,7 @@ class Dwfl:
         symbol = (ctypes.c_uint64 * 3)()
         name = module and self._dw.dwfl_module_addrinfo(
             module, address, offset, ctypes.byref(symbol), None, None, None)
-        # Without a size it is only the nearest name before.
+        # A symbol without a size is only the nearest one before the address.
         if not name or offset.value >= max(symbol[2], 1):
             return None
         return name.decode(errors="replace"), offset.value

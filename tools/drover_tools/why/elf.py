@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Names in ELF files: in pure Python, as libdw may not be installed."""
+"""Names in ELF files, in pure Python, as libdw may not be installed."""
 
 import bisect
 import mmap
@@ -17,7 +17,7 @@ DYNAMIC = struct.Struct("=qQ")
 
 
 class BadFile(Exception):
-    """It is no ELF file of 64 bits."""
+    """The file is not an ELF file of 64 bits."""
 
 
 class Elf:
@@ -31,20 +31,20 @@ class Elf:
             except ValueError:
                 raise BadFile(f"{path} is empty") from None
         if self.image[:5] != b"\x7fELF\x02":
-            raise BadFile(f"{path} is no program of 64 bits")
+            raise BadFile(f"{path} is not an ELF file of 64 bits")
         (self.kind, self.machine, _, _, self._segments_at, self._sections_at,
          _, _, _, self._nr_segments, _, self._nr_sections,
          _) = struct.unpack_from("=HHIQQQIHHHHHH", self.image, 16)
         self._table = self._starts = None
 
     def segments(self):
-        """Each as (type, flags, offset, address, _, size, memory size, _)."""
+        """Tuples: (type, flags, offset, address, _, size, memory size, _)."""
         return [SEGMENT.unpack_from(self.image,
                                     self._segments_at + 56 * number)
                 for number in range(self._nr_segments)]
 
     def needs(self):
-        """Names of the libraries that it is linked to."""
+        """The names of the libraries that the file needs."""
         parts = self.segments()
         tags = [pair for kind, _, offset, _, _, size, _, _ in parts
                 if kind == PT_DYNAMIC for pair in DYNAMIC.iter_unpack(
@@ -58,14 +58,14 @@ class Elf:
         return []
 
     def text(self, offset):
-        """What stands there, to the next zero."""
+        """The string at an offset, which a zero ends."""
         end = self.image.find(b"\0", offset)
         return self.image[offset:end].decode(errors="replace")
 
     def bias(self, mapping):
-        """By how much addresses in memory are higher than those in the file.
+        """The difference between addresses in memory and those in the file.
 
-        Where segments share a page of the file, rights tell them apart.
+        Segments may share a page of the file: their rights differ.
         """
         for kind, flags, offset, address, _, size, _, _ in self.segments():
             begin = offset & -PAGE
@@ -108,7 +108,7 @@ class Elf:
         return self._table[at][2], address - self._table[at][0]
 
     def wants(self):
-        """Names that it has from other files."""
+        """The names that the file uses from other files."""
         return {name for name, _, index, _, _ in self._symbols((SHT_DYNSYM,))
                 if not index}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A process whose threads are stopped while they are looked at."""
+"""A process whose threads are stopped during the look."""
 
 import contextlib
 import ctypes
@@ -13,14 +13,15 @@ from drover_tools.why.process import Process, Refused
 PTRACE_DETACH, PTRACE_SEIZE, PTRACE_INTERRUPT = 17, 0x4206, 0x4207
 PTRACE_GETREGSET, NT_PRSTATUS = 0x4204, 1
 WALL = 0x40000000
-#: arm64's instruction that calls the kernel.
+#: The instruction of arm64 that calls the kernel.
 SVC = 0xd4000001
-#: How a stop tells that it is no signal which has come.
+#: This event marks a stop that was asked for, and not caused by a signal.
 PTRACE_EVENT_STOP = 128
-#: A thread is left alone if it does not stop for so long, in seconds: one that
-#: cannot be interrupted, and any other one, which only needs a CPU.
+#: How many seconds a thread may take to stop, before it is left alone: one in
+#: a sleep that signals do not interrupt; and any other one, which stops as
+#: soon as it gets a CPU.
 PATIENCE, LONGEST = 0.5, 5
-#: Of a call that was interrupted and will go on: ERESTARTSYS and the like.
+#: Results of a call that will go on after a stop: ERESTARTSYS and the like.
 RESTARTS = {-number & (1 << 64) - 1 for number in (512, 513, 514, 516)}
 
 
@@ -30,10 +31,11 @@ class Vector(ctypes.Structure):
 
 
 def in_call(thread, words, memory, machine):
-    """Set registers and call of a thread that was stopped, by NT_PRSTATUS.
+    """Set registers and call of a stopped thread from its NT_PRSTATUS.
 
-    On arm64 the first argument and the result share a register: if the call
-    goes on later, the kernel has put back the argument and the instruction.
+    On arm64 the first argument and the result share a register. If the call
+    will go on, the kernel has put the argument back, and the program counter
+    points to the call's instruction again.
     """
     registers = dict(zip(machine.core_registers, words))
     if platform.machine() == "aarch64":
@@ -48,10 +50,10 @@ def in_call(thread, words, memory, machine):
 
 
 class Stopped(Process):
-    """The same as Process, with the registers of all threads.
+    """A Process that also has the registers of all threads.
 
-    The first threads() are as they run: a look at them reads all files that
-    the next one needs, so that the threads are stopped for a shorter time.
+    Until `prepared` is set, no thread is stopped: that first look reads all
+    files that the next one needs, which then stops the threads for less time.
     """
 
     prepared = False
@@ -62,7 +64,7 @@ class Stopped(Process):
         self._libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_int,
                                       ctypes.c_void_p, ctypes.c_void_p]
         self._libc.ptrace.restype = ctypes.c_long
-        self._held = {}     # thread id to the signal that it was about to take
+        self._held = {}     # stopped thread ids, and the signal each will take
         self._began = 0
 
     def _ptrace(self, request, tid, address=None, data=None):
@@ -70,7 +72,7 @@ class Stopped(Process):
             raise OSError(ctypes.get_errno(), "ptrace")
 
     def _ask(self, tid):
-        """Ask a thread to stop. Return: false if it has ended."""
+        """Ask a thread to stop. Return: false if the thread has ended."""
         try:
             self._ptrace(PTRACE_SEIZE, tid)
             self._ptrace(PTRACE_INTERRUPT, tid)
@@ -81,9 +83,10 @@ class Stopped(Process):
             if status.get("State", "Z")[0] in "ZX":
                 return False
             if int(status["TracerPid"]) == os.getpid():
-                return True         # asked before, and left alone
-            raise Refused(f"thread {tid} cannot be stopped: another program"
-                          " traces it already") from None
+                return True         # it was asked by an earlier call
+            raise Refused(f"thread {tid} cannot be stopped, as a debugger or"
+                          " tracer has it already: end that program, or look"
+                          " without --exact") from None
         return True
 
     def _has_stopped(self, tid):
@@ -98,7 +101,7 @@ class Stopped(Process):
         return bool(pid)
 
     def _stop(self, tids):
-        """These threads; any of them may have ended."""
+        """Stop these threads, any of which may have ended."""
         left = [tid for tid in tids if self._ask(tid)]
         began = time.monotonic()
         while left:
@@ -111,13 +114,14 @@ class Stopped(Process):
             time.sleep(0.0001)
 
     def threads(self):
-        """All threads, which stay stopped until release()."""
+        """Stop and return all threads, until release() lets them go on."""
         if not self.prepared:
             return super().threads()
         self.release()
         self._began = time.monotonic()
         known = set()
-        while not known.issuperset(self.tids()):    # one may make others
+        # A thread that is not stopped yet may create others.
+        while not known.issuperset(self.tids()):
             new = set(self.tids()) - known
             known |= new
             self._stop(new)
@@ -135,7 +139,7 @@ class Stopped(Process):
         return thread
 
     def release(self):
-        """Let all go on, and take the signals that have come."""
+        """Let all threads go on, and take the signals that have come."""
         for tid, number in self._held.items():
             with contextlib.suppress(OSError):
                 self._ptrace(PTRACE_DETACH, tid, data=number)
@@ -144,7 +148,7 @@ class Stopped(Process):
         self._held.clear()
 
     def asleep_since(self, thread):
-        """All stand still together."""
+        """Whether the thread is stopped, and so has not moved."""
         if not self.prepared:
             return super().asleep_since(thread)
         return thread.tid in self._held

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is found, and what the patterns look at."""
+"""Findings, and the case that patterns look at."""
 
 import collections
 
@@ -12,8 +12,9 @@ Finding = collections.namedtuple(
 
 
 def label(thread):
-    """A thread in a sentence."""
-    inner = f" ({thread.inner} inside)" if thread.inner != thread.tid else ""
+    """The name of a thread in a sentence."""
+    inner = (f" ({thread.inner} in its container)"
+             if thread.inner != thread.tid else "")
     return f'{thread.tid} "{thread.name}"{inner}'
 
 
@@ -22,12 +23,12 @@ def count(number, what):
 
 
 def verb(number, plural):
-    """waits, wait"""
+    """A verb for a number of subjects: waits for 1, or else wait."""
     return plural + "s" * (number == 1)
 
 
 class Case:
-    """One snapshot as the patterns look at it."""
+    """One snapshot, with what the patterns ask about it."""
 
     def __init__(self, graph, objects, stuck, likely, inside, foreign,
                  may_time_out):
@@ -36,7 +37,7 @@ class Case:
         self.nobody_inside = inside
         self.foreign = foreign
         self.may_time_out = may_time_out
-        self.claimed = set()        # threads that a finding speaks of
+        self.claimed = set()        # threads that some finding is about
 
     def severity(self, threads):
         if all(thread in self.stuck for thread in threads):
@@ -44,7 +45,7 @@ class Case:
         return LIKELY
 
     def line(self, thread):
-        """Whom a thread waits for."""
+        """A line that says what a thread waits for, and which one holds it."""
         wait, owner = thread.wait, self.graph.owner(thread)
         text = f"{label(thread)} {wait.text}"
         if wait.object and wait.object.kind != "thread" and owner is not None:
@@ -55,12 +56,12 @@ class Case:
         if owner is thread:
             return "it"
         if isinstance(owner, int):
-            return (f"the library's thread {-owner}" if owner < 0
-                    else str(owner))
+            return (f"thread {-owner} (by libdrover's own count)" if owner < 0
+                    else f"thread {owner}")
         return label(owner)
 
     def behind(self, threads):
-        """All others that wait for one of these in the end, and are stuck."""
+        """All other stuck threads that wait, directly or not, for these."""
         found = set(threads)
         grew = True
         while grew:
@@ -71,7 +72,7 @@ class Case:
         return found - set(threads)
 
     def chain(self, thread):
-        """The lines from a thread to the end of what it waits for."""
+        """A line for a thread, one for its holder, and so on to the last."""
         lines, seen = [], set()
         while not isinstance(thread, (int, type(None))) and (
                 thread not in seen):
@@ -82,4 +83,5 @@ class Case:
 
 
 def start(severity):
-    return "Stuck" if severity == STUCK else "Stuck unless a signal comes"
+    return ("Stuck" if severity == STUCK else
+            "Stuck unless a signal handler ends the wait")

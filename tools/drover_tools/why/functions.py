@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Which functions are the C library's, and what threads wait for in them."""
+"""The functions in which threads wait, and those of the program itself."""
 
-#: The C library's functions, by their names without leading underscores and
-#: "64", and what a thread waits for in them.
+#: The functions of the C library and of libdrover, without leading underscores
+#: and "64" in their names, and the kind of object for which a thread waits in
+#: each.
 FUNCTIONS = {
     **dict.fromkeys((
         "pthread_mutex_lock", "pthread_mutex_lock_full", "mtx_lock",
@@ -60,7 +61,7 @@ FUNCTIONS = {
 }
 C_LIBRARY = ("libc.so", "libc-", "libpthread")
 DROP_IN, DROVER = "libdrover-pthread.so", "libdrover.so"
-#: Files whose functions are not the program's own.
+#: How the names of files begin whose functions are not the program's own.
 RUNTIME = C_LIBRARY + (
     "ld-linux", "ld-2", "libstdc++", "libdrover", "libgomp", "libgcc_s",
     "[vdso]", "libtsan", "libasan")
@@ -68,7 +69,7 @@ RUNTIME_NAMES = ("std::", "void std::", "__", "_start", "start_thread")
 
 
 def plain(name):
-    """A function's name without what differs between releases."""
+    """A function's name without the parts that differ between releases."""
     name = (name or "").lstrip("_")
     if name.startswith("GI_"):
         name = name[len("GI_"):].lstrip("_")
@@ -84,7 +85,8 @@ def is_runtime(frame):
 
 
 def own_frames(thread):
-    """Those of the program, or else those in its files."""
+    """The frames of the program's own functions; or else those in its files.
+    """
     own = [frame for frame in thread.frames if not is_runtime(frame)]
     return own or [frame for frame in thread.frames if frame.path
                    and not frame.module.startswith(RUNTIME)

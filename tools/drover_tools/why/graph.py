@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which thread waits for which, and who can never go on."""
+"""Which thread waits for which, and which threads can never go on."""
 
 
 class Graph:
@@ -10,23 +10,26 @@ class Graph:
         self.by_inner = {thread.inner: thread for thread in threads}
         self._source = source
         self._elsewhere = {}
-        self.awake = set()          # seen to have moved meanwhile
-        self.strangers = False      # threads came that were not looked at
+        self.awake = set()          # threads that moved during the look
+        self.strangers = False      # threads came after the list was made
         self._new = None
 
     def owner(self, thread):
-        """The thread that another waits for: a Thread, a number, or None."""
+        """The thread for which this one waits: a Thread, a number, or None.
+
+        A number is that of a thread outside the list, or of no thread.
+        """
         owners = thread.wait.owners
         if not owners:
             return None
         return self.by_inner.get(owners[0], owners[0])
 
     def is_gone(self, inner):
-        """Is that no thread, of any process?
+        """Is there no thread with that number, in any process?
 
-        One of another process can be the owner only if they share the memory:
-        else that is the parent's, which had it at a fork, or the number was
-        given away again.
+        A thread of another process can be the owner only if they share the
+        memory. If not, it is the parent's thread that held the lock at a
+        fork(), or a new thread that got the number of an ended one.
         """
         if inner in self.by_inner:
             return False
@@ -35,9 +38,10 @@ class Graph:
         return not self._elsewhere[inner]
 
     def stuck(self, handlers):
-        """Those who can never go on.
+        """The threads that can never go on.
 
-        handlers: a signal handler may post semaphores and wake futexes.
+        handlers: whether the program has signal handlers, which may post
+        semaphores and wake futexes
         """
         live = {thread for thread in self.threads
                 if thread.wait.outside or thread in self.awake
@@ -68,7 +72,7 @@ class Graph:
         return False
 
     def _is_new(self, inner):
-        """May it have come since the threads were listed?"""
+        """May this thread have come since the threads were listed?"""
         if self._new is None:
             self._new = self._source.newcomers(self.threads)
         return inner in self._new or inner < 0 and bool(self._new)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What differs between processors: system calls, and registers in DWARF."""
+"""The differences of processors: system calls, and registers in DWARF."""
 
 import collections
 import platform
@@ -8,7 +8,7 @@ Machine = collections.namedtuple(
     "Machine", "calls stack_pointer program_counter saved_return"
     " core_registers get_robust_list")
 
-# Calls in which a thread may sleep. x86-64 has some that arm64 has not.
+# Calls in which a thread may sleep. x86-64 has some that arm64 lacks.
 _X86 = {
     0: "read", 1: "write", 7: "poll", 16: "ioctl", 17: "pread64",
     18: "pwrite64", 19: "readv", 20: "writev", 23: "select", 24: "sched_yield",
@@ -56,7 +56,7 @@ MACHINES = {
     "x86_64": Machine(_X86, 7, 16, None, _X86_CORE, 274),
     "aarch64": Machine(_ARM, 31, 32, 30, _ARM_CORE, None),
 }
-#: A processor that is not known: all calls have numbers for names.
+#: For an unknown processor: its system calls have no names, only numbers.
 UNKNOWN = Machine({}, None, None, None, (), None)
 
 

@@ -1,40 +1,42 @@
 # SPDX-License-Identifier: MIT
-"""What threads wait for, as the words of glibc's objects say it."""
+"""The objects that threads wait for, from the words of glibc's objects."""
 
 from drover_tools.why.condvar import OLD, Condvar
 
 ROBUST, PI, PROTECT, SHARED = 0x10, 0x20, 0x40, 0x80
-#: Type, protocol, process-shared, elision, and where a ceiling is.
+#: The bits of a mutex's kind: type, protocol, process-shared, elision, and
+#: whether there is a ceiling.
 KINDS = 0x3f3
 COUNT_MOST = 1 << 24
-#: struct pthread: at most so large; its tid; how many states a thread has.
+#: struct pthread: its largest size, the offset of the tid, and the number of
+#: states that a thread may have.
 DESCRIPTOR, TID_AT, MOST_STATES = 4096, 720, 8
 TYPES = ("", "recursive ", "error-checking ", "adaptive ")
 TID_MASK = 0x3fffffff
 OWNER_DIED = 0x40000000
-#: The owner of a robust mutex that was not repaired yet.
+#: The owner in a robust mutex that must still be made consistent.
 INCONSISTENT = 0x7fffffff
 
 
 class Object:
-    """One thing that threads wait for.
+    """An object that threads wait for.
 
     kind: mutex, condvar, rwlock, barrier, semaphore, thread, once, futex, ...
-    owner: the thread that alone can end the wait, as the program knows it
-    details: what is worth saying
+    owner: the only thread that can end a wait, by the program's number
+    details: sentences about the object's state
     """
 
     def __init__(self, kind, address, what=None):
         self.kind, self.address = kind, address
         self.what = what or kind
-        self.name = None            # symbol, or place
+        self.name = None            # its symbol, or its place in memory
         self.owner = None
         self.details = []
         self.condvar = None
         self.robust_lost = self.guess = self.shared = False
-        self.is_free = False        # nobody has it any more
-        self.given_up = False       # nobody can end the wait
-        self.read_again = None      # makes a newer one
+        self.is_free = False        # no thread holds it any more
+        self.given_up = False       # no thread can end the wait
+        self.read_again = None      # a function that reads the object anew
         self.numbers = {}
         self.waiters = []
 
@@ -64,25 +66,27 @@ def mutex(memory, address):
 
 
 def may_be_mutex(memory, address):
-    """Can these words be a mutex's?"""
+    """Can these words be those of a mutex?"""
     words = memory.numbers(address, 5)
     return words and not words[4] & ~KINDS and words[1] < COUNT_MOST and (
         words[4] & (ROBUST | PI) or words[0] in (0, 1, 2))
 
 
 def given_up(word):
-    """What a thread sleeps on for ever, on its own stack.
+    """A word on a thread's own stack, on which the thread sleeps for ever.
 
-    The kernel refused it a PI mutex: the owner is no more, or waits for the
-    thread itself. A normal mutex must not say so, and glibc does this instead.
+    The kernel refused a PI mutex to the thread, as the owner has ended or
+    waits for the thread itself. pthread_mutex_lock() must not report this of
+    a normal mutex, and so glibc sleeps instead.
     """
-    found = Object("mutex", word, "PI mutex that it can never have")
+    found = Object("mutex", word, "PI mutex that it can never get")
     found.name, found.given_up = "", True
     return found
 
 
 def looks_like_mutex(memory, address, value, tids):
-    """Could a thread wait there until a mutex is free, which another holds?"""
+    """Can a thread wait there for a mutex that another of these threads holds?
+    """
     words = memory.numbers(address, 5)
     if not words or not may_be_mutex(memory, address):
         return False
@@ -92,11 +96,11 @@ def looks_like_mutex(memory, address, value, tids):
 
 
 def rwlock(memory, word):
-    """A pthread_rwlock_t, one of whose first four words is slept on."""
+    """A pthread_rwlock_t; threads sleep on one of its first four words."""
     # It begins at a multiple of 8.
     for offset in (12,) if word % 8 else (8, 0):
         words = memory.numbers(word - offset, 14)
-        # Is it shared or not, and are the flags some that there are?
+        # The words of a real lock: "shared" is 0 or 1, and the flags exist.
         if words and words[7] in (0, 1) and words[12] < 3 and (
                 words[0] >> 3 or words[0] & 3 or words[6]):
             break
@@ -109,12 +113,13 @@ def rwlock(memory, word):
     found.numbers = {"readers": readers}
     if not found.owner and readers:
         found.details.append(
-            f"{readers} read or wait to read, and glibc does not say who")
+            f"{readers} thread{'s' * (readers > 1)} may hold it for reading,"
+            " and glibc does not record which")
     return found
 
 
 def looks_like_semaphore(memory, word, asleep):
-    """It counts its sleepers; then comes whether it is private."""
+    """Are these the words of a semaphore: value, sleepers, private or not?"""
     words = memory.numbers(word, 3)
     return words and words[:2] == (0, asleep) and words[2] in (0, 128)
 
@@ -128,7 +133,7 @@ def semaphore(memory, word):
 
 
 def barrier(memory, word):
-    """A pthread_barrier_t, whose second word is slept on."""
+    """A pthread_barrier_t, on whose second word threads sleep."""
     found = Object("barrier", word - 4)
     words = memory.numbers(word - 4, 5)
     if words:
@@ -140,21 +145,22 @@ def barrier(memory, word):
 
 
 def condvar(words_of):
-    """A pthread_cond_t that was read."""
+    """The object of a pthread_cond_t whose words were read."""
     assert isinstance(words_of, Condvar)
     found = Object("condvar", words_of.address, "condition variable")
     found.condvar, found.shared = words_of, words_of.shared
     posted = words_of.posted()
     if posted:
         found.details.append(
-            f"{posted} signal{'s' * (posted > 1)} posted and not taken")
+            f"{posted} signal{'s' * (posted > 1)} sent and not taken")
     if words_of.layout == OLD and words_of.destroyed:
-        found.details.append("a thread is destroying it")
+        found.details.append("it is being destroyed")
     return found
 
 
 def tid_of(memory, address):
-    """The thread in whose struct pthread an address lies, on x86-64."""
+    """The id of the thread in whose struct pthread an address lies (x86-64).
+    """
     for begin in range(address & -64, address - DESCRIPTOR, -64):
         if memory.descriptor_at(begin):
             return memory.number(begin + TID_AT)
@@ -162,10 +168,10 @@ def tid_of(memory, address):
 
 
 def joined(memory, word, value):
-    """A thread that another waits for, or None.
+    """The thread for whose end another one waits, or None.
 
-    Since glibc 2.43 it is not the thread's id that the kernel clears when it
-    ends, but a state beside it.
+    When a thread ends, the kernel clears the word on which the other sleeps:
+    the thread's id, and since glibc 2.43 a state beside it.
     """
     now = memory.number(word)
     tid = value if value > MOST_STATES else tid_of(memory, word)

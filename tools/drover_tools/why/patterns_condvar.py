@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What goes wrong with condition variables, by name."""
+"""The faults with condition variables that are known by name."""
 
 import collections
 
@@ -8,12 +8,13 @@ from drover_tools.why.functions import own_frames
 from drover_tools.why.findings import (
     LIKELY, STUCK, Finding, count, label, start, verb)
 
-#: Files in whose programs all threads look alike.
+#: How the names of interpreters' files begin: all threads of their programs
+#: look alike.
 INTERPRETERS = ("python", "libpython", "libjvm", "java", "node", "ruby")
 
 
 def lost_wakeups(case):
-    """Sourceware bug 25847 has struck."""
+    """Condition variables in which sourceware bug 25847 has struck."""
     for found in case.objects:
         words = [thread.wait.futex for thread in found.waiters
                  if thread.wait.role == "condvar"]
@@ -30,23 +31,23 @@ def lost_wakeups(case):
                     case.severity(found.waiters) if stuck else LIKELY)
         sure = how == "certain" or stuck and traceless
         posted = found.condvar.posted()
-        where = (f"a signal to {found} went to nobody" if posted
-                 else f"the next signal to {found} will go to nobody")
-        guess = "" if sure else " (most likely)"
+        where = (f"a signal to {found} woke no thread" if posted
+                 else f"the next signal to {found} will wake no thread")
+        begin = "A" if sure else "Most likely a"
+        nr = len(found.waiters)
         yield Finding(
             "lost-wakeup", severity,
-            f"A wake-up was lost, by bug 25847 of the C library{guess}:"
-            f" {where}, and {count(len(found.waiters), 'thread')}"
-            f" {verb(len(found.waiters), 'sleep')} on.",
+            f"{begin} wake-up was lost because of bug 25847 of the C library:"
+            f" {where}, and {count(nr, 'thread')} still {verb(nr, 'sleep')}.",
             [case.line(thread) for thread in found.waiters],
-            "Use glibc 2.41 or later, or a distribution that has the fix; or"
-            " run the program by `drover run`, which cannot lose a wake-up"
-            " that way. The program itself is not to blame.",
+            "The program is not at fault. Use glibc 2.41 or later, or a"
+            " distribution that has the fix; or run the program with `drover"
+            " run`, which cannot lose a wake-up in this way.",
             found.waiters)
 
 
 def condvars_in_use(case):
-    """A signaller or destroyer that waits for waiters which cannot leave."""
+    """Signals and destroys that wait for waiters which cannot return."""
     for found in case.objects:
         blocked = [thread for thread in found.waiters
                    if thread.wait.role in ("signal", "destroy")]
@@ -66,16 +67,19 @@ def condvars_in_use(case):
         lines = [case.line(thread) for thread in blocked + asleep]
         if counted > here + more:
             missing = counted - here - more
-            does = "destroys" if destroys else "signals"
+            does = "destroying" if destroys else "signalling"
             yield Finding(
                 "waiters-gone", STUCK,
-                f"Stuck: {who} {does} {found}, and waits until"
-                f" {count(missing, 'waiter')} {verb(missing, 'leave')} it;"
-                f" but there is no such thread any more.", lines,
-                "They were killed, or are threads of the process that this"
-                " one was forked from. Make the condition variable anew in the"
-                " child of a fork; after a process was killed nobody can"
-                " repair one that it shared. With `drover run` neither hangs.",
+                f"Stuck: {who} is {does} {found}, and cannot finish before"
+                f" {count(missing, 'other thread')} {verb(missing, 'stop')}"
+                " waiting for it."
+                f" {'This thread is' if missing == 1 else 'These threads are'}"
+                " gone.", lines,
+                "Such threads were killed, or belong to the parent of a"
+                " process that fork() made. After fork(), let the child"
+                " initialise the condition variable again. One that was"
+                " shared with a killed process cannot be repaired. With"
+                " `drover run` the program hangs in neither case.",
                 blocked + asleep)
         elif destroys and here and not words.posted() and not any(
                 thread.wait.timed for thread in asleep):
@@ -83,19 +87,20 @@ def condvars_in_use(case):
 
 
 def destroyed(case, found, destroyers, asleep, severity):
-    """Its destroyer waits for those who wait there, and they for a signal."""
+    """The finding about a destroyer that waits for waiters of the object."""
     nr, both = len(asleep), destroyers + asleep
     return Finding(
         "destroyed-in-use", severity,
-        f"{start(severity)}: {label(destroyers[0])} destroys {found}, while"
-        f" {count(nr, 'thread')} still {verb(nr, 'wait')} there.",
-        [case.line(thread) for thread in both],
-        "Wake these threads and join them before the condition variable ends;"
-        " a static object of C++ ends when main() returns.", both)
+        f"{start(severity)}: {label(destroyers[0])} is destroying {found}, and"
+        f" cannot finish while {count(nr, 'thread')} still"
+        f" {verb(nr, 'wait')} for it.", [case.line(thread) for thread in both],
+        "Before the condition variable is destroyed, wake the threads that"
+        " wait for it, and join them. C++ destroys a static object when main()"
+        " returns.", both)
 
 
 def condvars_awaited(case):
-    """The destroyer of one of Drover's waits for waits with a predicate."""
+    """Destroyers of Drover's condvars that wait for waits with a predicate."""
     for found in case.objects:
         waiters = [thread for thread in found.waiters if thread in case.likely]
         destroyers = [thread for thread in waiters
@@ -108,7 +113,7 @@ def condvars_awaited(case):
 
 
 def condvars(case):
-    """Nobody is left to signal."""
+    """Condition variables that no thread is left to signal."""
     for found in case.objects:
         waiters = [thread for thread in found.waiters if thread in case.likely]
         if found.kind != "condvar" or not waiters:
@@ -120,10 +125,11 @@ def condvars(case):
         if signalled_in_part(found):
             yield Finding(
                 "broadcast-needed", severity,
-                f"{head}; a signal woke one of those that waited together, and"
-                " nobody is left to wake the rest.", lines,
-                "If one change is news for all of them, use"
-                " pthread_cond_broadcast().", waiters)
+                f"{head}. A signal woke another thread that waited with"
+                f" {'it' if nr == 1 else 'them'}, and no thread is left that"
+                " could signal again.", lines,
+                "A signal wakes one thread. If all threads wait for the same"
+                " change, announce it by pthread_cond_broadcast().", waiters)
             continue
         held = [thread for thread in case.likely
                 if case.graph.owner(thread) in waiters
@@ -132,21 +138,23 @@ def condvars(case):
             lines += [case.line(thread) for thread in held]
             yield Finding(
                 "nobody-signals", severity,
-                f"{head}, while holding a lock that"
-                f" {count(len(held), 'other thread')}"
-                f" {verb(len(held), 'need')}; and nobody is left to signal"
-                " it.", lines,
-                "A wait unlocks only the mutex that it is given. Unlock all"
-                " others that the thread needs which is to signal.", waiters)
+                f"{head} while {'it holds' if nr == 1 else 'they hold'} a lock"
+                f" that {count(len(held), 'other thread')}"
+                f" {verb(len(held), 'need')}, and no thread is left that could"
+                " signal the condition variable.", lines,
+                "A wait unlocks only the mutex that it is given. Before the"
+                " wait, unlock every other lock that the signalling thread"
+                " needs.", waiters)
             continue
         never = (found.condvar and not found.condvar.ever_signalled())
         yield Finding(
             "nobody-signals", severity,
-            f"{head}, and nobody is left to signal it.", lines,
-            ("No signal has ever found a thread there. " if never else "")
-            + "The signal came before the wait, or never: change the condition"
-            " with the mutex held, and look at it, with the mutex held, before"
-            " each wait.", waiters)
+            f"{head}, and no thread is left that could signal it.", lines,
+            ("No signal to it has ever woken a thread. " if never else "")
+            + "Was the signal sent before the wait, or never? A signal to a"
+            " condition variable for which no thread waits is not kept. So"
+            " lock the mutex to change the condition, and before each wait"
+            " test the condition with the mutex locked.", waiters)
 
 
 def signalled_in_part(found):
@@ -160,7 +168,7 @@ def signalled_in_part(found):
 
 
 def pools(case):
-    """Workers that wait, inside of their tasks, for other tasks."""
+    """Workers of a pool that wait, inside their tasks, for other tasks."""
     groups = collections.defaultdict(list)
     for thread in case.likely:
         own = own_frames(thread)
@@ -176,10 +184,11 @@ def pools(case):
         severity = case.severity(threads)
         yield Finding(
             "pool-waits-for-itself", severity,
-            f"{start(severity)}: {len(threads)} threads that run {name}() wait"
-            " inside of their tasks, and nobody is left to wake one. (A guess:"
-            " a pool that waits for itself.)",
+            f"{start(severity)}: {len(threads)} threads that run {name}()"
+            " wait, and no thread is left that could wake one. Probably (a"
+            " guess) each of them runs a task of a pool, and waits for another"
+            " task of the same pool.",
             [case.line(thread) for thread in threads],
-            "A task must not wait for another one of the same pool: let it"
-            " run tasks meanwhile, or let the other one go on where it ends.",
-            threads)
+            "Do not let a task wait for another task of the same pool. Let it"
+            " run other tasks while it waits, or let the other task start what"
+            " comes after it.", threads)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A running process as /proc shows it: it is read, and nothing is stopped."""
+"""A running process as /proc shows it: only read, and not stopped."""
 
 import bisect
 import collections
@@ -13,12 +13,12 @@ from drover_tools.why.machine import this_machine
 Mapping = collections.namedtuple(
     "Mapping", "start end rights offset device inode path")
 
-#: In struct pthread of x86-64.
+#: The offset of the robust list in struct pthread of x86-64.
 ROBUST_LIST_AT = 736
 
 
 class Refused(Exception):
-    """The process cannot be looked at; the text says what would allow it."""
+    """The process cannot be read; the text says what would allow it."""
 
 
 class Thread:
@@ -68,7 +68,7 @@ def text_of(path, missing=""):
 
 
 def printable(text):
-    """A name that does nothing to a terminal."""
+    """A name without characters that would control a terminal."""
     return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
@@ -79,51 +79,51 @@ def fields_of(text):
 
 
 def why_refused(pid, user, error, command):
-    """One sentence, with the one thing that would allow it.
+    """One sentence, with the one thing that would allow the look.
 
-    user: whose process it is; command: what asks.
+    user: the owner of the process; command: the sub-command that asks
     """
     yama = text_of("/proc/sys/kernel/yama/ptrace_scope").strip() or "0"
     if not isinstance(error, PermissionError):
         return f"process {pid} has just ended"
     if yama == "3":
-        return ("this system lets nobody look at a process until it is"
-                " booted anew (kernel.yama.ptrace_scope is 3)")
+        return ("this system lets no user look at a process before the next"
+                " boot (kernel.yama.ptrace_scope is 3)")
     if os.geteuid() == 0:
         return (f"the kernel does not let this container look at process"
-                f" {pid}: it needs CAP_SYS_PTRACE (docker run --cap-add"
-                " SYS_PTRACE)")
+                f" {pid}: the container needs CAP_SYS_PTRACE (docker run"
+                " --cap-add SYS_PTRACE)")
     if user != os.geteuid():
         try:
             owner = pwd.getpwuid(user).pw_name
         except KeyError:
             owner = str(user)
-        return (f"process {pid} is of the user {owner}:"
-                f" sudo drover {command} {pid}")
+        return (f"process {pid} belongs to the user {owner}:"
+                f" run sudo drover {command} {pid}")
     if yama != "0":
-        return (f"this system lets only a parent look at process {pid}"
+        return (f"this system lets only its parent look at process {pid}"
                 f" (kernel.yama.ptrace_scope is {yama}):"
-                f" sudo drover {command} {pid}")
+                f" run sudo drover {command} {pid}")
     return (f"process {pid} has more rights than you, or has asked not to"
-            f" be looked at: sudo drover {command} {pid}")
+            f" be looked at: run sudo drover {command} {pid}")
 
 
 class Memory:
-    """Reads of a process's memory; its subclasses have read()."""
+    """Numbers in a process's memory; subclasses define read()."""
 
     def read(self, address, size):
         raise NotImplementedError
 
     def descriptor_at(self, begin):
-        """begin, if it is a struct pthread of x86-64, and None if not.
+        """begin, if a struct pthread of x86-64 begins there, or else None.
 
-        That begins with its own address, and has it again at 16.
+        The structure has its own address at its offsets 0 and 16.
         """
         words = self.numbers(begin, 3, "Q")
         return begin if words and words[0] == words[2] == begin else None
 
     def numbers(self, address, count, code="I"):
-        """So many numbers, or None if there is no such memory."""
+        """So many numbers at an address, or None if they cannot be read."""
         layout = struct.Struct(f"={count}{code}")
         data = self.read(address, layout.size)
         return layout.unpack(data) if data else None
@@ -134,7 +134,7 @@ class Memory:
 
 
 class Process(Memory):
-    """One process that runs."""
+    """A running process."""
 
     def __init__(self, pid):
         self.folder = f"/proc/{pid}"
@@ -142,18 +142,18 @@ class Process(Memory):
         if not status:
             raise Refused(f"there is no process {pid}")
         self.pid = int(status["Tgid"])
-        # Where the memory is: not with a first thread that has ended.
+        # If the first thread has ended, its folder has no memory any more.
         self.folder = next((f"/proc/{tid}" for tid in self.tids()
                             if "VmSize" in fields_of(text_of(
                                 f"/proc/{tid}/status"))), None)
         if not self.folder:
             raise Refused(f"process {pid} "
-                          + ("has ended: its parent has not asked for its"
-                             " status yet" if status["State"][0] in "ZX"
-                             else "is part of the kernel"))
+                          + ("has ended, and its parent has not asked for its"
+                             " exit status yet" if status["State"][0] in "ZX"
+                             else "is a thread of the kernel"))
         if not os.path.exists(f"{self.folder}/syscall"):
             raise Refused("this kernel does not say which system call a thread"
-                          " is in (it has no /proc/PID/syscall)")
+                          " is in: run a kernel that has /proc/PID/syscall")
         self.name = printable(status["Name"])
         self.inner_pid = int(status.get("NSpid", str(pid)).split()[-1])
         self.caught = int(status["SigCgt"], 16)
@@ -163,7 +163,8 @@ class Process(Memory):
             self.maps = self._read_maps()
             with open(f"{self.folder}/exe", "rb") as file:
                 if file.read(5) != b"\x7fELF\2":
-                    raise Refused(f"process {pid} is a program of 32 bits")
+                    raise Refused(f"process {pid} runs a program that is not"
+                                  " of 64 bits")
         except OSError as error:
             raise Refused(why_refused(
                 pid, int(status["Uid"].split()[0]), error, "why")) from None
@@ -201,7 +202,7 @@ class Process(Memory):
         return fields_of(text_of(f"/proc/{self.pid}/task/{tid}/status"))
 
     def threads(self):
-        """All threads; the count of switches is read before the call."""
+        """All threads; of each, the switches are read before the call."""
         found = []
         for tid in self.tids():
             thread = Thread(tid)
@@ -226,9 +227,9 @@ class Process(Memory):
                                 self.machine.program_counter: numbers[7]}
 
     def descriptor(self, thread):
-        """Where a thread's struct pthread is, or None.
+        """The address of a thread's struct pthread, or None.
 
-        The C library has told the kernel of a list in it.
+        The C library has told the kernel the address of a list in it.
         """
         head, size = ctypes.c_size_t(), ctypes.c_size_t()
         call = self.machine.get_robust_list
@@ -238,10 +239,11 @@ class Process(Memory):
         return self.descriptor_at(head.value - ROBUST_LIST_AT)
 
     def asleep_since(self, thread):
-        """Has it slept since threads() saw it?
+        """Has a thread slept since threads() saw it?
 
-        The call comes first: to read it, the kernel waits until a thread that
-        is about to sleep does, and then the sleep is counted.
+        The call is read before the count of switches: to read the call, the
+        kernel waits until a thread that is about to sleep does sleep, and by
+        then it has counted this sleep.
         """
         again = Thread(thread.tid)
         self._read_call(again)
@@ -254,27 +256,28 @@ class Process(Memory):
                 == thread.switches)
 
     def newcomers(self, threads):
-        """Threads, as the program knows them, that have come since."""
+        """The program's numbers of the threads that are not in a list."""
         known = {thread.tid for thread in threads}
         return {int(self._status(tid).get("NSpid", str(tid)).split()[-1])
                 for tid in self.tids() if tid not in known}
 
     def look_again(self, thread):
-        """The thread's system call now, as (number, first argument)."""
+        """A thread's system call at this moment: (number, first argument)."""
         again = Thread(thread.tid)
         self._read_call(again)
         return again.call, again.arguments[0]
 
     def exists(self, inner):
-        """Is there a thread, of any process, that the program knows so?"""
+        """Is there a thread, of any process, with this number of the program?
+        """
         if self.inner_pid == self.pid:
             return os.path.exists(f"/proc/{inner}")
         return os.path.exists(f"{self.root}/proc/{inner}")
 
     def may_be_owner(self, inner, address):
-        """Can a thread of another process have a mutex in shared memory?
+        """Can a thread of another process hold a mutex in shared memory?
 
-        Processes of another PID namespace know it by another number.
+        In another PID namespace the thread may have another number.
         """
         def space(pid):
             try:
@@ -287,7 +290,7 @@ class Process(Memory):
             space(pid) != space(self.pid) for pid, _ in others)
 
     def path_of(self, mapping):
-        """Where the file of a mapping can be read."""
+        """The path by which the file of a mapping can be read."""
         if mapping.path.endswith(" (deleted)"):
             return (f"{self.folder}/map_files/"
                     f"{mapping.start:x}-{mapping.end:x}")
@@ -303,7 +306,7 @@ class Process(Memory):
         return self._files[number]
 
     def others_that_map(self, mapping):
-        """Processes that share memory with this one, and whether all tell."""
+        """(processes that map the same memory, whether all could be read)."""
         found, complete = [], True
         for name in os.listdir("/proc"):
             if not name.isdigit() or int(name) == self.pid:
@@ -325,7 +328,7 @@ class Process(Memory):
         return found, complete
 
     def _is_kin(self, name):
-        """May a process that cannot be looked at have this one's memory?"""
+        """May a process that cannot be read share memory with this one?"""
         def facts(pid):
             head, _, tail = text_of(f"/proc/{pid}/stat").rpartition(")")
             words = tail.split()
@@ -336,7 +339,8 @@ class Process(Memory):
             parent == [name] and name != "1")
 
     def foreign_sleepers(self, mapping, address, size):
-        """How many threads of others sleep there; None if that is unknown."""
+        """How many threads of other processes sleep there, or None if unknown.
+        """
         processes, complete = self.others_that_map(mapping)
         count = 0
         for pid, other in processes:

@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: MIT
-"""What was found: as text, as JSON, and for Graphviz."""
+"""The findings as text, as JSON, and for Graphviz."""
 
 import itertools
 import textwrap
 
 from drover_tools.why.functions import own_frames
-from drover_tools.why.findings import WELL, count, label
+from drover_tools.why.findings import WELL, count, label, verb
 
 WIDTH = 79
-#: So many lines of a graph, and so many functions of a stack, are shown.
+#: So many lines of a finding, and so many functions of a stack, are shown.
 LINES, DEEP = 12, 5
 #: The longest name of a function.
 NAME = 60
 
 
 def shortened(name):
-    """A long name of C++ without what is between its angle brackets."""
+    """A long name of C++ without its template arguments."""
     if len(name) <= NAME:
         return name
     kept, depth = [], 0
@@ -64,7 +64,7 @@ def finding_text(finding):
 
 
 def folded(look):
-    """Threads in the same kind of wait at the same place: (text, threads)."""
+    """(text, threads) of each group in the same wait at the same place."""
     groups = {}
     for thread in look.threads:
         wait = thread.wait
@@ -82,16 +82,16 @@ def wait_text(threads):
         text += f"; {extra}"
     different = len({thread.wait.object for thread in threads})
     if different > 1:
-        text += f"; {different} different ones in all"
+        text += f"; {different} different objects in all"
     return text
 
 
 def threads_text(look, moved=None):
-    lines = ["", f"{count(len(look.threads), 'thread')}:"]
+    lines = ["", f"The process has {count(len(look.threads), 'thread')}:"]
     for text, threads in folded(look):
         head = label(threads[0])
         if len(threads) > 1:
-            head += f", and {len(threads) - 1} more alike:"
+            head += f", and {len(threads) - 1} more like it:"
         if moved is not None:
             here = sum(thread.tid in moved for thread in threads)
             text += ("; did not move" if not here else "; moved"
@@ -104,34 +104,36 @@ def threads_text(look, moved=None):
 
 
 def languages(look):
-    """A better tool for programs in other languages."""
+    """Lines that name a better tool for a program's language."""
     said = []
     if look.code.has("libjvm"):
         nr = sum(any((frame.name or "").startswith("ObjectMonitor::enter")
                      for frame in thread.frames) for thread in look.threads)
         said.append(
-            "This is Java: its own locks are known to"
-            f" `jstack {look.source.pid}`."
-            + f" {count(nr, 'thread')} of it wait to enter a synchronized"
-              " block." * bool(nr))
+            f"This is Java: `jstack {look.source.pid}` shows Java's own locks."
+            + f" {nr} of the threads {verb(nr, 'wait')} to enter a"
+              " synchronized block." * bool(nr))
     if look.code.has("libpython", "python"):
-        said.append("This is Python: `py-spy dump --pid"
-                    f" {look.source.pid}` or faulthandler shows its lines.")
+        said.append(
+            f"This is Python: `py-spy dump --pid {look.source.pid}` or"
+            " faulthandler shows the lines of the Python code.")
     return said
 
 
 def remarks(look):
-    """How the look was done."""
+    """Lines about how the look was done."""
     said = []
     if look.code.is_musl():
-        said.append("This program uses musl: its locks are shown as futexes.")
+        said.append("This program uses musl, whose locks are shown only as"
+                    " futexes, the words that threads sleep on.")
     if look.source.stopped:
-        said.append(f"The threads were stopped for"
-                    f" {look.source.stopped * 1000:.0f} ms to be looked at.")
+        said.append("The threads were stopped for"
+                    f" {look.source.stopped * 1000:.0f} ms during this look.")
     if any(frame.guess for thread in look.threads for frame in thread.frames):
-        said.append("Functions with a question mark were found by a search of"
-                    " the stack." + " With elfutils' libdw (libdw1) they would"
-                    " be known." * (not look.code.dwfl))
+        said.append("A function with a question mark is a guess from a search"
+                    " of the stack." + " Install elfutils' libdw (in Debian,"
+                    " the package libdw1) to know the functions for certain."
+                    * (not look.code.dwfl))
     return said
 
 
@@ -142,7 +144,7 @@ def report(look, moved=None, seconds=0):
     if moved is not None:
         nr = len(moved & {thread.tid for thread in look.threads})
         said += "\n" + wrapped(
-            f"In {seconds:.1f} s {nr} of {len(look.threads)} threads moved.")
+            f"{nr} of {len(look.threads)} threads moved in {seconds:.1f} s.")
         said += "\n"
     said += "".join("\n" + wrapped(line) + "\n" for line in languages(look))
     said += threads_text(look, moved) + "\n"
@@ -173,7 +175,7 @@ def thread_json(look, thread, moved):
 
 
 def as_json(look, moved=None):
-    """Everything, for programs."""
+    """Everything as data, for programs."""
     return {
         "schema": 1, "pid": look.source.pid, "program": look.source.name,
         "verdict": look.findings[0].name,
@@ -192,7 +194,7 @@ def quoted(words):
 
 
 def dot(look):
-    """Threads, what they wait for, and who has that; stuck ones in red."""
+    """A graph of threads, objects and their holders; stuck threads are red."""
     lines = ["digraph why {", "  rankdir=LR;", "  node [shape=box];",
              f"  label={quoted(look.findings[0].sentence)};"]
     stuck = set(look.stuck)

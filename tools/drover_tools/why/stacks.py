@@ -10,15 +10,15 @@ import struct
 from drover_tools.why import dwfl
 from drover_tools.why.elf import PAGE, BadFile, Elf
 
-#: How much of a stack is looked at, at most.
+#: So many bytes of a stack are read at most.
 STACK_BYTES = 16384
-#: How many return addresses a search finds, at most.
+#: A search ends after so many return addresses.
 GUESSES = 12
-#: What compilers add to the name of a function's copy, or part.
+#: The suffixes that compilers give to copies and parts of a function.
 CLONE = re.compile(r"\.(constprop|isra|part|cold|lto_priv|llvm|abi0|_omp_fn)"
                    r"\b.*")
 
-#: Of x86-64: perhaps endbr64, then a jump to what a word says.
+#: A stub of x86-64: perhaps endbr64, then a jump to the address in a word.
 STUB = re.compile(rb"(?:\xf3\x0f\x1e\xfa)?\xf2?\xff\x25(....)", re.S)
 
 
@@ -26,7 +26,7 @@ class Frame:
     """A function that a thread is in."""
 
     def __init__(self, address, name, path, guess, depth=None):
-        self.address = address      # inside of the call
+        self.address = address      # inside the call's instruction
         self.name = name            # or None
         self.path = path            # of the file that it is in
         self.guess = guess          # found by a search
@@ -38,7 +38,7 @@ class Frame:
 
 
 class Code:
-    """Names, by libdw or by the symbols of the ELF files."""
+    """The names of functions, from libdw or from symbols of the ELF files."""
 
     def __init__(self, source, library):
         self._source = source
@@ -59,7 +59,7 @@ class Code:
         return [(self._places[path], bias) for path, bias in found]
 
     def _file(self, mapping):
-        """(Elf, bias) of what is mapped, or None."""
+        """(Elf, bias) of a mapping's file, or None."""
         path = mapping.path
         if path not in self._files:
             self._files[path] = None
@@ -73,19 +73,19 @@ class Code:
         return self._files[path]
 
     def files(self):
-        """(path, Elf) of all that are loaded."""
+        """(path, Elf) of all loaded files."""
         if not self._files:
             self._modules()
         return [(path, loaded[0]) for path, loaded in self._files.items()
                 if loaded]
 
     def has(self, *beginnings):
-        """Is a file mapped whose name begins so?"""
+        """Is a file loaded whose name has one of these beginnings?"""
         return any(os.path.basename(path).startswith(beginnings)
                    for path, _ in self.files())
 
     def is_musl(self):
-        """Of another C library, whose objects have other words."""
+        """Does the program use musl, whose objects have other words?"""
         return any(os.path.basename(path) == "libc.so" or "ld-musl" in path
                    for path, _ in self.files())
 
@@ -119,7 +119,7 @@ class Code:
                      mapping.path if mapping else "", guess, depth)
 
     def is_return(self, address):
-        """Is there a call in front of it, in code?"""
+        """Does code have a call instruction just before the address?"""
         mapping = self._source.maps.at(address)
         if not mapping or "x" not in mapping.rights:
             return False
@@ -135,12 +135,12 @@ class Code:
             for length in (2, 3, 4, 6, 7))
 
     def called(self, frame):
-        """A frame of the function that another one has called, or None.
+        """A frame of the function that a frame's function has called, or None.
 
-        That function may have jumped to one that has taken its place on the
-        stack, and that has no symbol perhaps. Only x86-64's calls are known
-        here: of an address, which may be that of a stub that jumps to where a
-        word says, or of where a word says.
+        The called function may have jumped to another one, which has taken its
+        place on the stack and may have no symbol. Only calls of x86-64 are
+        known here: those to an address, which may be that of a stub, and those
+        to an address that is in a word.
         """
         after = frame.address + 1
         code = self._source.read(after - 6, 6)
@@ -157,7 +157,7 @@ class Code:
         return self.frame(target, frame.guess) if target else None
 
     def _behind_stub(self, target):
-        """Where a stub of the procedure linkage table jumps to."""
+        """The address to which a stub of the procedure linkage table jumps."""
         code = self._source.read(target, 16) or b""
         found = STUB.match(code)
         if not found:
@@ -167,7 +167,7 @@ class Code:
 
 
 def plain_name(symbol):
-    """Of a symbol with its version, or its clone of the compiler's."""
+    """A symbol's name without its version and the compiler's suffixes."""
     symbol = symbol.split("@")[0]
     if symbol.startswith("_Z"):
         return demangle(symbol)
@@ -191,7 +191,7 @@ def demangle(symbol):
 
 
 def without_parameters(name):
-    """What comes before the parentheses that end it."""
+    """The name before the pair of parentheses at its end."""
     depth, end = 0, name.rfind(")")
     for at in range(end, -1, -1):
         depth += (name[at] == ")") - (name[at] == "(")
@@ -201,11 +201,11 @@ def without_parameters(name):
 
 
 class Stacks:
-    """Finds the frames of threads; those alike are unwound once."""
+    """Finds the frames of threads; equal stacks are unwound only once."""
 
     def __init__(self, source, code):
         self._source, self._code = source, code
-        self._known = {}            # program counter to stacks seen there
+        self._known = {}            # program counter: the stacks seen there
 
     def find(self, thread):
         """Fill in thread.frames, the innermost first."""
@@ -242,7 +242,7 @@ class Stacks:
         thread.frames = frames
 
     def _stack(self, top):
-        """The words on it, up to a page that cannot be read: a guard."""
+        """The bytes of a stack, up to a page that cannot be read."""
         found, end = b"", top + STACK_BYTES
         while top < end:
             size = PAGE - top % PAGE
@@ -253,7 +253,7 @@ class Stacks:
         return found
 
     def _search(self, stack, begin):
-        """Frames of all words that look like return addresses."""
+        """The frames of all words that look like return addresses."""
         found = []
         words = struct.iter_unpack("=Q", stack[begin:len(stack) & ~7])
         for number, (address,) in enumerate(words):

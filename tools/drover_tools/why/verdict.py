@@ -10,21 +10,22 @@ from drover_tools.why.graph import Graph
 from drover_tools.why.patterns import find_all
 from drover_tools.why.stacks import Code
 
-#: Functions that end a wait without a signal, and may leave in a condvar what
-#: bug 25847 leaves: condvar.py.
+#: Functions that end a wait without a signal. Such a wait may leave the same
+#: words in a condvar as bug 25847: condvar.py.
 TIMED = {"pthread_cond_timedwait", "pthread_cond_clockwait", "cnd_timedwait",
          "pthread_cancel"}
-#: How often a process that moves is looked at again.
+#: A process whose threads move is looked at so often.
 TRIES = 5
-#: Until all threads were seen outside of a condvar: so often, so long apart.
+#: To see all threads outside a condvar: the number of looks, and the seconds
+#: between them.
 LOOKS, PAUSE = 100, 0.002
-#: Signals that a handler may be told of from outside: not those of faults,
-#: nor those that the C library has for itself.
+#: Signals that another process does not send: those of faults, and those that
+#: the C library uses itself. All others may start a handler at any time.
 FAULTS = (4, 5, 6, 7, 8, 11, 13, 31, 32, 33)
 
 
 class Look:
-    """All that was seen at one moment."""
+    """A snapshot of a process, and the findings about it."""
 
     def __init__(self, source, code):
         self.source, self.code = source, code
@@ -41,20 +42,23 @@ class Look:
             self._nobody_inside, self._foreign, self._may_time_out))
 
     def _may_time_out(self):
-        """Could waits of this program end by time, or be cancelled?"""
+        """Can waits of this program time out or be cancelled?"""
         return any(elf.wants() & TIMED for _, elf in self.code.files())
 
     def _confirm(self):
-        """Did all that seem stuck sleep all the time? Else they are not."""
+        """Find the stuck threads: those that slept during the whole look.
+
+        Return: false if a thread moved that had seemed stuck.
+        """
         handlers = any(self.source.caught >> number - 1 & 1
                        for number in range(1, 65) if number not in FAULTS)
         moved = {thread for thread in self.graph.stuck(False)
                  if not self.source.asleep_since(thread)}
         self.graph.awake |= moved
         if self.source.newcomers(self.threads):
-            # Threads that nothing is known of may do anything.
+            # Nothing is known of these threads: they may do anything.
             self.graph.strangers = True
-        # An owner that is no more may have unlocked before it ended.
+        # An owner that has ended may have unlocked before that.
         moved |= {thread for thread in self.graph.stuck(False)
                   if isinstance(self.graph.owner(thread), int)
                   and thread.wait.object.read_again().owner
@@ -65,10 +69,10 @@ class Look:
         return not moved
 
     def _nobody_inside(self, found):
-        """Is no thread on its way into or out of that condvar?
+        """Is no thread just entering or leaving that condvar?
 
-        A thread that sleeps elsewhere is not; and one that comes later is
-        counted in wseq, which does not change meanwhile.
+        A thread that sleeps elsewhere is outside; and if a thread had come
+        later, it would have been counted in wseq.
         """
         layout = found.condvar.layout
         left = [thread for thread in self.threads if thread.state not in "ZX"
@@ -85,7 +89,7 @@ class Look:
                 and all(map(self.source.asleep_since, found.waiters)))
 
     def _foreign(self, found):
-        """How many threads of other processes sleep on a condvar."""
+        """How many threads of other processes sleep on a condvar, or None."""
         mapping = self.source.maps.at(found.address)
         if not mapping or mapping.rights[3] != "s":
             return 0
@@ -93,10 +97,10 @@ class Look:
 
 
 def code_of(source, scan=False):
-    """scan: as if there were no libdw."""
+    """The code of a process; scan: as if libdw were not installed."""
     return Code(source, None if scan else dwfl.load())
 
 
 def look(source, scan=False):
-    """Look once."""
+    """Look at a process once."""
     return Look(source, code_of(source, scan))

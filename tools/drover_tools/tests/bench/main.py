@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Test of the benchmark programs in build/bin; prints TAP.
 
-Needs no kernel and no guest.  O= in the environment: the build folder.
+It needs no kernel and no guest.  O= in the environment is the build folder.
 """
 
 import json
@@ -42,7 +42,7 @@ USAGE_ERRORS_OF_ALL = ["-q", "--quux", "extra", "-S", "-S 1", "-S 12k",
 
 
 def test_usage(tap, program):
-    """Whatever is wrong: status 2, usage on stderr, nothing on stdout."""
+    """Wrong usage: status 2, usage on stderr, nothing on stdout."""
     lines = [line.split() for line in USAGE_ERRORS[program]]
     lines += [GOOD[program] + line.split() for line in USAGE_ERRORS_OF_ALL]
     lines += [GOOD[program] + ["--stack="], GOOD[program] + ["-n", ""]]
@@ -60,7 +60,7 @@ def test_help(tap, program):
 
 
 def test_text(tap):
-    """The line that a person sees."""
+    """The first line of output is right."""
     for program, words, start in (
             ("cond-perf", "-n 3 -r 5", "5 rounds of 3 threads in "),
             ("cond-perf", "-n 3 -r 5 -k",
@@ -74,7 +74,7 @@ def test_text(tap):
 
 
 def test_counts(tap):
-    """Operations and switches of a run that is known beforehand."""
+    """The operations and switches are those of the command."""
     for impl in ("pthread", "drover"):
         result = test_json(tap, "cond-perf", impl,
                            ["-n", "7", "-r", "11", "-k"])
@@ -96,14 +96,14 @@ def test_counts(tap):
 
 
 def implementations(program):
-    """What a program can measure here: peers may be missing."""
+    """The implementations that a program has; peers may be missing."""
     _, out, _ = run(program, ["--help"])
     return [line.split()[0] for line in
             out.split("IMPL:\n")[1].split("\n\n")[0].splitlines()]
 
 
 def test_barriers(tap):
-    """Each barrier there is lets all through, and none too early."""
+    """Each barrier lets all threads through, and none too early."""
     for impl in implementations("barrier-perf"):
         result = test_json(tap, "barrier-perf", impl,
                            ["2", "3", "-N", "5", "-w", "7", "-H", "1"])
@@ -115,7 +115,7 @@ def test_barriers(tap):
         status, out, err = run("barrier-perf", ["3", "500", "-w", work],
                                preload=FAULTY, FAULT="early")
         tap.ok((status, out) == (3, "") and err,
-               f"barrier-perf -w {work} notices who is through too early",
+               f"barrier-perf -w {work} notices a thread that is too early",
                f"status {status}: {out}{err}")
     status, out, err = run("barrier-perf", ["2", "1000000000", "-t", "20",
                                             "--impl=drover"])
@@ -124,7 +124,7 @@ def test_barriers(tap):
 
 
 def test_pools(tap):
-    """Each pool there is serves all requests, and sums add up."""
+    """Each pool serves all requests, and the figures agree."""
     for impl in implementations("pool-perf"):
         for words in (["2", "30", "-l", "3", "-p", "100"],
                       ["3", "30", "-k", "5"]):
@@ -166,7 +166,8 @@ def test_waiting(tap):
 
 
 def test_rounds(tap):
-    """As many broadcasts as asked for, and one that lets the threads go."""
+    """There are as many broadcasts as rounds, and one that ends the threads.
+    """
     status, _, err = run("cond-perf", ["-n", "3", "-r", "5"],
                          preload=FAULTY, FAULT="count")
     tap.equal((status, err), (0, "broadcasts: 6\n"),
@@ -174,7 +175,7 @@ def test_rounds(tap):
 
 
 def test_library(tap):
-    """The result says what was measured."""
+    """The result names the library that was measured."""
     # "glibc 2.31" has another library for threads.
     _, *version = re.split("[ .]", os.confstr("CS_GNU_LIBC_VERSION"))
     libc = "libc.so" if list(map(int, version)) >= [2, 34] else "libpthread"
@@ -195,7 +196,7 @@ def test_library(tap):
 
 
 def test_faults(tap):
-    """A wakeup that comes from nowhere does not go unseen."""
+    """A spurious wakeup is noticed."""
     status, out, err = run("pp", ["-n", "5", "-i", "9"],
                            preload=FAULTY, FAULT="spurious")
     tap.equal(status, 0, "pp survives spurious wakeups")
@@ -211,7 +212,7 @@ def test_faults(tap):
 
 
 def test_refused(tap, name, prefix, program, words, limit):
-    """Out of something: one line that names the limit, status 1, no hang."""
+    """A limit is exceeded: one line names it, status 1, and no hang."""
     status, out, err = run(program, words, prefix=prefix)
     tap.ok((status, out) == (1, "") and limit in err
            and err.count("\n") == 1, name, f"status {status}: {out}{err}")
@@ -230,7 +231,7 @@ def test_limits(tap):
     test_refused(tap, "pp: no memory for the games", space, "pp",
                  ["-n", "500000", "-i", "5"], "out of memory")
     nobody = ["prlimit", "--nproc=40"]
-    if os.geteuid() == 0:       # whom RLIMIT_NPROC does not bind
+    if os.geteuid() == 0:       # RLIMIT_NPROC does not bind root
         nobody = ["setpriv", "--reuid=65534", "--clear-groups", *nobody]
     if not shutil.which(nobody[0]) or not readable_by_all():
         tap.skip("cond-perf: no thread left",
@@ -251,7 +252,7 @@ def readable_by_all():
 
 
 def test_many(tap):
-    """Ten thousand threads, if the machine allows as many."""
+    """Ten thousand threads work, if the machine allows so many."""
     for impl in ("pthread", "drover"):
         name = f"cond-perf --impl={impl} -n 10000"
         status, _, err = run("cond-perf", ["-n", "10000", "-r", "1",

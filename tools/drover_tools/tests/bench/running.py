@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Running a benchmark program, and what its result must have."""
+"""Runs benchmark programs, and has the members that a result must have."""
 
 import json
 import os
@@ -66,7 +66,8 @@ FIELDS = {
 
 
 def run(program, words, prefix=(), preload=None, **environment):
-    """Exit status, stdout, stderr; the status is None if it hangs."""
+    """Run a program. Return: (exit status or None if it hangs, stdout, stderr)
+    """
     settings = dict(os.environ, **environment)
     command = [*prefix, os.path.join(BUILD, "bin", program), *words]
     if preload:
@@ -80,7 +81,7 @@ def run(program, words, prefix=(), preload=None, **environment):
 
 
 def test_json(tap, program, impl, words, more=(), prefix=()):
-    """One object with all members, and counts that belong together."""
+    """Test that the output is one object with the right members; return it."""
     command = [*prefix, *words, f"--impl={impl}", "--json"]
     name = " ".join([program, *command])
     status, out, err = run(BENCH if prefix else program, command)

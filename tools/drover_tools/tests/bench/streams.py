@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Test of stream-perf: who waits between tokens, and what it notices."""
+"""Test of stream-perf: its waits between tokens, and the faults it notices."""
 
 import os
 
@@ -8,7 +8,7 @@ from drover_tools.tree import BUILD
 
 
 def test_stream(tap):
-    """If the engine decides, nothing waits but the read-back."""
+    """With the engine, only the read-back waits."""
     words = ["20", "-c", "3", "-b", "64", "-k", "0"]
     for impl, asked, elided in (("engine", 60, 60), ("by_hand", 0, 0),
                                 ("sync_each", 60, None)):

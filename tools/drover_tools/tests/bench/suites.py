@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tests of drover-bench, its suites and its peers: called by selftest."""
+"""Tests of drover-bench, its suites and its peers."""
 
 import json
 import os
@@ -22,24 +22,24 @@ SUITES = {
     "timedwait": ["-n", "3", "-i", "5"],
     "mixed": ["-n", "3", "-p", "1", "-c", "2"],
 }
-#: Operations that are known beforehand; those of mixed are not.
+#: The number of operations of each; that of mixed is not known beforehand.
 OPERATIONS = {"cond-perf": 15, "pp": 30, "broadcast": 15, "queue": 10,
               "turn-ring": 15, "turn-random": 15, "items": 15, "latch": 15,
               "signal-nobody": 5, "timedwait": 15}
-#: Programs of other projects' condition variables, and their --impl=.
+#: The programs with condition variables of other projects, and their --impl=.
 PEERS = {"cxx": "cxx", "nsync": "nsync", "abseil": "abseil",
          "musl": "pthread", "rust-std": "rust-std",
          "parking_lot": "parking_lot", "go": "go"}
 GO_SUITES = ("cond-perf", "pp", "broadcast", "queue", "turn-ring")
-#: What else each can do, and with the other implementation.
+#: Other options of the suites, for both implementations.
 VARIATIONS = ("broadcast -n 3 -r 5 -k", "turn-ring -n 3 -i 5 -b",
               "latch -n 3 -r 5 -k", "signal-nobody -i 5 -b",
               "signal-nobody -i 5 -l -t 2", "timedwait -n 3 -i 5 -e",
               "turn-random -n 3 -i 5 -s")
-#: What only an implementation with such a wait can do.
+#: Commands for an implementation that has waits with a predicate.
 AWAITS = ("turn-random -n 3 -i 5 -a", "items -n 3 -i 5 -a",
           "queue -p 2 -c 3 -i 5 -q 2 -a")
-#: Not one item, turn or round may be missing, however few threads there are.
+#: The smallest runs, in which no item, turn or round may be missing.
 SMALLEST = ("queue -p 1 -c 1 -i 1 -q 1", "turn-ring -n 2 -i 1",
             "latch -n 1 -r 1", "broadcast -n 1 -r 1", "timedwait -n 1 -i 1")
 MORE_USAGE_ERRORS = (
@@ -50,7 +50,7 @@ MORE_USAGE_ERRORS = (
 
 
 def test_suites(tap):
-    """Every suite by its name, for both implementations."""
+    """Every suite works for both implementations."""
     status, out, err = run(BENCH, ["--help"])
     tap.ok((status, err) == (0, "") and all(
         f"\n  {suite} " in out for suite in SUITES), f"{BENCH} --help", out)
@@ -70,7 +70,7 @@ def test_suites(tap):
 
 
 def check_run(tap, suite, impl, words):
-    """One run, with the operations and the operations' time that belong."""
+    """The operations, and the time of each, of one run are right."""
     result = test_json(tap, suite, impl, words, prefix=[suite])
     if not result:
         return
@@ -91,7 +91,7 @@ def check_run(tap, suite, impl, words):
 
 
 def test_latency(tap):
-    """Every operation is in the distribution, once."""
+    """Every operation is once in the distribution."""
     kind = {"latency_ns": dict}
     for line, nr in (("cond-perf -n 3 -r 5", 15), ("pp -n 3 -i 5", 27),
                      ("broadcast -n 3 -r 5 -k", 15),
@@ -113,7 +113,7 @@ def test_latency(tap):
 
 
 def test_peers(tap):
-    """The same suites over other projects' condition variables."""
+    """The suites work with other projects' condition variables."""
     for peer, impl in PEERS.items():
         program = f"{BENCH}-{peer}"
         if not os.path.exists(os.path.join(BUILD, "bin", program)):
@@ -127,7 +127,7 @@ def test_peers(tap):
 
 
 def check_peer(tap, program, impl, suite, words):
-    """One run of one suite: its members and its operations."""
+    """The members and the operations of one run are right."""
     name = f"{program} {suite} {' '.join(words)}"
     status, out, err = run(program, [suite, *words, f"--impl={impl}",
                                      "--json"])
@@ -137,7 +137,7 @@ def check_peer(tap, program, impl, suite, words):
         tap.ok(False, name, f"status {status}: {out!r} {err!r}")
         return
     wanted = {**COMMON_FIELDS, **FIELDS[suite]}
-    if impl == "go":        # works in a way of its own
+    if impl == "go":        # its threads work with code of their own
         wanted.pop("work_ps", None)
     wrong = [key for key, kind in wanted.items()
              if not isinstance(result.get(key), kind)]
@@ -148,27 +148,27 @@ def check_peer(tap, program, impl, suite, words):
 
 
 def test_work(tap):
-    """A critical section takes what it was asked to take."""
-    # 2 x 3 x 5 ms, of CPU time: another program cannot make it less.
+    """A critical section takes the time that was asked for."""
+    # 2 x 3 x 5 ms of CPU time, which no other program can make less.
     status, out, err = run(BENCH, "broadcast -n 2 -r 3 -c 5000000"
                            " --json".split())
     tap.ok(status == 0 and json.loads(out)["cpu_seconds"] > 0.010,
            "broadcast -c: threads work", out + err)
-    # A round is said to take 1 us: 5000 of them, and so more CPU time if less.
+    # If a round is said to take less time, more rounds are made.
     cpu = [cpu_seconds(ps) for ps in (1000000, 100)]
-    tap.ok(cpu[0] < cpu[1], "--cost: what is taken for the work of a while",
-           cpu)
+    tap.ok(cpu[0] < cpu[1], "--cost: the cost of a round sets how many there"
+           " are", cpu)
 
 
 def cpu_seconds(cost):
-    """Of a critical section of 5 ms, if a round of work takes @cost ps."""
+    """CPU time of a critical section of 5 ms, if a round takes @cost ps."""
     status, out, _ = run(BENCH, ["broadcast", "-n", "1", "-r", "3", "-c",
                                  "5000000", "--json", f"--cost={cost}"])
     return json.loads(out)["cpu_seconds"] if status == 0 else 0
 
 
 def test_perf(tap):
-    """Each counter is counted, or there is a reason."""
+    """Each counter has a value or a reason."""
     kind = {"perf": dict, "perf_missing": dict}
     result = test_json(tap, "pp", "pthread", ["-n", "2", "-i", "50", "-P"],
                        kind, prefix=["pp"])
@@ -178,7 +178,7 @@ def test_perf(tap):
     names = ["task-clock", "context-switches", "instructions", "cycles",
              "raw_syscalls:sys_enter", "sched:sched_waking"]
     tap.ok(all((name in found) != bool(missing.get(name)) for name in names),
-           "--perf: each counter is there, or why not", result)
+           "--perf: each counter has a value or a reason", result)
     switches = result["voluntary_switches"] + result["involuntary_switches"]
     if "context-switches" in found:
         tap.ok(0 <= found["context-switches"] - switches < 50,
@@ -205,7 +205,7 @@ FAULTS = (
 
 
 def test_more_faults(tap):
-    """Nor one that is lost, in any suite.  The watchdogs wait side by side."""
+    """Faults are noticed in every suite.  The watchdogs wait at one time."""
     def run_one(fault, line, _wanted):
         return run(BENCH, [*line.split(), "--watchdog=2"], preload=FAULTY,
                    FAULT=fault)
@@ -216,8 +216,9 @@ def test_more_faults(tap):
         tap.ok((status, out) == (3, "") and wanted in err,
                f"{line.split()[0]} notices FAULT={fault}",
                f"status {status}: {out}{err}")
-    # Not five threads: a round would be seven waits, and each seventh may be
-    # the main thread's, whose returns do not count.
+    # With five threads a round would have seven waits, and the seventh, which
+    # is spurious, could always be the main thread's, whose returns do not
+    # count.
     for line in ("broadcast -n 4 -r 9", "latch -n 4 -r 9",
                  "turn-ring -n 3 -i 9"):
         status, out, err = run(BENCH, [*line.split(), "--json"],

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""Tests of the drover command."""
+"""The tests of the drover command."""

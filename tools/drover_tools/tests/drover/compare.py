@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Tests of drover compare: what it says, and that it leaves nothing behind."""
+"""Tests of drover compare: its output, and that it leaves no process behind.
+"""
 
 import json
 import os
@@ -19,7 +20,7 @@ NOBODY = 65534
 
 
 def runs(seconds, cpu=None):
-    """As they are measured."""
+    """Runs as the measurement makes them."""
     return [{"round": number, "seconds": each,
              "cpu_seconds": cpu[number] if cpu else each,
              "voluntary_switches": 9, "involuntary_switches": 1}
@@ -27,7 +28,7 @@ def runs(seconds, cpu=None):
 
 
 def test_verdicts(tap):
-    """Of made-up runs."""
+    """The verdicts on made-up runs are right."""
     one = [1 + number / 1000 for number in range(9)]
     for wanted, factor in ((judge.FASTER, 0.8), (judge.SLOWER, 1.3),
                            (judge.SAME, 1.001)):
@@ -37,22 +38,23 @@ def test_verdicts(tap):
                f"judged: {wanted}", found.sentence())
     tap.equal(judge.Judgement(runs(one), runs([x * 0.8 for x in one]),
                               0.05).sentence(),
-              "Drover makes it faster: it takes between 20 and 20 % less time."
-              " It uses between 20 and 20 % less CPU time.",
+              "Drover makes the program faster: it takes between 20 and 20 %"
+              " less time. It uses between 20 and 20 % less CPU time.",
               "judged: faster, in words")
     found = judge.Judgement(runs(one), runs(one, [x * 1.5 for x in one]), 0.05)
-    tap.ok("no difference to its time. It uses between 50 and 50 % more CPU"
-           in found.sentence(), "judged: dearer", found.sentence())
+    tap.ok("no difference to the program's time. It uses between 50 and 50 %"
+           " more CPU" in found.sentence(), "judged: dearer",
+           found.sentence())
     wide = [0.8, 1.2] * 4
     found = judge.Judgement(runs([1] * 8), runs(wide), 0.05)
     tap.ok(found.verdict == judge.OPEN and "between 20 % less and 20 % more"
            in found.sentence(), "judged: undecided", found.sentence())
     found = judge.Judgement(runs([1, 1]), runs([2, 2]), 0.05)
-    tap.ok("so few pairs" in found.sentence(), "judged: of two pairs")
+    tap.ok("too few pairs" in found.sentence(), "judged: two pairs are few")
 
 
 def sentences(seconds, cpu, switches, calls, sleeps=None):
-    """What is said where Drover's are so many times the stock ones."""
+    """The reasons if Drover's figures are so many times the stock ones."""
     stock = runs([1] * 9)
     ours = [{**run, "seconds": seconds, "cpu_seconds": cpu,
              "voluntary_switches": round(9000 * (sleeps or switches)),
@@ -70,26 +72,26 @@ def test_reasons(tap):
     """A figure that contradicts another one gets its reason."""
     for wanted, figures in (
             ((), (0.8, 0.8, 0.8, 0.8)), ((), (1, 1, 1, 2.58)),
-            (("of switches there are fewer. The calls are those of one more"
+            (("there are fewer switches. The calls were counted in one more"
               " run",), (0.8, 0.8, 0.5, 2.58)),
-            (("wakes nobody costs little",), (0.8, 0.8, 1, 2.58)),
+            (("costs little if no thread sleeps",), (0.8, 0.8, 1, 2.58)),
             (("threads poll instead of sleeping",), (1.3, 1.3, 1, 0.5)),
             (("runs later",), (1.3, 1, 1, 0.5)),
             (("several threads run or poll at once",), (0.8, 1.3, 1, 1)),
-            (("where before several ran at once",), (1.3, 0.8, 1, 1)),
+            (("one after the other that ran at once",), (1.3, 0.8, 1, 1)),
             (("fewer of them are sleeps",), (0.8, 0.8, 1.3, 1, 0.2)),
-            (("who is next",), (0.8, 0.8, 1.3, 1, 1.3))):
+            (("which thread runs next",), (0.8, 0.8, 1.3, 1, 1.3))):
         said = sentences(*figures)
         tap.ok(len(said) == len(wanted) and all(map(
             str.__contains__, said, wanted)), f"judged: {figures}", said)
 
 
 def test_figures(tap):
-    """A ratio comes first, then quartiles; nothing is close to a limit."""
+    """A ratio comes first, then quartiles; near a limit there is no word."""
     seconds = [1, 2, 3, 4, 100]
 
     class Run:                      # pylint: disable=too-few-public-methods
-        """As compare.Comparison."""
+        """A stand-in for compare.Comparison."""
         line, cpus, differs, counter = "program", {0, 1}, False, "perf"
         host, futex, wake_up = {"load": 0}, {"stock": 40, "drop-in": 10}, {
             "same": 1000, "between": 10300}
@@ -106,8 +108,8 @@ def test_figures(tap):
               "report: futex calls, ratio first")
     tap.ok("±" not in said() and max(map(len, said().splitlines())) < 80,
            "report: no half span, no wide line", said())
-    for number, wanted in ((10300, "10.3 us on another.\n"),
-                           (9720, "9.72 us on another.\n"),
+    for number, wanted in ((10300, "10.3 us on another CPU.\n"),
+                           (9720, "9.72 us on another CPU.\n"),
                            (30000, "which is dear"), (3000, "which is cheap")):
         Run.wake_up = {"same": 1000, "between": number}
         tap.ok(wanted in " ".join(said().split()) + "\n",
@@ -115,7 +117,7 @@ def test_figures(tap):
 
 
 def test_doubt(tap):
-    """Looking several times finds no more that is not there."""
+    """Several tests of one comparison find no more false differences."""
     print(f"# seed {SEED}")
     numbers, wrong, rounds = random.Random(SEED), 0, 600
     for _ in range(rounds):
@@ -128,7 +130,7 @@ def test_doubt(tap):
             if found.settled:
                 wrong += found.verdict != judge.SAME
                 break
-    tap.ok(wrong < 0.06 * rounds, "judged: 5 % of what is not there at most",
+    tap.ok(wrong < 0.06 * rounds, "judged: at most 5 % false differences",
            f"{wrong} of {rounds}")
 
 
@@ -145,7 +147,7 @@ def test_help(tap, run):
 
 
 def test_usage(tap, run):
-    """One line, and status 2."""
+    """Wrong usage: one line, and status 2."""
     for line in ("", "--", "-n 0 true", "-n x true", "-m 0 true", "-x true",
                  "--json", "--json /nowhere/file true"):
         status, out, err = run("compare", *line.split())
@@ -154,7 +156,7 @@ def test_usage(tap, run):
 
 
 def programs_that_are_unfit(folder):
-    """(words of what is said, exit status, program)"""
+    """(words of the message, exit status, program)"""
     source = os.path.join(folder, "main.c")
     with open(source, "w", encoding="utf-8") as file:
         file.write("int main(void) { return 0; }\n")
@@ -189,7 +191,7 @@ def programs_that_are_unfit(folder):
 
 
 def test_unfit(tap, run):
-    """One line says why, and nothing is measured."""
+    """One line says why a program cannot be measured."""
     with tempfile.TemporaryDirectory() as folder:
         for said, wanted, path in programs_that_are_unfit(folder):
             for command in ("compare", "stat"):
@@ -199,23 +201,23 @@ def test_unfit(tap, run):
                        f"status {status}: {out}{err}")
             status, out, err = run("run", path)
             if said == "gains privileges" or "script" in said:
-                continue        # it runs, without the drop-in or by sh
+                continue        # it runs without the drop-in, or by sh
             tap.ok((status, out, err.count("\n"))
                    == (0 if said == "statically" else wanted, "", 1),
                    f"run: {said}", f"status {status}: {out}{err}")
 
 
-#: A script that ends otherwise with the drop-in, or without.
+#: Beginnings of scripts that go on only with the drop-in, or only without.
 WITH, WITHOUT = '[ -z "$LD_PRELOAD" ] || ', '[ -n "$LD_PRELOAD" ] || '
 
 
 def test_ends(tap, run):
-    """How it ended is said of both, each of which has been tried."""
+    """Both runs are made, and the message says how each ended."""
     for said, script in (
             ("sh failed (exit status 3: alas) without Drover and with it:"
-             " nothing to compare", "echo alas >&2; exit 3"),
+             " there is nothing to compare", "echo alas >&2; exit 3"),
             ("sh failed (signal 9: no message) without Drover and with it:"
-             " nothing to compare", "kill -9 $$"),
+             " there is nothing to compare", "kill -9 $$"),
             ("sh failed (exit status 3: no message) without Drover, and ended"
              " well in ", WITHOUT + "exit 3"),
             (" s with it: that is the difference", WITHOUT + "exit 3"),
@@ -225,8 +227,8 @@ def test_ends(tap, run):
         tap.ok((status, out) == (1, "") and said in err, f"compare: {said}",
                f"status {status}: {out}{err}")
     for said, script in (
-            ("did not end in 0.02 minutes without Drover and with it: give it"
-             " more time (-m)", "sleep 987"),
+            ("did not end in 0.02 minutes without Drover and with it: give the"
+             " program more time (-m)", "sleep 987"),
             ("did not end in 0.02 minutes without Drover, and ended well in ",
              WITHOUT + "sleep 987"),
             (" s with it: that is the difference", WITHOUT + "sleep 987"),
@@ -238,7 +240,7 @@ def test_ends(tap, run):
 
 
 def test_ends_otherwise(tap, run):
-    """What ends otherwise from run to run is no difference."""
+    """An end that changes from run to run is no difference."""
     with tempfile.TemporaryDirectory() as folder:
         for said, number in (("fails now and then: in 0 of 2 runs without"
                               " Drover and in 1 of 2 runs with it", 2),
@@ -254,7 +256,7 @@ def test_ends_otherwise(tap, run):
 
 
 def test_asan(tap, run):
-    """AddressSanitizer's runtime comes first, or it is said that it has to."""
+    """AddressSanitizer's runtime is loaded first, or a message demands it."""
     with tempfile.TemporaryDirectory() as folder:
         program = os.path.join(folder, "late")
         if subprocess.run(["gcc", "-fsanitize=address", "-o", program, LATE],
@@ -278,23 +280,23 @@ def test_asan(tap, run):
 
 
 def test_same(tap, run):
-    """What does something else with the drop-in is told."""
+    """A program that prints something else with the drop-in is reported."""
     status, out, err = run("compare", "-n", "1", "sh", "-c",
                            'echo "$LD_PRELOAD"')
     tap.ok(status == 1 and "prints something else" in out,
-           "compare: other output is told", out + err)
+           "compare: other output is reported", out + err)
     status, out, err = run("compare", "-n", "1", "sh", "-c", "echo $$")
-    tap.ok(status == 0 and "so few pairs" in out,
+    tap.ok(status == 0 and "too few pairs" in out,
            "compare: output that always differs is no difference", out + err)
 
 
 def test_result(tap, run, program):
-    """A real one, and its JSON."""
+    """A real comparison works, and its JSON is right."""
     with tempfile.TemporaryDirectory() as folder:
         told = os.path.join(folder, "result.json")
         status, out, err = run("compare", "-n", "3", "--json", told, "--",
                                program, "-n", "20", "-r", "20")
-        # What it prints is times, which may be different by chance.
+        # The program prints times, which may differ by chance.
         tap.ok(status in (0, 1) and "3 pairs of runs" in out
                and "context switches" in out and " left " in err,
                "compare: cond-perf", f"status {status}: {out}{err}")
@@ -316,11 +318,11 @@ def test_result(tap, run, program):
                out + err)
         if shutil.which("perf") or shutil.which("strace"):
             tap.ok("hardly a futex call" in out or "futex calls" not in out,
-                   "compare: who has no threads has nothing to gain", out)
+                   "compare: a program without threads gains nothing", out)
 
 
 def test_interrupted(tap, drover):
-    """Ctrl-C, or whatever ends it, leaves no process."""
+    """After SIGINT or SIGTERM no process is left."""
     for number in (signal.SIGINT, signal.SIGTERM):
         with tempfile.TemporaryDirectory() as folder:
             pipe = os.path.join(folder, "pipe")
@@ -340,7 +342,7 @@ def test_interrupted(tap, drover):
 
 
 def test_interrupted_early(tap, drover):
-    """Ctrl-C while the scripts are loaded is said in one line, too."""
+    """Ctrl-C while the scripts are loaded prints one line, too."""
     for command in ("compare", "stat"):
         with subprocess.Popen([drover, command, "sleep", "987"], text=True,
                               stderr=subprocess.PIPE) as process:
@@ -354,7 +356,7 @@ def test_interrupted_early(tap, drover):
 
 
 def test_all(tap, run, drover, program):
-    """run(): of drover, for its exit status and output."""
+    """Run all tests; run(): runs drover for its exit status and output."""
     test_verdicts(tap)
     test_reasons(tap)
     test_figures(tap)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * What stat_tests.py counts: four threads wait at a gate, which a broadcast
- * opens while its mutex is held; three waits are too late, one is cancelled;
- * a child makes two signals. Exit status 3.
+ * The calls that stat.py counts: four threads wait at a gate, which a broadcast
+ * opens while its mutex is held; three waits time out at once, and one is
+ * cancelled; a child makes two signals. The exit status is 3.
  *
  * fixture drop-in|stock [stay]; stay: go on with signals until standard input
- * ends. stock: those who are woken sleep again before the mutex is released.
+ * ends. stock: woken threads sleep again before the mutex is released.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -56,7 +56,7 @@ static void *wait_for_ever(void *arg)
 	return arg;
 }
 
-/* How often a thread has gone to sleep; -1 while it does not. */
+/* How often a thread has gone to sleep, or -1 if it does not sleep. */
 static long sleeps(pid_t id)
 {
 	char path[64], line[128], state = 0;
@@ -74,7 +74,7 @@ static long sleeps(pid_t id)
 	return state == 'S' ? nr : -1;
 }
 
-/* Until each has slept more often than in @least. */
+/* Wait until each thread sleeps, and has slept more often than @least says. */
 static void until_asleep(int nr, long *least)
 {
 	for (int i = 0; i < nr; i++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A wait that is too late; compare.py builds it with AddressSanitizer. */
+/* A wait that times out at once; compare.py builds it with AddressSanitizer. */
 #include <pthread.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

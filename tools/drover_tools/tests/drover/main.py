@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Test of the drover command in build/bin; prints TAP.
 
-O= in the environment: the build folder.
+O= in the environment is the build folder.
 """
 
 import os
@@ -29,7 +29,7 @@ print(sum(libc.pthread_key_create(ctypes.byref(key), None) == 0
 
 
 def run(*words, program=DROVER, given=os.devnull, **environment):
-    """Its exit status, standard output and standard error."""
+    """Run drover. Return: its exit status, standard output and error."""
     clean = {key: value for key, value in os.environ.items()
              if key not in ("LD_PRELOAD", "DROVER_POLICY")}
     with open(given, encoding="utf-8") as file:
@@ -40,7 +40,7 @@ def run(*words, program=DROVER, given=os.devnull, **environment):
 
 
 def test_usage(tap):
-    """Whatever is wrong: status 2, a line on stderr, nothing on stdout."""
+    """Wrong usage: status 2, a line on stderr, nothing on stdout."""
     for line in ("", "walk", "run", "run -p", "run -x true", "run -p x true",
                  "run --policy=requeues true", "run -p auto,spin= true",
                  "run -p spin=100001 true", "run -p auto,look=5 true",
@@ -81,7 +81,7 @@ def test_run(tap):
 
 
 def test_musl(tap):
-    """A program of musl is refused, and what asks for no linker is not."""
+    """A program of musl is refused, and a setuid program is not."""
     with tempfile.TemporaryDirectory() as folder:
         head = bytearray(64 + 56 + 32)
         head[:6] = b"\x7fELF\x02\x01"
@@ -106,7 +106,7 @@ def test_musl(tap):
 
 
 def test_bench(tap):
-    """Benchmarks are found by name."""
+    """Benchmarks are found by their names."""
     status, out, err = run("bench", "cond-perf", "-n", "3", "-r", "5")
     tap.ok(status == 0 and "5 rounds" in out, "bench: cond-perf", out + err)
     for words in (("bench",), ("bench", "no-such"), ("bench", "/bin/true")):

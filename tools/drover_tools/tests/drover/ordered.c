@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * What valgrind.py runs: threads that hand data on by condition variables, in
- * which there is no race; one is cancelled in its wait, and waits time out.
+ * valgrind.py runs this program, whose threads hand on data by condition
+ * variables, without a race; one thread is cancelled in its wait, and waits
+ * time out.
  *
  * ordered [race]: two threads also write without a lock.
  */
@@ -62,7 +63,7 @@ static void cancel_one(void)
 	pthread_join(thread, NULL);
 }
 
-/* Of several condvars at the same place, and of C11's. */
+/* Use several condvars at the same address, and a C11 one. */
 static void be_late(void)
 {
 	struct timespec past = { 1, 0 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What trace_tests.py has gdb print, at stop_here(). */
+/* The objects that gdb prints for trace.py, at stop_here(). */
 #include <drover/barrier.h>
 #include <drover/cond.h>
 #include <drover/mutex.h>

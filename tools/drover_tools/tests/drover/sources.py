@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Programs that the tests of the drover command compile."""
+"""The programs that tests of the drover command compile."""
 
 import os
 

@@ -23,7 +23,7 @@ def compile_fixture(folder):
 
 
 def test_usage(tap, run):
-    """One line, and status 2."""
+    """Wrong usage: one line, and status 2."""
     for line in ("stat", "stat -x true", "stat --json /nowhere/file true",
                  "top", "top one", "top -d 0 1", "top -x 1", "top 1 2"):
         status, out, err = run(*line.split())
@@ -38,7 +38,7 @@ def test_usage(tap, run):
 
 
 def test_refused(tap, run):
-    """A process that may not be read is not called another user's."""
+    """The message for a process that may not be read says what would help."""
     try:
         with open("/proc/1/maps", encoding="utf-8") as file:
             file.read(1)
@@ -52,7 +52,7 @@ def test_refused(tap, run):
 
 
 def test_status(tap, run):
-    """A program's exit status, and what it prints, stay its own."""
+    """A program's exit status and output are unchanged."""
     status, out, err = run("stat", "sh", "-c", "echo out; exit 7")
     tap.ok((status, out) == (7, "out\n") and "no condition variables" in err,
            "stat: the program's exit status", f"status {status}: {out}{err}")
@@ -61,7 +61,7 @@ def test_status(tap, run):
 
 
 def counted(run, fixture, folder, *words, **environment):
-    """(what it printed, the processes by their number of waits)"""
+    """(output, condition variables of each process by name)"""
     told = os.path.join(folder, "told.json")
     status, out, err = run("stat", "--json", told, *words, fixture,
                            "stock" if "--stock" in words else "drop-in",
@@ -74,7 +74,7 @@ def counted(run, fixture, folder, *words, **environment):
 
 
 def test_counts(tap, run, fixture, folder):
-    """What the fixture does is what is counted, whoever it is done by."""
+    """The calls of the fixture are counted, with and without the drop-in."""
     for words, settings in (((), {"DROVER_POLICY": "requeue,spin=0"}),
                             (("--stock",), {})):
         text, found = counted(run, fixture, folder, *words, **settings)
@@ -99,11 +99,11 @@ def test_counts(tap, run, fixture, folder):
         tap.ok("wait_at_gate (fixture" in text and "open_gate" in text,
                f"stat, {who}: call sites", text)
         tap.ok("find the mutex held" not in text,
-               f"stat, {who}: what is no prediction is not told", text)
+               f"stat, {who}: there is no prediction", text)
 
 
 def said_of(run, program, *words):
-    """The table by its first column, and what comes below it."""
+    """(rows of the table by name, details by name, all output)"""
     status, out, err = run("stat", *words, program)
     assert status == 0, f"status {status}: {out}{err}"
     _, table, *details = err.strip().split("\n\n")
@@ -113,7 +113,8 @@ def said_of(run, program, *words):
 
 
 def test_woken(tap, run, folder):
-    """Broadcasts for one thread and for all; condvars without a name."""
+    """Broadcasts for one thread and for all are told apart; condvars without
+    a name share a line."""
     program = os.path.join(folder, "woken")
     subprocess.run([os.environ.get("CC", "gcc"), "-O1", "-g", "-pthread",
                     "-o", program, WOKEN], check=True)
@@ -134,7 +135,7 @@ def test_woken(tap, run, folder):
                f"stat, {who}: many returns make a histogram", err)
         many = [name for name in table if name.startswith("main woken.c:")]
         tap.ok(len(many) == 1 and "30 of them" in many[0] and len(table) == 3
-               and "62 condition variables, of which nobody waited for 30"
+               and "62 condition variables, of which 30 had no waiters"
                in " ".join(err.split()),
                f"stat, {who}: many condvars in one line", err)
         tap.ok(list(table)[:2] == ["tokens", "news"],
@@ -146,7 +147,7 @@ def test_woken(tap, run, folder):
 
 
 def test_sites(tap, run, folder):
-    """Calls by the C++ library are the program's."""
+    """Calls of the C++ library count as the program's own."""
     if not shutil.which("addr2line"):
         tap.skip("stat: C++", "there is no addr2line")
         return
@@ -164,17 +165,17 @@ def test_sites(tap, run, folder):
 
 
 def test_polls(tap, run, fixture, folder):
-    """A poll that lasts as long as it takes pays."""
+    """Polls are counted."""
     _, found = counted(run, fixture, folder, DROVER_POLICY="spin=0")
     polls = sum(one["paid"] + one["in_vain"] for one in found[0].values())
-    tap.equal(polls, 0, "stat: who does not poll has paid for nothing")
+    tap.equal(polls, 0, "stat: without polling, no polls are counted")
     _, found = counted(run, fixture, folder, DROVER_POLICY="spin=10")
     polls = sum(one["paid"] + one["in_vain"] for one in found[0].values())
     tap.ok(polls > 0, "stat: polls are counted", found)
 
 
 def test_top(tap, run, drover, fixture):
-    """Beside a program that runs, which Ctrl-C then ends."""
+    """top shows a program that runs, which Ctrl-C then ends."""
     with subprocess.Popen(
             [drover, "stat", "--stock", fixture, "stock", "stay"], text=True,
             start_new_session=True, stdin=subprocess.PIPE,
@@ -187,18 +188,18 @@ def test_top(tap, run, drover, fixture):
         line = next((line for line in out.splitlines()
                      if line.startswith("gate")), "gate 0 0").split()
         tap.ok(status == 0 and int(line[2]) > 0,
-               "top: what is done now", f"status {status}: {out}{err}")
+               "top: shows the present calls", f"status {status}: {out}{err}")
         os.killpg(process.pid, signal.SIGINT)
         out, err = process.communicate(timeout=LIMIT)
     tap.ok(process.returncode == 128 + signal.SIGINT and "gate" in err,
-           "stat: Ctrl-C ends the program, and what was counted is told",
+           "stat: Ctrl-C ends the program, and the counts are printed",
            f"status {process.returncode}: {out}{err}")
     tap.ok(not os.path.exists(path) and not os.path.exists(f"/proc/{pid}"),
            "stat: leaves neither file nor process")
 
 
 def test_all(tap, run, drover):
-    """run(): of drover, for its exit status and output."""
+    """Run all tests; run(): runs drover for its exit status and output."""
     test_usage(tap, run)
     test_refused(tap, run)
     test_status(tap, run)

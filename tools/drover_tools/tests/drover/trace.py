@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Tests of the library's probes, of scripts that use them, and of gdb's."""
+"""Tests of the library's probes, of scripts that use them, and of gdb's
+printers.
+"""
 
 import os
 import re
@@ -15,12 +17,12 @@ PRINTERS = os.path.join(DROVER, "gdb", "drover_gdb.py")
 COMPILER = os.environ.get("CC", "gcc")
 PROBES = {"wait", "signal", "broadcast", "move", "fallback", "spin"}
 LIMIT = 60
-#: A script that says nothing is tried again: the program may not have run.
+#: A script that prints nothing is tried again: the program may not have run.
 TRIES = 5
 
 
 def output(*words, **more):
-    """What a program prints, errors included."""
+    """The output of a program, with its errors."""
     done = subprocess.run(words, stdout=subprocess.PIPE, text=True,
                           stderr=subprocess.STDOUT, timeout=LIMIT,
                           stdin=subprocess.DEVNULL, check=False, **more)
@@ -28,14 +30,14 @@ def output(*words, **more):
 
 
 def has_probes():
-    """Whether the library is built with them."""
+    """Whether the library is built with probes."""
     return subprocess.run(
         [COMPILER, "-fsyntax-only", "-include", "sys/sdt.h", "-xc",
          os.devnull], capture_output=True, check=False).returncode == 0
 
 
 def test_probes(tap, libraries):
-    """In the ELF files, with two arguments each."""
+    """The ELF files have the probes, with two arguments each."""
     if not has_probes() or not shutil.which("readelf"):
         return tap.skip("probes", "there is no <sys/sdt.h> or no readelf")
     for library in libraries:
@@ -48,7 +50,7 @@ def test_probes(tap, libraries):
 
 
 def can_trace():
-    """Whether probes can be attached to here."""
+    """Whether bpftrace can attach to probes here."""
     return (has_probes() and shutil.which("bpftrace")
             and os.path.exists("/sys/bus/event_source/devices/uprobe")
             and subprocess.run(["bpftrace", "-e", "BEGIN { exit(); }"],
@@ -57,7 +59,7 @@ def can_trace():
 
 
 def traced(pid, script):
-    """What a script prints of a process, of half a second."""
+    """The output of a script about half a second of a process."""
     with open(os.path.join(DROVER, "trace", script), encoding="utf-8") as file:
         text = file.read() + "interval:ms:500 { exit(); }\n"
     for _ in range(TRIES):
@@ -68,7 +70,7 @@ def traced(pid, script):
 
 
 def test_scripts(tap, drover, folder):
-    """Each says something of a program that signals and waits."""
+    """Each script prints the calls of a program that signals and waits."""
     if not can_trace():
         return tap.skip("bpftrace", "it cannot attach to probes here")
     path = os.path.join(folder, "fixture")
@@ -88,14 +90,14 @@ def test_scripts(tap, drover, folder):
     return None
 
 
-#: At the first stop and at the second: what is printed, and how.
+#: The variables that gdb prints at the first stop, and their texts.
 SHOWN = (
     ("lock", r"mutex: locked\b.* by the library's thread \d+"),
     ("twice", r"mutex, recursive: locked by .* \d+, 2 times"),
     ("waited_for",
      r"condvar: open group: 3 waiting, 0 signalled(, no sleepers)?"),
-    ("arrived", r"condvar: nobody waits"),
-    ("awaited", r"condvar: one waits until never"),
+    ("arrived", r"condvar: no thread waits"),
+    ("awaited", r"condvar: one thread waits until never"),
     ("shared", r"condvar, shared: 0 waiting, 0 signalled"),
     ("three", r"barrier of 3, arrived: 2"),
     ("pair", r"barrier of 2, arrived: 1"),
@@ -103,7 +105,7 @@ SHOWN = (
 
 
 def gdb(program, *commands, **environment):
-    """What gdb prints of each command."""
+    """The output of gdb for these commands."""
     words = ["gdb", "-batch", "-nx", "-ex", f"source {PRINTERS}"]
     for name, value in environment.items():
         words += ["-ex", f"set environment {name} {value}"]
@@ -114,7 +116,7 @@ def gdb(program, *commands, **environment):
 
 
 def test_printers(tap, build, folder):
-    """Of the native API's objects, and of glibc's under the drop-in."""
+    """gdb prints objects of the native API, and glibc's under the drop-in."""
     if not shutil.which("gdb"):
         return tap.skip("gdb", "there is none")
     library = os.path.join(build, "lib")
@@ -146,7 +148,7 @@ def test_printers(tap, build, folder):
 
 
 def test_all(tap, build, drover):
-    """build: the folder with lib/."""
+    """Run all tests; build: the folder that has lib/."""
     test_probes(tap, [os.path.join(build, "lib", name) for name in (
         "libdrover-pthread.so.1", "libdrover.so.1")])
     with tempfile.TemporaryDirectory() as folder:

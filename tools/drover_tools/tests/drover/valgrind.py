@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tests of the drop-in under valgrind: helgrind and drd see what it orders."""
+"""Tests of the drop-in under valgrind: helgrind and drd see its ordering."""
 
 import os
 import shutil
@@ -15,7 +15,7 @@ HEADERS = "/usr/include/valgrind/helgrind.h"
 
 
 def compile_ordered(folder):
-    """ordered.c, with lines for valgrind."""
+    """Compile ordered.c with line numbers, which valgrind prints."""
     path = os.path.join(folder, "ordered")
     subprocess.run([os.environ.get("CC", "gcc"), "-O1", "-g", "-pthread",
                     "-o", path, ORDERED], check=True)
@@ -23,7 +23,7 @@ def compile_ordered(folder):
 
 
 def run(tool, library, *words):
-    """Exit status and what the tool reports."""
+    """Run a tool. Return: its exit status and its report."""
     done = subprocess.run(
         ["valgrind", "-q", f"--tool={tool}", f"--error-exitcode={FOUND}",
          *words], env={**os.environ, "LD_PRELOAD": library}, check=False,
@@ -32,7 +32,7 @@ def run(tool, library, *words):
 
 
 def test_all(tap, library):
-    """library: the drop-in."""
+    """Run all tests; library: the drop-in."""
     if not (shutil.which("valgrind") and os.path.exists(HEADERS)):
         tap.skip("the drop-in under valgrind", "there is no valgrind")
         return
@@ -45,5 +45,5 @@ def test_all(tap, library):
                       f"{tool}: the order that condvars give")
             status, said = run(tool, library, program, "race")
             tap.ok(status == FOUND and "main (ordered.c" in said,
-                   f"{tool}: a real race is visible",
+                   f"{tool}: a real race is reported",
                    f"status {status}: {said}")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Tests of `drover why`: each program in why_cases/ is named for what it does.
 
-O= in the environment: the build folder. SNAPSHOTS=: how often programs that
-run well are looked at; 10000 takes about ten minutes.
+In the environment, O= is the build folder, and SNAPSHOTS= is the number of
+looks at programs that run well; 10000 takes about ten minutes.
 """
 
 import json
@@ -18,6 +18,11 @@ import tempfile
 from drover_tools.tests.drover import why_limits
 from drover_tools.tests.drover.why_run import (
     TOOLS, WHY, Running, accused, build, verdict_of, why)
+from drover_tools.why import objects, patterns
+from drover_tools.why.calls import Wait
+from drover_tools.why.findings import LIKELY, Case
+from drover_tools.why.graph import Graph
+from drover_tools.why.process import Thread
 
 ENDS = "ends"
 MODES = ((), ("--scan",), ("--exact",))
@@ -25,12 +30,13 @@ LOST_RUNS = 20
 LOOKS = 200
 LIBC = tuple(int(number) for number in re.findall(
     r"\d+", platform.libc_ver()[1] or "0.0"))[:2]
-# Both wait for members of old groups, which the fix of bug 25847 does not.
+# Before the fix of bug 25847 a broadcast also waits for members of old groups.
 LOSES = LIBC < (2, 41)
 BUSY = ("condvar", "time", "semaphores", "own semaphores", "mutexes",
         "rwlock", "barrier", "join")
 
-#: What is said of each, the exit status, and what is said with the drop-in.
+#: The verdict on each, the exit status, and the verdict with the drop-in if
+#: that differs.
 CASES = {
     "abba": ("deadlock", 1, None),
     "forgotten_unlock": ("holder-ended", 1, None),
@@ -56,7 +62,7 @@ CASES = {
     "idle_pool": ("well", 0, None),
 }
 
-#: Programs with Drover's own objects: what is found, and waits that are said.
+#: Programs with Drover's own objects: the findings, and words of the waits.
 NATIVE = {
     "native": (["deadlock", "barrier-short", "nobody-signals"],
                ["waits for the condition variable news"]),
@@ -64,7 +70,7 @@ NATIVE = {
                      ["the condition variable news until has_news() is true",
                       "waits for the next task of its pool"]),
     "native_pi": (["deadlock"],
-                  ["waits for a PI mutex that it can never have"]),
+                  ["waits for a PI mutex that it can never get"]),
     "native_destroyed": (["destroyed-in-use"],
                          ["is destroying the condition variable news"]),
 }
@@ -87,7 +93,7 @@ for thread in threads:
 
 
 def check_case(tap, program, drop_in):
-    """One program, in each mode."""
+    """The verdict on one program is right in each mode."""
     name = os.path.basename(program)
     wanted, status, with_drop_in = CASES[name]
     if drop_in and with_drop_in:
@@ -97,7 +103,7 @@ def check_case(tap, program, drop_in):
         if wanted == ENDS:
             ended = running.wait()
             if ended == 77:
-                tap.skip(f"{text}: ends", "is not for this processor")
+                tap.skip(f"{text}: ends", "the program is for x86-64")
             else:
                 tap.equal(ended, 0, f"{text}: ends")
             return
@@ -109,7 +115,7 @@ def check_case(tap, program, drop_in):
 
 
 def test_cases(tap, folder, drop_in):
-    """Each stuck program is named; the healthy one is not accused."""
+    """Each stuck program gets its verdict; the healthy one is not accused."""
     for name in CASES:
         program = build(name, folder)
         check_case(tap, program, None)
@@ -118,7 +124,7 @@ def test_cases(tap, folder, drop_in):
 
 
 def test_lost(tap, folder):
-    """The lost wake-up is named each time."""
+    """The lost wake-up is found each time."""
     if not LOSES or platform.machine() != "x86_64":
         tap.skip("lost_wakeup: each time", "this C library loses none")
         return
@@ -131,7 +137,7 @@ def test_lost(tap, folder):
 
 
 def test_healthy(tap, name, program, drop_ins):
-    """A program that hands work around as fast as it can."""
+    """A program whose threads hand on work all the time is not accused."""
     looks = int(os.environ.get("SNAPSHOTS", "280")) // len(BUSY) // 2
     for preload in drop_ins:
         if preload and not os.path.exists(preload):
@@ -143,7 +149,7 @@ def test_healthy(tap, name, program, drop_ins):
 
 
 def test_reads_only(tap, folder):
-    """Nobody is stopped, woken or disturbed."""
+    """No thread is stopped or woken."""
     def switches(pid):
         found = {}
         for tid in os.listdir(f"/proc/{pid}/task"):
@@ -160,17 +166,17 @@ def test_reads_only(tap, folder):
         tap.equal(switches(pid), before, "no thread of the program notices")
         _, out, _ = why("--exact", pid)
         tap.ok(re.search(r"were stopped for \d+ ms", out),
-               "--exact says for how long", out)
+               "--exact says for how long threads were stopped", out)
 
 
 def test_output(tap, folder):
-    """Text, JSON, Graphviz, and two looks."""
+    """Text, Graphviz and two looks are right."""
     with Running(os.path.join(folder, "abba")) as running:
         pid = running.stuck()
         _, out, _ = why(pid)
         lines = out.splitlines()
-        tap.ok(lines[0].startswith("Deadlock: 2 threads wait for each other"),
-               "the verdict comes first", out)
+        tap.equal(lines[0], "Deadlock: 2 threads wait for each other, and"
+                  " neither can ever go on.", "the verdict comes first")
         tap.ok(re.search(r'"transfer" waits for the mutex journal, which \d+'
                          r' "audit" holds', out), "then who waits for whom",
                out)
@@ -189,10 +195,33 @@ def test_output(tap, folder):
         _, out, _ = why("--exact", running.stuck())
         tap.ok("write_log()" in out.split('"first" runs\n')[-1].split("\n")[0],
                "--exact: where the holder is", out)
+        tap.ok("  63 more threads wait for" in out,
+               "threads that are not shown are counted", out)
+    with Running(os.path.join(folder, "pi_chain")) as running:
+        _, out, _ = why(running.stuck())
+        tap.ok("3 threads wait until" in out and "more thread" not in out,
+               "all threads of a chain are shown, and no more are counted",
+               out)
+
+
+def test_severity(tap):
+    """A wait that a signal handler could end is said to be such a one."""
+    found = objects.Object("barrier", 64)
+    found.name, found.numbers = "step", {"arrived": 1, "count": 2}
+    thread = Thread(1)
+    thread.wait = Wait("waits at the barrier step")
+    found.waiters, thread.wait.object = [thread], found
+    case = Case(Graph([thread], None), [found], (), (thread,), None, None,
+                None)
+    said = next(patterns.short_barriers(case))
+    tap.equal((said.severity, said.sentence), (
+        LIKELY, "Stuck unless a signal handler ends the wait: the barrier step"
+        " needs 2 threads, of which 1 has arrived, and no thread is left that"
+        " could arrive."), "a handler might help: barrier")
 
 
 def test_native(tap, folder, libraries):
-    """Drover's own objects, where the library was built."""
+    """The findings about Drover's own objects are right."""
     if not os.path.exists(os.path.join(libraries, "libdrover.so")):
         tap.skip("native", "there is no libdrover.so")
         return
@@ -221,15 +250,15 @@ def test_native(tap, folder, libraries):
 
 
 def test_many(tap, folder):
-    """A thousand threads are one line."""
+    """A thousand equal threads are one line."""
     with Running(build("thousand", folder)) as running:
         status, out, _ = why(running.stuck())
-        tap.ok(status == 0 and "and 999 more alike" in out
+        tap.ok(status == 0 and "and 999 more like it" in out
                and out.count("\n") < 12, "1000 threads are folded", out)
 
 
 def test_builds(tap, folder):
-    """Without symbols, and without shared libraries."""
+    """Programs without symbols or shared libraries get their verdict."""
     for flags in (("-s",), ("-static",), ("-static", "-s")):
         name = "abba, built with " + " ".join(flags)
         try:
@@ -244,7 +273,7 @@ def test_builds(tap, folder):
 
 
 def write_core(pid, path):
-    """Write a core file. Return: false if there is no gdb to do so."""
+    """Write a core file. Return: false if there is no gdb for that."""
     if not shutil.which("gdb"):
         return False
     subprocess.run(["gdb", "-q", "-batch", "-p", str(pid), "-ex",
@@ -269,11 +298,12 @@ def test_core(tap, folder):
             tap.equal((said, status), CASES[name][:2],
                       " ".join(("--core", name) + mode))
     status, _, err = why("--core", os.path.join(folder, "abba"))
-    tap.ok(status == 3 and "no core file" in err, "--core: of a program", err)
+    tap.ok(status == 3 and "not a core file" in err, "--core: of a program",
+           err)
 
 
 def test_program(tap, folder):
-    """The second form: a program that why starts itself."""
+    """`drover why -- PROGRAM` starts a program and looks at it."""
     status, out, _ = why("-t", "1", "--", os.path.join(folder, "abba"))
     tap.ok(status == 1 and "Deadlock" in out, "-- PROGRAM", out)
     status, _, err = why("--", "true")
@@ -284,7 +314,7 @@ def test_program(tap, folder):
     with subprocess.Popen([*WHY, "--", os.path.join(folder, "abba")],
                           cwd=TOOLS, stdout=subprocess.PIPE,
                           text=True) as child:
-        child.stdout.readline()         # it is stuck
+        child.stdout.readline()         # the program is stuck now
         child.send_signal(signal.SIGINT)
         out = child.stdout.read()
         tap.ok(child.wait() == 1 and "Deadlock" in out, "-- PROGRAM, Ctrl-C",
@@ -292,12 +322,12 @@ def test_program(tap, folder):
 
 
 def test_python(tap, folder):
-    """Two locks of Python, taken in opposite order."""
+    """Two locks of Python that are taken in opposite order are found."""
     path = os.path.join(folder, "crossed.py")
     with open(path, "w", encoding="utf-8") as file:
         file.write(CROSSED)
     with subprocess.Popen([sys.executable, path]) as child:
-        for _ in range(LOOKS):          # until it has got there
+        for _ in range(LOOKS):          # until all three threads wait
             found = json.loads(why("--json", child.pid)[1] or "{}")
             if sum("semaphore" in thread["waits"]
                    for thread in found.get("threads", ())) == 3:
@@ -307,7 +337,7 @@ def test_python(tap, folder):
 
 
 def test_container(tap, folder):
-    """Thread ids inside and outside differ."""
+    """Both thread ids are printed, those inside and outside a container."""
     command = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc",
                os.path.join(folder, "abba")]
     if os.geteuid() or not shutil.which("unshare") or subprocess.run(
@@ -321,12 +351,12 @@ def test_container(tap, folder):
                   encoding="utf-8") as file:
             pid = int(file.read().split()[0])
         status, out, _ = why(pid)
-        tap.ok(status == 1 and "inside)" in out and "Deadlock" in out,
-               "a container's process", out)
+        tap.ok(status == 1 and " in its container)" in out
+               and "Deadlock" in out, "a container's process", out)
 
 
 def test_all(tap, build_folder):
-    """All of them; the drop-in is found in the build folder."""
+    """Run all tests, with the drop-in of the build folder."""
     drop_in = os.path.join(build_folder, "lib", "libdrover-pthread.so.1")
     if not shutil.which(os.environ.get("CC", "cc")):
         tap.skip("why", "there is no compiler")
@@ -341,4 +371,5 @@ def test_all(tap, build_folder):
         for test in (test_reads_only, test_output, test_many, test_builds,
                      test_core, test_program, test_python, test_container):
             test(tap, folder)
+    test_severity(tap)
     why_limits.test_all(tap)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tests of `drover why`: what is refused, and how --exact stops threads."""
+"""Tests of `drover why`: its refusals, and how --exact stops threads."""
 
 import os
 import shutil
@@ -13,7 +13,7 @@ from drover_tools.tests.drover.why_run import TOOLS, WHY, why
 from drover_tools.why import exact, process, verdict
 
 NOBODY = 65534
-# Asks not to be looked at, as programs with secrets do, and waits.
+# A program that asks not to be looked at, as those with secrets do, and waits.
 SECRET = """
 import ctypes, os, sys
 os.setuid(65534)
@@ -21,7 +21,7 @@ ctypes.CDLL(None).prctl(4, 0)
 print(flush=True)
 sys.stdin.read()
 """
-# Counts a signal, and says for each line that it reads how often it came.
+# A program that counts a signal, and prints the count for each line it reads.
 COUNTS = """
 import signal, sys
 came = []
@@ -30,7 +30,7 @@ print(flush=True)
 for line in sys.stdin:
     print(len(came), flush=True)
 """
-# Waits for itself for a limited time, at a semaphore.
+# A program that waits at a semaphore of its own, for a limited time.
 WAITS = """
 import threading
 lock = threading.Lock()
@@ -38,15 +38,16 @@ lock.acquire()
 print(flush=True)
 lock.acquire(timeout=1000)
 """
-#: Makes this setting look as given, for what is run there alone.
+#: A script that runs a command which sees another value of this setting.
 YAMA = ("mount -t tmpfs tmpfs /proc/sys/kernel && mkdir /proc/sys/kernel/yama"
         " && echo $0 >/proc/sys/kernel/yama/ptrace_scope && exec \"$@\"")
-SAID_OF_YAMA = {"0": "has asked not to be looked at: sudo drover why",
-                "1": "only a parent look at process", "3": "booted anew"}
+SAID_OF_YAMA = {"0": "has asked not to be looked at: run sudo drover why",
+                "1": "only its parent look at process",
+                "3": "before the next boot"}
 
 
 def started(program):
-    """A child that runs a program of Python, and has begun to wait."""
+    """A child that runs a Python program, and has begun to wait."""
     child = subprocess.Popen([sys.executable, "-c", program], text=True,
                              stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     child.stdout.readline()
@@ -56,21 +57,22 @@ def started(program):
 
 
 def state_of(pid):
-    """R, S, t, ..."""
+    """The state of a process: R, S, t, ..."""
     with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
         return file.read().rpartition(")")[2].split()[0]
 
 
 def test_refused(tap):
-    """The command says what is not allowed, and what would allow it."""
+    """A refusal says what is not allowed, and what would allow it."""
     status, _, err = why(2 ** 22 + 1)
     tap.ok(status == 3 and "there is no process" in err, "no process", err)
     if os.geteuid():
         tap.skip("another user's process", "only root can try")
         return
     status, _, err = why(os.getpid(), preexec_fn=lambda: os.setuid(NOBODY))
-    tap.ok(status == 3 and f"of the user root: sudo drover why {os.getpid()}"
-           in err, "another user's process", err)
+    tap.ok(status == 3
+           and f"to the user root: run sudo drover why {os.getpid()}" in err,
+           "another user's process", err)
     with started(SECRET) as child:
         for scope, said in SAID_OF_YAMA.items():
             test_yama(tap, child.pid, scope, said)
@@ -79,14 +81,14 @@ def test_refused(tap):
 
 
 def run(*words):
-    """Exit status, and all that was said."""
+    """The exit status of a command, and all its output."""
     done = subprocess.run(words, cwd=TOOLS, check=False, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     return done.returncode, done.stdout
 
 
 def test_yama(tap, pid, scope, said):
-    """As the same user, where the system allows it to a parent, or nobody."""
+    """The same user may not look if the setting of yama forbids it."""
     name = f"kernel.yama.ptrace_scope is {scope}"
     inside = ["unshare", "--mount", "sh", "-c", YAMA, scope]
     if not shutil.which("setpriv") or run(*inside, "true")[0]:
@@ -98,7 +100,7 @@ def test_yama(tap, pid, scope, said):
 
 
 def test_capability(tap, pid):
-    """As the superuser of a container that may not trace."""
+    """Root of a container without the right to trace may not look."""
     name = "a container without CAP_SYS_PTRACE"
     if not shutil.which("setpriv"):
         tap.skip(name, "there is no setpriv")
@@ -109,7 +111,7 @@ def test_capability(tap, pid):
 
 
 def seen_stopped(pid):
-    """What --exact sees of a process."""
+    """The look of --exact at a process."""
     source = exact.Stopped(pid)
     try:
         source.prepared = True
@@ -119,7 +121,7 @@ def seen_stopped(pid):
 
 
 def test_signals(tap):
-    """A signal that comes while a thread is asked to stop is not lost."""
+    """A signal that comes while a thread is being stopped is not lost."""
     original = exact.Stopped._ptrace
 
     def ptrace(self, request, tid, *arguments, **more):
@@ -140,7 +142,7 @@ def test_signals(tap):
 
 
 def test_patience(tap):
-    """A thread that has no CPU for a while is waited for."""
+    """A thread that gets no CPU for a while still stops."""
     stops_at = time.monotonic() + 2 * exact.PATIENCE
 
     def waitpid(tid, flags):
@@ -160,7 +162,7 @@ def test_patience(tap):
 
 
 def test_restart(tap):
-    """A limited wait that was interrupted is the same one."""
+    """A limited wait that was interrupted is still recognised."""
     with started(WAITS) as child:
         said = [verdict.look(process.Process(child.pid)).threads[0].wait.role]
         said.append(seen_stopped(child.pid).threads[0].wait.role)
@@ -173,6 +175,6 @@ def test_restart(tap):
 
 
 def test_all(tap):
-    """All of them."""
+    """Run all tests."""
     for test in (test_refused, test_signals, test_patience, test_restart):
         test(tap)

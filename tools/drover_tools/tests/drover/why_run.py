@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How the tests of `drover why` build and run programs, and look at them."""
+"""Builds, runs and looks at programs for the tests of `drover why`."""
 
 import json
 import os
@@ -12,11 +12,11 @@ TOOLS = os.path.join(TOP, "tools")
 SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "why_cases")
 WHY = (sys.executable, "-EsB", "-m", "drover_tools.why")
 FLAGS = ("-O1", "-g", "-D_GNU_SOURCE", "-pthread")
-#: No program needs longer to get stuck, or to end.
+#: Each program gets stuck, or ends, within so many seconds.
 LIMIT = 180
 
-# Looks at a process so often, by libdw and by a search of the stacks, and
-# prints what was said if that is no note.
+# A program that looks at a process so often, by turns with libdw and by a
+# search of the stacks, and prints the first report with an accusation.
 LOOP = """
 import sys
 from drover_tools.why import render, verdict
@@ -31,7 +31,7 @@ for number in range(int(sys.argv[2])):
 
 
 def why(*words, **options):
-    """Its exit status, standard output and standard error."""
+    """Run drover why. Return: its exit status, standard output and error."""
     done = subprocess.run([*WHY, *map(str, words)], cwd=TOOLS, check=False,
                           capture_output=True, text=True, timeout=LIMIT,
                           **options)
@@ -39,7 +39,7 @@ def why(*words, **options):
 
 
 class Running:
-    """A program that says when it is stuck, or ends."""
+    """A running program, which prints a line when it is stuck, or ends."""
 
     def __init__(self, *words, drop_in=None):
         settings = {key: value for key, value in os.environ.items()
@@ -51,14 +51,14 @@ class Running:
         self.pid = self._child.pid
 
     def stuck(self):
-        """The process that is, or None when it has ended."""
+        """Wait for it. Return: the stuck process, or None if it has ended."""
         line = self._child.stdout.readline()
         if line.startswith("stuck"):
             return int(line.split()[1])
         return None
 
     def wait(self):
-        """Its exit status; None if it does not end."""
+        """The exit status, or None if the program does not end."""
         try:
             return self._child.wait(LIMIT)
         except subprocess.TimeoutExpired:
@@ -74,7 +74,7 @@ class Running:
 
 
 def build(name, folder, *flags):
-    """Compile a program of why/."""
+    """Compile a program of why_cases/."""
     path = os.path.join(folder, name)
     subprocess.run([os.environ.get("CC", "cc"), *FLAGS,
                     os.path.join(SOURCES, name + ".c"), "-o", path, *flags],
@@ -93,7 +93,8 @@ def verdict_of(pid, *mode):
 
 
 def accused(pid, looks):
-    """The accusations of a process that runs well: none, if all is right."""
+    """The accusations of a process that runs well, of which there should be
+    none."""
     done = subprocess.run([sys.executable, "-EsBc", LOOP, str(pid),
                            str(looks)], cwd=TOOLS, check=False, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * Broadcasts, for stat.py: in each round all threads wait, and one broadcast
- * wakes them. Of "tokens" one can go on, and the rest waits again at once; of
- * "news" all go on. Each of many condvars on the heap has one wait, and one of
- * these has many signals; others have broadcasts to nobody.
+ * wakes them. With "tokens" one thread can go on, and the others wait again at
+ * once; with "news" all go on. Each of many condvars on the heap has one wait,
+ * and one of these has many signals; others have broadcasts without a waiter.
  */
 #include <pthread.h>
 #include <semaphore.h>
@@ -23,7 +23,7 @@ static int nr_tokens, nr_news;
 static bool done;
 static sem_t waits;
 
-/* It is not counted who is about to wait, as a condvar would be. */
+/* A semaphore counts the threads that wait, as stat would count a condvar. */
 static void *take_tokens(void *arg)
 {
 	for (;;) {

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Test of what is handed out: tarball, packages, symbols, layouts, and the
-commands on the pages for users; prints TAP.
+"""Test of a release: tarball, packages, symbols, layouts, and the commands on
+the pages for users; prints TAP.
 
-O= in the environment: the build folder. With --update the file of the layouts
-is written anew.
+O= in the environment is the build folder. --update rewrites the file of the
+layouts.
 """
 
 import glob
@@ -35,7 +35,7 @@ def read(*path):
 
 
 def run(*words, cwd=TOP):
-    """A command that knows nothing of the make above it."""
+    """Run a command without the variables of a make that runs this test."""
     clean = {key: os.environ[key] for key in ("PATH", "HOME", "CC")
              if key in os.environ}
     return subprocess.run(words, cwd=cwd, env=clean, timeout=LIMIT,
@@ -43,7 +43,7 @@ def run(*words, cwd=TOP):
 
 
 def make(target, folder, **variables):
-    """Make a target in a source tree; what it said, or why it failed."""
+    """Make a target in a source tree. Return: whether it worked, output."""
     done = run("make", "-s", target,
                *(f"{key}={value}" for key, value in variables.items()),
                cwd=folder)
@@ -51,7 +51,7 @@ def make(target, folder, **variables):
 
 
 def test_symbols(tap):
-    """What the library exports is what debian/libdrover1.symbols lists."""
+    """The library exports the symbols in debian/libdrover1.symbols."""
     done = run("nm", "-D", "--defined-only", "--with-symbol-versions",
                os.path.join(BUILD, "lib", "libdrover.so.1"))
     found = sorted(line.split()[2].replace("@@", "@")
@@ -80,7 +80,7 @@ def layouts():
 
 
 def test_layouts(tap):
-    """Programs that were compiled before still know what they lay out."""
+    """The layout of public types is as before, for compiled programs."""
     wanted = "".join(line for line in
                      read(LAYOUTS).splitlines(keepends=True)
                      if not line.startswith("#"))
@@ -88,18 +88,19 @@ def test_layouts(tap):
 
 
 def version():
-    """That of the newest entry in debian/changelog."""
+    """The version of the newest entry in debian/changelog."""
     return re.search(r"\((.*?)\)", read(TOP, "debian", "changelog")).group(1)
 
 
 def test_version(tap):
-    """The same everywhere."""
+    """The version is the same everywhere."""
     found = re.search(r"^VERSION := (.*)$", read(TOP, "lib", "Makefile"), re.M)
     tap.equal(found.group(1), version(), "lib/Makefile: the version")
 
 
 def test_tarball(tap, folder):
-    """The same bytes twice, and a third time from what was unpacked."""
+    """Two tarballs have the same bytes, and so has one from the unpacked tree.
+    """
     path = os.path.join(folder, f"drover-{version()}.tar.gz")
     found = []
     for tree, build in ((TOP, folder), (TOP, folder),
@@ -118,7 +119,7 @@ def test_tarball(tap, folder):
 
 
 def test_packages(tap, tree):
-    """The tarball makes packages, or at least itself, without the rest."""
+    """The tarball builds packages, or else at least its programs."""
     missing = [tool for tool in DEB_TOOLS if not shutil.which(tool)]
     if missing:
         tap.skip("make deb", f"there is no {missing[0]}")
@@ -135,7 +136,7 @@ def test_packages(tap, tree):
 
 
 def test_manual(tap, folder):
-    """It becomes HTML without a warning, and its links lead somewhere."""
+    """The manual becomes HTML without a warning or a dead link."""
     for tool in ("sphinx-build", "groff"):
         if not shutil.which(tool):
             tap.skip("the manual", f"there is no {tool}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs the commands of the pages for users, as they stand there."""
+"""Runs the commands of the pages for users, unchanged."""
 
 import contextlib
 import os
@@ -11,18 +11,18 @@ import textwrap
 
 PAGES = ("README.md", "Documentation/tutorial.rst",
          "Documentation/when-not-to-use-it.rst", "Documentation/man/drover.1")
-#: How literal blocks begin and end in the pages that do not indent them.
+#: A literal block in the pages that do not indent them.
 BLOCK = re.compile(r"^(?:```|\.EX)\n(.*?)^(?:```|\.EE)", re.M | re.S)
-#: In a literal block; a comment is no part of it.
+#: A command in a literal block, without its comment.
 COMMAND = re.compile(r"^ {4}((?:make|gcc|drover|build/bin/drover)\b.*?)"
                      r"(?: {2,}#.*)?$", re.M)
-#: What everybody has run who runs this, and what takes hours.
+#: Commands that are not run: make has run before this, the others take hours.
 LEFT_OUT = ("make", "make table", "make check")
-#: Of a machine with other things to do, something else may be true for once.
+#: On a busy machine a command may print something else once.
 TRIES = 3
 LIMIT = 300
 
-#: Of the waiters that were looked at, so many sleep again in a herd.
+#: In a thundering herd at least so many per cent of the waiters sleep again.
 HERD = 25
 
 
@@ -35,39 +35,39 @@ def commands(path):
 
 
 def row(out, name):
-    """Ratio and interval, if there is one, of a line that compare prints."""
+    """The ratio, and the interval if there is one, in a line of compare."""
     found = re.search(rf"^{name} +(\d+\.\d+)(?: \((\S+) to (\S+)\))?", out,
                       re.M)
     return [float(each) for each in found.groups() if each] if found else []
 
 
 def is_herd(out):
-    """Those who wait for a batch sleep again."""
+    """Whether the threads that wait for a batch sleep again."""
     again = re.search(r"^batch_is_there(?: +\d+){6} +(\d+) %", out, re.M)
     return bool(again) and int(again.group(1)) >= HERD
 
 
 def is_less(out):
-    """The herd is gone."""
+    """Whether Drover makes fewer context switches."""
     switches = row(out, "context switches")
     return bool(switches) and switches[0] < 0.8
 
 
 def tells_cost(out):
-    """How much CPU time it takes; in words, where that is clear."""
+    """Whether the CPU time is printed, and in words if the ratio is clear."""
     cost = row(out, "CPU time")
     clear = len(cost) == 3 and not cost[1] - 0.03 < 1 < cost[2] + 0.03
     return bool(cost) and (not clear or "CPU time." in " ".join(out.split()))
 
 
 def tells_nothing_to_gain(out):
-    """A program of one thread."""
+    """Whether the output is that for a program of one thread."""
     counted = shutil.which("perf") or shutil.which("strace")
     return "o difference" in out and (not counted
                                       or "hardly a futex call" in out)
 
 
-#: How a command begins, and whether what it printed is what the page says.
+#: The beginning of a command, and a test of its output.
 SAID = {
     "build/bin/drover why -t 2": lambda out: out.startswith("Deadlock: 2"),
     "build/bin/drover stat --stock -- build/thun": is_herd,
@@ -78,16 +78,17 @@ SAID = {
 
 
 def right(command, out):
-    """Whether a command printed what it should. One CPU makes no herd."""
+    """Whether a command printed what it should. One CPU has no herd."""
     return all(is_right(out) for begin, is_right in SAID.items()
                if command.startswith(begin)
                and ("thun" not in begin or len(os.sched_getaffinity(0)) > 1))
 
 
 def run(command, top, build, folder):
-    """Exit status and all output; what is installed goes to a folder.
+    """Run a command of a page. Return: its exit status and all output.
 
-    A command that is installed runs there, beside a file to compress.
+    `make install` installs to a folder. A command that is called by its
+    installed name runs in this folder, which has a file to compress.
     """
     command = command.replace("PROGRAM ARGUMENT...", "true").replace(
         "why PID", "why $PPID")
@@ -110,7 +111,7 @@ def run(command, top, build, folder):
 
 
 def test_all(tap, top, build):
-    """Each command ends well and prints what the page says."""
+    """Each command ends well, and prints what the page shows."""
     with tempfile.TemporaryDirectory() as folder:
         for page in PAGES:
             found = commands(os.path.join(top, page))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tests of the engine: what runs, when, and what becomes of it."""
+"""Tests of the engine: the order of runs, and their results."""
 
 import contextlib
 import io
@@ -25,7 +25,7 @@ def cells(names=OURS, counts=(1,)):
 
 
 class Place(contextlib.AbstractContextManager):
-    """Each takes as long as it is told; may fail, or be interrupted."""
+    """A place where runs take a given time, and may fail or be interrupted."""
 
     def __init__(self, now, fails=(), stop=None, **times):
         self._now, self._times = now, times
@@ -33,7 +33,7 @@ class Place(contextlib.AbstractContextManager):
         self.order = []
 
     def __exit__(self, *_exception):
-        """Nothing to leave."""
+        """Nothing is left to end."""
 
     def run(self, one, _limit):
         name = one.contender.name
@@ -50,7 +50,7 @@ class Place(contextlib.AbstractContextManager):
 
 def measured(rounds=3, seconds=1000, names=OURS, counts=(1,), settle=None,
              focus=False, **more):
-    """A session after a measurement in a time that only the place spends."""
+    """A session after a measurement, in which only runs take time."""
     now, out = [0.0], io.StringIO()
     place = Place(now, **more)
     suite = suite_bench.Bench()
@@ -78,7 +78,7 @@ def verdicts(session):
 
 
 def test_rounds(tap):
-    """Interleaved, and no longer than allowed."""
+    """Runs are interleaved, and the time limit holds."""
     session = measured(counts=(1, 2))
     tap.equal([len(cell.runs) for cell in session.cells], [3] * 6,
               "all rounds")
@@ -101,11 +101,12 @@ def test_rounds(tap):
         tap.equal((nr_runs(session), session.order.count("drop-in"),
                    session.cells[1].state, session.suite.well(session)),
                   ({"glibc": 3, "drop-in": 0, "native": 3}, 1, state,
-                   state != plan.FAILED), f"who is {state} is not run again")
+                   state != plan.FAILED),
+                  f"a cell that is {state} is not run again")
 
 
 def test_focus(tap):
-    """Later rounds are of those that are compared."""
+    """Later rounds have only contenders that are compared."""
     session = measured(rounds=5, focus=True, nsync=30.0, musl=40.0, go=10.0,
                        names=(*OURS, "nsync", "musl", "go"))
     tap.equal(nr_runs(session), {"glibc": 5, "drop-in": 5, "native": 5,
@@ -114,7 +115,7 @@ def test_focus(tap):
 
 
 def test_settle(tap):
-    """What is open is measured again, once, and judged by that alone."""
+    """An open comparison is measured again, once, and these rounds decide."""
     session = measured(rounds=9, settle=27, drop_in=50.0, native=50.0)
     tap.equal((session.settled["comparisons"], len(session.order)), ([], 27),
               "settle: all are ahead: nothing is measured")
@@ -143,7 +144,7 @@ def test_settle(tap):
 
 
 def test_plan(tap):
-    """Rows and commands."""
+    """Rows and commands are right."""
     commands = [row.command for row in suite_bench.ROWS]
     tap.equal(len(set(commands)), len(commands), "no row twice")
     by_name = {one.name: one for one in suite_bench.CONTENDERS}
@@ -156,14 +157,15 @@ def test_plan(tap):
               [True, False, False], "Go has some suites only")
     _, missing = suite_bench.built("/nonexistent")
     tap.ok("apt-get install libnsync-dev" in dict(missing)["nsync"],
-           "who is not built is listed, and how to get it", missing)
+           "a contender that is not built is listed, with its packages",
+           missing)
     rows = suite_waiting.SUITE.barriers(2, SimpleNamespace(ms=9, crowd=False))
     tap.equal((len(rows), sum(bool(row.goals) for row in rows)), (11, 8),
               "barriers: rows, and goals")
 
 
 def test_counts(tap):
-    """The judgement of exact counts."""
+    """Exact counts are judged rightly."""
     def count(contender, row, instructions, switches=1.0):
         return {"variant": "drover", "contender": contender, "row": row,
                 "instructions": instructions, "switches": switches}

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Test of the measurements and reports.  Needs no kernel; prints TAP."""
+"""Test of measurements and reports, which needs no kernel; prints TAP."""
 
+import contextlib
 import importlib.util
+import io
 import json
 import os
 import re
@@ -10,7 +12,9 @@ import subprocess
 import tempfile
 import time
 from types import SimpleNamespace
+from unittest import mock
 
+from drover_tools.kernel import bench, bench_smp
 from drover_tools.report import places, store, suite_table
 from drover_tools.runs import plan
 from drover_tools.tables import document, stats
@@ -33,7 +37,7 @@ def run_tool(*words):
 
 
 def test_stats(tap):
-    """Intervals, verdicts and goals."""
+    """Intervals, verdicts and goals are right."""
     for values, wanted in (
             (list(range(1, 10)), (2, 8)), (list(range(1, 28)), (8, 20)),
             ([3, 1, 2, 6, 5, 4], (1, 6))):
@@ -73,7 +77,7 @@ def test_pairs(tap):
 
 
 def test_store(tap):
-    """What a file may and may not be."""
+    """A wrong file is found, and a right one is not."""
     good = result_of(glibc=[1.0])
     tap.equal(list(store.errors(good)), [], "a result is one")
     for name, change in (
@@ -83,7 +87,7 @@ def test_store(tap):
              lambda r: r["settings"].update(rounds=True)),
             ("a wrong word", lambda r: r.update(state="over")),
             ("deep inside", lambda r: r["cells"][0]["runs"][0].pop("round")),
-            ("what need not be there", lambda r: r.update(regime=[]))):
+            ("an optional member", lambda r: r.update(regime=[]))):
         result = json.loads(json.dumps(good))
         change(result)
         found = list(store.errors(result))
@@ -91,7 +95,7 @@ def test_store(tap):
 
 
 def test_host(tap):
-    """A real process, ended at its limit with all that it started."""
+    """A real process is ended at its limit, with all that it started."""
     cell = engine.cells(["glibc"])[0]
     cell.command = "sh -c 'sleep 987654 & wait'"
     try:
@@ -111,7 +115,7 @@ def test_host(tap):
 
 
 def test_command_line(tap):
-    """Wrong usage, and what is not built."""
+    """Wrong usage is refused, and missing programs are named."""
     for words in ((), ("quux",), ("table", "--runs=0"), ("table", "--cpus=x"),
                   ("bench", "--settle=2"), ("waiting", "--quux"),
                   ("table", "--host-only", "--guests-only")):
@@ -128,13 +132,13 @@ def test_command_line(tap):
 
 
 def test_hardware_day(tap):
-    """Its tests run on a driver, or are skipped and say why."""
-    mock = os.path.join(BUILD, "lib", "libcuda-mock.so")
-    if os.environ.get("SAN") or not os.path.exists(mock):
+    """Its tests run on a driver, or are skipped with a reason."""
+    library = os.path.join(BUILD, "lib", "libcuda-mock.so")
+    if os.environ.get("SAN") or not os.path.exists(library):
         tap.skip("hardware-day", "not in a sanitizer's build, or no mock")
         return
     for driver, state, said in (
-            (mock, "passed", "# Totals: pass:18 fail:0"),
+            (library, "passed", "# Totals: pass:18 fail:0"),
             ("/nowhere/libcuda.so", "skipped", "no CUDA driver: OSError")):
         with tempfile.TemporaryDirectory() as folder:
             done = subprocess.run(
@@ -151,7 +155,7 @@ def test_hardware_day(tap):
                done.stdout + done.stderr + text)
 
 
-#: It answers at once. Only a queue never ends.
+#: A benchmark that answers at once; only queue never ends.
 FAKE = """#!/bin/sh
 case $1 in queue) echo $$ >>"$0.pids"; exec sleep 98765 ;; esac
 echo '%s'
@@ -173,7 +177,7 @@ def fake_build(folder):
 
 
 def test_commands(tap):
-    """Whole measurements with programs that answer at once."""
+    """Whole measurements work, with programs that answer at once."""
     with tempfile.TemporaryDirectory() as folder:
         fake_build(folder)
         words = ("--build", folder, "--host-only", "--host-cpus=1")
@@ -195,8 +199,30 @@ def test_commands(tap):
         tap.equal(printed, out[:len(printed)], "table --print")
 
 
+def test_kernel_benches(tap):
+    """The benchmarks of the kernel print and save their results."""
+    rows = {name: 10.0 for name in (
+        *bench.PROMISED, *(f"{row}, {bench.MANY} to {2 * bench.MANY} waiters"
+                           for row in ("other_bucket", "90_priorities")))}
+    both = dict.fromkeys(bench.VARIANTS, rows)
+    for module, name, found in (
+            (bench, "kernel-bench", rows),
+            (bench_smp, "kernel-bench-smp", ("tcg", both))):
+        with tempfile.TemporaryDirectory() as folder, \
+                mock.patch.object(module, "measure", return_value=found), \
+                mock.patch("sys.argv", [name, "--build", folder]), \
+                contextlib.redirect_stdout(io.StringIO()) as printed:
+            status = module.main()
+            saved = store.read_json(os.path.join(folder, "results",
+                                                 f"{name}.json"))
+        results = saved.get("results") or saved["cpus"]["2"]["results"]
+        tap.equal((status, results), (0, both), f"{name}: saved")
+        tap.ok("1.00" in printed.getvalue(), f"{name}: printed",
+               printed.getvalue())
+
+
 def test_counted(tap):
-    """Guests of many CPUs: one row of the table, and only its switches."""
+    """For guests of many CPUs the table has one row, and only its switches."""
     options = SimpleNamespace(guests_only=True, host_only=False, cpus=[4, 16])
     cells = suite_table.SUITE.cells(options, [])
     tap.equal({(cell.row, cell.contender.variant) for cell in cells
@@ -227,7 +253,7 @@ def wait_for(path):
 
 
 def test_interrupt(tap):
-    """Ctrl-C: no process stays, what was measured is saved."""
+    """After Ctrl-C no process is left, and the runs so far are saved."""
     for sign, wanted in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
         with tempfile.TemporaryDirectory() as folder:
             fake_build(folder)
@@ -255,7 +281,7 @@ def test_interrupt(tap):
 
 
 def test_report(tap):
-    """From files to a page, and to what is kept."""
+    """Results become a page, and files for keeping."""
     plots = importlib.util.find_spec("matplotlib") is not None
     more = [] if plots else ["--no-plots"]
     with tempfile.TemporaryDirectory() as folder:
@@ -263,12 +289,12 @@ def test_report(tap):
         status, _, err = run_tool(REPORT, "--build", folder, *more)
         tap.ok(status == 1 and "run: make bench" in err,
                "report: nothing to report on: says what to do", err)
-        bench = result_of(glibc=[2.0] * 9, drop_in=[1.0] * 9,
+        table = result_of(glibc=[2.0] * 9, drop_in=[1.0] * 9,
                           native=[2.5] * 9)
         programs = result_of(stock=[2.0] * 9, drop_in=[1.0] * 9)
         programs.update(suite="programs")
         programs["settings"].update(against={"drop-in": "stock"})
-        for result in (bench, programs):
+        for result in (table, programs):
             store.write_lines(os.path.join(
                 results, f"{result['suite']}.json"), result)
         status, _, err = run_tool(REPORT, "--build", folder, *more)
@@ -299,7 +325,8 @@ def main():
     tap = Tap()
     for test in (test_stats, test_pairs, test_store, *engine.TESTS,
                  test_host, test_command_line, test_hardware_day,
-                 test_commands, test_counted, test_interrupt, test_report):
+                 test_commands, test_kernel_benches, test_counted,
+                 test_interrupt, test_report):
         try:
             test(tap)
         except Exception as error:      # pylint: disable=broad-except

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Made-up results, for the tests of what makes and reads them."""
+"""Made-up results for the tests."""
 
 from drover_tools.report import store
 from drover_tools.runs import plan
@@ -25,7 +25,7 @@ def cell_of(contender, times, **more):
 
 
 def result_of(**times):
-    """A measurement of one row; times: of nine rounds, or fewer."""
+    """A measurement of one row; times: of up to nine rounds."""
     return {
         "schema": store.SCHEMA, "licence": LICENCE, "suite": "bench",
         "state": "complete", "started": "2026-01-01", "finished": "then",

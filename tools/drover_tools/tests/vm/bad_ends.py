@@ -14,8 +14,8 @@ from drover_tools.vm.guest import Guest
 PANIC = "echo c >/proc/sysrq-trigger"
 WARNING = "WARNING: printed by the runner's selftest"
 
-#: Stops the process that reads the host's requests: the guest goes on, but
-#: nobody answers.
+#: Stops the process that reads the host's requests: the guest goes on, but it
+#: answers nothing.
 DEAFEN = """
 for pid in $(pidof init); do
     [ "$pid" = 1 ] || [ "$pid" = "$PPID" ] || kill -STOP "$pid"
@@ -133,7 +133,7 @@ def children(pid):
 
 
 def _kill_runner(bench, number):
-    """Kill a runner in the middle of a command; its exit status."""
+    """Kill a runner in the middle of a command. Return: its exit status."""
     with subprocess.Popen(bench.command("--", "echo begun; sleep 1000"),
                           stdout=subprocess.PIPE, bufsize=0) as runner:
         assert runner.stdout.readline() == b"begun\n"

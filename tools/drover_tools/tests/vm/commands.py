@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What goes into a guest and comes out of it."""
+"""Tests of commands and files that go into a guest and come out of it."""
 
 import os
 import pty
@@ -107,7 +107,7 @@ def _read_until(fd, text):
 
 
 def _read_to_end(fd):
-    """Read until nobody has the terminal's other end open."""
+    """Read until no process has the terminal's other end open."""
     while True:
         ready, _, _ = select.select([fd], [], [], 60)
         assert ready, "the shell does not end"
@@ -118,7 +118,7 @@ def _read_to_end(fd):
 
 
 def _in_shell(bench, talk):
-    """Run the runner on a terminal of its own; its exit status."""
+    """Run the runner on a terminal of its own. Return: its exit status."""
     command = bench.command()
     pid, fd = pty.fork()
     if pid == 0:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * What the runner's own test runs in a guest: a dynamically linked program
+ * The test of the runner runs this in a guest: a dynamically linked program
  * that needs the loader, libc and, for cancellation, libgcc_s.
  */
 
@@ -20,7 +20,7 @@ static void die(const char *what)
 	exit(1);
 }
 
-/* preload.c answers 4242. */
+/* With preload.c this prints 4242. */
 static int show_uid(void)
 {
 	return printf("%d\n", (int)getuid()) < 0;
@@ -45,7 +45,7 @@ static int cancel(void)
 	return result != PTHREAD_CANCELED;
 }
 
-/* All of them are there at once: none ends before the barrier is full. */
+/* All threads exist at once: none ends before the barrier is full. */
 static int threads(int nr_threads)
 {
 	static pthread_barrier_t barrier;
@@ -65,7 +65,7 @@ static int threads(int nr_threads)
 	return printf("%d\n", nr_threads) < 0;
 }
 
-/* Whose turn it is, 0 or 1. */
+/* The player whose turn it is, 0 or 1. */
 static _Atomic unsigned int turn;
 
 static void play(unsigned int me, int rounds)
@@ -86,8 +86,8 @@ static void *play_second(void *rounds)
 }
 
 /*
- * Prints the context switches of both players, and their CPU time in ns: what
- * else the guest does meanwhile, such as starting its shell, does not count.
+ * Print the context switches of both players, and their CPU time in ns. Other
+ * work of the guest, such as the start of its shell, does not count.
  */
 static int ping_pong(int rounds)
 {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Parts of the runner that need no guest."""
+"""Tests of the parts of the runner that need no guest."""
 
 import contextlib
 import io
@@ -73,8 +73,8 @@ def test_answer_is_found_however_the_stream_is_cut(_bench):
 
 
 def _choose(bench, outcomes):
-    """Run accel.choose() twice: what it booted, its answers, the keys."""
-    accel.KVM = os.devnull      # there, and it can be opened
+    """Run accel.choose() twice. Return: what it booted, its answers, keys."""
+    accel.KVM = os.devnull      # a file that exists and can be opened
     tried = []
 
     def try_boot(candidate, _seconds):

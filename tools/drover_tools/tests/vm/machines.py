@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Guests as machines: CPUs, memory, several at a time, exact counting."""
+"""Tests of CPUs, memory, several guests at a time, and exact counting."""
 
 import os
 import time
@@ -35,7 +35,7 @@ def test_several_guests_take_turns_and_idle_ones_cost_nothing(bench):
     with Guest(**bench.boot) as one, Guest(cpus=4, **bench.boot) as two, \
             Guest(**exact) as three:
         guests = (one, two, three)
-        # A process of its own in each: it must not cost the others anything.
+        # Each guest has a busy process, which must cost the others nothing.
         for number, guest in enumerate(guests):
             assert guest.run(f"echo {number} >/tmp/number;"
                              " yes >/dev/null 2>&1 &") == (0, b"")
@@ -58,8 +58,8 @@ def test_guests_clock_stands_still_between_commands(bench):
 
 
 def _count(bench):
-    """The most of three runs: QEMU's clock loses a millisecond or two in one
-    run of twenty, the TSC with it, and never gains any."""
+    """The maximum of three runs: in one run of twenty QEMU's clock, and so the
+    TSC, loses a millisecond or two, but it never gains any."""
     with Guest(accel="icount", additions=bench.additions(),
                **{key: value for key, value in bench.boot.items()
                   if key != "accel"}) as guest:

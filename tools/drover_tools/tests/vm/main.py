@@ -3,8 +3,8 @@
 
     selftest [--variant=V | --kernel=BZIMAGE] [--accel=A]
 
-Whatever the runner promises in Documentation/vm.rst has a test here, the bad
-ends above all: a runner that takes a panic for a pass is worse than none.
+Each promise in Documentation/vm.rst has a test here. The bad ends are the most
+important ones: a runner that takes a panic for a pass is worse than none.
 """
 
 import argparse
@@ -24,8 +24,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 class Bench(contextlib.ExitStack):
-    """What the tests share: how to boot, the programs built for them, and a
-    guest; of that nothing is left at the end of its context."""
+    """The things that tests share: settings for a boot, programs, and a guest.
+    None of them is left at the end of the context."""
 
     def __init__(self, options, scratch):
         super().__init__()
@@ -49,8 +49,7 @@ class Bench(contextlib.ExitStack):
 
     @functools.cached_property
     def guest(self):
-        """One guest for several tests: what one of them does to it must not
-        matter to the next."""
+        """One guest for several tests, none of which may disturb the next."""
         return self.enter_context(Guest(cpus=2, additions=self.additions(),
                                         **self.boot))
 
@@ -60,14 +59,14 @@ class Bench(contextlib.ExitStack):
         return [os.path.join(TOP, "tools", "vm"), *options, *words]
 
     def vm(self, *words, **how):
-        """Run tools/vm to its end, output captured."""
+        """Run tools/vm to its end, and capture its output."""
         return subprocess.run(self.command(*words), capture_output=True,
                               stdin=subprocess.DEVNULL, timeout=300,
                               check=False, **how)
 
 
 def collect():
-    """Every function test_* of the modules, in the order of the source."""
+    """All functions test_* of the modules, in the order of the source."""
     for module in (host_side, commands, bad_ends, machines):
         for name, test in vars(module).items():
             if name.startswith("test_"):
@@ -76,8 +75,8 @@ def collect():
 
 
 def nothing_is_left(_bench):
-    """Called last. A guest that dies only because this process ends can
-    still be there when whoever started this process looks."""
+    """Test, at the end, that no guest is left. A guest that dies only with
+    this process could outlive it for a moment."""
     left = bad_ends.children(os.getpid())
     assert not left, left
 
@@ -102,7 +101,7 @@ def main():
     parser.add_argument("--kernel")
     parser.add_argument("--accel", default="auto")
     parser.add_argument("only", nargs="*",
-                        help="words a test's name must have")
+                        help="run only tests whose names have these words")
     options = parser.parse_args()
     tests = [(name, test) for name, test in collect()
              if all(word in name for word in options.only)]

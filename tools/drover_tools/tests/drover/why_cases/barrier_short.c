@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A barrier for four threads, of which three come. */
+/* A barrier for four threads, of which three arrive. */
 #include "stuck.h"
 
 #define NR 3

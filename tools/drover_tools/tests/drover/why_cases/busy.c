@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Nothing is wrong here: threads hand work to one another by each of the means
- * that there are, for ever, and none waits for anything outside of the process.
+ * Nothing is wrong here: threads hand work to each other for ever, by one of
+ * several means, and none waits for anything outside the process.
  *
  *	busy KIND	one of the names in kinds[]
  */
@@ -35,7 +35,7 @@ static void *by_condvar(void *arg)
 	return NULL;
 }
 
-/* The same; but the waits end early, and broadcasts find nobody. */
+/* The same, but waits end early, and broadcasts find no waiter. */
 static void *by_time(void *arg)
 {
 	int own = arg != NULL;
@@ -128,7 +128,7 @@ static void *short_life(void *arg)
 	return arg;
 }
 
-/* Threads that come and go, and are waited for. */
+/* Threads that begin, end, and are joined. */
 static void *by_join(void *arg)
 {
 	for (;;) {

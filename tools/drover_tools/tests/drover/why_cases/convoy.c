@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Sixty-four threads, and one mutex whose holder works. */
+/* Sixty-four threads wait for one mutex, whose holder works. */
 #include "stuck.h"
 
 #define NR 64

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Two threads that take two mutexes in opposite order, and have one each. */
+/* Two threads take two mutexes in opposite order, and each gets one. */
 #ifndef WHY_CROSSING_H
 #define WHY_CROSSING_H
 
 #include "stuck.h"
 
-/* All zero bytes are plain ones. */
+/* Zero bytes are an initialised mutex of the default kind. */
 static pthread_mutex_t first, second;
 static pthread_barrier_t both;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* main() returns, and a condition variable ends on which a thread waits. */
+/* main() returns, and destroys a condition variable on which a thread waits. */
 #include "stuck.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A thread is joined by one that holds the mutex it needs to end. */
+/* A thread joins another one while it holds the mutex that the other needs. */
 #include "stuck.h"
 
 static pthread_mutex_t state = PTHREAD_MUTEX_INITIALIZER;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A process is killed that waits on a condition variable of two processes. */
+/* A process is killed while it waits on a process-shared condition variable. */
 #include "stuck.h"
 
 struct shared {

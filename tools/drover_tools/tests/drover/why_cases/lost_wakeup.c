@@ -22,7 +22,7 @@ static pthread_t threads[NR];
 static atomic_int tids[NR], done[NR];
 static atomic_bool stopped, go_on;
 
-/* Signals that are posted and not taken, as glibc had them up to 2.40. */
+/* Signals that were posted and not taken, in glibc's layout up to 2.40. */
 static unsigned int posted(void)
 {
 	const unsigned int *words = (const unsigned int *)&tokens_there;
@@ -30,7 +30,7 @@ static unsigned int posted(void)
 	return (words[10] | words[11]) >> 1;
 }
 
-/* Of the first waiter: has this instruction taken the signal? */
+/* Has the first waiter's last instruction taken the signal? */
 static void each_instruction(int number, siginfo_t *info, void *arg)
 {
 	static unsigned int before;
@@ -66,7 +66,7 @@ static void *taker(void *arg)
 	return NULL;
 }
 
-/* Until it has its token, or sleeps. */
+/* Wait until the thread has its token, or sleeps. */
 static void settle(int number)
 {
 	unsigned long before, now = 0;
@@ -123,7 +123,7 @@ int main(void)
 	settle(0);
 	settle(3);
 	post(1);
-	/* All that are left sleep, and there is a token. */
+	/* All remaining threads sleep, although there is a token. */
 	if (!atomic_load(&done[0]) && !atomic_load(&done[3]))
 		soon_stuck(3);
 	for (int i = 0; i < NR; i++) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Nothing is wrong here: threads use Drover's own objects for ever, and none
- * waits for anything outside of the process.
+ * waits for anything outside the process.
  */
 #include <drover/barrier.h>
 #include <drover/cond.h>
@@ -22,7 +22,7 @@ static bool is_mine(void *number)
 	return turn == *(int *)number;
 }
 
-/* Each by turns, with two mutexes, and all together. */
+/* Threads take turns with two mutexes, and meet at a barrier. */
 static void *take_turns(void *number)
 {
 	for (;;) {

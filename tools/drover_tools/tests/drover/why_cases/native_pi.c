@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Two of Drover's PI mutexes in opposite order: the kernel sees it. */
+/* Two of Drover's PI mutexes in opposite order: the kernel notices. */
 #include <drover/barrier.h>
 #include <drover/mutex.h>
 

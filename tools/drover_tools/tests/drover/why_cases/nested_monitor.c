@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A thread waits with another lock held, which the one that signals needs. */
+/* A thread waits while it holds another lock, which the signaller needs. */
 #include "stuck.h"
 
 static pthread_mutex_t outer = PTHREAD_MUTEX_INITIALIZER;

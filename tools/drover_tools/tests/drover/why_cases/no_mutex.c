@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-/* The condition changes without the mutex, between a look at it and the wait. */
+/* The condition changes without the mutex, between the test and the wait. */
 #include "stuck.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static atomic_bool ready, looked, signalled;
 
-/* What a scheduler might do: the consumer looks, and is preempted. */
+/* As a scheduler may do: the consumer tests, and is preempted. */
 static bool not_ready(void)
 {
 	bool result = !atomic_load(&ready);

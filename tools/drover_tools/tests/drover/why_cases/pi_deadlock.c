@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Two PI mutexes in opposite order. The kernel sees it, and the C library puts
- * the second thread to sleep for ever. Main goes on waiting for input.
+ * Two PI mutexes in opposite order. The kernel notices the deadlock, and the C
+ * library puts the second thread to sleep for ever. Main waits for input.
  */
 #include "crossing.h"
 

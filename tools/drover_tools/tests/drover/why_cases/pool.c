@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A pool of two: each task hands in another one, and waits for it. */
+/* A pool of two threads: each task submits another task and waits for it. */
 #include "stuck.h"
 
 #define NR 2

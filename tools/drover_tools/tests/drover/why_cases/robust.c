@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The owner of a robust mutex dies, and the next one takes that for a failure. */
+/* The owner of a robust mutex dies; the next takes EOWNERDEAD for a failure. */
 #include "stuck.h"
 
 static pthread_mutex_t record;
@@ -27,7 +27,7 @@ int main(void)
 	pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
 	pthread_mutex_init(&record, &attr);
 	pthread_join(start(owner, NULL, "owner"), NULL);
-	/* EOWNERDEAD: it is locked, and not repaired. */
+	/* EOWNERDEAD: the mutex is locked, and has to be made consistent. */
 	if (pthread_mutex_lock(&record) == 0)
 		return 1;
 	thread = start(writer, NULL, "writer");

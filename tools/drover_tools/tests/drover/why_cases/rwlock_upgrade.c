@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Two readers want to become writers, and neither unlocks before. */
+/* Two readers want to become writers, and neither unlocks first. */
 #include "stuck.h"
 
 static pthread_rwlock_t index_lock = PTHREAD_RWLOCK_INITIALIZER;

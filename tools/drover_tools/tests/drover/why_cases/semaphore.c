@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A semaphore that nobody posts. */
+/* A semaphore that no thread posts. */
 #include "stuck.h"
 
 #include <semaphore.h>

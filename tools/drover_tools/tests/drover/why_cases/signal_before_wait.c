@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The signal comes before the wait, which does not look at any condition. */
+/* The signal comes before the wait, which tests no condition. */
 #include "stuck.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * For programs that get stuck on purpose. A process that watches them says when
- * they are: all threads sleep, and go on sleeping.
+ * For programs that get stuck on purpose. Another process watches such a
+ * program, and prints a line when it is stuck: all threads sleep, and stay so.
  */
 #ifndef WHY_STUCK_H
 #define WHY_STUCK_H
@@ -30,15 +30,15 @@
 		}                           \
 	} while (0)
 
-/* What the watching process is told; in shared memory. */
+/* In shared memory: the data for the watching process. */
 struct watched {
 	atomic_int pid;	   /* of the process that gets stuck */
-	atomic_int asleep; /* so many threads will sleep in the end */
+	atomic_int asleep; /* so many threads will sleep when it is stuck */
 };
 
 static struct watched *watched;
 
-/* Does a thread sleep? @switches: how often it has gone to sleep, added up */
+/* Does a thread sleep? Adds to @switches how often it has gone to sleep. */
 static inline bool sleeps(int pid, const char *tid, unsigned long *switches)
 {
 	char path[300], line[200], state = '?';
@@ -76,7 +76,7 @@ static inline int nr_asleep(int pid, unsigned long *switches)
 	return nr;
 }
 
-/* In the process that watches. */
+/* The watching process runs this. */
 static inline void wait_asleep(int pid, int nr, int parent)
 {
 	unsigned long before, now = 0;
@@ -91,7 +91,7 @@ static inline void wait_asleep(int pid, int nr, int parent)
 	}
 }
 
-/* Begin to watch; before there are threads. */
+/* Begin to watch; call this before there are threads. */
 static inline void watch(void)
 {
 	int parent = getpid();
@@ -110,7 +110,7 @@ static inline void watch(void)
 	_exit(0);
 }
 
-/* Nothing is left to do that would matter: @nr threads will sleep. */
+/* Call this when @nr threads will soon sleep, and the rest does not matter. */
 static inline void soon_stuck(int nr)
 {
 	atomic_store(&watched->pid, getpid());
