@@ -21,7 +21,7 @@ static const struct kind {
 	const char *name;
 	enum moves moves;
 	bool shared;
-	bool moves_shared; /* of a shared condvar, by drover_cond_broadcast_on() */
+	bool moves_shared; /* of a shared one, if the call names the mutex */
 	bool elided;
 } kinds[] = {
 	{ "normal", .moves = BY_POLICY },
