@@ -5,7 +5,7 @@
 #include "polling.h"
 
 #define NR_RESULTS 12
-#define NR_SAVED   8 /* polls that an account begins with, as poll.c has it */
+#define NR_SAVED   8 /* polls that a new account has saved up, as in poll.c */
 
 static int nr_before;
 
@@ -14,7 +14,7 @@ static bool comes_with_yield(void *unused)
 	return nr_yields > nr_before;
 }
 
-/* How often of @times it polls before it sleeps. */
+/* Return: how often of @times the thread polls. @sleeps: it also sleeps. */
 static int count(struct poll_account *a, bool (*poll)(void *arg), int times,
 		 bool sleeps)
 {
@@ -28,7 +28,7 @@ static int count(struct poll_account *a, bool (*poll)(void *arg), int times,
 	return nr;
 }
 
-/* After how many sleeps; -1: not at all. */
+/* Return: after how many sleeps the thread polls again; -1: never. */
 static int polls_again(struct poll_account *a)
 {
 	for (int nr = 0; nr < 1000 * NR_TIMES; nr++) {
@@ -46,21 +46,23 @@ static void test_in_vain(void)
 
 	poll_limit(100);
 	nr = count(&a, never_comes, NR_TIMES, false);
-	tap_ok(nr > 0 && nr <= NR_SAVED, "polls in vain: %d of %d times", nr,
-	       NR_TIMES);
-	/* A sleep costs 50 us at most, and pays for one part in fifty. */
+	tap_ok(nr > 0 && nr <= NR_SAVED,
+	       "a thread polls in vain %d of %d times", nr, NR_TIMES);
+	/* A sleep costs at most 50 us, and pays for a fiftieth of that. */
 	nr = count(&a, never_comes, 2 * NR_TIMES, true);
-	tap_ok(nr <= 2 * NR_TIMES / 100 + 1, "before a sleep: %d of %d times",
-	       nr, 2 * NR_TIMES);
+	tap_ok(nr <= 2 * NR_TIMES / 100 + 1,
+	       "with a sleep after each time, %d of %d times", nr,
+	       2 * NR_TIMES);
 	nr = polls_again(&a);
-	tap_ok(nr > 0, "it polls again after %d sleeps", nr);
+	tap_ok(nr > 0, "after polls in vain, it polls again after %d sleeps",
+	       nr);
 	poll_limit(1);
 	for (int i = 0; i < 100 * NR_TIMES; i++)
 		sleep_once(&a);
 	nr = count(&a, never_comes, NR_TIMES, false);
-	tap_ok(nr > 0 && nr <= NR_SAVED, "after many sleeps %d of %d times", nr,
-	       NR_TIMES);
-	/* What a wake-up takes is measured again and again, and varies. */
+	tap_ok(nr > 0 && nr <= NR_SAVED, "after many sleeps, %d of %d times",
+	       nr, NR_TIMES);
+	/* The latency of a wake-up is measured repeatedly, and varies. */
 	nr = 0;
 	for (int i = 0; i < NR_TIMES; i++) {
 		poll_limit(1);
@@ -69,16 +71,19 @@ static void test_in_vain(void)
 		nr += polls(&a, never_comes);
 	}
 	tap_ok(nr <= NR_SAVED + NR_TIMES / 100 + 1,
-	       "where the limit varies: %d of %d times", nr, NR_TIMES);
-	/* It costs ten times what it spares; what others run is not counted. */
+	       "while the limit varies, %d of %d times", nr, NR_TIMES);
+	/*
+	 * Such a poll costs ten times as much as it spares. LATE_NS is CPU
+	 * time, so time that others have the CPU does not count.
+	 */
 	a = (struct poll_account){ 0 };
 	poll_limit(2 * LATE_NS / 1000);
 	nr = count(&a, comes_late, NR_TIMES, false);
-	tap_ok(nr > 0 && nr <= NR_TIMES / 4, "what comes late: %d of %d times",
-	       nr, NR_TIMES);
+	tap_ok(nr > 0 && nr <= NR_TIMES / 4,
+	       "for an event that comes late, %d of %d times", nr, NR_TIMES);
 }
 
-/* A thread that computes has the CPU for its slice, at each yield. */
+/* At each yield a thread that computes has the CPU for a time slice. */
 static void test_slices(void)
 {
 	struct poll_account a = { 0 };
@@ -88,17 +93,18 @@ static void test_slices(void)
 	nr_yields = 0;
 	yield_ns = SLICE_NS;
 	tap_ok(poll_before_sleep(&a, comes_with_yield, NULL, INT64_MAX),
-	       "what came meanwhile is not missed");
+	       "an event during a yield is not missed");
 	for (int i = 0; i < NR_TIMES; i++) {
 		nr_before = nr_yields;
 		poll_before_sleep(&a, comes_with_yield, NULL, INT64_MAX);
 		sleep_once(&a);
 	}
-	tap_ok(nr_yields <= 10, "it yields %d of %d times", nr_yields,
+	tap_ok(nr_yields <= 10,
+	       "beside a thread that computes, %d yields in %d", nr_yields,
 	       NR_TIMES);
 	yield_ns = 0;
 	nr = polls_again(&a);
-	tap_ok(nr > 0, "it polls again after %d sleeps", nr);
+	tap_ok(nr > 0, "after long yields, it polls again after %d sleeps", nr);
 }
 
 static void test_limits(void)
@@ -108,11 +114,12 @@ static void test_limits(void)
 	poll_limit(100000);
 	nr_polls = 0;
 	poll_before_sleep(&a, never_comes, NULL, 1000);
-	tap_ok(nr_polls < 200, "a deadline ends it: %d polls", nr_polls);
+	tap_ok(nr_polls < 200, "a deadline ends a poll after %d looks",
+	       nr_polls);
 	poll_limit(0);
 	nr_yields = 0;
-	tap_is(polls(&a, never_comes), 0, "spin=0: it does not poll");
-	tap_is(nr_yields, 0, "nor does it yield");
+	tap_is(polls(&a, never_comes), 0, "spin=0: the thread does not poll");
+	tap_is(nr_yields, 0, "spin=0: the thread does not yield");
 }
 
 int main(void)

@@ -8,7 +8,7 @@
 #include "base/cpus.h"
 #include "polling.h"
 
-/* In a process that began with one CPU. */
+/* Runs in a process that began with one CPU: does a new pool count more? */
 static bool counts_cpus(void)
 {
 	drover_pool_t *pool;
@@ -32,7 +32,7 @@ static bool run_pool_on_one_cpu(void)
 	return false;
 }
 
-/* A fresh process, which begins on one CPU; it ends with a bit for each fault. */
+/* Start a new program on one CPU. Its status has a bit for each fault. */
 static bool run_on_one_cpu(void)
 {
 	to_one_cpu();
@@ -49,7 +49,7 @@ static int on_one_cpu(void)
 	int faults = 0;
 	cpu_set_t all;
 
-	/* One poll, one yield, one more poll. */
+	/* The thread polls once, yields once, and polls once more. */
 	poll_limit(100000);
 	polls(&a, never_comes);
 	if (nr_polls != 2 || nr_yields != 1)
@@ -64,7 +64,7 @@ static int on_one_cpu(void)
 	return faults;
 }
 
-/* The caller alone may run on one CPU now: other threads may have the rest. */
+/* Only the caller is pinned to one CPU: other threads may use the others. */
 static void test_pinned(void)
 {
 	cpu_set_t before = to_one_cpu();
@@ -72,7 +72,7 @@ static void test_pinned(void)
 	for (int i = 0; i < 2 * NR_TIMES; i++)
 		sleep_once(&(struct poll_account){ 0 });
 	MUST(sched_setaffinity(0, sizeof(before), &before));
-	tap_ok(poll_has_cpu(), "a thread that is pinned is not alone");
+	tap_ok(poll_has_cpu(), "a pinned thread counts the process's CPUs");
 }
 
 static void test_one_cpu(void)
@@ -81,12 +81,13 @@ static void test_one_cpu(void)
 	int faults = child_status(run_on_one_cpu, "one CPU");
 
 	tap_ok(!(faults & NO_ONE_YIELD),
-	       "one CPU: it yields once, and then sleeps");
+	       "with one CPU a thread yields once, and then sleeps");
 	if (several)
 		tap_ok(!(faults & NOT_WIDENED),
-		       "it polls when it may use more of them");
+		       "a thread polls when it may use more CPUs");
 	else
-		tap_skip("more CPUs", "there is one CPU");
+		tap_skip("a thread polls when it may use more CPUs",
+			 "there is one CPU");
 }
 
 int main(int argc, char **argv)
@@ -104,9 +105,9 @@ int main(int argc, char **argv)
 	if (poll_has_cpu())
 		test_pinned();
 	else
-		tap_skip("a thread that is pinned", "there is one CPU");
+		tap_skip("a pinned thread", "there is one CPU");
 	test_one_cpu();
 	tap_ok(child_does(run_pool_on_one_cpu, "a pool on one CPU"),
-	       "CPUs that come later are counted with a pool's");
+	       "a new pool counts CPUs that came later");
 	return tap_exit();
 }

@@ -14,10 +14,12 @@
 #define SOON_NS	   50000 /* of CPU time */
 #define NR_MEETS   60
 #define NR_PHASES  50
-#define NR_FEW	   2 /* no more than CPUs, which are several */
+#define NR_FEW	   2 /* no more threads than CPUs, of which there are several */
 #define NR_MANY	   1000000
 
-/* The process has so many hundredths of its CPUs; 0: as it is. */
+/*
+ * The percentage of its CPUs that the process seems to have used; 0: no fake.
+ */
 static int64_t share;
 
 int clock_gettime(clockid_t clock, struct timespec *now)
@@ -36,7 +38,7 @@ int clock_gettime(clockid_t clock, struct timespec *now)
 	return ret;
 }
 
-/* Threads that meet poll for a millisecond; how often they yield meanwhile. */
+/* Return: how often a thread yields that polls for a millisecond. */
 static int yields_of(struct poll_account *a, uint32_t nr_meet)
 {
 	nr_yields = 0;
@@ -49,7 +51,9 @@ static bool comes_soon(void *unused)
 	return comes_late(unused);
 }
 
-/* How often they yield in several waits that last a moment each. */
+/*
+ * Return: how often a thread yields in several waits that last a moment each.
+ */
 static int yields_of_many(struct poll_account *a, uint32_t nr_meet)
 {
 	nr_yields = 0;
@@ -60,7 +64,7 @@ static int yields_of_many(struct poll_account *a, uint32_t nr_meet)
 	return nr_yields;
 }
 
-/* In the midst of the poll others have the CPU for a while. */
+/* In the midst of the poll other threads have the CPU for a while. */
 static bool comes_after_preemption(void *unused)
 {
 	struct timespec away = { .tv_nsec = SLICE_NS };
@@ -70,7 +74,7 @@ static bool comes_after_preemption(void *unused)
 	return comes_late(unused);
 }
 
-/* A thread that computes has the CPU for its slice, at each yield. */
+/* At each yield a thread that computes has the CPU for a time slice. */
 static void test_meet_beside_others(void)
 {
 	struct poll_account a = { 0 };
@@ -82,22 +86,23 @@ static void test_meet_beside_others(void)
 	few = yields_of_many(&a, NR_FEW);
 	many = yields_of_many(&(struct poll_account){ 0 }, NR_MANY);
 	tap_ok(few <= NR_MEETS / 20 && many >= NR_MEETS / 2,
-	       "beside others: %d yields in %d waits where each has a CPU, "
-	       "%d where not",
+	       "beside others, %d yields in %d waits if each has a CPU, "
+	       "%d if not",
 	       few, NR_MEETS, many);
-	tap_ok(a.turn > SOON_NS, "a yield costs %d us", a.turn / 1000);
+	tap_ok(a.turn > SOON_NS, "beside others a yield costs %d us",
+	       a.turn / 1000);
 	nr_yields = nr_polls = 0;
 	comes_at = ns_of(CLOCK_THREAD_CPUTIME_ID) + SOON_NS;
 	poll_for(&a, comes_after_preemption, NULL, SLICE_NS, INT64_MAX, NR_FEW);
-	tap_is(nr_yields, 0, "no yield follows at once when others had a turn");
+	tap_is(nr_yields, 0, "a thread does not yield after a preemption");
 	yield_ns = 0;
-	a.turn = LATE_NS; /* less than a wait, however long a yield was */
+	a.turn = LATE_NS; /* less than a wait, whatever a yield has cost */
 	for (int i = 0; i < NR_TIMES && a.turn >= SOON_NS; i++)
 		yields_of(&a, NR_FEW);
-	tap_ok(a.turn < SOON_NS, "yields that cost nothing are learned, too");
+	tap_ok(a.turn < SOON_NS, "a thread learns that yields cost nothing");
 }
 
-/* ---- whose CPU a phase is opened on ---- */
+/* ---- on which CPU a phase is opened ---- */
 
 static drover_barrier_t barrier;
 static atomic_int nr_met;
@@ -112,7 +117,7 @@ static void *meet_later(void *set)
 	return NULL;
 }
 
-/* How often yields come to cost nothing because of a phase. */
+/* Return: how often a phase makes the thread take yields for free. */
 static int nr_learned(const cpu_set_t *own, cpu_set_t *of_other)
 {
 	int32_t *turn = &thread_this.for_barriers.turn;
@@ -141,19 +146,22 @@ static void test_own_cpu(void)
 	cpu_set_t one = one_cpu(), rest = own_cpus();
 	int same, apart;
 
-	watchdog("whose CPU");
+	watchdog("the CPU on which a phase is opened");
 	poll_limit(100);
 	yield_ns = -1;
 	CPU_XOR(&rest, &rest, &one);
 	same = nr_learned(&one, &one);
 	apart = nr_learned(&one, &rest);
 	tap_ok(same && !apart,
-	       "a phase that is opened on the own CPU: a yield costs nothing "
-	       "(%d times, %d of another CPU's)",
+	       "a phase that is opened on the own CPU makes a yield free "
+	       "%d times, one of another CPU %d times",
 	       same, apart);
 }
 
-/* More threads than CPUs: how often they yield in NR_PHASES waits of @ns each. */
+/*
+ * Return: how often a thread yields in NR_PHASES waits of @ns each, if there
+ * are more threads than CPUs.
+ */
 static int yields_of_many_threads(int64_t of_cpus, int64_t ns)
 {
 	struct timespec soon;
@@ -189,13 +197,13 @@ static void test_long_turns(void)
 	of_others = yields_of_many_threads(50, 2 * SLICE_NS);
 	yield_ns = 0;
 	tap_ok(of_others <= NR_PHASES / 2 && own >= NR_PHASES,
-	       "long turns: %d yields in %d waits if others have CPUs, %d if not",
+	       "long turns: %d yields in %d waits if others use CPUs, else %d",
 	       of_others, NR_PHASES, own);
 	tap_ok(brief <= NR_PHASES * (LATE_NS / BRIEF_NS + 2),
-	       "a deadline ends the yields: %d of them", brief);
+	       "a deadline ends a wait after %d yields in all", brief);
 }
 
-/* The longest of a few such polls: others may have the CPU meanwhile. */
+/* Return: the longest of a few polls, as others may take CPU time from one. */
 static int64_t longest(uint32_t nr_meet)
 {
 	int64_t begin, most = 0;
@@ -225,8 +233,7 @@ static void test_real_time(void)
 	many = longest(NR_MANY);
 	sched_setscheduler(0, SCHED_OTHER, &none);
 	tap_ok(few > MEET_NS / 2 && many < MEET_NS / 2,
-	       "real-time threads poll as long only if each has a CPU:"
-	       " %ld us, %ld us",
+	       "real-time threads poll %ld us if each has a CPU, %ld us if not",
 	       (long)few / 1000, (long)many / 1000);
 }
 
@@ -235,7 +242,7 @@ int main(void)
 	tap_plan(NR_RESULTS);
 	watchdog("polls");
 	if (poll_has_cpu()) {
-		/* First: later sleeps end at once, and so make sleeps cheap. */
+		/* First: the later sleeps end at once, so they seem cheap. */
 		test_real_time();
 		test_meet_beside_others();
 		test_own_cpu();

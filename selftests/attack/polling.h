@@ -21,7 +21,9 @@
 static int nr_polls;
 static atomic_int nr_yields;
 static int64_t comes_at;
-/* How long a yield lasts; -1: as long as the kernel lets it last. */
+/*
+ * A yield takes so many nanoseconds; -1: as many as the kernel's yield takes.
+ */
 static int64_t yield_ns;
 
 /* The library calls this function. Every sleep ends at once. */
@@ -44,7 +46,7 @@ int sched_yield(void)
 	nr_yields++;
 	if (yield_ns < 0)
 		return syscall(SYS_sched_yield);
-	/* The thread is off the CPU for a slice: this is what is tested. */
+	/* This sleep is no synchronisation: the thread leaves its CPU. */
 	if (yield_ns >= SLICE_NS)
 		nanosleep(&away, NULL);
 	while (ns_of(CLOCK_MONOTONIC) < until)
