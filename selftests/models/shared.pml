@@ -36,7 +36,8 @@
  *	later
  * @twin quick DESTROY_WAKES_NOBODY nobody_unblocked_is_left -DDESTROYS: all
  *	wait for its mutex
- * @twin DESTROY_WAKES_ONCE nobody_unblocked_is_left -DDESTROYS: another moves later
+ * @twin DESTROY_WAKES_ONCE nobody_unblocked_is_left -DDESTROYS: another moves
+ *	later
  * @twin quick COUNT_OUT_LATE nobody_sleeps_on_a_mutex -DDESTROYS: behind it
  *
  * One process is killed, at any step: what it has done so far stays, and the
@@ -51,7 +52,8 @@
  * @twin LATER_OVERLOOKED survivors_return: killed before it woke
  * @twin quick END_COUNTS_LATE survivors_return -DNR_WAITERS=2 -DENDS: it ended
  * @twin quick DESTROY_IS_PATIENT invalid_end_state: waits for a dead one
- * @twin quick POST_SAME_WORD dead_take_one_signal -DSIGNALS_ONLY: with nobody dead
+ * @twin quick POST_SAME_WORD dead_take_one_signal -DSIGNALS_ONLY: with nobody
+ *	dead
  */
 #ifndef NR_WAITERS
 #define NR_WAITERS	3
