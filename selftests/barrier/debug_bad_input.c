@@ -9,7 +9,7 @@
 
 #define NEVER "was never initialised, or is destroyed"
 
-/* It is volatile, so the compiler does not see a null pointer. */
+/* Volatile, so that the compiler does not see a null pointer. */
 static void *volatile no_memory;
 
 STEP_DO(at_null, at = no_memory);

@@ -65,7 +65,7 @@ static const struct scene thousands[] = {
 	  "gone all; zeros = all" },
 	{ "at their deadline all return",
 	  "timed all; gone all; results ETIMEDOUT = all" },
-	{ "and then a signal returns one",
+	{ "after the deadlines a signal returns one",
 	  "wait; lock; signal; unlock; gone 1; zeros = 1" },
 };
 

@@ -34,7 +34,7 @@ static_assert(
 static_assert(
 	noexcept(std::declval<drover::condition_variable &>().notify_one()));
 
-// Their initialization is constant, so they are ready before constructors run.
+// These objects have constant initialisers, so they need no constructor to run.
 static drover::mutex global_mutex;
 static drover::condition_variable global_cond;
 

@@ -54,7 +54,7 @@ static inline bool meeting_round(long nr, bool *more)
 	joined(other.thread);
 	ok = steps_do(meeting->end);
 	if (!ok)
-		tap_diag("it fails after %ld instructions", nr);
+		tap_diag("the meeting fails after %ld instructions", nr);
 	scene_over();
 	return ok;
 }

@@ -171,7 +171,7 @@ static void test_some_asleep(void)
 					"woken_most 3 1 = 1; go_on; let_go;"
 					"gone 8");
 	}
-	tap_ok(own, "a broadcast by the mutex's holder wakes nobody");
+	tap_ok(own, "a broadcast by the mutex's holder wakes no sleeper");
 	tap_ok(of_other, "a broadcast while another thread holds the mutex "
 			 "wakes one waiter at most");
 }

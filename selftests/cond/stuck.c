@@ -64,11 +64,11 @@ static bool child_says(const char *steps, const char *const *words)
 	for (; *words; words++) {
 		if (strstr(said, *words))
 			continue;
-		tap_diag("it does not say: %s", *words);
+		tap_diag("the report does not say: %s", *words);
 		ok = false;
 	}
 	if (!ok)
-		tap_diag("it said: %s", said);
+		tap_diag("the report says: %s", said);
 	return ok;
 }
 

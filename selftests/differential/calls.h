@@ -97,7 +97,7 @@ struct wait {
 	bool timed;
 };
 
-/* What a sequence remembers between its steps. */
+/* The state of a sequence between its steps. */
 struct sequence {
 	uint64_t random;
 	bool shared;  /* do most calls use shared futexes? */

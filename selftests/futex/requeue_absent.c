@@ -37,7 +37,7 @@ static void test_requeues(void)
 				   sys_futex_requeue2(NULL, 0, 1, 1);
 
 		if (answer == -ENOSYS && !op && variant_is_host())
-			tap_skip(requeues[i].name, "not in this kernel");
+			tap_skip(requeues[i].name, "this kernel lacks it");
 		else
 			tap_is(answer, absent ? -ENOSYS : -EINVAL, "%s: %s",
 			       requeues[i].name, absent ? "ENOSYS" : "EINVAL");

@@ -99,7 +99,8 @@ int main(void)
 
 	if (access(TRACING "/events/futex", F_OK)) {
 		if (variant_is_host())
-			return tap_skipped("tracepoints", "not in this kernel");
+			return tap_skipped("tracepoints",
+					   "this kernel lacks them");
 		tap_bail("no tracepoints: %s", strerror(errno));
 	}
 	tap_plan(8);

@@ -147,9 +147,9 @@ static inline bool child_does(bool (*work)(void), const char *what)
  * Scenarios in words
  *
  *	STEP(wait) { ... args[0] ... }
- *	NUMBER(everybody, 8);
+ *	NUMBER(some, 8);
  *
- *	tap_ok(steps_do("wait everybody; signal; returned = 1"), "a signal");
+ *	tap_ok(steps_do("wait some; signal; returned = 1"), "a signal");
  *
  * A step is a verb and its arguments: numbers, letters, or 'words. An argument
  * that is left out is 1. The verb must return the number behind the "=". If it

@@ -120,5 +120,5 @@ static inline void misuse_test(bool (*act)(const char *steps),
 			    WTERMSIG(status) == SIGABRT &&
 			    strstr(text, "drover: ") && strstr(text, says),
 		    "the debug build says \"%s\", and aborts", says))
-		tap_diag("it said: %s", text);
+		tap_diag("the output: %s", text);
 }

@@ -3,7 +3,7 @@
  * tap.h - results of a test program in the Test Anything Protocol
  *
  *	tap_plan(2);
- *	tap_is(wake(1), 0, "nobody left to wake");
+ *	tap_is(wake(1), 0, "there is no waiter to wake");
  *	tap_skip("real-time order", "SCHED_FIFO is not permitted");
  *	return tap_exit();
  *

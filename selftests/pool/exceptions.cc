@@ -38,7 +38,8 @@ static void test_future()
 	int nr_wrong = 0;
 
 	tap_ok(text.get() == "text" && !text.valid(), "a future has a result");
-	tap_is(moved.get(), 42, "so has that of a function that only moves");
+	tap_is(moved.get(), 42,
+	       "a future of a move-only function has a result");
 	nothing.get();
 	for (int i = 0; i < NR_TASKS; i++)
 		all.push_back(workers.submit([i]() -> int {

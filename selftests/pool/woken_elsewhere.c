@@ -71,7 +71,7 @@ static void test_moved(cpu_set_t *set, const char *which)
 		nr_wrong += !loop_with(set);
 	tap_ok(stats_of(pool).moves >= before + 10,
 	       "%s: a worker was woken elsewhere", which);
-	tap_is(nr_wrong, 0, "%s: it has its affinity back", which);
+	tap_is(nr_wrong, 0, "%s: the worker has its affinity back", which);
 }
 
 int main(void)

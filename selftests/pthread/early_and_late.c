@@ -129,7 +129,7 @@ static void test_ends(void)
 	for (int i = 0; i < NR_THREADS; i++)
 		run_on(stacks);
 	tap_ok(waits_are_cancelled(),
-	       "nor that of ended threads which shared one stack");
+	       "pthread_cancel() reads no stack that ended threads shared");
 	munmap(stacks, NR_THREADS * THREAD_STACK_SIZE);
 	tap_is(nr_last_waits, 2 * NR_THREADS, "each waited in the last pass");
 }

@@ -90,7 +90,7 @@ int main(int argc, char **argv)
 		tap_bail("stderr: %s", strerror(errno));
 	if (!tap_ok(strstr(text, "drover: this C library's mutex is not as"),
 		    "the library says that it does not know the mutex"))
-		tap_diag("it said: %s", text);
+		tap_diag("the output: %s", text);
 	scene_start("", "normal", false);
 	memset(&mutex, 0, sizeof(mutex)); /* which glibc has initialised */
 	killed = !filter_answer(SECCOMP_RET_KILL_PROCESS, FUTEX_REQUEUE,
