@@ -6,13 +6,13 @@
  * Spinning for a Shared-Memory Multiprocessor", SOSP 1991).
  *
  * A thread polls for at most as long as the wake-up of a sleeping thread takes,
- * as measured in this process. Each poll charges its time to an account. A poll
- * that has spared a sleep pays the measured cost of a sleep and its wake-up
- * into the account, and each sleep pays a fiftieth of that cost. A thread whose
- * account is empty sleeps at once.
+ * which the library measures in the running program. Each poll charges its time
+ * to an account. A poll that has saved a sleep pays the measured cost of a
+ * sleep and its wake-up into the account, and each sleep pays a fiftieth of
+ * that cost. A thread whose account is empty sleeps at once.
  *
- * A thread that polls yields every few microseconds. If another thread ran
- * during a yield, the polling thread yields again at once instead of spinning.
+ * A polling thread yields every two microseconds. If another thread ran during
+ * a yield, the polling thread yields again at once instead of spinning.
  * A real-time thread yields only if it waits for threads like itself and each
  * of them can have a CPU. Threads that wait for each other, each with a CPU, do
  * not gain by a yield, so they yield only after they have polled for as long as
@@ -66,10 +66,10 @@ APART bool poll_before_sleep(struct poll_account *a, bool (*poll)(void *arg),
 			     void *arg, int64_t left);
 
 /*
- * The same for at most @ns of the thread's own time, whatever the account says,
- * for @nr_meet threads that wait for each other. The caller learns how long
- * such a wait takes, and sets @a->turn to 0 when the missing thread needs the
- * caller's CPU.
+ * The same for at most @ns of the thread's own time, even if the account is
+ * empty, for @nr_meet threads that wait for each other. The caller learns how
+ * long such a wait takes, and sets @a->turn to 0 when the missing thread needs
+ * the caller's CPU.
  */
 APART bool poll_for(struct poll_account *a, bool (*poll)(void *arg), void *arg,
 		    int64_t ns, int64_t left, uint32_t nr_meet);

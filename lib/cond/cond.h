@@ -10,7 +10,7 @@
  *   private	one process uses it; its waiters are kept in groups (group.h)
  *   shared	several processes use it (shared.h)
  *   foreign	a private one on which threads also wait in glibc's own wait,
- *		past the drop-in (foreign.c)
+ *		bypassing the drop-in (foreign.c)
  *
  * The files, from top to bottom. A file calls only the files below it:
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The waits of a ggml threadpool's threads for each other, by drover_barrier_t.
+ * The threads of a ggml threadpool wait for each other at drover_barrier_t.
  * Documentation/using-with-ggml.rst says which lines of ggml call these
  * functions.
  *
@@ -69,7 +69,7 @@ static inline void ggml_drover_count(drover_barrier_t *barrier, int n_threads)
 
 /*
  * The next graph has @n_threads threads. Call this before any of them can know
- * of that graph. No thread is at @nodes, as the caller has left it when the
+ * of that graph. No thread is at @nodes, because the caller left it when the
  * last graph ended. If the graph has one thread, the caller computes it alone,
  * and the team goes on waiting.
  */
@@ -81,9 +81,9 @@ static inline void ggml_drover_next_graph(struct ggml_drover_barrier *b,
 }
 
 /*
- * Begin that graph: let the team go, which has been told of the graph. No
- * thread comes back to @graphs before the caller has been at @nodes again, so
- * there is time to count the new team.
+ * Begin that graph, of which the team has been told: let the team go. No thread
+ * comes back to @graphs before the caller has been at @nodes again, so there is
+ * time to set the count of the new team.
  */
 static inline void ggml_drover_begin_graph(struct ggml_drover_barrier *b,
 					   int n_threads)

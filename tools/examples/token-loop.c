@@ -8,7 +8,7 @@
  *
  * The "model" multiplies a state by a matrix and adds the token, in 32-bit
  * arithmetic; the result is the next token. It runs on the CPU backend, in a
- * thread of the stream's.
+ * thread of the library.
  */
 #include <drover/stream.h>
 #include <stdio.h>

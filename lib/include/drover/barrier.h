@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * drover_barrier_t: threads wait for each other. A waiting thread spins while
- * that pays, and then sleeps. It decides by itself: there is nothing to switch
- * on.
+ * that pays, and then sleeps. The library finds out how long spinning pays;
+ * there is nothing to switch on.
  *
  * drover_barrier(3) has an example. A thread with other work to do calls
  * drover_barrier_arrive(), and drover_barrier_wait_for() later.
@@ -12,19 +12,20 @@
  *    counts. Every thread that has waited for that phase sees what each thread
  *    did before it arrived.
  *  - The barrier can be used again at once.
- *  - It may be destroyed, and its memory freed, as soon as one thread has
- *    returned from the last phase, also by that thread.
+ *  - The barrier may be destroyed, and its memory freed, as soon as one thread
+ *    has returned from the last phase, also by that thread.
  *  - If more threads arrive than the phase counts, none is lost: the surplus
  *    arrivals belong to the next phase. Only a drover_barrier_arrive() for
  *    several threads at once is refused if not all of them fit into the phase.
  *
- * In all functions that take a @phase, it is one that drover_barrier_arrive()
- * has stored. @attr may be NULL, which stands for the defaults.
+ * In all functions @phase is a phase that drover_barrier_arrive() has stored.
+ * @attr may be NULL, which stands for the defaults.
  *
  * All functions return 0, DROVER_BARRIER_SERIAL or an errno value, leave errno
- * alone, and never block unless they say so. None is a cancellation point.
- * Signal handlers run while a thread waits, and the wait goes on afterwards. A
- * barrier is not carried over to the child of a fork, unless it is shared.
+ * alone, and block only where their descriptions say so. None is a cancellation
+ * point. Signal handlers run while a thread waits, and the wait goes on
+ * afterwards. A barrier is not carried over to the child of a fork, unless the
+ * barrier is shared.
  */
 #ifndef DROVER_BARRIER_H
 #define DROVER_BARRIER_H
@@ -50,9 +51,9 @@ extern "C" {
 /**
  * drover_barrier_t - a barrier; the content is private to the library
  *
- * drover_barrier_init() or the initialiser makes a barrier. It is so large
- * because fields that some threads write and others read are on separate cache
- * lines, at whatever address the barrier lies.
+ * drover_barrier_init() or the initialiser makes a barrier. A barrier is so
+ * large because fields that some threads write and others read are on separate
+ * cache lines, at whatever address the barrier lies.
  */
 typedef struct {
 	uint64_t before[8], gate;
@@ -61,8 +62,9 @@ typedef struct {
 } drover_barrier_t;
 
 /*
- * Makes a barrier of default attributes, without drover_barrier_init(). It may
- * also be assigned to a barrier that drover_barrier_destroy() has ended.
+ * The initialiser makes a barrier with default attributes, without
+ * drover_barrier_init(). It may also be assigned to a barrier that
+ * drover_barrier_destroy() has ended.
  * @count: as for drover_barrier_init()
  */
 /* clang-format off */
@@ -88,13 +90,14 @@ typedef uint64_t drover_phase_t;
  * @spin_us: the longest that one wait may spin, in microseconds;
  *	     0: the library chooses; DROVER_BARRIER_NO_SPIN: no wait spins
  * @reserved: zero
- * @completion: called once in each phase by the thread that completes it, when
- *		all have arrived and none has gone on; or NULL. It must not use
- *		the barrier, throw, or end the thread: the others would wait for
- *		ever. A shared barrier has no completion function.
+ * @completion: NULL, or a function that the last thread of each phase calls
+ *		once, when all threads have arrived and none has gone on. The
+ *		function must not use the barrier, throw, or end the thread: the
+ *		other threads would wait for ever. A shared barrier has no
+ *		completion function.
  * @arg: for @completion
  *
- * All zero bytes are the defaults.
+ * If all bytes are zero, the attributes are the defaults.
  */
 typedef struct {
 	uint32_t flags;
@@ -109,7 +112,7 @@ typedef struct {
  * @count: how many threads complete a phase, 1 to DROVER_BARRIER_MAX
  *
  * The first call in a process reads a few files, to find out which CPUs are
- * small. None of the other functions reads a file.
+ * small. The other functions read no file.
  *
  * Return: 0; EINVAL for another @count or for attributes that are not valid.
  */
@@ -120,47 +123,48 @@ int drover_barrier_init(drover_barrier_t *barrier, unsigned int count,
  * drover_barrier_destroy() - end the life of @barrier
  * @barrier: a barrier at which no thread will arrive any more
  *
- * May be called as soon as one thread has returned from the last phase. Blocks
- * until two things have happened: the other threads no longer use @barrier,
- * which takes no longer than waking them; and each phase that
+ * The call is legal as soon as one thread has returned from the last phase. It
+ * blocks until two conditions are true: the other threads no longer use
+ * @barrier, which takes no longer than waking them; and each phase that
  * drover_barrier_arrive() has stored has been waited for or forgotten. If
- * @barrier is shared, the call takes threads for dead that still use @barrier
- * after two seconds.
+ * @barrier is shared, the call blocks for two seconds at most, and then takes
+ * threads that still use @barrier for dead.
  *
  * Return: 0; EBUSY when threads have arrived and wait for others, EINVAL when
- * @barrier was not made or is destroyed already (nothing is changed then). A
- * debug build aborts with a message instead.
+ * @barrier was not made or is destroyed already (in both cases nothing is
+ * changed). A debug build aborts with a message instead.
  */
 int drover_barrier_destroy(drover_barrier_t *barrier);
 
 /**
  * drover_barrier_wait() - arrive, and wait until all threads have arrived
  *
- * Blocks. With a count of one and no completion function it returns at once,
- * without any atomic read-modify-write. Threads that use such a barrier at the
- * same time are not ordered by it. With a completion function they are: the
- * calls of the function come one after the other.
+ * The call blocks. If the count is one and there is no completion function, the
+ * call returns at once, without any atomic read-modify-write, and does not
+ * order threads that use @barrier at the same time. If there is a completion
+ * function, its calls come one after the other.
  *
  * Return: DROVER_BARRIER_SERIAL to the thread that arrived last, 0 to all
- * others; EINVAL when @barrier was not made, is destroyed, or no longer counts
- * any threads (all have left by drover_barrier_arrive_and_drop()).
+ * others; EINVAL when @barrier was not made, is destroyed, or counts no threads
+ * any more because all have called drover_barrier_arrive_and_drop().
  */
 int drover_barrier_wait(drover_barrier_t *barrier);
 
 /**
  * drover_barrier_arrive() - arrive without waiting
  * @nr: for how many threads to arrive, usually 1
- * @phase: where to store the phase to wait for; NULL: no thread will wait
+ * @phase: where to store the phase to wait for; NULL if no thread will wait for
+ *	   it
  *
- * Blocks only if @nr is 1 and more threads use @barrier than it counts: an
- * arrival that belongs to a later phase waits until that phase begins. Each
- * phase that is stored has to be given to drover_barrier_wait_for() or
- * drover_barrier_forget() once, by any thread.
+ * The call blocks only if @nr is 1 and more threads use @barrier than it
+ * counts: an arrival that belongs to a later phase waits until that phase
+ * begins. Each phase that is stored has to be given to
+ * drover_barrier_wait_for() or drover_barrier_forget() once, by any thread.
  *
  * Return: 0; DROVER_BARRIER_SERIAL when this call completed the phase; EINVAL
  * as drover_barrier_wait(), or for an @nr of 0; EOVERFLOW when @nr is more than
- * 1 and fewer than @nr threads have yet to arrive in the phase (nothing is
- * changed or stored then).
+ * 1 and the phase needs fewer than @nr more arrivals (nothing is changed or
+ * stored).
  */
 int drover_barrier_arrive(drover_barrier_t *barrier, unsigned int nr,
 			  drover_phase_t *phase);
@@ -173,9 +177,10 @@ int drover_barrier_wait_for(drover_barrier_t *barrier, drover_phase_t phase);
  * @clock: CLOCK_REALTIME or CLOCK_MONOTONIC
  * @deadline: absolute time on @clock
  *
- * Return: 0; ETIMEDOUT; EINVAL for another clock or a tv_nsec outside 0
- * to 999,999,999. After ETIMEDOUT or EINVAL the arrival still counts, and the
- * caller still owns @phase: it has to wait for the phase again, or forget it.
+ * Return: 0; ETIMEDOUT; EINVAL for another clock or a tv_nsec outside 0 to
+ * 999,999,999. After ETIMEDOUT or EINVAL the arrival still counts, and the
+ * caller still owns @phase: the caller has to wait for the phase again, or to
+ * forget it.
  */
 int drover_barrier_wait_until(drover_barrier_t *barrier, drover_phase_t phase,
 			      clockid_t clock, const struct timespec *deadline);
@@ -183,7 +188,7 @@ int drover_barrier_wait_until(drover_barrier_t *barrier, drover_phase_t phase,
 /**
  * drover_barrier_test() - whether a phase is complete
  *
- * Return: 0 if it is, and then @phase is given back, as by
+ * Return: 0 if the phase is complete, and @phase is given back, as by
  * drover_barrier_wait_for(); otherwise EINPROGRESS, and the caller still owns
  * @phase.
  */
@@ -195,7 +200,7 @@ int drover_barrier_forget(drover_barrier_t *barrier, drover_phase_t phase);
 /**
  * drover_barrier_arrive_and_drop() - arrive for the last time
  *
- * The phases after this one are complete with one thread less. Blocks, and
+ * The phases after this one need one arrival less. The call blocks, and
  * returns, as drover_barrier_arrive() with an @nr of 1.
  */
 int drover_barrier_arrive_and_drop(drover_barrier_t *barrier);
@@ -205,11 +210,11 @@ int drover_barrier_arrive_and_drop(drover_barrier_t *barrier);
  * @barrier: a barrier at which no thread arrives meanwhile
  * @count: 1 to DROVER_BARRIER_MAX
  *
- * May be called as soon as one thread has returned from a phase, provided that
- * no thread arrives before the call has returned.
+ * The call is legal as soon as one thread has returned from a phase, provided
+ * that no thread arrives before the call has returned.
  *
  * Return: 0; EINVAL for another @count, or when @barrier was not made; EBUSY
- * when threads have arrived and wait for others (nothing is changed then).
+ * when threads have arrived and wait for others (nothing is changed).
  */
 int drover_barrier_set_count(drover_barrier_t *barrier, unsigned int count);
 

@@ -13,11 +13,12 @@
 // or auto token = meet.arrive(), then other work, then
 // meet.wait(std::move(token)).
 //
-// It waits as <drover/barrier.h> says. It differs from std::barrier in three
-// ways. It may be destroyed as soon as one thread has returned from the last
-// phase. Tokens have to be waited for or destroyed before that. Errors that
-// mean a broken contract, such as a count of 0, or more arrivals than the phase
-// has yet to come, are std::system_error.
+// Threads wait as <drover/barrier.h> says. The class differs from std::barrier
+// in three ways. A barrier may be destroyed as soon as one thread has returned
+// from the last phase. Tokens have to be waited for or destroyed before the
+// barrier is destroyed. An error that means a broken contract, such as a count
+// of 0, or more arrivals at once than the phase still needs, is thrown as a
+// std::system_error.
 #ifndef DROVER_BARRIER_HPP
 #define DROVER_BARRIER_HPP
 
@@ -65,8 +66,8 @@ public:
 		return DROVER_BARRIER_MAX;
 	}
 
-	// As for std::barrier, a Completion must be noexcept: a phase whose
-	// completion throws would never end for the threads that wait.
+	// As for std::barrier, a Completion must be noexcept: if it threw, the
+	// threads that wait for the phase would wait for ever.
 	template <class C = Completion,
 		  std::enable_if_t<std::is_nothrow_invocable_v<C &>, int> = 0>
 	explicit barrier(std::ptrdiff_t count,
@@ -104,7 +105,7 @@ public:
 						token.of_.get_deleter().phase);
 	}
 
-	// Whether the phase is complete. If it is, the token is spent.
+	// Return: whether the phase is complete. If so, the token is spent.
 	bool try_wait(arrival_token &token) const
 	{
 		if (token.of_ &&

@@ -5,20 +5,22 @@
  * drover_cond(3) has an example.
  *
  * The following holds; Documentation/cond-design.rst says how:
- *  - A signal or broadcast chooses the threads that it unblocks in one atomic
- *    step. A thread that starts to wait after that step never takes the signal
- *    from a thread that waited before it (POSIX.1-2024).
- *  - In normal operation no wait returns spuriously. A wait does so in two
- *    cases only: the process has run out of memory, or 2^13 threads wait
- *    already on a condition variable that several processes share.
+ *  - A signal or broadcast determines, in one atomic step, which threads it
+ *    unblocks. A thread that starts to wait after that step never takes the
+ *    signal from a thread that waited before (POSIX.1-2024).
+ *  - In normal operation no wait returns spuriously. A spurious return is
+ *    possible in two cases only: if the process has run out of memory, and if
+ *    2^13 - 1 threads or more already wait on a condition variable that several
+ *    processes share.
  *  - A signal or a broadcast makes no system call if no thread waits.
  *  - A condition variable may be destroyed, and its memory freed, as soon as
- *    all waiters have been unblocked, also while the mutex is still held.
- *    drover_cond_destroy() says what waits with a predicate add to this rule.
+ *    all waiters have been unblocked, also while the mutex is still held. If
+ *    threads wait with a predicate, one more rule holds: see
+ *    drover_cond_destroy().
  *
- * In all functions @cond is the condition variable, and @mutex is the mutex,
- * which a thread that calls a wait has locked exactly once. @attr may be NULL,
- * for the defaults.
+ * In all functions @cond is the condition variable, and @mutex is the mutex. A
+ * thread must have locked @mutex exactly once when it calls a wait. @attr may
+ * be NULL, for the defaults.
  *
  * All functions except drover_version() return 0 or an errno value, and all
  * leave errno alone. Apart from short internal locks, the functions block only
@@ -43,8 +45,9 @@ extern "C" {
 /**
  * drover_cond_t - a condition variable; the content is private to the library
  *
- * All zero bytes are a valid condition variable. It has no waiters, its
- * deadlines are on CLOCK_REALTIME, and it is private to the process.
+ * A drover_cond_t of which all bytes are zero is a valid condition variable. It
+ * has no waiters, its deadlines are on CLOCK_REALTIME, and it is private to the
+ * process.
  */
 typedef union {
 	char size[48];
@@ -52,7 +55,7 @@ typedef union {
 } drover_cond_t;
 
 /* drover_condattr_t.flags */
-#define DROVER_COND_SHARED 0x1u /* lies in memory that processes share */
+#define DROVER_COND_SHARED 0x1u /* several processes use it: "shared" below */
 
 /**
  * drover_condattr_t - condition variable attributes
@@ -61,7 +64,7 @@ typedef union {
  *	   CLOCK_REALTIME (0) or CLOCK_MONOTONIC
  * @reserved: zero
  *
- * All zero bytes are the defaults.
+ * If all bytes are zero, the attributes are the defaults.
  */
 typedef struct {
 	uint32_t flags;
@@ -94,16 +97,18 @@ int drover_cond_init(drover_cond_t *cond, const drover_condattr_t *attr);
  * another thread is still in a signal or broadcast, the call waits until that
  * thread no longer touches @cond, which takes a few instructions.
  *
- * If threads are still in drover_cond_await() or drover_cond_await_until(),
- * their predicates must be true, too. If the caller holds the mutex, the call
- * does not wait for these threads, and a thread whose predicate is false after
- * all gets EINVAL. If the caller does not hold the mutex, the call blocks until
- * these threads have returned. See *Destroying* at drover_cond_await().
+ * Threads may still be in drover_cond_await() or drover_cond_await_until(). The
+ * call is then legal if the predicates of all these threads are true, and
+ * signals or a broadcast have unblocked the threads. If the caller holds the
+ * mutex, the call does not wait for these threads. A thread that then finds its
+ * predicate false gets EINVAL. If the caller does not hold the mutex, the call
+ * blocks until these threads have returned.
  *
- * If @cond is shared, the call blocks until the released waiters no longer use
- * @cond. A waiter of another process that still uses @cond after two seconds
- * is taken for dead. After drover_cond_broadcast_on(), drover_cond_destroy_on()
- * has to be called instead.
+ * If @cond is shared, the call blocks until the unblocked threads no longer use
+ * @cond. If two seconds pass in which none of these threads stops using @cond,
+ * and all of them belong to other processes, they are taken for dead, and the
+ * call returns. After drover_cond_broadcast_on(), drover_cond_destroy_on() has
+ * to be called instead.
  *
  * Return: 0.
  *
@@ -121,10 +126,10 @@ int drover_cond_destroy(drover_cond_t *cond);
  * is PI or robust; a broadcast may then wake all of the threads.
  *
  * Return: 0; EPERM when the caller does not hold @mutex; EINVAL when other
- * threads wait with another mutex, and one of the two mutexes is PI or robust:
- * then @mutex was not released. With a robust @mutex also EOWNERDEAD and
- * ENOTRECOVERABLE, as drover_mutex_lock(), whether or not the caller was
- * unblocked.
+ * threads wait with another mutex, and one of the two mutexes is PI or robust
+ * (@mutex was not released). With a robust @mutex also EOWNERDEAD and
+ * ENOTRECOVERABLE, as drover_mutex_lock(); these two do not tell whether the
+ * caller was unblocked.
  *
  * Tests: cond/one_preemption cond/wakeup_rounds cond/mutex_kinds
  * Tests: pthread/mutex_kinds
@@ -135,11 +140,11 @@ int drover_cond_wait(drover_cond_t *cond, drover_mutex_t *mutex);
  * drover_cond_timedwait() - drover_cond_wait() with a deadline
  * @deadline: absolute time on the clock of @cond, CLOCK_REALTIME by default
  *
- * The call returns 0 to a thread that was unblocked, even if the time of this
- * thread has run out since.
+ * The call returns 0 if the caller was unblocked, even if @deadline has passed
+ * since.
  *
  * Return: 0; ETIMEDOUT, with @mutex held and no signal consumed; EINVAL when
- * tv_nsec is not within 0 to 999,999,999: then @mutex was not released; EPERM,
+ * tv_nsec is not within 0 to 999,999,999 (@mutex was not released); EPERM,
  * EINVAL, EOWNERDEAD and ENOTRECOVERABLE as drover_cond_wait().
  *
  * Tests: cond/timed_wait attack/worst_moment cond/one_preemption
@@ -152,8 +157,8 @@ int drover_cond_timedwait(drover_cond_t *cond, drover_mutex_t *mutex,
  * @clock: CLOCK_REALTIME or CLOCK_MONOTONIC
  * @deadline: absolute time on @clock
  *
- * Return: as drover_cond_timedwait(); also EINVAL for any other clock: then
- * @mutex was not released.
+ * Return: as drover_cond_timedwait(); also EINVAL for any other clock (@mutex
+ * was not released).
  *
  * Tests: cond/timed_wait
  */
@@ -167,59 +172,54 @@ int drover_cond_clockwait(drover_cond_t *cond, drover_mutex_t *mutex,
  *
  * The call blocks, unless @predicate is true already. When the call returns 0,
  * @predicate is true, so the caller needs no loop. The thread that makes
- * @predicate true signals @cond or broadcasts on it, as for any other wait.
+ * @predicate true has to signal @cond or broadcast on it, as for any other
+ * wait.
  *
  * *Which thread evaluates.* A thread that signals or broadcasts with @mutex
- * held evaluates the waiters' predicates for them, oldest waiter first. A
- * signal unblocks the first waiter whose predicate is true, and a broadcast
- * unblocks all such waiters; the others do not wake. One call evaluates at most
- * 64 predicates. If these are false, it unblocks the next waiter, which
- * evaluates 64 more, and so on. A caller evaluates nothing if it does not hold
- * @mutex, or if it has got @mutex from a dead holder and has not made @mutex
- * consistent. It then unblocks one waiter. When that waiter has @mutex, it
- * evaluates for itself and for the others. An unblocked thread evaluates its
- * own predicate once more: if the predicate is false again, because another
+ * held evaluates the waiters' predicates for them, oldest waiter first. Waiters
+ * whose predicate is false do not wake. One call evaluates at most 64
+ * predicates. If all of these are false, the call unblocks the next waiter,
+ * which evaluates 64 more, and so on. A caller evaluates nothing if it does not
+ * hold @mutex, or if it has got @mutex from a dead holder and has not made
+ * @mutex consistent. It then unblocks one waiter. When that waiter has @mutex,
+ * it evaluates for itself and for the others. An unblocked thread evaluates its
+ * own predicate once more. If the predicate is false again, because another
  * thread was faster, the wait goes on.
  *
  * *What a predicate may do.* Other threads run the predicate, in the middle of
  * a signal or a broadcast. The predicate reads the data that @mutex guards, and
  * @arg, and is short. Its result must not depend on the thread that runs it
- * (thread-local variables, thread ids). It must not lock a mutex that any
- * thread holds when that thread signals. It must not unlock @mutex, wait,
- * signal or broadcast. If it does one of these, the behaviour is undefined, and
- * the caller may wait for itself for ever. It must not end the thread or jump
- * out. A C++ exception leaves the call in which the predicate throws it. That
- * call may be another thread's signal, which then leaves other waiters blocked;
- * drover.hpp throws the exception in the wait instead.
+ * (thread-local variables, thread ids). It must not lock a mutex that the
+ * caller of a signal or of a broadcast may hold. It must not unlock @mutex,
+ * wait, signal or broadcast. If it does one of these, the behaviour is
+ * undefined, and the caller may wait for itself for ever. It must not end the
+ * thread or jump out. If it throws a C++ exception, the exception propagates
+ * out of the call that evaluates the predicate. That call may be another
+ * thread's signal, and other waiters then stay blocked. drover.hpp throws the
+ * exception in the wait instead.
  *
  * *Signal and broadcast.* A signal unblocks the first waiter whose predicate is
  * true. If no predicate is true, the signal unblocks one thread that waits
- * without a predicate. A thread that was unblocked by a signal hands the signal
- * on in the same way if it finds its predicate false, or if it ends in its
- * wait. A broadcast unblocks all threads that wait without a predicate, and all
- * threads whose predicate is true. It unblocks the latter one after the other,
- * with a system call for each: the next thread when the thread before it has
- * come back, if the predicate of the next thread is still true then. With
- * several CPUs it begins with two threads. This order, by age and not by
- * priority, also holds for PI mutexes.
+ * without a predicate. A thread that a signal has unblocked hands the signal on
+ * in the same way if the thread finds its predicate false, or if it is
+ * terminated in its wait (by pthread_exit() in a signal handler). A broadcast
+ * unblocks all threads that wait without a predicate. It unblocks the threads
+ * that wait with a predicate one by one, with one system call for each: when
+ * one of them has come back from its wait, the next thread whose predicate is
+ * true at that time is unblocked. With several CPUs a broadcast begins with two
+ * of these threads. Threads that wait with a predicate are unblocked by age and
+ * not by priority, also with a PI mutex.
  *
  * *When other threads cannot evaluate the predicate.* There are two such cases:
- * @cond is shared, and other processes cannot call this process's predicates;
- * or other threads already wait with predicates and with another mutex. The
- * call is then a loop around drover_cond_wait(), and its thread also wakes
- * while its predicate is false.
+ * @cond is shared (another process cannot call this process's predicates), or
+ * other threads already wait with predicates, but with another mutex. The call
+ * is then a loop around drover_cond_wait(), and its thread also wakes while its
+ * predicate is false.
  *
- * *Destroying* @cond is legal when the predicates of all waiters are true, and
- * signals or a broadcast have told the waiters so. If the caller of
- * drover_cond_destroy() holds @mutex, the waiters need not have returned; a
- * waiter whose predicate is false after all gets EINVAL. If that caller does
- * not hold @mutex, it blocks until the waiters have returned.
+ * In the child of a fork a private condition variable has no waiters.
  *
- * In the child of a fork a private condition variable has no waiters. The call
- * is not a cancellation point.
- *
- * Return: 0; EPERM when the caller does not hold @mutex: then nothing was
- * evaluated; EINVAL as drover_cond_wait(), and when @cond was destroyed while
+ * Return: 0; EPERM when the caller does not hold @mutex (nothing was
+ * evaluated); EINVAL as drover_cond_wait(), and when @cond was destroyed while
  * the predicate was false; EOWNERDEAD and ENOTRECOVERABLE as
  * drover_cond_wait(), whether or not the predicate is true.
  *
@@ -233,12 +233,13 @@ int drover_cond_await(drover_cond_t *cond, drover_mutex_t *mutex,
  * @clock: CLOCK_REALTIME or CLOCK_MONOTONIC
  * @deadline: absolute time on @clock
  *
- * When the time has run out, the call evaluates the predicate once more.
+ * When @deadline has passed, the call evaluates the predicate once more.
  *
- * Return: as drover_cond_await(), so 0 if the predicate is true, even if the
- * time has run out; also ETIMEDOUT if the predicate is false then, with @mutex
- * held and no signal consumed; EINVAL for another clock, or when tv_nsec is not
- * within 0 to 999,999,999: then nothing was evaluated.
+ * Return: as drover_cond_await(), so 0 if the predicate is true, even if
+ * @deadline has passed; also ETIMEDOUT if @deadline has passed and the
+ * predicate is false, with @mutex held and no signal consumed; EINVAL for
+ * another clock, or when tv_nsec is not within 0 to 999,999,999 (nothing was
+ * evaluated).
  *
  * Tests: cond/await stress/await
  */
@@ -249,17 +250,18 @@ int drover_cond_await_until(drover_cond_t *cond, drover_mutex_t *mutex,
 /**
  * drover_cond_signal() - unblock one of the threads that wait on @cond
  *
- * A signal that finds no older group of waiters makes one of all threads that
- * wait. This signal and the next ones choose threads of the older group until
- * all of these are unblocked; threads that start to wait meanwhile come later.
- * Within the group no order is promised. The chosen thread is woken, also if
- * the caller holds the mutex, unless DROVER_POLICY in drover(7) says that it is
+ * Waiters are in two groups. Threads that start to wait join the younger group,
+ * and a signal unblocks a thread of the older one. If all threads of the older
+ * group have been unblocked, the younger group first becomes the older one.
+ * Within a group no order is promised. The chosen thread is woken, also if the
+ * caller holds the mutex, unless DROVER_POLICY in drover(7) says that it is
  * moved to the mutex.
  *
  * With a PI mutex the kernel chooses the thread of highest priority in the
- * group, which threads that start to wait later may join. The kernel hands the
- * mutex to the chosen thread if the mutex is free, and moves the thread to the
- * mutex if the mutex is held.
+ * older group. A thread that starts to wait may join this group, too, but only
+ * if no earlier signal is left that it could take. The kernel hands the mutex
+ * to the chosen thread if the mutex is free, and moves the thread to the mutex
+ * if the mutex is held.
  *
  * If threads wait with a predicate, see drover_cond_await().
  *
@@ -275,14 +277,16 @@ int drover_cond_signal(drover_cond_t *cond);
  * If several threads wait and the caller holds the mutex, the threads are moved
  * to the mutex. If another thread holds the mutex, one of the threads is woken,
  * and the others are moved. If the mutex is free, all of the threads are woken.
- * A single waiter is woken in any case. DROVER_POLICY in drover(7) changes
- * that, and so does a mutex to which no thread can be moved. If @cond is
- * shared, all threads are woken: see drover_cond_broadcast_on().
+ * A single waiter is woken, whether or not the mutex is held. DROVER_POLICY in
+ * drover(7) changes these rules. All threads are woken if no thread can be
+ * moved to their mutex, or if @cond is shared: see drover_cond_broadcast_on().
+ * With a PI mutex all threads are moved; if the mutex is free, the kernel hands
+ * it to the thread of highest priority.
  *
- * If the caller holds the mutex, the moves take one system call for each 64
- * threads. Otherwise they take one system call for the older group of waiters
- * (see drover_cond_signal()), or for all waiters if there is no older group;
- * the threads that have started to wait since take one for each 64 at most.
+ * If the caller holds the mutex, one system call moves up to 64 threads.
+ * Otherwise one system call moves all threads of a group (see
+ * drover_cond_signal()); but if both groups have threads, those of the younger
+ * group are moved with one call for each 64.
  *
  * If threads wait with a predicate, see drover_cond_await().
  *
@@ -294,15 +298,16 @@ int drover_cond_signal(drover_cond_t *cond);
 int drover_cond_broadcast(drover_cond_t *cond);
 
 /**
- * drover_cond_broadcast_on() - drover_cond_broadcast() that is told the mutex
- * @mutex: the mutex that all waiters use, as this process sees it
+ * drover_cond_broadcast_on() - drover_cond_broadcast(), with the waiters' mutex
+ * @mutex: the mutex that all waiters use, at its address in this process
  *
  * The call differs from drover_cond_broadcast() only if @cond is shared. A
  * broadcaster in another process cannot know where the waiters' mutex is, and
  * so drover_cond_broadcast() wakes all waiters of a shared condition variable.
- * This call wakes one waiter and moves the rest to @mutex, if @mutex is held,
- * shared, not PI and not robust. If the woken waiter is killed, the rest sleep
- * until @mutex is contended.
+ * If @mutex is held and shared, and neither PI nor robust, this call wakes one
+ * waiter and moves the rest to @mutex. If the woken waiter is killed before it
+ * takes @mutex, the rest wake only after another thread has had to sleep for
+ * @mutex.
  *
  * Return: 0.
  *
@@ -312,7 +317,7 @@ int drover_cond_broadcast_on(drover_cond_t *cond, drover_mutex_t *mutex);
 
 /**
  * drover_cond_destroy_on() - end the life of @cond after a move to @mutex
- * @mutex: the mutex to which the waiters may have been moved; may be held
+ * @mutex: the mutex to which the waiters may have been moved; it may be held
  *
  * The call works as drover_cond_destroy() does. It is for a condition variable
  * on which drover_cond_broadcast_on() has been called. If @cond is shared and
@@ -329,9 +334,9 @@ int drover_cond_destroy_on(drover_cond_t *cond, drover_mutex_t *mutex);
  * drover_prepare_thread() - get the memory for the calling thread's waits
  *
  * The first wait of a thread may map memory, up to two pages. A thread that
- * must not map memory in the middle of its work calls this function first.
- * Later waits map memory only when more threads wait than the process has ever
- * got memory for.
+ * must not map memory in the middle of its work calls this function first. A
+ * later wait maps memory only if the memory that the process has got so far
+ * does not suffice for all waiting threads.
  *
  * Return: 0, or ENOMEM.
  *

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
 // Drover for C++17: drover::mutex meets the requirements Lockable and
-// TimedLockable, and drover::condition_variable has the members of
-// std::condition_variable_any, for drover::mutex and for any lock over one.
-// drover::condition_variable_any takes any lock, at the price of a second
-// mutex.
+// TimedLockable. drover::condition_variable has the members of
+// std::condition_variable_any; it takes a drover::mutex, or a lock such as
+// std::unique_lock<drover::mutex>. drover::condition_variable_any takes any
+// lock, at the price of a second mutex.
 //
 //	std::unique_lock<drover::mutex> held(lock);
 //	filled.wait(held, [&] { return !items.empty(); });
 //
-// Waiting threads are moved to the mutex instead of woken, under the rules of
-// <drover/cond.h>.
+// <drover/cond.h> says when waiting threads are moved to the mutex instead of
+// being woken.
 //
 // A wait of drover::condition_variable with a predicate is drover_cond_await():
 // the thread that notifies with the mutex held evaluates the predicate, and
@@ -19,8 +19,8 @@
 // not unlock the mutex. If a predicate throws, the wait throws its exception,
 // in the waiting thread.
 //
-// Errors that mean a broken contract, such as waiting with a mutex that is not
-// held, are std::system_error.
+// An error that means a broken contract, such as a wait with a mutex that is
+// not held, is thrown as a std::system_error.
 #ifndef DROVER_DROVER_HPP
 #define DROVER_DROVER_HPP
 
@@ -62,8 +62,8 @@ std::chrono::nanoseconds clamped(const std::chrono::duration<Rep, Period> &time)
 	using namespace std::chrono;
 	seconds_as_double about = time;
 
-	// A second less than the most: rounding could carry a longer time
-	// beyond it.
+	// The limit is a second below the maximum, because rounding could carry
+	// a longer time beyond the maximum.
 	if (about >= nanoseconds::max() - seconds_as_double(1))
 		return nanoseconds::max();
 	return about.count() > 0 ? ceil<nanoseconds>(time) :
@@ -141,8 +141,9 @@ template <class Predicate> struct awaited {
 	}
 };
 
-// The waits that both condition variables make of their wait_until(). The loops
-// are for condition_variable_any, which cannot hand on a predicate.
+// The waits that both condition variables build from their own waits. The loops
+// are for condition_variable_any, which cannot pass a predicate to
+// drover_cond_await().
 template <class Self> class waits
 {
 public:
@@ -188,7 +189,7 @@ public:
 
 } // namespace detail
 
-// Not recursive. native_handle() is for the C functions.
+// A mutex that is not recursive. native_handle() is for the C functions.
 class mutex
 {
 public:
@@ -255,9 +256,9 @@ public:
 		a.result(drover_cond_await(&c_, handle(lock), a.is_true, &a));
 	}
 
-	// If system_clock is set, that moves a deadline on it, as the standard
-	// demands. If a deadline was translated, a thread that was notified
-	// returns no_timeout even if the time has run out by then.
+	// If system_clock is set, a deadline on system_clock moves, as the
+	// standard demands. If a deadline was translated, a thread that was
+	// notified returns no_timeout even if the deadline has passed since.
 	template <class Lock, class Clock, class Duration>
 	std::cv_status
 	wait_until(Lock &lock,
@@ -313,9 +314,10 @@ private:
 	drover_cond_t c_ = DROVER_COND_INITIALIZER;
 };
 
-// For any lock that has lock() and unlock(), over any mutex. The waiters sleep
-// with a drover::mutex of the condvar's own. So they are moved to that mutex,
-// not to the caller's, and after that their calls of lock() may still contend.
+// A condition variable for any lock that has lock() and unlock(). The waiters
+// sleep with a drover::mutex of the condvar's own. So they are moved to that
+// mutex, not to the caller's, and after that their calls of lock() may still
+// contend.
 class condition_variable_any : public detail::waits<condition_variable_any>
 {
 public:
@@ -362,14 +364,15 @@ private:
 		void operator()(Lock *lock) { lock->lock(); }
 	};
 
-	// The condvar may be destroyed once this thread is notified. So the
-	// thread keeps a reference of its own to the mutex, which it then
-	// needs.
+	// The condvar may be destroyed once this thread is notified, but the
+	// thread still has to unlock the mutex. So the thread keeps a reference
+	// of its own to the mutex.
 	template <class Lock, class Wait> void sleep(Lock &lock, Wait wait)
 	{
 		std::shared_ptr<mutex> own = own_;
-		// Locks the caller's lock again in any case, and after held has
-		// released own: its destructor runs after that of held.
+		// The destructor of again locks the caller's lock again,
+		// however the wait ends. It runs after the destructor of held,
+		// which unlocks own.
 		std::unique_ptr<Lock, relock<Lock>> again;
 		std::unique_lock<mutex> held(*own);
 

@@ -8,17 +8,17 @@
  * sleepers) of U. Drepper, "Futexes Are Tricky", section "Mutex, Take 2"; with
  * DROVER_MUTEX_PI or DROVER_MUTEX_ROBUST it is the kernel's PI futex.
  *
- * In the child of a fork the one thread holds the mutexes that the forking
- * thread held, and can unlock them. There are exceptions. With
- * DROVER_MUTEX_SHARED the parent's thread is still the holder. With
- * DROVER_MUTEX_PI and DROVER_MUTEX_ROBUST it is the holder, too, as the kernel
- * knows holders by their thread ids. In these cases the child gets EPERM; it
- * has to initialise a private mutex again.
+ * In the child of a fork, the only thread holds the mutexes that the forking
+ * thread held, and can unlock them. But the parent's thread is still the holder
+ * of a mutex with DROVER_MUTEX_SHARED, and also with DROVER_MUTEX_PI or
+ * DROVER_MUTEX_ROBUST, because the kernel knows the holder by the thread id.
+ * The child gets EPERM for such a mutex; if the mutex is private, the child has
+ * to initialise it again.
  *
  * In all functions @mutex is the mutex; @attr may be NULL, for the defaults.
  *
- * All functions return 0 or an errno value, leave errno alone, and never block
- * unless they say so. None is a cancellation point.
+ * All functions return 0 or an errno value, leave errno alone, and block only
+ * where their descriptions say so. None is a cancellation point.
  *
  * Tests: mutex/basic
  */
@@ -40,8 +40,9 @@ extern "C" {
 /**
  * drover_mutex_t - a mutex; the content is private to the library
  *
- * All zero bytes are a valid, unlocked mutex. It may lie in static storage,
- * on a stack or on the heap; it must not be copied or moved while in use.
+ * A drover_mutex_t of which all bytes are zero is a valid, unlocked mutex. A
+ * mutex may lie in static storage, on a stack or on the heap; it must not be
+ * copied or moved while in use.
  */
 typedef union {
 	char size[40];
@@ -60,7 +61,7 @@ typedef union {
  * @flags: DROVER_MUTEX_*
  * @reserved: zero
  *
- * All zero bytes are the defaults: none of these.
+ * If all bytes are zero, none of these attributes is set.
  */
 typedef struct {
 	uint32_t flags;
@@ -93,7 +94,7 @@ int drover_mutex_init(drover_mutex_t *mutex, const drover_mutexattr_t *attr);
  * The memory may be freed as soon as the call has returned, also by the thread
  * that was the last to unlock.
  *
- * Return: 0, or EBUSY when @mutex is locked (nothing is changed then).
+ * Return: 0, or EBUSY when @mutex is locked (nothing is changed).
  *
  * Tests: mutex/basic cond/destroy_at_once
  */
@@ -102,8 +103,8 @@ int drover_mutex_destroy(drover_mutex_t *mutex);
 /**
  * drover_mutex_lock() - take @mutex, sleeping until it is free
  *
- * Blocks. Unless @mutex is PI or robust, the caller may poll before it sleeps,
- * for as long as a wake-up of the caller would take: see "Polling" in
+ * The call blocks. Unless @mutex is PI or robust, the caller may poll before it
+ * sleeps, for as long as a wake-up of the caller would take: see "Polling" in
  * drover(7).
  *
  * A thread that locks @mutex twice waits for itself for ever, unless @mutex is
@@ -112,14 +113,16 @@ int drover_mutex_destroy(drover_mutex_t *mutex);
  * highest priority gets @mutex first; otherwise no order is promised. A signal
  * handler may run meanwhile; the call goes on afterwards.
  *
- * Return: 0; EDEADLK (error-checking) when the caller has locked it already;
- * EAGAIN (recursive) when the caller has locked it too many times. Robust:
- * EOWNERDEAD when the holder has died: the caller has @mutex now, and shall
- * make right what @mutex guards and call drover_mutex_consistent();
- * ENOTRECOVERABLE when a thread has unlocked it after EOWNERDEAD without that
- * call. The holder is known by its thread id: if another thread has got the
- * same id before any thread wants the mutex, the call waits for the end of that
- * other thread.
+ * Return: 0; EDEADLK when the caller holds an error-checking @mutex already;
+ * EAGAIN when the caller has locked a recursive @mutex too many times. With a
+ * robust @mutex also EOWNERDEAD when the holder has died (the caller now has
+ * @mutex, and has to repair what @mutex guards and call
+ * drover_mutex_consistent()), and ENOTRECOVERABLE when a thread has unlocked
+ * @mutex after EOWNERDEAD without that call.
+ *
+ * The kernel knows the holder of a robust @mutex by the thread id. If the
+ * holder has died, and another thread has got the same id before any thread
+ * tries to lock @mutex, the call waits until that other thread ends.
  *
  * Tests: mutex/basic stress/cond_mixed
  */
@@ -128,8 +131,8 @@ int drover_mutex_lock(drover_mutex_t *mutex);
 /**
  * drover_mutex_trylock() - take @mutex if that needs no waiting
  *
- * Return: 0; EBUSY when another thread holds @mutex, or when the caller holds
- * it and it is not recursive; EAGAIN, EOWNERDEAD and ENOTRECOVERABLE as
+ * Return: 0; EBUSY when another thread holds @mutex, or when the caller holds a
+ * @mutex that is not recursive; EAGAIN, EOWNERDEAD and ENOTRECOVERABLE as
  * drover_mutex_lock().
  *
  * Tests: mutex/basic attack/storm
@@ -141,11 +144,11 @@ int drover_mutex_trylock(drover_mutex_t *mutex);
  * @clock: CLOCK_REALTIME or CLOCK_MONOTONIC
  * @deadline: absolute time on @clock
  *
- * Blocks until @deadline at most, and not at all if @mutex is free.
+ * The call blocks until @deadline at most, and not at all if @mutex is free.
  *
- * Return: 0; ETIMEDOUT when the deadline has passed; EINVAL for another clock,
- * or for a tv_nsec outside 0 to 999,999,999, but only when the call would have
- * to wait; otherwise as drover_mutex_lock().
+ * Return: 0; ETIMEDOUT when @deadline has passed; EINVAL for another clock, or
+ * for a tv_nsec outside 0 to 999,999,999, but only if the call would have to
+ * wait; otherwise as drover_mutex_lock().
  *
  * Tests: mutex/basic attack/storm
  */
@@ -155,20 +158,21 @@ int drover_mutex_timedlock(drover_mutex_t *mutex, clockid_t clock,
 /**
  * drover_mutex_unlock() - release @mutex and wake one waiting thread, if any
  *
- * Makes a system call only when threads may be asleep.
+ * The call makes a system call only when threads may be asleep.
  *
- * Return: 0, or EPERM when the calling thread does not hold @mutex (nothing
- * is changed then).
+ * Return: 0, or EPERM when the calling thread does not hold @mutex (nothing is
+ * changed).
  *
  * Tests: mutex/basic attack/calls
  */
 int drover_mutex_unlock(drover_mutex_t *mutex);
 
 /**
- * drover_mutex_consistent() - say that the data of a robust mutex is right again
+ * drover_mutex_consistent() - say that the data of a robust mutex is right
+ * again
  *
  * Return: 0, or EINVAL unless the caller got EOWNERDEAD with @mutex, and has
- * held it since.
+ * held @mutex since.
  *
  * Tests: mutex/basic
  */

@@ -7,22 +7,24 @@
  *  - Each accepted task runs once, unless it is cancelled. The task sees
  *    everything that was done before it was submitted, and each thread that has
  *    waited for the task sees everything that the task did.
- *  - A thread that waits for a task runs that task itself if no other thread
- *    has begun it, and it never runs any other task. If another thread has
- *    begun it, the waiting thread sleeps. A worker that sleeps in such a wait
- *    gives its place to another one: the number of tasks that run stays the
- *    same. So tasks that wait for each other do not deadlock, unless they wait
- *    in a circle.
+ *  - A thread that waits for a task without a deadline runs that task itself
+ *    if no other thread has begun it, and it never runs any other task. If
+ *    another thread has begun it, the waiting thread sleeps. A worker that
+ *    sleeps in a wait gives its place to another worker: the number of tasks
+ *    that run stays the same. So tasks that wait for each other do not
+ *    deadlock, unless they wait in a circle.
  *  - Waits may nest. When tasks that run on top of tasks have used half of a
  *    stack, a new thread is made for the next task, runs it and ends, while the
  *    thread that waits for that task sleeps.
- *  - Of every 61 tasks that a worker takes, one is the oldest in the queue of
- *    tasks that other threads submitted, and one is the oldest in a worker's
- *    queue, each worker's in turn. So no task waits for ever.
+ *  - A worker that takes a task first tries its own queue, from which it takes
+ *    the newest task. But twice in every 61 times it first tries another queue:
+ *    once that of tasks submitted by threads outside the pool, and once that of
+ *    a worker, where the queues of all workers take turns. From these it takes
+ *    the oldest task. So no task waits for ever.
  *  - The pool needs no memory to accept a task: the task lies in the caller's
  *    memory.
- *  - Of the workers without work at most one polls for work, for microseconds.
- *    The others sleep, and soon that one does, too.
+ *  - At most one worker without work polls for work, for microseconds, and
+ *    then sleeps. The others sleep at once.
  *  - If a task's function is left by an exception or by the end of its thread,
  *    the task counts as cancelled for other threads that wait for it. If a
  *    waiting thread runs the task, the exception goes on to that thread's
@@ -37,7 +39,8 @@
  * their descriptions say so; otherwise only for short internal locks, and while
  * they make threads. None is a cancellation point, though a task that the
  * caller runs itself may have some. In the child of a fork a pool of the parent
- * has no threads: all functions except drover_pool_free() return ECHILD.
+ * has no threads: every function that takes a pool and returns an errno value
+ * returns ECHILD there, except drover_pool_free().
  */
 #ifndef DROVER_POOL_H
 #define DROVER_POOL_H
@@ -61,8 +64,8 @@ typedef struct drover_pool drover_pool_t;
  * drover_task_t - something to run; the content is private to the library
  *
  * Made by DROVER_TASK_INITIALIZER() or drover_task_init(). It must stay where
- * it is from its submission until a thread has waited for it. After that it may
- * be submitted again.
+ * it is from its submission until it has ended, which is certain once a thread
+ * has waited for it. After that it may be submitted again.
  */
 typedef struct {
 	int (*function)(void *arg);
@@ -86,17 +89,17 @@ typedef struct {
 /**
  * drover_poolattr_t - pool attributes
  * @workers: how many tasks run at a time, up to DROVER_POOL_MAX; 0: as many as
- *	     the CPUs that the affinity of the calling thread and its cgroup's
- *	     limit leave. The number follows later changes of that limit, and of
- *	     the affinity of all workers: a worker looks at every 61st task
- *	     whether they have changed, but at most once a second.
- * @linger_us: how long one worker without work polls for work at most before it
- *	       sleeps, in microseconds; 0: the library chooses;
- *	       DROVER_POOL_NO_LINGER
+ *	     there are CPUs under the affinity of the calling thread and under
+ *	     the limit of its cgroup. The number then follows changes of that
+ *	     limit, and of the affinity of all workers together: with every 61st
+ *	     task, but at most once a second, a worker checks whether they have
+ *	     changed.
+ * @linger_us: the longest that a worker polls for work before it sleeps, in
+ *	       microseconds; 0: the library chooses; DROVER_POOL_NO_LINGER
  * @linger_small_us: the same on the slower CPUs of a hybrid processor; 0: 10
- * @spares: how many threads more than workers there may be, to take the places
- *	    of workers that wait; 0: 256; DROVER_POOL_NO_SPARES. They are made
- *	    when they are needed, and stay.
+ * @spares: how many threads there may be in addition to @workers, to take the
+ *	    places of workers that wait; 0: 256; DROVER_POOL_NO_SPARES. Spare
+ *	    threads are made when they are needed, and stay.
  * @stack: bytes of stack for each worker; 0: the system's default
  * @name: workers are called @name-0, @name-1 and so on, with at most the first
  *	  ten characters of @name; NULL: "pool"
@@ -107,13 +110,13 @@ typedef struct {
  *	      begins with the creator's policy and priority, as far as the
  *	      system permits.
  * @start: called by each worker before its first task, or NULL
- * @stop: called by each worker after its last task, or NULL. Neither function
- *	  may wait for tasks.
+ * @stop: called by each worker after its last task, or NULL. Neither @start
+ *	  nor @stop may wait for tasks.
  * @arg: for @start and @stop
  *
- * All zero bytes are the defaults. Workers block all signals except those that
- * an instruction of their own can raise; a process that a task starts inherits
- * that signal mask.
+ * If all bytes are zero, the defaults apply. Workers block all signals except
+ * those that an instruction of their own can raise; a process that a task
+ * starts inherits that signal mask.
  */
 typedef struct {
 	uint32_t workers;
@@ -141,7 +144,7 @@ int drover_pool_create(drover_pool_t **pool, const drover_poolattr_t *attr);
 
 /**
  * drover_pool_resize() - change how many tasks run at a time
- * @workers: as in drover_poolattr_t; 0: as many as CPUs, from now on
+ * @workers: as in drover_poolattr_t; after 0, too, the number follows the CPUs
  *
  * If more tasks than @workers run, no new task begins until fewer run.
  *
@@ -168,9 +171,9 @@ enum drover_pool_end {
  * drover_pool_shutdown() - accept no more tasks, and end the workers
  * @how: what happens to the tasks that have been accepted
  *
- * Blocks until all workers have ended. Tasks and loops that have begun run to
- * their end, in whichever thread. With DRAIN the pool accepts what they submit;
- * with CANCEL it does not.
+ * Blocks until all workers have ended. A task or loop that a thread has begun
+ * is run to its end, in whichever thread. With DRAIN the pool accepts what such
+ * tasks submit; with CANCEL it does not.
  *
  * Return: 0; EALREADY when it was called before; EDEADLK inside a task or loop
  * of @pool; EINVAL for another @how.
@@ -179,7 +182,7 @@ int drover_pool_shutdown(drover_pool_t *pool, enum drover_pool_end how);
 
 /**
  * drover_pool_free() - give back the memory of a pool that was shut down
- * @pool: a pool in whose functions no thread is any more
+ * @pool: no thread may still be inside a function of this pool
  *
  * Return: 0, which it always returns in the child of a fork; EBUSY when @pool
  * was not shut down (nothing is changed then).
@@ -214,8 +217,8 @@ int drover_pool_submit_batch(drover_pool_t *pool, drover_task_t *tasks,
 /**
  * drover_pool_post(), _post_or() - run a function for which no thread waits
  * @function: its result is ignored
- * @otherwise: called if @function is cancelled, by the thread that cancels it;
- *	       it must return. NULL: nothing is called.
+ * @otherwise: called by the cancelling thread if @function is cancelled.
+ *	       @otherwise must return normally. NULL: nothing is called.
  *
  * Return: as drover_pool_submit(), or ENOMEM.
  */
@@ -234,10 +237,10 @@ int drover_pool_post_or(drover_pool_t *pool, int (*function)(void *arg),
  *
  * There may be no thread to take a waiting worker's place: the bound of
  * drover_poolattr_t.spares is reached, or the system refuses a thread. Then the
- * worker waits all the same as long as other workers can run, and fewer tasks
+ * worker waits nevertheless, provided that other workers can run; fewer tasks
  * run meanwhile. The last worker that could run gets EAGAIN instead: the task
- * goes on, and is still to be waited for. Any thread gets EAGAIN when half of
- * its stack is in use and the system refuses another thread.
+ * goes on, and some thread must still wait for it. Any thread gets EAGAIN when
+ * half of its stack is in use and the system refuses another thread.
  *
  * Return: 0; ECANCELED when @task was cancelled, or was left without a result
  * (@result is not written); EAGAIN; EINVAL when @task was never submitted.
@@ -249,11 +252,11 @@ int drover_pool_wait(drover_pool_t *pool, drover_task_t *task, int *result);
  * @clock: CLOCK_MONOTONIC or CLOCK_REALTIME
  * @deadline: absolute time on @clock
  *
- * Blocks until @deadline at most. The caller never runs @task, as that could
- * take longer.
+ * Blocks until @deadline at most. The caller never runs @task, because that
+ * could take longer.
  *
- * Return: as drover_pool_wait(); ETIMEDOUT, and @task is still to be waited
- * for; EINVAL for another clock, or nanoseconds out of range.
+ * Return: as drover_pool_wait(); ETIMEDOUT, and some thread must still wait for
+ * @task; EINVAL for another clock, or nanoseconds out of range.
  */
 int drover_pool_clockwait(drover_pool_t *pool, drover_task_t *task,
 			  clockid_t clock, const struct timespec *deadline,
@@ -284,15 +287,16 @@ int drover_pool_cancel(drover_pool_t *pool, drover_task_t *task);
  * @grain: most indices of one call; 0: the library chooses
  * @function: called for each part [begin, end); returns 0 to go on
  *
- * Blocks. The caller does its share, and all of it if the pool has been shut
- * down or all workers are busy. A thread gets the next part when it has done
- * its last one. As many threads take part as there are CPUs. If parts sleep,
- * more threads are of use: see drover_pool_loop().
+ * Blocks. The parts run in the caller and in as many workers as there are other
+ * CPUs (in one worker if there is one CPU), or in fewer if the pool has fewer.
+ * If the pool has been shut down or all workers are busy, all parts run in the
+ * caller. A thread gets its next part when it has finished the one before. If
+ * parts sleep, more threads are of use: see drover_pool_loop().
  *
  * If an exception or a cancellation ends a call of @function in the caller, no
- * more parts begin, and the parts that run end first. If a call in another
- * thread is left by the end of that thread, the result is ECANCELED.
- * drover_pool_for() allocates no memory.
+ * more parts begin, and the exception or cancellation goes on when the running
+ * parts have ended. If a call in another thread is left by the end of that
+ * thread, the result is ECANCELED. drover_pool_for() allocates no memory.
  *
  * Return: 0, or the result of the first call of @function that did not return 0
  * (parts that no thread has begun by then are left out); EINVAL without a
@@ -302,11 +306,17 @@ int drover_pool_for(drover_pool_t *pool, size_t begin, size_t end, size_t grain,
 		    int (*function)(size_t begin, size_t end, void *arg),
 		    void *arg);
 
-/* drover_part_t - a thread that takes part in a loop */
+/**
+ * drover_part_t - a thread that takes part in a loop
+ * @thread: the number of the thread; that of the caller is 0
+ * @threads: how many numbers there are, from 0 to @threads - 1; the same in all
+ *	     parts. Not every number need have a thread that takes part.
+ * @scratch: the thread's own memory, see drover_loop_t
+ */
 typedef struct {
-	unsigned int thread;  /* its own number; that of the caller is 0 */
-	unsigned int threads; /* above each number; the same in all parts */
-	void *scratch;	      /* memory of its own, see drover_loop_t */
+	unsigned int thread;
+	unsigned int threads;
+	void *scratch;
 } drover_part_t;
 
 /**
@@ -315,17 +325,18 @@ typedef struct {
  * @arg: for @function and @join
  * @grain: as for drover_pool_for()
  * @threads: how many threads take part at most, including the caller; 0: as
- *	     many as CPUs
+ *	     in drover_pool_for()
  * @gang: unless 0, exactly @threads threads take part, all at the same time.
  *	  Each calls @function once, for its share of the range, which may be
  *	  empty. So they may wait for each other, as at a barrier. @grain is
  *	  ignored then.
  * @scratch: how many bytes each thread gets for the whole loop, aligned to 64
- * @total: the initial content of each thread's scratch memory, @scratch bytes
- *	   long: for a sum, zeroes; NULL: zeroes
+ * @total: @scratch bytes, to which @join adds at the end. At the start they are
+ *	   copied into each thread's scratch memory, so for a sum they have to
+ *	   be zeroes. NULL: scratch memory starts as zeroes.
  * @join: unless NULL, the caller calls it after all parts to add each thread's
- *	  scratch memory to @total, in the order of the threads' numbers. The
- *	  parts that a thread gets differ from run to run.
+ *	  scratch memory to @total, in the order of the threads' numbers. But
+ *	  which parts a thread gets differs from run to run.
  *
  * Fields that are not set have to be zero.
  */
@@ -345,12 +356,14 @@ typedef struct {
 /**
  * drover_pool_loop() - drover_pool_for() with a drover_loop_t
  *
- * Blocks. From its beginning to its end a gang keeps the workers that it needs:
- * the pool gets no smaller than that, and other gangs may be refused, as may
- * waits. All shares of a gang run, whatever the calls for other shares return,
- * and also after a shutdown with DROVER_POOL_CANCEL. Workers come to the gang
- * when the tasks that they run have ended. Such a task may wait for the gang by
- * drover_pool_wait(), and by no other means.
+ * Blocks. From its beginning to its end a gang keeps the workers that it needs.
+ * So the pool does not shrink below their number, and meanwhile other gangs,
+ * and waits of workers, may get EAGAIN. All shares of a gang run, whatever the
+ * calls for other shares return, and even after a shutdown with
+ * DROVER_POOL_CANCEL. A worker joins the gang only when its current task has
+ * ended. If that task has to wait for the gang, it must wait for the task that
+ * called drover_pool_loop(), by drover_pool_wait() or drover_pool_clockwait():
+ * in any other wait the worker keeps its place, which the gang may need.
  *
  * Return: as drover_pool_for(), and @loop->join is called only if that is 0;
  * ENOMEM when there is no memory for the scratch; EINVAL for a @join without
@@ -369,14 +382,14 @@ typedef struct {
 	uint64_t tasks;	      /* tasks that ran */
 	uint64_t cancelled;   /* tasks that did not */
 	uint64_t steals;      /* tasks taken out of another worker's queue */
-	uint64_t helped;      /* tasks run by a waiting thread, not a worker */
+	uint64_t helped;      /* tasks run by threads that are not workers */
 	uint64_t sleeps;      /* how often a worker went to sleep */
 	uint64_t wakes;	      /* wake-ups of workers by submits and workers */
 	uint64_t linger_ns;   /* how long workers have polled for work */
 	uint64_t queued_most; /* most tasks queued at one time */
 	uint64_t moves;	      /* wake-ups on another CPU than the waker's */
 	uint64_t threads;     /* all threads, including spares */
-	uint64_t blocks;      /* waits of workers that gave their place away */
+	uint64_t blocks;      /* waits in which a worker gave its place away */
 	uint64_t reserved[4];
 } drover_poolstats_t;
 

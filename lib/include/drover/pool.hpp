@@ -87,8 +87,8 @@ template <class Function> struct parts {
 } // namespace detail
 
 // A submitted task. ~future() waits for the task or runs it, and so does an
-// assignment of another future to this one. The task must not call
-// pthread_exit() there.
+// assignment of another future to this one. A task that is run in this way must
+// not call pthread_exit().
 template <class Result> class future
 {
 public:
@@ -100,7 +100,7 @@ public:
 		return drover_pool_test(work_->pool, &work_->task, nullptr) !=
 		       EBUSY;
 	}
-	// Return: whether the task was cancelled, as no thread had begun it.
+	// Return: whether the task was cancelled: it is not if it has begun.
 	bool cancel()
 	{
 		return drover_pool_cancel(work_->pool, &work_->task) == 0;
@@ -174,7 +174,8 @@ public:
 	}
 
 	// Calls function(begin, end) for parts of at most @grain. After an
-	// exception no more parts begin; it is thrown when all have ended.
+	// exception no more parts begin; when the running parts have ended,
+	// the exception is thrown.
 	template <class Function>
 	void loop(std::size_t begin, std::size_t end, std::size_t grain,
 		  Function &&function)

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * drover_stream_t: a queue of copies and kernels that a device works off while
- * the host goes on, and that never waits where the order is given anyway.
- * drover_stream(3) has an example.
+ * drover_stream_t: a queue of copies and kernels, which a device works off
+ * while the host goes on. A synchronization waits for nothing if the order is
+ * given without it. drover_stream(3) has an example.
  *
  * The following holds; Documentation/stream.rst says how:
  *  - If operations touch the same memory, and one of them writes it, they take
  *    effect in the order in which they were submitted, whichever streams they
- *    belong to. The library keeps this order, with the help of the order that
- *    each backend declares to keep by itself, unless the stream was made with
- *    DROVER_ORDER_CALLER.
+ *    belong to. The library keeps this order, unless the stream was made with
+ *    DROVER_ORDER_CALLER. It relies on the order that each backend declares to
+ *    keep by itself.
  *  - drover_stream_synchronize() waits only for operations of which the host
  *    could tell whether they are done: those that touch host memory.
  *  - A staged copy has read its source when the call returns. A borrowed copy
  *    reads its source at any time until its ticket is done. No other operation
  *    borrows memory.
  *  - The first operation that fails ends its stream. This operation and all
- *    behind it are done, with its error, and nothing hangs. The same is true of
- *    operations of other streams that are ordered behind one of these.
+ *    behind it count as done, with its error, so nothing hangs. The same is
+ *    true of operations of other streams that are ordered behind one of these.
  *
  * Device memory is memory that drover_stream_alloc() has returned, or that
  * drover_stream_declare() was told of. With CUDA, copies reach the device
@@ -27,21 +27,21 @@
  * other means calls drover_stream_drain() first.
  *
  * In all functions @ticket, unless NULL, is where the ticket of the operation
- * is stored, and @accesses is the memory that the operation touches. Copies are
- * from and to device or host memory, which must not overlap. @attr may be NULL,
- * for the defaults.
+ * is stored, and @accesses is the memory that the operation touches. The source
+ * and the target of a copy may be device or host memory, and must not overlap.
+ * @attr may be NULL, for the defaults.
  *
  * All threads may use a stream; their calls take effect one after the other.
  * All functions return 0 or an errno value, leave errno alone, and block only
  * where they say so. After an error drover_stream_why() has a sentence about
- * it. None is a cancellation point. A function that takes a stream returns
- * EBADF if the stream was destroyed, or was made by a process of which this one
- * is a fork.
+ * it. No function is a cancellation point. A function that takes a stream
+ * returns EBADF if the stream was destroyed, or was made by a process of which
+ * this one is a fork.
  *
  * Where a function returns "as every submit", it submits an operation, and
  * blocks only when there is no room for the operation. It returns EINVAL for
- * arguments that are no operation (NULL, an overlap), EXDEV for memory that the
- * backend cannot reach, EDEADLK where a kernel or host call would wait for
+ * arguments that make no operation (NULL, an overlap), EXDEV for memory that
+ * the backend cannot reach, EDEADLK where a kernel or host call would wait for
  * itself, ENOMEM, EIO from the driver (or EINVAL, EPERM or ENOTSUP if that is
  * the driver's answer), or the error that has ended the stream. A kernel or
  * host call waits for itself when it waits for its own stream, or for an
@@ -66,7 +66,8 @@ extern "C" {
 /**
  * drover_stream_t - a stream; the content is private to the library
  *
- * It is a name of a stream, so it may be copied. All zero bytes name no stream.
+ * It is a name of a stream, so it may be copied. If all its bytes are zero, it
+ * names no stream.
  */
 typedef union {
 	uint32_t name[2];
@@ -76,8 +77,8 @@ typedef union {
 /**
  * drover_ticket_t - one submitted operation; the content is private
  *
- * May be copied and thrown away at any time. A ticket of all zero bytes is
- * done.
+ * May be copied and thrown away at any time. A ticket whose bytes are all zero
+ * is done.
  */
 typedef struct {
 	drover_stream_t stream;
@@ -85,11 +86,11 @@ typedef struct {
 } drover_ticket_t;
 
 /**
- * drover_event_t - a point in a stream: the ticket of all that is in front of it
+ * drover_event_t - a point in a stream: a ticket of all operations before it
  *
  * So drover_ticket_done() says whether an event is done, and
- * drover_ticket_wait() waits for it. All zero bytes are an event that was never
- * recorded: it is done.
+ * drover_ticket_wait() waits for it. An event whose bytes are all zero was
+ * never recorded: it is done.
  */
 typedef drover_ticket_t drover_event_t;
 
@@ -105,7 +106,7 @@ enum drover_backend {
 /* drover_streamattr_t.order: what orders operations that conflict */
 enum drover_order {
 	DROVER_ORDER_ENGINE, /* the library */
-	/* The caller, by events, drains and what the backend keeps by itself. */
+	/* The caller, by events, drains and the order of the backend. */
 	DROVER_ORDER_CALLER,
 };
 
@@ -113,11 +114,11 @@ enum drover_order {
  * drover_streamattr_t - stream attributes
  * @backend: enum drover_backend
  * @order: enum drover_order
- * @depth: most operations under way; a submit waits until there are fewer;
- *	0: 256
+ * @depth: how many operations may be under way; a submit waits until there are
+ *	fewer; 0: 256
  * @device: number of the CUDA device
- * @staging: bytes of memory for staged copies under way; 0: 1 MiB. It is 8 KiB
- *	at least. The caller waits for a staged copy that is larger.
+ * @staging: bytes of memory for staged copies under way, at least 8 KiB; 0:
+ *	1 MiB. The caller waits for a staged copy that is larger than that.
  * @native: CUDA: a CUstream for the library to use, which has to outlive this
  *	stream and is not destroyed with it. It has to be in the device's
  *	primary context, must not be a default stream, and must not capture
@@ -126,7 +127,8 @@ enum drover_order {
  * @priority: CUDA: of a new CUstream, as cuStreamCreateWithPriority() takes it
  * @reserved: zero
  *
- * All zero bytes are the defaults: the CPU backend, ordered by the library.
+ * If all bytes are zero, the defaults apply: the CPU backend, and the library
+ * orders the operations.
  */
 typedef struct {
 	uint32_t backend;
@@ -165,10 +167,10 @@ typedef struct {
  *	the pool, see drover_stream_native().
  * @issue: CUDA backend: called in its turn by the submitting thread, with the
  *	context current. It puts its work into the CUstream, by its own launches
- *	or a library's, and returns 0 or an errno value. It calls no functions
- *	of streams. If it uses memory of other devices, it has to make sure by
- *	itself that it can. While the stream captures, it is called once, with a
- *	CUstream that captures.
+ *	or a library's, and returns 0 or an errno value. It must not call
+ *	functions of streams. If it uses memory of other devices, it has to make
+ *	sure by itself that it can. While the stream captures, it is called
+ *	once, with a CUstream that captures.
  */
 typedef struct {
 	int (*run)(const void *args);
@@ -183,7 +185,7 @@ typedef struct {
 	uint64_t deferred; /* of those asked: the device waits, not the host */
 	uint64_t waited;   /* of those asked: the others; the host waits */
 	uint64_t added_device; /* waits of the device that the library adds */
-	uint64_t added_host;   /* the same of the host, also for room */
+	uint64_t added_host;   /* waits of the host that it adds, or for room */
 	uint64_t read_backs;   /* blocking copies, each of which waits */
 } drover_stream_counts_t;
 
@@ -207,14 +209,14 @@ int drover_stream_create(drover_stream_t *stream,
 /**
  * drover_stream_destroy() - wait for all operations and end the stream
  *
- * Blocks, also until all threads that wait for the stream have left it. Calls
- * with a copy of the name, or with tickets of the stream, return EBADF
- * afterwards. Device memory is kept until it is given to drover_stream_free(),
- * with any stream of the same backend.
+ * Blocks until all operations are done, and all threads that wait for the
+ * stream have left it. Afterwards calls with a copy of the name, or with
+ * tickets of the stream, return EBADF. Device memory is kept until it is given
+ * to drover_stream_free(), with any stream of the same backend.
  *
- * Return: 0; the error of the first operation that failed, and the stream has
- * ended all the same; EBUSY while it captures; EDEADLK from a kernel or host
- * call that would wait for itself.
+ * Return: 0; the error of the first operation that failed (the stream has ended
+ * nevertheless); EBUSY while it captures; EDEADLK from a kernel or host call
+ * that would wait for itself.
  */
 int drover_stream_destroy(drover_stream_t *stream);
 
@@ -225,9 +227,9 @@ int drover_stream_destroy(drover_stream_t *stream);
  *
  * The program may put work of its own there until drover_stream_destroy(). That
  * work comes behind everything that was submitted and issued before. The
- * library knows nothing else of it, so a wait for all of the stream may wait
- * for it, too. This does not concern the work that drover_kernel_t.issue puts
- * there: it belongs to an operation. Return: 0.
+ * library knows nothing else of such work, so a wait for all of the stream may
+ * wait for it, too. The work that drover_kernel_t.issue puts there is not meant
+ * here, because it belongs to an operation. Return: 0.
  */
 int drover_stream_native(drover_stream_t *stream, void **native);
 
@@ -241,7 +243,7 @@ const char *drover_stream_why(void);
 /**
  * drover_stream_alloc() - get device memory
  * @stream: a stream of the backend whose memory it is to be
- * @memory: where to store its address; its content is not defined
+ * @memory: where to store its address; the content is not defined
  *
  * May block, in the driver. All streams of the backend may use the memory.
  *
@@ -251,8 +253,8 @@ int drover_stream_alloc(drover_stream_t *stream, size_t bytes, void **memory);
 
 /**
  * drover_stream_alloc_host() - get host memory that a device reaches by itself
- * @stream: a stream of the backend that is to reach it
- * @memory: where to store its address; its content is not defined
+ * @stream: a stream of the backend that is to reach the memory
+ * @memory: where to store its address; the content is not defined
  *
  * The memory is host memory in all respects. A CUDA driver pins it, so a copy
  * from or to it does not block the caller. May block, in the driver. Return: as
@@ -262,10 +264,10 @@ int drover_stream_alloc_host(drover_stream_t *stream, size_t bytes,
 			     void **memory);
 
 /**
- * drover_stream_pin() - let a device reach host memory of the program's
+ * drover_stream_pin() - let a device reach memory that the program allocated
  *
- * This works as drover_stream_alloc_host() does, on memory that the program has.
- * The memory stays host memory, at its address, until drover_stream_free() has
+ * This is drover_stream_alloc_host() for host memory that exists already. The
+ * memory stays host memory, at its address, until drover_stream_free() has
  * given it back to the program. May block, in the driver. Return: as
  * drover_stream_alloc(); EINVAL also if a part of the memory was pinned,
  * allocated or declared before, or if the driver finds no memory there; EPERM
@@ -274,7 +276,7 @@ int drover_stream_alloc_host(drover_stream_t *stream, size_t bytes,
 int drover_stream_pin(drover_stream_t *stream, void *memory, size_t bytes);
 
 /**
- * drover_stream_declare() - tell the library of device memory of the program's
+ * drover_stream_declare() - tell the library of the program's device memory
  * @stream: a stream of the backend, and on CUDA the device, whose memory it is
  * @memory: from cudaMalloc(), or an address range that is or will be mapped
  *
@@ -319,16 +321,16 @@ int drover_stream_copy(drover_stream_t *stream, void *to, const void *from,
  *	caller's again then; or device memory, which is read in the copy's turn,
  *	before any operation that is submitted later writes it.
  *
- * Blocks also while operations under way write the host memory @from. Blocks
- * until the copy is done if that is larger than drover_streamattr_t.staging.
- * Return: as every submit.
+ * Also blocks while operations under way write the host memory @from, and until
+ * the copy is done if it is larger than drover_streamattr_t.staging. Return: as
+ * every submit.
  */
 int drover_stream_copy_staged(drover_stream_t *stream, void *to,
 			      const void *from, size_t bytes,
 			      drover_ticket_t *ticket);
 
 /**
- * drover_stream_copy_borrowed() - copy; the source must stay until it is done
+ * drover_stream_copy_borrowed() - copy, and use the caller's memory until done
  *
  * Host memory on either side belongs to the copy until @ticket is done, or
  * until a drover_stream_synchronize() behind the copy has returned. Until then
@@ -345,7 +347,7 @@ int drover_stream_copy_borrowed(drover_stream_t *stream, void *to,
  * drover_stream_set() - set bytes of memory
  * @to: device or host memory; with CUDA only memory from drover_stream_alloc(),
  *	_alloc_host() or _declare()
- * @byte: their new value
+ * @byte: the new value of each byte
  *
  * Return: as every submit; EINVAL also for no bytes.
  */
@@ -368,18 +370,20 @@ int drover_stream_run(drover_stream_t *stream, const drover_kernel_t *kernel,
 
 /**
  * drover_stream_host_call() - call a function when its turn comes
- * @call: called by a worker of the pool or a thread of the driver's. It returns
- *	0, or an errno value, which fails the operation. On the CPU the end of
- *	its thread fails the operation, too. On CUDA it must not call the
- *	driver, nor, therefore, functions of streams. Return: as every submit.
+ * @call: called by a worker of the pool or by a thread of the driver. It
+ *	returns 0, or an errno value, which fails the operation. On the CPU
+ *	backend it also fails the operation if it ends its thread. On CUDA it
+ *	must not call the driver, nor, therefore, functions of streams.
+ *
+ * Return: as every submit.
  */
 int drover_stream_host_call(drover_stream_t *stream, int (*call)(void *arg),
 			    void *arg, const drover_access_t *accesses,
 			    size_t nr_accesses, drover_ticket_t *ticket);
 
 /*
- * drover_stream_record() - make @event the point behind all operations that have
- * been submitted so far. Return: 0; EBUSY while the stream captures.
+ * drover_stream_record() - make @event the point behind all operations that
+ * have been submitted so far. Return: 0; EBUSY while the stream captures.
  */
 int drover_stream_record(drover_stream_t *stream, drover_event_t *event);
 
@@ -387,13 +391,13 @@ int drover_stream_record(drover_stream_t *stream, drover_event_t *event);
  * drover_stream_wait_event() - make operations submitted later wait for @event
  * @event: recorded in any stream, of any backend
  *
- * The wait is for the point at which @event is recorded at the time of this
- * call. It is an operation, unless the order is given already. Blocks also
- * between two backends if neither can wait for the other.
+ * The wait is for the point that @event has at the time of this call. The wait
+ * is an operation, unless the order is given already. Also blocks if the
+ * streams are of two backends that cannot wait for each other.
  *
- * Return: as every submit; 0 for an event whose stream was destroyed, as all of
- * that stream is done; the error of the operations in front of the event, which
- * then ends this stream as well; EBUSY while this stream captures.
+ * Return: as every submit; 0 for an event whose stream was destroyed, because
+ * all of that stream is done; the error of the operations in front of the
+ * event, which then ends this stream as well; EBUSY while this stream captures.
  */
 int drover_stream_wait_event(drover_stream_t *stream,
 			     const drover_event_t *event);
@@ -401,19 +405,22 @@ int drover_stream_wait_event(drover_stream_t *stream,
 /**
  * drover_stream_synchronize() - wait until the host may touch its memory again
  *
- * Blocks until all operations are done that touch host memory or may touch any
- * memory. This includes operations of other streams if an operation of this
- * stream waits for them, by an event or for memory. All other operations stay
- * under way, and operations that are submitted later are ordered behind them as
- * far as necessary. If one of them fails after this call has returned, the next
- * call reports that.
+ * Blocks until all operations that touch host memory, or may touch any memory,
+ * are done. This includes operations of other streams if an operation of this
+ * stream waits for them, by an event or because of memory. All other operations
+ * stay under way, and operations that are submitted later are ordered behind
+ * them as far as necessary. If an operation fails after this call has returned,
+ * the next call reports that.
  *
  * Return: 0; the error that has ended the stream; EBUSY while it captures;
  * EDEADLK from a kernel or host call that would wait for itself.
  */
 int drover_stream_synchronize(drover_stream_t *stream);
 
-/* Wait as drover_stream_synchronize() does, for all operations; never elided. */
+/*
+ * drover_stream_drain() - as drover_stream_synchronize(), but wait for all
+ * operations; this wait is never elided
+ */
 int drover_stream_drain(drover_stream_t *stream);
 
 /**
@@ -475,7 +482,7 @@ int drover_stream_capture_end(drover_stream_t *stream, drover_graph_t **graph);
 int drover_graph_replay(drover_stream_t *stream, drover_graph_t *graph,
 			drover_ticket_t *ticket);
 
-/* drover_graph_destroy() - let go of a graph, which may be under way, or NULL */
+/* drover_graph_destroy() - end a graph; NULL, or a replay under way, is fine */
 int drover_graph_destroy(drover_graph_t *graph);
 
 /* drover_stream_counts() - what @stream has done. Return: 0. */

@@ -37,12 +37,12 @@ struct give_back {
 
 } // namespace detail
 
-// Must be destroyed before its stream. Memory of the program's is the program's
-// again afterwards.
+// Must be destroyed before its stream. Memory that the program allocated itself
+// is the program's again afterwards.
 using stream_memory = std::unique_ptr<void, detail::give_back>;
 
-// Its destructor waits for all operations; their error is to be had by
-// drover_stream_drain().
+// Its destructor waits for all operations. A program that wants to know their
+// error calls drover_stream_drain() before.
 class stream
 {
 public:
@@ -73,7 +73,8 @@ public:
 		call(drover_stream_alloc, bytes, &memory);
 		return stream_memory(memory, { &name_ });
 	}
-	// For memory of the program's; @as is drover_stream_pin or _declare.
+	// For memory that the program allocated; @as is drover_stream_pin or
+	// drover_stream_declare.
 	stream_memory take(int (*as)(drover_stream_t *, void *, std::size_t),
 			   void *memory, std::size_t bytes)
 	{
