@@ -309,8 +309,7 @@ static struct call draw_call(void)
 /*
  * Mainline has no marks. If a locked target is to be marked, the answer must be
  * that of a requeue that wakes none and moves all instead. The marked value is
- * left in
- * @c->word.
+ * left in @c->word.
  */
 static int mark_and_requeue(struct call *c, u32 *from, u32 *to)
 {

@@ -7,9 +7,10 @@
  *	calls seed=N first=N sequences=N [global=1] [show=1] [apart=1]
  *
  * The program prints a line for each sequence, which has its number and a
- * digest of all that happened in it, and then a line for each count. show=1:
- * print all that happened global=1: use the hash of all processes instead of a
- * private one apart=1: no two futexes share a bucket
+ * digest of all that happened in it, and then a line for each count. With
+ * show=1 it prints all that happened, with global=1 it uses the hash of all
+ * processes instead of a private one, and with apart=1 no two futexes share a
+ * bucket.
  *
  * The same numbers give the same calls. What depends on something else must not
  * be printed: times, addresses and thread ids.

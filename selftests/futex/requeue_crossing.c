@@ -201,7 +201,7 @@ static void test(const char *name, long rounds)
 	nr_moves = 0;
 	nr_wakes = 0;
 	nr_woken = 0;
-	/* One call in ten fails, of threads that ask for it, without a log. */
+	/* One call in ten fails if its thread asks for that; none is logged. */
 	if (fails) {
 		set(FAIL_FUTEX "task-filter", "Y");
 		set(FAIL_FUTEX "verbose", "0");

@@ -29,7 +29,10 @@
 
 /* The driver that is made of threads: the next @function returns @result. */
 void mock_cuda_fail(const char *function, int result);
-/* Return: the calls of functions whose names begin so; NULL: count anew. */
+/*
+ * Return: the calls of functions whose names start with @begin; NULL: count
+ * anew.
+ */
 int mock_cuda_calls(const char *begin);
 /*
  * Push contexts of the caller's own, or pop -@nr. Return: how many are current.
