@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* bench.h - what the programs that time a requeue share */
+/* bench.h - shared by the programs that time a requeue */
 #ifndef DROVER_KERNEL_BENCH_H
 #define DROVER_KERNEL_BENCH_H
 
@@ -52,7 +52,7 @@ static inline long long median(long long *v, int nr)
 	return v[nr / 2];
 }
 
-/* A thread with a small stack: there are 10,000 of them. */
+/* Start a thread with a small stack, because there are 10,000 of them. */
 static inline pthread_t start_thread(void *(*function)(void *), void *argument)
 {
 	pthread_attr_t attr;
@@ -68,7 +68,7 @@ static inline pthread_t start_thread(void *(*function)(void *), void *argument)
 	return thread;
 }
 
-/* Move all that wait on @from, or will soon, to @to: @nr of them. */
+/* Move @nr threads to @to, which wait on @from, or will soon. */
 static inline void gather(uint32_t *from, uint32_t *to, long nr)
 {
 	struct timespec pause = { .tv_nsec = 1000000 };
@@ -79,7 +79,7 @@ static inline void gather(uint32_t *from, uint32_t *to, long nr)
 	}
 }
 
-/* Wake all on @word, as many as there should be, and wait for their end. */
+/* Wake the @nr threads on @word, and wait until they have ended. */
 static inline void finish(pthread_t *threads, long nr, uint32_t *word)
 {
 	if (futex(word, FUTEX_WAKE, INT_MAX, 0, NULL) != nr)

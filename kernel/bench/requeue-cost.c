@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a requeue costs for each waiter, for each bystander in the bucket, and
- * as a whole call.
+ * requeue-cost.c - what a requeue costs for each waiter, for each bystander in
+ * the bucket, and as a whole call
  *
  * usage: requeue-cost WAITERS
  *
- * Times FUTEX_REQUEUE with WAITERS and twice as many threads asleep, and
- * prints the difference divided by WAITERS: what a call costs whoever is
- * there drops out. In a guest whose clock counts instructions (qemu -icount
- * shift=0) the unit is instructions, elsewhere nanoseconds.
+ * The program times FUTEX_REQUEUE with WAITERS and with twice as many sleeping
+ * threads, and prints the difference divided by WAITERS. So the part that does
+ * not depend on the number of waiters drops out. In a guest whose clock counts
+ * instructions (qemu -icount shift=0) the unit is instructions, elsewhere
+ * nanoseconds.
  *
- * User space cannot compute a futex's bucket, but sees it in the cost: a call
- * on a futex that has no waiters still passes all that are in its bucket.
+ * User space cannot compute the bucket of a futex, but can find out from the
+ * cost which futexes share one: a call on a futex without waiters still passes
+ * all waiters in its bucket.
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -23,7 +25,7 @@
 #define NR_APART 5
 #define NR_PRIOS 90
 
-/* All 0. In one page, so that their keys differ in the offset alone. */
+/* All are 0, and in one page, so that their keys only differ in the offset. */
 static uint32_t words[NR_WORDS] __attribute__((aligned(4096)));
 
 static void *waiter(void *prio)
@@ -34,7 +36,7 @@ static void *waiter(void *prio)
 	if (sp.sched_priority) {
 		error = pthread_setschedparam(pthread_self(), SCHED_FIFO, &sp);
 		if (error)
-			die("SCHED_FIFO, which takes root", error);
+			die("SCHED_FIFO, which needs root", error);
 	}
 	futex(&words[0], FUTEX_WAIT, 0, 0, NULL);
 	return NULL;
@@ -74,13 +76,13 @@ static pthread_t *start(long nr, int nr_prios)
 }
 
 struct cost {
-	long long other;   /* moving all to another bucket */
-	long long same;	   /* moving all within the bucket */
-	long long passing; /* moving none, passing all */
-	long long apart;   /* moving every other one to another bucket */
+	long long other;   /* move all to another bucket */
+	long long same;	   /* move all within the bucket */
+	long long passing; /* move none, and pass all */
+	long long apart;   /* move every other one to another bucket */
 };
 
-/* A futex that all wait on, and one in the same bucket. */
+/* A futex on which all wait, and one without waiters in the same bucket. */
 struct place {
 	uint32_t *all;
 	uint32_t *none;
@@ -95,8 +97,8 @@ static void swap(struct place *place)
 }
 
 /*
- * A futex in the bucket of all @nr waiters, found by the time that a call
- * takes to pass them. None waits on words[64] or behind.
+ * Return: a futex in the bucket of all @nr waiters, which is found by the time
+ * that a call takes to pass them. No thread waits on words[64] or behind.
  */
 static uint32_t *find_neighbour(long nr)
 {
@@ -106,7 +108,7 @@ static uint32_t *find_neighbour(long nr)
 		t[i] = time_requeue(&words[64 + i], &words[2], 0);
 	limit = median(t, NR_RUNS) + 3 * nr;
 	for (uint32_t *w = &words[128]; w < words + NR_WORDS; w++) {
-		/* Twice, or it was an interrupt. */
+		/* Twice, because it may have been an interrupt. */
 		if (time_requeue(w, &words[2], 0) > limit &&
 		    time_requeue(w, &words[2], 0) > limit)
 			return w;
@@ -114,7 +116,9 @@ static uint32_t *find_neighbour(long nr)
 	return NULL;
 }
 
-/* Move all to other futexes in turn. Return where they are then. */
+/*
+ * Move all to other futexes in turn. Return: the futex on which they wait then.
+ */
 static uint32_t *measure_other(struct cost *cost, uint32_t *from, long nr)
 {
 	long long t[NR_RUNS];
@@ -129,7 +133,7 @@ static uint32_t *measure_other(struct cost *cost, uint32_t *from, long nr)
 	return from;
 }
 
-/* Move all until they are on a futex that shares its bucket with another. */
+/* Move all until they wait on a futex that shares its bucket with another. */
 static struct place find_place(uint32_t *from, long nr)
 {
 	struct place place = { from, find_neighbour(nr) };
@@ -144,7 +148,7 @@ static struct place find_place(uint32_t *from, long nr)
 	return place;
 }
 
-/* Move all back and forth within the bucket, and pass them. */
+/* Move all back and forth within the bucket, and time calls that pass them. */
 static void measure_same(struct cost *cost, struct place *place, long nr)
 {
 	long long same[NR_RUNS], passing[NR_RUNS];
@@ -159,8 +163,8 @@ static void measure_same(struct cost *cost, struct place *place, long nr)
 }
 
 /*
- * Move every other one, past a bystander for each. Moved one by one before,
- * they queue in that order.
+ * Move every other one, past a bystander for each. They were moved one by one
+ * before, so they are queued in that order.
  */
 static void measure_apart(struct cost *cost, struct place *place, long nr)
 {
@@ -194,7 +198,7 @@ static struct cost measure(long nr, int nr_prios)
 	return cost;
 }
 
-/* A call for so few that their bystanders cannot be told from none. */
+/* The time of a call for a few waiters, whose bystanders do not matter. */
 static long long measure_call(long nr)
 {
 	pthread_t *threads = start(nr, 0);
@@ -220,7 +224,7 @@ int main(int argc, char **argv)
 	printf("other_bucket\t%.1f\n", SLOPE(other));
 	printf("same_bucket\t%.1f\n", SLOPE(same));
 	printf("bystander\t%.1f\n", SLOPE(passing));
-	/* Half of them are waiters. */
+	/* Half of the threads are waiters, the others bystanders. */
 	printf("waiter_and_bystander\t%.1f\n", 2 * SLOPE(apart));
 	printf("whole_call_10\t%lld\n", measure_call(10));
 	printf("whole_call_1\t%lld\n", measure_call(1));
@@ -228,7 +232,9 @@ int main(int argc, char **argv)
 
 	if (geteuid())
 		return 0;
-	/* Above all waiters, or they run while they are counted. */
+	/*
+	 * Above all waiters, which would otherwise run during the measurement.
+	 */
 	if (sched_setscheduler(0, SCHED_FIFO,
 			       &(struct sched_param){ .sched_priority =
 							      NR_PRIOS + 1 }))

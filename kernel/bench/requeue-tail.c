@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How long a requeue of many waiters takes, and how long it holds up others.
+ * requeue-tail.c - how long a requeue of many waiters takes, and for how long
+ * it delays other threads
  *
  * usage: requeue-tail WAITERS ROUNDS [SLICE]
  *
  * One thread moves WAITERS threads to another bucket and back, ROUNDS times, in
- * one call, or in calls that move SLICE each, as the library does: a requeue in
- * what follows is all of them.
- * A bystander calls FUTEX_WAIT with a value that is not there, as perf bench
- * futex hash does: that takes the lock of the bucket and no more. Its word is
- * in the bucket that the waiters leave. The longest of its calls that began or
- * ended during a requeue is what that requeue held up; the calls between are
- * counted apart.
+ * one call, or in calls that move SLICE threads each, as the library does. In
+ * what follows, a requeue is all of these calls.
  *
- * Prints nanoseconds: of each kind the median, 99 of 100, 999 of 1000 and the
- * longest, and how many took less than each power of two. Takes two CPUs at
- * least, or the bystander does not run during a requeue.
+ * A bystander calls FUTEX_WAIT with a value that the word does not have, as
+ * perf bench futex hash does: that takes the lock of the bucket, and does no
+ * more. Its word is in the bucket that the waiters leave. The longest of its
+ * calls that began or ended during a requeue is the delay by this requeue
+ * ("held_up"); its other calls are counted separately ("between").
+ *
+ * The program prints nanoseconds: for each kind of call the median, 99 of 100,
+ * 999 of 1000 and the longest, and how many took less than each power of two.
+ * It needs at least two CPUs, because with one the bystander does not run
+ * during a requeue.
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -47,7 +50,7 @@ static struct samples held_up = { .name = "held_up" };
 static struct samples between = { .name = "between" };
 static long slice = INT_MAX;
 static unsigned long nr_steps; /* odd while a requeue is under way */
-static uint32_t *longest;      /* of each requeue */
+static uint32_t *longest;      /* the longest delay by each requeue */
 static bool stop;
 
 static void sample(struct samples *s, long long ns)
@@ -56,7 +59,9 @@ static void sample(struct samples *s, long long ns)
 		s->ns[s->nr++] = ns < UINT32_MAX ? ns : UINT32_MAX;
 }
 
-/* A requeue of a futex onto itself moves nobody, and counts. */
+/*
+ * A requeue of a futex onto itself moves no waiter, and returns their number.
+ */
 static void wait_queued(uint32_t *word, long nr)
 {
 	while (futex(word, FUTEX_REQUEUE, 0, INT_MAX, word) != nr)
@@ -74,7 +79,7 @@ static uint32_t rotate(uint32_t x, int by)
 	return x << by | x >> (32 - by);
 }
 
-/* As the kernel hashes a private futex: jhash2() of its page and its offset */
+/* The kernel's hash of a private futex: jhash2() of its page and its offset */
 static uint32_t bucket_of(uint32_t *word)
 {
 	uint32_t offset = (uintptr_t)word % 4096;
@@ -92,7 +97,7 @@ static uint32_t bucket_of(uint32_t *word)
 	return c % NR_SLOTS;
 }
 
-/* The first word that is in the bucket of @word, or not in it */
+/* Return: the first word that is in the bucket of @word, or not in it */
 static uint32_t *find(uint32_t *word, bool near)
 {
 	uint32_t *found = words;

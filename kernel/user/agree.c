@@ -1,22 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Do both movers do the same?
+ * agree.c - do both movers do the same?
  *
  * usage: requeue-agree [CALLS [SEED]]
  *
- * Random calls on random queues, each on two copies. Waiters wait on six
- * futexes: private ones, whose hash has one to four buckets and is resized
- * between calls; private ones with a NUMA node, and shared ones with and
- * without, which are in global buckets. They have up to three priorities; some
- * are PI waiters, and some stay queued when they are woken, as those of
- * io_uring may. After each call the copies have to be the same: the answer, who
- * was woken, the counts, all queues with their links, and every key and
- * lock_ptr. Every waiter has to be in the bucket that its key says, every
- * reference to the private hash has to be given back, nobody may look at a waiter
- * that was woken, and what is prefetched has to be a waiter.
+ * The program makes random calls on random queues, each with both movers, on
+ * two copies of the queues. The waiters wait on six futexes: private ones,
+ * whose hash has one to four buckets and is resized between calls; private ones
+ * with a NUMA node, and shared ones with and without a node, which are in
+ * global buckets. They have up to three priorities. Some are PI waiters, and
+ * some stay queued when they are woken, as waiters of io_uring may.
  *
- * Some calls mark their target. Mainline cannot: it is told what it has to do if
- * the target is as locked as it is.
+ * After each call the copies must be equal: the answer, the woken waiters, the
+ * counts, all queues with their links, and every key and lock_ptr. Every waiter
+ * must be in the bucket of its key, and every reference to the private hash
+ * must be given back. No mover may read a waiter that was woken, or prefetch
+ * anything but a waiter.
+ *
+ * Some calls mark their target, which mainline cannot do. So the program makes
+ * the mark itself, and calls mainline's mover with the arguments that follow
+ * from it.
  */
 #include <sanitizer/asan_interface.h>
 #include <stdio.h>
@@ -25,7 +28,7 @@
 #include "futex.h"
 
 #define NR_WAITERS 40
-#define NR_CALLS   4 /* for each queue */
+#define NR_CALLS   4 /* with each set of queues */
 #define NR_PRIVATE 4
 #define NR_GLOBAL  2 /* on each node */
 
@@ -48,7 +51,10 @@ struct futex_private_hash {
 	struct futex_hash_bucket buckets[NR_PRIVATE];
 };
 
-/* All pointers into a world differ by the same from those into the other. */
+/*
+ * A copy of all queues. Pointers into the two worlds differ by the distance of
+ * the worlds.
+ */
 static struct world {
 	struct futex_hash_bucket global[nr_node_ids][NR_GLOBAL];
 	struct futex_private_hash hashes[2], *hash;
@@ -56,7 +62,7 @@ static struct world {
 	int nr_waiters;
 	int woken[NR_WAITERS];
 	int nr_woken;
-	int nr_astray; /* prefetched, and no waiter */
+	int nr_astray; /* prefetches of addresses that are not a waiter's */
 	int answer;
 } worlds[2], *world;
 
@@ -128,7 +134,7 @@ struct futex_bucket_ref futex_hash(union futex_key *key)
 	return (struct futex_bucket_ref){ hb, futex_private_hash(NULL) };
 }
 
-/* Mainline calls it with NULL at the end of every requeue. */
+/* Mainline calls this with NULL at the end of every requeue. */
 void put_pi_state(struct futex_pi_state *pi_state)
 {
 	WARN_ON(pi_state);
@@ -151,7 +157,7 @@ int fault_in_user_writeable(u32 *uaddr)
 	return 0;
 }
 
-/* The target's page may be absent, the CPU give up, or the word be another. */
+/* At random: the page is absent, the CPU gives up, or the word has changed. */
 int futex_atomic_cmpxchg_inatomic(u32 *curval, u32 *uaddr, u32 old, u32 new)
 {
 	static const int answers[] = { -EFAULT, -EAGAIN, 0, 0 };
@@ -189,11 +195,14 @@ static void wake(struct wake_q_head *wake_q, struct futex_q *q)
 	if (q->bitset == STAYS_QUEUED)
 		return;
 	unqueue(q);
-	/* Its thread may end: the rest of the call must not look at it. */
+	/*
+	 * The waiter's thread may end, so the rest of the call must not read
+	 * it.
+	 */
 	ASAN_POISON_MEMORY_REGION(q, sizeof(*q));
 }
 
-/* The prefetchw() of both movers: the head of a queue is not in a futex_q. */
+/* The prefetchw() of both movers. The head of a queue is not in a futex_q. */
 void check_prefetch(const void *address)
 {
 	const void *end = world->waiters + world->nr_waiters;
@@ -235,7 +244,7 @@ static void empty(int nr_buckets)
 	empty_hash(world->hash, nr_buckets);
 }
 
-/* The private hash gets another size, as futex_rehash_private() does it. */
+/* Give the private hash another size, as futex_rehash_private() does. */
 static void resize(int nr_buckets)
 {
 	struct futex_private_hash *old = world->hash;
@@ -253,7 +262,7 @@ static void resize(int nr_buckets)
 	}
 }
 
-/* The same queues in both worlds. */
+/* Make the same random queues in both worlds. */
 static void fill(void)
 {
 	int nr = 1 + below(NR_WAITERS), nr_prios = 1 + below(3);
@@ -275,7 +284,7 @@ static void fill(void)
 	}
 }
 
-/* @mark: of a val that is not 0; @word: what is in the target */
+/* @mark: used if its val is not 0; @word: the value of the target */
 struct call {
 	int from, to;
 	int nr_wake, nr_requeue;
@@ -298,8 +307,9 @@ static struct call draw_call(void)
 }
 
 /*
- * Mainline knows no mark. If a locked target is to be marked, its answer is that of a
- * requeue which moves all waiters. The mark is left in @c->word.
+ * Mainline has no marks. If a locked target is to be marked, the answer must be
+ * that of a requeue that wakes none and moves all instead. The marked value is
+ * left in @c->word.
  */
 static int mark_and_requeue(struct call *c, u32 *from, u32 *to)
 {
@@ -342,7 +352,7 @@ static void make_call(struct call *c)
 	ASAN_UNPOISON_MEMORY_REGION(worlds, sizeof(worlds));
 }
 
-/* A pointer as its distance from its world. It may be NULL. */
+/* Do two pointers, which may be NULL, have the same place in their worlds? */
 static bool same(const void *a, const void *b)
 {
 	if (!a || !b)
@@ -396,7 +406,7 @@ static const char *buckets_differ(const struct world *a, const struct world *b)
 	return what;
 }
 
-/* What is not the same in both worlds, or NULL. */
+/* Return: the thing that differs between the two worlds, or NULL. */
 static const char *difference(void)
 {
 	struct world *a = &worlds[0], *b = &worlds[1];
@@ -408,16 +418,16 @@ static const char *difference(void)
 		return "references to the private hash";
 	if (a->nr_woken != b->nr_woken ||
 	    memcmp(a->woken, b->woken, a->nr_woken * sizeof(a->woken[0])))
-		return "who was woken";
+		return "the woken waiters";
 	if (a->nr_astray || b->nr_astray)
-		return "a prefetch of what is no waiter";
+		return "a prefetch of something else than a waiter";
 	what = buckets_differ(a, b);
 	for (int i = 0; i < a->nr_waiters && !what; i++)
 		what = waiter_differs(&a->waiters[i], &b->waiters[i]);
 	return what;
 }
 
-/* A call, and now and then another hash. What differs then? */
+/* Make a call, and at times resize the hash. Return: a difference, or NULL. */
 static const char *one_call(void)
 {
 	struct call c = draw_call();

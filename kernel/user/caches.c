@@ -1,32 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a requeue costs on a CPU with caches: both movers side by side, compiled
- * for user space from the kernel's files, with real locked operations.
+ * caches.c - what a requeue costs on a CPU with caches
  *
  * usage: requeue-caches [RUNS [MOST]]
  *
- * Before each call all waiters are queued anew,
+ * Both movers are compiled for user space from the kernel's files, with real
+ * locked operations. Before each call all waiters are queued again,
  *
  *   own      by the CPU that requeues them,
- *   other    by another one, as if the threads went to sleep there,
- *   evicted  by this one, after which no cache has them,
+ *   other    by another CPU, as if the threads went to sleep there,
+ *   evicted  by this CPU, and then evicted from all caches,
  *
  * in pages of 4 KB, as CONFIG_VMAP_STACK maps stacks, or of 2 MB. The movers
- * take turns. The chases are the limit of any mover that has no other way to a
- * waiter than from its neighbour: they follow the list from one end or from
- * both, and write a word to each of two lines of a waiter that a move writes.
+ * take turns. The columns "chase" and "both" are the limits of a mover that can
+ * find a waiter only from its neighbour: they follow the list from one end or
+ * from both, and write a word to each of the two lines of a waiter that a move
+ * writes.
  *
- * Prints nanoseconds a waiter, or a call if there is none: the medians of RUNS,
- * each with memory and an order of its own; the median of the ratios of the two
- * movers in a run, which need not be the ratio of the medians, and the least and
- * the largest of them.
+ * The program prints nanoseconds for each waiter, or for the call if there is
+ * no waiter: the medians of RUNS, each with memory and an order of its own; and
+ * the median, the least and the largest of the ratios of the two movers in each
+ * run. The median of the ratios need not be the ratio of the medians.
  */
 #include <stdio.h>
 #include <time.h>
 
 #include "sets.h"
 
-#define NR_ROUNDS 48 /* a multiple of twice the ways */
+#define NR_ROUNDS 48 /* a multiple of twice the number of ways */
 #define MAX_RUNS  31
 
 int futex_requeue_mainline(u32 *uaddr1, unsigned int flags1, u32 *uaddr2,
@@ -63,7 +64,7 @@ static int move_series(struct set *set)
 			     NULL);
 }
 
-/* Both lines of a waiter that a move writes; or that it would if it were one */
+/* Write both lines of a waiter that a move writes; of a bystander, too. */
 static void touch(struct list_head *node)
 {
 	struct futex_q *q = list_entry(node, struct futex_q, list.node_list);
@@ -115,7 +116,7 @@ static const struct way {
 
 #define NR_WAYS ((int)(sizeof(ways) / sizeof(ways[0])))
 
-/* Nanoseconds a waiter; of a call if there are none */
+/* Return: nanoseconds for each waiter, or for the call if there is none */
 static double time_way(int way, enum state state)
 {
 	int nr = nr_moved(), moved = 0;
@@ -145,9 +146,9 @@ static double median(double *v, int nr)
 }
 
 /*
- * Which way is the i-th in a round. Each has each place equally often, and comes
- * as often behind the one in front of it in the list as behind the one after it:
- * what ran before has left its traces in the caches.
+ * Return: the i-th way of a round. Each way has each place equally often. It
+ * also follows each of its two neighbours in the list equally often, because
+ * the way that ran before has left its traces in the caches.
  */
 static int turn(int round, int i)
 {
@@ -160,7 +161,7 @@ static void run(enum state state, double medians[NR_WAYS])
 {
 	static double ns[NR_WAYS][NR_ROUNDS];
 
-	/* The first round is to warm up. */
+	/* The first round only warms up. */
 	for (int round = 0; round <= NR_ROUNDS; round++) {
 		for (int i = 0; i < NR_WAYS; i++) {
 			int way = turn(round, i);
@@ -207,7 +208,7 @@ int main(int argc, char **argv)
 		return 2;
 	measured[OTHER] = choose_cpus();
 	if (!measured[OTHER])
-		printf("There is one CPU: nothing is queued by another.\n");
+		printf("There is one CPU, so there are no rows \"other\".\n");
 	printf("waiters  %-13s %-8s %4s", "", "cache", "page");
 	for (int way = 0; way < NR_WAYS; way++)
 		printf(" %9s", ways[way].name);

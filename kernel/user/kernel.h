@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * kernel.h - what requeue.c and plist.c need to be compiled for user space
+ * kernel.h - the definitions with which requeue.c and plist.c compile for user
+ * space
  *
- * Lists, READ_ONCE() and their like are those of the kernel's tools/include.
- * Locks, atomic operations and barriers are real, for what they cost; nothing
- * runs at the same time, so a lock is never waited for. PI requeue is never
- * called.
+ * Lists, READ_ONCE() and the like come from the kernel's tools/include. Locks,
+ * atomic operations and barriers are real, so that they cost as much as in the
+ * kernel. Only one thread uses them at a time, so a lock is never contended. PI
+ * requeue is never called.
  */
 #ifndef DROVER_KERNEL_H
 #define DROVER_KERNEL_H
@@ -61,7 +62,9 @@
 #define pagefault_disable()		((void)0)
 #define pagefault_enable()		((void)0)
 
-/* Of <linux/cleanup.h>: a class whose value is given back at the scope's end */
+/*
+ * As in <linux/cleanup.h>: a class whose value is given back at the scope's end
+ */
 #define DEFINE_CLASS(name, type, _exit, _init, args...) \
 	typedef type class_##name##_t;                  \
 	static inline void class_##name##_end(type *p)  \
@@ -176,7 +179,7 @@ struct hrtimer_sleeper {
 	struct task_struct *task;
 };
 
-/* A hint, or, by -Dprefetchw=, a function of the program that looks at it */
+/* A hint; or with -Dprefetchw= a function of the program, which checks it */
 #ifndef prefetchw
 #define prefetchw(pointer) __builtin_prefetch(pointer, 1)
 #endif
@@ -188,7 +191,7 @@ void check_prefetch(const void *address);
 extern struct task_struct the_task;
 #define current (&the_task)
 
-/* Defined where targets are marked; elsewhere never called */
+/* Defined by the program that marks targets; the other never calls them */
 struct futex_q;
 struct futex_hash_bucket;
 struct futex_q *futex_top_waiter(struct futex_hash_bucket *hb,
@@ -199,7 +202,7 @@ int futex_atomic_cmpxchg_inatomic(u32 *curval, u32 *uaddr, u32 old, u32 new);
 #pragma weak fault_in_user_writeable
 #pragma weak futex_atomic_cmpxchg_inatomic
 
-/* Never called: no waiter here waits with a PI operation. */
+/* Never called, because no waiter uses a PI operation */
 int wake_up_state(struct task_struct *task, unsigned int state);
 void rt_mutex_init_waiter(void *waiter);
 void hrtimer_cancel(void *timer);

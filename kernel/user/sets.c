@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Waiters whose requeue is measured, and what a requeue needs of the kernel. A
- * futex_q is on a kernel stack: 16 KB from the next one, at an offset that
- * differs by up to 1 KB (CONFIG_RANDOMIZE_KSTACK_OFFSET), and the order in which
- * threads wait is not that of their stacks.
+ * sets.c - waiters whose requeue is measured, and the kernel's functions that a
+ * requeue calls
+ *
+ * A futex_q lies as on a kernel stack: 16 KB from the next one, at an offset
+ * that differs by up to 1 KB (CONFIG_RANDOMIZE_KSTACK_OFFSET). The order in
+ * which threads wait is not the order of their stacks.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -14,7 +16,7 @@
 #define STACK	  16384
 #define LINE	  64
 #define HUGE_PAGE (2UL << 20)
-#define PRIO	  100 /* of a thread that is not a real-time thread */
+#define PRIO	  100 /* the priority of a thread that is not real-time */
 #define NR_PRIOS  90
 
 struct set sets[ENOUGH];
@@ -22,7 +24,7 @@ int nr_sets;
 u32 words[ENOUGH][3];
 struct task_struct the_task;
 
-static int nr_waiters; /* in a set */
+static int nr_waiters; /* in each set */
 static enum shape shape;
 static struct mm_struct mm;
 static struct futex_q *order[MOST];
@@ -79,7 +81,7 @@ static bool is_bystander(int i)
 	       (shape == BYSTANDERS && i % 2);
 }
 
-/* What futex_wait_setup() does to a futex_q. */
+/* Queue a futex_q as futex_wait_setup() does. */
 static void queue_one(struct set *set, int i)
 {
 	struct futex_q *q = set->queue[i];
@@ -110,7 +112,7 @@ static void queue_all(void)
 	}
 }
 
-/* The other CPU queues when it is asked to. */
+/* The thread on the other CPU queues when it is asked to. */
 static struct {
 	pthread_mutex_t mutex;
 	pthread_cond_t cond;

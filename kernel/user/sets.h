@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* sets.h - waiters that are queued as a measurement of their requeue needs it */
+/* sets.h - queued waiters, whose requeue is measured */
 #ifndef DROVER_SETS_H
 #define DROVER_SETS_H
 
@@ -11,7 +11,7 @@
 #define MOST   10000 /* waiters */
 #define ENOUGH 64    /* waiters in one measurement */
 
-/* How they were queued */
+/* How the waiters were queued: see caches.c */
 enum state {
 	OWN,
 	OTHER,
@@ -19,7 +19,7 @@ enum state {
 	NR_STATES
 };
 
-/* Where they move, and what is queued among them */
+/* Where the waiters move, and which others are queued among them */
 enum shape {
 	PLAIN,
 	SAME_BUCKET,
@@ -29,30 +29,30 @@ enum shape {
 	NR_SHAPES
 };
 
-/* What a call moves: waiters of one futex to another one */
+/* The waiters that one call moves from one futex to another */
 struct set {
 	struct futex_hash_bucket from, to, *target;
-	struct futex_q **queue; /* in the order in which they wait */
+	struct futex_q **queue; /* in the order in which the waiters wait */
 	int nr;
 } __attribute__((aligned(PAGE)));
 
 extern struct set sets[];
 extern int nr_sets;
-extern u32 words[][3]; /* from, to, and that of the bystanders */
+extern u32 words[][3]; /* of each set: from, to, and the bystanders' word */
 
-/* New sets of so many waiters, on stacks in an order of their own */
+/* Make new sets of @nr waiters each, on stacks in a random order */
 void make_sets(int nr, enum shape the_shape, bool huge);
 void free_sets(void);
 
-/* All are queued anew. */
+/* Queue all waiters again. */
 void prepare(enum state state);
 
-/* How many of a set are no bystanders */
+/* Return: how many waiters of a set are not bystanders */
 int nr_moved(void);
 
 /*
- * The thread that calls runs on one CPU from then on. False if there is no other
- * one, on which waiters could be queued.
+ * Pin the calling thread to one CPU. Return: false if there is no other CPU, on
+ * which waiters could be queued.
  */
 bool choose_cpus(void);
 

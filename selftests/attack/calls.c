@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The library's futex calls, counted: none when nobody waits, and no other
- * system call; one for a signal, at most two for a broadcast or a wait; none on
- * either side while the waiters poll. Wake-ahead is once for each broadcast,
- * the mutex's holder moves in slices, and who was refused a requeue does not
- * ask again.
+ * The library's futex calls are counted. Without waiters there is none, and no
+ * other system call; a signal makes one, a broadcast or a wait at most two.
+ * While the waiters poll, neither side makes any. There is one wake-ahead for
+ * each broadcast, the mutex's holder moves waiters in slices, and the library
+ * makes no more requeues after one was refused.
  *
  * APIs: drover pthread
  */
@@ -17,18 +17,18 @@
 #include "../cond/steps.h"
 #include "futex_call.h"
 
-/* How long threads poll, in microseconds: longer than anything here takes. */
+/* Threads poll for so many microseconds, which is longer than a scene takes. */
 #define POLLING "spin=100000"
 
-/* Calls of this thread, and of the members until each has the mutex again. */
+/* Calls of this thread, and of each member until it has the mutex again. */
 static _Thread_local int nr_calls;
 static atomic_int nr_member_calls, nr_ahead, nr_requeues;
 static atomic_long most_moved;
-static _Thread_local bool takes_back; /* before its unlock wakes anybody */
+static _Thread_local bool takes_back; /* the mutex, before its unlock wakes */
 static atomic_bool refuses;
 
 static atomic_int nr_yields;
-static _Thread_local bool cancels; /* itself, when it polls */
+static _Thread_local bool cancels; /* the thread itself, when it polls */
 
 int sched_yield(void)
 {
@@ -39,7 +39,7 @@ int sched_yield(void)
 	return syscall(SYS_sched_yield);
 }
 
-/* What the library calls. An unlock wakes one. */
+/* The library calls this function. An unlock that wakes ahead wakes several. */
 long raw_futex_call(_Atomic uint32_t *word, int op, uint32_t val,
 		    const void *timeout_or_val2, _Atomic uint32_t *word2,
 		    uint32_t val3)
@@ -83,8 +83,8 @@ STEP_IS(yields, nr_yields);
 STEP_IS(moved_at_once, most_moved);
 STEP_DO(takes_back, takes_back = true);
 STEP_DO(refused, refuses = true);
-NUMBER(one_ahead, 0); /* where there is wake-ahead */
-NUMBER(moves_one, 0); /* where a holder's signal moves its waiter */
+NUMBER(one_ahead, 0); /* 1 if the policy has wake-ahead */
+NUMBER(moves_one, 0); /* 1 if a signal by the holder moves its waiter */
 
 static void count_calls(struct member *member)
 {
@@ -92,8 +92,8 @@ static void count_calls(struct member *member)
 }
 
 /*
- * counted N: they wait, asleep or not, and have not met us on the mutex, which
- * costs a call.
+ * counted N: N members wait, asleep or not. The main thread has not contended
+ * with them for the mutex, which would cost a call.
  */
 STEP(counted)
 {
@@ -110,9 +110,9 @@ STEP(counted)
 }
 
 static const struct scene scenes[] = {
-	{ "nobody ever waited: no call",
+	{ "no thread ever waited: no call",
 	  "count; signal; broadcast; lock; signal; broadcast; calls = 0" },
-	{ "nobody waits any more: no call",
+	{ "no thread waits any more: no call",
 	  "wait 20; lock; broadcast; unlock; gone 20; wait 1; lock; signal;"
 	  "unlock; gone 21; count; signal; broadcast; lock; signal; broadcast;"
 	  "calls = 0" },
@@ -130,10 +130,10 @@ static const struct scene scenes[] = {
 	{ "broadcast after a signal, mutex held: at most two",
 	  "wait 10; signal; gone 1; wait 10; lock; count; broadcast;"
 	  "calls_at_most 2 = 1" },
-	{ "a wait, mutex free: at most two calls, but some",
+	{ "a wait, mutex free: one or two calls",
 	  "count; counted; sleeps 0 = 1; signal; gone 1;"
 	  "member_calls_at_most 2 = 1; member_calls_at_most 0 = 0" },
-	{ "a wait, mutex held: at most two calls, but some",
+	{ "a wait, mutex held: one or two calls",
 	  "count; counted; sleeps 0 = 1; lock; signal; unlock; gone 1;"
 	  "member_calls_at_most 2 = 1; member_calls_at_most 0 = 0" },
 	{ "a wait that times out: at most one call, and then none",
@@ -154,15 +154,15 @@ static const struct scene polling[] = {
 };
 
 static const struct scene moves[] = {
-	{ "the holder moves 150 by three calls",
+	{ "a broadcast by the holder moves 150 by three calls",
 	  "wait 150; lock; count; broadcast; requeues = 3; moved_at_once = 64" },
-	{ "another one moves them by one",
+	{ "a broadcast by another thread moves 150 by one call",
 	  "wait 150; hold; count; broadcast; requeues = 1; moved_at_once = max" },
-	{ "the mutex is free: one wakes ahead, or none",
+	{ "the unlock after a broadcast wakes ahead, if the policy does",
 	  "wait 20; count; lock; broadcast; unlock; gone 20;"
 	  "ahead = one_ahead" },
 #if !API_IS_PTHREAD /* glibc's mutex wakes by a call of its own */
-	{ "the mutex is taken: not yet, but then",
+	{ "the mutex is taken back: only the last unlock wakes ahead",
 	  "wait 20; count; lock; broadcast; takes_back; unlock; returned = 0;"
 	  "ahead = 0; unlock; gone 20; ahead = one_ahead" },
 #endif
@@ -188,7 +188,7 @@ STEP(is_cancelled)
 /* The kernel kills a strict process for any call but read, write and exit. */
 static bool call_strictly(void)
 {
-	/* The library asks once for the thread's number. */
+	/* The first round: the library asks once for the thread's id. */
 	for (int strict = 0; strict <= 1; strict++) {
 		if (strict && prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT))
 			return false;
@@ -208,10 +208,10 @@ static void test_silence(const char *policy)
 		else
 			scene_start(policy, "normal", i & 2);
 		if (prctl(PR_GET_SECCOMP) || !CHILDREN_MAY_HAVE_THREADS)
-			tap_skip(kind, "no strict seccomp here");
+			tap_skip(kind, "strict seccomp is not possible here");
 		else
 			tap_ok(child_does(call_strictly, kind),
-			       "%s: %s, nobody %s: no system call", policy,
+			       "%s: %s, no thread %s: no system call", policy,
 			       kind, i & 1 ? "waits any more" : "ever waited");
 	}
 }
@@ -228,7 +228,8 @@ static void test(const char *policy)
 	if (!strcmp(policy, POLLING)) {
 		scenes_test("polls", polling, NR_OF(polling));
 		if (!poll_has_cpu())
-			tap_skip("polls: a broadcast to two", "one CPU");
+			tap_skip("polls: a broadcast to two",
+				 "there is one CPU");
 		else
 			tap_ok(scene_holds("count; counted 2; broadcast;"
 					   "gone 2;" NO_CALL),
@@ -249,7 +250,7 @@ static void test(const char *policy)
 		       "refused; wait 8; lock; broadcast; unlock; gone 8;"
 		       "count; wait 4; signal; gone 9; wait 4; lock; broadcast;"
 		       "unlock; gone 16; wait 8; each 24 1 = 1; requeues = 0"),
-	       "%s: requeue is refused: not asked again", policy);
+	       "%s: a requeue is refused: the library makes no other", policy);
 }
 
 int main(int argc, char **argv)

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * States inside the library, to which the test is linked, that are rarely met.
+ * Rare states inside the library, which the test can read and write.
  *
- * A waiter's time runs out while a signaller, which is the test itself, has
- * the lock of its group for another waiter: it must still time out, and lends the
- * signaller its priority. It once slept until the lock was dropped, but only the
- * other was woken. And counters are brought to where they wrap: the cancellations
- * of a group, and the generations of forks.
+ * A waiter's time runs out while a signaller, which is the test itself, has the
+ * lock of its group for another waiter. The first waiter must still time out,
+ * and lends the signaller its priority meanwhile. It once slept until the lock
+ * was dropped, but then only the other waiter was woken. The test also brings
+ * counters to where they wrap: the cancellations of a group, and the
+ * generations of forks.
  */
 /* The member of a group is not the member of a fixture. */
 #define member group_member
@@ -18,14 +19,14 @@
 #include "fake_futex.h"
 
 #define PRIORITY   7
-#define NR_CANCELS 300 /* more than twice what there is room for */
+#define NR_CANCELS 300 /* more than twice as many as the counter has room for */
 
 static struct cond *const inside = (struct cond *)&cond;
 static bool real_time, rushed;
 
 /*
- * The real-time priority that the kernel gives the caller now, or 0: that is
- * the 18th field of stat, the 16th behind the name, as -1 - priority.
+ * Return: the real-time priority that the kernel gives the caller now, or 0. It
+ * is the 18th field of stat, the 16th behind the name, as -1 - priority.
  */
 static int priority_now(void)
 {
@@ -52,7 +53,7 @@ static int wait_in_real_time(api_cond_t *c, api_mutex_t *m)
 	return api_cond_clockwait(c, m, CLOCK_MONOTONIC, &scene.deadline);
 }
 
-/* With a deadline, which may be over before it is seen to sleep. */
+/* A member with a deadline, which may pass before the member sleeps. */
 STEP(late)
 {
 	scene.deadline = deadline_in(CLOCK_MONOTONIC, scene.ns);
@@ -61,9 +62,9 @@ STEP(late)
 }
 
 /*
- * The late one's time is over, and it sleeps once more. Again, with more time, if
- * the timeout did not meet the lock or the late one was quicker to get the
- * signal, which both may have.
+ * The late member's deadline has passed, and it sleeps once more, for the lock.
+ * If the timeout did not meet the lock, or the late member was quicker to take
+ * the signal, which both members may have, run the scene again with more time.
  */
 STEP(signal_late)
 {
@@ -74,7 +75,7 @@ STEP(signal_late)
 	cond_lock(inside);
 	g = group_lock_blocked(load_relaxed(&inside->open), inside);
 	if (!g)
-		tap_bail("nobody waits");
+		tap_bail("no thread waits");
 	lock_drop(&inside->lock);
 	do_time_passes(NULL);
 	while (late->turn < 0 && !met) {
@@ -93,7 +94,7 @@ STEP(signal_late)
 	return scene.again ? STEPS_END : 0;
 }
 
-/* cancels N: after each the group has N who are blocked */
+/* cancels N: after each cancellation the group has N blocked members */
 STEP(cancels)
 {
 	struct group *g = load_relaxed(&inside->open);
@@ -119,24 +120,27 @@ int main(int argc, char **argv)
 {
 	args_parse(argc, argv, "");
 	tap_plan(4);
-	/* With one CPU the late one, of higher priority, always gets it. */
+	/* With one CPU the late member, of higher priority, always gets it. */
 	real_time = fifo_permitted() && poll_has_cpu();
 	fake_futex_start((struct fake_futex){ 0 });
 	scene_start("", "normal", false);
 	tap_ok(scene_holds("wait 4; cancels 4 = 1; waiting = 4"),
-	       "cancellations that wrap count nobody in or out, nor return any");
-	/* From the first mutex on that inherits priorities. */
+	       "cancellations that wrap neither add nor remove a waiter");
+	/* The library does this at the first mutex that inherits priorities. */
 	lock_use_pi();
 	scene_start("", "normal", false);
 	tap_ok(scene_holds("wait; late; signal_late; gone 2; result 0 = 0;"
 			   "result 1 = ETIMEDOUT"),
-	       "who waited first has the signal, the other one timed out");
+	       "a waiter times out while a signaller has its group's lock");
 	if (real_time)
-		tap_ok(rushed, "it lent the signaller its priority meanwhile");
+		tap_ok(rushed, "that waiter lends the signaller its priority");
 	else
-		tap_skip("it lends its priority",
-			 "SCHED_FIFO is not permitted, or one CPU");
-	/* Not to GENERATION_LEAST, which a child has that does not know its own. */
+		tap_skip("that waiter lends the signaller its priority",
+			 "SCHED_FIFO is not permitted, or there is one CPU");
+	/*
+	 * A counter that wraps skips GENERATION_LEAST, which is for a child
+	 * that does not know its own generation.
+	 */
 	nr_forks = UINT32_MAX;
 	scene_start("", "normal", false);
 	if (FORK_THREADS_WORK)

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The locks inside the library: nobody who sleeps for one is forgotten, two
- * never have it, and who drops one touches it no more when the next holder may
- * have freed it. The mutex of a thread that was moved; and threads that end in a
- * wait, as they are woken or release the mutex.
+ * The locks inside the library: no thread that sleeps for a lock is forgotten,
+ * two threads never have it, and a thread that drops a lock does not touch it
+ * any more when the next holder may have freed it. The test also covers the
+ * mutex of a thread that was moved, and threads that end in a wait, when they
+ * are woken or when they release the mutex.
  *
  * APIs: drover pthread
  */
@@ -24,7 +25,7 @@ static volatile long entries, exits;
 static _Thread_local bool stops_after_wake, ends, ends_unlocking;
 static atomic_int destroyer_tid, nr_destroyed;
 
-/* What the library calls. */
+/* The library calls this function. */
 long raw_futex_call(_Atomic uint32_t *word, int op, uint32_t val,
 		    const void *timeout_or_val2, _Atomic uint32_t *word2,
 		    uint32_t val3)
@@ -52,7 +53,9 @@ long raw_futex_call(_Atomic uint32_t *word, int op, uint32_t val,
 	return ret;
 }
 
-/* One after the other, until they sleep on @word, or NULL. */
+/*
+ * Start threads one after the other, each of which sleeps on @word; NULL: any.
+ */
 static void start_asleep(int nr, void *(*run)(void *tid), const void *word)
 {
 	nr_through = 0;
@@ -79,7 +82,7 @@ static void test_sleepers(void)
 	start_asleep(NR_THREADS, take_once, &lock.word);
 	lock_drop(&lock);
 	tap_is(wait_at_least(&nr_through, NR_THREADS), 0,
-	       "all who sleep for a lock get it");
+	       "all threads that sleep for a lock get it");
 	for (int i = 0; i < NR_THREADS; i++)
 		joined(threads[i]);
 }
@@ -101,18 +104,18 @@ static void test_exclusion(void)
 	watchdog("several at one lock");
 	run_threads(NR_THREADS, take_often);
 	tap_ok(nr_alike == 0 && exits == NR_THREADS * NR_ROUNDS,
-	       "nobody has it beside another");
+	       "no two threads have a lock at the same time");
 }
 
 static void test_dropped(void)
 {
 	lock_sleep(&lock);
 	tap_is(lock.word != LOCK_FREE, true,
-	       "who wants to sleep for a lock dropped meanwhile has it");
+	       "a thread that would sleep for a free lock has it");
 	lock_drop(&lock);
 }
 
-/* It was on its way before there were mutexes that inherit priorities. */
+/* This thread sleeps for the lock before locks inherit priorities. */
 static void *destroy(void *arg)
 {
 	destroyer_tid = blocked_gettid();
@@ -123,8 +126,10 @@ static void *destroy(void *arg)
 }
 
 /*
- * We drop the condvar's lock, and the next who has it frees it, before we are
- * out of the call. @late: we came later, and so have the PI futex, too.
+ * The main thread drops the condvar's lock. The next holder frees the lock
+ * before the main thread has returned from its call. @late: the main thread
+ * took the lock when locks inherited priorities already, so it has the PI
+ * futex, too.
  */
 static void test_gone(const char *what, bool late)
 {
@@ -155,12 +160,12 @@ static void test_priorities(void)
 	MUST(kind_mutex_init(&mutex, kind_named("PI"), false));
 	api_time_out(&own, &mutex);
 	tap_ok(lock_pi_used,
-	       "a wait with a PI mutex: locks lend priorities from now on");
+	       "after a wait with a PI mutex, locks lend priorities");
 	lock_take(&lock);
 	tap_is(lock.pi & FUTEX_TID_MASK, (uint32_t)blocked_gettid(),
-	       "who has a lock has its PI futex");
+	       "the holder of a lock has the lock's PI futex");
 	lock_drop(&lock);
-	tap_is(lock.pi, 0, "and gives it back");
+	tap_is(lock.pi, 0, "a thread that drops a lock drops its PI futex");
 }
 
 static void test_moved(void)
@@ -171,7 +176,7 @@ static void test_moved(void)
 	user_mutex_lock(&mutex, true);
 	user_mutex_holder(&mutex, &word);
 	tap_ok(word && load_relaxed(word) == LOCK_CONTENDED,
-	       "who was moved leaves a mutex contended that was free");
+	       "a thread that was moved takes a free mutex as contended");
 	api_mutex_unlock(&mutex);
 }
 
@@ -188,9 +193,10 @@ static void *wait_once(void *tid)
 }
 
 /*
- * A signal wakes the first, which ends before it has seen that, and leaves it to the
- * other. If it @stops before it has woken that, as if killed, the next signal wakes
- * the other.
+ * A signal wakes the first thread. This thread ends before it has noticed the
+ * signal, and leaves it to the other thread. If it @stops before it has woken
+ * the other thread, as if it had been killed, the next signal wakes that
+ * thread.
  */
 static void test_woken(const char *what, bool shared, bool stops)
 {
@@ -252,8 +258,8 @@ static void wait_and_signal(void)
 }
 
 /*
- * Another thread sleeps for the mutex, so the unlock is a system call. A member that
- * was left behind would take the second signal.
+ * Another thread sleeps for the mutex, so the unlock makes a system call. A
+ * stale member of the thread that ended would take the second signal.
  */
 static void test_unlocking(const char *what, bool shared)
 {
@@ -283,14 +289,17 @@ int main(int argc, char **argv)
 	test_sleepers();
 	test_exclusion();
 	test_dropped();
-	test_gone("dropped by one who came before the PI futex", false);
-	test_gone("dropped by one who has the PI futex", true);
+	test_gone("a lock goes when its holder without PI futex drops it",
+		  false);
+	test_gone("a lock goes when its holder with PI futex drops it", true);
 	test_priorities();
 	test_moved();
-	test_woken("who ends when woken leaves it to another", false, false);
+	test_woken("a thread that ends when woken passes its signal on", false,
+		   false);
 	test_woken("the same on a shared condvar", true, false);
-	test_woken("the next signal makes up for one that stops", true, true);
-	test_unlocking("who ends as it releases the mutex leaves nothing",
+	test_woken("a stopped thread passes none on, but the next signal works",
+		   true, true);
+	test_unlocking("a thread that ends in its unlock is no stale waiter",
 		       false);
 	test_unlocking("the same on a shared condvar", true);
 	return tap_exit();

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Who wakes whom when a loop needs all workers and all are asleep: a tree, so that
- * the last one is woken after a number of steps that grows as the logarithm of theirs,
- * and the caller makes two calls, however many there are.
+ * A loop needs all workers, and all of them sleep. They are woken in a tree, so
+ * the number of steps until the last one is woken grows as the logarithm of the
+ * number of workers. The caller makes at most two calls, however many there
+ * are.
  *
- * The test counts what the library calls.
+ * The test counts the library's futex calls.
  */
 #include <linux/futex.h>
 
@@ -13,7 +14,9 @@
 #define NR_MOST	  64
 #define NR_ROUNDS 20
 
-/* Threads by the order of their first sleep, and the words that they sleep on. */
+/*
+ * Threads in the order of their first sleep, and the words on which they sleep.
+ */
 static _Atomic(_Atomic uint32_t *) words[NR_MOST];
 static atomic_int depths[NR_MOST], nr_wakes[NR_MOST], nr_threads;
 static atomic_int nr_by_caller;
@@ -36,7 +39,7 @@ static void wakes_on(_Atomic uint32_t *word)
 	}
 }
 
-/* What the library calls. A worker without work sleeps while its word is 1. */
+/* The library calls this function. A worker sleeps while its word is 1. */
 long raw_futex_call(_Atomic uint32_t *word, int op, uint32_t val,
 		    const void *timeout_or_val2, _Atomic uint32_t *word2,
 		    uint32_t val3)
@@ -90,10 +93,14 @@ static void test_tree(int nr)
 	}
 	end();
 	tap_ok(most >= 1 && most <= 2 && by_worker <= 2,
-	       "%d workers: the caller wakes %d, a worker %d at most", nr, most,
-	       by_worker);
-	/* The order in which they run decides; two chains are half as deep as long. */
-	tap_ok(least_deep <= nr / 3, "%d workers: the last after %d steps", nr,
+	       "%d workers: the caller wakes at most %d, a worker at most %d",
+	       nr, most, by_worker);
+	/*
+	 * The depth depends on the order in which workers run. If they were
+	 * woken in two chains, it would be half their number.
+	 */
+	tap_ok(least_deep <= nr / 3,
+	       "%d workers: the last one is woken after %d steps", nr,
 	       least_deep);
 }
 

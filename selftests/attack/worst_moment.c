@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the kernel and the scheduler may do at any moment, done at the worst
- * one: threads are signalled or cancelled in front of their sleep, a signaller
- * is held in front of the call that moves, a wait ends for no reason or by its
- * deadline when a signal has been sent, requeue-PI is refused, wakers and
- * waiters are late.
+ * The kernel and the scheduler do what they may do at any time, and here they
+ * do it at the worst moment: threads are signalled or cancelled just before
+ * their sleep, a signaller is stopped before the call that moves, a wait ends
+ * for no reason or by its deadline when a signal has been sent, requeue-PI is
+ * refused, and wakers and waiters are late.
  *
  * APIs: drover pthread
  */
@@ -16,16 +16,19 @@
 
 #define GO_ON (-1)
 
-/* Threads stop in front of their first wait, for a mutex aside. */
+/*
+ * A thread stops at a door: before its first wait on a futex other than the
+ * mutex.
+ */
 static atomic_bool has_door;
 static int door_answer; /* an errno value, or GO_ON: ask the kernel */
-/* One door behind the other; all but the last say EAGAIN. */
+/* There may be several doors in turn. All except the last answer EAGAIN. */
 static atomic_int nr_doors, nr_at_door, nr_open;
 static _Thread_local int nr_passed;
 
-static atomic_bool is_late; /* who is woken does not come back */
+static atomic_bool is_late; /* a woken thread does not return from its wait */
 static _Thread_local void (*before_requeue)(void); /* called once */
-static _Thread_local bool pi_again;		   /* once */
+static _Thread_local bool pi_again;		   /* answer EAGAIN once */
 static atomic_bool pi_is_refused;
 static _Thread_local bool settles;
 
@@ -53,7 +56,7 @@ static void after_call(int command, const void *word)
 		wait_until(!fixture_any_awake(&fixture), "a waiter is awake");
 }
 
-/* What the library calls. */
+/* The library calls this function. */
 long raw_futex_call(_Atomic uint32_t *word, int op, uint32_t val,
 		    const void *timeout_or_val2, _Atomic uint32_t *word2,
 		    uint32_t val3)
@@ -103,10 +106,10 @@ static void start_at_door(int nr, int answer, const struct member *how)
 	has_door = false;
 }
 
-/* door N: held in front of their calls */
+/* door N: N members, which are stopped before their futex calls */
 STEP_DO(door, start_at_door(args[0], GO_ON, NULL));
 
-/* doors N: likewise, and all have joined when each looked last */
+/* doors N: the same, but each has looked again since all have joined */
 STEP(doors)
 {
 	start_at_door(args[0], GO_ON, NULL);
@@ -118,10 +121,10 @@ STEP(doors)
 	return 0;
 }
 
-/* answer ERROR N: which the kernel answers then, or 0: they are woken */
+/* answer ERROR N: N members, whose waits return ERROR, or 0, after the door */
 STEP_DO(answer, start_at_door(args[1], args[0], NULL));
 
-/* A wait whose time is over when others have hardly begun. */
+/* A wait with a deadline so near that it passes before others have begun. */
 static struct member shortly(void)
 {
 	scene.deadline = deadline_in(CLOCK_MONOTONIC, NS_PER_MS);
@@ -156,8 +159,8 @@ static void *signal_second(void *arg)
 }
 
 /*
- * So the word is no longer what it was; whom it has woken does not take its token
- * yet, which would make it the same again.
+ * The second signal changes the group's word. The waiter that it wakes does not
+ * take its token yet, because that would change the word back.
  */
 static void another_signals(void)
 {
@@ -185,11 +188,14 @@ static void *broadcast_late(void *arg)
 {
 	before_requeue = destroyer_sleeps;
 	kind_broadcast(&cond, &mutex);
-	nr_at_door = 1; /* perhaps nobody was moved */
+	nr_at_door = 1; /* perhaps no waiter was moved */
 	return arg;
 }
 
-/* By the holder, when another thread has yet to move whom it has released. */
+/*
+ * The mutex's holder destroys the condvar, when another thread has unblocked
+ * waiters and has yet to move them.
+ */
 STEP(destroy_beside_a_broadcast)
 {
 	pthread_t other;
@@ -203,7 +209,7 @@ STEP(destroy_beside_a_broadcast)
 	return kind_cond_init(&cond, true);
 }
 
-/* If nobody is to be moved, there was no other signal. */
+/* If the signal moves no waiter, there was no second signal. */
 STEP(each_has_returned_one)
 {
 	before_requeue = NULL;
@@ -214,53 +220,62 @@ STEP_DO(requeue_pi_again, pi_again = args[0]);
 STEP_DO(requeue_pi_refused, pi_is_refused = args[0]);
 STEP_DO(wakers_are_late, settles = args[0]);
 
-/* With a private and with a shared condvar. */
+/* These scenes run with a private and with a shared condvar. */
 static const struct scene scenes[] = {
-	{ "a signal in front of the sleep",
+	{ "a signal before the sleep: one returns",
 	  "door 2; signal; open; returned = 1" },
-	/* Nobody sleeps, so only the word can tell them. */
-	{ "a signal in front of both sleeps",
+	/* Neither sleeps, so only the word can show them the signal. */
+	{ "a signal before both sleeps: one returns",
 	  "doors 2; signal; open; returned = 1" },
-	{ "a broadcast in front of the sleep",
+	{ "a broadcast before the sleep: both return",
 	  "door 2; broadcast_on; open; returned = 2" },
-	{ "woken for no reason", "answer 0; open; returned = 0" },
-	{ "EINTR for no reason", "answer EINTR; open; returned = 0" },
-	{ "EAGAIN for no reason", "answer EAGAIN; open; returned = 0" },
-	/* Of two, either may have it. */
-	{ "the deadline, when a signal was sent: one has the signal",
+	{ "a futex wait returns 0 for no reason: the wait goes on",
+	  "answer 0; open; returned = 0" },
+	{ "a futex wait returns EINTR for no reason: the wait goes on",
+	  "answer EINTR; open; returned = 0" },
+	{ "a futex wait returns EAGAIN for no reason: the wait goes on",
+	  "answer EAGAIN; open; returned = 0" },
+	/* Either of two waiters may have the signal. */
+	{ "deadlines pass when a signal was sent: one has the signal",
 	  "answer_timeout 2; time_passes; signal; open; gone 2; zeros = 1" },
-	/* Who has left, or was signalled and does not know, takes no other. */
+	/*
+	 * A waiter that has left takes no signal, and a waiter that was
+	 * signalled and does not know it yet takes no second one.
+	 */
 	{ "one has timed out, two are late: all signals arrive",
 	  "answer EAGAIN 2; shortly; gone 1; signal; wait; signal 2; open;"
 	  "returned; zeros = 3" },
-	{ "a signal, and a broadcast to old and young",
+	{ "a signal, and a broadcast to older and younger waiters",
 	  "wait 3; signal; returned = 1; wait 2; broadcast_on; returned = 5" },
 };
 
 static const struct scene with_shared[] = {
-	{ "destroyed when another thread has yet to move them",
+	{ "destroyed when another thread has yet to move its waiters",
 	  "wait 3; lock; destroy_beside_a_broadcast = 0; unlock;"
 	  "returned = 3" },
 };
 
-/* Wakers of a shared condvar keep its lock, which the woken need. */
+/*
+ * These scenes would hang with a shared condvar: its wakers keep the lock,
+ * which woken threads need.
+ */
 static const struct scene with_private[] = {
-	{ "the same, late behind each call",
+	{ "a signal and a broadcast, and the waker is late after each call",
 	  "wait 3; wakers_are_late; signal; returned = 1; wait 2;"
 	  "broadcast_on; wakers_are_late 0; returned = 5" },
 	/*
 	 * The signal moves one waiter, and another one, which is awake, takes
-	 * it: it waits for the mutex behind the first one, who is woken there
-	 * for nothing.
+	 * the signal. It waits for the mutex behind the first waiter, which is
+	 * woken there for nothing.
 	 */
-	{ "a signal, taken by another than was moved: one returns",
+	{ "a signal is taken by another waiter than was moved: one returns",
 	  "wait; door 1; lock; signal; open; returned; unlock; returned = 1" },
-	/* Each of those that are moved has to go on to wake the next one. */
+	/* Each moved waiter has to wake the next one. */
 	{ "two signals by the holder: 2 return",
 	  "wait 3; lock; signal 2; unlock; returned = 2" },
 	{ "a broadcast by the holder: 3 return",
 	  "wait 3; lock; broadcast_on; unlock; returned = 3" },
-	{ "a signal, and another before it moves: each wakes one",
+	{ "a second signal comes before the first moves: each returns one",
 	  "wait 3; another_signals_before_it_moves; lock; signal; unlock;"
 	  "each_has_returned_one = 1" },
 };
@@ -273,8 +288,10 @@ static const struct scene with_pi[] = {
 	{ "requeue-PI answers EAGAIN once: a broadcast returns all",
 	  "wait 3; requeue_pi_again; broadcast_on; requeue_pi_again 0;"
 	  "returned; zeros = 3" },
-	/* Its sleep is no requeue-PI, and does not give it the mutex. */
-	{ "requeue-PI is refused, woken for no reason: the holder has it",
+	/*
+	 * The waiter's sleep is no requeue-PI, and does not give it the mutex.
+	 */
+	{ "requeue-PI is refused, a wait ends: the holder keeps the mutex",
 	  "requeue_pi_refused; answer 0; lock; open; returned; unlock = 0;"
 	  "requeue_pi_refused 0" },
 };
@@ -299,10 +316,10 @@ static void test_cancel(const char *label)
 		asleep = place_of(getpid(), victim.tid, &mutex) == AT_COND;
 		sched_yield();
 	}
-	/* For one that sleeps, which is cancelled once it is awake. */
+	/* A victim that sleeps acts upon its cancellation when it wakes up. */
 	pthread_cond_broadcast(&cond);
 	tap_ok(joined(victim.thread) == PTHREAD_CANCELED && !asleep,
-	       "%s: a cancellation in front of the sleep", label);
+	       "%s: a cancellation just before the sleep acts", label);
 }
 
 #else

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the calls of drover_barrier_t answer, right and wrong: with a deadline,
- * while another thread sleeps, and for barriers that are there from the start.
- * And a thread that waits, or was just released, reads no file: its stack may be the
- * smallest there is.
+ * The results of drover_barrier_t's functions, used rightly and wrongly: with a
+ * deadline, while another thread sleeps, and for barriers with an initialiser.
+ * A thread that waits, or was just released, reads no file, because its stack
+ * may be the smallest that is allowed.
  */
 #include "steps.h"
 
-/* Memory that is all zero, or was a barrier once, is no barrier. */
+/* All zero bytes are no barrier, and neither is one that was destroyed. */
 #define NONE                                                                \
 	"wait = EINVAL; arrive 1 0 = EINVAL; stored 0 = 0; drop = EINVAL; " \
 	"count 1 = EINVAL; destroy = EINVAL"
 
-/* A phase with a deadline, and one that is asked after. */
+/* Waits with a deadline for a phase, and a test of a phase. */
 #define DEADLINES(clock)                                                   \
 	"ready 3; arrive 1 0; until 0 0 " clock                            \
 	" = ETIMEDOUT; until 0 2 " clock " = ETIMEDOUT; until 0 -1 " clock \
@@ -22,8 +22,8 @@
 	"destroy = 0"
 
 /*
- * One of two sleeps, and the other one does something else, which completes the
- * phase. Nobody is left behind, and nobody gets through early.
+ * One of two threads sleeps, and the other one completes the phase, in
+ * different ways. No thread is left behind, and none gets through early.
  */
 #define SLEEPERS                                                              \
 	"count 3; sleeper; sleeper; wait = SERIAL; back = 0; back = 0; "      \
@@ -42,7 +42,7 @@ static const struct {
 	{ "bad attributes",
 	  "init 1 1 1 3 = EINVAL; init 1 1 1 0x80000001 = EINVAL; "
 	  "init 1 1 1 0x100000001 = EINVAL; init 1 1 2 2 = EINVAL" },
-	{ "counts that are none",
+	{ "counts that are too small or too large",
 	  "init 0 = EINVAL; init 0x10000001 = EINVAL; init most = 0; "
 	  "destroy = 0" },
 	{ "one thread",
@@ -54,20 +54,20 @@ static const struct {
 	  "arrive 2 0 = 0; arrive 2 1 = EOVERFLOW; stored 1 = 0; "
 	  "destroy = EBUSY; count 2 = EBUSY; arrive 1 none = SERIAL; "
 	  "wait_for 0 = 0; arrive 3 1 = SERIAL; forget 1 = 0; destroy = 0" },
-	{ "other counts, and threads that drop out",
+	{ "counts that change, and threads that drop out",
 	  "init 2; count 0 = EINVAL; count 1 = 0; wait = SERIAL; count 3 = 0; "
 	  "arrive 2 none; drop = SERIAL; arrive 1 0; drop = SERIAL; "
 	  "wait_for 0; wait = SERIAL; count 2 = 0; arrive 1 none = 0; "
 	  "wait = SERIAL; arrive 1 none = 0; wait = SERIAL; destroy = 0" },
-	{ "a completion: once a phase, when all have come",
+	{ "a completion runs once for each phase, when all have arrived",
 	  "init 2 1 2; arrive 1 none; completed = 0; arrive 1 none; "
 	  "completed = 1; count 1; wait; completed = 2; destroy = 0" },
 	{ "deadlines", DEADLINES("1") },
 	{ "deadlines of the wall clock", DEADLINES("0") },
 	{ "sleepers", "init 2; " SLEEPERS },
 	{ "sleepers that do not spin", "init 2 0; " SLEEPERS },
-	{ "sleepers of other processes", "init 2 1 1 2; " SLEEPERS },
-	{ "a phase that somebody died with",
+	{ "sleepers in other processes", "init 2 1 1 2; " SLEEPERS },
+	{ "a shared barrier, and a thread that never waits for its phase",
 	  "init 2 1 1 2; arrive 1 0; arrive 1 none = SERIAL; destroy = 0" },
 	{ "errno is left alone",
 	  "errno 4711; init 1; waits 2; count 5; arrive 9 0; destroy; "
@@ -102,7 +102,8 @@ static void test_anywhere(void)
 			if (i < off || i >= off + (int)sizeof(*here))
 				kept &= memory[i] == 0x5a;
 	}
-	tap_ok(kept, "writes into its own memory only, wherever that is");
+	tap_ok(kept,
+	       "a barrier at any address writes into its own memory only");
 }
 
 /* ---- files ---- */
@@ -133,8 +134,9 @@ static void test_files(const char *what)
 	watchdog(what);
 	nr_opened = tid = 0;
 	/*
-	 * The time is what is tested: a limit that the library keeps for a second is
-	 * too old now, and still no wait may read a file.
+	 * This sleep synchronises nothing. The library keeps the cgroup's limit
+	 * for a second: after that time it is too old, and still no wait may
+	 * read the file.
 	 */
 	nanosleep(&(struct timespec){ 1, 200000000 }, NULL);
 	pthread_attr_init(&attr);

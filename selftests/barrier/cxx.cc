@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// drover::barrier: a completion that may throw is refused by the compiler, since
-// the threads that wait would wait for ever; and tokens can be asked after.
+// drover::barrier: the compiler refuses a completion that may throw, because
+// the waiting threads would then wait for ever; and a token says whether its
+// phase is complete.
 #include <cstddef>
 #include <drover/barrier.hpp>
 #include <functional>
@@ -14,11 +15,15 @@ namespace
 {
 
 struct may_throw {
-	void operator()() {}
+	void operator()()
+	{
+	}
 };
 
 struct may_not {
-	void operator()() noexcept {}
+	void operator()() noexcept
+	{
+	}
 };
 
 template <class Completion>
@@ -27,13 +32,14 @@ constexpr bool is_taken = std::is_constructible_v<drover::barrier<Completion>,
 
 void test_completions()
 {
-	tap_ok(!is_taken<may_throw>, "one that may throw is refused");
-	tap_ok(!is_taken<std::function<void()>>, "and so is std::function");
-	tap_ok(!is_taken<void (*)()>, "and a function that may throw");
-	tap_ok(is_taken<may_not>, "one that is noexcept is taken");
-	tap_ok(is_taken<void (*)() noexcept>, "and such a function");
+	tap_ok(!is_taken<may_throw>, "an object that may throw is refused");
+	tap_ok(!is_taken<std::function<void()>>, "a std::function is refused");
+	tap_ok(!is_taken<void (*)()>, "a function that may throw is refused");
+	tap_ok(is_taken<may_not>, "an object that is noexcept is taken");
+	tap_ok(is_taken<void (*)() noexcept>,
+	       "a function that is noexcept is taken");
 	tap_ok(std::is_constructible_v<drover::barrier<>, std::ptrdiff_t>,
-	       "and none at all");
+	       "a barrier needs no completion");
 }
 
 void test_two_threads()

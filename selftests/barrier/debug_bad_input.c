@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A debug build says what a caller does wrong with a barrier, and aborts: no
- * barrier, one that was destroyed, one with threads that wait, destroyed.
+ * A debug build says what a caller does wrong with a barrier, and aborts: the
+ * caller uses memory that is no barrier or a barrier that was destroyed, or it
+ * destroys a barrier with waiting threads.
  */
 #include "sandbox.h"
 #include "steps.h"
 
 #define NEVER "was never initialised, or is destroyed"
 
-/* Read where the compiler does not look. */
+/* Volatile, so that the compiler does not see a null pointer. */
 static void *volatile no_memory;
 
 STEP_DO(at_null, at = no_memory);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The first thread to leave destroys the barrier and unmaps its memory: a
- * thread that still looks at it would be killed. The others spin, sleep, or
- * have yet to be given back their phase; or sleep, and the last one is stopped after
- * any of its instructions. Those of one process, and shared ones.
+ * thread that still reads it would be killed. The other threads spin or sleep,
+ * or have yet to wait for their phase; or all of them sleep, and the last
+ * thread to arrive is stopped after any of its instructions. Private and shared
+ * barriers.
  */
 #include <drover/barrier.h>
 
@@ -30,7 +31,7 @@ static void arrive(void *unused)
 	}
 }
 
-/* The first one that is out ends the barrier. */
+/* The first thread to leave destroys the barrier. */
 static void leave(void)
 {
 	if (nr_left++)
@@ -48,7 +49,10 @@ static void *meet(void *tid)
 	return NULL;
 }
 
-/* Who sleeps though the phase is complete is out then. */
+/*
+ * A signal ends the sleep of a thread, which leaves if its phase is complete.
+ * Wait until it has left or sleeps again.
+ */
 static void interrupt(void *sleeper)
 {
 	pthread_kill(*(pthread_t *)sleeper, SIGUSR1);
@@ -56,8 +60,9 @@ static void interrupt(void *sleeper)
 }
 
 /*
- * @place: 0, or the last one comes when all others are asleep, and is stopped after
- * so many instructions, if it has them
+ * Return: was the last thread stopped?
+ * @place: 0, or the last thread arrives when all others sleep, and is stopped
+ *	   after so many instructions, if its call has as many
  */
 static bool one_life(int nr, long place)
 {
@@ -96,7 +101,10 @@ int main(void)
 		       attr.flags ? "shared, " : "",
 		       split ? "arrive, wait_for" : "wait", NR_ROUNDS);
 	}
-	/* Which does not, now; and a sleep is not gone on with. */
+	/*
+	 * For interrupt(): this handler returns at once, because no hold_off()
+	 * was called, and it ends a sleep, because there is no SA_RESTART.
+	 */
 	sigaction(SIGUSR1, &(struct sigaction){ .sa_handler = hold_off_here },
 		  NULL);
 	everywhere_spin_ms = 2;
@@ -106,7 +114,7 @@ int main(void)
 		watchdog("destroyed with sleepers");
 		while (one_life(nr, place))
 			place++;
-		tap_is(nr_errors, 0, "%d sleep, the last stopped %ld times",
+		tap_is(nr_errors, 0, "%d sleep, the last is stopped %ld times",
 		       nr - 1, place - 1);
 	}
 	return tap_exit();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Many phases with 1 to 256 threads, in all forms of arriving, while the
- * process's CPUs change: what was written before a barrier is read behind it,
- * nobody gets through early, one thread of each phase is the serial one, and
- * none is left behind.
+ * Many phases with 1 to 256 threads, which arrive by all the functions there
+ * are, while the process's CPUs change. What a thread writes before the
+ * barrier, the others read behind it. No thread gets through early, one thread
+ * of each phase is the serial one, and none is left behind.
  */
 #include <drover/barrier.h>
 
@@ -11,7 +11,7 @@
 #include "run.h"
 
 #define MAX_THREADS 256
-#define NR_ALONE    5000 /* rounds of a barrier of one */
+#define NR_ALONE    5000 /* rounds of a barrier for one thread */
 
 struct runner {
 	pthread_t thread;
@@ -30,15 +30,18 @@ static atomic_bool over;
 static atomic_int nr_over, nr_back;
 static atomic_long nr_to_come;
 
-/* Of a barrier of one: phases that arrivals came into, and completions */
+/*
+ * Of a barrier for one thread: in which phases threads arrived, and how the
+ * completions ran
+ */
 static drover_phase_t phases[2000];
 static atomic_int nr_phases, nr_inside, nr_overlaps;
-static long nr_completed; /* the barrier alone orders it */
+static long nr_completed; /* only the barrier orders accesses to it */
 
 static void complete(void *arg)
 {
 	nr_overlaps += nr_inside++ != 0;
-	/* Not each time: on a busy machine that may take a time slice. */
+	/* Only sometimes: on a busy machine a yield may take a time slice. */
 	if (nr_completed % 8 == 0)
 		sched_yield();
 	nr_completed++;
@@ -64,7 +67,9 @@ static int wrong_completions(long wanted)
 	return nr_overlaps + nr_twice + (nr_completed != wanted);
 }
 
-/* One phase, one way or another: a wait as a rule. */
+/*
+ * One phase: mostly a wait, and at times an arrival and a wait for the phase.
+ */
 static void meet(struct runner *r)
 {
 	drover_phase_t phase;
@@ -96,14 +101,16 @@ static void *run(void *arg)
 		r->turn = i;
 		meet(r);
 		r->nr_wrong += other->turn != i;
-		/* Between this read and the next write. */
+		/* This phase lies between the read and the next write. */
 		meet(r);
 	}
 	nr_over++;
 	return NULL;
 }
 
-/* Both are here now and then, and one of them sets the count. */
+/*
+ * Every fourth round, when both threads are here, one of them sets the count.
+ */
 static void *run_reopened(void *arg)
 {
 	struct runner *r = arg;
@@ -124,7 +131,7 @@ static void *run_reopened(void *arg)
 	return NULL;
 }
 
-/* An even number of arrivals of two, by whoever of three is free. */
+/* Three threads share an even number of arrivals at a barrier for two. */
 static void *run_three(void *arg)
 {
 	while (atomic_fetch_sub(&nr_to_come, 1) > 0)
@@ -164,16 +171,18 @@ static const struct kind {
 	{ "8 threads", 8, 8, run, false, true, 0 },
 	{ "64 threads", 64, 64, run, false, true, 0 },
 	{ "256 threads", 256, 256, run, false, true, 0 },
-	{ "2 threads, CPUs changing", 2, 2, run, true, true, 0 },
-	{ "5 threads, CPUs changing", 5, 5, run, true, true, 0 },
+	{ "2 threads, their CPUs change", 2, 2, run, true, true, 0 },
+	{ "5 threads, their CPUs change", 5, 5, run, true, true, 0 },
 	{ "5 threads, no spinning", 5, 5, run, false, false, 0 },
-	{ "counted again and again", 2, 2, run_reopened, false, true, 0 },
+	{ "2 threads, the count is set again and again", 2, 2, run_reopened,
+	  false, true, 0 },
 	{ "the same, no spinning", 2, 2, run_reopened, false, false, 0 },
-	{ "3 threads, 2 counted", 3, 2, run_three, false, true, 0 },
+	{ "3 threads at a barrier for 2", 3, 2, run_three, false, true, 0 },
 	{ "the same, no spinning", 3, 2, run_three, false, false, 0 },
 	{ "4 threads, each completes a phase", 4, 1, run_three, false, true,
 	  0 },
-	{ "short lives", 3, 2, run_three, false, true, 100 },
+	{ "3 threads at 100 barriers for 2", 3, 2, run_three, false, true,
+	  100 },
 	{ "the same, no spinning", 3, 2, run_three, false, false, 100 },
 };
 
@@ -183,7 +192,7 @@ static bool is_of_one(const struct kind *kind)
 	return kind->count == 1 && kind->nr > 1;
 }
 
-/* Threads of one barrier: how many phases were completed. */
+/* The threads of one barrier. Return: how many phases were completed. */
 static long run_life(const struct kind *kind, uint64_t *seed, long *nr_wrong)
 {
 	const drover_barrierattr_t attr = {
@@ -207,7 +216,7 @@ static long run_life(const struct kind *kind, uint64_t *seed, long *nr_wrong)
 	over = false;
 	if (kind->changing) {
 		changer = thread_of(change_cpus, NULL);
-		/* It uses the ids of threads that are not joined yet. */
+		/* No thread is joined before: change_cpus() uses their ids. */
 		reached(&nr_over, nr_threads);
 		over = true;
 		joined(changer);

@@ -4,8 +4,8 @@
  *
  *	"init 3; arrive 2 0 = 0; sleeper; wait = SERIAL; ..."
  *
- * Phases are numbered from 0 to 3; "none" is one that nobody wants. Those who
- * sleep at a shared barrier are processes.
+ * Phases are numbered from 0 to 3; "none" is a phase that the caller does not
+ * ask for. The sleepers at a shared barrier are processes.
  */
 #pragma once
 
@@ -30,7 +30,11 @@ static void count_up(void *nr)
 	++*(int *)nr;
 }
 
-/* init COUNT SPIN COUNTED FLAGS: the last three one higher; 2^32: reserved */
+/*
+ * init COUNT SPIN COUNTED FLAGS: SPIN, COUNTED and FLAGS are one more than the
+ * values, because what is left out is 1. The upper half of FLAGS is for a field
+ * that must be 0.
+ */
 STEP(init)
 {
 	drover_barrierattr_t attr = { .spin_us = args[1] - 1,
@@ -48,7 +52,7 @@ STEP(init)
 
 STEP_DO(ready, barrier = (drover_barrier_t)DROVER_BARRIER_INITIALIZER(args[0]));
 
-/* waits N: how often it was the serial one */
+/* waits N: how often the caller was the serial thread */
 STEP(waits)
 {
 	long nr = 0;
@@ -58,7 +62,7 @@ STEP(waits)
 	return nr;
 }
 
-/* arrive NR PHASE: what is not stored stays 4711 */
+/* arrive NR PHASE: the phase stays 4711 if the call stores none */
 STEP(arrive)
 {
 	drover_phase_t *phase = args[1] < 0 ? NULL : &phases[args[1]];
@@ -68,7 +72,7 @@ STEP(arrive)
 	return drover_barrier_arrive(at, args[0], phase);
 }
 
-/* until PHASE MILLISECONDS CLOCK; -1: no time */
+/* until PHASE MILLISECONDS CLOCK; -1 milliseconds: an invalid time */
 STEP(until)
 {
 	struct timespec until = { 0, NS_PER_S };
@@ -83,13 +87,13 @@ static void *wait_once(void *arg)
 {
 	struct sleeper *self = arg;
 
-	pthread_cancel(pthread_self()); /* which no call notices */
+	pthread_cancel(pthread_self()); /* no call acts upon it */
 	tid = blocked_gettid();
 	self->ret = drover_barrier_wait(at);
 	return NULL;
 }
 
-/* sleeper: another thread waits, and sleeps; then "back" for each */
+/* sleeper: another thread waits, and sleeps; each is joined by a "back" */
 STEP(sleeper)
 {
 	struct sleeper *next = &sleepers[nr_sleepers++];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Waits with a predicate: a signal goes to the first waiter whose predicate is
- * true, a broadcast to all of these, and the others do not wake. What a waiter
- * cannot use, when it comes back, it hands on.
+ * true, a broadcast goes to all such waiters, and the others do not wake. A
+ * waiter that comes back and cannot use its signal hands the signal on.
  */
 #include <drover/cond.h>
 
@@ -15,8 +15,8 @@
 static drover_cond_t cond;
 static drover_mutex_t mutex;
 /*
- * A bit for each thing to wait for: [mutex]. It is atomic since one test waits with
- * another mutex.
+ * A bit for each thing to wait for: [mutex]. It is atomic because one test
+ * waits with another mutex.
  */
 static _Atomic uint64_t is_open;
 static atomic_int nr_back;
@@ -29,7 +29,7 @@ static struct waiter {
 	const struct timespec *deadline;
 	int result;
 	int nr_own; /* how often it evaluated its predicate itself */
-	int place;  /* the how manieth it was to return */
+	int place;  /* 1: it was the first waiter to return, 2: the second... */
 } waiters[MOST];
 static int nr_waiters;
 static _Thread_local struct waiter *own; /* the calling thread's */
@@ -68,14 +68,14 @@ static void *waiter_main(void *arg)
 	else
 		w->result = drover_cond_await(&cond, &mutex, is_true, w);
 	w->place = nr_back + 1;
-	nr_back = w->place; /* whoever has reached that may read it */
+	nr_back = w->place; /* last: a thread that sees it reads the rest */
 	if (w->takes)
 		is_open &= ~(UINT64_C(1) << w->wants);
 	unlock();
 	return NULL;
 }
 
-/* It sleeps when this returns. */
+/* When this returns, the waiter sleeps. */
 static struct waiter *waits_for(int wants)
 {
 	struct waiter *w = &waiters[nr_waiters++];
@@ -101,7 +101,7 @@ enum {
 	BROADCAST
 };
 
-/* The bits become 1, and those who wait are told, with the mutex held or not. */
+/* Set @bits, and tell the waiters, with the mutex held or not. */
 static void opens(uint64_t bits, int call, bool held)
 {
 	lock();
@@ -115,7 +115,7 @@ static void opens(uint64_t bits, int call, bool held)
 		unlock();
 }
 
-/* All have returned 0, after what is left has been opened. */
+/* Set all bits. Return: have all waiters returned 0? */
 static bool all_end(void)
 {
 	bool ok = true;
@@ -131,7 +131,7 @@ static bool all_end(void)
 	return ok;
 }
 
-/* ---- each with the mutex held by the caller, or not ---- */
+/* ---- each test runs with the mutex held by the caller, and without ---- */
 
 static bool signal_finds_the_true_one(bool held)
 {
@@ -195,7 +195,7 @@ static bool many_are_found(bool held)
 	return all_end() && ok;
 }
 
-/* What it was unblocked for has gone when it has the mutex: it waits on. */
+/* The predicate is false again when the waiter has the mutex: it waits on. */
 static bool moved_one_stays(bool held)
 {
 	struct waiter *w = waits_for(1), *other = waits_for(2);
@@ -204,7 +204,7 @@ static bool moved_one_stays(bool held)
 	lock();
 	is_open = 1 << 1;
 	tap_must(drover_cond_signal(&cond), "signal");
-	/* And now it is the other one's turn, which nobody says. */
+	/* The other predicate becomes true instead, and no signal says so. */
 	is_open = 1 << 2;
 	unlock();
 	reached(&nr_back, 1);
@@ -217,7 +217,7 @@ static bool moved_one_stays(bool held)
 	return all_end() && ok;
 }
 
-/* Each takes what it waited for: so many return, and no more. */
+/* Each waiter clears the bit it waited for, so one returns for each call. */
 static bool each_signal_is_used(bool held)
 {
 	struct waiter *w[5];
@@ -236,7 +236,7 @@ static bool each_signal_is_used(bool held)
 	return all_end() && ok;
 }
 
-/* ---- once ---- */
+/* ---- each test runs once ---- */
 
 static bool true_at_once(bool held)
 {
@@ -280,7 +280,10 @@ static bool times_out(bool held)
 	return ok;
 }
 
-/* Its time runs out while it sleeps, and nobody has told it: true all the same. */
+/*
+ * The predicate becomes true without a signal. The waiter finds that at its
+ * deadline, and returns 0.
+ */
 static bool true_at_its_end(bool held)
 {
 	struct timespec soon = deadline_in(CLOCK_MONOTONIC, 20 * NS_PER_MS);
@@ -346,7 +349,7 @@ static bool ends_in_a_handler(bool held)
 	return all_end() && ok;
 }
 
-/* With the mutex held it is destroyed under those who come back. */
+/* With the mutex held, the condvar is destroyed before its waiters return. */
 static bool destroyed_at_once(bool held)
 {
 	struct waiter *left;
@@ -407,7 +410,10 @@ static void *with_another(void *arg)
 	return NULL;
 }
 
-/* Nobody evaluates for a waiter with a second mutex, who wakes itself. */
+/*
+ * Other threads evaluate no predicate of a waiter with a second mutex: it wakes
+ * and evaluates its own.
+ */
 static bool another_mutex(bool held)
 {
 	struct waiter *w = waits_for(1), other = { .wants = 2 };
@@ -457,7 +463,9 @@ static const struct {
 	{ "shared", DROVER_MUTEX_SHARED, true },
 };
 
-/* All wake at a shared condvar, and each evaluates its own. */
+/*
+ * All waiters of a shared condvar wake, and each evaluates its own predicate.
+ */
 static bool shared_condvar(void)
 {
 	struct waiter *w[4];
@@ -507,7 +515,7 @@ static void test_kind(int kind, const char *policy)
 		for (int way = 0; way < tests[i].nr_ways; way++)
 			tap_ok(tests[i].holds(!way), "%s, %s%s", tests[i].name,
 			       kinds[kind].name,
-			       way ? ", called without it" : "");
+			       way ? ", called without the mutex" : "");
 	}
 }
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A broadcast while the mutex is in use makes at most one waiter runnable and
- * moves the rest to the mutex; under wake-all, and where the kernel cannot
- * move, it wakes all. Where thousands wait, so many signals return so many and
- * a broadcast all others, older and younger.
+ * moves the rest to the mutex. Under wake-all, and on a kernel that cannot move
+ * waiters, it wakes all of them. If thousands wait, each signal makes one of
+ * them return, and a broadcast makes all others return, older and younger.
  *
  * APIs: drover pthread
  */
 #define MOST_MEMBERS 3000
 #include "steps.h"
 
-/* ThreadSanitizer takes ten times as long, and a guest more. */
+/* With ThreadSanitizer this takes ten times as long, and longer in a guest. */
 #ifdef __SANITIZE_THREAD__
 #define NR_THOUSANDS 500
 #else
@@ -20,7 +20,7 @@
 NUMBER(half, 0);
 NUMBER(all, 0);
 
-/* With the mutex free only one policy moves. */
+/* With the mutex free, only the policy requeue moves waiters. */
 STEP(woken_free)
 {
 	bool moves = policy_moves(scene_policy) &&
@@ -30,39 +30,43 @@ STEP(woken_free)
 }
 
 static const struct scene scenes[] = {
-	{ "a broadcast by the mutex's holder, and nobody returns yet",
+	{ "a broadcast by the mutex's holder, and no waiter returns yet",
 	  "wait 50; lock; broadcast; woken 0 50 = 1; returned = 0" },
-	{ "a broadcast while another thread holds it",
+	{ "a broadcast while another thread holds the mutex",
 	  "wait 50; hold; broadcast; woken 1 50 = 1; let_go" },
-	{ "to older and younger waiters, by the holder",
+	{ "a broadcast to older and younger waiters, by the mutex's holder",
 	  "wait 30; signal; gone 1; wait 20; lock; broadcast;"
 	  "woken 0 49 = 1" },
-	{ "to older and younger waiters, held by another",
+	{ "a broadcast to both while another thread holds the mutex",
 	  "wait 30; signal; gone 1; wait 20; hold; broadcast;"
 	  "woken 1 49 = 1; let_go" },
-	/* The first keeps it, so the rest stay where the broadcast put them. */
-	{ "with the mutex free, and one returns at a time",
+	/*
+	 * The first waiter keeps the mutex, so the rest stay where the
+	 * broadcast put them.
+	 */
+	{ "a broadcast with the mutex free, and one waiter returns at a time",
 	  "wait 50; keep; broadcast; one_returns; woken_free = 1;"
 	  "returned = 1" },
-	{ "a signal by the holder: its unlock returns that one alone",
+	{ "a signal by the holder: its unlock makes one waiter return",
 	  "wait 3; lock; signal; returned = 0; unlock; gone 1; returned = 1;"
 	  "waiting = 2" },
-	/* Each has to be woken by the unlock of the one before. */
-	{ "all return 0",
+	/* The unlock of each waiter has to wake the next one. */
+	{ "after a broadcast by the holder all return 0",
 	  "wait 50; lock; broadcast; unlock; gone 50; zeros = 50" },
 };
 
-/* The signals close a group, and who waits afterwards is in another one. */
+/* The signals close a group: later waiters are in another one. */
 static const struct scene thousands[] = {
-	{ "signals, mutex held, return as many, and a broadcast the rest",
+	{ "10 signals, mutex held, return 10, and a broadcast the rest",
 	  "join half; lock; signal 10; unlock; gone 10; join half; zeros = 10;"
 	  "lock; broadcast; unlock; gone all; zeros = all" },
-	{ "signals, mutex free, return as many, and a broadcast the rest",
+	{ "10 signals, mutex free, return 10, and a broadcast the rest",
 	  "join half; signal 10; gone 10; join half; zeros = 10; broadcast;"
 	  "gone all; zeros = all" },
-	{ "deadlines return all",
+	{ "at their deadline all return",
 	  "timed all; gone all; results ETIMEDOUT = all" },
-	{ "and then one", "wait; lock; signal; unlock; gone 1; zeros = 1" },
+	{ "after the deadlines a signal returns one",
+	  "wait; lock; signal; unlock; gone 1; zeros = 1" },
 };
 
 static void test(const char *policy)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A thread by clone() or vfork() has the C library's id of the thread that made
- * it, and the holder of a mutex is who that id says: a wait with it is
- * permitted in there, in its maker afterwards, and in the child of _Fork().
+ * A thread that clone() or vfork() made shares its maker's thread id in the C
+ * library, and a mutex that it locks has this id as its holder. Such a thread
+ * may wait with the mutex, and so may its maker afterwards and the child of
+ * _Fork().
  *
  * APIs: drover pthread
  */
@@ -18,7 +19,7 @@
 static api_cond_t cond = API_COND_INITIALIZER;
 static api_mutex_t mutex;
 
-/* What a wait with the mutex comes to; ETIMEDOUT is right. */
+/* Return: the result of a wait with the mutex, which should be ETIMEDOUT. */
 static int time_out(pid_t (*unused)(void))
 {
 	return api_time_out(&cond, &mutex);
@@ -50,7 +51,7 @@ static int in_clone(pid_t (*unused)(void))
 	return result;
 }
 
-/* The child of a vfork() is in this very frame until it ends. */
+/* The child of a vfork() runs in this very frame until it ends. */
 static int in_fork(pid_t (*forking)(void))
 {
 	pid_t pid = forking();
@@ -64,21 +65,21 @@ static int in_fork(pid_t (*forking)(void))
 }
 
 #if defined(__GLIBC__) && !__GLIBC_PREREQ(2, 34)
-#define _Fork fork /* there is none yet */
+#define _Fork fork /* these versions have no _Fork() */
 #endif
 
-/* The first and the fifth are in a thread that has not waited yet. */
+/* In the first and the fifth place the thread has not waited before. */
 static const struct {
 	const char *name;
 	int (*wait)(pid_t (*forking)(void));
 	pid_t (*forking)(void);
 } places[] = {
 	{ "a thread by clone()", in_clone, NULL },
-	{ "its maker", time_out, NULL },
+	{ "the thread that called clone()", time_out, NULL },
 	{ "a child of _Fork()", in_fork, _Fork },
 	{ "a child of fork()", in_fork, fork },
 	{ "a vfork()", in_fork, vfork },
-	{ "its caller", time_out, NULL },
+	{ "the thread that called vfork()", time_out, NULL },
 };
 
 static int results[NR_OF(places)];

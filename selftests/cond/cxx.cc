@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// <drover/drover.hpp>: drover::mutex as the standard's Lockable and
-// TimedLockable, and both condition variables as std::condition_variable_any
-// is used, with deadlines on several clocks, and destroyed at once.
+// The C++ headers: drover::mutex meets the standard's requirements Lockable and
+// TimedLockable, and both condition variables are used as programs use
+// std::condition_variable_any, with deadlines on several clocks. They may be
+// destroyed as soon as all waiters are unblocked.
 #include <drover/condition_variable.hpp>
 
 #include <atomic>
@@ -20,7 +21,7 @@ using namespace std::chrono_literals;
 using std::chrono::steady_clock;
 using std::chrono::system_clock;
 
-// What must hold before anything runs.
+// Promises that the compiler can check.
 static_assert(std::is_nothrow_default_constructible_v<drover::mutex>);
 static_assert(
 	std::is_nothrow_default_constructible_v<drover::condition_variable>);
@@ -33,14 +34,14 @@ static_assert(
 static_assert(
 	noexcept(std::declval<drover::condition_variable &>().notify_one()));
 
-// As its own initialization is constant, it is ready before constructors run.
+// These objects have constant initialisers, so they need no constructor to run.
 static drover::mutex global_mutex;
 static drover::condition_variable global_cond;
 
 namespace
 {
 
-// A clock of ours, an hour and some ahead, in milliseconds.
+// A clock of the test, 4000 seconds ahead, in milliseconds.
 struct odd_clock {
 	using duration = std::chrono::milliseconds;
 	using rep = duration::rep;
@@ -57,7 +58,7 @@ struct odd_clock {
 	}
 };
 
-// The least that a lock may have.
+// A lock with no more functions than BasicLockable asks for.
 struct basic_lock : private std::mutex {
 	using std::mutex::lock;
 	using std::mutex::unlock;
@@ -88,7 +89,7 @@ void test_lockable()
 		std::scoped_lock<drover::mutex, drover::mutex> held(one, two);
 
 		tap_ok(is_locked(one) && is_locked(two),
-		       "std::scoped_lock of two");
+		       "std::scoped_lock of two mutexes");
 	}
 	std::unique_lock<drover::mutex> held(one, std::defer_lock);
 
@@ -124,10 +125,10 @@ void test_timed_lockable()
 		       return std::unique_lock<drover::mutex>(mutex, 1h)
 			       .owns_lock();
 	       }),
-	       "a free one is had at once");
+	       "a free mutex is locked at once");
 }
 
-// Every kind of wait for a flag.
+// All kinds of wait for a flag.
 constexpr int nr_ways = 7;
 
 template <class Cond, class Lock, class Ready>
@@ -187,7 +188,7 @@ struct scene {
 	}
 };
 
-// The condvar is destroyed and made anew under those who have not come back yet.
+// The condvar is destroyed and made anew before its waiters have returned.
 template <class Scene> void test_notify_all(const char *name)
 {
 	Scene s;
@@ -203,7 +204,7 @@ template <class Scene> void test_notify_all(const char *name)
 	}
 	s.join();
 	tap_is(s.nr_true, nr_ways,
-	       "%s: all kinds of wait return by notify_all, then destroyed",
+	       "%s: notify_all ends all kinds of wait, and destroys at once",
 	       name);
 }
 
@@ -221,7 +222,8 @@ template <class Scene> void test_notify_one(const char *name)
 	}
 	s.cond->notify_one();
 	s.join();
-	tap_is(s.nr_true, 3, "%s: notify_one returns one, who does the next",
+	tap_is(s.nr_true, 3,
+	       "%s: notify_one unblocks one waiter, which notifies the next",
 	       name);
 }
 
@@ -253,9 +255,9 @@ template <class Scene> void test_timeouts(const char *name)
 	tap_ok(times_out<system_clock>(cond, lock),
 	       "%s: wait_until on system_clock", name);
 	tap_ok(times_out<odd_clock>(cond, lock),
-	       "%s: wait_until on a clock of one's own", name);
+	       "%s: wait_until on the program's own clock", name);
 	tap_ok(lock.owns_lock() && cond.wait_for(lock, 0s, [] { return true; }),
-	       "%s: and the lock is held", name);
+	       "%s: the lock is held afterwards", name);
 }
 
 template <class Call> int error_of(Call call)
@@ -268,7 +270,7 @@ template <class Call> int error_of(Call call)
 	return 0;
 }
 
-// Broken contracts are exceptions, not silence.
+// Misuse throws an exception.
 void test_errors()
 {
 	std::unique_lock<drover::mutex> none(global_mutex, std::defer_lock);
@@ -277,9 +279,9 @@ void test_errors()
 	tap_is(error_of([&] { global_cond.wait(none); }), EPERM,
 	       "a wait without the mutex throws");
 	tap_is(error_of([&] { global_cond.wait(empty); }), EPERM,
-	       "and so does one with no mutex at all");
+	       "a wait with a lock that has no mutex throws");
 	tap_is(error_of([&] { global_cond.wait_for(global_mutex, 1ms); }),
-	       EPERM, "and a drover::mutex that is not held");
+	       EPERM, "a wait with a drover::mutex that is not held throws");
 	global_mutex.lock();
 	tap_ok(global_cond.wait_for(global_mutex, 1ms) ==
 		       std::cv_status::timeout,
@@ -315,7 +317,8 @@ void test_any()
 	       "condition_variable_any: a std::shared_lock");
 }
 
-// A predicate runs in the thread that notifies, and throws in the one that waits.
+// A predicate runs in the thread that notifies. An exception that it throws
+// there comes out of the wait.
 void test_predicates()
 {
 	using namespace drover::standard;
@@ -364,7 +367,7 @@ void test_predicates()
 	notify(2, 2);
 	waiting.join();
 	tap_is(nr_elsewhere, 2, "a predicate runs in the thread that notifies");
-	tap_is(nr_caught, 1, "and what it throws there, the wait throws");
+	tap_is(nr_caught, 1, "the wait throws what its predicate threw there");
 }
 
 template <class Scene> void test_scene(const char *name)
@@ -381,7 +384,7 @@ int main()
 	using any = drover::condition_variable_any;
 
 	tap_plan(3 + 2 + 3 * 7 + 4 + 2 + 2);
-	/* What hangs is killed, and has failed. */
+	/* A test that hangs is killed, and fails. */
 	alarm(60);
 	test_lockable();
 	test_timed_lockable();

@@ -2,7 +2,8 @@
 /*
  * A debug build says what a caller does wrong, and aborts: condition variables
  * and mutexes that are NULL, unaligned, destroyed, overwritten, or destroyed
- * under their waiters. What has an errno value gets it, and loses no waiter.
+ * under their waiters. Mistakes that have an errno value return it, and lose no
+ * waiter.
  *
  * APIs: drover pthread
  */
@@ -17,7 +18,7 @@ static union {
 
 static const struct timespec past = { 0, 0 };
 
-/* What the calls are given; read where the compiler does not look. */
+/* The calls' arguments. They are volatile, so the compiler knows no value. */
 static api_cond_t *volatile used = &cond;
 static api_mutex_t *volatile used_mutex = &mutex;
 static const struct timespec *volatile used_deadline = &past;
@@ -79,9 +80,9 @@ int main(void)
 	scene_start("", "normal", false);
 	for (int i = 0; i < NR_OF(rows); i++)
 		misuse_test(scene_holds, rows[i].steps, rows[i].says);
-	/* Somebody waits, and somebody else gets it wrong, as errno can say. */
+	/* One thread waits while another makes mistakes with an errno value. */
 	tap_ok(scene_holds("wait; lock; bad_time = EINVAL; bad_clock = EINVAL;"
 			   "unlock; waiting = 1; signal; gone 1; zeros = 1"),
-	       "bad times and clocks: EINVAL, and who waits is not lost");
+	       "bad times and clocks: EINVAL, and no waiter is lost");
 	return tap_exit();
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A signal handler ends the thread while it waits. Its clean-up handlers run with
- * the mutex held, as after a cancellation, and no waiter is left behind that
- * takes a later signal.
+ * A signal handler ends the thread while it waits. Its clean-up handlers run
+ * with the mutex held, as after a cancellation, and no waiter is left behind
+ * that takes a later signal.
  *
  * APIs: drover pthread
  */
@@ -19,7 +19,7 @@ static void end_thread(int signal)
 	pthread_exit(PTHREAD_CANCELED);
 }
 
-/* It sleeps when this returns. */
+/* When this returns, the victim sleeps. */
 STEP(waiter)
 {
 	may_exit = false;
@@ -46,19 +46,19 @@ STEP(at_the_mutex)
 }
 
 static const struct scene scenes[] = {
-	{ "asleep", "waiter; may_exit; to_handler; ends = 1;"
-		    "wait 3; each 3 0 = 1" },
-	{ "signalled with another",
+	{ "a thread that sleeps",
+	  "waiter; may_exit; to_handler; ends = 1; wait 3; each 3 0 = 1" },
+	{ "one of two threads, of which one was signalled",
 	  "waiter; wait; to_handler; signal; ends = 1; returned = 1;"
 	  "wait 3; each 4 0 = 1" },
-	{ "both signalled",
+	{ "one of two threads that were both signalled",
 	  "waiter; wait; to_handler; signal 2; ends = 1; returned = 1;"
 	  "wait 3; each 4 0 = 1" },
-	{ "woken, and asleep at the mutex",
+	{ "a thread that was woken, and sleeps at the mutex",
 	  "waiter; lock; signal; at_the_mutex; may_exit; to_handler; unlock;"
 	  "ends = 1; wait 3; each 3 0 = 1" },
 	/* The mutex to which both may have been moved is free only later. */
-	{ "at the mutex",
+	{ "one of two threads that were moved to the mutex",
 	  "waiter; wait; lock; broadcast; may_exit; to_handler; unlock;"
 	  "ends = 1; returned = 1; wait 3; each 4 0 = 1" },
 };
@@ -75,8 +75,9 @@ int main(int argc, char **argv)
 	signal(SIGUSR1, end_thread);
 	tap_plan(NR_OF(scenes));
 	scene_start("", "errorcheck", false);
-	scenes_test("in a handler", scenes, NR_OF(scenes) - no_requeue);
+	scenes_test("a handler ends", scenes, NR_OF(scenes) - no_requeue);
 	if (no_requeue)
-		tap_skip("at the mutex", "this kernel has no requeue");
+		tap_skip("a thread moved to the mutex",
+			 "this kernel has no requeue");
 	return tap_exit();
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * In the child of a fork a private condvar has no waiters and no locked lock,
- * whatever its threads were doing in the parent, and the parent's waiters go
- * on. In attack/ futex calls are late and waits end for no reason.
+ * In the child of a fork a private condvar has no waiters and its inner lock is
+ * free, whatever the parent's threads were doing; and the parent's waiters go
+ * on. In attack/ futex calls are late, and waits end for no reason.
  *
- *	rounds=N	forks of a busy process
+ *	rounds=N	the number of forks of a busy process
  *
  * APIs: drover pthread attack/fork_storm
  */
@@ -35,7 +35,7 @@ STEP(grandchild)
 	return child_does(in_child, "the grandchild of a fork");
 }
 
-/* child: with what has been chosen for it */
+/* child: does what child_steps says */
 STEP_IS(child, child_does(in_child, "the child of a fork"));
 
 /* The fixture is the parent's. */
@@ -52,7 +52,7 @@ static const struct work {
 	{ "signals", "signal", false },
 	{ "broadcasts", "broadcast = 0", false },
 	{ "destroys", "destroy = 0", false },
-	{ "waits until a deadline", "lock; time_out = ETIMEDOUT", false },
+	{ "waits until its deadline", "lock; time_out = ETIMEDOUT", false },
 	/* A stale waiter would take one of these signals. */
 	{ "has waiters and signals of its own",
 	  "wait 4; each 3 0 = 1; lock; broadcast; unlock; gone 4; destroy = 0",
@@ -67,7 +67,7 @@ static const struct work {
 
 static atomic_bool stop;
 
-/* Signals, broadcasts and waits, so that the inside is always in motion. */
+/* Signals, broadcasts and waits, so that a fork comes in the midst of calls. */
 static void *keep_busy(void *arg)
 {
 	struct timespec soon;
@@ -83,7 +83,10 @@ static void *keep_busy(void *arg)
 	return arg;
 }
 
-/* The mutex may have been held by a thread that is not here: a new one. */
+/*
+ * The mutex may have been held by a thread that is not in the child, so the
+ * child makes a new one.
+ */
 static bool use_all(void)
 {
 	api_mutex_init(&mutex);
@@ -91,7 +94,7 @@ static bool use_all(void)
 			"broadcast = 0; destroy = 0");
 }
 
-/* With threads, and a child that comes upon it first. */
+/* The same with threads, after a child of the child has used the condvar. */
 static bool use_all_twice(void)
 {
 	api_mutex_init(&mutex);
@@ -109,7 +112,7 @@ static void test_busy(const char *policy)
 	for (int i = 0; i < NR_BUSY; i++)
 		start_thread(&threads[i], keep_busy, NULL);
 	for (int i = 0; i < nr_rounds; i++) {
-		/* A hundred may take a minute where others have the CPUs. */
+		/* A hundred forks may take a minute on a busy machine. */
 		watchdog("fork of a busy process");
 		nr_failed += !child_does(i % 10 ? use_all : use_all_twice,
 					 "a child of a busy parent");
@@ -118,7 +121,7 @@ static void test_busy(const char *policy)
 	stop = true;
 	for (int i = 0; i < NR_BUSY; i++)
 		pthread_join(threads[i], NULL);
-	tap_is(nr_failed, 0, "%s: %d forks while others are in their calls",
+	tap_is(nr_failed, 0, "%s: %d forks while threads are in their calls",
 	       policy, nr_rounds);
 }
 
@@ -128,7 +131,8 @@ static void test(const char *policy)
 	for (int i = 0; i < NR_OF(works); i++) {
 		child_steps = works[i].steps;
 		if (works[i].starts_threads && !CHILDREN_MAY_HAVE_THREADS)
-			tap_skip(works[i].name, "not with ThreadSanitizer");
+			tap_skip(works[i].name,
+				 "ThreadSanitizer allows a child no threads");
 		else
 			tap_ok(scene_holds(WITH_WAITERS),
 			       "%s: with waiters in the parent, a child %s",

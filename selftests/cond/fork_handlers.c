@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A handler of the child's side of a fork, registered before any that the library
- * could register, starts threads: they wait, and are no stale waiters. A signal
- * reaches them, a cancellation finds them, and a mutex that was locked in the
- * handler is unlocked after it. And a kernel that does not wipe memory in the
- * child: there the library has a handler of its own.
+ * A fork handler that runs in the child, and was registered before any handler
+ * that the library could register, starts threads that wait. The library does
+ * not take them for stale waiters: a signal reaches them, a cancellation ends
+ * them, and a mutex that was locked in the handler can be unlocked after it. On
+ * a kernel that does not wipe memory in the child, the library has a handler of
+ * its own.
  *
  * APIs: drover pthread
  */
@@ -13,8 +14,9 @@
 #include "sandbox.h"
 #include "steps.h"
 
-#define NR_EARLY     2
-#define NR_CANCELLED (API_IS_PTHREAD ? 0 : 2) /* no native wait is */
+#define NR_EARLY 2
+/* Scenes with a cancellation, which no native wait acts upon. */
+#define NR_CANCELLED (API_IS_PTHREAD ? 0 : 2)
 
 static struct fixture early;
 static api_mutex_t inheriting;
@@ -61,7 +63,7 @@ static void child_begins(void)
 	asleep_on(&cancelled_tid, NULL);
 }
 
-/* Before any library's constructor. */
+/* Runs before the constructor of any library. */
 static void register_early(void)
 {
 	pthread_atfork(NULL, NULL, child_begins);
@@ -122,7 +124,7 @@ static bool is_cancelled_itself(void)
 	return false;
 }
 
-/* Without a wait in the child. */
+/* The thread ends without a wait in the child. */
 static bool ends(void)
 {
 	pthread_exit(NULL);
@@ -138,7 +140,7 @@ STEP_IS(child_unlocks, child_does(is_unlocked, "an early mutex"));
 static const struct scene scenes[] = {
 	{ "a signal and a broadcast reach waiters that a handler started",
 	  "wait 2; child_all_return = 1; waiting = 2; broadcast; gone 2" },
-	{ "a PI mutex is unlocked that a handler locked", "child_unlocks = 1" },
+	{ "a PI mutex that a handler locked is unlocked", "child_unlocks = 1" },
 	{ "a thread that had waited before it forked ends",
 	  "arm 0; child_ends = 1; arm" },
 	{ "a waiter that a handler started is cancelled", "child_cancels = 1" },
@@ -155,12 +157,12 @@ static bool no_stale_waiters(void)
 STEP_IS(child_has_own, child_does(no_stale_waiters, "own waiters"));
 
 static const struct scene unwiped = {
-	"where the kernel wipes nothing: no stale waiters",
+	"a child on a kernel that wipes no memory has no stale waiters",
 	"wait 2; signal; gone 1; wait 2; child_has_own = 1; waiting = 3;"
 	"broadcast; gone 4; zeros = 4"
 };
 
-/* For the program that is executed next, and those that it starts. */
+/* The filter is for the program that is executed next, and its children. */
 static int refuse_to_wipe(void)
 {
 	struct sock_filter code[7] = {

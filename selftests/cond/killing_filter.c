@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A sandbox such as browsers have ends the program at any futex operation but
- * wait, wake and requeue. Condvars and mutexes without priority inheritance
- * work in there, and no system call is made but those of the C library's
- * threads and those that Documentation/differences-from-glibc.rst lists.
+ * A sandbox, such as browsers have, kills a program that makes any futex call
+ * other than wait, wake and requeue. Condvars and mutexes without priority
+ * inheritance work in this sandbox. The library makes only the system calls
+ * that Documentation/differences-from-glibc.rst lists, beside those that the C
+ * library's threads make.
  *
  * APIs: drover pthread
  */
@@ -46,13 +47,14 @@ static void test_meetings(const char *what, bool shared)
 	scene_start("", "normal", shared);
 	for (chosen = meetings; chosen < meetings + NR_OF(meetings); chosen++) {
 		if (!PREEMPT_POSSIBLE)
-			tap_skip(chosen->name, "no trap flag here");
+			tap_skip(chosen->name,
+				 "this processor has no trap flag");
 		else
 			sandbox_run(what, chosen->name, meet_everywhere);
 	}
 }
 
-/* It has got the filter from its parent, and ends with 0. */
+/* The program inherits the filter, and ends with 0. */
 static bool start_program(void)
 {
 	kill_others();
@@ -71,10 +73,10 @@ static const uint32_t listed[] = {
 	SYS_rt_sigaction, SYS_set_robust_list, SYS_rseq, SYS_mmap, SYS_munmap,
 	SYS_mprotect, SYS_madvise, SYS_brk, SYS_getrandom, SYS_futex,
 	SYS_clock_gettime,
-	/* Drover's, in a wait or signal */
+	/* the library's, in a wait or signal */
 	SYS_gettid, SYS_sched_yield, SYS_sched_getscheduler, SYS_nanosleep,
 	SYS_sched_getaffinity,
-	/* the test's, to say which it was */
+	/* the test's, to say which call was made */
 	SYS_write
 };
 
@@ -143,7 +145,7 @@ int main(int argc, char **argv)
 	sandbox_run("a program", "/bin/true", start_program);
 	scene_start("", "normal", false);
 	if (!FRAMES_MAY_UNWIND)
-		tap_skip("system calls", "AddressSanitizer makes others");
+		tap_skip("system calls", "AddressSanitizer makes more of them");
 	else
 		sandbox_run("private", "no system call that is not listed",
 			    call_what_is_listed);

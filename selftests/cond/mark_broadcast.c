@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A build of the library for kernels that mark the target of a requeue: a
- * broadcast while another thread holds the mutex wakes nobody, where the kernel
- * can mark, and one waiter where it cannot. Those who were moved return in any
- * case.
+ * broadcast while another thread holds the mutex wakes no waiter if the kernel
+ * can mark, and one waiter if it cannot. Waiters that were moved return in both
+ * cases.
  *
  * APIs: drover pthread
  */
 #include "base/futex.h"
 #include "steps.h"
 
-/* Nobody waits for these words, so a kernel that can mark has nothing to do. */
+/*
+ * Does the kernel know the call? No thread waits on these words, so the call
+ * moves none.
+ */
 static bool kernel_marks(void)
 {
 	static futex_word words[2];
@@ -18,7 +21,10 @@ static bool kernel_marks(void)
 	return futex_requeue_mark(&words[0], 0, 0, &words[1], 2) == 0;
 }
 
-/* woken_held ALL: one or none, as the kernel can; all, where nobody is moved */
+/*
+ * woken_held ALL: was no waiter woken if the kernel can mark, and one if it
+ * cannot? Were ALL, if the policy moves none?
+ */
 STEP(woken_held)
 {
 	int nr = fixture_count(&fixture, AT_MUTEX);
@@ -37,17 +43,18 @@ static const struct scene drover[] = {
 };
 
 static const struct scene scenes[] = {
-	{ "a broadcast while another thread holds it",
+	{ "a broadcast while another thread holds the mutex",
 	  "wait 50; hold; broadcast; woken_held 50 = 1; let_go; gone 50;"
 	  "zeros = 50" },
-	{ "to older and younger waiters",
+	{ "the same to older and younger waiters",
 	  "wait 30; signal; gone 1; wait 20; hold; broadcast;"
 	  "woken_held 49 = 1; let_go; gone 50; zeros = 50" },
-	{ "twice, and each time all return",
+	{ "two such broadcasts, and each time all return",
 	  "wait 20; hold; broadcast; let_go; gone 20; wait 30; hold; broadcast;"
 	  "let_go; gone 50; zeros = 50" },
-	{ "with the mutex free", "wait 50; broadcast; gone 50; zeros = 50" },
-	{ "by its holder",
+	{ "a broadcast with the mutex free",
+	  "wait 50; broadcast; gone 50; zeros = 50" },
+	{ "a broadcast by the mutex's holder",
 	  "wait 50; lock; broadcast; unlock; gone 50; zeros = 50" },
 };
 

@@ -2,8 +2,8 @@
 /*
  * meet.h - two calls at the same time, in words: see steps.h and preempt.h
  *
- * The call is one verb, which is stopped after each of its instructions in
- * turn.
+ * The call that is stopped is one verb. It is stopped after each of its
+ * instructions in turn.
  */
 #pragma once
 
@@ -14,8 +14,8 @@ struct meeting {
 	const char *name;
 	const char *begin;
 	const char *call;
-	const char *other; /* meanwhile */
-	const char *end;   /* went it well? */
+	const char *other; /* while the call is stopped */
+	const char *end;   /* did it go well? */
 };
 
 static const struct meeting *meeting;
@@ -45,7 +45,7 @@ static inline bool meeting_round(long nr, bool *more)
 	steps_do(meeting->begin);
 	actor_start(&caller, caller_thread, meeting_call, nr);
 	actor_start(&other, other_thread, meeting_other, nr);
-	/* Now that both know each other. */
+	/* Only now: both threads have to know each other. */
 	caller.go = true;
 	joined(caller.thread);
 	*more = preempt.done;
@@ -54,18 +54,22 @@ static inline bool meeting_round(long nr, bool *more)
 	joined(other.thread);
 	ok = steps_do(meeting->end);
 	if (!ok)
-		tap_diag("not after %ld instructions", nr);
+		tap_diag("the meeting fails after %ld instructions", nr);
 	scene_over();
 	return ok;
 }
 
-/* More than any call has; a cancelled thread goes on with its unwinding. */
+/*
+ * No call has as many instructions. But a cancelled thread goes on with its
+ * unwinding, so a limit is needed.
+ */
 #define EVERYWHERE_MAX 1200
 
 /*
  * everywhere - did all rounds of @m go well?
- * @seed: where to begin: what does not fit into the time is left to others
- * @ms: when to stop, if not all instructions had their turn; 0: never
+ * @seed: where to begin; runs with other seeds try the other instructions
+ * @ms: stop after so many milliseconds, even if not all instructions had their
+ *	turn; 0: never
  */
 static inline bool everywhere(const struct meeting *m, uint64_t seed,
 			      uint64_t ms)
@@ -77,7 +81,7 @@ static inline bool everywhere(const struct meeting *m, uint64_t seed,
 	meeting = m;
 	meeting_act = step_named(m->call)->act;
 	for (int i = 0; i < EVERYWHERE_STRIDE && ok; i++) {
-		/* 7 and 16 have no common divisor, so all have their turn. */
+		/* 7 has no common divisor with 16, so all have their turn. */
 		long nr = 1 + (seed + 7 * i) % EVERYWHERE_STRIDE;
 		bool more = true;
 
@@ -96,8 +100,8 @@ static inline bool everywhere(const struct meeting *m, uint64_t seed,
  * A number of meetings under each policy
  *
  *	seed=N	where to begin
- *	ms=N	for each, four times that under the default policy; 0: stop after
- *		each and every instruction
+ *	ms=N	milliseconds for each meeting, and four times as many under the
+ *		default policy; 0: stop after each and every instruction
  */
 
 static struct {
@@ -112,7 +116,7 @@ static inline void meetings_start(int argc, char **argv, uint64_t ms)
 	meeting_options.ms = args_get(&args, "ms", ms);
 }
 
-/* meetings_test - a result for each; @label begins with the policy */
+/* meetings_test - a result for each meeting; @label begins with the policy */
 static inline void meetings_test(const char *label,
 				 const struct meeting *meetings, int nr)
 {
@@ -123,14 +127,15 @@ static inline void meetings_test(const char *label,
 		ms *= 4;
 	for (int i = 0; i < nr; i++)
 		if (!PREEMPT_POSSIBLE)
-			tap_skip(meetings[i].name, "no trap flag here");
+			tap_skip(meetings[i].name,
+				 "this processor has no trap flag");
 		else
 			tap_ok(everywhere(&meetings[i], meeting_options.seed,
 					  ms),
 			       "%s: %s", label, meetings[i].name);
 }
 
-/* The verbs of several, and those that stand for a call with the mutex. */
+/* Verbs of several tests. Those with "held" stand for a call with the mutex. */
 
 STEP_DO(signal_held, signal_as(&cond, &mutex, true));
 STEP_DO(broadcast_held, broadcast_as(&cond, &mutex, true));

@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Every kind of mutex, with a private and with a process-shared condvar: it
- * works, and is moved to or not as the table in cond-design.rst has it. Its errors
- * come out of the wait, and lose no waiter: EPERM when the caller does not hold
- * it, EOWNERDEAD and ENOTRECOVERABLE when its holder has died.
+ * Every kind of mutex, with a private and with a process-shared condvar: waits
+ * work, and a broadcast moves waiters to the mutex or does not, as the table in
+ * cond-design.rst says. The wait returns the mutex's errors, and loses no
+ * waiter: EPERM if the caller does not hold the mutex, EOWNERDEAD and
+ * ENOTRECOVERABLE if its holder has died.
  *
  * APIs: drover pthread
  */
 #include "steps.h"
 
-/* Where a broadcast by the holder moves waiters of a private condvar. */
+/* When a broadcast by the mutex's holder moves waiters of a private condvar. */
 enum moves {
 	NEVER,
 	BY_POLICY,
-	BY_KERNEL, /* which hands the mutex over: the policy is not asked */
+	BY_KERNEL, /* the kernel hands the mutex over, whatever the policy */
 };
 
 static const struct kind {
 	const char *name;
 	enum moves moves;
 	bool shared;
-	bool moves_shared; /* those of a shared condvar, if told the mutex */
+	bool moves_shared; /* of a shared one, if the call names the mutex */
 	bool elided;
 } kinds[] = {
 	{ "normal", .moves = BY_POLICY },
@@ -47,8 +48,9 @@ static const struct kind {
 };
 
 /*
- * What glibc adds to __kind where it elides locks. Without the hardware it must
- * not try: so many times it does not, and it has no trylock at all.
+ * glibc sets this bit in __kind of a mutex whose lock it elides. Without the
+ * hardware it must not try: the counter makes it lock in the ordinary way so
+ * many times. The test makes no trylock, which glibc would elide.
  */
 #define KIND_ELIDED 256
 #define NOT_YET	    30000
@@ -67,7 +69,7 @@ static int mutex_init(const struct kind *kind)
 	return err;
 }
 
-/* How many a broadcast by the holder wakes, which is told the mutex or not. */
+/* How many waiters drover_cond_broadcast() and ..._on() by the holder wake. */
 NUMBER(some, 0);
 NUMBER(some_on, 0);
 
@@ -89,7 +91,7 @@ static const struct scene scenes[] = {
 /* The main thread waits without the mutex. */
 STEP_IS(wait_not_held, api_cond_wait(&cond, &mutex));
 
-/* The holder wakes some, and ends without unlocking. */
+/* The holder makes a call that wakes, and ends without unlocking. */
 static void *die_as_holder(void *wake)
 {
 	api_mutex_lock(&mutex);
@@ -109,21 +111,22 @@ STEP_DO(wait_and_repair,
 	scene_add(1, &(struct member){ .then = repair }, true));
 
 static const struct scene not_held[] = {
-	{ "not held: EPERM, and no waiter is lost",
+	{ "the mutex is not held: EPERM, and no waiter is lost",
 	  "wait 3; wait_not_held = EPERM; time_out = EPERM; waiting = 3;"
 	  "signal; gone 1; wait_not_held = EPERM; broadcast; gone 3;"
 	  "zeros = 3" },
 };
 
 /*
- * The unlock without making it consistent spoils the mutex. Two waiters: of
- * three, glibc's own lock of a spoilt mutex may leave the last one asleep.
+ * An unlock spoils the mutex if it was not made consistent. There are two
+ * waiters, because glibc's own lock may leave the last of three waiters for a
+ * spoilt mutex asleep.
  */
 static const struct scene robust[] = {
-	{ "the holder died after a signal, repaired: as before",
+	{ "the holder died after a signal, and the mutex is repaired",
 	  "wait_and_repair; die_after signal; gone 1; result 0 = EOWNERDEAD;"
 	  "wait; lock; signal; unlock; gone 2; result 1 = 0" },
-	{ "the holder died, given up: EOWNERDEAD and ENOTRECOVERABLE",
+	{ "the holder died, and the mutex is spoilt: ENOTRECOVERABLE",
 	  "wait 2; die_after broadcast; gone 2; results EOWNERDEAD = 1;"
 	  "results ENOTRECOVERABLE = 1" },
 };
@@ -149,12 +152,16 @@ static void test_errors(const char *label, const struct mutex_kind *kind)
 		scenes_test(label, not_held, 1);
 	if (strncmp(kind->name, "robust", 6))
 		return;
-	/* ThreadSanitizer does not see the kernel hand over a mutex of ours. */
+	/*
+	 * ThreadSanitizer does not see that the kernel hands over the library's
+	 * own mutex.
+	 */
 	if (!NO_TSAN && !API_IS_PTHREAD)
-		tap_skip_all(2, label, "the sanitizer takes it for a race");
-	/* Not in an emulator's processes. */
+		tap_skip_all(2, label,
+			     "ThreadSanitizer takes the hand-over for a race");
+	/* An emulator may have no robust lists. */
 	else if (syscall(SYS_get_robust_list, 0, &list, &size))
-		tap_skip_all(2, label, "no robust lists here");
+		tap_skip_all(2, label, "the kernel has no robust lists");
 	else
 		scenes_test(label, robust, 2);
 }
@@ -168,9 +175,9 @@ static void *try_lock(void *may)
 }
 
 /*
- * Only a real-time thread can lock a mutex with a priority ceiling, and may not
- * be above it. Threads that are created inherit that. And not everybody may be
- * a real-time thread.
+ * Only a real-time thread whose priority is not above the ceiling can lock a
+ * mutex with a priority ceiling. New threads inherit the priority. Not every
+ * user may have real-time threads.
  */
 static bool may_lock(const struct kind *kind)
 {
@@ -185,7 +192,10 @@ static bool may_lock(const struct kind *kind)
 	return may;
 }
 
-/* Of processes nobody is sure who is the holder, unless the mutex is told. */
+/*
+ * A shared condvar does not know its waiters' mutex, so a broadcast moves them
+ * only if the call names the mutex.
+ */
 static void expect(const struct kind *kind, bool shared)
 {
 	bool may_move = policy_moves(scene_policy);
@@ -212,7 +222,8 @@ static void test_kind(const char *policy, const struct kind *kind, bool shared)
 	MUST(mutex_init(kind));
 	expect(kind, shared);
 	if (!may_lock(kind)) {
-		tap_skip_all(NR_OF(scenes), label, "this user may not lock it");
+		tap_skip_all(NR_OF(scenes), label,
+			     "this user may not lock such a mutex");
 		return;
 	}
 	scenes_test(label, scenes, NR_OF(scenes));
@@ -220,21 +231,29 @@ static void test_kind(const char *policy, const struct kind *kind, bool shared)
 }
 
 /*
- * Waiters of a shared condvar were moved to their mutex. Later others wait on it
- * with a mutex that nobody can be moved to: what a moved thread does to its mutex
- * must not be done to that one. A PI mutex lost its holder, and its waiter slept
- * for ever.
+ * Waiters of a shared condvar were moved to their mutex. Later other threads
+ * wait on the condvar with a mutex to which no thread can be moved: what a
+ * moved thread does to its mutex must not be done to this one. By this fault a
+ * PI mutex lost its holder, and the thread that wanted it slept for ever.
  */
 static const struct {
 	const char *kind;
 	struct scene scene;
 } others_after[] = {
-	{ "normal", { "moved", "wait 2; lock; broadcast_on; unlock; gone 2" } },
-	{ "PI", { "then PI", "wait 2; each 2 1 = 1; busy = 0" } },
-	{ "robust", { "then robust", "wait 2; each 2 1 = 1; busy = 0" } },
-	{ "recursive", { "then recursive", "wait 2; each 2 1 = 1; busy = 0" } },
+	{ "normal",
+	  { "waiters of a shared condvar are moved",
+	    "wait 2; lock; broadcast_on; unlock; gone 2" } },
+	{ "PI",
+	  { "later waiters with a PI mutex return",
+	    "wait 2; each 2 1 = 1; busy = 0" } },
+	{ "robust",
+	  { "later waiters with a robust mutex return",
+	    "wait 2; each 2 1 = 1; busy = 0" } },
 	{ "recursive",
-	  { "then recursive, locked twice",
+	  { "later waiters with a recursive mutex return",
+	    "wait 2; each 2 1 = 1; busy = 0" } },
+	{ "recursive",
+	  { "a later waiter with a mutex that it has locked twice returns",
 	    "lock; lock; time_out = ETIMEDOUT; unlock; unlock; busy = 0" } },
 };
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Without memory for a group a wait returns 0, with the mutex held again: the
- * one spurious return of normal operation. It keeps to its deadline, it sleeps
- * before it returns, and nobody remembers a thread that had no memory when that
- * has ended. A thread's first wait needs two pages at most, and one that was
- * prepared none. And drover_version().
+ * Without memory for a group, a wait returns 0 with the mutex held again. This
+ * is the only spurious return of normal operation. Such a wait keeps to its
+ * deadline, and sleeps before it returns. The library forgets a thread that had
+ * no memory when the thread has ended. A thread's first wait needs at most two
+ * pages, and none if the thread was prepared. The file also tests
+ * drover_version().
  *
  * APIs: drover pthread
  */
@@ -20,7 +21,7 @@
 #define NEEDS_NO_MEMORY 1
 #endif
 
-/* What is mapped already stays. */
+/* New mappings fail; pages that are mapped already stay. */
 static void take_memory(bool away)
 {
 	static struct rlimit before;
@@ -32,7 +33,7 @@ static void take_memory(bool away)
 	MUST(setrlimit(RLIMIT_AS, away ? &none : &before));
 }
 
-/* Not if an emulator has mapped all that there is. */
+/* No: an emulator has mapped all memory that there is. */
 static bool memory_can_be_taken(void)
 {
 	void *page;
@@ -59,12 +60,12 @@ static const struct scene scenes[] = {
 	{ "a wait returns, long before its deadline, with the mutex held",
 	  "lock; no_memory; own_wait = 0; own_wait_until_far = 0; memory;"
 	  "unlock = 0" },
-	{ "a signal and a broadcast need none",
+	{ "a signal and a broadcast need no memory",
 	  "no_memory; signal; broadcast = 0; memory; wait 3; no_memory; signal;"
 	  "gone 1; waiting = 2; broadcast; memory; gone 3; zeros = 3" },
 };
 
-/* In a child, which has not waited yet: is it no spurious return? */
+/* Runs in a child, which has not waited yet. Is the return no spurious one? */
 static bool first_wait_times_out(void)
 {
 	struct timespec soon = deadline_in(CLOCK_MONOTONIC, 50 * NS_PER_MS);
@@ -102,12 +103,13 @@ static bool waits_prepared(void)
 static void test_prepared(void)
 {
 	tap_ok(child_does(waits_prepared, "prepared"),
-	       "a thread that was prepared needs none for its first wait");
-	tap_ok(drover_version() && strchr(drover_version(), '.'), "a version");
+	       "a thread that was prepared needs no memory for its first wait");
+	tap_ok(drover_version() && strchr(drover_version(), '.'),
+	       "drover_version() is a version");
 }
 #endif
 
-/* As many returns as if each slept for a millisecond. */
+/* At most as many returns as if each wait slept for a millisecond. */
 static void test_deadline(void)
 {
 	const struct timespec end =
@@ -126,19 +128,19 @@ static void test_deadline(void)
 		result = 0;
 	take_memory(false);
 	api_mutex_unlock(&mutex);
-	tap_is(result, ETIMEDOUT, "its deadline ends it");
-	if (!tap_ok(nr_returns <= 100, "and it does not spin"))
+	tap_is(result, ETIMEDOUT, "a wait without memory ends at its deadline");
+	if (!tap_ok(nr_returns <= 100, "a wait without memory does not spin"))
 		tap_diag("%d returns", nr_returns);
 }
 
-/* More threads than a page has waiters, and one whose memory goes with it. */
+/* More threads than a page has struct waiters. The stack of one is unmapped. */
 #define NR_OTHERS 70
 
 static api_cond_t of_last = API_COND_INITIALIZER;
 static atomic_int nr_there, last_tid, may_begin;
 static atomic_bool last_goes, others_go;
 
-/* It is there before the memory goes. */
+/* The thread reports that it runs, and waits only when there is no memory. */
 static int wait_later(api_cond_t *c, api_mutex_t *m)
 {
 	atomic_bool *goes = c == &of_last ? &last_goes : &others_go;
@@ -187,7 +189,7 @@ static void test_thread_ends(void)
 	api_cond_broadcast(&cond);
 	fixture_end(&fixture);
 	take_memory(false);
-	tap_ok(true, "who had no memory and has ended is forgotten");
+	tap_ok(true, "a thread that had no memory and has ended is forgotten");
 }
 
 int main(int argc, char **argv)
@@ -196,7 +198,7 @@ int main(int argc, char **argv)
 	watchdog("waits without memory");
 	if (!NEEDS_NO_MEMORY || !memory_can_be_taken())
 		return tap_skipped("no memory",
-				   "a sanitizer or an emulator has some");
+				   "a sanitizer or an emulator keeps memory");
 	tap_plan(6 + NR_NATIVE);
 	scene_start("", "errorcheck", false);
 	tap_ok(child_does(waits_with_two_pages, "a first wait"),
@@ -204,7 +206,7 @@ int main(int argc, char **argv)
 	test_prepared();
 	scenes_test("without memory", &scenes[0], 1);
 	test_deadline();
-	/* From here on the library has some to spare. */
+	/* From here on the library keeps memory for later waits. */
 	scenes_test("without memory", &scenes[1], 1);
 	test_thread_ends();
 	return tap_exit();

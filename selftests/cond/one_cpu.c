@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * One CPU: each of two signals wakes a waiter by itself. The second one does
- * not depend on the first, which is of SCHED_IDLE and in a signal handler.
+ * One CPU: each of two signals wakes a waiter. The second waiter's return does
+ * not depend on the first waiter, which runs under SCHED_IDLE and is in a
+ * signal handler.
  *
  * APIs: drover pthread
  */
@@ -17,7 +18,10 @@ static int wait_idle(api_cond_t *c, api_mutex_t *m)
 
 STEP_DO(wait_idle, scene_add(1, &(struct member){ .wait = wait_idle }, true));
 
-/* Once more, if the first one was so quick that it has the mutex, or has ended. */
+/*
+ * If the first waiter was so quick that it has the mutex or has ended, run the
+ * scene again.
+ */
 STEP(off_first)
 {
 	struct member *first = &fixture.members[0];
@@ -55,7 +59,7 @@ int main(int argc, char **argv)
 	scene_start("", "normal", false);
 	tap_ok(scene_holds("wait_idle; wait; signal; off_first; signal; gone 1;"
 			   "on; gone 2"),
-	       "the first is in a signal handler: the second returns");
+	       "the first waiter is in a signal handler: the second returns");
 	api_cond_broadcast(&other);
 	fixture_end(&elsewhere);
 	return tap_exit();

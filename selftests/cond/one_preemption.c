@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Two calls at the same time, the first stopped after each of its instructions
- * in turn while the second runs: no wakeup is lost, none is taken twice, and
- * nothing is touched that is gone.
+ * Two calls at the same time: the first is stopped after each of its
+ * instructions in turn, while the second runs. No wakeup is lost, none is taken
+ * twice, and no call touches memory that is gone.
  *
  * APIs: drover pthread
  */
 #include "meet.h"
 
-/* Give member 1 time to act on its timeout, if it can. */
+/*
+ * Give member 1 time to act on its timeout. It may wait for the stopped call.
+ */
 STEP(let_it_time_out)
 {
 	int64_t end = blocked_now_ns() + 20 * NS_PER_MS;
@@ -20,7 +22,7 @@ STEP(let_it_time_out)
 	return 0;
 }
 
-/* If member 1 has timed out, the signal is for the other one. */
+/* If member 1 has timed out, the signal is for the other member. */
 STEP(it_is_over)
 {
 	while (member_place(&fixture.members[1]) != RETURNED)
@@ -30,7 +32,10 @@ STEP(it_is_over)
 	return 0;
 }
 
-/* The same of the call that was stopped, which took the signal or not. */
+/*
+ * The stopped call is a wait. It returns 0 and has taken the signal, or it
+ * times out and the member returns.
+ */
 STEP(one_of_both_returns)
 {
 	if (own_result == 0)
@@ -39,7 +44,7 @@ STEP(one_of_both_returns)
 	return own_result == ETIMEDOUT;
 }
 
-/* A predicate, as every program has one. */
+/* A predicate, such as every program has. */
 static bool ready;
 
 STEP_DO(not_ready, ready = false);
@@ -55,7 +60,9 @@ STEP(wait_until_ready)
 
 STEP_DO(make_ready, ready = true);
 
-/* Whoever is woken destroys and unmaps; the caller may still be at work. */
+/*
+ * The woken waiter destroys and unmaps the condvar while the call still runs.
+ */
 static struct {
 	api_cond_t *cond;
 	struct member *member;
@@ -85,7 +92,7 @@ STEP_IS(signal_owner, api_cond_signal(owner.cond));
 STEP_IS(broadcast_owner, api_cond_broadcast(owner.cond));
 STEP_DO(owner_settles, thread_settled(&owner.member->tid, &owner.done));
 
-/* A child that uses the condvar, whatever state it was copied in. */
+/* The child uses the condvar, in whatever state the fork has copied it. */
 static bool use_in_child(void)
 {
 	api_mutex_t own = API_MUTEX_INITIALIZER;
@@ -108,14 +115,14 @@ STEP_IS(child_was_well, child_was_well);
 static const struct meeting meetings[] = {
 	{ "signal and signal: two return", "wait 2", "signal", "signal",
 	  "gone 2; zeros = 2" },
-	{ "signal, and another after a newcomer waits: two return",
+	{ "signal, and another after a newcomer waits: all three return",
 	  "wait 2; signal; gone 1", "signal", "wait; signal",
 	  "gone 3; zeros = 3" },
 	{ "signal and broadcast: all return", TWO_GROUPS, "signal", "broadcast",
 	  "gone 4; zeros = 4" },
 	{ "broadcast and signal: all return", TWO_GROUPS, "broadcast", "signal",
 	  "gone 4; zeros = 4" },
-	{ "broadcast, mutex held, and another: all return", TWO_GROUPS,
+	{ "broadcast, mutex held, and broadcast: all return", TWO_GROUPS,
 	  "broadcast_held", "broadcast", "gone 4; zeros = 4" },
 	{ "signal and timeout: one of two returns 0", "wait; timed", "signal",
 	  "let_it_time_out", "it_is_over; zeros = 1" },
@@ -129,30 +136,36 @@ static const struct meeting meetings[] = {
 	{ "wait and broadcast, mutex held: it returns", "not_ready",
 	  "wait_until_ready", "lock; make_ready; broadcast; unlock",
 	  "returned = 0" },
-	{ "signal and destroy by the waiter", "owner_waits", "signal_owner",
-	  "owner_settles", "gone 1" },
-	{ "broadcast and destroy by the waiter", "owner_waits",
+	{ "signal, and the waiter destroys the condvar", "owner_waits",
+	  "signal_owner", "owner_settles", "gone 1" },
+	{ "broadcast, and the waiter destroys the condvar", "owner_waits",
 	  "broadcast_owner", "owner_settles", "gone 1" },
-	{ "signal and fork", "wait 2", "signal", "fork", "child_was_well = 1" },
-	{ "timeout and fork", "wait 2", "time_out_held", "fork",
-	  "child_was_well = 1" },
+	{ "signal and fork: the child can use the condvar", "wait 2", "signal",
+	  "fork", "child_was_well = 1" },
+	{ "timeout and fork: the child can use the condvar", "wait 2",
+	  "time_out_held", "fork", "child_was_well = 1" },
 };
 
 STEP_DO(wait_not_held, own_result = errno_kept(api_cond_wait(&cond, &mutex)));
 
-/* After a broadcast somebody else begins to wait, for whom it was not. */
+/*
+ * The stopped call is a wait without the mutex. A broadcast is not for a
+ * newcomer that begins to wait after it.
+ */
 static const struct meeting not_held[] = {
-	{ "not held, and a signal: the waiter returns", "wait", "wait_not_held",
-	  "signal", "gone 1; own_result = EPERM" },
-	{ "not held, and a signal, mutex held: the waiter returns", "wait",
-	  "wait_not_held", "signal_held", "gone 1; own_result = EPERM" },
-	{ "not held, and a broadcast, mutex held: the waiter returns", "wait",
-	  "wait_not_held", "broadcast_held", "gone 1; own_result = EPERM" },
-	{ "not held, and a broadcast: a newcomer waits", "gone 0",
-	  "wait_not_held", "broadcast; join; sleeps 0",
+	{ "wait without the mutex, and signal: the waiter returns", "wait",
+	  "wait_not_held", "signal", "gone 1; own_result = EPERM" },
+	{ "wait without the mutex, and signal, mutex held: the waiter returns",
+	  "wait", "wait_not_held", "signal_held",
+	  "gone 1; own_result = EPERM" },
+	{ "wait without the mutex, and broadcast, mutex held: one returns",
+	  "wait", "wait_not_held", "broadcast_held",
+	  "gone 1; own_result = EPERM" },
+	{ "wait without the mutex, and broadcast: a newcomer waits on",
+	  "gone 0", "wait_not_held", "broadcast; join; sleeps 0",
 	  "waiting = 1; own_result = EPERM" },
-	{ "not held, and a broadcast to another: a newcomer waits", "wait",
-	  "wait_not_held", "broadcast; join; sleeps 1",
+	{ "wait without the mutex, and broadcast to one: a newcomer waits on",
+	  "wait", "wait_not_held", "broadcast; join; sleeps 1",
 	  "waiting = 1; returned = 1; own_result = EPERM" },
 };
 

@@ -1,27 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Some who wait still poll, and others sleep already: whatever comes then wakes
- * whom it has to and nobody else; while the mutex is in use, a broadcast at most
- * one of those who sleep. A signal handler keeps threads awake in the midst of
- * their polls.
+ * Some waiters still poll, and others sleep already. A signal or broadcast then
+ * wakes the waiters that it has to wake and no others. While the mutex is in
+ * use, a broadcast wakes at most one of the sleepers. A signal handler keeps
+ * threads awake in the midst of their polls.
  *
- *	seed=N	ms=N: for each meeting; 0: each and every instruction
+ *	seed=N	where to begin
+ *	ms=N	milliseconds for each meeting; 0: each and every instruction
  *
  * APIs: drover pthread
  */
 #include "meet.h"
 
-#define NR_SAVED  10 /* more polls than a thread has to begin with */
+#define NR_SAVED  10 /* more polls than a new thread has saved up */
 #define NR_ROUNDS 20 /* on one condvar, which may learn from them */
 
-/* The first for calls that are stopped; in the second a poll outlasts a scene. */
+/*
+ * The first policy is for calls that are stopped. Under the second, a poll
+ * outlasts a scene.
+ */
 static const char *const names[] = { "auto,spin=2000", "auto,spin=100000" };
 
 static int64_t poll_ns;
 static atomic_int nr_held;
 static atomic_bool may_go_on;
 
-/* Until the poll is over, and later. */
+/* Returns when it may go on and the time for the poll is over. */
 static void hold_in_poll(int signal)
 {
 	int64_t end = blocked_now_ns() + poll_ns;
@@ -33,7 +37,7 @@ static void hold_in_poll(int signal)
 		;
 }
 
-/* poll N: they are held in the midst of their polls */
+/* poll N: N members, which are held in the midst of their polls */
 STEP(poll)
 {
 	nr_held = 0;
@@ -56,7 +60,10 @@ STEP(fall_asleep)
 	return 0;
 }
 
-/* Two signals: when the stopped thread has joined, and when it sleeps. */
+/*
+ * This thread sends two signals: one when the stopped thread has joined the
+ * waiters, and one when it sleeps.
+ */
 static pthread_t signaller;
 static atomic_bool waits, other_settled;
 
@@ -94,7 +101,7 @@ STEP(wait_once)
 STEP_DO(settled, other_settled = true);
 STEP_IS(signaller_ends, pthread_join(signaller, NULL));
 
-/* Spends all that it may poll, and then sleeps at once. */
+/* This member polls until its account is empty. Then it sleeps at once. */
 static atomic_int spent, may_wait;
 
 static int spend_and_wait(api_cond_t *c, api_mutex_t *m)
@@ -133,14 +140,17 @@ static const struct meeting meetings[] = {
 	  "fall_asleep", "gone 1; waiting = 1; signal; gone 2" },
 	{ "broadcast to two that fall asleep: both return", "poll 2",
 	  "broadcast", "fall_asleep", "gone 2" },
-	{ "wait, and another takes the signal: the next wakes it",
+	{ "wait, and another waiter takes the signal: the next one wakes it",
 	  "poll 1; signaller", "wait_once", "fall_asleep; settled",
 	  "signaller_ends; gone 1" },
 };
 
 STEP_DO(go_on, may_go_on = true);
 
-/* woken_most N MOST: of the first N, who slept when the broadcast came */
+/*
+ * woken_most N MOST: were at most MOST woken of the first N members, which
+ * slept when the broadcast came?
+ */
 STEP(woken_most)
 {
 	int nr = 0;
@@ -161,8 +171,9 @@ static void test_some_asleep(void)
 					"woken_most 3 1 = 1; go_on; let_go;"
 					"gone 8");
 	}
-	tap_ok(own, "a broadcast by the mutex's holder wakes nobody");
-	tap_ok(of_other, "one while another thread holds it wakes one at most");
+	tap_ok(own, "a broadcast by the mutex's holder wakes no sleeper");
+	tap_ok(of_other, "a broadcast while another thread holds the mutex "
+			 "wakes one waiter at most");
 }
 
 static void test(const char *name)
@@ -178,12 +189,13 @@ static void test(const char *name)
 		return;
 	}
 	/*
-	 * The signal closes the group; one is left. The sleeper was moved behind
-	 * that older group, and nobody was woken there, as nobody seemed to sleep.
+	 * The signal closes the group, which still has one waiter. By a fault
+	 * the sleeper was moved to wait behind this older group, of which no
+	 * waiter was woken, because none seemed to sleep.
 	 */
 	tap_ok(scene_holds("spender; poll 2; signal; spender_sleeps;"
 			   "hold; broadcast; let_go; go_on; gone 3"),
-	       "polls: who sleeps behind a group that polls returns");
+	       "polls: a waiter that sleeps behind a polling group returns");
 }
 
 int main(int argc, char **argv)

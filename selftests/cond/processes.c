@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A condvar and a mutex in memory that several processes share, each at an
- * address of its own. Processes are killed after any instruction of their calls
- * (sourceware bug 21422), or stopped there while one of another pid namespace
- * uses the condvar; or when they have been released. Nobody else hangs, and
- * what is no longer the condvar's stays as it is.
+ * address of its own. A process is killed after any instruction of its calls
+ * (sourceware bug 21422), or is stopped there while a process of another pid
+ * namespace uses the condvar, or is stopped after it was unblocked. No other
+ * process hangs, and memory that is no longer the condvar's keeps its value.
  *
  *	seed=N
  *
@@ -18,7 +18,7 @@
 #define MOST_PROCESSES 10
 #define STRIDE	       7
 #define SETTLE_NS      (2 * NS_PER_MS)
-/* For one kind of call that is stopped. */
+/* The time for one kind of call that is stopped. */
 #define MOST_NS (1000 * NS_PER_MS)
 /* Longer than it takes until a process is taken for dead. */
 #define LONG_NS (2500 * NS_PER_MS)
@@ -28,10 +28,10 @@ static struct area {
 	api_mutex_t mutex;
 	atomic_int nr_waiting, nr_returned;
 	atomic_bool is_over;
-	atomic_int nr_asked, nr_acted; /* of the other to act */
+	atomic_int nr_asked, nr_acted; /* how often to act, and was it done */
 } * area;
 
-static int memory; /* its file */
+static int memory; /* the file of the area */
 static pid_t pids[MOST_PROCESSES];
 static int nr_pids;
 static uint64_t seed;
@@ -81,7 +81,7 @@ static pid_t start(void (*body)(void))
 		return pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	watchdog(stage);
-	/* Elsewhere than in the parent, whose mapping goes. */
+	/* At another address than in the parent; the inherited mapping goes. */
 	here = area_map();
 	munmap(area, sizeof(*area));
 	area = here;
@@ -108,7 +108,7 @@ static void wait_once(void)
 	api_mutex_unlock(&area->mutex);
 }
 
-/* wait N: so many processes, asleep */
+/* wait N: N processes, which sleep then */
 STEP(wait)
 {
 	for (int i = 0; i < args[0]; i++) {
@@ -121,7 +121,7 @@ STEP(wait)
 	return 0;
 }
 
-/* How many end well. */
+/* end: waits until all end. Return: how many end well. */
 STEP(end)
 {
 	int nr = 0;
@@ -140,7 +140,7 @@ STEP(asleep)
 	return nr;
 }
 
-/* signals HELD: does each return one? */
+/* signals HELD: does each signal make one process return? */
 STEP(signals)
 {
 	for (int i = 1; i <= nr_pids; i++) {
@@ -202,7 +202,10 @@ STEP(stop)
 
 STEP_IS(go_on, kill(pids[0], SIGCONT));
 
-/* usable DEAD: they absorb no more than a signal each, and no broadcast */
+/*
+ * usable DEAD: each dead waiter absorbs at most one signal, and none absorbs a
+ * broadcast
+ */
 STEP(usable)
 {
 	do_wait((long[]){ 1 });
@@ -214,7 +217,7 @@ STEP(usable)
 	return do_end(NULL) == 3;
 }
 
-/* Threads of this process are known to live. */
+/* destroy knows that threads of its own process live. */
 static struct fixture fixture;
 static pthread_t destroyer;
 static atomic_bool is_destroyed;
@@ -261,32 +264,34 @@ STEP(thread_goes_on)
 static const struct scene {
 	const char *name, *kind, *steps;
 } scenes[] = {
-	{ "signals, mutex free, return one each", "normal",
+	{ "each signal, mutex free, returns one", "normal",
 	  "wait 4; signals 0 = 1; end = 4" },
-	{ "signals, mutex held, return one each", "normal",
+	{ "each signal, mutex held, returns one", "normal",
 	  "wait 4; signals 1 = 1; end = 4" },
 	{ "a broadcast, mutex free, returns all", "normal",
 	  "wait 4; broadcast; end = 4" },
 	{ "a broadcast, mutex held, returns all", "normal",
 	  "wait 4; lock; broadcast; unlock; end = 4" },
-	{ "a timeout beside others, which still wait", "normal",
+	{ "a timeout, and the others still wait", "normal",
 	  "wait 4; time_out = ETIMEDOUT; asleep = 4; broadcast; end = 4" },
-	{ "destroyed at once: all return, and nobody touches it", "normal",
+	{ "destroyed at once: all return, and no call touches it", "normal",
 	  "wait 4; lock; broadcast; destroy = 0; fill 255; unlock; end = 4;"
 	  "filled 255 = 1" },
 	{ "waiters are killed: the others go on", "robust",
 	  "wait 3; kill; usable 3 = 1; usable 0 = 1" },
 	{ "a waiter is killed: destroy takes it for dead", "normal",
 	  "wait; kill; broadcast; destroy = 0" },
-	{ "stopped, and all bytes are 0x00 by now", "normal", STOPPED("0") },
+	{ "a stopped waiter goes on when all bytes are 0x00", "normal",
+	  STOPPED("0") },
 
-	{ "stopped, and all bytes are 0xff by now", "normal", STOPPED("255") },
+	{ "a stopped waiter goes on when all bytes are 0xff", "normal",
+	  STOPPED("255") },
 	{ "destroy waits for a thread of the same process", "normal",
 	  "thread_is_stopped; broadcast; destroy_waits = 1;"
 	  "thread_goes_on 255 = 1" },
 };
 
-/* ---- calls that are interrupted ---- */
+/* ---- processes that are killed or stopped within a call ---- */
 
 STEP_IS(signal, api_cond_signal(&area->cond));
 
@@ -300,7 +305,7 @@ STEP(broadcast_held)
 static const struct call {
 	const char *name;
 	long (*act)(const long *args);
-	int stride; /* of the instructions after which it is killed */
+	int stride; /* from one instruction at which it is killed to the next */
 } calls[] = {
 	{ "signal", do_signal, 1 },
 	{ "broadcast, mutex held", do_broadcast_held, 1 },
@@ -308,7 +313,7 @@ static const struct call {
 };
 
 static const struct call *call;
-static long place; /* the number of an instruction in it */
+static long place; /* the number of an instruction of the call */
 
 static void make_call(void *unused)
 {
@@ -325,7 +330,7 @@ static void call_and_die(void)
 	preempt_after(place, make_call, die, NULL);
 }
 
-/* After each of its instructions. Others have been killed before it. */
+/* A process is killed at each place in turn, in the same condvar. */
 static void test_killed(void)
 {
 	int stride = call->stride * 3 / guest_share(3);
@@ -338,7 +343,7 @@ static void test_killed(void)
 		do_wait((long[]){ 2 });
 		if (reap(start(call_and_die)) == 0)
 			break;
-		/* One for the dead one, which may have begun to wait. */
+		/* One signal is for the dead process, which may have waited. */
 		for (int i = 0; i < 3; i++)
 			api_cond_signal(&area->cond);
 		ok = do_end(NULL) == 2;
@@ -350,7 +355,10 @@ static void test_killed(void)
 	       "%s, killed after any of %ld instructions", call->name, place);
 }
 
-/* In the midst of the stopped one's call. It may have the mutex. */
+/*
+ * Runs in the midst of the stopped process's call. This process may have the
+ * mutex, so it does not wait for long.
+ */
 static void let_other_act(void *arg)
 {
 	int nr = atomic_fetch_add(&area->nr_asked, 1) + 1;
@@ -374,7 +382,7 @@ static void call_and_stop(void)
 	} while (blocked_now_ns() < end);
 }
 
-/* Its child is in the namespace, and has another id there. */
+/* The child of this process is in the namespace, and has another id there. */
 static void in_namespace(void)
 {
 	if (unshare(CLONE_NEWPID) && unshare(CLONE_NEWUSER | CLONE_NEWPID))
@@ -414,7 +422,7 @@ static void test_namespaces(void)
 		tap_skip(call->name, "no pid namespace is permitted here");
 	else
 		tap_ok(status == 0,
-		       "%s, stopped %d times for one of another namespace",
+		       "%s, stopped %d times for another pid namespace",
 		       call->name, area->nr_acted);
 }
 
@@ -434,7 +442,8 @@ int main(int argc, char **argv)
 		tap_ok(steps_do(scenes[i].steps), "%s", scenes[i].name);
 	}
 	if (!PREEMPT_POSSIBLE)
-		tap_skip_all(2 * NR_OF(calls), "in a call", "no trap flag");
+		tap_skip_all(2 * NR_OF(calls), "stopped or killed in a call",
+			     "this processor has no trap flag");
 	for (int i = 0; PREEMPT_POSSIBLE && i < NR_OF(calls); i++) {
 		call = &calls[i];
 		test_killed();

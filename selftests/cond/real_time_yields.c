@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A thread of a real-time policy never yields, and does not keep the CPU from a
- * signaller of lower priority: a wait costs it less CPU time than a poll can
- * take.
+ * signaller of lower priority: a wait costs the thread less CPU time than the
+ * longest poll.
  *
  * APIs: drover pthread
  */
 #include "fixture.h"
 
 #define NR_TURNS 500
-/* A poll lasts at most 100 us; then there are the sleep and the mutex. */
+/* A poll takes at most 100 us; the sleep and the mutex take time as well. */
 #define MOST_NS (300 * 1000)
 
 #ifndef SCHED_DEADLINE
@@ -29,7 +29,7 @@ int sched_yield(void)
 	return syscall(SYS_sched_yield);
 }
 
-/* As the kernel has it; not all C libraries do. */
+/* The kernel's struct sched_attr, which not all C libraries have. */
 struct attr {
 	uint32_t size;
 	uint32_t policy;
@@ -62,13 +62,13 @@ static int become(const struct policy *policy)
 	return syscall(SYS_sched_setattr, 0, &attr, 0) ? errno : 0;
 }
 
-/* Two, of which one waits for the other in turn. */
+/* Two threads that take turns. */
 static struct {
 	const struct policy *policy;
-	bool below; /* the second is no real-time thread; and there is one CPU */
+	bool below; /* the second is no real-time thread; both have one CPU */
 	int turn;   /* [mutex] */
 	atomic_int err;
-	int64_t cpu_ns; /* of the first */
+	int64_t cpu_ns; /* of the first thread */
 } run;
 
 static void *take_turns(void *arg)
@@ -113,7 +113,7 @@ static void test(const struct policy *policy, bool below)
 		       policy->name, 2 * NR_TURNS);
 	else if (!tap_ok(run.cpu_ns < NR_TURNS * (int64_t)MOST_NS,
 			 "%s: a wait costs no more than a poll", policy->name))
-		tap_diag("%ld ns each", (long)(run.cpu_ns / NR_TURNS));
+		tap_diag("a wait costs %ld ns", (long)(run.cpu_ns / NR_TURNS));
 }
 
 int main(int argc, char **argv)

@@ -1,22 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * In a sandbox that answers EPERM or ENOSYS to requeues every waiter is woken all
- * the same, also by the very call that finds out; and in one that refuses
- * requeue-PI to threads that sleep for it, whom only signals can wake then.
+ * In a sandbox that answers EPERM or ENOSYS to requeues, every waiter is woken
+ * all the same, even by the call that first gets this answer. A sandbox may
+ * also refuse requeue-PI to a program whose threads already sleep in a
+ * requeue-PI wait: then only signals can wake these threads.
  *
  * APIs: drover pthread
  */
 #include "sandbox.h"
 #include "steps.h"
 
-static int error; /* that requeues are refused with */
+static int error; /* the answer to a requeue */
 
 static void refuse(uint32_t op, uint32_t other)
 {
 	sandbox_has(filter_answer(SECCOMP_RET_ERRNO | error, op, other));
 }
 
-/* refuse, refuse_pi WAITERS: those that come are refused the wait as well */
+/*
+ * refuse_pi WAITERS: if WAITERS is 1, new waiters are refused the wait as well
+ */
 STEP_DO(refuse, refuse(FUTEX_REQUEUE, FUTEX_CMP_REQUEUE));
 STEP_DO(refuse_pi,
 	refuse(FUTEX_CMP_REQUEUE_PI,
@@ -33,18 +36,20 @@ static const struct row {
 	  "refuse; wait 4; signal; gone 1; wait 4; lock; broadcast; unlock;"
 	  "gone 8; zeros = 8" },
 	{ "signals, mutex held", "normal", "refuse; wait 8; each 8 1 = 1" },
-	{ "a broadcast", "PI",
+	{ "PI, a broadcast", "PI",
 	  "wait 4; refuse_pi 0; lock; broadcast; unlock; gone 4; zeros = 4" },
-	{ "signals", "PI", "wait 4; refuse_pi 0; each 4 1 = 1" },
-	{ "from the beginning, and signal 33, too", "PI",
+	{ "PI, signals", "PI", "wait 4; refuse_pi 0; each 4 1 = 1" },
+	{ "PI, all refused from the beginning, and signal 33, too", "PI",
 	  "no_signals; refuse_pi; wait 4; each 4 1 = 1; wait 2; each 2 1 = 1" },
-	{ "from the beginning, but for the wait, and signal 33, too", "PI",
+	{ "PI, all but the wait refused, and signal 33, too", "PI",
 	  "no_signals; refuse_pi 0; wait 4; each 4 1 = 1" },
-	/* They join those that were there, and may not sleep as they do. */
-	{ "newcomers", "PI",
+	/*
+	 * Newcomers join the older waiters, but cannot sleep in the same way.
+	 */
+	{ "PI, a broadcast to older waiters and newcomers", "PI",
 	  "wait 4; refuse_pi; wait 4; lock; broadcast; unlock; gone 8;"
 	  "zeros = 8" },
-	{ "afterwards", "PI",
+	{ "PI, a broadcast to waiters that come after the refusal", "PI",
 	  "wait 4; refuse_pi 0; lock; broadcast; unlock; gone 4; wait 4; lock;"
 	  "broadcast; unlock; gone 8; zeros = 8" },
 }, *row;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Handlers that interrupt a wait, before and after it was moved to the mutex,
- * with and without SA_RESTART: no spurious return and no lost wakeup, neither
- * for the condvar's waiters nor for the mutex's.
+ * Signal handlers interrupt a wait, before and after the waiter was moved to
+ * the mutex, with and without SA_RESTART. There is no spurious return, and no
+ * lost wakeup of a waiter for the condvar or the mutex.
  *
  * APIs: drover pthread
  */
@@ -27,7 +27,7 @@ static void handle(int signal)
 	nr_handled++;
 }
 
-/* interrupt FIRST TIMES: all from the first on */
+/* interrupt FIRST TIMES: all members from FIRST on */
 STEP(interrupt)
 {
 	const struct sigaction action = {
@@ -73,17 +73,18 @@ STEP(locker_queues)
 }
 
 static const struct scene scenes[] = {
-	{ "handlers run, nobody returns; and then as it should be",
+	{ "handlers run, and no waiter returns before its signal",
 	  "waits 6; interrupt 0 5; waiting = 6; signal; gone 1; waiting = 5;"
 	  "broadcast; gone 6; zeros = 6" },
-	{ "unblocked, but without the mutex",
+	{ "waiters that are unblocked, but cannot have the mutex yet",
 	  "waits 6; lock; broadcast; interrupt 0 5; returned = 0; unlock;"
 	  "gone 6; zeros = 6" },
 	/*
-	 * A signal moves the first waiter to the mutex, a plain locker queues
-	 * behind it, and an interrupted waiter takes the signal. The unlock's
-	 * wake-up then comes to the first waiter, who has no use for it: it must
-	 * go on to the locker, for nobody else will wake that.
+	 * A signal moves the first waiter to the mutex. A thread that only
+	 * locks the mutex queues behind this waiter, and an interrupted waiter
+	 * takes the signal. The unlock then wakes the first waiter, which has
+	 * no use for it: it must pass the wake-up on to the locker, because no
+	 * other thread will wake the locker.
 	 */
 	{ "the mutex's wake-up is passed on",
 	  "waits 6; lock; signal; locker_queues; interrupt 1 1; at_mutex;"

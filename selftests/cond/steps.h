@@ -5,8 +5,8 @@
  *	scene_start(policy, "PI", true);	// the mutex, a shared condvar
  *	scenes_test(policy, scenes, NR_OF(scenes));
  *
- * Members are numbered from 0 as they are started. When a scene is over, what
- * the main thread still has is given back, and all who wait are woken.
+ * Members are numbered from 0 as they are started. When a scene is over, the
+ * main thread gives back what it still has, and wakes all waiters.
  */
 #pragma once
 
@@ -69,7 +69,7 @@ STEP(timed)
 	return 0;
 }
 
-/* Once more, with more time, if it has passed before this. */
+/* If the deadline has passed already, run the scene again with more time. */
 STEP(in_time)
 {
 	scene.again = deadline_passed(CLOCK_MONOTONIC, &scene.deadline);
@@ -86,7 +86,7 @@ STEP(time_passes)
 	return 0;
 }
 
-/* times_out MEMBER: once more, if it does not. */
+/* times_out MEMBER: if it does not, run the scene again with more time. */
 STEP(times_out)
 {
 	wait_until(member_place(&fixture.members[args[0]]) == RETURNED,
@@ -98,7 +98,7 @@ STEP(times_out)
 	return STEPS_END;
 }
 
-/* The main thread waits; its time is over. */
+/* The main thread waits, with a deadline in the past. */
 STEP(time_out)
 {
 	struct timespec past = deadline_in(CLOCK_MONOTONIC, -1);
@@ -116,7 +116,7 @@ STEP(signal)
 
 STEP_IS(broadcast, errno_kept(api_cond_broadcast(&cond)));
 
-/* Told the mutex, where the API can. */
+/* The call names the mutex, if the API has such a call. */
 STEP_IS(broadcast_on, errno_kept(kind_broadcast(&cond, &mutex)));
 
 STEP(lock)
@@ -143,7 +143,10 @@ STEP(unlock_second)
 	return api_mutex_unlock(&second);
 }
 
-/* each N: signals, the mutex held or not: each returns one more, up to N. */
+/*
+ * each N HELD: signals, until N members have returned; does each signal make
+ * one member return?
+ */
 STEP(each)
 {
 	for (int i = fixture.nr_returned + 1; i <= args[0]; i++) {
@@ -155,7 +158,7 @@ STEP(each)
 	return 1;
 }
 
-/* An elided mutex knows no trylock. */
+/* An elided mutex has no trylock. */
 static inline void *mutex_is_busy(void *busy)
 {
 	const struct timespec past = { 0, 0 };
@@ -166,7 +169,7 @@ static inline void *mutex_is_busy(void *busy)
 	return NULL;
 }
 
-/* Is it held? Another thread asks. */
+/* Is the mutex held? Another thread asks. */
 STEP(busy)
 {
 	int busy;
@@ -175,7 +178,7 @@ STEP(busy)
 	return busy;
 }
 
-/* Another thread that has the mutex until it is told to let go. */
+/* Another thread, which has the mutex until it is told to let go. */
 static struct {
 	pthread_t thread;
 	atomic_int has_it;
@@ -211,7 +214,7 @@ STEP(let_go)
 	return 0;
 }
 
-/* off FIRST LAST: these are kept in a signal handler, until "on". */
+/* off FIRST LAST: these members are kept in a signal handler, until "on". */
 STEP(off)
 {
 	for (int i = args[0]; i <= args[1]; i++, scene.nr_off++)
@@ -226,14 +229,14 @@ STEP(on)
 	return 0;
 }
 
-/* Who returns keeps the mutex, until the scene is over. */
+/* A member that returns keeps the mutex, until the scene is over. */
 STEP_DO(keep, fixture.keep = true);
 STEP_DO(gone, fixture_gone(&fixture, args[0]));
 STEP_DO(one_returns, reached(&fixture.nr_returned, args[0]));
 STEP_IS(waiting, fixture_count(&fixture, AT_COND));
 STEP_IS(at_mutex, fixture_count(&fixture, AT_MUTEX));
 
-/* woken N ALL: those, or all where nobody can be moved */
+/* woken N ALL: were N woken? Were ALL, if no waiter can be moved? */
 STEP(woken)
 {
 	int nr = fixture_count(&fixture, AT_MUTEX);
@@ -246,11 +249,11 @@ STEP(woken)
 
 STEP_IS(returned, fixture_count(&fixture, RETURNED));
 
-/* How many have returned with 0 and with a number. */
+/* How many have returned with 0, and with a given number. */
 STEP_IS(zeros, fixture_results(&fixture, 0));
 STEP_IS(results, fixture_results(&fixture, args[0]));
 
-/* sleeps MEMBER: in its first sleep, once it is settled */
+/* sleeps MEMBER: once it is settled, does it sleep at the condvar? */
 STEP(sleeps)
 {
 	struct member *member = &fixture.members[args[0]];
@@ -297,7 +300,7 @@ static inline bool scene_holds(const char *steps)
 	return ok;
 }
 
-/* scene_start - for what follows: a new condvar and two mutexes of a kind */
+/* scene_start - a new condvar and two mutexes of a kind, for later scenes */
 static inline void scene_start(const char *policy, const char *kind,
 			       bool shared)
 {
@@ -315,7 +318,7 @@ static inline void scene_start(const char *policy, const char *kind,
 	MUST(kind_mutex_init(&second, kind_named(kind), shared));
 }
 
-/* scenes_test - a result for each */
+/* scenes_test - a result for each scene */
 static inline void scenes_test(const char *label, const struct scene *scenes,
 			       int nr)
 {

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Threads that sleep for ever are reported at once, with the words on which
- * they sleep, and a waiter that will wake up by itself is not taken for one:
- * the tests themselves, see stuck.h. Each report comes from a process of its
- * own.
+ * This tests the tests, see stuck.h: threads that sleep for ever are reported
+ * at once, with the words on which they sleep, and a waiter with a deadline is
+ * not reported. Each report comes from a process of its own.
  *
  * APIs: drover pthread
  */
 #include "steps.h"
 
-/* Nobody will: the main thread waits in vain. */
+/* The main thread waits for something that never happens. */
 STEP(never)
 {
 	static atomic_int never;
@@ -18,7 +17,10 @@ STEP(never)
 	return 0;
 }
 
-/* A sleep that ends when others have slept for several looks already. */
+/*
+ * A sleep that ends by its deadline, when the main thread has looked at the
+ * sleepers several times.
+ */
 STEP(time_out_slowly)
 {
 	scene.ns = 4 * STUCK_LOOK_NS;
@@ -27,7 +29,7 @@ STEP(time_out_slowly)
 	return fixture_results(&fixture, ETIMEDOUT);
 }
 
-/* What a child says that does the steps, until it ends. */
+/* Return: the output of a child that does the steps, until it ends. */
 static const char *said_by_child(const char *steps)
 {
 	static char text[8192];
@@ -62,11 +64,11 @@ static bool child_says(const char *steps, const char *const *words)
 	for (; *words; words++) {
 		if (strstr(said, *words))
 			continue;
-		tap_diag("it does not say: %s", *words);
+		tap_diag("the report does not say: %s", *words);
 		ok = false;
 	}
 	if (!ok)
-		tap_diag("it said: %s", said);
+		tap_diag("the report says: %s", said);
 	return ok;
 }
 
@@ -84,26 +86,27 @@ static void test(const char *policy)
 			  (const char *const[]){ FOUND, "(member 0) sleeps",
 						 "(member 1) sleeps", group,
 						 "Bail out!", NULL }),
-	       "%s: who sleeps where", policy);
+	       "%s: the report says which thread sleeps where", policy);
 	snprintf(group, sizeof(group), "woken on %#lx", (unsigned long)&mutex);
 	if (!policy_moves(policy))
-		tap_skip("a moved waiter", "nobody is moved");
+		tap_skip("a moved waiter", "no waiter is moved here");
 	else
 		tap_ok(child_says("wait 2; lock; broadcast; never",
 				  (const char *const[]){
 					  FOUND, "released, moved",
 					  "a mutex, contended", group, NULL }),
-		       "%s: that a waiter was moved to the mutex", policy);
+		       "%s: the report says that a waiter was moved", policy);
 	tap_ok(scene_holds("wait; time_out_slowly = 1; broadcast; gone 2"),
-	       "%s: a waiter that times out is none", policy);
+	       "%s: a waiter that times out is not reported", policy);
 }
 
 int main(int argc, char **argv)
 {
 	api_start(argv);
 #ifdef __SANITIZE_THREAD__
-	/* Its own thread never sleeps for ever. */
-	return tap_skipped("who sleeps for ever", "ThreadSanitizer's does not");
+	/* ThreadSanitizer has a thread that never sleeps for ever. */
+	return tap_skipped("threads that sleep for ever",
+			   "ThreadSanitizer has one that does not");
 #endif
 	return policy_main(argv, test);
 }

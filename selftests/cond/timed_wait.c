@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Waits with a deadline: ETIMEDOUT and EINVAL, and that a waiter which was
- * unblocked returns 0 while one whose time ran out takes no signal.
+ * Waits with a deadline: they return ETIMEDOUT and EINVAL when they should. A
+ * waiter that was unblocked before its deadline returns 0, and a waiter that
+ * timed out takes no signal.
  *
  * APIs: drover pthread
  */
 #include "steps.h"
 
 static const struct scene scenes[] = {
-	/* The kernel ends its sleep meanwhile, wherever that is. */
-	{ "late for the mutex after a broadcast: 0",
+	/*
+	 * The kernel ends the waiter's sleep, at the condvar or at the mutex.
+	 */
+	{ "the mutex is free only after the deadline, a broadcast: 0",
 	  "timed; lock; broadcast; in_time; time_passes; at_mutex; unlock;"
 	  "gone 1; zeros = 1" },
-	{ "late for the mutex after a signal: 0",
+	{ "the mutex is free only after the deadline, a signal: 0",
 	  "timed; lock; signal; in_time; time_passes; at_mutex; unlock;"
 	  "gone 1; zeros = 1" },
-	{ "who has timed out takes no signal",
+	{ "a waiter that has timed out takes no signal",
 	  "wait; timed; gone 1; signal; gone 2; result 1 = ETIMEDOUT;"
 	  "result 0 = 0" },
 };
@@ -28,7 +31,7 @@ static void *count_locks(void *nr)
 	return NULL;
 }
 
-#define DEFAULT	 (-1) /* timedwait(), which is on the condvar's own clock */
+#define DEFAULT	 (-1) /* timedwait(), which uses the condvar's own clock */
 #define RELATIVE (-2)
 
 static const clockid_t clocks[] = { DEFAULT, CLOCK_REALTIME, CLOCK_MONOTONIC };

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A group whose last member has timed out is still named as the condvar's closed
- * one, and is free: the next thread that begins a group may get that very one. It
- * must not be closed and open at once. An arrival would join the group that
- * signals go to, and take the signal of a thread that waited before.
+ * A group whose last member has timed out is free, though the condvar still
+ * names it as its closed group: the next thread that begins a group may get
+ * this one. It must not be the closed and the open group at once. If it were,
+ * an arrival would join the group to which signals go, and would take the
+ * signal of a thread that waited before it.
  *
- * The policy is requeue: the signalled thread stays asleep on the mutex, and has
- * not taken its signal when the arrival comes.
+ * The policy is requeue: the signalled thread stays asleep on the mutex, and
+ * has not taken its signal when the arrival comes.
  */
 #include "blocked.h"
 #include "api.h"
@@ -34,18 +35,18 @@ static void wait_once(atomic_int *tid, const struct timespec *deadline)
 static void *waits_twice(void *arg)
 {
 	wait_once(&first_tid, NULL);
-	wait_until(again, "nobody says when");
+	wait_until(again, "the main thread never says when");
 	wait_once(&first_tid, NULL);
 	return arg;
 }
 
-/* Uses the group up. */
+/* The last member of the group, which times out. */
 static void *waits_in_vain(void *arg)
 {
 	struct timespec soon = deadline_in(CLOCK_MONOTONIC, 200 * NS_PER_MS);
 
 	wait_once(&timed_tid, &soon);
-	wait_until(again, "nobody says when");
+	wait_until(again, "the main thread never says when");
 	return arg;
 }
 
@@ -79,7 +80,7 @@ static void test(const char *policy)
 	err = api_cond_clockwait(&cond, &mutex, CLOCK_MONOTONIC,
 				 &(struct timespec){ 0, 0 });
 	api_mutex_unlock(&mutex);
-	tap_is(err, ETIMEDOUT, "an arrival takes no signal that was before it");
+	tap_is(err, ETIMEDOUT, "an arrival takes no signal sent before it");
 	reached(&nr_back, 3);
 	api_cond_broadcast(&cond);
 	for (int i = 0; i < NR_OF(threads); i++)

@@ -13,17 +13,17 @@ static struct victim {
 	int state;
 	int type;
 	bool timed;
-	bool self; /* cancels itself before it waits */
+	bool self; /* the victim cancels itself before it waits */
 
 	atomic_bool waiting;
 	atomic_int result; /* of the wait; -1 if it did not return */
-	bool pending;	   /* the cancellation acted after it had returned */
+	bool pending;	   /* the cancellation acted after the wait's return */
 	atomic_bool had_mutex; /* when it was cancelled */
-	bool unblocked;	       /* waited at the time of the broadcast */
+	bool unblocked;	       /* it waited at the time of the broadcast */
 	int type_after;
 } victim;
 
-/* An error-checking mutex knows whether we hold it. */
+/* An error-checking mutex knows whether the caller holds it. */
 static inline void cleanup(void *arg)
 {
 	preempt_trap_end();
@@ -71,7 +71,7 @@ NUMBER(asynchronous, PTHREAD_CANCEL_ASYNCHRONOUS);
 NUMBER(enabled, PTHREAD_CANCEL_ENABLE);
 NUMBER(disabled, PTHREAD_CANCEL_DISABLE);
 
-/* Asleep, or it is gone. */
+/* Wait until the victim sleeps. Return: has it not returned from its wait? */
 STEP(victim_sleeps)
 {
 	api_mutex_lock(&mutex);
@@ -80,7 +80,7 @@ STEP(victim_sleeps)
 	return victim.result == -1;
 }
 
-/* victim TYPE STATE TIMED: asleep */
+/* victim TYPE STATE TIMED: starts the victim, which sleeps then */
 STEP(victim)
 {
 	victim_start((struct victim){
@@ -88,6 +88,6 @@ STEP(victim)
 	return do_victim_sleeps(NULL);
 }
 
-/* It was cancelled in its wait, with the mutex. */
+/* Was the victim cancelled in its wait, and had the mutex? */
 STEP_IS(acts, joined(victim.thread) == PTHREAD_CANCELED && victim.had_mutex &&
 		      victim.result == -1);

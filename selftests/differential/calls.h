@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the parts of the differential test share; see main.c.
+ * calls.h - what the parts of the differential test share; see main.c
  */
 #pragma once
 
 #include "run.h"
 #include "futex_call.h"
 
-/* What happened, line by line: shown, or condensed to a number. */
+/* Each line says what happened. It is shown, or goes into the digest. */
 static uint64_t digest;
 static bool shown;
 
@@ -26,7 +26,7 @@ static __attribute__((format(printf, 1, 2))) void note(const char *fmt, ...)
 		puts(line);
 }
 
-/* What was reached, over all sequences: as much on one kernel as on another. */
+/* How often all sequences reached each case. Two kernels have equal counts. */
 #define COUNTS(X)                                                              \
 	X(CALLS, calls)		      /* futex calls of the sequences */       \
 	X(BUSY_CALLS, busy_calls)     /* wakes, requeues; two or more slept */ \
@@ -54,8 +54,8 @@ struct place {
 	const char *name;
 	uint32_t *addr;
 	int flags;  /* 0 or FUTEX_PRIVATE_FLAG */
-	bool pi;    /* may hold a thread id */
-	int bucket; /* the same number: in one bucket; flags are the same */
+	bool pi;    /* the word may hold a thread id */
+	int bucket; /* two futexes with one number and equal flags share it */
 };
 
 enum {
@@ -77,7 +77,7 @@ enum {
 
 static struct place places[NR_PLACES];
 
-/* Threads that wait, and what waits in io_uring, see sleepers.h. */
+/* Threads that wait, and requests of io_uring that wait: see sleepers.h. */
 #define NR_THREADS 8
 #define NR_SLOTS   4
 
@@ -97,12 +97,12 @@ struct wait {
 	bool timed;
 };
 
-/* What a sequence remembers between its steps. */
+/* The state of a sequence between its steps. */
 struct sequence {
 	uint64_t random;
-	bool shared;  /* where most of it happens */
-	bool pi;      /* whether priority inheritance has a part */
-	bool held[2]; /* whether this thread has I0, I1 */
+	bool shared;  /* do most calls use shared futexes? */
+	bool pi;      /* do some calls use priority inheritance? */
+	bool held[2]; /* has this thread I0, I1? */
 };
 
 static const int private_places[] = {

@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Half of the differential test: makes generated futex calls and says what
- * came of them, so that two kernels can be compared. `run` does that.
+ * One half of the differential test: this program makes generated futex calls
+ * and prints their results. The other half, tools/differential, runs it in two
+ * guests and compares what they print.
  *
  *	calls seed=N first=N sequences=N [global=1] [show=1] [apart=1]
  *
- * Prints a line for each sequence, its number and a digest of all that
- * happened in it (show=1: all that happened), then a line with each count.
- * global=1: with the hash of all processes instead of a private one.
- * The same numbers give the same calls, and what cannot be told from them must
- * not show in the answers: no times, no addresses, no thread ids.
+ * The program prints a line for each sequence, which has its number and a
+ * digest of all that happened in it, and then a line for each count. With
+ * show=1 it prints all that happened, with global=1 it uses the hash of all
+ * processes instead of a private one, and with apart=1 no two futexes share a
+ * bucket.
  *
- * It puts the clock forward. It is for guests only, and runs on one CPU.
+ * The same numbers give the same calls. What depends on something else must not
+ * be printed: times, addresses and thread ids.
+ *
+ * The program puts the clock forward, so it is only for guests. It runs on one
+ * CPU.
  */
 #include <sys/prctl.h>
 
@@ -36,14 +41,14 @@ int main(int argc, char **argv)
 	if (!getenv("DROVER_VARIANT"))
 		tap_bail("not in a guest: the clock would be put forward");
 	setvbuf(stdout, NULL, _IOFBF, 65536);
-	/* Before 6.16 there is no other. */
+	/* Kernels before 6.16 have only the global hash. */
 	if (args_get(&args, "global", 0))
 		prctl(PR_FUTEX_HASH, PR_FUTEX_HASH_SET_SLOTS, 0, 0, 0);
 	sleepers_start();
 	palette_make(args_get(&args, "apart", 0));
 	memset(counts, 0, sizeof(counts));
 	shown = args_get(&args, "show", 0);
-	/* Seeds of sequences that follow each other have nothing in common. */
+	/* Consecutive sequences must not have related seeds. */
 	seed = random_next(&seed);
 	for (uint64_t i = first; i < end; i++) {
 		uint64_t state = seed + i;

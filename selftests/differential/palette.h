@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Futexes of every kind, of which is known who shares a hash bucket.
+ * palette.h - futexes of every kind, with the buckets of the hash that they
+ * share
  *
- * Within a bucket a moved waiter keeps its place in line, and elsewhere it goes
- * to the end: so two kernels only answer alike if their futexes share buckets
- * alike. The hash cannot be computed, but it shows: of two waiters, the older
- * one is moved to the younger one's futex, and whoever is woken there first was
- * first in line. Where buckets do not show, as each futex has a queue of its
- * own, all are kept apart.
+ * A waiter that is moved within a bucket keeps its place in line. If it is
+ * moved to another bucket, it goes to the end. So two kernels give equal
+ * answers only if the same futexes share buckets. The test cannot compute the
+ * hash, but it can find out: of two waiters, the older one is moved to the
+ * younger one's futex. If it is woken there first, the two futexes share a
+ * bucket. For a kernel in which each futex has a queue of its own, all futexes
+ * are chosen so that none share a bucket.
  */
 #pragma once
 
@@ -60,7 +62,10 @@ static bool in_one_bucket(const struct place *a, const struct place *b)
 	return first;
 }
 
-/* One that shares buckets as @bucket says, with those before it. */
+/*
+ * Choose a futex that shares a bucket with an earlier one if and only if
+ * @bucket is equal.
+ */
 static void choose(int index, const char *name, uint32_t *region, int flags,
 		   int bucket)
 {
@@ -116,12 +121,14 @@ static void palette_make(bool all_apart)
 	places[T0].addr = again + (places[S0].addr - file);
 	choose(A0, "A0", map(both, anonymous, -1), 0, 7);
 	choose(M0, "M0", map(both, MAP_SHARED | MAP_ANONYMOUS, -1), 0, 8);
-	/* To the kernel, a private futex that is not mapped is one, too. */
+	/* The kernel accepts a private futex that is not mapped. */
 	choose(PX, "PX", unmapped, FUTEX_PRIVATE_FLAG, 9);
 	MUST(mprotect(unmapped, REGION_SIZE, PROT_NONE));
 }
 
-/* An address that is no futex: unaligned, of the kernel, not mapped. */
+/*
+ * Return: an address that is no futex: unaligned, the kernel's, or not mapped.
+ */
 static uint32_t *bad_address(uint64_t *random, int flags)
 {
 	switch (random_below(random, flags ? 3 : 4)) {

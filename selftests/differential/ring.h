@@ -2,9 +2,9 @@
 /*
  * ring.h - waiters of io_uring, which need no thread
  *
- * A request is queued on its futex when the call that submits it returns. Who
- * is woken by the thread that has the ring is completed when its call returns
- * to user space: no waiting is needed.
+ * A request is queued on its futex when the call that submits it returns. A
+ * request that the ring's own thread wakes is complete when its call returns to
+ * user space, so the thread need not wait for it.
  */
 #pragma once
 
@@ -15,7 +15,7 @@
 
 #define RING_ENTRIES 64
 
-/* Newer than the headers of Debian 12. */
+/* The headers of Debian 12 do not have these. */
 #define RING_OP_FUTEX_WAIT  51
 #define RING_OP_FUTEX_WAITV 53
 
@@ -28,7 +28,9 @@ struct ring {
 	struct io_uring_cqe *cqes;
 };
 
-/* ring_open - 0 or negative errno; there is no way to close one, but exit */
+/*
+ * ring_open - 0 or negative errno; the ring stays open until the process ends
+ */
 static inline int ring_open(struct ring *ring)
 {
 	struct io_uring_params p = { 0 };
@@ -38,7 +40,7 @@ static inline int ring_open(struct ring *ring)
 	ring->fd = sys_result(syscall(SYS_io_uring_setup, RING_ENTRIES, &p));
 	if (ring->fd < 0)
 		return ring->fd;
-	/* One mapping for both queues since 5.4. */
+	/* Since Linux 5.4 there is one mapping for both queues. */
 	size = p.cq_off.cqes + p.cq_entries * sizeof(struct io_uring_cqe);
 	at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
 		  ring->fd, IORING_OFF_SQ_RING);
@@ -57,7 +59,7 @@ static inline int ring_open(struct ring *ring)
 	return 0;
 }
 
-/* ring_submit - hands one request to the kernel; 1 or negative errno */
+/* ring_submit - hand one request to the kernel; 1 or negative errno */
 static inline long ring_submit(struct ring *ring,
 			       const struct io_uring_sqe *sqe)
 {

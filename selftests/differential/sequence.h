@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * One sequence of calls, drawn from its seed. It begins with nobody waiting,
- * and ends by finding everybody: wakes at each futex, one by one.
+ * sequence.h - one sequence of calls, drawn from its seed
+ *
+ * A sequence begins without waiters. It ends by wakes of one waiter at each
+ * futex, which find all of them.
  */
 #pragma once
 
@@ -14,7 +16,7 @@ static bool can_store(const struct place *place)
 	return !place->pi && place != &places[PR] && place != &places[PX];
 }
 
-/* Begins a call that wakes or moves. */
+/* To be called before each call that wakes or moves. */
 static void count_call(void)
 {
 	counts[NR_CALLS]++;
@@ -23,15 +25,15 @@ static void count_call(void)
 }
 
 /*
- * Ends it. Who is woken though the answer says that nobody was is found later:
- * too late to be a right answer.
+ * To be called after each such call. A waiter that was woken although the
+ * answer says that none was is found later, and so makes a difference.
  */
 static int settle_after(long ret)
 {
 	return ret > 0 || ret == -EINVAL ? settle() : 0;
 }
 
-/* By a thread or a request that is drawn. */
+/* A thread or a request waits, as is drawn. */
 static void begin_wait(struct sequence *s, const struct wait *wait)
 {
 	static const char *const kinds[] = { "plain", "vector", "requeue-pi",
@@ -81,13 +83,13 @@ static void step_wait(struct sequence *s)
 	begin_wait(s, &wait);
 }
 
-/* What a requeue is asked for. */
+/* The arguments of a requeue. */
 struct requeue {
 	const struct place *from, *to;
-	uint32_t *from_addr, *to_addr; /* theirs, or bad ones */
+	uint32_t *from_addr, *to_addr; /* their addresses, or bad ones */
 	int nr_wake, nr_requeue;
 	uint32_t cmpval;
-	bool good; /* only who waits can make it fail */
+	bool good; /* only a PI waiter can make it fail */
 };
 
 static struct requeue pick_requeue(struct sequence *s)
@@ -162,8 +164,8 @@ static long call_requeue(struct sequence *s, struct requeue *r)
 }
 
 /*
- * Waiters in a row, one in their middle a PI waiter, and a call that is to move
- * all: it must leave those behind that one alone.
+ * Waiters in a row, of which one in the middle is a PI waiter, and a call that
+ * would move all: it must leave the PI waiter and those behind it alone.
  */
 static void step_row(struct sequence *s)
 {
@@ -259,7 +261,7 @@ static void step_requeue_pi(struct sequence *s)
 			pick_count(s), value_at(from) + ONE_IN(s, 16));
 }
 
-/* This thread takes a PI futex if it can be had at once, or gives it back. */
+/* This thread takes a PI futex by a trylock, or gives it back. */
 static void toggle_lock(struct sequence *s, int index)
 {
 	const struct place *pi = &places[I0 + index];
@@ -331,7 +333,7 @@ static void step(struct sequence *s)
 	}
 }
 
-/* Who is where, and in what order. */
+/* Find out which waiters are at each futex, and in what order. */
 static void find_all(void)
 {
 	for (int i = 0; i < NR_PLACES; i++)
@@ -339,7 +341,7 @@ static void find_all(void)
 			;
 }
 
-/* In words that mean the same on every kernel. */
+/* The note has the same meaning on every kernel. */
 static void note_pi(const struct place *pi)
 {
 	uint32_t value = value_at(pi);
@@ -354,7 +356,7 @@ static void note_pi(const struct place *pi)
 static void finish(struct sequence *s)
 {
 	find_all();
-	/* Those who wait for PI futexes are not found by wakes. */
+	/* Wakes do not find the waiters for PI futexes. */
 	for (int i = 0; i < 2; i++)
 		if (s->held[i])
 			toggle_lock(s, i);
@@ -371,8 +373,7 @@ static void finish(struct sequence *s)
 	if (nr_asleep() || slot_free(0) != 0)
 		find_all();
 	if (nr_asleep())
-		tap_bail("%d still wait after all was done to wake them",
-			 nr_asleep());
+		tap_bail("%d threads still wait after all wakes", nr_asleep());
 	if (s->pi) {
 		note_pi(&places[I0]);
 		note_pi(&places[I1]);

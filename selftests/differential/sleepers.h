@@ -1,35 +1,35 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Those who wait: threads, and requests of io_uring.
+ * sleepers.h - the waiters: threads, and requests of io_uring
  *
- * A thread that has nothing to do sleeps on a futex of its own, `go`, so that
- * the kernel tells all there is to know: asleep on `go`, it has published how
- * its last wait ended; asleep in another call, it waits; else it runs, and is
- * waited for.
+ * A thread that has nothing to do sleeps on a futex of its own, `go`. So the
+ * kernel shows the state of a thread: if it sleeps on `go`, it has published
+ * the result of its last wait; if it sleeps in another call, it waits; if it
+ * does not sleep, the caller has to wait for it.
  *
  * The thread that makes the calls has the weakest scheduling class, and all
- * share one CPU: whom it wakes runs at once. That makes the test fast, but its
- * answers do not depend on it.
+ * threads share one CPU, so a thread that it wakes runs at once. This makes the
+ * test fast, but the answers do not depend on it.
  */
 #pragma once
 
 #include "calls.h"
 #include "ring.h"
 
-/* Two threads, of which each has a priority of its own, stay ahead. */
+/* The last two threads have real-time priorities, which differ. */
 #define FIRST_REAL_TIME 6
 #define STEP_SECONDS	1000
 
 struct thread {
 	pthread_t thread;
 	atomic_int tid; /* 0 until it runs */
-	int fd;		/* its syscall file */
+	int fd;		/* the thread's syscall file in /proc */
 	bool busy;
 	struct wait wait;
 	struct futex_waitv vector[2];
 	uint32_t go;
 	long result;
-	int unlocked; /* what giving the PI futex back said */
+	int unlocked; /* the answer when it gave the PI futex back */
 };
 
 struct slot {
@@ -44,7 +44,7 @@ static struct thread threads[NR_THREADS];
 static struct slot slots[NR_SLOTS];
 static struct ring ring;
 
-/* Waits that are timed end when the clock is put forward: time_passes(). */
+/* Timed waits end when time_passes() puts the clock forward. */
 static struct timespec deadline;
 
 static void on_signal(int signal)
@@ -103,7 +103,7 @@ static void *thread_run(void *arg)
 		t->result = do_wait(t);
 		t->unlocked = 0;
 		pi = t->wait.kind == WAIT_LOCK_PI ? t->wait.at : t->wait.other;
-		/* Who was given a PI futex gives it back. */
+		/* A thread that got a PI futex gives it back. */
 		if (!t->result && t->wait.kind >= WAIT_REQUEUE_PI)
 			t->unlocked = sys_futex_unlock_pi(pi->addr, pi->flags);
 	}
@@ -159,7 +159,7 @@ static int own_number(pid_t tid)
 	return -1;
 }
 
-/* A thread or a slot that is free, in turn from @from on; -1 if none is. */
+/* Return: the first free thread or slot from @from on, in turn; -1: none. */
 static int thread_free(int from)
 {
 	for (int i = from; i < from + NR_THREADS; i++)
@@ -186,9 +186,9 @@ static int nr_asleep(void)
 }
 
 /*
- * Lets the others run; the caller then looks at their state again. A yield is not
- * enough: a thread that has a PI futex for which a real-time thread waits is a
- * real-time thread itself.
+ * Let the other threads run; the caller then looks at their state again. A
+ * yield is not enough: the caller has a real-time priority while it has a PI
+ * futex for which a real-time thread waits.
  */
 static void stand_back(void)
 {
@@ -196,9 +196,9 @@ static void stand_back(void)
 }
 
 /*
- * Waits until this thread sleeps. Return: whether its wait is over.
+ * Wait until this thread sleeps. Return: is its wait over?
  *
- * The memory is locked, so that a thread cannot sleep in a page fault.
+ * The memory is locked, so a thread cannot sleep in a page fault.
  */
 static bool is_over(struct thread *t)
 {
@@ -211,7 +211,8 @@ static bool is_over(struct thread *t)
 		long nr;
 
 		if (len <= 0)
-			tap_bail("its syscall file: %s", strerror(errno));
+			tap_bail("a thread's syscall file: %s",
+				 strerror(errno));
 		text[len] = '\0';
 		if (sscanf(text, "%ld 0x%llx", &nr, &first) == 2)
 			return first == (uintptr_t)&t->go;
@@ -259,15 +260,15 @@ static void note_over(struct thread *t)
 }
 
 /*
- * Waits until all are asleep that still wait; notes and counts who does not
- * any more.
+ * Wait until all threads sleep that still wait. Note and count the waits that
+ * are over.
  */
 static int settle(void)
 {
 	bool over[NR_THREADS] = { false }, more = true;
 	int nr_over = 0;
 
-	/* Who gives a PI futex back may end the wait of one asleep before. */
+	/* A thread that gives a PI futex back may end the wait of another. */
 	while (more) {
 		more = false;
 		for (int i = 0; i < NR_THREADS; i++)
@@ -283,7 +284,7 @@ static int settle(void)
 	return nr_over + settle_ring();
 }
 
-/* Begins to wait, and waits until that sleeps or is over. */
+/* Begin a wait in a thread, until the thread sleeps or the wait is over. */
 static void thread_wait(int thread, const struct wait *wait)
 {
 	struct thread *t = &threads[thread];
@@ -332,7 +333,7 @@ static void slot_wait(int slot, const struct wait *wait)
 	slot_submit(&sqe);
 }
 
-/* Ends the wait; one for a PI futex only goes on after a signal. */
+/* End a wait by a signal. A wait for a PI futex would only go on after it. */
 static void thread_signal(int thread, bool restart)
 {
 	struct thread *t = &threads[thread];
@@ -355,7 +356,7 @@ static void slot_cancel(int slot)
 					    .user_data = CANCEL_ID + slot });
 }
 
-/* All who have a deadline are late. They only notice one by one. */
+/* All deadlines pass. The threads notice that one after the other. */
 static void time_passes(void)
 {
 	struct timespec now =
@@ -368,8 +369,7 @@ static void time_passes(void)
 		while (threads[i].busy && threads[i].wait.timed &&
 		       !is_over(&threads[i])) {
 			if (blocked_now_ns() > end)
-				tap_bail(
-					"a deadline passed and nothing came of it");
+				tap_bail("a wait goes on after its deadline");
 			stand_back();
 		}
 	settle();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which operations the kernel has: without CONFIG_FUTEX_REQUEUE the five that
- * requeue answer ENOSYS whatever their arguments, and leave waiters alone; with
- * it none answers ENOSYS. That all others work mainline's tests show, which run
- * on both, but for FUTEX_WAKE_OP.
+ * Without CONFIG_FUTEX_REQUEUE the five operations that requeue answer ENOSYS
+ * whatever their arguments, and leave waiters alone; with it none of them
+ * answers ENOSYS. Mainline's tests, which run on both kernels, show that all
+ * other operations work, except FUTEX_WAKE_OP, which is tested here.
  */
 #include "sleepers.h"
 
@@ -11,7 +11,7 @@
 
 static uint32_t word, other;
 
-/* With arguments that are refused, so that no call can sleep. */
+/* The arguments are invalid, so that no call can sleep. */
 static const struct {
 	const char *name;
 	int op; /* 0: futex_requeue(2) */
@@ -37,18 +37,18 @@ static void test_requeues(void)
 				   sys_futex_requeue2(NULL, 0, 1, 1);
 
 		if (answer == -ENOSYS && !op && variant_is_host())
-			tap_skip(requeues[i].name, "not in this kernel");
+			tap_skip(requeues[i].name, "this kernel lacks it");
 		else
 			tap_is(answer, absent ? -ENOSYS : -EINVAL, "%s: %s",
-			       requeues[i].name, absent ? "ENOSYS" : "there");
+			       requeues[i].name, absent ? "ENOSYS" : "EINVAL");
 	}
 }
 
-/* Where there is none, the waiter is left alone. */
+/* A kernel without requeue leaves the waiter alone. */
 static void test_waiter(const struct requeue_op *op, int flags)
 {
 	if (!variant_is("none")) {
-		tap_skip(op->name, "it is there");
+		tap_skip(op->name, "this kernel has requeue");
 		return;
 	}
 	sleepers_fill(1, &word, flags);
@@ -59,7 +59,7 @@ static void test_waiter(const struct requeue_op *op, int flags)
 	sleepers_end();
 }
 
-/* It wakes at both, if the second one's word was 0. */
+/* The call wakes a waiter of each word, if the second word was 0. */
 static void test_wake_op(void)
 {
 	sleepers_fill(1, &word, FLAGS);
@@ -67,7 +67,7 @@ static void test_wake_op(void)
 	tap_ok(sys_futex(&word, FUTEX_WAKE_OP | FLAGS, 1, 1, &other,
 			 FUTEX_OP(FUTEX_OP_SET, 7, FUTEX_OP_CMP_EQ, 0)) == 2 &&
 		       other == 7,
-	       "FUTEX_WAKE_OP");
+	       "FUTEX_WAKE_OP wakes at both words");
 	sleepers_end();
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Waiters, movers and wakers on a few futexes, private and shared, all at once,
- * with deadlines and signals: no waiter is lost, and none is woken without a wake
- * that counted it. Then, if the kernel can (CONFIG_FAIL_FUTEX), with calls that
- * fail on purpose.
+ * Waiters, movers and wakers use a few futexes, private and shared, at the same
+ * time, with deadlines and signals: no waiter is lost, and each that wakes was
+ * counted by a wake. If the kernel has CONFIG_FAIL_FUTEX, the test does the
+ * same once more with calls that fail on purpose.
  *
  *	seed=N	rounds=N
  */
@@ -16,7 +16,7 @@
 #define NR_WAKERS  2
 #define NR_WORDS   4
 
-static bool fails; /* calls do */
+static bool fails; /* calls fail on purpose */
 static uint32_t words[NR_WORDS];
 static atomic_bool stop;
 static atomic_long nr_moves, nr_wakes, nr_woken, nr_faults;
@@ -37,8 +37,8 @@ static void set(const char *path, const char *value)
 }
 
 /*
- * Whether this thread's calls may fail. A thread must not end that way: the
- * kernel wakes who joins it by a call of that thread.
+ * May this thread's calls fail? Not when it ends: the kernel then wakes the
+ * thread that joins it, by a call which would count as this thread's.
  */
 static void may_fail(bool fail)
 {
@@ -46,7 +46,9 @@ static void may_fail(bool fail)
 		set("/proc/thread-self/make-it-fail", fail ? "1" : "0");
 }
 
-/* What a call may answer; how many it has woken or moved. */
+/*
+ * Check the answer of a call. Return: how many waiters it has woken or moved.
+ */
 static long answer(long result)
 {
 	if (result == -EFAULT && fails)
@@ -67,7 +69,7 @@ static uint32_t *word_of(struct worker *self)
 	return &words[random_below(&self->random, NR_WORDS)];
 }
 
-/* For up to 200 microseconds; every sixteenth time for a second. */
+/* Wait for up to 200 microseconds, and every sixteenth time for a second. */
 static void *wait_again(void *arg)
 {
 	struct worker *self = arg;
@@ -96,7 +98,7 @@ static void *move(void *arg)
 	struct worker *self = arg;
 	uint32_t nr_ops = NR_REQUEUE_OPS;
 
-	/* The last one may not exist. */
+	/* The kernel may not have the last operation. */
 	nr_ops -= requeue_by(&requeue_ops[2], &words[0], &words[1], 0, 0, 0) ==
 		  -ENOSYS;
 	may_fail(true);
@@ -145,14 +147,14 @@ static void nothing(int signal)
 {
 }
 
-/* Until enough were moved and woken, with signals all over the waiters. */
+/* Send signals to the waiters, until enough of them were moved and woken. */
 static void run_for(const char *name, long rounds)
 {
 	long done, seen = -1;
 
 	while (nr_moves < rounds || nr_wakes < rounds / 100) {
 		done = nr_moves + nr_wakes;
-		/* Who is slow is not stuck. */
+		/* A test that makes progress is slow, but does not hang. */
 		if (done != seen)
 			watchdog(name);
 		seen = done;
@@ -174,8 +176,9 @@ static long wake_all(void)
 }
 
 /*
- * First the words change, so that nobody goes to sleep any more; then the
- * movers are gone, so that who sleeps stays there; then all are woken.
+ * First the words change, so no thread falls asleep any more. Then the movers
+ * end, so sleepers stay at their words. Then all are woken. Return: how many
+ * waiters are still there.
  */
 static long finish(void)
 {
@@ -198,7 +201,7 @@ static void test(const char *name, long rounds)
 	nr_moves = 0;
 	nr_wakes = 0;
 	nr_woken = 0;
-	/* One call in ten, of threads that ask for it; not a word in the log. */
+	/* One call in ten fails if its thread asks for that; none is logged. */
 	if (fails) {
 		set(FAIL_FUTEX "task-filter", "Y");
 		set(FAIL_FUTEX "verbose", "0");
@@ -210,9 +213,9 @@ static void test(const char *name, long rounds)
 	start(movers, NR_MOVERS, move);
 	start(wakers, NR_WAKERS, wake);
 	run_for(name, rounds);
-	tap_is(finish(), 0, "%s: nobody is left behind", name);
-	tap_is(nr_woken, nr_wakes,
-	       "%s: every return was a wake, every wake a return", name);
+	tap_is(finish(), 0, "%s: no waiter is left behind", name);
+	tap_is(nr_woken, nr_wakes, "%s: as many waits return as were woken",
+	       name);
 	tap_is(nr_faults > 0, fails, "%s: %ld faults", name, nr_faults);
 }
 
@@ -223,7 +226,7 @@ int main(int argc, char **argv)
 	long rounds = args_get(&args, "rounds", 5000);
 
 	if (variant_is("none"))
-		return tap_skipped("requeue", "see requeue_absent");
+		return tap_skipped("requeue", "this kernel has no requeue");
 	seed = args_get(&args, "seed", args_fresh_seed());
 	tap_plan(6);
 	tap_diag("seed=%" PRIu64, seed);
@@ -232,7 +235,7 @@ int main(int argc, char **argv)
 	fails = true;
 	if (access(FAIL_FUTEX "probability", W_OK))
 		tap_skip_all(3, "calls that fail on purpose",
-			     "no CONFIG_FAIL_FUTEX here");
+			     "this kernel has no CONFIG_FAIL_FUTEX");
 	else
 		test("calls that fail on purpose", rounds);
 	return tap_exit();

@@ -30,7 +30,7 @@ static inline void *sleeper_thread(void *arg)
 	return NULL;
 }
 
-/* sleepers_fill - @nr more, asleep in this order */
+/* sleepers_fill - start @nr more threads, which fall asleep in this order */
 static inline void sleepers_fill(int nr, const void *futex, int flags)
 {
 	while (nr--) {
@@ -46,7 +46,10 @@ static inline void sleepers_fill(int nr, const void *futex, int flags)
 	}
 }
 
-/* sleepers_wake - wake @nr at most, and let them return; how many there were */
+/*
+ * sleepers_wake - wake at most @nr, and wait until they return. Return: how
+ * many
+ */
 static inline int sleepers_wake(const void *futex, int flags, int nr)
 {
 	int before = nr_returned;
@@ -57,7 +60,7 @@ static inline int sleepers_wake(const void *futex, int flags, int nr)
 	return woken;
 }
 
-/* sleepers_end - join all, which must be about to return */
+/* sleepers_end - join all threads, which must be about to return */
 static inline void sleepers_end(void)
 {
 	reached(&nr_returned, nr_sleepers);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The tracepoints futex:futex_wait, futex_wake and futex_requeue show each
- * call with what was asked for and what came of it, and nothing else.
+ * The tracepoints futex:futex_wait, futex_wake and futex_requeue show each call
+ * with its arguments and its result, and show nothing else.
  */
 #include <sys/stat.h>
 
@@ -16,7 +16,7 @@ static uint32_t from, to;
 static char instance[64];
 static char trace[TRACE_SIZE];
 
-/* Read or write a file of our own trace buffer. */
+/* Read or write a file of the test's own trace buffer. */
 static size_t trace_file(const char *name, const char *mode, char *text,
 			 size_t size)
 {
@@ -89,7 +89,8 @@ static void trace_all_calls(void)
 	trace_file("events/futex/enable", "w", (char[]){ "0" }, 1);
 	trace[trace_file("trace", "r", trace, TRACE_SIZE - 1)] = '\0';
 	MUST(rmdir(instance));
-	test(1, "a wake where nobody waits", WAKE, (void *)&other, 9, 0);
+	test(1, "a wake of a futex without waiters", WAKE, (void *)&other, 9,
+	     0);
 }
 
 int main(void)
@@ -98,7 +99,8 @@ int main(void)
 
 	if (access(TRACING "/events/futex", F_OK)) {
 		if (variant_is_host())
-			return tap_skipped("tracepoints", "not in this kernel");
+			return tap_skipped("tracepoints",
+					   "this kernel lacks them");
 		tap_bail("no tracepoints: %s", strerror(errno));
 	}
 	tap_plan(8);
@@ -106,10 +108,10 @@ int main(void)
 	test(NR_WAITERS, "waits that are woken", WAIT, (void *)&from, 0);
 	test(1, "a wait that times out", WAIT, (void *)&from, -ETIMEDOUT);
 	/* One is woken and three are moved; the fifth stays. */
-	test(1, "a wake of those who were moved", WAKE, (void *)&to, INT_MAX,
+	test(1, "a wake of the moved waiters", WAKE, (void *)&to, INT_MAX,
 	     moves ? 3 : 0);
-	test(1, "a wake of those who were not", WAKE, (void *)&from, INT_MAX,
-	     moves ? 1 : NR_WAITERS);
+	test(1, "a wake of the waiter that was not moved", WAKE, (void *)&from,
+	     INT_MAX, moves ? 1 : NR_WAITERS);
 	test(moves, "a requeue that finds another value",
 	     REQUEUE "nr_wake=1 nr_requeue=2147483647 woken=0 requeued=0"
 		     " ret=-11",
@@ -117,7 +119,7 @@ int main(void)
 	test(moves, "a requeue that wakes one and moves three",
 	     REQUEUE "nr_wake=1 nr_requeue=3 woken=1 requeued=3 ret=4",
 	     (void *)&from, (void *)&to);
-	/* A requeue that there is not has no event. */
+	/* A kernel without requeue has no events of it. */
 	tap_ok(moves || !strstr(trace, "futex_requeue:"), "no other event");
 	return tap_exit();
 }

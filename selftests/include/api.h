@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * api.h - the two APIs by one name, and each kind of mutex they have
+ * api.h - one name for the functions of both APIs, and each kind of mutex they
+ * have
  */
 #pragma once
 
@@ -12,10 +13,11 @@
 /*
  * drop_in_load(argv) runs this pthread program on libdrover-pthread
  *
- * Unless the library is loaded already, the program executes itself again
- * with it in LD_PRELOAD. It is looked for where the build folder and a guest
- * have it: ../../lib from the program. With STOCK=1 in the environment
- * nothing is loaded, for comparison with the C library's own condvars.
+ * Unless the library is loaded already, the program executes itself again with
+ * the library in LD_PRELOAD. The library has to be in ../../lib from the
+ * program, as in the build folder and in a guest. With STOCK=1 in the
+ * environment it is not loaded, for comparison with the C library's own
+ * condvars.
  */
 
 #define DROP_IN_LIBRARY "libdrover-pthread.so.1"
@@ -55,7 +57,9 @@ static inline void drop_in_load(char **argv)
 	if (!realpath(near, path))
 		tap_bail("%s: %s; build it with: make -C lib", near,
 			 strerror(errno));
-	/* What is preloaded already, such as a sanitizer, stays first. */
+	/*
+	 * A library that is preloaded already, such as a sanitizer, is first.
+	 */
 	snprintf(list, sizeof(list), "%s%s%s", before ? before : "",
 		 before && *before ? ":" : "", path);
 	setenv("LD_PRELOAD", list, 1);
@@ -65,8 +69,8 @@ static inline void drop_in_load(char **argv)
 }
 
 /*
- * One name for the native functions and for pthread's: a property that both
- * promise is written once. api_start() comes first in main().
+ * One name for the native functions and for pthread's, so that a promise of
+ * both has one test. main() calls api_start() first.
  */
 
 #ifdef API_PTHREAD
@@ -81,7 +85,7 @@ static inline void drop_in_load(char **argv)
 typedef pthread_cond_t api_cond_t;
 typedef pthread_mutex_t api_mutex_t;
 
-/* Those of attack/ are linked to it, and mark_*. */
+/* The programs of attack/ and mark_* are linked to the library. */
 static inline void api_start(char **argv)
 {
 #if !defined(DROVER_FAKE_FUTEX) && !defined(DROVER_REQUEUE_MARK)
@@ -120,19 +124,21 @@ static inline void api_start(char **argv)
 #define api_cond_init(cond)   API(cond_init)(cond, NULL)
 #define api_cond_destroy      API(cond_destroy)
 #define api_cond_wait	      API(cond_wait)
-/* On the condvar's own clock, CLOCK_REALTIME. */
+/* The deadline is on the condvar's own clock, CLOCK_REALTIME. */
 #define api_cond_timedwait API(cond_timedwait)
 #define api_cond_clockwait API(cond_clockwait)
 #define api_cond_signal	   API(cond_signal)
 #define api_cond_broadcast API(cond_broadcast)
 
-/* unlock - for clean-up handlers */
+/* unlock - a clean-up handler */
 static inline void unlock(void *mutex)
 {
 	api_mutex_unlock(mutex);
 }
 
-/* api_time_out - with the mutex, a wait whose time is over: its result, or -1 */
+/*
+ * api_time_out - lock, and wait with a deadline in the past: its result, or -1
+ */
 static inline int api_time_out(api_cond_t *cond, api_mutex_t *mutex)
 {
 	const struct timespec past = { 0, 0 };
@@ -145,7 +151,7 @@ static inline int api_time_out(api_cond_t *cond, api_mutex_t *mutex)
 	return err;
 }
 
-/* signal_as - with the mutex held, or not */
+/* signal_as - signal with the mutex held, or without */
 static inline void signal_as(api_cond_t *cond, api_mutex_t *mutex, bool held)
 {
 	if (held)
@@ -164,7 +170,7 @@ static inline void broadcast_as(api_cond_t *cond, api_mutex_t *mutex, bool held)
 		api_mutex_unlock(mutex);
 }
 
-/* api_mutex_has - is @word, which a futex call was given, a part of @mutex? */
+/* api_mutex_has - is @word, an argument of a futex call, a part of @mutex? */
 static inline bool api_mutex_has(const api_mutex_t *mutex, const void *word)
 {
 	return (uintptr_t)word - (uintptr_t)mutex < sizeof(*mutex);
@@ -173,9 +179,9 @@ static inline bool api_mutex_has(const api_mutex_t *mutex, const void *word)
 /*
  * Every kind of mutex that the API has, and condvars to go with it
  *
- * The first NR_MUTEX_KINDS may be drawn, the usual kind, which is there more than
- * once, more often. Where the native API takes the mutex with a broadcast or
- * destroy, it is given.
+ * Tests that draw a kind choose among the first NR_MUTEX_KINDS. The usual kind
+ * is in the list more than once, so it is drawn more often. kind_broadcast()
+ * and kind_cond_destroy() name the mutex if the API allows that.
  */
 
 #ifdef API_PTHREAD
@@ -287,7 +293,7 @@ static inline int kind_mutex_init(api_mutex_t *mutex,
 
 #define kind_cond_init(cond, shared) cond_init_for(cond, CLOCK_REALTIME, shared)
 
-/* kind_named - the kind called @name, which exists */
+/* kind_named - the kind called @name, which must exist */
 static inline const struct mutex_kind *kind_named(const char *name)
 {
 	const struct mutex_kind *kind = mutex_kinds;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * blocked.h - wait for what other threads do, such as to fall asleep in futex
+ * blocked.h - wait until other threads have done something, such as fallen
+ * asleep in futex
  *
- * A thread that waits asks again and again. A wait ends the program when the others
- * sleep for ever (stuck.h), or after blocked_patience.
+ * A thread that waits looks again and again. The wait ends the program if all
+ * other threads sleep for ever (stuck.h), or after blocked_patience.
  */
 #pragma once
 
@@ -16,7 +17,9 @@
 #define NS_PER_MS INT64_C(1000000)
 #define NS_PER_S  INT64_C(1000000000)
 
-/* deadline_in - the time on @clock in @ns nanoseconds, negative: in the past */
+/*
+ * deadline_in - the time on @clock in @ns nanoseconds; in the past if negative
+ */
 static inline struct timespec deadline_in(clockid_t clock, int64_t ns)
 {
 	ns += ns_of(clock);
@@ -29,9 +32,7 @@ static inline bool deadline_passed(clockid_t clock,
 	return ns_of(clock) >= deadline->tv_sec * NS_PER_S + deadline->tv_nsec;
 }
 
-/*
- * It is long because a thousand threads under emulation do little in a second.
- */
+/* Long, because a thousand threads under emulation do little in a second. */
 static int64_t blocked_patience = 60 * NS_PER_S;
 
 /*
@@ -51,8 +52,8 @@ static inline int64_t blocked_deadline(void)
 /*
  * blocked_over - has a blocked_deadline() passed?
  *
- * To be asked all the time. If this thread asks again only after a second or
- * more, the process was stopped or had no CPU, and no other thread could do
+ * To be called all the time. If this thread calls it again only after a second
+ * or more, the process was stopped or had no CPU, and no other thread could do
  * anything either: that time does not count.
  */
 static inline bool blocked_over(int64_t deadline)
@@ -78,8 +79,8 @@ static inline bool stuck_for_ever(void)
 }
 
 /*
- * wait_in_vain - has the deadline passed, or do all others sleep for ever?
- * Report where they sleep, if so. For waits that do nothing but ask.
+ * wait_in_vain - has the deadline passed, or do all others sleep for ever? If
+ * so, report where they sleep. For waits in which the thread only looks.
  */
 static inline bool wait_in_vain(int64_t deadline)
 {
@@ -91,13 +92,13 @@ static inline bool wait_in_vain(int64_t deadline)
 	return true;
 }
 
-/* wait_until - yield until @condition; end the program if that never comes */
+/* wait_until - yield until @condition; end the program if it is never true */
 #define wait_until(condition, ...)                                             \
 	for (int64_t until_ = blocked_deadline(); !(condition); sched_yield()) \
 		if (wait_in_vain(until_))                                      \
 	tap_bail(__VA_ARGS__)
 
-/* wait_blocked - until blocked_in_futex(); 0, -ETIMEDOUT, or -ESRCH */
+/* wait_blocked - wait for blocked_in_futex(); 0, -ETIMEDOUT, or -ESRCH */
 static inline int wait_blocked(pid_t pid, pid_t tid, const void *uaddr)
 {
 	int64_t deadline = blocked_deadline();
@@ -111,11 +112,11 @@ static inline int wait_blocked(pid_t pid, pid_t tid, const void *uaddr)
 	return ret > 0 ? 0 : ret;
 }
 
-/* joined - wait until @thread has ended; what it returned */
+/* joined - wait until @thread has ended, and return what it returned */
 static inline void *joined(pthread_t thread)
 {
 	void *result;
-#ifdef __SANITIZE_THREAD__ /* does not know pthread_timedjoin_np() */
+#ifdef __SANITIZE_THREAD__ /* it does not know pthread_timedjoin_np() */
 	pthread_join(thread, &result);
 #else
 	struct timespec look;
@@ -145,8 +146,8 @@ static inline void run_threads(int nr, void *(*run)(void *number))
 }
 
 /*
- * reached - wait until others have counted up to @value
- * wait_at_least - the same as an expression, 0
+ * reached - wait until other threads have counted up to @value
+ * wait_at_least - the same as an expression, which is 0
  */
 #define reached(count, value)	    reached_or_bail(count, value, #count)
 #define wait_at_least(count, value) (reached(count, value), 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * blocks.h - what the tests of streams share
+ * blocks.h - kernels, and the debug build's reports, for the tests of streams
  */
 #pragma once
 
@@ -30,7 +30,7 @@ static inline drover_stream_counts_t counts_of(drover_stream_t *stream)
 	return counts;
 }
 
-/* all_are - whether all bytes are the same */
+/* all_are - have all bytes this value? */
 static inline bool all_are(const void *memory, int byte, size_t bytes)
 {
 	const unsigned char *at = memory;
@@ -57,13 +57,13 @@ static inline int fill_run(const void *args)
 	return 0;
 }
 
-/* On a CUDA device: the program's launch of one that the mock has. */
+/* Launch a kernel of the mock's on a CUDA stream, as a program would. */
 int mock_cuda_launch(const char *kernel, const void *args, size_t bytes,
 		     void *stream);
 
 static inline int fill_issue(void *stream, const void *args)
 {
-	/* Without what the structure ends in. */
+	/* Without the padding at the end of the structure. */
 	size_t bytes = offsetof(struct fill, byte) + sizeof(int);
 
 	return mock_cuda_launch("fill", args, bytes, stream) ? EIO : 0;
@@ -106,7 +106,7 @@ static inline int add_issue(void *stream, const void *args)
 
 #ifdef DROVER_STREAM_DEBUG
 
-/* What the debug build of the library reports: for programs called debug_*. */
+/* The reports of the library's debug build: for programs called debug_*. */
 
 static struct {
 	pthread_mutex_t lock;
@@ -127,7 +127,7 @@ static inline void races_watch(void)
 	MUST(drover_stream_watch_races(races_take, NULL));
 }
 
-/* races_found - how many since the last time */
+/* races_found - how many races were reported since the last call */
 static inline int races_found(void)
 {
 	int nr;
@@ -144,11 +144,11 @@ static inline int races_found(void)
 /* here - an address in the calling function, in front of its next call */
 static __attribute__((noinline, unused)) const char *here(void)
 {
-	__asm__ volatile(""); /* each call is another one */
+	__asm__ volatile(""); /* so that the compiler merges no calls */
 	return __builtin_return_address(0);
 }
 
-/* races_name - whether the last report names a call between these addresses */
+/* races_name - does the last report name a call between these addresses? */
 static inline bool races_name(const char *from, const char *to)
 {
 	const char *at = races.last;

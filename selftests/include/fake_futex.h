@@ -2,12 +2,12 @@
 /*
  * fake_futex.h - a layer between the library and the kernel's futex
  *
- * For the programs of attack/, which are linked to a build of the library that
- * calls raw_futex_call() where it would call the kernel. The layer does only
- * what a kernel may do to its caller at any time, see struct fake_futex. It is
- * drawn from a stream of random numbers for each thread, which depends on the
- * seed and the thread's number alone. So a seed that fails does the same to the
- * same calls again, as far as the scheduler permits.
+ * The programs of attack/ are linked to a build of the library that calls
+ * raw_futex_call() instead of the kernel. The layer does only what a kernel may
+ * do to its caller at any time, see struct fake_futex. It draws from a stream
+ * of random numbers for each thread, which depends only on the seed and the
+ * thread's number. So a seed does the same to the same calls again, as far as
+ * the scheduler permits.
  */
 #pragma once
 
@@ -17,18 +17,18 @@
 #include "futex_call.h"
 #include "run.h"
 
-/* How long a call may be late, and what counts as a near deadline. */
+/* How late a call may be, and how near a deadline must be to count as near. */
 #define FAKE_FUTEX_LATE_NS (60 * 1000)
 #define FAKE_FUTEX_NEAR_NS (400 * 1000)
 
 /**
- * struct fake_futex - what to do; all zero: only what the kernel does
+ * struct fake_futex - what the layer does; all zero: nothing
  * @seed: of all threads' random numbers
- * @late: how many of 1000 calls are late, before the kernel and behind it
+ * @late: how many of 1000 calls are late, before the kernel's part and after it
  * @spurious: how many of 1000 waits return 0, EINTR or EAGAIN at once, and PI
  *	      operations EAGAIN
- * @expire: how many of 1000 waits whose deadline is near just let it pass: a
- *	    wake that comes meanwhile goes to somebody else
+ * @expire: how many of 1000 waits with a near deadline let it pass outside the
+ *	    kernel: a wake that comes meanwhile goes to another thread
  * @refuse_with: ENOSYS or EPERM for requeues, or 0
  * @refuse_from: the number of the first requeue that is refused
  */
@@ -55,10 +55,10 @@ static inline void fake_futex_thread(unsigned int nr)
 	fake_futex_started = true;
 }
 
-/* fake_futex_start - from now on do as @fake says; the caller is thread 0 */
+/* fake_futex_start - begin to do as @fake says; the caller is thread 0 */
 static inline void fake_futex_start(struct fake_futex fake)
 {
-	/* Or a short sleep would take 50 microseconds more. */
+	/* With the default slack a sleep takes 50 microseconds more. */
 	prctl(PR_SET_TIMERSLACK, 1);
 	fake_futex = fake;
 	fake_futex_nr_requeues = 0;
@@ -67,7 +67,7 @@ static inline void fake_futex_start(struct fake_futex fake)
 
 static inline bool fake_futex_draws(uint32_t of_thousand)
 {
-	/* One that did not say its number gets the next one. */
+	/* A thread that did not say its number gets the next one. */
 	if (!fake_futex_started)
 		fake_futex_thread(1 +
 				  atomic_fetch_add(&fake_futex_nr_threads, 1));
@@ -97,7 +97,7 @@ static inline void fake_futex_late(void)
 	}
 }
 
-/* How long until @deadline; far away if there is none. */
+/* Return: nanoseconds until @deadline; INT64_MAX without a deadline. */
 static inline int64_t fake_futex_left(int op, const struct timespec *deadline)
 {
 	bool realtime = op & FUTEX_CLOCK_REALTIME;
@@ -114,11 +114,11 @@ static inline long fake_futex_error(int error)
 	return -1;
 }
 
-/* Returns whether @result is the answer, without the kernel. */
+/* Return: does the layer answer instead of the kernel, with @result? */
 static inline bool fake_futex_wait(int op, const struct timespec *deadline,
 				   long *result)
 {
-	/* A plain wait may answer any of them at any time. */
+	/* A plain wait may return any of these at any time. */
 	static const int errors[] = { 0, EINTR, EAGAIN };
 	int64_t left = fake_futex_left(op, deadline);
 	int error = EAGAIN;
@@ -131,7 +131,10 @@ static inline bool fake_futex_wait(int op, const struct timespec *deadline,
 	}
 	if (!fake_futex_draws(fake_futex.spurious))
 		return false;
-	/* A wait for requeue-PI that returns 0 has the lock: not to be faked. */
+	/*
+	 * A wait for requeue-PI that returns 0 has the lock, so it returns
+	 * none.
+	 */
 	if ((op & FUTEX_CMD_MASK) == FUTEX_WAIT_REQUEUE_PI)
 		error = EAGAIN;
 	else
@@ -140,7 +143,7 @@ static inline bool fake_futex_wait(int op, const struct timespec *deadline,
 	return true;
 }
 
-/* Returns whether @result is the answer, without the kernel. */
+/* Return: does the layer answer instead of the kernel, with @result? */
 static inline bool fake_futex_answers(int op, const void *timeout, long *result)
 {
 	switch (op & FUTEX_CMD_MASK) {
@@ -155,7 +158,7 @@ static inline bool fake_futex_answers(int op, const void *timeout, long *result)
 		return true;
 	case FUTEX_CMP_REQUEUE_PI:
 	case FUTEX_LOCK_PI:
-		/* As if somebody were just exiting or waking. */
+		/* A kernel does so while another thread exits or wakes. */
 		*result = fake_futex_error(EAGAIN);
 		return fake_futex_draws(fake_futex.spurious);
 	default:
@@ -163,7 +166,7 @@ static inline bool fake_futex_answers(int op, const void *timeout, long *result)
 	}
 }
 
-/* What the library calls. */
+/* The library calls this function. */
 long raw_futex_call(_Atomic uint32_t *word, int op, uint32_t val,
 		    const void *timeout_or_val2, _Atomic uint32_t *word2,
 		    uint32_t val3)

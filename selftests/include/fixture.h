@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * fixture.h - threads that wait on one condvar, and where it lies
+ * fixture.h - threads that wait on one condvar, and where they sleep
  */
 #pragma once
 
@@ -11,14 +11,14 @@
 #include "words.h"
 
 /*
- * Where a thread sleeps that waits on a condvar or its mutex
+ * The place where a thread sleeps that waits on a condvar or its mutex
  *
- * A thread that sleeps in futex shows the call that put it to sleep, also
- * after a requeue. So a waiter that was woken and went to sleep on the mutex
- * is AT_MUTEX, and one that was moved there is AT_COND as before. A thread
+ * The kernel shows the call by which a thread fell asleep, even after a
+ * requeue. So a waiter that was woken and went to sleep on the mutex is
+ * AT_MUTEX, and a waiter that was moved there is AT_COND as before. A thread
  * that sleeps in FUTEX_LOCK_PI elsewhere wants a lock inside the library for a
- * moment, and one in FUTEX_WAIT a lock inside a sanitizer: only glibc's own
- * condvars before 2.34 wait by that operation, see places_of_glibc.
+ * moment, and a thread in FUTEX_WAIT wants a lock inside a sanitizer. Only
+ * glibc's own condvars before 2.34 wait by FUTEX_WAIT, see places_of_glibc.
  *
  * Known gap: a thread that sleeps for a lock of the library without priority
  * inheritance is in FUTEX_WAIT_BITSET, too, and is taken for AT_COND until it
@@ -26,10 +26,10 @@
  */
 
 enum place {
-	RETURNED, /* for the caller to know */
-	AT_COND,  /* in the sleep that began at the condvar, moved or not */
-	AT_MUTEX, /* was awake since */
-	AWAKE,	  /* on the way */
+	RETURNED, /* place_of() cannot know this */
+	AT_COND,  /* asleep since it began to wait, moved or not */
+	AT_MUTEX, /* was awake, and sleeps at the mutex */
+	AWAKE,	  /* not asleep, or only for a moment */
 };
 
 static bool places_of_glibc;
@@ -74,21 +74,21 @@ struct member {
 	pthread_t thread;
 	atomic_int tid; /* 0 until the thread runs */
 
-	/* What to wait for; written before the thread starts. */
+	/* How to wait; written before the thread starts. */
 	api_cond_t *cond;
 	api_mutex_t *mutex;
 	const struct timespec *deadline; /* NULL: none */
 	clockid_t clock;
-	/* Instead of the API's wait without a deadline; or NULL. */
+	/* To be called instead of the API's wait; or NULL. */
 	int (*wait)(api_cond_t *cond, api_mutex_t *mutex);
-	/* Called after the wait, with its result and the mutex; or NULL. */
+	/* To be called after the wait, with the mutex held; or NULL. */
 	void (*then)(struct member *member);
 
-	/* With the mutex held: about to wait. */
+	/* Set with the mutex held, just before the wait. */
 	atomic_bool waiting;
 	/* Written before turn. */
 	int result;
-	atomic_int turn; /* how many returned before; -1: still waiting */
+	atomic_int turn; /* how many returned before it; -1: it still waits */
 };
 
 struct fixture {
@@ -98,7 +98,7 @@ struct fixture {
 	int nr;
 	int max;
 	atomic_int nr_returned; /* counted with the mutex held */
-	atomic_int nr_gone;	/* and counted after unlocking it */
+	atomic_int nr_gone;	/* counted after the mutex was unlocked */
 	/* While this is set, members that return keep the mutex. A futex. */
 	_Atomic uint32_t keep;
 };
@@ -133,12 +133,12 @@ static inline struct fixture fixture_of(api_cond_t *cond, api_mutex_t *mutex,
 	return fixture;
 }
 
-/* errno_kept - what @call returns, which must leave errno alone */
+/* errno_kept - the result of @call, which must leave errno alone */
 #define errno_kept(call) (errno = 4711, errno_kept_by(call, #call))
 
 static inline int errno_kept_by(int answer, const char *call)
 {
-#ifndef DROVER_FAKE_FUTEX /* which touches it itself */
+#ifndef DROVER_FAKE_FUTEX /* the fake layer may change errno */
 	if (errno != 4711)
 		tap_bail("errno %d after %s", errno, call);
 #endif
@@ -175,9 +175,9 @@ static inline void *member_thread(void *arg)
 }
 
 /*
- * fixture_start - one more member, perhaps not yet asleep
- * @how: wait, deadline, clock and then count; cond and mutex, if set, instead
- *	 of the fixture's; NULL for a wait without end
+ * fixture_start - start one more member, which may not sleep yet
+ * @how: its wait, deadline, clock and then are used; and its cond and mutex, if
+ *	 set, instead of the fixture's; NULL: a wait without a deadline
  */
 static inline struct member *fixture_start(struct fixture *fixture,
 					   const struct member *how)
@@ -202,8 +202,8 @@ static inline struct member *fixture_start(struct fixture *fixture,
 /*
  * member_has_joined - wait until the others count @member as a waiter
  *
- * It held the mutex when it said that it waits, so it has released it in the
- * wait once we have the mutex. The caller must not hold it.
+ * The member held the mutex when it set @waiting. So when the caller gets the
+ * mutex, the member has released it in its wait. The caller must not hold it.
  */
 static inline void member_has_joined(struct member *member)
 {
@@ -226,7 +226,7 @@ static inline void member_asleep(struct member *member)
 	place_settled(getpid(), member->tid, member->mutex);
 }
 
-/* fixture_add - @nr more members, asleep on return, in no known order */
+/* fixture_add - start @nr more members, which sleep then, in no known order */
 static inline void fixture_add(struct fixture *fixture, int nr)
 {
 	struct member *first = &fixture->members[fixture->nr];
@@ -237,15 +237,13 @@ static inline void fixture_add(struct fixture *fixture, int nr)
 		member_asleep(&first[i]);
 }
 
-/* fixture_gone - wait until @nr have returned and have unlocked their mutex */
+/* fixture_gone - wait until @nr members have returned and unlocked the mutex */
 static inline void fixture_gone(struct fixture *fixture, int nr)
 {
 	reached(&fixture->nr_gone, nr);
 }
 
-/*
- * A member that has returned, and not yet unlocked, is about to wake another.
- */
+/* A member that has returned and not yet unlocked may wake another one soon. */
 static inline bool fixture_any_awake(struct fixture *fixture)
 {
 	if (!fixture->keep && fixture->nr_gone < fixture->nr_returned)
@@ -257,12 +255,12 @@ static inline bool fixture_any_awake(struct fixture *fixture)
 }
 
 /*
- * fixture_count - how many are at @place once nobody is on the way
+ * fixture_count - how many members are at @place once none is awake
  *
  * The kernel makes a thread runnable before the call that wakes it returns, so
- * a woken thread is not taken for asleep. But a member that was seen asleep
- * may be woken by the member that is looked at next, which by then has
- * returned or sleeps: so all are looked at twice.
+ * a woken thread is not taken for asleep. But a member that was seen asleep may
+ * be woken by the member that is looked at next, which by then has returned or
+ * sleeps. So all members are looked at twice.
  */
 static inline int fixture_count(struct fixture *fixture, enum place place)
 {
@@ -275,7 +273,7 @@ static inline int fixture_count(struct fixture *fixture, enum place place)
 		if (!fixture_any_awake(fixture))
 			continue;
 		nr_sweeps = 0;
-		/* Not after a sweep that found nobody awake: two end it. */
+		/* Only after a sweep that found a member awake. */
 		if (wait_in_vain(deadline))
 			tap_bail("a waiter neither returns nor sleeps");
 		sched_yield();
@@ -285,7 +283,7 @@ static inline int fixture_count(struct fixture *fixture, enum place place)
 	return count;
 }
 
-/* fixture_results - how many returned with @result */
+/* fixture_results - how many members returned @result */
 static inline int fixture_results(struct fixture *fixture, int result)
 {
 	int count = 0;

@@ -2,12 +2,12 @@
 /*
  * futex_call.h - the futex system calls
  *
- * Every wrapper returns what the kernel answered: the result, or a negative
- * errno value. errno itself is not used. @flags is 0 for a futex shared
- * between processes or FUTEX_PRIVATE_FLAG; FUTEX_CLOCK_REALTIME may be added
- * where the operation takes it.
+ * Every wrapper returns the kernel's answer: the result, or a negative errno
+ * value. errno itself is not used. @flags is 0 for a futex that processes
+ * share, or FUTEX_PRIVATE_FLAG; FUTEX_CLOCK_REALTIME may be added if the
+ * operation takes it.
  *
- * Addresses are void * on purpose: tests pass bad ones.
+ * Addresses are void * because tests also pass bad ones.
  */
 #pragma once
 
@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Newer than the headers of Debian 12; the same number on every machine. */
+/* The headers of Debian 12 lack these. All machines have the same numbers. */
 #ifndef SYS_futex_waitv
 #define SYS_futex_waitv 449
 #endif
@@ -26,7 +26,7 @@
 #define SYS_futex_requeue 456
 #endif
 
-#ifndef FUTEX_32 /* nor does Debian 11 have this */
+#ifndef FUTEX_32 /* the headers of Debian 11 lack this, too */
 struct futex_waitv {
 	uint64_t val, uaddr;
 	uint32_t flags, __reserved;
@@ -44,8 +44,8 @@ static inline long sys_result(long ret)
 }
 
 /*
- * sys_futex - any operation, the arguments in the kernel's order.
- * The fourth is a timeout for waits and a count (nr_requeue) for requeues.
+ * sys_futex - any operation, with the arguments in the kernel's order. The
+ * fourth is a timeout for waits and a count (nr_requeue) for requeues.
  */
 static inline long sys_futex(const volatile void *uaddr, int op, uint32_t val,
 			     uintptr_t timeout_or_val2,
@@ -55,7 +55,7 @@ static inline long sys_futex(const volatile void *uaddr, int op, uint32_t val,
 				  uaddr2, val3));
 }
 
-/* Waits: 0 when woken, -EAGAIN, -ETIMEDOUT, -EINTR ... */
+/* Waits return 0 if they were woken, or -EAGAIN, -ETIMEDOUT, -EINTR... */
 
 static inline long sys_futex_wait(const volatile void *uaddr, int flags,
 				  uint32_t val, const struct timespec *relative)
@@ -64,7 +64,7 @@ static inline long sys_futex_wait(const volatile void *uaddr, int flags,
 			 NULL, 0);
 }
 
-/* Wakes: how many were woken. */
+/* Wakes return how many waiters were woken. */
 
 static inline long sys_futex_wake(const volatile void *uaddr, int flags,
 				  int nr_wake)
@@ -73,8 +73,8 @@ static inline long sys_futex_wake(const volatile void *uaddr, int flags,
 }
 
 /*
- * Requeues answer how many were woken plus requeued. futex_requeue(2): @waiters
- * is the source and the target, in this order.
+ * Requeues return how many waiters were woken and requeued in all. @waiters of
+ * futex_requeue(2) is the source and the target, in this order.
  */
 static inline long sys_futex_requeue2(struct futex_waitv *waiters,
 				      unsigned int flags, int nr_wake,
@@ -98,7 +98,7 @@ static inline long sys_futex_unlock_pi(const volatile void *uaddr, int flags)
 	return sys_futex(uaddr, FUTEX_UNLOCK_PI | flags, 0, 0, NULL, 0);
 }
 
-/* The three ways to requeue. Those that compare expect 0 at @from. */
+/* The three ways to requeue. Ways that compare expect 0 at @from. */
 
 #define NR_REQUEUE_OPS 3
 

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * ledger.h - what each return from a wait must be accounted for by
+ * ledger.h - accounts for each return from a wait
  *
- * Kept under the mutex that the waits use, so it is also the test of that
+ * The ledger is kept under the mutex that the waits use, so it also tests this
  * mutex. Waits are numbered in the order in which they begin. A wait STAYS
- * until it is unblocked, or LEAVES when its time runs out or it is cancelled:
- * of the latter nobody can know whether it still waits.
+ * until it is unblocked, or it LEAVES at its deadline or by a cancellation.
+ * Other threads cannot know whether a wait that LEAVES still waits.
  *
- * A signal is only sent while more waits stay than there are signals not yet
- * answered, so it must make exactly one wait return. It is written down with
- * the number of the newest wait that began before it, and who returns must find
- * one that is new enough for its number: otherwise it has stolen it. If it
- * finds none at all, its return was spurious. An "open" signal is still being
- * sent, without the mutex: newcomers may have it. A broadcast makes every wait
- * return that has begun; signals that are not answered yet are void then.
+ * A signal is only sent while more waits stay than there are unanswered
+ * signals, so it must make exactly one wait return. Its entry has the number of
+ * the newest wait that began before it. A wait that returns must find an entry
+ * whose number is not below its own: otherwise it has stolen the signal of an
+ * older wait. If it finds no entry at all, its return was spurious. An "open"
+ * signal is still being sent, without the mutex, so newcomers may take it. A
+ * broadcast makes every wait return that has begun, and removes the entries of
+ * unanswered signals.
  *
- * So after the last signal everything that is owed must come, and nothing else
- * may.
+ * So after the last signal every owed return must come, and no other may.
  */
 #pragma once
 
@@ -35,16 +35,16 @@ enum wait_kind {
 };
 
 /**
- * struct ledger - all under the mutex, but for the atomic fields
- * @inside: somebody has the mutex
+ * struct ledger - all under the mutex, except the atomic fields
+ * @inside: a thread has the mutex
  * @begun: number of the newest wait
  * @broadcast: the waits up to this number have been broadcast to
- * @stay: waits that stay, newer than that
- * @due: waits that stay, of those that have been broadcast to
- * @signals: of each signal not yet answered, the newest wait that may have it
- * @owed: returns that must come
- * @sending: signals on their way without the mutex
- * @wrong: what was found wrong first
+ * @stay: how many newer waits stay
+ * @due: how many waits stay that have been broadcast to
+ * @signals: for each unanswered signal, the newest wait that may take it
+ * @owed: how many returns must come
+ * @sending: signals that are being sent without the mutex
+ * @wrong: the first thing that was found wrong
  */
 struct ledger {
 	bool inside;
@@ -73,7 +73,7 @@ ledger_wrong(struct ledger *l, const char *fmt, ...)
 		memcpy(l->wrong, text, sizeof(text));
 }
 
-/* The caller says that it has the mutex, and before it lets go, that it had. */
+/* To be called when the caller has locked the mutex, and before it unlocks. */
 static inline void ledger_enter(struct ledger *l)
 {
 	if (l->inside)
@@ -93,7 +93,7 @@ static inline void ledger_publish(struct ledger *l)
 	l->owed = l->nr_signals + l->due;
 }
 
-/* A wait begins; its number. */
+/* A wait begins. Return: its number. */
 static inline unsigned long ledger_begin(struct ledger *l, enum wait_kind kind)
 {
 	l->stay += kind == STAYS;
@@ -111,8 +111,9 @@ static inline void ledger_forget(struct ledger *l, unsigned long number,
 }
 
 /*
- * Of the signals that wait @number may have, the one that fewest others may
- * have, so that what is left serves as many as possible; -1 if there is none.
+ * Return: of the signals that wait @number may take, the one that fewest other
+ * waits may take, so that the other signals are left for as many as possible;
+ * or -1.
  */
 static inline int ledger_find(struct ledger *l, unsigned long number)
 {
@@ -125,7 +126,7 @@ static inline int ledger_find(struct ledger *l, unsigned long number)
 	return best;
 }
 
-/* Wait @number has returned as unblocked. */
+/* Wait @number was unblocked and has returned. */
 static inline void ledger_return(struct ledger *l, unsigned long number,
 				 enum wait_kind kind)
 {
@@ -144,15 +145,15 @@ static inline void ledger_return(struct ledger *l, unsigned long number,
 	ledger_forget(l, number, kind);
 }
 
-/* Wait @number, which was free to, has returned without being unblocked. */
+/* Wait @number, which may leave, has returned without being unblocked. */
 static inline void ledger_leave(struct ledger *l, unsigned long number)
 {
 	ledger_forget(l, number, LEAVES);
 }
 
 /*
- * Wait @number, which stayed, may leave from now on. Returns false if it may
- * not, for it has been broadcast to.
+ * Wait @number, which stayed, may leave from now on. Return: false if it may
+ * not, because it has been broadcast to.
  */
 static inline bool ledger_may_leave(struct ledger *l, unsigned long number)
 {
@@ -162,10 +163,10 @@ static inline bool ledger_may_leave(struct ledger *l, unsigned long number)
 	return true;
 }
 
-/* May a signal be sent now? If so it is written down. */
+/* May a signal be sent now? If so, it gets an entry. */
 static inline bool ledger_signal(struct ledger *l, bool open)
 {
-	/* What is no longer on its way was for those who waited by now. */
+	/* A signal that has been sent cannot be taken by later waits. */
 	if (!l->sending)
 		for (int i = 0; i < l->nr_signals; i++)
 			if (l->signals[i] == LEDGER_OPEN)

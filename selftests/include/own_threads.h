@@ -13,7 +13,7 @@
 
 #include "tap.h"
 
-/* Small, since some tests start thousands of threads. */
+/* Small, because some tests start thousands of threads. */
 #define THREAD_STACK_SIZE (256 * 1024)
 
 /* start_thread_on - @stack: memory of THREAD_STACK_SIZE, or NULL */
@@ -65,7 +65,7 @@ static inline cpu_set_t own_cpus(void)
 	return all;
 }
 
-/* one_cpu - the first of them */
+/* one_cpu - the first of these CPUs */
 static inline cpu_set_t one_cpu(void)
 {
 	cpu_set_t one, all = own_cpus();
@@ -78,7 +78,7 @@ static inline cpu_set_t one_cpu(void)
 	return one;
 }
 
-/* A thread that was there before the program: qemu-user's own. */
+/* A thread that existed before the program began: qemu-user's own. */
 static pid_t emulators_thread;
 
 #ifndef __x86_64__
@@ -95,7 +95,7 @@ __attribute__((constructor)) static void find_emulators_thread(void)
 }
 #endif
 
-/* to_one_cpu - stay on one CPU from now on; the CPUs allowed before */
+/* to_one_cpu - pin the caller to one CPU, and return the CPUs it had before */
 static inline cpu_set_t to_one_cpu(void)
 {
 	cpu_set_t before = own_cpus(), one = one_cpu();
@@ -104,7 +104,7 @@ static inline cpu_set_t to_one_cpu(void)
 	return before;
 }
 
-/* fifo_permitted - may the caller be of SCHED_FIFO? */
+/* fifo_permitted - may the caller use SCHED_FIFO? */
 static inline bool fifo_permitted(void)
 {
 	struct sched_param fifo = { .sched_priority = 1 }, other = { 0 };
@@ -114,8 +114,8 @@ static inline bool fifo_permitted(void)
 }
 
 /*
- * for_all_threads - call @function for each thread of the process; the sum of
- * what it returns
+ * for_all_threads - call @function for each thread of the process, and return
+ * the sum of its results
  */
 static inline int for_all_threads(int (*function)(pid_t tid, const void *arg),
 				  const void *arg)
@@ -134,8 +134,8 @@ static inline int for_all_threads(int (*function)(pid_t tid, const void *arg),
 }
 
 /*
- * any_thread - call @function for each thread of the process, until it returns
- * something else than 0: that, or 0
+ * any_thread - call @function for each thread of the process until a result is
+ * not 0, and return the last result
  */
 static inline int any_thread(int (*function)(pid_t tid, const void *arg),
 			     const void *arg)
@@ -159,7 +159,10 @@ static inline int is_thread(pid_t tid, const void *arg)
 }
 
 /*
- * A joined thread may be in the list a moment longer; ThreadSanitizer has one.
+ * await_alone - wait until the process has one thread
+ *
+ * A joined thread may be in the list for a moment longer. ThreadSanitizer has a
+ * thread of its own.
  */
 static inline void await_alone(void)
 {

@@ -2,9 +2,9 @@
 /*
  * preempt.h - stop a thread after any one of its instructions
  *
- * What an unlucky scheduler can do with one preemption is not left to chance:
- * the CPU's trap flag makes every instruction raise SIGTRAP, and the handler of
- * the chosen one is where the others act.
+ * A preemption at an unlucky moment is not left to chance: the CPU's trap flag
+ * makes every instruction raise SIGTRAP, and other threads act while the
+ * handler runs that follows the chosen instruction.
  */
 #pragma once
 
@@ -19,7 +19,7 @@
 #define PREEMPT_POSSIBLE  1
 #define PREEMPT_TRAP_FLAG 0x100
 
-/* Of the one thread that is stopped. */
+/* The state of the one thread that is stopped. */
 static struct {
 	long left;
 	void (*meanwhile)(void *arg);
@@ -60,8 +60,8 @@ static inline void preempt_trap_end(void)
 /*
  * preempt_after - call @call, and @meanwhile after its @nr-th instruction
  *
- * Returns false if @call had no more than @nr instructions; @meanwhile has not
- * been called then.
+ * Return: false if @call had at most @nr instructions; @meanwhile was not
+ * called then.
  */
 static inline bool preempt_after(long nr, void (*call)(void *arg),
 				 void (*meanwhile)(void *arg), void *arg)
@@ -82,7 +82,7 @@ static inline bool preempt_after(long nr, void (*call)(void *arg),
 	return preempt.done;
 }
 
-#else /* no trap flag that a program can set */
+#else /* a program cannot set a trap flag */
 
 #define PREEMPT_POSSIBLE 0
 
@@ -105,24 +105,30 @@ static inline bool preempt_after(long nr, void (*call)(void *arg),
 /*
  * Two threads, of which the caller is stopped
  *
- * The other runs until it has finished or sleeps, for it may need what the
- * caller holds; then the caller goes on. If that one falls asleep by itself
- * before its turn, the other acts then.
+ * The other thread runs until it has finished or sleeps, because it may need a
+ * lock that the caller holds. Then the caller goes on. If the caller falls
+ * asleep before the instruction at which it would be stopped, the other thread
+ * acts at that moment.
  */
 
-/* Instructions are tried in another order: each so many, and those between. */
+/*
+ * Instructions are not tried in order: first every 16th, and then those between
+ * them.
+ */
 #define EVERYWHERE_STRIDE 16
 
-/* How long the other may neither end nor sleep before the stopped one goes on. */
+/*
+ * The caller goes on if the other thread neither ends nor sleeps for so long.
+ */
 static atomic_int everywhere_spin_ms = 20;
 
 struct actor {
 	void (*act)(void *unused);
 	pthread_t thread;
-	atomic_int tid; /* 0 until it acts */
+	atomic_int tid; /* 0 until the thread acts */
 	atomic_bool go;
 	atomic_bool done;
-	long nr; /* of the instruction to stop after */
+	long nr; /* after which instruction it is stopped */
 };
 
 static struct actor caller, other;
@@ -141,8 +147,8 @@ static inline void *other_thread(void *arg)
 /*
  * thread_settled - wait until thread @tid has set @done or sleeps in futex
  *
- * A few milliseconds are enough: one that spins for the stopped thread does
- * neither.
+ * A thread that spins for the stopped one does neither, so the function waits
+ * only for everywhere_spin_ms.
  */
 static inline void thread_settled(atomic_int *tid, atomic_bool *done)
 {
@@ -157,8 +163,8 @@ static inline void thread_settled(atomic_int *tid, atomic_bool *done)
 }
 
 /*
- * In the signal handler of the stopped thread, which may be cancelled
- * meanwhile, but not in here.
+ * Runs in the signal handler of the stopped thread. A cancellation of this
+ * thread must not act in the handler.
  */
 static inline void other_acts(void *arg)
 {
@@ -176,7 +182,7 @@ static inline void caller_ends(void *arg)
 	caller.done = true;
 }
 
-/* May be cancelled in the call. */
+/* The thread may be cancelled in its call. */
 static inline void *caller_thread(void *arg)
 {
 	while (!caller.go)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * run.h - what a run of a test depends on: its options, the kernel, the policy
+ * run.h - the options of a test, the kernel it runs on, scenarios in words, and
+ * policies
  */
 #pragma once
 
@@ -18,7 +19,7 @@
  *	uint64_t seed = args_get(&args, "seed", args_fresh_seed());
  *
  * An argument that is not in the list ends the program with a message and
- * status 2: a misspelt one must not silently run something else.
+ * status 2, so that a misspelt argument is noticed.
  */
 
 struct args {
@@ -50,7 +51,7 @@ static inline struct args args_parse(int argc, char **argv, const char *names)
 	return (struct args){ .argc = argc, .argv = argv };
 }
 
-/* args_get - the number given for @name, or @missing; the last one counts */
+/* args_get - the last number given for @name, or @missing */
 static inline uint64_t args_get(const struct args *args, const char *name,
 				uint64_t missing)
 {
@@ -65,15 +66,15 @@ static inline uint64_t args_get(const struct args *args, const char *name,
 	return missing;
 }
 
-/* args_fresh_seed - a seed for a run that was given none; print it */
+/* args_fresh_seed - a seed for a run without seed=; the test has to print it */
 static inline uint64_t args_fresh_seed(void)
 {
 	return ns_of(CLOCK_REALTIME);
 }
 
 /*
- * random_next - splitmix64: any seed will do, each thread has a state of its
- * own, and the same seed gives the same numbers everywhere.
+ * random_next - splitmix64. Any seed is good, each thread has a state of its
+ * own, and the same seed gives the same numbers on every machine.
  */
 static inline uint64_t random_next(uint64_t *state)
 {
@@ -90,7 +91,7 @@ static inline uint32_t random_below(uint64_t *state, uint32_t bound)
 	return (random_next(state) >> 32) * bound >> 32;
 }
 
-/* In a guest the runner says which kernel it has; else it is the host's own. */
+/* variant_is - is this a guest with this kernel? The runner tells guests so. */
 static inline bool variant_is(const char *name)
 {
 	const char *variant = getenv("DROVER_VARIANT");
@@ -98,22 +99,28 @@ static inline bool variant_is(const char *name)
 	return variant && strcmp(variant, name) == 0;
 }
 
-/* A guest's kernel is known and must have all; the host's may be older. */
+/*
+ * variant_is_host - is this no guest? A guest's kernel must have all system
+ * calls, and the host's may be older.
+ */
 static inline bool variant_is_host(void)
 {
 	return !variant_is("none") && !variant_is("mainline") &&
 	       !variant_is("drover");
 }
 
-/* guest_share - of what is repeated: a guest is slow, and the host does it all */
+/*
+ * guest_share - how often to repeat a test: guests, which are slow, do a third
+ */
 static inline long guest_share(long nr)
 {
 	return variant_is_host() ? nr : nr / 3;
 }
 
 /*
- * child_status - of a child that does some work: 0 if that goes well, 1 if not,
- * another if it says so by itself, -1 if it does not end; @what: for the watchdog
+ * child_status - the exit status of a child that does @work: 0 if the work
+ * returns true, 1 if not, or another if the child calls _exit(); -1 if a signal
+ * ends the child. @what: for the watchdog
  */
 static inline int child_status(bool (*work)(void), const char *what)
 {
@@ -140,13 +147,14 @@ static inline bool child_does(bool (*work)(void), const char *what)
  * Scenarios in words
  *
  *	STEP(wait) { ... args[0] ... }
- *	NUMBER(everybody, 8);
+ *	NUMBER(some, 8);
  *
- *	tap_ok(steps_do("wait everybody; signal; returned = 1"), "a signal");
+ *	tap_ok(steps_do("wait some; signal; returned = 1"), "a signal");
  *
- * A step is a verb and its numbers, or letters, or 'words; what is left out is 1.
- * What is behind the = has to come of it: if not, the step is printed, and the others
- * follow all the same, unless STEPS_END comes of it.
+ * A step is a verb and its arguments: numbers, letters, or 'words. An argument
+ * that is left out is 1. The verb must return the number behind the "=". If it
+ * does not, the step is printed, and the other steps follow all the same. If it
+ * returns STEPS_END, no more steps follow.
  */
 
 #define STEP_NUMBERS 4
@@ -155,9 +163,9 @@ static inline bool child_does(bool (*work)(void), const char *what)
 
 struct step_word {
 	const char *word;
-	long (*act)(const long *args); /* or NULL: a number by its name */
+	long (*act)(const long *args); /* NULL: the word is a number */
 	long value;
-} __attribute__((aligned(32))); /* no compiler leaves gaps between them */
+} __attribute__((aligned(32))); /* so that there are no gaps between them */
 
 #define STEP_WORDS __attribute__((used, section("step_words")))
 
@@ -170,7 +178,7 @@ struct step_word {
 	static struct step_word word_##name STEP_WORDS = { .word = #name, \
 							   .value = number }
 
-/* STEP_IS - a step that is a call, or what is looked at; STEP_DO: it is 0 */
+/* STEP_IS - a step that returns @call; STEP_DO - a step that returns 0 */
 #define STEP_IS(name, call)  \
 	STEP(name)           \
 	{                    \
@@ -197,7 +205,7 @@ NUMBER(ENOSYS, ENOSYS);
 NUMBER(EPERM, EPERM);
 NUMBER(ETIMEDOUT, ETIMEDOUT);
 
-/* errno N: what it was */
+/* errno N: sets errno, and returns its old value */
 STEP(errno)
 {
 	int before = errno;
@@ -232,11 +240,11 @@ static inline long step_number(const char *text)
 		return negated ? -known->value : known->value;
 	number = letter ? *text : strtol(text, &end, 0);
 	if (!letter && *end)
-		tap_bail("'%s' in a scenario is no number", text);
+		tap_bail("'%s' in a scenario is not a number", text);
 	return number;
 }
 
-/* @text is cut into its words. *end: the others are not done. */
+/* Do one step. @text is cut into its words. *end: no more steps follow. */
 static inline bool step_do(char *text, bool *end)
 {
 	long args[STEP_NUMBERS] = { 1, 1, 1, 1 }, got, wanted;
@@ -248,7 +256,7 @@ static inline bool step_do(char *text, bool *end)
 	word = strtok_r(text, " ", &rest);
 	verb = step_named(word);
 	if (!verb || !verb->act)
-		tap_bail("'%s' in a scenario is no verb", word);
+		tap_bail("'%s' in a scenario is not a verb", word);
 	while ((word = strtok_r(NULL, " ", &rest)) && *word != '=')
 		args[nr++] = step_number(word);
 	got = verb->act(args);
@@ -257,11 +265,11 @@ static inline bool step_do(char *text, bool *end)
 		return true;
 	wanted = step_number(rest + strspn(rest, " "));
 	if (got != wanted)
-		tap_diag("%s: it is %ld", whole, got);
+		tap_diag("%s: the result is %ld", whole, got);
 	return got == wanted;
 }
 
-/* steps_do - do all of @text, with steps behind semicolons: did all go well? */
+/* steps_do - do the steps of @text, between semicolons: did all go well? */
 static inline bool steps_do(const char *text)
 {
 	char copy[STEPS_LENGTH], *rest, *step;
@@ -275,9 +283,9 @@ static inline bool steps_do(const char *text)
 }
 
 /*
- * The same test under each policy of the library, which reads DROVER_POLICY when
- * it is loaded: so the program executes itself once for each policy, and hands its
- * results on in the environment.
+ * The same test under each policy of the library. The library reads
+ * DROVER_POLICY when it is loaded, so the program executes itself once for each
+ * policy, and hands its results on in the environment.
  *
  *	POLICY_MAIN(test)
  */
@@ -291,13 +299,13 @@ static const char *const policies[NR_POLICIES] = {
 	"spin=0",
 };
 
-/* policy_moves - does @policy move waiters where the mutex is in use? */
+/* policy_moves - does @policy move waiters to a mutex that is in use? */
 static inline bool policy_moves(const char *policy)
 {
 	return !variant_is("none") && strcmp(policy, "wake-all") != 0;
 }
 
-/* run_hand_on - the results so far are for the program that is executed next */
+/* run_hand_on - hand the results on to the program that is executed next */
 static inline void run_hand_on(unsigned int stage)
 {
 	char state[64];
@@ -307,7 +315,7 @@ static inline void run_hand_on(unsigned int stage)
 	setenv("POLICY_STAGE", state, 1);
 }
 
-/* run_go_on - with the results of the program before; its stage, or -1 */
+/* run_go_on - take over results that were handed on; their stage, or -1 */
 static inline int run_go_on(void)
 {
 	const char *state = getenv("POLICY_STAGE");
@@ -317,7 +325,8 @@ static inline int run_go_on(void)
 		return -1;
 	if (sscanf(state, "%u %u %u %u", &stage, &tap.passed, &tap.failed,
 		   &tap.skipped) != 4)
-		tap_bail("POLICY_STAGE=%s is for this program alone", state);
+		tap_bail("POLICY_STAGE=%s: only the program itself may set it",
+			 state);
 	setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
 	return stage;
 }
@@ -332,7 +341,7 @@ static inline _Noreturn void policy_exec(char **argv, const char *policy,
 	tap_bail("%s: %s", argv[0], strerror(errno));
 }
 
-/* policies_main - what main() returns that tests under each of @nr @names */
+/* policies_main - a main() that runs @test under each of the policies @names */
 static inline int policies_main(char **argv, const char *const *names, int nr,
 				void (*test)(const char *policy))
 {
@@ -350,13 +359,13 @@ static inline int policies_main(char **argv, const char *const *names, int nr,
 	return tap_exit();
 }
 
-/* policy_main - the same under all of them */
+/* policy_main - a main() that runs @test under all policies */
 static inline int policy_main(char **argv, void (*test)(const char *policy))
 {
 	return policies_main(argv, policies, NR_POLICIES, test);
 }
 
-/* POLICY_MAIN - a main() that does nothing else */
+/* POLICY_MAIN - define such a main() */
 #define POLICY_MAIN(test)                       \
 	int main(int argc, char **argv)         \
 	{                                       \

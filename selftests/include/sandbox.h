@@ -2,8 +2,8 @@
 /*
  * sandbox.h - tests in processes of their own, which get a seccomp filter
  *
- * What the library finds out about the kernel it remembers, so each test has to
- * find out for itself.
+ * The library remembers what it has found out about the kernel. So each test
+ * needs a process of its own, in which the library finds out again.
  */
 #pragma once
 
@@ -19,14 +19,14 @@
 
 #define SANDBOX_ABSENT 2
 
-/* sandbox_has - @err is what installing a filter came to */
+/* sandbox_has - @err: the result of installing a filter */
 static inline void sandbox_has(int err)
 {
 	if (err)
 		_exit(SANDBOX_ABSENT);
 }
 
-/* sandbox_run - does it hold? */
+/* sandbox_run - run @test in a child, which gives one result */
 static inline void sandbox_run(const char *what, const char *name,
 			       bool (*test)(void))
 {
@@ -39,8 +39,9 @@ static inline void sandbox_run(const char *what, const char *name,
 }
 
 /*
- * Filters are for good, in the calling thread and in those it creates from then
- * on. 0 or an errno value comes back: EINVAL where the kernel has none.
+ * A filter stays for ever, in the calling thread and in threads that it creates
+ * later. The functions return 0 or an errno value, which is EINVAL if the
+ * kernel has no filters.
  */
 
 #define FILTER_LOAD(field) \
@@ -49,7 +50,10 @@ static inline void sandbox_run(const char *what, const char *name,
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(value), skip, 0)
 #define FILTER_RETURN(what) BPF_STMT(BPF_RET | BPF_K, what)
 
-/* filter_list - is what the first @at of @code load one of @nr, or others? */
+/*
+ * filter_list - the first @at instructions of @code load a value. If it is one
+ * of the @nr values of @list, the filter returns @listed, and else @others.
+ */
 static inline int filter_list(struct sock_filter *code, int at,
 			      const uint32_t *list, int nr, uint32_t listed,
 			      uint32_t others)
@@ -66,7 +70,9 @@ static inline int filter_list(struct sock_filter *code, int at,
 	return 0;
 }
 
-/* filter_futex - the same of futex operations; other system calls go on */
+/*
+ * filter_futex - the same for futex operations; other system calls are allowed
+ */
 static inline int filter_futex(const uint32_t *list, int nr, uint32_t listed,
 			       uint32_t others)
 {
@@ -81,14 +87,14 @@ static inline int filter_futex(const uint32_t *list, int nr, uint32_t listed,
 	return filter_list(code, 5, list, nr, listed, others);
 }
 
-/* Answer two of the futex operations, which may be the same. */
+/* filter_answer - return @what for two futex operations, which may be equal */
 static inline int filter_answer(uint32_t what, uint32_t op, uint32_t other)
 {
 	return filter_futex((uint32_t[]){ op, other }, 2, what,
 			    SECCOMP_RET_ALLOW);
 }
 
-/* misuse_test - in a child: a debug build @says it of the steps, and aborts */
+/* misuse_test - does a child that does @steps say @says, and abort? */
 static inline void misuse_test(bool (*act)(const char *steps),
 			       const char *steps, const char *says)
 {
@@ -113,6 +119,6 @@ static inline void misuse_test(bool (*act)(const char *steps),
 	if (!tap_ok(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) &&
 			    WTERMSIG(status) == SIGABRT &&
 			    strstr(text, "drover: ") && strstr(text, says),
-		    "says \"%s\", and aborts", says))
-		tap_diag("it said: %s", text);
+		    "the debug build says \"%s\", and aborts", says))
+		tap_diag("the output: %s", text);
 }

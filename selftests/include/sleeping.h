@@ -2,15 +2,16 @@
 /*
  * sleeping.h - what the kernel shows of a thread that sleeps in futex
  *
- * /proc/<pid>/task/<tid>/syscall names the system call and its arguments
- * once the thread is off its CPU, and "running" before that. A thread in a
- * page fault inside futex looks the same, so its state must be S as well;
- * it is read second, so that it belongs to this sleep or a later one.
+ * /proc/<pid>/task/<tid>/syscall names the system call and its arguments once
+ * the thread is off its CPU, and says "running" before that. A thread in a page
+ * fault inside futex looks the same, so its state must be S as well. The state
+ * is read second, so that it belongs to this sleep or a later one.
  *
- * The address is the first argument of the call that put the thread to
- * sleep: it stays when the waiter is requeued, and for futex_waitv it is the
- * address of the array. After SIGSTOP and SIGCONT a wait with a relative
- * timeout goes on as restart_syscall, which has no address: avoid those.
+ * The address is the first argument of the call in which the thread fell
+ * asleep. It stays the same when the waiter is requeued, and for futex_waitv it
+ * is the address of the array. After SIGSTOP and SIGCONT a wait with a relative
+ * timeout goes on as restart_syscall, which has no address, so tests must not
+ * use such waits.
  */
 #pragma once
 
@@ -36,7 +37,9 @@ static inline pid_t blocked_gettid(void)
 	return syscall(SYS_gettid);
 }
 
-/* Reads one file of a thread into @text; its length, or negative errno. */
+/*
+ * Read one file of a thread into @text. Return: its length or negative errno.
+ */
 static inline ssize_t blocked_read(pid_t pid, pid_t tid, const char *file,
 				   char *text, size_t size)
 {
@@ -57,7 +60,7 @@ static inline ssize_t blocked_read(pid_t pid, pid_t tid, const char *file,
 	return len;
 }
 
-/* The state letter follows the name, which may contain anything but NUL. */
+/* The state letter follows the name, in which any byte except NUL may be. */
 static inline bool blocked_state_is_sleep(const char *stat)
 {
 	const char *end = strrchr(stat, ')');
@@ -66,9 +69,9 @@ static inline bool blocked_state_is_sleep(const char *stat)
 }
 
 /**
- * struct blocked_call - the call in futex that a thread sleeps in
- * @address, @op: its first two arguments. Under qemu-user on x86-64 the call is
- *		  the emulator's, with its addresses.
+ * struct blocked_call - the futex call in which a thread sleeps
+ * @address, @op: its first two arguments. Under qemu-user on x86-64 this is a
+ *		  call of the emulator, with the emulator's addresses.
  * @ends: the call has a timeout
  */
 struct blocked_call {
@@ -76,7 +79,7 @@ struct blocked_call {
 	bool ends;
 };
 
-/* The fourth argument of a call in futex(2) that is no wait is a number. */
+/* The fourth argument of futex(2) is a number if the operation is no wait. */
 static inline bool blocked_has_timeout(long nr, unsigned long long op,
 				       unsigned long long fourth,
 				       unsigned long long fifth)
@@ -98,8 +101,8 @@ static inline bool blocked_has_timeout(long nr, unsigned long long op,
 }
 
 /*
- * blocked_in - is there one? Returns 1 or 0, or -ESRCH when the thread is
- * gone.
+ * blocked_in - does the thread sleep in futex? Return: 1 or 0, or -ESRCH if the
+ * thread is gone.
  */
 static inline int blocked_in(pid_t pid, pid_t tid, struct blocked_call *call)
 {
@@ -121,7 +124,7 @@ static inline int blocked_in(pid_t pid, pid_t tid, struct blocked_call *call)
 	return len < 0 ? len : blocked_state_is_sleep(text);
 }
 
-/* blocked_in_futex - the same; @uaddr: with this address, or NULL for any */
+/* blocked_in_futex - the same with this address; @uaddr NULL: with any */
 static inline int blocked_in_futex(pid_t pid, pid_t tid, const void *uaddr)
 {
 	struct blocked_call call;
@@ -130,7 +133,10 @@ static inline int blocked_in_futex(pid_t pid, pid_t tid, const void *uaddr)
 	return ret == 1 && uaddr ? call.address == (uintptr_t)uaddr : ret;
 }
 
-/* sleeps_add - to a sum that changes whenever a thread begins another sleep */
+/*
+ * sleeps_add - add the thread's sleep to a sum, which differs once the thread
+ * has begun another sleep
+ */
 static inline bool sleeps_add(pid_t pid, pid_t tid, uint64_t *sleeps)
 {
 	static const char switches[] = "\nvoluntary_ctxt_switches:";

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * stuck.h - threads that sleep for ever: found at once, and reported
+ * stuck.h - finds threads that sleep for ever at once, and reports them
  *
- * A thread that asks again and again whether others have done something looks
- * now and then how they sleep. If two looks in a row find every other thread
- * in the same sleep in futex, without a timeout, then all of them slept at
- * each moment in between. The asker found its condition false in between, so
- * no other thread will ever make the condition true, and none will ever be
- * woken: a wake-up was lost. No guess is made of how late a wake-up can be, so
- * load cannot bring a false alarm, and neither can a delay or a timeout.
+ * A thread that waits for a condition evaluates it again and again, and now and
+ * then looks how the other threads sleep. If two looks in a row find every
+ * other thread in the same sleep in futex, without a timeout, then all of them
+ * slept at each moment in between. The condition was false in between, so no
+ * other thread will ever make it true, and none will ever be woken: a wake-up
+ * was lost. The looks do not guess how late a wake-up can be, so load, delays
+ * and timeouts cause no false alarm.
  *
  * Two looks see the same sleep if both find the thread asleep, with the same
  * number of voluntary switches: another sleep would have begun with one more.
  *
- * A process that is a child, or has children, is not judged: they may share
- * the futex words. Nothing else can end such a sleep from outside the process:
- * no test has a timer whose signal wakes a thread.
+ * A process that is a child, or has children, is not judged, because the other
+ * process may share the futex words. Nothing else can end such a sleep from
+ * outside the process: no test has a timer whose signal wakes a thread.
  */
 #pragma once
 
@@ -26,16 +26,16 @@
 #include "own_threads.h"
 #include "sleeping.h"
 
-/* The time between two looks. A wait that is shorter costs no look at all. */
+/* The time between two looks. In a shorter wait there is no look. */
 #define STUCK_LOOK_NS INT64_C(250000000)
 
-/* How many threads, and how many words, a report shows at most. */
+/* A report shows at most so many threads, and so many words. */
 #define STUCK_SHOWN 256
 
 /**
  * struct stuck_thread - a thread in the report
- * @call: the one that it sleeps in; its address is NULL if it is not in futex
- * @sleeps: as sleeps_add()
+ * @call: the call in which it sleeps; the address is NULL if it is not in futex
+ * @sleeps: the sum of sleeps_add()
  */
 struct stuck_thread {
 	pid_t pid, tid;
@@ -45,7 +45,7 @@ struct stuck_thread {
 
 /**
  * struct stuck_word - a futex word in the report
- * @at: in the memory of @pid
+ * @at: its address in the memory of @pid
  * @flags: of the calls that use it: FUTEX_PRIVATE_FLAG or 0
  */
 struct stuck_word {
@@ -59,13 +59,14 @@ static int stuck_own_list(struct stuck_thread *list);
 static void stuck_report(void);
 
 /*
- * What a test may put in the place of its own threads, and tell of them:
- * @look: do all sleep without a timeout? Adds up their sleeps
- * @list: who they are, at most STUCK_SHOWN; how many
- * @name: of a thread, behind its number
- * @describe: what lies at a word
- * @mutex: a word to which sleepers may have been moved, by its number; 0 behind
- *	   the last one
+ * Functions that a test may set, if not only its own threads count, or to tell
+ * more in the report:
+ * @look: do all threads sleep without a timeout? Adds up their sleeps
+ * @list: lists these threads, at most STUCK_SHOWN. Return: how many
+ * @name: the name of a thread, which follows its number
+ * @describe: the object at a word
+ * @mutex: the word number @nr to which sleepers may have been moved; 0 after
+ *	   the last word
  */
 static struct {
 	bool (*look)(uint64_t *sleeps);
@@ -84,7 +85,9 @@ __attribute__((constructor)) static void stuck_program_starts(void)
 	watchdog_report = stuck_report;
 }
 
-/* sleeps_for_ever - asleep in futex, without a timeout; then as sleeps_add() */
+/*
+ * sleeps_for_ever - does it sleep in futex without a timeout? Adds its sleep.
+ */
 static inline bool sleeps_for_ever(pid_t pid, pid_t tid, uint64_t *sleeps)
 {
 	struct blocked_call call;
@@ -114,22 +117,22 @@ static bool stuck_own_look(uint64_t *sleeps)
 	return stuck_alone() && !any_thread(stuck_not_for_ever, &sleeps);
 }
 
-/* About the wait that this thread is in. */
+/* The wait in which this thread is. */
 static _Thread_local struct {
 	int64_t next;
-	uint64_t sleeps; /* seen by the last look, if all slept; or 0 */
+	uint64_t sleeps; /* the sum at the last look, if all slept; or 0 */
 } stuck_wait;
 
 /*
- * stuck_child_is_alone - a child of fork() says so: its futex words are its
- * own
+ * stuck_child_is_alone - to be called by a child of fork() that shares no futex
+ * words
  */
 static inline void stuck_child_is_alone(void)
 {
 	stuck_program = getpid();
 }
 
-/* stuck_begin - the thread begins to ask */
+/* stuck_begin - the thread begins to wait for a condition */
 static inline void stuck_begin(void)
 {
 	stuck_wait.next = blocked_now_ns() + STUCK_LOOK_NS;
@@ -137,11 +140,11 @@ static inline void stuck_begin(void)
 }
 
 /*
- * stuck_found - will the condition that the thread asks for never be true?
+ * stuck_found - will the thread's condition never be true?
  *
- * To be called each time that the condition has been evaluated as a whole, and
- * was false. errno stays as it is. A look at thousands of threads takes long,
- * and is then made less often.
+ * To be called each time when the whole condition has been evaluated and was
+ * false. errno stays as it is. A look at thousands of threads takes long, so
+ * then there are fewer looks.
  */
 static inline bool stuck_found(void)
 {
@@ -160,7 +163,7 @@ static inline bool stuck_found(void)
 	return sleeps && sleeps == before;
 }
 
-/* The report: who sleeps where. */
+/* ---- the report, which says where each thread sleeps ---- */
 
 static inline void stuck_thread_look(struct stuck_thread *s)
 {
@@ -193,7 +196,7 @@ static int stuck_own_list(struct stuck_thread *list)
 	return listing.nr;
 }
 
-/* stuck_read - from memory that may be gone, or another process's */
+/* stuck_read - read memory that may be gone, or is another process's */
 static inline bool stuck_read(pid_t pid, uint64_t at, void *to, size_t size)
 {
 	char path[32];
@@ -266,15 +269,15 @@ static inline void stuck_thread_report(const struct stuck_thread *s)
 }
 
 /*
- * A waiter that was moved to another word shows the call that it began. To see
- * where it sleeps, its sleep has to be disturbed, which does no more harm now.
- * All who sleep on any of the words are put aside first, each word's to a word
- * that only we know, and then woken one by one: so whatever a woken thread does
- * wakes no other one of them.
+ * A waiter that was moved to another word still shows the call that it began.
+ * To find out where it sleeps, the report has to wake it, which does no more
+ * harm now. First all sleepers are moved aside, from each word to a word of the
+ * report's own. Then they are woken one by one: whatever a woken thread does,
+ * it wakes no other sleeper.
  */
 static uint32_t stuck_aside[STUCK_SHOWN];
 
-/* Those who wait for a PI lock cannot be put aside, and not be woken either. */
+/* Waiters for a PI lock cannot be moved aside, nor be woken. */
 static inline void *stuck_put_aside(const struct stuck_word *word,
 				    uint32_t *aside)
 {
@@ -286,7 +289,7 @@ static inline void *stuck_put_aside(const struct stuck_word *word,
 		       aside;
 }
 
-/* Which of them does not sleep as it did? Its number, or -1. */
+/* Return: the number of a thread that has left its sleep, or -1. */
 static inline int stuck_moved(const struct stuck_thread *list, int nr)
 {
 	int64_t end = blocked_now_ns() + INT64_C(200000000);
@@ -306,7 +309,7 @@ static inline int stuck_moved(const struct stuck_thread *list, int nr)
 	return -1;
 }
 
-/* @at: where those who slept on @word are now */
+/* @at: the word to which the sleepers on @word were moved */
 static inline void stuck_wake_all(const struct stuck_word *word, void *at,
 				  struct stuck_thread *list, int nr)
 {
@@ -331,8 +334,9 @@ static inline bool stuck_same_word(const struct stuck_word *a,
 }
 
 /*
- * The words that they may sleep on, each once, but mutexes as private and as
- * shared futexes: a moved waiter sleeps on either, as its call began.
+ * List the words on which the threads may sleep, each once, but mutexes as
+ * private and as shared futexes: a moved waiter sleeps on the kind of futex
+ * that its call had.
  */
 static inline int stuck_words(const struct stuck_thread *list, int nr,
 			      struct stuck_word *words, int most)
@@ -368,7 +372,7 @@ static inline void stuck_words_report(const struct stuck_word *words, int nr)
 				 stuck_describe(&words[i]));
 }
 
-/* stuck_report - all of it; the program cannot go on afterwards */
+/* stuck_report - print the report; the program cannot go on afterwards */
 static void stuck_report(void)
 {
 	static struct stuck_word words[STUCK_SHOWN];

@@ -3,11 +3,11 @@
  * tap.h - results of a test program in the Test Anything Protocol
  *
  *	tap_plan(2);
- *	tap_is(wake(1), 0, "nobody left to wake");
+ *	tap_is(wake(1), 0, "there is no waiter to wake");
  *	tap_skip("real-time order", "SCHED_FIFO is not permitted");
  *	return tap_exit();
  *
- * For the main thread alone; a child made by fork() must leave by _exit().
+ * Only the main thread may give results. A child of fork() must end by _exit().
  */
 #pragma once
 
@@ -24,9 +24,9 @@
 
 #define TAP_PASS 0
 #define TAP_FAIL 1
-#define TAP_SKIP 4 /* KSFT_SKIP: what kselftest takes for "skipped" */
+#define TAP_SKIP 4 /* KSFT_SKIP, which is "skipped" to kselftest */
 
-/* How many rows a table has. */
+/* The number of rows of a table. */
 #define NR_OF(list) ((int)(sizeof(list) / sizeof((list)[0])))
 
 #define TAP_PRINTF(fmt) __attribute__((format(printf, fmt, fmt + 1), unused))
@@ -38,14 +38,16 @@ static struct tap_state {
 	unsigned int skipped;
 } tap;
 
-/* tap_start - first call of a test, if tap_exit() knows how many results */
+/* tap_start - the first call of a test, if it does not know how many results */
 static inline void tap_start(void)
 {
 	setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
 	printf("TAP version 13\n");
 }
 
-/* tap_plan - the same, and say how many results will follow */
+/*
+ * tap_plan - the first call of a test that knows how many results will follow
+ */
 static inline void tap_plan(unsigned int nr_tests)
 {
 	tap_start();
@@ -65,7 +67,7 @@ static TAP_PRINTF(1) void tap_diag(const char *fmt, ...)
 	va_end(args);
 }
 
-/* tap_bail - the test cannot go on at all (out of memory, no /proc ...) */
+/* tap_bail - end a test that cannot go on (out of memory, no /proc...) */
 static TAP_PRINTF(1)
 	__attribute__((noreturn)) void tap_bail(const char *fmt, ...)
 {
@@ -96,7 +98,7 @@ static inline void tap_vresult(bool ok, const char *fmt, va_list args)
 		tap.failed++;
 }
 
-/* tap_ok - one result; returns @ok, so that a test can stop on failure */
+/* tap_ok - one result. Return: @ok */
 static TAP_PRINTF(2) bool tap_ok(bool ok, const char *fmt, ...)
 {
 	va_list args;
@@ -107,7 +109,9 @@ static TAP_PRINTF(2) bool tap_ok(bool ok, const char *fmt, ...)
 	return ok;
 }
 
-/* tap_is - one result: @got must equal @want; prints both if it does not */
+/*
+ * tap_is - one result: @got must equal @want; if it does not, both are printed
+ */
 static TAP_PRINTF(3) bool tap_is(long got, long want, const char *fmt, ...)
 {
 	va_list args;
@@ -120,10 +124,10 @@ static TAP_PRINTF(3) bool tap_is(long got, long want, const char *fmt, ...)
 	return got == want;
 }
 
-/* IS - one result, named by the call itself */
+/* IS - one result, whose name is the call itself */
 #define IS(want, call) tap_is(call, want, "%s", #call)
 
-/* MUST - a call whose failure leaves nothing to be tested; -1: see errno */
+/* MUST - end the test if a call fails; -1: the reason is in errno */
 #define MUST(call) tap_must(call, #call)
 
 static inline void tap_must(int err, const char *call)
@@ -132,21 +136,21 @@ static inline void tap_must(int err, const char *call)
 		tap_bail("%s: %s", call, strerror(err < 0 ? errno : err));
 }
 
-/* tap_skip - one result that could not be had here, and why */
+/* tap_skip - one result that is not possible here, and the reason */
 static inline void tap_skip(const char *name, const char *why)
 {
 	printf("ok %u %s # SKIP %s\n", tap_next(), name, why);
 	tap.skipped++;
 }
 
-/* tap_skip_all - @nr results, all for one reason */
+/* tap_skip_all - skip @nr results for one reason */
 static inline void tap_skip_all(int nr, const char *name, const char *why)
 {
 	while (nr-- > 0)
 		tap_skip(name, why);
 }
 
-/* tap_exit - close the report; what main() returns */
+/* tap_exit - end the report. Return: what main() should return */
 static inline int tap_exit(void)
 {
 	unsigned int nr_done = tap_next() - 1;
@@ -165,7 +169,9 @@ static inline int tap_exit(void)
 	return nr_done && tap.skipped == nr_done ? TAP_SKIP : TAP_PASS;
 }
 
-/* tap_skipped - what main() returns if nothing can be tested here */
+/*
+ * tap_skipped - for a main() that can test nothing here: what it should return
+ */
 static inline int tap_skipped(const char *name, const char *why)
 {
 	tap_plan(1);
@@ -176,13 +182,14 @@ static inline int tap_skipped(const char *name, const char *why)
 /*
  * What cannot be tested in a build with a sanitizer
  *
- * ThreadSanitizer keeps signals back until a thread comes by at one of its own
+ * ThreadSanitizer delays a signal until the thread calls one of the sanitizer's
  * functions, so a thread that sleeps in futex never runs its handler. It ends
- * the child of a fork that starts a thread. It crashes in a thread whose memory
- * was unmapped after its end, and takes a mutex that answers EINVAL for one that
- * does not exist; of a mutex of the program's own it knows nothing.
- * AddressSanitizer takes the frames that a cancellation unwinds for alive, and
- * the lock of its allocator may be held by a thread that is not in the child.
+ * the child of a fork that starts a thread. It crashes if the memory of a
+ * thread that has ended was unmapped, it takes a mutex whose lock returns
+ * EINVAL for one that does not exist, and it does not know a mutex of the
+ * program's own. AddressSanitizer takes frames that a cancellation has unwound
+ * for alive, and in the child of a fork the lock of its allocator may be held
+ * by a thread that the child does not have.
  */
 
 #ifdef __SANITIZE_THREAD__
@@ -203,13 +210,15 @@ static inline int tap_skipped(const char *name, const char *why)
 #define FRAMES_MAY_UNWIND 1
 #endif
 
-/* POSIX leaves it open whether the child of several threads may start some. */
+/*
+ * POSIX does not say whether a child of a multithreaded process may start some.
+ */
 #define FORK_THREADS_WORK (NO_TSAN && FRAMES_MAY_UNWIND)
-#define FORK_THREADS_SKIP "this sanitizer cannot start threads there"
+#define FORK_THREADS_SKIP "with this sanitizer a child cannot start threads"
 
 #define FRAMES_STAY "AddressSanitizer takes unwound frames for alive"
 
-/* skips_cancellation - for one test of several: skipped where frames stay */
+/* skips_cancellation - skip one test, if frames cannot be unwound */
 static inline bool skips_cancellation(const char *name)
 {
 	if (!FRAMES_MAY_UNWIND)
@@ -217,27 +226,28 @@ static inline bool skips_cancellation(const char *name)
 	return !FRAMES_MAY_UNWIND;
 }
 
-/* frames_stay - what main() returns where threads are cancelled */
+/* frames_stay - skip all, because threads are cancelled: what main() returns */
 static inline int frames_stay(void)
 {
 	return tap_skipped("cancellation", FRAMES_STAY);
 }
 
-/* handlers_are_late - what main() returns where all depends on handlers */
+/*
+ * handlers_are_late - skip all, because of signal handlers: what main() returns
+ */
 static inline int handlers_are_late(void)
 {
-	return tap_skipped("signal handlers",
-			   "ThreadSanitizer holds them back");
+	return tap_skipped("signal handlers", "ThreadSanitizer delays them");
 }
 
 /*
- * A lost wakeup ends the program with a report
+ * The watchdog ends a program that hangs, with a report
  *
  *	watchdog("rounds of broadcasts");	// again for every stage
  *
- * What was announced last has to be over within watchdog_seconds, and if not
- * watchdog_report() is called. If the end of that time is itself noticed late,
- * the process was stopped or the machine has no time for it: it begins again.
+ * The stage that was announced last has to be over within watchdog_seconds. If
+ * it is not, watchdog_report() is called. If the alarm itself comes late, the
+ * process was stopped or the machine was too busy, and the time begins again.
  */
 
 #define WATCHDOG_SECONDS 60
@@ -280,7 +290,7 @@ static inline void watchdog_bite(int number)
 		watchdog_start();
 		return;
 	}
-	/* Whatever the report does, the next one ends it. */
+	/* If the report hangs, the next alarm ends the program. */
 	signal(number, SIG_DFL);
 	alarm(WATCHDOG_SECONDS);
 	watchdog_write("Bail out! hangs in: ");

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * words.h - what the library keeps in a futex word, for the report of stuck.h
+ * words.h - describes a futex word of the library, for the report of stuck.h
  *
- * No other header of the tests knows what a group's state consists of, which
- * is part of no API. A word is described by the object that it is a part of: a
- * mutex or condvar that the test has named, or a group of such a condvar.
+ * Only this header of the tests knows the state of a group, which is part of no
+ * API. A word is described by the object to which it belongs: a mutex or
+ * condvar that the test has named, or a group of such a condvar.
  */
 #pragma once
 
@@ -61,7 +61,7 @@ static inline void words_group_text(const struct group *g, char *text,
 			 (void *)g->mutex);
 }
 
-/* Only what lies around a word tells whether it is a group's. */
+/* The memory around a word shows whether it is a group's. */
 static inline bool words_is_group(const struct group *g, uint64_t at)
 {
 	if (at % ARENA_ITEM || !g->owner || !g->refs)
@@ -123,15 +123,13 @@ __attribute__((constructor)) static void words_start(void)
 	stuck.mutex = words_mutex;
 }
 
-/*
- * words_forget - none is known any more: for a test whose condvars come and go
- */
+/* words_forget - forget all objects: for a test whose condvars come and go */
 static inline void words_forget(void)
 {
 	memset(&words_known, 0, sizeof(words_known));
 }
 
-/* words_of - from now on these are known */
+/* words_of - make this condvar and this mutex known */
 static inline void words_of(const api_cond_t *cond, const api_mutex_t *mutex)
 {
 	words_know((const void **)words_known.conds, cond);

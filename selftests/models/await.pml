@@ -1,28 +1,35 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * lib/cond/await.c: threads wait with predicates on one condvar. Two callers
- * make a predicate true and signal or broadcast, with the mutex or after it.
+ * make a predicate true and signal or broadcast, with the mutex held or after
+ * its release.
  *
- * Each waiter waits on a condvar of its own, which is no more here than a member
- * who joins, and is signalled or times out: the model cond has the rest. There
- * are things of two kinds, and who has waited for one takes it. A call evaluates
- * one predicate at most. Waiters are in the list by their numbers: one who comes
- * late evaluates its own predicate first, so its place does not matter.
+ * Each waiter waits on a condvar of its own. In this model such a condvar is
+ * only a member that joins and is signalled or times out: the model cond has
+ * the rest. There are things of two kinds, and a waiter takes the thing for
+ * which it has waited. A call evaluates at most one predicate. Waiters are in
+ * the list in the order of their numbers: a waiter that comes late evaluates
+ * its own predicate first, so its place does not matter.
  *
  * @run
  * @run -DTIMED=2
  * @run quick -DNR_WAITERS=2 -DTIMED=0
- * @twin quick NO_OWN_EVALUATION takes_what_is_there: what was true may be over
- * @twin quick SIGNAL_ENDS nobody_true_is_left: by one who could not use it
- * @twin quick BROADCAST_ENDS nobody_true_is_left: with the first one
- * @twin quick UNJOINED nobody_true_is_left: woken before it sleeps
- * @twin ON_ITS_WAY nobody_true_is_left: a second signal for the same one
+ * @twin quick NO_OWN_EVALUATION takes_what_is_there: the predicate may be false
+ *	again
+ * @twin quick SIGNAL_ENDS nobody_true_is_left: a waiter that cannot use the
+ *	signal keeps it
+ * @twin quick BROADCAST_ENDS nobody_true_is_left: the first waiter hands no
+ *	broadcast on
+ * @twin quick UNJOINED nobody_true_is_left: a waiter is woken before it sleeps
+ * @twin ON_ITS_WAY nobody_true_is_left: one waiter gets two signals
  * @twin quick CLEARS_UNLOCKED nobody_true_is_left -DNR_WAITERS=2
- *	-DNR_CALLERS=3: under a caller's eyes
- * @twin quick LEAVES_UNLOCKED frame_exists -DTIMED=2: a caller wakes it in there
- * @twin quick BOUND_ENDS nobody_true_is_left: those behind are not evaluated
+ *	-DNR_CALLERS=3: a caller relies on the mark that the waiter clears
+ * @twin quick LEAVES_UNLOCKED frame_exists -DTIMED=2: a caller wakes a waiter
+ *	that has left
+ * @twin quick BOUND_ENDS nobody_true_is_left: waiters beyond the bound are
+ *	neither evaluated nor woken
  * @twin quick LEAVER_KEEPS nobody_true_is_left -DNR_WAITERS=2
- *	-DNR_CALLERS=1 -DTIMED=0: what it was told
+ *	-DNR_CALLERS=1 -DTIMED=0: a waiter that times out keeps its signal
  */
 #ifndef NR_WAITERS
 #define NR_WAITERS 3
@@ -45,7 +52,7 @@ bool mutex_taken, lock_taken;	/* the mutex; the condvar's lock */
 bool listed[NR_WAITERS];
 bool unblocked[NR_WAITERS], broadcast[NR_WAITERS];
 bool member[NR_WAITERS];	/* of its own condvar */
-bool has_joined[NR_WAITERS];	/* as a caller sees it: late after a timeout */
+bool has_joined[NR_WAITERS];	/* for callers: still set after a timeout */
 bool signalled[NR_WAITERS];
 bool over[NR_WAITERS];
 
@@ -55,7 +62,7 @@ bool over[NR_WAITERS];
 inline lock_mutex() { atomic { !mutex_taken -> mutex_taken = true } }
 inline lock_cond() { atomic { !lock_taken -> lock_taken = true } }
 
-/* unblock_next(); a caller without the mutex has the lock, and keeps it. */
+/* unblock_next(). A caller without the mutex holds the lock meanwhile. */
 inline unblock_next(from, all, evaluates, most)
 {
 	at = from; nr_evaluated = 0; nr = 0;

@@ -1,22 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * lib/barrier/barrier.c and lib/barrier/wait.c: threads arrive, look, fall asleep,
- * and open the gate; with COUNT below NR_THREADS there are more of them than the
- * barrier counts. The first thread out of the last phase destroys it.
+ * lib/barrier/barrier.c and lib/barrier/wait.c: threads arrive, look, fall
+ * asleep, and open the gate. If COUNT is below NR_THREADS, there are more
+ * threads than the barrier counts. The first thread that leaves the last phase
+ * destroys the barrier.
  *
  * @model barrier
  * @run quick
  * @run -DCOUNT=2 -DROUNDS=3
  * @run -DNR_THREADS=2 -DCOUNT=2 -DROUNDS=3
- * @twin quick OPEN_IN_TWO_STEPS nobody_is_left: one falls asleep in between
- * @twin quick NO_VALUE_CHECK nobody_is_left: asleep in a phase that is over
- * @twin quick NO_ASLEEP_BIT nobody_is_left: sleepers do not say that they are
- * @twin quick NO_INSIDE barrier_exists: destroy does not wait for those inside
- * @twin quick LEAVE_EARLY barrier_exists: looks once more when it has left
+ * @twin quick OPEN_IN_TWO_STEPS nobody_is_left: a thread falls asleep in
+ *	between
+ * @twin quick NO_VALUE_CHECK nobody_is_left: a thread falls asleep in a phase
+ *	that is over
+ * @twin quick NO_ASLEEP_BIT nobody_is_left: sleepers do not say that they sleep
+ * @twin quick NO_INSIDE barrier_exists: destroy does not wait for threads
+ *	inside
+ * @twin quick LEAVE_EARLY barrier_exists: a thread looks again when it has left
  * @twin quick ALL_OF_THIS_PHASE nobody_gets_through_early -DCOUNT=2: an
  *	arrival beyond the target is taken for one of the present phase
- * @twin quick NO_SECOND_LOOK nobody_gets_through_early -DCOUNT=2 -DROUNDS=3: the
- *	number that a phase begins with is that of the phase after the next one
+ * @twin quick NO_SECOND_LOOK nobody_gets_through_early -DCOUNT=2 -DROUNDS=3:
+ *	the number that a phase begins with is that of the phase after the next
+ *	one
  */
 #ifndef NR_THREADS
 #define NR_THREADS 3
@@ -43,7 +48,7 @@ byte begin[2];
 bool inside[NR_THREADS];
 bool sleeping[NR_THREADS];
 bool destroyed;
-bool over; /* all has been judged: nobody has to end by itself any more */
+bool over; /* all has been judged: a thread may stay asleep */
 byte arrived;
 byte nr_out;
 byte nr_done;
@@ -51,7 +56,7 @@ byte i_destroy;
 
 #define EXISTS CHECK(barrier_exists, !destroyed)
 
-/* By address only: the barrier may be gone. */
+/* A wake-up uses only the address: the barrier may be gone. */
 inline wake_all()
 {
 	atomic {
@@ -99,7 +104,7 @@ inline open_gate(last)
 	WHEN(was_asleep, wake_all())
 }
 
-/* Which phase is arrival @mine of? It is beyond the target. */
+/* Find the phase of arrival @mine, which may be beyond the target. */
 inline arrive_later(t)
 {
 	do
@@ -148,7 +153,7 @@ active [NR_THREADS] proctype Thread()
 	atomic { nr_out++; mine = nr_out }
 	if
 	:: mine == 1 ->
-		/* One look after the other, in order. */
+		/* Destroy looks at the threads one after the other. */
 		for (i_destroy : 0 .. NR_THREADS - 1) {
 			GUARD(NO_INSIDE, !inside[i_destroy];)
 			skip
@@ -161,6 +166,6 @@ active [NR_THREADS] proctype Thread()
 out:	skip
 }
 
-/* Who is alone in the last phase may wait for ever. */
+/* Threads of a phase that is not complete may wait for ever. */
 JUDGE(CHECK(nobody_is_left, nr_done + arrived % COUNT == NR_THREADS);
       over = true)

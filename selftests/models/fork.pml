@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * [CV-FORK] In the child of a fork: a condvar as the parent's threads left it,
- * with stale waiters, and its lock held by a thread that is not there. The
- * child's threads come upon it at the same time, and the number of the process
- * is not known yet: fork_generation_own(), cond_lock() and cond_drop_stale().
+ * [CV-FORK] The child of a fork has a condvar as the parent's threads left it,
+ * with stale waiters, and with its lock held by a thread that the child does
+ * not have. The child's threads use it at the same time, and the number of the
+ * process is not known yet: fork_generation_own(), cond_lock() and
+ * cond_drop_stale().
  *
  * @run quick
- * @twin quick NO_GENERATION nobody_was_dropped: the parent keeps its lock
+ * @twin quick NO_GENERATION nobody_was_dropped: the lock stays the parent's
  * @twin quick OPEN_KEPT no_stale_waiter_is_seen: the parent's group stays
- * @twin quick NO_STALE_LOCK nobody_was_dropped: two threads start it anew
- * @twin quick NO_SECOND_LOOK nobody_was_dropped: the second one starts it anew
- * @twin quick SECOND_NUMBER nobody_was_dropped: the second one numbers it anew
+ * @twin quick NO_STALE_LOCK nobody_was_dropped: two threads reset the condvar
+ * @twin quick NO_SECOND_LOOK nobody_was_dropped: a second thread resets it
+ *	again
+ * @twin quick SECOND_NUMBER nobody_was_dropped: a second thread changes the
+ *	number of the process
  */
 #define NR_THREADS	3
 
@@ -20,10 +23,10 @@
 
 #include "guard.inc"
 
-byte number = UNKNOWN;	/* of the process: wiped.nr_fork */
-byte numbers = PARENTS;	/* given out: nr_forks */
+byte number = UNKNOWN;	/* the process's: wiped.nr_fork */
+byte numbers = PARENTS;	/* the last one that was given out: nr_forks */
 byte generation = PARENTS;
-bool lock = true;	/* by the parent's thread */
+bool lock = true;	/* held by the parent's thread */
 bool stale_lock;
 byte open = STALE;
 byte inside;
@@ -31,7 +34,9 @@ byte joined;
 
 hidden byte one_holds_the_lock, no_stale_waiter_is_seen, nobody_was_dropped;
 
-/* Those who come at the same time take a number each, and use one of them. */
+/*
+ * Threads that come at the same time take a number each, and all use the same.
+ */
 inline fork_generation_own()
 {
 	if
@@ -49,7 +54,7 @@ inline fork_generation_own()
 	fi
 }
 
-/* With the lock under which that is done, and another look. */
+/* The stale lock guards this, and under it a thread looks once more. */
 inline cond_drop_stale()
 {
 	if
@@ -70,7 +75,7 @@ inline cond_drop_stale()
 	fi
 }
 
-/* cond_lock(), then what a waiter does with it; lock_drop(). */
+/* cond_lock(), then a waiter's change of the condvar, then lock_drop(). */
 active [NR_THREADS] proctype Thread()
 {
 	byte own;

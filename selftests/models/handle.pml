@@ -3,14 +3,17 @@
  * [S-USERS] A stream's slot is used again: drover_ticket_wait(), stream_use(),
  * stream_unuse(), drover_stream_destroy() and set_up() of the next stream.
  *
- * The stream's one operation fails. A thread waits for it by its ticket, at any
- * time; another one destroys the stream as soon as it is done, and makes the next
- * one in the slot, whose numbers go on: the operation stays done.
+ * The stream has one operation, which fails. A thread waits for it by its
+ * ticket, at any time. Another thread destroys the stream as soon as the
+ * operation is done, and makes the next stream in the slot. The numbers of
+ * operations go on there, so the operation stays done.
  *
  * @run quick
- * @twin quick NO_AWAIT error_is_kept: the end does not wait for users
- * @twin quick LATE_USE error_is_kept: the waiter looks at the life, then uses
- * @twin quick LIFE_FIRST error_is_kept: who finds it done looks at the life first
+ * @twin quick NO_AWAIT error_is_kept: destroy does not wait for users
+ * @twin quick LATE_USE error_is_kept: the waiter reads the life before it
+ *	counts as a user
+ * @twin quick LIFE_FIRST error_is_kept: the waiter reads the life before it
+ *	reads whether the operation is done
  */
 #include "guard.inc"
 

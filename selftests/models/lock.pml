@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * lib/base/lock.h, and the words of lib/mutex/mutex.c, which are the same
- * lock: threads take it, change what it guards, and drop it. The last one frees
- * the memory that it is in.
+ * lib/base/lock.h, and the words of lib/mutex/mutex.c, which are the same lock:
+ * threads take the lock, change what it guards, and drop it. The last thread
+ * frees the lock's memory.
  *
- * The PI futex beside the word comes into use at any moment: who takes the lock
- * from then on takes that first; others were on their way, and have the word
- * alone. The one who frees the memory waits by lock_settle().
+ * The PI futex beside the word comes into use at any moment. A thread that
+ * takes the lock after that takes the PI futex first; a thread that came before
+ * has only the word. The thread that frees the memory waits by lock_settle().
  *
  * @run quick
- * @twin quick SLEEPER_NO_MARK nobody_sleeps: a sleeper leaves the rest asleep
- * @twin quick UNLOCK_IN_TWO_STEPS nobody_sleeps: one falls asleep between them
+ * @twin quick SLEEPER_NO_MARK nobody_sleeps: the other sleepers are forgotten
+ * @twin quick UNLOCK_IN_TWO_STEPS nobody_sleeps: a thread falls asleep in
+ *	between
  * @twin quick UNLOCK_LOOKS_AGAIN mutex_exists: the next holder has freed it
- * @twin quick PI_EXCLUDES mutex_is_held_by_one: others have the word
- * @twin quick PI_ASKED_LATE lock_exists: when it is free
- * @twin quick NO_SETTLE lock_exists: its last holder drops the PI futex
+ * @twin quick PI_EXCLUDES mutex_is_held_by_one: another thread has only the
+ *	word
+ * @twin quick PI_ASKED_LATE lock_exists: the lock is read when it is free
+ * @twin quick NO_SETTLE lock_exists: the last holder still drops the PI futex
  */
 #define NR_THREADS	4
 #define NR_GROUPS	1
@@ -53,7 +55,7 @@ inline lock_take(t)
 		mutex_lock(0, t, HELD))
 }
 
-/* lock_pi_mine(), with a look whether they are in use at all. */
+/* lock_pi_mine(), and the question whether PI futexes are in use at all. */
 inline ask_pi(t)
 {
 	if
@@ -79,7 +81,7 @@ active [NR_THREADS] proctype Thread()
 	seen = guarded;
 	guarded = seen + 1;
 	lock_drop(_pid);
-	/* All others have come, and so this is cond_destroy(). */
+	/* All other threads are done, so this one does cond_destroy(). */
 	if
 	:: seen == NR_THREADS - 1 ->
 		GUARD(NO_SETTLE,

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * [S-NUMBER] lib/stream/number.c: a number is raised, one by one, and whoever
- * sleeps for one that has come is woken: number_raise(), number_wait().
+ * [S-NUMBER] lib/stream/number.c: a number is raised, one by one, and threads
+ * that sleep until it has a value are woken: number_raise(), number_wait().
  *
- * A raiser takes back what a sleeper waits for when it wakes it, so that the next
- * raise makes no system call: the sleeper was always alone, so this is its own
- * number. The queue's thread of a stream waits for one number after the other;
- * others wait for one.
+ * When a raiser wakes a sleeper, it removes the number for which the sleeper
+ * waited, so the next raise makes no system call. It does so only if the
+ * sleeper was always alone, because then the number is this sleeper's. The
+ * thread of a stream's queue waits for one number after the other; other
+ * threads wait for one.
  *
  * @run quick
- * @twin quick NO_MIXED nobody_is_left: the last is taken for one alone
- * @twin quick READ_FIRST nobody_is_left: a raiser looks who sleeps, then raises
- * @twin quick NO_VALUE_CHECK nobody_is_left: raised behind its look
+ * @twin quick NO_MIXED nobody_is_left: the last sleeper is taken for the only
+ *	one
+ * @twin quick READ_FIRST nobody_is_left: a raiser reads the sleepers, then
+ *	raises
+ * @twin quick NO_VALUE_CHECK nobody_is_left: the number is raised before the
+ *	sleep
  */
 #define NR_WAITERS 3
 #define LAST 3
@@ -22,7 +26,7 @@
 hidden byte nobody_is_left;
 
 byte at;
-/* The word of those who sleep: one step changes all of it. */
+/* The word of the sleepers: one step changes all of it. */
 byte count, least = NONE;
 bool mixed;
 bool asleep[NR_WAITERS];
@@ -93,7 +97,7 @@ inline wait_for(number)
 	leave()
 }
 
-/* The first one waits for all numbers, the others for one each. */
+/* The first thread waits for all numbers, the others for one each. */
 active [NR_WAITERS] proctype Waiter()
 {
 	byte number = 1, seen, me = _pid - 1;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The shapes of pairs that memory-ordering.rst names, on memory that is weaker
- * than Spin's own: two accesses of a CPU that nothing orders may change places.
- * For pairs that is as weak as Arm; x86 is stronger.
+ * than Spin's own: two accesses of a CPU may change places if nothing orders
+ * them. For pairs this is as weak as Arm; x86 is stronger.
  *
  * @run quick
- * @twin quick RELEASE what_was_said_is_seen: the flag is in memory first
- * @twin quick ACQUIRE what_was_said_is_seen: what was said is read first
- * @twin quick BARRIER one_sees_the_other: its store comes behind its load
- * @twin quick LAST_RELEASE nothing_is_overwritten: the old value comes last
+ * @twin quick RELEASE what_was_said_is_seen: the flag is in memory before the
+ *	data
+ * @twin quick ACQUIRE what_was_said_is_seen: the data is read before the flag
+ * @twin quick BARRIER one_sees_the_other: a CPU loads before its store
+ * @twin quick LAST_RELEASE nothing_is_overwritten: the old value is stored last
  */
 #include "guard.inc"
 
@@ -21,8 +22,8 @@ hidden byte what_was_said_is_seen, one_sees_the_other, nothing_is_overwritten;
 	fi
 
 /*
- * Message passing: one CPU writes what it has to say, then a flag, with release;
- * another one that acquires the flag sees what was said before.
+ * Message passing: one CPU writes data, and then a flag with release. Another
+ * CPU that acquires the flag sees the data.
  */
 bool said, flag;
 
@@ -42,9 +43,9 @@ active proctype Reader()
 }
 
 /*
- * Store buffering: each of two CPUs changes its own word, and then looks at the
- * other's. With a full barrier between the two on both sides, at least one finds
- * the other's change. The twin has one on one side.
+ * Store buffering: each of two CPUs changes its own word, and then reads the
+ * other's. With a full barrier between the two accesses on both sides, at least
+ * one CPU sees the other's change. The twin has a barrier on one side only.
  */
 bool changed[2], saw[2];
 
@@ -59,10 +60,11 @@ active [2] proctype Changer()
 }
 
 /*
- * Who is done with some memory says so with release; the last one to do so uses
- * it for something else, which must stay ([G-STATE], group_unpin()). Its acquire
- * keeps its own writes behind that. No CPU here stores what it may have to take
- * back, so that has no twin.
+ * A CPU that is done with some memory counts itself with release. The last one
+ * to do so uses the memory for something else, which must not be overwritten
+ * ([G-STATE], group_unpin()). Its acquire keeps its own writes behind the
+ * count. The model's CPUs make no speculative stores, so the acquire has no
+ * twin.
  */
 byte memory, nr_done;
 

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * lib/pool/worker.c: workers look for tasks, give up, and sleep; submits push
- * and wake; a worker that is blocked gives its place to another one.
+ * lib/pool/worker.c: workers look for tasks, give up, and sleep. A submission
+ * pushes a task and wakes a worker. A worker that is blocked gives its place to
+ * another one.
  *
- * One queue: where a task lies does not matter to who is woken. The list of
- * idle workers changes under its lock, in one step here.
+ * There is one queue, because the place of a task does not decide which worker
+ * is woken. The list of idle workers changes under its lock, which is one step
+ * here.
  *
- * NR_WORKERS are the threads, of which as many as PLACES may be active.
+ * There are NR_WORKERS threads, of which at most PLACES may be active.
  *
- * With TOGETHER a task ends only when all have begun: each must find a worker
- * while the others are busy. With BLOCKS the first to begin is blocked until all
- * others have ended: the others need its place.
+ * With TOGETHER a task ends only when all tasks have begun, so each must find a
+ * worker while the others are busy. With BLOCKS the task that begins first is
+ * blocked until all others have ended, so the others need its place.
  *
  * @run -DEACH=2
  * @run -DTOGETHER
@@ -19,13 +21,18 @@
  * @run -DNR_WORKERS=3 -DNR_SUBMITS=1 -DEACH=3 -DTOGETHER
  * @run -DPLACES=1 -DBLOCKS
  * @run long -DNR_WORKERS=3 -DPLACES=1 -DBLOCKS
- * @twin LOOK_FIRST no_task_is_left: it looks before it says that it is idle
- * @twin SEARCHING_TO_THE_END no_task_is_left: counts after its look
- * @twin NO_CHAIN no_task_is_left -DTOGETHER: asks not for more
- * @twin ASK_FIRST no_task_is_left -DPLACES=1 -DBLOCKS: with its place
- * @twin KEEP_PLACE no_task_is_left -DPLACES=1 -DBLOCKS: it keeps its place
- * @twin NO_LIMIT places_are_kept -DPLACES=1: wakes without a place
- * @twin GOES_ON idle_once: a worker goes on before it is told
+ * @twin LOOK_FIRST no_task_is_left: a worker looks before it says that it is
+ *	idle
+ * @twin SEARCHING_TO_THE_END no_task_is_left: a worker counts as searching
+ *	after its last look
+ * @twin NO_CHAIN no_task_is_left -DTOGETHER: a worker that finds a task wakes
+ *	no other
+ * @twin ASK_FIRST no_task_is_left -DPLACES=1 -DBLOCKS: a blocked worker wakes
+ *	another before it gives its place away
+ * @twin KEEP_PLACE no_task_is_left -DPLACES=1 -DBLOCKS: a blocked worker keeps
+ *	its place
+ * @twin NO_LIMIT places_are_kept -DPLACES=1: a worker is woken without a place
+ * @twin GOES_ON idle_once: a worker goes on while it is in the idle list
  *
  * @model pool-of-three -DNR_WORKERS=3 -DPLACES=2 -DNR_SUBMITS=1 -DEACH=3
  *	-DTOGETHER -DBLOCKS
@@ -60,7 +67,7 @@ byte nr_queued;
 byte nr_searching;
 byte nr_idle;
 byte nr_active = NR_WORKERS;
-byte nr_running; /* tasks, but for one that is blocked */
+byte nr_running; /* how many tasks run, except one that is blocked */
 byte nr_run;
 byte nr_ended;
 
@@ -92,7 +99,7 @@ inline claim()
 	WHEN(claimed < NR_WORKERS, unidle(claimed))
 }
 
-/* One look after the other. */
+/* Each condition is one look of its own. */
 inline wake_if_needed()
 {
 	seen = nr_queued;
@@ -118,7 +125,7 @@ inline try_take()
 	}
 }
 
-/* A task: to its end, with TOGETHER when all have begun. */
+/* The begin of a task. */
 inline run_task()
 {
 	nr_running++;
@@ -131,7 +138,7 @@ inline run_task()
 #endif
 }
 
-/* block_begin() until block_end() */
+/* A task is blocked from block_begin() to block_end(). */
 inline be_blocked()
 {
 	BUSTED(ASK_FIRST, wake_if_needed();)
@@ -150,7 +157,7 @@ active [NR_WORKERS] proctype Worker()
 
 end_loop:
 	do
-	:: /* There may be too many since one was blocked. */
+	:: /* After a wait there may be more active workers than places. */
 	   if
 	   :: nr_active > PLACES -> found = false
 	   :: nr_active <= PLACES -> try_take()
@@ -169,7 +176,7 @@ end_loop:
 			nr_idle++;
 			nr_active--
 		   }
-		   /* Any of those that are idle may do it. */
+		   /* This may wake any idle worker, including this one. */
 		GUARD(LOOK_FIRST, wake_if_needed();)
 		BUSTED(SEARCHING_TO_THE_END, nr_searching--;)
 end_asleep:

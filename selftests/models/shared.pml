@@ -1,57 +1,72 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Process-shared condvars whose waiters are woken and not moved. The mutex plays
- * no part:
+ * Process-shared condvars whose waiters are woken and not moved. The models
+ * have no mutex:
  *
  * @model shared
  * @run
  * @run -DNR_WAITERS=2 -DTIMED=true
  * @run quick -DNR_WAITERS=2 -DDESTROYS
  * @run -DNR_WAITERS=2 -DENDS
- * @twin quick JOIN_WITH_TOKENS return_was_owed: a signalled group is joined
- * @twin quick BROADCAST_IN_TWO return_was_owed: one group after the other
- * @twin quick ANY_KIND nobody_unblocked_is_left: wakes one who came later
- * @twin quick NO_NUMBER nobody_unblocked_is_left: released, and no token for it
- * @twin quick WORD_LOADED_LATE nobody_unblocked_is_left: after the state
- * @twin quick POST_SAME_WORD nobody_unblocked_is_left: asleep after the wake-up
- * @twin quick LEAVE_WITH_TOKENS somebody_is_blocked -DTIMED=true: signalled
+ * @twin quick JOIN_WITH_TOKENS return_was_owed: a newcomer joins a signalled
+ *	group
+ * @twin quick BROADCAST_IN_TWO return_was_owed: the two groups are released one
+ *	after the other
+ * @twin quick ANY_KIND nobody_unblocked_is_left: a signal wakes a later waiter
+ * @twin quick NO_NUMBER nobody_unblocked_is_left: a released member waits for a
+ *	token
+ * @twin quick WORD_LOADED_LATE nobody_unblocked_is_left: the word is loaded
+ *	after the state
+ * @twin quick POST_SAME_WORD nobody_unblocked_is_left: a waiter falls asleep
+ *	after the wake-up
+ * @twin quick LEAVE_WITH_TOKENS somebody_is_blocked -DTIMED=true: a waiter
+ *	leaves although it was signalled
  * @twin quick WAITER_NOT_COUNTED condvar_exists -DNR_WAITERS=2 -DDESTROYS: a
- *	released waiter looks at it
+ *	released waiter reads the condvar
  * @twin quick WAKER_NOT_COUNTED condvar_exists -DNR_WAITERS=2 -DDESTROYS: the
- *	signaller counts itself out
+ *	signaller reads the condvar
  * @twin LAST_DOES_NOT_WAKE invalid_end_state -DNR_WAITERS=2 -DDESTROYS:
  *	destroy sleeps on
- * @twin END_TAKES no_signal_was_consumed_by_leaving -DENDS: as by timeout
- * @twin END_WAKES_NOBODY nobody_unblocked_is_left -DENDS: with the token there
+ * @twin END_TAKES no_signal_was_consumed_by_leaving -DENDS: the thread takes
+ *	the signal with it
+ * @twin END_WAKES_NOBODY nobody_unblocked_is_left -DENDS: the token stays, and
+ *	no waiter is woken for it
  *
- * Those whose broadcaster and destroyer know the mutex, and hold it or not:
- * drover_cond_broadcast_on() and drover_cond_destroy_on():
+ * Process-shared condvars whose broadcaster and destroyer know the mutex, and
+ * hold it or not: drover_cond_broadcast_on() and drover_cond_destroy_on():
  *
  * @model shared-moved -DMOVES
  * @run
  * @run -DDESTROYS
- * @twin quick NO_MARK nobody_unblocked_is_left: those behind it are forgotten
- * @twin CHANGED_IS_DONE nobody_unblocked_is_left: EAGAIN is not "done"
- * @twin JOIN_SAME_WORD nobody_sleeps_on_a_mutex: moved, though it came
+ * @twin quick NO_MARK nobody_unblocked_is_left: the waiters behind a moved one
+ *	are forgotten
+ * @twin CHANGED_IS_DONE nobody_unblocked_is_left: EAGAIN is taken for "all
+ *	moved"
+ * @twin JOIN_SAME_WORD nobody_sleeps_on_a_mutex: a waiter is moved that came
  *	later
- * @twin quick DESTROY_WAKES_NOBODY nobody_unblocked_is_left -DDESTROYS: all
- *	wait for its mutex
- * @twin DESTROY_WAKES_ONCE nobody_unblocked_is_left -DDESTROYS: another moves later
- * @twin quick COUNT_OUT_LATE nobody_sleeps_on_a_mutex -DDESTROYS: behind it
+ * @twin quick DESTROY_WAKES_NOBODY nobody_unblocked_is_left -DDESTROYS: moved
+ *	waiters wait for the mutex, which the destroyer holds
+ * @twin DESTROY_WAKES_ONCE nobody_unblocked_is_left -DDESTROYS: another thread
+ *	moves waiters later
+ * @twin quick COUNT_OUT_LATE nobody_sleeps_on_a_mutex -DDESTROYS: a waiter
+ *	counts itself out only when it has the mutex
  *
- * One process is killed, at any step: what it has done so far stays, and the
- * rest never comes. If a survivor broadcasts, all survivors return, and destroy
- * ends, which knows the dead by their silence. If two survivors signal instead,
- * the dead one takes at most one of the signals with it:
+ * One process is killed, at any step. The steps that it has done stay done, and
+ * the others never come. If a survivor broadcasts, all survivors return, and
+ * destroy ends, because it takes a silent process for dead. If two survivors
+ * signal instead, the dead process takes at most one of the signals with it:
  *
  * @model shared-killed -DKILLED -DDESTROYS
  * @run
  * @run quick -DSIGNALS_ONLY
  * @run quick -DNR_WAITERS=2 -DENDS
- * @twin LATER_OVERLOOKED survivors_return: killed before it woke
- * @twin quick END_COUNTS_LATE survivors_return -DNR_WAITERS=2 -DENDS: it ended
- * @twin quick DESTROY_IS_PATIENT invalid_end_state: waits for a dead one
- * @twin quick POST_SAME_WORD dead_take_one_signal -DSIGNALS_ONLY: with nobody dead
+ * @twin LATER_OVERLOOKED survivors_return: a waker is killed before its wake-up
+ * @twin quick END_COUNTS_LATE survivors_return -DNR_WAITERS=2 -DENDS: a thread
+ *	that ends is killed before its wake-up
+ * @twin quick DESTROY_IS_PATIENT invalid_end_state: destroy waits for a dead
+ *	process
+ * @twin quick POST_SAME_WORD dead_take_one_signal -DSIGNALS_ONLY: two signals
+ *	are lost without a dead process
  */
 #ifndef NR_WAITERS
 #define NR_WAITERS	3
@@ -69,7 +84,7 @@ byte calls = NR_SIGNALLERS;
 #endif
 
 #ifdef KILLED
-/* After a death anybody may return: spec.inc has nothing to say. */
+/* After a death any waiter may return, so spec.inc is not used. */
 #define BIT(t)				(1 << (t))
 #define spec_join(c, t)			skip
 #define spec_return(c, t)		skip
@@ -80,9 +95,9 @@ byte calls = NR_SIGNALLERS;
 #define SPEC_EFFECT			skip
 
 bool may_die = true;
-byte living;		/* those of the users that survive */
-byte dead;		/* a set of waiters, of one at most */
-byte returned;		/* how many waiters */
+byte living;		/* how many users survive */
+byte dead;		/* a set of at most one waiter */
+byte returned;		/* how many waiters have returned */
 hidden byte no_signal_was_consumed_by_leaving;
 
 /* Where a process may be killed: one more choice of an "if". */
@@ -91,7 +106,7 @@ hidden byte no_signal_was_consumed_by_leaving;
 #define OR_KILLED \
 	:: atomic { may_die && !survives -> may_die = false; goto killed }
 #define OR_KILLED_ASLEEP OR_KILLED
-/* The time is over for living ones to count themselves out. */
+/* Destroy has waited long enough for living users to count themselves out. */
 #define NOBODY_COMES	BUSTED_OR(DESTROY_IS_PATIENT, false, (living == 0))
 #else
 #define MORE_LOCALS	MOVER_LOCALS; bool effective
@@ -154,8 +169,9 @@ end:	skip
 }
 
 /*
- * Of those who move the first one holds the mutex, the second does not. If one
- * is killed the last one survives, and calls when all waiters have come.
+ * The first of two signallers that move holds the mutex, and the second does
+ * not. If one is killed, the last one survives, and calls when all waiters have
+ * come.
  */
 #define SIGNALLER	DESTROYER
 #ifdef SIGNALS_ONLY
@@ -216,7 +232,10 @@ end:	skip
 }
 
 #if defined(DESTROYS) && !defined(SIGNALS_ONLY)
-/* As soon as that is legal; see destroy of cond.pml. With the mutex throughout. */
+/*
+ * Destroy as soon as that is legal; see the model destroy of cond.pml. The
+ * destroyer of MOVES holds the mutex all the time.
+ */
 active proctype Destroyer()
 {
 	byte seen, wakers;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What drover_mutex_t answers, right and wrong, with each of its attributes: to
- * its holder, to others, when its holder has died, and across a fork. The first
- * scenario is of a process with one thread. That nobody is in it beside another:
- * stress/cond_mixed, and after trylock and timedlock attack/storm.
+ * The results of drover_mutex_t's functions, used rightly and wrongly, with
+ * each of its attributes: called by the mutex's holder, by other threads, after
+ * the holder's death, and across a fork. The first scenario runs in a process
+ * with one thread. Mutual exclusion is tested by stress/cond_mixed, and after
+ * trylock and timedlock by attack/storm.
  */
 #include <drover/cond.h>
 #include <drover/mutex.h>
@@ -21,7 +22,7 @@ static drover_mutex_t own, *shared, *mutex;
 static drover_cond_t cond = DROVER_COND_INITIALIZER;
 static const char *child_steps;
 
-/* With a deadline in so many ns; it must not come back before that. */
+/* A timedlock with a deadline in @ns; -1: it returned before that. */
 static int timed(clockid_t clock, int64_t ns)
 {
 	struct timespec end = deadline_in(clock, ns);
@@ -37,7 +38,10 @@ static int timed_at(clockid_t clock, time_t seconds, long ns)
 	return drover_mutex_timedlock(mutex, clock, &end);
 }
 
-/* Each is a verb, and what "elsewhere" and "sleeps" call. None touches errno. */
+/*
+ * Each call is a verb of its own, and can follow the verbs "elsewhere" and
+ * "sleeps". No call may touch errno.
+ */
 #define CALL(name, expression)                       \
 	STEP(name)                                   \
 	{                                            \
@@ -65,7 +69,7 @@ CALL(bad_clock, timed_at(CLOCK_PROCESS_CPUTIME_ID, 0, 0))
 
 CALL(init, drover_mutex_init(mutex, &(drover_mutexattr_t){ .flags = args[0] }))
 
-/* Calls in other threads. */
+/* Calls that other threads make. */
 #define MOST_OTHERS 3
 
 static struct other {
@@ -96,7 +100,7 @@ static struct other *other_start(long call)
 	return other;
 }
 
-/* answers: 0, or what one of them got instead */
+/* answers: 0 if all calls of other threads returned 0, or another result */
 STEP(answers)
 {
 	long wrong = 0;
@@ -123,7 +127,9 @@ STEP(wait)
 	return drover_cond_timedwait(&cond, mutex, &past);
 }
 
-/* A process is killed with the mutex held, while this one sleeps for it. */
+/*
+ * A process is killed while it holds the mutex and this process waits for it.
+ */
 STEP(lock_of_killed)
 {
 	int ready[2], err;
@@ -146,7 +152,7 @@ STEP(lock_of_killed)
 	return err;
 }
 
-/* Another thread of a child may neither unlock nor lock. */
+/* In a child, another thread can neither unlock nor lock the mutex. */
 STEP_IS(others_are_out,
 	!FORK_THREADS_WORK ||
 		(do_elsewhere((long[]){ (long)do_unlock }) == EPERM &&
@@ -154,7 +160,7 @@ STEP_IS(others_are_out,
 
 static bool do_child_steps(void);
 
-/* The same in a child, and in a child of a child. */
+/* Do child_steps in a child, and in a child of a child. */
 STEP_IS(child, child_does(do_child_steps, "in the child"));
 
 static bool child_with_child(void)
@@ -164,7 +170,7 @@ static bool child_with_child(void)
 
 STEP_IS(grandchild, child_does(child_with_child, "in the child"));
 
-/* The idiom that all this is for. */
+/* The mutex keeps its holder across a fork so that programs can do this. */
 static void before_fork(void)
 {
 	drover_mutex_lock(mutex);
@@ -193,7 +199,7 @@ static bool do_child_steps(void)
 	"lock = 0; lock = EDEADLK; trylock = EBUSY;" \
 	"elsewhere unlock = EPERM; unlock = 0"
 #define TIMES_OUT "lock; past = ETIMEDOUT; past_realtime = ETIMEDOUT; unlock"
-/* What a child holds, and what it does not. */
+/* What a child can do if it holds the mutex, and if it does not. */
 #define HOLDS \
 	"wait = ETIMEDOUT; unlock = 0; unlock = EPERM; lock = 0; unlock = 0"
 #define DOES_NOT "unlock = EPERM; trylock = EBUSY; wait = EPERM"
@@ -209,12 +215,14 @@ static const struct scene {
 	  "answers = 0",
 	  NULL },
 	{ "one thread again", 0, ALONE, NULL },
-	/* Each has to wake the next, though others take the mutex between them. */
-	{ "three sleep, and all get it", 0,
+	/*
+	 * Each has to wake the next, though the main thread locks in between.
+	 */
+	{ "three threads sleep for the mutex, and all get it", 0,
 	  "lock; sleeps lock_unlock; sleeps lock_unlock; sleeps lock_unlock;"
 	  "unlock; lock_unlock = 0; lock_unlock = 0; answers = 0",
 	  NULL },
-	{ "held", 0,
+	{ "calls of other threads while the mutex is held", 0,
 	  "lock; elsewhere unlock = EPERM; elsewhere past = ETIMEDOUT;"
 	  "elsewhere before_epoch = ETIMEDOUT; elsewhere soon = ETIMEDOUT;"
 	  "elsewhere soon_monotonic = ETIMEDOUT; elsewhere bad_nsec = EINVAL;"
@@ -233,7 +241,7 @@ static const struct scene {
 	  "elsewhere lock; lock = EOWNERDEAD; consistent = 0;"
 	  "consistent = EINVAL; unlock = 0; lock = 0; unlock = 0",
 	  NULL },
-	{ "robust, tried", ROBUST,
+	{ "robust, trylock after its holder ended", ROBUST,
 	  "lock; trylock = EBUSY; elsewhere trylock = EBUSY; unlock = 0;"
 	  "elsewhere lock; trylock = EOWNERDEAD; elsewhere trylock = EBUSY;"
 	  "consistent = 0; unlock = 0; trylock = 0; unlock = 0",
@@ -242,7 +250,7 @@ static const struct scene {
 	  "elsewhere lock; lock = EOWNERDEAD; unlock; lock = ENOTRECOVERABLE;"
 	  "trylock = ENOTRECOVERABLE",
 	  NULL },
-	{ "robust, shared, its holder is killed while we sleep for it",
+	{ "robust, shared, its holder is killed while another waits",
 	  ROBUST | SHARED,
 	  "lock_of_killed = EOWNERDEAD; consistent = 0; unlock = 0", NULL },
 	{ "held in a child", 0, "lock; child = 1; grandchild = 1; unlock = 0",

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the calls of drover_pool_t answer, right and wrong, what is counted, and
- * who runs what: in words. A thread that waits for a task runs that one, or
- * none; a worker that sleeps so gives its place to another.
+ * The results of drover_pool_t's functions, used rightly and wrongly, what is
+ * counted, and which thread runs a task: in words. A thread that waits for a
+ * task runs this task or none; a worker that sleeps in such a wait gives its
+ * place to another thread.
  */
 #include <sys/prctl.h>
 
 #include "steps.h"
 
-/* A worker has task 0 until "open". */
+/* A worker runs task 0 until "open". */
 #define HELD "begin 1; task 0 holds; begun 1 = 0; "
-/* Of two workers one has task 0, and the other one waits for it in task 1. */
+/* Of two workers one runs task 0. The other one waits for task 0 in task 1. */
 #define TWO   "begin 2; task 0 holds; begun 1 = 0; task 1 told 0; there = 0; "
 #define WAITS "let; asleep = 0; "
 /*
- * A thread has task 1, since the one worker was busy. Then that one waits for task
- * 1 in task 2, and another thread could take its place.
+ * Another thread runs task 1, because the only worker was busy. Then the worker
+ * waits for task 1 in task 2, and a spare thread could take its place.
  */
 #define LAST                                                               \
 	"begin 1; task 0 holds; begun 1 = 0; task 1 apart; thread 1 = 0; " \
@@ -25,7 +26,11 @@
 
 static drover_task_t *unread;
 
-/* A batch of 2^30 reads its first task; so does a smaller one, and then wait_all(). */
+/*
+ * A handler of SIGSEGV: a batch of 2^30 tasks has read its first task, which is
+ * not readable. The handler submits a smaller batch, which faults as well, and
+ * then calls wait_all().
+ */
 static void at_first_task(int number)
 {
 	if (nr_met++)
@@ -58,7 +63,7 @@ static const struct scenario {
 	  "begin 1; submit null = EINVAL; batch null 1 = EINVAL; "
 	  "batch null 0 = 0; init 0 nothing; submit 0 = EINVAL; "
 	  "post nothing = EINVAL; end" },
-	{ "a task, and once more",
+	{ "a task, and the same task once more",
 	  "begin 1; init 0 answers 42; wait 0 = EINVAL; test 0 = EINVAL; "
 	  "cancel 0 = EINVAL; submit 0 = 0; wait 0 = 0; result = 42; "
 	  "wait 0 = 0; test 0 = 0; cancel 0 = EBUSY; submit 0 = 0; wait 0 = 0; "
@@ -69,10 +74,10 @@ static const struct scenario {
 	  "wait 1 = EINVAL; init 2 answers 3; batch 0 3 = 0; wait 0; "
 	  "result = 1; wait 1; result = 2; wait 2; result = 3; end" },
 #if HANDLERS_ARE_PROMPT
-	{ "wait_all returns when the task has ended, whatever is refused",
+	{ "wait_all returns when the task has ended, and a batch is refused",
 	  HELD "later = 0; refused = EINVAL; result = 1; join = 0; end" },
 #endif
-	{ "what is queued can be cancelled, or run by who waits",
+	{ "a queued task can be cancelled, or run by a thread that waits",
 	  HELD "submit 0 = EBUSY; cancel 0 = EBUSY; test 0 = EBUSY; "
 	       "task 1 answers 7; task 2 answers 7; queued = 2; "
 	       "submit 1 = EBUSY; cancel 1 = 0; cancelled = 1; "
@@ -83,21 +88,21 @@ static const struct scenario {
 	       "until 0 1 = ETIMEDOUT; until 0 -1 = EINVAL; "
 	       "until 0 1 77 = EINVAL; later = 0; until 0 100000 0 = 0; "
 	       "join = 0; wait 1 = 0; test 1 = 0; end" },
-	{ "in a task of a worker",
+	{ "wait_all and shutdown in a task of a worker",
 	  "begin 1; task 0 inside; all = 0; here = 0; told_all = EDEADLK; "
 	  "told_shutdown = EDEADLK; end" },
-	{ "in a task of who waits, and while another thread drains",
+	{ "the same in a waiting thread's task, while another thread drains",
 	  HELD "task 1 drained; wait 1 = 0; here = 1; told_all = EDEADLK; "
 	       "told_shutdown = EDEADLK; told_post = 0; join = 0; ran = 1; "
 	       "free = 0" },
-	{ "posts that are cancelled are told of, others are not",
+	{ "a post that is cancelled calls its function, others do not",
 	  "begin 1; post_or holds = 0; begun 1 = 0; post_or holds = 0; "
 	  "post_or holds = 0; cancels = 0; otherwise 2 = 2; open; join = 0; "
 	  "otherwise 2 = 2; told_all = EDEADLK; post_or holds = ESHUTDOWN; "
 	  "free = 0" },
 	{ "a worker takes tasks out of the queue of another",
 	  "begin 2; post parent; all; steals = 1; helped = 0; ended = 2; end" },
-	{ "the end",
+	{ "calls after a shutdown",
 	  "begin 1; post counts 100; all = 0; ran = 100; ended = 100; "
 	  "steals = 0; free = EBUSY; shutdown 2 = EINVAL; "
 	  "shutdown drain = 0; shutdown drain = EALREADY; "
@@ -105,25 +110,25 @@ static const struct scenario {
 	  "post counts = ESHUTDOWN; resize 9 = ESHUTDOWN; all = 0; free = 0" },
 	{ "a chain of waits comes to its end",
 	  TWO WAITS "task 2 waits 1; begun 2 = 0; open; all = 0; end" },
-	/* It is queued before the wait, and outlasts it. */
-	{ "no unrelated task runs on top of one that waits",
+	/* The unrelated task is queued before the wait, and outlasts it. */
+	{ "no unrelated task runs on top of a task that waits",
 	  TWO "task 2 apart; " WAITS "begun 2 = 0; open; all = 0; end" },
-	{ "both workers of another pool wait for a task, and two run",
+	{ "both workers wait for another pool's task, and two others run",
 	  HELD "task 1 holds; thread 1 = 0; begun 2 = 0; second 2 = 0; "
 	       "task 2 waits 1; there = 0; asleep = 0; nobody; "
 	       "task 3 waits 1; there = 0; asleep = 0; task 4 meets; "
 	       "task 5 meets; met 2 = 0; open; join = 0; end; back; end" },
 	{ "a task waits for its children, and two run at a time",
 	  "begin 2; task 0 family; all = 0; wait 0 = 0; result = 0; end" },
-	{ "a spare takes the place of who waits",
+	{ "a spare takes the place of a worker that waits",
 	  "spares 1; " LAST "open; there = 0; post holds; begun 3 = 0; "
 	  "release; all = 0; join = 0; wait 2; result = 0; end" },
-	{ "without one the last worker is told",
+	{ "without a spare the last worker's wait returns EAGAIN",
 	  "spares none; " LAST "open; all = 0; join = 0; wait 2; "
 	  "result = EAGAIN; end" },
-	{ "and if the system refuses it", LAST
+	{ "the same if the system refuses a spare", LAST
 	  "refuse; open; all = 0; join = 0; wait 2; result = EAGAIN; end" },
-	{ "the last worker ends, and does what is left first; then there is one",
+	{ "the last worker ends after all tasks, and later there is a new one",
 	  HELD "refuse; post ends; post counts; open; all = 0; ran = 1; "
 	       "refuse 0; post counts; runs 2 = 0; end" },
 	{ "grow, and shrink",
@@ -136,7 +141,7 @@ static const struct scenario {
 	  "submit null; until 0 -1; end; errno 0 = 4711" },
 };
 
-/* The child of a fork has no workers; nothing may hang there. */
+/* In the child of a fork the pool has no workers; no call may hang. */
 static bool child_is_told(void)
 {
 	drover_task_t task = DROVER_TASK_INITIALIZER(answer, NULL);
@@ -154,7 +159,10 @@ static int run_slowly(void *arg)
 	return wait_blocked(getpid(), sleeper, NULL);
 }
 
-/* A child that a worker made is no worker: its waits cost the pool nothing. */
+/*
+ * A child that a worker has forked is no worker: its waits start no thread of
+ * the parent's pool.
+ */
 static bool child_is_no_worker(void)
 {
 	drover_task_t slow = DROVER_TASK_INITIALIZER(run_slowly, NULL);
@@ -184,11 +192,12 @@ static void test_children(void)
 
 	begin(1);
 	tap_ok(child_does(child_is_told, "the child of a fork"),
-	       "the child of a fork is told");
+	       "in the child of a fork the calls return ECHILD");
 	if (FORK_THREADS_WORK) {
 		submit(&task, fork_in_task, NULL);
 		drover_pool_wait_all(pool);
-		tap_is(result_of(&task), 1, "the child of a worker is none");
+		tap_is(result_of(&task), 1,
+		       "the child of a worker is no worker");
 	} else {
 		tap_skip("a child with threads", FORK_THREADS_SKIP);
 	}
@@ -199,7 +208,10 @@ static pid_t child;
 static pthread_t leader;
 static int nr_wrong;
 
-/* The child comes back as what it was; the stack of who waits it has not. */
+/*
+ * The task returns in the child, too. There the waiting thread does not exist,
+ * so its stack must not be used.
+ */
 static int fork_and_return(void *stack)
 {
 	child = fork();
@@ -211,7 +223,7 @@ static int fork_and_return(void *stack)
 	return 0;
 }
 
-/* No task of the pool runs there. */
+/* No task of the pool may run in the child. */
 static int end_child(void *arg)
 {
 	if (!child)
@@ -219,7 +231,10 @@ static int end_child(void *arg)
 	return 0;
 }
 
-/* By the caller, or by its helper: the child knows no end of the other part. */
+/*
+ * The caller of the loop forks, or its helper does. In the child the other part
+ * never ends.
+ */
 static int fork_in_part(size_t begin, size_t end, void *stack)
 {
 	nr_begun++;
@@ -257,7 +272,7 @@ static void *leave_to_worker(void *stack)
 		_exit(err);
 	child_ends_with(stack ? 0 : ECHILD);
 	nr_wrong += err != 0;
-	/* A wait that runs the task comes back, too. */
+	/* A wait that runs the task returns in the child, too. */
 	gate = 0;
 	submit_held(&held);
 	submit(&task, fork_and_return, NULL);
@@ -276,13 +291,16 @@ static void test_return(void)
 
 	watchdog("back in the child");
 	begin(1);
-	/* A sanitizer wants a larger one, or to read it in the child. */
+	/*
+	 * A sanitizer needs a larger stack, or reads it in the child, so there
+	 * is none.
+	 */
 	if (CHILDREN_MAY_HAVE_THREADS && FRAMES_MAY_UNWIND)
 		stack = aligned_alloc(THREAD_STACK_SIZE, THREAD_STACK_SIZE);
 	start_thread_on(stack, &helper, leave_to_worker, stack);
 	joined(helper);
 	leave_to_worker(NULL);
-	tap_is(nr_wrong, 0, "a child that comes back does nothing more");
+	tap_is(nr_wrong, 0, "a child that returns from a task runs no other");
 	end();
 }
 
@@ -303,13 +321,16 @@ static int begin_to_wait(size_t begin, size_t end, void *arg)
 	return 0;
 }
 
-/* Between the loop and the task there is none, and who waits cannot look then. */
+/*
+ * Between the loop and the task the pool has no task, but the thread that waits
+ * for all cannot look in this moment.
+ */
 static void test_moment(void)
 {
 	cpu_set_t all;
 
 	watchdog("a moment without tasks");
-	/* One of them may let it look, if others have the CPU in between. */
+	/* In one of them it may look, if other threads have the CPU. */
 	for (int i = 0; i < 5; i++) {
 		begin(2);
 		nr_met = 0;
@@ -326,8 +347,9 @@ static void test_moment(void)
 }
 
 /*
- * Without tasks all workers fall asleep, and stay so; each single task that comes
- * then wakes one. Nobody waits for it, for who did would run it.
+ * Without tasks all workers fall asleep and stay asleep. Then each single task
+ * wakes one of them. No thread waits for the task, because a thread that waits
+ * would run it.
  */
 static void test_idle(void)
 {
@@ -342,14 +364,15 @@ static void test_idle(void)
 	}
 	await_sleep(NR_IDLE);
 	before = stats_of(pool);
-	tap_ok(before.wakes >= 50, "woken for tasks: %lu times", before.wakes);
+	tap_ok(before.wakes >= 50, "single tasks wake a worker, %lu times",
+	       before.wakes);
 	for (int i = 0; i < 1000; i++)
 		sched_yield();
 	after = stats_of(pool);
 	tap_ok(before.sleeps == after.sleeps &&
 		       before.linger_ns == after.linger_ns &&
 		       workers_sleep(NR_IDLE),
-	       "and asleep while there is nothing to do");
+	       "workers stay asleep while there are no tasks");
 	end();
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The system calls of a loop's caller when all workers sleep: two wake-ups at most,
- * and a handful of all calls, for 64 workers as for 16. The kernel says which they
- * are: the test's parent traces the caller alone, so its calls are late, and the
- * workers' are not.
+ * The system calls of a loop's caller when all workers sleep: at most two
+ * wake-ups and a handful of other calls, for 64 workers as for 16. The test's
+ * parent counts them by ptrace. It traces only the caller, so the caller's
+ * system calls are slow and the workers' are not.
  */
 #include <linux/futex.h>
 #include <sys/ptrace.h>
@@ -11,12 +11,12 @@
 #include "tasks.h"
 
 #define NR_ROUNDS 12
-/* A wake-up goes with two calls about the worker's affinity. */
+/* A wake-up may come with two calls about the worker's affinity. */
 #define MOST_CALLS 12
 
 /*
- * Of one loop; of all calls those are left out by which the caller waits.
- * @nr_more: loops with more than two wake-ups, one of which may be a lock's
+ * The calls of one loop. @all: without the calls by which the caller waits.
+ * @nr_more: loops with more than two wake-ups, of which one may be a lock's
  */
 struct calls {
 	int wakes, all, nr_more;
@@ -29,7 +29,7 @@ static int meet(size_t begin, size_t end, const drover_part_t *part, void *arg)
 	return 0;
 }
 
-/* In the child: a stop before each loop, and another one behind it. */
+/* Runs in the child, which stops before each loop and after it. */
 static void run_loops(int nr)
 {
 	const drover_loop_t loop = { .function = meet,
@@ -81,7 +81,10 @@ static bool go_on(pid_t pid, struct calls *calls)
 	return true;
 }
 
-/* Of the loop with the fewest calls: in others a lock may have had a waiter. */
+/*
+ * Return: the calls of the loop with the fewest. In other loops a lock may have
+ * had a waiter.
+ */
 static struct calls least_calls(int nr)
 {
 	struct calls least = { .all = INT_MAX }, calls;
@@ -107,7 +110,8 @@ static struct calls least_calls(int nr)
 			least = calls;
 	} while (go_on(pid, NULL));
 	if (loops != NR_ROUNDS)
-		tap_bail("%d of %d loops", loops, NR_ROUNDS);
+		tap_bail("the child ended after %d of %d loops", loops,
+			 NR_ROUNDS);
 	least.nr_more = nr_more;
 	return least;
 }
@@ -118,7 +122,7 @@ int main(void)
 
 	tap_plan(2);
 	if (of_16.all == INT_MAX) {
-		tap_skip_all(2, "calls", "nobody may be traced here");
+		tap_skip_all(2, "calls", "no process may be traced here");
 		return tap_exit();
 	}
 	of_64 = least_calls(64);
@@ -130,7 +134,7 @@ int main(void)
 	       of_16.wakes, of_64.wakes, of_16.nr_more, of_64.nr_more,
 	       NR_ROUNDS);
 	tap_ok(of_16.all <= MOST_CALLS && of_64.all <= MOST_CALLS,
-	       "its calls: %d with 16 workers, %d with 64", of_16.all,
-	       of_64.all);
+	       "all calls of the caller: %d with 16 workers, %d with 64",
+	       of_16.all, of_64.all);
 	return tap_exit();
 }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A chain of queued tasks, each of which waits for the next, is longer than the
- * stack of the thread that waits for its first: its other parts run on other
- * stacks, as that thread would run them: in its place, inside of the same tasks.
+ * A chain of queued tasks, each of which waits for the next, needs more stack
+ * than the thread has that waits for the first task. The rest of the chain runs
+ * on other stacks, as the waiting thread would run it: in its place, and inside
+ * the same tasks.
  */
 #define REFUSES
 #include "tasks.h"
 
-#ifdef __SANITIZE_THREAD__ /* keeps a megabyte of each thread */
+#ifdef __SANITIZE_THREAD__ /* it keeps a megabyte for each thread */
 #define NR 10000
 #else
 #define NR 100000
@@ -24,7 +25,7 @@ static bool refuses(bool memory)
 	return refuse && !memory;
 }
 
-/* Never by the caller itself. */
+/* With a deadline, because such a wait never runs the task. */
 static int wait_asleep(drover_task_t *task, int *result)
 {
 	struct timespec never = { .tv_sec = INT32_MAX };
@@ -33,7 +34,10 @@ static int wait_asleep(drover_task_t *task, int *result)
 				     result);
 }
 
-/* How many there are behind it. A thread that is refused is not for ever. */
+/*
+ * Return: how many links follow. If a thread is refused, the wait returns
+ * EAGAIN and can be repeated.
+ */
 static int run_link(void *next)
 {
 	int result = -1, err = drover_pool_wait(pool, next, &result);
@@ -47,7 +51,10 @@ static int run_link(void *next)
 	return result + 1;
 }
 
-/* It is inside of both pools, and its place is to be had while it waits. */
+/*
+ * The last link is inside tasks of both pools, and another thread takes its
+ * place while it waits.
+ */
 static int end_of_chain(void *arg)
 {
 	drover_task_t task;
@@ -62,7 +69,7 @@ static int end_of_chain(void *arg)
 	return 0;
 }
 
-/* All are queued before the first begins. */
+/* All links are queued before the first one begins. */
 static void queue_chain(drover_task_t *held)
 {
 	submit_held(held);
@@ -109,12 +116,13 @@ static void test_chain(bool by_worker, size_t stack, bool refused,
 int main(void)
 {
 	tap_plan(4 + 2);
-	test_chain(false, 0, false, "a thread that waits");
-	test_chain(true, 0, false, "the one worker");
-	test_chain(true, SMALL, false, "on small stacks");
+	test_chain(false, 0, false, "a thread that waits runs a chain");
+	test_chain(true, 0, false, "the only worker runs a chain");
+	test_chain(true, SMALL, false, "a worker with a small stack runs one");
 	await_alone();
 	tap_ok(true, "no thread is left behind");
-	test_chain(true, SMALL, true, "refused a thread");
-	tap_ok(nr_refused >= 1, "and told so: %d times", nr_refused);
+	test_chain(true, SMALL, true, "a thread is refused in a chain");
+	tap_ok(nr_refused >= 1, "a wait has returned EAGAIN, %d times",
+	       nr_refused);
 	return tap_exit();
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Exceptions of tasks: kept and thrown again by drover::pool, passed on by the C
-// functions to the caller that runs a task or a part of a loop itself.
+// Exceptions of tasks: drover::pool keeps them and throws them again. The C
+// functions pass them on to a caller that runs a task or a part of a loop
+// itself.
 #include <atomic>
 #include <cerrno>
 #include <memory>
@@ -36,8 +37,9 @@ static void test_future()
 	std::vector<drover::future<int>> all;
 	int nr_wrong = 0;
 
-	tap_ok(text.get() == "text" && !text.valid(), "a result");
-	tap_is(moved.get(), 42, "of a function that can only be moved");
+	tap_ok(text.get() == "text" && !text.valid(), "a future has a result");
+	tap_is(moved.get(), 42,
+	       "a future of a move-only function has a result");
 	nothing.get();
 	for (int i = 0; i < NR_TASKS; i++)
 		all.push_back(workers.submit([i]() -> int {
@@ -47,11 +49,11 @@ static void test_future()
 		}));
 	for (int i = 0; i < NR_TASKS; i++)
 		nr_wrong += i % 3 ? thrown_by(all[i]) != i : all[i].get() != i;
-	tap_is(nr_wrong, 0, "each exception is thrown to who waits");
+	tap_is(nr_wrong, 0, "get() throws each task's exception");
 	for (int i = 0; i < 100; i++)
 		workers.submit([] { throw 1; });
 	workers.wait_all();
-	tap_ok(true, "futures that nobody asks");
+	tap_ok(true, "exceptions of dropped futures are ignored");
 }
 
 static int nest(drover::pool &workers, int depth)
@@ -72,7 +74,7 @@ static void test_nested()
 
 		nr_wrong += thrown_by(outer) != 64;
 	}
-	tap_is(nr_wrong, 0, "through 64 waits");
+	tap_is(nr_wrong, 0, "an exception passes through 64 nested waits");
 }
 
 // A worker that is busy until release().
@@ -107,18 +109,20 @@ static void test_cancel()
 	auto queued = workers.submit([] { return 1; });
 	auto soon = std::chrono::steady_clock::now();
 	tap_ok(!queued.ready() && !queued.wait_until(soon),
-	       "not ready, and not until now");
-	tap_ok(queued.cancel() && queued.ready(), "cancelled");
+	       "a queued future is not ready, and a wait for it times out");
+	tap_ok(queued.cancel() && queued.ready(),
+	       "a queued future that is cancelled is ready");
 	try {
 		queued.get();
 	} catch (const std::system_error &e) {
 		err = e.code().value();
 	}
-	tap_is(err, ECANCELED, "and then it has no result");
+	tap_is(err, ECANCELED, "a cancelled future throws ECANCELED");
 	worker.release();
 }
 
-// A helper's exception, or the caller's own, when the others have ended.
+// The loop throws an exception of a helper or of the caller, when all parts
+// have ended.
 static void test_loop()
 {
 	drover::pool workers(NR_WORKERS);
@@ -140,10 +144,10 @@ static void test_loop()
 		}
 	tap_is(nr_wrong, 0, "a loop's exception comes when all parts ended");
 	workers.loop(0, 1, 0, [&](size_t, size_t end) { sum += end; });
-	tap_is(sum, 1, "a loop without one");
+	tap_is(sum, 1, "a loop without an exception");
 }
 
-// The C functions, whose frames an exception passes through.
+// An exception passes through the frames of the C functions.
 static int throw_in_part(size_t, size_t, void *)
 {
 	throw 4711;
@@ -170,17 +174,17 @@ static void test_c()
 	drover_pool_t *pool = workers.native_handle();
 	drover_task_t task = DROVER_TASK_INITIALIZER(throw_it, nullptr);
 
-	/* Both are left to the caller; unwound has helpers. */
+	/* The caller runs the loop and the task; unwound.c has helpers. */
 	busy worker(workers);
 	tap_is(thrown([&] {
 		       drover_pool_for(pool, 0, 2, 1, throw_in_part, nullptr);
 	       }),
-	       4711, "through drover_pool_for()");
+	       4711, "an exception passes through drover_pool_for()");
 	drover_pool_submit(pool, &task);
 	tap_is(thrown([&] { drover_pool_wait(pool, &task, nullptr); }), 4712,
-	       "through drover_pool_wait()");
+	       "an exception passes through drover_pool_wait()");
 	tap_is(drover_pool_test(pool, &task, nullptr), ECANCELED,
-	       "and the task has ended");
+	       "the task that threw has ended");
 	worker.release();
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Nothing waits for ever: while each worker has a task that submits itself again,
- * what others submit begins before the worker has taken so many tasks as
- * lib/pool/worker.c says, and so does what lies in a worker's own queue.
+ * No task waits for ever. Each worker runs a task that submits itself again.
+ * Meanwhile tasks that other threads submit, and old tasks in a worker's own
+ * queue, begin before the worker has taken as many tasks as lib/pool/worker.c
+ * says.
  */
 #include "tasks.h"
 
@@ -35,7 +36,9 @@ static int end_old(void *arg)
 	return 0;
 }
 
-/* Submits "old_one" to its own queue, then tasks that are newer for ever. */
+/*
+ * Submits "old_one" to the worker's own queue, and then newer tasks for ever.
+ */
 static int begin_old(void *begun)
 {
 	submit(&old_one, end_old, NULL);
@@ -59,13 +62,15 @@ int main(void)
 		drover_pool_post(pool, end_injected, (void *)i);
 	most = nr_reposts - first;
 	reached(&nr_run, NR_INJECTED);
-	/* From the end of submitting; the last one has all others before it. */
+	/* Counted from the last submission, which is behind all others. */
 	most += (uint64_t)NR_WORKERS * FAIR_EVERY * (NR_INJECTED + 1);
 	first = ended_at[NR_INJECTED - 1] - first;
-	tap_ok(first <= most, "injected: after %lu tasks, at most %lu", first,
-	       most);
+	tap_ok(first <= most,
+	       "the last injected task ends after %lu tasks, "
+	       "at most %lu",
+	       first, most);
 	reached(&old_ended, 1);
-	tap_ok(true, "the oldest of a worker's own queue runs");
+	tap_ok(true, "the oldest task of a worker's own queue runs");
 	gate = 1;
 	end();
 	return tap_exit();

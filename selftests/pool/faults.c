@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Memory or a thread is refused, once in each place where the library asks: the
- * call says so and has changed nothing, or does with less; what was accepted runs,
- * nothing hangs, and no thread is left behind.
+ * Memory or a thread is refused, once in each place where the library asks for
+ * it. The call returns an error and has changed nothing, or makes do with less.
+ * Accepted tasks run, no call hangs, and no thread is left behind.
  */
 #define REFUSES
-#define FAULTS 100 /* more than there are */
+#define FAULTS 100 /* more than there are places */
 #include "tasks.h"
 
 #define NR	 1000
@@ -25,7 +25,7 @@ static int wait_till_it_goes(void *task)
 	return count(NULL);
 }
 
-/* A worker waits for a task of the other one: a third thread is to be had. */
+/* A worker waits for a task that the other one runs, so a spare is needed. */
 static void waits(void)
 {
 	drover_task_t held, waiting;
@@ -59,7 +59,7 @@ static int add_shared(size_t begin, size_t end, void *sum)
 	return 0;
 }
 
-/* A plain one needs no memory. */
+/* A loop by drover_pool_for() needs no memory, so it cannot fail. */
 static bool loops_are_right(void)
 {
 	long total = 0;
@@ -74,7 +74,7 @@ static bool loops_are_right(void)
 	       !drover_pool_for(pool, 0, NR, 1, add_shared, &sum) && sum == NR;
 }
 
-/* Was all as it should be? */
+/* One life of a pool: was all as it should be? */
 static bool life(void)
 {
 	cpu_set_t all = own_cpus();

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A gang: as many threads as the loop says, all at the same time, each with its share
- * of the range, so that they may meet at a barrier; or an error, when the pool
- * cannot have so many. It keeps its workers from other gangs, and from what would
- * take them away: a smaller pool, waits, a shutdown.
+ * A gang has as many threads as the loop says, all at the same time, each with
+ * its share of the range, so that they may meet at a barrier. If the pool
+ * cannot have so many threads, the call returns an error. No other gang gets
+ * the workers of a gang, and neither a smaller pool nor a wait nor a shutdown
+ * takes them away.
  */
 #include <drover/barrier.h>
 
@@ -36,7 +37,7 @@ static void join(void *total, const void *scratch, void *arg)
 	*(int *)total += *(const int *)scratch;
 }
 
-/* All NR indices in a gang of so many */
+/* All NR indices in a gang of @nr threads. Return: the loop's result. */
 static int gang_of(unsigned int nr, int phases)
 {
 	int total = 0, err;
@@ -83,19 +84,20 @@ static void test_sizes(void)
 	IS(EAGAIN, gang_of(UINT32_MAX, 1));
 	IS(0, gang_of(3, 1));
 	IS(0, gang_of(1, 1));
-	/* One of its workers is the caller. */
+	/* In a task, one of the two workers is the caller. */
 	IS(EAGAIN, told_in_task(3));
 	IS(0, told_in_task(2));
-	tap_is(drover_pool_loop(pool, 0, NR, &loop), EINVAL, "of how many?");
+	tap_is(drover_pool_loop(pool, 0, NR, &loop), EINVAL,
+	       "a gang without a number of threads");
 	end();
-	/* It has threads enough, but they are not to run. */
+	/* The pool has threads enough, but only two may run. */
 	begin(4);
 	MUST(drover_pool_resize(pool, 2));
 	IS(EAGAIN, gang_of(4, 1));
 	end();
 	begin(2 * NR);
 	IS(0, gang_of(2 * NR, 1));
-	tap_is(nr_wrong, 0, "each has its share once, an empty one, too");
+	tap_is(nr_wrong, 0, "each thread has one share, which may be empty");
 	end();
 }
 
@@ -109,7 +111,7 @@ static void test_section(void)
 	before = stats_of(pool).wakes;
 	IS(0, gang_of(3, NR_PHASES));
 	tap_ok(stats_of(pool).wakes <= before + 2,
-	       "%d parallel parts, each worker woken once", NR_PHASES);
+	       "%d parallel parts, and each worker is woken once", NR_PHASES);
 	drover_pool_shutdown(pool, DROVER_POOL_DRAIN);
 	IS(ESHUTDOWN, gang_of(2, 1));
 	drover_pool_free(pool);
@@ -132,7 +134,7 @@ static void test_errors(void)
 	for (int i = 0; i < NR_ROUNDS; i++)
 		nr_wrong += drover_pool_loop(pool, 0, NR, &loop) != 7;
 	tap_ok(nr_in == 3 * NR_ROUNDS && !nr_wrong,
-	       "others have failed, and each runs nevertheless");
+	       "each share runs, though others have returned errors");
 	end();
 }
 
@@ -172,12 +174,12 @@ static void test_together(int nr_workers)
 	nr_refused = 0;
 	run_threads(3, many_gangs);
 	tap_ok(!nr_wrong && (nr_workers < 6 || !nr_refused),
-	       "three gangs with %d workers, told to wait %d times", nr_workers,
+	       "three gangs with %d workers, EAGAIN %d times", nr_workers,
 	       nr_refused);
 	end();
 }
 
-/* What would take the workers away that a gang waits for */
+/* ---- calls that would take away the workers for which a gang waits ---- */
 
 static int gang_told;
 
@@ -188,7 +190,7 @@ static void *gang_of_three(void *arg)
 	return arg;
 }
 
-/* A gang has begun; two tasks have its workers. */
+/* A gang has begun, and its workers still run two tasks. */
 static pthread_t begin_gang(drover_task_t *tasks)
 {
 	pthread_t thread;
@@ -219,8 +221,9 @@ static void test_taken(void)
 	MUST(drover_pool_resize(pool, 1));
 	gate = 1;
 	joined(gang);
-	tap_is(gang_told, 0, "the pool is to be smaller");
-	tap_is(stats_of(pool).workers, 1, "and is so after the gang");
+	tap_is(gang_told, 0, "a resize to fewer workers does not stop a gang");
+	tap_is(stats_of(pool).workers, 1,
+	       "the pool has fewer workers after the gang");
 	end();
 
 	watchdog("a shutdown");
@@ -228,12 +231,12 @@ static void test_taken(void)
 	gang = begin_gang(tasks);
 	cancels = thread_of(cancel_all, &sleeper);
 	reached(&sleeper, 1);
-	/* The one that cancels runs a share instead, or waits for all. */
+	/* The thread that cancels waits for all, or runs a share first. */
 	asleep(sleeper);
 	gate = 1;
 	joined(gang);
 	joined(cancels);
-	tap_is(gang_told, 0, "a shutdown that cancels does not cancel it");
+	tap_is(gang_told, 0, "a shutdown that cancels does not stop a gang");
 	drover_pool_free(pool);
 }
 
@@ -251,7 +254,10 @@ static int wait_when_opened(void *task)
 	return drover_pool_wait(pool, task, NULL);
 }
 
-/* Of a task that waits for the gang, by a worker that the gang waits for */
+/*
+ * A worker for which a gang waits would wait for a task that waits for the
+ * gang.
+ */
 static void test_wait(void)
 {
 	drover_task_t late, waits, held;
@@ -272,8 +278,8 @@ static void test_wait(void)
 	gate = 1;
 	joined(gang);
 	joined(by);
-	tap_is(gang_told, 0, "it has the worker that would wait for it");
-	tap_is(result_of(&waits), EAGAIN, "which was told");
+	tap_is(gang_told, 0, "a gang gets a worker that would wait for it");
+	tap_is(result_of(&waits), EAGAIN, "that worker's wait returns EAGAIN");
 	end();
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Loops: each index once, errors come back, loops in loops. Threads have numbers
- * and memory of their own, and no two have the same at a time; sums come out. As many
- * take part as one asks for, though there may be fewer CPUs.
+ * Loops: each index is visited once, errors are returned, and loops may be
+ * nested. Each thread has a number and memory that no other thread has at the
+ * same time, and sums are right. As many threads take part as the caller asks
+ * for, even if there are fewer CPUs.
  */
 #include "tasks.h"
 
@@ -32,7 +33,7 @@ static int mark(size_t begin, size_t end, void *arg)
 	return 0;
 }
 
-/* The same with a sum of its own, and a number that nobody else has. */
+/* The same with the thread's own sum, and a number that no other thread has. */
 static int mark_and_add(size_t begin, size_t end, const drover_part_t *part,
 			void *range)
 {
@@ -95,21 +96,22 @@ static void test_ranges(void)
 	for (int i = 0; i < NR_OF(ranges); i++)
 		test_range(&ranges[i]);
 	IS(EINVAL, drover_pool_for(pool, 0, 9, 1, NULL, NULL));
-	tap_is(drover_pool_loop(pool, 0, 1, &loop), EINVAL, "no function");
+	tap_is(drover_pool_loop(pool, 0, 1, &loop), EINVAL,
+	       "a loop without a function");
 	loop.function = mark_and_add;
 	tap_is(drover_pool_loop(pool, 0, 1, &loop), EINVAL,
 	       "a join without a total");
 	tap_is(drover_pool_for(pool, 0, 100000, 1, fail_at_77, NULL), 4711,
-	       "an error comes back");
+	       "an error is returned");
 	tap_is(drover_pool_for(pool, SIZE_MAX - 10, SIZE_MAX, 3, fail_at_77,
 			       NULL),
-	       0, "up to the largest number");
+	       0, "a range up to the largest number");
 	end();
 	begin(1);
 	drover_pool_shutdown(pool, DROVER_POOL_CANCEL);
 	longest = 0;
 	test_range(&all);
-	tap_is(longest, 9, "parts are as long as the grain, no longer");
+	tap_is(longest, 9, "parts are no longer than the grain");
 	drover_pool_free(pool);
 }
 
@@ -143,7 +145,7 @@ static void test_nested(void)
 	end();
 }
 
-/* Each part waits until all threads have one. */
+/* Each part waits until all threads have a part. */
 static int meet(size_t begin, size_t end, const drover_part_t *part, void *arg)
 {
 	nr_begun++;
@@ -164,7 +166,7 @@ int main(void)
 	watchdog("many workers");
 	begin(NR_MANY);
 	tap_is(drover_pool_loop(pool, 0, NR_MANY + 1, &of_many), 0,
-	       "as many take part as it says");
+	       "as many threads take part as the loop says");
 	end();
 	return tap_exit();
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which CPUs are the small ones of a hybrid processor, as sysfs says it, and that
- * workers there have a budget of their own: with one of nothing, they never look
- * out for work. sysfs is the test's, since most machines have one size of CPU.
+ * The library finds out from sysfs which CPUs are the small ones of a hybrid
+ * processor. Workers on these CPUs have their own budget for looking out for
+ * work; with a budget of nothing they never look out. The test has a sysfs of
+ * its own, because most machines have one size of CPU.
  */
 #include <dlfcn.h>
 #include <stdarg.h>
@@ -10,20 +11,20 @@
 
 #include "tasks.h"
 
-/* A CPU that no machine has whose tests run here. */
+/* A CPU that no machine has on which the tests run. */
 #define LAST_CPU 1023
 
 static const struct sizes {
 	const char *what;
-	bool small;	      /* are those that the test runs on? */
+	bool small;	      /* is the CPU small on which the test runs? */
 	const char *atom;     /* /sys/devices/cpu_atom/cpus, or NULL */
-	int capacity;	      /* of all CPUs but the last, or 0: none is told */
+	int capacity;	      /* of all CPUs except LAST_CPU; 0: not known */
 	int capacity_of_last; /* of LAST_CPU */
 } all_sizes[] = {
-	{ "nothing is told", false, NULL, 0, 0 },
+	{ "sysfs says nothing", false, NULL, 0, 0 },
 	{ "cpu_atom has all", true, "0-8191\n", 0, 0 },
 	{ "cpu_atom has all, in parts", true, "8000,0-4000,4001-8191\n", 0, 0 },
-	{ "cpu_atom has others", false, "8000-8100\n", 0, 0 },
+	{ "cpu_atom has other CPUs", false, "8000-8100\n", 0, 0 },
 	{ "half the capacity of another CPU", true, NULL, 512, 1024 },
 	{ "nearly the same capacity", false, NULL, 1000, 1024 },
 	{ "a larger capacity than another CPU's", false, NULL, 1024, 512 },
@@ -31,7 +32,7 @@ static const struct sizes {
 
 static const struct sizes *sizes;
 
-/* One with this text, or none. */
+/* Return: a file with this text, or -1. */
 static int file_of(const char *text)
 {
 	int fd = text ? memfd_create("sysfs", MFD_CLOEXEC) : -1;
@@ -44,7 +45,7 @@ static int file_of(const char *text)
 	return fd;
 }
 
-/* What the library opens: a file of the test's, or -2 if it is none of them. */
+/* Open the test's file for a path of sysfs. Return: -2 for any other path. */
 static int open_ours(const char *path)
 {
 	char text[16];
@@ -62,7 +63,10 @@ static int open_ours(const char *path)
 	return -2;
 }
 
-/* What the library calls: the program's comes before the C library's. */
+/*
+ * The library calls this function, because the program's symbols come before
+ * the C library's.
+ */
 long syscall(long nr, ...)
 {
 	static long (*next)(long nr, ...);
@@ -98,13 +102,16 @@ static bool lingers(uint32_t linger_us, uint32_t linger_small_us)
 	return lingered;
 }
 
-/* In a child: the library finds out once. Bits: lingers with either budget. */
+/*
+ * Runs in a child, because the library reads sysfs only once. Bit 0: a worker
+ * lingers with the usual budget; bit 1: with that of small CPUs.
+ */
 static bool budgets(void)
 {
 	_exit(lingers(100, DROVER_POOL_NO_LINGER) | lingers(1, 100) << 1);
 }
 
-/* Do workers of a pool look out once it was told to, or not to, since its creation? */
+/* Does a worker look out for work when its budget has changed to @later? */
 static bool lingers_later(uint32_t at_first, uint32_t later)
 {
 	uint64_t before, sleeps;
@@ -117,7 +124,7 @@ static bool lingers_later(uint32_t at_first, uint32_t later)
 	before = stats_of(pool).linger_ns;
 	sleeps = stats_of(pool).sleeps;
 	drover_pool_post(pool, count, NULL);
-	wait_until(stats_of(pool).sleeps > sleeps, "it does not sleep");
+	wait_until(stats_of(pool).sleeps > sleeps, "the worker does not sleep");
 	before = stats_of(pool).linger_ns - before;
 	end();
 	return before;
@@ -134,7 +141,7 @@ int main(void)
 
 		sizes = of;
 		if (CPU_COUNT(&all) < 2)
-			tap_skip(of->what, "nobody looks out with one CPU");
+			tap_skip(of->what, "workers never linger with one CPU");
 		else
 			tap_is(child_status(budgets, "in the child"),
 			       of->small ? 2 : 3, "%s: %s budget", of->what,
@@ -142,9 +149,10 @@ int main(void)
 	}
 	sizes = NULL;
 	tap_ok(!lingers(DROVER_POOL_NO_LINGER, 100),
-	       "no budget at all: nobody looks out");
+	       "without a budget no worker looks out for work");
 	if (CPU_COUNT(&all) < 2)
-		tap_skip("a budget later", "nobody looks out with one CPU");
+		tap_skip("a budget that is given, and taken, later",
+			 "workers never linger with one CPU");
 	else
 		tap_ok(lingers_later(DROVER_POOL_NO_LINGER, 100) &&
 			       !lingers_later(100, DROVER_POOL_NO_LINGER),

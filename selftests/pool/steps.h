@@ -4,7 +4,7 @@
  *
  *	"begin 2; task 0 holds; begun 1 = 0; open; wait 0 = 0; end"
  *
- * Tasks are numbered from 0 to 9. What a task does is a word, too.
+ * Tasks are numbered from 0 to 9. The function of a task is a word, too.
  */
 #pragma once
 
@@ -15,7 +15,7 @@
 #define NR_CHILDREN 40
 
 static drover_task_t tasks[10];
-static drover_pool_t *first_pool; /* the other one, when there are two */
+static drover_pool_t *first_pool; /* the other pool, if there are two */
 static drover_poolattr_t next_attr;
 static pthread_t main_thread, helper;
 static atomic_int may_wait, nr_met, nr_inside, nr_most, apart;
@@ -33,7 +33,7 @@ static inline drover_task_t *task_at(long number)
 	return number < NR_OF(tasks) ? &tasks[number] : NULL;
 }
 
-/* ---- what tasks do; @arg may be another one's number ---- */
+/* ---- what tasks do; @arg may be the number of another task ---- */
 
 typedef int task_function(void *arg);
 
@@ -53,7 +53,7 @@ TASK(apart)
 	return wait_at_least(&apart, 1);
 }
 
-/* Waits when it may. */
+/* Waits for another task as soon as it may. */
 TASK(told)
 {
 	int err;
@@ -73,7 +73,7 @@ TASK(waits)
 	return drover_pool_wait(first_pool, task_at((long)arg), NULL);
 }
 
-/* Returns what it was told first; it waits nevertheless. */
+/* Returns the result of its first wait; it waits again if that was EAGAIN. */
 TASK(insists)
 {
 	int first = wait_for(task_at((long)arg));
@@ -84,7 +84,7 @@ TASK(insists)
 	return first;
 }
 
-/* In pairs: each ends when the other one has begun. */
+/* Tasks in pairs: each ends when the other one has begun. */
 TASK(meets)
 {
 	int pair = nr_met++ / 2;
@@ -105,7 +105,10 @@ TASK(family)
 	return nr_wrong;
 }
 
-/* Its child is in its own queue, and it does not wait for it by the pool. */
+/*
+ * The child is in the queue of this task's worker. Another worker has to take
+ * it, because this task does not wait for it by the pool.
+ */
 TASK(parent)
 {
 	int before = nr_run;
@@ -114,7 +117,7 @@ TASK(parent)
 	return wait_at_least(&nr_run, before + 1);
 }
 
-/* How many run at a time at most. */
+/* Counts how many such tasks run at the same time at most. */
 TASK(crowds)
 {
 	int nr = ++nr_inside;
@@ -180,14 +183,14 @@ STEP_DO(end, end());
 STEP_DO(init, drover_task_init(task_at(args[0]), (task_function *)args[1],
 			       (void *)args[2]));
 
-/* task TASK WHAT ARG: and submit it */
+/* task TASK WHAT ARG: init, and submit it */
 STEP(task)
 {
 	do_init(args);
 	return drover_pool_submit(pool, task_at(args[0]));
 }
 
-/* post WHAT TIMES: the last answer */
+/* post WHAT TIMES: returns the last result */
 STEP(post)
 {
 	int err = 0;
@@ -209,7 +212,7 @@ STEP(wait)
 	return drover_pool_wait(pool, task_at(args[0]), &result);
 }
 
-/* until TASK MILLISECONDS CLOCK; -1: no time */
+/* until TASK MILLISECONDS CLOCK; -1 milliseconds: an invalid time */
 STEP(until)
 {
 	struct timespec until = { 0, NS_PER_S };
@@ -250,7 +253,7 @@ STEP_DO(open, gate = 1);
 STEP_DO(release, apart = 1);
 STEP_DO(let, may_wait = 1);
 STEP_DO(nobody, sleeper = 0);
-/* Threads, which are to be joined */
+/* These start threads, for "join" */
 STEP_IS(thread,
 	pthread_create(&helper, NULL, wait_in_thread, task_at(args[0])));
 STEP_IS(cancels,
@@ -258,7 +261,7 @@ STEP_IS(cancels,
 STEP_IS(later, pthread_create(&helper, NULL, open_when_asleep,
 			      (void *)(long)blocked_gettid()));
 STEP_IS(join, pthread_join(helper, NULL));
-/* Wait until it is so */
+/* These wait until it is so */
 STEP_IS(begun, wait_at_least(&nr_begun, args[0]));
 STEP_IS(runs, wait_at_least(&nr_run, args[0]));
 STEP_IS(met, wait_at_least(&nr_met, args[0]));

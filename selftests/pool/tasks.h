@@ -39,7 +39,7 @@ static inline drover_poolstats_t stats_of(drover_pool_t *of)
 	return stats;
 }
 
-/* Functions of tasks */
+/* ---- functions of tasks ---- */
 
 static inline int answer(void *arg)
 {
@@ -59,14 +59,14 @@ static inline int hold(void *arg)
 	return 0;
 }
 
-/* Who runs it waits for the task @arg. */
+/* The thread that runs it waits for the task @arg. */
 static inline int wait_for(void *arg)
 {
 	sleeper = blocked_gettid();
 	return drover_pool_wait(pool, arg, NULL);
 }
 
-/* submit - what a task is, and that it is accepted */
+/* submit - set up a task, and submit it; it must be accepted */
 static inline void submit(drover_task_t *task, int (*function)(void *arg),
 			  void *arg)
 {
@@ -74,7 +74,7 @@ static inline void submit(drover_task_t *task, int (*function)(void *arg),
 	MUST(drover_pool_submit(pool, task));
 }
 
-/* submit_held - a task in the midst of which a thread is on return */
+/* submit_held - submit a task that a thread has begun when this returns */
 static inline void submit_held(drover_task_t *task)
 {
 	int before = nr_begun;
@@ -83,7 +83,10 @@ static inline void submit_held(drover_task_t *task)
 	reached(&nr_begun, before + 1);
 }
 
-/* In a thread that is no worker: it runs the task if nobody has begun it. */
+/*
+ * For a thread that is no worker: it runs the task if no other thread has begun
+ * it.
+ */
 static inline void *wait_in_thread(void *task)
 {
 	drover_pool_wait(pool, task, NULL);
@@ -104,10 +107,10 @@ static inline int run_on(pid_t tid, const void *set)
 }
 
 /*
- * workers_sleep - do so many threads sleep in futex?
+ * workers_sleep - do @nr threads sleep in futex?
  *
- * The caller does not. Others that are no workers must not, either; a sanitizer's
- * own thread sleeps elsewhere.
+ * Only workers may sleep there: the caller does not, and a sanitizer's own
+ * thread sleeps elsewhere.
  */
 static inline int sleeps(pid_t tid, const void *none)
 {
@@ -119,7 +122,7 @@ static inline bool workers_sleep(int nr)
 	return for_all_threads(sleeps, NULL) >= nr;
 }
 
-/* One that was woken and has not run yet is awake. */
+/* A worker that was woken and has not run yet counts as awake. */
 static inline void await_sleep(int nr)
 {
 	wait_until(workers_sleep(nr), "workers do not sleep");
@@ -130,21 +133,21 @@ static inline void await_sleep(int nr)
 /*
  * Memory and threads that are refused
  *
- * The test says what refuses() answers. The program's functions come before the
- * C library's.
+ * The test defines refuses(). The functions below are called instead of the C
+ * library's, because the program's symbols come first.
  */
 static bool refuses(bool memory);
 
 #ifdef FAULTS
 
-static atomic_int faults_left = -1; /* before the one that fails */
+static atomic_int faults_left = -1; /* calls before the one that fails */
 
 static bool refuses(bool memory)
 {
 	return faults_left >= 0 && faults_left-- == 0;
 }
 
-/* with_each_fault - two results: what @life answers, and that it had them all */
+/* with_each_fault - two results: @life is well with each fault, and had all */
 static inline void with_each_fault(bool (*life)(void))
 {
 	int nr = 0, nr_wrong = 0;
@@ -162,7 +165,7 @@ static inline void with_each_fault(bool (*life)(void))
 		await_alone();
 	}
 	tap_is(nr_wrong, 0, "with each fault all was as it should be");
-	tap_ok(nr > 8 && nr < FAULTS, "%d places", nr);
+	tap_ok(nr > 8 && nr < FAULTS, "%d places could fail, and each did", nr);
 }
 
 #endif

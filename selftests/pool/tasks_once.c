@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Many threads submit tasks in all ways, and call loops and gangs; tasks submit tasks and
- * wait for them, some are cancelled, and meanwhile the CPUs of all threads change,
- * or the pool is shut down: what is accepted runs once or is cancelled, and its
- * result comes back, and nothing hangs. tasks=100000000 is the long form.
+ * Many threads submit tasks in all ways, and call loops and gangs. Tasks submit
+ * tasks and wait for them, and some tasks are cancelled. Meanwhile the CPUs of
+ * all threads change, or the pool is shut down. Each accepted task runs once or
+ * is cancelled, its result is returned, and no call hangs.
+ *
+ *	seed=N tasks=N	tasks=100000000 takes minutes, and is part of check-long
  */
 #include <sys/param.h>
 
@@ -33,7 +35,7 @@ static atomic_bool over, shut;
 static unsigned long nr_wanted;
 static uint64_t seed;
 
-/* These order nothing. */
+/* The counters order no other accesses. */
 static void add(atomic_ulong *to, unsigned long nr)
 {
 	atomic_fetch_add_explicit(to, nr, memory_order_relaxed);
@@ -49,7 +51,7 @@ static unsigned long now(atomic_ulong *nr)
 static void check(bool right, const char *what)
 {
 	if (!right && !nr_wrong++)
-		tap_diag("the first that is wrong: %s", what);
+		tap_diag("the first check that failed: %s", what);
 }
 
 /* Were @nr tasks accepted? Only a pool that is shut down refuses them. */
@@ -61,7 +63,10 @@ static bool accepted(int err, int nr)
 	return !err;
 }
 
-/* By who waits, or so that only a worker can run it. */
+/*
+ * The waiting thread may run the task; or, as the wait has a deadline, only a
+ * worker can.
+ */
 static int wait_somehow(drover_task_t *task, bool by_worker, int *result)
 {
 	struct timespec never = { .tv_sec = INT32_MAX };
@@ -72,7 +77,7 @@ static int wait_somehow(drover_task_t *task, bool by_worker, int *result)
 				     result);
 }
 
-/* Wait for @job as @task, and check what came of it. */
+/* Wait for @job, which was submitted as @task, and check its result. */
 static int finish(struct job *job, drover_task_t *task, bool by_worker)
 {
 	int wanted = job->number * 2, result = 0, err;
@@ -94,7 +99,7 @@ static int run_post(void *arg)
 	return 0;
 }
 
-/* Twice its number, plus the results of its children. */
+/* Return: twice the job's number, plus the results of its children. */
 static int run_job(void *arg)
 {
 	struct job *job = arg, *child = job->children;
@@ -106,7 +111,7 @@ static int run_job(void *arg)
 	for (int i = 0; child && i < 2; i++)
 		child[i].accepted =
 			accepted(drover_pool_submit(pool, &child[i].task), 1);
-	/* A parent leaves its children to others; longer than a waiter polls. */
+	/* Other threads may take the children; longer than a waiter polls. */
 	while (job->slow && blocked_now_ns() < until)
 		;
 	for (int i = 0; child && i < 2; i++)
@@ -123,7 +128,7 @@ static void job_init(struct job *job, uint32_t number, struct job *children,
 	drover_task_init(&job->task, run_job, job);
 }
 
-/* A task, and as many below it: each submits the next one and waits for it. */
+/* A chain of @left + 1 tasks: each submits the next one and waits for it. */
 static int chain(intptr_t left, bool by_worker);
 
 static int run_link(void *left)
@@ -165,7 +170,9 @@ static int meet(size_t begin, size_t end, const drover_part_t *part,
 	return drover_barrier_wait(barrier) > 0;
 }
 
-/* Of two, so that each pool can have it, unless another one has. */
+/*
+ * A gang of two: each pool is large enough, if no other gang has its workers.
+ */
 static void one_gang(void)
 {
 	drover_barrier_t barrier = DROVER_BARRIER_INITIALIZER(2);
@@ -177,7 +184,7 @@ static void one_gang(void)
 	CHECK(!err || err == EAGAIN || (err == ESHUTDOWN && shut));
 }
 
-/* Submitted at once, or one by one, and then some are cancelled. */
+/* Tasks are submitted at once; or one by one, and then some are cancelled. */
 static void one_batch(uint64_t *random)
 {
 	drover_task_t tasks[BATCH];
@@ -209,7 +216,10 @@ static void one_batch(uint64_t *random)
 		       random_below(random, 8) == 0);
 }
 
-/* The long form takes minutes: a line for each tenth, and no hang of hours. */
+/*
+ * A long run prints a line at each tenth, and sets the watchdog again, so that
+ * a hang ends it soon.
+ */
 static void *submit_all(void *number)
 {
 	uint64_t random = seed + (intptr_t)number;
@@ -235,7 +245,7 @@ static void *submit_all(void *number)
 	return NULL;
 }
 
-/* ---- and meanwhile ---- */
+/* ---- what happens meanwhile ---- */
 
 static cpu_set_t all_cpus, cpu;
 
@@ -258,7 +268,7 @@ static void *change_cpus(void *arg)
 	return arg;
 }
 
-/* When nobody changes their CPUs any more */
+/* When no thread changes their CPUs any more */
 static void test_cpus(int nr_threads)
 {
 	await_sleep(nr_threads);
@@ -287,9 +297,9 @@ static const struct storm {
 } storms[] = {
 	{ "1 worker", 1, 1, NULL, 0 },
 	{ "2 workers", 2, 1, NULL, 0 },
-	{ "5 workers, CPUs changing", 5, 1, change_cpus, 0 },
-	{ "drained", 2, 12, shut_down, DROVER_POOL_DRAIN },
-	{ "cancelled", 2, 12, shut_down, DROVER_POOL_CANCEL },
+	{ "5 workers, their CPUs change", 5, 1, change_cpus, 0 },
+	{ "a shutdown that drains", 2, 12, shut_down, DROVER_POOL_DRAIN },
+	{ "a shutdown that cancels", 2, 12, shut_down, DROVER_POOL_CANCEL },
 };
 
 static void one_round(const struct storm *storm)
@@ -312,7 +322,7 @@ static void one_round(const struct storm *storm)
 	CHECK(nr_ran + stats.cancelled == nr_accepted);
 	CHECK(stats.cancelled == nr_cancelled ||
 	      storm->how == DROVER_POOL_CANCEL);
-	/* It also counts who helps in loops. */
+	/* @tasks also counts the helpers of loops. */
 	CHECK(stats.tasks >= nr_ran);
 	tap_diag(
 		"%lu tasks, steals %lu, helped %lu, sleeps %lu, blocks %lu, threads %lu",
@@ -342,7 +352,7 @@ int main(int argc, char **argv)
 			seed = random_next(&fresh);
 			one_round(&storms[i]);
 		}
-		tap_is(nr_wrong, 0, "%s: none is lost, and none runs twice",
+		tap_is(nr_wrong, 0, "%s: no task is lost, and none runs twice",
 		       storms[i].what);
 	}
 	return tap_exit();

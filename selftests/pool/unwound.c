@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A thread is cancelled inside its share of a loop, or inside a task that it
- * runs because it waits for it; and a task ends the worker that runs it. Nobody
- * uses a stack that has gone, nothing hangs, and others are told.
+ * runs because it waits for the task; and a task ends the worker that runs it.
+ * No thread uses a stack that has gone, no call hangs, and a thread that waits
+ * for such a task gets ECANCELED.
  */
 #include "steps.h"
 
@@ -44,9 +45,9 @@ static void test_loop(void)
 	watchdog("cancelled in a loop");
 	tap_ok(joined(thread_of(cancelled_in_loop, &nr_left)) ==
 		       PTHREAD_CANCELED,
-	       "cancelled in its share of a loop");
+	       "a thread is cancelled in its share of a loop");
 	joined(helper);
-	tap_is(nr_left, 0, "its helpers have ended then");
+	tap_is(nr_left, 0, "the helpers have ended before its clean-up");
 }
 
 static int part_of_helper(size_t begin, size_t end, void *arg)
@@ -59,7 +60,10 @@ static int part_of_helper(size_t begin, size_t end, void *arg)
 	return 0;
 }
 
-/* By a worker that is one no more: it runs no tasks, and holds no place. */
+/*
+ * A destructor of thread data waits. Its thread is no longer a worker: it runs
+ * no tasks, and has no place in the pool.
+ */
 static void wait_at_end(void *arg)
 {
 	drover_task_t late;
@@ -86,7 +90,7 @@ static void test_helper(void)
 	nr_helpers = 0;
 	victim = pthread_self();
 	tap_is(drover_pool_for(pool, 0, 10, 1, part_of_helper, NULL), ECANCELED,
-	       "a part ends its thread: the loop says so");
+	       "a part ends its thread: the loop returns ECANCELED");
 	pthread_key_create(&key, wait_at_end);
 	drover_pool_post(pool, exit_with_key, &key);
 	reached(&nr_through, 1);
@@ -113,10 +117,10 @@ static void *come_through(void *right)
 }
 
 static const char *const scenarios[] = {
-	/* In a task that a thread runs because it waits for it */
+	/* The task ends the thread that waits for it, and so runs it. */
 	"begin 2; task 0 holds; task 1 holds; begun 2 = 0; task 2 ends; "
 	"thread 2; join = 0; wait 2 = ECANCELED; open; all = 0; end",
-	/* More often than there are workers */
+	/* Tasks end more workers than the pool has. */
 	"begin 2; post ends; all; post ends; all; post ends; all; post ends; "
 	"all; post counts 10; all; ran = 10; end",
 };
@@ -135,13 +139,14 @@ int main(void)
 	for (int i = 0; i < 2; i++) {
 		watchdog("a task ends its thread");
 		tap_ok(steps_do(scenarios[i]), "%s",
-		       i ? "workers" : "who waits");
+		       i ? "tasks end workers" :
+			   "a task ends a thread that waits for it");
 	}
 	test_helper();
 	watchdog("cancelled before");
 	tap_ok(joined(thread_of(come_through, &right)) == PTHREAD_CANCELED,
-	       "cancelled before all calls, and afterwards");
+	       "a pending cancellation acts only after all calls");
 	joined(helper);
-	tap_ok(right, "it came through all calls");
+	tap_ok(right, "no call acted upon the cancellation");
 	return tap_exit();
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A worker that sleeps on the CPU of a thread that calls a loop is woken
- * elsewhere, and has its affinity back when it runs a part of it; also if that
- * thread is a worker, and there are no more CPUs than workers.
+ * A worker that sleeps on the CPU of a loop's caller is woken on another CPU,
+ * and has its affinity back when it runs a part of the loop. The same holds if
+ * the caller is a worker, and there are no more CPUs than workers.
  */
 #include "tasks.h"
 
@@ -16,7 +16,7 @@ static void meet_others(int nr)
 	reached(&nr_begun, nr);
 }
 
-/* To the one CPU, and back to the affinity that leaves it there. */
+/* Move to the one CPU, and then get the affinity back, without moving again. */
 static int come_here(void *set)
 {
 	meet_others(nr_workers);
@@ -25,7 +25,7 @@ static int come_here(void *set)
 	return sched_setaffinity(0, sizeof(wide), set);
 }
 
-/* Two parts, each of which waits for the other: so the worker has one. */
+/* Each of two parts waits for the other, so the worker runs one of them. */
 static int meet(size_t begin, size_t end, void *set)
 {
 	if (blocked_gettid() != caller)
@@ -70,8 +70,8 @@ static void test_moved(cpu_set_t *set, const char *which)
 	while (stats_of(pool).moves < before + 10 && !blocked_over(deadline))
 		nr_wrong += !loop_with(set);
 	tap_ok(stats_of(pool).moves >= before + 10,
-	       "%s: it was woken elsewhere", which);
-	tap_is(nr_wrong, 0, "%s: and has its affinity", which);
+	       "%s: a worker was woken elsewhere", which);
+	tap_is(nr_wrong, 0, "%s: the worker has its affinity back", which);
 }
 
 int main(void)
@@ -91,12 +91,12 @@ int main(void)
 	test_moved(&all, "all CPUs");
 	test_moved(&wide, "two CPUs");
 	before = stats_of(pool).moves;
-	tap_ok(loop_with(&narrow), "pinned: it stays where it is told to");
-	tap_is(stats_of(pool).moves, before, "and is not moved");
+	tap_ok(loop_with(&narrow), "a pinned worker keeps its affinity");
+	tap_is(stats_of(pool).moves, before, "a pinned worker is not moved");
 	end();
 	sched_setaffinity(0, sizeof(wide), &wide);
 	begin(nr_workers = 2);
-	test_moved(&wide, "by a worker");
+	test_moved(&wide, "called by a worker");
 	end();
 	return tap_exit();
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How many workers a pool has by default, by the affinity and the limit of a
- * cgroup, also when they change; and what attributes say of workers.
+ * The affinity and a cgroup's limit decide how many workers a pool has by
+ * default, even when they change later. The attributes decide how workers
+ * begin, where they run, and their names.
  */
 #include <sys/stat.h>
 
@@ -73,14 +74,15 @@ static void test_placed(void)
 	begin_with(attr);
 	submit(&task, is_placed, &one);
 	drover_pool_wait_all(pool);
-	tap_is(result_of(&task), 1, "begun, on its CPU, without signals");
+	tap_is(result_of(&task), 1,
+	       "a worker has called start, is on its CPU, and blocks signals");
 	end();
-	tap_is(nr_started, 3, "each begins once");
-	tap_is(nr_stopped, 3, "and ends once, too late for a task");
+	tap_is(nr_started, 3, "each worker calls start once");
+	tap_is(nr_stopped, 3, "each calls stop once, and cannot post then");
 	CPU_ZERO(&one);
-	tap_is(drover_pool_create(&pool, &attr), EINVAL, "no CPU at all");
+	tap_is(drover_pool_create(&pool, &attr), EINVAL, "a set without a CPU");
 	attr.nr_cpu_sets = 0;
-	tap_is(drover_pool_create(&pool, &attr), EINVAL, "a set of none");
+	tap_is(drover_pool_create(&pool, &attr), EINVAL, "an array of no sets");
 }
 
 static cpu_set_t everywhere;
@@ -98,7 +100,10 @@ static int look_at_worker(void *arg)
 	return is_as_created();
 }
 
-/* Waits, as what its creator was not, for a task that another worker runs. */
+/*
+ * The worker changes its own affinity and policy. Then it waits for a task,
+ * which a new worker runs.
+ */
 static int wait_as_another(void *task)
 {
 	struct timespec never = { .tv_sec = INT32_MAX };
@@ -122,7 +127,7 @@ static void test_later_worker(void)
 	submit(&waits, wait_as_another, &looks);
 	drover_pool_wait_all(pool);
 	tap_is(result_of(&waits), 1,
-	       "a worker that is made later is as the creator was");
+	       "a later worker has the affinity and policy of the creator");
 	end();
 }
 
@@ -135,14 +140,14 @@ static void *begin_on_one(void *arg)
 	return arg;
 }
 
-/* The creator has fewer CPUs than the process, and so have its workers. */
+/* The creator has fewer CPUs than the process, and so have the workers. */
 static void test_whose_cpus(void)
 {
 	joined(thread_of(begin_on_one, NULL));
 	tap_is(stats_of(pool).workers, 1, "a thread with one CPU: one worker");
 	MUST(drover_pool_resize(pool, 0));
 	tap_is(stats_of(pool).workers, 1,
-	       "the workers' CPUs count, not those of who resizes");
+	       "a resize counts the workers' CPUs, not the caller's");
 	end();
 }
 
@@ -159,13 +164,15 @@ static bool write_file(const char *folder, const char *name, const char *text)
 	return !fclose(file);
 }
 
-/* When all threads are put on these CPUs, does the pool come to have @nr workers? */
+/* All threads get these CPUs. Does the pool have @nr workers after a while? */
 static bool becomes(const cpu_set_t *set, uint64_t nr)
 {
 	int64_t deadline = blocked_deadline();
 
 	do {
-		/* One that is being woken elsewhere may get its old CPUs back. */
+		/*
+		 * A worker that is woken elsewhere may get its old CPUs back.
+		 */
 		for_all_threads(run_on, set);
 		for (int i = 0; i < 100; i++)
 			drover_pool_post(pool, count, NULL);
@@ -174,11 +181,15 @@ static bool becomes(const cpu_set_t *set, uint64_t nr)
 	return stats_of(pool).workers == nr;
 }
 
-/* Of a cgroup */
+/* ---- the limit of a cgroup ---- */
 static const char *file, *no_limit;
 static char folder[128];
 
-/* In a child, which alone goes into the cgroup. Bits: one worker; then all */
+/*
+ * Runs in a child, so that only the child goes into the cgroup. Bit 0: there
+ * was one worker; bit 1: there were all without the limit; bit 2: there were
+ * more with it.
+ */
 static bool find_workers(void)
 {
 	cpu_set_t all;
@@ -204,7 +215,8 @@ static void test_limit(const char *mount, const char *limit)
 		rmdir(folder);
 	}
 	if (found)
-		tap_is(found, 3, "%s: one worker, and all without it", file);
+		tap_is(found, 3, "%s: one worker, and all without the limit",
+		       file);
 	else
 		tap_skip(file, "no cgroup can be made, limited, and entered");
 }
@@ -216,7 +228,7 @@ int main(void)
 	watchdog("worker count");
 	tap_plan(1 + 5 + 3 + 2 + 3);
 	nr_all = nr_workers();
-	/* A quota may leave fewer. */
+	/* With a quota there may be fewer. */
 	tap_ok(nr_all >= 1 && nr_all <= (unsigned)CPU_COUNT(&all),
 	       "as many workers as CPUs, at most");
 	test_placed();
@@ -229,8 +241,8 @@ int main(void)
 	no_limit = "-1";
 	test_limit("/sys/fs/cgroup/cpu", "100000");
 	begin_with((drover_poolattr_t){ .stack = STACK });
-	tap_ok(becomes(&one, 1), "CPUs go: so do workers");
-	tap_ok(becomes(&all, nr_all), "and come back");
+	tap_ok(becomes(&one, 1), "the CPUs become one, and so do the workers");
+	tap_ok(becomes(&all, nr_all), "with all CPUs, all workers are back");
 	end();
 	sched_setaffinity(0, sizeof(one), &one);
 	tap_is(nr_workers(), 1, "one CPU: one worker");

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Cancellation of waiting threads: before they are unblocked it acts, with the
- * mutex held, and takes no signal; afterwards the wait returns 0 and the
- * cancellation stays pending. Also at each instruction of a wait, of a signal,
+ * Cancellation of waiting threads. If a thread is cancelled before it is
+ * unblocked, the cancellation acts, with the mutex held, and takes no signal.
+ * If it is cancelled afterwards, the wait returns 0 and the cancellation stays
+ * pending. The test also cancels at each instruction of a wait, of a signal,
  * and of a pthread_cancel(), for which the waiter once spun.
  *
- * Threads of the asynchronous type once left locked what the library locks
- * inside: their cleanup handlers wait and cancel, which needs it.
+ * Threads with the asynchronous cancellation type once left a lock of the
+ * library locked. So their clean-up handlers wait and cancel here, which takes
+ * this lock.
  */
 #include "../cond/meet.h"
 #include "../cond/victim.h"
 
-/* It is not a waiter then. */
+/* The victim has a cancellation pending when it calls the wait. */
 STEP_DO(victim_of_itself,
 	victim_start((struct victim){ .type = args[0], .self = true }));
 
@@ -22,17 +24,17 @@ STEP(victim_off)
 	return 0;
 }
 
-/* It or the thread that is stopped. */
+/* Cancel the victim, or without one the thread that is stopped. */
 STEP_IS(cancel, pthread_cancel(victim.thread ? victim.thread : caller.thread));
 
-/* Its wait returned 0, and then the cancellation acted. */
+/* Did the victim's wait return 0, and did the cancellation act after it? */
 STEP(returns_0_and_acts)
 {
 	return joined(victim.thread) == PTHREAD_CANCELED && victim.had_mutex &&
 	       victim.result == 0 && victim.pending;
 }
 
-/* It or the first member has the signal. */
+/* Has either the victim or the first member taken the signal? */
 STEP(one_has_it)
 {
 	bool cancelled;
@@ -51,52 +53,56 @@ STEP(type_afterwards)
 	return victim.type_after;
 }
 
-/* A signal after it goes to the one who waits beside the victim. */
+/* A signal after the cancellation goes to the member that waits as well. */
 #define CANCELLED_ALONE \
 	"wait; cancel; acts = 1; waiting = 1; signal; gone 1; zeros = 1"
 
 static const struct scene scenes[] = {
-	{ "blocked: acts, mutex held, and takes no signal",
+	{ "cancelled while blocked: it acts, mutex held, and takes no signal",
 	  "victim deferred enabled 0; " CANCELLED_ALONE },
-	{ "timed, blocked: acts, mutex held, and takes no signal",
+	{ "cancelled in a timed wait: it acts and takes no signal",
 	  "victim deferred enabled 1; " CANCELLED_ALONE },
-	{ "asynchronous, blocked: acts, mutex held, and takes no signal",
+	{ "asynchronous, cancelled while blocked: it acts, takes no signal",
 	  "victim asynchronous enabled 0; " CANCELLED_ALONE },
-	/* Unblocked, but the mutex is taken when it is cancelled. */
-	{ "after a signal: returns 0, then acts",
+	/* The victim is unblocked, but cannot have the mutex yet. */
+	{ "cancelled after a signal: the wait returns 0, then it acts",
 	  "victim deferred enabled 0; lock; signal; cancel; unlock;"
 	  "returns_0_and_acts = 1" },
-	{ "after a broadcast: returns 0, then acts",
+	{ "cancelled after a broadcast: the wait returns 0, then it acts",
 	  "victim deferred enabled 0; wait; lock; broadcast; cancel; unlock;"
 	  "returns_0_and_acts = 1; gone 1" },
-	{ "disabled: stays blocked, and acts when enabled",
+	{ "cancellation disabled: the wait goes on, and it acts when enabled",
 	  "victim deferred disabled 0; cancel; victim_sleeps = 1; signal;"
 	  "returns_0_and_acts = 1" },
-	{ "pending before: acts, mutex held",
+	{ "cancelled before the wait: it acts, mutex held",
 	  "wait; victim_of_itself deferred; acts = 1; signal; gone 1" },
-	/* What the library makes of the type is for the wait only. */
-	{ "the type is what it was", "victim asynchronous disabled 0; signal;"
-				     "type_afterwards = asynchronous" },
+	/* The library changes the type only for the time of the wait. */
+	{ "the cancellation type is the same after the wait",
+	  "victim asynchronous disabled 0; signal;"
+	  "type_afterwards = asynchronous" },
 };
 
-/* Unblocked, but it has not noticed yet when it is cancelled. */
+/*
+ * The victim is unblocked, but a signal handler keeps it from seeing that
+ * before it is cancelled.
+ */
 static const struct scene unnoticed[] = {
-	{ "just after a signal: returns 0, then acts",
+	{ "just after a signal: the wait returns 0, then it acts",
 	  "victim deferred enabled 0; victim_off; signal; cancel; on;"
 	  "returns_0_and_acts = 1" },
-	{ "just after a broadcast: returns 0, then acts",
+	{ "just after a broadcast: the wait returns 0, then it acts",
 	  "victim deferred enabled 0; victim_off; broadcast; cancel; on;"
 	  "returns_0_and_acts = 1" },
-	{ "with a signal: it or another takes that",
+	{ "cancelled as a signal comes: the victim or another takes it",
 	  "victim deferred enabled 0; wait; victim_off; off 0 0; signal; cancel; on;"
 	  "one_has_it = 1" },
 };
 
-/* The one that is stopped waits, and is cancelled. */
+/* The thread that is stopped waits, and is cancelled. */
 STEP_DO(no_victim, victim = (struct victim){ .result = -1 });
 STEP_DO(wait_cancellable, victim_thread(NULL));
 
-/* Who waits now has to return 0: it is cancelled too late. */
+/* A thread that waits now must return 0, because it is cancelled too late. */
 STEP(broadcast_is_first)
 {
 	victim.unblocked = victim.waiting && victim.result == -1;
@@ -106,8 +112,9 @@ STEP(broadcast_is_first)
 STEP_IS(unblocked_returned, victim.result == 0 || !victim.unblocked);
 
 static const struct meeting meetings[] = {
-	{ "wait, broadcast and then cancel: it returns", "no_victim; wait",
-	  "wait_cancellable", "lock; broadcast_is_first; unlock; cancel",
+	{ "wait, broadcast and then cancel: the wait returns 0",
+	  "no_victim; wait", "wait_cancellable",
+	  "lock; broadcast_is_first; unlock; cancel",
 	  "unblocked_returned = 1" },
 	{ "wait, cancel and then signal: one returns", "no_victim; wait",
 	  "wait_cancellable", "cancel; signal", "one_has_it = 1" },
@@ -133,9 +140,9 @@ static void *signal_once(void *arg)
 }
 
 /*
- * It may be on its way for a moment, but is seen to return or to sleep, no longer
- * for its signal: for a lock of the library's. The signaller is another thread,
- * for the victim may have what it needs.
+ * Wait until the victim has returned, or sleeps at another address than before:
+ * for a lock of the library. In between it may be awake for a moment. The
+ * signaller is another thread, because it may need a lock that the victim has.
  */
 STEP(signal_and_settle)
 {
@@ -161,7 +168,7 @@ STEP(was_settled)
 }
 
 static const struct meeting canceller_stopped[] = {
-	{ "a cancellation, stopped, and a signal",
+	{ "a cancellation is stopped, and a signal unblocks the victim",
 	  "victim deferred disabled 0; remember_where", "cancel",
 	  "signal_and_settle", "was_settled = 1" },
 };
@@ -171,8 +178,8 @@ static const struct meeting canceller_stopped[] = {
 static bool had_mutex;
 
 /*
- * Waits, as a thread that has never waited before does, and times out; and
- * cancels the victim, as it may have done before.
+ * This clean-up handler waits, possibly for the first time in its thread, and
+ * times out. Then it cancels the victim, possibly for the second time.
  */
 static void wait_and_unlock(void *arg)
 {
@@ -217,18 +224,18 @@ STEP_DO(cancel_asynchronous, asynchronously(cancel_victim));
 STEP_IS(cancel_caller, pthread_cancel(caller.thread));
 
 static const struct meeting asynchronous[] = {
-	/* Nobody signals: the round ends by the cancellation, or never. */
-	{ "a wait of asynchronous type, cancelled", "not_yet",
+	/* There is no signal: the round ends by the cancellation, or never. */
+	{ "a thread of asynchronous type is cancelled in a wait", "not_yet",
 	  "wait_asynchronous", "cancel_caller", "had_mutex = 1" },
-	{ "a cancellation by one of asynchronous type, cancelled", "not_yet",
-	  "cancel_asynchronous", "cancel_caller", "had_mutex = 1" },
+	{ "a thread of asynchronous type is cancelled in a pthread_cancel()",
+	  "not_yet", "cancel_asynchronous", "cancel_caller", "had_mutex = 1" },
 };
 
-/* The victim waits meanwhile, and does not mind being cancelled. */
+/* The victim waits meanwhile. Its cancellation is disabled. */
 static void test_asynchronous(const char *label)
 {
 	victim_start((struct victim){ .state = PTHREAD_CANCEL_DISABLE });
-	/* The canceller has to be through before the cancelled goes on. */
+	/* The cancellation has to be complete before its target goes on. */
 	everywhere_spin_ms = 2000;
 	meetings_test(label, asynchronous, NR_OF(asynchronous));
 	pthread_cond_signal(&cond);
@@ -242,20 +249,23 @@ static void test(const char *policy)
 
 		snprintf(label, sizeof(label), "%s: %s", policy,
 			 shared ? "shared" : "private");
-		/* Such a mutex knows whether a thread holds it. */
+		/* An error-checking mutex knows whether a thread holds it. */
 		scene_start(policy, "errorcheck", shared);
 		scenes_test(label, scenes, NR_OF(scenes));
-		/* The dynamic linker, which has found all by now, is no target. */
+		/*
+		 * Only now: the dynamic linker has resolved all functions, so
+		 * no cancellation comes while it holds its locks.
+		 */
 		if (!shared && policy == policies[0])
 			test_asynchronous(label);
 		if (HANDLERS_ARE_PROMPT)
 			scenes_test(label, unnoticed, NR_OF(unnoticed));
 		else
 			tap_skip_all(NR_OF(unnoticed), label,
-				     "handlers are late");
+				     "ThreadSanitizer delays signal handlers");
 		everywhere_spin_ms = 20;
 		meetings_test(label, meetings, NR_OF(meetings));
-		/* Longer than whoever looks takes for ever. */
+		/* Longer than signal_and_settle() waits before it gives up. */
 		everywhere_spin_ms = 10000;
 		meetings_test(label, canceller_stopped, 1);
 	}

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Constructors that run before the library's own use all of it: a thread waits
- * and is cancelled, others are signalled. pthread_cancel() once called NULL
- * then. And a thread waits in the last of its destructors, when the library hears
- * no more of its end, and its memory is unmapped. The library once kept a pointer
- * there, which the next pthread_cancel() followed.
+ * Code that runs before the library's own constructors uses the whole library:
+ * a thread waits and is cancelled, and others are signalled. pthread_cancel()
+ * once called NULL then. Later threads wait in the last of their destructors,
+ * after which the library does not learn that they end, and their memory is
+ * unmapped. The library once kept a pointer to this memory, which the next
+ * pthread_cancel() followed.
  */
 #include "blocked.h"
 #include "api.h"
@@ -40,7 +41,10 @@ static pthread_t waits(pthread_mutex_t *with)
 	return thread;
 }
 
-/* Before any library's constructor. One thread goes on waiting afterwards. */
+/*
+ * Runs before the constructor of any library. One thread still waits when it
+ * returns.
+ */
 static __attribute__((unused)) void wait_early(void)
 {
 	pthread_t thread = waits(&mutex);
@@ -55,19 +59,22 @@ static __attribute__((unused)) void wait_early(void)
 	patient = waits(&pi_mutex);
 }
 
-/* AddressSanitizer is not there yet either. */
+/* AddressSanitizer cannot be used so early. */
 #if FRAMES_MAY_UNWIND
 __attribute__((section(".preinit_array"),
 	       used)) static void (*const early)(void) = wait_early;
 #endif
 
-/* ---- the end ---- */
+/* ---- waits in a thread's last destructor ---- */
 
 static pthread_key_t key;
 static _Thread_local int nr_passes;
 static atomic_int nr_last_waits;
 
-/* Comes behind the library's, whose key is of the first wait, and older. */
+/*
+ * In each pass this destructor runs after the library's, because the library
+ * made its key in the first wait, and so before this key.
+ */
 static void wait_in_the_end(void *arg)
 {
 	if (++nr_passes < PTHREAD_DESTRUCTOR_ITERATIONS) {
@@ -84,7 +91,7 @@ static void *end_waiting(void *arg)
 	return NULL;
 }
 
-/* Run a thread in memory of ours. */
+/* Run a thread in memory of the test's. */
 static void run_on(char *stack)
 {
 	pthread_t thread;
@@ -116,11 +123,13 @@ static void test_ends(void)
 	for (int i = 0; i < NR_THREADS; i++)
 		run_on(stacks + i * THREAD_STACK_SIZE);
 	munmap(stacks, NR_THREADS * THREAD_STACK_SIZE);
-	tap_ok(waits_are_cancelled(), "threads that are unmapped are not met");
+	tap_ok(waits_are_cancelled(),
+	       "pthread_cancel() reads no memory of unmapped threads");
 	stacks = map_pages(NR_THREADS * THREAD_STACK_SIZE);
 	for (int i = 0; i < NR_THREADS; i++)
 		run_on(stacks);
-	tap_ok(waits_are_cancelled(), "nor those that had the same memory");
+	tap_ok(waits_are_cancelled(),
+	       "pthread_cancel() reads no stack that ended threads shared");
 	munmap(stacks, NR_THREADS * THREAD_STACK_SIZE);
 	tap_is(nr_last_waits, 2 * NR_THREADS, "each waited in the last pass");
 }
@@ -138,15 +147,16 @@ int main(int argc, char **argv)
 		tap_bail("nothing ran before the constructors");
 	tap_ok(was_cancelled, "a wait was cancelled before constructors ran");
 	tap_ok(was_signalled, "a wait was signalled before constructors ran");
-	/* With the same mutex, which both have to see alike. */
+	/* Both waits use one PI mutex, and must treat it in the same way. */
 	thread = waits(&pi_mutex);
 	pthread_cond_broadcast(&cond);
 	pthread_join(thread, NULL);
 	pthread_join(patient, NULL);
-	tap_is(nr_woken, 3, "one from before and one from now are woken");
+	tap_is(nr_woken, 3, "a broadcast wakes an early and a later waiter");
 	if (STACKS_MAY_GO)
 		test_ends();
 	else
-		tap_skip_all(3, "unmapped threads", "the sanitizer minds");
+		tap_skip_all(3, "unmapped threads",
+			     "ThreadSanitizer reads their memory");
 	return tap_exit();
 }

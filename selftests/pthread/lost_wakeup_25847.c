@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The lost wakeup of glibc 2.25 to 2.40 (sourceware bug 25847), on purpose,
- * where the C library has it; and the same on the drop-in, which must not lose
- * one. The explanation is in Documentation/lost-wakeup.rst.
+ * The test provokes the lost wakeup of glibc 2.25 to 2.40 (sourceware bug
+ * 25847), if the C library has this fault. Then it does the same with the
+ * drop-in, which must not lose one. Documentation/lost-wakeup.rst explains the
+ * fault.
  *
- *	seed=N	ms=N: for the drop-in; 0: all places
+ *	seed=N	where to begin
+ *	ms=N	milliseconds for the drop-in; 0: stop at all places
  *
  * Each round is a process in which one thread is stopped after one instruction
- * of its turn while others take and post tokens. A wakeup is lost when all
- * sleep, and there is both a token and a thread that waits for one.
+ * of its turn while others take and post tokens. A wakeup is lost if all
+ * threads sleep although there is a token and a thread waits for one.
  */
 #include <gnu/libc-version.h>
 #include <sys/prctl.h>
@@ -22,11 +24,11 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 static int tokens; /* [mutex] */
 
-/* Threads that take a token each, beside the one that is stopped. */
+/* Other threads than the stopped one, each of which takes a token. */
 static struct actor takers[NR_TAKERS];
 
-static long place; /* after so many instructions */
-static bool keep;  /* the mutex, at a signal */
+static long place; /* the thread is stopped after so many instructions */
+static bool keep;  /* the mutex is held at a signal */
 
 static void take_token(void *arg)
 {
@@ -77,7 +79,7 @@ static void begin(int number)
 	settle();
 }
 
-/* @nr < 0: take one, if there is one */
+/* Post @nr tokens, and signal for each; -1: take a token, if there is one. */
 static void post(int nr)
 {
 	pthread_mutex_lock(&mutex);
@@ -93,9 +95,9 @@ static void post(int nr)
 }
 
 /*
- * It gets a token as soon as it sleeps, and is stopped before or after that. Then
- * its group is closed, the next one comes and goes, and the one after that has the
- * place of the first, and two members.
+ * The stopped thread gets a token as soon as it sleeps, and is stopped before
+ * or after that. Then its group is closed, and the next group comes and goes.
+ * The group after it has the place of the first one, and two members.
  */
 static void others_move(void *arg)
 {
@@ -114,7 +116,7 @@ static void others_move(void *arg)
 	post(1);
 }
 
-/* Do all sleep who have not ended? */
+/* Do all threads sleep that have not ended? */
 static bool all_sleep(uint64_t *sleeps)
 {
 	if (!other.done ||
@@ -127,7 +129,7 @@ static bool all_sleep(uint64_t *sleeps)
 	return true;
 }
 
-/* What comes of a round. */
+/* The outcome of a round. */
 enum {
 	WENT_WELL,
 	LOST,
@@ -140,9 +142,9 @@ static bool round_runs(void)
 	uint64_t first, second;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* What only a process's first wait does is over. */
+	/* The instructions of a process's first wait are left out. */
 	api_time_out(&cond, &mutex);
-	/* Beyond that somebody spins until the stopped thread goes on. */
+	/* A thread that has not settled by then spins for the stopped one. */
 	everywhere_spin_ms = 2000;
 	actor_start(&caller, caller_thread, take_token, place);
 	actor_start(&other, other_thread, others_move, place);
@@ -162,8 +164,9 @@ static bool round_runs(void)
 static int nr_places;
 
 /*
- * Stop at every place, or for @ms at an even choice of them. The mutex is held
- * at the signals of every second one. Return: how many lost one.
+ * Stop at every place, or for @ms at evenly distributed places. At every second
+ * place, signals are sent with the mutex held. Return: how many wakeups were
+ * lost.
  */
 static int every_place(uint64_t seed, uint64_t ms)
 {
@@ -180,9 +183,11 @@ static int every_place(uint64_t seed, uint64_t ms)
 			keep = (seed + nr_tried) % 2;
 			outcome = child_status(round_runs, "a stopped wait");
 			if (outcome < 0 || outcome > NO_SUCH_PLACE)
-				tap_bail("%ld instructions: it breaks", place);
+				tap_bail("a round breaks, %ld instructions",
+					 place);
 			if (outcome == LOST)
-				tap_diag("lost: after %ld instructions", place);
+				tap_diag("a wakeup is lost, %ld instructions",
+					 place);
 			nr_lost += outcome == LOST;
 			nr_tried++;
 			if (place > nr_places)
@@ -193,14 +198,14 @@ static int every_place(uint64_t seed, uint64_t ms)
 	return nr_lost;
 }
 
-/* Is this C library one that loses a wakeup at some place? */
+/* Does this C library lose a wakeup at some place? */
 static void test_stock(uint64_t seed)
 {
 	const char *version = gnu_get_libc_version();
 	int major = 0, minor = 0, nr_lost;
 	char name[80];
 
-	snprintf(name, sizeof(name), "glibc %s: reproduced", version);
+	snprintf(name, sizeof(name), "glibc %s: it loses a wakeup", version);
 	sscanf(version, "%d.%d", &major, &minor);
 	if (major != 2 || minor < 25 || minor > 40) {
 		tap_skip(name, "only 2.25 to 2.40 lose a wakeup");
@@ -213,17 +218,17 @@ static void test_stock(uint64_t seed)
 	nr_lost = every_place(seed, 0);
 	tap_diag("a wakeup was lost at %d of %d places", nr_lost, nr_places);
 	if (!nr_lost && minor >= 38)
-		tap_skip(name, "this one seems to have the fix");
+		tap_skip(name, "this build of it seems to have the fix");
 	else
 		tap_ok(nr_lost, "%s", name);
 }
 
-/* Why threads cannot be stopped here, or NULL. */
+/* Return: why threads cannot be stopped here, or NULL. */
 static const char *why_not(void)
 {
 	if (!FORK_THREADS_WORK)
 		return "most instructions would be the sanitizer's";
-	return PREEMPT_POSSIBLE ? NULL : "only written for x86-64";
+	return PREEMPT_POSSIBLE ? NULL : "this processor has no trap flag";
 }
 
 int main(int argc, char **argv)
@@ -235,12 +240,12 @@ int main(int argc, char **argv)
 	if (why_not())
 		return tap_skipped("stop a waiter at each instruction",
 				   why_not());
-	/* A function is not to be looked for when it is called first. */
+	/* The linker must not resolve functions while a thread is stopped. */
 	if (!getenv("LD_BIND_NOW")) {
 		setenv("LD_BIND_NOW", "1", 1);
 		execv("/proc/self/exe", argv);
 	}
-	/* First with nothing loaded; the program begins anew for the rest. */
+	/* First without the drop-in; then the program executes itself again. */
 	if (!drop_in_loaded()) {
 		tap_start();
 		test_stock(seed);
@@ -248,7 +253,9 @@ int main(int argc, char **argv)
 	}
 	if (!drop_in_wanted())
 		return tap_exit();
-	/* Who polls meets the same instructions again and again. */
+	/*
+	 * A thread that polls would execute the same instructions repeatedly.
+	 */
 	setenv("DROVER_POLICY", "spin=0", 1);
 	drop_in_load(argv);
 	run_go_on();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A C library whose mutex is not as the drop-in knows it: this program brings
- * one of its own. The drop-in says so when it is loaded; it moves nobody, and
- * writes nothing to the mutex.
+ * A C library may have another mutex than the drop-in knows; this program
+ * brings such a mutex. The drop-in says so when it is loaded, moves no waiter,
+ * and writes nothing to the mutex.
  */
 #include "../cond/steps.h"
 #include "sandbox.h"
@@ -51,15 +51,15 @@ int pthread_mutex_unlock(pthread_mutex_t *m)
 	return 0;
 }
 
-/* Whoever asks here asks with a deadline that has passed. */
+/* The test calls it only with a deadline in the past. */
 int pthread_mutex_timedlock(pthread_mutex_t *m, const struct timespec *deadline)
 {
 	return pthread_mutex_trylock(m) ? ETIMEDOUT : 0;
 }
 
 /*
- * With the mutex held, where glibc's waiters would be moved. Who asks for a
- * requeue is killed.
+ * The mutex is held, so waiters with glibc's mutex would be moved. A seccomp
+ * filter kills the program if it makes a requeue.
  */
 static const struct scene scenes[] = {
 	{ "a signal unblocks one, and a broadcast the others",
@@ -71,38 +71,39 @@ int main(int argc, char **argv)
 {
 	struct other_mutex *m = other_of(&mutex);
 	bool killed;
-	char text[4096] = ""; /* with what the loader of an emulator says */
+	char text[4096] = ""; /* an emulator's loader may say something, too */
 
 	if (!drop_in_wanted())
-		return tap_skipped("a mutex of its own",
-				   "glibc's condvars rely on glibc's");
+		return tap_skipped("a mutex of the program's own",
+				   "glibc's condvars need glibc's mutex");
 	if (!MUTEXES_MAY_BE_FOREIGN)
-		return tap_skipped("a mutex of its own",
-				   "ThreadSanitizer knows glibc's only");
-	/* What the library says while it is loaded goes to a file. */
+		return tap_skipped("a mutex of the program's own",
+				   "ThreadSanitizer knows only glibc's mutex");
+	/* The library's messages while it is loaded go to a file. */
 	if (!drop_in_loaded() &&
 	    dup2(memfd_create("stderr", 0), STDERR_FILENO) < 0)
 		tap_bail("no file for stderr");
 	drop_in_load(argv);
-	watchdog("a mutex of its own");
+	watchdog("a mutex of the program's own");
 	tap_plan(NR_TESTS);
 	if (pread(STDERR_FILENO, text, sizeof(text) - 1, 0) < 0)
 		tap_bail("stderr: %s", strerror(errno));
 	if (!tap_ok(strstr(text, "drover: this C library's mutex is not as"),
 		    "the library says that it does not know the mutex"))
-		tap_diag("it said: %s", text);
+		tap_diag("the output: %s", text);
 	scene_start("", "normal", false);
 	memset(&mutex, 0, sizeof(mutex)); /* which glibc has initialised */
 	killed = !filter_answer(SECCOMP_RET_KILL_PROCESS, FUTEX_REQUEUE,
 				FUTEX_CMP_REQUEUE);
-	scenes_test("its mutex", scenes, 1);
+	scenes_test("the program's mutex", scenes, 1);
 	if (killed)
-		tap_ok(true, "and moves nobody");
+		tap_ok(true, "the library moves no waiter");
 	else
-		tap_skip("and moves nobody", "no seccomp filters here");
+		tap_skip("the library moves no waiter",
+			 "the kernel has no seccomp filters");
 	tap_ok(m->nr_locked == nr_locked && m->foreign == FOREIGN,
-	       "where glibc has its word and owner nothing was written");
+	       "the library writes nothing to the place of glibc's lock word");
 	tap_ok(!m->unused && !m->other[0] && !m->other[1] && !m->other[2],
-	       "nor elsewhere");
+	       "the library writes nothing to the rest of the mutex");
 	return tap_exit();
 }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * No wait calls the program's allocator, which may be what waits: not even a
- * thread's first wait, in a program that uses so many thread-specific keys that
- * the C library has no more place for them in each thread.
+ * No wait calls the program's allocator, because the allocator itself may wait.
+ * This includes a thread's first wait, in a program with so many
+ * thread-specific keys that the C library has no more room for them in each
+ * thread.
  */
 #include "blocked.h"
 #include "api.h"
 
-#define NR_KEYS 40 /* glibc has place for 32 */
+#define NR_KEYS 40 /* glibc has room for 32 */
 
 extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t nr, size_t size);
@@ -53,6 +54,6 @@ int main(int argc, char **argv)
 	joined(thread_of(wait_once, &result));
 	tap_is(result, ETIMEDOUT, "with %d keys in use a wait times out",
 	       NR_KEYS);
-	tap_is(nr_calls, 0, "and has called no allocator");
+	tap_is(nr_calls, 0, "the wait has not called the allocator");
 	return tap_exit();
 }

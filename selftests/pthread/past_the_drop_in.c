@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Threads that meet glibc's own functions, as in a library that was loaded with
- * RTLD_DEEPBIND: they wait by glibc's wait on a condvar that the drop-in
+ * Threads call glibc's own functions, as in a library that was loaded with
+ * RTLD_DEEPBIND: they wait in glibc's function on a condvar that the drop-in
  * signals. No wait outlasts its deadline, signals reach both kinds of waiters,
- * who do not harm each other, and it is said once what is wrong.
+ * which do not harm each other, and the library says once what is wrong.
  */
 #include <gnu/libc-version.h>
 
@@ -22,7 +22,7 @@ static int (*glibc_cancel)(pthread_t);
 
 static void *of_glibc(const char *name)
 {
-	/* They are there before glibc 2.34. */
+	/* Before glibc 2.34, libpthread.so.0 has them. */
 	void *own = dlopen("libpthread.so.0", RTLD_NOW | RTLD_NOLOAD);
 	void *libc = own ? own : dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD);
 	void *function = libc ? dlsym(libc, name) : NULL;
@@ -67,11 +67,11 @@ static int glibc_wait_soon(pthread_cond_t *c, pthread_mutex_t *m)
 	return err;
 }
 
-/* foreign N: in glibc's wait, asleep */
+/* foreign N: N members that sleep in glibc's wait */
 STEP_DO(foreign,
 	scene_add(args[0], &(struct member){ .wait = glibc_wait_ready }, true));
 
-/* foreign_soon MS: with a deadline */
+/* foreign_soon MS: a member in glibc's wait, with a deadline */
 STEP(foreign_soon)
 {
 	soon = deadline_in(CLOCK_MONOTONIC, args[0] * NS_PER_MS);
@@ -79,7 +79,7 @@ STEP(foreign_soon)
 	return 0;
 }
 
-/* In the drop-in's wait, with the same predicate. */
+/* own N: N members in the drop-in's wait, with the same predicate. */
 STEP_DO(own,
 	scene_add(args[0], &(struct member){ .wait = own_wait_ready }, false));
 
@@ -123,24 +123,24 @@ STEP(is_filled)
 #define ONE_DEADLINE "foreign_soon 1; gone "
 
 static const struct scene scenes[] = {
-	{ "a condvar that only glibc uses is glibc's",
+	{ "a condvar that only glibc's functions use works",
 	  "init = 0; foreign 3; ready; glibc_signal; ready; glibc_signal;"
 	  "ready; glibc_signal; gone 3; zeros = 3; destroy = 0" },
 	{ "glibc's waits end at their deadlines, and the drop-in's wait on",
 	  "fresh; wait 3; " ONE_DEADLINE "1; " ONE_DEADLINE "2; " ONE_DEADLINE
 	  "3; " ONE_DEADLINE "4; " ONE_DEADLINE "5; results ETIMEDOUT = 5;"
 	  "waiting = 3; each 8 0 = 1; zeros = 3; destroy = 0" },
-	{ "both kinds are reached by a signal and a broadcast",
+	{ "a signal and a broadcast reach both kinds of waiters",
 	  "fresh; wait 2; foreign 2; ready; signal; gone 2; ready; broadcast;"
 	  "gone 4; zeros = 4; destroy = 0" },
-	/* The drop-in's waiter comes to a condvar that is in glibc's use. */
-	{ "glibc's waiters before the drop-in's: all get on",
+	/* The drop-in's waiter comes to a condvar that glibc uses already. */
+	{ "glibc's waiters came before the drop-in's: all return",
 	  "fresh; foreign_soon 20; foreign 1; own 1; gone 1;"
 	  "result 0 = ETIMEDOUT; ready 2; broadcast; gone 3; zeros = 2;"
 	  "destroy = 0" },
 };
 
-/* glibc's timed wait asks the condvar for its clock. */
+/* glibc's timed wait reads the clock from the condvar. */
 static void test_clock(void)
 {
 	struct timespec end = deadline_in(CLOCK_MONOTONIC, SOON);
@@ -152,7 +152,7 @@ static void test_clock(void)
 	err = glibc_timedwait(&cond, &mutex, &end);
 	pthread_mutex_unlock(&mutex);
 	tap_ok(err == ETIMEDOUT && deadline_passed(CLOCK_MONOTONIC, &end),
-	       "glibc's timed wait is on the clock that the drop-in was given");
+	       "glibc's timed wait uses the clock that the drop-in has set");
 	pthread_cond_destroy(&cond);
 }
 
@@ -164,7 +164,9 @@ static void *signal_cancelled(void *signalled)
 	return NULL;
 }
 
-/* By a thread that has been cancelled: a signal is no cancellation point. */
+/*
+ * A thread with a pending cancellation signals: that is no cancellation point.
+ */
 STEP(signal_cancelled)
 {
 	bool signalled = false;
@@ -201,7 +203,7 @@ static void test_cancel(void)
 	glibc_cancel(thread);
 	pthread_join(thread, &result);
 	tap_ok(result == PTHREAD_CANCELED,
-	       "cancelled by glibc's function: at the deadline at the latest");
+	       "cancelled by glibc's function: it acts by the deadline");
 }
 
 int main(int argc, char **argv)
@@ -225,27 +227,27 @@ int main(int argc, char **argv)
 	glibc_signal = of_glibc("pthread_cond_signal");
 	glibc_cancel = of_glibc("pthread_cancel");
 	places_of_glibc = true;
-	/* What the library says goes to a file meanwhile. */
+	/* The library's messages go to a file. */
 	said = tmpfile();
 	if (!said || dup2(fileno(said), STDERR_FILENO) < 0)
 		tap_bail("a temporary file: %s", strerror(errno));
 	scene_start("", "normal", false);
-	/* The first, of which the library speaks. */
+	/* This is the first such wait, which the library reports. */
 	tap_ok(scene_holds("fresh; foreign 1; ready; signal_cancelled = 1;"
 			   "gone 1; zeros = 1"),
-	       "a signal with a cancellation pending, and a message");
+	       "a thread with a pending cancellation signals glibc's waiter");
 	test_clock();
 	test_cancel();
 	scenes_test("glibc's", scenes, NR_OF(scenes));
-	/* A waiter that was released may still be in its wait. */
+	/* A waiter that was unblocked may still be in its wait. */
 	for (int i = 0; i < ROUNDS; i++)
 		ok &= scene_holds("fresh; foreign 1; lock; ready; broadcast;"
 				  "destroy; fill; unlock; gone 1;"
 				  "is_filled = 1");
-	tap_ok(ok, "destroy waits for those of glibc's");
+	tap_ok(ok, "destroy waits for glibc's waiters");
 	rewind(said);
 	while (fgets(line, sizeof(line), said))
 		nr += strstr(line, "RTLD_DEEPBIND") != NULL;
-	tap_is(nr, 1, "and it says so, once");
+	tap_is(nr, 1, "the library says once what is wrong");
 	return tap_exit();
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * With a priority-inheriting mutex the waiter of highest priority comes first,
- * and a thread of middle priority keeps nobody waiting.
+ * With a priority-inheriting mutex the waiter of highest priority returns
+ * first, and a thread of middle priority delays no thread of higher priority.
  */
 #include "../cond/steps.h"
 
@@ -24,7 +24,7 @@ static int wait_with_priority(pthread_cond_t *c, pthread_mutex_t *m)
 	return pthread_cond_wait(c, m);
 }
 
-/* rt FIRST NR: each with a higher priority than the one before */
+/* rt FIRST NR: waiters, each with a higher priority than the one before */
 STEP(rt)
 {
 	for (int i = 0; i < args[1]; i++) {
@@ -35,10 +35,10 @@ STEP(rt)
 	return 0;
 }
 
-/* turn MEMBER: how many returned before it */
+/* turn MEMBER: how many members returned before it */
 STEP_IS(turn, atomic_load(&fixture.members[args[0]].turn));
 
-/* The one that started last has to be the first to return. */
+/* The member that started last has to return first. */
 STEP(highest_first)
 {
 	for (int i = 0; i < NR_WAITERS; i++)
@@ -48,10 +48,10 @@ STEP(highest_first)
 }
 
 /*
- * A waiter that comes when an earlier signal has been taken is chosen by its
- * priority, though others have waited longer. That takes requeue-PI, where a
- * signal is given to a thread by the kernel: without it, whoever comes after a
- * signal could steal it, and has to stand back.
+ * A waiter that comes after a signal was taken is chosen by its priority,
+ * though others have waited longer. Requeue-PI is needed for that, because
+ * there the kernel gives a signal to a thread. Without it, a thread that comes
+ * after a signal could steal the signal, and so has to stand back.
  */
 static const struct scene with_requeue[] = {
 	{ "a broadcast, mutex held: highest priority first",
@@ -62,7 +62,7 @@ static const struct scene with_requeue[] = {
 	  "rt 0 6; signal; gone 1; rt 5; signal; gone 2; turn 6 = 1" },
 };
 
-/* A thread of middle priority that never gives up its CPU until told. */
+/* A thread of middle priority, which keeps its CPU until it is told to stop. */
 static atomic_bool hog_stop;
 
 static void *hog_main(void *arg)
@@ -87,10 +87,11 @@ static void *low_main(void *arg)
 }
 
 /*
- * All on one CPU: low keeps using the condvar and its mutex, middle spins, high
- * waits with a deadline again and again. High can be kept from running only by
- * what low holds, and middle must not prolong that: low would never run again,
- * nor high, and the watchdog ends the program.
+ * All three threads are on one CPU. The low one keeps using the condvar and its
+ * mutex, the middle one spins, and the high one waits with a deadline again and
+ * again. The high thread can only be delayed by a lock that the low one holds,
+ * and the middle one must not prolong that. If it did, neither low nor high
+ * would run again, and the watchdog would end the program.
  */
 static void test_no_inversion(void)
 {
@@ -123,7 +124,7 @@ static void test_no_inversion(void)
 	be_real_time(LOWEST);
 	sched_setaffinity(0, sizeof(before), &before);
 	tap_is(ended, NR_WAITS,
-	       "a hog of middle priority keeps nobody waiting");
+	       "a hog of middle priority delays no thread of higher priority");
 }
 
 int main(int argc, char **argv)
@@ -134,12 +135,12 @@ int main(int argc, char **argv)
 	tap_plan(5);
 	scene_start("", "PI", false);
 	tap_ok(scene_holds("rt 0 6; each 6 0 = 1; highest_first = 1"),
-	       "PI: signals: highest priority first");
+	       "PI: signals unblock the highest priority first");
 	if (variant_is("none")) {
 		tap_ok(scene_holds("rt 0 6; signal; gone 1; rt 5; signal;"
 				   "gone 2; turn 4 = 1"),
-		       "without requeue-PI, one who came before is chosen");
-		tap_skip_all(2, "a broadcast",
+		       "without requeue-PI, an earlier waiter is chosen");
+		tap_skip_all(2, "the order of a broadcast",
 			     "without requeue-PI all are woken");
 	} else {
 		scenes_test("PI", with_requeue, 3);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Every version of every condvar function that glibc has is the library's, for
- * two implementations must not meet in one condvar. And all work, the oldest and
- * those of C11, too: on a condvar of zero bytes, as PTHREAD_COND_INITIALIZER has
- * it, after init() over garbage, again after destroy(); and no byte behind it is
- * touched.
+ * The library has every version of every condvar function of glibc, because two
+ * implementations must not use the same condvar. All versions work, including
+ * the oldest and those of C11: on a condvar of zero bytes, such as
+ * PTHREAD_COND_INITIALIZER makes, after init() over garbage, and after a
+ * destroy(). None touches a byte behind the condvar.
  */
 #include <threads.h>
 
 #include "../cond/steps.h"
 
-/* Of condvars, in each port of glibc: two generations, or one. */
+/* The versions of condvars in each port of glibc: two generations, or one. */
 #if defined(__x86_64__)
 #define OLDEST	 "GLIBC_2.2.5"
 #define CONDVARS "GLIBC_2.3.2"
@@ -24,8 +24,8 @@
 #endif
 
 /*
- * The functions of old programs, whose condvar is one pointer; pthread's; and
- * those of C11, which glibc makes of pthread's.
+ * The functions of old programs, whose condvar is one pointer; those of
+ * pthread; and those of C11, which glibc makes of pthread's.
  */
 static const struct family {
 	const char *name, *prefix, *version, *mutex;
@@ -42,7 +42,7 @@ static const struct family {
 	  thrd_timedout, thrd_error },
 }, *family;
 
-/* Of the family; and a condvar, in the last bytes of a page. */
+/* The functions of the family, and a condvar in the last bytes of a page. */
 static struct {
 	int (*wait)(pthread_cond_t *cond, pthread_mutex_t *mutex);
 	int (*timedwait)(pthread_cond_t *cond, pthread_mutex_t *mutex,
@@ -111,8 +111,8 @@ STEP_DO(destroys, call.destroy(used));
 static const struct scene scenes[NR_SCENES] = {
 	{ "init over garbage", "fill 0xa5; init = 0; " ALL_CALLS },
 	{ "init after destroy", "init = 0; " ALL_CALLS },
-	{ "init, and destroy of an unused one", "init = 0; destroys" },
-	{ "zero bytes", "fill 0; " ALL_CALLS },
+	{ "init, and destroy of an unused condvar", "init = 0; destroys" },
+	{ "a condvar of zero bytes", "fill 0; " ALL_CALLS },
 };
 
 static void *test_symbol(const char *prefix, const char *name,

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which functions a broadcast and a wait go through before their system call:
- * prints "broadcast ADDRESS" and "wait ADDRESS" once for each.
+ * This program records the functions that a broadcast and a wait enter before
+ * their system call. It prints "broadcast ADDRESS" or "wait ADDRESS" once for
+ * each function.
  *
  * It is linked to a build of the drop-in that reports each function it enters
- * (-finstrument-functions), and that calls here instead of the kernel. The
- * broadcast is of the mutex's holder, and two threads sleep; the wait polls
- * before it sleeps.
+ * (-finstrument-functions), and that calls this program instead of the kernel.
+ * The mutex's holder broadcasts while two threads sleep. The wait polls before
+ * it sleeps.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -60,7 +61,9 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 static bool go;
 
-/* After these a thread is set up and knows its id: no recorded call does that. */
+/*
+ * Set up the thread, which also learns its id, so that no recorded call does.
+ */
 static void first_calls(void)
 {
 	pthread_mutex_t checks = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
@@ -78,7 +81,7 @@ static void *waiter(void *recording)
 	first_calls();
 	recorded = recording;
 	if (!recording)
-		nr_asleep++; /* as soon as it lets go of the mutex */
+		nr_asleep++; /* early: it waits as soon as it drops the mutex */
 	while (!go)
 		pthread_cond_wait(&cond, &mutex);
 	pthread_mutex_unlock(&mutex);
@@ -95,12 +98,12 @@ int main(void)
 {
 	pthread_t threads[NR_WAITERS];
 
-	/* The one that is recorded comes second. */
+	/* The second wait is recorded. */
 	for (int i = 0; i < NR_WAITERS; i++) {
 		if (pthread_create(&threads[i], NULL, waiter,
 				   i ? &wait_path : NULL))
 			return 1;
-		/* The counter decides; the pause only spares the CPU. */
+		/* The counter synchronises; the sleep only spares the CPU. */
 		while (nr_asleep <= i)
 			usleep(1000);
 	}

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A stream that is gone is never mistaken for another, and one that a forked
- * child has inherited has no threads there and says so. Who waits for a ticket and
- * wakes up when its stream has failed, is destroyed, and another one is made, has the
- * error all the same, and who sleeps for the new stream, alone, is woken.
+ * A stream that was destroyed is never mistaken for another one. In a forked
+ * child an inherited stream has no threads, and its functions say so. A thread
+ * waits for a ticket, and wakes up only when its stream has failed and was
+ * destroyed, and another stream was made: the wait returns the error all the
+ * same, and a thread that sleeps for the new stream is woken.
  *
  * APIs: drover stream/debug_after_destroy
  */
 #include "script.h"
 
-/* gone STREAM: what answers something else than EBADF */
+/* gone STREAM: how many functions return another result than EBADF */
 STEP(gone)
 {
 	drover_stream_t *s = STREAM;
@@ -40,7 +41,7 @@ STEP(gone)
 	return nr;
 }
 
-/* many NR: so many streams, with those that there are, and not one more */
+/* many NR: make NR streams beside the others; the result of making one more */
 STEP(many)
 {
 	drover_stream_t streams[128], more;
@@ -60,7 +61,7 @@ static bool child_uses_streams(void)
 			  "is j 9");
 }
 
-/* A child of which the streams' threads are not. */
+/* A child of a fork, in which the streams' threads do not exist. */
 STEP_IS(child, !child_does(child_uses_streams, "a child's streams"));
 
 static void *come_through(void *right)
@@ -72,7 +73,7 @@ static void *come_through(void *right)
 	return NULL;
 }
 
-/* No call is a cancellation point, also one that joins a thread. */
+/* No call is a cancellation point, not even a call that joins a thread. */
 STEP(cancelled)
 {
 	bool right = false;
@@ -105,7 +106,10 @@ static void *take_cpu(void *arg)
 	return arg;
 }
 
-/* It waits for ticket 1, asleep. Then another thread wants the CPU. */
+/*
+ * A thread of policy SCHED_IDLE sleeps in a wait for ticket 1. Then another
+ * thread takes the CPU.
+ */
 STEP(idler)
 {
 	late_tid = 0;
@@ -139,19 +143,19 @@ STEP(idlers)
 
 static const struct scenario scenarios[] = {
 	{ "cpu: a name of zeroes", "gone x;" },
-	{ "destroy waits for all, and the name names nothing afterwards",
+	{ "destroy waits for all operations, and later calls return EBADF",
 	  "fill s h 4 @1; destroy s; is h 4; gone s; done 1 = EBADF; "
 	  "create u; gone s; ticket 1 = EBADF; drain u; destroy u;" },
 #if CHILDREN_MAY_HAVE_THREADS
-	{ "cpu: a child's inherited stream, and its own; the parent's goes on",
+	{ "cpu: a child's inherited and own streams; the parent's goes on",
 	  "gate x s; child; open x; drain s; destroy s;" },
 #endif
-	{ "cpu: a thread that was cancelled comes through all calls",
-	  "cancelled;" },
-	{ "cpu: 128 streams, and not one more", "many 128 = EAGAIN;" },
-	{ "cpu: who is late has the error, and a lone sleeper is woken",
+	{ "cpu: a pending cancellation acts in no call", "cancelled;" },
+	{ "cpu: there may be 128 streams, and not one more",
+	  "many 128 = EAGAIN;" },
+	{ "cpu: a late waiter gets the error, and a lone sleeper is woken",
 	  "fill s j 1; " ROUND ROUND ROUND },
-	{ "cuda: who is late does not wait for later work",
+	{ "cuda: a late waiter does not wait for later work",
 	  "gate x s; fill s a 1 @1; fill s a 1; idler; open x; finished 1; "
 	  "gate y s; fill s a 1 @2; fill s a 1; until 2 0 = ETIMEDOUT; idlers; "
 	  "open y; drain s;" },

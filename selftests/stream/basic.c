@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Every operation does what it says, on every CPU-side backend; a wait that is
- * over makes no system call; arguments that make no sense are refused.
+ * Every operation does what it should, on every backend of the CPU. A wait for
+ * something that has happened already makes no system call. Invalid arguments
+ * are refused.
  *
  * APIs: drover stream/debug_basic
  */
@@ -53,7 +54,7 @@ STEP(many)
 	return !right;
 }
 
-/* A ring of staging memory that is full with two pieces, and wraps */
+/* Two pieces fill the ring of staging memory, so it wraps all the time. */
 STEP(stage)
 {
 	unsigned char *memory = device_memory(STREAM, MOST);
@@ -80,11 +81,11 @@ static void on_trap(int signal)
 	nr_traps++;
 }
 
-/* All futex calls of this thread are trapped from now on. */
+/* A seccomp filter traps all futex calls of this thread. */
 static void *wait_trapped(void *arg)
 {
 	if (filter_futex(NULL, 0, 0, SECCOMP_RET_TRAP))
-		tap_diag("no seccomp filters here: nothing is trapped");
+		tap_diag("no seccomp filters: no call is trapped");
 	script_say("ticket 1; done 1; sync s");
 	return arg;
 }
@@ -112,7 +113,10 @@ static int wait_for_itself(void *stream)
 	return 0;
 }
 
-/* asks STREAM TO MEMORY OTHER: a host call that wants what is behind it done */
+/*
+ * asks STREAM TO MEMORY OTHER: a host call waits for the other stream, for
+ * ticket 1, and for operations on the memory, which all may wait for this call
+ */
 static struct {
 	drover_stream_t *own, *other;
 	void *memory;
@@ -140,7 +144,7 @@ STEP(asks)
 				       &access, 1, NULL);
 }
 
-/* told ERROR: by all four */
+/* told ERROR: how many of the four waits returned another result */
 STEP(told)
 {
 	int nr = 0;
@@ -208,10 +212,11 @@ STEP_IS(overlap, drover_stream_copy_staged(STREAM, TO, TO + 5, 10, TICKET));
 STEP_IS(staging, (script.attr.staging = args[0]) == 0);
 
 static const struct scenario scenarios[] = {
-	{ "a copy there and back", "set h 1; copy s a h; copy s i a; is i 1;" },
-	{ "staged there, borrowed back",
+	{ "a copy to the device and back",
+	  "set h 1; copy s a h; copy s i a; is i 1;" },
+	{ "a staged copy to the device, a borrowed copy back",
 	  "set h 2; staged s a h; borrow s i a @1; ticket 1; is i 2;" },
-	{ "bytes that are set",
+	{ "memory is set to a byte",
 	  "put s a 5; copy s i a; is i 5; put s j 7; sync s; is j 7;" },
 	{ "a ticket of zeroes is done", "drain s; done 9 = 0;" },
 	{ "a ticket behind a gate",
@@ -224,16 +229,16 @@ static const struct scenario scenarios[] = {
 	  "traps = 0; since s = 1100;" },
 	{ "staged copies through 8 KiB",
 	  "staging 1; create s; gate x s; later x; stage s; waited x;" },
-	{ "a call that waits for itself, and destroys its stream",
+	{ "a host call that waits for itself, and destroys its stream",
 	  "itself s; sync s; told_sync = EDEADLK; told_destroy = EDEADLK;" },
 	/* Of two streams, either may be looked at first. */
-	{ "a call that waits for another stream, which is behind it",
+	{ "a host call that waits for a stream, which waits for the call",
 	  "gate x s; asks s a b t; add t b a @1; fill t h 1; open x; drain s; "
 	  "told EDEADLK; drain t; gate x t; asks t a b s; add s b a @1; "
 	  "fill s h 1; open x; drain t; told EDEADLK;" },
-	{ "a call that waits for another stream, which is not",
+	{ "a host call that waits for an independent stream",
 	  "fill t b 1 @1; fill t h 1; asks s a c t; drain s; told 0; is h 1;" },
-	{ "arguments that make no sense",
+	{ "invalid arguments",
 	  "no_attr; no_kernel s = EINVAL; no_call s = EINVAL; "
 	  "copy_none s a h; copy s 1 h = EINVAL; "
 	  "copy s h 1 = EINVAL; overlap s h = EINVAL; free_twice s = EINVAL; "

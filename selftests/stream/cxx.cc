@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// drover::stream: what ends with its scope is waited for, memory of the program's is
-// the program's again, and errors are thrown with their sentence.
+// drover::stream: a stream and its memory end with their scope, which waits for
+// their operations; the program's memory can be used by the program again; and
+// errors are thrown with the sentence that explains them.
 #include <cerrno>
 #include <string>
 #include <vector>
@@ -41,7 +42,7 @@ void run(drover::stream &s, int (*run)(const void *), int *to)
 	       nullptr);
 }
 
-// The error of a call, or 0; and what it says.
+// Return: the error of a call, or 0; @says gets the text of the exception.
 template <class Function> int thrown(Function &&call, std::string *says)
 {
 	try {
@@ -73,14 +74,14 @@ void test_memory()
 		tap_is(result, 41, "a copy, a kernel, and a copy back");
 		tap_is(thrown([&] { s.take(drover_stream_pin, &own[3], 4); },
 			      &says),
-		       EINVAL, "memory is taken once");
+		       EINVAL, "declared memory cannot be pinned as well");
 		tap_ok(says.find("is known already") != std::string::npos, "%s",
 		       says.c_str());
 	}
-	tap_is(own[0], 2, "it was waited for, and is the program's again");
+	tap_is(own[0], 2, "the end of the scope has waited for operations");
 	drover::stream s;
 	tap_ok(s.take(drover_stream_pin, own.data(), 64) != nullptr,
-	       "so it can be pinned");
+	       "the memory can be pinned after the end of the scope");
 }
 
 void test_errors()

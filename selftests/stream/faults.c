@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Memory or a thread is refused, once in each place where the library asks: the
- * call says so and has changed nothing, what was accepted is done, nothing hangs,
- * and neither stream nor thread is left behind.
+ * Memory or a thread is refused, once in each place where the library asks for
+ * it. The call returns an error and has changed nothing, accepted operations
+ * are carried out, no call hangs, and neither stream nor thread is left behind.
  */
 #define REFUSES
-#define FAULTS 100 /* more than there are */
+#define FAULTS 100 /* more than there are places */
 #include "../pool/tasks.h"
 #include "blocks.h"
 
@@ -26,7 +26,7 @@ static int add_one(const void *args)
 	return 0;
 }
 
-/* With more accesses than an operation has room for. */
+/* A kernel with more accesses than an operation has room for. */
 static bool add(drover_stream_t *s, unsigned char *to)
 {
 	const drover_kernel_t kernel = { .run = add_one };
@@ -38,7 +38,7 @@ static bool add(drover_stream_t *s, unsigned char *to)
 				      NR_RANGES, NULL));
 }
 
-/* What of it was captured is replayed. */
+/* Operations are captured. Those that the capture accepted are replayed. */
 static void graph(drover_stream_t *s, unsigned char *memory)
 {
 	unsigned char zero[2] = { 0 };
@@ -56,7 +56,7 @@ static void graph(drover_stream_t *s, unsigned char *memory)
 	drover_graph_destroy(graph);
 }
 
-/* Was all as it should be? */
+/* One life of a stream: was all as it should be? */
 static bool life(void)
 {
 	unsigned char zero[2] = { 0 }, *memory;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * foreign.h - a program that uses the CUDA driver by itself, beside streams: words
- * for scripts
+ * foreign.h - words for scripts about a program that calls the CUDA driver
+ * itself and uses streams as well
  */
 #pragma once
 
@@ -46,7 +46,7 @@ static inline void context_leave(void)
 	cuCtxPopCurrent_v2(&context);
 }
 
-/* ---- what a library does that is given a CUstream ---- */
+/* ---- what another library does with a CUstream ---- */
 
 struct foreign {
 	void *to;
@@ -64,7 +64,7 @@ static inline int foreign_issue(void *stream, const void *args)
 									   0;
 }
 
-/* Of @args a stream, memory, and what to set it to. */
+/* @args: a stream, memory, and the byte to which it is set. */
 static inline int foreign(const long *args, int err)
 {
 	const drover_kernel_t kernel = { .issue = foreign_issue };
@@ -75,7 +75,7 @@ static inline int foreign(const long *args, int err)
 				 NULL);
 }
 
-/* raw MEMORY BYTE: into the one that was handed out, knowing nothing of us */
+/* raw MEMORY BYTE: a call of the driver with the CUstream from "native" */
 STEP(raw)
 {
 	uintptr_t to = (uintptr_t)script_memory(args[0]);
@@ -87,7 +87,7 @@ STEP(raw)
 	return err;
 }
 
-/* idle: the program has waited for all of it by the driver */
+/* idle: the program calls the driver to wait for this CUstream */
 STEP(idle)
 {
 	int err;
@@ -110,7 +110,7 @@ STEP(raw_legacy)
 	return err;
 }
 
-/* lend FLAGS: the next one is made of a CUstream of the program's */
+/* lend FLAGS: the next streams are made of a CUstream of the program's */
 STEP(lend)
 {
 	int err;
@@ -121,7 +121,7 @@ STEP(lend)
 	return err;
 }
 
-/* default_stream NR: by the names that the driver has for them */
+/* default_stream NR: a stream is made of one of the driver's default streams */
 STEP(default_stream)
 {
 	const drover_streamattr_t named = { .backend = DROVER_BACKEND_CUDA,
@@ -131,7 +131,7 @@ STEP(default_stream)
 	return drover_stream_create(&stream, &named);
 }
 
-/* The program captures what it puts itself into the stream that it has lent. */
+/* The program captures its own operations in the stream that it has lent. */
 STEP(program_captures)
 {
 	int err;
@@ -160,7 +160,7 @@ STEP(take_back)
 	return native != script.attr.native;
 }
 
-/* arena: a to d are pieces of memory that the program has */
+/* arena: a to d become pieces of memory that the program has allocated */
 STEP(arena)
 {
 	uint64_t address;

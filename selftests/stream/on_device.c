@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a CUDA backend has to do on any device, and a program beside it that uses the
- * driver itself. The driver is the mock, or for once a real one:
+ * What a CUDA backend has to do on any device, also if the program calls the
+ * driver itself. The driver is the mock, or a real one:
  *
  *	LD_PRELOAD=libcuda.so.1 DROVER_CUDA_LIBRARY=libcuda.so.1 on_device
  *
- * So nothing here may use the mock but by mock_cuda_launch(), or touch device memory
- * from the host.
+ * So the only function of the mock that may be used here is mock_cuda_launch(),
+ * and the host must not touch device memory.
  */
 #include "foreign.h"
 
-/* A thread that is going to wait: drivers sleep, or are busy all the time. */
+/*
+ * A thread that is going to wait. Some drivers sleep in a wait, and others keep
+ * the CPU busy.
+ */
 static struct waiter {
 	atomic_int tid;
 	clockid_t clock;
@@ -37,12 +40,12 @@ static bool waiter_waits(void)
 
 static void *open_soon(void *gate)
 {
-	wait_until(waiter_waits(), "it does not wait");
+	wait_until(waiter_waits(), "the thread never waits");
 	sem_post(gate);
 	return NULL;
 }
 
-/* soon GATE: opened when this thread waits; then "waited" */
+/* soon GATE: the gate opens when this thread waits; "waited" follows */
 STEP(soon)
 {
 	struct gate *gate = &script.gates[args[0]];
@@ -61,13 +64,13 @@ static void *read_back(void *arg)
 	return arg;
 }
 
-/* Another thread's copy, which blocks; then "copied" */
+/* copies: another thread makes a copy, which blocks; "copied" joins it */
 STEP(copies)
 {
 	waiter.tid = 0;
 	reader = thread_of(read_back, NULL);
 	reached(&waiter.tid, 1);
-	wait_until(waiter_waits(), "it does not wait");
+	wait_until(waiter_waits(), "the thread never waits");
 	return 0;
 }
 
@@ -82,10 +85,11 @@ STEP_DO(copied, joined(reader));
 #define TOKEN STAGE STAGE STAGE STAGE "add s b a; copy s i b; "
 
 static const struct scenario scenarios[] = {
-	{ "cuda: operations", "set h 3; staged s a h; set h 4; fill s b 5; "
-			      "add s b a; copy s i b; is i 8;" },
-	/* What is behind it is not waited for: it cannot be done. */
-	{ "cuda: a ticket",
+	{ "cuda: copies and kernels in one stream",
+	  "set h 3; staged s a h; set h 4; fill s b 5; "
+	  "add s b a; copy s i b; is i 8;" },
+	/* The wait does not include the gate behind the ticket. */
+	{ "cuda: a ticket is done before later operations",
 	  "gate x s; fill s a 1 @1; gate y s; "
 	  "done 1 = EINPROGRESS; until 1 0 = ETIMEDOUT; "
 	  "until 1 1 = ETIMEDOUT; open x; ticket 1 = 0; open y;" },
@@ -94,15 +98,15 @@ static const struct scenario scenarios[] = {
 	{ "cuda: memory outlives the last stream, and so do graphs",
 	  "fill s a 7; capture s; add s a a; end s g; destroy s; create s; "
 	  "copy s i a; is i 7; replay s g = 0; drop g; copy s i a; is i 14;" },
-	{ "cuda: copies from and to pinned memory block nobody",
+	{ "cuda: copies from and to pinned memory do not block",
 	  "set p 4; gate x s; borrow s a p; add s a a; borrow s p a @1; "
 	  "done 1 = EINPROGRESS; soon x; sync s; waited x; is p 8;" },
-	{ "cuda+cpu: copies into each other",
+	{ "cuda+cpu: streams copy into each other's memory",
 	  "alloc t b; fill s a 1; " ROUND ROUND ROUND "fill s a 1; " ROUND ROUND
 	  "copy s i a; is i 4; copy t i a = EXDEV; record s e; wait t e; "
 	  "record t e; wait s e = 0;" },
-	/* The oldest have to be done, and not all. */
-	{ "cuda: a ring that is full",
+	/* A submission waits only until the oldest operations are done. */
+	{ "cuda: the ring of operations is full",
 	  "depth 16 = 0; create s; gate x s; " GATES_FULL
 	  "gate y s; " GATES_FULL
 	  "soon x; fill s a 9; waited x; open y; drain s;" },
@@ -111,19 +115,25 @@ static const struct scenario scenarios[] = {
 	  "gate x s; borrow s h a @1; done 1 = EINPROGRESS; soon x; ticket 1; "
 	  "waited x; is h 3; unpin s h; unpin s h = EINVAL; pin s h; "
 	  "unpin s h;" },
-	/* What waits for the copy would hang: only then is the gate opened. */
-	{ "cuda+cpu: a copy blocks who called it, and nobody else",
+	/*
+	 * The gate opens only after these calls: a call that waited for the
+	 * copy would hang.
+	 */
+	{ "cuda+cpu: a copy blocks its caller, and no other thread",
 	  "fill s a 3; gate x s; copies; record t e; fill t i 1; record s e; "
 	  "open x; copied; is h 3;" },
-	/* It comes behind all that is in the blocking stream, and in front. */
-	{ "cuda: the program's legacy stream, beside one that it lends",
+	/*
+	 * The operation in the legacy stream comes behind earlier operations of
+	 * the blocking stream, and before later ones.
+	 */
+	{ "cuda: the program uses its legacy stream, and lends another",
 	  "lend 0; create s; native s; fill s a 1; gate x s; fill s a 3; "
 	  "raw_legacy a 5; add s a a; open x; copy s h a; is h 10; destroy s; "
 	  "take_back;" },
 	{ "cuda: default streams are refused",
 	  "default_stream 1 = EINVAL; why 'default; "
 	  "default_stream 2 = EINVAL; why 'default;" },
-	{ "cuda+cpu: a stream that is handed out",
+	{ "cuda+cpu: the program uses a stream's CUstream",
 	  "native s; put s a 1; raw a 4; add s a a; copy s h a; is h 8;" },
 	{ "cuda: a borrowed stream",
 	  "lend 1; create s; native s; fill s a 1; fill s b 1; gate x t; "
@@ -134,17 +144,17 @@ static const struct scenario scenarios[] = {
 	  "fill s a 9; replay s g; copy s h a; is h 6; issued = 3; drop g; "
 	  "put s p 5; sync s; is p 5; free s p; put s h 5 = EXDEV; "
 	  "destroy s; take_back;" },
-	{ "cuda: foreign work that fails: its error is that of the submit",
+	{ "cuda: foreign work that fails, and its error is the call's",
 	  "foreign_fails s a = ENOSPC; free s a; destroy s = ENOSPC;" },
-	{ "cuda: order is given, in memory of the library's and of the program's",
+	{ "cuda: order is kept in the library's and the program's memory",
 	  "fill s b 0; fill s a 0; drain s; mark s; " TOKEN TOKEN "is i 6; "
 	  "since s = 8800; free s a; free s b; arena; declare_arena s; "
 	  "fill s b 0; drain s; mark s; " TOKEN TOKEN "is i 6; since s = 8800; "
 	  "unpin s a; arena_goes;" },
-	{ "cuda: two streams, and no wait of the host",
+	{ "cuda: two streams use the same memory, and the host does not wait",
 	  "mark t; gate x s; fill s a 1; fill t b 2; add t b a; add t b a; "
 	  "add s a b; host t = 0; open x; copy t i a; is i 5;" },
-	{ "cuda: a graph is replayed with what its source is then",
+	{ "cuda: a replayed graph reads what its source has then",
 	  "fill s b 0; capture s; borrow s a p; add s b a; end s g; set p 1; "
 	  "replay s g; sync s; set p 2; replay s g; sync s; copy s i b; "
 	  "is i 3; drop g;" },

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Streams of the CPU backend run on one pool: a kernel may share its work out, who waits for a stream in the pool gives its place away, a kernel may
- * end its thread, and the last stream ends them all.
+ * All streams of the CPU backend run on one pool. A kernel may distribute its
+ * work over the pool, a worker that waits for a stream gives its place to
+ * another thread, a kernel may end its thread, and the end of the last stream
+ * ends the pool.
  */
 #include <drover/pool.h>
 
@@ -18,7 +20,7 @@ struct parts {
 	int most;
 };
 
-/* The first two wait for each other. */
+/* The first two parts wait for each other. */
 static int part(size_t begin, size_t end, void *args)
 {
 	int most = ((struct parts *)args)->most;
@@ -37,7 +39,10 @@ static int share_out(const void *args)
 	return drover_pool_for(parts.pool, 0, NR_PARTS, 0, part, &parts);
 }
 
-/* parts STREAM: all indices once, by two threads at least if there are CPUs */
+/*
+ * parts STREAM: a kernel visits each index once, with at least two threads if
+ * there are two CPUs
+ */
 STEP(parts)
 {
 	const drover_kernel_t kernel = { .run = share_out };
@@ -64,7 +69,7 @@ static int end_thread(void *arg)
 
 STEP_DO(alone, await_alone());
 
-/* many: streams, and how many threads there are more than streams or CPUs */
+/* many: makes streams; 0: there are no more threads than streams or CPUs */
 STEP(many)
 {
 	int cpus = sysconf(_SC_NPROCESSORS_ONLN), nr;
@@ -92,7 +97,7 @@ static int open_gate(void *opened)
 	return sem_post(opened);
 }
 
-/* crowd STREAM GATE: more tasks wait for ticket 1 than there are places */
+/* crowd STREAM GATE: more tasks wait for ticket 1 than the pool has places */
 STEP(crowd)
 {
 	drover_task_t tasks[NR_TASKS];
@@ -121,7 +126,7 @@ static int use_streams(void *tid)
 	return script_say("create u; fill u k 5; destroy u");
 }
 
-/* outlives STREAM: a task of the pool uses streams as the last one ends */
+/* outlives STREAM: a task of the pool uses streams while the last one ends */
 STEP(outlives)
 {
 	pid_t tid = blocked_gettid();
@@ -136,14 +141,17 @@ STEP(outlives)
 
 static drover_stream_t of_child;
 
-/* When the call has come back: its thread, the first, cannot be joined in 2.43. */
+/*
+ * Wait until the host call has returned in the child. It ran in the child's
+ * main thread, which cannot be joined with glibc 2.43.
+ */
 static void *use_of_child(void *arg)
 {
 	char stat[512];
 
 	wait_until(blocked_read(getpid(), getpid(), "stat", stat, 512) > 0 &&
 			   strstr(stat, ") Z "),
-		   "the call never came back");
+		   "the host call never returns");
 	_exit(drover_stream_drain(&of_child));
 }
 
@@ -176,7 +184,7 @@ static void *record_all(void *arg)
 	return arg;
 }
 
-/* The page is there when others have submitted meanwhile. */
+/* The page becomes readable when the other thread has submitted. */
 static void on_fault(int signal)
 {
 	faulted = 1;
@@ -198,19 +206,19 @@ STEP(slow)
 }
 
 static const struct scenario scenarios[] = {
-	{ "cpu: a kernel shares its work out, at the same time",
+	{ "cpu: several threads run parts of a kernel at the same time",
 	  "parts s; parts s; destroy s; alone;" },
-	{ "cpu: who waits for a stream gives its place away",
+	{ "cpu: a worker that waits for a stream gives its place away",
 	  "fill t i 1; gate x s @1; crowd s x; destroy s; destroy t; alone;" },
-	{ "cpu: a call ends its thread, and the stream with it",
+	{ "cpu: a host call ends its thread, and so its stream",
 	  "fill s h 1 @1; gate x s; end_thread s h @2; fill s h 2; open x; "
 	  "ticket 1 = 0; ticket 2 = ECANCELED; is h 1; fill t i 3; drain t; is i 3; "
 	  "destroy s = ECANCELED; destroy t; alone;" },
 	{ "cpu: a task uses streams when the last one ends",
 	  "outlives s; is k 5; alone;" },
-	{ "cpu: a call comes back in a child, whose stream has the slot",
+	{ "cpu: a host call returns in a child, whose own stream works",
 	  "fork s h; fill s i 1; drain s;" },
-	{ "cpu: a staged copy holds up nobody else",
+	{ "cpu: a staged copy does not delay other threads",
 	  "set h 3; staged s h i; slow s h; fill t k 1; sync s; sync t; "
 	  "is h 0; is i 6;" },
 	{ "cpu: no more threads than CPUs or streams", "many; alone;" },

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Random programs of operations over a few buffers, each of which is half over
- * the next, on three streams: byte for byte what the same operations give when
- * they are run one after the other, with every synchronization kept, and with
- * those elided that the library thinks nobody needs. The debug build checks
- * every pair of accesses beside.
+ * Random programs of operations run on three streams, over a few buffers, each
+ * of which overlaps the next by half. Their results must equal, byte for byte,
+ * the results of the same operations one after the other: with every
+ * synchronization kept, and without those that the library elides. The debug
+ * build also checks every pair of accesses.
  *
- * Where all streams are of the CPU, the host writes to its memory as soon as a
- * synchronization lets it. When that is is found out by vector clocks: behind a
- * synchronization of a stream all is over that its operations were behind. The last
- * programs, as many as "cuda" says, are for CUDA streams: of the mock, or of another
- * driver, see on_device.c.
+ * In half of the programs all streams are of the CPU backend, and the host
+ * writes to its memory as soon as a synchronization allows that. Vector clocks
+ * say when: after a synchronization of a stream, all operations are over that
+ * were ordered before its operations. The last programs, as many as "cuda"
+ * says, use CUDA streams, of the mock or of another driver: see on_device.c.
+ *
+ *	programs=N cuda=N seed=N
  *
  * APIs: drover stream/debug_random_programs
  */
@@ -22,19 +24,19 @@
 #define NR_STEPS   30
 
 enum effect {
-	/* Those that read %3 come first. */
+	/* The effects that read %3 come first. */
 	MOVES,
-	STAGES, /* reads the host's memory at once */
+	STAGES, /* reads the host's memory before the call returns */
 	ADDS,
 	FILLS,
-	TOUCHES, /* may write */
+	TOUCHES, /* may write %2 */
 	NOTHING,
 	WAITS,
 	SYNCHRONIZES,
 	HOST_WRITES,
 };
 
-/* In words: %1 a stream, %2 to, %3 from, %4 a byte, %5 another stream */
+/* In words: %1: a stream; %2: to; %3: from; %4: a byte; %5: another stream */
 static const struct kind {
 	enum effect effect;
 	const char *text;
@@ -81,7 +83,7 @@ static int dawdle_run(const void *args)
 	return 0;
 }
 
-/* A device is as slow as it is. */
+/* A device is not slowed down. */
 static int dawdle_issue(void *stream, const void *args)
 {
 	return 0;
@@ -111,7 +113,7 @@ STEP(write)
 
 typedef uint32_t vector[NR_STREAMS];
 
-/* An operation as the model has it: what is over when it is. */
+/* An operation in the model, and the operations that are over when it is. */
 struct past {
 	vector behind;
 	unsigned int reads, writes; /* masks of halves */
@@ -131,7 +133,10 @@ static void join(vector to, const vector from)
 			to[i] = from[i];
 }
 
-/* Where a buffer begins, in halves: behind the host's are the device's. */
+/*
+ * Return: where a buffer begins, in halves. The device's buffers follow the
+ * host's.
+ */
 static int first_half(int buffer)
 {
 	return buffer + buffer / NR_BUFFERS;
@@ -210,7 +215,7 @@ static struct program random_program(uint64_t *random)
 
 		if (step.kind->effect == HOST_WRITES)
 			step.to %= NR_BUFFERS;
-		/* They must not overlap. */
+		/* The two buffers must not overlap. */
 		do
 			step.from = random_below(random, 2 * NR_BUFFERS);
 		while (halves(step.from) & halves(step.to));
@@ -229,7 +234,7 @@ static struct program random_program(uint64_t *random)
 
 static unsigned char memory[2 * (NR_BUFFERS + 1) * HALF];
 
-/* One after the other */
+/* Do the step at once, without a stream. */
 static void run_plainly(const struct step *step)
 {
 	struct add add = { memory + first_half(step->to) * HALF,
@@ -272,7 +277,7 @@ static bool run_step(const struct program *p, const struct step *step,
 
 static drover_stream_counts_t total;
 
-/* Whether the streams give what plain execution gives. */
+/* Are the results of the streams equal to those of plain execution? */
 static bool run_program(const struct program *p, bool keeps)
 {
 	const size_t bytes = (NR_BUFFERS + 1) * HALF;
@@ -283,7 +288,7 @@ static bool run_program(const struct program *p, bool keeps)
 	void *place;
 
 	script_start("random programs", " s t u ", p->one, p->two);
-	/* Of the host, and a device's kernels reach it. */
+	/* This is host memory that a device's kernels can access. */
 	MUST(drover_stream_alloc_host(s, bytes, &place));
 	host = memset(place, 0, bytes);
 	device = device_memory(s, bytes);
@@ -330,8 +335,8 @@ static void run_programs(uint64_t nr, uint64_t *random, bool on_cuda)
 			p.one = p.two = DROVER_BACKEND_CUDA;
 		nr_kept += !run_program(&p, true);
 		if (!run_program(&p, false) && !nr_wrong++)
-			tap_diag("program %" PRIu64 "%s is the first", i,
-				 on_cuda ? " on CUDA" : "");
+			tap_diag("program %" PRIu64 "%s is the first to fail",
+				 i, on_cuda ? " on CUDA" : "");
 	}
 }
 
@@ -357,9 +362,9 @@ int main(int argc, char **argv)
 #ifdef DROVER_STREAM_DEBUG
 	races = races_found();
 #endif
-	tap_is(nr_kept, 0, "every synchronization kept: other results");
-	tap_is(nr_wrong, 0, "what nobody needs elided: other results");
-	tap_is(races, 0, "races");
+	tap_is(nr_kept, 0, "wrong results with every synchronization kept");
+	tap_is(nr_wrong, 0, "wrong results with synchronizations elided");
+	tap_is(races, 0, "races that the debug build has found");
 	tap_ok(total.asked == total.elided + total.deferred + total.waited &&
 		       total.elided,
 	       "of %" PRIu64 " synchronizations %" PRIu64 " were elided",

@@ -4,16 +4,18 @@
  *
  *	{ "a copy waits", "gate x s a; later x; copy s h a; waited x; is h 106" },
  *
- * Streams are s and u, of the first backend, and t, of the second; S, T and U are
- * ordered by their caller. All that are named exist from the start, but for those
- * of a "create". Memory a to d is the device's, h to k the host's, p the host's and
- * pinned. What has no "=" is to come to 0, that is, to succeed. Submissions may
- * end in "@1" to "@9": their ticket. "cpu:", "eager:" and "cuda:" are for a
- * backend t alone.
+ * Streams s and u are of the first backend, and t is of the second. The caller
+ * orders streams S, T and U. All streams that a script names exist from the
+ * start, except those of a "create". Memory a to d is the device's, h to k the
+ * host's, and p the host's and pinned. A step without "=" must return 0, that
+ * is, succeed. A submission may end in "@1" to "@9", its ticket. A step after
+ * "cpu:", "eager:" or "cuda:" is done only if this is the backend of t.
  *
- * A kernel "fail"s with ENOSPC, a host call "call"s or "deny"s with it. A gate is
- * closed until "open", or "later" until this thread sleeps; it fills what it has
- * with 106. "since" mark: asked, elided, deferred, waited, as one number.
+ * Step "fail" submits a kernel that fails with ENOSPC, "call" a host call, and
+ * "deny" a host call that fails with ENOSPC. A gate is closed until "open", or
+ * with "later" until this thread sleeps; then it fills its memory with 106.
+ * Step "since" returns the counts since "mark" as the digits of one number:
+ * asked, elided, deferred, waited.
  */
 #pragma once
 
@@ -25,26 +27,31 @@
 #define BYTES	  256
 #define GATE_BYTE 106
 
-/* Of the driver that is made of threads: the next @function answers @result. */
+/* The driver that is made of threads: the next @function returns @result. */
 void mock_cuda_fail(const char *function, int result);
-/* How often were those called whose names begin so? NULL: count anew. */
+/*
+ * Return: the calls of functions whose names start with @begin; NULL: count
+ * anew.
+ */
 int mock_cuda_calls(const char *begin);
-/* The caller's own contexts, and how many are current. */
+/*
+ * Push contexts of the caller's own, or pop -@nr. Return: how many are current.
+ */
 int mock_cuda_push(int nr);
-/* Of the stream that was made last. */
+/* Return: the priority of the stream that was made last. */
 int mock_cuda_priority(void);
-/* Waits for events return later than they could: not before this is false. */
+/* As long as this is true, waits for events do not return. */
 void mock_cuda_late(bool are);
-/* Copies from and to pageable memory do not wait, which they may and may not. */
+/* Copies from and to pageable memory do not wait. A driver may do either. */
 void mock_cuda_pageable_early(bool is);
-/* Has a device had a fault, so that its context is good for nothing? */
+/* Has a device had a fault, so that its context cannot be used any more? */
 bool mock_cuda_faulted(void);
 /* The program resets its devices: contexts, memory and streams are gone. */
 void mock_cuda_reset(void);
-/* Some thread of the program's captures, and wants no calls. */
+/* Another thread of the program captures, which forbids some calls. */
 void mock_cuda_capture_elsewhere(bool is);
 
-/* As a program calls it that uses the driver, too. */
+/* A function of the driver, for programs that call the driver, too. */
 int cuLaunchHostFunc(void *stream, void (*call)(void *arg), void *arg);
 
 /* @name: may begin with the backends of s and t, such as "cpu eager+cpu: " */
@@ -54,7 +61,7 @@ struct scenario {
 
 struct gate {
 	sem_t opened;
-	void *to; /* what it fills when it is open, or NULL */
+	void *to; /* the memory that it fills when it is open, or NULL */
 	pthread_t opener;
 	pid_t sleeper;
 };
@@ -62,7 +69,7 @@ struct gate {
 static struct script {
 	const char *name;
 	uint32_t backends[2];
-	drover_streamattr_t attr; /* of the next one, but for who it is of */
+	drover_streamattr_t attr; /* of the next stream, except its backend */
 	drover_stream_t streams[128];
 	bool exists[128];
 	unsigned char *memory[128];
@@ -74,7 +81,7 @@ static struct script {
 	atomic_int called;
 } script;
 
-static _Thread_local drover_ticket_t *script_ticket; /* of the next one */
+static _Thread_local drover_ticket_t *script_ticket; /* of the next step */
 static unsigned char script_host[4][BYTES];
 
 #ifndef DROVER_STREAM_DEBUG
@@ -225,7 +232,7 @@ static inline int gate_issue(void *native, const void *args)
 	return cuLaunchHostFunc(native, gate_call, *(void *const *)args);
 }
 
-/* gate GATE STREAM, and perhaps memory */
+/* gate GATE STREAM MEMORY: the memory may be left out */
 STEP(gate)
 {
 	const drover_kernel_t kernel = { .run = gate_run, .issue = gate_issue };
@@ -248,7 +255,7 @@ static inline void *gate_opener(void *arg)
 	return NULL;
 }
 
-/* By another thread, which is to be "waited" for */
+/* later GATE: another thread opens the gate; "waited" joins that thread */
 STEP(later)
 {
 	struct gate *gate = &script.gates[args[0]];
@@ -258,7 +265,7 @@ STEP(later)
 	return 0;
 }
 
-/* until TICKET MILLISECONDS; -1: no time */
+/* until TICKET MILLISECONDS; -1 milliseconds: an invalid time */
 STEP(until)
 {
 	struct timespec until = { 0, NS_PER_S };
@@ -331,7 +338,7 @@ NUMBER(EXDEV, EXDEV);
 
 /* ---- scripts ---- */
 
-/* One step, in the words of run.h. */
+/* Do one step, which run.h reads when "cpu:" and "@1" are removed. */
 static inline bool script_step(char *text)
 {
 	char step[200], *colon = strchr(text, ':'), *at = strchr(text, '@');
@@ -365,7 +372,7 @@ static inline bool script_say(const char *text)
 	return right;
 }
 
-/* script_start - the streams that are named in @text, but those it creates */
+/* script_start - make the streams that @text names, except those it creates */
 static inline void script_start(const char *name, const char *text,
 				uint32_t one, uint32_t two)
 {
@@ -400,7 +407,7 @@ static inline void script_end(void)
 			drover_stream_destroy(&script.streams[(int)*s]);
 }
 
-/* One result, if this build has the backends. */
+/* Run a scenario on the backends @on, if this build has them: one result. */
 static inline void script_run(const struct scenario *s, const char *on)
 {
 	const char *name = strstr(s->name, ": "), *plus = strchr(on, '+');
@@ -417,9 +424,10 @@ static inline void script_run(const struct scenario *s, const char *on)
 }
 
 /*
- * script_driver - the mock, unless there is another: see on_device.c
+ * script_driver - choose the mock, unless there is another driver: see
+ * on_device.c
  *
- * It is loaded already: the program is linked to it, by this name.
+ * The mock is loaded already, because the program is linked to it by this name.
  */
 static inline void script_driver(void)
 {

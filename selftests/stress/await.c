@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Threads wait with predicates on one condvar for things of several kinds, with
- * deadlines and without, and take them; others make as many, and signal or
- * broadcast, with the mutex and after it. If a wake-up is lost, things are left
- * and threads wait for ever.
+ * deadlines and without, and take them. Other threads make as many things, and
+ * signal or broadcast, with the mutex held and after its release. If a wake-up
+ * is lost, things are left and threads wait for ever.
+ *
+ *	seed=N
+ *	things=N	how many things each thread takes or makes
+ *	pairs=N		how many threads take, and how many make
  */
 #include <drover/cond.h>
 
@@ -17,9 +21,9 @@ static drover_cond_t cond;
 static drover_mutex_t mutex;
 static int things[NR_KINDS];  /* [mutex] */
 static int nr_made, nr_taken; /* [mutex] */
-static atomic_int nr_takers;  /* that are not done */
+static atomic_int nr_takers;  /* threads that still take */
 static int per_thread;
-static int nr_pairs; /* of a thread that takes and one that makes */
+static int nr_pairs; /* each has a thread that takes and one that makes */
 static uint64_t seed;
 static atomic_int nr_wrong;
 
@@ -28,7 +32,7 @@ static bool there_is(void *kind)
 	return *(int *)kind > 0;
 }
 
-/* One thing, of the kind that is drawn. */
+/* Take one thing, of a kind that is drawn. */
 static void take(uint64_t *state)
 {
 	int *kind = &things[random_below(state, NR_KINDS)], err;
@@ -90,8 +94,9 @@ static void *maker(void *number)
 }
 
 /*
- * What is made at random is not what is taken: this one makes what there is not,
- * each with one signal. So who wants a thing has to be found.
+ * The kinds that are made at random are not the kinds that are taken. This
+ * thread makes one thing of each kind of which there is none, each with one
+ * signal. The signal has to find the waiter for this kind.
  */
 static void *rest_maker(void *arg)
 {

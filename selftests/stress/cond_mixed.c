@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Everything at once: waits without end and with short deadlines, signals,
+ * Everything at once: waits without a deadline and with short ones, signals,
  * broadcasts, destroys, cancellations and signal handlers, on every kind of
  * mutex. A ledger for each condvar accounts for every pair of a wait and the
  * wakeup that ended it: see mixed.h.
  *
- * attack/storm and its like are the same over a futex layer that is late,
- * spurious, and may refuse requeues. A storm is one round, of its seed alone,
- * in a process of its own: one that failed is repeated with seed= and seconds=0.
+ * The storms of attack/ are the same over a futex layer that is late and
+ * spurious, and may refuse requeues. A storm is one round, which depends only
+ * on its seed, in a process of its own. A storm that failed can be repeated
+ * with seed= and seconds=0.
  *
- *	pairs=N			so many over all policies, or
- *	seconds=N		for so long
+ *	pairs=N			the number of pairs, over all policies; or
+ *	seconds=N		the time
  *	seed=N
- *	progress=N		a line every N seconds
- *	patience=N		seconds without any progress that are a hang, if
- *				it is not certain before (stuck.h)
+ *	progress=N		print a line every N seconds
+ *	patience=N		after N seconds without progress the test hangs,
+ *				if stuck.h has not found that before
  *
  * APIs: drover pthread
  * APIs: drover attack/storm attack/pthread_storm
@@ -28,7 +29,7 @@ static struct {
 	int64_t seconds, progress;
 } options;
 
-/* What one policy came to. */
+/* The state of the run under one policy. */
 static struct {
 	const char *policy;
 	int64_t end, said, moved; /* when a waiter has taken a step */
@@ -45,7 +46,7 @@ static long nr_pairs(void)
 	return nr;
 }
 
-/* Of the waiters. If they stand still the signallers go on. */
+/* Return: the steps of the waiters. Signallers take steps in a hang, too. */
 static unsigned long nr_steps(void)
 {
 	unsigned long nr = 0;
@@ -69,7 +70,8 @@ static void box_report(const struct box *box)
 	const struct ledger *l = &box->ledger;
 
 	if (l->nr_wrong)
-		tap_diag("wrong: %s (and %d more)", l->wrong, l->nr_wrong - 1);
+		tap_diag("the ledger found: %s (and %d more)", l->wrong,
+			 l->nr_wrong - 1);
 	tap_diag(
 		"box %d: waits=%lu broadcast=%lu stay=%d due=%d signals=%d sending=%d%s",
 		(int)(box - mixed->boxes), l->begun, l->broadcast, l->stay,
@@ -77,7 +79,7 @@ static void box_report(const struct box *box)
 		box->closed ? " closed" : "");
 }
 
-/* The call that it sleeps in, if it does, is in the report of stuck.h. */
+/* If the worker sleeps, the report of stuck.h says in which call. */
 static void worker_report(const struct worker *w)
 {
 	static const char *const states[] = { "active", "waits", "ended" };
@@ -103,7 +105,7 @@ static void report(void)
 	stuck_report();
 }
 
-/* Those that have ended wake nobody any more. */
+/* Workers that have ended wake no others any more, so they do not count. */
 static bool workers_are_stuck(uint64_t *sleeps)
 {
 	for (int i = 0; i < mixed->nr_workers; i++) {
@@ -132,7 +134,9 @@ static int workers_list(struct stuck_thread *list)
 
 _Static_assert(MAX_THREADS <= STUCK_SHOWN, "all are in the report");
 
-/* Watch the others until @done; false, with a report, if it goes wrong. */
+/*
+ * Watch the workers until @done. Return: false, with a report, if a test fails.
+ */
 static bool await(bool (*done)(void))
 {
 	const struct timespec moment = { .tv_nsec = NS_PER_MS };
@@ -145,10 +149,10 @@ static bool await(bool (*done)(void))
 		if (steps != before) {
 			deadline = blocked_deadline();
 			run.moved = blocked_now_ns();
-			/* For the times when this thread itself hangs. */
+			/* The watchdog is for a hang of this thread itself. */
 			watchdog("mixed stress");
 		} else if (stuck_found() || blocked_over(deadline)) {
-			tap_diag("somebody was forgotten");
+			tap_diag("a waiter was forgotten");
 			report();
 			return false;
 		}
@@ -176,9 +180,9 @@ static bool run_over(void)
 }
 
 /*
- * A storm depends on the seed alone. If no waiter goes on for a second, let the
- * signallers end, who find nobody to signal to and never sleep: then it can be
- * known whether the waiters, who are left alone, sleep for ever.
+ * A storm depends only on its seed. If no waiter goes on for a second, let the
+ * signallers end, which find no waiter to signal to and never sleep. Then
+ * stuck.h can find out whether the waiters sleep for ever.
  */
 static bool enough(void)
 {
@@ -204,7 +208,7 @@ static bool all_ended(void)
 	return have_ended(mixed->nr_workers);
 }
 
-/* Only those wait who should: nobody is on the way, nobody is owed anything. */
+/* All waiters wait that should, and none is owed a return. */
 static bool settled(void)
 {
 	for (int i = mixed->nr_signallers; i < mixed->nr_workers; i++)
@@ -216,7 +220,10 @@ static bool settled(void)
 	return true;
 }
 
-/* Few more often than many; in the first rounds as few and as many as may be. */
+/*
+ * Draw few threads more often than many. The first two rounds have as few and
+ * as many as possible.
+ */
 static int draw_threads(uint64_t *random)
 {
 	int least = ATTACKED ? 3 : 2;
@@ -239,12 +246,12 @@ static void round_make(uint64_t *random)
 	if (ATTACKED && mixed->nr_workers > 4)
 		mixed->nr_signallers += random_below(random, 2);
 	nr_waiters = mixed->nr_workers - mixed->nr_signallers;
-	/* Many rounds: each has its own number of threads and kind of mutex. */
+	/* Rounds are short, because each draws the threads and the mutex. */
 	run.round = ATTACKED	  ? 400 :
 		    most < 2000	  ? 2000 :
 		    most < 100000 ? most :
 				    100000;
-	/* Few threads sleep and wake for every single pair: that is slow. */
+	/* Few threads are slow, because they sleep and wake for each pair. */
 	if (nr_waiters < 8)
 		run.round = run.round * nr_waiters / 8;
 	mixed->nr_boxes = nr_waiters < 4 ? 1 : nr_waiters < 8 ? 2 : MAX_BOXES;
@@ -281,7 +288,7 @@ static void round_start(uint64_t *random)
 	}
 }
 
-/* Returns whether every pair is accounted for, and nobody is left. */
+/* Return: is every pair accounted for, and has every waiter returned? */
 static bool round_passes(uint64_t *random)
 {
 	watchdog("mixed stress");
@@ -295,7 +302,7 @@ static bool round_passes(uint64_t *random)
 	mixed->stop_waits = true;
 	if (!await(settled))
 		return false;
-	/* Everybody goes home; the condvar may be destroyed at once. */
+	/* All waiters return, and the condvar may be destroyed at once. */
 	for (struct box *box = mixed->boxes;
 	     box < mixed->boxes + mixed->nr_boxes; box++) {
 		box_lock(box);
@@ -320,7 +327,7 @@ static bool round_passes(uint64_t *random)
 
 #ifndef DROVER_FAKE_FUTEX
 
-/* In this process. */
+/* All rounds run in this process. */
 static bool rounds_pass(uint64_t random)
 {
 	bool passed;
@@ -339,7 +346,7 @@ static uint64_t storm_seed;
 static bool storm_runs(void)
 {
 	uint64_t random = storm_seed, layer = random_next(&random);
-	uint32_t harsh = random_below(&layer, 4); /* or mild */
+	uint32_t harsh = random_below(&layer, 4); /* 0: nothing is late */
 	struct fake_futex fake = { .seed = random_next(&layer) };
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -354,7 +361,7 @@ static bool storm_runs(void)
 	return round_passes(&random);
 }
 
-/* Storms, each a round in a process of its own. */
+/* Storms run in processes of their own, one round in each. */
 static bool rounds_pass(uint64_t seed)
 {
 	uint64_t random = seed;
@@ -366,7 +373,8 @@ static bool rounds_pass(uint64_t seed)
 		storm_seed = seed;
 		passed = child_does(storm_runs, "a storm");
 		if (!passed)
-			tap_diag("this was the storm of seed=%" PRIu64, seed);
+			tap_diag("the storm that failed has seed=%" PRIu64,
+				 seed);
 		seed = random_next(&random);
 		nr++;
 	}
@@ -411,7 +419,7 @@ int main(int argc, char **argv)
 	sigaction(SIGUSR2, &action, NULL);
 	action.sa_flags = SA_RESTART;
 	sigaction(SIGUSR1, &action, NULL);
-	/* Or a short sleep would take 50 microseconds more. */
+	/* With the default slack a sleep takes 50 microseconds more. */
 	prctl(PR_SET_TIMERSLACK, 1);
 	watchdog_report = report;
 	stuck.look = workers_are_stuck;

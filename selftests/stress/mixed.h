@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * mixed.h - the workers of cond_mixed, how they wait, and how that is accounted
+ * mixed.h - the workers of cond_mixed, their waits, and how waits are accounted
  * for
  *
  * A box is a condvar with a ledger of its own. Waiters choose a box anew for
@@ -17,7 +17,9 @@
 #include "ledger.h"
 #include "words.h"
 
-/* Is there a layer over the kernel's futex that is late, and refuses? */
+/*
+ * Is there a layer over the kernel's futex that is late and refuses requeues?
+ */
 #ifdef DROVER_FAKE_FUTEX
 #include "fake_futex.h"
 #define ATTACKED true
@@ -37,17 +39,18 @@ static inline void fake_futex_thread(unsigned int nr)
 
 #define MAX_THREADS 200
 #define MAX_BOXES   4
-#define NR_CONDS    8 /* of one box, one after the other */
+#define NR_CONDS    8 /* the condvars of one box, one after the other */
 
 #define CAN_CANCEL (API_IS_PTHREAD && FRAMES_MAY_UNWIND && !PROCESSES)
 
 /**
  * struct box - a condvar; two of them use one mutex
- * @cond: the one in use; others come when it has been destroyed
- * @conds: those of processes, which must stay where all see them
- * @closed: nobody begins to wait or signals here, until nothing is owed or
- *	    while a broadcast is on its way without the mutex; a futex. Who has
- *	    the mutex next after it has changed knows.
+ * @cond: the condvar in use; another one takes its place when it was destroyed
+ * @conds: the condvars of processes, which must stay in shared memory
+ * @closed: no worker begins to wait or signals here until no return is owed,
+ *	    and while a broadcast is on its way without the mutex. It is a
+ *	    futex. A thread that locks the mutex after a change sees the new
+ *	    value.
  */
 struct box {
 	api_cond_t *cond; /* [mutex] */
@@ -60,7 +63,7 @@ struct box {
 
 enum worker_state {
 	ACTIVE,
-	WAITING, /* in a wait that stays */
+	WAITING, /* in a wait that STAYS, see ledger.h */
 	ENDED,
 };
 
@@ -74,12 +77,12 @@ struct worker {
 	atomic_bool cancelled;
 	atomic_ulong nr_steps;
 	atomic_ulong nr_pairs;
-	/* Where it waits: set and cleared under the mutex of that box. */
+	/* The box of its wait: set and cleared under the mutex of that box. */
 	_Atomic(struct box *) box;
-	/* How it does: under that mutex, too. */
+	/* The kind of its wait: under that mutex, too. */
 	enum wait_kind kind;
 	bool timed;
-	bool released; /* before it was cancelled */
+	bool released; /* it was unblocked before it was cancelled */
 	unsigned long number;
 	struct timespec deadline;
 	clockid_t clock;
@@ -93,16 +96,16 @@ struct mixed {
 	atomic_bool stop_signals, stop_waits;
 	api_mutex_t mutexes[MAX_BOXES / 2];
 	struct box boxes[MAX_BOXES];
-	/* The signallers first. */
+	/* The signallers come first. */
 	struct worker workers[MAX_THREADS];
 };
 
 static struct mixed *mixed;
 
 /*
- * Another condvar for a box. One of threads lies in a page of its own, which is
- * gone when it is destroyed: who touches it later gets SIGSEGV. One of processes
- * is filled with bytes that no condvar has.
+ * Make another condvar for a box. A condvar of threads lies in a page of its
+ * own, which is unmapped when the condvar is destroyed, so a later access gets
+ * SIGSEGV. A condvar of processes is filled with bytes that no condvar has.
  */
 static inline void box_new_cond(struct box *box)
 {
@@ -146,7 +149,7 @@ static inline void rouse(void *word, int nr)
 	sys_futex_wake(word, PROCESSES ? 0 : FUTEX_PRIVATE_FLAG, nr);
 }
 
-/* Who has closed the box may wait until nothing is owed any more. */
+/* The worker that closed the box may wait until no return is owed any more. */
 static inline void wait_has_ended(struct box *box)
 {
 	if (box->closed && !box->ledger.owed)
@@ -184,7 +187,7 @@ static inline void wait_account(struct worker *w, struct ledger *l, int err)
 	ledger_leave(l, w->number);
 }
 
-/* One in eight waits has a deadline. Returns 0 if it was unblocked. */
+/* One in eight waits has a deadline. Return: 0 if the wait was unblocked. */
 static inline int wait_once(struct worker *w, struct box *box)
 {
 	uint32_t ns, how = random_below(&w->random, 32);
@@ -215,14 +218,14 @@ static inline int wait_once(struct worker *w, struct box *box)
 	return err;
 }
 
-/* With the mutex. */
+/* Called with the mutex held. */
 static inline void dawdle(struct worker *w)
 {
 	if (ATTACKED && random_below(&w->random, 8) == 0)
 		sched_yield();
 }
 
-/* Use the mutex alone. */
+/* Use the mutex without the condvar. */
 static inline void use_mutex(struct worker *w, struct box *box)
 {
 	struct timespec soon = deadline_in(CLOCK_REALTIME, 50000);
@@ -242,7 +245,7 @@ static inline void use_mutex(struct worker *w, struct box *box)
 	box_unlock(box);
 }
 
-/* Returns whether it was unblocked. */
+/* Return: was the wait unblocked? */
 static inline bool wait_in(struct box *box, struct worker *w)
 {
 	bool closed, unblocked = false;
@@ -275,7 +278,7 @@ static inline void *worker_main(void *arg)
 	return NULL;
 }
 
-/* It comes to life, for the first time or again. */
+/* Start a worker, for the first time or again. */
 static inline void worker_start(struct worker *w)
 {
 	pid_t pid;

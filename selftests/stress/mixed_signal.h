@@ -2,9 +2,9 @@
 /*
  * mixed_signal.h - what the signallers of cond_mixed do
  *
- * Now and then they close one box until all that it owes has come: so what is
- * lost is not made up for by the next signal. A broadcast mostly comes after
- * that.
+ * Now and then a signaller closes a box until all returns have come that the
+ * box owes, so the next signal cannot make up for a lost one. Most broadcasts
+ * come after that.
  */
 #pragma once
 
@@ -18,7 +18,7 @@ static inline void send_result(struct box *box, const char *what, int err)
 		ledger_wrong(&box->ledger, "%s: %s", what, strerror(err));
 }
 
-/* Returns false if there is nobody to signal to. */
+/* Return: false if there is no waiter to signal to. */
 static inline bool send_signal(struct box *box, bool keep)
 {
 	struct ledger *l = &box->ledger;
@@ -51,7 +51,7 @@ static inline void box_open(struct box *box)
 	rouse(&box->closed, INT_MAX);
 }
 
-/* @destroy: at once, and whoever waits from now on does so on another one */
+/* @destroy: destroy the condvar at once; later waits use another condvar */
 static inline void broadcast_to(struct box *box, api_cond_t *cond, bool destroy)
 {
 	send_result(box, "broadcast", kind_broadcast(cond, box->mutex));
@@ -96,7 +96,7 @@ static inline void send_broadcast(struct box *box, struct worker *w)
 	box_open(box);
 }
 
-/* Until all that is owed has come; nobody begins anything new meanwhile. */
+/* Wait until all owed returns have come. No worker begins a wait meanwhile. */
 static inline void box_settle(struct box *box)
 {
 	int owed;
@@ -109,8 +109,8 @@ static inline void box_settle(struct box *box)
 }
 
 /*
- * Whom a signal or broadcast has been sent to before must not notice. No signal
- * is on its way, so it cannot have been meant for this one alone.
+ * Cancel a waiter. If it was broadcast to before, its wait must return 0. No
+ * signal is on its way that only this waiter could take.
  */
 static inline bool cancel_in(struct box *box, struct worker *victim)
 {
@@ -128,7 +128,7 @@ static inline bool cancel_in(struct box *box, struct worker *victim)
 	return true;
 }
 
-/* Who is in a wait of this box cannot end while we have the mutex. */
+/* A worker in a wait of this box cannot end while the caller has the mutex. */
 static inline void disturb(struct worker *w, struct box *box)
 {
 	int nr_waiters = mixed->nr_workers - mixed->nr_signallers;
@@ -150,7 +150,9 @@ static inline void disturb(struct worker *w, struct box *box)
 	}
 }
 
-/* To one box or another; where nobody is to be signalled, a while later. */
+/*
+ * Signal to one box or another; if no box has a waiter for it, sleep a while.
+ */
 static inline void signal_somebody(struct worker *w)
 {
 	int first = random_below(&w->random, mixed->nr_boxes);
@@ -161,7 +163,7 @@ static inline void signal_somebody(struct worker *w)
 		if (send_signal(&mixed->boxes[nr], random_below(&w->random, 2)))
 			return;
 	}
-	/* Nobody waits for this thread: it only leaves the CPU to the others. */
+	/* This sleep is no synchronisation: it leaves the CPU to the others. */
 	nanosleep(&(struct timespec){ .tv_nsec = IDLE_NS }, NULL);
 }
 
@@ -189,7 +191,7 @@ static inline void stir(struct worker *w)
 	}
 }
 
-/* What a waiter does: one in two that were unblocked hands on to another one. */
+/* What a waiter does. After one in two waits it signals to another waiter. */
 static inline void take_part(struct worker *w)
 {
 	struct box *box = some_box(w);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Devices, contexts, capture modes and memory; and calls, which are counted, and
- * fail when they are told to.
+ * Devices, contexts, capture modes and memory. Calls are counted here, and fail
+ * if a test wants that.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +56,7 @@ int enter(const char *function)
 		result = to_fail.result;
 		to_fail.result = SUCCESS;
 	}
-	/* A fault of the device is not that of one call, or one stream. */
+	/* A fault of the device is a fault of all calls and all streams. */
 	if (result == LAUNCH_FAILED && current_context())
 		poison(current_context(), result);
 	return result;
@@ -91,18 +91,18 @@ EXPORT int cuDeviceGet(int *device, int ordinal)
 	return ordinal > 1 ? INVALID_DEVICE : SUCCESS;
 }
 
-/* ---- memory, which the context has ---- */
+/* ---- memory, which belongs to the context ---- */
 
 struct allocation {
 	struct allocation *next;
 	unsigned char *start;
 	size_t bytes;
-	bool registered; /* the program's own */
+	bool registered; /* it is the program's own memory */
 };
 
 static struct allocation *allocations;
 
-/* The allocation that has this memory; NULL: it is pageable. */
+/* Return: the allocation with this memory; NULL: the memory is pageable. */
 static struct allocation *find(const void *start)
 {
 	struct allocation *a = allocations;
@@ -133,7 +133,7 @@ static int release(void *start, bool registered)
 {
 	struct allocation **at = &allocations, *a;
 
-	/* Also what a stream had begun before it failed. */
+	/* A stream that has failed may still do a job that it had begun. */
 	await_touches();
 	while ((a = *at) && a->start != start)
 		at = &a->next;
@@ -202,7 +202,7 @@ EXPORT void mock_cuda_pageable_early(bool is)
 	pthread_mutex_unlock(&lock);
 }
 
-/* The driver may copy what is pageable by itself, while the caller waits. */
+/* The driver may copy pageable memory itself, while the caller waits. */
 static int add_copy(struct stream *s, const struct job *job)
 {
 	int result = add_job(s, job);
@@ -249,7 +249,7 @@ static _Thread_local int nr_pushed;
 EXPORT int cuDevicePrimaryCtxRetain(void **context, int device)
 {
 	CALLED();
-	/* Another one, by the same name. */
+	/* After a reset this is another context, with the same name. */
 	if (lost[device])
 		faults[device] = SUCCESS;
 	lost[device] = false;
@@ -294,13 +294,13 @@ void poison(const char *context, int result)
 	fail_streams(context, result);
 }
 
-/* Whether some context is good for nothing. */
+/* Has a context had a fault, so that it cannot be used? */
 EXPORT bool mock_cuda_faulted(void)
 {
 	return faults[0] || faults[1];
 }
 
-/* As cuDevicePrimaryCtxReset() does, with all devices: nothing of them is left. */
+/* Do what cuDevicePrimaryCtxReset() does, for all devices. */
 EXPORT void mock_cuda_reset(void)
 {
 	pthread_mutex_lock(&lock);
@@ -325,7 +325,7 @@ EXPORT int mock_cuda_push(int nr)
 	return nr_pushed;
 }
 
-/* ---- captures of others ---- */
+/* ---- captures of other threads ---- */
 
 static _Thread_local int capture_mode; /* 0 global, 1 thread local, 2 relaxed */
 static _Atomic bool captured_elsewhere;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Launches of the kernels "fill" and "add" of include/blocks.h. If a real driver was
- * preloaded, these calls are its own, and the kernels are these.
+ * Launches of the kernels "fill" and "add" of include/blocks.h. If a real
+ * driver was preloaded, the functions that are called here are the real
+ * driver's, and it runs the kernels in this file.
  */
 #include <string.h>
 
@@ -15,7 +16,7 @@ int cuLaunchKernel(void *function, unsigned int grid_x, unsigned int grid_y,
 		   unsigned int shared, void *stream, void **params,
 		   void **extra);
 
-/* One thread, byte by byte. */
+/* One thread of the device does the work, byte by byte. */
 static const char ptx[] =
 	".version 6.0\n"
 	".target sm_50\n"
@@ -68,7 +69,7 @@ static const char ptx[] =
 
 static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
 
-/* From the first one on they are there, in the context that is current then. */
+/* The first launch loads the kernels, into the context that is current then. */
 static int find(const char *kernel, void **function)
 {
 	static void *module, *fill, *add;

@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A CUDA driver made of threads, for tests without a GPU: the functions of the
- * driver API that the library calls, with what their documentation promises. A
- * stream is a thread that works off a queue, memory is memory, and the kernels
- * of a module are built in: "fill", "add" and "token".
+ * mock.h - a CUDA driver made of threads, for tests without a GPU
  *
- * It is strict where the documentation is: a copy from or to memory that is not
- * pinned blocks, unless a test says that it does not; a kernel that touches such
- * memory is a fault; after a fault of its device a context is good for nothing, nor
- * are its streams, until there is another; streams wait for the legacy one, and it
- * for them, unless they are non-blocking; asking what is done of a stream that
- * captures spoils the capture; while somebody captures, unsafe calls are refused to
- * threads that are not relaxed; a launch has limits.
+ * It has the functions of the driver API that the library calls, and they do
+ * what their documentation promises. A stream is a thread that works off a
+ * queue, device memory is host memory, and the kernels of a module are built
+ * in: "fill", "add" and "token".
  *
- * Beside them, for tests: mock_cuda_*().
+ * The driver is as strict as the documentation:
+ *
+ * - A copy from or to memory that is not pinned blocks, unless a test says that
+ *   it does not.
+ * - A kernel that touches such memory causes a fault.
+ * - After a fault of its device neither a context nor its streams can be used.
+ * - A blocking stream and the legacy stream wait for each other.
+ * - A query of a stream that captures invalidates the capture.
+ * - While a thread captures, unsafe calls are refused to threads whose capture
+ *   mode is not relaxed.
+ * - A launch has limits.
+ *
+ * Functions for the tests are called mock_cuda_*().
  */
 #pragma once
 
@@ -53,25 +59,25 @@ enum {
 
 /* ---- device.c ---- */
 
-/* Guards all that is not said to be a thread's own; changed: some job is done. */
+/* @lock guards all data except a thread's own. @changed: some job is done. */
 extern pthread_mutex_t lock;
 extern pthread_cond_t changed;
 
-/* Takes the lock, and counts the call; what it was told to answer, or 0. */
+/* Take the lock, and count the call. Return: the planned result, or 0. */
 int enter(const char *function);
 void leave(int *planned);
-/* The thread's own, or NULL. */
+/* Return: the calling thread's current context, or NULL. */
 char *current_context(void);
-/* The fault that this context has had, or 0. */
+/* Return: the fault that this context has had, or 0. */
 int fault_of(const char *context);
-/* It has had one; its streams fail, and do nothing that they have not begun. */
+/* The context has a fault. Its streams fail, and begin no more jobs. */
 void poison(const char *context, int result);
-/* Whether all of it is memory that a device reaches. */
+/* Can a device access all of this memory? */
 bool is_reached(const void *start, size_t bytes);
-/* Whether a capture does not permit the calling thread what is unsafe. */
+/* Does a capture forbid unsafe calls to the calling thread? */
 bool is_unsafe(void);
 
-/* The lock is held until the function that was called returns. */
+/* The lock is held until the calling function returns. */
 #define ENTER() __attribute__((cleanup(leave))) int planned = enter(__func__)
 
 #define CALLED()     \
@@ -79,13 +85,13 @@ bool is_unsafe(void);
 	if (planned) \
 	return planned
 
-/* All that works on memory or streams wants a current context. */
+/* All functions for memory or streams need a current context. */
 #define WANT_CONTEXT()          \
 	CALLED();               \
 	if (!current_context()) \
 	return INVALID_CONTEXT
 
-/* What ends or gives back goes on after a fault. */
+/* Functions that destroy or free work after a fault; others do not. */
 #define WANT_SOUND()                     \
 	WANT_CONTEXT();                  \
 	if (fault_of(current_context())) \
@@ -103,10 +109,12 @@ struct stream;
 struct kernel {
 	const char *name;
 	int (*run)(const void *args);
-	bool (*may_run)(const void *args); /* touches what it may */
+	bool (*may_run)(const void *args); /* may it touch its memory? */
 };
 
-/* It is what it has: a kernel, a call, a wait, a copy, or bytes to set. */
+/*
+ * The fields that are set say what a job is: a kernel, call, wait, copy or set.
+ */
 struct job {
 	struct job *next;
 	const struct kernel *kernel;
@@ -114,7 +122,7 @@ struct job {
 	void (*call)(void *arg);
 	void *arg;
 	const struct stream *behind;
-	uint64_t number; /* of the job there */
+	uint64_t number; /* of a job in that stream */
 	void *to;
 	const void *from;
 	unsigned char byte;
@@ -123,26 +131,26 @@ struct job {
 
 struct graph {
 	struct job *first, **end;
-	bool spoilt; /* somebody asked what is done of its stream */
+	bool spoilt; /* its stream was queried during the capture */
 };
 
-/* It stays when it is destroyed, as others may be behind it. */
+/* A destroyed stream is not freed, because other streams may wait for it. */
 struct stream {
 	struct stream *older;
 	struct graph jobs, *capture;
 	uint64_t nr_added, nr_done;
 	int failed;
 	bool destroyed;
-	bool blocking; /* waits for the legacy stream, and it for this one */
+	bool blocking; /* it and the legacy stream wait for each other */
 	char *context;
 };
 
 int add_job(struct stream *s, const struct job *job);
-/* Those of a context fail with it. */
+/* All streams of the context fail. */
 void fail_streams(const char *context, int result);
-/* A stream, or the legacy one of the current context for its names. */
+/* Return: @s, or the current context's legacy stream if @s is a name of it. */
 struct stream *stream_of(struct stream *s);
-/* Until no stream touches memory. */
+/* Wait until no stream touches memory. */
 void await_touches(void);
-/* Until all is done that is queued. */
+/* Wait until all jobs are done that are queued now. */
 void await_jobs(const struct stream *s);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Streams and what they do, events, graphs, and the kernels that are built in. */
+/* Streams and their jobs, events, graphs, and the kernels that are built in. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 
 static struct stream *all_streams;
 static int last_priority;
-static int nr_touch; /* streams that touch memory just now */
+static int nr_touch; /* how many streams touch memory just now */
 
 static void do_job(struct job *job)
 {
@@ -22,13 +22,13 @@ static void do_job(struct job *job)
 		memset(job->to, job->byte, job->bytes);
 }
 
-/* Its turn has come, unless it is a wait that is not over. */
+/* May the first job of a stream begin? Not if it is a wait that is not over. */
 static bool may_begin(const struct job *job)
 {
 	return job && (!job->behind || job->behind->nr_done >= job->number);
 }
 
-/* Without the lock, unless it is a fault. */
+/* Do a job, without the lock; or cause a fault, with the lock. */
 static void begin_job(struct stream *s, struct job *job)
 {
 	if (job->kernel && !job->kernel->may_run(job->args)) {
@@ -85,7 +85,7 @@ static int queue_job(struct stream *s, const struct job *job)
 	return SUCCESS;
 }
 
-/* One of each context, made when it is named. */
+/* The legacy stream of each context, which is made when it is first used. */
 static struct stream *legacy[2];
 
 static int wait_for(struct stream *s, const struct stream *other)
@@ -180,14 +180,14 @@ EXPORT int cuStreamCreateWithPriority(struct stream **stream,
 				      unsigned int flags, int priority)
 {
 	WANT_SOUND();
-	last_priority = priority; /* one out of range is not an error */
+	last_priority = priority; /* no value is an error */
 	if (flags > 1)
 		return INVALID_VALUE;
 	*stream = new_stream(!flags);
 	return *stream ? SUCCESS : OUT_OF_MEMORY;
 }
 
-/* What it has yet to do, it does. */
+/* A stream that is destroyed still does the jobs that are queued. */
 EXPORT int cuStreamDestroy_v2(struct stream *s)
 {
 	WANT_CONTEXT();
@@ -197,8 +197,8 @@ EXPORT int cuStreamDestroy_v2(struct stream *s)
 }
 
 /*
- * A planned failure of a wait is one of the device: it stays. And a stream that
- * captures is not to be asked.
+ * Before a wait or a query. A planned failure is a failure of the stream, which
+ * stays. A stream that captures must not be asked.
  */
 static int ask(struct stream *s, int planned)
 {
@@ -238,7 +238,7 @@ EXPORT int cuStreamSynchronize(struct stream *s)
 /* ---- events ---- */
 
 struct event {
-	const struct stream *behind; /* that of the last record, or NULL */
+	const struct stream *behind; /* where it was recorded last, or NULL */
 	uint64_t number;
 	char *context;
 };
@@ -309,7 +309,7 @@ EXPORT void mock_cuda_late(bool are)
 EXPORT int cuEventSynchronize(struct event *event)
 {
 	WANT_CONTEXT();
-	/* Recorded again meanwhile: for the last time that counts. */
+	/* If the event is recorded again meanwhile, the last record counts. */
 	while (!is_done(event) || waits_are_late) {
 		if (event->behind->failed)
 			return event->behind->failed;
@@ -353,7 +353,7 @@ EXPORT int cuStreamEndCapture(struct stream *s, struct graph **graph)
 	return STREAM_CAPTURE_INVALIDATED;
 }
 
-/* It has the jobs then, and the one that it was made of has none. */
+/* The jobs move from @graph to the new executable graph. */
 EXPORT int cuGraphInstantiateWithFlags(struct graph **exec, struct graph *graph,
 				       unsigned long long flags)
 {
@@ -392,7 +392,7 @@ EXPORT int cuGraphLaunch(struct graph *exec, struct stream *s)
 
 /* ---- modules ---- */
 
-/* tools/bench/stream-perf.c has it in PTX. */
+/* tools/bench/stream-perf.c has this kernel in PTX. */
 struct token {
 	const uint32_t *inputs;
 	uint32_t *state;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The eager backend, for tests: kernels and host calls take their turn, but a
- * copy starts on a thread of its own the moment it is submitted, and nothing
- * that is submitted later waits for it unless told to. It is as unhelpful as an
- * asynchronous device may be, and what works here rests on no assumption.
+ * The eager backend, for tests. Kernels and host calls take their turn in a
+ * queue. A copy starts on a thread of its own when it is submitted, and a later
+ * operation waits for it only if the library says so. The backend guarantees as
+ * little as an asynchronous device may, so code that works here relies on no
+ * other order.
  */
 #include <stdlib.h>
 
@@ -16,8 +17,8 @@
 struct eager_plants eager_plants;
 
 /*
- * [N % depth] is N once that operation is done, though others in front of it may
- * not be.
+ * Element [N % depth] is N once operation N is done, even if earlier operations
+ * are not.
  */
 static _Atomic uint64_t *finished_of(struct stream *s, uint64_t number)
 {
@@ -27,10 +28,11 @@ static _Atomic uint64_t *finished_of(struct stream *s, uint64_t number)
 }
 
 /*
- * [S-PREFIX] An operation is marked, then those behind done are looked at, and
- * two that finish at once must not both miss the other's mark: sequentially
- * consistent on both sides. An unposted one is not looked at, for its place in
- * the ring may be in the hands of a submitter. Model: ordering
+ * [S-PREFIX] A thread marks its operation as done, and then looks at the
+ * operations behind @done. Two operations that finish at the same time must not
+ * both miss the other's mark, so both sides are sequentially consistent. An
+ * operation that was not posted is not looked at, because a submitter may be
+ * using its place in the ring. Model: ordering
  */
 static void finish(struct stream *s, uint64_t number)
 {
@@ -47,9 +49,10 @@ static void finish(struct stream *s, uint64_t number)
 }
 
 /*
- * [S-PASS] The queue's thread passes by what others carry out, and has to read
- * for that whose turn it is. So the second of the two finishes it, and has
- * acquired what the first one released: nobody reads the operation any more.
+ * [S-PASS] The queue's thread passes by an operation that another thread
+ * carries out, and has to read the operation for that. So the second of these
+ * two threads finishes the operation, and has acquired what the first one
+ * released: no thread reads the operation any more.
  */
 static void pass(struct stream *s, uint64_t number)
 {
