@@ -33,7 +33,10 @@
  */
 #define COUNT_EVERY 1024
 
-/* The most polls that may be saved up. A new account has this many. */
+/*
+ * The most polls that may be saved up. A new account has this many, and can pay
+ * for as much time of others.
+ */
 #define SAVED 8
 /*
  * Another thread's turn is long if it takes this many times a sleep's CPU time.
@@ -89,7 +92,10 @@ static struct {
 
 static _Thread_local uint32_t nr_sleeps, nr_wakes;
 
-/* How many yields of polling threads have let other threads run. */
+/*
+ * How many turns of threads have ended: a turn ends with a sleep, or with a
+ * yield of a polling thread that has let other threads run.
+ */
 static _Atomic uint32_t nr_turns;
 
 /*
@@ -147,7 +153,8 @@ static int64_t cost_ns(void)
  * @others: nanoseconds for which threads that compute had the CPU. Later sleeps
  *	    and successful polls pay them back.
  *
- * If the latency falls, and with it the limit of @spent, no debt is forgiven.
+ * What is earned pays for @spent and for @lost alike. If the latency falls, and
+ * with it the limit of @spent, no debt is forgiven.
  */
 static void charge(struct poll_account *a, int64_t own, int64_t others)
 {
@@ -155,9 +162,15 @@ static void charge(struct poll_account *a, int64_t own, int64_t others)
 
 	a->spent = MAX(0, MIN(a->spent + own, MAX(most, a->spent)));
 	if (own < 0)
-		a->lost = MAX(0, a->lost + own);
+		a->lost = MAX(-POLL_MOST_LOST, a->lost + own);
 	if (others)
 		a->lost = MIN(a->lost + others, 2 * POLL_MOST_LOST);
+}
+
+static bool is_empty(const struct poll_account *a)
+{
+	return MAX(a->spent, a->lost) >=
+	       SAVED * load_relaxed(&measured.latency);
 }
 
 /**
@@ -234,7 +247,7 @@ static void learn_turn(struct polling *p, int64_t away)
  * scheduler likes; a sleeper would get the CPU back when it is woken. So if the
  * threads that ran took more than a LONG_TURN each, the time is charged to the
  * account after all. The number of these threads is an estimate: one, plus this
- * CPU's share of the other threads' yields that ended meanwhile.
+ * CPU's share of the other threads' turns that ended meanwhile.
  *
  * Threads that @meet run for a moment each, so even a shorter yield shows that
  * others ran. If they are @apart, none of them waits for this CPU, so the
@@ -278,7 +291,8 @@ static bool let_others_run(struct polling *p)
 		if (!p->apart)
 			p->end = MIN(p->end, p->now + latency);
 	}
-	return cpus > 1 && p->a->lost < POLL_MOST_LOST;
+	return cpus > 1 &&
+	       (p->meet ? p->a->lost < POLL_MOST_LOST : !is_empty(p->a));
 }
 
 /*
@@ -354,12 +368,12 @@ static bool poll_politely(struct poll_account *a, bool (*poll)(void *arg),
 bool poll_before_sleep(struct poll_account *a, bool (*poll)(void *arg),
 		       void *arg, int64_t left)
 {
-	int32_t latency = load_relaxed(&measured.latency);
 	bool found = poll(arg);
 
-	if (found || a->spent >= SAVED * latency || a->lost >= POLL_MOST_LOST)
+	if (found || is_empty(a))
 		return found;
-	found = poll_politely(a, poll, arg, latency, left, 0);
+	found = poll_politely(a, poll, arg, load_relaxed(&measured.latency),
+			      left, 0);
 	PROBE(spin, 0, found);
 	if (unlikely(drover_probe))
 		drover_probe(PROBE_SPUN, 0, found);
@@ -369,8 +383,12 @@ bool poll_before_sleep(struct poll_account *a, bool (*poll)(void *arg),
 bool poll_for(struct poll_account *a, bool (*poll)(void *arg), void *arg,
 	      int64_t ns, int64_t left, uint32_t nr_meet)
 {
-	return load_relaxed(&measured.latency) &&
-	       poll_politely(a, poll, arg, ns, left, nr_meet);
+	bool found = load_relaxed(&measured.latency) &&
+		     poll_politely(a, poll, arg, ns, left, nr_meet);
+
+	/* Nothing is paid in advance: the caller counts from 0. */
+	a->lost = MAX(0, a->lost);
+	return found;
 }
 
 /*
@@ -390,8 +408,10 @@ long sleep_on(futex_word *word, uint32_t val, const struct deadline *deadline,
 {
 	bool sampled = nr_sleeps++ % SAMPLE_EVERY == 0;
 	int64_t begin = sampled ? clock_read(CLOCK_THREAD_CPUTIME_ID) : 0;
-	long ret = futex_wait_for(word, val, deadline, shared, bits, NULL);
+	long ret;
 
+	add_relaxed(&nr_turns, 1);
+	ret = futex_wait_for(word, val, deadline, shared, bits, NULL);
 	if (ret == 0) {
 		/* [T-TIMED] */
 		if (load_acquire(&timed.word) == word) {

@@ -27,7 +27,11 @@
 
 /* One part in this many of a sleep's cost may be spent on polls in vain. */
 #define POLL_IN_VAIN 50
-/* Long turns that add up to this, a few time slices, make an account empty. */
+/*
+ * The most that may be paid in advance for long turns of other threads: a few
+ * time slices. At a barrier a thread may lose this much before anything is
+ * paid.
+ */
 #define POLL_MOST_LOST (10 * 1000 * NS_PER_US)
 
 /**
@@ -36,8 +40,9 @@
  * @spent: nanoseconds of polls that nothing has paid for yet. The account is
  *	   empty when @spent reaches the most that may be saved up.
  * @lost: nanoseconds for which yields left the CPU to threads that compute, and
- *	  that nothing has paid for yet. The account is also empty when @lost
- *	  reaches POLL_MOST_LOST.
+ *	  that nothing has paid for yet. If it is below 0, successful polls and
+ *	  sleeps have paid in advance. The account is also empty when @lost
+ *	  reaches the limit of @spent.
  * @turn: nanoseconds for which others have lately kept the CPU when the thread
  *	  yielded, on average. Only for threads that wait for each other, each
  *	  with a CPU.

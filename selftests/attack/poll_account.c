@@ -4,7 +4,7 @@
  */
 #include "polling.h"
 
-#define NR_RESULTS 12
+#define NR_RESULTS 14
 #define NR_SAVED   8 /* polls that a new account has saved up, as in poll.c */
 
 static int nr_before;
@@ -83,6 +83,18 @@ static void test_in_vain(void)
 	       "for an event that comes late, %d of %d times", nr, NR_TIMES);
 }
 
+/* Return: how often the thread yields in @times polls, each with a sleep. */
+static int yields_in(struct poll_account *a, int times)
+{
+	nr_yields = 0;
+	for (int i = 0; i < times; i++) {
+		nr_before = nr_yields;
+		poll_before_sleep(a, comes_with_yield, NULL, INT64_MAX);
+		sleep_once(a);
+	}
+	return nr_yields;
+}
+
 /* At each yield a thread that computes has the CPU for a time slice. */
 static void test_slices(void)
 {
@@ -90,21 +102,40 @@ static void test_slices(void)
 	int nr;
 
 	poll_limit(100);
-	nr_yields = 0;
+	nr_before = nr_yields;
 	yield_ns = SLICE_NS;
 	tap_ok(poll_before_sleep(&a, comes_with_yield, NULL, INT64_MAX),
 	       "an event during a yield is not missed");
-	for (int i = 0; i < NR_TIMES; i++) {
-		nr_before = nr_yields;
-		poll_before_sleep(&a, comes_with_yield, NULL, INT64_MAX);
-		sleep_once(&a);
-	}
-	tap_ok(nr_yields <= 10,
-	       "beside a thread that computes, %d yields in %d", nr_yields,
-	       NR_TIMES);
+	nr = yields_in(&a, NR_TIMES);
+	tap_is(nr, 0, "the first long yield makes a new account empty");
 	yield_ns = 0;
 	nr = polls_again(&a);
 	tap_ok(nr > 0, "after long yields, it polls again after %d sleeps", nr);
+	/* 10 ms are paid in advance at most, which is three slices. */
+	a = (struct poll_account){ 0 };
+	yields_in(&a, 200 * NR_TIMES);
+	yield_ns = SLICE_NS;
+	nr = yields_in(&a, NR_TIMES);
+	tap_ok(nr > 1 && nr <= 6, "after many polls that paid, %d long yields",
+	       nr);
+	yield_ns = 0;
+}
+
+/*
+ * At each yield many other threads run for a moment each, and fall asleep. So a
+ * thread may yield as often as the event comes, however long a yield takes.
+ */
+static void test_sleepers(void)
+{
+	struct poll_account a = { 0 };
+
+	poll_limit(100);
+	/* So that the thread may be preempted in one of these yields. */
+	yields_in(&a, 200 * NR_TIMES);
+	yield_ns = SLICE_NS / 10;
+	nr_asleep = 128 * poll_cpus();
+	tap_is(yields_in(&a, 100), 100, "yields to threads that sleep soon");
+	yield_ns = nr_asleep = 0;
 }
 
 static void test_limits(void)
@@ -129,6 +160,7 @@ int main(void)
 	if (poll_has_cpu()) {
 		test_in_vain();
 		test_slices();
+		test_sleepers();
 		test_limits();
 	} else {
 		tap_skip_all(NR_RESULTS, "polls", "there is one CPU");

@@ -8,7 +8,7 @@
 #include "base/thread.h"
 #include "polling.h"
 
-#define NR_RESULTS 8
+#define NR_RESULTS 9
 #define BRIEF_NS   6000 /* not a long turn */
 #define MEET_NS	   1000000
 #define SOON_NS	   50000 /* of CPU time */
@@ -100,6 +100,10 @@ static void test_meet_beside_others(void)
 	for (int i = 0; i < NR_TIMES && a.turn >= SOON_NS; i++)
 		yields_of(&a, NR_FEW);
 	tap_ok(a.turn < SOON_NS, "a thread learns that yields cost nothing");
+	/* A barrier counts from 0 what its threads lose to others. */
+	comes_at = 0;
+	poll_for(&a, comes_late, NULL, SLICE_NS, INT64_MAX, NR_FEW);
+	tap_is(a.lost, 0, "a poll that pays pays nothing in advance");
 }
 
 /* ---- on which CPU a phase is opened ---- */

@@ -25,6 +25,15 @@ static int64_t comes_at;
  * A yield takes so many nanoseconds; -1: as many as the kernel's yield takes.
  */
 static int64_t yield_ns;
+/* So many other threads fall asleep during a yield. */
+static unsigned int nr_asleep;
+
+static inline void sleep_once(struct poll_account *a)
+{
+	static futex_word word;
+
+	sleep_on(&word, 0, NULL, false, FUTEX_BITSET_MATCH_ANY, a);
+}
 
 /* The library calls this function. Every sleep ends at once. */
 long raw_futex_call(_Atomic uint32_t *word, int op, uint32_t val,
@@ -44,6 +53,8 @@ int sched_yield(void)
 	int64_t until = ns_of(CLOCK_MONOTONIC) + yield_ns;
 
 	nr_yields++;
+	for (unsigned int i = 0; i < nr_asleep; i++)
+		sleep_once(&(struct poll_account){ 0 });
 	if (yield_ns < 0)
 		return syscall(SYS_sched_yield);
 	/* This sleep is no synchronisation: the thread leaves its CPU. */
@@ -72,11 +83,4 @@ static inline bool polls(struct poll_account *a, bool (*poll)(void *arg))
 	comes_at = ns_of(CLOCK_THREAD_CPUTIME_ID) + LATE_NS;
 	poll_before_sleep(a, poll, NULL, INT64_MAX);
 	return nr_polls > 1;
-}
-
-static inline void sleep_once(struct poll_account *a)
-{
-	static futex_word word;
-
-	sleep_on(&word, 0, NULL, false, FUTEX_BITSET_MATCH_ANY, a);
 }
