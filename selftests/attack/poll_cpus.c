@@ -18,8 +18,11 @@ static bool counts_cpus(void)
 	memset(&all, 0xff, sizeof(all));
 	sched_setaffinity(0, sizeof(all), &all);
 	counted = !poll_has_cpu();
+	/* A worker counts the CPUs, too, when its first sleep ends. */
+	sleepers_stay = true;
 	MUST(drover_pool_create(&pool, NULL));
 	counted &= poll_has_cpu() == (cpus_usable() > 1);
+	sleepers_stay = false;
 	MUST(drover_pool_shutdown(pool, DROVER_POOL_DRAIN));
 	MUST(drover_pool_free(pool));
 	return counted;

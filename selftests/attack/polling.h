@@ -25,6 +25,8 @@ static int64_t comes_at;
  * A yield takes so many nanoseconds; -1: as many as the kernel's yield takes.
  */
 static int64_t yield_ns;
+/* No sleep ends before the test clears this. */
+static atomic_bool sleepers_stay;
 /* So many other threads fall asleep during a yield. */
 static unsigned int nr_asleep;
 
@@ -40,6 +42,8 @@ long raw_futex_call(_Atomic uint32_t *word, int op, uint32_t val,
 		    const void *timeout_or_val2, _Atomic uint32_t *word2,
 		    uint32_t val3)
 {
+	while ((op & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET && sleepers_stay)
+		syscall(SYS_sched_yield);
 	if ((op & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET && timeout_or_val2) {
 		errno = ETIMEDOUT;
 		return -1;
