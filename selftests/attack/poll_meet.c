@@ -92,6 +92,7 @@ static void test_meet_beside_others(void)
 	tap_ok(a.turn > SOON_NS, "beside others a yield costs %d us",
 	       a.turn / 1000);
 	nr_yields = nr_polls = 0;
+	a.turn = SLICE_NS / 2; /* less than the preemption takes */
 	comes_at = ns_of(CLOCK_THREAD_CPUTIME_ID) + SOON_NS;
 	poll_for(&a, comes_after_preemption, NULL, SLICE_NS, INT64_MAX, NR_FEW);
 	tap_is(nr_yields, 0, "a thread does not yield after a preemption");
