@@ -9,8 +9,6 @@
  *
  * APIs: drover pthread
  */
-#include <sys/mman.h>
-
 #include "sandbox.h"
 #include "steps.h"
 
@@ -162,20 +160,6 @@ static const struct scene unwiped = {
 	"broadcast; gone 4; zeros = 4"
 };
 
-/* The filter is for the program that is executed next, and its children. */
-static int refuse_to_wipe(void)
-{
-	struct sock_filter code[7] = {
-		FILTER_LOAD(nr),
-		FILTER_IF(SYS_madvise, 1),
-		FILTER_RETURN(SECCOMP_RET_ALLOW),
-		FILTER_LOAD(args[2]),
-	};
-
-	return filter_list(code, 4, (uint32_t[]){ MADV_WIPEONFORK }, 1,
-			   SECCOMP_RET_ERRNO | EINVAL, SECCOMP_RET_ALLOW);
-}
-
 int main(int argc, char **argv)
 {
 	int stage;
@@ -196,12 +180,7 @@ int main(int argc, char **argv)
 	api_time_out(&cond, &mutex);
 	armed = true;
 	scenes_test("fork", scenes, NR_OF(scenes) - NR_CANCELLED);
-	if (refuse_to_wipe()) {
+	if (run_unwiped(argv, 1))
 		tap_skip(unwiped.name, "this kernel has no seccomp filters");
-		return tap_exit();
-	}
-	run_hand_on(1);
-	fflush(stdout);
-	execv("/proc/self/exe", argv);
-	tap_bail("%s: %s", argv[0], strerror(errno));
+	return tap_exit();
 }

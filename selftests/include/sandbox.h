@@ -11,6 +11,7 @@
 #include <linux/futex.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -92,6 +93,30 @@ static inline int filter_answer(uint32_t what, uint32_t op, uint32_t other)
 {
 	return filter_futex((uint32_t[]){ op, other }, 2, what,
 			    SECCOMP_RET_ALLOW);
+}
+
+/*
+ * run_unwiped - begin the program again, on a kernel that wipes no memory in a
+ * child; run_go_on() returns @stage there. Returns if there are no filters.
+ */
+static inline int run_unwiped(char **argv, unsigned int stage)
+{
+	/* The filter is for the program that is executed next. */
+	struct sock_filter code[7] = {
+		FILTER_LOAD(nr),
+		FILTER_IF(SYS_madvise, 1),
+		FILTER_RETURN(SECCOMP_RET_ALLOW),
+		FILTER_LOAD(args[2]),
+	};
+	int err = filter_list(code, 4, (uint32_t[]){ MADV_WIPEONFORK }, 1,
+			      SECCOMP_RET_ERRNO | EINVAL, SECCOMP_RET_ALLOW);
+
+	if (err)
+		return err;
+	run_hand_on(stage);
+	fflush(stdout);
+	execv("/proc/self/exe", argv);
+	tap_bail("%s: %s", argv[0], strerror(errno));
 }
 
 /* misuse_test - does a child that does @steps say @says, and abort? */
