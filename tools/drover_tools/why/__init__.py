@@ -13,7 +13,8 @@ unwind    stacks.py finds the functions that each thread is in. dwfl.py asks
 decode    calls.py finds the wait that each thread is in, from its functions
           (functions.py) and its system call. objects.py, condvar.py,
           drover_objects.py and drover_threads.py read the memory of the
-          object: its kind, its owner, its count.
+          object: its kind, its owner, its count. texts.py says what a thread
+          does.
 graph     graph.py: which thread waits for which, and which can never go on.
 verdict   verdict.py, findings.py, patterns.py, patterns_condvar.py: what went
           wrong, by name.

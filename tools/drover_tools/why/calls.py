@@ -5,12 +5,10 @@ import functools
 import time
 
 from drover_tools.why import (
-    condvar, drover_objects, drover_threads, objects)
+    condvar, drover_objects, drover_threads, objects, texts)
 from drover_tools.why.functions import (
     C_LIBRARY, DROP_IN, DROVER, FUNCTIONS, own_frames, plain)
-from drover_tools.why.machine import ON_FILES, SLEEPS
 from drover_tools.why.objects import Object
-from drover_tools.why.stacks import plain_name
 
 FUTEX_WAIT, FUTEX_LOCK_PI, FUTEX_WAIT_BITSET = 0, 6, 9
 FUTEX_WAIT_REQUEUE_PI, FUTEX_LOCK_PI2 = 11, 13
@@ -44,6 +42,7 @@ class Wait:
         self.outside = False        # something outside the process can end it
         self.by_handler = False     # a signal handler could end it
         self.owners = None          # the threads that can end it; None: any
+        self.inherits = False       # it is for a priority-inheritance mutex
         self.guess = False
 
 
@@ -88,10 +87,23 @@ class Calls:
             if thread.wait.futex is not None:
                 self._futex(thread)
         for found in self._objects.values():
-            found.name = found.name or self._name(found.address)
+            self._name(found)
             for thread in found.waiters:
-                thread.wait.text = self._text(thread.wait, found)
+                thread.wait.text = texts.of_wait(self._code, thread.wait,
+                                                 found)
         return list(self._objects.values())
+
+    def _name(self, found):
+        """Give an object the name of its symbol, or of its address."""
+        if found.name is not None:
+            return
+        found.symbol = self._code.name_at(found.address)
+        if found.symbol:
+            name, offset = found.symbol
+            found.name = name + (f"+{offset:#x}" if offset else "")
+        else:
+            found.name = texts.of_address(self._source, self._threads,
+                                          found.address)
 
     def _outer(self, thread):
         """The wait, as far as the system call alone shows it."""
@@ -107,24 +119,13 @@ class Calls:
             if name == "restart_syscall" and (
                     thread.arguments[1] & ~FUTEX_CLOCK_REALTIME in RESTARTED):
                 name = "futex"
-            wait = Wait(self._said(name, number, thread))
+            wait = Wait(texts.of_call(self._source, name, number, thread))
         wait.outside = thread.state not in "ZX"
         wait.owners = [] if thread.state in "ZX" else None
         wait.role = wait.text if name is None else name
         if name == "futex":
             self._role(thread, wait)
         return wait
-
-    def _said(self, name, number, thread):
-        if name in SLEEPS:
-            return "sleeps"
-        if name in ("pause", "rt_sigsuspend", "rt_sigtimedwait"):
-            return f"waits for a signal ({name})"
-        if name in ON_FILES:
-            file = self._source.file(thread.arguments[0])
-            text = f"file {thread.arguments[0]}"
-            return f"is in {name}() of {file or text}"
-        return f"is in {name}()" if name else f"is in system call {number}"
 
     def _role(self, thread, wait):
         """Set the role of a wait by the function, if that is known."""
@@ -157,6 +158,7 @@ class Calls:
             wait.role = drover_objects.kind_of(self._source, address, value)
             if wait.role == "futex" and not own_frames(thread):
                 wait.role = "drover worker"
+        wait.inherits = command in PI_WAITS
         wait.timed = bool(thread.arguments[3])
         if wait.timed:
             self._deadline(thread, command, operation, wait)
@@ -232,27 +234,6 @@ class Calls:
         if (not private and found.kind != "thread" and not wait.owners
                 and self._is_shared(found.address)):
             wait.outside = True
-
-    def _text(self, wait, found):
-        words = {"condvar": "waits for", "semaphore": "waits for",
-                 "barrier": "waits at", "thread": "waits for the end of",
-                 "signal": "is signalling", "destroy": "is destroying",
-                 "drover destroy": "is destroying",
-                 "once": "waits until another thread has run"}
-        said = words.get(wait.role) or words.get(found.kind, "waits for")
-        if found.kind == "thread":
-            said, what = "waits for the end of", f"thread {found.name}"
-        else:
-            what = str(found)
-        text = f"{said} {what}"
-        if wait.until:
-            symbol = self._code.name_at(wait.until)
-            text += (f" until {plain_name(symbol[0])}() is true" if symbol
-                     else " until its predicate is true")
-        if wait.timed:
-            text += (f", for {wait.left:.1f} s at most"
-                     if wait.left is not None else ", for a limited time")
-        return text
 
     def _object(self, thread, wait, private):
         address, operation, value = thread.arguments[:3]
@@ -391,22 +372,3 @@ class Calls:
             others, complete = self._source.others_that_map(mapping)
             self._shared[mapping.start] = bool(others) or not complete
         return self._shared[mapping.start]
-
-    def _name(self, address):
-        """A symbol, or the address with the place where it lies."""
-        found = self._code.name_at(address)
-        if found:
-            return found[0] + (f"+{found[1]:#x}" if found[1] else "")
-        mapping = self._source.maps.at(address)
-        text = hex(address)
-        if not mapping:
-            return text
-        pointer = self._source.machine.stack_pointer
-        for thread in self._threads:
-            top = thread.registers.get(pointer, 0)
-            if mapping.start <= top <= address < mapping.end:
-                return f"{text} (on the stack of thread {thread.tid})"
-        place = mapping.path.rsplit("/", 1)[-1].strip("[]")
-        if mapping.path.startswith("/dev/zero"):
-            place = "shared memory"
-        return f"{text} (in {place})" if place else text

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Drover's own objects: lib/cond/group.h, lib/mutex, lib/barrier."""
 
-from drover_tools.why.objects import Object
+from drover_tools.why.objects import Object, arrivals, not_taken
 
 RELEASED, MOVED = 1, 2
 TOKENS = (1 << 23) - 1
-FLAGS = ("recursive ", "error-checking ", "PI ", "robust ", "shared ")
+FLAGS = ("recursive ", "error-checking ", "priority-inheritance ", "robust ",
+         "shared ")
 PI, ROBUST, SHARED = 4, 8, 16
 #: In struct cond: the flag of waits with a predicate; the offset of the flags.
 AWAITED, FLAGS_AT = 1 << 31, 36
@@ -59,8 +60,7 @@ def condvar(memory, word):
     result.numbers = {"waiting": state >> 32, "posted": posted,
                       "was_signalled": is_closed(memory, owner, word - 8)}
     if posted:
-        result.details.append(
-            f"{posted} signal{'s' * (posted > 1)} sent and not taken")
+        result.details.append(not_taken(posted))
     return result
 
 
@@ -143,5 +143,5 @@ def barrier(memory, gate):
         arrived = memory.number(gate + (16 if count == 2 else 128), "Q")
         missing = words[1] - (arrived >> 32) & 0xffffffff
         found.numbers = {"arrived": count - missing, "count": count}
-        found.details.append(f"{count - missing} of {count} have arrived")
+        found.details.append(arrivals(count - missing, count))
     return found

@@ -18,25 +18,24 @@ def label(thread):
     return f'{thread.tid} "{thread.name}"{inner}'
 
 
-def count(number, what):
-    return f"{number} {what}{'s' * (number != 1)}"
-
-
-def verb(number, plural):
-    """A verb for a number of subjects: waits for 1, or else wait."""
-    return plural + "s" * (number == 1)
+def owner_name(number):
+    """The name of an owner that is not among the threads."""
+    return (f"thread {number}" if number >= 0 else
+            f"a thread that is gone (number {-number} of those that used"
+            " libdrover)")
 
 
 class Case:
     """One snapshot, with what the patterns ask about it."""
 
     def __init__(self, graph, objects, stuck, likely, inside, foreign,
-                 may_time_out):
+                 may_time_out, has):
         self.graph, self.objects = graph, objects
         self.stuck, self.likely = set(stuck), set(likely)
         self.nobody_inside = inside
         self.foreign = foreign
         self.may_time_out = may_time_out
+        self.has = has              # is such a library loaded?
         self.claimed = set()        # threads that some finding is about
 
     def severity(self, threads):
@@ -49,16 +48,34 @@ class Case:
         wait, owner = thread.wait, self.graph.owner(thread)
         text = f"{label(thread)} {wait.text}"
         if wait.object and wait.object.kind != "thread" and owner is not None:
-            text += f", which {self.owner_name(thread, owner)} holds"
+            text += f", which {self.holder(thread, owner)}"
         return text + " (a guess)" * wait.guess
 
-    def owner_name(self, thread, owner):
+    def holder(self, thread, owner):
+        """The holder of an object, and that it holds it."""
         if owner is thread:
-            return "it"
-        if isinstance(owner, int):
-            return (f"thread {-owner} (by libdrover's own count)" if owner < 0
-                    else f"thread {owner}")
-        return label(owner)
+            return "it holds"
+        if not isinstance(owner, int):
+            return f"{label(owner)} holds"
+        name = owner_name(owner)
+        if owner < 0:
+            return f"{name} left locked"
+        if self.graph.is_gone(owner):
+            return f"{name}, now ended, left locked"
+        return f"{name} holds"
+
+    def others_stuck(self, threads):
+        """Why no thread ends the wait of these stuck threads.
+
+        Every thread could end such a wait: as these threads are stuck, all
+        others are stuck, too.
+        """
+        nr = sum(thread.state not in "ZX" for thread
+                 in set(self.graph.threads).difference(threads))
+        if not nr:
+            return "there is no other thread"
+        return ("the only other thread is stuck, too" if nr == 1 else
+                f"the {nr} other threads are stuck, too")
 
     def behind(self, threads):
         """All other stuck threads that wait, directly or not, for these."""

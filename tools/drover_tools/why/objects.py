@@ -2,6 +2,7 @@
 """The objects that threads wait for, from the words of glibc's objects."""
 
 from drover_tools.why.condvar import OLD, Condvar
+from drover_tools.why.texts import count, times
 
 ROBUST, PI, PROTECT, SHARED = 0x10, 0x20, 0x40, 0x80
 #: The bits of a mutex's kind: type, protocol, process-shared, elision, and
@@ -14,8 +15,22 @@ DESCRIPTOR, TID_AT, MOST_STATES = 4096, 720, 8
 TYPES = ("", "recursive ", "error-checking ", "adaptive ")
 TID_MASK = 0x3fffffff
 OWNER_DIED = 0x40000000
+#: A bit of a read-write lock: it is the turn of writers.
+WRITING = 1
 #: The owner in a robust mutex that must still be made consistent.
 INCONSISTENT = 0x7fffffff
+#: A detail of a condition variable.
+BEING_DESTROYED = "it is being destroyed"
+
+
+def arrivals(arrived, of):
+    return f"{arrived} of {of} {'has' if arrived == 1 else 'have'} arrived"
+
+
+def not_taken(posted):
+    """The detail of a condition variable with so many posted signals."""
+    return (f"{count(posted, 'wake-up')} {'was' if posted == 1 else 'were'}"
+            " sent that no thread has taken")
 
 
 class Object:
@@ -30,6 +45,7 @@ class Object:
         self.kind, self.address = kind, address
         self.what = what or kind
         self.name = None            # its symbol, or its place in memory
+        self.symbol = None          # the symbol, and the offset from its start
         self.owner = None
         self.details = []
         self.condvar = None
@@ -43,6 +59,10 @@ class Object:
     def __str__(self):
         if self.given_up:
             return f"a {self.what}"
+        if self.symbol:
+            name, offset = self.symbol
+            into = f"{count(offset, 'byte')} into " if offset else ""
+            return f"the {self.what} {into}'{name}'"
         return f"the {self.what} {self.name or hex(self.address)}"
 
 
@@ -54,8 +74,9 @@ def mutex(memory, address):
         return found
     word, count, owner, _, kind = words
     found.shared = bool(kind & SHARED)
-    protocol = "PI " * bool(kind & PI) + "robust " * bool(kind & ROBUST)
-    found.what = f"{protocol}{TYPES[kind & 3]}mutex"
+    found.what = ("priority-inheritance " * bool(kind & PI)
+                  + "robust " * bool(kind & ROBUST)
+                  + f"{TYPES[kind & 3]}mutex")
     if kind & (ROBUST | PI):
         found.robust_lost = owner == INCONSISTENT or bool(word & OWNER_DIED)
         owner = word & TID_MASK
@@ -79,7 +100,8 @@ def given_up(word):
     waits for the thread itself. pthread_mutex_lock() must not report this of
     a normal mutex, and so glibc sleeps instead.
     """
-    found = Object("mutex", word, "PI mutex that it can never get")
+    found = Object("mutex", word,
+                   "priority-inheritance mutex that it can never get")
     found.name, found.given_up = "", True
     return found
 
@@ -110,11 +132,11 @@ def rwlock(memory, word):
     readers = words[0] >> 3
     found.owner = words[6] or None
     found.shared = bool(words[7])
-    found.numbers = {"readers": readers}
-    if not found.owner and readers:
-        found.details.append(
-            f"{readers} thread{'s' * (readers > 1)} may hold it for reading,"
-            " and glibc does not record which")
+    # In a phase of writing, the readers that wait are counted as well.
+    found.numbers = {"readers": 0 if words[0] & WRITING else readers}
+    if found.numbers["readers"] and not found.owner:
+        found.details.append(f"it is locked for reading {times(readers)} (the"
+                             " C library does not record by which threads)")
     return found
 
 
@@ -140,7 +162,7 @@ def barrier(memory, word):
         arrived = words[0] - words[1]
         found.numbers = {"arrived": arrived, "count": words[2]}
         found.shared = bool(words[3])
-        found.details.append(f"{arrived} of {words[2]} have arrived")
+        found.details.append(arrivals(arrived, words[2]))
     return found
 
 
@@ -151,10 +173,9 @@ def condvar(words_of):
     found.condvar, found.shared = words_of, words_of.shared
     posted = words_of.posted()
     if posted:
-        found.details.append(
-            f"{posted} signal{'s' * (posted > 1)} sent and not taken")
+        found.details.append(not_taken(posted))
     if words_of.layout == OLD and words_of.destroyed:
-        found.details.append("it is being destroyed")
+        found.details.append(BEING_DESTROYED)
     return found
 
 

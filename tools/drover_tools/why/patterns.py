@@ -4,18 +4,18 @@
 import collections
 
 from drover_tools.why.findings import (
-    NOTE, ORDER, WELL, Finding, count, label, start, verb)
-from drover_tools.why.machine import SLEEPS
+    NOTE, ORDER, WELL, Finding, label, owner_name, start)
 from drover_tools.why.patterns_condvar import (
     condvars, condvars_awaited, condvars_in_use, lost_wakeups, pools)
+from drover_tools.why.texts import action, count, times, verb
 
 #: So many threads that wait for one mutex are a convoy.
 CONVOY = 8
 #: What a thread of a healthy process does, and what several threads do.
 DOINGS = {
     "runs": ("runs", "run"),
-    "idle": ("waits until another thread wakes it",
-             "wait until other threads wake them"),
+    "idle": ("waits for another thread to wake it, as an idle thread does",
+             "wait for other threads to wake them, as idle threads do"),
     "behind": ("waits until another thread unlocks a lock or ends",
                "wait until other threads unlock locks or end"),
     "outside": ("waits for something outside the process, such as input or a"
@@ -24,6 +24,11 @@ DOINGS = {
                 " time"),
     "has ended": ("has ended", "have ended"),
 }
+
+
+def api_of(thread):
+    """How the names of the functions of a thread's mutex begin."""
+    return "drover" if thread.wait.role == "drover mutex" else "pthread"
 
 
 def deadlocks(case):
@@ -36,18 +41,18 @@ def deadlocks(case):
                      for thread in case.behind(cycle))
         if behind:
             lines.append(f"{count(behind, 'more thread')}"
-                         f" {verb(behind, 'wait')} for one of these, or for"
-                         " a thread that does")
-        held = [thread.wait.object for thread in cycle
-                if thread.wait.object.robust_lost]
-        if held:
+                         f" {verb(behind, 'wait')}, directly or through"
+                         " others, for a lock that one of these holds")
+        lost = [thread for thread in cycle if thread.wait.object.robust_lost]
+        if lost:
+            heir, api = label(case.graph.owner(lost[0])), api_of(lost[0])
             yield Finding(
                 "robust-owner-died", case.severity(cycle),
-                f"Stuck: a thread ended while it held {held[0]}, and the"
-                " thread that locked it next has neither repaired nor"
-                " unlocked it.", lines,
-                "A pthread_mutex_lock() that returns EOWNERDEAD has locked the"
-                " mutex. Call pthread_mutex_consistent() then, and unlock the"
+                f"Stuck: a thread ended while it held {lost[0].wait.object}."
+                f" {heir} locked the mutex next, and has neither called"
+                f" {api}_mutex_consistent() nor unlocked it.", lines,
+                f"A {api}_mutex_lock() that returns EOWNERDEAD has locked the"
+                f" mutex. Call {api}_mutex_consistent() then, and unlock the"
                 " mutex afterwards.", cycle)
         elif len(cycle) == 1:
             what = cycle[0].wait.object
@@ -84,14 +89,14 @@ def dead_holders(case):
         if not isinstance(owner, int):
             continue
         ended = case.graph.is_gone(owner)
-        name = case.owner_name(waiters[0], owner)
+        how = ("." if owner < 0 else
+               ", which has ended without unlocking it." if ended else
+               ", which is not a thread of this process.")
         yield Finding(
             "holder-ended", case.severity(waiters),
             f"Stuck: {count(len(waiters), 'thread')}"
             f" {verb(len(waiters), 'wait')} for {found}. It was locked by"
-            f" {name}, which "
-            + ("has ended without unlocking it." if ended
-               else "is not a thread of this process."),
+            f" {owner_name(owner)}{how}",
             [case.line(thread) for thread in waiters],
             "Is there a way out of the code that does not unlock it: an error,"
             " an exception, the end of the thread?" if ended else
@@ -101,20 +106,32 @@ def dead_holders(case):
 
 
 def given_up(case):
-    """Threads to which the kernel has refused a PI mutex."""
+    """Threads to which the kernel has refused a priority-inheritance mutex.
+
+    The words in memory do not show which mutex it is. The kernel looks for a
+    circle along such mutexes only: if the holder waits for the thread, it
+    waits for such a mutex.
+    """
     waiters = [thread for thread in case.graph.threads
                if thread.wait.object and thread.wait.object.given_up]
-    if waiters:
-        behind = [thread for thread in case.graph.threads
-                  if thread in case.likely and thread.wait.owners]
-        yield Finding(
-            "deadlock", case.severity(waiters),
-            f"Deadlock: {label(waiters[0])} sleeps for ever. The kernel"
-            " refused it a PI mutex, as the holder has ended or waits for this"
-            " thread.", [case.line(thread) for thread in waiters + behind],
-            "Take the mutexes in the same order everywhere. With a mutex of"
-            " the error-checking type, pthread_mutex_lock() returns EDEADLK"
-            " instead.", waiters + behind)
+    if not waiters:
+        return
+    behind = [thread for thread in case.graph.threads
+              if thread in case.likely and thread.wait.owners]
+    behind.sort(key=lambda thread: not thread.wait.inherits)
+    holders = [thread for thread in case.behind(waiters[:1])
+               if thread.wait.inherits]
+    guess = (f" A guess: {label(holders[0])} holds it."
+             if len(holders) == 1 else "")
+    yield Finding(
+        "deadlock", case.severity(waiters),
+        f"Deadlock: {label(waiters[0])} {waiters[0].wait.text}: the mutex's"
+        " holder has ended, or is this thread itself, or waits for this"
+        f" thread.{guess}",
+        [case.line(thread) for thread in waiters + behind],
+        "Take the mutexes in the same order everywhere. With a mutex of"
+        f" the error-checking type, {api_of(waiters[0])}_mutex_lock() returns"
+        " EDEADLK instead.", waiters + behind)
 
 
 def read_locks(case):
@@ -122,17 +139,24 @@ def read_locks(case):
     for found in case.objects:
         waiters = [thread for thread in found.waiters if thread in case.likely
                    and not thread.wait.owners]
-        if found.kind == "rwlock" and waiters:
-            severity, nr = case.severity(waiters), len(waiters)
-            yield Finding(
-                "readers-stuck", severity,
-                f"{start(severity)}: {count(nr, 'thread')}"
-                f" {verb(nr, 'wait')} for {found}. It is locked for reading,"
-                " and no thread is left that could unlock it.",
-                [case.line(thread) for thread in waiters],
-                "Does a thread that holds the read lock ask for the write"
-                " lock, or, while a writer waits, for the read lock again? It"
-                " has to unlock first.", waiters)
+        if found.kind != "rwlock" or not waiters:
+            continue
+        severity, nr = case.severity(waiters), len(waiters)
+        does = {action(thread.wait, found) for thread in waiters}
+        does, aim = does.pop() if len(does) == 1 else ("waits for", "")
+        does = does.replace("waits", verb(nr, "wait"))
+        readers = found.numbers.get("readers")
+        held = (f" It is locked for reading {times(readers)}, perhaps by"
+                f" {'this thread itself' if nr == 1 else 'these threads'}."
+                if readers else "")
+        yield Finding(
+            "readers-stuck", severity,
+            f"{start(severity)}: {count(nr, 'thread')} {does} {found}{aim}."
+            f"{held} No thread can unlock it: {case.others_stuck(waiters)}.",
+            [case.line(thread) for thread in waiters],
+            "Does a thread that holds the read lock ask for the write"
+            " lock, or, while a writer waits, for the read lock again? It"
+            " has to unlock first.", waiters)
 
 
 def short_barriers(case):
@@ -145,8 +169,9 @@ def short_barriers(case):
             yield Finding(
                 "barrier-short", severity,
                 f"{start(severity)}: {found} needs {count(of, 'thread')}, of"
-                f" which {arrived} {have} arrived, and no thread is left that"
-                " could arrive.", [case.line(thread) for thread in waiters],
+                f" which {arrived} {have} arrived, and no more can arrive:"
+                f" {case.others_stuck(waiters)}.",
+                [case.line(thread) for thread in waiters],
                 "Was the barrier initialised with the right number of threads?"
                 " Does each thread reach it on every path through the code,"
                 " also after an error?", waiters)
@@ -160,17 +185,19 @@ def semaphores(case):
         return
     severity, nr = case.severity(waiters), len(waiters)
     which = {thread.wait.object for thread in waiters}
-    what = (f"{waiters[0].wait.object}, and no thread is left that could post"
-            " it" if len(which) == 1 else
-            f"{len(which)} semaphores, and no thread is left that could post"
-            " one of them")
+    what = (f"{waiters[0].wait.object}, and no thread can post it"
+            if len(which) == 1 else
+            f"{len(which)} semaphores, and no thread can post one of them")
+    locks = (" A Lock of Python is a semaphore, too: does a thread take one"
+             " while it holds another?"
+             if case.has("libpython", "python") else "")
     yield Finding(
         "nobody-posts", severity,
         f"{start(severity)}: {count(nr, 'thread')} {verb(nr, 'wait')} for"
-        f" {what}.", [case.line(thread) for thread in waiters],
-        "Is there a path through the code that leaves out sem_post()? A Lock"
-        " of Python is a semaphore, too: does a thread take one while it holds"
-        " another?", waiters)
+        f" {what}: {case.others_stuck(waiters)}.",
+        [case.line(thread) for thread in waiters],
+        "Is there a path through the code that leaves out sem_post()?" + locks,
+        waiters)
 
 
 def others(case):
@@ -187,8 +214,9 @@ def others(case):
         yield Finding(
             "nobody-left", severity,
             f"{start(severity)}: {count(len(left), 'thread')}"
-            f" {verb(len(left), 'wait')}, and no thread is left that could"
-            " wake one.", [case.line(thread) for thread in left],
+            f" {verb(len(left), 'wait')}, and no thread can wake one:"
+            f" {case.others_stuck(left)}.",
+            [case.line(thread) for thread in left],
             "Which of these waits should have ended? The list of all threads"
             " shows where in the code each one waits.", left)
 
@@ -219,31 +247,35 @@ def one_holder(case, holder, waiting):
     # The longest chain of holders tells most.
     lines = max((case.chain(thread) for thread in threads), key=len)
     more = nr + 1 - len(lines)
+    direct = all(thread.wait.object is lock for thread in threads)
+    which = ("for this lock" if direct else
+             f"for {label(holder)}, directly or through others")
     if more > 0:
-        lines.append(f"{count(more, 'more thread')} {verb(more, 'wait')} for"
-                     f" {label(holder)}, or for a thread that does")
+        lines.append(f"{count(more, 'more thread')} {verb(more, 'wait')}"
+                     f" {which}")
+    wait = (f"{count(nr, 'thread')} {verb(nr, 'wait')}"
+            + ", directly or through others," * (not direct))
     asleep = holder.call is not None and holder.wait.role != "runs"
     where = ("" if holder.frames else
              " `drover why --exact` shows where the holder is.")
     if nr >= CONVOY:
         return Finding(
             "convoy", NOTE,
-            f"A convoy: {nr} threads wait for {lock}, and only one of them can"
-            f" go on at a time. {label(holder)} holds it now, and"
-            f" {holder.wait.text}.", lines,
+            f"A convoy: {wait} for {lock}, and only one of them can go on at a"
+            f" time. {label(holder)} holds it now, and {holder.wait.text}.",
+            lines,
             "Hold the lock for a shorter time, or split the data that it"
             " guards among several locks." + where, [holder] + threads)
     if asleep and holder.wait.object is None:
-        what = ("sleeps" if holder.wait.role in SLEEPS else holder.wait.text)
         return Finding(
             "blocked-holder", NOTE,
-            f"{count(nr, 'thread')} {verb(nr, 'wait')} until {label(holder)}"
-            f" unlocks {lock}. But {holder.tid} does not run: it {what}.",
+            f"{wait} until {label(holder)} unlocks {lock}. But {holder.tid}"
+            f" does not run: it {holder.wait.text}.",
             lines, "Unlock before calls that may block.", [holder] + threads)
     return Finding(
         "contended", NOTE,
-        f"{count(nr, 'thread')} {verb(nr, 'wait')} until {label(holder)}"
-        f" unlocks {lock}.", lines, where.strip(), [holder] + threads)
+        f"{wait} until {label(holder)} unlocks {lock}.", lines, where.strip(),
+        [holder] + threads)
 
 
 def stopped(case):
@@ -264,8 +296,9 @@ def healthy(case):
     nr = collections.Counter(map(doing, case.graph.threads))
     parts = [f"{count(nr[what], 'thread')} {does[nr[what] > 1]}"
              for what, does in DOINGS.items() if nr[what]]
-    return Finding("well", WELL, "No stuck thread was found: "
-                   + ", ".join(parts) + ".", [], "", [])
+    said = ", and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
+    return Finding("well", WELL, f"No stuck thread was found: {said}.", [], "",
+                   [])
 
 
 def doing(thread):

@@ -6,7 +6,8 @@ import collections
 from drover_tools.why import condvar
 from drover_tools.why.functions import own_frames
 from drover_tools.why.findings import (
-    LIKELY, STUCK, Finding, count, label, start, verb)
+    LIKELY, STUCK, Finding, label, start)
+from drover_tools.why.texts import count, verb
 
 #: How the names of interpreters' files begin: all threads of their programs
 #: look alike.
@@ -63,27 +64,33 @@ def condvars_in_use(case):
         more = case.foreign(found)
         if more is None or not case.nobody_inside(found):
             continue
-        who = label(blocked[0])
         lines = [case.line(thread) for thread in blocked + asleep]
         if counted > here + more:
             missing = counted - here - more
-            does = "destroying" if destroys else "signalling"
+            do = "does" if missing == 1 else "do"
             yield Finding(
                 "waiters-gone", STUCK,
-                f"Stuck: {who} is {does} {found}, and cannot finish before"
-                f" {count(missing, 'other thread')} {verb(missing, 'stop')}"
-                " waiting for it."
-                f" {'This thread is' if missing == 1 else 'These threads are'}"
-                " gone.", lines,
-                "Such threads were killed, or belong to the parent of a"
-                " process that fork() made. After fork(), let the child"
-                " initialise the condition variable again. One that was"
-                " shared with a killed process cannot be repaired. With"
-                " `drover run` the program hangs in neither case.",
-                blocked + asleep)
+                f"Stuck: {label(blocked[0])} {blocked[0].wait.text}, and can"
+                " never finish: the C library still counts"
+                f" {count(missing, 'waiter')} that {do} not exist. Probably"
+                f" {probable_end(found.shared, missing)}.", lines,
+                "After fork(), let the child initialise the condition variable"
+                " again before it uses it. If a process was killed that shared"
+                " the condition variable, this cannot be repaired: make a new"
+                " one. Or run the program with `drover run`: it hangs in"
+                " neither of these two cases.", blocked + asleep)
         elif destroys and here and not words.posted() and not any(
                 thread.wait.timed for thread in asleep):
             yield destroyed(case, found, blocked, asleep, STUCK)
+
+
+def probable_end(shared, nr):
+    """Why so many waiters may be gone: a guess from what is usual."""
+    if shared:
+        return ("it was" if nr == 1 else "they were") + (
+            " killed while waiting")
+    return ("it is a thread" if nr == 1 else "they are threads") + (
+        " of the parent process, from before fork()")
 
 
 def destroyed(case, found, destroyers, asleep, severity):
@@ -95,8 +102,9 @@ def destroyed(case, found, destroyers, asleep, severity):
         f" cannot finish while {count(nr, 'thread')} still"
         f" {verb(nr, 'wait')} for it.", [case.line(thread) for thread in both],
         "Before the condition variable is destroyed, wake the threads that"
-        " wait for it, and join them. C++ destroys a static object when main()"
-        " returns.", both)
+        " wait for it, and join them."
+        + " C++ destroys a static object when main() returns."
+        * case.has("libstdc++", "libc++"), both)
 
 
 def condvars_awaited(case):
@@ -122,12 +130,13 @@ def condvars(case):
         head = (f"{start(severity)}: {count(nr, 'thread')} {verb(nr, 'wait')}"
                 f" for {found}")
         lines = [case.line(thread) for thread in waiters]
+        rest = case.others_stuck(waiters)
         if signalled_in_part(found):
             yield Finding(
                 "broadcast-needed", severity,
                 f"{head}. A signal woke another thread that waited with"
-                f" {'it' if nr == 1 else 'them'}, and no thread is left that"
-                " could signal again.", lines,
+                f" {'it' if nr == 1 else 'them'}, and no thread can send"
+                f" another signal: {rest}.", lines,
                 "A signal wakes one thread. If all threads wait for the same"
                 " change, announce it by pthread_cond_broadcast().", waiters)
             continue
@@ -135,26 +144,36 @@ def condvars(case):
                 if case.graph.owner(thread) in waiters
                 and thread.wait.object.kind in ("mutex", "rwlock")]
         if held:
-            lines += [case.line(thread) for thread in held]
-            yield Finding(
-                "nobody-signals", severity,
-                f"{head} while {'it holds' if nr == 1 else 'they hold'} a lock"
-                f" that {count(len(held), 'other thread')}"
-                f" {verb(len(held), 'need')}, and no thread is left that could"
-                " signal the condition variable.", lines,
-                "A wait unlocks only the mutex that it is given. Before the"
-                " wait, unlock every other lock that the signalling thread"
-                " needs.", waiters)
+            yield kept_lock(case, waiters, sorted(
+                held, key=lambda thread: thread.tid), head, rest)
             continue
-        never = (found.condvar and not found.condvar.ever_signalled())
+        never = found.condvar and not found.condvar.ever_signalled()
         yield Finding(
-            "nobody-signals", severity,
-            f"{head}, and no thread is left that could signal it.", lines,
-            ("No signal to it has ever woken a thread. " if never else "")
-            + "Was the signal sent before the wait, or never? A signal to a"
-            " condition variable for which no thread waits is not kept. So"
-            " lock the mutex to change the condition, and before each wait"
-            " test the condition with the mutex locked.", waiters)
+            "nobody-signals", severity, head
+            + (". No signal has found a waiter there so far, and"
+               if never else ", and")
+            + f" no thread can signal it: {rest}.", lines,
+            "Was the signal sent before the wait, or never? A signal to a"
+            " condition variable for which no thread waits is not kept. If"
+            " what the waiter tests changes without the mutex, the signal can"
+            " come between the test and the wait. So lock the mutex for the"
+            " change, and before each wait test with the mutex locked.",
+            waiters)
+
+
+def kept_lock(case, waiters, held, head, rest):
+    """The finding about waiters one of which holds a lock that others need."""
+    holder, lock = case.graph.owner(held[0]), held[0].wait.object
+    more = sum(thread.wait.object is lock for thread in held) - 1
+    need = f"and {count(more, 'more thread')} need" if more else "needs"
+    return Finding(
+        "nobody-signals", case.severity(waiters),
+        f"{head}. During its wait {label(holder)} holds {lock}, which"
+        f" {label(held[0])} {need}. No thread can signal the condition"
+        f" variable: {rest}.",
+        [case.line(thread) for thread in waiters + held],
+        "A wait unlocks only the mutex that it is given. Before the wait,"
+        " unlock every other lock that the signalling thread needs.", waiters)
 
 
 def signalled_in_part(found):
@@ -177,17 +196,21 @@ def pools(case):
                 and thread.wait.object
                 and thread.wait.object.kind in ("condvar", "semaphore")):
             groups[own[-1].name, own[0].address].append(thread)
-    for (name, _), threads in groups.items():
-        if len(threads) < 2:
+    for (name, _), workers in groups.items():
+        if len(workers) < 2:
             continue
-        threads.sort(key=lambda thread: thread.tid)
-        severity = case.severity(threads)
+        severity = case.severity(workers)
+        # Threads that wait for the same objects wait for what the workers do.
+        objects = {thread.wait.object for thread in workers}
+        threads = sorted((thread for thread in case.likely
+                          if thread.wait.object in objects),
+                         key=lambda thread: thread.tid)
         yield Finding(
             "pool-waits-for-itself", severity,
-            f"{start(severity)}: {len(threads)} threads that run {name}()"
-            " wait, and no thread is left that could wake one. Probably (a"
-            " guess) each of them runs a task of a pool, and waits for another"
-            " task of the same pool.",
+            f"{start(severity)}: {len(workers)} threads that run {name}()"
+            " wait, and no thread can wake one:"
+            f" {case.others_stuck(workers)}. A guess: each of them runs a task"
+            " of a pool, and waits for another task of the same pool.",
             [case.line(thread) for thread in threads],
             "Do not let a task wait for another task of the same pool. Let it"
             " run other tasks while it waits, or let the other task start what"

@@ -5,13 +5,19 @@ import itertools
 import textwrap
 
 from drover_tools.why.functions import own_frames
-from drover_tools.why.findings import WELL, count, label, verb
+from drover_tools.why.findings import LIKELY, STUCK, WELL, label
+from drover_tools.why.objects import BEING_DESTROYED
+from drover_tools.why.texts import count, verb
 
 WIDTH = 79
 #: So many lines of a finding, and so many functions of a stack, are shown.
 LINES, DEEP = 12, 5
 #: The longest name of a function.
 NAME = 60
+#: Objects of these kinds have a name for several of them.
+PLURALS = {"mutex": "mutexes", "condvar": "condition variables",
+           "rwlock": "read-write locks", "barrier": "barriers",
+           "semaphore": "semaphores", "thread": "threads"}
 
 
 def shortened(name):
@@ -79,10 +85,13 @@ def wait_text(threads):
     wait = threads[0].wait
     text = wait.text + " (a guess)" * wait.guess
     for extra in wait.object.details if wait.object else ():
-        text += f"; {extra}"
+        if extra != BEING_DESTROYED or wait.role != "destroy":
+            text += f"; {extra}"
     different = len({thread.wait.object for thread in threads})
     if different > 1:
-        text += f"; {different} different objects in all"
+        what = PLURALS.get(wait.object.kind, "objects")
+        text += (f"; these {len(threads)} threads wait for {different}"
+                 f" different {what}")
     return text
 
 
@@ -137,9 +146,24 @@ def remarks(look):
     return said
 
 
+def heading(findings):
+    """How many findings follow, if there is more than one."""
+    faults = sum(one.severity in (STUCK, LIKELY) for one in findings)
+    rest = len(findings) - faults
+    if len(findings) == 1:
+        return []
+    if not faults:
+        return [f"{rest} things were found that need not be faults."]
+    text = f"{count(faults, 'fault')} {'was' if faults == 1 else 'were'} found"
+    if rest:
+        text += (f", and {count(rest, 'thing')} that need not be"
+                 f" {'a fault' if rest == 1 else 'faults'}")
+    return [text + "."]
+
+
 def report(look, moved=None, seconds=0):
     """The whole report."""
-    blocks = [finding_text(finding) for finding in look.findings]
+    blocks = heading(look.findings) + list(map(finding_text, look.findings))
     said = "\n\n".join(blocks) + "\n"
     if moved is not None:
         nr = len(moved & {thread.tid for thread in look.threads})

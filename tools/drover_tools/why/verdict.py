@@ -39,7 +39,7 @@ class Look:
                 break
         self.findings = find_all(Case(
             self.graph, self.objects, self.stuck, self.likely,
-            self._nobody_inside, self._foreign, self._may_time_out))
+            self._nobody_inside, self._foreign, self._may_time_out, code.has))
 
     def _may_time_out(self):
         """Can waits of this program time out or be cancelled?"""
