@@ -105,9 +105,9 @@ int drover_cond_init(drover_cond_t *cond, const drover_condattr_t *attr);
  *
  * If @cond is shared, the call blocks until the unblocked threads no longer use
  * @cond. If two seconds pass in which none of these threads stops using @cond,
- * and all of them belong to other processes, they are taken for dead, and the
- * call returns. After drover_cond_broadcast_on(), drover_cond_destroy_on() has
- * to be called instead.
+ * and all of them belong to other processes, the call assumes that they are
+ * dead, and returns. After drover_cond_broadcast_on(), drover_cond_destroy_on()
+ * has to be called instead.
  *
  * Return: 0.
  *
