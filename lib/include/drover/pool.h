@@ -10,9 +10,10 @@
  *  - A thread that waits without a deadline for a task runs that task itself
  *    if no other thread has begun it, and it never runs any other task. If
  *    another thread has begun it, the waiting thread sleeps. A worker that
- *    sleeps in a wait gives its place to another worker, if there is one: the
- *    number of tasks that run stays the same. So tasks that wait for other
- *    tasks do not deadlock, unless they wait in a circle.
+ *    sleeps in a wait gives its place to another worker, so that the number of
+ *    tasks that run stays the same; drover_pool_wait() has the exceptions. So
+ *    tasks that wait for other tasks do not deadlock, unless they wait in a
+ *    circle.
  *  - Waits may nest: a task that a waiting thread runs may wait in turn. When
  *    such tasks have used half of a thread's stack, a new thread is made for
  *    the next task, runs that task and ends. Meanwhile the thread that waits
