@@ -134,7 +134,7 @@ export CMD
 
 ##@ Test
 
-check: ## all tests; ONLY=stages, SAN=, CHECKERS=, CHECK=options: testing.rst
+check: ## tests here and in guests; ONLY=, SAN=, CHECKERS=, CHECK=: testing.rst
 	@tools/deps build check $(if $(in_guests),$(kernel_deps) vm) \
 		$(if $(ONLY)$(SAN)$(CHECKERS),,models perf)
 	@$(if $(ONLY)$(SAN)$(CHECKERS),,tools/deps -k deb doc)

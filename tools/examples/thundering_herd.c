@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * A thundering herd: sixteen threads work on each batch, and a broadcast says
- * that the next batch is there. All of them need the mutex first, so all but
- * one are woken in vain. Documentation/tutorial.rst finds and removes the herd.
+ * that the next batch is there. All of them need the mutex first, so most of
+ * them sleep again. Documentation/tutorial.rst finds and removes the herd.
  *
  *	gcc -O2 -g -pthread thundering_herd.c -o thundering_herd
  */

@@ -12,8 +12,8 @@
  *    counts. Every thread that has waited for that phase sees what each thread
  *    did before it arrived.
  *  - The barrier can be used again at once.
- *  - The barrier may be destroyed, and its memory freed, as soon as one thread
- *    has returned from the last phase, also by that thread.
+ *  - As soon as one thread has returned from the last phase, this thread or any
+ *    other may destroy the barrier and free its memory.
  *  - If more threads arrive than the phase counts, none is lost: the surplus
  *    arrivals belong to the next phase. Only a drover_barrier_arrive() for
  *    several threads at once is refused if not all of them fit into the phase.
@@ -127,8 +127,8 @@ int drover_barrier_init(drover_barrier_t *barrier, unsigned int count,
  * blocks until two conditions are true: the other threads no longer use
  * @barrier, which takes no longer than waking them; and each phase that
  * drover_barrier_arrive() has stored has been waited for or forgotten. If
- * @barrier is shared, the call blocks for two seconds at most, and then takes
- * threads that still use @barrier for dead.
+ * @barrier is shared, the call blocks for two seconds at most, and then assumes
+ * that threads that still use @barrier are dead.
  *
  * Return: 0; EBUSY when threads have arrived and wait for others, EINVAL when
  * @barrier was not made or is destroyed already (in both cases nothing is
@@ -141,8 +141,8 @@ int drover_barrier_destroy(drover_barrier_t *barrier);
  *
  * The call blocks. If the count is one and there is no completion function, the
  * call returns at once, without any atomic read-modify-write, and does not
- * order threads that use @barrier at the same time. If there is a completion
- * function, its calls come one after the other.
+ * order threads that use @barrier at the same time. The calls of a completion
+ * function come one after the other, also if the count is one.
  *
  * Return: DROVER_BARRIER_SERIAL to the thread that arrived last, 0 to all
  * others; EINVAL when @barrier was not made, is destroyed, or counts no threads
@@ -200,8 +200,9 @@ int drover_barrier_forget(drover_barrier_t *barrier, drover_phase_t phase);
 /**
  * drover_barrier_arrive_and_drop() - arrive for the last time
  *
- * The phases after this one need one arrival less. The call blocks, and
- * returns, as drover_barrier_arrive() with an @nr of 1.
+ * The phases after this one need one arrival less. The call blocks in the same
+ * case as drover_barrier_arrive() with an @nr of 1, and returns the same
+ * values.
  */
 int drover_barrier_arrive_and_drop(drover_barrier_t *barrier);
 

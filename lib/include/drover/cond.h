@@ -14,9 +14,8 @@
  *    processes share.
  *  - A signal or a broadcast makes no system call if no thread waits.
  *  - A condition variable may be destroyed, and its memory freed, as soon as
- *    all waiters have been unblocked, also while the mutex is still held. If
- *    threads wait with a predicate, one more rule holds: see
- *    drover_cond_destroy().
+ *    all waiters have been unblocked: see drover_cond_destroy().
+ *  - In the child of a fork a private condition variable has no waiters.
  *
  * In all functions @cond is the condition variable, and @mutex is the mutex. A
  * thread must have locked @mutex exactly once when it calls a wait. @attr may
@@ -106,9 +105,9 @@ int drover_cond_init(drover_cond_t *cond, const drover_condattr_t *attr);
  *
  * If @cond is shared, the call blocks until the unblocked threads no longer use
  * @cond. If two seconds pass in which none of these threads stops using @cond,
- * and all of them belong to other processes, they are taken for dead, and the
- * call returns. After drover_cond_broadcast_on(), drover_cond_destroy_on() has
- * to be called instead.
+ * and all of them belong to other processes, the call assumes that they are
+ * dead, and returns. After drover_cond_broadcast_on(), drover_cond_destroy_on()
+ * has to be called instead.
  *
  * Return: 0.
  *
@@ -119,9 +118,9 @@ int drover_cond_destroy(drover_cond_t *cond);
 /**
  * drover_cond_wait() - release @mutex and sleep until unblocked
  *
- * The call blocks. For a thread that takes @mutex afterwards, the release of
- * @mutex and the start of the wait are one step. When the call returns, the
- * caller holds @mutex again, except after EPERM and ENOTRECOVERABLE. Threads
+ * The call blocks. A thread that takes @mutex later sees the release of @mutex
+ * and the start of the wait as one step. When the call returns, the caller
+ * holds @mutex again, except after EPERM and ENOTRECOVERABLE. Threads
  * that wait at the same time may use different mutexes if none of these mutexes
  * is PI or robust; a broadcast may then wake all of the threads.
  *
@@ -179,24 +178,26 @@ int drover_cond_clockwait(drover_cond_t *cond, drover_mutex_t *mutex,
  * held evaluates the waiters' predicates for them, oldest waiter first. Waiters
  * whose predicate is false do not wake. One call evaluates at most 64
  * predicates. If all of these are false, the call unblocks the next waiter,
- * which evaluates 64 more, and so on. A caller evaluates nothing if it does not
- * hold @mutex, or if it has got @mutex from a dead holder and has not made
- * @mutex consistent. It then unblocks one waiter. When that waiter has @mutex,
- * it evaluates for itself and for the others. An unblocked thread evaluates its
- * own predicate once more. If the predicate is false again, because another
- * thread was faster, the wait goes on.
+ * which evaluates 64 more, and so on. A caller that does not hold @mutex
+ * evaluates nothing, and only unblocks one waiter; that waiter evaluates for
+ * itself and for the others as soon as it has @mutex. The same holds for a
+ * caller that has got @mutex from a dead holder and has not made @mutex
+ * consistent. An unblocked thread evaluates its own predicate once more. If the
+ * predicate is false again, because another thread was faster, the wait goes
+ * on.
  *
  * *What a predicate may do.* Other threads run the predicate, in the middle of
  * a signal or a broadcast. The predicate reads the data that @mutex guards, and
  * @arg, and is short. Its result must not depend on the thread that runs it
- * (thread-local variables, thread ids). It must not lock a mutex that the
- * caller of a signal or of a broadcast may hold. It must not unlock @mutex,
- * wait, signal or broadcast. If it does one of these, the behaviour is
- * undefined, and the caller may wait for itself for ever. It must not end the
- * thread or jump out. If it throws a C++ exception, the exception propagates
- * out of the call that evaluates the predicate. That call may be another
- * thread's signal, and other waiters then stay blocked. drover.hpp throws the
- * exception in the wait instead.
+ * (thread-local variables, thread ids). It must not lock a mutex that a thread
+ * may hold when it signals or broadcasts. Nor may it unlock @mutex, wait,
+ * signal, broadcast, end the thread or jump out. If it does one of these, the
+ * behaviour is undefined, and the thread that evaluates may deadlock with
+ * itself. If the predicate throws a C++ exception, the exception propagates out
+ * of the call that evaluates the predicate. That call may be another thread's
+ * signal, and other waiters then stay blocked. The class
+ * drover::condition_variable of drover.hpp throws the exception in the waiting
+ * thread instead.
  *
  * *Signal and broadcast.* A signal unblocks the first waiter whose predicate is
  * true. If no predicate is true, the signal unblocks one thread that waits
@@ -215,8 +216,6 @@ int drover_cond_clockwait(drover_cond_t *cond, drover_mutex_t *mutex,
  * other threads already wait with predicates, but with another mutex. The call
  * is then a loop around drover_cond_wait(), and its thread also wakes while its
  * predicate is false.
- *
- * In the child of a fork a private condition variable has no waiters.
  *
  * Return: 0; EPERM when the caller does not hold @mutex (nothing was
  * evaluated); EINVAL as drover_cond_wait(), and when @cond was destroyed while
@@ -251,19 +250,20 @@ int drover_cond_await_until(drover_cond_t *cond, drover_mutex_t *mutex,
  * drover_cond_signal() - unblock one of the threads that wait on @cond
  *
  * Waiters are in two groups. Threads that start to wait join the younger group,
- * and a signal unblocks a thread of the older one. If all threads of the older
- * group have been unblocked, the younger group first becomes the older one.
- * Within a group no order is promised. The chosen thread is woken, also if the
- * caller holds the mutex, unless DROVER_POLICY in drover(7) says that it is
- * moved to the mutex.
+ * and a signal unblocks a thread of the older group. If all threads of the
+ * older group have been unblocked, the signal first makes the younger group the
+ * older one. Within a group no order is promised. The chosen thread is woken,
+ * also if the caller holds the mutex, unless DROVER_POLICY in drover(7) says
+ * that it is moved to the mutex.
  *
  * With a PI mutex the kernel chooses the thread of highest priority in the
- * older group. A thread that starts to wait may join this group, too, but only
- * if no earlier signal is left that it could take. The kernel hands the mutex
- * to the chosen thread if the mutex is free, and moves the thread to the mutex
- * if the mutex is held.
+ * older group. If there is no younger group, and threads have taken all earlier
+ * signals, a thread that starts to wait joins the older group. The kernel hands
+ * the mutex to the chosen thread if the mutex is free, and moves the thread to
+ * the mutex if the mutex is held.
  *
- * If threads wait with a predicate, see drover_cond_await().
+ * If threads wait with a predicate, drover_cond_await() says which of them is
+ * unblocked.
  *
  * Return: 0.
  *
@@ -288,7 +288,8 @@ int drover_cond_signal(drover_cond_t *cond);
  * drover_cond_signal()); but if both groups have threads, those of the younger
  * group are moved with one call for each 64.
  *
- * If threads wait with a predicate, see drover_cond_await().
+ * If threads wait with a predicate, drover_cond_await() says in which order
+ * they are unblocked.
  *
  * Return: 0.
  *
@@ -301,13 +302,13 @@ int drover_cond_broadcast(drover_cond_t *cond);
  * drover_cond_broadcast_on() - drover_cond_broadcast(), with the waiters' mutex
  * @mutex: the mutex that all waiters use, at its address in this process
  *
- * The call differs from drover_cond_broadcast() only if @cond is shared. A
- * broadcaster in another process cannot know where the waiters' mutex is, and
- * so drover_cond_broadcast() wakes all waiters of a shared condition variable.
- * If @mutex is held and shared, and neither PI nor robust, this call wakes one
- * waiter and moves the rest to @mutex. If the woken waiter is killed before it
- * takes @mutex, the rest wake only after another thread has had to sleep for
- * @mutex.
+ * The call differs from drover_cond_broadcast() only if @cond is shared: it is
+ * then told where the waiters' mutex is, which a broadcaster in another process
+ * cannot know. If @mutex is held and shared, and neither PI nor robust, the
+ * call wakes one waiter and moves the rest to @mutex. The woken waiter marks
+ * @mutex contended, so that the next unlock wakes another one. If it is killed
+ * before that, the rest stay asleep until some other thread has marked @mutex
+ * contended, because it has to wait for @mutex.
  *
  * Return: 0.
  *

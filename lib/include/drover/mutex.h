@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * drover_mutex_t: a sleeping mutual-exclusion lock for the threads of one
- * process or of several, small enough to embed anywhere. It is the lock that
- * drover_cond_t moves waiters to; drover_cond(3) has an example.
+ * process or of several, small enough to embed anywhere. It is the lock to
+ * which drover_cond_t moves waiters; drover_cond(3) has an example.
  *
  * The algorithm is the three-state futex lock (free, locked, locked with
  * sleepers) of U. Drepper, "Futexes Are Tricky", section "Mutex, Take 2"; with
  * DROVER_MUTEX_PI or DROVER_MUTEX_ROBUST it is the kernel's PI futex.
  *
  * In the child of a fork, the only thread holds the mutexes that the forking
- * thread held, and can unlock them. But the parent's thread is still the holder
- * of a mutex with DROVER_MUTEX_SHARED, and also with DROVER_MUTEX_PI or
- * DROVER_MUTEX_ROBUST, because the kernel knows the holder by the thread id.
- * The child gets EPERM for such a mutex; if the mutex is private, the child has
- * to initialise it again.
+ * thread held, and can unlock them. But a mutex with DROVER_MUTEX_SHARED,
+ * DROVER_MUTEX_PI or DROVER_MUTEX_ROBUST knows its holder by the thread id, so
+ * the parent's thread is still the holder. The child gets EPERM for such a
+ * mutex; if the mutex is private, the child has to initialise it again.
  *
  * In all functions @mutex is the mutex; @attr may be NULL, for the defaults.
  *
@@ -171,8 +170,8 @@ int drover_mutex_unlock(drover_mutex_t *mutex);
  * drover_mutex_consistent() - say that the data of a robust mutex is right
  * again
  *
- * Return: 0, or EINVAL unless the caller got EOWNERDEAD with @mutex, and has
- * held @mutex since.
+ * Return: 0; EINVAL when the caller did not get EOWNERDEAD with @mutex, or has
+ * unlocked @mutex since.
  *
  * Tests: mutex/basic
  */

@@ -7,30 +7,34 @@
  *  - Each accepted task runs once, unless it is cancelled. The task sees
  *    everything that was done before it was submitted, and each thread that has
  *    waited for the task sees everything that the task did.
- *  - A thread that waits for a task without a deadline runs that task itself
+ *  - A thread that waits without a deadline for a task runs that task itself
  *    if no other thread has begun it, and it never runs any other task. If
  *    another thread has begun it, the waiting thread sleeps. A worker that
- *    sleeps in a wait gives its place to another worker: the number of tasks
- *    that run stays the same. So tasks that wait for each other do not
- *    deadlock, unless they wait in a circle.
- *  - Waits may nest. When tasks that run on top of tasks have used half of a
- *    stack, a new thread is made for the next task, runs it and ends, while the
- *    thread that waits for that task sleeps.
+ *    sleeps in a wait gives its place to another worker, so that the number of
+ *    tasks that run stays the same; drover_pool_wait() has the exceptions. So
+ *    tasks that wait for other tasks do not deadlock, unless they wait in a
+ *    circle.
+ *  - Waits may nest: a task that a waiting thread runs may wait in turn. When
+ *    such tasks have used half of a thread's stack, a new thread is made for
+ *    the next task, runs that task and ends. Meanwhile the thread that waits
+ *    for the task sleeps.
  *  - A worker that takes a task first tries its own queue, from which it takes
- *    the newest task. But twice in every 61 times it first tries another queue:
- *    once that of tasks submitted by threads outside the pool, and once that of
- *    a worker, where the queues of all workers take turns. From these it takes
- *    the oldest task. So no task waits for ever.
+ *    the newest task. If that queue is empty, it takes the oldest task from the
+ *    queue of tasks that threads outside the pool have submitted; if that queue
+ *    is empty, too, from another worker's queue. But twice in every 61 times
+ *    the worker first tries another queue, and takes the oldest task there:
+ *    once it tries the queue of tasks from outside, and once the queue of some
+ *    worker, each worker's in turn. So no task waits for ever.
  *  - The pool needs no memory to accept a task: the task lies in the caller's
  *    memory.
- *  - At most one worker without work polls for work, for microseconds, and
- *    then sleeps. The others sleep at once.
+ *  - At most one idle worker at a time polls for a task, for some microseconds,
+ *    before it sleeps. Other idle workers sleep at once.
  *  - If a task's function is left by an exception or by the end of its thread,
- *    the task counts as cancelled for other threads that wait for it. If a
- *    waiting thread runs the task, the exception goes on to that thread's
- *    caller. In a worker, and in a thread made for one task, a C++ exception
- *    ends the program; drover/pool.hpp instead keeps it for the thread that
- *    waits.
+ *    the task counts as cancelled for other threads that wait for it. In a
+ *    thread that runs the task because it waits for it, the exception
+ *    propagates to the caller of drover_pool_wait(). In a worker, and in a
+ *    thread made for one task, a C++ exception ends the program;
+ *    drover/pool.hpp instead keeps it for the thread that waits.
  *
  * In all functions @pool is the pool, @task is a task that was submitted to it,
  * and @arg is for @function; @attr may be NULL, for the defaults.
@@ -90,25 +94,27 @@ typedef struct {
  * drover_poolattr_t - pool attributes
  * @workers: how many tasks run at a time, up to DROVER_POOL_MAX; 0: as many as
  *	     there are CPUs under the affinity of the calling thread and under
- *	     the limit of its cgroup. The number then follows changes of that
- *	     limit, and of the affinity of all workers together: with every 61st
- *	     task, but at most once a second, a worker checks whether they have
- *	     changed.
+ *	     the limit of its cgroup. The number then follows that limit, and
+ *	     the number of CPUs on which at least one of the workers may run:
+ *	     with every 61st task, but at most once a second, a worker checks
+ *	     whether they have changed.
  * @linger_us: the longest that a worker polls for work before it sleeps, in
- *	       microseconds; 0: the library chooses; DROVER_POOL_NO_LINGER
- * @linger_small_us: the same on the slower CPUs of a hybrid processor; 0: 10
+ *	       microseconds. 0: the library chooses. DROVER_POOL_NO_LINGER: it
+ *	       does not poll.
+ * @linger_small_us: the same on the slower CPUs of a hybrid processor, where 0
+ *		     means 10
  * @spares: how many threads there may be in addition to @workers, to take the
- *	    places of workers that wait; 0: 256; DROVER_POOL_NO_SPARES. Spare
- *	    threads are made when they are needed, and stay.
+ *	    places of workers that wait. 0: 256. DROVER_POOL_NO_SPARES: none.
+ *	    Spare threads are made when they are needed, and stay.
  * @stack: bytes of stack for each worker; 0: the system's default
  * @name: workers are called @name-0, @name-1 and so on, with at most the first
  *	  ten characters of @name; NULL: "pool"
  * @nr_cpu_sets: length of @cpu_sets
  * @cpu_sets: array of cpu_set_t: worker number i runs on the CPUs of
  *	      @cpu_sets[i modulo @nr_cpu_sets]; NULL: on the CPUs of the pool's
- *	      creator. A worker that is made later, by whichever thread, also
- *	      begins with the creator's policy and priority, as far as the
- *	      system permits.
+ *	      creator. A worker that is made later, by whatever thread, begins
+ *	      with these CPUs, and with the creator's policy and priority, as
+ *	      far as the system permits.
  * @start: called by each worker before its first task, or NULL
  * @stop: called by each worker after its last task, or NULL. Neither @start
  *	  nor @stop may wait for tasks.
@@ -144,7 +150,7 @@ int drover_pool_create(drover_pool_t **pool, const drover_poolattr_t *attr);
 
 /**
  * drover_pool_resize() - change how many tasks run at a time
- * @workers: as in drover_poolattr_t; after 0, too, the number follows the CPUs
+ * @workers: as in drover_poolattr_t, so if it is 0, the number follows the CPUs
  *
  * If more tasks than @workers run, no new task begins until fewer run.
  *
@@ -157,8 +163,10 @@ int drover_pool_resize(drover_pool_t *pool, uint32_t workers);
  * drover_pool_set_linger() - change how long a worker without work polls
  * @us, @small_us: as drover_poolattr_t.linger_us and .linger_small_us
  *
- * Takes effect the next time that a worker has no task. DROVER_POOL_NO_LINGER
- * for both turns polling off, and 0 for both turns it on again. Return: 0.
+ * Takes effect the next time that a worker has no task. To turn polling off,
+ * pass DROVER_POOL_NO_LINGER for both; to turn it on again, pass 0 for both.
+ *
+ * Return: 0.
  */
 int drover_pool_set_linger(drover_pool_t *pool, uint32_t us, uint32_t small_us);
 
@@ -168,12 +176,13 @@ enum drover_pool_end {
 };
 
 /**
- * drover_pool_shutdown() - accept no more tasks, and end the workers
+ * drover_pool_shutdown() - end the tasks and the workers of @pool
  * @how: what happens to the tasks that have been accepted
  *
  * Blocks until all workers have ended. A task or loop that a thread has begun
- * is run to its end, in whichever thread. With DRAIN the pool accepts what such
- * tasks submit; with CANCEL it does not.
+ * is run to its end, no matter which thread runs it. From now on the pool
+ * accepts no task, with one exception: with DRAIN it accepts tasks that are
+ * submitted by a running task.
  *
  * Return: 0; EALREADY when it was called before; EDEADLK inside a task or loop
  * of @pool; EINVAL for another @how.
@@ -217,8 +226,9 @@ int drover_pool_submit_batch(drover_pool_t *pool, drover_task_t *tasks,
 /**
  * drover_pool_post(), _post_or() - run a function for which no thread waits
  * @function: its result is ignored
- * @otherwise: called by the cancelling thread if @function is cancelled.
- *	       @otherwise must return normally. NULL: nothing is called.
+ * @otherwise: called if drover_pool_shutdown() cancels @function, by a worker
+ *	       or by the thread that shuts @pool down. @otherwise must return
+ *	       normally. NULL: nothing is called.
  *
  * Return: as drover_pool_submit(), or ENOMEM.
  */
@@ -231,19 +241,20 @@ int drover_pool_post_or(drover_pool_t *pool, int (*function)(void *arg),
  * drover_pool_wait() - wait until @task has ended
  * @result: where to store what the task's function returned, or NULL
  *
- * Blocks, or runs @task, as said above. A worker of another pool gives its
- * place away, too. Several threads may wait for one task, provided that it is
- * not submitted again meanwhile.
+ * Blocks, or runs @task, as the beginning of this file says. A worker of
+ * another pool also gives its place there to another worker. Several threads
+ * may wait for one task, provided that it is not submitted again meanwhile.
  *
- * There may be no thread to take a waiting worker's place: the bound of
- * drover_poolattr_t.spares is reached, or the system refuses a thread. Then the
+ * If no thread can take a waiting worker's place, because the bound of
+ * drover_poolattr_t.spares is reached or the system refuses a thread, the
  * worker waits nevertheless, provided that other workers can run; fewer tasks
  * run meanwhile. The last worker that could run gets EAGAIN instead: the task
  * goes on, and some thread must still wait for it. Any thread gets EAGAIN when
  * half of its stack is in use and the system refuses another thread.
  *
- * Return: 0; ECANCELED when @task was cancelled, or was left without a result
- * (@result is not written); EAGAIN; EINVAL when @task was never submitted.
+ * Return: 0; ECANCELED when @task was cancelled, or when its function was left
+ * by an exception or by the end of its thread (@result is not written); EAGAIN;
+ * EINVAL when @task was never submitted.
  */
 int drover_pool_wait(drover_pool_t *pool, drover_task_t *task, int *result);
 
@@ -284,7 +295,7 @@ int drover_pool_cancel(drover_pool_t *pool, drover_task_t *task);
 
 /**
  * drover_pool_for() - call a function for all parts of a range
- * @grain: most indices of one call; 0: the library chooses
+ * @grain: the largest number of indices in one call; 0: the library chooses
  * @function: called for each part [begin, end); returns 0 to go on
  *
  * Blocks. The parts run in the caller and in as many workers as there are other
@@ -310,7 +321,7 @@ int drover_pool_for(drover_pool_t *pool, size_t begin, size_t end, size_t grain,
  * drover_part_t - a thread that takes part in a loop
  * @thread: the number of the thread; that of the caller is 0
  * @threads: how many numbers there are, from 0 to @threads - 1; the same in all
- *	     parts. Not every number need have a thread that takes part.
+ *	     parts. Some numbers may belong to no thread that takes part.
  * @scratch: the thread's own memory, see drover_loop_t
  */
 typedef struct {
@@ -332,8 +343,9 @@ typedef struct {
  *	  ignored then.
  * @scratch: how many bytes each thread gets for the whole loop, aligned to 64
  * @total: @scratch bytes, to which @join adds at the end. At the start they are
- *	   copied into each thread's scratch memory, so for a sum they have to
- *	   be zeroes. NULL: scratch memory starts as zeroes.
+ *	   copied into each thread's scratch memory. So for a sum they have to
+ *	   be zeroes, because each thread's copy is added to them. NULL: scratch
+ *	   memory starts as zeroes.
  * @join: unless NULL, the caller calls it after all parts to add each thread's
  *	  scratch memory to @total, in the order of the threads' numbers. But
  *	  which parts a thread gets differs from run to run.
@@ -361,9 +373,10 @@ typedef struct {
  * and waits of workers, may get EAGAIN. All shares of a gang run, whatever the
  * calls for other shares return, and even after a shutdown with
  * DROVER_POOL_CANCEL. A worker joins the gang only when its current task has
- * ended. If that task has to wait for the gang, it must wait for the task that
- * called drover_pool_loop(), by drover_pool_wait() or drover_pool_clockwait():
- * in any other wait the worker keeps its place, which the gang may need.
+ * ended. If that task has to wait for the gang, it must do so by
+ * drover_pool_wait() or drover_pool_clockwait() on the task that called
+ * drover_pool_loop(). Only in these waits does the worker give its place to
+ * another worker, which the gang may need.
  *
  * Return: as drover_pool_for(), and @loop->join is called only if that is 0;
  * ENOMEM when there is no memory for the scratch; EINVAL for a @join without
@@ -384,7 +397,7 @@ typedef struct {
 	uint64_t steals;      /* tasks taken out of another worker's queue */
 	uint64_t helped;      /* tasks run by threads that are not workers */
 	uint64_t sleeps;      /* how often a worker went to sleep */
-	uint64_t wakes;	      /* wake-ups of workers by submits and workers */
+	uint64_t wakes;	      /* wake-ups of workers */
 	uint64_t linger_ns;   /* how long workers have polled for work */
 	uint64_t queued_most; /* most tasks queued at one time */
 	uint64_t moves;	      /* wake-ups on another CPU than the waker's */

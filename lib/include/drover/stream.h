@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * drover_stream_t: a queue of copies and kernels, which a device works off
- * while the host goes on. A synchronization waits for nothing if the order is
- * given without it. drover_stream(3) has an example.
+ * drover_stream_t: a queue of copies and kernels, which a device carries out
+ * while the host goes on. A synchronization that adds nothing to the order
+ * returns at once. drover_stream(3) has an example.
  *
  * The following holds; Documentation/stream.rst says how:
  *  - If operations touch the same memory, and one of them writes it, they take
  *    effect in the order in which they were submitted, whichever streams they
  *    belong to. The library keeps this order, unless the stream was made with
- *    DROVER_ORDER_CALLER. It relies on the order that each backend declares to
- *    keep by itself.
- *  - drover_stream_synchronize() waits only for operations of which the host
- *    could tell whether they are done: those that touch host memory.
+ *    DROVER_ORDER_CALLER. Each backend declares which order it keeps by itself,
+ *    and the library relies on that.
+ *  - drover_stream_synchronize() waits only for operations that touch host
+ *    memory, or may touch any memory: the host sees the effects of no others.
  *  - A staged copy has read its source when the call returns. A borrowed copy
  *    reads its source at any time until its ticket is done. No other operation
  *    borrows memory.
@@ -19,16 +19,16 @@
  *    behind it count as done, with its error, so nothing hangs. The same is
  *    true of operations of other streams that are ordered behind one of these.
  *
- * Device memory is memory that drover_stream_alloc() has returned, or that
- * drover_stream_declare() was told of. With CUDA, copies reach the device
- * memory of all devices, and sets reach that of their own device; the memory
- * that kernels reach is up to them. All other memory is host memory. Only
- * operations of streams touch device memory. A program that has to touch it by
- * other means calls drover_stream_drain() first.
+ * Device memory is memory that drover_stream_alloc() has returned, or that the
+ * program has passed to drover_stream_declare(). All other memory is host
+ * memory. With CUDA, copies reach the device memory of all devices, and sets
+ * reach only the memory of their own device; which memory a kernel reaches is
+ * up to the kernel. Only operations of streams touch device memory. A program
+ * that has to touch it by other means calls drover_stream_drain() first.
  *
- * In all functions @ticket, unless NULL, is where the ticket of the operation
- * is stored, and @accesses is the memory that the operation touches. The source
- * and the target of a copy may be device or host memory, and must not overlap.
+ * In all functions @ticket is where the ticket of the operation is stored, or
+ * NULL, and @accesses is the memory that the operation touches. The source and
+ * the target of a copy may be device or host memory, and must not overlap.
  * @attr may be NULL, for the defaults.
  *
  * All threads may use a stream; their calls take effect one after the other.
@@ -45,7 +45,7 @@
  * itself, ENOMEM, EIO from the driver (or EINVAL, EPERM or ENOTSUP if that is
  * the driver's answer), or the error that has ended the stream. A kernel or
  * host call waits for itself when it waits for its own stream, or for an
- * operation of another stream that is ordered behind it.
+ * operation of another stream that is ordered behind this kernel or host call.
  */
 #ifndef DROVER_STREAM_H
 #define DROVER_STREAM_H
@@ -77,8 +77,8 @@ typedef union {
 /**
  * drover_ticket_t - one submitted operation; the content is private
  *
- * May be copied and thrown away at any time. A ticket whose bytes are all zero
- * is done.
+ * A ticket may be copied, and need not be given back. A ticket whose bytes are
+ * all zero is done.
  */
 typedef struct {
 	drover_stream_t stream;
@@ -124,7 +124,8 @@ enum drover_order {
  *	primary context, must not be a default stream, and must not capture
  *	while this library has work in it: waits for that work then return
  *	EBUSY. NULL: the library makes a new CUstream.
- * @priority: CUDA: of a new CUstream, as cuStreamCreateWithPriority() takes it
+ * @priority: CUDA: the priority of a new CUstream, as
+ *	cuStreamCreateWithPriority() takes it
  * @reserved: zero
  *
  * If all bytes are zero, the defaults apply: the CPU backend, and the library
@@ -169,8 +170,8 @@ typedef struct {
  *	context current. It puts its work into the CUstream, by its own launches
  *	or a library's, and returns 0 or an errno value. It must not call
  *	functions of streams. If it uses memory of other devices, it has to make
- *	sure by itself that it can. While the stream captures, it is called
- *	once, with a CUstream that captures.
+ *	sure that its device can reach this memory. While the stream captures,
+ *	it is called once, with a CUstream that captures.
  */
 typedef struct {
 	int (*run)(const void *args);
@@ -197,7 +198,7 @@ typedef struct {
  * that the environment variable DROVER_CUDA_LIBRARY names. The first stream of
  * the CPU backend starts the pool on which all streams of that backend run. The
  * pool has one worker for each CPU, or one for each stream if there are more
- * streams than CPUs. It ends with the last stream.
+ * streams than CPUs. The pool ends with the last stream.
  *
  * Return: 0; EINVAL for unknown attributes; EAGAIN when there are 128 streams,
  * or no thread; ENOMEM; ENODEV when there is no CUDA driver that works here, or
@@ -321,9 +322,9 @@ int drover_stream_copy(drover_stream_t *stream, void *to, const void *from,
  *	caller's again then; or device memory, which is read in the copy's turn,
  *	before any operation that is submitted later writes it.
  *
- * Also blocks while operations under way write the host memory @from, and until
- * the copy is done if it is larger than drover_streamattr_t.staging. Return: as
- * every submit.
+ * The call also blocks while operations under way write to host memory @from.
+ * If the copy is larger than drover_streamattr_t.staging, the call blocks until
+ * the copy is done. Return: as every submit.
  */
 int drover_stream_copy_staged(drover_stream_t *stream, void *to,
 			      const void *from, size_t bytes,
@@ -372,8 +373,8 @@ int drover_stream_run(drover_stream_t *stream, const drover_kernel_t *kernel,
  * drover_stream_host_call() - call a function when its turn comes
  * @call: called by a worker of the pool or by a thread of the driver. It
  *	returns 0, or an errno value, which fails the operation. On the CPU
- *	backend it also fails the operation if it ends its thread. On CUDA it
- *	must not call the driver, nor, therefore, functions of streams.
+ *	backend the operation also fails if @call ends its thread. On CUDA @call
+ *	must not call the driver, so it must not call functions of streams.
  *
  * Return: as every submit.
  */
@@ -428,9 +429,9 @@ int drover_stream_drain(drover_stream_t *stream);
  *
  * With the CPU backend it makes no system call.
  *
- * Return: 0: done; EINPROGRESS: not yet; EBADF: its stream was destroyed, which
- * waited for the operation; the operation's error, which may be the error of an
- * earlier operation.
+ * Return: 0: done; EINPROGRESS: not yet; EBADF: its stream was destroyed, and
+ * drover_stream_destroy() has waited for the operation; the operation's error,
+ * which may be the error of an earlier operation.
  */
 int drover_ticket_done(const drover_ticket_t *ticket);
 
