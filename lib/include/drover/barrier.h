@@ -7,7 +7,7 @@
  * drover_barrier(3) has an example. A thread with other work to do calls
  * drover_barrier_arrive(), and drover_barrier_wait_for() later.
  *
- * The following holds; Documentation/barrier-design.rst says how:
+ * The library guarantees the following (how: Documentation/barrier-design.rst):
  *  - A phase is complete when as many threads have arrived as the barrier
  *    counts. Every thread that has waited for that phase sees what each thread
  *    did before it arrived.

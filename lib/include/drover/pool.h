@@ -3,7 +3,7 @@
  * drover_pool_t: threads that run tasks, and burn no CPU time when there are
  * none. drover_pool(3) has an example.
  *
- * The following holds; Documentation/pool-design.rst says how:
+ * The library guarantees the following (how: Documentation/pool-design.rst):
  *  - Each accepted task runs once, unless it is cancelled. The task sees
  *    everything that was done before it was submitted, and each thread that has
  *    waited for the task sees everything that the task did.
