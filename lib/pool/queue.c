@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Queues of tasks: linked lists under a short lock. They need no memory of
- * their own, and any task can be taken out of the middle. nr_queued changes in
- * the same section as the list, so it never counts a task that no thread can
- * find.
+ * Queues of tasks: linked lists, each under a lock that is held only briefly.
+ * They need no memory of their own, and any task can be taken out of the
+ * middle. nr_queued changes in the same section as the list, so it never counts
+ * a task that no thread can find.
  */
 #include "pool/pool.h"
 

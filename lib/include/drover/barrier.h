@@ -7,7 +7,7 @@
  * drover_barrier(3) has an example. A thread with other work to do calls
  * drover_barrier_arrive(), and drover_barrier_wait_for() later.
  *
- * The following holds; Documentation/barrier-design.rst says how:
+ * The library guarantees the following (how: Documentation/barrier-design.rst):
  *  - A phase is complete when as many threads have arrived as the barrier
  *    counts. Every thread that has waited for that phase sees what each thread
  *    did before it arrived.
@@ -51,7 +51,7 @@ extern "C" {
 /**
  * drover_barrier_t - a barrier; the content is private to the library
  *
- * drover_barrier_init() or the initialiser makes a barrier. A barrier is so
+ * drover_barrier_init() or the initialiser makes a barrier. A barrier is this
  * large because fields that some threads write and others read are on separate
  * cache lines, at whatever address the barrier lies.
  */
@@ -63,8 +63,9 @@ typedef struct {
 
 /*
  * The initialiser makes a barrier with default attributes, without
- * drover_barrier_init(). It may also be assigned to a barrier that
- * drover_barrier_destroy() has ended.
+ * drover_barrier_init(). As a compound literal,
+ * (drover_barrier_t)DROVER_BARRIER_INITIALIZER(count), it may also be assigned
+ * to a barrier that drover_barrier_destroy() has ended.
  * @count: as for drover_barrier_init()
  */
 /* clang-format off */
@@ -79,8 +80,8 @@ typedef uint64_t drover_phase_t;
 #define DROVER_BARRIER_SHARED 0x1u
 
 /*
- * drover_barrierattr_t.spin_us: a waiting thread does not spin; it sleeps after
- * a few hundred nanoseconds
+ * drover_barrierattr_t.spin_us: a waiting thread does not spin for longer than
+ * a few hundred nanoseconds, and then sleeps
  */
 #define DROVER_BARRIER_NO_SPIN UINT32_MAX
 
@@ -88,7 +89,7 @@ typedef uint64_t drover_phase_t;
  * drover_barrierattr_t - barrier attributes
  * @flags: DROVER_BARRIER_*
  * @spin_us: the longest that one wait may spin, in microseconds;
- *	     0: the library chooses; DROVER_BARRIER_NO_SPIN: no wait spins
+ *	     0: the library chooses; DROVER_BARRIER_NO_SPIN: as said there
  * @reserved: zero
  * @completion: NULL, or a function that the last thread of each phase calls
  *		once, when all threads have arrived and none has gone on. The
@@ -114,7 +115,7 @@ typedef struct {
  * The first call in a process reads a few files, to find out which CPUs are
  * small. The other functions read no file.
  *
- * Return: 0; EINVAL for another @count or for attributes that are not valid.
+ * Return: 0; EINVAL if @count is out of range or the attributes are not valid.
  */
 int drover_barrier_init(drover_barrier_t *barrier, unsigned int count,
 			const drover_barrierattr_t *attr);
@@ -123,12 +124,11 @@ int drover_barrier_init(drover_barrier_t *barrier, unsigned int count,
  * drover_barrier_destroy() - end the life of @barrier
  * @barrier: a barrier at which no thread will arrive any more
  *
- * The call is legal as soon as one thread has returned from the last phase. It
- * blocks until two conditions are true: the other threads no longer use
- * @barrier, which takes no longer than waking them; and each phase that
- * drover_barrier_arrive() has stored has been waited for or forgotten. If
- * @barrier is shared, the call blocks for two seconds at most, and then assumes
- * that threads that still use @barrier are dead.
+ * The call blocks until two conditions are true: the other threads no longer
+ * use @barrier, which takes no longer than waking them; and each phase that
+ * drover_barrier_arrive() has stored has been given back. If @barrier is
+ * shared, the call blocks for two seconds at most, and then assumes that
+ * threads that still use @barrier are dead.
  *
  * Return: 0; EBUSY when threads have arrived and wait for others, EINVAL when
  * @barrier was not made or is destroyed already (in both cases nothing is
@@ -139,10 +139,11 @@ int drover_barrier_destroy(drover_barrier_t *barrier);
 /**
  * drover_barrier_wait() - arrive, and wait until all threads have arrived
  *
- * The call blocks. If the count is one and there is no completion function, the
- * call returns at once, without any atomic read-modify-write, and does not
- * order threads that use @barrier at the same time. The calls of a completion
- * function come one after the other, also if the count is one.
+ * The call blocks. But if the count is one and there is no completion function,
+ * the call returns at once. It then makes no atomic read-modify-write, so it
+ * does not order the memory accesses of threads that use @barrier at the same
+ * time. The calls of a completion function come one after the other, also if
+ * the count is one.
  *
  * Return: DROVER_BARRIER_SERIAL to the thread that arrived last, 0 to all
  * others; EINVAL when @barrier was not made, is destroyed, or counts no threads
@@ -158,13 +159,15 @@ int drover_barrier_wait(drover_barrier_t *barrier);
  *
  * The call blocks only if @nr is 1 and more threads use @barrier than it
  * counts: an arrival that belongs to a later phase waits until that phase
- * begins. Each phase that is stored has to be given to
- * drover_barrier_wait_for() or drover_barrier_forget() once, by any thread.
+ * begins. Each phase that is stored has to be *given back* to the library once,
+ * by any thread. drover_barrier_wait_for() and drover_barrier_forget() give a
+ * phase back. So do drover_barrier_wait_until() and drover_barrier_test() if
+ * they return 0.
  *
  * Return: 0; DROVER_BARRIER_SERIAL when this call completed the phase; EINVAL
  * as drover_barrier_wait(), or for an @nr of 0; EOVERFLOW when @nr is more than
- * 1 and the phase needs fewer than @nr more arrivals (nothing is changed or
- * stored).
+ * 1 and fewer than @nr arrivals are missing from the phase (nothing is changed
+ * or stored).
  */
 int drover_barrier_arrive(drover_barrier_t *barrier, unsigned int nr,
 			  drover_phase_t *phase);
@@ -173,14 +176,13 @@ int drover_barrier_arrive(drover_barrier_t *barrier, unsigned int nr,
 int drover_barrier_wait_for(drover_barrier_t *barrier, drover_phase_t phase);
 
 /**
- * drover_barrier_wait_until() - block until a phase is complete, or a deadline
+ * drover_barrier_wait_until() - drover_barrier_wait_for() with a deadline
  * @clock: CLOCK_REALTIME or CLOCK_MONOTONIC
  * @deadline: absolute time on @clock
  *
  * Return: 0; ETIMEDOUT; EINVAL for another clock or a tv_nsec outside 0 to
- * 999,999,999. After ETIMEDOUT or EINVAL the arrival still counts, and the
- * caller still owns @phase: the caller has to wait for the phase again, or to
- * forget it.
+ * 999,999,999. After ETIMEDOUT or EINVAL the arrival still counts, and @phase
+ * still has to be given back.
  */
 int drover_barrier_wait_until(drover_barrier_t *barrier, drover_phase_t phase,
 			      clockid_t clock, const struct timespec *deadline);
@@ -188,9 +190,8 @@ int drover_barrier_wait_until(drover_barrier_t *barrier, drover_phase_t phase,
 /**
  * drover_barrier_test() - whether a phase is complete
  *
- * Return: 0 if the phase is complete, and @phase is given back, as by
- * drover_barrier_wait_for(); otherwise EINPROGRESS, and the caller still owns
- * @phase.
+ * Return: 0 if the phase is complete; otherwise EINPROGRESS, and @phase still
+ * has to be given back.
  */
 int drover_barrier_test(drover_barrier_t *barrier, drover_phase_t phase);
 
@@ -207,14 +208,14 @@ int drover_barrier_forget(drover_barrier_t *barrier, drover_phase_t phase);
 int drover_barrier_arrive_and_drop(drover_barrier_t *barrier);
 
 /**
- * drover_barrier_set_count() - count another number of threads from now on
- * @barrier: a barrier at which no thread arrives meanwhile
+ * drover_barrier_set_count() - let @count threads complete the later phases
+ * @barrier: a barrier at which no thread arrives until the call has returned
  * @count: 1 to DROVER_BARRIER_MAX
  *
- * The call is legal as soon as one thread has returned from a phase, provided
- * that no thread arrives before the call has returned.
+ * The call is legal before the first phase, and as soon as one thread has
+ * returned from the latest phase.
  *
- * Return: 0; EINVAL for another @count, or when @barrier was not made; EBUSY
+ * Return: 0; EINVAL if @count is out of range or @barrier was not made; EBUSY
  * when threads have arrived and wait for others (nothing is changed).
  */
 int drover_barrier_set_count(drover_barrier_t *barrier, unsigned int count);

@@ -4,7 +4,7 @@
  * the mutex, if the mutex is held, instead of waking all of them.
  * drover_cond(3) has an example.
  *
- * The following holds; Documentation/cond-design.rst says how:
+ * The library guarantees the following (how: Documentation/cond-design.rst):
  *  - A signal or broadcast determines, in one atomic step, which threads it
  *    unblocks. A thread that starts to wait after that step never takes the
  *    signal from a thread that waited before (POSIX.1-2024).
@@ -22,8 +22,9 @@
  * be NULL, for the defaults.
  *
  * All functions except drover_version() return 0 or an errno value, and all
- * leave errno alone. Apart from short internal locks, the functions block only
- * where their descriptions say so. None of them is a cancellation point.
+ * leave errno alone. The waits block; apart from them and from short internal
+ * locks, functions block only where their descriptions say so. None of them is
+ * a cancellation point.
  *
  * Tests: cond/wakeup_rounds cond/no_memory cond/timed_wait
  * Tests: attack/calls cond/destroy_at_once
@@ -97,17 +98,19 @@ int drover_cond_init(drover_cond_t *cond, const drover_condattr_t *attr);
  * thread no longer touches @cond, which takes a few instructions.
  *
  * Threads may still be in drover_cond_await() or drover_cond_await_until(). The
- * call is then legal if the predicates of all these threads are true, and
- * signals or a broadcast have unblocked the threads. If the caller holds the
- * mutex, the call does not wait for these threads. A thread that then finds its
- * predicate false gets EINVAL. If the caller does not hold the mutex, the call
- * blocks until these threads have returned.
+ * call is then legal if the predicates of all these threads are true, and a
+ * broadcast, or a signal for each thread, has told them so. The broadcast need
+ * not have reached all of the threads yet. If the caller holds the mutex, the
+ * call does not wait for these threads; if another thread makes a predicate
+ * false again before its waiter has the mutex, the waiter gets EINVAL. If the
+ * caller does not hold the mutex, the call blocks until these threads have
+ * returned.
  *
  * If @cond is shared, the call blocks until the unblocked threads no longer use
- * @cond. If two seconds pass in which none of these threads stops using @cond,
- * and all of them belong to other processes, the call assumes that they are
- * dead, and returns. After drover_cond_broadcast_on(), drover_cond_destroy_on()
- * has to be called instead.
+ * @cond. If all of these threads belong to other processes, and for two seconds
+ * none of them finishes with @cond, the call assumes that they are dead, and
+ * returns. After drover_cond_broadcast_on(), drover_cond_destroy_on() has to be
+ * called instead.
  *
  * Return: 0.
  *
@@ -118,9 +121,9 @@ int drover_cond_destroy(drover_cond_t *cond);
 /**
  * drover_cond_wait() - release @mutex and sleep until unblocked
  *
- * The call blocks. A thread that takes @mutex later sees the release of @mutex
- * and the start of the wait as one step. When the call returns, the caller
- * holds @mutex again, except after EPERM and ENOTRECOVERABLE. Threads
+ * The call blocks. To any thread that locks @mutex afterwards, the release of
+ * @mutex and the start of the wait are one step. When the call returns, the
+ * caller holds @mutex again, except after EPERM and ENOTRECOVERABLE. Threads
  * that wait at the same time may use different mutexes if none of these mutexes
  * is PI or robust; a broadcast may then wake all of the threads.
  *
@@ -176,45 +179,45 @@ int drover_cond_clockwait(drover_cond_t *cond, drover_mutex_t *mutex,
  *
  * *Which thread evaluates.* A thread that signals or broadcasts with @mutex
  * held evaluates the waiters' predicates for them, oldest waiter first. Waiters
- * whose predicate is false do not wake. One call evaluates at most 64
+ * whose predicate it finds false do not wake. One call evaluates at most 64
  * predicates. If all of these are false, the call unblocks the next waiter,
- * which evaluates 64 more, and so on. A caller that does not hold @mutex
- * evaluates nothing, and only unblocks one waiter; that waiter evaluates for
- * itself and for the others as soon as it has @mutex. The same holds for a
- * caller that has got @mutex from a dead holder and has not made @mutex
- * consistent. An unblocked thread evaluates its own predicate once more. If the
- * predicate is false again, because another thread was faster, the wait goes
- * on.
+ * whatever the predicate of this waiter is. The unblocked waiter evaluates 64
+ * more, and so on. A caller that does not hold @mutex evaluates nothing, and
+ * only unblocks one waiter; that waiter evaluates for itself and for the others
+ * as soon as it has @mutex. The same holds for a caller that has got @mutex
+ * from a dead holder and has not made @mutex consistent. An unblocked thread
+ * evaluates its own predicate once more. If the predicate is false again,
+ * because another thread was faster, the wait goes on.
  *
  * *What a predicate may do.* Other threads run the predicate, in the middle of
- * a signal or a broadcast. The predicate reads the data that @mutex guards, and
- * @arg, and is short. Its result must not depend on the thread that runs it
- * (thread-local variables, thread ids). It must not lock a mutex that a thread
- * may hold when it signals or broadcasts. Nor may it unlock @mutex, wait,
- * signal, broadcast, end the thread or jump out. If it does one of these, the
- * behaviour is undefined, and the thread that evaluates may deadlock with
- * itself. If the predicate throws a C++ exception, the exception propagates out
- * of the call that evaluates the predicate. That call may be another thread's
- * signal, and other waiters then stay blocked. The class
- * drover::condition_variable of drover.hpp throws the exception in the waiting
- * thread instead.
+ * a signal or a broadcast. So the predicate should be short. It may read @arg
+ * and the data that @mutex guards. Its result must not depend on the thread
+ * that runs it (thread-local variables, thread ids). The predicate must not
+ * lock any mutex that a thread may hold while that thread signals or
+ * broadcasts. Nor may the predicate unlock @mutex, wait, signal, broadcast, end
+ * the thread or jump out. If it does one of these, the behaviour is undefined,
+ * and the thread that evaluates may deadlock with itself. If the predicate
+ * throws a C++ exception, the exception propagates out of the call that
+ * evaluates the predicate. That call may be another thread's signal, and other
+ * waiters then stay blocked. The class drover::condition_variable of drover.hpp
+ * throws the exception in the waiting thread instead.
  *
  * *Signal and broadcast.* A signal unblocks the first waiter whose predicate is
  * true. If no predicate is true, the signal unblocks one thread that waits
  * without a predicate. A thread that a signal has unblocked hands the signal on
  * in the same way if the thread finds its predicate false, or if it is
  * terminated in its wait (by pthread_exit() in a signal handler). A broadcast
- * unblocks all threads that wait without a predicate. It unblocks the threads
- * that wait with a predicate one by one, with one system call for each: when
- * one of them has come back from its wait, the next thread whose predicate is
- * true at that time is unblocked. With several CPUs a broadcast begins with two
- * of these threads. Threads that wait with a predicate are unblocked by age and
- * not by priority, also with a PI mutex.
+ * unblocks all threads that wait without a predicate. Of the threads that wait
+ * with a predicate, the broadcasting thread unblocks one, or two if there are
+ * several CPUs. Each of these threads, when it has come back from its wait,
+ * unblocks the next one whose predicate is true at that time. This takes one
+ * system call for each thread. Threads that wait with a predicate are unblocked
+ * by age and not by priority, also with a PI mutex.
  *
  * *When other threads cannot evaluate the predicate.* There are two such cases:
  * @cond is shared (another process cannot call this process's predicates), or
  * other threads already wait with predicates, but with another mutex. The call
- * is then a loop around drover_cond_wait(), and its thread also wakes while its
+ * is then a loop around drover_cond_wait(), so its thread may wake although its
  * predicate is false.
  *
  * Return: 0; EPERM when the caller does not hold @mutex (nothing was
@@ -257,10 +260,11 @@ int drover_cond_await_until(drover_cond_t *cond, drover_mutex_t *mutex,
  * that it is moved to the mutex.
  *
  * With a PI mutex the kernel chooses the thread of highest priority in the
- * older group. If there is no younger group, and threads have taken all earlier
- * signals, a thread that starts to wait joins the older group. The kernel hands
- * the mutex to the chosen thread if the mutex is free, and moves the thread to
- * the mutex if the mutex is held.
+ * older group. It hands the mutex to this thread if the mutex is free, and
+ * moves the thread to the mutex if the mutex is held. With a PI mutex there is
+ * also an exception to the rule above: if there is no younger group, and each
+ * earlier signal has reached its thread, a thread that starts to wait joins the
+ * older group.
  *
  * If threads wait with a predicate, drover_cond_await() says which of them is
  * unblocked.
@@ -278,10 +282,11 @@ int drover_cond_signal(drover_cond_t *cond);
  * to the mutex. If another thread holds the mutex, one of the threads is woken,
  * and the others are moved. If the mutex is free, all of the threads are woken.
  * A single waiter is woken, whether or not the mutex is held. DROVER_POLICY in
- * drover(7) changes these rules. All threads are woken if no thread can be
- * moved to their mutex, or if @cond is shared: see drover_cond_broadcast_on().
- * With a PI mutex all threads are moved; if the mutex is free, the kernel hands
- * it to the thread of highest priority.
+ * drover(7) changes these rules. All threads are woken if they wait with
+ * several mutexes, or if their mutex or @cond is shared (but see
+ * drover_cond_broadcast_on()), or if the kernel does not move threads. With a
+ * PI mutex all threads are moved; if the mutex is free, the kernel hands it to
+ * the thread of highest priority.
  *
  * If the caller holds the mutex, one system call moves up to 64 threads.
  * Otherwise one system call moves all threads of a group (see
@@ -302,13 +307,14 @@ int drover_cond_broadcast(drover_cond_t *cond);
  * drover_cond_broadcast_on() - drover_cond_broadcast(), with the waiters' mutex
  * @mutex: the mutex that all waiters use, at its address in this process
  *
- * The call differs from drover_cond_broadcast() only if @cond is shared: it is
- * then told where the waiters' mutex is, which a broadcaster in another process
- * cannot know. If @mutex is held and shared, and neither PI nor robust, the
- * call wakes one waiter and moves the rest to @mutex. The woken waiter marks
- * @mutex contended, so that the next unlock wakes another one. If it is killed
- * before that, the rest stay asleep until some other thread has marked @mutex
- * contended, because it has to wait for @mutex.
+ * The call differs from drover_cond_broadcast() only if @cond is shared: the
+ * library then needs @mutex, because it cannot find out at which address the
+ * caller's process sees the waiters' mutex. If @mutex is held and shared, and
+ * neither PI nor robust, the call wakes one waiter and moves the rest to
+ * @mutex. The woken waiter marks @mutex contended, so that the next unlock
+ * wakes another waiter. If the woken waiter is killed before it has marked
+ * @mutex, the rest stay asleep until some other thread finds @mutex held, and
+ * therefore marks it contended.
  *
  * Return: 0.
  *
@@ -322,8 +328,8 @@ int drover_cond_broadcast_on(drover_cond_t *cond, drover_mutex_t *mutex);
  *
  * The call works as drover_cond_destroy() does. It is for a condition variable
  * on which drover_cond_broadcast_on() has been called. If @cond is shared and
- * waiters were moved, the call wakes these waiters, because it has to wait
- * until they no longer use @cond.
+ * waiters were moved, the call first wakes these waiters, because it then has
+ * to wait for them.
  *
  * Return: 0.
  *

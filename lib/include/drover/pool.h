@@ -3,7 +3,7 @@
  * drover_pool_t: threads that run tasks, and burn no CPU time when there are
  * none. drover_pool(3) has an example.
  *
- * The following holds; Documentation/pool-design.rst says how:
+ * The library guarantees the following (how: Documentation/pool-design.rst):
  *  - Each accepted task runs once, unless it is cancelled. The task sees
  *    everything that was done before it was submitted, and each thread that has
  *    waited for the task sees everything that the task did.
@@ -23,7 +23,7 @@
  *    queue of tasks that threads outside the pool have submitted; if that queue
  *    is empty, too, from another worker's queue. But twice in every 61 times
  *    the worker first tries another queue, and takes the oldest task there:
- *    once it tries the queue of tasks from outside, and once the queue of some
+ *    one time the queue of tasks from outside, the other time the queue of one
  *    worker, each worker's in turn. So no task waits for ever.
  *  - The pool needs no memory to accept a task: the task lies in the caller's
  *    memory.
@@ -247,10 +247,11 @@ int drover_pool_post_or(drover_pool_t *pool, int (*function)(void *arg),
  *
  * If no thread can take a waiting worker's place, because the bound of
  * drover_poolattr_t.spares is reached or the system refuses a thread, the
- * worker waits nevertheless, provided that other workers can run; fewer tasks
- * run meanwhile. The last worker that could run gets EAGAIN instead: the task
- * goes on, and some thread must still wait for it. Any thread gets EAGAIN when
- * half of its stack is in use and the system refuses another thread.
+ * worker waits nevertheless, provided that at least one other worker is not
+ * blocked in a wait; fewer tasks run meanwhile. The last worker that is not
+ * blocked gets EAGAIN instead: the task goes on, and some thread must still
+ * wait for it. Any thread gets EAGAIN when half of its stack is in use and the
+ * system refuses another thread.
  *
  * Return: 0; ECANCELED when @task was cancelled, or when its function was left
  * by an exception or by the end of its thread (@result is not written); EAGAIN;

@@ -4,7 +4,7 @@
  * while the host goes on. A synchronization that adds nothing to the order
  * returns at once. drover_stream(3) has an example.
  *
- * The following holds; Documentation/stream.rst says how:
+ * The library guarantees the following (how: Documentation/stream.rst):
  *  - If operations touch the same memory, and one of them writes it, they take
  *    effect in the order in which they were submitted, whichever streams they
  *    belong to. The library keeps this order, unless the stream was made with

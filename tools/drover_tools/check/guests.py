@@ -11,7 +11,7 @@ from drover_tools.vm.guest import (Guest, GuestComplained, GuestError,
 
 KSELFTEST = "/drover/kselftest"
 
-#: The futex calls of these tests never reach the kernel, so that a guest shows
+#: These tests are of the library and not of the kernel, so a guest shows
 #: nothing that the host does not.
 HOST_ONLY = ("attack", "explore")
 
