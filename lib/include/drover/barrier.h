@@ -80,14 +80,14 @@ typedef uint64_t drover_phase_t;
 #define DROVER_BARRIER_SHARED 0x1u
 
 /*
- * drover_barrierattr_t.spin_us: a waiting thread does not spin for longer than
- * a few hundred nanoseconds, and then sleeps
+ * drover_barrierattr_t.spin_us: a waiting thread spins for a few hundred
+ * nanoseconds at most, and then sleeps
  */
 #define DROVER_BARRIER_NO_SPIN UINT32_MAX
 
 /**
  * drover_barrierattr_t - barrier attributes
- * @flags: DROVER_BARRIER_*
+ * @flags: 0 or DROVER_BARRIER_SHARED
  * @spin_us: the longest that one wait may spin, in microseconds;
  *	     0: the library chooses; DROVER_BARRIER_NO_SPIN: as said there
  * @reserved: zero
@@ -112,8 +112,8 @@ typedef struct {
  * drover_barrier_init() - make @barrier a valid barrier
  * @count: how many threads complete a phase, 1 to DROVER_BARRIER_MAX
  *
- * The first call in a process reads a few files, to find out which CPUs are
- * small. The other functions read no file.
+ * The first call in a process reads a few files, to find out whether some CPUs
+ * are slower than others. The other functions read no file.
  *
  * Return: 0; EINVAL if @count is out of range or the attributes are not valid.
  */
@@ -165,9 +165,9 @@ int drover_barrier_wait(drover_barrier_t *barrier);
  * they return 0.
  *
  * Return: 0; DROVER_BARRIER_SERIAL when this call completed the phase; EINVAL
- * as drover_barrier_wait(), or for an @nr of 0; EOVERFLOW when @nr is more than
- * 1 and fewer than @nr arrivals are missing from the phase (nothing is changed
- * or stored).
+ * in the same cases as drover_barrier_wait(), or if @nr is 0; EOVERFLOW when @nr
+ * is more than 1 and fewer than @nr arrivals are missing from the phase (nothing
+ * is changed or stored).
  */
 int drover_barrier_arrive(drover_barrier_t *barrier, unsigned int nr,
 			  drover_phase_t *phase);
