@@ -167,12 +167,6 @@ static void charge(struct poll_account *a, int64_t own, int64_t others)
 		a->lost = MIN(a->lost + others, 2 * POLL_MOST_LOST);
 }
 
-static bool is_empty(const struct poll_account *a)
-{
-	return MAX(a->spent, a->lost) >=
-	       SAVED * load_relaxed(&measured.latency);
-}
-
 /**
  * struct polling - a poll that is under way
  * @a: the account to which it is charged
@@ -292,7 +286,7 @@ static bool let_others_run(struct polling *p)
 			p->end = MIN(p->end, p->now + latency);
 	}
 	return cpus > 1 &&
-	       (p->meet ? p->a->lost < POLL_MOST_LOST : !is_empty(p->a));
+	       p->a->lost < (p->meet ? POLL_MOST_LOST : SAVED * latency);
 }
 
 /*
@@ -368,12 +362,12 @@ static bool poll_politely(struct poll_account *a, bool (*poll)(void *arg),
 bool poll_before_sleep(struct poll_account *a, bool (*poll)(void *arg),
 		       void *arg, int64_t left)
 {
+	int32_t latency = load_relaxed(&measured.latency);
 	bool found = poll(arg);
 
-	if (found || is_empty(a))
+	if (found || MAX(a->spent, a->lost) >= SAVED * latency)
 		return found;
-	found = poll_politely(a, poll, arg, load_relaxed(&measured.latency),
-			      left, 0);
+	found = poll_politely(a, poll, arg, latency, left, 0);
 	PROBE(spin, 0, found);
 	if (unlikely(drover_probe))
 		drover_probe(PROBE_SPUN, 0, found);
