@@ -11,8 +11,10 @@
  * In the child of a fork, the only thread holds the mutexes that the forking
  * thread held, and can unlock them. But a mutex with DROVER_MUTEX_SHARED,
  * DROVER_MUTEX_PI or DROVER_MUTEX_ROBUST knows its holder by the thread id, so
- * the parent's thread is still the holder. The child gets EPERM for such a
- * mutex; if the mutex is private, the child has to initialise it again.
+ * the parent's thread is still the holder. If the child calls
+ * drover_mutex_unlock() for such a mutex, it gets EPERM. Without
+ * DROVER_MUTEX_SHARED the child has its own copy of the mutex, which no thread
+ * can unlock, so the child has to initialise this copy before it uses it.
  *
  * In all functions @mutex is the mutex; @attr may be NULL, for the defaults.
  *
@@ -76,7 +78,7 @@ typedef struct {
 /* clang-format on */
 
 /**
- * drover_mutex_init() - make @mutex, memory of the caller's, an unlocked mutex
+ * drover_mutex_init() - initialise the memory at @mutex as an unlocked mutex
  *
  * Return: 0; EINVAL when @attr has unknown flags, or flags that exclude each
  * other; ENOTSUP when @attr has DROVER_MUTEX_PI or DROVER_MUTEX_ROBUST and the
@@ -90,8 +92,8 @@ int drover_mutex_init(drover_mutex_t *mutex, const drover_mutexattr_t *attr);
  * drover_mutex_destroy() - end the life of a mutex
  * @mutex: a mutex that no thread holds or waits for
  *
- * The memory may be freed as soon as the call has returned, also by the thread
- * that was the last to unlock.
+ * The memory may be freed as soon as the call has returned, even if the last
+ * holder's call of drover_mutex_unlock() has not returned yet.
  *
  * Return: 0, or EBUSY when @mutex is locked (nothing is changed).
  *
@@ -145,9 +147,9 @@ int drover_mutex_trylock(drover_mutex_t *mutex);
  *
  * The call blocks until @deadline at most, and not at all if @mutex is free.
  *
- * Return: 0; ETIMEDOUT when @deadline has passed; EINVAL for another clock, or
- * for a tv_nsec outside 0 to 999,999,999, but only if the call would have to
- * wait; otherwise as drover_mutex_lock().
+ * Return: 0; ETIMEDOUT when @deadline has passed; EINVAL when the call has to
+ * wait, and @clock is another clock or tv_nsec is outside 0 to 999,999,999;
+ * otherwise as drover_mutex_lock().
  *
  * Tests: mutex/basic attack/storm
  */
