@@ -33,11 +33,10 @@
  */
 #define COUNT_EVERY 1024
 
-/*
- * The most polls that may be saved up. A new account has this many, and can pay
- * for as much time of others.
- */
+/* The most polls that may be saved up. A new account has this many. */
 #define SAVED 8
+/* The long turns for which a new account can pay: less than a time slice. */
+#define LOST_AT_FIRST (POLL_MOST_LOST / SAVED)
 /*
  * Another thread's turn is long if it takes this many times a sleep's CPU time.
  */
@@ -286,7 +285,7 @@ static bool let_others_run(struct polling *p)
 			p->end = MIN(p->end, p->now + latency);
 	}
 	return cpus > 1 &&
-	       p->a->lost < (p->meet ? POLL_MOST_LOST : SAVED * latency);
+	       p->a->lost < (p->meet ? POLL_MOST_LOST : LOST_AT_FIRST);
 }
 
 /*
@@ -365,7 +364,7 @@ bool poll_before_sleep(struct poll_account *a, bool (*poll)(void *arg),
 	int32_t latency = load_relaxed(&measured.latency);
 	bool found = poll(arg);
 
-	if (found || MAX(a->spent, a->lost) >= SAVED * latency)
+	if (found || a->spent >= SAVED * latency || a->lost >= LOST_AT_FIRST)
 		return found;
 	found = poll_politely(a, poll, arg, latency, left, 0);
 	PROBE(spin, 0, found);

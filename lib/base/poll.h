@@ -42,7 +42,7 @@
  * @lost: nanoseconds for which yields left the CPU to threads that compute, and
  *	  that nothing has paid for yet. If it is below 0, successful polls and
  *	  sleeps have paid in advance. The account is also empty when @lost
- *	  reaches the limit of @spent.
+ *	  reaches an eighth of POLL_MOST_LOST.
  * @turn: nanoseconds for which others have lately kept the CPU when the thread
  *	  yielded, on average. Only for threads that wait for each other, each
  *	  with a CPU.
