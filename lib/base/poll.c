@@ -152,7 +152,7 @@ static int64_t cost_ns(void)
  * @others: nanoseconds for which threads that compute had the CPU. Later sleeps
  *	    and successful polls pay them back.
  *
- * What is earned pays for @spent and for @lost alike. If the latency falls, and
+ * Earned time is taken from @spent and from @lost alike. If the latency falls, and
  * with it the limit of @spent, no debt is forgiven.
  */
 static void charge(struct poll_account *a, int64_t own, int64_t others)

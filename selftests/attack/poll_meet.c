@@ -64,7 +64,10 @@ static int yields_of_many(struct poll_account *a, uint32_t nr_meet)
 	return nr_yields;
 }
 
-/* In the midst of the poll other threads have the CPU for a while. */
+/*
+ * In the midst of the poll other threads have the CPU for a while. The sleep
+ * stands for that preemption, and synchronises nothing.
+ */
 static bool comes_after_preemption(void *unused)
 {
 	struct timespec away = { .tv_nsec = SLICE_NS };

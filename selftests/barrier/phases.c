@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Many phases with 1 to 256 threads, which arrive by all the functions there
- * are, while the process's CPUs change. What a thread writes before the
- * barrier, the others read behind it. No thread gets through early, one thread
+ * are, while the process's CPUs change. Behind the barrier the other threads
+ * read the value that a thread wrote before it. No thread gets through early, one thread
  * of each phase is the serial one, and none is left behind.
  */
 #include <drover/barrier.h>

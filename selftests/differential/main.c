@@ -12,8 +12,8 @@
  * processes instead of a private one, and with apart=1 no two futexes share a
  * bucket.
  *
- * The same numbers give the same calls. What depends on something else must not
- * be printed: times, addresses and thread ids.
+ * The same numbers give the same calls. The program must not
+ * print values that depend on anything else: times, addresses and thread ids.
  *
  * The program puts the clock forward, so it is only for guests. It runs on one
  * CPU.

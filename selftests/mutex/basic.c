@@ -199,7 +199,7 @@ static bool do_child_steps(void)
 	"lock = 0; lock = EDEADLK; trylock = EBUSY;" \
 	"elsewhere unlock = EPERM; unlock = 0"
 #define TIMES_OUT "lock; past = ETIMEDOUT; past_realtime = ETIMEDOUT; unlock"
-/* What a child can do if it holds the mutex, and if it does not. */
+/* A child acts on the mutex: once as its holder, and once without it. */
 #define HOLDS \
 	"wait = ETIMEDOUT; unlock = 0; unlock = EPERM; lock = 0; unlock = 0"
 #define DOES_NOT "unlock = EPERM; trylock = EBUSY; wait = EPERM"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a CUDA backend has to do on any device, also if the program calls the
- * driver itself. The driver is the mock, or a real one:
+ * The promises that a CUDA backend keeps on any device, even if the program
+ * calls the driver itself. The driver is the mock, or a real one:
  *
  *	LD_PRELOAD=libcuda.so.1 DROVER_CUDA_LIBRARY=libcuda.so.1 on_device
  *

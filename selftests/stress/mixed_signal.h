@@ -191,7 +191,7 @@ static inline void stir(struct worker *w)
 	}
 }
 
-/* What a waiter does. After one in two waits it signals to another waiter. */
+/* The loop of a waiter. After one in two waits it signals to another waiter. */
 static inline void take_part(struct worker *w)
 {
 	struct box *box = some_box(w);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What interpose.c, count.c and caller.c of libdrover-stat.so share. */
+/* Declarations for interpose.c, count.c and caller.c of libdrover-stat.so. */
 #ifndef DROVER_INTERPOSE_H
 #define DROVER_INTERPOSE_H
 

@@ -11,7 +11,7 @@ from drover_tools.why.texts import action, count, times, verb
 
 #: So many threads that wait for one mutex are a convoy.
 CONVOY = 8
-#: What a thread of a healthy process does, and what several threads do.
+#: The verbs for a thread of a healthy process, and for several threads.
 DOINGS = {
     "runs": ("runs", "run"),
     "idle": ("waits for another thread to wake it, as an idle thread does",

@@ -4,8 +4,8 @@
 from drover_tools.why.machine import ON_FILES, SLEEPS
 from drover_tools.why.stacks import plain_name
 
-#: What a thread does that is in one of these functions or waits for an object
-#: of that kind.
+#: The verb for a thread that is in one of these functions, or that waits for
+#: an object of that kind.
 DOES = {"barrier": "waits at", "thread": "waits for the end of",
         "signal": "is signalling", "destroy": "is destroying",
         "drover destroy": "is destroying",

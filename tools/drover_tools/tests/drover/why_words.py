@@ -36,7 +36,7 @@ SAID = {
                        " the 2 other threads are stuck, too."],
     "idle_pool": ["to wake them, as idle threads do, and 1 thread waits for"],
 }
-#: What no report on these programs of C says.
+#: No report on these programs, which are in C, has one of these words.
 NOT_SAID = ("C++", "Python", " were found", "no thread is left")
 
 
