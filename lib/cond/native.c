@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* drover_cond_t: the condition variable over drover_mutex_t. */
+#define DROVER_NO_INLINE /* this file defines what the header puts inline */
 #include <drover/cond.h>
 
 #include "cond/group.h"
@@ -7,6 +8,9 @@
 
 _Static_assert(sizeof(struct cond) <= sizeof(drover_cond_t), "fits");
 _Static_assert(_Alignof(struct cond) <= _Alignof(drover_cond_t), "fits");
+/* The inline functions of drover/cond.h read these two. */
+_Static_assert(offsetof(struct cond, flags) == 9 * 4, "words[9]");
+_Static_assert(offsetof(struct cond, closed_low) == 5 * 4, "words[5]");
 
 int drover_cond_init(drover_cond_t *cond, const drover_condattr_t *attr)
 {

@@ -74,11 +74,19 @@ static void test_in_vain(void)
 	       "while the limit varies, %d of %d times", nr, NR_TIMES);
 	/*
 	 * Such a poll costs ten times as much as it spares. LATE_NS is CPU
-	 * time, so time that others have the CPU does not count.
+	 * time, so time that others have the CPU does not count. A preemption
+	 * may make the account empty at once, so the most of several tries
+	 * counts.
 	 */
-	a = (struct poll_account){ 0 };
 	poll_limit(2 * LATE_NS / 1000);
-	nr = count(&a, comes_late, NR_TIMES, false);
+	nr = 0;
+	for (int i = 0; i < 5; i++) {
+		int again;
+
+		a = (struct poll_account){ 0 };
+		again = count(&a, comes_late, NR_TIMES, false);
+		nr = again > nr ? again : nr;
+	}
 	tap_ok(nr > 0 && nr <= NR_TIMES / 4,
 	       "for an event that comes late, %d of %d times", nr, NR_TIMES);
 }

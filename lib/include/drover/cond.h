@@ -52,6 +52,7 @@ extern "C" {
 typedef union {
 	char size[48];
 	uint64_t align;
+	uint32_t words[12];
 } drover_cond_t;
 
 /* drover_condattr_t.flags */
@@ -359,6 +360,42 @@ int drover_prepare_thread(void);
  * Tests: cond/no_memory
  */
 const char *drover_version(void);
+
+#if defined(__GNUC__) && !defined(DROVER_NO_INLINE)
+/*
+ * A signal or a broadcast that finds no waiter reads two words and returns, so
+ * the compiler puts these reads into the caller. Define DROVER_NO_INLINE if
+ * each signal has to enter the library: in programs that use a debug build of
+ * the library, or whose signals are counted at the library's entry.
+ *
+ * The words are struct cond's @flags and @closed_low. The flags have other bits
+ * than the clock's if processes share @cond or threads wait with a predicate.
+ */
+#define DROVER_NOBODY_WAITS(cond)                                              \
+	__builtin_expect(                                                      \
+		!(__atomic_load_n(&(cond)->words[9], __ATOMIC_RELAXED) &       \
+		  ~2u) &&                                                      \
+			!__atomic_load_n(&(cond)->words[5], __ATOMIC_RELAXED), \
+		1)
+
+int drover_cond_signal_call(drover_cond_t *cond) __asm__("drover_cond_signal");
+int drover_cond_broadcast_call(drover_cond_t *cond) __asm__(
+	"drover_cond_broadcast");
+
+extern __inline__ __attribute__((__gnu_inline__)) int
+drover_cond_signal(drover_cond_t *cond)
+{
+	return DROVER_NOBODY_WAITS(cond) ? 0 : drover_cond_signal_call(cond);
+}
+
+extern __inline__ __attribute__((__gnu_inline__)) int
+drover_cond_broadcast(drover_cond_t *cond)
+{
+	return DROVER_NOBODY_WAITS(cond) ? 0 : drover_cond_broadcast_call(cond);
+}
+
+#undef DROVER_NOBODY_WAITS
+#endif
 
 #pragma GCC visibility pop
 

@@ -2,6 +2,7 @@
 """The tests of the tools, each a module with a function main()."""
 
 import importlib
+import signal
 import sys
 
 #: Tests by name, each with an estimate of its seconds.
@@ -33,5 +34,8 @@ def main():
         print(USAGE, file=sys.stderr)
         return 2
     del sys.argv[1]
+    # A script's shell ignores SIGINT for what it starts in the background, and
+    # the programs that the tests interrupt would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     module = f"{name}.main" if name in FOLDERS else name
     return importlib.import_module(f"drover_tools.tests.{module}").main()
