@@ -414,10 +414,10 @@ int drover_stream_wait_event(drover_stream_t *stream,
  *
  * The call blocks until all operations that touch host memory, or may touch any
  * memory, are done. This includes operations of other streams if an operation
- * of this stream waits for them, by an event or because of memory. All others
- * stay under way, and operations that are submitted later are ordered behind
- * them as far as necessary. If an operation fails after this call has returned,
- * the next call for the stream returns the error.
+ * of this stream waits for them, by an event or because of memory. All other
+ * operations stay under way, and operations that are submitted later are
+ * ordered behind them as far as necessary. If an operation fails after this
+ * call has returned, the next call for the stream returns the error.
  *
  * Return: 0; the error that has ended the stream; EBUSY while it captures;
  * EDEADLK from a kernel or host call that would wait for itself.
