@@ -122,9 +122,9 @@ int drover_cond_destroy(drover_cond_t *cond);
 /**
  * drover_cond_wait() - release @mutex and sleep until unblocked
  *
- * The call blocks. A thread that locks @mutex after its release finds that the
- * caller waits already: a signal cannot come between the release and the wait.
- * When the call returns, the caller holds @mutex again, except after EPERM and
+ * The call blocks. The caller counts as a waiter before @mutex is released, so
+ * it misses no signal from a thread that locks @mutex after that. When the call
+ * returns, the caller holds @mutex again, except after EPERM and
  * ENOTRECOVERABLE. Threads that wait at the same time may use different mutexes
  * if none of these mutexes is PI or robust; a broadcast may then wake all of
  * the threads instead of moving them.
@@ -181,15 +181,16 @@ int drover_cond_clockwait(drover_cond_t *cond, drover_mutex_t *mutex,
  *
  * *Which thread evaluates.* A thread that signals or broadcasts with @mutex
  * held evaluates the waiters' predicates for them, oldest waiter first, and
- * does not wake waiters whose predicates are false. It evaluates at most 64
- * predicates. If all of these are false, it unblocks the next waiter without
- * evaluating its predicate; that waiter evaluates 64 more, and so on. A thread
- * that signals or broadcasts without @mutex evaluates nothing. It unblocks the
- * first waiter, which evaluates for itself and for the others when it has
- * @mutex. The same happens if @mutex is robust, its last holder died, and
- * @mutex has not been made consistent. An unblocked waiter evaluates its own
- * predicate once more when it has @mutex. If another thread has made the
- * predicate false again, the wait goes on.
+ * does not wake waiters whose predicates are false. One call evaluates at most
+ * 64 predicates. If all of these are false, the call unblocks the next waiter
+ * without evaluating its predicate; that waiter evaluates 64 more, and so on. A
+ * thread that signals or broadcasts without @mutex evaluates nothing. It only
+ * unblocks the first waiter (a broadcast may unblock the first two). When an
+ * unblocked waiter has @mutex, it evaluates for itself and for the others. The
+ * same happens if @mutex is robust, its last holder died, and @mutex has not
+ * been made consistent. An unblocked waiter always evaluates its own predicate
+ * when it has @mutex: if another thread has made the predicate false again, the
+ * wait goes on.
  *
  * *What a predicate may do.* Other threads run the predicate, in the middle of
  * a signal or a broadcast. So the predicate should be short. It may read @arg
@@ -198,11 +199,11 @@ int drover_cond_clockwait(drover_cond_t *cond, drover_mutex_t *mutex,
  * predicate must not lock a mutex that any thread holds during a signal or a
  * broadcast. It must not unlock @mutex, wait, signal, broadcast, end the thread
  * or jump out. If it does any of this, the behaviour is undefined, and the
- * thread that evaluates it may deadlock with itself. If the predicate throws a
- * C++ exception, the exception propagates out of the call that evaluates the
- * predicate. That call may be another thread's signal, and other waiters then
- * stay blocked. The class drover::condition_variable of drover.hpp throws the
- * exception in the waiting thread instead.
+ * thread that evaluates the predicate may deadlock with itself. If the
+ * predicate throws a C++ exception, the exception propagates out of the call
+ * that evaluates the predicate. That call may be another thread's signal, and
+ * other waiters then stay blocked. The class drover::condition_variable of
+ * drover.hpp throws the exception in the waiting thread instead.
  *
  * *Signal and broadcast.* A signal unblocks the oldest waiter whose predicate
  * is true. If no predicate is true, the signal unblocks one thread that waits

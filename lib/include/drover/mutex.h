@@ -13,8 +13,8 @@
  * DROVER_MUTEX_PI or DROVER_MUTEX_ROBUST records the thread id of its holder,
  * so the parent's thread is still the holder, and drover_mutex_unlock() in the
  * child returns EPERM. Unless the mutex has DROVER_MUTEX_SHARED, the child has
- * its own copy of it. No thread can unlock this copy, so the child has to
- * initialise it again before it uses it.
+ * its own copy of the mutex. No thread can unlock this copy, so the child has
+ * to initialise the copy again before it uses the mutex.
  *
  * In all functions @mutex is the mutex; @attr may be NULL, for the defaults.
  *
@@ -53,7 +53,7 @@ typedef union {
 
 /* drover_mutexattr_t.flags: any combination, but not both of the first two. */
 #define DROVER_MUTEX_RECURSIVE	0x01u /* the holder may lock again */
-#define DROVER_MUTEX_ERRORCHECK 0x02u /* the holder gets EDEADLK if it does */
+#define DROVER_MUTEX_ERRORCHECK 0x02u /* a second lock returns EDEADLK */
 #define DROVER_MUTEX_PI		0x04u /* waiters lend the holder their priority */
 #define DROVER_MUTEX_ROBUST	0x08u /* a holder's death is reported; implies PI */
 #define DROVER_MUTEX_SHARED	0x10u /* lies in memory several processes share */

@@ -22,9 +22,10 @@
  *    pool has a queue for the tasks of other threads. A worker takes the newest
  *    task of its own queue. If that queue is empty, the worker takes the oldest
  *    task of the pool's queue; if that queue is empty, too, the oldest task of
- *    another worker's queue. But no task waits for ever: in every 61 times a
- *    worker once tries the pool's queue first, and once the queue of one of the
- *    workers, each worker's in turn. It takes the oldest task there.
+ *    another worker's queue. But no task waits for ever: twice in every 61
+ *    times a worker first tries another queue, and takes the oldest task there.
+ *    One time this is the pool's queue, the other time it is the queue of one
+ *    worker, each worker's in turn.
  *  - The pool needs no memory to accept a task: the task lies in the caller's
  *    memory.
  *  - At most one idle worker at a time polls for a task, for some microseconds,
@@ -250,8 +251,8 @@ int drover_pool_post_or(drover_pool_t *pool, int (*function)(void *arg),
  *
  * It may be that no thread can take a waiting worker's place, because the limit
  * of drover_poolattr_t.spares is reached or the system refuses a thread. The
- * worker then waits nevertheless, as long as at least one other worker is not
- * blocked in a wait; fewer tasks run meanwhile. The last worker that is not
+ * worker then waits nevertheless, provided that at least one other worker is
+ * not blocked in a wait; fewer tasks run meanwhile. The last worker that is not
  * blocked gets EAGAIN instead: @task goes on, and some thread must still wait
  * for it. Any thread gets EAGAIN if half of its stack is in use and the system
  * refuses another thread.

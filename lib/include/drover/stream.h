@@ -17,9 +17,9 @@
  *    may read its source until its ticket is done. No other operation borrows
  *    memory.
  *  - The first operation that fails ends its stream. This operation and all
- *    operations behind it count as done, and have the error of the first, so no
- *    wait hangs. An operation of another stream gets this error, too, if it is
- *    ordered behind one of these operations.
+ *    operations behind it count as done, with its error, so no wait hangs. An
+ *    operation of another stream gets this error, too, if that operation is
+ *    ordered behind one of these.
  *
  * Device memory is memory that drover_stream_alloc() has returned, or that the
  * program has passed to drover_stream_declare(). All other memory is host
