@@ -98,14 +98,14 @@ int drover_cond_init(drover_cond_t *cond, const drover_condattr_t *attr);
  * is still in a signal or broadcast, the call waits until that thread no longer
  * touches @cond, which takes a few instructions.
  *
- * The call is also legal while threads wait with a predicate, if the predicates
- * of all these threads are true, and the program has called
- * drover_cond_broadcast(), or drover_cond_signal() once for each of these
- * threads, after the predicates became true. The broadcast need not have
- * reached all of them yet. If the caller holds the mutex, the call does not
- * wait for these threads; a thread whose predicate is false again when it gets
- * the mutex returns EINVAL. If the caller does not hold the mutex, the call
- * blocks until these threads have returned.
+ * The call is also legal while threads wait with a predicate, on two
+ * conditions: the predicates of all these threads are true, and since they
+ * became true the program has broadcast on @cond, or has signalled @cond once
+ * for each of these threads. The broadcast need not have reached all of them
+ * yet. If the caller holds the mutex, the call does not wait for these threads;
+ * a thread whose predicate is false again when it gets the mutex returns
+ * EINVAL. If the caller does not hold the mutex, the call blocks until these
+ * threads have returned.
  *
  * If @cond is shared, the call blocks until the unblocked threads no longer use
  * @cond. If all of these threads belong to other processes, and for two seconds

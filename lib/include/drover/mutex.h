@@ -117,10 +117,10 @@ int drover_mutex_destroy(drover_mutex_t *mutex);
  *
  * Return: 0; EDEADLK when the caller holds an error-checking @mutex already;
  * EAGAIN when the caller has locked a recursive @mutex too many times. With a
- * robust @mutex also EOWNERDEAD when the holder has died (the caller now has
- * @mutex, and has to repair what @mutex guards and call
- * drover_mutex_consistent()), and ENOTRECOVERABLE when a thread has unlocked
- * @mutex after EOWNERDEAD without that call.
+ * robust @mutex also EOWNERDEAD and ENOTRECOVERABLE. EOWNERDEAD: the holder has
+ * died. The caller now has @mutex, and has to repair what @mutex guards and
+ * call drover_mutex_consistent(). ENOTRECOVERABLE: after EOWNERDEAD a thread
+ * has unlocked @mutex without calling drover_mutex_consistent().
  *
  * A robust @mutex records the thread id of its holder. If the holder has died,
  * and another thread has got the same id before any thread tries to lock

@@ -94,12 +94,11 @@ typedef struct {
 
 /**
  * drover_poolattr_t - pool attributes
- * @workers: how many tasks run at a time, up to DROVER_POOL_MAX; 0: as many as
+ * @workers: how many tasks run at a time, up to DROVER_POOL_MAX. 0: as many as
  *	     there are CPUs under the affinity of the calling thread and under
- *	     the limit of its cgroup. The number then follows that limit, and
- *	     the number of CPUs on which at least one of the workers may run:
- *	     with every 61st task, but at most once a second, a worker checks
- *	     whether one of the two has changed.
+ *	     the limit of its cgroup. Later the number follows that limit, and
+ *	     the number of CPUs on which at least one of the workers may run. A
+ *	     worker checks both with every 61st task, but at most once a second.
  * @linger_us: the longest that a worker polls for work before it sleeps, in
  *	       microseconds. 0: the library chooses. DROVER_POOL_NO_LINGER:
  *	       workers do not poll.

@@ -5,8 +5,8 @@
  * returns at once. drover_stream(3) has an example.
  *
  * The library guarantees the following (how: Documentation/stream.rst):
- *  - If operations touch the same memory, and one of them writes it, they take
- *    effect in the order in which they were submitted, even if they belong to
+ *  - Two operations that touch the same memory, of which at least one writes
+ *    it, take effect in the order of their submission, even if they belong to
  *    different streams. The library keeps this order, unless the stream was
  *    made with DROVER_ORDER_CALLER. Each backend declares which order it keeps
  *    by itself, and the library relies on that.
@@ -42,13 +42,13 @@
  * the child.
  *
  * If a function returns "as every submit", it submits an operation, and blocks
- * only when there is no room for the operation. It returns EINVAL for arguments
- * that make no operation (NULL, an overlap), EXDEV for memory that the backend
- * cannot reach, EDEADLK if a kernel or host call would wait for itself, ENOMEM,
- * EIO from the driver (or EINVAL, EPERM or ENOTSUP if that is the driver's
- * answer), or the error that has ended the stream. A kernel or host call waits
- * for itself if it waits for its own stream, or for an operation of another
- * stream that is ordered behind this kernel or host call.
+ * only when there is no room for the operation. It returns 0; EINVAL for
+ * arguments that make no operation (NULL, an overlap); EXDEV for memory that
+ * the backend cannot reach; EDEADLK if a kernel or host call would wait for
+ * itself; ENOMEM; EIO from the driver (or EINVAL, EPERM or ENOTSUP if that is
+ * the driver's answer); or the error that has ended the stream. A kernel or
+ * host call waits for itself if it waits for its own stream, or for an
+ * operation of another stream that is ordered behind this kernel or host call.
  */
 #ifndef DROVER_STREAM_H
 #define DROVER_STREAM_H
