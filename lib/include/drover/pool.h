@@ -83,7 +83,7 @@ typedef struct {
 #define DROVER_TASK_INITIALIZER(function, arg) { function, arg, { 0 } }
 /* clang-format on */
 
-/* drover_poolattr_t.linger_us: do not linger */
+/* drover_poolattr_t.linger_us: workers do not poll */
 #define DROVER_POOL_NO_LINGER UINT32_MAX
 
 /* The most workers of a pool. */
