@@ -186,11 +186,11 @@ int drover_cond_clockwait(drover_cond_t *cond, drover_mutex_t *mutex,
  * without evaluating its predicate; that waiter evaluates 64 more, and so on. A
  * thread that signals or broadcasts without @mutex evaluates nothing. It only
  * unblocks the first waiter (a broadcast may unblock the first two). When an
- * unblocked waiter has @mutex, it evaluates for itself and for the others. The
- * same happens if @mutex is robust, its last holder died, and @mutex has not
- * been made consistent. An unblocked waiter always evaluates its own predicate
- * when it has @mutex: if another thread has made the predicate false again, the
- * wait goes on.
+ * unblocked waiter has @mutex, it evaluates for itself and for the others. A
+ * thread that holds @mutex also evaluates nothing if @mutex is robust, its last
+ * holder died, and @mutex has not been made consistent. An unblocked waiter
+ * always evaluates its own predicate when it has @mutex: if another thread has
+ * made the predicate false again, the wait goes on.
  *
  * *What a predicate may do.* Other threads run the predicate, in the middle of
  * a signal or a broadcast. So the predicate should be short. It may read @arg
