@@ -1,31 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * drover_barrier_t: threads wait for each other. A waiting thread spins while
- * that pays, and then sleeps. The library finds out how long spinning pays;
- * there is nothing to switch on.
+ * drover_barrier_t: threads wait for each other. A waiting thread spins as long
+ * as that pays, and then sleeps. The library finds out by itself how long
+ * spinning pays.
  *
- * drover_barrier(3) has an example. A thread with other work to do calls
- * drover_barrier_arrive(), and drover_barrier_wait_for() later.
+ * drover_barrier(3) has an example. A thread that has other work to do before
+ * it waits calls drover_barrier_arrive() first, and drover_barrier_wait_for()
+ * after that work.
  *
  * The library guarantees the following (how: Documentation/barrier-design.rst):
  *  - A phase is complete when as many threads have arrived as the barrier
- *    counts. Every thread that has waited for that phase sees what each thread
- *    did before it arrived.
- *  - The barrier can be used again at once.
+ *    counts. A thread that has waited for a phase sees everything that the
+ *    threads of this phase did before they arrived.
+ *  - When a phase is complete, the threads may arrive again at once.
  *  - As soon as one thread has returned from the last phase, this thread or any
  *    other may destroy the barrier and free its memory.
- *  - If more threads arrive than the phase counts, none is lost: the surplus
- *    arrivals belong to the next phase. Only a drover_barrier_arrive() for
- *    several threads at once is refused if not all of them fit into the phase.
+ *  - If more threads arrive than the barrier counts, no arrival is lost: the
+ *    surplus arrivals belong to the next phase. But a drover_barrier_arrive()
+ *    for several threads is refused if not all of them fit into the phase.
  *
  * In all functions @phase is a phase that drover_barrier_arrive() has stored.
- * @attr may be NULL, which stands for the defaults.
+ * @attr may be NULL, for the defaults.
  *
- * All functions return 0, DROVER_BARRIER_SERIAL or an errno value, leave errno
- * alone, and block only where their descriptions say so. None is a cancellation
- * point. Signal handlers run while a thread waits, and the wait goes on
- * afterwards. A barrier is not carried over to the child of a fork, unless the
- * barrier is shared.
+ * All functions return 0, DROVER_BARRIER_SERIAL or an errno value. No function
+ * changes errno, and a function blocks only if its description says so. No
+ * function is a cancellation point. Signal handlers may run during a wait, and
+ * the wait goes on afterwards. The child of a fork has to initialise a barrier
+ * again before it uses the barrier, unless the barrier is shared.
  */
 #ifndef DROVER_BARRIER_H
 #define DROVER_BARRIER_H
@@ -42,7 +43,7 @@ extern "C" {
 
 #pragma GCC visibility push(default)
 
-/* Returned to one thread of each phase: to the thread that completed it. */
+/* Returned to one thread of each phase: the thread that completed the phase. */
 #define DROVER_BARRIER_SERIAL (-1)
 
 /* The most that a barrier can count. */
@@ -89,13 +90,13 @@ typedef uint64_t drover_phase_t;
  * drover_barrierattr_t - barrier attributes
  * @flags: 0 or DROVER_BARRIER_SHARED
  * @spin_us: the longest that one wait may spin, in microseconds;
- *	     0: the library chooses; DROVER_BARRIER_NO_SPIN: as said there
+ *	     0: the library chooses; DROVER_BARRIER_NO_SPIN: see above
  * @reserved: zero
  * @completion: NULL, or a function that the last thread of each phase calls
  *		once, when all threads have arrived and none has gone on. The
- *		function must not use the barrier, throw, or end the thread: the
- *		other threads would wait for ever. A shared barrier has no
- *		completion function.
+ *		function must not use the barrier, throw an exception, or end
+ *		the thread; otherwise the other threads wait for ever. A shared
+ *		barrier must have no completion function.
  * @arg: for @completion
  *
  * If all bytes are zero, the attributes are the defaults.
@@ -124,15 +125,15 @@ int drover_barrier_init(drover_barrier_t *barrier, unsigned int count,
  * drover_barrier_destroy() - end the life of @barrier
  * @barrier: a barrier at which no thread will arrive any more
  *
- * The call blocks until two conditions are true: the other threads no longer
- * use @barrier, which takes no longer than waking them; and each phase that
- * drover_barrier_arrive() has stored has been given back. If @barrier is
- * shared, the call blocks for two seconds at most, and then assumes that
- * threads that still use @barrier are dead.
+ * The call blocks until the other threads no longer use @barrier, which takes
+ * no longer than waking them, and until each phase that drover_barrier_arrive()
+ * has stored has been given back. If @barrier is shared, the call blocks for
+ * two seconds at most, and then assumes that threads that still use @barrier
+ * are dead.
  *
- * Return: 0; EBUSY when threads have arrived and wait for others, EINVAL when
- * @barrier was not made or is destroyed already (in both cases nothing is
- * changed). A debug build aborts with a message instead.
+ * Return: 0; EBUSY when threads have arrived and wait for others; EINVAL when
+ * @barrier was not made or is destroyed already. After an error nothing is
+ * changed. A debug build aborts with a message instead of returning an error.
  */
 int drover_barrier_destroy(drover_barrier_t *barrier);
 
@@ -142,8 +143,8 @@ int drover_barrier_destroy(drover_barrier_t *barrier);
  * The call blocks. But if the count is one and there is no completion function,
  * the call returns at once. It then makes no atomic read-modify-write, so it
  * does not order the memory accesses of threads that use @barrier at the same
- * time. The calls of a completion function come one after the other, also if
- * the count is one.
+ * time. The calls of a completion function always come one after the other,
+ * even if the count is one.
  *
  * Return: DROVER_BARRIER_SERIAL to the thread that arrived last, 0 to all
  * others; EINVAL when @barrier was not made, is destroyed, or counts no threads
@@ -165,9 +166,9 @@ int drover_barrier_wait(drover_barrier_t *barrier);
  * they return 0.
  *
  * Return: 0; DROVER_BARRIER_SERIAL when this call completed the phase; EINVAL
- * in the same cases as drover_barrier_wait(), or if @nr is 0; EOVERFLOW when @nr
- * is more than 1 and fewer than @nr arrivals are missing from the phase (nothing
- * is changed or stored).
+ * in the same cases as drover_barrier_wait(), or if @nr is 0; EOVERFLOW when
+ * @nr is more than 1 and fewer than @nr arrivals are missing from the phase
+ * (nothing is changed or stored).
  */
 int drover_barrier_arrive(drover_barrier_t *barrier, unsigned int nr,
 			  drover_phase_t *phase);
@@ -201,9 +202,8 @@ int drover_barrier_forget(drover_barrier_t *barrier, drover_phase_t phase);
 /**
  * drover_barrier_arrive_and_drop() - arrive for the last time
  *
- * The phases after this one need one arrival less. The call blocks in the same
- * case as drover_barrier_arrive() with an @nr of 1, and returns the same
- * values.
+ * Each phase after this one needs one arrival less. The call blocks and returns
+ * as drover_barrier_arrive() does with an @nr of 1.
  */
 int drover_barrier_arrive_and_drop(drover_barrier_t *barrier);
 

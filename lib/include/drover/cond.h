@@ -15,16 +15,17 @@
  *  - A signal or a broadcast makes no system call if no thread waits.
  *  - A condition variable may be destroyed, and its memory freed, as soon as
  *    all waiters have been unblocked: see drover_cond_destroy().
- *  - In the child of a fork a private condition variable has no waiters.
+ *  - In the child of a fork a condition variable has no waiters, unless several
+ *    processes share it.
  *
  * In all functions @cond is the condition variable, and @mutex is the mutex. A
- * thread must have locked @mutex exactly once when it calls a wait. @attr may
- * be NULL, for the defaults.
+ * thread must have locked @mutex exactly once before it waits. @attr may be
+ * NULL, for the defaults.
  *
- * All functions except drover_version() return 0 or an errno value, and all
- * leave errno alone. The waits block; apart from them and from short internal
- * locks, functions block only where their descriptions say so. None of them is
- * a cancellation point.
+ * All functions except drover_version() return 0 or an errno value, and no
+ * function changes errno. A function blocks only if its description says so,
+ * but every function may wait for a short internal lock. No function is a
+ * cancellation point.
  *
  * Tests: cond/wakeup_rounds cond/no_memory cond/timed_wait
  * Tests: attack/calls cond/destroy_at_once
@@ -56,7 +57,7 @@ typedef union {
 } drover_cond_t;
 
 /* drover_condattr_t.flags */
-#define DROVER_COND_SHARED 0x1u /* several processes use it: "shared" below */
+#define DROVER_COND_SHARED 0x1u /* "shared": several processes may use it */
 
 /**
  * drover_condattr_t - condition variable attributes
@@ -93,25 +94,25 @@ int drover_cond_init(drover_cond_t *cond, const drover_condattr_t *attr);
 /**
  * drover_cond_destroy() - end the life of @cond
  *
- * The call is legal as soon as every waiter has been unblocked, whether or not
- * the waiter has returned, and whether or not the caller holds the mutex. If
- * another thread is still in a signal or broadcast, the call waits until that
- * thread no longer touches @cond, which takes a few instructions.
+ * The call is legal as soon as all waiters have been unblocked. The waiters
+ * need not have returned, and the caller may hold the mutex. If another thread
+ * is still in a signal or broadcast, the call waits until that thread no longer
+ * touches @cond, which takes a few instructions.
  *
- * Threads may still be in drover_cond_await() or drover_cond_await_until(). The
- * call is then legal if the predicates of all these threads are true, and a
- * broadcast, or a signal for each thread, has told them so. The broadcast need
- * not have reached all of the threads yet. If the caller holds the mutex, the
- * call does not wait for these threads; if another thread makes a predicate
- * false again before its waiter has the mutex, the waiter gets EINVAL. If the
- * caller does not hold the mutex, the call blocks until these threads have
- * returned.
+ * The call is also legal while threads wait with a predicate, on two
+ * conditions: the predicates of all these threads are true, and since they
+ * became true the program has broadcast on @cond, or has signalled @cond once
+ * for each of these threads. The broadcast need not have reached all of them
+ * yet. If the caller holds the mutex, the call does not wait for these threads;
+ * a thread whose predicate is false again when it gets the mutex returns
+ * EINVAL. If the caller does not hold the mutex, the call blocks until these
+ * threads have returned.
  *
  * If @cond is shared, the call blocks until the unblocked threads no longer use
  * @cond. If all of these threads belong to other processes, and for two seconds
  * none of them finishes with @cond, the call assumes that they are dead, and
- * returns. After drover_cond_broadcast_on(), drover_cond_destroy_on() has to be
- * called instead.
+ * returns. If drover_cond_broadcast_on() has been called on @cond, call
+ * drover_cond_destroy_on() instead of this function.
  *
  * Return: 0.
  *
@@ -122,17 +123,18 @@ int drover_cond_destroy(drover_cond_t *cond);
 /**
  * drover_cond_wait() - release @mutex and sleep until unblocked
  *
- * The call blocks. To any thread that locks @mutex afterwards, the release of
- * @mutex and the start of the wait are one step. When the call returns, the
- * caller holds @mutex again, except after EPERM and ENOTRECOVERABLE. Threads
- * that wait at the same time may use different mutexes if none of these mutexes
- * is PI or robust; a broadcast may then wake all of the threads.
+ * The call blocks. The caller counts as a waiter before @mutex is released, so
+ * it misses no signal from a thread that locks @mutex after that. When the call
+ * returns, the caller holds @mutex again, except after EPERM and
+ * ENOTRECOVERABLE. Threads that wait at the same time may use different mutexes
+ * if none of these mutexes is PI or robust; a broadcast may then wake all of
+ * the threads instead of moving them.
  *
  * Return: 0; EPERM when the caller does not hold @mutex; EINVAL when other
  * threads wait with another mutex, and one of the two mutexes is PI or robust
  * (@mutex was not released). With a robust @mutex also EOWNERDEAD and
- * ENOTRECOVERABLE, as drover_mutex_lock(); these two do not tell whether the
- * caller was unblocked.
+ * ENOTRECOVERABLE, as drover_mutex_lock(); neither of these two errors shows
+ * whether the caller was unblocked.
  *
  * Tests: cond/one_preemption cond/wakeup_rounds cond/mutex_kinds
  * Tests: pthread/mutex_kinds
@@ -179,47 +181,47 @@ int drover_cond_clockwait(drover_cond_t *cond, drover_mutex_t *mutex,
  * wait.
  *
  * *Which thread evaluates.* A thread that signals or broadcasts with @mutex
- * held evaluates the waiters' predicates for them, oldest waiter first. Waiters
- * whose predicate it finds false do not wake. One call evaluates at most 64
- * predicates. If all of these are false, the call unblocks the next waiter,
- * whatever the predicate of this waiter is. The unblocked waiter evaluates 64
- * more, and so on. A caller that does not hold @mutex evaluates nothing, and
- * only unblocks one waiter; that waiter evaluates for itself and for the others
- * as soon as it has @mutex. The same holds for a caller that has got @mutex
- * from a dead holder and has not made @mutex consistent. An unblocked thread
- * evaluates its own predicate once more. If the predicate is false again,
- * because another thread was faster, the wait goes on.
+ * held evaluates the waiters' predicates for them, oldest waiter first, and
+ * does not wake waiters whose predicates are false. One call evaluates at most
+ * 64 predicates. If all of these are false, the call unblocks the next waiter
+ * without evaluating its predicate; that waiter evaluates 64 more, and so on. A
+ * thread that signals or broadcasts without @mutex evaluates nothing. It only
+ * unblocks the first waiter (a broadcast may unblock the first two). When an
+ * unblocked waiter has @mutex, it evaluates for itself and for the others. A
+ * thread that holds @mutex also evaluates nothing if @mutex is robust, its last
+ * holder died, and @mutex has not been made consistent. An unblocked waiter
+ * always evaluates its own predicate when it has @mutex: if another thread has
+ * made the predicate false again, the wait goes on.
  *
  * *What a predicate may do.* Other threads run the predicate, in the middle of
  * a signal or a broadcast. So the predicate should be short. It may read @arg
- * and the data that @mutex guards. Its result must not depend on the thread
- * that runs it (thread-local variables, thread ids). The predicate must not
- * lock any mutex that a thread may hold while that thread signals or
- * broadcasts. Nor may the predicate unlock @mutex, wait, signal, broadcast, end
- * the thread or jump out. If it does one of these, the behaviour is undefined,
- * and the thread that evaluates may deadlock with itself. If the predicate
- * throws a C++ exception, the exception propagates out of the call that
- * evaluates the predicate. That call may be another thread's signal, and other
- * waiters then stay blocked. The class drover::condition_variable of drover.hpp
- * throws the exception in the waiting thread instead.
+ * and the data that @mutex guards. Its result must be the same in every thread,
+ * so the result must not depend on thread-local variables or thread ids. The
+ * predicate must not lock a mutex that any thread holds during a signal or a
+ * broadcast. It must not unlock @mutex, wait, signal, broadcast, end the thread
+ * or jump out. If it does any of this, the behaviour is undefined, and the
+ * thread that evaluates the predicate may deadlock with itself. If the
+ * predicate throws a C++ exception, the exception propagates out of the call
+ * that evaluates the predicate. That call may be another thread's signal, and
+ * other waiters then stay blocked. The class drover::condition_variable of
+ * drover.hpp throws the exception in the waiting thread instead.
  *
- * *Signal and broadcast.* A signal unblocks the first waiter whose predicate is
- * true. If no predicate is true, the signal unblocks one thread that waits
- * without a predicate. A thread that a signal has unblocked hands the signal on
- * in the same way if the thread finds its predicate false, or if it is
- * terminated in its wait (by pthread_exit() in a signal handler). A broadcast
- * unblocks all threads that wait without a predicate. Of the threads that wait
- * with a predicate, the broadcasting thread unblocks one, or two if there are
- * several CPUs. Each of these threads, when it has come back from its wait,
- * unblocks the next one whose predicate is true at that time. This takes one
- * system call for each thread. Threads that wait with a predicate are unblocked
- * by age and not by priority, also with a PI mutex.
+ * *Signal and broadcast.* A signal unblocks the oldest waiter whose predicate
+ * is true. If no predicate is true, the signal unblocks one thread that waits
+ * without a predicate. An unblocked waiter hands the signal on in the same way
+ * if its predicate is false by then, or if the waiter is terminated in its wait
+ * (by pthread_exit() in a signal handler). A broadcast unblocks all threads
+ * that wait without a predicate. Of the waiters with a predicate it unblocks
+ * one, or two if there are several CPUs. Each unblocked waiter, when it has
+ * @mutex again, unblocks the next waiter whose predicate is then true, with one
+ * system call for each. Waiters with a predicate are unblocked in the order in
+ * which they began to wait, whatever their priority, even with a PI mutex.
  *
  * *When other threads cannot evaluate the predicate.* There are two such cases:
  * @cond is shared (another process cannot call this process's predicates), or
  * other threads already wait with predicates, but with another mutex. The call
- * is then a loop around drover_cond_wait(), so its thread may wake although its
- * predicate is false.
+ * is then a loop around drover_cond_wait(), so the caller may be woken although
+ * @predicate is false.
  *
  * Return: 0; EPERM when the caller does not hold @mutex (nothing was
  * evaluated); EINVAL as drover_cond_wait(), and when @cond was destroyed while
@@ -255,17 +257,16 @@ int drover_cond_await_until(drover_cond_t *cond, drover_mutex_t *mutex,
  *
  * Waiters are in two groups. Threads that start to wait join the younger group,
  * and a signal unblocks a thread of the older group. If all threads of the
- * older group have been unblocked, the signal first makes the younger group the
- * older one. Within a group no order is promised. The chosen thread is woken,
- * also if the caller holds the mutex, unless DROVER_POLICY in drover(7) says
- * that it is moved to the mutex.
+ * older group have been unblocked, the younger group first becomes the older
+ * one. Within a group no order is promised. The unblocked thread is woken, even
+ * if the caller holds the mutex. (One value of DROVER_POLICY, see drover(7),
+ * moves the thread to the mutex instead.)
  *
  * With a PI mutex the kernel chooses the thread of highest priority in the
- * older group. It hands the mutex to this thread if the mutex is free, and
- * moves the thread to the mutex if the mutex is held. With a PI mutex there is
- * also an exception to the rule above: if there is no younger group, and each
- * earlier signal has reached its thread, a thread that starts to wait joins the
- * older group.
+ * older group. If the mutex is free, the kernel hands the mutex to this thread;
+ * if the mutex is held, the kernel moves the thread to the mutex. With a PI
+ * mutex a thread that starts to wait may also join the older group: it does so
+ * if there is no younger group and each earlier signal has reached its thread.
  *
  * If threads wait with a predicate, drover_cond_await() says which of them is
  * unblocked.
@@ -282,17 +283,17 @@ int drover_cond_signal(drover_cond_t *cond);
  * If several threads wait and the caller holds the mutex, the threads are moved
  * to the mutex. If another thread holds the mutex, one of the threads is woken,
  * and the others are moved. If the mutex is free, all of the threads are woken.
- * A single waiter is woken, whether or not the mutex is held. DROVER_POLICY in
- * drover(7) changes these rules. All threads are woken if they wait with
+ * A single waiter is woken, whether or not the mutex is held. DROVER_POLICY
+ * changes these rules, see drover(7). All threads are woken if they wait with
  * several mutexes, or if their mutex or @cond is shared (but see
- * drover_cond_broadcast_on()), or if the kernel does not move threads. With a
+ * drover_cond_broadcast_on()), or if the kernel refuses to move threads. With a
  * PI mutex all threads are moved; if the mutex is free, the kernel hands it to
  * the thread of highest priority.
  *
- * If the caller holds the mutex, one system call moves up to 64 threads.
- * Otherwise one system call moves all threads of a group (see
- * drover_cond_signal()); but if both groups have threads, those of the younger
- * group are moved with one call for each 64.
+ * If the caller holds the mutex, one system call moves up to 64 threads. If
+ * not, one system call moves all threads; but if both groups of waiters (see
+ * drover_cond_signal()) have threads, one call more is needed for each 64
+ * threads of the younger group.
  *
  * If threads wait with a predicate, drover_cond_await() says in which order
  * they are unblocked.
@@ -308,14 +309,14 @@ int drover_cond_broadcast(drover_cond_t *cond);
  * drover_cond_broadcast_on() - drover_cond_broadcast(), with the waiters' mutex
  * @mutex: the mutex that all waiters use, at its address in this process
  *
- * The call differs from drover_cond_broadcast() only if @cond is shared: the
- * library then needs @mutex, because it cannot find out at which address the
- * caller's process sees the waiters' mutex. If @mutex is held and shared, and
- * neither PI nor robust, the call wakes one waiter and moves the rest to
- * @mutex. The woken waiter marks @mutex contended, so that the next unlock
- * wakes another waiter. If the woken waiter is killed before it has marked
- * @mutex, the rest stay asleep until some other thread finds @mutex held, and
- * therefore marks it contended.
+ * The call differs from drover_cond_broadcast() only if @cond is shared. The
+ * library cannot find out at which address the caller's process sees the mutex
+ * of the waiters, so it moves waiters only if the caller passes @mutex. If
+ * @mutex is held and shared, and neither PI nor robust, the call wakes one
+ * waiter and moves the other waiters to @mutex. The woken waiter marks @mutex
+ * contended, so that the next unlock wakes another waiter. If the woken waiter
+ * is killed before it has marked @mutex, the moved waiters stay asleep until
+ * another thread finds @mutex held, and therefore marks it contended.
  *
  * Return: 0.
  *
@@ -327,10 +328,10 @@ int drover_cond_broadcast_on(drover_cond_t *cond, drover_mutex_t *mutex);
  * drover_cond_destroy_on() - end the life of @cond after a move to @mutex
  * @mutex: the mutex to which the waiters may have been moved; it may be held
  *
- * The call works as drover_cond_destroy() does. It is for a condition variable
- * on which drover_cond_broadcast_on() has been called. If @cond is shared and
- * waiters were moved, the call first wakes these waiters, because it then has
- * to wait for them.
+ * This is drover_cond_destroy() for a condition variable on which
+ * drover_cond_broadcast_on() has been called. If @cond is shared and waiters
+ * were moved to @mutex, the call first wakes these waiters, and then waits
+ * until they no longer use @cond.
  *
  * Return: 0.
  *

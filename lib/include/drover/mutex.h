@@ -10,16 +10,17 @@
  *
  * In the child of a fork, the only thread holds the mutexes that the forking
  * thread held, and can unlock them. But a mutex with DROVER_MUTEX_SHARED,
- * DROVER_MUTEX_PI or DROVER_MUTEX_ROBUST knows its holder by the thread id, so
- * the parent's thread is still the holder. If the child calls
- * drover_mutex_unlock() for such a mutex, it gets EPERM. Without
- * DROVER_MUTEX_SHARED the child has its own copy of the mutex, which no thread
- * can unlock, so the child has to initialise this copy before it uses it.
+ * DROVER_MUTEX_PI or DROVER_MUTEX_ROBUST records the thread id of its holder,
+ * so the parent's thread is still the holder, and drover_mutex_unlock() in the
+ * child returns EPERM. Unless the mutex has DROVER_MUTEX_SHARED, the child has
+ * its own copy of the mutex. No thread can unlock this copy, so the child has
+ * to initialise the copy again before it uses the mutex.
  *
  * In all functions @mutex is the mutex; @attr may be NULL, for the defaults.
  *
- * All functions return 0 or an errno value, leave errno alone, and block only
- * where their descriptions say so. None is a cancellation point.
+ * All functions return 0 or an errno value. No function changes errno, and a
+ * function blocks only if its description says so. No function is a
+ * cancellation point.
  *
  * Tests: mutex/basic
  */
@@ -52,7 +53,7 @@ typedef union {
 
 /* drover_mutexattr_t.flags: any combination, but not both of the first two. */
 #define DROVER_MUTEX_RECURSIVE	0x01u /* the holder may lock again */
-#define DROVER_MUTEX_ERRORCHECK 0x02u /* the holder gets EDEADLK instead */
+#define DROVER_MUTEX_ERRORCHECK 0x02u /* a second lock returns EDEADLK */
 #define DROVER_MUTEX_PI		0x04u /* waiters lend the holder their priority */
 #define DROVER_MUTEX_ROBUST	0x08u /* a holder's death is reported; implies PI */
 #define DROVER_MUTEX_SHARED	0x10u /* lies in memory several processes share */
@@ -92,8 +93,8 @@ int drover_mutex_init(drover_mutex_t *mutex, const drover_mutexattr_t *attr);
  * drover_mutex_destroy() - end the life of a mutex
  * @mutex: a mutex that no thread holds or waits for
  *
- * The memory may be freed as soon as the call has returned, even if the last
- * holder's call of drover_mutex_unlock() has not returned yet.
+ * The memory may be freed as soon as the call has returned, even if the
+ * drover_mutex_unlock() of the last holder has not returned yet.
  *
  * Return: 0, or EBUSY when @mutex is locked (nothing is changed).
  *
@@ -102,28 +103,28 @@ int drover_mutex_init(drover_mutex_t *mutex, const drover_mutexattr_t *attr);
 int drover_mutex_destroy(drover_mutex_t *mutex);
 
 /**
- * drover_mutex_lock() - take @mutex, sleeping until it is free
+ * drover_mutex_lock() - wait until @mutex is free, and take it
  *
  * The call blocks. Unless @mutex is PI or robust, the caller may poll before it
- * sleeps, for as long as a wake-up of the caller would take: see "Polling" in
- * drover(7).
+ * sleeps, for at most as long as a wake-up of the caller would take: see
+ * "Polling" in drover(7).
  *
  * A thread that locks @mutex twice waits for itself for ever, unless @mutex is
  * recursive or error-checking. If the holder ends without unlocking @mutex, the
  * caller waits for ever, unless @mutex is robust. With PI the waiting thread of
- * highest priority gets @mutex first; otherwise no order is promised. A signal
- * handler may run meanwhile; the call goes on afterwards.
+ * highest priority gets @mutex first; otherwise no order is promised. Signal
+ * handlers may run during the wait, and the wait goes on afterwards.
  *
  * Return: 0; EDEADLK when the caller holds an error-checking @mutex already;
  * EAGAIN when the caller has locked a recursive @mutex too many times. With a
- * robust @mutex also EOWNERDEAD when the holder has died (the caller now has
- * @mutex, and has to repair what @mutex guards and call
- * drover_mutex_consistent()), and ENOTRECOVERABLE when a thread has unlocked
- * @mutex after EOWNERDEAD without that call.
+ * robust @mutex also EOWNERDEAD and ENOTRECOVERABLE. EOWNERDEAD: the holder has
+ * died. The caller now has @mutex, and has to repair what @mutex guards and
+ * call drover_mutex_consistent(). ENOTRECOVERABLE: after EOWNERDEAD a thread
+ * has unlocked @mutex without calling drover_mutex_consistent().
  *
- * The kernel knows the holder of a robust @mutex by the thread id. If the
- * holder has died, and another thread has got the same id before any thread
- * tries to lock @mutex, the call waits until that other thread ends.
+ * A robust @mutex records the thread id of its holder. If the holder has died,
+ * and another thread has got the same id before any thread tries to lock
+ * @mutex, the call waits until that other thread ends.
  *
  * Tests: mutex/basic stress/cond_mixed
  */
@@ -132,8 +133,8 @@ int drover_mutex_lock(drover_mutex_t *mutex);
 /**
  * drover_mutex_trylock() - take @mutex if that needs no waiting
  *
- * Return: 0; EBUSY when another thread holds @mutex, or when the caller holds a
- * @mutex that is not recursive; EAGAIN, EOWNERDEAD and ENOTRECOVERABLE as
+ * Return: 0; EBUSY when another thread holds @mutex, or when the caller holds
+ * it and it is not recursive; EAGAIN, EOWNERDEAD and ENOTRECOVERABLE as
  * drover_mutex_lock().
  *
  * Tests: mutex/basic attack/storm
@@ -141,7 +142,7 @@ int drover_mutex_lock(drover_mutex_t *mutex);
 int drover_mutex_trylock(drover_mutex_t *mutex);
 
 /**
- * drover_mutex_timedlock() - take @mutex, but wait no longer than a deadline
+ * drover_mutex_timedlock() - drover_mutex_lock() with a deadline
  * @clock: CLOCK_REALTIME or CLOCK_MONOTONIC
  * @deadline: absolute time on @clock
  *
@@ -169,8 +170,7 @@ int drover_mutex_timedlock(drover_mutex_t *mutex, clockid_t clock,
 int drover_mutex_unlock(drover_mutex_t *mutex);
 
 /**
- * drover_mutex_consistent() - say that the data of a robust mutex is right
- * again
+ * drover_mutex_consistent() - say that the data of a robust mutex is repaired
  *
  * Return: 0; EINVAL when the caller did not get EOWNERDEAD with @mutex, or has
  * unlocked @mutex since.

@@ -7,44 +7,46 @@
  *  - Each accepted task runs once, unless it is cancelled. The task sees
  *    everything that was done before it was submitted, and each thread that has
  *    waited for the task sees everything that the task did.
- *  - A thread that waits without a deadline for a task runs that task itself
- *    if no other thread has begun it, and it never runs any other task. If
- *    another thread has begun it, the waiting thread sleeps. A worker that
- *    sleeps in a wait gives its place to another worker, so that the number of
- *    tasks that run stays the same; drover_pool_wait() has the exceptions. So
+ *  - A thread that waits for a task without a deadline runs the task itself if
+ *    no other thread has begun the task. It runs no other task while it waits.
+ *    If another thread has begun the task, the waiting thread sleeps. A worker
+ *    that sleeps in a wait gives its place to another worker, so the number of
+ *    running tasks stays the same; drover_pool_wait() has the exceptions. So
  *    tasks that wait for other tasks do not deadlock, unless they wait in a
  *    circle.
  *  - Waits may nest: a task that a waiting thread runs may wait in turn. When
- *    such tasks have used half of a thread's stack, a new thread is made for
- *    the next task, runs that task and ends. Meanwhile the thread that waits
- *    for the task sleeps.
- *  - A worker that takes a task first tries its own queue, from which it takes
- *    the newest task. If that queue is empty, it takes the oldest task from the
- *    queue of tasks that threads outside the pool have submitted; if that queue
- *    is empty, too, from another worker's queue. But twice in every 61 times
- *    the worker first tries another queue, and takes the oldest task there:
- *    one time the queue of tasks from outside, the other time the queue of one
- *    worker, each worker's in turn. So no task waits for ever.
+ *    such tasks have used half of a thread's stack, the pool makes a new thread
+ *    that only runs the next task. Meanwhile the thread that waits for this
+ *    task sleeps.
+ *  - Each worker has a queue for the tasks that its own tasks submit, and the
+ *    pool has a queue for the tasks of other threads. A worker takes the newest
+ *    task of its own queue. If that queue is empty, the worker takes the oldest
+ *    task of the pool's queue; if that queue is empty, too, the oldest task of
+ *    another worker's queue. But no task waits for ever: twice in every 61
+ *    times a worker first tries another queue, and takes the oldest task there.
+ *    One time this is the pool's queue, the other time it is the queue of one
+ *    worker, each worker's in turn.
  *  - The pool needs no memory to accept a task: the task lies in the caller's
  *    memory.
  *  - At most one idle worker at a time polls for a task, for some microseconds,
  *    before it sleeps. Other idle workers sleep at once.
  *  - If a task's function is left by an exception or by the end of its thread,
- *    the task counts as cancelled for other threads that wait for it. In a
- *    thread that runs the task because it waits for it, the exception
- *    propagates to the caller of drover_pool_wait(). In a worker, and in a
- *    thread made for one task, a C++ exception ends the program;
- *    drover/pool.hpp instead keeps it for the thread that waits.
+ *    the task counts as cancelled for the threads that sleep until it has
+ *    ended. If a thread runs the task inside drover_pool_wait(), the exception
+ *    propagates to the caller of that function. In a worker, and in a thread
+ *    made for one task, a C++ exception ends the program. (Tasks of
+ *    drover/pool.hpp catch it, and the thread that waits throws it again.)
  *
- * In all functions @pool is the pool, @task is a task that was submitted to it,
- * and @arg is for @function; @attr may be NULL, for the defaults.
+ * In all functions @pool is the pool, @task is a task that was submitted to
+ * @pool, and @arg is the argument of @function; @attr may be NULL, for the
+ * defaults.
  *
- * Functions return 0 or an errno value and leave errno alone. They block where
- * their descriptions say so; otherwise only for short internal locks, and while
- * they make threads. None is a cancellation point, though a task that the
- * caller runs itself may have some. In the child of a fork a pool of the parent
- * has no threads: every function that takes a pool and returns an errno value
- * returns ECHILD there, except drover_pool_free().
+ * Functions return 0 or an errno value and do not change errno. They block if
+ * their descriptions say so. Otherwise they wait only for short internal locks
+ * and while they make threads. No function is a cancellation point, but a task
+ * that the caller runs may contain some. In the child of a fork a pool of the
+ * parent has no threads: every function that takes a pool and returns an errno
+ * value returns ECHILD there, except drover_pool_free().
  */
 #ifndef DROVER_POOL_H
 #define DROVER_POOL_H
@@ -67,9 +69,9 @@ typedef struct drover_pool drover_pool_t;
 /**
  * drover_task_t - something to run; the content is private to the library
  *
- * Made by DROVER_TASK_INITIALIZER() or drover_task_init(). It must stay where
- * it is from its submission until it has ended, which is certain once a thread
- * has waited for it. After that it may be submitted again.
+ * DROVER_TASK_INITIALIZER() or drover_task_init() makes a task. The task must
+ * stay at its address from its submission until it has ended. It has certainly
+ * ended when a thread has waited for it. After that it may be submitted again.
  */
 typedef struct {
 	int (*function)(void *arg);
@@ -81,7 +83,7 @@ typedef struct {
 #define DROVER_TASK_INITIALIZER(function, arg) { function, arg, { 0 } }
 /* clang-format on */
 
-/* drover_poolattr_t.linger_us: do not linger */
+/* drover_poolattr_t.linger_us: workers do not poll */
 #define DROVER_POOL_NO_LINGER UINT32_MAX
 
 /* The most workers of a pool. */
@@ -92,17 +94,16 @@ typedef struct {
 
 /**
  * drover_poolattr_t - pool attributes
- * @workers: how many tasks run at a time, up to DROVER_POOL_MAX; 0: as many as
+ * @workers: how many tasks run at a time, up to DROVER_POOL_MAX. 0: as many as
  *	     there are CPUs under the affinity of the calling thread and under
- *	     the limit of its cgroup. The number then follows that limit, and
- *	     the number of CPUs on which at least one of the workers may run:
- *	     with every 61st task, but at most once a second, a worker checks
- *	     whether they have changed.
+ *	     the limit of its cgroup. Later the number follows that limit, and
+ *	     the number of CPUs on which at least one of the workers may run. A
+ *	     worker checks both with every 61st task, but at most once a second.
  * @linger_us: the longest that a worker polls for work before it sleeps, in
- *	       microseconds. 0: the library chooses. DROVER_POOL_NO_LINGER: it
- *	       does not poll.
- * @linger_small_us: the same on the slower CPUs of a hybrid processor, where 0
- *		     means 10
+ *	       microseconds. 0: the library chooses. DROVER_POOL_NO_LINGER:
+ *	       workers do not poll.
+ * @linger_small_us: the same for the slower CPUs of a hybrid processor; here 0
+ *		     stands for 10
  * @spares: how many threads there may be in addition to @workers, to take the
  *	    places of workers that wait. 0: 256. DROVER_POOL_NO_SPARES: none.
  *	    Spare threads are made when they are needed, and stay.
@@ -111,10 +112,10 @@ typedef struct {
  *	  ten characters of @name; NULL: "pool"
  * @nr_cpu_sets: length of @cpu_sets
  * @cpu_sets: array of cpu_set_t: worker number i runs on the CPUs of
- *	      @cpu_sets[i modulo @nr_cpu_sets]; NULL: on the CPUs of the pool's
- *	      creator. A worker that is made later, by whatever thread, begins
- *	      with these CPUs, and with the creator's policy and priority, as
- *	      far as the system permits.
+ *	      @cpu_sets[i modulo @nr_cpu_sets]; NULL: all workers run on the
+ *	      CPUs of the pool's creator. A worker that is made later begins
+ *	      with these CPUs, too, and with the creator's policy and priority,
+ *	      as far as the system permits.
  * @start: called by each worker before its first task, or NULL
  * @stop: called by each worker after its last task, or NULL. Neither @start
  *	  nor @stop may wait for tasks.
@@ -152,7 +153,8 @@ int drover_pool_create(drover_pool_t **pool, const drover_poolattr_t *attr);
  * drover_pool_resize() - change how many tasks run at a time
  * @workers: as in drover_poolattr_t, so if it is 0, the number follows the CPUs
  *
- * If more tasks than @workers run, no new task begins until fewer run.
+ * If more than @workers tasks run, no new task begins until fewer than @workers
+ * run.
  *
  * Return: 0; EINVAL for too many workers; EAGAIN or ENOMEM when the system
  * refuses a thread (the existing threads do the work then); ESHUTDOWN.
@@ -163,15 +165,16 @@ int drover_pool_resize(drover_pool_t *pool, uint32_t workers);
  * drover_pool_set_linger() - change how long a worker without work polls
  * @us, @small_us: as drover_poolattr_t.linger_us and .linger_small_us
  *
- * Takes effect the next time that a worker has no task. To turn polling off,
- * pass DROVER_POOL_NO_LINGER for both; to turn it on again, pass 0 for both.
+ * The change takes effect the next time that a worker has no task. To turn
+ * polling off, pass DROVER_POOL_NO_LINGER for both; to turn it on again, pass 0
+ * for both.
  *
  * Return: 0.
  */
 int drover_pool_set_linger(drover_pool_t *pool, uint32_t us, uint32_t small_us);
 
 enum drover_pool_end {
-	DROVER_POOL_DRAIN, /* all tasks run first, and those that they submit */
+	DROVER_POOL_DRAIN,  /* run all tasks first, and the tasks they submit */
 	DROVER_POOL_CANCEL, /* tasks that no thread has begun are cancelled */
 };
 
@@ -179,10 +182,9 @@ enum drover_pool_end {
  * drover_pool_shutdown() - end the tasks and the workers of @pool
  * @how: what happens to the tasks that have been accepted
  *
- * Blocks until all workers have ended. A task or loop that a thread has begun
- * is run to its end, no matter which thread runs it. From now on the pool
- * accepts no task, with one exception: with DRAIN it accepts tasks that are
- * submitted by a running task.
+ * The call blocks until all workers have ended. A task or loop that any thread
+ * has begun runs to its end. From now on the pool accepts no task, except that
+ * with DROVER_POOL_DRAIN it accepts a task that a running task submits.
  *
  * Return: 0; EALREADY when it was called before; EDEADLK inside a task or loop
  * of @pool; EINVAL for another @how.
@@ -205,7 +207,7 @@ void drover_task_init(drover_task_t *task, int (*function)(void *arg),
 /**
  * drover_pool_submit() - let a worker run @task
  *
- * Wakes a worker only if the workers that are awake do not suffice.
+ * The call wakes a worker only if the workers that are awake do not suffice.
  *
  * Return: 0; EINVAL when @task or its function is NULL; EBUSY when @task was
  * submitted and has not ended; ESHUTDOWN after drover_pool_shutdown(). After an
@@ -226,9 +228,9 @@ int drover_pool_submit_batch(drover_pool_t *pool, drover_task_t *tasks,
 /**
  * drover_pool_post(), _post_or() - run a function for which no thread waits
  * @function: its result is ignored
- * @otherwise: called if drover_pool_shutdown() cancels @function, by a worker
- *	       or by the thread that shuts @pool down. @otherwise must return
- *	       normally. NULL: nothing is called.
+ * @otherwise: NULL, or a function to be called if drover_pool_shutdown()
+ *	       cancels @function. A worker, or the thread that shuts @pool down,
+ *	       calls @otherwise, which must return normally.
  *
  * Return: as drover_pool_submit(), or ENOMEM.
  */
@@ -241,17 +243,18 @@ int drover_pool_post_or(drover_pool_t *pool, int (*function)(void *arg),
  * drover_pool_wait() - wait until @task has ended
  * @result: where to store what the task's function returned, or NULL
  *
- * Blocks, or runs @task, as the beginning of this file says. A worker of
- * another pool also gives its place there to another worker. Several threads
- * may wait for one task, provided that it is not submitted again meanwhile.
+ * The call blocks, or runs @task, as the beginning of this file says. If the
+ * caller is a worker of another pool, it gives its place in that pool to
+ * another worker. Several threads may wait for one task, provided that it is
+ * not submitted again meanwhile.
  *
- * If no thread can take a waiting worker's place, because the bound of
- * drover_poolattr_t.spares is reached or the system refuses a thread, the
- * worker waits nevertheless, provided that at least one other worker is not
- * blocked in a wait; fewer tasks run meanwhile. The last worker that is not
- * blocked gets EAGAIN instead: the task goes on, and some thread must still
- * wait for it. Any thread gets EAGAIN when half of its stack is in use and the
- * system refuses another thread.
+ * It may be that no thread can take a waiting worker's place, because the limit
+ * of drover_poolattr_t.spares is reached or the system refuses a thread. The
+ * worker then waits nevertheless, provided that at least one other worker is
+ * not blocked in a wait; fewer tasks run meanwhile. The last worker that is not
+ * blocked gets EAGAIN instead: @task goes on, and some thread must still wait
+ * for it. Any thread gets EAGAIN if half of its stack is in use and the system
+ * refuses another thread.
  *
  * Return: 0; ECANCELED when @task was cancelled, or when its function was left
  * by an exception or by the end of its thread (@result is not written); EAGAIN;
@@ -264,7 +267,7 @@ int drover_pool_wait(drover_pool_t *pool, drover_task_t *task, int *result);
  * @clock: CLOCK_MONOTONIC or CLOCK_REALTIME
  * @deadline: absolute time on @clock
  *
- * Blocks until @deadline at most. The caller never runs @task, because that
+ * The call blocks until @deadline at most. It never runs @task, because that
  * could take longer.
  *
  * Return: as drover_pool_wait(); ETIMEDOUT, and some thread must still wait for
@@ -299,16 +302,16 @@ int drover_pool_cancel(drover_pool_t *pool, drover_task_t *task);
  * @grain: the largest number of indices in one call; 0: the library chooses
  * @function: called for each part [begin, end); returns 0 to go on
  *
- * Blocks. The parts run in the caller and in as many workers as there are other
- * CPUs (in one worker if there is one CPU), or in fewer if the pool has fewer.
- * If the pool has been shut down or all workers are busy, all parts run in the
+ * The call blocks. The parts run in the caller and in some workers: one worker
+ * less than there are CPUs, but at least one, and no more than the pool has. If
+ * the pool has been shut down or all workers are busy, all parts run in the
  * caller. A thread gets its next part when it has finished the one before. If
- * parts sleep, more threads are of use: see drover_pool_loop().
+ * parts sleep, drover_pool_loop() can use more threads.
  *
  * If an exception or a cancellation ends a call of @function in the caller, no
  * more parts begin, and the exception or cancellation goes on when the running
- * parts have ended. If a call in another thread is left by the end of that
- * thread, the result is ECANCELED. drover_pool_for() allocates no memory.
+ * parts have ended. If another thread ends during a call of @function, the
+ * result is ECANCELED. drover_pool_for() allocates no memory.
  *
  * Return: 0, or the result of the first call of @function that did not return 0
  * (parts that no thread has begun by then are left out); EINVAL without a
@@ -338,18 +341,18 @@ typedef struct {
  * @grain: as for drover_pool_for()
  * @threads: how many threads take part at most, including the caller; 0: as
  *	     in drover_pool_for()
- * @gang: unless 0, exactly @threads threads take part, all at the same time.
- *	  Each calls @function once, for its share of the range, which may be
- *	  empty. So they may wait for each other, as at a barrier. @grain is
- *	  ignored then.
+ * @gang: unless 0, exactly @threads threads take part, all at the same time, so
+ *	  they may wait for each other, as at a barrier. Each calls @function
+ *	  once, for its share of the range, which may be empty. @grain is ignored
+ *	  then.
  * @scratch: how many bytes each thread gets for the whole loop, aligned to 64
- * @total: @scratch bytes, to which @join adds at the end. At the start they are
- *	   copied into each thread's scratch memory. So for a sum they have to
- *	   be zeroes, because each thread's copy is added to them. NULL: scratch
- *	   memory starts as zeroes.
- * @join: unless NULL, the caller calls it after all parts to add each thread's
- *	  scratch memory to @total, in the order of the threads' numbers. But
- *	  which parts a thread gets differs from run to run.
+ * @total: NULL, or @scratch bytes of the caller's. Each thread's scratch memory
+ *	   starts as a copy of @total (NULL: as zeroes), and @join adds it to
+ *	   @total at the end. So for a sum @total has to begin as zeroes.
+ * @join: NULL, or a function that the caller calls once for each thread after
+ *	  all parts, in the order of the threads' numbers. It adds the thread's
+ *	  scratch memory to @total. Which parts a thread gets differs from run
+ *	  to run.
  *
  * Fields that are not set have to be zero.
  */
@@ -369,22 +372,22 @@ typedef struct {
 /**
  * drover_pool_loop() - drover_pool_for() with a drover_loop_t
  *
- * Blocks. From its beginning to its end a gang keeps the workers that it needs.
- * So the pool does not shrink below their number, and meanwhile other gangs,
- * and waits of workers, may get EAGAIN. All shares of a gang run, whatever the
- * calls for other shares return, and even after a shutdown with
- * DROVER_POOL_CANCEL. A worker joins the gang only when its current task has
- * ended. If that task has to wait for the gang, it must do so by
- * drover_pool_wait() or drover_pool_clockwait() on the task that called
- * drover_pool_loop(). Only in these waits does the worker give its place to
+ * The call blocks. From its beginning to its end a gang keeps the workers that
+ * it needs. So the pool does not shrink below their number, and meanwhile other
+ * gangs, and workers that would wait, may get EAGAIN. All shares of a gang run,
+ * even if the call for another share returns an error or the pool is shut down
+ * with DROVER_POOL_CANCEL. A worker joins the gang only when its current task
+ * has ended. If that task has to wait for the gang, it must call
+ * drover_pool_wait() or drover_pool_clockwait() for the task that called
+ * drover_pool_loop(). Only in these two waits does the worker give its place to
  * another worker, which the gang may need.
  *
- * Return: as drover_pool_for(), and @loop->join is called only if that is 0;
- * ENOMEM when there is no memory for the scratch; EINVAL for a @join without
- * @total, or for @gang without @threads. A gang may also get ESHUTDOWN or
- * EAGAIN. It needs @threads - 1 workers, or @threads if the caller is a worker,
- * and gets EAGAIN if fewer are left; the workers of other gangs do not count,
- * nor do workers that wait and cannot be replaced. After ENOMEM, EINVAL,
+ * Return: as drover_pool_for(); ENOMEM when there is no memory for the scratch;
+ * EINVAL for a @join without @total, or for @gang without @threads. @join is
+ * called only if the result is 0. A gang may also get ESHUTDOWN or EAGAIN. It
+ * gets EAGAIN if fewer workers are left than it needs: @threads - 1, or
+ * @threads if the caller is a worker. Workers of other gangs, and workers that
+ * wait and cannot be replaced, do not count as left. After ENOMEM, EINVAL,
  * ESHUTDOWN or EAGAIN no part has run.
  */
 int drover_pool_loop(drover_pool_t *pool, size_t begin, size_t end,
@@ -394,7 +397,7 @@ int drover_pool_loop(drover_pool_t *pool, size_t begin, size_t end,
 typedef struct {
 	uint64_t workers;     /* how many tasks may run at a time */
 	uint64_t tasks;	      /* tasks that ran */
-	uint64_t cancelled;   /* tasks that did not */
+	uint64_t cancelled;   /* tasks that were cancelled before they ran */
 	uint64_t steals;      /* tasks taken out of another worker's queue */
 	uint64_t helped;      /* tasks run by threads that are not workers */
 	uint64_t sleeps;      /* how often a worker went to sleep */

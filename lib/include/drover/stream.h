@@ -1,30 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * drover_stream_t: a queue of copies and kernels, which a device carries out
+ * drover_stream_t: a queue of copies and kernels. A device carries them out
  * while the host goes on. A synchronization that adds nothing to the order
  * returns at once. drover_stream(3) has an example.
  *
  * The library guarantees the following (how: Documentation/stream.rst):
- *  - If operations touch the same memory, and one of them writes it, they take
- *    effect in the order in which they were submitted, whichever streams they
- *    belong to. The library keeps this order, unless the stream was made with
- *    DROVER_ORDER_CALLER. Each backend declares which order it keeps by itself,
- *    and the library relies on that.
+ *  - Two operations that touch the same memory, of which at least one writes
+ *    it, take effect in the order of their submission, even if they belong to
+ *    different streams. The library keeps this order, unless the stream was
+ *    made with DROVER_ORDER_CALLER. Each backend declares which order it keeps
+ *    by itself, and the library relies on that.
  *  - drover_stream_synchronize() waits only for operations that touch host
- *    memory, or may touch any memory: the host sees the effects of no others.
- *  - A staged copy has read its source when the call returns. A borrowed copy
- *    reads its source at any time until its ticket is done. No other operation
- *    borrows memory.
+ *    memory, or may touch any memory. The host cannot see the effects of other
+ *    operations.
+ *  - A staged copy has read its source when its call returns. A borrowed copy
+ *    may read its source until its ticket is done. No other operation borrows
+ *    memory.
  *  - The first operation that fails ends its stream. This operation and all
- *    behind it count as done, with its error, so nothing hangs. The same is
- *    true of operations of other streams that are ordered behind one of these.
+ *    operations behind it count as done, with its error, so no wait hangs. An
+ *    operation of another stream gets this error, too, if that operation is
+ *    ordered behind one of these.
  *
  * Device memory is memory that drover_stream_alloc() has returned, or that the
  * program has passed to drover_stream_declare(). All other memory is host
  * memory. With CUDA, copies reach the device memory of all devices, and sets
- * reach only the memory of their own device; which memory a kernel reaches is
- * up to the kernel. Only operations of streams touch device memory. A program
- * that has to touch it by other means calls drover_stream_drain() first.
+ * reach only the memory of their own device; a kernel reaches whatever its code
+ * can reach. Only operations of streams may touch device memory. Before a
+ * program touches it by other means, it has to call drover_stream_drain().
  *
  * In all functions @ticket is where the ticket of the operation is stored, or
  * NULL, and @accesses is the memory that the operation touches. The source and
@@ -32,19 +34,20 @@
  * @attr may be NULL, for the defaults.
  *
  * All threads may use a stream; their calls take effect one after the other.
- * All functions return 0 or an errno value, leave errno alone, and block only
- * where they say so. After an error drover_stream_why() has a sentence about
- * it. No function is a cancellation point. A function that takes a stream
- * returns EBADF if the stream was destroyed, or was made by a process of which
- * this one is a fork.
+ * All functions return 0 or an errno value. No function changes errno, and a
+ * function blocks only if its description says so. After an error,
+ * drover_stream_why() has a sentence about the error. No function is a
+ * cancellation point. A function that takes a stream returns EBADF if the
+ * stream was destroyed, or if it was made before a fork and the caller is in
+ * the child.
  *
- * Where a function returns "as every submit", it submits an operation, and
- * blocks only when there is no room for the operation. It returns EINVAL for
- * arguments that make no operation (NULL, an overlap), EXDEV for memory that
- * the backend cannot reach, EDEADLK where a kernel or host call would wait for
- * itself, ENOMEM, EIO from the driver (or EINVAL, EPERM or ENOTSUP if that is
- * the driver's answer), or the error that has ended the stream. A kernel or
- * host call waits for itself when it waits for its own stream, or for an
+ * If a function returns "as every submit", it submits an operation, and blocks
+ * only when there is no room for the operation. It returns 0; EINVAL for
+ * arguments that make no operation (NULL, an overlap); EXDEV for memory that
+ * the backend cannot reach; EDEADLK if a kernel or host call would wait for
+ * itself; ENOMEM; EIO from the driver (or EINVAL, EPERM or ENOTSUP if that is
+ * the driver's answer); or the error that has ended the stream. A kernel or
+ * host call waits for itself if it waits for its own stream, or for an
  * operation of another stream that is ordered behind this kernel or host call.
  */
 #ifndef DROVER_STREAM_H
@@ -66,8 +69,8 @@ extern "C" {
 /**
  * drover_stream_t - a stream; the content is private to the library
  *
- * It is a name of a stream, so it may be copied. If all its bytes are zero, it
- * names no stream.
+ * A drover_stream_t only names a stream, so it may be copied. If all its bytes
+ * are zero, it names no stream.
  */
 typedef union {
 	uint32_t name[2];
@@ -152,8 +155,8 @@ typedef struct {
  * @bytes: how many
  * @kind: DROVER_READ, DROVER_WRITE or both
  *
- * Where a function takes accesses, NULL says that the operation may touch any
- * memory, and a pointer with a count of 0 says that it touches none.
+ * If accesses are passed as NULL, the operation may touch any memory. If they
+ * are passed as another pointer with a count of 0, the operation touches none.
  */
 typedef struct {
 	const void *start;
@@ -167,11 +170,11 @@ typedef struct {
  *	errno value, which fails the operation. To share out its work it may use
  *	the pool, see drover_stream_native().
  * @issue: CUDA backend: called in its turn by the submitting thread, with the
- *	context current. It puts its work into the CUstream, by its own launches
- *	or a library's, and returns 0 or an errno value. It must not call
- *	functions of streams. If it uses memory of other devices, it has to make
- *	sure that its device can reach this memory. While the stream captures,
- *	it is called once, with a CUstream that captures.
+ *	context current. The function puts its work into the CUstream, by its
+ *	own launches or those of a library, and returns 0 or an errno value. It
+ *	must not call functions of streams. If it uses memory of other devices,
+ *	it has to make sure that its device can reach this memory. While the
+ *	stream captures, it is called once, with a CUstream that captures.
  */
 typedef struct {
 	int (*run)(const void *args);
@@ -180,7 +183,7 @@ typedef struct {
 
 /* drover_stream_counts_t - what a stream has done since it was made */
 typedef struct {
-	/* drover_stream_synchronize(), _wait_event(), _drain() if it waits */
+	/* calls: synchronize, wait_event, and each drain that had to wait */
 	uint64_t asked;
 	uint64_t elided;   /* of those asked: the order was given already */
 	uint64_t deferred; /* of those asked: the device waits, not the host */
@@ -210,9 +213,9 @@ int drover_stream_create(drover_stream_t *stream,
 /**
  * drover_stream_destroy() - wait for all operations and end the stream
  *
- * Blocks until all operations are done, and all threads that wait for the
- * stream have left it. Afterwards calls with a copy of the name, or with
- * tickets of the stream, return EBADF. Device memory is kept until it is given
+ * The call blocks until all operations are done, and all threads that wait for
+ * the stream have left it. Afterwards calls with a copy of the name, or with
+ * tickets of the stream, return EBADF. Device memory stays until it is passed
  * to drover_stream_free(), with any stream of the same backend.
  *
  * Return: 0; the error of the first operation that failed (the stream has ended
@@ -226,11 +229,11 @@ int drover_stream_destroy(drover_stream_t *stream);
  * @native: where to store the CUstream, or for the CPU backend the
  *	drover_pool_t, which must not be shut down or resized
  *
- * The program may put work of its own there until drover_stream_destroy(). That
- * work comes behind everything that was submitted and issued before. The
- * library knows nothing else of such work, so a wait for all of the stream may
- * wait for it, too. The work that drover_kernel_t.issue puts there is not meant
- * here, because it belongs to an operation. Return: 0.
+ * The program may put work of its own there until drover_stream_destroy(). Such
+ * work runs after everything that was submitted and issued before. The library
+ * does not track it, so a wait for the whole stream may also wait for such
+ * work. (Work that drover_kernel_t.issue puts there belongs to an operation,
+ * and is tracked.) Return: 0.
  */
 int drover_stream_native(drover_stream_t *stream, void **native);
 
@@ -243,10 +246,11 @@ const char *drover_stream_why(void);
 
 /**
  * drover_stream_alloc() - get device memory
- * @stream: a stream of the backend whose memory it is to be
- * @memory: where to store its address; the content is not defined
+ * @stream: a stream of the backend that is to have the memory
+ * @memory: where to store the address of the memory; the content is not defined
  *
- * May block, in the driver. All streams of the backend may use the memory.
+ * The call may block, in the driver. All streams of the backend may use the
+ * memory.
  *
  * Return: 0; EINVAL for no bytes; ENOMEM; EIO from the driver.
  */
@@ -255,11 +259,11 @@ int drover_stream_alloc(drover_stream_t *stream, size_t bytes, void **memory);
 /**
  * drover_stream_alloc_host() - get host memory that a device reaches by itself
  * @stream: a stream of the backend that is to reach the memory
- * @memory: where to store its address; the content is not defined
+ * @memory: where to store the address of the memory; the content is not defined
  *
- * The memory is host memory in all respects. A CUDA driver pins it, so a copy
- * from or to it does not block the caller. May block, in the driver. Return: as
- * drover_stream_alloc().
+ * The memory is host memory in all respects. A CUDA driver pins the memory, so
+ * a copy from or to it does not block the caller. The call may block, in the
+ * driver. Return: as drover_stream_alloc().
  */
 int drover_stream_alloc_host(drover_stream_t *stream, size_t bytes,
 			     void **memory);
@@ -269,23 +273,23 @@ int drover_stream_alloc_host(drover_stream_t *stream, size_t bytes,
  *
  * This is drover_stream_alloc_host() for host memory that exists already. The
  * memory stays host memory, at its address, until drover_stream_free() has
- * given it back to the program. May block, in the driver. Return: as
+ * given it back to the program. The call may block, in the driver. Return: as
  * drover_stream_alloc(); EINVAL also if a part of the memory was pinned,
  * allocated or declared before, or if the driver finds no memory there; EPERM
- * when the driver may not pin memory, ENOTSUP when it cannot.
+ * when the driver may not pin memory, ENOTSUP when the driver cannot do so.
  */
 int drover_stream_pin(drover_stream_t *stream, void *memory, size_t bytes);
 
 /**
  * drover_stream_declare() - tell the library of the program's device memory
- * @stream: a stream of the backend, and on CUDA the device, whose memory it is
+ * @stream: a stream of the backend (on CUDA: of the device) that has the memory
  * @memory: from cudaMalloc(), or an address range that is or will be mapped
  *
- * From then on it is device memory like that of drover_stream_alloc(), and
- * synchronizations are elided for it as well, until drover_stream_free() has
- * given it back to the program. One call may declare a whole area from which an
- * allocator will give out pieces. An access that does not lie within one range
- * counts as an access to host memory.
+ * Until drover_stream_free() has given the memory back to the program, it is
+ * device memory like that of drover_stream_alloc(), and synchronizations are
+ * elided for it as well. One call may declare a whole area from which an
+ * allocator will give out pieces. An access that does not lie within one
+ * declared or allocated range counts as an access to host memory.
  *
  * Return: 0; EINVAL for no bytes, or if a part of the memory is known already;
  * ENOMEM.
@@ -298,7 +302,7 @@ int drover_stream_declare(drover_stream_t *stream, void *memory, size_t bytes);
  * @memory: from drover_stream_alloc(), _alloc_host(), _pin() or _declare(), or
  *	NULL
  *
- * Blocks until no operation of any stream touches the memory.
+ * The call blocks until no operation of any stream touches the memory.
  *
  * Return: 0; EINVAL when @memory is from none of these; EDEADLK from a kernel
  * or host call that would wait for itself.
@@ -308,7 +312,8 @@ int drover_stream_free(drover_stream_t *stream, void *memory);
 /**
  * drover_stream_copy() - copy and wait
  *
- * Blocks until the copy, and so everything that it depends on, is done.
+ * The call blocks until the copy is done, and with it everything on which the
+ * copy depends.
  *
  * Return: as every submit; EBUSY while the stream captures.
  */
@@ -317,9 +322,10 @@ int drover_stream_copy(drover_stream_t *stream, void *to, const void *from,
 
 /**
  * drover_stream_copy_staged() - copy; the caller has the source back at once
- * @to: device or host memory. Host memory belongs to the copy until it is done.
- * @from: host memory, which is read before the call returns, and is the
- *	caller's again then; or device memory, which is read in the copy's turn,
+ * @to: device or host memory. Host memory belongs to the copy until the copy is
+ *	done.
+ * @from: host memory, which is read before the call returns, and then belongs
+ *	to the caller again; or device memory, which is read in the copy's turn,
  *	before any operation that is submitted later writes it.
  *
  * The call also blocks while operations under way write to host memory @from.
@@ -360,9 +366,9 @@ int drover_stream_set(drover_stream_t *stream, void *to, int byte, size_t bytes,
  * @kernel: what to run; read during the call
  * @args: its arguments, copied during the call, or NULL
  *
- * The order and the elision rest on @accesses: an access that is missing there
- * is a race. Return: as every submit; EINVAL also when @kernel has no function
- * for this backend.
+ * The library orders and elides by @accesses, so an access that is missing
+ * there is a race. Return: as every submit; EINVAL also when @kernel has no
+ * function for this backend.
  */
 int drover_stream_run(drover_stream_t *stream, const drover_kernel_t *kernel,
 		      const void *args, size_t args_bytes,
@@ -393,8 +399,8 @@ int drover_stream_record(drover_stream_t *stream, drover_event_t *event);
  * @event: recorded in any stream, of any backend
  *
  * The wait is for the point that @event has at the time of this call. The wait
- * is an operation, unless the order is given already. Also blocks if the
- * streams are of two backends that cannot wait for each other.
+ * is an operation, unless the order is given already. The call also blocks if
+ * the two streams have backends that cannot wait for each other.
  *
  * Return: as every submit; 0 for an event whose stream was destroyed, because
  * all of that stream is done; the error of the operations in front of the
@@ -406,12 +412,12 @@ int drover_stream_wait_event(drover_stream_t *stream,
 /**
  * drover_stream_synchronize() - wait until the host may touch its memory again
  *
- * Blocks until all operations that touch host memory, or may touch any memory,
- * are done. This includes operations of other streams if an operation of this
- * stream waits for them, by an event or because of memory. All other operations
- * stay under way, and operations that are submitted later are ordered behind
- * them as far as necessary. If an operation fails after this call has returned,
- * the next call reports that.
+ * The call blocks until all operations that touch host memory, or may touch any
+ * memory, are done. This includes operations of other streams if an operation
+ * of this stream waits for them, by an event or because of memory. All other
+ * operations stay under way, and operations that are submitted later are
+ * ordered behind them as far as necessary. If an operation fails after this
+ * call has returned, the next call for the stream returns the error.
  *
  * Return: 0; the error that has ended the stream; EBUSY while it captures;
  * EDEADLK from a kernel or host call that would wait for itself.
@@ -440,10 +446,10 @@ int drover_ticket_done(const drover_ticket_t *ticket);
  * @clock: CLOCK_REALTIME or CLOCK_MONOTONIC
  * @deadline: absolute time on @clock; NULL: wait without a deadline
  *
- * Blocks. Return: as drover_ticket_done(), but ETIMEDOUT instead of
+ * The call blocks. Return: as drover_ticket_done(), but ETIMEDOUT instead of
  * EINPROGRESS; EINVAL for another clock or a tv_nsec outside 0 to 999,999,999;
- * EBUSY when the CUstream that the caller lent captures; EDEADLK from a kernel
- * or host call that would wait for itself.
+ * EBUSY when the CUstream of drover_streamattr_t.native captures; EDEADLK from
+ * a kernel or host call that would wait for itself.
  */
 int drover_ticket_wait(const drover_ticket_t *ticket, clockid_t clock,
 		       const struct timespec *deadline);
@@ -491,9 +497,9 @@ int drover_stream_counts(drover_stream_t *stream,
 			 drover_stream_counts_t *counts);
 
 /*
- * drover_stream_note() - say that the host touches memory now, in the belief
- * that it may. A debug build then reports a race with each conflicting access
- * for which no thread has waited. Return: 0.
+ * drover_stream_note() - say that the host touches memory now. A debug build
+ * then reports a race with each conflicting access for which no thread has
+ * waited. Return: 0.
  */
 int drover_stream_note(const drover_access_t *accesses, size_t nr_accesses);
 
