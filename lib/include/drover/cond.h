@@ -372,12 +372,12 @@ const char *drover_version(void);
  * The words are struct cond's @flags and @closed_low. The flags have other bits
  * than the clock's if processes share @cond or threads wait with a predicate.
  */
-#define DROVER_NOBODY_WAITS(cond)                                              \
-	__builtin_expect(                                                      \
-		!(__atomic_load_n(&(cond)->words[9], __ATOMIC_RELAXED) &       \
-		  ~2u) &&                                                      \
-			!__atomic_load_n(&(cond)->words[5], __ATOMIC_RELAXED), \
-		1)
+#define DROVER_COND_WORD(cond, i) \
+	__atomic_load_n(&(cond)->words[i], __ATOMIC_RELAXED)
+#define DROVER_NOBODY_WAITS(cond)                              \
+	__builtin_expect(!(DROVER_COND_WORD(cond, 9) & ~2u) && \
+				 !DROVER_COND_WORD(cond, 5),   \
+			 1)
 
 int drover_cond_signal_call(drover_cond_t *cond) __asm__("drover_cond_signal");
 int drover_cond_broadcast_call(drover_cond_t *cond) __asm__(
@@ -396,6 +396,7 @@ drover_cond_broadcast(drover_cond_t *cond)
 }
 
 #undef DROVER_NOBODY_WAITS
+#undef DROVER_COND_WORD
 #endif
 
 #pragma GCC visibility pop

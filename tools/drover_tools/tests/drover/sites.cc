@@ -8,21 +8,25 @@
 static std::mutex lock;
 static std::condition_variable *there;
 static int nr;
+static bool consuming;
 
 __attribute__((noinline)) void consume()
 {
 	std::unique_lock<std::mutex> held(lock);
 
+	consuming = true;
 	there->wait(held, [] { return nr > 0; });
 	nr--;
 }
 
-__attribute__((noinline)) void be_late()
+/* Return: whether the other thread waits. */
+__attribute__((noinline)) bool be_late()
 {
 	std::unique_lock<std::mutex> held(lock);
 
 	there->wait_for(held, std::chrono::milliseconds(1),
 			[] { return false; });
+	return consuming;
 }
 
 __attribute__((noinline)) void produce()
@@ -37,7 +41,8 @@ int main()
 {
 	there = new std::condition_variable;
 	std::thread thread(consume);
-	be_late();
+	while (!be_late())
+		;
 	produce();
 	thread.join();
 	delete there;
