@@ -168,4 +168,14 @@ def find(value):
         return None
 
 
-gdb.pretty_printers.append(find)
+def ask_first(objfile):
+    """Print by find(), before the object file's own printers.
+
+    glibc has printers until 2.33; one of them is for pthread_cond_t.
+    """
+    objfile.pretty_printers.insert(0, find)
+
+
+for loaded in gdb.objfiles():
+    ask_first(loaded)
+gdb.events.new_objfile.connect(lambda event: ask_first(event.new_objfile))
