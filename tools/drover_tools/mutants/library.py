@@ -50,8 +50,8 @@ def build(name, tests, mutant=None):
     else:
         shutil.copytree(sound, folder, ignore=shutil.ignore_patterns("output"))
         if mutant.apply(os.path.join(folder, "src")):
-            # A header has changed, so that all objects have to be built again.
-            for part in ("obj", "attack"):
+            # A header has changed, so all has to be built again.
+            for part in ("obj", "attack", "selftests"):
                 shutil.rmtree(os.path.join(folder, part), ignore_errors=True)
     programs = {test.split()[0] for test in tests}
     flags = [f"O={folder}", "CFLAGS=-O1", "SAN="]
