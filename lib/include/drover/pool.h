@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * drover_pool_t: threads that run tasks, and burn no CPU time when there are
- * none. drover_pool(3) has an example.
+ * drover_pool_t: threads that run tasks, and sleep when there are none.
+ * drover_pool(3) has an example.
  *
  * The library guarantees the following (how: Documentation/pool-design.rst):
  *  - Each accepted task runs once, unless it is cancelled. The task sees
  *    everything that was done before it was submitted, and each thread that has
  *    waited for the task sees everything that the task did.
- *  - A thread that waits for a task without a deadline runs the task itself if
- *    no other thread has begun the task. It runs no other task while it waits.
- *    If another thread has begun the task, the waiting thread sleeps. A worker
- *    that sleeps in a wait gives its place to another worker, so the number of
- *    running tasks stays the same; drover_pool_wait() has the exceptions. So
- *    tasks that wait for other tasks do not deadlock, unless they wait in a
- *    circle.
+ *  - If a thread waits for a task that no thread has begun, and the wait has no
+ *    deadline, the thread runs the task itself. It runs no other task
+ *    meanwhile. If another thread has begun the task, the waiting thread
+ *    sleeps. A worker that sleeps in a wait gives its place to another worker,
+ *    so the number of running tasks stays the same; drover_pool_wait() has the
+ *    exceptions. So tasks that wait for other tasks do not deadlock, unless
+ *    they wait in a circle.
  *  - Waits may nest: a task that a waiting thread runs may wait in turn. When
  *    such tasks have used half of a thread's stack, the pool makes a new thread
  *    that only runs the next task. Meanwhile the thread that waits for this
@@ -22,17 +22,18 @@
  *    pool has a queue for the tasks of other threads. A worker takes the newest
  *    task of its own queue. If that queue is empty, the worker takes the oldest
  *    task of the pool's queue; if that queue is empty, too, the oldest task of
- *    another worker's queue. But no task waits for ever: twice in every 61
- *    times a worker first tries another queue, and takes the oldest task there.
- *    One time this is the pool's queue, the other time it is the queue of one
- *    worker, each worker's in turn.
+ *    another worker's queue. But no task waits for ever: for two of every
+ *    61 tasks that a worker takes, it first looks into another queue, and takes
+ *    the oldest task there. The first of these two times it looks into the
+ *    pool's queue. The second time it looks into the queue of a worker, which
+ *    is a different one each time.
  *  - The pool needs no memory to accept a task: the task lies in the caller's
  *    memory.
  *  - At most one idle worker at a time polls for a task, for some microseconds,
  *    before it sleeps. Other idle workers sleep at once.
  *  - If a task's function is left by an exception or by the end of its thread,
- *    the task counts as cancelled for the threads that sleep until it has
- *    ended. If a thread runs the task inside drover_pool_wait(), the exception
+ *    threads that are asleep in a wait for the task see it as cancelled. If a
+ *    thread runs the task inside drover_pool_wait(), the exception
  *    propagates to the caller of that function. In a worker, and in a thread
  *    made for one task, a C++ exception ends the program. (Tasks of
  *    drover/pool.hpp catch it, and the thread that waits throws it again.)
@@ -42,11 +43,12 @@
  * defaults.
  *
  * Functions return 0 or an errno value and do not change errno. They block if
- * their descriptions say so. Otherwise they wait only for short internal locks
- * and while they make threads. No function is a cancellation point, but a task
- * that the caller runs may contain some. In the child of a fork a pool of the
- * parent has no threads: every function that takes a pool and returns an errno
- * value returns ECHILD there, except drover_pool_free().
+ * their descriptions say so. Other functions may wait for a short internal
+ * lock, or for the kernel when they make a thread. No function is a
+ * cancellation point, but a task that the caller runs may contain some. In the
+ * child of a fork a pool of the parent has no threads: every function that
+ * takes a pool and returns an errno value returns ECHILD there, except
+ * drover_pool_free().
  */
 #ifndef DROVER_POOL_H
 #define DROVER_POOL_H
@@ -183,8 +185,9 @@ enum drover_pool_end {
  * @how: what happens to the tasks that have been accepted
  *
  * The call blocks until all workers have ended. A task or loop that any thread
- * has begun runs to its end. From now on the pool accepts no task, except that
- * with DROVER_POOL_DRAIN it accepts a task that a running task submits.
+ * has begun runs to its end. As soon as the call begins, the pool accepts no
+ * more tasks, except that with DROVER_POOL_DRAIN it accepts a task that a
+ * running task submits.
  *
  * Return: 0; EALREADY when it was called before; EDEADLK inside a task or loop
  * of @pool; EINVAL for another @how.
@@ -343,12 +346,13 @@ typedef struct {
  *	     in drover_pool_for()
  * @gang: unless 0, exactly @threads threads take part, all at the same time, so
  *	  they may wait for each other, as at a barrier. Each calls @function
- *	  once, for its share of the range, which may be empty. @grain is ignored
- *	  then.
+ *	  once, for its share of the range, which may be empty. @grain is
+ *	  ignored then.
  * @scratch: how many bytes each thread gets for the whole loop, aligned to 64
  * @total: NULL, or @scratch bytes of the caller's. Each thread's scratch memory
  *	   starts as a copy of @total (NULL: as zeroes), and @join adds it to
- *	   @total at the end. So for a sum @total has to begin as zeroes.
+ *	   @total at the end. So for a sum @total has to begin as zeroes:
+ *	   otherwise its first value is added once more for each thread.
  * @join: NULL, or a function that the caller calls once for each thread after
  *	  all parts, in the order of the threads' numbers. It adds the thread's
  *	  scratch memory to @total. Which parts a thread gets differs from run
@@ -373,21 +377,23 @@ typedef struct {
  * drover_pool_loop() - drover_pool_for() with a drover_loop_t
  *
  * The call blocks. From its beginning to its end a gang keeps the workers that
- * it needs. So the pool does not shrink below their number, and meanwhile other
- * gangs, and workers that would wait, may get EAGAIN. All shares of a gang run,
- * even if the call for another share returns an error or the pool is shut down
- * with DROVER_POOL_CANCEL. A worker joins the gang only when its current task
- * has ended. If that task has to wait for the gang, it must call
- * drover_pool_wait() or drover_pool_clockwait() for the task that called
- * drover_pool_loop(). Only in these two waits does the worker give its place to
- * another worker, which the gang may need.
+ * it needs. So the pool does not shrink below their number. Meanwhile there may
+ * be too few workers for another gang, or no worker that can take the place of
+ * one that calls drover_pool_wait(): these calls then return EAGAIN. All shares
+ * of a gang run, even if the call for another share returns an error or the
+ * pool is shut down with DROVER_POOL_CANCEL. A worker joins the gang only when
+ * its current task has ended. If that task has to wait until the gang has
+ * ended, call drover_pool_loop() in a second task, and let the first one wait
+ * for the second by drover_pool_wait() or drover_pool_clockwait(). Only in
+ * these two waits does the worker give its place to another worker, which the
+ * gang may need.
  *
  * Return: as drover_pool_for(); ENOMEM when there is no memory for the scratch;
  * EINVAL for a @join without @total, or for @gang without @threads. @join is
- * called only if the result is 0. A gang may also get ESHUTDOWN or EAGAIN. It
- * gets EAGAIN if fewer workers are left than it needs: @threads - 1, or
- * @threads if the caller is a worker. Workers of other gangs, and workers that
- * wait and cannot be replaced, do not count as left. After ENOMEM, EINVAL,
+ * called only if the result is 0. A gang may also get ESHUTDOWN or EAGAIN. A
+ * gang needs @threads - 1 workers, or @threads if the caller is a worker. It
+ * gets EAGAIN if fewer workers are left. Workers of other gangs, and workers
+ * that wait and cannot be replaced, do not count as left. After ENOMEM, EINVAL,
  * ESHUTDOWN or EAGAIN no part has run.
  */
 int drover_pool_loop(drover_pool_t *pool, size_t begin, size_t end,
