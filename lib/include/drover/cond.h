@@ -19,8 +19,8 @@
  *    processes share it.
  *
  * In all functions @cond is the condition variable, and @mutex is the mutex. A
- * thread must have locked @mutex exactly once before it waits. @attr may be
- * NULL, for the defaults.
+ * thread that waits must hold @mutex, and must not have locked a recursive
+ * @mutex more than once. @attr may be NULL, for the defaults.
  *
  * All functions except drover_version() return 0 or an errno value, and no
  * function changes errno. A function blocks only if its description says so,
@@ -99,10 +99,10 @@ int drover_cond_init(drover_cond_t *cond, const drover_condattr_t *attr);
  * is still in a signal or broadcast, the call waits until that thread no longer
  * touches @cond, which takes a few instructions.
  *
- * The call is also legal while threads wait with a predicate, on two
- * conditions: the predicates of all these threads are true, and since they
- * became true the program has broadcast on @cond, or has signalled @cond once
- * for each of these threads. The broadcast need not have reached all of them
+ * If threads still wait with a predicate, the call is also legal if two things
+ * hold. The predicates of all these threads are true. Since they became true,
+ * the program has broadcast on @cond, or has signalled @cond once for each of
+ * these threads. The broadcast need not have reached all of them
  * yet. If the caller holds the mutex, the call does not wait for these threads;
  * a thread whose predicate is false again when it gets the mutex returns
  * EINVAL. If the caller does not hold the mutex, the call blocks until these
@@ -187,11 +187,11 @@ int drover_cond_clockwait(drover_cond_t *cond, drover_mutex_t *mutex,
  * without evaluating its predicate; that waiter evaluates 64 more, and so on. A
  * thread that signals or broadcasts without @mutex evaluates nothing. It only
  * unblocks the first waiter (a broadcast may unblock the first two). When an
- * unblocked waiter has @mutex, it evaluates for itself and for the others. A
- * thread that holds @mutex also evaluates nothing if @mutex is robust, its last
- * holder died, and @mutex has not been made consistent. An unblocked waiter
- * always evaluates its own predicate when it has @mutex: if another thread has
- * made the predicate false again, the wait goes on.
+ * unblocked waiter has @mutex, it evaluates for itself and for the others. The
+ * same holds for a thread that has got a robust @mutex from a dead holder and
+ * has not made it consistent, but each waiter evaluates its own predicate even
+ * then. If another thread has made the predicate of an unblocked waiter false
+ * again, the wait goes on.
  *
  * *What a predicate may do.* Other threads run the predicate, in the middle of
  * a signal or a broadcast. So the predicate should be short. It may read @arg
@@ -213,9 +213,10 @@ int drover_cond_clockwait(drover_cond_t *cond, drover_mutex_t *mutex,
  * (by pthread_exit() in a signal handler). A broadcast unblocks all threads
  * that wait without a predicate. Of the waiters with a predicate it unblocks
  * one, or two if there are several CPUs. Each unblocked waiter, when it has
- * @mutex again, unblocks the next waiter whose predicate is then true, with one
- * system call for each. Waiters with a predicate are unblocked in the order in
- * which they began to wait, whatever their priority, even with a PI mutex.
+ * @mutex again, unblocks the next waiter whose predicate is then true. So each
+ * waiter costs one system call. Waiters with a predicate are unblocked in the
+ * order in which they began to wait, whatever their priority, even with a PI
+ * mutex.
  *
  * *When other threads cannot evaluate the predicate.* There are two such cases:
  * @cond is shared (another process cannot call this process's predicates), or
@@ -257,10 +258,11 @@ int drover_cond_await_until(drover_cond_t *cond, drover_mutex_t *mutex,
  *
  * Waiters are in two groups. Threads that start to wait join the younger group,
  * and a signal unblocks a thread of the older group. If all threads of the
- * older group have been unblocked, the younger group first becomes the older
- * one. Within a group no order is promised. The unblocked thread is woken, even
- * if the caller holds the mutex. (One value of DROVER_POLICY, see drover(7),
- * moves the thread to the mutex instead.)
+ * older group have been unblocked already, the younger group becomes the older
+ * one, and the signal unblocks one of its threads. Within a group no order is
+ * promised. The unblocked thread is woken, even if the caller holds the mutex.
+ * (One value of DROVER_POLICY, see drover(7), moves the thread to the mutex
+ * instead.)
  *
  * With a PI mutex the kernel chooses the thread of highest priority in the
  * older group. If the mutex is free, the kernel hands the mutex to this thread;
@@ -283,7 +285,7 @@ int drover_cond_signal(drover_cond_t *cond);
  * If several threads wait and the caller holds the mutex, the threads are moved
  * to the mutex. If another thread holds the mutex, one of the threads is woken,
  * and the others are moved. If the mutex is free, all of the threads are woken.
- * A single waiter is woken, whether or not the mutex is held. DROVER_POLICY
+ * A single waiter is woken even if the mutex is held. DROVER_POLICY
  * changes these rules, see drover(7). All threads are woken if they wait with
  * several mutexes, or if their mutex or @cond is shared (but see
  * drover_cond_broadcast_on()), or if the kernel refuses to move threads. With a
@@ -343,9 +345,10 @@ int drover_cond_destroy_on(drover_cond_t *cond, drover_mutex_t *mutex);
  * drover_prepare_thread() - get the memory for the calling thread's waits
  *
  * The first wait of a thread may map memory, up to two pages. A thread that
- * must not map memory in the middle of its work calls this function first. A
- * later wait maps memory only if the memory that the process has got so far
- * does not suffice for all waiting threads.
+ * must not map memory in the middle of its work calls this function before.
+ * Then its first wait maps none. Each wait after that maps memory only if the
+ * memory that the process has got so far does not suffice for all waiting
+ * threads.
  *
  * Return: 0, or ENOMEM.
  *
@@ -369,8 +372,9 @@ const char *drover_version(void);
  * each signal has to enter the library: in programs that use a debug build of
  * the library, or whose signals are counted at the library's entry.
  *
- * The words are struct cond's @flags and @closed_low. The flags have other bits
- * than the clock's if processes share @cond or threads wait with a predicate.
+ * The words are struct cond's @flags and @closed_low. Flag 2 is the clock. If
+ * processes share @cond, or threads wait with a predicate, other flags are set,
+ * and the call enters the library.
  */
 #define DROVER_COND_WORD(cond, i) \
 	__atomic_load_n(&(cond)->words[i], __ATOMIC_RELAXED)
