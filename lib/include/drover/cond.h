@@ -102,11 +102,11 @@ int drover_cond_init(drover_cond_t *cond, const drover_condattr_t *attr);
  * If threads still wait with a predicate, the call is also legal if two things
  * hold. The predicates of all these threads are true. Since they became true,
  * the program has broadcast on @cond, or has signalled @cond once for each of
- * these threads. The broadcast need not have reached all of them
- * yet. If the caller holds the mutex, the call does not wait for these threads;
- * a thread whose predicate is false again when it gets the mutex returns
- * EINVAL. If the caller does not hold the mutex, the call blocks until these
- * threads have returned.
+ * these threads. The broadcast need not have reached all of them yet. If the
+ * caller holds the mutex, the call does not wait for these threads; a thread
+ * whose predicate is false again when it gets the mutex returns EINVAL. If the
+ * caller does not hold the mutex, the call blocks until these threads have
+ * returned.
  *
  * If @cond is shared, the call blocks until the unblocked threads no longer use
  * @cond. If all of these threads belong to other processes, and for two seconds
@@ -186,12 +186,11 @@ int drover_cond_clockwait(drover_cond_t *cond, drover_mutex_t *mutex,
  * 64 predicates. If all of these are false, the call unblocks the next waiter
  * without evaluating its predicate; that waiter evaluates 64 more, and so on. A
  * thread that signals or broadcasts without @mutex evaluates nothing. It only
- * unblocks the first waiter (a broadcast may unblock the first two). When an
- * unblocked waiter has @mutex, it evaluates for itself and for the others. The
- * same holds for a thread that has got a robust @mutex from a dead holder and
- * has not made it consistent, but each waiter evaluates its own predicate even
- * then. If another thread has made the predicate of an unblocked waiter false
- * again, the wait goes on.
+ * unblocks the first waiter (a broadcast may unblock the first two). The same
+ * holds for a thread that has got a robust @mutex from a dead holder and has
+ * not made it consistent. When an unblocked waiter has @mutex, it evaluates for
+ * itself and for the others. If another thread has made its predicate false
+ * again, its wait goes on.
  *
  * *What a predicate may do.* Other threads run the predicate, in the middle of
  * a signal or a broadcast. So the predicate should be short. It may read @arg
@@ -285,17 +284,17 @@ int drover_cond_signal(drover_cond_t *cond);
  * If several threads wait and the caller holds the mutex, the threads are moved
  * to the mutex. If another thread holds the mutex, one of the threads is woken,
  * and the others are moved. If the mutex is free, all of the threads are woken.
- * A single waiter is woken even if the mutex is held. DROVER_POLICY
- * changes these rules, see drover(7). All threads are woken if they wait with
- * several mutexes, or if their mutex or @cond is shared (but see
- * drover_cond_broadcast_on()), or if the kernel refuses to move threads. With a
- * PI mutex all threads are moved; if the mutex is free, the kernel hands it to
- * the thread of highest priority.
+ * A single waiter is woken even if the mutex is held. DROVER_POLICY changes
+ * these rules, see drover(7). No thread is moved, and all are woken, if their
+ * mutex or @cond is shared (but see drover_cond_broadcast_on()), if the kernel
+ * refuses to move threads, or if threads of one group (see
+ * drover_cond_signal()) wait with several mutexes. With a PI or robust mutex
+ * all threads are moved, even a single one; if the mutex is free, the kernel
+ * hands it to the thread of highest priority.
  *
  * If the caller holds the mutex, one system call moves up to 64 threads. If
- * not, one system call moves all threads; but if both groups of waiters (see
- * drover_cond_signal()) have threads, one call more is needed for each 64
- * threads of the younger group.
+ * not, one system call moves all threads; but if both groups of waiters have
+ * threads, one call more is needed for each 64 threads of the younger group.
  *
  * If threads wait with a predicate, drover_cond_await() says in which order
  * they are unblocked.
