@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "drover.h"
@@ -33,13 +34,17 @@ static FILE *open_program(const char *name)
 /* The ELF header of this program; the static linker defines the symbol. */
 extern const Elf64_Ehdr __ehdr_start __attribute__((visibility("hidden")));
 
+/* Root has all capabilities already, so a file's add none. */
 static bool gains_privileges(FILE *file)
 {
 	struct stat found;
+	int fd = fileno(file);
 
-	return fstat(fileno(file), &found) == 0 &&
+	return fstat(fd, &found) == 0 &&
 	       ((found.st_mode & S_ISUID && found.st_uid != getuid()) ||
-		(found.st_mode & S_ISGID && found.st_gid != getgid()));
+		(found.st_mode & S_ISGID && found.st_gid != getgid()) ||
+		(getuid() &&
+		 fgetxattr(fd, "security.capability", NULL, 0) > 0));
 }
 
 static enum linker read_linker(FILE *file)

@@ -117,7 +117,7 @@ static int run(int argc, char **argv)
 			"is linked statically: it runs with its own condition variables",
 		[LINKER_FOREIGN] = "is a program for another machine",
 		[LINKER_PRIVILEGED] =
-			"is setuid or setgid: it runs with the C library's condition variables",
+			"gains privileges (setuid, setgid or capabilities): it runs with the C library's condition variables",
 		[LINKER_MUSL] =
 			"uses musl, and the drop-in takes the place only of glibc's functions",
 	};

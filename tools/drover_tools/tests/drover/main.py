@@ -81,7 +81,7 @@ def test_run(tap):
 
 
 def test_musl(tap):
-    """A program of musl is refused, and a setuid program is not."""
+    """A program of musl is refused, and one with privileges is not."""
     with tempfile.TemporaryDirectory() as folder:
         head = bytearray(64 + 56 + 32)
         head[:6] = b"\x7fELF\x02\x01"
@@ -102,7 +102,21 @@ def test_musl(tap):
             os.chown(program, 1, 1)
             os.chmod(program, 0o4755)
             status, _, err = run("run", program)
-            tap.ok(status == 0 and "is setuid" in err, "run: setuid", err)
+            tap.ok(status == 0 and "gains privileges" in err, "run: setuid",
+                   err)
+            os.chmod(folder, 0o755)
+            os.chmod(program, 0o755)
+            try:
+                os.setxattr(program, "security.capability",
+                            struct.pack("<5I", 0x02000000, 1 << 10, 0, 0, 0))
+            except OSError as error:
+                tap.skip("run: capabilities", f"{folder}: {error.strerror}")
+                return
+            with subprocess.Popen([DROVER, "run", program], user=1, text=True,
+                                  stderr=subprocess.PIPE) as process:
+                _, err = process.communicate()
+            tap.ok(process.returncode == 0 and "gains privileges" in err,
+                   "run: capabilities", err)
 
 
 def test_bench(tap):
