@@ -81,8 +81,8 @@ typedef uint64_t drover_phase_t;
 #define DROVER_BARRIER_SHARED 0x1u
 
 /*
- * drover_barrierattr_t.spin_us: a waiting thread spins for a few hundred
- * nanoseconds at most, and then sleeps
+ * A value for drover_barrierattr_t.spin_us: a waiting thread hardly spins (for
+ * a few hundred nanoseconds at most) before it sleeps
  */
 #define DROVER_BARRIER_NO_SPIN UINT32_MAX
 
@@ -126,10 +126,10 @@ int drover_barrier_init(drover_barrier_t *barrier, unsigned int count,
  * @barrier: a barrier at which no thread will arrive any more
  *
  * The call blocks until the other threads no longer use @barrier, which takes
- * no longer than waking them, and until each phase that drover_barrier_arrive()
- * has stored has been given back. If @barrier is shared, the call blocks for
- * two seconds at most, and then assumes that threads that still use @barrier
- * are dead.
+ * no longer than waking them. The call also blocks until each phase that
+ * drover_barrier_arrive() has stored has been given back (see there). If
+ * @barrier is shared, the call blocks for two seconds at most, and then assumes
+ * that threads that still use @barrier are dead.
  *
  * Return: 0; EBUSY when threads have arrived and wait for others; EINVAL when
  * @barrier was not made or is destroyed already. After an error nothing is

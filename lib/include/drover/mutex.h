@@ -12,9 +12,10 @@
  * thread held, and can unlock them. But a mutex with DROVER_MUTEX_SHARED,
  * DROVER_MUTEX_PI or DROVER_MUTEX_ROBUST records the thread id of its holder,
  * so the parent's thread is still the holder, and drover_mutex_unlock() in the
- * child returns EPERM. Unless the mutex has DROVER_MUTEX_SHARED, the child has
- * its own copy of the mutex. No thread can unlock this copy, so the child has
- * to initialise the copy again before it uses the mutex.
+ * child returns EPERM. If a PI or robust mutex does not have
+ * DROVER_MUTEX_SHARED, the child has its own copy of it. If the mutex was
+ * locked at the fork, no thread can unlock the copy, so the child has to
+ * initialise it again.
  *
  * In all functions @mutex is the mutex; @attr may be NULL, for the defaults.
  *

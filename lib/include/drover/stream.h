@@ -169,12 +169,13 @@ typedef struct {
  * @run: CPU backend: called with the copied arguments. It returns 0, or an
  *	errno value, which fails the operation. To share out its work it may use
  *	the pool, see drover_stream_native().
- * @issue: CUDA backend: called in its turn by the submitting thread, with the
- *	context current. The function puts its work into the CUstream, by its
- *	own launches or those of a library, and returns 0 or an errno value. It
- *	must not call functions of streams. If it uses memory of other devices,
- *	it has to make sure that its device can reach this memory. While the
- *	stream captures, it is called once, with a CUstream that captures.
+ * @issue: CUDA backend: called by the submitting thread, in the order of
+ *	submission, with the context current. The function puts its work into
+ *	the CUstream, by its own launches or those of a library, and returns 0
+ *	or an errno value. It must not call functions of streams. If it uses
+ *	memory of other devices, it has to make sure that its device can reach
+ *	this memory. While the stream captures, it is called once, with a
+ *	CUstream that captures.
  */
 typedef struct {
 	int (*run)(const void *args);
@@ -189,7 +190,7 @@ typedef struct {
 	uint64_t deferred; /* of those asked: the device waits, not the host */
 	uint64_t waited;   /* of those asked: the others; the host waits */
 	uint64_t added_device; /* waits of the device that the library adds */
-	uint64_t added_host;   /* waits of the host that it adds, or for room */
+	uint64_t added_host;   /* the same of the host; also waits for room */
 	uint64_t read_backs;   /* blocking copies, each of which waits */
 } drover_stream_counts_t;
 
