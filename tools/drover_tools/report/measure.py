@@ -6,6 +6,8 @@ plot.  If it is interrupted, the file has all that was measured until then.
 """
 
 import argparse
+import contextlib
+import fcntl
 import importlib
 import os
 import signal
@@ -130,10 +132,31 @@ def save(suite, session, path):
         print(f"Saved: {path}")
 
 
+@contextlib.contextmanager
+def alone(folder):
+    """Wait until no other measurement writes its results to the folder."""
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, "lock"), "a", encoding="utf-8") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print("measure: waits for another measurement, because each would"
+                  " measure the other", file=sys.stderr, flush=True)
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 def run(suite, options):
     """Measure, and save in any case. Return: the exit status."""
+    folder = os.path.join(options.build, "results")
+    with alone(folder):
+        return measure(suite, options,
+                       os.path.join(folder, f"{suite.name}.json"))
+
+
+def measure(suite, options, path):
+    """Measure, and save to path. Return: the exit status."""
     session = engine.Session(suite, options)
-    path = os.path.join(options.build, "results", f"{suite.name}.json")
     try:
         session.measure()
     finally:

@@ -15,7 +15,7 @@ from types import SimpleNamespace
 from unittest import mock
 
 from drover_tools.kernel import bench, bench_smp
-from drover_tools.report import places, store, suite_table
+from drover_tools.report import measure, places, store, suite_table
 from drover_tools.runs import plan
 from drover_tools.tables import document, stats
 from drover_tools.tables.results import Cells
@@ -280,6 +280,21 @@ def test_interrupt(tap):
                    f"{name} what was measured is saved", result["state"])
 
 
+def test_alone(tap):
+    """A measurement waits until another one in its folder has ended."""
+    with tempfile.TemporaryDirectory() as build:
+        with measure.alone(os.path.join(build, "results")):
+            with subprocess.Popen([MEASURE, "waiting", f"--build={build}"],
+                                  stderr=subprocess.PIPE, text=True,
+                                  stdout=subprocess.DEVNULL) as process:
+                said = process.stderr.readline()
+                process.terminate()
+        tap.ok("waits for another measurement" in said,
+               "a second measurement waits", said)
+        with measure.alone(os.path.join(build, "results")):
+            tap.ok(True, "a third one does not")
+
+
 def test_report(tap):
     """Results become a page, and files for keeping."""
     plots = importlib.util.find_spec("matplotlib") is not None
@@ -326,7 +341,7 @@ def main():
     for test in (test_stats, test_pairs, test_store, *engine.TESTS,
                  test_host, test_command_line, test_hardware_day,
                  test_commands, test_kernel_benches, test_counted,
-                 test_interrupt, test_report):
+                 test_interrupt, test_alone, test_report):
         try:
             test(tap)
         except Exception as error:      # pylint: disable=broad-except
