@@ -9,7 +9,8 @@
  * whose hash has one to four buckets and is resized between calls; private ones
  * with a NUMA node, and shared ones with and without a node, which are in
  * global buckets. They have up to three priorities. Some are PI waiters, and
- * some stay queued when they are woken, as waiters of io_uring may.
+ * some stay queued when they are woken, as waiters of io_uring could in earlier
+ * versions of Linux.
  *
  * After each call the copies must be equal: the answer, the woken waiters, the
  * counts, all queues with their links, and every key and lock_ptr. Every waiter
