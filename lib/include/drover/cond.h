@@ -267,7 +267,8 @@ int drover_cond_await_until(drover_cond_t *cond, drover_mutex_t *mutex,
  * older group. If the mutex is free, the kernel hands the mutex to this thread;
  * if the mutex is held, the kernel moves the thread to the mutex. With a PI
  * mutex a thread that starts to wait may also join the older group: it does so
- * if there is no younger group and each earlier signal has reached its thread.
+ * if there is no younger group, and if every thread that was unblocked by an
+ * earlier signal has woken.
  *
  * If threads wait with a predicate, drover_cond_await() says which of them is
  * unblocked.
@@ -371,9 +372,10 @@ const char *drover_version(void);
  * each signal has to enter the library: in programs that use a debug build of
  * the library, or whose signals are counted at the library's entry.
  *
- * The words are struct cond's @flags and @closed_low. Flag 2 is the clock. If
- * processes share @cond, or threads wait with a predicate, other flags are set,
- * and the call enters the library.
+ * The words are struct cond's @flags and @closed_low. Flag 2 is the clock.
+ * Other flags are set if processes share @cond or threads wait with a
+ * predicate. @closed_low is not 0 while any other thread waits. In these cases
+ * the call enters the library.
  */
 #define DROVER_COND_WORD(cond, i) \
 	__atomic_load_n(&(cond)->words[i], __ATOMIC_RELAXED)
