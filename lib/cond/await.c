@@ -124,9 +124,10 @@ static bool may_evaluate(struct mutex *m)
 
 /*
  * Unblock the next @nr awaiters, from @a on; see above. The caller has locked
- * @c. This function unlocks @c, before it evaluates predicates. @how:
- * UNBLOCKED, perhaps with BROADCAST. Return: false if it found no awaiter to
- * unblock.
+ * @c. This function unlocks @c: before it evaluates predicates, or else before
+ * it wakes the last of the awaiters, because threads that hold the mutex need
+ * the lock to enter or leave the list. @how: UNBLOCKED, perhaps with BROADCAST.
+ * Return: false if it found no awaiter to unblock.
  *
  * A broadcast that finds an awaiter on its way leaves the rest of the list to
  * this awaiter, which hands the broadcast on.
@@ -135,12 +136,13 @@ static bool unblock_next(struct cond *c, struct awaiter *a, uint32_t how,
 			 int nr)
 {
 	bool evaluates = a && may_evaluate(a->mutex);
-	int nr_evaluated = 0, nr_unblocked = 0;
+	struct lock *held = evaluates ? NULL : &c->lock;
+	int nr_evaluated = 0, left = nr;
 	bool found;
 
 	if (evaluates)
 		lock_drop(&c->lock);
-	for (; a && nr_unblocked < nr; a = a->next) {
+	for (; a && left; a = a->next) {
 		if (load_relaxed(&a->state) & UNBLOCKED)
 			found = how & BROADCAST;
 		else if (evaluates)
@@ -151,15 +153,18 @@ static bool unblock_next(struct cond *c, struct awaiter *a, uint32_t how,
 		if (!found)
 			continue;
 		/* A caller without the mutex may have unblocked @a first. */
-		if (!(or_relaxed(&a->state, how) & UNBLOCKED))
-			cond_signal(&a->own);
-		else if (!(how & BROADCAST))
+		if (or_relaxed(&a->state, how) & UNBLOCKED) {
+			if (how & BROADCAST)
+				left--;
 			continue;
-		nr_unblocked++;
+		}
+		signal_single(&a->own, --left ? NULL : held);
+		if (!left)
+			return true;
 	}
-	if (!evaluates)
-		lock_drop(&c->lock);
-	return nr_unblocked;
+	if (held)
+		lock_drop(held);
+	return left < nr;
 }
 
 /*

@@ -224,6 +224,11 @@ int cond_signal(struct cond *c);
 int cond_broadcast(struct cond *c, futex_word *target);
 /* The same signal, which takes the lock to see whether any thread waits. */
 APART int signal_slow(struct cond *c);
+/*
+ * Signal a private condvar on which at most one thread waits. @held: NULL, or a
+ * lock that is dropped when the thread is unblocked, before it is woken.
+ */
+APART void signal_single(struct cond *c, struct lock *held);
 
 /*
  * await.c, for the native API alone. cond_await() is drover_cond_await().

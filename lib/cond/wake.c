@@ -102,7 +102,8 @@ static struct wake_plan plan_for(struct group *g, uint32_t nr_waiters)
 /*
  * If @nr is INT_MAX, release all members of a locked group that its condvar no
  * longer names. If @nr is 1, post one token to a locked group. @held: NULL, or
- * the condvar's lock, which is dropped before any thread is woken.
+ * a lock that is dropped before any thread is woken: the condvar's, or that of
+ * signal_single().
  *
  * Members are interchangeable, so it does not matter which of them is woken or
  * moved. Another member may take the token before the wake-up: the thread that
@@ -189,6 +190,20 @@ HOT int signal_slow(struct cond *c)
 		unblock(g, plan_for(g, 1), last ? INT_MAX : 1,
 			last ? NULL : &c->lock);
 	return 0;
+}
+
+void signal_single(struct cond *c, struct lock *held)
+{
+	struct group *g;
+
+	cond_lock(c);
+	g = group_lock_blocked(load_relaxed(&c->open), c);
+	cond_set_groups(c, NULL, NULL);
+	lock_drop(&c->lock);
+	if (g)
+		unblock(g, plan_for(g, 1), INT_MAX, held);
+	else if (held)
+		lock_drop(held);
 }
 
 /*

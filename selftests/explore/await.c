@@ -93,7 +93,7 @@ static void await_timed(int me)
 		take(false);
 	} else {
 		put(1, true);
-		put(1, true);
+		put(1, false);
 	}
 }
 

@@ -2,7 +2,7 @@
 /*
  * queue - a bounded buffer between producers and consumers, with one mutex and
  * one condition variable for each side. For each item there is a signal with
- * the mutex held.
+ * the mutex held, or with -u after it is unlocked.
  *
  * The items are numbered, so that an item that is lost or delivered twice
  * shows.
@@ -15,7 +15,7 @@
 
 struct args {
 	uint64_t producers, consumers, items, capacity;
-	bool latency, await;
+	bool latency, await, unlocked;
 };
 
 struct item {
@@ -69,6 +69,25 @@ static struct item *slot(struct queue *queue, uint64_t position)
 	return &queue->items[position % queue->args->capacity];
 }
 
+static void call(struct impl_cond *cond, bool all)
+{
+	if (all)
+		impl_cond_broadcast(cond);
+	else
+		impl_cond_signal(cond);
+}
+
+/* Called with the lock held. */
+static void call_and_unlock(struct queue *queue, struct impl_cond *cond,
+			    bool all)
+{
+	if (!queue->args->unlocked)
+		call(cond, all);
+	impl_mutex_unlock(&queue->lock);
+	if (queue->args->unlocked)
+		call(cond, all);
+}
+
 /* Returns how often a wait returned while the queue was full again. */
 static uint64_t produce(struct queue *queue, uint64_t number)
 {
@@ -80,38 +99,36 @@ static uint64_t produce(struct queue *queue, uint64_t number)
 	*slot(queue, get(&queue->put)) =
 		(struct item){ number, queue->latency ? bench_now_ns() : 0 };
 	count_up(&queue->put);
-	impl_cond_signal(&queue->filled);
-	impl_mutex_unlock(&queue->lock);
+	call_and_unlock(queue, &queue->filled, false);
 	return again;
 }
 
-/* Called with the lock held. */
-static void take(struct queue *queue)
+/* Called with the lock held. Returns whether this was the last item. */
+static bool take(struct queue *queue)
 {
 	struct item *item = slot(queue, get(&queue->got));
 
 	queue->sum += item->number;
 	if (queue->latency)
 		bench_latency_add(queue->latency, bench_now_ns() - item->stamp);
-	if (count_up(&queue->got) == total(queue->args))
-		impl_cond_broadcast(&queue->filled); /* for consumers to end */
-	else
-		impl_cond_signal(&queue->emptied);
+	return count_up(&queue->got) == total(queue->args);
 }
 
 /* False: all items have been taken. */
 static bool consume(struct queue *queue, uint64_t *again)
 {
-	bool more;
-
 	impl_mutex_lock(&queue->lock);
 	*again += until_true(&queue->filled, &queue->lock, queue->args->await,
 			     has_item_or_ends, queue);
-	more = !is_empty(queue);
-	if (more)
-		take(queue);
-	impl_mutex_unlock(&queue->lock);
-	return more;
+	if (is_empty(queue)) {
+		impl_mutex_unlock(&queue->lock);
+		return false;
+	}
+	if (take(queue)) /* the consumers end */
+		call_and_unlock(queue, &queue->filled, true);
+	else
+		call_and_unlock(queue, &queue->emptied, false);
+	return true;
 }
 
 static void *worker_main(void *arg)
@@ -235,6 +252,9 @@ static const struct bench_option options[] = {
 			      "items of each producer"),
 	BENCH_REQUIRED_OPTION('q', capacity, 1, 1000000, "CAPACITY",
 			      "items that fit into the queue"),
+	BENCH_FLAG_OPTION('u', "unlocked", unlocked,
+			  "signal when the mutex is unlocked",
+			  .key = "unlocked"),
 	BENCH_AWAIT_OPTION,
 	BENCH_LATENCY_OPTION,
 	{ 0 }
