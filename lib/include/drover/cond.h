@@ -18,8 +18,8 @@
  *  - In the child of a fork a condition variable has no waiters, unless several
  *    processes share it.
  *
- * In all functions @cond is the condition variable, and @mutex is the mutex. A
- * thread that waits must hold @mutex, and must not have locked a recursive
+ * In all functions @cond is the condition variable, and @mutex is the mutex.
+ * The caller of a wait must hold @mutex, and must not have locked a recursive
  * @mutex more than once. @attr may be NULL, for the defaults.
  *
  * All functions except drover_version() return 0 or an errno value, and no
@@ -99,14 +99,14 @@ int drover_cond_init(drover_cond_t *cond, const drover_condattr_t *attr);
  * is still in a signal or broadcast, the call waits until that thread no longer
  * touches @cond, which takes a few instructions.
  *
- * If threads still wait with a predicate, the call is also legal if two things
- * hold. The predicates of all these threads are true. Since they became true,
- * the program has broadcast on @cond, or has signalled @cond once for each of
- * these threads. The broadcast need not have reached all of them yet. If the
- * caller holds the mutex, the call does not wait for these threads; a thread
- * whose predicate is false again when it gets the mutex returns EINVAL. If the
- * caller does not hold the mutex, the call blocks until these threads have
- * returned.
+ * The call is also legal while threads wait with a predicate, under two
+ * conditions. First, the predicates of all these threads are true. Second,
+ * since the predicates became true, the program has broadcast on @cond, or has
+ * signalled @cond once for each of these threads. The broadcast need not have
+ * reached all of these threads yet. If the caller holds the mutex, the call
+ * does not wait for these threads; the wait of such a thread returns EINVAL if
+ * its predicate is false again when the thread gets the mutex. If the caller
+ * does not hold the mutex, the call blocks until these threads have returned.
  *
  * If @cond is shared, the call blocks until the unblocked threads no longer use
  * @cond. If all of these threads belong to other processes, and for two seconds
@@ -188,9 +188,9 @@ int drover_cond_clockwait(drover_cond_t *cond, drover_mutex_t *mutex,
  * thread that signals or broadcasts without @mutex evaluates nothing. It only
  * unblocks the first waiter (a broadcast may unblock the first two). The same
  * holds for a thread that has got a robust @mutex from a dead holder and has
- * not made it consistent. When an unblocked waiter has @mutex, it evaluates for
- * itself and for the others. If another thread has made its predicate false
- * again, its wait goes on.
+ * not made it consistent. When an unblocked waiter has @mutex again, it
+ * evaluates its own predicate and those of other waiters. If its own predicate
+ * is false by then, its wait goes on.
  *
  * *What a predicate may do.* Other threads run the predicate, in the middle of
  * a signal or a broadcast. So the predicate should be short. It may read @arg
@@ -208,14 +208,14 @@ int drover_cond_clockwait(drover_cond_t *cond, drover_mutex_t *mutex,
  * *Signal and broadcast.* A signal unblocks the oldest waiter whose predicate
  * is true. If no predicate is true, the signal unblocks one thread that waits
  * without a predicate. An unblocked waiter hands the signal on in the same way
- * if its predicate is false by then, or if the waiter is terminated in its wait
- * (by pthread_exit() in a signal handler). A broadcast unblocks all threads
- * that wait without a predicate. Of the waiters with a predicate it unblocks
- * one, or two if there are several CPUs. Each unblocked waiter, when it has
- * @mutex again, unblocks the next waiter whose predicate is then true. So each
- * waiter costs one system call. Waiters with a predicate are unblocked in the
- * order in which they began to wait, whatever their priority, even with a PI
- * mutex.
+ * if its predicate is false when it has @mutex again, or if the waiter is
+ * terminated in its wait (by pthread_exit() in a signal handler). A broadcast
+ * unblocks all threads that wait without a predicate. Of the waiters with a
+ * predicate it unblocks one, or two if there are several CPUs. Each unblocked
+ * waiter, when it has @mutex again, unblocks the next waiter whose predicate is
+ * then true. So each unblocked waiter costs one system call. Waiters with a
+ * predicate are unblocked in the order in which they began to wait, whatever
+ * their priority, even with a PI mutex.
  *
  * *When other threads cannot evaluate the predicate.* There are two such cases:
  * @cond is shared (another process cannot call this process's predicates), or
@@ -345,9 +345,9 @@ int drover_cond_destroy_on(drover_cond_t *cond, drover_mutex_t *mutex);
  * drover_prepare_thread() - get the memory for the calling thread's waits
  *
  * The first wait of a thread may map memory, up to two pages. A thread that
- * must not map memory in the middle of its work calls this function before.
- * Then its first wait maps none. Each wait after that maps memory only if the
- * memory that the process has got so far does not suffice for all waiting
+ * must not map memory in the middle of its work calls this function first. Then
+ * the thread's first wait maps no memory. Each later wait maps memory only if
+ * the memory that the process has got so far does not suffice for all waiting
  * threads.
  *
  * Return: 0, or ENOMEM.
@@ -372,10 +372,10 @@ const char *drover_version(void);
  * each signal has to enter the library: in programs that use a debug build of
  * the library, or whose signals are counted at the library's entry.
  *
- * The words are struct cond's @flags and @closed_low. Flag 2 is the clock.
- * Other flags are set if processes share @cond or threads wait with a
- * predicate. @closed_low is not 0 while any other thread waits. In these cases
- * the call enters the library.
+ * The words are struct cond's @flags and @closed_low. Flag 2 is the clock of
+ * the deadlines, and is not looked at here. If another flag is set (processes
+ * share @cond, or threads wait with a predicate), or if @closed_low is not 0
+ * (threads wait without a predicate), the call enters the library.
  */
 #define DROVER_COND_WORD(cond, i) \
 	__atomic_load_n(&(cond)->words[i], __ATOMIC_RELAXED)

@@ -5,17 +5,18 @@
  * which drover_cond_t moves waiters; drover_cond(3) has an example.
  *
  * The algorithm is the three-state futex lock (free, locked, locked with
- * sleepers) of U. Drepper, "Futexes Are Tricky", section "Mutex, Take 2"; with
- * DROVER_MUTEX_PI or DROVER_MUTEX_ROBUST it is the kernel's PI futex.
+ * sleepers) of U. Drepper, "Futexes Are Tricky", section "Mutex, Take 2". With
+ * DROVER_MUTEX_PI or DROVER_MUTEX_ROBUST the mutex is a PI futex of the
+ * kernel's.
  *
  * In the child of a fork, the only thread holds the mutexes that the forking
  * thread held, and can unlock them. But a mutex with DROVER_MUTEX_SHARED,
  * DROVER_MUTEX_PI or DROVER_MUTEX_ROBUST records the thread id of its holder,
  * so the parent's thread is still the holder, and drover_mutex_unlock() in the
  * child returns EPERM. If a PI or robust mutex does not have
- * DROVER_MUTEX_SHARED, the child has its own copy of it. If the mutex was
- * locked at the fork, no thread can unlock the copy, so the child has to
- * initialise it again.
+ * DROVER_MUTEX_SHARED, the child has a copy of its own. If the mutex was locked
+ * at the fork, no thread can unlock the copy, so the child has to initialise
+ * the copy again.
  *
  * In all functions @mutex is the mutex; @attr may be NULL, for the defaults.
  *
@@ -135,7 +136,7 @@ int drover_mutex_lock(drover_mutex_t *mutex);
  * drover_mutex_trylock() - take @mutex if that needs no waiting
  *
  * Return: 0; EBUSY when another thread holds @mutex, or when the caller holds
- * it and it is not recursive; EAGAIN, EOWNERDEAD and ENOTRECOVERABLE as
+ * @mutex and @mutex is not recursive; EAGAIN, EOWNERDEAD and ENOTRECOVERABLE as
  * drover_mutex_lock().
  *
  * Tests: mutex/basic attack/storm
