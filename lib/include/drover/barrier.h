@@ -126,7 +126,7 @@ int drover_barrier_init(drover_barrier_t *barrier, unsigned int count,
  * @barrier: a barrier at which no thread will arrive any more
  *
  * The call blocks until the other threads no longer use @barrier, which takes
- * as long as their wake-up at most. The call also blocks until each phase that
+ * at most as long as their wake-up. The call also blocks until each phase that
  * drover_barrier_arrive() has stored has been given back (see there). If
  * @barrier is shared, the call blocks for two seconds at most, and then assumes
  * that threads that still use @barrier are dead.

@@ -376,9 +376,9 @@ typedef struct {
  * drover_pool_loop() - drover_pool_for() with a drover_loop_t
  *
  * The call blocks. From its beginning to its end a gang keeps the workers that
- * it needs. So the pool does not shrink below their number. Meanwhile there may
- * be too few workers for another gang, or no worker that can take the place of
- * one that calls drover_pool_wait(): these calls then return EAGAIN. All shares
+ * it needs. So the pool does not shrink below their number. Meanwhile a call
+ * for another gang may get EAGAIN because too few workers are left, and
+ * drover_pool_wait() because no worker can take the caller's place. All shares
  * of a gang run, even if the call for another share returns an error or the
  * pool is shut down with DROVER_POOL_CANCEL. A worker joins the gang only when
  * its current task has ended. If a task has to wait for a gang, let a second
