@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * drover_barrier_t: threads wait for each other. A waiting thread spins as long
- * as that pays, and then sleeps. The library finds out by itself how long
- * spinning pays.
+ * as spinning pays, which the library finds out by itself, and then sleeps.
  *
- * drover_barrier(3) has an example. A thread that has other work to do before
- * it waits calls drover_barrier_arrive() first, and drover_barrier_wait_for()
- * after that work.
+ * drover_barrier(3) has an example. Each meeting of the threads is a phase. A
+ * thread that has other work to do between its arrival and its wait calls
+ * drover_barrier_arrive() before that work, and drover_barrier_wait_for() after
+ * it.
  *
  * The library guarantees the following (how: Documentation/barrier-design.rst):
  *  - A phase is complete when as many threads have arrived as the barrier
@@ -16,11 +16,11 @@
  *  - As soon as one thread has returned from the last phase, this thread or any
  *    other may destroy the barrier and free its memory.
  *  - If more threads arrive than the barrier counts, no arrival is lost: the
- *    surplus arrivals belong to the next phase. But a drover_barrier_arrive()
- *    for several threads is refused if not all of them fit into the phase.
+ *    surplus arrivals belong to the next phase. But drover_barrier_arrive() for
+ *    several threads is refused if the phase needs fewer arrivals than that.
  *
- * In all functions @phase is a phase that drover_barrier_arrive() has stored.
- * @attr may be NULL, for the defaults.
+ * In drover_barrier_wait_for() and the functions below it, @phase is a phase
+ * that drover_barrier_arrive() has stored. @attr may be NULL, for the defaults.
  *
  * All functions return 0, DROVER_BARRIER_SERIAL or an errno value. No function
  * changes errno, and a function blocks only if its description says so. No
@@ -52,9 +52,9 @@ extern "C" {
 /**
  * drover_barrier_t - a barrier; the content is private to the library
  *
- * drover_barrier_init() or the initialiser makes a barrier. A barrier is this
- * large because fields that some threads write and others read are on separate
- * cache lines, at whatever address the barrier lies.
+ * drover_barrier_init() or the initialiser makes a barrier. It is large so that
+ * fields that some threads write and others read are on separate cache lines,
+ * at whatever address the barrier lies.
  */
 typedef struct {
 	uint64_t before[8], gate;
@@ -126,7 +126,7 @@ int drover_barrier_init(drover_barrier_t *barrier, unsigned int count,
  * @barrier: a barrier at which no thread will arrive any more
  *
  * The call blocks until the other threads no longer use @barrier, which takes
- * no longer than waking them. The call also blocks until each phase that
+ * at most as long as their wake-up. The call also blocks until each phase that
  * drover_barrier_arrive() has stored has been given back (see there). If
  * @barrier is shared, the call blocks for two seconds at most, and then assumes
  * that threads that still use @barrier are dead.
@@ -140,11 +140,11 @@ int drover_barrier_destroy(drover_barrier_t *barrier);
 /**
  * drover_barrier_wait() - arrive, and wait until all threads have arrived
  *
- * The call blocks. But if the count is one and there is no completion function,
- * the call returns at once. It then makes no atomic read-modify-write, so it
- * does not order the memory accesses of threads that use @barrier at the same
- * time. The calls of a completion function always come one after the other,
- * even if the count is one.
+ * The call blocks. But if the count is one, there is no completion function,
+ * and @barrier is not shared, the call returns at once. It then makes no atomic
+ * read-modify-write, so it does not order the memory accesses of threads that
+ * use @barrier at the same time. The calls of a completion function always come
+ * one after the other, even if the count is one.
  *
  * Return: DROVER_BARRIER_SERIAL to the thread that arrived last, 0 to all
  * others; EINVAL when @barrier was not made, is destroyed, or counts no threads

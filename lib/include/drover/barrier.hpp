@@ -15,10 +15,10 @@
 //
 // Threads wait as <drover/barrier.h> says. The class differs from std::barrier
 // in three ways. A barrier may be destroyed as soon as one thread has returned
-// from the last phase. Tokens have to be waited for or destroyed before the
-// barrier is destroyed. An error that means a broken contract, such as a count
-// of 0, or more arrivals at once than the phase still needs, is thrown as a
-// std::system_error.
+// from the last phase. Each token has to be waited for, or destroyed, before
+// the barrier is destroyed. An error that means a broken contract, such as a
+// count of 0, or more arrivals at once than the phase still needs, is thrown as
+// a std::system_error.
 #ifndef DROVER_BARRIER_HPP
 #define DROVER_BARRIER_HPP
 
@@ -76,8 +76,8 @@ public:
 	{
 		drover_barrierattr_t attr = {};
 
-		// Without a completion function a barrier of one thread does
-		// nothing.
+		// Without a completion function, drover_barrier_wait() of a
+		// barrier of one thread does nothing.
 		if (!std::is_same_v<Completion, detail::nothing>) {
 			attr.completion = complete;
 			attr.arg = this;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * drover_pool_t: threads that run tasks, and sleep when there are none.
- * drover_pool(3) has an example.
+ * drover_pool_t: threads, the pool's workers, that run tasks, and sleep when
+ * there are none. drover_pool(3) has an example.
  *
  * The library guarantees the following (how: Documentation/pool-design.rst):
  *  - Each accepted task runs once, unless it is cancelled. The task sees
  *    everything that was done before it was submitted, and each thread that has
  *    waited for the task sees everything that the task did.
  *  - If a thread waits for a task that no thread has begun, and the wait has no
- *    deadline, the thread runs the task itself. It runs no other task
- *    meanwhile. If another thread has begun the task, the waiting thread
- *    sleeps. A worker that sleeps in a wait gives its place to another worker,
- *    so the number of running tasks stays the same; drover_pool_wait() has the
+ *    deadline, the thread runs the task itself. It never runs any other task
+ *    while it waits. If another thread has begun the task, the waiting thread
+ *    sleeps. If a worker sleeps in a wait, another worker takes its place, so
+ *    the number of running tasks stays the same; drover_pool_wait() has the
  *    exceptions. So tasks that wait for other tasks do not deadlock, unless
  *    they wait in a circle.
  *  - Waits may nest: a task that a waiting thread runs may wait in turn. When
@@ -23,28 +23,27 @@
  *    task of its own queue. If that queue is empty, the worker takes the oldest
  *    task of the pool's queue; if that queue is empty, too, the oldest task of
  *    another worker's queue. But no task waits for ever: for two of every
- *    61 tasks that a worker takes, it first looks into another queue, and takes
- *    the oldest task there. The first of these two times it looks into the
- *    pool's queue. The second time it looks into the queue of a worker, which
- *    is a different one each time.
+ *    61 tasks, a worker begins with another queue, and takes the oldest task
+ *    there. One of the two times this is the pool's queue, the other time the
+ *    queue of a worker, each worker's in turn.
  *  - The pool needs no memory to accept a task: the task lies in the caller's
  *    memory.
  *  - At most one idle worker at a time polls for a task, for some microseconds,
  *    before it sleeps. Other idle workers sleep at once.
  *  - If a task's function is left by an exception or by the end of its thread,
- *    threads that are asleep in a wait for the task see it as cancelled. If a
- *    thread runs the task inside drover_pool_wait(), the exception
- *    propagates to the caller of that function. In a worker, and in a thread
- *    made for one task, a C++ exception ends the program. (Tasks of
- *    drover/pool.hpp catch it, and the thread that waits throws it again.)
+ *    other threads that wait for the task see it as cancelled. If a thread runs
+ *    the task inside drover_pool_wait(), the exception propagates to the caller
+ *    of that function. In a worker, and in a thread made for one task, a C++
+ *    exception ends the program. (A task of drover/pool.hpp catches the
+ *    exception, and the thread that waits for the task throws it again.)
  *
  * In all functions @pool is the pool, @task is a task that was submitted to
  * @pool, and @arg is the argument of @function; @attr may be NULL, for the
  * defaults.
  *
- * Functions return 0 or an errno value and do not change errno. They block if
- * their descriptions say so. Other functions may wait for a short internal
- * lock, or for the kernel when they make a thread. No function is a
+ * Functions return 0 or an errno value and do not change errno. A function
+ * blocks if its description says so. Other functions may wait for a short
+ * internal lock, or for the kernel when they make a thread. No function is a
  * cancellation point, but a task that the caller runs may contain some. In the
  * child of a fork a pool of the parent has no threads: every function that
  * takes a pool and returns an errno value returns ECHILD there, except
@@ -91,7 +90,7 @@ typedef struct {
 /* The most workers of a pool. */
 #define DROVER_POOL_MAX 4096u
 
-/* drover_poolattr_t.spares: no more threads than workers */
+/* drover_poolattr_t.spares: no threads in addition to @workers */
 #define DROVER_POOL_NO_SPARES UINT32_MAX
 
 /**
@@ -198,8 +197,8 @@ int drover_pool_shutdown(drover_pool_t *pool, enum drover_pool_end how);
  * drover_pool_free() - give back the memory of a pool that was shut down
  * @pool: no thread may still be inside a function of this pool
  *
- * Return: 0, which it always returns in the child of a fork; EBUSY when @pool
- * was not shut down (nothing is changed then).
+ * Return: 0 (always in the child of a fork); EBUSY when @pool was not shut down
+ * (nothing is changed then).
  */
 int drover_pool_free(drover_pool_t *pool);
 
@@ -280,7 +279,7 @@ int drover_pool_clockwait(drover_pool_t *pool, drover_task_t *task,
 			  clockid_t clock, const struct timespec *deadline,
 			  int *result);
 
-/* drover_pool_test() - drover_pool_wait(), but EBUSY if @task has not ended */
+/* drover_pool_test() - as drover_pool_wait(), but EBUSY instead of a wait */
 int drover_pool_test(drover_pool_t *pool, drover_task_t *task, int *result);
 
 /**
@@ -305,11 +304,11 @@ int drover_pool_cancel(drover_pool_t *pool, drover_task_t *task);
  * @grain: the largest number of indices in one call; 0: the library chooses
  * @function: called for each part [begin, end); returns 0 to go on
  *
- * The call blocks. The parts run in the caller and in some workers: one worker
- * less than there are CPUs, but at least one, and no more than the pool has. If
- * the pool has been shut down or all workers are busy, all parts run in the
- * caller. A thread gets its next part when it has finished the one before. If
- * parts sleep, drover_pool_loop() can use more threads.
+ * The call blocks. The parts run in the caller and in free workers: at most one
+ * worker less than there are CPUs (with one CPU: one). If the pool has been
+ * shut down or all workers are busy, all parts run in the caller. A thread gets
+ * its next part when it has finished the one before. If parts sleep,
+ * drover_pool_loop() can use more threads.
  *
  * If an exception or a cancellation ends a call of @function in the caller, no
  * more parts begin, and the exception or cancellation goes on when the running
@@ -377,16 +376,16 @@ typedef struct {
  * drover_pool_loop() - drover_pool_for() with a drover_loop_t
  *
  * The call blocks. From its beginning to its end a gang keeps the workers that
- * it needs. So the pool does not shrink below their number. Meanwhile there may
- * be too few workers for another gang, or no worker that can take the place of
- * one that calls drover_pool_wait(): these calls then return EAGAIN. All shares
+ * it needs. So the pool does not shrink below their number. Meanwhile a call
+ * for another gang may get EAGAIN because too few workers are left, and
+ * drover_pool_wait() because no worker can take the caller's place. All shares
  * of a gang run, even if the call for another share returns an error or the
  * pool is shut down with DROVER_POOL_CANCEL. A worker joins the gang only when
- * its current task has ended. If that task has to wait until the gang has
- * ended, call drover_pool_loop() in a second task, and let the first one wait
- * for the second by drover_pool_wait() or drover_pool_clockwait(). Only in
- * these two waits does the worker give its place to another worker, which the
- * gang may need.
+ * its current task has ended. If a task has to wait for a gang, let a second
+ * task call drover_pool_loop(), and let the first task wait for the second by
+ * drover_pool_wait() or drover_pool_clockwait(). Only in these two waits does
+ * the first task's worker give its place to another worker, which the gang may
+ * need.
  *
  * Return: as drover_pool_for(); ENOMEM when there is no memory for the scratch;
  * EINVAL for a @join without @total, or for @gang without @threads. @join is
@@ -410,7 +409,7 @@ typedef struct {
 	uint64_t wakes;	      /* wake-ups of workers */
 	uint64_t linger_ns;   /* how long workers have polled for work */
 	uint64_t queued_most; /* most tasks queued at one time */
-	uint64_t moves;	      /* wake-ups on another CPU than the waker's */
+	uint64_t moves;	      /* wake-ups kept away from the waker's CPU */
 	uint64_t threads;     /* all threads, including spares */
 	uint64_t blocks;      /* waits in which a worker gave its place away */
 	uint64_t reserved[4];

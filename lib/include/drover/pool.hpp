@@ -9,9 +9,9 @@
 //	workers.loop(0, rows, 0, [&](size_t begin, size_t end) { ... });
 //	use(answer.get());
 //
-// It waits as <drover/pool.h> says. Errors that are not a task's own are
-// std::system_error: ECANCELED for a task that was cancelled, EAGAIN for a
-// worker that must go on to run tasks. That worker may try the wait again.
+// Threads wait as <drover/pool.h> says. Errors that are not a task's own are
+// std::system_error: ECANCELED if the task was cancelled, EAGAIN if the waiting
+// thread is a worker that must go on to run tasks. It may wait again.
 #ifndef DROVER_POOL_HPP
 #define DROVER_POOL_HPP
 
@@ -51,7 +51,7 @@ template <class Result> struct work {
 	int wait() { return drover_pool_wait(pool, &task, nullptr); }
 };
 
-// Its memory belongs to the pool until the task has ended.
+// Deletes a work. The memory belongs to the pool until the task has ended.
 struct finish {
 	template <class Result> void operator()(work<Result> *work)
 	{
@@ -61,7 +61,7 @@ struct finish {
 	}
 };
 
-// The parts of a loop, and the first exception of one.
+// The parts of a loop, and the first exception that one of them has thrown.
 template <class Function> struct parts {
 	Function &function;
 	std::atomic<bool> failed{ false };
@@ -87,8 +87,8 @@ template <class Function> struct parts {
 } // namespace detail
 
 // A submitted task. ~future() waits for the task or runs it, and so does an
-// assignment of another future to this one. A task that is run in this way must
-// not call pthread_exit().
+// assignment to the future. A task that is run in this way must not call
+// pthread_exit().
 template <class Result> class future
 {
 public:
@@ -100,7 +100,7 @@ public:
 		return drover_pool_test(work_->pool, &work_->task, nullptr) !=
 		       EBUSY;
 	}
-	// Return: whether the task was cancelled: it is not if it has begun.
+	// Return: whether the task was cancelled: not if it had begun before.
 	bool cancel()
 	{
 		return drover_pool_cancel(work_->pool, &work_->task) == 0;
@@ -112,7 +112,7 @@ public:
 		if (err != ECANCELED)
 			detail::check(err, "wait");
 	}
-	// Return: whether the task has ended by then.
+	// Return: whether the task has ended by the deadline.
 	bool wait_until(std::chrono::steady_clock::time_point deadline)
 	{
 		auto ts = detail::to_timespec(deadline);
@@ -137,8 +137,8 @@ private:
 	std::unique_ptr<detail::work<Result>, detail::finish> work_;
 };
 
-// Its destructor runs all tasks to their end. Futures have to be destroyed
-// first.
+// The destructor of a pool runs all tasks to their end. Futures of its tasks
+// have to be destroyed before the pool.
 class pool
 {
 public:
@@ -173,9 +173,9 @@ public:
 		return to;
 	}
 
-	// Calls function(begin, end) for parts of at most @grain. After an
-	// exception no more parts begin; when the running parts have ended,
-	// the exception is thrown.
+	// Calls function(begin, end) for parts of at most @grain indices. After
+	// an exception no more parts begin; when the running parts have ended,
+	// the exception is thrown again.
 	template <class Function>
 	void loop(std::size_t begin, std::size_t end, std::size_t grain,
 		  Function &&function)
