@@ -117,8 +117,8 @@ enum drover_order {
  * drover_streamattr_t - stream attributes
  * @backend: enum drover_backend
  * @order: enum drover_order
- * @depth: how many operations may be under way; a submit waits until there are
- *	fewer (0 means 256)
+ * @depth: how many operations may be under way (0 means 256); a submit waits
+ *	until there are fewer
  * @device: number of the CUDA device
  * @staging: bytes of memory for staged copies under way, at least 8 KiB (0
  *	means 1 MiB). The caller waits for a staged copy that is larger.
@@ -190,7 +190,7 @@ typedef struct {
 	uint64_t deferred; /* of those asked: the device waits, not the host */
 	uint64_t waited;   /* of those asked: the others; the host waits */
 	uint64_t added_device; /* waits of the device that the library adds */
-	uint64_t added_host;   /* waits of the host that it adds, or for room */
+	uint64_t added_host;   /* such waits of the host, and waits for room */
 	uint64_t read_backs;   /* blocking copies, each of which waits */
 } drover_stream_counts_t;
 
@@ -299,7 +299,7 @@ int drover_stream_declare(drover_stream_t *stream, void *memory, size_t bytes);
 
 /**
  * drover_stream_free() - give memory back
- * @stream: a stream of the same backend
+ * @stream: a stream of the backend that has the memory
  * @memory: from drover_stream_alloc(), _alloc_host(), _pin() or _declare(), or
  *	NULL
  *
@@ -330,9 +330,8 @@ int drover_stream_copy(drover_stream_t *stream, void *to, const void *from,
  *	before any operation that is submitted later writes it.
  *
  * If operations under way write to host memory @from, the call also waits for
- * them.
- * If the copy is larger than drover_streamattr_t.staging, the call blocks until
- * the copy is done. Return: as every submit.
+ * these operations. If the copy is larger than drover_streamattr_t.staging, the
+ * call blocks until the copy is done. Return: as every submit.
  */
 int drover_stream_copy_staged(drover_stream_t *stream, void *to,
 			      const void *from, size_t bytes,
