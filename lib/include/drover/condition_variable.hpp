@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The declarations of the headers <mutex> and <condition_variable>, over
-// Drover's mutex and condition variables. They are for programs that say `using
-// namespace std;`, or that name a namespace for these classes in one place:
+// The names of the headers <mutex> and <condition_variable>, for Drover's mutex
+// and condition variables. They are for programs that say `using namespace
+// std;`, or that name the namespace of these classes in one place:
 //
 //	#include <drover/condition_variable.hpp>
 //	using namespace drover::standard;

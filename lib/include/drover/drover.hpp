@@ -82,8 +82,9 @@ after(const std::chrono::duration<Rep, Period> &timeout)
 			      steady_clock::time_point::max() - now);
 }
 
-// On Linux steady_clock is CLOCK_MONOTONIC. A deadline on any other clock than
-// these two is translated: steady_clock measures the time that is left.
+// On Linux steady_clock is CLOCK_MONOTONIC. A deadline on a clock other than
+// system_clock and steady_clock is translated: steady_clock measures the time
+// that is left.
 template <class Clock>
 inline constexpr clockid_t id_of =
 	std::is_same_v<Clock, system_clock> ? CLOCK_REALTIME : CLOCK_MONOTONIC;
@@ -141,8 +142,8 @@ template <class Predicate> struct awaited {
 	}
 };
 
-// The waits that both condition variables build from their own waits. The loops
-// are for condition_variable_any, which cannot pass a predicate to
+// The waits that both condition variables build from their other waits. The
+// loops are for condition_variable_any, which cannot pass a predicate to
 // drover_cond_await().
 template <class Self> class waits
 {
@@ -316,8 +317,8 @@ private:
 
 // A condition variable for any lock that has lock() and unlock(). The waiters
 // sleep with a drover::mutex of the condvar's own. So they are moved to that
-// mutex, not to the caller's, and after that their calls of lock() may still
-// contend.
+// mutex, not to the caller's lock, and may contend for the caller's lock after
+// that.
 class condition_variable_any : public detail::waits<condition_variable_any>
 {
 public:
@@ -370,9 +371,9 @@ private:
 	template <class Lock, class Wait> void sleep(Lock &lock, Wait wait)
 	{
 		std::shared_ptr<mutex> own = own_;
-		// The destructor of again locks the caller's lock again,
-		// however the wait ends. It runs after the destructor of held,
-		// which unlocks own.
+		// However the wait ends, the destructor of @again locks the
+		// caller's lock. It runs after the destructor of @held, which
+		// unlocks @own.
 		std::unique_ptr<Lock, relock<Lock>> again;
 		std::unique_lock<mutex> held(*own);
 

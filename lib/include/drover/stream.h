@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * drover_stream_t: a queue of copies and kernels. A device carries them out
- * while the host goes on. A synchronization that adds nothing to the order
- * returns at once. drover_stream(3) has an example.
+ * while the host goes on. If the order is given without a synchronization, the
+ * synchronization returns at once. drover_stream(3) has an example.
  *
  * The library guarantees the following (how: Documentation/stream.rst):
- *  - Two operations that touch the same memory, of which at least one writes
- *    it, take effect in the order of their submission, even if they belong to
+ *  - If two operations touch the same memory, and at least one writes it, they
+ *    take effect in the order of their submission, even if they belong to
  *    different streams. The library keeps this order, unless the stream was
  *    made with DROVER_ORDER_CALLER. Each backend declares which order it keeps
- *    by itself, and the library relies on that.
+ *    by itself, and the library relies on this declaration.
  *  - drover_stream_synchronize() waits only for operations that touch host
  *    memory, or may touch any memory. The host cannot see the effects of other
  *    operations.
@@ -18,15 +18,15 @@
  *    memory.
  *  - The first operation that fails ends its stream. This operation and all
  *    operations behind it count as done, with its error, so no wait hangs. An
- *    operation of another stream gets this error, too, if that operation is
- *    ordered behind one of these.
+ *    operation of another stream gets this error, too, if it is ordered behind
+ *    one of these operations.
  *
  * Device memory is memory that drover_stream_alloc() has returned, or that the
  * program has passed to drover_stream_declare(). All other memory is host
  * memory. With CUDA, copies reach the device memory of all devices, and sets
  * reach only the memory of their own device; a kernel reaches whatever its code
- * can reach. Only operations of streams may touch device memory. Before a
- * program touches it by other means, it has to call drover_stream_drain().
+ * can reach. A program that touches device memory by other means than
+ * operations of streams has to call drover_stream_drain() first.
  *
  * In all functions @ticket is where the ticket of the operation is stored, or
  * NULL, and @accesses is the memory that the operation touches. The source and
@@ -117,15 +117,15 @@ enum drover_order {
  * drover_streamattr_t - stream attributes
  * @backend: enum drover_backend
  * @order: enum drover_order
- * @depth: how many operations may be under way; a submit waits until there are
- *	fewer; 0: 256
+ * @depth: how many operations may be under way (0 means 256); a submit waits
+ *	until there are fewer
  * @device: number of the CUDA device
- * @staging: bytes of memory for staged copies under way, at least 8 KiB; 0:
- *	1 MiB. The caller waits for a staged copy that is larger than that.
+ * @staging: bytes of memory for staged copies under way, at least 8 KiB (0
+ *	means 1 MiB). The caller waits for a staged copy that is larger.
  * @native: CUDA: a CUstream for the library to use, which has to outlive this
  *	stream and is not destroyed with it. It has to be in the device's
  *	primary context, must not be a default stream, and must not capture
- *	while this library has work in it: waits for that work then return
+ *	while this library has work in it: a wait for such work would return
  *	EBUSY. NULL: the library makes a new CUstream.
  * @priority: CUDA: the priority of a new CUstream, as
  *	cuStreamCreateWithPriority() takes it
@@ -167,8 +167,8 @@ typedef struct {
 /**
  * drover_kernel_t - something to run on a device
  * @run: CPU backend: called with the copied arguments. It returns 0, or an
- *	errno value, which fails the operation. To share out its work it may use
- *	the pool, see drover_stream_native().
+ *	errno value, which fails the operation. It may divide its work among the
+ *	workers of the pool that drover_stream_native() returns.
  * @issue: CUDA backend: called by the submitting thread, in the order of
  *	submission, with the context current. The function puts its work into
  *	the CUstream, by its own launches or those of a library, and returns 0
@@ -190,7 +190,7 @@ typedef struct {
 	uint64_t deferred; /* of those asked: the device waits, not the host */
 	uint64_t waited;   /* of those asked: the others; the host waits */
 	uint64_t added_device; /* waits of the device that the library adds */
-	uint64_t added_host;   /* the same of the host; also waits for room */
+	uint64_t added_host;   /* such waits of the host, and waits for room */
 	uint64_t read_backs;   /* blocking copies, each of which waits */
 } drover_stream_counts_t;
 
@@ -220,8 +220,8 @@ int drover_stream_create(drover_stream_t *stream,
  * to drover_stream_free(), with any stream of the same backend.
  *
  * Return: 0; the error of the first operation that failed (the stream has ended
- * nevertheless); EBUSY while it captures; EDEADLK from a kernel or host call
- * that would wait for itself.
+ * nevertheless); EBUSY while the stream captures; EDEADLK from a kernel or host
+ * call that would wait for itself.
  */
 int drover_stream_destroy(drover_stream_t *stream);
 
@@ -230,18 +230,18 @@ int drover_stream_destroy(drover_stream_t *stream);
  * @native: where to store the CUstream, or for the CPU backend the
  *	drover_pool_t, which must not be shut down or resized
  *
- * The program may put work of its own there until drover_stream_destroy(). Such
- * work runs after everything that was submitted and issued before. The library
- * does not track it, so a wait for the whole stream may also wait for such
- * work. (Work that drover_kernel_t.issue puts there belongs to an operation,
- * and is tracked.) Return: 0.
+ * The program may put work of its own there until drover_stream_destroy(). In a
+ * CUstream such work runs after every operation whose submit has returned. The
+ * library does not track the program's work, so a wait for the whole stream may
+ * also wait for this work. (Work that drover_kernel_t.issue puts there belongs
+ * to an operation, and is tracked.) Return: 0.
  */
 int drover_stream_native(drover_stream_t *stream, void **native);
 
 /*
  * drover_stream_why() - a sentence on the last error of the calling thread,
- * valid until that thread's next call. It names the library, function or device
- * that is missing.
+ * valid until that thread's next call. If a library, function or device is
+ * missing, the sentence names it.
  */
 const char *drover_stream_why(void);
 
@@ -292,14 +292,14 @@ int drover_stream_pin(drover_stream_t *stream, void *memory, size_t bytes);
  * allocator will give out pieces. An access that does not lie within one
  * declared or allocated range counts as an access to host memory.
  *
- * Return: 0; EINVAL for no bytes, or if a part of the memory is known already;
- * ENOMEM.
+ * Return: 0; EINVAL for no bytes, or if a part of the memory was pinned,
+ * allocated or declared before; ENOMEM.
  */
 int drover_stream_declare(drover_stream_t *stream, void *memory, size_t bytes);
 
 /**
  * drover_stream_free() - give memory back
- * @stream: a stream of the same backend
+ * @stream: a stream of the backend that has the memory
  * @memory: from drover_stream_alloc(), _alloc_host(), _pin() or _declare(), or
  *	NULL
  *
@@ -329,9 +329,9 @@ int drover_stream_copy(drover_stream_t *stream, void *to, const void *from,
  *	to the caller again; or device memory, which is read in the copy's turn,
  *	before any operation that is submitted later writes it.
  *
- * The call also blocks while operations under way write to host memory @from.
- * If the copy is larger than drover_streamattr_t.staging, the call blocks until
- * the copy is done. Return: as every submit.
+ * If operations under way write to host memory @from, the call also waits for
+ * these operations. If the copy is larger than drover_streamattr_t.staging, the
+ * call blocks until the copy is done. Return: as every submit.
  */
 int drover_stream_copy_staged(drover_stream_t *stream, void *to,
 			      const void *from, size_t bytes,
@@ -404,8 +404,9 @@ int drover_stream_record(drover_stream_t *stream, drover_event_t *event);
  * the two streams have backends that cannot wait for each other.
  *
  * Return: as every submit; 0 for an event whose stream was destroyed, because
- * all of that stream is done; the error of the operations in front of the
- * event, which then ends this stream as well; EBUSY while this stream captures.
+ * all operations of that stream are done; the error of the operations in front
+ * of the event, which then ends this stream as well; EBUSY while this stream
+ * captures.
  */
 int drover_stream_wait_event(drover_stream_t *stream,
 			     const drover_event_t *event);
@@ -420,8 +421,8 @@ int drover_stream_wait_event(drover_stream_t *stream,
  * ordered behind them as far as necessary. If an operation fails after this
  * call has returned, the next call for the stream returns the error.
  *
- * Return: 0; the error that has ended the stream; EBUSY while it captures;
- * EDEADLK from a kernel or host call that would wait for itself.
+ * Return: 0; the error that has ended the stream; EBUSY while the stream
+ * captures; EDEADLK from a kernel or host call that would wait for itself.
  */
 int drover_stream_synchronize(drover_stream_t *stream);
 
@@ -434,7 +435,7 @@ int drover_stream_drain(drover_stream_t *stream);
 /**
  * drover_ticket_done() - whether an operation is done
  *
- * With the CPU backend it makes no system call.
+ * With the CPU backend the function makes no system call.
  *
  * Return: 0: done; EINPROGRESS: not yet; EBADF: its stream was destroyed, and
  * drover_stream_destroy() has waited for the operation; the operation's error,
@@ -507,8 +508,8 @@ int drover_stream_note(const drover_access_t *accesses, size_t nr_accesses);
 /**
  * drover_stream_watch_races() - choose a function that is called for each race
  * @report: called with @arg and a text that names both accesses and the
- *	addresses of the calls that submitted them. It must not call functions
- *	of streams. NULL: the text goes to stderr.
+ *	addresses of the calls that submitted them. @report must not call
+ *	functions of streams. NULL: the text goes to stderr.
  *
  * A race is reported when its second access is submitted or noted.
  *

@@ -11,7 +11,7 @@
 //	       nullptr);
 //	s.call(drover_stream_copy, logits, output.get(), output_bytes);
 //
-// It waits as <drover/stream.h> says. Tickets and events need no destructor:
+// Calls wait as <drover/stream.h> says. Tickets and events need no destructor:
 // they are the C types.
 #ifndef DROVER_STREAM_HPP
 #define DROVER_STREAM_HPP
@@ -37,11 +37,11 @@ struct give_back {
 
 } // namespace detail
 
-// Must be destroyed before its stream. Memory that the program allocated itself
-// is the program's again afterwards.
+// Memory of a stream. It must be destroyed before the stream. Memory that the
+// program allocated itself is then the program's again.
 using stream_memory = std::unique_ptr<void, detail::give_back>;
 
-// Its destructor waits for all operations. A program that wants to know their
+// The destructor waits for all operations. A program that wants to know their
 // error calls drover_stream_drain() before.
 class stream
 {
