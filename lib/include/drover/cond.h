@@ -99,11 +99,11 @@ int drover_cond_init(drover_cond_t *cond, const drover_condattr_t *attr);
  * is still in a signal or broadcast, the call waits until that thread no longer
  * touches @cond, which takes a few instructions.
  *
- * The call is also legal while threads wait with a predicate, under two
+ * The call is also legal while threads are in drover_cond_await(), under two
  * conditions. First, the predicates of all these threads are true. Second,
  * since the predicates became true, the program has broadcast on @cond, or has
- * signalled @cond once for each of these threads. The broadcast need not have
- * reached all of these threads yet. If the caller holds the mutex, the call
+ * signalled @cond once for each of these threads. (Such threads are unblocked
+ * one after the other, and some of them may still be blocked.) If the caller holds the mutex, the call
  * does not wait for these threads; the wait of such a thread returns EINVAL if
  * its predicate is false again when the thread gets the mutex. If the caller
  * does not hold the mutex, the call blocks until these threads have returned.
@@ -260,15 +260,16 @@ int drover_cond_await_until(drover_cond_t *cond, drover_mutex_t *mutex,
  * older group have been unblocked already, the younger group becomes the older
  * one, and the signal unblocks one of its threads. Within a group no order is
  * promised. The unblocked thread is woken, even if the caller holds the mutex.
- * (One value of DROVER_POLICY, see drover(7), moves the thread to the mutex
- * instead.)
+ * (One value of the environment variable DROVER_POLICY, see drover(7), moves
+ * the thread to the mutex instead.)
  *
  * With a PI mutex the kernel chooses the thread of highest priority in the
  * older group. If the mutex is free, the kernel hands the mutex to this thread;
  * if the mutex is held, the kernel moves the thread to the mutex. With a PI
- * mutex a thread that starts to wait may also join the older group: it does so
- * if there is no younger group, and if every thread that was unblocked by an
- * earlier signal has woken.
+ * mutex a thread that starts to wait joins the older group if the younger one
+ * is empty, so that the kernel can choose among all waiters. But it joins the
+ * younger group if a thread of the older one was unblocked and has not woken
+ * yet, because it must not take the signal of that thread.
  *
  * If threads wait with a predicate, drover_cond_await() says which of them is
  * unblocked.
@@ -289,13 +290,15 @@ int drover_cond_signal(drover_cond_t *cond);
  * these rules, see drover(7). No thread is moved, and all are woken, if their
  * mutex or @cond is shared (but see drover_cond_broadcast_on()), if the kernel
  * refuses to move threads, or if threads of one group (see
- * drover_cond_signal()) wait with several mutexes. With a PI or robust mutex
- * all threads are moved, even a single one; if the mutex is free, the kernel
- * hands it to the thread of highest priority.
+ * drover_cond_signal()) wait with several mutexes. A PI mutex, or a robust one
+ * (which is a PI mutex, too: mutex.h), has other rules: all threads are moved,
+ * even a single one; if the mutex is free, the kernel hands it to the thread of
+ * highest priority.
  *
- * If the caller holds the mutex, one system call moves up to 64 threads. If
- * not, one system call moves all threads; but if both groups of waiters have
- * threads, one call more is needed for each 64 threads of the younger group.
+ * If the caller holds the mutex, each system call moves up to 64 threads, so
+ * that no call takes long. If another thread holds it, one call wakes one
+ * thread and moves all others. If both groups have threads, those of the
+ * younger group are first moved behind the older group, 64 with each call.
  *
  * If threads wait with a predicate, drover_cond_await() says in which order
  * they are unblocked.
@@ -346,9 +349,9 @@ int drover_cond_destroy_on(drover_cond_t *cond, drover_mutex_t *mutex);
  *
  * The first wait of a thread may map memory, up to two pages. A thread that
  * must not map memory in the middle of its work calls this function first. Then
- * the thread's first wait maps no memory. Each later wait maps memory only if
- * the memory that the process has got so far does not suffice for all waiting
- * threads.
+ * the thread's first wait maps no memory. The memory for later waits comes from
+ * a stock that all threads share. A wait maps more only if the stock is empty,
+ * because the waits of other threads use all of it.
  *
  * Return: 0, or ENOMEM.
  *
@@ -372,10 +375,11 @@ const char *drover_version(void);
  * each signal has to enter the library: in programs that use a debug build of
  * the library, or whose signals are counted at the library's entry.
  *
- * The words are struct cond's @flags and @closed_low. Flag 2 is the clock of
- * the deadlines, and is not looked at here. If another flag is set (processes
- * share @cond, or threads wait with a predicate), or if @closed_low is not 0
- * (threads wait without a predicate), the call enters the library.
+ * Word 9 has flags. Flag 2 is the clock of the deadlines, and is not looked at
+ * here. If another flag is set (processes share @cond, or threads wait with a
+ * predicate), or if word 5 is not 0 (threads wait without a predicate), the
+ * call enters the library. In the library the words are struct cond's @flags
+ * and @closed_low.
  */
 #define DROVER_COND_WORD(cond, i) \
 	__atomic_load_n(&(cond)->words[i], __ATOMIC_RELAXED)
