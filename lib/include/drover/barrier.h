@@ -16,8 +16,9 @@
  *  - As soon as one thread has returned from the last phase, this thread or any
  *    other may destroy the barrier and free its memory.
  *  - If more threads arrive than the barrier counts, no arrival is lost: the
- *    surplus arrivals belong to the next phase. But drover_barrier_arrive() for
- *    several threads is refused if the phase needs fewer arrivals than that.
+ *    surplus arrivals belong to the next phase. But one call of
+ *    drover_barrier_arrive() can arrive for several threads; such a call is
+ *    refused if the phase needs fewer arrivals than the call would make.
  *
  * In drover_barrier_wait_for() and the functions below it, @phase is a phase
  * that drover_barrier_arrive() has stored. @attr may be NULL, for the defaults.
@@ -126,9 +127,9 @@ int drover_barrier_init(drover_barrier_t *barrier, unsigned int count,
  * @barrier: a barrier at which no thread will arrive any more
  *
  * The call blocks until the other threads no longer use @barrier, which takes
- * at most as long as their wake-up. The call also blocks until each phase that
- * drover_barrier_arrive() has stored has been given back (see there). If
- * @barrier is shared, the call blocks for two seconds at most, and then assumes
+ * at most as long as their wake-up. The call also blocks while a thread keeps a
+ * phase that drover_barrier_arrive() has stored, and has neither waited for it
+ * nor forgotten it. If @barrier is shared, the call blocks for two seconds at most, and then assumes
  * that threads that still use @barrier are dead.
  *
  * Return: 0; EBUSY when threads have arrived and wait for others; EINVAL when
@@ -142,8 +143,8 @@ int drover_barrier_destroy(drover_barrier_t *barrier);
  *
  * The call blocks. But if the count is one, there is no completion function,
  * and @barrier is not shared, the call returns at once. It then makes no atomic
- * read-modify-write, so it does not order the memory accesses of threads that
- * use @barrier at the same time. The calls of a completion function always come
+ * read-modify-write. So if several threads use such a barrier, the call does not
+ * order their memory accesses. The calls of a completion function always come
  * one after the other, even if the count is one.
  *
  * Return: DROVER_BARRIER_SERIAL to the thread that arrived last, 0 to all
@@ -202,8 +203,8 @@ int drover_barrier_forget(drover_barrier_t *barrier, drover_phase_t phase);
 /**
  * drover_barrier_arrive_and_drop() - arrive for the last time
  *
- * Each phase after this one needs one arrival less. The call blocks and returns
- * as drover_barrier_arrive() does with an @nr of 1.
+ * Each phase after this one needs one arrival less. The call blocks in the same
+ * cases as drover_barrier_arrive() with an @nr of 1, and returns the same.
  */
 int drover_barrier_arrive_and_drop(drover_barrier_t *barrier);
 

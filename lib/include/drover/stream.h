@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * drover_stream_t: a queue of copies and kernels. A device carries them out
- * while the host goes on. If the order is given without a synchronization, the
- * synchronization returns at once. drover_stream(3) has an example.
+ * drover_stream_t: a queue of operations, which are copies, sets (of bytes to a
+ * value), kernels, and host calls (functions that run on the host). A device
+ * carries them out while the host goes on. A synchronization returns at once if
+ * the operations are ordered without it. drover_stream(3) has an example.
  *
  * The library guarantees the following (how: Documentation/stream.rst):
  *  - If two operations touch the same memory, and at least one writes it, they
