@@ -77,6 +77,8 @@ def read_all(folder):
                 if mutant.name in found or not mutant.changes:
                     raise ValueError(f"{path}: {mutant.name} exists twice, or"
                                      " changes nothing")
+                if not all(name for name, _ in mutant.changes):
+                    raise ValueError(f"{path}: no file before {mutant.name}")
                 found[mutant.name] = mutant
     return list(found.values())
 

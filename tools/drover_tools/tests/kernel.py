@@ -2,16 +2,21 @@
 """Test of the kernel series; prints TAP.
 
 In user space, both movers do the same with random calls. The selftests of the
-series pass when they are compiled for 32 bits. The examples of
-Documentation/tracing.rst run in guests: the test looks at the events that
-came, and at their numbers, which have to agree with each other.
+series pass when they are compiled for 32 bits. The mutants of the kernel fit
+its source. The examples of Documentation/tracing.rst run in guests: the test
+looks at the events that came, and at their numbers, which have to agree with
+each other.
 """
 
 import os
 import re
+import shutil
 import subprocess
+import tempfile
 import traceback
 
+from drover_tools.mutants.hunt import Unfit, read_all
+from drover_tools.mutants.kernel import KERNEL
 from drover_tools.tree import TOP
 
 DOCUMENT = os.path.join(TOP, "Documentation", "tracing.rst")
@@ -26,6 +31,9 @@ WAKE = re.compile(r"uaddr=0x.* nr_wake=\d+ .*ret=(-?\d+)")
 
 AGREE = "make -s -C kernel agree"
 SELFTESTS_32 = "make -s -C kernel kselftest-32"
+MUTANTS = "the kernel's mutants fit its source"
+MUTANTS_IN = ("kernel/mutants", "selftests/mutants/debug",
+              "selftests/mutants/kcsan", "selftests/mutants/rt")
 
 #: make's output if no compiler for 32 bits is installed.
 SKIPPED = "Error 4"
@@ -74,8 +82,21 @@ def check_wakes(text):
     assert not REQUEUE.search(text), text
 
 
+def check_mutants():
+    """The lines that a mutant changes are in the source, once."""
+    source = os.path.join(KERNEL, "src", "kernel", "futex")
+    for folder in MUTANTS_IN:
+        for mutant in read_all(os.path.join(TOP, folder)):
+            with tempfile.TemporaryDirectory() as copy:
+                shutil.copytree(source, os.path.join(copy, "kernel", "futex"))
+                mutant.apply(copy)
+
+
 def check(command):
     """Run one command, and test its output."""
+    if command == MUTANTS:
+        check_mutants()
+        return
     text = run(command)
     if command == AGREE:
         assert "no difference" in text, text
@@ -89,17 +110,18 @@ def check(command):
 
 def main():
     """Print one result for each command. Return: the exit status."""
-    commands = [AGREE, SELFTESTS_32] + examples()
+    commands = [AGREE, SELFTESTS_32, MUTANTS] + examples()
     print("TAP version 13")
     print(f"1..{len(commands)}")
-    failed = len(commands) < 3
+    failed = len(commands) < 4
     for number, command in enumerate(commands, 1):
         verdict, note = "ok", ""
         try:
             check(command)
         except Skipped as reason:
             note = f" # SKIP {reason}"
-        except (AssertionError, subprocess.SubprocessError):
+        except (AssertionError, subprocess.SubprocessError, Unfit,
+                ValueError):
             verdict = "not ok"
             failed = True
             for line in traceback.format_exc().splitlines():
