@@ -88,7 +88,9 @@ func (h *waiters) play(o options, away bool, work func(),
 }
 
 func condPerf(o options, measured func(func())) (int, map[string]any) {
-	return newWaiters().play(o, false, func() {}, measured)
+	n, values := newWaiters().play(o, false, func() {}, measured)
+	values["other"] = false
+	return n, values
 }
 
 func spin(rounds int) uint64 {
@@ -234,5 +236,6 @@ func queue(o options, measured func(func())) (int, map[string]any) {
 		}
 	})
 	return total, map[string]any{"producers": o.p, "consumers": o.c,
-		"items": o.i, "capacity": o.q, "threads": o.p + o.c}
+		"items": o.i, "capacity": o.q, "threads": o.p + o.c,
+		"await": false, "unlocked": false}
 }

@@ -38,7 +38,7 @@ VARIATIONS = ("broadcast -n 3 -r 5 -k", "turn-ring -n 3 -i 5 -b",
               "turn-random -n 3 -i 5 -s")
 #: Commands for an implementation that has waits with a predicate.
 AWAITS = ("turn-random -n 3 -i 5 -a", "items -n 3 -i 5 -a",
-          "queue -p 2 -c 3 -i 5 -q 2 -a")
+          "queue -p 2 -c 3 -i 5 -q 2 -a", "queue -p 2 -c 3 -i 5 -q 2 -a -u")
 #: The smallest runs, in which no item, turn or round may be missing.
 SMALLEST = ("queue -p 1 -c 1 -i 1 -q 1", "turn-ring -n 2 -i 1",
             "latch -n 1 -r 1", "broadcast -n 1 -r 1", "timedwait -n 1 -i 1")
