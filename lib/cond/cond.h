@@ -226,7 +226,8 @@ int cond_broadcast(struct cond *c, futex_word *target);
 APART int signal_slow(struct cond *c);
 /*
  * Signal a private condvar on which at most one thread waits. @held: NULL, or a
- * lock that is dropped when the thread is unblocked, before it is woken.
+ * lock without which that thread cannot end the life of the condvar. It is
+ * dropped when the thread is unblocked, before the thread is woken.
  */
 APART void signal_single(struct cond *c, struct lock *held);
 

@@ -196,6 +196,7 @@ void signal_single(struct cond *c, struct lock *held)
 {
 	struct group *g;
 
+	PROBE(signal, c, 0);
 	cond_lock(c);
 	g = group_lock_blocked(load_relaxed(&c->open), c);
 	cond_set_groups(c, NULL, NULL);

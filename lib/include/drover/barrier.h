@@ -129,8 +129,8 @@ int drover_barrier_init(drover_barrier_t *barrier, unsigned int count,
  * The call blocks until the other threads no longer use @barrier, which takes
  * at most as long as their wake-up. The call also blocks while a thread keeps a
  * phase that drover_barrier_arrive() has stored, and has neither waited for it
- * nor forgotten it. If @barrier is shared, the call blocks for two seconds at most, and then assumes
- * that threads that still use @barrier are dead.
+ * nor forgotten it. If @barrier is shared, the call blocks for two seconds at
+ * most, and then assumes that threads that still use @barrier are dead.
  *
  * Return: 0; EBUSY when threads have arrived and wait for others; EINVAL when
  * @barrier was not made or is destroyed already. After an error nothing is
@@ -143,9 +143,9 @@ int drover_barrier_destroy(drover_barrier_t *barrier);
  *
  * The call blocks. But if the count is one, there is no completion function,
  * and @barrier is not shared, the call returns at once. It then makes no atomic
- * read-modify-write. So if several threads use such a barrier, the call does not
- * order their memory accesses. The calls of a completion function always come
- * one after the other, even if the count is one.
+ * read-modify-write. So if several threads use such a barrier, the call does
+ * not order their memory accesses. The calls of a completion function always
+ * come one after the other, even if the count is one.
  *
  * Return: DROVER_BARRIER_SERIAL to the thread that arrived last, 0 to all
  * others; EINVAL when @barrier was not made, is destroyed, or counts no threads

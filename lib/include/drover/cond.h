@@ -103,10 +103,11 @@ int drover_cond_init(drover_cond_t *cond, const drover_condattr_t *attr);
  * conditions. First, the predicates of all these threads are true. Second,
  * since the predicates became true, the program has broadcast on @cond, or has
  * signalled @cond once for each of these threads. (Such threads are unblocked
- * one after the other, and some of them may still be blocked.) If the caller holds the mutex, the call
- * does not wait for these threads; the wait of such a thread returns EINVAL if
- * its predicate is false again when the thread gets the mutex. If the caller
- * does not hold the mutex, the call blocks until these threads have returned.
+ * one after the other, and some of them may still be blocked.) If the caller
+ * holds the mutex, the call does not wait for these threads; the wait of such a
+ * thread returns EINVAL if its predicate is false again when the thread gets
+ * the mutex. If the caller does not hold the mutex, the call blocks until these
+ * threads have returned.
  *
  * If @cond is shared, the call blocks until the unblocked threads no longer use
  * @cond. If all of these threads belong to other processes, and for two seconds
