@@ -53,6 +53,16 @@
  * If CPU 0 was the first to have the mutex, CPU 1 finds that the awaiter has
  * joined. If CPU 1 was the first, the predicate is true for CPU 0. The same
  * holds for an awaiter that hands on and waits again.
+ *
+ * A caller that signals does not wake the awaiter that it finds if that one
+ * sleeps, and if more awaiters before it are on their way than there are CPUs
+ * for them. It leaves the signal to the last of these, which hands the signal
+ * on when it has the mutex. This saves a system call, and often the wake-up,
+ * because the awaiters that run take what the caller has made ready. No signal
+ * is lost: the awaiter on its way sets @state to 0 with the mutex and the lock
+ * of the condvar held, and the caller has one of the two while it finds that
+ * @state is not 0 and adds the signal. The awaiters before that one cannot use
+ * the signal, or are on their way themselves.
  */
 #include "cond/group.h"
 #include "mutex/mutex.h"
@@ -63,16 +73,17 @@
  */
 #define MOST_EVALUATED 64
 
-/* struct awaiter::state */
-#define UNBLOCKED 1u /* it is on its way: callers look at others */
-#define BROADCAST 2u /* a broadcast has unblocked it */
+/* struct awaiter::state: if it is not 0, the awaiter is on its way. */
+#define SIGNAL	  1u	     /* each signal adds this */
+#define BROADCAST (1u << 31) /* set by a broadcast */
 
 /**
  * struct awaiter - a thread that waits with a predicate
  * @next, @prev: the list of @of; @prev of the first is the last
  * @predicate, @arg: what it waits for
- * @state: set by the thread that unblocks it, which also signals @own; cleared
- *	   by the awaiter, under the lock of @of, before it waits again
+ * @state: what has unblocked it. The thread that changes it from 0 also signals
+ *	   @own. The awaiter sets it to 0, under the lock of @of, before it waits
+ *	   again.
  * @is_true: what @predicate was when the awaiter evaluated it last
  * @mutex: the mutex of its wait
  * @of: the condvar that has it in its list; NULL: none yet, or it is destroyed
@@ -122,43 +133,62 @@ static bool may_evaluate(struct mutex *m)
 	return mutex_held_by_caller(m) && m->health == MUTEX_SOUND;
 }
 
+/* May @a be asleep, so that its wake-up takes a system call? */
+static bool may_sleep(struct awaiter *a)
+{
+	struct group *g = load_relaxed(&a->own.open);
+
+	return g && !(load_relaxed(&g->state) & GROUP_NO_SLEEPERS);
+}
+
 /*
  * Unblock the next @nr awaiters, from @a on; see above. The caller has locked
  * @c. This function unlocks @c: before it evaluates predicates, or else before
  * it wakes the last of the awaiters, because threads that hold the mutex need
- * the lock to enter or leave the list. @how: UNBLOCKED, perhaps with BROADCAST.
- * Return: false if it found no awaiter to unblock.
+ * the lock to enter or leave the list. @how: BROADCAST, or a number of signals,
+ * all for the same awaiter. Return: false if it found no awaiter to unblock.
  *
  * A broadcast that finds an awaiter on its way leaves the rest of the list to
- * this awaiter, which hands the broadcast on.
+ * this awaiter, which hands the broadcast on. A signal is not left to another
+ * awaiter while threads wait without a predicate, because the signal may be for
+ * them. Nor is it left if the mutex inherits priorities, because the other
+ * awaiter may have a low priority, and then gets no CPU.
  */
 static bool unblock_next(struct cond *c, struct awaiter *a, uint32_t how,
 			 int nr)
 {
-	bool evaluates = a && may_evaluate(a->mutex);
+	bool all = how & BROADCAST, evaluates = a && may_evaluate(a->mutex);
+	bool may_leave = a && !all && !load_relaxed(&c->closed_low) &&
+			 !mutex_is_pi(a->mutex);
 	struct lock *held = evaluates ? NULL : &c->lock;
-	int nr_evaluated = 0, left = nr;
+	uint32_t nr_coming = 0, nr_evaluated = 0;
+	struct awaiter *coming = NULL;
+	int left = nr;
 	bool found;
 
 	if (evaluates)
 		lock_drop(&c->lock);
 	for (; a && left; a = a->next) {
-		if (load_relaxed(&a->state) & UNBLOCKED)
-			found = how & BROADCAST;
-		else if (evaluates)
+		if (load_relaxed(&a->state)) {
+			found = all;
+			coming = a;
+			nr_coming++;
+		} else if (evaluates) {
 			found = nr_evaluated++ >= MOST_EVALUATED ||
 				a->predicate(a->arg);
-		else
+		} else {
 			found = load_relaxed(&a->own.closed_low); /* [A-JOIN] */
+		}
 		if (!found)
 			continue;
+		if (may_leave && nr_coming > poll_cpus() && may_sleep(a))
+			a = coming;
+		left--;
 		/* A caller without the mutex may have unblocked @a first. */
-		if (or_relaxed(&a->state, how) & UNBLOCKED) {
-			if (how & BROADCAST)
-				left--;
+		if (all ? or_relaxed(&a->state, BROADCAST) :
+			  add_relaxed(&a->state, how))
 			continue;
-		}
-		signal_single(&a->own, --left ? NULL : held);
+		signal_single(&a->own, left ? NULL : held);
 		if (!left)
 			return true;
 	}
@@ -168,15 +198,16 @@ static bool unblock_next(struct cond *c, struct awaiter *a, uint32_t how,
 }
 
 /*
- * @a has not used the signal or the broadcast that unblocked it. The caller has
- * locked @c, and this function unlocks it. @a is still in the list, so @c
- * exists. A signal that no awaiter can use goes to the threads that wait
- * without a predicate. A broadcast has already reached these threads.
+ * @a has not used the broadcast, or the signals, of @how. The caller has locked
+ * @c, and this function unlocks it. @a is still in the list, so @c exists.
+ * Signals that no awaiter can use go to the threads that wait without a
+ * predicate. A broadcast has already reached these threads.
  */
 static void hand_on(struct cond *c, struct awaiter *a, uint32_t how)
 {
-	if (!unblock_next(c, a->next, how, 1) && !(how & BROADCAST))
-		cond_signal(c);
+	if (!unblock_next(c, a->next, how, 1))
+		while (!(how & BROADCAST) && how--)
+			cond_signal(c);
 }
 
 /*
@@ -230,15 +261,15 @@ static int awaiter_stays(struct awaiter *a)
 static void awaiter_leave(struct awaiter *a)
 {
 	struct cond *c = a->of;
+	uint32_t how, used = a->is_true;
 	struct awaiter *first;
-	uint32_t how;
 
 	if (!c)
 		return;
 	cond_lock(c);
-	while ((how = swap_relaxed(&a->state, 0)) &&
-	       (how & BROADCAST || !a->is_true)) {
-		hand_on(c, a, how);
+	while ((how = swap_relaxed(&a->state, 0)) > used) {
+		hand_on(c, a, how & BROADCAST ?: how - used);
+		used = 0;
 		cond_lock(c);
 	}
 	first = first_of(c);
@@ -277,7 +308,7 @@ int cond_await(struct cond *c, struct mutex *m, bool (*predicate)(void *arg),
 
 bool await_wake(struct cond *c, bool all)
 {
-	uint32_t how = all ? UNBLOCKED | BROADCAST : UNBLOCKED;
+	uint32_t how = all ? BROADCAST : SIGNAL;
 	bool found, others;
 
 	cond_lock(c);

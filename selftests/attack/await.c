@@ -4,43 +4,50 @@
  * the signaller does not have the condvar's lock. Other threads, which hold the
  * mutex, take this lock when they begin or end a wait. When they had to wait
  * for the system call, a pool with 16 workers took four times as long.
+ *
+ * If more waiters than CPUs are on their way to the mutex, a signal is left to
+ * one of them: the signaller makes no system call. The signal is not lost.
  */
 #include <drover/cond.h>
 
+#include "base/poll.h"
 #include "cond/group.h"
 #include "blocked.h"
 #include "run.h"
 
 static drover_cond_t cond;
 static drover_mutex_t mutex;
-static bool is_open; /* with the mutex */
+static int nr_items; /* with the mutex */
 static _Thread_local bool signals;
 static int nr_wakes, nr_with_lock;
 
 /* The library calls this function. */
-long raw_futex_call(_Atomic uint32_t *word, int op, uint32_t val,
+long raw_futex_call(_Atomic uint32_t *word, int call, uint32_t val,
 		    const void *timeout_or_val2, _Atomic uint32_t *word2,
 		    uint32_t val3)
 {
 	struct cond *c = (struct cond *)&cond;
+	int op = call & FUTEX_CMD_MASK;
 
-	if (signals && (op & FUTEX_CMD_MASK) == FUTEX_WAKE) {
+	if (signals && (op == FUTEX_WAKE || op == FUTEX_CMP_REQUEUE_PI)) {
 		nr_wakes++;
 		nr_with_lock += load_relaxed(&c->lock.word) != LOCK_FREE;
 	}
-	return syscall(SYS_futex, word, op, val, timeout_or_val2, word2, val3);
+	return syscall(SYS_futex, word, call, val, timeout_or_val2, word2,
+		       val3);
 }
 
-static bool is_true(void *unused)
+static bool has_item(void *unused)
 {
-	return is_open;
+	return nr_items > 0;
 }
 
 static void *wait_main(void *tid)
 {
 	drover_mutex_lock(&mutex);
 	atomic_store((atomic_int *)tid, gettid());
-	tap_must(drover_cond_await(&cond, &mutex, is_true, NULL), "await");
+	tap_must(drover_cond_await(&cond, &mutex, has_item, NULL), "await");
+	nr_items--;
 	drover_mutex_unlock(&mutex);
 	return NULL;
 }
@@ -52,11 +59,10 @@ static void test(bool held, const char *what)
 
 	watchdog(what);
 	nr_wakes = nr_with_lock = 0;
-	is_open = false;
 	thread = thread_of(wait_main, &tid);
 	asleep_on(&tid, NULL);
 	drover_mutex_lock(&mutex);
-	is_open = true;
+	nr_items = 1;
 	if (!held)
 		drover_mutex_unlock(&mutex);
 	signals = true;
@@ -68,11 +74,71 @@ static void test(bool held, const char *what)
 	tap_ok(nr_wakes == 1 && nr_with_lock == 0, "%s", what);
 }
 
+static void *plain_main(void *tid)
+{
+	drover_mutex_lock(&mutex);
+	atomic_store((atomic_int *)tid, gettid());
+	tap_must(drover_cond_wait(&cond, &mutex), "wait");
+	drover_mutex_unlock(&mutex);
+	return NULL;
+}
+
+static void *signal_main(void *nr)
+{
+	signals = true;
+	for (int i = *(int *)nr; i; i--)
+		tap_must(drover_cond_signal(&cond), "signal");
+	signals = false;
+	return NULL;
+}
+
+/*
+ * One waiter more than the CPUs leave room for. All stay on their way until the
+ * mutex is free. @kind: of the mutex; @plain: a thread waits without a predicate
+ */
+static void test_many(bool held, unsigned int kind, bool plain,
+		      const char *what)
+{
+	drover_mutexattr_t attributes = { .flags = kind };
+	int nr = (int)poll_cpus() + 2, last = nr + plain;
+	pthread_t threads[last];
+	atomic_int tids[last];
+
+	watchdog(what);
+	tap_must(drover_mutex_init(&mutex, &attributes), "mutex");
+	for (int i = 0; i < last; i++) {
+		tids[i] = 0;
+		threads[i] =
+			thread_of(i < nr ? wait_main : plain_main, &tids[i]);
+		asleep_on(&tids[i], NULL);
+	}
+	drover_mutex_lock(&mutex);
+	nr_items = nr;
+	nr_wakes = 0;
+	if (held)
+		signal_main(&nr);
+	else
+		joined(thread_of(signal_main, &nr));
+	drover_mutex_unlock(&mutex);
+	for (int i = 0; i < nr; i++)
+		joined(threads[i]);
+	drover_cond_broadcast(&cond);
+	if (plain)
+		joined(threads[nr]);
+	tap_ok(nr_wakes == (kind || plain ? nr : nr - 1) && !nr_items, "%s",
+	       what);
+}
+
 int main(int argc, char **argv)
 {
 	args_parse(argc, argv, "");
-	tap_plan(2);
+	tap_plan(6);
 	test(false, "a signal without the mutex wakes without the lock");
 	test(true, "so does a signal by the holder of the mutex");
+	test_many(false, 0, false, "a signal is left to one of many waiters");
+	test_many(true, 0, false, "so is one by the holder of the mutex");
+	test_many(true, 0, true, "not if a thread waits without a predicate");
+	test_many(true, DROVER_MUTEX_PI, false,
+		  "nor if the mutex inherits priorities");
 	return tap_exit();
 }

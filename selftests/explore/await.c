@@ -84,6 +84,21 @@ static void await_held_broadcast(int me)
 		put(3, true);
 }
 
+/*
+ * On one CPU the second or the third signal may be left to a thread that is on
+ * its way. It is not lost.
+ */
+static void await_burst(int me)
+{
+	if (me < 3) {
+		take(false);
+		return;
+	}
+	put(1, false);
+	put(1, true);
+	put(1, false);
+}
+
 /* Thread 0 may give up, and then an item is left over. */
 static void await_timed(int me)
 {
@@ -181,6 +196,8 @@ const struct scenario await_scenarios[] = {
 	  await_broadcast, NULL },
 	{ "await-broadcast-held", 4, 0, ANY_ORDER, POLICIES, setup_plain,
 	  await_held_broadcast, NULL },
+	{ "await-burst", 4, 0, ANY_ORDER, "auto,spin=0,1cpu auto,1cpu",
+	  setup_plain, await_burst, NULL },
 	{ "await-timed", 3, 0, EXPIRES, POLICIES, setup_plain, await_timed,
 	  NULL },
 	{ "await-turns", 3, 0, ANY_ORDER, POLICIES, setup_plain, await_turns,

@@ -7,9 +7,11 @@
  * Each waiter waits on a condvar of its own. In this model such a condvar is
  * only a member that joins and is signalled or times out: the model cond has
  * the rest. There are things of two kinds, and a waiter takes the thing for
- * which it has waited. A call evaluates at most one predicate. Waiters are in
- * the list in the order of their numbers: a waiter that comes late evaluates
- * its own predicate first, so its place does not matter.
+ * which it has waited. A call evaluates at most one predicate. A caller may
+ * leave its signal to any waiter that is on its way, and that is in the list
+ * before the waiter that the caller finds. Waiters are in the list in the order
+ * of their numbers: a waiter that comes late evaluates its own predicate first,
+ * so its place does not matter.
  *
  * @run
  * @run -DTIMED=2
@@ -21,7 +23,7 @@
  * @twin quick BROADCAST_ENDS nobody_true_is_left: the first waiter hands no
  *	broadcast on
  * @twin quick UNJOINED nobody_true_is_left: a waiter is woken before it sleeps
- * @twin ON_ITS_WAY nobody_true_is_left: one waiter gets two signals
+ * @twin LEFT_ENDS nobody_true_is_left: a waiter keeps what is left to it
  * @twin quick CLEARS_UNLOCKED nobody_true_is_left -DNR_WAITERS=2
  *	-DNR_CALLERS=3: a caller relies on the mark that the waiter clears
  * @twin quick LEAVES_UNLOCKED frame_exists -DTIMED=2: a caller wakes a waiter
@@ -50,7 +52,8 @@ hidden byte nobody_true_is_left, takes_what_is_there, frame_exists, i;
 byte there[2];			/* [mutex] things of each kind */
 bool mutex_taken, lock_taken;	/* the mutex; the condvar's lock */
 bool listed[NR_WAITERS];
-bool unblocked[NR_WAITERS], broadcast[NR_WAITERS];
+byte signals[NR_WAITERS];
+bool broadcast[NR_WAITERS];
 bool member[NR_WAITERS];	/* of its own condvar */
 bool has_joined[NR_WAITERS];	/* for callers: still set after a timeout */
 bool signalled[NR_WAITERS];
@@ -58,28 +61,29 @@ bool over[NR_WAITERS];
 
 #define wants(w) ((w) == NR_WAITERS - 1)	/* the kind */
 #define is_true(w) (there[wants(w)] > 0)
+#define comes(w) (signals[w] > 0 || broadcast[w])
 
 inline lock_mutex() { atomic { !mutex_taken -> mutex_taken = true } }
 inline lock_cond() { atomic { !lock_taken -> lock_taken = true } }
 
 /* unblock_next(). A caller without the mutex holds the lock meanwhile. */
-inline unblock_next(from, all, evaluates, most)
+inline unblock_next(from, all, evaluates, most, more)
 {
-	at = from; nr_evaluated = 0; nr = 0;
+	at = from; nr_evaluated = 0; nr = 0; coming = NONE;
 	do
 	:: at < NR_WAITERS && nr < most ->
 		atomic {
 			found = false;
 			if
 			:: !listed[at]
-			:: listed[at] && unblocked[at] ->
-				found = BUSTED_OR(ON_ITS_WAY, true, all)
-			:: listed[at] && !unblocked[at] && evaluates ->
+			:: listed[at] && comes(at) ->
+				found = all; coming = at
+			:: listed[at] && !comes(at) && evaluates ->
 				found = BUSTED_OR(BOUND_ENDS,
 					is_true(at) && nr_evaluated < MOST_EVALUATED,
 					is_true(at) || nr_evaluated >= MOST_EVALUATED);
 				nr_evaluated++
-			:: listed[at] && !unblocked[at] && !evaluates ->
+			:: listed[at] && !comes(at) && !evaluates ->
 				found = BUSTED_OR(UNJOINED, true,
 						  has_joined[at])
 			fi
@@ -87,10 +91,14 @@ inline unblock_next(from, all, evaluates, most)
 		if
 		:: found ->
 			atomic {
+				if
+				:: coming != NONE && !all -> at = coming
+				:: true
+				fi;
 				CHECK(frame_exists, listed[at]);
-				found = !unblocked[at];
-				unblocked[at] = true;
-				broadcast[at] = broadcast[at] || all
+				found = !comes(at);
+				broadcast[at] = broadcast[at] || all;
+				WHEN(!all, signals[at] = signals[at] + more)
 			}
 			if
 			:: found ->
@@ -100,9 +108,9 @@ inline unblock_next(from, all, evaluates, most)
 					WHEN(member[at], member[at] = false;
 					     signalled[at] = true)
 				}
-				nr++
-			:: !found -> WHEN(BUSTED_OR(ON_ITS_WAY, true, all), nr++)
-			fi
+			:: else
+			fi;
+			nr++
 		:: else
 		fi;
 		at++
@@ -112,7 +120,7 @@ inline unblock_next(from, all, evaluates, most)
 
 active [NR_CALLERS] proctype Caller()
 {
-	byte at, nr_evaluated, nr, most = 1;
+	byte at, nr_evaluated, nr, coming, most = 1;
 	bool found, all, held, kind;
 
 	if :: all = true :: skip fi;
@@ -124,20 +132,20 @@ active [NR_CALLERS] proctype Caller()
 	there[kind]++;
 	if
 	:: held ->
-		unblock_next(0, all, true, most);
+		unblock_next(0, all, true, most, 1);
 		mutex_taken = false
 	:: !held ->
 		mutex_taken = false;
 		lock_cond();
-		unblock_next(0, all, false, most);
+		unblock_next(0, all, false, most, 1);
 		lock_taken = false
 	fi
 }
 
 active [NR_WAITERS] proctype Waiter()
 {
-	byte at, nr_evaluated, nr, me = _pid - NR_CALLERS;
-	bool found, how, how_all, timed_out, can;
+	byte at, nr_evaluated, nr, coming, how, used, me = _pid - NR_CALLERS;
+	bool found, how_all, timed_out, can;
 
 	lock_mutex();
 	can = is_true(me);
@@ -166,25 +174,29 @@ end_waits:
 		/* awaiter_stays() */
 		GUARD(CLEARS_UNLOCKED, lock_cond();)
 		atomic {
-			how = unblocked[me]; how_all = broadcast[me];
-			unblocked[me] = false; broadcast[me] = false
+			how = signals[me]; how_all = broadcast[me];
+			signals[me] = 0; broadcast[me] = false
 		}
 		GUARD(CLEARS_UNLOCKED, lock_taken = false;)
 		GUARD(SIGNAL_ENDS,
-			WHEN(how, unblock_next(me + 1, how_all, true, 1)))
+			WHEN(how > 0 || how_all,
+			     unblock_next(me + 1, how_all, true, 1, how)))
 	od;
 	/* awaiter_leave() */
+	used = can;
 	GUARD(LEAVES_UNLOCKED, lock_cond();)
 	do
 	::	atomic {
-			how = unblocked[me]; how_all = broadcast[me];
-			unblocked[me] = false; broadcast[me] = false
+			how = signals[me]; how_all = broadcast[me];
+			signals[me] = 0; broadcast[me] = false;
+			WHEN(BUSTED_OR(LEFT_ENDS, can, false) ||
+			     BUSTED_OR(LEAVER_KEEPS, !can, false), how = 0)
 		}
 		if
-		:: how && (BUSTED_OR(BROADCAST_ENDS, false, how_all) ||
-			   BUSTED_OR(LEAVER_KEEPS, false, !can)) ->
+		:: BUSTED_OR(BROADCAST_ENDS, false, how_all) || how > used ->
 			GUARD(LEAVES_UNLOCKED, lock_taken = false;)
-			unblock_next(me + 1, how_all, true, 1);
+			unblock_next(me + 1, how_all, true, 1, how - used);
+			used = 0;
 			GUARD(LEAVES_UNLOCKED, lock_cond();)
 		:: else -> break
 		fi

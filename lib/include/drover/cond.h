@@ -210,13 +210,18 @@ int drover_cond_clockwait(drover_cond_t *cond, drover_mutex_t *mutex,
  * is true. If no predicate is true, the signal unblocks one thread that waits
  * without a predicate. An unblocked waiter hands the signal on in the same way
  * if its predicate is false when it has @mutex again, or if the waiter is
- * terminated in its wait (by pthread_exit() in a signal handler). A broadcast
- * unblocks all threads that wait without a predicate. Of the waiters with a
- * predicate it unblocks one, or two if there are several CPUs. Each unblocked
- * waiter, when it has @mutex again, unblocks the next waiter whose predicate is
- * then true. So each unblocked waiter costs one system call. Waiters with a
- * predicate are unblocked in the order in which they began to wait, whatever
- * their priority, even with a PI mutex.
+ * terminated in its wait (by pthread_exit() in a signal handler). If more
+ * waiters than there are CPUs have been unblocked and do not have @mutex yet, a
+ * signal wakes no further waiter from its sleep: one of the unblocked waiters
+ * hands the signal on when it has @mutex. (The signal does wake a waiter if
+ * @mutex is a PI mutex, or if threads wait without a predicate.)
+ *
+ * A broadcast unblocks all threads that wait without a predicate. Of the
+ * waiters with a predicate it unblocks one, or two if there are several CPUs.
+ * Each unblocked waiter, when it has @mutex again, unblocks the next waiter
+ * whose predicate is then true. So each unblocked waiter costs one system call.
+ * Waiters with a predicate are unblocked in the order in which they began to
+ * wait, whatever their priority, even with a PI mutex.
  *
  * *When other threads cannot evaluate the predicate.* There are two such cases:
  * @cond is shared (another process cannot call this process's predicates), or

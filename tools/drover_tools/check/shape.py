@@ -49,12 +49,12 @@ MOST_IN_FUNCTION = 47
 #: for threads that end in a system call of a wait 31; for new accounts of
 #: polls, which the first long turn of another thread makes empty, 5; for
 #: signals to nobody, which the header has inline, 26; for wake-ups of
-#: waiters with a predicate without a lock 18. Calls of streams that no
-#: framework makes are gone; that gave 134 back, and forks noticed by wiped
-#: pages 2. A new mechanism raises the limit in the commit that brings it,
-#: which says what it is worth.
+#: waiters with a predicate without a lock 18; for signals that are left to a
+#: waiter on its way 14. Calls of streams that no framework makes are gone;
+#: that gave 134 back, and forks noticed by wiped pages 2. A new mechanism
+#: raises the limit in the commit that brings it, which says what it is worth.
 MOST_CODE = (7508 + 152 + 56 + 292 + 224 + 52 + 8 + 80 + 36 + 31 + 5 + 26 + 18
-             - 134 - 2)
+             + 14 - 134 - 2)
 #: Lines that every file has, and that so do not count as code.
 NO_CODE = re.compile(r"\s*#\s*include\b|\s*#\s*endif\b|\s*$"
                      r"|\s*#\s*(ifndef|define) DROVER_\w+_H\b")
