@@ -210,10 +210,12 @@ int drover_cond_clockwait(drover_cond_t *cond, drover_mutex_t *mutex,
  * is true. If no predicate is true, the signal unblocks one thread that waits
  * without a predicate. An unblocked waiter hands the signal on in the same way
  * if its predicate is false when it has @mutex again, or if the waiter is
- * terminated in its wait (by pthread_exit() in a signal handler). If more
- * waiters than there are CPUs have been unblocked and do not have @mutex yet, a
- * signal wakes no further waiter from its sleep: one of the unblocked waiters
- * hands the signal on when it has @mutex. (The signal does wake a waiter if
+ * terminated in its wait (by pthread_exit() in a signal handler).
+ *
+ * Unblocked waiters that do not have @mutex yet are on their way. If there are
+ * more of them than CPUs, a signal does not wake a waiter that sleeps. Instead
+ * one waiter on its way also gets this signal, and hands it on when it has
+ * @mutex, whatever its own predicate is. (The signal does wake a waiter if
  * @mutex is a PI mutex, or if threads wait without a predicate.)
  *
  * A broadcast unblocks all threads that wait without a predicate. Of the
@@ -302,9 +304,11 @@ int drover_cond_signal(drover_cond_t *cond);
  * highest priority.
  *
  * If the caller holds the mutex, each system call moves up to 64 threads, so
- * that no call takes long. If another thread holds it, one call wakes one
- * thread and moves all others. If both groups have threads, those of the
- * younger group are first moved behind the older group, 64 with each call.
+ * that no call takes long. If another thread holds it, each call wakes a
+ * thread, so a single call wakes one thread and moves all others. In this case,
+ * if both groups have threads, those of the younger group are first moved to
+ * the place where the older group sleeps, behind its threads, up to 64 with
+ * each call.
  *
  * If threads wait with a predicate, drover_cond_await() says in which order
  * they are unblocked.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// The names of the headers <mutex> and <condition_variable>, for Drover's mutex
-// and condition variables. They are for programs that say `using namespace
-// std;`, or that name the namespace of these classes in one place:
+// This header declares the classes that <mutex> and <condition_variable> of the
+// C++ library declare, under the same names, for Drover's mutex and condition
+// variables. It is for programs that say `using namespace std;`, or that name
+// the namespace of these classes in one place:
 //
 //	#include <drover/condition_variable.hpp>
 //	using namespace drover::standard;
