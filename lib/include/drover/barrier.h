@@ -160,8 +160,9 @@ int drover_barrier_wait(drover_barrier_t *barrier);
  *	   it
  *
  * The call blocks only if @nr is 1 and more threads use @barrier than it
- * counts: an arrival that belongs to a later phase waits until that phase
- * begins. Each phase that is stored has to be *given back* to the library once,
+ * counts. Then an arrival may come when all threads of a phase have arrived and
+ * the last of them has not yet ended the phase. This arrival belongs to a later
+ * phase, and the call blocks until that phase begins. Each phase that is stored has to be *given back* to the library once,
  * by any thread. drover_barrier_wait_for() and drover_barrier_forget() give a
  * phase back. So do drover_barrier_wait_until() and drover_barrier_test() if
  * they return 0.

@@ -13,10 +13,9 @@
  * thread held, and can unlock them. But a mutex with DROVER_MUTEX_SHARED,
  * DROVER_MUTEX_PI or DROVER_MUTEX_ROBUST records the thread id of its holder,
  * so the parent's thread is still the holder, and drover_mutex_unlock() in the
- * child returns EPERM. If a PI or robust mutex does not have
- * DROVER_MUTEX_SHARED, the child has a copy of its own. If the mutex was locked
- * at the fork, no thread can unlock the copy, so the child has to initialise
- * the copy again.
+ * child returns EPERM. Of a PI or robust mutex without DROVER_MUTEX_SHARED the
+ * child has a copy of its own. If any thread held this mutex at the fork, no
+ * thread can unlock the copy, and the child has to initialise the copy again.
  *
  * In all functions @mutex is the mutex; @attr may be NULL, for the defaults.
  *
