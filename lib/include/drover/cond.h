@@ -304,11 +304,11 @@ int drover_cond_signal(drover_cond_t *cond);
  * highest priority.
  *
  * If the caller holds the mutex, each system call moves up to 64 threads, so
- * that no call takes long. If another thread holds it, each call wakes a
- * thread, so a single call wakes one thread and moves all others. In this case,
- * if both groups have threads, those of the younger group are first moved to
- * the place where the older group sleeps, behind its threads, up to 64 with
- * each call.
+ * that no call takes long. If another thread holds it, each system call would
+ * also wake a thread, and only one is to be woken: so one call moves all the
+ * others. In this case, if both groups have threads, those of the younger group
+ * are first moved to the place where the older group sleeps, behind its
+ * threads, up to 64 with each call.
  *
  * If threads wait with a predicate, drover_cond_await() says in which order
  * they are unblocked.
