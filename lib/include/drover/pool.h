@@ -377,15 +377,15 @@ typedef struct {
  *
  * The call blocks. From its beginning to its end a gang keeps the workers that
  * it needs. So the pool does not shrink below their number. Meanwhile a call
- * for another gang may get EAGAIN because too few workers are left, and
- * drover_pool_wait() because no worker can take the caller's place. All shares
- * of a gang run, even if the call for another share returns an error or the
- * pool is shut down with DROVER_POOL_CANCEL. A worker joins the gang only when
- * its current task has ended. If a task has to wait for a gang, let a second
- * task call drover_pool_loop(), and let the first task wait for the second by
- * drover_pool_wait() or drover_pool_clockwait(). Only in these two waits does
- * the first task's worker give its place to another worker, which the gang may
- * need.
+ * for another gang may get EAGAIN because too few workers are left, and a
+ * worker in drover_pool_wait() may get it because no other worker can take its
+ * place. All shares of a gang run, even if the call for another share returns
+ * an error or the pool is shut down with DROVER_POOL_CANCEL. A worker joins the
+ * gang only when its current task has ended. If a task has to wait for a gang,
+ * let a second task call drover_pool_loop(), and let the first task wait for
+ * the second by drover_pool_wait() or drover_pool_clockwait(). Only in these
+ * two waits does the first task's worker give its place to another worker,
+ * which the gang may need.
  *
  * Return: as drover_pool_for(); ENOMEM when there is no memory for the scratch;
  * EINVAL for a @join without @total, or for @gang without @threads. @join is
