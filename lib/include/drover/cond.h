@@ -212,11 +212,12 @@ int drover_cond_clockwait(drover_cond_t *cond, drover_mutex_t *mutex,
  * if its predicate is false when it has @mutex again, or if the waiter is
  * terminated in its wait (by pthread_exit() in a signal handler).
  *
- * Unblocked waiters that do not have @mutex yet are on their way. If there are
- * more of them than CPUs, a signal does not wake a waiter that sleeps. Instead
- * one waiter on its way also gets this signal, and hands it on when it has
- * @mutex, whatever its own predicate is. (The signal does wake a waiter if
- * @mutex is a PI mutex, or if threads wait without a predicate.)
+ * There is an exception. Call an unblocked waiter that does not have @mutex yet
+ * *on its way*. If more waiters are on their way than there are CPUs, a signal
+ * unblocks no waiter that has fallen asleep. Instead one of the waiters on their
+ * way also gets this signal, and hands it on when it has @mutex, whatever its
+ * own predicate is. (The exception does not hold if @mutex is a PI mutex, or if
+ * threads wait without a predicate.)
  *
  * A broadcast unblocks all threads that wait without a predicate. Of the
  * waiters with a predicate it unblocks one, or two if there are several CPUs.
@@ -304,11 +305,12 @@ int drover_cond_signal(drover_cond_t *cond);
  * highest priority.
  *
  * If the caller holds the mutex, each system call moves up to 64 threads, so
- * that no call takes long. If another thread holds it, each system call would
- * also wake a thread, and only one is to be woken: so one call moves all the
- * others. In this case, if both groups have threads, those of the younger group
- * are first moved to the place where the older group sleeps, behind its
- * threads, up to 64 with each call.
+ * that no call takes long. If another thread holds it, the system call that
+ * moves threads to the mutex also wakes one, and no second thread is to be
+ * woken: so one such call moves all the others. In this case, if both groups
+ * have threads, those of the younger group are first moved to the place where
+ * the older group sleeps, behind its threads. The calls for that wake no thread,
+ * and each moves up to 64.
  *
  * If threads wait with a predicate, drover_cond_await() says in which order
  * they are unblocked.
