@@ -15,27 +15,27 @@
  *    exceptions. So tasks that wait for other tasks do not deadlock, unless
  *    they wait in a circle.
  *  - Waits may nest: a task that a waiting thread runs may wait in turn. When
- *    such tasks have used half of a thread's stack, the pool makes a new thread
- *    that only runs the next task. Meanwhile the thread that waits for this
- *    task sleeps.
+ *    such tasks have used half of a thread's stack, the thread no longer runs
+ *    the task that it waits for. The pool makes a new thread for this task
+ *    alone, and the thread that waits sleeps meanwhile.
  *  - Each worker has a queue for the tasks that its own tasks submit, and the
  *    pool has a queue for the tasks of other threads. A worker takes the newest
  *    task of its own queue. If that queue is empty, the worker takes the oldest
  *    task of the pool's queue; if that queue is empty, too, the oldest task of
- *    another worker's queue. But no task waits for ever: for two of every
- *    61 tasks, a worker begins with another queue, and takes the oldest task
- *    there. One of the two times this is the pool's queue, the other time the
- *    queue of a worker, each worker's in turn.
+ *    another worker's queue. But no task waits for ever: for one of every 61
+ *    tasks a worker begins with the pool's queue, and for another one with the
+ *    queue of a worker, each worker's in turn. It takes the oldest task there.
  *  - The pool needs no memory to accept a task: the task lies in the caller's
  *    memory.
  *  - At most one idle worker at a time polls for a task, for some microseconds,
  *    before it sleeps. Other idle workers sleep at once.
- *  - If a task's function is left by an exception or by the end of its thread,
- *    other threads that wait for the task see it as cancelled. If a thread runs
- *    the task inside drover_pool_wait(), the exception propagates to the caller
- *    of that function. In a worker, and in a thread made for one task, a C++
- *    exception ends the program. (A task of drover/pool.hpp catches the
- *    exception, and the thread that waits for the task throws it again.)
+ *  - A C++ exception that leaves a task's function ends the program if a worker
+ *    runs the task, or a thread that was made for this task alone. If a thread
+ *    runs the task inside drover_pool_wait(), the exception propagates to the
+ *    caller of that function. Other threads that wait for the task then see it
+ *    as cancelled, and also if its thread ends in the function. (A task of
+ *    drover/pool.hpp catches the exception, and the thread that waits for the
+ *    task throws it again.)
  *
  * In all functions @pool is the pool, @task is a task that was submitted to
  * @pool, and @arg is the argument of @function; @attr may be NULL, for the
@@ -95,11 +95,12 @@ typedef struct {
 
 /**
  * drover_poolattr_t - pool attributes
- * @workers: how many tasks run at a time, up to DROVER_POOL_MAX. 0: as many as
- *	     there are CPUs under the affinity of the calling thread and under
- *	     the limit of its cgroup. Later the number follows that limit, and
- *	     the number of CPUs on which at least one of the workers may run. A
- *	     worker checks both with every 61st task, but at most once a second.
+ * @workers: how many tasks run at a time, up to DROVER_POOL_MAX. 0:
+ *	     as many as there are CPUs under the affinity of the calling thread
+ *	     and under the limit of its cgroup. Later the number is the smaller
+ *	     one of that limit and the number of CPUs on which at least one of
+ *	     the workers may run. A worker checks both with every 61st task, but
+ *	     at most once a second.
  * @linger_us: the longest that a worker polls for work before it sleeps, in
  *	       microseconds. 0: the library chooses. DROVER_POOL_NO_LINGER:
  *	       workers do not poll.
@@ -183,10 +184,11 @@ enum drover_pool_end {
  * drover_pool_shutdown() - end the tasks and the workers of @pool
  * @how: what happens to the tasks that have been accepted
  *
- * The call blocks until all workers have ended. A task or loop that any thread
- * has begun runs to its end. As soon as the call begins, the pool accepts no
- * more tasks, except that with DROVER_POOL_DRAIN it accepts a task that a
- * running task submits.
+ * The call blocks until all workers have ended. A task that any thread has
+ * begun runs to its end, and so does a loop (drover_pool_for(),
+ * drover_pool_loop()). As soon as the call begins, the pool accepts no more
+ * tasks, except that with DROVER_POOL_DRAIN it accepts a task that a running
+ * task submits.
  *
  * Return: 0; EALREADY when it was called before; EDEADLK inside a task or loop
  * of @pool; EINVAL for another @how.
@@ -254,9 +256,9 @@ int drover_pool_post_or(drover_pool_t *pool, int (*function)(void *arg),
  * of drover_poolattr_t.spares is reached or the system refuses a thread. The
  * worker then waits nevertheless, provided that at least one other worker is
  * not blocked in a wait; fewer tasks run meanwhile. The last worker that is not
- * blocked gets EAGAIN instead: @task goes on, and some thread must still wait
- * for it. Any thread gets EAGAIN if half of its stack is in use and the system
- * refuses another thread.
+ * blocked gets EAGAIN instead. @task goes on: until a wait for it has returned
+ * 0 or ECANCELED, its memory is in use. Any thread gets EAGAIN if half of its
+ * stack is in use and the system refuses another thread.
  *
  * Return: 0; ECANCELED when @task was cancelled, or when its function was left
  * by an exception or by the end of its thread (@result is not written); EAGAIN;
@@ -272,8 +274,8 @@ int drover_pool_wait(drover_pool_t *pool, drover_task_t *task, int *result);
  * The call blocks until @deadline at most. It never runs @task, because that
  * could take longer.
  *
- * Return: as drover_pool_wait(); ETIMEDOUT, and some thread must still wait for
- * @task; EINVAL for another clock, or nanoseconds out of range.
+ * Return: as drover_pool_wait(); ETIMEDOUT, with @task still in use; EINVAL for
+ * another clock, or nanoseconds out of range.
  */
 int drover_pool_clockwait(drover_pool_t *pool, drover_task_t *task,
 			  clockid_t clock, const struct timespec *deadline,
@@ -304,10 +306,10 @@ int drover_pool_cancel(drover_pool_t *pool, drover_task_t *task);
  * @grain: the largest number of indices in one call; 0: the library chooses
  * @function: called for each part [begin, end); returns 0 to go on
  *
- * The call blocks. The parts run in the caller and in free workers: at most one
- * worker less than there are CPUs (with one CPU: one). If the pool has been
- * shut down or all workers are busy, all parts run in the caller. A thread gets
- * its next part when it has finished the one before. If parts sleep,
+ * The call blocks. The parts run in the caller and in free workers. With n CPUs
+ * at most n - 1 workers take part, but one if n is 1. If the pool has been shut
+ * down or all workers are busy, all parts run in the caller. A thread gets its
+ * next part when it has finished the one before. If parts sleep,
  * drover_pool_loop() can use more threads.
  *
  * If an exception or a cancellation ends a call of @function in the caller, no
@@ -326,8 +328,9 @@ int drover_pool_for(drover_pool_t *pool, size_t begin, size_t end, size_t grain,
 /**
  * drover_part_t - a thread that takes part in a loop
  * @thread: the number of the thread; that of the caller is 0
- * @threads: how many numbers there are, from 0 to @threads - 1; the same in all
- *	     parts. Some numbers may belong to no thread that takes part.
+ * @threads: how many numbers there are, from 0 to @threads - 1; the
+ *	     same in all calls of @function of one loop. Some numbers may belong
+ *	     to no thread that takes part.
  * @scratch: the thread's own memory, see drover_loop_t
  */
 typedef struct {
@@ -379,13 +382,13 @@ typedef struct {
  * it needs. So the pool does not shrink below their number. Meanwhile a call
  * for another gang may get EAGAIN because too few workers are left, and a
  * worker in drover_pool_wait() may get it because no other worker can take its
- * place. All shares of a gang run, even if the call for another share returns
- * an error or the pool is shut down with DROVER_POOL_CANCEL. A worker joins the
- * gang only when its current task has ended. If a task has to wait for a gang,
- * let a second task call drover_pool_loop(), and let the first task wait for
- * the second by drover_pool_wait() or drover_pool_clockwait(). Only in these
- * two waits does the first task's worker give its place to another worker,
- * which the gang may need.
+ * place. All shares of a gang run, even if @function returns an error for one
+ * of them or the pool is shut down with DROVER_POOL_CANCEL. A worker joins the
+ * gang only when its current task has ended. Only in drover_pool_wait() and
+ * drover_pool_clockwait() does a worker give its place to another worker, which
+ * the gang may need. So a task that has to wait for a gang which another thread
+ * has begun should wait in one of these calls, for a task that calls
+ * drover_pool_loop(), and not on a semaphore, for example.
  *
  * Return: as drover_pool_for(); ENOMEM when there is no memory for the scratch;
  * EINVAL for a @join without @total, or for @gang without @threads. @join is
@@ -409,7 +412,7 @@ typedef struct {
 	uint64_t wakes;	      /* wake-ups of workers */
 	uint64_t linger_ns;   /* how long workers have polled for work */
 	uint64_t queued_most; /* most tasks queued at one time */
-	uint64_t moves;	      /* wake-ups kept away from the waker's CPU */
+	uint64_t moves;	      /* workers sent to another CPU than the waker's */
 	uint64_t threads;     /* all threads, including spares */
 	uint64_t blocks;      /* waits in which a worker gave its place away */
 	uint64_t reserved[4];
