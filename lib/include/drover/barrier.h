@@ -162,10 +162,10 @@ int drover_barrier_wait(drover_barrier_t *barrier);
  * The call blocks only if @nr is 1 and more threads use @barrier than it
  * counts. Then an arrival may come when all threads of a phase have arrived and
  * the last of them has not yet ended the phase. This arrival belongs to a later
- * phase, and the call blocks until that phase begins. Each phase that is stored has to be *given back* to the library once,
- * by any thread. drover_barrier_wait_for() and drover_barrier_forget() give a
- * phase back. So do drover_barrier_wait_until() and drover_barrier_test() if
- * they return 0.
+ * phase, and the call blocks until that phase begins. Each phase that is stored
+ * has to be *given back* to the library once, by any thread.
+ * drover_barrier_wait_for() and drover_barrier_forget() give a phase back. So
+ * do drover_barrier_wait_until() and drover_barrier_test() if they return 0.
  *
  * Return: 0; DROVER_BARRIER_SERIAL when this call completed the phase; EINVAL
  * in the same cases as drover_barrier_wait(), or if @nr is 0; EOVERFLOW when
