@@ -133,7 +133,10 @@ static bool may_evaluate(struct mutex *m)
 	return mutex_held_by_caller(m) && m->health == MUTEX_SOUND;
 }
 
-/* May @a be asleep, so that its wake-up takes a system call? */
+/*
+ * May @a be asleep, so that its wake-up takes a system call? The answer may be
+ * out of date: it decides only which awaiter gets a signal.
+ */
 static bool may_sleep(struct awaiter *a)
 {
 	struct group *g = load_relaxed(&a->own.open);
