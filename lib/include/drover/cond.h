@@ -24,7 +24,7 @@
  *
  * All functions except drover_version() return 0 or an errno value, and no
  * function changes errno. A function blocks only if its description says so,
- * but every function may wait for a short internal lock. No function is a
+ * but every function may wait briefly for an internal lock. No function is a
  * cancellation point.
  *
  * Tests: cond/wakeup_rounds cond/no_memory cond/timed_wait
@@ -101,13 +101,13 @@ int drover_cond_init(drover_cond_t *cond, const drover_condattr_t *attr);
  *
  * The call is also legal while threads are in drover_cond_await(), under two
  * conditions. First, the predicates of all these threads are true. Second,
- * since the predicates became true, the program has broadcast on @cond, or has
+ * after the predicates became true, the program has broadcast on @cond, or has
  * signalled @cond once for each of these threads. (Such threads are unblocked
- * one after the other, and some of them may still be blocked.) If the caller
- * holds the mutex, the call does not wait for these threads; the wait of such a
- * thread returns EINVAL if its predicate is false again when the thread gets
- * the mutex. If the caller does not hold the mutex, the call blocks until these
- * threads have returned.
+ * one after the other, so some of them may still be blocked.) If the caller
+ * holds the mutex, the call does not wait for these threads. If the predicate
+ * of such a thread is false again when the thread gets the mutex, its wait
+ * returns EINVAL. If the caller does not hold the mutex, the call blocks until
+ * these threads have returned.
  *
  * If @cond is shared, the call blocks until the unblocked threads no longer use
  * @cond. If all of these threads belong to other processes, and for two seconds
@@ -125,16 +125,17 @@ int drover_cond_destroy(drover_cond_t *cond);
  * drover_cond_wait() - release @mutex and sleep until unblocked
  *
  * The call blocks. The caller counts as a waiter before @mutex is released, so
- * it misses no signal from a thread that locks @mutex after that. When the call
- * returns, the caller holds @mutex again, except after EPERM and
+ * it misses no signal from a thread that locks @mutex after the release. When
+ * the call returns, the caller holds @mutex again, except after EPERM and
  * ENOTRECOVERABLE. Threads that wait at the same time may use different mutexes
- * if none of these mutexes is PI or robust; a broadcast may then wake all of
- * the threads instead of moving them.
+ * if none of these mutexes is PI or robust (DROVER_MUTEX_PI and
+ * DROVER_MUTEX_ROBUST, mutex.h). A broadcast may then wake all of the threads
+ * instead of moving them.
  *
  * Return: 0; EPERM when the caller does not hold @mutex; EINVAL when other
  * threads wait with another mutex, and one of the two mutexes is PI or robust
  * (@mutex was not released). With a robust @mutex also EOWNERDEAD and
- * ENOTRECOVERABLE, as drover_mutex_lock(); neither of these two errors shows
+ * ENOTRECOVERABLE, as drover_mutex_lock(). Neither of these two errors shows
  * whether the caller was unblocked.
  *
  * Tests: cond/one_preemption cond/wakeup_rounds cond/mutex_kinds
@@ -146,12 +147,12 @@ int drover_cond_wait(drover_cond_t *cond, drover_mutex_t *mutex);
  * drover_cond_timedwait() - drover_cond_wait() with a deadline
  * @deadline: absolute time on the clock of @cond, CLOCK_REALTIME by default
  *
- * The call returns 0 if the caller was unblocked, even if @deadline has passed
- * since.
+ * If the caller was unblocked, the call returns 0, even if @deadline passes
+ * before the call returns.
  *
- * Return: 0; ETIMEDOUT, with @mutex held and no signal consumed; EINVAL when
- * tv_nsec is not within 0 to 999,999,999 (@mutex was not released); EPERM,
- * EINVAL, EOWNERDEAD and ENOTRECOVERABLE as drover_cond_wait().
+ * Return: as drover_cond_wait(); also ETIMEDOUT (@mutex is held, and no signal
+ * was consumed), and EINVAL when tv_nsec is not within 0 to 999,999,999 (@mutex
+ * was not released).
  *
  * Tests: cond/timed_wait attack/worst_moment cond/one_preemption
  */
@@ -183,15 +184,19 @@ int drover_cond_clockwait(drover_cond_t *cond, drover_mutex_t *mutex,
  *
  * *Which thread evaluates.* A thread that signals or broadcasts with @mutex
  * held evaluates the waiters' predicates for them, oldest waiter first, and
- * does not wake waiters whose predicates are false. One call evaluates at most
- * 64 predicates. If all of these are false, the call unblocks the next waiter
- * without evaluating its predicate; that waiter evaluates 64 more, and so on. A
- * thread that signals or broadcasts without @mutex evaluates nothing. It only
- * unblocks the first waiter (a broadcast may unblock the first two). The same
- * holds for a thread that has got a robust @mutex from a dead holder and has
- * not made it consistent. When an unblocked waiter has @mutex again, it
- * evaluates its own predicate and those of other waiters. If its own predicate
- * is false by then, its wait goes on.
+ * does not wake waiters whose predicates are false. One signal or broadcast
+ * evaluates at most 64 predicates. If all of these are false, it unblocks the
+ * next waiter without evaluating the predicate of this waiter. The unblocked
+ * waiter evaluates 64 more, and so on. Two kinds of thread evaluate nothing: a
+ * thread that signals or broadcasts without @mutex, and a thread that has got a
+ * robust @mutex from a dead holder and has not yet called
+ * drover_mutex_consistent(). Such a thread unblocks the first waiter (a
+ * broadcast may unblock the first two).
+ *
+ * When an unblocked waiter has @mutex again, it evaluates its own predicate. If
+ * this predicate is false by then, its wait goes on. If the waiter hands the
+ * signal or the broadcast on (see below), it also evaluates the predicates of
+ * other waiters.
  *
  * *What a predicate may do.* Other threads run the predicate, in the middle of
  * a signal or a broadcast. So the predicate should be short. It may read @arg
@@ -199,42 +204,44 @@ int drover_cond_clockwait(drover_cond_t *cond, drover_mutex_t *mutex,
  * so the result must not depend on thread-local variables or thread ids. The
  * predicate must not lock a mutex that any thread holds during a signal or a
  * broadcast. It must not unlock @mutex, wait, signal, broadcast, end the thread
- * or jump out. If it does any of this, the behaviour is undefined, and the
- * thread that evaluates the predicate may deadlock with itself. If the
- * predicate throws a C++ exception, the exception propagates out of the call
- * that evaluates the predicate. That call may be another thread's signal, and
- * other waiters then stay blocked. The class drover::condition_variable of
- * drover.hpp throws the exception in the waiting thread instead.
+ * or jump out (longjmp). If the predicate does any of this, the behaviour is
+ * undefined, and the thread that evaluates the predicate may deadlock with
+ * itself. If the predicate throws a C++ exception, the exception propagates out
+ * of the call that evaluates the predicate. That call may be another thread's
+ * signal, and other waiters then stay blocked. The class
+ * drover::condition_variable of drover.hpp throws the exception in the waiting
+ * thread instead.
  *
  * *Signal and broadcast.* A signal unblocks the oldest waiter whose predicate
  * is true. If no predicate is true, the signal unblocks one thread that waits
- * without a predicate. An unblocked waiter hands the signal on in the same way
- * if its predicate is false when it has @mutex again, or if the waiter is
- * terminated in its wait (by pthread_exit() in a signal handler).
+ * without a predicate. In two cases an unblocked waiter hands the signal on by
+ * the same rule: its predicate is false when it has @mutex again, or the waiter
+ * is terminated in its wait (by pthread_exit() in a signal handler).
  *
- * There is an exception. Call an unblocked waiter that does not have @mutex yet
- * *on its way*. If more waiters are on their way than there are CPUs, a signal
- * unblocks no waiter that has fallen asleep. Instead one of the waiters on their
- * way also gets this signal, and hands it on when it has @mutex, whatever its
- * own predicate is. (The exception does not hold if @mutex is a PI mutex, or if
- * threads wait without a predicate.)
+ * There is an exception to the rule for signals. An unblocked waiter is *on its
+ * way* until it has @mutex again. If more waiters are on their way than there
+ * are CPUs, a signal unblocks no waiter that has fallen asleep. Instead one of
+ * the waiters on their way also gets this signal. When that waiter has @mutex,
+ * it hands this signal on, whatever its own predicate is. (The exception does
+ * not hold if @mutex is a PI mutex, or if threads wait without a predicate.)
  *
  * A broadcast unblocks all threads that wait without a predicate. Of the
  * waiters with a predicate it unblocks one, or two if there are several CPUs.
  * Each unblocked waiter, when it has @mutex again, unblocks the next waiter
- * whose predicate is then true. So each unblocked waiter costs one system call.
- * Waiters with a predicate are unblocked in the order in which they began to
- * wait, whatever their priority, even with a PI mutex.
+ * whose predicate is true at that time. The waiters are thus unblocked one by
+ * one, and each of them costs one system call. Waiters with a predicate are
+ * unblocked in the order in which they began to wait, whatever their priority,
+ * even with a PI mutex.
  *
- * *When other threads cannot evaluate the predicate.* There are two such cases:
- * @cond is shared (another process cannot call this process's predicates), or
- * other threads already wait with predicates, but with another mutex. The call
- * is then a loop around drover_cond_wait(), so the caller may be woken although
- * @predicate is false.
+ * *When other threads cannot evaluate the predicate.* There are two such cases.
+ * In the first case @cond is shared, and another process cannot call this
+ * process's predicates. In the second case other threads already wait with
+ * predicates, but with another mutex. In both cases the call is a loop around
+ * drover_cond_wait(), so the caller may be woken although @predicate is false.
  *
  * Return: 0; EPERM when the caller does not hold @mutex (nothing was
- * evaluated); EINVAL as drover_cond_wait(), and when @cond was destroyed while
- * the predicate was false; EOWNERDEAD and ENOTRECOVERABLE as
+ * evaluated); EINVAL as drover_cond_wait(), and also when @cond was destroyed
+ * while the predicate was false; EOWNERDEAD and ENOTRECOVERABLE as
  * drover_cond_wait(), whether or not the predicate is true.
  *
  * Tests: cond/await cond/cxx stress/await
@@ -250,10 +257,10 @@ int drover_cond_await(drover_cond_t *cond, drover_mutex_t *mutex,
  * When @deadline has passed, the call evaluates the predicate once more.
  *
  * Return: as drover_cond_await(), so 0 if the predicate is true, even if
- * @deadline has passed; also ETIMEDOUT if @deadline has passed and the
- * predicate is false, with @mutex held and no signal consumed; EINVAL for
- * another clock, or when tv_nsec is not within 0 to 999,999,999 (nothing was
- * evaluated).
+ * @deadline has passed; also ETIMEDOUT when @deadline has passed and the
+ * predicate is false (@mutex is held, and no signal was consumed); EINVAL when
+ * @clock is another clock, or when tv_nsec is not within 0 to 999,999,999
+ * (nothing was evaluated).
  *
  * Tests: cond/await stress/await
  */
@@ -269,19 +276,20 @@ int drover_cond_await_until(drover_cond_t *cond, drover_mutex_t *mutex,
  * older group have been unblocked already, the younger group becomes the older
  * one, and the signal unblocks one of its threads. Within a group no order is
  * promised. The unblocked thread is woken, even if the caller holds the mutex.
- * (One value of the environment variable DROVER_POLICY, see drover(7), moves
- * the thread to the mutex instead.)
+ * (With one value of the environment variable DROVER_POLICY the thread is moved
+ * to the mutex instead: see drover(7).)
  *
  * With a PI mutex the kernel chooses the thread of highest priority in the
  * older group. If the mutex is free, the kernel hands the mutex to this thread;
- * if the mutex is held, the kernel moves the thread to the mutex. With a PI
- * mutex a thread that starts to wait joins the older group if the younger one
- * is empty, so that the kernel can choose among all waiters. But it joins the
- * younger group if a thread of the older one was unblocked and has not woken
- * yet, because it must not take the signal of that thread.
+ * if the mutex is held, the kernel moves the thread to the mutex. If the
+ * younger group is empty, a thread that starts to wait with a PI mutex joins
+ * the older group, so that the kernel can choose among all waiters. There is an
+ * exception: if a thread of the older group was unblocked and has not woken
+ * yet, the new waiter must not take the signal of that thread. So the new
+ * waiter joins the younger group.
  *
- * If threads wait with a predicate, drover_cond_await() says which of them is
- * unblocked.
+ * If threads wait with a predicate, the description of drover_cond_await() says
+ * which thread is unblocked.
  *
  * Return: 0.
  *
@@ -295,25 +303,30 @@ int drover_cond_signal(drover_cond_t *cond);
  * If several threads wait and the caller holds the mutex, the threads are moved
  * to the mutex. If another thread holds the mutex, one of the threads is woken,
  * and the others are moved. If the mutex is free, all of the threads are woken.
- * A single waiter is woken even if the mutex is held. DROVER_POLICY changes
- * these rules, see drover(7). No thread is moved, and all are woken, if their
- * mutex or @cond is shared (but see drover_cond_broadcast_on()), if the kernel
- * refuses to move threads, or if threads of one group (see
- * drover_cond_signal()) wait with several mutexes. A PI mutex, or a robust one
- * (which is a PI mutex, too: mutex.h), has other rules: all threads are moved,
- * even a single one; if the mutex is free, the kernel hands it to the thread of
- * highest priority.
+ * A single waiter is woken even if the mutex is held. DROVER_POLICY can change
+ * these rules: see drover(7).
+ *
+ * All threads are woken, and none is moved, in three cases:
+ *
+ *  - Their mutex or @cond is shared (but see drover_cond_broadcast_on()).
+ *  - The kernel refuses to move threads.
+ *  - Threads of one group (see drover_cond_signal()) wait with several mutexes.
+ *
+ * A PI mutex has other rules (a robust mutex is always a PI mutex, too). All
+ * threads are moved, even a single one. If the mutex is free, the kernel hands
+ * it to the thread of highest priority.
  *
  * If the caller holds the mutex, each system call moves up to 64 threads, so
- * that no call takes long. If another thread holds it, the system call that
- * moves threads to the mutex also wakes one, and no second thread is to be
- * woken: so one such call moves all the others. In this case, if both groups
- * have threads, those of the younger group are first moved to the place where
- * the older group sleeps, behind its threads. The calls for that wake no thread,
- * and each moves up to 64.
+ * that no call takes long. If another thread holds the mutex, each system call
+ * that moves threads to it also wakes one thread. Because no second thread is
+ * to be woken, a single system call moves all the others. In this case both
+ * groups may have threads. Those of the younger group are then first moved to
+ * the place where the older group sleeps, behind the threads of the older
+ * group. The system calls for this first move wake no thread, and each of them
+ * moves up to 64 threads.
  *
- * If threads wait with a predicate, drover_cond_await() says in which order
- * they are unblocked.
+ * If threads wait with a predicate, the description of drover_cond_await() says
+ * in which order they are unblocked.
  *
  * Return: 0.
  *
@@ -328,12 +341,13 @@ int drover_cond_broadcast(drover_cond_t *cond);
  *
  * The call differs from drover_cond_broadcast() only if @cond is shared. The
  * library cannot find out at which address the caller's process sees the mutex
- * of the waiters, so it moves waiters only if the caller passes @mutex. If
- * @mutex is held and shared, and neither PI nor robust, the call wakes one
- * waiter and moves the other waiters to @mutex. The woken waiter marks @mutex
- * contended, so that the next unlock wakes another waiter. If the woken waiter
- * is killed before it has marked @mutex, the moved waiters stay asleep until
- * another thread finds @mutex held, and therefore marks it contended.
+ * of the waiters, so it moves waiters only if the caller passes @mutex. Further
+ * conditions are that @mutex is held and shared, and is neither PI nor robust.
+ * If all these conditions hold, the call wakes one waiter and moves the other
+ * waiters to @mutex. The woken waiter marks @mutex contended, so that the next
+ * unlock wakes another waiter. If the woken waiter is killed before it has
+ * marked @mutex, the moved waiters stay asleep until another thread that wants
+ * @mutex finds it held, and therefore marks it contended.
  *
  * Return: 0.
  *
@@ -362,8 +376,8 @@ int drover_cond_destroy_on(drover_cond_t *cond, drover_mutex_t *mutex);
  * The first wait of a thread may map memory, up to two pages. A thread that
  * must not map memory in the middle of its work calls this function first. Then
  * the thread's first wait maps no memory. The memory for later waits comes from
- * a stock that all threads share. A wait maps more only if the stock is empty,
- * because the waits of other threads use all of it.
+ * a stock that all threads share. If the waits of other threads use the whole
+ * stock, a wait maps more memory.
  *
  * Return: 0, or ENOMEM.
  *
@@ -382,16 +396,17 @@ const char *drover_version(void);
 
 #if defined(__GNUC__) && !defined(DROVER_NO_INLINE)
 /*
- * A signal or a broadcast that finds no waiter reads two words and returns, so
- * the compiler puts these reads into the caller. Define DROVER_NO_INLINE if
- * each signal has to enter the library: in programs that use a debug build of
- * the library, or whose signals are counted at the library's entry.
+ * A signal or a broadcast that finds no waiter reads two words and returns.
+ * This is so short that the compiler puts it into the caller. Define
+ * DROVER_NO_INLINE if each signal has to enter the library. That is necessary
+ * in programs that use a debug build of the library, and in programs whose
+ * signals are counted at the library's entry.
  *
- * Word 9 has flags. Flag 2 is the clock of the deadlines, and is not looked at
- * here. If another flag is set (processes share @cond, or threads wait with a
- * predicate), or if word 5 is not 0 (threads wait without a predicate), the
- * call enters the library. In the library the words are struct cond's @flags
- * and @closed_low.
+ * Word 9 has flags. The flag with the value 2 is the clock of the deadlines,
+ * and is not looked at here. In two cases the call enters the library: another
+ * flag is set (processes share @cond, or threads wait with a predicate), or
+ * word 5 is not 0 (threads wait without a predicate). In the library, word 9 is
+ * @flags of struct cond, and word 5 is its @closed_low.
  */
 #define DROVER_COND_WORD(cond, i) \
 	__atomic_load_n(&(cond)->words[i], __ATOMIC_RELAXED)
