@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * drover_mutex_t: a sleeping mutual-exclusion lock for the threads of one
- * process or of several, small enough to embed anywhere. It is the lock to
- * which drover_cond_t moves waiters; drover_cond(3) has an example.
+ * drover_mutex_t: a sleeping mutual-exclusion lock for the threads of one or
+ * several processes, small enough to embed anywhere. It is the lock to which
+ * drover_cond_t moves waiters; drover_cond(3) has an example.
  *
  * The algorithm is the three-state futex lock (free, locked, locked with
  * sleepers) of U. Drepper, "Futexes Are Tricky", section "Mutex, Take 2". With
- * DROVER_MUTEX_PI or DROVER_MUTEX_ROBUST the mutex is a PI futex of the
- * kernel's.
+ * DROVER_MUTEX_PI or DROVER_MUTEX_ROBUST the mutex is instead one of the
+ * kernel's PI futexes (PI: priority inheritance).
  *
- * In the child of a fork, the only thread holds the mutexes that the forking
- * thread held, and can unlock them. But a mutex with DROVER_MUTEX_SHARED,
- * DROVER_MUTEX_PI or DROVER_MUTEX_ROBUST records the thread id of its holder,
- * so the parent's thread is still the holder, and drover_mutex_unlock() in the
- * child returns EPERM. Of a PI or robust mutex without DROVER_MUTEX_SHARED the
- * child has a copy of its own. If any thread held this mutex at the fork, no
- * thread can unlock the copy, and the child has to initialise the copy again.
+ * In the child of a fork, the child's only thread holds the mutexes that the
+ * forking thread held, and can unlock them. But a mutex with
+ * DROVER_MUTEX_SHARED, DROVER_MUTEX_PI or DROVER_MUTEX_ROBUST records the
+ * thread id of its holder. So the parent's thread is still the holder, and
+ * drover_mutex_unlock() in the child returns EPERM. If a PI or robust mutex
+ * lacks DROVER_MUTEX_SHARED, the child has its own copy of the mutex. If any
+ * thread held this mutex at the fork, no thread can unlock the copy, so the
+ * child has to initialise the copy again.
  *
- * In all functions @mutex is the mutex; @attr may be NULL, for the defaults.
+ * In all functions @mutex is the mutex. @attr may be NULL, for the defaults.
  *
  * All functions return 0 or an errno value. No function changes errno, and a
  * function blocks only if its description says so. No function is a
@@ -32,7 +33,7 @@
 #include <sys/types.h>
 #include <time.h>
 
-struct timespec; /* which strict C99 does not declare */
+struct timespec; /* strict C99 does not declare it in <time.h> */
 
 #ifdef __cplusplus
 extern "C" {
@@ -57,7 +58,7 @@ typedef union {
 #define DROVER_MUTEX_ERRORCHECK 0x02u /* a second lock returns EDEADLK */
 #define DROVER_MUTEX_PI		0x04u /* waiters lend the holder their priority */
 #define DROVER_MUTEX_ROBUST	0x08u /* a holder's death is reported; implies PI */
-#define DROVER_MUTEX_SHARED	0x10u /* lies in memory several processes share */
+#define DROVER_MUTEX_SHARED	0x10u /* lies in memory that processes share */
 
 /**
  * drover_mutexattr_t - mutex attributes
@@ -106,26 +107,28 @@ int drover_mutex_destroy(drover_mutex_t *mutex);
 /**
  * drover_mutex_lock() - wait until @mutex is free, and take it
  *
- * The call blocks. Unless @mutex is PI or robust, the caller may poll before it
- * sleeps, for at most as long as a wake-up of the caller would take: see
+ * The call blocks. If @mutex is neither PI nor robust, the caller may poll
+ * before it sleeps. It polls for at most as long as its wake-up would take: see
  * "Polling" in drover(7).
  *
- * A thread that locks @mutex twice waits for itself for ever, unless @mutex is
- * recursive or error-checking. If the holder ends without unlocking @mutex, the
- * caller waits for ever, unless @mutex is robust. With PI the waiting thread of
- * highest priority gets @mutex first; otherwise no order is promised. Signal
- * handlers may run during the wait, and the wait goes on afterwards.
+ * If @mutex is neither recursive nor error-checking, a thread that locks it
+ * twice waits for itself for ever. A @mutex that is not robust stays locked if
+ * its holder ends, and the caller then waits for ever. If @mutex is PI, the
+ * waiting thread of highest priority gets it first; otherwise no order is
+ * promised. Signal handlers may run during the wait, and the wait goes on
+ * afterwards.
  *
  * Return: 0; EDEADLK when the caller holds an error-checking @mutex already;
  * EAGAIN when the caller has locked a recursive @mutex too many times. With a
- * robust @mutex also EOWNERDEAD and ENOTRECOVERABLE. EOWNERDEAD: the holder has
- * died. The caller now has @mutex, and has to repair what @mutex guards and
- * call drover_mutex_consistent(). ENOTRECOVERABLE: after EOWNERDEAD a thread
- * has unlocked @mutex without calling drover_mutex_consistent().
+ * robust @mutex also EOWNERDEAD and ENOTRECOVERABLE. EOWNERDEAD means that the
+ * holder has died. The caller now has @mutex; it has to repair what @mutex
+ * guards, and then call drover_mutex_consistent(). ENOTRECOVERABLE means that
+ * an earlier caller got EOWNERDEAD, and unlocked @mutex before it had called
+ * drover_mutex_consistent().
  *
- * A robust @mutex records the thread id of its holder. If the holder has died,
- * and another thread has got the same id before any thread tries to lock
- * @mutex, the call waits until that other thread ends.
+ * A robust @mutex records the thread id of its holder. The holder may die, and
+ * a new thread may get the same id before any thread tries to lock @mutex. The
+ * call then waits until the new thread ends.
  *
  * Tests: mutex/basic stress/cond_mixed
  */
@@ -147,11 +150,12 @@ int drover_mutex_trylock(drover_mutex_t *mutex);
  * @clock: CLOCK_REALTIME or CLOCK_MONOTONIC
  * @deadline: absolute time on @clock
  *
- * The call blocks until @deadline at most, and not at all if @mutex is free.
+ * The call blocks until @deadline at most. If @mutex is free, the call does not
+ * block.
  *
  * Return: 0; ETIMEDOUT when @deadline has passed; EINVAL when the call has to
- * wait, and @clock is another clock or tv_nsec is outside 0 to 999,999,999;
- * otherwise as drover_mutex_lock().
+ * wait and the time is invalid (@clock is another clock, or tv_nsec is outside
+ * 0 to 999,999,999); otherwise as drover_mutex_lock().
  *
  * Tests: mutex/basic attack/storm
  */
@@ -173,8 +177,8 @@ int drover_mutex_unlock(drover_mutex_t *mutex);
 /**
  * drover_mutex_consistent() - say that the data of a robust mutex is repaired
  *
- * Return: 0; EINVAL when the caller did not get EOWNERDEAD with @mutex, or has
- * unlocked @mutex since.
+ * Return: 0; EINVAL when the caller did not get @mutex with EOWNERDEAD, or has
+ * unlocked @mutex after that.
  *
  * Tests: mutex/basic
  */
