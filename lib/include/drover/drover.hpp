@@ -2,8 +2,8 @@
 //
 // Drover for C++17: drover::mutex meets the requirements Lockable and
 // TimedLockable. drover::condition_variable has the members of
-// std::condition_variable_any; it takes a drover::mutex, or a lock such as
-// std::unique_lock<drover::mutex>. drover::condition_variable_any takes any
+// std::condition_variable_any; its waits take a drover::mutex, or a lock such
+// as std::unique_lock<drover::mutex>. drover::condition_variable_any takes any
 // lock, at the price of a second mutex.
 //
 //	std::unique_lock<drover::mutex> held(lock);
@@ -12,15 +12,15 @@
 // <drover/cond.h> says when waiting threads are moved to the mutex instead of
 // being woken.
 //
-// A wait of drover::condition_variable with a predicate is drover_cond_await():
-// the thread that notifies with the mutex held evaluates the predicate, and
-// does not wake waiters whose predicate is false. So a predicate must not
-// depend on the thread that it runs in, must not lock, wait or notify, and must
-// not unlock the mutex. If a predicate throws, the wait throws its exception,
-// in the waiting thread.
+// drover::condition_variable passes the predicate of a wait to
+// drover_cond_await(): a thread that notifies with the mutex held evaluates the
+// predicate, and does not wake waiters whose predicate is false. So a predicate
+// must not depend on the thread that it runs in, must not lock, wait or notify,
+// and must not unlock the mutex. If a predicate throws an exception, the wait
+// throws this exception in the waiting thread.
 //
-// An error that means a broken contract, such as a wait with a mutex that is
-// not held, is thrown as a std::system_error.
+// If a contract is broken, for example by a wait with a mutex that is not held,
+// the call throws a std::system_error.
 #ifndef DROVER_DROVER_HPP
 #define DROVER_DROVER_HPP
 
@@ -55,7 +55,7 @@ using std::chrono::steady_clock;
 using std::chrono::system_clock;
 using seconds_as_double = std::chrono::duration<double>;
 
-// @time in nanoseconds, rounded up, and at least 0 and at most 292 years.
+// @time in nanoseconds, rounded up, but at least 0 and at most 292 years.
 template <class Rep, class Period>
 std::chrono::nanoseconds clamped(const std::chrono::duration<Rep, Period> &time)
 {
@@ -70,8 +70,8 @@ std::chrono::nanoseconds clamped(const std::chrono::duration<Rep, Period> &time)
 				   nanoseconds::zero();
 }
 
-// The time @timeout from now. @timeout may be negative, or longer than the
-// clock can tell.
+// Now plus @timeout, which may be negative, or longer than the clock can
+// represent.
 template <class Rep, class Period>
 steady_clock::time_point
 after(const std::chrono::duration<Rep, Period> &timeout)
@@ -84,7 +84,7 @@ after(const std::chrono::duration<Rep, Period> &timeout)
 
 // On Linux steady_clock is CLOCK_MONOTONIC. A deadline on a clock other than
 // system_clock and steady_clock is translated: steady_clock measures the time
-// that is left.
+// that is left until the deadline.
 template <class Clock>
 inline constexpr clockid_t id_of =
 	std::is_same_v<Clock, system_clock> ? CLOCK_REALTIME : CLOCK_MONOTONIC;
@@ -101,8 +101,8 @@ to_timespec(const std::chrono::time_point<Clock, Duration> &deadline)
 			seconds_as_double(deadline.time_since_epoch()) -
 			seconds_as_double(Clock::now().time_since_epoch());
 
-		// Far from now a subtraction of the clock's ticks could
-		// overflow.
+		// If the deadline is far from now, a subtraction of the clock's
+		// ticks could overflow.
 		if (left.count() > 1e9 || left.count() <= 0)
 			return to_timespec(after(left));
 		return to_timespec(after(deadline - Clock::now()));
@@ -144,7 +144,7 @@ template <class Predicate> struct awaited {
 
 // The waits that both condition variables build from their other waits. The
 // loops are for condition_variable_any, which cannot pass a predicate to
-// drover_cond_await().
+// drover_cond_await(): its mutex is not the caller's lock.
 template <class Self> class waits
 {
 public:
@@ -257,9 +257,9 @@ public:
 		a.result(drover_cond_await(&c_, handle(lock), a.is_true, &a));
 	}
 
-	// If system_clock is set, a deadline on system_clock moves, as the
-	// standard demands. If a deadline was translated, a thread that was
-	// notified returns no_timeout even if the deadline has passed since.
+	// If system_clock is set, a deadline on it comes earlier or later, as
+	// the standard demands. A thread that was notified returns no_timeout
+	// even if the deadline, translated or not, passes before the return.
 	template <class Lock, class Clock, class Duration>
 	std::cv_status
 	wait_until(Lock &lock,
@@ -316,9 +316,9 @@ private:
 };
 
 // A condition variable for any lock that has lock() and unlock(). The waiters
-// sleep with a drover::mutex of the condvar's own. So they are moved to that
-// mutex, not to the caller's lock, and may contend for the caller's lock after
-// that.
+// sleep with a drover::mutex that belongs to the condition variable. So they
+// are moved to this mutex, not to the caller's lock, and may then compete for
+// the caller's lock.
 class condition_variable_any : public detail::waits<condition_variable_any>
 {
 public:
@@ -365,15 +365,15 @@ private:
 		void operator()(Lock *lock) { lock->lock(); }
 	};
 
-	// The condvar may be destroyed once this thread is notified, but the
-	// thread still has to unlock the mutex. So the thread keeps a reference
-	// of its own to the mutex.
+	// As soon as this thread is notified, the condition variable may be
+	// destroyed, but the thread still has to unlock the mutex. So the
+	// thread keeps its own reference to the mutex.
 	template <class Lock, class Wait> void sleep(Lock &lock, Wait wait)
 	{
 		std::shared_ptr<mutex> own = own_;
 		// However the wait ends, the destructor of @again locks the
-		// caller's lock. It runs after the destructor of @held, which
-		// unlocks @own.
+		// caller's lock. Before that, the destructor of @held has
+		// unlocked @own.
 		std::unique_ptr<Lock, relock<Lock>> again;
 		std::unique_lock<mutex> held(*own);
 
