@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// This header declares the classes that <mutex> and <condition_variable> of the
-// C++ library declare, under the same names, for Drover's mutex and condition
-// variables. It is for programs that say `using namespace std;`, or that name
-// the namespace of these classes in one place:
+// This header declares class names of the C++ headers <mutex> and
+// <condition_variable>. The mutexes and condition variables are Drover's; the
+// locks are those of the C++ library. The header is for programs that say
+// `using namespace std;`, or that name the namespace of these classes in one
+// place:
 //
 //	#include <drover/condition_variable.hpp>
 //	using namespace drover::standard;
@@ -14,7 +15,7 @@
 //	filled.wait(lock, [] { return !items.empty(); });
 //
 // The members are those of the standard's classes. A predicate may run in the
-// thread that notifies; <drover/drover.hpp> says what it must not do.
+// thread that notifies; <drover/drover.hpp> says what a predicate must not do.
 #ifndef DROVER_CONDITION_VARIABLE_HPP
 #define DROVER_CONDITION_VARIABLE_HPP
 
