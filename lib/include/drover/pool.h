@@ -1,53 +1,56 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * drover_pool_t: threads, the pool's workers, that run tasks, and sleep when
- * there are none. drover_pool(3) has an example.
+ * drover_pool_t: threads that run tasks, and sleep when there is no task. The
+ * threads are called the pool's workers. drover_pool(3) has an example.
  *
  * The library guarantees the following (how: Documentation/pool-design.rst):
  *  - Each accepted task runs once, unless it is cancelled. The task sees
- *    everything that was done before it was submitted, and each thread that has
+ *    everything that was done before it was submitted. Each thread that has
  *    waited for the task sees everything that the task did.
- *  - If a thread waits for a task that no thread has begun, and the wait has no
- *    deadline, the thread runs the task itself. It never runs any other task
- *    while it waits. If another thread has begun the task, the waiting thread
- *    sleeps. If a worker sleeps in a wait, another worker takes its place, so
- *    the number of running tasks stays the same; drover_pool_wait() has the
- *    exceptions. So tasks that wait for other tasks do not deadlock, unless
- *    they wait in a circle.
- *  - Waits may nest: a task that a waiting thread runs may wait in turn. When
- *    such tasks have used half of a thread's stack, the thread no longer runs
- *    the task that it waits for. The pool makes a new thread for this task
- *    alone, and the thread that waits sleeps meanwhile.
+ *  - A thread that waits without a deadline for a task runs the task itself if
+ *    no thread has begun it. A waiting thread never runs any other task. If
+ *    another thread has begun the task, the waiting thread sleeps. If a worker
+ *    sleeps in a wait, another worker takes its place, so the number of running
+ *    tasks stays the same. (drover_pool_wait() below has the exceptions.) So
+ *    tasks that wait for other tasks do not deadlock, unless they wait in a
+ *    circle.
+ *  - Waits may nest: a task that a waiting thread runs may wait for another
+ *    task. When such tasks have used half of a thread's stack, the pool makes a
+ *    new thread for the next task in this chain of waits. The new thread runs
+ *    only this task, and the waiting thread sleeps meanwhile.
  *  - Each worker has a queue for the tasks that its own tasks submit, and the
- *    pool has a queue for the tasks of other threads. A worker takes the newest
- *    task of its own queue. If that queue is empty, the worker takes the oldest
- *    task of the pool's queue; if that queue is empty, too, the oldest task of
- *    another worker's queue. But no task waits for ever: for one of every 61
- *    tasks a worker begins with the pool's queue, and for another one with the
- *    queue of a worker, each worker's in turn. It takes the oldest task there.
+ *    pool has a queue for the tasks that other threads submit. A worker takes a
+ *    task from the first of these queues that is not empty:
+ *	1. its own queue: the newest task
+ *	2. the pool's queue: the oldest task
+ *	3. the queue of another worker: the oldest task
+ *    But no task waits for ever, because a worker departs from this order for
+ *    two of every 61 tasks. For one of the two it looks into the pool's queue
+ *    first, for the other into the queue of a worker, each worker's in turn. It
+ *    takes the oldest task there.
  *  - The pool needs no memory to accept a task: the task lies in the caller's
  *    memory.
  *  - At most one idle worker at a time polls for a task, for some microseconds,
  *    before it sleeps. Other idle workers sleep at once.
- *  - A C++ exception that leaves a task's function ends the program if a worker
- *    runs the task, or a thread that was made for this task alone. If a thread
- *    runs the task inside drover_pool_wait(), the exception propagates to the
- *    caller of that function. Other threads that wait for the task then see it
- *    as cancelled, and also if its thread ends in the function. (A task of
- *    drover/pool.hpp catches the exception, and the thread that waits for the
- *    task throws it again.)
+ *  - If a thread runs a task inside drover_pool_wait(), a C++ exception that
+ *    leaves the task's function propagates to the caller of drover_pool_wait().
+ *    Outside that call, in a worker or in a thread that was made for the task
+ *    alone, the exception ends the program. If an exception or the end of the
+ *    thread has ended the task's function, the task counts as cancelled for
+ *    other threads that wait for it. (A task of drover/pool.hpp catches the
+ *    exception, and the thread that waits for the task throws it again.)
  *
  * In all functions @pool is the pool, @task is a task that was submitted to
  * @pool, and @arg is the argument of @function; @attr may be NULL, for the
  * defaults.
  *
- * Functions return 0 or an errno value and do not change errno. A function
- * blocks if its description says so. Other functions may wait for a short
- * internal lock, or for the kernel when they make a thread. No function is a
- * cancellation point, but a task that the caller runs may contain some. In the
- * child of a fork a pool of the parent has no threads: every function that
- * takes a pool and returns an errno value returns ECHILD there, except
- * drover_pool_free().
+ * Functions return 0 or an errno value and do not change errno. If a function
+ * blocks, its description says so. Other functions may still wait for an
+ * internal lock that is held only briefly, or for the kernel when they make a
+ * thread. No function is a cancellation point, but a task that the caller runs
+ * may contain cancellation points. In the child of a fork a pool of the parent
+ * has no threads. There, every function that takes a pool and returns an errno
+ * value returns ECHILD, except drover_pool_free().
  */
 #ifndef DROVER_POOL_H
 #define DROVER_POOL_H
@@ -71,8 +74,9 @@ typedef struct drover_pool drover_pool_t;
  * drover_task_t - something to run; the content is private to the library
  *
  * DROVER_TASK_INITIALIZER() or drover_task_init() makes a task. The task must
- * stay at its address from its submission until it has ended. It has certainly
- * ended when a thread has waited for it. After that it may be submitted again.
+ * stay at its address from its submission until the task has ended. When a
+ * thread has waited for the task, the task has certainly ended, and may be
+ * submitted again.
  */
 typedef struct {
 	int (*function)(void *arg);
@@ -84,48 +88,48 @@ typedef struct {
 #define DROVER_TASK_INITIALIZER(function, arg) { function, arg, { 0 } }
 /* clang-format on */
 
-/* drover_poolattr_t.linger_us: workers do not poll */
+/* A value for drover_poolattr_t.linger_us: workers do not poll. */
 #define DROVER_POOL_NO_LINGER UINT32_MAX
 
-/* The most workers of a pool. */
+/* The most workers of a pool, and the most spares. */
 #define DROVER_POOL_MAX 4096u
 
-/* drover_poolattr_t.spares: no threads in addition to @workers */
+/* A value for drover_poolattr_t.spares: no threads besides @workers. */
 #define DROVER_POOL_NO_SPARES UINT32_MAX
 
 /**
  * drover_poolattr_t - pool attributes
- * @workers: how many tasks run at a time, up to DROVER_POOL_MAX. 0:
- *	     as many as there are CPUs under the affinity of the calling thread
- *	     and under the limit of its cgroup. Later the number is the smaller
- *	     one of that limit and the number of CPUs on which at least one of
- *	     the workers may run. A worker checks both with every 61st task, but
- *	     at most once a second.
+ * @workers: how many tasks run at a time, up to DROVER_POOL_MAX. 0: as many as
+ *	     there are CPUs: at first those in the affinity of the calling
+ *	     thread, later those on which at least one of the workers may run.
+ *	     If the CPU limit of the cgroup is lower, the limit counts instead.
+ *	     A worker checks for changes with every 61st task, but at most once
+ *	     a second.
  * @linger_us: the longest that a worker polls for work before it sleeps, in
  *	       microseconds. 0: the library chooses. DROVER_POOL_NO_LINGER:
  *	       workers do not poll.
  * @linger_small_us: the same for the slower CPUs of a hybrid processor; here 0
- *		     stands for 10
+ *		     stands for 10 microseconds
  * @spares: how many threads there may be in addition to @workers, to take the
- *	    places of workers that wait. 0: 256. DROVER_POOL_NO_SPARES: none.
- *	    Spare threads are made when they are needed, and stay.
+ *	    places of workers that wait. 0: up to 256. DROVER_POOL_NO_SPARES:
+ *	    none. Spare threads are made when they are needed, and stay.
  * @stack: bytes of stack for each worker; 0: the system's default
  * @name: workers are called @name-0, @name-1 and so on, with at most the first
  *	  ten characters of @name; NULL: "pool"
  * @nr_cpu_sets: length of @cpu_sets
  * @cpu_sets: array of cpu_set_t: worker number i runs on the CPUs of
  *	      @cpu_sets[i modulo @nr_cpu_sets]; NULL: all workers run on the
- *	      CPUs of the pool's creator. A worker that is made later begins
- *	      with these CPUs, too, and with the creator's policy and priority,
- *	      as far as the system permits.
+ *	      CPUs of the pool's creator. Workers that are made later get their
+ *	      CPUs in the same way, and the creator's scheduling policy and
+ *	      priority, as far as the system permits.
  * @start: called by each worker before its first task, or NULL
  * @stop: called by each worker after its last task, or NULL. Neither @start
  *	  nor @stop may wait for tasks.
  * @arg: for @start and @stop
  *
  * If all bytes are zero, the defaults apply. Workers block all signals except
- * those that an instruction of their own can raise; a process that a task
- * starts inherits that signal mask.
+ * those that an instruction of their own can raise, such as SIGSEGV. A process
+ * that a task starts inherits this signal mask.
  */
 typedef struct {
 	uint32_t workers;
@@ -159,7 +163,8 @@ int drover_pool_create(drover_pool_t **pool, const drover_poolattr_t *attr);
  * run.
  *
  * Return: 0; EINVAL for too many workers; EAGAIN or ENOMEM when the system
- * refuses a thread (the existing threads do the work then); ESHUTDOWN.
+ * refuses a thread (the existing threads do the work then); ESHUTDOWN when
+ * @pool was shut down.
  */
 int drover_pool_resize(drover_pool_t *pool, uint32_t workers);
 
@@ -184,14 +189,14 @@ enum drover_pool_end {
  * drover_pool_shutdown() - end the tasks and the workers of @pool
  * @how: what happens to the tasks that have been accepted
  *
- * The call blocks until all workers have ended. A task that any thread has
- * begun runs to its end, and so does a loop (drover_pool_for(),
- * drover_pool_loop()). As soon as the call begins, the pool accepts no more
- * tasks, except that with DROVER_POOL_DRAIN it accepts a task that a running
- * task submits.
+ * The call blocks until all workers have ended. A task that a thread has begun
+ * runs to its end, and so does a loop (a call of drover_pool_for() or
+ * drover_pool_loop()). From the beginning of the call on, the pool accepts no
+ * more tasks, with one exception: with DROVER_POOL_DRAIN it accepts tasks that
+ * a running task submits.
  *
- * Return: 0; EALREADY when it was called before; EDEADLK inside a task or loop
- * of @pool; EINVAL for another @how.
+ * Return: 0; EALREADY when @pool was shut down before; EDEADLK inside a task or
+ * loop of @pool; EINVAL for another @how.
  */
 int drover_pool_shutdown(drover_pool_t *pool, enum drover_pool_end how);
 
@@ -204,7 +209,7 @@ int drover_pool_shutdown(drover_pool_t *pool, enum drover_pool_end how);
  */
 int drover_pool_free(drover_pool_t *pool);
 
-/* drover_task_init() - as DROVER_TASK_INITIALIZER */
+/* drover_task_init() - make a task, as DROVER_TASK_INITIALIZER() does */
 void drover_task_init(drover_task_t *task, int (*function)(void *arg),
 		      void *arg);
 
@@ -224,7 +229,7 @@ int drover_pool_submit(drover_pool_t *pool, drover_task_t *task);
  * @nr: how many tasks the array has
  *
  * Return: as drover_pool_submit(), and EINVAL for more than 2^30 tasks. After
- * an error none was accepted.
+ * an error no task was accepted.
  */
 int drover_pool_submit_batch(drover_pool_t *pool, drover_task_t *tasks,
 			     size_t nr);
@@ -248,20 +253,21 @@ int drover_pool_post_or(drover_pool_t *pool, int (*function)(void *arg),
  * @result: where to store what the task's function returned, or NULL
  *
  * The call blocks, or runs @task, as the beginning of this file says. If the
- * caller is a worker of another pool, it gives its place in that pool to
- * another worker. Several threads may wait for one task, provided that it is
- * not submitted again meanwhile.
+ * caller is a worker of another pool and sleeps, another worker of that other
+ * pool takes its place there. Several threads may wait for one task if the task
+ * is not submitted again meanwhile.
  *
- * It may be that no thread can take a waiting worker's place, because the limit
- * of drover_poolattr_t.spares is reached or the system refuses a thread. The
- * worker then waits nevertheless, provided that at least one other worker is
- * not blocked in a wait; fewer tasks run meanwhile. The last worker that is not
- * blocked gets EAGAIN instead. @task goes on: until a wait for it has returned
- * 0 or ECANCELED, its memory is in use. Any thread gets EAGAIN if half of its
- * stack is in use and the system refuses another thread.
+ * Sometimes no thread can take the place of a waiting worker, because the limit
+ * of drover_poolattr_t.spares is reached or the system refuses a thread. If at
+ * least one other worker is not blocked in a wait, the worker waits
+ * nevertheless, and fewer tasks run meanwhile. If the worker is the last one
+ * that is not blocked, it gets EAGAIN. The call also fails with EAGAIN, in any
+ * thread, if half of the thread's stack is in use and the system refuses the
+ * new thread that would run @task. After EAGAIN @task goes on: its memory is in
+ * use until another wait for it has returned 0 or ECANCELED.
  *
- * Return: 0; ECANCELED when @task was cancelled, or when its function was left
- * by an exception or by the end of its thread (@result is not written); EAGAIN;
+ * Return: 0; ECANCELED when @task was cancelled, or when an exception or the
+ * end of the thread ended its function (@result is not written then); EAGAIN;
  * EINVAL when @task was never submitted.
  */
 int drover_pool_wait(drover_pool_t *pool, drover_task_t *task, int *result);
@@ -274,14 +280,17 @@ int drover_pool_wait(drover_pool_t *pool, drover_task_t *task, int *result);
  * The call blocks until @deadline at most. It never runs @task, because that
  * could take longer.
  *
- * Return: as drover_pool_wait(); ETIMEDOUT, with @task still in use; EINVAL for
- * another clock, or nanoseconds out of range.
+ * Return: as drover_pool_wait(); ETIMEDOUT, and @task is still in use; EINVAL
+ * for another clock, or nanoseconds out of range.
  */
 int drover_pool_clockwait(drover_pool_t *pool, drover_task_t *task,
 			  clockid_t clock, const struct timespec *deadline,
 			  int *result);
 
-/* drover_pool_test() - as drover_pool_wait(), but EBUSY instead of a wait */
+/*
+ * drover_pool_test() - as drover_pool_wait(), but when @task has not ended, the
+ * call returns EBUSY and does not wait
+ */
 int drover_pool_test(drover_pool_t *pool, drover_task_t *task, int *result);
 
 /**
@@ -293,10 +302,10 @@ int drover_pool_test(drover_pool_t *pool, drover_task_t *task, int *result);
 int drover_pool_wait_all(drover_pool_t *pool);
 
 /**
- * drover_pool_cancel() - do not run @task, if no thread has begun it
+ * drover_pool_cancel() - cancel @task if no thread has begun it
  *
- * Return: 0, and threads that wait for @task get ECANCELED; EBUSY when it is
- * running or has ended, EINVAL when it was never submitted. After an error
+ * Return: 0, and threads that wait for @task get ECANCELED; EBUSY when @task is
+ * running or has ended; EINVAL when @task was never submitted. After an error
  * nothing is changed.
  */
 int drover_pool_cancel(drover_pool_t *pool, drover_task_t *task);
@@ -306,20 +315,20 @@ int drover_pool_cancel(drover_pool_t *pool, drover_task_t *task);
  * @grain: the largest number of indices in one call; 0: the library chooses
  * @function: called for each part [begin, end); returns 0 to go on
  *
- * The call blocks. The parts run in the caller and in free workers. With n CPUs
- * at most n - 1 workers take part, but one if n is 1. If the pool has been shut
- * down or all workers are busy, all parts run in the caller. A thread gets its
- * next part when it has finished the one before. If parts sleep,
+ * The call blocks. The parts run in the caller and in free workers. On n CPUs
+ * at most n - 1 workers take part; on one CPU, one worker. If the pool has been
+ * shut down or all workers are busy, all parts run in the caller. A thread gets
+ * its next part when it has finished the part before. If parts sleep,
  * drover_pool_loop() can use more threads.
  *
- * If an exception or a cancellation ends a call of @function in the caller, no
- * more parts begin, and the exception or cancellation goes on when the running
- * parts have ended. If another thread ends during a call of @function, the
- * result is ECANCELED. drover_pool_for() allocates no memory.
+ * If an exception or a thread cancellation ends a call of @function in the
+ * caller, no more parts begin. When the running parts have ended, the exception
+ * or the cancellation goes on. If another thread ends during a call of
+ * @function, the result is ECANCELED. drover_pool_for() allocates no memory.
  *
- * Return: 0, or the result of the first call of @function that did not return 0
- * (parts that no thread has begun by then are left out); EINVAL without a
- * @function.
+ * Return: 0; or the result of the first call of @function that did not return 0
+ * (parts that no thread had begun by then do not run); EINVAL if @function is
+ * NULL.
  */
 int drover_pool_for(drover_pool_t *pool, size_t begin, size_t end, size_t grain,
 		    int (*function)(size_t begin, size_t end, void *arg),
@@ -327,10 +336,10 @@ int drover_pool_for(drover_pool_t *pool, size_t begin, size_t end, size_t grain,
 
 /**
  * drover_part_t - a thread that takes part in a loop
- * @thread: the number of the thread; that of the caller is 0
- * @threads: how many numbers there are, from 0 to @threads - 1; the
- *	     same in all calls of @function of one loop. Some numbers may belong
- *	     to no thread that takes part.
+ * @thread: the number of the thread; the caller has number 0
+ * @threads: how many numbers there are, from 0 to @threads - 1; constant during
+ *	     one loop. Some numbers may stay unused, because fewer threads take
+ *	     part.
  * @scratch: the thread's own memory, see drover_loop_t
  */
 typedef struct {
@@ -346,19 +355,21 @@ typedef struct {
  * @grain: as for drover_pool_for()
  * @threads: how many threads take part at most, including the caller; 0: as
  *	     in drover_pool_for()
- * @gang: unless 0, exactly @threads threads take part, all at the same time, so
- *	  they may wait for each other, as at a barrier. Each calls @function
- *	  once, for its share of the range, which may be empty. @grain is
- *	  ignored then.
- * @scratch: how many bytes each thread gets for the whole loop, aligned to 64
- * @total: NULL, or @scratch bytes of the caller's. Each thread's scratch memory
- *	   starts as a copy of @total (NULL: as zeroes), and @join adds it to
- *	   @total at the end. So for a sum @total has to begin as zeroes:
- *	   otherwise its first value is added once more for each thread.
- * @join: NULL, or a function that the caller calls once for each thread after
- *	  all parts, in the order of the threads' numbers. It adds the thread's
- *	  scratch memory to @total. Which parts a thread gets differs from run
- *	  to run.
+ * @gang: 0: an ordinary loop. Any other value: exactly @threads threads, the
+ *	  gang, take part, all at the same time. So they may wait for each
+ *	  other, for example at a barrier. Each of them calls @function once,
+ *	  for its share of the range, which may be empty. A gang ignores @grain.
+ * @scratch: how many bytes of memory each thread gets for the whole loop,
+ *	     aligned to 64
+ * @total: NULL, or @scratch bytes of the caller's memory. Each thread's scratch
+ *	   memory begins as a copy of @total, or as zeroes if @total is NULL. At
+ *	   the end @join adds this memory to @total. So for a sum @total has to
+ *	   begin as zeroes: otherwise its first value is added once more for
+ *	   each thread.
+ * @join: NULL, or a function that adds the scratch memory of one thread to
+ *	  @total. After all parts the caller calls it once for each thread, in
+ *	  the order of the threads' numbers. Which parts a thread gets differs
+ *	  from run to run.
  *
  * Fields that are not set have to be zero.
  */
@@ -379,24 +390,27 @@ typedef struct {
  * drover_pool_loop() - drover_pool_for() with a drover_loop_t
  *
  * The call blocks. From its beginning to its end a gang keeps the workers that
- * it needs. So the pool does not shrink below their number. Meanwhile a call
- * for another gang may get EAGAIN because too few workers are left, and a
- * worker in drover_pool_wait() may get it because no other worker can take its
- * place. All shares of a gang run, even if @function returns an error for one
- * of them or the pool is shut down with DROVER_POOL_CANCEL. A worker joins the
- * gang only when its current task has ended. Only in drover_pool_wait() and
- * drover_pool_clockwait() does a worker give its place to another worker, which
- * the gang may need. So a task that has to wait for a gang which another thread
- * has begun should wait in one of these calls, for a task that calls
- * drover_pool_loop(), and not on a semaphore, for example.
+ * it needs, so the pool does not shrink below their number. Meanwhile two other
+ * calls may get EAGAIN: drover_pool_loop() for another gang, because too few
+ * workers are left, and drover_pool_wait() in a worker, because no other worker
+ * can take the worker's place. All shares of a gang run, even if @function
+ * returns an error for one share, and even if the pool is shut down with
+ * DROVER_POOL_CANCEL.
+ *
+ * A worker joins a gang only when its current task has ended. So a task must
+ * not wait on a semaphore, for example, for a gang that another thread has
+ * begun: the gang may need the worker of this task. Instead, let one task call
+ * drover_pool_loop(), and let other tasks wait for that task in
+ * drover_pool_wait() or drover_pool_clockwait(). In these calls a worker gives
+ * its place to another worker, which can join the gang.
  *
  * Return: as drover_pool_for(); ENOMEM when there is no memory for the scratch;
- * EINVAL for a @join without @total, or for @gang without @threads. @join is
- * called only if the result is 0. A gang may also get ESHUTDOWN or EAGAIN. A
- * gang needs @threads - 1 workers, or @threads if the caller is a worker. It
- * gets EAGAIN if fewer workers are left. Workers of other gangs, and workers
- * that wait and cannot be replaced, do not count as left. After ENOMEM, EINVAL,
- * ESHUTDOWN or EAGAIN no part has run.
+ * EINVAL for a @join without @total, or for @gang without @threads. A gang gets
+ * ESHUTDOWN in the same cases as drover_pool_submit(), and EAGAIN if too few
+ * workers are left. A gang needs @threads - 1 workers, or @threads if the
+ * caller is a worker of @pool. Workers of other gangs do not count as left, nor
+ * do workers that wait and cannot be replaced. After ENOMEM, EINVAL, ESHUTDOWN
+ * or EAGAIN no part has run. @join is called only if the result is 0.
  */
 int drover_pool_loop(drover_pool_t *pool, size_t begin, size_t end,
 		     const drover_loop_t *loop);
