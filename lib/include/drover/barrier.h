@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * drover_barrier_t: threads wait for each other. A waiting thread spins as long
- * as spinning pays, which the library finds out by itself, and then sleeps.
+ * drover_barrier_t: a barrier, at which threads wait for each other. A waiting
+ * thread spins as long as spinning pays, and then sleeps. The library finds out
+ * by itself how long spinning pays.
  *
  * drover_barrier(3) has an example. Each meeting of the threads is a phase. A
  * thread that has other work to do between its arrival and its wait calls
@@ -9,16 +10,16 @@
  * it.
  *
  * The library guarantees the following (how: Documentation/barrier-design.rst):
- *  - A phase is complete when as many threads have arrived as the barrier
- *    counts. A thread that has waited for a phase sees everything that the
+ *  - The barrier has a count. A phase is complete when that number of threads
+ *    has arrived. A thread that has waited for a phase sees everything that the
  *    threads of this phase did before they arrived.
  *  - When a phase is complete, the threads may arrive again at once.
  *  - As soon as one thread has returned from the last phase, this thread or any
  *    other may destroy the barrier and free its memory.
  *  - If more threads arrive than the barrier counts, no arrival is lost: the
- *    surplus arrivals belong to the next phase. But one call of
- *    drover_barrier_arrive() can arrive for several threads; such a call is
- *    refused if the phase needs fewer arrivals than the call would make.
+ *    surplus arrivals belong to the next phase. A call of
+ *    drover_barrier_arrive() can arrive for several threads. Such a call is
+ *    refused if it would make more arrivals than the phase still needs.
  *
  * In drover_barrier_wait_for() and the functions below it, @phase is a phase
  * that drover_barrier_arrive() has stored. @attr may be NULL, for the defaults.
@@ -26,8 +27,8 @@
  * All functions return 0, DROVER_BARRIER_SERIAL or an errno value. No function
  * changes errno, and a function blocks only if its description says so. No
  * function is a cancellation point. Signal handlers may run during a wait, and
- * the wait goes on afterwards. The child of a fork has to initialise a barrier
- * again before it uses the barrier, unless the barrier is shared.
+ * the wait goes on afterwards. After a fork the child may use a shared barrier.
+ * The child has to initialise any other barrier again before using it.
  */
 #ifndef DROVER_BARRIER_H
 #define DROVER_BARRIER_H
@@ -47,15 +48,15 @@ extern "C" {
 /* Returned to one thread of each phase: the thread that completed the phase. */
 #define DROVER_BARRIER_SERIAL (-1)
 
-/* The most that a barrier can count. */
+/* The largest count of a barrier. */
 #define DROVER_BARRIER_MAX 0x10000000u
 
 /**
  * drover_barrier_t - a barrier; the content is private to the library
  *
- * drover_barrier_init() or the initialiser makes a barrier. It is large so that
- * fields that some threads write and others read are on separate cache lines,
- * at whatever address the barrier lies.
+ * drover_barrier_init() or the initialiser makes a barrier. The type is large,
+ * so that fields that some threads write and other threads read are on separate
+ * cache lines, at whatever address the barrier lies.
  */
 typedef struct {
 	uint64_t before[8], gate;
@@ -78,7 +79,7 @@ typedef struct {
 /* A phase in which the caller has arrived. */
 typedef uint64_t drover_phase_t;
 
-/* drover_barrierattr_t.flags: several processes share the barrier */
+/* For drover_barrierattr_t.flags: several processes share the barrier */
 #define DROVER_BARRIER_SHARED 0x1u
 
 /*
@@ -93,11 +94,11 @@ typedef uint64_t drover_phase_t;
  * @spin_us: the longest that one wait may spin, in microseconds;
  *	     0: the library chooses; DROVER_BARRIER_NO_SPIN: see above
  * @reserved: zero
- * @completion: NULL, or a function that the last thread of each phase calls
- *		once, when all threads have arrived and none has gone on. The
- *		function must not use the barrier, throw an exception, or end
- *		the thread; otherwise the other threads wait for ever. A shared
- *		barrier must have no completion function.
+ * @completion: NULL, or a function. The thread that arrives last in a phase
+ *		calls the function once, before any thread of the phase goes on.
+ *		The function must not use the barrier, throw an exception, or
+ *		end the thread; otherwise the other threads wait for ever. A
+ *		shared barrier must have no completion function.
  * @arg: for @completion
  *
  * If all bytes are zero, the attributes are the defaults.
@@ -126,30 +127,31 @@ int drover_barrier_init(drover_barrier_t *barrier, unsigned int count,
  * drover_barrier_destroy() - end the life of @barrier
  * @barrier: a barrier at which no thread will arrive any more
  *
- * The call blocks until the other threads no longer use @barrier, which takes
- * at most as long as their wake-up. The call also blocks while a thread keeps a
- * phase that drover_barrier_arrive() has stored, and has neither waited for it
- * nor forgotten it. If @barrier is shared, the call blocks for two seconds at
- * most, and then assumes that threads that still use @barrier are dead.
+ * The call blocks until the other threads no longer use @barrier. This takes at
+ * most as long as the wake-up of these threads. The call also blocks until each
+ * phase that drover_barrier_arrive() has stored is given back (see there). If
+ * @barrier is shared, the call blocks for two seconds at most, and then assumes
+ * that threads that still use @barrier are dead.
  *
  * Return: 0; EBUSY when threads have arrived and wait for others; EINVAL when
- * @barrier was not made or is destroyed already. After an error nothing is
- * changed. A debug build aborts with a message instead of returning an error.
+ * @barrier was never initialised or is destroyed already. After an error
+ * nothing is changed. A debug build (-DDROVER_DEBUG) aborts with a message
+ * instead of returning an error.
  */
 int drover_barrier_destroy(drover_barrier_t *barrier);
 
 /**
  * drover_barrier_wait() - arrive, and wait until all threads have arrived
  *
- * The call blocks. But if the count is one, there is no completion function,
- * and @barrier is not shared, the call returns at once. It then makes no atomic
- * read-modify-write. So if several threads use such a barrier, the call does
- * not order their memory accesses. The calls of a completion function always
- * come one after the other, even if the count is one.
+ * The call blocks, except at a barrier for one thread that has no completion
+ * function and is not shared. There the call returns at once, and makes no
+ * atomic read-modify-write. So if several threads use such a barrier, the call
+ * does not order their memory accesses. The calls of a completion function
+ * always come one after the other, even if the count is one.
  *
  * Return: DROVER_BARRIER_SERIAL to the thread that arrived last, 0 to all
- * others; EINVAL when @barrier was not made, is destroyed, or counts no threads
- * any more because all have called drover_barrier_arrive_and_drop().
+ * others; EINVAL when @barrier was never initialised, is destroyed, or has no
+ * threads left because all have called drover_barrier_arrive_and_drop().
  */
 int drover_barrier_wait(drover_barrier_t *barrier);
 
@@ -159,18 +161,20 @@ int drover_barrier_wait(drover_barrier_t *barrier);
  * @phase: where to store the phase to wait for; NULL if no thread will wait for
  *	   it
  *
- * The call blocks only if @nr is 1 and more threads use @barrier than it
- * counts. Then an arrival may come when all threads of a phase have arrived and
- * the last of them has not yet ended the phase. This arrival belongs to a later
- * phase, and the call blocks until that phase begins. Each phase that is stored
- * has to be *given back* to the library once, by any thread.
- * drover_barrier_wait_for() and drover_barrier_forget() give a phase back. So
- * do drover_barrier_wait_until() and drover_barrier_test() if they return 0.
+ * The call blocks in one case only: @nr is 1, and more threads use @barrier
+ * than it counts. Then an arrival may come when all threads of a phase have
+ * arrived, but the last of them has not ended the phase yet. Such an arrival
+ * belongs to a later phase, and the call blocks until that phase begins.
+ *
+ * Each phase that is stored has to be *given back* to the library once, by any
+ * thread. drover_barrier_wait_for() and drover_barrier_forget() give a phase
+ * back. So do drover_barrier_wait_until() and drover_barrier_test() if they
+ * return 0.
  *
  * Return: 0; DROVER_BARRIER_SERIAL when this call completed the phase; EINVAL
  * in the same cases as drover_barrier_wait(), or if @nr is 0; EOVERFLOW when
- * @nr is more than 1 and fewer than @nr arrivals are missing from the phase
- * (nothing is changed or stored).
+ * @nr is more than 1 and the phase needs fewer than @nr further arrivals
+ * (nothing is changed or stored then).
  */
 int drover_barrier_arrive(drover_barrier_t *barrier, unsigned int nr,
 			  drover_phase_t *phase);
@@ -205,7 +209,8 @@ int drover_barrier_forget(drover_barrier_t *barrier, drover_phase_t phase);
  * drover_barrier_arrive_and_drop() - arrive for the last time
  *
  * Each phase after this one needs one arrival less. The call blocks in the same
- * cases as drover_barrier_arrive() with an @nr of 1, and returns the same.
+ * case as drover_barrier_arrive() with an @nr of 1, and returns the same
+ * values.
  */
 int drover_barrier_arrive_and_drop(drover_barrier_t *barrier);
 
@@ -217,8 +222,9 @@ int drover_barrier_arrive_and_drop(drover_barrier_t *barrier);
  * The call is legal before the first phase, and as soon as one thread has
  * returned from the latest phase.
  *
- * Return: 0; EINVAL if @count is out of range or @barrier was not made; EBUSY
- * when threads have arrived and wait for others (nothing is changed).
+ * Return: 0; EINVAL if @count is out of range or @barrier was never
+ * initialised; EBUSY when threads have arrived and wait for others. After an
+ * error nothing is changed.
  */
 int drover_barrier_set_count(drover_barrier_t *barrier, unsigned int count);
 
