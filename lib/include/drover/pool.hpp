@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Drover's thread pool for C++17. Tasks are any callables. If an exception
-// leaves a task, it is thrown again in the thread that waits for the task.
+// Drover's thread pool for C++17. A task is any callable. An exception that
+// leaves a task is thrown again in the thread that waits for the task.
 //
 //	drover::pool workers;
 //	auto answer = workers.submit([] { return compute(); });
@@ -9,9 +9,10 @@
 //	workers.loop(0, rows, 0, [&](size_t begin, size_t end) { ... });
 //	use(answer.get());
 //
-// Threads wait as <drover/pool.h> says. Errors that are not a task's own are
-// std::system_error: ECANCELED if the task was cancelled, EAGAIN if the waiting
-// thread is a worker that must go on to run tasks. It may wait again.
+// Threads wait as <drover/pool.h> says. An error that a task itself has not
+// thrown is a std::system_error. Its code is ECANCELED if the task was
+// cancelled, and EAGAIN if the waiting thread is a worker that must go on to
+// run tasks. After EAGAIN the worker may wait again.
 #ifndef DROVER_POOL_HPP
 #define DROVER_POOL_HPP
 
@@ -51,7 +52,7 @@ template <class Result> struct work {
 	int wait() { return drover_pool_wait(pool, &task, nullptr); }
 };
 
-// Deletes a work. The memory belongs to the pool until the task has ended.
+// Deletes a work after its task has ended: until then the pool uses the memory.
 struct finish {
 	template <class Result> void operator()(work<Result> *work)
 	{
@@ -86,9 +87,9 @@ template <class Function> struct parts {
 
 } // namespace detail
 
-// A submitted task. ~future() waits for the task or runs it, and so does an
-// assignment to the future. A task that is run in this way must not call
-// pthread_exit().
+// A submitted task. ~future() waits for the task or runs it. An assignment to a
+// future does the same with the future's old task. A task that is run in this
+// way must not call pthread_exit().
 template <class Result> class future
 {
 public:
@@ -100,7 +101,7 @@ public:
 		return drover_pool_test(work_->pool, &work_->task, nullptr) !=
 		       EBUSY;
 	}
-	// Return: whether the task was cancelled: not if it had begun before.
+	// Return: true if the task was cancelled, false if it had begun before.
 	bool cancel()
 	{
 		return drover_pool_cancel(work_->pool, &work_->task) == 0;
@@ -123,7 +124,7 @@ public:
 			detail::check(err, "wait_until");
 		return err != ETIMEDOUT;
 	}
-	// May be called once: the future is not valid afterwards.
+	// May be called only once: the future is not valid afterwards.
 	Result get()
 	{
 		detail::check(work_->wait(), "get");
@@ -137,8 +138,8 @@ private:
 	std::unique_ptr<detail::work<Result>, detail::finish> work_;
 };
 
-// The destructor of a pool runs all tasks to their end. Futures of its tasks
-// have to be destroyed before the pool.
+// The destructor of a pool runs all tasks to their end. All futures of a pool's
+// tasks have to be destroyed before the pool.
 class pool
 {
 public:
