@@ -10,15 +10,18 @@
 //			meet.arrive_and_wait();
 //		}
 //
-// or auto token = meet.arrive(), then other work, then
-// meet.wait(std::move(token)).
+// If a thread has other work to do between its arrival and its wait, it calls
+// auto token = meet.arrive() before that work, and meet.wait(std::move(token))
+// after it.
 //
 // Threads wait as <drover/barrier.h> says. The class differs from std::barrier
-// in three ways. A barrier may be destroyed as soon as one thread has returned
-// from the last phase. Each token has to be waited for, or destroyed, before
-// the barrier is destroyed. An error that means a broken contract, such as a
-// count of 0, or more arrivals at once than the phase still needs, is thrown as
-// a std::system_error.
+// in three ways:
+//  1. A barrier may be destroyed as soon as one thread has returned from the
+//     last phase.
+//  2. Each token has to be waited for, or destroyed, before the barrier is
+//     destroyed.
+//  3. A call that breaks the contract throws a std::system_error. Examples are
+//     a count of 0, and more arrivals at once than the phase still needs.
 #ifndef DROVER_BARRIER_HPP
 #define DROVER_BARRIER_HPP
 
@@ -66,7 +69,7 @@ public:
 		return DROVER_BARRIER_MAX;
 	}
 
-	// As for std::barrier, a Completion must be noexcept: if it threw, the
+	// As with std::barrier, a Completion must be noexcept: if it threw, the
 	// threads that wait for the phase would wait for ever.
 	template <class C = Completion,
 		  std::enable_if_t<std::is_nothrow_invocable_v<C &>, int> = 0>
@@ -76,8 +79,9 @@ public:
 	{
 		drover_barrierattr_t attr = {};
 
-		// Without a completion function, drover_barrier_wait() of a
-		// barrier of one thread does nothing.
+		// A Completion that does nothing is left out, because then
+		// drover_barrier_wait() at a barrier for one thread has nothing
+		// to do.
 		if (!std::is_same_v<Completion, detail::nothing>) {
 			attr.completion = complete;
 			attr.arg = this;
