@@ -9,10 +9,10 @@
 //	workers.loop(0, rows, 0, [&](size_t begin, size_t end) { ... });
 //	use(answer.get());
 //
-// Threads wait as <drover/pool.h> says. An error that a task itself has not
-// thrown is a std::system_error. Its code is ECANCELED if the task was
-// cancelled, and EAGAIN if the waiting thread is a worker that must go on to
-// run tasks. After EAGAIN the worker may wait again.
+// Threads wait as <drover/pool.h> says. The pool throws its own errors as
+// std::system_error. The code is ECANCELED if the task was cancelled, and
+// EAGAIN if the waiting thread is a worker that must go on to run tasks. After
+// EAGAIN the worker may wait again.
 #ifndef DROVER_POOL_HPP
 #define DROVER_POOL_HPP
 
