@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Drover's stream for C++17: streams and their memory end with their scope, and
-// errors are std::system_error with the sentence of drover_stream_why().
+// Drover's stream for C++17: streams and their memory end with their scope. An
+// error is a std::system_error with the sentence of drover_stream_why().
 //
 //	drover::stream s;
 //	auto input = s.alloc(bytes);
@@ -11,8 +11,8 @@
 //	       nullptr);
 //	s.call(drover_stream_copy, logits, output.get(), output_bytes);
 //
-// Calls wait as <drover/stream.h> says. Tickets and events need no destructor:
-// they are the C types.
+// <drover/stream.h> says which calls wait. Tickets and events need no
+// destructor: they are the C types.
 #ifndef DROVER_STREAM_HPP
 #define DROVER_STREAM_HPP
 
@@ -37,12 +37,12 @@ struct give_back {
 
 } // namespace detail
 
-// Memory of a stream. It must be destroyed before the stream. Memory that the
-// program allocated itself is then the program's again.
+// Memory of a stream. It must be destroyed before the stream. When it is
+// destroyed, memory that the program allocated itself is the program's again.
 using stream_memory = std::unique_ptr<void, detail::give_back>;
 
-// The destructor waits for all operations. A program that wants to know their
-// error calls drover_stream_drain() before.
+// The destructor waits for all operations. A program that wants to know whether
+// an operation has failed calls drover_stream_drain() before the destructor.
 class stream
 {
 public:
@@ -57,7 +57,7 @@ public:
 	stream(const stream &) = delete;
 	stream &operator=(const stream &) = delete;
 
-	// Calls any function of streams, with its arguments after the stream.
+	// Calls any function of streams, with the stream and then @given.
 	template <class... Wanted, class... Given>
 	void call(int (*function)(drover_stream_t *, Wanted...),
 		  Given &&...given)
