@@ -130,11 +130,6 @@ void poll_limit(uint32_t us)
 	store_relaxed(&measured.latency, us * NS_PER_US);
 }
 
-bool poll_has_cpu(void)
-{
-	return poll_cpus() > 1;
-}
-
 unsigned int poll_cpus(void)
 {
 	return load_relaxed(&measured.cpus);

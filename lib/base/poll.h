@@ -79,11 +79,11 @@ APART bool poll_before_sleep(struct poll_account *a, bool (*poll)(void *arg),
 APART bool poll_for(struct poll_account *a, bool (*poll)(void *arg), void *arg,
 		    int64_t ns, int64_t left, uint32_t nr_meet);
 
-/* Is there a CPU on which other threads run while the caller polls? */
-bool poll_has_cpu(void);
-
 /* Return: how many CPUs the process may use, as counted last. */
 unsigned int poll_cpus(void);
+
+/* Is there a CPU on which other threads run while the caller polls? */
+#define poll_has_cpu() (poll_cpus() > 1)
 
 /*
  * Count the CPUs again for threads that poll, as at the start of the process.

@@ -121,7 +121,7 @@ static void set_first(struct cond *c, struct awaiter *a)
 	if (a)
 		or_relaxed(&c->flags, COND_AWAITED);
 	else if (and_relaxed(&c->flags, ~COND_AWAITED) & COND_DESTROYED)
-		futex_wake(&c->flags, INT_MAX, false); /* await_destroy() */
+		futex_wake(&c->flags, INT_MAX, false);
 }
 
 /*
@@ -191,7 +191,7 @@ static bool unblock_next(struct cond *c, struct awaiter *a, uint32_t how,
 		if (all ? or_relaxed(&a->state, BROADCAST) :
 			  add_relaxed(&a->state, how))
 			continue;
-		signal_single(&a->own, left ? NULL : held);
+		signal_private(&a->own, left ? NULL : held);
 		if (!left)
 			return true;
 	}
@@ -331,7 +331,6 @@ bool await_wake(struct cond *c, bool all)
 void await_destroy(struct cond *c)
 {
 	struct awaiter *a, *next;
-	uint32_t flags;
 
 	if (likely(!(load_relaxed(&c->flags) & COND_AWAITED)))
 		return;
@@ -345,10 +344,6 @@ void await_destroy(struct cond *c)
 			cond_signal(&a->own);
 		}
 	}
-	flags = or_relaxed(&c->flags, COND_DESTROYED) | COND_DESTROYED;
 	lock_drop(&c->lock);
-	while (flags & COND_AWAITED) {
-		futex_wait(&c->flags, flags, NULL, false);
-		flags = load_acquire(&c->flags);
-	}
+	cond_await_flags(c, COND_AWAITED);
 }

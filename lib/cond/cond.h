@@ -222,14 +222,12 @@ int cond_wait(struct cond *c, void *mutex, const struct deadline *deadline);
 /* wake.c. @target: shared.h. Return: 0 */
 int cond_signal(struct cond *c);
 int cond_broadcast(struct cond *c, futex_word *target);
-/* The same signal, which takes the lock to see whether any thread waits. */
-APART int signal_slow(struct cond *c);
 /*
- * Signal a private condvar on which at most one thread waits. @held: NULL, or a
- * lock without which that thread cannot end the life of the condvar. It is
- * dropped when the thread is unblocked, before the thread is woken.
+ * Signal a private condvar. @held: NULL; or, if only one thread waits on it, a
+ * lock without which that thread cannot end the life of the condvar. The lock is
+ * dropped when the thread is unblocked, before the thread is woken. Return: 0
  */
-APART void signal_single(struct cond *c, struct lock *held);
+APART int signal_private(struct cond *c, struct lock *held);
 
 /*
  * await.c, for the native API alone. cond_await() is drover_cond_await().

@@ -22,18 +22,11 @@ bool foreign_alone(struct cond *c)
  */
 void foreign_destroy(struct cond *c)
 {
-	uint32_t flags;
-
 	/* After a fork, the foreign waiters have stayed in the parent. */
 	if (load_acquire(&c->generation))
 		cond_drop_stale(c);
-	if (!(load_relaxed(&c->flags) & COND_SPECIAL))
-		return;
-	flags = or_relaxed(&c->flags, COND_DESTROYED) | COND_DESTROYED;
-	while (flags >= COND_FOREIGN) {
-		futex_wait(&c->flags, flags, NULL, false);
-		flags = load_acquire(&c->flags);
-	}
+	if (load_relaxed(&c->flags) & COND_SPECIAL)
+		cond_await_flags(c, ~(COND_FOREIGN - 1));
 }
 
 /*

@@ -103,6 +103,16 @@ struct group *group_start(struct cond *c, struct waiter *w, void *mutex,
 	return g;
 }
 
+void cond_await_flags(struct cond *c, uint32_t left)
+{
+	uint32_t flags = or_relaxed(&c->flags, COND_DESTROYED) | COND_DESTROYED;
+
+	while (flags & left) {
+		futex_wait(&c->flags, flags, NULL, false);
+		flags = load_acquire(&c->flags);
+	}
+}
+
 /*
  * [G-REF] A group is recycled while a signaller of its former owner has an old
  * pointer to it.

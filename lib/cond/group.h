@@ -156,6 +156,12 @@ void cond_lock(struct cond *c);
 struct group *cond_closed(struct cond *c);
 void cond_set_groups(struct cond *c, struct group *closed, struct group *open);
 
+/*
+ * Set COND_DESTROYED, and wait until none of @left is in the flags of @c. The
+ * thread that clears the last of them finds COND_DESTROYED, and wakes the caller.
+ */
+COLD void cond_await_flags(struct cond *c, uint32_t left);
+
 /* Start a private condvar: at its first use, and in the child of a fork. */
 COLD void cond_drop_stale(struct cond *c);
 

@@ -71,16 +71,7 @@ int drover_cond_await_until(drover_cond_t *cond, drover_mutex_t *mutex,
 	return cond_await(cond_of(cond), mutex_of(mutex), predicate, arg, &d);
 }
 
-/*
- * The entry points below make the checks of cond_signal() and cond_broadcast()
- * (wake.c), and also see whether threads wait with a predicate.
- */
-static inline bool nobody_waits(struct cond *c)
-{
-	return likely(!(load_relaxed(&c->flags) & ~COND_MONOTONIC)) &&
-	       likely(!load_relaxed(&c->closed_low));
-}
-
+/* Are all threads that wait on @c left to await_wake()? It is called then. */
 static inline bool awaiters_only(struct cond *c, bool all)
 {
 	return unlikely(load_relaxed(&c->flags) & COND_AWAITED) &&
@@ -91,16 +82,16 @@ ONE_LINE int drover_cond_signal(drover_cond_t *cond)
 {
 	struct cond *c = cond_of(cond);
 
-	if (nobody_waits(c) || awaiters_only(c, false))
+	if (awaiters_only(c, false))
 		return 0;
-	return signal_slow(c);
+	return cond_signal(c);
 }
 
 ONE_LINE int drover_cond_broadcast(drover_cond_t *cond)
 {
 	struct cond *c = cond_of(cond);
 
-	if (nobody_waits(c) || awaiters_only(c, true))
+	if (awaiters_only(c, true))
 		return 0;
 	return cond_broadcast(c, NULL);
 }

@@ -9,47 +9,56 @@
 
 #include "mutex/user_mutex.h"
 
+/*
+ * By the rules other than POLICY_AUTO threads are only woken or moved: no
+ * thread polls before it sleeps, or wakes others ahead (WAKE_AHEAD, wake.c).
+ */
+enum policy_rule {
+	POLICY_WAKE_ALL, /* no thread is moved */
+	POLICY_AUTO,	 /* several threads are moved to a mutex in use */
+	POLICY_REQUEUE,	 /* threads are moved where they can be */
+};
+
 /**
  * struct policy - what DROVER_POLICY says; drover(7)
- * @moves: bits that say when threads are moved. The bit for several threads has
- *	   the number of the enum mutex_holder; the bit for a single thread has
- *	   the number POLICY_ONE() of it. One more bit is POLICY_AHEAD.
+ * @rule: when threads are moved
  * @spin_us: how long a poll before sleeping lasts at most, in microseconds; -1:
  *	     as long as a wake-up takes
  */
 struct policy {
-	uint32_t moves;
+	enum policy_rule rule;
 	long spin_us;
 };
 
-/* The policy in force: struct policy::moves. */
-extern _Atomic uint32_t policy_moves;
-
-/* The number of the bit for a single thread, if @holder has the mutex. */
-#define POLICY_ONE(holder) (8 + (holder))
-/* If there are several CPUs, the first moved thread wakes more (WAKE_AHEAD). */
-#define POLICY_AHEAD (1u << 31)
+/* The rule in force, an enum policy_rule. */
+extern _Atomic uint32_t policy_in_force;
 
 /*
  * Shall threads be moved to a mutex? If not, all of them are woken. @holder:
  * who has the mutex; @nr_waiters: how many threads shall be unblocked.
  *
- * A single thread is woken, even if the signaller holds the mutex. If the
- * thread were moved, the unlock would wake it a moment later, and both the
+ * POLICY_AUTO wakes a single thread, even if the signaller holds the mutex. If
+ * the thread were moved, the unlock would wake it a moment later, and both the
  * signal and the next unlock of the mutex would make one more system call. And
  * a thread that posts many items would be preempted at its unlock: each worker
  * would find the mutex free, take one item, and sleep again.
  */
-#define policy_moves_to(holder, nr_waiters)                           \
-	(load_relaxed(&policy_moves) >>                               \
-		 ((nr_waiters) > 1 ? (holder) : POLICY_ONE(holder)) & \
-	 1)
+static inline bool policy_moves_to(enum mutex_holder holder,
+				   uint32_t nr_waiters)
+{
+	uint32_t rule = load_relaxed(&policy_in_force);
+
+	if (nr_waiters == 1)
+		return rule == POLICY_REQUEUE && holder == MUTEX_HELD_BY_CALLER;
+	return rule == POLICY_REQUEUE ||
+	       (rule == POLICY_AUTO && holder != MUTEX_FREE);
+}
 
 /*
- * Parse @forced, the value of DROVER_POLICY. Return: false if the value is not
+ * Parse @text, the value of DROVER_POLICY. Return: false if the value is not
  * understood; @to is then unchanged.
  */
-bool policy_force(const char *forced, struct policy *to);
+bool policy_parse(const char *text, struct policy *to);
 #define POLICY_HELP \
 	"auto, requeue or wake-all, and perhaps spin=US after a comma"
 

@@ -341,6 +341,7 @@ static int shared_post(struct shared_cond *s, uint32_t *kind)
 	uint64_t seen = load_acquire(&s->state), to;
 	bool several;
 
+	PROBE(signal, s, 0);
 	do {
 		if (!(seen & SHARED_BLOCKED))
 			return 0;
@@ -364,6 +365,7 @@ static int shared_release(struct shared_cond *s, futex_word *target)
 	uint32_t word;
 	bool moves;
 
+	PROBE(broadcast, s, 0);
 	do {
 		word = load_acquire(&s->word);
 		seen = load_acquire(&s->state);

@@ -321,7 +321,7 @@ int cond_wait(struct cond *c, void *mutex, const struct deadline *deadline)
 		 * meanwhile, the thread passes the signal on to another member.
 		 */
 		if (!group_leave(m.g, false))
-			signal_slow(c);
+			cond_signal(c);
 		m.waits = false;
 		group_unpin(m.g);
 		return err;

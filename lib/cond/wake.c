@@ -94,7 +94,7 @@ static struct wake_plan plan_for(struct group *g, uint32_t nr_waiters)
 	/* "mover" becomes "holder" (cond.h): its unlock wakes a thread. */
 	if (plan.nr_wake == 0)
 		lock_set_contended(word);
-	if (nr_waiters > 1 && load_relaxed(&policy_moves) & POLICY_AHEAD)
+	if (nr_waiters > 1 && load_relaxed(&policy_in_force) == POLICY_AUTO)
 		store_relaxed(&g->ahead, WAKE_AHEAD);
 	return plan;
 }
@@ -103,7 +103,7 @@ static struct wake_plan plan_for(struct group *g, uint32_t nr_waiters)
  * If @nr is INT_MAX, release all members of a locked group that its condvar no
  * longer names. If @nr is 1, post one token to a locked group. @held: NULL, or
  * a lock that is dropped before any thread is woken: the condvar's, or that of
- * signal_single().
+ * signal_private().
  *
  * Members are interchangeable, so it does not matter which of them is woken or
  * moved. Another member may take the token before the wake-up: the thread that
@@ -152,8 +152,8 @@ static void unblock(struct group *g, struct wake_plan plan, int nr,
 }
 
 /*
- * The condvar is shared, or has foreign waiters. @all: a broadcast. Return:
- * false if threads may wait in its groups as well.
+ * The condvar is shared, or has foreign waiters. @all: a broadcast; @target: as
+ * for cond_broadcast(). Return: false if threads may wait in its groups as well.
  */
 APART static bool wake_special(struct cond *c, bool all, futex_word *target)
 {
@@ -163,15 +163,12 @@ APART static bool wake_special(struct cond *c, bool all, futex_word *target)
 	return true;
 }
 
-HOT int signal_slow(struct cond *c)
+HOT int signal_private(struct cond *c, struct lock *held)
 {
 	struct group *g;
 	bool last;
 
 	PROBE(signal, c, 0);
-	if (unlikely(load_relaxed(&c->flags) & COND_SPECIAL) &&
-	    wake_special(c, false, NULL))
-		return 0;
 	cond_lock(c);
 	g = group_lock_blocked(cond_closed(c), c);
 	if (!g) {
@@ -188,23 +185,10 @@ HOT int signal_slow(struct cond *c)
 	}
 	if (g)
 		unblock(g, plan_for(g, 1), last ? INT_MAX : 1,
-			last ? NULL : &c->lock);
-	return 0;
-}
-
-void signal_single(struct cond *c, struct lock *held)
-{
-	struct group *g;
-
-	PROBE(signal, c, 0);
-	cond_lock(c);
-	g = group_lock_blocked(load_relaxed(&c->open), c);
-	cond_set_groups(c, NULL, NULL);
-	lock_drop(&c->lock);
-	if (g)
-		unblock(g, plan_for(g, 1), INT_MAX, held);
+			last ? held : &c->lock);
 	else if (held)
 		lock_drop(held);
+	return 0;
 }
 
 /*
@@ -234,20 +218,15 @@ APART static void release_both(struct group *closed, struct group *open)
 	}
 }
 
-HOT APART static int broadcast_slow(struct cond *c, futex_word *target)
+HOT APART static int broadcast_private(struct cond *c)
 {
-	struct group *closed = NULL, *open;
+	struct group *closed, *open;
 
 	PROBE(broadcast, c, 0);
-	if (unlikely(load_relaxed(&c->flags) & COND_SPECIAL) &&
-	    wake_special(c, true, target))
-		return 0;
 	cond_lock(c);
-	if (load_relaxed(&c->closed_low) & CLOSED_IS_THERE)
-		closed = group_lock_blocked(cond_closed(c), c);
+	closed = group_lock_blocked(cond_closed(c), c);
 	open = group_lock_blocked(load_relaxed(&c->open), c);
-	store_relaxed(&c->open, NULL);
-	store_relaxed(&c->closed_low, 0);
+	cond_set_groups(c, NULL, NULL);
 	lock_drop(&c->lock);
 
 	if (closed && open) {
@@ -264,21 +243,25 @@ HOT APART static int broadcast_slow(struct cond *c, futex_word *target)
  * The entry points. They take no lock to look whether any thread waits on a
  * private condvar, and need no ordering pair (memory-ordering.rst). One load
  * covers both groups. Two loads could each miss a group, although at each
- * moment one of the groups was there. All other cases go on in one function, so
- * an entry point has half a dozen instructions.
+ * moment one of the groups was there. All other cases go on in functions of
+ * their own, so an entry point has half a dozen instructions.
  */
 inline int cond_signal(struct cond *c)
 {
-	if (likely(!(load_relaxed(&c->flags) & COND_SPECIAL)) &&
-	    likely(!load_relaxed(&c->closed_low)))
+	if (unlikely(load_relaxed(&c->flags) & COND_SPECIAL) &&
+	    wake_special(c, false, NULL))
 		return 0;
-	return signal_slow(c);
+	if (likely(!load_relaxed(&c->closed_low)))
+		return 0;
+	return signal_private(c, NULL);
 }
 
 inline int cond_broadcast(struct cond *c, futex_word *target)
 {
-	if (likely(!(load_relaxed(&c->flags) & COND_SPECIAL)) &&
-	    likely(!load_relaxed(&c->closed_low)))
+	if (unlikely(load_relaxed(&c->flags) & COND_SPECIAL) &&
+	    wake_special(c, true, target))
 		return 0;
-	return broadcast_slow(c, target);
+	if (likely(!load_relaxed(&c->closed_low)))
+		return 0;
+	return broadcast_private(c);
 }

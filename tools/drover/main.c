@@ -145,7 +145,7 @@ static int run(int argc, char **argv)
 			what_of[linker]);
 	if (linker == LINKER_MUSL || linker == LINKER_FOREIGN)
 		return EXIT_CANNOT_RUN;
-	if (policy && !policy_force(policy, &(struct policy){ 0 }))
+	if (policy && !policy_parse(policy, &(struct policy){ 0 }))
 		return usage("%s is not a policy: use " POLICY_HELP, policy);
 	if (drop_in_path(path, sizeof(path))) {
 		fprintf(stderr, "drover: %s is missing: build or install it\n",

@@ -39,22 +39,14 @@ LAYERED = ("cond", "stream")
 
 #: The most lines of a function, from its head to its last brace.
 MOST_IN_FUNCTION = 47
-#: Lines of code in lib/: 7,508 on 2026-11-27, and since then for faults of
-#: streams 152; for the division of base and cond into smaller files 56; for
-#: waits with a predicate 292; for gangs, deep waits and the tree of
-#: wake-ups in the pool 224; for what valgrind is told 52; for single
-#: waiters that are woken, and real-time threads at a barrier 8; for
-#: barriers beside processes that compute 80; for a kernel that marks a
-#: requeue's target, which only a build with DROVER_REQUEUE_MARK has, 36;
-#: for threads that end in a system call of a wait 31; for new accounts of
-#: polls, which the first long turn of another thread makes empty, 5; for
-#: signals to nobody, which the header has inline, 26; for wake-ups of
-#: waiters with a predicate without a lock 18; for signals that are left to a
-#: waiter on its way 14. Calls of streams that no framework makes are gone;
-#: that gave 134 back, and forks noticed by wiped pages 2. A new mechanism
-#: raises the limit in the commit that brings it, which says what it is worth.
-MOST_CODE = (7508 + 152 + 56 + 292 + 224 + 52 + 8 + 80 + 36 + 31 + 5 + 26 + 18
-             + 14 - 134 - 2)
+#: Lines of code in lib/: 7,508 on 2026-11-27. Since then base has grown by 132
+#: (polls beside processes that compute, a kernel that marks the target of a
+#: requeue), cond by 268 (waits with a predicate), mutex by 12, pthread by 59
+#: (what valgrind is told), barrier by 43, pool by 222 (gangs, deep waits, the
+#: tree of wake-ups) and the headers by 131; stream is 37 smaller. A new
+#: mechanism raises the limit in the commit that brings it, which says what it
+#: is worth.
+MOST_CODE = 7508 + 132 + 268 + 12 + 59 + 43 + 222 + 131 - 37
 #: Lines that every file has, and that so do not count as code.
 NO_CODE = re.compile(r"\s*#\s*include\b|\s*#\s*endif\b|\s*$"
                      r"|\s*#\s*(ifndef|define) DROVER_\w+_H\b")
