@@ -108,7 +108,8 @@ int drover_cond_broadcast_on(drover_cond_t *cond, drover_mutex_t *mutex)
 {
 	struct cond *c = cond_of(cond);
 
-	awaiters_only(c, true);
+	if (awaiters_only(c, true))
+		return 0;
 	return cond_broadcast(c, shared_target(mutex));
 }
 

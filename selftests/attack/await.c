@@ -7,6 +7,9 @@
  *
  * If more waiters than CPUs are on their way to the mutex, a signal is left to
  * one of them: the signaller makes no system call. The signal is not lost.
+ *
+ * A thread that has returned may end the life of the condvar, even before the
+ * system call of the signaller returns.
  */
 #include <drover/cond.h>
 
@@ -20,21 +23,31 @@ static drover_mutex_t mutex;
 static int nr_items; /* with the mutex */
 static _Thread_local bool signals;
 static int nr_wakes, nr_with_lock;
+static drover_cond_t *mortal; /* in a page that its only waiter unmaps */
+static atomic_int mortal_tid, unmapped;
 
 /* The library calls this function. */
 long raw_futex_call(_Atomic uint32_t *word, int call, uint32_t val,
 		    const void *timeout_or_val2, _Atomic uint32_t *word2,
 		    uint32_t val3)
 {
-	struct cond *c = (struct cond *)&cond;
+	struct cond *c = (struct cond *)(mortal ?: &cond);
+	bool of_lock = word == &c->lock.word;
 	int op = call & FUTEX_CMD_MASK;
+	bool has_lock = false;
+	long ret;
 
 	if (signals && (op == FUTEX_WAKE || op == FUTEX_CMP_REQUEUE_PI)) {
 		nr_wakes++;
-		nr_with_lock += load_relaxed(&c->lock.word) != LOCK_FREE;
+		has_lock = !of_lock && load_relaxed(&c->lock.word) != LOCK_FREE;
+		nr_with_lock += has_lock;
 	}
-	return syscall(SYS_futex, word, call, val, timeout_or_val2, word2,
-		       val3);
+	ret = syscall(SYS_futex, word, call, val, timeout_or_val2, word2, val3);
+	if (signals && mortal && has_lock)
+		asleep_on(&mortal_tid, &c->lock.word);
+	else if (signals && mortal)
+		reached(&unmapped, 1);
+	return ret;
 }
 
 static bool has_item(void *unused)
@@ -129,12 +142,56 @@ static void test_many(bool held, unsigned int kind, bool plain,
 	       what);
 }
 
+static void *unmap_main(void *unused)
+{
+	drover_mutex_lock(&mutex);
+	mortal_tid = gettid();
+	tap_must(drover_cond_await(mortal, &mutex, has_item, NULL), "await");
+	nr_items--;
+	drover_mutex_unlock(&mutex);
+	munmap(mortal, sizeof(*mortal));
+	unmapped = 1;
+	return unused;
+}
+
+static int broadcast_on(drover_cond_t *cond)
+{
+	return drover_cond_broadcast_on(cond, &mutex);
+}
+
+static void test_mortal(int (*wake)(drover_cond_t *cond), const char *what)
+{
+	pthread_t thread;
+
+	watchdog(what);
+	tap_must(drover_mutex_init(&mutex, NULL), "mutex");
+	mortal = map_pages(sizeof(*mortal));
+	mortal_tid = unmapped = 0;
+	thread = thread_of(unmap_main, NULL);
+	asleep_on(&mortal_tid, NULL);
+	drover_mutex_lock(&mutex);
+	nr_items = 1;
+	drover_mutex_unlock(&mutex);
+	signals = true;
+	tap_must(wake(mortal), "wake");
+	signals = false;
+	joined(thread);
+	mortal = NULL;
+	tap_ok(unmapped, "%s", what);
+}
+
 int main(int argc, char **argv)
 {
 	args_parse(argc, argv, "");
-	tap_plan(6);
+	tap_plan(9);
+	poll_limit(0); /* a thread that waits for a lock sleeps */
 	test(false, "a signal without the mutex wakes without the lock");
 	test(true, "so does a signal by the holder of the mutex");
+	/* Once a PI mutex is used, the library's locks make such calls, too. */
+	test_mortal(drover_cond_signal,
+		    "the condvar may end in the call of a signal");
+	test_mortal(drover_cond_broadcast, "in that of a broadcast");
+	test_mortal(broadcast_on, "in that of a broadcast on a mutex");
 	test_many(false, 0, false, "a signal is left to one of many waiters");
 	test_many(true, 0, false, "so is one by the holder of the mutex");
 	test_many(true, 0, true, "not if a thread waits without a predicate");
