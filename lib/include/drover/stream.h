@@ -198,7 +198,7 @@ typedef struct {
 
 /* drover_stream_counts_t - what a stream has done since it was made */
 typedef struct {
-	/* calls of synchronize and wait_event, and of each drain that waited */
+	/* calls of synchronize and wait_event, and the drain calls that waited */
 	uint64_t asked;
 	uint64_t elided;   /* of those asked: the order was kept already */
 	uint64_t deferred; /* of those asked: the device waits, not the host */
