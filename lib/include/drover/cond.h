@@ -219,11 +219,12 @@ int drover_cond_clockwait(drover_cond_t *cond, drover_mutex_t *mutex,
  * is terminated in its wait (by pthread_exit() in a signal handler).
  *
  * There is an exception to the rule for signals. An unblocked waiter is *on its
- * way* until it has @mutex again. If more waiters are on their way than there
- * are CPUs, a signal unblocks no waiter that has fallen asleep. Instead one of
- * the waiters on their way also gets this signal. When that waiter has @mutex,
- * it hands this signal on, whatever its own predicate is. (The exception does
- * not hold if @mutex is a PI mutex, or if threads wait without a predicate.)
+ * way* until it has @mutex again. Any other waiter polls for a moment, and then
+ * falls asleep. If more waiters are on their way than there are CPUs, a signal
+ * unblocks only a waiter that still polls. A signal for a sleeping waiter goes
+ * to one of the waiters on their way instead. When that waiter has @mutex, it
+ * hands this signal on, whatever its own predicate is. (The exception does not
+ * hold if @mutex is a PI mutex, or if threads wait without a predicate.)
  *
  * A broadcast unblocks all threads that wait without a predicate. Of the
  * waiters with a predicate it unblocks one, or two if there are several CPUs.
@@ -318,12 +319,12 @@ int drover_cond_signal(drover_cond_t *cond);
  *
  * If the caller holds the mutex, each system call moves up to 64 threads, so
  * that no call takes long. If another thread holds the mutex, each system call
- * that moves threads to it also wakes one thread. Because no second thread is
- * to be woken, a single system call moves all the others. In this case both
- * groups may have threads. Those of the younger group are then first moved to
- * the place where the older group sleeps, behind the threads of the older
- * group. The system calls for this first move wake no thread, and each of them
- * moves up to 64 threads.
+ * that moves threads to it also wakes one thread, and a second such call would
+ * wake a second thread. So there is only one such call, and it moves all other
+ * threads, however many there are. If both groups have threads, those of the
+ * younger group are moved beforehand to the place where the older group sleeps,
+ * behind the threads of the older group. The system calls for this first move
+ * wake no thread, and each of them moves up to 64 threads.
  *
  * If threads wait with a predicate, the description of drover_cond_await() says
  * in which order they are unblocked.
