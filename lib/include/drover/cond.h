@@ -321,10 +321,11 @@ int drover_cond_signal(drover_cond_t *cond);
  * that no call takes long. If another thread holds the mutex, each system call
  * that moves threads to it also wakes one thread, and a second such call would
  * wake a second thread. So there is only one such call, and it moves all other
- * threads, however many there are. If both groups have threads, those of the
- * younger group are moved beforehand to the place where the older group sleeps,
- * behind the threads of the older group. The system calls for this first move
- * wake no thread, and each of them moves up to 64 threads.
+ * threads, however many there are. This one call finds only threads that sleep
+ * in one place. So if both groups have threads, those of the younger group are
+ * first moved to the place where the older group sleeps, behind the threads of
+ * the older group. The system calls for this first move wake no thread, and
+ * each of them moves up to 64 threads.
  *
  * If threads wait with a predicate, the description of drover_cond_await() says
  * in which order they are unblocked.
