@@ -230,9 +230,9 @@ int drover_cond_clockwait(drover_cond_t *cond, drover_mutex_t *mutex,
  * waiters with a predicate it unblocks one, or two if there are several CPUs.
  * Each unblocked waiter, when it has @mutex again, unblocks the next waiter
  * whose predicate is true at that time. The waiters are thus unblocked one by
- * one, and each of them costs one system call. Waiters with a predicate are
- * unblocked in the order in which they began to wait, whatever their priority,
- * even with a PI mutex.
+ * one, and each of them that has fallen asleep costs one system call. Waiters
+ * with a predicate are unblocked in the order in which they began to wait,
+ * whatever their priority, even with a PI mutex.
  *
  * *When other threads cannot evaluate the predicate.* There are two such cases.
  * In the first case @cond is shared, and another process cannot call this

@@ -19,8 +19,8 @@
 // and must not unlock the mutex. If a predicate throws an exception, the wait
 // throws this exception in the waiting thread.
 //
-// If a contract is broken, for example by a wait with a mutex that is not held,
-// the call throws a std::system_error.
+// A lock or a wait that fails throws a std::system_error, for example a wait with
+// a mutex that is not held. unlock() and the try_ functions throw nothing.
 #ifndef DROVER_DROVER_HPP
 #define DROVER_DROVER_HPP
 

@@ -193,7 +193,7 @@ enum drover_pool_end {
  * runs to its end, and so does a loop (a call of drover_pool_for() or
  * drover_pool_loop()). From the beginning of the call on, the pool accepts no
  * more tasks, with one exception: with DROVER_POOL_DRAIN it accepts tasks that
- * a running task submits.
+ * a running task or loop submits.
  *
  * Return: 0; EALREADY when @pool was shut down before; EDEADLK inside a task or
  * loop of @pool; EINVAL for another @how.
@@ -259,7 +259,8 @@ int drover_pool_post_or(drover_pool_t *pool, int (*function)(void *arg),
  *
  * Sometimes no thread can take the place of a waiting worker, because the limit
  * of drover_poolattr_t.spares is reached or the system refuses a thread. If at
- * least one other worker is not blocked in a wait, the worker waits
+ * least one other worker is not blocked in a wait, and gangs
+ * (drover_pool_loop()) still have enough workers, the worker waits
  * nevertheless, and fewer tasks run meanwhile. If the worker is the last one
  * that is not blocked, it gets EAGAIN. The call also fails with EAGAIN, in any
  * thread, if half of the thread's stack is in use and the system refuses the
