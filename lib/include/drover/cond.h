@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * drover_cond_t: a condition variable whose broadcast moves several waiters to
- * the mutex, if the mutex is held, instead of waking all of them.
- * drover_cond(3) has an example.
+ * the mutex, if the mutex is held, instead of waking all of them. A moved
+ * waiter stays asleep, and from then on waits for the mutex. drover_cond(3) has
+ * an example.
  *
  * The library guarantees the following (how: Documentation/cond-design.rst):
  *  - A signal or broadcast determines, in one atomic step, which threads it
@@ -99,15 +100,16 @@ int drover_cond_init(drover_cond_t *cond, const drover_condattr_t *attr);
  * is still in a signal or broadcast, the call waits until that thread no longer
  * touches @cond, which takes a few instructions.
  *
- * The call is also legal while threads are in drover_cond_await(), under two
- * conditions. First, the predicates of all these threads are true. Second,
- * after the predicates became true, the program has broadcast on @cond, or has
- * signalled @cond once for each of these threads. (Such threads are unblocked
- * one after the other, so some of them may still be blocked.) If the caller
- * holds the mutex, the call does not wait for these threads. If the predicate
- * of such a thread is false again when the thread gets the mutex, its wait
- * returns EINVAL. If the caller does not hold the mutex, the call blocks until
- * these threads have returned.
+ * The call is also legal while threads wait with a predicate, in
+ * drover_cond_await(), under two conditions. First, the predicates of all these
+ * threads are true. Second, after the predicates became true, the program has
+ * broadcast on @cond, or has signalled @cond once for each of these threads.
+ * (Such threads are unblocked one after the other, so some of them may still be
+ * blocked.) These threads use @cond only while they hold the mutex. So if the
+ * caller holds the mutex, the call detaches them from @cond, and does not wait
+ * for them. If the predicate of such a thread is false again when the thread
+ * gets the mutex, its wait returns EINVAL. If the caller does not hold the
+ * mutex, the call blocks until these threads have returned.
  *
  * If @cond is shared, the call blocks until the unblocked threads no longer use
  * @cond. If all of these threads belong to other processes, and for two seconds
@@ -218,13 +220,15 @@ int drover_cond_clockwait(drover_cond_t *cond, drover_mutex_t *mutex,
  * the same rule: its predicate is false when it has @mutex again, or the waiter
  * is terminated in its wait (by pthread_exit() in a signal handler).
  *
- * There is an exception to the rule for signals. An unblocked waiter is *on its
- * way* until it has @mutex again. Any other waiter polls for a moment, and then
- * falls asleep. If more waiters are on their way than there are CPUs, a signal
- * unblocks only a waiter that still polls. A signal for a sleeping waiter goes
- * to one of the waiters on their way instead. When that waiter has @mutex, it
- * hands this signal on, whatever its own predicate is. (The exception does not
- * hold if @mutex is a PI mutex, or if threads wait without a predicate.)
+ * The rule for signals has an exception when many waiters are on their way. A
+ * waiter is *on its way* from its unblocking until it has @mutex again. A
+ * waiter that has not been unblocked polls for a moment, and then falls asleep.
+ * If more waiters are on their way than there are CPUs, one more woken waiter
+ * would find no free CPU. So a signal does not unblock a sleeping waiter then,
+ * but goes to one of the waiters on their way. When that waiter has @mutex, it
+ * hands this signal on, whatever its own predicate is. A waiter that still
+ * polls is unblocked as usual. (The exception does not hold if @mutex is a PI
+ * mutex, or if threads wait without a predicate.)
  *
  * A broadcast unblocks all threads that wait without a predicate. Of the
  * waiters with a predicate it unblocks one, or two if there are several CPUs.
@@ -286,8 +290,8 @@ int drover_cond_await_until(drover_cond_t *cond, drover_mutex_t *mutex,
  * younger group is empty, a thread that starts to wait with a PI mutex joins
  * the older group, so that the kernel can choose among all waiters. There is an
  * exception: if a thread of the older group was unblocked and has not woken
- * yet, the new waiter must not take the signal of that thread. So the new
- * waiter joins the younger group.
+ * yet, the new waiter joins the younger group. In the older group it could take
+ * the signal of that thread.
  *
  * If threads wait with a predicate, the description of drover_cond_await() says
  * which thread is unblocked.
@@ -313,19 +317,22 @@ int drover_cond_signal(drover_cond_t *cond);
  *  - The kernel refuses to move threads.
  *  - Threads of one group (see drover_cond_signal()) wait with several mutexes.
  *
- * A PI mutex has other rules (a robust mutex is always a PI mutex, too). All
- * threads are moved, even a single one. If the mutex is free, the kernel hands
- * it to the thread of highest priority.
+ * In all other cases, a PI mutex has its own rules (a robust mutex is always a
+ * PI mutex, too). All threads are moved, even a single one. If the mutex is
+ * free, the kernel hands it to the thread of highest priority.
  *
- * If the caller holds the mutex, each system call moves up to 64 threads, so
- * that no call takes long. If another thread holds the mutex, each system call
- * that moves threads to it also wakes one thread, and a second such call would
- * wake a second thread. So there is only one such call, and it moves all other
- * threads, however many there are. This one call finds only threads that sleep
- * in one place. So if both groups have threads, those of the younger group are
- * first moved to the place where the older group sleeps, behind the threads of
- * the older group. The system calls for this first move wake no thread, and
- * each of them moves up to 64 threads.
+ * With a mutex that is not PI, the number of system calls depends on who holds
+ * the mutex. If the caller holds the mutex, each system call moves up to 64
+ * threads, so that no call takes long. If another thread holds the mutex, one
+ * thread has to be woken: it marks the mutex contended, so that the next unlock
+ * wakes a moved thread. The system call that moves threads to the mutex also
+ * wakes this thread, and a second such call would wake a second thread for
+ * nothing. So there is only one such call, and it moves all other threads,
+ * however many there are. This one call finds only threads that sleep in one
+ * place. So if both groups have threads, those of the younger group are first
+ * moved to the place where the older group sleeps, behind the threads of the
+ * older group. The system calls for this first move wake no thread, and each of
+ * them moves up to 64 threads.
  *
  * If threads wait with a predicate, the description of drover_cond_await() says
  * in which order they are unblocked.
