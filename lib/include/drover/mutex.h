@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * drover_mutex_t: a sleeping mutual-exclusion lock for the threads of one or
- * several processes, small enough to embed anywhere. It is the lock to which
- * drover_cond_t moves waiters; drover_cond(3) has an example.
+ * several processes, small enough to embed anywhere. A broadcast on a
+ * drover_cond_t can move waiters to such a mutex: they stay asleep, and from
+ * then on wait for the mutex. drover_cond(3) has an example.
  *
  * The algorithm is the three-state futex lock (free, locked, locked with
  * sleepers) of U. Drepper, "Futexes Are Tricky", section "Mutex, Take 2". With
@@ -10,13 +11,14 @@
  * kernel's PI futexes (PI: priority inheritance).
  *
  * In the child of a fork, the child's only thread holds the mutexes that the
- * forking thread held, and can unlock them. But a mutex with
+ * forking thread held, and can unlock them, because a mutex records its holder
+ * by a number that a fork does not change. But a mutex with
  * DROVER_MUTEX_SHARED, DROVER_MUTEX_PI or DROVER_MUTEX_ROBUST records the
- * thread id of its holder. So the parent's thread is still the holder, and
- * drover_mutex_unlock() in the child returns EPERM. If a PI or robust mutex
- * lacks DROVER_MUTEX_SHARED, the child has its own copy of the mutex. If any
- * thread held this mutex at the fork, no thread can unlock the copy, so the
- * child has to initialise the copy again.
+ * thread id of its holder, and the child's thread has another id. So the
+ * parent's thread is still the holder, and drover_mutex_unlock() in the child
+ * returns EPERM. If a PI or robust mutex lacks DROVER_MUTEX_SHARED, the child
+ * has its own copy of the mutex. If any thread held this mutex at the fork, no
+ * thread can unlock the copy, so the child has to initialise the copy again.
  *
  * In all functions @mutex is the mutex. @attr may be NULL, for the defaults.
  *
@@ -126,9 +128,10 @@ int drover_mutex_destroy(drover_mutex_t *mutex);
  * an earlier caller got EOWNERDEAD, and unlocked @mutex before it had called
  * drover_mutex_consistent().
  *
- * A robust @mutex records the thread id of its holder. The holder may die, and
- * a new thread may get the same id before any thread tries to lock @mutex. The
- * call then waits until the new thread ends.
+ * A robust @mutex records the thread id of its holder. When another thread
+ * tries to lock @mutex, the kernel looks whether a thread with this id exists.
+ * If the holder has died, and a new thread has got the same id by then, the
+ * call waits until the new thread ends.
  *
  * Tests: mutex/basic stress/cond_mixed
  */
