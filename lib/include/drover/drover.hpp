@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
 // Drover for C++17: drover::mutex meets the requirements Lockable and
-// TimedLockable. drover::condition_variable has the members of
-// std::condition_variable_any; its waits take a drover::mutex, or a lock such
-// as std::unique_lock<drover::mutex>. drover::condition_variable_any takes any
-// lock, at the price of a second mutex.
+// TimedLockable. The waits of drover::condition_variable take a drover::mutex,
+// or a lock such as std::unique_lock<drover::mutex>. So this class has the
+// members of std::condition_variable_any. drover::condition_variable_any takes
+// any lock, at the price of a second mutex.
 //
 //	std::unique_lock<drover::mutex> held(lock);
 //	filled.wait(held, [&] { return !items.empty(); });
@@ -19,8 +19,8 @@
 // and must not unlock the mutex. If a predicate throws an exception, the wait
 // throws this exception in the waiting thread.
 //
-// A lock or a wait that fails throws a std::system_error, for example a wait with
-// a mutex that is not held. unlock() and the try_ functions throw nothing.
+// A lock or a wait that fails throws a std::system_error, for example a wait
+// with a mutex that is not held. unlock() and the try_ functions throw nothing.
 #ifndef DROVER_DROVER_HPP
 #define DROVER_DROVER_HPP
 
@@ -44,7 +44,8 @@ namespace drover
 namespace detail
 {
 
-// A negative @err is no error: it is DROVER_BARRIER_SERIAL.
+// barrier.hpp calls this, too. A negative @err is no error: it is
+// DROVER_BARRIER_SERIAL.
 inline void check(int err, const char *what)
 {
 	if (err > 0)
@@ -142,9 +143,11 @@ template <class Predicate> struct awaited {
 	}
 };
 
-// The waits that both condition variables build from their other waits. The
-// loops are for condition_variable_any, which cannot pass a predicate to
-// drover_cond_await(): its mutex is not the caller's lock.
+// The waits that the classes condition_variable and condition_variable_any
+// build from their other waits. The loops are for condition_variable_any, which
+// cannot pass a predicate to drover_cond_await(). Its waiters sleep with a
+// mutex of its own. A thread that notifies holds this mutex, but perhaps not
+// the lock of the waiting thread, which guards the data of the predicate.
 template <class Self> class waits
 {
 public:
