@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// This header declares class names of the C++ headers <mutex> and
-// <condition_variable>. The mutexes and condition variables are Drover's; the
-// locks are those of the C++ library. The header is for programs that say
-// `using namespace std;`, or that name the namespace of these classes in one
-// place:
+// This header declares, in the namespace drover::standard, class names of the
+// C++ headers <mutex> and <condition_variable>. The mutexes and condition
+// variables are Drover's; the locks are those of the C++ library. The header is
+// for programs that do not write std:: before these names. Such a program says
+// `using namespace std;`, or names the namespace of these classes in one place.
+// There it names drover::standard instead:
 //
 //	#include <drover/condition_variable.hpp>
 //	using namespace drover::standard;
