@@ -26,8 +26,9 @@
  *	3. the queue of another worker: the oldest task
  *    But no task waits for ever, because a worker departs from this order for
  *    two of every 61 tasks. For one of the two it looks into the pool's queue
- *    first, for the other into the queue of a worker, each worker's in turn. It
- *    takes the oldest task there.
+ *    first. For the other it looks into the queue of one worker first, the next
+ *    time into that of the next worker, and so on. It takes the oldest task of
+ *    the queue in both cases.
  *  - The pool needs no memory to accept a task: the task lies in the caller's
  *    memory.
  *  - At most one idle worker at a time polls for a task, for some microseconds,
@@ -100,11 +101,11 @@ typedef struct {
 /**
  * drover_poolattr_t - pool attributes
  * @workers: how many tasks run at a time, up to DROVER_POOL_MAX. 0: as many as
- *	     there are CPUs: at first those in the affinity of the calling
- *	     thread, later those on which at least one of the workers may run.
- *	     If the CPU limit of the cgroup is lower, the limit counts instead.
- *	     A worker checks for changes with every 61st task, but at most once
- *	     a second.
+ *	     the pool has CPUs, or the CPU limit of the cgroup if that is lower.
+ *	     A new pool has the CPUs in the affinity of its creator. With every
+ *	     61st task, but at most once a second, a worker counts again. From
+ *	     then on the pool has the CPUs on which at least one of its workers
+ *	     may run. (With @cpu_sets it always has the CPUs of its creator.)
  * @linger_us: the longest that a worker polls for work before it sleeps, in
  *	       microseconds. 0: the library chooses. DROVER_POOL_NO_LINGER:
  *	       workers do not poll.
@@ -258,14 +259,15 @@ int drover_pool_post_or(drover_pool_t *pool, int (*function)(void *arg),
  * is not submitted again meanwhile.
  *
  * Sometimes no thread can take the place of a waiting worker, because the limit
- * of drover_poolattr_t.spares is reached or the system refuses a thread. If at
- * least one other worker is not blocked in a wait, and gangs
- * (drover_pool_loop()) still have enough workers, the worker waits
- * nevertheless, and fewer tasks run meanwhile. If the worker is the last one
- * that is not blocked, it gets EAGAIN. The call also fails with EAGAIN, in any
- * thread, if half of the thread's stack is in use and the system refuses the
- * new thread that would run @task. After EAGAIN @task goes on: its memory is in
- * use until another wait for it has returned 0 or ECANCELED.
+ * of drover_poolattr_t.spares is reached or the system refuses a thread. Then
+ * the worker waits nevertheless, and fewer tasks run meanwhile. But if all
+ * other workers are blocked in waits, the call fails with EAGAIN instead. It
+ * also fails with EAGAIN if too few workers would be left for the pool's gangs.
+ * (A gang is the threads of a loop that all run at the same time, see
+ * drover_loop_t.) In any thread, worker or not, the call fails with EAGAIN if
+ * half of the thread's stack is in use and the system refuses the new thread
+ * that would run @task. EAGAIN changes nothing for @task: its memory is in use
+ * until another wait for it has returned 0 or ECANCELED.
  *
  * Return: 0; ECANCELED when @task was cancelled, or when an exception or the
  * end of the thread ended its function (@result is not written then); EAGAIN;
@@ -317,10 +319,10 @@ int drover_pool_cancel(drover_pool_t *pool, drover_task_t *task);
  * @function: called for each part [begin, end); returns 0 to go on
  *
  * The call blocks. The parts run in the caller and in free workers. On n CPUs
- * at most n - 1 workers take part; on one CPU, one worker. If the pool has been
- * shut down or all workers are busy, all parts run in the caller. A thread gets
- * its next part when it has finished the part before. If parts sleep,
- * drover_pool_loop() can use more threads.
+ * at most n - 1 workers take part, but on a single CPU at most one does. If the
+ * pool has been shut down or all workers are busy, all parts run in the caller.
+ * A thread gets its next part when it has finished the part before. If parts
+ * sleep, drover_pool_loop() can use more threads.
  *
  * If an exception or a thread cancellation ends a call of @function in the
  * caller, no more parts begin. When the running parts have ended, the exception
@@ -369,8 +371,9 @@ typedef struct {
  *	   each thread.
  * @join: NULL, or a function that adds the scratch memory of one thread to
  *	  @total. After all parts the caller calls it once for each thread, in
- *	  the order of the threads' numbers. Which parts a thread gets differs
- *	  from run to run.
+ *	  the order of the threads' numbers. Except in a gang, the parts of a
+ *	  thread differ from run to run. So a floating-point sum may differ,
+ *	  too.
  *
  * Fields that are not set have to be zero.
  */
@@ -398,20 +401,22 @@ typedef struct {
  * returns an error for one share, and even if the pool is shut down with
  * DROVER_POOL_CANCEL.
  *
- * A worker joins a gang only when its current task has ended. So a task must
- * not wait on a semaphore, for example, for a gang that another thread has
- * begun: the gang may need the worker of this task. Instead, let one task call
- * drover_pool_loop(), and let other tasks wait for that task in
- * drover_pool_wait() or drover_pool_clockwait(). In these calls a worker gives
- * its place to another worker, which can join the gang.
+ * A worker joins a gang only when its current task has ended. So if another
+ * thread has begun a gang, a task must not block until the gang has ended, for
+ * example on a semaphore: the gang may need the worker that runs this task.
+ * Instead, let one task call drover_pool_loop(), and let other tasks wait for
+ * that task in drover_pool_wait() or drover_pool_clockwait(). In these calls a
+ * worker gives its place to another worker, which can join the gang.
  *
  * Return: as drover_pool_for(); ENOMEM when there is no memory for the scratch;
  * EINVAL for a @join without @total, or for @gang without @threads. A gang gets
- * ESHUTDOWN in the same cases as drover_pool_submit(), and EAGAIN if too few
- * workers are left. A gang needs @threads - 1 workers, or @threads if the
- * caller is a worker of @pool. Workers of other gangs do not count as left, nor
- * do workers that wait and cannot be replaced. After ENOMEM, EINVAL, ESHUTDOWN
- * or EAGAIN no part has run. @join is called only if the result is 0.
+ * ESHUTDOWN in the same cases as drover_pool_submit(), and EAGAIN if @pool has
+ * too few workers for it. The caller is one of the @threads threads of the
+ * gang, and all others are workers of @pool. So the gang needs @threads - 1
+ * workers, or @threads if the caller is itself a worker of @pool. Workers that
+ * other gangs keep are not available for it, and neither are workers that wait
+ * and cannot be replaced. After ENOMEM, EINVAL, ESHUTDOWN or EAGAIN no part has
+ * run. @join is called only if the result is 0.
  */
 int drover_pool_loop(drover_pool_t *pool, size_t begin, size_t end,
 		     const drover_loop_t *loop);
