@@ -26,17 +26,18 @@
  *    operations.
  *  - If the source of a staged copy is host memory, the source has been read
  *    when the call returns. A borrowed copy may read its source until it is
- *    done. No other operation borrows memory.
+ *    done. Other arguments of operations (@kernel, @args, @accesses) are copied
+ *    during the call.
  *  - The first operation that fails ends its stream. This operation and all
  *    operations behind it in the stream count as done, and get its error, so no
  *    wait hangs. An operation of another stream gets this error, too, if it is
  *    ordered behind one of these operations.
  *
- * In all functions @ticket is where to store the ticket of the submitted
- * operation, or NULL. A ticket serves to wait for its operation. @accesses is
- * the memory that the operation touches. The source and the target of a copy
- * may be device or host memory, and must not overlap. If @attr is NULL, the
- * defaults apply.
+ * In all functions that submit an operation, @ticket is where to store its
+ * ticket, or NULL. A ticket serves to wait for its operation. @accesses is the
+ * memory that the operation touches. The source and the target of a copy may be
+ * device or host memory, and must not overlap. If @attr is NULL, the defaults
+ * apply.
  *
  * All threads may use a stream; their calls take effect one after the other.
  * All functions return 0 or an errno value. No function changes errno, and a
@@ -114,7 +115,8 @@ typedef struct drover_graph drover_graph_t;
 
 /* drover_streamattr_t.backend: what carries out the operations */
 enum drover_backend {
-	DROVER_BACKEND_CPU = 0,	 /* workers of a pool, in order; plain memory */
+	/* Workers of a pool, in order. Device memory is ordinary memory. */
+	DROVER_BACKEND_CPU = 0,
 	DROVER_BACKEND_CUDA = 2, /* a CUDA driver, loaded when first needed */
 };
 
@@ -179,17 +181,18 @@ typedef struct {
 
 /**
  * drover_kernel_t - something to run on a device
- * @run: CPU backend: called with the copied arguments. It returns 0, or an
- *	errno value if the operation has failed. It may divide its work among
- *	the workers of the pool that drover_stream_native() returns.
+ * @run: CPU backend: called with the copy of the arguments that
+ *	drover_stream_run() has made. It returns 0, or an errno value if the
+ *	operation has failed. It may divide its work among the workers of the
+ *	pool that drover_stream_native() returns.
  * @issue: CUDA backend: called by the submitting thread, in the order of
  *	submission, with the device's context current. The function puts its
  *	work into the CUstream @native, by its own launches or those of a
  *	library, and returns 0 or an errno value. It must not call functions of
- *	streams. If it uses memory of other devices, it has to make sure that
- *	its device can reach this memory. For a kernel in a graph, the function
- *	is called once, by drover_stream_capture_end(), with a CUstream that
- *	captures.
+ *	streams, which are those of this header. If it uses memory of other
+ *	devices, it has to make sure that its device can reach this memory. For
+ *	a kernel in a graph, the function is called once, by
+ *	drover_stream_capture_end(), with a CUstream that captures.
  */
 typedef struct {
 	int (*run)(const void *args);
@@ -264,7 +267,8 @@ const char *drover_stream_why(void);
 
 /**
  * drover_stream_alloc() - get device memory
- * @stream: any stream of the backend to which the memory is to belong
+ * @stream: any stream of the backend (on CUDA: of the device) to which the
+ *	memory is to belong
  * @memory: where to store the address of the memory; the content is not defined
  *
  * The call may block, in the driver. All streams of the backend may use the
@@ -375,7 +379,7 @@ int drover_stream_copy_borrowed(drover_stream_t *stream, void *to,
 /**
  * drover_stream_set() - set bytes of memory
  * @to: device or host memory; with CUDA only memory from drover_stream_alloc(),
- *	_alloc_host() or _declare()
+ *	_alloc_host() or _declare(), but not from _pin()
  * @byte: the new value of each byte
  *
  * Return: as every submit; EINVAL also if @bytes is 0.
@@ -435,12 +439,13 @@ int drover_stream_wait_event(drover_stream_t *stream,
 /**
  * drover_stream_synchronize() - wait until the host may touch its memory again
  *
- * The call blocks until all operations that touch host memory, or may touch any
- * memory, are done. This includes operations of other streams if an operation
- * of this stream waits for them, by an event or because they touch the same
- * memory. All other operations stay under way. Operations that are submitted
- * later are ordered behind them as far as necessary. If an operation fails
- * after this call has returned, the next call for the stream returns the error.
+ * The call blocks until all operations of this stream that touch host memory,
+ * or may touch any memory, are done. It also waits for such operations of other
+ * streams if an operation of this stream waits for them, by an event or because
+ * they touch the same memory. All other operations stay under way. Operations
+ * that are submitted later are ordered behind them as far as necessary. If an
+ * operation fails after this call has returned, the next call for the stream
+ * returns the error.
  *
  * Return: 0; the error that has ended the stream; EBUSY while the stream
  * captures; EDEADLK from a kernel or host call that would wait for itself.
