@@ -102,10 +102,11 @@ typedef struct {
  * drover_poolattr_t - pool attributes
  * @workers: how many tasks run at a time, up to DROVER_POOL_MAX. 0: as many as
  *	     the pool has CPUs, or the CPU limit of the cgroup if that is lower.
- *	     A new pool has the CPUs in the affinity of its creator. With every
- *	     61st task, but at most once a second, a worker counts again. From
- *	     then on the pool has the CPUs on which at least one of its workers
- *	     may run. (With @cpu_sets it always has the CPUs of its creator.)
+ *	     At first the CPUs of a pool are those in the affinity of its
+ *	     creator. With every 61st task, but at most once a second, a worker
+ *	     counts the pool's CPUs again. Then they are the CPUs on which at
+ *	     least one worker may run. (With @cpu_sets they are always those of
+ *	     the creator.)
  * @linger_us: the longest that a worker polls for work before it sleeps, in
  *	       microseconds. 0: the library chooses. DROVER_POOL_NO_LINGER:
  *	       workers do not poll.
@@ -401,9 +402,9 @@ typedef struct {
  * returns an error for one share, and even if the pool is shut down with
  * DROVER_POOL_CANCEL.
  *
- * A worker joins a gang only when its current task has ended. So if another
- * thread has begun a gang, a task must not block until the gang has ended, for
- * example on a semaphore: the gang may need the worker that runs this task.
+ * A worker joins a gang only when its current task has ended. So a task must not
+ * wait, for example on a semaphore, for the end of a gang that another thread
+ * has begun: the gang may need the worker that runs this task.
  * Instead, let one task call drover_pool_loop(), and let other tasks wait for
  * that task in drover_pool_wait() or drover_pool_clockwait(). In these calls a
  * worker gives its place to another worker, which can join the gang.
