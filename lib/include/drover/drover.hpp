@@ -2,9 +2,11 @@
 //
 // Drover for C++17: drover::mutex meets the requirements Lockable and
 // TimedLockable. The waits of drover::condition_variable take a drover::mutex,
-// or a lock such as std::unique_lock<drover::mutex>. So this class has the
-// members of std::condition_variable_any. drover::condition_variable_any takes
-// any lock, at the price of a second mutex.
+// or a lock such as std::unique_lock<drover::mutex>. In the standard library
+// only std::condition_variable_any takes more than one type of lock, so
+// drover::condition_variable has the members of that class. The second class,
+// drover::condition_variable_any, takes any lock, at the price of a second
+// mutex.
 //
 //	std::unique_lock<drover::mutex> held(lock);
 //	filled.wait(held, [&] { return !items.empty(); });
@@ -19,8 +21,9 @@
 // and must not unlock the mutex. If a predicate throws an exception, the wait
 // throws this exception in the waiting thread.
 //
-// A lock or a wait that fails throws a std::system_error, for example a wait
-// with a mutex that is not held. unlock() and the try_ functions throw nothing.
+// If lock() or a wait fails, it throws a std::system_error. An example is a
+// wait with a mutex that is not held. unlock() and the try_ functions throw
+// nothing.
 #ifndef DROVER_DROVER_HPP
 #define DROVER_DROVER_HPP
 
@@ -45,7 +48,7 @@ namespace detail
 {
 
 // barrier.hpp calls this, too. A negative @err is no error: it is
-// DROVER_BARRIER_SERIAL.
+// DROVER_BARRIER_SERIAL, the result for the thread that arrived last.
 inline void check(int err, const char *what)
 {
 	if (err > 0)
@@ -143,11 +146,13 @@ template <class Predicate> struct awaited {
 	}
 };
 
-// The waits that the classes condition_variable and condition_variable_any
-// build from their other waits. The loops are for condition_variable_any, which
-// cannot pass a predicate to drover_cond_await(). Its waiters sleep with a
-// mutex of its own. A thread that notifies holds this mutex, but perhaps not
-// the lock of the waiting thread, which guards the data of the predicate.
+// Waits that call other waits of Self, which is condition_variable or
+// condition_variable_any. wait_for() calls wait_until(). wait() and
+// wait_until() with a predicate call, in a loop, the function of the same name
+// without one. Only condition_variable_any uses these loops, because it cannot
+// pass a predicate to drover_cond_await(). Its waiters sleep with a mutex of
+// its own. A thread that notifies holds this mutex, but perhaps not the lock of
+// the waiting thread, which guards the data of the predicate.
 template <class Self> class waits
 {
 public:
@@ -260,9 +265,10 @@ public:
 		a.result(drover_cond_await(&c_, handle(lock), a.is_true, &a));
 	}
 
-	// If system_clock is set, a deadline on it comes earlier or later, as
-	// the standard demands. A thread that was notified returns no_timeout
-	// even if the deadline, translated or not, passes before the return.
+	// If somebody sets the system's time, a deadline on system_clock comes
+	// earlier or later, as the standard demands. A thread that was notified
+	// returns no_timeout even if the deadline, translated or not, passes
+	// before the return.
 	template <class Lock, class Clock, class Duration>
 	std::cv_status
 	wait_until(Lock &lock,
@@ -369,8 +375,8 @@ private:
 	};
 
 	// As soon as this thread is notified, the condition variable may be
-	// destroyed, but the thread still has to unlock the mutex. So the
-	// thread keeps its own reference to the mutex.
+	// destroyed, but the thread still has to unlock the mutex own_. So the
+	// thread keeps its own reference to this mutex.
 	template <class Lock, class Wait> void sleep(Lock &lock, Wait wait)
 	{
 		std::shared_ptr<mutex> own = own_;
