@@ -20,8 +20,9 @@
 //     last phase.
 //  2. Each token has to be waited for, or destroyed, before the barrier is
 //     destroyed.
-//  3. A call that breaks the contract throws a std::system_error. Examples are
-//     a count of 0, and more arrivals at once than the phase still needs.
+//  3. A call that <drover/barrier.h> does not allow throws a
+//     std::system_error. Examples are a count of 0, and more arrivals at once
+//     than the phase still needs.
 #ifndef DROVER_BARRIER_HPP
 #define DROVER_BARRIER_HPP
 
@@ -42,7 +43,8 @@ struct nothing {
 
 } // namespace detail
 
-// The last thread of each phase calls Completion, before any thread goes on.
+// The last thread to arrive in a phase calls Completion, before any thread goes
+// on.
 template <class Completion = detail::nothing> class barrier
 {
 public:
@@ -79,9 +81,9 @@ public:
 	{
 		drover_barrierattr_t attr = {};
 
-		// A Completion that does nothing is left out, because then
-		// drover_barrier_wait() at a barrier for one thread has nothing
-		// to do.
+		// A Completion that does nothing is left out: without a
+		// completion, drover_barrier_wait() at a barrier for one thread
+		// has nothing to do.
 		if (!std::is_same_v<Completion, detail::nothing>) {
 			attr.completion = complete;
 			attr.arg = this;
