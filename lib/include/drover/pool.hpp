@@ -52,7 +52,8 @@ template <class Result> struct work {
 	int wait() { return drover_pool_wait(pool, &task, nullptr); }
 };
 
-// Deletes a work after its task has ended: until then the pool uses the memory.
+// Deletes a struct work after its task has ended: until then the pool uses its
+// memory.
 struct finish {
 	template <class Result> void operator()(work<Result> *work)
 	{
