@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Drover's stream for C++17: streams and their memory end with their scope. An
-// error is a std::system_error with the sentence of drover_stream_why().
+// error is thrown as a std::system_error, with the sentence that
+// drover_stream_why() returns.
 //
 //	drover::stream s;
 //	auto input = s.alloc(bytes);
@@ -37,8 +38,8 @@ struct give_back {
 
 } // namespace detail
 
-// Memory of a stream. It must be destroyed before the stream. When it is
-// destroyed, memory that the program allocated itself is the program's again.
+// Memory of a stream. A stream_memory must be destroyed before its stream. If
+// it was made by take(), its destructor gives the memory back to the program.
 using stream_memory = std::unique_ptr<void, detail::give_back>;
 
 // The destructor waits for all operations. A program that wants to know whether
@@ -57,7 +58,8 @@ public:
 	stream(const stream &) = delete;
 	stream &operator=(const stream &) = delete;
 
-	// Calls any function of streams, with the stream and then @given.
+	// Calls a function of <drover/stream.h>: the stream is the first
+	// argument, and @given are the others.
 	template <class... Wanted, class... Given>
 	void call(int (*function)(drover_stream_t *, Wanted...),
 		  Given &&...given)
