@@ -104,9 +104,9 @@ typedef struct {
  *	     the pool has CPUs, or the CPU limit of the cgroup if that is lower.
  *	     At first the CPUs of a pool are those in the affinity of its
  *	     creator. With every 61st task, but at most once a second, a worker
- *	     counts the pool's CPUs again. Then they are the CPUs on which at
- *	     least one worker may run. (With @cpu_sets they are always those of
- *	     the creator.)
+ *	     counts the pool's CPUs again. After that count they are the CPUs on
+ *	     which at least one worker may run. (With @cpu_sets they are always
+ *	     those of the creator.)
  * @linger_us: the longest that a worker polls for work before it sleeps, in
  *	       microseconds. 0: the library chooses. DROVER_POOL_NO_LINGER:
  *	       workers do not poll.
