@@ -402,12 +402,12 @@ typedef struct {
  * returns an error for one share, and even if the pool is shut down with
  * DROVER_POOL_CANCEL.
  *
- * A worker joins a gang only when its current task has ended. So a task must not
- * wait, for example on a semaphore, for the end of a gang that another thread
- * has begun: the gang may need the worker that runs this task.
- * Instead, let one task call drover_pool_loop(), and let other tasks wait for
- * that task in drover_pool_wait() or drover_pool_clockwait(). In these calls a
- * worker gives its place to another worker, which can join the gang.
+ * A worker joins a gang only when its current task has ended. So a task must
+ * not wait, for example on a semaphore, for the end of a gang that another
+ * thread has begun: the gang may need the worker that runs this task. Instead,
+ * let one task call drover_pool_loop(), and let other tasks wait for that task
+ * in drover_pool_wait() or drover_pool_clockwait(). In these calls a worker
+ * gives its place to another worker, which can join the gang.
  *
  * Return: as drover_pool_for(); ENOMEM when there is no memory for the scratch;
  * EINVAL for a @join without @total, or for @gang without @threads. A gang gets
