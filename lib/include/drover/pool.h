@@ -104,9 +104,9 @@ typedef struct {
  *	     the pool has CPUs, or the CPU limit of the cgroup if that is lower.
  *	     At first the CPUs of a pool are those in the affinity of its
  *	     creator. With every 61st task, but at most once a second, a worker
- *	     counts the pool's CPUs again. After that count they are the CPUs on
- *	     which at least one worker may run. (With @cpu_sets they are always
- *	     those of the creator.)
+ *	     counts again: from its first such count on, the CPUs of the pool
+ *	     are those on which at least one worker may run. (With @cpu_sets
+ *	     the CPUs of the pool are always those of the creator.)
  * @linger_us: the longest that a worker polls for work before it sleeps, in
  *	       microseconds. 0: the library chooses. DROVER_POOL_NO_LINGER:
  *	       workers do not poll.
@@ -367,9 +367,9 @@ typedef struct {
  *	     aligned to 64
  * @total: NULL, or @scratch bytes of the caller's memory. Each thread's scratch
  *	   memory begins as a copy of @total, or as zeroes if @total is NULL. At
- *	   the end @join adds this memory to @total. So for a sum @total has to
- *	   begin as zeroes: otherwise its first value is added once more for
- *	   each thread.
+ *	   the end @join adds this memory to @total. So for a sum, @total has to
+ *	   contain zeroes before the loop: otherwise what it contains is added
+ *	   once more for each thread.
  * @join: NULL, or a function that adds the scratch memory of one thread to
  *	  @total. After all parts the caller calls it once for each thread, in
  *	  the order of the threads' numbers. Except in a gang, the parts of a
@@ -414,10 +414,10 @@ typedef struct {
  * ESHUTDOWN in the same cases as drover_pool_submit(), and EAGAIN if @pool has
  * too few workers for it. The caller is one of the @threads threads of the
  * gang, and all others are workers of @pool. So the gang needs @threads - 1
- * workers, or @threads if the caller is itself a worker of @pool. Workers that
- * other gangs keep are not available for it, and neither are workers that wait
- * and cannot be replaced. After ENOMEM, EINVAL, ESHUTDOWN or EAGAIN no part has
- * run. @join is called only if the result is 0.
+ * workers besides the caller, which may itself be a worker of @pool. Workers
+ * that other gangs keep are not available for it, and neither are workers that
+ * wait and cannot be replaced. After ENOMEM, EINVAL, ESHUTDOWN or EAGAIN no
+ * part has run. @join is called only if the result is 0.
  */
 int drover_pool_loop(drover_pool_t *pool, size_t begin, size_t end,
 		     const drover_loop_t *loop);
