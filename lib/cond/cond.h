@@ -29,7 +29,7 @@
  *		where they are freed; also the lock and the two groups of a
  *		condvar
  *   load.c	DROVER_POLICY, when the library is loaded
- *   policy.c	when to wake and when to move
+ *   policy.h	when to wake and when to move
  *
  * A signal goes to the older, closed group of a private condvar. Arrivals join
  * the younger, open one. A signal that finds no closed group closes the open
@@ -129,7 +129,7 @@ struct mutex;
 #define COND_AWAITED   (1u << 31) /* threads wait on it with a predicate */
 #define COND_KNOWN     (0xffffu | COND_AWAITED)
 /* Shared, or with foreign waiters. */
-#define COND_SPECIAL (~(COND_MONOTONIC | COND_AWAITED))
+#define COND_SPECIAL (~(COND_MONOTONIC | COND_DESTROYED | COND_AWAITED))
 
 /**
  * struct cond - a condition variable; all zero bytes are a valid one

@@ -10,8 +10,9 @@
 #include "mutex/user_mutex.h"
 
 /*
- * By the rules other than POLICY_AUTO threads are only woken or moved: no
- * thread polls before it sleeps, or wakes others ahead (WAKE_AHEAD, wake.c).
+ * By the rules other than POLICY_AUTO threads are only woken or moved. No thread
+ * wakes others ahead (WAKE_AHEAD, wake.c), and none polls before it sleeps,
+ * unless DROVER_POLICY also says for how long (spin=).
  */
 enum policy_rule {
 	POLICY_WAKE_ALL, /* no thread is moved */
@@ -38,10 +39,11 @@ extern _Atomic uint32_t policy_in_force;
  * who has the mutex; @nr_waiters: how many threads shall be unblocked.
  *
  * POLICY_AUTO wakes a single thread, even if the signaller holds the mutex. If
- * the thread were moved, the unlock would wake it a moment later, and both the
- * signal and the next unlock of the mutex would make one more system call. And
- * a thread that posts many items would be preempted at its unlock: each worker
- * would find the mutex free, take one item, and sleep again.
+ * the thread were moved, the signaller's unlock would wake it a moment later, by
+ * one more system call. The thread would then leave the mutex contended, and so
+ * make another one at its own unlock. And a thread that posts many items would
+ * be preempted at its unlock: each worker would find the mutex free, take one
+ * item, and sleep again.
  */
 static inline bool policy_moves_to(enum mutex_holder holder,
 				   uint32_t nr_waiters)

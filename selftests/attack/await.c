@@ -180,10 +180,48 @@ static void test_mortal(int (*wake)(drover_cond_t *cond), const char *what)
 	tap_ok(unmapped, "%s", what);
 }
 
+static void *destroy_main(void *tid)
+{
+	atomic_store((atomic_int *)tid, gettid());
+	drover_cond_destroy(&cond);
+	return NULL;
+}
+
+/*
+ * One signal too many is left to a waiter, which hands it on while a thread
+ * without the mutex destroys the condvar. No waiter is taken for one that waits
+ * in the C library's own function (cond/foreign.c).
+ */
+static void test_destroy(const char *what)
+{
+	int nr = (int)poll_cpus() + 2, signals_sent = nr + 1;
+	atomic_int tids[nr], destroyer_tid = 0;
+	pthread_t threads[nr], destroyer;
+
+	watchdog(what);
+	tap_must(drover_mutex_init(&mutex, NULL), "mutex");
+	for (int i = 0; i < nr; i++) {
+		tids[i] = 0;
+		threads[i] = thread_of(wait_main, &tids[i]);
+		asleep_on(&tids[i], NULL);
+	}
+	drover_mutex_lock(&mutex);
+	nr_items = nr;
+	joined(thread_of(signal_main, &signals_sent));
+	destroyer = thread_of(destroy_main, &destroyer_tid);
+	asleep_on(&destroyer_tid, NULL);
+	drover_mutex_unlock(&mutex);
+	for (int i = 0; i < nr; i++)
+		joined(threads[i]);
+	joined(destroyer);
+	tap_ok(!((struct cond *)&cond)->foreign_signals, "%s", what);
+	tap_must(drover_cond_init(&cond, NULL), "cond");
+}
+
 int main(int argc, char **argv)
 {
 	args_parse(argc, argv, "");
-	tap_plan(9);
+	tap_plan(10);
 	poll_limit(0); /* a thread that waits for a lock sleeps */
 	test(false, "a signal without the mutex wakes without the lock");
 	test(true, "so does a signal by the holder of the mutex");
@@ -192,6 +230,7 @@ int main(int argc, char **argv)
 		    "the condvar may end in the call of a signal");
 	test_mortal(drover_cond_broadcast, "in that of a broadcast");
 	test_mortal(broadcast_on, "in that of a broadcast on a mutex");
+	test_destroy("a signal too many, and a destroy");
 	test_many(false, 0, false, "a signal is left to one of many waiters");
 	test_many(true, 0, false, "so is one by the holder of the mutex");
 	test_many(true, 0, true, "not if a thread waits without a predicate");
