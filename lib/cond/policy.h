@@ -33,6 +33,7 @@ struct policy {
 
 /* The rule in force, an enum policy_rule. */
 extern _Atomic uint32_t policy_in_force;
+#define policy_is(rule) (load_relaxed(&policy_in_force) == (rule))
 
 /*
  * Shall threads be moved to a mutex? If not, all of them are woken. @holder:
@@ -45,16 +46,12 @@ extern _Atomic uint32_t policy_in_force;
  * be preempted at its unlock: each worker would find the mutex free, take one
  * item, and sleep again.
  */
-static inline bool policy_moves_to(enum mutex_holder holder,
-				   uint32_t nr_waiters)
-{
-	uint32_t rule = load_relaxed(&policy_in_force);
-
-	if (nr_waiters == 1)
-		return rule == POLICY_REQUEUE && holder == MUTEX_HELD_BY_CALLER;
-	return rule == POLICY_REQUEUE ||
-	       (rule == POLICY_AUTO && holder != MUTEX_FREE);
-}
+#define policy_moves_to(holder, nr_waiters)                 \
+	((nr_waiters) == 1 ?                                \
+		 policy_is(POLICY_REQUEUE) &&               \
+			 (holder) == MUTEX_HELD_BY_CALLER : \
+		 policy_is(POLICY_REQUEUE) ||               \
+			 (policy_is(POLICY_AUTO) && (holder) != MUTEX_FREE))
 
 /*
  * Parse @text, the value of DROVER_POLICY. Return: false if the value is not

@@ -94,7 +94,7 @@ static struct wake_plan plan_for(struct group *g, uint32_t nr_waiters)
 	/* "mover" becomes "holder" (cond.h): its unlock wakes a thread. */
 	if (plan.nr_wake == 0)
 		lock_set_contended(word);
-	if (nr_waiters > 1 && load_relaxed(&policy_in_force) == POLICY_AUTO)
+	if (nr_waiters > 1 && policy_is(POLICY_AUTO))
 		store_relaxed(&g->ahead, WAKE_AHEAD);
 	return plan;
 }
@@ -220,13 +220,15 @@ APART static void release_both(struct group *closed, struct group *open)
 
 HOT APART static int broadcast_private(struct cond *c)
 {
-	struct group *closed, *open;
+	struct group *closed = NULL, *open;
 
 	PROBE(broadcast, c, 0);
 	cond_lock(c);
-	closed = group_lock_blocked(cond_closed(c), c);
+	if (load_relaxed(&c->closed_low) & CLOSED_IS_THERE)
+		closed = group_lock_blocked(cond_closed(c), c);
 	open = group_lock_blocked(load_relaxed(&c->open), c);
-	cond_set_groups(c, NULL, NULL);
+	store_relaxed(&c->open, NULL);
+	store_relaxed(&c->closed_low, 0);
 	lock_drop(&c->lock);
 
 	if (closed && open) {
