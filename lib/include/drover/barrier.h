@@ -147,8 +147,8 @@ int drover_barrier_destroy(drover_barrier_t *barrier);
  * completion function, and @barrier is not shared. Then the call returns at
  * once, and makes no atomic read-modify-write. So if several threads use such a
  * barrier although its count is one, the call does not order their memory
- * accesses. If @barrier has a completion function, the calls of this function
- * come one after the other, even if the count is one.
+ * accesses. The calls of a completion function come one after the other, even
+ * if the count is one.
  *
  * Return: DROVER_BARRIER_SERIAL to the thread that arrived last, 0 to all
  * others; EINVAL when @barrier was never initialised, is destroyed, or has no
@@ -164,9 +164,11 @@ int drover_barrier_wait(drover_barrier_t *barrier);
  *
  * The call blocks in one case only: @nr is 1, and more threads use @barrier
  * than it counts. Then an arrival may come when all threads of a phase have
- * arrived, but the last of them has not ended the phase yet. Such an arrival
- * belongs to the next phase, or to a later one if the next phase has all its
- * arrivals already. The call blocks until the phase of its arrival begins.
+ * arrived, but the last of them has not ended the phase yet. Such a surplus
+ * arrival belongs to the next phase. If earlier surplus arrivals already fill
+ * the next phase, the arrival belongs to a later phase. A phase begins when the
+ * phase before it ends, and the call blocks until the phase of its arrival
+ * begins.
  *
  * Each phase that is stored has to be *given back* to the library once, by any
  * thread. drover_barrier_wait_for() and drover_barrier_forget() give a phase
