@@ -103,10 +103,11 @@ typedef struct {
  * @workers: how many tasks run at a time, up to DROVER_POOL_MAX. 0: as many as
  *	     the pool has CPUs, or the CPU limit of the cgroup if that is lower.
  *	     At first the CPUs of a pool are those in the affinity of its
- *	     creator. With every 61st task, but at most once a second, a worker
- *	     counts again: from its first such count on, the CPUs of the pool
- *	     are those on which at least one worker may run. (With @cpu_sets
- *	     the CPUs of the pool are always those of the creator.)
+ *	     creator. Later a worker counts the CPUs on which at least one
+ *	     worker of the pool may run; from then on these are the CPUs of the
+ *	     pool. Each worker counts with every 61st task, but all workers
+ *	     together count at most once a second. (With @cpu_sets the CPUs of
+ *	     the pool are always those of the creator.)
  * @linger_us: the longest that a worker polls for work before it sleeps, in
  *	       microseconds. 0: the library chooses. DROVER_POOL_NO_LINGER:
  *	       workers do not poll.
@@ -433,7 +434,7 @@ typedef struct {
 	uint64_t wakes;	      /* wake-ups of workers */
 	uint64_t linger_ns;   /* how long workers have polled for work */
 	uint64_t queued_most; /* most tasks queued at one time */
-	uint64_t moves;	      /* workers sent to another CPU than the waker's */
+	uint64_t moves;	      /* wake-ups kept off the waking thread's CPU */
 	uint64_t threads;     /* all threads, including spares */
 	uint64_t blocks;      /* waits in which a worker gave its place away */
 	uint64_t reserved[4];
