@@ -105,9 +105,9 @@ typedef struct {
  *	     At first the CPUs of a pool are those in the affinity of its
  *	     creator. Later a worker counts the CPUs on which at least one
  *	     worker of the pool may run; from then on these are the CPUs of the
- *	     pool. Each worker counts with every 61st task, but all workers
- *	     together count at most once a second. (With @cpu_sets the CPUs of
- *	     the pool are always those of the creator.)
+ *	     pool. Each worker counts at every 61st search for a task, but all
+ *	     workers together count at most once a second. (With @cpu_sets the
+ *	     CPUs of the pool are always those of the creator.)
  * @linger_us: the longest that a worker polls for work before it sleeps, in
  *	       microseconds. 0: the library chooses. DROVER_POOL_NO_LINGER:
  *	       workers do not poll.
