@@ -71,7 +71,10 @@ int drover_cond_await_until(drover_cond_t *cond, drover_mutex_t *mutex,
 	return cond_await(cond_of(cond), mutex_of(mutex), predicate, arg, &d);
 }
 
-/* Are all threads that wait on @c left to await_wake()? It is called then. */
+/*
+ * Wake threads that wait with a predicate, if there are any. Return: true if no
+ * other thread has to be woken.
+ */
 static inline bool awaiters_only(struct cond *c, bool all)
 {
 	return unlikely(load_relaxed(&c->flags) & COND_AWAITED) &&
