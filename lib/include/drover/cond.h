@@ -317,9 +317,10 @@ int drover_cond_signal(drover_cond_t *cond);
  *  - The kernel refuses to move threads.
  *  - Threads of one group (see drover_cond_signal()) wait with several mutexes.
  *
- * In all other cases, a PI mutex has its own rules (a robust mutex is always a
- * PI mutex, too). All threads are moved, even a single one. If the mutex is
- * free, the kernel hands it to the thread of highest priority.
+ * If none of these three cases holds, but the mutex is a PI mutex (a robust
+ * mutex always is one, too), other rules hold: all threads are moved, even a
+ * single one. If the mutex is free, the kernel hands it to the thread of highest
+ * priority.
  *
  * With a mutex that is not PI, the number of system calls depends on who holds
  * the mutex. If the caller holds the mutex, each system call moves up to 64

@@ -3,9 +3,11 @@
  * drover_stream_t: a queue of operations. An operation is a copy, a set (which
  * fills memory with a byte), a kernel, or a host call (a function that runs on
  * the host). A backend carries the operations out, on CPUs or on a CUDA device,
- * while the host goes on. A synchronization is a call that waits for
- * operations. If the order of the operations is kept without this wait, the
- * wait is "elided": the call returns at once. drover_stream(3) has an example.
+ * while the host goes on. A synchronization is a call by which
+ * the host waits for operations. The library itself keeps the order of
+ * operations that touch the same memory. Where this is all that the wait would
+ * ensure, the wait is "elided": the call returns at once. drover_stream(3) has
+ * an example.
  *
  * Device memory is memory that drover_stream_alloc() has returned, or that the
  * program has passed to drover_stream_declare(). All other memory is host
@@ -54,9 +56,9 @@
  *  - 0;
  *  - EINVAL for arguments that make no operation (NULL, an overlap);
  *  - EXDEV for memory that the backend cannot reach;
- *  - EDEADLK if a kernel or host call would wait for itself: for its own
- *    stream, or for an operation of another stream that is ordered behind this
- *    kernel or host call;
+ *  - EDEADLK if the caller is a kernel or host call that runs in a stream, and
+ *    would wait for itself: it would wait for its own stream, or for an
+ *    operation of another stream that is ordered behind the caller;
  *  - ENOMEM;
  *  - EIO from the driver (or EINVAL, EPERM or ENOTSUP if that is the driver's
  *    answer); or
@@ -206,8 +208,8 @@ typedef struct {
 	uint64_t elided;   /* of those asked: the order was kept already */
 	uint64_t deferred; /* of those asked: the device waits, not the host */
 	uint64_t waited;   /* of those asked: the host waits */
-	uint64_t added_device; /* waits of the device that the library adds */
-	uint64_t added_host;   /* such waits of the host, and waits for room */
+	uint64_t added_device; /* the library made the device wait */
+	uint64_t added_host;   /* it made the host wait, for order or for room */
 	uint64_t read_backs;   /* copies whose call waits until they are done */
 } drover_stream_counts_t;
 
