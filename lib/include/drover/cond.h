@@ -319,8 +319,8 @@ int drover_cond_signal(drover_cond_t *cond);
  *
  * If none of these three cases holds, but the mutex is a PI mutex (a robust
  * mutex always is one, too), other rules hold: all threads are moved, even a
- * single one. If the mutex is free, the kernel hands it to the thread of highest
- * priority.
+ * single one. If the mutex is free, the kernel hands it to the thread of
+ * highest priority.
  *
  * With a mutex that is not PI, the number of system calls depends on who holds
  * the mutex. If the caller holds the mutex, each system call moves up to 64
