@@ -416,7 +416,8 @@ const char *drover_version(void);
  * and is not looked at here. In two cases the call enters the library: another
  * flag is set (processes share @cond, or threads wait with a predicate), or
  * word 5 is not 0 (threads wait without a predicate). In the library, word 9 is
- * @flags of struct cond, and word 5 is its @closed_low.
+ * @flags of struct cond, and word 5 is its @closed_low, which also says whether
+ * there is an open group.
  */
 #define DROVER_COND_WORD(cond, i) \
 	__atomic_load_n(&(cond)->words[i], __ATOMIC_RELAXED)
