@@ -221,11 +221,11 @@ int drover_cond_clockwait(drover_cond_t *cond, drover_mutex_t *mutex,
  * is terminated in its wait (by pthread_exit() in a signal handler).
  *
  * The rule for signals has an exception when many waiters are on their way. A
- * waiter is *on its way* from its unblocking until it has @mutex again. A
- * waiter that has not been unblocked polls for a moment, and then falls asleep.
- * If more waiters are on their way than there are CPUs, one more woken waiter
- * would find no free CPU. So a signal does not unblock a sleeping waiter then,
- * but goes to one of the waiters on their way. When that waiter has @mutex, it
+ * waiter is *on its way* from its unblocking until it has @mutex again. Before
+ * its unblocking, a waiter polls for a moment, and then falls asleep. If more
+ * waiters are on their way than there are CPUs, one more woken waiter would
+ * find no free CPU. So a signal does not unblock a sleeping waiter then, but
+ * goes to one of the waiters on their way. When that waiter has @mutex, it
  * hands this signal on, whatever its own predicate is. A waiter that still
  * polls is unblocked as usual. (The exception does not hold if @mutex is a PI
  * mutex, or if threads wait without a predicate.)
