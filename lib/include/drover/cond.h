@@ -356,8 +356,9 @@ int drover_cond_broadcast(drover_cond_t *cond);
  * If all these conditions hold, the call wakes one waiter and moves the other
  * waiters to @mutex. The woken waiter marks @mutex contended, so that the next
  * unlock wakes another waiter. If the woken waiter is killed before it has
- * marked @mutex, the moved waiters stay asleep until another thread that wants
- * @mutex finds it held, and therefore marks it contended.
+ * marked @mutex, the moved waiters stay asleep for longer: until another thread
+ * that wants @mutex finds it held and marks it contended, and the next unlock
+ * wakes one of them.
  *
  * Return: 0.
  *
