@@ -60,7 +60,7 @@ def parse():
                         help="memory of each guest (%(default)s)")
     parser.add_argument("--accel", default=os.environ.get("ACCEL") or "auto",
                         choices=("auto", "kvm", "tcg"))
-    parser.add_argument("--limit", type=int, default=120, metavar="S",
+    parser.add_argument("--limit", type=int, default=600, metavar="S",
                         help="seconds that one test program may run on this"
                         " machine (%(default)s)")
     return parser.parse_args()
