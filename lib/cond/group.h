@@ -159,6 +159,9 @@ void cond_set_groups(struct cond *c, struct group *closed, struct group *open);
 /*
  * Set COND_DESTROYED, and wait until none of @left is in the flags of @c. The
  * thread that clears the last of them finds COND_DESTROYED, and wakes the caller.
+ * The load in the loop acquires what glibc's own wait released with its change
+ * of the flags. Awaiters change them with the lock of @c held, which the caller
+ * takes afterwards.
  */
 COLD void cond_await_flags(struct cond *c, uint32_t left);
 
