@@ -209,8 +209,8 @@ typedef struct {
 	uint64_t deferred; /* of those asked: the device waits, not the host */
 	uint64_t waited;   /* of those asked: the host waits */
 	uint64_t added_device; /* the library made the device wait */
-	uint64_t added_host;   /* it made the host wait, for order or for room */
-	uint64_t read_backs;   /* copies whose call waits until they are done */
+	uint64_t added_host; /* it made the host wait, for order or for room */
+	uint64_t read_backs; /* copies whose call waits until they are done */
 } drover_stream_counts_t;
 
 /**
