@@ -232,12 +232,15 @@ def _mainline_result(name, status, inner):
     lines = inner.splitlines()
     if status == tap.EXIT_SKIP:
         return Result(name, SKIP, tap.last_comment(lines))
-    failed = [line for line in lines if line.startswith("not ok")]
+    failed = [number for number, line in enumerate(lines)
+              if line.startswith("not ok")]
     if status == 0 and not failed:
         return Result(name, PASS)
     why = "ran out of time" if status is None else f"exit status {status}"
-    return Result(name, FAIL, failed[0] if failed and status == 0 else why,
-                  tap.tail(inner))
+    if failed:
+        why += ", " + lines[failed[0]]
+        lines = lines[:failed[0] + 1]
+    return Result(name, FAIL, why, tap.tail("\n".join(lines)))
 
 
 # Guests that are broken on purpose: the check has to find that.
