@@ -7,14 +7,20 @@
 /* One page is mapped when a list runs out. */
 #define PAGE_BYTES 4096
 
-void arena_put(enum arena to, void *item)
+/* Put the items from @first to @last, each of which points to the next one. */
+static void put_chain(enum arena to, void *first, void *last)
 {
 	struct free_list *list = &wiped.free_lists[to];
 
 	lock_take(&list->lock);
-	*(void **)item = list->first;
-	list->first = item;
+	*(void **)last = list->first;
+	list->first = first;
 	lock_drop(&list->lock);
+}
+
+void arena_put(enum arena to, void *item)
+{
+	put_chain(to, item, item);
 }
 
 /*
@@ -24,14 +30,18 @@ void arena_put(enum arena to, void *item)
 COLD static void *map_items(enum arena to)
 {
 	int saved = errno;
-	char *page = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *last, *page;
+
+	page = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	errno = saved;
 	if (page == MAP_FAILED)
 		return NULL;
-	for (size_t at = ARENA_ITEM; at < PAGE_BYTES; at += ARENA_ITEM)
-		arena_put(to, page + at);
+	last = page + PAGE_BYTES - ARENA_ITEM;
+	for (char *item = page + ARENA_ITEM; item < last; item += ARENA_ITEM)
+		*(void **)item = item + ARENA_ITEM;
+	put_chain(to, page + ARENA_ITEM, last);
 	return page;
 }
 

@@ -39,14 +39,14 @@ LAYERED = ("cond", "stream")
 
 #: The most lines of a function, from its head to its last brace.
 MOST_IN_FUNCTION = 47
-#: Lines of code in lib/: 7,508 on 2026-11-27. Since then base has grown by 132
+#: Lines of code in lib/: 7,508 on 2026-11-27. Since then base has grown by 139
 #: (polls beside processes that compute, a kernel that marks the target of a
-#: requeue), cond by 268 (waits with a predicate), mutex by 12, pthread by 59
-#: (what valgrind is told), barrier by 43, pool by 222 (gangs, deep waits, the
-#: tree of wake-ups) and the headers by 131; stream is 37 smaller. A new
-#: mechanism raises the limit in the commit that brings it, which says what it
-#: is worth.
-MOST_CODE = 7508 + 132 + 268 + 12 + 59 + 43 + 222 + 131 - 37
+#: requeue, a page of items put into an arena at once), cond by 268 (waits with
+#: a predicate), mutex by 12, pthread by 59 (what valgrind is told), barrier by
+#: 43, pool by 222 (gangs, deep waits, the tree of wake-ups) and the headers by
+#: 131; stream is 37 smaller. A new mechanism raises the limit in the commit
+#: that brings it, which says what it is worth.
+MOST_CODE = 7508 + 139 + 268 + 12 + 59 + 43 + 222 + 131 - 37
 #: Lines that every file has, and that so do not count as code.
 NO_CODE = re.compile(r"\s*#\s*include\b|\s*#\s*endif\b|\s*$"
                      r"|\s*#\s*(ifndef|define) DROVER_\w+_H\b")
