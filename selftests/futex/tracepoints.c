@@ -13,6 +13,7 @@
 #define NR_WAITERS 5
 
 static uint32_t from, to;
+static uint32_t locked = 1;
 static char instance[64];
 static char trace[TRACE_SIZE];
 
@@ -67,6 +68,21 @@ static TAP_PRINTF(3) void test(int nr, const char *what, const char *fmt, ...)
 #define WAKE	": futex_wake: uaddr=%p nr_wake=%d bitset=0xffffffff ret=%d"
 #define REQUEUE ": futex_requeue: uaddr1=%p uaddr2=%p "
 
+/*
+ * Move one waiter of @from to @locked, and mark that as kernel/patches/mark
+ * specifies. Other kernels refuse the call.
+ */
+static void requeue_with_mark(void)
+{
+	const uint32_t flags = 2 | FUTEX_PRIVATE_FLAG; /* 32 bits */
+	const struct futex_waitv pair[] = {
+		{ .uaddr = (uintptr_t)&from, .flags = flags },
+		{ .val = 2, .uaddr = (uintptr_t)&locked, .flags = flags },
+	};
+
+	syscall(456, pair, 1, 1, 0);
+}
+
 static void trace_all_calls(void)
 {
 	const int requeue = FUTEX_CMP_REQUEUE | FUTEX_PRIVATE_FLAG;
@@ -80,9 +96,11 @@ static void trace_all_calls(void)
 	sys_futex_wait(&from, FUTEX_PRIVATE_FLAG, 0, &(struct timespec){ 0 });
 	sys_futex(&from, requeue, 1, INT_MAX, &to, 7);
 	sys_futex(&from, requeue, 1, 3, &to, 0);
+	requeue_with_mark();
 	sys_futex_wake(&other, FUTEX_PRIVATE_FLAG, 9);
 	while (nr_returned < nr_sleepers) {
 		sleepers_wake(&to, FUTEX_PRIVATE_FLAG, INT_MAX);
+		sleepers_wake(&locked, FUTEX_PRIVATE_FLAG, INT_MAX);
 		sleepers_wake(&from, FUTEX_PRIVATE_FLAG, INT_MAX);
 	}
 	sleepers_end();
@@ -95,7 +113,7 @@ static void trace_all_calls(void)
 
 int main(void)
 {
-	bool moves = !variant_is("none");
+	bool moves = !variant_is("none"), marks = variant_is("drover");
 
 	if (access(TRACING "/events/futex", F_OK)) {
 		if (variant_is_host())
@@ -103,15 +121,19 @@ int main(void)
 					   "this kernel lacks them");
 		tap_bail("no tracepoints: %s", strerror(errno));
 	}
-	tap_plan(8);
+	tap_plan(9);
 	trace_all_calls();
 	test(NR_WAITERS, "waits that are woken", WAIT, (void *)&from, 0);
 	test(1, "a wait that times out", WAIT, (void *)&from, -ETIMEDOUT);
-	/* One is woken and three are moved; the fifth stays. */
+	/*
+	 * One is woken and three are moved; the fifth is moved by the call with
+	 * a mark, or stays.
+	 */
 	test(1, "a wake of the moved waiters", WAKE, (void *)&to, INT_MAX,
 	     moves ? 3 : 0);
-	test(1, "a wake of the waiter that was not moved", WAKE, (void *)&from,
-	     INT_MAX, moves ? 1 : NR_WAITERS);
+	test(1, "a wake of the waiter that was not moved there", WAKE,
+	     (void *)(marks ? &locked : &from), INT_MAX,
+	     moves ? 1 : NR_WAITERS);
 	test(moves, "a requeue that finds another value",
 	     REQUEUE "nr_wake=1 nr_requeue=2147483647 woken=0 requeued=0"
 		     " ret=-11",
@@ -119,6 +141,9 @@ int main(void)
 	test(moves, "a requeue that wakes one and moves three",
 	     REQUEUE "nr_wake=1 nr_requeue=3 woken=1 requeued=3 ret=4",
 	     (void *)&from, (void *)&to);
+	test(marks, "a requeue that marks its target and wakes nobody",
+	     REQUEUE "nr_wake=1 nr_requeue=0 woken=0 requeued=1 ret=1",
+	     (void *)&from, (void *)&locked);
 	/* A kernel without requeue has no events of it. */
 	tap_ok(moves || !strstr(trace, "futex_requeue:"), "no other event");
 	return tap_exit();
