@@ -83,10 +83,10 @@ table: ## the main table; HOST=1: on this kernel only; TABLE=options
 	@tools/measure table --build=$(O) \
 		$(if $(HOST),--host-only,--accel=$(ACCEL)) $(TABLE)
 
-waiting: ## barriers and thread pools against their peers, on this machine
+waiting: ## barriers and thread pools against their peers; WAITING=options
 	@tools/deps build waiting
 	@+$(MAKE) -s lib tools
-	@tools/measure waiting --build=$(O)
+	@tools/measure waiting --build=$(O) $(WAITING)
 
 counts: ## context switches per waiter and round, exact, in a guest
 	@tools/deps build table $(kernel_deps) vm
@@ -147,10 +147,10 @@ check: ## tests here and in guests; ONLY=, SAN=, CHECKERS=, CHECK=: testing.rst
 in_guests = $(CHECKERS)$(if $(ONLY)$(SAN),$(filter guest% broken% counts% \
 	    differential% tools/vm% tools/kernel%,$(ONLY)),yes)
 
-check-fast: ## the tests that need no guest: minutes
+check-fast: ## the tests that need no guest: minutes; CHECK=options
 	@tools/deps build check
 	@+$(MAKE) -s all
-	@tools/check --fast
+	@tools/check --fast $(CHECK)
 
 check-systems: ## what is committed, in Debian 11, 12, 13, unstable; SYSTEMS=
 	@tools/deps systems

@@ -21,7 +21,8 @@ FOLDERS = ("bench", "drover", "release", "report", "vm")
 
 USAGE = f"""usage: tools/selftest {{{','.join(ALL)}}} [OPTION...]
 
-release --update rewrites the file of the layouts; vm --help says more."""
+release --update [FILE] rewrites the file of the layouts, or writes FILE;
+vm --help says more."""
 
 
 def main():
