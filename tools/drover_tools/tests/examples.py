@@ -71,10 +71,27 @@ def test_cmake(tap, folder):
          f"PREFIX={installed}", f"LIBDIR={installed}/lib", "DESTDIR=",
          "install"], capture_output=True, text=True, check=False)
     tap.ok(done.returncode == 0, "make install", done.stderr)
+    test_pkg_config(tap, folder, installed)
     for name, setting in (("find_package", f"-DCMAKE_PREFIX_PATH={installed}"),
                           ("add_subdirectory", f"-DDROVER_SOURCE={TOP}")):
         tap.equal(cmake(os.path.join(folder, name), setting),
                   EXAMPLES["barrier.c"], f"CMake: {name}()")
+
+
+def test_pkg_config(tap, folder, installed):
+    """pkg-config names what a program needs to compile and to link."""
+    if not shutil.which("pkg-config"):
+        tap.skip("pkg-config", "there is none")
+        return
+    program = os.path.join(folder, "pkg-config.out")
+    done = subprocess.run(
+        f"{os.environ.get('CC', 'gcc')} -std=c11 -D_GNU_SOURCE"
+        f" {SOURCES}/barrier.c -o {program} -Wl,-rpath,{installed}/lib"
+        f" $(pkg-config --cflags --libs drover) && {program}",
+        shell=True, capture_output=True, text=True, check=False, env={
+            **os.environ, "PKG_CONFIG_PATH": f"{installed}/lib/pkgconfig"})
+    tap.equal(done.stdout + done.stderr, EXAMPLES["barrier.c"],
+              "pkg-config drover")
 
 
 def test_mock(tap, folder):

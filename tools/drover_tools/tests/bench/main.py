@@ -127,7 +127,7 @@ def test_pools(tap):
     """Each pool serves all requests, and the figures agree."""
     for impl in implementations("pool-perf"):
         for words in (["2", "30", "-l", "3", "-p", "100"],
-                      ["3", "30", "-k", "5"]):
+                      ["3", "30", "-k", "5", "-w", "1000"]):
             result = test_json(tap, "pool-perf", impl, words)
             if not result:
                 continue
@@ -149,11 +149,15 @@ def test_pools(tap):
 
 def test_waiting(tap):
     """The comparison of barriers and pools runs, and judges all goals."""
-    words = [os.path.join(TOP, "tools", "measure"), "waiting",
-             "--runs=1", "--ms=1", f"--build={BUILD}"]
-    done, crowd = (subprocess.run([*words, *more], capture_output=True,
-                                  text=True, timeout=5 * LIMIT, check=False)
-                   for more in ([], ["--crowd"]))
+    short = ["--runs=1", "--ms=1"]
+    done, crowd = (subprocess.run(words, capture_output=True, text=True,
+                                  timeout=5 * LIMIT, check=False,
+                                  env={**os.environ, "DEPS": "none"})
+                   for words in (
+                       ["make", "-s", "-C", TOP, "waiting", f"O={BUILD}",
+                        f"WAITING={' '.join(short)}"],
+                       [os.path.join(TOP, "tools", "measure"), "waiting",
+                        "--crowd", *short, f"--build={BUILD}"]))
     tap.ok(crowd.returncode == 0 and "pool:" not in crowd.stdout
            and crowd.stdout.count("\nbarrier: ") == 4
            and "of at most 1.00" in crowd.stdout, "measure waiting --crowd",
@@ -161,7 +165,7 @@ def test_waiting(tap):
     verdicts = [line for line in done.stdout.splitlines()
                 if line.endswith((" met", " tie", " MISSED !"))]
     tap.ok(done.returncode == 0 and len(verdicts) >= 6
-           and "drover" in done.stdout, "measure waiting",
+           and "drover" in done.stdout, "make waiting",
            done.stdout + done.stderr)
 
 

@@ -32,7 +32,8 @@ PEERS = {"cxx": "cxx", "nsync": "nsync", "abseil": "abseil",
          "parking_lot": "parking_lot", "go": "go"}
 GO_SUITES = ("cond-perf", "pp", "broadcast", "queue", "turn-ring")
 #: Other options of the suites, for both implementations.
-VARIATIONS = ("broadcast -n 3 -r 5 -k", "turn-ring -n 3 -i 5 -b",
+VARIATIONS = ("cond-perf -n 3 -r 5 -o", "broadcast -n 3 -r 5 -k",
+              "turn-ring -n 3 -i 5 -b",
               "latch -n 3 -r 5 -k", "signal-nobody -i 5 -b",
               "signal-nobody -i 5 -l -t 2", "timedwait -n 3 -i 5 -e",
               "turn-random -n 3 -i 5 -s")

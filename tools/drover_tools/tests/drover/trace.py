@@ -144,7 +144,25 @@ def test_printers(tap, build, folder):
                LD_PRELOAD=os.path.join(library, "libdrover-pthread.so.1"))
     tap.ok("$1 = condvar: open group: 4 waiting, 0 signalled" in said,
            "gdb: print a pthread_cond_t under the drop-in", said)
-    return None
+    return test_attached(tap, library, path)
+
+
+def test_attached(tap, library, path):
+    """gdb prints the condvar of a process that runs with the drop-in."""
+    with subprocess.Popen(
+            [path, "drop-in", "stay"], text=True, stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, env={
+                **os.environ, "LD_PRELOAD": os.path.join(
+                    library, "libdrover-pthread.so.1")}) as process:
+        pid = process.stdout.readline().strip()
+        said = output("gdb", "-batch", "-nx", "-x", PRINTERS, "-p", pid,
+                      "-ex", "print gate")
+        if "ptrace" in said:
+            tap.skip("gdb -p", "it cannot attach to a process here")
+        else:
+            tap.ok(re.search(r"^\$1 = condvar: ", said, re.M),
+                   "gdb -x drover_gdb.py -p PID: print a condvar", said)
+        process.stdin.close()
 
 
 def test_all(tap, build, drover):

@@ -22,28 +22,28 @@ def compile_ordered(folder):
     return path
 
 
-def run(tool, library, *words):
+def run(tool, drover, *words):
     """Run a tool. Return: its exit status and its report."""
     done = subprocess.run(
-        ["valgrind", "-q", f"--tool={tool}", f"--error-exitcode={FOUND}",
-         *words], env={**os.environ, "LD_PRELOAD": library}, check=False,
+        [drover, "run", "valgrind", "-q", f"--tool={tool}",
+         f"--error-exitcode={FOUND}", *words], check=False,
         capture_output=True, text=True, timeout=LIMIT)
     return done.returncode, done.stderr
 
 
-def test_all(tap, library):
-    """Run all tests; library: the drop-in."""
+def test_all(tap, drover):
+    """Run all tests; drover: the command."""
     if not (shutil.which("valgrind") and os.path.exists(HEADERS)):
         tap.skip("the drop-in under valgrind", "there is no valgrind")
         return
     with tempfile.TemporaryDirectory() as folder:
         program = compile_ordered(folder)
         for tool in TOOLS:
-            tap.equal(run(tool, library, "/bin/true"), (0, ""),
+            tap.equal(run(tool, drover, "/bin/true"), (0, ""),
                       f"{tool}: nothing is wrong with /bin/true")
-            tap.equal(run(tool, library, program), (0, ""),
+            tap.equal(run(tool, drover, program), (0, ""),
                       f"{tool}: the order that condvars give")
-            status, said = run(tool, library, program, "race")
+            status, said = run(tool, drover, program, "race")
             tap.ok(status == FOUND and "main (ordered.c" in said,
                    f"{tool}: a real race is reported",
                    f"status {status}: {said}")

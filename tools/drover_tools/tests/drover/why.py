@@ -186,6 +186,13 @@ def test_output(tap, folder):
         _, out, _ = why("--dot", pid)
         tap.ok(out.startswith("digraph") and "color=red" in out
                and out.count("->") == 5, "--dot", out)
+        if not shutil.which("dot"):
+            tap.skip("--dot PID | dot -Tsvg", "there is no dot")
+        else:
+            done = subprocess.run(["dot", "-Tsvg"], input=out, text=True,
+                                  capture_output=True, check=False)
+            tap.ok(done.returncode == 0 and "</svg>" in done.stdout,
+                   "--dot PID | dot -Tsvg", done.stderr)
         status, out, err = why(pid, "1")
         tap.ok(status == 2 and err.count("\n") == 1, "usage", out + err)
     with Running(os.path.join(folder, "convoy")) as running:
