@@ -17,10 +17,10 @@ class Unable(Exception):
     """A check cannot be done on this system; the text says why."""
 
 
-def run(*command, cwd=TOP):
+def run(*command, **more):
     """Run a command. Return: its exit status and output."""
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True,
-                          check=False)
+    return subprocess.run(command, **{"cwd": TOP, **more}, text=True,
+                          capture_output=True, check=False)
 
 
 def _complaints(program, *words):

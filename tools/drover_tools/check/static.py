@@ -6,7 +6,6 @@ Each function check_NAME yields a line for each fault.
 
 import concurrent.futures
 import fnmatch
-import functools
 import glob
 import itertools
 import os
@@ -15,7 +14,7 @@ import shutil
 import sys
 import tempfile
 
-from drover_tools.check import linters, source
+from drover_tools.check import commands, linters, source
 from drover_tools.check.linters import Unable, run
 from drover_tools.check.results import FAIL, PASS, SKIP, Result
 from drover_tools.check.source import tests
@@ -156,43 +155,6 @@ def check_targets():
                 yield f"{path}: `make {name}`: no such target"
 
 
-#: A program of ours in a literal block, and its arguments.
-COMMAND = re.compile(
-    r"(?:   +|T:\t)((?:build/)?(?:selftests|tools)/\S*\w)(.*)")
-
-
-def check_commands():
-    """programs that documents call exist and have the options"""
-    for path in _documents():
-        for number, line in source.lines(path):
-            command = COMMAND.fullmatch(line)
-            if command:
-                yield from (f"{path}:{number}: {wrong}"
-                            for wrong in wrong_command(*command.groups()))
-
-
-def wrong_command(program, arguments):
-    """The faults of a command; arguments after -- are not checked."""
-    if program.startswith("build/selftests/"):
-        if program.removeprefix("build/selftests/") not in tests():
-            yield f"{program}: no such test"
-    elif not program.startswith("build/"):
-        if not os.access(os.path.join(TOP, program), os.X_OK):
-            yield f"{program}: no such program"
-            return
-        arguments = arguments.split(" -- ")[0].split(" #")[0]
-        for option in re.findall(r" (--[a-z-]+)", arguments):
-            if option not in _help(program):
-                yield f"{program}: has no option {option}"
-
-
-@functools.lru_cache(maxsize=None)
-def _help(program):
-    """The options that a program's --help names."""
-    return re.findall(r"--[a-z-]+",
-                      run(os.path.join(TOP, program), "--help").stdout)
-
-
 def check_references():
     """files that documents name exist"""
     folders = "|".join(sorted({path.split("/")[0] for path in source.files()
@@ -326,7 +288,9 @@ MOST = 40
 def checks():
     """{NAME: function} of all functions check_NAME."""
     return {name.removeprefix("check_"): function
-            for name, function in (*vars(linters).items(), *globals().items())
+            for name, function in (*vars(linters).items(),
+                                   *vars(commands).items(),
+                                   *globals().items())
             if name.startswith("check_")}
 
 

@@ -7,11 +7,13 @@ import signal
 import sys
 import tempfile
 
-from drover_tools.check import guests, host, results, shape, static
+from drover_tools.check import (commands, guests, host, results, shape,
+                                static)
 from drover_tools.check.results import FAIL, KNOWN, PASS, SKIP, Result
 from drover_tools.differential import pair
 from drover_tools.runs.process import adopt_orphans, children
 from drover_tools.tap import Tap
+from drover_tools.tests.release import documents
 from drover_tools.vm.errors import GuestError
 
 
@@ -156,9 +158,32 @@ def test_commands(tap, _folder):
             "build/selftests/futex/no": ["build/selftests/futex/no: no such"
                                          " test"],
     }.items():
-        program, rest = static.COMMAND.fullmatch("    " + line).groups()
-        tap.equal(list(static.wrong_command(program, rest)), wrong,
+        program, rest = commands.COMMAND.fullmatch("    " + line).groups()
+        tap.equal(list(commands.wrong_command(program, rest)), wrong,
                   "in a document: " + line.split(" #")[0])
+
+
+#: Documents, and the commands in them.
+DOCUMENTS = (
+    ("a.rst", "Run ``make  x`` or ``x.c``::\n\n    make y   # why\n    a \\\n"
+     "      b\n\nOutput::\n\n    No command.\n    make z\n",
+     ["make x", "make y", "a b"]),
+    ("a.md", "```\n$ make a\nmake what\n```\nText with `make\nb`.\n\n"
+     "    make c\n\n- A list\n    make no block\n",
+     ["make a", "make b", "make c"]),
+    ("Documentation/man/a.1", ".EX\ndrover run \\-p x\n.EE\n\n    make no\n",
+     ["drover run -p x"]))
+
+
+def test_documents(tap, _folder):
+    """Commands are found in documents, and the places of their tests."""
+    for path, text, wanted in DOCUMENTS:
+        tap.equal([command for _, command in documents.read(path, text)],
+                  wanted, f"commands in {path}")
+    for place in ("make check", "tools/vm", "mutants/kernel", "tests/wheel.py",
+                  "host/stream/basic", "stream/basic"):
+        tap.ok(commands.is_there(place), f"{place}: a place of a test")
+        tap.ok(not commands.is_there(place + "s"), f"{place}s: none")
 
 
 def test_lists(tap, _folder):
@@ -268,7 +293,7 @@ def main():
     adopt_orphans()
     tap = Tap()
     for test in (test_programs, test_side_by_side, test_shape,
-                 test_commands, test_lists,
+                 test_commands, test_documents, test_lists,
                  test_nested, test_once_more, test_share, test_pair):
         with tempfile.TemporaryDirectory() as folder:
             test(tap, folder)

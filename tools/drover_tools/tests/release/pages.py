@@ -1,37 +1,27 @@
 # SPDX-License-Identifier: MIT
-"""Runs the commands of the pages for users, unchanged."""
+"""Runs commands of the documents; commands.py says which, and how."""
 
 import contextlib
+import json
 import os
 import re
 import shutil
 import subprocess
 import tempfile
-import textwrap
 
-PAGES = ("README.md", "Documentation/tutorial.rst",
-         "Documentation/when-not-to-use-it.rst", "Documentation/man/drover.1")
-#: A literal block in the pages that do not indent them.
-BLOCK = re.compile(r"^(?:```|\.EX)\n(.*?)^(?:```|\.EE)", re.M | re.S)
-#: A command in a literal block, without its comment.
-COMMAND = re.compile(r"^ {4}((?:make|gcc|drover|build/bin/drover)\b.*?)"
-                     r"(?: {2,}#.*)?$", re.M)
-#: Commands that are not run: make has run before this, the others take hours.
-LEFT_OUT = ("make", "make table", "make check")
+from drover_tools.report import store
+from drover_tools.tests.release import commands, documents
+from drover_tools.tests.report.samples import ROW, result_of
+
 #: On a busy machine a command may print something else once.
 TRIES = 3
 LIMIT = 300
 
+#: The row of results that are printed; ggml's have such names.
+GGML = "tg128 small, 2 threads, alone"
+
 #: In a thundering herd at least so many per cent of the waiters sleep again.
 HERD = 25
-
-
-def commands(path):
-    """All commands of a page."""
-    with open(path, encoding="utf-8") as file:
-        text = BLOCK.sub(lambda block: textwrap.indent(block[1], "    "),
-                         file.read()).replace("\\-", "-")
-    return [line for line in COMMAND.findall(text) if line not in LEFT_OUT]
 
 
 def row(out, name):
@@ -84,14 +74,25 @@ def right(command, out):
                and ("thun" not in begin or len(os.sched_getaffinity(0)) > 1))
 
 
+def prepare(build, folder):
+    """Make what commands need: results to print, and a build without any."""
+    for name in ("bench", "ggml", "programs", "table"):
+        result = result_of(glibc=[2.0] * 9, drop_in=[1.0] * 9)
+        store.write_lines(os.path.join(folder, f"{name}.json"), json.loads(
+            json.dumps({**result, "suite": name}).replace(ROW, GGML)))
+    os.mkdir(os.path.join(folder, "build"))
+    for name in ("bin", "lib"):
+        os.symlink(os.path.join(build, name),
+                   os.path.join(folder, "build", name))
+
+
 def run(command, top, build, folder):
     """Run a command of a page. Return: its exit status and all output.
 
     `make install` installs to a folder. A command that is called by its
-    installed name runs in this folder, which has a file to compress.
+    installed name runs in this folder, which has a file to compress. make
+    installs no packages.
     """
-    command = command.replace("PROGRAM ARGUMENT...", "true").replace(
-        "why PID", "why $PPID")
     installed = command.startswith("drover ")
     shutil.copy(os.path.join(top, "LICENSES", "GPL-2.0-only.txt"),
                 os.path.join(folder, "big.tar"))
@@ -100,32 +101,48 @@ def run(command, top, build, folder):
     clean = {key: value for key, value in os.environ.items()
              if key not in ("LD_PRELOAD", "DROVER_POLICY", "MAKEFLAGS",
                             "MAKELEVEL", "MFLAGS", "PREFIX", "LIBDIR")}
+    if build != os.path.join(top, "build"):
+        command = re.sub(r"(?<!\S)build/", f"{build}/", command)
     done = subprocess.run(
-        ["sh", "-c", re.sub(r"(?<!\S)build/", f"{build}/", command)],
-        cwd=folder if installed else top, check=False, text=True,
-        env=clean | {"O": build, "DESTDIR": folder,
+        ["sh", "-c", command], cwd=folder if installed else top, check=False,
+        env=clean | {"O": build, "DESTDIR": folder, "DEPS": "none",
                      "PATH": f"{build}/bin:{os.environ['PATH']}"},
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
         stderr=subprocess.STDOUT, timeout=LIMIT)
     return done.returncode, done.stdout
+
+
+def missing(needs):
+    """The first thing that a command needs and that is not here."""
+    return next((name for name in needs if not (
+        os.getuid() == 0 if name == "root" else shutil.which(name))), None)
+
+
+def of_documents(top):
+    """{command: (document, pattern of the output, needs)} of all to be run."""
+    found = {}
+    for path in documents.paths(top):
+        for _, command in documents.commands(top, path):
+            to_run = commands.to_run(command)
+            if to_run:
+                found.setdefault(to_run[0], (path, *to_run[1:]))
+    return found
 
 
 def test_all(tap, top, build):
     """Each command ends well, and prints what the page shows."""
     with tempfile.TemporaryDirectory() as folder:
-        for page in PAGES:
-            found = commands(os.path.join(top, page))
-            tap.ok(found, f"{page}: has commands")
-            for command in found:
-                if " xz " in command and not shutil.which("xz"):
-                    tap.skip(command, "there is no xz")
-                    continue
-                for _ in range(TRIES):
-                    status, out = run(command, top, build, folder)
-                    if status or right(command, out):
-                        break
-                # The program of the tutorial is stuck, which is status 1.
-                well = status == ("drover why -t" in command)
-                tap.ok(well and right(command, out),
-                       f"{os.path.basename(page)}: {command}",
-                       f"status {status}: {out[-3000:]}")
+        prepare(build, folder)
+        for command, (page, said, needs) in of_documents(top).items():
+            title = f"{os.path.basename(page)}: {command}"
+            if missing(needs):
+                tap.skip(title, f"there is no {missing(needs)}")
+                continue
+            for _ in range(TRIES):
+                status, out = run(command, top, build, folder)
+                if status or right(command, out):
+                    break
+            # The program of the tutorial is stuck, which is status 1.
+            well = status == ("drover why -t" in command)
+            tap.ok(well and right(command, out) and re.search(said, out),
+                   title, f"status {status}: {out[-3000:]}")
