@@ -88,10 +88,10 @@ waiting: ## barriers and thread pools against their peers; WAITING=options
 	@+$(MAKE) -s lib tools
 	@tools/measure waiting --build=$(O) $(WAITING)
 
-counts: ## context switches per waiter and round, exact, in a guest
+counts: ## context switches per waiter and round, exact, in a guest; COUNTS=options
 	@tools/deps build table $(kernel_deps) vm
-	@+$(MAKE) -s lib tools kernel KERNEL_VARIANTS="none mainline drover"
-	@tools/measure counts --build=$(O)
+	@+$(MAKE) -s lib tools kernel KERNEL_VARIANTS="mainline drover"
+	@tools/measure counts --build=$(O) $(COUNTS)
 
 bench: ## all suites, all peers, 10 minutes; FULL=1: hours; HOST=1 BENCH=options
 	@tools/deps build table peers $(if $(HOST),,$(kernel_deps) vm)

@@ -7,6 +7,7 @@ results.
 
 import dataclasses
 import os
+import shutil
 import subprocess
 import sys
 from typing import Callable
@@ -38,6 +39,11 @@ EXPLORE = 3600
 #: A guest without progress for so many seconds hangs. A busy host may let an
 #: emulated CPU stand still for a minute.
 GUEST_PATIENCE = 600
+
+#: What measures the kernel: a name, seconds, and arguments of make.
+KERNEL_BENCHES = (("cost", 30, ("-C", "kernel", "cost")),
+                  ("bench", 600, ("kernel-bench",)),
+                  ("bench-smp", 1200, ("-C", "kernel", "bench-smp")))
 
 SANITIZERS = ("thread", "address", "undefined")
 #: Seconds for a program that is a stage, and for one in `make check-long`.
@@ -124,11 +130,13 @@ def _guest_stages(settings):
         settings.machine(settings.variants[-1], 1), settings.logs),
                 one_cpu=True)
     build = f"--build={settings.build}"
-    yield _tool_stage(settings, "counts", 50, "tools/measure", "counts",
-                      "--tap", build, one_cpu=True)
+    yield _tool_stage(settings, "counts", 50, shutil.which("make"), "-s",
+                      "-C", TOP, "counts", f"O={settings.build}",
+                      "COUNTS=--tap", one_cpu=True)
     if {"mainline", "drover"} <= set(settings.variants):
         yield _tool_stage(settings, "differential", 20,
-                          "tools/differential", build, one_cpu=True)
+                          "tools/differential", build, "--seed=7",
+                          one_cpu=True)
     for machine in settings.machines():
         share = guests.share(machine, settings.variants, settings.cpus)
         yield Stage(f"guest/{machine.label}",
@@ -196,7 +204,7 @@ def long_stages(settings, pairs):
     for sanitizer in SANITIZERS:
         yield Stage(f"sanitizer/{sanitizer}", 420,
                     lambda sanitizer=sanitizer:
-                    _check_with(settings, sanitizer))
+                    _make(settings, "check", f"SAN={sanitizer}"))
     for name, seconds in tests.LONG.items():
         yield _test_stage(settings, name, seconds)
     yield _tool_stage(settings, "mutants/library", 900, "tools/mutants")
@@ -216,6 +224,9 @@ def long_stages(settings, pairs):
                           f"--build={settings.build}", f"--calls={CALLS}")
         yield _tool_stage(settings, "mutants/kernel", 1200,
                           "tools/mutants-kernel")
+        for name, seconds, words in KERNEL_BENCHES:
+            yield Stage(f"kernel/{name}", seconds,
+                        lambda words=words: _make(settings, *words))
     yield _tool_stage(settings, "differential/6.12", 600,
                       "tools/differential", f"--build={settings.build}",
                       f"--calls={CALLS // 10}", "mainline-6.12", "drover-6.12")
@@ -247,13 +258,12 @@ def _stress_options(pairs):
     return f"pairs={pairs // len(STRESS)} progress=10"
 
 
-def _check_with(settings, sanitizer):
-    """One result for all tests in a build of their own with a sanitizer."""
-    title = f"make check SAN={sanitizer}"
-    command = ["make", "-C", TOP, "-s", "--no-print-directory", "check",
-               f"SAN={sanitizer}"]
+def _make(settings, *words):
+    """One result for all that a command of make does."""
+    title = " ".join(["make", *words])
+    command = ["make", "-C", TOP, "-s", "--no-print-directory", *words]
     status, output, _ = host.run(command, LONG_LIMIT,
-                                 settings.output("sanitizer/" + sanitizer),
+                                 settings.output("-".join(words)),
                                  {"MAKEFLAGS": ""})
     lines = output.splitlines()
     if status:
