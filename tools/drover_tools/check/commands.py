@@ -78,7 +78,7 @@ def is_there(place):
 
 def check_tested():
     """commands of documents are run by a test, or a table says why not"""
-    rows = table.RUN + table.ELSEWHERE + table.NOT_RUN
+    rows = table.RUN + table.KERNELS + table.ELSEWHERE + table.NOT_RUN
     unused = set(rows)
     for path in documents.paths(TOP):
         for number, command in documents.commands(TOP, path):

@@ -9,7 +9,7 @@ import sys
 FAST = {"check": 5, "bench": 5, "drover": 5, "examples": 5, "programs": 5,
         "report": 5}
 #: Tests that boot guests or take long, and are not in check-fast.
-SLOW = {"vm": 130, "kernel": 40, "release": 60, "models": 20}
+SLOW = {"vm": 130, "kernel": 90, "release": 60, "models": 20}
 #: Tests only of check-long; ggml needs the network.
 LONG = {"ggml": 1200, "wheel": 120, "why": 60}
 

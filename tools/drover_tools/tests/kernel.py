@@ -5,7 +5,8 @@ In user space, both movers do the same with random calls. The selftests of the
 series pass when they are compiled for 32 bits. The mutants of the kernel fit
 its source. The examples of Documentation/tracing.rst run in guests: the test
 looks at the events that came, and at their numbers, which have to agree with
-each other.
+each other. Other commands of the documents that need a kernel are run with
+small values.
 """
 
 import os
@@ -17,7 +18,9 @@ import traceback
 
 from drover_tools.mutants.hunt import Unfit, read_all
 from drover_tools.mutants.kernel import KERNEL
-from drover_tools.tree import TOP
+from drover_tools.tap import Tap
+from drover_tools.tests.release import commands as documented, pages
+from drover_tools.tree import BUILD, TOP
 
 DOCUMENT = os.path.join(TOP, "Documentation", "tracing.rst")
 
@@ -110,22 +113,19 @@ def check(command):
 
 def main():
     """Print one result for each command. Return: the exit status."""
+    tap = Tap()
     commands = [AGREE, SELFTESTS_32, MUTANTS] + examples()
-    print("TAP version 13")
-    print(f"1..{len(commands)}")
-    failed = len(commands) < 4
-    for number, command in enumerate(commands, 1):
-        verdict, note = "ok", ""
+    tap.ok(len(commands) > 3, "the document has examples")
+    for command in commands:
+        name = command.split(" -- ")[-1][:60]
         try:
             check(command)
         except Skipped as reason:
-            note = f" # SKIP {reason}"
+            tap.skip(name, reason)
         except (AssertionError, subprocess.SubprocessError, Unfit,
                 ValueError):
-            verdict = "not ok"
-            failed = True
-            for line in traceback.format_exc().splitlines():
-                print("#", line)
-        print(f"{verdict} {number} {command.split(' -- ')[-1][:60]}{note}",
-              flush=True)
-    return 1 if failed else 0
+            tap.ok(False, name, traceback.format_exc())
+        else:
+            tap.ok(True, name)
+    pages.test_all(tap, TOP, BUILD, documented.KERNELS)
+    return tap.exit_status()

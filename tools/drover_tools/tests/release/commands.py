@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """For each command of the documents, which test runs it.
 
-A command is looked up in RUN, in ELSEWHERE and in NOT_RUN, in this order; the
-first pattern that matches the whole command decides. The static check
+A command is looked up in RUN, KERNELS, ELSEWHERE and NOT_RUN, in this order;
+the first pattern that matches the whole command decides. The static check
 `commands` says if none does, and if a row is of no use any more.
 """
 
@@ -43,6 +43,8 @@ RUN = (
     (r"tools/(?:models|mutants|mutants-kernel|check --long) --list",
      "", r"\w+\n.*\w"),
     (r"tools/models", r"\g<0> --list", r"\w+\n.*\w"),
+    (r"tools/mutants-kernel --checker=rt (preemption-off)", r"\g<0> --list",
+     r"^\1\b"),
     (r"tools/mutants NAME\.\.\.", "tools/mutants 'order-*' --list",
      r"\border-(?!(?s:.*)^\s*(?!order-)\w)"),
     (r"tools/check --checkers rt --only=checker", r"\g<0> --list",
@@ -99,9 +101,37 @@ RUN = (
      r"tools/measure ggml \1 --print $DESTDIR/ggml.json", "Goals"),
 )
 
+#: Commands that need the kernels of the guests: tests/kernel.py runs them by
+#: pages.py, with rows as above.
+KERNELS = (
+    (r"make table", 'make table TABLE="--print $DESTDIR/table.json"', "glibc"),
+    (r"make bench", 'make bench PEERS=cxx BENCH="--print $DESTDIR/bench.json"',
+     "glibc"),
+    (r"make -C kernel caches", r"TO=$DESTDIR/caches \g<0> CACHES='1 64'",
+     "own"),
+    (r"make -C kernel litmus", "", r"litmus: (?:not run|.*(?:Never|Some))"),
+    (r"chrt -f 50 build/kernel/requeue-tail .*",
+     r"chrt -f 50 build/kernel/requeue-tail 100 2 64",
+     r"requeue_p500\t\d", ("root", "chrt")),
+    (r"make lib selftests kselftest KERNEL_VARIANTS=.*", "",
+     "kernel: mainline drover up to date"),
+    (r"(make vm VARIANT=none CPUS=4 CMD='cond-perf) -n 200 -r 100'",
+     r"\1 -n 20 -r 10; nproc'", "10 rounds of 20 threads(?s:.*)\n4\n"),
+    (r"make vm", "echo 'uname -r; exit' | make vm", r"7\.3\S*-drover"),
+    (r"tools/vm --variant=drover --cpus=4 .*", "", r"(?s:-drover.*)\n4\n"),
+    (r"(tools/vm --kernel=)arch/x86/boot(/bzImage .*)",
+     r"\1build/kernel/mainline\2", r"\b4 games"),
+    (r"tools/vm --accel=icount --cpus=2 .* -r (\d+)'", "",
+     r"\1 rounds of 64 threads"),
+)
+
 #: Commands that other tests run: a pattern, and the place: a test of tools, a
 #: test program, a stage of `make check` or `make check-long`, or a target.
 ELSEWHERE = (
+    # The stage makes the same counts of the same command.
+    (r"make counts|tools/vm --accel=icount -- .*", "counts"),
+    (r"make kernel-bench|perf bench futex", "kernel/bench"),
+    (r"make -C kernel (cost|bench-smp)", r"kernel/\1"),
     (r"make|make check|make kselftest|make selftests|tools/deps SET\.\.\.",
      "make check"),
     (r"make check SAN=.*", "sanitizer/thread"),
@@ -114,7 +144,7 @@ ELSEWHERE = (
     (r"tools/mutants", "mutants/library"),
     (r"tools/mutants-kernel", "mutants/kernel"),
     (r"tools/mutants --explore", "mutants/explore"),
-    (r"tools/differential --calls=1000000", "differential"),
+    (r"tools/differential --calls=.*", "differential"),
     (r"tools/differential mainline .*", "differential/6.12"),
     (r"build/(?:selftests)/explore/schedules(?: seconds=.*)?", "explore"),
     # The stage runs its test of the C library without STOCK=1, too.
@@ -155,13 +185,12 @@ ELSEWHERE = (
 NOT_RUN = (
     (r"make (?:check-long|check-systems|series-check|check CHECKERS=.*)"
      r"|selftests/systems/run .*", "takes hours, and is run by hand"),
-    (r"make (?:table|counts|bench|kernel-bench|vm|vm VARIANT=.*)"
-     r"|make lib selftests kselftest .*|make -C kernel \S+|perf bench futex"
-     r"|chrt .*|tools/vm .*|tools/differential .* --seed=.*"
-     r"|tools/mutants-kernel --checker=.*",
-     "needs kernels or guests; no test has these options yet"),
-    (r"make waiting ONNXRUNTIME=DIR|apt-get .*",
-     "needs the source of onnxruntime, or packages that are installed"),
+    (r"make -C kernel (?:rt|trace)|tools/vm --variant=trace .*",
+     "builds a kernel, or needs it, that `make check` does not build: it takes"
+     " ten minutes"),
+    (r"make waiting ONNXRUNTIME=DIR|apt-get source onnxruntime",
+     "needs the source of onnxruntime"),
+    (r"apt-get remove", "would remove packages of this machine"),
     (r"D=.*|docker .*|drover why \$\(docker .*", "needs a container daemon"),
     (r"systemctl .*|.*systemctl show .*", "needs systemd as process 1"),
     (r"flatpak .*", "needs flatpak and an application"),
@@ -180,11 +209,11 @@ def find(table, command):
     return None, None
 
 
-def to_run(command):
+def to_run(command, table=RUN):
     """(what pages.py runs for a command, what its output must match, what it
     needs), or None.
     """
-    row, found = find(RUN, command)
+    row, found = find(table, command)
     if not row:
         return None
     instead, said, needs = (*row[1:], "", "", ())[:3] if len(row) > 1 else (

@@ -81,9 +81,10 @@ def prepare(build, folder):
         store.write_lines(os.path.join(folder, f"{name}.json"), json.loads(
             json.dumps({**result, "suite": name}).replace(ROW, GGML)))
     os.mkdir(os.path.join(folder, "build"))
-    for name in ("bin", "lib"):
-        os.symlink(os.path.join(build, name),
-                   os.path.join(folder, "build", name))
+    for name in ("bin", "kernel", "lib", "selftests", "vm"):
+        if os.path.isdir(os.path.join(build, name)):
+            os.symlink(os.path.join(build, name),
+                       os.path.join(folder, "build", name))
 
 
 def run(command, top, build, folder):
@@ -118,22 +119,23 @@ def missing(needs):
         os.getuid() == 0 if name == "root" else shutil.which(name))), None)
 
 
-def of_documents(top):
-    """{command: (document, pattern of the output, needs)} of all to be run."""
+def of_documents(top, table):
+    """{command: (document, pattern of the output, needs)} of a table."""
     found = {}
     for path in documents.paths(top):
         for _, command in documents.commands(top, path):
-            to_run = commands.to_run(command)
+            to_run = commands.to_run(command, table)
             if to_run:
                 found.setdefault(to_run[0], (path, *to_run[1:]))
     return found
 
 
-def test_all(tap, top, build):
-    """Each command ends well, and prints what the page shows."""
+def test_all(tap, top, build, table=commands.RUN):
+    """Each command of a table ends well, and prints what the page shows."""
     with tempfile.TemporaryDirectory() as folder:
         prepare(build, folder)
-        for command, (page, said, needs) in of_documents(top).items():
+        found = of_documents(top, table)
+        for command, (page, said, needs) in found.items():
             title = f"{os.path.basename(page)}: {command}"
             if missing(needs):
                 tap.skip(title, f"there is no {missing(needs)}")
