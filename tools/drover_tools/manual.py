@@ -20,12 +20,19 @@ DOCUMENTS = os.path.join(TOP, "Documentation")
 def write_page(path, folder):
     """Write a manual page as a document that contains HTML."""
     name, section = os.path.basename(path).split(".")
-    done = subprocess.run(["groff", "-man", "-Thtml", "-P-l", path],
+    with open(path, encoding="utf-8") as file:
+        # In examples, mandoc drops empty lines, and splits indented ones.
+        text = re.sub(r"^(?=[ \t])", r"\\&",
+                      file.read().replace("\n\n", "\n.sp\n"), flags=re.M)
+    done = subprocess.run(["mandoc", "-Thtml", "-Ofragment"], input=text,
                           check=True, capture_output=True, text=True)
-    body = re.search(r"<body>(.*)</body>", done.stdout, re.S).group(1)
-    body = re.sub(r"<h1.*?</h1>|<hr>", "", body, flags=re.S)
+    body = re.search(r'<div class="manual-text">(.*)</div>', done.stdout,
+                     re.S).group(1)
+    # The title of the document is the only h1.
+    body = re.sub(r"(?<=<h|/h)[12](?=[ >])",
+                  lambda found: str(int(found[0]) + 1), body)
     body = re.sub(r"<b>(drover\w*)</b>\s*\((\d)\)",
-                  r'<a href="\1.\2.html">\1(\2)</a>', body)
+                  r'<a class="reference" href="\1.\2.html">\1(\2)</a>', body)
     title = f"{name}({section})"
     with open(os.path.join(folder, f"{name}.{section}.rst"), "w",
               encoding="utf-8") as file:

@@ -137,7 +137,7 @@ def test_packages(tap, tree):
 
 def test_manual(tap, folder):
     """The manual becomes HTML without a warning or a dead link."""
-    for tool in ("sphinx-build", "groff"):
+    for tool in ("sphinx-build", "mandoc"):
         if not shutil.which(tool):
             tap.skip("the manual", f"there is no {tool}")
             return
