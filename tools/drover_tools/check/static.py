@@ -198,10 +198,11 @@ def check_manual():
                       flags=re.M)
         yield from (f"{path}: {wrong}"
                     for wrong in _missing_in_manual(header, page))
-    if shutil.which("groff"):
-        for path in glob.glob(os.path.join(TOP, "Documentation/man/*")):
-            yield from run("groff", "-man", "-ww", "-z",
-                           path).stderr.splitlines()
+    for command in (("groff", "-man", "-ww", "-z"), ("mandoc", "-Tlint")):
+        if shutil.which(command[0]):
+            for path in glob.glob(os.path.join(TOP, "Documentation/man/*")):
+                done = run(*command, path)
+                yield from (done.stdout + done.stderr).splitlines()
 
 
 def _missing_in_manual(header, page):
