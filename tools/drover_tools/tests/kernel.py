@@ -19,10 +19,11 @@ import traceback
 from drover_tools.mutants.hunt import Unfit, read_all
 from drover_tools.mutants.kernel import KERNEL
 from drover_tools.tap import Tap
-from drover_tools.tests.release import commands as documented, pages
+from drover_tools.tests.release import commands as documented
+from drover_tools.tests.release import documents, pages
 from drover_tools.tree import BUILD, TOP
 
-DOCUMENT = os.path.join(TOP, "Documentation", "tracing.rst")
+DOCUMENT = "Documentation/tracing.rst"
 
 #: An example that needs a kernel which make check does not build.
 LEFT_OUT = "--variant=trace"
@@ -48,10 +49,8 @@ ROUNDS = 5
 
 def examples():
     """The commands of the document that boot a guest."""
-    with open(DOCUMENT, encoding="utf-8") as file:
-        return [line.strip() for line in file
-                if line.startswith("    tools/vm ")
-                and LEFT_OUT not in line]
+    return [command for _, command in documents.commands(TOP, DOCUMENT)
+            if command.startswith("tools/vm ") and LEFT_OUT not in command]
 
 
 class Skipped(Exception):

@@ -4,6 +4,7 @@
 import glob
 import os
 import re
+import shlex
 
 #: Documents with commands.
 DOCUMENTS = ("README.md", "Documentation/tutorial.rst", "Documentation/man/*",
@@ -64,6 +65,15 @@ def blocks(path, text):
         last, before = line, line.rstrip() or before
 
 
+def _goes_on(words):
+    """Whether a quotation goes on in the next line."""
+    try:
+        shlex.split(words, comments=True)
+    except ValueError:
+        return True
+    return False
+
+
 def in_blocks(path, text):
     """(number, command) of all commands in literal blocks."""
     text = text.replace("\\-", "-").replace("\\(aq", "'")
@@ -76,8 +86,8 @@ def in_blocks(path, text):
             if prompt and not PROMPT.match(line) or not line.strip():
                 continue
             begun = begun or number
-            words += line[2 if prompt else 0:].removesuffix("\\")
-            if not line.endswith("\\"):
+            words += line[2 if prompt else 0:].removesuffix("\\") + " "
+            if not line.endswith("\\") and not _goes_on(words):
                 yield begun, words
                 begun, words = None, ""
 
