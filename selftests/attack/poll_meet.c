@@ -10,6 +10,7 @@
 
 #define NR_RESULTS 9
 #define BRIEF_NS   6000 /* not a long turn */
+#define NR_BRIEF   10	/* brief turns until a deadline */
 #define MEET_NS	   1000000
 #define SOON_NS	   50000 /* of CPU time */
 #define NR_MEETS   60
@@ -199,7 +200,7 @@ static void test_long_turns(void)
 	yield_ns = SLICE_NS;
 	own = yields_of_many_threads(100, 2 * SLICE_NS);
 	yield_ns = BRIEF_NS;
-	brief = yields_of_many_threads(100, LATE_NS);
+	brief = yields_of_many_threads(100, NR_BRIEF * BRIEF_NS);
 	yield_ns = SLICE_NS;
 	/* Last: the thread sleeps at once for a while. */
 	of_others = yields_of_many_threads(50, 2 * SLICE_NS);
@@ -207,7 +208,7 @@ static void test_long_turns(void)
 	tap_ok(of_others <= NR_PHASES / 2 && own >= NR_PHASES,
 	       "long turns: %d yields in %d waits if others use CPUs, else %d",
 	       of_others, NR_PHASES, own);
-	tap_ok(brief <= NR_PHASES * (LATE_NS / BRIEF_NS + 2),
+	tap_ok(brief <= NR_PHASES * (NR_BRIEF + 2),
 	       "a deadline ends the yields of a wait, %d in all", brief);
 }
 
