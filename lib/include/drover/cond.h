@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * drover_cond_t: a condition variable whose broadcast moves several waiters to
- * the mutex, if the mutex is held, instead of waking all of them. A moved
- * waiter stays asleep, and from then on waits for the mutex. drover_cond(3) has
- * an example.
+ * drover_cond_t: a condition variable. If several threads wait and the mutex is
+ * held, a broadcast moves the waiters to the mutex instead of waking them all
+ * (drover_cond_broadcast() has the details). A moved waiter stays asleep, and
+ * from then on waits for the mutex. drover_cond(3) has an example.
  *
  * The library guarantees the following (how: Documentation/cond-design.rst):
  *  - A signal or broadcast determines, in one atomic step, which threads it
@@ -14,8 +14,9 @@
  *    2^13 - 1 threads or more already wait on a condition variable that several
  *    processes share.
  *  - A signal or a broadcast makes no system call if no thread waits.
- *  - A condition variable may be destroyed, and its memory freed, as soon as
- *    all waiters have been unblocked: see drover_cond_destroy().
+ *  - A condition variable may be destroyed as soon as all waiters have been
+ *    unblocked, and its memory may be freed as soon as drover_cond_destroy()
+ *    has returned.
  *  - In the child of a fork a condition variable has no waiters, unless several
  *    processes share it.
  *
@@ -96,9 +97,9 @@ int drover_cond_init(drover_cond_t *cond, const drover_condattr_t *attr);
  * drover_cond_destroy() - end the life of @cond
  *
  * The call is legal as soon as all waiters have been unblocked. The waiters
- * need not have returned, and the caller may hold the mutex. If another thread
- * is still in a signal or broadcast, the call waits until that thread no longer
- * touches @cond, which takes a few instructions.
+ * need not have returned, and the caller may hold the mutex. If @cond is not
+ * shared and another thread is still in a signal or broadcast, the call waits
+ * until that thread no longer touches @cond, which takes a few instructions.
  *
  * The call is also legal while threads wait with a predicate, in
  * drover_cond_await(), under two conditions. First, the predicates of all these
@@ -111,10 +112,14 @@ int drover_cond_init(drover_cond_t *cond, const drover_condattr_t *attr);
  * gets the mutex, its wait returns EINVAL. If the caller does not hold the
  * mutex, the call blocks until these threads have returned.
  *
- * If @cond is shared, the call blocks until the unblocked threads no longer use
- * @cond. If all of these threads belong to other processes, and for two seconds
- * none of them finishes with @cond, the call assumes that they are dead, and
- * returns. If drover_cond_broadcast_on() has been called on @cond, call
+ * If @cond is shared, the call blocks until no waiter, and no thread in a
+ * signal or broadcast, uses @cond any more. If all threads that still use @cond
+ * belong to other processes, and for two seconds none of them finishes with
+ * @cond, the call assumes that these threads are dead, and returns. (A killed
+ * thread never finishes.) If a thread that was assumed dead was only stopped,
+ * and runs again later, this thread may still write to @cond once.
+ *
+ * If drover_cond_broadcast_on() has been called on @cond, call
  * drover_cond_destroy_on() instead of this function.
  *
  * Return: 0.
@@ -129,10 +134,12 @@ int drover_cond_destroy(drover_cond_t *cond);
  * The call blocks. The caller counts as a waiter before @mutex is released, so
  * it misses no signal from a thread that locks @mutex after the release. When
  * the call returns, the caller holds @mutex again, except after EPERM and
- * ENOTRECOVERABLE. Threads that wait at the same time may use different mutexes
- * if none of these mutexes is PI or robust (DROVER_MUTEX_PI and
- * DROVER_MUTEX_ROBUST, mutex.h). A broadcast may then wake all of the threads
- * instead of moving them.
+ * ENOTRECOVERABLE.
+ *
+ * If no mutex of the waiters is PI or robust (DROVER_MUTEX_PI and
+ * DROVER_MUTEX_ROBUST, mutex.h), threads that wait at the same time may use
+ * different mutexes. If they do, a broadcast may wake all of them instead of
+ * moving them.
  *
  * Return: 0; EPERM when the caller does not hold @mutex; EINVAL when other
  * threads wait with another mutex, and one of the two mutexes is PI or robust
@@ -192,8 +199,8 @@ int drover_cond_clockwait(drover_cond_t *cond, drover_mutex_t *mutex,
  * waiter evaluates 64 more, and so on. Two kinds of thread evaluate nothing: a
  * thread that signals or broadcasts without @mutex, and a thread that has got a
  * robust @mutex from a dead holder and has not yet called
- * drover_mutex_consistent(). Such a thread unblocks the first waiter (a
- * broadcast may unblock the first two).
+ * drover_mutex_consistent(). Such a thread unblocks the first waiter, whatever
+ * the waiter's predicate is (a broadcast may unblock the first two).
  *
  * When an unblocked waiter has @mutex again, it evaluates its own predicate. If
  * this predicate is false by then, its wait goes on. If the waiter hands the
@@ -214,21 +221,24 @@ int drover_cond_clockwait(drover_cond_t *cond, drover_mutex_t *mutex,
  * drover::condition_variable of drover.hpp throws the exception in the waiting
  * thread instead.
  *
- * *Signal and broadcast.* A signal unblocks the oldest waiter whose predicate
- * is true. If no predicate is true, the signal unblocks one thread that waits
- * without a predicate. In two cases an unblocked waiter hands the signal on by
- * the same rule: its predicate is false when it has @mutex again, or the waiter
- * is terminated in its wait (by pthread_exit() in a signal handler).
+ * *Signal and broadcast.* If the thread that signals evaluates predicates, the
+ * signal unblocks the oldest waiter whose predicate is true, or the waiter
+ * after 64 false predicates (see above). If there is no such waiter, the signal
+ * unblocks one thread that waits without a predicate. In two cases an unblocked
+ * waiter hands the signal on by the same rules: its predicate is false when it
+ * has @mutex again, or the waiter is terminated in its wait (by pthread_exit()
+ * in a signal handler).
  *
- * The rule for signals has an exception when many waiters are on their way. A
- * waiter is *on its way* from its unblocking until it has @mutex again. Before
- * its unblocking, a waiter polls for a moment, and then falls asleep. If more
- * waiters are on their way than there are CPUs, one more woken waiter would
- * find no free CPU. So a signal does not unblock a sleeping waiter then, but
- * goes to one of the waiters on their way. When that waiter has @mutex, it
- * hands this signal on, whatever its own predicate is. A waiter that still
- * polls is unblocked as usual. (The exception does not hold if @mutex is a PI
- * mutex, or if threads wait without a predicate.)
+ * The rules for signals have an exception when many waiters are on their way. A
+ * waiter first polls for a moment. If it is not unblocked meanwhile, it falls
+ * asleep. From its unblocking until it has @mutex again, a waiter is *on its
+ * way*. If more waiters are on their way than there are CPUs, one more woken
+ * waiter would find no free CPU. In this case a signal whose turn comes to a
+ * sleeping waiter does not unblock that waiter, but is left to one of the
+ * waiters on their way. When the waiter on its way has @mutex, it hands this
+ * signal on, whatever its own predicate is. A waiter that still polls is
+ * unblocked as usual. (The exception does not hold if @mutex is a PI mutex, or
+ * if threads wait without a predicate.)
  *
  * A broadcast unblocks all threads that wait without a predicate. Of the
  * waiters with a predicate it unblocks one, or two if there are several CPUs.
@@ -241,12 +251,15 @@ int drover_cond_clockwait(drover_cond_t *cond, drover_mutex_t *mutex,
  * *When other threads cannot evaluate the predicate.* There are two such cases.
  * In the first case @cond is shared, and another process cannot call this
  * process's predicates. In the second case other threads already wait with
- * predicates, but with another mutex. In both cases the call is a loop around
- * drover_cond_wait(), so the caller may be woken although @predicate is false.
+ * predicates, but with another mutex. In both cases the call makes plain waits,
+ * as drover_cond_wait(), in a loop that ends when @predicate is true. So a
+ * signal or broadcast may wake the thread although @predicate is false, and the
+ * thread waits again. The call does not return for this reason.
  *
  * Return: 0; EPERM when the caller does not hold @mutex (nothing was
  * evaluated); EINVAL as drover_cond_wait(), and also when @cond was destroyed
- * while the predicate was false; EOWNERDEAD and ENOTRECOVERABLE as
+ * during the wait and the predicate is false when the caller has @mutex again
+ * (see drover_cond_destroy()); EOWNERDEAD and ENOTRECOVERABLE as
  * drover_cond_wait(), whether or not the predicate is true.
  *
  * Tests: cond/await cond/cxx stress/await
@@ -280,18 +293,18 @@ int drover_cond_await_until(drover_cond_t *cond, drover_mutex_t *mutex,
  * and a signal unblocks a thread of the older group. If all threads of the
  * older group have been unblocked already, the younger group becomes the older
  * one, and the signal unblocks one of its threads. Within a group no order is
- * promised. The unblocked thread is woken, even if the caller holds the mutex.
- * (With one value of the environment variable DROVER_POLICY the thread is moved
- * to the mutex instead: see drover(7).)
+ * promised. If the mutex is not a PI mutex, the unblocked thread is woken, even
+ * if the caller holds the mutex. (With one value of the environment variable
+ * DROVER_POLICY the thread is moved to the mutex instead: see drover(7).)
  *
- * With a PI mutex the kernel chooses the thread of highest priority in the
- * older group. If the mutex is free, the kernel hands the mutex to this thread;
- * if the mutex is held, the kernel moves the thread to the mutex. If the
- * younger group is empty, a thread that starts to wait with a PI mutex joins
- * the older group, so that the kernel can choose among all waiters. There is an
- * exception: if a thread of the older group was unblocked and has not woken
- * yet, the new waiter joins the younger group. In the older group it could take
- * the signal of that thread.
+ * If the mutex is a PI mutex, the kernel chooses the thread of highest priority
+ * in the older group. If the mutex is free, the kernel hands the mutex to this
+ * thread; if the mutex is held, the kernel moves the thread to the mutex. If
+ * the younger group is empty, a thread that starts to wait with a PI mutex
+ * joins the older group, so that the kernel can choose among all waiters. There
+ * is an exception: if a thread of the older group was unblocked and has not
+ * woken yet, the new waiter joins the younger group. If the new waiter were in
+ * the older group, it could take the signal of that thread.
  *
  * If threads wait with a predicate, the description of drover_cond_await() says
  * which thread is unblocked.
@@ -305,35 +318,39 @@ int drover_cond_signal(drover_cond_t *cond);
 /**
  * drover_cond_broadcast() - unblock all threads that wait on @cond
  *
- * If several threads wait and the caller holds the mutex, the threads are moved
- * to the mutex. If another thread holds the mutex, one of the threads is woken,
- * and the others are moved. If the mutex is free, all of the threads are woken.
- * A single waiter is woken even if the mutex is held. DROVER_POLICY can change
+ * These rules hold for a mutex that is not PI. If several threads wait and the
+ * caller holds the mutex, the threads are moved to the mutex. If several
+ * threads wait and another thread holds the mutex, one of the waiters is woken,
+ * and the others are moved. If the mutex is free, all waiters are woken. A
+ * single waiter is woken even if the mutex is held. DROVER_POLICY can change
  * these rules: see drover(7).
  *
- * All threads are woken, and none is moved, in three cases:
+ * If the mutex is a PI mutex (a robust mutex always is one), all threads are
+ * moved, even a single one. If such a mutex is free, the kernel hands it to the
+ * thread of highest priority.
+ *
+ * With either kind of mutex there are three cases in which all threads are
+ * woken, and none is moved:
  *
  *  - Their mutex or @cond is shared (but see drover_cond_broadcast_on()).
  *  - The kernel refuses to move threads.
  *  - Threads of one group (see drover_cond_signal()) wait with several mutexes.
  *
- * If none of these three cases holds, but the mutex is a PI mutex (a robust
- * mutex always is one, too), other rules hold: all threads are moved, even a
- * single one. If the mutex is free, the kernel hands it to the thread of
- * highest priority.
- *
  * With a mutex that is not PI, the number of system calls depends on who holds
  * the mutex. If the caller holds the mutex, each system call moves up to 64
  * threads, so that no call takes long. If another thread holds the mutex, one
- * thread has to be woken: it marks the mutex contended, so that the next unlock
- * wakes a moved thread. The system call that moves threads to the mutex also
- * wakes this thread, and a second such call would wake a second thread for
- * nothing. So there is only one such call, and it moves all other threads,
- * however many there are. This one call finds only threads that sleep in one
- * place. So if both groups have threads, those of the younger group are first
- * moved to the place where the older group sleeps, behind the threads of the
- * older group. The system calls for this first move wake no thread, and each of
- * them moves up to 64 threads.
+ * waiter has to be woken: this waiter marks the mutex contended, so that the
+ * next unlock wakes a moved thread. The system call that moves threads to the
+ * mutex also wakes this waiter, and a second such call would wake a second
+ * waiter for nothing. So there is only one such call, and it moves all other
+ * threads, however many there are.
+ *
+ * One call can move only threads that sleep on the same futex word, and each
+ * group has a futex word of its own. So if another thread holds the mutex and
+ * both groups have threads, the threads of the younger group are first moved to
+ * the futex word of the older group, behind the threads of the older group. The
+ * system calls for this first move wake no thread, and each of them moves up to
+ * 64 threads.
  *
  * If threads wait with a predicate, the description of drover_cond_await() says
  * in which order they are unblocked.
@@ -351,14 +368,20 @@ int drover_cond_broadcast(drover_cond_t *cond);
  *
  * The call differs from drover_cond_broadcast() only if @cond is shared. The
  * library cannot find out at which address the caller's process sees the mutex
- * of the waiters, so it moves waiters only if the caller passes @mutex. Further
- * conditions are that @mutex is held and shared, and is neither PI nor robust.
- * If all these conditions hold, the call wakes one waiter and moves the other
- * waiters to @mutex. The woken waiter marks @mutex contended, so that the next
- * unlock wakes another waiter. If the woken waiter is killed before it has
- * marked @mutex, the moved waiters stay asleep for longer: until another thread
- * that wants @mutex finds it held and marks it contended, and the next unlock
- * wakes one of them.
+ * of the waiters, so it can move waiters only if the caller passes @mutex.
+ *
+ * Waiters are moved if @mutex is shared and neither PI nor robust, several
+ * threads wait, and any thread (the caller or another one) holds @mutex. In
+ * this case the call wakes one waiter and moves the other waiters to @mutex. If
+ * one of these conditions does not hold, all waiters are woken. They may also
+ * be woken if another thread begins to wait, signals or broadcasts meanwhile.
+ * DROVER_POLICY can change these rules: see drover(7).
+ *
+ * The woken waiter marks @mutex contended, so that the next unlock wakes
+ * another waiter. If the woken waiter is killed before it has marked @mutex,
+ * the moved waiters sleep until two things have happened. First, another thread
+ * that wants @mutex finds it held, and marks it contended. Second, @mutex is
+ * unlocked after that, and this unlock wakes one of the moved waiters.
  *
  * Return: 0.
  *
@@ -382,13 +405,13 @@ int drover_cond_broadcast_on(drover_cond_t *cond, drover_mutex_t *mutex);
 int drover_cond_destroy_on(drover_cond_t *cond, drover_mutex_t *mutex);
 
 /**
- * drover_prepare_thread() - get the memory for the calling thread's waits
+ * drover_prepare_thread() - get the memory for the calling thread's first wait
  *
- * The first wait of a thread may map memory, up to two pages. A thread that
- * must not map memory in the middle of its work calls this function first. Then
- * the thread's first wait maps no memory. The memory for later waits comes from
- * a stock that all threads share. If the waits of other threads use the whole
- * stock, a wait maps more memory.
+ * The first wait of a thread may map memory, up to two pages. If a thread must
+ * not map memory in the middle of its work, it calls this function before that
+ * work: then the thread's first wait maps no memory. The memory for later waits
+ * comes from a stock that all threads share. If the waits of other threads use
+ * the whole stock, a later wait maps more memory.
  *
  * Return: 0, or ENOMEM.
  *
@@ -408,9 +431,9 @@ const char *drover_version(void);
 #if defined(__GNUC__) && !defined(DROVER_NO_INLINE)
 /*
  * A signal or a broadcast that finds no waiter reads two words and returns.
- * This is so short that the compiler puts it into the caller. Define
- * DROVER_NO_INLINE if each signal has to enter the library. That is necessary
- * in programs that use a debug build of the library, and in programs whose
+ * This is so short that the compiler puts it into the caller. If each signal
+ * has to enter the library, define DROVER_NO_INLINE. This is necessary in
+ * programs that use a debug build of the library, and in programs whose
  * signals are counted at the library's entry.
  *
  * Word 9 has flags. The flag with the value 2 is the clock of the deadlines,
