@@ -29,6 +29,12 @@
  * function is a cancellation point. Signal handlers may run during a wait, and
  * the wait goes on afterwards. After a fork the child may use a shared barrier.
  * The child has to initialise any other barrier again before using it.
+ *
+ * A barrier is *not valid* if it was destroyed, or if it was never initialised
+ * and all its bytes are zero. For such a barrier a function returns EINVAL if
+ * its description says so. If a barrier was never initialised and its bytes are
+ * not zero, the behaviour of all functions except drover_barrier_init() is
+ * undefined.
  */
 #ifndef DROVER_BARRIER_H
 #define DROVER_BARRIER_H
@@ -127,32 +133,39 @@ int drover_barrier_init(drover_barrier_t *barrier, unsigned int count,
  * drover_barrier_destroy() - end the life of @barrier
  * @barrier: a barrier at which no thread will arrive any more
  *
- * The call blocks until the other threads no longer use @barrier. This takes at
- * most as long as the wake-up of these threads. The call also blocks until each
- * phase that drover_barrier_arrive() has stored is given back (see there). If
- * @barrier is shared, the call blocks for two seconds at most, and then assumes
- * that threads that still use @barrier are dead.
+ * The call blocks until two conditions hold. First, the calls in which other
+ * threads waited for the last phase no longer use @barrier: this takes at most
+ * as long as the wake-up of these threads. Second, each phase that
+ * drover_barrier_arrive() has stored is given back (see there): how long this
+ * takes depends on the program. If @barrier is shared, the call waits for both
+ * conditions together for two seconds at most. After that the call assumes that
+ * the threads that still use @barrier, or have yet to give a phase back, are
+ * dead.
  *
- * Return: 0; EBUSY when threads have arrived and wait for others; EINVAL when
- * @barrier was never initialised or is destroyed already. After an error
- * nothing is changed. A debug build (-DDROVER_DEBUG) aborts with a message
- * instead of returning an error.
+ * Return: 0; EBUSY when threads have arrived in a phase that is not complete;
+ * EINVAL when @barrier is not valid. After an error nothing is changed. A debug
+ * build (-DDROVER_DEBUG) aborts with a message instead of returning an error.
  */
 int drover_barrier_destroy(drover_barrier_t *barrier);
 
 /**
  * drover_barrier_wait() - arrive, and wait until all threads have arrived
  *
- * The call blocks, except in one case: the count is one, @barrier has no
- * completion function, and @barrier is not shared. Then the call returns at
- * once, and makes no atomic read-modify-write. So if several threads use such a
- * barrier although its count is one, the call does not order their memory
- * accesses. The calls of a completion function come one after the other, even
- * if the count is one.
+ * The call blocks until the phase in which the caller arrives is complete. So
+ * the call of the thread that arrives last does not block, except as long as a
+ * completion function runs. (If more threads use @barrier than it counts, the
+ * call may first block until that phase begins: see drover_barrier_arrive().)
+ *
+ * If the count is one, @barrier has no completion function, and @barrier is not
+ * shared, the call makes no atomic read-modify-write and returns at once. So if
+ * several threads use such a barrier although its count is one, the call does
+ * not order their memory accesses. A barrier with a completion function is not
+ * treated in this way: even if the count is one and several threads use the
+ * barrier, the calls of the function come one after the other.
  *
  * Return: DROVER_BARRIER_SERIAL to the thread that arrived last, 0 to all
- * others; EINVAL when @barrier was never initialised, is destroyed, or has no
- * threads left because all have called drover_barrier_arrive_and_drop().
+ * others; EINVAL when @barrier is not valid, or has no threads left because all
+ * have called drover_barrier_arrive_and_drop().
  */
 int drover_barrier_wait(drover_barrier_t *barrier);
 
@@ -162,13 +175,15 @@ int drover_barrier_wait(drover_barrier_t *barrier);
  * @phase: where to store the phase to wait for; NULL if no thread will wait for
  *	   it
  *
- * The call blocks in one case only: @nr is 1, and more threads use @barrier
- * than it counts. Then an arrival may come when all threads of a phase have
- * arrived, but the last of them has not ended the phase yet. Such a surplus
- * arrival belongs to the next phase. If earlier surplus arrivals already fill
- * the next phase, the arrival belongs to a later phase. A phase begins when the
- * phase before it ends, and the call blocks until the phase of its arrival
- * begins.
+ * The call does not wait until the phase is complete. It blocks in one case
+ * only: @nr is 1, and the arrival is a surplus arrival. An arrival is *surplus*
+ * if all arrivals that the present phase needs have come, but the last of these
+ * threads has not ended the phase yet. Surplus arrivals can occur only if more
+ * threads use @barrier than it counts. A surplus arrival belongs to the next
+ * phase. If earlier surplus arrivals already fill the next phase, the surplus
+ * arrival belongs to a later phase. Each phase begins when the phase before it
+ * ends. The call blocks until the phase to which the surplus arrival belongs
+ * has begun.
  *
  * Each phase that is stored has to be *given back* to the library once, by any
  * thread. drover_barrier_wait_for() and drover_barrier_forget() give a phase
@@ -177,8 +192,9 @@ int drover_barrier_wait(drover_barrier_t *barrier);
  *
  * Return: 0; DROVER_BARRIER_SERIAL when this call completed the phase; EINVAL
  * in the same cases as drover_barrier_wait(), or if @nr is 0; EOVERFLOW when
- * @nr is more than 1 and the phase needs fewer than @nr further arrivals
- * (nothing is changed or stored then).
+ * @nr is more than 1 and the phase needs fewer than @nr further arrivals (also
+ * when @barrier has no threads left). After an error nothing is changed or
+ * stored.
  */
 int drover_barrier_arrive(drover_barrier_t *barrier, unsigned int nr,
 			  drover_phase_t *phase);
@@ -226,9 +242,9 @@ int drover_barrier_arrive_and_drop(drover_barrier_t *barrier);
  * The call is legal before the first phase, and as soon as one thread has
  * returned from the latest phase.
  *
- * Return: 0; EINVAL if @count is out of range or @barrier was never
- * initialised; EBUSY when threads have arrived and wait for others. After an
- * error nothing is changed.
+ * Return: 0; EINVAL if @count is out of range or @barrier is not valid; EBUSY
+ * when threads have arrived in a phase that is not complete. After an error
+ * nothing is changed.
  */
 int drover_barrier_set_count(drover_barrier_t *barrier, unsigned int count);
 
