@@ -17,7 +17,7 @@
  *  - As soon as one thread has returned from the last phase, this thread or any
  *    other may destroy the barrier and free its memory.
  *  - If more threads arrive than the barrier counts, no arrival is lost: the
- *    surplus arrivals belong to the next phase. A call of
+ *    surplus arrivals belong to later phases. A call of
  *    drover_barrier_arrive() can arrive for several threads. Such a call is
  *    refused if it would make more arrivals than the phase still needs.
  *
@@ -30,9 +30,11 @@
  * the wait goes on afterwards. After a fork the child may use a shared barrier.
  * The child has to initialise any other barrier again before using it.
  *
+ *
  * A barrier is *not valid* if it was destroyed, or if it was never initialised
  * and all its bytes are zero. For such a barrier a function returns EINVAL if
- * its description says so. If a barrier was never initialised and its bytes are
+ * its description says so. In these cases a debug build (-DDROVER_DEBUG) aborts
+ * with a message instead. If a barrier was never initialised and its bytes are
  * not zero, the behaviour of all functions except drover_barrier_init() is
  * undefined.
  */
@@ -60,9 +62,9 @@ extern "C" {
 /**
  * drover_barrier_t - a barrier; the content is private to the library
  *
- * drover_barrier_init() or the initialiser makes a barrier. The type is large,
- * so that fields that some threads write and other threads read are on separate
- * cache lines, at whatever address the barrier lies.
+ * drover_barrier_init() or the initialiser makes a barrier. The type is large.
+ * Some of its fields are written by some threads and read by others. These
+ * fields are on separate cache lines, whatever the address of the barrier.
  */
 typedef struct {
 	uint64_t before[8], gate;
@@ -133,18 +135,17 @@ int drover_barrier_init(drover_barrier_t *barrier, unsigned int count,
  * drover_barrier_destroy() - end the life of @barrier
  * @barrier: a barrier at which no thread will arrive any more
  *
- * The call blocks until two conditions hold. First, the calls in which other
- * threads waited for the last phase no longer use @barrier: this takes at most
- * as long as the wake-up of these threads. Second, each phase that
- * drover_barrier_arrive() has stored is given back (see there): how long this
- * takes depends on the program. If @barrier is shared, the call waits for both
- * conditions together for two seconds at most. After that the call assumes that
- * the threads that still use @barrier, or have yet to give a phase back, are
- * dead.
+ * The call blocks until two conditions hold. First, no other thread is in a
+ * call that waits for the last phase. This takes until all these threads have
+ * got a CPU and have left @barrier. Second, each phase that
+ * drover_barrier_arrive() has stored is given back (see there). How long this
+ * takes depends on the program. If @barrier is shared, the call blocks for two
+ * seconds at most. After that it assumes that the threads that still use
+ * @barrier, or have yet to give a phase back, are dead.
  *
  * Return: 0; EBUSY when threads have arrived in a phase that is not complete;
  * EINVAL when @barrier is not valid. After an error nothing is changed. A debug
- * build (-DDROVER_DEBUG) aborts with a message instead of returning an error.
+ * build (-DDROVER_DEBUG) aborts with a message instead of returning EBUSY.
  */
 int drover_barrier_destroy(drover_barrier_t *barrier);
 
@@ -156,12 +157,13 @@ int drover_barrier_destroy(drover_barrier_t *barrier);
  * completion function runs. (If more threads use @barrier than it counts, the
  * call may first block until that phase begins: see drover_barrier_arrive().)
  *
- * If the count is one, @barrier has no completion function, and @barrier is not
- * shared, the call makes no atomic read-modify-write and returns at once. So if
- * several threads use such a barrier although its count is one, the call does
- * not order their memory accesses. A barrier with a completion function is not
- * treated in this way: even if the count is one and several threads use the
- * barrier, the calls of the function come one after the other.
+ * If the count was set to one, @barrier has no completion function, and
+ * @barrier is not shared, the call makes no atomic read-modify-write and
+ * returns at once. So if several threads use such a barrier although its count
+ * is one, the call does not order their memory accesses. A barrier with a
+ * completion function is not treated in this way: even if the count is one and
+ * several threads use the barrier, the calls of the function come one after the
+ * other.
  *
  * Return: DROVER_BARRIER_SERIAL to the thread that arrived last, 0 to all
  * others; EINVAL when @barrier is not valid, or has no threads left because all
@@ -177,13 +179,13 @@ int drover_barrier_wait(drover_barrier_t *barrier);
  *
  * The call does not wait until the phase is complete. It blocks in one case
  * only: @nr is 1, and the arrival is a surplus arrival. An arrival is *surplus*
- * if all arrivals that the present phase needs have come, but the last of these
- * threads has not ended the phase yet. Surplus arrivals can occur only if more
- * threads use @barrier than it counts. A surplus arrival belongs to the next
- * phase. If earlier surplus arrivals already fill the next phase, the surplus
- * arrival belongs to a later phase. Each phase begins when the phase before it
- * ends. The call blocks until the phase to which the surplus arrival belongs
- * has begun.
+ * if all arrivals that the present phase needs have come before it, but the
+ * thread that completes this phase has not ended it yet. Surplus arrivals can
+ * occur only if more threads use @barrier than it counts. A surplus arrival
+ * belongs to the next phase, or to a later phase if earlier surplus arrivals
+ * already fill the next one. Each phase begins when the phase before it ends.
+ * The call blocks until the phase to which the surplus arrival belongs has
+ * begun.
  *
  * Each phase that is stored has to be *given back* to the library once, by any
  * thread. drover_barrier_wait_for() and drover_barrier_forget() give a phase
@@ -191,9 +193,10 @@ int drover_barrier_wait(drover_barrier_t *barrier);
  * return 0.
  *
  * Return: 0; DROVER_BARRIER_SERIAL when this call completed the phase; EINVAL
- * in the same cases as drover_barrier_wait(), or if @nr is 0; EOVERFLOW when
- * @nr is more than 1 and the phase needs fewer than @nr further arrivals (also
- * when @barrier has no threads left). After an error nothing is changed or
+ * when @barrier is not valid, when @nr is 0, or when @nr is 1 and @barrier has
+ * no threads left (see drover_barrier_wait()); EOVERFLOW when @nr is more than
+ * 1 and the phase needs fewer than @nr further arrivals. (If @barrier has no
+ * threads left, the phase needs none.) After an error nothing is changed or
  * stored.
  */
 int drover_barrier_arrive(drover_barrier_t *barrier, unsigned int nr,
@@ -206,6 +209,8 @@ int drover_barrier_wait_for(drover_barrier_t *barrier, drover_phase_t phase);
  * drover_barrier_wait_until() - drover_barrier_wait_for() with a deadline
  * @clock: CLOCK_REALTIME or CLOCK_MONOTONIC
  * @deadline: absolute time on @clock
+ *
+ * The call blocks until the phase is complete or @deadline has come.
  *
  * Return: 0; ETIMEDOUT; EINVAL for another clock or a tv_nsec outside 0 to
  * 999,999,999. After ETIMEDOUT or EINVAL the arrival still counts, and @phase
