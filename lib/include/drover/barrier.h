@@ -30,7 +30,6 @@
  * the wait goes on afterwards. After a fork the child may use a shared barrier.
  * The child has to initialise any other barrier again before using it.
  *
- *
  * A barrier is *not valid* if it was destroyed, or if it was never initialised
  * and all its bytes are zero. For such a barrier a function returns EINVAL if
  * its description says so. In these cases a debug build (-DDROVER_DEBUG) aborts
