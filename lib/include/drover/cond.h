@@ -10,9 +10,10 @@
  *    unblocks. A thread that starts to wait after that step never takes the
  *    signal from a thread that waited before (POSIX.1-2024).
  *  - In normal operation no wait returns spuriously. A spurious return is
- *    possible in two cases only: if the process has run out of memory, and if
- *    2^13 - 1 threads or more already wait on a condition variable that several
- *    processes share.
+ *    possible in two cases only. In the first case the process has run out of
+ *    memory. In the second case several processes share the condition variable,
+ *    and the younger of its two groups of waiters (see drover_cond_signal())
+ *    already has 2^13 - 1 threads, killed ones included.
  *  - A signal or a broadcast makes no system call if no thread waits.
  *  - A condition variable may be destroyed as soon as all waiters have been
  *    unblocked, and its memory may be freed as soon as drover_cond_destroy()
@@ -99,7 +100,8 @@ int drover_cond_init(drover_cond_t *cond, const drover_condattr_t *attr);
  * The call is legal as soon as all waiters have been unblocked. The waiters
  * need not have returned, and the caller may hold the mutex. If @cond is not
  * shared and another thread is still in a signal or broadcast, the call waits
- * until that thread no longer touches @cond, which takes a few instructions.
+ * until that thread no longer touches @cond. This wait is short: a signal or
+ * broadcast touches @cond only during a few instructions.
  *
  * The call is also legal while threads wait with a predicate, in
  * drover_cond_await(), under two conditions. First, the predicates of all these
@@ -195,17 +197,17 @@ int drover_cond_clockwait(drover_cond_t *cond, drover_mutex_t *mutex,
  * held evaluates the waiters' predicates for them, oldest waiter first, and
  * does not wake waiters whose predicates are false. One signal or broadcast
  * evaluates at most 64 predicates. If all of these are false, it unblocks the
- * next waiter without evaluating the predicate of this waiter. The unblocked
- * waiter evaluates 64 more, and so on. Two kinds of thread evaluate nothing: a
- * thread that signals or broadcasts without @mutex, and a thread that has got a
- * robust @mutex from a dead holder and has not yet called
- * drover_mutex_consistent(). Such a thread unblocks the first waiter, whatever
- * the waiter's predicate is (a broadcast may unblock the first two).
+ * next waiter without evaluating the predicate of this waiter. Two kinds of
+ * thread evaluate nothing: a thread that signals or broadcasts without @mutex,
+ * and a thread that has got a robust @mutex from a dead holder and has not yet
+ * called drover_mutex_consistent(). Such a thread unblocks the first waiter,
+ * whatever the waiter's predicate is (a broadcast may unblock the first two).
  *
  * When an unblocked waiter has @mutex again, it evaluates its own predicate. If
- * this predicate is false by then, its wait goes on. If the waiter hands the
- * signal or the broadcast on (see below), it also evaluates the predicates of
- * other waiters.
+ * this predicate is false by then, the waiter goes on waiting. If the waiter
+ * hands the signal or the broadcast on (see below), it also evaluates the
+ * predicates of up to 64 waiters behind it. So the waiter after 64 false
+ * predicates continues the search.
  *
  * *What a predicate may do.* Other threads run the predicate, in the middle of
  * a signal or a broadcast. So the predicate should be short. It may read @arg
@@ -221,40 +223,45 @@ int drover_cond_clockwait(drover_cond_t *cond, drover_mutex_t *mutex,
  * drover::condition_variable of drover.hpp throws the exception in the waiting
  * thread instead.
  *
- * *Signal and broadcast.* If the thread that signals evaluates predicates, the
- * signal unblocks the oldest waiter whose predicate is true, or the waiter
- * after 64 false predicates (see above). If there is no such waiter, the signal
- * unblocks one thread that waits without a predicate. In two cases an unblocked
- * waiter hands the signal on by the same rules: its predicate is false when it
- * has @mutex again, or the waiter is terminated in its wait (by pthread_exit()
- * in a signal handler).
+ * *Signal.* If the thread that signals evaluates predicates, the signal
+ * unblocks the oldest waiter whose predicate is true, or the waiter after 64
+ * false predicates (see above). If there is no such waiter, the signal unblocks
+ * one thread that waits without a predicate.
  *
- * The rules for signals have an exception when many waiters are on their way. A
- * waiter first polls for a moment. If it is not unblocked meanwhile, it falls
+ * A waiter first polls for a moment. If it is not unblocked meanwhile, it falls
  * asleep. From its unblocking until it has @mutex again, a waiter is *on its
  * way*. If more waiters are on their way than there are CPUs, one more woken
- * waiter would find no free CPU. In this case a signal whose turn comes to a
- * sleeping waiter does not unblock that waiter, but is left to one of the
- * waiters on their way. When the waiter on its way has @mutex, it hands this
- * signal on, whatever its own predicate is. A waiter that still polls is
- * unblocked as usual. (The exception does not hold if @mutex is a PI mutex, or
- * if threads wait without a predicate.)
+ * waiter would find no free CPU. So there is an exception to the rules above. A
+ * signal is *left* to a waiter on its way if the rules would unblock a waiter
+ * that sleeps, and if more of the waiters before the sleeping one are on their
+ * way than there are CPUs. The sleeping waiter then stays blocked. If the rules
+ * would unblock a waiter that still polls, the waiter is unblocked as usual. If
+ * @mutex is a PI mutex, or if threads wait without a predicate, no signal is
+ * left to another waiter.
  *
- * A broadcast unblocks all threads that wait without a predicate. Of the
- * waiters with a predicate it unblocks one, or two if there are several CPUs.
- * Each unblocked waiter, when it has @mutex again, unblocks the next waiter
- * whose predicate is true at that time. The waiters are thus unblocked one by
- * one, and each of them that has fallen asleep costs one system call. Waiters
- * with a predicate are unblocked in the order in which they began to wait,
- * whatever their priority, even with a PI mutex.
+ * An unblocked waiter hands on each signal that it does not use, by the rules
+ * for a signal. If its predicate is true when it has @mutex again, the waiter
+ * uses one signal, and hands on only the signals that were left to it. If its
+ * predicate is false, or if the waiter is terminated in its wait (by
+ * pthread_exit() in a signal handler), the waiter uses none.
+ *
+ * *Broadcast.* A broadcast unblocks all threads that wait without a predicate.
+ * Of the waiters with a predicate it unblocks one, or two if there are several
+ * CPUs. Each unblocked waiter, when it has @mutex again, unblocks the next
+ * waiter whose predicate is true at that time, or the waiter after 64 false
+ * predicates. The waiters are thus unblocked one by one, and each of them that
+ * has fallen asleep costs one system call.
+ *
+ * *Order.* Waiters with a predicate are unblocked in the order in which they
+ * began to wait, whatever their priority, even with a PI mutex.
  *
  * *When other threads cannot evaluate the predicate.* There are two such cases.
  * In the first case @cond is shared, and another process cannot call this
  * process's predicates. In the second case other threads already wait with
  * predicates, but with another mutex. In both cases the call makes plain waits,
  * as drover_cond_wait(), in a loop that ends when @predicate is true. So a
- * signal or broadcast may wake the thread although @predicate is false, and the
- * thread waits again. The call does not return for this reason.
+ * signal or broadcast may wake the thread although @predicate is false. The
+ * thread then waits again, and the call does not return.
  *
  * Return: 0; EPERM when the caller does not hold @mutex (nothing was
  * evaluated); EINVAL as drover_cond_wait(), and also when @cond was destroyed
@@ -329,21 +336,24 @@ int drover_cond_signal(drover_cond_t *cond);
  * moved, even a single one. If such a mutex is free, the kernel hands it to the
  * thread of highest priority.
  *
- * With either kind of mutex there are three cases in which all threads are
- * woken, and none is moved:
+ * In three cases all threads are woken, and none is moved:
  *
  *  - Their mutex or @cond is shared (but see drover_cond_broadcast_on()).
  *  - The kernel refuses to move threads.
  *  - Threads of one group (see drover_cond_signal()) wait with several mutexes.
+ *    None of these mutexes is PI: with a PI mutex, drover_cond_wait() returns
+ *    EINVAL instead.
  *
  * With a mutex that is not PI, the number of system calls depends on who holds
  * the mutex. If the caller holds the mutex, each system call moves up to 64
  * threads, so that no call takes long. If another thread holds the mutex, one
  * waiter has to be woken: this waiter marks the mutex contended, so that the
- * next unlock wakes a moved thread. The system call that moves threads to the
- * mutex also wakes this waiter, and a second such call would wake a second
- * waiter for nothing. So there is only one such call, and it moves all other
- * threads, however many there are.
+ * next thread that unlocks the mutex wakes a moved thread. The system call that
+ * moves threads to the mutex also wakes this waiter. If there were a second
+ * such call, all threads of the first call could be done with the mutex by
+ * then, so the second call would have to wake a waiter as well, mostly for
+ * nothing. So there is only one such call, and it moves all other threads,
+ * however many there are.
  *
  * One call can move only threads that sleep on the same futex word, and each
  * group has a futex word of its own. So if another thread holds the mutex and
@@ -377,11 +387,12 @@ int drover_cond_broadcast(drover_cond_t *cond);
  * be woken if another thread begins to wait, signals or broadcasts meanwhile.
  * DROVER_POLICY can change these rules: see drover(7).
  *
- * The woken waiter marks @mutex contended, so that the next unlock wakes
- * another waiter. If the woken waiter is killed before it has marked @mutex,
- * the moved waiters sleep until two things have happened. First, another thread
- * that wants @mutex finds it held, and marks it contended. Second, @mutex is
- * unlocked after that, and this unlock wakes one of the moved waiters.
+ * The woken waiter marks @mutex contended, so that the next thread that unlocks
+ * @mutex wakes another waiter. If the woken waiter is killed before it has
+ * marked @mutex, the moved waiters sleep until two things have happened. First,
+ * another thread that wants @mutex finds it held, and marks it contended.
+ * Second, @mutex is unlocked after that, and this unlock wakes one of the moved
+ * waiters.
  *
  * Return: 0.
  *
@@ -409,9 +420,10 @@ int drover_cond_destroy_on(drover_cond_t *cond, drover_mutex_t *mutex);
  *
  * The first wait of a thread may map memory, up to two pages. If a thread must
  * not map memory in the middle of its work, it calls this function before that
- * work: then the thread's first wait maps no memory. The memory for later waits
- * comes from a stock that all threads share. If the waits of other threads use
- * the whole stock, a later wait maps more memory.
+ * work: then the thread's first wait maps no memory. A later wait uses the
+ * piece of memory that the thread has kept from an earlier wait. If the thread
+ * has kept none, the wait takes a piece from a stock that all threads share. If
+ * the stock is empty, too, the wait maps more memory.
  *
  * Return: 0, or ENOMEM.
  *
