@@ -5,6 +5,8 @@
  */
 #include <sys/stat.h>
 
+#define DROVER_REQUEUE_MARK /* futex_requeue_mark() */
+#include "base/futex.h"
 #include "sleepers.h"
 
 #define TRACING	   "/sys/kernel/tracing"
@@ -12,8 +14,7 @@
 
 #define NR_WAITERS 5
 
-static uint32_t from, to;
-static uint32_t locked = 1;
+static futex_word from, to, locked = 1;
 static char instance[64];
 static char trace[TRACE_SIZE];
 
@@ -68,21 +69,6 @@ static TAP_PRINTF(3) void test(int nr, const char *what, const char *fmt, ...)
 #define WAKE	": futex_wake: uaddr=%p nr_wake=%d bitset=0xffffffff ret=%d"
 #define REQUEUE ": futex_requeue: uaddr1=%p uaddr2=%p "
 
-/*
- * Move one waiter of @from to @locked, and mark that as kernel/patches/mark
- * specifies. Other kernels refuse the call.
- */
-static void requeue_with_mark(void)
-{
-	const uint32_t flags = 2 | FUTEX_PRIVATE_FLAG; /* 32 bits */
-	const struct futex_waitv pair[] = {
-		{ .uaddr = (uintptr_t)&from, .flags = flags },
-		{ .val = 2, .uaddr = (uintptr_t)&locked, .flags = flags },
-	};
-
-	syscall(456, pair, 1, 1, 0);
-}
-
 static void trace_all_calls(void)
 {
 	const int requeue = FUTEX_CMP_REQUEUE | FUTEX_PRIVATE_FLAG;
@@ -96,7 +82,8 @@ static void trace_all_calls(void)
 	sys_futex_wait(&from, FUTEX_PRIVATE_FLAG, 0, &(struct timespec){ 0 });
 	sys_futex(&from, requeue, 1, INT_MAX, &to, 7);
 	sys_futex(&from, requeue, 1, 3, &to, 0);
-	requeue_with_mark();
+	/* Other kernels than drover refuse this call. */
+	futex_requeue_mark(&from, 0, 0, &locked, 2);
 	sys_futex_wake(&other, FUTEX_PRIVATE_FLAG, 9);
 	while (nr_returned < nr_sleepers) {
 		sleepers_wake(&to, FUTEX_PRIVATE_FLAG, INT_MAX);

@@ -40,7 +40,8 @@ EXPLORE = 3600
 #: emulated CPU stand still for a minute.
 GUEST_PATIENCE = 600
 
-#: What measures the kernel: a name, seconds, and arguments of make.
+#: The targets that measure the kernel. Each has a name, an estimate of its
+#: seconds, and the arguments of make.
 KERNEL_BENCHES = (("cost", 30, ("-C", "kernel", "cost")),
                   ("bench", 600, ("kernel-bench",)),
                   ("bench-smp", 1200, ("-C", "kernel", "bench-smp")))

@@ -21,7 +21,7 @@ PROGRAM = (r"(?:(?:build|scripts|selftests|tools|/opt|/tmp)/\S*\w"
 FIRST = re.compile(rf"(?:\w+=\S+ *)*(?:{PROGRAM}(?! {{2,}}[^ #])|$)")
 #: A command in the text; a program without arguments is only a name.
 COMMAND = re.compile(rf"(?:\w+=\S+ )*{PROGRAM} \S.*")
-#: What begins a command in a block that has also its output.
+#: The prompt. In a block that shows output, too, it begins each command.
 PROMPT = re.compile(r"[$#] ")
 
 FENCE = re.compile(r"```\w*|\.EX")
